@@ -1,0 +1,269 @@
+package fsm
+
+import (
+	"bytes"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+func (m *Machine) applyGenesis(b *wire.Genesis, r *wire.Result) {
+	if m.settings.Genesis != nil {
+		refuse(r, wire.RefusedGenesis)
+		return
+	}
+	if b.ClusterID == "" || len(b.SigningKey.Public) != 64 || b.SigningKey.KID == "" {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	genesis := *b
+	s := m.edit()
+	s.Genesis = &genesis
+	policy := b.Policy
+	policy.Version = 1
+	s.Policy = &policy
+	key := b.SigningKey
+	key.ActivateAt = 0
+	s.SigningKeys = []*wire.SigningKey{&key}
+	if b.APIKey != nil {
+		api := *b.APIKey
+		api.CreatedAt = m.now
+		s.Keys = []*wire.APIKey{&api}
+	}
+	m.secrets()
+	head := quoted(m.head("cluster.created"), "clusterId", b.ClusterID)
+	head = truth(head, "dev", b.Dev)
+	head = plain(head, "kid", key.KID)
+	m.write(head, &wire.Common{}, "cluster.created", r)
+}
+
+// secrets makes the permutations of the genesis' keys.
+func (m *Machine) secrets() {
+	m.ids, m.salt = NewIDs(m.settings.Genesis.IDKey), newSalter(m.settings.Genesis.SaltKey)
+}
+
+// applyPolicy replaces the institution's policy; its whitelist stays.
+func (m *Machine) applyPolicy(b *wire.PolicyPut, r *wire.Result) {
+	if m.replay(b.Idem, r) || !m.baseIs(b.Base, r) {
+		return
+	}
+	policy := b.Policy
+	policy.Whitelist = m.settings.Policy.Whitelist
+	m.putPolicy(&policy, "policy.activated", &b.Common, r)
+}
+
+// applyWhitelist replaces the institution's whitelist.
+func (m *Machine) applyWhitelist(b *wire.WhitelistPut, r *wire.Result) {
+	if m.replay(b.Idem, r) || !m.baseIs(b.Base, r) {
+		return
+	}
+	policy := *m.settings.Policy
+	policy.Whitelist = b.Whitelist
+	m.putPolicy(&policy, "policy.whitelist", &b.Common, r)
+}
+
+func (m *Machine) baseIs(base uint64, r *wire.Result) bool {
+	if base == 0 || base == m.settings.Policy.Version {
+		return true
+	}
+	r.Value = m.settings.Policy.Version
+	refuse(r, wire.RefusedVersion)
+	return false
+}
+
+func (m *Machine) putPolicy(policy *engine.Policy, kind string, common *wire.Common, r *wire.Result) {
+	policy.Version = m.settings.Policy.Version + 1
+	m.edit().Policy = policy
+	head := number(m.head(kind), "policyVersion", int64(policy.Version))
+	m.write(head, common, kind, r)
+}
+
+func (m *Machine) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
+	if m.replay(b.Idem, r) {
+		return
+	}
+	keys := m.settings.Keys
+	at := -1
+	for i, key := range keys {
+		if key.ID == b.Key.ID {
+			at = i
+		}
+	}
+	kind, why := "", wire.Refusal(0)
+	var changed wire.APIKey
+	switch {
+	case b.Op == wire.KeyCreate:
+		kind, changed, why = createKey(b, keys, at)
+		changed.CreatedAt = m.now
+	case at < 0:
+		why = wire.RefusedNotFound
+	case keys[at].RevokedAt != 0:
+		why = wire.RefusedTransition
+	case b.Op == wire.KeyRotate && len(b.Key.Hashes) == 1 && len(b.Key.Hashes[0]) == 32:
+		kind, changed = "key.rotated", *keys[at]
+		changed.Hashes = append([][]byte{b.Key.Hashes[0]}, keys[at].Hashes[:1]...)
+		changed.Prefix = b.Key.Prefix
+	case b.Op == wire.KeyRevoke:
+		kind, changed = "key.revoked", *keys[at]
+		changed.Hashes, changed.RevokedAt = nil, m.now
+	default:
+		why = wire.RefusedMalformed
+	}
+	if why != 0 {
+		refuse(r, why)
+		return
+	}
+	next := append([]*wire.APIKey(nil), keys...)
+	if at < 0 {
+		next = append(next, &changed)
+	} else {
+		next[at] = &changed
+	}
+	m.edit().Keys = next
+	head := quoted(m.head(kind), "keyId", changed.ID)
+	head = quoted(head, "prefix", changed.Prefix)
+	m.write(head, &b.Common, kind, r)
+}
+
+func createKey(b *wire.APIKeyPut, keys []*wire.APIKey, at int) (string, wire.APIKey, wire.Refusal) {
+	switch {
+	case at >= 0:
+		return "", b.Key, wire.RefusedExists
+	case len(keys) >= engine.APIKeysMax:
+		return "", b.Key, wire.RefusedFull
+	case b.Key.ID == "" || len(b.Key.Hashes) != 1 || len(b.Key.Hashes[0]) != 32:
+		return "", b.Key, wire.RefusedMalformed
+	}
+	for _, key := range keys {
+		for _, hash := range key.Hashes {
+			if bytes.Equal(hash, b.Key.Hashes[0]) {
+				return "", b.Key, wire.RefusedExists
+			}
+		}
+	}
+	return "key.created", b.Key, 0
+}
+
+// signingNotice is how long a new signing key is published before it signs.
+const signingNotice = engine.DayLength
+
+func (m *Machine) applySigningKey(b *wire.SigningKeyPut, r *wire.Result) {
+	if m.replay(b.Idem, r) {
+		return
+	}
+	at := -1
+	for i, key := range m.settings.SigningKeys {
+		if key.KID == b.Key.KID {
+			at = i
+		}
+	}
+	next := append([]*wire.SigningKey(nil), m.settings.SigningKeys...)
+	kind := "signing_key.added"
+	var changed wire.SigningKey
+	switch {
+	case b.Op == wire.SigningAdd && at >= 0:
+		refuse(r, wire.RefusedExists)
+		return
+	case b.Op == wire.SigningAdd && len(next) >= engine.SigningKeysMax:
+		refuse(r, wire.RefusedFull)
+		return
+	case b.Op == wire.SigningAdd && len(b.Key.Public) == 64:
+		changed = b.Key
+		changed.RevokedAt, changed.ActivateAt = 0, m.now
+		if !b.Now {
+			changed.ActivateAt = m.now + signingNotice
+		}
+		next = append(next, &changed)
+	case b.Op == wire.SigningRevoke && at >= 0 && next[at].RevokedAt == 0:
+		kind, changed = "signing_key.revoked", *next[at]
+		changed.RevokedAt = m.now
+		next[at] = &changed
+	default:
+		refuse(r, wire.RefusedNotFound)
+		return
+	}
+	m.edit().SigningKeys = next
+	head := quoted(m.head(kind), "kid", changed.KID)
+	head = instant(head, "activateAt", changed.ActivateAt)
+	m.write(head, &b.Common, kind, r)
+}
+
+// applyCleared adds or removes a cleared pair. Either changes what edges judge
+// with, so the policy's version moves.
+func (m *Machine) applyCleared(b *wire.ClearedPut, r *wire.Result) {
+	if m.replay(b.Idem, r) {
+		return
+	}
+	old := m.settings.Cleared
+	next := make([]*wire.ClearedPair, 0, len(old)+1)
+	highest := uint32(0)
+	found := false
+	for _, pair := range old {
+		highest = max(highest, pair.ID)
+		if b.Remove && pair.ID == b.Pair.ID {
+			found = true
+			continue
+		}
+		if pair.ExpiresAt == 0 || pair.ExpiresAt > m.now {
+			next = append(next, pair)
+		}
+	}
+	pair := b.Pair
+	switch {
+	case b.Remove && !found:
+		refuse(r, wire.RefusedNotFound)
+		return
+	case !b.Remove && len(next) >= engine.ClearedMax:
+		refuse(r, wire.RefusedFull)
+		return
+	case !b.Remove:
+		pair.ID, pair.At = highest+1, m.now
+		next = append(next, &pair)
+	}
+	s := m.edit()
+	s.Cleared = next
+	policy := *s.Policy
+	policy.Version++
+	s.Policy = &policy
+	kind := "cleared.added"
+	if b.Remove {
+		kind = "cleared.removed"
+	}
+	head := number(m.head(kind), "clearedId", int64(pair.ID))
+	m.write(head, &b.Common, kind, r)
+}
+
+// applyClock moves the test clock forward.
+func (m *Machine) applyClock(b *wire.Clock, r *wire.Result) {
+	if m.replay(b.Idem, r) {
+		return
+	}
+	if !m.settings.Genesis.TestClock {
+		refuse(r, wire.RefusedNotDev)
+		return
+	}
+	if b.Advance <= 0 || b.Advance > 1000*engine.DayLength || m.settings.ClockOffset > 20_000*engine.DayLength {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	m.edit().ClockOffset += b.Advance
+	m.now += b.Advance
+	r.Time = m.now
+	head := instant(m.head("clock.advanced"), "logTime", m.now)
+	m.write(head, &b.Common, "clock.advanced", r)
+}
+
+// applyFormat raises the format; it never falls.
+func (m *Machine) applyFormat(b *wire.FormatRaise, r *wire.Result) {
+	switch {
+	case b.To > engine.FormatNewest:
+		m.out.Stop = "format raised above what this binary knows: upgrade this node"
+	case b.To <= m.format:
+		r.Code = wire.Unchanged
+	default:
+		m.format = b.To
+		m.edit().Format = b.To
+		head := number(m.head("format.raised"), "format", int64(b.To))
+		m.write(head, &b.Common, "format.raised", r)
+	}
+}

@@ -1,0 +1,168 @@
+package fsm
+
+import (
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+func (m *Machine) applyFleet(b *wire.Fleet, r *wire.Result) {
+	if m.replay(b.Idem, r) {
+		return
+	}
+	profile := b.Profile
+	if b.OperatorKey == "" || profile.DailyLimit < 0 {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	if m.fleets.Len() >= engine.FleetsMax {
+		refuse(r, wire.RefusedFull)
+		return
+	}
+	if profile.Operator = m.operator(b.OperatorKey, profile.OperatorLegalName); profile.Operator == 0 {
+		refuse(r, wire.RefusedFull)
+		return
+	}
+	profile.Slot, profile.Rev, profile.CreatedAt = engine.FleetSlot(m.fleets.Append(engine.FleetRow{})), 1, m.now
+	m.fleetProfiles.Append(&profile)
+	m.out.Fleets = append(m.out.Fleets, &profile)
+	id := m.ids.FleetID(uint32(profile.Slot))
+	head := plain(m.head("fleet.created"), "fleetId", id)
+	head = plain(head, "operatorId", m.ids.OperatorID(uint32(profile.Operator)))
+	head = append(name(head, "date"), '"')
+	head = append(m.now.Day().AppendDate(head), '"')
+	m.write(head, &b.Common, "fleet.created", r, engine.FilterKey(engine.FilterFleet, id))
+}
+
+func (m *Machine) applyFleetUpdate(b *wire.FleetUpdate, r *wire.Result) {
+	if m.replay(b.Idem, r) {
+		return
+	}
+	if !m.fleets.Has(uint64(b.Fleet)) {
+		refuse(r, wire.RefusedNotFound)
+		return
+	}
+	old := *m.fleetProfiles.At(uint64(b.Fleet))
+	if old.Rev != b.BaseRev {
+		r.Value = uint64(old.Rev)
+		refuse(r, wire.RefusedVersion)
+		return
+	}
+	if !eventName(b.Event) || b.Profile.DailyLimit < 0 {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	profile := b.Profile
+	profile.Slot, profile.Operator, profile.OperatorLegalName = old.Slot, old.Operator, old.OperatorLegalName
+	profile.CreatedAt, profile.NameMatched, profile.Rev = old.CreatedAt, old.NameMatched, old.Rev+1
+	*m.fleetProfiles.Edit(uint64(b.Fleet)) = &profile
+	m.out.Fleets = append(m.out.Fleets, &profile)
+	id := m.ids.FleetID(uint32(b.Fleet))
+	head := plain(m.head(b.Event), "fleetId", id)
+	head = number(head, "rev", int64(profile.Rev))
+	m.write(head, &b.Common, b.Event, r, engine.FilterKey(engine.FilterFleet, id))
+}
+
+// applyAssign puts agents into a fleet, or takes them out, all or none.
+func (m *Machine) applyAssign(b *wire.Assign, r *wire.Result) {
+	if m.replay(b.Idem, r) {
+		return
+	}
+	if !m.fleets.Has(uint64(b.Fleet)) || len(b.Agents) == 0 || len(b.Agents) > engine.PageMax {
+		refuse(r, wire.RefusedNotFound)
+		return
+	}
+	changed := 0
+	for i, slot := range b.Agents {
+		counts, ok := m.assignable(b, slot, b.Agents[:i], r)
+		if !ok {
+			return
+		}
+		if counts {
+			changed++
+		}
+	}
+	fleet := m.fleets.At(uint64(b.Fleet))
+	if !b.Remove && int(fleet.Agents)+changed > engine.FleetAgentsMax {
+		refuse(r, wire.RefusedFull)
+		return
+	}
+	if changed == 0 {
+		r.Code, r.Value = wire.Unchanged, uint64(fleet.Agents)
+		return
+	}
+	m.moveAgents(b)
+	m.writeAssign(b, r)
+}
+
+// assignable checks one agent of an Assign; counts says that it changes anything.
+func (m *Machine) assignable(b *wire.Assign, slot engine.AgentSlot, before []engine.AgentSlot, r *wire.Result) (counts, ok bool) {
+	if !m.agents.Has(uint64(slot)) {
+		refuse(r, wire.RefusedNotFound)
+		return false, false
+	}
+	profile := *m.profiles.At(uint64(slot))
+	fleet := *m.fleetProfiles.At(uint64(b.Fleet))
+	for _, earlier := range before {
+		if earlier == slot {
+			refuse(r, wire.RefusedMalformed)
+			return false, false
+		}
+	}
+	switch {
+	case profile.Parent != 0: // A delegate is where its root is.
+		refuse(r, wire.RefusedParent)
+	case b.Remove && profile.Fleet != b.Fleet:
+		refuse(r, wire.RefusedNotInFleet)
+	case !b.Remove && profile.Fleet != 0 && profile.Fleet != b.Fleet:
+		refuse(r, wire.RefusedInFleet)
+	case !b.Remove && profile.Operator != fleet.Operator:
+		refuse(r, wire.RefusedOperator)
+	default:
+		return b.Remove || profile.Fleet == 0, true
+	}
+	r.Value = uint64(slot)
+	return false, false
+}
+
+func (m *Machine) moveAgents(b *wire.Assign) {
+	row := m.fleets.Edit(uint64(b.Fleet))
+	for _, slot := range b.Agents {
+		old := *m.profiles.At(uint64(slot))
+		target := b.Fleet
+		if b.Remove {
+			target = 0
+		}
+		if old.Fleet == target {
+			continue
+		}
+		profile := *old
+		profile.Fleet, profile.Rev = target, old.Rev+1
+		m.replaceProfile(&profile)
+		if b.Remove {
+			row.Agents--
+		} else {
+			row.Agents++
+		}
+	}
+}
+
+func (m *Machine) writeAssign(b *wire.Assign, r *wire.Result) {
+	kind := "fleet.assigned"
+	if b.Remove {
+		kind = "fleet.removed"
+	}
+	id := m.ids.FleetID(uint32(b.Fleet))
+	head := plain(m.head(kind), "fleetId", id)
+	head = number(head, "agentCount", int64(m.fleets.At(uint64(b.Fleet)).Agents))
+	head = append(name(head, "agentIds"), '[')
+	for i, slot := range b.Agents {
+		if i > 0 {
+			head = append(head, ',')
+		}
+		head = append(head, '"')
+		head = append(head, m.ids.AgentID(uint32(slot))...)
+		head = append(head, '"')
+	}
+	head = append(head, ']')
+	m.write(head, &b.Common, kind, r, engine.FilterKey(engine.FilterFleet, id))
+}

@@ -1,0 +1,113 @@
+package fsm
+
+import (
+	"crypto/sha256"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// applyListChunk assembles a compiled list. One list is staged at a time: offset
+// 0 begins anew. The last chunk carries the list's description and is a leaf.
+func (m *Machine) applyListChunk(b *wire.ListChunk, r *wire.Result) {
+	if m.replay(b.Common.Idem, r) {
+		return
+	}
+	s := &m.staged
+	if b.Offset == 0 {
+		*s = staging{digest: b.Digest, total: b.Total, sum: sha256.New()}
+	}
+	switch {
+	case b.Total == 0 || b.Total > engine.ListMax || len(b.Data) == 0 || len(b.Data) > engine.ListChunkMax,
+		s.sum == nil || s.digest != b.Digest || s.total != b.Total || uint32(len(s.data)) != b.Offset,
+		uint64(b.Offset)+uint64(len(b.Data)) > uint64(b.Total):
+		refuse(r, wire.RefusedList)
+		return
+	}
+	s.data = append(s.data, b.Data...)
+	s.sum.Write(b.Data)
+	if uint32(len(s.data)) < s.total {
+		r.Code = wire.Unchanged
+		return
+	}
+	if [32]byte(s.sum.Sum(nil)) != b.Digest || b.Info == nil || b.Info.Digest != b.Digest {
+		*s = staging{}
+		refuse(r, wire.RefusedList)
+		return
+	}
+	s.whole = true
+	info := *b.Info
+	info.Size, info.StagedAt, info.ActivatedAt, info.Version = s.total, m.now, 0, 0
+	m.edit().Staged = []*wire.ListInfo{&info}
+	head := hexText(m.head("list.staged"), "listDigest", b.Digest[:])
+	head = number(head, "entries", int64(info.Entries))
+	m.write(head, &b.Common, "list.staged", r)
+}
+
+// applyListActivate swaps the active list at this log index, or marks it as
+// found current again (Refresh). The sample may serve only where the cluster
+// was bootstrapped in dev mode.
+func (m *Machine) applyListActivate(b *wire.ListActivate, r *wire.Result) {
+	if m.replay(b.Idem, r) {
+		return
+	}
+	if b.Base != 0 && b.Base != m.settings.ListVersion {
+		r.Value = m.settings.ListVersion
+		r.Code = wire.Stale
+		return
+	}
+	if b.Refresh {
+		m.refreshList(b, r)
+		return
+	}
+	if active := m.settings.List; active != nil && active.Digest == b.Digest {
+		r.Code, r.Time = wire.Unchanged, active.ActivatedAt
+		return
+	}
+	if !m.staged.whole || m.staged.digest != b.Digest || len(m.settings.Staged) == 0 {
+		refuse(r, wire.RefusedList)
+		return
+	}
+	info := *m.settings.Staged[0]
+	if info.Sample && !m.settings.Genesis.Dev {
+		refuse(r, wire.RefusedNotDev)
+		return
+	}
+	m.activate(&info, b, r)
+}
+
+func (m *Machine) activate(info *wire.ListInfo, b *wire.ListActivate, r *wire.Result) {
+	s := m.edit()
+	head := hexText(m.head("list.activated"), "listDigest", info.Digest[:])
+	if s.List != nil {
+		head = hexText(head, "previousDigest", s.List.Digest[:])
+	}
+	s.ListVersion++
+	info.Version, info.ActivatedAt = s.ListVersion, m.now
+	s.List, s.ListSynced, s.Staged = info, m.now, nil
+	history := append(append([]*wire.ListInfo(nil), s.History...), info)
+	if len(history) > engine.ListHistoryMax {
+		history = history[len(history)-engine.ListHistoryMax:]
+	}
+	s.History = history
+	m.listData, m.out.ListData = m.staged.data, m.staged.data
+	m.staged = staging{}
+	head = number(head, "listVersion", int64(s.ListVersion))
+	head = number(head, "entries", int64(info.Entries))
+	head = instant(head, "syncedAt", m.now)
+	head = truth(head, "sample", info.Sample)
+	head = truth(head, "forced", b.Force)
+	m.write(head, &b.Common, "list.activated", r)
+}
+
+func (m *Machine) refreshList(b *wire.ListActivate, r *wire.Result) {
+	if m.settings.List == nil || m.settings.List.Digest != b.Digest {
+		refuse(r, wire.RefusedList)
+		return
+	}
+	m.edit().ListSynced = m.now
+	head := hexText(m.head("list.synced"), "listDigest", b.Digest[:])
+	head = number(head, "listVersion", int64(m.settings.ListVersion))
+	head = instant(head, "syncedAt", m.now)
+	m.write(head, &b.Common, "list.synced", r)
+}

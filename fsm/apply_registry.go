@@ -1,0 +1,386 @@
+package fsm
+
+import (
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// effective returns an agent's status as R2 sees it, tokens aside: the worst of
+// its own, its ancestors' and its operator's, expiry included.
+func (m *Machine) effective(slot engine.AgentSlot) engine.Status {
+	return effectiveStatus(m.now, slot, func(s engine.AgentSlot) (*engine.AgentRow, *engine.AgentProfile) {
+		return m.agents.At(uint64(s)), *m.profiles.At(uint64(s))
+	}, func(s engine.OperatorSlot) *engine.OperatorRow { return m.operators.At(uint64(s)) })
+}
+
+func effectiveStatus(now engine.Time, slot engine.AgentSlot,
+	agent func(engine.AgentSlot) (*engine.AgentRow, *engine.AgentProfile),
+	operator func(engine.OperatorSlot) *engine.OperatorRow,
+) engine.Status {
+	worst := engine.Active
+	for range engine.DepthMax + 1 {
+		if slot == 0 {
+			break
+		}
+		row, profile := agent(slot)
+		status := row.Status
+		if status != engine.Revoked && now >= profile.ExpiresAt {
+			status = engine.Expired
+		}
+		if status == engine.Active && operator(profile.Operator).Suspended {
+			status = engine.Suspended
+		}
+		worst = worseStatus(worst, status)
+		slot = profile.Parent
+	}
+	return worst
+}
+
+// worseStatus orders ACTIVE, SUSPENDED, EXPIRED, REVOKED.
+func worseStatus(a, b engine.Status) engine.Status {
+	rank := [4]uint8{engine.Active: 0, engine.Suspended: 1, engine.Expired: 2, engine.Revoked: 3}
+	if rank[b] > rank[a] {
+		return b
+	}
+	return a
+}
+
+// operator returns the slot of a normalised legal name, making the operator's
+// row when it is new; 0 when the table is full.
+func (m *Machine) operator(key, legalName string) engine.OperatorSlot {
+	if slot, known := m.operatorByKey[key]; known {
+		return slot
+	}
+	if m.operators.Len() >= engine.OperatorsMax {
+		return 0
+	}
+	slot := engine.OperatorSlot(m.operators.Append(engine.OperatorRow{}))
+	m.operatorProfiles.Append(&engine.OperatorProfile{Slot: slot, LegalName: legalName, Key: key, CreatedAt: m.now})
+	m.operatorByKey[key] = slot
+	return slot
+}
+
+func (m *Machine) applyRegister(b *wire.Register, r *wire.Result) {
+	if m.replay(b.Idem, r) {
+		return
+	}
+	profile := b.Profile
+	var revs engine.Basis
+	m.foldAgent(&revs, profile.Parent)
+	if b.Basis.List != m.settings.ListVersion || b.Basis.Revs != revs.Revs {
+		r.Code = wire.Stale
+		return
+	}
+	if b.OperatorKey == "" || profile.Type != engine.Supervised && profile.Type != engine.Autonomous {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	signing := m.settings.ActiveKey(m.now)
+	switch {
+	case m.agents.Len() >= engine.AgentsMax || signing == nil:
+		refuse(r, wire.RefusedFull)
+		return
+	case profile.Parent != 0 && !m.adopt(&profile, r):
+		return
+	}
+	if profile.Fleet != 0 && !m.joins(profile.Fleet, b.OperatorKey, profile.Parent, r) {
+		return
+	}
+	if profile.Operator = m.operator(b.OperatorKey, profile.OperatorLegalName); profile.Operator == 0 {
+		refuse(r, wire.RefusedFull)
+		return
+	}
+	m.enrol(&profile, b, signing)
+	kind := "agent.registered"
+	if profile.Parent != 0 {
+		kind = "delegate.created"
+	}
+	head := m.appendCredential(m.head(kind), &profile)
+	m.write(head, &b.Common, kind, r, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(profile.Slot))))
+}
+
+// adopt checks a delegate's parent and takes over what is inherited.
+func (m *Machine) adopt(profile *engine.AgentProfile, r *wire.Result) bool {
+	if !m.agents.Has(uint64(profile.Parent)) {
+		refuse(r, wire.RefusedNotFound)
+		return false
+	}
+	parent := *m.profiles.At(uint64(profile.Parent))
+	if status := m.effective(profile.Parent); status != engine.Active {
+		r.State = status
+		refuse(r, wire.RefusedParent)
+		return false
+	}
+	if parent.Depth >= engine.DepthMax {
+		refuse(r, wire.RefusedDepth)
+		return false
+	}
+	if m.agents.At(uint64(profile.Parent)).Children >= engine.ChildrenMax {
+		refuse(r, wire.RefusedFull)
+		return false
+	}
+	profile.Depth, profile.Root, profile.Fleet = parent.Depth+1, parent.Root, 0
+	return true
+}
+
+// joins checks that a new root agent may join a fleet.
+func (m *Machine) joins(fleet engine.FleetSlot, operatorKey string, parent engine.AgentSlot, r *wire.Result) bool {
+	switch {
+	case parent != 0 || !m.fleets.Has(uint64(fleet)):
+		refuse(r, wire.RefusedNotFound)
+	case m.operatorByKey[operatorKey] != (*m.fleetProfiles.At(uint64(fleet))).Operator:
+		refuse(r, wire.RefusedOperator)
+	case m.fleets.At(uint64(fleet)).Agents >= engine.FleetAgentsMax:
+		refuse(r, wire.RefusedFull)
+	default:
+		return true
+	}
+	return false
+}
+
+// enrol gives a checked profile its slot and times and enters it into the tables.
+func (m *Machine) enrol(profile *engine.AgentProfile, b *wire.Register, signing *wire.SigningKey) {
+	profile.Slot, profile.Rev = engine.AgentSlot(m.agents.Next()), 1
+	if profile.Parent == 0 {
+		profile.Root, profile.Depth = profile.Slot, 0
+	}
+	profile.CredentialVersion, profile.KeyID = 1, signing.KID
+	profile.IssuedAt, profile.RegisteredAt = m.now, m.now
+	profile.ExpiresAt = m.expiry(profile.Parent, b.ExpiresAt)
+	row := engine.AgentRow{MinVersion: 1, StatusAt: m.now}
+	if m.settings.Policy.IssuanceAttests && profile.Type == engine.Autonomous {
+		row.AttestedAt = m.now
+	}
+	m.agents.Append(row)
+	m.profiles.Append(profile)
+	m.velocity.Append(engine.VelocityRow{})
+	m.attestations.Append(nil)
+	m.operators.Edit(uint64(profile.Operator)).Agents++
+	if profile.Parent != 0 {
+		m.agents.Edit(uint64(profile.Parent)).Children++
+	}
+	if profile.Fleet != 0 {
+		m.fleets.Edit(uint64(profile.Fleet)).Agents++
+	}
+	m.out.Agents = append(m.out.Agents, profile)
+}
+
+// expiry is 91 days from now, the parent's expiry or what was asked for,
+// whichever is first. Credentials carry whole seconds.
+func (m *Machine) expiry(parent engine.AgentSlot, asked engine.Time) engine.Time {
+	at := m.now + engine.AgentValidity
+	if parent != 0 {
+		at = min(at, (*m.profiles.At(uint64(parent))).ExpiresAt)
+	}
+	if asked != 0 {
+		at = min(at, asked)
+	}
+	return at / engine.Second * engine.Second
+}
+
+// appendCredential writes everything assigned that the signed credential holds,
+// so that the token can be minted again from the leaf alone.
+func (m *Machine) appendCredential(dst []byte, p *engine.AgentProfile) []byte {
+	dst = plain(dst, "agentId", m.ids.AgentID(uint32(p.Slot)))
+	dst = plain(dst, "credentialId", m.ids.CredentialID(CredentialAgent, uint32(p.Slot), p.CredentialVersion))
+	dst = number(dst, "credentialVersion", int64(p.CredentialVersion))
+	dst = instant(dst, "issuedAt", p.IssuedAt)
+	dst = instant(dst, "expiresAt", p.ExpiresAt)
+	dst = plain(dst, "kid", p.KeyID)
+	dst = plain(dst, "operatorId", m.ids.OperatorID(uint32(p.Operator)))
+	dst = truth(dst, "walletMatched", p.WalletMatched)
+	dst = truth(dst, "nameMatched", p.NameMatched)
+	if p.Parent != 0 {
+		dst = plain(dst, "parentAgentId", m.ids.AgentID(uint32(p.Parent)))
+		dst = plain(dst, "rootAgentId", m.ids.AgentID(uint32(p.Root)))
+		dst = number(dst, "depth", int64(p.Depth))
+		dst = m.appendChain(dst, p)
+	}
+	if p.Fleet != 0 {
+		dst = plain(dst, "fleetId", m.ids.FleetID(uint32(p.Fleet)))
+	}
+	return dst
+}
+
+// appendChain writes a delegate's ancestors, root first.
+func (m *Machine) appendChain(dst []byte, p *engine.AgentProfile) []byte {
+	var chain [engine.DepthMax]engine.AgentSlot
+	count := 0
+	for slot := p.Parent; slot != 0 && count < len(chain); slot = (*m.profiles.At(uint64(slot))).Parent {
+		chain[count] = slot
+		count++
+	}
+	dst = append(name(dst, "chain"), '[')
+	for i := count - 1; i >= 0; i-- {
+		dst = append(dst, '"')
+		dst = append(dst, m.ids.AgentID(uint32(chain[i]))...)
+		dst = append(dst, '"')
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+	}
+	return append(dst, ']')
+}
+
+func (m *Machine) applyReissue(b *wire.Reissue, r *wire.Result) {
+	if m.replay(b.Idem, r) {
+		return
+	}
+	if !m.agents.Has(uint64(b.Agent)) {
+		refuse(r, wire.RefusedNotFound)
+		return
+	}
+	old := *m.profiles.At(uint64(b.Agent))
+	row := m.agents.At(uint64(b.Agent))
+	signing := m.settings.ActiveKey(m.now)
+	switch {
+	case row.Status == engine.Revoked || old.CredentialVersion == 1<<16-1:
+		r.State = engine.Revoked
+		refuse(r, wire.RefusedTransition)
+		return
+	case old.Rev != b.BaseRev || b.List != m.settings.ListVersion:
+		r.Code = wire.Stale
+		return
+	case signing == nil:
+		refuse(r, wire.RefusedFull)
+		return
+	case old.Parent != 0 && m.effective(old.Parent) != engine.Active:
+		r.State = m.effective(old.Parent)
+		refuse(r, wire.RefusedParent)
+		return
+	}
+	profile := b.Profile
+	if !m.keepIdentity(&profile, old, b.OperatorKey, r) {
+		return
+	}
+	previous := m.effective(b.Agent)
+	profile.CredentialVersion, profile.KeyID = old.CredentialVersion+1, signing.KID
+	profile.IssuedAt, profile.ExpiresAt = m.now, m.expiry(old.Parent, 0)
+	superseded := m.renew(b, &profile)
+	head := m.appendCredential(m.head("agent.reissued"), &profile)
+	head = plain(head, "previousStatus", previous.String())
+	head = truth(head, "superseded", superseded)
+	if !superseded {
+		head = instant(head, "overlapUntil", m.agents.At(uint64(b.Agent)).OverlapUntil)
+	}
+	m.write(head, &b.Common, "agent.reissued", r, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(b.Agent))))
+}
+
+// keepIdentity carries over what a re-issue cannot change and moves the agent to
+// its new operator's row.
+func (m *Machine) keepIdentity(profile, old *engine.AgentProfile, operatorKey string, r *wire.Result) bool {
+	profile.Slot, profile.Rev = old.Slot, old.Rev+1
+	profile.Parent, profile.Root, profile.Depth = old.Parent, old.Root, old.Depth
+	profile.RegisteredAt, profile.Fleet = old.RegisteredAt, old.Fleet
+	if profile.Operator = m.operator(operatorKey, profile.OperatorLegalName); profile.Operator == 0 {
+		refuse(r, wire.RefusedFull)
+		return false
+	}
+	if profile.Operator != old.Operator {
+		m.operators.Edit(uint64(old.Operator)).Agents--
+		m.operators.Edit(uint64(profile.Operator)).Agents++
+		if profile.Fleet != 0 { // The fleet belongs to the old operator.
+			m.fleets.Edit(uint64(profile.Fleet)).Agents--
+			profile.Fleet = 0
+		}
+	}
+	return true
+}
+
+// renew enters the new version. A plain renewal keeps older tokens good for the
+// overlap; anything else, and a flagged ownership, supersedes them at once.
+func (m *Machine) renew(b *wire.Reissue, profile *engine.AgentProfile) (superseded bool) {
+	row := m.agents.Edit(uint64(b.Agent))
+	superseded = !b.Plain || row.OwnershipFrom != 0 || b.Overlap <= 0
+	if superseded {
+		row.MinVersion, row.OverlapUntil = profile.CredentialVersion, 0
+	} else {
+		row.OverlapUntil = m.now + min(b.Overlap, engine.OverlapMax)
+	}
+	if row.OwnershipFrom != 0 {
+		row.OwnershipFrom, row.OwnershipAt, row.AttestedAt = 0, 0, 0
+	}
+	row.Status, row.StatusReason, row.StatusAt = engine.Active, 0, m.now
+	m.replaceProfile(profile)
+	return superseded
+}
+
+// replaceProfile publishes an agent's new profile.
+func (m *Machine) replaceProfile(profile *engine.AgentProfile) {
+	*m.profiles.Edit(uint64(profile.Slot)) = profile
+	m.out.Agents = append(m.out.Agents, profile)
+}
+
+func (m *Machine) applySettings(b *wire.Settings, r *wire.Result) {
+	if m.replay(b.Idem, r) {
+		return
+	}
+	if !m.agents.Has(uint64(b.Agent)) {
+		refuse(r, wire.RefusedNotFound)
+		return
+	}
+	old := *m.profiles.At(uint64(b.Agent))
+	if old.Rev != b.BaseRev {
+		r.Value = uint64(old.Rev)
+		refuse(r, wire.RefusedVersion)
+		return
+	}
+	if !eventName(b.Event) {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	profile := *old
+	profile.Rev++
+	profile.Settings = b.Settings
+	m.replaceProfile(&profile)
+	head := plain(m.head(b.Event), "agentId", m.ids.AgentID(uint32(b.Agent)))
+	head = number(head, "rev", int64(profile.Rev))
+	m.write(head, &b.Common, b.Event, r, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(b.Agent))))
+}
+
+// eventName tells whether an edge's leaf kind is one that may be copied into a
+// leaf: lower-case letters, dots and underscores.
+func eventName(event string) bool {
+	for i := 0; i < len(event); i++ {
+		if c := event[i]; (c < 'a' || c > 'z') && c != '.' && c != '_' {
+			return false
+		}
+	}
+	return len(event) > 0 && len(event) <= 40
+}
+
+func (m *Machine) applyAttest(b *wire.Attest, r *wire.Result) {
+	if m.replay(b.Idem, r) {
+		return
+	}
+	if !m.agents.Has(uint64(b.Agent)) {
+		refuse(r, wire.RefusedNotFound)
+		return
+	}
+	profile := *m.profiles.At(uint64(b.Agent))
+	if profile.Type != engine.Autonomous {
+		refuse(r, wire.RefusedNotAutonomous)
+		return
+	}
+	if status := m.effective(b.Agent); status == engine.Revoked || status == engine.Expired {
+		r.State = status
+		refuse(r, wire.RefusedInactive)
+		return
+	}
+	m.agents.Edit(uint64(b.Agent)).AttestedAt = m.now
+	kept := []engine.Attestation{{AttestedBy: b.AttestedBy, Note: b.Note, At: m.now, Leaf: m.size}}
+	if old := *m.attestations.At(uint64(b.Agent)); old != nil {
+		for _, a := range *old {
+			if len(kept) < engine.AttestationsKept && m.now < a.At+engine.AttestationStored {
+				kept = append(kept, a)
+			}
+		}
+	}
+	*m.attestations.Edit(uint64(b.Agent)) = &kept
+	head := plain(m.head("attestation.recorded"), "agentId", m.ids.AgentID(uint32(b.Agent)))
+	head = plain(head, "attestationId", m.ids.EventID(m.size))
+	head = instant(head, "attestedAt", m.now)
+	head = instant(head, "validUntil", m.now+engine.AttestationValidity)
+	head = instant(head, "recordExpiresAt", m.now+engine.AttestationStored)
+	m.write(head, &b.Common, "attestation.recorded", r, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(b.Agent))))
+}

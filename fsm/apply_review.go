@@ -1,0 +1,184 @@
+package fsm
+
+import (
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+var dispositionNames = [4]string{wire.Approved: "APPROVED", wire.Rejected: "REJECTED", wire.EscalateSAR: "ESCALATE_SAR"}
+
+// applyDisposition records a reviewer's decision. The edge has read the leaf and
+// settled 404, 422 and 400 for good; what can change, and is decided here, is
+// whether a disposition exists. An approval books the amount, today, on the
+// agent, its ancestors and the fleet of the record; it is never refused for a limit.
+func (m *Machine) applyDisposition(b *wire.Disposition, r *wire.Result) {
+	if m.replay(b.Idem, r) {
+		return
+	}
+	if b.Leaf >= m.size || b.Disposition == 0 || b.Disposition > wire.EscalateSAR || b.Amount < 0 {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	if at, done := m.disposedBy[b.Leaf]; done {
+		r.Value = m.dispositions.At(at).Later
+		refuse(r, wire.RefusedDispositioned)
+		return
+	}
+	over := false
+	if b.Disposition == wire.Approved && m.agents.Has(uint64(b.Agent)) {
+		over = m.overLimit(b)
+		m.spend(b.Agent, b.Amount, b.Fleet)
+	}
+	later := m.size
+	m.disposedBy[b.Leaf] = m.dispositions.Append(dispositionRow{Leaf: b.Leaf, Later: later, At: m.now})
+	if at, open := m.reviewAt(b.Leaf); open {
+		row := m.reviews.Edit(at)
+		row.State, row.Disposition = ReviewDone, later
+		m.openReviews--
+	}
+	m.out.Dispositions = append(m.out.Dispositions, LeafLink{Leaf: b.Leaf, Later: later})
+	txn := m.ids.TxnID(b.Leaf)
+	head := plain(m.head("review.dispositioned"), "txnId", txn)
+	head = number(head, "reviewedLeaf", int64(b.Leaf))
+	head = plain(head, "disposition", dispositionNames[b.Disposition])
+	head = instant(head, "reviewedAt", m.now)
+	head = truth(head, "sarEscalated", b.Disposition == wire.EscalateSAR)
+	if b.Disposition == wire.Approved {
+		head = truth(head, "overLimitApproved", over)
+	}
+	m.write(head, &b.Common, "review.dispositioned", r, engine.FilterKey(engine.FilterTxn, txn))
+}
+
+// overLimit tells whether an approval lifts any counter above its limit.
+func (m *Machine) overLimit(b *wire.Disposition) bool {
+	day := m.now.Day()
+	slot := b.Agent
+	for range engine.DepthMax + 1 {
+		if slot == 0 {
+			break
+		}
+		profile := *m.profiles.At(uint64(slot))
+		if m.agents.At(uint64(slot)).Spend.On(day).Plus(b.Amount).Exceeds(profile.Policy.DailyLimit) {
+			return true
+		}
+		slot = profile.Parent
+	}
+	if b.Fleet == 0 || !m.fleets.Has(uint64(b.Fleet)) {
+		return false
+	}
+	fleet := *m.fleetProfiles.At(uint64(b.Fleet))
+	return m.fleets.At(uint64(b.Fleet)).Spend.On(day).Plus(b.Amount).Exceeds(fleet.DailyLimit)
+}
+
+// reviewAt finds the position of an open review by binary search: reviews are
+// appended in leaf order.
+func (m *Machine) reviewAt(leaf uint64) (uint64, bool) {
+	at, found := searchReviews(m.reviews.First(), m.reviews.Next(), leaf, func(i uint64) uint64 { return m.reviews.At(i).Leaf })
+	return at, found && m.reviews.At(at).State == ReviewOpen
+}
+
+func searchReviews(low, high, leaf uint64, at func(uint64) uint64) (uint64, bool) {
+	end := high
+	for low < high {
+		middle := low + (high-low)/2
+		if at(middle) < leaf {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low, low < end && at(low) == leaf
+}
+
+// applyQueue claims, releases, assigns or comments an open review. A claim is
+// advisory and lapses with log time; the disposition guard stays the 409.
+func (m *Machine) applyQueue(b *wire.Queue, r *wire.Result) {
+	if m.replay(b.Idem, r) {
+		return
+	}
+	if len(b.Leaves) == 0 || len(b.Leaves) > engine.PageMax || len(b.Who) > engine.FieldMax {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	if b.Op == wire.QueueComment {
+		m.comment(b, r)
+		return
+	}
+	why := wire.RefusedNotOpen
+	for _, leaf := range b.Leaves {
+		at, open := m.reviewAt(leaf)
+		if !open {
+			continue
+		}
+		if m.heldByOther(m.reviews.At(at).Claim, b.Who) && !b.Force {
+			why = wire.RefusedClaimed
+			continue
+		}
+		m.claim(leaf, at, b, r)
+		return
+	}
+	refuse(r, why)
+}
+
+// heldByOther tells whether somebody else's claim is in force.
+func (m *Machine) heldByOther(c *Claim, who string) bool {
+	return c != nil && c.Assignee != "" && c.Assignee != who && (c.LeaseUntil == 0 || m.now < c.LeaseUntil)
+}
+
+// comment adds a comment's leaf to a review, open or decided.
+func (m *Machine) comment(b *wire.Queue, r *wire.Result) {
+	leaf := b.Leaves[0]
+	at, found := searchReviews(m.reviews.First(), m.reviews.Next(), leaf, func(i uint64) uint64 { return m.reviews.At(i).Leaf })
+	if !found {
+		refuse(r, wire.RefusedNotOpen)
+		return
+	}
+	claim := Claim{}
+	if old := m.reviews.At(at).Claim; old != nil {
+		claim = *old
+	}
+	if len(claim.Comments) >= engine.CommentsKept {
+		refuse(r, wire.RefusedFull)
+		return
+	}
+	claim.Comments = append(append([]uint64(nil), claim.Comments...), m.size)
+	m.reviews.Edit(at).Claim = &claim
+	m.out.Comments = append(m.out.Comments, LeafLink{Leaf: leaf, Later: m.size})
+	m.writeQueue("review.commented", leaf, nil, b, r)
+}
+
+func (m *Machine) claim(leaf, at uint64, b *wire.Queue, r *wire.Result) {
+	claim := Claim{}
+	if old := m.reviews.At(at).Claim; old != nil {
+		claim.Comments = old.Comments
+	}
+	kind := "review.claimed"
+	switch b.Op {
+	case wire.QueueClaim:
+		claim.Assignee, claim.LeaseUntil = b.Who, m.now+engine.ClaimLease
+	case wire.QueueAssign:
+		kind = "review.assigned"
+		claim.Assignee = b.Who
+	case wire.QueueRelease:
+		kind = "review.released"
+	default:
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	m.reviews.Edit(at).Claim = &claim
+	m.writeQueue(kind, leaf, &claim, b, r)
+}
+
+func (m *Machine) writeQueue(kind string, leaf uint64, claim *Claim, b *wire.Queue, r *wire.Result) {
+	txn := m.ids.TxnID(leaf)
+	head := plain(m.head(kind), "txnId", txn)
+	head = number(head, "reviewedLeaf", int64(leaf))
+	if claim != nil {
+		head = quoted(head, "assignee", claim.Assignee)
+		if claim.LeaseUntil != 0 {
+			head = instant(head, "leaseUntil", claim.LeaseUntil)
+		}
+	}
+	m.write(head, &b.Common, kind, r, engine.FilterKey(engine.FilterTxn, txn))
+	r.Value = leaf
+}

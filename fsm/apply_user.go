@@ -1,0 +1,109 @@
+package fsm
+
+import (
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+func (m *Machine) applyUser(b *wire.User, r *wire.Result) {
+	if m.replay(b.Idem, r) {
+		return
+	}
+	profile := b.Profile
+	if len(profile.Agents) > engine.UserAgentsMax {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	var revs engine.Basis
+	for _, slot := range profile.Agents {
+		m.foldAgent(&revs, slot)
+	}
+	if b.Basis.List != m.settings.ListVersion || b.Basis.Revs != revs.Revs {
+		r.Code = wire.Stale
+		return
+	}
+	for _, slot := range profile.Agents {
+		if !m.agents.Has(uint64(slot)) {
+			refuse(r, wire.RefusedNotFound)
+			return
+		}
+	}
+	signing := m.settings.ActiveKey(m.now)
+	if m.users.Len() >= engine.AgentsMax || signing == nil {
+		refuse(r, wire.RefusedFull)
+		return
+	}
+	profile.Slot, profile.Rev, profile.CredentialVersion = engine.UserSlot(m.users.Next()), 1, 1
+	m.dateUser(&profile, signing)
+	m.users.Append(engine.UserRow{MinVersion: 1, StatusAt: m.now})
+	m.userProfiles.Append(&profile)
+	m.out.Users = append(m.out.Users, &profile)
+	m.writeUser("user.registered", &profile, &b.Common, r)
+}
+
+func (m *Machine) dateUser(profile *engine.UserProfile, signing *wire.SigningKey) {
+	profile.KeyID, profile.IssuedAt = signing.KID, m.now
+	profile.ExpiresAt = (m.now + engine.UserValidity) / engine.Second * engine.Second
+	profile.StoredUntil = m.now + engine.UserStored
+}
+
+func (m *Machine) writeUser(kind string, p *engine.UserProfile, common *wire.Common, r *wire.Result) {
+	id := m.ids.UserID(uint32(p.Slot))
+	head := plain(m.head(kind), "userId", id)
+	head = plain(head, "credentialId", m.ids.CredentialID(CredentialUser, uint32(p.Slot), p.CredentialVersion))
+	head = number(head, "credentialVersion", int64(p.CredentialVersion))
+	head = instant(head, "issuedAt", p.IssuedAt)
+	head = instant(head, "expiresAt", p.ExpiresAt)
+	head = instant(head, "storedUntil", p.StoredUntil)
+	head = plain(head, "kid", p.KeyID)
+	head = truth(head, "nameMatched", p.NameMatched)
+	m.write(head, common, kind, r, engine.FilterKey(engine.FilterAgent, id))
+}
+
+// userHeld returns a user's profile while its record is stored (31 days), nil after.
+func (m *Machine) userHeld(slot engine.UserSlot) *engine.UserProfile {
+	if !m.users.Has(uint64(slot)) {
+		return nil
+	}
+	profile := *m.userProfiles.At(uint64(slot))
+	if profile == nil || m.now >= profile.StoredUntil {
+		return nil
+	}
+	return profile
+}
+
+func (m *Machine) applyUserReissue(b *wire.UserReissue, r *wire.Result) {
+	if m.replay(b.Idem, r) {
+		return
+	}
+	old := m.userHeld(b.User)
+	signing := m.settings.ActiveKey(m.now)
+	switch {
+	case old == nil:
+		refuse(r, wire.RefusedNotFound)
+		return
+	case m.users.At(uint64(b.User)).Status == engine.Revoked || old.CredentialVersion == 1<<16-1:
+		r.State = engine.Revoked
+		refuse(r, wire.RefusedTransition)
+		return
+	case old.Rev != b.BaseRev:
+		r.Code = wire.Stale
+		return
+	case signing == nil:
+		refuse(r, wire.RefusedFull)
+		return
+	}
+	profile := *old
+	profile.Rev, profile.CredentialVersion, profile.NameMatched = old.Rev+1, old.CredentialVersion+1, b.NameMatched
+	m.dateUser(&profile, signing)
+	row := m.users.Edit(uint64(b.User))
+	row.Status, row.StatusReason, row.StatusAt = engine.Active, 0, m.now
+	if b.Overlap > 0 {
+		row.OverlapUntil = m.now + min(b.Overlap, engine.OverlapMax)
+	} else {
+		row.MinVersion, row.OverlapUntil = profile.CredentialVersion, 0
+	}
+	*m.userProfiles.Edit(uint64(b.User)) = &profile
+	m.out.Users = append(m.out.Users, &profile)
+	m.writeUser("user.reissued", &profile, &b.Common, r)
+}

@@ -1,0 +1,76 @@
+package fsm
+
+import (
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// Leaf is one audit record as Apply wrote it.
+type Leaf struct {
+	Time    engine.Time
+	Data    []byte   // The leaf's bytes: one JSON object.
+	Filters []uint64 // engine.FilterKey values for searching; not part of the leaf hash.
+}
+
+// LeafLink says that a later leaf (a disposition, a comment) speaks of an earlier one.
+type LeafLink struct {
+	Leaf  uint64
+	Later uint64
+}
+
+// Effects is what applying one entry gave. Apply overwrites all fields; slices
+// may be reused by the next Apply, so the caller consumes them before.
+type Effects struct {
+	Index uint64
+	Term  uint64
+	Time  engine.Time // Log time after the entry.
+
+	Results   []wire.Result // One a record, in order.
+	FirstLeaf uint64        // Index of Leaves[0].
+	Leaves    []Leaf
+
+	Agents       []*engine.AgentProfile // Changed profiles, for the edges.
+	Users        []*engine.UserProfile
+	UsersGone    []engine.UserSlot // Profiles erased after their 31 days.
+	Fleets       []*engine.FleetProfile
+	Dispositions []LeafLink
+	Comments     []LeafLink
+	Settings     *Settings // Non-nil when anything in it changed.
+	ListData     []byte    // Compiled bytes of a list activated by this entry; nil otherwise.
+
+	Oldest uint64 // First leaf that is still within retention.
+
+	CheckIndex  uint64 // A digest the leader claims for a past index, to be compared off the hot path.
+	CheckDigest []byte
+
+	Stop string // Non-empty: this node must stop and say so (house law: never skip, never guess).
+}
+
+// Settings is everything edges need besides profiles: one immutable value,
+// replaced whole.
+type Settings struct {
+	Index       uint64 // Log index of the last change.
+	Format      engine.Format
+	Genesis     *wire.Genesis // nil before bootstrap.
+	Policy      *engine.Policy
+	Keys        []*wire.APIKey
+	SigningKeys []*wire.SigningKey // Oldest first; the signing one is ActiveKey's.
+	Cleared     []*wire.ClearedPair
+	List        *wire.ListInfo // nil: no list was ever activated.
+	ListSynced  engine.Time    // Last successful sync or import of the active list.
+	ListVersion uint64
+	Staged      []*wire.ListInfo
+	History     []*wire.ListInfo // Activations, newest last.
+	ClockOffset engine.Time      // Test clock.
+}
+
+// ActiveKey returns the key that signs credentials at time now: the newest one
+// that is active and not revoked, or nil.
+func (s *Settings) ActiveKey(now engine.Time) *wire.SigningKey {
+	for i := len(s.SigningKeys) - 1; i >= 0; i-- {
+		if key := s.SigningKeys[i]; key.ActivateAt <= now && key.RevokedAt == 0 {
+			return key
+		}
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package fsm
+
+import (
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// expireMax bounds what one entry may forget of each kind, so that no entry is slow.
+const expireMax = 1024
+
+// applyTick is the pulse: it moves log time and carries the leader's digest of a
+// past state for every node to compare off the hot path.
+func (m *Machine) applyTick(body []byte, r *wire.Result) {
+	var tick wire.Tick
+	if len(body) > 0 {
+		if err := wire.DecodeBody(body, &tick); err != nil || len(tick.Digest) > 32 {
+			refuse(r, wire.RefusedMalformed)
+			return
+		}
+	}
+	if len(tick.Digest) == 32 {
+		m.out.CheckIndex, m.out.CheckDigest = tick.Index, tick.Digest
+	}
+	m.sweepUsers()
+	m.retireKeys()
+	r.Code = wire.Unchanged
+}
+
+// expire forgets, by log time and at every entry alike on all nodes: idempotency
+// keys after a day, open reviews and dispositions after 90 days, rows of R25
+// after their window, days below retention.
+func (m *Machine) expire() {
+	m.expireKeys()
+	m.expireReviews()
+	for n := 0; n < expireMax && m.dispositions.Len() > 0; n++ {
+		row := m.dispositions.At(m.dispositions.First())
+		if row.At+engine.Retention > m.now {
+			break
+		}
+		delete(m.disposedBy, row.Leaf)
+		m.dispositions.DropFront()
+	}
+	for n := 0; n < expireMax && m.structuring.Len() > 0; n++ {
+		row := m.structuring.At(m.structuring.First())
+		if row.Band.Newest()+m.settings.Policy.StructuringWindow > m.now {
+			break
+		}
+		delete(m.structuringBy, row.Key)
+		m.structuring.DropFront()
+	}
+	for m.days.Len() > 1 {
+		next := m.days.At(m.days.First() + 1)
+		if next.Day.Start()+engine.Retention > m.now {
+			break
+		}
+		m.days.DropFront()
+		m.oldest = next.First
+	}
+}
+
+func (m *Machine) expireKeys() {
+	for n := 0; n < expireMax && m.idem.Len() > 0; n++ {
+		if m.idem.At(m.idem.First()).At+engine.IdempotencyKept > m.now {
+			return
+		}
+		m.forgetOldestKey()
+	}
+}
+
+func (m *Machine) expireReviews() {
+	for n := 0; n < expireMax && m.reviews.Len() > 0; n++ {
+		row := m.reviews.At(m.reviews.First())
+		if row.At+engine.Retention > m.now && (row.State == ReviewOpen || row.Claim != nil) {
+			return
+		}
+		if row.State == ReviewOpen {
+			m.openReviews--
+		}
+		m.reviews.DropFront()
+	}
+}
+
+// sweepUsers erases the profiles of users whose 31 days are over, a bounded
+// number a tick, round and round.
+func (m *Machine) sweepUsers() {
+	for n := 0; n < expireMax && n < m.users.Len(); n++ {
+		if m.userSweep >= m.users.Next() {
+			m.userSweep = m.users.First()
+		}
+		slot := m.userSweep
+		m.userSweep++
+		profile := *m.userProfiles.At(slot)
+		if profile == nil || m.now < profile.StoredUntil {
+			continue
+		}
+		m.users.Edit(slot).Purged = true
+		*m.userProfiles.Edit(slot) = nil
+		m.out.UsersGone = append(m.out.UsersGone, engine.UserSlot(slot))
+	}
+}
+
+// retireKeys drops signing keys whose last token has certainly expired: 91 days
+// and the allowed skew after a newer key began to sign.
+func (m *Machine) retireKeys() {
+	keys := m.settings.SigningKeys
+	if len(keys) < 2 {
+		return
+	}
+	const grace = engine.AgentValidity + engine.DayLength
+	gone := 0
+	for gone+1 < len(keys) && keys[gone+1].RevokedAt == 0 && keys[gone+1].ActivateAt+grace <= m.now {
+		gone++
+	}
+	if gone > 0 {
+		m.edit().SigningKeys = append([]*wire.SigningKey(nil), keys[gone:]...)
+	}
+}

@@ -1,0 +1,323 @@
+package fsm
+
+import (
+	"encoding/binary"
+
+	"github.com/dchest/siphash"
+)
+
+// IDs turns dense slots into ids that look random and back: keyed bijections
+// (balanced Feistel networks with SipHash-2-4 as round function). So an id is an
+// address, two ids never collide, and an id alone tells "not yet" from "expired".
+type IDs struct {
+	low, high uint64 // The key's halves.
+}
+
+// Domains keep the permutations of different ids apart.
+const (
+	domainAgent byte = iota + 1
+	domainUser
+	domainFleet
+	domainTxn
+	domainEvent
+	domainCredential
+	domainOperator
+)
+
+const (
+	base32Digits = "abcdefghijklmnopqrstuvwxyz234567"
+	base62Digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+	agentBits  = 60                  // 12 base32 characters.
+	txnBits    = 48                  // The smallest even width that covers 62^8; walked into the domain.
+	txnCount   = 218_340_105_584_896 // 62^8
+	txnDigits  = 8
+	idDigits   = 12
+	rounds     = 6
+	uuidBits   = 122
+	uuidPrefix = "urn:uuid:"
+)
+
+// NewIDs returns the bijections of a cluster's key.
+func NewIDs(key [16]byte) *IDs {
+	return &IDs{low: binary.LittleEndian.Uint64(key[:8]), high: binary.LittleEndian.Uint64(key[8:])}
+}
+
+// round is the Feistel round function: SipHash of (half, domain, round).
+func (d *IDs) round(domain byte, n int, half uint64) uint64 {
+	var in [10]byte
+	binary.LittleEndian.PutUint64(in[:], half)
+	in[8], in[9] = domain, byte(n)
+	return siphash.Hash(d.low, d.high, in[:])
+}
+
+func (d *IDs) permute(domain byte, bits uint, value uint64) uint64 {
+	half := bits / 2
+	mask := uint64(1)<<half - 1
+	left, right := value>>half, value&mask
+	for n := range rounds {
+		left, right = right, left^(d.round(domain, n, right)&mask)
+	}
+	return left<<half | right
+}
+
+func (d *IDs) invert(domain byte, bits uint, value uint64) uint64 {
+	half := bits / 2
+	mask := uint64(1)<<half - 1
+	left, right := value>>half, value&mask
+	for n := rounds - 1; n >= 0; n-- {
+		left, right = right^(d.round(domain, n, left)&mask), left
+	}
+	return left<<half | right
+}
+
+func (d *IDs) encode32(prefix string, domain byte, value uint64) string {
+	v := d.permute(domain, agentBits, value)
+	out := make([]byte, len(prefix)+idDigits)
+	copy(out, prefix)
+	for i := len(out) - 1; i >= len(prefix); i-- {
+		out[i] = base32Digits[v&31]
+		v >>= 5
+	}
+	return string(out)
+}
+
+func (d *IDs) decode32(prefix, text string, domain byte) (uint64, bool) {
+	if len(text) != len(prefix)+idDigits || text[:len(prefix)] != prefix {
+		return 0, false
+	}
+	var v uint64
+	for i := len(prefix); i < len(text); i++ {
+		digit, ok := digit32(text[i])
+		if !ok {
+			return 0, false
+		}
+		v = v<<5 | digit
+	}
+	return d.invert(domain, agentBits, v), true
+}
+
+func digit32(c byte) (uint64, bool) {
+	switch {
+	case c >= 'a' && c <= 'z':
+		return uint64(c - 'a'), true
+	case c >= '2' && c <= '7':
+		return uint64(c-'2') + 26, true
+	}
+	return 0, false
+}
+
+// AgentID returns agt_ and 12 base32 characters.
+func (d *IDs) AgentID(slot uint32) string { return d.encode32("agt_", domainAgent, uint64(slot)) }
+
+// UserID returns usr_ and 12 base32 characters.
+func (d *IDs) UserID(slot uint32) string { return d.encode32("usr_", domainUser, uint64(slot)) }
+
+// FleetID returns flt_ and 12 base32 characters.
+func (d *IDs) FleetID(slot uint32) string { return d.encode32("flt_", domainFleet, uint64(slot)) }
+
+// OperatorID returns opr_ and 12 base32 characters.
+func (d *IDs) OperatorID(slot uint32) string { return d.encode32("opr_", domainOperator, uint64(slot)) }
+
+// EventID returns evt_ and 12 base32 characters for a leaf index.
+func (d *IDs) EventID(leaf uint64) string { return d.encode32("evt_", domainEvent, leaf) }
+
+// ParseAgent returns the slot of an agent id; whether such an agent exists is
+// the caller's to ask.
+func (d *IDs) ParseAgent(text string) (uint32, bool) { return d.slot("agt_", text, domainAgent) }
+
+// ParseUser returns the slot of a user id.
+func (d *IDs) ParseUser(text string) (uint32, bool) { return d.slot("usr_", text, domainUser) }
+
+// ParseFleet returns the slot of a fleet id.
+func (d *IDs) ParseFleet(text string) (uint32, bool) { return d.slot("flt_", text, domainFleet) }
+
+// ParseOperator returns the slot of an operator id.
+func (d *IDs) ParseOperator(text string) (uint32, bool) { return d.slot("opr_", text, domainOperator) }
+
+// ParseEvent returns the leaf index of an event id.
+func (d *IDs) ParseEvent(text string) (uint64, bool) { return d.decode32("evt_", text, domainEvent) }
+
+func (d *IDs) slot(prefix, text string, domain byte) (uint32, bool) {
+	v, ok := d.decode32(prefix, text, domain)
+	if !ok || v == 0 || v > 1<<32-1 {
+		return 0, false
+	}
+	return uint32(v), true
+}
+
+// AppendTxnID writes txn_ and 8 base62 characters for a leaf index below 62^8.
+func (d *IDs) AppendTxnID(dst []byte, leaf uint64) []byte {
+	v := leaf
+	for { // Cycle walking: 62^8 fills 78 % of the 48-bit space, so 1.3 steps on average.
+		v = d.permute(domainTxn, txnBits, v)
+		if v < txnCount {
+			break
+		}
+	}
+	dst = append(dst, "txn_00000000"...)
+	for i := len(dst) - 1; i >= len(dst)-txnDigits; i-- {
+		dst[i] = base62Digits[v%62]
+		v /= 62
+	}
+	return dst
+}
+
+// TxnID returns the id of a screening record's leaf.
+func (d *IDs) TxnID(leaf uint64) string { return string(d.AppendTxnID(make([]byte, 0, 12), leaf)) }
+
+// ParseTxn returns the leaf index of a transaction id.
+func (d *IDs) ParseTxn(text string) (uint64, bool) {
+	if len(text) != 4+txnDigits || text[:4] != "txn_" {
+		return 0, false
+	}
+	var v uint64
+	for i := 4; i < len(text); i++ {
+		digit, ok := digit62(text[i])
+		if !ok {
+			return 0, false
+		}
+		v = v*62 + digit
+	}
+	for {
+		v = d.invert(domainTxn, txnBits, v)
+		if v < txnCount {
+			return v, true
+		}
+	}
+}
+
+func digit62(c byte) (uint64, bool) {
+	switch {
+	case c >= '0' && c <= '9':
+		return uint64(c - '0'), true
+	case c >= 'A' && c <= 'Z':
+		return uint64(c-'A') + 10, true
+	case c >= 'a' && c <= 'z':
+		return uint64(c-'a') + 36, true
+	}
+	return 0, false
+}
+
+// Kinds of credential in a credential id.
+const (
+	CredentialAgent byte = 1
+	CredentialUser  byte = 2
+)
+
+// CredentialID returns urn:uuid: and an RFC 9562 version 8 UUID that holds
+// (kind, slot, version) under the cluster's permutation: no randomness, and the
+// version that a token claims can be read back from it.
+func (d *IDs) CredentialID(kind byte, slot uint32, version uint16) string {
+	high, low := d.permuteWide(uint64(kind), uint64(slot)<<16|uint64(version))
+	return uuidPrefix + formatUUID(high, low)
+}
+
+// ParseCredential reverses CredentialID.
+func (d *IDs) ParseCredential(text string) (kind byte, slot uint32, version uint16, ok bool) {
+	if len(text) != len(uuidPrefix)+36 || text[:len(uuidPrefix)] != uuidPrefix {
+		return 0, 0, 0, false
+	}
+	high, low, ok := parseUUID(text[len(uuidPrefix):])
+	if !ok {
+		return 0, 0, 0, false
+	}
+	left, right := d.invertWide(high, low)
+	if left > 2 || left == 0 || right>>48 != 0 {
+		return 0, 0, 0, false
+	}
+	return byte(left), uint32(right >> 16), uint16(right), true
+}
+
+const wideMask = uint64(1)<<(uuidBits/2) - 1
+
+func (d *IDs) permuteWide(left, right uint64) (uint64, uint64) {
+	for n := range rounds {
+		left, right = right, left^(d.round(domainCredential, n, right)&wideMask)
+	}
+	return left, right
+}
+
+func (d *IDs) invertWide(left, right uint64) (uint64, uint64) {
+	for n := rounds - 1; n >= 0; n-- {
+		left, right = right^(d.round(domainCredential, n, left)&wideMask), left
+	}
+	return left, right
+}
+
+// formatUUID lays 61+61 bits around the version (8) and variant (10) bits.
+func formatUUID(high, low uint64) string {
+	// 122 bits: high is bits 121..61, low bits 60..0.
+	a := high >> 13 & (1<<48 - 1) // first 48 bits
+	b := high >> 1 & 0xfff        // next 12
+	c := high&1<<61 | low         // last 62
+	var raw [16]byte
+	binary.BigEndian.PutUint64(raw[:], a<<16|0x8<<12|b)
+	binary.BigEndian.PutUint64(raw[8:], 0x2<<62|c)
+	const hexDigits = "0123456789abcdef"
+	out := make([]byte, 0, 36)
+	for i, v := range raw {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			out = append(out, '-')
+		}
+		out = append(out, hexDigits[v>>4], hexDigits[v&15])
+	}
+	return string(out)
+}
+
+func parseUUID(text string) (high, low uint64, ok bool) {
+	var raw [16]byte
+	at := 0
+	for i := 0; i < len(text); i++ {
+		if i == 8 || i == 13 || i == 18 || i == 23 {
+			if text[i] != '-' {
+				return 0, 0, false
+			}
+			continue
+		}
+		digit, good := digitHex(text[i])
+		if !good {
+			return 0, 0, false
+		}
+		raw[at/2] = raw[at/2]<<4 | digit
+		at++
+	}
+	first := binary.BigEndian.Uint64(raw[:])
+	second := binary.BigEndian.Uint64(raw[8:])
+	if first>>12&0xf != 0x8 || second>>62 != 0x2 {
+		return 0, 0, false
+	}
+	c := second & (1<<62 - 1)
+	high = first>>16<<13 | first&0xfff<<1 | c>>61
+	return high, c & (1<<61 - 1), true
+}
+
+func digitHex(c byte) (byte, bool) {
+	switch {
+	case c >= '0' && c <= '9':
+		return c - '0', true
+	case c >= 'a' && c <= 'f':
+		return c - 'a' + 10, true
+	}
+	return 0, false
+}
+
+// salter makes the 16-byte salt of a leaf: SipHash-128 of its index under the
+// cluster's salt key.
+type salter struct{ low, high uint64 }
+
+func newSalter(key [16]byte) *salter {
+	return &salter{low: binary.LittleEndian.Uint64(key[:8]), high: binary.LittleEndian.Uint64(key[8:])}
+}
+
+func (s *salter) appendHex(dst []byte, leaf uint64) []byte {
+	var in [8]byte
+	binary.LittleEndian.PutUint64(in[:], leaf)
+	first, second := siphash.Hash128(s.low, s.high, in[:])
+	for _, half := range [2]uint64{first, second} {
+		for shift := 60; shift >= 0; shift -= 4 {
+			dst = append(dst, "0123456789abcdef"[half>>shift&15])
+		}
+	}
+	return dst
+}

@@ -1,0 +1,109 @@
+package fsm
+
+import (
+	"strconv"
+
+	"railguard/engine"
+)
+
+// Leaves are JSON written by hand: fixed text, ids, times and integers alone.
+// Whatever came from an edge as text is copied at the end, never re-rendered.
+
+// head begins the leaf of an event other than a screening call.
+func (m *Machine) head(kind string) []byte {
+	dst := make([]byte, 0, 512)
+	dst = append(dst, `{"kind":"`...)
+	dst = append(dst, kind...)
+	dst = append(dst, `","eventId":"`...)
+	dst = append(dst, m.ids.EventID(m.size)...)
+	dst = append(dst, `","time":"`...)
+	dst = m.now.AppendTime(dst)
+	dst = append(dst, '"')
+	return m.place(dst)
+}
+
+// place writes where the leaf stands and its salt.
+func (m *Machine) place(dst []byte) []byte {
+	dst = number(dst, "index", int64(m.index))
+	dst = number(dst, "leaf", int64(m.size))
+	dst = append(dst, `,"salt":"`...)
+	dst = m.salt.appendHex(dst, m.size)
+	return append(dst, '"')
+}
+
+func name(dst []byte, member string) []byte {
+	dst = append(dst, ',', '"')
+	dst = append(dst, member...)
+	return append(dst, '"', ':')
+}
+
+func number(dst []byte, member string, n int64) []byte {
+	return strconv.AppendInt(name(dst, member), n, 10)
+}
+
+func appendInt(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }
+
+// plain writes a text that needs no escaping: ids, codes, our own words.
+func plain(dst []byte, member, text string) []byte {
+	dst = append(name(dst, member), '"')
+	dst = append(dst, text...)
+	return append(dst, '"')
+}
+
+func instant(dst []byte, member string, t engine.Time) []byte {
+	dst = append(name(dst, member), '"')
+	dst = t.AppendTime(dst)
+	return append(dst, '"')
+}
+
+func truth(dst []byte, member string, v bool) []byte {
+	return strconv.AppendBool(name(dst, member), v)
+}
+
+// quoted writes a text that may hold anything valid UTF-8 can: JSON string
+// escapes for quotes, backslashes and control characters, nothing else.
+func quoted(dst []byte, member, text string) []byte {
+	dst = append(name(dst, member), '"')
+	const hexDigits = "0123456789abcdef"
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c < 0x20:
+			dst = append(dst, `\u00`...)
+			dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return append(dst, '"')
+}
+
+func hexText(dst []byte, member string, data []byte) []byte {
+	dst = append(name(dst, member), '"')
+	const hexDigits = "0123456789abcdef"
+	for _, v := range data {
+		dst = append(dst, hexDigits[v>>4], hexDigits[v&15])
+	}
+	return append(dst, '"')
+}
+
+// rules writes the codes of a mask as a JSON array, in order of precedence.
+func rules(dst []byte, member string, mask uint32) []byte {
+	dst = append(name(dst, member), '[')
+	comma := false
+	for i := range engine.Rules {
+		rule := &engine.Rules[i]
+		if mask&(1<<rule.ID) == 0 {
+			continue
+		}
+		if comma {
+			dst = append(dst, ',')
+		}
+		comma = true
+		dst = append(dst, '"')
+		dst = append(dst, rule.Code...)
+		dst = append(dst, '"')
+	}
+	return append(dst, ']')
+}

@@ -1,0 +1,367 @@
+package fsm
+
+import (
+	"crypto/sha256"
+	"hash"
+
+	"github.com/transparency-dev/merkle/compact"
+	"github.com/transparency-dev/merkle/rfc6962"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// Machine is the replicated state and its one writer. Everything the cluster
+// agrees on is here; everything else is derived.
+type Machine struct {
+	format engine.Format
+	index  uint64
+	term   uint64
+	now    engine.Time // Log time: the highest stamp seen.
+
+	settings *Settings // Immutable; edited through edit.
+	edited   bool      // settings was replaced by the entry being applied.
+
+	// Positions in the first three tables of each group are slots, from 1 on.
+	agents       Table[engine.AgentRow]
+	profiles     Table[*engine.AgentProfile]
+	velocity     Table[engine.VelocityRow]
+	attestations Table[*[]engine.Attestation]
+	users        Table[engine.UserRow]
+	userProfiles Table[*engine.UserProfile]
+	userSweep    uint64 // Next user slot that retention looks at.
+
+	fleets           Table[engine.FleetRow]
+	fleetProfiles    Table[*engine.FleetProfile]
+	operators        Table[engine.OperatorRow]
+	operatorProfiles Table[*engine.OperatorProfile]
+
+	reviews      Table[ReviewRow] // By leaf, ascending.
+	openReviews  int
+	dispositions Table[dispositionRow]
+	idem         Table[idemRow]
+	structuring  Table[structuringRow]
+	days         Table[dayRow]
+
+	// Private to Apply, rebuilt by Restore, never iterated.
+	operatorByKey map[string]engine.OperatorSlot
+	disposedBy    map[uint64]uint64 // Leaf to the position in dispositions.
+	idemByKey     map[[16]byte]uint64
+	structuringBy map[structuringKey]uint64
+
+	frontier *compact.Range
+	size     uint64 // Leaves written.
+	oldest   uint64
+
+	listData []byte // The active list's compiled bytes.
+	staged   staging
+
+	ids  *IDs
+	salt *salter
+
+	screen wire.Screen   // Reused by applyScreen.
+	moment engine.Moment // Reused by applyScreen.
+	out    *Effects      // Only during Apply.
+}
+
+type dispositionRow struct {
+	Leaf  uint64
+	Later uint64
+	At    engine.Time
+}
+
+type idemRow struct {
+	Key  [16]byte
+	Body [16]byte
+	Leaf uint64
+	At   engine.Time
+}
+
+type structuringKey struct {
+	Root  engine.AgentSlot
+	Party engine.PartyKey
+}
+
+type structuringRow struct {
+	Key  structuringKey
+	Band engine.BandRow
+}
+
+type dayRow struct {
+	Day   engine.Day
+	First uint64 // First leaf of that UTC date.
+}
+
+// staging is the list being replicated in chunks, one at a time.
+type staging struct {
+	digest [32]byte
+	total  uint32
+	data   []byte
+	sum    hash.Hash // Running SHA-256 of data.
+	whole  bool      // All bytes are there and the digest was right.
+}
+
+var ranges = compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}
+
+// New returns the empty state: no genesis yet, nothing but that is accepted.
+func New() *Machine {
+	m := &Machine{
+		format:        engine.Format1,
+		settings:      &Settings{Format: engine.Format1, Policy: engine.DefaultPolicy()},
+		operatorByKey: map[string]engine.OperatorSlot{},
+		disposedBy:    map[uint64]uint64{},
+		idemByKey:     map[[16]byte]uint64{},
+		structuringBy: map[structuringKey]uint64{},
+		frontier:      ranges.NewEmptyRange(0),
+		userSweep:     1,
+	}
+	m.agents.startAt(1)
+	m.profiles.startAt(1)
+	m.velocity.startAt(1)
+	m.attestations.startAt(1)
+	m.users.startAt(1)
+	m.userProfiles.startAt(1)
+	m.fleets.startAt(1)
+	m.fleetProfiles.startAt(1)
+	m.operators.startAt(1)
+	m.operatorProfiles.startAt(1)
+	return m
+}
+
+// Apply applies one log entry and says in out what came of it. It never fails:
+// a record is applied or refused, and bytes that no correct leader of this
+// format can have written stop the node (Effects.Stop). out's former contents
+// are overwritten.
+func (m *Machine) Apply(index, term uint64, entry []byte, out *Effects) {
+	out.begin(index, term, m.size)
+	m.out = out
+	defer func() { m.out = nil }()
+	batch, err := wire.Decode(entry)
+	if err != nil {
+		out.Stop = err.Error()
+		return
+	}
+	if batch.Header.Format > m.format {
+		out.Stop = "entry of a newer format than this state: upgrade this node"
+		return
+	}
+	m.index, m.term = index, term
+	if batch.Header.Term != term {
+		m.fence(&batch)
+	} else {
+		m.now = max(m.now, batch.Header.Time+m.settings.ClockOffset)
+		m.applyRecords(&batch)
+		m.expire()
+	}
+	out.Time, out.Oldest = m.now, m.oldest
+	if m.edited {
+		m.edited = false
+		out.Settings = m.settings
+	}
+}
+
+// fence answers an entry whose header names another term than raft's own: the
+// proposer believed in a leader that was gone, and nothing of it happens.
+func (m *Machine) fence(batch *wire.Batch) {
+	for record, ok := batch.Next(); ok; record, ok = batch.Next() {
+		m.out.Results = append(m.out.Results, wire.Result{
+			Code: wire.Fenced, Origin: record.Origin, Seq: record.Seq, Index: m.index, Term: m.term,
+		})
+	}
+}
+
+func (m *Machine) applyRecords(batch *wire.Batch) {
+	for record, ok := batch.Next(); ok; record, ok = batch.Next() {
+		if record.Version != wire.RecordVersion {
+			m.out.Stop = "record version that this binary does not know: upgrade this node"
+			return
+		}
+		result := wire.Result{Origin: record.Origin, Seq: record.Seq, Index: m.index, Term: m.term, Time: m.now}
+		m.applyRecord(record, &result)
+		if m.out.Stop != "" {
+			return
+		}
+		m.out.Results = append(m.out.Results, result)
+	}
+}
+
+func (m *Machine) applyRecord(record wire.Record, r *wire.Result) {
+	if m.settings.Genesis == nil && record.Kind != wire.KindGenesis && record.Kind != wire.KindTick {
+		r.Code, r.Refusal = wire.Refused, wire.RefusedGenesis
+		return
+	}
+	switch record.Kind {
+	case wire.KindScreen:
+		m.applyScreen(record.Body, r)
+	case wire.KindTick:
+		m.applyTick(record.Body, r)
+	case wire.KindGenesis:
+		apply(m, record.Body, r, m.applyGenesis)
+	case wire.KindRegister:
+		apply(m, record.Body, r, m.applyRegister)
+	case wire.KindReissue:
+		apply(m, record.Body, r, m.applyReissue)
+	case wire.KindUser:
+		apply(m, record.Body, r, m.applyUser)
+	case wire.KindUserReissue:
+		apply(m, record.Body, r, m.applyUserReissue)
+	case wire.KindFleet:
+		apply(m, record.Body, r, m.applyFleet)
+	case wire.KindFleetUpdate:
+		apply(m, record.Body, r, m.applyFleetUpdate)
+	case wire.KindAssign:
+		apply(m, record.Body, r, m.applyAssign)
+	case wire.KindSettings:
+		apply(m, record.Body, r, m.applySettings)
+	case wire.KindAttest:
+		apply(m, record.Body, r, m.applyAttest)
+	case wire.KindStatus:
+		apply(m, record.Body, r, m.applyStatus)
+	case wire.KindOwnership:
+		apply(m, record.Body, r, m.applyOwnership)
+	case wire.KindDisposition:
+		apply(m, record.Body, r, m.applyDisposition)
+	case wire.KindQueue:
+		apply(m, record.Body, r, m.applyQueue)
+	default:
+		m.applyAdministration(record, r)
+	}
+}
+
+func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
+	switch record.Kind {
+	case wire.KindListChunk:
+		apply(m, record.Body, r, m.applyListChunk)
+	case wire.KindListActivate:
+		apply(m, record.Body, r, m.applyListActivate)
+	case wire.KindPolicy:
+		apply(m, record.Body, r, m.applyPolicy)
+	case wire.KindWhitelist:
+		apply(m, record.Body, r, m.applyWhitelist)
+	case wire.KindAPIKey:
+		apply(m, record.Body, r, m.applyAPIKey)
+	case wire.KindSigningKey:
+		apply(m, record.Body, r, m.applySigningKey)
+	case wire.KindCleared:
+		apply(m, record.Body, r, m.applyCleared)
+	case wire.KindClock:
+		apply(m, record.Body, r, m.applyClock)
+	case wire.KindFormat:
+		apply(m, record.Body, r, m.applyFormat)
+	default:
+		m.out.Stop = "record kind that this binary does not know: upgrade this node"
+	}
+}
+
+// apply decodes a body and hands it to its function. Bytes that are no such body
+// are refused: every node refuses them alike.
+func apply[B any](m *Machine, body []byte, r *wire.Result, do func(*B, *wire.Result)) {
+	var b B
+	if err := wire.DecodeBody(body, &b); err != nil {
+		r.Code, r.Refusal = wire.Refused, wire.RefusedMalformed
+		return
+	}
+	do(&b, r)
+}
+
+func refuse(r *wire.Result, why wire.Refusal) {
+	r.Code, r.Refusal = wire.Refused, why
+}
+
+// edit returns settings that this entry may change.
+func (m *Machine) edit() *Settings {
+	if !m.edited {
+		clone := *m.settings
+		clone.Index = m.index
+		m.settings, m.edited = &clone, true
+	}
+	return m.settings
+}
+
+// begin empties out for a new entry, keeping its slices' memory.
+func (out *Effects) begin(index, term, firstLeaf uint64) {
+	*out = Effects{
+		Index: index, Term: term, FirstLeaf: firstLeaf,
+		Results: out.Results[:0], Leaves: out.Leaves[:0],
+		Agents: out.Agents[:0], Users: out.Users[:0], UsersGone: out.UsersGone[:0], Fleets: out.Fleets[:0],
+		Dispositions: out.Dispositions[:0], Comments: out.Comments[:0],
+	}
+}
+
+// replay answers a keyed call that was made before; true means r is decided.
+func (m *Machine) replay(idem *wire.Idem, r *wire.Result) bool {
+	if idem == nil {
+		return false
+	}
+	at, known := m.idemByKey[idem.Key]
+	if known {
+		row := m.idem.At(at)
+		r.Leaf, r.Time = row.Leaf, row.At
+		r.Code = wire.Replayed
+		if row.Body != idem.Body {
+			r.Code = wire.Conflict
+		}
+		return true
+	}
+	if m.idem.Len() >= engine.IdempotencyMax && m.idem.At(m.idem.First()).At+engine.IdempotencyYoung > m.now {
+		refuse(r, wire.RefusedKeyTable)
+		return true
+	}
+	return false
+}
+
+// remember keeps an idempotency key with the leaf its call wrote.
+func (m *Machine) remember(idem *wire.Idem, leaf uint64) {
+	if idem == nil {
+		return
+	}
+	if m.idem.Len() >= engine.IdempotencyMax {
+		m.forgetOldestKey()
+	}
+	m.idemByKey[idem.Key] = m.idem.Append(idemRow{Key: idem.Key, Body: idem.Body, Leaf: leaf, At: m.now})
+}
+
+func (m *Machine) forgetOldestKey() {
+	delete(m.idemByKey, m.idem.At(m.idem.First()).Key)
+	m.idem.DropFront()
+}
+
+// write ends a leaf that begin-ned with head: it appends the edge's fragment,
+// closes the object, hashes it into the frontier and reports it.
+func (m *Machine) write(head []byte, common *wire.Common, kind string, r *wire.Result, filters ...uint64) {
+	if len(common.Fragment) > 0 {
+		head = append(head, ',')
+		head = append(head, common.Fragment...)
+	}
+	filters = append(filters, common.Filters...)
+	filters = append(filters, engine.FilterKey(engine.FilterKind, kind))
+	m.close(head, filters, r)
+	m.remember(common.Idem, r.Leaf)
+}
+
+func (m *Machine) close(leaf []byte, filters []uint64, r *wire.Result) {
+	leaf = append(leaf, '}')
+	hash := rfc6962.DefaultHasher.HashLeaf(leaf)
+	if err := m.frontier.Append(hash, nil); err != nil {
+		panic("BUG: merkle frontier: " + err.Error())
+	}
+	if day := m.now.Day(); m.days.Len() == 0 || m.days.At(m.days.Next()-1).Day != day {
+		m.days.Append(dayRow{Day: day, First: m.size})
+	}
+	r.Code, r.Leaf, r.Data = wire.Applied, m.size, leaf
+	m.size++
+	m.out.Leaves = append(m.out.Leaves, Leaf{Time: m.now, Data: leaf, Filters: filters})
+}
+
+// root returns the tree head over all leaves.
+func (m *Machine) root() (root [32]byte) {
+	if m.size == 0 {
+		return sha256.Sum256(nil)
+	}
+	hash, err := m.frontier.GetRootHash(nil)
+	if err != nil {
+		panic("BUG: merkle root: " + err.Error())
+	}
+	copy(root[:], hash)
+	return root
+}

@@ -1,0 +1,237 @@
+package fsm
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// restorer builds a Machine from a snapshot's blocks.
+type restorer struct {
+	m    *Machine
+	meta *snapshotMeta
+	last uint16
+}
+
+func (s *restorer) block(section uint16, rows uint32, payload []byte) error {
+	if section < s.last || (s.meta == nil) != (section == sectionMeta) {
+		return errors.New("out of order")
+	}
+	s.last = section
+	r := &rowReader{data: payload}
+	m := s.m
+	switch section {
+	case sectionMeta:
+		s.meta = &snapshotMeta{}
+		return s.readMeta(r, rows)
+	case sectionSettings:
+		return s.readSettings(r, rows)
+	case sectionAgents:
+		return readRows(r, rows, &m.agents, engine.AgentsMax, readAgentRow)
+	case sectionProfiles:
+		return readValues(r, rows, &m.profiles, engine.AgentsMax)
+	case sectionVelocity:
+		return readRows(r, rows, &m.velocity, engine.AgentsMax, readVelocityRow)
+	case sectionAttestations:
+		return readValues(r, rows, &m.attestations, engine.AgentsMax)
+	case sectionUsers:
+		return readRows(r, rows, &m.users, engine.AgentsMax, readUserRow)
+	case sectionUserProfiles:
+		return readValues(r, rows, &m.userProfiles, engine.AgentsMax)
+	case sectionFleets:
+		return readRows(r, rows, &m.fleets, engine.FleetsMax, readFleetRow)
+	case sectionFleetProfiles:
+		return readValues(r, rows, &m.fleetProfiles, engine.FleetsMax)
+	case sectionOperators:
+		return readRows(r, rows, &m.operators, engine.OperatorsMax, readOperatorRow)
+	case sectionOperatorProfiles:
+		return readValues(r, rows, &m.operatorProfiles, engine.OperatorsMax)
+	case sectionReviews:
+		return readRows(r, rows, &m.reviews, 1<<31, readReviewRow)
+	case sectionDispositions:
+		return readRows(r, rows, &m.dispositions, 1<<31, readDispositionRow)
+	case sectionIdempotency:
+		return readRows(r, rows, &m.idem, engine.IdempotencyMax, readIdemRow)
+	case sectionStructuring:
+		return readRows(r, rows, &m.structuring, engine.StructuringMax, readStructuringRow)
+	case sectionDays:
+		return readRows(r, rows, &m.days, 1<<20, readDayRow)
+	case sectionList:
+		return appendBounded(&m.listData, payload)
+	case sectionStaged:
+		return appendBounded(&m.staged.data, payload)
+	}
+	return errors.New("unknown section: upgrade this node")
+}
+
+func (s *restorer) readMeta(r *rowReader, rows uint32) error {
+	if err := wire.DecodeBody(r.bytes(), s.meta); err != nil || rows != 1 || r.bad {
+		return errRow
+	}
+	meta, m := s.meta, s.m
+	if meta.Format > engine.FormatNewest {
+		return fmt.Errorf("format %d: upgrade this node", meta.Format)
+	}
+	m.format, m.index, m.term, m.now = meta.Format, meta.Index, meta.Term, meta.Time
+	m.size, m.oldest, m.userSweep = meta.Size, meta.Oldest, meta.UserSweep
+	frontier, err := frontierRange(meta.Size, meta.Frontier)
+	if err != nil {
+		return err
+	}
+	m.frontier = frontier
+	m.reviews.startAt(meta.Firsts[0])
+	m.dispositions.startAt(meta.Firsts[1])
+	m.idem.startAt(meta.Firsts[2])
+	m.structuring.startAt(meta.Firsts[3])
+	m.days.startAt(meta.Firsts[4])
+	if meta.Staged != nil {
+		m.staged = staging{digest: meta.Staged.Digest, total: meta.Staged.Total, whole: meta.Staged.Whole}
+	}
+	return nil
+}
+
+func (s *restorer) readSettings(r *rowReader, rows uint32) error {
+	var v snapshotSettings
+	if err := wire.DecodeBody(r.bytes(), &v); err != nil || rows != 1 || r.bad {
+		return errRow
+	}
+	if v.Policy == nil {
+		return errors.New("no policy")
+	}
+	s.m.settings = &Settings{
+		Index: v.Index, Format: s.m.format, Genesis: v.Genesis, Policy: v.Policy, Keys: v.Keys, SigningKeys: v.SigningKeys,
+		Cleared: v.Cleared, List: v.List, ListSynced: v.ListSynced, ListVersion: v.ListVersion,
+		Staged: v.Staged, History: v.History, ClockOffset: v.ClockOffset,
+	}
+	return nil
+}
+
+func readRows[R any](r *rowReader, rows uint32, t *Table[R], most int, decode func(*rowReader) R) error {
+	for range rows {
+		row := decode(r)
+		if r.bad || t.Len() >= most {
+			return errRow
+		}
+		t.Append(row)
+	}
+	if len(r.data) != 0 {
+		return errRow
+	}
+	return nil
+}
+
+func readValues[V any](r *rowReader, rows uint32, t *Table[*V], most int) error {
+	for range rows {
+		data := r.bytes()
+		if r.bad || t.Len() >= most {
+			return errRow
+		}
+		if len(data) == 0 {
+			t.Append(nil)
+			continue
+		}
+		value := new(V)
+		if err := wire.DecodeBody(data, value); err != nil {
+			return err
+		}
+		t.Append(value)
+	}
+	if len(r.data) != 0 {
+		return errRow
+	}
+	return nil
+}
+
+func appendBounded(dst *[]byte, data []byte) error {
+	if len(*dst)+len(data) > engine.ListMax {
+		return errors.New("too long")
+	}
+	*dst = append(*dst, data...)
+	return nil
+}
+
+// finish checks what blocks cannot check alone and rebuilds the private maps.
+func (s *restorer) finish() (*Machine, error) {
+	m := s.m
+	if s.meta == nil {
+		return nil, fmt.Errorf("%w: empty", ErrSnapshot)
+	}
+	if m.root() != s.meta.Root {
+		return nil, fmt.Errorf("%w: tree head does not match its frontier", ErrSnapshot)
+	}
+	agents, users, fleets, operators := m.agents.Len(), m.users.Len(), m.fleets.Len(), m.operators.Len()
+	if m.profiles.Len() != agents || m.velocity.Len() != agents || m.attestations.Len() != agents ||
+		m.userProfiles.Len() != users || m.fleetProfiles.Len() != fleets || m.operatorProfiles.Len() != operators {
+		return nil, fmt.Errorf("%w: tables of different lengths", ErrSnapshot)
+	}
+	if err := m.checkLinks(); err != nil {
+		return nil, err
+	}
+	if list := m.settings.List; list != nil && sha256.Sum256(m.listData) != list.Digest {
+		return nil, fmt.Errorf("%w: list does not match its digest", ErrSnapshot)
+	}
+	if m.staged.total > 0 {
+		m.staged.sum = sha256.New()
+		m.staged.sum.Write(m.staged.data)
+		if m.staged.whole && !bytes.Equal(m.staged.sum.Sum(nil), m.staged.digest[:]) {
+			return nil, fmt.Errorf("%w: staged list does not match its digest", ErrSnapshot)
+		}
+	}
+	if m.settings.Genesis != nil {
+		m.secrets()
+	}
+	m.rebuildMaps()
+	return m, nil
+}
+
+// checkLinks demands that every slot a profile names exists, so that Apply can
+// follow them without asking.
+func (m *Machine) checkLinks() error {
+	for i := m.profiles.First(); i < m.profiles.Next(); i++ {
+		p := *m.profiles.At(i)
+		switch {
+		case p == nil, uint64(p.Slot) != i, !m.operators.Has(uint64(p.Operator)),
+			p.Parent != 0 && (!m.profiles.Has(uint64(p.Parent)) || uint64(p.Parent) >= i),
+			!m.profiles.Has(uint64(p.Root)) || uint64(p.Root) > i,
+			p.Fleet != 0 && !m.fleets.Has(uint64(p.Fleet)), p.Depth > engine.DepthMax:
+			return fmt.Errorf("%w: agent %d: broken link", ErrSnapshot, i)
+		}
+	}
+	for i := m.fleetProfiles.First(); i < m.fleetProfiles.Next(); i++ {
+		if p := *m.fleetProfiles.At(i); p == nil || uint64(p.Slot) != i {
+			return fmt.Errorf("%w: fleet %d: broken link", ErrSnapshot, i)
+		}
+	}
+	for i := m.operatorProfiles.First(); i < m.operatorProfiles.Next(); i++ {
+		if p := *m.operatorProfiles.At(i); p == nil || uint64(p.Slot) != i {
+			return fmt.Errorf("%w: operator %d: broken link", ErrSnapshot, i)
+		}
+	}
+	return nil
+}
+
+// rebuildMaps rebuilds the maps that are private to Apply.
+func (m *Machine) rebuildMaps() {
+	for i := m.operatorProfiles.First(); i < m.operatorProfiles.Next(); i++ {
+		profile := *m.operatorProfiles.At(i)
+		m.operatorByKey[profile.Key] = profile.Slot
+	}
+	for i := m.dispositions.First(); i < m.dispositions.Next(); i++ {
+		m.disposedBy[m.dispositions.At(i).Leaf] = i
+	}
+	for i := m.idem.First(); i < m.idem.Next(); i++ {
+		m.idemByKey[m.idem.At(i).Key] = i
+	}
+	for i := m.structuring.First(); i < m.structuring.Next(); i++ {
+		m.structuringBy[m.structuring.At(i).Key] = i
+	}
+	for i := m.reviews.First(); i < m.reviews.Next(); i++ {
+		if m.reviews.At(i).State == ReviewOpen {
+			m.openReviews++
+		}
+	}
+}

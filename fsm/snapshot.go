@@ -1,0 +1,307 @@
+package fsm
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// A snapshot is the whole state at one index, byte-identical on every node:
+//
+//	"RGSNAP01" | block* | end block | sha256 of all before
+//	block = section u16 | version u16 | rows u32 | size u32 | payload | crc32c u32
+//
+// little-endian; blocks of a section follow each other, sections in rising
+// order, payloads of at most snapshotBlockMax bytes. Rows are written field by
+// field (varints) or as deterministic CBOR with a length before it; never as
+// memory. docs/FORMATS.md has the rows.
+const (
+	snapshotMagic    = "RGSNAP01"
+	snapshotBlock    = 256 * engine.KiB // A block is closed when its payload reaches this.
+	snapshotBlockMax = 4 * engine.MiB
+	snapshotVersion  = 1
+)
+
+// Sections, in the order in which they stand.
+const (
+	sectionMeta uint16 = iota + 1
+	sectionSettings
+	sectionAgents
+	sectionProfiles
+	sectionVelocity
+	sectionAttestations
+	sectionUsers
+	sectionUserProfiles
+	sectionFleets
+	sectionFleetProfiles
+	sectionOperators
+	sectionOperatorProfiles
+	sectionReviews
+	sectionDispositions
+	sectionIdempotency
+	sectionStructuring
+	sectionDays
+	sectionList
+	sectionStaged
+	sectionEnd uint16 = 0xffff
+)
+
+// ErrSnapshot says that bytes are not a whole and undamaged snapshot.
+var ErrSnapshot = errors.New("snapshot")
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// snapshotMeta is the one row of sectionMeta.
+type snapshotMeta struct {
+	Format    engine.Format `cbor:"1,keyasint"`
+	Index     uint64        `cbor:"2,keyasint"`
+	Term      uint64        `cbor:"3,keyasint"`
+	Time      engine.Time   `cbor:"4,keyasint"`
+	Size      uint64        `cbor:"5,keyasint"`
+	Oldest    uint64        `cbor:"6,keyasint"`
+	UserSweep uint64        `cbor:"7,keyasint"`
+	Frontier  [][]byte      `cbor:"8,keyasint"`
+	Root      [32]byte      `cbor:"9,keyasint"`
+	Firsts    [5]uint64     `cbor:"10,keyasint"` // reviews, dispositions, idempotency, structuring, days
+	Staged    *stagedMeta   `cbor:"11,keyasint,omitempty"`
+}
+
+type stagedMeta struct {
+	Digest [32]byte `cbor:"1,keyasint"`
+	Total  uint32   `cbor:"2,keyasint"`
+	Whole  bool     `cbor:"3,keyasint"`
+}
+
+// snapshotSettings is the one row of sectionSettings.
+type snapshotSettings struct {
+	Index       uint64              `cbor:"1,keyasint"`
+	Genesis     *wire.Genesis       `cbor:"2,keyasint,omitempty"`
+	Policy      *engine.Policy      `cbor:"3,keyasint"`
+	Keys        []*wire.APIKey      `cbor:"4,keyasint,omitempty"`
+	SigningKeys []*wire.SigningKey  `cbor:"5,keyasint,omitempty"`
+	Cleared     []*wire.ClearedPair `cbor:"6,keyasint,omitempty"`
+	List        *wire.ListInfo      `cbor:"7,keyasint,omitempty"`
+	ListSynced  engine.Time         `cbor:"8,keyasint"`
+	ListVersion uint64              `cbor:"9,keyasint"`
+	Staged      []*wire.ListInfo    `cbor:"10,keyasint,omitempty"`
+	History     []*wire.ListInfo    `cbor:"11,keyasint,omitempty"`
+	ClockOffset engine.Time         `cbor:"12,keyasint"`
+}
+
+// blockWriter cuts a section's rows into blocks.
+type blockWriter struct {
+	w       io.Writer
+	sum     hash.Hash
+	written int64
+	section uint16
+	rows    uint32
+	payload []byte
+	err     error
+}
+
+func (b *blockWriter) begin(section uint16) {
+	b.flush()
+	b.section = section
+}
+
+// row ends a row whose bytes were appended to payload.
+func (b *blockWriter) row() {
+	b.rows++
+	if len(b.payload) >= snapshotBlock {
+		b.flush()
+	}
+}
+
+func (b *blockWriter) flush() {
+	if b.rows == 0 {
+		return
+	}
+	b.block()
+}
+
+func (b *blockWriter) block() {
+	head := make([]byte, 0, 12)
+	head = binary.LittleEndian.AppendUint16(head, b.section)
+	head = binary.LittleEndian.AppendUint16(head, snapshotVersion)
+	head = binary.LittleEndian.AppendUint32(head, b.rows)
+	head = binary.LittleEndian.AppendUint32(head, uint32(len(b.payload)))
+	crc := crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, b.payload)
+	b.write(head)
+	b.write(b.payload)
+	b.write(binary.LittleEndian.AppendUint32(nil, crc))
+	b.rows, b.payload = 0, b.payload[:0]
+}
+
+func (b *blockWriter) write(data []byte) {
+	if b.err != nil {
+		return
+	}
+	b.sum.Write(data)
+	n, err := b.w.Write(data)
+	b.written += int64(n)
+	b.err = err
+}
+
+// value writes one CBOR row with its length before it.
+func (b *blockWriter) value(v any) {
+	data := wire.Encode(v)
+	b.payload = binary.AppendUvarint(b.payload, uint64(len(data)))
+	b.payload = append(b.payload, data...)
+	b.row()
+}
+
+// WriteTo writes the snapshot and returns how many bytes it has.
+func (v *View) WriteTo(w io.Writer) (int64, error) {
+	b := &blockWriter{w: w, sum: sha256.New()}
+	b.write([]byte(snapshotMagic))
+	v.writeBlocks(b)
+	b.flush()
+	b.section = sectionEnd
+	b.block()
+	if b.err != nil {
+		return b.written, b.err
+	}
+	n, err := w.Write(b.sum.Sum(nil))
+	return b.written + int64(n), err
+}
+
+// Digest is the hash over the whole state: equal on every node at one index.
+// It costs as much as a snapshot, so it is made off the hot path.
+func (v *View) Digest() [32]byte {
+	b := &blockWriter{w: io.Discard, sum: sha256.New()}
+	v.writeBlocks(b)
+	b.flush()
+	return [32]byte(b.sum.Sum(nil))
+}
+
+func (v *View) writeBlocks(b *blockWriter) {
+	meta := snapshotMeta{
+		Format: v.Format, Index: v.Index, Term: v.Term, Time: v.Time, Size: v.Size, Oldest: v.Oldest,
+		UserSweep: v.userSweep, Frontier: v.frontier, Root: v.Root,
+		Firsts: [5]uint64{v.reviews.first, v.dispositions.first, v.idem.first, v.structuring.first, v.days.first},
+	}
+	if v.staged.total > 0 {
+		meta.Staged = &stagedMeta{Digest: v.staged.digest, Total: v.staged.total, Whole: v.staged.whole}
+	}
+	b.begin(sectionMeta)
+	b.value(&meta)
+	s := v.settings
+	b.begin(sectionSettings)
+	b.value(&snapshotSettings{
+		Index: s.Index, Genesis: s.Genesis, Policy: s.Policy, Keys: s.Keys, SigningKeys: s.SigningKeys, Cleared: s.Cleared,
+		List: s.List, ListSynced: s.ListSynced, ListVersion: s.ListVersion, Staged: s.Staged, History: s.History, ClockOffset: s.ClockOffset,
+	})
+	rowsOf(b, sectionAgents, &v.agents, appendAgentRow)
+	valuesOf(b, sectionProfiles, &v.profiles)
+	rowsOf(b, sectionVelocity, &v.velocity, appendVelocityRow)
+	valuesOf(b, sectionAttestations, &v.attestations)
+	rowsOf(b, sectionUsers, &v.users, appendUserRow)
+	valuesOf(b, sectionUserProfiles, &v.userProfiles)
+	rowsOf(b, sectionFleets, &v.fleets, appendFleetRow)
+	valuesOf(b, sectionFleetProfiles, &v.fleetProfiles)
+	rowsOf(b, sectionOperators, &v.operators, appendOperatorRow)
+	valuesOf(b, sectionOperatorProfiles, &v.operatorProfiles)
+	rowsOf(b, sectionReviews, &v.reviews, appendReviewRow)
+	rowsOf(b, sectionDispositions, &v.dispositions, appendDispositionRow)
+	rowsOf(b, sectionIdempotency, &v.idem, appendIdemRow)
+	rowsOf(b, sectionStructuring, &v.structuring, appendStructuringRow)
+	rowsOf(b, sectionDays, &v.days, appendDayRow)
+	bytesOf(b, sectionList, v.listData)
+	bytesOf(b, sectionStaged, v.staged.data)
+}
+
+func rowsOf[R any](b *blockWriter, section uint16, f *Frozen[R], encode func([]byte, *R) []byte) {
+	b.begin(section)
+	for i := f.First(); i < f.Next(); i++ {
+		b.payload = encode(b.payload, f.At(i))
+		b.row()
+	}
+}
+
+// valuesOf writes a table of pointers to immutable values; nil is an empty row.
+func valuesOf[V any](b *blockWriter, section uint16, f *Frozen[*V]) {
+	b.begin(section)
+	for i := f.First(); i < f.Next(); i++ {
+		if value := *f.At(i); value != nil {
+			b.value(value)
+			continue
+		}
+		b.payload = append(b.payload, 0)
+		b.row()
+	}
+}
+
+// bytesOf writes a long run of bytes as rows of at most one block.
+func bytesOf(b *blockWriter, section uint16, data []byte) {
+	b.begin(section)
+	for len(data) > 0 {
+		n := min(len(data), snapshotBlock)
+		b.payload = append(b.payload, data[:n]...)
+		b.row()
+		data = data[n:]
+	}
+}
+
+// Restore reads a snapshot. It returns a new Machine only if every checksum, the
+// trailer and the tree head are right.
+func Restore(r io.Reader) (*Machine, error) {
+	sum := sha256.New()
+	tee := io.TeeReader(r, sum)
+	magic := make([]byte, len(snapshotMagic))
+	if _, err := io.ReadFull(tee, magic); err != nil || string(magic) != snapshotMagic {
+		return nil, fmt.Errorf("%w: not one of ours, or of another version", ErrSnapshot)
+	}
+	restore := &restorer{m: New()}
+	for {
+		section, rows, payload, err := readBlock(tee)
+		if err != nil {
+			return nil, err
+		}
+		if section == sectionEnd {
+			break
+		}
+		if err := restore.block(section, rows, payload); err != nil {
+			return nil, fmt.Errorf("%w: section %d: %w", ErrSnapshot, section, err)
+		}
+	}
+	want := sum.Sum(nil)
+	var trailer [sha256.Size]byte
+	if _, err := io.ReadFull(r, trailer[:]); err != nil || !bytes.Equal(trailer[:], want) {
+		return nil, fmt.Errorf("%w: trailer does not match", ErrSnapshot)
+	}
+	return restore.finish()
+}
+
+func readBlock(r io.Reader) (section uint16, rows uint32, payload []byte, err error) {
+	var head [12]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return 0, 0, nil, fmt.Errorf("%w: truncated", ErrSnapshot)
+	}
+	size := binary.LittleEndian.Uint32(head[8:])
+	if size > snapshotBlockMax {
+		return 0, 0, nil, fmt.Errorf("%w: block of %d bytes", ErrSnapshot, size)
+	}
+	payload = make([]byte, size)
+	var tail [4]byte
+	if _, err := io.ReadFull(r, payload); err != nil {
+		return 0, 0, nil, fmt.Errorf("%w: truncated", ErrSnapshot)
+	}
+	if _, err := io.ReadFull(r, tail[:]); err != nil {
+		return 0, 0, nil, fmt.Errorf("%w: truncated", ErrSnapshot)
+	}
+	if crc32.Update(crc32.Checksum(head[:], castagnoli), castagnoli, payload) != binary.LittleEndian.Uint32(tail[:]) {
+		return 0, 0, nil, fmt.Errorf("%w: block checksum does not match", ErrSnapshot)
+	}
+	if version := binary.LittleEndian.Uint16(head[2:]); version != snapshotVersion {
+		return 0, 0, nil, fmt.Errorf("%w: section version %d: upgrade this node", ErrSnapshot, version)
+	}
+	return binary.LittleEndian.Uint16(head[:]), binary.LittleEndian.Uint32(head[4:]), payload, nil
+}

@@ -1,0 +1,272 @@
+package fsm
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"railguard/engine"
+)
+
+// Row codecs of the snapshot: varints in field order. A decoder reads exactly
+// what its encoder wrote and fails on anything else.
+
+var errRow = errors.New("row broken")
+
+// rowReader reads varints and remembers the first failure.
+type rowReader struct {
+	data []byte
+	bad  bool
+}
+
+func (r *rowReader) unsigned() uint64 {
+	v, n := binary.Uvarint(r.data)
+	if n <= 0 {
+		r.bad = true
+		return 0
+	}
+	r.data = r.data[n:]
+	return v
+}
+
+func (r *rowReader) signed() int64 {
+	v, n := binary.Varint(r.data)
+	if n <= 0 {
+		r.bad = true
+		return 0
+	}
+	r.data = r.data[n:]
+	return v
+}
+
+func (r *rowReader) byte() byte {
+	if len(r.data) == 0 {
+		r.bad = true
+		return 0
+	}
+	v := r.data[0]
+	r.data = r.data[1:]
+	return v
+}
+
+func (r *rowReader) time() engine.Time { return engine.Time(r.signed()) }
+
+func (r *rowReader) fill(dst []byte) {
+	if len(r.data) < len(dst) {
+		r.bad = true
+		return
+	}
+	copy(dst, r.data)
+	r.data = r.data[len(dst):]
+}
+
+func (r *rowReader) bytes() []byte {
+	n := r.unsigned()
+	if n > uint64(len(r.data)) {
+		r.bad = true
+		return nil
+	}
+	v := r.data[:n]
+	r.data = r.data[n:]
+	return v
+}
+
+func appendSpend(dst []byte, s *engine.Spend) []byte {
+	dst = binary.AppendUvarint(dst, uint64(s.Day))
+	return binary.AppendVarint(dst, int64(s.Spent))
+}
+
+func (r *rowReader) spend() engine.Spend {
+	return engine.Spend{Day: engine.Day(r.unsigned()), Spent: engine.USD(r.signed())}
+}
+
+func appendAgentRow(dst []byte, row *engine.AgentRow) []byte {
+	dst = append(dst, byte(row.Status), row.StatusReason)
+	dst = binary.AppendUvarint(dst, uint64(row.MinVersion))
+	dst = binary.AppendUvarint(dst, uint64(row.Children))
+	dst = binary.AppendVarint(dst, int64(row.StatusAt))
+	dst = binary.AppendVarint(dst, int64(row.OverlapUntil))
+	dst = binary.AppendVarint(dst, int64(row.OwnershipFrom))
+	dst = binary.AppendVarint(dst, int64(row.OwnershipAt))
+	dst = binary.AppendVarint(dst, int64(row.AttestedAt))
+	return appendSpend(dst, &row.Spend)
+}
+
+func readAgentRow(r *rowReader) engine.AgentRow {
+	return engine.AgentRow{
+		Status: engine.Status(r.byte()), StatusReason: r.byte(),
+		MinVersion: uint16(r.unsigned()), Children: uint16(r.unsigned()),
+		StatusAt: r.time(), OverlapUntil: r.time(), OwnershipFrom: r.time(), OwnershipAt: r.time(), AttestedAt: r.time(),
+		Spend: r.spend(),
+	}
+}
+
+// appendVelocityRow writes a row that never counted as one zero byte.
+func appendVelocityRow(dst []byte, row *engine.VelocityRow) []byte {
+	dst = binary.AppendVarint(dst, row.Second)
+	if row.Second == 0 {
+		return dst
+	}
+	dst = binary.AppendVarint(dst, row.First)
+	for _, n := range row.Seconds {
+		dst = binary.AppendUvarint(dst, uint64(n))
+	}
+	for _, n := range row.Minutes {
+		dst = binary.AppendUvarint(dst, uint64(n))
+	}
+	for _, n := range row.Hours {
+		dst = binary.AppendUvarint(dst, uint64(n))
+	}
+	return dst
+}
+
+func readVelocityRow(r *rowReader) (row engine.VelocityRow) {
+	if row.Second = r.signed(); row.Second == 0 {
+		return row
+	}
+	row.First = r.signed()
+	for i := range row.Seconds {
+		row.Seconds[i] = uint16(r.unsigned())
+	}
+	for i := range row.Minutes {
+		row.Minutes[i] = uint32(r.unsigned())
+	}
+	for i := range row.Hours {
+		row.Hours[i] = uint32(r.unsigned())
+	}
+	return row
+}
+
+func appendUserRow(dst []byte, row *engine.UserRow) []byte {
+	dst = append(dst, byte(row.Status), row.StatusReason, flag(row.Purged))
+	dst = binary.AppendUvarint(dst, uint64(row.MinVersion))
+	dst = binary.AppendVarint(dst, int64(row.StatusAt))
+	return binary.AppendVarint(dst, int64(row.OverlapUntil))
+}
+
+func readUserRow(r *rowReader) engine.UserRow {
+	return engine.UserRow{
+		Status: engine.Status(r.byte()), StatusReason: r.byte(), Purged: r.byte() != 0,
+		MinVersion: uint16(r.unsigned()), StatusAt: r.time(), OverlapUntil: r.time(),
+	}
+}
+
+func appendFleetRow(dst []byte, row *engine.FleetRow) []byte {
+	return appendSpend(binary.AppendUvarint(dst, uint64(row.Agents)), &row.Spend)
+}
+
+func readFleetRow(r *rowReader) engine.FleetRow {
+	return engine.FleetRow{Agents: uint32(r.unsigned()), Spend: r.spend()}
+}
+
+func appendOperatorRow(dst []byte, row *engine.OperatorRow) []byte {
+	dst = binary.AppendUvarint(append(dst, flag(row.Suspended)), uint64(row.Agents))
+	return binary.AppendVarint(dst, int64(row.StatusAt))
+}
+
+func readOperatorRow(r *rowReader) engine.OperatorRow {
+	return engine.OperatorRow{Suspended: r.byte() != 0, Agents: uint32(r.unsigned()), StatusAt: r.time()}
+}
+
+func appendReviewRow(dst []byte, row *ReviewRow) []byte {
+	dst = binary.AppendUvarint(dst, row.Leaf)
+	dst = binary.AppendVarint(dst, int64(row.At))
+	dst = binary.AppendVarint(dst, int64(row.Amount))
+	dst = binary.AppendUvarint(dst, uint64(row.Agent))
+	dst = append(dst, byte(row.Rule), byte(row.State), flag(row.Claim != nil))
+	dst = binary.AppendUvarint(dst, row.Disposition)
+	if row.Claim == nil {
+		return dst
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(row.Claim.Assignee)))
+	dst = append(dst, row.Claim.Assignee...)
+	dst = binary.AppendVarint(dst, int64(row.Claim.LeaseUntil))
+	dst = binary.AppendUvarint(dst, uint64(len(row.Claim.Comments)))
+	for _, leaf := range row.Claim.Comments {
+		dst = binary.AppendUvarint(dst, leaf)
+	}
+	return dst
+}
+
+func readReviewRow(r *rowReader) ReviewRow {
+	row := ReviewRow{
+		Leaf: r.unsigned(), At: r.time(), Amount: engine.USD(r.signed()), Agent: engine.AgentSlot(r.unsigned()),
+		Rule: engine.RuleID(r.byte()), State: ReviewState(r.byte()),
+	}
+	claimed := r.byte() != 0
+	row.Disposition = r.unsigned()
+	if !claimed {
+		return row
+	}
+	row.Claim = &Claim{Assignee: string(r.bytes()), LeaseUntil: r.time()}
+	count := r.unsigned()
+	if count > engine.CommentsKept {
+		r.bad = true
+		return row
+	}
+	for range count {
+		row.Claim.Comments = append(row.Claim.Comments, r.unsigned())
+	}
+	return row
+}
+
+func appendDispositionRow(dst []byte, row *dispositionRow) []byte {
+	dst = binary.AppendUvarint(dst, row.Leaf)
+	dst = binary.AppendUvarint(dst, row.Later)
+	return binary.AppendVarint(dst, int64(row.At))
+}
+
+func readDispositionRow(r *rowReader) dispositionRow {
+	return dispositionRow{Leaf: r.unsigned(), Later: r.unsigned(), At: r.time()}
+}
+
+func appendIdemRow(dst []byte, row *idemRow) []byte {
+	dst = append(dst, row.Key[:]...)
+	dst = append(dst, row.Body[:]...)
+	dst = binary.AppendUvarint(dst, row.Leaf)
+	return binary.AppendVarint(dst, int64(row.At))
+}
+
+func readIdemRow(r *rowReader) (row idemRow) {
+	r.fill(row.Key[:])
+	r.fill(row.Body[:])
+	row.Leaf, row.At = r.unsigned(), r.time()
+	return row
+}
+
+func appendStructuringRow(dst []byte, row *structuringRow) []byte {
+	dst = binary.AppendUvarint(dst, uint64(row.Key.Root))
+	dst = append(dst, row.Key.Party[:]...)
+	dst = append(dst, row.Band.Next)
+	for _, at := range row.Band.Times {
+		dst = binary.AppendVarint(dst, int64(at))
+	}
+	return dst
+}
+
+func readStructuringRow(r *rowReader) (row structuringRow) {
+	row.Key.Root = engine.AgentSlot(r.unsigned())
+	r.fill(row.Key.Party[:])
+	row.Band.Next = r.byte()
+	if row.Band.Next >= engine.StructuringCallsMax {
+		r.bad = true
+	}
+	for i := range row.Band.Times {
+		row.Band.Times[i] = r.time()
+	}
+	return row
+}
+
+func appendDayRow(dst []byte, row *dayRow) []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(dst, uint64(row.Day)), row.First)
+}
+
+func readDayRow(r *rowReader) dayRow {
+	return dayRow{Day: engine.Day(r.unsigned()), First: r.unsigned()}
+}
+
+func flag(v bool) byte {
+	if v {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,242 @@
+package fsm
+
+import (
+	"github.com/transparency-dev/merkle/compact"
+
+	"railguard/engine"
+)
+
+// ReviewState is where an open review stands.
+type ReviewState uint8
+
+// The review states.
+const (
+	ReviewOpen ReviewState = iota
+	ReviewDone
+)
+
+// ReviewRow is one REVIEW leaf that waits, or waited, for a disposition.
+type ReviewRow struct {
+	Leaf        uint64
+	At          engine.Time
+	Amount      engine.USD
+	Agent       engine.AgentSlot
+	Rule        engine.RuleID
+	State       ReviewState
+	Disposition uint64 // Leaf of the disposition when State is ReviewDone.
+	Claim       *Claim // nil: never claimed nor commented.
+}
+
+// Claim is who looks at a review. Immutable; replaced whole.
+type Claim struct {
+	Assignee   string      `cbor:"1,keyasint,omitempty"`
+	LeaseUntil engine.Time `cbor:"2,keyasint,omitempty"` // 0: assigned without lease.
+	Comments   []uint64    `cbor:"3,keyasint,omitempty"` // Leaves, oldest first.
+}
+
+// View is the whole state at one log index, frozen. Any number of readers may
+// use it, for as long as they like; it costs the writer a page copy per page it
+// touches afterwards.
+type View struct {
+	Index  uint64
+	Term   uint64
+	Format engine.Format
+	Time   engine.Time
+	Size   uint64   // Leaves written.
+	Root   [32]byte // Tree head over them.
+	Oldest uint64   // First leaf within retention.
+
+	settings  *Settings
+	userSweep uint64
+	open      int
+
+	agents       Frozen[engine.AgentRow]
+	profiles     Frozen[*engine.AgentProfile]
+	velocity     Frozen[engine.VelocityRow]
+	attestations Frozen[*[]engine.Attestation]
+	users        Frozen[engine.UserRow]
+	userProfiles Frozen[*engine.UserProfile]
+
+	fleets           Frozen[engine.FleetRow]
+	fleetProfiles    Frozen[*engine.FleetProfile]
+	operators        Frozen[engine.OperatorRow]
+	operatorProfiles Frozen[*engine.OperatorProfile]
+
+	reviews      Frozen[ReviewRow]
+	dispositions Frozen[dispositionRow]
+	idem         Frozen[idemRow]
+	structuring  Frozen[structuringRow]
+	days         Frozen[dayRow]
+
+	frontier [][]byte
+	listData []byte
+	staged   staging
+}
+
+// Freeze returns the state as it is. O(1) but for the tree head (at most 64 hashes).
+func (m *Machine) Freeze() *View {
+	return &View{
+		Index: m.index, Term: m.term, Format: m.format, Time: m.now,
+		Size: m.size, Root: m.root(), Oldest: m.oldest,
+		settings: m.settings, userSweep: m.userSweep, open: m.openReviews,
+		agents: m.agents.Freeze(), profiles: m.profiles.Freeze(),
+		velocity: m.velocity.Freeze(), attestations: m.attestations.Freeze(),
+		users: m.users.Freeze(), userProfiles: m.userProfiles.Freeze(),
+		fleets: m.fleets.Freeze(), fleetProfiles: m.fleetProfiles.Freeze(),
+		operators: m.operators.Freeze(), operatorProfiles: m.operatorProfiles.Freeze(),
+		reviews: m.reviews.Freeze(), dispositions: m.dispositions.Freeze(),
+		idem: m.idem.Freeze(), structuring: m.structuring.Freeze(), days: m.days.Freeze(),
+		frontier: append([][]byte(nil), m.frontier.Hashes()...),
+		listData: m.listData,
+		// The staged bytes only ever grow behind this length, or are replaced.
+		staged: staging{digest: m.staged.digest, total: m.staged.total, data: m.staged.data[:len(m.staged.data):len(m.staged.data)], whole: m.staged.whole},
+	}
+}
+
+// Settings returns the settings in force.
+func (v *View) Settings() *Settings { return v.settings }
+
+// Agents returns how many agents and delegates there are: slots 1 to that.
+func (v *View) Agents() int { return v.agents.Len() }
+
+// Agent returns an agent's row and profile.
+func (v *View) Agent(slot engine.AgentSlot) (engine.AgentRow, *engine.AgentProfile, bool) {
+	if !v.agents.Has(uint64(slot)) {
+		return engine.AgentRow{}, nil, false
+	}
+	return *v.agents.At(uint64(slot)), *v.profiles.At(uint64(slot)), true
+}
+
+// Effective returns an agent's status as R2 sees it at the view's time: the
+// worst of its own, its ancestors' and its operator's.
+func (v *View) Effective(slot engine.AgentSlot) engine.Status {
+	return effectiveStatus(v.Time, slot, func(s engine.AgentSlot) (*engine.AgentRow, *engine.AgentProfile) {
+		return v.agents.At(uint64(s)), *v.profiles.At(uint64(s))
+	}, func(s engine.OperatorSlot) *engine.OperatorRow { return v.operators.At(uint64(s)) })
+}
+
+// Attestations returns an agent's attestations of the last 25 hours, newest first.
+func (v *View) Attestations(slot engine.AgentSlot) []engine.Attestation {
+	if !v.attestations.Has(uint64(slot)) || *v.attestations.At(uint64(slot)) == nil {
+		return nil
+	}
+	var kept []engine.Attestation
+	for _, a := range **v.attestations.At(uint64(slot)) {
+		if v.Time < a.At+engine.AttestationStored {
+			kept = append(kept, a)
+		}
+	}
+	return kept
+}
+
+// Pace returns how fast an agent goes at the view's time.
+func (v *View) Pace(slot engine.AgentSlot) engine.Pace {
+	if !v.velocity.Has(uint64(slot)) {
+		return engine.Pace{}
+	}
+	return v.velocity.At(uint64(slot)).Pace(v.Time)
+}
+
+// Users returns how many users were ever registered: slots 1 to that.
+func (v *View) Users() int { return v.users.Len() }
+
+// User returns a user's row and profile while its record is stored (31 days).
+func (v *View) User(slot engine.UserSlot) (engine.UserRow, *engine.UserProfile, bool) {
+	if !v.users.Has(uint64(slot)) {
+		return engine.UserRow{}, nil, false
+	}
+	profile := *v.userProfiles.At(uint64(slot))
+	if profile == nil || v.Time >= profile.StoredUntil {
+		return engine.UserRow{}, nil, false
+	}
+	return *v.users.At(uint64(slot)), profile, true
+}
+
+// Fleets returns how many fleets there are: slots 1 to that.
+func (v *View) Fleets() int { return v.fleets.Len() }
+
+// Fleet returns a fleet's row and profile.
+func (v *View) Fleet(slot engine.FleetSlot) (engine.FleetRow, *engine.FleetProfile, bool) {
+	if !v.fleets.Has(uint64(slot)) {
+		return engine.FleetRow{}, nil, false
+	}
+	return *v.fleets.At(uint64(slot)), *v.fleetProfiles.At(uint64(slot)), true
+}
+
+// Operators returns how many operators there are: slots 1 to that.
+func (v *View) Operators() int { return v.operators.Len() }
+
+// Operator returns an operator's row and profile.
+func (v *View) Operator(slot engine.OperatorSlot) (engine.OperatorRow, *engine.OperatorProfile, bool) {
+	if !v.operators.Has(uint64(slot)) {
+		return engine.OperatorRow{}, nil, false
+	}
+	return *v.operators.At(uint64(slot)), *v.operatorProfiles.At(uint64(slot)), true
+}
+
+// OpenReviews returns how many reviews wait for a disposition.
+func (v *View) OpenReviews() int { return v.open }
+
+// Review returns the row of a REVIEW leaf that waits or waited in the queue.
+func (v *View) Review(leaf uint64) (ReviewRow, bool) {
+	at, found := searchReviews(v.reviews.First(), v.reviews.Next(), leaf, func(i uint64) uint64 { return v.reviews.At(i).Leaf })
+	if !found {
+		return ReviewRow{}, false
+	}
+	return *v.reviews.At(at), true
+}
+
+// Reviews calls fn with the rows of the queue, newest first, until it returns false.
+func (v *View) Reviews(fn func(ReviewRow) bool) {
+	for i := v.reviews.Next(); i > v.reviews.First(); i-- {
+		if !fn(*v.reviews.At(i - 1)) {
+			return
+		}
+	}
+}
+
+// ReviewsAscending is Reviews, oldest first.
+func (v *View) ReviewsAscending(fn func(ReviewRow) bool) {
+	for i := v.reviews.First(); i < v.reviews.Next(); i++ {
+		if !fn(*v.reviews.At(i)) {
+			return
+		}
+	}
+}
+
+// Everything reports the whole published state, as if it had just changed: for
+// the edges of a node that started or installed a snapshot.
+func (m *Machine) Everything(out *Effects) {
+	out.begin(m.index, m.term, m.size)
+	out.Time, out.Oldest = m.now, m.oldest
+	for i := m.profiles.First(); i < m.profiles.Next(); i++ {
+		out.Agents = append(out.Agents, *m.profiles.At(i))
+	}
+	for i := m.userProfiles.First(); i < m.userProfiles.Next(); i++ {
+		if profile := *m.userProfiles.At(i); profile != nil {
+			out.Users = append(out.Users, profile)
+		}
+	}
+	for i := m.fleetProfiles.First(); i < m.fleetProfiles.Next(); i++ {
+		out.Fleets = append(out.Fleets, *m.fleetProfiles.At(i))
+	}
+	for i := m.dispositions.First(); i < m.dispositions.Next(); i++ {
+		row := m.dispositions.At(i)
+		out.Dispositions = append(out.Dispositions, LeafLink{Leaf: row.Leaf, Later: row.Later})
+	}
+	for i := m.reviews.First(); i < m.reviews.Next(); i++ {
+		row := m.reviews.At(i)
+		if row.Claim == nil {
+			continue
+		}
+		for _, leaf := range row.Claim.Comments {
+			out.Comments = append(out.Comments, LeafLink{Leaf: row.Leaf, Later: leaf})
+		}
+	}
+	out.Settings, out.ListData = m.settings, m.listData
+}
+
+// frontierRange rebuilds a compact range from its hashes.
+func frontierRange(size uint64, hashes [][]byte) (*compact.Range, error) {
+	return ranges.NewRange(0, size, hashes)
+}

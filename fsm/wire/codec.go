@@ -1,0 +1,91 @@
+package wire
+
+import (
+	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"railguard/engine"
+)
+
+// RecordVersion is the version of all record bodies of format 1.
+const RecordVersion uint8 = 1
+
+var (
+	encoding = mustEncoding()
+	decoding = mustDecoding()
+)
+
+func mustEncoding() cbor.EncMode {
+	mode, err := cbor.CoreDetEncOptions().EncMode()
+	if err != nil {
+		panic("BUG: cbor encoding options: " + err.Error())
+	}
+	return mode
+}
+
+// mustDecoding is strict: no duplicate keys, no unknown fields, no indefinite
+// lengths, no tags, bounded nesting and counts.
+func mustDecoding() cbor.DecMode {
+	mode, err := cbor.DecOptions{
+		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
+		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
+		IndefLength:       cbor.IndefLengthForbidden,
+		TagsMd:            cbor.TagsForbidden,
+		MaxNestedLevels:   16,
+		MaxArrayElements:  engine.FleetAgentsMax,
+		MaxMapPairs:       1024,
+		UTF8:              cbor.UTF8RejectInvalid,
+	}.DecMode()
+	if err != nil {
+		panic("BUG: cbor decoding options: " + err.Error())
+	}
+	return mode
+}
+
+// Encode returns the deterministic CBOR of a record body or profile.
+// It panics only for a type that cannot be encoded, which is our mistake.
+func Encode(v any) []byte {
+	data, err := encoding.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("BUG: encode %T: %v", v, err))
+	}
+	return data
+}
+
+// DecodeBody reads a record body or profile into v. Bytes are copied out of data.
+func DecodeBody(data []byte, v any) error {
+	if err := decoding.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("record body: %w", err)
+	}
+	return nil
+}
+
+// PackHits brings hits to the two fields of a Screen record.
+func PackHits(h *engine.Hits, s *Screen) {
+	s.Mask, s.Subs = h.Mask, s.Subs[:0]
+	for id := engine.RuleID(1); id <= engine.RuleCount; id++ {
+		if h.Has(id) {
+			s.Subs = append(s.Subs, byte(h.Subs[id]))
+		}
+	}
+}
+
+// UnpackHits reverses PackHits; false means that the fields contradict each other.
+func UnpackHits(s *Screen, h *engine.Hits) bool {
+	if s.Mask&1 != 0 || s.Mask>>(engine.RuleCount+1) != 0 {
+		return false
+	}
+	at := 0
+	for id := engine.RuleID(1); id <= engine.RuleCount; id++ {
+		if s.Mask&(1<<id) == 0 {
+			continue
+		}
+		if at == len(s.Subs) || s.Subs[at] == 0 {
+			return false
+		}
+		h.Add(id, engine.Sub(s.Subs[at]))
+		at++
+	}
+	return at == len(s.Subs)
+}

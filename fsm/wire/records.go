@@ -1,0 +1,382 @@
+package wire
+
+import "railguard/engine"
+
+// Kind is what a record asks the state machine to do. Numbers are for ever.
+type Kind uint8
+
+// The record kinds of format 1.
+const (
+	KindTick Kind = iota + 1
+	KindGenesis
+	KindScreen
+	KindRegister
+	KindReissue
+	KindUser
+	KindUserReissue
+	KindFleet
+	KindFleetUpdate
+	KindAssign
+	KindSettings
+	KindAttest
+	KindStatus
+	KindOwnership
+	KindDisposition
+	KindQueue
+	KindListChunk
+	KindListActivate
+	KindPolicy
+	KindWhitelist
+	KindAPIKey
+	KindSigningKey
+	KindCleared
+	KindClock
+	KindFormat
+)
+
+// Idem is a caller's Idempotency-Key: hashes of key (scoped by API key and
+// path) and body. The zero value is "no key given".
+type Idem struct {
+	Key  [16]byte `cbor:"1,keyasint"`
+	Body [16]byte `cbor:"2,keyasint"`
+}
+
+// Common is what every caller-made record carries besides its own fields.
+type Common struct {
+	Idem     *Idem    `cbor:"1,keyasint,omitempty"`
+	Fragment []byte   `cbor:"2,keyasint,omitempty"` // JSON members, no braces; copied into the leaf as they are.
+	Filters  []uint64 `cbor:"3,keyasint,omitempty"` // engine.FilterKey of what the edge knows.
+}
+
+// Tick advances log time; the first entry of every term, then one a second.
+type Tick struct {
+	Index  uint64 `cbor:"1,keyasint,omitempty"` // A past index and the leader's state digest there,
+	Digest []byte `cbor:"2,keyasint,omitempty"` // compared by every node off the hot path.
+}
+
+// Genesis is the first record of a cluster's life. It carries every secret and
+// setting that must be the same on all nodes for ever.
+type Genesis struct {
+	ClusterID   string        `cbor:"1,keyasint"`
+	Dev         bool          `cbor:"2,keyasint,omitempty"` // Bootstrapped by `railguard dev`: the sample list may serve.
+	TestClock   bool          `cbor:"3,keyasint,omitempty"`
+	Issuer      string        `cbor:"4,keyasint"` // did:kya:…
+	PublicURL   string        `cbor:"5,keyasint"`
+	IDKey       [16]byte      `cbor:"6,keyasint"`  // Permutes ids.
+	SaltKey     [16]byte      `cbor:"7,keyasint"`  // Salts leaves.
+	SigningKey  SigningKey    `cbor:"8,keyasint"`  // cc-v1
+	LogSeed     []byte        `cbor:"9,keyasint"`  // Sealed seed of the checkpoint signer.
+	LogKeys     string        `cbor:"10,keyasint"` // Verifier keys of checkpoints, one a line.
+	APIKey      *APIKey       `cbor:"11,keyasint,omitempty"`
+	SecretCheck []byte        `cbor:"12,keyasint,omitempty"` // Sealed constant: tells a wrong cluster secret.
+	Policy      engine.Policy `cbor:"13,keyasint"`
+}
+
+// Screen is one screening call as its edge judged it.
+type Screen struct {
+	Idem        *Idem            `cbor:"1,keyasint,omitempty"`
+	Fragment    []byte           `cbor:"2,keyasint"`
+	Filters     []uint64         `cbor:"3,keyasint,omitempty"`
+	Agent       engine.AgentSlot `cbor:"4,keyasint,omitempty"` // 0: UNKNOWN.
+	Version     uint16           `cbor:"5,keyasint,omitempty"` // Claimed credential version; 0 never passes R2.
+	Expires     engine.Time      `cbor:"6,keyasint,omitempty"`
+	User        engine.UserSlot  `cbor:"7,keyasint,omitempty"`
+	UserVersion uint16           `cbor:"8,keyasint,omitempty"`
+	UserExpires engine.Time      `cbor:"9,keyasint,omitempty"`
+	Amount      engine.USD       `cbor:"10,keyasint"`
+	Mask        uint32           `cbor:"11,keyasint,omitempty"` // Static hits.
+	Subs        []byte           `cbor:"12,keyasint,omitempty"` // One sub-reason a set bit, ascending.
+	Basis       engine.Basis     `cbor:"13,keyasint"`
+	ValidUntil  engine.Time      `cbor:"14,keyasint,omitempty"`
+	Party       engine.PartyKey  `cbor:"15,keyasint,omitempty"` // Who is paid, as a hash; R25.
+}
+
+// Register creates an agent, or a delegate when Profile.Parent is set.
+type Register struct {
+	Common
+	Profile     engine.AgentProfile `cbor:"4,keyasint"`           // Slot, Rev, Operator, times and KeyID are assigned by Apply.
+	OperatorKey string              `cbor:"5,keyasint"`           // Normalised legal name.
+	Basis       engine.Basis        `cbor:"6,keyasint"`           // Revs: the parent chain; List: the list it was screened against.
+	ExpiresAt   engine.Time         `cbor:"7,keyasint,omitempty"` // Asked for by a delegate; 0: as late as allowed.
+	Credential  bool                `cbor:"8,keyasint,omitempty"` // Reserved.
+}
+
+// Reissue gives an agent a new credential version.
+type Reissue struct {
+	Common
+	Agent       engine.AgentSlot    `cbor:"4,keyasint"`
+	Profile     engine.AgentProfile `cbor:"5,keyasint"` // The whole new profile, made from revision BaseRev.
+	BaseRev     uint32              `cbor:"6,keyasint"`
+	OperatorKey string              `cbor:"7,keyasint"`
+	List        uint64              `cbor:"8,keyasint"`           // List version it was screened against.
+	Plain       bool                `cbor:"9,keyasint,omitempty"` // Same operator, wallet, policy and model.
+	Overlap     engine.Time         `cbor:"10,keyasint,omitempty"`
+}
+
+// User creates a user credential.
+type User struct {
+	Common
+	Profile engine.UserProfile `cbor:"4,keyasint"`
+	Basis   engine.Basis       `cbor:"5,keyasint"` // Revs: the agents it is bound to.
+}
+
+// UserReissue gives a user a new credential version.
+type UserReissue struct {
+	Common
+	User        engine.UserSlot `cbor:"4,keyasint"`
+	BaseRev     uint32          `cbor:"5,keyasint"`
+	Overlap     engine.Time     `cbor:"6,keyasint,omitempty"`
+	NameMatched bool            `cbor:"7,keyasint,omitempty"`
+}
+
+// Fleet creates a fleet.
+type Fleet struct {
+	Common
+	Profile     engine.FleetProfile `cbor:"4,keyasint"`
+	OperatorKey string              `cbor:"5,keyasint"`
+}
+
+// FleetUpdate replaces a fleet's settings.
+type FleetUpdate struct {
+	Common
+	Fleet   engine.FleetSlot    `cbor:"4,keyasint"`
+	BaseRev uint32              `cbor:"5,keyasint"`
+	Profile engine.FleetProfile `cbor:"6,keyasint"` // Limit, whitelist, hours, velocity and name are taken.
+	Event   string              `cbor:"7,keyasint"` // Leaf kind: "fleet.updated", "fleet.whitelist".
+}
+
+// Assign puts agents into a fleet or takes them out.
+type Assign struct {
+	Common
+	Fleet  engine.FleetSlot   `cbor:"4,keyasint"`
+	Agents []engine.AgentSlot `cbor:"5,keyasint"`
+	Remove bool               `cbor:"6,keyasint,omitempty"`
+}
+
+// Settings replaces an agent's registry-side settings.
+type Settings struct {
+	Common
+	Agent    engine.AgentSlot     `cbor:"4,keyasint"`
+	BaseRev  uint32               `cbor:"5,keyasint"`
+	Settings engine.AgentSettings `cbor:"6,keyasint"`
+	Event    string               `cbor:"7,keyasint"` // Leaf kind: "agent.settings", "agent.whitelist", "agent.model_changed".
+}
+
+// Attest records a human attestation of an autonomous agent.
+type Attest struct {
+	Common
+	Agent      engine.AgentSlot `cbor:"4,keyasint"`
+	AttestedBy string           `cbor:"5,keyasint"`
+	Note       string           `cbor:"6,keyasint,omitempty"`
+}
+
+// Target says whose status a Status record changes.
+type Target uint8
+
+// The targets.
+const (
+	TargetAgent Target = iota + 1
+	TargetUser
+	TargetOperator
+)
+
+// Status suspends, reinstates or revokes.
+type Status struct {
+	Common
+	Target      Target        `cbor:"4,keyasint"`
+	Slot        uint32        `cbor:"5,keyasint,omitempty"`
+	OperatorKey string        `cbor:"6,keyasint,omitempty"`
+	To          engine.Status `cbor:"7,keyasint"`
+	ReasonCode  uint8         `cbor:"8,keyasint,omitempty"`
+}
+
+// Ownership flags an ownership transfer (R8) or cancels one.
+type Ownership struct {
+	Common
+	Agent       engine.AgentSlot `cbor:"4,keyasint"`
+	EffectiveAt engine.Time      `cbor:"5,keyasint,omitempty"` // 0: at once.
+	Cancel      bool             `cbor:"6,keyasint,omitempty"`
+}
+
+// Dispositions of specification 4.7.
+const (
+	Approved    uint8 = 1
+	Rejected    uint8 = 2
+	EscalateSAR uint8 = 3
+)
+
+// Disposition records a reviewer's decision on a REVIEW leaf.
+type Disposition struct {
+	Common
+	Leaf        uint64           `cbor:"4,keyasint"`
+	Disposition uint8            `cbor:"5,keyasint"`
+	Agent       engine.AgentSlot `cbor:"6,keyasint"`
+	Fleet       engine.FleetSlot `cbor:"7,keyasint,omitempty"` // As named in the reviewed record.
+	Amount      engine.USD       `cbor:"8,keyasint"`
+}
+
+// Queue operations (decisions 5.18).
+const (
+	QueueClaim   uint8 = 1 // Also "next": the first free one of Leaves.
+	QueueRelease uint8 = 2
+	QueueAssign  uint8 = 3
+	QueueComment uint8 = 4
+)
+
+// Queue claims, releases, assigns or comments an open review.
+type Queue struct {
+	Common
+	Op     uint8    `cbor:"4,keyasint"`
+	Leaves []uint64 `cbor:"5,keyasint"`
+	Who    string   `cbor:"6,keyasint,omitempty"` // Assignee; who claims.
+	Force  bool     `cbor:"7,keyasint,omitempty"` // Release or take another's claim.
+}
+
+// ListChunk replicates a part of a compiled list. Offset 0 begins a new one.
+type ListChunk struct {
+	Digest [32]byte  `cbor:"1,keyasint"`
+	Total  uint32    `cbor:"2,keyasint"`
+	Offset uint32    `cbor:"3,keyasint"`
+	Data   []byte    `cbor:"4,keyasint"`
+	Info   *ListInfo `cbor:"5,keyasint,omitempty"` // With the last chunk: what was staged.
+	Common Common    `cbor:"6,keyasint"`
+}
+
+// ListInfo describes a compiled list without opening it.
+type ListInfo struct {
+	Digest      [32]byte    `cbor:"1,keyasint"`
+	Source      string      `cbor:"2,keyasint"`
+	Sample      bool        `cbor:"3,keyasint,omitempty"`
+	PublishedAt engine.Time `cbor:"4,keyasint"`
+	Entries     uint32      `cbor:"5,keyasint"`
+	SDN         uint32      `cbor:"6,keyasint"`
+	CONS        uint32      `cbor:"7,keyasint"`
+	Names       uint32      `cbor:"8,keyasint"`
+	Wallets     uint32      `cbor:"9,keyasint"`
+	Individuals uint32      `cbor:"10,keyasint"`
+	Companies   uint32      `cbor:"11,keyasint"`
+	Vessels     uint32      `cbor:"12,keyasint"`
+	Aircraft    uint32      `cbor:"13,keyasint"`
+	Size        uint32      `cbor:"14,keyasint"`
+	StagedAt    engine.Time `cbor:"15,keyasint,omitempty"` // Set by Apply.
+	ActivatedAt engine.Time `cbor:"16,keyasint,omitempty"`
+	Version     uint64      `cbor:"17,keyasint,omitempty"` // List version it became; set by Apply.
+}
+
+// ListActivate makes a staged list the active one at its own log index, or,
+// with Refresh, only says that the active list was found current again.
+type ListActivate struct {
+	Common
+	Digest  [32]byte `cbor:"4,keyasint"`
+	Refresh bool     `cbor:"5,keyasint,omitempty"`
+	Force   bool     `cbor:"6,keyasint,omitempty"`
+	Base    uint64   `cbor:"7,keyasint,omitempty"` // List version the swap was checked against; 0: any.
+}
+
+// PolicyPut replaces the institution's policy (its whitelist stays).
+type PolicyPut struct {
+	Common
+	Base   uint64        `cbor:"4,keyasint,omitempty"` // If-Match: policy version; 0: any.
+	Policy engine.Policy `cbor:"5,keyasint"`
+}
+
+// WhitelistPut replaces the institution's whitelist.
+type WhitelistPut struct {
+	Common
+	Base      uint64            `cbor:"4,keyasint,omitempty"`
+	Whitelist *engine.Whitelist `cbor:"5,keyasint,omitempty"`
+}
+
+// Roles of an API key, a bit each (decisions 5.3).
+const (
+	RoleOperator uint8 = 1 << iota
+	RoleScreener
+	RoleReviewer
+	RoleAuditor
+	RolePolicy
+	RoleOps
+	RoleAdmin
+)
+
+// APIKey is one key; the secret itself is never stored.
+type APIKey struct {
+	ID        string      `cbor:"1,keyasint"`
+	Name      string      `cbor:"2,keyasint"`
+	Prefix    string      `cbor:"3,keyasint"` // First characters of the newest secret.
+	Hashes    [][]byte    `cbor:"4,keyasint"` // SHA-256 of up to two live secrets, newest first.
+	Roles     uint8       `cbor:"5,keyasint"`
+	Operator  string      `cbor:"6,keyasint,omitempty"` // operatorScope, normalised; "" is all.
+	Networks  []string    `cbor:"7,keyasint,omitempty"` // CIDRs.
+	ExpiresAt engine.Time `cbor:"8,keyasint,omitempty"`
+	Rate      int32       `cbor:"9,keyasint,omitempty"`  // A second; 0: the default, -1: off.
+	CreatedAt engine.Time `cbor:"10,keyasint,omitempty"` // Set by Apply.
+	RevokedAt engine.Time `cbor:"11,keyasint,omitempty"`
+}
+
+// API key operations.
+const (
+	KeyCreate uint8 = 1
+	KeyRotate uint8 = 2
+	KeyRevoke uint8 = 3
+)
+
+// APIKeyPut creates, rotates or revokes an API key.
+type APIKeyPut struct {
+	Common
+	Op  uint8  `cbor:"4,keyasint"`
+	Key APIKey `cbor:"5,keyasint"` // Rotate: ID, Prefix and one hash; revoke: ID.
+}
+
+// SigningKey is one credential-signing key of the cluster.
+type SigningKey struct {
+	KID        string      `cbor:"1,keyasint"`
+	Public     []byte      `cbor:"2,keyasint"`           // X then Y, 32 bytes each.
+	Sealed     []byte      `cbor:"3,keyasint"`           // Private scalar, encrypted under the cluster secret.
+	ActivateAt engine.Time `cbor:"4,keyasint,omitempty"` // First instant at which it signs.
+	RevokedAt  engine.Time `cbor:"5,keyasint,omitempty"` // Emergency: its tokens are R2.
+}
+
+// Signing key operations.
+const (
+	SigningAdd    uint8 = 1
+	SigningRevoke uint8 = 2
+)
+
+// SigningKeyPut adds the next signing key or revokes one.
+type SigningKeyPut struct {
+	Common
+	Op  uint8      `cbor:"4,keyasint"`
+	Key SigningKey `cbor:"5,keyasint"`
+	Now bool       `cbor:"6,keyasint,omitempty"` // Activate at once (emergency), else 24 h after publication.
+}
+
+// ClearedPair is a possible match that a reviewer found to be someone else.
+type ClearedPair struct {
+	ID          uint32      `cbor:"1,keyasint"` // Set by Apply.
+	Name        string      `cbor:"2,keyasint"` // Normalised.
+	UID         uint32      `cbor:"3,keyasint"`
+	EntryDigest uint64      `cbor:"4,keyasint"` // Void when the entry changes.
+	ExpiresAt   engine.Time `cbor:"5,keyasint,omitempty"`
+	Reason      string      `cbor:"6,keyasint"`
+	By          string      `cbor:"7,keyasint"`
+	At          engine.Time `cbor:"8,keyasint,omitempty"` // Set by Apply.
+}
+
+// ClearedPut adds a cleared pair or removes one.
+type ClearedPut struct {
+	Common
+	Pair   ClearedPair `cbor:"4,keyasint"`
+	Remove bool        `cbor:"5,keyasint,omitempty"`
+}
+
+// Clock advances the test clock.
+type Clock struct {
+	Common
+	Advance engine.Time `cbor:"4,keyasint"`
+}
+
+// FormatRaise raises the format.
+type FormatRaise struct {
+	Common
+	To engine.Format `cbor:"4,keyasint"`
+}

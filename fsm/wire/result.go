@@ -1,0 +1,59 @@
+package wire
+
+import "railguard/engine"
+
+// Code says what became of a record.
+type Code uint8
+
+// The codes.
+const (
+	Applied   Code = iota + 1
+	Unchanged      // The state was so already: no event, no leaf.
+	Replayed       // The Idempotency-Key was used before, for the same body: Leaf is that call's.
+	Conflict       // The Idempotency-Key was used before for another body.
+	Stale          // Judged with an older basis: judge again.
+	Fenced         // The entry's term was not its raft term: nothing happened, propose again.
+	Refused        // See Refusal.
+)
+
+// Refusal says why a record was refused.
+type Refusal uint8
+
+// The refusals.
+const (
+	RefusedMalformed Refusal = iota + 1
+	RefusedNotFound
+	RefusedTransition    // Current status in Result.State.
+	RefusedDispositioned // A disposition exists.
+	RefusedInFleet       // An agent is in another fleet.
+	RefusedNotInFleet
+	RefusedParent   // Parent not effectively ACTIVE; its status in Result.State.
+	RefusedFull     // A table's limit (decisions, part C): 503 or 409 by the endpoint.
+	RefusedKeyTable // Idempotency table full of young keys: 503 overloaded.
+	RefusedClaimed  // Claimed by another reviewer.
+	RefusedVersion  // BaseRev or If-Match differs; current one in Result.Value.
+	RefusedNotAutonomous
+	RefusedOperator // Operators differ.
+	RefusedDepth
+	RefusedList // Digest unknown, incomplete or not allowed.
+	RefusedExists
+	RefusedNotDev   // Test clock or sample outside dev.
+	RefusedGenesis  // No genesis yet, or a second one.
+	RefusedInactive // Agent revoked or expired where it must not be.
+	RefusedNotOpen  // Not an open review.
+)
+
+// Result is the outcome of one record, handed back to its proposer.
+type Result struct {
+	Code    Code          `cbor:"1,keyasint"`
+	Refusal Refusal       `cbor:"2,keyasint,omitempty"`
+	Origin  uint16        `cbor:"3,keyasint,omitempty"`
+	Seq     uint64        `cbor:"4,keyasint,omitempty"`
+	Index   uint64        `cbor:"5,keyasint"`           // Raft index of the entry.
+	Term    uint64        `cbor:"6,keyasint,omitempty"` // Raft term of the entry.
+	Leaf    uint64        `cbor:"7,keyasint,omitempty"` // Leaf index; meaningful when Data or Replayed.
+	Data    []byte        `cbor:"8,keyasint,omitempty"` // The leaf's bytes when this record wrote one.
+	Time    engine.Time   `cbor:"9,keyasint,omitempty"` // Log time of the record; for Unchanged the time of the state.
+	State   engine.Status `cbor:"10,keyasint,omitempty"`
+	Value   uint64        `cbor:"11,keyasint,omitempty"`
+}

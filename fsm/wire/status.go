@@ -1,0 +1,95 @@
+package wire
+
+// ClusterStatus is GET /v1/cluster/status (decisions 5.24).
+type ClusterStatus struct {
+	ClusterID    string       `json:"clusterId"`
+	Node         string       `json:"node"`
+	Role         string       `json:"role"` // leader, follower, candidate, nonvoter, stopped
+	Term         uint64       `json:"term"`
+	Leader       *LeaderInfo  `json:"leader"` // null without one.
+	Quorum       QuorumInfo   `json:"quorum"`
+	Index        IndexInfo    `json:"index"`
+	StateDigest  string       `json:"fsmHash"` // Hex; at DigestIndex.
+	DigestIndex  uint64       `json:"fsmHashIndex"`
+	Nodes        []NodeStatus `json:"nodes"`
+	Writes       WriteState   `json:"writes"`
+	FeatureLevel uint16       `json:"featureLevel"` // Replicated format.
+	MaxLevel     uint16       `json:"maxFeatureLevel"`
+	LogTime      string       `json:"logTime"`
+	Warnings     []string     `json:"warnings"`
+}
+
+// LeaderInfo names the leader.
+type LeaderInfo struct {
+	ID      string `json:"id"`
+	Addr    string `json:"addr"`
+	APIAddr string `json:"apiAddr"`
+}
+
+// QuorumInfo tells how many losses the cluster survives.
+type QuorumInfo struct {
+	Voters           int `json:"voters"`
+	Healthy          int `json:"healthy"`
+	FailureTolerance int `json:"failureTolerance"`
+}
+
+// IndexInfo is where this node's log stands.
+type IndexInfo struct {
+	Commit   uint64 `json:"commit"`
+	Applied  uint64 `json:"applied"`
+	Snapshot uint64 `json:"snapshot"`
+}
+
+// NodeStatus is one member as this node sees it.
+type NodeStatus struct {
+	ID            string `json:"id"`
+	Addr          string `json:"addr"`
+	APIAddr       string `json:"apiAddr"`
+	Suffrage      string `json:"suffrage"` // voter, nonvoter
+	Role          string `json:"role"`
+	Healthy       bool   `json:"healthy"`
+	LastContactMs int64  `json:"lastContactMs"` // -1: never.
+	AppliedIndex  uint64 `json:"appliedIndex"`
+	Lag           uint64 `json:"lag"`
+	Version       string `json:"version"`
+	UpSince       string `json:"upSince"`
+	ClockSkewMs   int64  `json:"clockSkewMs"`
+	DiskFreePct   int    `json:"diskFreePct"`
+	ListVersion   uint64 `json:"listVersion"`
+}
+
+// WriteState says whether writes go through: ok, no_quorum or transferring.
+type WriteState struct {
+	State string `json:"state"`
+}
+
+// ReadyQuery is the query of GET /readyz.
+type ReadyQuery struct {
+	NoLeader bool     // Judge the node alone.
+	Sync     bool     // Wait for the commit index first.
+	Leader   bool     // Ready on the leader only.
+	MaxLag   uint64   // 0: the default bound.
+	Exclude  []string // Checks to leave out.
+}
+
+// Readiness is the answer of GET /readyz.
+type Readiness struct {
+	Ready  bool
+	Checks []ReadyCheck
+}
+
+// ReadyCheck is one line of it: "[+]leader ok (n2, 3ms)".
+type ReadyCheck struct {
+	Name string
+	OK   bool
+	Text string
+}
+
+// SnapshotInfo describes a raft snapshot.
+type SnapshotInfo struct {
+	ID    string `json:"id"`
+	Index uint64 `json:"index"`
+	Term  uint64 `json:"term"`
+	Size  int64  `json:"size"`
+	Time  string `json:"time"`
+}

@@ -1,0 +1,29 @@
+package engine
+
+// Basis is what an edge judged with. Apply compares it with the machine's own;
+// if it differs the record is refused as stale and judged again.
+type Basis struct {
+	List   uint64 `cbor:"1,keyasint"` // List version.
+	Policy uint64 `cbor:"2,keyasint"` // Policy version (institution whitelist included).
+	Revs   uint64 `cbor:"3,keyasint"` // Folded revisions of the profiles looked at.
+}
+
+// Kinds of profile in a folded revision sum.
+const (
+	RevAgent byte = 1
+	RevFleet byte = 2
+	RevUser  byte = 3
+)
+
+// Fold adds one profile's revision to the sum; revision 0 says that the edge
+// knows no such profile. Order matters: own agent first, then its ancestors,
+// the fleet, the user.
+func (b *Basis) Fold(kind byte, slot uint32, rev uint32) {
+	const prime = 0x9E3779B97F4A7C15
+	h := b.Revs ^ (uint64(kind)<<56 ^ uint64(slot)<<24 ^ uint64(rev))
+	h *= prime
+	h ^= h >> 29
+	h *= 0xBF58476D1CE4E5B9
+	h ^= h >> 32
+	b.Revs = h
+}

@@ -1,0 +1,29 @@
+package engine
+
+// FilterKey hashes one searchable fact of a record ("agentId" = "agt_…") to the
+// 64-bit key under which audit segments can be searched. FNV-1a over the field's
+// number and the text.
+func FilterKey(field FilterField, text string) uint64 {
+	h := uint64(14695981039346656037)
+	h = (h ^ uint64(field)) * 1099511628211
+	for i := 0; i < len(text); i++ {
+		h = (h ^ uint64(text[i])) * 1099511628211
+	}
+	return h
+}
+
+// FilterField names what a filter key was made from.
+type FilterField byte
+
+// The searchable facts of GET /v1/audit (decisions 5.19).
+const (
+	FilterKind     FilterField = 1 // "screen", "agent.registered", ...
+	FilterAgent    FilterField = 2 // agt_… or usr_…
+	FilterOperator FilterField = 3 // Normalised legal name.
+	FilterVerdict  FilterField = 4
+	FilterRule     FilterField = 5 // The whole code, R6_COUNTERPARTY_WALLET_OFAC.
+	FilterWallet   FilterField = 6 // Canonical wallet.
+	FilterName     FilterField = 7 // Normalised counterparty name.
+	FilterFleet    FilterField = 8
+	FilterTxn      FilterField = 9 // txn_… a later event speaks of.
+)

@@ -1,0 +1,14 @@
+package engine
+
+// Format is the one number that says what Apply computes (house law: a ratchet
+// in the replicated state, raised by a log entry, never lowered).
+type Format uint16
+
+// The formats. Each constant's paragraph says what changed.
+const (
+	// Format1 is the first: records, rows, leaves and snapshots as released in 0.1.
+	Format1 Format = 1
+
+	// FormatNewest is the highest this binary can apply.
+	FormatNewest = Format1
+)

@@ -1,0 +1,220 @@
+package engine
+
+import (
+	"archive/zip"
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Writing an operating-hours setting needs the calendar; judging one does not.
+// This file is the compile step. It runs at the edge that takes the setting.
+
+// zones is the IANA time zone database, one TZif file for each zone (RFC 9636),
+// stored without compression. It is embedded so that every machine compiles the
+// same transitions from the same text: the database of the operating system,
+// which the standard library would ask first, differs from machine to machine.
+//
+//go:embed zoneinfo.zip
+var zones []byte
+
+// TZVersion is the release of the embedded time zone database.
+const TZVersion = "2025c"
+
+const (
+	hoursHorizonYears = 10            // The transitions compiled ahead (decisions 5.16).
+	hoursBehind       = 2 * DayLength // Log time may be a little behind the edge's clock.
+	zoneFileMax       = 64 * KiB      // The largest TZif file is about 4 KiB.
+	transitionsMax    = 64            // In ten years; four a year is the most any zone has.
+)
+
+var weekdayWords = [...]string{"MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"}
+
+// CompileHours compiles operatingHours (decisions 5.16) from its JSON as sent,
+// with the zone's transitions from now on for ten years.
+func CompileHours(document []byte, now Time) (*Hours, []FieldError) {
+	hours := &Hours{Source: slices.Clone(document), TZVersion: TZVersion}
+	var r reader
+	windows := false
+	r.object("operatingHours", document, func(name, path string, value json.RawMessage) {
+		switch name {
+		case "timezone":
+			hours.Timezone, _ = r.text(path, value)
+		case "windows":
+			windows = true
+			for i, element := range r.list(path, value, WindowsMax) {
+				hours.Windows = append(hours.Windows, r.window(fmt.Sprintf("%s[%d]", path, i), element))
+			}
+		case "holidays":
+			hours.Holidays = r.holidays(path, value)
+		default:
+			r.unknown(path)
+		}
+	})
+	if r.errors == nil && !windows {
+		r.fail("operatingHours.windows", "is missing")
+	}
+	if r.errors == nil && len(hours.Windows) == 0 {
+		r.fail("operatingHours.windows", "must have at least one window")
+	}
+	if r.errors == nil {
+		transitions, err := transitionsOf(hours.Timezone, now)
+		if err != nil {
+			r.fail("operatingHours.timezone", "%s", err)
+		}
+		hours.Transitions = transitions
+	}
+	if r.errors != nil {
+		return nil, r.errors
+	}
+	return hours, nil
+}
+
+// window reads {"days":["MON"],"from":"08:00","to":"18:00"}.
+func (r *reader) window(param string, value json.RawMessage) HoursWindow {
+	var window HoursWindow
+	from, to := false, false
+	r.object(param, value, func(name, path string, value json.RawMessage) {
+		switch name {
+		case "days":
+			window.Days = r.mask(path, value, func(word string) (uint8, bool) {
+				day := slices.Index(weekdayWords[:], word)
+				if day < 0 {
+					return 0, false
+				}
+				return 1 << day, true
+			})
+		case "from":
+			window.From, from = r.clock(path, value, minutesOfDay-1), true
+		case "to":
+			window.To, to = r.clock(path, value, minutesOfDay), true
+		default:
+			r.unknown(path)
+		}
+	})
+	if window.Days == 0 || !from || !to {
+		r.fail(param, "needs days, from and to")
+	}
+	return window
+}
+
+// clock reads "HH:MM" into minutes of the day.
+func (r *reader) clock(param string, value json.RawMessage, most uint16) uint16 {
+	text, ok := r.text(param, value)
+	if !ok {
+		return 0
+	}
+	if len(text) == 5 && text[2] == ':' {
+		digits := [4]byte{text[0], text[1], text[3], text[4]}
+		for i := range digits {
+			digits[i] -= '0'
+			ok = ok && digits[i] <= 9
+		}
+		hour, minute := uint16(digits[0])*10+uint16(digits[1]), uint16(digits[2])*10+uint16(digits[3])
+		if clock := hour*60 + minute; ok && minute < 60 && clock <= most {
+			return clock
+		}
+	}
+	r.fail(param, "must be a time of day, HH:MM")
+	return 0
+}
+
+func (r *reader) holidays(param string, value json.RawMessage) []Day {
+	var days []Day
+	for i, element := range r.list(param, value, HolidaysMax) {
+		path := fmt.Sprintf("%s[%d]", param, i)
+		text, ok := r.text(path, element)
+		if !ok {
+			continue
+		}
+		date, err := time.Parse(time.DateOnly, text)
+		if err != nil || date.Unix() < 0 {
+			r.fail(path, "must be a date, YYYY-MM-DD")
+			continue
+		}
+		days = append(days, Day(date.Unix()/daySeconds))
+	}
+	slices.Sort(days)
+	return slices.Compact(days)
+}
+
+// transitionsOf returns the offsets of a zone from shortly before now until the horizon.
+func transitionsOf(zone string, now Time) ([]Transition, error) {
+	location, err := loadZone(zone)
+	if err != nil {
+		return nil, err
+	}
+	at := time.Unix(0, int64(max(now-hoursBehind, 0))).In(location)
+	horizon := at.AddDate(hoursHorizonYears, 0, 0)
+	_, offset := at.Zone()
+	transitions := []Transition{{At: 0, Offset: int32(offset)}}
+	for len(transitions) < transitionsMax {
+		_, end := at.ZoneBounds()
+		if end.IsZero() || end.After(horizon) {
+			break
+		}
+		if !end.After(at) {
+			// Beyond the database's table the library cuts its answers at the turn
+			// of the year, which it takes for 365 days after the last one: on the
+			// last day of a leap year a zone "ends" when it began.
+			end = at.AddDate(0, 0, 1)
+		}
+		at = end
+		_, offset = at.Zone()
+		if int32(offset) == transitions[len(transitions)-1].Offset {
+			continue // Only the abbreviation changed.
+		}
+		transitions = append(transitions, Transition{At: Time(at.UnixNano()), Offset: int32(offset)})
+	}
+	return transitions, nil
+}
+
+// loadZone reads one zone of the embedded database.
+func loadZone(name string) (*time.Location, error) {
+	if name == "" || strings.HasSuffix(name, "/") {
+		return nil, fmt.Errorf("must be an IANA time zone such as America/New_York")
+	}
+	archive, err := zip.NewReader(bytes.NewReader(zones), int64(len(zones)))
+	if err != nil {
+		panic("BUG: the embedded time zone database cannot be read: " + err.Error())
+	}
+	for _, file := range archive.File {
+		if file.Name != name {
+			continue
+		}
+		content, err := file.Open()
+		if err != nil {
+			return nil, err
+		}
+		data, err := io.ReadAll(io.LimitReader(content, zoneFileMax))
+		if err != nil {
+			return nil, err
+		}
+		return time.LoadLocationFromTZData(name, data)
+	}
+	return nil, fmt.Errorf("must be an IANA time zone such as America/New_York")
+}
+
+// ParseTime reads an ISO 8601 instant with its offset (RFC 3339) into log time.
+// Years outside 1970 to 2200 are refused: they are mistakes.
+func ParseTime(text string) (Time, bool) {
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil || at.Year() < 1970 || at.Year() > 2200 || at.Unix() < 0 {
+		return 0, false
+	}
+	return Time(at.UnixNano()), true
+}
+
+// ParseDate reads YYYY-MM-DD into a day.
+func ParseDate(text string) (Day, bool) {
+	date, err := time.Parse(time.DateOnly, text)
+	if err != nil || date.Unix() < 0 {
+		return 0, false
+	}
+	return Day(date.Unix() / daySeconds), true
+}

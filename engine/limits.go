@@ -1,0 +1,89 @@
+package engine
+
+// Every bound of the service stands in this file (decisions, part C), so that
+// a reader can answer "how much is too much?" in one place.
+const (
+	KiB = 1 << 10
+	MiB = 1 << 20
+
+	// Requests.
+	ScreenBodyMax     = 64 * KiB
+	BodyMax           = 256 * KiB
+	ListUploadMax     = 256 * MiB
+	HeaderMax         = 16 * KiB
+	JSONDepthMax      = 32
+	JSONMembersMax    = 1024
+	TokenMax          = 8 * KiB // A longer token is UNKNOWN, R1.
+	NameRunesMax      = 512     // agentName, operatorLegalName, legalName, fleetName, cpName.
+	TextMax           = 8 * KiB // purpose, note, notes, reason.
+	FieldMax          = 256     // protocol, cpWallet, chain, rail, cpType, model, ids; bytes.
+	PageDefault       = 50
+	PageMax           = 500
+	IdempotencyKeyMax = 255
+
+	// State.
+	WhitelistMax        = 2000
+	ChildrenMax         = 1000
+	FleetAgentsMax      = 100_000
+	AgentsMax           = 4_194_304 // Agents and users, each.
+	FleetsMax           = 262_144
+	OperatorsMax        = 1_048_576
+	OpenReviewsMax      = 4_194_304
+	APIKeysMax          = 10_000
+	SigningKeysMax      = 64
+	ClearedMax          = 100_000
+	StructuringMax      = 65_536 // Rows of the bounded table of R25.
+	StructuringCallsMax = 16     // Calls kept in one such row; the largest n of R25.
+	HolidaysMax         = 400
+	WindowsMax          = 64
+	DepthMax            = 3 // Generations of delegates below the root.
+	AttestationsKept    = 8
+	CommentsKept        = 32
+	UserAgentsMax       = 64
+	ListHistoryMax      = 256
+
+	// Idempotency (decisions 5.1).
+	IdempotencyMax = 8_388_608
+
+	// Log.
+	RecordMax       = 64 * KiB
+	PolicyRecordMax = 256 * KiB
+	ListChunkMax    = 128 * KiB
+	EntryRecordsMax = 512
+	EntryMax        = 512 * KiB
+	LeafMax         = 64*KiB - 1
+	ListMax         = 64 * MiB
+
+	// Queues.
+	WaitingMax      = 65_536
+	WaitingBytesMax = 64 * MiB
+	RejudgeMax      = 3
+)
+
+// Durations, in nanoseconds of log time unless the name says otherwise.
+const (
+	Millisecond Time = 1_000_000
+	Second           = 1000 * Millisecond
+	Minute           = 60 * Second
+	Hour             = 60 * Minute
+	DayLength        = 24 * Hour
+
+	AgentValidity       = 91 * DayLength
+	UserValidity        = 30 * DayLength
+	UserStored          = 31 * DayLength
+	AttestationValidity = 24 * Hour
+	AttestationStored   = 25 * Hour
+	Retention           = 90 * DayLength
+	SegmentsKept        = 92 * DayLength
+	IdempotencyKept     = 24 * Hour
+	IdempotencyYoung    = 5 * Minute // A key younger than this is never displaced.
+	ClaimLease          = 10 * Minute
+	OverlapDefault      = 24 * Hour
+	OverlapMax          = 168 * Hour
+	ListAgeDefault      = 48 * Hour
+	ClockSkewAllowed    = 60 * Second // nbf and iat only.
+	WriteDeadline       = 2 * Second  // Wall time.
+)
+
+// AmountMax is the largest amount of one call: 1e12 USD (decisions, part C).
+const AmountMax USD = 1_000_000_000_000 * Dollar

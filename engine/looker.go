@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"strings"
+
+	"railguard/ofac"
+)
+
+// Looker asks the list everything that the static rules need, once per call. It
+// owns scratch memory and remembers answers, so one Looker serves one call at a
+// time; the results of a call stay good until its next one. An answer is a pure
+// function of list and query, so remembering it cannot change a verdict: most
+// calls of an edge repeat an operator's name, and many a counterparty's.
+type Looker struct {
+	scratch *ofac.Scratch
+	list    *ofac.Index // What the answers below were asked of.
+
+	// One memory for each of the three names, so that a call's three results
+	// cannot displace one another.
+	operator, user, party [lookerAnswers]answer
+}
+
+// lookerAnswers bounds each memory; an answer's place is its name's hash.
+const lookerAnswers = 512
+
+// answer is a remembered result with matches of its own.
+type answer struct {
+	query   ofac.Query
+	result  ofac.Result
+	matches []ofac.Match
+	known   bool
+}
+
+// NewLooker returns a Looker.
+func NewLooker() *Looker { return &Looker{scratch: ofac.NewScratch()} }
+
+// Look fills the results of facts. It must run before JudgeStatic. A credential
+// that is not good has nobody to look up.
+func (l *Looker) Look(f *Facts) {
+	if f.Token != TokenGood {
+		return
+	}
+	if l.list != f.List {
+		l.forget(f.List)
+	}
+	for i := 0; i < f.ChainSize && !f.OperatorListed; i++ {
+		if wallet := f.Chain[i].OperatorWallet; wallet != "" {
+			f.OperatorWallet, f.OperatorListed = f.List.Wallet(wallet)
+			f.OperatorLevel = uint8(i)
+		}
+	}
+	if f.Request.Wallet != "" {
+		f.PartyWallet, f.PartyListed = f.List.Wallet(f.Request.Wallet)
+	}
+	query := ofac.Query{
+		Review: f.Policy.NameReview, Block: f.Policy.NameBlock, WeakAliases: f.Policy.WeakAliases,
+		NonSDNPossible: f.anyPolicy(func(p *SpendPolicy) bool { return p.CONS }),
+	}
+	if f.ChainSize > 0 {
+		query.Name, query.ClearedUIDs = f.Chain[0].OperatorLegalName, f.OperatorCleared
+		f.OperatorName = l.screen(&query, &l.operator)
+	}
+	if f.User != nil {
+		query.Name, query.Type, query.ClearedUIDs = f.User.LegalName, ofac.PartyIndividual, f.UserCleared
+		f.UserName = l.screen(&query, &l.user)
+	}
+	if f.Request.Name != "" {
+		query.Name, query.ClearedUIDs = f.Request.Name, f.PartyCleared
+		query.Type, _ = ParsePartyType(f.Request.Type)
+		f.PartyName = l.screen(&query, &l.party)
+	}
+	f.lapse(f.ClearedUntil)
+}
+
+// forget drops every answer: another list may answer otherwise, and an answer
+// must not keep an old list in memory.
+func (l *Looker) forget(list *ofac.Index) {
+	l.list = list
+	clear(l.operator[:])
+	clear(l.user[:])
+	clear(l.party[:])
+}
+
+// screen answers from memory, else from the list.
+func (l *Looker) screen(query *ofac.Query, memory *[lookerAnswers]answer) ofac.Result {
+	if query.Name == "" {
+		return ofac.Result{}
+	}
+	a := &memory[nameHash(query.Name)%lookerAnswers]
+	if a.known && sameQuery(&a.query, query) {
+		return a.result
+	}
+	result := l.list.Screen(query, l.scratch)
+	a.matches = append(a.matches[:0], result.Matches...)
+	a.query, a.result, a.known = *query, result, true
+	a.query.Name = strings.Clone(query.Name) // The caller's buffer may be used again.
+	a.result.Matches = a.matches
+	return a.result
+}
+
+// sameQuery compares all that an answer depends on. Queries with cleared pairs
+// are rare and never taken for one another.
+func sameQuery(a, b *ofac.Query) bool {
+	return a.Name == b.Name && a.Type == b.Type && a.Review == b.Review && a.Block == b.Block &&
+		a.WeakAliases == b.WeakAliases && a.NonSDNPossible == b.NonSDNPossible &&
+		len(a.ClearedUIDs) == 0 && len(b.ClearedUIDs) == 0
+}
+
+// nameHash is FNV-1a; it only chooses a place.
+func nameHash(name string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := 0; i < len(name); i++ {
+		h = (h ^ uint64(name[i])) * 1099511628211
+	}
+	return h
+}
+
+// listFamily is 0 when a match that blocks stands on the SDN list, else 1.
+func listFamily(result *ofac.Result) Sub {
+	for i := range result.Matches {
+		match := &result.Matches[i]
+		if match.Outcome == ofac.Listed && match.Lists&ofac.ListSDN != 0 {
+			return 0
+		}
+	}
+	return 1
+}

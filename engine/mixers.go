@@ -1,0 +1,119 @@
+package engine
+
+import (
+	_ "embed"
+	"strings"
+
+	"railguard/ofac"
+)
+
+// mixersTSV is the mixer and privacy-protocol list of R14: a policy list, kept
+// apart from the sanctions lists, because most of its entries were never
+// sanctioned (decisions 5.13, A-02).
+//
+//go:embed mixers.tsv
+var mixersTSV string
+
+// Mixer is one entry of the list.
+type Mixer struct {
+	ID       string // "tornado-cash"
+	Terms    []string
+	Category string // "custodial-mixer", "contract-mixer", "coinjoin", "privacy-protocol", "privacy-coin", "swap", "market".
+	Status   string // OFAC status at the list's date: "listed", "delisted", "never".
+	Listed   string // Date of the listing, or "".
+	Delisted string // Date of the removal, or "".
+	Source   string // Where the facts come from.
+}
+
+// MixerMatch is a term that was found.
+type MixerMatch struct {
+	Mixer       *Mixer
+	Term        string // As the list writes it.
+	Unambiguous bool   // Two words, or one with a dot: good evidence in a name too.
+}
+
+// mixers is the list, read once. A file that cannot be read is a mistake of the build.
+var mixers = readMixers(mixersTSV)
+
+type mixerList struct {
+	version string
+	entries []Mixer
+	terms   map[string]MixerMatch // By squeezed form. It is only ever asked, never walked.
+	longest int                   // Length of the longest squeezed term.
+}
+
+// MixerVersion names the list, for the record.
+func MixerVersion() string { return mixers.version }
+
+// Mixers returns the list in the order of its file. It must not be changed.
+func Mixers() []Mixer { return mixers.entries }
+
+func readMixers(file string) *mixerList {
+	list := &mixerList{terms: make(map[string]MixerMatch)}
+	for _, line := range strings.Split(strings.TrimSuffix(file, "\n"), "\n") {
+		if version, ok := strings.CutPrefix(line, "# version "); ok {
+			list.version = version
+		}
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		cells := strings.Split(line, "\t")
+		if len(cells) != 7 {
+			panic("BUG: mixers.tsv: a line has not seven cells: " + line)
+		}
+		list.entries = append(list.entries, Mixer{ID: cells[0], Terms: strings.Split(cells[1], "|"), Category: cells[2],
+			Status: cells[3], Listed: cells[4], Delisted: cells[5], Source: cells[6]})
+	}
+	for i := range list.entries {
+		for _, term := range list.entries[i].Terms {
+			list.add(&list.entries[i], term)
+		}
+	}
+	return list
+}
+
+func (l *mixerList) add(mixer *Mixer, term string) {
+	key := string(squeeze(nil, term))
+	match := MixerMatch{Mixer: mixer, Term: term, Unambiguous: strings.ContainsAny(term, " .")}
+	if known, twice := l.terms[key]; twice {
+		if known.Mixer != mixer {
+			panic("BUG: mixers.tsv: two entries share the term " + term)
+		}
+		match.Unambiguous = match.Unambiguous || known.Unambiguous
+	}
+	l.terms[key] = match
+	l.longest = max(l.longest, len(key))
+}
+
+// FindMixer looks a whole text up: equal to a term after normalisation, with
+// words joined ("Tornado.Cash", "TORNADO-CASH", "tornadocash" are one). It is
+// never a search inside the text: "Helix Bakery" is not Helix.
+func FindMixer(text string) (MixerMatch, bool) {
+	var room [2 * FieldMax]byte
+	key := squeeze(room[:0], text)
+	if len(key) == 0 || len(key) > mixers.longest {
+		return MixerMatch{}, false
+	}
+	match, found := mixers.terms[string(key)]
+	return match, found
+}
+
+// squeeze appends the normal form of a text without its blanks, and with the
+// digits that stand in for letters read as letters.
+func squeeze(dst []byte, text string) []byte {
+	start := len(dst)
+	dst = ofac.AppendNormalised(dst, text)
+	kept := dst[:start]
+	for _, c := range dst[start:] {
+		switch c {
+		case ' ':
+			continue
+		case '0':
+			c = 'o'
+		case '1':
+			c = 'l'
+		}
+		kept = append(kept, c)
+	}
+	return kept
+}

@@ -1,0 +1,162 @@
+package engine
+
+import "encoding/json"
+
+// Grant is what a credential lets its holder do, as far as a delegate can narrow
+// it (decisions 5.10).
+type Grant struct {
+	Policy     SpendPolicy
+	Type       AgentType  // 0: not asked for, inherited.
+	ExpiresAt  Time       // 0: not asked for, inherited.
+	Hours      *Hours     // nil: not asked for; the parent's hold anyway.
+	Whitelist  *Whitelist // nil: not asked for; the parent's holds anyway.
+	PartyTypes uint8      // 0: not asked for; the parent's hold anyway.
+}
+
+// Widening is one field in which a child asked for more than its parent has.
+// Parent and Requested are JSON values; a limit that is not set is null.
+type Widening struct {
+	Param     string
+	Parent    string
+	Requested string
+}
+
+// Intersect returns the policy that holds where both hold: the lower limits, the
+// common chains and rails, the stricter screening.
+func (p SpendPolicy) Intersect(other *SpendPolicy) SpendPolicy {
+	p.MaxSingle = lowerLimit(p.MaxSingle, other.MaxSingle)
+	p.DailyLimit = lowerLimit(p.DailyLimit, other.DailyLimit)
+	p.Chains, p.ChainsSet = intersectMasks(p.Chains, p.ChainsSet, other.Chains, other.ChainsSet)
+	p.Rails, p.RailsSet = intersectMasks(p.Rails, p.RailsSet, other.Rails, other.RailsSet)
+	p.CONS, p.ScreenSet = p.CONS || other.CONS, p.ScreenSet || other.ScreenSet
+	p.NoMixer, p.NoMixerSet = p.NoMixer || other.NoMixer, p.NoMixerSet || other.NoMixerSet
+	return p
+}
+
+// EffectivePolicy is the policy over a chain, own level first: the intersection,
+// so that a parent narrowed later narrows its children at once.
+func EffectivePolicy(chain []*AgentProfile) SpendPolicy {
+	policy := NoSpendPolicy()
+	for _, profile := range chain {
+		policy = policy.Intersect(&profile.Policy)
+	}
+	return policy
+}
+
+func lowerLimit(a, b USD) USD {
+	if a == NoLimit || (b != NoLimit && b < a) {
+		return b
+	}
+	return a
+}
+
+func intersectMasks(a uint8, aSet bool, b uint8, bSet bool) (uint8, bool) {
+	switch {
+	case !aSet:
+		return b, bSet
+	case !bSet:
+		return a, true
+	}
+	return a & b, true
+}
+
+// Narrow judges what a child asks for against its parent's effective grant, field
+// by field, and returns what the child gets: what it left out is inherited, an
+// empty list is nothing at all. Any widening means that nothing may be issued.
+func Narrow(parent, requested *Grant) (Grant, []Widening) {
+	var wider []Widening
+	limit := func(param string, parent, requested USD) {
+		if parent != NoLimit && requested != NoLimit && requested > parent {
+			wider = append(wider, Widening{param, limitText(parent), limitText(requested)})
+		}
+	}
+	mask := func(param string, names []string, parent uint8, parentSet bool, requested uint8, requestedSet bool) {
+		if parentSet && requestedSet && requested&^parent != 0 {
+			wider = append(wider, Widening{param, string(appendWords(nil, parent, names)), string(appendWords(nil, requested, names))})
+		}
+	}
+	p, q := &parent.Policy, &requested.Policy
+	limit("spendPolicy.maxSingleTxUSDC", p.MaxSingle, q.MaxSingle)
+	limit("spendPolicy.dailyLimitUSDC", p.DailyLimit, q.DailyLimit)
+	mask("spendPolicy.allowedChains", chainNames[:], p.Chains, p.ChainsSet, q.Chains, q.ChainsSet)
+	mask("spendPolicy.allowedRails", railNames[:], p.Rails, p.RailsSet, q.Rails, q.RailsSet)
+	if p.CONS && q.ScreenSet && !q.CONS {
+		wider = append(wider, Widening{"spendPolicy.counterpartyScreening", screeningText(true), screeningText(false)})
+	}
+	if p.NoMixer && q.NoMixerSet && !q.NoMixer {
+		wider = append(wider, Widening{"spendPolicy.noMixerProtocols", boolText(true), boolText(false)})
+	}
+	child := Grant{Policy: q.Intersect(p)}
+	child.Type, wider = narrowType(parent.Type, requested.Type, wider)
+	child.ExpiresAt, wider = narrowExpiry(parent.ExpiresAt, requested.ExpiresAt, wider)
+	mask("allowedCounterpartyTypes", partyTypeNames[:], parent.PartyTypes, parent.PartyTypes != 0,
+		requested.PartyTypes, requested.PartyTypes != 0)
+	child.PartyTypes, _ = intersectMasks(requested.PartyTypes, requested.PartyTypes != 0, parent.PartyTypes, parent.PartyTypes != 0)
+	child.Hours = requested.Hours
+	if parent.Hours != nil && requested.Hours != nil && !requested.Hours.Within(parent.Hours) {
+		wider = append(wider, Widening{"operatingHours", string(parent.Hours.Source), string(requested.Hours.Source)})
+	}
+	child.Whitelist = requested.Whitelist
+	if entry := requested.Whitelist.wider(parent.Whitelist); entry != nil {
+		wider = append(wider, Widening{"whitelist", "null", quoted(entry.Shown)})
+	}
+	return child, wider
+}
+
+// narrowType inherits the parent's type; autonomous only under autonomous.
+func narrowType(parent, requested AgentType, wider []Widening) (AgentType, []Widening) {
+	if requested == 0 {
+		return parent, wider
+	}
+	if requested == Autonomous && parent != Autonomous {
+		wider = append(wider, Widening{"agentType", `"` + parent.String() + `"`, `"` + requested.String() + `"`})
+	}
+	return requested, wider
+}
+
+// narrowExpiry inherits the parent's expiry, which a child never outlives.
+func narrowExpiry(parent, requested Time, wider []Widening) (Time, []Widening) {
+	if requested == 0 {
+		return parent, wider
+	}
+	if requested > parent {
+		wider = append(wider, Widening{"expiresAt", `"` + parent.String() + `"`, `"` + requested.String() + `"`})
+	}
+	return min(requested, parent), wider
+}
+
+func limitText(limit USD) string {
+	if limit == NoLimit {
+		return "null"
+	}
+	return string(AppendUSD(nil, limit))
+}
+
+// wider returns the first entry of w that is not on outer, or outlasts it there;
+// nil when there is none. A list that is not set, or not enforced, narrows nothing.
+func (w *Whitelist) wider(outer *Whitelist) *WhitelistEntry {
+	if w == nil || !w.Enforce || outer == nil || !outer.Enforce {
+		return nil
+	}
+	for i := range w.Entries {
+		entry := &w.Entries[i]
+		of := byName
+		if entry.Wallet != "" {
+			of = byWallet
+		}
+		until, listed := outer.lasts(of, []byte(entry.key(of)), 0)
+		if !listed || (until != 0 && (entry.ExpiresAt == 0 || entry.ExpiresAt > until)) {
+			return entry
+		}
+	}
+	return nil
+}
+
+// quoted returns text as a JSON string.
+func quoted(text string) string {
+	literal, err := json.Marshal(text)
+	if err != nil {
+		return `""`
+	}
+	return string(literal)
+}

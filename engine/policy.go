@@ -1,0 +1,40 @@
+package engine
+
+// Mode is what an institution does with a REVIEW rule. R1 to R8, R14, R23 and
+// R24 have no mode: BLOCK is final (decisions 5.13).
+type Mode uint8
+
+// The modes of a REVIEW rule.
+const (
+	ModeReview Mode = iota // The default.
+	ModeOff
+	ModeShadow // Evaluated and recorded, without effect.
+	ModeBlock
+)
+
+// Policy is the institution's policy, compiled: integers and masks only.
+// The zero value is not usable; DefaultPolicy is what a new cluster has.
+type Policy struct {
+	Version  uint64              `cbor:"1,keyasint"`
+	Document []byte              `cbor:"2,keyasint,omitempty"` // As sent (JSON), for GET and for people.
+	Modes    [RuleCount + 1]Mode `cbor:"3,keyasint"`
+
+	Hours             *Hours     `cbor:"10,keyasint,omitempty"`
+	Velocity          Velocity   `cbor:"11,keyasint"`           // Defaults: 1,000 a minute, burst factor 20.
+	AttestationAbove  USD        `cbor:"12,keyasint"`           // Default 10,000 USD; may only be lowered.
+	NameReview        int32      `cbor:"13,keyasint,omitempty"` // 1e-4; 0: matching.md's default. May only be tightened.
+	NameBlock         int32      `cbor:"14,keyasint,omitempty"`
+	WeakAliases       bool       `cbor:"15,keyasint,omitempty"`
+	RequireParty      bool       `cbor:"16,keyasint,omitempty"` // requireCounterparty: R20.
+	PartyTypes        uint8      `cbor:"17,keyasint,omitempty"` // Mask of allowed counterparty types; 0: not set.
+	TypeCaps          [4]USD     `cbor:"18,keyasint"`           // By PartyType; NoLimit when not set.
+	ListAgeMax        Time       `cbor:"19,keyasint"`           // ofac.maxAge, default 48 h.
+	ListStaleReview   bool       `cbor:"20,keyasint,omitempty"` // ofac.onStale: review.
+	StructuringCount  uint8      `cbor:"21,keyasint"`           // R25: n, default 5, at most 16.
+	StructuringLow    USD        `cbor:"22,keyasint"`           // R25: band, default [9,000, 10,000).
+	StructuringHigh   USD        `cbor:"23,keyasint"`
+	StructuringWindow Time       `cbor:"24,keyasint"`           // R25: default 24 h.
+	RefuseOnMatch     bool       `cbor:"25,keyasint,omitempty"` // registration.onMatch: refuse.
+	IssuanceAttests   bool       `cbor:"26,keyasint,omitempty"` // attestation.issuanceCounts.
+	Whitelist         *Whitelist `cbor:"30,keyasint,omitempty"` // The institution's; kept apart from Document.
+}

@@ -1,0 +1,85 @@
+package engine
+
+import "railguard/ofac"
+
+// A change that lets through what was stopped before is a widening and needs a
+// reason (decisions 5.22). Here stands, member by member, what is wider; where
+// two settings cannot be compared exactly, the change counts as a widening.
+
+// Widens returns the members of the policy document in which new is wider than
+// old, in the order of the document; none: the change only tightens. The
+// whitelist is not part of the document, see WhitelistWidens.
+func Widens(old, new *Policy) []string {
+	var wider []string
+	note := func(is bool, param string) {
+		if is {
+			wider = append(wider, param)
+		}
+	}
+	for i := range Rules {
+		id := Rules[i].ID
+		note(strictness(new.Modes[id]) < strictness(old.Modes[id]), "rules."+id.Short())
+	}
+	note(widerBound(old.Velocity.MaxPerMinute, new.Velocity.MaxPerMinute), "velocity.maxPerMinute")
+	note(widerBound(old.Velocity.MaxPerHour, new.Velocity.MaxPerHour), "velocity.maxPerHour")
+	note(widerBound(old.Velocity.BurstFactor, new.Velocity.BurstFactor), "velocity.burstFactor")
+	note(old.Hours != nil && !new.Hours.Within(old.Hours), "operatingHours")
+	note(new.AttestationAbove > old.AttestationAbove, "attestation.above")
+	note(new.IssuanceAttests && !old.IssuanceAttests, "attestation.issuanceCounts")
+	note(threshold(new.NameReview, ofac.ReviewDefault) > threshold(old.NameReview, ofac.ReviewDefault), "names.review")
+	note(threshold(new.NameBlock, ofac.BlockDefault) > threshold(old.NameBlock, ofac.BlockDefault), "names.block")
+	note(old.WeakAliases && !new.WeakAliases, "names.weakAliases")
+	note(old.RequireParty && !new.RequireParty, "requireCounterparty")
+	note(old.PartyTypes != 0 && (new.PartyTypes == 0 || new.PartyTypes&^old.PartyTypes != 0), "allowedCounterpartyTypes")
+	for party := ofac.PartyIndividual; party <= ofac.PartyExchange; party++ {
+		before, after := old.TypeCaps[party], new.TypeCaps[party]
+		note(before != NoLimit && (after == NoLimit || after > before), "counterpartyCaps."+PartyTypeName(party))
+	}
+	note(new.ListAgeMax > old.ListAgeMax, "ofac.maxAge")
+	note(old.ListStaleReview && !new.ListStaleReview, "ofac.onStale")
+	note(new.StructuringCount > old.StructuringCount, "structuring.count")
+	note(new.StructuringLow > old.StructuringLow, "structuring.low")
+	note(new.StructuringHigh < old.StructuringHigh, "structuring.high")
+	note(new.StructuringWindow < old.StructuringWindow, "structuring.window")
+	note(old.RefuseOnMatch && !new.RefuseOnMatch, "registration.onMatch")
+	return wider
+}
+
+// strictness ranks modes by what they stop; a shadow stops nothing.
+func strictness(mode Mode) int {
+	switch mode {
+	case ModeBlock:
+		return 2
+	case ModeReview:
+		return 1
+	}
+	return 0
+}
+
+// widerBound compares bounds of which 0 is "not set".
+func widerBound(old, new uint32) bool { return old != 0 && (new == 0 || new > old) }
+
+func threshold(set, standard int32) int32 {
+	if set == 0 {
+		return standard
+	}
+	return set
+}
+
+// WhitelistWidens reports whether new lets a counterparty through that old did
+// not: it is off, or it has an entry more or for longer, or it no longer speaks
+// of a kind of identifier that old had in use.
+func WhitelistWidens(old, new *Whitelist) bool {
+	if old == nil || !old.Enforce {
+		return false
+	}
+	if new == nil || !new.Enforce || new.wider(old) != nil {
+		return true
+	}
+	for _, of := range []identifier{byName, byWallet} {
+		if len(old.kind(of)) > 0 && len(new.kind(of)) == 0 && len(new.Entries) > 0 {
+			return true
+		}
+	}
+	return false
+}

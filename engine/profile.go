@@ -1,0 +1,179 @@
+package engine
+
+// A profile is one immutable value per agent, fleet or user, replaced whole when
+// it changes (Rev+1). Edges read profiles through atomic pointers; nobody may
+// change a field of a published one. The integer keys are the CBOR keys of the
+// log and the snapshot: never reuse one.
+
+// AgentType tells whether a human must re-attest the agent every day.
+type AgentType uint8
+
+// The agent types of specification 4.1.
+const (
+	Supervised AgentType = 1
+	Autonomous AgentType = 2
+)
+
+// String returns the word of the specification.
+func (t AgentType) String() string {
+	if t == Autonomous {
+		return "autonomous"
+	}
+	return "supervised"
+}
+
+// AgentProfile is what is known of an agent or delegate besides its live row.
+type AgentProfile struct {
+	Slot     AgentSlot    `cbor:"1,keyasint"`
+	Rev      uint32       `cbor:"2,keyasint"` // 1 at registration; 0 is "unknown agent".
+	Operator OperatorSlot `cbor:"3,keyasint"`
+	Fleet    FleetSlot    `cbor:"4,keyasint,omitempty"` // Of a root agent; delegates use their root's.
+	Parent   AgentSlot    `cbor:"5,keyasint,omitempty"`
+	Root     AgentSlot    `cbor:"6,keyasint"` // Itself for a root.
+	Depth    uint8        `cbor:"7,keyasint,omitempty"`
+	Type     AgentType    `cbor:"8,keyasint"`
+
+	AgentName         string      `cbor:"10,keyasint"`
+	AgentFramework    string      `cbor:"11,keyasint,omitempty"`
+	Model             string      `cbor:"12,keyasint,omitempty"` // Baseline at issuance; R15.
+	OperatorLegalName string      `cbor:"13,keyasint"`
+	OperatorWallet    string      `cbor:"14,keyasint,omitempty"` // As sent.
+	EINSealed         []byte      `cbor:"15,keyasint,omitempty"` // Encrypted by the edge that registered it.
+	EINMasked         string      `cbor:"16,keyasint,omitempty"` // "**-***6789"
+	Purpose           string      `cbor:"17,keyasint,omitempty"`
+	PolicyJSON        []byte      `cbor:"18,keyasint,omitempty"` // spendPolicy as sent, to echo value-exact; empty when absent.
+	Policy            SpendPolicy `cbor:"19,keyasint"`
+	Metadata          []byte      `cbor:"20,keyasint,omitempty"` // JSON as sent.
+
+	CredentialVersion uint16 `cbor:"30,keyasint"` // 1 at registration.
+	IssuedAt          Time   `cbor:"31,keyasint"` // Of the current version.
+	ExpiresAt         Time   `cbor:"32,keyasint"`
+	RegisteredAt      Time   `cbor:"33,keyasint"`
+	KeyID             string `cbor:"34,keyasint"`           // kid that signs the current version.
+	WalletMatched     bool   `cbor:"35,keyasint,omitempty"` // Operator wallet was listed at issuance; R3.
+	NameMatched       bool   `cbor:"36,keyasint,omitempty"` // Operator name was listed at issuance.
+
+	Settings AgentSettings `cbor:"40,keyasint"`
+}
+
+// AgentSettings is the registry side of an agent: not signed, changed by PATCH.
+type AgentSettings struct {
+	Whitelist    *Whitelist `cbor:"1,keyasint,omitempty"`
+	Hours        *Hours     `cbor:"2,keyasint,omitempty"`
+	Velocity     *Velocity  `cbor:"3,keyasint,omitempty"`
+	PartyTypes   uint8      `cbor:"4,keyasint,omitempty"` // Mask of allowed counterparty types; 0: not set.
+	CurrentModel string     `cbor:"5,keyasint,omitempty"` // Sticky model reported last (decisions 5.8).
+}
+
+// FleetProfile is what is known of a fleet besides its row.
+type FleetProfile struct {
+	Slot              FleetSlot    `cbor:"1,keyasint"`
+	Rev               uint32       `cbor:"2,keyasint"`
+	Operator          OperatorSlot `cbor:"3,keyasint"`
+	FleetName         string       `cbor:"10,keyasint"`
+	OperatorLegalName string       `cbor:"11,keyasint"`
+	DailyLimit        USD          `cbor:"12,keyasint"`
+	DailyLimitText    string       `cbor:"13,keyasint"` // The literal as sent.
+	CreatedAt         Time         `cbor:"14,keyasint"`
+	NameMatched       bool         `cbor:"15,keyasint,omitempty"`
+	Whitelist         *Whitelist   `cbor:"20,keyasint,omitempty"`
+	Hours             *Hours       `cbor:"21,keyasint,omitempty"`
+	Velocity          *Velocity    `cbor:"22,keyasint,omitempty"`
+}
+
+// OperatorProfile names an operator.
+type OperatorProfile struct {
+	Slot      OperatorSlot `cbor:"1,keyasint"`
+	LegalName string       `cbor:"2,keyasint"` // As first registered.
+	Key       string       `cbor:"3,keyasint"` // Normalised; the operator's identity.
+	CreatedAt Time         `cbor:"4,keyasint"`
+}
+
+// UserProfile is what is known of a user credential besides its row.
+type UserProfile struct {
+	Slot              UserSlot    `cbor:"1,keyasint"`
+	Rev               uint32      `cbor:"2,keyasint"`
+	LegalName         string      `cbor:"10,keyasint"`
+	Email             string      `cbor:"11,keyasint,omitempty"`
+	Agents            []AgentSlot `cbor:"12,keyasint,omitempty"` // The supervised agents it is bound to.
+	OperatorLegalName string      `cbor:"13,keyasint,omitempty"`
+	NameMatched       bool        `cbor:"14,keyasint,omitempty"`
+	CredentialVersion uint16      `cbor:"20,keyasint"`
+	IssuedAt          Time        `cbor:"21,keyasint"`
+	ExpiresAt         Time        `cbor:"22,keyasint"` // 30 days after issuance.
+	StoredUntil       Time        `cbor:"23,keyasint"` // 31 days after issuance.
+	KeyID             string      `cbor:"24,keyasint"`
+}
+
+// Attestation is one human re-attestation of an autonomous agent, kept 25 hours.
+type Attestation struct {
+	AttestedBy string `cbor:"1,keyasint"`
+	Note       string `cbor:"2,keyasint,omitempty"`
+	At         Time   `cbor:"3,keyasint"`
+	Leaf       uint64 `cbor:"4,keyasint"`
+}
+
+// SpendPolicy is the compiled form of a spendPolicy (specification 2.2).
+type SpendPolicy struct {
+	MaxSingle  USD   `cbor:"1,keyasint"` // NoLimit when absent.
+	DailyLimit USD   `cbor:"2,keyasint"` // NoLimit when absent.
+	ChainsSet  bool  `cbor:"3,keyasint,omitempty"`
+	Chains     uint8 `cbor:"4,keyasint,omitempty"` // Mask over Chain.
+	RailsSet   bool  `cbor:"5,keyasint,omitempty"`
+	Rails      uint8 `cbor:"6,keyasint,omitempty"` // Mask over Rail.
+	CONS       bool  `cbor:"7,keyasint,omitempty"` // counterpartyScreening is OFAC+CONS.
+	ScreenSet  bool  `cbor:"8,keyasint,omitempty"` // counterpartyScreening was given.
+	NoMixer    bool  `cbor:"9,keyasint,omitempty"`
+	NoMixerSet bool  `cbor:"10,keyasint,omitempty"`
+}
+
+// Whitelist is an approved-counterparty list (R13, decisions 5.12).
+type Whitelist struct {
+	Enforce bool             `cbor:"1,keyasint"`
+	Rev     uint32           `cbor:"2,keyasint"` // Its ETag.
+	Entries []WhitelistEntry `cbor:"3,keyasint"`
+}
+
+// WhitelistEntry is one approved counterparty: a wallet or a name.
+type WhitelistEntry struct {
+	ID        uint32 `cbor:"1,keyasint"`
+	Wallet    string `cbor:"2,keyasint,omitempty"` // Canonical form (ofac's).
+	Name      string `cbor:"3,keyasint,omitempty"` // Normalised form.
+	Shown     string `cbor:"4,keyasint"`           // As sent.
+	Label     string `cbor:"5,keyasint,omitempty"`
+	ExpiresAt Time   `cbor:"6,keyasint,omitempty"`
+	AddedBy   string `cbor:"7,keyasint,omitempty"`
+}
+
+// Velocity is the setting of R16; a zero field is not set.
+type Velocity struct {
+	MaxPerMinute uint32 `cbor:"1,keyasint,omitempty"`
+	MaxPerHour   uint32 `cbor:"2,keyasint,omitempty"`
+	BurstFactor  uint32 `cbor:"3,keyasint,omitempty"`
+}
+
+// Hours is a compiled operating-hours setting (R17, decisions 5.16): the edge
+// that wrote it compiled the zone's UTC transitions, so that Apply does
+// arithmetic alone. The methods are in hours.go.
+type Hours struct {
+	Timezone    string        `cbor:"1,keyasint"`
+	Source      []byte        `cbor:"2,keyasint"` // JSON as sent.
+	Transitions []Transition  `cbor:"3,keyasint"` // Ascending; the first stands for all time before the second.
+	Windows     []HoursWindow `cbor:"4,keyasint"`
+	Holidays    []Day         `cbor:"5,keyasint,omitempty"` // Local dates, ascending; closed all day.
+	TZVersion   string        `cbor:"6,keyasint,omitempty"`
+}
+
+// Transition says that from UTC time At on, local time is UTC plus Offset seconds.
+type Transition struct {
+	At     Time  `cbor:"1,keyasint"`
+	Offset int32 `cbor:"2,keyasint"`
+}
+
+// HoursWindow is a half-open local window [From, To) in minutes of the day,
+// beginning on each day of the mask (bit 0 is Monday); To <= From crosses midnight.
+type HoursWindow struct {
+	Days uint8  `cbor:"1,keyasint"`
+	From uint16 `cbor:"2,keyasint"`
+	To   uint16 `cbor:"3,keyasint"`
+}

@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Policies, hours and whitelists come as JSON. They are read member by member,
+// with exact names: decoding into a struct would match names without case and
+// take the last of two equal ones.
+
+// FieldError says what is wrong with one member of a document.
+type FieldError struct {
+	Param   string // "spendPolicy.dailyLimitUSDC"
+	Message string // "must be a number from 0 to 1e12"
+}
+
+// Error returns both, as the API words it.
+func (e *FieldError) Error() string { return e.Param + " " + e.Message }
+
+// member is one member of a JSON object; the value is as sent.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+var errNotOneObject = errors.New("must be one JSON object")
+
+// readObject reads one JSON object in the order of its members. Equal names and
+// anything behind the object are refused.
+func readObject(document []byte) ([]member, error) {
+	if !utf8.Valid(document) {
+		return nil, errNotOneObject
+	}
+	decoder := json.NewDecoder(bytes.NewReader(document))
+	if opening, err := decoder.Token(); err != nil || opening != json.Delim('{') {
+		return nil, errNotOneObject
+	}
+	var members []member
+	for decoder.More() {
+		token, err := decoder.Token()
+		if err != nil {
+			return nil, errNotOneObject
+		}
+		name := token.(string) // The decoder gives names as strings, or an error.
+		for i := range members {
+			if members[i].name == name {
+				return nil, fmt.Errorf("has two members %q", name)
+			}
+		}
+		if len(members) == JSONMembersMax {
+			return nil, fmt.Errorf("has more than %d members", JSONMembersMax)
+		}
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return nil, errNotOneObject
+		}
+		members = append(members, member{name, value})
+	}
+	if _, err := decoder.Token(); err != nil {
+		return nil, errNotOneObject
+	}
+	if rest := bytes.TrimSpace(document[decoder.InputOffset():]); len(rest) != 0 {
+		return nil, errNotOneObject
+	}
+	return members, nil
+}
+
+// reader reads values and collects what is wrong with them. A value that is
+// wrong reads as its zero; the caller looks at errors at the end.
+type reader struct{ errors []FieldError }
+
+func (r *reader) fail(param, format string, values ...any) {
+	r.errors = append(r.errors, FieldError{Param: param, Message: fmt.Sprintf(format, values...)})
+}
+
+// object reads an object and hands its members to each, by their full path.
+func (r *reader) object(param string, document []byte, each func(name, path string, value json.RawMessage)) {
+	members, err := readObject(document)
+	if err != nil {
+		r.fail(param, "%s", err)
+		return
+	}
+	for _, m := range members {
+		path := m.name
+		if param != "" {
+			path = param + "." + m.name
+		}
+		each(m.name, path, m.value)
+	}
+}
+
+func (r *reader) unknown(param string) { r.fail(param, "is not a known member") }
+
+func (r *reader) usd(param string, value json.RawMessage) USD {
+	amount, err := ParseUSD([]byte(value))
+	if err != nil {
+		r.fail(param, "must be a number from 0 to 1e12")
+		return 0
+	}
+	return amount
+}
+
+func (r *reader) integer(param string, value json.RawMessage, least, most int64) int64 {
+	n, err := strconv.ParseInt(string(value), 10, 64)
+	if err != nil || n < least || n > most || value[0] == '+' {
+		r.fail(param, "must be an integer from %d to %d", least, most)
+		return 0
+	}
+	return n
+}
+
+func (r *reader) boolean(param string, value json.RawMessage) bool {
+	switch string(value) {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	r.fail(param, "must be true or false")
+	return false
+}
+
+func (r *reader) text(param string, value json.RawMessage) (string, bool) {
+	var text string
+	if len(value) == 0 || value[0] != '"' || json.Unmarshal(value, &text) != nil {
+		r.fail(param, "must be a string")
+		return "", false
+	}
+	return text, true
+}
+
+// choice reads one of some words and returns its index.
+func (r *reader) choice(param string, value json.RawMessage, words ...string) int {
+	if text, ok := r.text(param, value); ok {
+		for i, word := range words {
+			if text == word {
+				return i
+			}
+		}
+		r.fail(param, "must be one of %q", words)
+	}
+	return 0
+}
+
+// list reads an array of at most most elements.
+func (r *reader) list(param string, value json.RawMessage, most int) []json.RawMessage {
+	var elements []json.RawMessage
+	if len(value) == 0 || value[0] != '[' || json.Unmarshal(value, &elements) != nil {
+		r.fail(param, "must be a list")
+		return nil
+	}
+	if len(elements) > most {
+		r.fail(param, "has %d elements, at most %d", len(elements), most)
+		return nil
+	}
+	return elements
+}
+
+// mask reads a list of words into a mask of their bits.
+func (r *reader) mask(param string, value json.RawMessage, bit func(word string) (uint8, bool)) uint8 {
+	var mask uint8
+	for i, element := range r.list(param, value, JSONMembersMax) {
+		path := fmt.Sprintf("%s[%d]", param, i)
+		word, ok := r.text(path, element)
+		if !ok {
+			continue
+		}
+		b, known := bit(word)
+		if !known {
+			r.fail(path, "is not a known value")
+			continue
+		}
+		mask |= b
+	}
+	return mask
+}

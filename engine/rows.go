@@ -1,0 +1,83 @@
+package engine
+
+// Rows are the hot, mutable state: fixed in size, free of pointers, changed by
+// the state machine alone. What is long or varies in size is a profile.
+
+// Slots are dense addresses of rows, starting at 1; 0 is "none".
+type (
+	AgentSlot    uint32
+	UserSlot     uint32
+	FleetSlot    uint32
+	OperatorSlot uint32
+)
+
+// Spend is a daily counter: what one agent or fleet spent on one UTC date.
+type Spend struct {
+	Day   Day
+	Spent USD
+}
+
+// On returns what was spent on day d.
+func (s *Spend) On(d Day) USD {
+	if s.Day != d {
+		return 0
+	}
+	return s.Spent
+}
+
+// Add books amount on day d. A new day starts from zero; an older day than the
+// one counted is booked on the counted day, so that a counter never shrinks.
+func (s *Spend) Add(d Day, amount USD) {
+	if d > s.Day {
+		s.Day, s.Spent = d, 0
+	}
+	s.Spent = s.Spent.Plus(amount)
+}
+
+// AgentRow is the live state of one agent.
+type AgentRow struct {
+	Status        Status
+	StatusReason  uint8  // reasonCode of a revocation, see StatusReason*.
+	MinVersion    uint16 // Older credential versions than this are superseded at once.
+	Children      uint16
+	StatusAt      Time
+	OverlapUntil  Time // Until then versions from MinVersion below the current one are still good.
+	OwnershipFrom Time // 0: no ownership transfer flagged. R8 holds from this instant.
+	OwnershipAt   Time // When it was flagged.
+	AttestedAt    Time // 0: never attested.
+	Spend         Spend
+}
+
+// FleetRow is the live state of one fleet.
+type FleetRow struct {
+	Agents uint32
+	Spend  Spend
+}
+
+// OperatorRow is the live state of one operator (one normalised legal name).
+type OperatorRow struct {
+	Suspended bool
+	Agents    uint32
+	StatusAt  Time
+}
+
+// UserRow is the live state of one user credential.
+type UserRow struct {
+	Status       Status
+	StatusReason uint8
+	MinVersion   uint16
+	Purged       bool // The profile was erased after its 31 days.
+	StatusAt     Time
+	OverlapUntil Time
+}
+
+// VelocityRow counts one agent's screened transactions: 60 one-second buckets,
+// 60 one-minute buckets and 24 one-hour buckets, all keyed by log time.
+// The methods are in velocity.go.
+type VelocityRow struct {
+	Second  int64 // Unix second of the newest bucket; 0 when nothing was counted.
+	First   int64 // Unix second of the first count ever; the day's mean needs 24 h of history.
+	Seconds [60]uint16
+	Minutes [60]uint32
+	Hours   [24]uint32
+}

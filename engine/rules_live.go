@@ -1,0 +1,214 @@
+package engine
+
+// The live rules: what can change is judged in the log, on rows and log time
+// alone. Every function here runs in Apply, so it allocates nothing and formats
+// nothing, and what it computes changes only together with RuleSet.
+
+// credentialStatus is R2. The own credential speaks first, then its parents from
+// the nearest on, the operator, and the user credential.
+func credentialStatus(m *Moment) Sub {
+	if sub := m.ownStatus(); sub != 0 {
+		return sub
+	}
+	for i := 1; i < m.LevelCount; i++ {
+		switch m.parentStatus(i) {
+		case Revoked:
+			return SubParentRevoked
+		case Suspended:
+			return SubParentSuspend
+		case Expired:
+			return SubParentExpired
+		}
+	}
+	if m.Operator != nil && m.Operator.Suspended {
+		return SubOperator
+	}
+	return m.userStatus()
+}
+
+// ownStatus judges the credential itself. Revocation is told before suspension,
+// suspension before expiry: the first can never be cured, the last by a renewal.
+func (m *Moment) ownStatus() Sub {
+	if m.LevelCount == 0 {
+		return 0
+	}
+	own := m.Levels[0]
+	switch {
+	case own.Row.Status == Revoked:
+		return SubRevoked
+	case m.KeyRevoked:
+		return SubKeyRevoked
+	case superseded(m.Version, own.Row.MinVersion, own.Profile.CredentialVersion, own.Row.OverlapUntil, m.Now):
+		return SubSuperseded
+	case own.Row.Status == Suspended:
+		return SubSuspended
+	case own.Row.Status == Expired || m.Now >= m.Expires:
+		return SubExpired
+	}
+	return 0
+}
+
+// superseded reports whether a credential version is no longer good: below the
+// least good one, or below the current one after the overlap of a plain renewal.
+// A version above the current one was never issued here.
+func superseded(version, least, current uint16, overlapUntil, now Time) bool {
+	return version < least || version > current || (version < current && now >= overlapUntil)
+}
+
+// parentStatus judges an ancestor by its row and its current credential's expiry.
+func (m *Moment) parentStatus(level int) Status {
+	parent := m.Levels[level]
+	if parent.Row.Status != Active {
+		return parent.Row.Status
+	}
+	if m.Now >= parent.Profile.ExpiresAt {
+		return Expired
+	}
+	return Active
+}
+
+func (m *Moment) userStatus() Sub {
+	if m.User == nil {
+		return 0
+	}
+	switch {
+	case m.User.Status == Revoked:
+		return SubUserRevoked
+	case superseded(m.UserVersion, m.User.MinVersion, m.UserCurrent, m.User.OverlapUntil, m.Now):
+		return SubUserSuperseded
+	case m.User.Status == Suspended:
+		return SubUserSuspended
+	case m.User.Status == Expired || m.User.Purged || m.Now >= m.UserExpires:
+		return SubUserExpired
+	}
+	return 0
+}
+
+// EffectiveStatus is the worst status of the chain, operator included, as the
+// credentialStatus of a record shows it (decisions 5.5). For an agent without a
+// token in hand, Version and Expires are those of its current credential.
+func EffectiveStatus(m *Moment) Status {
+	worst := Active
+	switch m.ownStatus() {
+	case SubRevoked, SubSuperseded, SubKeyRevoked:
+		return Revoked
+	case SubSuspended:
+		worst = Suspended
+	case SubExpired:
+		worst = Expired
+	}
+	for i := 1; i < m.LevelCount; i++ {
+		worst = worse(worst, m.parentStatus(i))
+	}
+	if m.Operator != nil && m.Operator.Suspended {
+		worst = worse(worst, Suspended)
+	}
+	return worst
+}
+
+// worse orders statuses by how hard they are to cure: REVOKED, SUSPENDED, EXPIRED.
+func worse(a, b Status) Status {
+	rank := [...]uint8{Active: 0, Expired: 1, Suspended: 2, Revoked: 3}
+	if rank[b] > rank[a] {
+		return b
+	}
+	return a
+}
+
+// ownershipTransferred is R8.
+func ownershipTransferred(m *Moment) Sub {
+	for i := 0; i < m.LevelCount; i++ {
+		if from := m.Levels[i].Row.OwnershipFrom; from != 0 && m.Now >= from {
+			return Sub(min(i, 1)) + 1
+		}
+	}
+	return 0
+}
+
+// dailyLimit is R11: own and every ancestor's counter of the UTC day.
+func dailyLimit(m *Moment) Sub {
+	day := m.Now.Day()
+	for i := 0; i < m.LevelCount; i++ {
+		level := &m.Levels[i]
+		if level.Row.Spend.On(day).Plus(m.Amount).Exceeds(level.Profile.Policy.DailyLimit) {
+			return atLevel(i)
+		}
+	}
+	return 0
+}
+
+// fleetLimit is R12.
+func fleetLimit(m *Moment) Sub {
+	if m.Fleet == nil || !m.Fleet.Spend.On(m.Now.Day()).Plus(m.Amount).Exceeds(m.FleetLimit) {
+		return 0
+	}
+	return 1
+}
+
+// velocity is R16: the strictest setting of agent, ancestors, fleet and
+// institution against the agent's own count.
+func velocity(m *Moment) Sub {
+	limit := m.Policy.Velocity
+	for i := 0; i < m.LevelCount; i++ {
+		limit.tighten(m.Levels[i].Profile.Settings.Velocity)
+	}
+	limit.tighten(m.FleetPace)
+	switch {
+	case limit.MaxPerMinute != 0 && m.Minute > limit.MaxPerMinute:
+		return 1
+	case limit.MaxPerHour != 0 && m.PerHour > limit.MaxPerHour:
+		return 2
+	case limit.BurstFactor != 0 && m.DayMeanX100 != 0 && m.Minute > velocityBurstMin &&
+		uint64(m.Minute)*100 > uint64(limit.BurstFactor)*uint64(m.DayMeanX100):
+		return 3
+	}
+	return 0
+}
+
+// unusualHour is R17: the intersection of all hours that are set.
+func unusualHour(m *Moment) Sub {
+	for i := 0; i < m.LevelCount; i++ {
+		if hours := m.Levels[i].Profile.Settings.Hours; hours != nil && !hours.Open(m.Now) {
+			return Sub(min(i, 1)) + 1
+		}
+	}
+	if m.FleetHours != nil && !m.FleetHours.Open(m.Now) {
+		return 3
+	}
+	if m.Policy.Hours != nil && !m.Policy.Hours.Open(m.Now) {
+		return 4
+	}
+	return 0
+}
+
+// attestationStale is R22. An agent that was never attested is stale,
+// unless the institution lets the first issuance count; a re-issue never counts,
+// because an ownership transfer demands a new attestation.
+func attestationStale(m *Moment) Sub {
+	if m.LevelCount == 0 || m.Amount <= m.Policy.AttestationAbove {
+		return 0
+	}
+	own := &m.Levels[0]
+	if own.Profile.Type != Autonomous {
+		return 0
+	}
+	since := own.Row.AttestedAt
+	if since == 0 && m.Policy.IssuanceAttests && own.Profile.CredentialVersion <= 1 {
+		since = own.Profile.IssuedAt
+	}
+	switch {
+	case since == 0:
+		return 1
+	case m.Now-since >= AttestationValidity:
+		return 2
+	}
+	return 0
+}
+
+// structuring is R25.
+func structuring(m *Moment) Sub {
+	if m.Policy.StructuringCount != 0 && m.Structuring >= m.Policy.StructuringCount && m.Policy.InBand(m.Amount) {
+		return 1
+	}
+	return 0
+}

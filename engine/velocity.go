@@ -1,0 +1,115 @@
+package engine
+
+// R16 counts what an agent had screened in log time (decisions 5.15). The three
+// rings of VelocityRow move together: Second is the newest bucket of all three,
+// so one number says which buckets are old.
+
+const (
+	daySeconds       = int64(DayLength / Second)
+	minutesPerDay    = 24 * 60
+	velocityMinute   = 1000 // Default of maxPerMinute.
+	velocityBurst    = 20   // Default of burstFactor.
+	velocityBurstMin = 100  // A burst has more than this in the minute.
+)
+
+// Pace is how fast an agent goes, as R16 reads it.
+type Pace struct {
+	Minute      uint32 // In the sliding 60 seconds that end now.
+	PerHour     uint32 // In the sliding 60 minutes, counted by the minute.
+	DayMeanX100 uint32 // Mean per minute of the trailing 24 hours times 100, rounded up; 0 without 24 h of history.
+}
+
+// Add counts one screened transaction at now and returns the pace with it.
+// Log time is monotone; a time before the newest bucket counts there.
+func (v *VelocityRow) Add(now Time) Pace {
+	second := max(int64(now/Second), 1)
+	if v.First == 0 {
+		v.First, v.Second = second, second
+	}
+	v.advance(second)
+	second = v.Second
+	v.Seconds[second%60] = saturate16(v.Seconds[second%60])
+	v.Minutes[second/60%60] = saturate32(v.Minutes[second/60%60])
+	v.Hours[second/3600%24] = saturate32(v.Hours[second/3600%24])
+	return v.pace()
+}
+
+// Pace returns the pace at now without counting anything. The row is a copy: a
+// look does not move the buckets.
+func (v VelocityRow) Pace(now Time) Pace {
+	if v.First == 0 {
+		return Pace{}
+	}
+	v.advance(int64(now / Second))
+	return v.pace()
+}
+
+// advance empties the buckets between the newest one and second.
+func (v *VelocityRow) advance(second int64) {
+	if second <= v.Second {
+		return
+	}
+	for s, left := v.Second+1, 60; s <= second && left > 0; s, left = s+1, left-1 {
+		v.Seconds[s%60] = 0
+	}
+	for m, left := v.Second/60+1, 60; m <= second/60 && left > 0; m, left = m+1, left-1 {
+		v.Minutes[m%60] = 0
+	}
+	for h, left := v.Second/3600+1, 24; h <= second/3600 && left > 0; h, left = h+1, left-1 {
+		v.Hours[h%24] = 0
+	}
+	v.Second = second
+}
+
+func (v *VelocityRow) pace() Pace {
+	var minute, hour, day uint64
+	for _, n := range v.Seconds {
+		minute += uint64(n)
+	}
+	for _, n := range v.Minutes {
+		hour += uint64(n)
+	}
+	for _, n := range v.Hours {
+		day += uint64(n)
+	}
+	pace := Pace{Minute: clamp32(minute), PerHour: clamp32(hour)}
+	if v.Second-v.First >= daySeconds {
+		pace.DayMeanX100 = clamp32((day*100 + minutesPerDay - 1) / minutesPerDay)
+	}
+	return pace
+}
+
+func saturate16(n uint16) uint16 {
+	if n == 1<<16-1 {
+		return n
+	}
+	return n + 1
+}
+
+func saturate32(n uint32) uint32 {
+	if n == 1<<32-1 {
+		return n
+	}
+	return n + 1
+}
+
+func clamp32(n uint64) uint32 { return uint32(min(n, 1<<32-1)) }
+
+// tighten lowers the setting to another one's wherever that is set and lower:
+// the strictest of agent, ancestors, fleet and institution holds.
+func (v *Velocity) tighten(other *Velocity) {
+	if other == nil {
+		return
+	}
+	v.MaxPerMinute = tighter(v.MaxPerMinute, other.MaxPerMinute)
+	v.MaxPerHour = tighter(v.MaxPerHour, other.MaxPerHour)
+	v.BurstFactor = tighter(v.BurstFactor, other.BurstFactor)
+}
+
+// tighter returns the lower of two bounds of which 0 is "not set".
+func tighter(a, b uint32) uint32 {
+	if a == 0 || (b != 0 && b < a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,91 @@
+package engine
+
+// Verdict is the answer of a screening call.
+type Verdict uint8
+
+// The four verdicts of the specification, section 1.
+const (
+	Proceed Verdict = iota
+	Review
+	Block
+	Unknown
+)
+
+// String returns the word of the specification.
+func (v Verdict) String() string {
+	switch v {
+	case Proceed:
+		return "PROCEED"
+	case Review:
+		return "REVIEW"
+	case Block:
+		return "BLOCK"
+	case Unknown:
+		return "UNKNOWN"
+	}
+	return "INVALID"
+}
+
+// Status is a credential's status (specification 3.1).
+type Status uint8
+
+// The statuses. Expired is derived from time and never stored in a row.
+const (
+	Active Status = iota
+	Suspended
+	Revoked
+	Expired
+)
+
+// String returns the word of the specification.
+func (s Status) String() string {
+	switch s {
+	case Active:
+		return "ACTIVE"
+	case Suspended:
+		return "SUSPENDED"
+	case Revoked:
+		return "REVOKED"
+	case Expired:
+		return "EXPIRED"
+	}
+	return "INVALID"
+}
+
+// RuleID is a rule's number, 1 to 25. 0 is ALL_CLEAR: no rule decided.
+type RuleID uint8
+
+// RuleCount is the number of rules.
+const RuleCount = 25
+
+// Sub is the sub-reason of a hit: 0 is no hit, 1 the rule's plain reason, and
+// higher numbers choose another fixed text of the rule ("chosen, not formatted").
+type Sub uint8
+
+// Hits says which rules fired, by rule number: bit n of Mask is rule Rn, and
+// Subs[n] its sub-reason. It travels from the edge to the log.
+type Hits struct {
+	Mask uint32
+	Subs [RuleCount + 1]Sub
+}
+
+// Add records a hit of rule id; a zero sub is no hit.
+func (h *Hits) Add(id RuleID, sub Sub) {
+	if sub == 0 {
+		return
+	}
+	h.Mask |= 1 << id
+	h.Subs[id] = sub
+}
+
+// Has reports whether rule id fired.
+func (h *Hits) Has(id RuleID) bool { return h.Mask&(1<<id) != 0 }
+
+// Merge adds the hits of other. Where both have a rule, h keeps its sub-reason.
+func (h *Hits) Merge(other *Hits) {
+	for id := RuleID(1); id <= RuleCount; id++ {
+		if other.Has(id) && !h.Has(id) {
+			h.Add(id, other.Subs[id])
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package engine
+
+// Shapes and canonical forms of wallet addresses. Whether an address is listed
+// is the list's business (ofac); here stands what a policy asks: is it the shape
+// its chain demands (R19), and are two of them the same account (R13)?
+
+const (
+	evmDigits       = 40
+	solanaBytes     = 32
+	walletTextMin   = 25 // The shortest address of the published chains (base58).
+	walletTextMax   = 90 // The longest bech32 string (BIP 173).
+	bech32Checksum  = 6
+	solanaTextMax   = 44 // base58 of 32 bytes.
+	base58Alphabet  = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+	bech32Alphabet  = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+	notADigit       = 0xFF
+	bech32Separator = '1'
+)
+
+var (
+	base58Values = digitValues(base58Alphabet)
+	bech32Values = digitValues(bech32Alphabet)
+)
+
+func digitValues(alphabet string) (values [256]uint8) {
+	for i := range values {
+		values[i] = notADigit
+	}
+	for i := 0; i < len(alphabet); i++ {
+		values[alphabet[i]] = uint8(i)
+	}
+	return values
+}
+
+// ValidWallet reports whether text can be an operator's wallet (decisions 5.4):
+// 0x and 40 hexadecimal digits in any case, or 25 to 90 characters of base58 or
+// bech32. No checksum is judged.
+func ValidWallet(text string) bool {
+	if isEVMAddress(text) {
+		return true
+	}
+	if len(text) < walletTextMin || len(text) > walletTextMax {
+		return false
+	}
+	return allDigits(text, &base58Values) || isBech32(text)
+}
+
+// CanonicalWallet returns the one text of an account: EVM addresses with 0x and
+// in lower case, bech32 in lower case, every other address as it is, blanks cut
+// off. Whitelists hold and compare this form.
+func CanonicalWallet(text string) string { return string(appendWallet(nil, text)) }
+
+// appendWallet appends the canonical form; it does not allocate when dst has room.
+func appendWallet(dst []byte, text string) []byte {
+	text = trimSpace(text)
+	bare := len(text) == evmDigits && allHex(text)
+	if bare {
+		dst = append(dst, "0x"...)
+	}
+	if !bare && !isEVMAddress(text) && !isBech32(text) {
+		return append(dst, text...)
+	}
+	for i := 0; i < len(text); i++ {
+		dst = append(dst, lowerASCII(text[i]))
+	}
+	return dst
+}
+
+// isEVMAddress reports 0x (or 0X) and 40 hexadecimal digits; the EIP-55 checksum
+// is never judged.
+func isEVMAddress(text string) bool {
+	return len(text) == evmDigits+2 && text[0] == '0' && lowerASCII(text[1]) == 'x' && allHex(text[2:])
+}
+
+func allHex(text string) bool {
+	for i := 0; i < len(text); i++ {
+		c := lowerASCII(text[i])
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// isBech32 reports a string in one case whose part behind the last separator has
+// bech32 characters only: for such an address case carries no meaning (BIP 173).
+func isBech32(text string) bool {
+	separator, upper, lower := -1, false, false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		upper = upper || (c >= 'A' && c <= 'Z')
+		lower = lower || (c >= 'a' && c <= 'z')
+		if c == bech32Separator {
+			separator = i
+		}
+		if folded := lowerASCII(c); (folded < '0' || folded > '9') && (folded < 'a' || folded > 'z') {
+			return false
+		}
+	}
+	if separator < 1 || len(text)-separator-1 < bech32Checksum || (upper && lower) || len(text) > walletTextMax {
+		return false
+	}
+	for i := separator + 1; i < len(text); i++ {
+		if bech32Values[lowerASCII(text[i])] == notADigit {
+			return false
+		}
+	}
+	return true
+}
+
+func allDigits(text string, values *[256]uint8) bool {
+	for i := 0; i < len(text); i++ {
+		if values[text[i]] == notADigit {
+			return false
+		}
+	}
+	return true
+}
+
+// isSolanaAddress reports base58 of exactly 32 bytes.
+func isSolanaAddress(text string) bool {
+	if len(text) < solanaBytes || len(text) > solanaTextMax {
+		return false
+	}
+	zeros := 0
+	for zeros < len(text) && text[zeros] == base58Alphabet[0] {
+		zeros++ // A leading 1 is a leading zero byte.
+	}
+	var key [solanaBytes]byte // The rest as a big-endian integer.
+	for i := zeros; i < len(text); i++ {
+		carry := uint32(base58Values[text[i]])
+		if carry == notADigit {
+			return false
+		}
+		for j := len(key) - 1; j >= 0; j-- {
+			carry += uint32(key[j]) * uint32(len(base58Alphabet))
+			key[j] = byte(carry)
+			carry >>= 8
+		}
+		if carry != 0 {
+			return false // More than 32 bytes.
+		}
+	}
+	leading := 0
+	for leading < len(key) && key[leading] == 0 {
+		leading++
+	}
+	return leading == zeros
+}

@@ -1,0 +1,225 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"railguard/ofac"
+)
+
+// Entries of a Whitelist stand in the order of compareEntries: names first, each
+// kind sorted by its normal form, so that a screening call finds one of 2,000
+// by halving and no index has to be rebuilt after decoding. Every function here
+// that makes a whitelist keeps that order; ids keep the order of the caller.
+
+// NewEntry makes an entry for a wallet or a name as sent; exactly one of the two
+// is given. ok is false when nothing is left of it after normalisation.
+func NewEntry(wallet, name string) (entry WhitelistEntry, ok bool) {
+	if wallet != "" {
+		entry.Wallet, entry.Shown = CanonicalWallet(wallet), wallet
+		return entry, entry.Wallet != "" && name == ""
+	}
+	entry.Name, entry.Shown = ofac.NormaliseName(name), name
+	return entry, entry.Name != ""
+}
+
+// With returns a copy of the whitelist (nil: an empty one) with the entries
+// added under new ids and Rev+1. It does not judge WhitelistMax.
+func (w *Whitelist) With(entries ...WhitelistEntry) *Whitelist {
+	next := &Whitelist{}
+	if w != nil {
+		*next = *w
+	}
+	last := uint32(0)
+	for i := range next.Entries {
+		last = max(last, next.Entries[i].ID)
+	}
+	next.Entries = slices.Clone(next.Entries)
+	for _, entry := range entries {
+		last++
+		entry.ID = last
+		next.Entries = append(next.Entries, entry)
+	}
+	slices.SortFunc(next.Entries, compareEntries)
+	next.Rev++
+	return next
+}
+
+// Without returns a copy without the entry id and with Rev+1; false: there is none.
+func (w *Whitelist) Without(id uint32) (*Whitelist, bool) {
+	if w == nil {
+		return nil, false
+	}
+	at := slices.IndexFunc(w.Entries, func(e WhitelistEntry) bool { return e.ID == id })
+	if at < 0 {
+		return nil, false
+	}
+	next := *w
+	next.Entries = slices.Delete(slices.Clone(w.Entries), at, at+1)
+	next.Rev++
+	return &next, true
+}
+
+// InOrder returns the entries in the order they were added, for GET.
+func (w *Whitelist) InOrder() []WhitelistEntry {
+	entries := slices.Clone(w.Entries)
+	slices.SortFunc(entries, func(a, b WhitelistEntry) int { return cmp.Compare(a.ID, b.ID) })
+	return entries
+}
+
+func compareEntries(a, b WhitelistEntry) int {
+	return cmp.Or(strings.Compare(a.Wallet, b.Wallet), strings.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+}
+
+// identifier is one of the two things that can name a counterparty.
+type identifier uint8
+
+const (
+	byName identifier = iota
+	byWallet
+)
+
+// kind returns the entries of one kind; names stand before wallets.
+func (w *Whitelist) kind(of identifier) []WhitelistEntry {
+	low, high := 0, len(w.Entries)
+	for low < high {
+		middle := (low + high) / 2
+		if w.Entries[middle].Wallet == "" {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	if of == byName {
+		return w.Entries[:low]
+	}
+	return w.Entries[low:]
+}
+
+func (e *WhitelistEntry) key(of identifier) string {
+	if of == byName {
+		return e.Name
+	}
+	return e.Wallet
+}
+
+// lasts tells from when on the list no longer holds key: never (0, true), at an
+// instant, or not at all (false) because no entry that is still good has it.
+func (w *Whitelist) lasts(of identifier, key []byte, now Time) (until Time, listed bool) {
+	entries := w.kind(of)
+	low, high := 0, len(entries)
+	for low < high {
+		middle := (low + high) / 2
+		if entries[middle].key(of) < string(key) {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	for ; low < len(entries) && entries[low].key(of) == string(key); low++ {
+		expires := entries[low].ExpiresAt
+		if expires == 0 {
+			return 0, true
+		}
+		if expires > now {
+			until, listed = max(until, expires), true
+		}
+	}
+	return until, listed
+}
+
+// whitelists are the lists in force for one call: of every link of the chain,
+// the fleet and the institution (decisions 5.12).
+type whitelists struct {
+	lists [DepthMax + 3]*Whitelist
+	size  int
+	now   Time
+	until Time // When the answers given so far may change; 0 is never.
+}
+
+func (s *whitelists) add(list *Whitelist) {
+	if list != nil && list.Enforce {
+		s.lists[s.size] = list
+		s.size++
+	}
+}
+
+// whitelisted is R13: the intersection of all lists that are set. Every
+// identifier of the call whose kind is in use on the effective list must be on
+// it, and at least one must be.
+func whitelisted(f *Facts) Sub {
+	set := whitelists{now: f.Now}
+	for i := 0; i < f.ChainSize; i++ {
+		set.add(f.Chain[i].Settings.Whitelist)
+	}
+	if f.Fleet != nil {
+		set.add(f.Fleet.Whitelist)
+	}
+	set.add(f.Policy.Whitelist)
+	if set.size == 0 {
+		return 0
+	}
+	var walletRoom, nameRoom [2 * FieldMax]byte
+	wallet := appendWallet(walletRoom[:0], f.Request.Wallet)
+	name := ofac.AppendNormalised(nameRoom[:0], f.Request.Name)
+	if len(wallet) == 0 && len(name) == 0 {
+		return 2
+	}
+	walletListed := len(wallet) > 0 && set.holds(byWallet, wallet)
+	nameListed := len(name) > 0 && set.holds(byName, name)
+	sub := Sub(0)
+	switch {
+	case !walletListed && !nameListed:
+		sub = 1
+	case len(wallet) > 0 && !walletListed && set.uses(byWallet),
+		len(name) > 0 && !nameListed && set.uses(byName):
+		sub = 3
+	}
+	f.lapse(set.until)
+	return sub
+}
+
+// holds reports whether all lists hold the key.
+func (s *whitelists) holds(of identifier, key []byte) bool {
+	first := Time(0)
+	for _, list := range s.lists[:s.size] {
+		until, listed := list.lasts(of, key, s.now)
+		if !listed {
+			return false
+		}
+		first = earlier(first, until)
+	}
+	s.until = earlier(s.until, first)
+	return true
+}
+
+// uses reports whether the effective list has any entry of the kind: one that
+// stands on all lists. It looks at the shortest list first; the usual answer
+// comes at once, and the bound is WhitelistMax lookups.
+func (s *whitelists) uses(of identifier) bool {
+	shortest := s.lists[0].kind(of)
+	for _, list := range s.lists[1:s.size] {
+		if entries := list.kind(of); len(entries) < len(shortest) {
+			shortest = entries
+		}
+	}
+	for i := range shortest {
+		var room [4 * FieldMax]byte
+		if s.holds(of, append(room[:0], shortest[i].key(of)...)) {
+			return true
+		}
+	}
+	return false
+}
+
+// lapse notes that the judgement can change at an instant; 0 is never.
+func (f *Facts) lapse(at Time) { f.ValidUntil = earlier(f.ValidUntil, at) }
+
+// earlier returns the earlier of two instants of which 0 is never.
+func earlier(a, b Time) Time {
+	if a == 0 || (b != 0 && b < a) {
+		return b
+	}
+	return a
+}

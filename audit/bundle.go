@@ -1,0 +1,182 @@
+package audit
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// bundle is up to 256 neighbouring leaves, decoded. Its bytes are
+//
+//	entries  leaves × (length u16 big-endian, data)     C2SP tlog-tiles, as served
+//	times    leaves × zigzag varint, difference to the one before (first: to 0)
+//	keys     leaves × (count uvarint, count × u64 little-endian)
+//
+// It is immutable once made.
+type bundle struct {
+	raw      []byte
+	start    []uint32 // of each leaf's data in raw
+	entries  int      // bytes of the entries part
+	times    []int64
+	keyStart []uint32 // into keys, one more than leaves
+	keys     []uint64
+}
+
+var errBundle = errors.New("audit: bundle is malformed")
+
+func (b *bundle) len() int { return len(b.start) }
+
+func (b *bundle) data(i int) []byte {
+	end := b.entries
+	if i+1 < len(b.start) {
+		end = int(b.start[i+1]) - 2
+	}
+	return b.raw[b.start[i]:end:end]
+}
+
+func (b *bundle) leaf(i int) Leaf {
+	return Leaf{Time: b.times[i], Keys: b.leafKeys(i), Data: b.data(i)}
+}
+
+func (b *bundle) leafKeys(i int) []uint64 {
+	return b.keys[b.keyStart[i]:b.keyStart[i+1]:b.keyStart[i+1]]
+}
+
+func (b *bundle) memory() int { return cap(b.raw) + 16*len(b.start) + 8*cap(b.keys) }
+
+// AppendBundle writes 1 to 256 leaves in the form nodes exchange them.
+func AppendBundle(dst []byte, leaves []Leaf) ([]byte, error) {
+	if len(leaves) == 0 || len(leaves) > bundleLeaves {
+		return dst, fmt.Errorf("bundle of %d leaves: %w", len(leaves), ErrLimit)
+	}
+	size := 0
+	for i := range leaves {
+		size += len(leaves[i].Data) + 8*len(leaves[i].Keys) + 13
+	}
+	dst = slices.Grow(dst, size)
+	for i := range leaves {
+		if err := leaves[i].check(); err != nil {
+			return dst, err
+		}
+		dst = binary.BigEndian.AppendUint16(dst, uint16(len(leaves[i].Data)))
+		dst = append(dst, leaves[i].Data...)
+	}
+	last := int64(0)
+	for i := range leaves {
+		dst = binary.AppendVarint(dst, leaves[i].Time-last)
+		last = leaves[i].Time
+	}
+	for i := range leaves {
+		dst = binary.AppendUvarint(dst, uint64(len(leaves[i].Keys)))
+		for _, k := range leaves[i].Keys {
+			dst = binary.LittleEndian.AppendUint64(dst, k)
+		}
+	}
+	return dst, nil
+}
+
+// ParseBundle reads what AppendBundle wrote: exactly count leaves and not a byte
+// more. The leaves refer to raw.
+func ParseBundle(raw []byte, count int) ([]Leaf, error) {
+	b, err := decodeBundle(raw, count)
+	if err != nil {
+		return nil, err
+	}
+	leaves := make([]Leaf, count)
+	for i := range leaves {
+		leaves[i] = b.leaf(i)
+	}
+	return leaves, nil
+}
+
+func decodeBundle(raw []byte, count int) (*bundle, error) {
+	if count < 1 || count > bundleLeaves || len(raw) > bundleRawSizeMax {
+		return nil, fmt.Errorf("bundle of %d leaves in %d bytes: %w", count, len(raw), ErrLimit)
+	}
+	b := &bundle{raw: raw, start: make([]uint32, count), times: make([]int64, count), keyStart: make([]uint32, count+1)}
+	at := 0
+	for i := range b.start {
+		if len(raw)-at < 2 {
+			return nil, errBundle
+		}
+		size := int(binary.BigEndian.Uint16(raw[at:]))
+		b.start[i] = uint32(at + 2)
+		if at += 2 + size; at > len(raw) {
+			return nil, errBundle
+		}
+	}
+	b.entries = at
+	last := int64(0)
+	for i := range b.times {
+		difference, n := binary.Varint(raw[at:])
+		if n <= 0 {
+			return nil, errBundle
+		}
+		at += n
+		last += difference
+		b.times[i] = last
+	}
+	b.keys = make([]uint64, 0, max(0, len(raw)-at)/8)
+	for i := range b.start {
+		keys, n := binary.Uvarint(raw[at:])
+		if n <= 0 || keys > LeafKeysMax || len(raw)-at-n < 8*int(keys) {
+			return nil, errBundle
+		}
+		at += n
+		for range keys {
+			b.keys = append(b.keys, binary.LittleEndian.Uint64(raw[at:]))
+			at += 8
+		}
+		b.keyStart[i+1] = uint32(len(b.keys))
+	}
+	if at != len(raw) {
+		return nil, errBundle
+	}
+	return b, nil
+}
+
+// The codec of sealed bundles. Measured on 256 records of 650 bytes: zstd at its
+// fastest level 5.8:1 at 545 MB/s and 2,170 MB/s back; deflate 5.3:1 at 190 and
+// 665 MB/s. The encoder and decoder are shared: EncodeAll and DecodeAll keep no
+// state between calls and start no goroutines.
+const codecZstd = 1
+
+var (
+	compressor = sync.OnceValue(func() *zstd.Encoder {
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(2),
+			zstd.WithEncoderCRC(false), zstd.WithWindowSize(512<<10), zstd.WithLowerEncoderMem(true))
+		if err != nil {
+			panic("BUG: zstd encoder options: " + err.Error())
+		}
+		return e
+	})
+	decompressor = sync.OnceValue(func() *zstd.Decoder {
+		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(bundleRawSizeMax),
+			zstd.WithDecoderMaxWindow(32<<20), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(true))
+		if err != nil {
+			panic("BUG: zstd decoder options: " + err.Error())
+		}
+		return d
+	})
+)
+
+func compress(dst, raw []byte) []byte { return compressor().EncodeAll(raw, dst) }
+
+// decompress refuses anything that does not give exactly size bytes.
+func decompress(packed []byte, size int) ([]byte, error) {
+	if size > bundleRawSizeMax {
+		return nil, fmt.Errorf("bundle of %d bytes: %w", size, ErrLimit)
+	}
+	raw, err := decompressor().DecodeAll(packed, make([]byte, 0, size))
+	if err != nil {
+		return nil, fmt.Errorf("bundle: %w", err)
+	}
+	if len(raw) != size {
+		return nil, errBundle
+	}
+	return raw, nil
+}

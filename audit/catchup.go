@@ -1,0 +1,483 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"math/bits"
+
+	"github.com/transparency-dev/merkle/compact"
+	"github.com/transparency-dev/merkle/proof"
+)
+
+// A node that is new, wiped or damaged gets the state from a Raft snapshot and
+// its history from peers, in this order:
+//
+//	Adopt(size, frontier)   the state's tree head: from here on appends go on at
+//	                        size, and what is below and not here is a hole
+//	ImportRoots             the roots of all segments, proven by that head
+//	Missing                 what to fetch
+//	ImportSegment           whole segments and hash files, proven by their roots
+//	ImportBundle            single bundles, proven by a path to a trusted root
+//
+// Nothing fetched is believed before it leads to a trusted root. Times and keys
+// are not part of a leaf and so not proven; checksums guard them on the way.
+
+// Trust is a tree head taken from the replicated state.
+type Trust struct {
+	Size uint64
+	Root Hash
+}
+
+// Range is a stretch of leaves, End excluded.
+type Range struct {
+	First, End uint64
+	// HashesOnly: the leaves are past retention, only the hash file is wanted.
+	HashesOnly bool
+}
+
+// Adopt takes the tree head of the replicated state: its size and compact range
+// (the hashes of the complete subtrees, left to right). The caller gives it after
+// every start and every Restore. If the store has all of that history the roots
+// are compared (ErrDiverged); if it lacks some, the hole is declared and Size is
+// at least size from then on.
+func (s *Store) Adopt(size uint64, frontier []Hash) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.usable(); err != nil {
+		return err
+	}
+	if len(frontier) != bits.OnesCount64(size) || size > segmentsMax<<s.form.level {
+		return fmt.Errorf("frontier of %d hashes for %d leaves: %w", len(frontier), size, ErrLimit)
+	}
+	if size == 0 {
+		return nil
+	}
+	if size <= s.size.Load() {
+		have, err := s.Frontier(size)
+		if err == nil {
+			for i := range have {
+				if have[i] != frontier[i] {
+					return fmt.Errorf("tree head of %d leaves: %w", size, ErrDiverged)
+				}
+			}
+			return nil
+		}
+		if !errors.Is(err, ErrMissing) && !errors.Is(err, ErrCorrupt) {
+			return err
+		}
+	}
+	if err := replaceFile(s.dir, frontierName, encodeFrontier(size, frontier)); err != nil {
+		return s.fail(err)
+	}
+	s.mu.Lock()
+	err := s.shelf.adopt(size, frontier)
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if size > s.size.Load() {
+		s.size.Store(size)
+	}
+	return nil
+}
+
+// The adopted tree head survives a restart: magic "RGFRONT1", size u64, the
+// hashes, crc32c u32 of all before it; little-endian.
+const frontierName = "frontier"
+
+var frontierMagic = []byte("RGFRONT1")
+
+func encodeFrontier(size uint64, frontier []Hash) []byte {
+	b := append([]byte{}, frontierMagic...)
+	b = binary.LittleEndian.AppendUint64(b, size)
+	b = appendHashes(b, frontier)
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+}
+
+func decodeFrontier(b []byte) (size uint64, frontier []Hash, ok bool) {
+	if len(b) < 20 || string(b[:8]) != string(frontierMagic) {
+		return 0, nil, false
+	}
+	body := b[:len(b)-4]
+	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(b[len(body):]) {
+		return 0, nil, false
+	}
+	size = binary.LittleEndian.Uint64(b[8:])
+	if size == 0 || len(body)-16 != bits.OnesCount64(size)*hashSize {
+		return 0, nil, false
+	}
+	return size, hashesOf(body[16:]), true
+}
+
+// loadAdopted reads the adopted tree head. A damaged file is as none: the state
+// gives the head again.
+func (s *Store) loadAdopted() error {
+	b, err := readFile(s.dir, frontierName, 4096)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if size, frontier, ok := decodeFrontier(b); ok {
+		return s.shelf.adopt(size, frontier)
+	}
+	return nil
+}
+
+// SegmentRoots returns the roots of all complete segments of the tree of a size,
+// for a peer's ImportRoots: 32 bytes for every 65,536 leaves.
+func (s *Store) SegmentRoots(size uint64) ([]Hash, error) {
+	if size > s.size.Load() {
+		return nil, ErrNotYet
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	roots := make([]Hash, s.form.segment(size))
+	for n := range roots {
+		if roots[n] = s.shelf.node(s.form.level, uint64(n)); roots[n] == noHash {
+			return nil, ErrMissing
+		}
+	}
+	return roots, nil
+}
+
+// ImportRoots takes the roots of all complete segments below the adopted size.
+// They must lead to the adopted tree head (ErrUnproven).
+func (s *Store) ImportRoots(roots []Hash) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	size := s.shelf.adoptedSize
+	if uint64(len(roots)) != s.form.segment(size) {
+		return fmt.Errorf("%d segment roots for %d leaves: %w", len(roots), size, ErrUnproven)
+	}
+	for _, id := range compact.RangeNodes(0, uint64(len(roots)), nil) {
+		first, end := id.Coverage()
+		if subtreeRoot(roots[first:end]) != s.shelf.node(s.form.level+id.Level, id.Index) {
+			return fmt.Errorf("segment roots %d to %d: %w", first, end-1, ErrUnproven)
+		}
+	}
+	for n := range roots {
+		if err := s.shelf.setNode(s.form.level, uint64(n), roots[n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Missing lists, lowest first, up to limit stretches that this node should have
+// and has not, or has damaged. A stretch of a whole segment is fetched by
+// ImportSegment, any other by ImportBundle.
+func (s *Store) Missing(limit int) []Range {
+	size, oldest := s.size.Load(), s.oldest.Load()
+	var out []Range
+	for number := uint64(0); len(out) < limit && s.form.first(number) < size; number++ {
+		first, end := s.form.first(number), s.form.first(number+1)
+		s.mu.RLock()
+		t, state := s.shelf.tails[number], s.shelf.state(number)
+		s.mu.RUnlock()
+		bad := s.damagedIn(first, end)
+		expired := end <= oldest
+		switch {
+		case t != nil && expired && !t.full.Load(), state == slotAbsent && expired, state == slotErased && len(bad) > 0:
+			out = append(out, Range{first, end, true})
+		case state == slotAbsent, state == slotSealed && len(bad) > 0:
+			out = append(out, Range{First: first, End: min(end, size)})
+		case t != nil && !expired:
+			out = append(out, s.missingInTail(t, min(end, size), bad, limit-len(out))...)
+		}
+	}
+	return out
+}
+
+// missingInTail lists runs of bundles that lack a leaf or are damaged.
+func (s *Store) missingInTail(t *tail, end uint64, bad map[uint64]bool, limit int) []Range {
+	var out []Range
+	for first := t.first; first < end && limit > 0; first += bundleLeaves {
+		stop := min(first+bundleLeaves, end)
+		absent := bad[first/bundleLeaves]
+		for i := first; i < stop && !absent; i++ {
+			absent = !t.has(int(i - t.first))
+		}
+		switch {
+		case !absent:
+		case len(out) > 0 && out[len(out)-1].End == first:
+			out[len(out)-1].End = stop
+		case len(out) < limit:
+			out = append(out, Range{First: first, End: stop})
+		default:
+			return out
+		}
+	}
+	return out
+}
+
+func (s *Store) damagedIn(first, end uint64) map[uint64]bool {
+	s.damageLock.Lock()
+	defer s.damageLock.Unlock()
+	var bad map[uint64]bool
+	for b := range s.damaged {
+		if b*bundleLeaves >= first && b*bundleLeaves < end {
+			if bad == nil {
+				bad = make(map[uint64]bool)
+			}
+			bad[b] = true
+		}
+	}
+	return bad
+}
+
+// SegmentFile is a segment or hash file open for a peer. Close it.
+type SegmentFile struct {
+	*io.SectionReader
+	close func()
+}
+
+// Close ends the use of the file.
+func (f *SegmentFile) Close() error {
+	f.close()
+	return nil
+}
+
+// ExportSegment opens the file of a sealed segment, or its hash file, for a
+// peer's ImportSegment. ErrMissing if this node has it not, or not sealed yet.
+func (s *Store) ExportSegment(number uint64) (*SegmentFile, error) {
+	s.mu.RLock()
+	state := s.shelf.state(number)
+	s.mu.RUnlock()
+	if state != slotSealed && state != slotErased {
+		return nil, ErrMissing
+	}
+	open, err := s.openSegment(number)
+	if err != nil {
+		return nil, err
+	}
+	return &SegmentFile{
+		SectionReader: io.NewSectionReader(open.file, 0, open.info.size()),
+		close:         func() { s.sealed.release(open) },
+	}, nil
+}
+
+// ImportSegment installs a file that a peer's ExportSegment gave, of size bytes.
+// Every leaf in it is hashed, and the segment's root, known from ImportRoots or
+// from before the damage, must come out (ErrUnproven). It replaces what stands
+// there. ErrMissing: the segment's root is not known yet.
+func (s *Store) ImportSegment(number uint64, r io.Reader, size int64) error {
+	if size > segmentSizeMax || size < segmentHeaderSize+segmentTrailerSize || number >= segmentsMax {
+		return ErrLimit
+	}
+	s.filing.Lock()
+	defer s.filing.Unlock()
+	if err := s.usable(); err != nil {
+		return err
+	}
+	s.mu.RLock()
+	state, root := s.shelf.state(number), s.shelf.node(s.form.level, number)
+	s.mu.RUnlock()
+	if root == noHash {
+		return fmt.Errorf("root of segment %d: %w", number, ErrMissing)
+	}
+	if (state == slotSealed || state == slotErased) && len(s.damagedIn(s.form.first(number), s.form.first(number+1))) == 0 {
+		return nil
+	}
+	suffix, err := s.importSuffix(number, &r)
+	if err != nil {
+		return err
+	}
+	var got *segmentInfo
+	err = s.fileSegment(number, suffix, func(f File) (err error) {
+		if err := copyInto(f, r, size); err != nil {
+			return err
+		}
+		got, err = provenSegment(f, s.form, number, root)
+		if err == nil && got.erased != (suffix == hashSuffix) {
+			err = ErrUnproven
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if got.erased {
+		return s.install(number, slotErased, got)
+	}
+	leavesImported.Add(int(s.form.leaves()))
+	return s.install(number, slotSealed, got)
+}
+
+// importSuffix looks at the header for which of the two files it is: hashes
+// alone are taken only for what is past retention.
+func (s *Store) importSuffix(number uint64, r *io.Reader) (string, error) {
+	header := make([]byte, segmentHeaderSize)
+	if _, err := io.ReadFull(*r, header); err != nil {
+		return "", err
+	}
+	*r = io.MultiReader(bytes.NewReader(header), *r)
+	if header[12] != flagErased {
+		return segmentSuffix, nil
+	}
+	if s.form.first(number+1) > s.oldest.Load() {
+		return "", fmt.Errorf("segment %d came without its leaves: %w", number, ErrUnproven)
+	}
+	return hashSuffix, nil
+}
+
+func copyInto(f File, r io.Reader, size int64) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	n, err := io.Copy(io.NewOffsetWriter(f, 0), io.LimitReader(r, size))
+	if err == nil && n != size {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// provenSegment checks a fetched file through and through.
+func provenSegment(f File, form shape, number uint64, root Hash) (*segmentInfo, error) {
+	open, err := readSegment(f, segmentName(number, temporarySuffix), form, number)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnproven, err)
+	}
+	var first *DamageError
+	if err := checkSegment(open, func(d *DamageError) {
+		if first == nil {
+			first = d
+		}
+	}); err != nil {
+		return nil, err
+	}
+	if first != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnproven, first)
+	}
+	if open.info.root != root {
+		return nil, fmt.Errorf("segment %d has another root: %w", number, ErrUnproven)
+	}
+	return open.info, nil
+}
+
+// BundleProof returns what ImportBundle needs beside the leaves of a bundle, for
+// the tree of a size: of a whole bundle the path from its node to the root, of
+// the partial bundle at the tree's end the compact range before it.
+func (s *Store) BundleProof(index uint64, width int, size uint64) ([][]byte, error) {
+	first := index * bundleLeaves
+	if width == bundleLeaves && first+bundleLeaves <= size {
+		path, err := s.Inclusion(first, size)
+		if err != nil {
+			return nil, err
+		}
+		return path[bundleLevel:], nil // the first eight lead from the leaf to the bundle
+	}
+	if width < 1 || width > bundleLeaves || first+uint64(width) != size {
+		return nil, ErrLimit
+	}
+	frontier, err := s.Frontier(first)
+	if err != nil {
+		return nil, err
+	}
+	path := make([][]byte, len(frontier))
+	for i := range frontier {
+		path[i] = frontier[i][:]
+	}
+	return path, nil
+}
+
+// ImportBundle takes the leaves of a bundle from a peer's Bundle and BundleProof
+// if they lead to the trusted tree head. It writes those that are missing or
+// damaged here. ErrCorrupt: the bundle lies in a sealed segment, which is
+// replaced whole by ImportSegment.
+func (s *Store) ImportBundle(index uint64, leaves []Leaf, trust Trust, path [][]byte) error {
+	if err := proveBundle(index, leaves, trust, path); err != nil {
+		return fmt.Errorf("bundle %d: %w", index, err)
+	}
+	first := index * bundleLeaves
+	number := s.form.segment(first)
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.usable(); err != nil {
+		return err
+	}
+	if first+uint64(len(leaves)) > s.size.Load() {
+		return ErrGap
+	}
+	t, err := s.writeTail(number)
+	if err != nil {
+		return s.fail(err)
+	}
+	if t == nil {
+		if s.isDamaged(first) {
+			return fmt.Errorf("bundle %d: segment %d is to be replaced whole: %w", index, number, ErrCorrupt)
+		}
+		return nil
+	}
+	defer t.release()
+	if err := s.writeFrames(t, first, leaves, false); err != nil {
+		return err
+	}
+	leavesImported.Add(len(leaves))
+	s.repaired(first, first+bundleLeaves)
+	if err := s.setRoot(t); err != nil {
+		return err
+	}
+	return s.offerSeal(t)
+}
+
+func proveBundle(index uint64, leaves []Leaf, trust Trust, path [][]byte) error {
+	if len(leaves) == 0 || len(leaves) > bundleLeaves || index >= 1<<48 || len(path) > 64 {
+		return ErrLimit
+	}
+	for _, h := range path {
+		if len(h) != hashSize {
+			return ErrUnproven
+		}
+	}
+	hashes, hash := make([]Hash, len(leaves)), newLeafHasher()
+	for i := range leaves {
+		if err := leaves[i].check(); err != nil {
+			return err
+		}
+		if i > 0 && leaves[i].Time < leaves[i-1].Time {
+			return fmt.Errorf("times: %w", ErrUnproven)
+		}
+		hash.sum(leaves[i].Data, &hashes[i])
+	}
+	first := index * bundleLeaves
+	var root []byte
+	var err error
+	switch {
+	case len(leaves) == bundleLeaves && first+bundleLeaves <= trust.Size:
+		n := subtreeRoot(hashes)
+		root, err = proof.RootFromInclusionProof(hasher, index, (trust.Size-1)>>bundleLevel+1, n[:], path)
+	case first+uint64(len(leaves)) == trust.Size:
+		root, err = rootAfter(first, path, hashes)
+	default:
+		return ErrLimit
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnproven, err)
+	}
+	if Hash(root) != trust.Root {
+		return ErrUnproven
+	}
+	return nil
+}
+
+// rootAfter appends leaf hashes to a compact range and returns the root.
+func rootAfter(size uint64, frontier [][]byte, hashes []Hash) ([]byte, error) {
+	factory := compact.RangeFactory{Hash: hasher.HashChildren}
+	r, err := factory.NewRange(0, size, frontier)
+	if err != nil {
+		return nil, err
+	}
+	for i := range hashes {
+		if err := r.Append(hashes[i][:], nil); err != nil {
+			return nil, err
+		}
+	}
+	return r.GetRootHash(nil)
+}

@@ -1,0 +1,79 @@
+package audit
+
+import (
+	"crypto/sha256"
+	"hash"
+
+	"github.com/transparency-dev/merkle/rfc6962"
+)
+
+// Hash is a node of the tree: SHA-256 as RFC 6962, section 2.1, applies it.
+type Hash = [sha256.Size]byte
+
+const hashSize = sha256.Size
+
+var (
+	hasher     = rfc6962.DefaultHasher
+	leafPrefix = []byte{rfc6962.RFC6962LeafHashPrefix}
+	noHash     Hash // stands for "not known"; no input that hashes to it is known
+)
+
+// leafHasher hashes leaves without allocating: the library's own hasher makes a
+// new state for each leaf. A test holds the two equal.
+type leafHasher struct{ state hash.Hash }
+
+func newLeafHasher() *leafHasher { return &leafHasher{state: sha256.New()} }
+
+func (h *leafHasher) sum(data []byte, out *Hash) {
+	h.state.Reset()
+	h.state.Write(leafPrefix)
+	h.state.Write(data)
+	h.state.Sum(out[:0])
+}
+
+func hashChildren(left, right *Hash) Hash {
+	var b [1 + 2*hashSize]byte
+	b[0] = rfc6962.RFC6962NodeHashPrefix
+	copy(b[1:], left[:])
+	copy(b[1+hashSize:], right[:])
+	return sha256.Sum256(b[:])
+}
+
+// subtreeRoot folds a power of two of neighbouring hashes into the one above
+// them. It overwrites nothing: levels are folded in a small copy.
+func subtreeRoot(hashes []Hash) Hash {
+	if len(hashes) == 1 {
+		return hashes[0]
+	}
+	var stack [bundleLeaves / 2]Hash
+	level := stack[:]
+	if len(hashes) > 2*len(level) {
+		half := len(hashes) / 2
+		left, right := subtreeRoot(hashes[:half]), subtreeRoot(hashes[half:])
+		return hashChildren(&left, &right)
+	}
+	for i := 0; i < len(hashes)/2; i++ {
+		level[i] = hashChildren(&hashes[2*i], &hashes[2*i+1])
+	}
+	for n := len(hashes) / 2; n > 1; n /= 2 {
+		for i := 0; i < n/2; i++ {
+			level[i] = hashChildren(&level[2*i], &level[2*i+1])
+		}
+	}
+	return level[0]
+}
+
+func hashesOf(b []byte) []Hash {
+	out := make([]Hash, len(b)/hashSize)
+	for i := range out {
+		copy(out[i][:], b[i*hashSize:])
+	}
+	return out
+}
+
+func appendHashes(dst []byte, hashes []Hash) []byte {
+	for i := range hashes {
+		dst = append(dst, hashes[i][:]...)
+	}
+	return dst
+}

@@ -1,0 +1,268 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path"
+	"strings"
+)
+
+// OpenReport says what Open found.
+type OpenReport struct {
+	Size   uint64 // leaves known, holes included
+	Sealed int    // segments with their leaves
+	Erased int    // segments of which the hashes are left
+	Tails  []TailReport
+}
+
+// Report returns what Open found.
+func (s *Store) Report() OpenReport { return s.report }
+
+const formatName = "format"
+
+func formatText(level uint) string {
+	return fmt.Sprintf("railguard audit 1\nsegment level %d\n", level)
+}
+
+// Open opens the store in a folder, or makes one. It removes what a crash left
+// half-made, cuts the torn end of tails, and checks and hashes every leaf that is
+// not sealed. Afterwards the caller hands over the replicated state's tree head
+// (Adopt) and retention (Prune), and replays its log.
+//
+// Only one Store may be open on a Dir; the caller holds the lock.
+func Open(d Dir, o Options) (*Store, error) {
+	level := o.SegmentLevel
+	if level == 0 {
+		level = SegmentLevelMax
+	}
+	if level < SegmentLevelMin || level > SegmentLevelMax {
+		return nil, fmt.Errorf("segment level %d: %w", level, ErrLimit)
+	}
+	form := shape{level}
+	s := &Store{
+		dir: d, form: form, inline: o.SealInline,
+		sealed:   newSegmentCache(d, form),
+		shelf:    shelf{form: form, tails: make(map[uint64]*tail)},
+		hash:     newLeafHasher(),
+		damaged:  make(map[uint64]*DamageError),
+		sealWake: make(chan struct{}, 1),
+		sealDone: make(chan struct{}),
+	}
+	if err := s.load(); err != nil {
+		for _, t := range s.shelf.tails {
+			err = errors.Join(err, t.close())
+		}
+		s.sealed.closeAll()
+		return nil, err
+	}
+	go s.sealer()
+	return s, nil
+}
+
+func (s *Store) load() error {
+	if err := s.checkFormat(); err != nil {
+		return err
+	}
+	found, err := s.segmentFiles()
+	if err != nil {
+		return err
+	}
+	if err := s.loadSegments(found); err != nil {
+		return err
+	}
+	if err := s.loadAdopted(); err != nil {
+		return err
+	}
+	if err := s.loadTails(); err != nil {
+		return err
+	}
+	return s.settle()
+}
+
+// checkFormat refuses a folder of another shape before anything is cut.
+func (s *Store) checkFormat() error {
+	want := formatText(s.form.level)
+	have, err := readFile(s.dir, formatName, 4096)
+	if errors.Is(err, fs.ErrNotExist) {
+		names, err := s.dir.List("")
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if !strings.HasSuffix(name, temporarySuffix) {
+				return fmt.Errorf("audit folder has %q but no %q file: not ours, or damaged", name, formatName)
+			}
+		}
+		return replaceFile(s.dir, formatName, []byte(want))
+	}
+	if err != nil {
+		return err
+	}
+	if string(have) != want {
+		return fmt.Errorf("audit folder has format %q, this program wants %q", have, want)
+	}
+	return nil
+}
+
+// segmentFiles lists the segment and hash files, removes what was not finished,
+// and finishes an erasure that a crash cut short.
+func (s *Store) segmentFiles() (map[uint64]slotState, error) {
+	found := make(map[uint64]slotState)
+	err := s.walk("", 0, func(name string) error {
+		if strings.HasSuffix(name, temporarySuffix) {
+			return s.dir.Remove(name)
+		}
+		number, suffix, ok := parseSegmentName(name)
+		switch {
+		case ok && suffix == hashSuffix:
+			found[number] = slotErased
+		case ok && suffix == segmentSuffix && found[number] == slotErased: // .hsh sorts before .seg
+			return s.dir.Remove(name)
+		case ok && suffix == segmentSuffix:
+			found[number] = slotSealed
+		}
+		return nil
+	})
+	return found, err
+}
+
+// walk visits the files under the three levels of numbered folders, in order.
+func (s *Store) walk(folder string, depth int, visit func(name string) error) error {
+	names, err := s.dir.List(folder)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		full := path.Join(folder, name)
+		switch {
+		case !isFolder(name):
+			err = visit(full)
+		case depth < 2 && len(name) == 4:
+			err = s.walk(full, depth+1, visit)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadSegments fills the table of segments from the index, and from the files
+// themselves where the index is silent.
+func (s *Store) loadSegments(found map[uint64]slotState) error {
+	index, err := readFile(s.dir, indexName, 1<<33)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", indexName, err)
+	}
+	known := make(map[uint64]indexRecord, len(index)/indexRecordSize)
+	for ; len(index) >= indexRecordSize; index = index[indexRecordSize:] {
+		if r, ok := decodeIndexRecord(index); ok {
+			known[r.number] = r
+		}
+	}
+	for number, state := range found {
+		slot := s.shelf.grow(number)
+		slot.state = state
+		r, ok := known[number]
+		if !ok {
+			open, err := s.sealed.acquire(number, state == slotErased)
+			if errors.Is(err, ErrCorrupt) {
+				_ = s.noteDamage(err) // the rest of history is fine: serve it, fetch this
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			r = indexRecord{number, open.info.timeFirst, open.info.timeLast, open.info.root}
+			s.sealed.release(open)
+			s.noteIndex(&r)
+		}
+		slot.timeFirst, slot.timeLast = r.timeFirst, r.timeLast
+		if err := s.shelf.setNode(s.form.level, number, r.root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadTails recovers the unsealed segments. A tail whose segment stands sealed
+// and sound is a leftover; one whose segment is damaged is its repair.
+func (s *Store) loadTails() error {
+	names, err := s.dir.List(tailFolder)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		number, ok := parseTailName(name)
+		if !ok {
+			continue
+		}
+		switch s.shelf.state(number) {
+		case slotErased:
+			if err := s.dir.Remove(tailName(number)); err != nil {
+				return err
+			}
+			continue
+		case slotSealed:
+			open, err := s.sealed.acquire(number, false)
+			if err == nil {
+				s.sealed.release(open)
+				if err := s.dir.Remove(tailName(number)); err != nil {
+					return err
+				}
+				continue
+			}
+			if !errors.Is(err, ErrCorrupt) {
+				return err
+			}
+		}
+		t, report, err := recoverTail(s.dir, s.form, number)
+		if err != nil {
+			return err
+		}
+		s.shelf.grow(number).state = slotTail
+		s.shelf.tails[number] = t
+		s.report.Tails = append(s.report.Tails, *report)
+	}
+	return nil
+}
+
+// settle derives size, retention and last time from what was loaded, and seals
+// what is full.
+func (s *Store) settle() error {
+	size, pruned := s.shelf.adoptedSize, true
+	s.lastTime = math.MinInt64
+	for n := range s.shelf.slots {
+		slot := &s.shelf.slots[n]
+		switch slot.state {
+		case slotSealed, slotErased:
+			size = max(size, s.form.first(uint64(n)+1))
+			s.lastTime = max(s.lastTime, slot.timeLast)
+			if slot.state == slotSealed {
+				s.report.Sealed++
+			} else {
+				s.report.Erased++
+			}
+		case slotTail:
+			t := s.shelf.tails[uint64(n)]
+			size = max(size, t.extent())
+			s.lastTime = max(s.lastTime, t.latest.Load())
+		}
+		if pruned = pruned && slot.state == slotErased; pruned {
+			s.oldest.Store(s.form.first(uint64(n) + 1))
+		}
+	}
+	s.size.Store(size)
+	s.report.Size = size
+	for _, t := range s.shelf.tails {
+		if err := s.setRoot(t); err != nil {
+			return err
+		}
+		if err := s.offerSeal(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package proof
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/transparency-dev/merkle/proof"
+	"github.com/transparency-dev/merkle/rfc6962"
+)
+
+// Hash is a node of the tree.
+type Hash = [sha256.Size]byte
+
+// ErrInvalid: the proof does not show what it claims.
+var ErrInvalid = errors.New("proof: invalid")
+
+// pathMax bounds a path: a tree of 2^64 leaves has no longer one.
+const pathMax = 64
+
+// LeafHash is the hash of a leaf's bytes (RFC 6962, section 2.1).
+func LeafHash(leaf []byte) Hash { return Hash(rfc6962.DefaultHasher.HashLeaf(leaf)) }
+
+// VerifyInclusion checks that a leaf stands at an index of the tree with the
+// given size and root (RFC 9162, section 2.1.3.2). path has 32 bytes each, from
+// the leaf upwards.
+func VerifyInclusion(leaf []byte, index, size uint64, path [][]byte, root Hash) error {
+	return VerifyHashInclusion(LeafHash(leaf), index, size, path, root)
+}
+
+// VerifyHashInclusion is VerifyInclusion for who has the leaf's hash alone.
+func VerifyHashInclusion(leafHash Hash, index, size uint64, path [][]byte, root Hash) error {
+	if err := checkPath(path); err != nil {
+		return err
+	}
+	if err := proof.VerifyInclusion(rfc6962.DefaultHasher, index, size, leafHash[:], path, root[:]); err != nil {
+		return fmt.Errorf("leaf %d in tree of %d: %w: %w", index, size, ErrInvalid, err)
+	}
+	return nil
+}
+
+// VerifyConsistency checks that the tree of size to, with root toRoot, begins
+// with all of the tree of size from, with root fromRoot (RFC 9162, section
+// 2.1.4.2): nothing was changed, removed or reordered between two checkpoints.
+// From the empty tree every tree is a continuation.
+func VerifyConsistency(from, to uint64, fromRoot, toRoot Hash, path [][]byte) error {
+	if err := checkPath(path); err != nil {
+		return err
+	}
+	if from == 0 && fromRoot != Hash(rfc6962.DefaultHasher.EmptyRoot()) {
+		return fmt.Errorf("root of the empty tree: %w", ErrInvalid)
+	}
+	if err := proof.VerifyConsistency(rfc6962.DefaultHasher, from, to, path, fromRoot[:], toRoot[:]); err != nil {
+		return fmt.Errorf("trees of %d and %d: %w: %w", from, to, ErrInvalid, err)
+	}
+	return nil
+}
+
+func checkPath(path [][]byte) error {
+	if len(path) > pathMax {
+		return fmt.Errorf("path of %d hashes: %w", len(path), ErrInvalid)
+	}
+	for i, h := range path {
+		if len(h) != sha256.Size {
+			return fmt.Errorf("hash %d of the path has %d bytes: %w", i, len(h), ErrInvalid)
+		}
+	}
+	return nil
+}

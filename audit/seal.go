@@ -1,0 +1,169 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// setRoot records the root of a tail that has just got its last leaf. Writer
+// only; nothing happens for other tails.
+func (s *Store) setRoot(t *tail) error {
+	if t.absent > 0 || t.full.Load() {
+		return nil
+	}
+	root := subtreeRoot(t.bundleRoot)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.shelf.setNode(s.form.level, t.number, root); err != nil {
+		return err
+	}
+	slot := &s.shelf.slots[t.number]
+	slot.timeFirst, slot.timeLast = t.times[0], t.times[len(t.times)-1]
+	t.full.Store(true)
+	return nil
+}
+
+// offerSeal hands a full tail to the sealer. When the sealer is behind, or the
+// store seals inline, the writer seals itself, which slows appends to the speed
+// of sealing: the backlog is bounded. Only a broken disk is the appender's error.
+func (s *Store) offerSeal(t *tail) error {
+	if !t.full.Load() {
+		return nil
+	}
+	if s.inline || len(s.fullTails()) > sealBacklogMax {
+		if err := s.seal(t); errors.Is(err, ErrBroken) {
+			return err
+		}
+		return nil
+	}
+	select {
+	case s.sealWake <- struct{}{}:
+	default: // it is awake already and looks for every full tail
+	}
+	return nil
+}
+
+// fullTails lists the tails to be sealed, oldest first.
+func (s *Store) fullTails() []*tail {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var full []*tail
+	for _, t := range s.shelf.tails {
+		if t.full.Load() {
+			full = append(full, t)
+		}
+	}
+	slices.SortFunc(full, func(a, b *tail) int { return int(int64(a.number) - int64(b.number)) })
+	return full
+}
+
+// sealer is the store's goroutine: it turns full tails into segments. A tail
+// that cannot be sealed (a damaged frame, a full disk) stays as it is, is read as
+// before, and is tried again when the next one fills or the store is opened.
+func (s *Store) sealer() {
+	defer close(s.sealDone)
+	for range s.sealWake {
+		for _, t := range s.fullTails() {
+			if s.usable() != nil {
+				break
+			}
+			_ = s.seal(t) // counted and, if it matters, sticky
+		}
+	}
+}
+
+// seal writes a full tail as a segment and removes the tail, in this order:
+// segment written and synced, renamed, folders synced, readers switched, tail
+// removed. At each point between, a crash leaves the tail or the segment or
+// both, and Open takes the segment.
+func (s *Store) seal(t *tail) error {
+	s.filing.Lock()
+	defer s.filing.Unlock()
+	s.mu.RLock()
+	current := s.shelf.tails[t.number] == t
+	s.mu.RUnlock()
+	if !current || s.usable() != nil {
+		return nil // fetched whole from a peer meanwhile, or the end is near
+	}
+	var parts *segmentParts
+	err := s.fileSegment(t.number, segmentSuffix, func(f File) (err error) {
+		if parts, err = writeSegment(f, s.form, t.number, t.bundle); err != nil {
+			return err
+		}
+		if !slices.Equal(parts.nodes, t.bundleRoot) {
+			return fmt.Errorf("BUG: segment %d sealed with another root", t.number)
+		}
+		return nil
+	})
+	if err != nil {
+		sealErrors.Inc()
+		return s.noteDamage(err)
+	}
+	segmentsSealed.Inc()
+	return s.install(t.number, slotSealed, &parts.info)
+}
+
+// fileSegment writes a file under a temporary name, makes it durable and puts it
+// in its place. Failing to write is an error; failing to sync is the end.
+func (s *Store) fileSegment(number uint64, suffix string, write func(File) error) error {
+	name := segmentName(number, suffix)
+	f, err := s.dir.Create(name + temporarySuffix)
+	if err != nil {
+		return err
+	}
+	if err := write(f); err != nil {
+		return errors.Join(err, f.Close(), s.dir.Remove(name+temporarySuffix))
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return s.fail(err)
+	}
+	if err := s.dir.Rename(name+temporarySuffix, name); err != nil {
+		return s.fail(err)
+	}
+	return s.fail(syncPath(s.dir, name))
+}
+
+// install switches readers to a durable segment or hash file, notes it in the
+// index, and removes the tail it replaces, if any.
+func (s *Store) install(number uint64, state slotState, info *segmentInfo) error {
+	s.mu.Lock()
+	err := s.shelf.setNode(s.form.level, number, info.root)
+	var t *tail
+	if err == nil {
+		slot := s.shelf.grow(number)
+		slot.state, slot.timeFirst, slot.timeLast = state, info.timeFirst, info.timeLast
+		t = s.shelf.tails[number]
+		delete(s.shelf.tails, number)
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	s.sealed.forget(number)
+	bundles := uint64(s.form.bundles())
+	s.bundles.forget(number*bundles, (number+1)*bundles)
+	s.repaired(s.form.first(number), s.form.first(number+1))
+	record := indexRecord{number, info.timeFirst, info.timeLast, info.root}
+	s.noteIndex(&record)
+	if t == nil {
+		return nil
+	}
+	// Not synced: if the name comes back after a crash, Open removes it again.
+	return errors.Join(t.close(), s.dir.Remove(t.name))
+}
+
+const indexName = "segments.idx"
+
+// noteIndex appends to the index. The index is a cache: what it lacks, Open
+// reads from the segments, so a failure here is not an error.
+func (s *Store) noteIndex(r *indexRecord) {
+	f, err := s.dir.Create(indexName)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if size, err := f.Size(); err == nil {
+		_, _ = f.WriteAt(r.appendTo(nil), size-size%indexRecordSize)
+	}
+}

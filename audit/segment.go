@@ -1,0 +1,228 @@
+package audit
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// A segment file holds one complete subtree of 2^level leaves (2^16 outside of
+// tests) and never changes. Little-endian, in this order, without gaps:
+//
+//	header    64 bytes
+//	bundles   each 256 leaves, compressed (bundle.go)
+//	table     48 bytes a bundle
+//	hashes    32 bytes a leaf: level 0 of the tree
+//	nodes     32 bytes a bundle: level 8 of the tree
+//	filters   one of each bundle, then one of the whole segment (filter.go)
+//	trailer   128 bytes, the truth about all of the above
+//
+// A hash file is what stays of a segment whose leaves are past their retention:
+// the same form with the erased flag, no bundles and no filters.
+const (
+	segmentVersion = 1
+
+	segmentHeaderSize  = 64
+	segmentTrailerSize = 128
+	tableEntrySize     = 48
+
+	flagErased = 1
+
+	segmentSuffix   = ".seg"
+	hashSuffix      = ".hsh"
+	temporarySuffix = ".tmp"
+)
+
+var (
+	segmentMagic = []byte("RGAUDSEG")
+	trailerMagic = []byte("GESDUAGR")
+	errSegment   = errors.New("segment is malformed")
+)
+
+// shape is what the height of a segment fixes.
+type shape struct{ level uint }
+
+func (s shape) leaves() uint64             { return 1 << s.level }
+func (s shape) bundles() int               { return 1 << (s.level - bundleLevel) }
+func (s shape) segment(leaf uint64) uint64 { return leaf >> s.level }
+func (s shape) first(segment uint64) uint64 {
+	return segment << s.level
+}
+func (s shape) place(leaf uint64) int { return int(leaf & (s.leaves() - 1)) }
+
+// segmentInfo is the trailer, decoded.
+type segmentInfo struct {
+	shape
+	erased       bool
+	codec        byte
+	first        uint64
+	timeFirst    int64
+	timeLast     int64
+	tableAt      int64
+	filtersSize  int64 // of the bundles' filters
+	filterBlocks uint32
+	tableCRC     uint32
+	nodesCRC     uint32
+	root         Hash
+}
+
+func (i *segmentInfo) hashesAt() int64  { return i.tableAt + int64(i.bundles()*tableEntrySize) }
+func (i *segmentInfo) nodesAt() int64   { return i.hashesAt() + int64(i.leaves()*hashSize) }
+func (i *segmentInfo) filtersAt() int64 { return i.nodesAt() + int64(i.bundles()*hashSize) }
+func (i *segmentInfo) filterAt() int64  { return i.filtersAt() + i.filtersSize }
+func (i *segmentInfo) trailerAt() int64 { return i.filterAt() + filterSize(i.filterBlocks) }
+func (i *segmentInfo) size() int64      { return i.trailerAt() + segmentTrailerSize }
+
+func (i *segmentInfo) appendHeader(dst []byte) []byte {
+	start := len(dst)
+	dst = append(dst, segmentMagic...)
+	dst = binary.LittleEndian.AppendUint16(dst, segmentVersion)
+	dst = append(dst, i.codec, byte(i.level), i.flags(), 0, 0, 0)
+	dst = binary.LittleEndian.AppendUint64(dst, i.first)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(i.timeFirst))
+	dst = append(dst, make([]byte, segmentHeaderSize-4-(len(dst)-start))...)
+	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
+}
+
+func (i *segmentInfo) flags() byte {
+	if i.erased {
+		return flagErased
+	}
+	return 0
+}
+
+func (i *segmentInfo) appendTrailer(dst []byte) []byte {
+	start := len(dst)
+	dst = append(dst, trailerMagic...)
+	dst = binary.LittleEndian.AppendUint16(dst, segmentVersion)
+	dst = append(dst, i.codec, byte(i.level), i.flags(), 0, 0, 0)
+	dst = binary.LittleEndian.AppendUint64(dst, i.first)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(i.timeFirst))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(i.timeLast))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(i.tableAt))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(i.filtersSize))
+	dst = binary.LittleEndian.AppendUint32(dst, i.filterBlocks)
+	dst = binary.LittleEndian.AppendUint32(dst, i.tableCRC)
+	dst = binary.LittleEndian.AppendUint32(dst, i.nodesCRC)
+	dst = append(dst, i.root[:]...)
+	dst = append(dst, make([]byte, segmentTrailerSize-4-(len(dst)-start))...)
+	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
+}
+
+// decodeTrailer reads the last segmentTrailerSize bytes of a file of a size.
+func decodeTrailer(b []byte, fileSize int64) (*segmentInfo, error) {
+	if len(b) != segmentTrailerSize || string(b[:8]) != string(trailerMagic) {
+		return nil, errSegment
+	}
+	if crc32.Checksum(b[:segmentTrailerSize-4], castagnoli) != binary.LittleEndian.Uint32(b[segmentTrailerSize-4:]) {
+		return nil, fmt.Errorf("trailer checksum: %w", errSegment)
+	}
+	if v := binary.LittleEndian.Uint16(b[8:]); v != segmentVersion {
+		return nil, fmt.Errorf("segment version %d is not known to this program", v)
+	}
+	level := uint(b[11])
+	if level < SegmentLevelMin || level > SegmentLevelMax || b[12] > flagErased || b[10] != codecZstd {
+		return nil, errSegment
+	}
+	i := &segmentInfo{
+		shape:        shape{level},
+		codec:        b[10],
+		erased:       b[12] == flagErased,
+		first:        binary.LittleEndian.Uint64(b[16:]),
+		timeFirst:    int64(binary.LittleEndian.Uint64(b[24:])),
+		timeLast:     int64(binary.LittleEndian.Uint64(b[32:])),
+		tableAt:      int64(binary.LittleEndian.Uint64(b[40:])),
+		filtersSize:  int64(binary.LittleEndian.Uint64(b[48:])),
+		filterBlocks: binary.LittleEndian.Uint32(b[56:]),
+		tableCRC:     binary.LittleEndian.Uint32(b[60:]),
+		nodesCRC:     binary.LittleEndian.Uint32(b[64:]),
+	}
+	copy(i.root[:], b[68:])
+	if i.tableAt < segmentHeaderSize || i.filtersSize < 0 || i.tableAt > fileSize || i.filtersSize > fileSize ||
+		fileSize > segmentSizeMax || i.size() != fileSize || i.first&(i.leaves()-1) != 0 {
+		return nil, errSegment
+	}
+	return i, nil
+}
+
+// tableEntry says where a bundle lies and how to know it is whole.
+type tableEntry struct {
+	offset       int64
+	packed       uint32 // bytes in the file
+	raw          uint32 // bytes decompressed
+	crc          uint32 // of the packed bytes
+	tileCRC      uint32 // of the bundle's part of the hashes
+	filterAt     uint32 // in the bundles' filters
+	filterBlocks uint32
+	timeFirst    int64
+	timeLast     int64
+}
+
+func (e *tableEntry) appendTo(dst []byte) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(e.offset))
+	for _, v := range [...]uint32{e.packed, e.raw, e.crc, e.tileCRC, e.filterAt, e.filterBlocks} {
+		dst = binary.LittleEndian.AppendUint32(dst, v)
+	}
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(e.timeFirst))
+	return binary.LittleEndian.AppendUint64(dst, uint64(e.timeLast))
+}
+
+// decodeTable reads the table and holds it to the trailer: bundles and filters
+// follow each other without gaps.
+func decodeTable(b []byte, info *segmentInfo) ([]tableEntry, error) {
+	if len(b) != info.bundles()*tableEntrySize || crc32.Checksum(b, castagnoli) != info.tableCRC {
+		return nil, fmt.Errorf("table checksum: %w", errSegment)
+	}
+	table := make([]tableEntry, info.bundles())
+	at, filterAt := int64(segmentHeaderSize), int64(0)
+	for i := range table {
+		row := b[i*tableEntrySize:]
+		e := tableEntry{
+			offset:       int64(binary.LittleEndian.Uint64(row)),
+			packed:       binary.LittleEndian.Uint32(row[8:]),
+			raw:          binary.LittleEndian.Uint32(row[12:]),
+			crc:          binary.LittleEndian.Uint32(row[16:]),
+			tileCRC:      binary.LittleEndian.Uint32(row[20:]),
+			filterAt:     binary.LittleEndian.Uint32(row[24:]),
+			filterBlocks: binary.LittleEndian.Uint32(row[28:]),
+			timeFirst:    int64(binary.LittleEndian.Uint64(row[32:])),
+			timeLast:     int64(binary.LittleEndian.Uint64(row[40:])),
+		}
+		if e.raw > bundleRawSizeMax || (e.packed == 0) != info.erased || e.offset != at || int64(e.filterAt) != filterAt {
+			return nil, fmt.Errorf("table row %d: %w", i, errSegment)
+		}
+		at += int64(e.packed)
+		filterAt += filterSize(e.filterBlocks)
+		table[i] = e
+	}
+	if at != info.tableAt || filterAt != info.filtersSize {
+		return nil, fmt.Errorf("table sum: %w", errSegment)
+	}
+	return table, nil
+}
+
+// segmentName gives 000/012/345 and a suffix for segment 12345.
+func segmentName(number uint64, suffix string) string {
+	return fmt.Sprintf("%03d/%03d/%03d%s", number/1_000_000, number/1000%1000, number%1000, suffix)
+}
+
+// parseSegmentName is its inverse.
+func parseSegmentName(name string) (number uint64, suffix string, ok bool) {
+	suffix = path.Ext(name)
+	digits := strings.Split(strings.TrimSuffix(name, suffix), "/")
+	if len(digits) != 3 {
+		return 0, "", false
+	}
+	for _, d := range digits {
+		v, err := strconv.ParseUint(d, 10, 16)
+		if err != nil || len(d) != 3 {
+			return 0, "", false
+		}
+		number = number*1000 + v
+	}
+	return number, suffix, true
+}

@@ -1,0 +1,311 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"sync"
+)
+
+// openSegment is a sealed segment (or hash file) open for reading. It is
+// immutable; many readers share it.
+type openSegment struct {
+	file   File
+	name   string
+	number uint64
+	info   *segmentInfo
+	table  []tableEntry
+	nodes  []Hash
+
+	// owned by the cache's lock
+	references int
+	dropped    bool
+	used       uint64
+}
+
+// loadSegment opens a file and checks everything but bundles, hashes and
+// filters, which are checked when they are read.
+func loadSegment(d Dir, name string, form shape, number uint64) (*openSegment, error) {
+	f, err := d.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	s, err := readSegment(f, name, form, number)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return s, nil
+}
+
+func readSegment(f File, name string, form shape, number uint64) (*openSegment, error) {
+	s := &openSegment{file: f, name: name, number: number}
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	damaged := func(err error) error {
+		return &DamageError{File: name, First: form.first(number), Last: form.first(number+1) - 1, What: err.Error()}
+	}
+	if size < segmentHeaderSize+segmentTrailerSize {
+		return nil, damaged(errSegment)
+	}
+	trailer := make([]byte, segmentTrailerSize)
+	if err := readFull(f, trailer, size-segmentTrailerSize); err != nil {
+		return nil, err
+	}
+	if s.info, err = decodeTrailer(trailer, size); err != nil {
+		return nil, damaged(err)
+	}
+	if s.info.shape != form || s.info.first != form.first(number) {
+		return nil, damaged(errors.New("file belongs to another place"))
+	}
+	table := make([]byte, s.info.bundles()*tableEntrySize)
+	if err := readFull(f, table, s.info.tableAt); err != nil {
+		return nil, err
+	}
+	if s.table, err = decodeTable(table, s.info); err != nil {
+		return nil, damaged(err)
+	}
+	nodes := make([]byte, s.info.bundles()*hashSize)
+	if err := readFull(f, nodes, s.info.nodesAt()); err != nil {
+		return nil, err
+	}
+	if crc32.Checksum(nodes, castagnoli) != s.info.nodesCRC {
+		return nil, damaged(errors.New("node checksum"))
+	}
+	s.nodes = hashesOf(nodes)
+	return s, nil
+}
+
+func (s *openSegment) damage(bundle int, what string) *DamageError {
+	first := s.info.first + uint64(bundle)*bundleLeaves
+	return &DamageError{File: s.name, First: first, Last: first + bundleLeaves - 1, What: what}
+}
+
+// packed reads a bundle's compressed bytes and checks them.
+func (s *openSegment) packed(i int) ([]byte, error) {
+	e := &s.table[i]
+	b := make([]byte, e.packed)
+	if err := readFull(s.file, b, e.offset); err != nil {
+		return nil, s.damage(i, err.Error()) // an unreadable sector is damage too
+	}
+	if crc32.Checksum(b, castagnoli) != e.crc {
+		return b, s.damage(i, "bundle checksum")
+	}
+	return b, nil
+}
+
+// bundle reads and decodes a bundle.
+func (s *openSegment) bundle(i int) (*bundle, error) {
+	if s.info.erased {
+		return nil, ErrPruned
+	}
+	packed, err := s.packed(i)
+	if err != nil {
+		return nil, err
+	}
+	b, err := unpackBundle(packed, int(s.table[i].raw))
+	if err != nil {
+		return nil, s.damage(i, err.Error())
+	}
+	return b, nil
+}
+
+func unpackBundle(packed []byte, size int) (*bundle, error) {
+	raw, err := decompress(packed, size)
+	if err != nil {
+		return nil, err
+	}
+	return decodeBundle(raw, bundleLeaves)
+}
+
+// tile reads a bundle's leaf hashes: 256 × 32 bytes, a full level-0 tile.
+func (s *openSegment) tile(i int) ([]byte, error) {
+	b := make([]byte, bundleLeaves*hashSize)
+	if err := readFull(s.file, b, s.info.hashesAt()+int64(i)*int64(len(b))); err != nil {
+		return nil, s.damage(i, err.Error())
+	}
+	if crc32.Checksum(b, castagnoli) != s.table[i].tileCRC {
+		return nil, s.damage(i, "hash checksum")
+	}
+	return b, nil
+}
+
+// mayHave asks the segment's filter for all of the keys. Damage means perhaps.
+func (s *openSegment) mayHave(keys []uint64) (perhaps, sound bool, err error) {
+	return s.askFilter(s.info.filterAt(), s.info.filterBlocks, keys)
+}
+
+// bundleMayHave asks one bundle's filter.
+func (s *openSegment) bundleMayHave(i int, keys []uint64) (perhaps, sound bool, err error) {
+	e := &s.table[i]
+	return s.askFilter(s.info.filtersAt()+int64(e.filterAt), e.filterBlocks, keys)
+}
+
+func (s *openSegment) askFilter(at int64, blocks uint32, keys []uint64) (perhaps, sound bool, err error) {
+	sound = true
+	page := make([]byte, filterPageSize)
+	for _, k := range keys {
+		if blocks == 0 {
+			return false, true, nil
+		}
+		offset, size := filterPageOf(k, blocks)
+		if err := readFull(s.file, page[:size], at+offset); err != nil {
+			return false, true, err
+		}
+		has, whole := filterHas(page[:size], k, blocks)
+		if sound = sound && whole; !has {
+			return false, sound, nil
+		}
+	}
+	return true, sound, nil
+}
+
+// segmentCache keeps the segments read last open, so that history of any length
+// needs a bounded number of file handles. A segment in use is never closed.
+type segmentCache struct {
+	dir  Dir
+	form shape
+
+	mu    sync.Mutex
+	open  map[uint64]*openSegment
+	clock uint64
+}
+
+func newSegmentCache(d Dir, form shape) *segmentCache {
+	return &segmentCache{dir: d, form: form, open: make(map[uint64]*openSegment)}
+}
+
+// acquire opens a segment, or its hash file, for use until release.
+func (c *segmentCache) acquire(number uint64, erased bool) (*openSegment, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.open[number]
+	if s == nil {
+		suffix := segmentSuffix
+		if erased {
+			suffix = hashSuffix
+		}
+		var err error
+		if s, err = loadSegment(c.dir, segmentName(number, suffix), c.form, number); err != nil {
+			return nil, fmt.Errorf("segment %d: %w", number, err)
+		}
+		c.evict()
+		c.open[number] = s
+	}
+	c.clock++
+	s.used = c.clock
+	s.references++
+	return s, nil
+}
+
+func (c *segmentCache) release(s *openSegment) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.references--
+	c.closeUnused(s)
+}
+
+// forget drops a segment whose file was replaced or erased; readers that hold it
+// finish on the old file.
+func (c *segmentCache) forget(number uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.open[number]; s != nil {
+		delete(c.open, number)
+		s.dropped = true
+		c.closeUnused(s)
+	}
+}
+
+func (c *segmentCache) closeUnused(s *openSegment) {
+	if s.dropped && s.references == 0 {
+		s.file.Close() // read-only: nothing can be lost
+	}
+}
+
+func (c *segmentCache) evict() {
+	for len(c.open) >= openSegmentsMax {
+		var oldest *openSegment
+		for _, s := range c.open {
+			if oldest == nil || s.used < oldest.used {
+				oldest = s
+			}
+		}
+		delete(c.open, oldest.number)
+		oldest.dropped = true
+		c.closeUnused(oldest)
+	}
+}
+
+func (c *segmentCache) closeAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for number, s := range c.open {
+		delete(c.open, number)
+		s.dropped = true
+		c.closeUnused(s)
+	}
+}
+
+// bundleCache keeps the bundles decoded last, bounded by bytes.
+type bundleCache struct {
+	mu    sync.Mutex
+	size  int
+	clock uint64
+	held  map[uint64]*cachedBundle
+}
+
+type cachedBundle struct {
+	bundle *bundle
+	used   uint64
+}
+
+func (c *bundleCache) get(number uint64) *bundle {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	held := c.held[number]
+	if held == nil {
+		return nil
+	}
+	c.clock++
+	held.used = c.clock
+	return held.bundle
+}
+
+func (c *bundleCache) put(number uint64, b *bundle) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.held == nil {
+		c.held = make(map[uint64]*cachedBundle)
+	}
+	if old := c.held[number]; old != nil {
+		c.size -= old.bundle.memory()
+	}
+	c.clock++
+	c.held[number] = &cachedBundle{b, c.clock}
+	c.size += b.memory()
+	for c.size > bundleCacheMax && len(c.held) > 1 {
+		var oldest uint64
+		used := uint64(1<<64 - 1)
+		for n, held := range c.held {
+			if held.used < used {
+				oldest, used = n, held.used
+			}
+		}
+		c.size -= c.held[oldest].bundle.memory()
+		delete(c.held, oldest)
+	}
+}
+
+// forget drops the bundles [first, end).
+func (c *bundleCache) forget(first, end uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for n, held := range c.held {
+		if n >= first && n < end {
+			c.size -= held.bundle.memory()
+			delete(c.held, n)
+		}
+	}
+}

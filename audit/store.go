@@ -1,0 +1,421 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+)
+
+// Options of a store. The zero value is right for a server.
+type Options struct {
+	// SegmentLevel is the height of a segment's subtree; 0 means 16, which is
+	// 65,536 leaves. Simulators take a smaller one. It is fixed when a store is
+	// made.
+	SegmentLevel uint
+	// SealInline seals full segments on the goroutine of Append instead of the
+	// store's own: for tests that need the order of disk operations fixed.
+	SealInline bool
+}
+
+// Store is one node's copy of the log's history.
+//
+// One appender at a time, any number of readers. Readers take Store.mu for
+// reading only to find a segment or a node, never while they touch the disk; the
+// appender takes it for writing once a segment. What is published is published
+// by atomic store: first a leaf's hash and time, then its place, then the size.
+type Store struct {
+	dir     Dir
+	form    shape
+	inline  bool
+	report  OpenReport
+	size    atomic.Uint64
+	oldest  atomic.Uint64
+	broken  atomic.Pointer[error]
+	closed  atomic.Bool
+	sealed  *segmentCache
+	bundles bundleCache
+
+	mu    sync.RWMutex // guards shelf
+	shelf shelf
+
+	writing  sync.Mutex // one writer of tails: Append, ImportBundle, marks
+	frames   []byte
+	pending  []pendingLeaf
+	hash     *leafHasher
+	lastTime int64
+	replay   replayTile
+
+	syncing sync.Mutex // one SyncTo
+	filing  sync.Mutex // one maker of segment files: sealing, importing, erasing
+
+	damageLock sync.Mutex
+	damaged    map[uint64]*DamageError // by bundle
+
+	sealWake chan struct{} // closed by Close, under writing
+	sealDone chan struct{}
+}
+
+type pendingLeaf struct {
+	k     int
+	place uint64
+	time  int64
+	hash  Hash
+}
+
+// Size is the number of leaves the store knows of, holes included: the next
+// index Append takes.
+func (s *Store) Size() uint64 { return s.size.Load() }
+
+// Oldest is the lowest index that is answered; below it is ErrPruned.
+func (s *Store) Oldest() uint64 { return s.oldest.Load() }
+
+// Append adds leaves at the indices first, first+1, ... It writes to the page
+// cache, once a batch (and once more where a batch crosses segments), and does
+// not sync. Leaves below Size are a replay: one that is there must have the same
+// bytes (ErrDiverged if not: the caller stops the node), one that is missing is
+// written. first above Size is ErrGap. The leaves are readable when it returns;
+// the store keeps no reference to them.
+//
+// An error other than ErrGap and ErrLimit leaves the store in doubt: stop.
+func (s *Store) Append(first uint64, leaves []Leaf) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.usable(); err != nil {
+		return err
+	}
+	if size := s.size.Load(); first > size {
+		return fmt.Errorf("append at %d, size %d: %w", first, size, ErrGap)
+	}
+	for i := range leaves {
+		if err := leaves[i].check(); err != nil {
+			return fmt.Errorf("leaf %d: %w", first+uint64(i), err)
+		}
+	}
+	for len(leaves) > 0 {
+		room := int(s.form.leaves()) - s.form.place(first)
+		part := leaves[:min(room, len(leaves))]
+		if err := s.appendTo(s.form.segment(first), first, part); err != nil {
+			return err
+		}
+		first += uint64(len(part))
+		leaves = leaves[len(part):]
+	}
+	return nil
+}
+
+func (s *Store) appendTo(number, first uint64, leaves []Leaf) error {
+	if number >= segmentsMax {
+		return fmt.Errorf("segment %d: %w", number, ErrLimit)
+	}
+	t, err := s.writeTail(number)
+	if err != nil {
+		return s.fail(err)
+	}
+	if t == nil {
+		return s.compareSealed(first, leaves)
+	}
+	defer t.release()
+	if err := s.writeFrames(t, first, leaves, true); err != nil {
+		return err
+	}
+	if err := s.setRoot(t); err != nil { // before the size: roots of any published size are known
+		return err
+	}
+	if end := first + uint64(len(leaves)); end > s.size.Load() {
+		s.size.Store(end)
+	}
+	return s.offerSeal(t)
+}
+
+// writeFrames writes the leaves a tail does not have and compares the others.
+// timed holds new leaves to the order of time.
+func (s *Store) writeFrames(t *tail, first uint64, leaves []Leaf, timed bool) error {
+	s.frames, s.pending = s.frames[:0], s.pending[:0]
+	lastTime, size := s.lastTime, s.size.Load()
+	for i := range leaves {
+		index, leaf := first+uint64(i), &leaves[i]
+		k := s.form.place(index)
+		var h Hash
+		s.hash.sum(leaf.Data, &h)
+		if t.has(k) {
+			if h != t.hashes[k] {
+				return fmt.Errorf("leaf %d: %w", index, ErrDiverged)
+			}
+			if !s.isDamaged(index) {
+				leavesReplayed.Inc()
+				continue
+			}
+		}
+		if timed && index >= size {
+			if leaf.Time < lastTime {
+				return fmt.Errorf("leaf %d is older than the one before it: %w", index, ErrTime)
+			}
+			lastTime = leaf.Time
+		}
+		at := t.end + int64(len(s.frames))
+		s.frames = appendFrame(s.frames, frameLeaf, index, leaf)
+		s.pending = append(s.pending, pendingLeaf{k, packPlace(at, int(t.end+int64(len(s.frames))-at)), leaf.Time, h})
+	}
+	if len(s.pending) == 0 {
+		return nil
+	}
+	if err := t.append(s.frames); err != nil {
+		return s.fail(err)
+	}
+	for i := range s.pending {
+		p := &s.pending[i]
+		t.put(p.k, p.place, &p.hash, p.time)
+	}
+	s.lastTime = lastTime
+	leavesAppended.Add(len(s.pending))
+	bytesAppended.Add(len(s.frames))
+	return nil
+}
+
+// writeTail returns the tail that takes a segment's leaves, acquired and made
+// where needed; nil if the segment is in its final form. Writer only.
+func (s *Store) writeTail(number uint64) (*tail, error) {
+	for {
+		t, state := s.find(number)
+		if t != nil || state == slotSealed || state == slotErased {
+			return t, nil
+		}
+		s.mu.RLock()
+		open := len(s.shelf.tails)
+		s.mu.RUnlock()
+		if open >= tailsMax {
+			return nil, fmt.Errorf("%d unsealed segments: %w", open, ErrLimit)
+		}
+		f, err := s.dir.Create(tailName(number))
+		if err == nil {
+			err = f.Truncate(0)
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		slot := s.shelf.grow(number)
+		taken := slot.state != slotAbsent // fetched whole from a peer meanwhile
+		if !taken {
+			slot.state, s.shelf.tails[number] = slotTail, newTail(s.form, number, f)
+		}
+		s.mu.Unlock()
+		if taken {
+			if err := errors.Join(f.Close(), s.dir.Remove(tailName(number))); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// replayTile remembers the hashes a replay over sealed segments compares with.
+type replayTile struct {
+	bundle uint64
+	hashes []Hash
+}
+
+// compareSealed holds a replay to leaves that are sealed, or whose hashes are
+// all that is left.
+func (s *Store) compareSealed(first uint64, leaves []Leaf) error {
+	for i := range leaves {
+		index := first + uint64(i)
+		if number := index / bundleLeaves; s.replay.hashes == nil || s.replay.bundle != number {
+			hashes, err := s.leafHashes(number)
+			if errors.Is(err, ErrCorrupt) { // named and remembered; nothing left to compare with
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("replay of leaf %d: %w", index, err)
+			}
+			s.replay = replayTile{number, hashes}
+		}
+		var h Hash
+		s.hash.sum(leaves[i].Data, &h)
+		if h != s.replay.hashes[index%bundleLeaves] {
+			return fmt.Errorf("leaf %d: %w", index, ErrDiverged)
+		}
+		leavesReplayed.Inc()
+	}
+	return nil
+}
+
+// SyncTo makes the leaves below size durable. An error is final: the store
+// refuses to write from then on, and the caller ends the process.
+func (s *Store) SyncTo(size uint64) error {
+	if err := s.usable(); err != nil {
+		return err
+	}
+	if have := s.size.Load(); size > have {
+		return fmt.Errorf("sync to %d, size %d: %w", size, have, ErrNotYet)
+	}
+	s.syncing.Lock()
+	defer s.syncing.Unlock()
+	for _, t := range s.tailsBelow(size) {
+		err := t.sync(s.dir, s.mark)
+		t.release()
+		if err != nil {
+			return s.fail(err)
+		}
+	}
+	return nil
+}
+
+// tailsBelow returns the tails with leaves below an index, each acquired.
+func (s *Store) tailsBelow(size uint64) []*tail {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var tails []*tail
+	for _, t := range s.shelf.tails {
+		if t.first < size && t.acquire() {
+			tails = append(tails, t)
+		}
+	}
+	return tails
+}
+
+// mark appends a frame that vouches for the file's first bytes.
+func (s *Store) mark(t *tail, durable int64) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.usable(); err != nil {
+		return err
+	}
+	return t.append(appendFrame(nil, frameMark, s.size.Load(), &Leaf{Time: durable}))
+}
+
+// Leaf returns one leaf's bytes, which the caller must not change. It answers a
+// leaf as soon as Append returned. Errors: ErrNotYet, ErrPruned, ErrMissing,
+// ErrCorrupt (a *DamageError that names the leaf).
+func (s *Store) Leaf(index uint64) ([]byte, error) {
+	leaf, err := s.Record(index)
+	return leaf.Data, err
+}
+
+// Record is Leaf with the time and keys that were given with it.
+func (s *Store) Record(index uint64) (Leaf, error) {
+	switch {
+	case index >= s.size.Load():
+		return Leaf{}, ErrNotYet
+	case index < s.oldest.Load():
+		return Leaf{}, ErrPruned
+	}
+	number := s.form.segment(index)
+	t, state := s.find(number)
+	if t != nil {
+		defer t.release()
+		f, err := t.frame(s.form.place(index))
+		if err != nil {
+			return Leaf{}, s.noteDamage(err)
+		}
+		return f.leaf(), nil
+	}
+	switch state {
+	case slotSealed:
+		b, err := s.readBundle(index / bundleLeaves)
+		if err != nil {
+			return Leaf{}, err
+		}
+		return b.leaf(int(index % bundleLeaves)), nil
+	case slotErased:
+		return Leaf{}, ErrPruned
+	}
+	return Leaf{}, ErrMissing
+}
+
+// find returns a segment's tail, acquired, or its state if it has none.
+func (s *Store) find(number uint64) (*tail, slotState) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if t := s.shelf.tails[number]; t != nil && t.acquire() {
+		return t, slotTail
+	}
+	return nil, s.shelf.state(number)
+}
+
+// readBundle reads a bundle of a sealed segment, through the cache.
+func (s *Store) readBundle(number uint64) (*bundle, error) {
+	if b := s.bundles.get(number); b != nil {
+		return b, nil
+	}
+	open, err := s.openSegment(s.form.segment(number * bundleLeaves))
+	if err != nil {
+		return nil, err
+	}
+	defer s.sealed.release(open)
+	b, err := open.bundle(s.form.place(number*bundleLeaves) / bundleLeaves)
+	if err != nil {
+		return nil, s.noteDamage(err)
+	}
+	s.bundles.put(number, b)
+	return b, nil
+}
+
+// openSegment acquires a segment or its hash file; release it to s.sealed.
+func (s *Store) openSegment(number uint64) (*openSegment, error) {
+	for {
+		s.mu.RLock()
+		state := s.shelf.state(number)
+		s.mu.RUnlock()
+		open, err := s.sealed.acquire(number, state == slotErased)
+		if err == nil {
+			return open, nil
+		}
+		s.mu.RLock()
+		erased := state != slotErased && s.shelf.state(number) == slotErased
+		s.mu.RUnlock()
+		if !erased { // otherwise it was erased between the look and the open
+			return nil, s.noteDamage(err)
+		}
+	}
+}
+
+func (s *Store) usable() error {
+	if err := s.broken.Load(); err != nil {
+		return *err
+	}
+	if s.closed.Load() {
+		return ErrClosed
+	}
+	return nil
+}
+
+// fail makes a disk error sticky.
+func (s *Store) fail(err error) error {
+	if err == nil || errors.Is(err, ErrBroken) || errors.Is(err, ErrClosed) {
+		return err
+	}
+	err = fmt.Errorf("%w: %w", ErrBroken, err)
+	s.broken.CompareAndSwap(nil, &err)
+	return err
+}
+
+// Broken is the error that ended the store's life, or nil.
+func (s *Store) Broken() error {
+	if err := s.broken.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Close stops the sealer and closes the files. It does not sync: what matters
+// was synced by SyncTo, and the Raft log has the rest.
+func (s *Store) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	s.writing.Lock()
+	close(s.sealWake)
+	s.writing.Unlock()
+	<-s.sealDone
+	s.filing.Lock()
+	defer s.filing.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, t := range s.shelf.tails {
+		errs = append(errs, t.close())
+	}
+	s.sealed.closeAll()
+	return errors.Join(errs...)
+}

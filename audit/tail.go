@@ -1,0 +1,361 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// tail is a segment that is not sealed: its leaves lie as frames in one file.
+//
+// Who may touch what. The writer (whoever holds Store.writing) owns absent,
+// bundleAbsent, end and the file's end. Readers take no lock: they load place[k],
+// and if it is not zero then hashes[k] and times[k] were written before and do
+// not change any more. A bundle's root stands in the same way behind
+// bundleDone. A repaired leaf gets a new place; its hash stays.
+type tail struct {
+	form   shape
+	number uint64
+	first  uint64
+	name   string
+	file   File
+
+	place      []atomic.Uint64 // packed place of the leaf's frame; 0 = absent
+	hashes     []Hash
+	times      []int64
+	bundleDone []atomic.Bool
+	bundleRoot []Hash
+
+	latest       atomic.Int64 // highest time of a leaf, math.MinInt64 if there is none
+	full         atomic.Bool  // all leaves are there: the sealer may take it
+	absent       int
+	bundleAbsent []int
+	end          int64 // bytes of whole frames in the file
+
+	written   atomic.Int64 // = end, for the one who syncs
+	durable   atomic.Int64 // bytes known to be on disk
+	nameSaved atomic.Bool  // the file's name is on disk
+
+	uses   sync.Mutex // guards references and dropped
+	count  int
+	closed bool
+}
+
+const tailFolder = "tail"
+
+func tailName(number uint64) string { return fmt.Sprintf("%s/%09d.log", tailFolder, number) }
+
+func parseTailName(name string) (uint64, bool) {
+	digits, ok := strings.CutSuffix(path.Base(name), ".log")
+	if !ok || len(digits) != 9 {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(digits, 10, 64)
+	return n, err == nil
+}
+
+// place packing: 44 bits of file offset, 20 bits of frame length.
+func packPlace(offset int64, size int) uint64 { return uint64(offset)<<20 | uint64(size) }
+func unpackPlace(p uint64) (int64, int)       { return int64(p >> 20), int(p & (1<<20 - 1)) }
+
+func newTail(form shape, number uint64, f File) *tail {
+	t := &tail{
+		form: form, number: number, first: form.first(number), name: tailName(number), file: f,
+		place:        make([]atomic.Uint64, form.leaves()),
+		hashes:       make([]Hash, form.leaves()),
+		times:        make([]int64, form.leaves()),
+		bundleDone:   make([]atomic.Bool, form.bundles()),
+		bundleRoot:   make([]Hash, form.bundles()),
+		absent:       int(form.leaves()),
+		bundleAbsent: make([]int, form.bundles()),
+	}
+	t.latest.Store(math.MinInt64)
+	for i := range t.bundleAbsent {
+		t.bundleAbsent[i] = bundleLeaves
+	}
+	return t
+}
+
+// acquire keeps the file open for a reader; false if it was closed meanwhile.
+func (t *tail) acquire() bool {
+	t.uses.Lock()
+	defer t.uses.Unlock()
+	if t.closed {
+		return false
+	}
+	t.count++
+	return true
+}
+
+func (t *tail) release() {
+	t.uses.Lock()
+	defer t.uses.Unlock()
+	if t.count--; t.count == 0 && t.closed {
+		t.file.Close() // sealed or synced before: nothing can be lost
+	}
+}
+
+// close closes the file when its last reader is done.
+func (t *tail) close() error {
+	t.uses.Lock()
+	defer t.uses.Unlock()
+	if t.closed {
+		return nil
+	}
+	t.closed = true
+	if t.count == 0 {
+		return t.file.Close()
+	}
+	return nil
+}
+
+func (t *tail) has(k int) bool { return t.place[k].Load() != 0 }
+
+// put makes a written frame readable. Writer only.
+func (t *tail) put(k int, place uint64, hash *Hash, time int64) {
+	if t.has(k) { // repaired: only the place is new
+		t.place[k].Store(place)
+		return
+	}
+	t.hashes[k], t.times[k] = *hash, time
+	t.latest.Store(max(t.latest.Load(), time))
+	t.place[k].Store(place)
+	t.absent--
+	i := k / bundleLeaves
+	if t.bundleAbsent[i]--; t.bundleAbsent[i] == 0 {
+		t.bundleRoot[i] = subtreeRoot(t.hashes[i*bundleLeaves : (i+1)*bundleLeaves])
+		t.bundleDone[i].Store(true)
+	}
+}
+
+// append writes encoded frames at the end of the file. Writer only.
+func (t *tail) append(frames []byte) error {
+	for at := 0; at < len(frames); at += writeChunkMax {
+		part := frames[at:min(len(frames), at+writeChunkMax)]
+		if _, err := t.file.WriteAt(part, t.end+int64(at)); err != nil {
+			return fmt.Errorf("%s: %w", t.name, err)
+		}
+	}
+	t.end += int64(len(frames))
+	t.written.Store(t.end)
+	return nil
+}
+
+func (t *tail) damage(k int, what string) *DamageError {
+	return &DamageError{File: t.name, First: t.first + uint64(k), Last: t.first + uint64(k), What: what}
+}
+
+// frame reads one leaf's frame; the caller holds a reference.
+func (t *tail) frame(k int) (frame, error) {
+	place := t.place[k].Load()
+	if place == 0 {
+		return frame{}, ErrMissing
+	}
+	offset, size := unpackPlace(place)
+	b := make([]byte, size)
+	if err := readFull(t.file, b, offset); err != nil {
+		return frame{}, t.damage(k, err.Error())
+	}
+	return t.checkFrame(k, b)
+}
+
+func (t *tail) checkFrame(k int, b []byte) (frame, error) {
+	f, n, ok := decodeFrame(b)
+	if !ok || n != len(b) || f.kind != frameLeaf || f.index != t.first+uint64(k) {
+		return frame{}, t.damage(k, "frame checksum")
+	}
+	return f, nil
+}
+
+// leaves reads the leaves [from, to) of the tail, in one read where their frames
+// are neighbours, as they nearly always are. The caller holds a reference.
+func (t *tail) leaves(from, to int) ([]Leaf, error) {
+	out := make([]Leaf, 0, to-from)
+	var run []byte
+	runAt := int64(0)
+	for k := from; k < to; k++ {
+		place := t.place[k].Load()
+		if place == 0 {
+			return out, ErrMissing
+		}
+		offset, size := unpackPlace(place)
+		if offset < runAt || offset+int64(size) > runAt+int64(len(run)) {
+			length := t.runLength(k, to, offset)
+			run, runAt = make([]byte, max(length, int64(size))), offset
+			if err := readFull(t.file, run, offset); err != nil {
+				return out, t.damage(k, err.Error())
+			}
+		}
+		f, err := t.checkFrame(k, run[offset-runAt:][:size])
+		if err != nil {
+			return out, err
+		}
+		out = append(out, f.leaf())
+	}
+	return out, nil
+}
+
+// runLength is how many bytes from an offset belong to frames that follow each
+// other, bounded.
+func (t *tail) runLength(k, to int, start int64) int64 {
+	end := start
+	for ; k < to; k++ {
+		offset, size := unpackPlace(t.place[k].Load())
+		if offset != end || end-start > writeChunkMax {
+			break
+		}
+		end += int64(size)
+	}
+	return end - start
+}
+
+// bundle reads a complete bundle of the tail.
+func (t *tail) bundle(i int) (*bundle, error) {
+	leaves, err := t.leaves(i*bundleLeaves, (i+1)*bundleLeaves)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := AppendBundle(nil, leaves)
+	if err != nil {
+		return nil, err
+	}
+	return decodeBundle(raw, bundleLeaves)
+}
+
+// sync makes what is written durable and writes a mark that says so: bytes
+// below the mark's offset that do not read back later are damage, not a torn
+// end. mark writes the frame under the writer's lock.
+func (t *tail) sync(d Dir, mark func(t *tail, durable int64) error) error {
+	written := t.written.Load()
+	if written == t.durable.Load() && t.nameSaved.Load() {
+		return nil
+	}
+	if err := t.file.Sync(); err != nil {
+		return err
+	}
+	if !t.nameSaved.Load() {
+		if err := syncPath(d, t.name); err != nil {
+			return err
+		}
+		t.nameSaved.Store(true)
+	}
+	if err := mark(t, written); err != nil {
+		return err
+	}
+	after := t.written.Load()
+	if err := t.file.Sync(); err != nil {
+		return err
+	}
+	t.durable.Store(after)
+	return nil
+}
+
+// recoverTail reads a tail file after a start: it takes every whole frame, cuts
+// what a crash tore off the end, and reports what was damaged though a mark says
+// it was durable.
+func recoverTail(d Dir, form shape, number uint64) (t *tail, report *TailReport, err error) {
+	f, err := d.Create(tailName(number))
+	if err != nil {
+		return nil, nil, err
+	}
+	t = newTail(form, number, f)
+	report, err = t.recover()
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("%s: %w", t.name, err), f.Close())
+	}
+	return t, report, nil
+}
+
+// TailReport is what Open found in one tail file.
+type TailReport struct {
+	File   string
+	Leaves int   // readable
+	Cut    int64 // bytes cut from the end: torn by a crash, refilled by the log
+	// Damaged counts stretches of bytes that had been durable and cannot be
+	// read any more. Their leaves are reported by Missing.
+	Damaged int
+}
+
+func (t *tail) recover() (*TailReport, error) {
+	size, err := t.file.Size()
+	if err != nil {
+		return nil, err
+	}
+	durable, err := durableMark(t.file, size)
+	if err != nil {
+		return nil, err
+	}
+	report := &TailReport{File: t.name}
+	scan := &frameScanner{file: t.file, size: size}
+	hash := newLeafHasher()
+	for t.end < size {
+		f, start, n, err := scan.next(t.end)
+		if err != nil {
+			return nil, err
+		}
+		if start > t.end || n == 0 {
+			if t.end >= durable {
+				break // torn: nothing from here on was ever promised
+			}
+			report.Damaged++
+			if n == 0 {
+				t.end = durable // the rest of what was promised is gone
+				break
+			}
+		}
+		t.end = start + int64(n)
+		if f.kind == frameLeaf && t.form.segment(f.index) == t.number {
+			k := t.form.place(f.index)
+			var h Hash
+			hash.sum(f.data, &h)
+			if t.has(k) && h != t.hashes[k] {
+				return nil, fmt.Errorf("leaf %d stands twice with different bytes: %w", f.index, ErrDiverged)
+			}
+			t.put(k, packPlace(start, n), &h, f.time)
+		}
+	}
+	if t.end < size {
+		report.Cut = size - t.end
+		if err := t.file.Truncate(t.end); err != nil {
+			return nil, err
+		}
+	}
+	t.written.Store(t.end)
+	report.Leaves = int(t.form.leaves()) - t.absent
+	return report, nil
+}
+
+// durableMark finds how many bytes the last whole mark in the file vouches for.
+func durableMark(f File, size int64) (int64, error) {
+	scan := &frameScanner{file: f, size: size}
+	durable := int64(0)
+	for offset := int64(0); offset < size; {
+		frame, start, n, err := scan.next(offset)
+		if err != nil {
+			return 0, err
+		}
+		if n == 0 {
+			break
+		}
+		if frame.kind == frameMark && frame.time >= 0 && frame.time <= start {
+			durable = max(durable, frame.time)
+		}
+		offset = start + int64(n)
+	}
+	return durable, nil
+}
+
+// end of the leaves present: one past the highest index, 0 if there is none.
+func (t *tail) extent() uint64 {
+	for k := len(t.place) - 1; k >= 0; k-- {
+		if t.has(k) {
+			return t.first + uint64(k) + 1
+		}
+	}
+	return 0
+}

@@ -1,0 +1,302 @@
+package audit
+
+import (
+	"fmt"
+
+	"github.com/transparency-dev/merkle/compact"
+	"github.com/transparency-dev/merkle/proof"
+)
+
+// treeReader reads nodes of the tree for one call and keeps the tile it read
+// last, since a proof asks the same tile several times.
+type treeReader struct {
+	s      *Store
+	bundle uint64
+	tile   []Hash
+	number uint64
+	nodes  []Hash
+}
+
+// node returns the hash of a complete subtree.
+func (r *treeReader) node(level uint, index uint64) (Hash, error) {
+	s := r.s
+	if level >= s.form.level {
+		s.mu.RLock()
+		h := s.shelf.node(level, index)
+		s.mu.RUnlock()
+		if h == noHash {
+			return h, ErrMissing
+		}
+		return h, nil
+	}
+	number := s.form.segment(index << level)
+	t, state := s.find(number)
+	switch {
+	case t != nil:
+		defer t.release()
+		return r.tailNode(t, level, index)
+	case state == slotAbsent:
+		return r.adopted(level, index)
+	case level >= bundleLevel:
+		return r.segmentNode(number, level, index)
+	}
+	bundle := index << level / bundleLeaves
+	if r.tile == nil || r.bundle != bundle {
+		tile, err := s.leafHashes(bundle)
+		if err != nil {
+			return noHash, err
+		}
+		r.bundle, r.tile = bundle, tile
+	}
+	first := index << level % bundleLeaves
+	return subtreeRoot(r.tile[first : first+1<<level]), nil
+}
+
+func (r *treeReader) segmentNode(number uint64, level uint, index uint64) (Hash, error) {
+	if r.nodes == nil || r.number != number {
+		open, err := r.s.openSegment(number)
+		if err != nil {
+			return noHash, err
+		}
+		r.number, r.nodes = number, open.nodes
+		r.s.sealed.release(open)
+	}
+	bundles := uint64(r.s.form.bundles())
+	width := uint64(1) << (level - bundleLevel)
+	first := index * width % bundles
+	return subtreeRoot(r.nodes[first : first+width]), nil
+}
+
+// tailNode computes a node from what the tail has, and from the adopted tree
+// head where leaves are still being fetched.
+func (r *treeReader) tailNode(t *tail, level uint, index uint64) (Hash, error) {
+	first := int(index << level & (t.form.leaves() - 1))
+	if level >= bundleLevel {
+		from, to := first/bundleLeaves, (first+1<<level)/bundleLeaves
+		done := true
+		for i := from; i < to && done; i++ {
+			done = t.bundleDone[i].Load()
+		}
+		if done {
+			return subtreeRoot(t.bundleRoot[from:to]), nil
+		}
+	} else {
+		done := true
+		for k := first; k < first+1<<level && done; k++ {
+			done = t.has(k)
+		}
+		if done {
+			return subtreeRoot(t.hashes[first : first+1<<level]), nil
+		}
+	}
+	if h, err := r.adopted(level, index); err == nil || level == 0 {
+		return h, err
+	}
+	left, err := r.tailNode(t, level-1, 2*index)
+	if err != nil {
+		return left, err
+	}
+	right, err := r.tailNode(t, level-1, 2*index+1)
+	if err != nil {
+		return right, err
+	}
+	return hashChildren(&left, &right), nil
+}
+
+func (r *treeReader) adopted(level uint, index uint64) (Hash, error) {
+	r.s.mu.RLock()
+	defer r.s.mu.RUnlock()
+	if h, ok := r.s.shelf.adopted[node{level, index}]; ok {
+		return h, nil
+	}
+	return noHash, ErrMissing
+}
+
+// leafHashes reads the leaf hashes of a sealed bundle. A damaged hash tile is
+// computed again from the leaves.
+func (s *Store) leafHashes(bundle uint64) ([]Hash, error) {
+	open, err := s.openSegment(s.form.segment(bundle * bundleLeaves))
+	if err != nil {
+		return nil, err
+	}
+	defer s.sealed.release(open)
+	i := s.form.place(bundle*bundleLeaves) / bundleLeaves
+	tile, err := open.tile(i)
+	if err == nil {
+		return hashesOf(tile), nil
+	}
+	if b, bundleErr := open.bundle(i); bundleErr == nil {
+		_ = s.noteDamage(err)
+		hashes, hash := make([]Hash, bundleLeaves), newLeafHasher()
+		for k := range hashes {
+			hash.sum(b.data(k), &hashes[k])
+		}
+		if subtreeRoot(hashes) == open.nodes[i] {
+			return hashes, nil
+		}
+	}
+	return nil, s.noteDamage(err)
+}
+
+// Root returns the root of the tree of a size, up to Size.
+func (s *Store) Root(size uint64) (Hash, error) {
+	var root Hash
+	if size > s.size.Load() {
+		return root, ErrNotYet
+	}
+	if size == 0 {
+		copy(root[:], hasher.EmptyRoot())
+		return root, nil
+	}
+	frontier, err := s.Frontier(size)
+	if err != nil {
+		return root, err
+	}
+	root = frontier[len(frontier)-1]
+	for i := len(frontier) - 2; i >= 0; i-- {
+		root = hashChildren(&frontier[i], &root)
+	}
+	return root, nil
+}
+
+// Frontier returns the compact range of the tree of a size: what Adopt takes.
+func (s *Store) Frontier(size uint64) ([]Hash, error) {
+	if size > s.size.Load() {
+		return nil, ErrNotYet
+	}
+	hashes, err := s.hashes(compact.RangeNodes(0, size, nil))
+	if err != nil {
+		return nil, fmt.Errorf("tree of %d leaves: %w", size, err)
+	}
+	return hashes, nil
+}
+
+func (s *Store) hashes(ids []compact.NodeID) ([]Hash, error) {
+	r := &treeReader{s: s}
+	out := make([]Hash, len(ids))
+	for i, id := range ids {
+		h, err := r.node(id.Level, id.Index)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = h
+	}
+	return out, nil
+}
+
+// Inclusion returns the audit path (RFC 6962, section 2.1.1) of a leaf in the
+// tree of a size. A leaf past its retention still has one: exported copies stay
+// provable.
+func (s *Store) Inclusion(index, size uint64) ([][]byte, error) {
+	if size > s.size.Load() || index >= size {
+		return nil, ErrNotYet
+	}
+	nodes, err := proof.Inclusion(index, size)
+	if err != nil {
+		return nil, err
+	}
+	return s.prove(nodes)
+}
+
+// Consistency returns the consistency proof (RFC 6962, section 2.1.2) between
+// the trees of two sizes, the smaller one first.
+func (s *Store) Consistency(from, to uint64) ([][]byte, error) {
+	if from > to || to > s.size.Load() {
+		return nil, ErrNotYet
+	}
+	nodes, err := proof.Consistency(from, to)
+	if err != nil {
+		return nil, err
+	}
+	return s.prove(nodes)
+}
+
+func (s *Store) prove(nodes proof.Nodes) ([][]byte, error) {
+	hashes, err := s.hashes(nodes.IDs)
+	if err != nil {
+		return nil, err
+	}
+	path := make([][]byte, len(hashes))
+	for i := range hashes {
+		path[i] = hashes[i][:]
+	}
+	return nodes.Rehash(path, hasher.HashChildren)
+}
+
+// Tile returns a hash tile in the form of C2SP tlog-tiles: width hashes (1 to
+// 256) at tree level 8×level, from 256×index on. Hash tiles give nothing away
+// and outlive their leaves.
+func (s *Store) Tile(level uint, index uint64, width int) ([]byte, error) {
+	if level > 7 || width < 1 || width > bundleLeaves || index >= 1<<(56-8*level) {
+		return nil, ErrLimit
+	}
+	first := index * bundleLeaves
+	if (first+uint64(width))<<(8*level) > s.size.Load() {
+		return nil, ErrNotYet
+	}
+	r := &treeReader{s: s}
+	tile := make([]byte, 0, width*hashSize)
+	for i := range uint64(width) {
+		h, err := r.node(8*level, first+i)
+		if err != nil {
+			return nil, fmt.Errorf("tile %d/%d: %w", level, index, err)
+		}
+		tile = append(tile, h[:]...)
+	}
+	return tile, nil
+}
+
+// EntryBundle returns an entry bundle in the form of C2SP tlog-tiles: width
+// leaves from 256×index on, each behind its length as u16 big-endian. For
+// auditors only: it is the leaves.
+func (s *Store) EntryBundle(index uint64, width int) ([]byte, error) {
+	leaves, err := s.Bundle(index, width)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := AppendBundle(nil, leaves)
+	if err != nil {
+		return nil, err
+	}
+	b, err := decodeBundle(raw, len(leaves))
+	if err != nil {
+		return nil, err
+	}
+	return raw[:b.entries:b.entries], nil
+}
+
+// Bundle returns width leaves (1 to 256) from 256×index on, with their times and
+// keys. The leaves must not be changed.
+func (s *Store) Bundle(index uint64, width int) ([]Leaf, error) {
+	first := index * bundleLeaves
+	switch {
+	case width < 1 || width > bundleLeaves || index >= 1<<56:
+		return nil, ErrLimit
+	case first+uint64(width) > s.size.Load():
+		return nil, ErrNotYet
+	case first < s.oldest.Load():
+		return nil, ErrPruned
+	}
+	t, state := s.find(s.form.segment(first))
+	if t != nil {
+		defer t.release()
+		k := s.form.place(first)
+		leaves, err := t.leaves(k, k+width)
+		return leaves, s.noteDamage(err)
+	}
+	switch state {
+	case slotSealed:
+		b, err := s.readBundle(index)
+		if err != nil {
+			return nil, err
+		}
+		leaves := make([]Leaf, width)
+		for i := range leaves {
+			leaves[i] = b.leaf(i)
+		}
+		return leaves, nil
+	case slotErased:
+		return nil, ErrPruned
+	}
+	return nil, ErrMissing
+}

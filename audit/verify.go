@@ -1,0 +1,237 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"hash/crc32"
+	"slices"
+)
+
+// VerifySummary counts what a Verify has read.
+type VerifySummary struct {
+	Leaves   uint64 // read, decoded and hashed
+	Segments int
+	Damaged  int // reports made
+	Missing  int // stretches that are not here at all
+}
+
+// Verify reads and hashes everything the store has: every leaf against its leaf
+// hash, every node up to the segment roots, filters, times and checksums. It
+// reports each damage, names the leaf where the bytes allow it, and remembers it
+// for Missing. It runs beside reads and appends; ctx stops it between segments.
+func (s *Store) Verify(ctx context.Context, report func(*DamageError)) (VerifySummary, error) {
+	var sum VerifySummary
+	found := func(d *DamageError) {
+		sum.Damaged++
+		_ = s.noteDamage(d)
+		if report != nil {
+			report(d)
+		}
+	}
+	size := s.size.Load()
+	for number := uint64(0); s.form.first(number) < size; number++ {
+		if err := ctx.Err(); err != nil {
+			return sum, err
+		}
+		if err := s.verifySegment(number, &sum, found); err != nil {
+			return sum, fmt.Errorf("segment %d: %w", number, err)
+		}
+	}
+	sum.Missing = len(s.Missing(1 << 20))
+	return sum, nil
+}
+
+func (s *Store) verifySegment(number uint64, sum *VerifySummary, found func(*DamageError)) error {
+	t, state := s.find(number)
+	if t != nil {
+		defer t.release()
+		s.verifyTail(t, sum, found)
+		return nil
+	}
+	if state == slotAbsent {
+		return nil
+	}
+	s.mu.RLock()
+	root := s.shelf.node(s.form.level, number)
+	s.mu.RUnlock()
+	open, err := s.openSegment(number)
+	if err != nil {
+		return reported(err, found)
+	}
+	defer s.sealed.release(open)
+	// What the cache holds was read once; read the file again.
+	again, err := readSegment(open.file, open.name, s.form, number)
+	if err != nil {
+		return reported(err, found)
+	}
+	sum.Segments++
+	if !again.info.erased {
+		sum.Leaves += s.form.leaves()
+	}
+	if root != noHash && root != again.info.root {
+		found(&DamageError{open.name, s.form.first(number), s.form.first(number+1) - 1, "segment's root differs from the tree's"})
+	}
+	return checkSegment(again, found)
+}
+
+func reported(err error, found func(*DamageError)) error {
+	if damage := asDamage(err); damage != nil {
+		found(damage)
+		return nil
+	}
+	return err
+}
+
+func (s *Store) verifyTail(t *tail, sum *VerifySummary, found func(*DamageError)) {
+	hash := newLeafHasher()
+	for k := range t.place {
+		if !t.has(k) {
+			continue
+		}
+		sum.Leaves++
+		f, err := t.frame(k)
+		if err != nil {
+			found(asDamage(err))
+			continue
+		}
+		var h Hash
+		if hash.sum(f.data, &h); h != t.hashes[k] {
+			found(t.damage(k, "leaf hash"))
+		}
+	}
+}
+
+// segmentCheck is one pass over a segment file.
+type segmentCheck struct {
+	*openSegment
+	found    func(*DamageError)
+	hash     *leafHasher
+	keys     []uint64
+	sound    bool // every bundle could be read
+	lastTime int64
+}
+
+// checkSegment reads everything in a segment file and reports what does not fit.
+// An error means that the file could not be read at all.
+func checkSegment(o *openSegment, found func(*DamageError)) error {
+	c := &segmentCheck{openSegment: o, found: found, hash: newLeafHasher(), sound: true, lastTime: o.info.timeFirst}
+	header := make([]byte, segmentHeaderSize)
+	if err := readFull(o.file, header, 0); err != nil {
+		return err
+	}
+	if !bytes.Equal(header, o.info.appendHeader(nil)) {
+		found(&DamageError{o.name, o.info.first, o.info.first, "header"})
+	}
+	for i := range o.table {
+		if err := c.bundle(i); err != nil {
+			return err
+		}
+	}
+	if subtreeRoot(o.nodes) != o.info.root {
+		found(&DamageError{o.name, o.info.first, o.info.first + o.info.leaves() - 1, "nodes do not lead to the segment's root"})
+	}
+	if !o.info.erased && c.sound && c.lastTime != o.info.timeLast {
+		found(&DamageError{o.name, o.info.first, o.info.first + o.info.leaves() - 1, "time of the last leaf"})
+	}
+	return c.segmentFilter()
+}
+
+// bundle checks one bundle, its leaf hashes, its node and its filter.
+func (c *segmentCheck) bundle(i int) error {
+	tile := make([]byte, bundleLeaves*hashSize)
+	if err := readFull(c.file, tile, c.info.hashesAt()+int64(i)*int64(len(tile))); err != nil {
+		c.found(c.damage(i, err.Error()))
+		return nil
+	}
+	hashes := hashesOf(tile)
+	tileSound := crc32.Checksum(tile, castagnoli) == c.table[i].tileCRC && subtreeRoot(hashes) == c.nodes[i]
+	if !tileSound {
+		c.found(c.damage(i, "leaf hashes do not lead to the bundle's node"))
+	}
+	if c.info.erased {
+		return nil
+	}
+	packed, err := c.packed(i)
+	if packed == nil {
+		c.sound = false
+		return reported(err, c.found)
+	}
+	b, unpackErr := unpackBundle(packed, int(c.table[i].raw))
+	if unpackErr != nil {
+		c.sound = false
+		c.found(c.damage(i, unpackErr.Error()))
+		return nil
+	}
+	if first, last := c.differing(b, hashes); tileSound && first <= last {
+		c.sound = false
+		c.found(&DamageError{c.name, c.info.first + uint64(i*bundleLeaves+first), c.info.first + uint64(i*bundleLeaves+last), "leaf hash"})
+		return nil
+	}
+	if err != nil { // the leaves are right all the same: times, keys or padding are not
+		c.sound = false
+		c.found(c.damage(i, "bundle checksum"))
+		return nil
+	}
+	return c.sideData(i, b)
+}
+
+// differing returns the first and last leaf whose hash is not the one given.
+func (c *segmentCheck) differing(b *bundle, hashes []Hash) (first, last int) {
+	first, last = bundleLeaves, -1
+	for k := range hashes {
+		var h Hash
+		if c.hash.sum(b.data(k), &h); h != hashes[k] {
+			first, last = min(first, k), k
+		}
+	}
+	return first, last
+}
+
+// sideData checks what is not proven by the tree: times never go back and agree
+// with the table, filters are those of the keys.
+func (c *segmentCheck) sideData(i int, b *bundle) error {
+	e := &c.table[i]
+	for k, time := range b.times {
+		if time < c.lastTime {
+			c.found(&DamageError{c.name, c.info.first + uint64(i*bundleLeaves+k), c.info.first + uint64(i*bundleLeaves+k), "time went back"})
+		}
+		c.lastTime = max(c.lastTime, time)
+	}
+	if b.times[0] != e.timeFirst || b.times[bundleLeaves-1] != e.timeLast {
+		c.found(c.damage(i, "times differ from the table's"))
+	}
+	want, blocks := appendFilter(nil, slices.Clone(b.keys))
+	same, err := c.filterIs(want, blocks, c.info.filtersAt()+int64(e.filterAt), e.filterBlocks)
+	if err != nil {
+		return err
+	}
+	if !same {
+		c.found(c.damage(i, "filter"))
+	}
+	c.keys = append(c.keys, slices.Compact(slices.Sorted(slices.Values(b.keys)))...)
+	return nil
+}
+
+func (c *segmentCheck) segmentFilter() error {
+	if c.info.erased || !c.sound {
+		return nil
+	}
+	want, blocks := appendFilter(nil, c.keys)
+	same, err := c.filterIs(want, blocks, c.info.filterAt(), c.info.filterBlocks)
+	if err == nil && !same {
+		c.found(&DamageError{c.name, c.info.first, c.info.first + c.info.leaves() - 1, "segment filter"})
+	}
+	return err
+}
+
+func (c *segmentCheck) filterIs(want []byte, wantBlocks uint32, at int64, blocks uint32) (bool, error) {
+	if blocks != wantBlocks {
+		return false, nil
+	}
+	have := make([]byte, len(want))
+	if err := readFull(c.file, have, at); err != nil {
+		return false, err
+	}
+	return bytes.Equal(have, want), nil
+}

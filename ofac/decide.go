@@ -1,0 +1,98 @@
+package ofac
+
+// Sub says why a match leads to what it leads to. The numbers are written into
+// audit records: never reuse one.
+type Sub uint8
+
+// The reasons.
+const (
+	SubNone            Sub = 0  // Nothing softens the match.
+	SubOneWordPerson   Sub = 1  // The listed name of a person has one word only.
+	SubShortWord       Sub = 2  // The listed name is one short word.
+	SubLegalForm       Sub = 3  // The legal forms contradict each other.
+	SubLegalFormAbsent Sub = 4  // One word, and a legal form on one side only.
+	SubPartyType       Sub = 5  // The caller's party type contradicts the listed type.
+	SubVessel          Sub = 6  // A vessel's name says nothing about a party.
+	SubAircraft        Sub = 7  // An aircraft's name likewise.
+	SubWeakAlias       Sub = 8  // OFAC calls the alias weak.
+	SubTruncated       Sub = 9  // The name is one cut line of the listed name.
+	SubJoined          Sub = 10 // Equal only when spaces are left out, and short.
+	SubSpelling        Sub = 11 // A close spelling, not the listed name.
+	SubCleared         Sub = 12 // An officer cleared this pair.
+	SubNotSDN          Sub = 13 // A possible match against an entry that is not on the SDN.
+)
+
+var subWords = [...]string{
+	"", "one-word name of a person", "one short word", "legal form differs", "one word with a legal form on one side only",
+	"party type differs", "vessel", "aircraft", "weak alias", "truncated line", "equal without spaces", "close spelling",
+	"cleared pair", "not on the SDN list",
+}
+
+// String returns the reason in words, empty for SubNone.
+func (s Sub) String() string {
+	if int(s) < len(subWords) {
+		return subWords[s]
+	}
+	return "unknown"
+}
+
+// reading is how a query was read to make a key.
+type reading struct {
+	forms   formSet // legal forms in the query
+	dropped bool    // they were left out of the key
+	joined  bool    // the key has no spaces
+}
+
+// Letters a name needs so that one form of it is proof enough.
+const (
+	primaryWordLetters = 4  // a company's one-word primary name (rulings 5.14)
+	aliasWordLetters   = 6  // a company's one-word alias (rulings 5.14)
+	joinedLetters      = 10 // a name equal only without spaces
+)
+
+// decideExact is the table of rulings 5.14, "Exact hits".
+func decideExact(name *nameRecord, kind EntityType, form exactForm, read reading, q *Query) (Outcome, Sub) {
+	switch {
+	case name.flags&nameWeak != 0 && q.WeakAliases:
+		return Possible, SubWeakAlias
+	case name.flags&nameWeak != 0:
+		return Clear, SubWeakAlias
+	case kind == Vessel:
+		return Possible, SubVessel
+	case kind == Aircraft:
+		return Possible, SubAircraft
+	case form == exactTruncated:
+		return Possible, SubTruncated
+	case (form == exactJoined || read.joined) && name.letters < joinedLetters:
+		return Possible, SubJoined
+	}
+	return decideName(name, kind, read, q)
+}
+
+// decideName holds for exact hits and, as their exceptions, for near ones.
+func decideName(name *nameRecord, kind EntityType, read reading, q *Query) (Outcome, Sub) {
+	if kind == Individual {
+		switch {
+		case read.dropped && read.forms != 0:
+			return Possible, SubLegalForm
+		case name.words < 2:
+			return Possible, SubOneWordPerson
+		}
+		return Listed, SubNone
+	}
+	switch {
+	case q.Type == PartyIndividual:
+		return Possible, SubPartyType
+	case read.forms.contradicts(name.forms):
+		return Possible, SubLegalForm
+	case name.plain < 2 && read.forms.kin() != name.forms.kin():
+		return Possible, SubLegalFormAbsent
+	case name.plain < 2 && read.forms != name.forms && read.forms|name.forms == 1<<formCompany:
+		return Possible, SubLegalFormAbsent
+	case name.words >= 2 || name.letters >= aliasWordLetters:
+		return Listed, SubNone
+	case name.flags&namePrimary != 0 && name.letters >= primaryWordLetters:
+		return Listed, SubNone
+	}
+	return Possible, SubShortWord
+}

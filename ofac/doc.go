@@ -1,0 +1,10 @@
+// Package ofac is an immutable sanctions list that can be asked.
+//
+// Purpose: turn listed entities into one canonical, content-addressed compiled
+// list, open such bytes without copying, and look up wallets and names in it
+// without allocation. The same (list, query) gives the same answer everywhere.
+//
+// May import: the standard library, golang.org/x/text/unicode/norm.
+// Never: clocks, randomness, disk, network, goroutines, locks, floats, map
+// iteration whose order can leak, any other room of the house.
+package ofac

@@ -1,0 +1,79 @@
+package ofac
+
+// EntityType is what kind of party a listed entry is.
+type EntityType uint8
+
+// The entity types OFAC publishes.
+const (
+	Individual EntityType = 1
+	Company    EntityType = 2 // OFAC's word is "Entity"
+	Vessel     EntityType = 3
+	Aircraft   EntityType = 4
+)
+
+// String returns OFAC's own word for the type: Individual, Entity, Vessel or Aircraft.
+func (t EntityType) String() string {
+	switch t {
+	case Individual:
+		return "Individual"
+	case Company:
+		return "Entity"
+	case Vessel:
+		return "Vessel"
+	case Aircraft:
+		return "Aircraft"
+	}
+	return "Unknown"
+}
+
+// Lists is the set of list families that an entity stands on.
+type Lists uint8
+
+// The two families the service screens against (decisions 5.14: always both).
+const (
+	ListSDN  Lists = 1 << 0
+	ListCONS Lists = 1 << 1
+)
+
+// Entity is one listed party as a feed parser read it. It is the input of Build
+// and the neutral form every published format is brought to.
+type Entity struct {
+	UID       uint32     // OFAC's entity id: ent_num, FixedRef, entity/@id.
+	Type      EntityType // Individual, Company, Vessel or Aircraft.
+	Lists     Lists      // Families; an entity found in both files has both bits after Merge.
+	Sublists  []string   // Names of the sanctions lists as published, e.g. "SDN List", "SSI List".
+	Programs  []string   // Programme codes, e.g. "CYBER2".
+	Names     []Name     // Every name in every script, primary first.
+	Addresses []Address  // Digital currency addresses, as printed.
+}
+
+// Name is one written form of one of an entity's names.
+type Name struct {
+	ID        uint32     // Translation id (ENHANCED), DocumentedName id (ADVANCED), alt_num (CSV; 0 for the primary name).
+	AliasType string     // "Name", "A.K.A.", "F.K.A." or "N.K.A.".
+	Primary   bool       // The entity's primary name.
+	Weak      bool       // OFAC's low-quality ("weak") alias.
+	Script    string     // "Latin", "Cyrillic", "Arabic", "Chinese Simplified", ...
+	Full      string     // formattedFullName: "LAST, First Middle" for individuals.
+	Parts     []NamePart // Typed parts where the format has them; may be empty.
+}
+
+// NamePart is one typed part of a name.
+type NamePart struct {
+	Kind  string // "Last Name", "First Name", "Middle Name", "Patronymic", "Maiden Name", "Entity Name", ...
+	Value string
+}
+
+// Address is one digital currency address of an entity.
+type Address struct {
+	Ticker    string // "XBT", "ETH", "USDT", ...: it does not tell the chain.
+	Value     string // As printed.
+	FeatureID uint32 // OFAC's feature id; 0 where the format has none (CSV).
+}
+
+// Meta describes where a compiled list comes from. It is part of the compiled bytes.
+type Meta struct {
+	Source      string // Human-readable origin, e.g. "SDN_ADVANCED 2025-11-19 + CONS_ENHANCED 2026-01-08".
+	PublishedAt int64  // The newest dataAsOf of the files, ns UTC.
+	Sample      bool   // True for the embedded sample only.
+}

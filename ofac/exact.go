@@ -1,0 +1,116 @@
+package ofac
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// exact looks up every form of the query among the forms of the listed names.
+func (x *Index) exact(name string, q *Query, s *Scratch) {
+	m := &s.maker
+	m.words = appendWords(m.words[:0], name, false)
+	x.exactWords(q, s)
+	if key := m.asciiKey(name); len(key) > 0 {
+		m.tokens.split(m.words)
+		x.lookup(key, reading{forms: m.tokens.forms()}, q, s)
+	}
+	if s.readAlike(name) {
+		x.exactWords(q, s)
+	}
+}
+
+// readAlike reads the name a second time, words of look-alike letters as Latin
+// ("РАУ" as PAY). False: the readings are the same.
+func (s *Scratch) readAlike(name string) bool {
+	if !hasForeign(name) {
+		return false
+	}
+	s.other = appendWords(s.other[:0], name, true)
+	if bytes.Equal(s.other, s.maker.words) {
+		return false
+	}
+	s.maker.words, s.other = s.other, s.maker.words
+	return true
+}
+
+// hasForeign reports whether a second reading of the name may differ: it has
+// letters of other scripts, or a 0 or 1 next to letters.
+func hasForeign(name string) bool {
+	letters, digits := false, false
+	for i := 0; i < len(name); {
+		if c := name[i]; c < utf8.RuneSelf {
+			letters = letters || lower(c) >= 'a' && lower(c) <= 'z'
+			digits = digits || c == '0' || c == '1'
+			i++
+			continue
+		}
+		r, size := decode(name, i)
+		if kind := folds.of(r).kind; kind == foldNative || kind >= foldCyrillic {
+			return true
+		}
+		i += size
+	}
+	return letters && digits
+}
+
+// exactWords looks up the forms of the words in the maker: as written, with
+// legal forms in their short form, without them, without titles, sorted, joined.
+func (x *Index) exactWords(q *Query, s *Scratch) {
+	m := &s.maker
+	m.tokens.splitPlain(m.words)
+	x.lookup(m.words, reading{}, q, s)
+	if m.tokens.count > 1 {
+		x.lookup(m.sorted(m.words, false), reading{}, q, s)
+		x.lookup(m.joined(m.words, false), reading{joined: true}, q, s)
+		x.lookup(m.untitled(m.words), reading{}, q, s)
+	}
+	m.tokens.split(m.words)
+	if !m.tokens.hasForms {
+		return
+	}
+	read := reading{forms: m.tokens.forms()}
+	m.key = m.tokens.appendCanonical(m.key[:0], m.words)
+	x.lookup(m.key, read, q, s)
+	x.lookup(m.sorted(m.words, false), read, q, s)
+	x.lookup(m.joined(m.words, false), reading{forms: read.forms, joined: true}, q, s)
+	read.dropped = true
+	x.lookup(m.sorted(m.words, true), read, q, s)
+	x.lookup(m.joined(m.words, true), reading{forms: read.forms, dropped: true, joined: true}, q, s)
+}
+
+// untitled returns the sorted words without titles, nothing if there are none
+// or nothing else.
+func (m *formMaker) untitled(words []byte) []byte {
+	m.spans = m.spans[:0]
+	for i := range m.tokens.count {
+		if !titleWords[string(m.tokens.word(words, i))] {
+			m.spans = append(m.spans, span{i, i})
+		}
+	}
+	if len(m.spans) == m.tokens.count || len(m.spans) == 0 {
+		return nil
+	}
+	return m.sortSpans(words)
+}
+
+// lookup judges every listed name that has the key among its forms.
+func (x *Index) lookup(key []byte, read reading, q *Query, s *Scratch) {
+	if len(key) < 2 {
+		return
+	}
+	slot, ok := x.exactHash.find(hashBytes(key))
+	if !ok {
+		return
+	}
+	first, end := x.exactOffsets.at(slot), x.exactOffsets.at(slot+1)
+	for i := first; i < min(end, first+exactPostingsMax); i++ {
+		posting := x.exactPostings.at(i)
+		name := x.name(posting >> exactFormBits)
+		form := exactForm(posting & (1<<exactFormBits - 1))
+		outcome, sub := decideExact(&name, x.entity(name.entity).kind, form, read, q)
+		s.hits = append(s.hits, hit{
+			entity: name.entity, name: posting >> exactFormBits, outcome: outcome, form: uint8(form), sub: sub,
+			score: scoreOne, strict: scoreOne,
+		})
+	}
+}

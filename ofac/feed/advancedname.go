@@ -1,0 +1,197 @@
+package feed
+
+import (
+	"strings"
+
+	"railguard/ofac"
+)
+
+// identity reads the names of a party. The type of a name's part stands in a
+// group that follows the names, so the parts are typed at the identity's end.
+func (p *advanced) identity(entity *ofac.Entity) {
+	primary := p.boolean("Primary")
+	first := len(entity.Names)
+	p.partGroups = p.partGroups[:0]
+	clear(p.groups)
+	for p.child() {
+		switch string(p.name) {
+		case "Alias":
+			p.alias(entity, primary)
+		case "NamePartGroups":
+			p.namePartGroups()
+		default:
+			p.skip()
+		}
+	}
+	if p.failure != nil {
+		return
+	}
+	next := 0
+	for i := first; i < len(entity.Names); i++ {
+		name := &entity.Names[i]
+		for j := range name.Parts {
+			kind, ok := p.groups[p.partGroups[next]]
+			if !ok {
+				p.failf(ReasonSchema, "party %d: a name part of the unknown group %d", entity.UID, p.partGroups[next])
+				return
+			}
+			name.Parts[j].Kind = kind
+			next++
+		}
+		name.Full = fullName(name.Parts)
+	}
+}
+
+func (p *advanced) boolean(attribute string) bool {
+	value, ok := p.attribute(attribute)
+	if !ok {
+		p.failf(ReasonSchema, "element <%s> without its attribute %s", p.name, attribute)
+		return false
+	}
+	return p.flag(value)
+}
+
+func (p *advanced) alias(entity *ofac.Entity, identityPrimary bool) {
+	kind := p.resolve(p.aliasTypes, "AliasTypeID")
+	primary := p.boolean("Primary") && identityPrimary
+	weak := p.boolean("LowQuality")
+	if p.failure == nil && !knownAlias(kind) {
+		p.failf(ReasonSchema, "alias type %q", kind)
+	}
+	for p.child() {
+		if string(p.name) != "DocumentedName" {
+			p.skip()
+			continue
+		}
+		name := ofac.Name{ID: p.id("ID"), AliasType: kind, Weak: weak}
+		name.Primary = primary && p.resolve(p.nameStatus, "DocNameStatusID") == statusPrimary
+		p.documentedName(&name)
+		p.addName(entity, name)
+	}
+}
+
+func knownAlias(kind string) bool {
+	switch kind {
+	case aliasPrimary, aliasAlso, aliasFormer, aliasNow:
+		return true
+	}
+	return false
+}
+
+func (p *advanced) documentedName(name *ofac.Name) {
+	for p.child() {
+		if string(p.name) != "DocumentedNamePart" {
+			p.skip()
+			continue
+		}
+		for p.child() {
+			if string(p.name) != "NamePartValue" {
+				p.skip()
+				continue
+			}
+			group, script := p.id("NamePartGroupID"), p.resolve(p.scripts, "ScriptID")
+			if !p.addPart(name, "", p.readText()) {
+				continue
+			}
+			if name.Script == "" {
+				name.Script = script
+			}
+			p.partGroups = append(p.partGroups, group)
+		}
+	}
+}
+
+func (p *advanced) namePartGroups() {
+	for p.child() { // MasterNamePartGroup
+		for p.child() { // NamePartGroup
+			id := p.id("ID")
+			p.groups[id] = p.resolve(p.partTypes, "NamePartTypeID")
+			p.skip()
+			if len(p.groups) > NamesPerEntityMax*PartsPerNameMax {
+				p.failf(ReasonTooLarge, "too many name part groups")
+			}
+		}
+	}
+}
+
+// The kinds of name parts that fullName sorts.
+const (
+	partLast       = "Last Name"
+	partFirst      = "First Name"
+	partMiddle     = "Middle Name"
+	partMaiden     = "Maiden Name"
+	partPatronymic = "Patronymic"
+	partMatronymic = "Matronymic"
+	partNickname   = "Nickname"
+)
+
+// fullName writes the parts of a name as ENHANCED's formattedFullName does,
+// which ADVANCED does not hold: "LAST, First Middle" with the family name in
+// upper case; a name without given names, and names of companies, vessels and
+// aircraft, wholly in upper case.
+//
+// The family name is the last names, then the matronymics, then the maiden
+// name. Where there is no last name, the Spanish pair stands in for it:
+// patronymic before matronymic, in whatever order the file has them. Beside a
+// last name a patronymic is the Slavic one and ends the given names. A nickname
+// counts only when it is all there is. First names precede middle names.
+func fullName(parts []ofac.NamePart) string {
+	last := joinKinds(parts, partLast)
+	given := joinKinds(parts, partFirst, partMiddle)
+	family := last
+	if last == "" {
+		family = joinKinds(parts, partPatronymic)
+	} else {
+		given = joinWords(given, joinKinds(parts, partPatronymic))
+	}
+	family = joinWords(family, joinKinds(parts, partMatronymic, partMaiden))
+	family = joinWords(family, joinOthers(parts))
+	if family == "" && given == "" {
+		family = joinKinds(parts, partNickname)
+	}
+	family = strings.ToUpper(family)
+	switch {
+	case given == "":
+		return family
+	case family == "":
+		return given
+	}
+	return family + ", " + given
+}
+
+// joinKinds joins the values of the given kinds, kind by kind, each in order.
+func joinKinds(parts []ofac.NamePart, kinds ...string) string {
+	joined := ""
+	for _, kind := range kinds {
+		for i := range parts {
+			if parts[i].Kind == kind {
+				joined = joinWords(joined, parts[i].Value)
+			}
+		}
+	}
+	return joined
+}
+
+// joinOthers joins the parts that belong to no person: entity, vessel and
+// aircraft names, and kinds that are not known yet.
+func joinOthers(parts []ofac.NamePart) string {
+	joined := ""
+	for i := range parts {
+		switch parts[i].Kind {
+		case partLast, partFirst, partMiddle, partMaiden, partPatronymic, partMatronymic, partNickname:
+		default:
+			joined = joinWords(joined, parts[i].Value)
+		}
+	}
+	return joined
+}
+
+func joinWords(a, b string) string {
+	if a == "" {
+		return b
+	}
+	if b == "" {
+		return a
+	}
+	return a + " " + b
+}

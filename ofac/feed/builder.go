@@ -1,0 +1,272 @@
+package feed
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
+
+	"railguard/ofac"
+)
+
+// List is one parsed list file, or one parsed CSV set.
+type List struct {
+	Format   Format
+	Family   ofac.Lists    // ListSDN or ListCONS; 0 where the content does not tell.
+	DataAsOf int64         // The list's own date, ns UTC; 0 where the format has none (CSV).
+	Entities []ofac.Entity // By UID.
+}
+
+// Names is the number of names of all entities.
+func (l *List) Names() int {
+	n := 0
+	for i := range l.Entities {
+		n += len(l.Entities[i].Names)
+	}
+	return n
+}
+
+// Addresses is the number of digital currency addresses of all entities.
+func (l *List) Addresses() int {
+	n := 0
+	for i := range l.Entities {
+		n += len(l.Entities[i].Addresses)
+	}
+	return n
+}
+
+// The words of the neutral form.
+const (
+	aliasPrimary = "Name"
+	aliasAlso    = "A.K.A."
+	aliasFormer  = "F.K.A."
+	aliasNow     = "N.K.A."
+	scriptLatin  = "Latin"
+	listSDN      = "SDN List"
+	listCONS     = "Consolidated List"
+
+	// currencyPrefix begins the text of every digital currency feature type. New
+	// tickers appear now and then, so the text is matched and not the ids.
+	currencyPrefix = "Digital Currency Address - "
+)
+
+// builder gathers entities and keeps the bounds; both XML parsers stand on it.
+type builder struct {
+	scanner
+	labels   map[string]string // Every distinct label once.
+	names    int
+	entities []ofac.Entity
+	place    map[uint32]int // UID to its place in entities.
+}
+
+func newBuilder(s *scanner) builder {
+	return builder{scanner: *s, labels: map[string]string{}, place: map[uint32]int{}}
+}
+
+// label makes a word of a controlled vocabulary from text, each word once.
+func (b *builder) label(text []byte) string {
+	text = bytes.TrimSpace(text)
+	if known, ok := b.labels[string(text)]; ok {
+		return known
+	}
+	switch {
+	case len(text) == 0:
+		b.failf(ReasonSchema, "an empty word")
+	case len(text) > LabelBytesMax:
+		b.failf(ReasonTooLarge, "a word longer than %d bytes: %s", LabelBytesMax, quoteShort(text))
+	case len(b.labels) == ReferenceValuesMax:
+		b.failf(ReasonTooLarge, "more than %d distinct words", ReferenceValuesMax)
+	default:
+		word := string(text)
+		b.labels[word] = word
+		return word
+	}
+	return ""
+}
+
+// id reads a required numeric attribute of the element just started.
+func (b *builder) id(attribute string) uint32 {
+	value, ok := b.attribute(attribute)
+	if !ok {
+		if b.failure == nil {
+			b.failf(ReasonSchema, "element <%s> without its attribute %s", b.name, attribute)
+		}
+		return 0
+	}
+	n, ok := parseID(value)
+	if !ok {
+		b.failf(ReasonSchema, "attribute %s is %s: a number was expected", attribute, quoteShort(value))
+	}
+	return n
+}
+
+// parseID reads a decimal number of 32 bits, digits only.
+func parseID(text []byte) (uint32, bool) {
+	if len(text) == 0 || len(text) > len("4294967295") {
+		return 0, false
+	}
+	n := uint64(0)
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + uint64(c-'0')
+	}
+	return uint32(n), n <= math.MaxUint32
+}
+
+// flag reads an xs:boolean.
+func (b *builder) flag(text []byte) bool {
+	switch string(bytes.TrimSpace(text)) {
+	case "true", "1":
+		return true
+	case "false", "0":
+		return false
+	}
+	b.failf(ReasonSchema, "%s where true or false was expected", quoteShort(text))
+	return false
+}
+
+// addAddress keeps one digital currency address of an entity.
+func (b *builder) addAddress(e *ofac.Entity, address ofac.Address) {
+	if len(e.Addresses) == AddressesPerEntityMax {
+		b.failf(ReasonTooLarge, "entity %d has more than %d digital currency addresses", e.UID, AddressesPerEntityMax)
+		return
+	}
+	e.Addresses = append(e.Addresses, address)
+}
+
+// addLabel keeps one more sublist or programme of an entity.
+func (b *builder) addLabel(e *ofac.Entity, labels *[]string, label string) {
+	if len(*labels) == LabelsPerEntityMax {
+		b.failf(ReasonTooLarge, "entity %d has more than %d lists or programmes", e.UID, LabelsPerEntityMax)
+		return
+	}
+	*labels = append(*labels, label)
+}
+
+// addName keeps one name of an entity.
+func (b *builder) addName(e *ofac.Entity, name ofac.Name) {
+	if len(e.Names) == NamesPerEntityMax {
+		b.failf(ReasonTooLarge, "entity %d has more than %d names", e.UID, NamesPerEntityMax)
+		return
+	}
+	e.Names = append(e.Names, name)
+}
+
+// addPart keeps one typed part of a name; empty parts are dropped.
+func (b *builder) addPart(name *ofac.Name, kind string, value []byte) bool {
+	value = bytes.TrimSpace(value)
+	if len(value) == 0 {
+		return false
+	}
+	if len(value) > NameBytesMax || len(name.Parts) == PartsPerNameMax {
+		return b.failf(ReasonTooLarge, "name %d has a part longer than %d bytes or more than %d parts", name.ID, NameBytesMax, PartsPerNameMax)
+	}
+	name.Parts = append(name.Parts, ofac.NamePart{Kind: kind, Value: string(value)})
+	return true
+}
+
+// begin checks a new entity's id against those already read.
+func (b *builder) begin(uid uint32) bool {
+	if b.failure != nil {
+		return false
+	}
+	if uid == 0 {
+		return b.failf(ReasonSchema, "an entity with id 0")
+	}
+	if _, twice := b.place[uid]; twice {
+		return b.failf(ReasonSchema, "entity %d twice", uid)
+	}
+	if len(b.entities) == EntitiesMax {
+		return b.failf(ReasonTooLarge, "more than %d entities", EntitiesMax)
+	}
+	return true
+}
+
+// end checks a finished entity and keeps it.
+func (b *builder) end(e *ofac.Entity) bool {
+	if b.failure != nil {
+		return false
+	}
+	b.names += len(e.Names)
+	if b.names > NamesMax {
+		return b.failf(ReasonTooLarge, "more than %d names", NamesMax)
+	}
+	if err := checkEntity(e); err != nil {
+		return b.failf(err.Reason, "%s", err.Detail)
+	}
+	b.place[e.UID] = len(b.entities)
+	b.entities = append(b.entities, *e)
+	return true
+}
+
+// checkEntity judges what every format must give: a type, exactly one primary
+// name, names and addresses that hold something and keep their bounds.
+func checkEntity(e *ofac.Entity) *Error {
+	if e.Type < ofac.Individual || e.Type > ofac.Aircraft {
+		return refuse(ReasonSchema, "entity %d has no type", e.UID)
+	}
+	primary := 0
+	for i := range e.Names {
+		name := &e.Names[i]
+		if name.Primary {
+			primary++
+		}
+		if strings.TrimSpace(name.Full) == "" {
+			return refuse(ReasonSchema, "entity %d has an empty name", e.UID)
+		}
+		if len(name.Full) > NameBytesMax {
+			return refuse(ReasonTooLarge, "entity %d has a name longer than %d bytes", e.UID, NameBytesMax)
+		}
+	}
+	if primary != 1 {
+		return refuse(ReasonSchema, "entity %d has %d primary names: one was expected", e.UID, primary)
+	}
+	for i := range e.Addresses {
+		if value := e.Addresses[i].Value; value == "" || len(value) > AddressBytesMax {
+			return refuse(ReasonSchema, "entity %d has a digital currency address of %d bytes", e.UID, len(value))
+		}
+	}
+	return nil
+}
+
+// sorted returns the entities in canonical order: by UID, names with the primary
+// one first and then by id, sublists and programmes by their text and once each.
+func sorted(entities []ofac.Entity) []ofac.Entity {
+	slices.SortFunc(entities, func(a, b ofac.Entity) int { return compareIDs(a.UID, b.UID) })
+	for i := range entities {
+		e := &entities[i]
+		slices.SortStableFunc(e.Names, compareNames)
+		e.Sublists = sortedOnce(e.Sublists)
+		e.Programs = sortedOnce(e.Programs)
+	}
+	return entities
+}
+
+func compareIDs(a, b uint32) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+func compareNames(a, b ofac.Name) int {
+	switch {
+	case a.Primary != b.Primary && a.Primary:
+		return -1
+	case a.Primary != b.Primary:
+		return 1
+	case a.ID != b.ID:
+		return compareIDs(a.ID, b.ID)
+	}
+	return strings.Compare(a.Full, b.Full)
+}
+
+func sortedOnce(words []string) []string {
+	slices.Sort(words)
+	return slices.Compact(words)
+}

@@ -1,0 +1,275 @@
+package feed
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"railguard/ofac"
+)
+
+// CSVFile is one file of a CSV set; a nil Source means that there is none.
+type CSVFile struct {
+	Name   string // For messages.
+	Source io.Reader
+}
+
+// CSVSet is the legacy set of one list family: sdn, alt, add and sdn_comments,
+// or cons_prim, cons_alt, cons_add and cons_comments. The first three are
+// required, of the same date; without the comments, what the remarks lost at
+// their cut is missing.
+type CSVSet struct {
+	Family                                ofac.Lists
+	Primary, Aliases, Addresses, Comments CSVFile
+}
+
+// Columns of the CSV files.
+const (
+	columnsPrimary   = 12
+	columnsAliases   = 5
+	columnsAddresses = 6
+	columnsComments  = 2
+
+	columnName    = 1
+	columnType    = 2
+	columnProgram = 3
+	columnRemarks = 11
+)
+
+// remarksCut is where OFAC cuts remarks, in mid word; the rest is in the
+// comments file.
+const remarksCut = 1000
+
+// ParseCSV reads a CSV set. The format has no date, so DataAsOf is 0; it has
+// Latin names only, without diacritics, and weak aliases and digital currency
+// addresses stand in the remarks. The warnings say what may be missing. Every
+// error is an *Error that names the file.
+func ParseCSV(set CSVSet) (List, []string, error) {
+	c, err := parseCSV(set)
+	if err != nil {
+		return List{}, nil, err
+	}
+	return c.list, c.warnings, nil
+}
+
+// csvParse is one run over a CSV set.
+type csvParse struct {
+	family   ofac.Lists
+	list     List
+	warnings []string
+	records  [RoleComments + 1]int // By Role.
+	builder  builder               // For its bounds and its labels; it reads nothing.
+	remarks  []string              // By the entity's place.
+	comments []string              // By the entity's place.
+}
+
+func parseCSV(set CSVSet) (*csvParse, error) {
+	c := &csvParse{family: set.Family, builder: newBuilder(&scanner{})}
+	steps := []struct {
+		file    CSVFile
+		role    Role
+		columns int
+		record  func([]string) error
+	}{
+		{set.Primary, RolePrimary, columnsPrimary, c.primary},
+		{set.Aliases, RoleAliases, columnsAliases, c.alias},
+		{set.Addresses, RoleAddresses, columnsAddresses, c.postal},
+		{set.Comments, RoleComments, columnsComments, c.comment},
+	}
+	for _, step := range steps {
+		kind := Kind{set.Family, FormatCSV, step.role}
+		if step.file.Source == nil {
+			if step.role != RoleComments {
+				return nil, refuse(ReasonIncomplete, "the %s CSV set lacks %v: all of its files are needed", familyName(set.Family), kind)
+			}
+			c.warnings = append(c.warnings, fmt.Sprintf("%v is missing: remarks are cut at %d characters, and addresses and weak aliases beyond the cut are not loaded", kind, remarksCut))
+			continue
+		}
+		n, err := c.read(step.file.Source, step.role, step.columns, step.record)
+		if err != nil {
+			name := step.file.Name
+			if name == "" {
+				name = kind.String()
+			}
+			return nil, inFile(name, err)
+		}
+		c.records[step.role] = n
+		if step.role == RolePrimary {
+			c.comments = make([]string, len(c.remarks))
+		}
+	}
+	return c, c.finish(set)
+}
+
+// read gives each record of a file to record and returns their number.
+func (c *csvParse) read(source io.Reader, role Role, columns int, record func([]string) error) (int, error) {
+	r := newCSVReader(source, columns)
+	if err := r.begin(); err != nil {
+		return 0, err
+	}
+	for {
+		fields, err := r.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return 0, err
+		}
+		for i := range fields {
+			fields[i] = unnull(fields[i])
+		}
+		if err := record(fields); err != nil {
+			return 0, r.at(err)
+		}
+	}
+	switch {
+	case r.marked:
+	case role == RoleComments: // Mirrors are known to drop the mark here.
+		c.warnings = append(c.warnings, fmt.Sprintf("%v has no end mark 0x1a: it may be cut short", Kind{c.family, FormatCSV, role}))
+	default:
+		return 0, refuse(ReasonTruncated, "the end mark 0x1a is missing after record %d: the file is cut short", r.records)
+	}
+	if role == RolePrimary && r.records == 0 {
+		return 0, refuse(ReasonEmpty, "no record: an empty list")
+	}
+	return r.records, nil
+}
+
+// unnull turns OFAC's "-0- ", with or without its blank, to nothing. All else
+// stays as it is: a blank where remarks were cut belongs to them.
+func unnull(field string) string {
+	if strings.TrimSpace(field) == "-0-" {
+		return ""
+	}
+	return field
+}
+
+func (c *csvParse) primary(fields []string) error {
+	uid, ok := parseID([]byte(fields[0]))
+	if !ok {
+		return refuse(ReasonSchema, "ent_num %s: a number was expected", quoteShort([]byte(fields[0])))
+	}
+	entity := ofac.Entity{UID: uid}
+	b := &c.builder
+	if !b.begin(uid) {
+		return b.failure
+	}
+	switch fields[columnType] {
+	case "individual":
+		entity.Type = ofac.Individual
+	case "":
+		entity.Type = ofac.Company
+	case "vessel":
+		entity.Type = ofac.Vessel
+	case "aircraft":
+		entity.Type = ofac.Aircraft
+	default:
+		return refuse(ReasonSchema, "entity %d is of the unknown type %s", uid, quoteShort([]byte(fields[columnType])))
+	}
+	entity.Names = []ofac.Name{{AliasType: aliasPrimary, Primary: true, Script: scriptLatin, Full: strings.TrimSpace(fields[columnName])}}
+	entity.Sublists = []string{familyList(c.family)}
+	for program := range strings.SplitSeq(fields[columnProgram], "] [") {
+		if program = strings.Trim(program, " []"); program != "" {
+			b.addLabel(&entity, &entity.Programs, b.label([]byte(program)))
+		}
+	}
+	c.remarks = append(c.remarks, fields[columnRemarks])
+	b.end(&entity)
+	return b.failure
+}
+
+func familyList(family ofac.Lists) string {
+	if family == ofac.ListCONS {
+		return listCONS
+	}
+	return listSDN
+}
+
+// entity finds the entity that a record of another file belongs to.
+func (c *csvParse) entity(entNum string) (int, error) {
+	uid, ok := parseID([]byte(entNum))
+	if !ok {
+		return 0, refuse(ReasonSchema, "ent_num %s: a number was expected", quoteShort([]byte(entNum)))
+	}
+	at, ok := c.builder.place[uid]
+	if !ok {
+		return 0, refuse(ReasonIncomplete, "entity %d is not in %v: the files are of different dates", uid, Kind{c.family, FormatCSV, RolePrimary})
+	}
+	return at, nil
+}
+
+func (c *csvParse) alias(fields []string) error {
+	at, err := c.entity(fields[0])
+	if err != nil {
+		return err
+	}
+	id, ok := parseID([]byte(fields[1]))
+	if !ok {
+		return refuse(ReasonSchema, "alt_num %s: a number was expected", quoteShort([]byte(fields[1])))
+	}
+	name := ofac.Name{ID: id, Script: scriptLatin, Full: strings.TrimSpace(fields[3])}
+	switch fields[2] {
+	case "aka":
+		name.AliasType = aliasAlso
+	case "fka":
+		name.AliasType = aliasFormer
+	case "nka":
+		name.AliasType = aliasNow
+	default:
+		return refuse(ReasonSchema, "alias type %s: aka, fka or nka was expected", quoteShort([]byte(fields[2])))
+	}
+	c.builder.addName(&c.builder.entities[at], name)
+	return c.builder.failure
+}
+
+// postal checks a record of the postal addresses, of which the neutral form
+// keeps nothing; the file is demanded as a witness that the set is whole.
+func (c *csvParse) postal(fields []string) error {
+	_, err := c.entity(fields[0])
+	return err
+}
+
+func (c *csvParse) comment(fields []string) error {
+	at, err := c.entity(fields[0])
+	if err != nil {
+		return err
+	}
+	if len(c.comments[at])+len(fields[1]) > FieldBytesMax {
+		return refuse(ReasonTooLarge, "comments longer than %d bytes", FieldBytesMax)
+	}
+	c.comments[at] += fields[1]
+	return nil
+}
+
+// finish joins remarks and comments, takes names and addresses out of them and
+// judges each entity as a whole.
+func (c *csvParse) finish(set CSVSet) error {
+	b := &c.builder
+	names := 0
+	for i := range b.entities {
+		e := &b.entities[i]
+		remarks := c.remarks[i] + c.comments[i]
+		if c.comments[i] == "" && len(remarks) >= remarksCut && !strings.HasSuffix(remarks, ".") {
+			remarks = remarks[:strings.LastIndexByte(remarks, ';')+1]
+			c.warnings = append(c.warnings, fmt.Sprintf("entity %d: the remarks are cut and have no continuation", e.UID))
+		}
+		for _, name := range remarkedAliases(remarks) {
+			b.addName(e, name)
+		}
+		for _, address := range remarkedAddresses(remarks) {
+			b.addAddress(e, address)
+		}
+		if b.failure != nil {
+			return inFile(set.Primary.Name, b.failure)
+		}
+		names += len(e.Names)
+		if err := checkEntity(e); err != nil {
+			return inFile(set.Primary.Name, err)
+		}
+	}
+	if names > NamesMax {
+		return inFile(set.Primary.Name, refuse(ReasonTooLarge, "more than %d names", NamesMax))
+	}
+	c.list = List{Format: FormatCSV, Family: c.family, Entities: sorted(b.entities)}
+	return nil
+}

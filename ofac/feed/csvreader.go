@@ -1,0 +1,216 @@
+package feed
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// csvReader reads the dialect of OFAC's CSV files: no header, fields bare or in
+// double quotes, a doubled quote for one, records ended by CRLF or LF, and after
+// the last record a lone 0x1A. It differs from encoding/csv in that a field has
+// a bound and that the end mark is told from a record.
+type csvReader struct {
+	source  *bufio.Reader
+	columns int
+	records int  // Read so far.
+	marked  bool // The end mark was seen.
+	field   []byte
+	fields  []string
+}
+
+// endMark is the control-Z that ends each of OFAC's CSV files.
+const endMark = 0x1a
+
+func newCSVReader(source io.Reader, columns int) *csvReader {
+	return &csvReader{source: bufio.NewReaderSize(source, 64<<10), columns: columns}
+}
+
+// begin judges the first bytes, before any record is read.
+func (c *csvReader) begin() error {
+	head, err := c.source.Peek(sniffBytes)
+	if len(head) == 0 {
+		if err != nil && err != io.EOF {
+			return readFailure(err)
+		}
+		return refuse(ReasonEmpty, "the file is empty")
+	}
+	if wideEncoding(head) {
+		return refuse(ReasonEncoding, "the file is UTF-16 or UTF-32: ASCII or UTF-8 was expected")
+	}
+	if bytes.HasPrefix(head, markUTF8) {
+		c.source.Discard(len(markUTF8))
+		head = head[len(markUTF8):]
+	}
+	if head = bytes.TrimLeft(head, " \t\r\n"); len(head) > 0 && head[0] == '<' {
+		return refuse(ReasonRoot, "the file begins with %s: a CSV file was expected", quoteShort(head))
+	}
+	return nil
+}
+
+// next returns the fields of the next record, valid until the next call, and
+// io.EOF after the last one.
+func (c *csvReader) next() ([]string, error) {
+	c.fields = c.fields[:0]
+	first, err := c.source.ReadByte()
+	switch {
+	case err == io.EOF:
+		return nil, io.EOF
+	case err != nil:
+		return nil, readFailure(err)
+	case first == endMark:
+		c.marked = true
+		return nil, c.onlyBlanks()
+	}
+	if c.records == CSVRecordsMax {
+		return nil, refuse(ReasonTooLarge, "more than %d records", CSVRecordsMax)
+	}
+	c.records++
+	if err := c.source.UnreadByte(); err != nil {
+		return nil, c.failf(ReasonRead, "%v", err)
+	}
+	for more := true; more; {
+		if more, err = c.readField(); err != nil {
+			return nil, err
+		}
+		if c.field, err = checkedField(c.field); err != nil {
+			return nil, c.at(err)
+		}
+		c.fields = append(c.fields, string(c.field))
+		if len(c.fields) == c.columns && more {
+			return nil, c.failf(ReasonSchema, "more than %d fields", c.columns)
+		}
+	}
+	if len(c.fields) != c.columns {
+		return nil, c.failf(ReasonSchema, "%d fields: %d were expected", len(c.fields), c.columns)
+	}
+	return c.fields, nil
+}
+
+func checkedField(field []byte) ([]byte, error) {
+	for _, b := range field {
+		if classOf[b] == classControl {
+			return nil, refuse(ReasonEncoding, "control character 0x%02x in a field", b)
+		}
+	}
+	if !validUTF8(field) {
+		return nil, refuse(ReasonEncoding, "bytes that are neither ASCII nor UTF-8 in %s", quoteShort(field))
+	}
+	return field, nil
+}
+
+// onlyBlanks makes sure that nothing but white space follows the end mark.
+func (c *csvReader) onlyBlanks() error {
+	for {
+		b, err := c.source.ReadByte()
+		switch {
+		case err == io.EOF:
+			return io.EOF
+		case err != nil:
+			return readFailure(err)
+		case classOf[b] != classBlank && b != endMark:
+			return c.failf(ReasonMalformed, "more follows the end mark 0x1a")
+		}
+	}
+}
+
+// readField reads one field into c.field; more is true when a comma follows.
+func (c *csvReader) readField() (more bool, err error) {
+	c.field = c.field[:0]
+	b, err := c.readByte()
+	if err != nil {
+		return false, err
+	}
+	if b == '"' {
+		return c.readQuoted()
+	}
+	for {
+		switch b {
+		case ',':
+			return true, nil
+		case '\n':
+			return false, nil
+		case '\r':
+			return false, c.lineFeed()
+		case '"':
+			return false, c.failf(ReasonMalformed, "a quote inside a bare field")
+		}
+		if err := c.add(b); err != nil {
+			return false, err
+		}
+		if b, err = c.readByte(); err != nil {
+			return false, err
+		}
+	}
+}
+
+// readQuoted reads a field whose opening quote was just read.
+func (c *csvReader) readQuoted() (more bool, err error) {
+	for {
+		b, err := c.readByte()
+		if err != nil {
+			return false, err
+		}
+		if b == '"' {
+			if b, err = c.readByte(); err != nil {
+				return false, err
+			}
+			switch b {
+			case ',':
+				return true, nil
+			case '\n':
+				return false, nil
+			case '\r':
+				return false, c.lineFeed()
+			case '"':
+			default:
+				return false, c.failf(ReasonMalformed, "text after a closing quote")
+			}
+		}
+		if err := c.add(b); err != nil {
+			return false, err
+		}
+	}
+}
+
+func (c *csvReader) add(b byte) error {
+	if len(c.field) == FieldBytesMax {
+		return c.failf(ReasonTooLarge, "a field longer than %d bytes", FieldBytesMax)
+	}
+	c.field = append(c.field, b)
+	return nil
+}
+
+func (c *csvReader) lineFeed() error {
+	b, err := c.readByte()
+	if err == nil && b != '\n' {
+		return c.failf(ReasonMalformed, "a carriage return without a line feed")
+	}
+	return err
+}
+
+// readByte reads a byte inside a record, where the end of the file is a cut.
+func (c *csvReader) readByte() (byte, error) {
+	b, err := c.source.ReadByte()
+	switch {
+	case err == nil:
+		return b, nil
+	case err == io.EOF:
+		return 0, c.failf(ReasonTruncated, "the file ends inside a record: it is cut short")
+	}
+	return 0, readFailure(err)
+}
+
+func (c *csvReader) failf(reason Reason, format string, args ...any) error {
+	return c.at(refuse(reason, format, args...))
+}
+
+// at adds the record's number to a refusal.
+func (c *csvReader) at(err error) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return refuse(e.Reason, "%s (in record %d)", e.Detail, c.records)
+}

@@ -1,0 +1,18 @@
+// Package feed reads the sanctions list files that OFAC publishes.
+//
+// Purpose: recognise a published file by its name and its content, open it
+// whether it is plain or compressed, parse the three formats (ENHANCED XML,
+// ADVANCED XML, the legacy CSV set) into ofac.Entity, merge the two list
+// families, and judge whether a new list may replace the one in use. A file
+// that is hostile, cut short or not what it claims is refused with an *Error
+// that names the file, what is wrong and what was expected.
+//
+// May import: the standard library, klauspost/compress (Zstandard only), ofac
+// (its types only). Reading a folder is allowed here.
+// Never: the network, clocks, randomness, goroutines; encoding/xml's DTD and
+// entity machinery; any other room of the house.
+//
+// Not read: the delta publications of the Sanctions List Service. No real one
+// was at hand to hold a parser against, and a full list is needed anyway to be
+// sure that a removal was not missed.
+package feed

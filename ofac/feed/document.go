@@ -1,0 +1,145 @@
+package feed
+
+import (
+	"bytes"
+	"strings"
+)
+
+// The two XML formats: root elements and namespaces.
+const (
+	namespaceBase     = "https://sanctionslistservice.ofac.treas.gov/api/PublicationPreview/exports/"
+	namespaceEnhanced = namespaceBase + "ENHANCED_XML"
+	namespaceAdvanced = namespaceBase + "ADVANCED_XML"
+	rootEnhanced      = "sanctionsData"
+	rootAdvanced      = "Sanctions"
+
+	// namespaceDelta is the Sanctions List Service's delta publication, which
+	// has the same root element as ENHANCED.
+	namespaceDelta = "https://www.treasury.gov/ofac/DeltaFile/1.0"
+)
+
+// sniffBytes is how much of a document must be in sight to judge its encoding.
+const sniffBytes = 6
+
+var (
+	markUTF8        = []byte("\xef\xbb\xbf")
+	declarationOpen = []byte("<?xml")
+	declarationEnd  = []byte("?>")
+)
+
+// open steps over the byte order mark and the XML declaration to the root
+// element. It refuses every encoding but UTF-8.
+func (s *scanner) open() bool {
+	for s.end < sniffBytes && s.more() {
+	}
+	if s.failure != nil {
+		return false
+	}
+	head := s.window[:s.end]
+	switch {
+	case len(head) == 0:
+		return s.failf(ReasonEmpty, "the file is empty")
+	case wideEncoding(head):
+		return s.failf(ReasonEncoding, "the file is UTF-16 or UTF-32: UTF-8 was expected")
+	}
+	if bytes.HasPrefix(head, markUTF8) {
+		s.start = len(markUTF8)
+		for s.end-s.start < sniffBytes && s.more() {
+		}
+	}
+	if bytes.HasPrefix(s.window[s.start:s.end], declarationOpen) && !s.xmlDeclaration() {
+		return false
+	}
+	if s.next() == tokenStart {
+		return true
+	}
+	return s.failf(ReasonTruncated, "the document has no root element")
+}
+
+// wideEncoding tells UTF-16 and UTF-32 by their byte order marks and by the zero
+// bytes that ASCII text has in them.
+func wideEncoding(head []byte) bool {
+	if len(head) < 2 {
+		return false
+	}
+	switch {
+	case head[0] == 0xfe && head[1] == 0xff, head[0] == 0xff && head[1] == 0xfe:
+		return true
+	case head[0] == 0 && head[1] == 0:
+		return true
+	}
+	return head[0] == 0 && printable(head[1]) || printable(head[0]) && head[1] == 0
+}
+
+func printable(b byte) bool { return b >= ' ' && b < 0x7f }
+
+// xmlDeclaration reads <?xml version="1.0" encoding="utf-8"?>.
+func (s *scanner) xmlDeclaration() bool {
+	var length int
+	for {
+		rest := s.window[s.start:s.end]
+		length = bytes.Index(rest, declarationEnd)
+		if length >= 0 {
+			break
+		}
+		if len(rest) > TagBytesMax {
+			return s.failf(ReasonTooLarge, "the XML declaration is longer than %d bytes", TagBytesMax)
+		}
+		if !s.more() {
+			return s.failf(ReasonTruncated, "the XML declaration has no end")
+		}
+	}
+	inside := s.window[s.start+len(declarationOpen) : s.start+length]
+	s.attributes, s.decoded = s.attributes[:0], s.decoded[:0]
+	for {
+		inside = bytes.TrimLeft(inside, " \t\r\n")
+		if len(inside) == 0 {
+			break
+		}
+		n := s.attributePair(inside)
+		if n == 0 {
+			return s.failf(ReasonMalformed, "the XML declaration")
+		}
+		inside = inside[n:]
+	}
+	if version, _ := s.attribute("version"); string(version) != "1.0" {
+		return s.failf(ReasonMalformed, "XML version %s: 1.0 was expected", quoteShort(version))
+	}
+	if encoding, ok := s.attribute("encoding"); ok && !strings.EqualFold(string(encoding), "utf-8") {
+		return s.failf(ReasonEncoding, "encoding %s declared: UTF-8 was expected", quoteShort(encoding))
+	}
+	s.start += length + len(declarationEnd)
+	return true
+}
+
+// expectRoot refuses a root element or namespace other than the given ones.
+func (s *scanner) expectRoot(element, namespace string) bool {
+	declared, _ := s.attribute("xmlns")
+	if string(s.name) == element && string(declared) == namespace {
+		return true
+	}
+	hint := ""
+	switch {
+	case strings.EqualFold(string(s.name), "html"):
+		hint = "an HTML page: "
+	case string(declared) == namespaceDelta:
+		hint = "a delta publication, which is not a full list: "
+	case string(s.name) == "sdnList":
+		hint = "the legacy SDN.XML form, which is not read: "
+	}
+	return s.failf(ReasonRoot, "%sroot element <%s> in namespace %q: <%s> in %q was expected",
+		hint, s.name[:min(len(s.name), LabelBytesMax)], declared[:min(len(declared), LabelBytesMax)], element, namespace)
+}
+
+// close reads to the end of the source, so that a damaged tail or anything that
+// follows the document is noticed.
+func (s *scanner) close() error {
+	if s.failure != nil {
+		return s.failure
+	}
+	s.mode = textBlank
+	if t := s.next(); t != tokenEOF {
+		s.failf(ReasonMalformed, "more follows the end of the document")
+	}
+	return s.failure
+}

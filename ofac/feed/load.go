@@ -1,0 +1,386 @@
+package feed
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"railguard/ofac"
+)
+
+// Progress tells how far a load is. Bytes are those of the files as stored.
+type Progress struct {
+	File      string
+	FileRead  int64
+	FileTotal int64
+	Read      int64 // Of all the files to be read.
+	Total     int64
+}
+
+// File is an uploaded or downloaded file.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// FileSummary is what was read of one file.
+type FileSummary struct {
+	Name      string
+	Kind      Kind
+	SHA256    string // Of the bytes as stored, in hex.
+	Bytes     int64  // As stored.
+	Records   int    // Of a CSV file; 0 for XML.
+	Entities  int    // Of a whole list, or of a CSV set on its primary file.
+	Names     int    // Likewise.
+	Addresses int    // Digital currency addresses; likewise.
+	DataAsOf  int64  // ns UTC; 0 where the format has no date (CSV).
+}
+
+// Loaded is what a set of files holds.
+type Loaded struct {
+	Entities []ofac.Entity // SDN and CONS merged, by UID.
+	Meta     ofac.Meta     // PublishedAt is 0 when no file has a date.
+	Files    []FileSummary // The files that were read, SDN first.
+	Summary  Summary
+	Warnings []string // What an operator should know; none of it stops the load.
+}
+
+// LoadDir loads the published files that lie directly in dir and ignores every
+// other name. Per family ENHANCED is preferred to ADVANCED and that to the CSV
+// set. A preferred file that is refused fails the load: nothing falls back in
+// silence. report may be nil. The error is an *Error.
+func LoadDir(dir string, report func(Progress)) (Loaded, error) {
+	l := newLoader(report)
+	defer l.closeFiles()
+	folder, err := os.Open(dir)
+	if err != nil {
+		return Loaded{}, inFile(dir, err)
+	}
+	entries, err := folder.ReadDir(FolderFilesMax + 1)
+	folder.Close()
+	if err != nil && err != io.EOF {
+		return Loaded{}, inFile(dir, err)
+	}
+	if len(entries) > FolderFilesMax {
+		return Loaded{}, inFile(dir, refuse(ReasonTooLarge, "the folder has more than %d entries", FolderFilesMax))
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	for _, entry := range entries {
+		name := entry.Name()
+		kind, ok := KindOf(name)
+		path := filepath.Join(dir, name)
+		info, err := os.Stat(path)
+		switch {
+		case err == nil && !info.Mode().IsRegular():
+			continue
+		case !ok:
+			l.warnf("%s is not one of OFAC's published file names and was ignored", name)
+			continue
+		case err != nil:
+			return Loaded{}, inFile(name, err)
+		}
+		l.documents = append(l.documents, &document{name: name, kind: kind, path: path, size: info.Size()})
+	}
+	if len(l.documents) == 0 {
+		return Loaded{}, inFile(dir, refuse(ReasonNoFiles, "no list file here: expected were %s", expectedNames))
+	}
+	return l.load()
+}
+
+const expectedNames = "SDN_ENHANCED.XML and CONS_ENHANCED.XML, or their ADVANCED forms, or SDN.CSV, ALT.CSV, ADD.CSV, SDN_COMMENTS.CSV and CONS_PRIM.CSV, CONS_ALT.CSV, CONS_ADD.CSV, CONS_COMMENTS.CSV; plain, .gz, .bz2, .zst or .zip"
+
+// LoadFiles is LoadDir for files in memory. A file whose name is not a published
+// one is told by its content when it is XML; a zip archive of several files
+// counts as those files. A file that cannot be told is refused.
+func LoadFiles(files []File, report func(Progress)) (Loaded, error) {
+	l := newLoader(report)
+	if len(files) > FolderFilesMax {
+		return Loaded{}, refuse(ReasonTooLarge, "more than %d files", FolderFilesMax)
+	}
+	for i := range files {
+		if err := l.addFile(&files[i]); err != nil {
+			return Loaded{}, inFile(files[i].Name, err)
+		}
+	}
+	if len(l.documents) == 0 {
+		return Loaded{}, refuse(ReasonNoFiles, "no list file: expected were %s", expectedNames)
+	}
+	return l.load()
+}
+
+// document is one published file on its way into the loader: a file of its own,
+// or a member of an archive.
+type document struct {
+	name   string // Of the stored file; for messages.
+	kind   Kind
+	path   string // Of a file on disk.
+	data   []byte // Of a file in memory.
+	member int    // Place in an archive.
+	size   int64  // As stored.
+
+	parsed *List // Set when the content had to be parsed to tell the kind.
+	sum    string
+}
+
+type loader struct {
+	report    func(Progress)
+	documents []*document
+	open      []io.Closer
+	read      int64 // Bytes of the documents already done.
+	total     int64
+	warnings  []string
+	dropped   int // Warnings beyond the bound.
+	files     []FileSummary
+}
+
+func newLoader(report func(Progress)) *loader { return &loader{report: report} }
+
+func (l *loader) warnf(format string, args ...any) {
+	if len(l.warnings) == WarningsMax {
+		l.dropped++
+		return
+	}
+	l.warnings = append(l.warnings, fmt.Sprintf(format, args...))
+}
+
+func (l *loader) closeFiles() {
+	for _, file := range l.open {
+		file.Close()
+	}
+	l.open = nil
+}
+
+// addFile tells what a file in memory is.
+func (l *loader) addFile(file *File) error {
+	members, err := openStored(bytes.NewReader(file.Data), int64(len(file.Data)))
+	if err != nil {
+		return err
+	}
+	for i := range members {
+		d := &document{name: file.Name, data: file.Data, size: int64(len(file.Data)), member: i}
+		kind, ok := KindOf(filepath.Base(file.Name))
+		if len(members) > 1 || !ok && members[i].name != "" {
+			d.name = file.Name + "/" + members[i].name
+			kind, ok = KindOf(members[i].name)
+		}
+		d.kind = kind
+		if !ok {
+			if err := l.tell(d, members[i]); err != nil {
+				return inFile(d.name, err)
+			}
+		}
+		l.documents = append(l.documents, d)
+	}
+	return nil
+}
+
+// tell finds the kind of an XML document without a published name.
+func (l *loader) tell(d *document, m member) error {
+	content, err := m.open()
+	if err != nil {
+		return err
+	}
+	s := newScanner(content)
+	opened := s.open()
+	root, namespace := string(s.name), ""
+	if declared, ok := s.attribute("xmlns"); ok {
+		namespace = string(declared)
+	}
+	content.Close()
+	format := FormatENHANCED
+	switch {
+	case !opened:
+		return refuse(ReasonName, "the name is not one of OFAC's, and the content is no XML list (%v): expected were %s", s.failure, expectedNames)
+	case root == rootAdvanced && namespace == namespaceAdvanced:
+		format = FormatADVANCED
+	case root != rootEnhanced || namespace != namespaceEnhanced:
+		return refuse(ReasonRoot, "root element <%.40s> in namespace %.80q is not that of an OFAC list: expected were %s", root, namespace, expectedNames)
+	}
+	list, err := l.parseXML(d, format)
+	if err != nil {
+		return err
+	}
+	if list.Family == 0 {
+		return refuse(ReasonName, "the content does not tell SDN from CONS: give the file its published name")
+	}
+	d.kind, d.parsed = Kind{list.Family, format, RoleWhole}, &list
+	return nil
+}
+
+// load chooses, reads and merges.
+func (l *loader) load() (Loaded, error) {
+	chosen, err := l.choose()
+	if err != nil {
+		return Loaded{}, err
+	}
+	l.read, l.total = 0, 0
+	for _, family := range chosen {
+		for _, d := range family {
+			l.total += d.size
+		}
+	}
+	var lists [2]*List
+	for i, family := range chosen {
+		if len(family) == 0 {
+			l.warnf("no %s list among the files", familyName(families[i]))
+			continue
+		}
+		list, err := l.readFamily(family)
+		if err != nil {
+			return Loaded{}, err
+		}
+		lists[i] = list
+	}
+	loaded := Loaded{Files: l.files}
+	loaded.Entities = l.merge(lists[0], lists[1])
+	loaded.Summary = summarize(lists[0], lists[1], loaded.Entities)
+	loaded.Meta = metaOf(lists[0], lists[1])
+	if l.dropped > 0 {
+		l.warnings = append(l.warnings, fmt.Sprintf("%d more warnings", l.dropped))
+	}
+	loaded.Warnings = l.warnings
+	return loaded, nil
+}
+
+// families is the order in which the two families are read and reported.
+var families = [2]ofac.Lists{ofac.ListSDN, ofac.ListCONS}
+
+// choose takes per family the documents of the preferred format.
+func (l *loader) choose() (chosen [2][]*document, err error) {
+	byKind := map[Kind]*document{}
+	for _, d := range l.documents {
+		if other, twice := byKind[d.kind]; twice {
+			return chosen, inFile(d.name, refuse(ReasonName, "%v twice: %s holds it too", d.kind, other.name))
+		}
+		byKind[d.kind] = d
+	}
+	for i, family := range families {
+		best := Format(0)
+		for _, d := range l.documents {
+			if d.kind.Family == family {
+				best = max(best, d.kind.Format)
+			}
+		}
+		for _, d := range l.documents {
+			switch {
+			case d.kind.Family != family:
+			case d.kind.Format == best:
+				chosen[i] = append(chosen[i], d)
+			default:
+				l.warnf("%s is not used: %s is preferred", d.name, Kind{family, best, 0}.label())
+			}
+		}
+	}
+	return chosen, nil
+}
+
+// readFamily parses the documents of one family, which are of one format.
+func (l *loader) readFamily(documents []*document) (*List, error) {
+	kind := documents[0].kind
+	if kind.Format == FormatCSV {
+		return l.readCSV(documents)
+	}
+	d := documents[0]
+	if d.parsed != nil { // Read already, to tell its kind.
+		l.tellProgress(d, d.size)
+		l.read += d.size
+	} else {
+		list, err := l.parseXML(d, kind.Format)
+		if err != nil {
+			return nil, inFile(d.name, err)
+		}
+		if list.Family == 0 {
+			list.Family = kind.Family
+		}
+		if list.Family != kind.Family {
+			return nil, inFile(d.name, refuse(ReasonFamily, "the content is the %s list: the name says %v", familyName(list.Family), kind))
+		}
+		d.parsed = &list
+	}
+	list := d.parsed
+	l.files = append(l.files, FileSummary{Name: d.name, Kind: kind, SHA256: d.sum, Bytes: d.size,
+		Entities: len(list.Entities), Names: list.Names(), Addresses: list.Addresses(), DataAsOf: list.DataAsOf})
+	return list, nil
+}
+
+func (l *loader) parseXML(d *document, format Format) (List, error) {
+	content, err := l.content(d)
+	if err != nil {
+		return List{}, err
+	}
+	parse := ParseENHANCED
+	if format == FormatADVANCED {
+		parse = ParseADVANCED
+	}
+	list, err := parse(content)
+	if err != nil {
+		return List{}, err
+	}
+	return list, content.finish()
+}
+
+func (l *loader) readCSV(documents []*document) (*List, error) {
+	set := CSVSet{Family: documents[0].kind.Family}
+	var contents []*content
+	for _, d := range documents {
+		content, err := l.content(d)
+		if err != nil {
+			return nil, inFile(d.name, err)
+		}
+		contents = append(contents, content)
+		file := CSVFile{Name: d.name, Source: content}
+		switch d.kind.Role {
+		case RolePrimary:
+			set.Primary = file
+		case RoleAliases:
+			set.Aliases = file
+		case RoleAddresses:
+			set.Addresses = file
+		case RoleComments:
+			set.Comments = file
+		}
+	}
+	parsed, err := parseCSV(set)
+	if err != nil {
+		return nil, inFile(documents[0].name, err)
+	}
+	for i, d := range documents {
+		if err := contents[i].finish(); err != nil {
+			return nil, inFile(d.name, err)
+		}
+		summary := FileSummary{Name: d.name, Kind: d.kind, SHA256: d.sum, Bytes: d.size, Records: parsed.records[d.kind.Role]}
+		if d.kind.Role == RolePrimary {
+			list := &parsed.list
+			summary.Entities, summary.Names, summary.Addresses = len(list.Entities), list.Names(), list.Addresses()
+		}
+		l.files = append(l.files, summary)
+	}
+	for _, warning := range parsed.warnings {
+		l.warnf("%s", warning)
+	}
+	return &parsed.list, nil
+}
+
+func metaOf(lists ...*List) ofac.Meta {
+	var meta ofac.Meta
+	for _, list := range lists {
+		if list == nil {
+			continue
+		}
+		if meta.Source != "" {
+			meta.Source += " + "
+		}
+		meta.Source += Kind{list.Family, list.Format, 0}.label()
+		if list.DataAsOf != 0 {
+			meta.Source += " " + time.Unix(0, list.DataAsOf).UTC().Format(time.DateOnly)
+		}
+		meta.PublishedAt = max(meta.PublishedAt, list.DataAsOf)
+	}
+	return meta
+}

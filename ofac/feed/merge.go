@@ -1,0 +1,92 @@
+package feed
+
+import "railguard/ofac"
+
+// merge joins the two families. Both are by UID; an entity on both lists becomes
+// one entity with both list bits, its names once each, and the sublists and
+// programmes of either. Either list may be nil.
+func (l *loader) merge(sdn, cons *List) []ofac.Entity {
+	mark(sdn, ofac.ListSDN)
+	mark(cons, ofac.ListCONS)
+	switch {
+	case sdn == nil && cons == nil:
+		return nil
+	case sdn == nil:
+		return cons.Entities
+	case cons == nil:
+		return sdn.Entities
+	}
+	sameIDs := (sdn.Format == FormatCSV) == (cons.Format == FormatCSV)
+	merged := make([]ofac.Entity, 0, len(sdn.Entities)+len(cons.Entities))
+	a, b := sdn.Entities, cons.Entities
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0].UID < b[0].UID:
+			merged, a = append(merged, a[0]), a[1:]
+		case a[0].UID > b[0].UID:
+			merged, b = append(merged, b[0]), b[1:]
+		default:
+			if a[0].Type != b[0].Type {
+				l.warnf("entity %d is %v on the SDN list and %v on the CONS list: the former is taken", a[0].UID, a[0].Type, b[0].Type)
+			}
+			merged = append(merged, join(a[0], b[0], sameIDs))
+			a, b = a[1:], b[1:]
+		}
+	}
+	merged = append(merged, a...)
+	return sorted(append(merged, b...))
+}
+
+func mark(list *List, family ofac.Lists) {
+	if list == nil {
+		return
+	}
+	for i := range list.Entities {
+		list.Entities[i].Lists = family
+	}
+}
+
+// nameKey tells a name apart. The XML formats and the CSV number names
+// differently, so across them the id says nothing.
+type nameKey struct {
+	id   uint32
+	full string
+}
+
+// join adds what the CONS file says of an entity to what the SDN file says. A
+// name that was edited between the two files stays in both spellings.
+func join(sdn, cons ofac.Entity, sameIDs bool) ofac.Entity {
+	key := func(n *ofac.Name) nameKey {
+		if sameIDs && n.ID != 0 {
+			return nameKey{n.ID, n.Full}
+		}
+		return nameKey{0, n.Full}
+	}
+	known := make(map[nameKey]bool, len(sdn.Names))
+	for i := range sdn.Names {
+		known[key(&sdn.Names[i])] = true
+	}
+	for i := range cons.Names {
+		name := cons.Names[i]
+		if k := key(&name); !known[k] {
+			known[k] = true
+			name.Primary = false // The entity has its primary name already.
+			sdn.Names = append(sdn.Names, name)
+		}
+	}
+	type addressKey struct{ ticker, value string }
+	seen := make(map[addressKey]bool, len(sdn.Addresses))
+	for _, address := range sdn.Addresses {
+		seen[addressKey{address.Ticker, address.Value}] = true
+	}
+	for _, address := range cons.Addresses {
+		if k := (addressKey{address.Ticker, address.Value}); !seen[k] {
+			seen[k] = true
+			sdn.Addresses = append(sdn.Addresses, address)
+		}
+	}
+	sdn.Lists |= cons.Lists
+	sdn.Sublists = append(sdn.Sublists, cons.Sublists...)
+	sdn.Programs = append(sdn.Programs, cons.Programs...)
+	return sdn
+}

@@ -1,0 +1,351 @@
+package feed
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// scanner reads the part of XML 1.0 that OFAC's files use: one UTF-8 document
+// of elements, attributes, text, CDATA and comments, in one namespace that the
+// root declares. It is strict where encoding/xml is lenient, and about ten times
+// as fast. Document type declarations, processing instructions, entities other
+// than the five predefined ones, prefixed elements and any second namespace are
+// refused, so nothing can ever expand.
+//
+// It is a pull reader of one element at a time: child steps to the next child
+// of the element at hand; whoever took a child consumes it whole, by children of
+// its own, by readText or by skip. The first failure sticks: from then on child
+// is false and the readers return nothing, so the parsers check it once.
+type scanner struct {
+	source     io.Reader
+	sourceDone bool
+	window     []byte // window[start:end] is read and not yet consumed.
+	start, end int
+	consumed   int64 // Document bytes that left the window.
+	failure    error // Sticky.
+
+	path       []byte // Names of the open elements joined by '/'.
+	marks      []int  // Length of path before each open element was added.
+	rootSeen   bool
+	selfClosed bool // The element just started ends at once: <x/>.
+
+	// name and attributes belong to the element just started and are valid
+	// until the next step.
+	name       []byte
+	attributes []attribute
+	decoded    []byte // Backing of attribute values that held references.
+
+	mode textMode
+	text []byte
+}
+
+type attribute struct{ name, value []byte }
+
+// textMode says what the reader at hand expects between two tags.
+type textMode uint8
+
+const (
+	textBlank   textMode = iota // White space only.
+	textSkip                    // Anything well-formed, dropped.
+	textCollect                 // Anything well-formed, gathered in scanner.text.
+)
+
+type token uint8
+
+const (
+	tokenFailed token = iota
+	tokenStart
+	tokenEnd
+	tokenEOF
+)
+
+// windowBytes must exceed every bound on one token.
+const windowBytes = 128 << 10
+
+// emptyReadsMax bounds how often a source may return nothing without an error.
+const emptyReadsMax = 100
+
+func newScanner(source io.Reader) *scanner {
+	return &scanner{source: source, window: make([]byte, windowBytes)}
+}
+
+// fail keeps the first failure. It returns false for the caller's convenience.
+func (s *scanner) fail(err error) bool {
+	if s.failure == nil {
+		s.failure = err
+	}
+	return false
+}
+
+func (s *scanner) failf(reason Reason, format string, args ...any) bool {
+	if s.failure != nil {
+		return false
+	}
+	e := refuse(reason, format, args...)
+	if s.source != nil { // A builder for CSV has no document to point into.
+		e.Detail = fmt.Sprintf("%s (at byte %d, in %q)", e.Detail, s.consumed+int64(s.start), s.path)
+	}
+	return s.fail(e)
+}
+
+// more makes room and reads further bytes. It is false at the end of the source
+// and on failure.
+func (s *scanner) more() bool {
+	if s.sourceDone || s.failure != nil {
+		return false
+	}
+	if s.start > 0 {
+		copy(s.window, s.window[s.start:s.end])
+		s.consumed += int64(s.start)
+		s.end -= s.start
+		s.start = 0
+	}
+	if s.end == len(s.window) {
+		return s.failf(ReasonTooLarge, "one token is longer than %d bytes", len(s.window))
+	}
+	for range emptyReadsMax {
+		n, err := s.source.Read(s.window[s.end:])
+		s.end += n
+		if err != nil {
+			s.sourceDone = true
+			if err != io.EOF {
+				s.fail(readFailure(err))
+				return false
+			}
+			return n > 0
+		}
+		if n > 0 {
+			return true
+		}
+	}
+	return s.fail(refuseWith(io.ErrNoProgress, ReasonRead, "the source gives no more bytes"))
+}
+
+// readFailure keeps a refusal of the opening layer and names any other error.
+func readFailure(err error) error {
+	var e *Error
+	if errors.As(err, &e) {
+		return err
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return refuseWith(err, ReasonTruncated, "the file ends too early: %v", err)
+	}
+	return refuseWith(err, ReasonRead, "reading: %v", err)
+}
+
+// next steps to the next tag or to the end of the document.
+func (s *scanner) next() token {
+	if s.failure != nil {
+		return tokenFailed
+	}
+	if s.selfClosed {
+		s.selfClosed = false
+		s.pop()
+		return tokenEnd
+	}
+	for {
+		rest := s.window[s.start:s.end]
+		at := bytes.IndexByte(rest, '<')
+		if at > FieldBytesMax || at < 0 && len(rest) > FieldBytesMax {
+			s.failf(ReasonTooLarge, "text longer than %d bytes without a tag", FieldBytesMax)
+			return tokenFailed
+		}
+		if at < 0 {
+			if s.more() {
+				continue
+			}
+			return s.endOfSource(rest)
+		}
+		if at > 0 {
+			if !s.takeText(rest[:at]) {
+				return tokenFailed
+			}
+			s.start += at
+		}
+		t, again := s.markup()
+		if !again {
+			return t
+		}
+	}
+}
+
+func (s *scanner) endOfSource(rest []byte) token {
+	switch {
+	case s.failure != nil:
+	case len(s.marks) > 0:
+		s.failf(ReasonTruncated, "the document ends with elements still open: it is cut short")
+	case s.takeText(rest):
+		s.start = s.end
+		return tokenEOF
+	}
+	return tokenFailed
+}
+
+// markup reads what begins with the '<' at the window's start. again is true
+// when it was a comment or CDATA, or when more bytes had to be read first.
+func (s *scanner) markup() (t token, again bool) {
+	rest := s.window[s.start:s.end]
+	length := 0 // Of the markup; 0 when its end is not in the window.
+	switch {
+	case len(rest) < 2:
+	case rest[1] == '/':
+		t = tokenEnd
+		length = s.endTag(rest)
+	case rest[1] == '!':
+		again = true
+		length = s.declaration(rest)
+	case rest[1] == '?':
+		s.failf(ReasonMalformed, "a processing instruction: the published files hold none")
+	default:
+		t = tokenStart
+		length = s.startTag(rest)
+	}
+	switch {
+	case s.failure != nil:
+		return tokenFailed, false
+	case length > 0:
+		s.start += length
+		return t, again
+	case len(rest) > FieldBytesMax || len(rest) > TagBytesMax && !bytes.HasPrefix(rest, cdataOpen):
+		s.failf(ReasonTooLarge, "a tag longer than %d bytes", TagBytesMax)
+		return tokenFailed, false
+	case s.more():
+		return tokenFailed, true
+	}
+	s.failf(ReasonTruncated, "the document ends inside a tag: it is cut short")
+	return tokenFailed, false
+}
+
+var (
+	commentOpen  = []byte("<!--")
+	commentClose = []byte("-->")
+	cdataOpen    = []byte("<![CDATA[")
+	cdataClose   = []byte("]]>")
+)
+
+// declaration reads a comment or a CDATA section and refuses the rest of what
+// begins with "<!". It returns the length, 0 when the end is not in sight.
+func (s *scanner) declaration(rest []byte) int {
+	switch {
+	case bytes.HasPrefix(rest, commentOpen):
+		at := bytes.Index(rest[len(commentOpen):], commentClose)
+		if at < 0 {
+			return 0
+		}
+		if !s.validText(rest[len(commentOpen):len(commentOpen)+at], false) {
+			return 0
+		}
+		return len(commentOpen) + at + len(commentClose)
+	case bytes.HasPrefix(rest, cdataOpen):
+		at := bytes.Index(rest[len(cdataOpen):], cdataClose)
+		if at < 0 {
+			return 0
+		}
+		s.takeLiteral(rest[len(cdataOpen) : len(cdataOpen)+at])
+		return len(cdataOpen) + at + len(cdataClose)
+	case len(rest) < len(cdataOpen) && (bytes.HasPrefix(commentOpen, rest) || bytes.HasPrefix(cdataOpen, rest)):
+		return 0
+	}
+	head := rest[:min(len(rest), len("<!DOCTYPE html>"))]
+	if strings.EqualFold(string(head), "<!DOCTYPE html>") {
+		s.failf(ReasonRoot, "an HTML page where a list file was expected")
+		return 0
+	}
+	s.failf(ReasonEntity, "a document type declaration (%s): the published files hold none, and entities are never expanded", quoteShort(head))
+	return 0
+}
+
+// endTag reads "</name>" and closes the element.
+func (s *scanner) endTag(rest []byte) int {
+	at := bytes.IndexByte(rest, '>')
+	if at < 0 {
+		return 0
+	}
+	name := bytes.TrimRight(rest[2:at], " \t\r\n")
+	if len(s.marks) == 0 {
+		s.failf(ReasonMalformed, "an end tag without a start tag")
+		return 0
+	}
+	if open := s.openName(); !bytes.Equal(name, open) {
+		s.failf(ReasonMalformed, "end tag %s where </%s> was expected", quoteShort(name), open)
+		return 0
+	}
+	s.pop()
+	return at + 1
+}
+
+// openName is the name of the innermost open element.
+func (s *scanner) openName() []byte {
+	from := s.marks[len(s.marks)-1]
+	if from > 0 {
+		from++ // The '/' before it.
+	}
+	return s.path[from:]
+}
+
+func (s *scanner) push(name []byte) bool {
+	if len(s.marks) == DepthMax {
+		return s.failf(ReasonTooLarge, "elements nested deeper than %d", DepthMax)
+	}
+	if len(s.marks) == 0 && s.rootSeen {
+		return s.failf(ReasonMalformed, "a second root element")
+	}
+	s.rootSeen = true
+	s.marks = append(s.marks, len(s.path))
+	if len(s.path) > 0 {
+		s.path = append(s.path, '/')
+	}
+	s.path = append(s.path, name...)
+	return true
+}
+
+func (s *scanner) pop() {
+	last := len(s.marks) - 1
+	s.path = s.path[:s.marks[last]]
+	s.marks = s.marks[:last]
+}
+
+// child steps to the next child of the element at hand. It is false when the
+// element has ended, and on failure.
+func (s *scanner) child() bool {
+	s.mode = textBlank
+	return s.next() == tokenStart
+}
+
+// skip consumes the element just started with all it holds.
+func (s *scanner) skip() {
+	s.mode = textSkip
+	depth := len(s.marks)
+	for len(s.marks) >= depth {
+		if s.next() == tokenFailed {
+			return
+		}
+	}
+}
+
+// readText consumes the element just started, which may hold text only, and
+// returns that text. It is valid until the next step.
+func (s *scanner) readText() []byte {
+	s.mode = textCollect
+	s.text = s.text[:0]
+	switch s.next() {
+	case tokenEnd:
+		return s.text
+	case tokenStart:
+		s.failf(ReasonSchema, "an element where text was expected")
+	}
+	return nil
+}
+
+// attribute returns the value of an attribute of the element just started.
+func (s *scanner) attribute(name string) ([]byte, bool) {
+	for i := range s.attributes {
+		if string(s.attributes[i].name) == name {
+			return s.attributes[i].value, true
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,148 @@
+package ofac
+
+// Index is an opened list. It is immutable and safe for any number of readers.
+type Index struct {
+	digest [32]byte
+	meta   Meta
+	counts Counts
+
+	text        string // one copy, so that answers can point into it without allocating
+	textOffsets words32
+	entities    []byte
+	references  words32
+	names       []byte
+	parts       []byte
+	addresses   []byte
+
+	walletHash     perfectHash
+	walletOffsets  words32
+	walletPostings words32
+	exactHash      perfectHash
+	exactOffsets   words32
+	exactPostings  words32
+	words          wordLayer
+
+	entityCount, nameCount uint32
+}
+
+// Counts says how much a list holds.
+type Counts struct {
+	Entries     int // Distinct listed entries, SDN and others.
+	SDN         int // Entries on the SDN list.
+	CONS        int // Entries on the consolidated (non-SDN) list; some are on both.
+	Names       int // Written names of any script, weak ones included.
+	Wallets     int // Distinct digital currency addresses, canonical.
+	Individuals int
+	Entities    int
+	Vessels     int
+	Aircraft    int
+}
+
+// Digest is the SHA-256 of the compiled bytes: the list's name.
+func (x *Index) Digest() [32]byte { return x.digest }
+
+// Meta says where the list comes from.
+func (x *Index) Meta() Meta { return x.meta }
+
+// Counts says how much the list holds.
+func (x *Index) Counts() Counts { return x.counts }
+
+func (x *Index) entity(i uint32) entityRecord { return readEntity(x.entities[uint64(i)*entityBytes:]) }
+func (x *Index) name(i uint32) nameRecord     { return readName(x.names[uint64(i)*nameBytes:]) }
+func (x *Index) address(i uint32) addressRecord {
+	return readAddress(x.addresses[uint64(i)*addressBytes:])
+}
+
+func (x *Index) textAt(i uint32) string {
+	return x.text[x.textOffsets.at(i):x.textOffsets.at(i+1)]
+}
+
+// find returns the place of the entity with that uid.
+func (x *Index) find(uid uint32) (uint32, bool) {
+	low, high := uint32(0), x.entityCount
+	for low < high {
+		middle := (low + high) / 2
+		if x.entity(middle).uid < uid {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low, low < x.entityCount && x.entity(low).uid == uid
+}
+
+// Entry is a listed party as evidence shows it.
+type Entry struct {
+	UID       uint32
+	Type      EntityType
+	Lists     Lists
+	Primary   string    // The primary name.
+	Sublists  []string  // Names of the sanctions lists, sorted.
+	Programs  []string  // Programme codes, sorted.
+	Names     []Name    // The primary name first, weak names last.
+	Addresses []Address // Sorted by value.
+	Digest    uint64    // See EntryDigest.
+}
+
+// Entry returns the listed party with that uid. It copies.
+func (x *Index) Entry(uid uint32) (Entry, bool) {
+	at, ok := x.find(uid)
+	if !ok {
+		return Entry{}, false
+	}
+	record, next := x.entity(at), x.entity(at+1)
+	entry := Entry{UID: uid, Type: record.kind, Lists: record.lists, Digest: record.digest}
+	for i := record.sublists; i < record.programs; i++ {
+		entry.Sublists = append(entry.Sublists, x.textAt(x.references.at(i)))
+	}
+	for i := record.programs; i < next.sublists; i++ {
+		entry.Programs = append(entry.Programs, x.textAt(x.references.at(i)))
+	}
+	for i := record.names; i < next.names; i++ {
+		entry.Names = append(entry.Names, x.listedName(i))
+	}
+	for i := record.addresses; i < next.addresses; i++ {
+		address := x.address(i)
+		entry.Addresses = append(entry.Addresses, Address{x.textAt(address.ticker), x.textAt(address.value), address.feature})
+	}
+	entry.Primary = entry.Names[0].Full
+	return entry, true
+}
+
+// listedName rebuilds a name as Build was given it.
+func (x *Index) listedName(i uint32) Name {
+	record, next := x.name(i), x.name(i+1)
+	name := Name{
+		ID: record.id, AliasType: x.textAt(record.aliasType), Script: x.textAt(record.script), Full: x.textAt(record.full),
+		Primary: record.flags&namePrimary != 0, Weak: record.flags&nameWeak != 0,
+	}
+	for k := record.parts; k < next.parts; k++ {
+		part := words32(x.parts[uint64(k)*partBytes:])
+		name.Parts = append(name.Parts, NamePart{x.textAt(part.at(0)), x.textAt(part.at(1))})
+	}
+	return name
+}
+
+// EntryDigest returns a number that changes when the entry changes in any way:
+// what was cleared for the old entry is not cleared for the new one.
+func (x *Index) EntryDigest(uid uint32) (uint64, bool) {
+	at, ok := x.find(uid)
+	if !ok {
+		return 0, false
+	}
+	return x.entity(at).digest, true
+}
+
+// Entities returns all entries, by uid, as Build wants them. Build of them
+// with the same Meta gives the same list.
+func (x *Index) Entities() []Entity {
+	list := make([]Entity, 0, x.entityCount)
+	for i := range x.entityCount {
+		entry, _ := x.Entry(x.entity(i).uid)
+		list = append(list, Entity{
+			UID: entry.UID, Type: entry.Type, Lists: entry.Lists, Sublists: entry.Sublists,
+			Programs: entry.Programs, Names: entry.Names, Addresses: entry.Addresses,
+		})
+	}
+	return list
+}

@@ -1,0 +1,257 @@
+package ofac
+
+import "unicode/utf8"
+
+// NormaliseName returns the normal form of a name: the one key under which
+// operators, cleared pairs, whitelist names and mixer terms are kept.
+//
+// Compatibility forms, case, accents, zero-width and combining characters are
+// folded; look-alike letters inside a Latin word become Latin; words wholly in
+// Cyrillic, Greek, Arabic, Hebrew, Georgian or Armenian are transliterated;
+// "&" becomes "and"; apostrophes vanish; other punctuation ends a word; letters
+// bound by dots are one word; a legal form in any spelling becomes its short
+// form. Words are parted by one space. A name without letters or digits is "".
+// The order of words is kept.
+func NormaliseName(name string) string {
+	return string(AppendNormalised(nil, name))
+}
+
+// AppendNormalised appends the normal form of name (see NormaliseName) to dst.
+// It does not allocate when dst has room for twice the form.
+func AppendNormalised(dst []byte, name string) []byte {
+	var tokens tokenList
+	start := len(dst)
+	dst = appendWords(dst, name, false)
+	tokens.split(dst[start:])
+	if !tokens.hasForms {
+		return dst
+	}
+	end := len(dst)
+	dst = tokens.appendCanonical(dst, dst[start:end])
+	length := copy(dst[start:], dst[end:])
+	return dst[:start+length]
+}
+
+// appendWords appends the folded words of name, parted by one space, legal
+// forms still as written. With lookAlike, a word wholly of characters that
+// resemble Latin letters is read as those letters instead of transliterated.
+func appendWords(dst []byte, name string, lookAlike bool) []byte {
+	base := len(dst)
+	for i := 0; i < len(name); {
+		word := scanWord(name, i)
+		if word.and {
+			dst = appendSeparator(dst, base)
+			dst = append(dst, "and"...)
+		}
+		if word.letters > 0 {
+			dst = appendSeparator(dst, base)
+			mark := len(dst)
+			dst = appendWord(dst, name[i:word.end], &word, lookAlike)
+			if len(dst) == mark && len(dst) > base {
+				dst = dst[:len(dst)-1] // nothing was left of the word
+			} else if word.digits > 0 {
+				readDigitsAsLetters(dst[mark:], lookAlike)
+			}
+		}
+		i = word.next
+	}
+	return dst
+}
+
+func appendSeparator(dst []byte, base int) []byte {
+	if len(dst) > base {
+		return append(dst, ' ')
+	}
+	return dst
+}
+
+// wordScan is one word of the raw name, found but not yet folded.
+type wordScan struct {
+	end, next int // end of the word's bytes, start of what follows
+	letters   int // characters that stay
+	digits    int
+	latin     bool // has Latin letters (digits aside)
+	foreign   bool // has letters of a script with a transliteration
+	native    bool // has letters that are kept as they are
+	scripts   uint16
+	alike     bool // every non-Latin letter resembles a Latin one
+	plainly   bool // some foreign letter resembles no Latin one
+	and       bool // the "word" is an ampersand
+}
+
+// scanWord finds the word that starts at i.
+func scanWord(name string, i int) wordScan {
+	word := wordScan{alike: true}
+	segment := 0 // letters since the last dot
+	for i < len(name) {
+		r, size := decode(name, i)
+		entry := folds.of(r)
+		switch entry.kind {
+		case foldDrop:
+			i += size
+			continue
+		case foldSpace:
+			word.end, word.next = i, i+size
+			return word
+		case foldAnd:
+			word.end, word.next = i, i+size
+			if word.letters == 0 {
+				word.and = true
+			} else {
+				word.next = i // the next scan meets the ampersand alone
+			}
+			return word
+		case foldDot:
+			if segment == 1 && bindsAcronym(name, i+size) {
+				segment = 0
+				i += size
+				continue
+			}
+			word.end, word.next = i, i+size
+			return word
+		}
+		if !word.take(entry) {
+			word.end, word.next = i, i // a change of script ends the word
+			return word
+		}
+		segment++
+		i += size
+	}
+	word.end, word.next = i, i
+	return word
+}
+
+// take adds a letter to the word; false: the letter begins another word.
+func (w *wordScan) take(entry *foldEntry) bool {
+	switch {
+	case entry.kind == foldLatin && isDigit(entry.plain):
+		w.digits++
+	case entry.kind == foldLatin:
+		if w.native && !w.alike {
+			return false
+		}
+		w.latin = true
+	case entry.kind >= foldCyrillic:
+		if w.native && !w.alike {
+			return false
+		}
+		w.foreign = true
+		w.scripts |= 1 << entry.kind
+		w.alike = w.alike && entry.skeleton != ""
+		w.plainly = w.plainly || entry.skeleton == ""
+	case entry.skeleton != "":
+		w.native = true
+		w.scripts |= 1 << foldNative
+	default:
+		if w.latin || w.foreign {
+			return false
+		}
+		w.native = true
+		w.alike = false
+	}
+	w.letters++
+	return true
+}
+
+func isDigit(plain string) bool { return plain != "" && plain[0] <= '9' }
+
+// bindsAcronym reports whether at i stands a single letter followed by a dot,
+// a boundary or the end: the next letter of an acronym such as L.L.C.
+func bindsAcronym(name string, i int) bool {
+	letters := 0
+	for i < len(name) {
+		r, size := decode(name, i)
+		switch folds.of(r).kind {
+		case foldDrop:
+		case foldSpace, foldDot, foldAnd:
+			return letters == 1
+		default:
+			letters++
+			if letters > 1 {
+				return false
+			}
+		}
+		i += size
+	}
+	return letters == 1
+}
+
+func decode(name string, i int) (rune, int) {
+	if c := name[i]; c < utf8.RuneSelf {
+		return rune(c), 1
+	}
+	return utf8.DecodeRuneInString(name[i:]) // a bad byte is U+FFFD, which is dropped
+}
+
+// appendWord folds the characters of one word.
+func appendWord(dst []byte, raw string, word *wordScan, lookAlike bool) []byte {
+	mixed := word.latin && (word.foreign || word.native) && !word.plainly
+	several := word.scripts&(word.scripts-1) != 0
+	resemble := mixed || several || (lookAlike && word.alike)
+	for i := 0; i < len(raw); {
+		r, size := decode(raw, i)
+		i += size
+		entry := folds.of(r)
+		switch {
+		case entry.kind == foldKeep:
+			dst = utf8.AppendRune(dst, r)
+		case entry.kind < foldLatin:
+		case entry.kind == foldLatin && word.plainly && word.scripts == 1<<foldCyrillic:
+			dst = append(dst, cyrillicReading(entry.plain)...)
+		case entry.kind == foldLatin:
+			dst = append(dst, entry.plain...)
+		case resemble && entry.skeleton != "":
+			dst = append(dst, entry.skeleton...)
+		case entry.kind >= foldCyrillic:
+			dst = append(dst, entry.latin...)
+		default:
+			dst = append(dst, entry.plain...)
+		}
+	}
+	return dst
+}
+
+// cyrillicReading is what a Latin letter stands for in a word that is plainly
+// Cyrillic: it was typed for the Cyrillic letter it resembles.
+func cyrillicReading(plain string) string {
+	switch plain {
+	case "c":
+		return "s"
+	case "h":
+		return "n"
+	case "p":
+		return "r"
+	case "x":
+		return "kh"
+	case "y":
+		return "u"
+	case "b":
+		return "v"
+	}
+	return plain
+}
+
+// readDigitsAsLetters turns 0 and 1 inside a word of letters into o and l
+// ("MADUR0"), which is how they are misused. Short words and words that are
+// mostly digits keep them, unless look-alikes are asked for and there is a letter.
+func readDigitsAsLetters(word []byte, lookAlike bool) {
+	letters, digits := 0, 0
+	for _, c := range word {
+		if c >= '0' && c <= '9' {
+			digits++
+		} else {
+			letters++
+		}
+	}
+	if letters == 0 || !lookAlike && (letters < 3 || digits*2 > letters) {
+		return
+	}
+	for i, c := range word {
+		switch c {
+		case '0':
+			word[i] = 'o'
+		case '1':
+			word[i] = 'l'
+		}
+	}
+}

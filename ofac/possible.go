@@ -1,0 +1,266 @@
+package ofac
+
+import (
+	"bytes"
+	"math/bits"
+)
+
+// queryWord is one word of the name being screened.
+type queryWord struct {
+	start, end uint16 // bytes of scorer.words
+	weight     int32
+	known      bool // a listed word
+	initial    bool // one letter
+	cost       uint32
+	firstMark  int32 // its marks are marks[firstMark:endMark]
+	endMark    int32
+}
+
+// mark says that a listed word is close to one or more neighbouring query words.
+type mark struct {
+	word       uint32
+	mask       uint32 // the query words
+	similarity int32
+	next       int32 // the next mark of the same listed word, -1 if none
+}
+
+// scorer holds the possible matcher's working memory.
+type scorer struct {
+	words   []byte
+	join    []byte
+	fold    []byte
+	tokens  tokenList
+	list    [scoredWordsMax]queryWord
+	count   int
+	total   int32 // weight of all words
+	forms   formSet
+	formed  int  // legal forms in the query
+	cut     bool // the query may be a cut line: its last word may be a beginning
+	finder  finder
+	marked  stamps
+	heads   []int32
+	marks   []mark
+	visited stamps
+	read    int // postings read
+	looked  int // names looked at
+	edges   [edgesMax]edge
+}
+
+// possible finds listed names the query may mean and appends them to the hits.
+// True: part of the query was not read.
+func (x *Index) possible(name string, q *Query, s *Scratch) bool {
+	c := &s.scorer
+	c.read, c.looked = 0, 0
+	c.words = appendWords(c.words[:0], name, false)
+	c.cut = len(name) >= swiftLine-4 && len(name) <= swiftLine+1
+	truncated := x.possibleWords(q, s)
+	if hasForeign(name) {
+		s.other = appendWords(s.other[:0], name, true)
+		if !bytes.Equal(s.other, c.words) {
+			c.words, s.other = s.other, c.words
+			truncated = x.possibleWords(q, s) || truncated
+		}
+	}
+	return truncated
+}
+
+// possibleWords scores one reading of the query.
+func (x *Index) possibleWords(q *Query, s *Scratch) bool {
+	c := &s.scorer
+	truncated := c.prepare(&x.words, q)
+	if c.count == 0 || x.nameCount == 0 {
+		return truncated
+	}
+	c.marked.begin(x.words.count)
+	if uint32(len(c.heads)) < x.words.count {
+		c.heads = make([]int32, x.words.count)
+	}
+	c.marks = c.marks[:0]
+	for i := range c.count {
+		c.markWord(&x.words, i)
+	}
+	c.markJoins(&x.words)
+	x.candidates(q, s)
+	return truncated
+}
+
+// prepare cuts the folded query into content words.
+func (c *scorer) prepare(l *wordLayer, q *Query) bool {
+	truncated := false
+	if len(c.words) > scoredBytesMax {
+		end := bytes.LastIndexByte(c.words[:scoredBytesMax+1], ' ')
+		if end <= 0 {
+			end = scoredBytesMax
+		}
+		c.words, truncated = c.words[:end], true
+	}
+	if q.Type == PartyIndividual {
+		c.tokens.splitPlain(c.words)
+	} else {
+		c.tokens.split(c.words)
+	}
+	c.forms, c.formed, c.count, c.total = c.tokens.forms(), 0, 0, 0
+	for i := range c.tokens.count {
+		token := &c.tokens.list[i]
+		if token.form != formNone {
+			c.formed++
+			continue
+		}
+		if c.count == scoredWordsMax {
+			return true
+		}
+		w := queryWord{start: token.start, end: min(token.end, token.start+wordBytesMax), weight: scoreOne}
+		text := c.words[w.start:w.end]
+		w.initial = len(text) == 1
+		if id, ok := l.find(text); ok && l.whole(id) {
+			w.known, w.weight = true, l.weight(id)
+		} else {
+			w.weight = wordWeight(string(text), 0, 1<<16)
+		}
+		if w.initial {
+			w.weight = weightFloor
+		}
+		c.list[c.count] = w
+		c.count++
+		c.total += w.weight
+	}
+	return truncated
+}
+
+func (c *scorer) text(i int) []byte { return c.words[c.list[i].start:c.list[i].end] }
+
+// markWord marks the listed words close to query word i.
+func (c *scorer) markWord(l *wordLayer, i int) {
+	w := &c.list[i]
+	w.firstMark, w.cost = int32(len(c.marks)), 0
+	text := c.text(i)
+	id, listed := l.find(text)
+	if listed {
+		c.mark(l, id, 1<<i, scoreOne)
+	}
+	switch {
+	case w.initial:
+	case listed && w.known:
+		for k := l.neighbourOffsets.at(id); k < l.neighbourOffsets.at(id+1); k++ {
+			row := l.neighbourRows.at(k)
+			c.mark(l, row>>similarityBits, 1<<i, int32(row&(1<<similarityBits-1)))
+		}
+	default:
+		c.fold = appendSpelling(c.fold[:0], text)
+		for _, near := range l.near(&c.finder, text, c.fold) {
+			c.mark(l, near.word, 1<<i, near.similarity)
+		}
+	}
+	w.endMark = int32(len(c.marks))
+	for k := w.firstMark; k < w.endMark; k++ {
+		word := c.marks[k].word
+		w.cost += l.postingOffsets.at(word+1) - l.postingOffsets.at(word)
+	}
+}
+
+// mark notes that a listed word is close to some query words.
+func (c *scorer) mark(_ *wordLayer, word uint32, mask uint32, similarity int32) {
+	next := int32(-1)
+	if !c.marked.first(word) {
+		next = c.heads[word]
+	}
+	c.heads[word] = int32(len(c.marks))
+	c.marks = append(c.marks, mark{word, mask, similarity, next})
+}
+
+// joinSimilarity is the similarity of words that are equal when joined.
+const joinSimilarity = 9800
+
+// markJoins marks listed words equal to two neighbouring query words written
+// as one, or three around an article.
+func (c *scorer) markJoins(l *wordLayer) {
+	first := len(c.marks)
+	for i := 0; i+1 < c.count; i++ {
+		c.join = append(append(c.join[:0], c.text(i)...), c.text(i+1)...)
+		c.markJoin(l, 3<<i)
+		if i+2 < c.count && isArticle(string(c.text(i+1))) {
+			c.join = append(c.join, c.text(i+2)...)
+			c.markJoin(l, 7<<i)
+		}
+	}
+	// A join counts for each of its words.
+	for k := first; k < len(c.marks); k++ {
+		cost := l.postingOffsets.at(c.marks[k].word+1) - l.postingOffsets.at(c.marks[k].word)
+		for mask := c.marks[k].mask; mask != 0; mask &= mask - 1 {
+			c.list[bits.TrailingZeros32(mask)].cost += cost
+		}
+	}
+}
+
+func (c *scorer) markJoin(l *wordLayer, mask uint32) {
+	if len(c.join) > wordBytesMax {
+		return
+	}
+	if id, ok := l.find(c.join); ok {
+		c.mark(l, id, mask, joinSimilarity)
+	}
+	c.fold = appendSpelling(c.fold[:0], c.join)
+	hash := deletionHash(deletedFold, c.fold, -1)
+	bucket := reduce(hash, l.buckets)
+	first, end := l.deletionOffsets.at(bucket), l.deletionOffsets.at(bucket+1)
+	for i := first; i < min(end, first+bucketProbeMax); i++ {
+		id := l.deletionRows.at(i*2 + 1)
+		if l.deletionRows.at(i*2) == uint32(hash) && string(l.wordFold(id)) == string(c.fold) && string(l.wordText(id)) != string(c.join) {
+			c.mark(l, id, mask, joinSimilarity-scoreOne+sameSpelling)
+		}
+	}
+}
+
+// coverageNeeded is the share of the query's weight, 1e-4, that a listed name
+// must match to be looked at.
+const coverageNeeded = 5500
+
+// candidates looks at every listed name that could match enough of the query:
+// names of the cheapest words first, until the words left weigh too little to
+// carry a match alone.
+func (x *Index) candidates(q *Query, s *Scratch) {
+	c := &s.scorer
+	c.visited.begin(x.nameCount)
+	done, left := uint32(0), c.total
+	for left*(scoreOne/100) >= c.total*(coverageNeeded/100) {
+		best := -1
+		for i := range c.count {
+			if done&(1<<i) == 0 && (best < 0 || c.cheaper(i, best)) {
+				best = i
+			}
+		}
+		if best < 0 {
+			return
+		}
+		done |= 1 << best
+		left -= c.list[best].weight
+		for k := c.list[best].firstMark; k < c.list[best].endMark; k++ {
+			x.lookAt(c.marks[k].word, q, s)
+		}
+		for k := int(c.list[c.count-1].endMark); k < len(c.marks); k++ {
+			if c.marks[k].mask&(1<<best) != 0 {
+				x.lookAt(c.marks[k].word, q, s)
+			}
+		}
+	}
+}
+
+// cheaper prefers words with fewer names for their weight.
+func (c *scorer) cheaper(i, k int) bool {
+	a, b := &c.list[i], &c.list[k]
+	left, right := uint64(a.cost+8)*uint64(b.weight), uint64(b.cost+8)*uint64(a.weight)
+	return left < right
+}
+
+// lookAt scores the names that hold a word.
+func (x *Index) lookAt(word uint32, q *Query, s *Scratch) {
+	c, l := &s.scorer, &x.words
+	for i := l.postingOffsets.at(word); i < l.postingOffsets.at(word+1); i++ {
+		if c.read++; c.read > postingsReadMax || c.looked > candidatesMax {
+			return
+		}
+		if name := l.postings.at(i); c.visited.first(name) {
+			x.scoreName(name, q, s)
+		}
+	}
+}

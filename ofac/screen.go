@@ -1,0 +1,190 @@
+package ofac
+
+import (
+	"cmp"
+	"slices"
+)
+
+// PartyType is what the caller says the named party is.
+type PartyType uint8
+
+// The values of cpType; unknown when it is absent or not one of the three.
+const (
+	PartyUnknown PartyType = iota
+	PartyIndividual
+	PartyBusiness
+	PartyExchange
+)
+
+// Query is one name to screen.
+type Query struct {
+	Name string
+	Type PartyType
+
+	// Review and Block are score thresholds in 1e-4; 0 is the default. They
+	// may only be tightened: a value above the default is the default.
+	Review, Block int32
+
+	// WeakAliases makes an exact hit on a weak alias a possible match.
+	WeakAliases bool
+
+	// NonSDNPossible counts possible matches against entries that are not on
+	// the SDN (counterpartyScreening OFAC+CONS). Exact hits always count.
+	NonSDNPossible bool
+
+	// ClearedUIDs are entries an officer has cleared for this name: they
+	// yield no possible match. An exact hit that blocks is not cleared.
+	ClearedUIDs []uint32
+}
+
+// Outcome is what a name leads to.
+type Outcome uint8
+
+// The outcomes, hardest last.
+const (
+	Clear    Outcome = iota
+	Possible         // R21, REVIEW
+	Listed           // R5 or R7, BLOCK
+)
+
+// String returns clear, possible or listed.
+func (o Outcome) String() string { return [...]string{"clear", "possible", "listed"}[o] }
+
+// Match is one listed party a name may mean.
+type Match struct {
+	UID     uint32
+	Type    EntityType
+	Lists   Lists
+	Outcome Outcome // What this match alone leads to; Clear for evidence that leads to nothing.
+	Name    string  // The party's primary name, as listed.
+	Alias   string  // The name that matched, as listed.
+	Quality string  // "strong" or "weak".
+	Form    string  // How it matched: full, first-last, sorted-words, content-words, joined, ascii, truncated, possible.
+	Score   int32   // 1e-4; ranks and is compared with the review threshold.
+	Strict  int32   // 1e-4; is compared with the block threshold.
+	Sub     Sub     // Why the outcome is not a harder one.
+}
+
+// Result is the answer to a Query.
+type Result struct {
+	Outcome   Outcome
+	Truncated bool    // The name was longer than the possible matcher reads.
+	Matches   []Match // Best first, at most 10. Valid until the Scratch is used again.
+}
+
+// hit is a match before it is worded.
+type hit struct {
+	entity, name  uint32
+	score, strict int32
+	outcome       Outcome
+	form          uint8 // exactForm, or formPossible
+	sub           Sub
+}
+
+// formPossible is the form of a hit the possible matcher found.
+const formPossible = uint8(exactFormCount)
+
+// Scratch holds what one goroutine needs to screen names without allocating.
+// It may be used with any Index, by one call at a time.
+type Scratch struct {
+	maker   formMaker
+	other   []byte // the second reading of the words
+	upper   []byte
+	hits    []hit
+	matches [matchesMax]Match
+	scorer  scorer
+}
+
+// NewScratch returns a Scratch. It grows to the size of the list on first use.
+func NewScratch() *Scratch {
+	s := &Scratch{hits: make([]hit, 0, 256), other: make([]byte, 0, 1024)}
+	s.maker.words, s.maker.swap = make([]byte, 0, 1024), make([]byte, 0, 1024)
+	s.maker.key, s.maker.spans = make([]byte, 0, 1024), make([]span, 0, 64)
+	return s
+}
+
+// Screen judges a name: first the exact forms, which no threshold can silence,
+// then the possible matches. It is a pure function of the list's bytes and the
+// query, and its work is bounded whatever the name is.
+func (x *Index) Screen(q *Query, s *Scratch) Result {
+	s.hits = s.hits[:0]
+	name := q.Name
+	truncated := false
+	if len(name) > queryBytesMax {
+		name, truncated = name[:queryBytesMax], true
+	}
+	x.exact(name, q, s)
+	if x.possible(name, q, s) {
+		truncated = true
+	}
+	result := x.rank(q, s)
+	result.Truncated = truncated
+	return result
+}
+
+// compareHits orders hits of one entity, the best first.
+func compareHits(a, b hit) int {
+	return cmp.Or(cmp.Compare(b.outcome, a.outcome), cmp.Compare(b.score, a.score), cmp.Compare(b.strict, a.strict),
+		cmp.Compare(a.form, b.form), cmp.Compare(a.name, b.name))
+}
+
+// rank keeps the best hit of each entity and words the best ten.
+func (x *Index) rank(q *Query, s *Scratch) Result {
+	slices.SortFunc(s.hits, func(a, b hit) int { return cmp.Or(cmp.Compare(a.entity, b.entity), compareHits(a, b)) })
+	s.hits = slices.CompactFunc(s.hits, func(a, b hit) bool { return a.entity == b.entity })
+	for i := range s.hits {
+		x.clearHit(q, &s.hits[i])
+	}
+	slices.SortFunc(s.hits, func(a, b hit) int { return cmp.Or(compareHits(a, b), cmp.Compare(a.entity, b.entity)) })
+	result := Result{Matches: s.matches[:0]}
+	for _, h := range s.hits[:min(len(s.hits), matchesMax)] {
+		result.Outcome = max(result.Outcome, h.outcome)
+		result.Matches = append(result.Matches, x.match(&h))
+	}
+	return result
+}
+
+// clearHit takes a possible match back that an officer has cleared.
+func (x *Index) clearHit(q *Query, h *hit) {
+	if h.outcome != Possible || len(q.ClearedUIDs) == 0 {
+		return
+	}
+	uid := x.entity(h.entity).uid
+	if slices.Contains(q.ClearedUIDs[:min(len(q.ClearedUIDs), clearedPairsMax)], uid) {
+		h.outcome, h.sub = Clear, SubCleared
+	}
+}
+
+// match words a hit.
+func (x *Index) match(h *hit) Match {
+	entity, name := x.entity(h.entity), x.name(h.name)
+	match := Match{
+		UID: entity.uid, Type: entity.kind, Lists: entity.lists, Outcome: h.outcome,
+		Name: x.textAt(x.name(entity.names).full), Alias: x.textAt(name.full), Quality: "strong",
+		Form: "possible", Score: h.score, Strict: h.strict, Sub: h.sub,
+	}
+	if name.flags&nameWeak != 0 {
+		match.Quality = "weak"
+	}
+	if h.form < formPossible {
+		match.Form = exactForm(h.form).String()
+	}
+	return match
+}
+
+// ScreenEntry holds a name against one entry only: how a workbench, or an
+// evaluation, asks why a name does or does not match a party. False: the entry
+// is unknown or does not come near.
+func (x *Index) ScreenEntry(uid uint32, q *Query, s *Scratch) (Match, bool) {
+	at, ok := x.find(uid)
+	if !ok {
+		return Match{}, false
+	}
+	x.Screen(q, s)
+	for i := range s.hits { // ranked, one of each entity
+		if s.hits[i].entity == at {
+			return x.match(&s.hits[i]), true
+		}
+	}
+	return Match{}, false
+}

@@ -1,0 +1,269 @@
+package ofac
+
+// appendSpelling appends the spelling fold of a Latin word: letters that
+// transliterations of Cyrillic, Arabic, Persian and Greek names exchange for
+// one another become one letter, doubled letters one. Two words with the same
+// fold are spellings of one name as far as a clerk can tell. Other scripts are
+// appended as they are. Words of a group in respellingOf have the fold of the
+// group's first word.
+func appendSpelling(dst, word []byte) []byte {
+	if first, ok := respellingOf[string(word)]; ok {
+		return foldLetters(dst, first)
+	}
+	return foldLetters(dst, word)
+}
+
+func foldLetters[T string | []byte](dst []byte, word T) []byte {
+	base := len(dst)
+	for i := 0; i < len(word); {
+		code, size := spellingAt(word, i)
+		i += size
+		for _, c := range []byte(code) {
+			if len(dst) > base && dst[len(dst)-1] == c {
+				continue
+			}
+			dst = append(dst, c)
+		}
+	}
+	// A final h after a vowel is mute: Abdullah, Abdulla.
+	if n := len(dst); n-base > 3 && dst[n-1] == 'h' && isFoldVowel(dst[n-2]) {
+		dst = dst[:n-1]
+	}
+	return dst
+}
+
+// spellingAt folds the letters that begin at i.
+func spellingAt[T string | []byte](word T, i int) (code string, size int) {
+	c := word[i]
+	rest := len(word) - i
+	next := byte(0)
+	if rest > 1 {
+		next = word[i+1]
+	}
+	if code, size = spellingGroup(word, i, c, next, rest); size > 0 {
+		return code, size
+	}
+	switch c {
+	case 'q':
+		return "k", 1
+	case 'c':
+		if next == 'e' || next == 'i' || next == 'y' {
+			return "s", 1
+		}
+		return "k", 1
+	case 'w':
+		return "v", 1
+	case 'x':
+		return "ks", 1
+	case 'e', 'y':
+		return "i", 1
+	case 'o':
+		return "u", 1
+	}
+	return oneByte[c], 1
+}
+
+// spellingGroup folds groups of letters; size 0 if none begins here.
+func spellingGroup[T string | []byte](word T, i int, c, next byte, rest int) (code string, size int) {
+	third := byte(0)
+	if rest > 2 {
+		third = word[i+2]
+	}
+	switch {
+	case next == 'h' && (c == 'k' || c == 'z' || c == 'p' || c == 't' || c == 'd' || c == 'g' || c == 's' || c == 'c'):
+		return map2(c), 2
+	case c == 'd' && next == 'z' && third == 'h':
+		return "j", 3
+	case c == 't' && next == 'c' && third == 'h':
+		return "c", 3
+	case c == 's' && next == 'c' && third == 'h':
+		return "x", 3
+	case c == 'd' && next == 'j':
+		return "j", 2
+	case c == 'c' && next == 'k':
+		return "k", 2
+	case c == 't' && next == 'z':
+		return "ts", 2
+	case c == 'o' && next == 'u':
+		return "u", 2
+	case next == 'f' && third == 'f' && rest == 3 && i > 1 && (c == 'o' || c == 'e'):
+		return map3(c), 3
+	}
+	return "", 0
+}
+
+// map2 is the fold of a consonant followed by h.
+func map2(c byte) string {
+	switch c {
+	case 'k':
+		return "h"
+	case 'z':
+		return "j"
+	case 'p':
+		return "f"
+	case 's':
+		return "x"
+	case 'c':
+		return "c"
+	}
+	return oneByte[c] // th, dh, gh
+}
+
+// map3 is the fold of the ending -off or -eff.
+func map3(c byte) string {
+	if c == 'o' {
+		return "uv"
+	}
+	return "iv"
+}
+
+// oneByte are the strings of one byte.
+var oneByte = oneByteStrings()
+
+func oneByteStrings() (list [256]string) {
+	for i := range list {
+		list[i] = string([]byte{byte(i)})
+	}
+	return list
+}
+
+func isFoldVowel(c byte) bool { return c == 'a' || c == 'i' || c == 'u' }
+
+// appendSkeleton appends the consonants of a spelling fold.
+func appendSkeleton(dst, fold []byte) []byte {
+	for _, c := range fold {
+		if !isFoldVowel(c) {
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+// Costs of edits, in hundredths of a letter.
+const (
+	costEdit       = 100
+	costVowels     = 45 // one vowel for another
+	costClass      = 60 // one consonant for another of its class
+	costSwap       = 70 // two letters exchanged
+	costDouble     = 25 // a letter doubled or undoubled
+	costWeak       = 50 // an h or y too many
+	costVowelGap   = 75 // a vowel too many
+	costImpossible = 1 << 20
+)
+
+// letterClass puts letters that are heard alike into one class; vowels are 1.
+var letterClass = [256]uint8{
+	'a': 1, 'e': 1, 'i': 1, 'o': 1, 'u': 1, 'y': 1, 'b': 2, 'p': 2, 'd': 3, 't': 3, 'g': 4, 'k': 4, 'q': 4, 'c': 4,
+	's': 5, 'z': 5, 'x': 5, 'v': 6, 'w': 6, 'f': 6, 'm': 7, 'n': 7, 'j': 8, 'h': 9, 'l': 10, 'r': 11,
+}
+
+func substitution(a, b byte) int {
+	switch {
+	case a == b:
+		return 0
+	case letterClass[a] == 0 || letterClass[a] != letterClass[b]:
+		if a == 'j' && (b == 'y' || b == 'g') || b == 'j' && (a == 'y' || a == 'g') || a == 'c' && b == 's' || a == 's' && b == 'c' {
+			return costClass
+		}
+		return costEdit
+	case letterClass[a] == 1:
+		return costVowels
+	}
+	return costClass
+}
+
+// gap is the cost of letter i of word standing alone.
+func gap(word []byte, i int) int {
+	c := word[i]
+	switch {
+	case i > 0 && word[i-1] == c || i+1 < len(word) && word[i+1] == c:
+		return costDouble
+	case c == 'h' || c == 'y':
+		return costWeak
+	case letterClass[c] == 1:
+		return costVowelGap
+	}
+	return costEdit
+}
+
+// spellingCost is the cheapest way from a to b by substitutions, gaps and
+// exchanges of neighbours (optimal string alignment), at most limit; beyond it
+// costImpossible. Words are at most wordBytesMax long.
+func spellingCost(a, b []byte, limit int) int {
+	if len(a) > wordBytesMax || len(b) > wordBytesMax {
+		return costImpossible
+	}
+	var rows [3][wordBytesMax + 1]int
+	before, above, row := &rows[0], &rows[1], &rows[2]
+	for j := 1; j <= len(b); j++ {
+		above[j] = above[j-1] + gap(b, j-1)
+	}
+	for i := 1; i <= len(a); i++ {
+		alone := gap(a, i-1)
+		row[0] = above[0] + alone
+		best := row[0]
+		for j := 1; j <= len(b); j++ {
+			cost := min(above[j-1]+substitution(a[i-1], b[j-1]), above[j]+alone, row[j-1]+gap(b, j-1))
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] && a[i-1] != b[j-1] {
+				cost = min(cost, before[j-2]+costSwap)
+			}
+			row[j] = cost
+			best = min(best, cost)
+		}
+		if best > limit {
+			return costImpossible
+		}
+		before, above, row = above, row, before
+	}
+	if above[len(b)] > limit {
+		return costImpossible
+	}
+	return above[len(b)]
+}
+
+// costLimit is how much two words may differ and still be spellings of one, by
+// the length of the longer.
+func costLimit(length int) int {
+	switch {
+	case length <= 2:
+		return 0
+	case length == 3:
+		return 50
+	case length == 4:
+		return 100
+	case length <= 6:
+		return 125
+	case length <= 9:
+		return 200
+	}
+	return 260
+}
+
+// Similarities of words, 1e-4.
+const (
+	sameSpelling = 9650 // equal after the spelling fold
+	wordFloor    = 7000 // below it two words have nothing to do with one another
+)
+
+// wordSimilarity compares two different Latin words whose spelling folds are
+// given: 0, or wordFloor to sameSpelling.
+func wordSimilarity(a, b, foldA, foldB []byte) int32 {
+	if string(foldA) == string(foldB) {
+		return sameSpelling
+	}
+	length := max(len(a), len(b))
+	best := int32(0)
+	limit := costLimit(length)
+	if cost := spellingCost(a, b, limit); cost <= limit {
+		best = int32(scoreOne - cost*(scoreOne/100)/length)
+	}
+	length = max(len(foldA), len(foldB))
+	limit = costLimit(length)
+	if cost := spellingCost(foldA, foldB, limit); cost <= limit {
+		best = max(best, int32(scoreOne-cost*(scoreOne/100)/length)*97/100)
+	}
+	if best < wordFloor {
+		return 0
+	}
+	return min(best, sameSpelling)
+}

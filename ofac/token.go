@@ -1,0 +1,152 @@
+package ofac
+
+import "bytes"
+
+// token is one word of a folded name, or one legal form of several words.
+type token struct {
+	start, end uint16 // bytes of the folded words
+	form       legalForm
+}
+
+// tokenList holds the tokens of one name. It lives on the stack or in a
+// Scratch and is reused; it never grows.
+type tokenList struct {
+	count    int
+	hasForms bool
+	rest     int // start of the words beyond tokensMax, 0 if there are none
+	list     [tokensMax]token
+}
+
+// split finds the words of the folded text and the legal forms among them.
+func (t *tokenList) split(words []byte) {
+	t.splitPlain(words)
+	if t.count > 1 {
+		t.findForms(words)
+	}
+}
+
+// splitPlain finds the words only: names of persons have no legal form.
+func (t *tokenList) splitPlain(words []byte) {
+	t.count, t.hasForms, t.rest = 0, false, 0
+	for start := 0; start < len(words); {
+		if t.count == tokensMax || start > 0xFFFF-nameBytesMax {
+			t.rest = start
+			return
+		}
+		end := bytes.IndexByte(words[start:], ' ')
+		if end < 0 {
+			end = len(words)
+		} else {
+			end += start
+		}
+		t.list[t.count] = token{start: uint16(start), end: uint16(end)}
+		t.count++
+		start = end + 1
+	}
+}
+
+// findForms marks legal forms and joins those of several words. A name that
+// would be nothing but legal forms keeps its words as they are.
+func (t *tokenList) findForms(words []byte) {
+	var tail [tokensMax + 1]bool // tail[i]: from word i on there are only legal forms
+	n := t.count
+	tail[n] = true
+	found := false
+	for i := n - 1; i >= 0; i-- {
+		for _, phrase := range formIndex[string(t.word(words, i))] {
+			if t.matches(words, i, phrase.words) {
+				found = true
+				tail[i] = tail[i] || tail[i+len(phrase.words)]
+			}
+		}
+	}
+	if !found || tail[0] {
+		return
+	}
+	count, leading := 0, true
+	for i := 0; i < n; count++ {
+		length, form := t.formAt(words, i, &tail, leading)
+		t.list[count] = token{start: t.list[i].start, end: t.list[i+length-1].end, form: form}
+		t.hasForms = t.hasForms || form != formNone
+		leading = leading && form != formNone
+		i += length
+	}
+	t.count = count
+}
+
+// formAt returns how many words the longest legal form at word i takes, or one
+// word and no form.
+func (t *tokenList) formAt(words []byte, i int, tail *[tokensMax + 1]bool, leading bool) (int, legalForm) {
+	for _, phrase := range formIndex[string(t.word(words, i))] {
+		length := len(phrase.words)
+		if !t.matches(words, i, phrase.words) {
+			continue
+		}
+		closes := tail[i+length]
+		if phrase.place == placeAny || closes && i > 0 || phrase.place == placeEdges && leading {
+			return length, phrase.form
+		}
+	}
+	return 1, formNone
+}
+
+func (t *tokenList) matches(words []byte, i int, phrase []string) bool {
+	if i+len(phrase) > t.count {
+		return false
+	}
+	for k, word := range phrase {
+		if string(t.word(words, i+k)) != word {
+			return false
+		}
+	}
+	return true
+}
+
+// word returns the bytes of token i.
+func (t *tokenList) word(words []byte, i int) []byte {
+	return words[t.list[i].start:t.list[i].end]
+}
+
+// spelled returns token i as it stands in a normal form.
+func (t *tokenList) spelled(words []byte, i int) []byte {
+	if form := t.list[i].form; form != formNone {
+		return formSpelling[form]
+	}
+	return t.word(words, i)
+}
+
+// formSpelling is formWords as bytes, so that spelled does not allocate.
+var formSpelling = spellForms()
+
+func spellForms() [formCount][]byte {
+	var spelling [formCount][]byte
+	for form, word := range formWords {
+		spelling[form] = []byte(word)
+	}
+	return spelling
+}
+
+// appendCanonical appends all tokens, legal forms in their short form.
+func (t *tokenList) appendCanonical(dst, words []byte) []byte {
+	base := len(dst)
+	for i := range t.count {
+		dst = appendSeparator(dst, base)
+		dst = append(dst, t.spelled(words, i)...)
+	}
+	if t.rest > 0 {
+		dst = append(dst, ' ')
+		dst = append(dst, words[t.rest:]...)
+	}
+	return dst
+}
+
+// forms is the set of legal forms in the name.
+func (t *tokenList) forms() formSet {
+	set := formSet(0)
+	for i := range t.count {
+		if form := t.list[i].form; form != formNone {
+			set = set.with(form)
+		}
+	}
+	return set
+}

@@ -1,0 +1,307 @@
+package ofac
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+)
+
+// nameTokensMax is how many words of a listed name the possible matcher knows.
+const nameTokensMax = 24
+
+// namePartKind says what a word of a person's name is.
+type namePartKind uint8
+
+const (
+	partNone namePartKind = iota // not a person's
+	partLast
+	partGiven // the first word after the comma
+	partMiddle
+	partPatronymic
+)
+
+// nameToken is one word of a listed name, or several neighbours written as one.
+type nameToken struct {
+	word  uint32
+	first uint8 // the first word covered
+	count uint8 // how many are covered; 1 for a word itself
+	part  namePartKind
+}
+
+const nameTokenBytes = 8
+
+func (t *nameToken) append(dst []byte) []byte {
+	dst = appendWords32(dst, []uint32{t.word})
+	return append(dst, t.first, t.count, byte(t.part), 0)
+}
+
+func readNameToken(data []byte) nameToken {
+	_ = data[nameTokenBytes-1]
+	return nameToken{word: words32(data).at(0), first: data[4], count: data[5], part: namePartKind(data[6])}
+}
+
+// rawToken is a nameToken whose word is still text.
+type rawToken struct {
+	text  string
+	first uint8
+	count uint8
+	part  namePartKind
+}
+
+// vocabulary gathers the words of all strong names.
+type vocabulary struct {
+	tokens  [][]rawToken // by name; nil for weak names
+	words   []string     // sorted
+	wordOf  map[string]uint32
+	whole   []bool   // the word stands alone in some name
+	entries []uint32 // in how many entries the word stands
+}
+
+// wordsOfNames cuts every strong name into words.
+func (b *builder) wordsOfNames() *vocabulary {
+	v := &vocabulary{tokens: make([][]rawToken, len(b.names)), wordOf: map[string]uint32{}}
+	var cutter nameCutter
+	for i := range b.names {
+		record := &b.names[i]
+		if record.flags&nameWeak != 0 {
+			continue
+		}
+		v.tokens[i] = cutter.cut(b.texts[record.full], b.entities[record.entity].Type == Individual)
+		for _, token := range v.tokens[i] {
+			v.words = append(v.words, token.text)
+		}
+	}
+	slices.Sort(v.words)
+	v.words = slices.Compact(v.words)
+	for i, word := range v.words {
+		v.wordOf[word] = uint32(i)
+	}
+	v.count(b)
+	return v
+}
+
+// count counts the entries of each word.
+func (v *vocabulary) count(b *builder) {
+	v.whole = make([]bool, len(v.words))
+	v.entries = make([]uint32, len(v.words))
+	last := make([]uint32, len(v.words)) // the entry counted last, plus one
+	for i, tokens := range v.tokens {
+		entry := b.names[i].entity + 1
+		for _, token := range tokens {
+			id := v.wordOf[token.text]
+			v.whole[id] = v.whole[id] || token.count == 1
+			if last[id] != entry {
+				last[id] = entry
+				v.entries[id]++
+			}
+		}
+	}
+}
+
+// nameCutter cuts names into words; its buffers are reused.
+type nameCutter struct {
+	words  []byte
+	tokens tokenList
+}
+
+// cut returns the content words of a listed name and the joins of neighbours.
+func (c *nameCutter) cut(full string, person bool) []rawToken {
+	c.words = appendWords(c.words[:0], full, false)
+	var list []rawToken
+	if person {
+		c.tokens.splitPlain(c.words)
+	} else {
+		c.tokens.split(c.words)
+	}
+	lastWords := 0
+	if person {
+		lastWords = wordsBeforeComma(full)
+	}
+	for i := range c.tokens.count {
+		if c.tokens.list[i].form != formNone || len(list) == nameTokensMax {
+			continue
+		}
+		word := c.tokens.word(c.words, i)
+		if len(word) > wordBytesMax {
+			word = word[:wordBytesMax]
+		}
+		token := rawToken{text: string(word), first: uint8(len(list)), count: 1}
+		if person {
+			token.part = personPart(word, len(list), lastWords)
+		}
+		list = append(list, token)
+	}
+	return appendJoins(list)
+}
+
+// wordsBeforeComma counts the words of the last name; 0 if there is no comma.
+func wordsBeforeComma(full string) int {
+	last, _, found := bytes.Cut([]byte(full), []byte{','})
+	if !found {
+		return 0
+	}
+	words := appendWords(nil, string(last), false)
+	if len(words) == 0 {
+		return 0
+	}
+	return bytes.Count(words, []byte{' '}) + 1
+}
+
+func personPart(word []byte, position, lastWords int) namePartKind {
+	switch {
+	case lastWords == 0:
+		return partMiddle // no comma: any word may be any part
+	case position < lastWords:
+		return partLast
+	case position == lastWords:
+		return partGiven
+	case isPatronymic(word):
+		return partPatronymic
+	}
+	return partMiddle
+}
+
+// isPatronymic tells a Slavic or Turkic patronymic by its ending.
+func isPatronymic(word []byte) bool {
+	for _, ending := range patronymicEndings {
+		if len(word) > len(ending)+2 && bytes.HasSuffix(word, []byte(ending)) {
+			return true
+		}
+	}
+	return false
+}
+
+var patronymicEndings = [...]string{
+	"ovich", "evich", "yevich", "ovych", "evych", "avich", "ievich", "yvich", "ovitch", "evitch", "ich", "yich",
+	"ovna", "evna", "yevna", "ivna", "avna", "ichna", "inichna", "ogly", "oglu", "ughli", "kyzy", "qizi", "kizi",
+}
+
+// appendJoins adds the neighbours that are often written as one word: a short
+// part and what follows or precedes it ("al" "asad"), and three parts around an
+// article ("abd" "al" "razzak").
+func appendJoins(list []rawToken) []rawToken {
+	n := len(list)
+	for i := 0; i+1 < n; i++ {
+		a, b := list[i], list[i+1]
+		if len(a.text) > joinedPartsBytes && len(b.text) > joinedPartsBytes || len(a.text)+len(b.text) < 4 {
+			continue
+		}
+		list = appendJoin(list, a.text+b.text, i, 2, a.part)
+		if i+2 < n && isArticle(b.text) {
+			list = appendJoin(list, a.text+b.text+list[i+2].text, i, 3, a.part)
+		}
+	}
+	return list
+}
+
+func appendJoin(list []rawToken, text string, first, count int, part namePartKind) []rawToken {
+	if len(text) > wordBytesMax {
+		return list
+	}
+	return append(list, rawToken{text: text, first: uint8(first), count: uint8(count), part: part})
+}
+
+func isArticle(word string) bool {
+	switch word {
+	case "al", "el", "ul", "ur", "ar", "as", "az", "ad", "ed", "an", "at", "ash", "il", "allah", "ud", "us":
+		return true
+	}
+	return false
+}
+
+// posting says that a name holds a word.
+type posting struct{ word, name uint32 }
+
+// encodeWords writes the tables of the possible matcher.
+func (b *builder) encodeWords() error {
+	v := b.wordsOfNames()
+	if len(v.words) > vocabularyMax {
+		return errVocabulary
+	}
+	b.encodeWordTexts(v)
+	b.encodeTokens(v)
+	b.encodeDeletions(v)
+	hashes, ids := make([]hashPair, len(v.words)), make([]uint32, len(v.words))
+	for i, word := range v.words {
+		hashes[i], ids[i] = hashBytes([]byte(word)), uint32(i)
+	}
+	if err := b.encodeMultimap(sectionWordHash, sectionWordSlots, sectionWordIDs, hashes, ids); err != nil {
+		return err
+	}
+	return b.encodeNeighbours(v)
+}
+
+// encodeWordTexts writes texts, folds and info of the words.
+func (b *builder) encodeWordTexts(v *vocabulary) {
+	textOffsets, foldOffsets := []uint32{0}, []uint32{0}
+	var text, fold, info []byte
+	for i, word := range v.words {
+		text = append(text, word...)
+		textOffsets = append(textOffsets, uint32(len(text)))
+		start := len(fold)
+		fold = appendSpelling(fold, []byte(word))
+		foldOffsets = append(foldOffsets, uint32(len(fold)))
+		weight := wordWeight(word, v.entries[i], uint32(len(b.entities)))
+		flags := uint32(0)
+		if v.whole[i] {
+			flags |= wordWhole
+		}
+		info = appendWords32(info, []uint32{uint32(weight) | flags<<16, letterMask(fold[start:])})
+	}
+	b.sections[sectionWordOffsets], b.sections[sectionWordText] = appendWords32(nil, textOffsets), text
+	b.sections[sectionFoldOffsets], b.sections[sectionFoldText] = appendWords32(nil, foldOffsets), fold
+	b.sections[sectionWordInfo] = info
+}
+
+const wordWhole = 1 // the word stands alone in some name; otherwise only as a join
+
+// wordWeight is how much a word tells: its rarity, less for words that are
+// titles, generic or mere grammar.
+func wordWeight(word string, entries, of uint32) int32 {
+	weight := rarity(entries, of)
+	switch {
+	case functionWords[word]:
+		return min(weight, 1200)
+	case genericWords[word]:
+		return min(weight, 2000)
+	case titleWords[word]:
+		return min(weight, 2500)
+	}
+	return weight
+}
+
+// letterMask has a bit for each letter of a fold: two words whose masks differ
+// much need not be compared.
+func letterMask(fold []byte) uint32 {
+	mask := uint32(0)
+	for _, c := range fold {
+		mask |= 1 << (c & 31)
+	}
+	return mask
+}
+
+// encodeTokens writes the words of each name and the names of each word.
+func (b *builder) encodeTokens(v *vocabulary) {
+	offsets := []uint32{0}
+	var tokens []byte
+	var postings []posting
+	for name, list := range v.tokens {
+		for _, raw := range list {
+			token := nameToken{word: v.wordOf[raw.text], first: raw.first, count: raw.count, part: raw.part}
+			tokens = token.append(tokens)
+			postings = append(postings, posting{token.word, uint32(name)})
+		}
+		offsets = append(offsets, uint32(len(tokens)/nameTokenBytes))
+	}
+	slices.SortFunc(postings, func(p, q posting) int { return cmp.Or(cmp.Compare(p.word, q.word), cmp.Compare(p.name, q.name)) })
+	postings = slices.Compact(postings)
+	postingOffsets, names := make([]uint32, 1, len(v.words)+1), make([]uint32, 0, len(postings))
+	for i, p := range postings {
+		names = append(names, p.name)
+		if i+1 == len(postings) || postings[i+1].word != p.word {
+			postingOffsets = append(postingOffsets, uint32(len(names)))
+		}
+	}
+	b.sections[sectionTokenOffsets], b.sections[sectionTokens] = appendWords32(nil, offsets), tokens
+	b.sections[sectionPostingOffsets], b.sections[sectionWordPostings] = appendWords32(nil, postingOffsets), appendWords32(nil, names)
+}

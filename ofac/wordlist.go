@@ -1,0 +1,41 @@
+package ofac
+
+// genericWords tell no company from another.
+var genericWords = map[string]bool{
+	"group": true, "grupo": true, "groupe": true, "gruppa": true, "holding": true, "holdings": true, "kholding": true,
+	"and": true, "of": true, "the": true, "for": true, "de": true, "y": true, "et": true, "und": true, "i": true,
+}
+
+// functionWords are grammar.
+var functionWords = map[string]bool{
+	"of": true, "the": true, "and": true, "for": true, "in": true, "to": true, "on": true, "at": true, "by": true, "with": true,
+	"de": true, "del": true, "la": true, "las": true, "los": true, "le": true, "les": true, "du": true, "des": true, "da": true, "do": true, "dos": true,
+	"y": true, "e": true, "i": true, "et": true, "und": true, "der": true, "die": true, "das": true, "van": true, "von": true, "den": true,
+	"ve": true, "va": true, "im": true, "imeni": true, "po": true, "na": true, "dlya": true, "para": true, "en": true, "a": true, "an": true,
+}
+
+// titleWords stand before a person's name and are not part of it.
+var titleWords = map[string]bool{
+	"mr": true, "mrs": true, "ms": true, "miss": true, "mister": true, "dr": true, "doctor": true, "prof": true, "professor": true,
+	"sir": true, "sheikh": true, "shaykh": true, "sheik": true, "shaikh": true, "haji": true, "hajji": true, "hadji": true, "hajj": true,
+	"he": true, "hon": true, "general": true, "gen": true, "colonel": true, "col": true, "major": true, "captain": true, "capt": true,
+	"lieutenant": true, "lt": true, "brigadier": true, "president": true, "minister": true, "senator": true, "ambassador": true,
+	"engineer": true, "eng": true, "ing": true, "mullah": true, "mulla": true, "maulavi": true, "mawlawi": true, "maulana": true,
+	"ayatollah": true, "hojatoleslam": true, "imam": true, "qari": true, "hafiz": true, "ustad": true, "sayyid": true, "sayed": true,
+	"lord": true, "lady": true, "madam": true, "madame": true, "mme": true, "monsieur": true, "herr": true, "frau": true,
+	"senor": true, "senora": true, "don": true, "dona": true, "comandante": true, "commander": true, "his": true, "her": true, "excellency": true,
+}
+
+// letterCount counts the letters of a folded word. A character of a script
+// that writes a syllable or a word in one character counts as three.
+func letterCount(word []byte) int {
+	count := 0
+	for _, c := range word {
+		if c < 0x80 || c >= 0xC0 && c < 0xE0 {
+			count++
+		} else if c >= 0xE0 {
+			count += 3
+		}
+	}
+	return count
+}

@@ -147,21 +147,24 @@ func (s *Store) SegmentRoots(size uint64) ([]Hash, error) {
 	return roots, nil
 }
 
-// ImportRoots takes the roots of all complete segments below the adopted size.
-// They must lead to the adopted tree head (ErrUnproven).
+// ImportRoots takes the roots of the first segments, as a peer's SegmentRoots
+// gave them for the adopted size or a later one. They must lead to nodes of the
+// tree that are known here (ErrUnproven; ErrMissing if this node does not reach
+// so far).
 func (s *Store) ImportRoots(roots []Hash) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	size := s.shelf.adoptedSize
-	if uint64(len(roots)) != s.form.segment(size) {
-		return fmt.Errorf("%d segment roots for %d leaves: %w", len(roots), size, ErrUnproven)
-	}
+	r := &treeReader{s: s}
 	for _, id := range compact.RangeNodes(0, uint64(len(roots)), nil) {
 		first, end := id.Coverage()
-		if subtreeRoot(roots[first:end]) != s.shelf.node(s.form.level+id.Level, id.Index) {
+		known, err := r.node(s.form.level+id.Level, id.Index)
+		if err != nil {
+			return fmt.Errorf("segment roots %d to %d: %w", first, end-1, err)
+		}
+		if subtreeRoot(roots[first:end]) != known {
 			return fmt.Errorf("segment roots %d to %d: %w", first, end-1, ErrUnproven)
 		}
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for n := range roots {
 		if err := s.shelf.setNode(s.form.level, uint64(n), roots[n]); err != nil {
 			return err

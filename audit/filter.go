@@ -47,7 +47,8 @@ func filterSize(blocks uint32) int64 {
 }
 
 // appendFilter writes the filter of a set of keys: no block at all for no keys.
-// The bytes depend on the set alone. It sorts keys and drops doubles.
+// The bytes depend on the set alone. keys is sorted and compacted in place:
+// the caller's slice is spent.
 func appendFilter(dst []byte, keys []uint64) ([]byte, uint32) {
 	slices.Sort(keys)
 	keys = slices.Compact(keys)

@@ -20,15 +20,20 @@ var (
 
 // leafHasher hashes leaves without allocating: the library's own hasher makes a
 // new state for each leaf. A test holds the two equal.
-type leafHasher struct{ state hash.Hash }
+type leafHasher struct {
+	state hash.Hash
+	out   []byte // here, so that the caller's result need not escape to the heap
+}
 
-func newLeafHasher() *leafHasher { return &leafHasher{state: sha256.New()} }
+func newLeafHasher() *leafHasher {
+	return &leafHasher{state: sha256.New(), out: make([]byte, 0, hashSize)}
+}
 
 func (h *leafHasher) sum(data []byte, out *Hash) {
 	h.state.Reset()
 	h.state.Write(leafPrefix)
 	h.state.Write(data)
-	h.state.Sum(out[:0])
+	copy(out[:], h.state.Sum(h.out))
 }
 
 func hashChildren(left, right *Hash) Hash {

@@ -98,11 +98,16 @@ func (p *segmentParts) addBundle(b *bundle, hash *leafHasher, packed []byte, off
 		timeLast:  b.times[bundleLeaves-1],
 	}
 	p.info.timeLast = e.timeLast
-	keys := slices.Clone(b.keys)
+	keys := distinct(b.keys)
+	p.keys = append(p.keys, keys...)
 	p.filters, e.filterBlocks = appendFilter(p.filters, keys)
-	slices.Sort(keys)
-	p.keys = append(p.keys, slices.Compact(keys)...)
 	p.table = append(p.table, e)
+}
+
+func distinct(keys []uint64) []uint64 {
+	keys = slices.Clone(keys)
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 // finish writes everything behind the bundles.

@@ -59,7 +59,7 @@ func leavesAt(first, end uint64) []audit.Leaf {
 	return out
 }
 
-func open(t testing.TB, d audit.Dir, o audit.Options) *audit.Store {
+func open(t tester, d audit.Dir, o audit.Options) *audit.Store {
 	t.Helper()
 	s, err := audit.Open(d, o)
 	require.NoError(t, err)
@@ -68,7 +68,7 @@ func open(t testing.TB, d audit.Dir, o audit.Options) *audit.Store {
 }
 
 // fill appends the leaves up to end in batches.
-func fill(t testing.TB, s *audit.Store, end uint64) {
+func fill(t tester, s *audit.Store, end uint64) {
 	t.Helper()
 	for first := s.Size(); first < end; {
 		stop := min(end, first+100)
@@ -79,7 +79,7 @@ func fill(t testing.TB, s *audit.Store, end uint64) {
 
 // rangeOf computes the tree with the library's compact range, as the replicated
 // state does.
-func rangeOf(t testing.TB, size uint64) *compact.Range {
+func rangeOf(t tester, size uint64) *compact.Range {
 	t.Helper()
 	factory := compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}
 	r := factory.NewEmptyRange(0)
@@ -89,7 +89,7 @@ func rangeOf(t testing.TB, size uint64) *compact.Range {
 	return r
 }
 
-func rootOf(t testing.TB, size uint64) audit.Hash {
+func rootOf(t tester, size uint64) audit.Hash {
 	t.Helper()
 	if size == 0 {
 		return sha256.Sum256(nil)
@@ -99,7 +99,7 @@ func rootOf(t testing.TB, size uint64) audit.Hash {
 	return audit.Hash(root)
 }
 
-func frontierOf(t testing.TB, size uint64) []audit.Hash {
+func frontierOf(t tester, size uint64) []audit.Hash {
 	t.Helper()
 	var out []audit.Hash
 	for _, h := range rangeOf(t, size).Hashes() {
@@ -108,7 +108,7 @@ func frontierOf(t testing.TB, size uint64) []audit.Hash {
 	return out
 }
 
-func requireLeaves(t testing.TB, s *audit.Store, from, to uint64) {
+func requireLeaves(t tester, s *audit.Store, from, to uint64) {
 	t.Helper()
 	for i := from; i < to; i++ {
 		got, err := s.Record(i)
@@ -156,7 +156,7 @@ func (o oracle) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return out, nil
 }
 
-func newOracle(t testing.TB, size uint64) oracle {
+func newOracle(t tester, size uint64) oracle {
 	t.Helper()
 	var o oracle
 	for i := range size {
@@ -389,4 +389,17 @@ func TestReadersBesideTheAppender(t *testing.T) {
 	}
 	fill(t, s, size)
 	readers.Wait()
+}
+
+var emptyRoot = audit.Hash(sha256.Sum256(nil))
+
+func leafHash(data []byte) []byte { return rfc6962.DefaultHasher.HashLeaf(data) }
+
+// tester is what *testing.T, *testing.B and *rapid.T have in common.
+type tester interface {
+	require.TestingT
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+	Cleanup(func())
 }

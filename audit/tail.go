@@ -324,6 +324,11 @@ func (t *tail) recover() (*TailReport, error) {
 		if err := t.file.Truncate(t.end); err != nil {
 			return nil, err
 		}
+		// Durably: a second crash must not bring the cut bytes back behind the
+		// frames that will be written over them.
+		if err := t.file.Sync(); err != nil {
+			return nil, err
+		}
 	}
 	t.written.Store(t.end)
 	report.Leaves = int(t.form.leaves()) - t.absent

@@ -24,10 +24,10 @@ func (r *treeReader) node(level uint, index uint64) (Hash, error) {
 		s.mu.RLock()
 		h := s.shelf.node(level, index)
 		s.mu.RUnlock()
-		if h == noHash {
-			return h, ErrMissing
+		if h != noHash {
+			return h, nil
 		}
-		return h, nil
+		return r.derive(level, index)
 	}
 	number := s.form.segment(index << level)
 	t, state := s.find(number)
@@ -50,6 +50,38 @@ func (r *treeReader) node(level uint, index uint64) (Hash, error) {
 	}
 	first := index << level % bundleLeaves
 	return subtreeRoot(r.tile[first : first+1<<level]), nil
+}
+
+// derive computes a node at or above segment level that is not known yet though
+// all below it may be: behind a hole, the adopted tree head and the leaves since
+// make it up. It is kept.
+func (r *treeReader) derive(level uint, index uint64) (Hash, error) {
+	s := r.s
+	var h Hash
+	if level == s.form.level {
+		t, _ := s.find(index)
+		if t == nil {
+			return noHash, ErrMissing
+		}
+		defer t.release()
+		var err error
+		if h, err = r.tailNode(t, level, index); err != nil {
+			return noHash, err
+		}
+	} else {
+		left, err := r.node(level-1, 2*index)
+		if err != nil {
+			return noHash, err
+		}
+		right, err := r.node(level-1, 2*index+1)
+		if err != nil {
+			return noHash, err
+		}
+		h = hashChildren(&left, &right)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return h, s.shelf.setNode(level, index, h)
 }
 
 func (r *treeReader) segmentNode(number uint64, level uint, index uint64) (Hash, error) {

@@ -5,7 +5,7 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -48,7 +48,7 @@ func CompileHours(document []byte, now Time) (*Hours, []FieldError) {
 		case "windows":
 			windows = true
 			for i, element := range r.list(path, value, WindowsMax) {
-				hours.Windows = append(hours.Windows, r.window(fmt.Sprintf("%s[%d]", path, i), element))
+				hours.Windows = append(hours.Windows, r.window(elementOf(path, i), element))
 			}
 		case "holidays":
 			hours.Holidays = r.holidays(path, value)
@@ -65,7 +65,7 @@ func CompileHours(document []byte, now Time) (*Hours, []FieldError) {
 	if r.errors == nil {
 		transitions, err := transitionsOf(hours.Timezone, now)
 		if err != nil {
-			r.fail("operatingHours.timezone", "%s", err)
+			r.fail("operatingHours.timezone", err.Error())
 		}
 		hours.Transitions = transitions
 	}
@@ -127,7 +127,7 @@ func (r *reader) clock(param string, value json.RawMessage, most uint16) uint16 
 func (r *reader) holidays(param string, value json.RawMessage) []Day {
 	var days []Day
 	for i, element := range r.list(param, value, HolidaysMax) {
-		path := fmt.Sprintf("%s[%d]", param, i)
+		path := elementOf(param, i)
 		text, ok := r.text(path, element)
 		if !ok {
 			continue
@@ -174,10 +174,12 @@ func transitionsOf(zone string, now Time) ([]Transition, error) {
 	return transitions, nil
 }
 
+var errNoZone = errors.New("must be an IANA time zone such as America/New_York")
+
 // loadZone reads one zone of the embedded database.
 func loadZone(name string) (*time.Location, error) {
 	if name == "" || strings.HasSuffix(name, "/") {
-		return nil, fmt.Errorf("must be an IANA time zone such as America/New_York")
+		return nil, errNoZone
 	}
 	archive, err := zip.NewReader(bytes.NewReader(zones), int64(len(zones)))
 	if err != nil {
@@ -197,7 +199,7 @@ func loadZone(name string) (*time.Location, error) {
 		}
 		return time.LoadLocationFromTZData(name, data)
 	}
-	return nil, fmt.Errorf("must be an IANA time zone such as America/New_York")
+	return nil, errNoZone
 }
 
 // ParseTime reads an ISO 8601 instant with its offset (RFC 3339) into log time.

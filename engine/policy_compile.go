@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"time"
 
 	"railguard/ofac"
@@ -203,7 +204,7 @@ func (r *reader) score(param string, value json.RawMessage, most int32) int32 {
 	amount, err := ParseUSD([]byte(value))
 	score := int32(amount / step)
 	if err != nil || amount > Dollar || amount%step != 0 || score < nameReviewLeast || score > most {
-		r.fail(param, "must be a number from 0.75 to 0.%d with at most four decimals", most/100)
+		r.fail(param, "must be a number from 0.75 to 0."+strconv.Itoa(int(most/100))+" with at most four decimals")
 		return 0
 	}
 	return score
@@ -274,7 +275,7 @@ func (r *reader) duration(param string, value json.RawMessage, least, most Time)
 	}
 	span, err := time.ParseDuration(text)
 	if err != nil || Time(span) < least || Time(span) > most {
-		r.fail(param, "must be a duration from %s to %s, such as 24h", time.Duration(least), time.Duration(most))
+		r.fail(param, "must be a duration from "+time.Duration(least).String()+" to "+time.Duration(most).String()+", such as 24h")
 		return 0
 	}
 	return Time(span)

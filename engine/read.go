@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -49,11 +49,11 @@ func readObject(document []byte) ([]member, error) {
 		name := token.(string) // The decoder gives names as strings, or an error.
 		for i := range members {
 			if members[i].name == name {
-				return nil, fmt.Errorf("has two members %q", name)
+				return nil, errors.New("has two members " + strconv.Quote(name))
 			}
 		}
 		if len(members) == JSONMembersMax {
-			return nil, fmt.Errorf("has more than %d members", JSONMembersMax)
+			return nil, errors.New("has more than " + strconv.Itoa(JSONMembersMax) + " members")
 		}
 		var value json.RawMessage
 		if err := decoder.Decode(&value); err != nil {
@@ -74,15 +74,18 @@ func readObject(document []byte) ([]member, error) {
 // wrong reads as its zero; the caller looks at errors at the end.
 type reader struct{ errors []FieldError }
 
-func (r *reader) fail(param, format string, values ...any) {
-	r.errors = append(r.errors, FieldError{Param: param, Message: fmt.Sprintf(format, values...)})
+func (r *reader) fail(param, message string) {
+	r.errors = append(r.errors, FieldError{Param: param, Message: message})
 }
+
+// elementOf is the path of a list's element.
+func elementOf(param string, index int) string { return param + "[" + strconv.Itoa(index) + "]" }
 
 // object reads an object and hands its members to each, by their full path.
 func (r *reader) object(param string, document []byte, each func(name, path string, value json.RawMessage)) {
 	members, err := readObject(document)
 	if err != nil {
-		r.fail(param, "%s", err)
+		r.fail(param, err.Error())
 		return
 	}
 	for _, m := range members {
@@ -108,7 +111,7 @@ func (r *reader) usd(param string, value json.RawMessage) USD {
 func (r *reader) integer(param string, value json.RawMessage, least, most int64) int64 {
 	n, err := strconv.ParseInt(string(value), 10, 64)
 	if err != nil || n < least || n > most || value[0] == '+' {
-		r.fail(param, "must be an integer from %d to %d", least, most)
+		r.fail(param, "must be an integer from "+strconv.FormatInt(least, 10)+" to "+strconv.FormatInt(most, 10))
 		return 0
 	}
 	return n
@@ -142,7 +145,7 @@ func (r *reader) choice(param string, value json.RawMessage, words ...string) in
 				return i
 			}
 		}
-		r.fail(param, "must be one of %q", words)
+		r.fail(param, "must be one of "+strings.Join(words, ", "))
 	}
 	return 0
 }
@@ -155,7 +158,7 @@ func (r *reader) list(param string, value json.RawMessage, most int) []json.RawM
 		return nil
 	}
 	if len(elements) > most {
-		r.fail(param, "has %d elements, at most %d", len(elements), most)
+		r.fail(param, "has "+strconv.Itoa(len(elements))+" elements, at most "+strconv.Itoa(most))
 		return nil
 	}
 	return elements
@@ -165,7 +168,7 @@ func (r *reader) list(param string, value json.RawMessage, most int) []json.RawM
 func (r *reader) mask(param string, value json.RawMessage, bit func(word string) (uint8, bool)) uint8 {
 	var mask uint8
 	for i, element := range r.list(param, value, JSONMembersMax) {
-		path := fmt.Sprintf("%s[%d]", param, i)
+		path := elementOf(param, i)
 		word, ok := r.text(path, element)
 		if !ok {
 			continue

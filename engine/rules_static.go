@@ -199,15 +199,11 @@ func railChainMismatch(f *Facts) Sub {
 	chain, chainKnown := ParseChain(f.Request.Chain)
 	rail, railKnown := ParseRail(f.Request.Rail)
 	switch {
-	case !chainKnown:
-		if !f.anyPolicy(func(p *SpendPolicy) bool { return p.ChainsSet }) {
-			return 2 // With an allow-list the same value is R9.
-		}
-	case !railKnown:
-		if !f.anyPolicy(func(p *SpendPolicy) bool { return p.RailsSet }) {
-			return 3 // With an allow-list the same value is R18.
-		}
-	case !Compatible(chain, rail):
+	case !chainKnown && !f.anyPolicy(func(p *SpendPolicy) bool { return p.ChainsSet }):
+		return 2 // With an allow-list the same value is R9.
+	case !railKnown && !f.anyPolicy(func(p *SpendPolicy) bool { return p.RailsSet }):
+		return 3 // With an allow-list the same value is R18.
+	case chainKnown && railKnown && !Compatible(chain, rail):
 		return 1
 	}
 	wallet := trimSpace(f.Request.Wallet)

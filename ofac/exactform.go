@@ -102,6 +102,11 @@ func (m *formMaker) organisation() {
 	m.give(exactContent, m.sorted(m.words, true))
 	m.give(exactJoined, m.joined(m.words, false))
 	m.give(exactJoined, m.joined(m.words, true))
+	if m.tokens.hasForms {
+		// In another order a legal form may not be read as one.
+		m.tokens.splitPlain(m.words)
+		m.give(exactSorted, m.sorted(m.words, false))
+	}
 }
 
 // sorted returns the tokens in byte order, parted by one space. With content,

@@ -7,13 +7,16 @@ import (
 
 // queryWord is one word of the name being screened.
 type queryWord struct {
-	start, end uint16 // bytes of scorer.words
-	weight     int32
-	known      bool // a listed word
-	initial    bool // one letter
-	cost       uint32
-	firstMark  int32 // its marks are marks[firstMark:endMark]
-	endMark    int32
+	start, end   uint16 // bytes of scorer.words
+	fold, folded uint16 // bytes of scorer.folds: its spelling fold
+	weight       int32
+	known        bool   // a listed word
+	initial      bool   // one letter
+	title        bool   // does not belong to the name
+	group        uint32 // of respellings, 0 if none
+	cost         uint32
+	firstMark    int32 // its marks are marks[firstMark:endMark]
+	endMark      int32
 }
 
 // mark says that a listed word is close to one or more neighbouring query words.
@@ -29,6 +32,7 @@ type scorer struct {
 	words   []byte
 	join    []byte
 	fold    []byte
+	folds   []byte
 	tokens  tokenList
 	list    [scoredWordsMax]queryWord
 	count   int
@@ -100,32 +104,48 @@ func (c *scorer) prepare(l *wordLayer, q *Query) bool {
 		c.tokens.split(c.words)
 	}
 	c.forms, c.formed, c.count, c.total = c.tokens.forms(), 0, 0, 0
+	c.folds = c.folds[:0]
 	for i := range c.tokens.count {
 		token := &c.tokens.list[i]
+		optional := false
 		if token.form != formNone {
 			c.formed++
-			continue
+			if optional = token.loose && c.tokens.count > 2; !optional {
+				continue
+			}
 		}
 		if c.count == scoredWordsMax {
 			return true
 		}
 		w := queryWord{start: token.start, end: min(token.end, token.start+wordBytesMax), weight: scoreOne}
 		text := c.words[w.start:w.end]
-		w.initial = len(text) == 1
+		w.initial, w.title = len(text) == 1, titleWords[string(text)]
 		if id, ok := l.find(text); ok && l.whole(id) {
-			w.known, w.weight = true, l.weight(id)
+			w.known, w.weight, w.group = true, l.weight(id), l.group(id)
 		} else {
-			w.weight = wordWeight(string(text), 0, 1<<16)
+			w.weight, w.group = wordWeight(string(text), 0, 1<<16), respellingOf[string(text)].group
 		}
-		if w.initial {
+		switch {
+		case optional:
+			w.weight = optionalWeight
+		case w.initial:
 			w.weight = weightFloor
 		}
+		w.fold = uint16(len(c.folds))
+		c.folds = appendSpelling(c.folds, text)
+		w.folded = uint16(len(c.folds))
 		c.list[c.count] = w
 		c.count++
 		c.total += w.weight
 	}
 	return truncated
 }
+
+// optionalWeight is what a short legal form weighs that may be a name after
+// all (PAO, SA, AS): it may match, and is hardly missed.
+const optionalWeight = 200
+
+func (c *scorer) spelled(i int) []byte { return c.folds[c.list[i].fold:c.list[i].folded] }
 
 func (c *scorer) text(i int) []byte { return c.words[c.list[i].start:c.list[i].end] }
 
@@ -143,11 +163,12 @@ func (c *scorer) markWord(l *wordLayer, i int) {
 	case listed && w.known:
 		for k := l.neighbourOffsets.at(id); k < l.neighbourOffsets.at(id+1); k++ {
 			row := l.neighbourRows.at(k)
-			c.mark(l, row>>similarityBits, 1<<i, int32(row&(1<<similarityBits-1)))
+			if similarity := bothListed(int32(row & (1<<similarityBits - 1))); similarity > 0 {
+				c.mark(l, row>>similarityBits, 1<<i, similarity)
+			}
 		}
 	default:
-		c.fold = appendSpelling(c.fold[:0], text)
-		for _, near := range l.near(&c.finder, text, c.fold) {
+		for _, near := range l.near(&c.finder, text, c.spelled(i)) {
 			c.mark(l, near.word, 1<<i, near.similarity)
 		}
 	}
@@ -156,6 +177,19 @@ func (c *scorer) markWord(l *wordLayer, i int) {
 		word := c.marks[k].word
 		w.cost += l.postingOffsets.at(word+1) - l.postingOffsets.at(word)
 	}
+}
+
+// bothListed lowers the similarity of two words that are both listed: a slip of
+// the pen seldom makes another name. 0: they have nothing to do with one another.
+func bothListed(similarity int32) int32 {
+	if similarity == sameSpelling {
+		return similarity
+	}
+	similarity = scoreOne - (scoreOne-similarity)*5/4
+	if similarity < wordFloor {
+		return 0
+	}
+	return similarity
 }
 
 // mark notes that a listed word is close to some query words.
@@ -211,9 +245,12 @@ func (c *scorer) markJoin(l *wordLayer, mask uint32) {
 	}
 }
 
-// coverageNeeded is the share of the query's weight, 1e-4, that a listed name
-// must match to be looked at.
-const coverageNeeded = 5500
+// Shares of the query's weight, 1e-4, that a listed name must match: by words
+// the index finds to be looked at, and in the end to be scored.
+const (
+	coverageSeen   = 4200
+	coverageNeeded = 5500
+)
 
 // candidates looks at every listed name that could match enough of the query:
 // names of the cheapest words first, until the words left weigh too little to

@@ -179,24 +179,65 @@ commercial kommercheskiy komercialny commerce
 chemical chemicals khimichesky khim
 metallurgical metallurgy metals metal
 university universitet universidad
-federation federatsiya federal
+federation federatsiya
+federal federalnoe federalny federalnaya
+state gosudarstvennoe gosudarstvenny gosudarstvennaya gos
+unitary unitarnoe
+brothers bros
+saint sankt st sveti
+petersburg peterburg
+october oktyabr oktiabr
+leasing lizing
+district rayon raion
+new novy novaya novoe novyy
+first 1st
+second 2nd
+third 3rd
+shipbuilding sudostroitelny sudostroitelnyy
+aircraft aviation aviatsionny aviatsionnyy aviatsionnaya
+military voenny voennaya voyenny
+special spetsialny spetsialnaya
+construction stroitelny stroitelnaya stroitelnoe stroy
+mining gornaya gorny gornyy
+repair remontny remontnyy
+management upravlyayushchaya upravleniye
+insurance strakhovaya strakhovoy
+space kosmicheskiy kosmicheskaya kosmos
+marine maritime morskoy morskoe morskaya
+mechanical mekhanicheskiy mekhanichesky
+electrical elektro electric elektricheskiy
+charitable charity blagotvoritelny kheiriyeh khairiah
+islamic islami islamiya islamiyya islamiyah
 `
 
-// respellingOf maps a word to the word that stands for its group.
+// respelling is the group a word belongs to.
+type respelling struct {
+	first string // the word that stands for the group
+	group uint32 // its number, from 1
+}
+
+// respellingOf maps a word to its group.
 var respellingOf = parseRespellings(respellingSource)
 
-func parseRespellings(source string) map[string]string {
-	table := map[string]string{}
+func parseRespellings(source string) map[string]respelling {
+	table, group := map[string]respelling{}, uint32(0)
 	for line := range strings.Lines(source) {
 		fields := strings.Fields(line)
 		if len(fields) == 0 {
 			continue
 		}
+		group++
 		for _, word := range fields {
 			if _, known := table[word]; !known {
-				table[word] = fields[0]
+				table[word] = respelling{fields[0], group}
 			}
 		}
 	}
 	return table
+}
+
+// strangers reports whether two words belong to different groups: ALEXEI is
+// not a spelling of ALEXANDER however many letters they share.
+func strangers(groupA, groupB uint32) bool {
+	return groupA != 0 && groupB != 0 && groupA != groupB
 }

@@ -7,6 +7,7 @@ type edge struct {
 	listed, query uint32 // masks
 	similarity    int32
 	weight        int32
+	short         bool // the listed word is short, and the query's is another listed word
 }
 
 // comparison is one listed name held against the query.
@@ -17,10 +18,12 @@ type comparison struct {
 	edges   int
 
 	listed, query uint32 // matched words
+	initials      uint32 // listed words matched by an initial
 	matched       int32  // weight of the matched words
-	worth         int32  // the same times similarity
-	lowest        int32  // least similarity of a matched word
-	pairs         int    // matched content words of the listed name
+	worth, strict int32  // the same times similarity, and times strict similarity
+	lowest        int32  // least similarity of a matched word that is not grammar
+	short         bool   // a short word matched by another
+	words, pairs  int    // words of the listed name that are not grammar; of them, matched
 }
 
 // scoreName compares one listed name with the query and keeps it if its score
@@ -34,13 +37,13 @@ func (x *Index) scoreName(name uint32, q *Query, s *Scratch) {
 	c.looked++
 	record := x.name(name)
 	kind := x.entity(record.entity).kind
-	score, strict := m.score(c, &record, kind, q)
+	score, strict := m.score(c, &x.words, &record, kind)
 	if score < reviewThreshold(q) {
 		return
 	}
 	entity := x.entity(record.entity)
 	h := hit{entity: record.entity, name: name, score: score, strict: strict, form: formPossible, outcome: Possible, sub: SubSpelling}
-	if strict >= blockThreshold(q) && kind != Vessel && kind != Aircraft {
+	if strict >= blockThreshold(q) && kind != Vessel && kind != Aircraft && m.provable() {
 		read := reading{forms: c.forms, dropped: kind == Individual && c.forms != 0}
 		h.outcome, h.sub = decideName(&record, kind, read, q)
 	}
@@ -48,6 +51,16 @@ func (x *Index) scoreName(name uint32, q *Query, s *Scratch) {
 		h.outcome, h.sub = Clear, SubNotSDN
 	}
 	s.hits = append(s.hits, h)
+}
+
+// provableWords is how many words a near spelling needs to block: two words
+// that are merely close are too often another person or company.
+const provableWords = 3
+
+// provable says whether a near match may block: every word is the listed one,
+// or there are three of them.
+func (m *comparison) provable() bool {
+	return m.lowest == scoreOne || m.pairs >= provableWords
 }
 
 func reviewThreshold(q *Query) int32 {
@@ -68,36 +81,84 @@ func blockThreshold(q *Query) int32 {
 // most once, the closest pairs first. False: too little of the query is matched.
 func (x *Index) align(name uint32, c *scorer, m *comparison) bool {
 	l := &x.words
+	first, end := l.tokenOffsets.at(name), l.tokenOffsets.at(name+1)
 	reach := uint32(0)
-	var edges = &c.edges
-	for i := l.tokenOffsets.at(name); i < l.tokenOffsets.at(name+1); i++ {
+	for i := first; i < end; i++ {
+		word := words32(l.tokens).at(i * (nameTokenBytes / 4))
+		if c.marked.marks[word] == c.marked.round {
+			for k := c.heads[word]; k >= 0; k = c.marks[k].next {
+				reach |= c.marks[k].mask
+			}
+		}
+	}
+	if c.weightOf(reach)*(scoreOne/100) < c.total*(coverageSeen/100) {
+		return false
+	}
+	for i := first; i < end; i++ {
 		token := readNameToken(l.tokens[uint64(i)*nameTokenBytes:])
 		if token.count == 1 {
 			m.tokens[m.count], m.weights[m.count] = token, l.weight(token.word)
 			m.count++
 		}
-		if c.marked.marks[token.word] != c.marked.round {
+		if c.marked.marks[token.word] == c.marked.round {
+			m.addEdges(&token, c, l)
+		}
+	}
+	m.assign(c.edges[:m.edges])
+	m.matchLoose(c, l)
+	return c.weightOf(m.query)*(scoreOne/100) >= c.total*(coverageNeeded/100)
+}
+
+// addEdges notes which query words a word of the listed name is close to.
+func (m *comparison) addEdges(token *nameToken, c *scorer, l *wordLayer) {
+	weight := int32(0)
+	for t := token.first; t < token.first+token.count; t++ {
+		weight += m.weights[t]
+	}
+	for k := c.heads[token.word]; k >= 0 && m.edges < edgesMax; k = c.marks[k].next {
+		similarity := c.marks[k].similarity
+		if token.count > 1 {
+			similarity = similarity * joinSimilarity / scoreOne
+		}
+		short := similarity < sameSpelling && l.letters(token.word) <= shortWord && c.knows(c.marks[k].mask)
+		c.edges[m.edges] = edge{(1<<token.count - 1) << token.first, c.marks[k].mask, similarity, weight, short}
+		m.edges++
+	}
+}
+
+// matchLoose compares what is left over on both sides letter by letter: the
+// index finds words one edit apart, a name found by its other words may have
+// one that is further away.
+func (m *comparison) matchLoose(c *scorer, l *wordLayer) {
+	for i := range c.count {
+		if m.query&(1<<i) != 0 || c.list[i].weight <= grammarWeight {
 			continue
 		}
-		for k := c.heads[token.word]; k >= 0 && m.edges < edgesMax; k = c.marks[k].next {
-			reach |= c.marks[k].mask
-			weight, similarity := int32(0), c.marks[k].similarity
-			for t := token.first; t < token.first+token.count; t++ {
-				weight += m.weights[t]
+		best, at := int32(0), 0
+		for k := range m.count {
+			if m.listed&(1<<k) != 0 || m.weights[k] <= grammarWeight {
+				continue
 			}
-			if token.count > 1 {
-				similarity = similarity * joinSimilarity / scoreOne
+			word := m.tokens[k].word
+			if strangers(c.list[i].group, l.group(word)) {
+				continue
 			}
-			edges[m.edges] = edge{(1<<token.count - 1) << token.first, c.marks[k].mask, similarity, weight}
-			m.edges++
+			person := m.tokens[k].part != partNone
+			if similarity := looseSimilarity(c.text(i), l.wordText(word), c.spelled(i), l.wordFold(word), person); similarity > best {
+				best, at = similarity, k
+			}
+		}
+		if best > 0 {
+			m.listed |= 1 << at
+			m.query |= 1 << i
+			m.add(max(m.weights[at], impreciseWeight), best)
+			m.lowest = min(m.lowest, best)
 		}
 	}
-	if c.weightOf(reach)*(scoreOne/100) < c.total*(coverageNeeded/100) {
-		return false
-	}
-	m.assign(edges[:m.edges])
-	return true
 }
+
+// knows reports whether the first of some query words is a listed word.
+func (c *scorer) knows(mask uint32) bool { return c.list[bits.TrailingZeros32(mask)].known }
 
 func (c *scorer) weightOf(mask uint32) int32 {
 	weight := int32(0)
@@ -106,6 +167,24 @@ func (c *scorer) weightOf(mask uint32) int32 {
 	}
 	return weight
 }
+
+// Weights that stand for evidence rather than rarity, 1e-4.
+const (
+	grammarWeight    = 1200 // words of at most this weight are articles and particles
+	impreciseBelow   = 9000 // a pair below this similarity
+	impreciseWeight  = 4000 // weighs at least this much, however common the word
+	titleLeft        = 300  // a title the listed name does not have
+	patronymicLeft   = 25   // per cent of its weight, likewise a patronymic
+	initialWeight    = 800  // an initial that fits
+	sameFormWeight   = 1000 // both names have the same legal form
+	onlyFormWeight   = 6000 // likewise, where the name is one word besides
+	oneWordForm      = 7700 // least similarity of that word
+	oneWordFormMin   = 5    // and least letters
+	shortWord        = 5    // letters of a word that a slip easily makes another
+	shortPairShare   = 94   // per cent, where such a word is another listed word
+	otherFormShare   = 93   // per cent, where words are only close and legal forms contradict
+	partialWordShare = 78   // per cent, where a listed name is one word of several
+)
 
 // assign takes the edges greedily.
 func (m *comparison) assign(edges []edge) {
@@ -120,13 +199,25 @@ func (m *comparison) assign(edges []edge) {
 		if m.listed&e.listed != 0 || m.query&e.query != 0 {
 			continue
 		}
+		weight := e.weight
+		if e.similarity < impreciseBelow {
+			weight = max(weight, impreciseWeight)
+		}
 		m.listed |= e.listed
 		m.query |= e.query
-		m.matched += e.weight
-		m.worth += e.weight * e.similarity / scoreOne
-		m.lowest = min(m.lowest, e.similarity)
-		m.pairs += bits.OnesCount32(e.listed)
+		m.add(weight, e.similarity)
+		m.short = m.short || e.short
+		if e.weight > grammarWeight {
+			m.lowest = min(m.lowest, e.similarity)
+		}
 	}
+}
+
+// add counts a matched pair. The strict worth takes every difference twice.
+func (m *comparison) add(weight, similarity int32) {
+	m.matched += weight
+	m.worth += weight * similarity / scoreOne
+	m.strict += weight * (2*similarity - scoreOne) / scoreOne
 }
 
 func (e *edge) before(other *edge) bool {
@@ -139,55 +230,208 @@ func (e *edge) before(other *edge) bool {
 	return e.listed < other.listed || e.listed == other.listed && e.query < other.query
 }
 
-// score gives the review and the strict score of an aligned name.
-func (m *comparison) score(c *scorer, record *nameRecord, kind EntityType, q *Query) (score, strict int32) {
-	queryLeft := c.weightOf((1<<c.count - 1) &^ m.query)
-	listedLeft, contentLeft := int32(0), 0
-	last, given := kind != Individual || record.words < 2, kind != Individual || record.words < 2
+// matchInitials pairs what is left over by first letters: "A." with a middle
+// name in A, in either direction.
+func (m *comparison) matchInitials(c *scorer, l *wordLayer) {
+	for i := range c.count {
+		if m.query&(1<<i) != 0 {
+			continue
+		}
+		text := c.text(i)
+		for k := range m.count {
+			if m.listed&(1<<k) != 0 || m.tokens[k].part == partLast {
+				continue
+			}
+			word := l.wordText(m.tokens[k].word)
+			if word[0] == text[0] && (len(text) == 1 || len(word) == 1) {
+				m.query |= 1 << i
+				m.listed |= 1 << k
+				m.initials |= 1 << k
+				m.add(initialWeight, scoreOne)
+				break
+			}
+		}
+	}
+}
+
+// queryLeft weighs the words of the query the listed name does not have. A word
+// said twice is not missed; nor is a title; a patronymic hardly, unless the
+// listed name has another.
+func (m *comparison) queryLeft(c *scorer, kind EntityType) int32 {
+	weight, patronymic := int32(0), false
 	for i := range m.count {
-		matched := m.listed&(1<<i) != 0
-		part := m.tokens[i].part
-		last = last || matched && (part == partLast || part == partMiddle)
-		given = given || matched && (part == partGiven || part == partMiddle || part == partPatronymic)
-		if !matched {
-			listedLeft += m.weights[i]
-			contentLeft++
+		patronymic = patronymic || m.tokens[i].part == partPatronymic && m.listed&(1<<i) == 0
+	}
+	for i := range c.count {
+		if m.query&(1<<i) != 0 || c.repeats(i) {
+			continue
 		}
-	}
-	if !last || !given {
-		return 0, 0
-	}
-	if m.pairs < 2 && m.count >= 2 {
-		return 0, 0
-	}
-	tolerance, strictTolerance := int32(45), int32(80)
-	if kind == Individual {
-		tolerance, strictTolerance = 16, 45
-	}
-	score = share(m.worth, m.matched+queryLeft*85/100+listedLeft*tolerance/100)
-	strict = share(m.worth, m.matched+queryLeft+listedLeft*strictTolerance/100)
-	if m.count == 1 {
-		letters := int32(record.letters)
 		switch {
-		case c.count > 1:
-			score, strict = score*78/100, strict*78/100
-		case letters <= 6 && m.lowest < scoreOne, letters <= 8 && m.lowest < 9300, m.lowest < 8800:
+		case c.list[i].title:
+			weight += titleLeft
+		case kind == Individual && !patronymic && c.count > 2 && isPatronymic(c.text(i)):
+			weight += c.list[i].weight * patronymicLeft / 100
+		default:
+			weight += c.list[i].weight
+		}
+	}
+	return weight
+}
+
+// repeats reports whether a word of the query was said before.
+func (c *scorer) repeats(i int) bool {
+	for k := range i {
+		if string(c.text(k)) == string(c.text(i)) {
+			return true
+		}
+	}
+	return false
+}
+
+// left is what of a listed name the query does not have, weighed by how much
+// it is missed.
+type left struct{ review, strict int32 }
+
+// leftOver weighs the unmatched words of the listed name. A person's middle
+// names are often left out; a first name or the first last name is not.
+func (m *comparison) leftOver(kind EntityType) left {
+	var missing left
+	middle, otherLast, sawLast := int32(0), int32(0), false
+	for i := range m.count {
+		part := m.tokens[i].part
+		firstLast := part == partLast && !sawLast && m.weights[i] > grammarWeight
+		sawLast = sawLast || firstLast
+		if m.listed&(1<<i) != 0 {
+			if m.initials&(1<<i) != 0 {
+				missing.strict += m.weights[i] * 45 / 100
+			}
+			continue
+		}
+		weight := m.weights[i]
+		switch {
+		case kind != Individual:
+			missing.review += weight * 45 / 100
+			missing.strict += weight * 80 / 100
+		case part == partGiven || firstLast:
+			missing.review += weight * 45 / 100
+			missing.strict += weight * 80 / 100
+		default:
+			switch part {
+			case partPatronymic:
+				middle += weight / 2
+			case partLast:
+				otherLast += weight
+			default:
+				middle += weight
+			}
+			missing.strict += weight * 45 / 100
+		}
+	}
+	if middle > 0 && otherLast > 0 {
+		missing.review += otherLast * 35 / 100 // one of the two is left out, seldom both
+		otherLast = 0
+	}
+	missing.review += min(middle+otherLast, 9000) * 16 / 100
+	return missing
+}
+
+// gate says whether enough kinds of words match to call it a name at all: of a
+// person a last name and another; of anything two words, if it has two.
+func (m *comparison) gate(kind EntityType) bool {
+	words, last, given := 0, false, false
+	m.pairs = 0
+	for i := range m.count {
+		if m.weights[i] <= grammarWeight {
+			continue
+		}
+		words++
+		if m.listed&(1<<i) == 0 {
+			continue
+		}
+		m.pairs++
+		switch m.tokens[i].part {
+		case partLast:
+			last = last || m.initials&(1<<i) == 0
+		case partGiven, partPatronymic:
+			given = true
+		default:
+			last, given = true, true
+		}
+	}
+	if words == 0 {
+		words, m.pairs = m.count, bits.OnesCount32(m.listed)
+	}
+	m.words = words
+	if words < 2 {
+		return m.pairs > 0
+	}
+	return m.pairs >= 2 && (kind != Individual || last && given)
+}
+
+// score gives the review and the strict score of an aligned name.
+func (m *comparison) score(c *scorer, l *wordLayer, record *nameRecord, kind EntityType) (score, strict int32) {
+	if kind == Individual {
+		m.matchInitials(c, l)
+	}
+	if !m.gate(kind) {
+		return 0, 0
+	}
+	queryLeft := m.queryLeft(c, kind)
+	missing := m.leftOver(kind)
+	if kind == Vessel || kind == Aircraft {
+		if m.lowest < joinSimilarity || queryLeft > 0 || missing.review > 0 {
 			return 0, 0
 		}
 	}
-	if kind == Vessel || kind == Aircraft {
-		if m.lowest < joinSimilarity || queryLeft > 0 || listedLeft > 0 {
+	share1 := int32(100)
+	sameForm := kind != Individual && c.forms.kin() != 0 && c.forms.kin() == record.forms.kin()
+	if m.words < 2 {
+		alone := queryLeft == 0 && sameForm && int(record.letters) >= oneWordFormMin && m.lowest >= oneWordForm
+		switch {
+		case queryLeft > 0:
+			share1 = partialWordShare
+		case alone:
+			m.add(onlyFormWeight, scoreOne)
+		case !oneWordClose(int(record.letters), m.lowest):
 			return 0, 0
 		}
-		strict = strict * 85 / 100
+	}
+	if sameForm {
+		m.add(sameFormWeight, scoreOne)
+	}
+	score = share(m.worth, m.matched+queryLeft*m.queryTolerance(missing)/100+missing.review) * share1 / 100
+	strict = share(m.strict, m.matched+queryLeft+missing.strict) * share1 / 100
+	if kind == Company && m.lowest < scoreOne && c.forms.contradicts(record.forms) {
+		score = score * otherFormShare / 100
+	}
+	if kind == Individual && m.short {
+		score = score * shortPairShare / 100
 	}
 	if kind == Individual && c.forms != 0 {
 		score, strict = score*93/100, strict*85/100
 	}
-	if kind != Individual && c.forms.contradicts(record.forms) {
-		strict = strict * 92 / 100
-	}
 	return score, strict
+}
+
+// queryTolerance is how much of the weight of the query's surplus counts, per
+// cent: less when the whole listed name of three words or more is in the query.
+func (m *comparison) queryTolerance(missing left) int32 {
+	if missing.review == 0 && m.pairs >= provableWords && m.lowest >= sameSpelling {
+		return 60
+	}
+	return 90
+}
+
+// oneWordClose says how close a word must be that is a whole name: short words
+// are too easily one letter away from one another (SONY, SUNNE; CEMEX, CIMEX).
+func oneWordClose(letters int, similarity int32) bool {
+	switch {
+	case letters <= 6:
+		return similarity == scoreOne
+	case letters <= 8:
+		return similarity >= 9300
+	}
+	return similarity >= 8800
 }
 
 func share(part, whole int32) int32 {

@@ -7,8 +7,11 @@ package ofac
 // appended as they are. Words of a group in respellingOf have the fold of the
 // group's first word.
 func appendSpelling(dst, word []byte) []byte {
-	if first, ok := respellingOf[string(word)]; ok {
-		return foldLetters(dst, first)
+	if n := len(word); n > 3 && word[0] <= '9' && isOrdinal(word[n-2], word[n-1]) {
+		word = word[:n-2] // 558th is 558
+	}
+	if known, ok := respellingOf[string(word)]; ok {
+		return foldLetters(dst, known.first)
 	}
 	return foldLetters(dst, word)
 }
@@ -30,6 +33,10 @@ func foldLetters[T string | []byte](dst []byte, word T) []byte {
 		dst = dst[:n-1]
 	}
 	return dst
+}
+
+func isOrdinal(a, b byte) bool {
+	return a == 't' && b == 'h' || a == 's' && b == 't' || a == 'n' && b == 'd' || a == 'r' && b == 'd'
 }
 
 // spellingAt folds the letters that begin at i.
@@ -142,12 +149,13 @@ func appendSkeleton(dst, fold []byte) []byte {
 // Costs of edits, in hundredths of a letter.
 const (
 	costEdit       = 100
-	costVowels     = 45 // one vowel for another
-	costClass      = 60 // one consonant for another of its class
-	costSwap       = 70 // two letters exchanged
-	costDouble     = 25 // a letter doubled or undoubled
-	costWeak       = 50 // an h or y too many
-	costVowelGap   = 75 // a vowel too many
+	costVowels     = 45  // one vowel for another
+	costClass      = 60  // one consonant for another of its class
+	costSwap       = 70  // two letters exchanged
+	costDouble     = 25  // a letter doubled or undoubled
+	costWeak       = 50  // an h or y too many
+	costVowelGap   = 75  // a vowel too many
+	costNumber     = 300 // one digit for another: another number
 	costImpossible = 1 << 20
 )
 
@@ -158,9 +166,12 @@ var letterClass = [256]uint8{
 }
 
 func substitution(a, b byte) int {
-	switch {
-	case a == b:
+	if a == b {
 		return 0
+	}
+	switch {
+	case a <= '9' || b <= '9':
+		return costNumber
 	case letterClass[a] == 0 || letterClass[a] != letterClass[b]:
 		if a == 'j' && (b == 'y' || b == 'g') || b == 'j' && (a == 'y' || a == 'g') || a == 'c' && b == 's' || a == 's' && b == 'c' {
 			return costClass
@@ -193,17 +204,33 @@ func spellingCost(a, b []byte, limit int) int {
 	if len(a) > wordBytesMax || len(b) > wordBytesMax {
 		return costImpossible
 	}
+	// What both begin and end with costs nothing. One letter is kept on either
+	// side of the difference, so that doublings and exchanges are still seen.
+	start, tail := 0, 0
+	for start < len(a) && start < len(b) && a[start] == b[start] {
+		start++
+	}
+	for tail < len(a)-start && tail < len(b)-start && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	start, tail = max(start-1, 0), max(tail-1, 0)
+	a, b = a[start:len(a)-tail], b[start:len(b)-tail]
+
+	var gaps [wordBytesMax]int
+	for j := range b {
+		gaps[j] = gap(b, j)
+	}
 	var rows [3][wordBytesMax + 1]int
 	before, above, row := &rows[0], &rows[1], &rows[2]
 	for j := 1; j <= len(b); j++ {
-		above[j] = above[j-1] + gap(b, j-1)
+		above[j] = above[j-1] + gaps[j-1]
 	}
 	for i := 1; i <= len(a); i++ {
 		alone := gap(a, i-1)
 		row[0] = above[0] + alone
 		best := row[0]
 		for j := 1; j <= len(b); j++ {
-			cost := min(above[j-1]+substitution(a[i-1], b[j-1]), above[j]+alone, row[j-1]+gap(b, j-1))
+			cost := min(above[j-1]+substitution(a[i-1], b[j-1]), above[j]+alone, row[j-1]+gaps[j-1])
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] && a[i-1] != b[j-1] {
 				cost = min(cost, before[j-2]+costSwap)
 			}
@@ -230,7 +257,7 @@ func costLimit(length int) int {
 	case length == 3:
 		return 50
 	case length == 4:
-		return 100
+		return 75
 	case length <= 6:
 		return 125
 	case length <= 9:
@@ -266,4 +293,38 @@ func wordSimilarity(a, b, foldA, foldB []byte) int32 {
 		return 0
 	}
 	return min(best, sameSpelling)
+}
+
+// Words that share their beginning: a shorter form, an abbreviation, or another
+// ending (WHEEL, WHEELED; ELECTR, ELECTRONIC).
+const (
+	stemLetters = 4    // the shared beginning has at least so many letters,
+	stemShare   = 80   // and is so much of the shorter word, per cent
+	stemFloor   = 7500 // similarity, and how much it grows with the share of the longer
+	stemRange   = 1800
+)
+
+// looseSimilarity compares two words of names that agree otherwise: as
+// wordSimilarity, or by a shared beginning.
+// Of a person's name nearly the whole longer word must be shared: ALEXEI is not
+// ALEXANDER.
+func looseSimilarity(a, b, foldA, foldB []byte, person bool) int32 {
+	if len(a) < 3 || len(b) < 3 || foldA[0] != foldB[0] {
+		return 0
+	}
+	if similarity := wordSimilarity(a, b, foldA, foldB); similarity > 0 {
+		return similarity
+	}
+	shared := 0
+	for shared < len(foldA) && shared < len(foldB) && foldA[shared] == foldB[shared] {
+		shared++
+	}
+	shorter, longer := min(len(foldA), len(foldB)), max(len(foldA), len(foldB))
+	if person {
+		shorter = longer
+	}
+	if shared < stemLetters || shared*100 < shorter*stemShare || shared*2 < longer {
+		return 0
+	}
+	return int32(stemFloor + stemRange*shared/longer)
 }

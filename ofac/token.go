@@ -6,6 +6,7 @@ import "bytes"
 type token struct {
 	start, end uint16 // bytes of the folded words
 	form       legalForm
+	loose      bool // the form is one only because of its place: PAO, SA, AS
 }
 
 // tokenList holds the tokens of one name. It lives on the stack or in a
@@ -65,8 +66,8 @@ func (t *tokenList) findForms(words []byte) {
 	}
 	count, leading := 0, true
 	for i := 0; i < n; count++ {
-		length, form := t.formAt(words, i, &tail, leading)
-		t.list[count] = token{start: t.list[i].start, end: t.list[i+length-1].end, form: form}
+		length, form, loose := t.formAt(words, i, &tail, leading)
+		t.list[count] = token{start: t.list[i].start, end: t.list[i+length-1].end, form: form, loose: loose}
 		t.hasForms = t.hasForms || form != formNone
 		leading = leading && form != formNone
 		i += length
@@ -76,7 +77,7 @@ func (t *tokenList) findForms(words []byte) {
 
 // formAt returns how many words the longest legal form at word i takes, or one
 // word and no form.
-func (t *tokenList) formAt(words []byte, i int, tail *[tokensMax + 1]bool, leading bool) (int, legalForm) {
+func (t *tokenList) formAt(words []byte, i int, tail *[tokensMax + 1]bool, leading bool) (length int, form legalForm, loose bool) {
 	for _, phrase := range formIndex[string(t.word(words, i))] {
 		length := len(phrase.words)
 		if !t.matches(words, i, phrase.words) {
@@ -84,10 +85,10 @@ func (t *tokenList) formAt(words []byte, i int, tail *[tokensMax + 1]bool, leadi
 		}
 		closes := tail[i+length]
 		if phrase.place == placeAny || closes && i > 0 || phrase.place == placeEdges && leading {
-			return length, phrase.form
+			return length, phrase.form, phrase.place != placeAny
 		}
 	}
-	return 1, formNone
+	return 1, formNone, false
 }
 
 func (t *tokenList) matches(words []byte, i int, phrase []string) bool {

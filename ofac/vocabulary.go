@@ -238,7 +238,6 @@ func (b *builder) encodeWordTexts(v *vocabulary) {
 	for i, word := range v.words {
 		text = append(text, word...)
 		textOffsets = append(textOffsets, uint32(len(text)))
-		start := len(fold)
 		fold = appendSpelling(fold, []byte(word))
 		foldOffsets = append(foldOffsets, uint32(len(fold)))
 		weight := wordWeight(word, v.entries[i], uint32(len(b.entities)))
@@ -246,7 +245,7 @@ func (b *builder) encodeWordTexts(v *vocabulary) {
 		if v.whole[i] {
 			flags |= wordWhole
 		}
-		info = appendWords32(info, []uint32{uint32(weight) | flags<<16, letterMask(fold[start:])})
+		info = appendWords32(info, []uint32{uint32(weight) | flags<<infoFlags | respellingOf[word].group<<infoGroup, letterMask([]byte(word))})
 	}
 	b.sections[sectionWordOffsets], b.sections[sectionWordText] = appendWords32(nil, textOffsets), text
 	b.sections[sectionFoldOffsets], b.sections[sectionFoldText] = appendWords32(nil, foldOffsets), fold
@@ -261,7 +260,9 @@ func wordWeight(word string, entries, of uint32) int32 {
 	weight := rarity(entries, of)
 	switch {
 	case functionWords[word]:
-		return min(weight, 1200)
+		return min(weight, grammarWeight)
+	case isLegalWord(word, entries > 0):
+		return min(weight, legalWordWeight)
 	case genericWords[word]:
 		return min(weight, 2000)
 	case titleWords[word]:
@@ -270,11 +271,11 @@ func wordWeight(word string, entries, of uint32) int32 {
 	return weight
 }
 
-// letterMask has a bit for each letter of a fold: two words whose masks differ
+// letterMask has a bit for each letter of a word: two words whose masks differ
 // much need not be compared.
-func letterMask(fold []byte) uint32 {
+func letterMask(word []byte) uint32 {
 	mask := uint32(0)
-	for _, c := range fold {
+	for _, c := range word {
 		mask |= 1 << (c & 31)
 	}
 	return mask

@@ -26,6 +26,9 @@ type wordLayer struct {
 
 const similarityBits = 14
 
+// lettersApart is how many different letters two spellings of a word may have.
+const lettersApart = 6
+
 // neighbour is a listed word close to a word.
 type neighbour struct {
 	word       uint32
@@ -40,8 +43,19 @@ func (l *wordLayer) wordFold(id uint32) []byte {
 	return l.fold[l.foldOffsets.at(id):l.foldOffsets.at(id+1)]
 }
 
+func (l *wordLayer) letters(id uint32) uint32 {
+	return l.textOffsets.at(id+1) - l.textOffsets.at(id)
+}
+
+// The first word of a word's info: its weight, its flags, its group of respellings.
+const (
+	infoFlags = 16
+	infoGroup = 20
+)
+
 func (l *wordLayer) weight(id uint32) int32 { return int32(l.info.at(id*2) & 0xFFFF) }
-func (l *wordLayer) whole(id uint32) bool   { return l.info.at(id*2)>>16&wordWhole != 0 }
+func (l *wordLayer) whole(id uint32) bool   { return l.info.at(id*2)>>infoFlags&wordWhole != 0 }
+func (l *wordLayer) group(id uint32) uint32 { return l.info.at(id*2) >> infoGroup }
 
 // find returns the id of a listed word.
 func (l *wordLayer) find(word []byte) (uint32, bool) {
@@ -86,6 +100,7 @@ func (s *stamps) first(i uint32) bool {
 type finder struct {
 	seen  stamps
 	room  []byte
+	group uint32 // of the word looked for
 	found []neighbour
 }
 
@@ -94,7 +109,8 @@ type finder struct {
 func (l *wordLayer) near(f *finder, word, fold []byte) []neighbour {
 	f.found = f.found[:0]
 	f.seen.begin(l.count)
-	mask := letterMask(fold)
+	f.group = respellingOf[string(word)].group
+	mask := letterMask(word)
 	latin := isLatin(word)
 	l.probe(f, deletionHash(deletedFold, fold, -1), word, fold, mask)
 	if !latin {
@@ -134,11 +150,14 @@ func (l *wordLayer) probe(f *finder, hash uint64, word, fold []byte, mask uint32
 			continue
 		}
 		id := l.deletionRows.at(i*2 + 1)
-		if !f.seen.first(id) || bits.OnesCount32(mask^l.info.at(id*2+1)) > 5 {
+		if !f.seen.first(id) || bits.OnesCount32(mask^l.info.at(id*2+1)) > lettersApart {
 			continue
 		}
 		other := l.wordText(id)
 		if difference := len(other) - len(word); difference > 4 || difference < -4 || string(other) == string(word) {
+			continue
+		}
+		if strangers(f.group, l.group(id)) {
 			continue
 		}
 		if similarity := wordSimilarity(word, other, fold, l.wordFold(id)); similarity > 0 {

@@ -11,7 +11,40 @@ var functionWords = map[string]bool{
 	"of": true, "the": true, "and": true, "for": true, "in": true, "to": true, "on": true, "at": true, "by": true, "with": true,
 	"de": true, "del": true, "la": true, "las": true, "los": true, "le": true, "les": true, "du": true, "des": true, "da": true, "do": true, "dos": true,
 	"y": true, "e": true, "i": true, "et": true, "und": true, "der": true, "die": true, "das": true, "van": true, "von": true, "den": true,
+	"al": true, "el": true, "ul": true, "ad": true, "ar": true, "as": true, "az": true, "ed": true, "ash": true, "bin": true, "ben": true, "ibn": true, "bint": true,
 	"ve": true, "va": true, "im": true, "imeni": true, "po": true, "na": true, "dlya": true, "para": true, "en": true, "a": true, "an": true,
+}
+
+// legalWords are parts of legal forms. Alone, or with a slip of the pen, they
+// are still no part of the name.
+var legalWords = [...]string{
+	"limited", "liability", "company", "joint", "stock", "incorporated", "corporation", "partnership", "establishment", "offshore",
+	"obshchestvo", "obschestvo", "ogranichennoi", "ogranichennoy", "otvetstvennostyu", "otvetstvennostiu", "aktsionernoe", "aktsionernoye",
+	"otkrytoe", "zakrytoe", "publichnoe", "sociedad", "anonima", "societe", "anonyme", "sirketi", "private", "proprietary", "kompaniya",
+}
+
+// legalWordWeight is what such a word weighs.
+const legalWordWeight = 1000
+
+// isLegalWord reports whether a word is one of legalWords or, unless it is a
+// listed word, one slip away from one: same first or last letter, one edit.
+func isLegalWord(word string, listed bool) bool {
+	if len(word) < 5 {
+		return false
+	}
+	for _, legal := range legalWords {
+		if legal == word {
+			return true
+		}
+		difference := len(legal) - len(word)
+		if listed || difference < -1 || difference > 1 || legal[0] != word[0] && legal[len(legal)-1] != word[len(word)-1] {
+			continue
+		}
+		if spellingCost([]byte(legal), []byte(word), costEdit) <= costEdit {
+			return true
+		}
+	}
+	return false
 }
 
 // titleWords stand before a person's name and are not part of it.
@@ -19,7 +52,7 @@ var titleWords = map[string]bool{
 	"mr": true, "mrs": true, "ms": true, "miss": true, "mister": true, "dr": true, "doctor": true, "prof": true, "professor": true,
 	"sir": true, "sheikh": true, "shaykh": true, "sheik": true, "shaikh": true, "haji": true, "hajji": true, "hadji": true, "hajj": true,
 	"he": true, "hon": true, "general": true, "gen": true, "colonel": true, "col": true, "major": true, "captain": true, "capt": true,
-	"lieutenant": true, "lt": true, "brigadier": true, "president": true, "minister": true, "senator": true, "ambassador": true,
+	"lieutenant": true, "lt": true, "brigadier": true, "president": true, "presidente": true, "prasident": true, "prime": true, "secretary": true, "minister": true, "senator": true, "ambassador": true,
 	"engineer": true, "eng": true, "ing": true, "mullah": true, "mulla": true, "maulavi": true, "mawlawi": true, "maulana": true,
 	"ayatollah": true, "hojatoleslam": true, "imam": true, "qari": true, "hafiz": true, "ustad": true, "sayyid": true, "sayed": true,
 	"lord": true, "lady": true, "madam": true, "madame": true, "mme": true, "monsieur": true, "herr": true, "frau": true,

@@ -240,3 +240,6 @@ func (d *Data) Modes() []string {
 	}
 	return modes
 }
+
+// Entities returns the whole list as Build wants it.
+func Entities(d *Data) []ofac.Entity { return d.entities("full") }

@@ -50,6 +50,23 @@ func TestCSVWithoutComments(t *testing.T) {
 	require.Contains(t, warnings[0], "no end mark")
 }
 
+// A byte order mark, bare line feeds and blanks after the end mark change nothing.
+func TestCSVSpellings(t *testing.T) {
+	want, _, err := ParseCSV(csvSample(t, nil))
+	require.NoError(t, err)
+	good := string(sample(t, "csv/sdn.csv"))
+	for name, text := range map[string]string{
+		"byte order mark": "\xef\xbb\xbf" + good,
+		"line feeds":      strings.ReplaceAll(good, "\r\n", "\n"),
+		"blanks at end":   good + "\r\n",
+		"nulls unpadded":  strings.ReplaceAll(good, "-0- ", "-0-"),
+	} {
+		got, _, err := ParseCSV(csvSample(t, map[string]string{"sdn.csv": text}))
+		require.NoError(t, err, name)
+		require.Equal(t, want, got, name)
+	}
+}
+
 func TestCSVRefusals(t *testing.T) {
 	record := `1,"A",-0- ,"P",-0- ,-0- ,-0- ,-0- ,-0- ,-0- ,-0- ,-0- `
 	for name, test := range map[string]struct {

@@ -40,9 +40,9 @@ const (
 	// NameBytesMax bounds one full name and one part of a name.
 	NameBytesMax = 1_000
 	// NamesMax bounds all names of one file.
-	NamesMax = 2_000_000
+	NamesMax = 500_000
 	// AddressesPerEntityMax bounds the digital currency addresses of one entity.
-	AddressesPerEntityMax = 20_000
+	AddressesPerEntityMax = 8_000
 	// AddressBytesMax bounds one digital currency address.
 	AddressBytesMax = 256
 	// LabelBytesMax bounds a list name, programme code, ticker, script or other

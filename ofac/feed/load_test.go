@@ -269,6 +269,20 @@ func TestLoadFilesTellsByContent(t *testing.T) {
 	requireRefused(t, err, ReasonNoFiles)
 }
 
+func TestWarningsAreBounded(t *testing.T) {
+	files := []File{{"sdn_enhanced.xml", sample(t, "enhanced/SDN_ENHANCED.XML")}}
+	for i := range WarningsMax + 10 {
+		files = append(files, File{fmt.Sprintf("notes-%03d.txt", i), nil})
+	}
+	loaded, err := LoadDir(writeFolder(t, files...), nil)
+	require.NoError(t, err)
+	require.Len(t, loaded.Warnings, WarningsMax+1)
+	require.Equal(t, "11 more warnings", loaded.Warnings[WarningsMax]) // Ten files and the missing family.
+
+	_, err = LoadFiles(make([]File, FolderFilesMax+1), nil)
+	requireRefused(t, err, ReasonTooLarge)
+}
+
 func TestMergeOfMixedFormats(t *testing.T) {
 	files := []File{{"sdn_enhanced.xml", sample(t, "enhanced/SDN_ENHANCED.XML")}}
 	for _, name := range []string{"cons_prim.csv", "cons_alt.csv", "cons_add.csv", "cons_comments.csv"} {

@@ -1,0 +1,48 @@
+# Railguard. `make` prints the words; CI runs the same ones.
+GO      ?= go
+VERSION ?= 0.1.0
+FUZZ    ?= 10s
+LDFLAGS := -X main.version=$(VERSION)
+
+.PHONY: help build run test race house fuzz bench golden conformance names-eval chaos
+
+help: ## Print this
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## Build bin/railguard
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/railguard ./cmd/railguard
+
+run: build ## Build and run a development cluster
+	./bin/railguard dev --nodes $(or $(NODES),1) $(ARGS)
+
+test: ## Run all tests
+	$(GO) test ./...
+
+race: ## Run the tests of everything concurrent under the race detector
+	$(GO) test -race -short ./cluster/... ./audit/... ./httpapi/... ./engine/credential/...
+
+house: ## Check the house law alone
+	$(GO) test -run . .
+
+fuzz: ## Run every fuzz target for FUZZ (10s) each
+	@for pkg in $$($(GO) list ./...); do \
+	  for name in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+	    echo "fuzz $$pkg $$name"; \
+	    $(GO) test $$pkg -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZ) || exit 1; \
+	  done; \
+	done
+
+bench: ## Run the Go benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./engine/... ./ofac ./fsm ./audit ./httpapi
+
+golden: ## Rewrite transcripts and generated documents; read the diff before you keep it
+	$(GO) test ./engine ./httpapi -update
+
+conformance: ## Check the binary against every statement of the specification
+	$(GO) test -count=1 -v ./bench/conformance
+
+names-eval: build ## Measure the name matcher on labelled names
+	./bin/railguard match eval
+
+chaos: ## Long fault tests with real processes
+	RAILGUARD_CHAOS=long $(GO) test -count=1 -v -timeout 4h ./bench/chaos

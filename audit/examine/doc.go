@@ -1,0 +1,10 @@
+// Package examine checks exported records and proofs offline.
+//
+// Purpose: what `railguard verify` runs: given the file that the proof or the
+// export endpoint answered, and the log's verifier keys, tell whether every
+// record in it is a leaf of the tree whose head the cluster signed. An examiner
+// can read this package and its three imports in an hour.
+//
+// May import: the standard library, audit/note, audit/proof.
+// Never: the server, the store, the network, a clock.
+package examine

@@ -1,0 +1,47 @@
+// Package note signs and verifies checkpoints of the audit log: one statement,
+// "the log named origin has size leaves and this root", under a classical and a
+// post-quantum signature, so that evidence kept for ten years outlives either.
+//
+// May import: the standard library, golang.org/x/mod/sumdb/note and circl's
+// ML-DSA-44. Nothing of the house. It is the only package that names circl.
+//
+// Never: disk, network, clock, randomness: a signature is a function of the seed
+// and of what is signed, so every node serves the same bytes.
+//
+// # Format
+//
+// A checkpoint is a C2SP tlog-checkpoint in a C2SP signed note:
+//
+//	origin
+//	size in decimal
+//	root in base64 (standard alphabet, padded)
+//	extension lines, none when this package signs
+//	(empty line)
+//	— origin base64(key id 4 bytes | Ed25519 signature 64 bytes)
+//	— origin base64(key id 4 bytes | timestamp u64 | ML-DSA-44 signature 2420 bytes)
+//
+// The first line is the log's own signature over the text, type 0x01 of signed
+// notes, which every transparency-log tool understands (a signed note has no
+// ECDSA type that others read, hence Ed25519 and not ES256).
+//
+// The second is an ML-DSA-44 cosignature as C2SP tlog-cosignature defines it:
+// type 0x06, key id = first 4 bytes of SHA-256(name | 0x0a | 0x06 | public key),
+// and what is signed is not the text but, big-endian,
+//
+//	label         12 bytes "subtree/v1\n\x00"
+//	cosigner name u8 length, bytes
+//	timestamp     u64, seconds since 1970
+//	log origin    u8 length, bytes
+//	start         u64, 0
+//	end           u64, the size
+//	hash          32 bytes, the root
+//
+// with an empty context string and deterministic signing (FIPS 204). It does not
+// cover extension lines: Verify refuses them unless a classical key vouches.
+//
+// A verifier key is one line, name+key id in hex+base64(type | public key).
+//
+// Both keys come from one 32-byte seed: HKDF-SHA-256 with no salt and with info
+// "railguard checkpoint ed25519 v1\n"+origin and "railguard checkpoint ml-dsa-44
+// v1\n"+origin, 32 bytes each, which are the seeds of RFC 8032 and FIPS 204.
+package note

@@ -1,0 +1,163 @@
+package conformance
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+var auditChecks = []Check{
+	{ID: "T118", Title: "the record has _request with amount, chain, cpWallet, cpName, rail as sent", Source: Literal, run: checkRequestEcho},
+	{ID: "T118/us", Title: "the amount in the record is the literal that was sent", Source: Ruling, run: checkAmountLiteral},
+	{ID: "T119", Title: "after a disposition GET shows it", Source: Literal, run: checkDispositionShown},
+	{ID: "T120", Title: "a record is there as soon as its verdict is, on every node", Source: Implied, run: checkReadYourWrites},
+	{ID: "T121/unknown", Title: "an unknown id is 404 not_found", Source: Literal, run: checkUnknownRecord},
+	{ID: "T122", Title: "the record is tamper-evident: its leaf proves into a signed tree head, an altered one does not", Source: Ruling, run: checkProof},
+	{ID: "T123", Title: "no log holds a token, an API key or a counterparty's name", Source: Implied, Needs: NeedLogs, phase: phaseLedger, run: checkLogs},
+	{ID: "X-AUD-1", Title: "the record of each verdict has everything known", Source: Ruling, run: checkRecordMembers},
+	{ID: "X-AUD-2", Title: "latencyMs stays out of the record, the token is nowhere in it", Source: Ruling, run: checkRecordSecrets},
+}
+
+func (p *probe) record(txn string, options ...option) *answer {
+	return p.success(p.get("/v1/audit/"+txn, options...))
+}
+
+func checkRequestEcho(p *probe) {
+	g := p.register()
+	sent := obj{"chain": "BASE", "rail": "USDC", "cpWallet": "0xAbCdEf" + randomHex(17), "cpName": "  Märigold “Stationery”  Søpplies 文房具 "}
+	a := p.screen(g, "1234.5", sent)
+	record := p.record(p.str(a, "txnId"))
+	p.same(record, "_request.amount", dollars("1234.5"))
+	p.expect(kind(p.field(record, "_request.amount")) == "number", "_request.amount is no number")
+	for member, value := range sent {
+		p.same(record, "_request."+member, value)
+	}
+	for _, member := range []string{"txnId", "verdict", "rule", "reason", "screenedAt", "agentId"} {
+		value, there := a.at(member)
+		p.must(there, "the screening answer has no %s", member)
+		p.same(record, member, value)
+	}
+	bare := p.record(p.str(p.screen(g, "7"), "txnId"))
+	p.same(bare, "_request.amount", 7)
+	for _, member := range []string{"chain", "rail", "cpWallet", "cpName"} {
+		value, there := bare.at("_request." + member)
+		p.expect(!there || value == nil, "_request.%s of a call without it is %s", member, show(value))
+	}
+}
+
+func checkAmountLiteral(p *probe) {
+	g := p.register()
+	for _, amount := range []string{"100", "100.0", "100.00", "0.10", "9007199254.740993", "0.0000001", "0", "123456789012.123456"} {
+		record := p.record(p.str(p.screen(g, amount), "txnId"))
+		p.expect(record.number("_request.amount") == amount, "_request.amount is the literal %s, want %s", record.number("_request.amount"), amount)
+	}
+}
+
+func checkDispositionShown(p *probe) {
+	_, txn := p.review()
+	answered := p.disposition(txn, "REJECTED")
+	for i := range p.cfg.BaseURLs {
+		record := p.record(txn, node(i))
+		for _, member := range []string{"disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "verdict"} {
+			value, there := answered.at(member)
+			p.must(there, "the disposition answer has no %s", member)
+			p.same(record, member, value)
+		}
+	}
+}
+
+func checkReadYourWrites(p *probe) {
+	g := p.register()
+	for i := range 60 {
+		a := p.screenBody(g.payment("0.01"), node(i))
+		record := p.get("/v1/audit/"+p.str(a, "txnId"), node(i+1))
+		p.must(record.status == 200, "call %d: the record is %d right after the verdict, want 200", i, record.status)
+		p.same(record, "txnId", a.text("txnId"))
+	}
+}
+
+func checkUnknownRecord(p *probe) {
+	for _, id := range []string{"txn_zzzzzzzz", "txn_99999999", "txn_", "txn_short", "txn_toolongtoolong", "agt_aaaaaaaa", "x", "txn_%2F%2F%2F%2F%2F%2F%2F%2F"} {
+		p.refused(p.get("/v1/audit/"+id), 404, "not_found")
+	}
+	real := p.str(p.screen(p.register(), "1"), "txnId")
+	p.record(real)
+	p.refused(p.get("/v1/audit/"+strings.ToUpper(real)), 404, "not_found")
+}
+
+func checkRecordMembers(p *probe) {
+	p.eachVerdict(func(verdict string, a *answer) {
+		record := p.record(a.text("txnId"))
+		members := []string{"txnId", "verdict", "rule", "reason", "screenedAt", "ofacSource", "_request", "ruleSet", "policyVersion", "listVersion", "index"}
+		if verdict != "UNKNOWN" {
+			members = append(members, "agentId", "agentName", "operatorLegalName", "credentialStatus")
+		}
+		for _, member := range members {
+			_, there := record.at(member)
+			p.expect(there, "the record of a %s lacks %s", verdict, member)
+		}
+		if verdict == "REVIEW" {
+			p.same(record, "sarEscalated", false)
+		} else {
+			p.absent(record, "sarEscalated")
+		}
+		p.absent(record, "disposition")
+	})
+}
+
+func checkRecordSecrets(p *probe) {
+	g := p.register()
+	a := p.screen(g, "1")
+	record := p.record(a.text("txnId"))
+	p.absent(record, "latencyMs")
+	parts := strings.Split(g.token, ".")
+	p.must(len(parts) == 3, "the token has %d parts", len(parts))
+	for i, part := range parts[1:] {
+		p.expect(!strings.Contains(string(record.raw), part), "the record holds part %d of the token", i+1)
+	}
+	p.absent(record, "_request.token")
+	p.absent(record, "salt")
+}
+
+// checkLogs reads the target's logs after everything else wrote to them.
+func checkLogs(p *probe) {
+	secretName := "Zebulon Quartermain " + p.run
+	g := p.register()
+	p.screen(g, "1", obj{"cpName": secretName})
+	p.screenBody(obj{"token": "garbage-" + p.run, "amount": 1, "cpName": secretName})
+	p.ledger.hide(secretName)
+	bytes := 0
+	for _, file := range p.cfg.LogFiles {
+		raw, err := os.ReadFile(file)
+		p.must(err == nil, "log %s: %v", file, err)
+		bytes += len(raw)
+		log := string(raw)
+		p.expect(!strings.Contains(log, p.cfg.APIKey), "log %s holds the API key", file)
+		for i, token := range p.ledger.tokens {
+			parts := strings.Split(token, ".")
+			found := strings.Contains(log, token) || len(parts) == 3 && strings.Contains(log, parts[1])
+			p.expect(!found, "log %s holds credential number %d", file, i)
+		}
+		for _, hidden := range p.ledger.hidden {
+			p.expect(!strings.Contains(log, hidden), "log %s holds %q", file, hidden)
+		}
+	}
+	if bytes == 0 {
+		p.failures, p.demands = nil, 0
+		p.skip("the log files are empty")
+	}
+}
+
+// listed page of records: the newest first, one page of the given query.
+func (p *probe) page(query string) (*answer, []any) {
+	a := p.tool(p.get(query))
+	return a, p.array(a, "data")
+}
+
+func ids(items []any, member string) []string {
+	out := make([]string, 0, len(items))
+	for _, item := range items {
+		out = append(out, fmt.Sprint(memberOf(item, member)))
+	}
+	return out
+}

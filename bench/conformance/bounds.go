@@ -1,0 +1,69 @@
+package conformance
+
+import (
+	"fmt"
+	"strings"
+)
+
+var limitChecks = []Check{
+	{ID: "X-BND-1", Title: "a screening body of 64 KiB passes, one byte more is 413", Source: Ruling, run: checkScreenBodyBound},
+	{ID: "X-BND-2", Title: "other bodies: 256 KiB and one byte more", Source: Ruling, run: checkOtherBodyBound},
+	{ID: "X-BND-3", Title: "notes, note and reason: 8 KiB and one byte more", Source: Ruling, run: checkTextBounds},
+	{ID: "X-BND-4", Title: "amount: 1e12 passes, a micro-dollar more is 400", Source: Ruling, run: checkAmountBound},
+	{ID: "X-BND-5", Title: "pages: limit 500 passes, 501 does not", Source: Ruling, run: checkPageBounds},
+}
+
+// padded is the body filled up with blanks to exactly size bytes.
+func padded(body any, size int) literal {
+	text := string(mustJSON(body))
+	return literal(text + strings.Repeat(" ", max(0, size-len(text))))
+}
+
+func checkScreenBodyBound(p *probe) {
+	g := p.register()
+	p.proceeds(p.screenBody(padded(g.payment("1"), 64<<10)))
+	p.refused(p.post("/v1/screen", padded(g.payment("1"), 64<<10+1)), 413, "payload_too_large")
+}
+
+func checkOtherBodyBound(p *probe) {
+	p.status(p.post("/v1/agents/register", padded(p.registration(), 256<<10)), 201)
+	p.refused(p.post("/v1/agents/register", padded(p.registration(), 256<<10+1)), 413, "payload_too_large")
+	_, txn := p.review()
+	body := obj{"disposition": "APPROVED", "reviewedBy": "officer"}
+	p.refused(p.post("/v1/reviews/"+txn, padded(body, 256<<10+1)), 413, "payload_too_large")
+	p.status(p.post("/v1/reviews/"+txn, padded(body, 256<<10)), 200)
+}
+
+func checkTextBounds(p *probe) {
+	longest := strings.Repeat("t", 8<<10)
+	g := p.register(autonomous)
+	p.refused(p.post("/v1/agents/"+g.id+"/attest", obj{"attestedBy": "o", "note": longest + "t"}), 422, "invalid_field")
+	p.status(p.post("/v1/agents/"+g.id+"/attest", obj{"attestedBy": "o", "note": longest}), 200)
+	p.refused(p.post("/v1/agents/"+g.id+"/suspend", obj{"reason": longest + "t"}), 422, "invalid_field")
+	p.status(p.post("/v1/agents/"+g.id+"/suspend", obj{"reason": longest}), 200)
+	_, txn := p.review()
+	a := p.status(p.post("/v1/reviews/"+txn, obj{"disposition": "REJECTED", "reviewedBy": "o", "notes": longest}), 200)
+	p.same(a, "notes", longest)
+}
+
+func checkAmountBound(p *probe) {
+	g := p.register()
+	p.proceeds(p.screen(g, "1000000000000"))
+	for _, amount := range []string{"1000000000000.000001", "1000000000000.0000001", "1000000000001"} {
+		p.refused(p.post("/v1/screen", g.payment(amount)), 400, "invalid_amount")
+	}
+	p.proceeds(p.screen(g, "1000000000000.000000"))
+}
+
+func checkPageBounds(p *probe) {
+	for _, path := range []string{"/v1/agents", "/v1/fleets", "/v1/queue", "/v1/audit"} {
+		p.array(p.success(p.get(path+"?limit=500")), "data")
+		for _, bad := range []string{"501", "0", "-1", "x", ""} {
+			a := p.get(fmt.Sprintf("%s?limit=%s", path, bad))
+			if bad == "" && a.ok() {
+				continue // An empty value may mean that none was given.
+			}
+			p.expect(a.status >= 400 && a.status < 500, "%s?limit=%s: status %d, want a refusal", path, bad, a.status)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package conformance
+
+import (
+	"strings"
+	"time"
+)
+
+var historyChecks = []Check{
+	{ID: "X-HIS-1", Title: "GET /v1/audit filters and pages", Source: Ruling, run: checkAuditList},
+	{ID: "X-HIS-2", Title: "explain gives the ladder of a past verdict", Source: Ruling, run: checkExplain},
+	{ID: "X-HIS-3", Title: "replay of a past verdict matches, whatever changed since", Source: Ruling, run: checkReplayRecord},
+	{ID: "X-HIS-4", Title: "export as NDJSON holds every record of the time", Source: Ruling, run: checkExport},
+	{ID: "X-HIS-5", Title: "the checkpoint is public and grows", Source: Ruling, run: checkCheckpoint},
+	{ID: "X-HIS-6", Title: "consistency and minimum-index reads", Source: Ruling, run: checkConsistencyReads},
+}
+
+func checkAuditList(p *probe) {
+	g := p.register(policy(obj{"maxSingleTxUSDC": 100}))
+	wallet := cleanWallet()
+	first := p.screen(g, "1", obj{"cpWallet": wallet}).text("txnId")
+	second := p.screen(g, "150").text("txnId")
+	third := p.screen(g, "1", obj{"cpWallet": p.listedWallet()}).text("txnId")
+	want := third + " " + second + " " + first
+	query := "/v1/audit?agentId=" + g.id
+	expect := func(more, wanted string) {
+		_, items := p.page(query + more)
+		p.expect(strings.Join(ids(items, "txnId"), " ") == wanted, "%s%s gives %v, want %s", query, more, ids(items, "txnId"), wanted)
+	}
+	expect("", want)
+	expect("&order=asc", first+" "+second+" "+third)
+	expect("&verdict=REVIEW", second)
+	expect("&rule=R6_COUNTERPARTY_WALLET_OFAC", third)
+	expect("&wallet="+cleanWallet(), "")
+	expect("&wallet="+wallet, first)
+	expect("&from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00Z", "")
+	var seen []string
+	cursor := ""
+	for range 20 { // A short page with a cursor is allowed; following the cursors gives everything.
+		page, items := p.page(query + "&limit=1" + cursor)
+		p.expect(len(items) <= 1, "a page of limit 1 has %d items", len(items))
+		seen = append(seen, ids(items, "txnId")...)
+		if page.text("nextCursor") == "" {
+			break
+		}
+		cursor = "&cursor=" + page.text("nextCursor")
+	}
+	p.expect(strings.Join(seen, " ") == want, "paging gives %v, want %s", seen, want)
+	for _, bad := range []string{"&limit=0", "&limit=501", "&limit=x", "&cursor=!!", "&from=yesterday", "&verdict=MAYBE"} {
+		a := p.get(query + bad)
+		p.expect(a.status >= 400 && a.status < 500, "%s: status %d, want a refusal", bad, a.status)
+	}
+}
+
+func checkExplain(p *probe) {
+	g := p.register(policy(obj{"maxSingleTxUSDC": 100}))
+	txn := p.screen(g, "150").text("txnId")
+	a := p.tool(p.get("/v1/audit/" + txn + "/explain"))
+	ladder := p.array(a, "ladder")
+	p.expect(len(ladder) >= 25, "the ladder has %d rungs, want 25", len(ladder))
+	p.expect(mentions(ladder, "R10_SINGLE_TX_LIMIT"), "the ladder does not name R10_SINGLE_TX_LIMIT")
+	p.refused(p.get("/v1/audit/txn_zzzzzzzz/explain"), 404, "not_found")
+}
+
+func checkReplayRecord(p *probe) {
+	g := p.register(policy(obj{"dailyLimitUSDC": 100}))
+	txns := []string{
+		p.screen(g, "80").text("txnId"), p.screen(g, "80").text("txnId"), p.screen(g, "1", obj{"cpName": p.listedIndividual()}).text("txnId"),
+		p.screenBody(obj{"token": "garbage", "amount": 1}).text("txnId"),
+	}
+	p.setStatus("agents", g.id, "suspend") // The past is judged with its own evidence.
+	for _, txn := range txns {
+		a := p.tool(p.post("/v1/audit/"+txn+"/replay", obj{}))
+		p.same(a, "match", true)
+		p.same(a, "diff", list{})
+		p.same(a, "recorded.verdict", p.record(txn).text("verdict"))
+		p.same(a, "replayed.verdict", p.record(txn).text("verdict"))
+	}
+	p.refused(p.post("/v1/audit/txn_zzzzzzzz/replay", obj{}), 404, "not_found")
+}
+
+func checkExport(p *probe) {
+	g := p.register()
+	var txns []string
+	var at time.Time
+	for range 5 {
+		a := p.screen(g, "1")
+		at = p.utc(a, "screenedAt")
+		txns = append(txns, a.text("txnId"))
+	}
+	stamp := func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+	a := p.get("/v1/audit/export?format=ndjson&from=" + stamp(at.Add(-time.Hour)) + "&to=" + stamp(at.Add(time.Minute)))
+	p.status(a, 200)
+	p.expect(strings.Contains(a.header.Get("Content-Type"), "ndjson"), "Content-Type is %q", a.header.Get("Content-Type"))
+	lines := strings.Split(strings.TrimSpace(string(a.raw)), "\n")
+	for i, line := range lines {
+		tree, err := decodeTree([]byte(line))
+		p.must(err == nil && kind(tree) == "object", "line %d is no JSON object: %v", i, err)
+	}
+	for _, txn := range txns {
+		p.expect(strings.Contains(string(a.raw), txn), "the export lacks %s", txn)
+	}
+	p.expect(!strings.Contains(string(a.raw), g.token), "the export holds a token")
+	a = p.get("/v1/audit/export?format=xml&from=" + stamp(at.Add(-time.Hour)))
+	p.expect(a.status >= 400 && a.status < 500, "format=xml: status %d, want a refusal", a.status)
+}
+
+func checkCheckpoint(p *probe) {
+	before, ok := parseCheckpoint(string(p.status(p.get("/log/checkpoint", anonymous), 200).raw))
+	p.must(ok, "the checkpoint is not origin, size, root and a signature line: %s", cut(string(p.last.raw), 200))
+	g := p.register()
+	txn := p.screen(g, "1").text("txnId")
+	proven := p.tool(p.get("/v1/audit/" + txn + "/proof"))
+	after, ok := parseCheckpoint(p.str(proven, "checkpoint"))
+	p.must(ok, "the proof's checkpoint does not parse")
+	p.expect(after.origin == before.origin, "the origin changed from %q to %q", before.origin, after.origin)
+	p.expect(after.size > before.size, "the tree did not grow: %d, then %d", before.size, after.size)
+}
+
+func checkConsistencyReads(p *probe) {
+	g := p.register()
+	a := p.screen(g, "1")
+	txn, index := a.text("txnId"), a.header.Get("X-Railguard-Index")
+	p.must(index != "", "no X-Railguard-Index header")
+	for i := range p.cfg.BaseURLs {
+		for _, query := range []string{"", "?consistency=local", "?consistency=leader"} {
+			p.same(p.success(p.get("/v1/audit/"+txn+query, node(i), header("X-Railguard-Min-Index", index))), "txnId", txn)
+		}
+	}
+	a = p.get("/v1/audit/"+txn, header("X-Railguard-Min-Index", "9000000000000000000"))
+	p.expect(a.status == 503, "a minimum index in the far future: status %d, want 503", a.status)
+	a = p.get("/v1/audit/" + txn + "?consistency=sometimes")
+	p.expect(a.status >= 400 && a.status < 500, "consistency=sometimes: status %d, want a refusal", a.status)
+}

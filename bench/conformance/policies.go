@@ -1,0 +1,98 @@
+package conformance
+
+var policyChecks = []Check{
+	{ID: "X-POL-1", Title: "GET, PUT with If-Match, versions and validate of the institution's policy", Source: Ruling, run: checkPolicyLife},
+	{ID: "X-POL-2", Title: "a widening change needs a reason; R2 to R7 have no switch", Source: Ruling, run: checkPolicyGuards},
+	{ID: "X-DRY-1", Title: "a dry run gives the ladder, no txnId, no debit, no record", Source: Ruling, run: checkDryRun},
+	{ID: "X-DRY-2", Title: "a dry run and a screening agree", Source: Ruling, run: checkDryRunAgrees},
+}
+
+// policyDocument is the institution's policy as it stands, ready to be changed and
+// put back.
+func (p *probe) policyDocument() (*answer, map[string]any) {
+	a := p.tool(p.get("/v1/policy"))
+	document, ok := p.field(a, "policy").(map[string]any)
+	p.must(ok, "policy is %s, want an object", kind(p.field(a, "policy")))
+	return a, withoutMember(any(document), "").(map[string]any)
+}
+
+// putPolicy replaces the institution's policy; a reason goes with it unless it is empty.
+func (p *probe) putPolicy(document map[string]any, reason string, options ...option) *answer {
+	body := obj{"policy": document}
+	if reason != "" {
+		body["reason"] = reason
+	}
+	return p.call("PUT", "/v1/policy", body, options...)
+}
+
+func checkPolicyLife(p *probe) {
+	before, document := p.policyDocument()
+	_, former := p.policyDocument()
+	tag := before.header.Get("ETag")
+	p.must(tag != "", "GET /v1/policy has no ETag")
+	document["rules"] = obj{"R17": "shadow"}
+	p.same(p.success(p.post("/v1/policy/validate", obj{"policy": document})), "valid", true)
+	p.same(p.success(p.get("/v1/policy")), "version", memberOf(before.tree, "version"))
+	p.success(p.putPolicy(document, "conformance run", header("If-Match", tag)))
+	func() {
+		defer func() { p.success(p.putPolicy(former, "conformance run: restore")) }()
+		p.refused(p.putPolicy(document, "conformance run", header("If-Match", tag)), 412, "version_mismatch")
+		g := p.register(with("operatingHours", otherHours(p)))
+		a := p.screen(g, "1")
+		p.proceeds(a) // R17 is shadowed: noted, without effect.
+		record := p.record(a.text("txnId"))
+		p.expect(mentions(p.array(record, "shadow"), "R17_UNUSUAL_HOUR"), "shadow is %s, want R17_UNUSUAL_HOUR in it", show(memberOf(record.tree, "shadow")))
+		document["rules"] = obj{"R17": "block"}
+		p.success(p.putPolicy(document, "conformance run"))
+		p.verdict(p.screen(g, "1"), "BLOCK", "R17_UNUSUAL_HOUR")
+	}()
+	p.verdict(p.screen(p.register(with("operatingHours", otherHours(p))), "1"), "REVIEW", "R17_UNUSUAL_HOUR")
+	versions := p.success(p.get("/v1/policy/versions"))
+	p.expect(len(p.array(versions, "data")) >= 3, "fewer than three policy versions are listed")
+}
+
+func checkPolicyGuards(p *probe) {
+	before, document := p.policyDocument()
+	for _, rule := range []string{"R1", "R2", "R3", "R4", "R5", "R6", "R7", "R99"} {
+		document["rules"] = obj{rule: "off"}
+		p.refused(p.putPolicy(document, "conformance run"), 422, "invalid_field")
+		a := p.post("/v1/policy/validate", obj{"policy": document})
+		p.expect(a.status == 422 || a.status == 200 && memberOf(a.tree, "valid") == false, "validate of %s off: %d %s", rule, a.status, show(a.tree))
+	}
+	document["rules"] = obj{"R17": "perhaps"}
+	p.refused(p.putPolicy(document, "conformance run"), 422, "invalid_field")
+	document["rules"] = obj{"R16": "off"}
+	p.expect(p.putPolicy(document, "").status == 422, "a widening without a reason: status %d, want 422", p.last.status)
+	p.same(p.success(p.get("/v1/policy")), "version", memberOf(before.tree, "version"))
+	p.refused(p.call("PUT", "/v1/policy", literal("{")), 400, "invalid_json")
+}
+
+func checkDryRun(p *probe) {
+	g := p.register(policy(obj{"dailyLimitUSDC": 100}))
+	for range 3 {
+		a := p.success(p.post("/v1/screen/dry-run", g.payment("100")))
+		p.status(a, 200)
+		p.same(a, "verdict", "PROCEED")
+		p.absent(a, "txnId")
+		ladder := p.array(a, "ladder")
+		p.expect(len(ladder) >= 25, "the ladder has %d rungs, want 25", len(ladder))
+	}
+	p.proceeds(p.screen(g, "100"))
+	p.refused(p.post("/v1/screen/dry-run", obj{"amount": 1}), 400, "missing_token")
+	p.refused(p.post("/v1/screen/dry-run", literal("{")), 400, "invalid_json")
+}
+
+func checkDryRunAgrees(p *probe) {
+	g := p.register(policy(obj{"maxSingleTxUSDC": 100, "allowedChains": list{"BASE"}}))
+	for _, body := range []obj{
+		g.payment("1"), g.payment("101"), g.payment("1", obj{"chain": "ETH"}), g.payment("1", obj{"cpWallet": p.listedWallet()}),
+		g.payment("1", obj{"protocol": "Tornado Cash"}), {"token": "garbage", "amount": 1},
+	} {
+		dry := p.success(p.post("/v1/screen/dry-run", body))
+		real := p.screenBody(body)
+		for _, member := range []string{"verdict", "rule", "reason"} {
+			value, _ := real.at(member)
+			p.same(dry, member, value)
+		}
+	}
+}

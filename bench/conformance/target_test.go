@@ -1,0 +1,209 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	flagNodes = flag.Int("nodes", 1, "nodes of the development cluster that the suite starts")
+	flagCalls = flag.Int("calls", distinctDefault, "screening calls of T043")
+	flagOnly  = flag.String("only", "", "comma-separated prefixes of the checks to run")
+	flagSlow  = flag.Bool("slow", false, "also run probes that wait for time-outs, and judge latency")
+)
+
+const (
+	startTimeout = 150 * time.Second
+	stopTimeout  = 20 * time.Second
+	pollPause    = 50 * time.Millisecond
+)
+
+// target is a development cluster that the test started and will stop.
+type target struct {
+	binary, data string
+	nodes, port  int
+	command      *exec.Cmd
+	output       *bytes.Buffer
+	done         chan error
+	file         DevFile
+}
+
+// buildTarget builds the binary, or skips the test when it does not build yet.
+func buildTarget(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "railguard")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./cmd/railguard")
+	build.Dir = filepath.Join("..", "..")
+	if raw, err := build.CombinedOutput(); err != nil {
+		t.Skipf("the binary does not build, nothing to examine: %v\n%s", err, cut(string(raw), 800))
+	}
+	return binary
+}
+
+// startTarget starts a cluster on fresh data and stops it when the test ends.
+func startTarget(t *testing.T, binary string, nodes int) *target {
+	t.Helper()
+	d := &target{binary: binary, data: t.TempDir(), nodes: nodes, port: freePorts(t)}
+	t.Cleanup(func() {
+		if err := d.stop(); err != nil {
+			t.Logf("stop: %v", err)
+		}
+		if t.Failed() {
+			t.Logf("output of the target:\n%s", cut(d.output.String(), 4000))
+		}
+	})
+	require.NoError(t, d.start(t.Context()))
+	return d
+}
+
+// freePorts finds a base with some free ports above it.
+func freePorts(t *testing.T) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	port := listener.Addr().(*net.TCPAddr).Port
+	return min(port, 60_000)
+}
+
+// start runs the binary and waits until every node says it is ready.
+func (d *target) start(ctx context.Context) error {
+	_ = os.Remove(filepath.Join(d.data, "dev.json"))
+	d.output = new(bytes.Buffer)
+	d.command = exec.Command(d.binary, "dev", "--nodes", strconv.Itoa(d.nodes), "--data", d.data, "--http-base", strconv.Itoa(d.port), "--test-clock")
+	d.command.Stdout, d.command.Stderr = d.output, d.output
+	if err := d.command.Start(); err != nil {
+		return err
+	}
+	d.done = make(chan error, 1)
+	go func() { d.done <- d.command.Wait() }()
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	for {
+		if d.ready(ctx) {
+			return nil
+		}
+		select {
+		case err := <-d.done:
+			d.done <- err
+			return fmt.Errorf("the target ended before it was ready: %v\n%s", err, cut(d.output.String(), 4000))
+		case <-ctx.Done():
+			return fmt.Errorf("the target was not ready in %v\n%s", startTimeout, cut(d.output.String(), 4000))
+		case <-time.After(pollPause):
+		}
+	}
+}
+
+// ready reads dev.json and asks every node.
+func (d *target) ready(ctx context.Context) bool {
+	file, err := ReadDevFile(d.data)
+	if err != nil || len(file.Nodes) != d.nodes {
+		return false
+	}
+	d.file = file
+	for _, node := range d.file.Nodes {
+		call, err := http.NewRequestWithContext(ctx, http.MethodGet, Address(node.HTTP)+"/readyz", nil)
+		if err != nil {
+			return false
+		}
+		response, err := http.DefaultClient.Do(call)
+		if err != nil {
+			return false
+		}
+		response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			return false
+		}
+	}
+	return true
+}
+
+// stop ends the target in good order, and by force when that takes too long.
+func (d *target) stop() error {
+	if d.command == nil || d.command.Process == nil {
+		return nil
+	}
+	_ = d.command.Process.Signal(syscall.SIGTERM)
+	select {
+	case err := <-d.done:
+		d.command = nil
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			return fmt.Errorf("the target ended with %w", err)
+		}
+		return nil
+	case <-time.After(stopTimeout):
+		_ = d.command.Process.Kill()
+		<-d.done
+		d.command = nil
+		return errors.New("the target did not stop when asked and was killed")
+	}
+}
+
+func (d *target) restart(ctx context.Context) error {
+	if err := d.stop(); err != nil {
+		return err
+	}
+	return d.start(ctx)
+}
+
+// config is the full examination of this target.
+func (d *target) config(t *testing.T) Config {
+	cfg, err := d.file.Config(d.data)
+	require.NoError(t, err)
+	cfg.DistinctCalls, cfg.Slow, cfg.MeasureLatency, cfg.Restart = *flagCalls, *flagSlow, *flagSlow, d.restart
+	if testing.Short() {
+		cfg.DistinctCalls = min(cfg.DistinctCalls, 2000)
+	}
+	if *flagOnly != "" {
+		cfg.IDs = strings.Split(*flagOnly, ",")
+	}
+	if raw, err := exec.CommandContext(t.Context(), d.binary, "version").Output(); err == nil {
+		cfg.Version = versionWord(string(raw))
+	}
+	return cfg
+}
+
+// versionWord picks the semantic version out of what `railguard version` prints.
+func versionWord(text string) string {
+	for _, word := range strings.Fields(text) {
+		word = strings.Trim(word, `",{}v`)
+		if strings.Count(word, ".") == 2 && word[0] >= '0' && word[0] <= '9' {
+			return word
+		}
+	}
+	return strings.TrimSpace(text)
+}
+
+// TestConformance builds the real binary, starts it and examines it: one subtest
+// for each statement.
+func TestConformance(t *testing.T) {
+	target := startTarget(t, buildTarget(t), *flagNodes)
+	cfg := target.config(t)
+	summary := Run(t.Context(), cfg, func(r Result) {
+		t.Run(r.ID, func(t *testing.T) {
+			switch r.Outcome {
+			case Fail:
+				t.Errorf("%s (%s): %s", r.Title, r.Source, r.Reason)
+			case Skipped:
+				t.Skipf("%s: %s", r.Title, r.Reason)
+			}
+		})
+	})
+	t.Logf("%d passed, %d failed, %d skipped", summary.Pass, summary.Fail, summary.Skipped)
+}

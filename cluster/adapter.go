@@ -1,0 +1,145 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/hashicorp/raft"
+
+	"railguard/audit"
+	"railguard/fsm"
+)
+
+// adapter is the machine behind raft's FSM interface. Raft calls Apply, Snapshot,
+// Restore and StoreConfiguration on one goroutine, Persist beside it.
+//
+// One entry: machine, then audit, then what edges read, then the waiters; so
+// whoever has an answer finds its leaf and its profile.
+type adapter struct {
+	node    *Node
+	effects fsm.Effects
+	leaves  []audit.Leaf
+	halted  bool // The node must stop: nothing is applied or answered any more.
+
+	// mu is shared by Apply and Freeze alone: a reader may freeze the machine between two entries. Nothing else is done under it.
+	mu      sync.Mutex
+	machine *fsm.Machine
+}
+
+var errHalted = errors.New("cluster: this node has stopped applying the log")
+
+// Apply implements raft.FSM. It returns the entry's results, one a record.
+func (a *adapter) Apply(log *raft.Log) any {
+	if a.halted {
+		return errHalted
+	}
+	out := &a.effects
+	before := out.Time
+	a.mu.Lock()
+	a.machine.Apply(log.Index, log.Term, log.Data, out)
+	a.mu.Unlock()
+	if out.Stop != "" {
+		return a.halt(fmt.Sprintf("log entry %d: %s", log.Index, out.Stop))
+	}
+	if err := a.record(out); err != nil {
+		return a.halt(fmt.Sprintf("audit of log entry %d: %v", log.Index, err))
+	}
+	results := slices.Clone(out.Results)
+	if err := a.node.applied(out, len(log.Data)); err != nil {
+		return a.halt(err.Error())
+	}
+	a.node.watchDigest(a, out, before)
+	a.node.progress.advance(log.Index)
+	a.node.waiters.applied(log.Term, results)
+	return results
+}
+
+// record appends the entry's leaves to history. It does not sync: the raft log is
+// the write-ahead log until Persist.
+func (a *adapter) record(out *fsm.Effects) error {
+	a.leaves = a.leaves[:0]
+	for i := range out.Leaves {
+		leaf := &out.Leaves[i]
+		a.leaves = append(a.leaves, audit.Leaf{Time: int64(leaf.Time), Keys: leaf.Filters, Data: leaf.Data})
+	}
+	if len(a.leaves) == 0 {
+		return nil
+	}
+	return a.node.audit.Append(out.FirstLeaf, a.leaves)
+}
+
+// halt ends this node's life as a replica: it may have diverged, or its history
+// cannot be written.
+func (a *adapter) halt(reason string) error {
+	a.halted = true
+	a.node.die(reason)
+	return errHalted
+}
+
+// Freeze returns the state between two entries.
+func (a *adapter) Freeze() *fsm.View {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.machine.Freeze()
+}
+
+// StoreConfiguration implements raft.ConfigurationStore, for its place in the
+// order: a read index may be that of a membership change.
+func (a *adapter) StoreConfiguration(index uint64, _ raft.Configuration) {
+	if !a.halted {
+		a.node.progress.advance(index)
+	}
+}
+
+// Snapshot implements raft.FSM: O(1), the writing is Persist's.
+func (a *adapter) Snapshot() (raft.FSMSnapshot, error) {
+	if a.halted {
+		return nil, errHalted
+	}
+	return &snapshot{node: a.node, view: a.Freeze()}, nil
+}
+
+type snapshot struct {
+	node *Node
+	view *fsm.View
+}
+
+// Persist implements raft.FSMSnapshot. History is made durable first: once the
+// snapshot stands, raft may forget the entries that could write it again.
+func (s *snapshot) Persist(sink raft.SnapshotSink) error {
+	if err := s.node.audit.SyncTo(s.view.Size); err != nil {
+		s.node.die(fmt.Sprintf("history cannot be made durable: %v", err))
+		return errors.Join(err, sink.Cancel())
+	}
+	if _, err := s.view.WriteTo(sink); err != nil {
+		return errors.Join(fmt.Errorf("snapshot: %w", err), sink.Cancel())
+	}
+	return sink.Close()
+}
+
+// Release implements raft.FSMSnapshot.
+func (s *snapshot) Release() {}
+
+// Restore implements raft.FSM. The new state is built and checked whole before it
+// replaces the old one.
+func (a *adapter) Restore(source io.ReadCloser) error {
+	machine, err := fsm.Restore(source)
+	if err != nil {
+		return fmt.Errorf("restore of a snapshot: %w", err)
+	}
+	if a.halted {
+		return errHalted
+	}
+	if err := a.node.adopt(machine.Freeze()); err != nil {
+		a.halt(err.Error())
+		return err
+	}
+	a.mu.Lock()
+	a.machine = machine
+	a.mu.Unlock()
+	machine.Everything(&a.effects)
+	return a.node.restored(&a.effects)
+}

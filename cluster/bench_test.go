@@ -1,0 +1,86 @@
+package cluster
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// BenchmarkPropose measures screening records through a group of one on the real
+// disk: per operation, from many callers at once.
+func BenchmarkPropose(b *testing.B) {
+	for _, callers := range []int{1, 64, 256, 1024} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) { benchPropose(b, callers) })
+	}
+}
+
+func benchPropose(b *testing.B, callers int) {
+	n := openAlone(b, b.TempDir(), func(c *Config) { c.Timing = Timing{} })
+	agent := propose(b, n, wire.KindRegister, register("bench"))
+	record := benchScreen(n)
+	require.NotZero(b, agent.Index)
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	before := entriesProposed.Get()
+	b.SetBytes(int64(len(record)))
+	b.ResetTimer()
+	var all sync.WaitGroup
+	for range callers {
+		all.Go(func() {
+			for left.Add(-1) >= 0 {
+				r, err := n.Propose(b.Context(), wire.KindScreen, record)
+				if err != nil || r.Code != wire.Applied {
+					b.Errorf("%v %+v", err, r)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/float64(entriesProposed.Get()-before), "records/entry")
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")
+}
+
+// benchScreen is a screening record of usual size.
+func benchScreen(n *Node) []byte {
+	settings := n.Settings()
+	basis := engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version}
+	basis.Fold(engine.RevAgent, 1, n.Agent(1).Rev)
+	return wire.Encode(&wire.Screen{
+		Agent: 1, Version: 1, Expires: n.Agent(1).ExpiresAt, Amount: engine.Dollar, Basis: basis,
+		Fragment: []byte(`"agentName":"bench","operatorLegalName":"Acme","_request":{"amount":1,"chain":"ETH","cpWallet":"0x52908400098527886E0F7030069857D2E4169EE7","cpName":"Some Company","rail":"USDC"}`),
+		Filters:  []uint64{1, 2, 3, 4},
+	})
+}
+
+// BenchmarkView measures a reader that always wants the newest state.
+func BenchmarkView(b *testing.B) {
+	n := openAlone(b, b.TempDir())
+	propose(b, n, wire.KindRegister, register("bench"))
+	b.ResetTimer()
+	for b.Loop() {
+		_, err := n.View(b.Context(), 0)
+		require.NoError(b, err)
+	}
+}
+
+// BenchmarkAdmit measures the queue alone: admit, take, answer.
+func BenchmarkAdmit(b *testing.B) {
+	w := newWaiters(1, 0, SystemClock())
+	body := make([]byte, 300)
+	var attempts []attempt
+	for b.Loop() {
+		p, err := w.admit(wire.KindScreen, body)
+		require.NoError(b, err)
+		attempts = w.take(1, 1, 1<<20, attempts[:0])
+		w.applied(1, []wire.Result{{Code: wire.Applied, Origin: 1, Seq: attempts[0].seq}})
+		<-p.answer
+	}
+}

@@ -1,0 +1,84 @@
+package cluster
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+)
+
+// handClock is moved by hand.
+type handClock struct{ wall, monotonic engine.Time }
+
+func (c *handClock) Wall() engine.Time      { return c.wall }
+func (c *handClock) Monotonic() engine.Time { return c.monotonic }
+
+func (c *handClock) pass(d engine.Time) {
+	c.wall += d
+	c.monotonic += d
+}
+
+func TestStamper(t *testing.T) {
+	const noon = 1_000_000 * engine.Second
+	begin := func(logTime engine.Time) (*stamper, *handClock) {
+		c := &handClock{wall: noon}
+		s := &stamper{clock: c}
+		s.restart(logTime, c.Wall())
+		return s, c
+	}
+	t.Run("goes with a good clock", func(t *testing.T) {
+		s, c := begin(0)
+		c.pass(3 * engine.Second)
+		require.Equal(t, noon+3*engine.Second, s.stamp(c.Wall()))
+	})
+	t.Run("never goes back", func(t *testing.T) {
+		s, c := begin(noon + engine.Hour)
+		require.Equal(t, noon+engine.Hour, s.stamp(c.Wall()))
+		require.Equal(t, noon+engine.Hour, s.stamp(c.Wall()))
+	})
+	t.Run("behind log time it runs slow, it does not stand", func(t *testing.T) {
+		s, c := begin(noon + engine.Hour)
+		c.pass(100 * engine.Second)
+		require.Equal(t, noon+engine.Hour+90*engine.Second, s.stamp(c.Wall()))
+	})
+	t.Run("a jump forward bends by a tenth", func(t *testing.T) {
+		s, c := begin(0)
+		c.wall += engine.DayLength
+		require.Equal(t, noon, s.stamp(c.Wall()), "no time has passed")
+		c.pass(10 * engine.Second)
+		require.Equal(t, noon+11*engine.Second, s.stamp(c.Wall()))
+	})
+	t.Run("a jump back bends by a tenth", func(t *testing.T) {
+		s, c := begin(0)
+		c.wall -= engine.DayLength
+		c.pass(10 * engine.Second)
+		require.Equal(t, noon+9*engine.Second, s.stamp(c.Wall()))
+	})
+	t.Run("a bend ends on the target", func(t *testing.T) {
+		s, c := begin(0)
+		c.wall += engine.Second
+		for range 20 {
+			c.pass(engine.Second)
+			s.stamp(c.Wall())
+		}
+		require.Equal(t, c.wall, s.last)
+	})
+	t.Run("a monotonic clock that stands still is harmless", func(t *testing.T) {
+		s, c := begin(0)
+		c.monotonic -= engine.Second
+		require.Equal(t, noon, s.stamp(c.Wall()))
+	})
+}
+
+// TestAloneClockJump: a group of one slews against its monotonic clock (decisions 5.17).
+func TestAloneClockJump(t *testing.T) {
+	c := &jumpClock{Clock: SystemClock()}
+	n := openAlone(t, t.TempDir(), func(config *Config) { config.Clock = c })
+	before := propose(t, n, 4, register("before"))
+	c.by.Store(int64(engine.DayLength))
+	after := propose(t, n, 4, register("after"))
+	require.Less(t, after.Time-before.Time, engine.Minute)
+	require.False(t, n.Ready(t.Context(), readyQueryAll).Ready, "the jump shows")
+	require.NotEmpty(t, n.Status(t.Context()).Warnings)
+}

@@ -1,0 +1,164 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// Config says what a node is and where it stands. The zero value of every field
+// below the first block has a default.
+type Config struct {
+	ID      string // 1 to 64 of a-z, 0-9, '-', '_', '.'; the node's name for ever.
+	DataDir string
+
+	ListenCluster string   // host:port of the one port between nodes; "": none (a group of one).
+	Advertise     string   // What peers dial; the listener's address when empty.
+	APIAddr       string   // Told to peers, for people and redirects.
+	Join          []string // Cluster addresses of peers to find the group through.
+
+	// BootstrapExpect is how many nodes form a new group together; 0 never forms one.
+	BootstrapExpect int
+	// Genesis makes the first record. Called once, by the node that bootstraps.
+	Genesis func() wire.Genesis
+
+	Secret   []byte // The cluster secret; peers prove that they know it.
+	Insecure bool   // No TLS between nodes; refused unless all addresses are loopback.
+	Version  string
+
+	Logger *slog.Logger
+	// Fatal ends the process: a failing or stalled disk, divergence, an entry of a
+	// newer format. When it returns, the node serves nothing any more. nil panics.
+	Fatal func(reason string)
+
+	Clock     Clock
+	Network   Network
+	FreeSpace func(dir string) (free, total uint64, err error)
+
+	Timing   Timing
+	Snapshot SnapshotPolicy
+
+	WriteDeadline time.Duration // Longest wait of a proposal; 2 s.
+
+	// OpenLog is the seam for disks that fail: it opens the raft log in a folder.
+	OpenLog func(dir string) (LogStore, error)
+}
+
+// Timing is raft's pace. The default suits one site with local disks: heartbeat
+// and election 200 ms. It must be at least ten times the worst usual sync and
+// round trip.
+type Timing struct {
+	Heartbeat time.Duration
+	Election  time.Duration
+	Lease     time.Duration
+	Commit    time.Duration // Not below 5 ms: an idle group would chatter.
+	// Stall is how long one write to the log may take before the node gives up;
+	// StallAlone the same for a group of one, which has nobody to give way to.
+	Stall      time.Duration
+	StallAlone time.Duration
+}
+
+// SnapshotPolicy says when the log is cut. Entries are batches, so bytes decide.
+type SnapshotPolicy struct {
+	LogBytes      int64         // Applied bytes since the last snapshot.
+	Interval      time.Duration // Shortest time between two: installs must be able to keep up.
+	TrailingBytes int64         // Log kept behind a snapshot for peers that were away.
+}
+
+const (
+	idMax              = 64
+	commitTimeoutMin   = 5 * time.Millisecond
+	trailingEntriesMin = 1024
+	trailingEntriesMax = 600_000
+)
+
+func (c *Config) fill() {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if c.Clock == nil {
+		c.Clock = SystemClock()
+	}
+	if c.Network == nil {
+		c.Network = tcpNetwork{}
+	}
+	if c.FreeSpace == nil {
+		c.FreeSpace = freeSpace
+	}
+	if c.Fatal == nil {
+		c.Fatal = func(reason string) { panic("FATAL: " + reason) }
+	}
+	if c.OpenLog == nil {
+		c.OpenLog = openBolt
+	}
+	setDefault(&c.WriteDeadline, time.Duration(engine.WriteDeadline))
+	setDefault(&c.Timing.Heartbeat, 200*time.Millisecond)
+	setDefault(&c.Timing.Election, c.Timing.Heartbeat)
+	setDefault(&c.Timing.Lease, c.Timing.Heartbeat*9/10)
+	setDefault(&c.Timing.Commit, 10*time.Millisecond)
+	setDefault(&c.Timing.Stall, 1500*time.Millisecond)
+	setDefault(&c.Timing.StallAlone, 15*time.Second)
+	setDefault(&c.Snapshot.Interval, 30*time.Second)
+	if c.Snapshot.LogBytes == 0 {
+		c.Snapshot.LogBytes = 128 * engine.MiB
+	}
+	if c.Snapshot.TrailingBytes == 0 {
+		c.Snapshot.TrailingBytes = 256 * engine.MiB
+	}
+}
+
+func setDefault(d *time.Duration, value time.Duration) {
+	if *d == 0 {
+		*d = value
+	}
+}
+
+// validate refuses what cannot be meant.
+func (c *Config) validate() error {
+	if err := validID(c.ID); err != nil {
+		return err
+	}
+	if c.DataDir == "" {
+		return errors.New("cluster: no data folder given")
+	}
+	if c.BootstrapExpect < 0 || c.BootstrapExpect > 9 {
+		return fmt.Errorf("cluster: bootstrap-expect %d is not between 0 and 9", c.BootstrapExpect)
+	}
+	if c.BootstrapExpect > 0 && c.Genesis == nil {
+		return errors.New("cluster: bootstrap-expect without a genesis")
+	}
+	if c.BootstrapExpect > 1 && c.ListenCluster == "" {
+		return errors.New("cluster: more than one node needs a cluster address")
+	}
+	if c.ListenCluster != "" && c.Insecure {
+		if err := c.checkInsecure(); err != nil {
+			return err
+		}
+	}
+	if c.Timing.Commit < commitTimeoutMin {
+		return fmt.Errorf("cluster: commit timeout %v is under %v", c.Timing.Commit, commitTimeoutMin)
+	}
+	if c.Timing.Lease > c.Timing.Heartbeat || c.Timing.Election < c.Timing.Heartbeat {
+		return errors.New("cluster: need lease <= heartbeat <= election timeout")
+	}
+	return nil
+}
+
+func validID(id string) error {
+	if id == "" || len(id) > idMax {
+		return fmt.Errorf("cluster: node id must have 1 to %d characters", idMax)
+	}
+	for _, c := range []byte(id) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_', c == '.':
+		default:
+			return fmt.Errorf("cluster: node id %q: only letters, digits, '-', '_' and '.'", id)
+		}
+	}
+	return nil
+}

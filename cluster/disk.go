@@ -1,0 +1,66 @@
+package cluster
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"railguard/engine"
+)
+
+// diskLevel says how much room is left (decisions, part C).
+type diskLevel int32
+
+const (
+	diskFine diskLevel = iota
+	diskWarn
+	diskLow  // No leadership, no writes.
+	diskFull // Stop while there is room to stop cleanly.
+)
+
+// disk is what is known of the data folder's file system.
+type disk struct {
+	level   atomic.Int32
+	percent atomic.Int32 // Free, 0 to 100; -1: not known.
+}
+
+// levelOf judges free space: each mark is the lower of a share and an absolute.
+func levelOf(free, total uint64) diskLevel {
+	mark := func(percent, bytes uint64) bool { return free < min(total/100*percent, bytes) }
+	switch {
+	case mark(5, 256*engine.MiB):
+		return diskFull
+	case mark(10, 1024*engine.MiB):
+		return diskLow
+	case mark(20, 5*1024*engine.MiB):
+		return diskWarn
+	}
+	return diskFine
+}
+
+// checkDisk is a duty.
+func (n *Node) checkDisk() {
+	free, total, err := n.config.FreeSpace(n.config.DataDir)
+	if err != nil || total == 0 {
+		n.disk.percent.Store(-1)
+		n.log.Error("free space of the data folder is not known", "error", err)
+		return
+	}
+	n.disk.percent.Store(int32(float64(free) / float64(total) * 100))
+	level := levelOf(free, total)
+	before := diskLevel(n.disk.level.Swap(int32(level)))
+	if level == before {
+		return
+	}
+	switch level {
+	case diskFull:
+		n.die(fmt.Sprintf("disk full: %d of %d bytes free under %s: make room, then start again", free, total, n.config.DataDir))
+	case diskLow:
+		n.log.Error("disk nearly full: this node takes no writes and no leadership", "freeBytes", free)
+	case diskWarn:
+		n.log.Warn("disk is getting full", "freeBytes", free)
+	case diskFine:
+		n.log.Info("disk has room again", "freeBytes", free)
+	}
+}
+
+func (n *Node) diskIsLow() bool { return diskLevel(n.disk.level.Load()) >= diskLow }

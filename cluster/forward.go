@@ -1,0 +1,324 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+const (
+	framesInFlight  = 2 // A frame leaves when the one before it is under way.
+	forwardPatience = 2 * time.Second
+)
+
+// forwarder sends this node's records to the leader, in frames over one kept
+// connection. It is the sequencer's counterpart on a node that does not lead.
+//
+// A frame is bound to the term in which the leader was seen. When the leader
+// changes, calls under way are given up, and the own log tells what became of
+// their records; when only the connection broke, the leader is asked which
+// frames arrived.
+type forwarder struct {
+	node   *Node
+	slots  chan struct{}
+	number atomic.Uint64 // Of the last frame.
+
+	mu      sync.Mutex
+	leader  raft.ServerID
+	term    uint64
+	context context.Context // Ends when the leader changes.
+	cancel  context.CancelFunc
+	open    map[uint64][]attempt // Frames without a reply, by number.
+	broken  bool                 // The connection broke: ask before sending more.
+	asking  bool
+}
+
+func newForwarder(n *Node) *forwarder {
+	f := &forwarder{node: n, slots: make(chan struct{}, framesInFlight), open: make(map[uint64][]attempt)}
+	f.context, f.cancel = context.WithCancel(context.Background())
+	return f
+}
+
+// forwardWaiting sends what waits to the leader, when that is another node. Called
+// by the sequencer's goroutine.
+func (n *Node) forwardWaiting() {
+	f := n.forwarder
+	leader, term := n.remoteLeader()
+	f.follow(leader, term)
+	if leader == "" {
+		return
+	}
+	if f.mending(leader, term) {
+		return
+	}
+	for len(f.slots) < cap(f.slots) {
+		attempts := n.waiters.take(term, engine.EntryRecordsMax-1, engine.EntryMax-entryFrame-tickSizeMax, nil)
+		if len(attempts) == 0 {
+			return
+		}
+		f.slots <- struct{}{}
+		number := f.number.Add(1)
+		ctx := f.remember(number, attempts)
+		n.running.Add(1)
+		go f.send(ctx, leader, term, number, attempts)
+	}
+}
+
+// remoteLeader returns the leader and the term in which it is that, "" when there
+// is none or it is this node.
+func (n *Node) remoteLeader() (raft.ServerID, uint64) {
+	if !n.started.Load() {
+		return "", 0
+	}
+	term := n.raft.CurrentTerm()
+	_, id := n.raft.LeaderWithID()
+	if id == "" || id == raft.ServerID(n.config.ID) || n.raft.CurrentTerm() != term {
+		return "", 0
+	}
+	return id, term
+}
+
+// follow gives up calls to a leader that is not the one of now.
+func (f *forwarder) follow(leader raft.ServerID, term uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if leader == f.leader && term == f.term {
+		return
+	}
+	f.cancel()
+	f.context, f.cancel = context.WithCancel(context.Background())
+	f.leader, f.term, f.broken = leader, term, false
+	clear(f.open)
+}
+
+// mending reports whether the connection is broken, and has it mended.
+func (f *forwarder) mending(leader raft.ServerID, term uint64) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.broken {
+		return false
+	}
+	if !f.asking {
+		f.asking = true
+		f.node.running.Add(1)
+		go f.askWhatArrived(f.context, leader, term)
+	}
+	return true
+}
+
+func (f *forwarder) remember(number uint64, attempts []attempt) context.Context {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.open[number] = attempts
+	return f.context
+}
+
+// settle takes a frame off the open ones; false means that the leader changed.
+func (f *forwarder) settle(number uint64) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, ok := f.open[number]
+	delete(f.open, number)
+	return ok
+}
+
+// send carries one frame and takes its reply.
+func (f *forwarder) send(ctx context.Context, leader raft.ServerID, term, number uint64, attempts []attempt) {
+	n := f.node
+	defer n.running.Done()
+	defer n.sequencer.signal()
+	defer func() { <-f.slots }()
+	message := forwardCall{
+		Term: term, Number: number, Process: n.process,
+		Count: len(attempts), Records: frameRecords(n.waiters.origin, attempts),
+	}
+	ctx, cancel := context.WithTimeout(ctx, forwardPatience)
+	defer cancel()
+	var r forwardReply
+	err := n.peers.link(string(leader), linkForward).call(ctx, callForward, &message, &r)
+	switch {
+	case err == nil && fate(r.Fate) == fateDone:
+		f.settle(number)
+		n.waiters.replied(r.Results)
+	case err == nil && fate(r.Fate) == fateNothing, errors.Is(err, errNotSent):
+		f.settle(number)
+		n.waiters.giveBack(attempts)
+		time.Sleep(retryPause)
+	case err == nil:
+		f.settle(number) // The leader does not know: the own log will tell.
+	default:
+		f.mu.Lock()
+		f.broken = f.broken || f.open[number] != nil
+		f.mu.Unlock()
+	}
+}
+
+func frameRecords(origin uint16, attempts []attempt) []byte {
+	data := make([]byte, 0, attemptsSize(attempts))
+	for i := range attempts {
+		a := &attempts[i]
+		data = wire.AppendRecord(data, wire.Record{
+			Kind: a.kind, Version: wire.RecordVersion, Origin: origin, Seq: a.seq, Body: a.body,
+		})
+	}
+	return data
+}
+
+// askWhatArrived mends a broken connection within a term: the leader says which
+// frames arrived and refuses the others from then on, so that their records can
+// be tried again at once. Those that arrived are in the log, and the own log
+// brings their results.
+func (f *forwarder) askWhatArrived(ctx context.Context, leader raft.ServerID, term uint64) {
+	n := f.node
+	defer n.running.Done()
+	ctx, cancel := context.WithTimeout(ctx, callPatience)
+	defer cancel()
+	upTo := f.number.Load()
+	var r giveUpReply
+	message := giveUpCall{Term: term, Number: upTo, Process: n.process}
+	err := n.peers.link(string(leader), linkForward).call(ctx, callGiveUp, &message, &r)
+	lost := f.mended(err == nil && ctx.Err() == nil, upTo, r.Arrived)
+	for _, attempts := range lost {
+		n.waiters.giveBack(attempts)
+	}
+	if err != nil {
+		time.Sleep(redialPause)
+	}
+	n.sequencer.signal()
+}
+
+// mended takes the leader's word and returns what never arrived.
+func (f *forwarder) mended(ok bool, upTo uint64, arrived []uint64) (lost [][]attempt) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asking = false
+	if !ok {
+		return nil
+	}
+	f.broken = false
+	for number, attempts := range f.open {
+		if number > upTo {
+			continue
+		}
+		if !slices.Contains(arrived, number) {
+			lost = append(lost, attempts)
+		}
+		delete(f.open, number)
+	}
+	return lost
+}
+
+// arrivals remembers, on the leader, which frames of each peer's process arrived.
+type arrivals struct {
+	mu    sync.Mutex
+	peers map[string]*arrival
+}
+
+// arrival is what came of one process in one term.
+type arrival struct {
+	term    uint64
+	process uint64
+	floor   uint64   // Numbers up to it are refused from now on.
+	arrived []uint64 // The newest.
+}
+
+// arrivalsKept is more than a peer can have under way.
+const arrivalsKept = 16
+
+func (a *arrivals) of(peer string, term, process uint64) *arrival {
+	if a.peers == nil {
+		a.peers = make(map[string]*arrival)
+	}
+	got := a.peers[peer]
+	if got == nil || got.term != term || got.process != process {
+		got = &arrival{term: term, process: process}
+		a.peers[peer] = got
+	}
+	return got
+}
+
+// accept notes a frame; false means that its sender gave it up before.
+func (a *arrivals) accept(peer string, m *forwardCall) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	got := a.of(peer, m.Term, m.Process)
+	if m.Number <= got.floor {
+		return false
+	}
+	if len(got.arrived) >= arrivalsKept {
+		got.arrived = slices.Delete(got.arrived, 0, 1)
+	}
+	got.arrived = append(got.arrived, m.Number)
+	return true
+}
+
+// giveUp returns the numbers that arrived and refuses all others up to number.
+func (a *arrivals) giveUp(peer string, m *giveUpCall) []uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	got := a.of(peer, m.Term, m.Process)
+	got.floor = max(got.floor, m.Number)
+	return slices.Clone(got.arrived)
+}
+
+// takeForwarded hands a peer's frame to the sequencer.
+func (n *Node) takeForwarded(c *callConn, number uint64, payload []byte) {
+	var m forwardCall
+	if err := decodeMessage(payload, &m); err != nil {
+		c.answerWith(number, nil, err)
+		return
+	}
+	if err := checkFrame(&m); err != nil {
+		c.answerWith(number, nil, err)
+		return
+	}
+	f := &frame{term: m.Term, count: m.Count, records: m.Records, reply: func(results []wire.Result, what fate) {
+		c.answerWith(number, &forwardReply{Fate: uint8(what), Results: results}, nil)
+	}}
+	if m.Term != n.sequencer.opened.Load() || !n.arrivals.accept(c.peer, &m) || !n.sequencer.forwarded(f) {
+		c.answerWith(number, &forwardReply{Fate: uint8(fateNothing)}, nil)
+	}
+}
+
+var errBadFrame = errors.New("cluster: frame of records is malformed")
+
+// checkFrame holds a frame to its bounds by decoding it as the entry it will be
+// part of: a peer's mistake must not become a log entry that stops every node.
+func checkFrame(m *forwardCall) error {
+	if m.Count < 1 || m.Count > engine.EntryRecordsMax-1 || len(m.Records) > engine.EntryMax-entryFrame-tickSizeMax {
+		return errBadFrame
+	}
+	probe := wire.AppendHeader(make([]byte, 0, len(m.Records)+entryFrame), wire.Header{})
+	batch, err := wire.Decode(wire.Seal(append(probe, m.Records...), m.Count))
+	if err != nil {
+		return errBadFrame
+	}
+	for record, ok := batch.Next(); ok; record, ok = batch.Next() {
+		if record.Version != wire.RecordVersion || record.Kind < wire.KindScreen || record.Kind > wire.KindFormat {
+			return errBadFrame
+		}
+	}
+	return nil
+}
+
+// takeGiveUp answers which frames of a peer arrived.
+func (n *Node) takeGiveUp(c *callConn, number uint64, payload []byte) {
+	var m giveUpCall
+	if err := decodeMessage(payload, &m); err != nil {
+		c.answerWith(number, nil, err)
+		return
+	}
+	if m.Term != n.sequencer.opened.Load() {
+		c.answerWith(number, nil, ErrNotLeader)
+		return
+	}
+	c.answerWith(number, &giveUpReply{Arrived: n.arrivals.giveUp(c.peer, &m)}, nil)
+}

@@ -1,0 +1,338 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/fsm/wire"
+)
+
+// group is some nodes in one process, over real connections on the loopback.
+type group struct {
+	t      testing.TB
+	dir    string
+	change []func(*Config)
+
+	mu    sync.Mutex
+	hosts map[string]string
+	nodes map[string]*Node
+	gave  map[string]*gaveUp
+}
+
+func newGroup(t testing.TB, change ...func(*Config)) *group {
+	g := &group{
+		t: t, dir: t.TempDir(), change: change,
+		hosts: map[string]string{}, nodes: map[string]*Node{}, gave: map[string]*gaveUp{},
+	}
+	t.Cleanup(g.closeAll)
+	return g
+}
+
+// host is a node's address, the same over restarts.
+func (g *group) host(id string) string {
+	if host := g.hosts[id]; host != "" {
+		return host
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(g.t, err)
+	g.hosts[id] = listener.Addr().String()
+	require.NoError(g.t, listener.Close())
+	return g.hosts[id]
+}
+
+var testSecret = []byte("a secret of this test, long enough")
+
+func (g *group) config(id string, change ...func(*Config)) Config {
+	gave := &gaveUp{}
+	g.mu.Lock()
+	g.gave[id] = gave
+	g.mu.Unlock()
+	config := Config{
+		ID: id, DataDir: filepath.Join(g.dir, id), ListenCluster: g.host(id), APIAddr: id + ".example:8080",
+		Secret: testSecret, Version: "test", Fatal: gave.fatal, Genesis: testGenesis,
+		Timing: Timing{Heartbeat: 150 * time.Millisecond, Commit: 5 * time.Millisecond, Stall: 10 * time.Second},
+	}
+	if os.Getenv("RAILGUARD_TEST_LOG") != "" {
+		config.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	}
+	for _, c := range append(append([]func(*Config){}, g.change...), change...) {
+		c(&config)
+	}
+	return config
+}
+
+func (g *group) open(id string, change ...func(*Config)) *Node {
+	n, err := Open(g.config(id, change...))
+	require.NoError(g.t, err)
+	g.mu.Lock()
+	g.nodes[id] = n
+	g.mu.Unlock()
+	return n
+}
+
+func (g *group) close(id string) {
+	g.mu.Lock()
+	n := g.nodes[id]
+	delete(g.nodes, id)
+	g.mu.Unlock()
+	if n != nil {
+		require.NoError(g.t, n.Close())
+	}
+}
+
+func (g *group) closeAll() {
+	var all sync.WaitGroup
+	for id := range g.all() {
+		all.Go(func() { g.close(id) })
+	}
+	all.Wait()
+}
+
+func (g *group) all() map[string]*Node {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	nodes := make(map[string]*Node, len(g.nodes))
+	for id, n := range g.nodes {
+		nodes[id] = n
+	}
+	return nodes
+}
+
+func join(hosts ...string) func(*Config) { return func(c *Config) { c.Join = hosts } }
+
+func expect(count int) func(*Config) { return func(c *Config) { c.BootstrapExpect = count } }
+
+// form opens count nodes that expect each other.
+func (g *group) form(count int) {
+	var hosts []string
+	for i := range count {
+		hosts = append(hosts, g.host("n"+strconv.Itoa(i+1)))
+	}
+	for i := range count {
+		g.open("n"+strconv.Itoa(i+1), expect(count), join(hosts...))
+	}
+	g.awaitReady()
+}
+
+func (g *group) awaitReady() {
+	for id, n := range g.all() {
+		require.Eventually(g.t, func() bool { return n.Ready(context.Background(), wire.ReadyQuery{}).Ready },
+			20*time.Second, 5*time.Millisecond, "%s", id)
+	}
+}
+
+// leader waits until exactly one node leads with an open term.
+func (g *group) leader() *Node {
+	var leader *Node
+	require.Eventually(g.t, func() bool {
+		leader = nil
+		for _, n := range g.all() {
+			if n.sequencer.opened.Load() != 0 {
+				leader = n
+			}
+		}
+		return leader != nil
+	}, 20*time.Second, 5*time.Millisecond)
+	return leader
+}
+
+func (g *group) follower() *Node {
+	leader := g.leader()
+	for _, n := range g.all() {
+		if n != leader {
+			return n
+		}
+	}
+	g.t.Fatal("no follower")
+	return nil
+}
+
+// awaitEqual waits until all nodes applied the same and compares their states.
+func (g *group) awaitEqual() {
+	leader := g.leader()
+	var index uint64
+	require.Eventually(g.t, func() bool {
+		var err error
+		index, err = leader.ReadIndex(context.Background())
+		return err == nil
+	}, 10*time.Second, 10*time.Millisecond)
+	root := [32]byte{}
+	for id, n := range g.all() {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		require.NoError(g.t, n.WaitApplied(ctx, index), "%s", id)
+		cancel()
+		view, err := n.View(context.Background(), 0)
+		require.NoError(g.t, err)
+		require.Equal(g.t, view.Root, mustRoot(g.t, n, view.Size), "%s", id)
+	}
+	_ = root
+	size := leader.Audit().Size()
+	want := mustRoot(g.t, leader, size)
+	for id, n := range g.all() {
+		require.Eventually(g.t, func() bool { return n.Audit().Size() >= size }, 10*time.Second, 5*time.Millisecond)
+		require.Equal(g.t, want, mustRoot(g.t, n, size), "%s", id)
+	}
+}
+
+func TestGroupOfThree(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	leader, follower := g.leader(), g.follower()
+	first := propose(t, leader, wire.KindRegister, register("at-leader"))
+	second := propose(t, follower, wire.KindRegister, register("at-follower"))
+	require.Greater(t, second.Index, first.Index)
+	require.Contains(t, string(second.Data), "at-follower")
+	for _, n := range g.all() {
+		index, err := n.ReadIndex(t.Context())
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, index, second.Index)
+		require.Equal(t, "at-follower", n.Agent(2).AgentName)
+	}
+	g.awaitEqual()
+
+	status := follower.Status(t.Context())
+	require.Equal(t, leader.NodeID(), status.Leader.ID)
+	require.Equal(t, leader.NodeID()+".example:8080", status.Leader.APIAddr)
+	require.Eventually(t, func() bool {
+		return follower.Status(t.Context()).Quorum == wire.QuorumInfo{Voters: 3, Healthy: 3, FailureTolerance: 1}
+	}, 5*time.Second, 10*time.Millisecond)
+	require.Equal(t, "ok", status.Writes.State)
+	require.Len(t, status.Nodes, 3)
+	for _, node := range status.Nodes {
+		require.Equal(t, g.hosts[node.ID], node.Addr)
+		require.Equal(t, "voter", node.Suffrage)
+	}
+	require.True(t, leader.Ready(t.Context(), wire.ReadyQuery{Leader: true, Sync: true}).Ready)
+	require.False(t, follower.Ready(t.Context(), wire.ReadyQuery{Leader: true}).Ready)
+}
+
+func TestGroupManyCallersEverywhere(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	seen := map[uint64]string{}
+	for id, n := range g.all() {
+		for c := range 16 {
+			all.Go(func() {
+				for i := range 20 {
+					name := fmt.Sprintf("%s-%d-%d", id, c, i)
+					r, err := n.Propose(t.Context(), wire.KindRegister, register(name))
+					if err != nil || r.Code != wire.Applied {
+						t.Errorf("%v %+v", err, r)
+						return
+					}
+					mu.Lock()
+					if before, twice := seen[r.Leaf]; twice {
+						t.Errorf("leaf %d is of %s and %s", r.Leaf, before, name)
+					}
+					seen[r.Leaf] = name
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	all.Wait()
+	require.Len(t, seen, 3*16*20)
+	g.awaitEqual()
+}
+
+func TestGroupLosesItsLeader(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	propose(t, g.leader(), wire.KindRegister, register("before"))
+	dead := g.leader().NodeID()
+	g.close(dead)
+	start := time.Now()
+	var survivor *Node
+	for _, n := range g.all() {
+		survivor = n
+	}
+	require.Eventually(t, func() bool {
+		r, err := survivor.Propose(t.Context(), wire.KindRegister, register("after"))
+		return err == nil && r.Code == wire.Applied
+	}, 10*time.Second, 10*time.Millisecond)
+	t.Logf("writes again after %v", time.Since(start))
+	require.Eventually(t, func() bool {
+		s := survivor.Status(t.Context())
+		return s.Quorum.Healthy == 2 && s.Quorum.FailureTolerance == 0
+	}, 10*time.Second, 10*time.Millisecond)
+
+	g.open(dead, expect(3), join(g.host("n1"), g.host("n2"), g.host("n3")))
+	g.awaitReady()
+	g.awaitEqual()
+}
+
+func TestGroupMinorityAnswersNoQuorum(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	last := g.follower()
+	for id := range g.all() {
+		if id != last.NodeID() {
+			g.close(id)
+		}
+	}
+	require.Eventually(t, func() bool {
+		_, err := last.Propose(t.Context(), wire.KindRegister, register("alone"))
+		return err == wire.ErrNoQuorum
+	}, 10*time.Second, 10*time.Millisecond)
+	start := time.Now()
+	_, err := last.Propose(t.Context(), wire.KindRegister, register("alone"))
+	require.ErrorIs(t, err, wire.ErrNoQuorum)
+	require.Less(t, time.Since(start), time.Second)
+	require.Equal(t, "no_quorum", last.Status(t.Context()).Writes.State)
+	require.False(t, last.Ready(t.Context(), wire.ReadyQuery{}).Ready)
+	_, err = last.ReadIndex(t.Context())
+	require.ErrorIs(t, err, wire.ErrNoQuorum)
+	require.True(t, last.Ready(t.Context(), wire.ReadyQuery{NoLeader: true}).Ready)
+}
+
+func TestJoinPromoteDemoteRemove(t *testing.T) {
+	g := newGroup(t)
+	first := g.open("n1", expect(1))
+	awaitReady(t, first)
+	propose(t, first, wire.KindRegister, register("old"))
+	g.open("n2", join(g.host("n1")))
+	third := g.open("n3", join(g.host("n2"))) // Through one that is no leader, perhaps no member yet.
+	require.Eventually(t, func() bool { return first.Status(t.Context()).Quorum.Voters == 3 }, 20*time.Second, 20*time.Millisecond)
+	g.awaitReady()
+	g.awaitEqual()
+	require.Equal(t, "old", third.Agent(1).AgentName)
+
+	require.NoError(t, third.Demote(t.Context(), "n2"))
+	require.Eventually(t, func() bool { return third.Status(t.Context()).Quorum.Voters == 2 }, 5*time.Second, 10*time.Millisecond)
+	time.Sleep(2 * promoteStable) // The duty would have promoted it by now.
+	require.Equal(t, 2, third.Status(t.Context()).Quorum.Voters, "an operator's word holds")
+	require.NoError(t, third.Promote(t.Context(), "n2"))
+	require.Eventually(t, func() bool { return third.Status(t.Context()).Quorum.Voters == 3 }, 5*time.Second, 10*time.Millisecond)
+
+	require.NoError(t, third.Remove(t.Context(), "n2"))
+	require.Eventually(t, func() bool { return len(g.gave["n2"].all()) == 1 }, 5*time.Second, 10*time.Millisecond)
+	require.Contains(t, g.gave["n2"].all()[0], "removed")
+	require.ErrorIs(t, third.Remove(t.Context(), "n2"), ErrNoPeer)
+	require.ErrorIs(t, third.Promote(t.Context(), "nobody"), ErrNoPeer)
+	propose(t, third, wire.KindRegister, register("after"))
+}
+
+func TestTransferLeader(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	for range 3 {
+		follower := g.follower()
+		require.NoError(t, follower.TransferLeader(t.Context(), follower.NodeID()))
+		require.Eventually(t, func() bool { return follower.sequencer.opened.Load() != 0 }, 5*time.Second, 5*time.Millisecond)
+		propose(t, follower, wire.KindRegister, register("x"))
+	}
+	require.ErrorIs(t, g.follower().TransferLeader(t.Context(), "nobody"), ErrNoPeer)
+	g.awaitEqual()
+}

@@ -1,0 +1,199 @@
+package cluster
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+)
+
+const (
+	listSuffix      = ".list"
+	listsOpenMax    = 4                // Old lists kept open for replays and diffs.
+	listKept        = engine.Retention // After a list's last day as the active one.
+	listWriteQueue  = 4                // Activated lists waiting to be written.
+	listRecordSlack = 4 * engine.KiB   // A chunk record's fields beside its data.
+	policyRecordMax = engine.PolicyRecordMax
+)
+
+// ErrNoList says that this node has no list of that digest (any more).
+var ErrNoList = errors.New("cluster: no list of that digest")
+
+// listKeeper keeps every list that was active in the last 90 days by its digest,
+// so that a past verdict can be judged again with the very list it saw. Files
+// carry log time as their modification time: the last time they were in use.
+type listKeeper struct {
+	dir   string
+	queue chan keptList
+
+	mu   sync.Mutex
+	open []*ofac.Index // Most recently asked last.
+}
+
+type keptList struct {
+	digest [32]byte
+	data   []byte
+	at     engine.Time
+}
+
+func newListKeeper(dir string) *listKeeper {
+	return &listKeeper{dir: dir, queue: make(chan keptList, listWriteQueue)}
+}
+
+func (k *listKeeper) path(digest [32]byte) string {
+	return filepath.Join(k.dir, hex.EncodeToString(digest[:])+listSuffix)
+}
+
+// keep has the bytes written beside the apply goroutine. When the queue is full
+// the list is not written here; replays then ask a peer's copy.
+func (k *listKeeper) keep(index *ofac.Index, data []byte, at engine.Time) bool {
+	select {
+	case k.queue <- keptList{index.Digest(), data, at}:
+		return true
+	default:
+		return false
+	}
+}
+
+// write puts one list on disk.
+func (k *listKeeper) write(list keptList) error {
+	path := k.path(list.digest)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := replaceFile(k.dir, filepath.Base(path), list.data); err != nil {
+			return fmt.Errorf("list %x: %w", list.digest[:4], err)
+		}
+	}
+	return k.used(list.digest, list.at)
+}
+
+// used marks a list as in use at log time.
+func (k *listKeeper) used(digest [32]byte, at engine.Time) error {
+	stamp := time.Unix(0, int64(at))
+	err := os.Chtimes(k.path(digest), stamp, stamp)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// prune deletes lists that left their 90 days.
+func (k *listKeeper) prune(active [32]byte, now engine.Time) error {
+	entries, err := os.ReadDir(k.dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		path := filepath.Join(k.dir, name)
+		info, err := entry.Info()
+		if err != nil || path == k.path(active) || !strings.HasSuffix(name, listSuffix) {
+			continue
+		}
+		if engine.Time(info.ModTime().UnixNano())+listKept < now {
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// find opens a kept list and checks that its bytes are those of the digest.
+func (k *listKeeper) find(digest [32]byte) (*ofac.Index, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, index := range k.open {
+		if index.Digest() == digest {
+			return index, nil
+		}
+	}
+	data, err := os.ReadFile(k.path(digest))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNoList
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list %x: %w", digest[:4], err)
+	}
+	if ofac.Digest(data) != digest {
+		return nil, fmt.Errorf("list %x: the bytes on disk are damaged", digest[:4])
+	}
+	index, err := ofac.Open(data)
+	if err != nil {
+		return nil, fmt.Errorf("list %x: %w", digest[:4], err)
+	}
+	if len(k.open) >= listsOpenMax {
+		k.open = k.open[1:]
+	}
+	k.open = append(k.open, index)
+	return index, nil
+}
+
+// ListByDigest returns any list of the last 90 days; ErrNoList when it is not here.
+func (n *Node) ListByDigest(digest [32]byte) (*ofac.Index, error) {
+	if active := n.List(); active != nil && active.Digest() == digest {
+		return active, nil
+	}
+	return n.lists.find(digest)
+}
+
+// keepLists is the list keeper's goroutine.
+func (n *Node) keepLists() {
+	defer n.running.Done()
+	for {
+		select {
+		case list := <-n.lists.queue:
+			if err := n.lists.write(list); err != nil {
+				n.log.Error("compiled list not kept on disk", "error", err)
+			}
+		case <-n.stop:
+			return
+		}
+	}
+}
+
+// Stage replicates a compiled list in chunks through the log, one after another
+// so that screening goes on between them. The result is the last chunk's: its
+// leaf says that the list is staged. One list is staged at a time.
+func (n *Node) Stage(ctx context.Context, compiled []byte, info wire.ListInfo, common wire.Common) (wire.Result, error) {
+	if len(compiled) == 0 || len(compiled) > engine.ListMax {
+		return wire.Result{}, fmt.Errorf("compiled list of %d bytes: %w", len(compiled), wire.ErrTooLarge)
+	}
+	n.staging.Lock()
+	defer n.staging.Unlock()
+	chunk := wire.ListChunk{Digest: ofac.Digest(compiled), Total: uint32(len(compiled))}
+	info.Digest = chunk.Digest
+	for at := 0; ; at += len(chunk.Data) {
+		chunk.Offset = uint32(at)
+		chunk.Data = compiled[at:min(at+engine.ListChunkMax, len(compiled))]
+		last := at+len(chunk.Data) == len(compiled)
+		if last {
+			chunk.Info, chunk.Common = &info, common
+		}
+		result, err := n.Propose(ctx, wire.KindListChunk, wire.Encode(&chunk))
+		if err != nil || last || result.Code != wire.Unchanged {
+			return result, err
+		}
+	}
+}
+
+// recordMax is the largest body of a kind.
+func recordMax(kind wire.Kind) int {
+	switch kind {
+	case wire.KindListChunk:
+		return engine.ListChunkMax + listRecordSlack
+	case wire.KindPolicy, wire.KindWhitelist, wire.KindGenesis,
+		wire.KindSettings, wire.KindFleetUpdate, wire.KindReissue, wire.KindRegister:
+		return policyRecordMax // They may carry a whole whitelist.
+	}
+	return engine.RecordMax
+}

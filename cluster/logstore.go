@@ -1,0 +1,157 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+	"go.etcd.io/bbolt"
+
+	"railguard/engine"
+)
+
+const (
+	logFile          = "raft.db"
+	logMapBytes      = 512 * engine.MiB // Address space; below it readers never hold up the writer.
+	logCacheEntries  = 128              // Of at most 512 KiB each.
+	deleteChunk      = 2048             // Entries deleted in one transaction, so that appends get between.
+	boltOpenPatience = 2 * time.Second
+)
+
+// errGaveUp is what a store that gave up answers for ever.
+var errGaveUp = errors.New("log store: gave up after a failed or stalled write")
+
+// LogStore is what a log store must be able to do; raft-boltdb is the one used, and
+// tests put failing and stalling ones in its place.
+type LogStore interface {
+	raft.LogStore
+	raft.StableStore
+	Close() error
+}
+
+// openBolt opens the log. NoFreelistSync with the map free list keeps small
+// writes cheap while the file is large; the free list is rebuilt at open.
+func openBolt(dir string) (LogStore, error) {
+	store, err := raftboltdb.New(raftboltdb.Options{
+		Path: filepath.Join(dir, logFile),
+		BoltOptions: &bbolt.Options{
+			Timeout:         boltOpenPatience,
+			NoFreelistSync:  true,
+			FreelistType:    bbolt.FreelistMapType,
+			InitialMmapSize: logMapBytes,
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cluster: raft log: %w", err)
+	}
+	return store, nil
+}
+
+// guardedStore watches every write to the log and the votes (guard G4). A leader
+// whose disk hangs keeps its lease and stops the whole group for as long; a sync
+// that failed must never be tried again on the same file. So a write that fails,
+// or is not back in time, ends this node: fatal is called once, and whatever
+// the disk answers later, every following operation fails.
+type guardedStore struct {
+	store  LogStore
+	limit  func() time.Duration
+	fatal  func(reason string)
+	gaveUp atomic.Bool
+}
+
+func (g *guardedStore) giveUp(reason string) {
+	if g.gaveUp.CompareAndSwap(false, true) {
+		g.fatal(reason)
+	}
+}
+
+// watch runs one write under the watchdog.
+func (g *guardedStore) watch(what string, write func() error) error {
+	if g.gaveUp.Load() {
+		return errGaveUp
+	}
+	limit := g.limit()
+	dog := time.AfterFunc(limit, func() {
+		g.giveUp(fmt.Sprintf("disk stalled: %s took longer than %v", what, limit))
+	})
+	start := time.Now()
+	err := write()
+	dog.Stop()
+	logWriteSeconds.UpdateDuration(start)
+	if err != nil {
+		logWriteErrors.Inc()
+		g.giveUp(fmt.Sprintf("disk failed: %s: %v", what, err))
+		return err
+	}
+	if g.gaveUp.Load() {
+		return errGaveUp
+	}
+	return nil
+}
+
+// FirstIndex implements raft.LogStore.
+func (g *guardedStore) FirstIndex() (uint64, error) { return g.store.FirstIndex() }
+
+// LastIndex implements raft.LogStore.
+func (g *guardedStore) LastIndex() (uint64, error) { return g.store.LastIndex() }
+
+// GetLog implements raft.LogStore.
+func (g *guardedStore) GetLog(index uint64, log *raft.Log) error { return g.store.GetLog(index, log) }
+
+// StoreLog implements raft.LogStore.
+func (g *guardedStore) StoreLog(log *raft.Log) error { return g.StoreLogs([]*raft.Log{log}) }
+
+// StoreLogs implements raft.LogStore.
+func (g *guardedStore) StoreLogs(logs []*raft.Log) error {
+	return g.watch("append to the log", func() error { return g.store.StoreLogs(logs) })
+}
+
+// DeleteRange implements raft.LogStore. The front of the log is cut in pieces from
+// the lowest index on, the end of it from the highest index down, so that a
+// crash in between leaves a log without a hole.
+func (g *guardedStore) DeleteRange(low, high uint64) error {
+	first, err := g.store.FirstIndex()
+	if err != nil {
+		return err
+	}
+	front := low <= first
+	for low <= high {
+		from, to := low, high
+		if high-low >= deleteChunk {
+			if front {
+				to = low + deleteChunk - 1
+			} else {
+				from = high - deleteChunk + 1
+			}
+		}
+		if err := g.watch("cut of the log", func() error { return g.store.DeleteRange(from, to) }); err != nil {
+			return err
+		}
+		if front {
+			low = to + 1
+		} else {
+			high = from - 1
+		}
+	}
+	return nil
+}
+
+// Set implements raft.StableStore.
+func (g *guardedStore) Set(key, value []byte) error {
+	return g.watch("write of a vote", func() error { return g.store.Set(key, value) })
+}
+
+// SetUint64 implements raft.StableStore.
+func (g *guardedStore) SetUint64(key []byte, value uint64) error {
+	return g.watch("write of the term", func() error { return g.store.SetUint64(key, value) })
+}
+
+// Get implements raft.StableStore.
+func (g *guardedStore) Get(key []byte) ([]byte, error) { return g.store.Get(key) }
+
+// GetUint64 implements raft.StableStore.
+func (g *guardedStore) GetUint64(key []byte) (uint64, error) { return g.store.GetUint64(key) }

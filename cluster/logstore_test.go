@@ -1,0 +1,162 @@
+package cluster
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"github.com/stretchr/testify/require"
+
+	"railguard/fsm/wire"
+)
+
+// memoryLog is a log store in memory whose writes can be made to fail or stall.
+type memoryLog struct {
+	*raft.InmemStore
+	fail  atomic.Pointer[error]
+	stall atomic.Pointer[chan struct{}]
+	cuts  [][2]uint64
+}
+
+func newMemoryLog() *memoryLog { return &memoryLog{InmemStore: raft.NewInmemStore()} }
+
+func (m *memoryLog) trouble() error {
+	if release := m.stall.Load(); release != nil {
+		<-*release
+	}
+	if err := m.fail.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+func (m *memoryLog) StoreLogs(logs []*raft.Log) error {
+	if err := m.trouble(); err != nil {
+		return err
+	}
+	return m.InmemStore.StoreLogs(logs)
+}
+
+func (m *memoryLog) DeleteRange(low, high uint64) error {
+	m.cuts = append(m.cuts, [2]uint64{low, high})
+	return m.InmemStore.DeleteRange(low, high)
+}
+
+func (m *memoryLog) Close() error { return nil }
+
+type gaveUp struct {
+	mu      sync.Mutex
+	reasons []string
+}
+
+func (g *gaveUp) fatal(reason string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.reasons = append(g.reasons, reason)
+}
+
+func (g *gaveUp) all() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return append([]string(nil), g.reasons...)
+}
+
+func guardOver(store LogStore, limit time.Duration) (*guardedStore, *gaveUp) {
+	g := &gaveUp{}
+	return &guardedStore{store: store, limit: func() time.Duration { return limit }, fatal: g.fatal}, g
+}
+
+func TestGuardedStoreFails(t *testing.T) {
+	memory := newMemoryLog()
+	store, gave := guardOver(memory, time.Second)
+	require.NoError(t, store.StoreLog(&raft.Log{Index: 1}))
+	broken := errors.New("input/output error")
+	memory.fail.Store(&broken)
+	require.ErrorIs(t, store.StoreLog(&raft.Log{Index: 2}), broken)
+	require.Len(t, gave.all(), 1)
+	require.Contains(t, gave.all()[0], "disk failed")
+	memory.fail.Store(nil)
+	require.ErrorIs(t, store.StoreLog(&raft.Log{Index: 2}), errGaveUp, "a failed sync is never tried again")
+	require.ErrorIs(t, store.SetUint64([]byte("CurrentTerm"), 9), errGaveUp)
+	require.Len(t, gave.all(), 1)
+}
+
+func TestGuardedStoreStalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := newMemoryLog()
+		store, gave := guardOver(memory, time.Second)
+		release := make(chan struct{})
+		memory.stall.Store(&release)
+		result := make(chan error)
+		go func() { result <- store.StoreLog(&raft.Log{Index: 1}) }()
+		time.Sleep(time.Second - 1)
+		synctest.Wait()
+		require.Empty(t, gave.all())
+		time.Sleep(1)
+		synctest.Wait()
+		require.Len(t, gave.all(), 1)
+		require.Contains(t, gave.all()[0], "disk stalled")
+		close(release)
+		require.ErrorIs(t, <-result, errGaveUp, "what the disk answers later is not believed")
+	})
+}
+
+func TestGuardedStoreCutsInPieces(t *testing.T) {
+	fill := func() (*guardedStore, *memoryLog) {
+		memory := newMemoryLog()
+		store, _ := guardOver(memory, time.Second)
+		for i := uint64(1); i <= 3*deleteChunk; i++ {
+			require.NoError(t, store.StoreLog(&raft.Log{Index: i}))
+		}
+		return store, memory
+	}
+	t.Run("front upwards", func(t *testing.T) {
+		store, memory := fill()
+		require.NoError(t, store.DeleteRange(1, deleteChunk+1))
+		require.Equal(t, [][2]uint64{{1, deleteChunk}, {deleteChunk + 1, deleteChunk + 1}}, memory.cuts)
+	})
+	t.Run("end downwards", func(t *testing.T) {
+		store, memory := fill()
+		require.NoError(t, store.DeleteRange(5, 3*deleteChunk))
+		require.Equal(t, [2]uint64{2*deleteChunk + 1, 3 * deleteChunk}, memory.cuts[0])
+		require.Equal(t, uint64(5), memory.cuts[len(memory.cuts)-1][0])
+		last, err := store.LastIndex()
+		require.NoError(t, err)
+		require.EqualValues(t, 4, last)
+	})
+	t.Run("one chunk", func(t *testing.T) {
+		store, memory := fill()
+		require.NoError(t, store.DeleteRange(1, deleteChunk))
+		require.Len(t, memory.cuts, 1)
+	})
+}
+
+// A node whose log cannot be written gives up once and answers nothing more.
+func TestNodeGivesUpOnDiskError(t *testing.T) {
+	gave := &gaveUp{}
+	var memory *memoryLog
+	config := aloneConfig(t, t.TempDir())
+	config.Fatal = gave.fatal
+	config.OpenLog = func(string) (LogStore, error) {
+		memory = newMemoryLog()
+		return memory, nil
+	}
+	n, err := Open(config)
+	require.NoError(t, err)
+	defer n.Close()
+	awaitReady(t, n)
+	propose(t, n, wire.KindRegister, register("a"))
+	full := errors.New("no space left on device")
+	memory.fail.Store(&full)
+	_, err = n.Propose(t.Context(), wire.KindRegister, register("b"))
+	require.ErrorIs(t, err, wire.ErrUnknown, "an append error leaves the outcome open")
+	require.Len(t, gave.all(), 1)
+	_, err = n.Propose(t.Context(), wire.KindRegister, register("c"))
+	require.ErrorIs(t, err, wire.ErrShuttingDown)
+	require.False(t, n.Ready(t.Context(), wire.ReadyQuery{}).Ready)
+	require.Equal(t, "stopped", n.Role())
+}

@@ -1,0 +1,368 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+const (
+	joinEvery        = 300 * time.Millisecond
+	promoteLag       = 200             // Entries a node may be behind when it gets a vote.
+	promoteStable    = 2 * time.Second // It must have kept up for so long.
+	membersMax       = 9
+	removedPatience  = 2 * time.Second
+	transferPatience = 3 * time.Second // Longer "in progress" means stuck for good (guard G5).
+)
+
+// The verbs that go to the leader.
+const (
+	verbTransfer = "transfer"
+	verbJoin     = "join"
+	verbRemove   = "remove"
+	verbPromote  = "promote"
+	verbDemote   = "demote"
+	verbRemoved  = "removed" // Told to a node that is no member any more.
+)
+
+// membership is the leader's side of who belongs to the group.
+type membership struct {
+	changing sync.Mutex           // One change at a time.
+	caughtUp map[string]time.Time // Since when a node without a vote keeps up. Duties only.
+}
+
+// memberAddress is a member's address in the configuration of now.
+func (n *Node) memberAddress(id raft.ServerID) (memberAddress, error) {
+	for _, server := range n.servers() {
+		if server.ID == id {
+			return parseAddress(string(server.Address))
+		}
+	}
+	return memberAddress{}, fmt.Errorf("%w: %s", ErrNoPeer, id)
+}
+
+// dialPeer opens a proven connection to a node.
+func (n *Node) dialPeer(host string, protocol byte, id, incarnation string, timeout time.Duration) (net.Conn, welcome, error) {
+	if n.mux == nil {
+		return nil, welcome{}, errNoPort
+	}
+	return n.mux.dial(host, protocol, n.hello(), id, incarnation, timeout)
+}
+
+func (n *Node) hello() hello {
+	h := hello{ID: n.config.ID, Incarnation: n.folder.identity.Incarnation, Release: n.config.Version}
+	if genesis := n.Settings().Genesis; genesis != nil {
+		h.ClusterID = genesis.ClusterID
+	}
+	return h
+}
+
+// greet judges who knocks: another cluster's node is sent away, and raft is not
+// spoken with a node whose data folder is not the member's.
+func (n *Node) greet(h hello, protocol byte) welcome {
+	own := n.hello()
+	w := welcome{ID: own.ID, Incarnation: own.Incarnation, ClusterID: own.ClusterID, Release: own.Release}
+	switch {
+	case h.ID == own.ID && h.Incarnation != own.Incarnation:
+		w.Refused = fmt.Sprintf("another node calls itself %q too", own.ID)
+	case h.ClusterID != "" && own.ClusterID != "" && h.ClusterID != own.ClusterID:
+		w.Refused = fmt.Sprintf("node %q is of cluster %s, this one is of cluster %s", h.ID, h.ClusterID, own.ClusterID)
+	case protocol == protocolRaft:
+		known, err := n.memberAddress(raft.ServerID(h.ID))
+		if err == nil && known.incarnation != shown(h.Incarnation) {
+			w.Refused = fmt.Sprintf("node %q has another data folder than the member of that name: it must join anew", h.ID)
+		}
+	}
+	return w
+}
+
+// toLeader does a verb here, if this node leads, or has the leader do it.
+func (n *Node) toLeader(ctx context.Context, verb, id, addr string) error {
+	call := verbCall{Verb: verb, ID: id, Addr: addr}
+	if n.raft.State() == raft.Leader {
+		return n.doVerb(ctx, &call)
+	}
+	leader, _ := n.remoteLeader()
+	if leader == "" {
+		return n.noLeaderError()
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*membershipPatience)
+	defer cancel()
+	return n.peers.link(string(leader), linkControl).call(ctx, callVerb, &call, nil)
+}
+
+// doVerb is the leader's side; only verbRemoved is for any node.
+func (n *Node) doVerb(ctx context.Context, v *verbCall) error {
+	if v.Verb == verbRemoved {
+		n.die("this node was removed from the cluster")
+		return nil
+	}
+	if n.raft.State() != raft.Leader {
+		return ErrNotLeader
+	}
+	switch v.Verb {
+	case verbTransfer:
+		return n.transfer(v.ID)
+	case verbJoin:
+		return n.admitMember(ctx, &joinCall{ID: v.ID, Address: v.Addr, Format: uint16(engine.FormatNewest)})
+	case verbRemove:
+		return n.removeMember(ctx, v.ID)
+	case verbPromote:
+		return n.promoteMember(v.ID)
+	case verbDemote:
+		return n.demoteMember(v.ID)
+	}
+	return errUnknownCall
+}
+
+// change makes one membership change.
+func (n *Node) change(make func() raft.IndexFuture) error {
+	err := make().Error()
+	if errors.Is(err, raft.ErrNotLeader) {
+		return ErrNotLeader
+	}
+	return err
+}
+
+func (n *Node) add(id raft.ServerID, to memberAddress, vote bool) error {
+	return n.change(func() raft.IndexFuture {
+		if vote {
+			return n.raft.AddVoter(id, raft.ServerAddress(to.String()), 0, membershipPatience)
+		}
+		return n.raft.AddNonvoter(id, raft.ServerAddress(to.String()), 0, membershipPatience)
+	})
+}
+
+// admitMember takes a node in, or follows it to its new address. It comes without a
+// vote and gets one when it has caught up. A node that comes back with an empty
+// folder loses the vote of its former self first.
+func (n *Node) admitMember(ctx context.Context, m *joinCall) error {
+	if n.raft.State() != raft.Leader {
+		return n.passOn(ctx, m)
+	}
+	to, err := parseAddress(m.Address)
+	if err = errors.Join(err, validID(m.ID)); err != nil {
+		return err
+	}
+	if format := n.Settings().Format; engine.Format(m.Format) < format {
+		return fmt.Errorf("cluster: node %q applies formats up to %d and the cluster has %d: upgrade it", m.ID, m.Format, format)
+	}
+	n.membership.changing.Lock()
+	defer n.membership.changing.Unlock()
+	id := raft.ServerID(m.ID)
+	server, known := n.find(id)
+	if !known {
+		if len(n.servers()) >= membersMax {
+			return fmt.Errorf("cluster: it has %d members already", membersMax)
+		}
+		n.log.Info("a node joins", "peer", m.ID, "addr", to.host)
+		return n.add(id, to, false)
+	}
+	before, err := parseAddress(string(server.Address))
+	if err != nil {
+		return err
+	}
+	if before.incarnation == to.incarnation {
+		to.hold = before.hold
+		if before == to {
+			return nil
+		}
+		n.log.Info("a member moved", "peer", m.ID, "from", before.host, "to", to.host)
+		return n.add(id, to, server.Suffrage == raft.Voter)
+	}
+	return n.replace(server, to)
+}
+
+// replace takes in a node whose former self is a member.
+func (n *Node) replace(server raft.Server, to memberAddress) error {
+	id := string(server.ID)
+	if _, alive := n.peers.fresh(id); alive || id == n.config.ID {
+		return fmt.Errorf("cluster: a node %q with another data folder is alive", id)
+	}
+	n.log.Warn("a member comes back with another data folder: it has forgotten its votes and joins without one", "peer", id)
+	if server.Suffrage == raft.Voter {
+		err := n.change(func() raft.IndexFuture { return n.raft.DemoteVoter(server.ID, 0, membershipPatience) })
+		if err != nil {
+			return err
+		}
+	}
+	return n.add(server.ID, to, false)
+}
+
+// passOn hands a join on to the leader.
+func (n *Node) passOn(ctx context.Context, m *joinCall) error {
+	leader, _ := n.remoteLeader()
+	if leader == "" {
+		return wire.ErrNoLeader
+	}
+	return n.peers.link(string(leader), linkControl).call(ctx, callJoin, m, nil)
+}
+
+func (n *Node) find(id raft.ServerID) (raft.Server, bool) {
+	for _, server := range n.servers() {
+		if server.ID == id {
+			return server, true
+		}
+	}
+	return raft.Server{}, false
+}
+
+func (n *Node) removeMember(ctx context.Context, id string) error {
+	n.membership.changing.Lock()
+	defer n.membership.changing.Unlock()
+	server, known := n.find(raft.ServerID(id))
+	if !known {
+		return fmt.Errorf("%w: %s", ErrNoPeer, id)
+	}
+	if server.Suffrage == raft.Voter && n.leadership.voterCount() == 1 {
+		return fmt.Errorf("%w: %s is the last one", ErrAlone, id)
+	}
+	n.log.Warn("a node is removed", "peer", id)
+	err := n.change(func() raft.IndexFuture { return n.raft.RemoveServer(server.ID, 0, membershipPatience) })
+	if err != nil || id == n.config.ID {
+		return err
+	}
+	n.tellRemoved(ctx, string(server.Address))
+	return nil
+}
+
+// tellRemoved lets a removed node stop by itself; if it cannot be reached, it will
+// find no leader.
+func (n *Node) tellRemoved(ctx context.Context, address string) {
+	to, err := parseAddress(address)
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, removedPatience)
+	defer cancel()
+	l := n.peers.linkTo(to.host)
+	defer l.close()
+	if err := l.call(ctx, callVerb, &verbCall{Verb: verbRemoved}, nil); err != nil {
+		n.log.Warn("the removed node could not be told", "addr", to.host, "error", err)
+	}
+}
+
+func (n *Node) promoteMember(id string) error {
+	n.membership.changing.Lock()
+	defer n.membership.changing.Unlock()
+	server, known := n.find(raft.ServerID(id))
+	if !known {
+		return fmt.Errorf("%w: %s", ErrNoPeer, id)
+	}
+	if server.Suffrage == raft.Voter {
+		return nil
+	}
+	if !n.keepsUp(id) {
+		return fmt.Errorf("cluster: %s has not caught up with the log yet", id)
+	}
+	to, err := parseAddress(string(server.Address))
+	if err != nil {
+		return err
+	}
+	to.hold = false
+	n.log.Info("a node gets a vote", "peer", id)
+	return n.add(server.ID, to, true)
+}
+
+// demoteMember takes a vote and holds the node without one.
+func (n *Node) demoteMember(id string) error {
+	n.membership.changing.Lock()
+	defer n.membership.changing.Unlock()
+	server, known := n.find(raft.ServerID(id))
+	if !known {
+		return fmt.Errorf("%w: %s", ErrNoPeer, id)
+	}
+	if server.Suffrage == raft.Voter {
+		if n.leadership.voterCount() == 1 {
+			return fmt.Errorf("%w: %s is the last one", ErrAlone, id)
+		}
+		err := n.change(func() raft.IndexFuture { return n.raft.DemoteVoter(server.ID, 0, membershipPatience) })
+		if err != nil {
+			return err
+		}
+	}
+	to, err := parseAddress(string(server.Address))
+	if err != nil || to.hold {
+		return err
+	}
+	to.hold = true
+	return n.add(server.ID, to, false)
+}
+
+// keepsUp reports whether a peer answers and its log is close behind.
+func (n *Node) keepsUp(id string) bool {
+	s, ok := n.peers.fresh(id)
+	return ok && s.pong.Applied+promoteLag >= n.raft.CommitIndex()
+}
+
+// promoteCaughtUp is the leader's duty: a node without a vote that has kept up for a
+// while gets one, unless an operator holds it without.
+func (n *Node) promoteCaughtUp(now time.Time) {
+	m := &n.membership
+	if n.raft.State() != raft.Leader || n.sequencer.opened.Load() == 0 {
+		m.caughtUp = nil
+		return
+	}
+	if m.caughtUp == nil {
+		m.caughtUp = make(map[string]time.Time)
+	}
+	for _, server := range n.servers() {
+		id := string(server.ID)
+		address, err := parseAddress(string(server.Address))
+		if server.Suffrage == raft.Voter || err != nil || address.hold || !n.keepsUp(id) {
+			delete(m.caughtUp, id)
+			continue
+		}
+		since, known := m.caughtUp[id]
+		if !known {
+			m.caughtUp[id] = now
+			continue
+		}
+		if now.Sub(since) >= promoteStable {
+			delete(m.caughtUp, id)
+			n.beside(func() {
+				if err := n.promoteMember(id); err != nil {
+					n.log.Warn("a node that caught up got no vote", "peer", id, "error", err)
+				}
+			})
+			return
+		}
+	}
+}
+
+// beside runs something short outside the duties' goroutine.
+func (n *Node) beside(do func()) {
+	n.running.Add(1)
+	go func() {
+		defer n.running.Done()
+		do()
+	}()
+}
+
+// transfer hands leadership on.
+func (n *Node) transfer(to string) error {
+	if n.leadership.voterCount() < 2 {
+		return ErrAlone
+	}
+	n.transferring.Store(true)
+	defer n.transferring.Store(false)
+	if to == "" {
+		return n.raft.LeadershipTransfer().Error()
+	}
+	server, known := n.find(raft.ServerID(to))
+	switch {
+	case !known || server.Suffrage != raft.Voter:
+		return fmt.Errorf("%w with a vote: %s", ErrNoPeer, to)
+	case to == n.config.ID:
+		return nil
+	}
+	return n.raft.LeadershipTransferToServer(server.ID, server.Address).Error()
+}

@@ -1,0 +1,405 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"railguard/audit"
+	"railguard/fsm"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+)
+
+// Node is one member of the cluster, or one that waits to become a member.
+type Node struct {
+	config Config
+	log    *slog.Logger
+	folder *folder
+	audit  *audit.Store
+	store  LogStore
+	snaps  *snapshotStore
+	raft   *raft.Raft
+
+	adapter   *adapter
+	waiters   *waiters
+	sequencer *sequencer
+	lists     *listKeeper
+	digests   *digests
+
+	published atomic.Pointer[published]
+	logTime   atomic.Pointer[instant]
+	commands  atomic.Uint64 // Index of the last applied entry of our own kind.
+	progress  progress
+	views     viewCache
+
+	address   memberAddress
+	mux       *mux // nil: no port between nodes.
+	transport raftTransport
+	peers     *peers
+	forwarder *forwarder
+	arrivals  arrivals
+	reads     readRounds
+	process   uint64 // Random, of this process.
+	pingNow   chan struct{}
+
+	membership   membership
+	catchup      catchUp
+	transferring atomic.Bool
+
+	bootstrapper bool // May propose the genesis.
+	draining     atomic.Bool
+	compaction   compaction
+	disk         disk
+	leadership   leadership
+	since        time.Time
+	started      atomic.Bool // raft is set.
+	staging      sync.Mutex  // One list at a time.
+
+	stop     chan struct{}
+	stopping sync.Once
+	running  sync.WaitGroup
+	dead     atomic.Pointer[string]
+}
+
+const closePatience = 5 * time.Second
+
+// Open starts a node on its data folder. It returns when the node's own state is
+// loaded; whether it serves is Ready's matter.
+func Open(config Config) (*Node, error) {
+	config.fill()
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	n := &Node{
+		config: config, log: config.Logger.With("node", config.ID),
+		digests: newDigests(), stop: make(chan struct{}), since: time.Now(),
+	}
+	n.waiters = newWaiters(originOf(config.ID), randomSeq(), config.Clock)
+	n.process, n.pingNow = randomSeq(), make(chan struct{}, 1)
+	n.catchup.wake = make(chan struct{}, 1)
+	n.peers, n.forwarder, n.sequencer = newPeers(n), newForwarder(n), newSequencer(n)
+	n.published.Store(newPublished())
+	n.leadership.lost(time.Now())
+	if err := n.openStores(); err != nil {
+		return nil, errors.Join(err, n.closeStores())
+	}
+	if err := n.startRaft(); err != nil {
+		return nil, errors.Join(err, n.closeStores())
+	}
+	n.start()
+	return n, nil
+}
+
+// originOf marks a node's records in the log. Attempt numbers are random enough to
+// be unique by themselves, so two nodes of one origin are no harm.
+func originOf(id string) uint16 {
+	h := fnv.New32a()
+	io.WriteString(h, id)
+	sum := h.Sum32()
+	return uint16(sum>>16) ^ uint16(sum)
+}
+
+// randomSeq is where a process begins to number its attempts: far from where any
+// other one did, so that no result in the log can be taken for another's.
+func randomSeq() uint64 {
+	var b [8]byte
+	rand.Read(b[:])
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+func (n *Node) openStores() (err error) {
+	if n.folder, err = openFolder(n.config.DataDir, n.config.ID); err != nil {
+		return err
+	}
+	n.lists = newListKeeper(n.folder.sub(listFolder))
+	if n.audit, err = audit.Open(audit.OSDir(n.folder.sub(auditFolder)), audit.Options{}); err != nil {
+		return fmt.Errorf("cluster: history: %w", err)
+	}
+	if n.store, err = n.config.OpenLog(n.folder.sub(raftFolder)); err != nil {
+		return err
+	}
+	n.snaps, err = openSnapshots(n.folder.sub(raftFolder), newRaftLogger(n.log))
+	return err
+}
+
+func (n *Node) closeStores() error {
+	errs := []error{n.closePort()}
+	if n.store != nil {
+		errs = append(errs, n.store.Close())
+	}
+	if n.audit != nil {
+		errs = append(errs, n.audit.Close())
+	}
+	if n.folder != nil {
+		errs = append(errs, n.folder.close())
+	}
+	return errors.Join(errs...)
+}
+
+// startRaft loads the state and starts the replica.
+func (n *Node) startRaft() error {
+	guarded := &guardedStore{store: n.store, limit: n.stallLimit, fatal: n.die}
+	cache, err := raft.NewLogCache(logCacheEntries, guarded)
+	if err != nil {
+		return err
+	}
+	known, err := raft.HasExistingState(guarded, guarded, n.snaps)
+	if err != nil {
+		return fmt.Errorf("cluster: raft state: %w", err)
+	}
+	if !known && n.folder.identity.ClusterID != "" {
+		return fmt.Errorf("cluster: data folder %s was a member of cluster %s and its raft log is gone: "+
+			"wipe the folder and let the node join anew", n.config.DataDir, n.folder.identity.ClusterID)
+	}
+	if err := n.openPort(); err != nil {
+		return err
+	}
+	transport := mainLoopHeartbeats{n.transport}
+	config := n.raftConfig()
+	n.bootstrapper = n.config.BootstrapExpect > 0
+	if !known && n.config.BootstrapExpect == 1 && len(n.config.Join) == 0 {
+		alone := raft.Configuration{Servers: []raft.Server{{Suffrage: raft.Voter, ID: config.LocalID, Address: transport.LocalAddr()}}}
+		if err := raft.BootstrapCluster(config, cache, guarded, n.snaps, transport, alone); err != nil {
+			return fmt.Errorf("cluster: bootstrap: %w", err)
+		}
+	}
+	n.adapter = &adapter{node: n, machine: fsm.New()}
+	n.adapter.machine.Everything(&n.adapter.effects)
+	if err := n.restored(&n.adapter.effects); err != nil {
+		return err
+	}
+	if n.raft, err = raft.NewRaft(config, n.adapter, cache, guarded, n.snaps, transport); err != nil {
+		return fmt.Errorf("cluster: raft: %w", err)
+	}
+	n.started.Store(true)
+	return nil
+}
+
+// openPort binds the port between nodes and makes raft's network over it. Nothing is
+// accepted before the node's state is loaded.
+func (n *Node) openPort() (err error) {
+	n.address = memberAddress{host: n.config.Advertise, incarnation: shown(n.folder.identity.Incarnation)}
+	if n.config.ListenCluster == "" {
+		n.address.host = n.config.ID
+		n.transport = loneTransport(n.address)
+		return nil
+	}
+	var proof *authority
+	if !n.config.Insecure {
+		if proof, err = newAuthority(n.config.Secret, n.config.ID); err != nil {
+			return err
+		}
+	}
+	if n.mux, err = newMux(n.config.Network, proof, n.config.ListenCluster); err != nil {
+		return err
+	}
+	if n.address.host == "" {
+		n.address.host = n.mux.listener.Addr().String()
+	}
+	transport := newPeerTransport(n.address, newRaftLogger(n.log),
+		func() uint64 { return n.raft.CurrentTerm() },
+		func(id string, to memberAddress, timeout time.Duration) (net.Conn, error) {
+			conn, _, err := n.dialPeer(to.host, protocolRaft, id, to.incarnation, timeout)
+			return conn, err
+		},
+		func(id raft.ServerID) (raft.ServerAddress, error) {
+			server, known := n.find(id)
+			if !known {
+				return "", ErrNoPeer
+			}
+			return server.Address, nil
+		})
+	n.transport, n.mux.greet, n.mux.raft, n.mux.calls = transport, n.greet, transport.receive, n.serveCalls
+	return nil
+}
+
+func (n *Node) closePort() error {
+	var errs []error
+	if n.transport != nil {
+		errs = append(errs, n.transport.Close())
+	}
+	if n.mux != nil {
+		errs = append(errs, n.mux.close())
+	}
+	return errors.Join(errs...)
+}
+
+func (n *Node) raftConfig() *raft.Config {
+	c := raft.DefaultConfig()
+	c.LocalID = raft.ServerID(n.config.ID)
+	c.HeartbeatTimeout = n.config.Timing.Heartbeat
+	c.ElectionTimeout = n.config.Timing.Election
+	c.LeaderLeaseTimeout = n.config.Timing.Lease
+	c.CommitTimeout = n.config.Timing.Commit
+	c.SnapshotInterval, c.SnapshotThreshold = never, 1<<62 // A duty decides, by bytes.
+	c.TrailingLogs = trailingEntriesMin
+	c.NoLegacyTelemetry = true
+	c.Logger = newRaftLogger(n.log)
+	return c
+}
+
+// stallLimit is how long a write to the log may take. Alone, giving up helps nobody
+// until it is certain that the disk hangs.
+func (n *Node) stallLimit() time.Duration {
+	if n.leadership.alone.Load() {
+		return n.config.Timing.StallAlone
+	}
+	return n.config.Timing.Stall
+}
+
+// start runs the goroutines.
+func (n *Node) start() {
+	n.sequencer.raft = n.raft
+	n.leadership.watch(n.raft)
+	n.running.Add(4)
+	go n.sequencer.run()
+	go n.runDuties()
+	go n.keepLists()
+	go n.digestStates()
+	if n.mux == nil {
+		return
+	}
+	n.mux.done.Add(1)
+	go n.mux.serve()
+	n.running.Add(3)
+	go n.watchPeers()
+	go n.findGroup()
+	go n.fetchHistory()
+}
+
+// Close stops the node: it refuses new work, finishes what is in flight, and
+// closes its files. Nothing is lost when it is not called.
+func (n *Node) Close() error {
+	var err error
+	n.stopping.Do(func() {
+		n.waiters.refuse(wire.ErrShuttingDown)
+		n.waiters.failQueued(wire.ErrShuttingDown)
+		close(n.stop)
+		n.forwarder.follow("", 0)
+		waitAtMost(closePatience, n.running.Wait)
+		n.peers.close()
+		n.leadership.unwatch(n.raft)
+		if shutErr := n.raft.Shutdown().Error(); shutErr != nil {
+			err = fmt.Errorf("cluster: raft: %w", shutErr)
+		}
+		n.waiters.end()
+		n.progress.halt(wire.ErrShuttingDown)
+		err = errors.Join(err, n.closeStores())
+	})
+	return err
+}
+
+// waitAtMost gives wait some time; a hanging disk must not keep a process alive.
+func waitAtMost(patience time.Duration, wait func()) {
+	done := make(chan struct{})
+	go func() { wait(); close(done) }()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}
+
+// die ends the node's service for good and then the process.
+func (n *Node) die(reason string) {
+	if !n.dead.CompareAndSwap(nil, &reason) {
+		return
+	}
+	n.log.Error("FATAL: this node stops", "reason", reason)
+	n.waiters.refuse(wire.ErrShuttingDown)
+	n.progress.halt(errHalted)
+	if n.started.Load() {
+		n.raft.Shutdown() // Where Fatal returns, the replica must not go on with a broken disk.
+	}
+	n.config.Fatal(reason)
+}
+
+// Propose puts a record into the log and waits for its outcome, at most until
+// ctx ends or the write deadline. Of its errors only wire.ErrUnknown leaves open
+// whether it happened.
+func (n *Node) Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error) {
+	if len(body) > recordMax(kind) {
+		return wire.Result{}, fmt.Errorf("record of %d bytes: %w", len(body), wire.ErrTooLarge)
+	}
+	if err := n.serving(); err != nil {
+		return wire.Result{}, err
+	}
+	p, err := n.waiters.admit(kind, body)
+	if err != nil {
+		return wire.Result{}, err
+	}
+	limit, cancel := context.WithTimeout(ctx, n.config.WriteDeadline)
+	defer cancel()
+	return n.waiters.wait(limit, p, n.unserved)
+}
+
+// applied publishes an entry's effects; the adapter calls it.
+func (n *Node) applied(out *fsm.Effects, size int) error {
+	if out.Settings != nil && out.Settings.Genesis != nil {
+		if err := n.folder.belongTo(out.Settings.Genesis.ClusterID); err != nil {
+			return err
+		}
+	}
+	p := n.published.Load()
+	p.take(out, n.openList(out))
+	n.logTime.Store(&instant{out.Time, n.config.Clock.Monotonic()})
+	n.commands.Store(out.Index)
+	n.compaction.applied(size)
+	entriesApplied.Inc()
+	recordsApplied.Add(len(out.Results))
+	return nil
+}
+
+// openList opens a list that an entry activated. Bytes that cannot be opened (the
+// edge checked them before they were staged) leave no list: no verdict is given.
+func (n *Node) openList(out *fsm.Effects) *ofac.Index {
+	if out.ListData == nil {
+		return nil
+	}
+	index, err := ofac.Open(out.ListData)
+	if err != nil {
+		n.log.Error("the activated list cannot be opened: no verdicts until another one is activated", "error", err)
+		return nil
+	}
+	if !n.lists.keep(index, out.ListData, out.Time) {
+		n.log.Error("compiled list not kept on disk: too many wait")
+	}
+	return index
+}
+
+// restored replaces everything published by that of a restored state.
+func (n *Node) restored(out *fsm.Effects) error {
+	p := newPublished()
+	if genesis := out.Settings.Genesis; genesis != nil {
+		if err := n.folder.belongTo(genesis.ClusterID); err != nil {
+			return err
+		}
+	}
+	p.take(out, n.openList(out))
+	n.published.Store(p)
+	n.logTime.Store(&instant{out.Time, n.config.Clock.Monotonic()})
+	n.commands.Store(out.Index)
+	n.views.drop()
+	n.waiters.jumped(out.Term)
+	n.progress.advance(out.Index)
+	return nil
+}
+
+// Audit returns this node's copy of history.
+func (n *Node) Audit() *audit.Store { return n.audit }
+
+// NodeID returns the node's own id.
+func (n *Node) NodeID() string { return n.config.ID }

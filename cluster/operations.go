@@ -1,0 +1,105 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"railguard/fsm/wire"
+)
+
+// Errors of the cluster's verbs.
+var (
+	ErrNotLeader = errors.New("cluster: this node does not lead")
+	ErrNoPeer    = errors.New("cluster: no such peer")
+	ErrAlone     = errors.New("cluster: there is no other voter")
+)
+
+// membershipPatience bounds one step of a membership change.
+const membershipPatience = 5 * time.Second
+
+// Snapshot takes a raft snapshot now and cuts the log behind it.
+func (n *Node) Snapshot(context.Context) (wire.SnapshotInfo, error) {
+	n.compaction.mu.Lock()
+	defer n.compaction.mu.Unlock()
+	meta, err := n.takeSnapshot()
+	if err != nil {
+		return wire.SnapshotInfo{}, fmt.Errorf("cluster: snapshot: %w", err)
+	}
+	return wire.SnapshotInfo{
+		ID: meta.ID, Index: meta.Index, Term: meta.Term, Size: meta.Size,
+		Time: time.Now().UTC().Format(timeFormat),
+	}, nil
+}
+
+// SaveSnapshot writes the state as it is now, in the snapshot's form, to w.
+func (n *Node) SaveSnapshot(ctx context.Context, w io.Writer) error {
+	view, err := n.View(ctx, n.Applied())
+	if err != nil {
+		return err
+	}
+	_, err = view.WriteTo(w)
+	return err
+}
+
+// TransferLeader hands leadership to another voter; "" lets raft choose. Any node
+// may be asked.
+func (n *Node) TransferLeader(ctx context.Context, to string) error {
+	return n.toLeader(ctx, verbTransfer, to, "")
+}
+
+// Drain prepares a planned stop: not ready, no new proposals, leadership handed on,
+// and what was proposed answered.
+func (n *Node) Drain(ctx context.Context) error {
+	n.draining.Store(true)
+	if n.raft.State() == raft.Leader && !n.leadership.alone.Load() {
+		if err := n.TransferLeader(ctx, ""); err != nil && !errors.Is(err, ErrNotLeader) {
+			n.log.Warn("draining: leadership not handed on", "error", err)
+		}
+	}
+	n.waiters.refuse(wire.ErrShuttingDown)
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for n.waiters.waiting() > 0 {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// Join takes in a node that runs and waits at a cluster address: it is asked who it
+// is, and gets a vote when it has caught up.
+func (n *Node) Join(ctx context.Context, id, addr string) error {
+	l := n.peers.linkTo(addr)
+	defer l.close()
+	var p pong
+	if err := l.call(ctx, callPing, nil, &p); err != nil {
+		return fmt.Errorf("cluster: node at %s: %w", addr, err)
+	}
+	if p.ID != id {
+		return fmt.Errorf("cluster: the node at %s is %q, not %q", addr, p.ID, id)
+	}
+	return n.toLeader(ctx, verbJoin, id, p.Address)
+}
+
+// Remove takes a node out of the group.
+func (n *Node) Remove(ctx context.Context, id string) error {
+	return n.toLeader(ctx, verbRemove, id, "")
+}
+
+// Promote gives a member that has caught up a vote.
+func (n *Node) Promote(ctx context.Context, id string) error {
+	return n.toLeader(ctx, verbPromote, id, "")
+}
+
+// Demote takes a member's vote and holds it without one.
+func (n *Node) Demote(ctx context.Context, id string) error {
+	return n.toLeader(ctx, verbDemote, id, "")
+}

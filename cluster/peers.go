@@ -1,0 +1,309 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"railguard/engine"
+)
+
+const (
+	pingEvery   = 500 * time.Millisecond
+	pingTimeout = 700 * time.Millisecond
+	// sampleFresh is how old a ping's answer may be to count: as a sign of life, and
+	// as a sample of a clock.
+	sampleFresh = 3 * time.Second
+	// clockClamp is how far stamps may stand from the median of a quorum's clocks.
+	clockClamp = engine.Second
+)
+
+// linkLane keeps different traffic to one peer apart.
+type linkLane uint8
+
+const (
+	linkControl linkLane = iota
+	linkForward
+	linkFetch
+)
+
+type linkKey struct {
+	id   string
+	lane linkLane
+}
+
+// sample is what the last ping of a peer told.
+type sample struct {
+	pong   pong
+	at     time.Time
+	offset engine.Time // The peer's wall clock minus ours.
+	trip   time.Duration
+}
+
+// peers is what this node knows of the others.
+type peers struct {
+	node *Node
+
+	mu      sync.Mutex
+	links   map[linkKey]*link
+	samples map[string]sample
+	asked   map[string]bool // A ping is under way.
+	closed  bool
+}
+
+func newPeers(n *Node) *peers {
+	return &peers{node: n, links: map[linkKey]*link{}, samples: map[string]sample{}, asked: map[string]bool{}}
+}
+
+var errNoPort = errors.New("cluster: this node has no port between nodes")
+
+// link returns the connection to a member, dialled when it is used.
+func (p *peers) link(id string, lane linkLane) *link {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := linkKey{id, lane}
+	if l := p.links[key]; l != nil {
+		return l
+	}
+	l := &link{closed: p.closed, dial: func(timeout time.Duration) (net.Conn, welcome, error) {
+		to, err := p.node.memberAddress(raft.ServerID(id))
+		if err != nil {
+			return nil, welcome{}, err
+		}
+		return p.node.dialPeer(to.host, protocolCalls, id, to.incarnation, timeout)
+	}}
+	p.links[key] = l
+	return l
+}
+
+// linkTo is a connection to an address whose node is not known yet.
+func (p *peers) linkTo(host string) *link {
+	return &link{dial: func(timeout time.Duration) (net.Conn, welcome, error) {
+		return p.node.dialPeer(host, protocolCalls, "", "", timeout)
+	}}
+}
+
+func (p *peers) close() {
+	p.mu.Lock()
+	p.closed = true
+	links := p.links
+	p.links = map[linkKey]*link{}
+	p.mu.Unlock()
+	for _, l := range links {
+		l.close()
+	}
+}
+
+// forget drops the connections of those who are no members any more.
+func (p *peers) forget(members []raft.Server) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for key, l := range p.links {
+		if !slices.ContainsFunc(members, func(s raft.Server) bool { return string(s.ID) == key.id }) {
+			l.close()
+			delete(p.links, key)
+			delete(p.samples, key.id)
+		}
+	}
+}
+
+// fresh returns a peer's last answer if it is new enough.
+func (p *peers) fresh(id string) (sample, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s, ok := p.samples[id]
+	return s, ok && time.Since(s.at) < sampleFresh
+}
+
+// last returns a peer's last answer, however old.
+func (p *peers) last(id string) (sample, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s, ok := p.samples[id]
+	return s, ok
+}
+
+// watchPeers is the goroutine that asks the others how they are.
+func (n *Node) watchPeers() {
+	defer n.running.Done()
+	ticker := time.NewTicker(pingEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-n.stop:
+			return
+		case <-ticker.C:
+		case <-n.pingNow:
+		}
+		members := n.servers()
+		n.peers.forget(members)
+		for _, member := range members {
+			if string(member.ID) != n.config.ID {
+				n.pingBeside(string(member.ID))
+			}
+		}
+	}
+}
+
+// pingBeside pings a peer unless a ping is under way.
+func (n *Node) pingBeside(id string) {
+	p := n.peers
+	p.mu.Lock()
+	busy := p.asked[id]
+	p.asked[id] = true
+	p.mu.Unlock()
+	if busy {
+		return
+	}
+	n.running.Add(1)
+	go func() {
+		defer n.running.Done()
+		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
+		defer cancel()
+		_ = n.ping(ctx, id)
+		p.mu.Lock()
+		delete(p.asked, id)
+		p.mu.Unlock()
+	}()
+}
+
+// ping asks one peer and keeps the answer.
+func (n *Node) ping(ctx context.Context, id string) error {
+	var answer pong
+	sent, wall := time.Now(), n.config.Clock.Wall()
+	if err := n.peers.link(id, linkControl).call(ctx, callPing, nil, &answer); err != nil {
+		return err
+	}
+	trip := time.Since(sent)
+	n.peers.mu.Lock()
+	n.peers.samples[id] = sample{
+		pong: answer, at: time.Now(), trip: trip,
+		offset: answer.Wall - (wall + engine.Time(trip/2)),
+	}
+	n.peers.mu.Unlock()
+	return nil
+}
+
+// pong is what this node tells of itself.
+func (n *Node) pong() *pong {
+	commit := n.raft.CommitIndex()
+	self := n.self(commit)
+	settings := n.Settings()
+	p := &pong{
+		ID: n.config.ID, Incarnation: n.folder.identity.Incarnation,
+		Wall: n.config.Clock.Wall(), Term: n.raft.CurrentTerm(), Role: self.Role,
+		Applied: self.AppliedIndex, Commit: commit, Release: n.config.Version, APIAddr: n.config.APIAddr,
+		UpSince: self.UpSince, DiskFree: int32(self.DiskFreePct), ListVersion: self.ListVersion,
+		FormatMax: uint16(engine.FormatNewest), Leads: n.sequencer.opened.Load() != 0,
+		Healthy: self.Healthy, Member: len(n.servers()) > 0 || settings.Genesis != nil,
+		Expect: n.config.BootstrapExpect, Address: n.address.String(),
+		Missing: n.catchup.busy.Load(),
+	}
+	if settings.Genesis != nil {
+		p.ClusterID = settings.Genesis.ClusterID
+	}
+	return p
+}
+
+// voterOffsets returns the fresh voters' clocks as offsets from ours, our own 0
+// among them, and how many voters make a quorum.
+func (n *Node) voterOffsets() (offsets []engine.Time, quorum int) {
+	voters := 0
+	for _, server := range n.servers() {
+		if server.Suffrage != raft.Voter {
+			continue
+		}
+		voters++
+		if string(server.ID) == n.config.ID {
+			offsets = append(offsets, 0)
+		} else if s, ok := n.peers.fresh(string(server.ID)); ok {
+			offsets = append(offsets, s.offset)
+		}
+	}
+	return offsets, voters/2 + 1
+}
+
+// medianOffset returns how far the median of a quorum's clocks stands from ours.
+// When their number is even, log time itself, moved on by the monotonic clock, is
+// asked as one more witness: of two clocks alone nobody can tell the wrong one.
+func (n *Node) medianOffset() (engine.Time, bool) {
+	offsets, quorum := n.voterOffsets()
+	if len(offsets) < quorum || len(offsets) == 0 {
+		return 0, false
+	}
+	if len(offsets)%2 == 0 {
+		if logOffset, ok := n.logOffset(); ok {
+			offsets = append(offsets, logOffset)
+		}
+	}
+	slices.Sort(offsets)
+	return offsets[(len(offsets)-1)/2], true
+}
+
+// logOffset is how far log time stands from our wall clock, if entries came lately.
+func (n *Node) logOffset() (engine.Time, bool) {
+	last := n.logTime.Load()
+	if last == nil || last.time == 0 {
+		return 0, false
+	}
+	passed := n.config.Clock.Monotonic() - last.at
+	if passed > engine.Time(sampleFresh) || n.raft.CommitIndex() > n.Applied() {
+		return 0, false
+	}
+	return n.rawLogTime() + passed - n.config.Clock.Wall(), true
+}
+
+// clockTarget is where the leader's stamps lean to: its own wall clock, clamped to
+// the median of a quorum's clocks. Without a quorum's clocks stamps go on by the
+// monotonic clock alone.
+func (n *Node) clockTarget() engine.Time {
+	wall := n.config.Clock.Wall()
+	if n.leadership.alone.Load() {
+		return wall
+	}
+	median, ok := n.medianOffset()
+	if !ok {
+		offset, ok := n.logOffset()
+		if !ok {
+			return n.rawLogTime()
+		}
+		return wall + offset
+	}
+	return wall + min(max(0, median-clockClamp), median+clockClamp)
+}
+
+// clockOffset is how far this node's wall clock is off: from the median of a
+// quorum's clocks, and alone from log time moved on by the monotonic clock.
+func (n *Node) clockOffset() engine.Time {
+	if n.leadership.alone.Load() {
+		offset, ok := n.logOffset()
+		if !ok {
+			return 0
+		}
+		return -offset
+	}
+	median, _ := n.medianOffset()
+	return -median
+}
+
+// reachable counts the voters that answered lately, this node among them, and how
+// many there are.
+func (n *Node) reachable() (answering, voters int) {
+	for _, server := range n.servers() {
+		if server.Suffrage != raft.Voter {
+			continue
+		}
+		voters++
+		if string(server.ID) == n.config.ID {
+			answering++
+		} else if s, ok := n.peers.fresh(string(server.ID)); ok && time.Since(s.at) < 2*pingEvery+pingTimeout {
+			answering++
+		}
+	}
+	return answering, voters
+}

@@ -1,0 +1,221 @@
+package cluster
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/ofac"
+)
+
+// published is what edges read without a lock: immutable values behind atomic
+// pointers, written by the apply goroutine alone. A restore builds a whole new
+// one and swaps it in, so that no reader sees half of it.
+type published struct {
+	agents pages[engine.AgentProfile]
+	users  pages[engine.UserProfile]
+	fleets pages[engine.FleetProfile]
+
+	settings atomic.Pointer[fsm.Settings]
+	list     atomic.Pointer[ofac.Index]
+
+	dispositions sync.Map // leaf uint64 -> leaf uint64
+	comments     sync.Map // leaf uint64 -> []uint64, replaced whole
+	oldest       atomic.Uint64
+}
+
+func newPublished() *published {
+	p := &published{
+		agents: newPages[engine.AgentProfile](engine.AgentsMax),
+		users:  newPages[engine.UserProfile](engine.AgentsMax),
+		fleets: newPages[engine.FleetProfile](engine.FleetsMax),
+	}
+	p.settings.Store(&fsm.Settings{Format: engine.Format1})
+	return p
+}
+
+// take brings one entry's effects to the readers. The list goes before the
+// settings that name it, so that an edge never judges with an older list than
+// the basis it claims.
+func (p *published) take(out *fsm.Effects, opened *ofac.Index) {
+	for _, profile := range out.Agents {
+		p.agents.set(uint32(profile.Slot), profile)
+	}
+	for _, profile := range out.Users {
+		p.users.set(uint32(profile.Slot), profile)
+	}
+	for _, slot := range out.UsersGone {
+		p.users.set(uint32(slot), nil)
+	}
+	for _, profile := range out.Fleets {
+		p.fleets.set(uint32(profile.Slot), profile)
+	}
+	for _, link := range out.Dispositions {
+		p.dispositions.Store(link.Leaf, link.Later)
+	}
+	for _, link := range out.Comments {
+		p.comment(link)
+	}
+	if opened != nil {
+		p.list.Store(opened)
+	}
+	if out.Settings != nil {
+		p.settings.Store(out.Settings)
+	}
+	p.oldest.Store(out.Oldest)
+}
+
+func (p *published) comment(link fsm.LeafLink) {
+	var known []uint64
+	if value, ok := p.comments.Load(link.Leaf); ok {
+		known = value.([]uint64)
+	}
+	if len(known) >= engine.CommentsKept {
+		known = known[1:]
+	}
+	p.comments.Store(link.Leaf, append(known[:len(known):len(known)], link.Later))
+}
+
+// forget drops links of leaves that left the retention. It runs beside the
+// writer; a link below oldest is never written again.
+func (p *published) forget() {
+	oldest := p.oldest.Load()
+	for _, links := range []*sync.Map{&p.dispositions, &p.comments} {
+		links.Range(func(key, _ any) bool {
+			if key.(uint64) < oldest {
+				links.Delete(key)
+			}
+			return true
+		})
+	}
+}
+
+// instant is log time after an entry, and when this node applied it.
+type instant struct {
+	time engine.Time
+	at   engine.Time // Monotonic.
+}
+
+// logTimeAhead is how far published log time may run ahead of the last entry.
+const logTimeAhead = 2 * engine.Second
+
+// Settings returns everything edges need besides profiles; never nil.
+func (n *Node) Settings() *fsm.Settings { return n.published.Load().settings.Load() }
+
+// List returns the active list, nil when none is open.
+func (n *Node) List() *ofac.Index { return n.published.Load().list.Load() }
+
+// Agent returns an agent's profile, nil when there is none.
+func (n *Node) Agent(slot engine.AgentSlot) *engine.AgentProfile {
+	return n.published.Load().agents.at(uint32(slot))
+}
+
+// User returns a user's profile, nil when unknown or erased.
+func (n *Node) User(slot engine.UserSlot) *engine.UserProfile {
+	return n.published.Load().users.at(uint32(slot))
+}
+
+// Fleet returns a fleet's profile, nil when there is none.
+func (n *Node) Fleet(slot engine.FleetSlot) *engine.FleetProfile {
+	return n.published.Load().fleets.at(uint32(slot))
+}
+
+// Disposition returns the leaf of a review's disposition.
+func (n *Node) Disposition(leaf uint64) (uint64, bool) {
+	value, ok := n.published.Load().dispositions.Load(leaf)
+	if !ok {
+		return 0, false
+	}
+	return value.(uint64), true
+}
+
+// Comments returns the leaves of a review's comments, oldest first.
+func (n *Node) Comments(leaf uint64) []uint64 {
+	value, ok := n.published.Load().comments.Load(leaf)
+	if !ok {
+		return nil
+	}
+	return value.([]uint64)
+}
+
+// LogTime is log time as of now: that of the last entry, moved on by this node's
+// clock, by at most 2 s.
+func (n *Node) LogTime() engine.Time {
+	last := n.logTime.Load()
+	if last == nil {
+		return 0
+	}
+	passed := n.config.Clock.Monotonic() - last.at
+	return last.time + min(max(passed, 0), logTimeAhead)
+}
+
+// Applied returns the applied log index.
+func (n *Node) Applied() uint64 { return n.progress.reached() }
+
+// WaitApplied waits until index is applied here.
+func (n *Node) WaitApplied(ctx context.Context, index uint64) error {
+	return n.progress.await(ctx, index)
+}
+
+// progress is how far this node applied the log, to be waited for.
+type progress struct {
+	index  atomic.Uint64
+	mu     sync.Mutex
+	moved  chan struct{} // Closed at the next move; nil when nobody waits.
+	halted error         // Set once: no move will ever come.
+}
+
+func (p *progress) reached() uint64 { return p.index.Load() }
+
+// advance is for the one writer.
+func (p *progress) advance(index uint64) {
+	if index <= p.index.Load() {
+		return
+	}
+	p.index.Store(index)
+	p.mu.Lock()
+	if p.moved != nil {
+		close(p.moved)
+		p.moved = nil
+	}
+	p.mu.Unlock()
+}
+
+// halt fails all who wait, now and later, unless what they wait for was reached.
+func (p *progress) halt(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.halted == nil {
+		p.halted = err
+	}
+	if p.moved != nil {
+		close(p.moved)
+		p.moved = nil
+	}
+}
+
+func (p *progress) await(ctx context.Context, index uint64) error {
+	for p.index.Load() < index {
+		p.mu.Lock()
+		if p.halted != nil {
+			p.mu.Unlock()
+			return p.halted
+		}
+		if p.moved == nil {
+			p.moved = make(chan struct{})
+		}
+		moved := p.moved
+		p.mu.Unlock()
+		if p.index.Load() >= index {
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package cluster
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/wire"
+)
+
+var readyQueryAll = wire.ReadyQuery{}
+
+// jumpClock is a clock whose wall can jump.
+type jumpClock struct {
+	Clock
+	by atomic.Int64
+}
+
+func (c *jumpClock) Wall() engine.Time { return c.Clock.Wall() + engine.Time(c.by.Load()) }
+
+func TestPages(t *testing.T) {
+	p := newPages[int](3*pageSlots - 1)
+	for _, slot := range []uint32{0, 1, pageSlots - 1, pageSlots, 3*pageSlots - 1} {
+		require.Nil(t, p.at(slot))
+		value := int(slot)
+		p.set(slot, &value)
+		require.Equal(t, value, *p.at(slot))
+	}
+	beyond := 1
+	p.set(3*pageSlots, &beyond)
+	require.Nil(t, p.at(3*pageSlots))
+	require.Nil(t, p.at(1<<31))
+}
+
+func TestPublishedTake(t *testing.T) {
+	p := newPublished()
+	agent := &engine.AgentProfile{Slot: 5, Rev: 1}
+	user := &engine.UserProfile{Slot: 6}
+	p.take(&fsm.Effects{
+		Agents: []*engine.AgentProfile{agent}, Users: []*engine.UserProfile{user},
+		Fleets:       []*engine.FleetProfile{{Slot: 7}},
+		Dispositions: []fsm.LeafLink{{Leaf: 10, Later: 20}},
+		Comments:     []fsm.LeafLink{{Leaf: 10, Later: 21}, {Leaf: 10, Later: 22}},
+	}, nil)
+	require.Same(t, agent, p.agents.at(5))
+	require.Same(t, user, p.users.at(6))
+	require.NotNil(t, p.fleets.at(7))
+	value, ok := p.dispositions.Load(uint64(10))
+	require.True(t, ok)
+	require.Equal(t, uint64(20), value)
+	comments, _ := p.comments.Load(uint64(10))
+	require.Equal(t, []uint64{21, 22}, comments)
+
+	p.take(&fsm.Effects{UsersGone: []engine.UserSlot{6}, Oldest: 11}, nil)
+	require.Nil(t, p.users.at(6))
+	p.forget()
+	_, ok = p.dispositions.Load(uint64(10))
+	require.False(t, ok)
+	_, ok = p.comments.Load(uint64(10))
+	require.False(t, ok)
+}
+
+func TestPublishedKeepsNewestComments(t *testing.T) {
+	p := newPublished()
+	for i := range uint64(engine.CommentsKept + 1) {
+		p.comment(fsm.LeafLink{Leaf: 1, Later: 100 + i})
+	}
+	value, _ := p.comments.Load(uint64(1))
+	kept := value.([]uint64)
+	require.Len(t, kept, engine.CommentsKept)
+	require.EqualValues(t, 101, kept[0])
+	require.EqualValues(t, 100+engine.CommentsKept, kept[len(kept)-1])
+}
+
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p progress
+		p.advance(5)
+		require.NoError(t, p.await(t.Context(), 5))
+		var all sync.WaitGroup
+		for i := range uint64(4) {
+			all.Go(func() { require.NoError(t, p.await(t.Context(), 6+i)) })
+		}
+		synctest.Wait()
+		for i := range uint64(4) {
+			p.advance(6 + i)
+		}
+		all.Wait()
+		p.advance(3)
+		require.EqualValues(t, 9, p.reached(), "never goes back")
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(t, p.await(ctx, 10), context.DeadlineExceeded)
+		p.halt(errHalted)
+		require.ErrorIs(t, p.await(t.Context(), 10), errHalted)
+		require.NoError(t, p.await(t.Context(), 9))
+	})
+}
+
+func TestLogTimeRunsAheadBoundedly(t *testing.T) {
+	c := &handClock{wall: 100 * engine.Second}
+	n := &Node{config: Config{Clock: c}}
+	require.Zero(t, n.LogTime())
+	n.logTime.Store(&instant{time: 50 * engine.Second, at: c.Monotonic()})
+	c.pass(engine.Second)
+	require.Equal(t, 51*engine.Second, n.LogTime())
+	c.pass(engine.Hour)
+	require.Equal(t, 52*engine.Second, n.LogTime())
+}
+
+func TestListKeeper(t *testing.T) {
+	k := newListKeeper(t.TempDir())
+	digest := func(b byte) (d [32]byte) { d[0] = b; return d }
+	const day = engine.DayLength
+	require.NoError(t, k.write(keptList{digest(1), []byte("one"), 1 * day}))
+	require.NoError(t, k.write(keptList{digest(2), []byte("two"), 2 * day}))
+	require.NoError(t, k.write(keptList{digest(3), []byte("three"), 3 * day}))
+	require.NoError(t, k.used(digest(1), 60*day))
+	require.NoError(t, k.used(digest(9), 60*day), "a list that is not here")
+
+	require.NoError(t, k.prune(digest(3), 2*day+listKept))
+	require.FileExists(t, k.path(digest(2)), "at its last instant")
+	require.NoError(t, k.prune(digest(3), 100*day))
+	require.FileExists(t, k.path(digest(1)), "was in use until day 60")
+	require.NoFileExists(t, k.path(digest(2)))
+	require.FileExists(t, k.path(digest(3)), "is active")
+
+	_, err := k.find(digest(2))
+	require.ErrorIs(t, err, ErrNoList)
+	_, err = k.find(digest(1))
+	require.ErrorContains(t, err, "damaged")
+}
+
+func TestDiskLevels(t *testing.T) {
+	const mib = uint64(engine.MiB)
+	for _, test := range []struct {
+		name        string
+		free, total uint64
+		want        diskLevel
+	}{
+		{"large disk, plenty", 6000 * mib, 1_000_000 * mib, diskFine},
+		{"large disk at the warning", 5120 * mib, 1_000_000 * mib, diskFine},
+		{"large disk under the warning", 5120*mib - 1, 1_000_000 * mib, diskWarn},
+		{"large disk under 1 GiB", 1024*mib - 1, 1_000_000 * mib, diskLow},
+		{"large disk under 256 MiB", 256*mib - 1, 1_000_000 * mib, diskFull},
+		{"small disk at a fifth", 200 * mib, 1000 * mib, diskFine},
+		{"small disk under a fifth", 199 * mib, 1000 * mib, diskWarn},
+		{"small disk under a tenth", 99 * mib, 1000 * mib, diskLow},
+		{"small disk under a twentieth", 49 * mib, 1000 * mib, diskFull},
+	} {
+		require.Equal(t, test.want, levelOf(test.free, test.total), test.name)
+	}
+}
+
+func TestNodeLowOnDisk(t *testing.T) {
+	var free atomic.Uint64
+	free.Store(100 * engine.MiB)
+	gave := &gaveUp{}
+	n := openAlone(t, t.TempDir(), func(c *Config) {
+		c.Fatal = gave.fatal
+		c.FreeSpace = func(string) (uint64, uint64, error) { return free.Load(), 200 * engine.MiB, nil }
+	})
+	propose(t, n, wire.KindRegister, register("a"))
+	free.Store(15 * engine.MiB)
+	n.checkDisk()
+	_, err := n.Propose(t.Context(), wire.KindRegister, register("b"))
+	require.ErrorIs(t, err, wire.ErrOverloaded)
+	require.False(t, n.Ready(t.Context(), readyQueryAll).Ready)
+	free.Store(100 * engine.MiB)
+	n.checkDisk()
+	propose(t, n, wire.KindRegister, register("c"))
+	free.Store(5 * engine.MiB)
+	n.checkDisk()
+	require.Len(t, gave.all(), 1)
+	require.Contains(t, gave.all()[0], "disk full")
+}
+
+func TestDigestsCompare(t *testing.T) {
+	d := newDigests()
+	require.Nil(t, d.claim())
+	require.True(t, d.check(5, []byte{1}), "not computed here yet")
+	require.NotNil(t, d.add(wire.Tick{Index: 5, Digest: []byte{2}}), "contradicts the claim that waited")
+	require.Nil(t, d.add(wire.Tick{Index: 6, Digest: []byte{3}}))
+	require.True(t, d.check(6, []byte{3}))
+	require.False(t, d.check(6, []byte{4}))
+	claim := d.claim()
+	require.EqualValues(t, 6, claim.Index)
+	require.Nil(t, d.claim(), "told once")
+	for i := range uint64(digestsKept) {
+		d.add(wire.Tick{Index: 100 + i, Digest: []byte{1}})
+	}
+	_, ok := d.at(6)
+	require.False(t, ok, "bounded")
+}
+
+func TestDigestPace(t *testing.T) {
+	d := newDigests()
+	d.pace(10 * time.Millisecond)
+	require.Zero(t, d.scale.Load())
+	d.pace(time.Second)
+	require.EqualValues(t, 3, d.scale.Load(), "20 s of work spread over 32 s")
+	d.pace(time.Hour)
+	require.EqualValues(t, digestScaleMax, d.scale.Load())
+}

@@ -1,0 +1,201 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"railguard/fsm/wire"
+)
+
+// readRounds gathers read-index requests: one round of asking a quorum serves all
+// that came before it began.
+//
+// A round reads the commit index and then asks the voters for their terms. When a
+// quorum answers with terms no higher than the leader's own, nobody with a
+// higher term had been elected when they answered: such an election needs a
+// quorum too, the two share a voter, and that voter would have told the higher
+// term. So the commit index was the group's newest when it was read. (raft's own
+// VerifyLeader counts answers to heartbeats sent before it was called, and so
+// does not prove this.)
+type readRounds struct {
+	mu   sync.Mutex
+	next *readRound // Gathering; nil when nobody waits.
+	busy bool
+}
+
+type readRound struct {
+	done  chan struct{}
+	index uint64
+	err   error
+}
+
+const readRoundPatience = time.Second
+
+// confirmedCommit is the leader's side of ReadIndex.
+func (n *Node) confirmedCommit(ctx context.Context, term uint64) (uint64, error) {
+	if n.leadership.alone.Load() {
+		return n.raft.CommitIndex(), nil
+	}
+	r := &n.reads
+	r.mu.Lock()
+	if r.next == nil {
+		r.next = &readRound{done: make(chan struct{})}
+	}
+	round := r.next
+	if !r.busy {
+		r.busy = true
+		go n.runReadRounds(term)
+	}
+	r.mu.Unlock()
+	select {
+	case <-round.done:
+		return round.index, round.err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+// runReadRounds runs rounds while someone waits.
+func (n *Node) runReadRounds(term uint64) {
+	r := &n.reads
+	for {
+		r.mu.Lock()
+		round := r.next
+		r.next = nil
+		if round == nil {
+			r.busy = false
+			r.mu.Unlock()
+			return
+		}
+		r.mu.Unlock()
+		round.index, round.err = n.readRoundOnce(term)
+		close(round.done)
+		if opened := n.sequencer.opened.Load(); opened != 0 {
+			term = opened
+		}
+	}
+}
+
+func (n *Node) readRoundOnce(term uint64) (uint64, error) {
+	if n.sequencer.opened.Load() != term {
+		return 0, wire.ErrNoLeader
+	}
+	index := n.raft.CommitIndex()
+	ctx, cancel := context.WithTimeout(context.Background(), readRoundPatience)
+	defer cancel()
+	var asked []string
+	for _, server := range n.servers() {
+		if server.Suffrage == raft.Voter && string(server.ID) != n.config.ID {
+			asked = append(asked, string(server.ID))
+		}
+	}
+	terms := make(chan uint64, len(asked))
+	for _, id := range asked {
+		go func() {
+			var r numberReply
+			if err := n.peers.link(id, linkControl).call(ctx, callTerm, nil, &r); err != nil {
+				terms <- 0
+				return
+			}
+			terms <- r.Number
+		}()
+	}
+	quorum := (len(asked)+1)/2 + 1
+	agreed := 1
+	for range asked {
+		if agreed >= quorum {
+			break
+		}
+		switch got := <-terms; {
+		case got > term:
+			return 0, wire.ErrNoLeader
+		case got > 0:
+			agreed++
+		}
+	}
+	if agreed < quorum {
+		return 0, wire.ErrNoQuorum
+	}
+	return index, nil
+}
+
+// askReadIndexHere answers a peer: this node must lead.
+func (n *Node) askReadIndexHere(ctx context.Context) (uint64, error) {
+	term := n.sequencer.opened.Load()
+	if term == 0 || n.raft.State() != raft.Leader {
+		return 0, ErrNotLeader
+	}
+	return n.confirmedCommit(ctx, term)
+}
+
+// ReadIndex returns the leader's commit index, confirmed by a quorum after it was
+// read, and waits until it is applied here: a read after it sees everything
+// that was acknowledged before the call.
+func (n *Node) ReadIndex(ctx context.Context) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, n.config.WriteDeadline)
+	defer cancel()
+	index, err := n.askReadIndex(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := n.progress.await(ctx, index); err != nil {
+		return 0, fmt.Errorf("read index %d: %w", index, err)
+	}
+	return index, nil
+}
+
+// askReadIndex asks whoever leads, again while leadership moves.
+func (n *Node) askReadIndex(ctx context.Context) (uint64, error) {
+	for {
+		index, err := n.askReadIndexOnce(ctx)
+		if err == nil {
+			return index, nil
+		}
+		if gone := n.leaderless(); gone != nil {
+			return 0, gone
+		}
+		timer := time.NewTimer(4 * retryPause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return 0, err
+		}
+	}
+}
+
+func (n *Node) askReadIndexOnce(ctx context.Context) (uint64, error) {
+	leader, _ := n.remoteLeader()
+	if leader == "" {
+		index, err := n.askReadIndexHere(ctx)
+		if err == ErrNotLeader {
+			err = wire.ErrNoLeader
+		}
+		return index, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, readRoundPatience)
+	defer cancel()
+	var r numberReply
+	if err := n.peers.link(string(leader), linkControl).call(ctx, callReadIndex, nil, &r); err != nil {
+		return 0, err
+	}
+	return r.Number, nil
+}
+
+// contactLeader asks the leader for a sign of life, by a real call.
+func (n *Node) contactLeader(ctx context.Context) error {
+	leader, _ := n.remoteLeader()
+	if leader == "" {
+		if n.sequencer.opened.Load() == 0 {
+			return wire.ErrNoLeader
+		}
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	return n.ping(ctx, string(leader))
+}

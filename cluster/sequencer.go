@@ -1,0 +1,384 @@
+package cluster
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+const (
+	entriesInFlight = 3 // Two or three are best: more only lengthen the queue in front of the disk.
+	enqueuePatience = time.Second
+	tickEvery       = time.Second
+	retryPause      = 5 * time.Millisecond // After an attempt that raft turned away.
+	entryFrame      = 24                   // Header and checksum of an entry.
+	peerFramesMax   = 64                   // Frames of peers waiting here, over all of them.
+)
+
+// sequencer turns records into entries while this node leads. One goroutine
+// builds; an entry takes whatever waits when the one before it left (natural
+// batching: no timer, no threshold), so batches are as large as the disk is slow.
+//
+// A term is opened by a Tick of its own whose application is awaited before
+// anything else is proposed: then everything of older terms has been applied
+// here, and followers see an entry of the new term, which frees what was bound to
+// the old one.
+type sequencer struct {
+	node  *Node
+	raft  *raft.Raft
+	clock stamper
+
+	wake  chan struct{}
+	slots chan struct{} // One token an entry in flight.
+
+	opened  atomic.Uint64 // The term open for proposals; 0: none.
+	tickDue bool
+
+	peersFirst bool
+
+	mu     sync.Mutex
+	frames []*frame // Of peers, in order of arrival.
+
+	attempts []attempt // Reused by build.
+}
+
+// frame is a batch of records that a peer forwards: they go into one entry
+// together, and their results go back together.
+type frame struct {
+	term    uint64 // The peer believed in it; another term is refused.
+	count   int
+	records []byte // Framed as in an entry.
+	reply   func(results []wire.Result, fate fate)
+}
+
+// fate is what became of a frame whose results are not there.
+type fate uint8
+
+const (
+	fateDone    fate = iota // Numbers go over the wire: they are for ever.
+	fateNothing             // Certainly nothing happened.
+	fateUnknown
+)
+
+// entry is one log entry in the making.
+type entry struct {
+	term   uint64
+	data   []byte
+	count  int
+	own    []attempt
+	frames []*frame
+	first  int // Position of own's first record.
+	sent   time.Time
+}
+
+func newSequencer(n *Node) *sequencer {
+	return &sequencer{
+		node: n, clock: stamper{clock: n.config.Clock},
+		wake: make(chan struct{}, 1), slots: make(chan struct{}, entriesInFlight),
+	}
+}
+
+func (s *sequencer) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run is the sequencer's goroutine.
+func (s *sequencer) run() {
+	defer s.node.running.Done()
+	pulse := time.NewTicker(tickEvery)
+	defer pulse.Stop()
+	for {
+		select {
+		case <-s.node.stop:
+			s.dropFrames()
+			return
+		case <-pulse.C:
+			s.tickDue = true
+		case <-s.wake:
+		case <-s.node.waiters.wake:
+		}
+		s.turn()
+	}
+}
+
+// turn proposes what waits, as far as this node leads and slots are free.
+func (s *sequencer) turn() {
+	if s.raft.State() != raft.Leader {
+		s.opened.Store(0)
+		s.dropFrames()
+		s.node.forwardWaiting()
+		return
+	}
+	term := s.raft.CurrentTerm()
+	if term != s.opened.Load() && !s.open(term) {
+		time.AfterFunc(retryPause, s.signal)
+		return
+	}
+	for len(s.slots) < cap(s.slots) {
+		e := s.build(term)
+		if e == nil {
+			return
+		}
+		s.submit(e)
+	}
+}
+
+// open begins a term of leadership.
+func (s *sequencer) open(term uint64) bool {
+	s.opened.Store(0)
+	s.dropFrames()
+	s.clock.restart(s.node.rawLogTime(), s.node.clockTarget())
+	if !s.proposeAlone(term, wire.KindTick, nil) {
+		return false
+	}
+	if !s.genesis(term) {
+		return false
+	}
+	s.clock.restart(max(s.clock.last, s.node.rawLogTime()), s.node.clockTarget())
+	s.opened.Store(term)
+	s.tickDue = false
+	termsLed.Inc()
+	s.node.log.Info("leading", "term", term)
+	s.node.leading()
+	return true
+}
+
+// genesis proposes the first record of a cluster's life where none is there. All
+// of older terms was applied here before, so its absence is certain.
+func (s *sequencer) genesis(term uint64) bool {
+	if s.node.Settings().Genesis != nil || !s.node.bootstrapper {
+		return true
+	}
+	record := s.node.config.Genesis()
+	return s.proposeAlone(term, wire.KindGenesis, wire.Encode(&record)) && s.node.Settings().Genesis != nil
+}
+
+// proposeAlone puts one record of the node's own into an entry and waits until it
+// is applied here.
+func (s *sequencer) proposeAlone(term uint64, kind wire.Kind, body []byte) bool {
+	e := s.begin(term, len(body)+recordFrame)
+	e.add(wire.Record{Kind: kind, Version: wire.RecordVersion, Origin: s.node.waiters.origin, Body: body})
+	future := s.raft.Apply(wire.Seal(e.data, e.count), enqueuePatience)
+	done := make(chan error, 1)
+	go func() { done <- future.Error() }()
+	select {
+	case err := <-done:
+		results, ok := future.Response().([]wire.Result)
+		return err == nil && ok && len(results) == 1 && results[0].Code != wire.Fenced
+	case <-s.node.stop:
+		return false
+	}
+}
+
+func (s *sequencer) begin(term uint64, size int) *entry {
+	format := max(s.node.Settings().Format, engine.Format1)
+	header := wire.Header{Format: format, Term: term, Time: s.clock.stamp(s.node.clockTarget())}
+	return &entry{term: term, data: wire.AppendHeader(make([]byte, 0, size+entryFrame), header)}
+}
+
+func (e *entry) add(r wire.Record) {
+	e.data = wire.AppendRecord(e.data, r)
+	e.count++
+}
+
+// build makes the next entry of what waits, or nil. Frames of peers go first in
+// every other entry, own records in the others, so that neither starves.
+func (s *sequencer) build(term uint64) *entry {
+	count, size := engine.EntryRecordsMax, engine.EntryMax-entryFrame
+	if s.tickDue {
+		count, size = count-1, size-tickSizeMax
+	}
+	var frames []*frame
+	s.attempts = s.attempts[:0]
+	s.peersFirst = !s.peersFirst
+	if s.peersFirst {
+		frames, count, size = s.takeFrames(term, count, size)
+		s.attempts = s.node.waiters.take(term, count, size, s.attempts)
+	} else {
+		s.attempts = s.node.waiters.take(term, count, size, s.attempts)
+		frames, _, _ = s.takeFrames(term, count-len(s.attempts), size-attemptsSize(s.attempts))
+	}
+	if len(frames) == 0 && len(s.attempts) == 0 && !s.tickDue {
+		return nil
+	}
+	return s.assemble(term, frames)
+}
+
+func (s *sequencer) assemble(term uint64, frames []*frame) *entry {
+	size := attemptsSize(s.attempts) + tickSizeMax
+	for _, f := range frames {
+		size += len(f.records)
+	}
+	e := s.begin(term, size)
+	if s.tickDue {
+		s.tickDue = false
+		e.add(wire.Record{Kind: wire.KindTick, Version: wire.RecordVersion, Origin: s.node.waiters.origin, Body: s.tickBody()})
+	}
+	for _, f := range frames {
+		e.data = append(e.data, f.records...)
+		e.count += f.count
+	}
+	e.first, e.frames = e.count, frames
+	e.own = append([]attempt(nil), s.attempts...)
+	for i := range e.own {
+		a := &e.own[i]
+		e.add(wire.Record{Kind: a.kind, Version: wire.RecordVersion, Origin: s.node.waiters.origin, Seq: a.seq, Body: a.body})
+	}
+	e.data = wire.Seal(e.data, e.count)
+	return e
+}
+
+const tickSizeMax = 96
+
+func (s *sequencer) tickBody() []byte {
+	claim := s.node.digests.claim()
+	if claim == nil {
+		return nil
+	}
+	return wire.Encode(claim)
+}
+
+func attemptsSize(attempts []attempt) (size int) {
+	for i := range attempts {
+		size += attempts[i].size()
+	}
+	return size
+}
+
+// submit hands an entry to raft. It blocks while raft's main loop writes the entry
+// before: meanwhile the next batch gathers.
+func (s *sequencer) submit(e *entry) {
+	s.slots <- struct{}{}
+	entriesProposed.Inc()
+	recordsProposed.Add(e.count)
+	e.sent = time.Now()
+	future := s.raft.Apply(e.data, enqueuePatience)
+	s.node.running.Add(1)
+	go s.finish(e, future)
+}
+
+// finish waits for an entry's fate. Own records whose results are there were
+// answered by the adapter, from the own log; here errors count.
+func (s *sequencer) finish(e *entry, future raft.ApplyFuture) {
+	defer s.node.running.Done()
+	err := future.Error()
+	<-s.slots
+	var results []wire.Result
+	if err == nil {
+		results, _ = future.Response().([]wire.Result)
+		commitSeconds.UpdateDuration(e.sent)
+	}
+	switch what := fateOf(err); {
+	case what == fateDone && len(results) == e.count:
+		e.replyFrames(results)
+	case what == fateNothing:
+		e.dropFrames(fateNothing)
+		s.node.waiters.giveBack(e.own)
+		time.Sleep(retryPause)
+	default:
+		s.node.log.Warn("outcome of an entry is open until the log tells", "term", e.term, "records", e.count, "error", err)
+		e.dropFrames(fateUnknown)
+	}
+	s.signal()
+}
+
+// fateOf maps raft's errors (reliability, item 3). Only those that certainly
+// stand before the append are "nothing"; whatever is not known is unknown.
+func fateOf(err error) fate {
+	switch {
+	case err == nil:
+		return fateDone
+	case errors.Is(err, raft.ErrNotLeader),
+		errors.Is(err, raft.ErrEnqueueTimeout),
+		errors.Is(err, raft.ErrLeadershipTransferInProgress):
+		return fateNothing
+	}
+	return fateUnknown
+}
+
+func (e *entry) replyFrames(results []wire.Result) {
+	at := e.first
+	for i := len(e.frames) - 1; i >= 0; i-- {
+		f := e.frames[i]
+		f.reply(results[at-f.count:at], fateDone)
+		at -= f.count
+	}
+}
+
+func (e *entry) dropFrames(what fate) {
+	for _, f := range e.frames {
+		f.reply(nil, what)
+	}
+}
+
+// forwarded takes a peer's frame; false means that it was refused at once.
+func (s *sequencer) forwarded(f *frame) bool {
+	if f.term != s.opened.Load() {
+		return false
+	}
+	s.mu.Lock()
+	full := len(s.frames) >= peerFramesMax
+	if !full {
+		s.frames = append(s.frames, f)
+	}
+	s.mu.Unlock()
+	s.signal()
+	return !full
+}
+
+// takeFrames takes whole frames of peers within the bounds, and returns what is
+// left of these. Frames of another term are refused: nothing of them happened.
+func (s *sequencer) takeFrames(term uint64, count, size int) ([]*frame, int, int) {
+	s.mu.Lock()
+	var taken, stale []*frame
+	at := 0
+	for ; at < len(s.frames); at++ {
+		f := s.frames[at]
+		if f.term != term {
+			stale = append(stale, f)
+			continue
+		}
+		if f.count > count || len(f.records) > size {
+			break
+		}
+		taken = append(taken, f)
+		count -= f.count
+		size -= len(f.records)
+	}
+	s.frames = append(s.frames[:0], s.frames[at:]...)
+	s.mu.Unlock()
+	for _, f := range stale {
+		f.reply(nil, fateNothing)
+	}
+	return taken, count, size
+}
+
+// dropFrames refuses all frames that wait.
+func (s *sequencer) dropFrames() {
+	s.mu.Lock()
+	frames := s.frames
+	s.frames = nil
+	s.mu.Unlock()
+	for _, f := range frames {
+		f.reply(nil, fateNothing)
+	}
+}
+
+// rawLogTime is applied log time without the test clock's offset: what stamps are
+// compared with.
+func (n *Node) rawLogTime() engine.Time {
+	last := n.logTime.Load()
+	if last == nil {
+		return 0
+	}
+	return last.time - n.Settings().ClockOffset
+}

@@ -1,0 +1,148 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+)
+
+const (
+	snapshotsKept  = 3 // Raft refuses to start when none opens: two spare.
+	snapshotFolder = "snapshots"
+	never          = 24 * 365 * time.Hour
+)
+
+// snapshotStore is raft's file store with files that only their owner reads:
+// snapshots hold personal data.
+type snapshotStore struct {
+	raft.SnapshotStore
+	dir string
+}
+
+func openSnapshots(dir string, logger hclog.Logger) (*snapshotStore, error) {
+	store, err := raft.NewFileSnapshotStoreWithLogger(dir, snapshotsKept, logger)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: snapshots: %w", err)
+	}
+	s := &snapshotStore{SnapshotStore: store, dir: filepath.Join(dir, snapshotFolder)}
+	return s, s.restrict()
+}
+
+// restrict takes every right from all but the owner.
+func (s *snapshotStore) restrict() error {
+	return filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil {
+			mode := fs.FileMode(0o600)
+			if entry.IsDir() {
+				mode = 0o700
+			}
+			err = os.Chmod(path, mode)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // An old snapshot that was removed meanwhile.
+		}
+		return err
+	})
+}
+
+// Create implements raft.SnapshotStore.
+func (s *snapshotStore) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration,
+	configurationIndex uint64, transport raft.Transport) (raft.SnapshotSink, error) {
+	sink, err := s.SnapshotStore.Create(version, index, term, configuration, configurationIndex, transport)
+	if err != nil {
+		return nil, err
+	}
+	return &privateSink{sink, s}, nil
+}
+
+type privateSink struct {
+	raft.SnapshotSink
+	store *snapshotStore
+}
+
+// Close implements raft.SnapshotSink.
+func (s *privateSink) Close() error {
+	if err := s.store.restrict(); err != nil {
+		return err
+	}
+	return s.SnapshotSink.Close()
+}
+
+// compaction decides when the log is cut: by bytes, since entries are batches,
+// and not too often, so that a peer that needs a snapshot can finish installing
+// one before the next (guard G3).
+type compaction struct {
+	bytes   atomic.Int64 // Applied since the last snapshot.
+	entries atomic.Int64
+
+	mu   sync.Mutex // One snapshot at a time.
+	last time.Time
+}
+
+func (c *compaction) applied(size int) {
+	c.bytes.Add(int64(size))
+	c.entries.Add(1)
+}
+
+// compactWhenDue is a duty. The snapshot itself runs beside the duties.
+func (n *Node) compactWhenDue(now time.Time) {
+	c := &n.compaction
+	if c.bytes.Load() < n.config.Snapshot.LogBytes || n.diskIsLow() || !c.mu.TryLock() {
+		return
+	}
+	if now.Sub(c.last) < n.config.Snapshot.Interval {
+		c.mu.Unlock()
+		return
+	}
+	n.running.Add(1)
+	go func() {
+		defer n.running.Done()
+		defer c.mu.Unlock()
+		if _, err := n.takeSnapshot(); err != nil {
+			n.log.Error("snapshot not taken", "error", err)
+		}
+	}()
+}
+
+// takeSnapshot has raft write a snapshot and cut the log behind it. Called with
+// compaction.mu held.
+func (n *Node) takeSnapshot() (*raft.SnapshotMeta, error) {
+	c := &n.compaction
+	c.last = time.Now()
+	bytes, entries := c.bytes.Load(), c.entries.Load()
+	n.keepTrailing(bytes, entries)
+	future := n.raft.Snapshot()
+	if err := future.Error(); err != nil {
+		snapshotErrors.Inc()
+		return nil, err
+	}
+	c.bytes.Add(-bytes)
+	c.entries.Add(-entries)
+	snapshotsTaken.Inc()
+	meta, source, err := future.Open()
+	if err != nil {
+		return nil, fmt.Errorf("snapshot cannot be opened again: %w", err)
+	}
+	return meta, source.Close()
+}
+
+// keepTrailing turns the bytes of log to keep into raft's count of entries.
+func (n *Node) keepTrailing(bytes, entries int64) {
+	if entries == 0 {
+		return
+	}
+	reload := n.raft.ReloadableConfig()
+	wanted := n.config.Snapshot.TrailingBytes / max(bytes/entries, 1)
+	reload.TrailingLogs = uint64(min(max(wanted, trailingEntriesMin), trailingEntriesMax))
+	if err := n.raft.ReloadConfig(reload); err != nil {
+		n.log.Error("trailing log not set", "error", err)
+	}
+}

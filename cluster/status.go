@@ -1,0 +1,316 @@
+package cluster
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+const (
+	clockOffsetMax = 500 * engine.Millisecond // Beyond it a node is named everywhere.
+	maxLagDefault  = 1000                     // Entries a ready node may be behind.
+	timeFormat     = "2006-01-02T15:04:05.000Z"
+)
+
+// Role says what this node is to the group: leader, follower, candidate, nonvoter
+// or stopped.
+func (n *Node) Role() string {
+	if n.dead.Load() != nil {
+		return "stopped"
+	}
+	switch n.raft.State() {
+	case raft.Leader:
+		return "leader"
+	case raft.Candidate:
+		return "candidate"
+	case raft.Shutdown:
+		return "stopped"
+	}
+	for _, server := range n.servers() {
+		if server.ID == raft.ServerID(n.config.ID) && server.Suffrage == raft.Voter {
+			return "follower"
+		}
+	}
+	return "nonvoter"
+}
+
+// servers are the members of the newest configuration; none before raft is up.
+func (n *Node) servers() []raft.Server {
+	if !n.started.Load() {
+		return nil
+	}
+	return n.raft.GetConfiguration().Configuration().Servers
+}
+
+// Status describes the group as this node sees it.
+func (n *Node) Status(ctx context.Context) wire.ClusterStatus {
+	settings := n.Settings()
+	commit := n.raft.CommitIndex()
+	s := wire.ClusterStatus{
+		Node: n.config.ID, Role: n.Role(), Term: n.raft.CurrentTerm(),
+		Index: wire.IndexInfo{
+			Commit: commit, Applied: n.Applied(), Snapshot: n.snapshotIndex(),
+		},
+		FeatureLevel: uint16(settings.Format), MaxLevel: uint16(engine.FormatNewest),
+		LogTime: n.LogTime().String(), Warnings: n.warnings(),
+	}
+	if settings.Genesis != nil {
+		s.ClusterID = settings.Genesis.ClusterID
+	}
+	if digest, ok := n.digests.last(); ok {
+		s.StateDigest, s.DigestIndex = hex.EncodeToString(digest.Digest), digest.Index
+	}
+	s.Nodes = n.nodes(ctx, commit)
+	id, address, _ := n.leadership.current(time.Now())
+	if address != "" {
+		s.Leader = &wire.LeaderInfo{ID: string(id), Addr: hostOf(string(address))}
+		for _, node := range s.Nodes {
+			if node.ID == string(id) {
+				s.Leader.APIAddr = node.APIAddr
+			}
+		}
+	}
+	s.Quorum = quorumOf(s.Nodes)
+	s.Writes.State = n.writes(&s)
+	return s
+}
+
+// quorumOf counts: a voter's loss is survived while the healthy ones are more than
+// half of all.
+func quorumOf(nodes []wire.NodeStatus) (q wire.QuorumInfo) {
+	for _, node := range nodes {
+		if node.Suffrage != suffrageVoter {
+			continue
+		}
+		q.Voters++
+		if node.Healthy {
+			q.Healthy++
+		}
+	}
+	q.FailureTolerance = max(q.Healthy-(q.Voters/2+1), 0)
+	return q
+}
+
+const (
+	suffrageVoter    = "voter"
+	suffrageNonvoter = "nonvoter"
+)
+
+func (n *Node) writes(s *wire.ClusterStatus) string {
+	switch {
+	case s.Leader == nil || s.Quorum.Healthy < s.Quorum.Voters/2+1 || n.dead.Load() != nil:
+		return "no_quorum"
+	case n.transferring.Load():
+		return "transferring"
+	}
+	return "ok"
+}
+
+// nodes lists the members; this node always stands among them.
+func (n *Node) nodes(_ context.Context, commit uint64) []wire.NodeStatus {
+	var nodes []wire.NodeStatus
+	self := n.self(commit)
+	for _, server := range n.servers() {
+		node := self
+		if string(server.ID) != n.config.ID {
+			node = n.peerStatus(string(server.ID), commit, time.Now())
+		}
+		node.Addr = hostOf(string(server.Address))
+		node.Suffrage = suffrageNonvoter
+		if server.Suffrage == raft.Voter {
+			node.Suffrage = suffrageVoter
+		}
+		nodes = append(nodes, node)
+	}
+	if !slices.ContainsFunc(nodes, func(node wire.NodeStatus) bool { return node.ID == n.config.ID }) {
+		nodes = append(nodes, self)
+	}
+	return nodes
+}
+
+// peerStatus is a member's line, from its last answer to a ping.
+func (n *Node) peerStatus(id string, commit uint64, now time.Time) wire.NodeStatus {
+	node := wire.NodeStatus{ID: id, LastContactMs: -1, Role: "unknown"}
+	last, known := n.peers.last(id)
+	if !known {
+		return node
+	}
+	_, fresh := n.peers.fresh(id)
+	median, _ := n.medianOffset()
+	p := &last.pong
+	node.APIAddr, node.Role, node.Version, node.UpSince = p.APIAddr, p.Role, p.Release, p.UpSince
+	node.Healthy = fresh && p.Healthy
+	node.LastContactMs = now.Sub(last.at).Milliseconds()
+	node.AppliedIndex = p.Applied
+	node.Lag = max(commit, p.Commit) - min(p.Applied, max(commit, p.Commit))
+	node.ClockSkewMs = int64((last.offset - median) / engine.Millisecond)
+	node.DiskFreePct, node.ListVersion = int(p.DiskFree), p.ListVersion
+	return node
+}
+
+// self is this node's own line.
+func (n *Node) self(commit uint64) wire.NodeStatus {
+	applied := n.Applied()
+	return wire.NodeStatus{
+		ID: n.config.ID, Addr: n.address.host, APIAddr: n.config.APIAddr,
+		Suffrage: suffrageNonvoter, Role: n.Role(),
+		Healthy:      n.dead.Load() == nil && !n.diskIsLow(),
+		AppliedIndex: applied, Lag: commit - min(applied, commit),
+		Version: n.config.Version, UpSince: n.since.UTC().Format(timeFormat),
+		ClockSkewMs: int64(n.clockOffset() / engine.Millisecond),
+		DiskFreePct: int(n.disk.percent.Load()),
+		ListVersion: n.Settings().ListVersion,
+	}
+}
+
+func (n *Node) snapshotIndex() uint64 {
+	metas, err := n.snaps.List()
+	if err != nil || len(metas) == 0 {
+		return 0
+	}
+	return metas[0].Index
+}
+
+// warnings names what an operator should look at, though the node goes on.
+func (n *Node) warnings() []string {
+	warnings := []string{}
+	if reason := n.dead.Load(); reason != nil {
+		warnings = append(warnings, "this node has stopped: "+*reason)
+	}
+	switch diskLevel(n.disk.level.Load()) {
+	case diskWarn:
+		warnings = append(warnings, fmt.Sprintf("disk is getting full: %d%% free", n.disk.percent.Load()))
+	case diskLow, diskFull:
+		warnings = append(warnings, fmt.Sprintf("disk nearly full, no writes here: %d%% free", n.disk.percent.Load()))
+	}
+	for _, node := range n.skewed() {
+		warnings = append(warnings, node)
+	}
+	if offset := n.clockOffset(); offset > clockOffsetMax || offset < -clockOffsetMax {
+		warnings = append(warnings, fmt.Sprintf("this node's clock is %d ms off", offset/engine.Millisecond))
+	}
+	if n.waitsToBeTold() {
+		warnings = append(warnings, waitingText)
+	}
+	return warnings
+}
+
+// skewed names members whose clocks stand apart from the others'.
+func (n *Node) skewed() (named []string) {
+	median, ok := n.medianOffset()
+	for _, server := range n.servers() {
+		s, fresh := n.peers.fresh(string(server.ID))
+		if off := s.offset - median; ok && fresh && (off > clockOffsetMax || off < -clockOffsetMax) {
+			named = append(named, fmt.Sprintf("clock of %s is %d ms off", server.ID, off/engine.Millisecond))
+		}
+	}
+	return named
+}
+
+const waitingText = "no data, no --bootstrap-expect and no --join: waiting to be told which cluster to form or join"
+
+// waitsToBeTold: nobody said what this node belongs to.
+func (n *Node) waitsToBeTold() bool {
+	return n.config.BootstrapExpect == 0 && len(n.config.Join) == 0 && len(n.servers()) == 0
+}
+
+// Ready judges whether a load balancer may send calls here.
+func (n *Node) Ready(ctx context.Context, query wire.ReadyQuery) wire.Readiness {
+	checks := []wire.ReadyCheck{n.checkNode(), n.checkApplied(ctx, query), n.checkList(), n.checkDiskRoom(), n.checkClock()}
+	if !query.NoLeader {
+		checks = slices.Insert(checks, 1, n.checkLeader(ctx, query))
+	}
+	r := wire.Readiness{Ready: true}
+	for _, check := range checks {
+		if slices.Contains(query.Exclude, check.Name) {
+			continue
+		}
+		r.Checks = append(r.Checks, check)
+		r.Ready = r.Ready && check.OK
+	}
+	return r
+}
+
+func (n *Node) checkNode() wire.ReadyCheck {
+	c := wire.ReadyCheck{Name: "node", OK: true, Text: "ok"}
+	switch {
+	case n.dead.Load() != nil:
+		c.OK, c.Text = false, "stopped: "+*n.dead.Load()
+	case n.draining.Load():
+		c.OK, c.Text = false, "draining"
+	case n.waitsToBeTold():
+		c.OK, c.Text = false, waitingText
+	case n.Settings().Genesis == nil:
+		c.OK, c.Text = false, "no state yet"
+	}
+	return c
+}
+
+func (n *Node) checkLeader(ctx context.Context, query wire.ReadyQuery) wire.ReadyCheck {
+	start := time.Now()
+	id, address, without := n.leadership.current(start)
+	if address == "" {
+		return wire.ReadyCheck{Name: "leader", Text: fmt.Sprintf("none for %v", without.Round(time.Millisecond))}
+	}
+	if query.Leader && string(id) != n.config.ID {
+		return wire.ReadyCheck{Name: "leader", Text: fmt.Sprintf("is %s, not this node", id)}
+	}
+	if err := n.contactLeader(ctx); err != nil {
+		return wire.ReadyCheck{Name: "leader", Text: fmt.Sprintf("%s does not answer: %v", id, err)}
+	}
+	return wire.ReadyCheck{Name: "leader", OK: true, Text: fmt.Sprintf("ok (%s, %v)", id, time.Since(start).Round(time.Millisecond))}
+}
+
+func (n *Node) checkApplied(ctx context.Context, query wire.ReadyQuery) wire.ReadyCheck {
+	if query.Sync {
+		if _, err := n.ReadIndex(ctx); err != nil {
+			return wire.ReadyCheck{Name: "applied", Text: fmt.Sprintf("not in step: %v", err)}
+		}
+	}
+	limit := query.MaxLag
+	if limit == 0 {
+		limit = maxLagDefault
+	}
+	commit, applied := n.raft.CommitIndex(), n.Applied()
+	lag := commit - min(applied, commit)
+	return wire.ReadyCheck{Name: "applied", OK: lag <= limit, Text: "lag " + strconv.FormatUint(lag, 10)}
+}
+
+// checkList says whether the list that the log activated can be asked here. That a
+// list must be there at all is the API's matter.
+func (n *Node) checkList() wire.ReadyCheck {
+	settings, list := n.Settings(), n.List()
+	switch {
+	case settings.List == nil:
+		return wire.ReadyCheck{Name: "ofac", OK: true, Text: "no list activated yet"}
+	case list == nil || list.Digest() != settings.List.Digest:
+		return wire.ReadyCheck{Name: "ofac", Text: "the active list cannot be opened"}
+	}
+	age := time.Duration(n.LogTime() - settings.ListSynced).Round(time.Minute)
+	return wire.ReadyCheck{Name: "ofac", OK: true, Text: fmt.Sprintf("synced %v ago", age)}
+}
+
+func (n *Node) checkDiskRoom() wire.ReadyCheck {
+	percent := n.disk.percent.Load()
+	text := fmt.Sprintf("%d%% free", percent)
+	if percent < 0 {
+		text = "free space not known"
+	}
+	return wire.ReadyCheck{Name: "disk", OK: !n.diskIsLow(), Text: text}
+}
+
+func (n *Node) checkClock() wire.ReadyCheck {
+	offset := n.clockOffset()
+	return wire.ReadyCheck{
+		Name: "clock", OK: offset <= clockOffsetMax && offset >= -clockOffsetMax,
+		Text: fmt.Sprintf("%dms", offset/engine.Millisecond),
+	}
+}

@@ -1,0 +1,309 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+)
+
+const (
+	// rpcsInFlight turns pipelining off (guard G2): a follower is not left behind
+	// by one passing append error.
+	rpcsInFlight = 1
+	// raftConnections is how many idle connections to one peer raft keeps.
+	raftConnections = 3
+	// rpcTimeout is raft's own; a snapshot gets as much for every 256 KiB of it.
+	rpcTimeout = 2 * time.Second
+	// termLead is how far above ours a peer's term may be. A forged packet with the
+	// highest term would end elections for good.
+	termLead = 1_000_000
+	// raftPeersMax bounds the inbound transports.
+	raftPeersMax = 16
+)
+
+// raftTransport is what raft must find in a transport for pre-vote and shutdown.
+type raftTransport interface {
+	raft.Transport
+	raft.WithPreVote
+	raft.WithClose
+}
+
+// mainLoopHeartbeats hides the transport's heartbeat fast path (guard G1,
+// hashicorp/raft issue 695). With it a heartbeat of a new leader raises the term
+// and demotes an old leader on the connection's goroutine, while the old leader's
+// main loop may be about to append: its entry then carries the new term, and two
+// nodes can commit different entries at one index. Without it heartbeats wait
+// for the main loop like everything else.
+//
+// Pre-vote stays, since the embedded transport has it.
+type mainLoopHeartbeats struct{ raftTransport }
+
+// SetHeartbeatHandler implements raft.Transport by doing nothing.
+func (mainLoopHeartbeats) SetHeartbeatHandler(func(raft.RPC)) {}
+
+// peerTransport is raft's network. What this node asks of others goes out through
+// the embedded transport. What others ask of it comes in through one transport a
+// peer, fed by the mux with connections whose identity is proven: so every RPC
+// is known to come from one certain peer, and must say so itself.
+type peerTransport struct {
+	*raft.NetworkTransport
+	self     memberAddress
+	term     func() uint64
+	logger   hclog.Logger
+	consumer chan raft.RPC
+	closing  chan struct{}
+
+	mu      sync.Mutex
+	inbound map[string]*inboundRaft
+	closed  bool
+}
+
+// inboundRaft is the transport of what one peer sends.
+type inboundRaft struct {
+	*raft.NetworkTransport
+	conns chan net.Conn
+}
+
+// raftStream is a StreamLayer between the mux and a transport.
+type raftStream struct {
+	self   memberAddress
+	conns  chan net.Conn // nil: nothing ever comes in.
+	dial   func(address raft.ServerAddress, timeout time.Duration) (net.Conn, error)
+	closed chan struct{}
+	once   sync.Once
+}
+
+// Accept implements net.Listener.
+func (s *raftStream) Accept() (net.Conn, error) {
+	select {
+	case conn := <-s.conns:
+		return conn, nil
+	case <-s.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (s *raftStream) Close() error {
+	s.once.Do(func() { close(s.closed) })
+	return nil
+}
+
+// Addr implements net.Listener.
+func (s *raftStream) Addr() net.Addr { return streamAddr(s.self.String()) }
+
+// Dial implements raft.StreamLayer.
+func (s *raftStream) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	if s.dial == nil {
+		return nil, errors.New("cluster: nothing is dialled from here")
+	}
+	return s.dial(address, timeout)
+}
+
+type streamAddr string
+
+// Network implements net.Addr.
+func (streamAddr) Network() string { return "railguard" }
+
+// String implements net.Addr.
+func (a streamAddr) String() string { return string(a) }
+
+// idMark parts a member's id from its address on the way to Dial, so that who is
+// dialled is known there: "n2@10.0.0.2:7000/6f1d0c55e2a94b17".
+const idMark = "@"
+
+// newPeerTransport makes raft's network. dial opens a proven connection to a
+// member; lookup finds a member's current address.
+func newPeerTransport(self memberAddress, logger hclog.Logger, term func() uint64,
+	dial func(id string, to memberAddress, timeout time.Duration) (net.Conn, error),
+	lookup func(raft.ServerID) (raft.ServerAddress, error)) *peerTransport {
+	out := &raftStream{self: self, closed: make(chan struct{})}
+	out.dial = func(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+		id, rest, known := strings.Cut(string(address), idMark)
+		if !known {
+			id, rest = "", string(address)
+		}
+		to, err := parseAddress(rest)
+		if err != nil {
+			return nil, err
+		}
+		return dial(id, to, timeout)
+	}
+	return &peerTransport{
+		NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+			Stream: out, MaxPool: raftConnections, MaxRPCsInFlight: rpcsInFlight, Timeout: rpcTimeout,
+			Logger: logger, ServerAddressProvider: addressBook(lookup),
+		}),
+		self: self, term: term, logger: logger,
+		consumer: make(chan raft.RPC), closing: make(chan struct{}),
+		inbound: make(map[string]*inboundRaft),
+	}
+}
+
+type addressBook func(raft.ServerID) (raft.ServerAddress, error)
+
+// ServerAddr implements raft.ServerAddressProvider.
+func (b addressBook) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
+	address, err := b(id)
+	if err != nil {
+		return "", err
+	}
+	return raft.ServerAddress(id) + idMark + address, nil
+}
+
+// Consumer implements raft.Transport.
+func (t *peerTransport) Consumer() <-chan raft.RPC { return t.consumer }
+
+// LocalAddr implements raft.Transport.
+func (t *peerTransport) LocalAddr() raft.ServerAddress { return raft.ServerAddress(t.self.String()) }
+
+// EncodePeer implements raft.Transport.
+func (t *peerTransport) EncodePeer(_ raft.ServerID, address raft.ServerAddress) []byte {
+	return []byte(address)
+}
+
+// DecodePeer implements raft.Transport.
+func (t *peerTransport) DecodePeer(data []byte) raft.ServerAddress { return raft.ServerAddress(data) }
+
+// Close implements raft.WithClose.
+func (t *peerTransport) Close() error {
+	t.mu.Lock()
+	inbound := t.inbound
+	t.inbound = map[string]*inboundRaft{}
+	if !t.closed {
+		t.closed = true
+		close(t.closing)
+	}
+	t.mu.Unlock()
+	for _, in := range inbound {
+		in.NetworkTransport.CloseStreams()
+		_ = in.NetworkTransport.Close()
+	}
+	t.NetworkTransport.CloseStreams()
+	return t.NetworkTransport.Close()
+}
+
+// receive gives a peer's connection to its transport and returns when it is done.
+func (t *peerTransport) receive(id string, conn net.Conn) {
+	in, err := t.of(id)
+	if err != nil {
+		return
+	}
+	watched := &watchedConn{Conn: conn, closed: make(chan struct{})}
+	select {
+	case in.conns <- watched:
+	case <-t.closing:
+		return
+	}
+	select {
+	case <-watched.closed:
+	case <-t.closing:
+	}
+}
+
+// watchedConn tells when its user closed it.
+type watchedConn struct {
+	net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+// Close implements net.Conn.
+func (c *watchedConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
+// of returns the transport of a peer, made at its first connection.
+func (t *peerTransport) of(id string) (*inboundRaft, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil, net.ErrClosed
+	}
+	if in := t.inbound[id]; in != nil {
+		return in, nil
+	}
+	if len(t.inbound) >= raftPeersMax {
+		return nil, fmt.Errorf("cluster: more than %d raft peers", raftPeersMax)
+	}
+	stream := &raftStream{self: t.self, conns: make(chan net.Conn), closed: make(chan struct{})}
+	in := &inboundRaft{conns: stream.conns, NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+		Stream: stream, MaxPool: 0, MaxRPCsInFlight: rpcsInFlight, Timeout: rpcTimeout, Logger: t.logger,
+	})}
+	t.inbound[id] = in
+	go t.pass(id, in)
+	return in, nil
+}
+
+// pass brings a peer's RPCs to raft's main loop, those that may be his.
+func (t *peerTransport) pass(id string, in *inboundRaft) {
+	for {
+		select {
+		case rpc := <-in.Consumer():
+			if err := t.check(id, rpc); err != nil {
+				rpcsRefused.Inc()
+				t.logger.Error("raft message refused", "peer", id, "error", err)
+				refuseRPC(rpc, err)
+				continue
+			}
+			select {
+			case t.consumer <- rpc:
+			case <-t.closing:
+				return
+			}
+		case <-t.closing:
+			return
+		}
+	}
+}
+
+func refuseRPC(rpc raft.RPC, err error) {
+	if rpc.Reader != nil {
+		_, _ = io.Copy(io.Discard, rpc.Reader) // The stream goes on behind a snapshot's bytes.
+	}
+	rpc.Respond(nil, err)
+}
+
+// check holds an RPC to its connection: the id it claims, and a term that elections
+// can have reached.
+func (t *peerTransport) check(id string, rpc raft.RPC) error {
+	headed, ok := rpc.Command.(raft.WithRPCHeader)
+	if !ok {
+		return fmt.Errorf("no header in %T", rpc.Command)
+	}
+	if header := headed.GetRPCHeader(); string(header.ID) != id {
+		return fmt.Errorf("claims to be %q", header.ID)
+	}
+	var term uint64
+	switch command := rpc.Command.(type) {
+	case *raft.AppendEntriesRequest:
+		term = command.Term
+	case *raft.RequestVoteRequest:
+		term = command.Term
+	case *raft.RequestPreVoteRequest:
+		term = command.Term
+	case *raft.InstallSnapshotRequest:
+		term = command.Term
+	}
+	if ours := t.term(); term > ours+termLead {
+		return fmt.Errorf("term %d is absurd: ours is %d", term, ours)
+	}
+	return nil
+}
+
+const loneTimeout = time.Second
+
+// loneTransport is that of a node without a cluster address: a group of one, and
+// nothing listens.
+func loneTransport(self memberAddress) raftTransport {
+	_, alone := raft.NewInmemTransportWithTimeout(raft.ServerAddress(self.String()), loneTimeout)
+	return alone
+}

@@ -1,0 +1,395 @@
+package cluster
+
+import (
+	"context"
+	"sync"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// How a proposal happens at most once.
+//
+// A record is tried in attempts. An attempt has a number (seq) of its own and is
+// bound to one raft term: the entry that carries it names the term in its
+// header, and the state machine refuses an entry whose header does not name the
+// term raft gave it (the fence). So an attempt of term T can only take effect in
+// an entry of term T. The node never guesses what became of an attempt. It learns
+// it from one of
+//
+//   - its own applied log, or the leader's reply: the attempt's number appears
+//     with a result. A result other than Fenced is the answer. Fenced means that
+//     nothing happened: the record is tried again.
+//   - the error of raft or of the leader that certainly stands before the append:
+//     the record is tried again.
+//   - an applied entry of a term above T: entries are applied in order and terms
+//     only rise, so whatever of term T was ever to be committed has been seen.
+//     The attempt can never take effect: the record is tried again.
+//
+// Anything else (a lost reply, lost leadership, a snapshot that jumped over the
+// entries in question) leaves the attempt open until one of these comes, or until
+// the caller's deadline, which makes it ErrUnknown. Each attempt has a fresh
+// number, so the late Fenced result of an attempt that was given up cannot be
+// taken for the answer of the one after it.
+
+// answer ends a proposal.
+type answer struct {
+	result wire.Result
+	err    error
+}
+
+type proposalState uint8
+
+const (
+	proposalQueued proposalState = iota
+	proposalSent
+	proposalDone
+)
+
+// proposal is one record on its way. Guarded by waiters.mu.
+type proposal struct {
+	kind     wire.Kind
+	body     []byte
+	state    proposalState
+	seq      uint64 // Of the attempt under way.
+	term     uint64 // That the attempt is bound to.
+	enqueued engine.Time
+	answer   chan answer // Holds one.
+}
+
+// attempt is one try of one proposal, taken out of the queue.
+type attempt struct {
+	seq  uint64
+	kind wire.Kind
+	body []byte
+}
+
+// recordFrame is what framing adds to a record's body in an entry.
+const recordFrame = 16
+
+func (a *attempt) size() int { return recordFrame + len(a.body) }
+
+// reservedShare of the queue is kept free of screening calls, so that reviews,
+// keys and cluster verbs get through when payments alone overload the node.
+const reservedShare = 16
+
+// waiters holds the proposals of this node: those queued, those sent, and who
+// waits for them.
+type waiters struct {
+	origin uint16
+	clock  Clock
+
+	mu      sync.Mutex
+	urgent  lane // All but screening calls.
+	screens lane
+	sent    map[uint64]*proposal // By attempt number.
+	count   int                  // Proposals without an answer.
+	bytes   int
+	seq     uint64
+	term    uint64 // Highest raft term applied here.
+	refusal error  // Non-nil: new proposals are refused with it.
+	wake    chan struct{}
+}
+
+func newWaiters(origin uint16, firstSeq uint64, clock Clock) *waiters {
+	return &waiters{
+		origin: origin, clock: clock, seq: firstSeq,
+		sent: make(map[uint64]*proposal), wake: make(chan struct{}, 1),
+	}
+}
+
+// lane is a first-in-first-out queue that can take back what it gave.
+type lane struct {
+	items []*proposal
+	head  int
+}
+
+func (l *lane) len() int { return len(l.items) - l.head }
+
+func (l *lane) push(p *proposal) {
+	if l.head > 0 && len(l.items) == cap(l.items) {
+		l.items = append(l.items[:0], l.items[l.head:]...)
+		l.head = 0
+	}
+	l.items = append(l.items, p)
+}
+
+func (l *lane) pop() *proposal {
+	if l.len() == 0 {
+		return nil
+	}
+	p := l.items[l.head]
+	l.items[l.head] = nil
+	l.head++
+	if l.head == len(l.items) {
+		l.items, l.head = l.items[:0], 0
+	}
+	return p
+}
+
+func (l *lane) pushFront(p *proposal) {
+	if l.head == 0 {
+		room := len(l.items) + 64
+		l.items = append(make([]*proposal, room, room+len(l.items)), l.items...)
+		l.head = room
+	}
+	l.head--
+	l.items[l.head] = p
+}
+
+func (w *waiters) lane(kind wire.Kind) *lane {
+	if kind == wire.KindScreen {
+		return &w.screens
+	}
+	return &w.urgent
+}
+
+func (w *waiters) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// admit queues a record, or says why not: all its errors mean that nothing happened.
+func (w *waiters) admit(kind wire.Kind, body []byte) (*proposal, error) {
+	size := recordFrame + len(body)
+	countMax, bytesMax := engine.WaitingMax, engine.WaitingBytesMax
+	if kind == wire.KindScreen {
+		countMax -= countMax / reservedShare
+		bytesMax -= bytesMax / reservedShare
+	}
+	p := &proposal{kind: kind, body: body, answer: make(chan answer, 1), enqueued: w.clock.Monotonic()}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.refusal != nil {
+		return nil, w.refusal
+	}
+	if w.count >= countMax || w.bytes+size > bytesMax {
+		proposalsOverloaded.Inc()
+		return nil, wire.ErrOverloaded
+	}
+	w.count++
+	w.bytes += size
+	w.lane(kind).push(p)
+	w.signal()
+	return p, nil
+}
+
+// take begins attempts in a term, first come first served, within the given
+// bounds. Nothing is taken when the term is behind what was applied here.
+func (w *waiters) take(term uint64, countMax, bytesMax int, into []attempt) []attempt {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if term < w.term {
+		return into
+	}
+	for _, lane := range []*lane{&w.urgent, &w.screens} {
+		for countMax > 0 {
+			p := lane.pop()
+			if p == nil {
+				break
+			}
+			if p.state == proposalDone {
+				continue
+			}
+			size := recordFrame + len(p.body)
+			if size > bytesMax {
+				lane.pushFront(p)
+				return into
+			}
+			w.seq++
+			p.state, p.seq, p.term = proposalSent, w.seq, term
+			w.sent[p.seq] = p
+			into = append(into, attempt{seq: p.seq, kind: p.kind, body: p.body})
+			countMax--
+			bytesMax -= size
+		}
+	}
+	return into
+}
+
+// finish answers a proposal. Called with mu held.
+func (w *waiters) finish(p *proposal, a answer) {
+	if p.state == proposalDone {
+		return
+	}
+	if p.state == proposalSent {
+		delete(w.sent, p.seq)
+	}
+	p.state = proposalDone
+	w.count--
+	w.bytes -= recordFrame + len(p.body)
+	p.answer <- a
+}
+
+// requeue puts a proposal whose attempt certainly came to nothing in front of its
+// lane. Called with mu held.
+func (w *waiters) requeue(p *proposal) {
+	delete(w.sent, p.seq)
+	p.state = proposalQueued
+	w.lane(p.kind).pushFront(p)
+	recordsRetried.Inc()
+}
+
+// giveBack says that these attempts certainly came to nothing.
+func (w *waiters) giveBack(attempts []attempt) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := len(attempts) - 1; i >= 0; i-- {
+		if p := w.sent[attempts[i].seq]; p != nil {
+			w.requeue(p)
+		}
+	}
+	w.signal()
+}
+
+// applied takes the results of an entry of the own log, and the entry's term.
+func (w *waiters) applied(term uint64, results []wire.Result) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.settle(results)
+	if term > w.term {
+		w.term = term
+		w.fence(term)
+	}
+}
+
+// replied takes results from the leader's reply.
+func (w *waiters) replied(results []wire.Result) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.settle(results)
+}
+
+func (w *waiters) settle(results []wire.Result) {
+	requeued := false
+	for i := range results {
+		r := &results[i]
+		if r.Origin != w.origin {
+			continue
+		}
+		p := w.sent[r.Seq]
+		if p == nil {
+			continue
+		}
+		if r.Code == wire.Fenced {
+			recordsFenced.Inc()
+			w.requeue(p)
+			requeued = true
+			continue
+		}
+		w.finish(p, answer{result: *r})
+	}
+	if requeued {
+		w.signal()
+	}
+}
+
+// fence tries again what was bound to a term below the one now applied. Called
+// with mu held; rare (once a term), so looking at all that is sent is fine.
+func (w *waiters) fence(term uint64) {
+	for _, p := range w.sent {
+		if p.term < term {
+			w.requeue(p)
+		}
+	}
+	w.signal()
+}
+
+// jumped says that a snapshot of the given term replaced part of the log: what
+// became of attempts up to that term can no longer be seen here.
+func (w *waiters) jumped(term uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.sent {
+		if p.term <= term {
+			proposalsUnknown.Inc()
+			w.finish(p, answer{err: wire.ErrUnknown})
+		}
+	}
+	w.term = max(w.term, term)
+}
+
+// abandon ends a proposal whose caller will wait no longer. unserved is the error
+// when nothing certainly happened; otherwise the outcome is unknown, unless the
+// answer came in this very moment.
+func (w *waiters) abandon(p *proposal, unserved error) answer {
+	w.mu.Lock()
+	switch p.state {
+	case proposalQueued:
+		proposalsRefused.Inc()
+		w.finish(p, answer{err: unserved})
+		w.compact(w.lane(p.kind))
+	case proposalSent:
+		proposalsUnknown.Inc()
+		w.finish(p, answer{err: wire.ErrUnknown})
+	}
+	w.mu.Unlock()
+	return <-p.answer
+}
+
+// compact drops given-up proposals from a lane that nobody takes from.
+func (w *waiters) compact(l *lane) {
+	if l.len() <= 2*w.count+1024 {
+		return
+	}
+	kept := make([]*proposal, 0, w.count)
+	for _, p := range l.items[l.head:] {
+		if p.state == proposalQueued {
+			kept = append(kept, p)
+		}
+	}
+	l.items, l.head = kept, 0
+}
+
+// failQueued answers everything queued: nothing of it happened.
+func (w *waiters) failQueued(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, lane := range []*lane{&w.urgent, &w.screens} {
+		for p := lane.pop(); p != nil; p = lane.pop() {
+			if p.state == proposalQueued {
+				proposalsRefused.Inc()
+				w.finish(p, answer{err: err})
+			}
+		}
+	}
+}
+
+// refuse turns new proposals away with err; nil admits them again.
+func (w *waiters) refuse(err error) {
+	w.mu.Lock()
+	w.refusal = err
+	w.mu.Unlock()
+}
+
+// end answers everything there is, for good.
+func (w *waiters) end() {
+	w.refuse(wire.ErrShuttingDown)
+	w.failQueued(wire.ErrShuttingDown)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.sent {
+		proposalsUnknown.Inc()
+		w.finish(p, answer{err: wire.ErrUnknown})
+	}
+}
+
+// waiting returns how many proposals have no answer yet.
+func (w *waiters) waiting() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.count
+}
+
+// wait waits for a proposal's answer until ctx ends.
+func (w *waiters) wait(ctx context.Context, p *proposal, unserved func() error) (wire.Result, error) {
+	select {
+	case a := <-p.answer:
+		return a.result, a.err
+	case <-ctx.Done():
+	}
+	a := w.abandon(p, unserved())
+	return a.result, a.err
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"railguard/fsm/wire"
+)
+
+// clientCommands is every verb besides the servers.
+func clientCommands() []*cobra.Command {
+	verbs := append(append(append([]verb(nil), paymentVerbs...), complianceVerbs...), operationVerbs...)
+	commands := tree(verbs, describeCommands)
+	under := func(parent string, children ...*cobra.Command) {
+		for _, cmd := range commands {
+			if cmd.Name() == parent {
+				cmd.AddCommand(children...)
+			}
+		}
+	}
+	under("audit", newAuditProof(), newAuditExport())
+	under("ofac", newImport())
+	under("policy", newPolicyPut())
+	under("match", newMatchEval())
+	under("cluster", newClusterStatus())
+	return append(commands, newVerify(), newDump(), newConformance(), newHealth())
+}
+
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usage("expected %s", what)
+		}
+		return nil
+	}
+}
+
+// newHealth is `railguard health`.
+func newHealth() *cobra.Command {
+	c := &client{}
+	cmd := &cobra.Command{
+		Use: "health", Short: "Ask a server how it is", GroupID: "operation", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := c.settle(cmd, false); err != nil {
+				return err
+			}
+			data, err := c.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/v1/health"})
+			if err != nil {
+				return err
+			}
+			return show(cmd.OutOrStdout(), data, c.output, nil)
+		},
+	}
+	c.flags(cmd, false)
+	return cmd
+}
+
+// newAuditProof is `railguard audit proof TXN`: the answer as it is, for verify.
+func newAuditProof() *cobra.Command {
+	c := &client{}
+	cmd := &cobra.Command{
+		Use: "proof TXN", Short: "Print a record with its proof, for `railguard verify`", Args: exactly(1, "one transaction id"),
+		Example: "  railguard audit proof txn_1a2B3c4D > proof.json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.settle(cmd, false); err != nil {
+				return err
+			}
+			data, err := c.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/v1/audit/" + url.PathEscape(args[0]) + "/proof"})
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), strings.TrimSpace(string(data)))
+			return err
+		},
+	}
+	c.flags(cmd, false)
+	return cmd
+}
+
+// newAuditExport is `railguard audit export`: a stream to a file, with progress.
+func newAuditExport() *cobra.Command {
+	c := &client{}
+	var from, to, format, cursor, path string
+	cmd := &cobra.Command{
+		Use: "export", Short: "Stream records with their proofs to a file", Args: cobra.NoArgs,
+		Example: "  railguard audit export --from 2026-03-01T00:00:00Z --to 2026-04-01T00:00:00Z --file march.ndjson",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := c.settle(cmd, false); err != nil {
+				return err
+			}
+			c.http.Timeout = 0 // As long as it streams; Ctrl-C ends it.
+			query := url.Values{}
+			for name, value := range map[string]string{"from": from, "to": to, "format": format, "cursor": cursor} {
+				if value != "" {
+					query.Set(name, value)
+				}
+			}
+			response, err := c.open(cmd.Context(), &call{method: http.MethodGet, path: "/v1/audit/export?" + query.Encode()})
+			if err != nil {
+				return err
+			}
+			defer response.Body.Close()
+			return saveStream(cmd, response.Body, path)
+		},
+	}
+	c.flags(cmd, false)
+	cmd.Flags().StringVar(&from, "from", "", "from this time on (default: all 90 days)")
+	cmd.Flags().StringVar(&to, "to", "", "before this time")
+	cmd.Flags().StringVar(&format, "format", "ndjson", "ndjson (with proofs) or csv")
+	cmd.Flags().StringVar(&cursor, "cursor", "", "go on after this leaf index")
+	cmd.Flags().StringVar(&path, "file", "", "where to write (default: standard output)")
+	return cmd
+}
+
+func saveStream(cmd *cobra.Command, body io.Reader, path string) error {
+	if path == "" {
+		_, err := io.Copy(cmd.OutOrStdout(), body)
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return usage("--file: %w", err)
+	}
+	defer file.Close()
+	bar := newProgress(cmd.ErrOrStderr(), "exported")
+	n, err := io.Copy(io.MultiWriter(file, bar), body)
+	bar.end()
+	if err != nil {
+		return &exitError{code: exitAway, err: fmt.Errorf("the stream broke after %d bytes: %w", n, err)}
+	}
+	return file.Sync()
+}
+
+// newClusterStatus is `railguard cluster status`: a table for 3 a.m.
+func newClusterStatus() *cobra.Command {
+	c := &client{}
+	cmd := &cobra.Command{
+		Use: "status", Short: "Show the cluster: leader, nodes, lag, failure tolerance", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := c.settle(cmd, false); err != nil {
+				return err
+			}
+			data, err := c.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/v1/cluster/status"})
+			if err != nil {
+				return err
+			}
+			var s wire.ClusterStatus
+			if c.output == "json" || json.Unmarshal(data, &s) != nil {
+				return show(cmd.OutOrStdout(), data, c.output, nil)
+			}
+			printStatus(cmd.OutOrStdout(), &s)
+			return nil
+		},
+	}
+	c.flags(cmd, false)
+	return cmd
+}
+
+func printStatus(out io.Writer, s *wire.ClusterStatus) {
+	leader := "NONE"
+	if s.Leader != nil {
+		leader = s.Leader.ID
+	}
+	fmt.Fprintf(out, "cluster %s, seen from %s (%s), term %d\n", s.ClusterID, s.Node, s.Role, s.Term)
+	fmt.Fprintf(out, "leader %s, writes %s, %d of %d voters healthy, survives the loss of %d\n", leader, s.Writes.State, s.Quorum.Healthy, s.Quorum.Voters, s.Quorum.FailureTolerance)
+	fmt.Fprintf(out, "commit %d, applied %d, snapshot %d, log time %s, feature level %d\n\n", s.Index.Commit, s.Index.Applied, s.Index.Snapshot, s.LogTime, s.FeatureLevel)
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "NODE\tROLE\tHEALTHY\tLAG\tCONTACT MS\tCLOCK MS\tDISK FREE\tLIST\tVERSION\tADDRESS")
+	for _, n := range s.Nodes {
+		healthy := "yes"
+		if !n.Healthy {
+			healthy = "NO"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%d%%\t%d\t%s\t%s\n", n.ID, n.Role, healthy, n.Lag, n.LastContactMs, n.ClockSkewMs, n.DiskFreePct, n.ListVersion, n.Version, n.Addr)
+	}
+	_ = table.Flush()
+	for _, warning := range s.Warnings {
+		fmt.Fprintln(out, "WARNING:", warning)
+	}
+}

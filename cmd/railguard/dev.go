@@ -1,0 +1,331 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"railguard/httpapi"
+)
+
+// devFlags are the flags of `railguard dev`.
+type devFlags struct {
+	nodes, httpBase int
+	data, ofacDir   string
+	testClock       bool
+}
+
+// devFile is DATA/dev.json: what other programs need to use the cluster.
+type devFile struct {
+	APIKey string    `json:"apiKey"`
+	Nodes  []devNode `json:"nodes"`
+}
+
+type devNode struct {
+	ID      string `json:"id"`
+	PID     int    `json:"pid"`
+	HTTP    string `json:"http"`
+	Admin   string `json:"admin"`
+	Cluster string `json:"cluster"`
+}
+
+// What the printed calls name: on the sample list and on every real SDN list
+// since 2022 (Lazarus Group's wallet of the Ronin theft; Nicolás Maduro Moros).
+const (
+	demoWallet = "0x098B716B8Aaf21512996dC57EB0615e2383E2f96"
+	demoName   = "Nicolas Maduro Moros"
+)
+
+const devReadyWait = 2 * time.Minute // A real list on a slow machine takes most of it.
+
+func newDev() *cobra.Command {
+	f := &devFlags{}
+	cmd := &cobra.Command{
+		Use: "dev", Short: "Run a throw-away cluster on this machine, with a sample list", GroupID: "server", Args: cobra.NoArgs,
+		Long: `Run real server processes on this machine, print the address, an API key and
+calls to try. Ctrl-C stops all of them. The data stays in --data for the next run.
+
+Without --ofac-dir the sanctions list is a small embedded SAMPLE: good for a
+first look, useless for compliance.`,
+		Example: "  railguard dev\n  railguard dev --nodes 3 --data ./railguard-data --http-base 8080 --test-clock",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := settle(cmd); err != nil {
+				return err
+			}
+			return runDev(cmd.Context(), f, cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&f.nodes, "nodes", 1, "how many nodes (1 to 5)")
+	flags.StringVar(&f.data, "data", "railguard-data", "folder for everything")
+	flags.IntVar(&f.httpBase, "http-base", 8080, "API port of the first node; admin listeners are 100, cluster ports 200 above")
+	flags.StringVar(&f.ofacDir, "ofac-dir", "", "folder with OFAC's published files instead of the sample")
+	flags.BoolVar(&f.testClock, "test-clock", false, "serve POST /v1/test/clock")
+	return cmd
+}
+
+// devCluster is the running children.
+type devCluster struct {
+	flags    *devFlags
+	file     devFile
+	children []*devChild
+	logs     []io.Closer
+	exited   chan string // Ids of children that ended.
+}
+
+type devChild struct {
+	*exec.Cmd
+	done chan struct{}
+}
+
+func runDev(ctx context.Context, f *devFlags, out io.Writer) error {
+	runtime.LockOSThread() // Children end with the thread that started them (Linux).
+	if f.nodes < 1 || f.nodes > 5 {
+		return usage("--nodes must be between 1 and 5")
+	}
+	if f.httpBase < 1024 || f.httpBase+210 > 65535 {
+		return usage("--http-base must be between 1024 and 65325")
+	}
+	if err := os.MkdirAll(f.data, 0o700); err != nil {
+		return usage("--data: %w", err)
+	}
+	c := &devCluster{flags: f, exited: make(chan string, f.nodes)}
+	_ = os.Remove(filepath.Join(f.data, "dev.json"))
+	defer c.stop()
+	if err := c.start(); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "Starting %d node(s); data and logs in %s\n", f.nodes, f.data)
+	if err := c.waitReady(ctx); err != nil {
+		return err
+	}
+	if err := c.writeFile(); err != nil {
+		return err
+	}
+	c.welcome(out)
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(out, "\nStopping.")
+		return nil
+	case id := <-c.exited:
+		return &exitError{code: exitFatal, err: fmt.Errorf("node %s ended; see %s", id, c.logPath(id))}
+	}
+}
+
+func (c *devCluster) logPath(id string) string { return filepath.Join(c.flags.data, id, "node.log") }
+
+func (c *devCluster) start() error {
+	key, err := keptDevKey(filepath.Join(c.flags.data, "dev.key"))
+	if err != nil {
+		return err
+	}
+	secret, err := keptSecret(filepath.Join(c.flags.data, secretFile))
+	if err != nil {
+		return err
+	}
+	c.file.APIKey = key
+	var peers []string
+	for i := range c.flags.nodes {
+		peers = append(peers, "127.0.0.1:"+strconv.Itoa(c.flags.httpBase+200+i))
+	}
+	for i := range c.flags.nodes {
+		node := devNode{
+			ID:      "n" + strconv.Itoa(i+1),
+			HTTP:    "127.0.0.1:" + strconv.Itoa(c.flags.httpBase+i),
+			Admin:   "127.0.0.1:" + strconv.Itoa(c.flags.httpBase+100+i),
+			Cluster: peers[i],
+		}
+		for _, address := range []string{node.HTTP, node.Admin, node.Cluster} {
+			if err := portFree(address); err != nil {
+				return usage("%w; choose another --http-base", err)
+			}
+		}
+		if err := c.spawn(&node, peers, secret); err != nil {
+			return err
+		}
+		c.file.Nodes = append(c.file.Nodes, node)
+	}
+	return nil
+}
+
+func portFree(address string) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("%s is taken", address)
+	}
+	return listener.Close()
+}
+
+// spawn starts one real `railguard serve`.
+func (c *devCluster) spawn(node *devNode, peers []string, secret string) error {
+	binary, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	folder := filepath.Join(c.flags.data, node.ID)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	args := []string{"serve", "--dev", "--id", node.ID, "--data", folder, "--http", node.HTTP, "--admin", node.Admin,
+		"--bootstrap-expect", strconv.Itoa(len(peers)), "--public-url", "http://127.0.0.1:" + strconv.Itoa(c.flags.httpBase)}
+	if len(peers) > 1 {
+		args = append(args, "--cluster", node.Cluster, "--join", strings.Join(peers, ","))
+	}
+	if c.flags.testClock {
+		args = append(args, "--test-clock")
+	}
+	if c.flags.ofacDir != "" {
+		args = append(args, "--ofac-dir", c.flags.ofacDir)
+	}
+	log, err := os.OpenFile(c.logPath(node.ID), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	c.logs = append(c.logs, log)
+	child := exec.Command(binary, args...)
+	child.Stdout, child.Stderr = log, log
+	child.Env = append(os.Environ(), "RAILGUARD_CLUSTER_SECRET="+secret, "RAILGUARD_BOOTSTRAP_KEY="+c.file.APIKey)
+	inOwnGroup(child) // Ctrl-C reaches the children through stop, in order, not from the terminal.
+	if err := child.Start(); err != nil {
+		return err
+	}
+	node.PID = child.Process.Pid
+	running := &devChild{Cmd: child, done: make(chan struct{})}
+	c.children = append(c.children, running)
+	go func(id string) {
+		_ = child.Wait()
+		close(running.done)
+		c.exited <- id
+	}(node.ID)
+	return nil
+}
+
+// waitReady waits until every node's /readyz is 200.
+func (c *devCluster) waitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, devReadyWait)
+	defer cancel()
+	last := ""
+	for _, node := range c.file.Nodes {
+		for {
+			ready, text := askReady(ctx, node.HTTP)
+			if ready {
+				break
+			}
+			last = text
+			select {
+			case <-ctx.Done():
+				return &exitError{code: exitAway, err: fmt.Errorf("node %s is not ready: %s; see %s", node.ID, last, c.logPath(node.ID))}
+			case id := <-c.exited:
+				return &exitError{code: exitFatal, err: fmt.Errorf("node %s ended while starting; see %s", id, c.logPath(id))}
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}
+	return nil
+}
+
+func askReady(ctx context.Context, address string) (bool, string) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", nil)
+	if err != nil {
+		return false, err.Error()
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false, "not answering yet"
+	}
+	defer response.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(response.Body, 4096))
+	return response.StatusCode == http.StatusOK, strings.TrimSpace(string(body))
+}
+
+func (c *devCluster) writeFile() error {
+	data, err := json.MarshalIndent(&c.file, "", "  ")
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(c.flags.data, "dev.json")
+	if err := os.WriteFile(path+".new", append(data, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// stop ends the children in reverse order, politely first.
+func (c *devCluster) stop() {
+	for i := len(c.children) - 1; i >= 0; i-- {
+		_ = c.children[i].Process.Signal(os.Interrupt)
+	}
+	deadline := time.After(20 * time.Second)
+	for _, child := range c.children {
+		select {
+		case <-child.done:
+		case <-deadline:
+			_ = child.Process.Kill()
+			<-child.done
+		}
+	}
+	for _, log := range c.logs {
+		_ = log.Close()
+	}
+}
+
+// keptDevKey is the development cluster's API key, the same on every run.
+func keptDevKey(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if err == nil {
+		return strings.TrimSpace(string(data)), nil
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	key := httpapi.NewAPISecret()
+	return key, os.WriteFile(path, []byte(key+"\n"), 0o600)
+}
+
+// welcome prints what a newcomer needs next.
+func (c *devCluster) welcome(out io.Writer) {
+	list := "SANCTIONS LIST: a small embedded SAMPLE, not a published list. Good for a look, useless for compliance.\n"
+	if c.flags.ofacDir != "" {
+		list = "Sanctions list: the files in " + c.flags.ofacDir + ".\n"
+	}
+	url := "http://" + c.file.Nodes[0].HTTP
+	fmt.Fprintf(out, welcomeText, list, url, c.file.APIKey, demoWallet, demoName)
+}
+
+const welcomeText = `
+Railguard is ready.
+%s
+Paste these lines into another terminal (curl and a POSIX shell):
+
+  export RAILGUARD_URL=%s
+  export RAILGUARD_KEY=%s
+
+  # 1. Register an agent and keep its credential.
+  TOKEN=$(curl -s $RAILGUARD_URL/v1/agents/register -H "Authorization: Bearer $RAILGUARD_KEY" \
+    -d '{"agentName":"demo","agentType":"supervised","operatorLegalName":"Acme Robotics Inc","purpose":"pay invoices","spendPolicy":{"maxSingleTxUSDC":5000}}' \
+    | sed 's/.*"token":"\([^"]*\)".*/\1/')
+
+  # 2. A clean payment: PROCEED.
+  curl -s $RAILGUARD_URL/v1/screen -H "Authorization: Bearer $RAILGUARD_KEY" -d "{\"token\":\"$TOKEN\",\"amount\":100}"
+
+  # 3. A payment to a listed wallet: BLOCK R6.
+  curl -s $RAILGUARD_URL/v1/screen -H "Authorization: Bearer $RAILGUARD_KEY" -d "{\"token\":\"$TOKEN\",\"amount\":100,\"chain\":\"ETH\",\"cpWallet\":\"%s\"}"
+
+  # 4. A payment to a listed name: BLOCK R7.
+  curl -s $RAILGUARD_URL/v1/screen -H "Authorization: Bearer $RAILGUARD_KEY" -d "{\"token\":\"$TOKEN\",\"amount\":100,\"cpName\":\"%s\"}"
+
+Ctrl-C stops everything.
+`

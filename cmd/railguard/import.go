@@ -1,0 +1,159 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"railguard/engine"
+	"railguard/ofac/feed"
+)
+
+// newImport is `railguard ofac import DIR`: the published files of a folder to a
+// running cluster: uploaded to the admin listener, checked, replicated, activated.
+func newImport() *cobra.Command {
+	c := &client{}
+	stage, force, reason := false, false, ""
+	cmd := &cobra.Command{
+		Use: "import DIR", Short: "Import OFAC's published files into a running cluster", Args: exactly(1, "one folder (or file)"),
+		Example: "  railguard ofac import ./lists",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.settle(cmd, true); err != nil {
+				return err
+			}
+			bundle, err := bundleOf(args[0])
+			if err != nil {
+				return err
+			}
+			c.http.Timeout = 5 * time.Minute
+			bar := newProgress(cmd.ErrOrStderr(), "uploading, parsing and replicating")
+			bar.set(int64(len(bundle)), 0)
+			data, err := c.fetch(cmd.Context(), &call{method: http.MethodPost, path: "/v1/ofac/snapshots?name=lists.zip", admin: true, body: bundle, contentType: "application/zip"})
+			if err != nil {
+				return err
+			}
+			bar.end()
+			var staged struct{ SnapshotID string }
+			if err := json.Unmarshal(data, &staged); err != nil || staged.SnapshotID == "" || stage {
+				return show(cmd.OutOrStdout(), data, c.output, nil)
+			}
+			body := &bytes.Buffer{}
+			_ = json.NewEncoder(body).Encode(map[string]any{"force": force, "reason": reason, "actor": "railguard ofac import"})
+			data, err = c.fetch(cmd.Context(), &call{method: http.MethodPost, path: "/v1/ofac/" + url.PathEscape(staged.SnapshotID) + "/activate", admin: true, body: body.Bytes()})
+			if err != nil {
+				return fmt.Errorf("staged as %s but not activated: %w", staged.SnapshotID, err)
+			}
+			return show(cmd.OutOrStdout(), data, c.output, nil)
+		},
+	}
+	c.flags(cmd, true)
+	cmd.Flags().BoolVar(&stage, "stage-only", false, "do not activate yet")
+	cmd.Flags().BoolVar(&force, "force", false, "past failed checks (older, shrunk, canary); needs --reason")
+	cmd.Flags().StringVar(&reason, "reason", "", "why it is forced")
+	return cmd
+}
+
+// bundleOf puts the published files of a folder, as they are, into one archive.
+func bundleOf(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	names := []string{path}
+	if info.IsDir() {
+		names = nil
+		entries, err := os.ReadDir(path)
+		if err != nil {
+			return nil, usage("%w", err)
+		}
+		for _, entry := range entries {
+			if _, published := feed.KindOf(entry.Name()); published && entry.Type().IsRegular() {
+				names = append(names, filepath.Join(path, entry.Name()))
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil, usage("%s: no file with one of OFAC's published names (SDN_ENHANCED.XML, SDN_ADVANCED.XML, CONS_ENHANCED.XML, SDN.CSV, ...; .gz, .bz2, .zst, .zip)", path)
+	}
+	var bundle bytes.Buffer
+	archive := zip.NewWriter(&bundle)
+	for _, name := range names {
+		if err := addFile(archive, name); err != nil {
+			return nil, err
+		}
+		if bundle.Len() > engine.ListUploadMax {
+			return nil, usage("%s: more than %d MiB", path, engine.ListUploadMax/engine.MiB)
+		}
+	}
+	return bundle.Bytes(), archive.Close()
+}
+
+func addFile(archive *zip.Writer, path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return usage("%w", err)
+	}
+	defer file.Close()
+	method := zip.Deflate
+	if kind := filepath.Ext(path); kind == ".gz" || kind == ".bz2" || kind == ".zst" || kind == ".zip" {
+		method = zip.Store
+	}
+	member, err := archive.CreateHeader(&zip.FileHeader{Name: filepath.Base(path), Method: method})
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(member, file)
+	return err
+}
+
+// newPolicyPut is `railguard policy put FILE` (YAML or JSON).
+func newPolicyPut() *cobra.Command {
+	c := &client{}
+	match, reason, check := "", "", false
+	cmd := &cobra.Command{
+		Use: "put FILE", Short: "Replace the institution's policy (YAML or JSON)", Args: exactly(1, "one policy file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.settle(cmd, false); err != nil {
+				return err
+			}
+			data, err := os.ReadFile(args[0])
+			if err != nil {
+				return usage("%w", err)
+			}
+			var any map[string]any
+			if err := yaml.Unmarshal(data, &any); err != nil {
+				return usage("%s: %w", args[0], err)
+			}
+			request := &call{method: http.MethodPut, path: "/v1/policy", body: data, contentType: "application/yaml", headers: map[string]string{}}
+			if check {
+				request.method, request.path = http.MethodPost, "/v1/policy/validate"
+			}
+			if match != "" {
+				request.headers["If-Match"] = match
+			}
+			if reason != "" {
+				request.path += "?reason=" + url.QueryEscape(reason)
+			}
+			answer, err := c.fetch(cmd.Context(), request)
+			if err != nil {
+				return err
+			}
+			return show(cmd.OutOrStdout(), answer, c.output, nil)
+		},
+	}
+	c.flags(cmd, false)
+	cmd.Flags().StringVar(&match, "if-match", "", "only if the policy still has this ETag")
+	cmd.Flags().StringVar(&reason, "reason", "", "why; required when the change widens what may pass")
+	cmd.Flags().BoolVar(&check, "check", false, "validate only")
+	return cmd
+}

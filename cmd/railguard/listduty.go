@@ -1,0 +1,272 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"railguard/cluster"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+	"railguard/ofac/feed"
+	"railguard/ofac/fetch"
+	"railguard/ofac/sample"
+)
+
+// listDuty brings lists into the log: the first import of --ofac-dir (or the
+// sample in dev mode), and fetching from --ofac-source while this node leads.
+type listDuty struct {
+	node   *cluster.Node
+	flags  *serveFlags
+	log    *slog.Logger
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+	busy   sync.Mutex
+	tags   []fetch.Tag
+}
+
+func newListDuty(node *cluster.Node, f *serveFlags, log *slog.Logger) *listDuty {
+	return &listDuty{node: node, flags: f, log: log, cancel: func() {}}
+}
+
+func (d *listDuty) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	d.cancel = cancel
+	d.done.Add(1)
+	go d.run(ctx)
+}
+
+func (d *listDuty) stop() {
+	d.cancel()
+	d.done.Wait()
+}
+
+// run is the list duty's goroutine.
+func (d *listDuty) run(ctx context.Context) {
+	defer d.done.Done()
+	d.firstImport(ctx)
+	if d.flags.ofacSource == "" {
+		return
+	}
+	ticker := time.NewTicker(d.flags.ofacEvery)
+	defer ticker.Stop()
+	for {
+		if d.leads(ctx) {
+			if _, err := d.Sync(ctx); err != nil {
+				d.log.Warn("list sync: the old list stays", "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+func (d *listDuty) leads(ctx context.Context) bool { return d.node.Status(ctx).Role == "leader" }
+
+// firstImport puts the first list in, on the leader of a cluster that has none.
+// A folder that is refused is tried again every minute, so that an operator can
+// mend it without a restart.
+func (d *listDuty) firstImport(ctx context.Context) {
+	if d.flags.ofacDir == "" && !d.flags.dev {
+		return
+	}
+	for wait := 20 * time.Millisecond; ctx.Err() == nil; {
+		settings := d.node.Settings()
+		if settings.List != nil {
+			return
+		}
+		if settings.Genesis != nil && d.leads(ctx) {
+			err := d.importFirst(ctx)
+			if err == nil {
+				return
+			}
+			d.log.Error("first list import: screening answers 503 until there is a list", "error", err)
+			wait = time.Minute
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (d *listDuty) importFirst(ctx context.Context) error {
+	if d.flags.ofacDir == "" {
+		compiled, err := ofac.Build(sample.Entities(), sample.Meta())
+		if err != nil {
+			return err
+		}
+		return d.put(ctx, compiled, `"origin":"embedded sample"`)
+	}
+	started := time.Now()
+	loaded, err := feed.LoadDir(d.flags.ofacDir, progressLog(d.log))
+	if err != nil {
+		return err
+	}
+	for _, warning := range loaded.Warnings {
+		d.log.Warn("list import", "warning", warning)
+	}
+	compiled, err := ofac.Build(loaded.Entities, loaded.Meta)
+	if err != nil {
+		return err
+	}
+	if err := d.put(ctx, compiled, `"origin":"first import"`); err != nil {
+		return err
+	}
+	d.log.Info("list imported", "source", loaded.Meta.Source, "entities", len(loaded.Entities), "bytes", len(compiled), "took", time.Since(started).Round(time.Millisecond))
+	return nil
+}
+
+// put stages and activates compiled bytes.
+func (d *listDuty) put(ctx context.Context, compiled []byte, fragment string) error {
+	info, err := describe(compiled)
+	if err != nil {
+		return err
+	}
+	common := wire.Common{Fragment: []byte(fragment)}
+	if result, err := d.node.Stage(ctx, compiled, info, common); err != nil || result.Code == wire.Refused {
+		return errors.Join(err, refusedList(result))
+	}
+	result, err := d.node.Propose(ctx, wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: info.Digest, Common: common}))
+	if err != nil {
+		return err
+	}
+	return refusedList(result)
+}
+
+func refusedList(result wire.Result) error {
+	if result.Code == wire.Refused {
+		return fmt.Errorf("the log refused the list (refusal %d)", result.Refusal)
+	}
+	return nil
+}
+
+// describe opens compiled bytes and returns what the log says of them.
+func describe(compiled []byte) (wire.ListInfo, error) {
+	index, err := ofac.Open(compiled)
+	if err != nil {
+		return wire.ListInfo{}, err
+	}
+	counts, meta := index.Counts(), index.Meta()
+	return wire.ListInfo{
+		Digest: index.Digest(), Source: meta.Source, Sample: meta.Sample, PublishedAt: engine.Time(meta.PublishedAt),
+		Entries: uint32(counts.Entries), SDN: uint32(counts.SDN), CONS: uint32(counts.CONS), Names: uint32(counts.Names),
+		Wallets: uint32(counts.Wallets), Individuals: uint32(counts.Individuals), Companies: uint32(counts.Entities),
+		Vessels: uint32(counts.Vessels), Aircraft: uint32(counts.Aircraft), Size: uint32(len(compiled)),
+	}, nil
+}
+
+// progressLog tells how far a load is, at most once a second.
+func progressLog(log *slog.Logger) func(feed.Progress) {
+	var last time.Time
+	return func(p feed.Progress) {
+		if time.Since(last) < time.Second && p.Read < p.Total {
+			return
+		}
+		last = time.Now()
+		log.Info("list import", "file", p.File, "read", p.Read, "of", p.Total)
+	}
+}
+
+// compileFiles is what an uploaded set of files becomes: compiled bytes, their
+// description, and problems that only force can pass.
+func compileFiles(files map[string][]byte) ([]byte, wire.ListInfo, []string, error) {
+	list := make([]feed.File, 0, len(files))
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		list = append(list, feed.File{Name: name, Data: files[name]})
+	}
+	loaded, err := feed.LoadFiles(list, nil)
+	if err != nil {
+		return nil, wire.ListInfo{}, nil, err
+	}
+	var problems []string
+	for _, problem := range feed.Check(nil, &loaded, feed.DefaultCanaries()) {
+		problems = append(problems, problem.String())
+	}
+	compiled, err := ofac.Build(loaded.Entities, loaded.Meta)
+	if err != nil {
+		return nil, wire.ListInfo{}, nil, err
+	}
+	info, err := describe(compiled)
+	return compiled, info, problems, err
+}
+
+// Sync fetches the published files once; started is false when a run is under
+// way. A failed run keeps the old list.
+func (d *listDuty) Sync(ctx context.Context) (started bool, err error) {
+	if !d.busy.TryLock() {
+		return false, nil
+	}
+	defer d.busy.Unlock()
+	if d.flags.ofacSource == "" {
+		return true, errors.New("this node has no --ofac-source")
+	}
+	return true, d.fetch(ctx)
+}
+
+// fetch downloads, checks, stages and activates. Files that are the same as last
+// time only renew the date of the active list.
+func (d *listDuty) fetch(ctx context.Context) error {
+	source := fetch.Source{Known: d.tags}
+	if d.flags.ofacSource != "published" {
+		source.Origins = []fetch.Origin{fetch.Mirror(d.flags.ofacSource)}
+	}
+	got, err := fetch.Fetch(ctx, source)
+	if err != nil {
+		return err
+	}
+	active := d.node.Settings().List
+	if got.NotModified && active != nil {
+		return d.refresh(ctx, active.Digest)
+	}
+	loaded, err := feed.LoadFiles(got.Files, progressLog(d.log))
+	if err != nil {
+		return err
+	}
+	if problems := feed.Check(summaryOf(active), &loaded, feed.DefaultCanaries()); len(problems) > 0 {
+		return fmt.Errorf("the fetched list is not taken: %v", problems)
+	}
+	compiled, err := ofac.Build(loaded.Entities, loaded.Meta)
+	if err != nil {
+		return err
+	}
+	if active != nil && ofac.Digest(compiled) == active.Digest {
+		err = d.refresh(ctx, active.Digest)
+	} else {
+		err = d.put(ctx, compiled, `"origin":"sync"`)
+	}
+	if err == nil {
+		d.tags = got.Tags
+	}
+	return err
+}
+
+func (d *listDuty) refresh(ctx context.Context, digest [32]byte) error {
+	result, err := d.node.Propose(ctx, wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: digest, Refresh: true, Common: wire.Common{Fragment: []byte(`"origin":"sync"`)}}))
+	if err != nil {
+		return err
+	}
+	return refusedList(result)
+}
+
+// summaryOf is what the checks may compare a new list with: the counts of the
+// active one. A sample is no published list and is compared with nothing.
+func summaryOf(active *wire.ListInfo) *feed.Summary {
+	if active == nil || active.Sample {
+		return nil
+	}
+	return &feed.Summary{
+		SDN:      feed.FamilySummary{Entities: int(active.SDN), DataAsOf: int64(active.PublishedAt)},
+		CONS:     feed.FamilySummary{Entities: int(active.CONS)},
+		Entities: int(active.Entries),
+	}
+}

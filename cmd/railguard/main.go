@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// version is the semantic version; `make release` sets it.
+var version = "0.1.0"
+
+// Exit codes, shown by `railguard --help`.
+const (
+	exitOK     = 0
+	exitFailed = 1  // The service said no, or a check failed.
+	exitUsage  = 2  // Wrong flags or arguments.
+	exitAway   = 3  // The service could not be reached or cannot answer now.
+	exitFatal  = 70 // A node gave up: disk, divergence, newer data.
+)
+
+// exitError carries an exit code up to main.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+func usage(format string, args ...any) error {
+	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...)}
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root := newRoot()
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return
+	}
+	fmt.Fprintln(os.Stderr, "railguard:", err)
+	var coded *exitError
+	if errors.As(err, &coded) {
+		os.Exit(coded.code)
+	}
+	os.Exit(exitFailed)
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "railguard",
+		Short: "Decides, in milliseconds and with proof, whether an AI agent's payment may go ahead",
+		Long: `Railguard checks an agent's signed credential, OFAC sanctions, spend limits and
+25 ordered rules, and answers PROCEED, REVIEW, BLOCK or UNKNOWN with an audit
+record nobody can alter.
+
+First minute:      railguard dev
+A real node:       railguard serve --help
+Against a server:  set RAILGUARD_URL and RAILGUARD_KEY, then e.g. railguard screen --help
+
+Exit codes: 0 done, 1 refused or failed, 2 wrong flags, 3 server not reachable or
+not able to answer now, 70 the node gave up (disk, divergence, newer data).`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("%w\nsee `%s --help`", err, cmd.CommandPath())
+	})
+	root.AddGroup(
+		&cobra.Group{ID: "server", Title: "Servers:"},
+		&cobra.Group{ID: "payments", Title: "Agents and payments:"},
+		&cobra.Group{ID: "compliance", Title: "Compliance and evidence:"},
+		&cobra.Group{ID: "operation", Title: "Operation:"},
+	)
+	root.AddCommand(newServe(), newDev(), newVersion())
+	root.AddCommand(clientCommands()...)
+	return root
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", GroupID: "operation", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), version)
+			return err
+		},
+	}
+}

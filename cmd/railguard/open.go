@@ -1,0 +1,139 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"railguard/cluster"
+	"railguard/fsm/wire"
+	"railguard/httpapi"
+)
+
+const (
+	secretFile     = "cluster.secret" // A cluster of one keeps its own secret here.
+	adminTokenFile = "admin.token"    // Lets a person on this machine use the admin listener.
+)
+
+// open makes the node and its API. The listeners are bound already, so that a
+// taken port is told before any data is touched.
+func (s *server) open() error {
+	f := s.flags
+	if err := os.MkdirAll(f.data, 0o700); err != nil {
+		return usage("--data: %w", err)
+	}
+	secret, err := clusterSecret(f)
+	if err != nil {
+		return err
+	}
+	secrets := httpapi.NewSecrets(secret)
+	token, err := keptSecret(filepath.Join(f.data, adminTokenFile))
+	if err != nil {
+		return err
+	}
+	trusted, err := proxies(f.trustedProxies)
+	if err != nil {
+		return err
+	}
+	firstKey, err := secretOf("RAILGUARD_BOOTSTRAP_KEY")
+	if err != nil {
+		return err
+	}
+	config := cluster.Config{
+		ID: f.id, DataDir: f.data, ListenCluster: f.cluster, Advertise: f.advertise, APIAddr: f.http,
+		Join: f.join, BootstrapExpect: f.bootstrapExpect, Secret: secret, Insecure: f.insecure,
+		Version: version, Logger: s.log, Fatal: s.fatal,
+	}
+	if f.bootstrapExpect > 0 {
+		config.Genesis, err = genesisOf(f, secrets, firstKey)
+		if err != nil {
+			return err
+		}
+	}
+	if s.node, err = cluster.Open(config); err != nil {
+		return fmt.Errorf("open %s: %w", f.data, err)
+	}
+	s.lists = newListDuty(s.node, f, s.log)
+	s.api, err = httpapi.New(httpapi.Deps{
+		Proposer: s.node, Published: s.node, Records: s.node, Lists: s.node, Operations: s.node,
+		Secrets: secrets, Sync: s.lists, LoadList: compileFiles, AdminToken: token,
+		Node: f.id, Version: version, Logger: s.log, TrustedProxies: trusted,
+	})
+	if err != nil {
+		return errors.Join(err, s.node.Close())
+	}
+	return nil
+}
+
+// genesisOf makes the first record once, so that a retried proposal is the same.
+func genesisOf(f *serveFlags, secrets *httpapi.Secrets, firstKey string) (func() wire.Genesis, error) {
+	publicURL := f.publicURL
+	if publicURL == "" {
+		publicURL = "http://" + f.http
+		if f.tlsCert != "" {
+			publicURL = "https://" + f.http
+		}
+	}
+	genesis, err := httpapi.NewGenesis(httpapi.GenesisOptions{
+		Secrets: secrets, Issuer: "did:kya:" + f.issuer, PublicURL: strings.TrimRight(publicURL, "/"),
+		APISecret: firstKey, Dev: f.dev, TestClock: f.testClock,
+	})
+	if err != nil {
+		return nil, usage("bootstrap: %w", err)
+	}
+	return func() wire.Genesis { return genesis }, nil
+}
+
+// clusterSecret is RAILGUARD_CLUSTER_SECRET; a node that is meant to be alone may
+// do without and keeps one of its own.
+func clusterSecret(f *serveFlags) ([]byte, error) {
+	secret, err := secretOf("RAILGUARD_CLUSTER_SECRET")
+	if err != nil {
+		return nil, err
+	}
+	if secret != "" {
+		if len(secret) < 16 {
+			return nil, usage("RAILGUARD_CLUSTER_SECRET: at least 16 bytes")
+		}
+		return []byte(secret), nil
+	}
+	path := filepath.Join(f.data, secretFile)
+	if _, err := os.Stat(path); err != nil && (f.bootstrapExpect != 1 || len(f.join) > 0) {
+		return nil, usage("RAILGUARD_CLUSTER_SECRET is not set (only a cluster of one, --bootstrap-expect 1, may do without)")
+	}
+	secret, err = keptSecret(path)
+	return []byte(secret), err
+}
+
+// keptSecret reads a secret file, making it on first use (0600).
+func keptSecret(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if err == nil {
+		if text := strings.TrimSpace(string(data)); len(text) >= 16 {
+			return text, nil
+		}
+		return "", fmt.Errorf("%s: empty or too short", path)
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	random := make([]byte, 32)
+	if _, err := rand.Read(random); err != nil {
+		return "", err
+	}
+	text := hex.EncodeToString(random)
+	return text, os.WriteFile(path, []byte(text+"\n"), 0o600)
+}
+
+// fatal ends the process at once: what a node that may have diverged or lost a
+// write owes its cluster is silence. The supervisor restarts it.
+func (s *server) fatal(reason string) {
+	s.log.Error("FATAL: this node stops", "reason", reason)
+	time.Sleep(50 * time.Millisecond) // Let the line reach the log.
+	os.Exit(exitFatal)
+}

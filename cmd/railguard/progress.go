@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// progress shows how far long work is, on one line of a terminal. Where the
+// output is no terminal it says so once a few seconds, line by line.
+type progress struct {
+	out      io.Writer
+	what     string
+	total    int64 // 0: unknown.
+	done     int64
+	last     time.Time
+	terminal bool
+	shown    bool
+}
+
+func newProgress(out io.Writer, what string) *progress {
+	p := &progress{out: out, what: what}
+	if file, ok := out.(*os.File); ok {
+		info, err := file.Stat()
+		p.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	return p
+}
+
+// Write counts bytes; it lets a copy report itself.
+func (p *progress) Write(data []byte) (int, error) {
+	p.set(p.done+int64(len(data)), p.total)
+	return len(data), nil
+}
+
+func (p *progress) set(done, total int64) {
+	p.done, p.total = done, total
+	every := 3 * time.Second
+	if p.terminal {
+		every = 100 * time.Millisecond
+	}
+	if time.Since(p.last) < every {
+		return
+	}
+	p.last = time.Now()
+	p.print()
+}
+
+func (p *progress) print() {
+	text := fmt.Sprintf("%s %.1f MB", p.what, float64(p.done)/1e6)
+	if p.total > 0 {
+		text = fmt.Sprintf("%s %3d%% of %.1f MB", p.what, p.done*100/p.total, float64(p.total)/1e6)
+	}
+	p.shown = true
+	if p.terminal {
+		fmt.Fprintf(p.out, "\r\x1b[K%s", text)
+		return
+	}
+	fmt.Fprintln(p.out, text)
+}
+
+// end leaves the last state on its line.
+func (p *progress) end() {
+	if !p.shown && !p.terminal {
+		return
+	}
+	p.print()
+	if p.terminal {
+		fmt.Fprintln(p.out)
+	}
+}

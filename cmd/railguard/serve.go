@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"railguard/cluster"
+	"railguard/httpapi"
+)
+
+// serveFlags are the flags of `railguard serve`.
+type serveFlags struct {
+	id, data, http, admin, cluster, advertise string
+	bootstrapExpect                           int
+	join                                      []string
+	ofacDir, ofacSource, publicURL, issuer    string
+	tlsCert, tlsKey                           string
+	trustedProxies                            []string
+	config, logLevel                          string
+	insecure, dev, testClock                  bool
+	ofacEvery                                 time.Duration
+}
+
+func newServe() *cobra.Command {
+	f := &serveFlags{}
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Run one node", GroupID: "server", Args: cobra.NoArgs,
+		Long: `Run one node of a cluster (or a cluster of one).
+
+A node never forms a cluster unless told to: the first start of a new cluster
+needs --bootstrap-expect N (1 for a cluster of one). Without a published OFAC
+list the node answers 503 to screening calls: give --ofac-dir a folder with
+OFAC's files at first bootstrap, or run ` + "`railguard ofac import DIR`" + ` later.
+
+Secrets come from the environment, directly or as NAME_FILE:
+  RAILGUARD_CLUSTER_SECRET   at least 16 bytes, the same on all nodes; a cluster of
+                             one may leave it out (it then keeps DATA/cluster.secret)
+  RAILGUARD_BOOTSTRAP_KEY    the first admin API key of a new cluster
+
+Every flag has an environment twin: --ofac-dir is RAILGUARD_OFAC_DIR.`,
+		Example: `  railguard serve --id n1 --data /var/lib/railguard --http 127.0.0.1:8080 --cluster 127.0.0.1:8280 --bootstrap-expect 1 --ofac-dir ./lists`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := settle(cmd); err != nil {
+				return err
+			}
+			return serve(cmd.Context(), f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.id, "id", "", "this node's name for ever (letters, digits, - _ .)")
+	flags.StringVar(&f.data, "data", "", "folder for this node's data")
+	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "address of the public API")
+	flags.StringVar(&f.admin, "admin", "", "address of the admin listener: metrics, profiles, keys, list upload (default: loopback, API port + 100)")
+	flags.StringVar(&f.cluster, "cluster", "", "address of the port between nodes (not needed by a cluster of one)")
+	flags.StringVar(&f.advertise, "advertise", "", "address at which peers reach --cluster, when it differs")
+	flags.IntVar(&f.bootstrapExpect, "bootstrap-expect", 0, "form a new cluster when this many nodes are there (1: alone)")
+	flags.StringSliceVar(&f.join, "join", nil, "cluster addresses of nodes to find the cluster through")
+	flags.StringVar(&f.ofacDir, "ofac-dir", "", "folder with OFAC's published files, imported when the cluster has no list yet")
+	flags.StringVar(&f.ofacSource, "ofac-source", "", "where to fetch lists: \"published\" for OFAC's own addresses, or a mirror's https base URL; empty: never fetch")
+	flags.DurationVar(&f.ofacEvery, "ofac-every", 6*time.Hour, "how often to fetch")
+	flags.StringVar(&f.publicURL, "public-url", "", "address under which callers know the service; part of issued credentials, fixed at bootstrap")
+	flags.StringVar(&f.issuer, "issuer", "railguard", "issuer name in did:kya:NAME, fixed at bootstrap")
+	flags.StringVar(&f.tlsCert, "tls-cert", "", "certificate file of the public API")
+	flags.StringVar(&f.tlsKey, "tls-key", "", "key file of the public API")
+	flags.StringSliceVar(&f.trustedProxies, "trusted-proxies", nil, "networks (CIDR) whose X-Forwarded-For is believed")
+	flags.StringVar(&f.config, "config", "", "YAML or JSON file with any of these settings")
+	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	flags.BoolVar(&f.insecure, "insecure", false, "plain text between nodes; refused unless every address is loopback")
+	flags.BoolVar(&f.dev, "dev", false, "this cluster is for development: the embedded sample list may serve")
+	flags.BoolVar(&f.testClock, "test-clock", false, "serve POST /v1/test/clock; only for clusters bootstrapped with --dev")
+	_ = flags.MarkHidden("dev")
+	return cmd
+}
+
+// server is one running node, its doors in the order in which they opened.
+type server struct {
+	flags  *serveFlags
+	log    *slog.Logger
+	node   *cluster.Node
+	api    *httpapi.API
+	lists  *listDuty
+	public *http.Server
+	admin  *http.Server
+	failed chan error
+}
+
+// serve opens everything, waits for the end and closes in reverse.
+func serve(ctx context.Context, f *serveFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	s := &server{flags: f, failed: make(chan error, 4)}
+	var err error
+	if s.log, err = newLogger(f.logLevel); err != nil {
+		return err
+	}
+	publicListener, err := net.Listen("tcp", f.http)
+	if err != nil {
+		return usage("--http: %w", err)
+	}
+	defer publicListener.Close()
+	adminListener, err := net.Listen("tcp", f.admin)
+	if err != nil {
+		return usage("--admin: %w", err)
+	}
+	defer adminListener.Close()
+	if err := s.open(); err != nil {
+		return err
+	}
+	s.serveOn(publicListener, adminListener)
+	s.log.Info("serving", "id", f.id, "http", publicListener.Addr().String(), "admin", adminListener.Addr().String(), "version", version)
+	select {
+	case <-ctx.Done():
+		s.log.Info("stopping")
+	case err = <-s.failed:
+	}
+	s.close()
+	return err
+}
+
+func (f *serveFlags) check() error {
+	switch {
+	case f.id == "":
+		return usage("--id is required (this node's name, e.g. n1)")
+	case f.data == "":
+		return usage("--data is required (this node's folder)")
+	case (f.tlsCert == "") != (f.tlsKey == ""):
+		return usage("--tls-cert and --tls-key go together")
+	case f.testClock && !f.dev:
+		return usage("--test-clock is only for development clusters (railguard dev)")
+	case f.bootstrapExpect < 0 || f.bootstrapExpect > 9:
+		return usage("--bootstrap-expect must be between 0 and 9")
+	}
+	if f.admin == "" {
+		address, err := adminBeside(f.http)
+		if err != nil {
+			return usage("--http: %w", err)
+		}
+		f.admin = address
+	}
+	return nil
+}
+
+// adminBeside is the admin listener's default: loopback, 100 ports above the API.
+func adminBeside(public string) (string, error) {
+	address, err := net.ResolveTCPAddr("tcp", public)
+	if err != nil {
+		return "", err
+	}
+	if address.Port == 0 {
+		return "127.0.0.1:0", nil
+	}
+	return fmt.Sprintf("127.0.0.1:%d", address.Port+100), nil
+}
+
+func newLogger(level string) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, usage("--log-level: %w", err)
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: l})), nil
+}
+
+func (s *server) serveOn(public, admin net.Listener) {
+	limits := httpapi.ServerLimits{Logger: s.log}
+	s.public, s.admin = httpapi.NewServer(s.api.Handler(), limits), httpapi.NewServer(s.api.AdminHandler(), limits)
+	s.admin.ReadTimeout, s.admin.WriteTimeout = 10*time.Minute, 10*time.Minute // List uploads and profiles.
+	go func() { s.failed <- ended(s.public, public, s.flags.tlsCert, s.flags.tlsKey) }()
+	go func() { s.failed <- ended(s.admin, admin, "", "") }()
+	s.lists.start()
+}
+
+func ended(server *http.Server, listener net.Listener, cert, key string) error {
+	var err error
+	if cert != "" {
+		err = server.ServeTLS(listener, cert, key)
+	} else {
+		err = server.Serve(listener)
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("listener: %w", err)
+}
+
+// close drains and closes in reverse order of opening.
+func (s *server) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	s.api.SetDraining(true)
+	s.lists.stop()
+	if err := s.node.Drain(ctx); err != nil {
+		s.log.Warn("drain", "error", err)
+	}
+	for _, server := range []*http.Server{s.public, s.admin} {
+		if err := server.Shutdown(ctx); err != nil {
+			_ = server.Close()
+		}
+	}
+	if err := s.node.Close(); err != nil {
+		s.log.Error("close", "error", err)
+	}
+}
+
+func proxies(texts []string) ([]netip.Prefix, error) {
+	prefixes := make([]netip.Prefix, 0, len(texts))
+	for _, text := range texts {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, usage("--trusted-proxies: %w", err)
+		}
+		prefixes = append(prefixes, prefix)
+	}
+	return prefixes, nil
+}

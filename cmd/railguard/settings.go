@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+)
+
+// Every flag has an environment twin: --http-base is RAILGUARD_HTTP_BASE. A flag
+// wins over the environment, the environment over --config's file, the file over
+// the default.
+
+func envName(flag string) string {
+	return "RAILGUARD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// settle fills flags that were not given from the environment and the file.
+func settle(cmd *cobra.Command) error {
+	file, err := configFile(cmd)
+	if err != nil {
+		return err
+	}
+	var failed error
+	known := map[string]bool{}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		known[f.Name] = true
+		if f.Changed || failed != nil {
+			return
+		}
+		value, from := os.Getenv(envName(f.Name)), envName(f.Name)
+		if value == "" {
+			value, from = file[f.Name], "config file: "+f.Name
+		}
+		if value == "" {
+			return
+		}
+		if err := cmd.Flags().Set(f.Name, value); err != nil {
+			failed = usage("%s: %w", from, err)
+		}
+	})
+	for name := range file {
+		if !known[name] && failed == nil {
+			failed = usage("config file: unknown setting %q", name)
+		}
+	}
+	return failed
+}
+
+// configFile reads --config: a YAML (or JSON) object of flag names and values.
+func configFile(cmd *cobra.Command) (map[string]string, error) {
+	flag := cmd.Flags().Lookup("config")
+	if flag == nil {
+		return nil, nil
+	}
+	path := flag.Value.String()
+	if path == "" {
+		path = os.Getenv(envName("config"))
+	}
+	if path == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, usage("config file: %w", err)
+	}
+	var raw map[string]any
+	if err := yaml.Unmarshal(data, &raw); err != nil {
+		return nil, usage("config file %s: %w", path, err)
+	}
+	values := make(map[string]string, len(raw))
+	for name, value := range raw {
+		switch v := value.(type) {
+		case []any:
+			parts := make([]string, len(v))
+			for i, part := range v {
+				parts[i] = fmt.Sprint(part)
+			}
+			values[name] = strings.Join(parts, ",")
+		case map[string]any, nil:
+			return nil, usage("config file %s: %s must be a plain value or a list", path, name)
+		default:
+			values[name] = fmt.Sprint(v)
+		}
+	}
+	return values, nil
+}
+
+// secretOf reads NAME from the environment, or the file that NAME_FILE names.
+func secretOf(name string) (string, error) {
+	if value := os.Getenv(name); value != "" {
+		return value, nil
+	}
+	path := os.Getenv(name + "_FILE")
+	if path == "" {
+		return "", nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", usage("%s_FILE: %w", name, err)
+	}
+	return strings.TrimSpace(string(data)), nil
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// show prints an answer: indented JSON, or a table a person can read. columns
+// choose and order what a list shows; without them an object is shown member by
+// member in the order of the answer.
+func show(out io.Writer, data []byte, output string, columns []string) error {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil
+	}
+	if output == "json" {
+		var indented bytes.Buffer
+		if err := json.Indent(&indented, data, "", "  "); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(out, indented.String())
+		return err
+	}
+	var page struct {
+		Data       []map[string]json.RawMessage `json:"data"`
+		NextCursor *string                      `json:"nextCursor"`
+	}
+	if err := json.Unmarshal(data, &page); err == nil && page.Data != nil {
+		showRows(out, page.Data, columns)
+		if page.NextCursor != nil {
+			fmt.Fprintf(out, "more: --cursor %s\n", *page.NextCursor)
+		}
+		return nil
+	}
+	return showObject(out, data)
+}
+
+func showRows(out io.Writer, rows []map[string]json.RawMessage, columns []string) {
+	if len(rows) == 0 {
+		fmt.Fprintln(out, "none")
+		return
+	}
+	if len(columns) == 0 {
+		for name := range rows[0] {
+			columns = append(columns, name)
+		}
+		slices.Sort(columns)
+	}
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, strings.ToUpper(strings.Join(columns, "\t")))
+	for _, row := range rows {
+		cells := make([]string, len(columns))
+		for i, column := range columns {
+			cells[i] = plainText(row[column])
+		}
+		fmt.Fprintln(table, strings.Join(cells, "\t"))
+	}
+	_ = table.Flush()
+}
+
+// showObject prints an object's members in their order.
+func showObject(out io.Writer, data []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	token, err := decoder.Token()
+	if err != nil || token != json.Delim('{') {
+		_, err = fmt.Fprintln(out, string(data))
+		return err
+	}
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return err
+		}
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return err
+		}
+		fmt.Fprintf(table, "%v\t%s\n", name, plainText(value))
+	}
+	return table.Flush()
+}
+
+// plainText shows a JSON value in a cell: strings without quotes and without
+// characters that could fool a terminal, the rest compact.
+func plainText(value json.RawMessage) string {
+	if len(value) == 0 || string(value) == "null" {
+		return "-"
+	}
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		var compact bytes.Buffer
+		if json.Compact(&compact, value) != nil {
+			return string(value)
+		}
+		text = compact.String()
+	}
+	return strings.Map(func(r rune) rune {
+		if r < 0x20 || r == 0x7f || (r >= 0x80 && r < 0xa0) || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069) {
+			return '\ufffd'
+		}
+		return r
+	}, text)
+}

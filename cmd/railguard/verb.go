@@ -1,0 +1,257 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// verb is one line of the command table: a call to the service described as
+// data. What needs more than one call has a function of its own elsewhere.
+type verb struct {
+	path    string // "agent register": command and subcommand.
+	short   string
+	example string
+	group   string // Of the command; the first verb of a command decides.
+	method  string
+	url     string            // {agent} takes the argument of that name.
+	args    []string          // Positional arguments, each a {name} of url.
+	fields  []field           // Members of the JSON body.
+	query   []field           // Query parameters.
+	columns []string          // Of a list.
+	admin   bool              // On the admin listener.
+	keyed   bool              // Offers --idempotency-key.
+	preset  map[string]string // Fields that the verb itself sets.
+	token   bool              // Reads the credential from --token, --token-file or standard input.
+}
+
+// field is a flag that becomes a member of the body or a query parameter.
+type field struct {
+	flag     string // The JSON name is the flag's camel case unless name is set.
+	name     string // May hold one dot: "spendPolicy.dailyLimitUSDC".
+	kind     string // "" text, "number" literal as given, "bool", "list" comma-separated, "json" as given
+	required bool
+	help     string
+}
+
+func (f *field) member() string {
+	if f.name != "" {
+		return f.name
+	}
+	parts := strings.Split(f.flag, "-")
+	for i := range parts[1:] {
+		parts[i+1] = strings.ToUpper(parts[i+1][:1]) + parts[i+1][1:]
+	}
+	return strings.Join(parts, "")
+}
+
+// command makes the cobra command of a verb.
+func (v *verb) command() *cobra.Command {
+	c := &client{}
+	words := strings.Fields(v.path)
+	use := words[len(words)-1]
+	for _, arg := range v.args {
+		use += " " + strings.ToUpper(arg)
+	}
+	cmd := &cobra.Command{
+		Use: use, Short: v.short, Example: v.example,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != len(v.args) {
+				return usage("expected %d argument(s): %s", len(v.args), strings.ToUpper(strings.Join(v.args, " ")))
+			}
+			return nil
+		},
+	}
+	c.flags(cmd, v.admin)
+	values := map[string]*string{}
+	for _, list := range [][]field{v.fields, v.query} {
+		for i := range list {
+			if value, set := v.preset[list[i].flag]; set {
+				values[list[i].flag] = &value
+				continue
+			}
+			values[list[i].flag] = cmd.Flags().String(list[i].flag, "", list[i].describe())
+		}
+	}
+	idempotency := ""
+	if v.keyed {
+		cmd.Flags().StringVar(&idempotency, "idempotency-key", "", "makes a repeated call give the one outcome")
+	}
+	tokenFile := ""
+	if v.token {
+		cmd.Flags().StringVar(&tokenFile, "token-file", "", "file with the credential (- is standard input)")
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := c.settle(cmd, v.admin); err != nil {
+			return err
+		}
+		if v.token && *values["token"] == "" && tokenFile != "" {
+			token, err := readTokenFile(tokenFile)
+			if err != nil {
+				return err
+			}
+			*values["token"] = token
+		}
+		request, err := v.request(args, values)
+		if err != nil {
+			return err
+		}
+		if idempotency != "" {
+			request.headers = map[string]string{"Idempotency-Key": idempotency}
+		}
+		data, err := c.fetch(cmd.Context(), request)
+		if err != nil {
+			return err
+		}
+		return show(cmd.OutOrStdout(), data, c.output, v.columns)
+	}
+	return cmd
+}
+
+func (f *field) describe() string {
+	text := f.help
+	if f.required {
+		text += " (required)"
+	}
+	return text
+}
+
+func readTokenFile(path string) (string, error) {
+	if path == "-" {
+		path = "/dev/stdin"
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", usage("--token-file: %w", err)
+	}
+	return strings.TrimSpace(string(data)), nil
+}
+
+// request fills url, query and body.
+func (v *verb) request(args []string, values map[string]*string) (*call, error) {
+	path := v.url
+	for i, name := range v.args {
+		path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(args[i]))
+	}
+	query := url.Values{}
+	for i := range v.query {
+		f := &v.query[i]
+		if value := *values[f.flag]; value != "" {
+			query.Set(f.member(), value)
+		}
+	}
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	request := &call{method: v.method, path: path, admin: v.admin}
+	if len(v.fields) == 0 {
+		return request, nil
+	}
+	body, err := bodyOf(v.fields, values)
+	request.body = body
+	return request, err
+}
+
+// bodyOf writes the JSON body: members in the table's order, nested ones
+// gathered under their parent, numbers exactly as given.
+func bodyOf(fields []field, values map[string]*string) ([]byte, error) {
+	type member struct{ name, text string }
+	var members []member
+	nested := map[string][]string{}
+	for i := range fields {
+		f := &fields[i]
+		value := *values[f.flag]
+		if value == "" {
+			if f.required {
+				return nil, usage("--%s is required", f.flag)
+			}
+			continue
+		}
+		text, err := f.encode(value)
+		if err != nil {
+			return nil, err
+		}
+		outer, inner, dotted := strings.Cut(f.member(), ".")
+		if !dotted {
+			members = append(members, member{outer, text})
+			continue
+		}
+		if nested[outer] == nil {
+			members = append(members, member{outer, ""})
+		}
+		nested[outer] = append(nested[outer], fmt.Sprintf("%q:%s", inner, text))
+	}
+	var body bytes.Buffer
+	body.WriteByte('{')
+	for i, m := range members {
+		if i > 0 {
+			body.WriteByte(',')
+		}
+		if m.text == "" {
+			m.text = "{" + strings.Join(nested[m.name], ",") + "}"
+		}
+		fmt.Fprintf(&body, "%q:%s", m.name, m.text)
+	}
+	body.WriteByte('}')
+	return body.Bytes(), nil
+}
+
+func (f *field) encode(value string) (string, error) {
+	switch f.kind {
+	case "number", "json":
+		if !json.Valid([]byte(value)) {
+			return "", usage("--%s: %q is not a %s", f.flag, value, map[string]string{"number": "number", "json": "JSON value"}[f.kind])
+		}
+		return value, nil
+	case "bool":
+		if value != "true" && value != "false" {
+			return "", usage("--%s must be true or false", f.flag)
+		}
+		return value, nil
+	case "list":
+		encoded, err := json.Marshal(strings.Split(value, ","))
+		return string(encoded), err
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return strings.TrimSpace(text.String()), err
+}
+
+// tree hangs verbs under their commands.
+func tree(verbs []verb, describe map[string]string) []*cobra.Command {
+	var parents []*cobra.Command
+	byName := map[string]*cobra.Command{}
+	for i := range verbs {
+		v := &verbs[i]
+		name, _, grouped := strings.Cut(v.path, " ")
+		if !grouped {
+			cmd := v.command()
+			cmd.GroupID = v.group
+			parents = append(parents, cmd)
+			continue
+		}
+		parent := byName[name]
+		if parent == nil {
+			parent = &cobra.Command{Use: name, Short: describe[name], GroupID: v.group, RunE: helpOnly}
+			byName[name] = parent
+			parents = append(parents, parent)
+		}
+		parent.AddCommand(v.command())
+	}
+	return parents
+}
+
+// helpOnly is what a command of subcommands does alone.
+func helpOnly(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage("unknown command %q; see `%s --help`", args[0], cmd.CommandPath())
+	}
+	return cmd.Help()
+}

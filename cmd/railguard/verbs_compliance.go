@@ -1,0 +1,90 @@
+package main
+
+import "net/http"
+
+var pageQuery = []field{{flag: "limit", help: "how many (at most 500)"}, {flag: "cursor", help: "go on from here"}, {flag: "order", help: "asc: oldest first"}}
+
+var auditQuery = append([]field{
+	{flag: "from", help: "from this time on (default: the last 24 hours)"}, {flag: "to", help: "before this time"},
+	{flag: "agent", name: "agentId", help: "agent id"}, {flag: "operator", help: "operator's legal name"}, {flag: "verdict", help: "PROCEED, REVIEW, BLOCK or UNKNOWN"},
+	{flag: "rule", help: "rule id"}, {flag: "wallet", help: "counterparty wallet"}, {flag: "name", help: "counterparty name"}, {flag: "disposition", help: "APPROVED, REJECTED or ESCALATE_SAR"},
+}, pageQuery...)
+
+func reviewVerb(name, short, disposition string) verb {
+	return verb{
+		path: "review " + name, short: short, method: http.MethodPost, url: "/v1/reviews/{txn}", args: []string{"txn"}, keyed: true,
+		fields: []field{{flag: "disposition", help: "set by the verb"}, {flag: "by", name: "reviewedBy", required: true, help: "who decides: name or employee id"}, {flag: "notes", help: "why"}},
+		preset: map[string]string{"disposition": disposition},
+	}
+}
+
+var complianceVerbs = []verb{
+	{
+		path: "review list", group: "compliance", short: "List the review queue", method: http.MethodGet, url: "/v1/queue",
+		query: append([]field{
+			{flag: "state", help: "open, claimed, dispositioned or escalated"}, {flag: "rule", help: "rule id"}, {flag: "agent", name: "agentId", help: "agent id"}, {flag: "operator", help: "operator's legal name"},
+			{flag: "min-amount", help: "USD"}, {flag: "max-amount", help: "USD"}, {flag: "assignee", help: "who claimed it"}, {flag: "sort", help: "age, amount or priority"},
+		}, pageQuery...),
+		columns: []string{"txnId", "rule", "amount", "agentName", "operatorLegalName", "counterparty", "ageSeconds", "assignee"},
+	},
+	{path: "review next", short: "Lease the next case for ten minutes", method: http.MethodPost, url: "/v1/queue/next", fields: []field{{flag: "who", name: "assignee", help: "who takes it"}, {flag: "filter", kind: "json", help: "filter object"}}},
+	{path: "review claim", short: "Claim a case", method: http.MethodPost, url: "/v1/queue/{txn}/claim", args: []string{"txn"}, fields: []field{{flag: "who", name: "assignee", help: "who takes it"}}},
+	{path: "review release", short: "Release a case", method: http.MethodPost, url: "/v1/queue/{txn}/release", args: []string{"txn"}, fields: []field{{flag: "who", name: "assignee", help: "who releases it"}}},
+	{path: "review comment", short: "Comment a case", method: http.MethodPost, url: "/v1/queue/{txn}/comment", args: []string{"txn"}, fields: []field{{flag: "comment", required: true, help: "the comment"}, {flag: "by", name: "author", help: "who writes"}}},
+	reviewVerb("approve", "Approve a REVIEW", "APPROVED"),
+	reviewVerb("reject", "Reject a REVIEW", "REJECTED"),
+	reviewVerb("escalate", "Escalate a REVIEW to suspicious-activity filing", "ESCALATE_SAR"),
+	{path: "audit get", group: "compliance", short: "Show an audit record", method: http.MethodGet, url: "/v1/audit/{txn}", args: []string{"txn"}},
+	{path: "audit list", short: "Search the audit log", method: http.MethodGet, url: "/v1/audit", query: auditQuery, columns: []string{"txnId", "screenedAt", "verdict", "rule", "agentId", "operatorLegalName"}},
+	{path: "audit explain", short: "Show all 25 rules of a record and why each passed or fired", method: http.MethodGet, url: "/v1/audit/{txn}/explain", args: []string{"txn"}},
+	{path: "audit replay", short: "Judge a record again from its own evidence", method: http.MethodPost, url: "/v1/audit/{txn}/replay", args: []string{"txn"}},
+	{
+		path: "match name", group: "compliance", short: "Show what a name or wallet matches on the active list", method: http.MethodGet, url: "/v1/match",
+		query:   []field{{flag: "name", help: "a party's name"}, {flag: "wallet", help: "a wallet"}, {flag: "type", name: "cpType", help: "individual, business or exchange"}},
+		example: `  railguard match name --name "Nicolas Maduro Moros" --type individual`,
+	},
+	{
+		path: "clear add", group: "compliance", short: "Clear a pair: this name is not that listed entry (quietens R21 only)", method: http.MethodPost, url: "/v1/cleared", keyed: true,
+		fields: []field{{flag: "name", required: true, help: "the party's name"}, {flag: "uid", kind: "number", required: true, help: "the listed entry"}, {flag: "reason", required: true, help: "why"}, {flag: "expires-at", help: "until when"}, {flag: "by", name: "clearedBy", help: "who decides"}},
+	},
+	{path: "clear list", short: "List cleared pairs", method: http.MethodGet, url: "/v1/cleared", query: pageQuery, columns: []string{"clearedId", "name", "uid", "expiresAt", "reason"}},
+	{path: "clear remove", short: "Remove a cleared pair", method: http.MethodDelete, url: "/v1/cleared/{cleared}", args: []string{"cleared"}},
+	{path: "policy get", group: "compliance", short: "Show the institution's policy", method: http.MethodGet, url: "/v1/policy"},
+	{path: "policy versions", short: "List the policy's versions", method: http.MethodGet, url: "/v1/policy/versions", columns: []string{"policyVersion", "activatedAt", "reason"}},
+	{path: "whitelist get", group: "compliance", short: "Show the institution's whitelist", method: http.MethodGet, url: "/v1/whitelist"},
+	{path: "operator suspend", group: "compliance", short: "Suspend all agents of an operator", method: http.MethodPost, url: "/v1/operators/suspend", keyed: true, fields: []field{{flag: "operator-legal-name", required: true, help: "the operator"}, {flag: "reason", required: true, help: "why"}, {flag: "actor", required: true, help: "who decides"}}},
+	{path: "operator reinstate", short: "Lift an operator's suspension", method: http.MethodPost, url: "/v1/operators/reinstate", keyed: true, fields: []field{{flag: "operator-legal-name", required: true, help: "the operator"}, {flag: "reason", required: true, help: "why"}, {flag: "actor", required: true, help: "who decides"}}},
+}
+
+var operationVerbs = []verb{
+	{path: "ofac status", group: "compliance", short: "Show the active sanctions list and its history", method: http.MethodGet, url: "/v1/ofac"},
+	{path: "ofac sync", short: "Fetch the published list now", method: http.MethodPost, url: "/v1/ofac/sync"},
+	{path: "ofac diff", short: "Compare a list with the active one", method: http.MethodGet, url: "/v1/ofac/{snapshot}/diff", args: []string{"snapshot"}, query: []field{{flag: "against", help: "active, or a snapshot id"}}},
+	{path: "ofac activate", short: "Activate a staged list at one log index on every node", method: http.MethodPost, url: "/v1/ofac/{snapshot}/activate", args: []string{"snapshot"}, fields: []field{{flag: "force", kind: "bool", help: "past failed checks; needs a reason"}, {flag: "reason", help: "why"}, {flag: "actor", help: "who decides"}}},
+	{path: "ofac rollback", short: "Make an older list active again", method: http.MethodPost, url: "/v1/ofac/{snapshot}/rollback", args: []string{"snapshot"}, fields: []field{{flag: "reason", required: true, help: "why"}, {flag: "actor", help: "who decides"}}},
+	{
+		path: "key create", group: "operation", short: "Create an API key; the secret is shown once", method: http.MethodPost, url: "/admin/keys", admin: true,
+		example: `  railguard key create --name acme-prod --roles screener,operator --operator "Acme Inc" --expires 90d`,
+		fields:  []field{{flag: "name", required: true, help: "what it is for"}, {flag: "roles", kind: "list", help: "operator, screener, reviewer, auditor, policy, ops, admin (default: admin)"}, {flag: "operator", help: "only this operator's agents and fleets"}, {flag: "networks", name: "ips", kind: "list", help: "CIDRs it may be used from"}, {flag: "expires", help: "e.g. 90d"}, {flag: "rate", help: "e.g. 2000/s; 0 is off"}},
+	},
+	{path: "key list", short: "List API keys", method: http.MethodGet, url: "/admin/keys", admin: true, columns: []string{"keyId", "name", "prefix", "roles", "operator", "expiresAt", "status"}},
+	{path: "key rotate", short: "Give a key a second secret; the older one stays until the next rotation", method: http.MethodPost, url: "/admin/keys/{key-id}/rotate", args: []string{"key-id"}, admin: true},
+	{path: "key revoke", short: "Revoke a key", method: http.MethodDelete, url: "/admin/keys/{key-id}", args: []string{"key-id"}, admin: true},
+	{path: "signing-key list", group: "operation", short: "List the keys that sign credentials", method: http.MethodGet, url: "/admin/signing-keys", admin: true, columns: []string{"kid", "state", "activateAt", "revokedAt"}},
+	{path: "signing-key rotate", short: "Publish a new signing key; it signs 24 hours later", method: http.MethodPost, url: "/admin/signing-key/rotate", admin: true, fields: []field{{flag: "emergency", kind: "bool", help: "sign with it at once"}, {flag: "revoke", help: "kid whose tokens become BLOCK R2"}, {flag: "reason", help: "why"}}},
+	{path: "cluster transfer-leader", group: "operation", short: "Hand leadership to another node", method: http.MethodPost, url: "/v1/cluster/transfer-leader", fields: []field{{flag: "to", help: "node id"}}},
+	{path: "cluster drain", short: "Refuse new calls, hand over leadership", method: http.MethodPost, url: "/v1/cluster/drain"},
+	{path: "cluster remove", short: "Remove a node", method: http.MethodPost, url: "/v1/cluster/remove", fields: []field{{flag: "id", required: true, help: "node id"}}},
+	{path: "cluster promote", short: "Make a node a voter", method: http.MethodPost, url: "/v1/cluster/promote", fields: []field{{flag: "id", required: true, help: "node id"}}},
+	{path: "cluster demote", short: "Make a voter a non-voter", method: http.MethodPost, url: "/v1/cluster/demote", fields: []field{{flag: "id", required: true, help: "node id"}}},
+	{path: "cluster snapshot", short: "Cut the log with a snapshot now", method: http.MethodPost, url: "/v1/cluster/snapshot"},
+	{path: "clock advance", group: "operation", short: "Advance the test clock (development clusters only)", method: http.MethodPost, url: "/v1/test/clock", fields: []field{{flag: "by", name: "advance", required: true, help: "e.g. 25h"}}},
+}
+
+var describeCommands = map[string]string{
+	"agent": "Agents and their credentials", "fleet": "Fleets: one limit for several agents", "delegate": "Child credentials", "user": "User credentials",
+	"review": "The review queue and dispositions", "audit": "Audit records: read, search, explain, replay, export, prove", "match": "Ask the sanctions list",
+	"clear": "Cleared pairs: false positives remembered", "policy": "The institution's policy", "whitelist": "The institution's whitelist",
+	"operator": "Operators", "ofac": "Sanctions lists: status, import, activate, roll back", "key": "API keys (admin listener)",
+	"signing-key": "Keys that sign credentials (admin listener)", "cluster": "The cluster and its nodes", "clock": "The test clock",
+}

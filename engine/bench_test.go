@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+
+	"railguard/ofac"
+)
+
+// benchList is a list of made-up parties: enough for the wallet and exact layers.
+func benchList(b *testing.B) *ofac.Index {
+	b.Helper()
+	var entities []ofac.Entity
+	for i := range uint32(2000) {
+		entities = append(entities, ofac.Entity{UID: i + 1, Type: ofac.Company, Lists: ofac.ListSDN,
+			Names:     []ofac.Name{{AliasType: "Name", Primary: true, Script: "Latin", Full: fmt.Sprintf("QUUX%dVEN ZORB%dAL HOLDING", i*7919, i)}},
+			Addresses: []ofac.Address{{Ticker: "ETH", Value: fmt.Sprintf("0x%040x", i)}}})
+	}
+	compiled, err := ofac.Build(entities, ofac.Meta{Source: "bench", Sample: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	list, err := ofac.Open(compiled)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return list
+}
+
+// BenchmarkEdge is the whole judgement of an edge: wallet, operator's name (as
+// usual remembered), and the static rules; with a listed counterparty name every
+// call, which the exact layer finds, and with a fresh clean one.
+func BenchmarkEdge(b *testing.B) {
+	list := benchList(b)
+	var fresh [4 * lookerAnswers]string
+	for i := range fresh {
+		fresh[i] = fmt.Sprintf("Contoso %d Trading Ltd", i)
+	}
+	for _, bench := range []struct {
+		name string
+		call func(i int) string
+	}{
+		{"no-name", func(int) string { return "" }},
+		{"repeated-name", func(int) string { return "Contoso Trading Ltd" }},
+		{"fresh-name", func(i int) string { return fresh[i%len(fresh)] }},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			looker := NewLooker()
+			f := cleanFacts()
+			f.List, f.Chain[0].OperatorWallet = list, walletA
+			request := &Request{Amount: 100 * Dollar, Chain: "BASE", Rail: "USDC", Wallet: walletB, Type: "business", Protocol: "Uniswap"}
+			clean := *f
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				*f = clean
+				request.Name = bench.call(i)
+				f.Request = request
+				i++
+				looker.Look(f)
+				if hits := JudgeStatic(f); hits.Mask != 0 {
+					b.Fatal(hits.Mask)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkJudgeLive(b *testing.B) {
+	m := cleanMoment(1)
+	b.ReportAllocs()
+	for b.Loop() {
+		hits := JudgeLive(m)
+		if hits.Mask != 0 {
+			b.Fatal(hits.Mask)
+		}
+	}
+}
+
+func BenchmarkJudgeStatic(b *testing.B) {
+	f := cleanFacts()
+	f.Request = &Request{Amount: 100 * Dollar, Chain: "BASE", Rail: "USDC", Wallet: "0x52908400098527886E0F7030069857D2E4169EE7",
+		Name: "Contoso Trading Ltd", Type: "business", Protocol: "Uniswap"}
+	b.ReportAllocs()
+	for b.Loop() {
+		hits := JudgeStatic(f)
+		if hits.Mask != 0 {
+			b.Fatal(hits.Mask)
+		}
+	}
+}
+
+func BenchmarkDecide(b *testing.B) {
+	policy := DefaultPolicy()
+	var hits Hits
+	hits.Add(10, 1)
+	hits.Add(25, 1)
+	b.ReportAllocs()
+	for b.Loop() {
+		if Decide(&hits, policy).Rule != 10 {
+			b.Fatal("R10 decides")
+		}
+	}
+}
+
+func BenchmarkVelocityAdd(b *testing.B) {
+	var row VelocityRow
+	now := someday
+	b.ReportAllocs()
+	for b.Loop() {
+		now += 100 * Millisecond
+		row.Add(now)
+	}
+}
+
+func BenchmarkParseUSD(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if amount, err := ParseUSD("9007199254.740993"); err != nil || amount == 0 {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkFindMixer(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, found := FindMixer("Uniswap v4"); found {
+			b.Fatal("not a mixer")
+		}
+	}
+}

@@ -1,0 +1,374 @@
+package railguard
+
+import (
+	"bufio"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The house law (docs/ARCHITECTURE.md): what a machine can check of it.
+
+const module = "railguard"
+
+// importLaw says which rooms a room may import. A room that is not here may not exist.
+var importLaw = map[string][]string{
+	"ofac":              {},
+	"ofac/feed":         {"ofac"},
+	"ofac/fetch":        {"ofac/feed", "ofac"},
+	"ofac/sample":       {"ofac"},
+	"ofac/eval":         {"ofac"},
+	"engine":            {"ofac"},
+	"engine/credential": {"engine"},
+	"fsm/wire":          {"engine"},
+	"fsm":               {"engine", "fsm/wire", "ofac"},
+	"audit":             {},
+	"audit/note":        {},
+	"audit/proof":       {},
+	"audit/audittest":   {"audit"},
+	"audit/examine":     {"audit/note", "audit/proof"},
+	"cluster":           {"engine", "fsm", "fsm/wire", "audit", "ofac"},
+	"cluster/sim":       {"cluster", "engine", "fsm", "fsm/wire", "audit", "audit/audittest", "ofac"},
+	"httpapi":           {"engine", "engine/credential", "ofac", "fsm", "fsm/wire", "audit", "audit/note"},
+	"bench/conformance": {"engine", "engine/credential", "audit/note", "audit/proof", "audit/examine"},
+	"bench/chaos":       {"engine", "engine/credential", "audit/note", "audit/proof", "audit/examine", "bench/conformance"},
+	"cmd/railguard":     {"*"},
+	".":                 {},
+}
+
+// externalLaw says which rooms may import a foreign module; a module that is not
+// here may be imported by nobody outside tests.
+var externalLaw = map[string][]string{
+	"github.com/hashicorp/raft":               {"cluster", "cluster/sim"},
+	"github.com/hashicorp/raft-boltdb":        {"cluster"},
+	"go.etcd.io/bbolt":                        {"cluster"},
+	"github.com/hashicorp/go-hclog":           {"cluster", "cluster/sim"},
+	"github.com/hashicorp/go-metrics":         {"cluster"},
+	"github.com/valyala/fastjson":             {"httpapi"},
+	"github.com/cloudflare/circl":             {"audit/note"},
+	"github.com/VictoriaMetrics/metrics":      {"cluster", "audit", "httpapi"},
+	"github.com/fxamacker/cbor":               {"fsm/wire", "cluster"},
+	"github.com/dchest/siphash":               {"fsm"},
+	"github.com/transparency-dev/merkle":      {"fsm", "audit", "audit/proof", "bench/chaos", "bench/conformance"},
+	"golang.org/x/mod":                        {"audit/note", "bench/conformance"},
+	"golang.org/x/text":                       {"ofac"},
+	"golang.org/x/time":                       {"httpapi", "cluster"},
+	"golang.org/x/sys":                        {"cluster"},
+	"github.com/klauspost/compress":           {"ofac/feed", "audit"},
+	"github.com/go-jose/go-jose":              {"engine/credential", "bench/conformance"},
+	"go.yaml.in/yaml":                         {"httpapi", "cmd/railguard"},
+	"github.com/spf13/cobra":                  {"cmd/railguard"},
+	"github.com/spf13/pflag":                  {"cmd/railguard"},
+	"github.com/anishathalye/porcupine":       {"bench/chaos"},
+	"github.com/HdrHistogram/hdrhistogram-go": {"bench/chaos"},
+	"github.com/dgryski/go-farm":              {},
+}
+
+// pureRooms have no clock, randomness, disk, network, goroutines or locks.
+var pureRooms = []string{"engine", "ofac", "fsm", "fsm/wire"}
+
+// pureBans are packages a pure room must not import, with what to do instead.
+var pureBans = map[string]string{
+	"time":         "take an engine.Time argument",
+	"math/rand":    "nothing here needs randomness",
+	"math/rand/v2": "nothing here needs randomness",
+	"crypto/rand":  "edges draw secrets and put them into records",
+	"os":           "take bytes or an io.Reader",
+	"net":          "network is cluster's and httpapi's",
+	"net/http":     "network is cluster's and httpapi's",
+	"sync":         "one writer; readers get frozen values",
+	"sync/atomic":  "publish through Effects; cluster owns the pointers",
+	"log":          "return values; impure rooms log",
+	"log/slog":     "return values; impure rooms log",
+}
+
+// pureExceptions name a file's one banned import and why it is right.
+var pureExceptions = map[string]string{
+	"engine/hours_compile.go: time": "compiles a zone's transitions at the edge; Apply only does arithmetic on them",
+	"ofac/foldgen/main.go: os":      "a generator that is run by hand; not part of the binary",
+}
+
+// sizeExceptions are files and functions that may be longer, each with its reason.
+var sizeExceptions = map[string]string{}
+
+const (
+	fileLinesMax     = 500
+	functionLinesMax = 70
+)
+
+// source is one parsed Go file of the house.
+type source struct {
+	path  string // Slash-separated, from the root.
+	room  string
+	file  *ast.File
+	set   *token.FileSet
+	lines int
+	test  bool
+}
+
+func sources(t *testing.T) []source {
+	var all []source
+	err := filepath.WalkDir(".", func(p string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := entry.Name()
+		if entry.IsDir() && (strings.HasPrefix(name, ".") && p != "." || name == "testdata" || name == "bin" || name == "railguard-data") {
+			return fs.SkipDir
+		}
+		if entry.IsDir() || !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, p, nil, parser.ParseComments)
+		require.NoError(t, err)
+		slashed := filepath.ToSlash(p)
+		all = append(all, source{
+			path: slashed, room: path.Dir(slashed), file: file, set: set,
+			lines: set.File(file.Pos()).LineCount(), test: strings.HasSuffix(name, "_test.go"),
+		})
+		return nil
+	})
+	require.NoError(t, err)
+	require.NotEmpty(t, all)
+	return all
+}
+
+func imports(s *source) []string {
+	var paths []string
+	for _, spec := range s.file.Imports {
+		text, _ := strconv.Unquote(spec.Path.Value)
+		paths = append(paths, text)
+	}
+	return paths
+}
+
+func TestImportLaw(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || s.room == "ofac/foldgen" {
+			continue
+		}
+		allowed, known := importLaw[s.room]
+		require.True(t, known, "%s: room %q is not in the import law: write it in and write a decision page", s.path, s.room)
+		for _, imported := range imports(&s) {
+			if inner, ours := strings.CutPrefix(imported, module+"/"); ours {
+				require.True(t, slices.Contains(allowed, inner) || slices.Contains(allowed, "*"), "%s imports %s: the law allows %v", s.path, inner, allowed)
+				continue
+			}
+			if strings.Contains(strings.SplitN(imported, "/", 2)[0], ".") {
+				requireExternal(t, &s, imported)
+			}
+		}
+	}
+}
+
+func requireExternal(t *testing.T, s *source, imported string) {
+	for prefix, rooms := range externalLaw {
+		if imported == prefix || strings.HasPrefix(imported, prefix+"/") {
+			require.Contains(t, rooms, s.room, "%s imports %s: only %v may", s.path, imported, rooms)
+			return
+		}
+	}
+	require.Fail(t, "unknown module", "%s imports %s: a dependency needs a line in externalLaw and in docs/decisions", s.path, imported)
+}
+
+func TestPurity(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || !slices.Contains(pureRooms, s.room) {
+			continue
+		}
+		for _, imported := range imports(&s) {
+			instead, banned := pureBans[imported]
+			_, excused := pureExceptions[s.path+": "+imported]
+			require.True(t, !banned || excused, "%s imports %s: %s", s.path, imported, instead)
+		}
+		ast.Inspect(s.file, func(node ast.Node) bool {
+			switch n := node.(type) {
+			case *ast.GoStmt:
+				require.Fail(t, "goroutine", "%s: pure rooms start no goroutines", s.set.Position(n.Pos()))
+			case *ast.ChanType:
+				require.Fail(t, "channel", "%s: pure rooms have no channels", s.set.Position(n.Pos()))
+			case *ast.Ident:
+				require.False(t, n.Name == "float64" || n.Name == "float32", "%s: no floats: use integers or fixed point", s.set.Position(n.Pos()))
+			}
+			return true
+		})
+	}
+}
+
+// TestApplyFormatsNothing keeps fmt out of the state machine but for panics.
+func TestApplyFormatsNothing(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || s.room != "fsm" {
+			continue
+		}
+		ast.Inspect(s.file, func(node ast.Node) bool {
+			call, ok := node.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			if selector, ok := call.Fun.(*ast.SelectorExpr); ok {
+				if name, ok := selector.X.(*ast.Ident); ok && name.Name == "fmt" {
+					require.Equal(t, "Errorf", selector.Sel.Name, "%s: Apply copies, it does not format", s.set.Position(call.Pos()))
+					require.Contains(t, []string{"fsm/restore.go", "fsm/snapshot.go"}, s.path, "only restoring a snapshot makes errors")
+				}
+			}
+			return true
+		})
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for _, s := range sources(t) {
+		if _, excused := sizeExceptions[s.path]; !excused {
+			require.LessOrEqual(t, s.lines, fileLinesMax, "%s: cut the file along its jobs", s.path)
+		}
+		for _, declaration := range s.file.Decls {
+			function, ok := declaration.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			lines := s.set.Position(function.End()).Line - s.set.Position(function.Pos()).Line + 1
+			if _, excused := sizeExceptions[s.path+": "+function.Name.Name]; !excused {
+				require.LessOrEqual(t, lines, functionLinesMax, "%s: %s", s.path, function.Name.Name)
+			}
+		}
+	}
+}
+
+// TestRoomsHaveDoorPlates: every package says what it is, may import and never does.
+func TestRoomsHaveDoorPlates(t *testing.T) {
+	plates := map[string]string{}
+	rooms := map[string]bool{}
+	for _, s := range sources(t) {
+		rooms[s.room] = true
+		if path.Base(s.path) == "doc.go" && s.file.Doc != nil {
+			plates[s.room] = s.file.Doc.Text()
+		}
+	}
+	for room := range rooms {
+		if room == "ofac/foldgen" {
+			continue
+		}
+		plate := plates[room]
+		require.NotEmpty(t, plate, "%s: no doc.go", room)
+		require.Contains(t, plate, "May import:", "%s/doc.go", room)
+		require.Contains(t, plate, "Never:", "%s/doc.go", room)
+		for _, vague := range []string{"util", "common", "helpers", "misc", "types"} {
+			require.NotEqual(t, vague, path.Base(room), "a room is a noun with one job")
+		}
+	}
+}
+
+// TestVerifyNeedsNoServer: what an examiner runs must not drag the server in.
+func TestVerifyNeedsNoServer(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.path != "cmd/railguard/verify.go" {
+			continue
+		}
+		for _, imported := range imports(&s) {
+			if strings.HasPrefix(imported, module+"/") {
+				require.Equal(t, module+"/audit/examine", imported)
+			}
+		}
+		return
+	}
+	require.Fail(t, "cmd/railguard/verify.go is gone")
+}
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)#\s]+)(#[^)\s]*)?\)`)
+	foreign = regexp.MustCompile(`^[a-z]+:`)
+)
+
+// TestDocumentLinksResolve follows every relative link of every Markdown file.
+func TestDocumentLinksResolve(t *testing.T) {
+	err := filepath.WalkDir(".", func(p string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() && strings.HasPrefix(entry.Name(), ".") && p != "." {
+			return errorOrSkip(err)
+		}
+		if entry.IsDir() || !strings.HasSuffix(p, ".md") {
+			return nil
+		}
+		data, err := os.ReadFile(p)
+		require.NoError(t, err)
+		for _, match := range link.FindAllStringSubmatch(string(data), -1) {
+			if foreign.MatchString(match[1]) {
+				continue
+			}
+			_, err := os.Stat(filepath.Join(filepath.Dir(p), filepath.FromSlash(match[1])))
+			require.NoError(t, err, "%s links to %s", p, match[1])
+		}
+		return nil
+	})
+	require.NoError(t, err)
+}
+
+func errorOrSkip(err error) error {
+	if err != nil {
+		return err
+	}
+	return fs.SkipDir
+}
+
+// TestDependenciesAreDecided: every direct module of go.mod has its line in the
+// decision page.
+func TestDependenciesAreDecided(t *testing.T) {
+	page, err := os.ReadFile("docs/decisions/0020-dependencies.md")
+	require.NoError(t, err)
+	file, err := os.Open("go.mod")
+	require.NoError(t, err)
+	defer file.Close()
+	scanner := bufio.NewScanner(file)
+	for scanner.Scan() {
+		fields := strings.Fields(scanner.Text())
+		if len(fields) < 2 || strings.HasSuffix(scanner.Text(), "// indirect") || !strings.Contains(fields[0], ".") {
+			continue
+		}
+		require.Contains(t, string(page), fields[0], "docs/decisions/0020-dependencies.md must say why %s", fields[0])
+	}
+	require.NoError(t, scanner.Err())
+}
+
+// hotRows are the structs that must stay free of pointers, slices, maps and strings.
+var hotRows = []string{"AgentRow", "FleetRow", "OperatorRow", "UserRow", "VelocityRow", "Spend"}
+
+func TestHotRowsArePointerFree(t *testing.T) {
+	found := 0
+	for _, s := range sources(t) {
+		if s.room != "engine" || s.test {
+			continue
+		}
+		ast.Inspect(s.file, func(node ast.Node) bool {
+			spec, ok := node.(*ast.TypeSpec)
+			if !ok || !slices.Contains(hotRows, spec.Name.Name) {
+				return true
+			}
+			found++
+			ast.Inspect(spec.Type, func(inner ast.Node) bool {
+				switch n := inner.(type) {
+				case *ast.StarExpr, *ast.MapType, *ast.InterfaceType, *ast.FuncType:
+					require.Fail(t, "pointer", "%s: hot rows hold values only", s.set.Position(inner.Pos()))
+				case *ast.ArrayType:
+					require.NotNil(t, n.Len, "%s: hot rows hold no slices", s.set.Position(inner.Pos()))
+				case *ast.Ident:
+					require.NotEqual(t, "string", n.Name, "%s: hot rows hold no strings", s.set.Position(inner.Pos()))
+				}
+				return true
+			})
+			return false
+		})
+	}
+	require.Equal(t, len(hotRows), found)
+}

@@ -1,0 +1,279 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// API keys live on the admin listener alone: nothing under /v1 ever returns one
+// (specification 5, statement T015). A secret is shown once, in the answer to the
+// call that made it; what is kept is its SHA-256.
+
+const (
+	keyNetworksMax  = 32
+	keyRateMax      = 10_000_000
+	keyExpiryMax    = 10 * 365 * engine.DayLength
+	perSecondSuffix = "/s"
+)
+
+// createKey is POST /admin/keys.
+func createKey(c *call) error {
+	f := c.fields()
+	now := c.api.deps.Published.LogTime()
+	key := wire.APIKey{ID: NewKeyID(), Name: f.requiredName("name")}
+	key.Roles = readRoles(&f)
+	key.Operator = operatorKey(f.name("operator"))
+	if f.get("operator") != nil && key.Operator == "" {
+		f.invalid("operator", "must have letters or digits")
+	}
+	key.Networks = readNetworks(&f)
+	key.ExpiresAt = readExpiry(&f, now)
+	key.Rate = readRate(&f)
+	if err := f.err(); err != nil {
+		return err
+	}
+	secret := NewAPISecret()
+	key.Prefix, key.Hashes = KeyPrefix(secret), [][]byte{HashAPISecret(secret)}
+	return c.putKey(&wire.APIKeyPut{Op: wire.KeyCreate, Key: key}, secret, http.StatusCreated)
+}
+
+// readRoles reads roles, a list or a comma-separated text; none is admin.
+func readRoles(f *fields) uint8 {
+	names, ok := f.wordList("roles", 16)
+	if !ok {
+		return 0
+	}
+	var roles uint8
+	for _, name := range names {
+		role := parseRole(strings.TrimSpace(name))
+		if role == 0 {
+			f.invalid("roles", "must be of "+strings.Join(roleNames[:], ", "))
+			return 0
+		}
+		roles |= role
+	}
+	return roles
+}
+
+// wordList reads a list of strings, or one string of several with commas.
+func (f *fields) wordList(name string, count int) ([]string, bool) {
+	v := f.get(name)
+	if v == nil {
+		return nil, false
+	}
+	if b, err := v.StringBytes(); err == nil {
+		if len(b) == 0 {
+			return nil, false
+		}
+		words := strings.Split(string(b), ",")
+		if len(words) > count {
+			f.invalid(name, "must have at most "+strconv.Itoa(count)+" items")
+			return nil, false
+		}
+		return words, true
+	}
+	words, given := f.texts(name, count, engine.FieldMax)
+	return words, given && len(words) > 0
+}
+
+func readNetworks(f *fields) []string {
+	var networks []string
+	for _, name := range []string{"networks", "ips"} {
+		words, _ := f.wordList(name, keyNetworksMax)
+		for _, word := range words {
+			word = strings.TrimSpace(word)
+			_, asPrefix := netip.ParsePrefix(word)
+			_, asAddress := netip.ParseAddr(word)
+			if asPrefix != nil && asAddress != nil {
+				f.invalid(name, "must be addresses or networks such as 10.0.0.0/8")
+				break
+			}
+			networks = append(networks, word)
+		}
+	}
+	return networks
+}
+
+// readExpiry reads expiresAt, or expires as a span from now such as 90d.
+func readExpiry(f *fields, now engine.Time) engine.Time {
+	if at, ok := f.instant("expiresAt"); ok {
+		if at <= now {
+			f.invalid("expiresAt", "must be in the future")
+		}
+		return at
+	}
+	text := f.text("expires", engine.FieldMax)
+	if text == "" {
+		return 0
+	}
+	span, ok := parseSpan(text)
+	if !ok || span <= 0 || span > keyExpiryMax {
+		f.invalid("expires", "must be a span such as 90d or 12h, at most ten years")
+		return 0
+	}
+	return now + span
+}
+
+// parseSpan reads a duration with days besides the units of Go: 90d, 25h, 1d12h.
+func parseSpan(text string) (engine.Time, bool) {
+	days, rest, found := strings.Cut(text, "d")
+	if !found {
+		days, rest = "", text
+	}
+	var span engine.Time
+	if found {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err != nil {
+			return 0, false
+		}
+		span = engine.Time(n) * engine.DayLength
+	}
+	if rest == "" {
+		return span, found
+	}
+	part, err := time.ParseDuration(rest)
+	if err != nil || part < 0 {
+		return 0, false
+	}
+	return span + engine.Time(part), true
+}
+
+// readRate reads rate: calls a second, a number or a text such as 2000/s; 0 is
+// off (decisions 5.25).
+func readRate(f *fields) int32 {
+	v := f.get("rate")
+	if v == nil {
+		return 0
+	}
+	text := string(v.MarshalTo(nil))
+	if b, err := v.StringBytes(); err == nil {
+		text = strings.TrimSuffix(string(b), perSecondSuffix)
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || n < 0 || n > keyRateMax {
+		f.invalid("rate", "must be calls a second, such as 2000 or 2000/s; 0 is off")
+		return 0
+	}
+	if n == 0 {
+		return -1
+	}
+	return int32(n)
+}
+
+// putKey proposes a change of one key and answers it. secret, when there is one,
+// is in this answer and nowhere else: a replay tells that it was shown.
+func (c *call) putKey(record *wire.APIKeyPut, secret string, status int) error {
+	result, err := c.propose(proposal{kind: wire.KindAPIKey, record: func() (any, error) {
+		var m members
+		if record.Op == wire.KeyCreate {
+			writeKey(&m, &record.Key)
+		}
+		var err error
+		record.Common, err = c.recorded(m)
+		return record, err
+	}, refused: func(r wire.Result) error {
+		switch r.Refusal {
+		case wire.RefusedTransition:
+			return conflict("invalid_transition", "the key is revoked", nil)
+		case wire.RefusedFull:
+			return conflict("limit_reached", "there are as many keys as there may be", nil)
+		}
+		return nil
+	}})
+	if err != nil {
+		return err
+	}
+	l, err := c.resultLeaf(result)
+	if err != nil {
+		return err
+	}
+	var m members
+	l.copyTo(&m, "keyId", "name", "prefix", "roles", "operator", "networks", "expiresAt", "rate")
+	switch {
+	case l.kind() == "key.revoked":
+		m.text("revokedAt", l.text("time"))
+	case c.replayed:
+		m.null("key") // It was shown once.
+	default:
+		m.text("key", secret)
+	}
+	m.text("eventId", l.text("eventId"))
+	c.reply(status, m)
+	return nil
+}
+
+func writeKey(m *members, key *wire.APIKey) {
+	m.text("name", key.Name)
+	roles := roleList(key.Roles)
+	if key.Roles == 0 {
+		roles = []string{"admin"}
+	}
+	m.texts("roles", roles)
+	m.textOrNull("operator", key.Operator)
+	m.texts("networks", key.Networks)
+	if key.ExpiresAt == 0 {
+		m.null("expiresAt")
+	} else {
+		m.time("expiresAt", key.ExpiresAt)
+	}
+	switch {
+	case key.Rate < 0:
+		m.int("rate", 0)
+	case key.Rate == 0:
+		m.int("rate", rateDefault)
+	default:
+		m.int("rate", int64(key.Rate))
+	}
+}
+
+// listKeys is GET /admin/keys: everything but secrets.
+func listKeys(c *call) error {
+	p, err := c.page("keys")
+	if err != nil {
+		return err
+	}
+	keys, now := c.edge.settings.Keys, c.api.deps.Published.LogTime()
+	c.index = c.api.deps.Published.Applied()
+	var items []members
+	next := p.scan(uint64(len(keys)), func(row uint64) bool {
+		key := keys[row-1]
+		var m members
+		m.text("keyId", key.ID)
+		m.text("prefix", key.Prefix)
+		writeKey(&m, key)
+		m.int("liveSecrets", int64(len(key.Hashes)))
+		m.time("createdAt", key.CreatedAt)
+		status := "active"
+		if key.ExpiresAt != 0 && key.ExpiresAt <= now {
+			status = "expired"
+		}
+		if key.RevokedAt != 0 {
+			status = "revoked"
+			m.time("revokedAt", key.RevokedAt)
+		}
+		m.text("status", status)
+		items = append(items, m)
+		return true
+	})
+	return c.list(items, next)
+}
+
+// rotateKey is POST /admin/keys/{id}/rotate: a second secret; the older one stays
+// good until the next rotation.
+func rotateKey(c *call) error {
+	secret := NewAPISecret()
+	return c.putKey(&wire.APIKeyPut{Op: wire.KeyRotate, Key: wire.APIKey{
+		ID: c.r.PathValue("id"), Prefix: KeyPrefix(secret), Hashes: [][]byte{HashAPISecret(secret)},
+	}}, secret, http.StatusOK)
+}
+
+// revokeKey is DELETE /admin/keys/{id}.
+func revokeKey(c *call) error {
+	return c.putKey(&wire.APIKeyPut{Op: wire.KeyRevoke, Key: wire.APIKey{ID: c.r.PathValue("id")}}, "", http.StatusOK)
+}

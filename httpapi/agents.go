@@ -1,0 +1,230 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+
+	"railguard/engine"
+	"railguard/engine/credential"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+)
+
+// registration is a body of POST /v1/agents/register, of a delegate or of a
+// re-issue, on its way to a profile.
+type registration struct {
+	profile  engine.AgentProfile
+	ein      string // As sent; sealed before it goes anywhere.
+	fleet    string // fleetId as sent.
+	warnings []members
+}
+
+// registerAgent is POST /v1/agents/register (specification 4.1, decisions 5.4).
+func registerAgent(c *call) error {
+	f := c.fields()
+	var in registration
+	in.profile.AgentName = f.requiredName("agentName")
+	in.agentType(&f, true)
+	in.profile.OperatorLegalName = f.requiredName("operatorLegalName")
+	in.operator(&f)
+	in.profile.Purpose = f.requiredText("purpose", engine.TextMax)
+	in.common(&f, c.api.deps.Published.LogTime())
+	in.fleet = f.text("fleetId", engine.FieldMax)
+	if err := f.err(); err != nil {
+		return err
+	}
+	if !c.key.covers(in.profile.OperatorLegalName) {
+		return outOfScope()
+	}
+	if in.fleet != "" {
+		fleet, err := c.knownFleet(in.fleet)
+		if err != nil {
+			return err
+		}
+		in.profile.Fleet = fleet.Slot
+	}
+	if err := in.seal(c); err != nil {
+		return err
+	}
+	return c.submit(proposal{kind: wire.KindRegister, refused: c.fleetFull(in.profile.Fleet), record: func() (any, error) {
+		return in.register(c)
+	}}, nil)
+}
+
+// agentType reads agentType.
+func (in *registration) agentType(f *fields, required bool) {
+	read := f.oneOf
+	if required {
+		read = f.requiredOneOf
+	}
+	in.profile.Type, _ = engine.ParseAgentType(read("agentType", "autonomous", "supervised"))
+}
+
+// operator reads what names and identifies the operator besides its legal name.
+func (in *registration) operator(f *fields) {
+	if name := in.profile.OperatorLegalName; name != "" && operatorKey(name) == "" {
+		f.invalid("operatorLegalName", "must have letters or digits")
+	}
+	if f.get("operatorWallet") != nil {
+		in.profile.OperatorWallet = f.text("operatorWallet", engine.FieldMax)
+		if !engine.ValidWallet(in.profile.OperatorWallet) {
+			f.invalid("operatorWallet", "must be 0x and 40 hexadecimal digits, or 25 to 90 base58 or bech32 characters")
+		}
+	}
+	if f.get("operatorEIN") != nil {
+		in.ein = f.text("operatorEIN", engine.FieldMax)
+		if !validEIN(in.ein) {
+			f.invalid("operatorEIN", "must be nine digits, with or without a dash behind the second")
+		}
+	}
+}
+
+// common reads what every kind of registration may carry.
+func (in *registration) common(f *fields, now engine.Time) {
+	in.profile.AgentFramework = f.text("agentFramework", engine.FieldMax)
+	in.profile.Model = f.text("underlyingModel", engine.FieldMax)
+	in.profile.PolicyJSON, in.profile.Policy = f.spendPolicy("spendPolicy")
+	in.profile.Metadata = f.metadata()
+	in.profile.Settings = f.settings(engine.AgentSettings{}, now)
+}
+
+// validEIN is the shape of an employer identification number: NN-NNNNNNN.
+func validEIN(text string) bool {
+	digits := 0
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] >= '0' && text[i] <= '9':
+			digits++
+		case text[i] != '-' || i != 2:
+			return false
+		}
+	}
+	return digits == 9 && (len(text) == 9 || text[2] == '-')
+}
+
+// seal encrypts the EIN: nothing but the last four digits stays readable.
+func (in *registration) seal(c *call) error {
+	if in.ein == "" {
+		return nil
+	}
+	digits := strings.ReplaceAll(in.ein, "-", "")
+	sealed, err := c.api.deps.Secrets.Seal(labelEIN, []byte(digits))
+	if err != nil {
+		return err
+	}
+	in.profile.EINSealed, in.profile.EINMasked = sealed, "**-***"+digits[len(digits)-4:]
+	return nil
+}
+
+// register judges and builds the record of a new agent or delegate.
+func (in *registration) register(c *call) (any, error) {
+	p := in.profile
+	if err := c.canSign(c.trialCredential(&p)); err != nil {
+		return nil, err
+	}
+	found, err := c.screenParty("operator", p.OperatorWallet, p.OperatorLegalName, ofac.PartyUnknown)
+	if err != nil {
+		return nil, err
+	}
+	if err := found.refusedBy(c.edge.settings.Policy); err != nil {
+		c.refusedOperator(&p, &found)
+		return nil, err
+	}
+	p.WalletMatched, p.NameMatched = found.walletMatched, found.nameMatched
+	record := &wire.Register{Profile: p, OperatorKey: operatorKey(p.OperatorLegalName), Basis: c.basis()}
+	var m members
+	writeProfile(&m, &p)
+	found.write(&m, c.edge.settings.ListVersion)
+	m.list("warnings", append(found.warnings(), in.advice(c, &p)...))
+	record.Common, err = c.recorded(m, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
+	return record, err
+}
+
+// trialCredential is the credential a profile will have, as far as its size goes.
+func (c *call) trialCredential(p *engine.AgentProfile) *credential.Credential {
+	s := c.newCredential(credential.KindAgent)
+	s.Name, s.AgentType, s.OperatorLegalName, s.SpendPolicy = p.AgentName, p.Type.String(), p.OperatorLegalName, p.PolicyJSON
+	if p.Parent != 0 {
+		s.Kind = credential.KindDelegate
+	}
+	return s
+}
+
+// refusedOperator leaves a trace of a registration that the institution's policy
+// refused: it is not part of the log, so it is part of the node's.
+func (c *call) refusedOperator(p *engine.AgentProfile, found *issuance) {
+	registrationsRefused.Inc()
+	c.api.log.Warn("registration refused: operator is sanctioned", "requestId", c.requestID, "keyId", c.key.id,
+		"walletMatched", found.walletMatched, "nameMatched", found.nameMatched, "listVersion", c.edge.settings.ListVersion)
+}
+
+// advice is what the caller should know besides the list's findings.
+func (in *registration) advice(c *call, p *engine.AgentProfile) []members {
+	var items []members
+	if p.Parent == 0 && p.OperatorWallet == "" {
+		items = append(items, warning("operator_wallet_missing", "operatorWallet is needed for crypto flows", ""))
+	}
+	if p.Parent == 0 && len(p.EINSealed) == 0 {
+		items = append(items, warning("operator_ein_missing", "operatorEIN is needed for bank and ACH flows", ""))
+	}
+	policy := c.edge.settings.Policy
+	if p.Type == engine.Autonomous && !policy.IssuanceAttests {
+		above := string(engine.AppendUSD(nil, policy.AttestationAbove))
+		items = append(items, warning("attestation_required", "attest this agent before payments above "+above+" USD", "R22_ATTESTATION_STALE"))
+	}
+	return items
+}
+
+// writeProfile writes what was registered, as the leaf keeps it: the whole of
+// what the answer and the credential are rendered from.
+func writeProfile(m *members, p *engine.AgentProfile) {
+	m.text("agentName", p.AgentName)
+	m.text("agentType", p.Type.String())
+	m.optional("agentFramework", p.AgentFramework)
+	m.optional("underlyingModel", p.Model)
+	m.text("operatorLegalName", p.OperatorLegalName)
+	m.optional("operatorWallet", p.OperatorWallet)
+	m.optional("operatorEIN", p.EINMasked)
+	m.optional("purpose", p.Purpose)
+	if len(p.PolicyJSON) > 0 {
+		m.raw("spendPolicy", p.PolicyJSON)
+	}
+	if len(p.Metadata) > 0 {
+		m.raw("metadata", p.Metadata)
+	}
+	writeSettings(m, &p.Settings)
+}
+
+// fleetFull tells a full fleet (409) from a full table of agents (503), and
+// names a fleet that is not there.
+func (c *call) fleetFull(fleet engine.FleetSlot) func(wire.Result) error {
+	return func(r wire.Result) error {
+		if r.Refusal != wire.RefusedFull || fleet == 0 {
+			return nil
+		}
+		view, err := c.freshView()
+		if err != nil {
+			return err
+		}
+		if row, _, known := view.Fleet(fleet); known && row.Agents >= engine.FleetAgentsMax {
+			return conflict("limit_reached", "the fleet has as many agents as a fleet may have", nil)
+		}
+		return nil
+	}
+}
+
+// renderAgent answers a registration, a delegate's creation or a re-issue.
+func renderAgent(c *call, l *leaf, m *members) error {
+	c.status = http.StatusCreated
+	c.header("Location", "/v1/agents/"+l.text("agentId"))
+	m.text("agentId", l.text("agentId"))
+	if err := c.writeCredential(m, c.agentCredential(l), l.text("kid")); err != nil {
+		return err
+	}
+	m.raw("fleetId", l.raw("fleetId"))
+	l.copyTo(m, "credentialVersion", "operatorEIN", "parentAgentId", "rootAgentId", "depth", "effectivePolicy",
+		"previousStatus", "superseded", "overlapUntil")
+	m.raw("warnings", l.raw("warnings"))
+	m.text("eventId", l.text("eventId"))
+	return nil
+}

@@ -1,0 +1,294 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/wire"
+)
+
+// getAgent is GET /v1/agents/{id}: credential, status, effective policy, today's
+// spend, attestation, fleet, delegation chain, current model.
+func getAgent(c *call) error {
+	profile, err := c.pathAgent()
+	if err != nil {
+		return err
+	}
+	view, err := c.freshView()
+	if err != nil {
+		return err
+	}
+	chain := viewChain(view, profile.Slot)
+	if chain == nil {
+		return notFound("no such agent")
+	}
+	m := c.agentSummary(view, chain)
+	if err := c.agentDetails(&m, view, chain); err != nil {
+		return err
+	}
+	m.uint("asOfIndex", view.Index)
+	c.header("ETag", etag(uint64(chain[0].Rev)))
+	c.reply(http.StatusOK, m)
+	return nil
+}
+
+// viewChain is an agent and its ancestors as a view has them, own first; nil
+// when there is no such agent.
+func viewChain(view *fsm.View, slot engine.AgentSlot) []*engine.AgentProfile {
+	var chain []*engine.AgentProfile
+	for slot != 0 && len(chain) <= engine.DepthMax {
+		_, profile, known := view.Agent(slot)
+		if !known {
+			return nil
+		}
+		chain = append(chain, profile)
+		slot = profile.Parent
+	}
+	return chain
+}
+
+// agentSummary is what a list shows of an agent.
+func (c *call) agentSummary(view *fsm.View, chain []*engine.AgentProfile) members {
+	p := chain[0]
+	row, _, _ := view.Agent(p.Slot)
+	var m members
+	m.text("agentId", c.edge.agentID(p.Slot))
+	m.text("agentName", p.AgentName)
+	m.text("agentType", p.Type.String())
+	m.text("operatorLegalName", p.OperatorLegalName)
+	m.text("credentialStatus", view.Effective(p.Slot).String())
+	m.text("ownStatus", ownStatus(view.Time, row.Status, p.ExpiresAt).String())
+	m.time("statusChangedAt", row.StatusAt)
+	m.int("credentialVersion", int64(p.CredentialVersion))
+	m.time("issuedAt", p.IssuedAt)
+	m.time("expiresAt", p.ExpiresAt)
+	m.time("registeredAt", p.RegisteredAt)
+	m.textOrNull("fleetId", c.fleetText(chain[len(chain)-1].Fleet))
+	if p.Parent == 0 {
+		m.null("parentAgentId")
+	} else {
+		m.text("parentAgentId", c.edge.agentID(p.Parent))
+	}
+	m.int("depth", int64(p.Depth))
+	return m
+}
+
+func (c *call) fleetText(slot engine.FleetSlot) string {
+	if slot == 0 {
+		return ""
+	}
+	return c.edge.fleetID(slot)
+}
+
+// ownStatus is a stored status with expiry applied; chain and operator aside.
+func ownStatus(now engine.Time, status engine.Status, expires engine.Time) engine.Status {
+	if status != engine.Revoked && now >= expires {
+		return engine.Expired
+	}
+	return status
+}
+
+func (c *call) agentDetails(m *members, view *fsm.View, chain []*engine.AgentProfile) error {
+	p := chain[0]
+	row, _, _ := view.Agent(p.Slot)
+	m.textOrNull("agentFramework", p.AgentFramework)
+	m.textOrNull("operatorWallet", p.OperatorWallet)
+	m.textOrNull("operatorEIN", p.EINMasked)
+	m.text("operatorStatus", operatorStatus(view, p.Operator).String())
+	m.textOrNull("purpose", p.Purpose)
+	m.raw("metadata", p.Metadata)
+	m.textOrNull("underlyingModel", p.Model)
+	m.textOrNull("currentModel", currentModel(p))
+	m.raw("spendPolicy", p.PolicyJSON)
+	effective := engine.EffectivePolicy(chain)
+	m.raw("effectivePolicy", effective.AppendJSON(nil))
+	writeSettings(m, &p.Settings)
+	var spend members
+	spend.text("date", dateText(view.Time.Day()))
+	spend.usd("spentUSDC", row.Spend.On(view.Time.Day()))
+	m.object("spend", spend)
+	m.object("attestation", attestationState(view.Time, p, &row))
+	m.object("ownershipTransfer", ownershipMembers(view.Time, &row))
+	m.texts("chain", c.ancestorIDs(chain))
+	current := c.profileCredential(chain)
+	if !c.key.may(wire.RoleOperator) {
+		m.raw("credential", current.AppendJSON(nil)) // The token is for those who register.
+		return nil
+	}
+	return c.writeCredential(m, current, p.KeyID)
+}
+
+func operatorStatus(view *fsm.View, slot engine.OperatorSlot) engine.Status {
+	if row, _, known := view.Operator(slot); known && row.Suspended {
+		return engine.Suspended
+	}
+	return engine.Active
+}
+
+// currentModel is the model reported last, else the one at issuance.
+func currentModel(p *engine.AgentProfile) string {
+	if p.Settings.CurrentModel != "" {
+		return p.Settings.CurrentModel
+	}
+	return p.Model
+}
+
+func dateText(day engine.Day) string { return string(day.AppendDate(nil)) }
+
+func etag(version uint64) string {
+	return `"` + uintText(version) + `"`
+}
+
+func ownershipMembers(now engine.Time, row *engine.AgentRow) members {
+	var m members
+	m.bool("flagged", row.OwnershipFrom != 0)
+	if row.OwnershipFrom != 0 {
+		m.time("flaggedAt", row.OwnershipAt)
+		m.time("effectiveAt", row.OwnershipFrom)
+		m.bool("effective", now >= row.OwnershipFrom)
+	}
+	return m
+}
+
+// listAgents is GET /v1/agents?operator=&status=&fleetId=&type=.
+func listAgents(c *call) error {
+	p, err := c.page("agents")
+	if err != nil {
+		return err
+	}
+	wanted, err := c.agentFilter()
+	if err != nil {
+		return err
+	}
+	view, err := c.freshView()
+	if err != nil {
+		return err
+	}
+	var items []members
+	next := p.scan(uint64(view.Agents()), func(row uint64) bool {
+		chain := viewChain(view, engine.AgentSlot(row))
+		if chain == nil || !wanted(view, chain) {
+			return false
+		}
+		items = append(items, c.agentSummary(view, chain))
+		return true
+	})
+	return c.list(items, next)
+}
+
+// agentFilter compiles the query of a list of agents. A key's scope is part of it.
+func (c *call) agentFilter() (func(*fsm.View, []*engine.AgentProfile) bool, error) {
+	operator, status, kind := c.query("operator"), c.query("status"), engine.AgentType(0)
+	if status != "" && statusByName(status) < 0 {
+		return nil, invalidField("status", "must be ACTIVE, SUSPENDED, REVOKED or EXPIRED")
+	}
+	if text := c.query("type"); text != "" {
+		var known bool
+		if kind, known = engine.ParseAgentType(text); !known {
+			return nil, invalidField("type", "must be autonomous or supervised")
+		}
+	}
+	var fleet engine.FleetSlot
+	if text := c.query("fleetId"); text != "" {
+		profile, err := c.knownFleet(text)
+		if err != nil {
+			return nil, err
+		}
+		fleet = profile.Slot
+	}
+	scope, wantedKey := c.key.operator, operatorKey(operator)
+	return func(view *fsm.View, chain []*engine.AgentProfile) bool {
+		p := chain[0]
+		if _, named, known := view.Operator(p.Operator); !known ||
+			scope != "" && named.Key != scope || operator != "" && named.Key != wantedKey {
+			return false
+		}
+		return (kind == 0 || p.Type == kind) && (fleet == 0 || chain[len(chain)-1].Fleet == fleet) &&
+			(status == "" || view.Effective(p.Slot) == engine.Status(statusByName(status)))
+	}, nil
+}
+
+// statusByName is the number of a status' word, -1 for none.
+func statusByName(word string) int {
+	for _, status := range []engine.Status{engine.Active, engine.Suspended, engine.Revoked, engine.Expired} {
+		if strings.EqualFold(word, status.String()) {
+			return int(status)
+		}
+	}
+	return -1
+}
+
+// getLimits is GET /v1/agents/{id}/limits (decisions 5.17).
+func getLimits(c *call) error {
+	profile, err := c.pathAgent()
+	if err != nil {
+		return err
+	}
+	view, err := c.freshView()
+	if err != nil {
+		return err
+	}
+	chain := viewChain(view, profile.Slot)
+	if chain == nil {
+		return notFound("no such agent")
+	}
+	today := view.Time.Day()
+	available := engine.NoLimit
+	var m members
+	m.text("agentId", c.edge.agentID(profile.Slot))
+	m.text("date", dateText(today))
+	row, _, _ := view.Agent(profile.Slot)
+	writeBudget(&m, chain[0].Policy.DailyLimit, row.Spend.On(today), &available)
+	effective := engine.EffectivePolicy(chain)
+	m.limit("maxSingleTxUSDC", effective.MaxSingle)
+	ancestors := []members{}
+	for _, ancestor := range chain[1:] {
+		row, _, _ := view.Agent(ancestor.Slot)
+		var level members
+		level.text("agentId", c.edge.agentID(ancestor.Slot))
+		writeBudget(&level, ancestor.Policy.DailyLimit, row.Spend.On(today), &available)
+		ancestors = append(ancestors, level)
+	}
+	if fleet := chain[len(chain)-1].Fleet; fleet != 0 {
+		row, named, _ := view.Fleet(fleet)
+		var envelope members
+		envelope.text("fleetId", c.edge.fleetID(fleet))
+		writeBudget(&envelope, named.DailyLimit, row.Spend.On(today), &available)
+		m.object("fleet", envelope)
+	} else {
+		m.null("fleet")
+	}
+	m.list("ancestors", ancestors)
+	m.limit("availableUSDC", available)
+	m.uint("asOfIndex", view.Index)
+	c.reply(http.StatusOK, m)
+	return nil
+}
+
+// writeBudget writes one level's daily limit and what is left of it; holds come
+// later (decisions 5.17). available becomes the smallest remainder of all levels.
+func writeBudget(m *members, limit, spent engine.USD, available *engine.USD) {
+	m.limit("dailyLimitUSDC", limit)
+	m.usd("spentUSDC", spent)
+	m.usd("heldUSDC", 0)
+	if limit == engine.NoLimit {
+		m.null("remainingUSDC")
+		return
+	}
+	remaining := max(limit-spent, 0)
+	m.usd("remainingUSDC", remaining)
+	if *available == engine.NoLimit || remaining < *available {
+		*available = remaining
+	}
+}
+
+// limit adds an amount, or null for no limit.
+func (m *members) limit(name string, amount engine.USD) {
+	if amount == engine.NoLimit {
+		m.null(name)
+		return
+	}
+	m.usd(name, amount)
+}

@@ -1,0 +1,210 @@
+package httpapi
+
+import (
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Header names in canonical form, set without canonicalisation.
+const (
+	headerNode     = "X-Railguard-Node"
+	headerIndex    = "X-Railguard-Index"
+	headerRole     = "X-Railguard-Role"
+	headerOutcome  = "X-Railguard-Outcome"
+	headerRequest  = "X-Request-Id"
+	headerReplayed = "Idempotent-Replayed"
+)
+
+var (
+	jsonType    = []string{"application/json"}
+	problemType = []string{"application/problem+json"}
+	noSniff     = []string{"nosniff"}
+	noStore     = []string{"no-store"}
+)
+
+// header sets a header of the answer.
+func (c *call) header(name, value string) { c.w.Header().Set(name, value) }
+
+// commonHeaders sets what every answer carries.
+func (c *call) commonHeaders() {
+	h := c.w.Header()
+	h[headerRequest] = []string{c.requestID}
+	h[headerNode] = []string{c.api.deps.Node}
+	index := c.index
+	if index == 0 {
+		index = c.api.deps.Published.Applied()
+	}
+	h[headerIndex] = []string{strconv.FormatUint(index, 10)}
+	h[headerRole] = []string{c.api.role.text(c.api)}
+	h["X-Content-Type-Options"] = noSniff
+	if _, set := h["Cache-Control"]; !set {
+		h["Cache-Control"] = noStore
+	}
+	if c.replayed {
+		h.Set(headerReplayed, "true")
+	}
+	if c.timing != (timing{}) {
+		h["Server-Timing"] = []string{c.timing.text()}
+	}
+}
+
+// text is the Server-Timing of one call, in milliseconds.
+func (t timing) text() string {
+	b := make([]byte, 0, 64)
+	b = appendMillis(append(b, "verify;dur="...), t.verify)
+	b = appendMillis(append(b, ", rules;dur="...), t.rules)
+	b = appendMillis(append(b, ", commit;dur="...), t.commit)
+	return string(b)
+}
+
+// appendMillis writes a duration in milliseconds with three decimals.
+func appendMillis(dst []byte, d time.Duration) []byte {
+	micros := max(d.Microseconds(), 0)
+	dst = strconv.AppendInt(dst, micros/1000, 10)
+	rest := micros % 1000
+	if rest == 0 {
+		return dst
+	}
+	return append(dst, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
+}
+
+// reply answers with m as one JSON object.
+func (c *call) reply(status int, m members) {
+	c.buffer = append(c.buffer[:0], '{')
+	c.buffer = append(c.buffer, m...)
+	c.buffer = append(c.buffer, '}')
+	c.send(status, jsonType, c.buffer)
+}
+
+// send writes one whole answer.
+func (c *call) send(status int, contentType []string, body []byte) {
+	c.commonHeaders()
+	h := c.w.Header()
+	h["Content-Type"] = contentType
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	c.status, c.wrote = status, true
+	c.w.WriteHeader(status)
+	if c.r.Method != http.MethodHead {
+		_, _ = c.w.Write(body) // A caller that went away is no fault of ours.
+	}
+}
+
+// noContent answers 204.
+func (c *call) noContent() {
+	c.commonHeaders()
+	c.status, c.wrote = http.StatusNoContent, true
+	c.w.WriteHeader(http.StatusNoContent)
+}
+
+// fail answers with an error in the flat shape of decisions 5.2. An error that
+// is not ours to show becomes internal_error and a log line.
+func (c *call) fail(err error) {
+	if c.wrote {
+		c.api.log.Error("call failed after its answer began", "requestId", c.requestID, "error", err)
+		return
+	}
+	e, ok := err.(*Error)
+	if !ok {
+		if e, ok = proposalError(err).(*Error); !ok {
+			internalErrorsTotal.Inc()
+			c.api.log.Error("call failed", "requestId", c.requestID, "error", err)
+			e = failure(http.StatusInternalServerError, "internal_error", "internal error; give support the requestId")
+		}
+	}
+	c.failHeaders(e)
+	contentType := jsonType
+	var m members
+	if strings.Contains(c.r.Header.Get("Accept"), "application/problem+json") {
+		contentType = problemType
+		m.text("type", docsLink(e.Code))
+		m.text("title", strings.ReplaceAll(e.Code, "_", " "))
+		m.int("status", int64(e.Status))
+		m.text("detail", e.Message)
+		m.text("instance", "urn:railguard:request:"+c.requestID)
+	}
+	m.join(c.errorMembers(e))
+	c.send(e.Status, contentType, m.body())
+}
+
+func (c *call) failHeaders(e *Error) {
+	h := c.w.Header()
+	if e.Allow != "" {
+		h.Set("Allow", e.Allow)
+	}
+	if e.Retry > 0 {
+		h.Set("Retry-After", strconv.Itoa(e.Retry))
+	}
+	if e.Status == http.StatusServiceUnavailable {
+		if e.Outcome == "" {
+			e.Outcome = outcomeNone
+		}
+		h.Set(headerOutcome, e.Outcome)
+	}
+	if e.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
+	h.Set("Cache-Control", "no-store")
+	h.Del("ETag")
+	h.Del("Location")
+}
+
+func (c *call) errorMembers(e *Error) members {
+	var m members
+	m.text("error", e.Code)
+	m.text("code", e.Code)
+	m.text("message", e.Message)
+	if e.Param != "" {
+		m.text("param", e.Param)
+	}
+	if len(e.Details) > 0 {
+		details := make([]members, len(e.Details))
+		for i := range e.Details {
+			d := &e.Details[i]
+			details[i].optional("param", d.Param)
+			details[i].optional("message", d.Message)
+			details[i].join(d.Extra)
+		}
+		m.list("details", details)
+	}
+	m.text("requestId", c.requestID)
+	txn := e.TxnID
+	if txn == "" {
+		txn = c.txnID
+	}
+	m.textOrNull("txnId", txn)
+	m.text("docs", docsLink(e.Code))
+	m.join(e.Extra)
+	return m
+}
+
+func docsLink(code string) string { return "/docs/errors#" + code }
+
+// logAccess writes one line a call: never a token, a key, a name or a path's
+// query. Successful calls are at debug level, since a node answers thousands a second.
+func (a *API) logAccess(c *call) {
+	level := slog.LevelDebug
+	if c.status >= http.StatusBadRequest {
+		level = slog.LevelInfo
+	}
+	if c.status >= http.StatusInternalServerError {
+		level = slog.LevelWarn
+	}
+	countRequest(c)
+	if !a.log.Enabled(c.r.Context(), level) {
+		return
+	}
+	path, keyID := "", ""
+	if c.route != nil {
+		path = c.route.path
+	}
+	if c.key != nil {
+		keyID = c.key.id
+	}
+	a.log.LogAttrs(c.r.Context(), level, "request",
+		slog.String("method", safeMethod(c.r.Method)), slog.String("route", path), slog.Int("status", c.status),
+		slog.Duration("took", time.Since(c.start)), slog.String("requestId", c.requestID),
+		slog.String("keyId", keyID), slog.String("txnId", c.txnID))
+}

@@ -1,0 +1,284 @@
+package httpapi
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+)
+
+// Deps is everything the border needs from the rest of the house.
+type Deps struct {
+	Proposer   Proposer
+	Published  Published
+	Records    Records
+	Lists      Lists
+	Operations Operations
+	Secrets    *Secrets
+	Sync       Syncer // nil: this node cannot fetch lists.
+
+	Node           string // Shown in X-Railguard-Node and in records.
+	Version        string // Semantic version of the binary.
+	Logger         *slog.Logger
+	TrustedProxies []netip.Prefix // Whose X-Forwarded-For is believed.
+	Console        http.Handler   // Mounted at /console/; nil: none.
+	WriteDeadline  time.Duration  // 0: engine.WriteDeadline.
+	AdminToken     string         // Secret that counts as an admin key on the admin listener; "": none.
+	LoadList       ListLoader     // nil: this node takes no list uploads.
+	Ephemeral      bool           // Throw-away development: health says so of the signing key.
+}
+
+// API answers HTTP. It is safe for concurrent use; what changes is behind atomics.
+type API struct {
+	deps      Deps
+	log       *slog.Logger
+	deadline  time.Duration
+	started   time.Time
+	public    *listener
+	admin     *listener
+	renderers map[string]renderer
+	tokens    *tokenCache
+	cards     *cardCache
+	signed    checkpoints
+	health    healthCache
+
+	policyCard atomic.Pointer[policyCard]
+	upload     atomic.Pointer[ofac.Index] // The newest list whose upload this node took.
+
+	edges      atomic.Pointer[edge]
+	edgeMutex  sync.Mutex // Serialises rebuilding an edge; readers never take it.
+	role       nodeRole
+	running    atomic.Int64 // Ordinary calls in flight.
+	draining   atomic.Bool
+	idempotent inFlight
+}
+
+// bodyKind says what a route does with a request body.
+type bodyKind uint8
+
+const (
+	bodyNone     bodyKind = iota // Not read.
+	bodyObject                   // One JSON object.
+	bodyOptional                 // One JSON object or nothing.
+	bodyRaw                      // Bytes; the handler reads them.
+)
+
+// anyRole admits every valid key.
+const anyRole = wire.RoleOperator | wire.RoleScreener | wire.RoleReviewer | wire.RoleAuditor |
+	wire.RolePolicy | wire.RoleOps | wire.RoleAdmin
+
+// route is one line of the route table: the whole contract of an endpoint
+// except what it does.
+type route struct {
+	method string
+	path   string // ServeMux pattern without a method.
+	roles  uint8  // Any of them will do; admin always does. 0: public.
+	body   bodyKind
+	max    int64 // Body bytes; 0: engine.BodyMax.
+
+	admin     bool // On the admin listener; set by newListener.
+	reserved  bool // Not counted against inFlightMax: reviews, health, cluster verbs.
+	always    bool // Answers before bootstrap and while draining.
+	registers bool // Counts against the registration rate.
+	stream    bool // Writes its answer piecewise: no deadline over the whole.
+
+	handle func(*call) error
+}
+
+// New checks deps and builds the API. The error says what is missing.
+func New(deps Deps) (*API, error) {
+	if deps.Proposer == nil || deps.Published == nil || deps.Records == nil || deps.Operations == nil {
+		return nil, errors.New("httpapi: proposer, published, records and operations are required")
+	}
+	if deps.Secrets == nil {
+		return nil, errors.New("httpapi: secrets are required")
+	}
+	if deps.Logger == nil {
+		deps.Logger = slog.New(slog.DiscardHandler)
+	}
+	if deps.WriteDeadline == 0 {
+		deps.WriteDeadline = time.Duration(engine.WriteDeadline)
+	}
+	a := &API{deps: deps, log: deps.Logger, deadline: deps.WriteDeadline, started: time.Now(), tokens: newTokenCache(tokenCacheMax), cards: new(cardCache)}
+	a.idempotent.running = make(map[[16]byte]struct{})
+	a.renderers = a.allRenderers()
+	a.public = newListener(a, a.publicRoutes(), false)
+	a.admin = newListener(a, a.adminRoutes(), true)
+	if deps.Console != nil {
+		a.public.mux.Handle("GET /console/", http.StripPrefix("/console", deps.Console))
+		a.public.guests = append(a.public.guests, "/console/")
+	}
+	return a, nil
+}
+
+// Handler serves the public API.
+func (a *API) Handler() http.Handler { return a.public }
+
+// AdminHandler serves the admin listener: metrics, profiles, keys, list
+// uploads. The public API is not on it.
+func (a *API) AdminHandler() http.Handler { return a.admin }
+
+// SetDraining makes the node refuse new calls with shutting_down, or take them again.
+func (a *API) SetDraining(on bool) { a.draining.Store(on) }
+
+// Running returns the number of ordinary calls in flight.
+func (a *API) Running() int64 { return a.running.Load() }
+
+// publicRoutes is the table of contents of the public API.
+func (a *API) publicRoutes() []route {
+	var all []route
+	for _, group := range [][]route{
+		a.screenRoutes(), a.auditRoutes(), a.reviewRoutes(), a.queueRoutes(),
+		a.healthRoutes(), a.logRoutes(), a.clusterRoutes(), a.documentRoutes(),
+		a.registryRoutes(),
+	} {
+		all = append(all, group...)
+	}
+	return all
+}
+
+// adminRoutes is the table of contents of the admin listener.
+func (a *API) adminRoutes() []route {
+	return append(a.operationRoutes(), a.registryAdminRoutes()...)
+}
+
+// listener is one mux and its border checks.
+type listener struct {
+	api    *API
+	mux    *http.ServeMux
+	guests []string // Path prefixes of handlers that are not ours.
+}
+
+// resource is all methods of one path.
+type resource struct {
+	api    *API
+	path   string
+	routes []route
+	allow  string
+}
+
+func newListener(a *API, routes []route, admin bool) *listener {
+	l := &listener{api: a, mux: http.NewServeMux()}
+	byPath := make(map[string]*resource)
+	var order []*resource
+	for _, r := range routes {
+		r.admin = admin
+		if r.max == 0 {
+			r.max = engine.BodyMax
+		}
+		known := byPath[r.path]
+		if known == nil {
+			known = &resource{api: a, path: r.path}
+			byPath[r.path] = known
+			order = append(order, known)
+		}
+		known.routes = append(known.routes, r)
+	}
+	for _, res := range order {
+		res.allow = allowed(res.routes)
+		l.mux.Handle(res.path, res)
+	}
+	l.mux.Handle("/", &resource{api: a, path: ""})
+	return l
+}
+
+func allowed(routes []route) string {
+	var methods []string
+	for _, r := range routes {
+		methods = append(methods, r.method)
+		if r.method == http.MethodGet {
+			methods = append(methods, http.MethodHead)
+		}
+	}
+	return strings.Join(methods, ", ")
+}
+
+// ServeHTTP refuses what no proxy and server may read in two ways, and every
+// path that is not exactly one of ours: ServeMux would answer those with a
+// redirect.
+func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	for _, prefix := range l.guests {
+		if strings.HasPrefix(r.URL.Path, prefix) || r.URL.Path+"/" == prefix {
+			l.mux.ServeHTTP(w, r)
+			return
+		}
+	}
+	if err := checkBorder(r); err != nil {
+		l.api.refuse(w, r, err)
+		return
+	}
+	if !exactPath(r) {
+		l.api.refuse(w, r, notFound("no such path"))
+		return
+	}
+	l.mux.ServeHTTP(w, r)
+}
+
+// ServeHTTP finds the method's route and runs the call.
+func (res *resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if len(res.routes) == 0 {
+		res.api.refuse(w, r, notFound("no such path"))
+		return
+	}
+	for i := range res.routes {
+		route := &res.routes[i]
+		if route.method == r.Method || route.method == http.MethodGet && r.Method == http.MethodHead {
+			res.api.serve(w, r, route)
+			return
+		}
+	}
+	refused := failure(http.StatusMethodNotAllowed, "method_not_allowed", "this path does not take "+safeMethod(r.Method))
+	refused.Allow = res.allow
+	res.api.refuse(w, r, refused)
+}
+
+func safeMethod(method string) string {
+	if len(method) > 16 {
+		return "this method"
+	}
+	return method
+}
+
+// checkBorder refuses ambiguous requests (reliability, 2.5 no. 18).
+func checkBorder(r *http.Request) error {
+	size := 0
+	for name, values := range r.Header {
+		for _, value := range values {
+			size += len(name) + len(value) + 4
+		}
+	}
+	if size > engine.HeaderMax {
+		return failure(http.StatusRequestHeaderFieldsTooLarge, "headers_too_large", "the headers are larger than 16 KiB")
+	}
+	if r.Method == http.MethodConnect || r.RequestURI != "" && r.RequestURI[0] != '/' {
+		return failure(http.StatusBadRequest, "bad_request", "the request target must be a path")
+	}
+	if len(r.Header["Authorization"]) > 1 || len(r.Header["Content-Type"]) > 1 || len(r.Header["Host"]) > 0 {
+		return failure(http.StatusBadRequest, "bad_request", "a header that must be single stands twice")
+	}
+	if len(r.TransferEncoding) > 0 {
+		return failure(http.StatusLengthRequired, "length_required", "send a Content-Length; transfer encodings are refused")
+	}
+	return nil
+}
+
+// exactPath refuses escapes, doubled slashes, dot segments and trailing
+// slashes: no path of ours needs them.
+func exactPath(r *http.Request) bool {
+	path := r.URL.Path
+	if r.URL.RawPath != "" || len(path) == 0 || path[0] != '/' || len(path) > 1 && path[len(path)-1] == '/' {
+		return false
+	}
+	if strings.Contains(r.URL.EscapedPath(), "%") || strings.Contains(path, "//") {
+		return false
+	}
+	return !strings.Contains(path+"/", "/./") && !strings.Contains(path+"/", "/../")
+}

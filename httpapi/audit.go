@@ -1,0 +1,315 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"railguard/audit"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+)
+
+// Roles that may read records at all; which ones is mayRead's question.
+const auditReaders = wire.RoleScreener | wire.RoleOperator | wire.RoleReviewer | wire.RoleAuditor | wire.RoleOps
+
+func (a *API) auditRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: "/v1/audit", roles: auditReaders, handle: listRecords},
+		{method: http.MethodGet, path: "/v1/audit/export", roles: wire.RoleAuditor, stream: true, handle: exportRecords},
+		{method: http.MethodGet, path: "/v1/audit/{txnId}", roles: auditReaders, handle: showRecord},
+		{method: http.MethodGet, path: "/v1/audit/{txnId}/proof", roles: wire.RoleReviewer | wire.RoleAuditor, handle: proveRecord},
+		{method: http.MethodGet, path: "/v1/audit/{txnId}/explain", roles: wire.RoleReviewer | wire.RoleAuditor, handle: explainRecord},
+		{method: http.MethodPost, path: "/v1/audit/{txnId}/replay", roles: wire.RoleReviewer | wire.RoleAuditor, body: bodyOptional, handle: replayRecord},
+	}
+}
+
+// showRecord is GET /v1/audit/{txnId}.
+func showRecord(c *call) error {
+	l, err := c.screenRecord()
+	if err != nil {
+		return err
+	}
+	disposition, err := c.loadDisposition(&l)
+	if err != nil {
+		return err
+	}
+	c.writeRecord(&c.out, &l, disposition)
+	c.reply(http.StatusOK, c.out)
+	return nil
+}
+
+// recordQuery is what GET /v1/audit asks for.
+type recordQuery struct {
+	from, to    engine.Time
+	keys        []uint64
+	operator    string // Normalised.
+	agent       string
+	wallet      string // Canonical.
+	name        string // Normalised.
+	verdict     string
+	rule        string
+	disposition string
+	ascending   bool
+	limit       int
+}
+
+// dispositionFilters are the values of ?disposition=.
+var dispositionFilters = []string{"APPROVED", "REJECTED", "ESCALATE_SAR", "none"}
+
+// listRecords is GET /v1/audit. One call looks at a bounded number of leaves and
+// gives a cursor even with a short page, so that no query can hold a node.
+func listRecords(c *call) error {
+	q, err := c.recordQuery()
+	if err != nil {
+		return err
+	}
+	scan, err := c.scanRange(q)
+	if err != nil {
+		return err
+	}
+	var found []leaf
+	var failed error
+	page, err := c.api.deps.Records.Audit().Scan(scan, func(index uint64, stored audit.Leaf) bool {
+		l, ok, err := c.consider(q, index, stored.Data)
+		if err != nil {
+			failed = err
+			return false
+		}
+		if ok {
+			found = append(found, l)
+		}
+		return len(found) < q.limit
+	})
+	if failed != nil {
+		return failed
+	}
+	if err != nil && len(found) == 0 && !errors.Is(err, audit.ErrCorrupt) {
+		return leafError(err)
+	}
+	items, err := c.recordItems(found)
+	if err != nil {
+		return err
+	}
+	cursor := ""
+	if !page.Done {
+		cursor = encodeScan(page.Next, scan.From, scan.To)
+	}
+	c.replyPage(items, cursor)
+	return nil
+}
+
+// consider judges one leaf against the query: filter keys are hashes and may
+// collide, and the role's view is no key at all.
+func (c *call) consider(q *recordQuery, index uint64, data []byte) (leaf, bool, error) {
+	l, err := c.openLeaf(index, append([]byte(nil), data...))
+	if err != nil {
+		return leaf{}, false, err
+	}
+	if q.matches(&l) && c.mayRead(&l) && !c.pastRetention(l.instant("screenedAt")) && c.dispositionIs(q.disposition, &l) {
+		return l, true, nil
+	}
+	c.dropLeaf()
+	return leaf{}, false, nil
+}
+
+func (q *recordQuery) matches(l *leaf) bool {
+	if l.kind() != "screen" || q.verdict != "" && l.text("verdict") != q.verdict || q.rule != "" && l.text("rule") != q.rule {
+		return false
+	}
+	if q.agent != "" && l.text("agentId") != q.agent && l.text("userId") != q.agent {
+		return false
+	}
+	if q.operator != "" && operatorKey(l.text("operatorLegalName")) != q.operator {
+		return false
+	}
+	if q.wallet != "" && engine.CanonicalWallet(l.text("_request", "cpWallet")) != q.wallet {
+		return false
+	}
+	if q.name != "" && ofac.NormaliseName(l.text("_request", "cpName")) != q.name {
+		return false
+	}
+	at := l.instant("screenedAt")
+	return at >= q.from/engine.Millisecond*engine.Millisecond && at <= q.to
+}
+
+// dispositionIs filters by disposition as this caller sees it.
+func (c *call) dispositionIs(want string, l *leaf) bool {
+	if want == "" {
+		return true
+	}
+	if l.text("verdict") != "REVIEW" {
+		return false
+	}
+	later, decided := c.api.deps.Published.Disposition(l.index)
+	if !decided {
+		return want == "none"
+	}
+	data, err := c.api.deps.Records.Leaf(c.ctx, later)
+	if err != nil {
+		return false
+	}
+	d, err := c.openLeaf(later, data)
+	if err != nil {
+		return false
+	}
+	defer c.dropLeaf()
+	have := d.text("disposition")
+	if have == "ESCALATE_SAR" && !c.key.seesAll() {
+		have = "none"
+	}
+	return have == want
+}
+
+func (c *call) recordItems(found []leaf) ([]members, error) {
+	items := make([]members, len(found))
+	for i := range found {
+		view := &dispositionView{}
+		if later, decided := c.api.deps.Published.Disposition(found[i].index); decided {
+			data, err := c.api.deps.Records.Leaf(c.ctx, later)
+			if err != nil {
+				return nil, leafError(err)
+			}
+			if view.leaf, err = c.openLeaf(later, data); err != nil {
+				return nil, err
+			}
+			view.present = true
+		}
+		if err := c.loadComments(&found[i], view); err != nil {
+			return nil, err
+		}
+		c.writeRecord(&items[i], &found[i], view)
+	}
+	return items, nil
+}
+
+// recordQuery reads the filters. A time range is always in force: the last 24
+// hours by default.
+func (c *call) recordQuery() (*recordQuery, error) {
+	q := &recordQuery{keys: []uint64{engine.FilterKey(engine.FilterKind, "screen")}}
+	var err error
+	if q.from, q.to, err = c.timeRange(engine.DayLength); err != nil {
+		return nil, err
+	}
+	if q.limit, err = c.pageLimit(); err != nil {
+		return nil, err
+	}
+	if q.ascending, err = c.ascending(); err != nil {
+		return nil, err
+	}
+	if q.agent = c.query("agentId"); q.agent != "" {
+		q.keys = append(q.keys, engine.FilterKey(engine.FilterAgent, q.agent))
+	}
+	if q.operator = operatorKey(c.query("operator")); q.operator == "" {
+		q.operator = c.key.operator
+	}
+	if q.operator != "" {
+		q.keys = append(q.keys, engine.FilterKey(engine.FilterOperator, q.operator))
+	}
+	if q.wallet = engine.CanonicalWallet(c.query("wallet")); q.wallet != "" {
+		q.keys = append(q.keys, engine.FilterKey(engine.FilterWallet, q.wallet))
+	}
+	if q.name = ofac.NormaliseName(c.query("name")); q.name != "" {
+		q.keys = append(q.keys, engine.FilterKey(engine.FilterName, q.name))
+	}
+	return q, c.verdictFilters(q)
+}
+
+func (c *call) verdictFilters(q *recordQuery) error {
+	if q.verdict = c.query("verdict"); q.verdict != "" {
+		if q.verdict != "PROCEED" && q.verdict != "REVIEW" && q.verdict != "BLOCK" && q.verdict != "UNKNOWN" {
+			return invalidField("verdict", "must be PROCEED, REVIEW, BLOCK or UNKNOWN")
+		}
+		q.keys = append(q.keys, engine.FilterKey(engine.FilterVerdict, q.verdict))
+	}
+	if text := c.query("rule"); text != "" {
+		id, ok := engine.RuleByCode(text)
+		if !ok {
+			return invalidField("rule", "must be a rule id")
+		}
+		q.rule = id.Code()
+		q.keys = append(q.keys, engine.FilterKey(engine.FilterRule, q.rule))
+	}
+	if q.disposition = c.query("disposition"); q.disposition != "" {
+		for _, known := range dispositionFilters {
+			if q.disposition == known {
+				return nil
+			}
+		}
+		return invalidField("disposition", "must be one of "+strings.Join(dispositionFilters, ", "))
+	}
+	return nil
+}
+
+// timeRange reads ?from= and ?to=; from is span before to by default.
+func (c *call) timeRange(span engine.Time) (from, to engine.Time, err error) {
+	to = c.api.deps.Published.LogTime()
+	if text := c.query("to"); text != "" {
+		var ok bool
+		if to, ok = parseTime(text); !ok {
+			return 0, 0, invalidField("to", "must be an ISO 8601 time")
+		}
+	}
+	from = max(to-span, 0)
+	if text := c.query("from"); text != "" {
+		var ok bool
+		if from, ok = parseTime(text); !ok {
+			return 0, 0, invalidField("from", "must be an ISO 8601 time")
+		}
+	}
+	if from > to {
+		return 0, 0, invalidField("from", "must not be after to")
+	}
+	return from, to, nil
+}
+
+// scanRange turns times into leaf indices, or goes on where a cursor left off.
+func (c *call) scanRange(q *recordQuery) (audit.Query, error) {
+	store := c.api.deps.Records.Audit()
+	scan := audit.Query{Newest: !q.ascending, Keys: q.keys, Examine: leafScanMax}
+	if text := c.query("cursor"); text != "" {
+		next, from, to, ok := decodeScan(text)
+		if !ok {
+			return scan, invalidField("cursor", "is not a cursor of this service")
+		}
+		scan.From, scan.To = from, to
+		if q.ascending {
+			scan.From = next
+		} else {
+			scan.To = next
+		}
+		return scan, nil
+	}
+	// Leaves hold milliseconds, the store nanoseconds: a margin, cut exactly by matches.
+	scan.From = store.FindTime(int64(q.from - engine.Millisecond))
+	scan.To = store.FindTime(int64(q.to + engine.Millisecond))
+	return scan, nil
+}
+
+// A cursor is opaque to callers: where to go on, and the range of leaves the
+// first call settled.
+func encodeScan(parts ...uint64) string {
+	texts := make([]string, len(parts))
+	for i, part := range parts {
+		texts[i] = strconv.FormatUint(part, 36)
+	}
+	return base64.RawURLEncoding.EncodeToString([]byte("1." + strings.Join(texts, ".")))
+}
+
+func decodeScan(text string) (next, from, to uint64, ok bool) {
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	parts := strings.Split(string(data), ".")
+	if err != nil || len(parts) != 4 || parts[0] != "1" {
+		return 0, 0, 0, false
+	}
+	var numbers [3]uint64
+	for i := range numbers {
+		if numbers[i], err = strconv.ParseUint(parts[i+1], 36, 64); err != nil {
+			return 0, 0, 0, false
+		}
+	}
+	return numbers[0], numbers[1], numbers[2], true
+}

@@ -1,0 +1,350 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/valyala/fastjson"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// call is one request on its way through the border. It is pooled: nothing may
+// keep it, its body or its parsed values after the handler returned.
+type call struct {
+	api   *API
+	route *route
+	edge  *edge
+	w     http.ResponseWriter
+	r     *http.Request
+	ctx   context.Context
+
+	key       *apiKey // nil on a public route.
+	start     time.Time
+	requestID string
+	txnID     string // For the error body and the access log.
+
+	body     []byte
+	gate     gate
+	parser   fastjson.Parser
+	object   *fastjson.Object
+	findings findings
+
+	idem     *wire.Idem
+	idemHash string // Hex; for the record.
+
+	status   int // Of the answer; 0 until it is written.
+	index    uint64
+	replayed bool
+	wrote    bool
+	timing   timing
+	out      members // Answer under construction; its room is reused.
+	buffer   []byte
+	parsers  []*fastjson.Parser // Of leaves read for the answer.
+	screen   screening          // Room for the screening call.
+}
+
+// timing is what Server-Timing and the metrics tell of one call.
+type timing struct{ verify, rules, commit time.Duration }
+
+var calls = sync.Pool{New: func() any { return new(call) }}
+
+var leafParsers fastjson.ParserPool
+
+// serve runs one call: method and path are decided, the rest of the check order
+// of decisions 5.2 is this function.
+func (a *API) serve(w http.ResponseWriter, r *http.Request, route *route) {
+	c := a.begin(w, r, route)
+	counted := false
+	defer func() {
+		p := recover()
+		if counted {
+			a.running.Add(-1)
+		}
+		c.endIdempotent()
+		if p != nil {
+			c.panicked(p)
+		}
+		c.finish()
+		if p == http.ErrAbortHandler {
+			panic(p)
+		}
+	}()
+	cancel, err := c.admit()
+	if cancel != nil {
+		defer cancel()
+	}
+	if err == nil && !route.reserved {
+		counted = true
+		if a.running.Add(1) > inFlightMax {
+			err = unavailable("overloaded", "too many calls at once on this node")
+		}
+	}
+	if err == nil {
+		err = c.readBody()
+	}
+	if err == nil {
+		err = c.beginIdempotent()
+	}
+	if err == nil {
+		err = route.handle(c)
+	}
+	if err != nil {
+		c.fail(err)
+	}
+}
+
+// refuse answers a request that belongs to no route.
+func (a *API) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	c := a.begin(w, r, nil)
+	c.fail(err)
+	c.finish()
+}
+
+func (a *API) begin(w http.ResponseWriter, r *http.Request, route *route) *call {
+	c := calls.Get().(*call)
+	c.api, c.w, c.r, c.route, c.ctx = a, w, r, route, r.Context()
+	c.start = time.Now()
+	c.requestID = requestID(r)
+	c.findings = newFindings()
+	return c
+}
+
+func (c *call) finish() {
+	c.api.logAccess(c)
+	for _, p := range c.parsers {
+		leafParsers.Put(p)
+	}
+	if cap(c.body) > bodyBufferKept || cap(c.out) > bodyBufferKept || cap(c.buffer) > bodyBufferKept {
+		return // Let the garbage collector have a large one.
+	}
+	*c = call{
+		body: c.body[:0], gate: c.gate, parser: c.parser, out: c.out[:0], buffer: c.buffer[:0],
+		parsers: c.parsers[:0], screen: c.screen.reset(),
+	}
+	c.gate.data = nil
+	calls.Put(c)
+}
+
+// requestID echoes a caller's id that is safe to print, else makes one.
+func requestID(r *http.Request) string {
+	if id := r.Header.Get("X-Request-Id"); id != "" && len(id) <= requestIDMax && printable(id) {
+		return id
+	}
+	const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+	id := [30]byte{'r', 'e', 'q', '_'}
+	n := uint64(time.Now().UnixMilli())
+	for i := 13; i > 3; i-- { // A ULID: 48 bits of time, 80 of randomness.
+		id[i] = alphabet[n&31]
+		n >>= 5
+	}
+	high, low := rand.Uint64(), rand.Uint64()
+	for i := 14; i < 22; i++ {
+		id[i] = alphabet[high&31]
+		id[i+8] = alphabet[low&31]
+		high >>= 5
+		low >>= 5
+	}
+	return string(id[:])
+}
+
+func printable(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < 0x21 || s[i] > 0x7e {
+			return false
+		}
+	}
+	return true
+}
+
+// admit checks who calls and whether this node can answer now: bootstrap,
+// drain, key, rate, role, deadline, minimum index, consistency.
+func (c *call) admit() (context.CancelFunc, error) {
+	a := c.api
+	c.edge = a.edge()
+	if !c.route.always {
+		if a.draining.Load() {
+			return nil, unavailable("shutting_down", "this node is draining")
+		}
+		if c.edge.settings.Genesis == nil && c.route.roles != 0 {
+			return nil, unavailable("no_leader", "the cluster is not bootstrapped")
+		}
+	}
+	if c.route.roles != 0 {
+		if err := c.authenticate(); err != nil {
+			return nil, err
+		}
+	}
+	cancel, err := c.setDeadline()
+	if err != nil {
+		return cancel, err
+	}
+	return cancel, c.waitForIndex()
+}
+
+func (c *call) setDeadline() (context.CancelFunc, error) {
+	limit := c.api.deadline
+	if text := c.r.Header.Get("X-Railguard-Timeout-Ms"); text != "" {
+		n, err := strconv.ParseUint(text, 10, 32)
+		if err != nil || n == 0 {
+			return nil, invalidField("X-Railguard-Timeout-Ms", "must be a whole number of milliseconds")
+		}
+		limit = min(limit, time.Duration(n)*time.Millisecond)
+	}
+	if c.route.stream {
+		return nil, nil
+	}
+	var cancel context.CancelFunc
+	c.ctx, cancel = context.WithTimeout(c.ctx, limit)
+	return cancel, nil
+}
+
+// waitForIndex serves X-Railguard-Min-Index and ?consistency=leader.
+func (c *call) waitForIndex() error {
+	if text := c.r.Header.Get("X-Railguard-Min-Index"); text != "" {
+		index, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return invalidField("X-Railguard-Min-Index", "must be a log index")
+		}
+		if index > c.api.deps.Published.Applied() {
+			if err := c.api.deps.Records.WaitApplied(c.ctx, index); err != nil {
+				return unavailable("overloaded", "this node has not applied that index yet")
+			}
+			c.edge = c.api.edge()
+		}
+	}
+	if c.r.URL.RawQuery == "" || c.r.Method == http.MethodPost {
+		return nil
+	}
+	switch c.query("consistency") {
+	case "", "local":
+		return nil
+	case "leader":
+		return c.confirm()
+	}
+	return invalidField("consistency", "must be local or leader")
+}
+
+// confirm waits until this node has applied all that the leader had committed.
+func (c *call) confirm() error {
+	if _, err := c.api.deps.Records.ReadIndex(c.ctx); err != nil {
+		return readError(err)
+	}
+	c.edge = c.api.edge()
+	return nil
+}
+
+// confirmBriefly is confirm for an answer that stands without it.
+func (c *call) confirmBriefly() {
+	ctx, cancel := context.WithTimeout(c.ctx, confirmTimeout)
+	defer cancel()
+	if _, err := c.api.deps.Records.ReadIndex(ctx); err == nil {
+		c.edge = c.api.edge()
+	}
+}
+
+// query returns a query parameter.
+func (c *call) query(name string) string {
+	if c.r.URL.RawQuery == "" {
+		return ""
+	}
+	return c.r.URL.Query().Get(name)
+}
+
+// ifMatch reads If-Match as a version: 0 when absent or *.
+func (c *call) ifMatch() (uint64, error) {
+	text := strings.TrimSpace(c.r.Header.Get("If-Match"))
+	if text == "" || text == "*" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(strings.Trim(strings.TrimPrefix(text, "W/"), `"`), 10, 64)
+	if err != nil || n == 0 {
+		return 0, failure(http.StatusPreconditionFailed, "version_mismatch", "If-Match does not name the current version")
+	}
+	return n, nil
+}
+
+// readBody reads, checks and parses the body as the route wants it.
+func (c *call) readBody() error {
+	if c.route.body == bodyNone || c.route.body == bodyRaw {
+		return nil
+	}
+	if c.r.ContentLength > c.route.max {
+		return tooLarge(c.route.max)
+	}
+	if err := c.slurp(); err != nil {
+		return err
+	}
+	if len(c.body) == 0 && c.route.body == bodyOptional {
+		return nil
+	}
+	if err := c.gate.check(c.body); err != nil {
+		return failure(http.StatusBadRequest, "invalid_json", err.Error())
+	}
+	value, err := c.parser.ParseBytes(c.body)
+	if err != nil {
+		return failure(http.StatusBadRequest, "invalid_json", errJSONSyntax.Error())
+	}
+	c.object, err = value.Object()
+	if err != nil {
+		return failure(http.StatusBadRequest, "invalid_json", errJSONTop.Error())
+	}
+	return nil
+}
+
+// slurp reads the body into c.body. A read that fails is never taken for the end.
+func (c *call) slurp() error {
+	body := http.MaxBytesReader(c.w, c.r.Body, c.route.max)
+	if size := int(c.r.ContentLength); size > cap(c.body) {
+		c.body = make([]byte, 0, size+1)
+	}
+	for {
+		if len(c.body) == cap(c.body) {
+			c.body = append(c.body, 0)[:len(c.body)]
+		}
+		n, err := body.Read(c.body[len(c.body):cap(c.body)])
+		c.body = c.body[:len(c.body)+n]
+		if err == io.EOF {
+			return nil
+		}
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			return tooLarge(c.route.max)
+		}
+		if err != nil {
+			return failure(http.StatusBadRequest, "invalid_json", "the body ended early")
+		}
+	}
+}
+
+func tooLarge(max int64) *Error {
+	return failure(http.StatusRequestEntityTooLarge, "payload_too_large",
+		"the body is larger than "+strconv.FormatInt(max/engine.KiB, 10)+" KiB")
+}
+
+// fields reads the top object of the body.
+func (c *call) fields() fields {
+	return fields{object: c.object, gate: &c.gate, findings: &c.findings}
+}
+
+// panicked turns a panic into a 500 without a word of it in the answer.
+func (c *call) panicked(p any) {
+	if p == http.ErrAbortHandler {
+		return
+	}
+	panicsTotal.Inc()
+	c.api.log.Error("call panicked", "requestId", c.requestID, "panic", p, "stack", string(debug.Stack()))
+	if c.wrote {
+		return // Half an answer is out and cannot be taken back.
+	}
+	c.fail(failure(http.StatusInternalServerError, "internal_error", "internal error"))
+}

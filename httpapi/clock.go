@@ -1,0 +1,51 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// advanceClock is POST /v1/test/clock {"advance":"25h"}: log time of a cluster
+// that was bootstrapped with a test clock goes forward, never back. Anywhere else
+// the path does not exist.
+func advanceClock(c *call) error {
+	if !c.edge.settings.Genesis.TestClock {
+		return notFound("no such path")
+	}
+	f := c.fields()
+	text := f.requiredText("advance", engine.FieldMax)
+	span, ok := parseSpan(text)
+	if text != "" && (!ok || span <= 0 || span > 1000*engine.DayLength) {
+		f.invalid("advance", "must be a span such as 25h or 91d, at most 1000d")
+	}
+	if err := f.err(); err != nil {
+		return err
+	}
+	return c.submit(proposal{kind: wire.KindClock, record: func() (any, error) {
+		var m members
+		m.text("advance", text)
+		record := &wire.Clock{Advance: span}
+		var err error
+		record.Common, err = c.recorded(m)
+		return record, err
+	}, refused: func(r wire.Result) error {
+		if r.Refusal == wire.RefusedMalformed {
+			return invalidField("advance", "goes beyond what the test clock can do")
+		}
+		return nil
+	}}, nil)
+}
+
+func renderClock(_ *call, l *leaf, m *members) error {
+	l.copyTo(m, "logTime")
+	m.text("advanced", l.text("advance"))
+	m.text("eventId", l.text("eventId"))
+	return nil
+}
+
+// testClockRoute is mounted always; whether it exists is the genesis' question.
+func testClockRoute() route {
+	return route{method: http.MethodPost, path: "/v1/test/clock", roles: wire.RoleOps, body: bodyObject, handle: advanceClock}
+}

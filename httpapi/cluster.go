@@ -1,0 +1,215 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// The cluster's verbs (decisions 5.24), for keys with the role ops.
+
+func (a *API) clusterRoutes() []route {
+	get := func(path string, handle func(*call) error) route {
+		return route{method: http.MethodGet, path: path, roles: wire.RoleOps, reserved: true, always: true, handle: handle}
+	}
+	post := func(path string, body bodyKind, handle func(*call) error) route {
+		return route{method: http.MethodPost, path: path, roles: wire.RoleOps, body: body, reserved: true, always: true, stream: true, handle: handle}
+	}
+	snapshot := get("/v1/cluster/snapshot", saveSnapshot)
+	snapshot.stream = true
+	return []route{
+		get("/v1/cluster/status", clusterStatus),
+		get("/v1/cluster/peers", clusterPeers),
+		get("/v1/cluster/leader", clusterLeader),
+		snapshot,
+		post("/v1/cluster/snapshot", bodyOptional, takeSnapshot),
+		post("/v1/cluster/transfer-leader", bodyOptional, transferLeader),
+		post("/v1/cluster/join", bodyObject, joinNode),
+		post("/v1/cluster/remove", bodyObject, func(c *call) error { return c.memberVerb(c.api.deps.Operations.Remove) }),
+		post("/v1/cluster/promote", bodyObject, func(c *call) error { return c.memberVerb(c.api.deps.Operations.Promote) }),
+		post("/v1/cluster/demote", bodyObject, func(c *call) error { return c.memberVerb(c.api.deps.Operations.Demote) }),
+		post("/v1/cluster/drain", bodyOptional, drain),
+	}
+}
+
+// replyJSON answers with a value that has JSON tags: operators' shapes alone.
+func (c *call) replyJSON(v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	c.send(http.StatusOK, jsonType, body)
+	return nil
+}
+
+func clusterStatus(c *call) error {
+	return c.replyJSON(c.api.deps.Operations.Status(c.ctx))
+}
+
+func clusterPeers(c *call) error {
+	status := c.api.deps.Operations.Status(c.ctx)
+	return c.replyJSON(map[string]any{"clusterId": status.ClusterID, "peers": status.Nodes})
+}
+
+// clusterLeader answers null without a leader: that is a fact, not an error.
+func clusterLeader(c *call) error {
+	status := c.api.deps.Operations.Status(c.ctx)
+	return c.replyJSON(map[string]any{"leader": status.Leader, "term": status.Term})
+}
+
+// operation bounds a cluster verb.
+func (c *call) operation() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(c.ctx, operationTimeout)
+}
+
+// operationError answers for a verb that the cluster refused or could not finish.
+func operationError(err error) error {
+	known := proposalError(err)
+	var e *Error
+	if errors.As(known, &e) {
+		return e
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		e := unavailable("outcome_unknown", "the cluster did not finish in time; look at /v1/cluster/status")
+		e.Outcome = outcomeUnknown
+		return e
+	}
+	// Verbs speak to operators: the reason is theirs to read.
+	return failure(http.StatusUnprocessableEntity, "invalid_field", err.Error())
+}
+
+func (c *call) done() error {
+	c.out.bool("ok", true)
+	c.out.text("node", c.api.deps.Node)
+	c.reply(http.StatusOK, c.out)
+	return nil
+}
+
+func transferLeader(c *call) error {
+	f := c.fields()
+	to := f.text("to", engine.FieldMax)
+	if err := f.err(); err != nil {
+		return err
+	}
+	ctx, cancel := c.operation()
+	defer cancel()
+	if err := c.api.deps.Operations.TransferLeader(ctx, to); err != nil {
+		return operationError(err)
+	}
+	return c.done()
+}
+
+func joinNode(c *call) error {
+	f := c.fields()
+	id, addr := f.requiredText("id", engine.FieldMax), f.requiredText("addr", engine.FieldMax)
+	if err := f.err(); err != nil {
+		return err
+	}
+	ctx, cancel := c.operation()
+	defer cancel()
+	if err := c.api.deps.Operations.Join(ctx, id, addr); err != nil {
+		return operationError(err)
+	}
+	return c.done()
+}
+
+func (c *call) memberVerb(verb func(ctx context.Context, id string) error) error {
+	f := c.fields()
+	id := f.requiredText("id", engine.FieldMax)
+	if err := f.err(); err != nil {
+		return err
+	}
+	ctx, cancel := c.operation()
+	defer cancel()
+	if err := verb(ctx, id); err != nil {
+		return operationError(err)
+	}
+	return c.done()
+}
+
+// drain is POST /v1/cluster/drain: refuse new calls, let the running ones end,
+// hand leadership on. {"drain":false} takes calls again.
+func drain(c *call) error {
+	f := c.fields()
+	on, given := f.flag("drain")
+	if err := f.err(); err != nil {
+		return err
+	}
+	if given && !on {
+		c.api.SetDraining(false)
+		return c.done()
+	}
+	c.api.SetDraining(true)
+	waited := c.api.waitIdle(c.ctx, drainWait)
+	ctx, cancel := c.operation()
+	defer cancel()
+	if err := c.api.deps.Operations.Drain(ctx); err != nil {
+		return operationError(err)
+	}
+	c.out.bool("ok", true)
+	c.out.text("node", c.api.deps.Node)
+	c.out.bool("idle", waited)
+	c.reply(http.StatusOK, c.out)
+	return nil
+}
+
+// waitIdle waits until no ordinary call runs, at most for limit.
+func (a *API) waitIdle(ctx context.Context, limit time.Duration) bool {
+	ticker := time.NewTicker(drainPoll)
+	defer ticker.Stop()
+	end := time.Now().Add(limit)
+	for a.running.Load() > 0 {
+		if time.Now().After(end) || ctx.Err() != nil {
+			return false
+		}
+		<-ticker.C
+	}
+	return true
+}
+
+func takeSnapshot(c *call) error {
+	info, err := c.api.deps.Operations.Snapshot(c.ctx)
+	if err != nil {
+		return operationError(err)
+	}
+	return c.replyJSON(info)
+}
+
+// saveSnapshot is GET /v1/cluster/snapshot: the state as a file. It holds
+// personal data; the role and the operator's own care guard it.
+func saveSnapshot(c *call) error {
+	c.commonHeaders()
+	c.header("Content-Type", "application/octet-stream")
+	c.header("Content-Disposition", `attachment; filename="railguard-`+strconv.FormatUint(c.api.deps.Published.Applied(), 10)+`.snapshot"`)
+	w := &snapshotWriter{c: c, control: http.NewResponseController(c.w)}
+	if err := c.api.deps.Operations.SaveSnapshot(c.ctx, w); err != nil {
+		if !c.wrote {
+			c.w.Header().Del("Content-Disposition")
+			return operationError(err)
+		}
+		return err
+	}
+	return nil
+}
+
+// snapshotWriter sends the status with the first byte and moves the write
+// deadline on with every piece.
+type snapshotWriter struct {
+	c       *call
+	control *http.ResponseController
+}
+
+func (w *snapshotWriter) Write(p []byte) (int, error) {
+	if !w.c.wrote {
+		w.c.status, w.c.wrote = http.StatusOK, true
+		w.c.w.WriteHeader(http.StatusOK)
+	}
+	_ = w.control.SetWriteDeadline(time.Now().Add(chunkWriteTimeout))
+	return w.c.w.Write(p)
+}

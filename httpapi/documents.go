@@ -1,0 +1,93 @@
+package httpapi
+
+import (
+	"html"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"railguard/engine"
+)
+
+// Public documents outside of /v1.
+
+func (a *API) documentRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: "/docs/errors", always: true, handle: showErrors},
+		{method: http.MethodGet, path: "/docs/rules", always: true, handle: showRules},
+	}
+}
+
+var (
+	htmlType     = []string{"text/html; charset=utf-8"}
+	markdownType = []string{"text/markdown; charset=utf-8"}
+	contextType  = []string{"application/ld+json"}
+)
+
+// errorsPage is /docs/errors as HTML, built once.
+var errorsPage = func() []byte {
+	var page strings.Builder
+	page.WriteString("<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Railguard error codes</title>" +
+		"<h1>Railguard error codes</h1><p>Every error body is flat: error and code (the same word), message, requestId, " +
+		"txnId where one exists, and param or details where a field is at fault.</p><dl>")
+	for _, entry := range codeTable {
+		page.WriteString("<dt id=\"" + entry.code + "\"><code>" + entry.code + "</code> (" + strconv.Itoa(entry.status) + ")</dt><dd>" +
+			html.EscapeString(entry.text) + "</dd>")
+	}
+	page.WriteString("</dl></html>\n")
+	return []byte(page.String())
+}()
+
+// showErrors is GET /docs/errors, for people and, with Accept, for programs.
+func showErrors(c *call) error {
+	c.header("Cache-Control", "public, max-age=3600")
+	if !strings.Contains(c.r.Header.Get("Accept"), "application/json") {
+		c.header("Content-Security-Policy", "default-src 'none'")
+		c.send(http.StatusOK, htmlType, errorsPage)
+		return nil
+	}
+	items := make([]members, len(codeTable))
+	for i, entry := range codeTable {
+		items[i].text("code", entry.code)
+		items[i].int("status", int64(entry.status))
+		items[i].text("meaning", entry.text)
+	}
+	c.out.list("errors", items)
+	c.reply(http.StatusOK, c.out)
+	return nil
+}
+
+// showRules is GET /docs/rules: the rule table, generated from the code.
+func showRules(c *call) error {
+	c.header("Cache-Control", "public, max-age=3600")
+	c.send(http.StatusOK, markdownType, []byte(engine.RulesMarkdown()))
+	return nil
+}
+
+// kyaTerms are the terms of our JSON-LD context and what they mean; the address
+// of each is the context's own with a fragment.
+var kyaTerms = []string{
+	"KYAAgentCredential", "KYADelegateCredential", "KYAUserCredential",
+	"agentId", "agentName", "agentType", "operatorLegalName", "userId", "legalName", "agentIds",
+	"spendPolicy", "maxSingleTxUSDC", "dailyLimitUSDC", "allowedChains", "allowedRails", "counterpartyScreening", "noMixerProtocols",
+	"complianceAttestation", "ofacAtIssuance", "screenedAt", "credentialStatus",
+	"delegation", "parentAgentId", "rootAgentId", "depth", "chain",
+}
+
+// kyaContext is GET /contexts/kya/v1: the second context of every credential.
+func kyaContext(c *call) error {
+	base := "/contexts/kya/v1"
+	if genesis := c.edge.settings.Genesis; genesis != nil {
+		base = strings.TrimSuffix(genesis.PublicURL, "/") + base
+	}
+	var terms members
+	terms.raw("@version", []byte("1.1"))
+	for _, term := range kyaTerms {
+		terms.text(term, base+"#"+term)
+	}
+	c.out.object("@context", terms)
+	c.header("Cache-Control", "public, max-age=86400")
+	c.header("Access-Control-Allow-Origin", "*")
+	c.send(http.StatusOK, contextType, c.out.body())
+	return nil
+}

@@ -1,0 +1,207 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"railguard/fsm/wire"
+)
+
+// Error is what a caller is told when a call does not succeed (decisions 5.2).
+// Nothing of our insides is ever in it.
+type Error struct {
+	Status  int
+	Code    string
+	Message string
+	Param   string
+	Details []Detail
+	Extra   members // Further members of the flat body: the current state of a conflict.
+	TxnID   string
+	Outcome string // Of a 503: "none" or "unknown".
+	Retry   int    // Seconds; 0 sends no Retry-After.
+	Allow   string // Of a 405.
+}
+
+// Detail is one finding: which parameter, and what is wrong with it.
+type Detail struct {
+	Param   string
+	Message string
+	Extra   members
+}
+
+func (e *Error) Error() string { return strconv.Itoa(e.Status) + " " + e.Code + ": " + e.Message }
+
+// Outcomes of a 503 (decisions 5.1): certainly nothing happened, or nobody knows.
+const (
+	outcomeNone    = "none"
+	outcomeUnknown = "unknown"
+)
+
+// codeText describes a code for the page /docs/errors.
+type codeText struct {
+	code   string
+	status int
+	text   string
+}
+
+// codeTable is every code of the service, in the order of the documentation.
+var codeTable = []codeText{
+	{"missing_token", 400, "The body has no member token. A token that is there but not a valid credential is not an error: it gives the verdict UNKNOWN."},
+	{"invalid_json", 400, "The body is not one JSON object: broken syntax, a duplicate name, invalid UTF-8, a lone surrogate, trailing bytes, too deep or too many members."},
+	{"missing_amount", 400, "The body of a screening call has no member amount."},
+	{"invalid_amount", 400, "The amount is not a JSON number from 0 to 1e12."},
+	{"not_reviewable", 400, "Only a transaction whose verdict was REVIEW can be dispositioned."},
+	{"bad_request", 400, "The HTTP request itself is not acceptable: a duplicate Authorization, Content-Type or Host, or an absolute-form target."},
+	{"unauthorized", 401, "No API key, or not a valid one."},
+	{"forbidden", 403, "The API key is valid but lacks the role, or the operator is outside of its scope."},
+	{"not_found", 404, "No such path, or no such record, or one past its retention."},
+	{"method_not_allowed", 405, "The path exists, the method does not. See the Allow header."},
+	{"already_dispositioned", 409, "The transaction has a disposition already."},
+	{"invalid_transition", 409, "The current status does not allow this change. The body holds it."},
+	{"parent_not_active", 409, "The parent, one of its ancestors or their operator is not ACTIVE."},
+	{"already_in_fleet", 409, "The agent is in another fleet."},
+	{"idempotency_in_flight", 409, "A call with this Idempotency-Key is still running."},
+	{"claimed_by_other", 409, "Another reviewer holds the claim."},
+	{"refresh_running", 409, "A list synchronisation is running already."},
+	{"limit_reached", 409, "A table is full: children of one parent, agents of one fleet."},
+	{"length_required", 411, "Bodies need a Content-Length; transfer encodings are refused."},
+	{"version_mismatch", 412, "If-Match does not name the current version."},
+	{"payload_too_large", 413, "The body is larger than the limit of this path."},
+	{"invalid_field", 422, "A member has the wrong type or value (400 on a screening call)."},
+	{"missing_field", 422, "A required member is missing."},
+	{"invalid_disposition", 422, "disposition must be APPROVED, REJECTED or ESCALATE_SAR."},
+	{"policy_widening", 422, "A delegate may only narrow its parent's policy."},
+	{"delegation_depth_exceeded", 422, "A delegation chain has at most three generations below the root."},
+	{"agent_not_autonomous", 422, "Only autonomous agents are attested."},
+	{"agent_not_supervised", 422, "A user credential is for supervised agents only."},
+	{"operator_mismatch", 422, "The operators of fleet and agent differ."},
+	{"operator_sanctioned", 422, "The operator matches the sanctions list and this institution refuses such registrations."},
+	{"idempotency_conflict", 422, "This Idempotency-Key was used for another body."},
+	{"list_rejected", 422, "The list is empty, unreadable, older than the active one, or shrank too much."},
+	{"rate_limited", 429, "Too many calls with this key. See Retry-After."},
+	{"headers_too_large", 431, "The request's headers are larger than 16 KiB."},
+	{"internal_error", 500, "A fault of ours. Give support the requestId."},
+	{"no_quorum", 503, "Too few nodes answer. Nothing is decided until they are back."},
+	{"no_leader", 503, "The cluster is choosing a leader."},
+	{"sanctions_data_unavailable", 503, "No published sanctions list is loaded: no verdict can be given."},
+	{"overloaded", 503, "A queue or table of this node is full."},
+	{"shutting_down", 503, "This node is going down."},
+	{"outcome_unknown", 503, "It is not known whether the call took effect. Retry with the same Idempotency-Key."},
+}
+
+func failure(status int, code, message string) *Error {
+	return &Error{Status: status, Code: code, Message: message}
+}
+
+func notFound(message string) *Error { return failure(http.StatusNotFound, "not_found", message) }
+
+// invalidField is a 422 about one parameter.
+func invalidField(param, message string) *Error {
+	return &Error{
+		Status: http.StatusUnprocessableEntity, Code: "invalid_field", Message: param + " " + message, Param: param,
+		Details: []Detail{{Param: param, Message: message}},
+	}
+}
+
+// conflict is a 409 whose body carries the current state in extra.
+func conflict(code, message string, extra members) *Error {
+	return &Error{Status: http.StatusConflict, Code: code, Message: message, Extra: extra}
+}
+
+// unavailable is a 503 about a call that certainly did nothing.
+func unavailable(code, message string) *Error {
+	return &Error{Status: http.StatusServiceUnavailable, Code: code, Message: message, Outcome: outcomeNone, Retry: 1}
+}
+
+// proposalError turns what a Proposer or a read of the log returned into the
+// answer of decisions 5.2. Only wire.ErrUnknown leaves the outcome open.
+func proposalError(err error) error {
+	var known *Error
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, wire.ErrUnknown):
+		e := unavailable("outcome_unknown", "the outcome is unknown; retry with the same Idempotency-Key")
+		e.Outcome = outcomeUnknown
+		return e
+	case errors.Is(err, wire.ErrNoQuorum):
+		return unavailable("no_quorum", "too few nodes answer")
+	case errors.Is(err, wire.ErrNoLeader):
+		return unavailable("no_leader", "the cluster is choosing a leader")
+	case errors.Is(err, wire.ErrOverloaded):
+		return unavailable("overloaded", "too many calls wait")
+	case errors.Is(err, wire.ErrShuttingDown):
+		return unavailable("shutting_down", "this node is going down")
+	case errors.Is(err, wire.ErrTooLarge):
+		return failure(http.StatusRequestEntityTooLarge, "payload_too_large", "the record is larger than the log takes")
+	}
+	return err
+}
+
+// readError is proposalError for reads: a read has no outcome, so a deadline
+// that passed says only that the leader did not answer in time.
+func readError(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, wire.ErrUnknown) {
+		return unavailable("no_quorum", "the leader did not answer in time")
+	}
+	return proposalError(err)
+}
+
+// refusal is the common answer for a refused record. Endpoints that know more
+// about a refusal answer it themselves and leave the rest to this.
+func refusal(r wire.Result) error {
+	switch r.Refusal {
+	case wire.RefusedNotFound:
+		return notFound("no such resource")
+	case wire.RefusedTransition, wire.RefusedInactive:
+		return conflict("invalid_transition", "the current status does not allow this", statusMember(r))
+	case wire.RefusedDispositioned:
+		return conflict("already_dispositioned", "a disposition was recorded already", nil)
+	case wire.RefusedInFleet:
+		return conflict("already_in_fleet", "an agent is in another fleet", nil)
+	case wire.RefusedNotInFleet:
+		return notFound("the agent is not in this fleet")
+	case wire.RefusedParent:
+		return conflict("parent_not_active", "the parent is not effectively ACTIVE", statusMember(r))
+	case wire.RefusedFull, wire.RefusedKeyTable:
+		return unavailable("overloaded", "a table of the cluster is full")
+	case wire.RefusedClaimed:
+		return conflict("claimed_by_other", "another reviewer holds the claim", nil)
+	case wire.RefusedVersion:
+		return versionMismatch(r.Value)
+	case wire.RefusedNotAutonomous:
+		return failure(http.StatusUnprocessableEntity, "agent_not_autonomous", "the agent is not autonomous")
+	case wire.RefusedOperator:
+		return failure(http.StatusUnprocessableEntity, "operator_mismatch", "the operators differ")
+	case wire.RefusedDepth:
+		return failure(http.StatusUnprocessableEntity, "delegation_depth_exceeded", "delegation goes at most three levels deep")
+	case wire.RefusedList:
+		return failure(http.StatusUnprocessableEntity, "list_rejected", "the list is unknown, incomplete or not allowed")
+	case wire.RefusedExists:
+		return conflict("invalid_transition", "it exists already", nil)
+	case wire.RefusedNotDev:
+		return failure(http.StatusForbidden, "forbidden", "only a development cluster allows this")
+	case wire.RefusedGenesis:
+		return unavailable("no_leader", "the cluster is not bootstrapped")
+	case wire.RefusedNotOpen:
+		return conflict("invalid_transition", "the review is not open", nil)
+	}
+	return errors.New("BUG: record refused as malformed")
+}
+
+func statusMember(r wire.Result) members {
+	var m members
+	m.text("credentialStatus", r.State.String())
+	return m
+}
+
+func versionMismatch(current uint64) *Error {
+	var extra members
+	extra.uint("currentVersion", current)
+	return &Error{
+		Status: http.StatusPreconditionFailed, Code: "version_mismatch",
+		Message: "If-Match does not name the current version", Extra: extra,
+	}
+}

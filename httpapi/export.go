@@ -1,0 +1,254 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"encoding/csv"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"railguard/audit"
+	"railguard/engine"
+)
+
+// GET /v1/audit/export streams history with its proofs. NDJSON: a head line
+// with the signed checkpoint, one line a leaf (screens and every later event)
+// with its audit path to that checkpoint, an end line. A line that is missing at
+// the end says that the stream broke: go on with ?cursor= the last index.
+
+// exporter is one running export.
+type exporter struct {
+	c       *call
+	w       http.ResponseWriter
+	control *http.ResponseController
+	point   *checkpoint
+	from    engine.Time
+	to      engine.Time
+	csv     *csv.Writer // nil for NDJSON.
+	line    members
+	path    []string
+	written uint64
+}
+
+func exportRecords(c *call) error {
+	format := c.query("format")
+	if format != "" && format != "ndjson" && format != "csv" {
+		return invalidField("format", "must be ndjson or csv")
+	}
+	from, to, err := c.timeRange(engine.Retention)
+	if err != nil {
+		return err
+	}
+	store := c.api.deps.Records.Audit()
+	first := store.FindTime(int64(from - engine.Millisecond))
+	if text := c.query("cursor"); text != "" {
+		last, err := strconv.ParseUint(text, 10, 63)
+		if err != nil {
+			return invalidField("cursor", "must be the index of the last leaf received")
+		}
+		first = max(first, last+1)
+	}
+	point, err := c.api.checkpoint(c.edge, 0)
+	if err != nil {
+		return leafError(err)
+	}
+	end := min(store.FindTime(int64(to+engine.Millisecond)), point.size)
+	x := &exporter{c: c, w: c.w, control: http.NewResponseController(c.w), point: point, from: from, to: to}
+	x.begin(format == "csv", first, end)
+	return x.run(store, first, end)
+}
+
+// begin sends the head of the answer.
+func (x *exporter) begin(asCSV bool, first, end uint64) {
+	c := x.c
+	c.commonHeaders()
+	name := "railguard-audit-" + strconv.FormatUint(first, 10) + "-" + strconv.FormatUint(end, 10)
+	if asCSV {
+		c.header("Content-Type", "text/csv; charset=utf-8")
+		c.header("Content-Disposition", `attachment; filename="`+name+`.csv"`)
+		x.csv = csv.NewWriter(x.w)
+		x.csv.UseCRLF = true
+	} else {
+		c.header("Content-Type", "application/x-ndjson")
+		c.header("Content-Disposition", `attachment; filename="`+name+`.ndjson"`)
+	}
+	c.status, c.wrote = http.StatusOK, true
+	c.w.WriteHeader(http.StatusOK)
+	if asCSV {
+		_ = x.csv.Write(csvColumns)
+		return
+	}
+	x.line = x.line[:0]
+	x.line.text("type", "checkpoint")
+	x.line.text("clusterId", c.edge.settings.Genesis.ClusterID)
+	x.line.uint("treeSize", x.point.size)
+	x.line.text("checkpoint", string(x.point.text))
+	x.line.text("keys", c.edge.settings.Genesis.LogKeys)
+	x.line.time("from", x.from)
+	x.line.time("to", x.to)
+	x.line.uint("first", first)
+	x.line.uint("end", end)
+	_ = x.writeLine() // A caller that went away is noticed by the first flush.
+}
+
+// run writes page after page. An error after the head cannot become a status:
+// the stream ends without its end line.
+func (x *exporter) run(store *audit.Store, first, end uint64) error {
+	for first < end {
+		if err := x.c.ctx.Err(); err != nil {
+			return err
+		}
+		_ = x.control.SetWriteDeadline(time.Now().Add(chunkWriteTimeout))
+		var failed error
+		page, err := store.Scan(audit.Query{From: first, To: end, Examine: exportPageMax}, func(index uint64, stored audit.Leaf) bool {
+			failed = x.leaf(store, index, stored.Data)
+			return failed == nil
+		})
+		if failed != nil {
+			return failed
+		}
+		if err != nil {
+			return err
+		}
+		if err := x.flush(); err != nil {
+			return err
+		}
+		first = page.Next
+		if page.Done {
+			break
+		}
+	}
+	if x.csv == nil {
+		x.line = x.line[:0]
+		x.line.text("type", "end")
+		x.line.uint("leaves", x.written)
+		if err := x.writeLine(); err != nil {
+			return err
+		}
+	}
+	return x.flush()
+}
+
+func (x *exporter) flush() error {
+	if x.csv != nil {
+		x.csv.Flush()
+		if err := x.csv.Error(); err != nil {
+			return err
+		}
+	}
+	return x.control.Flush()
+}
+
+// leaf writes one leaf, if it is in the range and the key's scope.
+func (x *exporter) leaf(store *audit.Store, index uint64, data []byte) error {
+	c := x.c
+	l, err := c.openLeaf(index, data)
+	if err != nil {
+		return err
+	}
+	defer c.dropLeaf()
+	at := l.instant("screenedAt")
+	if l.kind() != "screen" {
+		at = l.instant("time")
+	}
+	if at < x.from/engine.Millisecond*engine.Millisecond || at > x.to || c.pastRetention(at) {
+		return nil
+	}
+	if c.key.operator != "" && !c.key.covers(l.text("operatorLegalName")) {
+		return nil
+	}
+	x.written++
+	if x.csv != nil {
+		return x.row(&l)
+	}
+	path, err := store.Inclusion(index, x.point.size)
+	if err != nil {
+		return err
+	}
+	x.path = x.path[:0]
+	for _, hash := range path {
+		x.path = append(x.path, base64.StdEncoding.EncodeToString(hash))
+	}
+	x.line = x.line[:0]
+	x.line.text("type", "leaf")
+	x.line.uint("index", index)
+	x.line.text("leafHash", leafHash(data))
+	x.line.text("leaf", string(data))
+	x.line.texts("path", x.path)
+	return x.writeLine()
+}
+
+// writeLine sends x.line as one NDJSON line.
+func (x *exporter) writeLine() error {
+	buffer := append(x.c.buffer[:0], '{')
+	buffer = append(append(buffer, x.line...), '}', '\n')
+	x.c.buffer = buffer
+	_, err := x.w.Write(buffer)
+	return err
+}
+
+var csvColumns = []string{"index", "leafHashHex", "txnId", "screenedAt", "verdict", "rule", "reason", "agentId", "agentName",
+	"operatorLegalName", "credentialStatus", "amount", "chain", "rail", "cpWallet", "cpName", "cpType", "protocol",
+	"disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "listVersion", "policyVersion", "ruleSet"}
+
+// row writes a screening record with its disposition as one line of a table.
+func (x *exporter) row(l *leaf) error {
+	if l.kind() != "screen" {
+		x.written--
+		return nil
+	}
+	var d leaf
+	if later, ok := x.c.api.deps.Published.Disposition(l.index); ok {
+		data, err := x.c.api.deps.Records.Leaf(x.c.ctx, later)
+		if err != nil {
+			return err
+		}
+		if d, err = x.c.openLeaf(later, data); err != nil {
+			return err
+		}
+		defer x.c.dropLeaf()
+	}
+	cells := make([]string, 0, len(csvColumns))
+	for _, column := range csvColumns {
+		cells = append(cells, csvCell(csvValue(column, l, &d)))
+	}
+	return x.csv.Write(cells)
+}
+
+func csvValue(column string, l, d *leaf) string {
+	switch column {
+	case "index":
+		return strconv.FormatUint(l.index, 10)
+	case "leafHashHex": // In hex: base64 may begin with a plus sign.
+		hash := merkleLeaf(l.data)
+		return hex.EncodeToString(hash[:])
+	case "amount":
+		return string(l.raw("_request", "amount"))
+	case "chain", "rail", "cpWallet", "cpName", "cpType", "protocol":
+		return l.text("_request", column)
+	case "listVersion", "policyVersion":
+		return strconv.FormatUint(l.number(column), 10)
+	case "sarEscalated":
+		if d.value == nil {
+			return ""
+		}
+		return strconv.FormatBool(d.flag("sarEscalated"))
+	case "disposition", "reviewedBy", "reviewedAt", "notes":
+		if d.value == nil {
+			return ""
+		}
+		return d.text(column)
+	}
+	return l.text(column)
+}
+
+// csvCell keeps a spreadsheet from running a caller's text as a formula: a cell
+// that begins like one gets an apostrophe.
+func csvCell(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}

@@ -1,0 +1,306 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+)
+
+// createFleet is POST /v1/fleets/create (specification 4.3, decisions 5.9).
+func createFleet(c *call) error {
+	f := c.fields()
+	now := c.api.deps.Published.LogTime()
+	profile := engine.FleetProfile{FleetName: f.requiredName("fleetName"), OperatorLegalName: f.requiredName("operatorLegalName")}
+	profile.DailyLimit, profile.DailyLimitText = f.requiredUSD("dailyLimitUSDC")
+	profile.Hours, profile.Velocity = f.hours(now), f.velocity()
+	profile.Whitelist = f.whitelist("whitelist", nil)
+	if profile.OperatorLegalName != "" && operatorKey(profile.OperatorLegalName) == "" {
+		f.invalid("operatorLegalName", "must have letters or digits")
+	}
+	if err := f.err(); err != nil {
+		return err
+	}
+	if !c.key.covers(profile.OperatorLegalName) {
+		return outOfScope()
+	}
+	return c.submit(proposal{kind: wire.KindFleet, record: func() (any, error) {
+		found, err := c.screenParty("operator", "", profile.OperatorLegalName, ofac.PartyUnknown)
+		if err != nil {
+			return nil, err
+		}
+		profile.NameMatched = found.nameMatched
+		record := &wire.Fleet{Profile: profile, OperatorKey: operatorKey(profile.OperatorLegalName)}
+		var m members
+		writeFleet(&m, &profile)
+		m.uint("listVersion", c.edge.settings.ListVersion)
+		if len(found.evidence) > 0 {
+			m.list("matches", found.evidence)
+		}
+		m.bool("operatorMatched", found.nameMatched)
+		m.list("warnings", found.warnings())
+		record.Common, err = c.recorded(m, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
+		return record, err
+	}}, nil)
+}
+
+// writeFleet writes a fleet's settings, as leaves keep and answers show them.
+func writeFleet(m *members, p *engine.FleetProfile) {
+	m.text("fleetName", p.FleetName)
+	m.text("operatorLegalName", p.OperatorLegalName)
+	m.raw("dailyLimitUSDC", []byte(p.DailyLimitText))
+	writePace(m, p.Hours, p.Velocity)
+	if p.Whitelist != nil {
+		m.object("whitelist", whitelistSummary(p.Whitelist))
+	}
+}
+
+// renderFleet answers the creation of a fleet: nobody is in it and nothing is
+// spent yet.
+func renderFleet(c *call, l *leaf, m *members) error {
+	c.status = http.StatusCreated
+	c.header("Location", "/v1/fleets/"+l.text("fleetId"))
+	l.copyTo(m, "fleetId", "fleetName", "operatorLegalName", "dailyLimitUSDC")
+	m.int("agentCount", 0)
+	m.int("spentTodayUSDC", 0)
+	l.copyTo(m, "date")
+	m.text("createdAt", l.text("time"))
+	l.copyTo(m, "operatingHours", "velocity", "whitelist", "operatorMatched", "warnings", "eventId")
+	return nil
+}
+
+// getFleet is GET /v1/fleets/{id}.
+func getFleet(c *call) error {
+	profile, err := c.pathFleet()
+	if err != nil {
+		return err
+	}
+	view, err := c.freshView()
+	if err != nil {
+		return err
+	}
+	m := c.fleetMembers(view, profile.Slot)
+	m.uint("asOfIndex", view.Index)
+	if _, profile, known := view.Fleet(profile.Slot); known {
+		c.header("ETag", etag(uint64(profile.Rev)))
+	}
+	c.reply(http.StatusOK, m)
+	return nil
+}
+
+func (c *call) fleetMembers(view *fsm.View, slot engine.FleetSlot) members {
+	row, p, _ := view.Fleet(slot)
+	today := view.Time.Day()
+	var m members
+	m.text("fleetId", c.edge.fleetID(slot))
+	writeFleet(&m, p)
+	m.uint("agentCount", uint64(row.Agents))
+	m.usd("spentTodayUSDC", row.Spend.On(today))
+	m.usd("remainingTodayUSDC", max(p.DailyLimit-row.Spend.On(today), 0))
+	m.text("date", dateText(today))
+	m.text("operatorStatus", operatorStatus(view, p.Operator).String())
+	m.bool("operatorMatched", p.NameMatched)
+	m.time("createdAt", p.CreatedAt)
+	return m
+}
+
+// listFleets is GET /v1/fleets?operator=.
+func listFleets(c *call) error {
+	p, err := c.page("fleets")
+	if err != nil {
+		return err
+	}
+	view, err := c.freshView()
+	if err != nil {
+		return err
+	}
+	operator := c.query("operator")
+	wanted := operatorKey(operator)
+	var items []members
+	next := p.scan(uint64(view.Fleets()), func(row uint64) bool {
+		_, profile, known := view.Fleet(engine.FleetSlot(row))
+		if !known {
+			return false
+		}
+		_, named, known := view.Operator(profile.Operator)
+		if !known || c.key.operator != "" && named.Key != c.key.operator || operator != "" && named.Key != wanted {
+			return false
+		}
+		items = append(items, c.fleetMembers(view, profile.Slot))
+		return true
+	})
+	return c.list(items, next)
+}
+
+// patchFleet is PATCH /v1/fleets/{id}: name, limit, hours, velocity. Widening is
+// for the role policy.
+func patchFleet(c *call) error {
+	match, err := c.ifMatch()
+	if err != nil {
+		return err
+	}
+	return c.revise(wire.KindFleetUpdate, func() (any, error) {
+		old, err := c.pathFleet()
+		if err != nil {
+			return nil, err
+		}
+		if match != 0 && match != uint64(old.Rev) {
+			return nil, versionMismatch(uint64(old.Rev))
+		}
+		c.findings = newFindings()
+		f := c.fields()
+		next := *old
+		c.readFleetPatch(&f, &next)
+		reason, actor := f.text("reason", engine.TextMax), f.text("actor", engine.FieldMax)
+		if err := f.err(); err != nil {
+			return nil, err
+		}
+		widens := next.DailyLimit > old.DailyLimit || paceWidens(old.Hours, next.Hours, old.Velocity, next.Velocity)
+		if err := c.mayWiden(widens); err != nil {
+			return nil, err
+		}
+		var m members
+		writeFleet(&m, &next)
+		m.raw("previousDailyLimitUSDC", []byte(old.DailyLimitText))
+		m.textOrNull("reason", reason)
+		m.textOrNull("actor", actor)
+		return c.fleetRecord(old, next, "fleet.updated", m)
+	})
+}
+
+func (c *call) readFleetPatch(f *fields, next *engine.FleetProfile) {
+	if f.get("fleetName") != nil {
+		next.FleetName = f.requiredName("fleetName")
+	}
+	if f.get("dailyLimitUSDC") != nil {
+		next.DailyLimit, next.DailyLimitText = f.requiredUSD("dailyLimitUSDC")
+	}
+	if f.has("operatingHours") {
+		next.Hours = f.hours(c.api.deps.Published.LogTime())
+	}
+	if f.has("velocity") {
+		next.Velocity = f.velocity()
+	}
+}
+
+// fleetRecord replaces a fleet's settings from the revision of old.
+func (c *call) fleetRecord(old *engine.FleetProfile, next engine.FleetProfile, event string, m members) (any, error) {
+	record := &wire.FleetUpdate{Fleet: old.Slot, BaseRev: old.Rev, Profile: next, Event: event}
+	var err error
+	record.Common, err = c.recorded(m, engine.FilterKey(engine.FilterOperator, operatorKey(old.OperatorLegalName)))
+	return record, err
+}
+
+// renderFleetUpdate answers a PATCH of a fleet.
+func renderFleetUpdate(c *call, l *leaf, m *members) error {
+	l.copyTo(m, "fleetId", "fleetName", "operatorLegalName", "dailyLimitUSDC", "previousDailyLimitUSDC",
+		"operatingHours", "velocity", "whitelist", "rev", "reason", "actor")
+	m.text("updatedAt", l.text("time"))
+	m.text("eventId", l.text("eventId"))
+	c.header("ETag", etag(l.number("rev")))
+	return nil
+}
+
+// assignAgents is POST /v1/fleets/{id}/agents {"agentId"|"agentIds"}.
+func assignAgents(c *call) error {
+	fleet, err := c.pathFleet()
+	if err != nil {
+		return err
+	}
+	f := c.fields()
+	ids, given := f.texts("agentIds", engine.PageMax, engine.FieldMax)
+	if id := f.text("agentId", engine.FieldMax); id != "" {
+		ids, given = append(ids, id), true
+	}
+	switch {
+	case !given && f.get("agentId") == nil:
+		f.missing("agentIds")
+	case len(ids) == 0 || len(ids) > engine.PageMax:
+		f.invalid("agentIds", "must have 1 to "+strconv.Itoa(engine.PageMax)+" ids")
+	}
+	if err := f.err(); err != nil {
+		return err
+	}
+	slots := make([]engine.AgentSlot, 0, len(ids))
+	seen := make(map[engine.AgentSlot]bool, len(ids))
+	for i, id := range ids {
+		agent, err := c.knownAgent(id)
+		if err != nil {
+			return err
+		}
+		if agent.Parent != 0 {
+			return invalidField("agentIds["+strconv.Itoa(i)+"]", "is a delegate: it is in the fleet of its root")
+		}
+		if !seen[agent.Slot] {
+			slots = append(slots, agent.Slot)
+		}
+		seen[agent.Slot] = true
+	}
+	return c.assign(fleet, slots, false)
+}
+
+// removeAgent is DELETE /v1/fleets/{id}/agents/{agentId}.
+func removeAgent(c *call) error {
+	fleet, err := c.pathFleet()
+	if err != nil {
+		return err
+	}
+	agent, err := c.knownAgent(c.r.PathValue("agentId"))
+	if err != nil {
+		return err
+	}
+	if agent.Parent != 0 {
+		return notFound("the agent is not in this fleet")
+	}
+	return c.assign(fleet, []engine.AgentSlot{agent.Slot}, true)
+}
+
+func (c *call) assign(fleet *engine.FleetProfile, slots []engine.AgentSlot, remove bool) error {
+	return c.submit(proposal{kind: wire.KindAssign, record: func() (any, error) {
+		record := &wire.Assign{Fleet: fleet.Slot, Agents: slots, Remove: remove}
+		var err error
+		record.Common, err = c.recorded(nil, engine.FilterKey(engine.FilterOperator, operatorKey(fleet.OperatorLegalName)))
+		return record, err
+	}, refused: func(r wire.Result) error { return c.assignRefused(fleet, r) }}, func(r wire.Result) error {
+		var m members
+		m.text("fleetId", c.edge.fleetID(fleet.Slot))
+		m.texts("agentIds", c.agentIDs(slots))
+		m.uint("agentCount", r.Value)
+		m.bool("unchanged", true)
+		c.reply(http.StatusOK, m)
+		return nil
+	})
+}
+
+// assignRefused names the agent that stood in the way: one refusal refuses all.
+func (c *call) assignRefused(fleet *engine.FleetProfile, r wire.Result) error {
+	var extra members
+	if r.Value != 0 {
+		extra.text("agentId", c.edge.agentID(engine.AgentSlot(r.Value)))
+	}
+	switch r.Refusal {
+	case wire.RefusedInFleet:
+		if profile := c.api.deps.Published.Agent(engine.AgentSlot(r.Value)); profile != nil && profile.Fleet != 0 {
+			extra.text("fleetId", c.edge.fleetID(profile.Fleet))
+		}
+		return conflict("already_in_fleet", "an agent is in another fleet", extra)
+	case wire.RefusedOperator:
+		return &Error{
+			Status: http.StatusUnprocessableEntity, Code: "operator_mismatch", Extra: extra,
+			Message: "the agent's operator is not the fleet's",
+		}
+	}
+	return c.fleetFull(fleet.Slot)(r)
+}
+
+// renderAssign answers both.
+func renderAssign(_ *call, l *leaf, m *members) error {
+	l.copyTo(m, "fleetId", "agentIds", "agentCount")
+	m.bool("assigned", l.kind() == "fleet.assigned")
+	m.text("changedAt", l.text("time"))
+	m.text("eventId", l.text("eventId"))
+	return nil
+}

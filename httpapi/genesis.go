@@ -1,0 +1,114 @@
+package httpapi
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"railguard/audit/note"
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// GenesisOptions is what an operator decides when a cluster is born.
+type GenesisOptions struct {
+	Secrets   *Secrets
+	Issuer    string // did:kya:…; "" is did:kya:railguard.
+	PublicURL string // https://…, without a trailing slash.
+	Dev       bool   // The embedded sample list may serve.
+	TestClock bool
+	APISecret string // Of the first API key; "" makes none.
+}
+
+// FirstKID is the kid of a cluster's first signing key (specification 4.10).
+const FirstKID = "cc-v1"
+
+// NewGenesis draws every secret of a new cluster. It is the one place where
+// randomness enters what is replicated.
+func NewGenesis(o GenesisOptions) (wire.Genesis, error) {
+	if o.Secrets == nil || len(o.Secrets.cluster) < clusterSecretMin {
+		return wire.Genesis{}, fmt.Errorf("cluster secret: at least %d bytes", clusterSecretMin)
+	}
+	if o.Issuer == "" {
+		o.Issuer = "did:kya:railguard"
+	}
+	host, err := publicHost(o.PublicURL)
+	if err != nil {
+		return wire.Genesis{}, err
+	}
+	if !strings.HasPrefix(o.Issuer, "did:kya:") || len(o.Issuer) <= len("did:kya:") {
+		return wire.Genesis{}, errors.New("issuer: must be did:kya:<name>")
+	}
+	var random [16]byte
+	_, _ = rand.Read(random[:]) // Never fails (crypto/rand).
+	g := wire.Genesis{
+		ClusterID: "cl_" + hex.EncodeToString(random[:8]), Dev: o.Dev, TestClock: o.TestClock,
+		Issuer: o.Issuer, PublicURL: strings.TrimSuffix(o.PublicURL, "/"), Policy: *engine.DefaultPolicy(),
+	}
+	_, _ = rand.Read(g.IDKey[:])
+	_, _ = rand.Read(g.SaltKey[:])
+	if g.SigningKey, err = NewSigningKey(o.Secrets, FirstKID); err != nil {
+		return wire.Genesis{}, err
+	}
+	if err := sealGenesis(&g, o.Secrets, host); err != nil {
+		return wire.Genesis{}, err
+	}
+	if o.APISecret != "" {
+		g.APIKey = &wire.APIKey{
+			ID: NewKeyID(), Name: "bootstrap", Prefix: KeyPrefix(o.APISecret),
+			Hashes: [][]byte{HashAPISecret(o.APISecret)}, Roles: wire.RoleAdmin,
+		}
+	}
+	return g, nil
+}
+
+func publicHost(text string) (string, error) {
+	address, err := url.Parse(text)
+	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
+		return "", fmt.Errorf("public URL %q: must be http(s)://host[:port]", text)
+	}
+	return address.Host, nil
+}
+
+// sealGenesis adds the checkpoint signer's seed, its verifier keys, and the
+// constant by which a node knows that it was given the right cluster secret.
+func sealGenesis(g *wire.Genesis, secrets *Secrets, host string) error {
+	seed := make([]byte, note.SeedSize)
+	_, _ = rand.Read(seed)
+	signer, err := note.NewSigner(host+"/"+g.ClusterID, seed)
+	if err != nil {
+		return fmt.Errorf("checkpoint signer: %w", err)
+	}
+	g.LogKeys = signer.VerifierKeys()
+	if g.LogSeed, err = secrets.Seal(labelLogSeed, seed); err != nil {
+		return err
+	}
+	g.SecretCheck, err = secrets.Seal(labelCheck, []byte(secretCheckText))
+	return err
+}
+
+// NewSigningKey draws a P-256 key and seals its scalar under the cluster secret.
+func NewSigningKey(secrets *Secrets, kid string) (wire.SigningKey, error) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return wire.SigningKey{}, fmt.Errorf("P-256 key: %w", err)
+	}
+	scalar, err := private.Bytes()
+	if err != nil {
+		return wire.SigningKey{}, fmt.Errorf("P-256 scalar: %w", err)
+	}
+	public, err := private.PublicKey.Bytes()
+	if err != nil {
+		return wire.SigningKey{}, fmt.Errorf("P-256 point: %w", err)
+	}
+	sealed, err := secrets.Seal(labelSigningKey, scalar)
+	if err != nil {
+		return wire.SigningKey{}, err
+	}
+	return wire.SigningKey{KID: kid, Public: public[1:], Sealed: sealed}, nil
+}

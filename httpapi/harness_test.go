@@ -1,0 +1,402 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"errors"
+	"io"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/audit"
+	"railguard/audit/audittest"
+	"railguard/audit/note"
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+	"railguard/ofac/sample"
+)
+
+// testNode is a group of one in this process: a real state machine and a real
+// audit store behind the interfaces of deps.go, a clock that only tests move.
+type testNode struct {
+	t     testing.TB
+	mutex sync.Mutex
+
+	machine *fsm.Machine
+	out     fsm.Effects
+	index   uint64
+	seq     uint64
+	now     engine.Time
+	store   *audit.Store
+
+	settings     *fsm.Settings
+	agents       map[engine.AgentSlot]*engine.AgentProfile
+	users        map[engine.UserSlot]*engine.UserProfile
+	fleets       map[engine.FleetSlot]*engine.FleetProfile
+	dispositions map[uint64]uint64
+	comments     map[uint64][]uint64
+	list         *ofac.Index
+	lists        map[[32]byte]*ofac.Index
+
+	secrets *Secrets
+	api     *API
+
+	proposeError error                    // Answers every proposal.
+	before       func(kind wire.Kind)     // Called without the lock before a proposal is applied.
+	status       *wire.ClusterStatus      // Answers Status when set.
+	verbs        []string                 // Cluster verbs called, in order.
+	readError    error                    // Answers ReadIndex.
+	hidden       map[engine.AgentSlot]int // Profiles that Agent does not know for so many calls.
+}
+
+// testStart is 2026-03-22T03:33:28.589Z, a Sunday.
+const testStart = engine.Time(1774150408589) * engine.Millisecond
+
+// Secrets of the test keys; the bootstrap key is admin.
+const testAdminSecret = "rg_live_admin000000000000000000000"
+
+var testRoles = map[string]uint8{
+	"operator": wire.RoleOperator, "screener": wire.RoleScreener, "reviewer": wire.RoleReviewer,
+	"auditor": wire.RoleAuditor, "policy": wire.RolePolicy, "ops": wire.RoleOps,
+}
+
+func testSecret(role string) string {
+	if role == "admin" {
+		return testAdminSecret
+	}
+	return "rg_live_" + role + strings.Repeat("0", 28-len(role))
+}
+
+// newTestNode boots a cluster of one with fixed secrets, the embedded sample
+// list and one API key a role.
+func newTestNode(t testing.TB) *testNode {
+	t.Helper()
+	n := &testNode{
+		t: t, machine: fsm.New(), now: testStart, settings: &fsm.Settings{Policy: engine.DefaultPolicy()},
+		agents: map[engine.AgentSlot]*engine.AgentProfile{}, users: map[engine.UserSlot]*engine.UserProfile{},
+		fleets: map[engine.FleetSlot]*engine.FleetProfile{}, dispositions: map[uint64]uint64{},
+		comments: map[uint64][]uint64{}, lists: map[[32]byte]*ofac.Index{}, hidden: map[engine.AgentSlot]int{},
+		secrets: NewSecrets([]byte("a cluster secret of the tests")),
+	}
+	store, err := audit.Open(audittest.NewMemDir(), audit.Options{SegmentLevel: audit.SegmentLevelMin, SealInline: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = store.Close() })
+	n.store = store
+	n.api, err = New(Deps{
+		Proposer: n, Published: n, Records: n, Lists: n, Operations: n, Secrets: n.secrets,
+		Node: "n1", Version: "0.0.0-test", AdminToken: "admin-token-of-the-tests",
+	})
+	require.NoError(t, err)
+	n.must(wire.KindGenesis, n.genesis())
+	for _, role := range roleNames[:6] {
+		n.addKey(wire.APIKey{ID: "key_" + role, Name: "test " + role, Roles: testRoles[role]}, testSecret(role))
+	}
+	n.activate(sample.Entities(), sample.Meta())
+	return n
+}
+
+// genesis is NewGenesis with every random choice fixed, so that transcripts are
+// the same bytes on every run.
+func (n *testNode) genesis() *wire.Genesis {
+	g, err := NewGenesis(GenesisOptions{
+		Secrets: n.secrets, PublicURL: "https://pay.example.com", Dev: true, TestClock: true, APISecret: testAdminSecret,
+	})
+	require.NoError(n.t, err)
+	g.ClusterID, g.IDKey, g.SaltKey, g.APIKey.ID = "cl_test", [16]byte{1, 2, 3}, [16]byte{4, 5, 6}, "key_bootstrap"
+	scalar := make([]byte, 32)
+	scalar[31] = 7
+	private, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), scalar)
+	require.NoError(n.t, err)
+	public, err := private.PublicKey.Bytes()
+	require.NoError(n.t, err)
+	g.SigningKey.Public = public[1:]
+	g.SigningKey.Sealed, err = n.secrets.Seal(labelSigningKey, scalar)
+	require.NoError(n.t, err)
+	seed := make([]byte, note.SeedSize)
+	signer, err := note.NewSigner("pay.example.com/cl_test", seed)
+	require.NoError(n.t, err)
+	g.LogKeys = signer.VerifierKeys()
+	g.LogSeed, err = n.secrets.Seal(labelLogSeed, seed)
+	require.NoError(n.t, err)
+	return &g
+}
+
+func (n *testNode) addKey(key wire.APIKey, secret string) {
+	key.Prefix, key.Hashes = KeyPrefix(secret), [][]byte{HashAPISecret(secret)}
+	n.must(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key})
+}
+
+// activate compiles and activates a list.
+func (n *testNode) activate(entities []ofac.Entity, meta ofac.Meta) {
+	n.t.Helper()
+	data, err := ofac.Build(entities, meta)
+	require.NoError(n.t, err)
+	index, err := ofac.Open(data)
+	require.NoError(n.t, err)
+	counts := index.Counts()
+	info := wire.ListInfo{
+		Digest: index.Digest(), Source: meta.Source, Sample: meta.Sample, PublishedAt: engine.Time(meta.PublishedAt),
+		Entries: uint32(counts.Entries), SDN: uint32(counts.SDN), CONS: uint32(counts.CONS), Size: uint32(len(data)),
+	}
+	_, err = n.Stage(context.Background(), data, info, wire.Common{})
+	require.NoError(n.t, err)
+	n.must(wire.KindListActivate, &wire.ListActivate{Digest: info.Digest, Force: true})
+}
+
+func (n *testNode) must(kind wire.Kind, record any) wire.Result {
+	n.t.Helper()
+	result, err := n.Propose(context.Background(), kind, wire.Encode(record))
+	require.NoError(n.t, err)
+	require.Equal(n.t, wire.Applied, result.Code, "refusal %d", result.Refusal)
+	return result
+}
+
+// advance moves log time on, the way ticks do.
+func (n *testNode) advance(d engine.Time) {
+	n.mutex.Lock()
+	n.now += d
+	n.mutex.Unlock()
+	_, err := n.Propose(context.Background(), wire.KindTick, wire.Encode(&wire.Tick{}))
+	require.NoError(n.t, err)
+}
+
+// Proposer.
+
+func (n *testNode) Propose(_ context.Context, kind wire.Kind, body []byte) (wire.Result, error) {
+	if n.before != nil {
+		n.before(kind)
+	}
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	if n.proposeError != nil && kind != wire.KindTick {
+		return wire.Result{}, n.proposeError
+	}
+	if len(body) > engine.RecordMax && kind != wire.KindPolicy && kind != wire.KindWhitelist && kind != wire.KindListChunk {
+		return wire.Result{}, wire.ErrTooLarge
+	}
+	n.seq++
+	entry := wire.AppendHeader(nil, wire.Header{Format: engine.Format1, Term: 1, Time: n.now})
+	entry = wire.Seal(wire.AppendRecord(entry, wire.Record{Kind: kind, Version: wire.RecordVersion, Origin: 1, Seq: n.seq, Body: body}), 1)
+	n.index++
+	n.machine.Apply(n.index, 1, entry, &n.out)
+	require.Empty(n.t, n.out.Stop)
+	n.publish()
+	return n.out.Results[0], nil
+}
+
+// publish is what the cluster's adapter does with effects.
+func (n *testNode) publish() {
+	leaves := make([]audit.Leaf, len(n.out.Leaves))
+	for i, l := range n.out.Leaves {
+		leaves[i] = audit.Leaf{Time: int64(l.Time), Keys: l.Filters, Data: l.Data}
+	}
+	if len(leaves) > 0 {
+		require.NoError(n.t, n.store.Append(n.out.FirstLeaf, leaves))
+	}
+	for _, p := range n.out.Agents {
+		n.agents[p.Slot] = p
+	}
+	for _, p := range n.out.Users {
+		n.users[p.Slot] = p
+	}
+	for _, slot := range n.out.UsersGone {
+		delete(n.users, slot)
+	}
+	for _, p := range n.out.Fleets {
+		n.fleets[p.Slot] = p
+	}
+	for _, link := range n.out.Dispositions {
+		n.dispositions[link.Leaf] = link.Later
+	}
+	for _, link := range n.out.Comments {
+		n.comments[link.Leaf] = append(n.comments[link.Leaf], link.Later)
+	}
+	if n.out.ListData != nil {
+		list, err := ofac.Open(n.out.ListData)
+		require.NoError(n.t, err)
+		n.list, n.lists[list.Digest()] = list, list
+	}
+	if n.out.Settings != nil {
+		n.settings = n.out.Settings
+	}
+}
+
+// Published.
+
+func (n *testNode) Settings() *fsm.Settings {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.settings
+}
+func (n *testNode) List() *ofac.Index    { n.mutex.Lock(); defer n.mutex.Unlock(); return n.list }
+func (n *testNode) LogTime() engine.Time { n.mutex.Lock(); defer n.mutex.Unlock(); return n.now }
+func (n *testNode) Applied() uint64      { n.mutex.Lock(); defer n.mutex.Unlock(); return n.index }
+
+func (n *testNode) Agent(slot engine.AgentSlot) *engine.AgentProfile {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	if n.hidden[slot] > 0 {
+		n.hidden[slot]--
+		return nil
+	}
+	return n.agents[slot]
+}
+
+func (n *testNode) User(slot engine.UserSlot) *engine.UserProfile {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.users[slot]
+}
+
+func (n *testNode) Fleet(slot engine.FleetSlot) *engine.FleetProfile {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.fleets[slot]
+}
+
+func (n *testNode) Disposition(leaf uint64) (uint64, bool) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	later, ok := n.dispositions[leaf]
+	return later, ok
+}
+
+func (n *testNode) Comments(leaf uint64) []uint64 {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.comments[leaf]
+}
+
+func (n *testNode) ListByDigest(digest [32]byte) (*ofac.Index, error) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	if list := n.lists[digest]; list != nil {
+		return list, nil
+	}
+	return nil, errors.New("no such list")
+}
+
+// Records.
+
+func (n *testNode) Audit() *audit.Store { return n.store }
+
+func (n *testNode) Leaf(_ context.Context, index uint64) ([]byte, error) { return n.store.Leaf(index) }
+
+func (n *testNode) View(context.Context, uint64) (*fsm.View, error) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.machine.Freeze(), nil
+}
+
+func (n *testNode) ReadIndex(context.Context) (uint64, error) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.index, n.readError
+}
+
+func (n *testNode) WaitApplied(_ context.Context, index uint64) error {
+	if index > n.Applied() {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// Lists.
+
+func (n *testNode) Stage(ctx context.Context, compiled []byte, info wire.ListInfo, common wire.Common) (wire.Result, error) {
+	var result wire.Result
+	for offset := 0; offset < len(compiled); offset += engine.ListChunkMax {
+		end := min(offset+engine.ListChunkMax, len(compiled))
+		chunk := &wire.ListChunk{Digest: info.Digest, Total: uint32(len(compiled)), Offset: uint32(offset), Data: compiled[offset:end]}
+		if end == len(compiled) {
+			chunk.Info, chunk.Common = &info, common
+		}
+		var err error
+		if result, err = n.Propose(ctx, wire.KindListChunk, wire.Encode(chunk)); err != nil {
+			return result, err
+		}
+	}
+	return result, nil
+}
+
+// Operations.
+
+func (n *testNode) NodeID() string { return "n1" }
+func (n *testNode) Role() string   { return "leader" }
+
+func (n *testNode) Status(context.Context) wire.ClusterStatus {
+	if n.status != nil {
+		return *n.status
+	}
+	return wire.ClusterStatus{
+		ClusterID: "cl_test", Node: "n1", Role: "leader", Term: 1, Leader: &wire.LeaderInfo{ID: "n1", Addr: "127.0.0.1:7000", APIAddr: "127.0.0.1:8080"},
+		Quorum: wire.QuorumInfo{Voters: 1, Healthy: 1}, Writes: wire.WriteState{State: "ok"},
+		Nodes: []wire.NodeStatus{{ID: "n1", Suffrage: "voter", Role: "leader", Healthy: true}},
+	}
+}
+
+func (n *testNode) Ready(_ context.Context, query wire.ReadyQuery) wire.Readiness {
+	ready := wire.Readiness{Ready: true, Checks: []wire.ReadyCheck{{Name: "node", OK: true, Text: "ok"}}}
+	if !query.NoLeader {
+		ready.Checks = append(ready.Checks, wire.ReadyCheck{Name: "leader", OK: true, Text: "ok (n1)"})
+	}
+	return ready
+}
+
+func (n *testNode) verb(words ...string) error {
+	n.verbs = append(n.verbs, strings.Join(words, " "))
+	return nil
+}
+
+func (n *testNode) TransferLeader(_ context.Context, to string) error { return n.verb("transfer", to) }
+func (n *testNode) Drain(context.Context) error                       { return n.verb("drain") }
+func (n *testNode) Join(_ context.Context, id, addr string) error     { return n.verb("join", id, addr) }
+func (n *testNode) Remove(_ context.Context, id string) error         { return n.verb("remove", id) }
+func (n *testNode) Promote(_ context.Context, id string) error        { return n.verb("promote", id) }
+func (n *testNode) Demote(_ context.Context, id string) error         { return n.verb("demote", id) }
+
+func (n *testNode) Snapshot(context.Context) (wire.SnapshotInfo, error) {
+	return wire.SnapshotInfo{ID: "1-2", Index: n.Applied(), Term: 1, Size: 3, Time: "2026-03-22T00:00:00.000Z"}, n.verb("snapshot")
+}
+
+func (n *testNode) SaveSnapshot(_ context.Context, w io.Writer) error {
+	_, err := io.WriteString(w, "snapshot bytes")
+	return err
+}
+
+// do sends one request to the public API. headers are name, value pairs.
+func (n *testNode) do(role, method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	if role != "" {
+		r.Header.Set("Authorization", "Bearer "+testSecret(role))
+	}
+	r.Header.Set("X-Request-Id", "req_test")
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	n.api.Handler().ServeHTTP(w, r)
+	return w
+}
+
+// doAdmin sends one request to the admin listener.
+func (n *testNode) doAdmin(method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer admin-token-of-the-tests")
+	r.Header.Set("X-Request-Id", "req_test")
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	n.api.AdminHandler().ServeHTTP(w, r)
+	return w
+}
+
+func testKey(name string) wire.APIKey { return wire.APIKey{ID: "key_" + name, Name: "test " + name} }

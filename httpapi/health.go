@@ -1,0 +1,231 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+func (a *API) healthRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: "/v1/health", reserved: true, always: true, handle: health},
+		{method: http.MethodGet, path: "/v1/.well-known/jwks.json", reserved: true, always: true, handle: jwks},
+		{method: http.MethodGet, path: "/livez", reserved: true, always: true, handle: live},
+		{method: http.MethodGet, path: "/readyz", reserved: true, always: true, handle: ready},
+		{method: http.MethodGet, path: "/contexts/kya/v1", reserved: true, always: true, handle: kyaContext},
+	}
+}
+
+// healthCache keeps the cluster's status for a moment: health is public and may
+// be asked by every balancer at once.
+type healthCache struct {
+	mutex  sync.Mutex
+	until  time.Time
+	status wire.ClusterStatus
+}
+
+const healthKept = 500 * time.Millisecond
+
+func (a *API) clusterStatus(c *call) wire.ClusterStatus {
+	h := &a.health
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if now := time.Now(); now.After(h.until) {
+		h.status = a.deps.Operations.Status(c.ctx)
+		h.until = now.Add(healthKept)
+	}
+	return h.status
+}
+
+// health is GET /v1/health: the shape of specification 4.9, and more besides.
+func health(c *call) error {
+	settings := c.edge.settings
+	status := c.api.clusterStatus(c)
+	connected := status.Writes.State == "ok" || status.Writes.State == "transferring"
+	signing := c.signingState()
+	loaded := settings.List != nil && settings.List.Entries > 0
+	m := &c.out
+	if connected && loaded && signing != "unavailable" && !c.api.draining.Load() {
+		m.text("status", "ok")
+	} else {
+		m.text("status", "degraded")
+	}
+	m.text("version", c.api.deps.Version)
+	c.writeListHealth(m)
+	if connected {
+		m.text("kv", "connected")
+	} else {
+		m.text("kv", "disconnected")
+	}
+	m.text("signingKey", signing)
+	m.text("node", c.api.deps.Node)
+	m.text("role", status.Role)
+	if status.Leader != nil {
+		m.text("leader", status.Leader.ID)
+	} else {
+		m.null("leader")
+	}
+	var quorum members
+	quorum.int("voters", int64(status.Quorum.Voters))
+	quorum.int("healthy", int64(status.Quorum.Healthy))
+	quorum.int("failureTolerance", int64(status.Quorum.FailureTolerance))
+	m.object("quorum", quorum)
+	m.uint("index", c.api.deps.Published.Applied())
+	m.int("uptimeSeconds", int64(time.Since(c.api.started)/time.Second))
+	m.bool("draining", c.api.draining.Load())
+	c.reply(http.StatusOK, c.out)
+	return nil
+}
+
+func (c *call) writeListHealth(m *members) {
+	settings := c.edge.settings
+	var list members
+	if settings.List == nil {
+		list.text("source", "none")
+		list.int("count", 0)
+		list.null("syncedAt")
+		m.object("ofac", list)
+		return
+	}
+	age := c.api.deps.Published.LogTime() - settings.ListSynced
+	list.text("source", ofacSource(settings.List))
+	list.uint("count", uint64(settings.List.Entries))
+	list.time("syncedAt", settings.ListSynced)
+	list.uint("listVersion", settings.ListVersion)
+	list.int("ageSeconds", int64(max(age, 0)/engine.Second))
+	list.bool("stale", settings.Policy != nil && settings.Policy.ListAgeMax > 0 && age > settings.Policy.ListAgeMax)
+	m.object("ofac", list)
+}
+
+// signingState is production when the key is replicated and this node can use
+// it, ephemeral in throw-away development, unavailable when it cannot.
+func (c *call) signingState() string {
+	if c.edge.signing == nil || c.edge.signing.err != nil {
+		return "unavailable"
+	}
+	if c.api.deps.Ephemeral {
+		return "ephemeral"
+	}
+	return "production"
+}
+
+// jwks is GET /v1/.well-known/jwks.json: the same bytes on every node.
+func jwks(c *call) error {
+	if c.edge.signing == nil || c.edge.signing.verify == nil {
+		return unavailable("no_leader", "the cluster is not bootstrapped")
+	}
+	c.cacheable("public, max-age=3600", c.edge.signing.jwksETag)
+	if c.notModified(c.edge.signing.jwksETag) {
+		return nil
+	}
+	c.send(http.StatusOK, jsonType, c.edge.signing.jwks)
+	return nil
+}
+
+func (c *call) cacheable(control, etag string) {
+	c.header("Cache-Control", control)
+	c.header("ETag", etag)
+}
+
+// notModified answers 304 when the caller has this version already.
+func (c *call) notModified(etag string) bool {
+	for _, have := range strings.Split(c.r.Header.Get("If-None-Match"), ",") {
+		have = strings.TrimPrefix(strings.TrimSpace(have), "W/")
+		if have == etag || have == "*" {
+			c.commonHeaders()
+			c.status, c.wrote = http.StatusNotModified, true
+			c.w.WriteHeader(http.StatusNotModified)
+			return true
+		}
+	}
+	return false
+}
+
+// live is GET /livez: the process answers.
+func live(c *call) error {
+	c.send(http.StatusOK, jsonType, []byte(`{"status":"ok"}`))
+	return nil
+}
+
+// ready is GET /readyz, in rqlite's form: one line a check.
+func ready(c *call) error {
+	query, err := c.readyQuery()
+	if err != nil {
+		return err
+	}
+	readiness := c.api.deps.Operations.Ready(c.ctx, query)
+	for _, check := range c.ownChecks() {
+		if excluded(query.Exclude, check.Name) {
+			continue
+		}
+		readiness.Checks = append(readiness.Checks, check)
+		readiness.Ready = readiness.Ready && check.OK
+	}
+	var text strings.Builder
+	for _, check := range readiness.Checks {
+		sign := "[-]"
+		if check.OK {
+			sign = "[+]"
+		}
+		text.WriteString(sign + check.Name)
+		if check.Text != "" {
+			text.WriteString(" " + check.Text)
+		}
+		text.WriteByte('\n')
+	}
+	status := http.StatusOK
+	if !readiness.Ready {
+		status = http.StatusServiceUnavailable
+		c.header("Retry-After", "1")
+		c.header(headerOutcome, outcomeNone)
+	}
+	c.send(status, textType, []byte(text.String()))
+	return nil
+}
+
+func (c *call) readyQuery() (wire.ReadyQuery, error) {
+	values := c.r.URL.Query()
+	query := wire.ReadyQuery{NoLeader: values.Has("noleader"), Sync: values.Has("sync"), Leader: values.Has("leader")}
+	for _, list := range values["exclude"] {
+		query.Exclude = append(query.Exclude, strings.Split(list, ",")...)
+	}
+	if text := values.Get("maxlag"); text != "" {
+		lag, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return query, invalidField("maxlag", "must be a number of log entries")
+		}
+		query.MaxLag = lag
+	}
+	return query, nil
+}
+
+func excluded(names []string, name string) bool {
+	for _, excluded := range names {
+		if excluded == name {
+			return true
+		}
+	}
+	return false
+}
+
+// ownChecks are what this room knows of readiness: the cluster knows the rest.
+func (c *call) ownChecks() []wire.ReadyCheck {
+	settings := c.edge.settings
+	key := wire.ReadyCheck{Name: "signingkey", OK: c.signingState() != "unavailable", Text: c.signingState()}
+	list := wire.ReadyCheck{Name: "list", Text: "none"}
+	if settings.List != nil {
+		opened := c.api.deps.Published.List()
+		list.OK = opened != nil && (!settings.List.Sample || settings.Genesis.Dev)
+		list.Text = ofacSource(settings.List) + " version " + strconv.FormatUint(settings.ListVersion, 10)
+	}
+	drain := wire.ReadyCheck{Name: "drain", OK: !c.api.draining.Load(), Text: "serving"}
+	if !drain.OK {
+		drain.Text = "draining"
+	}
+	return []wire.ReadyCheck{key, list, drain}
+}

@@ -1,0 +1,84 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"sync"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// inFlight is the set of keyed calls this node is answering now. A second call
+// with the same key meanwhile gets 409; on another node the log decides.
+type inFlight struct {
+	mutex   sync.Mutex
+	running map[[16]byte]struct{}
+}
+
+// begin claims the key; false when a call with it is running.
+func (f *inFlight) begin(key [16]byte) bool {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if _, running := f.running[key]; running {
+		return false
+	}
+	f.running[key] = struct{}{}
+	return true
+}
+
+func (f *inFlight) end(key [16]byte) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	delete(f.running, key)
+}
+
+// beginIdempotent reads the Idempotency-Key of a POST (decisions 5.1): scope
+// API key and path, the body compared by hash.
+func (c *call) beginIdempotent() error {
+	if c.r.Method != http.MethodPost || c.key == nil {
+		return nil
+	}
+	values := c.r.Header["Idempotency-Key"]
+	if len(values) == 0 {
+		return nil
+	}
+	value := values[0]
+	if len(values) > 1 || value == "" || len(value) > engine.IdempotencyKeyMax || !visible(value) {
+		return invalidField("Idempotency-Key", "must be 1 to 255 printable characters")
+	}
+	scope := sha256.New()
+	for _, part := range []string{"railguard idempotency", c.key.id, c.r.URL.Path, value} {
+		scope.Write([]byte(part))
+		scope.Write([]byte{0})
+	}
+	key := scope.Sum(nil)
+	body := sha256.Sum256(c.body)
+	idem := &wire.Idem{Key: [16]byte(key[:16]), Body: [16]byte(body[:16])}
+	if !c.api.idempotent.begin(idem.Key) {
+		return &Error{
+			Status: http.StatusConflict, Code: "idempotency_in_flight", Retry: 1,
+			Message: "a call with this Idempotency-Key is still running",
+		}
+	}
+	c.idem, c.idemHash = idem, hex.EncodeToString(idem.Key[:])
+	return nil
+}
+
+func (c *call) endIdempotent() {
+	if c.idem != nil {
+		c.api.idempotent.end(c.idem.Key)
+		c.idem = nil
+	}
+}
+
+// visible allows printable ASCII and inner spaces.
+func visible(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < 0x20 || s[i] > 0x7e {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,432 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"unicode/utf8"
+
+	"railguard/engine"
+)
+
+// The gate. fastjson is lenient (it accepts leading zeros, control characters,
+// lone surrogates, it takes the first of two equal names) and its own validator
+// is quadratic in nesting, so every body passes this one-pass check before
+// fastjson reads it: RFC 8259 to the letter, plus what decisions 5.1 ask:
+// valid UTF-8, no lone surrogate, no name twice in one object at any depth,
+// nothing after the value, bounded depth and members, an object at the top.
+
+var (
+	errJSONSyntax    = errors.New("not valid JSON")
+	errJSONTop       = errors.New("the body must be one JSON object")
+	errJSONDuplicate = errors.New("a member name stands twice in one object")
+	errJSONDepth     = errors.New("nested too deeply")
+	errJSONMembers   = errors.New("too many members in one object")
+	errJSONText      = errors.New("a string is not valid Unicode")
+	errJSONTrailing  = errors.New("bytes after the object")
+)
+
+// span is one member of the top object: where its name (without quotes) and
+// its value stand in the body.
+type span struct {
+	nameStart, nameEnd   int
+	valueStart, valueEnd int
+	escaped              bool // The name holds a backslash.
+}
+
+// gate checks one body. It is reused: slices keep their room.
+type gate struct {
+	data    []byte
+	at      int
+	depth   int
+	top     []span
+	names   [][]byte // Unescaped names of the objects now open, innermost last.
+	scratch []byte
+}
+
+// linearNames is how many names of one object are compared one by one; a larger
+// object gets a map, so that the pass stays linear.
+const linearNames = 24
+
+// check reports whether data is one acceptable JSON object, and leaves the
+// spans of its members in g.top.
+func (g *gate) check(data []byte) error {
+	g.data, g.at, g.depth = data, 0, 0
+	g.top, g.names, g.scratch = g.top[:0], g.names[:0], g.scratch[:0]
+	g.space()
+	if g.at >= len(data) {
+		return errJSONSyntax
+	}
+	if data[g.at] != '{' {
+		if err := g.value(); err != nil {
+			return err
+		}
+		return errJSONTop
+	}
+	if err := g.value(); err != nil {
+		return err
+	}
+	g.space()
+	if g.at != len(data) {
+		return errJSONTrailing
+	}
+	return nil
+}
+
+// raw returns the bytes of a member of the top object as sent, nil when absent.
+func (g *gate) raw(name string) []byte {
+	for i := range g.top {
+		s := &g.top[i]
+		if s.escaped {
+			text, _ := unescape(nil, g.data[s.nameStart:s.nameEnd])
+			if string(text) != name {
+				continue
+			}
+		} else if string(g.data[s.nameStart:s.nameEnd]) != name {
+			continue
+		}
+		return g.data[s.valueStart:s.valueEnd]
+	}
+	return nil
+}
+
+func (g *gate) space() {
+	for g.at < len(g.data) {
+		switch g.data[g.at] {
+		case ' ', '\t', '\n', '\r':
+			g.at++
+		default:
+			return
+		}
+	}
+}
+
+func (g *gate) value() error {
+	if g.at >= len(g.data) {
+		return errJSONSyntax
+	}
+	switch c := g.data[g.at]; {
+	case c == '{':
+		return g.object()
+	case c == '[':
+		return g.array()
+	case c == '"':
+		_, _, _, err := g.text()
+		return err
+	case c == 't':
+		return g.word("true")
+	case c == 'f':
+		return g.word("false")
+	case c == 'n':
+		return g.word("null")
+	default:
+		return g.number()
+	}
+}
+
+func (g *gate) word(word string) error {
+	if len(g.data)-g.at < len(word) || string(g.data[g.at:g.at+len(word)]) != word {
+		return errJSONSyntax
+	}
+	g.at += len(word)
+	return nil
+}
+
+func (g *gate) number() error {
+	if g.peek() == '-' {
+		g.at++
+	}
+	if g.peek() == '0' {
+		g.at++
+	} else if !g.digits() {
+		return errJSONSyntax
+	}
+	if g.peek() == '.' {
+		g.at++
+		if !g.digits() {
+			return errJSONSyntax
+		}
+	}
+	if c := g.peek(); c == 'e' || c == 'E' {
+		g.at++
+		if c := g.peek(); c == '+' || c == '-' {
+			g.at++
+		}
+		if !g.digits() {
+			return errJSONSyntax
+		}
+	}
+	return nil
+}
+
+func (g *gate) peek() byte {
+	if g.at < len(g.data) {
+		return g.data[g.at]
+	}
+	return 0
+}
+
+func (g *gate) digits() bool {
+	start := g.at
+	for g.at < len(g.data) && g.data[g.at] >= '0' && g.data[g.at] <= '9' {
+		g.at++
+	}
+	return g.at > start
+}
+
+func (g *gate) array() error {
+	if g.depth++; g.depth > engine.JSONDepthMax {
+		return errJSONDepth
+	}
+	g.at++
+	g.space()
+	if g.peek() == ']' {
+		g.at++
+		g.depth--
+		return nil
+	}
+	for {
+		g.space()
+		if err := g.value(); err != nil {
+			return err
+		}
+		g.space()
+		switch g.peek() {
+		case ',':
+			g.at++
+		case ']':
+			g.at++
+			g.depth--
+			return nil
+		default:
+			return errJSONSyntax
+		}
+	}
+}
+
+func (g *gate) object() error {
+	if g.depth++; g.depth > engine.JSONDepthMax {
+		return errJSONDepth
+	}
+	g.at++
+	g.space()
+	if g.peek() == '}' {
+		g.at++
+		g.depth--
+		return nil
+	}
+	first := len(g.names)
+	var seen map[string]struct{}
+	for count := 1; ; count++ {
+		if count > engine.JSONMembersMax {
+			return errJSONMembers
+		}
+		member, err := g.memberName(first, &seen)
+		if err != nil {
+			return err
+		}
+		g.space()
+		member.valueStart = g.at
+		if err := g.value(); err != nil {
+			return err
+		}
+		if g.depth == 1 {
+			member.valueEnd = g.at
+			g.top = append(g.top, member)
+		}
+		g.space()
+		switch g.peek() {
+		case ',':
+			g.at++
+			g.space()
+		case '}':
+			g.at++
+			g.depth--
+			g.names = g.names[:first]
+			return nil
+		default:
+			return errJSONSyntax
+		}
+	}
+}
+
+// memberName reads `"name" :` and refuses a name that the object has already.
+func (g *gate) memberName(first int, seen *map[string]struct{}) (span, error) {
+	if g.peek() != '"' {
+		return span{}, errJSONSyntax
+	}
+	start, end, escaped, err := g.text()
+	if err != nil {
+		return span{}, err
+	}
+	name := g.data[start:end]
+	if escaped {
+		mark := len(g.scratch)
+		// A grown scratch leaves older names in the older array: still valid.
+		if g.scratch, err = unescape(g.scratch, name); err != nil {
+			return span{}, err
+		}
+		name = g.scratch[mark:]
+	}
+	if g.known(name, first, seen) {
+		return span{}, errJSONDuplicate
+	}
+	g.names = append(g.names, name)
+	g.space()
+	if g.peek() != ':' {
+		return span{}, errJSONSyntax
+	}
+	g.at++
+	return span{nameStart: start, nameEnd: end, escaped: escaped}, nil
+}
+
+func (g *gate) known(name []byte, first int, seen *map[string]struct{}) bool {
+	names := g.names[first:]
+	if len(names) < linearNames {
+		for _, other := range names {
+			if bytes.Equal(other, name) {
+				return true
+			}
+		}
+		return false
+	}
+	if *seen == nil {
+		*seen = make(map[string]struct{}, 4*linearNames)
+		for _, other := range names {
+			(*seen)[string(other)] = struct{}{}
+		}
+	}
+	if _, found := (*seen)[string(name)]; found {
+		return true
+	}
+	(*seen)[string(name)] = struct{}{}
+	return false
+}
+
+// text reads a string literal; start and end are inside of the quotes.
+func (g *gate) text() (start, end int, escaped bool, err error) {
+	g.at++
+	start = g.at
+	for g.at < len(g.data) {
+		switch c := g.data[g.at]; {
+		case c == '"':
+			g.at++
+			return start, g.at - 1, escaped, nil
+		case c < 0x20:
+			return 0, 0, false, errJSONSyntax
+		case c == '\\':
+			escaped = true
+			if err := g.escape(); err != nil {
+				return 0, 0, false, err
+			}
+		case c < utf8.RuneSelf:
+			g.at++
+		default:
+			r, size := utf8.DecodeRune(g.data[g.at:])
+			if r == utf8.RuneError && size <= 1 {
+				return 0, 0, false, errJSONText
+			}
+			g.at += size
+		}
+	}
+	return 0, 0, false, errJSONSyntax
+}
+
+func (g *gate) escape() error {
+	if g.at+1 >= len(g.data) {
+		return errJSONSyntax
+	}
+	switch g.data[g.at+1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		g.at += 2
+		return nil
+	case 'u':
+	default:
+		return errJSONSyntax
+	}
+	unit, ok := hexUnit(g.data[g.at:])
+	if !ok {
+		return errJSONSyntax
+	}
+	g.at += 6
+	if unit < 0xD800 || unit > 0xDFFF {
+		return nil
+	}
+	low, ok := hexUnit(g.data[g.at:])
+	if unit > 0xDBFF || !ok || low < 0xDC00 || low > 0xDFFF {
+		return errJSONText
+	}
+	g.at += 6
+	return nil
+}
+
+// hexUnit reads the UTF-16 unit of an escape \uXXXX at the start of b.
+func hexUnit(b []byte) (uint32, bool) {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return 0, false
+	}
+	var unit uint32
+	for _, c := range b[2:6] {
+		switch {
+		case c >= '0' && c <= '9':
+			unit = unit<<4 | uint32(c-'0')
+		case c >= 'a' && c <= 'f':
+			unit = unit<<4 | uint32(c-'a'+10)
+		case c >= 'A' && c <= 'F':
+			unit = unit<<4 | uint32(c-'A'+10)
+		default:
+			return 0, false
+		}
+	}
+	return unit, true
+}
+
+// unescape appends the text of a string literal's inside, which text() accepted.
+func unescape(dst, literal []byte) ([]byte, error) {
+	for i := 0; i < len(literal); {
+		c := literal[i]
+		if c != '\\' {
+			dst = append(dst, c)
+			i++
+			continue
+		}
+		if i+1 >= len(literal) {
+			return dst, errJSONSyntax
+		}
+		if literal[i+1] != 'u' {
+			dst = append(dst, simpleEscape(literal[i+1]))
+			i += 2
+			continue
+		}
+		unit, ok := hexUnit(literal[i:])
+		if !ok {
+			return dst, errJSONSyntax
+		}
+		i += 6
+		if unit >= 0xD800 && unit <= 0xDBFF {
+			low, ok := hexUnit(literal[i:])
+			if !ok {
+				return dst, errJSONText
+			}
+			unit = 0x10000 + (unit-0xD800)<<10 + (low - 0xDC00)
+			i += 6
+		}
+		dst = utf8.AppendRune(dst, rune(unit))
+	}
+	return dst, nil
+}
+
+func simpleEscape(c byte) byte {
+	switch c {
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	}
+	return c
+}

@@ -1,0 +1,304 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"golang.org/x/time/rate"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+)
+
+// apiKey is one API key as this node uses it.
+type apiKey struct {
+	id       string
+	name     string
+	roles    uint8
+	operator string // Normalised operatorScope; "" is all operators.
+	networks []netip.Prefix
+	expires  engine.Time
+	limit    int           // Calls a second; for RateLimit-Limit.
+	calls    *rate.Limiter // nil: no limit.
+	creates  *rate.Limiter // Registrations; nil: no limit.
+}
+
+// keyTable is the immutable table of all live secrets, by their SHA-256.
+type keyTable struct {
+	source []*wire.APIKey
+	byHash map[[32]byte]*apiKey
+	byID   map[string]*apiKey
+}
+
+// newKeyTable builds the table. Limiters are taken over from before, so that a
+// change of one key does not give every other a fresh burst.
+func newKeyTable(keys []*wire.APIKey, before *keyTable) *keyTable {
+	t := &keyTable{source: keys, byHash: make(map[[32]byte]*apiKey), byID: make(map[string]*apiKey)}
+	for _, key := range keys {
+		if key.RevokedAt != 0 {
+			continue
+		}
+		entry := &apiKey{id: key.ID, name: key.Name, roles: key.Roles, operator: key.Operator, expires: key.ExpiresAt}
+		if entry.roles == 0 {
+			entry.roles = wire.RoleAdmin // A key without roles is admin of its tenant.
+		}
+		entry.networks = parseNetworks(key.Networks)
+		entry.setLimits(key.Rate, before)
+		t.byID[key.ID] = entry
+		for _, hash := range key.Hashes {
+			if len(hash) == sha256.Size {
+				t.byHash[[32]byte(hash)] = entry
+			}
+		}
+	}
+	return t
+}
+
+func (k *apiKey) setLimits(perSecond int32, before *keyTable) {
+	if perSecond < 0 {
+		return
+	}
+	k.limit = int(perSecond)
+	if perSecond == 0 {
+		k.limit = rateDefault
+	}
+	if before != nil {
+		if old := before.byID[k.id]; old != nil && old.limit == k.limit && old.calls != nil {
+			k.calls, k.creates = old.calls, old.creates
+			return
+		}
+	}
+	k.calls = rate.NewLimiter(rate.Limit(k.limit), burstFactor*k.limit)
+	k.creates = rate.NewLimiter(registrationRate, registrationBurst)
+}
+
+// parseNetworks reads CIDRs or single addresses. One that cannot be read admits
+// nobody: a typo must not open a key to the world.
+func parseNetworks(texts []string) []netip.Prefix {
+	var networks []netip.Prefix
+	for _, text := range texts {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			address, err := netip.ParseAddr(text)
+			if err != nil {
+				networks = append(networks, netip.Prefix{})
+				continue
+			}
+			prefix = netip.PrefixFrom(address, address.BitLen())
+		}
+		networks = append(networks, prefix.Masked())
+	}
+	return networks
+}
+
+// nobody stands in for an unknown key, so that every failure does the same work.
+var nobody = &apiKey{}
+
+// find returns the key whose secret this is, or nil. A wrong secret, an expired
+// key and a caller from a foreign network take the same path.
+func (t *keyTable) find(secret string, now engine.Time, from netip.Addr) *apiKey {
+	hash := sha256.Sum256([]byte(secret))
+	key, known := t.byHash[hash]
+	if !known {
+		key = nobody
+	}
+	expired := subtle.ConstantTimeLessOrEq(boolToInt(key.expires != 0 && key.expires <= now), 0) == 0
+	admitted := key.admits(from)
+	if !known || expired || !admitted {
+		return nil
+	}
+	return key
+}
+
+func boolToInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (k *apiKey) admits(from netip.Addr) bool {
+	if len(k.networks) == 0 {
+		return true
+	}
+	from = from.Unmap()
+	for _, network := range k.networks {
+		if network.IsValid() && network.Contains(from) {
+			return true
+		}
+	}
+	return false
+}
+
+// may reports whether the key has one of the roles; admin has all.
+func (k *apiKey) may(roles uint8) bool { return k.roles&(roles|wire.RoleAdmin) != 0 }
+
+// seesAll reports whether the key stands on the inner side of the tipping-off
+// wall (decisions 5.3): SAR data, triggered rules, match evidence.
+func (k *apiKey) seesAll() bool {
+	return k.may(wire.RoleReviewer | wire.RoleAuditor)
+}
+
+// masked reports whether names are hidden from the key: ops and nothing else.
+func (k *apiKey) masked() bool { return k.roles&wire.RoleOps != 0 && k.roles&^wire.RoleOps == 0 }
+
+// covers reports whether the operator is within the key's scope.
+func (k *apiKey) covers(operatorLegalName string) bool {
+	return k.operator == "" || k.operator == operatorKey(operatorLegalName)
+}
+
+// operatorKey is the identity of an operator: its normalised legal name.
+func operatorKey(legalName string) string { return ofac.NormaliseName(legalName) }
+
+// bearer returns the secret of an Authorization header; the scheme's case is
+// free (RFC 9110, 11.1).
+func bearer(r *http.Request) string {
+	values := r.Header["Authorization"]
+	if len(values) != 1 {
+		return ""
+	}
+	scheme, rest, found := strings.Cut(values[0], " ")
+	secret := strings.TrimLeft(rest, " ")
+	if !found || !strings.EqualFold(scheme, "Bearer") || len(secret) > engine.FieldMax || !printable(secret) {
+		return ""
+	}
+	return secret
+}
+
+// authenticate finds the caller's key, counts the call against its rate and
+// checks its role: 401, 429, 403.
+func (c *call) authenticate() error {
+	now := c.api.deps.Published.LogTime()
+	key := c.edge.keys.find(bearer(c.r), now, c.api.clientAddress(c.r))
+	if c.route.admin {
+		key = c.api.adminKey(bearer(c.r), key)
+	}
+	if key == nil {
+		unauthorizedTotal.Inc()
+		return failure(http.StatusUnauthorized, "unauthorized", "a valid API key is required: Authorization: Bearer <key>")
+	}
+	c.key = key
+	if err := c.takeToken(key.calls); err != nil {
+		return err
+	}
+	if !key.may(c.route.roles) {
+		return forbidden(c.route.roles)
+	}
+	if c.route.registers {
+		return c.takeToken(key.creates)
+	}
+	return nil
+}
+
+// adminKey is who acts on the admin listener: the holder of the node's admin
+// token, else an API key without an operator's scope.
+func (a *API) adminKey(secret string, key *apiKey) *apiKey {
+	token := a.deps.AdminToken
+	given, want := sha256.Sum256([]byte(secret)), sha256.Sum256([]byte(token))
+	if subtle.ConstantTimeCompare(given[:], want[:]) == 1 && token != "" {
+		return &apiKey{id: "admin-token", name: "admin token", roles: wire.RoleAdmin}
+	}
+	if key != nil && key.operator != "" {
+		return nil
+	}
+	return key
+}
+
+// takeToken counts one call against a rate.
+func (c *call) takeToken(limiter *rate.Limiter) error {
+	if limiter == nil || limiter.Allow() {
+		return nil
+	}
+	rateLimitedTotal.Inc()
+	perSecond := float64(limiter.Limit())
+	wait := 1
+	if perSecond > 0 && perSecond < 1 {
+		wait = int(1 / perSecond)
+	}
+	h := c.w.Header()
+	h.Set("RateLimit-Limit", strconv.Itoa(int(perSecond)))
+	h.Set("RateLimit-Remaining", "0")
+	h.Set("RateLimit-Reset", strconv.Itoa(wait))
+	return &Error{
+		Status: http.StatusTooManyRequests, Code: "rate_limited", Retry: wait,
+		Message: "more than " + strconv.Itoa(int(perSecond)) + " calls a second with this key",
+	}
+}
+
+var roleNames = [...]string{"operator", "screener", "reviewer", "auditor", "policy", "ops", "admin"}
+
+// roleList names the roles of a mask, in the order of decisions 5.3.
+func roleList(roles uint8) []string {
+	var names []string
+	for i, name := range roleNames {
+		if roles&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// parseRole returns the bit of a role's name, 0 for none.
+func parseRole(name string) uint8 {
+	for i, known := range roleNames {
+		if name == known {
+			return 1 << i
+		}
+	}
+	return 0
+}
+
+func forbidden(roles uint8) *Error {
+	needed := strings.Join(roleList(roles), "|")
+	var extra members
+	extra.text("requiredRole", needed)
+	return &Error{
+		Status: http.StatusForbidden, Code: "forbidden", Message: "this key lacks the role " + needed,
+		Details: []Detail{{Message: "required role", Extra: extra}}, Extra: extra,
+	}
+}
+
+// outOfScope is the 403 of a key whose operatorScope excludes the operator.
+func outOfScope() *Error {
+	return failure(http.StatusForbidden, "forbidden", "the operator is outside of this key's scope")
+}
+
+// clientAddress is who calls: the connection's address, or, when that is a
+// trusted proxy's, the last X-Forwarded-For address that is not.
+func (a *API) clientAddress(r *http.Request) netip.Addr {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	address, _ := netip.ParseAddr(host)
+	if len(a.deps.TrustedProxies) == 0 || !a.trusted(address) {
+		return address
+	}
+	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
+	for i := len(hops) - 1; i >= 0; i-- {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			return address
+		}
+		address = hop
+		if !a.trusted(hop) {
+			break
+		}
+	}
+	return address
+}
+
+func (a *API) trusted(address netip.Addr) bool {
+	for _, network := range a.deps.TrustedProxies {
+		if network.Contains(address.Unmap()) {
+			return true
+		}
+	}
+	return false
+}

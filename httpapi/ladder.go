@@ -1,0 +1,289 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"railguard/engine"
+)
+
+// The ladder: all 25 rules in order of precedence, what each one looked at and
+// what became of it. Explain draws it from a record, dry-run from now.
+
+// ladder is everything a decision was made from.
+type ladder struct {
+	facts    *engine.Facts
+	moment   *engine.Moment // nil: live rules were not judged.
+	policy   *engine.Policy
+	decision engine.Decision
+	mask     uint32 // Rules that fired, modes aside.
+	known    bool   // Facts and policy are there; else only outcomes are.
+}
+
+// Outcomes of one rung.
+const (
+	rungDecided   = "decided"
+	rungTriggered = "triggered"
+	rungShadow    = "shadow"
+	rungOff       = "off"
+	rungPassed    = "passed"
+	rungUnjudged  = "notJudged"
+)
+
+func (x *ladder) outcome(rule *engine.Rule) string {
+	bit := uint32(1) << rule.ID
+	switch {
+	case x.decision.Rule == rule.ID:
+		return rungDecided
+	case x.decision.Verdict == engine.Unknown:
+		return rungUnjudged // R1 stands alone.
+	case x.decision.Triggered&bit != 0:
+		return rungTriggered
+	case x.decision.Shadow&bit != 0:
+		return rungShadow
+	case x.mask&bit != 0:
+		return rungOff
+	}
+	return rungPassed
+}
+
+// write adds the rungs.
+func (x *ladder) write(m *members) {
+	rungs := make([]members, len(engine.Rules))
+	for i := range engine.Rules {
+		rule := &engine.Rules[i]
+		r := &rungs[i]
+		r.text("rule", rule.Code)
+		r.int("number", int64(rule.ID))
+		r.text("verdict", rule.Verdict.String())
+		outcome := x.outcome(rule)
+		r.text("outcome", outcome)
+		if outcome == rungDecided {
+			r.text("reason", x.decision.Reason())
+		}
+		r.text("trigger", rule.Trigger)
+		if x.known {
+			var values members
+			x.values(rule.ID, &values)
+			if len(values) > 0 {
+				r.object("values", values)
+			}
+		}
+	}
+	m.list("ladder", rungs)
+}
+
+// values writes what a rule compares.
+func (x *ladder) values(id engine.RuleID, m *members) {
+	f := x.facts
+	switch id {
+	case 9:
+		m.textOrNull("chain", f.Request.Chain)
+	case 10:
+		m.usd("amount", f.Request.Amount)
+		x.limits(m, func(p *engine.SpendPolicy) engine.USD { return p.MaxSingle })
+	case 13:
+		m.bool("whitelistInForce", x.whitelisted())
+	case 14:
+		m.textOrNull("protocol", f.Request.Protocol)
+	case 15:
+		if f.ChainSize > 0 {
+			m.textOrNull("baseline", f.Chain[0].Model)
+			m.textOrNull("reported", f.Request.Model)
+			m.textOrNull("registered", f.Chain[0].Settings.CurrentModel)
+		}
+	case 18:
+		m.textOrNull("rail", f.Request.Rail)
+	case 19:
+		m.textOrNull("chain", f.Request.Chain)
+		m.textOrNull("rail", f.Request.Rail)
+	case 20:
+		m.textOrNull("cpType", f.Request.Type)
+	default:
+		if x.moment != nil {
+			x.liveValues(id, m)
+		}
+	}
+}
+
+func (x *ladder) liveValues(id engine.RuleID, m *members) {
+	o := x.moment
+	switch id {
+	case 2:
+		m.text("credentialStatus", engine.EffectiveStatus(o).String())
+		m.int("tokenVersion", int64(o.Version))
+		m.time("tokenExpires", o.Expires)
+	case 8:
+		if o.LevelCount > 0 && o.Levels[0].Row.OwnershipFrom != 0 {
+			m.time("flaggedFrom", o.Levels[0].Row.OwnershipFrom)
+		}
+	case 11:
+		x.spending(m)
+	case 12:
+		if o.Fleet != nil {
+			m.usd("spentUSDC", o.Fleet.Spend.On(o.Now.Day()))
+			m.usd("amount", o.Amount)
+			m.usd("dailyLimitUSDC", o.FleetLimit)
+		}
+	case 16:
+		m.int("lastMinute", int64(o.Minute))
+		m.int("lastHour", int64(o.PerHour))
+		m.int("maxPerMinute", int64(x.policy.Velocity.MaxPerMinute))
+	case 22:
+		m.usd("above", x.policy.AttestationAbove)
+		if o.LevelCount > 0 && o.Levels[0].Row.AttestedAt != 0 {
+			m.time("attestedAt", o.Levels[0].Row.AttestedAt)
+		} else {
+			m.null("attestedAt")
+		}
+	case 25:
+		m.int("count", int64(o.Structuring))
+		m.int("threshold", int64(x.policy.StructuringCount))
+	}
+}
+
+// limits writes a limit at every level that has one, own level first.
+func (x *ladder) limits(m *members, of func(*engine.SpendPolicy) engine.USD) {
+	var items []members
+	for i := range x.facts.ChainSize {
+		if limit := of(&x.facts.Chain[i].Policy); limit != engine.NoLimit {
+			var item members
+			item.int("level", int64(i))
+			item.usd("limit", limit)
+			items = append(items, item)
+		}
+	}
+	m.list("limits", items)
+}
+
+func (x *ladder) spending(m *members) {
+	o := x.moment
+	items := make([]members, o.LevelCount)
+	for i := range o.LevelCount {
+		level := &o.Levels[i]
+		items[i].int("level", int64(i))
+		items[i].usd("spentUSDC", level.Row.Spend.On(o.Now.Day()))
+		if limit := level.Profile.Policy.DailyLimit; limit != engine.NoLimit {
+			items[i].usd("dailyLimitUSDC", limit)
+		} else {
+			items[i].null("dailyLimitUSDC")
+		}
+	}
+	m.usd("amount", o.Amount)
+	m.list("levels", items)
+}
+
+func (x *ladder) whitelisted() bool {
+	f := x.facts
+	set := func(w *engine.Whitelist) bool { return w != nil && w.Enforce }
+	for i := range f.ChainSize {
+		if set(f.Chain[i].Settings.Whitelist) {
+			return true
+		}
+	}
+	return f.Fleet != nil && set(f.Fleet.Whitelist) || set(x.policy.Whitelist)
+}
+
+// ruleCodes names the rules of a mask in order of precedence.
+func ruleCodes(mask uint32) []string {
+	codes := []string{}
+	for i := range engine.Rules {
+		if mask&(1<<engine.Rules[i].ID) != 0 {
+			codes = append(codes, engine.Rules[i].Code)
+		}
+	}
+	return codes
+}
+
+// dryRun is POST /v1/screen/dry-run: the same judgement, no record, no debit, no
+// transaction id. Live rules are judged on a frozen view, so the answer is a
+// forecast; the view holds no structuring counts, so R25 is not among them.
+func dryRun(c *call) error {
+	if err := c.parseScreen(); err != nil {
+		return err
+	}
+	list, err := c.activeList()
+	if err != nil {
+		return err
+	}
+	if err := c.gatherFacts(list); err != nil {
+		return err
+	}
+	if err := c.checkScope(); err != nil {
+		return err
+	}
+	c.lookUpCleared(list)
+	s := &c.screen
+	looker := lookers.Get().(*engine.Looker)
+	defer lookers.Put(looker)
+	looker.Look(&s.facts)
+	s.hits = engine.JudgeStatic(&s.facts)
+	x := &ladder{facts: &s.facts, policy: c.edge.settings.Policy, known: s.facts.Token == engine.TokenGood}
+	if x.known && s.facts.ChainSize > 0 {
+		if x.moment, err = c.momentNow(); err != nil {
+			return err
+		}
+		live := engine.JudgeLive(x.moment)
+		s.hits.Merge(&live)
+	}
+	x.decision, x.mask = engine.Decide(&s.hits, x.policy), s.hits.Mask
+	m := &c.out
+	m.bool("dryRun", true)
+	m.text("verdict", x.decision.Verdict.String())
+	m.textOrNull("rule", x.decision.Code())
+	m.text("reason", x.decision.Reason())
+	s.fragment, s.filters = s.fragment[:0], s.filters[:0]
+	c.writeParties(m)
+	m.text("ofacSource", ofacSource(c.edge.settings.List))
+	m.text("ruleSet", engine.RuleSet)
+	m.uint("policyVersion", c.edge.settings.Policy.Version)
+	m.uint("listVersion", c.edge.settings.ListVersion)
+	m.texts("triggered", ruleCodes(x.decision.Triggered))
+	m.texts("shadow", ruleCodes(x.decision.Shadow))
+	c.writeMatches(m, list)
+	x.write(m)
+	m.texts("notSimulated", []string{engine.RuleID(25).Code()})
+	c.reply(http.StatusOK, c.out)
+	return nil
+}
+
+// momentNow lays out what live rules would see, from a frozen view.
+func (c *call) momentNow() (*engine.Moment, error) {
+	view, err := c.queueView()
+	if err != nil {
+		return nil, err
+	}
+	c.index = view.Index
+	s := &c.screen
+	settings := view.Settings()
+	o := &engine.Moment{
+		Now: max(view.Time, s.facts.Now), Amount: s.request.Amount, Policy: settings.Policy,
+		Version: s.record.Version, Expires: s.record.Expires,
+	}
+	if age := settings.Policy.ListAgeMax; age > 0 && o.Now > settings.ListSynced+age {
+		o.ListStale = true
+	}
+	for i := range s.facts.ChainSize {
+		row, profile, ok := view.Agent(s.facts.Chain[i].Slot)
+		if !ok {
+			return nil, unavailable("overloaded", "this node is behind; retry")
+		}
+		o.Levels[i] = engine.Level{Row: &row, Profile: profile}
+		o.LevelCount++
+	}
+	root := o.Levels[o.LevelCount-1].Profile
+	if row, _, ok := view.Operator(root.Operator); ok {
+		o.Operator = &row
+	}
+	if row, profile, ok := view.Fleet(root.Fleet); ok && root.Fleet != 0 {
+		o.Fleet, o.FleetLimit, o.FleetHours, o.FleetPace = &row, profile.DailyLimit, profile.Hours, profile.Velocity
+	}
+	if s.record.User != 0 {
+		if row, profile, ok := view.User(s.record.User); ok {
+			o.User, o.UserCurrent = &row, profile.CredentialVersion
+			o.UserVersion, o.UserExpires = s.record.UserVersion, s.record.UserExpires
+		}
+	}
+	pace := view.Pace(s.facts.Chain[0].Slot)
+	o.Minute, o.PerHour, o.DayMeanX100 = pace.Minute+1, pace.PerHour+1, pace.DayMeanX100
+	return o, nil
+}

@@ -1,0 +1,49 @@
+package httpapi
+
+import "time"
+
+// Bounds of the HTTP border alone; what the whole service is bound by stands in
+// engine/limits.go.
+const (
+	// Server. Measured for net/http: the read-header timeout ends a slow-loris,
+	// the read timeout a slow body.
+	readHeaderTimeout = 3 * time.Second
+	readTimeout       = 10 * time.Second
+	writeTimeout      = 15 * time.Second
+	idleTimeout       = 60 * time.Second
+	chunkWriteTimeout = 10 * time.Second // One piece of a streamed answer.
+	connectionsMax    = 16_384
+	headerBytesHard   = 32 << 10
+	streamsMax        = 100 // HTTP/2 streams of one connection.
+
+	// Calls.
+	requestIDMax     = 128
+	inFlightMax      = 16_384 // Ordinary calls at once; reviews, health and cluster verbs are not counted.
+	timeoutMin       = time.Millisecond
+	confirmTimeout   = 300 * time.Millisecond // A read that could be answered without the leader waits no longer for it.
+	bodyBufferKept   = 64 << 10               // A larger buffer is not kept for the next call.
+	fieldErrorsMax   = 32                     // Named in one answer.
+	drainWait        = 10 * time.Second
+	drainPoll        = 20 * time.Millisecond
+	operationTimeout = 10 * time.Second // A cluster verb.
+
+	// Rates (decisions 5.25). The burst of registrations is ours: wide enough for
+	// a program that sets up its agents, far below what a flood needs.
+	rateDefault       = 10_000
+	burstFactor       = 2
+	registrationRate  = 50
+	registrationBurst = 500
+
+	// Credentials.
+	tokenCacheMax = 65_536
+
+	// Audit.
+	leafScanMax      = 4096 // Leaves one list call looks at.
+	exportPageMax    = 512  // Leaves between two flushes of an export.
+	queueScanMax     = 65_536
+	queueNextMax     = 64 // Candidates one "next" offers to the log.
+	similarCountMax  = 65_536
+	secretLength     = 28 // Random characters of an API key.
+	keyPrefixLength  = 16 // Shown characters of an API key: rg_live_ and eight more.
+	clusterSecretMin = 16 // Bytes.
+)

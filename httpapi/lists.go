@@ -1,0 +1,331 @@
+package httpapi
+
+import (
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"railguard/audit"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+)
+
+// Sanctions lists (decisions 5.21). A list is known by its digest; people know
+// it by snp_ and the digest's first 16 hexadecimal digits.
+
+const (
+	listWork     = 10 * time.Minute // Staging a list through the log, at the most.
+	shrinkDivide = 20               // A list that lost more than one entry in 20 is refused unless forced.
+	diffListed   = 500              // Entries of each kind that a diff names.
+	historyShown = 50               // Activations that GET /v1/ofac names, newest first.
+)
+
+func snapshotID(digest [32]byte) string { return "snp_" + hex.EncodeToString(digest[:8]) }
+
+// getLists is GET /v1/ofac.
+func getLists(c *call) error {
+	s := c.edge.settings
+	var m members
+	if s.List == nil {
+		m.null("active")
+	} else {
+		active := listMembers(s.List)
+		active.text("ofacSource", ofacSource(s.List))
+		active.time("syncedAt", s.ListSynced)
+		now := c.api.deps.Published.LogTime()
+		age := max(now-s.ListSynced, 0)
+		active.int("ageSeconds", int64(age/engine.Second))
+		active.bool("stale", age > s.Policy.ListAgeMax)
+		m.object("active", active)
+	}
+	staged := []members{}
+	for _, info := range s.Staged {
+		staged = append(staged, listMembers(info))
+	}
+	history := []members{}
+	for i := len(s.History) - 1; i >= 0 && len(history) < historyShown; i-- {
+		history = append(history, listMembers(s.History[i]))
+	}
+	m.list("staged", staged)
+	m.list("history", history)
+	c.reply(http.StatusOK, m)
+	return nil
+}
+
+func listMembers(info *wire.ListInfo) members {
+	var m, counts members
+	m.text("snapshotId", snapshotID(info.Digest))
+	m.text("source", info.Source)
+	m.text("sha256", hex.EncodeToString(info.Digest[:]))
+	m.bool("sample", info.Sample)
+	if info.PublishedAt == 0 {
+		m.null("publishedAt") // The CSV files carry no date.
+	} else {
+		m.time("publishedAt", info.PublishedAt)
+	}
+	if info.StagedAt != 0 {
+		m.time("stagedAt", info.StagedAt)
+	}
+	if info.ActivatedAt != 0 {
+		m.time("activatedAt", info.ActivatedAt)
+		m.uint("listVersion", info.Version)
+	}
+	for _, part := range []struct {
+		name  string
+		count uint32
+	}{
+		{"entries", info.Entries}, {"sdn", info.SDN}, {"cons", info.CONS}, {"names", info.Names}, {"wallets", info.Wallets},
+		{"individuals", info.Individuals}, {"entities", info.Companies}, {"vessels", info.Vessels}, {"aircraft", info.Aircraft},
+	} {
+		counts.uint(part.name, uint64(part.count))
+	}
+	m.object("counts", counts)
+	m.uint("sizeBytes", uint64(info.Size))
+	return m
+}
+
+// pathList finds the list that a path names: the active one, a staged one, or
+// one of the history.
+func (c *call) pathList() (*wire.ListInfo, error) { return c.knownList(c.r.PathValue("id")) }
+
+func (c *call) knownList(id string) (*wire.ListInfo, error) {
+	s := c.edge.settings
+	known := append([]*wire.ListInfo(nil), s.Staged...)
+	if s.List != nil {
+		known = append(known, s.List)
+	}
+	for i := len(s.History) - 1; i >= 0; i-- {
+		known = append(known, s.History[i])
+	}
+	for _, info := range known {
+		if snapshotID(info.Digest) == id || hex.EncodeToString(info.Digest[:]) == id {
+			return info, nil
+		}
+	}
+	return nil, notFound("no such list snapshot")
+}
+
+// openList returns a list's content. A staged list is held by the node that took
+// its upload, and by all once it was active.
+func (c *call) openList(info *wire.ListInfo) (*ofac.Index, error) {
+	if held := c.api.upload.Load(); held != nil && held.Digest() == info.Digest {
+		return held, nil
+	}
+	list, err := c.api.deps.Published.ListByDigest(info.Digest)
+	if err != nil || list == nil {
+		return nil, notFound("this node does not hold that list; ask the node that took its upload")
+	}
+	return list, nil
+}
+
+// diffLists is GET /v1/ofac/{id}/diff?against=active.
+func diffLists(c *call) error {
+	info, err := c.pathList()
+	if err != nil {
+		return err
+	}
+	against := c.edge.settings.List
+	if id := c.query("against"); id != "" && id != "active" {
+		if against, err = c.knownList(id); err != nil {
+			return err
+		}
+	}
+	if against == nil {
+		return notFound("no list is active")
+	}
+	to, err := c.openList(info)
+	if err != nil {
+		return err
+	}
+	from, err := c.openList(against)
+	if err != nil {
+		return err
+	}
+	diff := ofac.Diff(from, to)
+	var m members
+	m.text("from", snapshotID(against.Digest))
+	m.text("to", snapshotID(info.Digest))
+	m.object("added", entriesMembers(to, diff.Added))
+	m.object("removed", entriesMembers(from, diff.Removed))
+	m.object("changed", entriesMembers(to, diff.Changed))
+	m.object("addressesAdded", addressesMembers(diff.AddressesAdded))
+	m.object("addressesRemoved", addressesMembers(diff.AddressesRemoved))
+	c.reply(http.StatusOK, m)
+	return nil
+}
+
+func entriesMembers(list *ofac.Index, uids []uint32) members {
+	items := []members{}
+	for _, uid := range uids[:min(len(uids), diffListed)] {
+		entry, known := list.Entry(uid)
+		if !known {
+			continue
+		}
+		var m members
+		m.text("uid", strconv.FormatUint(uint64(uid), 10))
+		m.text("name", entry.Primary)
+		m.text("type", entry.Type.String())
+		m.text("list", listName(entry.Lists))
+		m.texts("programs", entry.Programs)
+		items = append(items, m)
+	}
+	return counted(len(uids), items)
+}
+
+func addressesMembers(addresses []ofac.ListedWallet) members {
+	items := []members{}
+	for _, address := range addresses[:min(len(addresses), diffListed)] {
+		var m members
+		m.text("uid", strconv.FormatUint(uint64(address.UID), 10))
+		m.text("ticker", address.Ticker)
+		m.text("address", address.Address)
+		items = append(items, m)
+	}
+	return counted(len(addresses), items)
+}
+
+// counted tells how many there are, and names as many as one answer holds.
+func counted(count int, items []members) members {
+	var m members
+	m.int("count", int64(count))
+	m.list("entries", items)
+	m.bool("truncated", len(items) < count)
+	return m
+}
+
+// activateList is POST /v1/ofac/{id}/activate: one log entry flips all nodes.
+func activateList(c *call) error {
+	info, err := c.pathList()
+	if err != nil {
+		return c.orReplay(err)
+	}
+	f := c.fields()
+	force, _ := f.flag("force")
+	reason, actor := f.text("reason", engine.TextMax), f.text("actor", engine.FieldMax)
+	if force && strings.TrimSpace(reason) == "" {
+		f.missing("reason")
+	}
+	if err := f.err(); err != nil {
+		return err
+	}
+	return c.activate(info, activation{force: force, reason: reason, actor: actor})
+}
+
+// activation is why and how a list becomes the active one.
+type activation struct {
+	force, rollback bool
+	reason, actor   string
+}
+
+func (c *call) activate(info *wire.ListInfo, a activation) error {
+	return c.submit(proposal{kind: wire.KindListActivate, record: func() (any, error) {
+		active := c.edge.settings.List
+		problems := []string{}
+		if active == nil || active.Digest != info.Digest {
+			var err error
+			if problems, err = c.listProblems(info, active); err != nil {
+				return nil, err
+			}
+		}
+		if len(problems) > 0 && !a.force {
+			return nil, judged{listRejected(problems)}
+		}
+		var m members
+		m.text("snapshotId", snapshotID(info.Digest))
+		m.text("source", info.Source)
+		m.bool("rollback", a.rollback)
+		m.texts("problems", problems)
+		m.textOrNull("reason", a.reason)
+		m.textOrNull("actor", a.actor)
+		record := &wire.ListActivate{Digest: info.Digest, Force: a.force, Base: c.edge.settings.ListVersion}
+		var err error
+		record.Common, err = c.recorded(m)
+		return record, err
+	}, refused: func(r wire.Result) error {
+		switch r.Refusal {
+		case wire.RefusedList:
+			return listRejected([]string{"the list is no longer staged: upload it again"})
+		case wire.RefusedNotDev:
+			return listRejected([]string{"the sample list may serve development clusters only"})
+		}
+		return nil
+	}}, func(r wire.Result) error {
+		m := listMembers(info)
+		m.time("activatedAt", r.Time)
+		m.bool("unchanged", true)
+		c.reply(http.StatusOK, m)
+		return nil
+	})
+}
+
+// listRejected is the 422 of a list that only force can pass.
+func listRejected(problems []string) *Error {
+	e := failure(http.StatusUnprocessableEntity, "list_rejected", "the list is refused: "+problems[0])
+	for _, problem := range problems {
+		e.Details = append(e.Details, Detail{Message: problem})
+	}
+	return e
+}
+
+// listProblems is what speaks against a list as the successor of the active one:
+// what its upload found, and how it compares. The sample is no measure.
+func (c *call) listProblems(info, active *wire.ListInfo) ([]string, error) {
+	problems := []string{}
+	if info.Entries == 0 {
+		problems = append(problems, "it is empty")
+	}
+	if active != nil && !active.Sample && !info.Sample {
+		if info.PublishedAt != 0 && info.PublishedAt < active.PublishedAt {
+			problems = append(problems, "it is older than the active list: "+info.PublishedAt.String()+" is before "+active.PublishedAt.String())
+		}
+		if lost := int64(active.Entries) - int64(info.Entries); lost*shrinkDivide > int64(active.Entries) {
+			problems = append(problems, "it has "+uintText(uint64(info.Entries))+" entries, the active list "+uintText(uint64(active.Entries))+": more than 5 % fewer")
+		}
+	}
+	if active != nil && !active.Sample && info.Sample {
+		problems = append(problems, "it is the embedded sample, the active list is a published one")
+	}
+	found, err := c.uploadProblems(info.Digest)
+	return append(problems, found...), err
+}
+
+// uploadProblems reads what the upload's checks found from the list's own leaf,
+// so that any node can judge a list that another one took.
+func (c *call) uploadProblems(digest [32]byte) ([]string, error) {
+	var problems []string
+	text := hex.EncodeToString(digest[:])
+	at := audit.Query{
+		To: ^uint64(0), Newest: true, Examine: leafScanMax,
+		Keys: []uint64{engine.FilterKey(engine.FilterKind, "list.staged")},
+	}
+	_, err := c.api.deps.Records.Audit().Scan(at, func(index uint64, stored audit.Leaf) bool {
+		l, err := c.openLeaf(index, append([]byte(nil), stored.Data...))
+		if err != nil || l.kind() != "list.staged" || l.text("listDigest") != text {
+			return true
+		}
+		problems = l.texts("problems")
+		return false
+	})
+	if err != nil {
+		return nil, leafError(err) // What cannot be read cannot be called sound.
+	}
+	return problems, nil
+}
+
+// renderActivation answers an activation or a rollback.
+func renderActivation(_ *call, l *leaf, m *members) error {
+	l.copyTo(m, "snapshotId", "source", "listVersion", "entries")
+	m.text("sha256", l.text("listDigest"))
+	m.text("activatedAt", l.text("time"))
+	l.copyTo(m, "syncedAt")
+	if previous := l.text("previousDigest"); len(previous) >= 16 {
+		m.text("previousSnapshotId", "snp_"+previous[:16])
+	} else {
+		m.null("previousSnapshotId")
+	}
+	l.copyTo(m, "sample", "forced", "rollback", "problems", "reason", "actor", "eventId")
+	return nil
+}

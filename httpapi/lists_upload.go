@@ -1,0 +1,224 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+)
+
+// uploadList is POST /v1/ofac/snapshots on the admin listener, the way in for a
+// list where there is no network. The body is one published file as it is, its
+// name in ?name=, or a ZIP archive of several; XML is known by its content
+// without a name. The list is compiled, replicated and staged, not activated.
+func uploadList(c *call) error {
+	if c.api.deps.LoadList == nil || c.api.deps.Lists == nil {
+		return listRejected([]string{"this node takes no list uploads"})
+	}
+	if c.r.ContentLength > c.route.max {
+		return tooLarge(c.route.max)
+	}
+	defer c.takeTime()()
+	body, err := c.readUpload()
+	if err != nil {
+		return err
+	}
+	if len(body) == 0 {
+		return listRejected([]string{"the upload is empty"})
+	}
+	name := c.query("name")
+	if name == "" {
+		name = "upload"
+	}
+	if len(name) > engine.FieldMax {
+		return invalidField("name", "must have at most 256 bytes")
+	}
+	compiled, info, problems, err := c.api.deps.LoadList(map[string][]byte{name: body})
+	if err != nil {
+		return listRejected([]string{err.Error()})
+	}
+	if len(compiled) > engine.ListMax {
+		return listRejected([]string{"the compiled list is larger than 64 MiB"})
+	}
+	if info.Entries == 0 {
+		problems = append(problems, "it is empty")
+	}
+	if held, err := ofac.Open(compiled); err == nil {
+		c.api.upload.Store(held)
+	}
+	return c.stage(compiled, info, problems, "upload")
+}
+
+// takeTime gives a long call more than the server's timeouts, and an end of its
+// own. The caller defers what it returns.
+func (c *call) takeTime() (release func()) {
+	control := http.NewResponseController(c.w)
+	until := time.Now().Add(listWork)
+	_ = control.SetReadDeadline(until) // A writer that has none needs none.
+	_ = control.SetWriteDeadline(until)
+	var cancel context.CancelFunc
+	c.ctx, cancel = context.WithDeadline(c.ctx, until)
+	return cancel
+}
+
+// readUpload reads the whole body into its own memory, not the call's.
+func (c *call) readUpload() ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, c.route.max))
+	if err != nil {
+		if int64(len(body)) >= c.route.max {
+			return nil, tooLarge(c.route.max)
+		}
+		return nil, failure(http.StatusBadRequest, "bad_request", "the body ended early")
+	}
+	return body, nil
+}
+
+// stage replicates a compiled list and answers with its leaf.
+func (c *call) stage(compiled []byte, info wire.ListInfo, problems []string, origin string) error {
+	result, err := c.stageList(compiled, info, problems, origin)
+	if err != nil {
+		return err
+	}
+	l, err := c.resultLeaf(result)
+	if err != nil {
+		return err
+	}
+	return c.renderLeaf(&l)
+}
+
+func (c *call) stageList(compiled []byte, info wire.ListInfo, problems []string, origin string) (wire.Result, error) {
+	var m members
+	info.Size = uint32(len(compiled))
+	m.object("list", listMembers(&info))
+	m.texts("problems", problems)
+	m.text("origin", origin)
+	common, err := c.recorded(m)
+	if err != nil {
+		return wire.Result{}, err
+	}
+	common.Idem = nil // The body is no part of the key's scope on a raw route.
+	result, err := c.api.deps.Lists.Stage(c.ctx, compiled, info, common)
+	if err != nil {
+		return result, proposalError(err)
+	}
+	if result.Code != wire.Applied {
+		return result, listRejected([]string{"another list was staged at the same time: try again"})
+	}
+	return result, nil
+}
+
+// renderStaged answers an upload.
+func renderStaged(c *call, l *leaf, m *members) error {
+	c.status = http.StatusCreated
+	for _, name := range []string{"snapshotId", "source", "sha256", "sample", "publishedAt", "counts", "sizeBytes"} {
+		m.raw(name, l.raw("list", name))
+	}
+	m.text("stagedAt", l.text("time"))
+	l.copyTo(m, "problems", "eventId")
+	return nil
+}
+
+// rollbackList is POST /v1/ofac/{id}/rollback: a list of the history becomes
+// active again; without an id, the one before the active list. The list is
+// compiled again from what this node holds of it, and must be the same bytes.
+func rollbackList(c *call) error {
+	f := c.fields()
+	a := activation{force: true, rollback: true}
+	a.reason, a.actor = f.requiredText("reason", engine.TextMax), f.text("actor", engine.FieldMax)
+	if err := f.err(); err != nil {
+		return err
+	}
+	if err := c.orReplay(errMoved); err != errMoved {
+		return err // Answered from the first call's leaf, or the key was used for another body.
+	}
+	defer c.takeTime()()
+	info, err := c.rollbackTarget()
+	if err != nil {
+		return err
+	}
+	if active := c.edge.settings.List; active != nil && active.Digest == info.Digest {
+		return c.activate(info, a)
+	}
+	list, err := c.openList(info)
+	if err != nil {
+		return err
+	}
+	compiled, err := ofac.Build(list.Entities(), list.Meta())
+	if err != nil || ofac.Digest(compiled) != info.Digest {
+		return listRejected([]string{"this version compiles that list to other bytes: upload its files again"})
+	}
+	if _, err := c.stageList(compiled, *info, nil, "rollback"); err != nil {
+		return err
+	}
+	if err := c.confirm(); err != nil {
+		return err
+	}
+	return c.activate(info, a)
+}
+
+// rollbackTarget is the list of the path, or the newest one that the active list
+// replaced.
+func (c *call) rollbackTarget() (*wire.ListInfo, error) {
+	if c.r.PathValue("id") != "" {
+		return c.pathList()
+	}
+	s := c.edge.settings
+	for i := len(s.History) - 1; i >= 0; i-- {
+		if s.List != nil && s.History[i].Digest != s.List.Digest {
+			return s.History[i], nil
+		}
+	}
+	return nil, notFound("no earlier list")
+}
+
+// syncQuick is how long POST /v1/ofac/sync waits for an answer of its own before
+// it says 202 and lets the run go on.
+const syncQuick = 300 * time.Millisecond
+
+// syncLists is POST /v1/ofac/sync. The run outlives the call: it ends by itself,
+// at the latest after listWork.
+func syncLists(c *call) error {
+	syncer := c.api.deps.Sync
+	if syncer == nil {
+		return listRejected([]string{"this node has no source to fetch lists from; upload the files instead"})
+	}
+	type outcome struct {
+		started bool
+		err     error
+	}
+	done := make(chan outcome, 1)
+	log, requestID := c.api.log, c.requestID
+	detached := context.WithoutCancel(c.ctx) // Taken here: the call is not the goroutine's to read.
+	go func() {
+		ctx, cancel := context.WithTimeout(detached, listWork)
+		defer cancel()
+		started, err := syncer.Sync(ctx)
+		if err != nil {
+			log.Warn("list sync", "requestId", requestID, "error", err)
+		}
+		done <- outcome{started, err}
+	}()
+	timer := time.NewTimer(syncQuick)
+	defer timer.Stop()
+	finished := false
+	select {
+	case o := <-done:
+		if o.err != nil {
+			return listRejected([]string{o.err.Error()})
+		}
+		if !o.started {
+			return conflict("refresh_running", "a list synchronisation is running already", nil)
+		}
+		finished = true
+	case <-timer.C:
+	}
+	var m members
+	m.bool("started", true)
+	m.bool("finished", finished)
+	c.reply(http.StatusAccepted, m)
+	return nil
+}

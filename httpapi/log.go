@@ -1,0 +1,248 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"railguard/audit"
+	"railguard/audit/note"
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// The audit log as the world may see it (C2SP tlog-tiles): checkpoints and hash
+// tiles are public and give nothing away; entry bundles are the leaves.
+
+func (a *API) logRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: "/log/checkpoint", handle: showCheckpoint},
+		{method: http.MethodGet, path: "/log/keys", handle: showLogKeys},
+		{method: http.MethodGet, path: "/log/tile", handle: func(*call) error { return notFound("no such tile") }},
+		{method: http.MethodGet, path: "/log/tile/{level}", handle: func(*call) error { return notFound("no such tile") }},
+		{method: http.MethodGet, path: "/log/tile/{level}/{index...}", handle: showTile},
+		{method: http.MethodGet, path: "/log/tile/entries", handle: func(*call) error { return notFound("no such tile") }},
+		{method: http.MethodGet, path: "/log/tile/entries/{index...}", roles: wire.RoleAuditor, handle: showEntries},
+	}
+}
+
+const (
+	tileWidth      = 256
+	checkpointKept = engine.Second // A signed checkpoint is served again for so long.
+)
+
+// checkpoint is one signed statement of the log.
+type checkpoint struct {
+	size uint64
+	at   engine.Time
+	text []byte
+}
+
+// checkpoints signs at most one a second, on any node: raft makes a split view
+// impossible inside the cluster, and one seed makes all nodes sign alike.
+type checkpoints struct {
+	mutex  sync.Mutex
+	signer *note.Signer
+	last   *checkpoint
+}
+
+// checkpoint returns a checkpoint that covers at least size leaves.
+func (a *API) checkpoint(e *edge, size uint64) (*checkpoint, error) {
+	k := &a.signed
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	now := a.deps.Published.LogTime()
+	if k.last != nil && k.last.size >= size && now-k.last.at < checkpointKept {
+		return k.last, nil
+	}
+	if k.signer == nil {
+		signer, err := a.logSigner(e)
+		if err != nil {
+			return nil, err
+		}
+		k.signer = signer
+	}
+	store := a.deps.Records.Audit()
+	current := store.Size()
+	if k.last != nil && current == k.last.size && current >= size {
+		return k.last, nil
+	}
+	root, err := store.Root(current)
+	if err != nil {
+		return nil, fmt.Errorf("tree head: %w", err)
+	}
+	k.last = &checkpoint{size: current, at: now, text: k.signer.Sign(current, root, int64(now))}
+	return k.last, nil
+}
+
+func (a *API) logSigner(e *edge) (*note.Signer, error) {
+	if e.settings.Genesis == nil {
+		return nil, unavailable("no_leader", "the cluster is not bootstrapped")
+	}
+	seed, err := a.deps.Secrets.Open(labelLogSeed, e.settings.Genesis.LogSeed)
+	if err != nil {
+		return nil, fmt.Errorf("log seed: %w", err)
+	}
+	return note.NewSigner(logOrigin(e.settings.Genesis), seed)
+}
+
+// logOrigin is the log's name: the one its verifier keys carry.
+func logOrigin(genesis *wire.Genesis) string {
+	origin, _, _ := strings.Cut(genesis.LogKeys, "+")
+	return origin
+}
+
+// treeSize is how many leaves this node has.
+func (a *API) treeSize() uint64 { return a.deps.Records.Audit().Size() }
+
+var (
+	textType  = []string{"text/plain; charset=utf-8"}
+	bytesType = []string{"application/octet-stream"}
+)
+
+// showCheckpoint is GET /log/checkpoint.
+func showCheckpoint(c *call) error {
+	cp, err := c.api.checkpoint(c.edge, 0)
+	if err != nil {
+		return leafError(err)
+	}
+	c.send(http.StatusOK, textType, cp.text)
+	return nil
+}
+
+// showLogKeys is GET /log/keys: the verifier keys of the checkpoints.
+func showLogKeys(c *call) error {
+	if c.edge.settings.Genesis == nil {
+		return unavailable("no_leader", "the cluster is not bootstrapped")
+	}
+	c.header("Cache-Control", "public, max-age=3600")
+	c.send(http.StatusOK, textType, []byte(c.edge.settings.Genesis.LogKeys))
+	return nil
+}
+
+// showTile is GET /log/tile/{level}/{index}: 256 hashes, or fewer with .p/{width}.
+func showTile(c *call) error {
+	level, err := strconv.ParseUint(c.r.PathValue("level"), 10, 8)
+	index, width, ok := parseTileIndex(c.r.PathValue("index"))
+	if err != nil || !ok || level > 7 || strconv.FormatUint(level, 10) != c.r.PathValue("level") {
+		return notFound("no such tile")
+	}
+	data, err := c.api.deps.Records.Audit().Tile(uint(level), index, width)
+	if err != nil {
+		return tileError(err)
+	}
+	c.header("Cache-Control", "public, max-age=31536000, immutable")
+	c.send(http.StatusOK, bytesType, data)
+	return nil
+}
+
+// showEntries is GET /log/tile/entries/{index}: the leaves, for auditors.
+func showEntries(c *call) error {
+	index, width, ok := parseTileIndex(c.r.PathValue("index"))
+	if !ok || c.key.operator != "" { // A bundle holds everybody's leaves.
+		return notFound("no such bundle")
+	}
+	data, err := c.api.deps.Records.Audit().EntryBundle(index, width)
+	if err != nil {
+		return tileError(err)
+	}
+	c.send(http.StatusOK, bytesType, data)
+	return nil
+}
+
+func tileError(err error) error {
+	if errors.Is(err, audit.ErrLimit) {
+		return notFound("no such tile")
+	}
+	return leafError(err)
+}
+
+// parseTileIndex reads a tile's number as C2SP writes it: groups of three
+// digits, all but the last behind an x; "x001/x234/067", "067.p/8".
+func parseTileIndex(text string) (index uint64, width int, ok bool) {
+	width = tileWidth
+	if whole, partial, found := strings.Cut(text, ".p/"); found {
+		n, err := strconv.ParseUint(partial, 10, 16)
+		if err != nil || n == 0 || n >= tileWidth || strconv.FormatUint(n, 10) != partial {
+			return 0, 0, false
+		}
+		text, width = whole, int(n)
+	}
+	groups := strings.Split(text, "/")
+	if len(groups) > 7 {
+		return 0, 0, false
+	}
+	for i, group := range groups {
+		if i < len(groups)-1 {
+			if !strings.HasPrefix(group, "x") {
+				return 0, 0, false
+			}
+			group = group[1:]
+		}
+		n, err := strconv.ParseUint(group, 10, 16)
+		if err != nil || len(group) != 3 || i == 0 && len(groups) > 1 && n == 0 {
+			return 0, 0, false
+		}
+		index = index*1000 + n
+	}
+	return index, width, true
+}
+
+// proveRecord is GET /v1/audit/{txnId}/proof: the stored bytes and the path
+// from them to a signed tree head.
+func proveRecord(c *call) error {
+	l, err := c.screenRecord()
+	if err != nil {
+		return err
+	}
+	cp, err := c.api.checkpoint(c.edge, l.index+1)
+	if err != nil {
+		return leafError(err)
+	}
+	if cp.size <= l.index {
+		return unavailable("overloaded", "this node is catching up; retry")
+	}
+	m := &c.out
+	m.text("txnId", c.txnID)
+	if err := c.writeProof(m, &l, cp.size); err != nil {
+		return err
+	}
+	m.text("checkpoint", string(cp.text))
+	m.text("keys", c.edge.settings.Genesis.LogKeys)
+	if later, ok := c.api.deps.Published.Disposition(l.index); ok && later < cp.size {
+		d, err := c.loadLeaf(later)
+		if err != nil {
+			return err
+		}
+		var inner members
+		if err := c.writeProof(&inner, &d, cp.size); err != nil {
+			return err
+		}
+		m.object("disposition", inner)
+	}
+	c.reply(http.StatusOK, c.out)
+	return nil
+}
+
+// writeProof writes a leaf and its audit path. The leaf is a string, so that
+// its exact bytes survive every JSON library.
+func (c *call) writeProof(m *members, l *leaf, size uint64) error {
+	path, err := c.api.deps.Records.Audit().Inclusion(l.index, size)
+	if err != nil {
+		return leafError(err)
+	}
+	m.text("leaf", string(l.data))
+	m.text("leafHash", leafHash(l.data))
+	m.uint("index", l.index)
+	m.uint("treeSize", size)
+	texts := make([]string, len(path))
+	for i, hash := range path {
+		texts[i] = base64.StdEncoding.EncodeToString(hash)
+	}
+	m.texts("path", texts)
+	return nil
+}

@@ -1,0 +1,87 @@
+package httpapi
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"railguard/engine"
+)
+
+// Names of the metrics of this room (house.md, section 15). They count over all
+// APIs of a process.
+const (
+	nameScreenTotal   = "railguard_screen_total"
+	nameScreenSeconds = "railguard_screen_seconds"
+	nameHTTPTotal     = "railguard_http_requests_total"
+)
+
+var (
+	panicsTotal         = metrics.NewCounter("railguard_http_panics_total")
+	internalErrorsTotal = metrics.NewCounter("railguard_http_internal_errors_total")
+	unauthorizedTotal   = metrics.NewCounter("railguard_http_unauthorized_total")
+	rateLimitedTotal    = metrics.NewCounter("railguard_http_rate_limited_total")
+	replayedTotal       = metrics.NewCounter("railguard_idempotent_replays_total")
+	staleTotal          = metrics.NewCounter("railguard_screen_rejudged_total")
+	limitDeniedTotal    = metrics.NewCounter("railguard_limit_denied_total")
+	forgedTotal         = metrics.NewCounter("railguard_screen_forged_tokens_total")
+	tokenHits           = metrics.NewCounter("railguard_token_cache_hits_total")
+	tokenMisses         = metrics.NewCounter("railguard_token_cache_misses_total")
+	connectionsDropped  = metrics.NewCounter("railguard_http_connections_dropped_total")
+
+	screenVerify = metrics.NewHistogram(nameScreenSeconds + `{stage="verify"}`)
+	screenRules  = metrics.NewHistogram(nameScreenSeconds + `{stage="rules"}`)
+	screenCommit = metrics.NewHistogram(nameScreenSeconds + `{stage="commit"}`)
+	screenWhole  = metrics.NewHistogram(nameScreenSeconds + `{stage="total"}`)
+
+	// statusTotals counts answers by status: a fixed set, so that the hot path
+	// formats nothing.
+	statusTotals = makeStatusTotals()
+)
+
+func makeStatusTotals() map[int]*metrics.Counter {
+	all := make(map[int]*metrics.Counter)
+	for _, status := range []int{200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 409, 411, 412, 413, 422, 429, 431, 500, 503} {
+		all[status] = metrics.NewCounter(nameHTTPTotal + `{code="` + strconv.Itoa(status) + `"}`)
+	}
+	return all
+}
+
+func countRequest(c *call) {
+	if counter := statusTotals[c.status]; counter != nil {
+		counter.Inc()
+	}
+}
+
+// countScreen counts one verdict. rule is "" for ALL_CLEAR.
+func countScreen(verdict, rule string, t timing, whole time.Duration) {
+	if rule == "" {
+		rule = "ALL_CLEAR"
+	}
+	metrics.GetOrCreateCounter(nameScreenTotal + `{verdict="` + verdict + `",rule="` + rule + `"}`).Inc()
+	if rule == limitRules[0] || rule == limitRules[1] || rule == limitRules[2] {
+		limitDeniedTotal.Inc()
+	}
+	screenVerify.Update(t.verify.Seconds())
+	screenRules.Update(t.rules.Seconds())
+	screenCommit.Update(t.commit.Seconds())
+	screenWhole.Update(whole.Seconds())
+}
+
+// limitRules are the rules that speak of a spending limit.
+var limitRules = [...]string{"R10_SINGLE_TX_LIMIT", "R11_DAILY_LIMIT", "R12_FLEET_DAILY_LIMIT"}
+
+// gauges are registered once per API: their callbacks read that API.
+func (a *API) registerGauges(set *metrics.Set) {
+	set.NewGauge("railguard_ofac_age_seconds", func() float64 {
+		settings := a.deps.Published.Settings()
+		if settings.List == nil {
+			return -1
+		}
+		return float64(a.deps.Published.LogTime()-settings.ListSynced) / float64(engine.Second)
+	})
+	set.NewGauge("railguard_log_tree_size", func() float64 { return float64(a.treeSize()) })
+	set.NewGauge("railguard_http_in_flight", func() float64 { return float64(a.running.Load()) })
+	set.NewGauge("railguard_token_cache_entries", func() float64 { return float64(a.tokens.size()) })
+}

@@ -1,0 +1,129 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// proposal is one record on its way to the log.
+type proposal struct {
+	kind wire.Kind
+
+	// record judges and builds the record's body. It is called again when the
+	// log had moved on (a stale basis), after this node has caught up.
+	record func() (any, error)
+
+	// refused answers a refused record; nil, or a nil error from it, leaves it
+	// to refusal.
+	refused func(wire.Result) error
+}
+
+// common is what every caller-made record carries: the fragment copied into the
+// leaf, the filter keys it can be found by, the caller's Idempotency-Key.
+func (c *call) common(fragment members, filters ...uint64) wire.Common {
+	return wire.Common{Idem: c.idem, Fragment: fragment, Filters: filters}
+}
+
+// propose puts a record into the log. The result is Applied, Unchanged or
+// Replayed; everything else is an error.
+func (c *call) propose(p proposal) (wire.Result, error) {
+	for try := 0; ; try++ {
+		record, err := p.record()
+		if err != nil {
+			return wire.Result{}, err
+		}
+		result, err := c.api.deps.Proposer.Propose(c.ctx, p.kind, wire.Encode(record))
+		if err != nil {
+			return wire.Result{}, proposalError(err)
+		}
+		c.index = result.Index
+		switch result.Code {
+		case wire.Applied, wire.Unchanged, wire.Replayed:
+			return result, nil
+		case wire.Conflict:
+			return result, failure(http.StatusUnprocessableEntity, "idempotency_conflict",
+				"this Idempotency-Key was used for another body")
+		case wire.Stale:
+			if err := c.again(try, result); err != nil {
+				return result, err
+			}
+		case wire.Refused:
+			return result, c.refused(p, result)
+		default:
+			return result, errors.New("BUG: result code of a proposal")
+		}
+	}
+}
+
+// again waits until this node knows what made a record stale.
+func (c *call) again(try int, result wire.Result) error {
+	staleTotal.Inc()
+	if try+1 >= engine.RejudgeMax {
+		return unavailable("overloaded", "the data this call was judged with changed too often; retry")
+	}
+	if err := c.api.deps.Records.WaitApplied(c.ctx, result.Index); err != nil {
+		return unavailable("overloaded", "this node is behind; retry")
+	}
+	c.edge = c.api.edge()
+	return nil
+}
+
+func (c *call) refused(p proposal, result wire.Result) error {
+	if p.refused != nil {
+		if err := p.refused(result); err != nil {
+			return err
+		}
+	}
+	return refusal(result)
+}
+
+// answer proposes and answers with the record's leaf, rendered by its kind:
+// now, on an idempotent replay, on any node, the same bytes. unchanged answers
+// a record that had nothing to change; nil where that cannot be.
+func (c *call) answer(p proposal, unchanged func(wire.Result) error) error {
+	result, err := c.propose(p)
+	if err != nil {
+		return err
+	}
+	if result.Code == wire.Unchanged {
+		if unchanged == nil {
+			return errors.New("BUG: record changed nothing")
+		}
+		return unchanged(result)
+	}
+	l, err := c.resultLeaf(result)
+	if err != nil {
+		return err
+	}
+	return c.renderLeaf(&l)
+}
+
+// resultLeaf is the leaf of an applied or replayed record.
+func (c *call) resultLeaf(result wire.Result) (leaf, error) {
+	data := result.Data
+	if result.Code == wire.Replayed {
+		replayedTotal.Inc()
+		c.replayed = true
+		var err error
+		if data, err = c.replayedLeaf(result); err != nil {
+			return leaf{}, err
+		}
+	}
+	return c.openLeaf(result.Leaf, data)
+}
+
+// replayedLeaf reads the first call's leaf. The replay itself changed nothing,
+// so a failure here leaves nothing undone: the caller retries with its key.
+func (c *call) replayedLeaf(result wire.Result) ([]byte, error) {
+	if err := c.api.deps.Records.WaitApplied(c.ctx, result.Index); err != nil {
+		return nil, readError(err)
+	}
+	data, err := c.api.deps.Records.Leaf(c.ctx, result.Leaf)
+	if err != nil {
+		return nil, leafError(err)
+	}
+	return data, nil
+}

@@ -1,0 +1,386 @@
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/wire"
+)
+
+// The review queue (decisions 5.18). It is read from a frozen view; claims are
+// advisory and travel through the log.
+
+func (a *API) queueRoutes() []route {
+	readers := wire.RoleReviewer | wire.RoleAuditor
+	post := func(path string, body bodyKind, handle func(*call) error) route {
+		return route{method: http.MethodPost, path: path, roles: wire.RoleReviewer, body: body, reserved: true, handle: handle}
+	}
+	return []route{
+		{method: http.MethodGet, path: "/v1/queue", roles: readers, reserved: true, handle: listQueue},
+		post("/v1/queue/next", bodyOptional, nextReview),
+		post("/v1/queue/{txnId}/claim", bodyOptional, func(c *call) error { return queueVerb(c, wire.QueueClaim) }),
+		post("/v1/queue/{txnId}/release", bodyOptional, func(c *call) error { return queueVerb(c, wire.QueueRelease) }),
+		post("/v1/queue/{txnId}/assign", bodyObject, func(c *call) error { return queueVerb(c, wire.QueueAssign) }),
+		post("/v1/queue/{txnId}/comment", bodyObject, func(c *call) error { return queueVerb(c, wire.QueueComment) }),
+	}
+}
+
+// queueFilter is what a caller wants to see of the queue.
+type queueFilter struct {
+	state       string // "" is every undecided review.
+	rule        engine.RuleID
+	agent       engine.AgentSlot
+	operator    string // Normalised.
+	min, max    engine.USD
+	from, to    engine.Time
+	assignee    string
+	text        string
+	slaBreached bool
+	sort        string
+}
+
+var queueStates = []string{"open", "claimed", "dispositioned", "escalated"}
+
+// queueItem is one row with what the list needs besides.
+type queueItem struct {
+	row       fsm.ReviewRow
+	claimed   bool
+	escalated bool
+	similar   int
+	priority  int
+}
+
+// listQueue is GET /v1/queue.
+func listQueue(c *call) error {
+	filter, err := c.queueFilter(c.query)
+	if err != nil {
+		return err
+	}
+	limit, err := c.pageLimit()
+	if err != nil {
+		return err
+	}
+	ascending, err := c.ascending()
+	if err != nil {
+		return err
+	}
+	offset := uint64(0)
+	if text := c.query("cursor"); text != "" {
+		var ok bool
+		if offset, _, _, ok = decodeScan(text); !ok {
+			return invalidField("cursor", "is not a cursor of this service")
+		}
+	}
+	view, err := c.queueView()
+	if err != nil {
+		return err
+	}
+	items, err := c.queueItems(view, filter)
+	if err != nil {
+		return err
+	}
+	sortQueue(items, filter.sort, ascending)
+	rest := items[min(int(offset), len(items)):]
+	shown := rest[:min(limit, len(rest))]
+	page := make([]members, len(shown))
+	for i := range shown {
+		if err := c.writeQueueItem(&page[i], view, &shown[i]); err != nil {
+			return err
+		}
+	}
+	cursor := ""
+	if len(rest) > limit {
+		cursor = encodeScan(offset+uint64(limit), 0, 0)
+	}
+	c.index = view.Index
+	c.replyPage(page, cursor)
+	return nil
+}
+
+// queueView is a view no older than what this node has applied.
+func (c *call) queueView() (*fsm.View, error) {
+	view, err := c.api.deps.Records.View(c.ctx, c.api.deps.Published.Applied())
+	if err != nil {
+		return nil, readError(err)
+	}
+	return view, nil
+}
+
+// queueFilter reads the filters from the query or, for "next", from the body.
+func (c *call) queueFilter(get func(string) string) (*queueFilter, error) {
+	q := &queueFilter{state: get("state"), assignee: get("assignee"), text: strings.ToLower(get("q")), max: engine.AmountMax, sort: get("sort")}
+	if q.state != "" && !slices.Contains(queueStates, q.state) {
+		return nil, invalidField("state", "must be one of "+strings.Join(queueStates, ", "))
+	}
+	if q.sort != "" && q.sort != "age" && q.sort != "amount" && q.sort != "priority" {
+		return nil, invalidField("sort", "must be age, amount or priority")
+	}
+	if text := get("rule"); text != "" {
+		var ok bool
+		if q.rule, ok = engine.RuleByCode(text); !ok {
+			return nil, invalidField("rule", "must be a rule id")
+		}
+	}
+	if text := get("agentId"); text != "" {
+		var ok bool
+		if q.agent, ok = c.edge.parseAgent(text); !ok {
+			return nil, invalidField("agentId", "must be an agent id")
+		}
+	}
+	if q.operator = operatorKey(get("operator")); q.operator == "" {
+		q.operator = c.key.operator
+	} else if c.key.operator != "" && q.operator != c.key.operator {
+		return nil, outOfScope()
+	}
+	q.slaBreached = get("slaBreached") == "true"
+	return q, q.ranges(get)
+}
+
+func (q *queueFilter) ranges(get func(string) string) error {
+	for _, bound := range []struct {
+		name string
+		into *engine.USD
+	}{{"minAmount", &q.min}, {"maxAmount", &q.max}} {
+		if text := get(bound.name); text != "" {
+			amount, err := engine.ParseUSD(text)
+			if err != nil {
+				return invalidField(bound.name, "must be a number from 0 to 1e12")
+			}
+			*bound.into = amount
+		}
+	}
+	for _, bound := range []struct {
+		name string
+		into *engine.Time
+	}{{"from", &q.from}, {"to", &q.to}} {
+		if text := get(bound.name); text != "" {
+			at, ok := parseTime(text)
+			if !ok {
+				return invalidField(bound.name, "must be an ISO 8601 time")
+			}
+			*bound.into = at
+		}
+	}
+	return nil
+}
+
+type similarKey struct {
+	agent engine.AgentSlot
+	rule  engine.RuleID
+}
+
+// queueItems walks the queue once, newest first, within a bound.
+func (c *call) queueItems(view *fsm.View, q *queueFilter) ([]queueItem, error) {
+	var items []queueItem
+	similar := make(map[similarKey]int)
+	seen := 0
+	var failed error
+	view.Reviews(func(row fsm.ReviewRow) bool {
+		seen++
+		if row.State == fsm.ReviewOpen {
+			similar[similarKey{row.Agent, row.Rule}]++
+		}
+		item := queueItem{row: row, claimed: inForce(row.Claim, view.Time), priority: priority(&row)}
+		ok, err := c.queueMatch(view, q, &item)
+		if err != nil {
+			failed = err
+			return false
+		}
+		if ok {
+			items = append(items, item)
+		}
+		return seen < queueScanMax
+	})
+	for i := range items {
+		items[i].similar = similar[similarKey{items[i].row.Agent, items[i].row.Rule}]
+	}
+	return items, failed
+}
+
+// inForce reports whether somebody holds the review now.
+func inForce(claim *fsm.Claim, now engine.Time) bool {
+	return claim != nil && claim.Assignee != "" && (claim.LeaseUntil == 0 || now < claim.LeaseUntil)
+}
+
+// priority ranks reviews for "next": 3 where a name or a pattern may be a crime,
+// 2 where money or attestation limits were met, 1 else; one more from 10,000 USD on.
+func priority(row *fsm.ReviewRow) int {
+	rank := 1
+	switch row.Rule {
+	case 21, 25:
+		rank = 3
+	case 10, 11, 12, 16, 22:
+		rank = 2
+	}
+	if row.Amount >= 10_000*engine.Dollar {
+		rank++
+	}
+	return rank
+}
+
+// queueMatch judges one row, the cheap conditions first.
+func (c *call) queueMatch(view *fsm.View, q *queueFilter, item *queueItem) (bool, error) {
+	row := &item.row
+	if q.slaBreached { // No service level is set in this version: nothing breaches it.
+		return false, nil
+	}
+	done := row.State == fsm.ReviewDone
+	switch q.state {
+	case "":
+		if done {
+			return false, nil
+		}
+	case "open":
+		if done || item.claimed {
+			return false, nil
+		}
+	case "claimed":
+		if done || !item.claimed {
+			return false, nil
+		}
+	default:
+		if !done {
+			return false, nil
+		}
+	}
+	if q.rule != 0 && row.Rule != q.rule || q.agent != 0 && row.Agent != q.agent || row.Amount < q.min || row.Amount > q.max {
+		return false, nil
+	}
+	if row.At < q.from || q.to != 0 && row.At > q.to || q.assignee != "" && (!item.claimed || row.Claim.Assignee != q.assignee) {
+		return false, nil
+	}
+	if q.operator != "" {
+		_, profile, ok := view.Agent(row.Agent)
+		if !ok || operatorKey(profile.OperatorLegalName) != q.operator {
+			return false, nil
+		}
+	}
+	item.escalated = q.state == "escalated"
+	return c.queueLeafMatch(q, row)
+}
+
+// queueLeafMatch judges what only leaves know.
+func (c *call) queueLeafMatch(q *queueFilter, row *fsm.ReviewRow) (bool, error) {
+	if q.state == "escalated" || q.state == "dispositioned" {
+		d, err := c.loadLeaf(row.Disposition)
+		if err != nil {
+			return false, err
+		}
+		defer c.dropLeaf()
+		if (d.text("disposition") == "ESCALATE_SAR") != (q.state == "escalated") {
+			return false, nil
+		}
+	}
+	if q.text == "" {
+		return true, nil
+	}
+	l, err := c.loadLeaf(row.Leaf)
+	if err != nil {
+		return false, err
+	}
+	defer c.dropLeaf()
+	for _, text := range []string{l.text("agentName"), l.text("operatorLegalName"), l.text("_request", "cpName"),
+		l.text("_request", "cpWallet"), l.text("txnId"), l.text("rule")} {
+		if strings.Contains(strings.ToLower(text), q.text) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// sortQueue orders the items: oldest first for age and within equal ranks, the
+// largest amount or priority first; ascending turns the primary order around.
+func sortQueue(items []queueItem, by string, ascending bool) {
+	slices.SortStableFunc(items, func(a, b queueItem) int {
+		order := 0
+		switch by {
+		case "amount":
+			order = -compare(a.row.Amount, b.row.Amount)
+		case "priority":
+			order = -compare(a.priority, b.priority)
+		case "age":
+			order = compare(a.row.Leaf, b.row.Leaf)
+		default:
+			order = -compare(a.row.Leaf, b.row.Leaf)
+		}
+		if ascending {
+			order = -order
+		}
+		if order == 0 {
+			order = compare(a.row.Leaf, b.row.Leaf)
+		}
+		return order
+	})
+}
+
+func compare[T ~int | ~int64 | ~uint64](a, b T) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// writeQueueItem writes one line of the queue.
+func (c *call) writeQueueItem(m *members, view *fsm.View, item *queueItem) error {
+	l, err := c.loadLeaf(item.row.Leaf)
+	if err != nil {
+		return err
+	}
+	l.copyTo(m, "txnId", "rule", "reason")
+	m.raw("amount", l.raw("_request", "amount"))
+	m.raw("chain", l.raw("_request", "chain"))
+	m.raw("rail", l.raw("_request", "rail"))
+	l.copyTo(m, "agentId", "agentName", "operatorLegalName")
+	m.raw("cpName", l.raw("_request", "cpName"))
+	m.raw("cpWallet", l.raw("_request", "cpWallet"))
+	l.copyTo(m, "screenedAt")
+	m.int("ageSeconds", int64((view.Time-item.row.At)/engine.Second))
+	m.null("slaDueAt")
+	writeClaim(m, item.row.Claim, view.Time)
+	m.int("priority", int64(item.priority))
+	m.int("similarOpen", int64(item.similar))
+	m.text("state", queueState(item))
+	c.dropLeaf()
+	return nil
+}
+
+func queueState(item *queueItem) string {
+	switch {
+	case item.escalated:
+		return "escalated"
+	case item.row.State == fsm.ReviewDone:
+		return "dispositioned"
+	case item.claimed:
+		return "claimed"
+	}
+	return "open"
+}
+
+func writeClaim(m *members, claim *fsm.Claim, now engine.Time) {
+	if !inForce(claim, now) {
+		m.null("assignee")
+		m.null("leaseUntil")
+		m.int("comments", int64(commentCount(claim)))
+		return
+	}
+	m.text("assignee", claim.Assignee)
+	if claim.LeaseUntil == 0 {
+		m.null("leaseUntil")
+	} else {
+		m.time("leaseUntil", claim.LeaseUntil)
+	}
+	m.int("comments", int64(commentCount(claim)))
+}
+
+func commentCount(claim *fsm.Claim) int {
+	if claim == nil {
+		return 0
+	}
+	return len(claim.Comments)
+}

@@ -1,0 +1,164 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// nextReview is POST /v1/queue/next: the log leases the first of the offered
+// reviews that nobody else holds by then.
+func nextReview(c *call) error {
+	f := c.fields()
+	who := c.reviewer(&f, "assignee", "reviewedBy", "by")
+	inner, given := f.nested("filter")
+	if err := f.err(); err != nil {
+		return err
+	}
+	filter, err := c.queueFilter(func(name string) string { return looseField(&inner, given, name) })
+	if err != nil {
+		return err
+	}
+	filter.state, filter.assignee = "", ""
+	return c.answerNext(filter, who)
+}
+
+// looseField reads a filter member as text, whatever scalar it is.
+func looseField(f *fields, given bool, name string) string {
+	if !given {
+		return ""
+	}
+	v := f.get(name)
+	if v == nil {
+		return ""
+	}
+	if text := v.GetStringBytes(); text != nil {
+		return string(text)
+	}
+	return string(appendValue(nil, v))
+}
+
+func (c *call) answerNext(filter *queueFilter, who string) error {
+	var fragment members
+	fragment.text("by", who)
+	c.actor(&fragment)
+	record := func() (any, error) {
+		view, err := c.queueView()
+		if err != nil {
+			return nil, err
+		}
+		items, err := c.queueItems(view, filter)
+		if err != nil {
+			return nil, err
+		}
+		sortQueue(items, nextSort(filter.sort), false)
+		record := &wire.Queue{Common: c.common(fragment), Op: wire.QueueClaim, Who: who}
+		for i := range items {
+			free := !items[i].claimed || items[i].row.Claim.Assignee == who
+			if free && len(record.Leaves) < queueNextMax {
+				record.Leaves = append(record.Leaves, items[i].row.Leaf)
+			}
+		}
+		if len(record.Leaves) == 0 {
+			return nil, errNothingOpen
+		}
+		return record, nil
+	}
+	err := c.answer(proposal{kind: wire.KindQueue, record: record, refused: nothingOpen}, nil)
+	if err == errNothingOpen {
+		c.noContent()
+		return nil
+	}
+	return err
+}
+
+func nextSort(by string) string {
+	if by == "" {
+		return "priority"
+	}
+	return by
+}
+
+// errNothingOpen says that there is nothing to lease: 204, no error to a caller.
+var errNothingOpen = failure(http.StatusNoContent, "", "nothing open")
+
+func nothingOpen(r wire.Result) error {
+	if r.Refusal == wire.RefusedNotOpen || r.Refusal == wire.RefusedClaimed {
+		return errNothingOpen
+	}
+	return nil
+}
+
+// reviewer is who acts: as the body says under one of the names, else the key's
+// name.
+func (c *call) reviewer(f *fields, names ...string) string {
+	for _, name := range names {
+		if text := strings.TrimSpace(f.text(name, engine.FieldMax)); text != "" {
+			return text
+		}
+	}
+	if c.key.name != "" {
+		return c.key.name[:min(len(c.key.name), engine.FieldMax)]
+	}
+	return c.key.id
+}
+
+// queueVerb is claim, release, assign and comment of one review.
+func queueVerb(c *call, op uint8) error {
+	l, err := c.screenRecord()
+	if err != nil {
+		return err
+	}
+	f := c.fields()
+	var fragment members
+	record := &wire.Queue{Op: op, Leaves: []uint64{l.index}, Who: c.reviewer(&f, "assignee", "reviewedBy", "by")}
+	switch op {
+	case wire.QueueAssign:
+		record.Who, record.Force = f.requiredText("assignee", engine.FieldMax), true
+	case wire.QueueComment:
+		fragment.text("comment", f.requiredText("comment", engine.TextMax))
+	case wire.QueueRelease:
+		record.Force, _ = f.flag("force")
+	}
+	fragment.text("by", c.reviewer(&f, "by", "reviewedBy"))
+	if err := f.err(); err != nil {
+		return err
+	}
+	c.actor(&fragment)
+	record.Common = c.common(fragment)
+	return c.answer(proposal{kind: wire.KindQueue, record: func() (any, error) { return record, nil }, refused: queueRefused}, nil)
+}
+
+func queueRefused(r wire.Result) error {
+	if r.Refusal == wire.RefusedFull {
+		return conflict("limit_reached", "a review keeps at most "+strconv.Itoa(engine.CommentsKept)+" comments", nil)
+	}
+	return nil
+}
+
+// renderQueueEvent is the answer of the queue's verbs: the event, and the record
+// it speaks of.
+func renderQueueEvent(c *call, l *leaf, m *members) error {
+	c.txnID = l.text("txnId")
+	l.copyTo(m, "txnId", "eventId", "time")
+	m.text("event", l.kind())
+	if l.has("assignee") {
+		m.textOrNull("assignee", l.text("assignee"))
+	}
+	l.copyTo(m, "leaseUntil", "comment", "by")
+	data, err := c.api.deps.Records.Leaf(c.ctx, l.number("reviewedLeaf"))
+	if err != nil {
+		return leafError(err)
+	}
+	reviewed, err := c.openLeaf(l.number("reviewedLeaf"), data)
+	if err != nil {
+		return err
+	}
+	var item members
+	reviewed.copyTo(&item, "txnId", "verdict", "rule", "reason", "agentId", "agentName", "operatorLegalName", "screenedAt", "_request")
+	m.object("item", item)
+	return nil
+}

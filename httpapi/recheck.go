@@ -1,0 +1,101 @@
+package httpapi
+
+import (
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+)
+
+// recheck screens counterparty, operator and status of a reviewed record again,
+// with the list and the state of now (decisions 5.18). If that would BLOCK the
+// approval is recorded all the same, and says so.
+func (c *call) recheck(m *members, l *leaf) error {
+	list, err := c.activeList()
+	if err != nil {
+		return err
+	}
+	if err := c.factsOfRecord(l, list); err != nil {
+		return err
+	}
+	f := &c.screen.facts
+	looker := lookers.Get().(*engine.Looker)
+	looker.Look(f)
+	hits := engine.JudgeStatic(f)
+	lookers.Put(looker)
+	if err := c.addStatusHits(&hits); err != nil {
+		return err
+	}
+	decision := engine.Decide(&hits, f.Policy)
+	if decision.Verdict != engine.Block {
+		return nil
+	}
+	var inner members
+	inner.text("verdict", decision.Verdict.String())
+	inner.text("rule", decision.Code())
+	inner.text("reason", decision.Reason())
+	inner.uint("listVersion", c.edge.settings.ListVersion)
+	m.object("recheck", inner)
+	return nil
+}
+
+// factsOfRecord lays out the facts of a recorded call as they are today.
+func (c *call) factsOfRecord(l *leaf, list *ofac.Index) error {
+	s := &c.screen
+	s.request = requestOfRecord(l)
+	s.facts = engine.Facts{
+		Request: &s.request, Now: c.api.deps.Published.LogTime(), Policy: c.edge.settings.Policy, List: list,
+	}
+	s.record, s.agent, s.user = wire.Screen{}, credentialClaims{}, credentialClaims{}
+	if slot, ok := c.edge.parseUser(l.text("userId")); ok && c.api.deps.Published.User(slot) != nil {
+		s.user = credentialClaims{kind: kindUser, slot: uint32(slot)}
+	}
+	slot, _ := c.edge.parseAgent(l.text("agentId"))
+	if err := c.loadParties(slot, 0, 0); err != nil {
+		return err
+	}
+	c.lookUpCleared(list)
+	return nil
+}
+
+// requestOfRecord reads _request back.
+func requestOfRecord(l *leaf) engine.Request {
+	text := func(name string) string { return l.text("_request", name) }
+	request := engine.Request{
+		Amount: recordAmount(l), AmountText: string(l.raw("_request", "amount")),
+		Chain: text("chain"), Rail: text("rail"), Wallet: text("cpWallet"), Name: text("cpName"),
+		Type: text("cpType"), Protocol: text("protocol"), Model: text("underlyingModel"), TravelRule: text("travelRuleRef"),
+	}
+	if request.Model == "" {
+		request.Model = text("model")
+	}
+	return request
+}
+
+// addStatusHits adds what live rules would say of status and ownership, read
+// from a frozen view.
+func (c *call) addStatusHits(hits *engine.Hits) error {
+	f := &c.screen.facts
+	if f.ChainSize == 0 {
+		return nil
+	}
+	view, err := c.api.deps.Records.View(c.ctx, 0)
+	if err != nil {
+		return readError(err)
+	}
+	switch view.Effective(f.Chain[0].Slot) {
+	case engine.Revoked:
+		hits.Add(2, engine.SubRevoked)
+	case engine.Suspended:
+		hits.Add(2, engine.SubSuspended)
+	case engine.Expired:
+		hits.Add(2, engine.SubExpired)
+	}
+	for i := range f.ChainSize {
+		row, _, ok := view.Agent(f.Chain[i].Slot)
+		if ok && row.OwnershipFrom != 0 && view.Time >= row.OwnershipFrom {
+			hits.Add(8, engine.Sub(min(i, 1))+1)
+			break
+		}
+	}
+	return nil
+}

@@ -1,0 +1,292 @@
+package httpapi
+
+import (
+	"encoding/hex"
+	"net/http"
+	"slices"
+
+	"railguard/engine"
+	"railguard/ofac"
+)
+
+// Explain and replay (decisions 5.19). Both work from the record alone: its
+// inputs, its evidence and the list whose digest it names.
+
+// rebuilt is a record's decision, laid out anew.
+type rebuilt struct {
+	ladder
+	recorded engine.Decision
+	static   uint32   // Static hits as recorded.
+	assumed  []uint32 // Rule numbers taken from the record, not judged again.
+	user     engine.UserProfile
+	fleet    engine.FleetProfile
+	stored   engine.Policy
+	rows     [engine.DepthMax + 1]engine.AgentRow
+	chain    [engine.DepthMax + 1]engine.AgentProfile
+	request  engine.Request
+	list     *ofac.Index
+}
+
+// explainRecord is GET /v1/audit/{txnId}/explain.
+func explainRecord(c *call) error {
+	l, err := c.screenRecord()
+	if err != nil {
+		return err
+	}
+	x, err := c.rebuild(&l)
+	if err != nil {
+		return err
+	}
+	x.decision, x.mask = x.recorded, x.static|x.recorded.Triggered|x.recorded.Shadow
+	m := &c.out
+	l.copyTo(m, "txnId", "verdict", "rule", "reason", "screenedAt", "ruleSet", "policyVersion", "listVersion", "credentialStatus", "matches")
+	x.write(m)
+	c.reply(http.StatusOK, c.out)
+	return nil
+}
+
+// replayRecord is POST /v1/audit/{txnId}/replay.
+func replayRecord(c *call) error {
+	l, err := c.screenRecord()
+	if err != nil {
+		return err
+	}
+	x, err := c.rebuild(&l)
+	if err != nil {
+		return err
+	}
+	x.judge(&l)
+	m := &c.out
+	m.text("txnId", c.txnID)
+	var diff []members
+	note := func(field, recorded, replayed string) {
+		if recorded != replayed {
+			var item members
+			item.text("field", field)
+			item.text("recorded", recorded)
+			item.text("replayed", replayed)
+			diff = append(diff, item)
+		}
+	}
+	note("verdict", l.text("verdict"), x.decision.Verdict.String())
+	note("rule", l.text("rule"), x.decision.Code())
+	note("reason", l.text("reason"), x.decision.Reason())
+	note("triggered", codeList(x.recorded.Triggered), codeList(x.decision.Triggered))
+	note("shadow", codeList(x.recorded.Shadow), codeList(x.decision.Shadow))
+	m.bool("match", len(diff) == 0)
+	m.object("recorded", decisionMembers(l.text("verdict"), l.text("rule"), l.text("reason"), &x.recorded))
+	m.object("replayed", decisionMembers(x.decision.Verdict.String(), x.decision.Code(), x.decision.Reason(), &x.decision))
+	m.list("diff", diff)
+	assumed := []string{}
+	for _, id := range x.assumed {
+		assumed = append(assumed, engine.RuleID(id).Code())
+	}
+	m.texts("assumed", assumed)
+	m.text("listDigest", l.text("listDigest"))
+	c.reply(http.StatusOK, c.out)
+	return nil
+}
+
+func codeList(mask uint32) string {
+	text := ""
+	for _, code := range ruleCodes(mask) {
+		text += code + " "
+	}
+	return text
+}
+
+func decisionMembers(verdict, rule, reason string, d *engine.Decision) members {
+	var m members
+	m.text("verdict", verdict)
+	m.textOrNull("rule", rule)
+	m.text("reason", reason)
+	m.texts("triggered", ruleCodes(d.Triggered))
+	m.texts("shadow", ruleCodes(d.Shadow))
+	return m
+}
+
+// rebuild reads a record's decision and, as far as it holds them, its inputs.
+func (c *call) rebuild(l *leaf) (*rebuilt, error) {
+	x := &rebuilt{request: requestOfRecord(l), static: uint32(l.number("evidence", "staticMask"))}
+	x.recorded = recordedDecision(l)
+	x.facts = &engine.Facts{Request: &x.request, Now: engine.Time(l.value.GetInt64("evidence", "now"))}
+	if !l.has("inputs", "policy") || !l.has("evidence") {
+		return x, nil // R1: nothing but the token was judged, and the token is not kept.
+	}
+	if err := x.readInputs(l); err != nil {
+		return nil, err
+	}
+	if digest, err := hex.DecodeString(l.text("listDigest")); err == nil && len(digest) == 32 {
+		x.list, _ = c.api.deps.Published.ListByDigest([32]byte(digest))
+	}
+	x.readEvidence(l)
+	x.known = true
+	return x, nil
+}
+
+// recordedDecision reads the outcome back; the sub-reason is found by its text.
+func recordedDecision(l *leaf) engine.Decision {
+	d := engine.Decision{Triggered: maskOf(l, "triggered"), Shadow: maskOf(l, "shadow")}
+	for v := engine.Proceed; v <= engine.Unknown; v++ {
+		if v.String() == l.text("verdict") {
+			d.Verdict = v
+		}
+	}
+	d.Rule, _ = engine.RuleByCode(l.text("rule"))
+	d.Sub = subOf(d.Rule, l.text("reason"))
+	return d
+}
+
+func maskOf(l *leaf, name string) uint32 {
+	mask := uint32(0)
+	for _, v := range l.value.GetArray(name) {
+		if id, ok := engine.RuleByCode(string(v.GetStringBytes())); ok {
+			mask |= 1 << id
+		}
+	}
+	return mask
+}
+
+func subOf(id engine.RuleID, reason string) engine.Sub {
+	if rule := engine.RuleByID(id); rule != nil {
+		return engine.Sub(slices.Index(rule.Reasons, reason) + 1)
+	}
+	return 0
+}
+
+// readInputs decodes the profiles and the policy of the judgement.
+func (x *rebuilt) readInputs(l *leaf) error {
+	f := x.facts
+	for i, v := range l.value.GetArray("inputs", "levels") {
+		if i == len(x.chain) {
+			break
+		}
+		if err := decodeInputs(string(v.GetStringBytes()), &x.chain[i]); err != nil {
+			return err
+		}
+		f.Chain[i] = &x.chain[i]
+		f.ChainSize++
+	}
+	if err := decodeInputs(l.text("inputs", "policy"), &x.stored); err != nil {
+		return err
+	}
+	x.policy, f.Policy = &x.stored, &x.stored
+	if text := l.text("inputs", "fleet"); text != "" {
+		if err := decodeInputs(text, &x.fleet); err != nil {
+			return err
+		}
+		f.Fleet = &x.fleet
+	}
+	if text := l.text("inputs", "user"); text != "" {
+		if err := decodeInputs(text, &x.user); err != nil {
+			return err
+		}
+		f.User = &x.user
+	}
+	f.ChainBad = l.flag("inputs", "chainBad")
+	f.UserOnly = f.User != nil && f.ChainSize == 0
+	f.OperatorCleared = uids(l, "operatorCleared")
+	f.UserCleared = uids(l, "userCleared")
+	f.PartyCleared = uids(l, "partyCleared")
+	return nil
+}
+
+func uids(l *leaf, name string) (list []uint32) {
+	for _, v := range l.value.GetArray("inputs", name) {
+		list = append(list, uint32(v.GetUint()))
+	}
+	return list
+}
+
+// readEvidence lays out the moment as Apply saw it.
+func (x *rebuilt) readEvidence(l *leaf) {
+	integer := func(path ...string) int64 { return l.value.GetInt64(append([]string{"evidence"}, path...)...) }
+	o := &engine.Moment{
+		Now: x.facts.Now, Amount: x.request.Amount, Policy: x.policy,
+		Version: uint16(integer("tokenVersion")), Expires: engine.Time(integer("tokenExpires")),
+		Minute: uint32(integer("minute")), PerHour: uint32(integer("hour")), DayMeanX100: uint32(integer("dayMeanX100")),
+		Structuring: uint8(integer("structuring")), ListStale: l.flag("ofacStale"),
+		Operator:   &engine.OperatorRow{Suspended: l.flag("evidence", "operatorSuspended")},
+		KeyRevoked: l.flag("evidence", "keyRevoked"),
+	}
+	day := o.Now.Day()
+	for i, v := range l.value.GetArray("evidence", "levels") {
+		if i == x.facts.ChainSize {
+			break
+		}
+		row := &x.rows[i]
+		row.Status = engine.Status(v.GetInt64("status"))
+		row.MinVersion = uint16(v.GetInt64("minVersion"))
+		row.OverlapUntil = engine.Time(v.GetInt64("overlapUntil"))
+		row.OwnershipFrom = engine.Time(v.GetInt64("ownershipFrom"))
+		row.AttestedAt = engine.Time(v.GetInt64("attestedAt"))
+		row.Spend = engine.Spend{Day: day, Spent: engine.USD(v.GetInt64("spent"))}
+		o.Levels[i] = engine.Level{Row: row, Profile: x.facts.Chain[i]}
+		o.LevelCount++
+	}
+	if l.has("evidence", "fleet") {
+		o.Fleet = &engine.FleetRow{Spend: engine.Spend{Day: day, Spent: engine.USD(integer("fleet", "spent"))}}
+		o.FleetLimit = engine.USD(integer("fleet", "limit"))
+		o.FleetHours, o.FleetPace = x.fleet.Hours, x.fleet.Velocity
+	}
+	if l.has("evidence", "user") {
+		o.User = &engine.UserRow{
+			Status: engine.Status(integer("user", "status")), MinVersion: uint16(integer("user", "minVersion")),
+			OverlapUntil: engine.Time(integer("user", "overlapUntil")),
+		}
+		o.UserCurrent, o.UserVersion = uint16(integer("user", "version")), uint16(integer("user", "tokenVersion"))
+		o.UserExpires = engine.Time(integer("user", "tokenExpires"))
+	}
+	x.moment = o
+}
+
+// listRules are the rules that ask the list.
+var listRules = []engine.RuleID{4, 5, 6, 7, 21}
+
+// judge runs the rules again. What the record does not hold the means to judge
+// is taken from it, by name.
+func (x *rebuilt) judge(l *leaf) {
+	if !x.known {
+		x.decision = x.recorded
+		x.assume(&engine.Hits{}, 1)
+		return
+	}
+	static := x.judgeStatic()
+	if l.flag("inputs", "whitelist") {
+		x.assume(&static, 13)
+	}
+	live := engine.JudgeLive(x.moment)
+	static.Merge(&live)
+	x.decision, x.mask = engine.Decide(&static, x.policy), static.Mask
+}
+
+func (x *rebuilt) judgeStatic() engine.Hits {
+	f := x.facts
+	if x.list != nil {
+		looker := lookers.Get().(*engine.Looker)
+		defer lookers.Put(looker)
+		f.List = x.list
+		looker.Look(f)
+		return engine.JudgeStatic(f)
+	}
+	hits := engine.JudgeStatic(f)
+	for _, id := range listRules {
+		x.assume(&hits, id)
+	}
+	return hits
+}
+
+// assume takes one rule's hit from the record.
+func (x *rebuilt) assume(hits *engine.Hits, id engine.RuleID) {
+	x.assumed = append(x.assumed, uint32(id))
+	hits.Mask &^= 1 << id
+	hits.Subs[id] = 0
+	if x.static&(1<<id) == 0 {
+		return
+	}
+	sub := engine.Sub(1)
+	if x.recorded.Rule == id {
+		sub = x.recorded.Sub
+	}
+	hits.Add(id, sub)
+}

@@ -1,0 +1,125 @@
+package httpapi
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+)
+
+// Secrets seals what is replicated but must not be read from a log, a snapshot
+// or a disk: AES-256-GCM under a key that HKDF-SHA-256 (RFC 5869) draws from
+// the cluster secret for each label. A value sealed under one label cannot be
+// opened under another. The cluster secret stays with each node's operator.
+type Secrets struct{ cluster []byte }
+
+// Labels under which things are sealed. They are part of the format: never change one.
+const (
+	labelSigningKey = "railguard signing key"
+	labelLogSeed    = "railguard log seed"
+	labelEIN        = "railguard ein"
+	labelCheck      = "railguard secret check"
+)
+
+const secretCheckText = "railguard"
+
+var errSealed = errors.New("sealed value cannot be opened: another cluster secret, or damage")
+
+// NewSecrets takes the cluster secret: at least 16 bytes, shared by all nodes.
+func NewSecrets(clusterSecret []byte) *Secrets {
+	return &Secrets{cluster: append([]byte(nil), clusterSecret...)}
+}
+
+func (s *Secrets) seal(label string) (cipher.AEAD, error) {
+	key, err := hkdf.Key(sha256.New, s.cluster, []byte("railguard/1"), label, 32)
+	if err != nil {
+		return nil, fmt.Errorf("derive key: %w", err)
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fmt.Errorf("cipher: %w", err)
+	}
+	return cipher.NewGCM(block)
+}
+
+// Seal returns nonce and ciphertext of plain under label.
+func (s *Secrets) Seal(label string, plain []byte) ([]byte, error) {
+	aead, err := s.seal(label)
+	if err != nil {
+		return nil, err
+	}
+	nonce := make([]byte, aead.NonceSize(), aead.NonceSize()+len(plain)+aead.Overhead())
+	if _, err := rand.Read(nonce); err != nil {
+		return nil, fmt.Errorf("nonce: %w", err)
+	}
+	return aead.Seal(nonce, nonce, plain, []byte(label)), nil
+}
+
+// Open reverses Seal. It fails for another label, secret or changed bytes.
+func (s *Secrets) Open(label string, sealed []byte) ([]byte, error) {
+	aead, err := s.seal(label)
+	if err != nil {
+		return nil, err
+	}
+	if len(sealed) < aead.NonceSize() {
+		return nil, errSealed
+	}
+	plain, err := aead.Open(nil, sealed[:aead.NonceSize()], sealed[aead.NonceSize():], []byte(label))
+	if err != nil {
+		return nil, errSealed
+	}
+	return plain, nil
+}
+
+// Check tells whether this is the secret of the cluster with this sealed
+// constant (wire.Genesis.SecretCheck).
+func (s *Secrets) Check(sealed []byte) error {
+	plain, err := s.Open(labelCheck, sealed)
+	if err != nil {
+		return err
+	}
+	if string(plain) != secretCheckText {
+		return errSealed
+	}
+	return nil
+}
+
+// NewAPISecret returns a fresh API key secret: rg_live_ and 28 base62 characters.
+func NewAPISecret() string {
+	const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	secret := []byte("rg_live_")
+	var random [64]byte
+	for len(secret) < len("rg_live_")+secretLength {
+		_, _ = rand.Read(random[:]) // Never fails (crypto/rand).
+		for _, b := range random {
+			if int(b) < 4*len(alphabet) && len(secret) < len("rg_live_")+secretLength { // No modulo bias.
+				secret = append(secret, alphabet[int(b)%len(alphabet)])
+			}
+		}
+	}
+	return string(secret)
+}
+
+// KeyPrefix is the part of a secret that may be shown.
+func KeyPrefix(secret string) string { return secret[:min(len(secret), keyPrefixLength)] }
+
+// HashAPISecret is how a secret is stored.
+func HashAPISecret(secret string) []byte {
+	hash := sha256.Sum256([]byte(secret))
+	return hash[:]
+}
+
+// NewKeyID returns a fresh API key id: key_ and 12 base32 characters.
+func NewKeyID() string {
+	const alphabet = "abcdefghijklmnopqrstuvwxyz234567"
+	var random [12]byte
+	_, _ = rand.Read(random[:])
+	id := []byte("key_")
+	for _, b := range random {
+		id = append(id, alphabet[b&31])
+	}
+	return string(id)
+}

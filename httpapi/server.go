@@ -1,0 +1,84 @@
+package httpapi
+
+import (
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// ServerLimits are the settings of a server that its operator may want to change.
+type ServerLimits struct {
+	Connections int         // 0: connectionsMax.
+	TLS         *tls.Config // nil: plain HTTP.
+	Logger      *slog.Logger
+}
+
+// NewServer returns a server with every timeout set (reliability, 2.5 no. 20):
+// a peer that sends its header, its body, or reads its answer slowly is cut off
+// and costs nobody else anything.
+func NewServer(handler http.Handler, limits ServerLimits) *http.Server {
+	if limits.Connections == 0 {
+		limits.Connections = connectionsMax
+	}
+	known := &connections{max: limits.Connections, waiting: make(map[net.Conn]struct{})}
+	server := &http.Server{
+		Handler:           handler,
+		TLSConfig:         limits.TLS,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		// The border answers 431 in JSON above 16 KiB; this is net/http's own, harder stop.
+		MaxHeaderBytes: headerBytesHard,
+		ConnState:      known.changed,
+		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: streamsMax},
+	}
+	if limits.Logger != nil {
+		server.ErrorLog = slog.NewLogLogger(limits.Logger.Handler(), slog.LevelDebug)
+	}
+	return server
+}
+
+// connections bounds the open connections of one server. When there are too
+// many, one that waits (idle, or new and silent) makes room: ten thousand idle
+// peers must not keep a caller out.
+type connections struct {
+	mutex   sync.Mutex
+	max     int
+	open    int
+	waiting map[net.Conn]struct{}
+}
+
+func (k *connections) changed(conn net.Conn, state http.ConnState) {
+	k.mutex.Lock()
+	var surplus net.Conn
+	switch state {
+	case http.StateNew:
+		k.open++
+		if k.open > k.max {
+			surplus = conn
+			for other := range k.waiting {
+				surplus = other // Any will do.
+				break
+			}
+			delete(k.waiting, surplus)
+		}
+		if surplus != conn {
+			k.waiting[conn] = struct{}{}
+		}
+	case http.StateIdle:
+		k.waiting[conn] = struct{}{}
+	case http.StateActive:
+		delete(k.waiting, conn)
+	case http.StateClosed, http.StateHijacked:
+		delete(k.waiting, conn)
+		k.open--
+	}
+	k.mutex.Unlock()
+	if surplus != nil {
+		connectionsDropped.Inc()
+		_ = surplus.Close()
+	}
+}

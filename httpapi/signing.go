@@ -1,0 +1,207 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// Signing keys (decisions 5.26). A new key is published 24 hours before it signs;
+// in an emergency it signs at once, and the tokens of the key it replaces can be
+// made R2. Those agents are then issued anew (POST /v1/agents/{id}/reissue).
+
+// kidPrefix begins every kid of the cluster: cc-v1, cc-v2, ...
+const kidPrefix = "cc-v"
+
+// rotateSigningKey is POST /admin/signing-key/rotate {"emergency"?,"revoke"?,"reason"?}.
+func rotateSigningKey(c *call) error {
+	f := c.fields()
+	emergency, _ := f.flag("emergency")
+	revoke, reason := f.text("revoke", engine.FieldMax), f.text("reason", engine.TextMax)
+	if (emergency || revoke != "") && strings.TrimSpace(reason) == "" {
+		f.missing("reason")
+	}
+	if revoke != "" && !emergency {
+		f.invalid("revoke", "needs emergency: a key is not revoked before its successor signs")
+	}
+	if revoke != "" && c.signingKey(revoke) == nil {
+		f.invalid("revoke", "is no signing key")
+	}
+	if err := f.err(); err != nil {
+		return err
+	}
+	added, err := c.addSigningKey(emergency, reason)
+	if err != nil {
+		return err
+	}
+	var m members
+	added.copyTo(&m, "kid", "activateAt")
+	m.text("publishedAt", added.text("time"))
+	m.bool("emergency", emergency)
+	if revoke != "" {
+		if err := c.revokeKID(revoke, reason); err != nil {
+			return err
+		}
+		m.text("revoked", revoke)
+	}
+	added.copyTo(&m, "reason", "eventId")
+	c.reply(http.StatusCreated, m)
+	return nil
+}
+
+// signingKey finds a key by its kid.
+func (c *call) signingKey(kid string) *wire.SigningKey {
+	for _, key := range c.edge.settings.SigningKeys {
+		if key.KID == kid {
+			return key
+		}
+	}
+	return nil
+}
+
+// nextKID is one above the highest number in use: a kid names one key for ever.
+func (c *call) nextKID() string {
+	highest := 0
+	for _, key := range c.edge.settings.SigningKeys {
+		if n, err := strconv.Atoi(strings.TrimPrefix(key.KID, kidPrefix)); err == nil {
+			highest = max(highest, n)
+		}
+	}
+	return kidPrefix + strconv.Itoa(highest+1)
+}
+
+// addSigningKey draws, seals and publishes the next key. Another rotation may
+// take the same number first; then the next one is tried.
+func (c *call) addSigningKey(now bool, reason string) (leaf, error) {
+	for try := 0; ; try++ {
+		key, err := NewSigningKey(c.api.deps.Secrets, c.nextKID())
+		if err != nil {
+			return leaf{}, err
+		}
+		result, err := c.propose(proposal{kind: wire.KindSigningKey, record: func() (any, error) {
+			var m members
+			m.textOrNull("reason", reason)
+			m.bool("emergency", now)
+			record := &wire.SigningKeyPut{Op: wire.SigningAdd, Key: key, Now: now}
+			var err error
+			record.Common, err = c.recorded(m)
+			return record, err
+		}, refused: func(r wire.Result) error {
+			switch r.Refusal {
+			case wire.RefusedExists:
+				return errMoved
+			case wire.RefusedFull:
+				return conflict("limit_reached", "there are as many signing keys as there may be", nil)
+			}
+			return nil
+		}})
+		if err == nil {
+			return c.resultLeaf(result)
+		}
+		if !errors.Is(err, errMoved) {
+			return leaf{}, err
+		}
+		if err := c.again(try, wire.Result{Index: c.index}); err != nil {
+			return leaf{}, err
+		}
+	}
+}
+
+// revokeSigningKey is POST /admin/signing-keys/{kid}/revoke {"reason"}: every
+// token of the key is R2 from then on.
+func revokeSigningKey(c *call) error {
+	kid := c.r.PathValue("kid")
+	f := c.fields()
+	reason := f.requiredText("reason", engine.TextMax)
+	if err := f.err(); err != nil {
+		return err
+	}
+	if c.signingKey(kid) == nil {
+		if err := c.confirm(); err != nil {
+			return err
+		}
+	}
+	if c.signingKey(kid) == nil {
+		return notFound("no such signing key")
+	}
+	if err := c.revokeKID(kid, reason); err != nil {
+		return err
+	}
+	var m members
+	m.text("kid", kid)
+	m.text("state", "revoked")
+	m.text("reason", reason)
+	c.reply(http.StatusOK, m)
+	return nil
+}
+
+// revokeKID revokes a key unless it is the only one that can sign.
+func (c *call) revokeKID(kid, reason string) error {
+	if c.index > c.api.deps.Published.Applied() {
+		if err := c.api.deps.Records.WaitApplied(c.ctx, c.index); err != nil {
+			return readError(err)
+		}
+	}
+	c.edge = c.api.edge()
+	others := *c.edge.settings
+	others.SigningKeys = nil
+	for _, key := range c.edge.settings.SigningKeys {
+		if key.KID != kid {
+			others.SigningKeys = append(others.SigningKeys, key)
+		} else if key.RevokedAt != 0 {
+			return nil // It is done already.
+		}
+	}
+	if others.ActiveKey(c.api.deps.Published.LogTime()) == nil {
+		return conflict("invalid_transition", "it is the only key that signs: rotate with emergency first", nil)
+	}
+	_, err := c.propose(proposal{kind: wire.KindSigningKey, record: func() (any, error) {
+		var m members
+		m.text("reason", reason)
+		record := &wire.SigningKeyPut{Op: wire.SigningRevoke, Key: wire.SigningKey{KID: kid}}
+		var err error
+		record.Common, err = c.recorded(m)
+		record.Idem = nil // The caller's key stands for the whole call.
+		return record, err
+	}})
+	return err
+}
+
+// listSigningKeys is GET /admin/signing-keys. No private part is ever shown.
+func listSigningKeys(c *call) error {
+	settings, now := c.edge.settings, c.api.deps.Published.LogTime()
+	signing := settings.ActiveKey(now)
+	c.index = c.api.deps.Published.Applied()
+	items := []members{}
+	for i := len(settings.SigningKeys) - 1; i >= 0; i-- {
+		key := settings.SigningKeys[i]
+		var m members
+		m.text("kid", key.KID)
+		switch {
+		case key.RevokedAt != 0:
+			m.text("state", "revoked")
+		case key == signing:
+			m.text("state", "signing")
+		case key.ActivateAt > now:
+			m.text("state", "next")
+		default:
+			m.text("state", "retired")
+		}
+		if key.ActivateAt == 0 {
+			m.null("activateAt") // The cluster's first key signs since its birth.
+		} else {
+			m.time("activateAt", key.ActivateAt)
+		}
+		if key.RevokedAt == 0 {
+			m.null("revokedAt")
+		} else {
+			m.time("revokedAt", key.RevokedAt)
+		}
+		items = append(items, m)
+	}
+	return c.list(items, "")
+}

@@ -1,0 +1,136 @@
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// Status changes of agents, users and operators (decisions 5.5). The log decides
+// which step is legal, so that a replayed call gets its first answer.
+
+// reasonCodes are the words of a revocation; their places are what rows keep.
+// Never change the order.
+var reasonCodes = []string{"", "KEY_COMPROMISE", "AFFILIATION_CHANGED", "SUPERSEDED", "CESSATION", "SANCTIONS", "OTHER"}
+
+// statusRequest is the body of a status change.
+type statusRequest struct {
+	reason, actor, code string
+}
+
+func (c *call) statusRequest(f *fields, to engine.Status) statusRequest {
+	s := statusRequest{reason: f.requiredText("reason", engine.TextMax), actor: f.text("actor", engine.FieldMax)}
+	if to == engine.Revoked {
+		s.code = f.oneOf("reasonCode", reasonCodes[1:]...)
+	}
+	return s
+}
+
+func (s *statusRequest) write(m *members) {
+	m.text("reason", s.reason)
+	m.textOrNull("actor", s.actor)
+	m.optional("reasonCode", s.code)
+}
+
+// agentStatus is POST /v1/agents/{id}/suspend, reinstate and revoke.
+func agentStatus(to engine.Status) func(*call) error {
+	return func(c *call) error {
+		profile, err := c.pathAgent()
+		if err != nil {
+			return err
+		}
+		record := wire.Status{Target: wire.TargetAgent, Slot: uint32(profile.Slot), To: to}
+		return c.changeStatus(record, "agentId", c.edge.agentID(profile.Slot), profile.OperatorLegalName)
+	}
+}
+
+// userStatus is POST /v1/users/{id}/suspend, reinstate and revoke.
+func userStatus(to engine.Status) func(*call) error {
+	return func(c *call) error {
+		profile, err := c.pathUser()
+		if err != nil {
+			return err
+		}
+		record := wire.Status{Target: wire.TargetUser, Slot: uint32(profile.Slot), To: to}
+		return c.changeStatus(record, "userId", c.edge.userID(profile.Slot), profile.OperatorLegalName)
+	}
+}
+
+// operatorChange is POST /v1/operators/suspend and reinstate: one flag on the
+// operator's row counts for all its agents.
+func operatorChange(to engine.Status) func(*call) error {
+	return func(c *call) error {
+		f := c.fields()
+		name := f.requiredName("operatorLegalName")
+		asked := c.statusRequest(&f, to)
+		if err := f.err(); err != nil {
+			return err
+		}
+		if !c.key.covers(name) {
+			return notFound("no such operator")
+		}
+		record := wire.Status{Target: wire.TargetOperator, OperatorKey: operatorKey(name), To: to}
+		var subject members
+		subject.text("operatorLegalName", name)
+		return c.submitStatus(record, subject, &asked, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
+	}
+}
+
+func (c *call) changeStatus(record wire.Status, idName, id, operator string) error {
+	f := c.fields()
+	asked := c.statusRequest(&f, record.To)
+	if err := f.err(); err != nil {
+		return err
+	}
+	record.ReasonCode = uint8(max(slices.Index(reasonCodes, asked.code), 0))
+	var subject members
+	subject.text(idName, id)
+	var filters []uint64
+	if operator != "" {
+		filters = append(filters, engine.FilterKey(engine.FilterOperator, operatorKey(operator)))
+	}
+	return c.submitStatus(record, subject, &asked, filters...)
+}
+
+// submitStatus proposes the change. A status that was so already is answered
+// like a change, without an event.
+func (c *call) submitStatus(record wire.Status, subject members, asked *statusRequest, filters ...uint64) error {
+	return c.submit(proposal{kind: wire.KindStatus, record: func() (any, error) {
+		var m members
+		if record.Target == wire.TargetOperator {
+			m.join(subject) // An agent's or user's id is in the leaf's head.
+		}
+		asked.write(&m)
+		var err error
+		record.Common, err = c.recorded(m, filters...)
+		return &record, err
+	}, refused: func(r wire.Result) error {
+		if r.Refusal == wire.RefusedTransition {
+			return conflict("invalid_transition", "from "+r.State.String()+" to "+record.To.String()+" is not possible", statusMember(r))
+		}
+		return nil
+	}}, func(r wire.Result) error {
+		m := slices.Clone(subject)
+		m.text("previousStatus", record.To.String())
+		m.text("credentialStatus", record.To.String())
+		m.time("changedAt", r.Time)
+		asked.write(&m)
+		m.bool("unchanged", true)
+		c.reply(http.StatusOK, m)
+		return nil
+	})
+}
+
+// renderStatus answers a change of status.
+func renderStatus(_ *call, l *leaf, m *members) error {
+	if strings.HasPrefix(l.kind(), "operator.") {
+		l.copyTo(m, "operatorId", "operatorLegalName", "agents")
+	} else {
+		l.copyTo(m, "agentId", "userId")
+	}
+	l.copyTo(m, "previousStatus", "credentialStatus", "changedAt", "reason", "actor", "reasonCode", "eventId")
+	return nil
+}

@@ -1,0 +1,118 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"sync/atomic"
+
+	"railguard/engine"
+	"railguard/engine/credential"
+	"railguard/fsm"
+)
+
+// tokenCache remembers the claims of verified tokens, by the hash of the whole
+// token and the key set that verified it. Claims never change, so this is no
+// question of consistency; a verdict is never cached. It is direct-mapped: a
+// fixed number of places, a newcomer displaces who stood there, no lock.
+type tokenCache struct {
+	places []atomic.Pointer[cachedToken]
+	used   atomic.Int64
+}
+
+type cachedToken struct {
+	hash   [32]byte
+	keys   *credential.KeySet
+	claims credentialClaims
+}
+
+// newTokenCache has max places; max is a power of two.
+func newTokenCache(max int) *tokenCache {
+	return &tokenCache{places: make([]atomic.Pointer[cachedToken], max)}
+}
+
+func (t *tokenCache) place(hash *[32]byte) *atomic.Pointer[cachedToken] {
+	at := uint32(hash[0]) | uint32(hash[1])<<8 | uint32(hash[2])<<16 | uint32(hash[3])<<24
+	return &t.places[int(at)&(len(t.places)-1)]
+}
+
+func (t *tokenCache) find(hash *[32]byte, keys *credential.KeySet) (credentialClaims, bool) {
+	entry := t.place(hash).Load()
+	if entry == nil || entry.keys != keys || entry.hash != *hash {
+		tokenMisses.Inc()
+		return credentialClaims{}, false
+	}
+	tokenHits.Inc()
+	return entry.claims, true
+}
+
+func (t *tokenCache) put(hash *[32]byte, keys *credential.KeySet, claims credentialClaims) {
+	if t.place(hash).Swap(&cachedToken{hash: *hash, keys: keys, claims: claims}) == nil {
+		t.used.Add(1)
+	}
+}
+
+func (t *tokenCache) size() int { return int(t.used.Load()) }
+
+// Kinds of credential, as fsm.IDs encodes them into credential ids.
+const (
+	kindAgent = fsm.CredentialAgent
+	kindUser  = fsm.CredentialUser
+)
+
+// credentialClaims is what a verified credential says.
+type credentialClaims struct {
+	kind    byte // 0: none.
+	slot    uint32
+	version uint16
+	begins  engine.Time // The later of nbf and iat.
+	expires engine.Time
+	id      string // jti
+	kid     string
+}
+
+// claimsOf verifies a token, or finds it verified. A token that is not good is
+// no error: its state is R1's sub-reason.
+func (c *call) claimsOf(text string) (credentialClaims, engine.TokenState) {
+	raw, ok := credential.StripPrefix(text)
+	if !ok || len(raw) > engine.TokenMax || c.edge.signing == nil || c.edge.signing.verify == nil {
+		return credentialClaims{}, engine.TokenMalformed
+	}
+	hash := sha256.Sum256([]byte(raw))
+	keys := c.edge.signing.verify
+	claims, known := c.api.tokens.find(&hash, keys)
+	if !known {
+		var state engine.TokenState
+		if claims, state = c.edge.verifyToken(raw); state != engine.TokenGood {
+			if state == engine.TokenSignature {
+				forgedTotal.Inc()
+			}
+			return credentialClaims{}, state
+		}
+		c.api.tokens.put(&hash, keys, claims)
+	}
+	if claims.begins > c.api.deps.Published.LogTime()+engine.ClockSkewAllowed {
+		return credentialClaims{}, engine.TokenMalformed
+	}
+	return claims, engine.TokenGood
+}
+
+// verifyToken verifies a token and reads whom it speaks of: the credential id
+// and the subject must name the same party.
+func (e *edge) verifyToken(raw string) (credentialClaims, engine.TokenState) {
+	claims, err := e.signing.verify.Open(raw)
+	if err != nil {
+		return credentialClaims{}, credential.State(err)
+	}
+	kind, slot, version, ok := e.ids.ParseCredential(claims.CredentialID)
+	subject := e.ids.ParseAgent
+	if claims.Kind == credential.KindUser {
+		subject = e.ids.ParseUser
+	}
+	named, known := subject(claims.Subject)
+	if !ok || !known || named != slot || (kind == kindUser) != (claims.Kind == credential.KindUser) {
+		return credentialClaims{}, engine.TokenUnknownAgent
+	}
+	return credentialClaims{
+		kind: kind, slot: slot, version: version, begins: max(claims.NotBefore, claims.IssuedAt),
+		expires: claims.Expires, id: claims.CredentialID, kid: claims.KeyID,
+	}, engine.TokenGood
+}

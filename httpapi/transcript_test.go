@@ -1,0 +1,186 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/valyala/fastjson"
+
+	"railguard/engine"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/*.txt with what the service answers")
+
+// A transcript is testdata/NAME.txt: blocks parted by blank lines, each a
+// command, `----` and what came of it. Commands:
+//
+//	METHOD /path [role]        a request; role is a test key (admin, screener, ...; - is none; admin-listener is the admin port)
+//	Header-Name: value         any number of header lines
+//	> {"json": "body"}         body lines, joined
+//	show Header-Name           print a header of the answer
+//	save name member.member    remember a member of the answer as ${name}
+//
+//	advance 24h                moves log time
+//	key name role|role operator=Acme Inc    creates an API key whose secret is testSecret(name)
+//
+// Lines that begin with # are comments. Answers are printed with their JSON
+// indented; what differs from run to run (latencyMs) is masked.
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { runTranscript(t, file) })
+	}
+}
+
+func runTranscript(t *testing.T, file string) {
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	s := &script{n: newTestNode(t), vars: map[string]string{}}
+	var out strings.Builder
+	for i, block := range strings.Split(strings.TrimSpace(string(data)), "\n\n") {
+		if i > 0 {
+			out.WriteString("\n\n")
+		}
+		command, _, _ := strings.Cut(block, "\n----")
+		out.WriteString(command)
+		if answer := s.run(t, command); answer != "" {
+			out.WriteString("\n----\n" + answer)
+		}
+	}
+	out.WriteString("\n")
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(out.String()), 0o644))
+		return
+	}
+	require.Equal(t, string(data), out.String(), "run with -update and read the diff")
+}
+
+type script struct {
+	n    *testNode
+	vars map[string]string
+}
+
+var variable = regexp.MustCompile(`\$\{(\w+)\}`)
+
+func (s *script) expand(t *testing.T, text string) string {
+	return variable.ReplaceAllStringFunc(text, func(name string) string {
+		value, ok := s.vars[name[2:len(name)-1]]
+		require.True(t, ok, "unknown variable %s", name)
+		return value
+	})
+}
+
+func (s *script) run(t *testing.T, command string) string {
+	var lines []string
+	for _, line := range strings.Split(command, "\n") {
+		if line != "" && !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	words := strings.Fields(lines[0])
+	switch words[0] {
+	case "advance":
+		d, err := time.ParseDuration(words[1])
+		require.NoError(t, err)
+		s.n.advance(engine.Time(d))
+		return "now " + s.n.LogTime().String()
+	case "key":
+		return s.key(t, lines[0])
+	}
+	return s.request(t, words, lines[1:])
+}
+
+// key creates an API key: key NAME ROLES [operator=LEGAL NAME].
+func (s *script) key(t *testing.T, line string) string {
+	line, operator, _ := strings.Cut(line, " operator=")
+	words := strings.Fields(line)
+	key := testKey(words[1])
+	for _, role := range strings.Split(words[2], "|") {
+		key.Roles |= parseRole(role)
+	}
+	key.Operator = operatorKey(operator)
+	s.n.addKey(key, testSecret(words[1]))
+	return "ok"
+}
+
+func (s *script) request(t *testing.T, words, lines []string) string {
+	role := "admin"
+	if len(words) > 2 {
+		role = strings.TrimPrefix(words[2], "-")
+	}
+	var body strings.Builder
+	var headers, show, save []string
+	for _, line := range lines {
+		switch {
+		case strings.HasPrefix(line, ">"):
+			body.WriteString(s.expand(t, strings.TrimPrefix(line[1:], " ")))
+		case strings.HasPrefix(line, "show "):
+			show = append(show, strings.Fields(line)[1:]...)
+		case strings.HasPrefix(line, "save "):
+			save = append(save, strings.Fields(line)[1:]...)
+		default:
+			name, value, ok := strings.Cut(line, ": ")
+			require.True(t, ok, "not understood: %s", line)
+			headers = append(headers, name, s.expand(t, value))
+		}
+	}
+	path := s.expand(t, words[1])
+	var w *httptest.ResponseRecorder
+	if role == "admin-listener" {
+		w = s.n.doAdmin(words[0], path, body.String(), headers...)
+	} else {
+		w = s.n.do(role, words[0], path, body.String(), headers...)
+	}
+	for i := 0; i+1 < len(save); i += 2 {
+		s.vars[save[i]] = member(t, w.Body.Bytes(), save[i+1])
+	}
+	return s.print(w, show)
+}
+
+func member(t *testing.T, body []byte, path string) string {
+	v, err := fastjson.ParseBytes(body)
+	require.NoError(t, err, string(body))
+	v = v.Get(strings.Split(path, ".")...)
+	require.NotNil(t, v, "no member %s in %s", path, body)
+	if text := v.GetStringBytes(); text != nil {
+		return string(text)
+	}
+	return string(appendValue(nil, v))
+}
+
+var latency = regexp.MustCompile(`"latencyMs": [0-9.]+`)
+
+func (s *script) print(w *httptest.ResponseRecorder, show []string) string {
+	var out strings.Builder
+	out.WriteString(strconv.Itoa(w.Code))
+	for _, name := range show {
+		out.WriteString("\n" + name + ": " + w.Header().Get(name))
+	}
+	if w.Body.Len() == 0 {
+		return out.String()
+	}
+	out.WriteByte('\n')
+	var indented bytes.Buffer
+	if json.Indent(&indented, w.Body.Bytes(), "", "  ") == nil {
+		out.WriteString(latency.ReplaceAllString(indented.String(), `"latencyMs": 0`))
+		return out.String()
+	}
+	// Not JSON: blank lines would end the block.
+	out.WriteString(strings.TrimSpace(strings.ReplaceAll(w.Body.String(), "\n\n", "\n~\n")))
+	return out.String()
+}

@@ -1,0 +1,204 @@
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// Whitelists of agents, fleets and the institution (decisions 5.12): one set of
+// handlers over three places where a list can stand. The ETag is the list's own
+// version, so that a change of anything else does not fail an If-Match.
+
+// listPlace is one of the three places, as of now.
+type listPlace struct {
+	kind    wire.Kind
+	current *engine.Whitelist
+	subject members // agentId or fleetId, for answers.
+
+	// record builds the record that puts next in its place, from the revision
+	// current was read at.
+	record func(next *engine.Whitelist, m members) (any, error)
+}
+
+// A placeOf finds the place that a path names, anew each time it is asked.
+type placeOf func(c *call) (listPlace, error)
+
+func agentPlace(c *call) (listPlace, error) {
+	profile, err := c.pathAgent()
+	if err != nil {
+		return listPlace{}, err
+	}
+	place := listPlace{kind: wire.KindSettings, current: profile.Settings.Whitelist}
+	place.subject.text("agentId", c.edge.agentID(profile.Slot))
+	place.record = func(next *engine.Whitelist, m members) (any, error) {
+		settings := profile.Settings
+		settings.Whitelist = next
+		return c.settingsRecord(profile, settings, "agent.whitelist", m)
+	}
+	return place, nil
+}
+
+func fleetPlace(c *call) (listPlace, error) {
+	profile, err := c.pathFleet()
+	if err != nil {
+		return listPlace{}, err
+	}
+	place := listPlace{kind: wire.KindFleetUpdate, current: profile.Whitelist}
+	place.subject.text("fleetId", c.edge.fleetID(profile.Slot))
+	place.record = func(next *engine.Whitelist, m members) (any, error) {
+		settings := *profile
+		settings.Whitelist = next
+		return c.fleetRecord(profile, settings, "fleet.whitelist", m)
+	}
+	return place, nil
+}
+
+func institutionPlace(c *call) (listPlace, error) {
+	policy := c.edge.settings.Policy
+	place := listPlace{kind: wire.KindWhitelist, current: policy.Whitelist}
+	place.record = func(next *engine.Whitelist, m members) (any, error) {
+		record := &wire.WhitelistPut{Base: policy.Version, Whitelist: next}
+		var err error
+		record.Common, err = c.recorded(m)
+		return record, err
+	}
+	return place, nil
+}
+
+// getWhitelist is GET of a whitelist.
+func getWhitelist(find placeOf) func(*call) error {
+	return func(c *call) error {
+		place, err := find(c)
+		if err != nil {
+			return err
+		}
+		m := slices.Clone(place.subject)
+		m.join(whitelistMembers(place.current))
+		c.header("ETag", etag(whitelistVersion(place.current)))
+		c.reply(http.StatusOK, m)
+		return nil
+	}
+}
+
+// putWhitelist is PUT of a whitelist: mode and all entries.
+func putWhitelist(find placeOf) func(*call) error {
+	return changeWhitelist(find, func(c *call, f *fields, old *engine.Whitelist, m *members) (*engine.Whitelist, error) {
+		next := f.whitelistBody(old)
+		m.raw("change", []byte(`"replaced"`))
+		return next, nil
+	})
+}
+
+// addEntry is POST …/whitelist/entries: one more entry. The first entry of a
+// list that was never set turns it on.
+func addEntry(find placeOf) func(*call) error {
+	return changeWhitelist(find, func(_ *call, f *fields, old *engine.Whitelist, m *members) (*engine.Whitelist, error) {
+		entry := f.whitelistEntry()
+		next := old.With(entry)
+		next.Enforce = old == nil || old.Enforce
+		if len(next.Entries) > engine.WhitelistMax {
+			f.invalid("entries", "must have at most "+strconv.Itoa(engine.WhitelistMax)+" items")
+		}
+		added := next.InOrder()
+		m.raw("change", []byte(`"added"`))
+		m.object("entry", entryMembers(&added[len(added)-1]))
+		return next, nil
+	})
+}
+
+// removeEntry is DELETE …/whitelist/entries/{entry}.
+func removeEntry(find placeOf) func(*call) error {
+	return changeWhitelist(find, func(c *call, _ *fields, old *engine.Whitelist, m *members) (*engine.Whitelist, error) {
+		missing := judged{notFound("no such entry")}
+		id, err := strconv.ParseUint(c.r.PathValue("entry"), 10, 32)
+		if err != nil {
+			return nil, missing
+		}
+		next, found := old.Without(uint32(id))
+		if !found {
+			return nil, missing
+		}
+		at := slices.IndexFunc(old.Entries, func(e engine.WhitelistEntry) bool { return e.ID == uint32(id) })
+		m.raw("change", []byte(`"removed"`))
+		m.object("entry", entryMembers(&old.Entries[at]))
+		return next, nil
+	})
+}
+
+// listChange makes the list that follows old and notes in m what it did.
+type listChange func(c *call, f *fields, old *engine.Whitelist, m *members) (*engine.Whitelist, error)
+
+func changeWhitelist(find placeOf, change listChange) func(*call) error {
+	return func(c *call) error {
+		match, err := c.ifMatch()
+		if err != nil {
+			return err
+		}
+		place, err := find(c) // For its kind; the record is built from the place of that moment.
+		if err != nil {
+			return err
+		}
+		return c.revise(place.kind, func() (any, error) { return c.whitelistRecord(find, change, match) })
+	}
+}
+
+func (c *call) whitelistRecord(find placeOf, change listChange, match uint64) (any, error) {
+	place, err := find(c)
+	if err != nil {
+		return nil, err
+	}
+	if current := whitelistVersion(place.current); match != 0 && match != current {
+		return nil, judged{versionMismatch(current)}
+	}
+	c.findings = newFindings()
+	f := c.fields()
+	var m members
+	next, err := change(c, &f, place.current, &m)
+	if err != nil {
+		return nil, err
+	}
+	reason, actor := f.text("reason", engine.TextMax), f.text("actor", engine.FieldMax)
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	if err := c.mayWiden(engine.WhitelistWidens(place.current, next)); err != nil {
+		return nil, err
+	}
+	c.writeWhitelist(&m, next)
+	m.textOrNull("reason", reason)
+	m.textOrNull("actor", actor)
+	return place.record(next, m)
+}
+
+// whitelistLeafMax is how many bytes of entries a leaf keeps; of a longer list
+// it keeps mode, version and count.
+const whitelistLeafMax = 32 * engine.KiB
+
+func (c *call) writeWhitelist(m *members, list *engine.Whitelist) {
+	whole := whitelistMembers(list)
+	if len(whole) > whitelistLeafMax {
+		m.object("whitelist", whitelistSummary(list))
+		return
+	}
+	m.object("whitelist", whole)
+}
+
+// renderWhitelist answers all changes of all three. A list too long for a leaf
+// is answered without its entries; GET has them.
+func renderWhitelist(c *call, l *leaf, m *members) error {
+	l.copyTo(m, "agentId", "fleetId")
+	for _, name := range []string{"mode", "version", "entryCount", "entries"} {
+		if raw := l.raw("whitelist", name); raw != nil {
+			m.raw(name, raw)
+		}
+	}
+	l.copyTo(m, "change", "entry", "reason", "actor")
+	m.text("updatedAt", l.text("time"))
+	m.text("eventId", l.text("eventId"))
+	c.header("ETag", etag(l.number("whitelist", "version")))
+	return nil
+}

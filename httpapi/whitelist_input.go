@@ -1,0 +1,137 @@
+package httpapi
+
+import (
+	"strconv"
+
+	"railguard/engine"
+)
+
+// whitelist reads {"mode":"enforce|off","entries":[...]} into the list that
+// follows old: ids of entries go on rising, and so does the revision.
+func (f *fields) whitelist(name string, old *engine.Whitelist) *engine.Whitelist {
+	inner, ok := f.nested(name)
+	if !ok {
+		if f.has(name) && f.get(name) == nil {
+			return emptied(old)
+		}
+		return old
+	}
+	return inner.whitelistBody(old)
+}
+
+// whitelistBody is whitelist for an object that is one itself.
+func (f *fields) whitelistBody(old *engine.Whitelist) *engine.Whitelist {
+	mode := f.oneOf("mode", "enforce", "off")
+	var entries []engine.WhitelistEntry
+	f.items("entries", engine.WhitelistMax, func(inner fields) {
+		entries = append(entries, inner.whitelistEntry())
+	})
+	return replaced(old, mode != "off", entries)
+}
+
+// whitelistEntry reads one approved counterparty: a wallet or a name.
+func (f *fields) whitelistEntry() engine.WhitelistEntry {
+	wallet, name := f.text("wallet", engine.FieldMax), f.name("name")
+	switch {
+	case wallet == "" && name == "":
+		f.missing("wallet")
+	case wallet != "" && name != "":
+		f.invalid("wallet", "and name exclude each other: one entry is one of them")
+	}
+	entry, ok := engine.NewEntry(wallet, name)
+	if !ok && (wallet == "") != (name == "") {
+		f.invalid(whichOf(wallet), "has no letters or digits")
+	}
+	entry.Label, entry.AddedBy = f.text("label", engine.FieldMax), f.text("addedBy", engine.FieldMax)
+	entry.ExpiresAt, _ = f.instant("expiresAt")
+	return entry
+}
+
+func whichOf(wallet string) string {
+	if wallet != "" {
+		return "wallet"
+	}
+	return "name"
+}
+
+// replaced is a whitelist of these entries alone, as the successor of old: no id
+// that old has now is given again.
+func replaced(old *engine.Whitelist, enforce bool, entries []engine.WhitelistEntry) *engine.Whitelist {
+	last, rev := uint32(0), uint32(0)
+	if old != nil {
+		rev = old.Rev
+		for i := range old.Entries {
+			last = max(last, old.Entries[i].ID)
+		}
+	}
+	// With counts ids on from the highest: one entry stands there for it.
+	next := (&engine.Whitelist{Entries: []engine.WhitelistEntry{{ID: last}}}).With(entries...)
+	next, _ = next.Without(last)
+	next.Enforce, next.Rev = enforce, rev+1
+	return next
+}
+
+// emptied is the whitelist that an agent has after its list was taken away: off
+// and empty, so that its version still rises.
+func emptied(old *engine.Whitelist) *engine.Whitelist {
+	if old == nil {
+		return nil
+	}
+	return replaced(old, false, nil)
+}
+
+// whitelistVersion is a whitelist's ETag: 1 before the first was ever set.
+func whitelistVersion(list *engine.Whitelist) uint64 {
+	if list == nil {
+		return 1
+	}
+	return uint64(list.Rev) + 1
+}
+
+func whitelistMode(list *engine.Whitelist) string {
+	if list != nil && list.Enforce {
+		return "enforce"
+	}
+	return "off"
+}
+
+func whitelistSummary(list *engine.Whitelist) members {
+	var m members
+	m.text("mode", whitelistMode(list))
+	m.uint("version", whitelistVersion(list))
+	count := 0
+	if list != nil {
+		count = len(list.Entries)
+	}
+	m.int("entryCount", int64(count))
+	return m
+}
+
+// whitelistMembers is the whole list, entries in the order they were added.
+func whitelistMembers(list *engine.Whitelist) members {
+	m := whitelistSummary(list)
+	items := []members{}
+	if list != nil {
+		for _, entry := range list.InOrder() {
+			items = append(items, entryMembers(&entry))
+		}
+	}
+	m.list("entries", items)
+	return m
+}
+
+func entryMembers(entry *engine.WhitelistEntry) members {
+	var m members
+	m.text("id", strconv.FormatUint(uint64(entry.ID), 10))
+	if entry.Wallet != "" {
+		m.text("wallet", entry.Shown)
+	} else {
+		m.text("name", entry.Shown)
+	}
+	m.optional("label", entry.Label)
+	if entry.ExpiresAt != 0 {
+		m.time("expiresAt", entry.ExpiresAt)
+	}
+	m.optional("addedBy", entry.AddedBy)
+	return m
+}

@@ -62,7 +62,7 @@ var externalLaw = map[string][]string{
 	"github.com/dchest/siphash":               {"fsm"},
 	"github.com/transparency-dev/merkle":      {"fsm", "audit", "audit/proof", "bench/chaos", "bench/conformance"},
 	"golang.org/x/mod":                        {"audit/note", "bench/conformance"},
-	"golang.org/x/text":                       {"ofac"},
+	"golang.org/x/text":                       {"ofac", "engine"},
 	"golang.org/x/time":                       {"httpapi", "cluster"},
 	"golang.org/x/sys":                        {"cluster"},
 	"github.com/klauspost/compress":           {"ofac/feed", "audit"},
@@ -72,7 +72,6 @@ var externalLaw = map[string][]string{
 	"github.com/spf13/pflag":                  {"cmd/railguard"},
 	"github.com/anishathalye/porcupine":       {"bench/chaos"},
 	"github.com/HdrHistogram/hdrhistogram-go": {"bench/chaos"},
-	"github.com/dgryski/go-farm":              {},
 }
 
 // pureRooms have no clock, randomness, disk, network, goroutines or locks.

@@ -322,6 +322,15 @@ func TestAdopt(t *testing.T) {
 		}
 		require.ErrorIs(t, s.Adopt(size, frontier), audit.ErrDiverged)
 	})
+	t.Run("an adopted head is durable at once", func(t *testing.T) {
+		d := audittest.NewMemDir()
+		require.NoError(t, open(t, d, small).Adopt(size, frontier))
+		crashed := open(t, d.CrashClone(audittest.LoseAll, nil), small)
+		require.Equal(t, size, crashed.Size())
+		root, err := crashed.Root(size)
+		require.NoError(t, err)
+		require.Equal(t, rootOf(t, size), root)
+	})
 	t.Run("appends go on behind the hole", func(t *testing.T) {
 		d := audittest.NewMemDir()
 		s := open(t, d, small)

@@ -175,8 +175,10 @@ func (n *Node) askPromise(server raft.Server) error {
 // promise lets one node, and for ever only that one, form a group with this node
 // in it. It is on disk before it is given.
 func (n *Node) promise(m *promiseCall) error {
-	n.membership.changing.Lock()
-	defer n.membership.changing.Unlock()
+	if !n.membership.changing.tryEnter() {
+		return errors.New("cluster: this node is giving a promise just now")
+	}
+	defer n.membership.changing.leave()
 	to := m.ID + "/" + m.Incarnation
 	switch {
 	case len(n.servers()) > 0 || n.Settings().Genesis != nil:

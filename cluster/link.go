@@ -32,7 +32,7 @@ var (
 type link struct {
 	dial func(timeout time.Duration) (net.Conn, welcome, error)
 
-	dialing sync.Mutex // One dial at a time.
+	dialing gate // One dial at a time.
 	mu      sync.Mutex
 	conn    *linkConn
 	failed  time.Time // Of the last dial.
@@ -60,8 +60,10 @@ type reply struct {
 
 // current returns the open connection, dialling when there is none.
 func (l *link) current(ctx context.Context) (*linkConn, error) {
-	l.dialing.Lock()
-	defer l.dialing.Unlock()
+	if err := l.dialing.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer l.dialing.leave()
 	l.mu.Lock()
 	conn, closed, failed := l.conn, l.closed, l.failed
 	l.mu.Unlock()

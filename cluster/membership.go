@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -35,7 +34,7 @@ const (
 
 // membership is the leader's side of who belongs to the group.
 type membership struct {
-	changing sync.Mutex           // One change at a time.
+	changing gate                 // One change at a time.
 	caughtUp map[string]time.Time // Since when a node without a vote keeps up. Duties only.
 }
 
@@ -116,9 +115,9 @@ func (n *Node) doVerb(ctx context.Context, v *verbCall) error {
 	case verbRemove:
 		return n.removeMember(ctx, v.ID)
 	case verbPromote:
-		return n.promoteMember(v.ID)
+		return n.promoteMember(ctx, v.ID)
 	case verbDemote:
-		return n.demoteMember(v.ID)
+		return n.demoteMember(ctx, v.ID)
 	}
 	return errUnknownCall
 }
@@ -155,8 +154,10 @@ func (n *Node) admitMember(ctx context.Context, m *joinCall) error {
 	if format := n.Settings().Format; engine.Format(m.Format) < format {
 		return fmt.Errorf("cluster: node %q applies formats up to %d and the cluster has %d: upgrade it", m.ID, m.Format, format)
 	}
-	n.membership.changing.Lock()
-	defer n.membership.changing.Unlock()
+	if err := n.membership.changing.enter(ctx); err != nil {
+		return err
+	}
+	defer n.membership.changing.leave()
 	id := raft.ServerID(m.ID)
 	server, known := n.find(id)
 	if !known {
@@ -216,8 +217,10 @@ func (n *Node) find(id raft.ServerID) (raft.Server, bool) {
 }
 
 func (n *Node) removeMember(ctx context.Context, id string) error {
-	n.membership.changing.Lock()
-	defer n.membership.changing.Unlock()
+	if err := n.membership.changing.enter(ctx); err != nil {
+		return err
+	}
+	defer n.membership.changing.leave()
 	server, known := n.find(raft.ServerID(id))
 	if !known {
 		return fmt.Errorf("%w: %s", ErrNoPeer, id)
@@ -250,9 +253,11 @@ func (n *Node) tellRemoved(ctx context.Context, address string) {
 	}
 }
 
-func (n *Node) promoteMember(id string) error {
-	n.membership.changing.Lock()
-	defer n.membership.changing.Unlock()
+func (n *Node) promoteMember(ctx context.Context, id string) error {
+	if err := n.membership.changing.enter(ctx); err != nil {
+		return err
+	}
+	defer n.membership.changing.leave()
 	server, known := n.find(raft.ServerID(id))
 	if !known {
 		return fmt.Errorf("%w: %s", ErrNoPeer, id)
@@ -273,9 +278,11 @@ func (n *Node) promoteMember(id string) error {
 }
 
 // demoteMember takes a vote and holds the node without one.
-func (n *Node) demoteMember(id string) error {
-	n.membership.changing.Lock()
-	defer n.membership.changing.Unlock()
+func (n *Node) demoteMember(ctx context.Context, id string) error {
+	if err := n.membership.changing.enter(ctx); err != nil {
+		return err
+	}
+	defer n.membership.changing.leave()
 	server, known := n.find(raft.ServerID(id))
 	if !known {
 		return fmt.Errorf("%w: %s", ErrNoPeer, id)
@@ -329,7 +336,9 @@ func (n *Node) promoteCaughtUp(now time.Time) {
 		if now.Sub(since) >= promoteStable {
 			delete(m.caughtUp, id)
 			n.beside(func() {
-				if err := n.promoteMember(id); err != nil {
+				ctx, cancel := context.WithTimeout(context.Background(), membershipPatience)
+				defer cancel()
+				if err := n.promoteMember(ctx, id); err != nil {
 					n.log.Warn("a node that caught up got no vote", "peer", id, "error", err)
 				}
 			})

@@ -70,7 +70,7 @@ func (p *peers) link(id string, lane linkLane) *link {
 	if l := p.links[key]; l != nil {
 		return l
 	}
-	l := &link{closed: p.closed, dial: func(timeout time.Duration) (net.Conn, welcome, error) {
+	l := &link{closed: p.closed, dialing: newGate(), dial: func(timeout time.Duration) (net.Conn, welcome, error) {
 		to, err := p.node.memberAddress(raft.ServerID(id))
 		if err != nil {
 			return nil, welcome{}, err
@@ -83,7 +83,7 @@ func (p *peers) link(id string, lane linkLane) *link {
 
 // linkTo is a connection to an address whose node is not known yet.
 func (p *peers) linkTo(host string) *link {
-	return &link{dial: func(timeout time.Duration) (net.Conn, welcome, error) {
+	return &link{dialing: newGate(), dial: func(timeout time.Duration) (net.Conn, welcome, error) {
 		return p.node.dialPeer(host, protocolCalls, "", "", timeout)
 	}}
 }

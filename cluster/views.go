@@ -2,7 +2,7 @@ package cluster
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"railguard/fsm"
@@ -15,15 +15,15 @@ const viewEvery = 5 * time.Millisecond
 // viewCache hands frozen states to readers. A reader gets a state that holds all
 // that was applied when it asked; readers who ask together share one freeze.
 type viewCache struct {
-	mu     sync.Mutex // Held over a freeze and the pause before it: who waits shares the result.
+	gate   gate // Held over a freeze and the pause before it: who waits shares the result.
 	last   *fsm.View
+	of     uint64        // The value of forget when last was frozen.
+	forget atomic.Uint64 // Counts restores: a state from before one is not handed out.
 	frozen time.Time
 }
 
 func (c *viewCache) drop() {
-	c.mu.Lock()
-	c.last = nil
-	c.mu.Unlock()
+	c.forget.Add(1)
 }
 
 // View returns a frozen state of at least index minIndex, and of at least what was
@@ -34,9 +34,12 @@ func (n *Node) View(ctx context.Context, minIndex uint64) (*fsm.View, error) {
 	}
 	wanted := n.commands.Load()
 	c := &n.views
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.last != nil && c.last.Index >= wanted {
+	if err := c.gate.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer c.gate.leave()
+	restores := c.forget.Load()
+	if c.last != nil && c.of == restores && c.last.Index >= wanted {
 		return c.last, nil
 	}
 	if pause := viewEvery - time.Since(c.frozen); c.last != nil && pause > 0 {
@@ -48,6 +51,6 @@ func (n *Node) View(ctx context.Context, minIndex uint64) (*fsm.View, error) {
 			return nil, ctx.Err()
 		}
 	}
-	c.last, c.frozen = n.adapter.Freeze(), time.Now()
+	c.of, c.last, c.frozen = restores, n.adapter.Freeze(), time.Now()
 	return c.last, nil
 }

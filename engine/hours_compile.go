@@ -13,7 +13,8 @@ import (
 )
 
 // Writing an operating-hours setting needs the calendar; judging one does not.
-// This file is the compile step. It runs at the edge that takes the setting.
+// This file is the compile step, and the one file of the room that knows texts
+// of dates and durations. It runs at the edge that takes the setting.
 
 // zones is the IANA time zone database, one TZif file for each zone (RFC 9636),
 // stored without compression. It is embedded so that every machine compiles the
@@ -219,4 +220,18 @@ func ParseDate(text string) (Day, bool) {
 		return 0, false
 	}
 	return Day(date.Unix() / daySeconds), true
+}
+
+// duration reads "48h" or "90m".
+func (r *reader) duration(param string, value json.RawMessage, least, most Time) Time {
+	text, ok := r.text(param, value)
+	if !ok {
+		return 0
+	}
+	span, err := time.ParseDuration(text)
+	if err != nil || Time(span) < least || Time(span) > most {
+		r.fail(param, "must be a duration from "+time.Duration(least).String()+" to "+time.Duration(most).String()+", such as 24h")
+		return 0
+	}
+	return Time(span)
 }

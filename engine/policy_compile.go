@@ -3,8 +3,6 @@ package engine
 import (
 	"encoding/json"
 	"slices"
-	"strconv"
-	"time"
 
 	"railguard/ofac"
 )
@@ -17,7 +15,7 @@ import (
 //	 "velocity": {"maxPerMinute": 1000, "maxPerHour": 30000, "burstFactor": 20},
 //	 "operatingHours": {"timezone": "...", "windows": [...], "holidays": [...]},
 //	 "attestation": {"above": 10000, "issuanceCounts": false},
-//	 "names": {"review": 0.87, "block": 0.93, "weakAliases": false},
+//	 "names": {"review": 0.85, "block": 0.9, "weakAliases": false},   at most the list's defaults
 //	 "requireCounterparty": false,
 //	 "allowedCounterpartyTypes": ["individual", "business", "exchange"],
 //	 "counterpartyCaps": {"exchange": 3000},
@@ -204,7 +202,8 @@ func (r *reader) score(param string, value json.RawMessage, most int32) int32 {
 	amount, err := ParseUSD([]byte(value))
 	score := int32(amount / step)
 	if err != nil || amount > Dollar || amount%step != 0 || score < nameReviewLeast || score > most {
-		r.fail(param, "must be a number from 0.75 to 0."+strconv.Itoa(int(most/100))+" with at most four decimals")
+		r.fail(param, "must be a number from "+string(AppendUSD(nil, nameReviewLeast*step))+" to "+string(AppendUSD(nil, USD(most)*step))+
+			" with at most four decimals")
 		return 0
 	}
 	return score
@@ -265,18 +264,4 @@ func (r *reader) structuring(param string, value json.RawMessage, policy *Policy
 	if policy.StructuringLow >= policy.StructuringHigh {
 		r.fail(param+".low", "must be below structuring.high")
 	}
-}
-
-// duration reads "48h" or "90m".
-func (r *reader) duration(param string, value json.RawMessage, least, most Time) Time {
-	text, ok := r.text(param, value)
-	if !ok {
-		return 0
-	}
-	span, err := time.ParseDuration(text)
-	if err != nil || Time(span) < least || Time(span) > most {
-		r.fail(param, "must be a duration from "+time.Duration(least).String()+" to "+time.Duration(most).String()+", such as 24h")
-		return 0
-	}
-	return Time(span)
 }

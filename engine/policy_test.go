@@ -118,6 +118,20 @@ func TestParsePolicy(t *testing.T) {
 	require.Equal(t, DefaultPolicy(), policy)
 }
 
+// score writes a threshold of 1e-4 as the document does.
+func score(threshold int32) string { return string(AppendUSD(nil, USD(threshold)*Dollar/10_000)) }
+
+func TestThresholdsAtTheirBounds(t *testing.T) {
+	policy, wrong := ParsePolicy([]byte(`{"names":{"review":`+score(ofac.ReviewDefault)+`,"block":`+score(ofac.BlockDefault)+`}}`), someday)
+	require.Empty(t, wrong)
+	require.Equal(t, int32(ofac.ReviewDefault), policy.NameReview)
+	require.Equal(t, int32(ofac.BlockDefault), policy.NameBlock)
+	require.Empty(t, Widens(DefaultPolicy(), policy))
+	policy, wrong = ParsePolicy([]byte(`{"names":{"review":`+score(nameReviewLeast)+`}}`), someday)
+	require.Empty(t, wrong)
+	require.Equal(t, int32(nameReviewLeast), policy.NameReview)
+}
+
 func TestParsePolicyRefuses(t *testing.T) {
 	tests := []struct{ name, document, param string }{
 		{"not an object", `[]`, ""},
@@ -134,12 +148,12 @@ func TestParsePolicyRefuses(t *testing.T) {
 		{"hours", `{"operatingHours":{"timezone":"UTC"}}`, "operatingHours.windows"},
 		{"attestation raised", `{"attestation":{"above":10000.000001}}`, "attestation.above"},
 		{"attestation unknown", `{"attestation":{"below":1}}`, "attestation.below"},
-		{"review threshold loosened", `{"names":{"review":0.88}}`, "names.review"},
+		{"review threshold loosened", `{"names":{"review":` + score(ofac.ReviewDefault+1) + `}}`, "names.review"},
 		{"review threshold below the floor", `{"names":{"review":0.7499}}`, "names.review"},
 		{"review threshold too fine", `{"names":{"review":0.86001}}`, "names.review"},
 		{"review threshold of billions", `{"names":{"review":429496.8}}`, "names.review"},
-		{"block threshold loosened", `{"names":{"block":0.94}}`, "names.block"},
-		{"block below review", `{"names":{"block":0.8}}`, "names.block"},
+		{"block threshold loosened", `{"names":{"block":` + score(ofac.BlockDefault+1) + `}}`, "names.block"},
+		{"block below review", `{"names":{"review":0.8,"block":0.7999}}`, "names.block"},
 		{"names unknown", `{"names":{"fuzzy":true}}`, "names.fuzzy"},
 		{"unknown counterparty type", `{"allowedCounterpartyTypes":["charity"]}`, "allowedCounterpartyTypes[0]"},
 		{"cap of an unknown type", `{"counterpartyCaps":{"charity":1}}`, "counterpartyCaps.charity"},

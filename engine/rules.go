@@ -158,6 +158,10 @@ func JudgeLive(m *Moment) Hits {
 // the REVIEW rules: off drops a hit, shadow only records it, block decides it
 // before every REVIEW. R1 stands alone.
 func Decide(hits *Hits, policy *Policy) Decision {
+	return decide(hits, policy, mixerAheadOfReview)
+}
+
+func decide(hits *Hits, policy *Policy, mixerAhead bool) Decision {
 	if hits.Mask == 0 {
 		return Decision{Verdict: Proceed}
 	}
@@ -165,13 +169,13 @@ func Decide(hits *Hits, policy *Policy) Decision {
 		return Decision{Rule: 1, Verdict: Unknown, Sub: hits.Subs[1], Triggered: 1 << 1}
 	}
 	var decision Decision
-	var review RuleID
+	var behind RuleID // The first of those that are decided after all BLOCKs.
 	for i := range Rules {
 		rule := &Rules[i]
 		if !hits.Has(rule.ID) {
 			continue
 		}
-		verdict, ahead := rule.Verdict, rule.Verdict == Block && (mixerAheadOfReview || rule.ID != 14)
+		verdict, ahead := rule.Verdict, rule.Verdict == Block && (mixerAhead || rule.ID != 14)
 		if verdict == Review {
 			switch policy.Modes[rule.ID] {
 			case ModeOff:
@@ -187,12 +191,12 @@ func Decide(hits *Hits, policy *Policy) Decision {
 		switch {
 		case ahead && decision.Rule == 0:
 			decision.Rule, decision.Verdict = rule.ID, verdict
-		case !ahead && review == 0:
-			review = rule.ID
+		case !ahead && (behind == 0 || rule.ID < behind):
+			behind = rule.ID // By number, which for REVIEW rows is the table's order.
 		}
 	}
-	if decision.Rule == 0 && review != 0 {
-		decision.Rule, decision.Verdict = review, RuleByID(review).Verdict
+	if decision.Rule == 0 && behind != 0 {
+		decision.Rule, decision.Verdict = behind, RuleByID(behind).Verdict
 	}
 	decision.Sub = hits.Subs[decision.Rule]
 	return decision

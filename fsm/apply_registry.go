@@ -36,9 +36,9 @@ func effectiveStatus(now engine.Time, slot engine.AgentSlot,
 	return worst
 }
 
-// worseStatus orders ACTIVE, SUSPENDED, EXPIRED, REVOKED.
+// worseStatus orders statuses by how hard they are to cure, as R2 does.
 func worseStatus(a, b engine.Status) engine.Status {
-	rank := [4]uint8{engine.Active: 0, engine.Suspended: 1, engine.Expired: 2, engine.Revoked: 3}
+	rank := [4]uint8{engine.Active: 0, engine.Expired: 1, engine.Suspended: 2, engine.Revoked: 3}
 	if rank[b] > rank[a] {
 		return b
 	}

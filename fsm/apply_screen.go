@@ -27,7 +27,8 @@ func (m *Machine) applyScreen(body []byte, r *wire.Result) {
 		m.screenUnknown(s, &hits, r)
 		return
 	}
-	if !m.agents.Has(uint64(s.Agent)) || (s.User != 0 && !m.users.Has(uint64(s.User))) {
+	alone := s.Agent == 0 && s.User != 0 && hits.Has(24) // A user credential without an agent never passes R24.
+	if !m.agents.Has(uint64(s.Agent)) && !alone || s.User != 0 && !m.users.Has(uint64(s.User)) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -92,14 +93,35 @@ func (m *Machine) fleetOf(slot engine.AgentSlot) engine.FleetSlot {
 	return (*m.profiles.At(uint64(root))).Fleet
 }
 
-// observe fills the moment with what the live rules may see, counting the call
-// itself into velocity and the structuring table.
+// observe fills the moment with what the live rules may see. Version 0 is a token
+// of a signing key that was revoked: it names no version that could pass R2.
 func (m *Machine) observe(s *wire.Screen) {
 	o := &m.moment
 	*o = engine.Moment{
 		Now: m.now, Amount: s.Amount, Policy: m.settings.Policy,
-		Version: s.Version, Expires: s.Expires, ListStale: m.listStale(),
+		Version: s.Version, Expires: s.Expires, KeyRevoked: s.Version == 0, ListStale: m.listStale(),
 	}
+	m.observeUser(s)
+	if s.Agent != 0 {
+		m.observeAgent(s)
+	}
+}
+
+func (m *Machine) observeUser(s *wire.Screen) {
+	if s.User == 0 {
+		return
+	}
+	o := &m.moment
+	o.User, o.UserVersion, o.UserExpires = m.users.At(uint64(s.User)), s.UserVersion, s.UserExpires
+	if profile := *m.userProfiles.At(uint64(s.User)); profile != nil {
+		o.UserCurrent = profile.CredentialVersion
+	}
+}
+
+// observeAgent fills in the delegation chain, its operator and fleet, and counts
+// the call.
+func (m *Machine) observeAgent(s *wire.Screen) {
+	o := &m.moment
 	slot := s.Agent
 	for slot != 0 && o.LevelCount < len(o.Levels) {
 		profile := *m.profiles.At(uint64(slot))
@@ -113,12 +135,6 @@ func (m *Machine) observe(s *wire.Screen) {
 		fleet := *m.fleetProfiles.At(uint64(root.Fleet))
 		o.Fleet, o.FleetLimit = m.fleets.At(uint64(root.Fleet)), fleet.DailyLimit
 		o.FleetHours, o.FleetPace = fleet.Hours, fleet.Velocity
-	}
-	if s.User != 0 {
-		o.User, o.UserVersion, o.UserExpires = m.users.At(uint64(s.User)), s.UserVersion, s.UserExpires
-		if profile := *m.userProfiles.At(uint64(s.User)); profile != nil {
-			o.UserCurrent = profile.CredentialVersion
-		}
 	}
 	pace := m.velocity.Edit(uint64(s.Agent)).Add(m.now)
 	o.Minute, o.PerHour, o.DayMeanX100 = pace.Minute, pace.PerHour, pace.DayMeanX100
@@ -231,7 +247,7 @@ func (m *Machine) screenLeaf(s *wire.Screen, d *engine.Decision, _ *wire.Result)
 	dst = number(dst, "policyVersion", int64(m.settings.Policy.Version))
 	dst = number(dst, "listVersion", int64(m.settings.ListVersion))
 	dst = plain(dst, "ruleSet", engine.RuleSet)
-	if s.Agent != 0 && d.Verdict != engine.Unknown {
+	if d.Verdict != engine.Unknown {
 		dst = m.evidence(dst, s)
 	}
 	return dst
@@ -274,7 +290,7 @@ func (m *Machine) evidence(dst []byte, s *wire.Screen) []byte {
 		dst = number(dst, "spent", int64(o.Fleet.Spend.On(day)))
 		dst = append(dst, '}')
 	}
-	dst = truth(dst, "operatorSuspended", o.Operator.Suspended)
+	dst = truth(dst, "operatorSuspended", o.Operator != nil && o.Operator.Suspended)
 	dst = number(dst, "tokenVersion", int64(o.Version))
 	dst = number(dst, "tokenExpires", int64(o.Expires))
 	if o.User != nil {

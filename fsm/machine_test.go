@@ -139,6 +139,31 @@ func TestUnknownIsRecorded(t *testing.T) {
 	require.Equal(t, `UNKNOWN "R1_NO_CREDENTIAL"`, verdict(w.do(wire.KindScreen, s)))
 }
 
+func TestUserAloneIsBlocked(t *testing.T) {
+	w := newWorld(t)
+	body := &wire.User{Profile: engine.UserProfile{LegalName: "Nia"}}
+	body.Basis.List = w.m.settings.ListVersion
+	require.Equal(t, wire.Applied, w.do(wire.KindUser, body).Code)
+	s := w.screening(0, engine.Dollar)
+	s.User, s.UserVersion, s.UserExpires = 1, 1, w.now+engine.Hour
+	s.Basis.Fold(engine.RevUser, 1, 1)
+	require.Equal(t, wire.RefusedMalformed, w.do(wire.KindScreen, s).Refusal, "without R24 it could proceed")
+	s.Mask, s.Subs = 1<<24, []byte{1}
+	require.Equal(t, `BLOCK "R24_USER_CREDENTIAL_CONTEXT"`, verdict(w.do(wire.KindScreen, s)))
+	w.do(wire.KindStatus, &wire.Status{Target: wire.TargetUser, Slot: 1, To: engine.Revoked})
+	require.Equal(t, `BLOCK "R2_CREDENTIAL_STATUS"`, verdict(w.do(wire.KindScreen, s)))
+}
+
+func TestTokenOfARevokedKeyBlocks(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("a")
+	s := w.screening(slot, engine.Dollar)
+	s.Version = 0
+	r := w.do(wire.KindScreen, s)
+	require.Equal(t, `BLOCK "R2_CREDENTIAL_STATUS"`, verdict(r))
+	require.Equal(t, engine.Reason(2, engine.SubKeyRevoked), between(r.Data, `"reason":"`, `"`))
+}
+
 func TestIdempotencyKeyGivesTheOneOutcome(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a", dailyLimit(100))

@@ -47,5 +47,5 @@ func renderClock(_ *call, l *leaf, m *members) error {
 
 // testClockRoute is mounted always; whether it exists is the genesis' question.
 func testClockRoute() route {
-	return route{method: http.MethodPost, path: "/v1/test/clock", roles: wire.RoleOps, body: bodyObject, handle: advanceClock}
+	return route{method: http.MethodPost, path: "/v1/test/clock", roles: wire.RoleOps, body: bodyObject, handle: institution(advanceClock)}
 }

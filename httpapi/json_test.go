@@ -169,6 +169,7 @@ func FuzzAmount(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, literal string) {
+		n.t = t
 		body := `{"token":"x","amount":` + literal + `}`
 		w := n.do("screener", "POST", "/v1/screen", body)
 		var g gate
@@ -200,6 +201,7 @@ func FuzzScreenBody(f *testing.F) {
 	f.Add(`{"token":{"a":1},"amount":1e-7,"cpWallet":"0x","userToken":"y"}`)
 	f.Add(`{"token":"` + strings.Repeat("a", 9000) + `","amount":1}`)
 	f.Fuzz(func(t *testing.T, body string) {
+		n.t = t
 		w := n.do("screener", "POST", "/v1/screen", body)
 		require.Contains(t, []int{200, 400, 413}, w.Code, "%q: %s", body, w.Body)
 		require.True(t, json.Valid(w.Body.Bytes()))

@@ -252,9 +252,8 @@ func (c *call) activate(info *wire.ListInfo, a activation) error {
 			return listRejected([]string{"the sample list may serve development clusters only"})
 		}
 		return nil
-	}}, func(r wire.Result) error {
-		m := listMembers(info)
-		m.time("activatedAt", r.Time)
+	}}, func(wire.Result) error {
+		m := listMembers(c.edge.settings.List)
 		m.bool("unchanged", true)
 		c.reply(http.StatusOK, m)
 		return nil

@@ -20,6 +20,17 @@ const (
 	listKeeper     = wire.RolePolicy | wire.RoleOps
 )
 
+// institution guards what holds for all operators: a key whose scope is one of
+// them has no say in it, whatever its roles.
+func institution(handle func(*call) error) func(*call) error {
+	return func(c *call) error {
+		if c.key.operator != "" {
+			return failure(http.StatusForbidden, "forbidden", "this holds for the whole institution: a key with an operator's scope may not do it")
+		}
+		return handle(c)
+	}
+}
+
 // registryRoutes is the registry side of the public API.
 func (a *API) registryRoutes() []route {
 	var all []route
@@ -42,7 +53,7 @@ func agentRoutes() []route {
 		{method: http.MethodGet, path: "/v1/agents/{id}/attestations", roles: registryReader, handle: listAttestations},
 		{method: http.MethodPost, path: "/v1/agents/{id}/attest", roles: registers, body: bodyObject, handle: attest},
 		{method: http.MethodPost, path: "/v1/agents/{id}/model", roles: registers, body: bodyObject, handle: setModel},
-		{method: http.MethodPost, path: "/v1/agents/{id}/reissue", roles: registers, body: bodyOptional, registers: true, handle: reissueAgent},
+		{method: http.MethodPost, path: "/v1/agents/{id}/reissue", roles: registers, body: bodyOptional, handle: reissueAgent},
 		{method: http.MethodPost, path: "/v1/agents/{id}/ownership-transfer", roles: registers, body: bodyObject, handle: flagOwnership},
 		{method: http.MethodDelete, path: "/v1/agents/{id}/ownership-transfer", roles: wire.RolePolicy, body: bodyOptional, handle: cancelOwnership},
 	}
@@ -81,7 +92,7 @@ func userRoutes() []route {
 	return []route{
 		{method: http.MethodPost, path: "/v1/users/register", roles: registers, body: bodyObject, registers: true, handle: registerUser},
 		{method: http.MethodGet, path: "/v1/users/{id}", roles: registryReader, handle: getUser},
-		{method: http.MethodPost, path: "/v1/users/{id}/reissue", roles: registers, body: bodyOptional, registers: true, handle: reissueUser},
+		{method: http.MethodPost, path: "/v1/users/{id}/reissue", roles: registers, body: bodyOptional, handle: reissueUser},
 	}
 }
 
@@ -96,11 +107,15 @@ func whitelistRoutes() []route {
 		{"/v1/fleets/{id}/whitelist", settles, fleetPlace},
 		{"/v1/whitelist", wire.RolePolicy, institutionPlace},
 	} {
+		guard := func(handle func(*call) error) func(*call) error { return handle }
+		if place.path == "/v1/whitelist" {
+			guard = institution
+		}
 		all = append(all,
 			route{method: http.MethodGet, path: place.path, roles: registryReader, handle: getWhitelist(place.find)},
-			route{method: http.MethodPut, path: place.path, roles: place.roles, body: bodyObject, handle: putWhitelist(place.find)},
-			route{method: http.MethodPost, path: place.path + "/entries", roles: place.roles, body: bodyObject, handle: addEntry(place.find)},
-			route{method: http.MethodDelete, path: place.path + "/entries/{entry}", roles: place.roles, body: bodyOptional, handle: removeEntry(place.find)})
+			route{method: http.MethodPut, path: place.path, roles: place.roles, body: bodyObject, handle: guard(putWhitelist(place.find))},
+			route{method: http.MethodPost, path: place.path + "/entries", roles: place.roles, body: bodyObject, handle: guard(addEntry(place.find))},
+			route{method: http.MethodDelete, path: place.path + "/entries/{entry}", roles: place.roles, body: bodyOptional, handle: guard(removeEntry(place.find))})
 	}
 	return all
 }
@@ -108,7 +123,7 @@ func whitelistRoutes() []route {
 func policyRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: "/v1/policy", roles: registryReader, handle: getPolicy},
-		{method: http.MethodPut, path: "/v1/policy", roles: wire.RolePolicy, body: bodyRaw, handle: putPolicy},
+		{method: http.MethodPut, path: "/v1/policy", roles: wire.RolePolicy, body: bodyRaw, handle: institution(putPolicy)},
 		{method: http.MethodGet, path: "/v1/policy/versions", roles: wire.RolePolicy | wire.RoleAuditor | wire.RoleReviewer, handle: listPolicies},
 		{method: http.MethodPost, path: "/v1/policy/validate", roles: wire.RolePolicy, body: bodyRaw, handle: validatePolicy},
 	}
@@ -117,20 +132,20 @@ func policyRoutes() []route {
 func listRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: "/v1/ofac", roles: anyRole, handle: getLists},
-		{method: http.MethodPost, path: "/v1/ofac/sync", roles: listKeeper, body: bodyOptional, handle: syncLists},
+		{method: http.MethodPost, path: "/v1/ofac/sync", roles: listKeeper, body: bodyOptional, handle: institution(syncLists)},
 		{method: http.MethodGet, path: "/v1/ofac/{id}/diff", roles: listKeeper | wire.RoleReviewer | wire.RoleAuditor, handle: diffLists},
-		{method: http.MethodPost, path: "/v1/ofac/{id}/activate", roles: wire.RolePolicy, body: bodyOptional, handle: activateList},
-		{method: http.MethodPost, path: "/v1/ofac/{id}/rollback", roles: wire.RolePolicy, body: bodyObject, stream: true, handle: rollbackList},
-		{method: http.MethodPost, path: "/v1/ofac/rollback", roles: wire.RolePolicy, body: bodyObject, stream: true, handle: rollbackList},
+		{method: http.MethodPost, path: "/v1/ofac/{id}/activate", roles: wire.RolePolicy, body: bodyOptional, handle: institution(activateList)},
+		{method: http.MethodPost, path: "/v1/ofac/{id}/rollback", roles: wire.RolePolicy, body: bodyObject, stream: true, handle: institution(rollbackList)},
+		{method: http.MethodPost, path: "/v1/ofac/rollback", roles: wire.RolePolicy, body: bodyObject, stream: true, handle: institution(rollbackList)},
 	}
 }
 
 func matchRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: "/v1/match", roles: wire.RoleReviewer | wire.RolePolicy | wire.RoleAuditor, handle: matchName},
-		{method: http.MethodGet, path: "/v1/cleared", roles: wire.RoleReviewer | wire.RoleAuditor | wire.RolePolicy, handle: listCleared},
-		{method: http.MethodPost, path: "/v1/cleared", roles: wire.RoleReviewer, body: bodyObject, handle: clearPair},
-		{method: http.MethodDelete, path: "/v1/cleared/{id}", roles: wire.RoleReviewer, body: bodyOptional, handle: removeCleared},
+		{method: http.MethodGet, path: "/v1/cleared", roles: wire.RoleReviewer | wire.RoleAuditor | wire.RolePolicy, handle: institution(listCleared)},
+		{method: http.MethodPost, path: "/v1/cleared", roles: wire.RoleReviewer, body: bodyObject, handle: institution(clearPair)},
+		{method: http.MethodDelete, path: "/v1/cleared/{id}", roles: wire.RoleReviewer, body: bodyOptional, handle: institution(removeCleared)},
 	}
 }
 

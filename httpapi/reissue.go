@@ -150,7 +150,8 @@ func (in *reissue) apply(c *call, next, old *engine.AgentProfile) error {
 	return in.narrow(c, next)
 }
 
-// narrow holds a delegate's new policy against its parent's of today.
+// narrow holds a delegate's new policy against its parent's of today, and takes
+// over the parent's operator, which may be another one by now.
 func (in *reissue) narrow(c *call, next *engine.AgentProfile) error {
 	parent, err := c.agentProfile(next.Parent)
 	if err != nil {
@@ -172,6 +173,8 @@ func (in *reissue) narrow(c *call, next *engine.AgentProfile) error {
 	if in.has.policy {
 		next.PolicyJSON, next.Policy = inherit(own, &asked.Policy, &granted.Policy), granted.Policy
 	}
+	next.OperatorLegalName, next.OperatorWallet = parent.OperatorLegalName, parent.OperatorWallet
+	next.EINSealed, next.EINMasked = parent.EINSealed, parent.EINMasked
 	return nil
 }
 

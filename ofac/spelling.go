@@ -165,7 +165,7 @@ var letterClass = [256]uint8{
 	's': 5, 'z': 5, 'x': 5, 'v': 6, 'w': 6, 'f': 6, 'm': 7, 'n': 7, 'j': 8, 'h': 9, 'l': 10, 'r': 11,
 }
 
-func substitution(a, b byte) int {
+func substitution(a, b byte) int32 {
 	if a == b {
 		return 0
 	}
@@ -184,7 +184,7 @@ func substitution(a, b byte) int {
 }
 
 // gap is the cost of letter i of word standing alone.
-func gap(word []byte, i int) int {
+func gap(word []byte, i int) int32 {
 	c := word[i]
 	switch {
 	case i > 0 && word[i-1] == c || i+1 < len(word) && word[i+1] == c:
@@ -200,7 +200,7 @@ func gap(word []byte, i int) int {
 // spellingCost is the cheapest way from a to b by substitutions, gaps and
 // exchanges of neighbours (optimal string alignment), at most limit; beyond it
 // costImpossible. Words are at most wordBytesMax long.
-func spellingCost(a, b []byte, limit int) int {
+func spellingCost(a, b []byte, limit int32) int32 {
 	if len(a) > wordBytesMax || len(b) > wordBytesMax {
 		return costImpossible
 	}
@@ -216,11 +216,11 @@ func spellingCost(a, b []byte, limit int) int {
 	start, tail = max(start-1, 0), max(tail-1, 0)
 	a, b = a[start:len(a)-tail], b[start:len(b)-tail]
 
-	var gaps [wordBytesMax]int
+	var gaps [wordBytesMax]int32
 	for j := range b {
 		gaps[j] = gap(b, j)
 	}
-	var rows [3][wordBytesMax + 1]int
+	var rows [3][wordBytesMax + 1]int32
 	before, above, row := &rows[0], &rows[1], &rows[2]
 	for j := 1; j <= len(b); j++ {
 		above[j] = above[j-1] + gaps[j-1]
@@ -250,7 +250,7 @@ func spellingCost(a, b []byte, limit int) int {
 
 // costLimit is how much two words may differ and still be spellings of one, by
 // the length of the longer.
-func costLimit(length int) int {
+func costLimit(length int) int32 {
 	switch {
 	case length <= 2:
 		return 0
@@ -278,16 +278,21 @@ func wordSimilarity(a, b, foldA, foldB []byte) int32 {
 	if string(foldA) == string(foldB) {
 		return sameSpelling
 	}
-	length := max(len(a), len(b))
-	best := int32(0)
-	limit := costLimit(length)
-	if cost := spellingCost(a, b, limit); cost <= limit {
-		best = int32(scoreOne - cost*(scoreOne/100)/length)
+	// Folds first: they are shorter, and where they are far apart the letters are.
+	length := int32(max(len(foldA), len(foldB)))
+	limit := costLimit(int(length))
+	folded := spellingCost(foldA, foldB, limit+costEdit)
+	if folded == costImpossible {
+		return 0
 	}
-	length = max(len(foldA), len(foldB))
-	limit = costLimit(length)
-	if cost := spellingCost(foldA, foldB, limit); cost <= limit {
-		best = max(best, int32(scoreOne-cost*(scoreOne/100)/length)*97/100)
+	best := int32(0)
+	if folded <= limit {
+		best = (scoreOne - folded*(scoreOne/100)/length) * 97 / 100
+	}
+	length = int32(max(len(a), len(b)))
+	limit = costLimit(int(length))
+	if cost := spellingCost(a, b, limit); cost <= limit {
+		best = max(best, scoreOne-cost*(scoreOne/100)/length)
 	}
 	if best < wordFloor {
 		return 0

@@ -26,9 +26,6 @@ type wordLayer struct {
 
 const similarityBits = 14
 
-// lettersApart is how many different letters two spellings of a word may have.
-const lettersApart = 6
-
 // neighbour is a listed word close to a word.
 type neighbour struct {
 	word       uint32
@@ -150,20 +147,33 @@ func (l *wordLayer) probe(f *finder, hash uint64, word, fold []byte, mask uint32
 			continue
 		}
 		id := l.deletionRows.at(i*2 + 1)
-		if !f.seen.first(id) || bits.OnesCount32(mask^l.info.at(id*2+1)) > lettersApart {
+		if !f.seen.first(id) || strangers(f.group, l.group(id)) {
 			continue
 		}
-		other := l.wordText(id)
-		if difference := len(other) - len(word); difference > 4 || difference < -4 || string(other) == string(word) {
+		other, otherFold := l.wordText(id), l.wordFold(id)
+		if string(other) == string(word) || string(otherFold) != string(fold) && farApart(mask, l.info.at(id*2+1), len(word), len(other)) {
 			continue
 		}
-		if strangers(f.group, l.group(id)) {
-			continue
-		}
-		if similarity := wordSimilarity(word, other, fold, l.wordFold(id)); similarity > 0 {
+		if similarity := wordSimilarity(word, other, fold, otherFold); similarity > 0 {
 			f.found = append(f.found, neighbour{id, similarity})
 		}
 	}
+}
+
+// vowelMask has the bits of the vowels in a letterMask.
+const vowelMask = 1<<('a'&31) | 1<<('e'&31) | 1<<('i'&31) | 1<<('o'&31) | 1<<('u'&31)
+
+// farApart tells from lengths and sets of letters alone that two words cannot
+// be close: each letter one of them has not at all costs an edit.
+func farApart(maskA, maskB uint32, lengthA, lengthB int) bool {
+	limit := costLimit(max(lengthA, lengthB))
+	if difference := int32(max(lengthA-lengthB, lengthB-lengthA)); difference > 4 || difference > limit/50+1 {
+		return true
+	}
+	onlyA, onlyB := maskA&^maskB, maskB&^maskA
+	vowels := max(bits.OnesCount32(onlyA&vowelMask), bits.OnesCount32(onlyB&vowelMask))
+	consonants := max(bits.OnesCount32(onlyA&^vowelMask), bits.OnesCount32(onlyB&^vowelMask))
+	return int32(vowels*costVowels+consonants*costWeak) > limit+costWeak
 }
 
 // encodeNeighbours writes, for each word that stands alone, the words close to it.

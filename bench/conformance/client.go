@@ -21,6 +21,7 @@ type request struct {
 	header       http.Header
 	body         []byte
 	keep429      bool // A 429 is the answer wanted, so it is not sat out.
+	fresh        bool // The answer must know all that this run has seen.
 }
 
 // option changes a request before it is sent.
@@ -28,6 +29,12 @@ type option func(*suite, *request)
 
 func anonymous(_ *suite, r *request) { r.key = "" }
 func keep429(_ *suite, r *request)   { r.keep429 = true }
+
+// local asks for a node's own view, without naming the index this run has seen.
+func local(_ *suite, r *request) { r.fresh = false }
+
+// fresh names the index this run has seen, on a call that is not a GET.
+func fresh(_ *suite, r *request) { r.fresh = true }
 
 func withKey(key string) option { return func(_ *suite, r *request) { r.key = key } }
 
@@ -101,6 +108,11 @@ func (a *answer) String() string {
 		cut(string(a.sent), exchangeCharsMax), a.status, cut(string(a.raw), exchangeCharsMax))
 }
 
+// minIndexHeader makes a read wait until the node has applied the index. The rulings
+// let a node answer reads from its own state, so a check that reads what it wrote
+// through another call names the index it saw. Targets without it ignore it.
+const minIndexHeader = "X-Railguard-Min-Index"
+
 // send makes one call and sits out rate limits. It returns an error only when there
 // was no answer.
 func (s *suite) send(ctx context.Context, method, path string, body any, options ...option) (*answer, error) {
@@ -109,9 +121,12 @@ func (s *suite) send(ctx context.Context, method, path string, body any, options
 	if err != nil {
 		return nil, err
 	}
-	r.body = encoded
+	r.body, r.fresh = encoded, method == http.MethodGet
 	for _, change := range options {
 		change(s, r)
+	}
+	if seen := s.ledger.seenIndex(); r.fresh && seen != "" && r.header.Get(minIndexHeader) == "" && r.key != "" {
+		r.header.Set(minIndexHeader, seen)
 	}
 	for try := 0; ; try++ {
 		a, err := s.once(ctx, r)

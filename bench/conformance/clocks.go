@@ -57,12 +57,12 @@ func checkMinutes(p *probe) {
 	p.verdict(p.screen(fast, "1"), "REVIEW", "R16_VELOCITY_FLAG")
 	g, txn := p.review()
 	filter := obj{"filter": obj{"agentId": g.id}, "assignee": "carla"}
-	p.same(p.status(p.post("/v1/queue/next", filter), 200), "txnId", txn)
+	p.same(p.status(p.post("/v1/queue/next", filter, fresh), 200), "txnId", txn)
 	p.advance(90 * time.Second)
 	p.proceeds(p.screen(fast, "1"))
-	p.status(p.post("/v1/queue/next", obj{"filter": obj{"agentId": g.id}, "assignee": "another"}), 204)
+	p.status(p.post("/v1/queue/next", obj{"filter": obj{"agentId": g.id}, "assignee": "another"}, fresh), 204)
 	p.advance(9 * time.Minute) // The lease is ten minutes long.
-	p.same(p.status(p.post("/v1/queue/next", filter), 200), "txnId", txn)
+	p.same(p.status(p.post("/v1/queue/next", filter, fresh), 200), "txnId", txn)
 }
 
 func checkHourEdges(p *probe) {

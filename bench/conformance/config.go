@@ -19,6 +19,8 @@ const (
 	parallelDefault  = 32               // Connections of the parallel checks.
 	ledgerMax        = 40               // Violations of one standing law that are kept.
 	tokensMax        = 256              // Tokens remembered for the log scan.
+	pagesMax         = 4000             // Pages of one list that a check follows.
+	spreadMax        = 2 * time.Second  // The longest a write may take to be known on every node (statement C01: one second).
 )
 
 // Config says what to examine and what the examiner may do to it.

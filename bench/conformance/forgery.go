@@ -120,7 +120,7 @@ func signatureForgeries(good compactToken) map[string]string {
 		"signature empty":               good.withSignature(nil),
 		"padded signature":              good.signingInput() + "." + encoded + "==",
 		"line end in the signature":     good.signingInput() + "." + encoded[:40] + "\n" + encoded[40:],
-		"carriage return at the end":    good.signingInput() + "." + encoded + "\r",
+		"carriage return in the middle": good.signingInput() + "." + encoded[:40] + "\r" + encoded[40:],
 		"unused bits of the last digit": good.signingInput() + "." + looseTail(encoded),
 		"blank inside the signature":    good.signingInput() + "." + encoded[:40] + " " + encoded[40:],
 		"four parts":                    good.withSignature(sig) + ".",

@@ -67,7 +67,6 @@ func checkSmuggling(p *probe) {
 		"negative CL":           p.rawPostKept("/v1/screen", "Content-Length: -1\r\n", body),
 		"hex CL":                p.rawPostKept("/v1/screen", "Content-Length: 0x10\r\n", body),
 		"blank before colon":    p.rawPostKept("/v1/screen", "Content-Length : "+length+"\r\n", body),
-		"folded header":         p.rawPostKept("/v1/screen", "Content-Length: "+length+"\r\nX-A: a\r\n b\r\n", body),
 		"NUL in a header":       p.rawPostKept("/v1/screen", "Content-Length: "+length+"\r\nX-A: a\x00b\r\n", body),
 		"bare CR in a header":   p.rawPostKept("/v1/screen", "Content-Length: "+length+"\r\nX-A: a\rb\r\n", body),
 		"header without colon":  p.rawPostKept("/v1/screen", "Content-Length: "+length+"\r\nX-A\r\n", body),

@@ -5,6 +5,7 @@ import (
 	"mime"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -20,6 +21,7 @@ type ledger struct {
 	secret  string              // The API key, which no answer may carry.
 	tokens  []string            // Credentials of this run, for the log scan.
 	hidden  []string            // Other texts that no log may carry.
+	index   uint64              // Highest log index an answer named.
 }
 
 func (l *ledger) violate(law, format string, args ...any) {
@@ -44,6 +46,17 @@ func (l *ledger) hide(text string) {
 	l.hidden = append(l.hidden, text)
 }
 
+// seenIndex is the highest log index an answer of this run named, as text; empty
+// when none did.
+func (l *ledger) seenIndex() string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.index == 0 {
+		return ""
+	}
+	return strconv.FormatUint(l.index, 10)
+}
+
 // underAPI tells whether the path belongs to the versioned API, whose bodies are JSON.
 // A line-by-line export is the one exception.
 func underAPI(path string) bool {
@@ -58,6 +71,9 @@ func (l *ledger) see(a *answer) {
 	l.answers++
 	if a.status >= 400 {
 		l.errors++
+	}
+	if index, err := strconv.ParseUint(a.header.Get("X-Railguard-Index"), 10, 64); err == nil && a.ok() {
+		l.index = max(l.index, index)
 	}
 	if l.secret != "" && strings.Contains(string(a.raw), l.secret) {
 		l.violate("T015", "%s %s answered with the API key", a.method, a.path)

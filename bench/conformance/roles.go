@@ -3,6 +3,7 @@ package conformance
 import (
 	"net/http"
 	"strings"
+	"time"
 )
 
 var roleChecks = []Check{
@@ -34,7 +35,26 @@ func (p *probe) makeKey(operator string, roles ...string) apiKey {
 		p.skip("the admin listener has no POST /admin/keys")
 	}
 	p.success(a)
-	return apiKey{id: p.str(a, "keyId"), secret: p.str(a, "key")}
+	made := apiKey{id: p.str(a, "keyId"), secret: p.str(a, "key")}
+	for i := range p.cfg.BaseURLs {
+		p.awaitKey(made, node(i))
+	}
+	if p.cfg.AdminURL != "" {
+		p.awaitKey(made, atBase(p.cfg.AdminURL))
+	}
+	return made
+}
+
+// awaitKey waits until a node knows a fresh key.
+func (p *probe) awaitKey(key apiKey, at option) {
+	for start := time.Now(); ; {
+		a := p.get("/v1/cluster/leader", at, withKey(key.secret), local)
+		if a.status != http.StatusUnauthorized {
+			return
+		}
+		p.must(time.Since(start) < spreadMax, "a fresh key is still unknown after %v", spreadMax)
+		p.must(pause(p.ctx, 5*time.Millisecond) == nil, "cut off")
+	}
 }
 
 var allRoles = []string{"operator", "screener", "reviewer", "auditor", "policy", "ops", "admin"}
@@ -46,7 +66,8 @@ type roleRow struct {
 	may, open    string
 }
 
-// The paths name things that are not there: whoever is let in gets another refusal.
+// The paths name things that are not there, and bodies are not JSON: whoever is let
+// in gets another refusal, and nothing changes.
 var roleMatrix = []roleRow{
 	{"POST", "/v1/agents/register", "operator admin", ""},
 	{"POST", "/v1/fleets/create", "operator admin", ""},
@@ -94,7 +115,7 @@ func roleBody(method string) any {
 	if method == http.MethodGet {
 		return nil
 	}
-	return obj{}
+	return literal("{")
 }
 
 func checkRoleOrder(p *probe) {

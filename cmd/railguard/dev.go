@@ -103,6 +103,9 @@ func runDev(ctx context.Context, f *devFlags, out io.Writer) error {
 		return usage("--data: %w", err)
 	}
 	c := &devCluster{flags: f, exited: make(chan string, f.nodes)}
+	if err := c.plan(); err != nil {
+		return err
+	}
 	_ = os.Remove(filepath.Join(f.data, "dev.json"))
 	defer c.stop()
 	if err := c.start(); err != nil {
@@ -127,6 +130,25 @@ func runDev(ctx context.Context, f *devFlags, out io.Writer) error {
 
 func (c *devCluster) logPath(id string) string { return filepath.Join(c.flags.data, id, "node.log") }
 
+// plan gives the nodes their addresses and finds out, before anything is
+// touched, whether they are free.
+func (c *devCluster) plan() error {
+	for i := range c.flags.nodes {
+		node := devNode{ID: "n" + strconv.Itoa(i+1), HTTP: c.address(i), Admin: c.address(100 + i), Cluster: c.address(200 + i)}
+		for _, address := range []string{node.HTTP, node.Admin, node.Cluster} {
+			if err := portFree(address); err != nil {
+				return usage("%w: is another railguard running? stop it, or choose another --http-base", err)
+			}
+		}
+		c.file.Nodes = append(c.file.Nodes, node)
+	}
+	return nil
+}
+
+func (c *devCluster) address(offset int) string {
+	return "127.0.0.1:" + strconv.Itoa(c.flags.httpBase+offset)
+}
+
 func (c *devCluster) start() error {
 	key, err := keptDevKey(filepath.Join(c.flags.data, "dev.key"))
 	if err != nil {
@@ -138,25 +160,13 @@ func (c *devCluster) start() error {
 	}
 	c.file.APIKey = key
 	var peers []string
-	for i := range c.flags.nodes {
-		peers = append(peers, "127.0.0.1:"+strconv.Itoa(c.flags.httpBase+200+i))
+	for _, node := range c.file.Nodes {
+		peers = append(peers, node.Cluster)
 	}
-	for i := range c.flags.nodes {
-		node := devNode{
-			ID:      "n" + strconv.Itoa(i+1),
-			HTTP:    "127.0.0.1:" + strconv.Itoa(c.flags.httpBase+i),
-			Admin:   "127.0.0.1:" + strconv.Itoa(c.flags.httpBase+100+i),
-			Cluster: peers[i],
-		}
-		for _, address := range []string{node.HTTP, node.Admin, node.Cluster} {
-			if err := portFree(address); err != nil {
-				return usage("%w; choose another --http-base", err)
-			}
-		}
-		if err := c.spawn(&node, peers, secret); err != nil {
+	for i := range c.file.Nodes {
+		if err := c.spawn(&c.file.Nodes[i], peers, secret); err != nil {
 			return err
 		}
-		c.file.Nodes = append(c.file.Nodes, node)
 	}
 	return nil
 }

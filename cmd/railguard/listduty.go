@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -115,6 +116,9 @@ func (d *listDuty) importFirst(ctx context.Context) error {
 	for _, warning := range loaded.Warnings {
 		d.log.Warn("list import", "warning", warning)
 	}
+	if loaded.Meta.PublishedAt == 0 { // CSV files carry no date: the newest file's is the best there is.
+		loaded.Meta.PublishedAt = newestFile(d.flags.ofacDir)
+	}
 	compiled, err := ofac.Build(loaded.Entities, loaded.Meta)
 	if err != nil {
 		return err
@@ -124,6 +128,20 @@ func (d *listDuty) importFirst(ctx context.Context) error {
 	}
 	d.log.Info("list imported", "source", loaded.Meta.Source, "entities", len(loaded.Entities), "bytes", len(compiled), "took", time.Since(started).Round(time.Millisecond))
 	return nil
+}
+
+// newestFile returns the newest modification time of a folder's files, ns UTC.
+func newestFile(folder string) (newest int64) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return 0
+	}
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
+			newest = max(newest, info.ModTime().UnixNano())
+		}
+	}
+	return newest
 }
 
 // put stages and activates compiled bytes.

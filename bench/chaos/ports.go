@@ -1,0 +1,35 @@
+package chaos
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+)
+
+// freePorts finds ports that nobody listens on. They lie below the range from
+// which systems take ports for outgoing connections, so that a node that is down
+// for a while finds its own again.
+func freePorts(count int) ([]string, error) {
+	addresses := make([]string, 0, count)
+	taken := make(map[int]bool)
+	for range portTries {
+		port := portLow + rand.IntN(portHigh-portLow)
+		if taken[port] {
+			continue
+		}
+		taken[port] = true
+		address := "127.0.0.1:" + strconv.Itoa(port)
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			continue
+		}
+		if err := listener.Close(); err != nil {
+			continue
+		}
+		if addresses = append(addresses, address); len(addresses) == count {
+			return addresses, nil
+		}
+	}
+	return nil, fmt.Errorf("no %d free ports between %d and %d", count, portLow, portHigh)
+}

@@ -1,0 +1,223 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+func TestKeyTable(t *testing.T) {
+	hash := func(secret string) []byte { return HashAPISecret(secret) }
+	table := newKeyTable([]*wire.APIKey{
+		{ID: "plain", Hashes: [][]byte{hash("s-new"), hash("s-old")}},
+		{ID: "expiring", Hashes: [][]byte{hash("s-exp")}, Roles: wire.RoleScreener, ExpiresAt: 100},
+		{ID: "revoked", Hashes: [][]byte{hash("s-rev")}, RevokedAt: 50},
+		{ID: "office", Hashes: [][]byte{hash("s-net")}, Networks: []string{"10.0.0.0/8", "2001:db8::1"}},
+		{ID: "typo", Hashes: [][]byte{hash("s-typo")}, Networks: []string{"10.0.0.0/99"}},
+	}, nil)
+	from := netip.MustParseAddr("10.1.2.3")
+	for name, c := range map[string]struct {
+		secret string
+		now    engine.Time
+		from   netip.Addr
+		want   string
+	}{
+		"newest secret":       {"s-new", 1, from, "plain"},
+		"older secret":        {"s-old", 1, from, "plain"},
+		"unknown":             {"s-none", 1, from, ""},
+		"nothing":             {"", 1, from, ""},
+		"hash is no secret":   {string(hash("s-new")), 1, from, ""},
+		"before its expiry":   {"s-exp", 99, from, "expiring"},
+		"at its expiry":       {"s-exp", 100, from, ""},
+		"revoked":             {"s-rev", 1, from, ""},
+		"inside the network":  {"s-net", 1, from, "office"},
+		"mapped address":      {"s-net", 1, netip.MustParseAddr("::ffff:10.1.2.3"), "office"},
+		"single address":      {"s-net", 1, netip.MustParseAddr("2001:db8::1"), "office"},
+		"outside the network": {"s-net", 1, netip.MustParseAddr("11.0.0.1"), ""},
+		"no address":          {"s-net", 1, netip.Addr{}, ""},
+		"unreadable network":  {"s-typo", 1, from, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			key := table.find(c.secret, c.now, c.from)
+			if c.want == "" {
+				require.Nil(t, key)
+				return
+			}
+			require.Equal(t, c.want, key.id)
+		})
+	}
+	require.True(t, table.byID["plain"].may(wire.RolePolicy), "a key without roles is admin")
+	require.False(t, table.byID["expiring"].may(wire.RolePolicy))
+}
+
+func TestKeyTableKeepsLimiters(t *testing.T) {
+	key := &wire.APIKey{ID: "a", Hashes: [][]byte{HashAPISecret("s")}, Rate: 5}
+	first := newKeyTable([]*wire.APIKey{key}, nil)
+	require.Same(t, first.byID["a"].calls, newKeyTable([]*wire.APIKey{key, {ID: "b"}}, first).byID["a"].calls)
+	faster := &wire.APIKey{ID: "a", Hashes: key.Hashes, Rate: 6}
+	require.NotSame(t, first.byID["a"].calls, newKeyTable([]*wire.APIKey{faster}, first).byID["a"].calls)
+	off := newKeyTable([]*wire.APIKey{{ID: "a", Hashes: key.Hashes, Rate: -1}}, first)
+	require.Nil(t, off.byID["a"].calls)
+}
+
+func TestRateLimit(t *testing.T) {
+	n := newTestNode(t)
+	slow := testKey("slow")
+	slow.Rate = 1
+	n.addKey(slow, testSecret("slow"))
+	for range 2 * burstFactor {
+		w := n.do("slow", "GET", "/v1/audit/txn_00000000", "")
+		if w.Code == http.StatusTooManyRequests {
+			require.Equal(t, "1", w.Header().Get("Retry-After"))
+			require.Equal(t, "1", w.Header().Get("RateLimit-Limit"))
+			require.Equal(t, "0", w.Header().Get("RateLimit-Remaining"))
+			require.Equal(t, "1", w.Header().Get("RateLimit-Reset"))
+			require.Contains(t, w.Body.String(), `"rate_limited"`)
+			return
+		}
+	}
+	require.Fail(t, "never limited")
+}
+
+func TestRegistrationRate(t *testing.T) {
+	n := newTestNode(t)
+	limited := false
+	for range registrationBurst + registrationBurst/2 {
+		if n.do("operator", "POST", "/v1/agents/register", "{}").Code == http.StatusTooManyRequests {
+			limited = true
+			break
+		}
+	}
+	require.True(t, limited)
+	require.NotEqual(t, http.StatusTooManyRequests, n.do("operator", "GET", "/v1/agents", "").Code, "only registrations are")
+}
+
+func TestBearer(t *testing.T) {
+	for header, want := range map[string]string{
+		"Bearer abc":     "abc",
+		"bearer abc":     "abc",
+		"BEARER    abc":  "abc",
+		"Bearer":         "",
+		"Bearer ":        "",
+		"abc":            "",
+		"Basic abc":      "",
+		"Bearer a b":     "",
+		"Bearer a\tb":    "",
+		"Bearer caf\xe9": "",
+	} {
+		r := &http.Request{Header: http.Header{"Authorization": {header}}}
+		require.Equal(t, want, bearer(r), header)
+	}
+	require.Empty(t, bearer(&http.Request{Header: http.Header{"Authorization": {"Bearer a", "Bearer b"}}}))
+}
+
+func TestClientAddress(t *testing.T) {
+	a := &API{deps: Deps{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}}
+	for name, c := range map[string]struct {
+		remote, forwarded, want string
+	}{
+		"direct":                   {"203.0.113.9:4711", "", "203.0.113.9"},
+		"direct, forged header":    {"203.0.113.9:4711", "198.51.100.1", "203.0.113.9"},
+		"behind a proxy":           {"10.0.0.1:4711", "198.51.100.1", "198.51.100.1"},
+		"behind two":               {"10.0.0.1:4711", "198.51.100.1, 10.0.0.2", "198.51.100.1"},
+		"forged in front of ours":  {"10.0.0.1:4711", "192.0.2.1, 198.51.100.1", "198.51.100.1"},
+		"unreadable":               {"10.0.0.1:4711", "198.51.100.1, junk", "10.0.0.1"},
+		"proxy without the header": {"10.0.0.1:4711", "", "10.0.0.1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := httptest.NewRequest("GET", "/", nil)
+			r.RemoteAddr = c.remote
+			if c.forwarded != "" {
+				r.Header.Set("X-Forwarded-For", c.forwarded)
+			}
+			require.Equal(t, c.want, a.clientAddress(r).String())
+		})
+	}
+}
+
+func TestSecrets(t *testing.T) {
+	s := NewSecrets([]byte("a cluster secret"))
+	sealed, err := s.Seal("one", []byte("plain"))
+	require.NoError(t, err)
+	require.NotContains(t, string(sealed), "plain")
+	again, err := s.Seal("one", []byte("plain"))
+	require.NoError(t, err)
+	require.NotEqual(t, sealed, again, "a nonce is never used twice")
+	plain, err := s.Open("one", sealed)
+	require.NoError(t, err)
+	require.Equal(t, "plain", string(plain))
+	_, err = s.Open("two", sealed)
+	require.ErrorIs(t, err, errSealed)
+	_, err = NewSecrets([]byte("another cluster secret")).Open("one", sealed)
+	require.ErrorIs(t, err, errSealed)
+	for i := range sealed {
+		changed := append([]byte(nil), sealed...)
+		changed[i] ^= 1
+		_, err = s.Open("one", changed)
+		require.ErrorIs(t, err, errSealed)
+	}
+	_, err = s.Open("one", sealed[:5])
+	require.ErrorIs(t, err, errSealed)
+}
+
+func TestNewGenesis(t *testing.T) {
+	secrets := NewSecrets([]byte("0123456789abcdef"))
+	secret := NewAPISecret()
+	g, err := NewGenesis(GenesisOptions{Secrets: secrets, PublicURL: "https://pay.example.com/", APISecret: secret})
+	require.NoError(t, err)
+	require.NoError(t, secrets.Check(g.SecretCheck))
+	require.Error(t, NewSecrets([]byte("fedcba9876543210")).Check(g.SecretCheck))
+	require.Equal(t, "https://pay.example.com", g.PublicURL)
+	require.Equal(t, "did:kya:railguard", g.Issuer)
+	require.Equal(t, FirstKID, g.SigningKey.KID)
+	require.Len(t, g.SigningKey.Public, 64)
+	key, err := secrets.openSigningKey(&g.SigningKey)
+	require.NoError(t, err)
+	require.NotNil(t, key)
+	require.Equal(t, "pay.example.com/"+g.ClusterID, logOrigin(&g))
+	require.Equal(t, [][]byte{HashAPISecret(secret)}, g.APIKey.Hashes)
+	require.Equal(t, secret[:16], g.APIKey.Prefix)
+	other, err := NewGenesis(GenesisOptions{Secrets: secrets, PublicURL: "https://pay.example.com"})
+	require.NoError(t, err)
+	require.NotEqual(t, g.IDKey, other.IDKey)
+	require.NotEqual(t, g.SaltKey, other.SaltKey)
+	require.NotEqual(t, g.ClusterID, other.ClusterID)
+	require.Nil(t, other.APIKey)
+	for name, options := range map[string]GenesisOptions{
+		"short secret": {Secrets: NewSecrets([]byte("short")), PublicURL: "https://x"},
+		"no secrets":   {PublicURL: "https://x"},
+		"no URL":       {Secrets: secrets},
+		"no scheme":    {Secrets: secrets, PublicURL: "pay.example.com"},
+		"no did":       {Secrets: secrets, PublicURL: "https://x", Issuer: "railguard"},
+	} {
+		_, err := NewGenesis(options)
+		require.Error(t, err, name)
+	}
+}
+
+func TestNewAPISecret(t *testing.T) {
+	seen := map[string]bool{}
+	for range 100 {
+		secret := NewAPISecret()
+		require.Regexp(t, `^rg_live_[0-9A-Za-z]{28}$`, secret)
+		require.False(t, seen[secret])
+		seen[secret] = true
+	}
+	require.Regexp(t, `^key_[a-z2-7]{12}$`, NewKeyID())
+}
+
+func TestRoles(t *testing.T) {
+	for i, name := range roleNames {
+		require.Equal(t, uint8(1<<i), parseRole(name), strconv.Itoa(i))
+		require.Equal(t, []string{name}, roleList(1<<i))
+	}
+	require.Zero(t, parseRole("root"))
+	require.Equal(t, wire.RoleAdmin, parseRole("admin"))
+}

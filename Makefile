@@ -13,7 +13,7 @@ build: ## Build bin/railguard
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/railguard ./cmd/railguard
 
 run: build ## Build and run a development cluster
-	./bin/railguard dev --nodes $(or $(NODES),1) $(ARGS)
+	./bin/railguard dev --nodes $(or $(NODES),3) $(ARGS)
 
 test: ## Run all tests
 	$(GO) test ./...

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"railguard/audit"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -45,6 +46,8 @@ type Config struct {
 
 	WriteDeadline time.Duration // Longest wait of a proposal; 2 s.
 
+	// History is the seam for the disk under the audit store; nil: a folder of DataDir.
+	History audit.Dir
 	// OpenLog is the seam for disks that fail: it opens the raft log in a folder.
 	OpenLog func(dir string) (LogStore, error)
 }

@@ -281,7 +281,9 @@ func (n *Node) takeForwarded(c *callConn, number uint64, payload []byte) {
 		return
 	}
 	f := &frame{term: m.Term, count: m.Count, records: m.Records, reply: func(results []wire.Result, what fate) {
-		c.answerWith(number, &forwardReply{Fate: uint8(what), Results: results}, nil)
+		// Beside the caller: a peer that does not read must not hold up the leader.
+		// It has no more than framesInFlight of these.
+		go c.answerWith(number, &forwardReply{Fate: uint8(what), Results: results}, nil)
 	}}
 	if m.Term != n.sequencer.opened.Load() || !n.arrivals.accept(c.peer, &m) || !n.sequencer.forwarded(f) {
 		c.answerWith(number, &forwardReply{Fate: uint8(fateNothing)}, nil)

@@ -168,8 +168,10 @@ func (n *Node) Stage(ctx context.Context, compiled []byte, info wire.ListInfo, c
 	if len(compiled) == 0 || len(compiled) > engine.ListMax {
 		return wire.Result{}, fmt.Errorf("compiled list of %d bytes: %w", len(compiled), wire.ErrTooLarge)
 	}
-	n.staging.Lock()
-	defer n.staging.Unlock()
+	if err := n.staging.enter(ctx); err != nil {
+		return wire.Result{}, err
+	}
+	defer n.staging.leave()
 	chunk := wire.ListChunk{Digest: ofac.Digest(compiled), Total: uint32(len(compiled))}
 	info.Digest = chunk.Digest
 	for at := 0; ; at += len(chunk.Data) {

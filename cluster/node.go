@@ -65,7 +65,7 @@ type Node struct {
 	leadership   leadership
 	since        time.Time
 	started      atomic.Bool // raft is set.
-	staging      sync.Mutex  // One list at a time.
+	staging      gate        // One list at a time.
 
 	stop     chan struct{}
 	stopping sync.Once
@@ -89,6 +89,7 @@ func Open(config Config) (*Node, error) {
 	n.waiters = newWaiters(originOf(config.ID), randomSeq(), config.Clock)
 	n.process, n.pingNow = randomSeq(), make(chan struct{}, 1)
 	n.catchup.wake = make(chan struct{}, 1)
+	n.staging, n.views.gate, n.membership.changing, n.compaction.gate = newGate(), newGate(), newGate(), newGate()
 	n.peers, n.forwarder, n.sequencer = newPeers(n), newForwarder(n), newSequencer(n)
 	n.published.Store(newPublished())
 	n.leadership.lost(time.Now())
@@ -124,7 +125,11 @@ func (n *Node) openStores() (err error) {
 		return err
 	}
 	n.lists = newListKeeper(n.folder.sub(listFolder))
-	if n.audit, err = audit.Open(audit.OSDir(n.folder.sub(auditFolder)), audit.Options{}); err != nil {
+	history := n.config.History
+	if history == nil {
+		history = audit.OSDir(n.folder.sub(auditFolder))
+	}
+	if n.audit, err = audit.Open(history, audit.Options{}); err != nil {
 		return fmt.Errorf("cluster: history: %w", err)
 	}
 	if n.store, err = n.config.OpenLog(n.folder.sub(raftFolder)); err != nil {

@@ -23,9 +23,11 @@ var (
 const membershipPatience = 5 * time.Second
 
 // Snapshot takes a raft snapshot now and cuts the log behind it.
-func (n *Node) Snapshot(context.Context) (wire.SnapshotInfo, error) {
-	n.compaction.mu.Lock()
-	defer n.compaction.mu.Unlock()
+func (n *Node) Snapshot(ctx context.Context) (wire.SnapshotInfo, error) {
+	if err := n.compaction.gate.enter(ctx); err != nil {
+		return wire.SnapshotInfo{}, err
+	}
+	defer n.compaction.gate.leave()
 	meta, err := n.takeSnapshot()
 	if err != nil {
 		return wire.SnapshotInfo{}, fmt.Errorf("cluster: snapshot: %w", err)

@@ -271,7 +271,6 @@ func (s *sequencer) submit(e *entry) {
 func (s *sequencer) finish(e *entry, future raft.ApplyFuture) {
 	defer s.node.running.Done()
 	err := future.Error()
-	<-s.slots
 	var results []wire.Result
 	if err == nil {
 		results, _ = future.Response().([]wire.Result)
@@ -283,11 +282,12 @@ func (s *sequencer) finish(e *entry, future raft.ApplyFuture) {
 	case what == fateNothing:
 		e.dropFrames(fateNothing)
 		s.node.waiters.giveBack(e.own)
-		time.Sleep(retryPause)
+		time.Sleep(retryPause) // With its slot: raft turns entries away for some time, and at once.
 	default:
 		s.node.log.Warn("outcome of an entry is open until the log tells", "term", e.term, "records", e.count, "error", err)
 		e.dropFrames(fateUnknown)
 	}
+	<-s.slots
 	s.signal()
 }
 

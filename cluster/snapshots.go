@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -83,7 +82,7 @@ type compaction struct {
 	bytes   atomic.Int64 // Applied since the last snapshot.
 	entries atomic.Int64
 
-	mu   sync.Mutex // One snapshot at a time.
+	gate gate // One snapshot at a time.
 	last time.Time
 }
 
@@ -95,17 +94,17 @@ func (c *compaction) applied(size int) {
 // compactWhenDue is a duty. The snapshot itself runs beside the duties.
 func (n *Node) compactWhenDue(now time.Time) {
 	c := &n.compaction
-	if c.bytes.Load() < n.config.Snapshot.LogBytes || n.diskIsLow() || !c.mu.TryLock() {
+	if c.bytes.Load() < n.config.Snapshot.LogBytes || n.diskIsLow() || !c.gate.tryEnter() {
 		return
 	}
 	if now.Sub(c.last) < n.config.Snapshot.Interval {
-		c.mu.Unlock()
+		c.gate.leave()
 		return
 	}
 	n.running.Add(1)
 	go func() {
 		defer n.running.Done()
-		defer c.mu.Unlock()
+		defer c.gate.leave()
 		if _, err := n.takeSnapshot(); err != nil {
 			n.log.Error("snapshot not taken", "error", err)
 		}
@@ -113,7 +112,7 @@ func (n *Node) compactWhenDue(now time.Time) {
 }
 
 // takeSnapshot has raft write a snapshot and cut the log behind it. Called with
-// compaction.mu held.
+// compaction.gate held.
 func (n *Node) takeSnapshot() (*raft.SnapshotMeta, error) {
 	c := &n.compaction
 	c.last = time.Now()

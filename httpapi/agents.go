@@ -67,7 +67,7 @@ func (in *registration) operator(f *fields) {
 	}
 	if f.get("operatorWallet") != nil {
 		in.profile.OperatorWallet = f.text("operatorWallet", engine.FieldMax)
-		if !engine.ValidWallet(in.profile.OperatorWallet) {
+		if !validWallet(in.profile.OperatorWallet) {
 			f.invalid("operatorWallet", "must be 0x and 40 hexadecimal digits, or 25 to 90 base58 or bech32 characters")
 		}
 	}
@@ -77,6 +77,16 @@ func (in *registration) operator(f *fields) {
 			f.invalid("operatorEIN", "must be nine digits, with or without a dash behind the second")
 		}
 	}
+}
+
+// validWallet is engine.ValidWallet, but for a text that begins like an EVM
+// address and is none: by its letters it could be bech32 with the prefix "0x",
+// which nobody uses, and is far more likely a mistyped address.
+func validWallet(text string) bool {
+	if strings.HasPrefix(strings.ToLower(text), "0x") && len(text) != len("0x")+40 {
+		return false
+	}
+	return engine.ValidWallet(text)
 }
 
 // common reads what every kind of registration may carry.
@@ -217,6 +227,9 @@ func (c *call) fleetFull(fleet engine.FleetSlot) func(wire.Result) error {
 func renderAgent(c *call, l *leaf, m *members) error {
 	c.status = http.StatusCreated
 	c.header("Location", "/v1/agents/"+l.text("agentId"))
+	if !c.replayed && l.text("ofacAtIssuance") == clearOrMatch(true) {
+		registeredWithMatch.Inc()
+	}
 	m.text("agentId", l.text("agentId"))
 	if err := c.writeCredential(m, c.agentCredential(l), l.text("kid")); err != nil {
 		return err

@@ -146,6 +146,9 @@ func (c *call) failHeaders(e *Error) {
 	if e.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", "Bearer")
 	}
+	if e.Status == http.StatusRequestEntityTooLarge {
+		h.Set("Connection", "close") // Else net/http waits for the rest of the body first.
+	}
 	h.Set("Cache-Control", "no-store")
 	h.Del("ETag")
 	h.Del("Location")

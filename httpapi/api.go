@@ -212,6 +212,7 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err := checkBorder(r); err != nil {
+		w.Header().Set("Connection", "close") // What follows on it may be read in two ways as well.
 		l.api.refuse(w, r, err)
 		return
 	}

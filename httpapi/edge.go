@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/sha256"
@@ -203,10 +204,16 @@ func (n *nodeRole) text(a *API) string {
 			return *word // Somebody else is asking.
 		}
 	}
-	word := ""
-	if operations, ok := a.deps.Operations.(roler); ok {
-		word = operations.Role()
-	}
+	word := a.askRole()
 	n.word.Store(&word)
 	return word
+}
+
+func (a *API) askRole() string {
+	if operations, ok := a.deps.Operations.(roler); ok {
+		return operations.Role()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), roleKept)
+	defer cancel()
+	return a.deps.Operations.Status(ctx).Role
 }

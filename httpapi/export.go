@@ -156,8 +156,8 @@ func (x *exporter) leaf(store *audit.Store, index uint64, data []byte) error {
 	if at < x.from/engine.Millisecond*engine.Millisecond || at > x.to || c.pastRetention(at) {
 		return nil
 	}
-	if c.key.operator != "" && !c.key.covers(l.text("operatorLegalName")) {
-		return nil
+	if inScope, err := x.inScope(&l); err != nil || !inScope {
+		return err
 	}
 	x.written++
 	if x.csv != nil {
@@ -178,6 +178,28 @@ func (x *exporter) leaf(store *audit.Store, index uint64, data []byte) error {
 	x.line.text("leaf", string(data))
 	x.line.texts("path", x.path)
 	return x.writeLine()
+}
+
+// inScope reports whether a leaf is of the key's operator: its own words, or
+// those of the record it speaks of.
+func (x *exporter) inScope(l *leaf) (bool, error) {
+	c := x.c
+	if c.key.operator == "" || c.key.covers(l.text("operatorLegalName")) {
+		return true, nil
+	}
+	if !l.has("reviewedLeaf") {
+		return false, nil
+	}
+	data, err := c.api.deps.Records.Leaf(c.ctx, l.number("reviewedLeaf"))
+	if err != nil {
+		return false, err
+	}
+	reviewed, err := c.openLeaf(l.number("reviewedLeaf"), data)
+	if err != nil {
+		return false, err
+	}
+	defer c.dropLeaf()
+	return c.key.covers(reviewed.text("operatorLegalName")), nil
 }
 
 // writeLine sends x.line as one NDJSON line.

@@ -27,25 +27,29 @@ type healthCache struct {
 	mutex  sync.Mutex
 	until  time.Time
 	status wire.ClusterStatus
+	open   int // Reviews that wait for a disposition; -1: not known.
 }
 
 const healthKept = 500 * time.Millisecond
 
-func (a *API) clusterStatus(c *call) wire.ClusterStatus {
+func (a *API) clusterStatus(c *call) (status wire.ClusterStatus, openReviews int) {
 	h := &a.health
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	if now := time.Now(); now.After(h.until) {
-		h.status = a.deps.Operations.Status(c.ctx)
+		h.status, h.open = a.deps.Operations.Status(c.ctx), -1
+		if view, err := a.deps.Records.View(c.ctx, 0); err == nil {
+			h.open = view.OpenReviews()
+		}
 		h.until = now.Add(healthKept)
 	}
-	return h.status
+	return h.status, h.open
 }
 
 // health is GET /v1/health: the shape of specification 4.9, and more besides.
 func health(c *call) error {
 	settings := c.edge.settings
-	status := c.api.clusterStatus(c)
+	status, open := c.api.clusterStatus(c)
 	connected := status.Writes.State == "ok" || status.Writes.State == "transferring"
 	signing := c.signingState()
 	loaded := settings.List != nil && settings.List.Entries > 0
@@ -78,6 +82,10 @@ func health(c *call) error {
 	m.uint("index", c.api.deps.Published.Applied())
 	m.int("uptimeSeconds", int64(time.Since(c.api.started)/time.Second))
 	m.bool("draining", c.api.draining.Load())
+	if open >= 0 {
+		m.int("openReviews", int64(open))
+		m.bool("reviewQueueFull", open >= engine.OpenReviewsMax)
+	}
 	c.reply(http.StatusOK, c.out)
 	return nil
 }

@@ -242,7 +242,6 @@ func warning(code, message, rule string) members {
 // basis is what a registration was judged with.
 func (c *call) basis() engine.Basis { return engine.Basis{List: c.edge.settings.ListVersion} }
 
-
 func clearOrMatch(matched bool) string {
 	if matched {
 		return "MATCH"

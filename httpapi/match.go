@@ -35,63 +35,88 @@ func matchName(c *call) error {
 	if err != nil {
 		return err
 	}
-	info := c.edge.settings.List
-	var m members
-	m.uint("listVersion", info.Version)
-	m.text("snapshotId", snapshotID(info.Digest))
-	m.text("ofacSource", ofacSource(info))
-	if name != "" {
-		m.object("name", c.nameMatches(name, kind, list))
-	} else {
-		m.null("name")
-	}
-	if wallet != "" {
-		m.object("wallet", walletMatches(wallet, list))
-	} else {
-		m.null("wallet")
-	}
+	m := c.matches(name, wallet, kind, list)
 	c.reply(http.StatusOK, m)
 	return nil
 }
 
-// nameMatches asks the list as the strictest caller would: possible matches
-// against every list, cleared pairs named but not applied.
-func (c *call) nameMatches(name string, kind ofac.PartyType, list *ofac.Index) members {
+// outcomeWords are what a match leads to, as the workbench says it.
+var outcomeWords = [...]string{ofac.Clear: "CLEAR", ofac.Possible: "REVIEW", ofac.Listed: "BLOCK"}
+
+// matches asks the list as the strictest caller would: possible matches against
+// every list, cleared pairs named but not applied. The wallet's match, which is
+// certain, stands before those of the name.
+func (c *call) matches(name, wallet string, kind ofac.PartyType, list *ofac.Index) members {
 	policy := c.edge.settings.Policy
 	scratch := scratches.Get().(*ofac.Scratch)
 	defer scratches.Put(scratch)
 	result := list.Screen(&ofac.Query{
 		Name: name, Type: kind, Review: policy.NameReview, Block: policy.NameBlock, WeakAliases: policy.WeakAliases, NonSDNPossible: true,
 	}, scratch)
-	normalised := ofac.NormaliseName(name)
-	var m members
-	m.text("query", name)
-	m.text("normalised", normalised)
-	m.text("outcome", result.Outcome.String())
-	m.text("verdict", [...]string{ofac.Clear: "PROCEED", ofac.Possible: "REVIEW", ofac.Listed: "BLOCK"}[result.Outcome])
-	m.bool("truncated", result.Truncated)
+	outcome := result.Outcome
 	items := []members{}
+	if match, listed := list.Wallet(wallet); listed && wallet != "" {
+		outcome = ofac.Listed
+		items = append(items, walletItem(&match, list))
+	}
+	normalised := ofac.NormaliseName(name)
 	for i := range result.Matches {
-		match := &result.Matches[i]
-		item := nameEvidence("query", match, list)
-		item.bool("cleared", c.isCleared(normalised, match.UID, list))
+		item := nameItem(&result.Matches[i], list)
+		item.bool("cleared", c.isCleared(normalised, result.Matches[i].UID, list))
 		items = append(items, item)
 	}
+	info := c.edge.settings.List
+	var m, query members
+	query.textOrNull("name", name)
+	query.textOrNull("normalised", normalised)
+	query.textOrNull("wallet", wallet)
+	query.textOrNull("canonicalWallet", engine.CanonicalWallet(wallet))
+	query.textOrNull("cpType", engine.PartyTypeName(kind))
+	m.text("outcome", outcomeWords[outcome])
+	m.uint("listVersion", info.Version)
 	m.list("matches", items)
+	m.bool("truncated", result.Truncated)
+	m.object("query", query)
+	m.text("snapshotId", snapshotID(info.Digest))
+	m.text("ofacSource", ofacSource(info))
 	return m
 }
 
-func walletMatches(wallet string, list *ofac.Index) members {
-	match, listed := list.Wallet(wallet)
+// nameItem is one listed name that the query may mean.
+func nameItem(match *ofac.Match, list *ofac.Index) members {
+	m := matchItem(match.UID, match.Lists, match.Name, match.Alias, list)
+	m.text("type", match.Type.String())
+	m.text("quality", match.Quality)
+	m.text("form", match.Form)
+	m.score("score", match.Score)
+	m.score("strict", match.Strict)
+	m.text("outcome", outcomeWords[match.Outcome])
+	m.optional("why", match.Sub.String())
+	return m
+}
+
+// walletItem is a listed address: the same members, and no doubt.
+func walletItem(match *ofac.WalletMatch, list *ofac.Index) members {
+	entry, _ := list.Entry(match.UID)
+	m := matchItem(match.UID, match.Lists, entry.Primary, match.Address, list)
+	m.text("type", entry.Type.String())
+	m.text("quality", "strong")
+	m.text("form", "wallet")
+	m.int("score", 1)
+	m.int("strict", 1)
+	m.text("outcome", outcomeWords[ofac.Listed])
+	m.text("ticker", match.Ticker)
+	return m
+}
+
+func matchItem(uid uint32, lists ofac.Lists, name, alias string, list *ofac.Index) members {
 	var m members
-	m.text("query", wallet)
-	m.text("canonical", engine.CanonicalWallet(wallet))
-	m.bool("listed", listed)
-	items := []members{}
-	if listed {
-		items = append(items, walletEvidence("query", &match, list))
-	}
-	m.list("matches", items)
+	m.text("list", listName(lists))
+	m.text("uid", uintText(uint64(uid)))
+	m.text("name", name)
+	m.text("alias", alias)
+	entry, _ := list.Entry(uid)
+	m.texts("programs", entry.Programs)
 	return m
 }
 

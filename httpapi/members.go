@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/hex"
 	"strconv"
 	"unicode/utf8"
 
@@ -83,6 +84,14 @@ func (m *members) time(name string, t engine.Time) {
 	m.name(name)
 	*m = append(*m, '"')
 	*m = t.AppendTime(*m)
+	*m = append(*m, '"')
+}
+
+// hex adds bytes as lower-case hexadecimal digits.
+func (m *members) hex(name string, data []byte) {
+	m.name(name)
+	*m = append(*m, '"')
+	*m = hex.AppendEncode(*m, data)
 	*m = append(*m, '"')
 }
 

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"strconv"
 	"time"
 
@@ -54,12 +55,38 @@ func countRequest(c *call) {
 	}
 }
 
+// screenTotals counts verdicts by rule and verdict, for every pair that can
+// come: made once, so that the hot path takes no lock.
+var screenTotals = makeScreenTotals()
+
+func makeScreenTotals() map[string]map[string]*metrics.Counter {
+	all := make(map[string]map[string]*metrics.Counter)
+	add := func(rule string, verdict engine.Verdict) {
+		if all[rule] == nil {
+			all[rule] = make(map[string]*metrics.Counter)
+		}
+		name := verdict.String()
+		all[rule][name] = metrics.NewCounter(nameScreenTotal + `{verdict="` + name + `",rule="` + rule + `"}`)
+	}
+	add(engine.AllClear, engine.Proceed)
+	for i := range engine.Rules {
+		rule := &engine.Rules[i]
+		add(rule.Code, rule.Verdict)
+		if rule.Verdict == engine.Review {
+			add(rule.Code, engine.Block) // An institution's mode.
+		}
+	}
+	return all
+}
+
 // countScreen counts one verdict. rule is "" for ALL_CLEAR.
 func countScreen(verdict, rule string, t timing, whole time.Duration) {
 	if rule == "" {
-		rule = "ALL_CLEAR"
+		rule = engine.AllClear
 	}
-	metrics.GetOrCreateCounter(nameScreenTotal + `{verdict="` + verdict + `",rule="` + rule + `"}`).Inc()
+	if counter := screenTotals[rule][verdict]; counter != nil {
+		counter.Inc()
+	}
 	if rule == limitRules[0] || rule == limitRules[1] || rule == limitRules[2] {
 		limitDeniedTotal.Inc()
 	}
@@ -82,6 +109,13 @@ func (a *API) registerGauges(set *metrics.Set) {
 		return float64(a.deps.Published.LogTime()-settings.ListSynced) / float64(engine.Second)
 	})
 	set.NewGauge("railguard_log_tree_size", func() float64 { return float64(a.treeSize()) })
+	set.NewGauge("railguard_review_open", func() float64 {
+		view, err := a.deps.Records.View(context.Background(), 0)
+		if err != nil {
+			return -1
+		}
+		return float64(view.OpenReviews())
+	})
 	set.NewGauge("railguard_http_in_flight", func() float64 { return float64(a.running.Load()) })
 	set.NewGauge("railguard_token_cache_entries", func() float64 { return float64(a.tokens.size()) })
 }

@@ -63,11 +63,11 @@ func (c *call) answerNext(filter *queueFilter, who string) error {
 			}
 		}
 		if len(record.Leaves) == 0 {
-			return nil, errNothingOpen
+			return nil, judged{errNothingOpen} // Unless a call with this key leased one before.
 		}
 		return record, nil
 	}
-	err := c.answer(proposal{kind: wire.KindQueue, record: record, refused: nothingOpen}, nil)
+	err := c.submit(proposal{kind: wire.KindQueue, record: record, refused: nothingOpen}, nil)
 	if err == errNothingOpen {
 		c.noContent()
 		return nil

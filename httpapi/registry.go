@@ -11,7 +11,10 @@ import (
 
 // The registry: who may act, within what, on which list, by whose word.
 
-var registrationsRefused = metrics.NewCounter("railguard_registrations_refused_total")
+var (
+	registrationsRefused = metrics.NewCounter("railguard_registrations_refused_total")
+	registeredWithMatch  = metrics.NewCounter("railguard_agents_registered_with_match_total") // For an alert (decisions 5.4).
+)
 
 const (
 	registers      = wire.RoleOperator

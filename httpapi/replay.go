@@ -111,7 +111,7 @@ func (c *call) rebuild(l *leaf) (*rebuilt, error) {
 	x.recorded = recordedDecision(l)
 	x.facts = &engine.Facts{Request: &x.request, Now: engine.Time(l.value.GetInt64("evidence", "now"))}
 	if !l.has("inputs", "policy") || !l.has("evidence") {
-		return x, nil // R1: nothing but the token was judged, and the token is not kept.
+		return x, nil // Nothing but credentials was judged, and tokens are not kept.
 	}
 	if err := x.readInputs(l); err != nil {
 		return nil, err
@@ -207,7 +207,7 @@ func (x *rebuilt) readEvidence(l *leaf) {
 		Minute: uint32(integer("minute")), PerHour: uint32(integer("hour")), DayMeanX100: uint32(integer("dayMeanX100")),
 		Structuring: uint8(integer("structuring")), ListStale: l.flag("ofacStale"),
 		Operator:   &engine.OperatorRow{Suspended: l.flag("evidence", "operatorSuspended")},
-		KeyRevoked: l.flag("evidence", "keyRevoked"),
+		KeyRevoked: integer("tokenVersion") == 0, // What an edge sends for a token of a revoked key.
 	}
 	day := o.Now.Day()
 	for i, v := range l.value.GetArray("evidence", "levels") {
@@ -248,7 +248,7 @@ var listRules = []engine.RuleID{4, 5, 6, 7, 21}
 func (x *rebuilt) judge(l *leaf) {
 	if !x.known {
 		x.decision = x.recorded
-		x.assume(&engine.Hits{}, 1)
+		x.assume(&engine.Hits{}, x.recorded.Rule)
 		return
 	}
 	static := x.judgeStatic()

@@ -111,12 +111,11 @@ func (c *call) judge() error {
 // published beside them may be one step ahead or behind.
 func (c *call) activeList() (*ofac.Index, error) {
 	settings := c.edge.settings
-	none := unavailable("sanctions_data_unavailable", "no published sanctions list is active; no verdict can be given")
 	if settings.List == nil || settings.List.Entries == 0 {
-		return nil, none
+		return nil, noList()
 	}
 	if settings.List.Sample && !settings.Genesis.Dev {
-		return nil, none
+		return nil, noList()
 	}
 	list := c.api.deps.Published.List()
 	if list != nil && list.Digest() == settings.List.Digest {
@@ -124,9 +123,13 @@ func (c *call) activeList() (*ofac.Index, error) {
 	}
 	list, err := c.api.deps.Published.ListByDigest(settings.List.Digest)
 	if err != nil || list == nil {
-		return nil, none
+		return nil, noList()
 	}
 	return list, nil
+}
+
+func noList() *Error {
+	return unavailable("sanctions_data_unavailable", "no published sanctions list is active; no verdict can be given")
 }
 
 // gatherFacts resolves the credentials of the call and lays out what the static

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"strconv"
 	"sync/atomic"
 
@@ -72,7 +71,7 @@ func (c *call) buildRecord(list *ofac.Index) {
 	c.writeParties(m)
 	m.text("ofacSource", ofacSource(c.edge.settings.List))
 	digest := list.Digest()
-	m.text("listDigest", hex.EncodeToString(digest[:]))
+	m.hex("listDigest", digest[:])
 	m.text("mixerVersion", engine.MixerVersion())
 	m.text("tzVersion", engine.TZVersion)
 	m.text("version", c.api.deps.Version)
@@ -82,7 +81,7 @@ func (c *call) buildRecord(list *ofac.Index) {
 	m.text("node", c.api.deps.Node)
 	m.text("requestId", c.requestID)
 	hash := sha256.Sum256(c.body)
-	m.text("requestHash", hex.EncodeToString(hash[:]))
+	m.hex("requestHash", hash[:])
 	m.optional("idempotencyKeyHash", c.idemHash)
 	c.writeMatches(m, list)
 	c.writeInputs(m)

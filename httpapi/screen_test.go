@@ -238,6 +238,23 @@ func strip(w *httptest.ResponseRecorder) string {
 	return latencyLine.ReplaceAllString(w.Body.String(), "")
 }
 
+// A leased review stays the answer of its key, even when nothing is left to lease.
+func TestNextIsReplayed(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":0}`)
+	txn := member(t, n.screen(token, "").Body.Bytes(), "txnId")
+	next := func() *httptest.ResponseRecorder {
+		return n.do("reviewer", "POST", "/v1/queue/next", `{}`, "Idempotency-Key", "lease-1")
+	}
+	first := next()
+	require.Equal(t, 200, first.Code, first.Body)
+	require.Equal(t, 200, n.do("reviewer", "POST", "/v1/reviews/"+txn, `{"disposition":"REJECTED","reviewedBy":"Carla"}`).Code)
+	again := next()
+	require.Equal(t, "true", again.Header().Get(headerReplayed))
+	require.Equal(t, first.Body.String(), again.Body.String())
+	require.Equal(t, 204, n.do("reviewer", "POST", "/v1/queue/next", `{}`, "Idempotency-Key", "lease-2").Code)
+}
+
 // Concurrent calls against one limit never overspend, whatever order they take.
 func TestConcurrentScreens(t *testing.T) {
 	n := newTestNode(t)

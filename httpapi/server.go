@@ -33,7 +33,10 @@ func NewServer(handler http.Handler, limits ServerLimits) *http.Server {
 		// The border answers 431 in JSON above 16 KiB; this is net/http's own, harder stop.
 		MaxHeaderBytes: headerBytesHard,
 		ConnState:      known.changed,
-		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: streamsMax},
+		// OPTIONS * would be answered past our border otherwise.
+		DisableGeneralOptionsHandler: true,
+
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: streamsMax},
 	}
 	if limits.Logger != nil {
 		server.ErrorLog = slog.NewLogLogger(limits.Logger.Handler(), slog.LevelDebug)

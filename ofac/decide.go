@@ -66,6 +66,9 @@ func decideExact(name *nameRecord, kind EntityType, form exactForm, read reading
 	case (form == exactJoined || read.joined) && name.letters < joinedLetters:
 		return Possible, SubJoined
 	}
+	if form <= exactSorted && !read.dropped {
+		read.forms = name.forms // every word is equal, those of the legal form too
+	}
 	return decideName(name, kind, read, q)
 }
 

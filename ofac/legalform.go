@@ -34,6 +34,11 @@ const (
 	formKK
 	formCV
 	formEstablishment
+	formAS
+	formCA
+	formSL
+	formLda
+	formOU
 	formCount
 )
 
@@ -43,7 +48,7 @@ var formWords = [formCount]string{
 	formJointStock: "jsc", formPLC: "plc", formGmbH: "gmbh", formAG: "ag", formSA: "sa", formSARL: "sarl",
 	formSAS: "sas", formSRL: "srl", formSpA: "spa", formBV: "bv", formNV: "nv", formFreeZone: "fze", formLLP: "llp",
 	formSendirian: "sdnbhd", formPT: "pt", formDOO: "doo", formAB: "ab", formOy: "oy", formKK: "kk", formCV: "cv",
-	formEstablishment: "est",
+	formEstablishment: "est", formAS: "as", formCA: "ca", formSL: "sl", formLda: "lda", formOU: "ou",
 }
 
 // formPlace says where in a name the words are read as a legal form.
@@ -99,8 +104,8 @@ llc end mchj
 llc any osoo
 ltd any limited
 ltd any ltd
-ltd any ltda
-ltd any limitada
+lda any ltda
+lda any limitada
 ltd any ltd sti
 ltd any limited sirketi
 ltd any limited sti
@@ -118,10 +123,10 @@ ltd end private
 ltd end pvt
 ltd end pty
 ltd end sti
-ltd any sociedad limitada
-ltd end sl
+sl any sociedad limitada
+sl end sl
 ltd end ltee
-ltd end lda
+lda end lda
 inc any incorporated
 inc any inc
 inc end incorp
@@ -212,14 +217,14 @@ sa any s a l
 sa any sal offshore
 sa end saoc
 sa end sak
-sa end aksjeselskap
-sa end as
-sa end aps
-sa any a s
-sa end ca
-sa any compania anonima
-sa any c a
-sa any naamloze vennootschap
+as end aksjeselskap
+as end as
+as end aps
+as any a s
+ca end ca
+ca any compania anonima
+ca any c a
+nv any naamloze vennootschap
 sarl any societe a responsabilite limitee
 sarl any sarl
 sarl any s a r l
@@ -294,10 +299,10 @@ ab any aktiebolag
 ab end ab
 oy end oy
 oy end oyj
-oy end ou
-oy end uab
-oy end sia
-oy any osauhing
+ou end ou
+ou end uab
+ou end sia
+ou any osauhing
 kk any kabushiki kaisha
 kk any kabushiki gaisha
 kk end kk

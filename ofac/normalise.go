@@ -1,6 +1,9 @@
 package ofac
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // NormaliseName returns the normal form of a name: the one key under which
 // operators, cleared pairs, whitelist names and mixer terms are kept.
@@ -75,7 +78,8 @@ type wordScan struct {
 	native    bool // has letters that are kept as they are
 	scripts   uint16
 	alike     bool // every non-Latin letter resembles a Latin one
-	plainly   bool // some foreign letter resembles no Latin one
+	plainly   bool // some foreign letter resembles no Latin one much
+	balance   int  // Latin letters less foreign ones
 	and       bool // the "word" is an ampersand
 }
 
@@ -131,6 +135,7 @@ func (w *wordScan) take(entry *foldEntry) bool {
 			return false
 		}
 		w.latin = true
+		w.balance++
 	case entry.kind >= foldCyrillic:
 		if w.native && !w.alike {
 			return false
@@ -138,7 +143,8 @@ func (w *wordScan) take(entry *foldEntry) bool {
 		w.foreign = true
 		w.scripts |= 1 << entry.kind
 		w.alike = w.alike && entry.skeleton != ""
-		w.plainly = w.plainly || entry.skeleton == ""
+		w.plainly = w.plainly || entry.skeleton == "" || strings.Contains(faintLookAlikes, entry.plain)
+		w.balance--
 	case entry.skeleton != "":
 		w.native = true
 		w.scripts |= 1 << foldNative
@@ -152,6 +158,13 @@ func (w *wordScan) take(entry *foldEntry) bool {
 	w.letters++
 	return true
 }
+
+// faintLookAlikes resemble a Latin letter (и u, п n) but are rarely taken for it.
+const faintLookAlikes = "гпишзб"
+
+// foreignMostly holds for a word of another script with a few Latin letters in
+// it by mistake, rather than a Latin word with disguised letters.
+func (w *wordScan) foreignMostly() bool { return w.plainly && w.balance < 0 }
 
 func isDigit(plain string) bool { return plain != "" && plain[0] <= '9' }
 
@@ -185,7 +198,7 @@ func decode(name string, i int) (rune, int) {
 
 // appendWord folds the characters of one word.
 func appendWord(dst []byte, raw string, word *wordScan, lookAlike bool) []byte {
-	mixed := word.latin && (word.foreign || word.native) && !word.plainly
+	mixed := word.latin && (word.foreign || word.native) && !word.foreignMostly()
 	several := word.scripts&(word.scripts-1) != 0
 	resemble := mixed || several || (lookAlike && word.alike)
 	for i := 0; i < len(raw); {
@@ -196,7 +209,7 @@ func appendWord(dst []byte, raw string, word *wordScan, lookAlike bool) []byte {
 		case entry.kind == foldKeep:
 			dst = utf8.AppendRune(dst, r)
 		case entry.kind < foldLatin:
-		case entry.kind == foldLatin && word.plainly && word.scripts == 1<<foldCyrillic:
+		case entry.kind == foldLatin && word.foreignMostly() && word.scripts == 1<<foldCyrillic:
 			dst = append(dst, cyrillicReading(entry.plain)...)
 		case entry.kind == foldLatin:
 			dst = append(dst, entry.plain...)

@@ -269,6 +269,7 @@ func costLimit(length int) int32 {
 // Similarities of words, 1e-4.
 const (
 	sameSpelling = 9650 // equal after the spelling fold
+	clearlyClose = 9200 // letters alone say enough
 	wordFloor    = 7000 // below it two words have nothing to do with one another
 )
 
@@ -278,21 +279,18 @@ func wordSimilarity(a, b, foldA, foldB []byte) int32 {
 	if string(foldA) == string(foldB) {
 		return sameSpelling
 	}
-	// Folds first: they are shorter, and where they are far apart the letters are.
-	length := int32(max(len(foldA), len(foldB)))
-	limit := costLimit(int(length))
-	folded := spellingCost(foldA, foldB, limit+costEdit)
-	if folded == costImpossible {
-		return 0
-	}
+	length := int32(max(len(a), len(b)))
 	best := int32(0)
-	if folded <= limit {
-		best = (scoreOne - folded*(scoreOne/100)/length) * 97 / 100
-	}
-	length = int32(max(len(a), len(b)))
-	limit = costLimit(int(length))
+	limit := costLimit(int(length))
 	if cost := spellingCost(a, b, limit); cost <= limit {
-		best = max(best, scoreOne-cost*(scoreOne/100)/length)
+		if best = scoreOne - cost*(scoreOne/100)/length; best >= clearlyClose {
+			return min(best, sameSpelling)
+		}
+	}
+	length = int32(max(len(foldA), len(foldB)))
+	limit = costLimit(int(length))
+	if cost := spellingCost(foldA, foldB, limit); cost <= limit {
+		best = max(best, (scoreOne-cost*(scoreOne/100)/length)*97/100)
 	}
 	if best < wordFloor {
 		return 0

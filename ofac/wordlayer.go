@@ -252,7 +252,8 @@ func (l *wordLayer) checkRows(names uint32) error {
 		if l.slots.at(i+1) != i+1 {
 			return malformed("slots of words")
 		}
-		if l.textOffsets.at(i+1)-l.textOffsets.at(i) > wordBytesMax+64 || l.weight(i) > scoreOne {
+		text, fold := l.letters(i), l.foldOffsets.at(i+1)-l.foldOffsets.at(i)
+		if text == 0 || text > wordBytesMax || fold == 0 || fold > 2*wordBytesMax || l.weight(i) > scoreOne {
 			return malformed("word")
 		}
 	}

@@ -231,7 +231,9 @@ func (w *wires) set(r rule, ways ...link) {
 			w.rules[way] = r
 		}
 		for c := range w.open {
-			if r.refuse && (way == link{c.from, c.to} || way == link{c.to, c.from}) {
+			between := way == link{c.from, c.to} || way == link{c.to, c.from}
+			strange := c.from == "" && (way.to == c.to || way.from == c.to)
+			if r.refuse && between || strange && (r.refuse || r.cut) {
 				torn = append(torn, c)
 			}
 		}

@@ -62,7 +62,7 @@ func Checks() []Check {
 		statusChecks, reviewChecks, auditChecks, healthChecks,
 		jsonChecks, tokenChecks, httpChecks, idempotencyChecks, registrationChecks,
 		whitelistChecks, ownershipChecks, policyChecks, queueChecks, historyChecks,
-		matchChecks, limitChecks, roleChecks,
+		matchChecks, limitChecks, roleChecks, keyChecks,
 		listSwitchChecks, clockChecks, ledgerChecks,
 	}
 	var all []Check

@@ -105,7 +105,7 @@ func (a *answer) ok() bool { return a.status >= 200 && a.status < 300 }
 
 func (a *answer) String() string {
 	return fmt.Sprintf("%s %s %s -> %d %s", a.method, a.path,
-		cut(string(a.sent), exchangeCharsMax), a.status, cut(string(a.raw), exchangeCharsMax))
+		cut(string(a.sent), sentCharsMax), a.status, cut(string(a.raw), exchangeCharsMax))
 }
 
 // minIndexHeader makes a read wait until the node has applied the index. The rulings

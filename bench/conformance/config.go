@@ -14,11 +14,13 @@ const (
 	rateLimitRetries = 40               // Answers 429 that one call sits out.
 	rateLimitWaitMax = 2 * time.Second  // The longest wait for one of them.
 	failuresMax      = 8                // Failure lines kept of one check.
-	exchangeCharsMax = 900              // Characters of a request or answer shown in a failure.
+	exchangeCharsMax = 900              // Characters of an answer shown in a failure.
+	sentCharsMax     = 300              // Characters of a request shown in a failure.
 	distinctDefault  = 20_000           // Calls of T043 unless Config says otherwise.
 	parallelDefault  = 32               // Connections of the parallel checks.
 	ledgerMax        = 40               // Violations of one standing law that are kept.
 	tokensMax        = 256              // Tokens remembered for the log scan.
+	presentMax       = time.Minute      // Between the target's clock and the examiner's.
 	pagesMax         = 4000             // Pages of one list that a check follows.
 	spreadMax        = 2 * time.Second  // The longest a write may take to be known on every node (statement C01: one second).
 )

@@ -24,16 +24,20 @@ func (p *probe) listCall(method, id, verb string, body any) *answer {
 	if p.cfg.AdminURL != "" {
 		bases = append(bases, atBase(p.cfg.AdminURL))
 	}
-	var a *answer
+	var first *answer
 	for _, base := range bases {
 		for _, folder := range []string{"/v1/ofac/snapshots/", "/v1/ofac/"} {
-			a = p.call(method, folder+id+verb, body, base)
+			a := p.call(method, folder+id+verb, body, base)
 			if a.status != http.StatusMethodNotAllowed && a.status != http.StatusNotFound {
 				return a
 			}
+			if first == nil {
+				first = a
+			}
 		}
 	}
-	return a
+	p.last = first
+	return first
 }
 
 // upload stages a snapshot: an archive of the given files.

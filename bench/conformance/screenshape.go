@@ -17,6 +17,7 @@ var screeningShapeChecks = []Check{
 	{ID: "T044", Title: "rule is null on PROCEED and a non-empty id otherwise", Source: Literal, run: checkRuleMember},
 	{ID: "T045", Title: "reason is a non-empty string on every verdict", Source: Literal, run: checkReason},
 	{ID: "T046", Title: "screenedAt is UTC, latencyMs a number of at least 0", Source: Literal, run: checkTimes},
+	{ID: "T046/now", Title: "screenedAt is the present, on every node, and never goes back", Source: Implied, run: checkPresent},
 	{ID: "T047", Title: "PROCEED carries agentId, agentName, operatorLegalName, credentialStatus, ofacSource", Source: Literal, run: checkProceedFields},
 	{ID: "T048", Title: "the screening answer has no _request, the audit record has", Source: Literal, run: checkNoRequest},
 	{ID: "T049", Title: "the same call twice gives the same verdict, rule and reason, another txnId", Source: Literal, run: checkRepeat},
@@ -135,6 +136,18 @@ func checkTimes(p *probe) {
 		latency, ok := rational(p.num(a, "latencyMs"))
 		p.expect(ok && latency.Sign() >= 0, "%s: latencyMs is %s", verdict, a.number("latencyMs"))
 	})
+}
+
+// checkPresent compares the target's time with the examiner's. It runs before any
+// check moves the target's clock.
+func checkPresent(p *probe) {
+	var before time.Time
+	for i := range 3 * len(p.cfg.BaseURLs) {
+		at := p.utc(p.screenBody(obj{"token": "garbage", "amount": 1}, node(i)), "screenedAt")
+		p.expect(time.Since(at).Abs() < presentMax, "screenedAt is %v, the examiner's clock says %v", at, time.Now().UTC())
+		p.expect(!at.Before(before), "screenedAt went back from %v to %v", before, at)
+		before = at
+	}
 }
 
 func checkProceedFields(p *probe) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -167,6 +168,7 @@ func (d *target) restart(ctx context.Context) error {
 func (d *target) config(t *testing.T) Config {
 	cfg, err := d.file.Config(d.data)
 	require.NoError(t, err)
+	cfg.BaseURLs, cfg.AdminURL = d.followersFirst(t)
 	cfg.DistinctCalls, cfg.Slow, cfg.MeasureLatency, cfg.Restart = *flagCalls, *flagSlow, *flagQuick, d.restart
 	if testing.Short() {
 		cfg.DistinctCalls = min(cfg.DistinctCalls, 2000)
@@ -178,6 +180,29 @@ func (d *target) config(t *testing.T) Config {
 		cfg.Version = versionWord(string(raw))
 	}
 	return cfg
+}
+
+// followersFirst orders the nodes so that most checks speak to a follower, where a
+// write is forwarded and a read can be behind.
+func (d *target) followersFirst(t *testing.T) (bases []string, admin string) {
+	t.Helper()
+	var leader []string
+	for _, node := range d.file.Nodes {
+		base := Address(node.HTTP)
+		response, err := http.Get(base + "/v1/health")
+		require.NoError(t, err)
+		raw, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		if strings.Contains(string(raw), `"role":"leader"`) && len(d.file.Nodes) > 1 {
+			leader = append(leader, base)
+			continue
+		}
+		if bases = append(bases, base); admin == "" {
+			admin = Address(node.Admin)
+		}
+	}
+	return append(bases, leader...), admin
 }
 
 // versionWord picks the semantic version out of what `railguard version` prints.

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,15 +75,17 @@ first look, useless for compliance.`,
 	flags.IntVar(&f.httpBase, "http-base", 8080, "API port of the first node; admin listeners are 100, cluster ports 200 above")
 	flags.StringVar(&f.ofacDir, "ofac-dir", "", "folder with OFAC's published files instead of the sample")
 	flags.BoolVar(&f.testClock, "test-clock", false, "serve POST /v1/test/clock")
+	cmd.AddCommand(newDevVerbs()...)
 	return cmd
 }
 
 // devCluster is the running children.
 type devCluster struct {
 	flags    *devFlags
+	secret   string
+	mutex    sync.Mutex // Guards file and children once listen runs.
 	file     devFile
 	children []*devChild
-	logs     []io.Closer
 	exited   chan string // Ids of children that ended.
 }
 
@@ -102,7 +105,7 @@ func runDev(ctx context.Context, f *devFlags, out io.Writer) error {
 	if err := os.MkdirAll(f.data, 0o700); err != nil {
 		return usage("--data: %w", err)
 	}
-	c := &devCluster{flags: f, exited: make(chan string, f.nodes)}
+	c := &devCluster{flags: f, exited: make(chan string, 64)}
 	if err := c.plan(); err != nil {
 		return err
 	}
@@ -118,13 +121,26 @@ func runDev(ctx context.Context, f *devFlags, out io.Writer) error {
 	if err := c.writeFile(); err != nil {
 		return err
 	}
+	control, err := c.listen()
+	if err != nil {
+		return err
+	}
+	defer control.Close()
 	c.welcome(out)
-	select {
-	case <-ctx.Done():
-		fmt.Fprintln(out, "\nStopping.")
-		return nil
-	case id := <-c.exited:
-		return &exitError{code: exitFatal, err: fmt.Errorf("node %s ended; see %s", id, c.logPath(id))}
+	return c.watch(ctx, out)
+}
+
+// watch waits for the end. A node that ends is told; the others go on, as a
+// cluster does.
+func (c *devCluster) watch(ctx context.Context, out io.Writer) error {
+	for {
+		select {
+		case <-ctx.Done():
+			fmt.Fprintln(out, "\nStopping.")
+			return nil
+		case id := <-c.exited:
+			fmt.Fprintf(out, "Node %s ended (log: %s). Start it again: railguard dev start %s --data %s\n", id, c.logPath(id), id, c.flags.data)
+		}
 	}
 }
 
@@ -158,15 +174,13 @@ func (c *devCluster) start() error {
 	if err != nil {
 		return err
 	}
-	c.file.APIKey = key
-	var peers []string
-	for _, node := range c.file.Nodes {
-		peers = append(peers, node.Cluster)
-	}
+	c.file.APIKey, c.secret = key, secret
 	for i := range c.file.Nodes {
-		if err := c.spawn(&c.file.Nodes[i], peers, secret); err != nil {
+		child, err := c.spawn(&c.file.Nodes[i])
+		if err != nil {
 			return err
 		}
+		c.children = append(c.children, child)
 	}
 	return nil
 }
@@ -180,18 +194,45 @@ func portFree(address string) error {
 }
 
 // spawn starts one real `railguard serve`.
-func (c *devCluster) spawn(node *devNode, peers []string, secret string) error {
+func (c *devCluster) spawn(node *devNode) (*devChild, error) {
 	binary, err := os.Executable()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	folder := filepath.Join(c.flags.data, node.ID)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return err
+		return nil, err
 	}
+	log, err := os.OpenFile(c.logPath(node.ID), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	child := exec.Command(binary, c.arguments(node, folder)...)
+	child.Stdout, child.Stderr = log, log
+	child.Env = append(os.Environ(), "RAILGUARD_CLUSTER_SECRET="+c.secret, "RAILGUARD_BOOTSTRAP_KEY="+c.file.APIKey)
+	inOwnGroup(child) // Ctrl-C reaches the children through stop, in order, not from the terminal.
+	if err := child.Start(); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	node.PID = child.Process.Pid
+	running := &devChild{Cmd: child, done: make(chan struct{})}
+	go func(id string) {
+		_ = child.Wait()
+		_ = log.Close()
+		close(running.done)
+		c.exited <- id
+	}(node.ID)
+	return running, nil
+}
+
+func (c *devCluster) arguments(node *devNode, folder string) []string {
 	args := []string{"serve", "--dev", "--id", node.ID, "--data", folder, "--http", node.HTTP, "--admin", node.Admin,
-		"--bootstrap-expect", strconv.Itoa(len(peers)), "--public-url", "http://127.0.0.1:" + strconv.Itoa(c.flags.httpBase)}
-	if len(peers) > 1 {
+		"--bootstrap-expect", strconv.Itoa(len(c.file.Nodes)), "--public-url", "http://" + c.address(0)}
+	if len(c.file.Nodes) > 1 {
+		var peers []string
+		for _, peer := range c.file.Nodes {
+			peers = append(peers, peer.Cluster)
+		}
 		args = append(args, "--cluster", node.Cluster, "--join", strings.Join(peers, ","))
 	}
 	if c.flags.testClock {
@@ -200,27 +241,7 @@ func (c *devCluster) spawn(node *devNode, peers []string, secret string) error {
 	if c.flags.ofacDir != "" {
 		args = append(args, "--ofac-dir", c.flags.ofacDir)
 	}
-	log, err := os.OpenFile(c.logPath(node.ID), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	c.logs = append(c.logs, log)
-	child := exec.Command(binary, args...)
-	child.Stdout, child.Stderr = log, log
-	child.Env = append(os.Environ(), "RAILGUARD_CLUSTER_SECRET="+secret, "RAILGUARD_BOOTSTRAP_KEY="+c.file.APIKey)
-	inOwnGroup(child) // Ctrl-C reaches the children through stop, in order, not from the terminal.
-	if err := child.Start(); err != nil {
-		return err
-	}
-	node.PID = child.Process.Pid
-	running := &devChild{Cmd: child, done: make(chan struct{})}
-	c.children = append(c.children, running)
-	go func(id string) {
-		_ = child.Wait()
-		close(running.done)
-		c.exited <- id
-	}(node.ID)
-	return nil
+	return args
 }
 
 // waitReady waits until every node's /readyz is 200.
@@ -275,6 +296,8 @@ func (c *devCluster) writeFile() error {
 
 // stop ends the children in reverse order, politely first.
 func (c *devCluster) stop() {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
 	for i := len(c.children) - 1; i >= 0; i-- {
 		_ = c.children[i].Process.Signal(os.Interrupt)
 	}
@@ -286,9 +309,6 @@ func (c *devCluster) stop() {
 			_ = child.Process.Kill()
 			<-child.done
 		}
-	}
-	for _, log := range c.logs {
-		_ = log.Close()
 	}
 }
 

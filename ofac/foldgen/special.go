@@ -97,7 +97,10 @@ func scriptLetter(r rune) (fold, bool) {
 	if r >= 0x4C1 && r <= 0x4CE && r%2 == 1 {
 		low = r + 1
 	}
-	skeleton := lookAlikes[r]
+	skeleton, ok := lookAlikes[r]
+	if !ok {
+		skeleton = lookAlikes[low]
+	}
 	for _, script := range []struct {
 		kind  byte
 		latin map[rune]string

@@ -1,0 +1,235 @@
+package chaos
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// The checks of what callers were told against the log.
+
+// shelf is a log laid out for look-ups.
+type shelf struct {
+	byTxn  map[string][]*leaf
+	byHash map[string][]*leaf // By the hash of the Idempotency-Key.
+	keyID  string
+}
+
+func layOut(x *exported) (*shelf, error) {
+	id, err := x.apiKeyID()
+	s := &shelf{byTxn: map[string][]*leaf{}, byHash: map[string][]*leaf{}, keyID: id}
+	for i := range x.leaves {
+		l := &x.leaves[i]
+		if l.Kind == "screen" {
+			s.byTxn[l.TxnID] = append(s.byTxn[l.TxnID], l)
+		}
+		if l.Idempotency != "" {
+			s.byHash[l.Idempotency] = append(s.byHash[l.Idempotency], l)
+		}
+	}
+	return s, err
+}
+
+// leavesOf are the records that an operation wrote.
+func (s *shelf) leavesOf(o *operation) []*leaf {
+	if o.key == "" {
+		return nil
+	}
+	return s.byHash[keyHash(s.keyID, o.path, o.key)]
+}
+
+// expected are the final answers that an operation may have besides success.
+var expected = map[kind]map[string]bool{
+	opSuspend: {"invalid_transition": true}, opReinstate: {"invalid_transition": true}, opRevoke: {},
+	opAttest: {"invalid_transition": true}, opReview: {"already_dispositioned": true},
+	opDelegate: {"parent_not_active": true}, opScreen: {}, opRegister: {}, opFleet: {}, opRead: {},
+}
+
+// checkAnswers: what was acknowledged is in the log, once, as acknowledged; what
+// certainly did not happen is not; nothing is there that nobody asked for; and the
+// order of the log does not contradict the order of time (invariants 2, 3, 4).
+func (in *inspection) checkAnswers() []string {
+	var f findings
+	s, err := layOut(in.exports[0])
+	if err != nil {
+		f.add("%v", err)
+		return f.all()
+	}
+	asked := make(map[string]bool, len(in.operations))
+	for _, o := range in.operations {
+		if o.key != "" {
+			asked[keyHash(s.keyID, o.path, o.key)] = true
+		}
+		in.checkAnswer(s, o, &f)
+	}
+	for hash, leaves := range s.byHash {
+		if !asked[hash] && len(in.operations) > 0 {
+			f.add("leaf %d (%s) belongs to a call that nobody made", leaves[0].Leaf, leaves[0].Kind)
+		}
+	}
+	for txn, leaves := range s.byTxn {
+		if len(leaves) > 1 {
+			f.add("%s is %d leaves: %d and %d", txn, len(leaves), leaves[0].Leaf, leaves[1].Leaf)
+		}
+	}
+	f.join(in.checkOrder(s))
+	return f.all()
+}
+
+func (in *inspection) checkAnswer(s *shelf, o *operation, f *findings) {
+	leaves := s.leavesOf(o)
+	if len(leaves) > 1 {
+		f.add("DOUBLE: one call wrote leaves %d and %d: %s", leaves[0].Leaf, leaves[1].Leaf, o)
+		return
+	}
+	switch {
+	case o.kind == opRead:
+		return
+	case o.outcome == nothing && len(leaves) > 0:
+		f.add("the service said that nothing happened, and leaf %d is there: %s", leaves[0].Leaf, o)
+		return
+	case o.outcome != answered:
+		return
+	case !o.done():
+		if !expected[o.kind][o.code] {
+			f.add("unexpected answer: %s", o)
+		}
+		if len(leaves) > 0 {
+			f.add("an error was answered, and leaf %d is there: %s", leaves[0].Leaf, o)
+		}
+		return
+	case o.unchanged:
+		if len(leaves) > 0 {
+			f.add("unchanged was answered, and leaf %d is there: %s", leaves[0].Leaf, o)
+		}
+		return
+	case len(leaves) == 0:
+		f.add("LOST: an acknowledged answer is not in the log: %s", o)
+		return
+	}
+	if !agrees(o, leaves[0]) {
+		f.add("leaf %d (%s %s %s %s) is not what was answered: %s",
+			leaves[0].Leaf, leaves[0].Kind, leaves[0].TxnID, leaves[0].Verdict, leaves[0].Rule, o)
+	}
+}
+
+// agrees compares an answer with its record.
+func agrees(o *operation, l *leaf) bool {
+	same := func(at time.Time) bool { return at.Equal(o.at) }
+	switch o.kind {
+	case opScreen:
+		amount, err := l.amount()
+		return l.Kind == "screen" && l.TxnID == o.txn && l.Verdict == o.verdict && l.Rule == o.rule && err == nil && amount == o.amount &&
+			l.AgentID == o.subject && same(l.At) && l.Index == o.index && l.ListVersion == o.list
+	case opReview:
+		return l.Kind == "review.dispositioned" && l.TxnID == o.subject && l.Disposition == o.disposition && same(l.ReviewedAt)
+	case opRegister:
+		return l.Kind == "agent.registered" && l.AgentID == o.id
+	case opDelegate:
+		return l.Kind == "delegate.created" && l.AgentID == o.id
+	case opFleet:
+		return l.Kind == "fleet.created" && l.FleetID == o.id
+	case opAttest:
+		return l.Kind == "attestation.recorded" && l.AgentID == o.subject && same(l.AttestedAt)
+	}
+	return l.AgentID == o.subject && l.EventID == o.event && l.CredentialStatus == o.credentialStatus && same(l.ChangedAt)
+}
+
+// checkOrder is the real-time half of linearizability in linear time: an operation
+// that returned before another began stands before it in the log.
+func (in *inspection) checkOrder(s *shelf) []string {
+	type placed struct {
+		*operation
+		leaf uint64
+	}
+	var all []placed
+	for _, o := range in.operations {
+		if leaves := s.leavesOf(o); o.done() && !o.unchanged && len(leaves) == 1 {
+			all = append(all, placed{o, leaves[0].Leaf})
+		}
+	}
+	invoked := slices.Clone(all)
+	slices.SortFunc(invoked, func(a, b placed) int { return cmp.Compare(a.invoke, b.invoke) })
+	returned := all
+	slices.SortFunc(returned, func(a, b placed) int { return cmp.Compare(a.back, b.back) })
+	var f findings
+	next, latest := 0, placed{}
+	for _, o := range invoked {
+		for ; next < len(returned) && returned[next].back < o.invoke; next++ {
+			if latest.operation == nil || returned[next].leaf > latest.leaf {
+				latest = returned[next]
+			}
+		}
+		if latest.operation != nil && latest.leaf > o.leaf {
+			f.add("leaf %d was answered before the call of leaf %d was made: %s; %s", latest.leaf, o.leaf, latest.operation, o.operation)
+		}
+	}
+	return f.all()
+}
+
+// checkReads: a record that was answered is there for everybody, as answered; and a
+// read shows every disposition up to the index that it names (invariant 6).
+func (in *inspection) checkReads() []string {
+	var f findings
+	s, err := layOut(in.exports[0])
+	if err != nil {
+		return nil // Said by checkAnswers.
+	}
+	type decided struct {
+		index uint64
+		word  string
+	}
+	dispositions := make(map[string]decided)
+	for i := range in.exports[0].leaves {
+		if l := &in.exports[0].leaves[i]; l.Kind == "review.dispositioned" {
+			dispositions[l.TxnID] = decided{l.Index, l.Disposition}
+		}
+	}
+	for _, o := range in.operations {
+		if o.kind != opRead || o.outcome != answered {
+			continue
+		}
+		leaves := s.byTxn[o.subject]
+		d, known := dispositions[o.subject]
+		switch {
+		case len(leaves) == 0:
+			f.add("a transaction that was answered is not in the log: %s", o)
+		case o.status != 200:
+			f.add("a record that was answered cannot be read: %s", o)
+		case o.verdict != leaves[0].Verdict:
+			f.add("a read shows another verdict than leaf %d: %s", leaves[0].Leaf, o)
+		case o.shown != "" && (!known || o.shown != d.word):
+			f.add("a read shows the disposition %s, the log has %q: %s", o.shown, d.word, o)
+		case o.shown == "" && known && o.seen >= d.index:
+			f.add("a read at index %d does not show the disposition %s of index %d: %s", o.seen, d.word, d.index, o)
+		}
+	}
+	return f.all()
+}
+
+// staleReads counts reads that hid a disposition which the same client had seen.
+func staleReads(operations []*operation) int {
+	type name struct {
+		client int
+		txn    string
+	}
+	seen := make(map[name]time.Duration)
+	for _, o := range operations {
+		if o.done() && (o.kind == opReview || o.kind == opRead && o.shown != "") {
+			at, known := seen[name{o.client, o.subject}]
+			if !known || o.back < at {
+				seen[name{o.client, o.subject}] = o.back
+			}
+		}
+	}
+	count := 0
+	for _, o := range operations {
+		if o.kind != opRead || !o.done() || o.shown != "" {
+			continue
+		}
+		if at, known := seen[name{o.client, o.subject}]; known && at < o.invoke {
+			count++
+		}
+	}
+	return count
+}

@@ -1,0 +1,325 @@
+package chaos
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// shape is what a cluster is started as.
+type shape struct {
+	nodes int
+	wired bool // Cluster ports stand behind relays that can be cut.
+}
+
+// cluster is some nodes on this machine, each a real `railguard serve --dev` with
+// a data folder of its own.
+type cluster struct {
+	binary, folder string
+	key, secret    string
+	shape          shape
+	nodes          []*node
+	wires          *wires // nil for a cluster of one.
+	spawner        *spawner
+
+	mu     sync.Mutex
+	deaths []string // Processes that ended unasked.
+}
+
+// node is one member: an identity, addresses and a folder that outlive its process.
+type node struct {
+	cluster *cluster
+	id      string
+	api     string // http://host:port
+	admin   string
+	listen  string // Cluster port; "" in a cluster of one.
+	shown   string // Where peers find it: its relay.
+	data    string
+	log     string
+	join    []string
+	expect  int
+
+	mu    sync.Mutex
+	child *child
+}
+
+// startCluster starts a new cluster and waits until every node is ready.
+func startCluster(ctx context.Context, binary, folder string, s shape) (*cluster, error) {
+	c := &cluster{
+		binary: binary, folder: folder, shape: s, spawner: newSpawner(),
+		key: "rg_live_" + randomHex(14), secret: randomHex(32),
+	}
+	if err := c.lay(); err != nil {
+		c.close()
+		return nil, err
+	}
+	for _, n := range c.nodes {
+		if err := n.start(); err != nil {
+			c.close()
+			return nil, err
+		}
+	}
+	for _, n := range c.nodes {
+		if err := n.ready(ctx, readyPatience); err != nil {
+			err = fmt.Errorf("%w\n%s", err, n.logTail())
+			c.close()
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func randomHex(size int) string {
+	raw := make([]byte, size)
+	_, _ = rand.Read(raw) // Never fails (crypto/rand).
+	return hex.EncodeToString(raw)
+}
+
+// lay chooses addresses and folders.
+func (c *cluster) lay() error {
+	if c.shape.nodes > 1 {
+		c.wires = newWires(c.dialler)
+	}
+	for i := range c.shape.nodes {
+		if _, err := c.add("n"+strconv.Itoa(i+1), c.shape.nodes); err != nil {
+			return err
+		}
+	}
+	var peers []string
+	for _, n := range c.nodes {
+		peers = append(peers, n.shown)
+	}
+	for _, n := range c.nodes {
+		n.join = peers
+	}
+	return nil
+}
+
+// add makes a node, not yet started. expect 0 joins what there is.
+func (c *cluster) add(id string, expect int) (*node, error) {
+	ports, err := freePorts(3)
+	if err != nil {
+		return nil, err
+	}
+	n := &node{
+		cluster: c, id: id, api: "http://" + ports[0], admin: "http://" + ports[1], expect: expect,
+		data: filepath.Join(c.folder, id), log: filepath.Join(c.folder, id+".log"),
+	}
+	if c.wires != nil {
+		n.listen, n.shown = ports[2], ports[2]
+		if c.shape.wired {
+			if n.shown, err = c.wires.front(id, n.listen); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, other := range c.nodes {
+		n.join = append(n.join, other.shown)
+	}
+	c.nodes = append(c.nodes, n)
+	return n, nil
+}
+
+// dialler names the node that dialled a relay.
+func (c *cluster) dialler(from, relay netip.AddrPort) string {
+	pids := make([]int, 0, len(c.nodes))
+	owners := make(map[int]string, len(c.nodes))
+	for _, n := range c.nodes {
+		if pid := n.pid(); pid != 0 {
+			pids = append(pids, pid)
+			owners[pid] = n.id
+		}
+	}
+	return owners[socketOwner(from, relay, pids)]
+}
+
+func (n *node) args() []string {
+	args := []string{
+		"serve", "--dev", "--test-clock", "--id", n.id, "--data", n.data, "--log-level", "info",
+		"--http", strings.TrimPrefix(n.api, "http://"), "--admin", strings.TrimPrefix(n.admin, "http://"),
+		"--public-url", "http://chaos.invalid",
+	}
+	if n.expect > 0 {
+		args = append(args, "--bootstrap-expect", strconv.Itoa(n.expect))
+	}
+	if n.listen != "" {
+		args = append(args, "--cluster", n.listen, "--advertise", n.shown, "--join", strings.Join(n.join, ","))
+	}
+	return args
+}
+
+// start starts the node's process; it must not run.
+func (n *node) start() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.child != nil && !n.child.ended() {
+		return fmt.Errorf("%s runs already", n.id)
+	}
+	if err := os.MkdirAll(n.data, 0o700); err != nil {
+		return err
+	}
+	env := append(os.Environ(), "RAILGUARD_CLUSTER_SECRET="+n.cluster.secret, "RAILGUARD_BOOTSTRAP_KEY="+n.cluster.key)
+	started, err := n.cluster.spawner.launch(n.cluster.binary, n.args(), env, n.log)
+	if err != nil {
+		return fmt.Errorf("%s: %w", n.id, err)
+	}
+	n.child = started
+	go n.watch(started)
+	return nil
+}
+
+// watch notes an end that nobody asked for.
+func (n *node) watch(c *child) {
+	<-c.done
+	n.mu.Lock()
+	asked := c.asked
+	n.mu.Unlock()
+	if asked {
+		return
+	}
+	n.cluster.mu.Lock()
+	defer n.cluster.mu.Unlock()
+	n.cluster.deaths = append(n.cluster.deaths, fmt.Sprintf("%s ended by itself (%s)", n.id, c.exitText()))
+}
+
+func (n *node) pid() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.child == nil || n.child.ended() {
+		return 0
+	}
+	return n.child.pid()
+}
+
+func (n *node) running() bool { return n.pid() != 0 }
+
+// signal sends a signal to the node's own process, if it runs.
+func (n *node) signal(s os.Signal, ends bool) (*child, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.child == nil || n.child.ended() {
+		return nil, nil
+	}
+	if ends {
+		n.child.asked = true
+	}
+	if err := n.child.command.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return nil, fmt.Errorf("%s: %w", n.id, err)
+	}
+	n.child.paused = s == signalPause
+	return n.child, nil
+}
+
+// kill is kill -9: no warning, nothing flushed.
+func (n *node) kill() error {
+	c, err := n.signal(os.Kill, true)
+	if err != nil || c == nil {
+		return err
+	}
+	return c.wait(stopPatience)
+}
+
+// stop asks the node to drain and end.
+func (n *node) stop() error {
+	c, err := n.signal(signalEnd, true)
+	if err != nil || c == nil {
+		return err
+	}
+	if err := c.wait(stopPatience); err != nil {
+		return errors.Join(fmt.Errorf("%s was asked to stop: %w", n.id, err), n.kill())
+	}
+	return nil
+}
+
+// pause stops the process where it stands, as a long pause of the machine would.
+func (n *node) pause() error { _, err := n.signal(signalPause, false); return err }
+
+func (n *node) resume() error { _, err := n.signal(signalResume, false); return err }
+
+// restart starts a node that was killed or stopped and waits until it is ready.
+func (n *node) restart(ctx context.Context) error {
+	for try := 0; ; try++ {
+		err := n.start()
+		if err == nil {
+			err = n.ready(ctx, readyPatience)
+		}
+		if err == nil || try+1 == spawnTries || n.running() {
+			return err
+		}
+	}
+}
+
+// wipe removes the data of a node that does not run.
+func (n *node) wipe() error {
+	if n.running() {
+		return fmt.Errorf("%s runs: its data stay", n.id)
+	}
+	return os.RemoveAll(n.data)
+}
+
+// ready waits for 200 of /readyz.
+func (n *node) ready(ctx context.Context, patience time.Duration) error {
+	last := "no answer"
+	err := until(ctx, patience, func() bool {
+		if !n.running() {
+			last = "the process has ended"
+			return true
+		}
+		a, err := plainCaller.get(ctx, n.api+"/readyz")
+		if err != nil {
+			return false
+		}
+		last = strings.TrimSpace(string(a.body))
+		return a.status == 200
+	})
+	if err != nil || last == "the process has ended" {
+		return fmt.Errorf("%s is not ready: %s", n.id, strings.ReplaceAll(last, "\n", " "))
+	}
+	return nil
+}
+
+// until asks again and again until done or patience ends.
+func until(ctx context.Context, patience time.Duration, done func() bool) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waited %v: %w", patience, ctx.Err())
+		case <-time.After(pollEvery):
+		}
+	}
+	return nil
+}
+
+// logTail is the end of what the node said.
+func (n *node) logTail() string {
+	raw, err := os.ReadFile(n.log)
+	if err != nil {
+		return ""
+	}
+	if len(raw) > logTailBytes {
+		raw = raw[len(raw)-logTailBytes:]
+	}
+	return "--- log of " + n.id + ":\n" + string(raw)
+}
+
+// close ends every process and connection of the cluster.
+func (c *cluster) close() {
+	for _, n := range c.nodes {
+		_ = n.kill() // A paused process dies of it too.
+	}
+	c.spawner.close()
+	if c.wires != nil {
+		c.wires.close()
+	}
+}

@@ -1,0 +1,322 @@
+package chaos
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"railguard/engine"
+)
+
+// The sequential specification, written for this checker from the rulings alone:
+// what one group of agents must answer if calls came one after another.
+
+// standing is an agent's status.
+type standing uint8
+
+const (
+	active standing = iota
+	suspended
+	revoked
+)
+
+var standingNames = [...]string{active: "ACTIVE", suspended: "SUSPENDED", revoked: "REVOKED"}
+
+// accountState is the mutable part of an account.
+type accountState struct {
+	exists   bool
+	status   standing
+	attested int64 // Unix nanoseconds of log time; 0 never.
+	spent    engine.USD
+}
+
+// groupState is the state of one group. It is a comparable value: the checker
+// copies it at every step.
+type groupState struct {
+	day      int64
+	fleet    engine.USD
+	accounts [accountsMax]accountState
+}
+
+// level is one agent of a chain as the rules see it, own first.
+type level struct {
+	accountState
+	daily, single engine.USD
+}
+
+// envelope is a fleet as the rules see it.
+type envelope struct{ limit, spent engine.USD }
+
+const attestationAbove = 10_000 * engine.Dollar
+
+// decide is the part of the 25 rules that these tests can reach, in order.
+func decide(chain []level, fleet *envelope, autonomous bool, amount engine.USD, now int64) (verdict, rule string) {
+	over := func(spent, limit engine.USD) bool { return spent.Plus(amount).Exceeds(limit) }
+	any := func(holds func(level) bool) bool { return slices.ContainsFunc(chain, holds) }
+	own := chain[0]
+	stale := own.attested == 0 || now-own.attested >= int64(24*time.Hour)
+	switch {
+	case any(func(l level) bool { return l.status != active }):
+		return "BLOCK", "R2_CREDENTIAL_STATUS"
+	case any(func(l level) bool { return amount.Exceeds(l.single) }):
+		return "REVIEW", "R10_SINGLE_TX_LIMIT"
+	case any(func(l level) bool { return over(l.spent, l.daily) }):
+		return "REVIEW", "R11_DAILY_LIMIT"
+	case fleet != nil && over(fleet.spent, fleet.limit):
+		return "REVIEW", "R12_FLEET_DAILY_LIMIT"
+	case autonomous && amount > attestationAbove && stale:
+		return "REVIEW", "R22_ATTESTATION_STALE"
+	}
+	return "PROCEED", ""
+}
+
+// specification is the model of one group for Porcupine. Inputs are *operation.
+func specification(g *group) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return groupState{} },
+		Step: func(state, input, _ any) (bool, any) {
+			s := state.(groupState)
+			ok := s.step(g, input.(*operation))
+			return ok, s
+		},
+		DescribeOperation: func(input, _ any) string { return input.(*operation).String() },
+	}
+}
+
+func (o *operation) String() string {
+	text := fmt.Sprintf("%s g%d/a%d", o.kind, o.group, o.account)
+	if o.kind == opScreen || o.kind == opReview {
+		text += " " + string(usd(o.amount))
+	}
+	answer := o.verdict + " " + o.rule
+	if o.kind != opScreen || !o.done() {
+		answer = fmt.Sprintf("%d %s %s", o.status, o.code, o.disposition)
+	}
+	return fmt.Sprintf("%s %s -> %s (client %d, %v to %v, node %s, %d attempts)",
+		text, o.subject, answer, o.client, o.invoke.Round(time.Microsecond), o.back.Round(time.Microsecond), o.node, o.attempts)
+}
+
+// step takes one operation with its answer; false means that the state forbids it.
+func (s *groupState) step(g *group, o *operation) bool {
+	plan := g.plan(o.account)
+	own := &s.accounts[o.account]
+	switch o.kind {
+	case opRegister:
+		return o.done() && s.create(own)
+	case opDelegate:
+		parents := s.chain(g, plan.parent)
+		alive := !slices.ContainsFunc(parents, func(l level) bool { return l.status != active })
+		if o.done() {
+			return alive && s.create(own)
+		}
+		return o.code == "parent_not_active" && !alive
+	case opScreen:
+		return s.screen(g, o)
+	case opSuspend, opReinstate, opRevoke:
+		return own.exists && own.change(o)
+	case opAttest:
+		return own.exists && s.attest(g, own, o)
+	case opReview:
+		if o.done() && o.disposition == "APPROVED" {
+			return s.approve(g, o)
+		}
+		return true
+	}
+	return false
+}
+
+func (s *groupState) create(own *accountState) bool {
+	if own.exists {
+		return false
+	}
+	own.exists = true
+	return true
+}
+
+// chain is an agent and its ancestors, own first.
+func (s *groupState) chain(g *group, index int) []level {
+	var chain []level
+	for index >= 0 {
+		plan := g.plan(index)
+		chain = append(chain, level{s.accounts[index], plan.daily, plan.single})
+		index = plan.parent
+	}
+	return chain
+}
+
+// fleetOf is the group's fleet where the agent's root is in it.
+func (s *groupState) fleetOf(g *group, index int) *envelope {
+	if !g.plan(index).fleet {
+		return nil
+	}
+	return &envelope{g.limit, s.fleet}
+}
+
+// turn begins the UTC date of an answer's log time; log time never goes back.
+func (s *groupState) turn(at time.Time) bool {
+	day := at.Unix() / 86400
+	if day < s.day {
+		return false
+	}
+	if day > s.day {
+		s.day, s.fleet = day, 0
+		for i := range s.accounts {
+			s.accounts[i].spent = 0
+		}
+	}
+	return true
+}
+
+func (s *groupState) screen(g *group, o *operation) bool {
+	if !o.done() || !s.accounts[o.account].exists || !s.turn(o.at) {
+		return false
+	}
+	plan := g.plan(o.account)
+	verdict, rule := decide(s.chain(g, o.account), s.fleetOf(g, o.account), plan.autonomous, o.amount, o.at.UnixNano())
+	if verdict != o.verdict || rule != o.rule {
+		return false
+	}
+	if verdict == "PROCEED" {
+		s.spend(g, o)
+	}
+	return true
+}
+
+// spend books an amount on the agent, its ancestors and the fleet.
+func (s *groupState) spend(g *group, o *operation) {
+	for index := o.account; index >= 0; index = g.plan(index).parent {
+		s.accounts[index].spent = s.accounts[index].spent.Plus(o.amount)
+	}
+	if g.plan(o.account).fleet {
+		s.fleet = s.fleet.Plus(o.amount)
+	}
+}
+
+func (s *groupState) approve(g *group, o *operation) bool {
+	if !s.turn(o.at) {
+		return false
+	}
+	s.spend(g, o)
+	return true
+}
+
+func (s *groupState) attest(g *group, own *accountState, o *operation) bool {
+	dead := slices.ContainsFunc(s.chain(g, o.account), func(l level) bool { return l.status == revoked })
+	if !o.done() {
+		return o.code == "invalid_transition" && dead
+	}
+	own.attested = o.at.UnixNano()
+	return !dead
+}
+
+var targets = map[kind]standing{opSuspend: suspended, opReinstate: active, opRevoke: revoked}
+
+// change is the table of decisions 5.5.
+func (a *accountState) change(o *operation) bool {
+	to := targets[o.kind]
+	if !o.done() {
+		return o.code == "invalid_transition" && a.status == revoked && to != revoked &&
+			(o.credentialStatus == "" || o.credentialStatus == standingNames[a.status])
+	}
+	if o.unchanged {
+		return a.status == to
+	}
+	if a.status == to || a.status == revoked {
+		return false
+	}
+	a.status = to
+	return true
+}
+
+// reviewing is the model of one transaction's disposition: set once.
+var reviewing = porcupine.Model{
+	Init: func() any { return "" },
+	Step: func(state, input, _ any) (bool, any) {
+		o := input.(*operation)
+		if o.done() {
+			return state == "", o.disposition
+		}
+		return state != "", state
+	},
+	DescribeOperation: func(input, _ any) string { return input.(*operation).String() },
+}
+
+// linearizable checks every group, and every reviewed transaction, for an order of
+// its operations that explains all answers.
+func linearizable(operations []*operation, groups []*group, budget time.Duration) (violations []string, undecided int) {
+	byGroup := make(map[int][]porcupine.Operation)
+	byTxn := make(map[string][]porcupine.Operation)
+	for _, o := range operations {
+		if o.outcome != answered || o.status >= 500 {
+			continue
+		}
+		entry := porcupine.Operation{ClientId: o.client, Input: o, Call: int64(o.invoke), Return: int64(o.back)}
+		switch o.kind {
+		case opRead, opFleet:
+		case opReview:
+			byTxn[o.subject] = append(byTxn[o.subject], entry)
+			byGroup[o.group] = append(byGroup[o.group], entry)
+		default:
+			byGroup[o.group] = append(byGroup[o.group], entry)
+		}
+	}
+	deadline := time.Now().Add(budget)
+	check := func(name string, model porcupine.Model, entries []porcupine.Operation) {
+		switch porcupine.CheckOperationsTimeout(model, entries, max(time.Until(deadline), time.Millisecond)) {
+		case porcupine.Illegal:
+			violations = append(violations, fmt.Sprintf("%s: %d operations have no order that explains their answers: %s",
+				name, len(entries), blame(model, entries)))
+		case porcupine.Unknown:
+			undecided++
+		}
+	}
+	for _, g := range groups {
+		check(fmt.Sprintf("group %d", g.index), specification(g), byGroup[g.index])
+	}
+	for _, txn := range sortedKeys(byTxn) {
+		check("review of "+txn, reviewing, byTxn[txn])
+	}
+	return violations, undecided
+}
+
+// blame finds the shortest beginning of a history, by time of return, that is
+// already wrong, and names its last operation: the one to look at first.
+func blame(model porcupine.Model, entries []porcupine.Operation) string {
+	entries = slices.Clone(entries)
+	slices.SortFunc(entries, func(a, b porcupine.Operation) int { return cmp.Compare(a.Return, b.Return) })
+	low, high := 1, len(entries)
+	for low < high {
+		middle := (low + high) / 2
+		if porcupine.CheckOperationsTimeout(model, beginning(entries, middle), time.Second) == porcupine.Illegal {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	return "first unexplained: " + entries[high-1].Input.(*operation).String()
+}
+
+// beginning keeps what had returned when the last of the first count had. What was
+// still under way may have taken effect, so what was invoked before stays too.
+func beginning(entries []porcupine.Operation, count int) []porcupine.Operation {
+	end := entries[count-1].Return
+	var kept []porcupine.Operation
+	for _, e := range entries {
+		if e.Call <= end {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

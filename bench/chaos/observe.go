@@ -1,0 +1,349 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"railguard/audit/note"
+	"railguard/engine"
+)
+
+// status is what checks read of GET /v1/cluster/status.
+type status struct {
+	Node   string `json:"node"`
+	Role   string `json:"role"`
+	Term   uint64 `json:"term"`
+	Leader *struct {
+		ID string `json:"id"`
+	} `json:"leader"`
+	Quorum struct {
+		Voters           int `json:"voters"`
+		Healthy          int `json:"healthy"`
+		FailureTolerance int `json:"failureTolerance"`
+	} `json:"quorum"`
+	Index struct {
+		Commit   uint64 `json:"commit"`
+		Applied  uint64 `json:"applied"`
+		Snapshot uint64 `json:"snapshot"`
+	} `json:"index"`
+	Digest      string `json:"fsmHash"`
+	DigestIndex uint64 `json:"fsmHashIndex"`
+	Nodes       []struct {
+		ID       string `json:"id"`
+		Suffrage string `json:"suffrage"`
+		Healthy  bool   `json:"healthy"`
+	} `json:"nodes"`
+	Writes struct {
+		State string `json:"state"`
+	} `json:"writes"`
+	LogTime  time.Time `json:"logTime"`
+	Warnings []string  `json:"warnings"`
+}
+
+func (c *caller) status(ctx context.Context, n *node) (status, error) {
+	var s status
+	return s, c.read(ctx, n.api+"/v1/cluster/status", &s)
+}
+
+// observer looks at every node all the time: signed checkpoints, state digests,
+// who leads. What it has seen must stay true for ever.
+type observer struct {
+	cluster *cluster
+	caller  *caller
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	keys    string
+	heads   []head
+	digests []digest
+	applied map[string]uint64 // Highest applied index seen of a node.
+	terms   map[uint64]bool
+	wrong   findings
+}
+
+func newObserver(ctx context.Context, c *cluster, by *caller) *observer {
+	ctx, cancel := context.WithCancel(ctx)
+	o := &observer{cluster: c, caller: by, cancel: cancel, applied: map[string]uint64{}, terms: map[uint64]bool{}}
+	for _, n := range c.nodes {
+		o.follow(ctx, n)
+	}
+	return o
+}
+
+// follow begins to look at a node.
+func (o *observer) follow(ctx context.Context, n *node) {
+	o.running.Add(1)
+	go func() {
+		defer o.running.Done()
+		ticker := time.NewTicker(observeEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				o.look(ctx, n)
+			}
+		}
+	}()
+}
+
+// look asks a node once. One that does not answer is no finding.
+func (o *observer) look(ctx context.Context, n *node) {
+	if a, err := o.caller.get(ctx, n.api+"/log/checkpoint"); err == nil && a.status == http.StatusOK {
+		o.sawHead(ctx, n, a.body)
+	}
+	if s, err := o.caller.status(ctx, n); err == nil {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if s.DigestIndex != 0 {
+			o.sawDigest(digest{n.id, s.DigestIndex, s.Digest})
+		}
+		o.applied[n.id] = max(o.applied[n.id], s.Index.Applied)
+		o.terms[s.Term] = true
+	}
+}
+
+func (o *observer) sawDigest(d digest) {
+	for i := len(o.digests) - 1; i >= 0 && i >= len(o.digests)-16; i-- {
+		if o.digests[i] == d {
+			return // The last one still.
+		}
+	}
+	o.digests = append(o.digests, d)
+}
+
+// sawHead verifies a checkpoint's signatures and keeps it.
+func (o *observer) sawHead(ctx context.Context, n *node, raw []byte) {
+	keys, err := o.logKeys(ctx)
+	if err != nil {
+		return
+	}
+	checkpoint, err := note.Verify(raw, keys)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err != nil {
+		o.wrong.add("node %s serves a checkpoint that does not verify: %v", n.id, err)
+		return
+	}
+	for i := len(o.heads) - 1; i >= 0 && i >= len(o.heads)-16; i-- {
+		if h := &o.heads[i]; h.node == n.id && h.Size == checkpoint.Size && h.Root == checkpoint.Root {
+			return
+		}
+	}
+	o.heads = append(o.heads, head{n.id, checkpoint})
+}
+
+// logKeys are the log's verifier keys as the first node that answered gave them:
+// from then on nobody may come with others.
+func (o *observer) logKeys(ctx context.Context) (string, error) {
+	o.mu.Lock()
+	keys := o.keys
+	o.mu.Unlock()
+	if keys != "" {
+		return keys, nil
+	}
+	for _, n := range o.cluster.nodes {
+		a, err := o.caller.get(ctx, n.api+"/log/keys")
+		if err != nil || a.status != http.StatusOK {
+			continue
+		}
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.keys = string(a.body)
+		return o.keys, nil
+	}
+	return "", fmt.Errorf("no node tells the log's keys")
+}
+
+// stop ends the looking.
+func (o *observer) stop() {
+	o.cancel()
+	o.running.Wait()
+}
+
+// leader waits until the nodes that can be asked agree on a leader that says so
+// itself, and returns it.
+func (c *cluster) leader(ctx context.Context, by *caller) (*node, error) {
+	var found *node
+	err := until(ctx, settlePatience, func() bool {
+		for _, n := range c.nodes {
+			s, err := by.status(ctx, n)
+			if err == nil && s.Role == "leader" && s.Writes.State == "ok" {
+				found = n
+				return true
+			}
+		}
+		return false
+	})
+	if err != nil {
+		return nil, fmt.Errorf("no leader: %w", err)
+	}
+	return found, nil
+}
+
+// followers are the nodes other than the given one.
+func (c *cluster) followers(of *node) []*node {
+	var others []*node
+	for _, n := range c.nodes {
+		if n != of {
+			others = append(others, n)
+		}
+	}
+	return others
+}
+
+func (c *cluster) node(id string) *node {
+	for _, n := range c.nodes {
+		if n.id == id {
+			return n
+		}
+	}
+	return nil
+}
+
+// settle heals everything, lets every node run, and waits until all are ready and
+// have applied the same index twice in a row (invariant 10).
+func (c *cluster) settle(ctx context.Context, by *caller) (time.Duration, error) {
+	began := time.Now()
+	if c.wires != nil {
+		c.wires.heal()
+	}
+	for _, n := range c.nodes {
+		if err := n.resume(); err != nil {
+			return 0, err
+		}
+		if !n.running() {
+			if err := n.start(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	for _, n := range c.nodes {
+		if err := n.ready(ctx, settlePatience); err != nil {
+			return 0, fmt.Errorf("after healing: %w\n%s", err, n.logTail())
+		}
+	}
+	err := until(ctx, settlePatience, func() bool { return c.inStep(ctx, by) })
+	if err != nil {
+		return 0, fmt.Errorf("the nodes do not come into step: %w", err)
+	}
+	return time.Since(began), nil
+}
+
+// inStep reports whether all nodes know one leader and have the same tree head.
+// The log itself never rests: ticks move the applied index on.
+func (c *cluster) inStep(ctx context.Context, by *caller) bool {
+	leader, low, high := "", uint64(0), uint64(0)
+	for i, n := range c.nodes {
+		s, err := by.status(ctx, n)
+		if err != nil || s.Leader == nil || i > 0 && s.Leader.ID != leader {
+			return false
+		}
+		leader = s.Leader.ID
+		if i == 0 || s.Index.Applied < low {
+			low = s.Index.Applied
+		}
+		high = max(high, s.Index.Applied)
+	}
+	return high-low <= stepSlack
+}
+
+// stepSlack is how many ticks may be applied while one node after another is asked.
+const stepSlack = 8
+
+// collect reads everything that the checks need from every node. last is the
+// newest transaction of the cluster, and nobody writes any more.
+func (c *cluster) collect(ctx context.Context, by *caller, o *observer, in *inspection, last string) error {
+	keys, err := o.logKeys(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range c.nodes {
+		x, err := by.exportThrough(ctx, n, keys, last)
+		if err != nil {
+			return err
+		}
+		in.exports = append(in.exports, x)
+		if err := in.readBudgets(ctx, by, n); err != nil {
+			return err
+		}
+		in.readRecords(ctx, by, n)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	in.heads, in.digests = append(in.heads, o.heads...), append(in.digests, o.digests...)
+	in.deaths = append(in.deaths, o.wrong.all()...)
+	return nil
+}
+
+func (in *inspection) readBudgets(ctx context.Context, by *caller, n *node) error {
+	for _, g := range in.groups {
+		for _, a := range g.known() {
+			var b struct {
+				Date  string     `json:"date"`
+				Spent jsonAmount `json:"spentUSDC"`
+				Fleet *struct {
+					ID    string     `json:"fleetId"`
+					Spent jsonAmount `json:"spentUSDC"`
+				} `json:"fleet"`
+			}
+			if err := by.read(ctx, n.api+"/v1/agents/"+a.id+"/limits", &b); err != nil {
+				return err
+			}
+			seen := budget{node: n.id, agent: a.id, date: b.Date, spent: engine.USD(b.Spent)}
+			if b.Fleet != nil {
+				seen.fleet, seen.fleetSpent = b.Fleet.ID, engine.USD(b.Fleet.Spent)
+			}
+			in.budgets = append(in.budgets, seen)
+		}
+	}
+	return nil
+}
+
+// jsonAmount reads an amount from its literal.
+type jsonAmount engine.USD
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (a *jsonAmount) UnmarshalJSON(raw []byte) error {
+	amount, err := engine.ParseUSD(raw)
+	*a = jsonAmount(amount)
+	return err
+}
+
+// readRecords reads some of the transactions that clients were told, at this node.
+func (in *inspection) readRecords(ctx context.Context, by *caller, n *node) {
+	for _, g := range in.groups {
+		g.mu.Lock()
+		picks := append(append([]pick(nil), g.reviews...), g.recent...)
+		g.mu.Unlock()
+		for i := 0; i < len(picks); i += 1 + len(picks)/16 {
+			a, err := by.get(ctx, n.api+"/v1/audit/"+picks[i].txn)
+			if err != nil {
+				continue // collect's other reads say so.
+			}
+			r := readReply(opRead, a)
+			in.records = append(in.records, shownRecord{
+				node: n.id, txn: picks[i].txn, verdict: r.verdict, disposition: r.shown, status: a.status,
+			})
+		}
+	}
+}
+
+// heardCries reads the nodes' logs.
+func (c *cluster) heardCries(allowed ...string) []string {
+	var f findings
+	for _, n := range c.nodes {
+		raw, err := os.ReadFile(n.log)
+		if err != nil {
+			continue
+		}
+		f.join(criesIn(n.id, raw, allowed...))
+	}
+	return f.all()
+}

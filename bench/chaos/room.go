@@ -1,0 +1,185 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"railguard/engine"
+)
+
+// room is one cluster with everything that was ever told about it. Several
+// scenarios may use it one after another: what an earlier one was answered must
+// still hold after a later one.
+type room struct {
+	cluster  *cluster
+	caller   *caller
+	history  *history
+	groups   []*group
+	observer *observer
+	seed     uint64
+	run      string
+	serial   atomic.Int64
+	allowed  []string // Words that the nodes' logs may have.
+}
+
+const groupsOfRoom = 2
+
+// openRoom starts a cluster and founds the groups that storms use.
+func openRoom(ctx context.Context, binary, folder string, s shape, seed uint64) (*room, error) {
+	c, err := startCluster(ctx, binary, folder, s)
+	if err != nil {
+		return nil, err
+	}
+	r := &room{cluster: c, caller: newCaller(c.key), history: newHistory(), seed: seed, run: randomHex(4)}
+	r.observer = newObserver(context.WithoutCancel(ctx), c, r.caller)
+	if err := r.furnish(ctx); err != nil {
+		err = fmt.Errorf("%w\n%s", err, c.nodes[0].logTail())
+		r.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *room) furnish(ctx context.Context) error {
+	if err := r.cluster.widen(ctx, r.caller); err != nil {
+		return err
+	}
+	for i := range groupsOfRoom {
+		r.groups = append(r.groups, standardGroup(i))
+	}
+	return r.client().found(ctx, r.groups...)
+}
+
+// client makes a new caller, at home on one of the nodes.
+func (r *room) client() *client {
+	id := int(r.serial.Add(1))
+	return &client{
+		id: id, cluster: r.cluster, caller: r.caller, history: r.history, random: newRandom(r.seed, id),
+		home: id % len(r.cluster.nodes), run: r.run, patient: 10 * time.Second,
+	}
+}
+
+// newGroup is a group of a scenario's own, without agents; limit is its fleet's.
+func (r *room) newGroup(limit engine.USD) *group {
+	g := &group{index: len(r.groups), limit: limit}
+	r.groups = append(r.groups, g)
+	return g
+}
+
+// inspect heals the cluster, settles what is still open, reads everything and
+// checks it.
+func (r *room) inspect(ctx context.Context, report *report) error {
+	took, err := r.cluster.settle(ctx, r.caller)
+	if err != nil {
+		return err
+	}
+	report.figure("in step again after", took.Round(time.Millisecond))
+	r.resolve(ctx)
+	last := r.client().screen(ctx, r.groups[0].accounts[0], engine.Dollar)
+	if !last.done() {
+		return fmt.Errorf("after healing a call does not succeed: %s", last)
+	}
+	in := &inspection{groups: r.groups, porcupine: porcupineBudget}
+	if err := r.cluster.collect(ctx, r.caller, r.observer, in, last.txn); err != nil {
+		return err
+	}
+	in.operations = r.history.operations()
+	if err := resolveFromLog(in.operations, in.exports[0]); err != nil {
+		return err
+	}
+	r.cluster.mu.Lock()
+	in.deaths = append(in.deaths, r.cluster.deaths...)
+	r.cluster.mu.Unlock()
+	in.cries = r.cluster.heardCries(r.allowed...)
+	report.findings.join(in.violations())
+	r.describe(report, in)
+	return nil
+}
+
+func (r *room) describe(report *report, in *inspection) {
+	t := r.history.tally()
+	report.figure("operations", t.operations)
+	report.figure("verdicts", t.verdicts)
+	report.figure("of them PROCEED", t.proceeds)
+	report.figure("retried", t.retried)
+	report.figure("replayed", t.replayed)
+	report.figure("leaves", len(in.exports[0].leaves))
+	report.figure("checkpoints seen", len(in.heads))
+	report.figure("state digests seen", len(in.digests))
+	if stale := staleReads(in.operations); stale > 0 {
+		report.figure("reads behind what the client knew (index says so)", stale)
+	}
+	if in.undecided > 0 {
+		report.figure("partitions that Porcupine could not finish", in.undecided)
+	}
+	if t.verdicts == 0 {
+		report.findings.add("no verdict was given: nothing was tested")
+	}
+}
+
+// resolve asks for the outcome of every call that has none, with its own key: it
+// gets the first answer, or is done now.
+func (r *room) resolve(ctx context.Context) {
+	c := r.client()
+	for _, o := range r.history.operations() {
+		if o.outcome != pending || o.kind == opRead {
+			continue
+		}
+		for range resolveTries {
+			c.pursue(ctx, o, time.Second)
+			if o.outcome != pending || ctx.Err() != nil {
+				break
+			}
+		}
+	}
+}
+
+// resolveFromLog settles what retries could not: after healing, what is not in the
+// log never happened.
+func resolveFromLog(operations []*operation, x *exported) error {
+	s, err := layOut(x)
+	if err != nil {
+		return err
+	}
+	for _, o := range operations {
+		if o.outcome != pending || o.kind == opRead {
+			continue
+		}
+		leaves := s.leavesOf(o)
+		if len(leaves) == 0 {
+			o.outcome = nothing
+			continue
+		}
+		l := leaves[0]
+		o.outcome, o.reply = answered, reply{
+			status: 200, verdict: l.Verdict, rule: l.Rule, txn: l.TxnID, index: l.Index, list: l.ListVersion, event: l.EventID,
+			id: l.AgentID + l.FleetID, credentialStatus: l.CredentialStatus, at: l.momentOf(o.kind),
+		}
+		o.back = 1<<62 - 1 // Nobody was told: it may have been the last of all.
+	}
+	return nil
+}
+
+// momentOf is the time that the answer of an operation shows.
+func (l *leaf) momentOf(k kind) time.Time {
+	switch k {
+	case opScreen:
+		return l.At
+	case opReview:
+		return l.ReviewedAt
+	case opAttest:
+		return l.AttestedAt
+	}
+	return l.ChangedAt
+}
+
+// close ends the cluster.
+func (r *room) close() {
+	if r.observer != nil {
+		r.observer.stop()
+	}
+	r.cluster.close()
+	r.caller.close()
+}

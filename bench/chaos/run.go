@@ -1,0 +1,239 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Options say what to break and for how long.
+type Options struct {
+	Binary string   // The railguard binary.
+	Folder string   // Where clusters keep their data and logs; removed by the caller.
+	Long   bool     // The long form: more faults, longer storms, fresh clusters.
+	Only   []string // Ids of scenarios; none means all.
+	Seed   uint64   // Of clients' choices; 0 draws one.
+}
+
+// Outcome of a scenario.
+type Outcome uint8
+
+// A scenario passes when no check of it found anything.
+const (
+	Pass Outcome = iota
+	Fail
+	Skipped
+)
+
+func (o Outcome) String() string { return [...]string{"pass", "FAIL", "skipped"}[o] }
+
+// Result is what came of one scenario.
+type Result struct {
+	ID, Statement string
+	Outcome       Outcome
+	Reason        string   // Why it was skipped or could not be finished.
+	Violations    []string // What the checks found.
+	Figures       []string // What was measured, in words.
+	Seed          uint64
+	Took          time.Duration
+}
+
+// String is the result as a report prints it.
+func (r Result) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s (%v, seed %d): %s", r.ID, r.Outcome, r.Took.Round(100*time.Millisecond), r.Seed, r.Statement)
+	if r.Reason != "" {
+		fmt.Fprintf(&b, "\n    %s", r.Reason)
+	}
+	for _, violation := range r.Violations {
+		fmt.Fprintf(&b, "\n    VIOLATION: %s", violation)
+	}
+	if len(r.Figures) > 0 {
+		fmt.Fprintf(&b, "\n    %s", strings.Join(r.Figures, "; "))
+	}
+	return b.String()
+}
+
+// Summary counts outcomes.
+type Summary struct{ Pass, Fail, Skipped int }
+
+// Run runs scenarios one after another and reports each as it ends. It returns an
+// error only when nothing could be run.
+func Run(ctx context.Context, options Options, report func(Result)) (Summary, error) {
+	e := NewExamination(options)
+	defer e.Close()
+	var s Summary
+	known := 0
+	for i := range scenarios {
+		if !options.wants(scenarios[i].id) {
+			continue
+		}
+		known++
+		result := e.Examine(ctx, scenarios[i].id)
+		switch result.Outcome {
+		case Pass:
+			s.Pass++
+		case Fail:
+			s.Fail++
+		default:
+			s.Skipped++
+		}
+		report(result)
+	}
+	if known == 0 {
+		return s, fmt.Errorf("no scenario is called %s", strings.Join(options.Only, " or "))
+	}
+	return s, nil
+}
+
+func (o *Options) wants(id string) bool {
+	if len(o.Only) == 0 {
+		return true
+	}
+	for _, name := range o.Only {
+		if strings.EqualFold(name, id) {
+			return true
+		}
+	}
+	return false
+}
+
+// scenario is one named fault test.
+type scenario struct {
+	id, statement string
+	shape         shape
+	fresh         bool // It leaves the cluster, or its clock, as no other scenario wants it.
+	run           func(context.Context, *stage) error
+}
+
+// stage is what a scenario works on.
+type stage struct {
+	*room
+	*report
+	options *Options
+}
+
+// report gathers what a scenario measures and finds.
+type report struct {
+	figures  []string
+	findings findings
+}
+
+func (r *report) figure(name string, value any) {
+	r.figures = append(r.figures, fmt.Sprintf("%s %v", name, value))
+}
+
+// skipped is the error of a scenario that cannot be run here.
+type skipped string
+
+func (s skipped) Error() string { return string(s) }
+
+// times is how often something is done: few times, or many in the long form.
+func (s *stage) times(short, long int) int {
+	if s.options.Long {
+		return long
+	}
+	return short
+}
+
+func (s *stage) span(short, long time.Duration) time.Duration {
+	if s.options.Long {
+		return long
+	}
+	return short
+}
+
+// Examination runs scenarios and keeps healthy clusters for the next ones.
+type Examination struct {
+	options Options
+	rooms   map[shape]*room
+	serial  int
+}
+
+// NewExamination prepares one; Close ends its clusters.
+func NewExamination(options Options) *Examination {
+	if options.Seed == 0 {
+		options.Seed = uint64(time.Now().UnixNano())
+	}
+	return &Examination{options: options, rooms: make(map[shape]*room)}
+}
+
+// Close ends every cluster that is still there.
+func (e *Examination) Close() {
+	for s, r := range e.rooms {
+		r.close()
+		delete(e.rooms, s)
+	}
+}
+
+// Examine runs one scenario by its id.
+func (e *Examination) Examine(ctx context.Context, id string) Result {
+	for i := range scenarios {
+		if scenarios[i].id == id {
+			return e.examine(ctx, &scenarios[i])
+		}
+	}
+	return Result{ID: id, Outcome: Fail, Reason: "no such scenario"}
+}
+
+func (e *Examination) examine(ctx context.Context, s *scenario) Result {
+	began := time.Now()
+	result := Result{ID: s.id, Statement: s.statement, Seed: e.options.Seed}
+	found := &report{}
+	err := e.perform(ctx, s, found)
+	result.Took = time.Since(began)
+	result.Figures, result.Violations = found.figures, found.findings.all()
+	var skip skipped
+	switch {
+	case errors.As(err, &skip) && len(result.Violations) == 0:
+		result.Outcome, result.Reason = Skipped, string(skip)
+	case err != nil:
+		result.Outcome, result.Reason = Fail, err.Error()
+	case len(result.Violations) > 0:
+		result.Outcome = Fail
+	}
+	return result
+}
+
+// perform finds a cluster of the scenario's shape, runs it there, inspects, and
+// keeps the cluster if nothing was found.
+func (e *Examination) perform(ctx context.Context, s *scenario, found *report) error {
+	if s.shape.nodes == 0 {
+		return s.run(ctx, &stage{report: found, options: &e.options})
+	}
+	r := e.rooms[s.shape]
+	delete(e.rooms, s.shape)
+	fresh := s.fresh || e.options.Long
+	if r != nil && fresh {
+		e.rooms[s.shape], r = r, nil // It stays for others.
+	}
+	if r == nil {
+		var err error
+		if r, err = e.open(ctx, s); err != nil {
+			return err
+		}
+	}
+	err := s.run(ctx, &stage{room: r, report: found, options: &e.options})
+	if err == nil {
+		err = r.inspect(ctx, found)
+	}
+	if err != nil || len(found.findings.list) > 0 || fresh || e.rooms[s.shape] != nil {
+		r.close()
+		return err
+	}
+	e.rooms[s.shape] = r
+	return nil
+}
+
+func (e *Examination) open(ctx context.Context, s *scenario) (*room, error) {
+	e.serial++
+	folder := filepath.Join(e.options.Folder, fmt.Sprintf("%s-%d", s.id, e.serial))
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, err
+	}
+	return openRoom(ctx, e.options.Binary, folder, s.shape, e.options.Seed)
+}

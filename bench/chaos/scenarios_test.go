@@ -1,0 +1,78 @@
+package chaos
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+var (
+	flagLong = flag.Bool("chaos.long", os.Getenv("RAILGUARD_CHAOS") == "long", "the long form of every scenario")
+	flagSeed = flag.Uint64("chaos.seed", 0, "seed of the clients' choices; 0 draws one")
+	flagFile = flag.String("chaos.binary", "", "a built railguard binary, instead of building one")
+	flagKeep = flag.String("chaos.keep", "", "keep data and logs of the clusters in this folder")
+)
+
+// bench is what all scenarios of one test run share: the binary, built once, and
+// the clusters that are still healthy.
+var bench struct {
+	once        sync.Once
+	examination *Examination
+	folder      string
+	reason      string // Why nothing can be run.
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	if bench.examination != nil {
+		bench.examination.Close()
+	}
+	if bench.folder != "" && *flagKeep == "" {
+		_ = os.RemoveAll(bench.folder)
+	}
+	os.Exit(code)
+}
+
+func prepare() {
+	folder, err := os.MkdirTemp(*flagKeep, "railguard-chaos-")
+	if err != nil {
+		bench.reason = err.Error()
+		return
+	}
+	bench.folder = folder
+	binary := *flagFile
+	if binary == "" {
+		binary = filepath.Join(folder, "railguard")
+		build := exec.Command("go", "build", "-o", binary, "./cmd/railguard")
+		build.Dir = filepath.Join("..", "..")
+		if raw, err := build.CombinedOutput(); err != nil {
+			bench.reason = "the binary does not build, nothing to break: " + err.Error() + "\n" + string(raw[:min(len(raw), 800)])
+			return
+		}
+	}
+	bench.examination = NewExamination(Options{Binary: binary, Folder: folder, Long: *flagLong, Seed: *flagSeed})
+}
+
+// play runs one scenario as a test.
+func play(t *testing.T, id string) {
+	t.Helper()
+	bench.once.Do(prepare)
+	if bench.reason != "" {
+		t.Skip(bench.reason)
+	}
+	result := bench.examination.Examine(t.Context(), id)
+	switch result.Outcome {
+	case Fail:
+		t.Error(result)
+	case Skipped:
+		t.Skip(result)
+	default:
+		t.Log(result)
+	}
+}
+
+func TestKillAlone(t *testing.T) { play(t, "A1") }

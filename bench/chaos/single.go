@@ -1,0 +1,34 @@
+package chaos
+
+import (
+	"context"
+	"time"
+)
+
+// killAlone is statement 4a of the plan: a cluster of one, killed again and again
+// at random moments under load, started on the same data each time. Nothing but
+// its disk remembers what it answered.
+func killAlone(ctx context.Context, s *stage) error {
+	n := s.cluster.nodes[0]
+	random := newRandom(s.seed, 0)
+	storm := s.storm(ctx, ordinaryLoad())
+	defer storm.stop()
+	kills := s.times(12, 300)
+	longest := time.Duration(0)
+	for range kills {
+		pause(ctx, time.Duration(20+random.IntN(400))*time.Millisecond)
+		if err := n.kill(); err != nil {
+			return err
+		}
+		began := time.Now()
+		if err := n.restart(ctx); err != nil {
+			return err
+		}
+		longest = max(longest, time.Since(began))
+	}
+	pause(ctx, 200*time.Millisecond)
+	storm.stop()
+	s.figure("kills", kills)
+	s.figure("slowest start until ready", longest.Round(time.Millisecond))
+	return nil
+}

@@ -1,0 +1,123 @@
+package httpapi
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+)
+
+// discard is an answer nobody reads.
+type discard struct {
+	header http.Header
+	status int
+}
+
+func (d *discard) Header() http.Header         { return d.header }
+func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
+func (d *discard) WriteHeader(status int)      { d.status = status }
+
+// body is a request body that can be read again and again.
+type body struct{ bytes.Reader }
+
+func (b *body) Close() error { return nil }
+
+// benchmarkScreen measures the whole handler: border, key, JSON, token, rules,
+// record, state machine, audit append and answer, without HTTP itself.
+func benchmarkScreen(b *testing.B, fields string) {
+	n := newTestNode(b)
+	n.settings.Keys[0].Rate = -1
+	n.api.edges.Store(nil)
+	_, token := n.register("")
+	data := []byte(`{"token":"` + token + `","amount":12.50,"chain":"BASE","rail":"USDC","cpWallet":"0x00000000000000000000000000000000000000aa"` + fields + `}`)
+	var source body
+	r := httptest.NewRequest("POST", "/v1/screen", &source)
+	r.Header.Set("Authorization", "Bearer "+testAdminSecret)
+	r.ContentLength = int64(len(data))
+	w := &discard{header: http.Header{}}
+	handler := n.api.Handler()
+	b.ReportAllocs()
+	for b.Loop() {
+		source.Reset(data)
+		r.Body = io.NopCloser(&source)
+		clear(w.header)
+		handler.ServeHTTP(w, r)
+		if w.status != 200 {
+			b.Fatal(w.status)
+		}
+	}
+}
+
+func BenchmarkScreen(b *testing.B)     { benchmarkScreen(b, "") }
+func BenchmarkScreenName(b *testing.B) { benchmarkScreen(b, `,"cpName":"Paper and Ink Trading"`) }
+
+// BenchmarkScreenEdge is the edge's own part: everything before the proposal.
+func BenchmarkScreenEdge(b *testing.B) {
+	n := newTestNode(b)
+	_, token := n.register("")
+	data := []byte(`{"token":"` + token + `","amount":12.50,"chain":"BASE","rail":"USDC","cpWallet":"0x00000000000000000000000000000000000000aa"}`)
+	c := n.api.begin(&discard{header: http.Header{}}, httptest.NewRequest("POST", "/v1/screen", nil), &route{})
+	c.edge = n.api.edge()
+	c.key = c.edge.keys.byID["key_screener"]
+	c.body = data
+	b.ReportAllocs()
+	for b.Loop() {
+		require.NoError(b, c.gate.check(data))
+		value, _ := c.parser.ParseBytes(data)
+		c.object, _ = value.Object()
+		if c.parseScreen() != nil || c.judge() != nil {
+			b.Fatal("edge")
+		}
+	}
+}
+
+func BenchmarkGate(b *testing.B) {
+	data := []byte(`{"token":"` + string(bytes.Repeat([]byte("a"), 900)) + `","amount":12.50,"chain":"BASE","cpName":"Paper and Ink"}`)
+	var g gate
+	b.ReportAllocs()
+	for b.Loop() {
+		if g.check(data) != nil {
+			b.Fatal("gate")
+		}
+	}
+}
+
+func BenchmarkAuditGet(b *testing.B) {
+	n := newTestNode(b)
+	n.settings.Keys[0].Rate = -1
+	n.api.edges.Store(nil)
+	_, token := n.register("")
+	txn := member(b, n.screen(token, "").Body.Bytes(), "txnId")
+	r := httptest.NewRequest("GET", "/v1/audit/"+txn, nil)
+	r.Header.Set("Authorization", "Bearer "+testAdminSecret)
+	w := &discard{header: http.Header{}}
+	b.ReportAllocs()
+	for b.Loop() {
+		clear(w.header)
+		n.api.Handler().ServeHTTP(w, r)
+		if w.status != 200 {
+			b.Fatal(w.status)
+		}
+	}
+}
+
+func BenchmarkFindKey(b *testing.B) {
+	n := newTestNode(b)
+	for i := range 100 {
+		n.addKey(testKey("k"+strconv.Itoa(i)), "rg_live_k"+strconv.Itoa(i))
+	}
+	table := n.api.edge().keys
+	from := n.api.clientAddress(httptest.NewRequest("GET", "/", nil))
+	b.ReportAllocs()
+	for b.Loop() {
+		if table.find("rg_live_k50", engine.Time(1), from) == nil {
+			b.Fatal("key")
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+)
+
+// testEntities are companies of the given names, and one person whose name says
+// which list this is.
+func testEntities(names ...string) []ofac.Entity {
+	var all []ofac.Entity
+	for i, name := range names {
+		all = append(all, ofac.Entity{
+			UID: uint32(100 + i), Type: ofac.Company, Lists: ofac.ListSDN, Sublists: []string{"SDN List"}, Programs: []string{"TEST"},
+			Names: []ofac.Name{{ID: uint32(i), AliasType: "Name", Primary: true, Script: "Latin", Full: name}},
+		})
+	}
+	return all
+}
+
+func testMeta(date string, sample bool) ofac.Meta {
+	at, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		panic(err)
+	}
+	return ofac.Meta{Source: "test " + date, PublishedAt: at.UnixNano(), Sample: sample}
+}
+
+// testLoader compiles "date;name;name;..." as if it were a published file.
+func testLoader(files map[string][]byte) ([]byte, wire.ListInfo, []string, error) {
+	for name, data := range files {
+		fields := strings.Split(string(data), ";")
+		if name == "broken" {
+			return nil, wire.ListInfo{}, nil, errors.New("SDN_ENHANCED.XML: truncated")
+		}
+		compiled, err := ofac.Build(testEntities(fields[1:]...), testMeta(fields[0], false))
+		if err != nil {
+			return nil, wire.ListInfo{}, nil, err
+		}
+		index, err := ofac.Open(compiled)
+		if err != nil {
+			return nil, wire.ListInfo{}, nil, err
+		}
+		counts, meta := index.Counts(), index.Meta()
+		var problems []string
+		if name == "suspicious" {
+			problems = []string{"canary LAZARUS GROUP is missing"}
+		}
+		return compiled, wire.ListInfo{
+			Digest: index.Digest(), Source: meta.Source, PublishedAt: engine.Time(meta.PublishedAt),
+			Entries: uint32(counts.Entries), SDN: uint32(counts.SDN), Names: uint32(counts.Names),
+		}, problems, nil
+	}
+	return nil, wire.ListInfo{}, nil, errors.New("no files")
+}
+
+func listNode(t *testing.T) *testNode {
+	n := newTestNode(t)
+	n.api = n.another(func(d *Deps) { d.LoadList = testLoader })
+	return n
+}
+
+func (n *testNode) upload(name, content string) string {
+	n.t.Helper()
+	v := answer(n.t, n.doAdmin("POST", "/v1/ofac/snapshots?name="+name, content), 201)
+	return textOf(v, "snapshotId")
+}
+
+// manyNames is count names that resemble neither each other nor a listed one.
+func manyNames(count int) string {
+	names := make([]string, count)
+	for i := range names {
+		names[i] = strings.Repeat(string(rune('A'+i%26)), 3+i/26) + " TRADING"
+	}
+	return strings.Join(names, ";")
+}
+
+func TestUploadActivateRollback(t *testing.T) {
+	n := listNode(t)
+	_, token := n.registered("")
+	screen := func(name string) string {
+		return textOf(answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1,"cpName":"`+name+`"}`), 200), "verdict")
+	}
+	require.Equal(t, "PROCEED", screen("Umbrella Corporation"))
+	first := n.upload("SDN.CSV", "2026-03-01;UMBRELLA CORPORATION;"+manyNames(39))
+	v := answer(t, n.do("ops", "GET", "/v1/ofac", ""), 200)
+	require.Equal(t, first, textOf(v, "staged", "0", "snapshotId"))
+	require.Equal(t, "PROCEED", screen("Umbrella Corporation"), "staged is not active")
+	v = answer(t, n.do("auditor", "GET", "/v1/ofac/"+first+"/diff", ""), 200)
+	require.Equal(t, 40, v.GetInt("added", "count"))
+	require.Equal(t, 100, v.GetInt("removed", "count"))
+	// The sample is no measure for a published list: fewer entries pass.
+	v = answer(t, n.do("policy", "POST", "/v1/ofac/"+first+"/activate", "", "Idempotency-Key", "a"), 200)
+	require.Equal(t, 2, v.GetInt("listVersion"))
+	require.Equal(t, "BLOCK", screen("Umbrella Corporation"))
+
+	second := n.upload("SDN.CSV", "2026-03-02;"+manyNames(40))
+	answer(t, n.do("policy", "POST", "/v1/ofac/"+second+"/activate", ""), 200)
+	require.Equal(t, "PROCEED", screen("Umbrella Corporation"))
+
+	// A replay of the first activation answers as it did and changes nothing.
+	w := n.do("policy", "POST", "/v1/ofac/"+first+"/activate", "", "Idempotency-Key", "a")
+	require.Equal(t, "true", w.Header().Get(headerReplayed))
+	require.Equal(t, 2, answer(t, w, 200).GetInt("listVersion"))
+	require.Equal(t, "PROCEED", screen("Umbrella Corporation"))
+
+	// Back to the first: the same bytes again, at a new version.
+	w = n.do("policy", "POST", "/v1/ofac/rollback", `{"reason":"bad list","actor":"petra"}`, "Idempotency-Key", "r")
+	v = answer(t, w, 200)
+	require.Equal(t, first, textOf(v, "snapshotId"))
+	require.Equal(t, second, textOf(v, "previousSnapshotId"))
+	require.Equal(t, 4, v.GetInt("listVersion"))
+	require.True(t, v.GetBool("rollback"))
+	require.Equal(t, "BLOCK", screen("Umbrella Corporation"))
+	again := n.do("policy", "POST", "/v1/ofac/rollback", `{"reason":"bad list","actor":"petra"}`, "Idempotency-Key", "r")
+	require.Equal(t, w.Body.String(), again.Body.String())
+	require.Equal(t, uint64(4), n.Settings().ListVersion)
+	v = answer(t, n.do("policy", "POST", "/v1/ofac/"+second+"/rollback", `{"reason":"it was right"}`), 200)
+	require.Equal(t, 5, v.GetInt("listVersion"))
+}
+
+func TestListRejected(t *testing.T) {
+	n := listNode(t)
+	base := n.upload("SDN.CSV", "2026-03-10;"+manyNames(40))
+	answer(t, n.do("policy", "POST", "/v1/ofac/"+base+"/activate", ""), 200)
+	cases := []struct{ name, file, content, want string }{
+		{"older", "SDN.CSV", "2026-03-09;" + manyNames(41), "older"},
+		{"5.1 % fewer", "SDN.CSV", "2026-03-11;" + manyNames(37), "5 % fewer"},
+		{"a problem of the upload", "suspicious", "2026-03-11;" + manyNames(42), "canary"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			id := n.upload(c.file, c.content)
+			v := answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 422)
+			require.Equal(t, "list_rejected", textOf(v, "code"))
+			require.Contains(t, textOf(v, "details", "0", "message"), c.want)
+			v = answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", `{"force":true}`), 422)
+			require.Equal(t, "missing_field", textOf(v, "code"))
+		})
+	}
+	// Exactly 5 % fewer, on the same day, passes.
+	id := n.upload("SDN.CSV", "2026-03-10;"+manyNames(38))
+	answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 200)
+	// What only force passes, with a reason, and the record says so.
+	id = n.upload("suspicious", "2026-03-01;"+manyNames(3))
+	v := answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", `{"force":true,"reason":"court order"}`), 200)
+	require.True(t, v.GetBool("forced"))
+	require.Len(t, v.GetArray("problems"), 3)
+	require.Equal(t, "court order", textOf(v, "reason"))
+}
+
+func TestUploadRefused(t *testing.T) {
+	n := listNode(t)
+	v := answer(t, n.doAdmin("POST", "/v1/ofac/snapshots?name=broken", "x"), 422)
+	require.Equal(t, "list_rejected", textOf(v, "code"))
+	require.Contains(t, textOf(v, "message"), "truncated")
+	v = answer(t, n.doAdmin("POST", "/v1/ofac/snapshots", ""), 422)
+	require.Equal(t, "list_rejected", textOf(v, "code"))
+	answer(t, n.doAdmin("POST", "/v1/ofac/snapshots?name="+strings.Repeat("n", 257), "x"), 422)
+	// An empty list is staged with that said, and never activated unforced.
+	id := n.upload("SDN.CSV", "2026-03-10")
+	v = answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 422)
+	require.Equal(t, "list_rejected", textOf(v, "code"))
+	// A later upload replaces what was staged.
+	other := n.upload("SDN.CSV", "2026-03-11;"+manyNames(2))
+	answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", `{"force":true,"reason":"x"}`), 404)
+	// Another node activates what this one took.
+	n.api = n.another(nil)
+	answer(t, n.do("policy", "POST", "/v1/ofac/"+other+"/activate", ""), 200)
+}
+
+// A list swapped in between makes an activation judge again, against the new one.
+func TestActivationIsJudgedAgain(t *testing.T) {
+	n := listNode(t)
+	id := n.upload("SDN.CSV", "2026-03-10;"+manyNames(40))
+	swapped := false
+	n.before = func(kind wire.Kind) {
+		if kind == wire.KindListActivate && !swapped {
+			swapped = true
+			n.activate(testEntities("ONE NEWER LIST"), testMeta("2026-04-01", false))
+		}
+	}
+	v := answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 422)
+	require.Equal(t, "list_rejected", textOf(v, "code"))
+	require.True(t, swapped)
+}
+
+// testSyncer answers as it is told; release ends a run that hangs.
+type testSyncer struct {
+	started bool
+	err     error
+	release chan struct{}
+}
+
+func (s *testSyncer) Sync(context.Context) (bool, error) {
+	if s.release != nil {
+		<-s.release
+	}
+	return s.started, s.err
+}
+
+func TestSync(t *testing.T) {
+	n := newTestNode(t)
+	hanging := &testSyncer{started: true, release: make(chan struct{})}
+	t.Cleanup(func() { close(hanging.release) })
+	cases := []struct {
+		name     string
+		syncer   Syncer
+		status   int
+		finished bool
+		code     string
+	}{
+		{"done at once", &testSyncer{started: true}, 202, true, ""},
+		{"goes on", hanging, 202, false, ""},
+		{"running already", &testSyncer{}, 409, false, "refresh_running"},
+		{"cannot fetch", &testSyncer{started: true, err: errors.New("no source")}, 422, false, "list_rejected"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			n.api = n.another(func(d *Deps) { d.Sync = c.syncer })
+			v := answer(t, n.do("policy", "POST", "/v1/ofac/sync", ""), c.status)
+			require.Equal(t, c.finished, v.GetBool("finished"))
+			require.Equal(t, c.code, textOf(v, "code"))
+		})
+	}
+}

@@ -1,0 +1,188 @@
+package httpapi
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/transparency-dev/merkle/proof"
+	"github.com/transparency-dev/merkle/rfc6962"
+
+	"railguard/audit/note"
+)
+
+// proofAnswer is what a verifier outside reads.
+type proofAnswer struct {
+	Leaf, LeafHash, Checkpoint, Keys string
+	Index, TreeSize                  uint64
+	Path                             []string
+	Disposition                      *proofAnswer
+}
+
+// verify checks a leaf's path against a checkpoint's root, with the library
+// that other log tools use.
+func (p *proofAnswer) verify(t *testing.T, root []byte, size uint64) {
+	t.Helper()
+	hash := rfc6962.DefaultHasher.HashLeaf([]byte(p.Leaf))
+	require.Equal(t, p.LeafHash, base64.StdEncoding.EncodeToString(hash))
+	var path [][]byte
+	for _, text := range p.Path {
+		node, err := base64.StdEncoding.DecodeString(text)
+		require.NoError(t, err)
+		path = append(path, node)
+	}
+	require.NoError(t, proof.VerifyInclusion(rfc6962.DefaultHasher, p.Index, size, hash, path, root))
+}
+
+func TestProof(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":0}`)
+	var txns []string
+	for range 300 { // More than one bundle.
+		txns = append(txns, member(t, n.screen(token, "").Body.Bytes(), "txnId"))
+	}
+	require.Equal(t, 200, n.do("reviewer", "POST", "/v1/reviews/"+txns[7], `{"disposition":"REJECTED","reviewedBy":"Carla"}`).Code)
+	for _, txn := range []string{txns[0], txns[7], txns[299]} {
+		w := n.do("auditor", "GET", "/v1/audit/"+txn+"/proof", "")
+		require.Equal(t, 200, w.Code, w.Body)
+		var answer proofAnswer
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answer))
+		point, err := note.Verify([]byte(answer.Checkpoint), n.settings.Genesis.LogKeys)
+		require.NoError(t, err)
+		require.Equal(t, answer.TreeSize, point.Size)
+		answer.verify(t, point.Root[:], point.Size)
+		require.Contains(t, answer.Leaf, txn)
+		if txn == txns[7] {
+			answer.Disposition.verify(t, point.Root[:], point.Size)
+			require.Contains(t, answer.Disposition.Leaf, "REJECTED")
+		}
+		answer.Leaf = strings.Replace(answer.Leaf, `"amount":1`, `"amount":2`, 1)
+		hash := rfc6962.DefaultHasher.HashLeaf([]byte(answer.Leaf))
+		require.NotEqual(t, answer.LeafHash, base64.StdEncoding.EncodeToString(hash), "an altered record shows")
+	}
+}
+
+// The public log: a checkpoint of any node, and hash tiles that lead to its root.
+func TestPublicLog(t *testing.T) {
+	n := newTestNode(t)
+	for range 260 {
+		n.screen("x", "")
+	}
+	w := n.do("", "GET", "/log/checkpoint", "")
+	require.Equal(t, 200, w.Code)
+	point, err := note.Verify(w.Body.Bytes(), n.do("", "GET", "/log/keys", "").Body.String())
+	require.NoError(t, err)
+	require.Equal(t, n.store.Size(), point.Size)
+
+	tile := n.do("", "GET", "/log/tile/0/000", "")
+	require.Equal(t, 200, tile.Code)
+	require.Equal(t, 256*32, tile.Body.Len())
+	require.Contains(t, tile.Header().Get("Cache-Control"), "immutable")
+	first, err := n.store.Leaf(0)
+	require.NoError(t, err)
+	require.Equal(t, rfc6962.DefaultHasher.HashLeaf(first), tile.Body.Bytes()[:32])
+	partial := n.do("", "GET", fmt.Sprintf("/log/tile/0/001.p/%d", point.Size-256), "")
+	require.Equal(t, 200, partial.Code)
+	require.Equal(t, int(point.Size-256)*32, partial.Body.Len())
+	require.Equal(t, 404, n.do("", "GET", fmt.Sprintf("/log/tile/0/001.p/%d", point.Size-255), "").Code, "not there yet")
+	require.Equal(t, 200, n.do("", "GET", "/log/tile/1/000.p/1", "").Code)
+
+	entries := n.do("auditor", "GET", "/log/tile/entries/000", "")
+	require.Equal(t, 200, entries.Code)
+	require.Equal(t, first, entries.Body.Bytes()[2:2+len(first)])
+	require.Equal(t, 401, n.do("", "GET", "/log/tile/entries/000", "").Code)
+	require.Equal(t, 403, n.do("screener", "GET", "/log/tile/entries/000", "").Code)
+}
+
+func TestParseTileIndex(t *testing.T) {
+	for text, want := range map[string]uint64{"000": 0, "067": 67, "x001/067": 1067, "x001/x234/067": 1234067} {
+		index, width, ok := parseTileIndex(text)
+		require.True(t, ok, text)
+		require.Equal(t, want, index)
+		require.Equal(t, tileWidth, width)
+	}
+	index, width, ok := parseTileIndex("x001/067.p/8")
+	require.True(t, ok)
+	require.Equal(t, uint64(1067), index)
+	require.Equal(t, 8, width)
+	for _, text := range []string{"", "0", "67", "0067", "x067", "001/067", "x000/067", "067.p/0", "067.p/256", "067.p/08", "067.p/", "067.p/8/9",
+		"-01", "x1/067", "a00", "x001/x001/x001/x001/x001/x001/x001/067"} {
+		_, _, ok := parseTileIndex(text)
+		require.False(t, ok, text)
+	}
+}
+
+func FuzzParseTileIndex(f *testing.F) {
+	f.Add("x001/x234/067.p/8")
+	f.Fuzz(func(t *testing.T, text string) {
+		_, width, ok := parseTileIndex(text)
+		require.True(t, !ok || width >= 1 && width <= tileWidth)
+	})
+}
+
+// Every line of an export proves itself against the checkpoint on top.
+func TestExportProvesItself(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	for range 3 {
+		n.screen(token, `,"cpName":"=cmd()"`)
+	}
+	w := n.do("auditor", "GET", "/v1/audit/export", "")
+	require.Equal(t, 200, w.Code)
+	lines := bufio.NewScanner(w.Body)
+	lines.Buffer(nil, 1<<20)
+	require.True(t, lines.Scan())
+	var head struct {
+		Type, Checkpoint, Keys string
+		TreeSize               uint64
+	}
+	require.NoError(t, json.Unmarshal(lines.Bytes(), &head))
+	require.Equal(t, "checkpoint", head.Type)
+	point, err := note.Verify([]byte(head.Checkpoint), head.Keys)
+	require.NoError(t, err)
+	count := 0
+	end := false
+	for lines.Scan() {
+		var line struct {
+			Type   string
+			Leaves int
+			proofAnswer
+		}
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &line))
+		if line.Type == "end" {
+			require.Equal(t, count, line.Leaves)
+			end = true
+			continue
+		}
+		line.verify(t, point.Root[:], point.Size)
+		require.Equal(t, uint64(count), line.Index)
+		count++
+	}
+	require.True(t, end, "a stream that broke has no end line")
+	require.Equal(t, int(point.Size), count)
+
+	rest := n.do("auditor", "GET", fmt.Sprintf("/v1/audit/export?cursor=%d", point.Size-3), "")
+	require.Equal(t, 4, strings.Count(rest.Body.String(), "\n"), "head, two leaves, end")
+	require.Equal(t, 422, n.do("auditor", "GET", "/v1/audit/export?cursor=x", "").Code)
+
+	table := n.do("auditor", "GET", "/v1/audit/export?format=csv", "")
+	rows, err := csv.NewReader(bytes.NewReader(table.Body.Bytes())).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, 4)
+	require.Equal(t, csvColumns, rows[0])
+	require.Equal(t, "'=cmd()", rows[1][15], "no formula of a caller runs in a spreadsheet")
+}
+
+func TestCSVCell(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "plain": "plain", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "\rx": "'\rx", "a=b": "a=b", "'x": "'x",
+	} {
+		require.Equal(t, want, csvCell(text))
+	}
+}

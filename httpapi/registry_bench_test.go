@@ -1,0 +1,42 @@
+package httpapi
+
+import "testing"
+
+const benchAgent = `{"agentName":"Bench","agentType":"supervised","operatorLegalName":"Acme Inc","purpose":"p","spendPolicy":{"dailyLimitUSDC":1000}}`
+
+// Registration without consensus: parse, screen, apply, hash, mint.
+func BenchmarkRegister(b *testing.B) {
+	n := unlimitedNode(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		if w := n.do("operator", "POST", "/v1/agents/register", benchAgent); w.Code != 201 {
+			b.Fatal(w.Code, w.Body)
+		}
+	}
+}
+
+// A read of one agent, its token minted again.
+func BenchmarkGetAgent(b *testing.B) {
+	n := unlimitedNode(b)
+	id := textOf(answer(b, n.do("operator", "POST", "/v1/agents/register", benchAgent), 201), "agentId")
+	b.ReportAllocs()
+	for b.Loop() {
+		if w := n.do("operator", "GET", "/v1/agents/"+id, ""); w.Code != 200 {
+			b.Fatal(w.Code, w.Body)
+		}
+	}
+}
+
+// unlimitedNode is a test node whose keys have no rate.
+func unlimitedNode(b *testing.B) *testNode {
+	n := newTestNode(b)
+	settings := *n.settings
+	settings.Keys = nil
+	for _, key := range n.settings.Keys {
+		unlimited := *key
+		unlimited.Rate = -1
+		settings.Keys = append(settings.Keys, &unlimited)
+	}
+	n.settings = &settings
+	return n
+}

@@ -1,0 +1,143 @@
+package ofac
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestPerfectHash(t *testing.T) {
+	for _, count := range []int{0, 1, 2, 3, 10, 1000, 20000} {
+		keys := make([]hashPair, count)
+		for i := range keys {
+			keys[i] = hashBytes(fmt.Appendf(nil, "key %d", i))
+		}
+		table, slotOf, err := buildPerfect(keys)
+		require.NoError(t, err)
+		hash, err := openPerfect(table)
+		require.NoError(t, err)
+		seen := make([]bool, count)
+		for i, key := range keys {
+			slot, ok := hash.find(key)
+			require.True(t, ok)
+			require.Equal(t, slotOf[i], slot)
+			require.False(t, seen[slot], "minimal and perfect")
+			seen[slot] = true
+		}
+		for i := range 1000 {
+			_, ok := hash.find(hashBytes(fmt.Appendf(nil, "stranger %d", i)))
+			require.False(t, ok)
+		}
+	}
+}
+
+func TestLog2FixedAgreesWithMath(t *testing.T) {
+	for _, n := range []uint32{1, 2, 3, 7, 1000, 18809, 45145, 1 << 20, math.MaxUint32} {
+		require.InDelta(t, math.Log2(float64(n)), float64(log2Fixed(n))/65536, 0.0001)
+	}
+	require.Equal(t, int32(scoreOne), rarity(0, 20000))
+	require.Equal(t, int32(weightFloor), rarity(20000, 20000))
+	require.Greater(t, rarity(5, 20000), rarity(50, 20000))
+}
+
+// plainCost is spellingCost without its short cuts.
+func plainCost(a, b []byte) int32 {
+	table := make([][]int32, len(a)+1)
+	for i := range table {
+		table[i] = make([]int32, len(b)+1)
+		for j := range table[i] {
+			switch {
+			case i == 0 && j == 0:
+			case i == 0:
+				table[i][j] = table[i][j-1] + gap(b, j-1)
+			case j == 0:
+				table[i][j] = table[i-1][j] + gap(a, i-1)
+			default:
+				cost := min(table[i-1][j-1]+substitution(a[i-1], b[j-1]), table[i-1][j]+gap(a, i-1), table[i][j-1]+gap(b, j-1))
+				if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] && a[i-1] != b[j-1] {
+					cost = min(cost, table[i-2][j-2]+costSwap)
+				}
+				table[i][j] = cost
+			}
+		}
+	}
+	return table[len(a)][len(b)]
+}
+
+// Common beginnings and ends are cut off before the comparison. That may miss
+// a cheaper way through a doubled letter, never find one that is not there.
+func TestSpellingCostAgainstThePlainTable(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	const letters = "abehkmo"
+	word := func() []byte {
+		w := make([]byte, 3+random.IntN(8))
+		for i := range w {
+			w[i] = letters[random.IntN(len(letters))]
+		}
+		return w
+	}
+	equal := 0
+	for range 20000 {
+		a := word()
+		b := append([]byte(nil), a...)
+		for range 1 + random.IntN(2) {
+			b[random.IntN(len(b))] = letters[random.IntN(len(letters))]
+		}
+		if random.IntN(2) == 0 {
+			at := random.IntN(len(b))
+			b = append(b[:at], b[at+1:]...)
+		}
+		want, got := plainCost(a, b), spellingCost(a, b, costImpossible)
+		require.GreaterOrEqual(t, got, want, "%s %s", a, b)
+		require.LessOrEqual(t, got, want+costEdit, "%s %s", a, b)
+		if got == want {
+			equal++
+		}
+	}
+	require.Greater(t, equal, 19000)
+}
+
+func TestSpellingFold(t *testing.T) {
+	fold := func(word string) string { return string(appendSpelling(nil, []byte(word))) }
+	for _, pair := range [][2]string{
+		{"tokhtakhunov", "tohtahunoff"}, {"zhuchkovsky", "juchkovski"}, {"qaddafi", "kadafi"}, {"mohammed", "muhammad"},
+		{"abdullah", "abdallah"}, {"yousef", "yusuf"}, {"oleksandr", "alexander"}, {"saeed", "said"}, {"558th", "558"},
+		{"zaitsev", "zaytzev"}, {"khaled", "khalid"}, {"el", "al"}, {"ibn", "bin"},
+	} {
+		require.Equal(t, fold(pair[0]), fold(pair[1]), "%v", pair)
+	}
+	for _, pair := range [][2]string{{"ivanov", "petrov"}, {"hasan", "husayn"}, {"aleksey", "aleksandr"}, {"mahmud", "mohammad"}} {
+		require.NotEqual(t, fold(pair[0]), fold(pair[1]), "%v", pair)
+	}
+}
+
+func TestFormSets(t *testing.T) {
+	set := func(forms ...legalForm) formSet {
+		s := formSet(0)
+		for _, form := range forms {
+			s = s.with(form)
+		}
+		return s
+	}
+	for name, c := range map[string]struct {
+		a, b formSet
+		want bool
+	}{
+		"INC against GMBH":        {set(formIncorporated), set(formGmbH), true},
+		"INC against CORP":        {set(formIncorporated), set(formCorporation), false},
+		"CO against anything":     {set(formCompany), set(formGmbH), false},
+		"CO LTD against INC":      {set(formCompany, formLimited), set(formIncorporated), true},
+		"CO LTD against LTD":      {set(formCompany, formLimited), set(formLimited), false},
+		"none against anything":   {set(), set(formGmbH), false},
+		"LLC against joint stock": {set(formLLC), set(formJointStock), true},
+		"the same":                {set(formLLC), set(formLLC), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, c.a.contradicts(c.b))
+			require.Equal(t, c.want, c.b.contradicts(c.a))
+		})
+	}
+}

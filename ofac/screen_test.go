@@ -1,0 +1,201 @@
+package ofac
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func decisionList(t testing.TB) *Index {
+	return mustOpen(t, mustBuild(t, []Entity{
+		named(1, Individual, ListSDN, "MADURO MOROS, Nicolas", "FOX"),
+		named(2, Individual, ListCONS, "PETROV, Ivan Sergeyevich"),
+		named(13, Individual, ListSDN, "TREVIÑO MORALES, Ómar"),
+		weak(named(3, Company, ListSDN, "LAZARUS GROUP", "HIDDEN COBRA", "GUARDIANS OF PEACE"), "ZINC GANG"),
+		named(4, Company, ListSDN, "CARVANA COMPANY"),
+		named(5, Company, ListSDN, "OPEL", "NEC", "ROSNEFT"),
+		named(6, Company, ListSDN, "PTC GMBH"),
+		named(7, Company, ListCONS, "GARANTEX EUROPE OU"),
+		named(8, Vessel, ListSDN, "DOVER", "OCEAN GLORY"),
+		named(9, Aircraft, ListSDN, "YV2030"),
+		named(10, Company, ListSDN, "TRADING HOUSE OF THE NORTHERN SEA LIMITED LIABILITY COMPANY"),
+		named(11, Company, ListSDN, "COSTAR GROUP CO., LTD."),
+		named(12, Company, ListCONS, "MAGNITOGORSK PIPE ROLLING PLANT JOINT STOCK COMPANY"),
+	}))
+}
+
+// The table of rulings 5.14, "Exact hits".
+func TestExactDecisions(t *testing.T) {
+	list := decisionList(t)
+	for name, c := range map[string]struct {
+		query   Query
+		outcome Outcome
+		sub     Sub
+		form    string
+	}{
+		"person as listed":              {Query{Name: "MADURO MOROS, Nicolas"}, Listed, SubNone, "full"},
+		"person first name first":       {Query{Name: "Omar Trevino Morales"}, Listed, SubNone, "first-last"},
+		"person any order":              {Query{Name: "morales TREVIÑO omar"}, Listed, SubNone, "sorted-words"},
+		"person with a title":           {Query{Name: "Mr. Omar Trevino Morales"}, Listed, SubNone, "sorted-words"},
+		"person without spaces":         {Query{Name: "nicolasmaduromoros"}, Listed, SubNone, "joined"},
+		"person called a business":      {Query{Name: "Omar Trevino Morales", Type: PartyBusiness}, Listed, SubNone, "first-last"},
+		"person of one word":            {Query{Name: "Fox"}, Possible, SubOneWordPerson, "full"},
+		"company named as a person":     {Query{Name: "Omar Trevino Morales Inc."}, Possible, SubLegalForm, "sorted-words"},
+		"company of two words":          {Query{Name: "Lazarus-Group"}, Listed, SubNone, "full"},
+		"company as individual":         {Query{Name: "Lazarus Group", Type: PartyIndividual}, Possible, SubPartyType, "full"},
+		"homoglyphs":                    {Query{Name: "Lаzаrus Grоup"}, Listed, SubNone, "full"},
+		"primary word of four":          {Query{Name: "opel"}, Listed, SubNone, "full"},
+		"alias of six":                  {Query{Name: "Rosneft"}, Listed, SubNone, "full"},
+		"alias of three":                {Query{Name: "NEC"}, Possible, SubShortWord, "full"},
+		"same form in another spelling": {Query{Name: "Carvana Co."}, Listed, SubNone, "full"},
+		"form left out of one word":     {Query{Name: "Carvana"}, Possible, SubLegalFormAbsent, "content-words"},
+		"form added to one word":        {Query{Name: "Rosneft Inc"}, Possible, SubLegalFormAbsent, "full"},
+		"forms contradict":              {Query{Name: "PTC Inc."}, Possible, SubLegalForm, "content-words"},
+		"generic second word":           {Query{Name: "CoStar Group, Inc."}, Possible, SubLegalForm, "content-words"},
+		"vessel":                        {Query{Name: "Dover"}, Possible, SubVessel, "full"},
+		"vessel of two words":           {Query{Name: "Ocean Glory"}, Possible, SubVessel, "full"},
+		"aircraft":                      {Query{Name: "YV2030"}, Possible, SubAircraft, "full"},
+		"weak alias":                    {Query{Name: "Zinc Gang"}, Clear, SubWeakAlias, "full"},
+		"weak alias turned on":          {Query{Name: "Zinc Gang", WeakAliases: true}, Possible, SubWeakAlias, "full"},
+		"one cut line":                  {Query{Name: "MAGNITOGORSK PIPE ROLLING PLANT JOI"}, Possible, SubTruncated, "truncated"},
+		"not on the SDN, exact":         {Query{Name: "Ivan Sergeyevich Petrov"}, Listed, SubNone, "first-last"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result := list.Screen(&c.query, NewScratch())
+			require.Equal(t, c.outcome, result.Outcome)
+			require.NotEmpty(t, result.Matches)
+			require.Equal(t, c.sub.String(), result.Matches[0].Sub.String())
+			require.Equal(t, c.form, result.Matches[0].Form)
+		})
+	}
+}
+
+func TestPossibleDecisions(t *testing.T) {
+	list := decisionList(t)
+	for name, c := range map[string]struct {
+		query   Query
+		outcome Outcome
+	}{
+		"a slip in a name":                    {Query{Name: "Nicolas Madruo Moros"}, Possible},
+		"transliteration":                     {Query{Name: "Nikolas Maduro Moross"}, Possible},
+		"stranger":                            {Query{Name: "Emma Daniels"}, Clear},
+		"one word in common":                  {Query{Name: "Lazarus Bakery"}, Clear},
+		"a slip in a vessel's name":           {Query{Name: "Ocean Glorry"}, Clear},
+		"only on CONS, OFAC level":            {Query{Name: "Ivann Petrof"}, Clear},
+		"only on CONS, OFAC+CONS level":       {Query{Name: "Ivann Petrof", NonSDNPossible: true}, Possible},
+		"cleared pair":                        {Query{Name: "Nicolas Madruo Moros", ClearedUIDs: []uint32{1}}, Clear},
+		"cleared pair of another entry":       {Query{Name: "Nicolas Madruo Moros", ClearedUIDs: []uint32{2}}, Possible},
+		"an exact hit cannot be cleared":      {Query{Name: "Nicolas Maduro Moros", ClearedUIDs: []uint32{1}}, Listed},
+		"empty":                               {Query{}, Clear},
+		"punctuation":                         {Query{Name: "..,- "}, Clear},
+		"threshold cannot be loosened":        {Query{Name: "Nicolas Madruo Moros", Review: 10000, Block: 20000}, Possible},
+		"a tighter threshold shows more":      {Query{Name: "Omar Treviko", Review: reviewFloor}, Possible},
+		"the same at the default threshold":   {Query{Name: "Omar Treviko"}, Clear},
+		"a tighter block threshold may block": {Query{Name: "Nicolas Madruo Moros", Block: ReviewDefault}, Listed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.outcome.String(), list.Screen(&c.query, NewScratch()).Outcome.String())
+		})
+	}
+}
+
+func TestScreenSaysWhatItDidNotRead(t *testing.T) {
+	list := decisionList(t)
+	words := func(n int) string { return strings.TrimSpace(strings.Repeat("ab ", n)) }
+	require.False(t, list.Screen(&Query{Name: words(scoredWordsMax)}, NewScratch()).Truncated)
+	require.True(t, list.Screen(&Query{Name: words(scoredWordsMax + 1)}, NewScratch()).Truncated)
+	require.False(t, list.Screen(&Query{Name: strings.Repeat("a", scoredBytesMax)}, NewScratch()).Truncated)
+	require.True(t, list.Screen(&Query{Name: strings.Repeat("a", scoredBytesMax+1)}, NewScratch()).Truncated)
+	require.True(t, list.Screen(&Query{Name: strings.Repeat("a", queryBytesMax+1)}, NewScratch()).Truncated)
+}
+
+func TestScreenEntry(t *testing.T) {
+	list, scratch := decisionList(t), NewScratch()
+	match, ok := list.ScreenEntry(3, &Query{Name: "hidden cobra"}, scratch)
+	require.True(t, ok)
+	require.Equal(t, "HIDDEN COBRA", match.Alias)
+	require.Equal(t, "LAZARUS GROUP", match.Name)
+	_, ok = list.ScreenEntry(4, &Query{Name: "hidden cobra"}, scratch)
+	require.False(t, ok)
+	_, ok = list.ScreenEntry(404, &Query{Name: "hidden cobra"}, scratch)
+	require.False(t, ok)
+}
+
+// Every strong name of the real list is found whatever the order of its words,
+// their case, accents, punctuation and the spelling of legal forms.
+func TestEveryListedNameIsFound(t *testing.T) {
+	list, scratch := realList(t, "2025-11-19"), NewScratch()
+	random := rand.New(rand.NewPCG(3, 4))
+	found := func(uid uint32, name string) {
+		match, ok := list.ScreenEntry(uid, &Query{Name: name, NonSDNPossible: true}, scratch)
+		require.True(t, ok && match.Outcome >= Possible && match.Form != "possible", "%d %q", uid, name)
+	}
+	for i := range list.nameCount {
+		record := list.name(i)
+		if record.flags&nameWeak != 0 || len(NormaliseName(list.textAt(record.full))) < 2 {
+			continue
+		}
+		uid, full := list.entity(record.entity).uid, list.textAt(record.full)
+		found(uid, full)
+		found(uid, strings.ToLower(full))
+		found(uid, strings.ToUpper(full))
+		found(uid, "  "+strings.ReplaceAll(full, " ", "   ")+" ")
+		words := strings.Fields(strings.ReplaceAll(full, ",", " "))
+		random.Shuffle(len(words), func(a, b int) { words[a], words[b] = words[b], words[a] })
+		found(uid, strings.Join(words, " "))
+		if last, first, ok := strings.Cut(full, ", "); ok && list.entity(record.entity).kind == Individual {
+			found(uid, first+" "+last)
+		}
+		if list.entity(record.entity).kind != Individual {
+			found(uid, NormaliseName(full))
+		}
+	}
+}
+
+func TestScreenIsAPureFunction(t *testing.T) {
+	list, used := realList(t, "2025-11-19"), NewScratch()
+	entries := list.Entities()
+	random := rand.New(rand.NewPCG(5, 6))
+	for range 300 {
+		name := entries[random.IntN(len(entries))].Names[0].Full
+		letters := []byte(name)
+		letters[random.IntN(len(letters))] = 'e'
+		query := Query{Name: string(letters), NonSDNPossible: true}
+		again := list.Screen(&query, used)
+		fresh := list.Screen(&query, NewScratch())
+		require.Equal(t, fresh, again)
+		require.LessOrEqual(t, len(again.Matches), matchesMax)
+		require.True(t, slices.IsSortedFunc(again.Matches, func(a, b Match) int { return int(b.Outcome) - int(a.Outcome) }))
+	}
+}
+
+func TestScreenDoesNotAllocate(t *testing.T) {
+	list, scratch := decisionList(t), NewScratch()
+	for _, name := range []string{"Nicolás Maduro Moros", "Nikolas Madruo Moross LLC", "Сечин Игорь", "Acme Payments Inc.", strings.Repeat("word ", 60)} {
+		query := Query{Name: name, NonSDNPossible: true}
+		list.Screen(&query, scratch)
+		require.Zero(t, testing.AllocsPerRun(50, func() { list.Screen(&query, scratch) }), name)
+	}
+}
+
+func FuzzScreen(f *testing.F) {
+	list, scratch := decisionList(f), NewScratch()
+	for _, seed := range []string{"", "Maduro", "LAZARUS GROUP", "a b c d e f", "ООО", "\xff", strings.Repeat("al ", 200), "0x1", "м0r0s nicоlas"} {
+		f.Add(seed, uint8(0), int32(0), true)
+	}
+	f.Fuzz(func(t *testing.T, name string, kind uint8, review int32, weak bool) {
+		query := Query{Name: name, Type: PartyType(kind % 4), Review: review, WeakAliases: weak, NonSDNPossible: weak}
+		result := list.Screen(&query, scratch)
+		again := list.Screen(&query, NewScratch())
+		require.Equal(t, again.Outcome, result.Outcome)
+		require.Equal(t, len(again.Matches), len(result.Matches))
+		for _, match := range result.Matches {
+			require.LessOrEqual(t, match.Outcome, result.Outcome)
+			require.LessOrEqual(t, match.Score, int32(scoreOne))
+			require.False(t, match.Outcome == Listed && (match.Type == Vessel || match.Type == Aircraft))
+		}
+	})
+}

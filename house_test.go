@@ -70,6 +70,7 @@ var externalLaw = map[string][]string{
 	"go.yaml.in/yaml":                         {"httpapi", "cmd/railguard"},
 	"github.com/spf13/cobra":                  {"cmd/railguard"},
 	"github.com/spf13/pflag":                  {"cmd/railguard"},
+	"github.com/stretchr/testify":             {"cluster/sim"},
 	"github.com/anishathalye/porcupine":       {"bench/chaos"},
 	"github.com/HdrHistogram/hdrhistogram-go": {"bench/chaos"},
 }

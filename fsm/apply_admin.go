@@ -182,7 +182,13 @@ func (m *Machine) applySigningKey(b *wire.SigningKeyPut, r *wire.Result) {
 		refuse(r, wire.RefusedNotFound)
 		return
 	}
-	m.edit().SigningKeys = next
+	settings := m.edit()
+	settings.SigningKeys = next
+	if b.Op == wire.SigningRevoke { // Edges judge tokens with it: calls under way are judged again.
+		policy := *settings.Policy
+		policy.Version++
+		settings.Policy = &policy
+	}
 	head := quoted(m.head(kind), "kid", changed.KID)
 	head = instant(head, "activateAt", changed.ActivateAt)
 	m.write(head, &b.Common, kind, r)

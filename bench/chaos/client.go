@@ -136,6 +136,7 @@ func (c *client) pursue(ctx context.Context, o *operation, patience time.Duratio
 			return
 		}
 		unknown = unknown || out == pending
+		o.stumbles = append(o.stumbles, stumble{c.history.now(), n.id, r.status, r.code})
 		if !c.pinned {
 			c.home++
 		}

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -60,8 +61,17 @@ type operation struct {
 
 	invoke, back time.Duration // Since the history began.
 	attempts     int
+	stumbles     []stumble
 	outcome      outcome
 	reply
+}
+
+// stumble is an attempt that brought no final answer.
+type stumble struct {
+	at     time.Duration
+	node   string
+	status int // 0: no answer at all.
+	code   string
 }
 
 // reply is the final answer, as far as checks need it.
@@ -121,6 +131,34 @@ func (h *history) operations() []*operation {
 	all := slices.Clone(h.all)
 	slices.SortStableFunc(all, func(a, b *operation) int { return int(a.invoke - b.invoke) })
 	return all
+}
+
+// errorsSince counts the operations begun after an instant that met a 5xx, or no
+// answer, and the most attempts that one of them needed.
+func (h *history) errorsSince(from time.Duration) (hurt, attempts int, example string) {
+	for _, o := range h.operations() {
+		if o.invoke < from {
+			continue
+		}
+		attempts = max(attempts, o.attempts)
+		if len(o.stumbles) > 0 {
+			hurt++
+			example = fmt.Sprintf("%s: %d %s at %s", o.kind, o.stumbles[0].status, o.stumbles[0].code, o.stumbles[0].node)
+		}
+	}
+	return hurt, attempts, example
+}
+
+// verdictSince reports whether a call that began after an instant has a verdict.
+func (h *history) verdictSince(at time.Duration) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := len(h.all) - 1; i >= 0 && h.all[i].invoke > at; i-- {
+		if o := h.all[i]; o.kind == opScreen && o.done() {
+			return true
+		}
+	}
+	return false
 }
 
 // tally counts operations for the report.

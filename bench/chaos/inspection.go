@@ -26,7 +26,8 @@ type inspection struct {
 	budgets    []budget
 	records    []shownRecord
 	deaths     []string
-	cries      []string // Lines of the nodes' logs that must never be there.
+	cries      []string  // Lines of the nodes' logs that must never be there.
+	start      time.Time // Wall time at which the history began; zero: log time is not compared.
 	porcupine  time.Duration
 	undecided  int // Partitions for which Porcupine's time was over.
 }
@@ -78,6 +79,7 @@ func (in *inspection) violations() []string {
 	f.join(in.checkAnswers())
 	f.join(in.checkRevocations())
 	f.join(in.checkReads())
+	f.join(in.checkClock())
 	wrong, undecided := linearizable(in.operations, in.groups, max(in.porcupine, time.Second))
 	f.join(wrong)
 	in.undecided = undecided
@@ -247,7 +249,28 @@ func (in *inspection) checkRevocations() []string {
 	return f.all()
 }
 
-// cry are the words of a node's log that must not be there. A node that stops on
+// clockSlack is how far log time may be from the true time (invariant 9).
+const clockSlack = time.Second
+
+// checkClock: what an answer calls now lies between its call and its return.
+func (in *inspection) checkClock() []string {
+	var f findings
+	if in.start.IsZero() {
+		return nil
+	}
+	for _, o := range in.operations {
+		if !o.done() || o.at.IsZero() || o.kind == opRead || o.unchanged || o.back > time.Hour {
+			continue
+		}
+		early, late := in.start.Add(o.invoke-clockSlack), in.start.Add(o.back+clockSlack)
+		if o.at.Before(early) || o.at.After(late) {
+			f.add("log time is wrong: the record says %v, it was between %v and %v: %s", o.at, early.UTC(), late.UTC(), o)
+		}
+	}
+	return f.all()
+}
+
+// cries are the words of a node's log that must not be there. A node that stops on
 // purpose says FATAL; scenarios that make it do so allow the word.
 var cries = []string{"BUG:", "panic:", "fatal error:", "DATA RACE", "diverged", "FATAL", "goroutine 1 ["}
 

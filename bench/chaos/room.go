@@ -22,6 +22,9 @@ type room struct {
 	run      string
 	serial   atomic.Int64
 	allowed  []string // Words that the nodes' logs may have.
+
+	clockMoved bool // A scenario moved log time.
+	inspected  bool // The scenario has seen to the inspection itself.
 }
 
 const groupsOfRoom = 2
@@ -82,6 +85,9 @@ func (r *room) inspect(ctx context.Context, report *report) error {
 		return fmt.Errorf("after healing a call does not succeed: %s", last)
 	}
 	in := &inspection{groups: r.groups, porcupine: porcupineBudget}
+	if !r.clockMoved {
+		in.start = r.history.start
+	}
 	if err := r.cluster.collect(ctx, r.caller, r.observer, in, last.txn); err != nil {
 		return err
 	}

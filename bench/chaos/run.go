@@ -218,7 +218,7 @@ func (e *Examination) perform(ctx context.Context, s *scenario, found *report) e
 		}
 	}
 	err := s.run(ctx, &stage{room: r, report: found, options: &e.options})
-	if err == nil {
+	if err == nil && !r.inspected {
 		err = r.inspect(ctx, found)
 	}
 	if err != nil || len(found.findings.list) > 0 || fresh || e.rooms[s.shape] != nil {

@@ -75,4 +75,8 @@ func play(t *testing.T, id string) {
 	}
 }
 
-func TestKillAlone(t *testing.T) { play(t, "A1") }
+func TestKillAlone(t *testing.T)   { play(t, "A1") }
+func TestN1Overspend(t *testing.T) { play(t, "N1") }
+func TestFaults(t *testing.T)      { play(t, "A3") }
+func TestC03(t *testing.T)         { play(t, "C03") }
+func TestC04(t *testing.T)         { play(t, "C04") }

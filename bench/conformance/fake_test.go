@@ -67,6 +67,7 @@ func answerJSON(w http.ResponseWriter, status int, body string) {
 // almost nothing; what it does pass is named here, so that a new check that cannot
 // fail is noticed.
 func TestEmptyObjects(t *testing.T) {
+	t.Parallel()
 	results := fakeRun(t, func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, 200, "{}") }, nil)
 	require.Empty(t, passed(results))
 	require.Greater(t, len(results), 200)
@@ -75,6 +76,7 @@ func TestEmptyObjects(t *testing.T) {
 // TestRefusals: an implementation that refuses everything, well formed, passes only
 // statements that ask for a refusal.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	for status, code := range map[int]string{401: "unauthorized", 404: "not_found", 405: "method_not_allowed", 422: "invalid_field", 500: "internal_error"} {
 		body := fmt.Sprintf(`{"error":%q,"code":%q,"message":"no","requestId":"r1","txnId":null}`, code, code)
 		handler := func(w http.ResponseWriter, _ *http.Request) {
@@ -107,6 +109,7 @@ func rubberStamp(w http.ResponseWriter, r *http.Request) {
 
 // TestRubberStamp: a service that lets everything through fails every rule.
 func TestRubberStamp(t *testing.T) {
+	t.Parallel()
 	results := fakeRun(t, rubberStamp, nil)
 	allowed := "T003 T017 T020 T035 T086 T042 T042/us T043 T055 T056 T090 T011 T015 T015/all T017/all T040/all T042/all T044/all T045/all T046/all T048/all X-HDR-1 X-HDR-2 T049 T050 X-JSON-2 X-JSON-6"
 	require.Empty(t, surprising(passed(results), allowed))
@@ -117,6 +120,7 @@ func TestRubberStamp(t *testing.T) {
 
 // TestSkips: what the target lacks is skipped with a reason and never passes.
 func TestSkips(t *testing.T) {
+	t.Parallel()
 	results := fakeRun(t, rubberStamp, func(cfg *Config) {
 		*cfg = Config{BaseURLs: cfg.BaseURLs[:1], APIKey: cfg.APIKey, DistinctCalls: 50}
 	})
@@ -141,6 +145,7 @@ func TestSkips(t *testing.T) {
 
 // TestOnlySpec leaves our rulings out, and nothing else.
 func TestOnlySpec(t *testing.T) {
+	t.Parallel()
 	results := fakeRun(t, rubberStamp, func(cfg *Config) { cfg.OnlySpec = true })
 	for _, check := range Checks() {
 		_, ran := results[check.ID]
@@ -156,6 +161,7 @@ func TestOnlySpec(t *testing.T) {
 // TestNoSecrets: no result shows the key or a credential, though failures quote the
 // exchanges that hold them.
 func TestNoSecrets(t *testing.T) {
+	t.Parallel()
 	const key = "rg_live_0123456789abcdef0123456789ab"
 	results := fakeRun(t, func(w http.ResponseWriter, r *http.Request) {
 		answerJSON(w, 200, fmt.Sprintf(`{"echo":%q,"token":"eyJhbGciOiJFUzI1NiJ9.c2VjcmV0cGF5bG9hZA.c2VjcmV0","agentId":"agt_x"}`, r.Header.Get("Authorization")))
@@ -169,6 +175,7 @@ func TestNoSecrets(t *testing.T) {
 
 // TestNoTarget: with no address every check fails and none panics.
 func TestNoTarget(t *testing.T) {
+	t.Parallel()
 	summary := Run(context.Background(), Config{}, nil)
 	require.Zero(t, summary.Pass)
 	require.False(t, summary.OK())

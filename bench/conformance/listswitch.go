@@ -26,7 +26,7 @@ func (p *probe) listCall(method, id, verb string, body any) *answer {
 	}
 	var first *answer
 	for _, base := range bases {
-		for _, folder := range []string{"/v1/ofac/snapshots/", "/v1/ofac/"} {
+		for _, folder := range []string{"/v1/ofac/", "/v1/ofac/snapshots/"} {
 			a := p.call(method, folder+id+verb, body, base)
 			if a.status != http.StatusMethodNotAllowed && a.status != http.StatusNotFound {
 				return a

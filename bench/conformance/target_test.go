@@ -25,6 +25,7 @@ var (
 	flagNodes = flag.Int("nodes", 1, "nodes of the development cluster that the suite starts")
 	flagCalls = flag.Int("calls", distinctDefault, "screening calls of T043")
 	flagOnly  = flag.String("only", "", "comma-separated prefixes of the checks to run")
+	flagSpec  = flag.Bool("spec", false, "leave out the statements that are our rulings")
 	flagSlow  = flag.Bool("slow", false, "also run probes that wait for time-outs")
 	flagQuick = flag.Bool("latency", false, "also judge the 50 ms target; the machine must be quiet")
 )
@@ -170,6 +171,7 @@ func (d *target) config(t *testing.T) Config {
 	require.NoError(t, err)
 	cfg.BaseURLs, cfg.AdminURL = d.followersFirst(t)
 	cfg.DistinctCalls, cfg.Slow, cfg.MeasureLatency, cfg.Restart = *flagCalls, *flagSlow, *flagQuick, d.restart
+	cfg.OnlySpec = *flagSpec
 	if testing.Short() {
 		cfg.DistinctCalls = min(cfg.DistinctCalls, 2000)
 	}

@@ -1,6 +1,9 @@
 package main
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // special holds the characters whose fate no Unicode property tells.
 func special(r rune) (fold, bool) {
@@ -112,7 +115,7 @@ func scriptLetter(r rune) (fold, bool) {
 		}
 	}
 	if skeleton != "" {
-		return fold{kind: kindOther, plain: string(r), skeleton: skeleton}, true
+		return fold{kind: kindOther, plain: string(unicode.ToLower(r)), skeleton: skeleton}, true
 	}
 	return fold{}, false
 }

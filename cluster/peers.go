@@ -258,6 +258,21 @@ func (n *Node) logOffset() (engine.Time, bool) {
 	return n.rawLogTime() + passed - n.config.Clock.Wall(), true
 }
 
+// clockKnown tells whether a new leader may begin to stamp. Without the clocks of
+// a quorum, and without entries of late to go on from, it would restart from the
+// time of the last entry and need ten times the pause to catch up: after a power
+// cut of the whole group, or at its birth, it waits for its peers' clocks instead.
+func (n *Node) clockKnown() bool {
+	if n.leadership.alone.Load() {
+		return true
+	}
+	if _, ok := n.medianOffset(); ok {
+		return true
+	}
+	_, ok := n.logOffset()
+	return ok
+}
+
 // clockTarget is where the leader's stamps lean to: its own wall clock, clamped to
 // the median of a quorum's clocks. Without a quorum's clocks stamps go on by the
 // monotonic clock alone.

@@ -136,6 +136,9 @@ func (s *sequencer) turn() {
 func (s *sequencer) open(term uint64) bool {
 	s.opened.Store(0)
 	s.dropFrames()
+	if !s.node.clockKnown() {
+		return false
+	}
 	s.clock.restart(s.node.rawLogTime(), s.node.clockTarget())
 	if !s.proposeAlone(term, wire.KindTick, nil) {
 		return false

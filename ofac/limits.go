@@ -39,8 +39,10 @@ const (
 	vocabularyMax    = 1 << 18 // Distinct words of one list; the list of 2025 has 38,000.
 	bucketProbeMax   = 64      // Words read from one bucket of the deletion table.
 	neighboursMax    = 160     // Words close to one word.
-	candidatesMax    = 6000    // Listed names looked at for one query.
-	edgesMax         = 96      // Word pairs weighed for one listed name.
+	candidatesMax    = 4000    // Listed names looked at for one query.
+	edgesMax         = 64      // Word pairs weighed for one listed name.
+	edgesPerWord     = 8       // Query words weighed for one word of a listed name.
+	repeatsMax       = 2       // Times the same word of a query is scored.
 	postingsReadMax  = 40000   // Postings read for one query.
 	joinedPartsBytes = 4       // A part of a joined pair has at most so many letters.
 )

@@ -117,6 +117,9 @@ func (c *scorer) prepare(l *wordLayer, q *Query) bool {
 		if c.count == scoredWordsMax {
 			return true
 		}
+		if c.said(c.words[token.start:token.end]) >= repeatsMax {
+			continue
+		}
 		w := queryWord{start: token.start, end: min(token.end, token.start+wordBytesMax), weight: scoreOne}
 		text := c.words[w.start:w.end]
 		w.initial, w.title = len(text) == 1, titleWords[string(text)]
@@ -139,6 +142,17 @@ func (c *scorer) prepare(l *wordLayer, q *Query) bool {
 		c.total += w.weight
 	}
 	return truncated
+}
+
+// said counts how often a word is already among the content words.
+func (c *scorer) said(word []byte) int {
+	times := 0
+	for i := range c.count {
+		if bytes.Equal(c.text(i), word) {
+			times++
+		}
+	}
+	return times
 }
 
 // optionalWeight is what a short legal form weighs that may be a name after

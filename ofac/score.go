@@ -115,7 +115,8 @@ func (m *comparison) addEdges(token *nameToken, c *scorer, l *wordLayer) {
 	for t := token.first; t < token.first+token.count; t++ {
 		weight += m.weights[t]
 	}
-	for k := c.heads[token.word]; k >= 0 && m.edges < edgesMax; k = c.marks[k].next {
+	last := min(m.edges+edgesPerWord, edgesMax)
+	for k := c.heads[token.word]; k >= 0 && m.edges < last; k = c.marks[k].next {
 		similarity := c.marks[k].similarity
 		if token.count > 1 {
 			similarity = similarity * joinSimilarity / scoreOne
@@ -417,7 +418,7 @@ func (m *comparison) score(c *scorer, l *wordLayer, record *nameRecord, kind Ent
 // cent: less when the whole listed name of three words or more is in the query.
 func (m *comparison) queryTolerance(missing left) int32 {
 	if missing.review == 0 && m.pairs >= provableWords && m.lowest >= sameSpelling {
-		return 60
+		return 50
 	}
 	return 90
 }

@@ -39,6 +39,7 @@ type phase uint8
 const (
 	phaseOrdinary phase = iota
 	phaseList           // Changes the active sanctions list and rolls it back.
+	phaseQuorum         // Takes nodes away for a while.
 	phaseClock          // Moves the clock: credentials of earlier checks expire.
 	phaseLedger         // Judges what was seen on every answer of the run.
 )
@@ -105,7 +106,7 @@ func (c Check) lacking(cfg *Config) string {
 		{NeedVersion, cfg.Version != "", "needs the version the binary tells, none given"},
 		{NeedLatency, cfg.MeasureLatency, "needs a quiet machine, and measuring latency was not asked for"},
 		{NeedEgressCut, cfg.EgressCut, "needs a harness that cuts all egress of the target"},
-		{NeedNoQuorum, cfg.NoQuorumURL != "", "needs a node without quorum, none given"},
+		{NeedNoQuorum, cfg.NoQuorumURL != "" || cfg.LoseQuorum != nil, "needs a node without quorum, none given"},
 		{NeedRestart, cfg.Restart != nil, "needs a harness that restarts the target"},
 		{NeedSlow, cfg.Slow, "waits for time-outs, and slow probes were not asked for"},
 	}

@@ -13,6 +13,8 @@ const (
 	checkTimeout     = 4 * time.Minute  // One check.
 	rateLimitRetries = 40               // Answers 429 that one call sits out.
 	rateLimitWaitMax = 2 * time.Second  // The longest wait for one of them.
+	healMax          = 30 * time.Second // Until a group whose nodes are back decides again.
+	quorumLossMax    = 10 * time.Second // Until a node notices that its group has no quorum.
 	failuresMax      = 8                // Failure lines kept of one check.
 	exchangeCharsMax = 900              // Characters of an answer shown in a failure.
 	sentCharsMax     = 300              // Characters of a request shown in a failure.
@@ -47,13 +49,18 @@ type Config struct {
 
 	LogFiles    []string                    // Logs of the target, scanned for tokens and names.
 	Version     string                      // What the target's binary says its version is.
-	NoQuorumURL string                      // A node of a group that lost its quorum.
+	NoQuorumURL string                      // A node of another group, one that lost its quorum.
+	LoseQuorum  QuorumLoss                  // Takes the target's own quorum away for a while.
 	Restart     func(context.Context) error // Stops and starts the target on the same data.
 
 	DistinctCalls int          // Screening calls of T043.
 	Parallel      int          // Connections of the parallel checks.
 	Client        *http.Client // Nil makes one.
 }
+
+// QuorumLoss makes the target lose its quorum. It returns the address of a node that
+// still answers, and what gives the quorum back.
+type QuorumLoss func(context.Context) (url string, restore func() error, err error)
 
 // Outcome is the end of a check.
 type Outcome string

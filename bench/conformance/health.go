@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 )
 
 var healthChecks = []Check{
 	{ID: "T130", Title: "health has status, version, ofac{source,count,syncedAt}, kv, signingKey", Source: Literal, run: checkHealthShape},
 	{ID: "T131", Title: "a healthy service says ok, connected, production", Source: Literal, run: checkHealthy},
-	{ID: "T132", Title: "without quorum health says so and screening never PROCEEDs", Source: Implied, Needs: NeedNoQuorum, run: checkNoQuorum},
+	{ID: "T132", Title: "without quorum health says so and screening never PROCEEDs", Source: Implied, Needs: NeedNoQuorum, phase: phaseQuorum, run: checkNoQuorum},
 	{ID: "T133", Title: "all API paths are under /v1", Source: Literal, run: checkPrefix},
 	{ID: "T134", Title: "version is a non-empty string", Source: Literal, run: checkVersion},
 	{ID: "T134/cli", Title: "version equals what the binary says", Source: Literal, Needs: NeedVersion, run: checkVersionCLI},
@@ -41,17 +42,49 @@ func checkHealthy(p *probe) {
 }
 
 func checkNoQuorum(p *probe) {
-	lost := atBase(p.cfg.NoQuorumURL)
-	a := p.get("/v1/health", anonymous, lost)
-	p.expect(a.text("status") != "ok" && a.text("status") != "", "status is %q", a.text("status"))
-	p.expect(a.text("kv") != "connected" && a.text("kv") != "", "kv is %q", a.text("kv"))
-	g := p.register()
+	g, lost := p.register(), p.cfg.NoQuorumURL
+	if p.cfg.LoseQuorum != nil {
+		url, restore, err := p.cfg.LoseQuorum(p.ctx)
+		p.must(err == nil, "taking the quorum away: %v", err)
+		lost = url
+		defer p.heal(g, url, restore)
+	}
+	p.judgeWithoutQuorum(g, atBase(lost))
+}
+
+// judgeWithoutQuorum examines a node that has no quorum, or is about to notice it.
+func (p *probe) judgeWithoutQuorum(g agent, lost option) {
+	for start := time.Now(); ; {
+		a := p.get("/v1/health", anonymous, lost)
+		if a.text("status") != "ok" && a.text("kv") != "connected" {
+			p.expect(a.text("status") != "" && a.text("kv") != "", "health has no status or kv")
+			break
+		}
+		p.must(time.Since(start) < quorumLossMax, "after %v health still says %q, %q", quorumLossMax, a.text("status"), a.text("kv"))
+		p.must(pause(p.ctx, 50*time.Millisecond) == nil, "cut off")
+	}
 	for range 3 {
-		a = p.post("/v1/screen", g.payment("1"), lost)
-		p.expect(a.text("verdict") != "PROCEED", "a node without quorum PROCEEDs")
-		p.expect(a.status == 503, "screening without quorum: status %d, want 503", a.status)
+		a := p.post("/v1/screen", g.payment("1"), lost)
+		p.expect(a.text("verdict") == "" && a.status == 503, "screening without quorum: status %d, verdict %q, want 503", a.status, a.text("verdict"))
 	}
 	p.array(p.status(p.get("/v1/.well-known/jwks.json", anonymous, lost), 200), "keys")
+}
+
+// heal gives the quorum back and waits until the group decides again by itself.
+func (p *probe) heal(g agent, url string, restore func() error) {
+	err := restore()
+	p.must(err == nil, "giving the quorum back: %v", err)
+	for start := time.Now(); ; {
+		a, err := p.send(p.ctx, "POST", "/v1/screen", g.payment("1"), atBase(url))
+		if err == nil && a.text("verdict") == "PROCEED" {
+			break
+		}
+		p.must(time.Since(start) < healMax, "the group does not decide %v after its nodes came back", healMax)
+		p.must(pause(p.ctx, 50*time.Millisecond) == nil, "cut off")
+	}
+	for i := range p.cfg.BaseURLs {
+		p.proceeds(p.screenBody(g.payment("1"), node(i)))
+	}
 }
 
 func checkPrefix(p *probe) {

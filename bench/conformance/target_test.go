@@ -153,6 +153,11 @@ func (d *target) stop() error {
 	case <-time.After(stopTimeout):
 		_ = d.command.Process.Kill()
 		<-d.done
+		for _, node := range d.file.Nodes { // Its children, which it can no longer stop itself.
+			if child, err := os.FindProcess(node.PID); err == nil {
+				_ = child.Kill()
+			}
+		}
 		d.command = nil
 		return errors.New("the target did not stop when asked and was killed")
 	}
@@ -177,6 +182,9 @@ func (d *target) config(t *testing.T) Config {
 	}
 	if *flagOnly != "" {
 		cfg.IDs = strings.Split(*flagOnly, ",")
+	}
+	if d.nodes > 2 && canPause {
+		cfg.LoseQuorum = d.loseQuorum
 	}
 	if raw, err := exec.CommandContext(t.Context(), d.binary, "version").Output(); err == nil {
 		cfg.Version = versionWord(string(raw))
@@ -205,6 +213,23 @@ func (d *target) followersFirst(t *testing.T) (bases []string, admin string) {
 		}
 	}
 	return append(bases, leader...), admin
+}
+
+// loseQuorum pauses all nodes but one.
+func (d *target) loseQuorum(context.Context) (string, func() error, error) {
+	kept := d.file.Nodes[0]
+	restore := func() (err error) {
+		for _, node := range d.file.Nodes[1:] {
+			err = errors.Join(err, pauseProcess(node.PID, false))
+		}
+		return err
+	}
+	for _, node := range d.file.Nodes[1:] {
+		if err := pauseProcess(node.PID, true); err != nil {
+			return "", nil, errors.Join(err, restore())
+		}
+	}
+	return Address(kept.HTTP), restore, nil
 }
 
 // versionWord picks the semantic version out of what `railguard version` prints.

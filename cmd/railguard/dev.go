@@ -109,7 +109,9 @@ func runDev(ctx context.Context, f *devFlags, out io.Writer) error {
 	if err := c.plan(); err != nil {
 		return err
 	}
-	_ = os.Remove(filepath.Join(f.data, "dev.json"))
+	described := filepath.Join(f.data, "dev.json") // Is there exactly while the cluster is.
+	_ = os.Remove(described)
+	defer os.Remove(described)
 	defer c.stop()
 	if err := c.start(); err != nil {
 		return err

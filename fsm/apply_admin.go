@@ -273,3 +273,15 @@ func (m *Machine) applyFormat(b *wire.FormatRaise, r *wire.Result) {
 		m.write(head, &b.Common, "format.raised", r)
 	}
 }
+
+// applyNote writes a leaf and changes nothing else.
+func (m *Machine) applyNote(b *wire.Note, r *wire.Result) {
+	if m.replay(b.Idem, r) {
+		return
+	}
+	if !eventName(b.Event) {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	m.write(m.head(b.Event), &b.Common, b.Event, r)
+}

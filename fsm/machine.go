@@ -248,6 +248,8 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		apply(m, record.Body, r, m.applyClock)
 	case wire.KindFormat:
 		apply(m, record.Body, r, m.applyFormat)
+	case wire.KindNote:
+		apply(m, record.Body, r, m.applyNote)
 	default:
 		m.out.Stop = "record kind that this binary does not know: upgrade this node"
 	}

@@ -137,7 +137,9 @@ func (in *registration) register(c *call) (any, error) {
 		return nil, err
 	}
 	if err := found.refusedBy(c.edge.settings.Policy); err != nil {
-		c.refusedOperator(&p, &found)
+		if unwritten := c.refusedOperator(&p, &found); unwritten != nil {
+			return nil, proposalError(unwritten)
+		}
 		return nil, err
 	}
 	p.WalletMatched, p.NameMatched = found.walletMatched, found.nameMatched
@@ -160,12 +162,19 @@ func (c *call) trialCredential(p *engine.AgentProfile) *credential.Credential {
 	return s
 }
 
-// refusedOperator leaves a trace of a registration that the institution's policy
-// refused: it is not part of the log, so it is part of the node's.
-func (c *call) refusedOperator(p *engine.AgentProfile, found *issuance) {
+// refusedOperator records a registration that the institution's policy refused:
+// the attempt is evidence. The error is the log's, when it could not be written.
+func (c *call) refusedOperator(p *engine.AgentProfile, found *issuance) error {
 	registrationsRefused.Inc()
-	c.api.log.Warn("registration refused: operator is sanctioned", "requestId", c.requestID, "keyId", c.key.id,
-		"walletMatched", found.walletMatched, "nameMatched", found.nameMatched, "listVersion", c.edge.settings.ListVersion)
+	var m members
+	writeProfile(&m, p)
+	found.write(&m, c.edge.settings.ListVersion)
+	c.actor(&m)
+	note := wire.Note{Event: "agent.refused", Common: wire.Common{
+		Fragment: m, Filters: []uint64{engine.FilterKey(engine.FilterOperator, operatorKey(p.OperatorLegalName))},
+	}}
+	_, err := c.api.deps.Proposer.Propose(c.ctx, wire.KindNote, wire.Encode(&note))
+	return err
 }
 
 // advice is what the caller should know besides the list's findings.

@@ -32,6 +32,7 @@ const (
 	KindCleared
 	KindClock
 	KindFormat
+	KindNote
 )
 
 // Idem is a caller's Idempotency-Key: hashes of key (scoped by API key and
@@ -379,4 +380,11 @@ type Clock struct {
 type FormatRaise struct {
 	Common
 	To engine.Format `cbor:"4,keyasint"`
+}
+
+// Note writes a leaf about something that changed no state: a registration that
+// the institution's policy refused.
+type Note struct {
+	Common
+	Event string `cbor:"4,keyasint"` // Leaf kind.
 }

@@ -91,7 +91,22 @@ func listMembers(info *wire.ListInfo) members {
 // one of the history.
 func (c *call) pathList() (*wire.ListInfo, error) { return c.knownList(c.r.PathValue("id")) }
 
+// knownList asks the leader before it says that there is no such list: an upload
+// may have gone through another node a moment ago.
 func (c *call) knownList(id string) (*wire.ListInfo, error) {
+	if info := c.listHere(id); info != nil {
+		return info, nil
+	}
+	if err := c.confirm(); err != nil {
+		return nil, err
+	}
+	if info := c.listHere(id); info != nil {
+		return info, nil
+	}
+	return nil, notFound("no such list snapshot")
+}
+
+func (c *call) listHere(id string) *wire.ListInfo {
 	s := c.edge.settings
 	known := append([]*wire.ListInfo(nil), s.Staged...)
 	if s.List != nil {
@@ -102,10 +117,10 @@ func (c *call) knownList(id string) (*wire.ListInfo, error) {
 	}
 	for _, info := range known {
 		if snapshotID(info.Digest) == id || hex.EncodeToString(info.Digest[:]) == id {
-			return info, nil
+			return info
 		}
 	}
-	return nil, notFound("no such list snapshot")
+	return nil
 }
 
 // openList returns a list's content. A staged list is held by the node that took

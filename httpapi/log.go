@@ -199,6 +199,11 @@ func proveRecord(c *call) error {
 	if err != nil {
 		return err
 	}
+	if c.api.treeSize() <= l.index { // The record came from a peer: wait for our own log.
+		if err := c.confirm(); err != nil {
+			return err
+		}
+	}
 	cp, err := c.api.checkpoint(c.edge, l.index+1)
 	if err != nil {
 		return leafError(err)

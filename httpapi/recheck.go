@@ -8,8 +8,12 @@ import (
 
 // recheck screens counterparty, operator and status of a reviewed record again,
 // with the list and the state of now (decisions 5.18). If that would BLOCK the
-// approval is recorded all the same, and says so.
+// approval is recorded all the same, and says so. The state of now is the leader's:
+// a suspension acknowledged by another node counts.
 func (c *call) recheck(m *members, l *leaf) error {
+	if err := c.confirm(); err != nil {
+		return err
+	}
 	list, err := c.activeList()
 	if err != nil {
 		return err

@@ -23,6 +23,9 @@ func (f *fields) whitelist(name string, old *engine.Whitelist) *engine.Whitelist
 func (f *fields) whitelistBody(old *engine.Whitelist) *engine.Whitelist {
 	mode := f.oneOf("mode", "enforce", "off")
 	var entries []engine.WhitelistEntry
+	if mode != "off" && !f.has("entries") { // An empty list refuses everyone: it must be meant.
+		f.missing("entries")
+	}
 	f.items("entries", engine.WhitelistMax, func(inner fields) {
 		entries = append(entries, inner.whitelistEntry())
 	})

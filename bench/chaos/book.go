@@ -62,16 +62,18 @@ func (b *book) enter(l *leaf) {
 	} else {
 		b.last = at
 	}
-	if l.ListVersion != 0 && l.Kind != "list.staged" {
-		if l.ListVersion < b.list {
-			b.wrong.add("leaf %d (%s) rests on list version %d, and %d was active", l.Leaf, l.Kind, l.ListVersion, b.list)
+	switch l.Kind {
+	case "screen", "agent.registered", "delegate.created":
+		if l.ListVersion != b.list {
+			b.wrong.add("leaf %d (%s): judged with list version %d while %d was active", l.Leaf, l.Kind, l.ListVersion, b.list)
 		}
-		if l.Kind == "screen" && l.ListVersion != b.list {
-			b.wrong.add("leaf %d: judged with list version %d while %d was active", l.Leaf, l.ListVersion, b.list)
-		}
-		b.list = max(b.list, l.ListVersion)
 	}
 	switch l.Kind {
+	case "list.activated":
+		if l.ListVersion <= b.list {
+			b.wrong.add("leaf %d: list version %d comes after %d", l.Leaf, l.ListVersion, b.list)
+		}
+		b.list = l.ListVersion
 	case "agent.registered", "delegate.created":
 		b.register(l)
 	case "fleet.created":

@@ -128,7 +128,8 @@ func (c *client) pursue(ctx context.Context, o *operation, patience time.Duratio
 	deadline := time.Now().Add(patience)
 	unknown := o.outcome == pending && o.attempts > 0
 	for {
-		n := c.cluster.nodes[c.home%len(c.cluster.nodes)]
+		nodes := c.cluster.members()
+		n := nodes[c.home%len(nodes)]
 		o.attempts++
 		out, r := c.attempt(ctx, n, o)
 		if out == answered {

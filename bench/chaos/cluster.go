@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,12 +28,26 @@ type cluster struct {
 	binary, folder string
 	key, secret    string
 	shape          shape
-	nodes          []*node
-	wires          *wires // nil for a cluster of one.
+	nodes          []*node // Replaced, never changed in place, under mu: clients read it at any time.
+	wires          *wires  // nil for a cluster of one.
 	spawner        *spawner
 
 	mu     sync.Mutex
 	deaths []string // Processes that ended unasked.
+}
+
+// members are the nodes as they are now.
+func (c *cluster) members() []*node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.nodes
+}
+
+// forget takes a node out; it must not run.
+func (c *cluster) forget(gone *node) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nodes = slices.DeleteFunc(slices.Clone(c.nodes), func(n *node) bool { return n == gone })
 }
 
 // node is one member: an identity, addresses and a folder that outlive its process.
@@ -48,8 +63,9 @@ type node struct {
 	join    []string
 	expect  int
 
-	mu    sync.Mutex
-	child *child
+	mu     sync.Mutex
+	child  *child
+	mayEnd bool // A scenario expects the process to give up by itself.
 }
 
 // startCluster starts a new cluster and waits until every node is ready.
@@ -122,18 +138,20 @@ func (c *cluster) add(id string, expect int) (*node, error) {
 			}
 		}
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, other := range c.nodes {
 		n.join = append(n.join, other.shown)
 	}
-	c.nodes = append(c.nodes, n)
+	c.nodes = append(c.nodes[:len(c.nodes):len(c.nodes)], n)
 	return n, nil
 }
 
 // dialler names the node that dialled a relay.
 func (c *cluster) dialler(from, relay netip.AddrPort) string {
-	pids := make([]int, 0, len(c.nodes))
-	owners := make(map[int]string, len(c.nodes))
-	for _, n := range c.nodes {
+	var pids []int
+	owners := make(map[int]string)
+	for _, n := range c.members() {
 		if pid := n.pid(); pid != 0 {
 			pids = append(pids, pid)
 			owners[pid] = n.id
@@ -181,7 +199,7 @@ func (n *node) start() error {
 func (n *node) watch(c *child) {
 	<-c.done
 	n.mu.Lock()
-	asked := c.asked
+	asked := c.asked || n.mayEnd
 	n.mu.Unlock()
 	if asked {
 		return

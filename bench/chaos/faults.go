@@ -115,7 +115,7 @@ func faultsUnderLoad(ctx context.Context, s *stage) error {
 	if !s.cluster.wires.knows() {
 		return skipped("this system does not tell which process holds a connection: no partitions")
 	}
-	storm := s.storm(ctx, ordinaryLoad())
+	storm := s.storm(ctx, s.load())
 	defer storm.stop()
 	gaps := make(map[string]*hdr.Histogram)
 	for range s.times(1, 30) {
@@ -186,7 +186,7 @@ func gapText(h *hdr.Histogram) string {
 
 // failover is C03: the leader killed again and again under load.
 func failover(ctx context.Context, s *stage) error {
-	storm := s.storm(ctx, ordinaryLoad())
+	storm := s.storm(ctx, s.load())
 	defer storm.stop()
 	gaps := hdr.New(1, hdrMicrosMax, 3)
 	killed := faults[slices.IndexFunc(faults, func(f fault) bool { return f.name == "leader killed" })]

@@ -3,7 +3,6 @@ package chaos
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -101,7 +100,7 @@ func (s *stage) replaced(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.cluster.nodes = slices.DeleteFunc(s.cluster.nodes, func(n *node) bool { return n == dead })
+	s.cluster.forget(dead)
 	if _, err := s.caller.verb(ctx, leader.api+"/v1/cluster/remove", map[string]any{"id": dead.id}); err != nil {
 		return err
 	}

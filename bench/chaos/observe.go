@@ -148,7 +148,7 @@ func (o *observer) logKeys(ctx context.Context) (string, error) {
 	if keys != "" {
 		return keys, nil
 	}
-	for _, n := range o.cluster.nodes {
+	for _, n := range o.cluster.members() {
 		a, err := o.caller.get(ctx, n.api+"/log/keys")
 		if err != nil || a.status != http.StatusOK {
 			continue
@@ -240,7 +240,7 @@ func (c *cluster) settle(ctx context.Context, by *caller) (time.Duration, error)
 // The log itself never rests: ticks move the applied index on.
 func (c *cluster) inStep(ctx context.Context, by *caller) bool {
 	leader, low, high := "", uint64(0), uint64(0)
-	for i, n := range c.nodes {
+	for i, n := range c.members() {
 		s, err := by.status(ctx, n)
 		if err != nil || s.Leader == nil || i > 0 && s.Leader.ID != leader {
 			return false

@@ -1,17 +1,41 @@
 package chaos
 
-// scenarios is every fault test, in the order in which a full run makes them:
-// those that share a healthy cluster first.
-var scenarios = []scenario{
-	{id: "A1", statement: "one node, kill -9 at random moments under load: every acknowledged verdict is in the log once", shape: alone, fresh: true, run: killAlone},
-	{id: "N1", statement: "a limit of 1,000, 300 calls of 10 at once, the leader killed in the middle: exactly 100 PROCEED", shape: three, run: overspend},
-	{id: "A3", statement: "every fault under constant load: nothing lost, doubled or overspent", shape: three, run: faultsUnderLoad},
-	{id: "C03", statement: "kill -9 the leader under load: verdicts back, no acknowledged screen lost, no double debit, counters equal", shape: three, run: failover},
-	{id: "C04", statement: "overspend is impossible over the change of the UTC date", shape: three, fresh: true, run: overspendAtMidnight},
-}
+import "context"
 
+// Shapes of clusters.
 var (
 	alone = shape{nodes: 1}
 	three = shape{nodes: 3, wired: true}
 	five  = shape{nodes: 5, wired: true}
 )
+
+// scenarios is every fault test, in the order in which a full run makes them. The
+// ids C01 to C18 are those of the statements about clusters; C12 and C13 come with
+// the verbs they need.
+var scenarios = []scenario{
+	{id: "C01", statement: "a write sent to any node succeeds and shows on all", shape: three, run: everyNodeWrites},
+	{id: "C06", statement: "revoked at one node, the next call at another is R2", shape: three, run: revokedEverywhere},
+	{id: "C16", statement: "an Idempotency-Key replays on another node and after a failover", shape: three, run: replaysAnywhere},
+	{id: "N1", statement: "a limit of 1,000, 300 calls of 10 at once, the leader killed in the middle: exactly 100 PROCEED", shape: three, run: overspend},
+	{id: "C02", statement: "JWKS, health and local reads answer without a leader", shape: three, run: readsWithoutLeader},
+	{id: "C18", statement: "huge bodies, slow callers and idle connections do not hurt others", shape: three, run: hostileCallers},
+	{id: "C10", statement: "a node cut off gives no verdict and heals by itself; the majority goes on", shape: three, run: minorityIsSilent},
+	{id: "C03", statement: "the leader killed under load: nothing lost or doubled, counters equal everywhere", shape: three, run: failover},
+	{id: "C05", statement: "state digests are equal on all nodes at equal indices", shape: three, run: sameStates},
+	{id: "C09", statement: "leadership transferred under load without errors, a rolling restart without more than one retry", shape: three, fresh: true, run: transfersAndRestarts},
+	{id: "A3", statement: "every fault in turn under constant load", shape: three, fresh: true, run: faultsUnderLoad},
+	{id: "A1", statement: "one node, kill -9 at random moments under load", shape: alone, fresh: true, run: killAlone},
+	{id: "C04", statement: "no overspend over the change of the UTC date", shape: three, fresh: true, run: overspendAtMidnight},
+	{id: "C04/skew", statement: "no overspend with clocks of a minority 5 minutes off", run: notYet("no flag sets a node's clock off: the processes of one machine share its clock")},
+	{id: "C07", statement: "list activation is atomic at one log index, and survives a restart", shape: three, fresh: true, run: listSwitch},
+	{id: "C08", statement: "a follower far behind comes back without stopping the others", shape: three, fresh: true, run: farBehind},
+	{id: "C11", statement: "with a full disk the leader steps out loudly and the others go on", shape: three, fresh: true, run: fullDisk},
+	{id: "C14", statement: "five nodes survive two losses and tell truthfully how many more", shape: five, fresh: true, run: survivesLosses},
+	{id: "C15", statement: "a lost node comes back by being started, a dead one is replaced by one verb", shape: three, fresh: true, run: lostAndReplaced},
+	{id: "C17", statement: "what is past its time is gone on all nodes at one index", shape: three, fresh: true, run: retention},
+}
+
+// notYet is a scenario whose tools are missing.
+func notYet(reason string) func(context.Context, *stage) error {
+	return func(context.Context, *stage) error { return skipped(reason) }
+}

@@ -75,8 +75,26 @@ func play(t *testing.T, id string) {
 	}
 }
 
-func TestKillAlone(t *testing.T)   { play(t, "A1") }
+// The statements of the specification about clusters, and the plan's own tests.
+// Their order is that of a run: those that share a healthy cluster come first.
+
+func TestC01(t *testing.T)         { play(t, "C01") }
+func TestC06(t *testing.T)         { play(t, "C06") }
+func TestC16(t *testing.T)         { play(t, "C16") }
 func TestN1Overspend(t *testing.T) { play(t, "N1") }
-func TestFaults(t *testing.T)      { play(t, "A3") }
+func TestC02(t *testing.T)         { play(t, "C02") }
+func TestC18(t *testing.T)         { play(t, "C18") }
+func TestC10(t *testing.T)         { play(t, "C10") }
 func TestC03(t *testing.T)         { play(t, "C03") }
+func TestC05(t *testing.T)         { play(t, "C05") }
+func TestC09(t *testing.T)         { play(t, "C09") }
+func TestFaults(t *testing.T)      { play(t, "A3") }
+func TestKillAlone(t *testing.T)   { play(t, "A1") }
 func TestC04(t *testing.T)         { play(t, "C04") }
+func TestC04Skew(t *testing.T)     { play(t, "C04/skew") }
+func TestC07(t *testing.T)         { play(t, "C07") }
+func TestC08(t *testing.T)         { play(t, "C08") }
+func TestC11(t *testing.T)         { play(t, "C11") }
+func TestC14(t *testing.T)         { play(t, "C14") }
+func TestC15(t *testing.T)         { play(t, "C15") }
+func TestC17(t *testing.T)         { play(t, "C17") }

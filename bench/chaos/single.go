@@ -11,7 +11,7 @@ import (
 func killAlone(ctx context.Context, s *stage) error {
 	n := s.cluster.nodes[0]
 	random := newRandom(s.seed, 0)
-	storm := s.storm(ctx, ordinaryLoad())
+	storm := s.storm(ctx, s.load())
 	defer storm.stop()
 	kills := s.times(12, 300)
 	longest := time.Duration(0)

@@ -25,8 +25,11 @@ type load struct {
 	calm    bool          // Screening calls alone.
 }
 
-// storms that tests use. The pause leaves a small machine room for the faults.
-func ordinaryLoad() load { return load{clients: 8, pause: 4 * time.Millisecond} }
+// load is the storm of a scenario. The pauses leave a small machine room for the
+// faults, and the checkers histories that they can finish in the short form.
+func (s *stage) load() load {
+	return load{clients: 8, pause: s.span(16*time.Millisecond, 4*time.Millisecond)}
+}
 
 func (r *room) storm(ctx context.Context, l load) *storm {
 	ctx, cancel := context.WithCancel(ctx)

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -61,7 +62,7 @@ func buildTarget(t *testing.T) string {
 // startTarget starts a cluster on fresh data and stops it when the test ends.
 func startTarget(t *testing.T, binary string, nodes int) *target {
 	t.Helper()
-	d := &target{binary: binary, data: t.TempDir(), nodes: nodes, port: freePorts(t)}
+	d := &target{binary: binary, data: t.TempDir(), nodes: nodes, port: freePorts(t, nodes)}
 	t.Cleanup(func() {
 		if err := d.stop(); err != nil {
 			t.Logf("stop: %v", err)
@@ -74,14 +75,31 @@ func startTarget(t *testing.T, binary string, nodes int) *target {
 	return d
 }
 
-// freePorts finds a base with some free ports above it.
-func freePorts(t *testing.T) int {
+// freePorts finds a base below the ephemeral ports, such that the ports of all nodes
+// (API, admin 100 above, cluster 200 above) are free just now.
+func freePorts(t *testing.T, nodes int) int {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	port := listener.Addr().(*net.TCPAddr).Port
-	return min(port, 60_000)
+	for range 100 {
+		base := 12_000 + rand.IntN(18_000)
+		if portsFree(base, nodes) {
+			return base
+		}
+	}
+	require.Fail(t, "no free ports")
+	return 0
+}
+
+func portsFree(base, nodes int) bool {
+	for _, above := range []int{0, 100, 200} {
+		for i := range nodes {
+			listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(base+above+i)))
+			if err != nil {
+				return false
+			}
+			_ = listener.Close()
+		}
+	}
+	return true
 }
 
 // start runs the binary and waits until every node says it is ready.

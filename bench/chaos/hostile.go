@@ -1,0 +1,93 @@
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// hostileCallers is C18: huge bodies, callers that send a byte now and then, and
+// thousands of idle connections; others do not notice.
+func hostileCallers(ctx context.Context, s *stage) error {
+	storm := s.storm(ctx, load{clients: 8, pause: s.span(16*time.Millisecond, 4*time.Millisecond), calm: true})
+	defer storm.stop()
+	calm := s.history.now()
+	pause(ctx, s.span(1500*time.Millisecond, 30*time.Second))
+	attacked := s.history.now()
+	victim := s.cluster.nodes[0]
+	address := strings.TrimPrefix(victim.api, "http://")
+	idle, err := connections(address, s.times(1000, 10_000))
+	defer closeAll(idle)
+	if err != nil {
+		return err
+	}
+	slow, err := connections(address, s.times(100, 2000))
+	defer closeAll(slow)
+	if err != nil {
+		return err
+	}
+	until := time.Now().Add(s.span(2*time.Second, time.Minute))
+	for time.Now().Before(until) && ctx.Err() == nil {
+		for i, conn := range slow {
+			_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
+			_, _ = fmt.Fprintf(conn, "%c", "POST /v1/screen HTTP/1.1\r\nHost: x\r\nX-Slow: aaaaaaaa"[(i+int(time.Now().Unix()))%20]) // Cut off: as it should be.
+		}
+		s.hugeBody(ctx, victim)
+		pause(ctx, 100*time.Millisecond)
+	}
+	end := s.history.now()
+	storm.stop()
+	if hurt, _, example := s.history.errorsSince(calm); hurt > 0 {
+		s.findings.add("%d calls of others met an error, such as %s", hurt, example)
+	}
+	s.figure("idle connections", len(idle))
+	s.figure("slow connections", len(slow))
+	s.figure("calls of others, in peace:", s.latencies(calm, attacked))
+	s.figure("under attack:", s.latencies(attacked, end))
+	return nil
+}
+
+func connections(address string, count int) ([]net.Conn, error) {
+	var open []net.Conn
+	for range count {
+		conn, err := net.DialTimeout("tcp", address, answerPatience)
+		if err != nil {
+			return open, skipped(fmt.Sprintf("only %d connections can be opened here: %v", len(open), err))
+		}
+		open = append(open, conn)
+	}
+	return open, nil
+}
+
+func closeAll(open []net.Conn) {
+	for _, conn := range open {
+		_ = conn.Close()
+	}
+}
+
+// hugeBody sends 4 MiB: refused, by a 413 or by a closed connection.
+func (s *stage) hugeBody(ctx context.Context, n *node) {
+	raw := append([]byte(`{"token":"`), bytes.Repeat([]byte("x"), 4<<20)...)
+	a, err := s.caller.post(ctx, n.api+"/v1/screen", "", append(raw, `","amount":1}`...))
+	if err == nil && a.status != http.StatusRequestEntityTooLarge {
+		s.findings.add("a body of 4 MiB is answered with %d, not 413", a.status)
+	}
+}
+
+// latencies are those of screening calls begun in a window.
+func (s *stage) latencies(from, to time.Duration) string {
+	h := hdr.New(1, hdrMicrosMax, 3)
+	for _, o := range s.history.operations() {
+		if o.kind == opScreen && o.done() && o.invoke >= from && o.invoke < to {
+			_ = h.RecordValue((o.back - o.invoke).Microseconds()) // Bounded by the client's patience.
+		}
+	}
+	text := func(q float64) time.Duration { return time.Duration(h.ValueAtQuantile(q)) * time.Microsecond }
+	return fmt.Sprintf("p50 %v p99 %v (%d)", text(50), text(99), h.TotalCount())
+}

@@ -15,25 +15,29 @@ import (
 // against any base URL.
 func newConformance() *cobra.Command {
 	config := conformance.Config{}
-	var urls, output string
+	var urls, output, data string
 	cmd := &cobra.Command{
 		Use: "conformance", Short: "Check a server against every statement of the specification", GroupID: "operation", Args: cobra.NoArgs,
 		Long: `Run the black-box suite against a server: any implementation of the
 specification will do. Each statement passes, fails, or is skipped with the
 reason. The suite registers agents and screens payments: never run it against
 production.`,
-		Example: "  railguard conformance --base-url http://127.0.0.1:8080 --key rg_live_... --admin-url http://127.0.0.1:8180",
+		Example: "  railguard conformance --base-url http://127.0.0.1:8080 --key rg_live_... --admin-url http://127.0.0.1:8180\n  railguard conformance --data railguard-data",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := settle(cmd); err != nil {
 				return err
 			}
-			if dev, err := readDevFile("railguard-data"); err == nil && urls == "" && config.APIKey == "" {
-				urls, config.APIKey, config.AdminURL = "http://"+dev.Nodes[0].HTTP, dev.APIKey, "http://"+dev.Nodes[0].Admin
+			if data != "" {
+				full, err := examineDev(data, &config)
+				if err != nil {
+					return err
+				}
+				config = full
+			} else if urls == "" || config.APIKey == "" {
+				return usage("--base-url and --key are required (or --data for a throw-away development cluster)")
+			} else {
+				config.BaseURLs = strings.Split(urls, ",")
 			}
-			if urls == "" || config.APIKey == "" {
-				return usage("--base-url and --key are required")
-			}
-			config.BaseURLs = strings.Split(urls, ",")
 			encoder := json.NewEncoder(cmd.OutOrStdout())
 			summary := conformance.Run(cmd.Context(), config, func(r conformance.Result) {
 				if output == "json" {
@@ -53,6 +57,7 @@ production.`,
 		},
 	}
 	flags := cmd.Flags()
+	flags.StringVar(&data, "data", "", "folder of a throw-away development cluster: examine it in full (its clock is moved, its lists are switched)")
 	flags.StringVar(&urls, "base-url", "", "address of the service; several nodes comma-separated")
 	flags.StringVar(&config.APIKey, "key", "", "an API key that may do everything")
 	flags.StringVar(&config.AdminURL, "admin-url", "", "address of the admin listener; without it statements about keys and lists are skipped")
@@ -64,4 +69,17 @@ production.`,
 	flags.StringSliceVar(&config.IDs, "only", nil, "only checks whose number begins so, e.g. T06,T110")
 	flags.StringVarP(&output, "output", "o", "table", "table or json")
 	return cmd
+}
+
+// examineDev is the full examination of a development cluster, with the choices
+// that were made by flags.
+func examineDev(data string, chosen *conformance.Config) (conformance.Config, error) {
+	file, err := conformance.ReadDevFile(data)
+	if err != nil {
+		return conformance.Config{}, usage("--data: %w", err)
+	}
+	config, err := file.Config(data)
+	config.OnlySpec, config.Slow, config.MeasureLatency, config.IDs = chosen.OnlySpec, chosen.Slow, chosen.MeasureLatency, chosen.IDs
+	config.Version = version
+	return config, err
 }

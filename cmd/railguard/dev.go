@@ -105,6 +105,9 @@ func runDev(ctx context.Context, f *devFlags, out io.Writer) error {
 	if err := os.MkdirAll(f.data, 0o700); err != nil {
 		return usage("--data: %w", err)
 	}
+	if devRuns(f.data) {
+		return usage("a development cluster runs on %s already: stop it, or choose another --data", f.data)
+	}
 	c := &devCluster{flags: f, exited: make(chan string, 64)}
 	if err := c.plan(); err != nil {
 		return err

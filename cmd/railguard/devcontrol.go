@@ -49,6 +49,16 @@ func newDevVerbs() []*cobra.Command {
 	return verbs
 }
 
+// devRuns reports whether a development cluster listens on a folder.
+func devRuns(data string) bool {
+	connection, err := net.DialTimeout("unix", filepath.Join(data, devSocket), time.Second)
+	if err != nil {
+		return false
+	}
+	_ = connection.Close()
+	return true
+}
+
 func tellDev(data, words string) (string, error) {
 	connection, err := net.DialTimeout("unix", filepath.Join(data, devSocket), 3*time.Second)
 	if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -31,14 +32,14 @@ func newImport() *cobra.Command {
 			if err := c.settle(cmd, true); err != nil {
 				return err
 			}
-			bundle, err := bundleOf(args[0])
+			name, bundle, err := bundleOf(args[0])
 			if err != nil {
 				return err
 			}
 			c.http.Timeout = 5 * time.Minute
 			bar := newProgress(cmd.ErrOrStderr(), "uploading, parsing and replicating")
 			bar.set(int64(len(bundle)), 0)
-			data, err := c.fetch(cmd.Context(), &call{method: http.MethodPost, path: "/v1/ofac/snapshots?name=lists.zip", admin: true, body: bundle, contentType: "application/zip"})
+			data, err := c.fetch(cmd.Context(), &call{method: http.MethodPost, path: "/v1/ofac/snapshots?name=" + url.QueryEscape(name), admin: true, body: bundle, contentType: "application/octet-stream"})
 			if err != nil {
 				return err
 			}
@@ -47,9 +48,7 @@ func newImport() *cobra.Command {
 			if err := json.Unmarshal(data, &staged); err != nil || staged.SnapshotID == "" || stage {
 				return show(cmd.OutOrStdout(), data, c.output, nil)
 			}
-			body := &bytes.Buffer{}
-			_ = json.NewEncoder(body).Encode(map[string]any{"force": force, "reason": reason, "actor": "railguard ofac import"})
-			data, err = c.fetch(cmd.Context(), &call{method: http.MethodPost, path: "/v1/ofac/" + url.PathEscape(staged.SnapshotID) + "/activate", admin: true, body: body.Bytes()})
+			data, err = c.activateStaged(cmd.Context(), staged.SnapshotID, force, reason)
 			if err != nil {
 				return fmt.Errorf("staged as %s but not activated: %w", staged.SnapshotID, err)
 			}
@@ -57,29 +56,53 @@ func newImport() *cobra.Command {
 		},
 	}
 	c.flags(cmd, true)
+	cmd.Flags().StringVar(&c.url, "url", "", "address of the service, where the list is activated (RAILGUARD_URL)")
 	cmd.Flags().BoolVar(&stage, "stage-only", false, "do not activate yet")
 	cmd.Flags().BoolVar(&force, "force", false, "past failed checks (older, shrunk, canary); needs --reason")
 	cmd.Flags().StringVar(&reason, "reason", "", "why it is forced")
 	return cmd
 }
 
-// bundleOf puts the published files of a folder, as they are, into one archive.
-func bundleOf(path string) ([]byte, error) {
+// activateStaged activates on the service's own listener: the admin listener
+// takes uploads alone, and its token is no API key.
+func (c *client) activateStaged(ctx context.Context, snapshot string, force bool, reason string) ([]byte, error) {
+	if c.url == "" {
+		return nil, usage("give --url and a key with the role policy, or run `railguard ofac activate %s`", snapshot)
+	}
+	body, err := json.Marshal(map[string]any{"force": force, "reason": reason, "actor": "railguard ofac import"})
+	if err != nil {
+		return nil, err
+	}
+	return c.fetch(ctx, &call{method: http.MethodPost, path: "/v1/ofac/" + url.PathEscape(snapshot) + "/activate", body: body})
+}
+
+// bundleOf reads one file as it is, or puts the published files of a folder,
+// unpacked, into one archive.
+func bundleOf(path string) (name string, data []byte, err error) {
 	info, err := os.Stat(path)
+	if err != nil {
+		return "", nil, usage("%w", err)
+	}
+	if info.IsDir() {
+		data, err = archiveOf(path)
+		return "lists.zip", data, err
+	}
+	if info.Size() > engine.ListUploadMax {
+		return "", nil, usage("%s: more than %d MiB", path, engine.ListUploadMax/engine.MiB)
+	}
+	data, err = os.ReadFile(path)
+	return filepath.Base(path), data, err
+}
+
+func archiveOf(path string) ([]byte, error) {
+	entries, err := os.ReadDir(path)
 	if err != nil {
 		return nil, usage("%w", err)
 	}
-	names := []string{path}
-	if info.IsDir() {
-		names = nil
-		entries, err := os.ReadDir(path)
-		if err != nil {
-			return nil, usage("%w", err)
-		}
-		for _, entry := range entries {
-			if _, published := feed.KindOf(entry.Name()); published && entry.Type().IsRegular() {
-				names = append(names, filepath.Join(path, entry.Name()))
-			}
+	var names []string
+	for _, entry := range entries {
+		if _, published := feed.KindOf(entry.Name()); published {
+			names = append(names, filepath.Join(path, entry.Name()))
 		}
 	}
 	if len(names) == 0 {
@@ -95,25 +118,38 @@ func bundleOf(path string) ([]byte, error) {
 			return nil, usage("%s: more than %d MiB", path, engine.ListUploadMax/engine.MiB)
 		}
 	}
-	return bundle.Bytes(), archive.Close()
+	if err := archive.Close(); err != nil { // Writes the archive's directory: before the bytes are taken.
+		return nil, err
+	}
+	return bundle.Bytes(), nil
 }
 
+// addFile adds a file's plain content under its published name: an archive's
+// members are not unpacked once more where the upload is read.
 func addFile(archive *zip.Writer, path string) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return usage("%w", err)
 	}
 	defer file.Close()
-	method := zip.Deflate
-	if kind := filepath.Ext(path); kind == ".gz" || kind == ".bz2" || kind == ".zst" || kind == ".zip" {
-		method = zip.Store
+	info, err := file.Stat()
+	if err != nil {
+		return usage("%w", err)
 	}
-	member, err := archive.CreateHeader(&zip.FileHeader{Name: filepath.Base(path), Method: method})
+	content, err := feed.Open(file, info.Size())
+	if err != nil {
+		return usage("%s: %w", path, err)
+	}
+	defer content.Close()
+	kind, _ := feed.KindOf(filepath.Base(path))
+	member, err := archive.CreateHeader(&zip.FileHeader{Name: kind.String(), Method: zip.Deflate})
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(member, file)
-	return err
+	if _, err = io.Copy(member, content); err != nil {
+		return usage("%s: %w", path, err)
+	}
+	return nil
 }
 
 // newPolicyPut is `railguard policy put FILE` (YAML or JSON).
@@ -148,7 +184,14 @@ func newPolicyPut() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show(cmd.OutOrStdout(), answer, c.output, nil)
+			if err := show(cmd.OutOrStdout(), answer, c.output, nil); err != nil || !check {
+				return err
+			}
+			var judged struct{ Valid bool }
+			if err := json.Unmarshal(answer, &judged); err != nil || !judged.Valid {
+				return fmt.Errorf("%s: not a valid policy", args[0])
+			}
+			return nil
 		},
 	}
 	c.flags(cmd, false)

@@ -68,7 +68,8 @@ Exit codes: 0 done, 1 refused or failed, 2 wrong flags, 3 server not reachable o
 not able to answer now, 70 the node gave up (disk, divergence, newer data).`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          cobra.ArbitraryArgs, // helpOnly judges them.
+		RunE:          helpOnly,
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%w\nsee `%s --help`", err, cmd.CommandPath())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -137,8 +138,15 @@ func (f *serveFlags) check() error {
 		return usage("--tls-cert and --tls-key go together")
 	case f.testClock && !f.dev:
 		return usage("--test-clock is only for development clusters (railguard dev)")
+	case f.cluster == "" && (f.bootstrapExpect > 1 || len(f.join) > 0):
+		return usage("--cluster is required (the address of the port between nodes) with --bootstrap-expect above 1 or --join")
 	case f.bootstrapExpect < 0 || f.bootstrapExpect > 9:
 		return usage("--bootstrap-expect must be between 0 and 9")
+	}
+	if f.tlsCert != "" { // Before any data is touched; ServeTLS reads them again.
+		if _, err := tls.LoadX509KeyPair(f.tlsCert, f.tlsKey); err != nil {
+			return usage("--tls-cert, --tls-key: %w", err)
+		}
 	}
 	if f.admin == "" {
 		address, err := adminBeside(f.http)

@@ -55,7 +55,7 @@ var paymentVerbs = append(append([]verb{
 	{
 		path: "agent list", short: "List agents", method: http.MethodGet, url: "/v1/agents",
 		query:   []field{{flag: "operator", help: "only of this legal name"}, {flag: "status", help: "ACTIVE, SUSPENDED, REVOKED or EXPIRED"}, {flag: "limit", help: "how many"}, {flag: "cursor", help: "go on from here"}, {flag: "order", help: "asc: oldest first"}},
-		columns: []string{"agentId", "agentName", "agentType", "operatorLegalName", "credentialStatus", "expirationDate"},
+		columns: []string{"agentId", "agentName", "agentType", "operatorLegalName", "credentialStatus", "expiresAt"},
 	},
 	{path: "agent limits", short: "Show what an agent may still spend today", method: http.MethodGet, url: "/v1/agents/{agent}/limits", args: []string{"agent"}},
 	{

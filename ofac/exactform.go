@@ -106,6 +106,7 @@ func (m *formMaker) organisation() {
 		// In another order a legal form may not be read as one.
 		m.tokens.splitPlain(m.words)
 		m.give(exactSorted, m.sorted(m.words, false))
+		m.give(exactJoined, m.joined(m.words, false))
 	}
 }
 

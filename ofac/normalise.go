@@ -201,6 +201,7 @@ func appendWord(dst []byte, raw string, word *wordScan, lookAlike bool) []byte {
 	mixed := word.latin && (word.foreign || word.native) && !word.foreignMostly()
 	several := word.scripts&(word.scripts-1) != 0
 	resemble := mixed || several || (lookAlike && word.alike)
+	mark := len(dst)
 	for i := 0; i < len(raw); {
 		r, size := decode(raw, i)
 		i += size
@@ -215,11 +216,16 @@ func appendWord(dst []byte, raw string, word *wordScan, lookAlike bool) []byte {
 			dst = append(dst, entry.plain...)
 		case resemble && entry.skeleton != "":
 			dst = append(dst, entry.skeleton...)
+		case entry.kind == foldArabic:
+			dst = appendArabic(dst, mark, entry)
 		case entry.kind >= foldCyrillic:
 			dst = append(dst, entry.latin...)
 		default:
 			dst = append(dst, entry.plain...)
 		}
+	}
+	if word.scripts == 1<<foldArabic && !resemble {
+		return readArabic(dst, mark)
 	}
 	return dst
 }

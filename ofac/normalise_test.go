@@ -34,7 +34,7 @@ func TestNormaliseName(t *testing.T) {
 		"cyrillic word":             {"Сечин", "sechin"},
 		"latin letter in cyrillic":  {"Вiталiївна", "vitaliyivna"},
 		"greek":                     {"Παπαδόπουλος", "papadopoylos"},
-		"arabic":                    {"محمد", "mhmd"},
+		"arabic":                    {"محمد قيصر", "mohammad qysr"},
 		"hangul":                    {"조선", "조선"},
 		"han next to latin":         {"华为HUAWEI", "华为 huawei"},
 		"zero for o":                {"MADUR0", "maduro"},

@@ -38,8 +38,6 @@ type scorer struct {
 	count   int
 	total   int32 // weight of all words
 	forms   formSet
-	formed  int  // legal forms in the query
-	cut     bool // the query may be a cut line: its last word may be a beginning
 	finder  finder
 	marked  stamps
 	heads   []int32
@@ -56,7 +54,7 @@ func (x *Index) possible(name string, q *Query, s *Scratch) bool {
 	c := &s.scorer
 	c.read, c.looked = 0, 0
 	c.words = appendWords(c.words[:0], name, false)
-	c.cut = len(name) >= swiftLine-4 && len(name) <= swiftLine+1
+	c.finder.bare = unvowelled(name)
 	truncated := x.possibleWords(q, s)
 	if hasForeign(name) {
 		s.other = appendWords(s.other[:0], name, true)
@@ -103,52 +101,55 @@ func (c *scorer) prepare(l *wordLayer, q *Query) bool {
 	} else {
 		c.tokens.split(c.words)
 	}
-	c.forms, c.formed, c.count, c.total = c.tokens.forms(), 0, 0, 0
+	c.forms, c.count, c.total = c.tokens.forms(), 0, 0
 	c.folds = c.folds[:0]
 	for i := range c.tokens.count {
 		token := &c.tokens.list[i]
-		optional := false
-		if token.form != formNone {
-			c.formed++
-			if optional = token.loose && c.tokens.count > 2; !optional {
-				continue
-			}
+		optional := token.form != formNone && token.loose && c.tokens.count > 2
+		if token.form != formNone && !optional {
+			continue
 		}
 		if c.count == scoredWordsMax {
 			return true
 		}
-		if c.said(c.words[token.start:token.end]) >= repeatsMax {
-			continue
-		}
-		w := queryWord{start: token.start, end: min(token.end, token.start+wordBytesMax), weight: scoreOne}
-		text := c.words[w.start:w.end]
-		w.initial, w.title = len(text) == 1, titleWords[string(text)]
-		if id, ok := l.find(text); ok && l.whole(id) {
-			w.known, w.weight, w.group = true, l.weight(id), l.group(id)
-		} else {
-			w.weight, w.group = wordWeight(string(text), 0, 1<<16), respellingOf[string(text)].group
-		}
-		switch {
-		case optional:
-			w.weight = optionalWeight
-		case w.initial:
-			w.weight = weightFloor
-		}
-		w.fold = uint16(len(c.folds))
-		c.folds = appendSpelling(c.folds, text)
-		w.folded = uint16(len(c.folds))
-		c.list[c.count] = w
-		c.count++
-		c.total += w.weight
+		c.addWord(l, token, optional)
 	}
 	return truncated
 }
 
-// said counts how often a word is already among the content words.
-func (c *scorer) said(word []byte) int {
+// addWord takes a content word of the query, unless it was said twice already.
+func (c *scorer) addWord(l *wordLayer, token *token, optional bool) {
+	w := queryWord{start: token.start, end: min(token.end, token.start+wordBytesMax), fold: uint16(len(c.folds))}
+	text := c.words[w.start:w.end]
+	c.folds = appendSpelling(c.folds, text)
+	w.folded = uint16(len(c.folds))
+	if c.said(c.folds[w.fold:]) >= repeatsMax {
+		c.folds = c.folds[:w.fold]
+		return
+	}
+	w.initial, w.title = len(text) == 1, titleWords[string(text)]
+	if id, ok := l.find(text); ok && l.whole(id) {
+		w.known, w.weight, w.group = true, l.weight(id), l.group(id)
+	} else {
+		w.weight, w.group = wordWeight(string(text), 0, 1<<16), respellingOf[string(text)].group
+	}
+	switch {
+	case optional:
+		w.weight = optionalWeight
+	case w.initial:
+		w.weight = weightFloor
+	}
+	c.list[c.count] = w
+	c.count++
+	c.total += w.weight
+}
+
+// said counts how often a word, in whatever spelling, is already among the
+// content words.
+func (c *scorer) said(fold []byte) int {
 	times := 0
 	for i := range c.count {
-		if bytes.Equal(c.text(i), word) {
+		if bytes.Equal(c.spelled(i), fold) {
 			times++
 		}
 	}

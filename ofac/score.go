@@ -38,6 +38,7 @@ func (x *Index) scoreName(name uint32, q *Query, s *Scratch) {
 	record := x.name(name)
 	kind := x.entity(record.entity).kind
 	score, strict := m.score(c, &x.words, &record, kind)
+	score = score * partyShare(q.Type, kind, &record) / 100
 	if score < reviewThreshold(q) {
 		return
 	}
@@ -51,6 +52,18 @@ func (x *Index) scoreName(name uint32, q *Query, s *Scratch) {
 		h.outcome, h.sub = Clear, SubNotSDN
 	}
 	s.hits = append(s.hits, h)
+}
+
+// partyShare is how much of a near match's score stands, per cent, in view of
+// what the caller says the party is. Exact hits do not ask.
+func partyShare(party PartyType, kind EntityType, record *nameRecord) int32 {
+	switch {
+	case party == PartyIndividual && kind != Individual:
+		return otherPartyShare
+	case (party == PartyBusiness || party == PartyExchange) && kind == Individual && record.words < 2:
+		return 0
+	}
+	return 100
 }
 
 // provableWords is how many words a near spelling needs to block: two words
@@ -184,6 +197,7 @@ const (
 	shortWord        = 5    // letters of a word that a slip easily makes another
 	shortPairShare   = 94   // per cent, where such a word is another listed word
 	otherFormShare   = 93   // per cent, where words are only close and legal forms contradict
+	otherPartyShare  = 95   // per cent, where a person is said and a company listed
 	partialWordShare = 78   // per cent, where a listed name is one word of several
 )
 

@@ -89,6 +89,8 @@ func TestPossibleDecisions(t *testing.T) {
 		"cleared pair":                        {Query{Name: "Nicolas Madruo Moros", ClearedUIDs: []uint32{1}}, Clear},
 		"cleared pair of another entry":       {Query{Name: "Nicolas Madruo Moros", ClearedUIDs: []uint32{2}}, Possible},
 		"an exact hit cannot be cleared":      {Query{Name: "Nicolas Maduro Moros", ClearedUIDs: []uint32{1}}, Listed},
+		"a company's name, unknown party":     {Query{Name: "Guardianz of Piece"}, Possible},
+		"a company's name, an individual":     {Query{Name: "Guardianz of Piece", Type: PartyIndividual}, Clear},
 		"empty":                               {Query{}, Clear},
 		"punctuation":                         {Query{Name: "..,- "}, Clear},
 		"threshold cannot be loosened":        {Query{Name: "Nicolas Madruo Moros", Review: 10000, Block: 20000}, Possible},
@@ -104,7 +106,13 @@ func TestPossibleDecisions(t *testing.T) {
 
 func TestScreenSaysWhatItDidNotRead(t *testing.T) {
 	list := decisionList(t)
-	words := func(n int) string { return strings.TrimSpace(strings.Repeat("ab ", n)) }
+	words := func(n int) string {
+		name := ""
+		for i := range n {
+			name += string([]byte{'b' + byte(i%19), 'a' + byte(i%13), ' '})
+		}
+		return name
+	}
 	require.False(t, list.Screen(&Query{Name: words(scoredWordsMax)}, NewScratch()).Truncated)
 	require.True(t, list.Screen(&Query{Name: words(scoredWordsMax + 1)}, NewScratch()).Truncated)
 	require.False(t, list.Screen(&Query{Name: strings.Repeat("a", scoredBytesMax)}, NewScratch()).Truncated)

@@ -98,6 +98,7 @@ type finder struct {
 	seen  stamps
 	room  []byte
 	group uint32 // of the word looked for
+	bare  bool   // it is written without vowels: its consonants decide
 	found []neighbour
 }
 
@@ -109,6 +110,7 @@ func (l *wordLayer) near(f *finder, word, fold []byte) []neighbour {
 	f.group = respellingOf[string(word)].group
 	mask := letterMask(word)
 	latin := isLatin(word)
+	f.room = appendSkeleton(f.room[:0], fold)
 	l.probe(f, deletionHash(deletedFold, fold, -1), word, fold, mask)
 	if !latin {
 		return f.found
@@ -124,7 +126,7 @@ func (l *wordLayer) near(f *finder, word, fold []byte) []neighbour {
 			l.probe(f, deletionHash(deletedLetters, word, i), word, fold, mask)
 		}
 	}
-	if f.room = appendSkeleton(f.room[:0], fold); len(f.room) >= consonantsMin {
+	if len(f.room) >= consonantsMin {
 		l.probe(f, deletionHash(deletedConsonants, f.room, -1), word, fold, mask)
 	}
 	slices.SortFunc(f.found, compareNeighbours)
@@ -151,13 +153,40 @@ func (l *wordLayer) probe(f *finder, hash uint64, word, fold []byte, mask uint32
 			continue
 		}
 		other, otherFold := l.wordText(id), l.wordFold(id)
-		if string(other) == string(word) || string(otherFold) != string(fold) && farApart(mask, l.info.at(id*2+1), len(word), len(other)) {
+		if string(other) == string(word) {
+			continue
+		}
+		if f.bare && f.sameConsonants(otherFold) {
+			f.found = append(f.found, neighbour{id, consonantsEqual})
+			continue
+		}
+		if string(otherFold) != string(fold) && farApart(mask, l.info.at(id*2+1), len(word), len(other)) {
 			continue
 		}
 		if similarity := wordSimilarity(word, other, fold, otherFold); similarity > 0 {
 			f.found = append(f.found, neighbour{id, similarity})
 		}
 	}
+}
+
+// consonantsEqual is the similarity of a word written without vowels and one
+// with the same consonants.
+const consonantsEqual = 9000
+
+// sameConsonants compares the consonants in f.room, those of the word looked
+// for, with those of a listed word.
+func (f *finder) sameConsonants(fold []byte) bool {
+	at := 0
+	for _, c := range fold {
+		if isFoldVowel(c) {
+			continue
+		}
+		if at == len(f.room) || f.room[at] != c {
+			return false
+		}
+		at++
+	}
+	return at == len(f.room) && at >= consonantsMin
 }
 
 // vowelMask has the bits of the vowels in a letterMask.

@@ -78,6 +78,9 @@ func (d *listDuty) leads(ctx context.Context) bool { return d.node.Status(ctx).R
 // mend it without a restart.
 func (d *listDuty) firstImport(ctx context.Context) {
 	if d.flags.ofacDir == "" && !d.flags.dev {
+		if d.flags.ofacSource == "" {
+			d.tellMissing(ctx)
+		}
 		return
 	}
 	for wait := 20 * time.Millisecond; ctx.Err() == nil; {
@@ -100,6 +103,27 @@ func (d *listDuty) firstImport(ctx context.Context) {
 	}
 }
 
+// tellMissing says once, in the leader's log, that calls are refused for want of a list.
+func (d *listDuty) tellMissing(ctx context.Context) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		settings := d.node.Settings()
+		if settings.List != nil {
+			return
+		}
+		if settings.Genesis != nil && d.leads(ctx) {
+			d.log.Warn("no sanctions list: screening answers 503; run `railguard ofac import DIR`, or give --ofac-dir")
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
 func (d *listDuty) importFirst(ctx context.Context) error {
 	if d.flags.ofacDir == "" {
 		compiled, err := ofac.Build(sample.Entities(), sample.Meta())
@@ -115,6 +139,9 @@ func (d *listDuty) importFirst(ctx context.Context) error {
 	}
 	for _, warning := range loaded.Warnings {
 		d.log.Warn("list import", "warning", warning)
+	}
+	if problems := feed.Check(nil, &loaded, feed.DefaultCanaries()); len(problems) > 0 {
+		return fmt.Errorf("%s is not taken (`railguard ofac import --force` can): %v", d.flags.ofacDir, problems)
 	}
 	if loaded.Meta.PublishedAt == 0 { // CSV files carry no date: the newest file's is the best there is.
 		loaded.Meta.PublishedAt = newestFile(d.flags.ofacDir)

@@ -18,6 +18,8 @@ import (
 const (
 	secretFile     = "cluster.secret" // A cluster of one keeps its own secret here.
 	adminTokenFile = "admin.token"    // Lets a person on this machine use the admin listener.
+
+	bootstrapKeyMin = 24 // Characters of the first API key: it may do everything.
 )
 
 // open makes the node and its API. The listeners are bound already, so that a
@@ -43,6 +45,9 @@ func (s *server) open() error {
 	firstKey, err := secretOf("RAILGUARD_BOOTSTRAP_KEY")
 	if err != nil {
 		return err
+	}
+	if firstKey != "" && len(firstKey) < bootstrapKeyMin {
+		return usage("RAILGUARD_BOOTSTRAP_KEY: at least %d characters (e.g. rg_live_ and random ones)", bootstrapKeyMin)
 	}
 	config := cluster.Config{
 		ID: f.id, DataDir: f.data, ListenCluster: f.cluster, Advertise: f.advertise, APIAddr: f.http,

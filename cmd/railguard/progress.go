@@ -17,6 +17,7 @@ type progress struct {
 	last     time.Time
 	terminal bool
 	shown    bool
+	printed  int64 // What the last line told.
 }
 
 func newProgress(out io.Writer, what string) *progress {
@@ -52,7 +53,7 @@ func (p *progress) print() {
 	if p.total > 0 {
 		text = fmt.Sprintf("%s %3d%% of %.1f MB", p.what, p.done*100/p.total, float64(p.total)/1e6)
 	}
-	p.shown = true
+	p.shown, p.printed = true, p.done
 	if p.terminal {
 		fmt.Fprintf(p.out, "\r\x1b[K%s", text)
 		return
@@ -65,7 +66,9 @@ func (p *progress) end() {
 	if !p.shown && !p.terminal {
 		return
 	}
-	p.print()
+	if p.terminal || p.done != p.printed {
+		p.print()
+	}
 	if p.terminal {
 		fmt.Fprintln(p.out)
 	}

@@ -62,16 +62,73 @@ func showRows(out io.Writer, rows []map[string]json.RawMessage, columns []string
 	_ = table.Flush()
 }
 
-// showObject prints an object's members in their order.
+// showObject prints an object's members in their order, lists of objects below.
 func showObject(out io.Writer, data []byte) error {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	token, err := decoder.Token()
-	if err != nil || token != json.Delim('{') {
-		_, err = fmt.Fprintln(out, string(data))
+	if trimmed := bytes.TrimSpace(data); trimmed[0] != '{' {
+		_, err := fmt.Fprintln(out, string(data))
 		return err
 	}
+	var lists []member
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	err := eachMember(data, func(m member) {
+		var rows []map[string]json.RawMessage
+		if json.Unmarshal(m.value, &rows) == nil && len(rows) > 0 {
+			lists = append(lists, m)
+			fmt.Fprintf(table, "%s\t%d, below\n", m.name, len(rows))
+			return
+		}
+		fmt.Fprintf(table, "%s\t%s\n", m.name, plainText(m.value))
+	})
+	if err != nil {
+		return err
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, m := range lists {
+		if err := showList(out, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showList prints a list of objects as a table: the plain members of its first.
+func showList(out io.Writer, m member) error {
+	var rows []map[string]json.RawMessage
+	var items []json.RawMessage
+	if err := json.Unmarshal(m.value, &rows); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(m.value, &items); err != nil {
+		return err
+	}
+	var columns []string
+	err := eachMember(items[0], func(inner member) {
+		if inner.value[0] != '{' {
+			columns = append(columns, inner.name)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\n%s:\n", m.name)
+	showRows(out, rows, columns)
+	return nil
+}
+
+// member is one member of an object.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// eachMember calls visit with an object's members in their order.
+func eachMember(data []byte, visit func(member)) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	if _, err := decoder.Token(); err != nil {
+		return err
+	}
 	for decoder.More() {
 		name, err := decoder.Token()
 		if err != nil {
@@ -81,9 +138,9 @@ func showObject(out io.Writer, data []byte) error {
 		if err := decoder.Decode(&value); err != nil {
 			return err
 		}
-		fmt.Fprintf(table, "%v\t%s\n", name, plainText(value))
+		visit(member{fmt.Sprint(name), value})
 	}
-	return table.Flush()
+	return nil
 }
 
 // plainText shows a JSON value in a cell: strings without quotes and without

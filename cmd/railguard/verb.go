@@ -160,8 +160,8 @@ func (v *verb) request(args []string, values map[string]*string) (*call, error) 
 // bodyOf writes the JSON body: members in the table's order, nested ones
 // gathered under their parent, numbers exactly as given.
 func bodyOf(fields []field, values map[string]*string) ([]byte, error) {
-	type member struct{ name, text string }
-	var members []member
+	type part struct{ name, text string }
+	var parts []part
 	nested := map[string][]string{}
 	for i := range fields {
 		f := &fields[i]
@@ -178,17 +178,17 @@ func bodyOf(fields []field, values map[string]*string) ([]byte, error) {
 		}
 		outer, inner, dotted := strings.Cut(f.member(), ".")
 		if !dotted {
-			members = append(members, member{outer, text})
+			parts = append(parts, part{outer, text})
 			continue
 		}
 		if nested[outer] == nil {
-			members = append(members, member{outer, ""})
+			parts = append(parts, part{outer, ""})
 		}
 		nested[outer] = append(nested[outer], fmt.Sprintf("%q:%s", inner, text))
 	}
 	var body bytes.Buffer
 	body.WriteByte('{')
-	for i, m := range members {
+	for i, m := range parts {
 		if i > 0 {
 			body.WriteByte(',')
 		}

@@ -7,7 +7,7 @@ var pageQuery = []field{{flag: "limit", help: "how many (at most 500)"}, {flag: 
 var auditQuery = append([]field{
 	{flag: "from", help: "from this time on (default: the last 24 hours)"}, {flag: "to", help: "before this time"},
 	{flag: "agent", name: "agentId", help: "agent id"}, {flag: "operator", help: "operator's legal name"}, {flag: "verdict", help: "PROCEED, REVIEW, BLOCK or UNKNOWN"},
-	{flag: "rule", help: "rule id"}, {flag: "wallet", help: "counterparty wallet"}, {flag: "name", help: "counterparty name"}, {flag: "disposition", help: "APPROVED, REJECTED or ESCALATE_SAR"},
+	{flag: "rule", help: "rule id"}, {flag: "wallet", help: "counterparty wallet"}, {flag: "name", help: "counterparty name"}, {flag: "disposition", help: "APPROVED, REJECTED, ESCALATE_SAR or none"},
 }, pageQuery...)
 
 func reviewVerb(name, short, disposition string) verb {
@@ -30,6 +30,7 @@ var complianceVerbs = []verb{
 	{path: "review next", short: "Lease the next case for ten minutes", method: http.MethodPost, url: "/v1/queue/next", fields: []field{{flag: "who", name: "assignee", help: "who takes it"}, {flag: "filter", kind: "json", help: "filter object"}}},
 	{path: "review claim", short: "Claim a case", method: http.MethodPost, url: "/v1/queue/{txn}/claim", args: []string{"txn"}, fields: []field{{flag: "who", name: "by", help: "who takes it"}}},
 	{path: "review release", short: "Release a case", method: http.MethodPost, url: "/v1/queue/{txn}/release", args: []string{"txn"}, fields: []field{{flag: "who", name: "by", help: "who releases it"}, {flag: "force", kind: "bool", help: "release somebody else's claim"}}},
+	{path: "review assign", short: "Give a case to somebody, whoever holds it", method: http.MethodPost, url: "/v1/queue/{txn}/assign", args: []string{"txn"}, fields: []field{{flag: "who", name: "assignee", required: true, help: "who is to have it"}, {flag: "by", help: "who assigns"}}},
 	{path: "review comment", short: "Comment a case", method: http.MethodPost, url: "/v1/queue/{txn}/comment", args: []string{"txn"}, fields: []field{{flag: "comment", required: true, help: "the comment"}, {flag: "by", help: "who writes"}}},
 	reviewVerb("approve", "Approve a REVIEW", "APPROVED"),
 	reviewVerb("reject", "Reject a REVIEW", "REJECTED"),
@@ -50,8 +51,11 @@ var complianceVerbs = []verb{
 	{path: "clear list", short: "List cleared pairs", method: http.MethodGet, url: "/v1/cleared", query: pageQuery, columns: []string{"clearedId", "name", "uid", "expiresAt", "reason"}},
 	{path: "clear remove", short: "Remove a cleared pair", method: http.MethodDelete, url: "/v1/cleared/{cleared}", args: []string{"cleared"}},
 	{path: "policy get", group: "compliance", short: "Show the institution's policy", method: http.MethodGet, url: "/v1/policy"},
-	{path: "policy versions", short: "List the policy's versions", method: http.MethodGet, url: "/v1/policy/versions", columns: []string{"policyVersion", "activatedAt", "reason"}},
+	{path: "policy versions", short: "List the policy's versions", method: http.MethodGet, url: "/v1/policy/versions", query: pageQuery, columns: []string{"policyVersion", "activatedAt", "reason"}},
 	{path: "whitelist get", group: "compliance", short: "Show the institution's whitelist", method: http.MethodGet, url: "/v1/whitelist"},
+	{path: "whitelist put", short: "Replace the institution's whitelist", method: http.MethodPut, url: "/v1/whitelist", fields: []field{{flag: "mode", help: "enforce or off"}, {flag: "entries", kind: "json", help: "JSON list of entries"}, {flag: "reason", help: "why"}, {flag: "actor", help: "who decides"}}},
+	{path: "whitelist add", short: "Add an entry to the institution's whitelist", method: http.MethodPost, url: "/v1/whitelist/entries", fields: []field{{flag: "wallet", help: "an approved wallet"}, {flag: "name", help: "or an approved name"}, {flag: "label", help: "free text"}, {flag: "expires-at", help: "until when"}, {flag: "added-by", help: "who decides"}}, keyed: true},
+	{path: "whitelist remove", short: "Remove an entry from the institution's whitelist", method: http.MethodDelete, url: "/v1/whitelist/entries/{entry}", args: []string{"entry"}},
 	{path: "operator suspend", group: "compliance", short: "Suspend all agents of an operator", method: http.MethodPost, url: "/v1/operators/suspend", keyed: true, fields: []field{{flag: "operator-legal-name", required: true, help: "the operator"}, {flag: "reason", required: true, help: "why"}, {flag: "actor", required: true, help: "who decides"}}},
 	{path: "operator reinstate", short: "Lift an operator's suspension", method: http.MethodPost, url: "/v1/operators/reinstate", keyed: true, fields: []field{{flag: "operator-legal-name", required: true, help: "the operator"}, {flag: "reason", required: true, help: "why"}, {flag: "actor", required: true, help: "who decides"}}},
 }
@@ -72,6 +76,8 @@ var operationVerbs = []verb{
 	{path: "key revoke", short: "Revoke a key", method: http.MethodDelete, url: "/admin/keys/{key-id}", args: []string{"key-id"}, admin: true},
 	{path: "signing-key list", group: "operation", short: "List the keys that sign credentials", method: http.MethodGet, url: "/admin/signing-keys", admin: true, columns: []string{"kid", "state", "activateAt", "revokedAt"}},
 	{path: "signing-key rotate", short: "Publish a new signing key; it signs 24 hours later", method: http.MethodPost, url: "/admin/signing-key/rotate", admin: true, fields: []field{{flag: "emergency", kind: "bool", help: "sign with it at once"}, {flag: "revoke", help: "kid whose tokens become BLOCK R2"}, {flag: "reason", help: "why"}}},
+	{path: "signing-key revoke", short: "Make every token of a retired key BLOCK R2", method: http.MethodPost, url: "/admin/signing-keys/{kid}/revoke", args: []string{"kid"}, admin: true, fields: []field{{flag: "reason", required: true, help: "why"}}},
+	{path: "cluster join", group: "operation", short: "Take in a node that waits at a cluster address", method: http.MethodPost, url: "/v1/cluster/join", fields: []field{{flag: "id", required: true, help: "node id"}, {flag: "addr", required: true, help: "its cluster address"}}},
 	{path: "cluster transfer-leader", group: "operation", short: "Hand leadership to another node", method: http.MethodPost, url: "/v1/cluster/transfer-leader", fields: []field{{flag: "to", help: "node id"}}},
 	{path: "cluster drain", short: "Refuse new calls, hand over leadership", method: http.MethodPost, url: "/v1/cluster/drain"},
 	{path: "cluster remove", short: "Remove a node", method: http.MethodPost, url: "/v1/cluster/remove", fields: []field{{flag: "id", required: true, help: "node id"}}},

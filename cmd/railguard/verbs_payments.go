@@ -11,6 +11,14 @@ var spendFields = []field{
 	{flag: "no-mixers", name: "spendPolicy.noMixerProtocols", kind: "bool", help: "true widens the mixer rule to counterparty names"},
 }
 
+// settingFields are what agents and fleets share of settings that no credential carries.
+var settingFields = []field{
+	{flag: "hours", name: "operatingHours", kind: "json", help: "JSON object; null takes it away"},
+	{flag: "velocity", kind: "json", help: "JSON object; null takes it away"},
+	{flag: "reason", help: "why"},
+	{flag: "actor", help: "who decides"},
+}
+
 var screenFields = []field{
 	{flag: "token", help: "the agent's credential"},
 	{flag: "amount", kind: "number", required: true, help: "USD"},
@@ -54,7 +62,7 @@ var paymentVerbs = append(append([]verb{
 	{path: "agent get", short: "Show an agent", method: http.MethodGet, url: "/v1/agents/{agent}", args: []string{"agent"}},
 	{
 		path: "agent list", short: "List agents", method: http.MethodGet, url: "/v1/agents",
-		query:   []field{{flag: "operator", help: "only of this legal name"}, {flag: "status", help: "ACTIVE, SUSPENDED, REVOKED or EXPIRED"}, {flag: "limit", help: "how many"}, {flag: "cursor", help: "go on from here"}, {flag: "order", help: "asc: oldest first"}},
+		query:   []field{{flag: "operator", help: "only of this legal name"}, {flag: "status", help: "ACTIVE, SUSPENDED, REVOKED or EXPIRED"}, {flag: "type", help: "autonomous or supervised"}, {flag: "fleet", name: "fleetId", help: "fleet id"}, {flag: "limit", help: "how many"}, {flag: "cursor", help: "go on from here"}, {flag: "order", help: "asc: oldest first"}},
 		columns: []string{"agentId", "agentName", "agentType", "operatorLegalName", "credentialStatus", "expiresAt"},
 	},
 	{path: "agent limits", short: "Show what an agent may still spend today", method: http.MethodGet, url: "/v1/agents/{agent}/limits", args: []string{"agent"}},
@@ -75,6 +83,11 @@ var paymentVerbs = append(append([]verb{
 		fields: []field{{flag: "new-operator-legal-name", required: true, help: "the new operator"}, {flag: "effective-at", help: "from when (2026-03-22T00:00:00Z); now if left out"}, {flag: "note", help: "free text"}, {flag: "actor", help: "who decides"}},
 	},
 	{path: "agent cancel-transfer", short: "Cancel an ownership transfer before any re-issue", method: http.MethodDelete, url: "/v1/agents/{agent}/ownership-transfer", args: []string{"agent"}},
+	{
+		path: "agent set", short: "Change an agent's registry settings (widening needs the role policy)", method: http.MethodPatch, url: "/v1/agents/{agent}", args: []string{"agent"},
+		example: `  railguard agent set agt_... --velocity '{"maxPerMinute":5}' --reason "pilot"`,
+		fields:  append(append([]field(nil), settingFields...), field{flag: "party-types", name: "allowedCounterpartyTypes", kind: "json", help: "JSON list; null takes it away"}),
+	},
 	{path: "agent model", short: "Report the agent's current language model", method: http.MethodPost, url: "/v1/agents/{agent}/model", args: []string{"agent"}, fields: []field{{flag: "model", name: "underlyingModel", required: true, help: "the model"}}, keyed: true},
 }, statusVerbs("agent", "agent", "/v1/agents")...), append([]verb{
 	{
@@ -82,7 +95,11 @@ var paymentVerbs = append(append([]verb{
 		fields: []field{{flag: "fleet-name", required: true, help: "its name"}, {flag: "operator-legal-name", required: true, help: "the operator"}, {flag: "daily-limit", name: "dailyLimitUSDC", kind: "number", required: true, help: "USD a UTC day"}},
 	},
 	{path: "fleet get", short: "Show a fleet", method: http.MethodGet, url: "/v1/fleets/{fleet}", args: []string{"fleet"}},
-	{path: "fleet list", short: "List fleets", method: http.MethodGet, url: "/v1/fleets", query: []field{{flag: "limit", help: "how many"}, {flag: "cursor", help: "go on from here"}}, columns: []string{"fleetId", "fleetName", "operatorLegalName", "dailyLimitUSDC", "spentTodayUSDC", "agentCount"}},
+	{
+		path: "fleet set", short: "Change a fleet's settings (widening needs the role policy)", method: http.MethodPatch, url: "/v1/fleets/{fleet}", args: []string{"fleet"},
+		fields: append([]field{{flag: "fleet-name", help: "its name"}, {flag: "daily-limit", name: "dailyLimitUSDC", kind: "number", help: "USD a UTC day"}}, settingFields...),
+	},
+	{path: "fleet list", short: "List fleets", method: http.MethodGet, url: "/v1/fleets", query: []field{{flag: "operator", help: "only of this legal name"}, {flag: "limit", help: "how many"}, {flag: "cursor", help: "go on from here"}}, columns: []string{"fleetId", "fleetName", "operatorLegalName", "dailyLimitUSDC", "spentTodayUSDC", "agentCount"}},
 	{path: "fleet add", short: "Put agents into a fleet", method: http.MethodPost, url: "/v1/fleets/{fleet}/agents", args: []string{"fleet"}, fields: []field{{flag: "agents", name: "agentIds", kind: "list", required: true, help: "agent ids, comma-separated"}}, keyed: true},
 	{path: "fleet remove", short: "Take an agent out of a fleet", method: http.MethodDelete, url: "/v1/fleets/{fleet}/agents/{agent}", args: []string{"fleet", "agent"}},
 	{
@@ -96,6 +113,7 @@ var paymentVerbs = append(append([]verb{
 		path: "user register", group: "payments", short: "Issue a user credential (30 days, supervised agents only)", method: http.MethodPost, url: "/v1/users/register", keyed: true,
 		fields: []field{{flag: "legal-name", required: true, help: "the person's legal name"}, {flag: "email", help: "e-mail"}, {flag: "agents", name: "agentIds", kind: "list", help: "supervised agents it is bound to"}, {flag: "operator-legal-name", help: "the operator"}},
 	},
+	{path: "user reissue", short: "Issue a new user credential", method: http.MethodPost, url: "/v1/users/{user}/reissue", args: []string{"user"}, keyed: true, fields: []field{{flag: "overlap-hours", kind: "number", help: "how long older tokens stay good (0 to 168)"}, {flag: "reason", help: "why"}, {flag: "actor", help: "who decides"}}},
 	{path: "user get", short: "Show a user", method: http.MethodGet, url: "/v1/users/{user}", args: []string{"user"}},
 	{
 		path: "screen", group: "payments", short: "Screen a payment", method: http.MethodPost, url: "/v1/screen", fields: screenFields, keyed: true, token: true,

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestShow(t *testing.T) {
+	for _, test := range []struct{ name, answer, want string }{
+		{"nothing", "", ""},
+		{"members in their order", `{"b":1,"a":null}`, "b  1\na  -\n"},
+		{"a list of objects stands below", `{"txnId":"t","ladder":[{"rule":"R1","inner":{}},{"rule":"R2"}]}`,
+			"txnId   t\nladder  2, below\n\nladder:\nRULE\nR1\nR2\n"},
+		{"an empty page", `{"data":[],"nextCursor":null}`, "none\n"},
+		{"a page", `{"data":[{"b":"x","a":1}],"nextCursor":"c"}`, "A  B\n1  x\nmore: --cursor c\n"},
+		{"what could fool a terminal", `{"a":"x\u001b[2J"}`, "a  x\ufffd[2J\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var out strings.Builder
+			require.NoError(t, show(&out, []byte(test.answer), "table", nil))
+			require.Equal(t, test.want, out.String())
+		})
+	}
+}
+
+// Every verb's command must build: flags do not clash, arguments stand in its path.
+func TestVerbs(t *testing.T) {
+	for _, v := range append(append(append([]verb(nil), paymentVerbs...), complianceVerbs...), operationVerbs...) {
+		t.Run(v.path, func(t *testing.T) {
+			require.NotNil(t, v.command())
+			for _, arg := range v.args {
+				require.Contains(t, v.url, "{"+arg+"}")
+			}
+			require.Equal(t, len(v.args), strings.Count(v.url, "{"))
+		})
+	}
+}
+
+func TestWrongCommandIsUsage(t *testing.T) {
+	for _, args := range [][]string{{"bogus"}, {"agent", "bogus"}, {"agent", "get"}, {"screen", "--bogus"}} {
+		root := newRoot()
+		root.SetArgs(args)
+		var coded *exitError
+		require.ErrorAs(t, root.Execute(), &coded, args)
+		require.Equal(t, exitUsage, coded.code, args)
+	}
+}

@@ -168,6 +168,7 @@ func (a *API) registryAdminRoutes() []route {
 			method: http.MethodPost, path: "/v1/ofac/snapshots", roles: wire.RolePolicy, body: bodyRaw, max: engine.ListUploadMax,
 			stream: true, handle: uploadList,
 		},
+		{method: http.MethodPost, path: "/v1/ofac/{id}/activate", roles: wire.RolePolicy, body: bodyOptional, handle: institution(activateList)},
 	}
 }
 

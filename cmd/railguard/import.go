@@ -56,24 +56,19 @@ func newImport() *cobra.Command {
 		},
 	}
 	c.flags(cmd, true)
-	cmd.Flags().StringVar(&c.url, "url", "", "address of the service, where the list is activated (RAILGUARD_URL)")
 	cmd.Flags().BoolVar(&stage, "stage-only", false, "do not activate yet")
 	cmd.Flags().BoolVar(&force, "force", false, "past failed checks (older, shrunk, canary); needs --reason")
 	cmd.Flags().StringVar(&reason, "reason", "", "why it is forced")
 	return cmd
 }
 
-// activateStaged activates on the service's own listener: the admin listener
-// takes uploads alone, and its token is no API key.
+// activateStaged activates on the listener that took the upload.
 func (c *client) activateStaged(ctx context.Context, snapshot string, force bool, reason string) ([]byte, error) {
-	if c.url == "" {
-		return nil, usage("give --url and a key with the role policy, or run `railguard ofac activate %s`", snapshot)
-	}
 	body, err := json.Marshal(map[string]any{"force": force, "reason": reason, "actor": "railguard ofac import"})
 	if err != nil {
 		return nil, err
 	}
-	return c.fetch(ctx, &call{method: http.MethodPost, path: "/v1/ofac/" + url.PathEscape(snapshot) + "/activate", body: body})
+	return c.fetch(ctx, &call{method: http.MethodPost, path: "/v1/ofac/" + url.PathEscape(snapshot) + "/activate", admin: true, body: body})
 }
 
 // bundleOf reads one file as it is, or puts the published files of a folder,

@@ -63,6 +63,10 @@ func (s *server) open() error {
 	if s.node, err = cluster.Open(config); err != nil {
 		return fmt.Errorf("open %s: %w", f.data, err)
 	}
+	if err := s.checkSecret(secrets); err != nil {
+		return errors.Join(err, s.node.Close())
+	}
+	go s.checkSecretLater(secrets)
 	s.lists = newListDuty(s.node, f, s.log)
 	s.api, err = httpapi.New(httpapi.Deps{
 		Proposer: s.node, Published: s.node, Records: s.node, Lists: s.node, Operations: s.node,
@@ -73,6 +77,31 @@ func (s *server) open() error {
 		return errors.Join(err, s.node.Close())
 	}
 	return nil
+}
+
+// checkSecret refuses to serve a cluster whose secret this is not: its signing
+// key could not be opened, and every token would look foreign.
+func (s *server) checkSecret(secrets *httpapi.Secrets) error {
+	genesis := s.node.Settings().Genesis
+	if genesis == nil || secrets.Check(genesis.SecretCheck) == nil {
+		return nil
+	}
+	return usage("this is not the secret of cluster %s: set RAILGUARD_CLUSTER_SECRET to the one it was bootstrapped with", genesis.ClusterID)
+}
+
+// checkSecretLater is checkSecret for a node whose state is not there yet: it
+// replays its log or joins.
+func (s *server) checkSecretLater(secrets *httpapi.Secrets) {
+	for s.node.Settings().Genesis == nil {
+		select {
+		case <-s.closing:
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	if err := s.checkSecret(secrets); err != nil {
+		s.failed <- err
+	}
 }
 
 // genesisOf makes the first record once, so that a retried proposal is the same.

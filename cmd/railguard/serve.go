@@ -84,14 +84,15 @@ Every flag has an environment twin: --ofac-dir is RAILGUARD_OFAC_DIR.`,
 
 // server is one running node, its doors in the order in which they opened.
 type server struct {
-	flags  *serveFlags
-	log    *slog.Logger
-	node   *cluster.Node
-	api    *httpapi.API
-	lists  *listDuty
-	public *http.Server
-	admin  *http.Server
-	failed chan error
+	flags   *serveFlags
+	log     *slog.Logger
+	node    *cluster.Node
+	api     *httpapi.API
+	lists   *listDuty
+	public  *http.Server
+	admin   *http.Server
+	failed  chan error
+	closing chan struct{}
 }
 
 // serve opens everything, waits for the end and closes in reverse.
@@ -99,7 +100,7 @@ func serve(ctx context.Context, f *serveFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	s := &server{flags: f, failed: make(chan error, 4)}
+	s := &server{flags: f, failed: make(chan error, 4), closing: make(chan struct{})}
 	var err error
 	if s.log, err = newLogger(f.logLevel); err != nil {
 		return err
@@ -204,6 +205,7 @@ func ended(server *http.Server, listener net.Listener, cert, key string) error {
 func (s *server) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()
+	close(s.closing)
 	s.api.SetDraining(true)
 	s.lists.stop()
 	if err := s.node.Drain(ctx); err != nil {

@@ -12,7 +12,8 @@ func (m *Machine) applyGenesis(b *wire.Genesis, r *wire.Result) {
 		refuse(r, wire.RefusedGenesis)
 		return
 	}
-	if b.ClusterID == "" || len(b.SigningKey.Public) != 64 || b.SigningKey.KID == "" {
+	if b.ClusterID == "" || len(b.ClusterID) > engine.FieldMax || !soundSigningKey(&b.SigningKey) || !soundPolicy(&b.Policy) ||
+		b.APIKey != nil && !soundAPIKey(b.APIKey) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -23,11 +24,11 @@ func (m *Machine) applyGenesis(b *wire.Genesis, r *wire.Result) {
 	policy.Version = 1
 	s.Policy = &policy
 	key := b.SigningKey
-	key.ActivateAt = 0
+	key.ActivateAt, key.RevokedAt = 0, 0
 	s.SigningKeys = []*wire.SigningKey{&key}
 	if b.APIKey != nil {
 		api := *b.APIKey
-		api.CreatedAt = m.now
+		api.CreatedAt, api.RevokedAt = m.now, 0
 		s.Keys = []*wire.APIKey{&api}
 	}
 	m.secrets()
@@ -44,21 +45,29 @@ func (m *Machine) secrets() {
 
 // applyPolicy replaces the institution's policy; its whitelist stays.
 func (m *Machine) applyPolicy(b *wire.PolicyPut, r *wire.Result) {
-	if m.replay(b.Idem, r) || !m.baseIs(b.Base, r) {
+	if m.settled(&b.Common, r) || !m.baseIs(b.Base, r) {
 		return
 	}
 	policy := b.Policy
 	policy.Whitelist = m.settings.Policy.Whitelist
+	if !soundPolicy(&policy) {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
 	m.putPolicy(&policy, "policy.activated", &b.Common, r)
 }
 
 // applyWhitelist replaces the institution's whitelist.
 func (m *Machine) applyWhitelist(b *wire.WhitelistPut, r *wire.Result) {
-	if m.replay(b.Idem, r) || !m.baseIs(b.Base, r) {
+	if m.settled(&b.Common, r) || !m.baseIs(b.Base, r) {
 		return
 	}
 	policy := *m.settings.Policy
 	policy.Whitelist = b.Whitelist
+	if !soundPolicy(&policy) {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
 	m.putPolicy(&policy, "policy.whitelist", &b.Common, r)
 }
 
@@ -79,7 +88,7 @@ func (m *Machine) putPolicy(policy *engine.Policy, kind string, common *wire.Com
 }
 
 func (m *Machine) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
-	if m.replay(b.Idem, r) {
+	if m.settled(&b.Common, r) {
 		return
 	}
 	keys := m.settings.Keys
@@ -94,12 +103,14 @@ func (m *Machine) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 	switch {
 	case b.Op == wire.KeyCreate:
 		kind, changed, why = createKey(b, keys, at)
-		changed.CreatedAt = m.now
+		changed.CreatedAt, changed.RevokedAt = m.now, 0
 	case at < 0:
 		why = wire.RefusedNotFound
 	case keys[at].RevokedAt != 0:
 		why = wire.RefusedTransition
-	case b.Op == wire.KeyRotate && len(b.Key.Hashes) == 1 && len(b.Key.Hashes[0]) == 32:
+	case b.Op == wire.KeyRotate && soundAPIKey(&b.Key) && hashKnown(keys, b.Key.Hashes[0]):
+		why = wire.RefusedExists
+	case b.Op == wire.KeyRotate && soundAPIKey(&b.Key):
 		kind, changed = "key.rotated", *keys[at]
 		changed.Hashes = append([][]byte{b.Key.Hashes[0]}, keys[at].Hashes[:1]...)
 		changed.Prefix = b.Key.Prefix
@@ -131,24 +142,34 @@ func createKey(b *wire.APIKeyPut, keys []*wire.APIKey, at int) (string, wire.API
 		return "", b.Key, wire.RefusedExists
 	case len(keys) >= engine.APIKeysMax:
 		return "", b.Key, wire.RefusedFull
-	case b.Key.ID == "" || len(b.Key.Hashes) != 1 || len(b.Key.Hashes[0]) != 32:
+	case !soundAPIKey(&b.Key):
 		return "", b.Key, wire.RefusedMalformed
+	case hashKnown(keys, b.Key.Hashes[0]):
+		return "", b.Key, wire.RefusedExists
 	}
+	return "key.created", b.Key, 0
+}
+
+// hashKnown tells whether a secret is some key's already: it must name one key.
+func hashKnown(keys []*wire.APIKey, wanted []byte) bool {
 	for _, key := range keys {
 		for _, hash := range key.Hashes {
-			if bytes.Equal(hash, b.Key.Hashes[0]) {
-				return "", b.Key, wire.RefusedExists
+			if bytes.Equal(hash, wanted) {
+				return true
 			}
 		}
 	}
-	return "key.created", b.Key, 0
+	return false
 }
 
 // signingNotice is how long a new signing key is published before it signs.
 const signingNotice = engine.DayLength
 
+// applySigningKey adds or revokes a signing key. What an edge judged without a
+// revocation, or without a key that signs at once, is stale: the policy's
+// version moves. A key that waits its day is known everywhere before it signs.
 func (m *Machine) applySigningKey(b *wire.SigningKeyPut, r *wire.Result) {
-	if m.replay(b.Idem, r) {
+	if m.settled(&b.Common, r) {
 		return
 	}
 	at := -1
@@ -167,7 +188,10 @@ func (m *Machine) applySigningKey(b *wire.SigningKeyPut, r *wire.Result) {
 	case b.Op == wire.SigningAdd && len(next) >= engine.SigningKeysMax:
 		refuse(r, wire.RefusedFull)
 		return
-	case b.Op == wire.SigningAdd && len(b.Key.Public) == 64:
+	case b.Op == wire.SigningAdd && !soundSigningKey(&b.Key):
+		refuse(r, wire.RefusedMalformed)
+		return
+	case b.Op == wire.SigningAdd:
 		changed = b.Key
 		changed.RevokedAt, changed.ActivateAt = 0, m.now
 		if !b.Now {
@@ -182,12 +206,9 @@ func (m *Machine) applySigningKey(b *wire.SigningKeyPut, r *wire.Result) {
 		refuse(r, wire.RefusedNotFound)
 		return
 	}
-	settings := m.edit()
-	settings.SigningKeys = next
-	if b.Op == wire.SigningRevoke { // Edges judge tokens with it: calls under way are judged again.
-		policy := *settings.Policy
-		policy.Version++
-		settings.Policy = &policy
+	m.edit().SigningKeys = next
+	if b.Op == wire.SigningRevoke || b.Now { // Edges judge tokens with it: calls under way are judged again.
+		m.movePolicy()
 	}
 	head := quoted(m.head(kind), "kid", changed.KID)
 	head = instant(head, "activateAt", changed.ActivateAt)
@@ -197,15 +218,13 @@ func (m *Machine) applySigningKey(b *wire.SigningKeyPut, r *wire.Result) {
 // applyCleared adds or removes a cleared pair. Either changes what edges judge
 // with, so the policy's version moves.
 func (m *Machine) applyCleared(b *wire.ClearedPut, r *wire.Result) {
-	if m.replay(b.Idem, r) {
+	if m.settled(&b.Common, r) {
 		return
 	}
 	old := m.settings.Cleared
 	next := make([]*wire.ClearedPair, 0, len(old)+1)
-	highest := uint32(0)
 	found := false
 	for _, pair := range old {
-		highest = max(highest, pair.ID)
 		if b.Remove && pair.ID == b.Pair.ID {
 			found = true
 			continue
@@ -223,14 +242,11 @@ func (m *Machine) applyCleared(b *wire.ClearedPut, r *wire.Result) {
 		refuse(r, wire.RefusedFull)
 		return
 	case !b.Remove:
-		pair.ID, pair.At = highest+1, m.now
+		pair.ID, pair.At = uint32(m.settings.Policy.Version), m.now // Each pair moves the version: no id is given twice.
 		next = append(next, &pair)
 	}
-	s := m.edit()
-	s.Cleared = next
-	policy := *s.Policy
-	policy.Version++
-	s.Policy = &policy
+	m.edit().Cleared = next
+	m.movePolicy()
 	kind := "cleared.added"
 	if b.Remove {
 		kind = "cleared.removed"
@@ -239,9 +255,17 @@ func (m *Machine) applyCleared(b *wire.ClearedPut, r *wire.Result) {
 	m.write(head, &b.Common, kind, r)
 }
 
+// movePolicy gives the policy a new version and leaves it as it is otherwise.
+func (m *Machine) movePolicy() {
+	s := m.edit()
+	policy := *s.Policy
+	policy.Version++
+	s.Policy = &policy
+}
+
 // applyClock moves the test clock forward.
 func (m *Machine) applyClock(b *wire.Clock, r *wire.Result) {
-	if m.replay(b.Idem, r) {
+	if m.settled(&b.Common, r) {
 		return
 	}
 	if !m.settings.Genesis.TestClock {
@@ -261,6 +285,9 @@ func (m *Machine) applyClock(b *wire.Clock, r *wire.Result) {
 
 // applyFormat raises the format; it never falls.
 func (m *Machine) applyFormat(b *wire.FormatRaise, r *wire.Result) {
+	if m.settled(&b.Common, r) {
+		return
+	}
 	switch {
 	case b.To > engine.FormatNewest:
 		m.out.Stop = "format raised above what this binary knows: upgrade this node"
@@ -276,10 +303,10 @@ func (m *Machine) applyFormat(b *wire.FormatRaise, r *wire.Result) {
 
 // applyNote writes a leaf and changes nothing else.
 func (m *Machine) applyNote(b *wire.Note, r *wire.Result) {
-	if m.replay(b.Idem, r) {
+	if m.settled(&b.Common, r) {
 		return
 	}
-	if !eventName(b.Event) {
+	if !eventOf(b.Event, "agent.") {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}

@@ -6,11 +6,11 @@ import (
 )
 
 func (m *Machine) applyFleet(b *wire.Fleet, r *wire.Result) {
-	if m.replay(b.Idem, r) {
+	if m.settled(&b.Common, r) {
 		return
 	}
 	profile := b.Profile
-	if b.OperatorKey == "" || profile.DailyLimit < 0 {
+	if b.OperatorKey == "" || !soundFleet(&profile) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -34,7 +34,7 @@ func (m *Machine) applyFleet(b *wire.Fleet, r *wire.Result) {
 }
 
 func (m *Machine) applyFleetUpdate(b *wire.FleetUpdate, r *wire.Result) {
-	if m.replay(b.Idem, r) {
+	if m.settled(&b.Common, r) {
 		return
 	}
 	if !m.fleets.Has(uint64(b.Fleet)) {
@@ -47,7 +47,7 @@ func (m *Machine) applyFleetUpdate(b *wire.FleetUpdate, r *wire.Result) {
 		refuse(r, wire.RefusedVersion)
 		return
 	}
-	if !eventName(b.Event) || b.Profile.DailyLimit < 0 {
+	if !eventOf(b.Event, "fleet.") || !soundFleet(&b.Profile) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -64,7 +64,7 @@ func (m *Machine) applyFleetUpdate(b *wire.FleetUpdate, r *wire.Result) {
 
 // applyAssign puts agents into a fleet, or takes them out, all or none.
 func (m *Machine) applyAssign(b *wire.Assign, r *wire.Result) {
-	if m.replay(b.Idem, r) {
+	if m.settled(&b.Common, r) {
 		return
 	}
 	if !m.fleets.Has(uint64(b.Fleet)) || len(b.Agents) == 0 || len(b.Agents) > engine.PageMax {

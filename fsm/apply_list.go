@@ -10,17 +10,22 @@ import (
 // applyListChunk assembles a compiled list. One list is staged at a time: offset
 // 0 begins anew. The last chunk carries the list's description and is a leaf.
 func (m *Machine) applyListChunk(b *wire.ListChunk, r *wire.Result) {
-	if m.replay(b.Common.Idem, r) {
+	if m.settled(&b.Common, r) {
 		return
 	}
 	s := &m.staged
+	if b.Total == 0 || b.Total > engine.ListMax || len(b.Data) == 0 || len(b.Data) > engine.ListChunkMax ||
+		uint64(b.Offset)+uint64(len(b.Data)) > uint64(b.Total) {
+		refuse(r, wire.RefusedList)
+		return
+	}
 	if b.Offset == 0 {
 		*s = staging{digest: b.Digest, total: b.Total, sum: sha256.New()}
+		if len(m.settings.Staged) > 0 { // Its bytes just went.
+			m.edit().Staged = nil
+		}
 	}
-	switch {
-	case b.Total == 0 || b.Total > engine.ListMax || len(b.Data) == 0 || len(b.Data) > engine.ListChunkMax,
-		s.sum == nil || s.digest != b.Digest || s.total != b.Total || uint32(len(s.data)) != b.Offset,
-		uint64(b.Offset)+uint64(len(b.Data)) > uint64(b.Total):
+	if s.sum == nil || s.digest != b.Digest || s.total != b.Total || uint32(len(s.data)) != b.Offset {
 		refuse(r, wire.RefusedList)
 		return
 	}
@@ -48,7 +53,7 @@ func (m *Machine) applyListChunk(b *wire.ListChunk, r *wire.Result) {
 // found current again (Refresh). The sample may serve only where the cluster
 // was bootstrapped in dev mode.
 func (m *Machine) applyListActivate(b *wire.ListActivate, r *wire.Result) {
-	if m.replay(b.Idem, r) {
+	if m.settled(&b.Common, r) {
 		return
 	}
 	if b.Base != 0 && b.Base != m.settings.ListVersion {

@@ -1,6 +1,8 @@
 package fsm
 
 import (
+	"strings"
+
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -61,7 +63,7 @@ func (m *Machine) operator(key, legalName string) engine.OperatorSlot {
 }
 
 func (m *Machine) applyRegister(b *wire.Register, r *wire.Result) {
-	if m.replay(b.Idem, r) {
+	if m.settled(&b.Common, r) {
 		return
 	}
 	profile := b.Profile
@@ -71,7 +73,7 @@ func (m *Machine) applyRegister(b *wire.Register, r *wire.Result) {
 		r.Code = wire.Stale
 		return
 	}
-	if b.OperatorKey == "" || profile.Type != engine.Supervised && profile.Type != engine.Autonomous {
+	if b.OperatorKey == "" || !soundAgent(&profile) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -223,7 +225,7 @@ func (m *Machine) appendChain(dst []byte, p *engine.AgentProfile) []byte {
 }
 
 func (m *Machine) applyReissue(b *wire.Reissue, r *wire.Result) {
-	if m.replay(b.Idem, r) {
+	if m.settled(&b.Common, r) {
 		return
 	}
 	if !m.agents.Has(uint64(b.Agent)) {
@@ -250,6 +252,10 @@ func (m *Machine) applyReissue(b *wire.Reissue, r *wire.Result) {
 		return
 	}
 	profile := b.Profile
+	if b.OperatorKey == "" || !soundAgent(&profile) {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
 	if !m.keepIdentity(&profile, old, b.OperatorKey, r) {
 		return
 	}
@@ -292,17 +298,30 @@ func (m *Machine) keepIdentity(profile, old *engine.AgentProfile, operatorKey st
 func (m *Machine) renew(b *wire.Reissue, profile *engine.AgentProfile) (superseded bool) {
 	row := m.agents.Edit(uint64(b.Agent))
 	superseded = !b.Plain || row.OwnershipFrom != 0 || b.Overlap <= 0
+	overlap := b.Overlap
 	if superseded {
-		row.MinVersion, row.OverlapUntil = profile.CredentialVersion, 0
-	} else {
-		row.OverlapUntil = m.now + min(b.Overlap, engine.OverlapMax)
+		overlap = 0
 	}
+	row.MinVersion, row.OverlapUntil = m.overlap(row.MinVersion, profile.CredentialVersion, row.OverlapUntil, overlap)
 	if row.OwnershipFrom != 0 {
 		row.OwnershipFrom, row.OwnershipAt, row.AttestedAt = 0, 0, 0
 	}
 	row.Status, row.StatusReason, row.StatusAt = engine.Active, 0, m.now
 	m.replaceProfile(profile)
 	return superseded
+}
+
+// overlap returns the least good version and the end of the overlap once version
+// is issued with an overlap (0: none). Versions whose own overlap had ended stay
+// superseded: the next renewal's is not theirs.
+func (m *Machine) overlap(least, version uint16, until, overlap engine.Time) (uint16, engine.Time) {
+	if overlap <= 0 {
+		return version, 0
+	}
+	if m.now >= until {
+		least = version - 1
+	}
+	return least, m.now + min(overlap, engine.OverlapMax)
 }
 
 // replaceProfile publishes an agent's new profile.
@@ -312,7 +331,7 @@ func (m *Machine) replaceProfile(profile *engine.AgentProfile) {
 }
 
 func (m *Machine) applySettings(b *wire.Settings, r *wire.Result) {
-	if m.replay(b.Idem, r) {
+	if m.settled(&b.Common, r) {
 		return
 	}
 	if !m.agents.Has(uint64(b.Agent)) {
@@ -325,7 +344,7 @@ func (m *Machine) applySettings(b *wire.Settings, r *wire.Result) {
 		refuse(r, wire.RefusedVersion)
 		return
 	}
-	if !eventName(b.Event) {
+	if !eventOf(b.Event, "agent.") || !soundSettings(&b.Settings) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -338,19 +357,22 @@ func (m *Machine) applySettings(b *wire.Settings, r *wire.Result) {
 	m.write(head, &b.Common, b.Event, r, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(b.Agent))))
 }
 
-// eventName tells whether an edge's leaf kind is one that may be copied into a
-// leaf: lower-case letters, dots and underscores.
-func eventName(event string) bool {
+// eventOf tells whether an edge's leaf kind is one that may be copied into a
+// leaf: a subject ("agent."), then lower-case letters, dots and underscores.
+func eventOf(event, subject string) bool {
+	if !strings.HasPrefix(event, subject) {
+		return false
+	}
 	for i := 0; i < len(event); i++ {
 		if c := event[i]; (c < 'a' || c > 'z') && c != '.' && c != '_' {
 			return false
 		}
 	}
-	return len(event) > 0 && len(event) <= 40
+	return len(event) > len(subject) && len(event) <= 40
 }
 
 func (m *Machine) applyAttest(b *wire.Attest, r *wire.Result) {
-	if m.replay(b.Idem, r) {
+	if m.settled(&b.Common, r) {
 		return
 	}
 	if !m.agents.Has(uint64(b.Agent)) {

@@ -12,7 +12,7 @@ var dispositionNames = [4]string{wire.Approved: "APPROVED", wire.Rejected: "REJE
 // whether a disposition exists. An approval books the amount, today, on the
 // agent, its ancestors and the fleet of the record; it is never refused for a limit.
 func (m *Machine) applyDisposition(b *wire.Disposition, r *wire.Result) {
-	if m.replay(b.Idem, r) {
+	if m.settled(&b.Common, r) {
 		return
 	}
 	if b.Leaf >= m.size || b.Disposition == 0 || b.Disposition > wire.EscalateSAR || b.Amount < 0 {
@@ -93,7 +93,7 @@ func searchReviews(low, high, leaf uint64, at func(uint64) uint64) (uint64, bool
 // applyQueue claims, releases, assigns or comments an open review. A claim is
 // advisory and lapses with log time; the disposition guard stays the 409.
 func (m *Machine) applyQueue(b *wire.Queue, r *wire.Result) {
-	if m.replay(b.Idem, r) {
+	if m.settled(&b.Common, r) {
 		return
 	}
 	if len(b.Leaves) == 0 || len(b.Leaves) > engine.PageMax || len(b.Who) > engine.FieldMax {

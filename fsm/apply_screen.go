@@ -12,7 +12,8 @@ func (m *Machine) applyScreen(body []byte, r *wire.Result) {
 	s := &m.screen
 	*s = wire.Screen{Subs: s.Subs[:0]}
 	var hits engine.Hits
-	if err := wire.DecodeBody(body, s); err != nil || !wire.UnpackHits(s, &hits) || s.Amount < 0 || len(s.Fragment) > engine.LeafMax/2 {
+	if len(body) > engine.PolicyRecordMax || wire.DecodeBody(body, s) != nil || !wire.UnpackHits(s, &hits) ||
+		s.Amount < 0 || !fitsLeaf(s.Fragment, s.Filters) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -130,7 +131,7 @@ func (m *Machine) observeAgent(s *wire.Screen) {
 		slot = profile.Parent
 	}
 	root := o.Levels[o.LevelCount-1].Profile
-	o.Operator = m.operators.At(uint64(root.Operator))
+	o.Operator = m.operatorOf(o)
 	if root.Fleet != 0 {
 		fleet := *m.fleetProfiles.At(uint64(root.Fleet))
 		o.Fleet, o.FleetLimit = m.fleets.At(uint64(root.Fleet)), fleet.DailyLimit
@@ -143,9 +144,20 @@ func (m *Machine) observeAgent(s *wire.Screen) {
 	}
 }
 
+// operatorOf returns the operator that R2 looks at: the first suspended one of
+// the chain, else the root's. They differ when a parent was re-issued to another.
+func (m *Machine) operatorOf(o *engine.Moment) (row *engine.OperatorRow) {
+	for i := range o.LevelCount {
+		if row = m.operators.At(uint64(o.Levels[i].Profile.Operator)); row.Suspended {
+			break
+		}
+	}
+	return row
+}
+
 func (m *Machine) listStale() bool {
 	age := m.settings.Policy.ListAgeMax
-	return age > 0 && m.now > m.settings.ListSynced+age
+	return age > 0 && m.now-age > m.settings.ListSynced
 }
 
 // countBand counts one call into R25's bounded table: when it is full the row
@@ -186,13 +198,14 @@ func (m *Machine) screenUnknown(s *wire.Screen, hits *engine.Hits, r *wire.Resul
 }
 
 func (m *Machine) finishScreen(leaf []byte, s *wire.Screen, d *engine.Decision, r *wire.Result) {
-	filters := append(make([]uint64, 0, len(s.Filters)+3), s.Filters...)
+	filters := append(m.filters(len(s.Filters)+3), s.Filters...)
 	filters = append(filters, screenFilter, verdictFilters[d.Verdict])
 	if d.Rule != 0 {
 		filters = append(filters, ruleFilters[d.Rule])
 	}
-	leaf = append(leaf, ',')
-	leaf = append(leaf, s.Fragment...)
+	if len(s.Fragment) > 0 {
+		leaf = append(append(leaf, ','), s.Fragment...)
+	}
 	m.close(leaf, filters, r)
 	m.remember(s.Idem, r.Leaf)
 	if d.Verdict == engine.Review && m.openReviews < engine.OpenReviewsMax {
@@ -269,7 +282,7 @@ func (m *Machine) evidence(dst []byte, s *wire.Screen) []byte {
 			dst = append(dst, ',')
 		}
 		dst = append(dst, `{"agentId":"`...)
-		dst = append(dst, m.ids.AgentID(uint32(level.Profile.Slot))...)
+		dst = m.ids.AppendAgentID(dst, uint32(level.Profile.Slot))
 		dst = append(dst, '"')
 		dst = number(dst, "rev", int64(level.Profile.Rev))
 		dst = number(dst, "status", int64(level.Row.Status))

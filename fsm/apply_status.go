@@ -7,7 +7,7 @@ import (
 
 // applyStatus suspends, reinstates or revokes an agent, a user or an operator.
 func (m *Machine) applyStatus(b *wire.Status, r *wire.Result) {
-	if m.replay(b.Idem, r) {
+	if m.settled(&b.Common, r) {
 		return
 	}
 	switch b.Target {
@@ -131,7 +131,7 @@ func (m *Machine) writeStatus(kind, member, id string, previous engine.Status, b
 // applyOwnership flags an ownership transfer: R8 from its effective time until
 // the credential is re-issued. A flag can be cancelled before that.
 func (m *Machine) applyOwnership(b *wire.Ownership, r *wire.Result) {
-	if m.replay(b.Idem, r) {
+	if m.settled(&b.Common, r) {
 		return
 	}
 	slot := uint64(b.Agent)
@@ -158,7 +158,11 @@ func (m *Machine) applyOwnership(b *wire.Ownership, r *wire.Result) {
 	if b.Cancel {
 		row.OwnershipFrom, row.OwnershipAt = 0, 0
 	} else {
-		row.OwnershipFrom, row.OwnershipAt = max(m.now, b.EffectiveAt), m.now
+		from := max(m.now, b.EffectiveAt)
+		if row.OwnershipFrom != 0 { // A second flag may bring it forward; only a cancelling puts it off.
+			from = min(from, row.OwnershipFrom)
+		}
+		row.OwnershipFrom, row.OwnershipAt = from, m.now
 		head = instant(head, "flaggedAt", m.now)
 		head = instant(head, "effectiveAt", row.OwnershipFrom)
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 func (m *Machine) applyUser(b *wire.User, r *wire.Result) {
-	if m.replay(b.Idem, r) {
+	if m.settled(&b.Common, r) {
 		return
 	}
 	profile := b.Profile
@@ -73,7 +73,7 @@ func (m *Machine) userHeld(slot engine.UserSlot) *engine.UserProfile {
 }
 
 func (m *Machine) applyUserReissue(b *wire.UserReissue, r *wire.Result) {
-	if m.replay(b.Idem, r) {
+	if m.settled(&b.Common, r) {
 		return
 	}
 	old := m.userHeld(b.User)
@@ -98,11 +98,7 @@ func (m *Machine) applyUserReissue(b *wire.UserReissue, r *wire.Result) {
 	m.dateUser(&profile, signing)
 	row := m.users.Edit(uint64(b.User))
 	row.Status, row.StatusReason, row.StatusAt = engine.Active, 0, m.now
-	if b.Overlap > 0 {
-		row.OverlapUntil = m.now + min(b.Overlap, engine.OverlapMax)
-	} else {
-		row.MinVersion, row.OverlapUntil = profile.CredentialVersion, 0
-	}
+	row.MinVersion, row.OverlapUntil = m.overlap(row.MinVersion, profile.CredentialVersion, row.OverlapUntil, b.Overlap)
 	*m.userProfiles.Edit(uint64(b.User)) = &profile
 	m.out.Users = append(m.out.Users, &profile)
 	m.writeUser("user.reissued", &profile, &b.Common, r)

@@ -27,14 +27,15 @@ func (m *Machine) applyTick(body []byte, r *wire.Result) {
 }
 
 // expire forgets, by log time and at every entry alike on all nodes: idempotency
-// keys after a day, open reviews and dispositions after 90 days, rows of R25
-// after their window, days below retention.
+// keys after a day, leaves 90 days after the end of theirs and with them reviews
+// and dispositions, rows of R25 after their window.
 func (m *Machine) expire() {
+	m.expireDays()
 	m.expireKeys()
 	m.expireReviews()
 	for n := 0; n < expireMax && m.dispositions.Len() > 0; n++ {
 		row := m.dispositions.At(m.dispositions.First())
-		if row.At+engine.Retention > m.now {
+		if row.Later >= m.oldest { // Not before its own leaf, hence never before the leaf it decides.
 			break
 		}
 		delete(m.disposedBy, row.Leaf)
@@ -48,13 +49,19 @@ func (m *Machine) expire() {
 		delete(m.structuringBy, row.Key)
 		m.structuring.DropFront()
 	}
-	for m.days.Len() > 1 {
-		next := m.days.At(m.days.First() + 1)
-		if next.Day.Start()+engine.Retention > m.now {
-			break
+}
+
+// expireDays moves the retention on: a day's leaves go 90 days after its end.
+func (m *Machine) expireDays() {
+	for n := 0; n < expireMax && m.days.Len() > 0; n++ {
+		if m.now < (m.days.At(m.days.First())).Day.Start()+engine.DayLength+engine.Retention {
+			return
 		}
 		m.days.DropFront()
-		m.oldest = next.First
+		m.oldest = m.size
+		if m.days.Len() > 0 {
+			m.oldest = m.days.At(m.days.First()).First
+		}
 	}
 }
 
@@ -70,7 +77,7 @@ func (m *Machine) expireKeys() {
 func (m *Machine) expireReviews() {
 	for n := 0; n < expireMax && m.reviews.Len() > 0; n++ {
 		row := m.reviews.At(m.reviews.First())
-		if row.At+engine.Retention > m.now && (row.State == ReviewOpen || row.Claim != nil) {
+		if row.Leaf >= m.oldest {
 			return
 		}
 		if row.State == ReviewOpen {
@@ -100,7 +107,7 @@ func (m *Machine) sweepUsers() {
 }
 
 // retireKeys drops signing keys whose last token has certainly expired: 91 days
-// and the allowed skew after a newer key began to sign.
+// and the allowed skew after a newer key, itself not revoked, began to sign.
 func (m *Machine) retireKeys() {
 	keys := m.settings.SigningKeys
 	if len(keys) < 2 {
@@ -108,8 +115,10 @@ func (m *Machine) retireKeys() {
 	}
 	const grace = engine.AgentValidity + engine.DayLength
 	gone := 0
-	for gone+1 < len(keys) && keys[gone+1].RevokedAt == 0 && keys[gone+1].ActivateAt+grace <= m.now {
-		gone++
+	for i := 1; i < len(keys); i++ {
+		if keys[i].RevokedAt == 0 && keys[i].ActivateAt+grace <= m.now {
+			gone = i
+		}
 	}
 	if gone > 0 {
 		m.edit().SigningKeys = append([]*wire.SigningKey(nil), keys[gone:]...)

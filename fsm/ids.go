@@ -72,14 +72,17 @@ func (d *IDs) invert(domain byte, bits uint, value uint64) uint64 {
 }
 
 func (d *IDs) encode32(prefix string, domain byte, value uint64) string {
+	return string(d.append32(make([]byte, 0, 4+idDigits), prefix, domain, value))
+}
+
+func (d *IDs) append32(dst []byte, prefix string, domain byte, value uint64) []byte {
 	v := d.permute(domain, agentBits, value)
-	out := make([]byte, len(prefix)+idDigits)
-	copy(out, prefix)
-	for i := len(out) - 1; i >= len(prefix); i-- {
-		out[i] = base32Digits[v&31]
+	dst = append(append(dst, prefix...), "aaaaaaaaaaaa"...)
+	for i := len(dst) - 1; i >= len(dst)-idDigits; i-- {
+		dst[i] = base32Digits[v&31]
 		v >>= 5
 	}
-	return string(out)
+	return dst
 }
 
 func (d *IDs) decode32(prefix, text string, domain byte) (uint64, bool) {
@@ -109,6 +112,11 @@ func digit32(c byte) (uint64, bool) {
 
 // AgentID returns agt_ and 12 base32 characters.
 func (d *IDs) AgentID(slot uint32) string { return d.encode32("agt_", domainAgent, uint64(slot)) }
+
+// AppendAgentID writes AgentID's text.
+func (d *IDs) AppendAgentID(dst []byte, slot uint32) []byte {
+	return d.append32(dst, "agt_", domainAgent, uint64(slot))
+}
 
 // UserID returns usr_ and 12 base32 characters.
 func (d *IDs) UserID(slot uint32) string { return d.encode32("usr_", domainUser, uint64(slot)) }

@@ -61,6 +61,8 @@ type Machine struct {
 
 	screen wire.Screen   // Reused by applyScreen.
 	moment engine.Moment // Reused by applyScreen.
+	hashed []byte        // Reused by hashLeaf.
+	keys   []uint64      // What is left of the block that filters are cut from.
 	out    *Effects      // Only during Apply.
 }
 
@@ -101,7 +103,24 @@ type staging struct {
 	whole  bool      // All bytes are there and the digest was right.
 }
 
-var ranges = compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}
+var ranges = compact.RangeFactory{Hash: hashChildren}
+
+// hashChildren and Machine.hashLeaf are the two hashes of RFC 6962, without the
+// allocations of a general hasher; a test holds them to the library's own.
+func hashChildren(left, right []byte) []byte {
+	var node [1 + 2*sha256.Size]byte
+	node[0] = rfc6962.RFC6962NodeHashPrefix
+	copy(node[1:], left)
+	copy(node[1+sha256.Size:], right)
+	sum := sha256.Sum256(node[:])
+	return sum[:]
+}
+
+func (m *Machine) hashLeaf(leaf []byte) []byte {
+	m.hashed = append(append(m.hashed[:0], rfc6962.RFC6962LeafHashPrefix), leaf...)
+	sum := sha256.Sum256(m.hashed)
+	return sum[:]
+}
 
 // New returns the empty state: no genesis yet, nothing but that is accepted.
 func New() *Machine {
@@ -176,12 +195,13 @@ func (m *Machine) applyRecords(batch *wire.Batch) {
 			m.out.Stop = "record version that this binary does not know: upgrade this node"
 			return
 		}
-		result := wire.Result{Origin: record.Origin, Seq: record.Seq, Index: m.index, Term: m.term, Time: m.now}
-		m.applyRecord(record, &result)
+		m.out.Results = append(m.out.Results, wire.Result{Origin: record.Origin, Seq: record.Seq, Index: m.index, Term: m.term, Time: m.now})
+		last := len(m.out.Results) - 1
+		m.applyRecord(record, &m.out.Results[last])
 		if m.out.Stop != "" {
+			m.out.Results = m.out.Results[:last]
 			return
 		}
-		m.out.Results = append(m.out.Results, result)
 	}
 }
 
@@ -256,10 +276,11 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 }
 
 // apply decodes a body and hands it to its function. Bytes that are no such body
-// are refused: every node refuses them alike.
+// are refused: every node refuses them alike. The bound keeps every row of the
+// snapshot, which is made of one body, within a block.
 func apply[B any](m *Machine, body []byte, r *wire.Result, do func(*B, *wire.Result)) {
 	var b B
-	if err := wire.DecodeBody(body, &b); err != nil {
+	if len(body) > engine.PolicyRecordMax || wire.DecodeBody(body, &b) != nil {
 		r.Code, r.Refusal = wire.Refused, wire.RefusedMalformed
 		return
 	}
@@ -288,6 +309,16 @@ func (out *Effects) begin(index, term, firstLeaf uint64) {
 		Agents: out.Agents[:0], Users: out.Users[:0], UsersGone: out.UsersGone[:0], Fleets: out.Fleets[:0],
 		Dispositions: out.Dispositions[:0], Comments: out.Comments[:0],
 	}
+}
+
+// settled decides what needs no judging; true means r is decided: a record whose
+// part of the leaf is too long for one, and a keyed call that was made before.
+func (m *Machine) settled(common *wire.Common, r *wire.Result) bool {
+	if !fitsLeaf(common.Fragment, common.Filters) {
+		refuse(r, wire.RefusedMalformed)
+		return true
+	}
+	return m.replay(common.Idem, r)
 }
 
 // replay answers a keyed call that was made before; true means r is decided.
@@ -328,6 +359,20 @@ func (m *Machine) forgetOldestKey() {
 	m.idem.DropFront()
 }
 
+// keysBlock is how many filters are allocated at once.
+const keysBlock = 1024
+
+// filters returns room for a leaf's filters, at most n. A block is never used
+// again, so a leaf may be kept.
+func (m *Machine) filters(n int) []uint64 {
+	if len(m.keys) < n {
+		m.keys = make([]uint64, max(n, keysBlock))
+	}
+	room := m.keys[:0:n]
+	m.keys = m.keys[n:]
+	return room
+}
+
 // write ends a leaf that begin-ned with head: it appends the edge's fragment,
 // closes the object, hashes it into the frontier and reports it.
 func (m *Machine) write(head []byte, common *wire.Common, kind string, r *wire.Result, filters ...uint64) {
@@ -343,8 +388,7 @@ func (m *Machine) write(head []byte, common *wire.Common, kind string, r *wire.R
 
 func (m *Machine) close(leaf []byte, filters []uint64, r *wire.Result) {
 	leaf = append(leaf, '}')
-	hash := rfc6962.DefaultHasher.HashLeaf(leaf)
-	if err := m.frontier.Append(hash, nil); err != nil {
+	if err := m.frontier.Append(m.hashLeaf(leaf), nil); err != nil {
 		panic("BUG: merkle frontier: " + err.Error())
 	}
 	if day := m.now.Day(); m.days.Len() == 0 || m.days.At(m.days.Next()-1).Day != day {

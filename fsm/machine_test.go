@@ -325,3 +325,32 @@ func TestEveryLeafIsJSONAndInTheTree(t *testing.T) {
 	require.Equal(t, root, view.Root[:])
 	require.EqualValues(t, len(w.leaves), view.Size)
 }
+
+func TestHashesAreThoseOfRFC6962(t *testing.T) {
+	m := New()
+	for _, leaf := range [][]byte{nil, {}, []byte("leaf"), make([]byte, engine.LeafMax)} {
+		require.Equal(t, rfc6962.DefaultHasher.HashLeaf(leaf), m.hashLeaf(leaf))
+		left, right := m.hashLeaf(leaf), m.hashLeaf([]byte("right"))
+		require.Equal(t, rfc6962.DefaultHasher.HashChildren(left, right), hashChildren(left, right))
+	}
+}
+
+// TestEffectsOutliveTheNextEntry: results and leaves are handed to waiters and to
+// history; what they point to must not change under them.
+func TestEffectsOutliveTheNextEntry(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("a", dailyLimit(1))
+	s := w.screening(slot, 5*engine.Dollar)
+	s.Filters = []uint64{1, 2, 3}
+	r := w.do(wire.KindScreen, s)
+	leaf := w.out.Leaves[0]
+	data, filters := string(leaf.Data), append([]uint64(nil), leaf.Filters...)
+	for range 300 {
+		s := w.screening(slot, 5*engine.Dollar)
+		s.Filters = []uint64{7, 8, 9, 10}
+		w.do(wire.KindScreen, s)
+	}
+	require.Equal(t, data, string(leaf.Data))
+	require.Equal(t, data, string(r.Data))
+	require.Equal(t, filters, leaf.Filters)
+}

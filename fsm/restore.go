@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -15,10 +14,13 @@ type restorer struct {
 	m    *Machine
 	meta *snapshotMeta
 	last uint16
+
+	settled bool // The settings were read.
 }
 
 func (s *restorer) block(section uint16, rows uint32, payload []byte) error {
-	if section < s.last || (s.meta == nil) != (section == sectionMeta) {
+	if section < s.last || (s.meta == nil) != (section == sectionMeta) || section == sectionSettings && s.settled ||
+		section > sectionSettings && !s.settled {
 		return errors.New("out of order")
 	}
 	s.last = section
@@ -33,15 +35,15 @@ func (s *restorer) block(section uint16, rows uint32, payload []byte) error {
 	case sectionAgents:
 		return readRows(r, rows, &m.agents, engine.AgentsMax, readAgentRow)
 	case sectionProfiles:
-		return readValues(r, rows, &m.profiles, engine.AgentsMax)
+		return readValues(r, rows, &m.profiles, m.agents.Len())
 	case sectionVelocity:
-		return readRows(r, rows, &m.velocity, engine.AgentsMax, readVelocityRow)
+		return readRows(r, rows, &m.velocity, m.agents.Len(), readVelocityRow)
 	case sectionAttestations:
-		return readValues(r, rows, &m.attestations, engine.AgentsMax)
+		return readValues(r, rows, &m.attestations, m.agents.Len())
 	case sectionUsers:
 		return readRows(r, rows, &m.users, engine.AgentsMax, readUserRow)
 	case sectionUserProfiles:
-		return readValues(r, rows, &m.userProfiles, engine.AgentsMax)
+		return readValues(r, rows, &m.userProfiles, m.users.Len())
 	case sectionFleets:
 		return readRows(r, rows, &m.fleets, engine.FleetsMax, readFleetRow)
 	case sectionFleetProfiles:
@@ -64,6 +66,14 @@ func (s *restorer) block(section uint16, rows uint32, payload []byte) error {
 		return appendBounded(&m.listData, payload)
 	case sectionStaged:
 		return appendBounded(&m.staged.data, payload)
+	case sectionAPIKeys:
+		return readList(r, rows, &m.settings.Keys, engine.APIKeysMax)
+	case sectionSigningKeys:
+		return readList(r, rows, &m.settings.SigningKeys, engine.SigningKeysMax)
+	case sectionCleared:
+		return readList(r, rows, &m.settings.Cleared, engine.ClearedMax)
+	case sectionHistory:
+		return readList(r, rows, &m.settings.History, engine.ListHistoryMax)
 	}
 	return errors.New("unknown section: upgrade this node")
 }
@@ -78,6 +88,19 @@ func (s *restorer) readMeta(r *rowReader, rows uint32) error {
 	}
 	m.format, m.index, m.term, m.now = meta.Format, meta.Index, meta.Term, meta.Time
 	m.size, m.oldest, m.userSweep = meta.Size, meta.Oldest, meta.UserSweep
+	if meta.Size > txnCount || meta.Oldest > meta.Size {
+		return errRow
+	}
+	for _, first := range meta.Firsts {
+		if first > meta.Size { // Every row of these tables came with a leaf.
+			return errRow
+		}
+	}
+	for _, hash := range meta.Frontier {
+		if len(hash) != sha256.Size {
+			return errRow
+		}
+	}
 	frontier, err := frontierRange(meta.Size, meta.Frontier)
 	if err != nil {
 		return err
@@ -102,10 +125,15 @@ func (s *restorer) readSettings(r *rowReader, rows uint32) error {
 	if v.Policy == nil {
 		return errors.New("no policy")
 	}
+	for _, info := range v.Staged {
+		if info == nil {
+			return errRow
+		}
+	}
+	s.settled = true
 	s.m.settings = &Settings{
-		Index: v.Index, Format: s.m.format, Genesis: v.Genesis, Policy: v.Policy, Keys: v.Keys, SigningKeys: v.SigningKeys,
-		Cleared: v.Cleared, List: v.List, ListSynced: v.ListSynced, ListVersion: v.ListVersion,
-		Staged: v.Staged, History: v.History, ClockOffset: v.ClockOffset,
+		Index: v.Index, Format: s.m.format, Genesis: v.Genesis, Policy: v.Policy,
+		List: v.List, ListSynced: v.ListSynced, ListVersion: v.ListVersion, Staged: v.Staged, ClockOffset: v.ClockOffset,
 	}
 	return nil
 }
@@ -146,6 +174,28 @@ func readValues[V any](r *rowReader, rows uint32, t *Table[*V], most int) error 
 	return nil
 }
 
+// readList reads values that were written by listOf.
+func readList[V any](r *rowReader, rows uint32, list *[]*V, most int) error {
+	for range rows {
+		data := r.bytes()
+		if r.bad || len(*list) >= most {
+			return errRow
+		}
+		var value *V // null stays nil.
+		if err := wire.DecodeBody(data, &value); err != nil {
+			return err
+		}
+		if value == nil {
+			return errRow
+		}
+		*list = append(*list, value)
+	}
+	if len(r.data) != 0 {
+		return errRow
+	}
+	return nil
+}
+
 func appendBounded(dst *[]byte, data []byte) error {
 	if len(*dst)+len(data) > engine.ListMax {
 		return errors.New("too long")
@@ -168,50 +218,23 @@ func (s *restorer) finish() (*Machine, error) {
 		m.userProfiles.Len() != users || m.fleetProfiles.Len() != fleets || m.operatorProfiles.Len() != operators {
 		return nil, fmt.Errorf("%w: tables of different lengths", ErrSnapshot)
 	}
-	if err := m.checkLinks(); err != nil {
-		return nil, err
+	if !s.settled {
+		return nil, fmt.Errorf("%w: no settings", ErrSnapshot)
 	}
-	if list := m.settings.List; list != nil && sha256.Sum256(m.listData) != list.Digest {
-		return nil, fmt.Errorf("%w: list does not match its digest", ErrSnapshot)
-	}
-	if m.staged.total > 0 {
-		m.staged.sum = sha256.New()
-		m.staged.sum.Write(m.staged.data)
-		if m.staged.whole && !bytes.Equal(m.staged.sum.Sum(nil), m.staged.digest[:]) {
-			return nil, fmt.Errorf("%w: staged list does not match its digest", ErrSnapshot)
+	for _, check := range []func() error{m.checkAgents, m.checkLinks, m.checkQueues, m.checkSettings, m.checkLists} {
+		if err := check(); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
 		}
 	}
 	if m.settings.Genesis != nil {
 		m.secrets()
 	}
 	m.rebuildMaps()
+	if len(m.operatorByKey) != operators || len(m.disposedBy) != m.dispositions.Len() ||
+		len(m.idemByKey) != m.idem.Len() || len(m.structuringBy) != m.structuring.Len() {
+		return nil, fmt.Errorf("%w: two rows of one key", ErrSnapshot)
+	}
 	return m, nil
-}
-
-// checkLinks demands that every slot a profile names exists, so that Apply can
-// follow them without asking.
-func (m *Machine) checkLinks() error {
-	for i := m.profiles.First(); i < m.profiles.Next(); i++ {
-		p := *m.profiles.At(i)
-		switch {
-		case p == nil, uint64(p.Slot) != i, !m.operators.Has(uint64(p.Operator)),
-			p.Parent != 0 && (!m.profiles.Has(uint64(p.Parent)) || uint64(p.Parent) >= i),
-			!m.profiles.Has(uint64(p.Root)) || uint64(p.Root) > i,
-			p.Fleet != 0 && !m.fleets.Has(uint64(p.Fleet)), p.Depth > engine.DepthMax:
-			return fmt.Errorf("%w: agent %d: broken link", ErrSnapshot, i)
-		}
-	}
-	for i := m.fleetProfiles.First(); i < m.fleetProfiles.Next(); i++ {
-		if p := *m.fleetProfiles.At(i); p == nil || uint64(p.Slot) != i {
-			return fmt.Errorf("%w: fleet %d: broken link", ErrSnapshot, i)
-		}
-	}
-	for i := m.operatorProfiles.First(); i < m.operatorProfiles.Next(); i++ {
-		if p := *m.operatorProfiles.At(i); p == nil || uint64(p.Slot) != i {
-			return fmt.Errorf("%w: operator %d: broken link", ErrSnapshot, i)
-		}
-	}
-	return nil
 }
 
 // rebuildMaps rebuilds the maps that are private to Apply.

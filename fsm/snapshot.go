@@ -51,6 +51,10 @@ const (
 	sectionDays
 	sectionList
 	sectionStaged
+	sectionAPIKeys
+	sectionSigningKeys
+	sectionCleared
+	sectionHistory
 	sectionEnd uint16 = 0xffff
 )
 
@@ -80,20 +84,17 @@ type stagedMeta struct {
 	Whole  bool     `cbor:"3,keyasint"`
 }
 
-// snapshotSettings is the one row of sectionSettings.
+// snapshotSettings is the one row of sectionSettings. What can be many has a
+// section and rows of its own: a row must fit a block.
 type snapshotSettings struct {
-	Index       uint64              `cbor:"1,keyasint"`
-	Genesis     *wire.Genesis       `cbor:"2,keyasint,omitempty"`
-	Policy      *engine.Policy      `cbor:"3,keyasint"`
-	Keys        []*wire.APIKey      `cbor:"4,keyasint,omitempty"`
-	SigningKeys []*wire.SigningKey  `cbor:"5,keyasint,omitempty"`
-	Cleared     []*wire.ClearedPair `cbor:"6,keyasint,omitempty"`
-	List        *wire.ListInfo      `cbor:"7,keyasint,omitempty"`
-	ListSynced  engine.Time         `cbor:"8,keyasint"`
-	ListVersion uint64              `cbor:"9,keyasint"`
-	Staged      []*wire.ListInfo    `cbor:"10,keyasint,omitempty"`
-	History     []*wire.ListInfo    `cbor:"11,keyasint,omitempty"`
-	ClockOffset engine.Time         `cbor:"12,keyasint"`
+	Index       uint64           `cbor:"1,keyasint"`
+	Genesis     *wire.Genesis    `cbor:"2,keyasint,omitempty"`
+	Policy      *engine.Policy   `cbor:"3,keyasint"`
+	List        *wire.ListInfo   `cbor:"4,keyasint,omitempty"`
+	ListSynced  engine.Time      `cbor:"5,keyasint"`
+	ListVersion uint64           `cbor:"6,keyasint"`
+	Staged      []*wire.ListInfo `cbor:"7,keyasint,omitempty"`
+	ClockOffset engine.Time      `cbor:"8,keyasint"`
 }
 
 // blockWriter cuts a section's rows into blocks.
@@ -196,8 +197,8 @@ func (v *View) writeBlocks(b *blockWriter) {
 	s := v.settings
 	b.begin(sectionSettings)
 	b.value(&snapshotSettings{
-		Index: s.Index, Genesis: s.Genesis, Policy: s.Policy, Keys: s.Keys, SigningKeys: s.SigningKeys, Cleared: s.Cleared,
-		List: s.List, ListSynced: s.ListSynced, ListVersion: s.ListVersion, Staged: s.Staged, History: s.History, ClockOffset: s.ClockOffset,
+		Index: s.Index, Genesis: s.Genesis, Policy: s.Policy,
+		List: s.List, ListSynced: s.ListSynced, ListVersion: s.ListVersion, Staged: s.Staged, ClockOffset: s.ClockOffset,
 	})
 	rowsOf(b, sectionAgents, &v.agents, appendAgentRow)
 	valuesOf(b, sectionProfiles, &v.profiles)
@@ -216,6 +217,10 @@ func (v *View) writeBlocks(b *blockWriter) {
 	rowsOf(b, sectionDays, &v.days, appendDayRow)
 	bytesOf(b, sectionList, v.listData)
 	bytesOf(b, sectionStaged, v.staged.data)
+	listOf(b, sectionAPIKeys, s.Keys)
+	listOf(b, sectionSigningKeys, s.SigningKeys)
+	listOf(b, sectionCleared, s.Cleared)
+	listOf(b, sectionHistory, s.History)
 }
 
 func rowsOf[R any](b *blockWriter, section uint16, f *Frozen[R], encode func([]byte, *R) []byte) {
@@ -236,6 +241,14 @@ func valuesOf[V any](b *blockWriter, section uint16, f *Frozen[*V]) {
 		}
 		b.payload = append(b.payload, 0)
 		b.row()
+	}
+}
+
+// listOf writes a list of the settings, a row a value.
+func listOf[V any](b *blockWriter, section uint16, list []*V) {
+	b.begin(section)
+	for _, value := range list {
+		b.value(value)
 	}
 }
 

@@ -50,6 +50,16 @@ func (r *rowReader) byte() byte {
 
 func (r *rowReader) time() engine.Time { return engine.Time(r.signed()) }
 
+// status reads a status that a row may have: EXPIRED is derived, never stored.
+func (r *rowReader) status() engine.Status {
+	status := engine.Status(r.byte())
+	if status > engine.Revoked {
+		r.bad = true
+		return engine.Active
+	}
+	return status
+}
+
 func (r *rowReader) fill(dst []byte) {
 	if len(r.data) < len(dst) {
 		r.bad = true
@@ -93,7 +103,7 @@ func appendAgentRow(dst []byte, row *engine.AgentRow) []byte {
 
 func readAgentRow(r *rowReader) engine.AgentRow {
 	return engine.AgentRow{
-		Status: engine.Status(r.byte()), StatusReason: r.byte(),
+		Status: r.status(), StatusReason: r.byte(),
 		MinVersion: uint16(r.unsigned()), Children: uint16(r.unsigned()),
 		StatusAt: r.time(), OverlapUntil: r.time(), OwnershipFrom: r.time(), OwnershipAt: r.time(), AttestedAt: r.time(),
 		Spend: r.spend(),
@@ -124,6 +134,10 @@ func readVelocityRow(r *rowReader) (row engine.VelocityRow) {
 		return row
 	}
 	row.First = r.signed()
+	if row.First <= 0 || row.Second < row.First {
+		r.bad = true
+		return row
+	}
 	for i := range row.Seconds {
 		row.Seconds[i] = uint16(r.unsigned())
 	}
@@ -145,7 +159,7 @@ func appendUserRow(dst []byte, row *engine.UserRow) []byte {
 
 func readUserRow(r *rowReader) engine.UserRow {
 	return engine.UserRow{
-		Status: engine.Status(r.byte()), StatusReason: r.byte(), Purged: r.byte() != 0,
+		Status: r.status(), StatusReason: r.byte(), Purged: r.byte() != 0,
 		MinVersion: uint16(r.unsigned()), StatusAt: r.time(), OverlapUntil: r.time(),
 	}
 }

@@ -108,8 +108,12 @@ func (v *View) Agent(slot engine.AgentSlot) (engine.AgentRow, *engine.AgentProfi
 }
 
 // Effective returns an agent's status as R2 sees it at the view's time: the
-// worst of its own, its ancestors' and its operator's.
+// worst of its own, its ancestors' and its operator's. There is nothing to be
+// said for an agent that is not there: REVOKED.
 func (v *View) Effective(slot engine.AgentSlot) engine.Status {
+	if !v.agents.Has(uint64(slot)) {
+		return engine.Revoked
+	}
 	return effectiveStatus(v.Time, slot, func(s engine.AgentSlot) (*engine.AgentRow, *engine.AgentProfile) {
 		return v.agents.At(uint64(s)), *v.profiles.At(uint64(s))
 	}, func(s engine.OperatorSlot) *engine.OperatorRow { return v.operators.At(uint64(s)) })

@@ -1,0 +1,146 @@
+package fsm
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+
+	"railguard/engine"
+)
+
+// What Restore demands of a state whose bytes are whole: that Apply can follow
+// every slot, position and pointer without asking.
+
+var errPositions = errors.New("positions do not fit the leaves")
+
+// checkAgents demands of every agent a chain that ends at its root.
+func (m *Machine) checkAgents() error {
+	for i := m.profiles.First(); i < m.profiles.Next(); i++ {
+		p := *m.profiles.At(i)
+		if p == nil || uint64(p.Slot) != i || !m.operators.Has(uint64(p.Operator)) || p.Fleet != 0 && !m.fleets.Has(uint64(p.Fleet)) {
+			return errors.New("agent: broken link")
+		}
+		if p.Parent == 0 {
+			if p.Root != p.Slot || p.Depth != 0 {
+				return errors.New("agent: broken chain")
+			}
+			continue
+		}
+		if uint64(p.Parent) >= i || p.Fleet != 0 { // Parents come first; their own chains were found good.
+			return errors.New("agent: broken chain")
+		}
+		if parent := *m.profiles.At(uint64(p.Parent)); p.Depth != parent.Depth+1 || p.Depth > engine.DepthMax || p.Root != parent.Root {
+			return errors.New("agent: broken chain")
+		}
+	}
+	return nil
+}
+
+// checkLinks demands that every other profile stands at its slot and names slots
+// that exist.
+func (m *Machine) checkLinks() error {
+	for i := m.userProfiles.First(); i < m.userProfiles.Next(); i++ {
+		p := *m.userProfiles.At(i)
+		if p == nil {
+			continue // Erased.
+		}
+		if uint64(p.Slot) != i {
+			return errors.New("user: broken link")
+		}
+		for _, slot := range p.Agents {
+			if !m.agents.Has(uint64(slot)) {
+				return errors.New("user: broken link")
+			}
+		}
+	}
+	for i := m.fleetProfiles.First(); i < m.fleetProfiles.Next(); i++ {
+		if p := *m.fleetProfiles.At(i); p == nil || uint64(p.Slot) != i || !m.operators.Has(uint64(p.Operator)) {
+			return errors.New("fleet: broken link")
+		}
+	}
+	for i := m.operatorProfiles.First(); i < m.operatorProfiles.Next(); i++ {
+		if p := *m.operatorProfiles.At(i); p == nil || uint64(p.Slot) != i {
+			return errors.New("operator: broken link")
+		}
+	}
+	if m.userSweep < m.users.First() || m.userSweep > m.users.Next() {
+		return errors.New("user sweep outside the users")
+	}
+	return nil
+}
+
+// checkQueues demands that rows of leaves name leaves that were written, and
+// rise where Apply searches by halving or forgets from the front.
+func (m *Machine) checkQueues() error {
+	for _, next := range []uint64{m.reviews.Next(), m.dispositions.Next(), m.idem.Next(), m.structuring.Next(), m.days.Next()} {
+		if next > m.size {
+			return errPositions
+		}
+	}
+	after := uint64(0) // One past the leaf before.
+	for i := m.reviews.First(); i < m.reviews.Next(); i++ {
+		leaf := m.reviews.At(i).Leaf
+		if leaf < after || leaf >= m.size {
+			return errPositions
+		}
+		after = leaf + 1
+	}
+	after = 0
+	for i := m.dispositions.First(); i < m.dispositions.Next(); i++ {
+		row := m.dispositions.At(i)
+		if row.Later < after || row.Later >= m.size || row.Leaf >= row.Later {
+			return errPositions
+		}
+		after = row.Later + 1
+	}
+	for i := m.idem.First(); i < m.idem.Next(); i++ {
+		if m.idem.At(i).Leaf >= m.size {
+			return errPositions
+		}
+	}
+	for i := m.days.First(); i < m.days.Next(); i++ {
+		row := m.days.At(i)
+		if row.First >= m.size || i > m.days.First() && (row.Day <= m.days.At(i-1).Day || row.First <= m.days.At(i-1).First) {
+			return errPositions
+		}
+	}
+	return nil
+}
+
+// checkSettings demands of every key what Apply demanded of it.
+func (m *Machine) checkSettings() error {
+	for _, key := range m.settings.Keys {
+		if key.RevokedAt == 0 && (len(key.Hashes) == 0 || len(key.Hashes) > 2) {
+			return errors.New("API key without secrets")
+		}
+	}
+	for _, key := range m.settings.SigningKeys {
+		if !soundSigningKey(key) {
+			return errors.New("signing key broken")
+		}
+	}
+	return nil
+}
+
+// checkLists demands that the bytes of the active and the staged list are those
+// of their digests, and rebuilds the running hash of the staged one.
+func (m *Machine) checkLists() error {
+	if list := m.settings.List; list == nil && len(m.listData) > 0 || list != nil && sha256.Sum256(m.listData) != list.Digest {
+		return errors.New("list does not match its digest")
+	}
+	s := &m.staged
+	if uint64(len(s.data)) > uint64(s.total) || s.whole != (s.total > 0 && len(s.data) == int(s.total)) {
+		return errors.New("staged list is not as long as it should be")
+	}
+	if s.total > 0 {
+		s.sum = sha256.New()
+		s.sum.Write(s.data)
+	}
+	if s.whole && !bytes.Equal(s.sum.Sum(nil), s.digest[:]) {
+		return errors.New("staged list does not match its digest")
+	}
+	if len(m.settings.Staged) > 1 || len(m.settings.Staged) == 1 && (!s.whole || m.settings.Staged[0].Digest != s.digest) {
+		return errors.New("staged list is not there")
+	}
+	return nil
+}

@@ -32,9 +32,10 @@ func benchList(b *testing.B) *ofac.Index {
 // call, which the exact layer finds, and with a fresh clean one.
 func BenchmarkEdge(b *testing.B) {
 	list := benchList(b)
-	var fresh [4 * lookerAnswers]string
+	var fresh, listed [4 * lookerAnswers]string
 	for i := range fresh {
 		fresh[i] = fmt.Sprintf("Contoso %d Trading Ltd", i)
+		listed[i] = fmt.Sprintf("quux%dven, zorb%dal (Holding)", i%2000*7919, i%2000)
 	}
 	for _, bench := range []struct {
 		name string
@@ -42,6 +43,7 @@ func BenchmarkEdge(b *testing.B) {
 	}{
 		{"no-name", func(int) string { return "" }},
 		{"repeated-name", func(int) string { return "Contoso Trading Ltd" }},
+		{"listed-name", func(i int) string { return listed[i%len(listed)] }},
 		{"fresh-name", func(i int) string { return fresh[i%len(fresh)] }},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
@@ -58,7 +60,7 @@ func BenchmarkEdge(b *testing.B) {
 				f.Request = request
 				i++
 				looker.Look(f)
-				if hits := JudgeStatic(f); hits.Mask != 0 {
+				if hits := JudgeStatic(f); hits.Mask&^(1<<7) != 0 {
 					b.Fatal(hits.Mask)
 				}
 			}

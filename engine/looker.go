@@ -53,7 +53,7 @@ func (l *Looker) Look(f *Facts) {
 		f.PartyWallet, f.PartyListed = f.List.Wallet(f.Request.Wallet)
 	}
 	query := ofac.Query{
-		Review: f.Policy.NameReview, Block: f.Policy.NameBlock, WeakAliases: f.Policy.WeakAliases,
+		Brief: true, Review: f.Policy.NameReview, Block: f.Policy.NameBlock, WeakAliases: f.Policy.WeakAliases,
 		NonSDNPossible: f.anyPolicy(func(p *SpendPolicy) bool { return p.CONS }),
 	}
 	if f.ChainSize > 0 {

@@ -35,6 +35,9 @@ type Query struct {
 	// ClearedUIDs are entries an officer has cleared for this name: they
 	// yield no possible match. An exact hit that blocks is not cleared.
 	ClearedUIDs []uint32
+	// Brief leaves out the possible matches when an exact one blocks: they could
+	// not change the outcome. A payment is judged so; a workbench wants them all.
+	Brief bool
 }
 
 // Outcome is what a name leads to.
@@ -114,12 +117,22 @@ func (x *Index) Screen(q *Query, s *Scratch) Result {
 		name, truncated = name[:queryBytesMax], true
 	}
 	x.exact(name, q, s)
-	if x.possible(name, q, s) {
+	if !(q.Brief && blocks(s.hits)) && x.possible(name, q, s) {
 		truncated = true
 	}
 	result := x.rank(q, s)
 	result.Truncated = truncated
 	return result
+}
+
+// blocks tells whether a hit leads to BLOCK already.
+func blocks(hits []hit) bool {
+	for i := range hits {
+		if hits[i].outcome == Listed {
+			return true
+		}
+	}
+	return false
 }
 
 // compareHits orders hits of one entity, the best first.

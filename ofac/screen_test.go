@@ -207,3 +207,24 @@ func FuzzScreen(f *testing.F) {
 		}
 	})
 }
+
+// TestBriefKeepsTheOutcome: what brief leaves out cannot change the verdict.
+func TestBriefKeepsTheOutcome(t *testing.T) {
+	x := decisionList(t)
+	s := NewScratch()
+	names := []string{"Contoso Trading Ltd", "Lazarus Groupp"}
+	for _, entity := range x.Entities() {
+		for _, listed := range entity.Names {
+			names = append(names, listed.Full, listed.Full+"x")
+		}
+	}
+	for _, name := range names {
+		full := x.Screen(&Query{Name: name}, s)
+		outcome := full.Outcome
+		brief := x.Screen(&Query{Name: name, Brief: true}, s)
+		require.Equal(t, outcome, brief.Outcome, name)
+		if outcome == Listed {
+			require.NotEmpty(t, brief.Matches, name)
+		}
+	}
+}

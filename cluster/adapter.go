@@ -137,6 +137,7 @@ func (a *adapter) Restore(source io.ReadCloser) error {
 		a.halt(err.Error())
 		return err
 	}
+	a.node.countInstall()
 	a.mu.Lock()
 	a.machine = machine
 	a.mu.Unlock()

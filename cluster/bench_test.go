@@ -5,7 +5,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 
 	"railguard/engine"
@@ -22,9 +24,12 @@ func BenchmarkPropose(b *testing.B) {
 
 func benchPropose(b *testing.B, callers int) {
 	n := openAlone(b, b.TempDir(), func(c *Config) { c.Timing = Timing{} })
-	agent := propose(b, n, wire.KindRegister, register("bench"))
+	propose(b, n, wire.KindRegister, register("bench"))
+	runProposals(b, n, callers)
+}
+
+func runProposals(b *testing.B, n *Node, callers int) {
 	record := benchScreen(n)
-	require.NotZero(b, agent.Index)
 	var left atomic.Int64
 	left.Store(int64(b.N))
 	before := entriesProposed.Get()
@@ -46,6 +51,50 @@ func benchPropose(b *testing.B, callers int) {
 	b.StopTimer()
 	b.ReportMetric(float64(b.N)/float64(entriesProposed.Get()-before), "records/entry")
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")
+}
+
+// BenchmarkProposeWithoutDisk is the ceiling: the log in memory.
+func BenchmarkProposeWithoutDisk(b *testing.B) {
+	for _, callers := range []int{1, 64, 256, 1024} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
+			n := openAlone(b, b.TempDir(), func(c *Config) {
+				c.OpenLog = func(string) (LogStore, error) { return newMemoryLog(), nil }
+			})
+			propose(b, n, wire.KindRegister, register("bench"))
+			runProposals(b, n, callers)
+		})
+	}
+}
+
+// BenchmarkGroupPropose measures three nodes of one process, over TLS on the
+// loopback and three logs on one disk.
+func BenchmarkGroupPropose(b *testing.B) {
+	g := newGroup(b, func(c *Config) { c.Timing = Timing{Stall: 20 * time.Second} })
+	g.form(3)
+	propose(b, g.leader(), wire.KindRegister, register("bench"))
+	for _, at := range []struct {
+		name string
+		node func() *Node
+	}{{"leader", g.leader}, {"follower", g.follower}} {
+		for _, callers := range []int{1, 64, 256} {
+			b.Run(fmt.Sprintf("%s/callers=%d", at.name, callers), func(b *testing.B) {
+				n := at.node()
+				require.NoError(b, n.WaitApplied(b.Context(), g.leader().Applied()))
+				runProposals(b, n, callers)
+			})
+		}
+	}
+}
+
+// BenchmarkLogAppend is the disk's part: one entry of one record, two syncs.
+func BenchmarkLogAppend(b *testing.B) {
+	store, err := openBolt(b.TempDir())
+	require.NoError(b, err)
+	defer store.Close()
+	data := make([]byte, 600)
+	for i := uint64(1); b.Loop(); i++ {
+		require.NoError(b, store.StoreLog(&raft.Log{Index: i, Term: 1, Data: data}))
+	}
 }
 
 // benchScreen is a screening record of usual size.

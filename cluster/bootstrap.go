@@ -179,17 +179,11 @@ func (n *Node) promise(m *promiseCall) error {
 		return errors.New("cluster: this node is giving a promise just now")
 	}
 	defer n.membership.changing.leave()
-	to := m.ID + "/" + m.Incarnation
 	switch {
 	case len(n.servers()) > 0 || n.Settings().Genesis != nil:
 		return errors.New("cluster: this node is a member already")
 	case n.config.BootstrapExpect < 2:
 		return errors.New("cluster: this node does not expect to form a group")
-	case n.folder.identity.PromisedTo == to:
-		return nil
-	case n.folder.identity.PromisedTo != "":
-		return fmt.Errorf("cluster: this node has promised to form a group with %s", n.folder.identity.PromisedTo)
 	}
-	n.folder.identity.PromisedTo = to
-	return n.folder.save()
+	return n.folder.promise(m.ID + "/" + m.Incarnation)
 }

@@ -41,10 +41,11 @@ type catchUp struct {
 func (n *Node) adopt(view *fsm.View) error {
 	defer n.audit.Prune(view.Oldest)
 	if n.audit.Size() >= view.Size {
+		// Fetching may have been interrupted: the root can be known and leaves not.
+		n.catchup.busy.Store(len(n.audit.Missing(1)) > 0)
 		root, err := n.audit.Root(view.Size)
 		switch {
 		case errors.Is(err, audit.ErrMissing):
-			n.catchup.busy.Store(true) // Fetching was interrupted.
 			return nil
 		case err != nil:
 			return fmt.Errorf("history on disk: %w", err)
@@ -60,8 +61,7 @@ func (n *Node) adopt(view *fsm.View) error {
 	if err := n.audit.Adopt(view.Size, frontier); err != nil {
 		return fmt.Errorf("history on disk: %w", err)
 	}
-	n.folder.identity.Adopted = view.Size
-	if err := n.folder.save(); err != nil {
+	if err := n.folder.adopt(view.Size); err != nil {
 		return err
 	}
 	n.catchup.busy.Store(true)
@@ -125,11 +125,27 @@ func (n *Node) historyPeers() []*link {
 		}
 	}
 	if len(links) == 0 {
-		for _, host := range n.config.Join {
+		for _, host := range n.hostsOnDisk() {
 			links = append(links, n.peers.linkTo(host))
 		}
 	}
 	return links
+}
+
+// hostsOnDisk are where peers may be while raft is not up yet: the addresses to
+// join through, and those of the newest snapshot's configuration.
+func (n *Node) hostsOnDisk() []string {
+	hosts := append([]string(nil), n.config.Join...)
+	metas, err := n.snaps.List()
+	if err != nil || len(metas) == 0 {
+		return hosts
+	}
+	for _, server := range metas[0].Configuration.Servers {
+		if string(server.ID) != n.config.ID {
+			hosts = append(hosts, hostOf(string(server.Address)))
+		}
+	}
+	return hosts
 }
 
 func hashesFrom(data [][]byte) ([]audit.Hash, error) {
@@ -266,7 +282,7 @@ func (n *Node) fetchSegment(l *link, number uint64) error {
 }
 
 func (n *Node) fetchRoots(l *link) error {
-	size := n.folder.identity.Adopted
+	size := n.folder.adopted()
 	ctx, cancel := context.WithTimeout(context.Background(), fetchPatience)
 	defer cancel()
 	var r numberReply
@@ -349,12 +365,10 @@ func (n *Node) answerHistory(ctx context.Context, kind call, payload []byte) (an
 		return n.answerBundle(ctx, &m)
 	case callSegment:
 		return n.answerSegment(&m)
+	case callList:
+		return n.answerList(&m)
 	case callDigest:
-		digest, ok := n.digests.at(m.Number)
-		if !ok {
-			return &numberReply{Code: codeMissing}, nil
-		}
-		return &numberReply{Data: digest}, nil
+		return n.answerDigest(&m), nil
 	}
 	return nil, errUnknownCall
 }

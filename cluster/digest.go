@@ -2,10 +2,13 @@ package cluster
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/hashicorp/raft"
 
 	"railguard/engine"
 	"railguard/fsm"
@@ -17,6 +20,7 @@ const (
 	digestsKept = 32
 
 	digestScaleMax = 8
+	disputeRounds  = 20
 )
 
 // digests compares states between nodes, and between a node and its own past,
@@ -35,6 +39,8 @@ type digests struct {
 	known  []wire.Tick // Own digests, oldest first.
 	claims []wire.Tick // Claims for which the own digest is not there yet.
 	told   uint64      // Highest index claimed by this node.
+
+	disputed uint64 // The last index at which another node differs.
 }
 
 func newDigests() *digests { return &digests{views: make(chan *fsm.View, 1)} }
@@ -150,8 +156,84 @@ func (n *Node) digestStates() {
 	}
 }
 
-// mismatch says that this node's state at an index is not what the log claims.
+// mismatch says that this node's state at an index is not what another one claims.
+// Who is right is for the majority to say: the minority stops.
 func (n *Node) mismatch(index uint64) {
 	digestMismatches.Inc()
-	n.die(fmt.Sprintf("BUG: state diverged at index %d: this node's digest is not the one in the log", index))
+	n.digests.mu.Lock()
+	known := n.digests.disputed == index
+	n.digests.disputed = index
+	n.digests.mu.Unlock()
+	if known {
+		return
+	}
+	n.log.Error("BUG: states differ between nodes", "index", index)
+	go n.settleDispute(index)
+}
+
+// settleDispute asks all voters for their digests at an index until one digest has
+// a majority. Alone there is nobody to ask: the own log contradicts the own state.
+func (n *Node) settleDispute(index uint64) {
+	for range disputeRounds {
+		own, against, quorum := n.countDigests(index)
+		switch {
+		case quorum > 1 && own >= quorum:
+			n.log.Error("BUG: another node's state has diverged; this one is with the majority", "index", index)
+			return
+		case against >= quorum:
+			n.die(fmt.Sprintf("BUG: state diverged at index %d: a majority has another one; wipe this node and let it join anew", index))
+			return
+		}
+		select {
+		case <-time.After(pingEvery):
+		case <-n.stop:
+			return
+		}
+	}
+	n.die(fmt.Sprintf("BUG: state diverged at index %d: it is not this node's past, or no majority could be asked", index))
+}
+
+// countDigests returns how many voters have our digest at an index, how many share
+// one other, and the quorum.
+func (n *Node) countDigests(index uint64) (own, against, quorum int) {
+	mine, known := n.digests.at(index)
+	counts, voters := map[string]int{}, 0
+	for _, server := range n.servers() {
+		if server.Suffrage != raft.Voter {
+			continue
+		}
+		voters++
+		if string(server.ID) == n.config.ID {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
+		var r numberReply
+		err := n.peers.link(string(server.ID), linkControl).call(ctx, callDigest, &numberCall{Number: index, Digest: mine}, &r)
+		cancel()
+		if err == nil && r.Code == 0 {
+			counts[string(r.Data)]++
+		}
+	}
+	if known {
+		counts[string(mine)]++
+	}
+	for digest, count := range counts {
+		if digest != string(mine) {
+			against = max(against, count)
+		}
+	}
+	return counts[string(mine)], against, voters/2 + 1
+}
+
+// answerDigest tells a peer our digest at an index; one that differs is our matter
+// too.
+func (n *Node) answerDigest(m *numberCall) *numberReply {
+	own, ok := n.digests.at(m.Number)
+	if !ok {
+		return &numberReply{Code: codeMissing}
+	}
+	if len(m.Digest) > 0 && !bytes.Equal(own, m.Digest) {
+		n.mismatch(m.Number)
+	}
+	return &numberReply{Data: own}
 }

@@ -22,6 +22,10 @@
 //   - A disk error ends the process through Config.Fatal; nothing is retried on
 //     the same file.
 //
-// Goroutines: sequencer, duties (leadership, ticks, snapshots, disk), list
-// keeper, one finisher for every entry in flight (at most three), raft's own.
+// Goroutines of a node: sequencer (builds entries on the leader, frames on the
+// others), one finisher for every entry in flight (at most three) and one sender
+// for every frame (at most two), duties (leadership, disk, snapshots, votes),
+// list keeper, digester, and raft's own. With a port between nodes also: the
+// port's acceptor and one for every connection, one reader for every link, the
+// watcher of peers, the finder of the group, the fetcher of history.
 package cluster

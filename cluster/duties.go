@@ -1,12 +1,14 @@
 package cluster
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
 
+	"railguard/engine"
 	"railguard/fsm/wire"
 )
 
@@ -119,6 +121,7 @@ func (n *Node) runDuties() {
 			n.promoteCaughtUp(now)
 			n.yieldWhenLow()
 			n.stopWhenShut()
+			n.measure(now)
 		case <-rare.C:
 			n.housekeep()
 		}
@@ -206,6 +209,7 @@ func (n *Node) stopWhenShut() {
 // housekeep drops what left its retention.
 func (n *Node) housekeep() {
 	n.published.Load().forget()
+	n.eraseHistory()
 	settings := n.Settings()
 	if settings.List == nil {
 		return
@@ -216,5 +220,38 @@ func (n *Node) housekeep() {
 	}
 	if err := n.lists.prune(settings.List.Digest, now); err != nil {
 		n.log.Error("old lists not deleted", "error", err)
+	}
+}
+
+// retentionMark says what was the oldest leaf to be kept at a log time.
+type retentionMark struct {
+	at     engine.Time
+	oldest uint64
+}
+
+// erasePause is how long segments stay on disk after their leaves left retention.
+const erasePause = engine.SegmentsKept - engine.Retention
+
+const eraseStep = 16 // Segments in one go.
+
+// eraseHistory deletes segments whose leaves left retention two days ago. After a
+// start it waits these two days anew.
+func (n *Node) eraseHistory() {
+	now := n.LogTime()
+	n.retention = append(n.retention, retentionMark{now, n.published.Load().oldest.Load()})
+	due := uint64(0)
+	for len(n.retention) > 0 && n.retention[0].at+erasePause <= now {
+		due = n.retention[0].oldest
+		n.retention = n.retention[1:]
+	}
+	for due > 0 {
+		erased, err := n.audit.Erase(due, eraseStep)
+		if err != nil {
+			n.die(fmt.Sprintf("history past its retention cannot be deleted: %v", err))
+			return
+		}
+		if erased < eraseStep {
+			return
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // The data folder:
@@ -45,6 +46,7 @@ type identity struct {
 // folder is the opened data folder.
 type folder struct {
 	path     string
+	mu       sync.Mutex // Guards what changes in identity.
 	identity identity
 	fresh    bool // node.json was made by this start.
 	lock     *os.File
@@ -126,6 +128,8 @@ func (f *folder) save() error {
 
 // belongTo checks, and remembers, which cluster the data are of.
 func (f *folder) belongTo(clusterID string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	switch f.identity.ClusterID {
 	case clusterID:
 		return nil
@@ -135,6 +139,34 @@ func (f *folder) belongTo(clusterID string) error {
 	}
 	return fmt.Errorf("cluster: data folder %s belongs to cluster %s, and its log says %s: data of two clusters are mixed",
 		f.path, f.identity.ClusterID, clusterID)
+}
+
+// adopt remembers the size of the tree head under which history is fetched.
+func (f *folder) adopt(size uint64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.identity.Adopted = size
+	return f.save()
+}
+
+func (f *folder) adopted() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.identity.Adopted
+}
+
+// promise remembers, once and for ever, with whom this node may form a group.
+func (f *folder) promise(to string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch f.identity.PromisedTo {
+	case to:
+		return nil
+	case "":
+		f.identity.PromisedTo = to
+		return f.save()
+	}
+	return fmt.Errorf("cluster: this node has promised to form a group with %s", f.identity.PromisedTo)
 }
 
 func (f *folder) close() error { return f.lock.Close() }

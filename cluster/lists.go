@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -143,7 +145,71 @@ func (n *Node) ListByDigest(digest [32]byte) (*ofac.Index, error) {
 	if active := n.List(); active != nil && active.Digest() == digest {
 		return active, nil
 	}
+	index, err := n.lists.find(digest)
+	if !errors.Is(err, ErrNoList) || n.mux == nil {
+		return index, err
+	}
+	if err := n.fetchList(digest); err != nil {
+		return nil, err
+	}
 	return n.lists.find(digest)
+}
+
+// fetchList takes a list from a peer: this node joined after it was in use.
+func (n *Node) fetchList(digest [32]byte) error {
+	for _, l := range n.historyPeers() {
+		data, err := readPieces(l, callList, numberCall{Digest: digest[:]}, engine.ListMax)
+		if err != nil || ofac.Digest(data) != digest {
+			continue
+		}
+		return n.lists.write(keptList{digest: digest, data: data, at: n.LogTime()})
+	}
+	return ErrNoList
+}
+
+// readPieces reads all of what a peer gives in pieces, at most max bytes.
+func readPieces(l *link, kind call, m numberCall, max int64) ([]byte, error) {
+	var data []byte
+	for {
+		m.Offset = int64(len(data))
+		var r numberReply
+		ctx, cancel := context.WithTimeout(context.Background(), fetchPatience)
+		err := l.call(ctx, kind, &m, &r)
+		cancel()
+		switch {
+		case err != nil:
+			return nil, err
+		case r.Code != 0, len(r.Data) == 0, r.Total > max:
+			return nil, ErrNoList
+		}
+		if data = append(data, r.Data...); int64(len(data)) >= r.Total {
+			return data, nil
+		}
+	}
+}
+
+// answerList gives a peer a piece of a kept list.
+func (n *Node) answerList(m *numberCall) (any, error) {
+	if len(m.Digest) != sha256.Size || m.Offset < 0 {
+		return &numberReply{Code: codeMissing}, nil
+	}
+	file, err := os.Open(n.lists.path([32]byte(m.Digest)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return &numberReply{Code: codeMissing}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, min(fetchStep, max(info.Size()-m.Offset, 0)))
+	if _, err := file.ReadAt(data, m.Offset); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return &numberReply{Data: data, Total: info.Size()}, nil
 }
 
 // keepLists is the list keeper's goroutine.

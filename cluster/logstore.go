@@ -93,6 +93,11 @@ func (g *guardedStore) watch(what string, write func() error) error {
 	return nil
 }
 
+// IsMonotonic implements raft.MonotonicLogStore (guard G3): an installed snapshot
+// then removes the whole log before it. Otherwise entries that a former leader
+// never got committed stay behind the snapshot and contradict what comes next.
+func (g *guardedStore) IsMonotonic() bool { return true }
+
 // FirstIndex implements raft.LogStore.
 func (g *guardedStore) FirstIndex() (uint64, error) { return g.store.FirstIndex() }
 

@@ -1,6 +1,14 @@
 package cluster
 
-import "github.com/VictoriaMetrics/metrics"
+import (
+	"fmt"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+	"github.com/hashicorp/raft"
+
+	"railguard/engine"
+)
 
 // Names of the metrics of this room. They count over all nodes of a process.
 var (
@@ -30,3 +38,64 @@ var (
 	snapshotsRestored = metrics.NewCounter("railguard_cluster_snapshots_restored_total")
 	digestMismatches  = metrics.NewCounter("railguard_cluster_digest_mismatches_total")
 )
+
+// gauges are what one node shows of itself, by name.
+type gauges struct {
+	term, leads, commit, applied, lag      *metrics.Gauge
+	snapshotIndex, logBytes, waiting       *metrics.Gauge
+	diskFree, clockOffset, voters, healthy *metrics.Gauge
+	historyMissing, oldestLogAge           *metrics.Gauge
+}
+
+func newGauges(id string) *gauges {
+	gauge := func(name string) *metrics.Gauge {
+		return metrics.GetOrCreateGauge(fmt.Sprintf("railguard_cluster_%s{node=%q}", name, id), nil)
+	}
+	return &gauges{
+		term: gauge("term"), leads: gauge("leads"), commit: gauge("commit_index"), applied: gauge("applied_index"),
+		lag: gauge("apply_lag_entries"), snapshotIndex: gauge("snapshot_index"),
+		logBytes: gauge("log_bytes_since_snapshot"), waiting: gauge("proposals_waiting"),
+		diskFree: gauge("disk_free_percent"), clockOffset: gauge("clock_offset_milliseconds"),
+		voters: gauge("voters"), healthy: gauge("voters_answering"),
+		historyMissing: gauge("history_incomplete"), oldestLogAge: gauge("oldest_log_age_seconds"),
+	}
+}
+
+// measure is a duty.
+func (n *Node) measure(now time.Time) {
+	g := n.gauges
+	commit, applied := n.raft.CommitIndex(), n.Applied()
+	answering, voters := n.reachable()
+	g.term.Set(float64(n.raft.CurrentTerm()))
+	g.leads.Set(truth(n.sequencer.opened.Load() != 0))
+	g.commit.Set(float64(commit))
+	g.applied.Set(float64(applied))
+	g.lag.Set(float64(commit - min(applied, commit)))
+	g.snapshotIndex.Set(float64(n.snapshotIndex()))
+	g.logBytes.Set(float64(n.compaction.bytes.Load()))
+	g.waiting.Set(float64(n.waiters.waiting()))
+	g.diskFree.Set(float64(n.disk.percent.Load()))
+	g.clockOffset.Set(float64(n.clockOffset() / engine.Millisecond))
+	g.voters.Set(float64(voters))
+	g.healthy.Set(float64(answering))
+	g.historyMissing.Set(truth(n.catchup.busy.Load()))
+	g.oldestLogAge.Set(n.oldestLogAge(now).Seconds())
+}
+
+// oldestLogAge is how long ago the oldest kept entry was written: how long a peer
+// may be away and still come back without a snapshot.
+func (n *Node) oldestLogAge(now time.Time) time.Duration {
+	first, err := n.store.FirstIndex()
+	var log raft.Log
+	if err != nil || first == 0 || n.store.GetLog(first, &log) != nil || log.AppendedAt.IsZero() {
+		return 0
+	}
+	return now.Sub(log.AppendedAt)
+}
+
+func truth(v bool) float64 {
+	if v {
+		return 1
+	}
+	return 0
+}

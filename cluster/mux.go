@@ -51,6 +51,9 @@ type mux struct {
 	open   map[net.Conn]string // By peer id; "" before the handshake ends.
 	closed bool
 	done   sync.WaitGroup
+
+	closing sync.Once
+	failed  error // Of closing.
 }
 
 func newMux(network Network, authority *authority, address string) (*mux, error) {
@@ -125,17 +128,6 @@ func (m *mux) forget(conn net.Conn) {
 	delete(m.open, conn)
 	m.mu.Unlock()
 	conn.Close()
-}
-
-// drop closes all connections of a peer.
-func (m *mux) drop(id string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for conn, other := range m.open {
-		if other == id {
-			conn.Close()
-		}
-	}
 }
 
 // receive brings one connection through the door and to whom it wants.
@@ -264,15 +256,22 @@ func (m *mux) enter(raw net.Conn, protocol byte, h hello) (net.Conn, welcome, er
 // errRefused is a peer's refusal at the door.
 var errRefused = errors.New("cluster: refused by the peer")
 
-// close ends the port and every connection that came in through it.
+// shut ends the port and every connection that came in through it.
+func (m *mux) shut() {
+	m.closing.Do(func() {
+		m.mu.Lock()
+		m.closed = true
+		for conn := range m.open {
+			conn.Close()
+		}
+		m.mu.Unlock()
+		m.failed = m.listener.Close()
+	})
+}
+
+// close is shut, and waits until nobody serves a connection any more.
 func (m *mux) close() error {
-	m.mu.Lock()
-	m.closed = true
-	for conn := range m.open {
-		conn.Close()
-	}
-	m.mu.Unlock()
-	err := m.listener.Close()
+	m.shut()
 	m.done.Wait()
-	return err
+	return m.failed
 }

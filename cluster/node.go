@@ -56,6 +56,9 @@ type Node struct {
 
 	membership   membership
 	catchup      catchUp
+	retention    []retentionMark // Of the duties, oldest first.
+	installs     int             // Snapshots in a row. Of the apply goroutine, like installedAt.
+	installedAt  uint64          // Value of commands after the last of them.
 	transferring atomic.Bool
 
 	bootstrapper bool // May propose the genesis.
@@ -65,7 +68,8 @@ type Node struct {
 	leadership   leadership
 	since        time.Time
 	started      atomic.Bool // raft is set.
-	staging      gate        // One list at a time.
+	gauges       *gauges
+	staging      gate // One list at a time.
 
 	stop     chan struct{}
 	stopping sync.Once
@@ -89,6 +93,7 @@ func Open(config Config) (*Node, error) {
 	n.waiters = newWaiters(originOf(config.ID), randomSeq(), config.Clock)
 	n.process, n.pingNow = randomSeq(), make(chan struct{}, 1)
 	n.catchup.wake = make(chan struct{}, 1)
+	n.gauges = newGauges(config.ID)
 	n.staging, n.views.gate, n.membership.changing, n.compaction.gate = newGate(), newGate(), newGate(), newGate()
 	n.peers, n.forwarder, n.sequencer = newPeers(n), newForwarder(n), newSequencer(n)
 	n.published.Store(newPublished())
@@ -327,9 +332,22 @@ func (n *Node) die(reason string) {
 	n.waiters.refuse(wire.ErrShuttingDown)
 	n.progress.halt(errHalted)
 	if n.started.Load() {
-		n.raft.Shutdown() // Where Fatal returns, the replica must not go on with a broken disk.
+		n.cutOff()
 	}
 	n.config.Fatal(reason)
+}
+
+// cutOff ends the replica where Fatal returns: it must not go on with a broken disk
+// or a wrong state, nor keep its followers waiting by heartbeats, which raft
+// sends beside its main loop.
+func (n *Node) cutOff() {
+	n.raft.Shutdown()
+	if err := n.transport.Close(); err != nil {
+		n.log.Warn("transport not closed", "error", err)
+	}
+	if n.mux != nil {
+		n.mux.shut()
+	}
 }
 
 // Propose puts a record into the log and waits for its outcome, at most until
@@ -360,9 +378,11 @@ func (n *Node) applied(out *fsm.Effects, size int) error {
 	}
 	p := n.published.Load()
 	p.take(out, n.openList(out))
-	n.logTime.Store(&instant{out.Time, n.config.Clock.Monotonic()})
+	live := n.started.Load() && n.raft.CurrentTerm() == out.Term && n.raft.CommitIndex() <= out.Index
+	n.logTime.Store(&instant{out.Time, n.config.Clock.Monotonic(), live})
 	n.commands.Store(out.Index)
 	n.compaction.applied(size)
+	n.audit.Prune(out.Oldest)
 	entriesApplied.Inc()
 	recordsApplied.Add(len(out.Results))
 	return nil
@@ -395,8 +415,9 @@ func (n *Node) restored(out *fsm.Effects) error {
 	}
 	p.take(out, n.openList(out))
 	n.published.Store(p)
-	n.logTime.Store(&instant{out.Time, n.config.Clock.Monotonic()})
+	n.logTime.Store(&instant{time: out.Time, at: n.config.Clock.Monotonic()})
 	n.commands.Store(out.Index)
+	n.installedAt = out.Index
 	n.views.drop()
 	n.waiters.jumped(out.Term)
 	n.progress.advance(out.Index)

@@ -245,14 +245,15 @@ func (n *Node) medianOffset() (engine.Time, bool) {
 	return offsets[(len(offsets)-1)/2], true
 }
 
-// logOffset is how far log time stands from our wall clock, if entries came lately.
+// logOffset is how far log time stands from our wall clock, if an entry came lately
+// and was new then: log time of a replay or a snapshot says nothing about now.
 func (n *Node) logOffset() (engine.Time, bool) {
 	last := n.logTime.Load()
-	if last == nil || last.time == 0 {
+	if last == nil || !last.live {
 		return 0, false
 	}
 	passed := n.config.Clock.Monotonic() - last.at
-	if passed > engine.Time(sampleFresh) || n.raft.CommitIndex() > n.Applied() {
+	if passed > engine.Time(sampleFresh) {
 		return 0, false
 	}
 	return n.rawLogTime() + passed - n.config.Clock.Wall(), true
@@ -269,7 +270,19 @@ func (n *Node) clockKnown() bool {
 	if _, ok := n.medianOffset(); ok {
 		return true
 	}
-	_, ok := n.logOffset()
+	if _, ok := n.logOffset(); ok {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, server := range n.servers() {
+		if id := string(server.ID); id != n.config.ID && server.Suffrage == raft.Voter {
+			all.Go(func() { _ = n.ping(ctx, id) })
+		}
+	}
+	all.Wait()
+	_, ok := n.medianOffset()
 	return ok
 }
 

@@ -96,6 +96,7 @@ func (p *published) forget() {
 type instant struct {
 	time engine.Time
 	at   engine.Time // Monotonic.
+	live bool        // The entry was new: the newest committed, of the term of now.
 }
 
 // logTimeAhead is how far published log time may run ahead of the last entry.

@@ -41,6 +41,7 @@ type sequencer struct {
 	tickDue bool
 
 	peersFirst bool
+	stuck      atomic.Int64 // Since when raft says "transfer in progress", in ns; 0: it does not.
 
 	mu     sync.Mutex
 	frames []*frame // Of peers, in order of arrival.
@@ -162,7 +163,14 @@ func (s *sequencer) genesis(term uint64) bool {
 		return true
 	}
 	record := s.node.config.Genesis()
-	return s.proposeAlone(term, wire.KindGenesis, wire.Encode(&record)) && s.node.Settings().Genesis != nil
+	if !s.proposeAlone(term, wire.KindGenesis, wire.Encode(&record)) {
+		return false
+	}
+	if s.node.Settings().Genesis == nil {
+		s.node.die("the genesis of this cluster was refused by the state machine: it is not complete")
+		return false
+	}
+	return true
 }
 
 // proposeAlone puts one record of the node's own into an entry and waits until it
@@ -281,10 +289,12 @@ func (s *sequencer) finish(e *entry, future raft.ApplyFuture) {
 	}
 	switch what := fateOf(err); {
 	case what == fateDone && len(results) == e.count:
+		s.stuck.Store(0)
 		e.replyFrames(results)
 	case what == fateNothing:
 		e.dropFrames(fateNothing)
 		s.node.waiters.giveBack(e.own)
+		s.noteStuck(err)
 		time.Sleep(retryPause) // With its slot: raft turns entries away for some time, and at once.
 	default:
 		s.node.log.Warn("outcome of an entry is open until the log tells", "term", e.term, "records", e.count, "error", err)
@@ -292,6 +302,22 @@ func (s *sequencer) finish(e *entry, future raft.ApplyFuture) {
 	}
 	<-s.slots
 	s.signal()
+}
+
+// noteStuck ends a leader that says "leadership transfer in progress" for good
+// (guard G5, hashicorp/raft issue 696).
+func (s *sequencer) noteStuck(err error) {
+	if !errors.Is(err, raft.ErrLeadershipTransferInProgress) || s.node.transferring.Load() {
+		s.stuck.Store(0)
+		return
+	}
+	now := time.Now().UnixNano()
+	if s.stuck.CompareAndSwap(0, now) {
+		return
+	}
+	if time.Duration(now-s.stuck.Load()) > transferPatience {
+		s.node.die("leadership transfer does not end: restart this node")
+	}
 }
 
 // fateOf maps raft's errors (reliability, item 3). Only those that certainly

@@ -133,6 +133,28 @@ func (n *Node) takeSnapshot() (*raft.SnapshotMeta, error) {
 	return meta, source.Close()
 }
 
+// installsMax is how many snapshots in a row a node installs without applying an
+// entry in between.
+const installsMax = 3
+
+// countInstall ends a node that gets one snapshot after another and never an entry
+// (guard G3, hashicorp/raft issue 697): raft has a wrong idea of its own log then,
+// and a start from the disk mends that.
+func (n *Node) countInstall() {
+	if !n.started.Load() {
+		return
+	}
+	snapshotsRestored.Inc()
+	commands := n.commands.Load()
+	if n.installedAt != commands {
+		n.installs = 0
+	}
+	n.installs++
+	if n.installs > installsMax {
+		n.die("snapshots are installed again and again without progress: restart this node")
+	}
+}
+
 // keepTrailing turns the bytes of log to keep into raft's count of entries.
 func (n *Node) keepTrailing(bytes, entries int64) {
 	if entries == 0 {

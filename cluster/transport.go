@@ -104,7 +104,12 @@ func (s *raftStream) Dial(address raft.ServerAddress, timeout time.Duration) (ne
 	if s.dial == nil {
 		return nil, errors.New("cluster: nothing is dialled from here")
 	}
-	return s.dial(address, timeout)
+	select {
+	case <-s.closed:
+		return nil, net.ErrClosed
+	default:
+		return s.dial(address, timeout)
+	}
 }
 
 type streamAddr string

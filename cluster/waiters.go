@@ -79,16 +79,18 @@ type waiters struct {
 	origin uint16
 	clock  Clock
 
-	mu      sync.Mutex
-	urgent  lane // All but screening calls.
-	screens lane
-	sent    map[uint64]*proposal // By attempt number.
-	count   int                  // Proposals without an answer.
-	bytes   int
-	seq     uint64
-	term    uint64 // Highest raft term applied here.
-	refusal error  // Non-nil: new proposals are refused with it.
-	wake    chan struct{}
+	mu       sync.Mutex
+	urgent   lane // All but screening calls.
+	screens  lane
+	sent     map[uint64]*proposal // By attempt number.
+	count    int                  // Proposals without an answer.
+	bytes    int
+	seq      uint64
+	term     uint64      // Highest raft term applied here.
+	refusal  error       // Non-nil: new proposals are refused with it.
+	taken    engine.Time // When something was taken last, on the monotonic clock.
+	draining engine.Time // Since when it has been taken from without a longer pause.
+	wake     chan struct{}
 }
 
 func newWaiters(origin uint16, firstSeq uint64, clock Clock) *waiters {
@@ -125,6 +127,13 @@ func (l *lane) pop() *proposal {
 		l.items, l.head = l.items[:0], 0
 	}
 	return p
+}
+
+func (l *lane) front() *proposal {
+	if l.len() == 0 {
+		return nil
+	}
+	return l.items[l.head]
 }
 
 func (l *lane) pushFront(p *proposal) {
@@ -165,7 +174,7 @@ func (w *waiters) admit(kind wire.Kind, body []byte) (*proposal, error) {
 	if w.refusal != nil {
 		return nil, w.refusal
 	}
-	if w.count >= countMax || w.bytes+size > bytesMax {
+	if w.count >= countMax || w.bytes+size > bytesMax || kind == wire.KindScreen && w.tooSlow(p.enqueued) {
 		proposalsOverloaded.Inc()
 		return nil, wire.ErrOverloaded
 	}
@@ -176,6 +185,24 @@ func (w *waiters) admit(kind wire.Kind, body []byte) (*proposal, error) {
 	return p, nil
 }
 
+// What waits for more than queueAgeMax, though the queue is being emptied all the
+// time, waits because more comes than can be done: the excess is turned away at
+// once, so that those admitted keep their latency. A pause (an election, a stalled
+// disk) is no overload: who waits then is served when it ends.
+const (
+	queueAgeMax  = 150 * engine.Millisecond
+	drainPause   = 100 * engine.Millisecond
+	drainSteady  = 300 * engine.Millisecond
+	drainRecency = 50 * engine.Millisecond
+)
+
+// tooSlow judges by the oldest screening call that waits. Called with mu held.
+func (w *waiters) tooSlow(now engine.Time) bool {
+	oldest := w.screens.front()
+	return oldest != nil && now-oldest.enqueued > queueAgeMax &&
+		now-w.taken < drainRecency && now-w.draining > drainSteady
+}
+
 // take begins attempts in a term, first come first served, within the given
 // bounds. Nothing is taken when the term is behind what was applied here.
 func (w *waiters) take(term uint64, countMax, bytesMax int, into []attempt) []attempt {
@@ -184,6 +211,11 @@ func (w *waiters) take(term uint64, countMax, bytesMax int, into []attempt) []at
 	if term < w.term {
 		return into
 	}
+	now := w.clock.Monotonic()
+	if now-w.taken > drainPause {
+		w.draining = now
+	}
+	w.taken = now
 	for _, lane := range []*lane{&w.urgent, &w.screens} {
 		for countMax > 0 {
 			p := lane.pop()

@@ -12,16 +12,18 @@ import (
 type shelf struct {
 	byTxn  map[string][]*leaf
 	byHash map[string][]*leaf // By the hash of the Idempotency-Key.
+	byCall map[string][]*leaf // By the X-Request-Id.
 	keyID  string
 }
 
 func layOut(x *exported) (*shelf, error) {
 	id, err := x.apiKeyID()
-	s := &shelf{byTxn: map[string][]*leaf{}, byHash: map[string][]*leaf{}, keyID: id}
+	s := &shelf{byTxn: map[string][]*leaf{}, byHash: map[string][]*leaf{}, byCall: map[string][]*leaf{}, keyID: id}
 	for i := range x.leaves {
 		l := &x.leaves[i]
 		if l.Kind == "screen" {
 			s.byTxn[l.TxnID] = append(s.byTxn[l.TxnID], l)
+			s.byCall[l.RequestID] = append(s.byCall[l.RequestID], l)
 		}
 		if l.Idempotency != "" {
 			s.byHash[l.Idempotency] = append(s.byHash[l.Idempotency], l)
@@ -32,8 +34,11 @@ func layOut(x *exported) (*shelf, error) {
 
 // leavesOf are the records that an operation wrote.
 func (s *shelf) leavesOf(o *operation) []*leaf {
-	if o.key == "" {
+	switch {
+	case o.key == "":
 		return nil
+	case o.bare:
+		return s.byCall[o.key]
 	}
 	return s.byHash[keyHash(s.keyID, o.path, o.key)]
 }

@@ -35,7 +35,11 @@ func (c *client) attempt(ctx context.Context, n *node, o *operation) (outcome, r
 	if o.kind == opRead {
 		method = http.MethodGet
 	}
-	a, err := c.caller.do(ctx, request{method: method, url: n.api + o.path, idempotency: o.key, body: o.body})
+	r := request{method: method, url: n.api + o.path, idempotency: o.key, body: o.body}
+	if o.bare {
+		r.idempotency, r.header = "", http.Header{"X-Request-Id": {o.key}}
+	}
+	a, err := c.caller.do(ctx, r)
 	switch {
 	case errors.Is(err, errNotSent):
 		return nothing, reply{node: n.id, code: "connection refused"}
@@ -141,7 +145,7 @@ func (c *client) pursue(ctx context.Context, o *operation, patience time.Duratio
 		if !c.pinned {
 			c.home++
 		}
-		if time.Now().After(deadline) || ctx.Err() != nil {
+		if o.bare || time.Now().After(deadline) || ctx.Err() != nil {
 			if unknown {
 				out = pending
 			}

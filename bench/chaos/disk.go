@@ -42,8 +42,8 @@ func fullDisk(ctx context.Context, s *stage) error {
 	if err := s.verdictAfter(ctx, s.history.now()); err != nil {
 		return fmt.Errorf("the others do not go on: %w", err)
 	}
-	pause(ctx, s.span(time.Second, time.Minute))
-	s.figure("gap while the leader's disk was full", s.history.gap(began, s.history.now()).Round(time.Millisecond))
+	pause(ctx, s.span(time.Second, 10*time.Second))
+	s.sample("gap while the leader's disk was full", s.history.gap(began, s.history.now()))
 	if err := os.Remove(balloon); err != nil {
 		return err
 	}

@@ -176,19 +176,34 @@ func (g *group) find(index int) *account {
 
 // screen asks for a verdict.
 func (c *client) screen(ctx context.Context, a *account, amount engine.USD, extra ...string) *operation {
+	o := screening(a, amount, extra...)
+	c.pay(ctx, a, o)
+	return o
+}
+
+// screenBare asks for a verdict once, without an Idempotency-Key.
+func (c *client) screenBare(ctx context.Context, a *account, amount engine.USD) {
+	o := screening(a, amount)
+	o.bare = true
+	c.pay(ctx, a, o)
+}
+
+func (c *client) pay(ctx context.Context, a *account, o *operation) {
+	c.call(ctx, o)
+	if o.done() {
+		a.group.note(pick{txn: o.txn, verdict: o.verdict, account: a.index, amount: o.amount})
+	}
+}
+
+func screening(a *account, amount engine.USD, extra ...string) *operation {
 	members := map[string]any{"token": a.token, "amount": usd(amount)}
 	for i := 0; i+1 < len(extra); i += 2 {
 		members[extra[i]] = extra[i+1]
 	}
-	o := &operation{
+	return &operation{
 		kind: opScreen, group: a.group.index, account: a.index, subject: a.id, amount: amount,
-		path: "/v1/screen", body: body(members),
+		path: "/v1/screen", body: body(members), listed: len(extra) > 0,
 	}
-	c.call(ctx, o)
-	if o.done() {
-		a.group.note(pick{txn: o.txn, verdict: o.verdict, account: a.index, amount: amount})
-	}
-	return o
 }
 
 var statusWords = map[kind]string{opSuspend: "suspend", opReinstate: "reinstate", opRevoke: "revoke"}

@@ -45,11 +45,13 @@ const (
 )
 
 // operation is one call of a client with all its retries: every attempt carried the
-// same Idempotency-Key, so at most one of them may have taken effect.
+// same Idempotency-Key, so at most one of them may have taken effect. A bare one has
+// no key and is sent once: what is counted twice then was doubled by the service.
 type operation struct {
 	client int
 	kind   kind
-	key    string // Idempotency-Key.
+	key    string // Idempotency-Key; of a bare operation its X-Request-Id.
+	bare   bool
 	path   string
 	body   []byte
 
@@ -58,6 +60,7 @@ type operation struct {
 	subject     string // Agent id, fleet id, or the transaction of a review or read.
 	amount      engine.USD
 	disposition string
+	listed      bool // The payment names a counterparty that may be on the list.
 
 	invoke, back time.Duration // Since the history began.
 	attempts     int
@@ -103,6 +106,9 @@ type history struct {
 	all  []*operation
 	next int
 }
+
+// never is the return of an operation whose caller was not told what became of it.
+const never = time.Duration(1<<62 - 1)
 
 func newHistory() *history { return &history{start: time.Now()} }
 
@@ -154,7 +160,7 @@ func (h *history) verdictSince(at time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := len(h.all) - 1; i >= 0 && h.all[i].invoke > at; i-- {
-		if o := h.all[i]; o.kind == opScreen && o.done() {
+		if o := h.all[i]; o.kind == opScreen && o.done() && o.back != never {
 			return true
 		}
 	}
@@ -201,7 +207,7 @@ func (h *history) tally() tally {
 func (h *history) gap(from, to time.Duration) time.Duration {
 	var returns []time.Duration
 	for _, o := range h.operations() {
-		if o.kind == opScreen && o.done() && !o.replayed {
+		if o.kind == opScreen && o.done() && !o.replayed && o.back != never {
 			returns = append(returns, o.back)
 		}
 	}

@@ -26,4 +26,5 @@ const (
 	accountsMax     = 16 // Agents of one group: the model's state is an array.
 	reviewsKept     = 64 // Open reviews of a group that clients pick from.
 	porcupineBudget = 60 * time.Second
+	blameBudget     = 5 * time.Second
 )

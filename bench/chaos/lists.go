@@ -17,23 +17,20 @@ import (
 // same list.
 func listSwitch(ctx context.Context, s *stage) error {
 	wallet := "0x" + randomHex(20)
-	listed, err := s.upload(ctx, wallet, time.Now())
-	if err != nil {
-		return err
-	}
-	clean, err := s.upload(ctx, "", time.Now().Add(time.Second))
-	if err != nil {
-		return err
-	}
 	payers := s.payers(ctx, wallet)
 	defer payers.stop()
 	holds := map[uint64]bool{}
-	for i := range s.times(6, 200) {
-		snapshot := listed
+	for i := range s.times(6, 40) {
+		on := wallet
 		if i%2 == 1 {
-			snapshot = clean
+			on = ""
 		}
-		version, err := s.activate(ctx, s.cluster.nodes[i%len(s.cluster.nodes)], snapshot)
+		n := s.cluster.nodes[i%len(s.cluster.nodes)]
+		snapshot, err := s.upload(ctx, n, on)
+		if err != nil {
+			return err
+		}
+		version, err := s.activate(ctx, s.cluster.followers(n)[0], snapshot)
 		if err != nil {
 			return err
 		}
@@ -67,8 +64,10 @@ func (s *stage) payers(ctx context.Context, wallet string) *storm {
 	return load
 }
 
-// upload stages a hand-made list, with the wallet on it or without.
-func (s *stage) upload(ctx context.Context, wallet string, asOf time.Time) (string, error) {
+// upload stages a hand-made list at a node, with the wallet on it or without. One
+// list is staged at a time.
+func (s *stage) upload(ctx context.Context, n *node, wallet string) (string, error) {
+	asOf := time.Now()
 	entities := []conformance.ListedEntity{{ID: 910001, Last: "CHAOS BYSTANDER HOLDING"}}
 	if wallet != "" {
 		entities = append(entities, conformance.ListedEntity{ID: 910002, Last: "QUARTZMIRROR WORKS", Wallets: map[string]string{"ETH": wallet}})
@@ -91,7 +90,7 @@ func (s *stage) upload(ctx context.Context, wallet string, asOf time.Time) (stri
 		return "", err
 	}
 	a, err := s.caller.do(ctx, request{
-		method: http.MethodPost, url: s.cluster.nodes[0].admin + "/v1/ofac/snapshots?name=lists.zip", body: packed.Bytes(), patience: readPatience,
+		method: http.MethodPost, url: n.admin + "/v1/ofac/snapshots?name=lists.zip", body: packed.Bytes(), patience: readPatience,
 	})
 	if err != nil {
 		return "", err
@@ -107,7 +106,7 @@ func (s *stage) upload(ctx context.Context, wallet string, asOf time.Time) (stri
 
 // activate makes a staged list the active one and returns its version.
 func (s *stage) activate(ctx context.Context, n *node, snapshot string) (uint64, error) {
-	a, err := s.caller.verb(ctx, n.api+"/v1/ofac/snapshots/"+snapshot+"/activate", map[string]any{"force": true, "reason": "fault test"})
+	a, err := s.caller.verb(ctx, n.api+"/v1/ofac/"+snapshot+"/activate", map[string]any{"force": true, "reason": "fault test"})
 	if err != nil {
 		return 0, err
 	}

@@ -52,6 +52,7 @@ type record struct {
 	KeyID       string `json:"keyId"`
 	ActorKeyID  string `json:"actorKeyId"`
 	Idempotency string `json:"idempotencyKeyHash"`
+	RequestID   string `json:"requestId"`
 	Request     struct {
 		Amount json.Number `json:"amount"`
 		Wallet string      `json:"cpWallet"`

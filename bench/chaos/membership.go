@@ -14,7 +14,7 @@ func transfersAndRestarts(ctx context.Context, s *stage) error {
 	defer storm.stop()
 	pause(ctx, faultRest)
 	began := s.history.now()
-	for range s.times(4, 200) {
+	for range s.times(4, 20) {
 		leader, err := s.cluster.leader(ctx, s.caller)
 		if err != nil {
 			return err
@@ -27,13 +27,13 @@ func transfersAndRestarts(ctx context.Context, s *stage) error {
 	if hurt, _, example := s.history.errorsSince(began); hurt > 0 {
 		s.findings.add("%d calls met an error while leadership was transferred, such as %s", hurt, example)
 	}
-	s.figure("gap while leadership was transferred", s.history.gap(began, s.history.now()).Round(time.Millisecond))
+	s.sample("gap while leadership was transferred", s.history.gap(began, s.history.now()))
 	return s.rollingRestart(ctx)
 }
 
 func (s *stage) rollingRestart(ctx context.Context) error {
 	began := s.history.now()
-	for range s.times(1, 20) {
+	for range s.times(1, 3) {
 		for _, n := range s.cluster.nodes {
 			if _, err := s.caller.verb(ctx, n.api+"/v1/cluster/drain", map[string]any{}); err != nil {
 				return err
@@ -52,7 +52,7 @@ func (s *stage) rollingRestart(ctx context.Context) error {
 	hurt, attempts, example := s.history.errorsSince(began)
 	s.figure("calls that met a draining node", hurt)
 	s.figure("attempts of one call at most", attempts)
-	s.figure("gap while nodes restarted", s.history.gap(began, s.history.now()).Round(time.Millisecond))
+	s.sample("gap while nodes restarted", s.history.gap(began, s.history.now()))
 	if attempts > 2 {
 		s.findings.add("a rolling restart with drain cost a call %d attempts (%s): more than one retry", attempts, example)
 	}
@@ -82,7 +82,7 @@ func lostAndReplaced(ctx context.Context, s *stage) error {
 	if err := s.voters(ctx, 3); err != nil {
 		return fmt.Errorf("wiped and started: %w\n%s", err, lost.logTail())
 	}
-	s.figure("wiped node has its vote again after", time.Since(began).Round(100*time.Millisecond))
+	s.sample("a wiped node has its vote again after", time.Since(began))
 	return s.replaced(ctx)
 }
 
@@ -107,11 +107,11 @@ func (s *stage) replaced(ctx context.Context) error {
 	if err := heir.restart(ctx); err != nil {
 		return fmt.Errorf("the new node: %w\n%s", err, heir.logTail())
 	}
-	s.observer.follow(context.WithoutCancel(ctx), heir)
+	s.observer.follow(heir)
 	if err := s.voters(ctx, 3); err != nil {
 		return fmt.Errorf("replaced: %w\n%s", err, heir.logTail())
 	}
-	s.figure("replacement has its vote after", time.Since(began).Round(100*time.Millisecond))
+	s.sample("a replacement has its vote after", time.Since(began))
 	return s.verdictAfter(ctx, s.history.now())
 }
 
@@ -143,7 +143,7 @@ func survivesLosses(ctx context.Context, s *stage) error {
 		if err != nil {
 			return err
 		}
-		told := -1
+		told, began := -1, time.Now()
 		err = until(ctx, settlePatience, func() bool {
 			st, err := s.caller.status(ctx, leader)
 			told = st.Quorum.FailureTolerance
@@ -152,6 +152,7 @@ func survivesLosses(ctx context.Context, s *stage) error {
 		if err != nil {
 			s.findings.add("%d of 5 nodes are dead and the status says that %d more may go, not %d", lost, told, tolerance)
 		}
+		s.sample(fmt.Sprintf("status tells of %d losses after", lost), time.Since(began))
 		if err := s.verdictAfter(ctx, s.history.now()); err != nil {
 			return fmt.Errorf("%d of 5 nodes are dead: %w", lost, err)
 		}
@@ -178,9 +179,11 @@ func survivesLosses(ctx context.Context, s *stage) error {
 			break
 		}
 	}
+	began := time.Now()
 	if err := s.startAll(ctx); err != nil {
 		return err
 	}
+	s.sample("all five ready again after", time.Since(began))
 	return s.verdictAfter(ctx, s.history.now())
 }
 
@@ -203,7 +206,7 @@ func farBehind(ctx context.Context, s *stage) error {
 			return err
 		}
 	}
-	pause(ctx, s.span(1500*time.Millisecond, 2*time.Minute))
+	pause(ctx, s.span(1500*time.Millisecond, 30*time.Second))
 	for _, n := range s.cluster.followers(away) {
 		if _, err := s.caller.verb(ctx, n.api+"/v1/cluster/snapshot", map[string]any{}); err != nil {
 			return err
@@ -213,11 +216,11 @@ func farBehind(ctx context.Context, s *stage) error {
 	if err := away.restart(ctx); err != nil {
 		return err
 	}
-	s.figure("back in step after", (s.history.now() - began).Round(time.Millisecond))
+	s.sample("back in step after", s.history.now()-began)
 	if err := s.verdictAfter(ctx, s.history.now()); err != nil {
 		return err
 	}
-	s.figure("gap meanwhile", s.history.gap(began, s.history.now()).Round(time.Millisecond))
+	s.sample("gap meanwhile", s.history.gap(began, s.history.now()))
 	st, err := s.caller.status(ctx, away)
 	s.figure("snapshot index of the one that was away", st.Index.Snapshot)
 	if err == nil && s.options.Long && st.Index.Snapshot == 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -176,6 +177,9 @@ func (s *groupState) screen(g *group, o *operation) bool {
 	}
 	plan := g.plan(o.account)
 	verdict, rule := decide(s.chain(g, o.account), s.fleetOf(g, o.account), plan.autonomous, o.amount, o.at.UnixNano())
+	if o.listed && strings.HasPrefix(o.rule, "R6_") && !strings.HasPrefix(rule, "R2_") {
+		return o.verdict == "BLOCK" // The list is no part of this state.
+	}
 	if verdict != o.verdict || rule != o.rule {
 		return false
 	}
@@ -282,34 +286,34 @@ func linearizable(operations []*operation, groups []*group, budget time.Duration
 	return violations, undecided
 }
 
-// blame finds the shortest beginning of a history, by time of return, that is
-// already wrong, and names its last operation: the one to look at first.
+// blame names an operation to look at first: of those that the longest explained
+// order leaves out, the one that returned first.
 func blame(model porcupine.Model, entries []porcupine.Operation) string {
-	entries = slices.Clone(entries)
-	slices.SortFunc(entries, func(a, b porcupine.Operation) int { return cmp.Compare(a.Return, b.Return) })
-	low, high := 1, len(entries)
-	for low < high {
-		middle := (low + high) / 2
-		if porcupine.CheckOperationsTimeout(model, beginning(entries, middle), time.Second) == porcupine.Illegal {
-			high = middle
-		} else {
-			low = middle + 1
+	_, info := porcupine.CheckOperationsVerbose(model, entries, blameBudget)
+	explained := make(map[*operation]bool)
+	longest := 0
+	for _, partition := range info.PartialLinearizationsOperations() {
+		for _, order := range partition {
+			if len(order) <= longest {
+				continue
+			}
+			longest = len(order)
+			clear(explained)
+			for _, entry := range order {
+				explained[entry.Input.(*operation)] = true
+			}
 		}
 	}
-	return "first unexplained: " + entries[high-1].Input.(*operation).String()
-}
-
-// beginning keeps what had returned when the last of the first count had. What was
-// still under way may have taken effect, so what was invoked before stays too.
-func beginning(entries []porcupine.Operation, count int) []porcupine.Operation {
-	end := entries[count-1].Return
-	var kept []porcupine.Operation
-	for _, e := range entries {
-		if e.Call <= end {
-			kept = append(kept, e)
+	var first *operation
+	for _, entry := range entries {
+		if o := entry.Input.(*operation); !explained[o] && (first == nil || o.back < first.back) {
+			first = o
 		}
 	}
-	return kept
+	if first == nil {
+		return "no operation stands out"
+	}
+	return fmt.Sprintf("%d can be explained, not %s", longest, first)
 }
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {

@@ -54,6 +54,7 @@ func (c *caller) status(ctx context.Context, n *node) (status, error) {
 type observer struct {
 	cluster *cluster
 	caller  *caller
+	ctx     context.Context // Ends the looking.
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
@@ -68,15 +69,15 @@ type observer struct {
 
 func newObserver(ctx context.Context, c *cluster, by *caller) *observer {
 	ctx, cancel := context.WithCancel(ctx)
-	o := &observer{cluster: c, caller: by, cancel: cancel, applied: map[string]uint64{}, terms: map[uint64]bool{}}
+	o := &observer{cluster: c, caller: by, ctx: ctx, cancel: cancel, applied: map[string]uint64{}, terms: map[uint64]bool{}}
 	for _, n := range c.nodes {
-		o.follow(ctx, n)
+		o.follow(n)
 	}
 	return o
 }
 
 // follow begins to look at a node.
-func (o *observer) follow(ctx context.Context, n *node) {
+func (o *observer) follow(n *node) {
 	o.running.Add(1)
 	go func() {
 		defer o.running.Done()
@@ -84,10 +85,10 @@ func (o *observer) follow(ctx context.Context, n *node) {
 		defer ticker.Stop()
 		for {
 			select {
-			case <-ctx.Done():
+			case <-o.ctx.Done():
 				return
 			case <-ticker.C:
-				o.look(ctx, n)
+				o.look(o.ctx, n)
 			}
 		}
 	}()

@@ -104,33 +104,29 @@ func (s *stage) proceeds(g *group) map[string]int {
 
 // overspend is N1 for an agent, for delegates under one parent and for a fleet.
 func overspend(ctx context.Context, s *stage) error {
-	for range s.times(1, 20) {
-		for _, contest := range contests() {
-			g, err := s.enlist(ctx, contest)
-			if err != nil {
-				return err
-			}
-			leader, err := s.cluster.leader(ctx, s.caller)
-			if err != nil {
-				return err
-			}
-			began := time.Now()
-			if err := s.race(ctx, g, contest.race, leader.kill); err != nil {
-				return err
-			}
-			s.resolve(ctx)
-			total := 0
-			for _, count := range s.proceeds(g) {
-				total += count
-			}
-			s.figure(contest.name+" PROCEED", total)
-			s.figure("took", time.Since(began).Round(time.Millisecond))
-			if total != raceWins {
-				s.findings.add("%s: %d calls of 10 proceeded under a limit of 1,000, not exactly %d", contest.name, total, raceWins)
-			}
-			if err := leader.restart(ctx); err != nil {
-				return err
-			}
+	for _, contest := range contests() {
+		g, err := s.enlist(ctx, contest)
+		if err != nil {
+			return err
+		}
+		leader, err := s.cluster.leader(ctx, s.caller)
+		if err != nil {
+			return err
+		}
+		if err := s.race(ctx, g, contest.race, leader.kill); err != nil {
+			return err
+		}
+		s.resolve(ctx)
+		total := 0
+		for _, count := range s.proceeds(g) {
+			total += count
+		}
+		s.figure(contest.name+" PROCEED", total)
+		if total != raceWins {
+			s.findings.add("%s: %d calls of 10 proceeded under a limit of 1,000, not exactly %d", contest.name, total, raceWins)
+		}
+		if err := leader.restart(ctx); err != nil {
+			return err
 		}
 	}
 	return nil

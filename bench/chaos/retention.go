@@ -30,19 +30,20 @@ func retention(ctx context.Context, s *stage) error {
 	for _, step := range []struct {
 		advance time.Duration
 		path    string
-		gone    func(*answer) bool
+		is      func(*answer) bool // Whether the answer says that it is gone.
+		gone    bool
 	}{
-		{24*time.Hour + 30*time.Minute, attestations, nil}, // Stale, but kept for an hour more.
-		{time.Hour, attestations, noData},
-		{29 * 24 * time.Hour, "/v1/users/" + user, nil},
-		{2 * 24 * time.Hour, "/v1/users/" + user, notFound},
-		{57 * 24 * time.Hour, record, nil},
-		{2 * 24 * time.Hour, record, notFound},
+		{24*time.Hour + 30*time.Minute, attestations, noData, false}, // Stale, but kept for an hour more.
+		{time.Hour, attestations, noData, true},
+		{29 * 24 * time.Hour, "/v1/users/" + user, notFound, false},
+		{2 * 24 * time.Hour, "/v1/users/" + user, notFound, true},
+		{57 * 24 * time.Hour, record, notFound, false},
+		{2 * 24 * time.Hour, record, notFound, true},
 	} {
 		if err := s.advance(ctx, step.advance); err != nil {
 			return err
 		}
-		if err := s.sameAge(ctx, step.path, step.gone); err != nil {
+		if err := s.sameAge(ctx, step.path, step.is, step.gone); err != nil {
 			return err
 		}
 	}
@@ -66,17 +67,17 @@ func noData(a *answer) bool {
 	return a.status == http.StatusOK && a.decode(&page) == nil && len(page.Data)+len(page.Attestations) == 0
 }
 
-// sameAge asks every node: with gone nil the thing is still there, else it is gone
-// everywhere as soon as it is gone somewhere. Every node is asked at an index not
-// before the one at which the first was.
-func (s *stage) sameAge(ctx context.Context, path string, gone func(*answer) bool) error {
+// sameAge asks every node: the thing is still there on all, or, once it is gone
+// somewhere, gone on all. Every node is asked at an index not before the one at
+// which the first was.
+func (s *stage) sameAge(ctx context.Context, path string, is func(*answer) bool, gone bool) error {
 	header := http.Header{}
 	for i, n := range s.cluster.nodes {
 		var a *answer
 		ask := func() bool {
 			var err error
 			a, err = s.caller.do(ctx, request{method: http.MethodGet, url: n.api + path, header: header})
-			return err == nil && a.status != http.StatusServiceUnavailable && (i > 0 || gone == nil || gone(a))
+			return err == nil && a.status != http.StatusServiceUnavailable && (i > 0 || !gone || is(a))
 		}
 		if err := until(ctx, settlePatience, ask); err != nil {
 			return fmt.Errorf("%s at %s: %w", path, n.id, err)
@@ -85,9 +86,9 @@ func (s *stage) sameAge(ctx context.Context, path string, gone func(*answer) boo
 			header.Set("X-Railguard-Min-Index", a.header.Get("X-Railguard-Index"))
 		}
 		switch {
-		case gone == nil && (notFound(a) || noData(a)):
+		case !gone && is(a):
 			s.findings.add("%s is gone at %s before its time: %d %.200s", path, n.id, a.status, a.body)
-		case gone != nil && !gone(a):
+		case gone && !is(a):
 			s.findings.add("%s is gone at %s and still there at %s, at no older index: %d %.200s", path, s.cluster.nodes[0].id, n.id, a.status, a.body)
 		}
 	}

@@ -78,7 +78,7 @@ func (r *room) inspect(ctx context.Context, report *report) error {
 	if err != nil {
 		return err
 	}
-	report.figure("in step again after", took.Round(time.Millisecond))
+	report.sample("in step again after", took)
 	r.resolve(ctx)
 	last := r.client().screen(ctx, r.groups[0].accounts[0], engine.Dollar)
 	if !last.done() {
@@ -130,7 +130,7 @@ func (r *room) describe(report *report, in *inspection) {
 func (r *room) resolve(ctx context.Context) {
 	c := r.client()
 	for _, o := range r.history.operations() {
-		if o.outcome != pending || o.kind == opRead {
+		if o.outcome != pending || o.kind == opRead || o.bare {
 			continue
 		}
 		for range resolveTries {
@@ -163,7 +163,7 @@ func resolveFromLog(operations []*operation, x *exported) error {
 			status: 200, verdict: l.Verdict, rule: l.Rule, txn: l.TxnID, index: l.Index, list: l.ListVersion, event: l.EventID,
 			id: l.AgentID + l.FleetID, credentialStatus: l.CredentialStatus, at: l.momentOf(o.kind),
 		}
-		o.back = 1<<62 - 1 // Nobody was told: it may have been the last of all.
+		o.back = never // It may have been the last of all.
 	}
 	return nil
 }

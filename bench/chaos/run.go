@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // Options say what to break and for how long.
@@ -107,6 +109,7 @@ type scenario struct {
 	id, statement string
 	shape         shape
 	fresh         bool // It leaves the cluster, or its clock, as no other scenario wants it.
+	rounds        int  // How often the long form makes it, each time with a new cluster; 0 is 1.
 	run           func(context.Context, *stage) error
 }
 
@@ -119,8 +122,46 @@ type stage struct {
 
 // report gathers what a scenario measures and finds.
 type report struct {
-	figures  []string
+	figures  []string // Of the last round.
 	findings findings
+
+	names   []string // Of samples, in the order in which they came up.
+	samples map[string]*hdr.Histogram
+}
+
+const sampleMax = 10 * time.Minute
+
+// sample measures what is done several times.
+func (r *report) sample(name string, took time.Duration) {
+	if r.samples == nil {
+		r.samples = make(map[string]*hdr.Histogram)
+	}
+	h := r.samples[name]
+	if h == nil {
+		h = hdr.New(1, sampleMax.Microseconds(), 3)
+		r.samples[name] = h
+		r.names = append(r.names, name)
+	}
+	_ = h.RecordValue(min(took, sampleMax).Microseconds()) // In the histogram's range.
+}
+
+// all are the samples and figures in words.
+func (r *report) all() []string {
+	var texts []string
+	for _, name := range r.names {
+		texts = append(texts, name+" "+sampleText(r.samples[name]))
+	}
+	return append(texts, r.figures...)
+}
+
+func sampleText(h *hdr.Histogram) string {
+	at := func(quantile float64) time.Duration {
+		return (time.Duration(h.ValueAtQuantile(quantile)) * time.Microsecond).Round(time.Millisecond)
+	}
+	if h.TotalCount() == 1 {
+		return at(100).String()
+	}
+	return fmt.Sprintf("median %v, worst %v of %d", at(50), at(100), h.TotalCount())
 }
 
 func (r *report) figure(name string, value any) {
@@ -184,9 +225,21 @@ func (e *Examination) examine(ctx context.Context, s *scenario) Result {
 	began := time.Now()
 	result := Result{ID: s.id, Statement: s.statement, Seed: e.options.Seed}
 	found := &report{}
-	err := e.perform(ctx, s, found)
+	rounds := 1
+	if e.options.Long {
+		rounds = max(s.rounds, 1)
+	}
+	var err error
+	done := 0
+	for ; done < rounds && err == nil && len(found.findings.list) == 0; done++ {
+		found.figures = nil
+		err = e.perform(ctx, s, found)
+	}
+	if rounds > 1 {
+		found.figure("rounds", done)
+	}
 	result.Took = time.Since(began)
-	result.Figures, result.Violations = found.figures, found.findings.all()
+	result.Figures, result.Violations = found.all(), found.findings.all()
 	var skip skipped
 	switch {
 	case errors.As(err, &skip) && len(result.Violations) == 0:
@@ -221,9 +274,14 @@ func (e *Examination) perform(ctx context.Context, s *scenario, found *report) e
 	if err == nil && !r.inspected {
 		err = r.inspect(ctx, found)
 	}
-	if err != nil || len(found.findings.list) > 0 || fresh || e.rooms[s.shape] != nil {
+	if err != nil || len(found.findings.list) > 0 {
+		found.figure("data and logs in", r.cluster.folder)
 		r.close()
 		return err
+	}
+	if fresh || e.rooms[s.shape] != nil {
+		r.close()
+		return os.RemoveAll(r.cluster.folder)
 	}
 	e.rooms[s.shape] = r
 	return nil
@@ -235,5 +293,5 @@ func (e *Examination) open(ctx context.Context, s *scenario) (*room, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
-	return openRoom(ctx, e.options.Binary, folder, s.shape, e.options.Seed)
+	return openRoom(ctx, e.options.Binary, folder, s.shape, e.options.Seed+uint64(e.serial))
 }

@@ -60,6 +60,9 @@ func prepare() {
 // play runs one scenario as a test.
 func play(t *testing.T, id string) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts and breaks real processes")
+	}
 	bench.once.Do(prepare)
 	if bench.reason != "" {
 		t.Skip(bench.reason)

@@ -13,8 +13,7 @@ func killAlone(ctx context.Context, s *stage) error {
 	random := newRandom(s.seed, 0)
 	storm := s.storm(ctx, s.load())
 	defer storm.stop()
-	kills := s.times(12, 300)
-	longest := time.Duration(0)
+	kills := s.times(12, 60)
 	for range kills {
 		pause(ctx, time.Duration(20+random.IntN(400))*time.Millisecond)
 		if err := n.kill(); err != nil {
@@ -24,11 +23,8 @@ func killAlone(ctx context.Context, s *stage) error {
 		if err := n.restart(ctx); err != nil {
 			return err
 		}
-		longest = max(longest, time.Since(began))
+		s.sample("started until ready after", time.Since(began))
 	}
 	pause(ctx, 200*time.Millisecond)
-	storm.stop()
-	s.figure("kills", kills)
-	s.figure("slowest start until ready", longest.Round(time.Millisecond))
 	return nil
 }

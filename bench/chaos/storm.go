@@ -25,10 +25,13 @@ type load struct {
 	calm    bool          // Screening calls alone.
 }
 
-// load is the storm of a scenario. The pauses leave a small machine room for the
-// faults, and the checkers histories that they can finish in the short form.
+// loadPause leaves a small machine room for the faults, and the checkers histories
+// that they can finish.
+const loadPause = 16 * time.Millisecond
+
+// load is the storm of a scenario.
 func (s *stage) load() load {
-	return load{clients: 8, pause: s.span(16*time.Millisecond, 4*time.Millisecond)}
+	return load{clients: 8, pause: loadPause}
 }
 
 func (r *room) storm(ctx context.Context, l load) *storm {
@@ -90,8 +93,10 @@ func (c *client) something(ctx context.Context, groups []*group, calm bool) {
 		dice = 0
 	}
 	switch {
-	case dice < 780:
+	case dice < 580:
 		c.screen(ctx, a, amount)
+	case dice < 780:
+		c.screenBare(ctx, a, amount)
 	case dice < 860:
 		if p, ok := g.pick(false, c.random.IntN(reviewsKept)); ok {
 			c.read(ctx, g, p)

@@ -37,12 +37,7 @@ type History struct {
 
 // Register has a node register an agent under a name nobody else uses.
 func (h *History) Register(ctx context.Context, host *Host, name string) *Op {
-	op := &Op{Name: name, Node: host.ID, Start: time.Now()}
-	node := host.Node()
-	if node == nil {
-		return nil
-	}
-	result, err := node.Propose(ctx, wire.KindRegister, wire.Encode(&wire.Register{
+	return h.propose(ctx, host, name, wire.KindRegister, wire.Encode(&wire.Register{
 		Common:      wire.Common{Fragment: []byte(`"name":"` + name + `"`)},
 		OperatorKey: "acme",
 		Profile: engine.AgentProfile{
@@ -50,6 +45,15 @@ func (h *History) Register(ctx context.Context, host *Host, name string) *Op {
 			Policy: engine.SpendPolicy{MaxSingle: engine.NoLimit, DailyLimit: engine.NoLimit},
 		},
 	}))
+}
+
+func (h *History) propose(ctx context.Context, host *Host, name string, kind wire.Kind, body []byte) *Op {
+	node := host.Node()
+	if node == nil {
+		return nil
+	}
+	op := &Op{Name: name, Node: host.ID, Start: time.Now()}
+	result, err := node.Propose(ctx, kind, body)
 	op.End = time.Now()
 	op.Err, op.Leaf, op.Index, op.Data = err, result.Leaf, result.Index, result.Data
 	if err == nil && result.Code != wire.Applied {
@@ -59,6 +63,54 @@ func (h *History) Register(ctx context.Context, host *Host, name string) *Op {
 	h.ops = append(h.ops, op)
 	h.mu.Unlock()
 	return op
+}
+
+// Screen has a node screen a payment of the first agent, under a name nobody else
+// uses.
+func (h *History) Screen(ctx context.Context, host *Host, name string, amount engine.USD) *Op {
+	node := host.Node()
+	if node == nil || node.Agent(1) == nil {
+		return nil
+	}
+	settings, agent := node.Settings(), node.Agent(1)
+	basis := engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version}
+	basis.Fold(engine.RevAgent, 1, agent.Rev)
+	return h.propose(ctx, host, name, wire.KindScreen, wire.Encode(&wire.Screen{
+		Agent: 1, Version: agent.CredentialVersion, Expires: agent.ExpiresAt, Amount: amount, Basis: basis,
+		Fragment: []byte(`"name":"` + name + `"`),
+	}))
+}
+
+// Spender registers the first agent, with a daily limit.
+func (h *History) Spender(ctx context.Context, host *Host, limit engine.USD) *Op {
+	return h.propose(ctx, host, "spender", wire.KindRegister, wire.Encode(&wire.Register{
+		Common:      wire.Common{Fragment: []byte(`"name":"spender"`)},
+		OperatorKey: "acme",
+		Profile: engine.AgentProfile{
+			AgentName: "spender", OperatorLegalName: "Acme", Type: engine.Supervised,
+			Policy: engine.SpendPolicy{MaxSingle: engine.NoLimit, DailyLimit: limit},
+		},
+	}))
+}
+
+// CheckSpent: the PROCEED verdicts among a node's leaves stay within the limit on
+// every UTC date, each of one amount.
+func CheckSpent(t testing.TB, host *Host, amount, limit engine.USD) (proceeds int) {
+	days := map[string]engine.USD{}
+	for _, found := range leavesOf(t, host) {
+		for _, leaf := range found {
+			if !bytes.Contains(leaf.data, []byte(`"verdict":"PROCEED"`)) {
+				continue
+			}
+			_, at, _ := bytes.Cut(leaf.data, []byte(`"screenedAt":"`))
+			days[string(at[:len("2000-01-01")])] += amount
+			proceeds++
+		}
+	}
+	for day, spent := range days {
+		require.LessOrEqual(t, spent, limit, "%s: spent on %s", host.ID, day)
+	}
+	return proceeds
 }
 
 // Count returns how many calls ended well, unknown, and certainly not.
@@ -130,6 +182,9 @@ func (h *History) checkOrder(t testing.TB) {
 	}
 }
 
+// fetchTries times 100 ms is how long history may take to be complete again.
+const fetchTries = 600
+
 type foundLeaf struct {
 	index uint64
 	data  []byte
@@ -149,11 +204,11 @@ func leavesOf(t testing.TB, host *Host) map[string][]foundLeaf {
 	leaves := map[string][]foundLeaf{}
 	for i := range view.Size {
 		data, err := node.Audit().Leaf(i)
-		for errors.Is(err, audit.ErrMissing) { // Still being fetched from peers.
+		for tries := 0; errors.Is(err, audit.ErrMissing) && tries < fetchTries; tries++ { // Still being fetched from peers.
 			time.Sleep(100 * time.Millisecond)
 			data, err = node.Audit().Leaf(i)
 		}
-		require.NoError(t, err, "%s: leaf %d", host.ID, i)
+		require.NoError(t, err, "%s: leaf %d of %d, missing %v", host.ID, i, view.Size, node.Audit().Missing(8))
 		if _, rest, ok := bytes.Cut(data, []byte(`,"name":"`)); ok {
 			name, _, _ := bytes.Cut(rest, []byte(`"`))
 			leaves[string(name)] = append(leaves[string(name)], foundLeaf{i, data})

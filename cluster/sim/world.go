@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -144,7 +146,8 @@ func (h *Host) Start() {
 	history := h.history
 	h.mu.Unlock()
 	node, err := cluster.Open(cluster.Config{
-		ID: h.ID, DataDir: filepath.Join(h.world.dir, h.ID), ListenCluster: h.address(), Join: others,
+		Logger: h.world.logger(),
+		ID:     h.ID, DataDir: filepath.Join(h.world.dir, h.ID), ListenCluster: h.address(), Join: others,
 		BootstrapExpect: len(h.world.hosts), Genesis: Genesis, Insecure: true, Version: "sim",
 		Clock: h.Clock, Network: h.world.Net.Of(h.ID), History: history,
 		OpenLog:   func(string) (cluster.LogStore, error) { return s, nil },
@@ -163,6 +166,18 @@ func (h *Host) Start() {
 	h.mu.Lock()
 	h.node, h.session = node, s
 	h.mu.Unlock()
+}
+
+// logger writes the nodes' lines with virtual time where RAILGUARD_SIM_LOG is set.
+func (w *World) logger() *slog.Logger {
+	level := slog.LevelInfo
+	switch os.Getenv("RAILGUARD_SIM_LOG") {
+	case "":
+		return nil
+	case "warn":
+		level = slog.LevelWarn
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 }
 
 // Stop ends the node in good order.

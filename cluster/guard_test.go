@@ -1,0 +1,160 @@
+package cluster
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// slowDisk is a real log store whose appends can be made to hang.
+type slowDisk struct {
+	LogStore
+	hang atomic.Pointer[chan struct{}]
+}
+
+func (d *slowDisk) StoreLogs(logs []*raft.Log) error {
+	if release := d.hang.Load(); release != nil {
+		<-*release
+	}
+	return d.LogStore.StoreLogs(logs)
+}
+
+// TestLeaderWithAHangingDisk is guard G4: the leader's disk hangs for 8 s; the node
+// gives up and the others are writing again long before.
+func TestLeaderWithAHangingDisk(t *testing.T) {
+	disks := map[string]*slowDisk{}
+	g := newGroup(t, func(c *Config) {
+		c.Timing.Stall = 700 * time.Millisecond
+		disk := &slowDisk{}
+		disks[c.ID] = disk
+		c.OpenLog = func(dir string) (LogStore, error) {
+			store, err := openBolt(dir)
+			disk.LogStore = store
+			return disk, err
+		}
+	})
+	g.form(3)
+	leader := g.leader()
+	other := g.follower()
+	propose(t, other, wire.KindRegister, register("before"))
+	release := make(chan struct{})
+	time.AfterFunc(8*time.Second, func() { close(release) })
+	disks[leader.NodeID()].hang.Store(&release)
+	start := time.Now()
+	require.Eventually(t, func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		r, err := other.Propose(ctx, wire.KindRegister, register("after"))
+		return err == nil && r.Code == wire.Applied
+	}, 7*time.Second, 10*time.Millisecond, "while the disk still hangs")
+	t.Logf("writes again after %v", time.Since(start))
+	require.Len(t, g.gave[leader.NodeID()].all(), 1)
+	require.Contains(t, g.gave[leader.NodeID()].all()[0], "disk stalled")
+	<-release
+}
+
+// TestTransferUnderLoad moves leadership again and again while calls come in at
+// every node: none fails (C09), and none happens twice.
+func TestTransferUnderLoad(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	stop, failed := make(chan struct{}), make(chan error, 1000)
+	done := make(chan int, 9)
+	for _, n := range g.all() {
+		for range 3 {
+			go func() {
+				count := 0
+				for {
+					select {
+					case <-stop:
+						done <- count
+						return
+					default:
+					}
+					if _, err := n.Propose(context.Background(), wire.KindRegister, register("x")); err != nil {
+						failed <- err
+					}
+					count++
+				}
+			}()
+		}
+	}
+	for range 8 {
+		to := g.follower()
+		_ = to.TransferLeader(t.Context(), to.NodeID())
+		time.Sleep(150 * time.Millisecond)
+	}
+	close(stop)
+	total := 0
+	for range 9 {
+		total += <-done
+	}
+	require.Empty(t, failed)
+	g.awaitEqual()
+	view, err := g.leader().View(t.Context(), 0)
+	require.NoError(t, err)
+	require.Equal(t, total, view.Agents(), "each call is one agent")
+}
+
+func TestFiveNodesSurviveTwo(t *testing.T) {
+	g := newGroup(t)
+	g.form(5)
+	require.Eventually(t, func() bool {
+		return g.leader().Status(t.Context()).Quorum == wire.QuorumInfo{Voters: 5, Healthy: 5, FailureTolerance: 2}
+	}, 10*time.Second, 20*time.Millisecond)
+	gone := 0
+	for id := range g.all() {
+		if gone < 2 {
+			g.close(id)
+			gone++
+		}
+	}
+	var n *Node
+	for _, n = range g.all() {
+	}
+	require.Eventually(t, func() bool {
+		_, err := n.Propose(t.Context(), wire.KindRegister, register("three are enough"))
+		return err == nil
+	}, 10*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return n.Status(t.Context()).Quorum == wire.QuorumInfo{Voters: 5, Healthy: 3, FailureTolerance: 0}
+	}, 10*time.Second, 20*time.Millisecond)
+	g.awaitEqual()
+}
+
+// TestOverloadIsTurnedAway: what waits too long while the queue is emptied all the
+// time means overload; what waits after a pause does not.
+func TestOverloadIsTurnedAway(t *testing.T) {
+	c := &handClock{}
+	w := newWaiters(1, 0, c)
+	offer := func(kind wire.Kind) error {
+		_, err := w.admit(kind, nil)
+		return err
+	}
+	takeOne := func() {
+		w.take(1, 1, engine.EntryMax, nil)
+	}
+	for range 1000 {
+		require.NoError(t, offer(wire.KindScreen))
+	}
+	for range 100 { // 1,000 waiting, one served every 10 ms.
+		c.pass(10 * engine.Millisecond)
+		takeOne()
+	}
+	require.ErrorIs(t, offer(wire.KindScreen), wire.ErrOverloaded)
+	require.NoError(t, offer(wire.KindDisposition), "reviews get through")
+	c.pass(engine.Second) // An election.
+	require.NoError(t, offer(wire.KindScreen), "nothing is taken: no overload")
+	takeOne()
+	require.NoError(t, offer(wire.KindScreen), "it has just begun again")
+	takeAll(w, 1)
+	c.pass(400 * engine.Millisecond)
+	require.NoError(t, offer(wire.KindScreen))
+}

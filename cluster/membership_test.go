@@ -1,0 +1,205 @@
+package cluster
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"github.com/stretchr/testify/require"
+
+	"railguard/fsm/wire"
+)
+
+// A node that comes back with an empty folder has forgotten its votes: it is let
+// in without one and catches up before it votes again.
+func TestWipedNodeJoinsAnew(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	for i := range 5 {
+		propose(t, g.leader(), wire.KindRegister, register(fmt.Sprintf("a%d", i)))
+	}
+	wiped := g.follower().NodeID()
+	before, err := g.leader().memberAddress(raft.ServerID(wiped))
+	require.NoError(t, err)
+	g.close(wiped)
+	require.NoError(t, os.RemoveAll(filepath.Join(g.dir, wiped)))
+	propose(t, g.leader(), wire.KindRegister, register("meanwhile"))
+	// It is told to form a group of three, as at its first start; its peers know one.
+	n := g.open(wiped, expect(3), join(g.host("n1"), g.host("n2"), g.host("n3")))
+	require.Eventually(t, func() bool {
+		after, err := g.leader().memberAddress(raft.ServerID(wiped))
+		return err == nil && after.incarnation != before.incarnation
+	}, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return g.leader().leadership.voterCount() == 3 }, 20*time.Second, 10*time.Millisecond)
+	g.awaitReady()
+	require.Equal(t, "meanwhile", n.Agent(6).AgentName)
+	g.awaitEqual()
+}
+
+// Two nodes of one name: the one that is not the member stays outside.
+func TestSecondNodeOfOneName(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	g.leader()
+	time.Sleep(2 * pingEvery) // The others have been heard of.
+	config := g.config("n3", join(g.host("n1")))
+	config.DataDir = filepath.Join(g.dir, "impostor")
+	config.ListenCluster = "127.0.0.1:0"
+	impostor, err := Open(config)
+	require.NoError(t, err)
+	defer impostor.Close()
+	time.Sleep(4 * joinEvery)
+	require.Empty(t, impostor.servers())
+	known, err := g.leader().memberAddress("n3")
+	require.NoError(t, err)
+	require.Equal(t, g.nodes["n3"].address, known)
+}
+
+func TestNodeMovesToAnotherAddress(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	moved := g.follower().NodeID()
+	g.close(moved)
+	delete(g.hosts, moved)
+	g.open(moved, join(g.host("n1"), g.host("n2"), g.host("n3")))
+	require.Eventually(t, func() bool {
+		known, err := g.leader().memberAddress(raft.ServerID(moved))
+		return err == nil && known.host == g.hosts[moved]
+	}, 20*time.Second, 10*time.Millisecond)
+	g.awaitReady()
+	propose(t, g.nodes[moved], wire.KindRegister, register("from its new place"))
+	g.awaitEqual()
+}
+
+func TestOtherClusterIsRefused(t *testing.T) {
+	g := newGroup(t)
+	first := g.open("n1", expect(1))
+	awaitReady(t, first)
+	other := g.open("n2", expect(1), func(c *Config) {
+		c.Genesis = func() wire.Genesis {
+			genesis := testGenesis()
+			genesis.ClusterID = "another-cluster"
+			return genesis
+		}
+	})
+	awaitReady(t, other)
+	err := first.Join(t.Context(), "n2", g.host("n2"))
+	require.ErrorContains(t, err, "is of cluster")
+	require.ErrorContains(t, first.Join(t.Context(), "n9", g.host("n1")), `not "n9"`)
+	require.Len(t, first.servers(), 1)
+}
+
+func TestVerbsOfAGroupOfOne(t *testing.T) {
+	g := newGroup(t)
+	n := g.open("n1", expect(1))
+	awaitReady(t, n)
+	require.ErrorIs(t, n.TransferLeader(t.Context(), ""), ErrAlone)
+	require.ErrorIs(t, n.Remove(t.Context(), "n1"), ErrAlone)
+	require.ErrorIs(t, n.Demote(t.Context(), "n1"), ErrAlone)
+	require.NoError(t, n.Promote(t.Context(), "n1"))
+	propose(t, n, wire.KindRegister, register("still here"))
+}
+
+// With two nodes of three expected there is no group, and with a wrong number none
+// ever.
+func TestNoGroupOfAWrongNumber(t *testing.T) {
+	g := newGroup(t)
+	hosts := join(g.host("n1"), g.host("n2"), g.host("n3"))
+	first := g.open("n1", expect(3), hosts)
+	second := g.open("n2", expect(3), hosts)
+	time.Sleep(5 * joinEvery)
+	require.Empty(t, first.servers())
+	require.Empty(t, second.servers())
+	third := g.open("n3", expect(2), hosts) // It expects another number.
+	time.Sleep(5 * joinEvery)
+	require.Empty(t, first.servers())
+	require.Empty(t, third.servers())
+	require.False(t, first.Ready(t.Context(), wire.ReadyQuery{}).Ready)
+}
+
+func TestPromiseIsGivenOnce(t *testing.T) {
+	g := newGroup(t)
+	n := g.open("n1", expect(3), join(g.host("n2"), g.host("n3")))
+	require.NoError(t, n.promise(&promiseCall{ID: "n2", Incarnation: "a"}))
+	require.NoError(t, n.promise(&promiseCall{ID: "n2", Incarnation: "a"}))
+	require.ErrorContains(t, n.promise(&promiseCall{ID: "n2", Incarnation: "b"}), "has promised")
+	g.close("n1")
+	n = g.open("n1", expect(3))
+	require.ErrorContains(t, n.promise(&promiseCall{ID: "n3", Incarnation: "a"}), "has promised", "kept over a restart")
+}
+
+func TestParseAddress(t *testing.T) {
+	for _, a := range []memberAddress{{host: "10.0.0.1:7000", incarnation: "ab"}, {host: "h:1", incarnation: "ab", hold: true}} {
+		parsed, err := parseAddress(a.String())
+		require.NoError(t, err)
+		require.Equal(t, a, parsed)
+		require.Equal(t, a.host, hostOf(a.String()))
+	}
+	for _, text := range []string{"", "h:1", "h:1/", "/ab", "h:1/ab/x", "h:1/ab/hold/x"} {
+		_, err := parseAddress(text)
+		require.Error(t, err, text)
+	}
+}
+
+func TestInsecureIsForLoopbackOnly(t *testing.T) {
+	for _, test := range []struct {
+		listen, join string
+		good         bool
+	}{
+		{"127.0.0.1:0", "localhost:7000", true},
+		{"[::1]:0", "127.0.0.2:7000", true},
+		{"0.0.0.0:0", "", false},
+		{":0", "", false},
+		{"127.0.0.1:0", "10.0.0.1:7000", false},
+		{"127.0.0.1:0", "example.com:7000", false},
+	} {
+		config := Config{ListenCluster: test.listen}
+		if test.join != "" {
+			config.Join = []string{test.join}
+		}
+		require.Equal(t, test.good, config.checkInsecure() == nil, "%+v", test)
+	}
+}
+
+// TestDivergedNodeStops lets one node believe in another state than its peers: it
+// stops, they go on.
+func TestDivergedNodeStops(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	odd := g.follower()
+	var index uint64
+	require.Eventually(t, func() bool { // Until all have a digest of one index.
+		tick, ok := odd.digests.last()
+		if !ok {
+			return false
+		}
+		index = tick.Index
+		for _, n := range g.all() {
+			if _, ok := n.digests.at(index); !ok {
+				return false
+			}
+		}
+		return true
+	}, 30*time.Second, 20*time.Millisecond)
+	odd.digests.mu.Lock()
+	for i := range odd.digests.known {
+		odd.digests.known[i].Digest = []byte(strings.Repeat("x", 32))
+	}
+	odd.digests.mu.Unlock()
+	odd.mismatch(index)
+	require.Eventually(t, func() bool { return len(g.gave[odd.NodeID()].all()) == 1 }, 20*time.Second, 10*time.Millisecond)
+	require.Contains(t, g.gave[odd.NodeID()].all()[0], "diverged")
+	for id, n := range g.all() {
+		if n != odd {
+			require.Empty(t, g.gave[id].all())
+			require.Eventually(t, func() bool {
+				_, err := n.Propose(t.Context(), wire.KindRegister, register("goes on at "+id))
+				return err == nil
+			}, 10*time.Second, 10*time.Millisecond)
+		}
+	}
+}

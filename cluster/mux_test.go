@@ -1,0 +1,251 @@
+package cluster
+
+import (
+	"bytes"
+	"crypto/tls"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+func TestAuthorityIsAFunctionOfTheSecret(t *testing.T) {
+	one, err := newAuthority(testSecret, "n1")
+	require.NoError(t, err)
+	two, err := newAuthority(testSecret, "n2")
+	require.NoError(t, err)
+	require.True(t, one.pool.Equal(two.pool))
+	other, err := newAuthority([]byte("another secret, long enough"), "n1")
+	require.NoError(t, err)
+	require.False(t, one.pool.Equal(other.pool))
+	_, err = newAuthority(make([]byte, secretMin-1), "n1")
+	require.ErrorContains(t, err, "at least 16 bytes")
+}
+
+// TestStrangersGetNothing knocks at a node's port in every wrong way.
+func TestStrangersGetNothing(t *testing.T) {
+	g := newGroup(t)
+	n := g.open("n1", expect(1))
+	awaitReady(t, n)
+	stranger, err := newAuthority([]byte("another secret, long enough"), "n2")
+	require.NoError(t, err)
+	friend, err := newAuthority(testSecret, "n2")
+	require.NoError(t, err)
+	plain := func(t *testing.T) net.Conn {
+		conn, err := net.Dial("tcp", g.host("n1"))
+		require.NoError(t, err)
+		t.Cleanup(func() { conn.Close() })
+		require.NoError(t, conn.SetDeadline(time.Now().Add(2*handshakePatience)))
+		return conn
+	}
+	silent := func(t *testing.T, conn net.Conn) { // Not a byte comes back.
+		data, _ := io.ReadAll(conn)
+		require.Empty(t, data)
+	}
+	t.Run("silence is cut off", func(t *testing.T) {
+		start := time.Now()
+		silent(t, plain(t))
+		require.Less(t, time.Since(start), handshakePatience+time.Second)
+	})
+	t.Run("plain raft", func(t *testing.T) {
+		conn := plain(t)
+		_, err := conn.Write([]byte{0, 0x80, 1, 2, 3})
+		require.NoError(t, err)
+		data, _ := io.ReadAll(conn)
+		require.LessOrEqual(t, len(data), 7, "a TLS alert at most")
+	})
+	t.Run("no certificate", func(t *testing.T) {
+		conn := tls.Client(plain(t), &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13})
+		_, _ = conn.Write([]byte("RGC\x01"))
+		silent(t, conn)
+	})
+	t.Run("another secret", func(t *testing.T) {
+		config := stranger.config()
+		config.VerifyConnection = nil // It does not mind who answers.
+		conn := tls.Client(plain(t), config)
+		_, _ = conn.Write([]byte("RGC\x01"))
+		silent(t, conn)
+	})
+	t.Run("TLS 1.2", func(t *testing.T) {
+		config := friend.config()
+		config.MaxVersion, config.MinVersion = tls.VersionTLS12, tls.VersionTLS12
+		require.Error(t, tls.Client(plain(t), config).Handshake())
+	})
+	t.Run("a name that is not its own", func(t *testing.T) {
+		conn := tls.Client(plain(t), friend.config())
+		require.NoError(t, writeSized(conn, []byte("RGC\x01"), &hello{ID: "n3", Incarnation: "x"}))
+		var w welcome
+		require.NoError(t, readSized(conn, &w))
+		require.Contains(t, w.Refused, "not the one its certificate names")
+		silent(t, conn)
+	})
+	strangersWithTheSecret(t, friend, plain, silent)
+	propose(t, n, wire.KindRegister, register("unimpressed"))
+}
+
+// strangersWithTheSecret know the secret and speak nonsense.
+func strangersWithTheSecret(t *testing.T, friend *authority, plain func(*testing.T) net.Conn, silent func(*testing.T, net.Conn)) {
+	t.Run("an unknown protocol", func(t *testing.T) {
+		conn := tls.Client(plain(t), friend.config())
+		_, err := conn.Write([]byte("GET "))
+		require.NoError(t, err)
+		silent(t, conn)
+	})
+	t.Run("a frame too long", func(t *testing.T) {
+		conn := tls.Client(plain(t), friend.config())
+		require.NoError(t, writeSized(conn, []byte("RGC\x01"), &hello{ID: "n2", Incarnation: "x"}))
+		var w welcome
+		require.NoError(t, readSized(conn, &w))
+		require.Empty(t, w.Refused)
+		_, err := conn.Write([]byte{0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0, 0, 0, 0, 1})
+		require.NoError(t, err)
+		silent(t, conn)
+	})
+}
+
+// transportPair joins two transports by pipes; the one side is node n1.
+func transportPair(t *testing.T) (from, to *peerTransport) {
+	self := memberAddress{host: "127.0.0.1:1", incarnation: "aa"}
+	logger := hclog.NewNullLogger()
+	term := func() uint64 { return 5 }
+	lookup := func(raft.ServerID) (raft.ServerAddress, error) { return raft.ServerAddress(self.String()), nil }
+	to = newPeerTransport(self, logger, term, nil, lookup)
+	dial := func(string, memberAddress, time.Duration) (net.Conn, error) {
+		near, far := net.Pipe()
+		go to.receive("n1", far)
+		return near, nil
+	}
+	from = newPeerTransport(memberAddress{host: "127.0.0.1:2", incarnation: "bb"}, logger, term, dial, lookup)
+	t.Cleanup(func() { from.Close(); to.Close() })
+	return from, to
+}
+
+// TestHeartbeatsTakeTheMainLoop is guard G1: a heartbeat comes out of the consumer
+// channel, which raft's main loop reads, whatever handler raft has set.
+func TestHeartbeatsTakeTheMainLoop(t *testing.T) {
+	from, to := transportPair(t)
+	guarded := mainLoopHeartbeats{to}
+	guarded.SetHeartbeatHandler(func(rpc raft.RPC) {
+		t.Error("the fast path was taken")
+		rpc.Respond(&raft.AppendEntriesResponse{}, nil)
+	})
+	_, preVote := raft.Transport(guarded).(raft.WithPreVote)
+	require.True(t, preVote)
+	_, closes := raft.Transport(guarded).(raft.WithClose)
+	require.True(t, closes)
+	go func() {
+		rpc := <-guarded.Consumer()
+		rpc.Respond(&raft.AppendEntriesResponse{Success: true}, nil)
+	}()
+	heartbeat := &raft.AppendEntriesRequest{
+		RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte("n1"), Addr: []byte("127.0.0.1:2/bb")}, Term: 5,
+	}
+	var response raft.AppendEntriesResponse
+	require.NoError(t, from.AppendEntries("n2", "127.0.0.1:1/aa", heartbeat, &response))
+	require.True(t, response.Success)
+}
+
+// TestNoPipeline is guard G2.
+func TestNoPipeline(t *testing.T) {
+	from, _ := transportPair(t)
+	_, err := from.AppendEntriesPipeline("n2", "127.0.0.1:1/aa")
+	require.ErrorIs(t, err, raft.ErrPipelineReplicationNotSupported)
+}
+
+func TestRaftMessagesAreHeldToTheirConnection(t *testing.T) {
+	from, to := transportPair(t)
+	go func() {
+		for rpc := range to.Consumer() {
+			rpc.Respond(&raft.RequestVoteResponse{Granted: true}, nil)
+		}
+	}()
+	for _, test := range []struct {
+		name string
+		id   string
+		term uint64
+		want string
+	}{
+		{"honest", "n1", 6, ""},
+		{"the highest term that can be", "n1", 5 + termLead, ""},
+		{"an absurd term", "n1", 5 + termLead + 1, "absurd"},
+		{"the highest number", "n1", 1<<64 - 1, "absurd"},
+		{"another's name", "n2", 6, "claims to be"},
+		{"no name", "", 6, "claims to be"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			request := &raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte(test.id)}, Term: test.term}
+			var response raft.RequestVoteResponse
+			err := from.RequestVote("n2", "127.0.0.1:1/aa", request, &response)
+			if test.want == "" {
+				require.NoError(t, err)
+				require.True(t, response.Granted)
+				return
+			}
+			require.ErrorContains(t, err, test.want)
+			require.False(t, response.Granted)
+		})
+	}
+}
+
+func TestCheckFrame(t *testing.T) {
+	good := frameRecords(1, []attempt{{seq: 1, kind: wire.KindScreen, body: []byte("a")}, {seq: 2, kind: wire.KindAttest, body: []byte("b")}})
+	require.NoError(t, checkFrame(&forwardCall{Count: 2, Records: good}))
+	bad := func(kind wire.Kind, version uint8) []byte {
+		return wire.AppendRecord(nil, wire.Record{Kind: kind, Version: version, Body: []byte("x")})
+	}
+	for name, m := range map[string]*forwardCall{
+		"count too low":     {Count: 1, Records: good},
+		"count too high":    {Count: 3, Records: good},
+		"no records":        {Count: 0},
+		"cut short":         {Count: 2, Records: good[:len(good)-1]},
+		"too many":          {Count: engine.EntryRecordsMax, Records: good},
+		"a tick":            {Count: 1, Records: bad(wire.KindTick, wire.RecordVersion)},
+		"a genesis":         {Count: 1, Records: bad(wire.KindGenesis, wire.RecordVersion)},
+		"an unknown kind":   {Count: 1, Records: bad(200, wire.RecordVersion)},
+		"another version":   {Count: 1, Records: bad(wire.KindScreen, wire.RecordVersion+1)},
+		"more than allowed": {Count: 1, Records: make([]byte, engine.EntryMax)},
+	} {
+		require.ErrorIs(t, checkFrame(m), errBadFrame, name)
+	}
+}
+
+func FuzzReadCall(f *testing.F) {
+	f.Add(appendCall(nil, callPing, 7, []byte("payload")))
+	f.Add([]byte{0, 0, 0, 9, 1, 0, 0, 0, 0, 0, 0, 0, 0})
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		kind, number, payload, err := readCall(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		require.Equal(t, data[:4+frameHead+len(payload)], appendCall(nil, kind, number, payload))
+	})
+}
+
+func FuzzPeerMessages(f *testing.F) {
+	f.Add(wire.Encode(&forwardCall{Term: 1, Number: 2, Count: 1, Records: []byte{1}}))
+	f.Add(wire.Encode(&hello{ID: "n1"}))
+	f.Add(wire.Encode(&joinCall{ID: "n1", Address: "h:1/aa"}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var forward forwardCall
+		if decodeMessage(data, &forward) == nil {
+			_ = checkFrame(&forward)
+		}
+		var m joinCall
+		if decodeMessage(data, &m) == nil {
+			if a, err := parseAddress(m.Address); err == nil {
+				require.Equal(t, m.Address, a.String())
+			}
+		}
+		for _, v := range []any{new(hello), new(welcome), new(pong), new(numberCall), new(numberReply), new(verbCall), new(promiseCall), new(giveUpCall), new(forwardReply)} {
+			_ = decodeMessage(data, v)
+		}
+	})
+}

@@ -21,6 +21,17 @@ type systemClock struct{ start time.Time }
 func (c systemClock) Wall() engine.Time      { return engine.Time(time.Now().UnixNano()) }
 func (c systemClock) Monotonic() engine.Time { return engine.Time(time.Since(c.start)) }
 
+// ShiftedClock is a wall clock that is wrong by a fixed time: for fault tests, since
+// the processes of one machine share its clock.
+func ShiftedClock(clock Clock, by engine.Time) Clock { return shiftedClock{clock, by} }
+
+type shiftedClock struct {
+	Clock
+	by engine.Time
+}
+
+func (c shiftedClock) Wall() engine.Time { return c.Clock.Wall() + c.by }
+
 // slewShare is how much faster or slower than the monotonic clock stamps may
 // run: one tenth (decisions 5.17).
 const slewShare = 10

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"time"
 
 	"railguard/audit"
@@ -143,6 +144,9 @@ func (c *Config) validate() error {
 			return err
 		}
 	}
+	if err := c.reachable(); err != nil {
+		return err
+	}
 	if c.Timing.Commit < commitTimeoutMin {
 		return fmt.Errorf("cluster: commit timeout %v is under %v", c.Timing.Commit, commitTimeoutMin)
 	}
@@ -150,6 +154,18 @@ func (c *Config) validate() error {
 		return errors.New("cluster: need lease <= heartbeat <= election timeout")
 	}
 	return nil
+}
+
+// reachable refuses an address that peers could not dial, where there are peers.
+func (c *Config) reachable() error {
+	host, _, err := net.SplitHostPort(c.ListenCluster)
+	if c.ListenCluster == "" || c.Advertise != "" || err == nil && host != "" && !net.ParseIP(host).IsUnspecified() {
+		return nil
+	}
+	if c.BootstrapExpect == 1 && len(c.Join) == 0 {
+		return nil // It can be given one later: a member may move.
+	}
+	return fmt.Errorf("cluster: peers cannot dial %q: say with advertise where they reach this node", c.ListenCluster)
 }
 
 func validID(id string) error {

@@ -7,7 +7,7 @@
 // read without a lock.
 //
 // May import: hashicorp/raft, raft-boltdb, bbolt, hclog, VictoriaMetrics/metrics,
-// engine (Time, Format, limits, profiles as values), fsm, fsm/wire, audit, ofac
+// fxamacker/cbor (messages between nodes), engine (Time, Format, limits, profiles as values), fsm, fsm/wire, audit, ofac
 // (to open the list that the log activated).
 // Never: httpapi, JSON of requests, engine's rules, credentials.
 //

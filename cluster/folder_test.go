@@ -82,6 +82,8 @@ func TestOpenRefuses(t *testing.T) {
 		{"expect without genesis", func(c *Config) { c.Genesis = nil }, "without a genesis"},
 		{"expect too many", func(c *Config) { c.BootstrapExpect = 10 }, "between 0 and 9"},
 		{"three without an address", func(c *Config) { c.BootstrapExpect = 3 }, "needs a cluster address"},
+		{"an address nobody can dial", func(c *Config) { c.BootstrapExpect, c.ListenCluster = 3, ":7000" }, "peers cannot dial"},
+		{"an address of all interfaces", func(c *Config) { c.Join, c.ListenCluster = []string{"h:1"}, "0.0.0.0:7000" }, "peers cannot dial"},
 		{"chatter", func(c *Config) { c.Timing.Commit = commitTimeoutMin - 1 }, "commit timeout"},
 		{"lease over heartbeat", func(c *Config) { c.Timing.Lease = c.Timing.Heartbeat + 1 }, "lease <= heartbeat"},
 	} {

@@ -53,22 +53,33 @@ func (n *Node) dialPeer(host string, protocol byte, id, incarnation string, time
 	if n.mux == nil {
 		return nil, welcome{}, errNoPort
 	}
-	return n.mux.dial(host, protocol, n.hello(), id, incarnation, timeout)
+	heard := n.peers.heard()
+	conn, w, err := n.mux.dial(host, protocol, n.hello, id, incarnation, timeout)
+	if err == nil && protocol == protocolRaft && heard[w.ID].wentBack(w.Incarnation, w.LastIndex) {
+		n.log.Error("raft is not spoken with a node whose log went back", "peer", w.ID)
+		return nil, w, errors.Join(errWentBack, conn.Close())
+	}
+	return conn, w, err
 }
+
+var errWentBack = errors.New("cluster: the node's log ends before what it had applied: its folder is an older copy; wipe it and let it join anew")
 
 func (n *Node) hello() hello {
 	h := hello{ID: n.config.ID, Incarnation: n.folder.identity.Incarnation, Release: n.config.Version}
 	if genesis := n.Settings().Genesis; genesis != nil {
 		h.ClusterID = genesis.ClusterID
 	}
+	if n.started.Load() {
+		h.LastIndex = n.raft.LastIndex()
+	}
 	return h
 }
 
 // greet judges who knocks: another cluster's node is sent away, and raft is not
 // spoken with a node whose data folder is not the member's.
-func (n *Node) greet(h hello, protocol byte) welcome {
+func (n *Node) greet(h hello, protocol byte, heard map[string]reached) welcome {
 	own := n.hello()
-	w := welcome{ID: own.ID, Incarnation: own.Incarnation, ClusterID: own.ClusterID, Release: own.Release}
+	w := welcome{ID: own.ID, Incarnation: own.Incarnation, ClusterID: own.ClusterID, Release: own.Release, LastIndex: own.LastIndex}
 	switch {
 	case h.ID == own.ID && h.Incarnation != own.Incarnation:
 		w.Refused = fmt.Sprintf("another node calls itself %q too", own.ID)
@@ -78,6 +89,9 @@ func (n *Node) greet(h hello, protocol byte) welcome {
 		known, err := n.memberAddress(raft.ServerID(h.ID))
 		if err == nil && known.incarnation != shown(h.Incarnation) {
 			w.Refused = fmt.Sprintf("node %q has another data folder than the member of that name: it must join anew", h.ID)
+		}
+		if heard[h.ID].wentBack(h.Incarnation, h.LastIndex) {
+			w.Refused = errWentBack.Error()
 		}
 	}
 	return w

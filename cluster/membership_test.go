@@ -203,3 +203,37 @@ func TestDivergedNodeStops(t *testing.T) {
 		}
 	}
 }
+
+// A folder put back from an older copy is known by its log, which ends before what
+// the node had applied: nobody talks raft with it.
+func TestFolderFromAnOlderCopy(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	old := g.follower().NodeID()
+	g.close(old)
+	copied := filepath.Join(g.dir, "copy")
+	require.NoError(t, os.CopyFS(copied, os.DirFS(filepath.Join(g.dir, old))))
+	hosts := join(g.host("n1"), g.host("n2"), g.host("n3"))
+	g.open(old, hosts)
+	for i := range 20 {
+		propose(t, g.leader(), wire.KindRegister, register(fmt.Sprintf("a%d", i)))
+	}
+	g.awaitReady()
+	g.awaitEqual()
+	time.Sleep(3 * pingEvery) // Its peers have heard how far it is.
+	g.close(old)
+	require.NoError(t, os.RemoveAll(filepath.Join(g.dir, old)))
+	require.NoError(t, os.Rename(copied, filepath.Join(g.dir, old)))
+	n := g.open(old, hosts)
+	time.Sleep(2 * time.Second)
+	require.False(t, n.Ready(t.Context(), wire.ReadyQuery{}).Ready)
+	require.Nil(t, n.Agent(20), "it gets no entries under its old name")
+	propose(t, g.leader(), wire.KindRegister, register("the others go on"))
+
+	g.close(old)
+	require.NoError(t, os.RemoveAll(filepath.Join(g.dir, old)))
+	g.open(old, hosts)
+	require.Eventually(t, func() bool { return g.leader().leadership.voterCount() == 3 }, 20*time.Second, 10*time.Millisecond)
+	g.awaitReady()
+	g.awaitEqual()
+}

@@ -41,9 +41,12 @@ type mux struct {
 	network   Network
 	authority *authority // nil: insecure.
 	listener  net.Listener
-	greet     func(h hello, protocol byte) welcome // Judges a dialler.
-	raft      func(id string, conn net.Conn)
-	calls     func(id string, conn net.Conn)
+	// known is what is known of the peers when a connection arrives, so that greet
+	// does not hold what a dialler says against what was heard of it later.
+	known func() map[string]reached
+	greet func(h hello, protocol byte, known map[string]reached) welcome // Judges a dialler.
+	raft  func(id string, conn net.Conn)
+	calls func(id string, conn net.Conn)
 
 	doors chan struct{} // One token a handshake.
 
@@ -156,6 +159,7 @@ func (m *mux) admit(raw net.Conn) (conn net.Conn, id string, protocol byte, err 
 		return nil, "", 0, err
 	}
 	conn = raw
+	known := m.known()
 	if m.authority != nil {
 		secure := tls.Server(raw, m.authority.config())
 		if err := secure.HandshakeContext(context.Background()); err != nil {
@@ -178,7 +182,7 @@ func (m *mux) admit(raw net.Conn) (conn net.Conn, id string, protocol byte, err 
 	if err := readSized(conn, &h); err != nil {
 		return nil, "", 0, err
 	}
-	w := m.judge(h, id, protocol)
+	w := m.judge(h, id, protocol, known)
 	if err := writeSized(conn, nil, &w); err != nil {
 		return nil, "", 0, err
 	}
@@ -191,16 +195,16 @@ func (m *mux) admit(raw net.Conn) (conn net.Conn, id string, protocol byte, err 
 var muxMagic = []byte("RG")
 
 // judge holds what a dialler says to what its certificate proves.
-func (m *mux) judge(h hello, proven string, protocol byte) welcome {
+func (m *mux) judge(h hello, proven string, protocol byte, known map[string]reached) welcome {
 	if m.authority != nil && h.ID != proven || validID(h.ID) != nil {
 		return welcome{Refused: fmt.Sprintf("node %q is not the one its certificate names", h.ID)}
 	}
-	return m.greet(h, protocol)
+	return m.greet(h, protocol, known)
 }
 
 // dial opens a connection to a peer and goes through its door. expectID and
 // expectIncarnation, where given, must be whom it meets there.
-func (m *mux) dial(host string, protocol byte, h hello, expectID, expectIncarnation string, timeout time.Duration) (net.Conn, welcome, error) {
+func (m *mux) dial(host string, protocol byte, h func() hello, expectID, expectIncarnation string, timeout time.Duration) (net.Conn, welcome, error) {
 	raw, err := m.network.Dial(host, min(timeout, handshakePatience))
 	if err != nil {
 		return nil, welcome{}, err
@@ -220,7 +224,7 @@ func (m *mux) dial(host string, protocol byte, h hello, expectID, expectIncarnat
 
 func shown(incarnation string) string { return incarnation[:min(len(incarnation), incarnationShown)] }
 
-func (m *mux) enter(raw net.Conn, protocol byte, h hello) (net.Conn, welcome, error) {
+func (m *mux) enter(raw net.Conn, protocol byte, h func() hello) (net.Conn, welcome, error) {
 	var w welcome
 	if err := raw.SetDeadline(time.Now().Add(handshakePatience)); err != nil {
 		return nil, w, err
@@ -238,7 +242,8 @@ func (m *mux) enter(raw net.Conn, protocol byte, h hello) (net.Conn, welcome, er
 		conn = secure
 	}
 	head := append(append([]byte(nil), muxMagic...), protocol, muxVersion)
-	if err := writeSized(conn, head, &h); err != nil {
+	own := h()
+	if err := writeSized(conn, head, &own); err != nil {
 		return nil, w, err
 	}
 	if err := readSized(conn, &w); err != nil {

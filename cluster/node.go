@@ -231,6 +231,7 @@ func (n *Node) openPort() (err error) {
 			}
 			return server.Address, nil
 		})
+	n.mux.known = n.peers.heard
 	n.transport, n.mux.greet, n.mux.raft, n.mux.calls = transport, n.greet, transport.receive, n.serveCalls
 	return nil
 }

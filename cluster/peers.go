@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -14,8 +15,8 @@ import (
 )
 
 const (
-	pingEvery   = 500 * time.Millisecond
-	pingTimeout = 700 * time.Millisecond
+	pingEvery   = 250 * time.Millisecond
+	pingTimeout = 400 * time.Millisecond
 	// sampleFresh is how old a ping's answer may be to count: as a sign of life, and
 	// as a sample of a clock.
 	sampleFresh = 3 * time.Second
@@ -43,6 +44,14 @@ type sample struct {
 	at     time.Time
 	offset engine.Time // The peer's wall clock minus ours.
 	trip   time.Duration
+	silent bool // A ping since then was not answered.
+}
+
+// reached is the highest index that a peer said to have applied: committed, so its
+// log on disk can never end below it again.
+type reached struct {
+	incarnation string
+	applied     uint64
 }
 
 // peers is what this node knows of the others.
@@ -52,12 +61,13 @@ type peers struct {
 	mu      sync.Mutex
 	links   map[linkKey]*link
 	samples map[string]sample
+	reached map[string]reached
 	asked   map[string]bool // A ping is under way.
 	closed  bool
 }
 
 func newPeers(n *Node) *peers {
-	return &peers{node: n, links: map[linkKey]*link{}, samples: map[string]sample{}, asked: map[string]bool{}}
+	return &peers{node: n, links: map[linkKey]*link{}, samples: map[string]sample{}, reached: map[string]reached{}, asked: map[string]bool{}}
 }
 
 var errNoPort = errors.New("cluster: this node has no port between nodes")
@@ -108,6 +118,7 @@ func (p *peers) forget(members []raft.Server) {
 			l.close()
 			delete(p.links, key)
 			delete(p.samples, key.id)
+			delete(p.reached, key.id)
 		}
 	}
 }
@@ -177,6 +188,12 @@ func (n *Node) ping(ctx context.Context, id string) error {
 	var answer pong
 	sent, wall := time.Now(), n.config.Clock.Wall()
 	if err := n.peers.link(id, linkControl).call(ctx, callPing, nil, &answer); err != nil {
+		n.peers.mu.Lock()
+		if last, known := n.peers.samples[id]; known {
+			last.silent = true
+			n.peers.samples[id] = last
+		}
+		n.peers.mu.Unlock()
 		return err
 	}
 	trip := time.Since(sent)
@@ -185,8 +202,25 @@ func (n *Node) ping(ctx context.Context, id string) error {
 		pong: answer, at: time.Now(), trip: trip,
 		offset: answer.Wall - (wall + engine.Time(trip/2)),
 	}
+	if before := n.peers.reached[id]; before.incarnation != answer.Incarnation || before.applied < answer.Applied {
+		n.peers.reached[id] = reached{answer.Incarnation, answer.Applied}
+	}
 	n.peers.mu.Unlock()
 	return nil
+}
+
+// wentBack reports whether a node's log ends below what that node had applied
+// before: its folder was put back from an older copy. It has forgotten votes and
+// entries that the group counts on.
+func (r reached) wentBack(incarnation string, lastIndex uint64) bool {
+	return r.incarnation == incarnation && lastIndex < r.applied
+}
+
+// heard returns what all peers said to have reached.
+func (p *peers) heard() map[string]reached {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.reached)
 }
 
 // pong is what this node tells of itself.
@@ -329,7 +363,7 @@ func (n *Node) reachable() (answering, voters int) {
 		voters++
 		if string(server.ID) == n.config.ID {
 			answering++
-		} else if s, ok := n.peers.fresh(string(server.ID)); ok && time.Since(s.at) < 2*pingEvery+pingTimeout {
+		} else if s, ok := n.peers.fresh(string(server.ID)); ok && !s.silent {
 			answering++
 		}
 	}

@@ -75,6 +75,7 @@ type welcome struct {
 	Incarnation string `cbor:"3,keyasint"`
 	ClusterID   string `cbor:"4,keyasint,omitempty"`
 	Release     string `cbor:"5,keyasint,omitempty"`
+	LastIndex   uint64 `cbor:"6,keyasint,omitempty"`
 }
 
 // pong answers a ping: what a node tells of itself.

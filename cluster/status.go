@@ -147,7 +147,7 @@ func (n *Node) peerStatus(id string, commit uint64, now time.Time) wire.NodeStat
 	median, _ := n.medianOffset()
 	p := &last.pong
 	node.APIAddr, node.Role, node.Version, node.UpSince = p.APIAddr, p.Role, p.Release, p.UpSince
-	node.Healthy = fresh && p.Healthy
+	node.Healthy = fresh && !last.silent && p.Healthy
 	node.LastContactMs = now.Sub(last.at).Milliseconds()
 	node.AppliedIndex = p.Applied
 	node.Lag = max(commit, p.Commit) - min(p.Applied, max(commit, p.Commit))

@@ -31,8 +31,42 @@ type Op struct {
 
 // History is what clients did and were told.
 type History struct {
-	mu  sync.Mutex
-	ops []*Op
+	mu    sync.Mutex
+	ops   []*Op
+	acked uint64 // Highest index acknowledged to anyone.
+	reads int
+	stale []string // Reads that missed what was acknowledged before them.
+}
+
+// Read asks a node for a read index: it must not be below anything that was
+// acknowledged, by any node, before the call.
+func (h *History) Read(ctx context.Context, host *Host) {
+	node := host.Node()
+	if node == nil {
+		return
+	}
+	h.mu.Lock()
+	before := h.acked
+	h.mu.Unlock()
+	index, err := node.ReadIndex(ctx)
+	if err != nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.reads++
+	if index < before || node.Applied() < before {
+		h.stale = append(h.stale, fmt.Sprintf("%s read at %d, applied %d, after %d was acknowledged", host.ID, index, node.Applied(), before))
+	}
+}
+
+// CheckReads holds the reads to what was acknowledged before them.
+func (h *History) CheckReads(t testing.TB) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	require.Empty(t, h.stale)
+	require.NotZero(t, h.reads)
+	t.Logf("%d reads", h.reads)
 }
 
 // Register has a node register an agent under a name nobody else uses.
@@ -60,6 +94,9 @@ func (h *History) propose(ctx context.Context, host *Host, name string, kind wir
 		op.Err = fmt.Errorf("code %d refusal %d", result.Code, result.Refusal)
 	}
 	h.mu.Lock()
+	if op.Err == nil {
+		h.acked = max(h.acked, op.Index)
+	}
 	h.ops = append(h.ops, op)
 	h.mu.Unlock()
 	return op

@@ -4,7 +4,7 @@ VERSION ?= 0.1.0
 FUZZ    ?= 10s
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: help build run test race house fuzz bench golden conformance names-eval chaos
+.PHONY: help build run test race house fuzz bench golden conformance names-eval chaos-short chaos
 
 help: ## Print this
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,7 +19,7 @@ test: ## Run all tests
 	$(GO) test ./...
 
 race: ## Run the tests of everything concurrent under the race detector
-	$(GO) test -race -short ./cluster/... ./audit/... ./httpapi/... ./engine/credential/...
+	$(GO) test -race -short -timeout 20m ./cluster ./audit ./httpapi ./engine/credential
 
 house: ## Check the house law alone
 	$(GO) test -run . .
@@ -28,9 +28,11 @@ fuzz: ## Run every fuzz target for FUZZ (10s) each
 	@for pkg in $$($(GO) list ./...); do \
 	  for name in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
 	    echo "fuzz $$pkg $$name"; \
-	    $(GO) test $$pkg -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZ) || exit 1; \
+	    $(GO) test $$pkg -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZ) -fuzzminimizetime 1s >.fuzz.out 2>&1 || \
+	      { cat .fuzz.out; grep -q 'Failing input\|panic' .fuzz.out && exit 1; \
+	        grep -q 'context deadline exceeded' .fuzz.out || exit 1; }; \
 	  done; \
-	done
+	done; rm -f .fuzz.out
 
 bench: ## Run the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./engine/... ./ofac ./fsm ./audit ./httpapi
@@ -43,6 +45,9 @@ conformance: ## Check the binary against every statement of the specification
 
 names-eval: build ## Measure the name matcher on labelled names
 	./bin/railguard match eval
+
+chaos-short: ## Every fault scenario with real processes, short form
+	RAILGUARD_CHAOS=short $(GO) test -count=1 -v ./bench/chaos
 
 chaos: ## Long fault tests with real processes
 	RAILGUARD_CHAOS=long $(GO) test -count=1 -v -timeout 4h ./bench/chaos

@@ -263,6 +263,13 @@ func (n *node) pause() error { _, err := n.signal(signalPause, false); return er
 
 func (n *node) resume() error { _, err := n.signal(signalResume, false); return err }
 
+// expectEnd says that the process may give up by itself.
+func (n *node) expectEnd() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.mayEnd = true
+}
+
 // restart starts a node that was killed or stopped and waits until it is ready.
 func (n *node) restart(ctx context.Context) error {
 	for try := 0; ; try++ {

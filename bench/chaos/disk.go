@@ -27,9 +27,7 @@ func fullDisk(ctx context.Context, s *stage) error {
 	if err := s.lead(ctx, hit); err != nil {
 		return err
 	}
-	hit.mu.Lock()
-	hit.mayEnd = true
-	hit.mu.Unlock()
+	hit.expectEnd()
 	s.allowed = append(s.allowed, "FATAL")
 	began := s.history.now()
 	balloon := filepath.Join(hit.data, "balloon")

@@ -27,8 +27,8 @@ var faults = []fault{
 	{"leader killed", func(ctx context.Context, _ *stage, leader *node) (func() error, error) {
 		return func() error { return leader.restart(ctx) }, leader.kill()
 	}, faultLasts, true},
-	{"leader paused", func(_ context.Context, _ *stage, leader *node) (func() error, error) {
-		return leader.resume, leader.pause()
+	{"leader paused", func(ctx context.Context, s *stage, leader *node) (func() error, error) {
+		return func() error { return s.revive(ctx, leader) }, s.pauseNode(leader)
 	}, faultLasts, false},
 	{"leader cut off", func(_ context.Context, s *stage, leader *node) (func() error, error) {
 		s.cluster.wires.isolate(rule{cut: true}, leader.id)
@@ -69,6 +69,31 @@ var faults = []fault{
 		}
 		return func() error { return s.startAll(ctx) }, nil
 	}, 100 * time.Millisecond, false},
+}
+
+// pauseNode stops a process in its tracks. If that hits it in the middle of a write
+// to its log, its watchdog takes the pause for a stalled disk when it goes on, and
+// ends it: safe, and expected here.
+func (s *stage) pauseNode(n *node) error {
+	n.expectEnd()
+	if !slices.Contains(s.allowed, stalledWords) {
+		s.allowed = append(s.allowed, stalledWords)
+	}
+	return n.pause()
+}
+
+const stalledWords = "disk stalled"
+
+// revive lets a paused node go on, and starts it when it has given up.
+func (s *stage) revive(ctx context.Context, n *node) error {
+	if err := n.resume(); err != nil {
+		return err
+	}
+	if err := n.ready(ctx, readyPatience); err == nil || n.running() {
+		return err
+	}
+	s.figure("gave up after a pause:", n.id)
+	return n.restart(ctx)
 }
 
 func (s *stage) healed() error {

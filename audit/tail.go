@@ -286,10 +286,11 @@ func (t *tail) recover() (*TailReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	durable, err := durableMark(t.file, size)
+	mark, err := lastMark(t.file, size)
 	if err != nil {
 		return nil, err
 	}
+	durable := mark.durable
 	report := &TailReport{File: t.name}
 	scan := &frameScanner{file: t.file, size: size}
 	hash := newLeafHasher()
@@ -321,12 +322,7 @@ func (t *tail) recover() (*TailReport, error) {
 	}
 	if t.end < size {
 		report.Cut = size - t.end
-		if err := t.file.Truncate(t.end); err != nil {
-			return nil, err
-		}
-		// Durably: a second crash must not bring the cut bytes back behind the
-		// frames that will be written over them.
-		if err := t.file.Sync(); err != nil {
+		if err := t.cut(mark); err != nil {
 			return nil, err
 		}
 	}
@@ -335,24 +331,51 @@ func (t *tail) recover() (*TailReport, error) {
 	return report, nil
 }
 
-// durableMark finds how many bytes the last whole mark in the file vouches for.
-func durableMark(f File, size int64) (int64, error) {
+// cut drops what follows the last whole frame. A mark that stands behind it is
+// written anew in front of the cut: without it the next start would take damage to
+// what had been durable for a torn end, and drop everything from there on.
+func (t *tail) cut(mark tailMark) error {
+	if mark.end > t.end {
+		again := appendFrame(nil, frameMark, mark.index, &Leaf{Time: mark.durable})
+		if err := t.append(again); err != nil {
+			return err
+		}
+		if err := t.file.Sync(); err != nil {
+			return err
+		}
+	}
+	if err := t.file.Truncate(t.end); err != nil {
+		return err
+	}
+	// Durably: a second crash must not bring the cut bytes back behind the
+	// frames that will be written over them.
+	return t.file.Sync()
+}
+
+// tailMark is what a tail file says of its own durability.
+type tailMark struct {
+	durable int64  // Bytes below it were synced.
+	index   uint64 // Leaves below it were.
+	end     int64  // Where the mark's own frame ends; 0: there is none.
+}
+
+// lastMark finds the whole mark that vouches for the most bytes.
+func lastMark(f File, size int64) (mark tailMark, err error) {
 	scan := &frameScanner{file: f, size: size}
-	durable := int64(0)
 	for offset := int64(0); offset < size; {
 		frame, start, n, err := scan.next(offset)
 		if err != nil {
-			return 0, err
+			return tailMark{}, err
 		}
 		if n == 0 {
 			break
 		}
-		if frame.kind == frameMark && frame.time >= 0 && frame.time <= start {
-			durable = max(durable, frame.time)
-		}
 		offset = start + int64(n)
+		if frame.kind == frameMark && frame.time >= mark.durable && frame.time <= start {
+			mark = tailMark{durable: frame.time, index: frame.index, end: offset}
+		}
 	}
-	return durable, nil
+	return mark, nil
 }
 
 // end of the leaves present: one past the highest index, 0 if there is none.

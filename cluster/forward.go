@@ -304,7 +304,7 @@ func checkFrame(m *forwardCall) error {
 		return errBadFrame
 	}
 	for record, ok := batch.Next(); ok; record, ok = batch.Next() {
-		if record.Version != wire.RecordVersion || record.Kind < wire.KindScreen || record.Kind > wire.KindFormat {
+		if record.Version != wire.RecordVersion || record.Kind < wire.KindScreen || record.Kind > wire.KindNewest {
 			return errBadFrame
 		}
 	}

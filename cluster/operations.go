@@ -76,6 +76,20 @@ func (n *Node) Drain(ctx context.Context) error {
 	return nil
 }
 
+// Undrain takes back a Drain: proposals are admitted again. A node that stops for
+// good stays closed.
+func (n *Node) Undrain() {
+	select {
+	case <-n.stop:
+		return
+	default:
+	}
+	if n.dead.Load() == nil {
+		n.draining.Store(false)
+		n.waiters.refuse(nil)
+	}
+}
+
 // Join takes in a node that runs and waits at a cluster address: it is asked who it
 // is, and gets a vote when it has caught up.
 func (n *Node) Join(ctx context.Context, id, addr string) error {

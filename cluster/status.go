@@ -60,7 +60,7 @@ func (n *Node) Status(ctx context.Context) wire.ClusterStatus {
 			Commit: commit, Applied: n.Applied(), Snapshot: n.snapshotIndex(),
 		},
 		FeatureLevel: uint16(settings.Format), MaxLevel: uint16(engine.FormatNewest),
-		LogTime: n.LogTime().String(), Warnings: n.warnings(),
+		LogTime: n.LogTime().String(),
 	}
 	if settings.Genesis != nil {
 		s.ClusterID = settings.Genesis.ClusterID
@@ -80,6 +80,7 @@ func (n *Node) Status(ctx context.Context) wire.ClusterStatus {
 	}
 	s.Quorum = quorumOf(s.Nodes)
 	s.Writes.State = n.writes(&s)
+	s.Warnings = append(n.warnings(), n.groupWarnings(&s)...)
 	return s
 }
 
@@ -98,6 +99,9 @@ func quorumOf(nodes []wire.NodeStatus) (q wire.QuorumInfo) {
 	q.FailureTolerance = max(q.Healthy-(q.Voters/2+1), 0)
 	return q
 }
+
+// roleUnreachable is that of a member that does not answer.
+const roleUnreachable = "unreachable"
 
 const (
 	suffrageVoter    = "voter"
@@ -138,7 +142,7 @@ func (n *Node) nodes(_ context.Context, commit uint64) []wire.NodeStatus {
 
 // peerStatus is a member's line, from its last answer to a ping.
 func (n *Node) peerStatus(id string, commit uint64, now time.Time) wire.NodeStatus {
-	node := wire.NodeStatus{ID: id, LastContactMs: -1, Role: "unknown"}
+	node := wire.NodeStatus{ID: id, LastContactMs: -1, Role: roleUnreachable}
 	last, known := n.peers.last(id)
 	if !known {
 		return node
@@ -148,6 +152,9 @@ func (n *Node) peerStatus(id string, commit uint64, now time.Time) wire.NodeStat
 	p := &last.pong
 	node.APIAddr, node.Role, node.Version, node.UpSince = p.APIAddr, p.Role, p.Release, p.UpSince
 	node.Healthy = fresh && !last.silent && p.Healthy
+	if !fresh || last.silent {
+		node.Role = roleUnreachable // What it was when it last answered means nothing now.
+	}
 	node.LastContactMs = now.Sub(last.at).Milliseconds()
 	node.AppliedIndex = p.Applied
 	node.Lag = max(commit, p.Commit) - min(p.Applied, max(commit, p.Commit))
@@ -199,6 +206,28 @@ func (n *Node) warnings() []string {
 	}
 	if n.waitsToBeTold() {
 		warnings = append(warnings, waitingText)
+	}
+	return warnings
+}
+
+// groupWarnings names what is wrong with the group, as this node sees it.
+func (n *Node) groupWarnings(s *wire.ClusterStatus) (warnings []string) {
+	for _, node := range s.Nodes {
+		switch {
+		case node.Role == roleUnreachable && node.LastContactMs < 0:
+			warnings = append(warnings, fmt.Sprintf("%s does not answer and never did since this node started", node.ID))
+		case node.Role == roleUnreachable:
+			since := time.Duration(node.LastContactMs) * time.Millisecond
+			warnings = append(warnings, fmt.Sprintf("%s does not answer: last heard %v ago", node.ID, since.Round(time.Second/10)))
+		case node.Lag > maxLagDefault:
+			warnings = append(warnings, fmt.Sprintf("%s is %d entries behind", node.ID, node.Lag))
+		}
+		if last, known := n.peers.last(node.ID); known && last.pong.Missing || node.ID == n.config.ID && n.catchup.busy.Load() {
+			warnings = append(warnings, fmt.Sprintf("history of %s is incomplete: it is fetched from the others", node.ID))
+		}
+	}
+	if s.Quorum.Voters > 2 && s.Quorum.FailureTolerance == 0 && s.Writes.State != "no_quorum" {
+		warnings = append(warnings, "no further node may be lost")
 	}
 	return warnings
 }

@@ -142,6 +142,7 @@ func drain(c *call) error {
 		return err
 	}
 	if given && !on {
+		c.api.deps.Operations.Undrain()
 		c.api.SetDraining(false)
 		return c.done()
 	}

@@ -53,6 +53,7 @@ type Operations interface {
 	Ready(ctx context.Context, query wire.ReadyQuery) wire.Readiness
 	TransferLeader(ctx context.Context, to string) error
 	Drain(ctx context.Context) error
+	Undrain()
 	Snapshot(ctx context.Context) (wire.SnapshotInfo, error)
 	SaveSnapshot(ctx context.Context, w io.Writer) error
 	Join(ctx context.Context, id, addr string) error

@@ -356,6 +356,7 @@ func (n *testNode) verb(words ...string) error {
 }
 
 func (n *testNode) TransferLeader(_ context.Context, to string) error { return n.verb("transfer", to) }
+func (n *testNode) Undrain()                                          { _ = n.verb("undrain") }
 func (n *testNode) Drain(context.Context) error                       { return n.verb("drain") }
 func (n *testNode) Join(_ context.Context, id, addr string) error     { return n.verb("join", id, addr) }
 func (n *testNode) Remove(_ context.Context, id string) error         { return n.verb("remove", id) }

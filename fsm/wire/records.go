@@ -35,6 +35,9 @@ const (
 	KindNote
 )
 
+// KindNewest is the highest kind this binary knows.
+const KindNewest = KindNote
+
 // Idem is a caller's Idempotency-Key: hashes of key (scoped by API key and
 // path) and body. The zero value is "no key given".
 type Idem struct {

@@ -46,7 +46,7 @@ type NodeStatus struct {
 	Addr          string `json:"addr"`
 	APIAddr       string `json:"apiAddr"`
 	Suffrage      string `json:"suffrage"` // voter, nonvoter
-	Role          string `json:"role"`
+	Role          string `json:"role"`     // leader, follower, candidate, nonvoter, stopped; unreachable: it does not answer.
 	Healthy       bool   `json:"healthy"`
 	LastContactMs int64  `json:"lastContactMs"` // -1: never.
 	AppliedIndex  uint64 `json:"appliedIndex"`

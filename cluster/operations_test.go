@@ -1,0 +1,83 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// TestDrainIsTakenBack: a node that was drained by mistake serves again, and one
+// that stops for good does not.
+func TestDrainIsTakenBack(t *testing.T) {
+	n := openAlone(t, t.TempDir())
+	require.NoError(t, n.Drain(t.Context()))
+	_, err := n.Propose(t.Context(), wire.KindRegister, register("a"))
+	require.ErrorIs(t, err, wire.ErrShuttingDown)
+	n.Undrain()
+	require.True(t, n.Ready(t.Context(), wire.ReadyQuery{}).Ready)
+	propose(t, n, wire.KindRegister, register("a"))
+	require.NoError(t, n.Drain(t.Context()))
+	require.NoError(t, n.Close())
+	n.Undrain()
+	_, err = n.Propose(t.Context(), wire.KindRegister, register("b"))
+	require.ErrorIs(t, err, wire.ErrShuttingDown)
+}
+
+// TestEveryKindIsForwarded: a frame may carry each kind that callers make, the
+// newest among them.
+func TestEveryKindIsForwarded(t *testing.T) {
+	for kind := wire.KindScreen; kind <= wire.KindNewest; kind++ {
+		record := wire.AppendRecord(nil, wire.Record{Kind: kind, Version: wire.RecordVersion, Seq: 1, Body: []byte{1}})
+		require.NoError(t, checkFrame(&forwardCall{Count: 1, Records: record}), "kind %d", kind)
+	}
+	for _, kind := range []wire.Kind{wire.KindTick, wire.KindGenesis, wire.KindNewest + 1} {
+		record := wire.AppendRecord(nil, wire.Record{Kind: kind, Version: wire.RecordVersion, Seq: 1, Body: []byte{1}})
+		require.ErrorIs(t, checkFrame(&forwardCall{Count: 1, Records: record}), errBadFrame, "kind %d", kind)
+	}
+}
+
+// TestNoteThroughAFollower: a record of the last kind takes the whole way.
+func TestNoteThroughAFollower(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	r := propose(t, g.follower(), wire.KindNote, wire.Encode(&wire.Note{Event: "agent.refused"}))
+	require.Equal(t, wire.Applied, r.Code)
+}
+
+// TestStatusNamesTheDead: a member that is gone is neither called healthy nor by
+// the role it had, and what that means stands among the warnings.
+func TestStatusNamesTheDead(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	gone := g.leader().NodeID()
+	g.close(gone)
+	left := g.leader()
+	require.NotEqual(t, gone, left.NodeID())
+	require.Eventually(t, func() bool {
+		s := left.Status(t.Context())
+		for _, node := range s.Nodes {
+			if node.ID == gone {
+				return node.Role == roleUnreachable && !node.Healthy && s.Quorum == wire.QuorumInfo{Voters: 3, Healthy: 2}
+			}
+		}
+		return false
+	}, 10*time.Second, 10*time.Millisecond)
+	warnings := left.Status(t.Context()).Warnings
+	require.Len(t, warnings, 2)
+	require.Contains(t, warnings[0], gone+" does not answer")
+	require.Equal(t, "no further node may be lost", warnings[1])
+}
+
+// TestStatusTellsOfLag: what lags is named.
+func TestStatusTellsOfLag(t *testing.T) {
+	n := openAlone(t, t.TempDir())
+	s := wire.ClusterStatus{Nodes: []wire.NodeStatus{{ID: "n2", Role: "follower", Lag: maxLagDefault + 1}, {ID: "n3", Role: "follower", Lag: maxLagDefault}}}
+	require.Equal(t, []string{"n2 is 1001 entries behind"}, n.groupWarnings(&s))
+	n.catchup.busy.Store(true)
+	s.Nodes[0] = wire.NodeStatus{ID: n.NodeID(), Role: "leader", ClockSkewMs: int64(engine.Second)}
+	require.Equal(t, []string{"history of n1 is incomplete: it is fetched from the others"}, n.groupWarnings(&s))
+}

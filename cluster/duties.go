@@ -39,9 +39,16 @@ type leadership struct {
 func (l *leadership) watch(r *raft.Raft) {
 	l.changes = make(chan raft.Observation, observationsKept)
 	l.observer = raft.NewObserver(l.changes, false, func(o *raft.Observation) bool {
-		switch o.Data.(type) {
-		case raft.RaftState, raft.LeaderObservation:
+		switch what := o.Data.(type) {
+		case raft.RaftState:
+			if what == raft.Candidate {
+				elections.Inc()
+			}
 			return true
+		case raft.LeaderObservation:
+			return true
+		case raft.FailedHeartbeatObservation:
+			heartbeatsFailed.Inc()
 		}
 		return false
 	})

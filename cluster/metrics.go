@@ -32,8 +32,11 @@ var (
 	rpcsRefused       = metrics.NewCounter("railguard_cluster_raft_rpcs_refused_total")
 
 	termsLed          = metrics.NewCounter("railguard_cluster_terms_led_total")
+	elections         = metrics.NewCounter("railguard_cluster_elections_total")
+	heartbeatsFailed  = metrics.NewCounter("railguard_cluster_heartbeats_failed_total") // Of this node as leader, each to one peer.
 	leaderChanges     = metrics.NewCounter("railguard_cluster_leader_changes_total")
 	snapshotsTaken    = metrics.NewCounter("railguard_cluster_snapshots_total")
+	snapshotSeconds   = metrics.NewHistogram("railguard_cluster_snapshot_seconds")
 	snapshotErrors    = metrics.NewCounter("railguard_cluster_snapshot_errors_total")
 	snapshotsRestored = metrics.NewCounter("railguard_cluster_snapshots_restored_total")
 	digestMismatches  = metrics.NewCounter("railguard_cluster_digest_mismatches_total")
@@ -45,6 +48,7 @@ type gauges struct {
 	snapshotIndex, logBytes, waiting       *metrics.Gauge
 	diskFree, clockOffset, voters, healthy *metrics.Gauge
 	historyMissing, oldestLogAge           *metrics.Gauge
+	snapshotTime                           *metrics.Gauge // Unix seconds; 0: none was taken since the start.
 }
 
 func newGauges(id string) *gauges {
@@ -58,6 +62,7 @@ func newGauges(id string) *gauges {
 		diskFree: gauge("disk_free_percent"), clockOffset: gauge("clock_offset_milliseconds"),
 		voters: gauge("voters"), healthy: gauge("voters_answering"),
 		historyMissing: gauge("history_incomplete"), oldestLogAge: gauge("oldest_log_age_seconds"),
+		snapshotTime: gauge("snapshot_taken_timestamp_seconds"),
 	}
 }
 

@@ -81,3 +81,16 @@ func TestStatusTellsOfLag(t *testing.T) {
 	s.Nodes[0] = wire.NodeStatus{ID: n.NodeID(), Role: "leader", ClockSkewMs: int64(engine.Second)}
 	require.Equal(t, []string{"history of n1 is incomplete: it is fetched from the others"}, n.groupWarnings(&s))
 }
+
+// TestElectionsAreCounted: what an operator's alarm on leader changes needs.
+func TestElectionsAreCounted(t *testing.T) {
+	before, failed := elections.Get(), heartbeatsFailed.Get()
+	g := newGroup(t)
+	g.form(3)
+	require.Greater(t, elections.Get(), before)
+	g.close(g.follower().NodeID())
+	require.Eventually(t, func() bool { return heartbeatsFailed.Get() > failed }, 10*time.Second, 10*time.Millisecond)
+	_, err := g.leader().Snapshot(t.Context())
+	require.NoError(t, err)
+	require.Positive(t, g.leader().gauges.snapshotTime.Get())
+}

@@ -126,6 +126,8 @@ func (n *Node) takeSnapshot() (*raft.SnapshotMeta, error) {
 	c.bytes.Add(-bytes)
 	c.entries.Add(-entries)
 	snapshotsTaken.Inc()
+	snapshotSeconds.UpdateDuration(c.last)
+	n.gauges.snapshotTime.Set(float64(time.Now().Unix()))
 	meta, source, err := future.Open()
 	if err != nil {
 		return nil, fmt.Errorf("snapshot cannot be opened again: %w", err)

@@ -83,6 +83,7 @@ const closePatience = 5 * time.Second
 // loaded; whether it serves is Ready's matter.
 func Open(config Config) (*Node, error) {
 	config.fill()
+	bridgeRaftMetrics()
 	if err := config.validate(); err != nil {
 		return nil, err
 	}

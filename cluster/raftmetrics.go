@@ -1,0 +1,91 @@
+package cluster
+
+import (
+	"sync"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+	raftmetrics "github.com/hashicorp/go-metrics/compat"
+)
+
+// raftTimings are the measurements of raft's own that stand in /metrics, by raft's
+// name for them. The other forty are dropped: one system of metrics is enough.
+var raftTimings = map[string]*metrics.Histogram{
+	"raft.fsm.apply":                     metrics.NewHistogram("railguard_raft_fsm_apply_seconds"),
+	"raft.fsm.restore":                   metrics.NewHistogram("railguard_raft_fsm_restore_seconds"),
+	"raft.snapshot.persist":              metrics.NewHistogram("railguard_raft_snapshot_persist_seconds"),
+	"raft.rpc.appendEntries":             metrics.NewHistogram("railguard_raft_append_entries_served_seconds"),
+	"raft.replication.appendEntries.rpc": metrics.NewHistogram("railguard_raft_append_entries_asked_seconds"),
+	"raft.rpc.installSnapshot":           metrics.NewHistogram("railguard_raft_install_snapshot_seconds"),
+	"raft.leader.lastContact":            metrics.NewHistogram("railguard_raft_last_contact_seconds"),
+}
+
+// raftCounts are raft's counters that stand in /metrics.
+var raftCounts = map[string]*metrics.Counter{
+	"raft.transition.heartbeat_timeout":    metrics.NewCounter("railguard_raft_heartbeat_timeouts_total"),
+	"raft.transition.leader_lease_timeout": metrics.NewCounter("railguard_raft_lease_timeouts_total"),
+}
+
+// raftSink is where raft's measurements go. Raft knows only one sink a process.
+type raftSink struct{}
+
+var raftSinkSet sync.Once
+
+// bridgeRaftMetrics sends what matters of raft's metrics to ours.
+func bridgeRaftMetrics() {
+	raftSinkSet.Do(func() {
+		config := &raftmetrics.Config{TimerGranularity: time.Millisecond, FilterDefault: true}
+		if _, err := raftmetrics.NewGlobal(config, raftSink{}); err != nil {
+			panic("BUG: raft's metrics have no sink: " + err.Error())
+		}
+	})
+}
+
+const raftKeyMax = 64
+
+// dotted is raft's name for a measurement, built where it costs no allocation.
+func dotted(into []byte, key []string) []byte {
+	for i, part := range key {
+		if i > 0 {
+			into = append(into, '.')
+		}
+		into = append(into, part...)
+	}
+	return into
+}
+
+// AddSample takes a duration in milliseconds.
+func (raftSink) AddSample(key []string, milliseconds float32) {
+	var buffer [raftKeyMax]byte
+	if h := raftTimings[string(dotted(buffer[:0], key))]; h != nil {
+		h.Update(float64(milliseconds) / 1000)
+	}
+}
+
+// AddSampleWithLabels is AddSample: peers are not told apart.
+func (s raftSink) AddSampleWithLabels(key []string, milliseconds float32, _ []raftmetrics.Label) {
+	s.AddSample(key, milliseconds)
+}
+
+// IncrCounter takes a count.
+func (raftSink) IncrCounter(key []string, by float32) {
+	var buffer [raftKeyMax]byte
+	if c := raftCounts[string(dotted(buffer[:0], key))]; c != nil {
+		c.Add(int(by))
+	}
+}
+
+// IncrCounterWithLabels is IncrCounter.
+func (s raftSink) IncrCounterWithLabels(key []string, by float32, _ []raftmetrics.Label) {
+	s.IncrCounter(key, by)
+}
+
+// SetGauge, SetGaugeWithLabels and EmitKey: none of raft's gauges is shown; measure
+// has the same from its source.
+func (raftSink) SetGauge([]string, float32) {}
+
+// SetGaugeWithLabels drops a gauge.
+func (raftSink) SetGaugeWithLabels([]string, float32, []raftmetrics.Label) {}
+
+// EmitKey drops a pair.
+func (raftSink) EmitKey([]string, float32) {}

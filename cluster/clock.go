@@ -21,16 +21,18 @@ type systemClock struct{ start time.Time }
 func (c systemClock) Wall() engine.Time      { return engine.Time(time.Now().UnixNano()) }
 func (c systemClock) Monotonic() engine.Time { return engine.Time(time.Since(c.start)) }
 
-// ShiftedClock is a wall clock that is wrong by a fixed time: for fault tests, since
-// the processes of one machine share its clock.
-func ShiftedClock(clock Clock, by engine.Time) Clock { return shiftedClock{clock, by} }
+// ShiftedClock is a wall clock that is wrong by what by says whenever it is asked:
+// for fault tests, since the processes of one machine share its clock. by may
+// change from one call to the next, as a clock that is set does; it must be safe
+// for use by several goroutines.
+func ShiftedClock(clock Clock, by func() engine.Time) Clock { return shiftedClock{clock, by} }
 
 type shiftedClock struct {
 	Clock
-	by engine.Time
+	by func() engine.Time
 }
 
-func (c shiftedClock) Wall() engine.Time { return c.Clock.Wall() + c.by }
+func (c shiftedClock) Wall() engine.Time { return c.Clock.Wall() + c.by() }
 
 // slewShare is how much faster or slower than the monotonic clock stamps may
 // run: one tenth (decisions 5.17).
@@ -62,4 +64,17 @@ func (s *stamper) stamp(target engine.Time) engine.Time {
 	lean := min(max(target-even, -passed/slewShare), passed/slewShare)
 	s.last = even + lean
 	return s.last
+}
+
+// clockBase is where the wall clock stands on the monotonic one: it changes only
+// when the wall clock is set.
+func (n *Node) clockBase() engine.Time { return n.config.Clock.Wall() - n.config.Clock.Monotonic() }
+
+// seenFrom is the sample as it looks after our own wall clock was set: the peer's
+// clock stands where it stood, ours does not. Without it a leader whose clock
+// jumps a day right before its term would have the day confirmed by samples that
+// are older than the jump.
+func (s sample) seenFrom(base engine.Time) sample {
+	s.offset -= base - s.base
+	return s
 }

@@ -19,6 +19,30 @@ func (c *handClock) pass(d engine.Time) {
 	c.monotonic += d
 }
 
+func TestShiftedClock(t *testing.T) {
+	const noon = 1_000_000 * engine.Second
+	by := engine.Time(0)
+	c := ShiftedClock(&handClock{wall: noon, monotonic: 7}, func() engine.Time { return by })
+	for _, by = range []engine.Time{0, 5 * engine.Minute, -5 * engine.Minute, engine.DayLength, 0} {
+		require.Equal(t, noon+by, c.Wall())
+		require.Equal(t, engine.Time(7), c.Monotonic(), "only the wall clock is wrong")
+	}
+}
+
+// A sample of a peer's clock must not follow our own clock when that is set: a
+// leader whose clock has just jumped a day is the one that is a day off.
+func TestSampleOutlivesOwnJump(t *testing.T) {
+	c := &handClock{wall: 1_000_000 * engine.Second}
+	n := &Node{config: Config{Clock: c}}
+	seen := sample{offset: 3 * engine.Millisecond, base: n.clockBase()}
+	c.pass(engine.Second)
+	require.Equal(t, 3*engine.Millisecond, seen.seenFrom(n.clockBase()).offset, "time that passes changes nothing")
+	c.wall += engine.DayLength
+	require.Equal(t, 3*engine.Millisecond-engine.DayLength, seen.seenFrom(n.clockBase()).offset)
+	c.wall -= engine.DayLength
+	require.Equal(t, 3*engine.Millisecond, seen.seenFrom(n.clockBase()).offset)
+}
+
 func TestStamper(t *testing.T) {
 	const noon = 1_000_000 * engine.Second
 	begin := func(logTime engine.Time) (*stamper, *handClock) {

@@ -13,6 +13,9 @@ import (
 	"railguard/fsm/wire"
 )
 
+// ErrConfig marks an error of what was asked for, found before the log is opened.
+var ErrConfig = errors.New("configuration refused")
+
 // Config says what a node is and where it stands. The zero value of every field
 // below the first block has a default.
 type Config struct {
@@ -29,9 +32,10 @@ type Config struct {
 	// Genesis makes the first record. Called once, by the node that bootstraps.
 	Genesis func() wire.Genesis
 
-	Secret   []byte // The cluster secret; peers prove that they know it.
-	Insecure bool   // No TLS between nodes; refused unless all addresses are loopback.
-	Version  string
+	Secret       []byte       // The cluster secret; peers prove that they know it,
+	Certificates Certificates // or show certificates, where these are given.
+	Insecure     bool         // No TLS between nodes; refused unless all addresses are loopback.
+	Version      string
 
 	Logger *slog.Logger
 	// Fatal ends the process: a failing or stalled disk, divergence, an entry of a
@@ -44,6 +48,10 @@ type Config struct {
 
 	Timing   Timing
 	Snapshot SnapshotPolicy
+
+	// DeadAfter is how long a voter may be silent before it loses its vote, where
+	// more than three have one; 10 minutes, below 0: never.
+	DeadAfter time.Duration
 
 	WriteDeadline time.Duration // Longest wait of a proposal; 2 s.
 
@@ -100,6 +108,7 @@ func (c *Config) fill() {
 	if c.OpenLog == nil {
 		c.OpenLog = openBolt
 	}
+	setDefault(&c.DeadAfter, 10*time.Minute)
 	setDefault(&c.WriteDeadline, time.Duration(engine.WriteDeadline))
 	setDefault(&c.Timing.Heartbeat, 200*time.Millisecond)
 	setDefault(&c.Timing.Election, c.Timing.Heartbeat)
@@ -144,7 +153,7 @@ func (c *Config) validate() error {
 			return err
 		}
 	}
-	if err := c.reachable(); err != nil {
+	if err := errors.Join(c.Certificates.check(c), c.reachable()); err != nil {
 		return err
 	}
 	if c.Timing.Commit < commitTimeoutMin {

@@ -126,6 +126,7 @@ func (n *Node) runDuties() {
 			n.checkDisk()
 			n.compactWhenDue(now)
 			n.promoteCaughtUp(now)
+			n.watchDead(now)
 			n.yieldWhenLow()
 			n.stopWhenShut()
 			n.measure(now)

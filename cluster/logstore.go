@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -60,7 +61,65 @@ type guardedStore struct {
 	store  LogStore
 	limit  func() time.Duration
 	fatal  func(reason string)
+	later  func(time.Duration, func()) beatTimer // The seam for tests; nil: real timers.
 	gaveUp atomic.Bool
+}
+
+// watchBeats is how many beats of the watchdog's own heart make a stall. One long
+// timer cannot tell a disk that hangs from a process that was stopped (SIGSTOP, a
+// paused or migrating machine): the time passed either way. A stopped process
+// does not beat: however long it slept, the pause counts as one beat, and the
+// disk gets the time of the others to come back.
+const watchBeats = 8
+
+// beatTimer is what the watchdog needs of a time.Timer.
+type beatTimer interface {
+	Reset(time.Duration) bool
+	Stop() bool
+}
+
+func realBeats(d time.Duration, beat func()) beatTimer { return time.AfterFunc(d, beat) }
+
+// watchdog watches one write. Its beats come one after the other: each arms the next.
+type watchdog struct {
+	mu     sync.Mutex
+	timer  beatTimer
+	every  time.Duration
+	beats  int
+	ended  bool
+	expire func()
+}
+
+// watchFor has expire called when limit passed in beats, unless stop comes before.
+func watchFor(limit time.Duration, later func(time.Duration, func()) beatTimer, expire func()) *watchdog {
+	if later == nil {
+		later = realBeats
+	}
+	d := &watchdog{every: max(limit/watchBeats, 1), expire: expire}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.timer = later(d.every, d.beat)
+	return d
+}
+
+func (d *watchdog) beat() {
+	d.mu.Lock()
+	d.beats++
+	stalled := !d.ended && d.beats >= watchBeats
+	if !d.ended && !stalled {
+		d.timer.Reset(d.every)
+	}
+	d.mu.Unlock()
+	if stalled {
+		d.expire()
+	}
+}
+
+func (d *watchdog) stop() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ended = true
+	d.timer.Stop()
 }
 
 func (g *guardedStore) giveUp(reason string) {
@@ -75,12 +134,12 @@ func (g *guardedStore) watch(what string, write func() error) error {
 		return errGaveUp
 	}
 	limit := g.limit()
-	dog := time.AfterFunc(limit, func() {
+	dog := watchFor(limit, g.later, func() {
 		g.giveUp(fmt.Sprintf("disk stalled: %s took longer than %v", what, limit))
 	})
 	start := time.Now()
 	err := write()
-	dog.Stop()
+	dog.stop()
 	logWriteSeconds.UpdateDuration(start)
 	if err != nil {
 		logWriteErrors.Inc()

@@ -85,7 +85,9 @@ func TestGuardedStoreFails(t *testing.T) {
 	require.Len(t, gave.all(), 1)
 }
 
-func TestGuardedStoreStalls(t *testing.T) {
+// TestGuardG4StalledDisk: a write that does not come back within the limit ends the
+// node at the limit, to the nanosecond of a virtual clock.
+func TestGuardG4StalledDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := newMemoryLog()
 		store, gave := guardOver(memory, time.Second)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -36,6 +37,9 @@ const (
 type membership struct {
 	changing gate                 // One change at a time.
 	caughtUp map[string]time.Time // Since when a node without a vote keeps up. Duties only.
+
+	silentMu sync.Mutex
+	silent   map[string]time.Time // Since when a voter has not answered this leader.
 }
 
 // memberAddress is a member's address in the configuration of now.

@@ -4,19 +4,17 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net"
 	"sync"
 	"time"
 )
 
-const (
-	handshakePatience = 2 * time.Second
-	handshakesMax     = 64 // Strangers at the door at once.
-	connectionsMax    = 256
-	connectionsOfPeer = 32
-)
+const handshakePatience = 2 * time.Second
 
 // Network is the seam for the network between nodes.
 type Network interface {
@@ -35,12 +33,13 @@ func (tcpNetwork) Dial(address string, timeout time.Duration) (net.Conn, error) 
 }
 
 // mux is the one port between nodes. A connection is nobody until TLS has proven,
-// within 2 s, that it knows the cluster secret and which node it is; only then
-// does a byte of it reach raft or the calls.
+// within 2 s, that it belongs to the cluster and which node it is; only then does a
+// byte of it reach raft or the calls.
 type mux struct {
 	network   Network
-	authority *authority // nil: insecure.
+	authority func() *authority // nil: insecure. What it returns changes with renewed certificates.
 	listener  net.Listener
+	log       *slog.Logger
 	// known is what is known of the peers when a connection arrives, so that greet
 	// does not hold what a dialler says against what was heard of it later.
 	known func() map[string]reached
@@ -48,25 +47,26 @@ type mux struct {
 	raft  func(id string, conn net.Conn)
 	calls func(id string, conn net.Conn)
 
-	doors chan struct{} // One token a handshake.
-
-	mu     sync.Mutex
-	open   map[net.Conn]string // By peer id; "" before the handshake ends.
-	closed bool
-	done   sync.WaitGroup
+	strangers *guests // In their handshake, by network address.
+	peers     *guests // Came in, by node id.
+	dialled   *guests // Went out, by node id.
+	refusals  refusals
+	done      sync.WaitGroup
 
 	closing sync.Once
 	failed  error // Of closing.
 }
 
-func newMux(network Network, authority *authority, address string) (*mux, error) {
+func newMux(network Network, authority func() *authority, address string) (*mux, error) {
 	listener, err := network.Listen(address)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: port between nodes: %w", err)
 	}
 	return &mux{
-		network: network, authority: authority, listener: listener,
-		doors: make(chan struct{}, handshakesMax), open: make(map[net.Conn]string),
+		network: network, authority: authority, listener: listener, log: slog.New(slog.DiscardHandler),
+		strangers: newGuests(handshakesMax, handshakesMax),
+		peers:     newGuests(connectionsMax, connectionsOfPeer),
+		dialled:   newGuests(connectionsMax, connectionsMax),
 	}, nil
 }
 
@@ -75,121 +75,132 @@ func (m *mux) serve() {
 	defer m.done.Done()
 	for {
 		conn, err := m.listener.Accept()
-		if err != nil {
-			if m.isClosed() {
-				return
-			}
+		switch {
+		case err != nil && m.strangers.closed():
+			return
+		case err != nil:
 			time.Sleep(retryPause)
-			continue
-		}
-		select {
-		case m.doors <- struct{}{}:
+		case m.strangers.add(conn, &guest{who: networkOf(conn)}):
+			m.done.Add(1)
+			go m.receive(conn)
 		default:
-			conn.Close() // Too many strangers at once.
-			continue
-		}
-		if !m.track(conn, "") {
-			<-m.doors
 			conn.Close()
-			continue
-		}
-		m.done.Add(1)
-		go m.receive(conn)
-	}
-}
-
-func (m *mux) isClosed() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.closed
-}
-
-// track notes an open connection, within the bounds.
-func (m *mux) track(conn net.Conn, id string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed || len(m.open) >= connectionsMax {
-		return false
-	}
-	if id != "" {
-		same := 0
-		for _, other := range m.open {
-			if other == id {
-				same++
-			}
-		}
-		if same >= connectionsOfPeer {
-			return false
 		}
 	}
-	m.open[conn] = id
-	return true
-}
-
-func (m *mux) forget(conn net.Conn) {
-	m.mu.Lock()
-	delete(m.open, conn)
-	m.mu.Unlock()
-	conn.Close()
 }
 
 // receive brings one connection through the door and to whom it wants.
 func (m *mux) receive(raw net.Conn) {
 	defer m.done.Done()
-	defer m.forget(raw)
-	conn, id, protocol, err := m.admit(raw)
-	<-m.doors
+	defer raw.Close()
+	in, err := m.admit(raw)
+	m.strangers.forget(raw)
 	if err != nil {
 		handshakesRefused.Inc()
+		if !errors.Is(err, io.EOF) { // Probes that only connect are no news.
+			m.refusals.tell(m.log, "a connection to the port between nodes is refused", raw, err)
+		}
 		return
 	}
-	if !m.track(raw, id) {
+	if !m.keep(m.peers, raw, in) {
 		return
 	}
-	switch protocol {
+	defer m.peers.forget(raw)
+	switch in.protocol {
 	case protocolRaft:
-		m.raft(id, conn)
+		m.raft(in.who, in.conn)
 	case protocolCalls:
-		m.calls(id, conn)
+		m.calls(in.who, in.conn)
 	}
 }
 
-func (m *mux) admit(raw net.Conn) (conn net.Conn, id string, protocol byte, err error) {
-	if err := raw.SetDeadline(time.Now().Add(handshakePatience)); err != nil {
-		return nil, "", 0, err
+// keep notes a proven connection, unless what proved it has been taken back since.
+func (m *mux) keep(to *guests, raw net.Conn, p *proven) bool {
+	if !to.add(raw, &guest{who: p.who, chain: p.chain}) {
+		return false
 	}
-	conn = raw
+	if m.authority == nil {
+		return true
+	}
+	if a := m.authority(); a != p.by { // proveAnew may have come by before it was noted.
+		if _, err := a.verify(p.chain); err != nil {
+			to.forget(raw)
+			return false
+		}
+	}
+	return true
+}
+
+// proveAnew ends the connections that the authority of now would not let in: one
+// that the operator took away must not live on in open connections. The others go
+// on.
+func (m *mux) proveAnew() {
+	a := m.authority()
+	for _, all := range []*guests{m.peers, m.dialled} {
+		all.end(func(g *guest) bool {
+			_, err := a.verify(g.chain)
+			return err != nil
+		})
+	}
+}
+
+// proven is a connection through the door.
+type proven struct {
+	conn     net.Conn
+	who      string // Node id.
+	protocol byte
+	by       *authority          // nil: insecure.
+	chain    []*x509.Certificate // What it showed, the leaf first.
+}
+
+// prove does the handshake.
+func (m *mux) prove(raw net.Conn, side func(net.Conn, *tls.Config) *tls.Conn) (*proven, error) {
+	if m.authority == nil {
+		return &proven{conn: raw}, nil
+	}
+	a := m.authority()
+	secure := side(raw, a.config())
+	if err := secure.HandshakeContext(context.Background()); err != nil { // raw has a deadline.
+		return nil, err
+	}
+	state := secure.ConnectionState()
+	id, err := a.peerID(state)
+	if err != nil {
+		return nil, err
+	}
+	return &proven{conn: secure, who: id, by: a, chain: state.PeerCertificates}, nil
+}
+
+func (m *mux) admit(raw net.Conn) (*proven, error) {
+	if err := raw.SetDeadline(time.Now().Add(handshakePatience)); err != nil {
+		return nil, err
+	}
 	known := m.known()
-	if m.authority != nil {
-		secure := tls.Server(raw, m.authority.config())
-		if err := secure.HandshakeContext(context.Background()); err != nil {
-			return nil, "", 0, err
-		}
-		if id, err = m.authority.peerID(secure.ConnectionState()); err != nil {
-			return nil, "", 0, err
-		}
-		conn = secure
+	in, err := m.prove(raw, tls.Server)
+	if err != nil {
+		return nil, err
 	}
 	var head [4]byte
-	if err := readFull(conn, head[:]); err != nil {
-		return nil, "", 0, err
+	if err := readFull(in.conn, head[:]); err != nil {
+		return nil, err
 	}
-	protocol = head[2]
-	if !bytes.Equal(head[:2], muxMagic) || head[3] != muxVersion || protocol != protocolRaft && protocol != protocolCalls {
-		return nil, "", 0, errors.New("cluster: unknown protocol on the port between nodes")
+	in.protocol = head[2]
+	if !bytes.Equal(head[:2], muxMagic) || head[3] != muxVersion || in.protocol != protocolRaft && in.protocol != protocolCalls {
+		return nil, errors.New("cluster: unknown protocol on the port between nodes")
 	}
 	var h hello
-	if err := readSized(conn, &h); err != nil {
-		return nil, "", 0, err
+	if err := readSized(in.conn, &h); err != nil {
+		return nil, err
 	}
-	w := m.judge(h, id, protocol, known)
-	if err := writeSized(conn, nil, &w); err != nil {
-		return nil, "", 0, err
+	w := m.judge(h, in.who, in.protocol, known)
+	if err := writeSized(in.conn, nil, &w); err != nil {
+		return nil, err
 	}
 	if w.Refused != "" {
-		return nil, "", 0, errors.New(w.Refused)
+		return nil, errors.New(w.Refused)
 	}
-	return conn, h.ID, protocol, raw.SetDeadline(time.Time{})
+	in.who = h.ID
+	return in, raw.SetDeadline(time.Time{})
 }
 
 var muxMagic = []byte("RG")
@@ -209,53 +220,71 @@ func (m *mux) dial(host string, protocol byte, h func() hello, expectID, expectI
 	if err != nil {
 		return nil, welcome{}, err
 	}
-	conn, w, err := m.enter(raw, protocol, h)
+	out, w, err := m.enter(raw, protocol, h)
 	switch {
 	case err != nil:
 	case expectID != "" && w.ID != expectID:
 		err = fmt.Errorf("cluster: %s is node %q, not %q", host, w.ID, expectID)
 	case expectIncarnation != "" && shown(w.Incarnation) != expectIncarnation:
 		err = fmt.Errorf("cluster: node %q at %s has another data folder than the member of that name: it must join anew", w.ID, host)
+	case !m.keep(m.dialled, raw, out):
+		err = net.ErrClosed
 	default:
-		return conn, w, nil
+		return &dialledConn{Conn: out.conn, raw: raw, of: m.dialled}, w, nil
 	}
 	return nil, w, errors.Join(err, raw.Close())
 }
 
+// dialledConn is forgotten when its user closes it.
+type dialledConn struct {
+	net.Conn
+	raw net.Conn
+	of  *guests
+}
+
+// Close implements net.Conn.
+func (c *dialledConn) Close() error {
+	c.of.forget(c.raw)
+	return c.Conn.Close()
+}
+
 func shown(incarnation string) string { return incarnation[:min(len(incarnation), incarnationShown)] }
 
-func (m *mux) enter(raw net.Conn, protocol byte, h func() hello) (net.Conn, welcome, error) {
+func (m *mux) enter(raw net.Conn, protocol byte, h func() hello) (*proven, welcome, error) {
 	var w welcome
 	if err := raw.SetDeadline(time.Now().Add(handshakePatience)); err != nil {
 		return nil, w, err
 	}
-	conn, proven := raw, ""
-	if m.authority != nil {
-		secure := tls.Client(raw, m.authority.config())
-		if err := secure.HandshakeContext(context.Background()); err != nil {
-			return nil, w, err
-		}
-		var err error
-		if proven, err = m.authority.peerID(secure.ConnectionState()); err != nil {
-			return nil, w, err
-		}
-		conn = secure
+	out, err := m.prove(raw, tls.Client)
+	if err != nil {
+		m.refusals.tell(m.log, "a node on the port between nodes is not known for one", raw, err)
+		return nil, w, err
 	}
 	head := append(append([]byte(nil), muxMagic...), protocol, muxVersion)
 	own := h()
-	if err := writeSized(conn, head, &own); err != nil {
+	if err := writeSized(out.conn, head, &own); err != nil {
 		return nil, w, err
 	}
-	if err := readSized(conn, &w); err != nil {
+	if err := readSized(out.conn, &w); err != nil {
+		if m.authority != nil && isAlert(err) { // TLS 1.3 tells a client afterwards.
+			m.refusals.tell(m.log, "a node does not take this node's certificate", raw, err)
+		}
 		return nil, w, err
 	}
 	switch {
 	case w.Refused != "":
 		return nil, w, fmt.Errorf("%w: %s", errRefused, w.Refused)
-	case m.authority != nil && w.ID != proven:
+	case m.authority != nil && w.ID != out.who:
 		return nil, w, fmt.Errorf("cluster: node %q is not the one its certificate names", w.ID)
 	}
-	return conn, w, raw.SetDeadline(time.Time{})
+	out.who = w.ID
+	return out, w, raw.SetDeadline(time.Time{})
+}
+
+// isAlert reports whether an error is what the other side of TLS objected.
+func isAlert(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "remote error"
 }
 
 // errRefused is a peer's refusal at the door.
@@ -264,12 +293,8 @@ var errRefused = errors.New("cluster: refused by the peer")
 // shut ends the port and every connection that came in through it.
 func (m *mux) shut() {
 	m.closing.Do(func() {
-		m.mu.Lock()
-		m.closed = true
-		for conn := range m.open {
-			conn.Close()
-		}
-		m.mu.Unlock()
+		m.strangers.shut()
+		m.peers.shut()
 		m.failed = m.listener.Close()
 	})
 }

@@ -44,15 +44,16 @@ type Node struct {
 	progress  progress
 	views     viewCache
 
-	address   memberAddress
-	mux       *mux // nil: no port between nodes.
-	transport raftTransport
-	peers     *peers
-	forwarder *forwarder
-	arrivals  arrivals
-	reads     readRounds
-	process   uint64 // Random, of this process.
-	pingNow   chan struct{}
+	address      memberAddress
+	mux          *mux               // nil: no port between nodes.
+	certificates *certificateKeeper // nil: no certificates given.
+	transport    raftTransport
+	peers        *peers
+	forwarder    *forwarder
+	arrivals     arrivals
+	reads        readRounds
+	process      uint64 // Random, of this process.
+	pingNow      chan struct{}
 
 	membership   membership
 	catchup      catchUp
@@ -85,7 +86,7 @@ func Open(config Config) (*Node, error) {
 	config.fill()
 	bridgeRaftMetrics()
 	if err := config.validate(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	n := &Node{
 		config: config, log: config.Logger.With("node", config.ID),
@@ -207,14 +208,15 @@ func (n *Node) openPort() (err error) {
 		n.transport = loneTransport(n.address)
 		return nil
 	}
-	var proof *authority
-	if !n.config.Insecure {
-		if proof, err = newAuthority(n.config.Secret, n.config.ID); err != nil {
-			return err
-		}
+	proof, err := n.proof()
+	if err != nil {
+		return err
 	}
 	if n.mux, err = newMux(n.config.Network, proof, n.config.ListenCluster); err != nil {
 		return err
+	}
+	if n.mux.log = n.log; n.certificates != nil {
+		n.certificates.changed = n.mux.proveAnew
 	}
 	if n.address.host == "" {
 		n.address.host = n.mux.listener.Addr().String()
@@ -235,6 +237,22 @@ func (n *Node) openPort() (err error) {
 	n.mux.known = n.peers.heard
 	n.transport, n.mux.greet, n.mux.raft, n.mux.calls = transport, n.greet, transport.receive, n.serveCalls
 	return nil
+}
+
+// proof is by what nodes know each other on the port; nil: by their word.
+func (n *Node) proof() (func() *authority, error) {
+	if n.config.Insecure {
+		return nil, nil
+	}
+	if n.config.Certificates.given() {
+		var err error
+		if n.certificates, err = openCertificates(&n.config, n.log); err != nil {
+			return nil, err
+		}
+		return n.certificates.current.Load, nil
+	}
+	drawn, err := newAuthority(n.config.Secret, n.config.ID)
+	return func() *authority { return drawn }, err
 }
 
 func (n *Node) closePort() error {
@@ -285,6 +303,9 @@ func (n *Node) start() {
 	}
 	n.mux.done.Add(1)
 	go n.mux.serve()
+	if n.certificates != nil {
+		n.running.Go(func() { n.certificates.run(n.stop) })
+	}
 	n.running.Add(3)
 	go n.watchPeers()
 	go n.findGroup()

@@ -43,6 +43,7 @@ type sample struct {
 	pong   pong
 	at     time.Time
 	offset engine.Time // The peer's wall clock minus ours.
+	base   engine.Time // Our wall clock minus our monotonic one, then.
 	trip   time.Duration
 	silent bool // A ping since then was not answered.
 }
@@ -128,7 +129,7 @@ func (p *peers) fresh(id string) (sample, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s, ok := p.samples[id]
-	return s, ok && time.Since(s.at) < sampleFresh
+	return s.seenFrom(p.node.clockBase()), ok && time.Since(s.at) < sampleFresh
 }
 
 // last returns a peer's last answer, however old.
@@ -136,7 +137,7 @@ func (p *peers) last(id string) (sample, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s, ok := p.samples[id]
-	return s, ok
+	return s.seenFrom(p.node.clockBase()), ok
 }
 
 // watchPeers is the goroutine that asks the others how they are.
@@ -186,7 +187,7 @@ func (n *Node) pingBeside(id string) {
 // ping asks one peer and keeps the answer.
 func (n *Node) ping(ctx context.Context, id string) error {
 	var answer pong
-	sent, wall := time.Now(), n.config.Clock.Wall()
+	sent, wall, base := time.Now(), n.config.Clock.Wall(), n.clockBase()
 	if err := n.peers.link(id, linkControl).call(ctx, callPing, nil, &answer); err != nil {
 		n.peers.mu.Lock()
 		if last, known := n.peers.samples[id]; known {
@@ -200,7 +201,7 @@ func (n *Node) ping(ctx context.Context, id string) error {
 	n.peers.mu.Lock()
 	n.peers.samples[id] = sample{
 		pong: answer, at: time.Now(), trip: trip,
-		offset: answer.Wall - (wall + engine.Time(trip/2)),
+		offset: answer.Wall - (wall + engine.Time(trip/2)), base: base,
 	}
 	if before := n.peers.reached[id]; before.incarnation != answer.Incarnation || before.applied < answer.Applied {
 		n.peers.reached[id] = reached{answer.Incarnation, answer.Applied}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"sync"
 	"time"
@@ -103,7 +104,12 @@ func (n *Node) answerCall(ctx context.Context, peer string, kind call, payload [
 	case callVerb:
 		return decoded(payload, func(m *verbCall) (any, error) { return nil, n.doVerb(ctx, m) })
 	case callPromise:
-		return decoded(payload, func(m *promiseCall) (any, error) { return nil, n.promise(m) })
+		return decoded(payload, func(m *promiseCall) (any, error) {
+			if m.ID != peer { // Given once for ever: not in another's name.
+				return nil, fmt.Errorf("cluster: node %q asks for a promise to %q", peer, m.ID)
+			}
+			return nil, n.promise(m)
+		})
 	}
 	return n.answerHistory(ctx, kind, payload)
 }

@@ -80,6 +80,7 @@ func (n *Node) Status(ctx context.Context) wire.ClusterStatus {
 	}
 	s.Quorum = quorumOf(s.Nodes)
 	s.Writes.State = n.writes(&s)
+	s.Autopilot = n.autopilot(s.Nodes)
 	s.Warnings = append(n.warnings(), n.groupWarnings(&s)...)
 	return s
 }

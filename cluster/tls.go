@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math/big"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -21,13 +22,21 @@ const secretMin = 16
 // identityScheme is that of the URI in a node's certificate: railguard://n1.
 const identityScheme = "railguard"
 
-// authority is the private certificate authority of a cluster. Its key is derived
-// from the cluster secret, so every node that knows the secret has it and issues
-// its own certificate; there is nothing to distribute and nothing to renew. Who
-// does not know the secret gets no further than the handshake.
+// authority is whom a node believes on the port between nodes, and what it shows
+// there itself. It never changes. There are two kinds.
+//
+// The cluster's own: its key is derived from the cluster secret, so every node that
+// knows the secret has it and issues its own certificate; there is nothing to
+// distribute and nothing to renew. Given: the operator's certificates, read from
+// files (certificates.go). Who cannot prove himself to the authority gets no
+// further than the handshake.
 type authority struct {
-	pool *x509.CertPool
-	own  tls.Certificate
+	pool     *x509.CertPool
+	own      tls.Certificate
+	now      func() time.Time // By which dates are judged.
+	chainMax int              // Certificates that a peer may show.
+	distrust string           // Said of a peer whose certificate does not lead to pool.
+	until    time.Time        // When own stops to prove anything; zero: never.
 }
 
 // Certificates must hold on a node whose clock is wrong by years: the secret is
@@ -59,7 +68,10 @@ func newAuthority(secret []byte, id string) (*authority, error) {
 	if root, err = x509.ParseCertificate(der); err != nil {
 		return nil, fmt.Errorf("cluster: authority: %w", err)
 	}
-	a := &authority{pool: x509.NewCertPool()}
+	a := &authority{
+		pool: x509.NewCertPool(), now: certificateNow, chainMax: 1,
+		distrust: "peer does not know this cluster's secret",
+	}
 	a.pool.AddCert(root)
 	a.own, err = issue(root, key, id)
 	return a, err
@@ -71,10 +83,14 @@ func issue(root *x509.Certificate, key ed25519.PrivateKey, id string) (tls.Certi
 	if err != nil {
 		return tls.Certificate{}, err
 	}
+	name, err := NodeURI(id)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
 	leaf := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: id},
 		NotBefore: certificateFrom, NotAfter: certificateTo,
-		URIs:        []*url.URL{{Scheme: identityScheme, Host: id}},
+		URIs:        []*url.URL{name},
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
@@ -91,32 +107,134 @@ func (a *authority) config() *tls.Config {
 	return &tls.Config{
 		MinVersion:   tls.VersionTLS13,
 		Certificates: []tls.Certificate{a.own},
-		ClientAuth:   tls.RequireAnyClientCert,
-		ClientCAs:    a.pool,
+		// Shown whatever authorities the listener names. It names none (ClientCAs is
+		// empty), so that a stranger does not learn them.
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &a.own, nil },
+		ClientAuth:           tls.RequireAnyClientCert,
 		// The chain is verified by VerifyConnection, on both sides alike: what is
 		// skipped is the host name.
 		InsecureSkipVerify:     true,
 		VerifyConnection:       func(state tls.ConnectionState) error { _, err := a.peerID(state); return err },
-		SessionTicketsDisabled: true,
-		Time:                   certificateNow,
+		SessionTicketsDisabled: true, // A resumed session would not be proven anew.
+		Time:                   a.now,
 	}
 }
 
 // peerID verifies the peer's chain and returns its node id.
 func (a *authority) peerID(state tls.ConnectionState) (string, error) {
-	if len(state.PeerCertificates) != 1 {
-		return "", errors.New("cluster: peer shows no certificate of its own")
+	if len(state.PeerCertificates) == 0 || len(state.PeerCertificates) > a.chainMax {
+		return "", fmt.Errorf("cluster: peer shows %d certificates, 1 to %d are allowed", len(state.PeerCertificates), a.chainMax)
 	}
-	leaf := state.PeerCertificates[0]
-	_, err := leaf.Verify(x509.VerifyOptions{
-		Roots: a.pool, CurrentTime: certificateNow(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
-	})
-	if err != nil {
-		return "", fmt.Errorf("cluster: peer does not know this cluster's secret: %w", err)
+	if _, err := a.verify(state.PeerCertificates); err != nil {
+		return "", err
 	}
-	if len(leaf.URIs) != 1 || leaf.URIs[0].Scheme != identityScheme || leaf.IsCA {
-		return "", errors.New("cluster: peer's certificate names no node")
+	return NodeID(state.PeerCertificates[0])
+}
+
+// nodeUsages are what a node's certificate must be good for: it dials and listens.
+var nodeUsages = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+
+// verify holds a chain, the leaf first, to the authority, and returns when the
+// proof ends: with the first certificate on the way up that does.
+func (a *authority) verify(chain []*x509.Certificate) (until time.Time, err error) {
+	leaf, between := chain[0], x509.NewCertPool()
+	for _, certificate := range chain[1:] {
+		between.AddCert(certificate)
 	}
-	id := leaf.URIs[0].Host
-	return id, validID(id)
+	for _, usage := range nodeUsages { // Each by itself: Verify is content with any one of several.
+		chains, err := leaf.Verify(x509.VerifyOptions{
+			Roots: a.pool, Intermediates: between, CurrentTime: a.now(), KeyUsages: []x509.ExtKeyUsage{usage},
+		})
+		if err != nil {
+			return time.Time{}, a.refusal(leaf, err)
+		}
+		end := time.Time{}
+		for _, way := range chains {
+			if ends := earliest(way); ends.After(end) {
+				end = ends
+			}
+		}
+		if until.IsZero() || end.Before(until) {
+			until = end
+		}
+	}
+	return until, nil
+}
+
+func earliest(chain []*x509.Certificate) time.Time {
+	end := chain[0].NotAfter
+	for _, certificate := range chain[1:] {
+		if certificate.NotAfter.Before(end) {
+			end = certificate.NotAfter
+		}
+	}
+	return end
+}
+
+// refusal says why a chain proves nothing. Dates are told with this node's clock,
+// which may be what is wrong.
+func (a *authority) refusal(leaf *x509.Certificate, err error) error {
+	var invalid x509.CertificateInvalidError
+	if errors.As(err, &invalid) {
+		switch invalid.Reason {
+		case x509.Expired:
+			c := invalid.Cert
+			return fmt.Errorf("cluster: certificate of %s is good from %s to %s, and this node's clock says %s: renew it, or set the clock",
+				subjectOf(c), instantText(c.NotBefore), instantText(c.NotAfter), instantText(a.now()))
+		case x509.IncompatibleUsage:
+			return fmt.Errorf("cluster: certificate of %s must be good for both server and client authentication", subjectOf(leaf))
+		}
+	}
+	return fmt.Errorf("cluster: %s: %w", a.distrust, err)
+}
+
+func instantText(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// subjectOf names a certificate for people.
+func subjectOf(c *x509.Certificate) string {
+	if id, err := NodeID(c); err == nil {
+		return fmt.Sprintf("node %q", id)
+	}
+	return fmt.Sprintf("%q", c.Subject.String())
+}
+
+// NodeURI is the name that a node's certificate must carry, as its one URI of the
+// scheme railguard: railguard://n1. Nothing else in a certificate names a node.
+func NodeURI(id string) (*url.URL, error) {
+	if err := validID(id); err != nil {
+		return nil, err
+	}
+	if strings.Contains("."+id+".", "..") { // x509 takes it for a broken host name.
+		return nil, fmt.Errorf("cluster: node id %q cannot stand in a certificate: dots only between other characters", id)
+	}
+	return &url.URL{Scheme: identityScheme, Host: id}, nil
+}
+
+// NodeID returns the node that a certificate is issued to, by the rule of NodeURI.
+// It verifies nothing else.
+func NodeID(c *x509.Certificate) (string, error) {
+	if c.IsCA {
+		return "", errors.New("cluster: the certificate is an authority's, not a node's")
+	}
+	if c.KeyUsage != 0 && c.KeyUsage&x509.KeyUsageDigitalSignature == 0 {
+		return "", errors.New("cluster: the certificate's key must not sign handshakes")
+	}
+	id, found := "", false
+	for _, uri := range c.URIs {
+		if uri.Scheme != identityScheme {
+			continue
+		}
+		if found {
+			return "", errors.New("cluster: the certificate names more than one node")
+		}
+		found = true
+		id = uri.Host
+		if exact, err := NodeURI(id); err != nil || *exact != *uri {
+			return "", fmt.Errorf("cluster: the certificate's URI %q is not of the form %s://ID", uri, identityScheme)
+		}
+	}
+	if !found {
+		return "", fmt.Errorf("cluster: the certificate names no node (it needs the URI %s://ID)", identityScheme)
+	}
+	return id, nil
 }

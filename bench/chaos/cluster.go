@@ -60,6 +60,7 @@ type node struct {
 	shown   string // Where peers find it: its relay.
 	data    string
 	log     string
+	clock   string // File that says by how much its clock is wrong.
 	join    []string
 	expect  int
 
@@ -128,7 +129,7 @@ func (c *cluster) add(id string, expect int) (*node, error) {
 	}
 	n := &node{
 		cluster: c, id: id, api: "http://" + ports[0], admin: "http://" + ports[1], expect: expect,
-		data: filepath.Join(c.folder, id), log: filepath.Join(c.folder, id+".log"),
+		data: filepath.Join(c.folder, id), log: filepath.Join(c.folder, id+".log"), clock: filepath.Join(c.folder, id+".clock"),
 	}
 	if c.wires != nil {
 		n.listen, n.shown = ports[2], ports[2]
@@ -164,7 +165,7 @@ func (n *node) args() []string {
 	args := []string{
 		"serve", "--dev", "--test-clock", "--id", n.id, "--data", n.data, "--log-level", "info",
 		"--http", strings.TrimPrefix(n.api, "http://"), "--admin", strings.TrimPrefix(n.admin, "http://"),
-		"--public-url", "http://chaos.invalid",
+		"--public-url", "http://chaos.invalid", "--test-clock-file", n.clock,
 	}
 	if n.expect > 0 {
 		args = append(args, "--bootstrap-expect", strconv.Itoa(n.expect))
@@ -262,6 +263,15 @@ func (n *node) stop() error {
 func (n *node) pause() error { _, err := n.signal(signalPause, false); return err }
 
 func (n *node) resume() error { _, err := n.signal(signalResume, false); return err }
+
+// setClock makes the node's clock wrong by so much, at once: a jump. 0 mends it.
+func (n *node) setClock(by time.Duration) error {
+	fresh := n.clock + ".new"
+	if err := os.WriteFile(fresh, []byte(by.String()), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(fresh, n.clock)
+}
 
 // expectEnd says that the process may give up by itself.
 func (n *node) expectEnd() {

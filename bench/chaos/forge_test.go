@@ -175,7 +175,7 @@ func cleanForge(t *testing.T) (f *forge, named map[string]*entry) {
 
 // inspection builds what the checks see. Two nodes show the same.
 func (f *forge) inspection() *inspection {
-	in := &inspection{groups: []*group{f.group}, start: f.birth, porcupine: 5 * time.Second}
+	in := &inspection{groups: []*group{f.group}, start: f.birth, slack: clockSlack, porcupine: 5 * time.Second}
 	var leaves []leaf
 	places := map[*entry]int{}
 	for _, e := range f.entries {

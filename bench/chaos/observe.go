@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -36,6 +37,7 @@ type status struct {
 		ID       string `json:"id"`
 		Suffrage string `json:"suffrage"`
 		Healthy  bool   `json:"healthy"`
+		Skew     int64  `json:"clockSkewMs"`
 	} `json:"nodes"`
 	Writes struct {
 		State string `json:"state"`
@@ -216,7 +218,7 @@ func (c *cluster) settle(ctx context.Context, by *caller) (time.Duration, error)
 		c.wires.heal()
 	}
 	for _, n := range c.nodes {
-		if err := n.resume(); err != nil {
+		if err := errors.Join(n.resume(), n.setClock(0)); err != nil {
 			return 0, err
 		}
 		if !n.running() {

@@ -23,8 +23,9 @@ type room struct {
 	serial   atomic.Int64
 	allowed  []string // Words that the nodes' logs may have.
 
-	clockMoved bool // A scenario moved log time.
-	inspected  bool // The scenario has seen to the inspection itself.
+	advances   []advance // Of log time, by the test clock.
+	wrongClock bool      // A node's clock was made wrong.
+	inspected  bool      // The scenario has seen to the inspection itself.
 }
 
 const groupsOfRoom = 2
@@ -79,14 +80,14 @@ func (r *room) inspect(ctx context.Context, report *report) error {
 		return err
 	}
 	report.sample("in step again after", took)
-	r.resolve(ctx)
+	r.resolve(ctx, r.history.operations())
 	last := r.client().screen(ctx, r.groups[0].accounts[0], engine.Dollar)
 	if !last.done() {
 		return fmt.Errorf("after healing a call does not succeed: %s", last)
 	}
-	in := &inspection{groups: r.groups, porcupine: porcupineBudget}
-	if !r.clockMoved {
-		in.start = r.history.start
+	in := &inspection{groups: r.groups, porcupine: porcupineBudget, start: r.history.start, advances: r.advances, slack: clockSlack}
+	if r.wrongClock {
+		in.slack += clockJitter
 	}
 	if err := r.cluster.collect(ctx, r.caller, r.observer, in, last.txn); err != nil {
 		return err
@@ -127,9 +128,9 @@ func (r *room) describe(report *report, in *inspection) {
 
 // resolve asks for the outcome of every call that has none, with its own key: it
 // gets the first answer, or is done now.
-func (r *room) resolve(ctx context.Context) {
+func (r *room) resolve(ctx context.Context, operations []*operation) {
 	c := r.client()
-	for _, o := range r.history.operations() {
+	for _, o := range operations {
 		if o.outcome != pending || o.kind == opRead || o.bare {
 			continue
 		}

@@ -19,6 +19,7 @@ type Options struct {
 	Long   bool     // The long form: more faults, longer storms, fresh clusters.
 	Only   []string // Ids of scenarios; none means all.
 	Seed   uint64   // Of clients' choices; 0 draws one.
+	Races  int      // How often N1 is repeated; 0: not at all.
 }
 
 // Outcome of a scenario.
@@ -110,6 +111,7 @@ type scenario struct {
 	shape         shape
 	fresh         bool // It leaves the cluster, or its clock, as no other scenario wants it.
 	rounds        int  // How often the long form makes it, each time with a new cluster; 0 is 1.
+	repeat        bool // Options.Races says how often it is made.
 	run           func(context.Context, *stage) error
 }
 
@@ -124,6 +126,9 @@ type stage struct {
 type report struct {
 	figures  []string // Of the last round.
 	findings findings
+
+	races, wins int // Of the last round.
+	raced       int // Repeats of N1, over all rounds.
 
 	names   []string // Of samples, in the order in which they came up.
 	samples map[string]*hdr.Histogram
@@ -226,7 +231,10 @@ func (e *Examination) examine(ctx context.Context, s *scenario) Result {
 	result := Result{ID: s.id, Statement: s.statement, Seed: e.options.Seed}
 	found := &report{}
 	rounds := 1
-	if e.options.Long {
+	switch {
+	case s.repeat:
+		rounds = max((e.options.Races+racesPerCluster-1)/racesPerCluster, 1)
+	case e.options.Long:
 		rounds = max(s.rounds, 1)
 	}
 	var err error

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 )
@@ -14,6 +15,7 @@ var (
 	flagLong = flag.Bool("chaos.long", os.Getenv("RAILGUARD_CHAOS") == "long", "the long form of every scenario")
 	flagSeed = flag.Uint64("chaos.seed", 0, "seed of the clients' choices; 0 draws one")
 	flagFile = flag.String("chaos.binary", "", "a built railguard binary, instead of building one")
+	flagRace = flag.Int("chaos.races", envCount("RAILGUARD_N1"), "how often N1 is repeated (RAILGUARD_N1)")
 	flagKeep = flag.String("chaos.keep", "", "keep data and logs of the clusters in this folder")
 )
 
@@ -38,6 +40,15 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// envCount reads a number from the environment; 0 where there is none.
+func envCount(name string) int {
+	count, err := strconv.Atoi(os.Getenv(name))
+	if err != nil {
+		return 0
+	}
+	return count
+}
+
 func prepare() {
 	folder, err := os.MkdirTemp(*flagKeep, "railguard-chaos-")
 	if err != nil {
@@ -55,13 +66,13 @@ func prepare() {
 			return
 		}
 	}
-	bench.examination = NewExamination(Options{Binary: binary, Folder: folder, Long: *flagLong, Seed: *flagSeed})
+	bench.examination = NewExamination(Options{Binary: binary, Folder: folder, Long: *flagLong, Seed: *flagSeed, Races: *flagRace})
 }
 
 // everyRun are the scenarios of a plain `go test`. The others break groups for so
 // long that a busy machine can make them fail for want of processor time: they run
 // with RAILGUARD_CHAOS=short or long (make chaos).
-var everyRun = []string{"A1", "N1", "C01", "C05", "C06", "C16", "C17"}
+var everyRun = []string{"A1", "N1", "C01", "C05", "C06", "C07/delta", "C16", "C17"}
 
 // play runs one scenario as a test.
 func play(t *testing.T, id string) {
@@ -90,23 +101,26 @@ func play(t *testing.T, id string) {
 // The statements of the specification about clusters, and the plan's own tests.
 // Their order is that of a run: those that share a healthy cluster come first.
 
-func TestC01(t *testing.T)         { play(t, "C01") }
-func TestC06(t *testing.T)         { play(t, "C06") }
-func TestC16(t *testing.T)         { play(t, "C16") }
-func TestN1Overspend(t *testing.T) { play(t, "N1") }
-func TestC02(t *testing.T)         { play(t, "C02") }
-func TestC18(t *testing.T)         { play(t, "C18") }
-func TestC10(t *testing.T)         { play(t, "C10") }
-func TestC03(t *testing.T)         { play(t, "C03") }
-func TestC05(t *testing.T)         { play(t, "C05") }
-func TestC09(t *testing.T)         { play(t, "C09") }
-func TestFaults(t *testing.T)      { play(t, "A3") }
-func TestKillAlone(t *testing.T)   { play(t, "A1") }
-func TestC04(t *testing.T)         { play(t, "C04") }
-func TestC04Skew(t *testing.T)     { play(t, "C04/skew") }
-func TestC07(t *testing.T)         { play(t, "C07") }
-func TestC08(t *testing.T)         { play(t, "C08") }
-func TestC11(t *testing.T)         { play(t, "C11") }
-func TestC14(t *testing.T)         { play(t, "C14") }
-func TestC15(t *testing.T)         { play(t, "C15") }
-func TestC17(t *testing.T)         { play(t, "C17") }
+func TestC01(t *testing.T)          { play(t, "C01") }
+func TestC06(t *testing.T)          { play(t, "C06") }
+func TestC16(t *testing.T)          { play(t, "C16") }
+func TestN1Overspend(t *testing.T)  { play(t, "N1") }
+func TestN1Repeated(t *testing.T)   { play(t, "N1/repeated") }
+func TestC02(t *testing.T)          { play(t, "C02") }
+func TestC18(t *testing.T)          { play(t, "C18") }
+func TestC10(t *testing.T)          { play(t, "C10") }
+func TestC03(t *testing.T)          { play(t, "C03") }
+func TestC05(t *testing.T)          { play(t, "C05") }
+func TestC09(t *testing.T)          { play(t, "C09") }
+func TestFaults(t *testing.T)       { play(t, "A3") }
+func TestKillAlone(t *testing.T)    { play(t, "A1") }
+func TestC04(t *testing.T)          { play(t, "C04") }
+func TestC04Skew(t *testing.T)      { play(t, "C04/skew") }
+func TestC07(t *testing.T)          { play(t, "C07") }
+func TestC07Delta(t *testing.T)     { play(t, "C07/delta") }
+func TestC07Published(t *testing.T) { play(t, "C07/published") }
+func TestC08(t *testing.T)          { play(t, "C08") }
+func TestC11(t *testing.T)          { play(t, "C11") }
+func TestC14(t *testing.T)          { play(t, "C14") }
+func TestC15(t *testing.T)          { play(t, "C15") }
+func TestC17(t *testing.T)          { play(t, "C17") }

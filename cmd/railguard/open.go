@@ -51,8 +51,8 @@ func (s *server) open() error {
 	}
 	config := cluster.Config{
 		ID: f.id, DataDir: f.data, ListenCluster: f.cluster, Advertise: f.advertise, APIAddr: f.http,
-		Join: f.join, BootstrapExpect: f.bootstrapExpect, Secret: secret, Insecure: f.insecure,
-		Version: version, Logger: s.log, Fatal: s.fatal,
+		Join: f.join, BootstrapExpect: f.bootstrapExpect, Secret: secret, Certificates: f.nodeCert, Insecure: f.insecure,
+		Version: version, Logger: s.log, Fatal: s.fatal, DeadAfter: deadAfter(f.deadAfter),
 	}
 	if f.bootstrapExpect > 0 {
 		config.Genesis, err = genesisOf(f, secrets, firstKey)
@@ -60,7 +60,14 @@ func (s *server) open() error {
 			return err
 		}
 	}
-	if s.node, err = cluster.Open(config); err != nil {
+	if config.Clock, err = s.testClock(); err != nil {
+		return err
+	}
+	s.node, err = cluster.Open(config)
+	switch {
+	case errors.Is(err, cluster.ErrConfig):
+		return usage("%w", err)
+	case err != nil:
 		return fmt.Errorf("open %s: %w", f.data, err)
 	}
 	if err := s.checkSecret(secrets); err != nil {
@@ -83,8 +90,11 @@ func (s *server) open() error {
 // key could not be opened, and every token would look foreign.
 func (s *server) checkSecret(secrets *httpapi.Secrets) error {
 	genesis := s.node.Settings().Genesis
-	if genesis == nil || secrets.Check(genesis.SecretCheck) == nil {
+	if genesis == nil {
 		return nil
+	}
+	if secrets.Check(genesis.SecretCheck) == nil {
+		return s.checkTestClock(genesis)
 	}
 	return usage("this is not the secret of cluster %s: set RAILGUARD_CLUSTER_SECRET to the one it was bootstrapped with", genesis.ClusterID)
 }
@@ -170,4 +180,12 @@ func (s *server) fatal(reason string) {
 	s.log.Error("FATAL: this node stops", "reason", reason)
 	time.Sleep(50 * time.Millisecond) // Let the line reach the log.
 	os.Exit(exitFatal)
+}
+
+// deadAfter turns the flag's "0: never" into the node's.
+func deadAfter(flag time.Duration) time.Duration {
+	if flag <= 0 {
+		return -1
+	}
+	return flag
 }

@@ -25,10 +25,12 @@ type serveFlags struct {
 	join                                      []string
 	ofacDir, ofacSource, publicURL, issuer    string
 	tlsCert, tlsKey                           string
+	nodeCert                                  cluster.Certificates // Of the port between nodes.
 	trustedProxies                            []string
 	config, logLevel                          string
 	insecure, dev, testClock                  bool
-	ofacEvery                                 time.Duration
+	testClockFile                             string // A wrong clock for fault tests.
+	ofacEvery, deadAfter                      time.Duration
 }
 
 func newServe() *cobra.Command {
@@ -47,6 +49,10 @@ Secrets come from the environment, directly or as NAME_FILE:
                              one may leave it out (it then keeps DATA/cluster.secret)
   RAILGUARD_BOOTSTRAP_KEY    the first admin API key of a new cluster
 
+Nodes prove themselves to each other on --cluster by the cluster secret, or by
+--cluster-cert, --cluster-key and --cluster-ca (read again when they change). The
+secret is needed in both cases: it also seals the cluster's signing keys.
+
 Every flag has an environment twin: --ofac-dir is RAILGUARD_OFAC_DIR.`,
 		Example: `  railguard serve --id n1 --data /var/lib/railguard --http 127.0.0.1:8080 --cluster 127.0.0.1:8280 --bootstrap-expect 1 --ofac-dir ./lists`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -63,11 +69,15 @@ Every flag has an environment twin: --ofac-dir is RAILGUARD_OFAC_DIR.`,
 	flags.StringVar(&f.admin, "admin", "", "address of the admin listener: metrics, profiles, keys, list upload (default: loopback, API port + 100)")
 	flags.StringVar(&f.cluster, "cluster", "", "address of the port between nodes (not needed by a cluster of one)")
 	flags.StringVar(&f.advertise, "advertise", "", "address at which peers reach --cluster, when it differs")
+	flags.StringVar(&f.nodeCert.Cert, "cluster-cert", "", "certificate file of this node for --cluster (see `railguard tls --help`); default: proof by the cluster secret")
+	flags.StringVar(&f.nodeCert.Key, "cluster-key", "", "its key file")
+	flags.StringVar(&f.nodeCert.CA, "cluster-ca", "", "file with the authorities that issue certificates to this cluster's nodes")
 	flags.IntVar(&f.bootstrapExpect, "bootstrap-expect", 0, "form a new cluster when this many nodes are there (1: alone)")
 	flags.StringSliceVar(&f.join, "join", nil, "cluster addresses of nodes to find the cluster through")
 	flags.StringVar(&f.ofacDir, "ofac-dir", "", "folder with OFAC's published files, imported when the cluster has no list yet")
 	flags.StringVar(&f.ofacSource, "ofac-source", "", "where to fetch lists: \"published\" for OFAC's own addresses, or a mirror's https base URL; empty: never fetch")
 	flags.DurationVar(&f.ofacEvery, "ofac-every", 6*time.Hour, "how often to fetch")
+	flags.DurationVar(&f.deadAfter, "dead-after", 10*time.Minute, "a voter silent for so long loses its vote until it answers, where more than three have one; 0: never")
 	flags.StringVar(&f.publicURL, "public-url", "", "address under which callers know the service; part of issued credentials, fixed at bootstrap")
 	flags.StringVar(&f.issuer, "issuer", "railguard", "issuer name in did:kya:NAME, fixed at bootstrap")
 	flags.StringVar(&f.tlsCert, "tls-cert", "", "certificate file of the public API")
@@ -78,7 +88,9 @@ Every flag has an environment twin: --ofac-dir is RAILGUARD_OFAC_DIR.`,
 	flags.BoolVar(&f.insecure, "insecure", false, "plain text between nodes; refused unless every address is loopback")
 	flags.BoolVar(&f.dev, "dev", false, "this cluster is for development: the embedded sample list may serve")
 	flags.BoolVar(&f.testClock, "test-clock", false, "serve POST /v1/test/clock; only for clusters bootstrapped with --dev")
+	flags.StringVar(&f.testClockFile, "test-clock-file", "", "file that says by how much this node's clock is wrong; only for clusters bootstrapped with --dev")
 	_ = flags.MarkHidden("dev")
+	_ = flags.MarkHidden("test-clock-file")
 	return cmd
 }
 
@@ -139,10 +151,15 @@ func (f *serveFlags) check() error {
 		return usage("--tls-cert and --tls-key go together")
 	case f.testClock && !f.dev:
 		return usage("--test-clock is only for development clusters (railguard dev)")
+	case f.testClockFile != "" && !f.dev:
+		return usage("--test-clock-file is only for development clusters (railguard dev)")
 	case f.cluster == "" && (f.bootstrapExpect > 1 || len(f.join) > 0):
 		return usage("--cluster is required (the address of the port between nodes) with --bootstrap-expect above 1 or --join")
 	case f.bootstrapExpect < 0 || f.bootstrapExpect > 9:
 		return usage("--bootstrap-expect must be between 0 and 9")
+	}
+	if err := f.checkNodeCertificates(); err != nil {
+		return err
 	}
 	if f.tlsCert != "" { // Before any data is touched; ServeTLS reads them again.
 		if _, err := tls.LoadX509KeyPair(f.tlsCert, f.tlsKey); err != nil {
@@ -155,6 +172,26 @@ func (f *serveFlags) check() error {
 			return usage("--http: %w", err)
 		}
 		f.admin = address
+	}
+	return nil
+}
+
+// checkNodeCertificates refuses, before any data is touched, certificates with
+// which no peer would know this node.
+func (f *serveFlags) checkNodeCertificates() error {
+	c := &f.nodeCert
+	switch {
+	case c.Cert == "" && c.Key == "" && c.CA == "":
+		return nil
+	case c.Cert == "" || c.Key == "" || c.CA == "":
+		return usage("--cluster-cert, --cluster-key and --cluster-ca go together")
+	case f.insecure:
+		return usage("--cluster-cert and --insecure exclude each other")
+	case f.cluster == "":
+		return usage("--cluster-cert is for the port between nodes: give its address with --cluster")
+	}
+	if err := c.Check(f.id, time.Now()); err != nil {
+		return usage("--cluster-cert, --cluster-key, --cluster-ca: %w", err)
 	}
 	return nil
 }

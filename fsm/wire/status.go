@@ -13,6 +13,7 @@ type ClusterStatus struct {
 	DigestIndex  uint64       `json:"fsmHashIndex"`
 	Nodes        []NodeStatus `json:"nodes"`
 	Writes       WriteState   `json:"writes"`
+	Autopilot    Autopilot    `json:"autopilot"`
 	FeatureLevel uint16       `json:"featureLevel"` // Replicated format.
 	MaxLevel     uint16       `json:"maxFeatureLevel"`
 	LogTime      string       `json:"logTime"`
@@ -61,6 +62,14 @@ type NodeStatus struct {
 // WriteState says whether writes go through: ok, no_quorum or transferring.
 type WriteState struct {
 	State string `json:"state"`
+}
+
+// Autopilot is what the leader does with the membership by itself.
+type Autopilot struct {
+	DeadAfterSeconds int64    `json:"deadAfterSeconds"` // A voter silent for so long loses its vote; below 0: never.
+	StableSeconds    int64    `json:"stableSeconds"`    // A node that keeps up for so long gets one.
+	VotersKept       int      `json:"votersKept"`       // Never fewer voters than this are left.
+	Silent           []string `json:"silent"`           // Voters that do not answer; told by the leader only.
 }
 
 // ReadyQuery is the query of GET /readyz.

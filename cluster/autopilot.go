@@ -1,0 +1,133 @@
+package cluster
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"railguard/fsm/wire"
+)
+
+// The leader tends the membership: a node that has caught up gets a vote
+// (promoteCaughtUp), and a voter that has not answered for long loses its vote
+// where that makes the group safer, and gets it back when it returns. A lost node
+// so counts against the quorum for some minutes and not for ever.
+//
+// No more is done by itself: no node is removed, and never fewer than votersKept
+// voters are left, since of those each counts whether it answers or not.
+const votersKept = 3
+
+// watchDead is a duty: it follows how long each voter has not answered, and takes
+// one vote at a time.
+func (n *Node) watchDead(now time.Time) {
+	m := &n.membership
+	if n.raft.State() != raft.Leader || n.sequencer.opened.Load() == 0 {
+		m.forgetSilent()
+		return
+	}
+	voters, dead := 0, ""
+	present := map[string]bool{}
+	for _, server := range n.servers() {
+		if server.Suffrage != raft.Voter {
+			continue
+		}
+		voters++
+		id := string(server.ID)
+		present[id] = true
+		if since, silent := m.noteSilence(id, n.answers(id), now); silent && now.Sub(since) >= n.config.DeadAfter && (dead == "" || id < dead) {
+			dead = id
+		}
+	}
+	m.keepSilent(present)
+	answering, _ := n.reachable()
+	if dead == "" || n.config.DeadAfter <= 0 || voters <= votersKept || answering < (voters-1)/2+1 {
+		return
+	}
+	n.beside(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), membershipPatience)
+		defer cancel()
+		if err := n.retireDead(ctx, dead); err != nil {
+			n.log.Warn("a voter that does not answer keeps its vote", "peer", dead, "error", err)
+		}
+	})
+}
+
+// answers reports whether a voter answered the last ping.
+func (n *Node) answers(id string) bool {
+	if id == n.config.ID {
+		return true
+	}
+	s, fresh := n.peers.fresh(id)
+	return fresh && !s.silent
+}
+
+// retireDead takes the vote of a voter that still does not answer. It is not held
+// without one: when it answers again it gets its vote back like any other.
+func (n *Node) retireDead(ctx context.Context, id string) error {
+	if err := n.membership.changing.enter(ctx); err != nil {
+		return err
+	}
+	defer n.membership.changing.leave()
+	server, known := n.find(raft.ServerID(id))
+	if !known || server.Suffrage != raft.Voter || n.answers(id) || n.leadership.voterCount() <= votersKept {
+		return nil
+	}
+	n.log.Warn("a voter has not answered for long and loses its vote until it does", "peer", id, "after", n.config.DeadAfter)
+	votesRetired.Inc()
+	return n.change(func() raft.IndexFuture { return n.raft.DemoteVoter(server.ID, 0, membershipPatience) })
+}
+
+// noteSilence returns since when a voter has been silent, as this leader knows it.
+func (m *membership) noteSilence(id string, answers bool, now time.Time) (since time.Time, silent bool) {
+	m.silentMu.Lock()
+	defer m.silentMu.Unlock()
+	if answers {
+		delete(m.silent, id)
+		return time.Time{}, false
+	}
+	if m.silent == nil {
+		m.silent = make(map[string]time.Time)
+	}
+	since, known := m.silent[id]
+	if !known {
+		since = now
+		m.silent[id] = now
+	}
+	return since, true
+}
+
+// keepSilent forgets who is no voter any more.
+func (m *membership) keepSilent(voters map[string]bool) {
+	m.silentMu.Lock()
+	defer m.silentMu.Unlock()
+	for id := range m.silent {
+		if !voters[id] {
+			delete(m.silent, id)
+		}
+	}
+}
+
+func (m *membership) forgetSilent() {
+	m.silentMu.Lock()
+	m.silent = nil
+	m.silentMu.Unlock()
+}
+
+// autopilot describes what the leader does by itself; only the leader knows who is
+// silent.
+func (n *Node) autopilot(nodes []wire.NodeStatus) wire.Autopilot {
+	a := wire.Autopilot{
+		DeadAfterSeconds: int64(n.config.DeadAfter / time.Second), StableSeconds: int64(promoteStable / time.Second),
+		VotersKept: votersKept, Silent: []string{},
+	}
+	m := &n.membership
+	m.silentMu.Lock()
+	defer m.silentMu.Unlock()
+	for _, node := range nodes {
+		if _, silent := m.silent[node.ID]; silent {
+			a.Silent = append(a.Silent, node.ID)
+		}
+	}
+	return a
+}

@@ -1,0 +1,300 @@
+package cluster
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"railguard/engine"
+)
+
+const (
+	certificateFileMax = engine.MiB
+	authoritiesMax     = 64 // Certificates in the file of authorities.
+	givenChainMax      = 4  // A node's certificate and up to three authorities between.
+
+	certificatesEvery  = 5 * time.Second
+	expiryNotice       = 30 * 24 * time.Hour
+	expiryToldEvery    = 24 * time.Hour
+	certificateBadTold = time.Hour // Between two log lines of files that stay bad.
+)
+
+// Certificates are the files by which a node proves itself on the port between
+// nodes where the operator has an authority of his own. All PEM. The zero value
+// means: the cluster secret is the proof.
+//
+// The files are read again when they change. What is read then takes the place of
+// what was there only if it would have let the node start.
+type Certificates struct {
+	Cert string // The node's certificate, then those between it and the authority.
+	Key  string
+	CA   string // The authorities whose word counts for who is a node.
+
+	Every time.Duration // How often the files are looked at; 5 s.
+}
+
+func (c *Certificates) given() bool { return c.Cert != "" || c.Key != "" || c.CA != "" }
+
+// check refuses what cannot be meant.
+func (c *Certificates) check(config *Config) error {
+	switch {
+	case !c.given():
+		return nil
+	case c.Cert == "" || c.Key == "" || c.CA == "":
+		return errors.New("cluster: certificate, key and authorities go together")
+	case config.Insecure:
+		return errors.New("cluster: certificates and insecure mode exclude each other")
+	case config.ListenCluster == "":
+		return errors.New("cluster: certificates are for the port between nodes, and there is none")
+	}
+	return c.Check(config.ID, wallTime(config.Clock))
+}
+
+func wallTime(clock Clock) time.Time { return time.Unix(0, int64(clock.Wall())) }
+
+// Check tells whether a node of that id could start with the files now: they can be
+// read, belong together, name the node, and are good by the clock.
+func (c *Certificates) Check(id string, now time.Time) error {
+	files, err := c.read()
+	if err == nil {
+		_, err = files.authority(id, func() time.Time { return now })
+	}
+	return err
+}
+
+// certificateFiles are the contents of the three files, the file names beside them.
+type certificateFiles struct {
+	names         *Certificates
+	cert, key, ca []byte
+}
+
+func (f *certificateFiles) equal(other *certificateFiles) bool {
+	return other != nil && bytes.Equal(f.cert, other.cert) && bytes.Equal(f.key, other.key) && bytes.Equal(f.ca, other.ca)
+}
+
+func (c *Certificates) read() (*certificateFiles, error) {
+	f := &certificateFiles{names: c}
+	for _, file := range []struct {
+		name string
+		data *[]byte
+	}{{c.Cert, &f.cert}, {c.Key, &f.key}, {c.CA, &f.ca}} {
+		data, err := readBounded(file.name)
+		if err != nil {
+			return nil, fmt.Errorf("cluster: %w", err)
+		}
+		*file.data = data
+	}
+	return f, nil
+}
+
+func readBounded(name string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, certificateFileMax+1))
+	if err == nil && len(data) > certificateFileMax {
+		err = fmt.Errorf("%s: larger than %d bytes", name, certificateFileMax)
+	}
+	return data, err
+}
+
+// authority makes of the files what node id may prove itself with; now is the clock
+// by which dates are judged, then and later.
+func (f *certificateFiles) authority(id string, now func() time.Time) (*authority, error) {
+	pool, err := parseAuthorities(f.ca)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %s: %w", f.names.CA, err)
+	}
+	own, err := tls.X509KeyPair(f.cert, f.key)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %s, %s: %w", f.names.Cert, f.names.Key, err)
+	}
+	a := &authority{pool: pool, own: own, now: now, chainMax: givenChainMax, distrust: "the certificate is not by this cluster's authority"}
+	chain, err := chainOf(&own)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %s: %w", f.names.Cert, err)
+	}
+	named, err := NodeID(chain[0])
+	if err == nil && named != id {
+		err = fmt.Errorf("it is node %q's, and this node is %q", named, id)
+	}
+	if err == nil {
+		a.until, err = a.verify(chain)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.names.Cert, err)
+	}
+	return a, nil
+}
+
+func chainOf(own *tls.Certificate) ([]*x509.Certificate, error) {
+	if len(own.Certificate) > givenChainMax {
+		return nil, fmt.Errorf("%d certificates, at most %d are allowed", len(own.Certificate), givenChainMax)
+	}
+	chain := make([]*x509.Certificate, len(own.Certificate))
+	for i, der := range own.Certificate {
+		certificate, err := x509.ParseCertificate(der)
+		if err != nil {
+			return nil, err
+		}
+		chain[i] = certificate
+	}
+	return chain, nil
+}
+
+// parseAuthorities reads the authorities' file. It must hold nothing else: a node's
+// certificate in it would make that one certificate an authority on itself.
+func parseAuthorities(data []byte) (*x509.CertPool, error) {
+	pool, count := x509.NewCertPool(), 0
+	for {
+		block, rest := pem.Decode(data)
+		if block == nil {
+			break
+		}
+		data = rest
+		if block.Type != "CERTIFICATE" {
+			return nil, fmt.Errorf("holds a %s: only certificates of authorities belong there", block.Type)
+		}
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, err
+		}
+		if !certificate.BasicConstraintsValid || !certificate.IsCA {
+			return nil, fmt.Errorf("%s is no authority", subjectOf(certificate))
+		}
+		if count++; count > authoritiesMax {
+			return nil, fmt.Errorf("more than %d authorities", authoritiesMax)
+		}
+		pool.AddCert(certificate)
+	}
+	if count == 0 {
+		return nil, errors.New("holds no certificate")
+	}
+	return pool, nil
+}
+
+// certificateKeeper holds a node's given certificates and renews them. All but
+// current is its goroutine's.
+type certificateKeeper struct {
+	files   Certificates
+	id      string
+	now     func() time.Time
+	log     *slog.Logger
+	changed func() // The authorities are others than before.
+	gauge   *metrics.Gauge
+	current atomic.Pointer[authority]
+
+	used    *certificateFiles // Behind current.
+	bad     string            // Why the files of the last look are of no use.
+	badTold time.Time
+	expTold time.Time
+}
+
+// openCertificates loads a node's given certificates.
+func openCertificates(config *Config, log *slog.Logger) (*certificateKeeper, error) {
+	k := &certificateKeeper{
+		files: config.Certificates, id: config.ID, log: log, changed: func() {}, gauge: newCertificateGauge(config.ID),
+		now: func() time.Time { return wallTime(config.Clock) },
+	}
+	setDefault(&k.files.Every, certificatesEvery)
+	used, err := k.files.read()
+	if err != nil {
+		return nil, err
+	}
+	a, err := used.authority(k.id, k.now)
+	if err != nil {
+		return nil, err
+	}
+	k.used = used
+	k.current.Store(a)
+	if info, err := os.Stat(k.files.Key); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o007 != 0 {
+		log.Warn("everybody on this machine can use the key of the port between nodes", "file", k.files.Key, "mode", info.Mode().Perm().String())
+	}
+	k.watchExpiry()
+	return k, nil
+}
+
+// run looks at the files until stop.
+func (k *certificateKeeper) run(stop <-chan struct{}) {
+	ticker := time.NewTicker(k.files.Every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+			k.look()
+		}
+	}
+}
+
+// look takes new files into use. Bad ones change nothing. They are complained of
+// when they are still bad at the next look: a certificate and its key cannot be
+// replaced in one instant.
+func (k *certificateKeeper) look() {
+	defer k.watchExpiry()
+	files, err := k.files.read()
+	if err == nil && files.equal(k.used) {
+		k.bad = ""
+		return
+	}
+	var a *authority
+	if err == nil {
+		a, err = files.authority(k.id, k.now)
+	}
+	if err != nil {
+		k.complain(err.Error())
+		return
+	}
+	before := k.current.Swap(a)
+	k.used, k.bad, k.expTold = files, "", time.Time{}
+	certificatesRenewed.Inc()
+	k.log.Info("certificates of the port between nodes renewed", "until", instantText(a.until))
+	if !before.pool.Equal(a.pool) {
+		k.changed()
+	}
+}
+
+func (k *certificateKeeper) complain(reason string) {
+	now := time.Now()
+	if k.bad == "" {
+		k.bad, k.badTold = "seen once", time.Time{}
+		return
+	}
+	if k.bad == reason && now.Sub(k.badTold) < certificateBadTold {
+		return
+	}
+	k.bad, k.badTold = reason, now
+	certificateErrors.Inc()
+	k.log.Error("new certificate files are of no use: those read before stay", "error", reason, "until", instantText(k.current.Load().until))
+}
+
+// watchExpiry shows how long the certificates in use still prove anything, and says
+// so when that is not long.
+func (k *certificateKeeper) watchExpiry() {
+	until := k.current.Load().until
+	left := until.Sub(k.now())
+	k.gauge.Set(left.Seconds())
+	if left > expiryNotice || time.Since(k.expTold) < expiryToldEvery {
+		return
+	}
+	k.expTold = time.Now()
+	if left <= 0 {
+		k.log.Error("the certificate of the port between nodes has ended: open connections last, new ones are refused. Renew it", "until", instantText(until))
+		return
+	}
+	k.log.Warn("the certificate of the port between nodes ends soon: renew it", "until", instantText(until), "days", int(left.Hours()/24))
+}

@@ -1,0 +1,118 @@
+package cluster
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"github.com/stretchr/testify/require"
+)
+
+// Guard G3 (hashicorp/raft issue 697): a former leader with entries that were never
+// committed comes back after the group cut its log. An installed snapshot does
+// not remove the entry at its own index: the follower refuses what comes next,
+// gets the snapshot again, and so on for ever. The guard is a log that calls
+// itself monotonic, so that an installed snapshot empties it, and the rule that
+// a node which gets one snapshot after another starts anew from its disk.
+
+const lostEntries = 200
+
+// formerLeader plays it: goOn entries are committed without the former leader, and a
+// snapshot is taken after as many. It returns how many snapshots the former
+// leader was given in a minute, and whether it got equal.
+func formerLeader(t testing.TB, wrap func(*raft.InmemStore) raft.LogStore, goOn int, restart bool) (installs int, equal bool) {
+	g := newRawGroup(t, 3, func(_ string, n *rawNode) {
+		n.config.TrailingLogs = 4
+		n.log = wrap(n.stable)
+	})
+	defer g.stopAll()
+	former := g.lead("r1")
+	for i := range 20 {
+		require.NoError(t, former.raft.Apply(fmt.Appendf(nil, "before-%d", i), time.Second).Error())
+	}
+	require.True(t, g.awaitEqual(10*time.Second))
+	g.cutOff("r1")
+	last := former.raft.LastIndex()
+	for i := range lostEntries {
+		former.raft.Apply(fmt.Appendf(nil, "lost-%d", i), time.Second)
+	}
+	synctest.Wait()
+	require.EqualValues(t, last+lostEntries, former.raft.LastIndex(), "in its log, and nowhere else")
+	now := g.leader("r1")
+	for i := range goOn {
+		require.NoError(t, now.raft.Apply(fmt.Appendf(nil, "on-%d", i), time.Second).Error())
+	}
+	for _, id := range []string{"r2", "r3"} {
+		require.NoError(t, g.nodes[id].raft.Snapshot().Error())
+	}
+	for i := range 3 {
+		require.NoError(t, now.raft.Apply(fmt.Appendf(nil, "after-%d", i), time.Second).Error())
+	}
+	g.follow(nil)
+	for range 600 {
+		time.Sleep(100 * time.Millisecond)
+		if restart && former.machine.installed() > installsMax { // The node's own rule.
+			installs += former.machine.installed()
+			g.stop("r1")
+			g.start("r1", raft.Configuration{})
+			restart = false
+		}
+		if g.equal() {
+			break
+		}
+	}
+	equal = g.equal()
+	if equal {
+		require.Empty(t, g.diverged())
+	}
+	return installs + former.machine.installed(), equal
+}
+
+func monotonic(t testing.TB) func(*raft.InmemStore) raft.LogStore {
+	return func(store *raft.InmemStore) raft.LogStore {
+		return &guardedStore{
+			store: rawStore{store}, limit: func() time.Duration { return time.Minute },
+			fatal: func(reason string) { t.Error(reason) },
+		}
+	}
+}
+
+type rawStore struct{ *raft.InmemStore }
+
+func (rawStore) Close() error { return nil }
+
+// TestGuardG3FormerLeader: it catches up, whether the group went on by fewer or more
+// entries than the former leader has to lose.
+func TestGuardG3FormerLeader(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		goOn int
+	}{
+		{"snapshot before the end of its log", 40},
+		{"snapshot around the end of its log", lostEntries - 1},
+		{"snapshot after the end of its log", 2 * lostEntries},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				installs, equal := formerLeader(t, monotonic(t), c.goOn, true)
+				t.Logf("%d snapshots installed", installs)
+				require.True(t, equal)
+				require.NotZero(t, installs, "it came by a snapshot")
+				require.LessOrEqual(t, installs, installsMax+3)
+			})
+		})
+	}
+}
+
+// TestGuardG3NegativeControl: without the guard it gets snapshots for ever.
+func TestGuardG3NegativeControl(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plain := func(store *raft.InmemStore) raft.LogStore { return store }
+		installs, equal := formerLeader(t, plain, 40, false)
+		t.Logf("%d snapshots installed in a minute", installs)
+		require.False(t, equal)
+		require.Greater(t, installs, 3*installsMax)
+	})
+}

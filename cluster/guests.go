@@ -1,0 +1,156 @@
+package cluster
+
+import (
+	"crypto/x509"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+const (
+	handshakesMax     = 64  // Strangers at the door at once.
+	connectionsMax    = 256 // Of all peers; as many to them.
+	connectionsOfPeer = 32
+	refusalsToldEvery = 10 * time.Second
+)
+
+// guest is an open connection of the port between nodes.
+type guest struct {
+	who    string              // A node's id, or a stranger's network address.
+	number uint64              // Rising: the order of arrival.
+	chain  []*x509.Certificate // What proved it; none of a stranger or in insecure mode.
+}
+
+// guests are open connections, a bounded number of them. Where one more is too many,
+// the oldest of those who have the most makes way: a flood from one address, or the
+// dead connections of a node that restarts again and again, cost themselves and
+// keep nobody else out.
+type guests struct {
+	max    int // Of all.
+	maxWho int // Of one.
+
+	mu     sync.Mutex
+	open   map[net.Conn]*guest
+	number uint64
+	shutUp bool
+}
+
+func newGuests(most, mostOfOne int) *guests {
+	return &guests{max: most, maxWho: mostOfOne, open: make(map[net.Conn]*guest)}
+}
+
+// add notes a connection; false once shut.
+func (a *guests) add(conn net.Conn, g *guest) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.shutUp {
+		return false
+	}
+	a.number++
+	g.number = a.number
+	count, most := map[string]int{}, g.who
+	for _, other := range a.open {
+		count[other.who]++
+		if count[other.who] > count[most] {
+			most = other.who
+		}
+	}
+	switch {
+	case count[g.who] >= a.maxWho:
+		a.endOldest(g.who)
+	case len(a.open) >= a.max:
+		a.endOldest(most)
+	}
+	a.open[conn] = g
+	return true
+}
+
+func (a *guests) endOldest(who string) {
+	var oldest net.Conn
+	for conn, g := range a.open {
+		if g.who == who && (oldest == nil || g.number < a.open[oldest].number) {
+			oldest = conn
+		}
+	}
+	if oldest != nil {
+		delete(a.open, oldest)
+		oldest.Close()
+	}
+}
+
+func (a *guests) forget(conn net.Conn) {
+	a.mu.Lock()
+	delete(a.open, conn)
+	a.mu.Unlock()
+}
+
+// end closes the connections of which judge says so.
+func (a *guests) end(judge func(*guest) bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for conn, g := range a.open {
+		if judge(g) {
+			delete(a.open, conn)
+			conn.Close()
+		}
+	}
+}
+
+// shut closes all connections and lets no more in.
+func (a *guests) shut() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.shutUp = true
+	for conn := range a.open {
+		conn.Close()
+	}
+}
+
+func (a *guests) closed() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.shutUp
+}
+
+// networkOf is where a stranger comes from, as coarse as addresses are handed out:
+// an IPv4 address, or an IPv6 network of 64 bits.
+func networkOf(conn net.Conn) string {
+	from := conn.RemoteAddr().String()
+	address, err := netip.ParseAddrPort(from)
+	if err != nil {
+		return from
+	}
+	ip := address.Addr().Unmap().WithZone("")
+	if ip.Is4() {
+		return ip.String()
+	}
+	network, err := ip.Prefix(64)
+	if err != nil {
+		return from
+	}
+	return network.String()
+}
+
+// refusals tells of connections that came to nothing, at most one line in a while:
+// strangers must not fill the log.
+type refusals struct {
+	mu     sync.Mutex
+	told   map[string]time.Time // By what is said; a handful of texts.
+	silent int
+}
+
+func (r *refusals) tell(log *slog.Logger, what string, conn net.Conn, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.told[what]) < refusalsToldEvery {
+		r.silent++
+		return
+	}
+	if r.told == nil {
+		r.told = make(map[string]time.Time)
+	}
+	log.Warn(what, "addr", conn.RemoteAddr().String(), "error", err, "untold", r.silent)
+	r.told[what], r.silent = time.Now(), 0
+}

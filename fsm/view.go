@@ -93,6 +93,12 @@ func (m *Machine) Freeze() *View {
 	}
 }
 
+// Staged returns the digest and bytes of the list that is staged whole, if one is.
+// The bytes are shared: nobody may change them.
+func (v *View) Staged() (digest [32]byte, data []byte, ok bool) {
+	return v.staged.digest, v.staged.data, v.staged.whole
+}
+
 // Settings returns the settings in force.
 func (v *View) Settings() *Settings { return v.settings }
 

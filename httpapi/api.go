@@ -51,7 +51,7 @@ type API struct {
 	health    healthCache
 
 	policyCard atomic.Pointer[policyCard]
-	upload     atomic.Pointer[ofac.Index] // The newest list whose upload this node took.
+	upload     atomic.Pointer[ofac.Index] // The newest list staged, as far as this node opened it.
 
 	edges      atomic.Pointer[edge]
 	edgeMutex  sync.Mutex // Serialises rebuilding an edge; readers never take it.

@@ -23,6 +23,9 @@ const (
 	historyShown = 50               // Activations that GET /v1/ofac names, newest first.
 )
 
+// SnapshotID is the id under which people know a list.
+func SnapshotID(digest [32]byte) string { return snapshotID(digest) }
+
 func snapshotID(digest [32]byte) string { return "snp_" + hex.EncodeToString(digest[:8]) }
 
 // getLists is GET /v1/ofac.
@@ -51,6 +54,9 @@ func getLists(c *call) error {
 	}
 	m.list("staged", staged)
 	m.list("history", history)
+	if sync, told := c.syncMembers(); told {
+		m.object("sync", sync)
+	}
 	c.reply(http.StatusOK, m)
 	return nil
 }
@@ -123,16 +129,28 @@ func (c *call) listHere(id string) *wire.ListInfo {
 	return nil
 }
 
-// openList returns a list's content. A staged list is held by the node that took
-// its upload, and by all once it was active.
+// openList returns a list's content: one that is or was active, or the one that is
+// staged.
 func (c *call) openList(info *wire.ListInfo) (*ofac.Index, error) {
 	if held := c.api.upload.Load(); held != nil && held.Digest() == info.Digest {
 		return held, nil
 	}
-	list, err := c.api.deps.Published.ListByDigest(info.Digest)
-	if err != nil || list == nil {
-		return nil, notFound("this node does not hold that list; ask the node that took its upload")
+	if list, err := c.api.deps.Published.ListByDigest(info.Digest); err == nil && list != nil {
+		return list, nil
 	}
+	view, err := c.freshView()
+	if err != nil {
+		return nil, err
+	}
+	digest, data, whole := view.Staged()
+	if !whole || digest != info.Digest {
+		return nil, notFound("no node holds the content of that list any more: upload it again")
+	}
+	list, err := ofac.Open(data)
+	if err != nil {
+		return nil, err
+	}
+	c.api.upload.Store(list)
 	return list, nil
 }
 
@@ -295,15 +313,29 @@ func (c *call) listProblems(info, active *wire.ListInfo) ([]string, error) {
 		if info.PublishedAt != 0 && info.PublishedAt < active.PublishedAt {
 			problems = append(problems, "it is older than the active list: "+info.PublishedAt.String()+" is before "+active.PublishedAt.String())
 		}
-		if lost := int64(active.Entries) - int64(info.Entries); lost*shrinkDivide > int64(active.Entries) {
-			problems = append(problems, "it has "+uintText(uint64(info.Entries))+" entries, the active list "+uintText(uint64(active.Entries))+": more than 5 % fewer")
-		}
+		problems = append(problems, shrunk(info, active)...)
 	}
 	if active != nil && !active.Sample && info.Sample {
 		problems = append(problems, "it is the embedded sample, the active list is a published one")
 	}
 	found, err := c.uploadProblems(info.Digest)
 	return append(problems, found...), err
+}
+
+// shrunk compares counts, by family too: an SDN list without the CONS list beside it
+// loses few entries of the whole.
+func shrunk(info, active *wire.ListInfo) (problems []string) {
+	for _, count := range []struct {
+		what     string
+		has, had uint32
+	}{
+		{"", info.Entries, active.Entries}, {"SDN ", info.SDN, active.SDN}, {"CONS ", info.CONS, active.CONS},
+	} {
+		if lost := int64(count.had) - int64(count.has); lost*shrinkDivide > int64(count.had) {
+			problems = append(problems, "it has "+uintText(uint64(count.has))+" "+count.what+"entries, the active list "+uintText(uint64(count.had))+": more than 5 % fewer")
+		}
+	}
+	return problems
 }
 
 // uploadProblems reads what the upload's checks found from the list's own leaf,

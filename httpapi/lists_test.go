@@ -98,6 +98,11 @@ func TestUploadActivateRollback(t *testing.T) {
 	v = answer(t, n.do("auditor", "GET", "/v1/ofac/"+first+"/diff", ""), 200)
 	require.Equal(t, 40, v.GetInt("added", "count"))
 	require.Equal(t, 100, v.GetInt("removed", "count"))
+	took := n.api
+	n.api = n.another(func(*Deps) {})
+	v = answer(t, n.do("auditor", "GET", "/v1/ofac/"+first+"/diff", ""), 200)
+	require.Equal(t, 40, v.GetInt("added", "count"), "a node that did not take the upload")
+	n.api = took
 	// The sample is no measure for a published list: fewer entries pass.
 	v = answer(t, n.do("policy", "POST", "/v1/ofac/"+first+"/activate", "", "Idempotency-Key", "a"), 200)
 	require.Equal(t, 2, v.GetInt("listVersion"))

@@ -64,6 +64,7 @@ type Node struct {
 
 	bootstrapper bool // May propose the genesis.
 	draining     atomic.Bool
+	use          keyUse
 	compaction   compaction
 	disk         disk
 	leadership   leadership

@@ -237,7 +237,7 @@ func (n *Node) pong() *pong {
 		FormatMax: uint16(engine.FormatNewest), Leads: n.sequencer.opened.Load() != 0,
 		Healthy: self.Healthy, Member: len(n.servers()) > 0 || settings.Genesis != nil,
 		Expect: n.config.BootstrapExpect, Address: n.address.String(),
-		Missing: n.catchup.busy.Load(),
+		Missing: n.catchup.busy.Load(), Use: n.use.lately(),
 	}
 	if settings.Genesis != nil {
 		p.ClusterID = settings.Genesis.ClusterID

@@ -100,6 +100,8 @@ type pong struct {
 	Expect      int         `cbor:"18,keyasint,omitempty"` // --bootstrap-expect.
 	Address     string      `cbor:"19,keyasint,omitempty"` // Its memberAddress.
 	Missing     bool        `cbor:"20,keyasint,omitempty"` // It still fetches history.
+
+	Use []wire.KeyUse `cbor:"21,keyasint,omitempty"` // Of API keys, lately.
 }
 
 // forwardCall carries a frame of records to the leader.

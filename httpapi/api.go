@@ -32,6 +32,7 @@ type Deps struct {
 	Console        http.Handler   // Mounted at /console/; nil: none.
 	WriteDeadline  time.Duration  // 0: engine.WriteDeadline.
 	AdminToken     string         // Secret that counts as an admin key on the admin listener; "": none.
+	Neighbours     Neighbours     // nil: rates hold for this node alone.
 	LoadList       ListLoader     // nil: this node takes no list uploads.
 	Ephemeral      bool           // Throw-away development: health says so of the signing key.
 }
@@ -52,6 +53,8 @@ type API struct {
 
 	policyCard atomic.Pointer[policyCard]
 	upload     atomic.Pointer[ofac.Index] // The newest list staged, as far as this node opened it.
+
+	share fairShare
 
 	edges      atomic.Pointer[edge]
 	edgeMutex  sync.Mutex // Serialises rebuilding an edge; readers never take it.

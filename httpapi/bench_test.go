@@ -132,7 +132,7 @@ func BenchmarkCachedToken(b *testing.B) {
 	b.SetBytes(int64(len(token)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, state := c.claimsOf(sent); state != engine.TokenGood {
+		if _, state, _ := c.claimsOf(sent); state != engine.TokenGood {
 			b.Fatal(state)
 		}
 	}

@@ -50,7 +50,10 @@ type delegation struct {
 func (c *call) parentSlot(f *fields, id, token string, in *delegation) (engine.AgentSlot, error) {
 	var slot engine.AgentSlot
 	if f.get("parentToken") != nil {
-		claims, state := c.claimsOf(token)
+		claims, state, err := c.claimsOf(token)
+		if err != nil {
+			return 0, err
+		}
 		if state != engine.TokenGood || claims.kind != kindAgent {
 			return 0, invalidField("parentToken", "is not an agent credential of this service")
 		}

@@ -27,6 +27,7 @@ type apiKey struct {
 	limit    int           // Calls a second; for RateLimit-Limit.
 	calls    *rate.Limiter // nil: no limit.
 	creates  *rate.Limiter // Registrations; nil: no limit.
+	use      *keyUse
 }
 
 // keyTable is the immutable table of all live secrets, by their SHA-256.
@@ -44,7 +45,7 @@ func newKeyTable(keys []*wire.APIKey, before *keyTable) *keyTable {
 		if key.RevokedAt != 0 {
 			continue
 		}
-		entry := &apiKey{id: key.ID, name: key.Name, roles: key.Roles, operator: key.Operator, expires: key.ExpiresAt}
+		entry := &apiKey{id: key.ID, name: key.Name, roles: key.Roles, operator: key.Operator, expires: key.ExpiresAt, use: new(keyUse)}
 		if entry.roles == 0 {
 			entry.roles = wire.RoleAdmin // A key without roles is admin of its tenant.
 		}
@@ -70,7 +71,7 @@ func (k *apiKey) setLimits(perSecond int32, before *keyTable) {
 	}
 	if before != nil {
 		if old := before.byID[k.id]; old != nil && old.limit == k.limit && old.calls != nil {
-			k.calls, k.creates = old.calls, old.creates
+			k.calls, k.creates, k.use = old.calls, old.creates, old.use
 			return
 		}
 	}
@@ -184,14 +185,18 @@ func (c *call) authenticate() error {
 		return failure(http.StatusUnauthorized, "unauthorized", "a valid API key is required: Authorization: Bearer <key>")
 	}
 	c.key = key
-	if err := c.takeToken(key.calls); err != nil {
+	if key.use != nil {
+		key.use.asked.Add(1)
+		c.api.divideRates(c.edge.keys)
+	}
+	if err := c.takeToken(key.calls, key.limit); err != nil {
 		return err
 	}
 	if !key.may(c.route.roles) {
 		return forbidden(c.route.roles)
 	}
 	if c.route.registers {
-		return c.takeToken(key.creates)
+		return c.takeToken(key.creates, registrationRate)
 	}
 	return nil
 }
@@ -210,8 +215,8 @@ func (a *API) adminKey(secret string, key *apiKey) *apiKey {
 	return key
 }
 
-// takeToken counts one call against a rate.
-func (c *call) takeToken(limiter *rate.Limiter) error {
+// takeToken counts one call against a rate, of which this node may have a part.
+func (c *call) takeToken(limiter *rate.Limiter, whole int) error {
 	if limiter == nil || limiter.Allow() {
 		return nil
 	}
@@ -222,12 +227,12 @@ func (c *call) takeToken(limiter *rate.Limiter) error {
 		wait = int(1 / perSecond)
 	}
 	h := c.w.Header()
-	h.Set("RateLimit-Limit", strconv.Itoa(int(perSecond)))
+	h.Set("RateLimit-Limit", strconv.Itoa(whole))
 	h.Set("RateLimit-Remaining", "0")
 	h.Set("RateLimit-Reset", strconv.Itoa(wait))
 	return &Error{
 		Status: http.StatusTooManyRequests, Code: "rate_limited", Retry: wait,
-		Message: "more than " + strconv.Itoa(int(perSecond)) + " calls a second with this key",
+		Message: "more than " + strconv.Itoa(whole) + " calls a second with this key",
 	}
 }
 

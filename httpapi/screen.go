@@ -145,7 +145,10 @@ func (c *call) gatherFacts(list *ofac.Index) error {
 		Basis: engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version},
 	}
 	s.agent, s.user = credentialClaims{}, credentialClaims{}
-	token, state := c.claimsOf(s.token)
+	token, state, err := c.claimsOf(s.token)
+	if err != nil {
+		return err
+	}
 	if state != engine.TokenGood {
 		s.facts.Token = state
 		return nil
@@ -160,7 +163,10 @@ func (c *call) gatherFacts(list *ofac.Index) error {
 	}
 	s.agent = token
 	if s.userGiven {
-		if s.user, state = c.claimsOf(s.userToken); state != engine.TokenGood || s.user.kind != kindUser {
+		if s.user, state, err = c.claimsOf(s.userToken); err != nil {
+			return err
+		}
+		if state != engine.TokenGood || s.user.kind != kindUser {
 			s.facts.Token = worseToken(state)
 			return nil
 		}

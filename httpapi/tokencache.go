@@ -71,29 +71,45 @@ type credentialClaims struct {
 }
 
 // claimsOf verifies a token, or finds it verified. A token that is not good is
-// no error: its state is R1's sub-reason.
-func (c *call) claimsOf(text string) (credentialClaims, engine.TokenState) {
+// no error: its state is R1's sub-reason. One that this node cannot know to be good
+// yet, because its log ends before the token's key or before the token's time, is
+// judged again when the node has caught up: a node that was just started must not
+// refuse what was issued while it was away.
+func (c *call) claimsOf(text string) (credentialClaims, engine.TokenState, error) {
+	claims, state, early := c.claimsHere(text)
+	if !early {
+		return claims, state, nil
+	}
+	if err := c.catchUp(); err != nil {
+		return credentialClaims{}, state, err
+	}
+	claims, state, _ = c.claimsHere(text)
+	return claims, state, nil
+}
+
+// claimsHere judges a token by what this node has applied; early says that more of
+// the log may make it good.
+func (c *call) claimsHere(text string) (claims credentialClaims, state engine.TokenState, early bool) {
 	raw, ok := credential.StripPrefix(text)
 	if !ok || len(raw) > engine.TokenMax || c.edge.signing == nil || c.edge.signing.verify == nil {
-		return credentialClaims{}, engine.TokenMalformed
+		return credentialClaims{}, engine.TokenMalformed, false
 	}
 	hash := sha256.Sum256(unsafe.Slice(unsafe.StringData(raw), len(raw))) // Only read: spares a copy of the token.
 	keys := c.edge.signing.verify
 	claims, known := c.api.tokens.find(&hash, keys)
 	if !known {
-		var state engine.TokenState
 		if claims, state = c.edge.verifyToken(raw); state != engine.TokenGood {
 			if state == engine.TokenSignature {
 				forgedTotal.Inc()
 			}
-			return credentialClaims{}, state
+			return credentialClaims{}, state, state == engine.TokenUnknownKey
 		}
 		c.api.tokens.put(&hash, keys, claims)
 	}
 	if claims.begins > c.api.deps.Published.LogTime()+engine.ClockSkewAllowed {
-		return credentialClaims{}, engine.TokenMalformed
+		return credentialClaims{}, engine.TokenMalformed, true
 	}
-	return claims, engine.TokenGood
+	return claims, engine.TokenGood, false
 }
 
 // verifyToken verifies a token and reads whom it speaks of: the credential id

@@ -59,6 +59,15 @@ type NodeStatus struct {
 	ListVersion   uint64 `json:"listVersion"`
 }
 
+// KeyUse is how often one node was asked with an API key lately.
+type KeyUse struct {
+	Key   string `cbor:"1,keyasint"` // The key's id.
+	Milli uint32 `cbor:"2,keyasint"` // Calls in 1,000 seconds, at this pace.
+}
+
+// KeyUseMax is how many keys a node tells its peers of: those used most.
+const KeyUseMax = 64
+
 // WriteState says whether writes go through: ok, no_quorum or transferring.
 type WriteState struct {
 	State string `json:"state"`

@@ -1,0 +1,101 @@
+package httpapi
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"railguard/fsm/wire"
+)
+
+// Neighbours carries how much each API key is used from node to node, so that a
+// key's rate holds for the whole cluster (decisions 5.25).
+type Neighbours interface {
+	TellUse(use []wire.KeyUse)    // What is asked of this node; told to the others for a while.
+	OthersUse() map[string]uint64 // Calls in 1,000 seconds by key, summed over the others that answer.
+}
+
+const (
+	shareEvery  = 250 * time.Millisecond
+	shareLeast  = 16   // A node's part of a rate is never under one in so many.
+	demandLeast = 0.01 // Calls a second; less is none.
+)
+
+// fairShare divides each key's rate among the nodes: what the others do not use is
+// this node's, and where all together want more than there is, each gets its
+// share of the demand. It follows demand with half a second's delay. A burst after
+// a pause is each node's own.
+type fairShare struct {
+	last atomic.Int64 // When it was divided last, in ns of the process's clock.
+	busy atomic.Bool
+}
+
+// divideRates does it in the background when it is due; whoever asks for a key
+// drives it.
+func (a *API) divideRates(keys *keyTable) {
+	if a.deps.Neighbours == nil {
+		return
+	}
+	now := int64(time.Since(a.started))
+	passed := now - a.share.last.Load()
+	if passed < int64(shareEvery) || !a.share.busy.CompareAndSwap(false, true) {
+		return
+	}
+	a.share.last.Store(now)
+	go func() {
+		defer a.share.busy.Store(false)
+		a.deps.Neighbours.TellUse(keys.divide(time.Duration(passed), a.deps.Neighbours.OthersUse()))
+	}()
+}
+
+// divide sets every key's part by what was asked here and elsewhere, and returns
+// what is asked here of the keys that are used most.
+func (t *keyTable) divide(passed time.Duration, others map[string]uint64) []wire.KeyUse {
+	var use []wire.KeyUse
+	for id, key := range t.byID {
+		if key.calls == nil {
+			continue
+		}
+		own := key.demand(passed)
+		part := rate.Limit(partOf(float64(key.limit), own, float64(others[id])/1000))
+		if part != key.calls.Limit() {
+			key.calls.SetLimit(part)
+		}
+		if milli := uint32(min(own*1000, math.MaxUint32)); milli > 0 {
+			use = append(use, wire.KeyUse{Key: id, Milli: milli})
+		}
+	}
+	slices.SortFunc(use, func(a, b wire.KeyUse) int { return cmp.Compare(b.Milli, a.Milli) })
+	return use[:min(len(use), wire.KeyUseMax)]
+}
+
+// keyUse counts how a key is asked for.
+type keyUse struct {
+	asked   atomic.Int64
+	average atomic.Uint64 // Calls a second, the bits of a float64.
+}
+
+// demand is how often a second the key was asked for here lately, refused calls
+// included: half what it was, half what it is.
+func (k *apiKey) demand(passed time.Duration) float64 {
+	lately := float64(k.use.asked.Swap(0)) / passed.Seconds()
+	average := (math.Float64frombits(k.use.average.Load()) + lately) / 2
+	if average < demandLeast {
+		average = 0
+	}
+	k.use.average.Store(math.Float64bits(average))
+	return average
+}
+
+// partOf is a node's part of a rate, all in calls a second.
+func partOf(limit, own, others float64) float64 {
+	part := limit - others
+	if own+others > limit {
+		part = limit * own / (own + others)
+	}
+	return max(part, limit/shareLeast)
+}

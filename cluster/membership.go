@@ -59,6 +59,9 @@ func (n *Node) dialPeer(host string, protocol byte, id, incarnation string, time
 	}
 	heard := n.peers.heard()
 	conn, w, err := n.mux.dial(host, protocol, n.hello, id, incarnation, timeout)
+	if strange := n.checkWelcome(&w, err != nil); strange != nil {
+		return nil, w, errors.Join(strange, conn.Close())
+	}
 	if err == nil && protocol == protocolRaft && heard[w.ID].wentBack(w.Incarnation, w.LastIndex) {
 		n.log.Error("raft is not spoken with a node whose log went back", "peer", w.ID)
 		return nil, w, errors.Join(errWentBack, conn.Close())
@@ -76,6 +79,7 @@ func (n *Node) hello() hello {
 	if n.started.Load() {
 		h.LastIndex = n.raft.LastIndex()
 	}
+	n.descent(&h)
 	return h
 }
 
@@ -83,12 +87,16 @@ func (n *Node) hello() hello {
 // spoken with a node whose data folder is not the member's.
 func (n *Node) greet(h hello, protocol byte, heard map[string]reached) welcome {
 	own := n.hello()
-	w := welcome{ID: own.ID, Incarnation: own.Incarnation, ClusterID: own.ClusterID, Release: own.Release, LastIndex: own.LastIndex}
+	w := welcome{
+		ID: own.ID, Incarnation: own.Incarnation, ClusterID: own.ClusterID, Release: own.Release, LastIndex: own.LastIndex,
+		Recovery: own.Recovery, Lineage: own.Lineage, Recorded: own.Recorded,
+	}
 	switch {
 	case h.ID == own.ID && h.Incarnation != own.Incarnation:
 		w.Refused = fmt.Sprintf("another node calls itself %q too", own.ID)
 	case h.ClusterID != "" && own.ClusterID != "" && h.ClusterID != own.ClusterID:
 		w.Refused = fmt.Sprintf("node %q is of cluster %s, this one is of cluster %s", h.ID, h.ClusterID, own.ClusterID)
+	case n.refusesKin(&own, &h, protocol, &w):
 	case protocol == protocolRaft:
 		known, err := n.memberAddress(raft.ServerID(h.ID))
 		if err == nil && known.incarnation != shown(h.Incarnation) {
@@ -165,6 +173,9 @@ func (n *Node) admitMember(ctx context.Context, m *joinCall) error {
 	if n.raft.State() != raft.Leader {
 		return n.passOn(ctx, m)
 	}
+	if n.recovery.waiting.Load() {
+		return errLeafDue
+	}
 	to, err := parseAddress(m.Address)
 	if err = errors.Join(err, validID(m.ID)); err != nil {
 		return err
@@ -178,6 +189,12 @@ func (n *Node) admitMember(ctx context.Context, m *joinCall) error {
 	defer n.membership.changing.leave()
 	id := raft.ServerID(m.ID)
 	server, known := n.find(id)
+	if known && string(server.Address) == to.String() {
+		return nil
+	}
+	if err := n.checkReachable(ctx, m.ID, to); err != nil {
+		return err
+	}
 	if !known {
 		if len(n.servers()) >= membersMax {
 			return fmt.Errorf("cluster: it has %d members already", membersMax)
@@ -198,6 +215,23 @@ func (n *Node) admitMember(ctx context.Context, m *joinCall) error {
 		return n.add(id, to, server.Suffrage == raft.Voter)
 	}
 	return n.replace(server, to)
+}
+
+// checkReachable asks the address that a node gives for its own who is there. Raft
+// would count a member that nobody can reach.
+func (n *Node) checkReachable(ctx context.Context, id string, to memberAddress) error {
+	ctx, cancel := context.WithTimeout(ctx, callPatience)
+	defer cancel()
+	l := n.peers.linkTo(to.host)
+	defer l.close()
+	var p pong
+	if err := l.call(ctx, callPing, nil, &p); err != nil {
+		return fmt.Errorf("cluster: node %q cannot be reached from the leader at %s, the address it gives (its --advertise): %w", id, to.host, err)
+	}
+	if p.ID != id || shown(p.Incarnation) != to.incarnation {
+		return fmt.Errorf("cluster: at %s, the address that node %q gives (its --advertise), is another node: %q", to.host, id, p.ID)
+	}
+	return nil
 }
 
 // replace takes in a node whose former self is a member.

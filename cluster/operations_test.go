@@ -94,3 +94,28 @@ func TestElectionsAreCounted(t *testing.T) {
 	require.NoError(t, err)
 	require.Positive(t, g.leader().gauges.snapshotTime.Get())
 }
+
+// TestJoinerMustBeReachable: a node that tells a wrong address is not taken in, and
+// is told why; nor is one that tells another node's address.
+func TestJoinerMustBeReachable(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	leader := g.leader()
+	nowhere := g.host("nobody")
+	for name, c := range map[string]struct{ addr, want string }{
+		"nobody is there":   {nowhere + "/0123456789abcdef", `node "n4" cannot be reached from the leader at ` + nowhere},
+		"another is there":  {g.host("n1") + "/0123456789abcdef", `another node: "n1"`},
+		"not an address":    {"n4", "member address"},
+		"not even a host":   {"/0123456789abcdef", "member address"},
+		"a name of nothing": {"no.such.host.invalid:1/0123456789abcdef", "cannot be reached"},
+	} {
+		if leader.NodeID() == "n1" && name == "another is there" {
+			continue // A leader does not dial itself.
+		}
+		err := leader.admitMember(t.Context(), &joinCall{ID: "n4", Address: c.addr, Format: uint16(engine.FormatNewest)})
+		require.ErrorContains(t, err, c.want, name)
+	}
+	require.Len(t, leader.servers(), 3)
+	g.open("n4", join(g.host("n1")))
+	require.Eventually(t, func() bool { return g.leader().Status(t.Context()).Quorum.Voters == 4 }, 20*time.Second, 20*time.Millisecond)
+}

@@ -11,7 +11,6 @@ import (
 	"math/bits"
 
 	"github.com/transparency-dev/merkle/compact"
-	"github.com/transparency-dev/merkle/proof"
 )
 
 // A node that is new, wiped or damaged gets the state from a Raft snapshot and
@@ -270,41 +269,94 @@ func (s *Store) ExportSegment(number uint64) (*SegmentFile, error) {
 // Every leaf in it is hashed, and the segment's root, known from ImportRoots or
 // from before the damage, must come out (ErrUnproven). It replaces what stands
 // there. ErrMissing: the segment's root is not known yet.
+//
+// Reading from the peer and proving happen beside everything else: a slow peer
+// holds up neither sealing nor appends. Different segments may come at once, of
+// which one at a time is hashed; one segment comes once at a time (ErrLimit).
 func (s *Store) ImportSegment(number uint64, r io.Reader, size int64) error {
 	if size > segmentSizeMax || size < segmentHeaderSize+segmentTrailerSize || number >= segmentsMax {
 		return ErrLimit
 	}
+	if err := s.usable(); err != nil {
+		return err
+	}
+	s.mu.RLock()
+	root := s.shelf.node(s.form.level, number)
+	s.mu.RUnlock()
+	if root == noHash {
+		return fmt.Errorf("root of segment %d: %w", number, ErrMissing)
+	}
+	if s.isWhole(number) {
+		return nil
+	}
+	if _, busy := s.importing.LoadOrStore(number, true); busy {
+		return fmt.Errorf("segment %d is being imported: %w", number, ErrLimit)
+	}
+	defer s.importing.Delete(number)
+	suffix, err := s.importSuffix(number, &r)
+	if err != nil {
+		return err
+	}
+	temporary := segmentName(number, receivedSuffix)
+	got, err := s.receiveSegment(temporary, number, root, r, size)
+	if err == nil && got.erased != (suffix == hashSuffix) {
+		err = errors.Join(ErrUnproven, s.dir.Remove(temporary))
+	}
+	if err != nil {
+		return err
+	}
+	return s.fileReceived(temporary, suffix, number, got)
+}
+
+// receivedSuffix is of files on their way in; Open removes what a crash left.
+const receivedSuffix = ".peer" + temporarySuffix
+
+// isWhole reports whether a segment stands here in its final form, undamaged.
+func (s *Store) isWhole(number uint64) bool {
+	s.mu.RLock()
+	state := s.shelf.state(number)
+	s.mu.RUnlock()
+	return (state == slotSealed || state == slotErased) && len(s.damagedIn(s.form.first(number), s.form.first(number+1))) == 0
+}
+
+// receiveSegment writes a fetched file under a temporary name, proves it and makes
+// it durable. On any error nothing stays.
+func (s *Store) receiveSegment(temporary string, number uint64, root Hash, r io.Reader, size int64) (got *segmentInfo, err error) {
+	f, err := s.dir.Create(temporary)
+	if err != nil {
+		return nil, err
+	}
+	if err = copyInto(f, r, size); err == nil {
+		s.proving.Lock() // Hashing takes a processor whole: never more than one.
+		got, err = provenSegment(f, s.form, number, root)
+		s.proving.Unlock()
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close(), s.dir.Remove(temporary))
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return nil, s.fail(err)
+	}
+	return got, nil
+}
+
+// fileReceived puts a received file in its place, unless the segment has become
+// whole meanwhile.
+func (s *Store) fileReceived(temporary, suffix string, number uint64, got *segmentInfo) error {
 	s.filing.Lock()
 	defer s.filing.Unlock()
 	if err := s.usable(); err != nil {
 		return err
 	}
-	s.mu.RLock()
-	state, root := s.shelf.state(number), s.shelf.node(s.form.level, number)
-	s.mu.RUnlock()
-	if root == noHash {
-		return fmt.Errorf("root of segment %d: %w", number, ErrMissing)
+	if s.isWhole(number) {
+		return s.dir.Remove(temporary)
 	}
-	if (state == slotSealed || state == slotErased) && len(s.damagedIn(s.form.first(number), s.form.first(number+1))) == 0 {
-		return nil
+	name := segmentName(number, suffix)
+	if err := s.dir.Rename(temporary, name); err != nil {
+		return s.fail(err)
 	}
-	suffix, err := s.importSuffix(number, &r)
-	if err != nil {
-		return err
-	}
-	var got *segmentInfo
-	err = s.fileSegment(number, suffix, func(f File) (err error) {
-		if err := copyInto(f, r, size); err != nil {
-			return err
-		}
-		got, err = provenSegment(f, s.form, number, root)
-		if err == nil && got.erased != (suffix == hashSuffix) {
-			err = ErrUnproven
-		}
-		return err
-	})
-	if err != nil {
-		return err
+	if err := syncPath(s.dir, name); err != nil {
+		return s.fail(err)
 	}
 	if got.erased {
 		return s.install(number, slotErased, got)
@@ -362,125 +414,4 @@ func provenSegment(f File, form shape, number uint64, root Hash) (*segmentInfo, 
 		return nil, fmt.Errorf("segment %d has another root: %w", number, ErrUnproven)
 	}
 	return open.info, nil
-}
-
-// BundleProof returns what ImportBundle needs beside the leaves of a bundle, for
-// the tree of a size: of a whole bundle the path from its node to the root, of
-// the partial bundle at the tree's end the compact range before it.
-func (s *Store) BundleProof(index uint64, width int, size uint64) ([][]byte, error) {
-	first := index * bundleLeaves
-	if width == bundleLeaves && first+bundleLeaves <= size {
-		path, err := s.Inclusion(first, size)
-		if err != nil {
-			return nil, err
-		}
-		return path[bundleLevel:], nil // the first eight lead from the leaf to the bundle
-	}
-	if width < 1 || width > bundleLeaves || first+uint64(width) != size {
-		return nil, ErrLimit
-	}
-	frontier, err := s.Frontier(first)
-	if err != nil {
-		return nil, err
-	}
-	path := make([][]byte, len(frontier))
-	for i := range frontier {
-		path[i] = frontier[i][:]
-	}
-	return path, nil
-}
-
-// ImportBundle takes the leaves of a bundle from a peer's Bundle and BundleProof
-// if they lead to the trusted tree head. It writes those that are missing or
-// damaged here. ErrCorrupt: the bundle lies in a sealed segment, which is
-// replaced whole by ImportSegment.
-func (s *Store) ImportBundle(index uint64, leaves []Leaf, trust Trust, path [][]byte) error {
-	if err := proveBundle(index, leaves, trust, path); err != nil {
-		return fmt.Errorf("bundle %d: %w", index, err)
-	}
-	first := index * bundleLeaves
-	number := s.form.segment(first)
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	if err := s.usable(); err != nil {
-		return err
-	}
-	if first+uint64(len(leaves)) > s.size.Load() {
-		return ErrGap
-	}
-	t, err := s.writeTail(number)
-	if err != nil {
-		return s.fail(err)
-	}
-	if t == nil {
-		if s.isDamaged(first) {
-			return fmt.Errorf("bundle %d: segment %d is to be replaced whole: %w", index, number, ErrCorrupt)
-		}
-		return nil
-	}
-	defer t.release()
-	if err := s.writeFrames(t, first, leaves, false); err != nil {
-		return err
-	}
-	leavesImported.Add(len(leaves))
-	s.repaired(first, first+bundleLeaves)
-	if err := s.setRoot(t); err != nil {
-		return err
-	}
-	return s.offerSeal(t)
-}
-
-func proveBundle(index uint64, leaves []Leaf, trust Trust, path [][]byte) error {
-	if len(leaves) == 0 || len(leaves) > bundleLeaves || index >= 1<<48 || len(path) > 64 {
-		return ErrLimit
-	}
-	for _, h := range path {
-		if len(h) != hashSize {
-			return ErrUnproven
-		}
-	}
-	hashes, hash := make([]Hash, len(leaves)), newLeafHasher()
-	for i := range leaves {
-		if err := leaves[i].check(); err != nil {
-			return err
-		}
-		if i > 0 && leaves[i].Time < leaves[i-1].Time {
-			return fmt.Errorf("times: %w", ErrUnproven)
-		}
-		hash.sum(leaves[i].Data, &hashes[i])
-	}
-	first := index * bundleLeaves
-	var root []byte
-	var err error
-	switch {
-	case len(leaves) == bundleLeaves && first+bundleLeaves <= trust.Size:
-		n := subtreeRoot(hashes)
-		root, err = proof.RootFromInclusionProof(hasher, index, (trust.Size-1)>>bundleLevel+1, n[:], path)
-	case first+uint64(len(leaves)) == trust.Size:
-		root, err = rootAfter(first, path, hashes)
-	default:
-		return ErrLimit
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnproven, err)
-	}
-	if Hash(root) != trust.Root {
-		return ErrUnproven
-	}
-	return nil
-}
-
-// rootAfter appends leaf hashes to a compact range and returns the root.
-func rootAfter(size uint64, frontier [][]byte, hashes []Hash) ([]byte, error) {
-	factory := compact.RangeFactory{Hash: hasher.HashChildren}
-	r, err := factory.NewRange(0, size, frontier)
-	if err != nil {
-		return nil, err
-	}
-	for i := range hashes {
-		if err := r.Append(hashes[i][:], nil); err != nil {
-			return nil, err
-		}
-	}
-	return r.GetRootHash(nil)
 }

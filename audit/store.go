@@ -47,7 +47,10 @@ type Store struct {
 	replay   replayTile
 
 	syncing sync.Mutex // one SyncTo
-	filing  sync.Mutex // one maker of segment files: sealing, importing, erasing
+	filing  sync.Mutex // one who puts segment files in their place: sealing, importing, erasing
+
+	importing sync.Map   // numbers of the segments on their way in
+	proving   sync.Mutex // one of them being hashed
 
 	damageLock sync.Mutex
 	damaged    map[uint64]*DamageError // by bundle

@@ -73,11 +73,11 @@ func (n *Node) knownHosts() []string {
 // formOrJoin is one round of a node without data.
 func (n *Node) formOrJoin() {
 	seen := n.lookAround()
+	if through := newestGroup(seen); through != nil {
+		n.joinThrough([]string{hostOf(through.Address)})
+		return
+	}
 	for _, p := range seen {
-		if p.ClusterID != "" {
-			n.joinThrough([]string{hostOf(p.Address)})
-			return
-		}
 		if p.Member {
 			return // It forms a group just now.
 		}

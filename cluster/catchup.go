@@ -1,34 +1,44 @@
 package cluster
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/hashicorp/raft"
+
 	"railguard/audit"
-	"railguard/engine"
 	"railguard/fsm"
 )
 
 // A node that installed a snapshot has the state but not the history before it.
-// It takes the tree head's compact range from a peer (and believes it only if it
-// gives the snapshot's root), goes on appending behind it, and fetches what is
-// missing while it serves: each piece is believed only if it leads to a root
-// that the replicated state vouches for.
+// The state holds the tree head's compact range, so the node goes on appending
+// behind it at once, and fetches what is missing while it serves: each piece is
+// believed only if it leads to a root that the replicated state vouches for.
+//
+// What was fetched stays: a broken connection costs a piece of a file, a restart
+// the files on their way. A peer that gives something else than the root asks for
+// is left out for that piece and another one asked.
 const (
 	segmentLeaves  = 1 << audit.SegmentLevelMax
 	bundleLeaves   = 256
-	fetchStep      = 4 * engine.MiB // Of a segment file, in one call.
 	fetchPatience  = 10 * time.Second
-	adoptPatience  = 10 * time.Second
-	catchUpEvery   = time.Second // Between two looks at what is missing.
-	missingLookups = 64
+	leafPatience   = 500 * time.Millisecond // Of one peer, when a leaf is asked for.
+	catchUpEvery   = time.Second            // Between two looks at what is missing.
+	missingLookups = 16_384                 // Stretches of one pass: a billion leaves.
+	// fetchAhead is how many segments are on their way at once: while one is
+	// hashed, the next one comes. More would take the processor from screening.
+	fetchAhead = 2
 )
+
+// linkRead is the lane of single leaves: who waits for a record does not wait
+// behind segments.
+const linkRead = linkFetch + 1
 
 // catchUp is the state of fetching.
 type catchUp struct {
@@ -37,7 +47,8 @@ type catchUp struct {
 }
 
 // adopt holds history on disk to the tree head of a state that was restored, and
-// declares a hole where some is missing.
+// declares a hole where some is missing. No peer is needed for it: a node restores
+// its snapshot before it knows who the members are.
 func (n *Node) adopt(view *fsm.View) error {
 	defer n.audit.Prune(view.Oldest)
 	if n.audit.Size() >= view.Size {
@@ -54,9 +65,9 @@ func (n *Node) adopt(view *fsm.View) error {
 		}
 		return nil
 	}
-	frontier, err := n.fetchFrontier(view)
+	frontier, err := hashesFrom(view.Frontier())
 	if err != nil {
-		return fmt.Errorf("history on disk has %d leaves and the snapshot %d: %w", n.audit.Size(), view.Size, err)
+		return err
 	}
 	if err := n.audit.Adopt(view.Size, frontier); err != nil {
 		return fmt.Errorf("history on disk: %w", err)
@@ -69,90 +80,59 @@ func (n *Node) adopt(view *fsm.View) error {
 	return nil
 }
 
-// fetchFrontier asks peers for the compact range of a tree until one gives the
-// right one.
-func (n *Node) fetchFrontier(view *fsm.View) ([]audit.Hash, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), adoptPatience)
-	defer cancel()
-	err := error(errNoPort)
-	for ctx.Err() == nil && n.mux != nil {
-		for _, l := range n.historyPeers() {
-			var r numberReply
-			if err = l.call(ctx, callFrontier, &numberCall{Size: view.Size}, &r); err != nil {
-				continue
-			}
-			var frontier []audit.Hash
-			if frontier, err = hashesFrom(r.Hashes); err != nil {
-				continue
-			}
-			if rootOf(frontier) == view.Root {
-				return frontier, nil
-			}
-			err = errors.New("a peer's compact range does not give the snapshot's root")
-		}
-		select {
-		case <-time.After(redialPause):
-		case <-n.stop:
-			return nil, errHalted
-		}
-	}
-	return nil, err
-}
+// historyPeers are links to those who may have history, the leader first.
+func (n *Node) historyPeers() []*link { return n.leaderFirst(linkFetch) }
 
-// rootOf folds a compact range, right to left (RFC 6962, section 2.1).
-func rootOf(frontier []audit.Hash) audit.Hash {
-	if len(frontier) == 0 {
-		return sha256.Sum256(nil)
-	}
-	root := frontier[len(frontier)-1]
-	for i := len(frontier) - 2; i >= 0; i-- {
-		root = sha256.Sum256(append(append([]byte{1}, frontier[i][:]...), root[:]...))
-	}
-	return root
-}
-
-// historyPeers are links to those who may have history, the leader first. Before
-// the first configuration is known these are the addresses to join through.
-func (n *Node) historyPeers() []*link {
-	var links []*link
+func (n *Node) leaderFirst(lane linkLane) []*link {
 	leader, _ := n.remoteLeader()
-	if leader != "" {
-		links = append(links, n.peers.link(string(leader), linkFetch))
+	members := n.otherMembers()
+	slices.SortStableFunc(members, func(a, b raft.ServerID) int { return cmp.Compare(truth(b == leader), truth(a == leader)) })
+	return n.linksTo(members, lane)
+}
+
+// fetchPeers are links to those who may have history, in the order in which to
+// burden them: those who have all of it before those who fetch it themselves, the
+// leader, who has enough to do, behind its followers.
+func (n *Node) fetchPeers() []*link {
+	leader, _ := n.remoteLeader()
+	burden := func(id raft.ServerID) int {
+		s, fresh := n.peers.fresh(string(id))
+		switch {
+		case !fresh || s.silent:
+			return 3
+		case s.pong.Missing:
+			return 2
+		case id == leader:
+			return 1
+		}
+		return 0
 	}
+	members := n.otherMembers()
+	slices.SortStableFunc(members, func(a, b raft.ServerID) int { return cmp.Compare(burden(a), burden(b)) })
+	return n.linksTo(members, linkFetch)
+}
+
+func (n *Node) otherMembers() (ids []raft.ServerID) {
 	for _, server := range n.servers() {
-		if id := string(server.ID); id != n.config.ID && server.ID != leader {
-			links = append(links, n.peers.link(id, linkFetch))
+		if string(server.ID) != n.config.ID {
+			ids = append(ids, server.ID)
 		}
 	}
-	if len(links) == 0 {
-		for _, host := range n.hostsOnDisk() {
-			links = append(links, n.peers.linkTo(host))
-		}
+	return ids
+}
+
+func (n *Node) linksTo(members []raft.ServerID, lane linkLane) (links []*link) {
+	for _, id := range members {
+		links = append(links, n.peers.link(string(id), lane))
 	}
 	return links
-}
-
-// hostsOnDisk are where peers may be while raft is not up yet: the addresses to
-// join through, and those of the newest snapshot's configuration.
-func (n *Node) hostsOnDisk() []string {
-	hosts := append([]string(nil), n.config.Join...)
-	metas, err := n.snaps.List()
-	if err != nil || len(metas) == 0 {
-		return hosts
-	}
-	for _, server := range metas[0].Configuration.Servers {
-		if string(server.ID) != n.config.ID {
-			hosts = append(hosts, hostOf(string(server.Address)))
-		}
-	}
-	return hosts
 }
 
 func hashesFrom(data [][]byte) ([]audit.Hash, error) {
 	hashes := make([]audit.Hash, len(data))
 	for i, h := range data {
 		if len(h) != len(hashes[i]) {
-			return nil, errors.New("a peer's hash has a wrong length")
+			return nil, errors.New("a hash has a wrong length")
 		}
 		copy(hashes[i][:], h)
 	}
@@ -189,14 +169,10 @@ func (n *Node) fetchHistory() {
 	}
 }
 
-// fillHoles fetches until nothing is missing or nothing can be had.
+// fillHoles fetches until nothing is missing or a pass over all that is missing
+// brought nothing.
 func (n *Node) fillHoles() error {
 	for {
-		select {
-		case <-n.stop:
-			return nil
-		default:
-		}
 		missing := n.audit.Missing(missingLookups)
 		if len(missing) == 0 {
 			if n.catchup.busy.Swap(false) {
@@ -204,36 +180,87 @@ func (n *Node) fillHoles() error {
 			}
 			return nil
 		}
-		for _, stretch := range missing {
-			if err := n.fetchStretch(stretch); err != nil {
-				return fmt.Errorf("leaves %d to %d: %w", stretch.First, stretch.End-1, err)
-			}
+		got, err := n.fetchStretches(missing)
+		if n.stopped() || got == 0 {
+			return err
 		}
 	}
 }
 
-// fetchStretch fetches one stretch from the first peer that has it.
+// fetchStretches fetches stretches, some at once. One that nobody has holds up no
+// other. It returns how many came and why the first of the others did not.
+func (n *Node) fetchStretches(missing []audit.Range) (got int, err error) {
+	next := make(chan audit.Range)
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for range fetchAhead {
+		all.Go(func() {
+			for stretch := range next {
+				failed := n.fetchStretch(stretch)
+				mu.Lock()
+				if failed == nil {
+					got++
+				} else if err == nil {
+					err = fmt.Errorf("leaves %d to %d: %w", stretch.First, stretch.End-1, failed)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, stretch := range missing {
+		if n.stopped() || n.diskIsLow() {
+			break
+		}
+		next <- stretch
+	}
+	close(next)
+	all.Wait()
+	if n.diskIsLow() && err == nil {
+		err = errNoRoom
+	}
+	return got, err
+}
+
+// errNoRoom: the last of the disk is for the log, not for history that others have.
+var errNoRoom = errors.New("cluster: the disk is nearly full: fetching waits for room")
+
+func (n *Node) stopped() bool {
+	select {
+	case <-n.stop:
+		return true
+	default:
+		return n.dead.Load() != nil
+	}
+}
+
+// fetchStretch fetches one stretch: a whole segment as a file from the first peer
+// that has it sealed, anything else bundle by bundle.
 func (n *Node) fetchStretch(stretch audit.Range) error {
-	whole := stretch.First%segmentLeaves == 0 && stretch.End-stretch.First == segmentLeaves
+	peers := n.fetchPeers()
 	err := error(errNoPort)
-	for _, l := range n.historyPeers() {
-		if whole {
+	if stretch.First%segmentLeaves == 0 && stretch.End-stretch.First == segmentLeaves {
+		for _, l := range peers {
+			if n.stopped() {
+				return errHalted
+			}
 			if err = n.fetchSegment(l, stretch.First/segmentLeaves); err == nil {
 				return nil
 			}
-			if stretch.HashesOnly {
-				continue
+			if errors.Is(err, audit.ErrUnproven) {
+				piecesRefused.Inc()
+				n.log.Error("a peer's segment does not lead to the root of the log: it is refused", "leaves", stretch.First, "error", err)
 			}
 		}
-		if err = n.fetchBundles(l, stretch); err == nil {
-			return nil
+		if stretch.HashesOnly {
+			return err
 		}
 	}
-	return err
+	return n.fetchBundles(peers, stretch)
 }
 
-// fetchBundles fetches a stretch bundle by bundle.
-func (n *Node) fetchBundles(l *link, stretch audit.Range) error {
+// fetchBundles fetches a stretch bundle by bundle, each from the first peer that
+// gives it as the root asks for; who gave the last one is asked first.
+func (n *Node) fetchBundles(peers []*link, stretch audit.Range) error {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchPatience)
 	view, err := n.View(ctx, 0)
 	cancel()
@@ -242,43 +269,68 @@ func (n *Node) fetchBundles(l *link, stretch audit.Range) error {
 	}
 	trust := audit.Trust{Size: view.Size, Root: view.Root}
 	for first := stretch.First - stretch.First%bundleLeaves; first < min(stretch.End, view.Size); first += bundleLeaves {
-		width := int(min(bundleLeaves, view.Size-first))
-		ctx, cancel := context.WithTimeout(context.Background(), fetchPatience)
-		var r numberReply
-		err := l.call(ctx, callBundle, &numberCall{Number: first / bundleLeaves, Width: width, Size: view.Size}, &r)
-		cancel()
-		if err != nil {
-			return err
+		err := error(errNoPort)
+		for i, l := range peers {
+			if n.stopped() {
+				return errHalted
+			}
+			if err = n.fetchBundle(l, first, trust); err == nil {
+				peers[0], peers[i] = peers[i], peers[0]
+				break
+			}
 		}
-		leaves, err := audit.ParseBundle(r.Data, width)
 		if err != nil {
-			return err
-		}
-		if err := n.audit.ImportBundle(first/bundleLeaves, leaves, trust, r.Hashes); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// fetchSegment fetches a sealed segment's file. Its root must be known first.
-func (n *Node) fetchSegment(l *link, number uint64) error {
-	source := &segmentSource{node: n, link: l, number: number}
-	if err := source.fill(); err != nil {
+func (n *Node) fetchBundle(l *link, first uint64, trust audit.Trust) error {
+	width := int(min(bundleLeaves, trust.Size-first))
+	ctx, cancel := context.WithTimeout(context.Background(), fetchPatience)
+	defer cancel()
+	var r numberReply
+	err := l.call(ctx, callBundle, &numberCall{Number: first / bundleLeaves, Width: width, Size: trust.Size}, &r)
+	if err != nil {
 		return err
 	}
-	err := n.audit.ImportSegment(number, source, source.total)
-	if !errors.Is(err, audit.ErrMissing) {
+	leaves, err := audit.ParseBundle(r.Data, width)
+	if err == nil {
+		err = n.audit.ImportBundle(first/bundleLeaves, leaves, trust, r.Hashes)
+	}
+	if errors.Is(err, audit.ErrUnproven) {
+		piecesRefused.Inc()
+		n.log.Error("a peer's bundle does not lead to the root of the log: it is refused", "leaves", first, "error", err)
+	}
+	return err
+}
+
+// fetchSegment fetches a sealed segment's file. Its root must be known first.
+func (n *Node) fetchSegment(l *link, number uint64) error {
+	err := n.importFrom(l, number)
+	if !errors.Is(err, errRootUnknown) {
 		return err
 	}
 	if err := n.fetchRoots(l); err != nil {
 		return err
 	}
-	source = &segmentSource{node: n, link: l, number: number}
+	return n.importFrom(l, number)
+}
+
+// errRootUnknown: what a segment's file must lead to is not known here yet.
+var errRootUnknown = errors.New("cluster: the segment's root is not known yet")
+
+func (n *Node) importFrom(l *link, number uint64) error {
+	source := &segmentSource{node: n, link: l, number: number}
 	if err := source.fill(); err != nil {
 		return err
 	}
-	return n.audit.ImportSegment(number, source, source.total)
+	err := n.audit.ImportSegment(number, source, source.total)
+	if errors.Is(err, audit.ErrMissing) {
+		return errRootUnknown
+	}
+	return err
 }
 
 func (n *Node) fetchRoots(l *link) error {
@@ -296,142 +348,23 @@ func (n *Node) fetchRoots(l *link) error {
 	return n.audit.ImportRoots(roots)
 }
 
-// segmentSource reads a peer's segment file piece by piece.
-type segmentSource struct {
-	node   *Node
-	link   *link
-	number uint64
-	offset int64
-	total  int64
-	piece  bytes.Reader
-}
-
-// fill fetches the next piece.
-func (s *segmentSource) fill() error {
-	ctx, cancel := context.WithTimeout(context.Background(), fetchPatience)
-	defer cancel()
-	var r numberReply
-	err := s.link.call(ctx, callSegment, &numberCall{Number: s.number, Offset: s.offset}, &r)
-	switch {
-	case err != nil:
-		return err
-	case r.Code == codeMissing:
-		return audit.ErrMissing
-	case len(r.Data) == 0:
-		return io.ErrUnexpectedEOF
-	}
-	s.total = r.Total
-	s.offset += int64(len(r.Data))
-	s.piece.Reset(r.Data)
-	return nil
-}
-
-// Read implements io.Reader.
-func (s *segmentSource) Read(p []byte) (int, error) {
-	if s.piece.Len() == 0 {
-		if s.offset >= s.total {
-			return 0, io.EOF
-		}
-		if err := s.fill(); err != nil {
-			return 0, err
-		}
-	}
-	return s.piece.Read(p)
-}
-
-// Codes of numberReply.
-const (
-	codeMissing uint8 = 1 // Not here; another peer may have it.
-	codePruned  uint8 = 2
-	codeNotYet  uint8 = 3
-)
-
-// answerHistory answers what peers ask of history, states and lists.
-func (n *Node) answerHistory(ctx context.Context, kind call, payload []byte) (any, error) {
-	var m numberCall
-	if err := decodeMessage(payload, &m); err != nil {
-		return nil, err
-	}
-	switch kind {
-	case callLeaf:
-		return n.answerLeaf(m.Number)
-	case callFrontier:
-		hashes, err := n.audit.Frontier(m.Size)
-		return &numberReply{Hashes: hashesTo(hashes)}, err
-	case callRoots:
-		roots, err := n.audit.SegmentRoots(m.Size)
-		return &numberReply{Hashes: hashesTo(roots)}, err
-	case callBundle:
-		return n.answerBundle(ctx, &m)
-	case callSegment:
-		return n.answerSegment(&m)
-	case callList:
-		return n.answerList(&m)
-	case callDigest:
-		return n.answerDigest(&m), nil
-	}
-	return nil, errUnknownCall
-}
-
-func (n *Node) answerLeaf(index uint64) (any, error) {
-	data, err := n.audit.Leaf(index)
-	switch {
-	case errors.Is(err, audit.ErrPruned):
-		return &numberReply{Code: codePruned}, nil
-	case errors.Is(err, audit.ErrNotYet):
-		return &numberReply{Code: codeNotYet}, nil
-	case err != nil:
-		return &numberReply{Code: codeMissing}, nil
-	}
-	return &numberReply{Data: data}, nil
-}
-
-func (n *Node) answerBundle(ctx context.Context, m *numberCall) (any, error) {
-	for n.audit.Size() < m.Size { // The asker may be ahead by an entry or two.
-		select {
-		case <-time.After(retryPause):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-	leaves, err := n.audit.Bundle(m.Number, m.Width)
-	if err != nil {
-		return nil, err
-	}
-	path, err := n.audit.BundleProof(m.Number, m.Width, m.Size)
-	if err != nil {
-		return nil, err
-	}
-	data, err := audit.AppendBundle(nil, leaves)
-	return &numberReply{Data: data, Hashes: path}, err
-}
-
-func (n *Node) answerSegment(m *numberCall) (any, error) {
-	file, err := n.audit.ExportSegment(m.Number)
-	if errors.Is(err, audit.ErrMissing) {
-		return &numberReply{Code: codeMissing}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	data := make([]byte, min(fetchStep, max(file.Size()-m.Offset, 0)))
-	if _, err := file.ReadAt(data, m.Offset); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	return &numberReply{Data: data, Total: file.Size()}, nil
-}
-
 // Leaf returns a leaf's bytes: this node's own, and where these are not here (not
-// yet applied, still being fetched, damaged) a peer's.
+// yet applied, still being fetched, damaged) a peer's. A peer that is silent costs
+// leafPatience.
 func (n *Node) Leaf(ctx context.Context, index uint64) ([]byte, error) {
 	data, err := n.audit.Leaf(index)
 	if err == nil || errors.Is(err, audit.ErrPruned) || n.mux == nil {
 		return data, err
 	}
-	for _, l := range n.historyPeers() {
+	for _, l := range n.leaderFirst(linkRead) {
 		var r numberReply
-		if l.call(ctx, callLeaf, &numberCall{Number: index}, &r) != nil {
+		limit, cancel := context.WithTimeout(ctx, leafPatience)
+		asked := l.call(limit, callLeaf, &numberCall{Number: index}, &r)
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case asked != nil:
 			continue
 		}
 		switch r.Code {

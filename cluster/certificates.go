@@ -122,7 +122,7 @@ func (f *certificateFiles) authority(id string, now func() time.Time) (*authorit
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %s, %s: %w", f.names.Cert, f.names.Key, err)
 	}
-	a := &authority{pool: pool, own: own, now: now, chainMax: givenChainMax, distrust: "the certificate is not by this cluster's authority"}
+	a := &authority{pool: pool, own: own, now: now, dated: true, chainMax: givenChainMax, distrust: "the certificate is not by this cluster's authority"}
 	chain, err := chainOf(&own)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %s: %w", f.names.Cert, err)
@@ -293,7 +293,7 @@ func (k *certificateKeeper) watchExpiry() {
 	}
 	k.expTold = time.Now()
 	if left <= 0 {
-		k.log.Error("the certificate of the port between nodes has ended: open connections last, new ones are refused. Renew it", "until", instantText(until))
+		k.log.Error("the certificate of the port between nodes has ended: peers refuse this node as soon as a connection breaks. Renew it", "until", instantText(until))
 		return
 	}
 	k.log.Warn("the certificate of the port between nodes ends soon: renew it", "until", instantText(until), "days", int(left.Hours()/24))

@@ -16,6 +16,8 @@ import (
 //
 //	DIR/lock            held by the one process that may use DIR
 //	DIR/node.json       who lives here
+//	DIR/recovery.json   the last recovery of a lost majority, if there was one
+//	DIR/before-recovery-N-LINEAGE   node.json and raft.db as they were before it
 //	DIR/raft/raft.db    log and votes (bbolt)
 //	DIR/raft/snapshots  state snapshots
 //	DIR/audit           leaves and tiles
@@ -41,6 +43,10 @@ type identity struct {
 	ClusterID   string `json:"clusterId,omitempty"` // Known once the genesis was applied here.
 	PromisedTo  string `json:"promisedTo,omitempty"`
 	Adopted     uint64 `json:"adopted,omitempty"` // Size of the tree head under which history is fetched.
+
+	Recovery   uint64 `json:"recovery,omitempty"`   // How often the group lost its majority and was recovered,
+	Lineage    string `json:"lineage,omitempty"`    // and which recovery was the last.
+	Superseded string `json:"superseded,omitempty"` // Why no node must start here any more.
 }
 
 // folder is the opened data folder.

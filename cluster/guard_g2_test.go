@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,10 +58,10 @@ func (f *flakyLog) errors() int {
 }
 
 // appendErrors gives one follower 25 append errors under constant load and reports
-// whether it caught up within two minutes of virtual time.
-func appendErrors(t testing.TB, inFlight int) (caughtUp bool) {
+// whether it caught up within some time after.
+func appendErrors(t testing.TB, inFlight int, patience time.Duration) (g *rawGroup, caughtUp bool) {
 	var flaky *flakyLog
-	g := newRawGroup(t, 3, func(id string, n *rawNode) {
+	g = newRawGroup(t, 3, func(id string, n *rawNode) {
 		n.inFlight = inFlight
 		if id == "r3" {
 			flaky = &flakyLog{InmemStore: n.stable, slow: 2 * time.Millisecond}
@@ -68,37 +69,40 @@ func appendErrors(t testing.TB, inFlight int) (caughtUp bool) {
 			n.config.HeartbeatTimeout, n.config.ElectionTimeout = 10*time.Minute, 10*time.Minute // It never leads.
 		}
 	})
-	defer g.stopAll()
 	leader := g.leader("r3")
-	for i := 0; flaky.errors() < passingErrors && i < 60_000; i++ {
-		require.NoError(t, leader.raft.Apply(fmt.Appendf(nil, "entry-%d", i), time.Second).Error())
+	for i := 0; flaky.errors() < passingErrors && i < 2000; i++ { // An end, should they never come.
+		leader.raft.Apply(fmt.Appendf(nil, "entry-%d", i), time.Second)
+		time.Sleep(200 * time.Microsecond)
 	}
-	reached := g.awaitEqual(2 * time.Minute)
-	require.Equal(t, raft.Leader, leader.raft.State(), "one leader all the time")
-	require.Empty(t, g.diverged())
-	return reached && flaky.errors() == passingErrors
+	return g, g.awaitEqual(patience) && flaky.errors() == passingErrors
 }
 
 // TestGuardG2FollowerCatchesUp: 25 append errors on one follower, and it catches up.
 func TestGuardG2FollowerCatchesUp(t *testing.T) {
 	for range 3 {
-		synctest.Test(t, func(t *testing.T) { require.True(t, appendErrors(t, rpcsInFlight)) })
+		synctest.Test(t, func(t *testing.T) {
+			g, caughtUp := appendErrors(t, rpcsInFlight, 2*time.Minute)
+			defer g.stopAll()
+			require.True(t, caughtUp)
+			require.Empty(t, g.diverged())
+		})
 	}
 }
 
 // TestGuardG2NegativeControl: with the library's pipelining the same errors leave
-// the follower behind for good.
+// the follower behind for good. It runs in real time: the goroutine that hangs
+// would keep a bubble from ending, as it keeps the leader from shutting down.
 func TestGuardG2NegativeControl(t *testing.T) {
-	wedged := 0
-	for range 3 {
-		synctest.Test(t, func(t *testing.T) {
-			if !appendErrors(t, raft.DefaultMaxRPCsInFlight) {
-				wedged++
-			}
-		})
+	for range 5 {
+		g, caughtUp := appendErrors(t, raft.DefaultMaxRPCsInFlight, 2*time.Second)
+		if caughtUp {
+			g.stopAll()
+			continue
+		}
+		g.abandon()
+		return
 	}
-	t.Logf("%d of 3 followers were left behind", wedged)
-	require.NotZero(t, wedged)
+	t.Fatal("in 5 tries no follower was left behind: look whether the library has mended it, and whether the guard is still needed")
 }
 
 // TestGuardG2BrokenConnections: the answers to 25 appends are lost on the way, as by
@@ -112,19 +116,19 @@ func TestGuardG2BrokenConnections(t *testing.T) {
 		if other == leader.id {
 			other = g.ids[1]
 		}
-		left := passingErrors
+		var broken atomic.Int32
 		g.follow(func(m rawMessage) (fate rawFate) {
-			if m.to == other && m.kind == "append" && left > 0 {
-				left--
-				fate = rawFate{lost: left%2 == 0, replyLost: left%2 == 1}
+			if m.to == other && m.kind == "append" && broken.Load() < passingErrors {
+				at := broken.Add(1)
+				fate = rawFate{lost: at%2 == 0, replyLost: at%2 == 1}
 			}
 			return fate
 		})
-		for i := range 50 {
+		for i := 0; broken.Load() < passingErrors; i++ {
 			require.NoError(t, leader.raft.Apply(fmt.Appendf(nil, "entry-%d", i), time.Second).Error())
+			time.Sleep(100 * time.Millisecond)
 		}
-		require.True(t, g.awaitEqual(10*time.Minute), "it catches up")
-		require.Zero(t, left)
+		require.True(t, g.awaitEqual(time.Minute), "it catches up")
 		require.Empty(t, g.diverged())
 	})
 }

@@ -58,10 +58,12 @@ type rawNode struct {
 	snapshots raft.SnapshotStore
 	machine   *rawMachine
 	wrap      func(raftTransport) raft.Transport
-	retired   []func() // Closers of its former lives' transports.
 }
 
-const rawTimeout = 2 * time.Second
+const (
+	rawTimeout = 500 * time.Millisecond
+	rawTrip    = time.Millisecond
+)
 
 // newRawGroup starts replicas that form a group; tune may change each before.
 func newRawGroup(t testing.TB, count int, tune func(id string, n *rawNode)) *rawGroup {
@@ -121,6 +123,15 @@ func (g *rawGroup) stop(id string) {
 func (g *rawGroup) stopAll() {
 	for _, id := range g.ids {
 		g.stop(id)
+	}
+}
+
+// abandon ends replicas of which some goroutines hang.
+func (g *rawGroup) abandon() {
+	for _, n := range g.nodes {
+		n.raft.Shutdown()
+		n.transport.CloseStreams()
+		_ = n.transport.NetworkTransport.Close()
 	}
 }
 
@@ -341,6 +352,7 @@ func (t *rawTransport) carry(to raft.ServerID, kind string, call func() error) e
 		time.Sleep(rawTimeout)
 		return errRawLost
 	}
+	time.Sleep(rawTrip) // Without it a livelock would take no virtual time at all.
 	err := call()
 	if fate.late != nil {
 		<-fate.late

@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 const (
@@ -14,6 +16,12 @@ const (
 	connectionsMax    = 256 // Of all peers; as many to them.
 	connectionsOfPeer = 32
 	refusalsToldEvery = 10 * time.Second
+
+	// A handshake costs processor time before anything is proven. A node that dials
+	// again and again because it is refused stays far below this.
+	strangersRate  = 200 // A second, from one network.
+	strangersBurst = 400
+	networksPaced  = 1024
 )
 
 // guest is an open connection of the port between nodes.
@@ -131,6 +139,23 @@ func networkOf(conn net.Conn) string {
 		return from
 	}
 	return network.String()
+}
+
+// pace bounds how many handshakes a second one network gets. Owned by the acceptor.
+type pace struct {
+	of map[string]*rate.Limiter
+}
+
+func (p *pace) allow(network string, now time.Time) bool {
+	limiter := p.of[network]
+	if limiter == nil {
+		if p.of == nil || len(p.of) >= networksPaced {
+			p.of = make(map[string]*rate.Limiter) // So many are no nodes; each begins anew.
+		}
+		limiter = rate.NewLimiter(strangersRate, strangersBurst)
+		p.of[network] = limiter
+	}
+	return limiter.AllowN(now, 1)
 }
 
 // refusals tells of connections that came to nothing, at most one line in a while:

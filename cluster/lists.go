@@ -126,8 +126,8 @@ func (k *listKeeper) find(digest [32]byte) (*ofac.Index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list %x: %w", digest[:4], err)
 	}
-	if ofac.Digest(data) != digest {
-		return nil, fmt.Errorf("list %x: the bytes on disk are damaged", digest[:4])
+	if ofac.Digest(data) != digest { // A peer's copy takes its place.
+		return nil, errors.Join(ErrNoList, fmt.Errorf("list %x: the bytes on disk are damaged", digest[:4]), os.Remove(k.path(digest)))
 	}
 	index, err := ofac.Open(data)
 	if err != nil {
@@ -140,7 +140,8 @@ func (k *listKeeper) find(digest [32]byte) (*ofac.Index, error) {
 	return index, nil
 }
 
-// ListByDigest returns any list of the last 90 days; ErrNoList when it is not here.
+// ListByDigest returns any list that was active in the last 90 days; ErrNoList when
+// neither this node nor one that answers has it.
 func (n *Node) ListByDigest(digest [32]byte) (*ofac.Index, error) {
 	if active := n.List(); active != nil && active.Digest() == digest {
 		return active, nil

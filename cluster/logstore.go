@@ -52,6 +52,18 @@ func openBolt(dir string) (LogStore, error) {
 	return store, nil
 }
 
+// openBoltToRead opens the log of a stopped node without writing to its file.
+func openBoltToRead(dir string) (LogStore, error) {
+	store, err := raftboltdb.New(raftboltdb.Options{
+		Path:        filepath.Join(dir, logFile),
+		BoltOptions: &bbolt.Options{Timeout: boltOpenPatience, ReadOnly: true},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cluster: raft log: %w", err)
+	}
+	return store, nil
+}
+
 // guardedStore watches every write to the log and the votes (guard G4). A leader
 // whose disk hangs keeps its lease and stops the whole group for as long; a sync
 // that failed must never be tried again on the same file. So a write that fails,

@@ -73,6 +73,7 @@ func newMux(network Network, authority func() *authority, address string) (*mux,
 // serve accepts until close.
 func (m *mux) serve() {
 	defer m.done.Done()
+	var limits pace
 	for {
 		conn, err := m.listener.Accept()
 		switch {
@@ -80,12 +81,20 @@ func (m *mux) serve() {
 			return
 		case err != nil:
 			time.Sleep(retryPause)
-		case m.strangers.add(conn, &guest{who: networkOf(conn)}):
-			m.done.Add(1)
-			go m.receive(conn)
-		default:
-			conn.Close()
+			continue
 		}
+		network := networkOf(conn)
+		if !limits.allow(network, time.Now()) {
+			handshakesRefused.Inc()
+			conn.Close()
+			continue
+		}
+		if !m.strangers.add(conn, &guest{who: network}) {
+			conn.Close()
+			continue
+		}
+		m.done.Add(1)
+		go m.receive(conn)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
+	"strconv"
 	"testing"
 	"time"
 
@@ -192,6 +193,35 @@ func TestRaftMessagesAreHeldToTheirConnection(t *testing.T) {
 			require.False(t, response.Granted)
 		})
 	}
+}
+
+// TestRaftPeersComeAndGo: more peers over the years than at a time.
+func TestRaftPeersComeAndGo(t *testing.T) {
+	_, to := transportPair(t)
+	knock := func(id string) (near net.Conn, done chan struct{}) {
+		near, far := net.Pipe()
+		t.Cleanup(func() { near.Close(); far.Close() })
+		done = make(chan struct{})
+		go func() { to.receive(id, far); close(done) }()
+		return near, done
+	}
+	for i := range 2 * raftPeersMax {
+		near, done := knock(strconv.Itoa(i))
+		require.NoError(t, near.Close())
+		<-done
+	}
+	require.LessOrEqual(t, len(to.inbound), raftPeersMax)
+	for i := range raftPeersMax {
+		knock("stays" + strconv.Itoa(i))
+		require.Eventually(t, func() bool {
+			to.mu.Lock()
+			defer to.mu.Unlock()
+			in := to.inbound["stays"+strconv.Itoa(i)]
+			return in != nil && in.users == 1
+		}, 10*time.Second, time.Millisecond)
+	}
+	_, refused := knock("one too many")
+	<-refused
 }
 
 func TestCheckFrame(t *testing.T) {

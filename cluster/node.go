@@ -57,6 +57,7 @@ type Node struct {
 
 	membership   membership
 	catchup      catchUp
+	recovery     recovery
 	retention    []retentionMark // Of the duties, oldest first.
 	installs     int             // Snapshots in a row. Of the apply goroutine, like installedAt.
 	installedAt  uint64          // Value of commands after the last of them.
@@ -132,6 +133,9 @@ func (n *Node) openStores() (err error) {
 	if n.folder, err = openFolder(n.config.DataDir, n.config.ID); err != nil {
 		return err
 	}
+	if err = n.loadRecovery(); err != nil {
+		return err
+	}
 	n.lists = newListKeeper(n.folder.sub(listFolder))
 	history := n.config.History
 	if history == nil {
@@ -177,6 +181,9 @@ func (n *Node) startRaft() error {
 			"wipe the folder and let the node join anew", n.config.DataDir, n.folder.identity.ClusterID)
 	}
 	if err := n.openPort(); err != nil {
+		return err
+	}
+	if err := n.probeFormer(); err != nil {
 		return err
 	}
 	transport := mainLoopHeartbeats{n.transport}

@@ -242,6 +242,7 @@ func (n *Node) pong() *pong {
 	if settings.Genesis != nil {
 		p.ClusterID = settings.Genesis.ClusterID
 	}
+	_, p.Recovery, _ = n.folder.known()
 	return p
 }
 

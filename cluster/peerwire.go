@@ -66,6 +66,9 @@ type hello struct {
 	ClusterID   string `cbor:"3,keyasint,omitempty"`
 	Release     string `cbor:"4,keyasint,omitempty"`
 	LastIndex   uint64 `cbor:"5,keyasint,omitempty"` // Of its log, with raft connections.
+	Recovery    uint64 `cbor:"6,keyasint,omitempty"` // Of its group, see recovery_lineage.go.
+	Lineage     string `cbor:"7,keyasint,omitempty"`
+	Recorded    bool   `cbor:"8,keyasint,omitempty"` // The leaf of that recovery is in the log.
 }
 
 // welcome is the listener's answer; Refused says why the connection ends here.
@@ -76,6 +79,9 @@ type welcome struct {
 	ClusterID   string `cbor:"4,keyasint,omitempty"`
 	Release     string `cbor:"5,keyasint,omitempty"`
 	LastIndex   uint64 `cbor:"6,keyasint,omitempty"`
+	Recovery    uint64 `cbor:"7,keyasint,omitempty"`
+	Lineage     string `cbor:"8,keyasint,omitempty"`
+	Recorded    bool   `cbor:"9,keyasint,omitempty"`
 }
 
 // pong answers a ping: what a node tells of itself.
@@ -102,6 +108,8 @@ type pong struct {
 	Missing     bool        `cbor:"20,keyasint,omitempty"` // It still fetches history.
 
 	Use []wire.KeyUse `cbor:"21,keyasint,omitempty"` // Of API keys, lately.
+
+	Recovery uint64 `cbor:"22,keyasint,omitempty"` // Of its group.
 }
 
 // forwardCall carries a frame of records to the leader.

@@ -144,7 +144,7 @@ func (s *sequencer) open(term uint64) bool {
 	if !s.proposeAlone(term, wire.KindTick, nil) {
 		return false
 	}
-	if !s.genesis(term) {
+	if !s.genesis(term) || !s.recordRecovery(term) {
 		return false
 	}
 	s.clock.restart(max(s.clock.last, s.node.rawLogTime()), s.node.clockTarget())
@@ -176,6 +176,12 @@ func (s *sequencer) genesis(term uint64) bool {
 // proposeAlone puts one record of the node's own into an entry and waits until it
 // is applied here.
 func (s *sequencer) proposeAlone(term uint64, kind wire.Kind, body []byte) bool {
+	_, done := s.proposeOne(term, kind, body)
+	return done
+}
+
+// proposeOne is proposeAlone with the record's result.
+func (s *sequencer) proposeOne(term uint64, kind wire.Kind, body []byte) (wire.Result, bool) {
 	e := s.begin(term, len(body)+recordFrame)
 	e.add(wire.Record{Kind: kind, Version: wire.RecordVersion, Origin: s.node.waiters.origin, Body: body})
 	future := s.raft.Apply(wire.Seal(e.data, e.count), enqueuePatience)
@@ -184,9 +190,12 @@ func (s *sequencer) proposeAlone(term uint64, kind wire.Kind, body []byte) bool 
 	select {
 	case err := <-done:
 		results, ok := future.Response().([]wire.Result)
-		return err == nil && ok && len(results) == 1 && results[0].Code != wire.Fenced
+		if err != nil || !ok || len(results) != 1 || results[0].Code == wire.Fenced {
+			return wire.Result{}, false
+		}
+		return results[0], true
 	case <-s.node.stop:
-		return false
+		return wire.Result{}, false
 	}
 }
 

@@ -34,6 +34,7 @@ type authority struct {
 	pool     *x509.CertPool
 	own      tls.Certificate
 	now      func() time.Time // By which dates are judged.
+	dated    bool             // Its certificates do end.
 	chainMax int              // Certificates that a peer may show.
 	distrust string           // Said of a peer whose certificate does not lead to pool.
 	until    time.Time        // When own stops to prove anything; zero: never.
@@ -176,12 +177,14 @@ func earliest(chain []*x509.Certificate) time.Time {
 func (a *authority) refusal(leaf *x509.Certificate, err error) error {
 	var invalid x509.CertificateInvalidError
 	if errors.As(err, &invalid) {
-		switch invalid.Reason {
-		case x509.Expired:
+		switch {
+		case invalid.Reason == x509.Expired && !a.dated: // It has dates, so it is not ours.
+			return errors.New("cluster: " + a.distrust)
+		case invalid.Reason == x509.Expired:
 			c := invalid.Cert
 			return fmt.Errorf("cluster: certificate of %s is good from %s to %s, and this node's clock says %s: renew it, or set the clock",
 				subjectOf(c), instantText(c.NotBefore), instantText(c.NotAfter), instantText(a.now()))
-		case x509.IncompatibleUsage:
+		case invalid.Reason == x509.IncompatibleUsage:
 			return fmt.Errorf("cluster: certificate of %s must be good for both server and client authentication", subjectOf(leaf))
 		}
 	}

@@ -24,7 +24,8 @@ const (
 	// termLead is how far above ours a peer's term may be. A forged packet with the
 	// highest term would end elections for good.
 	termLead = 1_000_000
-	// raftPeersMax bounds the inbound transports.
+	// raftPeersMax bounds the inbound transports; those of peers that are gone make
+	// way.
 	raftPeersMax = 16
 )
 
@@ -69,6 +70,8 @@ type peerTransport struct {
 type inboundRaft struct {
 	*raft.NetworkTransport
 	conns chan net.Conn
+	users int           // Connections; under peerTransport.mu.
+	gone  chan struct{} // It made way.
 }
 
 // raftStream is a StreamLayer between the mux and a transport.
@@ -201,6 +204,7 @@ func (t *peerTransport) receive(id string, conn net.Conn) {
 	if err != nil {
 		return
 	}
+	defer t.release(in)
 	watched := &watchedConn{Conn: conn, closed: make(chan struct{})}
 	select {
 	case in.conns <- watched:
@@ -226,7 +230,8 @@ func (c *watchedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// of returns the transport of a peer, made at its first connection.
+// of returns the transport of a peer, made at its first connection, for one more
+// connection.
 func (t *peerTransport) of(id string) (*inboundRaft, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -234,18 +239,39 @@ func (t *peerTransport) of(id string) (*inboundRaft, error) {
 		return nil, net.ErrClosed
 	}
 	if in := t.inbound[id]; in != nil {
+		in.users++
 		return in, nil
 	}
-	if len(t.inbound) >= raftPeersMax {
+	if len(t.inbound) >= raftPeersMax && !t.dropUnused() {
 		return nil, fmt.Errorf("cluster: more than %d raft peers", raftPeersMax)
 	}
 	stream := &raftStream{self: t.self, conns: make(chan net.Conn), closed: make(chan struct{})}
-	in := &inboundRaft{conns: stream.conns, NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+	in := &inboundRaft{conns: stream.conns, users: 1, gone: make(chan struct{}), NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: stream, MaxPool: 0, MaxRPCsInFlight: rpcsInFlight, Timeout: rpcTimeout, Logger: t.logger,
 	})}
 	t.inbound[id] = in
 	go t.pass(id, in)
 	return in, nil
+}
+
+func (t *peerTransport) release(in *inboundRaft) {
+	t.mu.Lock()
+	in.users--
+	t.mu.Unlock()
+}
+
+// dropUnused makes room: over the years a node meets more peers than there are at
+// a time.
+func (t *peerTransport) dropUnused() bool {
+	for id, in := range t.inbound {
+		if in.users == 0 {
+			delete(t.inbound, id)
+			close(in.gone)
+			_ = in.NetworkTransport.Close()
+			return true
+		}
+	}
+	return false
 }
 
 // pass brings a peer's RPCs to raft's main loop, those that may be his.
@@ -264,6 +290,8 @@ func (t *peerTransport) pass(id string, in *inboundRaft) {
 			case <-t.closing:
 				return
 			}
+		case <-in.gone:
+			return
 		case <-t.closing:
 			return
 		}

@@ -102,6 +102,10 @@ func (v *View) Staged() (digest [32]byte, data []byte, ok bool) {
 // Settings returns the settings in force.
 func (v *View) Settings() *Settings { return v.settings }
 
+// Frontier returns the compact range of the tree of Size leaves: the hashes of its
+// complete subtrees, left to right, from which Root follows. Not to be changed.
+func (v *View) Frontier() [][]byte { return v.frontier }
+
 // Agents returns how many agents and delegates there are: slots 1 to that.
 func (v *View) Agents() int { return v.agents.Len() }
 

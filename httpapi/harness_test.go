@@ -54,6 +54,7 @@ type testNode struct {
 	verbs        []string                 // Cluster verbs called, in order.
 	readError    error                    // Answers ReadIndex.
 	hidden       map[engine.AgentSlot]int // Profiles that Agent does not know for so many calls.
+	behind       engine.Time              // By which log time here is older than the leader's, until ReadIndex.
 }
 
 // testStart is 2026-03-22T03:33:28.589Z, a Sunday.
@@ -235,9 +236,13 @@ func (n *testNode) Settings() *fsm.Settings {
 	defer n.mutex.Unlock()
 	return n.settings
 }
-func (n *testNode) List() *ofac.Index    { n.mutex.Lock(); defer n.mutex.Unlock(); return n.list }
-func (n *testNode) LogTime() engine.Time { n.mutex.Lock(); defer n.mutex.Unlock(); return n.now }
-func (n *testNode) Applied() uint64      { n.mutex.Lock(); defer n.mutex.Unlock(); return n.index }
+func (n *testNode) List() *ofac.Index { n.mutex.Lock(); defer n.mutex.Unlock(); return n.list }
+func (n *testNode) LogTime() engine.Time {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.now - n.behind
+}
+func (n *testNode) Applied() uint64 { n.mutex.Lock(); defer n.mutex.Unlock(); return n.index }
 
 func (n *testNode) Agent(slot engine.AgentSlot) *engine.AgentProfile {
 	n.mutex.Lock()
@@ -298,6 +303,9 @@ func (n *testNode) View(context.Context, uint64) (*fsm.View, error) {
 func (n *testNode) ReadIndex(context.Context) (uint64, error) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
+	if n.readError == nil {
+		n.behind = 0
+	}
 	return n.index, n.readError
 }
 

@@ -130,21 +130,30 @@ func (c *call) listHere(id string) *wire.ListInfo {
 }
 
 // openList returns a list's content: one that is or was active, or the one that is
-// staged.
+// staged. The staged one is looked for first: no other node need be asked for it.
 func (c *call) openList(info *wire.ListInfo) (*ofac.Index, error) {
 	if held := c.api.upload.Load(); held != nil && held.Digest() == info.Digest {
 		return held, nil
 	}
+	if info.ActivatedAt == 0 {
+		if list, err := c.openStaged(info); list != nil || err != nil {
+			return list, err
+		}
+	}
 	if list, err := c.api.deps.Published.ListByDigest(info.Digest); err == nil && list != nil {
 		return list, nil
 	}
+	return nil, notFound("no node that answers holds the content of that list any more: upload it again")
+}
+
+func (c *call) openStaged(info *wire.ListInfo) (*ofac.Index, error) {
 	view, err := c.freshView()
 	if err != nil {
 		return nil, err
 	}
 	digest, data, whole := view.Staged()
 	if !whole || digest != info.Digest {
-		return nil, notFound("no node holds the content of that list any more: upload it again")
+		return nil, nil
 	}
 	list, err := ofac.Open(data)
 	if err != nil {

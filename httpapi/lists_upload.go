@@ -1,8 +1,8 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
-	"io"
 	"net/http"
 	"time"
 
@@ -10,6 +10,10 @@ import (
 	"railguard/fsm/wire"
 	"railguard/ofac"
 )
+
+// uploading lets one upload in at a time, since each may take hundreds of MiB of
+// memory until it is compiled.
+var uploading = make(chan struct{}, 1)
 
 // uploadList is POST /v1/ofac/snapshots on the admin listener, the way in for a
 // list where there is no network. The body is one published file as it is, its
@@ -21,6 +25,12 @@ func uploadList(c *call) error {
 	}
 	if c.r.ContentLength > c.route.max {
 		return tooLarge(c.route.max)
+	}
+	select {
+	case uploading <- struct{}{}:
+		defer func() { <-uploading }()
+	default:
+		return conflict("refresh_running", "another upload is being read: one list is staged at a time", nil)
 	}
 	defer c.takeTime()()
 	body, err := c.readUpload()
@@ -67,14 +77,17 @@ func (c *call) takeTime() (release func()) {
 
 // readUpload reads the whole body into its own memory, not the call's.
 func (c *call) readUpload() ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, c.route.max))
-	if err != nil {
-		if int64(len(body)) >= c.route.max {
+	var body bytes.Buffer
+	if length := c.r.ContentLength; length > 0 { // Within the bound: checked before.
+		body.Grow(int(length) + bytes.MinRead)
+	}
+	if _, err := body.ReadFrom(http.MaxBytesReader(c.w, c.r.Body, c.route.max)); err != nil {
+		if int64(body.Len()) >= c.route.max {
 			return nil, tooLarge(c.route.max)
 		}
 		return nil, failure(http.StatusBadRequest, "bad_request", "the body ended early")
 	}
-	return body, nil
+	return body.Bytes(), nil
 }
 
 // stage replicates a compiled list and answers with its leaf.

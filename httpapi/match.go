@@ -24,9 +24,13 @@ func matchName(c *call) error {
 			Status: http.StatusUnprocessableEntity, Code: "missing_field", Param: "name",
 			Message: "name or wallet is required",
 		}
-	case !utf8.ValidString(name) || utf8.RuneCountInString(name) > engine.NameRunesMax:
+	case !utf8.ValidString(name):
+		return invalidField("name", "must be UTF-8")
+	case !utf8.ValidString(wallet):
+		return invalidField("wallet", "must be UTF-8")
+	case utf8.RuneCountInString(name) > engine.NameRunesMax:
 		return invalidField("name", "must have at most 512 characters")
-	case !utf8.ValidString(wallet) || len(wallet) > engine.FieldMax:
+	case len(wallet) > engine.FieldMax:
 		return invalidField("wallet", "must have at most 256 bytes")
 	case !known:
 		return invalidField("cpType", "must be individual, business or exchange")

@@ -23,6 +23,9 @@ const (
 	deletedFold deletionKind = iota + 1
 	deletedLetters
 	deletedConsonants
+	syllablesPinyin // keys of words of syllables
+	syllablesWade
+	syllablesKorean
 )
 
 // Shortest words that have a form of the kind.
@@ -41,7 +44,15 @@ type deletionEntry struct {
 // only, the fold itself is the only form.
 func deletionForms(word, fold []byte, wholeOnly bool, room []byte, give func(uint64)) {
 	give(deletionHash(deletedFold, fold, -1))
-	if wholeOnly || !isLatin(word) {
+	if !isLatin(word) {
+		return
+	}
+	for _, system := range syllableSystems {
+		if key, count := appendSyllables(room[:0], word, system.table); count >= system.least {
+			give(deletionHash(system.listed, key, -1))
+		}
+	}
+	if wholeOnly {
 		return
 	}
 	if len(fold) >= foldDeletionMin {

@@ -91,6 +91,13 @@ llc any tovarishchestvo s ogranichennoi otvetstvennostyu
 llc any tovarystvo z obmezhenoyu vidpovidalnistyu
 llc any tavarystva z abmezhavanai adkaznastsyu
 llc any obshchestvo s dopolnitelnoi otvetstvennostyu
+llc any tovaristvo z obmezhenoyu vidpovidalnistyu
+llc any tovarystvo z obmezhenoiu vidpovidalnistiu
+llc any tavarystva z abmezhavanay adkaznastsyu
+llc any youxian zeren gongsi
+llc any cong ty trach nhiem huu han
+llc any cong ty tnhh
+llc any mkooo
 llc any limited liability partnership
 llc any limited liability
 llc any llc
@@ -126,7 +133,11 @@ ltd end sti
 sl any sociedad limitada
 sl end sl
 ltd end ltee
+ltd any youxian gongsi
+ltd any gufen youxian gongsi
 lda end lda
+lda any sociedade limitada
+lda any sociedade por quotas
 inc any incorporated
 inc any inc
 inc end incorp
@@ -184,6 +195,11 @@ jsc any sherkat sahami
 jsc any psc
 jsc any p j s
 jsc any sherkat e sahami
+jsc any aktsionerne tovaristvo
+jsc any aktsionernaya kompaniya
+jsc any cong ty co phan
+jsc any mkpao
+jsc any mkao
 plc any public limited company
 plc any public limited co
 plc any plc
@@ -194,6 +210,7 @@ gmbh any gmbh
 gmbh any gmbh and co kg
 gmbh any m b h
 gmbh end mbh
+gmbh any gesellschaft m b h
 gmbh any ges m b h
 ag any aktiengesellschaft
 ag edge ag
@@ -208,8 +225,19 @@ sa any sociedad anonima de capital variable
 sa any s a de c v
 sa any sa de cv
 sa any s de rl de cv
+sa any s de r l de c v
+sa any sociedad de responsabilidad limitada de capital variable
 sa any s a
 sa any sapi de cv
+sa any sociedad anonima cerrada
+sa any s a c
+sa any spolka akcyjna
+sa any societate pe actiuni
+sa any societatea pe actiuni
+sa any zartkoruen mukodo reszvenytarsasag
+sa any nyilvanosan mukodo reszvenytarsasag
+sa end zrt
+sa end nyrt
 sa end sa
 sa end sal
 sa any societe anonyme libanaise
@@ -221,6 +249,8 @@ as end aksjeselskap
 as end as
 as end aps
 as any a s
+as any akciova spolecnost
+as any akciova spolocnost
 ca end ca
 ca any compania anonima
 ca any c a
@@ -241,6 +271,15 @@ srl any societa a responsabilita limitata
 srl any s r l
 srl any srl
 srl any s de rl
+srl any societate cu raspundere limitata
+srl any societatea cu raspundere limitata
+srl any spolecnost s rucenim omezenym
+srl any spolocnost s rucenim obmedzenym
+srl any korlatolt felelossegu tarsasag
+srl end kft
+srl any s de r l
+srl any spr de rl
+srl any s p r de r l
 srl any sp z o o
 srl any sp zoo
 srl any spolka z ograniczona odpowiedzialnoscia
@@ -286,6 +325,9 @@ pt edge pt
 pt end tbk
 doo any drustvo s ogranicenom odgovornoscu
 doo any drustvo s ogranicenom odgovornosti
+doo any drustvo sa ogranicenom odgovornoscu
+doo any druzhestvo s ogranichena otgovornost
+doo any ednolichno druzhestvo s ogranichena otgovornost
 doo any d o o
 doo any doo
 doo end ooo

@@ -13,6 +13,7 @@ type queryWord struct {
 	known        bool   // a listed word
 	initial      bool   // one letter
 	title        bool   // does not belong to the name
+	syllable     bool   // one Chinese or Korean syllable
 	group        uint32 // of respellings, 0 if none
 	cost         uint32
 	firstMark    int32 // its marks are marks[firstMark:endMark]
@@ -127,17 +128,18 @@ func (c *scorer) addWord(l *wordLayer, token *token, optional bool) {
 		c.folds = c.folds[:w.fold]
 		return
 	}
-	w.initial, w.title = len(text) == 1, titleWords[string(text)]
+	w.initial, w.title = len(text) == 1 && text[0] > '9', titleWords[string(text)]
 	if id, ok := l.find(text); ok && l.whole(id) {
-		w.known, w.weight, w.group = true, l.weight(id), l.group(id)
+		w.known, w.weight, w.group, w.syllable = true, l.weight(id), l.group(id), l.syllable(id)
 	} else {
+		w.syllable = isSyllable(text)
 		w.weight, w.group = wordWeight(string(text), 0, 1<<16), respellingOf[string(text)].group
 	}
 	switch {
 	case optional:
 		w.weight = optionalWeight
-	case w.initial:
-		w.weight = weightFloor
+	case w.initial || len(text) == 1:
+		w.weight = weightFloor // a letter, or a digit: often left out
 	}
 	c.list[c.count] = w
 	c.count++
@@ -257,6 +259,12 @@ func (c *scorer) markJoin(l *wordLayer, mask uint32) {
 		if l.deletionRows.at(i*2) == uint32(hash) && string(l.wordFold(id)) == string(c.fold) && string(l.wordText(id)) != string(c.join) {
 			c.mark(l, id, mask, joinSimilarity-scoreOne+sameSpelling)
 		}
+	}
+	c.finder.found = c.finder.found[:0]
+	c.finder.seen.begin(l.count)
+	l.probeSyllables(&c.finder, c.join)
+	for _, near := range c.finder.found {
+		c.mark(l, near.word, mask, joinSimilarity-scoreOne+near.similarity)
 	}
 }
 

@@ -64,23 +64,23 @@ mujahid mojahed mujaheed
 mullah mulla molla mollah
 haji hajji hadji hajj hadj haj alhaj alhaji hage
 shaykh sheikh sheik shaikh cheikh shekh sheykh
-aleksandr alexander oleksandr aliaksandr aleksander alexandre alexandr alaksandr alyaksandr aleksandar olexandr alejandro iskander
+aleksandr alexander oleksandr aliaksandr aleksander alexandre alexandr aljaksandr alaksandr alyaksandr aleksandar olexandr alejandro iskander
 aleksandra alexandra oleksandra aliaksandra
-aleksey alexei aleksei alexey oleksiy oleksii aliaksei alexis alyaksey aliaksey alexy
+aleksey alexei aleksei alexey oleksiy oleksii aliaksei alexis alyaksey aliaksey alexy aljaksej aleksej oleksij
 sergey sergei serhiy siarhei serguei sergiy serge serhii syarhei siarhey sergej sergii
 dmitry dmitriy dmitri dmytro dzmitry dmitrii dimitri dimitry dzmitryi dmitrij
-yevgeny evgeny evgeniy yevgeniy yevgeni evgeni yevhen yauhen eugene evgenii evgenij yauheni yevheniy yevhenii eugen
+yevgeny yevgen evgen jewgeni jewhen evgeny evgeniy yevgeniy yevgeni evgeni yevhen yauhen eugene evgenii evgenij yauheni yevheniy yevhenii eugen
 yevgeniya evgeniya yevgenia evgenia yevheniya
-vladimir volodymyr uladzimir wladimir vladymyr uladzimer
+vladimir volodymyr volodimir wolodymyr uladzimir wladimir vladymyr uladzimer
 vladislav uladzislau vladyslav wladyslaw
 mikhail mykhailo mikhael michail michael mihail mykhaylo mikhaylo mihails miguel mikhal mikhalai
-nikolay nikolai mykola mikalai nicolai mikola nikolaj nicholas nikolaos mikalay nicolas
+nikolay nikolaus nikolai mykola mikalai nicolai mikola nikolaj nicholas nikolaos mikalay nicolas
 andrey andrei andriy andrej andrii andrew andreas andre
 yuri yury yuriy iouri yurii youri jurij iurii iuri yuriiy
 viktor victor wiktor viktar
 vasily vasiliy vasyl vasili vasilii vasil vassily vasilij wasyl
-vyacheslav viacheslav vjaceslav vyachaslau viachaslau viatcheslav
-igor ihor ihar
+vyacheslav wjatscheslaw viacheslav vjaceslav vyachaslau viachaslau viatcheslav
+igor ihor ihar igar
 oleg oleh aleh
 pavel pavlo paval paul pawel
 petr pyotr petro piotr peter pjotr
@@ -141,20 +141,20 @@ rim lim
 ryu yoo ryoo
 cho jo joh
 company kompaniya kompania kompaniia kampaniia
-international internatsional mezhdunarodnaya mezhdunarodny intl internacional internazionale internationale
+international internatsional mezhdunarodnaya mezhdunarodny mezhdunarodnyy mezhdunarodnoe intl internacional internazionale internationale
 industry industries industrial industria industrias promyshlennost
-technology technologies technological tech tekhnologii tekhnologiya tecnologia tehnologii technologie tekhnolodzhi
+technology technologies technological tech tekhnologicheskiy tekhnologiy tekhnologii tekhnologiya tecnologia tehnologii technologie tekhnolodzhi
 institute institut institution instituto
 engineering inzhiniring ingenieria engineers engg
-trading trade torgovy torgovyy torgovlya trade
-plant zavod factory works
-research scientific nauchno science sciences issledovatelsky
+trading trade torgovy torgovyy torgovlya torgovaya bazargani
+plant zavod factory works fabrika fabriki zavody
+research scientific nauchno nauchnyy nauchnaya science sciences issledovatelsky issledovatelskiy issledovatelskaya
 production proizvodstvennoe proizvodstvenny proizvodstvennaya
 association obedinenie obyedineniye ob'edinenie asociacion assotsiatsiya
 enterprise predpriyatie predpriyatiye enterprises empresa
 bureau byuro buro
 design konstruktorskoe konstruktorskoye
-shipping shippng
+shipping shippng parokhodstvo sudokhodnaya
 petroleum oil neft
 bank banka bankasi banco banque
 service services servis servicios
@@ -165,23 +165,23 @@ holding holdings kholding
 investment investments invest investitsii
 development razvitie
 limited limitd
-transport transportation trans transports
+transport transportation trans transports transportes transportnaya transportnyy
 logistics logistik logistika logistic
 energy enero energo energetika energetic
 electronics electronic elektronika elektronik
 petrochemical petrochemicals neftekhim
 machinery machine mashinostroitelny machines
 general generalny genl
-national natsionalny nacional natsionalnaya
+national natsionalny natsionalnyy nacional natsionalnaya natsionalnogo natsionalna nationale
 foundation fond fund fundacion
 organization organisation organizatsiya org
 commercial kommercheskiy komercialny commerce
 chemical chemicals khimichesky khim
-metallurgical metallurgy metals metal
+metallurgical metallurgy metals metal metall metally metallurgicheskiy metallurgicheskaya
 university universitet universidad
 federation federatsiya
 federal federalnoe federalny federalnaya
-state gosudarstvennoe gosudarstvenny gosudarstvennaya gos
+state gosudarstvennoe gosudarstvenny gosudarstvennyy gosudarstvennaya gosudarstvennogo gos
 unitary unitarnoe
 brothers bros
 saint sankt st sveti
@@ -190,9 +190,6 @@ october oktyabr oktiabr
 leasing lizing
 district rayon raion
 new novy novaya novoe novyy
-first 1st
-second 2nd
-third 3rd
 shipbuilding sudostroitelny sudostroitelnyy
 aircraft aviation aviatsionny aviatsionnyy aviatsionnaya
 military voenny voennaya voyenny
@@ -203,11 +200,94 @@ repair remontny remontnyy
 management upravlyayushchaya upravleniye
 insurance strakhovaya strakhovoy
 space kosmicheskiy kosmicheskaya kosmos
-marine maritime morskoy morskoe morskaya
+marine maritime morskoy morskoe morskaya morskoi
 mechanical mekhanicheskiy mekhanichesky
 electrical elektro electric elektricheskiy
 charitable charity blagotvoritelny kheiriyeh khairiah
 islamic islami islamiya islamiyya islamiyah
+united obyedinennaya obedinennaya obyedinennyy obedinennyy unidos unida
+savings sberegatelnyy sberegatelny
+joint sovmestnoe sovmestny sovmestnyy
+technical tekhnicheskiy tekhnicheskaya tekhnicheskoe tekhnicheski tecnica
+republic respublika respubliki republica republique respubliky
+ministry ministerstvo ministerstva ministerio ministere
+department departament departamento
+internal vnutrennikh vnutrennie
+agency agentstvo agentstva agencia agence
+eastern east vostochnaya vostochny vostochnyy vostok
+western west zapadnaya zapadny zapadnyy zapad
+northern north severnaya severny severnyy sever
+southern south yuzhnaya yuzhny yuzhnyy yug
+central tsentralnaya tsentralny tsentralnyy tsentralnoe
+moscow moskva moskovskaya moskovskiy moskovsky moskovskoe moskovskii moskvy
+russian russia rossiyskaya rossiyskiy rossiyskoe rossiysky rossiiskaya rossiiskii rossiiskoe rossiya rossii
+korea korean choson chosun joson
+iran iranian irani iraniyan
+syria syrian suriya
+china chinese zhongguo
+european europe evropeyskiy evropeyskaya evropeiskii
+baltic baltiyskiy baltiyskaya baltiysky baltiiskii
+arctic arkticheskiy arkticheskaya arkticheskoe arktika arktik
+siberia siberian sibirskaya sibirskiy sibirsky sibir
+ural urals uralskiy uralskaya uralsky
+committee komitet komiteta comite
+government pravitelstvo pravitelstva
+academy akademiya akademii academia
+hotel gostinitsa
+airport aeroport aeropuerto
+airline airlines aviakompaniya avialinii aerolineas
+fleet flot
+river rechnoe rechnoy rechnaya
+nuclear yadernyy yaderny yadernaya atomic atomnyy atomny atomnaya
+gas gaz gazovaya gazovyy gazovy
+coal ugol ugolnaya ugolnyy ugolnye
+pipe pipes trubnyy trubny trubnaya truby
+instrument instruments pribor pribory
+radioelectronic radioelektronnye radioelektronnyy radioelectronics radioelektronika
+concern kontsern konzern
+combine kombinat combinat
+house dom
+regional regionalnyy regionalny regionalnaya
+information informatsionnyy informatsionny informatsionnaya informatsionnye informatsionno informacion
+communications communication kommunikatsii svyaz telecommunications telecommunication telekommunikatsii telekom telecom
+solutions solution resheniya resheniye
+innovation innovations innovatsii innovatsionnyy innovatsionnaya innovative
+security bezopasnost bezopasnosti seguridad
+defense defence oborona oborony oboronnyy defensa
+export exports eksport eksportnyy
+import imports importnyy
+alliance alyans alians
+union soyuz
+partners partner partnery
+capital kapital
+financial finance finansovaya finansovyy finansovoe finans finansy financiera
+credit kredit kreditnyy credito
+exchange birzha
+sports sport sportivnyy
+children childrens detskiy
+education educational obrazovatelnoe obrazovatelny obrazovatelnyy
+budgetary byudzhetnoe byudzhetny byudzhetnyy budget
+autonomous avtonomnaya avtonomnoe avtonomny
+experimental opytnyy opytny opytnoe eksperimentalnyy eksperimentalny
+automation avtomatika avtomatiki avtomatizatsiya
+testing test ispytatelnyy ispytatelny
+helicopter helicopters vertolety vertoletnyy vertolet
+missile missiles rocket rockets raketa raketnyy raketny raketno
+artillery artilleriyskiy artilleriyskaya
+ammunition boepripasy boepripasov
+cartridge patronnyy patronny patron
+optical optics optiko opticheskiy optika
+television televidenie teleradio tv
+specialized spetsializirovannyy spetsializirovannaya
+eurasian evraziyskiy evraziyskaya evraziiskii
+global globalnye globalnyy globalny globalnaya
+digital tsifrovye tsifrovoy tsifrovaya tsifrovoi
+expedition ekspeditsiya
+geological geologicheskaya geologicheskiy
+bearing bearings podshipnik podshipniki
+engine engines motor motors dvigatel dvigateli dvigatelestroitelnaya
+steel stal stali
+titanium titan titana
 `
 
 // respelling is the group a word belongs to.
@@ -233,6 +313,7 @@ func parseRespellings(source string) map[string]respelling {
 			}
 		}
 	}
+	addNumbers(table, group)
 	return table
 }
 

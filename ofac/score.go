@@ -23,6 +23,7 @@ type comparison struct {
 	worth, strict int32  // the same times similarity, and times strict similarity
 	lowest        int32  // least similarity of a matched word that is not grammar
 	short         bool   // a short word matched by another
+	exact         int    // words matched letter by letter, grammar left out
 	words, pairs  int    // words of the listed name that are not grammar; of them, matched
 }
 
@@ -157,6 +158,9 @@ func (m *comparison) matchLoose(c *scorer, l *wordLayer) {
 			if strangers(c.list[i].group, l.group(word)) {
 				continue
 			}
+			if c.list[i].syllable && l.syllable(word) && l.letters(word) < shortWord && !sameSyllable(c.text(i), l.wordText(word)) {
+				continue
+			}
 			person := m.tokens[k].part != partNone
 			if similarity := looseSimilarity(c.text(i), l.wordText(word), c.spelled(i), l.wordFold(word), person); similarity > best {
 				best, at = similarity, k
@@ -196,7 +200,9 @@ const (
 	oneWordFormMin   = 5    // and least letters
 	shortWord        = 5    // letters of a word that a slip easily makes another
 	shortPairShare   = 94   // per cent, where such a word is another listed word
-	otherFormShare   = 93   // per cent, where words are only close and legal forms contradict
+	bothCloseBelow   = 8800 // a person's two names are both only close, one of them less than this,
+	bothCloseShare   = 96   // and the query's are names of their own: per cent
+	otherFormShare   = 93   // per cent, where words are only close and legal forms differ
 	otherPartyShare  = 95   // per cent, where a person is said and a company listed
 	partialWordShare = 78   // per cent, where a listed name is one word of several
 )
@@ -224,6 +230,9 @@ func (m *comparison) assign(edges []edge) {
 		m.short = m.short || e.short
 		if e.weight > grammarWeight {
 			m.lowest = min(m.lowest, e.similarity)
+			if e.similarity == scoreOne {
+				m.exact++
+			}
 		}
 	}
 }
@@ -416,8 +425,11 @@ func (m *comparison) score(c *scorer, l *wordLayer, record *nameRecord, kind Ent
 	}
 	score = share(m.worth, m.matched+queryLeft*m.queryTolerance(missing)/100+missing.review) * share1 / 100
 	strict = share(m.strict, m.matched+queryLeft+missing.strict) * share1 / 100
-	if kind == Company && m.lowest < scoreOne && c.forms.contradicts(record.forms) {
+	if kind == Company && m.lowest < scoreOne && c.forms.kin() != record.forms.kin() && (c.forms.contradicts(record.forms) || m.words < 3) {
 		score = score * otherFormShare / 100
+	}
+	if kind == Individual && m.pairs == 2 && m.exact == 0 && m.lowest < bothCloseBelow && m.namesOther(c) {
+		score = score * bothCloseShare / 100
 	}
 	if kind == Individual && m.short {
 		score = score * shortPairShare / 100
@@ -454,4 +466,15 @@ func share(part, whole int32) int32 {
 		return 0
 	}
 	return int32(int64(part) * scoreOne / int64(whole))
+}
+
+// namesOther reports whether a matched word of the query is a name in its own
+// right: a listed word, or one of a group of respellings.
+func (m *comparison) namesOther(c *scorer) bool {
+	for i := range c.count {
+		if m.query&(1<<i) != 0 && (c.list[i].known || c.list[i].group != 0) && c.list[i].weight > grammarWeight {
+			return true
+		}
+	}
+	return false
 }

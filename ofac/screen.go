@@ -103,6 +103,7 @@ func NewScratch() *Scratch {
 	s := &Scratch{hits: make([]hit, 0, 256), other: make([]byte, 0, 1024)}
 	s.maker.words, s.maker.swap = make([]byte, 0, 1024), make([]byte, 0, 1024)
 	s.maker.key, s.maker.spans = make([]byte, 0, 1024), make([]span, 0, 64)
+	s.scorer.finder.room = make([]byte, 0, 4*wordBytesMax)
 	return s
 }
 

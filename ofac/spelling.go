@@ -28,9 +28,13 @@ func foldLetters[T string | []byte](dst []byte, word T) []byte {
 			dst = append(dst, c)
 		}
 	}
-	// A final h after a vowel is mute: Abdullah, Abdulla.
+	// A final h after a vowel is mute: Abdullah, Abdulla. The Persian and
+	// Levantine ending -eh is the same letter as -ah: Zadeh, Zada.
 	if n := len(dst); n-base > 3 && dst[n-1] == 'h' && isFoldVowel(dst[n-2]) {
 		dst = dst[:n-1]
+		if word[len(word)-2] == 'e' {
+			dst[n-2] = 'a'
+		}
 	}
 	return dst
 }
@@ -91,8 +95,12 @@ func spellingGroup[T string | []byte](word T, i int, c, next byte, rest int) (co
 		return "k", 2
 	case c == 't' && next == 'z':
 		return "ts", 2
+	case c == 'o' && next == 'u' && isVowel(third) && (i == 0 || isVowel(word[i-1])):
+		return "v", 2 // the French spelling of w: Raoui, Rawi; Oualid, Walid
 	case c == 'o' && next == 'u':
 		return "u", 2
+	case c == 'j' && rest == 1 && i > 0 && isVowel(word[i-1]):
+		return "i", 1 // the German, Polish and Czech spelling of y: Zelenskyj, Andrej
 	case next == 'f' && third == 'f' && rest == 3 && i > 1 && (c == 'o' || c == 'e'):
 		return map3(c), 3
 	}
@@ -133,6 +141,8 @@ func oneByteStrings() (list [256]string) {
 	}
 	return list
 }
+
+func isVowel(c byte) bool { return letterClass[c] == 1 }
 
 func isFoldVowel(c byte) bool { return c == 'a' || c == 'i' || c == 'u' }
 

@@ -183,7 +183,7 @@ func appendJoins(list []rawToken) []rawToken {
 	n := len(list)
 	for i := 0; i+1 < n; i++ {
 		a, b := list[i], list[i+1]
-		if len(a.text) > joinedPartsBytes && len(b.text) > joinedPartsBytes || len(a.text)+len(b.text) < 4 {
+		if len(a.text) > joinedPartsBytes && len(b.text) > joinedPartsBytes && !writtenAsOne(a.text, b.text) || len(a.text)+len(b.text) < 4 {
 			continue
 		}
 		list = appendJoin(list, a.text+b.text, i, 2, a.part)
@@ -192,6 +192,12 @@ func appendJoins(list []rawToken) []rawToken {
 		}
 	}
 	return list
+}
+
+// writtenAsOne holds for the two halves of an East Asian given name and of a
+// number, whatever their length.
+func writtenAsOne(a, b string) bool {
+	return isSyllable([]byte(a)) && isSyllable([]byte(b)) || respellingOf[a+b].group != 0
 }
 
 func appendJoin(list []rawToken, text string, first, count int, part namePartKind) []rawToken {
@@ -245,6 +251,9 @@ func (b *builder) encodeWordTexts(v *vocabulary) {
 		if v.whole[i] {
 			flags |= wordWhole
 		}
+		if isSyllable([]byte(word)) {
+			flags |= wordSyllable
+		}
 		info = appendWords32(info, []uint32{uint32(weight) | flags<<infoFlags | respellingOf[word].group<<infoGroup, letterMask([]byte(word))})
 	}
 	b.sections[sectionWordOffsets], b.sections[sectionWordText] = appendWords32(nil, textOffsets), text
@@ -252,7 +261,11 @@ func (b *builder) encodeWordTexts(v *vocabulary) {
 	b.sections[sectionWordInfo] = info
 }
 
-const wordWhole = 1 // the word stands alone in some name; otherwise only as a join
+// Flags of a word.
+const (
+	wordWhole    = 1 << iota // the word stands alone in some name; otherwise only as a join
+	wordSyllable             // it is one Chinese or Korean syllable
+)
 
 // wordWeight is how much a word tells: its rarity, less for words that are
 // titles, generic or mere grammar.

@@ -52,6 +52,9 @@ const (
 
 func (l *wordLayer) weight(id uint32) int32 { return int32(l.info.at(id*2) & 0xFFFF) }
 func (l *wordLayer) whole(id uint32) bool   { return l.info.at(id*2)>>infoFlags&wordWhole != 0 }
+func (l *wordLayer) syllable(id uint32) bool {
+	return l.info.at(id*2)>>infoFlags&wordSyllable != 0
+}
 func (l *wordLayer) group(id uint32) uint32 { return l.info.at(id*2) >> infoGroup }
 
 // find returns the id of a listed word.
@@ -99,7 +102,9 @@ type finder struct {
 	room  []byte
 	group uint32 // of the word looked for
 	bare  bool   // it is written without vowels: its consonants decide
-	found []neighbour
+	// It is one Chinese or Korean syllable.
+	syllable bool
+	found    []neighbour
 }
 
 // near finds the listed words close to a word that is not listed, itself
@@ -110,6 +115,10 @@ func (l *wordLayer) near(f *finder, word, fold []byte) []neighbour {
 	f.group = respellingOf[string(word)].group
 	mask := letterMask(word)
 	latin := isLatin(word)
+	f.syllable = isSyllable(word)
+	if latin {
+		l.probeSyllables(f, word)
+	}
 	f.room = appendSkeleton(f.room[:0], fold)
 	l.probe(f, deletionHash(deletedFold, fold, -1), word, fold, mask)
 	if !latin {
@@ -140,6 +149,26 @@ func compareNeighbours(a, b neighbour) int {
 	return int(a.word) - int(b.word)
 }
 
+// probeSyllables finds the words that are the same syllables in another system.
+func (l *wordLayer) probeSyllables(f *finder, word []byte) {
+	for i := range syllableSystems {
+		system := &syllableSystems[i]
+		key, count := appendSyllables(f.room[:0], word, system.table)
+		if f.room = key; count < system.least {
+			continue
+		}
+		hash := deletionHash(system.sought, key, -1)
+		bucket := reduce(hash, l.buckets)
+		first, end := l.deletionOffsets.at(bucket), l.deletionOffsets.at(bucket+1)
+		for k := first; k < min(end, first+bucketProbeMax); k++ {
+			id := l.deletionRows.at(k*2 + 1)
+			if l.deletionRows.at(k*2) == uint32(hash) && string(l.wordText(id)) != string(word) && f.seen.first(id) {
+				f.found = append(f.found, neighbour{id, sameSyllables})
+			}
+		}
+	}
+}
+
 // probe compares the words filed under one form.
 func (l *wordLayer) probe(f *finder, hash uint64, word, fold []byte, mask uint32) {
 	bucket := reduce(hash, l.buckets)
@@ -158,6 +187,9 @@ func (l *wordLayer) probe(f *finder, hash uint64, word, fold []byte, mask uint32
 		}
 		if f.bare && f.sameConsonants(otherFold) {
 			f.found = append(f.found, neighbour{id, consonantsEqual})
+			continue
+		}
+		if f.syllable && l.syllable(id) && string(otherFold) != string(fold) && !sameSyllable(word, other) {
 			continue
 		}
 		if string(otherFold) != string(fold) && farApart(mask, l.info.at(id*2+1), len(word), len(other)) {

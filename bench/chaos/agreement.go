@@ -209,7 +209,12 @@ func replaysAnywhere(ctx context.Context, s *stage) error {
 // replay makes the call of an operation again and returns what came, without what
 // is measured anew.
 func (s *stage) replay(ctx context.Context, n *node, o *operation) (map[string]any, error) {
-	a, err := s.caller.post(ctx, n.api+o.path, o.key, o.body)
+	var a *answer
+	var err error
+	_ = until(ctx, settlePatience, func() bool { // What comes in the end is judged below.
+		a, err = s.caller.post(ctx, n.api+o.path, o.key, o.body)
+		return err == nil && a.status < 500
+	})
 	if err != nil {
 		return nil, err
 	}

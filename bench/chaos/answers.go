@@ -211,30 +211,3 @@ func (in *inspection) checkReads() []string {
 	}
 	return f.all()
 }
-
-// staleReads counts reads that hid a disposition which the same client had seen.
-func staleReads(operations []*operation) int {
-	type name struct {
-		client int
-		txn    string
-	}
-	seen := make(map[name]time.Duration)
-	for _, o := range operations {
-		if o.done() && (o.kind == opReview || o.kind == opRead && o.shown != "") {
-			at, known := seen[name{o.client, o.subject}]
-			if !known || o.back < at {
-				seen[name{o.client, o.subject}] = o.back
-			}
-		}
-	}
-	count := 0
-	for _, o := range operations {
-		if o.kind != opRead || !o.done() || o.shown != "" {
-			continue
-		}
-		if at, known := seen[name{o.client, o.subject}]; known && at < o.invoke {
-			count++
-		}
-	}
-	return count
-}

@@ -20,7 +20,7 @@ type caller struct {
 
 func newCaller(key string) *caller {
 	transport := &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: answerPatience}).DialContext,
+		DialContext:         dialHome,
 		MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second, DisableCompression: true,
 	}
 	return &caller{client: &http.Client{Transport: transport}, key: key}

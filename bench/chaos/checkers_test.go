@@ -41,7 +41,7 @@ func rewrite(name, member string, value any) func(*forge, map[string]*entry) {
 }
 
 func controls() []control {
-	return slices.Concat(answerControls(), ruleControls(), nodeControls(), timeControls())
+	return slices.Concat(answerControls(), ruleControls(), nodeControls(), timeControls(), readControls(), proofControls())
 }
 
 func answerControls() []control {
@@ -92,9 +92,45 @@ func answerControls() []control {
 	}
 }
 
+func readControls() []control {
+	return []control{
+		{name: "a read is answered from an older index than asked for", found: "was answered from", spoil: lie("read again", func(o *operation) { o.floor = o.seen + 1 })},
+		{name: "a disposition goes away again", found: "go away again", spoil: func(f *forge, named map[string]*entry) {
+			f.read(named["over"], "").op.floor = named["read again"].op.seen
+		}},
+		{name: "a disposition that the client made itself is not there", found: "go away again", spoil: func(f *forge, named map[string]*entry) {
+			named["read again"].op.shown, named["read again"].op.floor = "", named["review"].op.seen
+		}},
+		{name: "an answer names an older index than its record's", found: "and its record is at", spoil: lie("last", func(o *operation) { o.seen = o.index - 1 })},
+		{name: "an answer that was lost has two records", found: "DOUBLE", spoil: func(f *forge, named map[string]*entry) {
+			twin := f.screen(0, 1, "REVIEW", "R11_DAILY_LIMIT")
+			twin.op, twin.record["idempotencyKeyHash"] = nil, named["last"].record["idempotencyKeyHash"]
+			named["last"].op.outcome, named["last"].op.reply = pending, reply{}
+		}},
+	}
+}
+
+func proofControls() []control {
+	return []control{
+		{name: "two checkpoints are not consistent", found: "are not consistent", after: func(in *inspection) { in.heads[3].Root[0] ^= 1 }},
+		{name: "two roots for one size", found: "has forked", after: func(in *inspection) {
+			fork := in.heads[0]
+			fork.Root[5] ^= 1
+			in.heads = append(in.heads, fork)
+		}},
+		{name: "a record is not proven", found: "does not prove txn_4", after: func(in *inspection) { in.proofs[0].wrong = "404" }},
+		{name: "another record is proven", found: "proves another record", after: func(in *inspection) { in.proofs[0].leafHash[0] ^= 1 }},
+		{name: "a node has less than it once said was committed", found: "was told before: a status", after: func(in *inspection) { in.highest = in.ends[1].applied + 1 }},
+		{name: "a node has less than a caller was told", found: "was told before: screen", after: func(in *inspection) { in.highest, in.ends[0].applied = 0, 20 }},
+	}
+}
+
 func ruleControls() []control {
 	return []control{
 		{name: "overspend of an agent", found: "OVERSPEND", spoil: func(f *forge, _ map[string]*entry) { f.screen(0, 1, "PROCEED", "") }},
+		{name: "a PROCEED above the limit of one payment", found: "demands REVIEW R10", spoil: func(f *forge, _ map[string]*entry) {
+			f.screen(0, 51, "PROCEED", "")
+		}},
 		{name: "overspend through a delegate", found: "the log before it demands REVIEW R11", spoil: func(f *forge, named map[string]*entry) {
 			named["over"].op.verdict, named["over"].op.rule = "PROCEED", ""
 			named["over"].record["verdict"], named["over"].record["rule"] = "PROCEED", nil
@@ -186,6 +222,29 @@ func timeControls() []control {
 		{name: "a stale PROCEED, allowed only by an older state", found: "no order that explains", spoil: lie("last", func(o *operation) {
 			o.verdict, o.rule = "PROCEED", ""
 		})},
+	}
+}
+
+// A process never goes back; the one after it may begin behind.
+func TestReachNeverGoesBack(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		next reach
+		bad  bool
+	}{
+		{"on", reach{7, 101, 102}, false},
+		{"the same", reach{7, 100, 100}, false},
+		{"applied back", reach{7, 99, 100}, true},
+		{"committed back", reach{7, 100, 99}, true},
+		{"another process", reach{8, 3, 3}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := &observer{reached: map[string]reach{}}
+			o.sawReach("n1", reach{7, 100, 100})
+			o.sawReach("n1", c.next)
+			require.Equal(t, c.bad, len(o.wrong.list) > 0)
+			require.Equal(t, max(100, c.next.commit), o.highest)
+		})
 	}
 }
 

@@ -25,6 +25,7 @@ type client struct {
 	home    int // The node asked first; moves on after a failure.
 	pinned  bool
 	serial  int
+	known   uint64 // Highest index that it was told.
 	run     string
 	patient time.Duration // How long one operation is tried.
 }
@@ -38,6 +39,9 @@ func (c *client) attempt(ctx context.Context, n *node, o *operation) (outcome, r
 	r := request{method: method, url: n.api + o.path, idempotency: o.key, body: o.body}
 	if o.bare {
 		r.idempotency, r.header = "", http.Header{"X-Request-Id": {o.key}}
+	}
+	if o.floor > 0 {
+		r.header = http.Header{"X-Railguard-Min-Index": {strconv.FormatUint(o.floor, 10)}}
 	}
 	a, err := c.caller.do(ctx, r)
 	switch {
@@ -125,6 +129,9 @@ func (c *client) call(ctx context.Context, o *operation) {
 	}
 	c.history.begin(o)
 	c.pursue(ctx, o, c.patient)
+	if o.outcome == answered {
+		c.known = max(c.known, o.seen, o.index)
+	}
 }
 
 // pursue tries an operation that has begun until it has an answer.

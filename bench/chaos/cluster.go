@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +22,7 @@ import (
 type shape struct {
 	nodes int
 	wired bool // Cluster ports stand behind relays that can be cut.
+	apart bool // Every node lives in a network namespace of its own.
 }
 
 // cluster is some nodes on this machine, each a real `railguard serve --dev` with
@@ -29,11 +32,15 @@ type cluster struct {
 	key, secret    string
 	shape          shape
 	nodes          []*node // Replaced, never changed in place, under mu: clients read it at any time.
-	wires          *wires  // nil for a cluster of one.
+	wires          network // nil for a cluster of one.
+	relays         *wires  // The same, where nodes stand behind relays.
+	fabric         *fabric // The same, where nodes live in namespaces.
 	spawner        *spawner
+	ended          atomic.Bool // Nothing is started any more.
 
 	mu     sync.Mutex
 	deaths []string // Processes that ended unasked.
+	stalls int      // Processes that gave up a stalled disk, and were started again.
 }
 
 // members are the nodes as they are now.
@@ -53,6 +60,7 @@ func (c *cluster) forget(gone *node) {
 // node is one member: an identity, addresses and a folder that outlive its process.
 type node struct {
 	cluster *cluster
+	spawner *spawner // Of its process: it lives where the node does.
 	id      string
 	api     string // http://host:port
 	admin   string
@@ -103,8 +111,13 @@ func randomHex(size int) string {
 
 // lay chooses addresses and folders.
 func (c *cluster) lay() error {
-	if c.shape.nodes > 1 {
-		c.wires = newWires(c.dialler)
+	switch {
+	case c.shape.apart:
+		c.fabric = newFabric()
+		c.wires = c.fabric
+	case c.shape.nodes > 1:
+		c.relays = newWires(c.dialler)
+		c.wires = c.relays
 	}
 	for i := range c.shape.nodes {
 		if _, err := c.add("n"+strconv.Itoa(i+1), c.shape.nodes); err != nil {
@@ -131,13 +144,8 @@ func (c *cluster) add(id string, expect int) (*node, error) {
 		cluster: c, id: id, api: "http://" + ports[0], admin: "http://" + ports[1], expect: expect,
 		data: filepath.Join(c.folder, id), log: filepath.Join(c.folder, id+".log"), clock: filepath.Join(c.folder, id+".clock"),
 	}
-	if c.wires != nil {
-		n.listen, n.shown = ports[2], ports[2]
-		if c.shape.wired {
-			if n.shown, err = c.wires.front(id, n.listen); err != nil {
-				return nil, err
-			}
-		}
+	if err := c.place(n, ports[2]); err != nil {
+		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,6 +154,34 @@ func (c *cluster) add(id string, expect int) (*node, error) {
 	}
 	c.nodes = append(c.nodes[:len(c.nodes):len(c.nodes)], n)
 	return n, nil
+}
+
+// place gives a node its cluster address.
+func (c *cluster) place(n *node, port string) (err error) {
+	n.spawner = c.spawner
+	switch {
+	case c.fabric != nil:
+		home, err := c.fabric.enter(n.id)
+		if err != nil {
+			return err
+		}
+		_, number, err := net.SplitHostPort(port)
+		if err != nil {
+			return err
+		}
+		n.spawner = home.thread
+		n.listen = net.JoinHostPort(home.address.String(), number)
+		n.shown = n.listen
+		for _, url := range []string{n.api, n.admin} {
+			homes.Store(strings.TrimPrefix(url, "http://"), home.thread)
+		}
+	case c.relays != nil:
+		n.listen, n.shown = port, port
+		if c.shape.wired {
+			n.shown, err = c.relays.front(n.id, n.listen)
+		}
+	}
+	return err
 }
 
 // dialler names the node that dialled a relay.
@@ -176,18 +212,21 @@ func (n *node) args() []string {
 	return args
 }
 
-// start starts the node's process; it must not run.
+// start starts the node's process, unless it runs.
 func (n *node) start() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.child != nil && !n.child.ended() {
-		return fmt.Errorf("%s runs already", n.id)
+		return nil
+	}
+	if n.cluster.ended.Load() {
+		return fmt.Errorf("%s: its cluster has ended", n.id)
 	}
 	if err := os.MkdirAll(n.data, 0o700); err != nil {
 		return err
 	}
 	env := append(os.Environ(), "RAILGUARD_CLUSTER_SECRET="+n.cluster.secret, "RAILGUARD_BOOTSTRAP_KEY="+n.cluster.key)
-	started, err := n.cluster.spawner.launch(n.cluster.binary, n.args(), env, n.log)
+	started, err := n.spawner.launch(n.cluster.binary, n.args(), env, n.log)
 	if err != nil {
 		return fmt.Errorf("%s: %w", n.id, err)
 	}
@@ -196,13 +235,22 @@ func (n *node) start() error {
 	return nil
 }
 
-// watch notes an end that nobody asked for.
+// watch notes an end that nobody asked for. A node that gave up because its disk
+// did not answer in time did as it should; on a busy machine that happens, and it is
+// started again, as its supervisor would.
 func (n *node) watch(c *child) {
 	<-c.done
 	n.mu.Lock()
 	asked := c.asked || n.mayEnd
 	n.mu.Unlock()
 	if asked {
+		return
+	}
+	if strings.Contains(n.logTail(), stalledWords) {
+		n.cluster.mu.Lock()
+		n.cluster.stalls++
+		n.cluster.mu.Unlock()
+		_ = n.start() // If it does not run then, whoever waits for it says so.
 		return
 	}
 	n.cluster.mu.Lock()
@@ -350,11 +398,16 @@ func (n *node) logTail() string {
 
 // close ends every process and connection of the cluster.
 func (c *cluster) close() {
+	c.ended.Store(true)
 	for _, n := range c.nodes {
 		_ = n.kill() // A paused process dies of it too.
 	}
 	c.spawner.close()
 	if c.wires != nil {
 		c.wires.close()
+	}
+	for _, n := range c.nodes {
+		homes.Delete(strings.TrimPrefix(n.api, "http://"))
+		homes.Delete(strings.TrimPrefix(n.admin, "http://"))
 	}
 }

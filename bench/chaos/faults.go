@@ -19,22 +19,45 @@ type fault struct {
 
 const (
 	faultLasts = 1200 * time.Millisecond
-	faultRest  = time.Second      // Between two faults, in the long form.
-	gapBound   = 20 * time.Second // Liveness: beyond it something is broken, not slow.
+	faultRest  = time.Second    // Between two faults, in the long form.
+	gapBound   = settlePatience // Liveness: beyond it something is broken, not slow.
 )
+
+// Faults that only one kind of network can make: relays see no packets, and a
+// fabric no connections.
+const (
+	faultLossy = "packets lost and late everywhere, then the leader cut off one way"
+	faultReset = "leader's connections reset"
+)
+
+// made reports whether a fault is part of this run.
+func (s *stage) made(f fault) bool {
+	if f.name == faultLossy || f.name == faultReset {
+		return s.cluster.shape.apart == (f.name == faultLossy)
+	}
+	return !f.twice || s.options.Long || s.cluster.shape.apart
+}
 
 var faults = []fault{
 	{"leader killed", func(ctx context.Context, _ *stage, leader *node) (func() error, error) {
 		return func() error { return leader.restart(ctx) }, leader.kill()
 	}, faultLasts, true},
 	{"leader paused", func(ctx context.Context, s *stage, leader *node) (func() error, error) {
-		return func() error { return s.revive(ctx, leader) }, s.pauseNode(leader)
+		return func() error { return s.revive(ctx, leader) }, leader.pause()
 	}, faultLasts, false},
 	{"leader cut off", func(_ context.Context, s *stage, leader *node) (func() error, error) {
 		s.cluster.wires.isolate(rule{cut: true}, leader.id)
 		return s.healed, nil
 	}, faultLasts, true},
-	{"leader's connections reset", func(_ context.Context, s *stage, leader *node) (func() error, error) {
+	{faultLossy, func(ctx context.Context, s *stage, leader *node) (func() error, error) {
+		for _, n := range s.cluster.nodes {
+			s.cluster.wires.isolate(rule{loss: 5, delay: 20 * time.Millisecond}, n.id)
+		}
+		pause(ctx, s.span(3*time.Second, 20*time.Second))
+		s.oneWay(leader, true)
+		return s.healed, nil
+	}, faultLasts, false},
+	{faultReset, func(_ context.Context, s *stage, leader *node) (func() error, error) {
 		s.cluster.wires.isolate(rule{refuse: true}, leader.id)
 		return s.healed, nil
 	}, faultLasts, false},
@@ -71,20 +94,12 @@ var faults = []fault{
 	}, 100 * time.Millisecond, false},
 }
 
-// pauseNode stops a process in its tracks. If that hits it in the middle of a write
-// to its log, its watchdog takes the pause for a stalled disk when it goes on, and
-// ends it: safe, and expected here.
-func (s *stage) pauseNode(n *node) error {
-	n.expectEnd()
-	if !slices.Contains(s.allowed, stalledWords) {
-		s.allowed = append(s.allowed, stalledWords)
-	}
-	return n.pause()
-}
-
+// stalledWords are those of a node that gives up its disk: a pause that hits it in
+// the middle of a write to its log looks to its watchdog, when it goes on, like a
+// disk that stood still.
 const stalledWords = "disk stalled"
 
-// revive lets a paused node go on, and starts it when it has given up.
+// revive lets a paused node go on, also when it has given up meanwhile.
 func (s *stage) revive(ctx context.Context, n *node) error {
 	if err := n.resume(); err != nil {
 		return err
@@ -92,7 +107,6 @@ func (s *stage) revive(ctx context.Context, n *node) error {
 	if err := n.ready(ctx, readyPatience); err == nil || n.running() {
 		return err
 	}
-	s.figure("gave up after a pause:", n.id)
 	return n.restart(ctx)
 }
 
@@ -141,7 +155,7 @@ func faultsUnderLoad(ctx context.Context, s *stage) error {
 	storm := s.storm(ctx, s.load())
 	defer storm.stop()
 	for _, f := range faults {
-		if f.twice && !s.options.Long {
+		if !s.made(f) {
 			continue
 		}
 		if err := s.suffer(ctx, f); err != nil {

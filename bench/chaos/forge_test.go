@@ -202,6 +202,14 @@ func (f *forge) inspection() *inspection {
 		in.digests = append(in.digests, digest{name, 12, "aa"}, digest{name, 15, "bb"})
 		in.budgets = append(in.budgets, budget{node: name, agent: "agt_0", fleet: "flt_1", date: "2026-03-22", spent: 120 * engine.Dollar, fleetSpent: 120 * engine.Dollar})
 	}
+	last := leaves[len(leaves)-1]
+	in.highest = last.Index
+	for i := range leaves {
+		if l := &leaves[i]; l.TxnID == "txn_4" && l.Kind == "screen" {
+			in.proofs = append(in.proofs, shownProof{node: "n1", txn: l.TxnID, checkpoint: headOf(leaves, len(leaves)), leafHash: l.hash})
+		}
+	}
+	in.ends = []end{{"n1", last.Index}, {"n2", last.Index + 1}}
 	return in
 }
 

@@ -60,7 +60,8 @@ type operation struct {
 	subject     string // Agent id, fleet id, or the transaction of a review or read.
 	amount      engine.USD
 	disposition string
-	listed      bool // The payment names a counterparty that may be on the list.
+	listed      bool   // The payment names a counterparty that may be on the list.
+	floor       uint64 // A read that must not be answered from anything older.
 
 	invoke, back time.Duration // Since the history began.
 	attempts     int

@@ -25,6 +25,9 @@ type inspection struct {
 	digests    []digest
 	budgets    []budget
 	records    []shownRecord
+	proofs     []shownProof
+	highest    uint64 // Index that any node ever said was applied or committed.
+	ends       []end  // One a node.
 	deaths     []string
 	cries      []string  // Lines of the nodes' logs that must never be there.
 	start      time.Time // Wall time at which the history began.
@@ -68,6 +71,8 @@ func (in *inspection) violations() []string {
 	f.join(in.cries)
 	f.join(in.checkNodes())
 	f.join(in.checkHeads())
+	f.join(in.checkConsistency())
+	f.join(in.checkReached())
 	f.join(in.checkDigests())
 	if len(in.exports) == 0 || len(in.exports[0].leaves) == 0 {
 		f.add("no audit log to check")
@@ -81,6 +86,8 @@ func (in *inspection) violations() []string {
 	f.join(in.checkAnswers())
 	f.join(in.checkRevocations())
 	f.join(in.checkReads())
+	f.join(in.checkIndices())
+	f.join(in.checkProofs())
 	f.join(in.checkClock())
 	budget := in.porcupine
 	if len(f.list) > 0 {

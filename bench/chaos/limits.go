@@ -7,6 +7,7 @@ const (
 	readyPatience  = 90 * time.Second // A node that starts, or comes back.
 	settlePatience = 60 * time.Second // After the last heal: all nodes in step, calls succeed.
 	stopPatience   = 30 * time.Second // A node asked to stop.
+	callPatience   = 30 * time.Second // One operation of a client with all its retries.
 	answerPatience = 4 * time.Second  // One exchange; the service promises an answer in 2 s.
 	readPatience   = 60 * time.Second // A whole export.
 	resolveTries   = 40               // Retries of a call whose outcome is not known, after healing.

@@ -7,58 +7,6 @@ import (
 	"time"
 )
 
-// transfersAndRestarts is C09: leadership moved under load without an error for
-// any caller, and every node restarted in turn without more than one retry.
-func transfersAndRestarts(ctx context.Context, s *stage) error {
-	storm := s.storm(ctx, s.load())
-	defer storm.stop()
-	pause(ctx, faultRest)
-	began := s.history.now()
-	for range s.times(4, 20) {
-		leader, err := s.cluster.leader(ctx, s.caller)
-		if err != nil {
-			return err
-		}
-		if _, err := s.caller.verb(ctx, leader.api+"/v1/cluster/transfer-leader", map[string]any{}); err != nil {
-			return err
-		}
-		pause(ctx, 300*time.Millisecond)
-	}
-	if hurt, _, example := s.history.errorsSince(began); hurt > 0 {
-		s.findings.add("%d calls met an error while leadership was transferred, such as %s", hurt, example)
-	}
-	s.sample("gap while leadership was transferred", s.history.gap(began, s.history.now()))
-	return s.rollingRestart(ctx)
-}
-
-func (s *stage) rollingRestart(ctx context.Context) error {
-	began := s.history.now()
-	for range s.times(1, 3) {
-		for _, n := range s.cluster.nodes {
-			if _, err := s.caller.verb(ctx, n.api+"/v1/cluster/drain", map[string]any{}); err != nil {
-				return err
-			}
-			if err := n.stop(); err != nil {
-				return err
-			}
-			if err := n.restart(ctx); err != nil {
-				return err
-			}
-		}
-	}
-	if err := s.verdictAfter(ctx, s.history.now()); err != nil {
-		return err
-	}
-	hurt, attempts, example := s.history.errorsSince(began)
-	s.figure("calls that met a draining node", hurt)
-	s.figure("attempts of one call at most", attempts)
-	s.sample("gap while nodes restarted", s.history.gap(began, s.history.now()))
-	if attempts > 2 {
-		s.findings.add("a rolling restart with drain cost a call %d attempts (%s): more than one retry", attempts, example)
-	}
-	return nil
-}
-
 // lostAndReplaced is C15: a node whose disk is gone comes back by being started,
 // and one that never comes back is replaced by another name with one verb.
 func lostAndReplaced(ctx context.Context, s *stage) error {

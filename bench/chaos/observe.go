@@ -64,14 +64,14 @@ type observer struct {
 	keys    string
 	heads   []head
 	digests []digest
-	applied map[string]uint64 // Highest applied index seen of a node.
-	terms   map[uint64]bool
+	reached map[string]reach // Of each node, as it was last seen.
+	highest uint64           // Index that any node ever said was applied or committed.
 	wrong   findings
 }
 
 func newObserver(ctx context.Context, c *cluster, by *caller) *observer {
 	ctx, cancel := context.WithCancel(ctx)
-	o := &observer{cluster: c, caller: by, ctx: ctx, cancel: cancel, applied: map[string]uint64{}, terms: map[uint64]bool{}}
+	o := &observer{cluster: c, caller: by, ctx: ctx, cancel: cancel, reached: map[string]reach{}}
 	for _, n := range c.nodes {
 		o.follow(n)
 	}
@@ -101,14 +101,14 @@ func (o *observer) look(ctx context.Context, n *node) {
 	if a, err := o.caller.get(ctx, n.api+"/log/checkpoint"); err == nil && a.status == http.StatusOK {
 		o.sawHead(ctx, n, a.body)
 	}
-	if s, err := o.caller.status(ctx, n); err == nil {
+	process := n.pid()
+	if s, err := o.caller.status(ctx, n); err == nil && process != 0 && process == n.pid() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if s.DigestIndex != 0 {
 			o.sawDigest(digest{n.id, s.DigestIndex, s.Digest})
 		}
-		o.applied[n.id] = max(o.applied[n.id], s.Index.Applied)
-		o.terms[s.Term] = true
+		o.sawReach(n.id, reach{process, s.Index.Applied, s.Index.Commit})
 	}
 }
 
@@ -277,12 +277,35 @@ func (c *cluster) collect(ctx context.Context, by *caller, o *observer, in *insp
 			return err
 		}
 		in.readRecords(ctx, by, n)
+		if err := in.readProofs(ctx, by, n, keys, in.answeredTxns()); err != nil {
+			return err
+		}
+	}
+	for _, n := range c.nodes {
+		s, err := by.status(ctx, n)
+		if err != nil {
+			return err
+		}
+		in.ends = append(in.ends, end{n.id, s.Index.Applied})
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	in.highest = o.highest
 	in.heads, in.digests = append(in.heads, o.heads...), append(in.digests, o.digests...)
 	in.deaths = append(in.deaths, o.wrong.all()...)
 	return nil
+}
+
+// answeredTxns are the transactions of the groups that callers were told.
+func (in *inspection) answeredTxns() (txns []string) {
+	for _, g := range in.groups {
+		g.mu.Lock()
+		for _, p := range g.recent {
+			txns = append(txns, p.txn)
+		}
+		g.mu.Unlock()
+	}
+	return txns
 }
 
 func (in *inspection) readBudgets(ctx context.Context, by *caller, n *node) error {

@@ -14,34 +14,44 @@ import (
 // system can, children are told to die with the thread that started them, so that
 // an aborted run leaves nothing behind.
 type spawner struct {
-	orders chan spawnOrder
+	orders chan func()
+	ended  chan struct{}
 	once   sync.Once
 }
 
-type spawnOrder struct {
-	command *exec.Cmd
-	done    chan error
-}
-
 func newSpawner() *spawner {
-	s := &spawner{orders: make(chan spawnOrder)}
+	s := &spawner{orders: make(chan func()), ended: make(chan struct{})}
 	go func() {
 		runtime.LockOSThread() // Never unlocked: the thread ends with this goroutine.
-		for order := range s.orders {
-			order.done <- order.command.Start()
+		for {
+			select {
+			case order := <-s.orders:
+				order()
+			case <-s.ended:
+				return
+			}
 		}
 	}()
 	return s
 }
 
-func (s *spawner) start(command *exec.Cmd) error {
+var errSpawnerEnded = errors.New("the thread that starts children has ended")
+
+// do runs something on the thread.
+func (s *spawner) do(order func() error) error {
 	done := make(chan error, 1)
-	s.orders <- spawnOrder{command, done}
-	return <-done
+	select {
+	case s.orders <- func() { done <- order() }:
+		return <-done
+	case <-s.ended:
+		return errSpawnerEnded
+	}
 }
 
+func (s *spawner) start(command *exec.Cmd) error { return s.do(command.Start) }
+
 // close ends the thread; children that still run end with it.
-func (s *spawner) close() { s.once.Do(func() { close(s.orders) }) }
+func (s *spawner) close() { s.once.Do(func() { close(s.ended) }) }
 
 // child is one running process.
 type child struct {

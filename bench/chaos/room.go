@@ -61,7 +61,7 @@ func (r *room) client() *client {
 	id := int(r.serial.Add(1))
 	return &client{
 		id: id, cluster: r.cluster, caller: r.caller, history: r.history, random: newRandom(r.seed, id),
-		home: id % len(r.cluster.nodes), run: r.run, patient: 10 * time.Second,
+		home: id % len(r.cluster.nodes), run: r.run, patient: callPatience,
 	}
 }
 
@@ -98,8 +98,12 @@ func (r *room) inspect(ctx context.Context, report *report) error {
 	}
 	r.cluster.mu.Lock()
 	in.deaths = append(in.deaths, r.cluster.deaths...)
+	stalls := r.cluster.stalls
 	r.cluster.mu.Unlock()
-	in.cries = r.cluster.heardCries(r.allowed...)
+	if stalls > 0 {
+		report.figure("nodes that gave up a stalled disk and were started again", stalls)
+	}
+	in.cries = r.cluster.heardCries(append(r.allowed, stalledWords)...)
 	report.findings.join(in.violations())
 	r.describe(report, in)
 	return nil
@@ -115,9 +119,6 @@ func (r *room) describe(report *report, in *inspection) {
 	report.figure("leaves", len(in.exports[0].leaves))
 	report.figure("checkpoints seen", len(in.heads))
 	report.figure("state digests seen", len(in.digests))
-	if stale := staleReads(in.operations); stale > 0 {
-		report.figure("reads behind what the client knew (index says so)", stale)
-	}
 	if in.undecided > 0 {
 		report.figure("partitions that Porcupine could not finish", in.undecided)
 	}

@@ -238,6 +238,9 @@ func (e *Examination) examine(ctx context.Context, s *scenario) Result {
 		rounds = max(s.rounds, 1)
 	}
 	var err error
+	if s.repeat && e.options.Races == 0 {
+		err = skipped("say how often, such as with RAILGUARD_N1=1000")
+	}
 	done := 0
 	for ; done < rounds && err == nil && len(found.findings.list) == 0; done++ {
 		found.figures = nil
@@ -295,7 +298,18 @@ func (e *Examination) perform(ctx context.Context, s *scenario, found *report) e
 	return nil
 }
 
-func (e *Examination) open(ctx context.Context, s *scenario) (*room, error) {
+// open starts a cluster. Somebody else on the machine may take a port between its
+// choice and its use: then others are tried.
+func (e *Examination) open(ctx context.Context, s *scenario) (r *room, err error) {
+	for range spawnTries {
+		if r, err = e.tryOpen(ctx, s); err == nil || ctx.Err() != nil {
+			return r, err
+		}
+	}
+	return nil, err
+}
+
+func (e *Examination) tryOpen(ctx context.Context, s *scenario) (*room, error) {
 	e.serial++
 	folder := filepath.Join(e.options.Folder, fmt.Sprintf("%s-%d", s.id, e.serial))
 	if err := os.MkdirAll(folder, 0o700); err != nil {

@@ -15,7 +15,7 @@ func TestRunReportsWhatItCannotDo(t *testing.T) {
 	require.Equal(t, Summary{Skipped: 1}, summary)
 	require.Len(t, results, 1)
 	require.Equal(t, Skipped, results[0].Outcome)
-	require.Contains(t, results[0].String(), "clock")
+	require.Contains(t, results[0].String(), "how often")
 
 	_, err = Run(t.Context(), Options{Only: []string{"C99"}}, func(Result) { t.Error("nothing to report") })
 	require.ErrorContains(t, err, "C99")

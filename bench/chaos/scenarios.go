@@ -4,6 +4,7 @@ package chaos
 var (
 	alone = shape{nodes: 1}
 	three = shape{nodes: 3, wired: true}
+	apart = shape{nodes: 3, apart: true}
 	five  = shape{nodes: 5, wired: true}
 )
 
@@ -21,8 +22,10 @@ var scenarios = []scenario{
 	{id: "C10", statement: "a node cut off gives no verdict and heals by itself; the majority goes on", shape: three, rounds: 10, run: minorityIsSilent},
 	{id: "C03", statement: "the leader killed under load: nothing lost or doubled, counters equal everywhere", shape: three, rounds: 10, run: failover},
 	{id: "C05", statement: "state digests are equal on all nodes at equal indices", shape: three, rounds: 3, run: sameStates},
-	{id: "C09", statement: "leadership transferred under load without errors, a rolling restart without more than one retry", shape: three, fresh: true, rounds: 10, run: transfersAndRestarts},
+	{id: "C09", statement: "leadership transferred under load without errors, rolling restarts without more than one retry", shape: three, fresh: true, rounds: 10, run: transfersAndRestarts},
 	{id: "A3", statement: "every fault in turn under constant load", shape: three, fresh: true, rounds: 30, run: faultsUnderLoad},
+	{id: "C10/apart", statement: "a node cut off, in network namespaces: no verdict there, the majority goes on, it heals by itself", shape: apart, rounds: 10, run: minorityIsSilent},
+	{id: "A3/apart", statement: "every fault in turn under constant load, in network namespaces over real TCP that loses and delays packets", shape: apart, fresh: true, rounds: 20, run: faultsUnderLoad},
 	{id: "A1", statement: "one node, kill -9 at random moments under load", shape: alone, fresh: true, rounds: 5, run: killAlone},
 	{id: "C04", statement: "no overspend over the change of the UTC date", shape: three, fresh: true, rounds: 10, run: overspendAtMidnight},
 	{id: "C04/skew", statement: "no overspend, and the right time, with a clock 5 minutes off that jumps, and UTC midnight in the middle", shape: three, fresh: true, rounds: 20, run: wrongClock},
@@ -31,6 +34,8 @@ var scenarios = []scenario{
 	{id: "C07/published", statement: "the delta from the list of 2025-03-04 to that of 2025-03-21 is the golden one, under load, at one log index", shape: three, fresh: true, rounds: 1, run: deltaOf(publishedPair)},
 	{id: "C08", statement: "a follower far behind comes back without stopping the others", shape: three, fresh: true, rounds: 2, run: farBehind},
 	{id: "C11", statement: "with a full disk the leader steps out loudly and the others go on", shape: three, fresh: true, rounds: 10, run: fullDisk},
+	{id: "A5", statement: "three times as much as the cluster can do: the excess is turned away, the rest goes on", shape: three, fresh: true, rounds: 2, run: overloaded},
+	{id: "A4", statement: "a flipped bit on one disk is found and named; the others go on, the node is mended or joins again", shape: three, fresh: true, rounds: 10, run: rotten},
 	{id: "C14", statement: "five nodes survive two losses and tell truthfully how many more", shape: five, fresh: true, rounds: 10, run: survivesLosses},
 	{id: "C15", statement: "a lost node comes back by being started, a dead one is replaced by one verb", shape: three, fresh: true, rounds: 10, run: lostAndReplaced},
 	{id: "C17", statement: "what is past its time is gone on all nodes at one index", shape: three, fresh: true, rounds: 3, run: retention},

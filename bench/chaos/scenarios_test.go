@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -69,19 +68,11 @@ func prepare() {
 	bench.examination = NewExamination(Options{Binary: binary, Folder: folder, Long: *flagLong, Seed: *flagSeed, Races: *flagRace})
 }
 
-// everyRun are the scenarios of a plain `go test`. The others break groups for so
-// long that a busy machine can make them fail for want of processor time: they run
-// with RAILGUARD_CHAOS=short or long (make chaos).
-var everyRun = []string{"A1", "N1", "C01", "C05", "C06", "C07/delta", "C16", "C17"}
-
 // play runs one scenario as a test.
 func play(t *testing.T, id string) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts and breaks real processes")
-	}
-	if !*flagLong && os.Getenv("RAILGUARD_CHAOS") == "" && !slices.Contains(everyRun, id) {
-		t.Skip("runs with RAILGUARD_CHAOS=short")
 	}
 	bench.once.Do(prepare)
 	if bench.reason != "" {
@@ -113,6 +104,8 @@ func TestC03(t *testing.T)          { play(t, "C03") }
 func TestC05(t *testing.T)          { play(t, "C05") }
 func TestC09(t *testing.T)          { play(t, "C09") }
 func TestFaults(t *testing.T)       { play(t, "A3") }
+func TestC10Apart(t *testing.T)     { play(t, "C10/apart") }
+func TestFaultsApart(t *testing.T)  { play(t, "A3/apart") }
 func TestKillAlone(t *testing.T)    { play(t, "A1") }
 func TestC04(t *testing.T)          { play(t, "C04") }
 func TestC04Skew(t *testing.T)      { play(t, "C04/skew") }
@@ -121,6 +114,8 @@ func TestC07Delta(t *testing.T)     { play(t, "C07/delta") }
 func TestC07Published(t *testing.T) { play(t, "C07/published") }
 func TestC08(t *testing.T)          { play(t, "C08") }
 func TestC11(t *testing.T)          { play(t, "C11") }
+func TestOverload(t *testing.T)     { play(t, "A5") }
+func TestRot(t *testing.T)          { play(t, "A4") }
 func TestC14(t *testing.T)          { play(t, "C14") }
 func TestC15(t *testing.T)          { play(t, "C15") }
 func TestC17(t *testing.T)          { play(t, "C17") }

@@ -35,6 +35,7 @@ type rule struct {
 	cut    bool
 	refuse bool
 	delay  time.Duration
+	loss   int // Packets of a hundred; a relay, which sees no packets, loses none.
 }
 
 // relay is the listener in front of one node.

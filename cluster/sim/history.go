@@ -5,28 +5,30 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sort"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/audit"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
 
-// Op is one call of a client and what it was told.
+// Op is one call of a client, with all its retries, and what it was told.
 type Op struct {
-	Name  string
-	Node  string
-	Start time.Time
-	End   time.Time
-	Err   error
-	Leaf  uint64
-	Index uint64
-	Data  []byte
+	Name    string
+	Node    string
+	Kind    wire.Kind
+	Agent   engine.AgentSlot
+	Start   time.Time
+	End     time.Time
+	Err     error  // nil: acknowledged. wire.ErrUnknown: may have happened. Else it certainly did not.
+	Leaf    uint64 // Of an acknowledged call.
+	Index   uint64
+	Data    []byte // The leaf; nil when a retry was answered with the first try's.
+	Verdict string
+	Reviews uint64 // The leaf a disposition is on.
 }
 
 // History is what clients did and were told.
@@ -36,6 +38,7 @@ type History struct {
 	acked uint64 // Highest index acknowledged to anyone.
 	reads int
 	stale []string // Reads that missed what was acknowledged before them.
+	held  []*Op    // Acknowledged REVIEWs, for reviewers.
 }
 
 // Read asks a node for a read index: it must not be below anything that was
@@ -65,89 +68,171 @@ func (h *History) CheckReads(t testing.TB) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	require.Empty(t, h.stale)
-	require.NotZero(t, h.reads)
-	t.Logf("%d reads", h.reads)
+}
+
+// begin makes an Op; finish notes it.
+func (h *History) begin(host *Host, kind wire.Kind, name string) *Op {
+	return &Op{Name: name, Node: host.ID, Kind: kind, Start: time.Now()}
+}
+
+// try proposes once and reports what came of it; an answer that says nothing
+// happened is an error other than wire.ErrUnknown.
+func (op *Op) try(ctx context.Context, host *Host, body []byte) error {
+	node := host.Node()
+	if node == nil {
+		return errDown
+	}
+	result, err := node.Propose(ctx, op.Kind, body)
+	switch {
+	case err != nil:
+		return err
+	case result.Code == wire.Applied, result.Code == wire.Replayed:
+		op.Leaf, op.Index, op.Data = result.Leaf, result.Index, result.Data
+		op.Verdict = member(result.Data, "verdict")
+		return nil
+	}
+	return fmt.Errorf("code %d refusal %d", result.Code, result.Refusal)
+}
+
+var errDown = errors.New("sim: the node is down")
+
+func (h *History) finish(op *Op, err error) *Op {
+	op.End, op.Err = time.Now(), err
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ops = append(h.ops, op)
+	if err == nil {
+		h.acked = max(h.acked, op.Index)
+		if op.Verdict == "REVIEW" {
+			h.held = append(h.held, op)
+		}
+	}
+	return op
+}
+
+// once makes a call that is not tried again.
+func (h *History) once(ctx context.Context, host *Host, op *Op, body []byte) *Op {
+	return h.finish(op, op.try(ctx, host, body))
 }
 
 // Register has a node register an agent under a name nobody else uses.
 func (h *History) Register(ctx context.Context, host *Host, name string) *Op {
-	return h.propose(ctx, host, name, wire.KindRegister, wire.Encode(&wire.Register{
+	return h.register(ctx, host, name, engine.NoLimit)
+}
+
+func (h *History) register(ctx context.Context, host *Host, name string, limit engine.USD) *Op {
+	return h.once(ctx, host, h.begin(host, wire.KindRegister, name), wire.Encode(&wire.Register{
 		Common:      wire.Common{Fragment: []byte(`"name":"` + name + `"`)},
 		OperatorKey: "acme",
 		Profile: engine.AgentProfile{
 			AgentName: name, OperatorLegalName: "Acme", Type: engine.Supervised,
-			Policy: engine.SpendPolicy{MaxSingle: engine.NoLimit, DailyLimit: engine.NoLimit},
-		},
-	}))
-}
-
-func (h *History) propose(ctx context.Context, host *Host, name string, kind wire.Kind, body []byte) *Op {
-	node := host.Node()
-	if node == nil {
-		return nil
-	}
-	op := &Op{Name: name, Node: host.ID, Start: time.Now()}
-	result, err := node.Propose(ctx, kind, body)
-	op.End = time.Now()
-	op.Err, op.Leaf, op.Index, op.Data = err, result.Leaf, result.Index, result.Data
-	if err == nil && result.Code != wire.Applied {
-		op.Err = fmt.Errorf("code %d refusal %d", result.Code, result.Refusal)
-	}
-	h.mu.Lock()
-	if op.Err == nil {
-		h.acked = max(h.acked, op.Index)
-	}
-	h.ops = append(h.ops, op)
-	h.mu.Unlock()
-	return op
-}
-
-// Screen has a node screen a payment of the first agent, under a name nobody else
-// uses.
-func (h *History) Screen(ctx context.Context, host *Host, name string, amount engine.USD) *Op {
-	node := host.Node()
-	if node == nil || node.Agent(1) == nil {
-		return nil
-	}
-	settings, agent := node.Settings(), node.Agent(1)
-	basis := engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version}
-	basis.Fold(engine.RevAgent, 1, agent.Rev)
-	return h.propose(ctx, host, name, wire.KindScreen, wire.Encode(&wire.Screen{
-		Agent: 1, Version: agent.CredentialVersion, Expires: agent.ExpiresAt, Amount: amount, Basis: basis,
-		Fragment: []byte(`"name":"` + name + `"`),
-	}))
-}
-
-// Spender registers the first agent, with a daily limit.
-func (h *History) Spender(ctx context.Context, host *Host, limit engine.USD) *Op {
-	return h.propose(ctx, host, "spender", wire.KindRegister, wire.Encode(&wire.Register{
-		Common:      wire.Common{Fragment: []byte(`"name":"spender"`)},
-		OperatorKey: "acme",
-		Profile: engine.AgentProfile{
-			AgentName: "spender", OperatorLegalName: "Acme", Type: engine.Supervised,
 			Policy: engine.SpendPolicy{MaxSingle: engine.NoLimit, DailyLimit: limit},
 		},
 	}))
 }
 
-// CheckSpent: the PROCEED verdicts among a node's leaves stay within the limit on
-// every UTC date, each of one amount.
-func CheckSpent(t testing.TB, host *Host, amount, limit engine.USD) (proceeds int) {
-	days := map[string]engine.USD{}
-	for _, found := range leavesOf(t, host) {
-		for _, leaf := range found {
-			if !bytes.Contains(leaf.data, []byte(`"verdict":"PROCEED"`)) {
-				continue
-			}
-			_, at, _ := bytes.Cut(leaf.data, []byte(`"screenedAt":"`))
-			days[string(at[:len("2000-01-01")])] += amount
-			proceeds++
+// payment is one screening call to be.
+type payment struct {
+	name   string
+	agent  engine.AgentSlot
+	amount engine.USD
+	idem   *wire.Idem
+}
+
+// screen makes the record of a payment as an edge would, from what its node knows.
+func (p *payment) screen(host *Host) []byte {
+	node := host.Node()
+	if node == nil || node.Agent(p.agent) == nil {
+		return nil
+	}
+	settings, agent := node.Settings(), node.Agent(p.agent)
+	basis := engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version}
+	basis.Fold(engine.RevAgent, uint32(p.agent), agent.Rev)
+	return wire.Encode(&wire.Screen{
+		Idem: p.idem, Agent: p.agent, Version: agent.CredentialVersion, Expires: agent.ExpiresAt, Amount: p.amount, Basis: basis,
+		Fragment: fmt.Appendf(nil, `"name":"%s","agent":"%d","amount":"%d"`, p.name, p.agent, p.amount),
+	})
+}
+
+// Screen has a node screen a payment under a name nobody else uses, once.
+func (h *History) Screen(ctx context.Context, host *Host, p payment) *Op {
+	body := p.screen(host)
+	if body == nil {
+		return nil
+	}
+	op := h.begin(host, wire.KindScreen, p.name)
+	op.Agent = p.agent
+	return h.once(ctx, host, op, body)
+}
+
+// Pay is a client that wants an answer: it tries again, at any node, until it gets
+// one or stop is closed. With a key that is one payment; without one each try whose
+// outcome is unknown may be a payment of its own.
+func (h *History) Pay(ctx context.Context, at func(try int) *Host, p payment, stop <-chan struct{}) *Op {
+	op := h.begin(at(0), wire.KindScreen, p.name)
+	op.Agent = p.agent
+	certain := errDown // What it ends with when nobody ever took it.
+	for try := 0; ; try++ {
+		host := at(try)
+		var err error
+		if body := p.screen(host); body == nil {
+			err = errDown
+		} else {
+			err = op.try(ctx, host, body)
+		}
+		if err == nil {
+			op.Node = host.ID
+			return h.finish(op, nil)
+		}
+		if errors.Is(err, wire.ErrUnknown) {
+			certain = wire.ErrUnknown
+		}
+		select {
+		case <-stop:
+			return h.finish(op, certain)
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	for day, spent := range days {
-		require.LessOrEqual(t, spent, limit, "%s: spent on %s", host.ID, day)
+}
+
+// keyOf is an idempotency key made of a name.
+func keyOf(name string) *wire.Idem {
+	var idem wire.Idem
+	copy(idem.Key[:], name)
+	copy(idem.Body[:], name)
+	return &idem
+}
+
+// Revoke has a node revoke an agent.
+func (h *History) Revoke(ctx context.Context, host *Host, agent engine.AgentSlot, name string) *Op {
+	op := h.begin(host, wire.KindStatus, name)
+	op.Agent = agent
+	return h.once(ctx, host, op, wire.Encode(&wire.Status{
+		Common: wire.Common{Fragment: fmt.Appendf(nil, `"name":"%s","agent":"%d"`, name, agent)},
+		Target: wire.TargetAgent, Slot: uint32(agent), To: engine.Revoked,
+	}))
+}
+
+// Dispose has a node record a decision on one of the reviews that someone was told
+// of; several reviewers may decide on one.
+func (h *History) Dispose(ctx context.Context, host *Host, pick func(count int) int, name string) *Op {
+	h.mu.Lock()
+	var held *Op
+	if len(h.held) > 0 {
+		held = h.held[pick(len(h.held))]
 	}
-	return proceeds
+	h.mu.Unlock()
+	if held == nil {
+		return nil
+	}
+	op := h.begin(host, wire.KindDisposition, name)
+	op.Agent, op.Reviews = held.Agent, held.Leaf
+	return h.once(ctx, host, op, wire.Encode(&wire.Disposition{
+		Common:      wire.Common{Fragment: fmt.Appendf(nil, `"name":"%s","agent":"%d","amount":"%d"`, name, held.Agent, engine.Dollar)},
+		Leaf:        held.Leaf,
+		Disposition: []uint8{wire.Approved, wire.Rejected, wire.EscalateSAR}[pick(3)],
+		Agent:       held.Agent, Amount: engine.Dollar,
+	}))
 }
 
 // Count returns how many calls ended well, unknown, and certainly not.
@@ -167,111 +252,28 @@ func (h *History) Count() (good, unknown, refused int) {
 	return good, unknown, refused
 }
 
-// Check holds what callers were told against every node's history, after all is
-// quiet: every acknowledged call is one leaf, with the acknowledged bytes, on
-// every node; a call of unknown outcome is one leaf or none; one that certainly
-// did not happen is none; and the log's order contradicts no caller's clock.
-func (h *History) Check(t testing.TB, w *World) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, host := range w.Hosts() {
-		leaves := leavesOf(t, host)
-		for _, op := range h.ops {
-			found := leaves[op.Name]
-			switch {
-			case op.Err == nil:
-				if len(found) != 1 || found[0].index != op.Leaf || !bytes.Equal(found[0].data, op.Data) {
-					t.Fatalf("%s: %q was acknowledged at leaf %d and stands at %v", host.ID, op.Name, op.Leaf, found)
-				}
-			case errors.Is(op.Err, wire.ErrUnknown):
-				if len(found) > 1 {
-					t.Fatalf("%s: %q of unknown outcome happened twice: %v", host.ID, op.Name, found)
-				}
-			case len(found) != 0:
-				t.Fatalf("%s: %q certainly did not happen (%v) and stands at %v", host.ID, op.Name, op.Err, found)
-			}
-		}
+// member returns a text member of a leaf, "" when it is not there.
+func member(leaf []byte, name string) string {
+	_, rest, found := bytes.Cut(leaf, []byte(`"`+name+`":"`))
+	if !found {
+		return ""
 	}
-	h.checkOrder(t)
+	value, _, _ := bytes.Cut(rest, []byte(`"`))
+	return string(value)
 }
 
-// checkOrder: a call that began after another was answered stands behind it.
-func (h *History) checkOrder(t testing.TB) {
-	var begun, ended []*Op
-	for _, op := range h.ops {
-		if op.Err == nil {
-			begun, ended = append(begun, op), append(ended, op)
-		}
+// number returns an integer member of a leaf, -1 when it is not there.
+func number(leaf []byte, name string) int64 {
+	_, rest, found := bytes.Cut(leaf, []byte(`"`+name+`":`))
+	if !found {
+		return -1
 	}
-	sort.Slice(begun, func(i, j int) bool { return begun[i].Start.Before(begun[j].Start) })
-	sort.Slice(ended, func(i, j int) bool { return ended[i].End.Before(ended[j].End) })
-	var newest *Op // The highest leaf among those answered before.
-	at := 0
-	for _, op := range begun {
-		for ; at < len(ended) && ended[at].End.Before(op.Start); at++ {
-			if newest == nil || ended[at].Leaf > newest.Leaf {
-				newest = ended[at]
-			}
-		}
-		if newest != nil && newest.Leaf >= op.Leaf {
-			t.Fatalf("%q was answered (leaf %d) before %q began (leaf %d)", newest.Name, newest.Leaf, op.Name, op.Leaf)
-		}
-	}
-}
-
-// fetchTries times 100 ms is how long history may take to be complete again.
-const fetchTries = 600
-
-type foundLeaf struct {
-	index uint64
-	data  []byte
-}
-
-func (f foundLeaf) String() string { return fmt.Sprintf("%d: %s", f.index, f.data) }
-
-// leavesOf reads a node's whole history, by the name in its leaves, and checks its
-// tree head against the replicated one.
-func leavesOf(t testing.TB, host *Host) map[string][]foundLeaf {
-	node := host.Node()
-	view, err := node.View(context.Background(), 0)
-	require.NoError(t, err)
-	root, err := node.Audit().Root(view.Size)
-	require.NoError(t, err, host.ID)
-	require.Equal(t, view.Root, [32]byte(root), "%s: tree head", host.ID)
-	leaves := map[string][]foundLeaf{}
-	for i := range view.Size {
-		data, err := node.Audit().Leaf(i)
-		for tries := 0; errors.Is(err, audit.ErrMissing) && tries < fetchTries; tries++ { // Still being fetched from peers.
-			time.Sleep(100 * time.Millisecond)
-			data, err = node.Audit().Leaf(i)
-		}
-		require.NoError(t, err, "%s: leaf %d of %d, missing %v", host.ID, i, view.Size, node.Audit().Missing(8))
-		if _, rest, ok := bytes.Cut(data, []byte(`,"name":"`)); ok {
-			name, _, _ := bytes.Cut(rest, []byte(`"`))
-			leaves[string(name)] = append(leaves[string(name)], foundLeaf{i, data})
-		}
-	}
-	return leaves
-}
-
-// AwaitEqual waits until every node has applied what the leader has committed.
-func (w *World) AwaitEqual(patience time.Duration) {
-	limit := time.Now().Add(patience)
-	var index uint64
-	for {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		got, err := w.hosts[0].Node().ReadIndex(ctx)
-		cancel()
-		if err == nil {
-			index = got
+	n := int64(0)
+	for _, c := range rest {
+		if c < '0' || c > '9' {
 			break
 		}
-		require.True(w.t, time.Now().Before(limit), "no read index: %v; gave up: %v", err, w.GaveUp())
-		time.Sleep(50 * time.Millisecond)
+		n = n*10 + int64(c-'0')
 	}
-	for _, h := range w.hosts {
-		ctx, cancel := context.WithDeadline(context.Background(), limit)
-		require.NoError(w.t, h.Node().WaitApplied(ctx, index), "%s; gave up: %v", h.ID, w.GaveUp())
-		cancel()
-	}
+	return n
 }

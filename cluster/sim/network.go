@@ -19,15 +19,25 @@ type Network struct {
 	listeners map[string]*listener // By address.
 	owners    map[string]string    // Address to node.
 	cut       map[[2]string]bool   // From, to: one way.
+	down      map[string]bool      // Hosts without power.
 	conns     map[*conn]bool
 	delayMax  time.Duration
+	loss      int // Of a hundred packets.
 }
+
+const (
+	calmDelayMax = 2 * time.Millisecond
+	// retransmit is how long TCP waits before it sends a lost packet again; each
+	// further loss of the same one doubles it. What was sent behind it waits too.
+	retransmit     = 200 * time.Millisecond
+	retransmitsMax = 4
+)
 
 // NewNetwork makes a network whose delays come from a seed.
 func NewNetwork(seed uint64) *Network {
 	return &Network{
 		random: rand.New(rand.NewPCG(seed, 1)), listeners: map[string]*listener{}, owners: map[string]string{},
-		cut: map[[2]string]bool{}, conns: map[*conn]bool{}, delayMax: 2 * time.Millisecond,
+		cut: map[[2]string]bool{}, conns: map[*conn]bool{}, down: map[string]bool{}, delayMax: calmDelayMax,
 	}
 }
 
@@ -96,7 +106,7 @@ func (p *Port) Dial(to string, timeout time.Duration) (net.Conn, error) {
 	n := p.network
 	n.mu.Lock()
 	l, owner := n.listeners[to], n.owners[to]
-	cut := n.cut[[2]string{p.node, owner}] || n.cut[[2]string{owner, p.node}]
+	cut := n.cut[[2]string{p.node, owner}] || n.cut[[2]string{owner, p.node}] || n.down[owner] || n.down[p.node]
 	n.mu.Unlock()
 	if cut { // Packets vanish: the dialler waits in vain.
 		time.Sleep(timeout)
@@ -133,7 +143,43 @@ func (n *Network) pair(a, b string) (*conn, *conn) {
 func (n *Network) delay() time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return time.Duration(n.random.Int64N(int64(n.delayMax) + 1))
+	delay := time.Duration(n.random.Int64N(int64(n.delayMax) + 1))
+	for again := retransmit; n.loss > 0 && again <= retransmit<<retransmitsMax && n.random.IntN(100) < n.loss; again *= 2 {
+		delay += again
+	}
+	return delay
+}
+
+// Weather sets the longest usual delay of a packet and how many of a hundred are
+// lost. Connections never reorder or double bytes, as TCP does not; different
+// connections overtake each other.
+func (n *Network) Weather(delayMax time.Duration, loss int) {
+	n.mu.Lock()
+	n.delayMax, n.loss = delayMax, loss
+	n.mu.Unlock()
+}
+
+// Down takes a host's power: its connections end at once, and nobody reaches it.
+func (n *Network) Down(host string) {
+	n.mu.Lock()
+	n.down[host] = true
+	var broken []*conn
+	for c := range n.conns {
+		if c.from == host || c.to == host {
+			broken = append(broken, c)
+		}
+	}
+	n.mu.Unlock()
+	for _, c := range broken {
+		c.Close()
+	}
+}
+
+// Up ends that.
+func (n *Network) Up(host string) {
+	n.mu.Lock()
+	delete(n.down, host)
+	n.mu.Unlock()
 }
 
 // Cut stops everything one node sends to another.
@@ -153,10 +199,11 @@ func (n *Network) Isolate(node string, others ...string) {
 	}
 }
 
-// Heal ends all cuts.
+// Heal ends all cuts and bad weather.
 func (n *Network) Heal() {
 	n.mu.Lock()
 	clear(n.cut)
+	n.delayMax, n.loss = calmDelayMax, 0
 	n.mu.Unlock()
 }
 
@@ -178,7 +225,7 @@ func (n *Network) Break(a, b string) {
 func (n *Network) isCut(from, to string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.cut[[2]string{from, to}]
+	return n.cut[[2]string{from, to}] || n.down[from]
 }
 
 // stream is one direction of a connection.

@@ -2,12 +2,12 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -33,6 +33,12 @@ type World struct {
 	mu    sync.Mutex
 	hosts []*Host
 	gave  []string // Reasons of nodes that gave up though nothing was done to them.
+
+	restarts []string // Reasons that a restart mended.
+	observed observed
+
+	// Adjust, if set before Start, may change every log entry as it is first written.
+	Adjust func(log *raft.Log)
 }
 
 // Host is a place where a node runs: what survives the node's process.
@@ -45,7 +51,9 @@ type Host struct {
 	mu      sync.Mutex
 	history *audittest.MemDir
 	node    *cluster.Node
-	session *session
+	disk    *disk
+	doomed  bool // What is done to it may make it give up.
+	gaveUp  bool // It did, for a reason that a restart mends.
 }
 
 // Clock is a host's clock: the bubble's, with an offset of its own.
@@ -63,49 +71,10 @@ func (c *Clock) Monotonic() engine.Time { return engine.Time(time.Since(c.start)
 // Jump moves the wall clock.
 func (c *Clock) Jump(d time.Duration) { c.offset.Add(int64(d)) }
 
-// session is one life of a node's process: after its end it writes nothing any more.
-type session struct {
-	*raft.InmemStore
-	ended atomic.Bool
-}
-
-var errPowerOff = errors.New("sim: power is off")
-
-func (s *session) StoreLogs(logs []*raft.Log) error {
-	if s.ended.Load() {
-		return errPowerOff
-	}
-	return s.InmemStore.StoreLogs(logs)
-}
-
-func (s *session) StoreLog(log *raft.Log) error { return s.StoreLogs([]*raft.Log{log}) }
-
-func (s *session) DeleteRange(low, high uint64) error {
-	if s.ended.Load() {
-		return errPowerOff
-	}
-	return s.InmemStore.DeleteRange(low, high)
-}
-
-func (s *session) Set(key, value []byte) error {
-	if s.ended.Load() {
-		return errPowerOff
-	}
-	return s.InmemStore.Set(key, value)
-}
-
-func (s *session) SetUint64(key []byte, value uint64) error {
-	if s.ended.Load() {
-		return errPowerOff
-	}
-	return s.InmemStore.SetUint64(key, value)
-}
-
-func (s *session) Close() error { return nil }
-
 // NewWorld makes hosts n1 to n<count>; nothing runs yet.
 func NewWorld(t testing.TB, seed uint64, count int) *World {
-	w := &World{t: t, Net: NewNetwork(seed), Random: rand.New(rand.NewPCG(seed, 2)), dir: t.TempDir()}
+	w := &World{t: t, Net: NewNetwork(seed), Random: rand.New(rand.NewPCG(seed, 2)), dir: memoryDir(t)}
+	w.observed.digests, w.observed.roots = map[uint64][32]byte{}, map[uint64][32]byte{}
 	for i := range count {
 		w.hosts = append(w.hosts, &Host{
 			ID: fmt.Sprintf("n%d", i+1), world: w, Clock: &Clock{start: time.Now()},
@@ -113,6 +82,18 @@ func NewWorld(t testing.TB, seed uint64, count int) *World {
 		})
 	}
 	return w
+}
+
+// memoryDir is a folder that is gone after the test, in memory where the system has
+// such a place: nodes sync small files of their own.
+func memoryDir(t testing.TB) string {
+	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
+		if dir, err := os.MkdirTemp("/dev/shm", "railguard-sim-*"); err == nil {
+			t.Cleanup(func() { os.RemoveAll(dir) })
+			return dir
+		}
+	}
+	return t.TempDir()
 }
 
 func (h *Host) address() string { return "127.0.0.1:" + h.ID[1:] }
@@ -141,31 +122,66 @@ func (h *Host) Start() {
 	for _, other := range h.world.hosts {
 		others = append(others, other.address())
 	}
-	s := &session{InmemStore: h.log}
 	h.mu.Lock()
+	life := &disk{InmemStore: h.log, host: h, adjust: h.world.Adjust}
 	history := h.history
+	h.doomed, h.gaveUp = false, false
 	h.mu.Unlock()
 	node, err := cluster.Open(cluster.Config{
 		Logger: h.world.logger(),
 		ID:     h.ID, DataDir: filepath.Join(h.world.dir, h.ID), ListenCluster: h.address(), Join: others,
 		BootstrapExpect: len(h.world.hosts), Genesis: Genesis, Insecure: true, Version: "sim",
 		Clock: h.Clock, Network: h.world.Net.Of(h.ID), History: history,
-		OpenLog:   func(string) (cluster.LogStore, error) { return s, nil },
+		OpenLog:   func(string) (cluster.LogStore, error) { return life, nil },
 		FreeSpace: func(string) (uint64, uint64, error) { return 1 << 40, 1 << 41, nil },
 		Snapshot:  cluster.SnapshotPolicy{LogBytes: 256 << 10, Interval: 2 * time.Second, TrailingBytes: 64 << 10},
 		Timing:    cluster.Timing{Heartbeat: 200 * time.Millisecond, Commit: 5 * time.Millisecond},
-		Fatal: func(reason string) {
-			if !s.ended.Load() {
-				h.world.mu.Lock()
-				h.world.gave = append(h.world.gave, h.ID+": "+reason)
-				h.world.mu.Unlock()
-			}
-		},
+		Fatal:     func(reason string) { h.gave(life, reason) },
 	})
 	require.NoError(h.world.t, err, h.ID)
 	h.mu.Lock()
-	h.node, h.session = node, s
+	h.node, h.disk = node, life
 	h.mu.Unlock()
+}
+
+// gave takes down why a node gave up. What was to be expected, or is mended by a
+// restart by the node's own rules, is left to the supervisor.
+func (h *Host) gave(life *disk, reason string) {
+	if life.over() {
+		return
+	}
+	h.mu.Lock()
+	expected := h.doomed || strings.Contains(reason, "restart this node")
+	h.gaveUp = true
+	h.mu.Unlock()
+	h.world.mu.Lock()
+	defer h.world.mu.Unlock()
+	if expected {
+		h.world.restarts = append(h.world.restarts, h.ID+": "+reason)
+	} else {
+		h.world.gave = append(h.world.gave, h.ID+": "+reason)
+	}
+}
+
+// Doom says that what comes now may make the node give up.
+func (h *Host) Doom() *disk {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.doomed = true
+	return h.disk
+}
+
+// Supervise starts a node again that gave up for a reason a restart mends, and
+// reports whether it did.
+func (h *Host) Supervise() bool {
+	h.mu.Lock()
+	again := h.gaveUp && h.node != nil
+	h.mu.Unlock()
+	if again {
+		h.Crash(audittest.LoseNone)
+		h.Start()
+	}
+	return again
 }
 
 // logger writes the nodes' lines with virtual time where RAILGUARD_SIM_LOG is set.
@@ -194,21 +210,35 @@ func (h *Host) Stop() {
 // Crash cuts the power: what was not synced is lost, in part or whole.
 func (h *Host) Crash(loss audittest.Loss) {
 	h.mu.Lock()
-	node, s := h.node, h.session
+	node, life := h.node, h.disk
 	h.node = nil
-	if s != nil {
-		s.ended.Store(true)
+	if life != nil {
+		life.end(h.world.Random)
 	}
 	h.history = h.history.CrashClone(loss, h.world.Random)
 	h.mu.Unlock()
 	if node == nil {
 		return
 	}
-	h.world.Net.Isolate(h.ID, h.world.IDs()...)
-	for _, other := range h.world.IDs() {
-		h.world.Net.Break(h.ID, other)
-	}
+	h.world.Net.Down(h.ID)
 	_ = node.Close() // To end its goroutines; nobody hears it any more.
+	h.world.Net.Up(h.ID)
+}
+
+// Wipe takes the host everything it had, as a new disk would.
+func (h *Host) Wipe() {
+	h.Crash(audittest.LoseAll)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.log, h.history = raft.NewInmemStore(), audittest.NewMemDir()
+	require.NoError(h.world.t, os.RemoveAll(filepath.Join(h.world.dir, h.ID)))
+}
+
+// Restarts returns why nodes gave up and were started again.
+func (w *World) Restarts() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]string(nil), w.restarts...)
 }
 
 // GaveUp returns why nodes gave up by themselves.

@@ -30,8 +30,8 @@ func clientCommands() []*cobra.Command {
 	under("ofac", newImport())
 	under("policy", newPolicyPut())
 	under("match", newMatchEval())
-	under("cluster", newClusterStatus())
-	return append(commands, newVerify(), newDump(), newConformance(), newHealth())
+	under("cluster", newClusterStatus(), newClusterRecover())
+	return append(commands, newVerify(), newDump(), newConformance(), newHealth(), newTLS())
 }
 
 func exactly(n int, what string) cobra.PositionalArgs {

@@ -27,6 +27,7 @@ type devFlags struct {
 	nodes, httpBase int
 	data, ofacDir   string
 	testClock       bool
+	tls             bool
 }
 
 // devFile is DATA/dev.json: what other programs need to use the cluster.
@@ -75,6 +76,7 @@ first look, useless for compliance.`,
 	flags.IntVar(&f.httpBase, "http-base", 8080, "API port of the first node; admin listeners are 100, cluster ports 200 above")
 	flags.StringVar(&f.ofacDir, "ofac-dir", "", "folder with OFAC's published files instead of the sample")
 	flags.BoolVar(&f.testClock, "test-clock", false, "serve POST /v1/test/clock")
+	flags.BoolVar(&f.tls, "tls", false, "the nodes know each other by certificates (DATA/tls) instead of the cluster secret")
 	cmd.AddCommand(newDevVerbs()...)
 	return cmd
 }
@@ -98,6 +100,9 @@ func runDev(ctx context.Context, f *devFlags, out io.Writer) error {
 	runtime.LockOSThread() // Children end with the thread that started them (Linux).
 	if f.nodes < 1 || f.nodes > 5 {
 		return usage("--nodes must be between 1 and 5")
+	}
+	if f.tls && f.nodes < 2 {
+		return usage("--tls is for the port between nodes: give --nodes 2 or more")
 	}
 	if f.httpBase < 1024 || f.httpBase+210 > 65535 {
 		return usage("--http-base must be between 1024 and 65325")
@@ -180,6 +185,9 @@ func (c *devCluster) start() error {
 		return err
 	}
 	c.file.APIKey, c.secret = key, secret
+	if err := c.certify(time.Now()); err != nil {
+		return err
+	}
 	for i := range c.file.Nodes {
 		child, err := c.spawn(&c.file.Nodes[i])
 		if err != nil {
@@ -239,6 +247,7 @@ func (c *devCluster) arguments(node *devNode, folder string) []string {
 			peers = append(peers, peer.Cluster)
 		}
 		args = append(args, "--cluster", node.Cluster, "--join", strings.Join(peers, ","))
+		args = append(args, c.certificates(node)...)
 	}
 	if c.flags.testClock {
 		args = append(args, "--test-clock")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,7 +17,6 @@ import (
 	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/ofac/feed"
-	"railguard/ofac/fetch"
 	"railguard/ofac/sample"
 )
 
@@ -28,12 +28,16 @@ type listDuty struct {
 	log    *slog.Logger
 	cancel context.CancelFunc
 	done   sync.WaitGroup
-	busy   sync.Mutex
-	tags   []fetch.Tag
+	sync   listSync
 }
 
 func newListDuty(node *cluster.Node, f *serveFlags, log *slog.Logger) *listDuty {
-	return &listDuty{node: node, flags: f, log: log, cancel: func() {}}
+	d := &listDuty{node: node, flags: f, log: log, cancel: func() {}}
+	var err error
+	if d.sync.origins, err = originsOf(f.ofacSource); err != nil {
+		log.Error("--ofac-source: no list is fetched", "error", err)
+	}
+	return d
 }
 
 func (d *listDuty) start() {
@@ -52,22 +56,8 @@ func (d *listDuty) stop() {
 func (d *listDuty) run(ctx context.Context) {
 	defer d.done.Done()
 	d.firstImport(ctx)
-	if d.flags.ofacSource == "" {
-		return
-	}
-	ticker := time.NewTicker(d.flags.ofacEvery)
-	defer ticker.Stop()
-	for {
-		if d.leads(ctx) {
-			if _, err := d.Sync(ctx); err != nil {
-				d.log.Warn("list sync: the old list stays", "error", err)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	if len(d.sync.origins) > 0 {
+		d.keepSynced(ctx)
 	}
 }
 
@@ -130,7 +120,7 @@ func (d *listDuty) importFirst(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return d.put(ctx, compiled, `"origin":"embedded sample"`)
+		return d.put(ctx, compiled, d.fragment("embedded sample", ""))
 	}
 	started := time.Now()
 	loaded, err := feed.LoadDir(d.flags.ofacDir, progressLog(d.log))
@@ -150,7 +140,7 @@ func (d *listDuty) importFirst(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.put(ctx, compiled, `"origin":"first import"`); err != nil {
+	if err := d.put(ctx, compiled, d.fragment("first import", "")); err != nil {
 		return err
 	}
 	d.log.Info("list imported", "source", loaded.Meta.Source, "entities", len(loaded.Entities), "bytes", len(compiled), "took", time.Since(started).Round(time.Millisecond))
@@ -171,13 +161,27 @@ func newestFile(folder string) (newest int64) {
 	return newest
 }
 
+// fragment is what the leaves of a list say of how it came.
+func (d *listDuty) fragment(origin, from string) []byte {
+	members := struct {
+		Origin string `json:"origin"`
+		From   string `json:"from,omitempty"`
+		Node   string `json:"node"`
+	}{origin, from, d.node.NodeID()}
+	raw, err := json.Marshal(members)
+	if err != nil {
+		panic("BUG: fragment of a list: " + err.Error())
+	}
+	return raw[1 : len(raw)-1]
+}
+
 // put stages and activates compiled bytes.
-func (d *listDuty) put(ctx context.Context, compiled []byte, fragment string) error {
+func (d *listDuty) put(ctx context.Context, compiled, fragment []byte) error {
 	info, err := describe(compiled)
 	if err != nil {
 		return err
 	}
-	common := wire.Common{Fragment: []byte(fragment)}
+	common := wire.Common{Fragment: fragment}
 	if result, err := d.node.Stage(ctx, compiled, info, common); err != nil || result.Code == wire.Refused {
 		return errors.Join(err, refusedList(result))
 	}
@@ -210,14 +214,16 @@ func describe(compiled []byte) (wire.ListInfo, error) {
 	}, nil
 }
 
-// progressLog tells how far a load is, at most once a second.
+// progressLog tells how far a load is, at most once a second, and its end once.
 func progressLog(log *slog.Logger) func(feed.Progress) {
 	var last time.Time
+	ended := false
 	return func(p feed.Progress) {
-		if time.Since(last) < time.Second && p.Read < p.Total {
+		ends := p.Read >= p.Total && !ended
+		if time.Since(last) < time.Second && !ends {
 			return
 		}
-		last = time.Now()
+		last, ended = time.Now(), ended || ends
 		log.Info("list import", "file", p.File, "read", p.Read, "of", p.Total)
 	}
 }
@@ -243,75 +249,4 @@ func compileFiles(files map[string][]byte) ([]byte, wire.ListInfo, []string, err
 	}
 	info, err := describe(compiled)
 	return compiled, info, problems, err
-}
-
-// Sync fetches the published files once; started is false when a run is under
-// way. A failed run keeps the old list.
-func (d *listDuty) Sync(ctx context.Context) (started bool, err error) {
-	if !d.busy.TryLock() {
-		return false, nil
-	}
-	defer d.busy.Unlock()
-	if d.flags.ofacSource == "" {
-		return true, errors.New("this node has no --ofac-source")
-	}
-	return true, d.fetch(ctx)
-}
-
-// fetch downloads, checks, stages and activates. Files that are the same as last
-// time only renew the date of the active list.
-func (d *listDuty) fetch(ctx context.Context) error {
-	source := fetch.Source{Known: d.tags}
-	if d.flags.ofacSource != "published" {
-		source.Origins = []fetch.Origin{fetch.Mirror(d.flags.ofacSource)}
-	}
-	got, err := fetch.Fetch(ctx, source)
-	if err != nil {
-		return err
-	}
-	active := d.node.Settings().List
-	if got.NotModified && active != nil {
-		return d.refresh(ctx, active.Digest)
-	}
-	loaded, err := feed.LoadFiles(got.Files, progressLog(d.log))
-	if err != nil {
-		return err
-	}
-	if problems := feed.Check(summaryOf(active), &loaded, feed.DefaultCanaries()); len(problems) > 0 {
-		return fmt.Errorf("the fetched list is not taken: %v", problems)
-	}
-	compiled, err := ofac.Build(loaded.Entities, loaded.Meta)
-	if err != nil {
-		return err
-	}
-	if active != nil && ofac.Digest(compiled) == active.Digest {
-		err = d.refresh(ctx, active.Digest)
-	} else {
-		err = d.put(ctx, compiled, `"origin":"sync"`)
-	}
-	if err == nil {
-		d.tags = got.Tags
-	}
-	return err
-}
-
-func (d *listDuty) refresh(ctx context.Context, digest [32]byte) error {
-	result, err := d.node.Propose(ctx, wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: digest, Refresh: true, Common: wire.Common{Fragment: []byte(`"origin":"sync"`)}}))
-	if err != nil {
-		return err
-	}
-	return refusedList(result)
-}
-
-// summaryOf is what the checks may compare a new list with: the counts of the
-// active one. A sample is no published list and is compared with nothing.
-func summaryOf(active *wire.ListInfo) *feed.Summary {
-	if active == nil || active.Sample {
-		return nil
-	}
-	return &feed.Summary{
-		SDN:      feed.FamilySummary{Entities: int(active.SDN), DataAsOf: int64(active.PublishedAt)},
-		CONS:     feed.FamilySummary{Entities: int(active.CONS)},
-		Entities: int(active.Entries),
-	}
 }

@@ -76,7 +76,7 @@ func (s *server) open() error {
 	go s.checkSecretLater(secrets)
 	s.lists = newListDuty(s.node, f, s.log)
 	s.api, err = httpapi.New(httpapi.Deps{
-		Proposer: s.node, Published: s.node, Records: s.node, Lists: s.node, Operations: s.node,
+		Proposer: s.node, Published: s.node, Records: s.node, Lists: s.node, Operations: s.node, Neighbours: s.node,
 		Secrets: secrets, Sync: s.lists, LoadList: compileFiles, AdminToken: token,
 		Node: f.id, Version: version, Logger: s.log, TrustedProxies: trusted,
 	})

@@ -69,7 +69,7 @@ Every flag has an environment twin: --ofac-dir is RAILGUARD_OFAC_DIR.`,
 	flags.StringVar(&f.admin, "admin", "", "address of the admin listener: metrics, profiles, keys, list upload (default: loopback, API port + 100)")
 	flags.StringVar(&f.cluster, "cluster", "", "address of the port between nodes (not needed by a cluster of one)")
 	flags.StringVar(&f.advertise, "advertise", "", "address at which peers reach --cluster, when it differs")
-	flags.StringVar(&f.nodeCert.Cert, "cluster-cert", "", "certificate file of this node for --cluster (see `railguard tls --help`); default: proof by the cluster secret")
+	flags.StringVar(&f.nodeCert.Cert, "cluster-cert", "", "certificate file of this node for --cluster; see: railguard tls --help (default: proof by the cluster secret)")
 	flags.StringVar(&f.nodeCert.Key, "cluster-key", "", "its key file")
 	flags.StringVar(&f.nodeCert.CA, "cluster-ca", "", "file with the authorities that issue certificates to this cluster's nodes")
 	flags.IntVar(&f.bootstrapExpect, "bootstrap-expect", 0, "form a new cluster when this many nodes are there (1: alone)")

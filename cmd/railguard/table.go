@@ -157,6 +157,11 @@ func plainText(value json.RawMessage) string {
 		}
 		text = compact.String()
 	}
+	return plain(text)
+}
+
+// plain is a text without characters that could fool a terminal.
+func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x20 || r == 0x7f || (r >= 0x80 && r < 0xa0) || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069) {
 			return '\ufffd'

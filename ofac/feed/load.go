@@ -367,6 +367,9 @@ func (l *loader) readCSV(documents []*document) (*List, error) {
 	return &parsed.list, nil
 }
 
+// sourceJoint stands between the families in Meta.Source.
+const sourceJoint = " + "
+
 func metaOf(lists ...*List) ofac.Meta {
 	var meta ofac.Meta
 	for _, list := range lists {
@@ -374,7 +377,7 @@ func metaOf(lists ...*List) ofac.Meta {
 			continue
 		}
 		if meta.Source != "" {
-			meta.Source += " + "
+			meta.Source += sourceJoint
 		}
 		meta.Source += Kind{list.Family, list.Format, 0}.label()
 		if list.DataAsOf != 0 {
@@ -383,4 +386,24 @@ func metaOf(lists ...*List) ofac.Meta {
 		meta.PublishedAt = max(meta.PublishedAt, list.DataAsOf)
 	}
 	return meta
+}
+
+// DatesOf reads the families' dates, ns UTC at midnight, from a Meta.Source that
+// this package wrote; 0 where there is none. A list's PublishedAt is only the
+// newer of the two, and is no measure for the other.
+func DatesOf(source string) (sdn, cons int64) {
+	for part := range strings.SplitSeq(source, sourceJoint) {
+		family, _, _ := strings.Cut(part, "_")
+		date, err := time.Parse(time.DateOnly, part[strings.LastIndexByte(part, ' ')+1:])
+		if err != nil {
+			continue
+		}
+		switch family {
+		case familyName(ofac.ListSDN):
+			sdn = date.UnixNano()
+		case familyName(ofac.ListCONS):
+			cons = date.UnixNano()
+		}
+	}
+	return sdn, cons
 }

@@ -339,3 +339,28 @@ func countLists(entities []ofac.Entity, lists ofac.Lists) int {
 	}
 	return n
 }
+
+// The families' dates come back out of the text that describes a list.
+func TestDatesOf(t *testing.T) {
+	sdn := List{Family: ofac.ListSDN, Format: FormatADVANCED, DataAsOf: nanoseconds(t, "2025-11-19")}
+	cons := List{Family: ofac.ListCONS, Format: FormatENHANCED, DataAsOf: nanoseconds(t, "2026-01-08")}
+	undated := List{Family: ofac.ListSDN, Format: FormatCSV}
+	for _, c := range []struct {
+		name      string
+		lists     []*List
+		sdn, cons int64
+	}{
+		{"both", []*List{&sdn, &cons}, sdn.DataAsOf, cons.DataAsOf},
+		{"SDN alone", []*List{&sdn, nil}, sdn.DataAsOf, 0},
+		{"CONS alone", []*List{nil, &cons}, 0, cons.DataAsOf},
+		{"CSV has no date", []*List{&undated, &cons}, 0, cons.DataAsOf},
+		{"nothing", nil, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			gotSDN, gotCONS := DatesOf(metaOf(c.lists...).Source)
+			require.Equal(t, [2]int64{c.sdn, c.cons}, [2]int64{gotSDN, gotCONS})
+		})
+	}
+	sdnDate, consDate := DatesOf("embedded sample of 2026-01-01 + whatever + ")
+	require.Zero(t, sdnDate+consDate)
+}

@@ -86,7 +86,11 @@ func (s *scanner) failf(reason Reason, format string, args ...any) bool {
 	}
 	e := refuse(reason, format, args...)
 	if s.source != nil { // A builder for CSV has no document to point into.
-		e.Detail = fmt.Sprintf("%s (at byte %d, in %q)", e.Detail, s.consumed+int64(s.start), s.path)
+		place := fmt.Sprintf("at byte %d", s.consumed+int64(s.start))
+		if len(s.path) > 0 {
+			place += fmt.Sprintf(", in %q", s.path)
+		}
+		e.Detail += " (" + place + ")"
 	}
 	return s.fail(e)
 }

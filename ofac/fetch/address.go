@@ -46,6 +46,12 @@ var notPublic = prefixes(
 	"ff00::/8",        // Multicast.
 )
 
+// private are those of notPublic where a mirror of an operator may be.
+var private = prefixes(
+	"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8",
+	"::1/128", "fc00::/7",
+)
+
 func prefixes(texts ...string) []netip.Prefix {
 	list := make([]netip.Prefix, len(texts))
 	for i, text := range texts {
@@ -54,7 +60,7 @@ func prefixes(texts ...string) []netip.Prefix {
 	return list
 }
 
-// permitted says whether an address may be dialled.
+// permitted says whether an address may be dialled: a public one, or an allowed one.
 func permitted(address netip.Addr, allowed []netip.Prefix) bool {
 	address = address.Unmap().WithZone("")
 	if within(address, allowed) {
@@ -76,6 +82,7 @@ func within(address netip.Addr, list []netip.Prefix) bool {
 // one thing to the check and another to the dial.
 type guard struct {
 	allowed []netip.Prefix
+	private map[string]bool // Hosts, with port, that may be at private addresses.
 	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
@@ -85,7 +92,7 @@ func (g guard) dial(ctx context.Context, network, hostPort string) (net.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	addresses, err := g.addresses(ctx, host)
+	addresses, err := g.addresses(ctx, host, g.private[hostPort])
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +110,7 @@ func (g guard) dial(ctx context.Context, network, hostPort string) (net.Conn, er
 
 // addresses resolves a host. One address that is not permitted refuses the whole
 // host: a public name has no business answering with a private address.
-func (g guard) addresses(ctx context.Context, host string) ([]netip.Addr, error) {
+func (g guard) addresses(ctx context.Context, host string, mayBePrivate bool) ([]netip.Addr, error) {
 	var addresses []netip.Addr
 	if literal, err := netip.ParseAddr(host); err == nil {
 		addresses = []netip.Addr{literal}
@@ -114,7 +121,7 @@ func (g guard) addresses(ctx context.Context, host string) ([]netip.Addr, error)
 		return nil, fmt.Errorf("resolve %s: no address", host)
 	}
 	for i, address := range addresses {
-		if !permitted(address, g.allowed) {
+		if !permitted(address, g.allowed) && !(mayBePrivate && within(address.Unmap().WithZone(""), private)) {
 			return nil, fmt.Errorf("%s is at %v: %w", host, address, ErrAddress)
 		}
 		addresses[i] = address.Unmap()

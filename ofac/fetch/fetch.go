@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -72,7 +73,7 @@ func fetchOrigin(ctx context.Context, source *Source, origin *Origin) (Result, e
 	if len(origin.Files) == 0 || len(origin.Files) > FilesMax {
 		return Result{}, fmt.Errorf("%d files: between 1 and %d were expected", len(origin.Files), FilesMax)
 	}
-	d := &download{source: source, origin: origin, client: newClient(source), left: TotalBytesMax}
+	d := &download{source: source, origin: origin, client: newClient(source, origin), left: TotalBytesMax}
 	defer d.client.CloseIdleConnections()
 	result := Result{Origin: origin.Name, NotModified: true}
 	answers := make([]answer, len(origin.Files))
@@ -110,8 +111,8 @@ func known(tags []Tag, address string) Tag {
 // newClient makes a client that keeps to the bounds. It uses no proxy and keeps
 // no cookies; bodies come as they are stored, so that what is counted and hashed
 // is what was sent.
-func newClient(source *Source) *http.Client {
-	g := guard{allowed: source.Allowed, resolve: source.Resolve}
+func newClient(source *Source, origin *Origin) *http.Client {
+	g := guard{allowed: source.Allowed, resolve: source.Resolve, private: privateHosts(origin)}
 	return &http.Client{
 		Transport: &http.Transport{
 			DialContext:            g.dial,
@@ -132,6 +133,24 @@ func newClient(source *Source) *http.Client {
 			return nil
 		},
 	}
+}
+
+var defaultPorts = map[string]string{"https": "443", "http": "80"}
+
+// privateHosts are the hosts and ports that an origin's own URLs name, if they may be
+// private.
+func privateHosts(origin *Origin) map[string]bool {
+	hosts := make(map[string]bool)
+	for _, location := range origin.Files {
+		if u, err := url.Parse(location.URL); err == nil && origin.Private {
+			port := u.Port()
+			if port == "" {
+				port = defaultPorts[u.Scheme]
+			}
+			hosts[net.JoinHostPort(u.Hostname(), port)] = true
+		}
+	}
+	return hosts
 }
 
 // allowedURL refuses what is not https, or http where plain is allowed, and what

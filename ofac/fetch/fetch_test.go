@@ -256,6 +256,47 @@ func TestOwnURLs(t *testing.T) {
 	require.ErrorContains(t, err, "0 files")
 }
 
+// An operator's mirror may be at a private address; where it redirects to may not,
+// and metadata addresses never.
+func TestPrivateMirror(t *testing.T) {
+	elsewhere := quiet(httptest.NewUnstartedServer(reply("elsewhere")))
+	t.Cleanup(elsewhere.Close)
+	target := ""
+	source := server(t, func(w http.ResponseWriter, r *http.Request) {
+		if target != "" && !strings.HasSuffix(r.URL.Path, "/moved") {
+			http.Redirect(w, r, target, http.StatusFound)
+			return
+		}
+		fmt.Fprint(w, "mirrored")
+	})
+	source.Roots.AddCert(elsewhere.Certificate())
+	source.Allowed, source.Resolve = nil, resolver
+	_, err := Fetch(t.Context(), source)
+	require.ErrorIs(t, err, ErrAddress, "nobody said that it is a mirror")
+
+	source.Origins[0].Private = true
+	result, err := Fetch(t.Context(), source)
+	require.NoError(t, err)
+	require.Equal(t, "mirrored", string(result.Files[0].Data))
+
+	target = "/moved" // To itself it may redirect.
+	_, err = Fetch(t.Context(), source)
+	require.NoError(t, err)
+	for _, target = range []string{
+		elsewhere.URL + "/x", "https://127.0.0.1/x", "https://10.0.0.1/", "https://169.254.169.254/", "https://[::1]/", "https://[::ffff:127.0.0.1]/",
+		"https://inside.example/", "https://mirror.example/x",
+	} {
+		_, err = Fetch(t.Context(), source)
+		require.ErrorIs(t, err, ErrAddress, target)
+	}
+	target = ""
+	for _, address := range []string{"https://169.254.169.254/SDN_ENHANCED.XML", "https://[fe80::1]/SDN_ENHANCED.XML", "https://0.0.0.0/SDN_ENHANCED.XML"} {
+		source.Origins[0].Files = []Location{{"SDN_ENHANCED.XML", address}}
+		_, err = Fetch(t.Context(), source)
+		require.ErrorIs(t, err, ErrAddress, address)
+	}
+}
+
 // A certificate of nobody's is refused, and the name dialled is the name checked.
 func TestTLS(t *testing.T) {
 	source := server(t, reply("x"))
@@ -297,7 +338,7 @@ func TestSizes(t *testing.T) {
 		w.(http.Flusher).Flush() // Chunked: no length is announced.
 		fmt.Fprint(w, "12345678")
 	}))
-	d := &download{source: &source, origin: &source.Origins[0], client: newClient(&source), left: 8}
+	d := &download{source: &source, origin: &source.Origins[0], client: newClient(&source, &source.Origins[0]), left: 8}
 	t.Cleanup(d.client.CloseIdleConnections)
 	got, err := d.get(t.Context(), source.Origins[0].Files[0], Tag{})
 	require.NoError(t, err)

@@ -55,6 +55,9 @@ type Origin struct {
 	Files []Location
 	// PlainHTTP lets this origin's own URLs be http://. Redirects never may.
 	PlainHTTP bool
+	// Private lets the hosts of this origin's own URLs be at private or loopback
+	// addresses: an operator's mirror. No other host that a redirect names may.
+	Private bool
 }
 
 // The published addresses.

@@ -1,0 +1,129 @@
+package audit
+
+import (
+	"fmt"
+
+	"github.com/transparency-dev/merkle/compact"
+	"github.com/transparency-dev/merkle/proof"
+)
+
+// BundleProof returns what ImportBundle needs beside the leaves of a bundle, for
+// the tree of a size: of a whole bundle the path from its node to the root, of
+// the partial bundle at the tree's end the compact range before it.
+func (s *Store) BundleProof(index uint64, width int, size uint64) ([][]byte, error) {
+	first := index * bundleLeaves
+	if width == bundleLeaves && first+bundleLeaves <= size {
+		path, err := s.Inclusion(first, size)
+		if err != nil {
+			return nil, err
+		}
+		return path[bundleLevel:], nil // the first eight lead from the leaf to the bundle
+	}
+	if width < 1 || width > bundleLeaves || first+uint64(width) != size {
+		return nil, ErrLimit
+	}
+	frontier, err := s.Frontier(first)
+	if err != nil {
+		return nil, err
+	}
+	path := make([][]byte, len(frontier))
+	for i := range frontier {
+		path[i] = frontier[i][:]
+	}
+	return path, nil
+}
+
+// ImportBundle takes the leaves of a bundle from a peer's Bundle and BundleProof
+// if they lead to the trusted tree head. It writes those that are missing or
+// damaged here. ErrCorrupt: the bundle lies in a sealed segment, which is
+// replaced whole by ImportSegment.
+func (s *Store) ImportBundle(index uint64, leaves []Leaf, trust Trust, path [][]byte) error {
+	if err := proveBundle(index, leaves, trust, path); err != nil {
+		return fmt.Errorf("bundle %d: %w", index, err)
+	}
+	first := index * bundleLeaves
+	number := s.form.segment(first)
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.usable(); err != nil {
+		return err
+	}
+	if first+uint64(len(leaves)) > s.size.Load() {
+		return ErrGap
+	}
+	t, err := s.writeTail(number)
+	if err != nil {
+		return s.fail(err)
+	}
+	if t == nil {
+		if s.isDamaged(first) {
+			return fmt.Errorf("bundle %d: segment %d is to be replaced whole: %w", index, number, ErrCorrupt)
+		}
+		return nil
+	}
+	defer t.release()
+	if err := s.writeFrames(t, first, leaves, false); err != nil {
+		return err
+	}
+	leavesImported.Add(len(leaves))
+	s.repaired(first, first+bundleLeaves)
+	if err := s.setRoot(t); err != nil {
+		return err
+	}
+	return s.offerSeal(t)
+}
+
+func proveBundle(index uint64, leaves []Leaf, trust Trust, path [][]byte) error {
+	if len(leaves) == 0 || len(leaves) > bundleLeaves || index >= 1<<48 || len(path) > 64 {
+		return ErrLimit
+	}
+	for _, h := range path {
+		if len(h) != hashSize {
+			return ErrUnproven
+		}
+	}
+	hashes, hash := make([]Hash, len(leaves)), newLeafHasher()
+	for i := range leaves {
+		if err := leaves[i].check(); err != nil {
+			return err
+		}
+		if i > 0 && leaves[i].Time < leaves[i-1].Time {
+			return fmt.Errorf("times: %w", ErrUnproven)
+		}
+		hash.sum(leaves[i].Data, &hashes[i])
+	}
+	first := index * bundleLeaves
+	var root []byte
+	var err error
+	switch {
+	case len(leaves) == bundleLeaves && first+bundleLeaves <= trust.Size:
+		n := subtreeRoot(hashes)
+		root, err = proof.RootFromInclusionProof(hasher, index, (trust.Size-1)>>bundleLevel+1, n[:], path)
+	case first+uint64(len(leaves)) == trust.Size:
+		root, err = rootAfter(first, path, hashes)
+	default:
+		return ErrLimit
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnproven, err)
+	}
+	if Hash(root) != trust.Root {
+		return ErrUnproven
+	}
+	return nil
+}
+
+// rootAfter appends leaf hashes to a compact range and returns the root.
+func rootAfter(size uint64, frontier [][]byte, hashes []Hash) ([]byte, error) {
+	factory := compact.RangeFactory{Hash: hasher.HashChildren}
+	r, err := factory.NewRange(0, size, frontier)
+	if err != nil {
+		return nil, err
+	}
+	for i := range hashes {
+		if err := r.Append(hashes[i][:], nil); err != nil {
+			return nil, err
+		}
+	}
+	return r.GetRootHash(nil)
+}

@@ -1,0 +1,183 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"railguard/engine"
+)
+
+const (
+	overloadFactor  = 3
+	overloadClients = 48                   // That find out what the cluster can do.
+	overloadFlying  = 8000                 // Calls under way at once; a generator without a bound would measure itself.
+	overloadBeat    = 2 * time.Millisecond // Between two salvos.
+)
+
+// overloaded offers three times what the cluster can do, in an open loop, and looks
+// at what comes back: verdicts, and refusals that say that nothing happened. Rates
+// and times are figures: a small machine also has to make the calls.
+func overloaded(ctx context.Context, s *stage) error {
+	g := s.newGroup(engine.NoLimit)
+	payer, o := s.client().register(ctx, g, account{parent: -1, daily: engine.NoLimit, single: engine.NoLimit})
+	if payer == nil {
+		return fmt.Errorf("%s", o)
+	}
+	storm := s.storm(ctx, load{clients: 2, pause: loadPause, calm: true})
+	defer storm.stop()
+	flood := newFlood(s, payer)
+	defer flood.caller.close()
+	rate := flood.capacity(ctx, s.span(2*time.Second, 10*time.Second))
+	if rate == 0 {
+		return fmt.Errorf("no call succeeds in peace: %v", flood.codes)
+	}
+	s.figure("verdicts a second with all clients busy", rate)
+	flood.reset()
+	elections := s.cluster.elections()
+	flood.pour(ctx, overloadFactor*rate, s.span(4*time.Second, 20*time.Second))
+	s.figure("offered a second", overloadFactor*rate)
+	flood.tell(s)
+	s.figure("elections meanwhile", s.cluster.elections()-elections)
+	if flood.answered(http.StatusOK) == 0 {
+		s.findings.add("under overload nothing succeeds any more")
+	}
+	began := s.history.now()
+	if err := s.verdictAfter(ctx, began); err != nil {
+		return fmt.Errorf("after the overload: %w", err)
+	}
+	s.sample("verdicts as before after", s.history.now()-began)
+	return nil
+}
+
+// flood makes calls for one agent that no limit binds. They are not in the history:
+// they are in the log, and counted there.
+type flood struct {
+	stage  *stage
+	caller *caller
+	body   []byte
+	next   atomic.Int64
+
+	mu    sync.Mutex
+	codes map[string]int
+	times map[int]*hdr.Histogram // By status; 0: no answer.
+}
+
+func newFlood(s *stage, a *account) *flood {
+	f := &flood{stage: s, caller: newCaller(s.cluster.key), body: body(map[string]any{"token": a.token, "amount": usd(engine.Dollar)})}
+	f.caller.client.Transport.(*http.Transport).MaxIdleConnsPerHost = overloadFlying
+	f.reset()
+	return f
+}
+
+func (f *flood) reset() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.codes, f.times = map[string]int{}, map[int]*hdr.Histogram{}
+}
+
+// once makes one call at the next node.
+func (f *flood) once(ctx context.Context) {
+	n := f.stage.cluster.nodes[int(f.next.Add(1))%len(f.stage.cluster.nodes)]
+	began := time.Now()
+	a, err := f.caller.post(ctx, n.api+"/v1/screen", "", f.body)
+	took := time.Since(began)
+	status, code, wrong := 0, "no answer", ""
+	if err == nil {
+		var answer replyBody
+		_ = json.Unmarshal(a.body, &answer) // Without a code the status speaks.
+		status, code = a.status, fmt.Sprintf("%d %s%s", a.status, answer.Code, answer.Verdict)
+		switch {
+		case status == http.StatusOK, status == http.StatusTooManyRequests:
+		case status != http.StatusServiceUnavailable:
+			wrong = fmt.Sprintf("under overload: %d %.200s", status, a.body)
+		case a.header.Get("X-Railguard-Outcome") == "":
+			wrong = "a 503 under overload without X-Railguard-Outcome"
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if wrong != "" {
+		f.stage.findings.add("%s", wrong)
+	}
+	f.codes[code]++
+	h := f.times[status]
+	if h == nil {
+		h = hdr.New(1, sampleMax.Microseconds(), 3)
+		f.times[status] = h
+	}
+	_ = h.RecordValue(min(took, sampleMax).Microseconds()) // In the histogram's range.
+}
+
+// capacity is how many verdicts a second busy clients get.
+func (f *flood) capacity(ctx context.Context, span time.Duration) int {
+	ctx, cancel := context.WithTimeout(ctx, span)
+	defer cancel()
+	var clients sync.WaitGroup
+	for range overloadClients {
+		clients.Go(func() {
+			for ctx.Err() == nil {
+				f.once(context.WithoutCancel(ctx))
+			}
+		})
+	}
+	clients.Wait()
+	return int(float64(f.answered(http.StatusOK)) / span.Seconds())
+}
+
+// pour offers calls at a rate, whatever becomes of them.
+func (f *flood) pour(ctx context.Context, rate int, span time.Duration) {
+	var flying atomic.Int64
+	var calls sync.WaitGroup
+	began := time.Now()
+	held := 0
+	for sent := 0; time.Since(began) < span && ctx.Err() == nil; {
+		due := int(float64(rate) * time.Since(began).Seconds())
+		for ; sent < due; sent++ {
+			if flying.Load() >= overloadFlying {
+				held++
+				continue
+			}
+			flying.Add(1)
+			calls.Go(func() {
+				defer flying.Add(-1)
+				f.once(context.WithoutCancel(ctx))
+			})
+		}
+		pause(ctx, overloadBeat)
+	}
+	calls.Wait()
+	if held > 0 {
+		f.stage.figure("calls that the generator could not make", held)
+	}
+}
+
+func (f *flood) answered(status int) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if h := f.times[status]; h != nil {
+		return int(h.TotalCount())
+	}
+	return 0
+}
+
+// tell reports what came back, and how soon.
+func (f *flood) tell(s *stage) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, status := range sortedKeys(f.times) {
+		h := f.times[status]
+		at := func(q float64) time.Duration {
+			return (time.Duration(h.ValueAtQuantile(q)) * time.Microsecond).Round(time.Millisecond)
+		}
+		s.figure(fmt.Sprintf("status %d", status), fmt.Sprintf("%d times, p50 %v p99 %v worst %v", h.TotalCount(), at(50), at(99), at(100)))
+	}
+	text, _ := json.Marshal(f.codes) // A map of strings and ints always encodes.
+	s.figure("answers", string(text))
+}

@@ -1,0 +1,254 @@
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A flipped bit on one node's disk is found and named: the node does not start, or
+// it steps out, or it mends itself from its peers; the others go on, and a node
+// that is beyond mending is wiped and joins again.
+
+// rot is one place where a bit flips.
+type rot struct {
+	name   string
+	folder string // In the node's data.
+	mark   string // Bytes to be found there; the bit flips inside them, or at the file's middle where there is no mark.
+	runs   bool   // It flips while the node runs.
+	tries  int    // A page of the log that is not used any more rots unnoticed: then the next place is tried.
+	before func(context.Context, *stage, *node) error
+}
+
+var rots = []rot{
+	{name: "audit record, while the node runs", folder: "audit", mark: `"txnId":"txn_`, runs: true, tries: 1},
+	{name: "audit record", folder: "audit", mark: `"txnId":"txn_`, tries: 1},
+	{name: "entry of the raft log", folder: "raft", mark: `"requestId":"`, tries: 8},
+	{name: "raft snapshot", folder: filepath.Join("raft", "snapshots"), tries: 1, before: func(ctx context.Context, s *stage, n *node) error {
+		_, err := s.caller.verb(ctx, n.api+"/v1/cluster/snapshot", map[string]any{})
+		return err
+	}},
+}
+
+// namedDamage are words of which a node that finds its disk rotten says at least one.
+var namedDamage = []string{"checksum", "corrupt", "damage", "mismatch", "does not match", "not a snapshot", "another leaf"}
+
+// rotten is the scenario.
+func rotten(ctx context.Context, s *stage) error {
+	s.allowed = append(s.allowed, "FATAL", "diverged", "goroutine 1 [", "panic:")
+	storm := s.storm(ctx, s.load())
+	defer storm.stop()
+	pause(ctx, 2*time.Second) // Something to rot.
+	for i, r := range rots {
+		leader, err := s.cluster.leader(ctx, s.caller)
+		if err != nil {
+			return err
+		}
+		if err := s.decay(ctx, r, s.cluster.followers(leader)[i%2]); err != nil {
+			return fmt.Errorf("%s: %w", r.name, err)
+		}
+		if err := s.verdictAfter(ctx, s.history.now()); err != nil {
+			return fmt.Errorf("%s: the others do not go on: %w", r.name, err)
+		}
+	}
+	return nil
+}
+
+func (s *stage) decay(ctx context.Context, r rot, n *node) error {
+	if r.before != nil {
+		if err := r.before(ctx, s, n); err != nil {
+			return err
+		}
+	}
+	n.expectEnd()
+	for try := range r.tries {
+		seen := len(n.logText())
+		if !r.runs {
+			if err := n.kill(); err != nil {
+				return err
+			}
+		}
+		where, err := flipBit(filepath.Join(n.data, r.folder), r.mark, try)
+		if err != nil {
+			return err
+		}
+		if err := n.start(); err != nil {
+			return err
+		}
+		err = n.ready(ctx, settlePatience)
+		pause(ctx, time.Second) // What it notices only when others compare.
+		said := n.logText()[seen:]
+		if n.running() && err == nil {
+			if err := s.readsRight(ctx, n, where.txn); err != nil {
+				return fmt.Errorf("%s: %w", where, err)
+			}
+			if found := s.damageFound(ctx, n); found > 0 || named(said) {
+				s.figure(fmt.Sprintf("%s (%s), the node goes on and counts damages", r.name, where), found)
+				return nil
+			}
+			continue // Not in use, or mended; the inspection compares every byte of the log.
+		}
+		if !named(said) {
+			s.findings.add("%s (%s): the node does not go on, and does not say why: %s", r.name, where, n.logTail())
+		}
+		s.figure(fmt.Sprintf("%s (%s), the node", r.name, where), "stops and says why")
+		return s.rejoin(ctx, n)
+	}
+	s.figure(r.name+", flipped so often without an effect", r.tries)
+	return nil
+}
+
+// damageFound is how many damages in its history a node counts.
+func (s *stage) damageFound(ctx context.Context, n *node) int {
+	a, err := s.caller.get(ctx, n.admin+"/metrics")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(a.body)) {
+		if value, is := strings.CutPrefix(line, "railguard_audit_damage_found_total "); is {
+			count, err := strconv.Atoi(strings.TrimSpace(value))
+			if err != nil {
+				return 0
+			}
+			return count
+		}
+	}
+	return 0
+}
+
+// rejoin wipes a node and lets it join again.
+func (s *stage) rejoin(ctx context.Context, n *node) error {
+	if err := errors.Join(n.kill(), n.wipe()); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := n.restart(ctx); err != nil {
+		return fmt.Errorf("wiped: %w\n%s", err, n.logTail())
+	}
+	if err := s.voters(ctx, len(s.cluster.nodes)); err != nil {
+		return err
+	}
+	s.sample("wiped and with a vote again after", time.Since(began))
+	return nil
+}
+
+// readsRight reads records at a node whose disk has rotted, from its own log as far
+// as it is asked: what it shows is right, or it shows nothing.
+func (s *stage) readsRight(ctx context.Context, n *node, txn string) error {
+	if txn == "" {
+		return nil
+	}
+	var shown []string
+	for _, at := range s.cluster.nodes { // The others first tell what is right.
+		if at != n {
+			shown = append(shown, s.recordAt(ctx, at, txn))
+		}
+	}
+	if got := s.recordAt(ctx, n, txn); got != shown[0] || got != shown[1] {
+		s.findings.add("%s, whose copy of %s has a flipped bit, shows %s; the others show %s", n.id, txn, got, shown)
+	}
+	return nil
+}
+
+// recordAt is a record as a node shows it, from its own log where it can.
+func (s *stage) recordAt(ctx context.Context, n *node, txn string) string {
+	a, err := s.caller.get(ctx, n.api+"/v1/audit/"+txn+"?consistency=local")
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%d %s", a.status, a.body)
+}
+
+func named(said string) bool {
+	said = strings.ToLower(said)
+	for _, word := range namedDamage {
+		if strings.Contains(said, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// logText is all that the node said.
+func (n *node) logText() string {
+	raw, err := os.ReadFile(n.log)
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}
+
+const (
+	txnMark    = "txn_"
+	txnDigits  = 8
+	flipAfter  = 8 // Bytes behind the mark's beginning: inside the record.
+	flipFrom   = 3 // The search begins at this part of the places, so that it is neither the newest nor the oldest.
+	flipStride = 7
+)
+
+// place is where a bit was flipped.
+type place struct {
+	text string
+	txn  string // The transaction whose record it is in, if the mark names it.
+}
+
+func (p place) String() string { return p.text }
+
+// flipBit changes one bit in a file under a folder and says where. skip leaves places
+// out that were tried before.
+func flipBit(folder, mark string, skip int) (where place, err error) {
+	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || where.text != "" || entry.IsDir() || filepath.Ext(path) == ".json" {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil || len(raw) == 0 {
+			return err
+		}
+		at := len(raw) / 2
+		if mark != "" {
+			places := allOf(raw, mark)
+			if len(places) == 0 {
+				return nil
+			}
+			begin := places[(len(places)/flipFrom+flipStride*skip)%len(places)]
+			at = begin + flipAfter
+			if name := begin + len(mark); strings.HasSuffix(mark, txnMark) && name+txnDigits <= len(raw) {
+				where.txn, at = txnMark+string(raw[name:name+txnDigits]), begin
+			}
+		}
+		where.text = fmt.Sprintf("%s, byte %d of %d", filepath.Base(path), at, len(raw))
+		return flipByte(path, int64(at), raw[at]^4)
+	})
+	if err == nil && where.text == "" {
+		err = fmt.Errorf("nothing to flip in %s", folder)
+	}
+	return where, err
+}
+
+func allOf(raw []byte, mark string) (places []int) {
+	for from := 0; ; {
+		i := bytes.Index(raw[from:], []byte(mark))
+		if i < 0 {
+			return places
+		}
+		places = append(places, from+i)
+		from += i + len(mark)
+	}
+}
+
+func flipByte(path string, at int64, value byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteAt([]byte{value}, at)
+	return errors.Join(err, file.Close())
+}

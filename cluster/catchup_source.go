@@ -1,0 +1,99 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"railguard/audit"
+)
+
+var piecesRefused = metrics.NewCounter("railguard_cluster_history_pieces_refused_total")
+
+// A piece of a file is asked for again when the connection breaks: what came
+// before it stays.
+const (
+	pieceTries = 4
+	pieceRetry = 200 * time.Millisecond
+)
+
+var errFileChanged = errors.New("cluster: the peer's file changed while it was fetched")
+
+// segmentSource reads a peer's segment file piece by piece.
+type segmentSource struct {
+	node   *Node
+	link   *link
+	number uint64
+	offset int64
+	total  int64
+	piece  bytes.Reader
+}
+
+// fill fetches the next piece.
+func (s *segmentSource) fill() (err error) {
+	for try := range pieceTries {
+		if try > 0 && !s.pause() {
+			return errHalted
+		}
+		if err = s.fetch(); err == nil || !errors.Is(err, errLinkDown) && !errors.Is(err, errNotSent) {
+			return err
+		}
+		if s.offset == 0 {
+			return err // Nothing would be lost: the next peer is asked.
+		}
+	}
+	return err
+}
+
+// pause waits before a piece is asked for again; false: the node stops.
+func (s *segmentSource) pause() bool {
+	timer := time.NewTimer(pieceRetry)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-s.node.stop:
+		return false
+	}
+}
+
+func (s *segmentSource) fetch() error {
+	ctx, cancel := context.WithTimeout(context.Background(), fetchPatience)
+	defer cancel()
+	var r numberReply
+	err := s.link.call(ctx, callSegment, &numberCall{Number: s.number, Offset: s.offset}, &r)
+	switch {
+	case err != nil:
+		return err
+	case r.Code == codeMissing:
+		return audit.ErrMissing
+	case len(r.Data) == 0:
+		return io.ErrUnexpectedEOF
+	case s.offset > 0 && r.Total != s.total:
+		return errFileChanged
+	}
+	s.total = r.Total
+	s.offset += int64(len(r.Data))
+	s.piece.Reset(r.Data)
+	return nil
+}
+
+// Read implements io.Reader.
+func (s *segmentSource) Read(p []byte) (int, error) {
+	if s.node.stopped() {
+		return 0, errHalted
+	}
+	if s.piece.Len() == 0 {
+		if s.offset >= s.total {
+			return 0, io.EOF
+		}
+		if err := s.fill(); err != nil {
+			return 0, err
+		}
+	}
+	return s.piece.Read(p)
+}

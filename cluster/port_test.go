@@ -1,0 +1,466 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/binary"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+	"github.com/stretchr/testify/require"
+
+	"railguard/fsm/wire"
+)
+
+// knocking is a node's port and those who knock at it.
+type knocking struct {
+	host string
+	node *Node
+}
+
+// knock opens a connection that is closed by the other side or after a while.
+func (k *knocking) knock(t *testing.T) net.Conn {
+	conn, err := net.Dial("tcp", k.host)
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	require.NoError(t, conn.SetDeadline(time.Now().Add(5*handshakePatience)))
+	return conn
+}
+
+// turnedAway says something and requires that not a byte comes back but TLS's own,
+// and that the other side hangs up before this one's patience ends.
+func turnedAway(t *testing.T, conn net.Conn, say []byte) {
+	_, _ = conn.Write(say)
+	data, err := io.ReadAll(conn)
+	require.Empty(t, data)
+	var timeout net.Error
+	require.False(t, errors.As(err, &timeout) && timeout.Timeout(), "still open: %v", err)
+}
+
+// helloBytes is what a peer says first.
+func helloBytes(protocol byte, id string) []byte {
+	var out writerOf
+	_ = writeSized(&out, append(append([]byte(nil), muxMagic...), protocol, muxVersion), &hello{ID: id, Incarnation: "x"})
+	return out
+}
+
+type writerOf []byte
+
+func (w *writerOf) Write(p []byte) (int, error) { *w = append(*w, p...); return len(p), nil }
+
+// welcomed goes through the door and stays there.
+func (k *knocking) welcomed(t *testing.T, a *authority, protocol byte, id string) net.Conn {
+	conn := tls.Client(k.knock(t), a.config())
+	_, err := conn.Write(helloBytes(protocol, id))
+	require.NoError(t, err)
+	var w welcome
+	require.NoError(t, readSized(conn, &w))
+	require.Empty(t, w.Refused)
+	return conn
+}
+
+// answers reports whether a connection of calls is served.
+func answers(conn net.Conn) error {
+	if _, err := conn.Write(appendCall(nil, callPing, 1, nil)); err != nil {
+		return err
+	}
+	_, _, payload, err := readCall(conn)
+	if err != nil {
+		return err
+	}
+	return decodeMessage(payload, new(pong))
+}
+
+// withCertificates is a node n1 that proves itself by an authority's certificate.
+func withCertificates(t *testing.T, root *issuer) *knocking {
+	g := newGroup(t, func(c *Config) { c.Secret, c.Certificates = nil, root.files(c.ID, nil) })
+	n := g.open("n1", expect(1))
+	awaitReady(t, n)
+	return &knocking{g.host("n1"), n}
+}
+
+// unproven makes an authority to show from files that no node would start with.
+func unproven(t *testing.T, c Certificates) *authority {
+	own, err := tls.LoadX509KeyPair(c.Cert, c.Key)
+	require.NoError(t, err)
+	return &authority{own: own, pool: x509.NewCertPool(), now: time.Now, chainMax: givenChainMax}
+}
+
+func TestStrangersToCertificatesGetNothing(t *testing.T) {
+	root, other := newIssuer(t, "root", nil), newIssuer(t, "root", nil) // Of one name.
+	k := withCertificates(t, root)
+	drawn, err := newAuthority(testSecret, "n2")
+	require.NoError(t, err)
+	self, selfKey := signed(t, nodeTemplate(t, "n2"), nil)
+	for name, a := range map[string]*authority{
+		"another authority":   unproven(t, other.files("n2", nil)),
+		"self-signed":         {own: tls.Certificate{Certificate: [][]byte{self.Raw}, PrivateKey: selfKey}, now: time.Now},
+		"another's by proxy":  unproven(t, other.write(t.TempDir(), "n2", nil, nil, root)),
+		"ended":               unproven(t, root.files("n2", ends(time.Now().Add(-time.Second)))),
+		"not begun":           unproven(t, root.files("n2", func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Hour) })),
+		"for clients only":    unproven(t, root.files("n2", uses(x509.ExtKeyUsageClientAuth))),
+		"for servers only":    unproven(t, root.files("n2", uses(x509.ExtKeyUsageServerAuth))),
+		"a host name only":    unproven(t, root.files("n2", func(c *x509.Certificate) { c.URIs, c.DNSNames = nil, []string{"n2"} })),
+		"the cluster secret":  drawn,
+		"the authority's own": {own: tls.Certificate{Certificate: [][]byte{root.certificate.Raw}, PrivateKey: root.key}, now: time.Now},
+		"nothing":             nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := &tls.Config{MinVersion: tls.VersionTLS13}
+			if a != nil {
+				config = a.config()
+			}
+			config.InsecureSkipVerify, config.VerifyConnection = true, nil // It does not mind who answers.
+			turnedAway(t, tls.Client(k.knock(t), config), helloBytes(protocolCalls, "n2"))
+		})
+	}
+	friend := given(t, root.files("n2", nil), "n2")
+	t.Run("a certificate without its key", func(t *testing.T) {
+		config := friend.config()
+		_, wrong := signed(t, nodeTemplate(t, "n2"), nil)
+		stolen := tls.Certificate{Certificate: friend.own.Certificate, PrivateKey: wrong}
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &stolen, nil }
+		turnedAway(t, tls.Client(k.knock(t), config), helloBytes(protocolCalls, "n2"))
+	})
+	t.Run("TLS 1.2", func(t *testing.T) {
+		config := friend.config()
+		config.MinVersion, config.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
+		require.Error(t, tls.Client(k.knock(t), config).Handshake())
+	})
+	t.Run("a node's name that is not its own", func(t *testing.T) {
+		for _, protocol := range []byte{protocolCalls, protocolRaft} {
+			conn := tls.Client(k.knock(t), friend.config())
+			_, err := conn.Write(helloBytes(protocol, "n1"))
+			require.NoError(t, err)
+			var w welcome
+			require.NoError(t, readSized(conn, &w))
+			require.Contains(t, w.Refused, "not the one its certificate names")
+			turnedAway(t, conn, appendCall(nil, callPing, 1, nil))
+		}
+	})
+	noTLS(t, k)
+	require.NoError(t, answers(k.welcomed(t, friend, protocolCalls, "n2")), "the control: a true peer gets in")
+	propose(t, k.node, wire.KindRegister, register("unimpressed"))
+}
+
+// noTLS says other things than TLS to a port.
+func noTLS(t *testing.T, k *knocking) {
+	tooLong := []byte{22, 3, 1, 0, 4, 1, 0xff, 0xff, 0xff} // A handshake message of 16 MiB.
+	for name, say := range map[string][]byte{
+		"plain calls":          append(helloBytes(protocolCalls, "n2"), appendCall(nil, callPing, 1, nil)...),
+		"plain raft":           {0, 0x80, 1, 2, 3},
+		"HTTP":                 []byte("GET / HTTP/1.1\r\nHost: n1\r\n\r\n"),
+		"SSH":                  []byte("SSH-2.0-OpenSSH_9.6\r\n"),
+		"a huge TLS record":    {22, 3, 3, 0xff, 0xff, 1},
+		"a huge TLS handshake": tooLong,
+		"data before the door": {23, 3, 3, 0, 4, 1, 2, 3, 4},
+		"zeros":                make([]byte, 64*1024),
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := k.knock(t)
+			_, _ = conn.Write(say)
+			data, _ := io.ReadAll(conn)
+			require.LessOrEqual(t, len(data), 7, "a TLS alert at most")
+		})
+	}
+}
+
+// TestSecretAndCertificatesDoNotMix: each is a stranger to the other.
+func TestSecretAndCertificatesDoNotMix(t *testing.T) {
+	g := newGroup(t)
+	n := g.open("n1", expect(1))
+	awaitReady(t, n)
+	a := given(t, newIssuer(t, "root", nil).files("n2", nil), "n2")
+	config := a.config()
+	config.VerifyConnection = nil
+	k := &knocking{g.host("n1"), n}
+	turnedAway(t, tls.Client(k.knock(t), config), helloBytes(protocolCalls, "n2"))
+	m := &mux{network: tcpNetwork{}, authority: func() *authority { return a }, log: n.log, dialled: newGuests(1, 1)}
+	_, _, err := m.dial(k.host, protocolCalls, func() hello { return hello{ID: "n2"} }, "", "", time.Second)
+	require.ErrorContains(t, err, "not by this cluster's authority")
+}
+
+// TestAFalseServerLearnsNothing: who takes a node's address without its proof sees a
+// ClientHello and no more, neither the certificate nor the hello of the dialler.
+func TestAFalseServerLearnsNothing(t *testing.T) {
+	root, other := newIssuer(t, "root", nil), newIssuer(t, "other", nil)
+	a, impostor := given(t, root.files("n1", nil), "n1"), unproven(t, other.files("n2", nil))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	seen := make(chan tls.ConnectionState, 1)
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		config := impostor.config()
+		config.VerifyConnection, config.ClientAuth = nil, tls.RequestClientCert
+		secure := tls.Server(conn, config)
+		_ = secure.Handshake()
+		seen <- secure.ConnectionState()
+	}()
+	m := &mux{network: tcpNetwork{}, authority: func() *authority { return a }, log: slog.New(slog.DiscardHandler), dialled: newGuests(1, 1)}
+	_, _, err = m.dial(listener.Addr().String(), protocolCalls, func() hello {
+		t.Error("said hello to a stranger")
+		return hello{}
+	}, "", "", time.Second)
+	require.ErrorContains(t, err, "not by this cluster's authority")
+	state := <-seen
+	require.Empty(t, state.PeerCertificates)
+	require.Empty(t, state.ServerName)
+}
+
+// TestHalfOpenHandshakesAreCutOff stops at each step of the way in.
+func TestHalfOpenHandshakesAreCutOff(t *testing.T) {
+	root := newIssuer(t, "root", nil)
+	k := withCertificates(t, root)
+	friend := given(t, root.files("n2", nil), "n2")
+	said := helloBytes(protocolRaft, "n2")
+	for name, begin := range map[string]func(t *testing.T) net.Conn{
+		"silence":            k.knock,
+		"half a ClientHello": func(t *testing.T) net.Conn { c := k.knock(t); _, _ = c.Write([]byte{22, 3, 1, 2, 0, 1, 0}); return c },
+		"a byte now and then": func(t *testing.T) net.Conn {
+			c := k.knock(t)
+			go func() {
+				for _, b := range append([]byte{22, 3, 1, 2, 0, 1}, make([]byte, 200)...) {
+					if _, err := c.Write([]byte{b}); err != nil {
+						return
+					}
+					time.Sleep(handshakePatience / 20) // Longer in all than the other side waits.
+				}
+			}()
+			return c
+		},
+		"no hello after the proof": func(t *testing.T) net.Conn {
+			c := tls.Client(k.knock(t), friend.config())
+			require.NoError(t, c.Handshake())
+			return c
+		},
+		"half a hello": func(t *testing.T) net.Conn {
+			c := tls.Client(k.knock(t), friend.config())
+			_, err := c.Write(said[:len(said)/2])
+			require.NoError(t, err)
+			return c
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			turnedAway(t, begin(t), nil)
+		})
+	}
+}
+
+// TestAFloodKeepsNoPeerOut holds many connections open that never say anything.
+func TestAFloodKeepsNoPeerOut(t *testing.T) {
+	root := newIssuer(t, "root", nil)
+	k := withCertificates(t, root)
+	friend := given(t, root.files("n2", nil), "n2")
+	elsewhere := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	const flood = 10 * handshakesMax // More than one network may have at a time, too.
+	for range flood {
+		conn, err := elsewhere.Dial("tcp", k.host)
+		if err != nil {
+			t.Skip("this machine has one loopback address only")
+		}
+		defer conn.Close()
+	}
+	require.Eventually(t, func() bool {
+		_, came := counted(k.node.mux.strangers)
+		return came >= strangersBurst
+	}, 10*time.Second, time.Millisecond)
+	open, _ := counted(k.node.mux.strangers)
+	require.LessOrEqual(t, open, handshakesMax)
+	require.NoError(t, answers(k.welcomed(t, friend, protocolCalls, "n2")), "the doors are full of strangers")
+	propose(t, k.node, wire.KindRegister, register("undisturbed"))
+}
+
+// counted is how many connections are open, and how many ever were.
+func counted(all *guests) (open int, came uint64) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return len(all.open), all.number
+}
+
+// TestConnectionsOfOnePeer: the newest stay.
+func TestConnectionsOfOnePeer(t *testing.T) {
+	root := newIssuer(t, "root", nil)
+	k := withCertificates(t, root)
+	friend, third := given(t, root.files("n2", nil), "n2"), given(t, root.files("n3", nil), "n3")
+	bystander := k.welcomed(t, third, protocolCalls, "n3")
+	require.NoError(t, answers(bystander))
+	var conns []net.Conn
+	for range connectionsOfPeer + 3 {
+		conns = append(conns, k.welcomed(t, friend, protocolCalls, "n2"))
+		require.NoError(t, answers(conns[len(conns)-1]))
+	}
+	for i, conn := range conns {
+		if i < 3 {
+			require.Error(t, answers(conn), "connection %d", i)
+		} else {
+			require.NoError(t, answers(conn), "connection %d", i)
+		}
+	}
+	require.NoError(t, answers(bystander))
+	open, _ := counted(k.node.mux.peers)
+	require.Equal(t, connectionsOfPeer+1, open)
+}
+
+func TestGuestsMakeWay(t *testing.T) {
+	all := newGuests(4, 3)
+	open := map[string]net.Conn{}
+	add := func(name, who string) {
+		near, far := net.Pipe()
+		t.Cleanup(func() { near.Close(); far.Close() })
+		open[name] = near
+		require.True(t, all.add(near, &guest{who: who}))
+	}
+	there := func(names ...string) {
+		t.Helper()
+		require.Len(t, all.open, len(names))
+		for _, name := range names {
+			require.Contains(t, all.open, open[name], name)
+		}
+	}
+	add("a1", "a")
+	add("b1", "b")
+	add("a2", "a")
+	add("a3", "a")
+	there("a1", "b1", "a2", "a3")
+	add("c1", "c") // Full: a has the most.
+	there("b1", "a2", "a3", "c1")
+	add("a4", "a") // Full, and a has the most.
+	there("b1", "a3", "c1", "a4")
+	all.forget(open["c1"])
+	add("a5", "a")
+	there("b1", "a3", "a4", "a5")
+	all.forget(open["b1"])
+	add("a6", "a") // One more than a may have.
+	there("a4", "a5", "a6")
+	all.end(func(g *guest) bool { return g.number%2 == 0 })
+	all.shut()
+	require.False(t, all.add(open["c1"], &guest{who: "c"}))
+	require.True(t, all.closed())
+}
+
+func TestPace(t *testing.T) {
+	var p pace
+	now := time.Now()
+	for range strangersBurst {
+		require.True(t, p.allow("a", now))
+	}
+	require.False(t, p.allow("a", now))
+	require.True(t, p.allow("b", now))
+	now = now.Add(time.Second / strangersRate)
+	require.True(t, p.allow("a", now))
+	require.False(t, p.allow("a", now))
+	for i := range networksPaced {
+		require.True(t, p.allow(strconv.Itoa(i), now))
+		require.LessOrEqual(t, len(p.of), networksPaced)
+	}
+}
+
+func TestNetworkOf(t *testing.T) {
+	for from, want := range map[string]string{
+		"10.0.0.1:5":           "10.0.0.1",
+		"[::ffff:10.0.0.1]:5":  "10.0.0.1",
+		"[2001:db8:1:2:3::]:5": "2001:db8:1:2::/64",
+		"[fe80::1%eth0]:5":     "fe80::/64",
+		"pipe":                 "pipe",
+	} {
+		require.Equal(t, want, networkOf(fakeConn{from: streamAddr(from)}), from)
+	}
+}
+
+type fakeConn struct {
+	net.Conn
+	from streamAddr
+}
+
+func (c fakeConn) RemoteAddr() net.Addr { return c.from }
+
+// TestForgedRaftMessages: a peer that is proven, and lies.
+func TestForgedRaftMessages(t *testing.T) {
+	root := newIssuer(t, "root", nil)
+	k := withCertificates(t, root)
+	friend := given(t, root.files("n2", nil), "n2")
+	term := k.node.raft.CurrentTerm()
+	liar := newPeerTransport(memberAddress{host: "127.0.0.1:1", incarnation: "x"}, hclog.NewNullLogger(), func() uint64 { return 0 },
+		func(string, memberAddress, time.Duration) (net.Conn, error) {
+			return k.welcomed(t, friend, protocolRaft, "n2"), nil
+		},
+		func(raft.ServerID) (raft.ServerAddress, error) { return "127.0.0.1:1/x", nil })
+	defer liar.Close()
+	for name, request := range map[string]*raft.AppendEntriesRequest{
+		"claims to be": {RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte("n1")}, Term: term + 1},
+		"absurd":       {RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte("n2")}, Term: 1<<64 - 1},
+	} {
+		var response raft.AppendEntriesResponse
+		require.ErrorContains(t, liar.AppendEntries("n1", "127.0.0.1:1/x", request, &response), name)
+	}
+	for _, id := range []string{"n1", "n2"} { // The second is no member: no vote for it.
+		request := &raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte(id), Addr: []byte("127.0.0.1:1/x")}, Term: term + 1, LastLogIndex: 1 << 40, LastLogTerm: term}
+		var response raft.RequestVoteResponse
+		err := liar.RequestVote("n1", "127.0.0.1:1/x", request, &response)
+		require.True(t, err != nil || !response.Granted, id)
+	}
+	require.Equal(t, term, k.node.raft.CurrentTerm())
+	propose(t, k.node, wire.KindRegister, register("unmoved"))
+}
+
+// TestHugeFramesCostNothing: a length alone, by a proven peer, takes no memory.
+func TestHugeFramesCostNothing(t *testing.T) {
+	root := newIssuer(t, "root", nil)
+	k := withCertificates(t, root)
+	friend := given(t, root.files("n2", nil), "n2")
+	entries := append([]byte{0, 0x81, 0xa7}, "Entries"...) // AppendEntries: a map of one member.
+	for name, say := range map[string]struct {
+		protocol byte
+		bytes    []byte
+	}{
+		"a call":              {protocolCalls, binary.BigEndian.AppendUint32(nil, callFrameMax)},
+		"a call too long":     {protocolCalls, binary.BigEndian.AppendUint32(nil, 1<<32-1)},
+		"raft, many entries":  {protocolRaft, append(entries, 0xdd, 0xff, 0xff, 0xff, 0xff)},
+		"raft, a long string": {protocolRaft, append([]byte{0, 0x81, 0xa6}, "Leader\xc6\xff\xff\xff\xff"...)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := k.welcomed(t, friend, say.protocol, "n2")
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := conn.Write(append(say.bytes, make([]byte, 1024)...))
+			require.NoError(t, err)
+			_ = conn.(*tls.Conn).CloseWrite()
+			_, _ = io.ReadAll(conn) // Until the other side has given up.
+			runtime.ReadMemStats(&after)
+			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8<<20))
+		})
+	}
+	propose(t, k.node, wire.KindRegister, register("unimpressed"))
+}
+
+// TestAPromiseIsAskedForInOnesOwnName: it binds a data folder for ever.
+func TestAPromiseIsAskedForInOnesOwnName(t *testing.T) {
+	root := newIssuer(t, "root", nil)
+	g := newGroup(t, func(c *Config) { c.Secret, c.Certificates = nil, root.files(c.ID, nil) })
+	n := g.open("n1", expect(3), join(g.host("n2")))
+	k := &knocking{g.host("n1"), n}
+	a := given(t, root.files("n2", nil), "n2")
+	l := &link{dialing: newGate(), dial: func(time.Duration) (net.Conn, welcome, error) {
+		return k.welcomed(t, a, protocolCalls, "n2"), welcome{}, nil
+	}}
+	defer l.close()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	require.ErrorContains(t, l.call(ctx, callPromise, &promiseCall{ID: "n9", Incarnation: "x"}, nil), `node "n2" asks for a promise to "n9"`)
+	require.NoError(t, l.call(ctx, callPromise, &promiseCall{ID: "n2", Incarnation: "x"}, nil))
+}

@@ -1,0 +1,179 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Recovery of a group that lost its majority for good (docs/decisions/0022). One
+// survivor is made the whole group, by two people's word: its own log and state
+// stay as they are, and one membership entry is written behind the last one.
+//
+// Whatever stands in the survivor's log counts as committed afterwards, also
+// entries that never were. Whatever was acknowledged behind its last entry is
+// lost, and nothing on its disk can tell whether there was any. So the verb first
+// shows both, the next start writes a leaf that says so before anything else, and
+// the members of the old group are told apart for ever by the lineage.
+
+// RecoverySource says which stopped folder is looked at, and what is known of the
+// other survivors.
+type RecoverySource struct {
+	Dir     string
+	ID      string          // Must be the folder's node; "": not held against it.
+	Compare []string        // Folders of other survivors, stopped too.
+	Peers   []SurvivorIndex // Of survivors on other machines, typed by hand.
+}
+
+// SurvivorIndex is where a survivor's log ends.
+type SurvivorIndex struct {
+	Node  string `json:"node"`
+	Index uint64 `json:"index"`
+	Term  uint64 `json:"term"`
+	From  string `json:"from"` // The folder, or "given".
+}
+
+// ParseSurvivor reads n2=12345/7: node, last index, last term.
+func ParseSurvivor(text string) (SurvivorIndex, error) {
+	wrong := fmt.Errorf("%q is not of the form NODE=INDEX/TERM, e.g. n2=12345/7", text)
+	node, position, named := strings.Cut(text, "=")
+	indexText, termText, split := strings.Cut(position, "/")
+	if !named || !split || validID(node) != nil {
+		return SurvivorIndex{}, wrong
+	}
+	index, err := strconv.ParseUint(indexText, 10, 64)
+	term, termErr := strconv.ParseUint(termText, 10, 64)
+	if err != nil || termErr != nil || index == 0 || term == 0 {
+		return SurvivorIndex{}, wrong
+	}
+	return SurvivorIndex{Node: node, Index: index, Term: term, From: "given"}, nil
+}
+
+// ahead reports whether a log ends behind another one: the higher last term first,
+// then the longer log. It is raft's own order of candidates.
+func (s *SurvivorIndex) ahead(of *SurvivorIndex) bool {
+	return s.Term > of.Term || s.Term == of.Term && s.Index > of.Index
+}
+
+// RecoveryMember is a member of the group as the survivor's disk knows it.
+type RecoveryMember struct {
+	ID          string `json:"id"`
+	Addr        string `json:"addr"`
+	Incarnation string `json:"incarnation"`
+	Voter       bool   `json:"voter"`
+	Self        bool   `json:"self,omitempty"`
+}
+
+// UncertainLeaf is an audit leaf of an entry that may never have been committed.
+type UncertainLeaf struct {
+	Index   uint64 `json:"index"`
+	Leaf    uint64 `json:"leaf"`
+	Kind    string `json:"kind"`
+	ID      string `json:"id"` // txnId or eventId.
+	Verdict string `json:"verdict,omitempty"`
+	Time    string `json:"time"`
+}
+
+// Uncertain are the entries at the log's end that may never have been committed;
+// the recovery takes them for committed.
+type Uncertain struct {
+	First   uint64          `json:"first,omitempty"`
+	Last    uint64          `json:"last,omitempty"`
+	Entries uint64          `json:"entries"`
+	Leaves  uint64          `json:"leaves"`
+	Listed  []UncertainLeaf `json:"listed"` // The first of them, at most uncertainListed.
+}
+
+// RecoveryReport is what a survivor's disk tells, and what it cannot.
+type RecoveryReport struct {
+	Dir        string           `json:"dataDir"`
+	ClusterID  string           `json:"clusterId"`
+	Node       string           `json:"node"`
+	Recoveries uint64           `json:"recoveries"` // Of this group so far.
+	Members    []RecoveryMember `json:"members"`
+
+	FirstIndex    uint64 `json:"firstIndex"` // Of the log on disk; 0: it is empty.
+	LastIndex     uint64 `json:"lastIndex"`
+	LastTerm      uint64 `json:"lastTerm"`
+	LastTime      string `json:"lastTime"` // Log time of the last entry.
+	Term          uint64 `json:"term"`     // The highest this node has heard of.
+	SnapshotIndex uint64 `json:"snapshotIndex"`
+	SnapshotTerm  uint64 `json:"snapshotTerm"`
+
+	CommittedIndex uint64    `json:"committedIndex"` // At least.
+	CommittedBy    string    `json:"committedBy"`    // How that is known.
+	Uncertain      Uncertain `json:"uncertain"`
+
+	AuditLeaves  uint64 `json:"auditLeaves"` // When all of the log is applied.
+	TreeHead     string `json:"treeHead"`
+	StateDigest  string `json:"stateDigest"`
+	AuditOnDisk  uint64 `json:"auditOnDisk"`
+	AuditMissing uint64 `json:"auditMissing"`
+
+	Survivors []SurvivorIndex `json:"survivors"` // The others, as far as they were named.
+	Furthest  string          `json:"furthest"`
+	Behind    bool            `json:"behind"`
+
+	Warnings []string       `json:"warnings"`
+	Problems []string       `json:"problems"` // Each forbids a recovery from this folder.
+	Earlier  *RecoveryState `json:"earlier,omitempty"`
+}
+
+// RecoveryState is how far a recovery of this folder went.
+type RecoveryState struct {
+	State     string `json:"state"` // begun, waiting or recorded.
+	Recovery  uint64 `json:"recovery"`
+	Lineage   string `json:"lineage"`
+	DecidedAt string `json:"decidedAt"`
+	By        string `json:"by"`
+	Second    string `json:"second"`
+	Reason    string `json:"reason"`
+	Backup    string `json:"backup"`
+}
+
+// RecoveryOrder is two people's word.
+type RecoveryOrder struct {
+	ClusterID   string // Typed again, so that nobody recovers the wrong machine.
+	By, Second  string
+	Reason      string
+	ForceBehind bool
+}
+
+const (
+	orderNameMax   = 128
+	orderReasonMax = 512
+)
+
+// Errors of InspectRecovery and Recover. Nothing was changed.
+var (
+	ErrRecoveryOrder = errors.New("recovery refused")
+	ErrFolderInUse   = errors.New("a running process holds the data folder: stop the node first")
+)
+
+func (o *RecoveryOrder) check(r *RecoveryReport) error {
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s", ErrRecoveryOrder, fmt.Sprintf(format, args...))
+	}
+	by, second := strings.TrimSpace(o.By), strings.TrimSpace(o.Second)
+	switch {
+	case o.ClusterID != r.ClusterID:
+		return refuse("the folder is of cluster %q, not of %q", r.ClusterID, o.ClusterID)
+	case by == "" || second == "":
+		return refuse("two people must answer for it: name both")
+	case strings.EqualFold(by, second):
+		return refuse("two different people must answer for it, not %q twice", by)
+	case strings.TrimSpace(o.Reason) == "":
+		return refuse("say why: the reason goes into the audit log for ever")
+	case len(by) > orderNameMax || len(second) > orderNameMax || len(o.Reason) > orderReasonMax:
+		return refuse("names have at most %d bytes and the reason %d", orderNameMax, orderReasonMax)
+	case len(r.Problems) > 0:
+		return refuse("%s", strings.Join(r.Problems, "; "))
+	case r.Behind && !o.ForceBehind:
+		return refuse("%s is further than this node: recover from it, or everything it has beyond this one is lost", r.Furthest)
+	}
+	return nil
+}
+
+func instantOf(t time.Time) string { return t.UTC().Format(timeFormat) }

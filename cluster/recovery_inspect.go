@@ -1,0 +1,261 @@
+package cluster
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/raft"
+
+	"railguard/audit"
+	"railguard/fsm"
+)
+
+const (
+	uncertainListed = 50
+	survivorsMax    = membersMax
+	missingListed   = 1 << 16 // Stretches of history that are counted.
+)
+
+// InspectRecovery says what a recovery from a stopped survivor would keep, take for
+// committed and lose. It opens nothing for writing and needs memory for the state,
+// as a start of the node does.
+func InspectRecovery(source RecoverySource) (*RecoveryReport, error) {
+	f, err := openStill(source.Dir, source.ID)
+	if err != nil {
+		return nil, err
+	}
+	r, err := inspect(f, source)
+	return r, errors.Join(err, f.close())
+}
+
+func inspect(f *stillFolder, source RecoverySource) (*RecoveryReport, error) {
+	r := &RecoveryReport{
+		Dir: f.dir, ClusterID: f.identity.ClusterID, Node: f.identity.ID, Recoveries: f.identity.Recovery,
+		Members: f.members(), FirstIndex: f.firstIndex, LastIndex: f.lastIndex, LastTerm: f.lastTerm, Term: f.term,
+		Uncertain: Uncertain{Listed: []UncertainLeaf{}}, Survivors: []SurvivorIndex{}, Warnings: []string{}, Problems: []string{},
+	}
+	if f.snapshot != nil {
+		r.SnapshotIndex, r.SnapshotTerm = f.snapshot.Index, f.snapshot.Term
+	}
+	if f.record != nil {
+		state := f.record.state()
+		r.Earlier = &state
+	}
+	r.judgeMembers(f)
+	if err := r.judgeHistory(f); err != nil {
+		return nil, err
+	}
+	return r, r.judgeSurvivors(f, source)
+}
+
+func (r *RecoveryReport) problem(format string, args ...any) {
+	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+}
+
+func (r *RecoveryReport) warn(format string, args ...any) {
+	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+}
+
+// judgeMembers looks at who belongs to the group.
+func (r *RecoveryReport) judgeMembers(f *stillFolder) {
+	voters, vote, member := 0, false, false
+	for _, m := range r.Members {
+		if m.Voter {
+			voters++
+		}
+		if m.Self {
+			member, vote = true, m.Voter
+			if m.Incarnation != shown(f.identity.Incarnation) {
+				r.problem("this folder is not the one that the group knows as %s: it was wiped and never joined anew", m.ID)
+			}
+		}
+	}
+	switch {
+	case r.ClusterID == "":
+		r.problem("this node never was a member of a cluster")
+	case f.identity.Superseded != "":
+		r.problem("this folder was left behind by another recovery: %s", f.identity.Superseded)
+	case len(r.Members) == 0:
+		r.problem("no membership stands in this node's log")
+	case f.record.begun():
+		r.warn("a recovery was begun at %s by %s and %s and not finished: no node starts on this folder until it is", f.record.DecidedAt, f.record.By, f.record.Second)
+	case f.record.waits():
+		r.problem("this folder was recovered already, at %s: start the node", f.record.DecidedAt)
+	case voters == 1 && vote:
+		r.problem("this node is the only voter: it has lost no majority; start it")
+	}
+	if member && !vote {
+		r.warn("this node had no vote: entries may have been acknowledged without it")
+	}
+	if !member && len(r.Members) > 0 {
+		r.warn("this node is no member in the newest membership on its own disk")
+	}
+}
+
+// judgeHistory applies the log to the state, in memory, and holds the leaves on disk
+// against it.
+func (r *RecoveryReport) judgeHistory(f *stillFolder) (err error) {
+	below := newOverlay(audit.OSDir(f.path(auditFolder)))
+	defer func() { err = errors.Join(err, below.close()) }()
+	history, err := audit.Open(below, audit.Options{})
+	if err != nil {
+		return fmt.Errorf("cluster: history: %w", err)
+	}
+	defer func() { err = errors.Join(err, history.Close()) }()
+	machine := fsm.New()
+	if f.snapshot != nil {
+		if machine, err = f.restore(); err != nil {
+			return err
+		}
+	}
+	r.AuditOnDisk = history.Size()
+	r.holdToState(history, machine.Freeze())
+	r.replay(f, machine)
+	after := machine.Freeze()
+	history.Prune(after.Oldest)
+	for _, stretch := range history.Missing(missingListed) {
+		r.AuditMissing += stretch.End - stretch.First
+	}
+	if r.AuditMissing > 0 {
+		r.warn("%d leaves of history are not on this disk and cannot be fetched any more: their proofs and texts are lost with the other nodes", r.AuditMissing)
+	}
+	r.AuditLeaves, r.TreeHead, r.LastTime = after.Size, hex.EncodeToString(after.Root[:]), after.Time.String()
+	digest := after.Digest()
+	r.StateDigest = hex.EncodeToString(digest[:])
+	return nil
+}
+
+func (f *stillFolder) restore() (machine *fsm.Machine, err error) {
+	state, err := f.snapshot.open(f.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, state.Close()) }()
+	if machine, err = fsm.Restore(state); err != nil {
+		return nil, fmt.Errorf("cluster: snapshot %s: %w", f.snapshot.ID, err)
+	}
+	return machine, nil
+}
+
+// holdToState compares history with the state of the snapshot: what a start does,
+// with peers to help it, that a recovered node does not have.
+func (r *RecoveryReport) holdToState(history *audit.Store, view *fsm.View) {
+	if history.Size() < view.Size {
+		r.problem("history on disk has %d leaves and the snapshot %d: the rest stands on the other nodes alone, and this node cannot start without them",
+			history.Size(), view.Size)
+		return
+	}
+	root, err := history.Root(view.Size)
+	switch {
+	case errors.Is(err, audit.ErrMissing), errors.Is(err, audit.ErrCorrupt):
+		r.warn("the tree head of history on disk cannot be computed: %v", err)
+	case err != nil:
+		r.problem("history on disk: %v", err)
+	case root != view.Root:
+		r.problem("history on disk is not that of the snapshot at index %d: its tree head differs", view.Index)
+	}
+}
+
+// replay applies the log behind the snapshot. What is certainly committed shows on
+// the way: the snapshot, an index that a leader claimed a digest of, and every
+// entry whose leaves this node has written, for only committed entries are applied.
+func (r *RecoveryReport) replay(f *stillFolder, machine *fsm.Machine) {
+	r.CommittedIndex, r.CommittedBy = r.SnapshotIndex, "the snapshot"
+	certain := func(index uint64, by string) {
+		if index > r.CommittedIndex {
+			r.CommittedIndex, r.CommittedBy = index, by
+		}
+	}
+	var out fsm.Effects
+	var leaves []UncertainLeaf
+	err := f.eachEntry(r.SnapshotIndex+1, r.LastIndex, func(entry *raft.Log) error {
+		if entry.Type != raft.LogCommand {
+			return nil
+		}
+		machine.Apply(entry.Index, entry.Term, entry.Data, &out)
+		if out.Stop != "" {
+			return fmt.Errorf("log entry %d: %s", entry.Index, out.Stop)
+		}
+		certain(min(out.CheckIndex, r.LastIndex), "a leader's digest in the log")
+		if len(out.Leaves) > 0 && out.FirstLeaf+uint64(len(out.Leaves)) <= r.AuditOnDisk {
+			certain(entry.Index, "the leaves this node has written")
+			leaves = leaves[:0]
+		}
+		for i := range out.Leaves {
+			leaves = append(leaves, describeLeaf(entry.Index, out.FirstLeaf+uint64(i), out.Leaves[i].Data))
+		}
+		return nil
+	})
+	if err != nil {
+		r.problem("this node's log cannot be applied to its state: %v", err)
+	}
+	r.Uncertain.Entries = r.LastIndex - r.CommittedIndex
+	if r.Uncertain.Entries > 0 {
+		r.Uncertain.First, r.Uncertain.Last = r.CommittedIndex+1, r.LastIndex
+	}
+	for _, leaf := range leaves {
+		if leaf.Index > r.CommittedIndex {
+			r.Uncertain.Leaves++
+			if len(r.Uncertain.Listed) < uncertainListed {
+				r.Uncertain.Listed = append(r.Uncertain.Listed, leaf)
+			}
+		}
+	}
+}
+
+// describeLeaf names a leaf for people.
+func describeLeaf(index, leaf uint64, data []byte) UncertainLeaf {
+	var told struct{ Kind, TxnID, EventID, Verdict, Time string }
+	_ = json.Unmarshal(data, &told) // A leaf is our own JSON; what is not there stays empty.
+	if told.TxnID == "" {
+		told.TxnID = told.EventID
+	}
+	return UncertainLeaf{Index: index, Leaf: leaf, Kind: told.Kind, ID: told.TxnID, Verdict: told.Verdict, Time: told.Time}
+}
+
+// judgeSurvivors holds this log's end to those of the others.
+func (r *RecoveryReport) judgeSurvivors(f *stillFolder, source RecoverySource) error {
+	if len(source.Compare)+len(source.Peers) > survivorsMax {
+		return fmt.Errorf("at most %d other survivors can be compared", survivorsMax)
+	}
+	own := f.end()
+	furthest := own
+	for _, dir := range source.Compare {
+		end, err := r.compareFolder(f, dir)
+		if err != nil {
+			return err
+		}
+		r.Survivors = append(r.Survivors, end)
+	}
+	r.Survivors = append(r.Survivors, source.Peers...)
+	for i := range r.Survivors {
+		if r.Survivors[i].Node == own.Node {
+			return fmt.Errorf("%s is compared with itself", own.Node)
+		}
+		if r.Survivors[i].ahead(&furthest) {
+			furthest = r.Survivors[i]
+		}
+	}
+	r.Furthest, r.Behind = furthest.Node, furthest.Node != own.Node
+	return nil
+}
+
+func (r *RecoveryReport) compareFolder(f *stillFolder, dir string) (SurvivorIndex, error) {
+	other, err := openStill(dir, "")
+	if err != nil {
+		return SurvivorIndex{}, err
+	}
+	end, who := other.end(), other.identity
+	if err := other.close(); err != nil {
+		return SurvivorIndex{}, err
+	}
+	switch {
+	case who.ClusterID != f.identity.ClusterID:
+		return end, fmt.Errorf("%s is of cluster %q, %s of cluster %q", f.dir, f.identity.ClusterID, dir, who.ClusterID)
+	case who.Lineage != f.identity.Lineage:
+		r.problem("%s was recovered or left behind in another way than this node (%s): the two cannot be compared", who.ID, dir)
+	}
+	return end, nil
+}

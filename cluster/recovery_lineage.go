@@ -1,0 +1,265 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"railguard/fsm/wire"
+)
+
+// The lineage tells the members of a recovered group from those of the group as it
+// was before, who have the same cluster id, secret and names, and may come back. It
+// is in node.json and in every hello and welcome. Nodes of two lineages never
+// talk. A node that hears, from one that proved the secret, that its group was
+// recovered without it stops for good: the two halves must not serve side by side.
+
+// recovery is what a running node knows of recoveries.
+type recovery struct {
+	record  *recoveryRecord // nil: none was begun on this folder.
+	waiting atomic.Bool     // Its leaf is not in the log yet.
+
+	mu   sync.Mutex
+	told time.Time // When a stranger was last logged.
+}
+
+const (
+	probePatience     = time.Second
+	strangerToldEvery = 10 * time.Second
+)
+
+var errStranger = errors.New("cluster: the node is of another recovery of this cluster")
+
+// errLeafDue is told to who would join before the recovery is on record.
+var errLeafDue = errors.New("cluster: this recovered node has not written down its recovery yet: try again")
+
+// inherit makes the folder one of a lineage.
+func (f *folder) inherit(recovery uint64, lineage string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.identity.Recovery, f.identity.Lineage = recovery, lineage
+	return f.save()
+}
+
+// supersede marks the folder as left behind.
+func (f *folder) supersede(reason string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.identity.Superseded = reason
+	return f.save()
+}
+
+// known returns what node.json says of cluster and lineage.
+func (f *folder) known() (clusterID string, recovery uint64, lineage string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.identity.ClusterID, f.identity.Recovery, f.identity.Lineage
+}
+
+// loadRecovery refuses a folder on which no node must start.
+func (n *Node) loadRecovery() (err error) {
+	if reason := n.folder.identity.Superseded; reason != "" {
+		return fmt.Errorf("cluster: data folder %s was left behind: %s", n.config.DataDir, reason)
+	}
+	if n.recovery.record, err = readRecord(n.config.DataDir); err != nil {
+		return err
+	}
+	if n.recovery.record.begun() {
+		return fmt.Errorf("cluster: a recovery of data folder %s was begun at %s and not finished: run `railguard cluster recover` on it again",
+			n.config.DataDir, n.recovery.record.DecidedAt)
+	}
+	n.recovery.waiting.Store(n.recovery.record.waits())
+	return nil
+}
+
+// descent fills a hello with what this node's folder says of cluster and lineage. A
+// node that has not applied its log yet is known by its folder.
+func (n *Node) descent(h *hello) {
+	clusterID, recovery, lineage := n.folder.known()
+	if h.ClusterID == "" {
+		h.ClusterID = clusterID
+	}
+	h.Recovery, h.Lineage = recovery, lineage
+	h.Recorded = lineage != "" && !n.recovery.waiting.Load()
+}
+
+// kin says why two nodes must not talk to each other, or "". A node without data is
+// kin to everybody: it will be of the group that takes it in.
+func (n *Node) kin(own, other *hello) string {
+	fresh := func(h *hello) bool { return h.ClusterID == "" && h.Lineage == "" }
+	switch {
+	case own.Lineage == other.Lineage:
+		return ""
+	case fresh(other), fresh(own) && len(n.servers()) == 0:
+		return ""
+	case own.Recovery > other.Recovery:
+		return leftBehind(other.ID, own)
+	case own.Recovery < other.Recovery:
+		return leftBehind(own.ID, other)
+	}
+	return fmt.Sprintf("cluster %s was recovered twice, from different survivors: node %q is of recovery %d/%s, node %q of %d/%s. Decide which one stays, stop and wipe the others and let them join it",
+		own.ClusterID, own.ID, own.Recovery, own.Lineage, other.ID, other.Recovery, other.Lineage)
+}
+
+func leftBehind(id string, by *hello) string {
+	return fmt.Sprintf("cluster %s was recovered without node %q (recovery %d, lineage %s): what %q has decided since is not part of it. Stop %q, keep or wipe its data folder, and let it join anew with an empty one",
+		by.ClusterID, id, by.Recovery, by.Lineage, id, id)
+}
+
+// asHello is who a welcome comes from.
+func (w *welcome) asHello() *hello {
+	return &hello{
+		ID: w.ID, Incarnation: w.Incarnation, ClusterID: w.ClusterID, Release: w.Release, LastIndex: w.LastIndex,
+		Recovery: w.Recovery, Lineage: w.Lineage, Recorded: w.Recorded,
+	}
+}
+
+// meet judges another node by its lineage. A node without data takes the lineage of
+// the group that speaks raft with it.
+func (n *Node) meet(own, other *hello, protocol byte) string {
+	stranger := n.kin(own, other)
+	switch {
+	case stranger != "":
+		n.tellStranger(stranger)
+		n.yieldTo(own, other)
+	case protocol == protocolRaft && own.Lineage == "" && other.Lineage != "":
+		if err := n.folder.inherit(other.Recovery, other.Lineage); err != nil {
+			return fmt.Sprintf("node %q cannot write down of which recovery it is: %v", own.ID, err)
+		}
+	}
+	return stranger
+}
+
+// refusesKin is meet at the door: true when the dialler is refused.
+func (n *Node) refusesKin(own, h *hello, protocol byte, w *welcome) bool {
+	w.Refused = n.meet(own, h, protocol)
+	return w.Refused != ""
+}
+
+func (n *Node) tellStranger(what string) {
+	n.recovery.mu.Lock()
+	defer n.recovery.mu.Unlock()
+	if time.Since(n.recovery.told) >= strangerToldEvery {
+		n.recovery.told = time.Now()
+		n.log.Error("nodes of two recoveries meet", "reason", what)
+	}
+}
+
+// yieldTo ends a node whose group was recovered without it, once that recovery is on
+// record: before, it could still be given up.
+func (n *Node) yieldTo(own, other *hello) {
+	if own.ClusterID != other.ClusterID || other.Recovery <= own.Recovery || !other.Recorded {
+		return
+	}
+	reason := leftBehind(own.ID, other)
+	if err := n.folder.supersede(reason); err != nil {
+		n.log.Error("not written down that this node was left behind", "error", err)
+	}
+	n.die(reason)
+}
+
+// checkWelcome is the dialler's side of meet. After a refusal there is nothing left
+// to be refused, but something to be learnt from it.
+func (n *Node) checkWelcome(w *welcome, refused bool) error {
+	own := n.hello()
+	other := w.asHello()
+	if other.ClusterID == "" || own.ClusterID == "" || other.ClusterID != own.ClusterID {
+		return nil
+	}
+	if stranger := n.meet(&own, other, protocolCalls); stranger != "" && !refused {
+		return fmt.Errorf("%w: %s", errStranger, stranger)
+	}
+	return nil
+}
+
+// newestGroup picks whom a node without data joins: a recovered group before the one
+// that it left behind. nil: nobody knows a cluster.
+func newestGroup(seen map[string]*pong) (through *pong) {
+	for _, p := range seen {
+		if p.ClusterID != "" && (through == nil || p.Recovery > through.Recovery) {
+			through = p
+		}
+	}
+	return through
+}
+
+// probeFormer keeps a recovered node from its first start while a member of the old
+// group answers: then the majority may not be lost at all. Nothing has been
+// applied or promised yet, so the recovery can still be given up.
+func (n *Node) probeFormer() error {
+	if !n.recovery.waiting.Load() {
+		return nil
+	}
+	if n.mux == nil {
+		n.log.Warn("this node has no port between nodes: nobody can be asked whether the old group is still alive")
+		return nil
+	}
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var alive []string
+	for _, m := range n.recovery.record.Former {
+		if m.Self {
+			continue
+		}
+		all.Go(func() {
+			if n.stillOld(m.Addr) {
+				mu.Lock()
+				alive = append(alive, m.ID+" at "+m.Addr)
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	if len(alive) == 0 {
+		return nil
+	}
+	return fmt.Errorf("cluster: the group was recovered without them, and yet they answer: %s. Stop them (and wipe them, to join anew), or give the recovery up",
+		strings.Join(alive, ", "))
+}
+
+// stillOld reports whether a node of the old group answers at an address.
+func (n *Node) stillOld(host string) bool {
+	conn, w, err := n.mux.dial(host, protocolCalls, n.hello, "", "", probePatience)
+	if err == nil {
+		err = conn.Close()
+	}
+	if err != nil && w.ID == "" {
+		n.log.Info("a former member does not answer", "addr", host, "error", err)
+	}
+	own := n.hello()
+	return w.ID != "" && w.ClusterID == own.ClusterID && w.Lineage != own.Lineage
+}
+
+// recordRecovery writes the leaf of a recovery: the first record of the recovered
+// group, before anybody else's is taken.
+func (s *sequencer) recordRecovery(term uint64) bool {
+	n := s.node
+	if !n.recovery.waiting.Load() {
+		return true
+	}
+	note, err := n.recovery.record.note()
+	if err != nil {
+		n.die("BUG: the leaf of the recovery cannot be made: " + err.Error())
+		return false
+	}
+	result, done := s.proposeOne(term, wire.KindNote, wire.Encode(note))
+	if !done {
+		return false
+	}
+	if result.Code != wire.Applied && result.Code != wire.Replayed {
+		n.die(fmt.Sprintf("the state machine refuses the leaf of the recovery (%d, %d): this node serves nothing without it", result.Code, result.Refusal))
+		return false
+	}
+	recorded := *n.recovery.record
+	recorded.State, recorded.Leaf = recoveryRecorded, result.Leaf
+	if err := recorded.save(n.config.DataDir); err != nil {
+		n.die("disk failed: " + recoveryFile + ": " + err.Error())
+		return false
+	}
+	n.recovery.waiting.Store(false)
+	n.log.Warn("the recovery of this cluster is on record", "leaf", result.Leaf, "index", result.Index, "lineage", recorded.Lineage)
+	return true
+}

@@ -1,0 +1,362 @@
+package cluster
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/audit"
+	"railguard/audit/proof"
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// order is a complete word of two people.
+var order = RecoveryOrder{ClusterID: "test-cluster", By: "Ada", Second: "Bob", Reason: "the hall burnt down"}
+
+// hashFolder hashes names, modes and bytes of everything in a folder.
+func hashFolder(t *testing.T, dir string) string {
+	sum := sha256.New()
+	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		require.NoError(t, err)
+		info, err := entry.Info()
+		require.NoError(t, err)
+		fmt.Fprintln(sum, path, info.Mode(), info.ModTime())
+		if entry.Type().IsRegular() {
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
+			sum.Write(data)
+		}
+		return nil
+	}))
+	return fmt.Sprintf("%x", sum.Sum(nil))
+}
+
+func (g *group) folder(id string) string { return filepath.Join(g.dir, id) }
+
+// loseMajority forms three nodes, has them acknowledge records, and stops all of
+// them; the one named last had one more entry of its own that nobody acknowledged.
+func loseMajority(t *testing.T, g *group) (survivor string, lost []string) {
+	g.form(3)
+	leader := g.leader()
+	for i := range 10 {
+		propose(t, leader, wire.KindRegister, register(fmt.Sprintf("a%d", i)))
+	}
+	keyed := wire.Note{Event: "agent.refused", Common: wire.Common{Idem: &wire.Idem{Key: [16]byte{7}, Body: [16]byte{7}}}}
+	propose(t, leader, wire.KindNote, wire.Encode(&keyed))
+	_, err := leader.Snapshot(t.Context())
+	require.NoError(t, err)
+	for i := range 10 {
+		propose(t, leader, wire.KindRegister, register(fmt.Sprintf("b%d", i)))
+	}
+	g.awaitEqual()
+	survivor = leader.NodeID()
+	for id := range g.all() {
+		if id != survivor {
+			lost = append(lost, id)
+			g.close(id)
+		}
+	}
+	g.leaveUncommitted(leader)
+	g.close(survivor)
+	return survivor, lost
+}
+
+// leaveUncommitted has a leader without followers append an entry.
+func (g *group) leaveUncommitted(leader *Node) {
+	before := leader.raft.LastIndex()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_, err := leader.Propose(ctx, wire.KindRegister, register("never acknowledged"))
+	require.Error(g.t, err)
+	require.Greater(g.t, leader.raft.LastIndex(), before)
+}
+
+// recoveredLeaves returns the leaves that tell of a recovery.
+func recoveredLeaves(t *testing.T, n *Node) (found []audit.Leaf, indices []uint64) {
+	_, err := n.Audit().Scan(audit.Query{
+		To: n.Audit().Size(), Keys: []uint64{engine.FilterKey(engine.FilterKind, recoveredKind)},
+	}, func(index uint64, leaf audit.Leaf) bool {
+		found, indices = append(found, leaf), append(indices, index)
+		return true
+	})
+	require.NoError(t, err)
+	return found, indices
+}
+
+func TestRecoverLostMajority(t *testing.T) {
+	g := newGroup(t)
+	survivor, lost := loseMajority(t, g)
+	dir := g.folder(survivor)
+
+	before := hashFolder(t, dir)
+	report, err := InspectRecovery(RecoverySource{Dir: dir, Compare: []string{g.folder(lost[0])}})
+	require.NoError(t, err)
+	require.Equal(t, before, hashFolder(t, dir), "looking changes nothing")
+	require.Empty(t, report.Problems)
+	require.Equal(t, "test-cluster", report.ClusterID)
+	require.Equal(t, survivor, report.Node)
+	require.Len(t, report.Members, 3)
+	require.NotZero(t, report.SnapshotIndex)
+	require.Equal(t, survivor, report.Furthest)
+	require.False(t, report.Behind)
+	require.NotZero(t, report.Uncertain.Entries)
+	require.Equal(t, report.LastIndex-report.CommittedIndex, report.Uncertain.Entries)
+	require.Equal(t, uint64(1), report.Uncertain.Leaves, "the registration nobody acknowledged")
+	require.Equal(t, "agent.registered", report.Uncertain.Listed[0].Kind)
+	require.Equal(t, report.AuditOnDisk+1, report.AuditLeaves)
+
+	_, err = Recover(RecoverySource{Dir: dir}, order)
+	require.NoError(t, err)
+	report, err = InspectRecovery(RecoverySource{Dir: dir})
+	require.NoError(t, err)
+	require.Equal(t, recoveryWaiting, report.Earlier.State)
+	require.Len(t, report.Members, 1)
+
+	n := g.open(survivor)
+	awaitReady(t, n)
+	requireRecorded(t, n, report)
+	require.Equal(t, "b9", n.Agent(20).AgentName)
+	require.Equal(t, "never acknowledged", n.Agent(21).AgentName)
+	keyed := wire.Note{Event: "agent.refused", Common: wire.Common{Idem: &wire.Idem{Key: [16]byte{7}, Body: [16]byte{7}}}}
+	again, err := n.Propose(t.Context(), wire.KindNote, wire.Encode(&keyed))
+	require.NoError(t, err)
+	require.Equal(t, wire.Replayed, again.Code, "keys of idempotency are kept")
+
+	joinAnew(t, g, n, lost)
+	for _, other := range g.all() {
+		leaves, _ := recoveredLeaves(t, other)
+		require.Len(t, leaves, 1)
+		require.Eventually(t, func() bool { return len(other.Audit().Missing(1)) == 0 }, 20*time.Second, 10*time.Millisecond)
+	}
+
+	for id := range g.all() { // The whole group restarts: the lineage holds.
+		g.close(id)
+	}
+	for _, id := range append([]string{survivor}, lost...) {
+		g.open(id)
+	}
+	g.awaitReady()
+	propose(t, g.leader(), wire.KindRegister, register("later"))
+	leaves, _ := recoveredLeaves(t, g.leader())
+	require.Len(t, leaves, 1, "one leaf for ever")
+	g.awaitEqual()
+}
+
+// requireRecorded checks the leaf: the first one of the recovered group, provable.
+func requireRecorded(t *testing.T, n *Node, report *RecoveryReport) {
+	leaves, indices := recoveredLeaves(t, n)
+	require.Len(t, leaves, 1)
+	require.Equal(t, report.AuditLeaves, indices[0], "no leaf came before it")
+	var told map[string]any
+	require.NoError(t, json.Unmarshal(leaves[0].Data, &told))
+	require.Equal(t, "test-cluster", told["clusterId"])
+	require.Equal(t, n.NodeID(), told["node"])
+	require.Equal(t, "Ada", told["by"])
+	require.Equal(t, "Bob", told["second"])
+	require.Equal(t, order.Reason, told["reason"])
+	require.EqualValues(t, n.recovery.record.LastIndex, told["lastIndex"])
+	require.EqualValues(t, n.recovery.record.LastIndex+1, told["possiblyLostFromIndex"])
+	size := n.Audit().Size()
+	path, err := n.Audit().Inclusion(indices[0], size)
+	require.NoError(t, err)
+	require.NoError(t, proof.VerifyInclusion(leaves[0].Data, indices[0], size, path, mustRoot(t, n, size)))
+}
+
+// joinAnew wipes the lost nodes and lets them join through the recovered one.
+func joinAnew(t *testing.T, g *group, n *Node, lost []string) {
+	for _, id := range lost {
+		require.NoError(t, os.RemoveAll(g.folder(id)))
+		g.open(id, join(g.host(n.NodeID())))
+	}
+	require.Eventually(t, func() bool { return n.Status(t.Context()).Quorum.Voters == 1+len(lost) }, 30*time.Second, 20*time.Millisecond)
+	g.awaitReady()
+	propose(t, n, wire.KindRegister, register("with the new ones"))
+	g.awaitEqual()
+}
+
+func TestRecoverAfterAnyKill(t *testing.T) {
+	g := newGroup(t)
+	survivor, _ := loseMajority(t, g)
+	killed := errors.New("killed")
+	for _, step := range []string{"begun", "copy of node.json", "copy of raft.db", "backup", "term", "membership", "identity", "waiting"} {
+		t.Run(step, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), survivor)
+			require.NoError(t, os.CopyFS(dir, os.DirFS(g.folder(survivor))))
+			before, err := InspectRecovery(RecoverySource{Dir: dir})
+			require.NoError(t, err)
+			recoverer := &recoverer{now: time.Now, free: freeSpace, after: func(done string) error {
+				if done == step {
+					return killed
+				}
+				return nil
+			}}
+			_, err = recoverer.run(RecoverySource{Dir: dir}, order)
+			require.ErrorIs(t, err, killed)
+			if step != "waiting" {
+				_, err = Open(g.config(survivor, func(c *Config) { c.DataDir = dir }))
+				require.ErrorContains(t, err, "not finished")
+				halfway, err := InspectRecovery(RecoverySource{Dir: dir})
+				require.NoError(t, err)
+				require.Equal(t, recoveryBegun, halfway.Earlier.State)
+				require.Equal(t, before.LastIndex, halfway.LastIndex)
+				require.Equal(t, before.Members, halfway.Members)
+				_, err = Recover(RecoverySource{Dir: dir}, order)
+				require.NoError(t, err)
+			}
+			n := g.open(survivor, func(c *Config) { c.DataDir = dir })
+			awaitReady(t, n)
+			requireRecorded(t, n, before)
+			require.Equal(t, "never acknowledged", n.Agent(21).AgentName)
+			saved, err := filepath.Glob(filepath.Join(dir, backupNameStart+"*"))
+			require.NoError(t, err)
+			require.Len(t, saved, 1)
+			require.Equal(t, mustRead(t, filepath.Join(g.folder(survivor), identityFile)), mustRead(t, filepath.Join(saved[0], identityFile)))
+			require.Equal(t, mustRead(t, filepath.Join(g.folder(survivor), raftFolder, logFile)), mustRead(t, filepath.Join(saved[0], logFile)))
+			g.close(survivor)
+		})
+	}
+}
+
+func mustRead(t *testing.T, path string) []byte {
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return data
+}
+
+// TestRecoverLeafOnceAfterKill: a node that dies between the leaf and the note of it
+// on disk does not write a second one.
+func TestRecoverLeafOnceAfterKill(t *testing.T) {
+	g := newGroup(t)
+	survivor, _ := loseMajority(t, g)
+	_, err := Recover(RecoverySource{Dir: g.folder(survivor)}, order)
+	require.NoError(t, err)
+	waiting := mustRead(t, filepath.Join(g.folder(survivor), recoveryFile))
+	awaitReady(t, g.open(survivor))
+	g.close(survivor)
+	require.NoError(t, os.WriteFile(filepath.Join(g.folder(survivor), recoveryFile), waiting, 0o600))
+	n := g.open(survivor)
+	awaitReady(t, n)
+	leaves, _ := recoveredLeaves(t, n)
+	require.Len(t, leaves, 1)
+	require.False(t, n.recovery.waiting.Load())
+}
+
+func TestRecoverRefusals(t *testing.T) {
+	g := newGroup(t)
+	survivor, lost := loseMajority(t, g)
+	dir := g.folder(survivor)
+	change := func(change func(*RecoveryOrder)) RecoveryOrder {
+		o := order
+		change(&o)
+		return o
+	}
+	end, err := InspectRecovery(RecoverySource{Dir: dir})
+	require.NoError(t, err)
+	further := SurvivorIndex{Node: "n9", Index: end.LastIndex + 1, Term: end.LastTerm, From: "given"}
+	newer := SurvivorIndex{Node: "n9", Index: 1, Term: end.LastTerm + 1, From: "given"}
+	cases := []struct {
+		name   string
+		source RecoverySource
+		order  RecoveryOrder
+		says   string
+	}{
+		{"wrong cluster", RecoverySource{Dir: dir}, change(func(o *RecoveryOrder) { o.ClusterID = "other" }), `is of cluster "test-cluster", not of "other"`},
+		{"no first name", RecoverySource{Dir: dir}, change(func(o *RecoveryOrder) { o.By = " " }), "name both"},
+		{"no second name", RecoverySource{Dir: dir}, change(func(o *RecoveryOrder) { o.Second = "" }), "name both"},
+		{"one person", RecoverySource{Dir: dir}, change(func(o *RecoveryOrder) { o.Second = " aDA" }), "two different people"},
+		{"no reason", RecoverySource{Dir: dir}, change(func(o *RecoveryOrder) { o.Reason = "" }), "say why"},
+		{"another node", RecoverySource{Dir: dir, ID: "n7"}, order, `not to "n7"`},
+		{"no folder", RecoverySource{Dir: g.dir}, order, "no node's data folder"},
+		{"longer log", RecoverySource{Dir: dir, Peers: []SurvivorIndex{further}}, order, "n9 is further"},
+		{"newer term", RecoverySource{Dir: dir, Peers: []SurvivorIndex{newer}}, order, "n9 is further"},
+		{"behind a folder", RecoverySource{Dir: g.folder(lost[0]), Compare: []string{dir}}, order, survivor + " is further"},
+		{"itself", RecoverySource{Dir: dir, Peers: []SurvivorIndex{{Node: survivor, Index: 1, Term: 1}}}, order, "compared with itself"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			before := hashFolder(t, g.dir)
+			_, err := Recover(c.source, c.order)
+			require.ErrorContains(t, err, c.says)
+			require.Equal(t, before, hashFolder(t, g.dir))
+		})
+	}
+	t.Run("no room for the copy", func(t *testing.T) {
+		before := hashFolder(t, dir)
+		full := &recoverer{now: time.Now, after: func(string) error { return nil },
+			free: func(string) (uint64, uint64, error) { return backupSpare, 1 << 40, nil }}
+		_, err := full.run(RecoverySource{Dir: dir}, order)
+		require.ErrorContains(t, err, "make room first")
+		require.Equal(t, before, hashFolder(t, dir))
+	})
+	t.Run("a running node", func(t *testing.T) {
+		g.open(survivor)
+		defer g.close(survivor)
+		_, err := InspectRecovery(RecoverySource{Dir: dir})
+		require.ErrorIs(t, err, ErrFolderInUse)
+		_, err = Recover(RecoverySource{Dir: dir}, order)
+		require.ErrorIs(t, err, ErrFolderInUse)
+	})
+	t.Run("behind and forced", func(t *testing.T) {
+		forced := change(func(o *RecoveryOrder) { o.ForceBehind = true })
+		_, err := Recover(RecoverySource{Dir: dir, Peers: []SurvivorIndex{further}}, forced)
+		require.NoError(t, err)
+		_, err = Recover(RecoverySource{Dir: dir}, order)
+		require.ErrorContains(t, err, "recovered already")
+	})
+}
+
+func TestRecoverNeedsALostMajority(t *testing.T) {
+	dir := t.TempDir()
+	n := openAlone(t, dir)
+	require.NoError(t, n.Close())
+	_, err := Recover(RecoverySource{Dir: dir}, order)
+	require.ErrorContains(t, err, "the only voter")
+}
+
+// TestRecoverOldNodesComeBack: the lost nodes were only away. Together they are a
+// majority of the old group; they end when they meet the recovered one.
+func TestRecoverOldNodesComeBack(t *testing.T) {
+	g := newGroup(t)
+	survivor, lost := loseMajority(t, g)
+	_, err := Recover(RecoverySource{Dir: g.folder(survivor)}, order)
+	require.NoError(t, err)
+
+	for _, id := range lost { // They serve again before the recovered node starts.
+		g.open(id)
+	}
+	propose(t, g.leader(), wire.KindRegister, register("in the old group"))
+	_, err = Open(g.config(survivor))
+	require.ErrorContains(t, err, "and yet they answer")
+	propose(t, g.leader(), wire.KindRegister, register("the old group goes on"))
+	for _, id := range lost {
+		g.close(id)
+	}
+
+	n := g.open(survivor)
+	awaitReady(t, n)
+	for _, id := range lost {
+		old := g.open(id)
+		require.Eventually(t, func() bool { return len(g.gave[id].all()) > 0 }, 10*time.Second, 10*time.Millisecond, "%s", id)
+		require.Contains(t, g.gave[id].all()[0], fmt.Sprintf("recovered without node %q", id))
+		_, err = old.Propose(t.Context(), wire.KindRegister, register("too late"))
+		require.Error(t, err)
+		g.close(id)
+		_, err = Open(g.config(id))
+		require.ErrorContains(t, err, "was left behind")
+		_, err = Recover(RecoverySource{Dir: g.folder(id)}, order)
+		require.ErrorContains(t, err, "left behind by another recovery")
+	}
+	leaves, _ := recoveredLeaves(t, n)
+	require.Len(t, leaves, 1)
+	joinAnew(t, g, n, lost)
+}

@@ -1,0 +1,307 @@
+package cluster
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"railguard/engine"
+)
+
+const (
+	backupSpare     = 256 * engine.MiB // Free space that the copy must leave.
+	backupUnended   = ".unended"
+	lineageBytes    = 8
+	backupNameStart = "before-recovery-"
+)
+
+// recoverer does a recovery step by step. Every step can be done again, and the
+// file recovery.json, written before the first of them, keeps any node from
+// starting on a folder that is changed in part.
+type recoverer struct {
+	now  func() time.Time
+	free func(dir string) (free, total uint64, err error)
+	// after is a test's: an error ends the recovery there, as a kill would.
+	after func(step string) error
+}
+
+// Recover makes a stopped survivor the whole group. On any error before the first
+// change the folder is as it was; after one the same call goes on where it ended.
+// The report is that of before.
+func Recover(source RecoverySource, order RecoveryOrder) (*RecoveryReport, error) {
+	r := &recoverer{now: time.Now, free: freeSpace, after: func(string) error { return nil }}
+	return r.run(source, order)
+}
+
+func (c *recoverer) run(source RecoverySource, order RecoveryOrder) (*RecoveryReport, error) {
+	f, err := openStill(source.Dir, source.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	report, err := inspect(f, source)
+	if err != nil {
+		return nil, err
+	}
+	if err := order.check(report); err != nil {
+		return report, err
+	}
+	if f.lock == nil { // A folder that was copied without it.
+		if f.lock, err = lockPath(f.path(lockFile)); err != nil {
+			return report, fmt.Errorf("cluster: %s: %w (%w)", f.dir, ErrFolderInUse, err)
+		}
+	}
+	if err := f.store.Close(); err != nil { // The lock on the folder stays.
+		return report, err
+	}
+	f.store = nil
+	plan, err := c.plan(f, report, &order)
+	if err != nil {
+		return report, err
+	}
+	if err := c.change(f, plan); err != nil {
+		return report, fmt.Errorf("%w: the recovery is not finished and no node starts on %s: run the same command again", err, f.dir)
+	}
+	state := plan.state()
+	report.Earlier = &state
+	return report, c.verify(f)
+}
+
+// plan makes the record of a recovery, or takes up one that was killed.
+func (c *recoverer) plan(f *stillFolder, report *RecoveryReport, order *RecoveryOrder) (*recoveryRecord, error) {
+	plan := f.record
+	if !plan.begun() {
+		var random [lineageBytes]byte
+		rand.Read(random[:])
+		lineage := hex.EncodeToString(random[:])
+		plan = &recoveryRecord{
+			Format: folderFormat, State: recoveryBegun, Recovery: f.identity.Recovery + 1, Lineage: lineage,
+			ClusterID: report.ClusterID, Node: report.Node,
+			Former: report.Members, LastIndex: report.LastIndex, LastTerm: report.LastTerm, LastTime: report.LastTime,
+			CommittedIndex: report.CommittedIndex, TakenOver: report.Uncertain.Entries, TakenLeaves: report.Uncertain.Leaves,
+			AuditLeaves: report.AuditLeaves, TreeHead: report.TreeHead, Survivors: report.Survivors,
+			NewTerm: max(report.Term, report.LastTerm) + 1,
+		}
+		plan.Backup = fmt.Sprintf("%s%d-%s", backupNameStart, plan.Recovery, lineage)
+	}
+	plan.By, plan.Second, plan.Reason = strings.TrimSpace(order.By), strings.TrimSpace(order.Second), order.Reason
+	plan.DecidedAt, plan.Forced = instantOf(c.now()), report.Behind
+	return plan, c.room(f, plan)
+}
+
+// room holds the free space against what the copy needs.
+func (c *recoverer) room(f *stillFolder, plan *recoveryRecord) error {
+	if _, err := os.Stat(f.path(plan.Backup)); err == nil {
+		return nil
+	}
+	info, err := os.Stat(f.path(filepath.Join(raftFolder, logFile)))
+	if err != nil {
+		return err
+	}
+	free, _, err := c.free(f.dir)
+	if err != nil {
+		return fmt.Errorf("cluster: free space: %w", err)
+	}
+	if needed := uint64(info.Size()) + backupSpare; free < needed {
+		return fmt.Errorf("%w: the copy of the raft log needs %d bytes with what must stay free, and %d are free under %s: make room first",
+			ErrRecoveryOrder, needed, free, f.dir)
+	}
+	return nil
+}
+
+// change does what is not done yet.
+func (c *recoverer) change(f *stillFolder, plan *recoveryRecord) error {
+	steps := []struct {
+		name string
+		do   func(*stillFolder, *recoveryRecord) error
+	}{
+		{"begun", func(f *stillFolder, plan *recoveryRecord) error { return plan.save(f.dir) }},
+		{"backup", c.backUp},
+		{"membership", c.rewriteMembership},
+		{"identity", c.rewriteIdentity},
+		{"waiting", func(f *stillFolder, plan *recoveryRecord) error {
+			plan.State = recoveryWaiting
+			return plan.save(f.dir)
+		}},
+	}
+	for _, step := range steps {
+		if err := step.do(f, plan); err != nil {
+			return fmt.Errorf("cluster: recovery, step %s: %w", step.name, err)
+		}
+		if err := c.after(step.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// backUp copies the files that will change. A copy that stands under its name is
+// whole, and of before the first change.
+func (c *recoverer) backUp(f *stillFolder, plan *recoveryRecord) error {
+	whole := f.path(plan.Backup)
+	if _, err := os.Stat(whole); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	unended := whole + backupUnended
+	if err := os.RemoveAll(unended); err != nil {
+		return err
+	}
+	if err := os.Mkdir(unended, 0o700); err != nil {
+		return err
+	}
+	for _, name := range []string{identityFile, filepath.Join(raftFolder, logFile)} {
+		if err := copyFile(f.path(name), filepath.Join(unended, filepath.Base(name))); err != nil {
+			return err
+		}
+		if err := c.after("copy of " + filepath.Base(name)); err != nil {
+			return err
+		}
+	}
+	if err := syncFolder(unended); err != nil {
+		return err
+	}
+	if err := os.Rename(unended, whole); err != nil {
+		return err
+	}
+	return syncFolder(f.dir)
+}
+
+func copyFile(from, to string) (err error) {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err = io.Copy(target, source); err == nil {
+		err = target.Sync()
+	}
+	return errors.Join(err, target.Close())
+}
+
+// rewriteMembership raises the term and writes, behind the last entry, a membership
+// of this node alone: what a leader would have written, had it been able to. The
+// term is new, so the entry cannot be taken for one of the old group's.
+func (c *recoverer) rewriteMembership(f *stillFolder, plan *recoveryRecord) (err error) {
+	store, err := openBolt(f.path(raftFolder))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	term, err := store.GetUint64(raftTermKey)
+	if err != nil {
+		return err
+	}
+	if term < plan.NewTerm {
+		if err := store.SetUint64(raftTermKey, plan.NewTerm); err != nil {
+			return err
+		}
+	}
+	if err := c.after("term"); err != nil {
+		return err
+	}
+	return appendMembership(store, plan, shown(f.identity.Incarnation))
+}
+
+// appendMembership writes the entry unless it stands there already.
+func appendMembership(store LogStore, plan *recoveryRecord, incarnation string) error {
+	entry, err := plan.entry(incarnation)
+	if err != nil {
+		return err
+	}
+	first, err := store.FirstIndex()
+	if err != nil {
+		return err
+	}
+	last, err := store.LastIndex()
+	switch {
+	case err != nil:
+		return err
+	case last == entry.Index:
+		var there raft.Log
+		if err := store.GetLog(last, &there); err != nil {
+			return err
+		}
+		if there.Type != entry.Type || there.Term != entry.Term || !bytes.Equal(there.Data, entry.Data) {
+			return fmt.Errorf("log entry %d is not the one this recovery wrote", last)
+		}
+		return nil
+	case last > entry.Index:
+		return fmt.Errorf("the log goes on to %d, behind the entry of this recovery at %d", last, entry.Index)
+	case last != 0 && last < plan.LastIndex:
+		// Entries before an installed snapshot that a crash left there: raft removes them
+		// before it goes on behind the snapshot, and so must we.
+		if err := store.DeleteRange(first, last); err != nil {
+			return err
+		}
+	}
+	return store.StoreLogs([]*raft.Log{entry})
+}
+
+// entry is the membership of this node alone.
+func (r *recoveryRecord) entry(incarnation string) (*raft.Log, error) {
+	host := ""
+	for _, m := range r.Former {
+		if m.Self {
+			host = m.Addr
+		}
+	}
+	if host == "" {
+		host = r.Node // It was no member: it tells its address when it starts.
+	}
+	alone := raft.Configuration{Servers: []raft.Server{{
+		Suffrage: raft.Voter, ID: raft.ServerID(r.Node),
+		Address: raft.ServerAddress(memberAddress{host: host, incarnation: incarnation}.String()),
+	}}}
+	decided, err := time.Parse(timeFormat, r.DecidedAt)
+	if err != nil {
+		return nil, err
+	}
+	return &raft.Log{
+		Index: r.LastIndex + 1, Term: r.NewTerm, Type: raft.LogConfiguration,
+		Data: raft.EncodeConfiguration(alone), AppendedAt: decided,
+	}, nil
+}
+
+// rewriteIdentity marks the folder as of the new lineage.
+func (c *recoverer) rewriteIdentity(f *stillFolder, plan *recoveryRecord) error {
+	if f.identity.Lineage == plan.Lineage {
+		return nil
+	}
+	mine := folder{path: f.dir, identity: f.identity}
+	if err := mine.inherit(plan.Recovery, plan.Lineage); err != nil {
+		return err
+	}
+	f.identity = mine.identity
+	return nil
+}
+
+// verify reads the folder once more as a start of the node will.
+func (c *recoverer) verify(f *stillFolder) error {
+	again := &stillFolder{dir: f.dir}
+	var err error
+	if again.snapshot, err = newestSnapshot(f.dir); err != nil {
+		return err
+	}
+	if again.store, err = openBoltToRead(f.path(raftFolder)); err != nil {
+		return err
+	}
+	err = again.readLog()
+	if servers := again.configuration.Servers; err == nil && (len(servers) != 1 || string(servers[0].ID) != f.identity.ID) {
+		err = errors.New("BUG: the recovered folder's membership is not this node alone")
+	}
+	return errors.Join(err, again.close())
+}

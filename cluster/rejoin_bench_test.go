@@ -1,0 +1,295 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+)
+
+// BenchmarkRejoin fills a group of three, on real disks and over real connections,
+// and then wipes one node while the others go on serving:
+//
+//	RAILGUARD_REJOIN_AGENTS=100000 RAILGUARD_REJOIN_RECORDS=5000000 \
+//	go test ./cluster -run '^$' -bench Rejoin -benchtime 1x -timeout 2h
+//
+// RAILGUARD_REJOIN_DIR is a folder for the data (the system's temporary one when
+// empty), RAILGUARD_REJOIN_RATE the calls a second of the constant load.
+func BenchmarkRejoin(b *testing.B) {
+	for range b.N {
+		r := &rejoin{
+			B: b, agents: fromEnvironment(b, "RAILGUARD_REJOIN_AGENTS", 10_000),
+			records: fromEnvironment(b, "RAILGUARD_REJOIN_RECORDS", 500_000), rate: fromEnvironment(b, "RAILGUARD_REJOIN_RATE", 500),
+		}
+		r.run()
+	}
+}
+
+func fromEnvironment(b *testing.B, name string, otherwise int) int {
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	value, err := strconv.Atoi(text)
+	require.NoError(b, err, name)
+	return value
+}
+
+type rejoin struct {
+	*testing.B
+	agents, records, rate int
+
+	g    *group
+	load *screenLoad
+}
+
+const rejoinPatience = 30 * time.Minute
+
+func (r *rejoin) note(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	fmt.Fprintln(os.Stderr, "rejoin:", line) // As it happens: a full run takes a while.
+}
+
+func (r *rejoin) run() {
+	r.g = newGroup(r.B, func(c *Config) {
+		c.Timing = Timing{Heartbeat: 500 * time.Millisecond, Stall: 30 * time.Second}
+		c.Snapshot = r.snapshotPolicy()
+		c.WriteDeadline = 20 * time.Second // Filling is to be fast, not prompt.
+	})
+	if dir := os.Getenv("RAILGUARD_REJOIN_DIR"); dir != "" {
+		made, err := os.MkdirTemp(dir, "rejoin")
+		require.NoError(r, err)
+		r.Cleanup(func() { require.NoError(r, os.RemoveAll(made)) })
+		r.Cleanup(r.g.closeAll)
+		r.g.dir = made
+	}
+	r.g.form(3)
+	r.load = &screenLoad{b: r.B, agents: r.agents}
+	start := time.Now()
+	r.load.registerAll(r.nodes())
+	for _, n := range r.nodes() { // A record names its agent's revision.
+		require.NoError(r, n.WaitApplied(r.Context(), r.g.leader().Applied()))
+	}
+	r.note("%d agents registered in %v", r.agents, rounded(time.Since(start)))
+	r.snapshotSize("no screening record")
+	r.fill(r.records / 5)
+	r.snapshotSize("20 % of the records")
+	r.fill(r.records - r.records/5)
+	size := r.snapshotSize("all records")
+	r.ReportMetric(float64(size)/float64(r.agents), "snapshot-B/agent")
+	r.disks()
+	r.snapshotsUnderLoad()
+	r.wipe()
+	if failed, odd := r.load.failed.Load(), r.load.odd.Load(); failed+odd > 0 {
+		r.note("%d calls had to be sent again or failed, %d verdicts were no PROCEED", failed, odd)
+	}
+}
+
+// snapshotPolicy is the default one, but for small runs, whose whole log would be
+// kept: a wiped node could then do without a snapshot.
+func (r *rejoin) snapshotPolicy() SnapshotPolicy {
+	if r.records >= 2_000_000 {
+		return SnapshotPolicy{}
+	}
+	return SnapshotPolicy{LogBytes: 32 * engine.MiB, TrailingBytes: 16 * engine.MiB, Interval: 5 * time.Second}
+}
+
+func (r *rejoin) nodes() []*Node {
+	var nodes []*Node
+	for _, id := range []string{"n1", "n2", "n3"} {
+		if n := r.g.all()[id]; n != nil {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
+func (r *rejoin) fill(count int) {
+	start, entries := time.Now(), entriesProposed.Get()
+	r.load.fill(r.nodes(), count)
+	took := time.Since(start)
+	r.note("%d records in %v: %.0f records/s, %.1f records an entry", count, rounded(took),
+		float64(count)/took.Seconds(), float64(count)/float64(entriesProposed.Get()-entries))
+	r.ReportMetric(float64(count)/took.Seconds(), "fill-records/s")
+}
+
+// snapshotSize takes a snapshot of the leader and tells what it and the memory cost.
+func (r *rejoin) snapshotSize(when string) int64 {
+	leader := r.g.leader()
+	start := time.Now()
+	info, err := leader.Snapshot(r.Context())
+	require.NoError(r, err)
+	took := time.Since(start)
+	var memory runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&memory)
+	r.note("%s: snapshot of %d bytes (%.0f an agent) in %v; history %d leaves; heap of the three nodes %.0f MB", when,
+		info.Size, float64(info.Size)/float64(r.agents), rounded(took), leader.audit.Size(), float64(memory.HeapAlloc)/1e6)
+	return info.Size
+}
+
+func (r *rejoin) disks() {
+	leader := r.g.leader()
+	history := folderBytes(r, leader.folder.sub(auditFolder))
+	log := folderBytes(r, leader.folder.sub(raftFolder)) - folderBytes(r, leader.snaps.dir)
+	r.note("on the leader's disk: history %.1f MB, %.0f bytes a leaf; raft log file %.1f MB", float64(history)/1e6,
+		float64(history)/float64(leader.audit.Size()), float64(log)/1e6)
+	r.ReportMetric(float64(history)/float64(leader.audit.Size()), "audit-B/leaf")
+}
+
+// folderBytes counts files; those that vanish meanwhile count nothing.
+func folderBytes(t testing.TB, dir string) (sum int64) {
+	require.NoError(t, filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return nil
+		}
+		if info, err := entry.Info(); err == nil {
+			sum += info.Size()
+		}
+		return nil
+	}))
+	return sum
+}
+
+const (
+	calmTime     = 10 * time.Second
+	snapshotRuns = 5
+)
+
+// snapshotsUnderLoad compares the latency of proposals while the leader writes a
+// snapshot, and while all do, with that of calm moments.
+func (r *rejoin) snapshotsUnderLoad() {
+	s := r.load.steadily(r.rate, r.nodes)
+	defer s.end()
+	time.Sleep(time.Second) // Warm.
+	start := time.Now()
+	time.Sleep(calmTime)
+	calm := s.between(start, time.Now())
+	alone := r.writeSnapshots([]*Node{r.g.leader()})
+	all := r.writeSnapshots(r.nodes())
+	time.Sleep(time.Second)
+	leader, everyone := s.within(alone), s.within(all)
+	r.note("no snapshot:             %v", calm)
+	r.note("leader writes one:       %v (%d snapshots)", leader, len(alone))
+	r.note("all three write one:     %v (%d snapshots)", everyone, len(all))
+	r.ReportMetric(float64(leader.p99)/float64(calm.p99), "p99-snapshot/calm")
+}
+
+// writeSnapshots takes snapshots one after another and tells when they were written.
+func (r *rejoin) writeSnapshots(nodes []*Node) (spans []span) {
+	for range snapshotRuns {
+		time.Sleep(time.Second) // Entries to cover.
+		start := time.Now()
+		inParallel(len(nodes), len(nodes), func(i int, _ *rand.Rand) {
+			if _, err := nodes[i].Snapshot(r.Context()); err != nil {
+				r.Errorf("snapshot: %v", err)
+			}
+		})
+		spans = append(spans, span{start, time.Now()})
+	}
+	return spans
+}
+
+// wipe loses a node's disk under load and follows it until it is whole again.
+func (r *rejoin) wipe() {
+	leader := r.g.leader()
+	wiped := r.g.follower().NodeID()
+	staying := func() (stay []*Node) {
+		for _, n := range r.nodes() {
+			if n.NodeID() != wiped {
+				stay = append(stay, n)
+			}
+		}
+		return stay
+	}
+	s := r.load.steadily(r.rate, staying)
+	time.Sleep(time.Second)
+	start := time.Now()
+	time.Sleep(calmTime)
+	before := s.between(start, time.Now())
+	size := leader.audit.Size()
+	r.g.close(wiped)
+	require.NoError(r, os.RemoveAll(filepath.Join(r.g.dir, wiped)))
+	start = time.Now()
+	n := r.g.open(wiped, expect(3), join(r.g.host("n1"), r.g.host("n2"), r.g.host("n3")))
+	reader := &oldReader{leader: leader, asked: n, random: rand.New(rand.NewPCG(9, 9)), below: size}
+	done := r.follow(n, leader, reader, size, start)
+	during := s.between(start, start.Add(done))
+	s.end()
+	r.note("load before: %v", before)
+	r.note("load during: %v, %d calls failed", during, s.failed)
+	r.ReportMetric(done.Seconds(), "complete-s")
+	r.ReportMetric(float64(during.p99)/float64(before.p99), "p99-rejoin/calm")
+	check := time.Now()
+	require.NoError(r, n.WaitApplied(r.Context(), leader.Applied()))
+	requireSameHistory(r.B, leader, n, leader.audit.Size())
+	requireSameState(r.B, leader, n)
+	r.note("all %d leaves of the wiped node read, hashed and compared with the leader's in %v: equal; digests equal", leader.audit.Size(), rounded(time.Since(check)))
+}
+
+// follow watches a node come back and returns how long it took.
+func (r *rejoin) follow(n, leader *Node, reader *oldReader, size uint64, start time.Time) time.Duration {
+	id := raft.ServerID(n.NodeID())
+	steps := []struct {
+		name    string
+		reached func() bool
+	}{
+		{"member without a vote", func() bool {
+			server, known := leader.find(id)
+			to, err := parseAddress(string(server.Address))
+			return known && err == nil && to.incarnation == n.address.incarnation
+		}},
+		{"state restored, its tree head the leader's", func() bool { return r.sameHead(n, leader, size) }},
+		{"in step with the log", func() bool { return n.Applied()+promoteLag >= leader.Applied() }},
+		{"voter", func() bool { server, known := leader.find(id); return known && server.Suffrage == raft.Voter }},
+		{"history complete", func() bool { return n.audit.Size() >= size && len(n.audit.Missing(1)) == 0 && !n.catchup.busy.Load() }},
+	}
+	at := make([]time.Duration, len(steps))
+	var peak uint64
+	for left := len(steps); left > 0; time.Sleep(20 * time.Millisecond) {
+		require.Less(r, time.Since(start), rejoinPatience, "%v", at)
+		for i := range steps {
+			if at[i] == 0 && (i < 2 || at[1] > 0) && steps[i].reached() {
+				at[i], left = time.Since(start), left-1
+				r.note("%-44s after %v", steps[i].name, rounded(at[i]))
+			}
+		}
+		if at[1] > 0 {
+			reader.read()
+		}
+		var memory runtime.MemStats
+		runtime.ReadMemStats(&memory)
+		peak = max(peak, memory.HeapAlloc)
+	}
+	require.Zero(r, reader.wrong)
+	require.Zero(r, reader.failed)
+	worst := time.Duration(0)
+	for _, took := range reader.throughPeer {
+		worst = max(worst, took)
+	}
+	r.note("%d old leaves read at the wiped node through a peer meanwhile, slowest %v; peak heap of the three nodes %.0f MB", len(reader.throughPeer), rounded(worst), float64(peak)/1e6)
+	return at[len(at)-1]
+}
+
+func (r *rejoin) sameHead(n, leader *Node, size uint64) bool {
+	if n.Settings().Genesis == nil {
+		return false
+	}
+	view, err := n.View(context.Background(), 0)
+	if err != nil || view.Size < size || leader.audit.Size() < view.Size {
+		return false
+	}
+	require.Equal(r, mustRoot(r.B, leader, view.Size), view.Root)
+	return true
+}

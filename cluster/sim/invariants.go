@@ -1,0 +1,303 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/audit"
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// Limits are the daily limits of the agents, by slot; an agent without one has none.
+type Limits map[engine.AgentSlot]engine.USD
+
+// problems are what a check found wrong. Checks return them, so that a negative
+// control can ask whether they would have been found.
+type problems []string
+
+func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
+
+// Check holds what callers were told against every node's history, after all is quiet.
+func (h *History) Check(t testing.TB, w *World) {
+	h.CheckAll(t, w, nil)
+}
+
+// CheckAll is Check with the agents' limits.
+func (h *History) CheckAll(t testing.TB, w *World, limits Limits) {
+	found := w.requireEqual()
+	first := w.leavesOf(w.hosts[0])
+	for _, host := range w.hosts[1:] {
+		w.requireSameLeaves(host, first)
+	}
+	found = append(found, h.checkCalls(first)...)
+	found = append(found, h.checkOrder()...)
+	found = append(found, h.checkRevoked(first)...)
+	found = append(found, checkLeaves(first, limits)...)
+	require.Empty(t, found)
+}
+
+// checkCalls: every acknowledged call is one leaf, with the acknowledged bytes; a
+// call of unknown outcome is one leaf or none; one that certainly did not happen is
+// none.
+func (h *History) checkCalls(leaves [][]byte) (found problems) {
+	byName := map[string][]uint64{}
+	for i, leaf := range leaves {
+		if name := member(leaf, "name"); name != "" {
+			byName[name] = append(byName[name], uint64(i))
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, op := range h.ops {
+		at := byName[op.Name]
+		switch {
+		case op.Err == nil:
+			if len(at) != 1 || at[0] != op.Leaf || op.Data != nil && !bytes.Equal(leaves[op.Leaf], op.Data) {
+				found.add("%q was acknowledged at leaf %d and stands at %v", op.Name, op.Leaf, at)
+			}
+		case errors.Is(op.Err, wire.ErrUnknown):
+			if len(at) > 1 {
+				found.add("%q of unknown outcome happened more than once: %v", op.Name, at)
+			}
+		case len(at) != 0:
+			found.add("%q certainly did not happen (%v) and stands at %v", op.Name, op.Err, at)
+		}
+	}
+	return found
+}
+
+// checkOrder: a call that began after another was answered stands behind it.
+func (h *History) checkOrder() (found problems) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var begun, ended []*Op
+	for _, op := range h.ops {
+		if op.Err == nil && op.Data != nil { // A replayed one stands where its first try put it.
+			begun, ended = append(begun, op), append(ended, op)
+		}
+	}
+	sort.Slice(begun, func(i, j int) bool { return begun[i].Start.Before(begun[j].Start) })
+	sort.Slice(ended, func(i, j int) bool { return ended[i].End.Before(ended[j].End) })
+	var newest *Op // The highest leaf among those answered before.
+	at := 0
+	for _, op := range begun {
+		for ; at < len(ended) && ended[at].End.Before(op.Start); at++ {
+			if newest == nil || ended[at].Leaf > newest.Leaf {
+				newest = ended[at]
+			}
+		}
+		if newest != nil && newest.Leaf >= op.Leaf {
+			found.add("%q was answered (leaf %d) before %q began (leaf %d)", newest.Name, newest.Leaf, op.Name, op.Leaf)
+		}
+	}
+	return found
+}
+
+// checkRevoked: nobody was told PROCEED in a call that began after an acknowledged
+// revocation of its agent.
+func (h *History) checkRevoked(leaves [][]byte) (found problems) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, revoked := range h.ops {
+		if revoked.Kind != wire.KindStatus || revoked.Err != nil {
+			continue
+		}
+		for _, op := range h.ops {
+			if op.Kind == wire.KindScreen && op.Err == nil && op.Agent == revoked.Agent && op.Start.After(revoked.End) &&
+				bytes.Contains(leaves[op.Leaf], []byte(`"verdict":"PROCEED"`)) {
+				found.add("%q went through after %q was acknowledged", op.Name, revoked.Name)
+			}
+		}
+	}
+	return found
+}
+
+// checkLeaves walks the history as the log made it: no PROCEED lifts what an agent
+// spent on a date above its limit (approved reviews count and are not refused), none
+// after its revocation, at most one disposition a review, no verdict with another
+// list than the active one, and time never goes back.
+func checkLeaves(leaves [][]byte, limits Limits) (found problems) {
+	spent, disposed := map[string]engine.USD{}, map[int64]int{}
+	revoked := map[engine.AgentSlot]bool{}
+	list, last := int64(0), ""
+	for i, leaf := range leaves {
+		at := member(leaf, "time") + member(leaf, "screenedAt")
+		if at < last || len(at) != len("2000-01-01T00:00:00.000Z") {
+			found.add("leaf %d: time %q after %q", i, at, last)
+			continue
+		}
+		last = at
+		agent := engine.AgentSlot(digits(member(leaf, "agent")))
+		amount := engine.USD(digits(member(leaf, "amount")))
+		purse := fmt.Sprintf("%d %s", agent, at[:len("2000-01-01")])
+		switch member(leaf, "kind") {
+		case "screen":
+			if number(leaf, "listVersion") != list {
+				found.add("leaf %d: judged with list %d, active is %d", i, number(leaf, "listVersion"), list)
+			}
+			if member(leaf, "verdict") != "PROCEED" {
+				continue
+			}
+			spent[purse] += amount
+			if limit, has := limits[agent]; has && spent[purse] > limit {
+				found.add("leaf %d: agent and date %s spent %d of %d", i, purse, spent[purse], limit)
+			}
+			if revoked[agent] {
+				found.add("leaf %d: agent %d goes through and is revoked", i, agent)
+			}
+		case "agent.revoked":
+			revoked[agent] = true
+		case "list.activated":
+			list = number(leaf, "listVersion")
+		case "review.dispositioned":
+			reviewed := number(leaf, "reviewedLeaf")
+			if disposed[reviewed]++; disposed[reviewed] > 1 {
+				found.add("leaf %d: another disposition of leaf %d", i, reviewed)
+			}
+			if member(leaf, "disposition") == "APPROVED" {
+				spent[purse] += amount
+			}
+		}
+	}
+	return found
+}
+
+func digits(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Proceeds counts the payments that went through.
+func Proceeds(leaves [][]byte) (count int) {
+	for _, leaf := range leaves {
+		if member(leaf, "verdict") == "PROCEED" {
+			count++
+		}
+	}
+	return count
+}
+
+// fetchTries times 100 ms is how long history may take to be complete again.
+const fetchTries = 600
+
+// leavesOf reads a node's whole history and checks its tree head against the
+// replicated one.
+func (w *World) leavesOf(host *Host) (leaves [][]byte) {
+	node := host.Node()
+	view, err := node.View(context.Background(), 0)
+	require.NoError(w.t, err)
+	root, err := node.Audit().Root(view.Size)
+	require.NoError(w.t, err, host.ID)
+	require.Equal(w.t, view.Root, [32]byte(root), "%s: tree head", host.ID)
+	for i := range view.Size {
+		data, err := node.Audit().Leaf(i)
+		for tries := 0; errors.Is(err, audit.ErrMissing) && tries < fetchTries; tries++ { // Still being fetched from peers.
+			time.Sleep(100 * time.Millisecond)
+			data, err = node.Audit().Leaf(i)
+		}
+		if err != nil {
+			require.NoError(w.t, err, "%s: leaf %d of %d, missing %v", host.ID, i, view.Size, node.Audit().Missing(8))
+		}
+		leaves = append(leaves, data)
+	}
+	return leaves
+}
+
+// requireSameLeaves: another node's history is the same, as far as both go.
+func (w *World) requireSameLeaves(host *Host, leaves [][]byte) {
+	own := w.leavesOf(host)
+	for i := range min(len(own), len(leaves)) {
+		if !bytes.Equal(own[i], leaves[i]) {
+			require.Equal(w.t, string(leaves[i]), string(own[i]), "%s: leaf %d", host.ID, i)
+		}
+	}
+}
+
+// observed are roots and digests that nodes had while the world went on: what one
+// had at an index, or at a size, everyone had and has for ever.
+type observed struct {
+	mu      sync.Mutex
+	digests map[uint64][32]byte
+	roots   map[uint64][32]byte
+	wrong   problems
+}
+
+// Observe looks at a running node.
+func (w *World) Observe(host *Host) {
+	node := host.Node()
+	if node == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	view, err := node.View(ctx, 0)
+	if err != nil {
+		return
+	}
+	digest := view.Digest()
+	o := &w.observed
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if other, known := o.digests[view.Index]; known && other != digest {
+		o.wrong.add("%s: another state at index %d", host.ID, view.Index)
+	}
+	if other, known := o.roots[view.Size]; known && other != view.Root {
+		o.wrong.add("%s: another tree of %d leaves", host.ID, view.Size)
+	}
+	o.digests[view.Index], o.roots[view.Size] = digest, view.Root
+}
+
+// requireEqual: every node has, for every tree head anyone ever had, that very head.
+func (w *World) requireEqual() problems {
+	for _, host := range w.hosts {
+		w.Observe(host)
+	}
+	o := &w.observed
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	found := append(problems(nil), o.wrong...)
+	for _, host := range w.hosts {
+		for size, root := range o.roots {
+			own, err := host.Node().Audit().Root(size)
+			if err == nil && [32]byte(own) != root {
+				found.add("%s: its tree of %d leaves is not the one that was seen", host.ID, size)
+			}
+		}
+	}
+	return found
+}
+
+// AwaitEqual waits until every node has applied what the leader has committed.
+func (w *World) AwaitEqual(patience time.Duration) {
+	limit := time.Now().Add(patience)
+	var index uint64
+	for {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		got, err := w.hosts[0].Node().ReadIndex(ctx)
+		cancel()
+		if err == nil {
+			index = got
+			break
+		}
+		require.True(w.t, time.Now().Before(limit), "no read index: %v; gave up: %v", err, w.GaveUp())
+		time.Sleep(50 * time.Millisecond)
+	}
+	for _, h := range w.hosts {
+		ctx, cancel := context.WithDeadline(context.Background(), limit)
+		require.NoError(w.t, h.Node().WaitApplied(ctx, index), "%s; gave up: %v", h.ID, w.GaveUp())
+		cancel()
+	}
+}

@@ -1,0 +1,404 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/bench/conformance"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/httpapi"
+	"railguard/ofac"
+	"railguard/ofac/fetch"
+)
+
+// mirror is an operator's mirror on loopback. What it answers is set file by file.
+type mirror struct {
+	*httptest.Server
+	mu     sync.Mutex
+	answer map[string]http.HandlerFunc // By file name.
+	asked  []string
+}
+
+func newMirror(t *testing.T) *mirror {
+	m := &mirror{answer: map[string]http.HandlerFunc{}}
+	m.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := path.Base(r.URL.Path)
+		m.mu.Lock()
+		m.asked = append(m.asked, name+" "+r.Header.Get("If-None-Match"))
+		answer := m.answer[name]
+		m.mu.Unlock()
+		if r.UserAgent() == "" || answer == nil {
+			http.NotFound(w, r)
+			return
+		}
+		answer(w, r)
+	}))
+	m.Config.ErrorLog = log.New(io.Discard, "", 0) // Tests break connections on purpose.
+	m.StartTLS()
+	t.Cleanup(m.Close)
+	return m
+}
+
+func (m *mirror) set(name string, answer http.HandlerFunc) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.answer[name] = answer
+}
+
+// calls are the requests since the last look.
+func (m *mirror) calls() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	asked := m.asked
+	m.asked = nil
+	return asked
+}
+
+// tagged answers with a content under an ETag, and 304 to who has it.
+func tagged(content []byte) http.HandlerFunc {
+	tag := fmt.Sprintf("%q", fmt.Sprint(len(content), content[len(content)/2]))
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", tag)
+		if r.Header.Get("If-None-Match") == tag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		_, _ = w.Write(content)
+	}
+}
+
+// lists puts a pair of lists of a date on the mirror, with the canaries and so many
+// other companies.
+func (m *mirror) lists(date string, companies int) {
+	asOf, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		panic(err)
+	}
+	m.set("SDN_ENHANCED.XML", tagged(sdnOf(asOf, companies)))
+	m.set("CONS_ENHANCED.XML", tagged(conformance.EnhancedXML("Consolidated List", asOf, conformance.ListedEntity{ID: 930001, Last: "PASSERBY HOLDING"})))
+}
+
+func sdnOf(asOf time.Time, companies int) []byte {
+	entities := []conformance.ListedEntity{{ID: 940000, Last: "LAZARUS GROUP", Wallets: map[string]string{
+		"ETH": "0x00000000000000000000000000000000000000aa", "XBT": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT",
+	}}}
+	for i := range companies {
+		entities = append(entities, conformance.ListedEntity{ID: 940001 + i, Last: fmt.Sprintf("QUARTZMIRROR NUMBER %c%c WORKS", 'A'+i/26, 'A'+i%26)})
+	}
+	return conformance.EnhancedXML("SDN List", asOf, entities...)
+}
+
+// dutyOn opens a node of its own and the list duty that fetches from the mirror; the
+// duty's goroutine does not run.
+func dutyOn(t *testing.T, m *mirror) *listDuty {
+	t.Helper()
+	f := &serveFlags{
+		id: "n1", data: t.TempDir(), http: "127.0.0.1:0", bootstrapExpect: 1, issuer: "test",
+		ofacSource: m.URL + "/ofac", ofacEvery: time.Hour,
+	}
+	s := &server{flags: f, log: slog.New(slog.DiscardHandler), failed: make(chan error, 4), closing: make(chan struct{})}
+	require.NoError(t, s.open())
+	t.Cleanup(func() {
+		close(s.closing)
+		require.NoError(t, s.node.Close())
+	})
+	require.Eventually(t, func() bool { return s.node.Settings().Genesis != nil }, 20*time.Second, 10*time.Millisecond)
+	roots := x509.NewCertPool()
+	roots.AddCert(m.Certificate())
+	s.lists.sync.adjust = func(source *fetch.Source) {
+		source.Roots, source.StallTimeout, source.Timeout = roots, time.Second, 20*time.Second
+	}
+	return s.lists
+}
+
+// runs makes one run and returns its error.
+func (d *listDuty) runs(t *testing.T) error {
+	t.Helper()
+	started, err := d.Sync(t.Context())
+	require.True(t, started)
+	return err
+}
+
+func TestSyncFromMirror(t *testing.T) {
+	m := newMirror(t)
+	d := dutyOn(t, m)
+	m.lists("2026-03-01", 40)
+	require.NoError(t, d.runs(t))
+	first := d.node.Settings()
+	require.EqualValues(t, 42, first.List.Entries)
+	require.Equal(t, "SDN_ENHANCED 2026-03-01 + CONS_ENHANCED 2026-03-01", first.List.Source)
+	require.Equal(t, []string{"SDN_ENHANCED.XML ", "CONS_ENHANCED.XML "}, m.calls())
+
+	// The same files: the list's date alone is renewed.
+	require.NoError(t, d.runs(t))
+	require.EqualValues(t, 1, d.node.Settings().ListVersion)
+	require.Greater(t, d.node.Settings().ListSynced, first.ListSynced)
+	for _, call := range m.calls() {
+		require.Contains(t, call, `"`, "conditional")
+	}
+	// A node that has no tags fetches them all and finds that nothing changed.
+	d.sync.tagged = [32]byte{}
+	require.NoError(t, d.runs(t))
+	require.EqualValues(t, 1, d.node.Settings().ListVersion)
+
+	m.lists("2026-03-02", 41)
+	require.NoError(t, d.runs(t))
+	require.EqualValues(t, 2, d.node.Settings().ListVersion)
+	report := d.LastSync()
+	require.Empty(t, report.Failure)
+	require.False(t, report.Running)
+	require.Equal(t, m.URL+"/ofac", report.Source)
+	require.False(t, report.DoneAt.Before(report.TriedAt))
+}
+
+// A CONS list that is newer than the SDN list is no reason to call the SDN list old.
+func TestSyncComparesDatesByFamily(t *testing.T) {
+	m := newMirror(t)
+	d := dutyOn(t, m)
+	m.lists("2026-03-05", 40)
+	m.set("SDN_ENHANCED.XML", tagged(sdnOf(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), 40)))
+	require.NoError(t, d.runs(t))
+	m.set("SDN_ENHANCED.XML", tagged(sdnOf(time.Date(2026, 3, 3, 0, 0, 0, 0, time.UTC), 41)))
+	require.NoError(t, d.runs(t))
+	require.EqualValues(t, 2, d.node.Settings().ListVersion)
+	m.set("SDN_ENHANCED.XML", tagged(sdnOf(time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC), 42)))
+	require.ErrorContains(t, d.runs(t), "SDN of 2026-03-02 would replace SDN of 2026-03-03")
+}
+
+// An officer's rollback stands: neither the same files again nor a node that has no
+// tags undoes it, and its date is not renewed by files that are not it.
+func TestSyncKeepsRollback(t *testing.T) {
+	m := newMirror(t)
+	d := dutyOn(t, m)
+	m.lists("2026-03-01", 40)
+	require.NoError(t, d.runs(t))
+	good := d.node.Settings().List.Digest
+	old, err := d.node.ListByDigest(good)
+	require.NoError(t, err)
+	m.lists("2026-03-02", 41)
+	require.NoError(t, d.runs(t))
+
+	compiled, err := ofac.Build(old.Entities(), old.Meta())
+	require.NoError(t, err)
+	require.NoError(t, d.put(t.Context(), compiled, d.fragment("rollback", "")))
+	synced := d.node.Settings().ListSynced
+	for range 2 {
+		err = d.runs(t)
+		require.ErrorIs(t, err, errReplaced)
+		require.Contains(t, d.LastSync().Failure, "rolled back")
+		require.Equal(t, good, d.node.Settings().List.Digest)
+		require.Equal(t, synced, d.node.Settings().ListSynced)
+		d.sync.tags, d.sync.tagged = nil, [32]byte{}
+	}
+	// A newer publication ends it.
+	m.lists("2026-03-03", 42)
+	require.NoError(t, d.runs(t))
+	require.NotEqual(t, good, d.node.Settings().List.Digest)
+}
+
+// The mirror of a bad night. Whatever it answers, the old list stays and the report
+// says why.
+func TestSyncFromBadMirror(t *testing.T) {
+	m := newMirror(t)
+	d := dutyOn(t, m)
+	m.lists("2026-03-10", 40)
+	require.NoError(t, d.runs(t))
+	before := d.node.Settings()
+	newer := sdnOf(time.Date(2026, 3, 11, 0, 0, 0, 0, time.UTC), 41)
+	var zipped bytes.Buffer
+	packer := gzip.NewWriter(&zipped)
+	_, _ = packer.Write(newer)
+	require.NoError(t, packer.Close())
+	redirect := func(to string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) }
+	}
+	content := func(raw []byte) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(raw) }
+	}
+	for _, c := range []struct {
+		name, want string
+		answer     http.HandlerFunc
+	}{
+		{"an error page with 200", "an HTML page where", content([]byte("<!DOCTYPE html><html><body>Down for maintenance</body></html>"))},
+		{"an error page in plain HTML", "<html>", content([]byte("<html><body>Down</body></html>"))},
+		{"JSON with 200", "", content([]byte(`{"error":"rate limited"}`))},
+		{"nothing with 200", "no content", content(nil)},
+		{"a truncated list", "", content(newer[:len(newer)/2])},
+		{"a truncated gzip", "", content(zipped.Bytes()[:zipped.Len()/2])},
+		{"a truncated archive", "", content([]byte("PK\x03\x04 and no more"))},
+		{"more announced than sent", "", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", fmt.Sprint(2*len(newer)))
+			_, _ = w.Write(newer)
+		}},
+		{"gigabytes announced", "announced", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "8589934592")
+			w.WriteHeader(http.StatusOK)
+		}},
+		{"nothing more after the header", "stands still", func(w http.ResponseWriter, r *http.Request) {
+			_, _ = w.Write(newer[:100])
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}},
+		{"the server's error", "502", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }},
+		{"304 to who asked for no version", "304", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) }},
+		{"the other family's list", "", content(conformance.EnhancedXML("Consolidated List", time.Now(), conformance.ListedEntity{ID: 930001, Last: "PASSERBY HOLDING"}))},
+		{"an older list", "older", content(sdnOf(time.Date(2026, 3, 9, 0, 0, 0, 0, time.UTC), 41))},
+		{"a shrunken list", "shrink", content(sdnOf(time.Date(2026, 3, 11, 0, 0, 0, 0, time.UTC), 36))},
+		{"a list without the canaries", "canary", content(bytes.ReplaceAll(newer, []byte("LAZARUS"), []byte("LAZY")))},
+		{"an empty list", "no entity", content(conformance.EnhancedXML("SDN List", time.Now()))},
+		{"to this machine", "not public", redirect("https://127.0.0.1:1/x")},
+		{"to a private network", "not public", redirect("https://10.0.0.1/x")},
+		{"to metadata", "not public", redirect("https://169.254.169.254/latest/meta-data/")},
+		{"to IPv6 loopback", "not public", redirect("https://[::1]/x")},
+		{"to a name for this machine", "not public", redirect("https://localhost/x")},
+		{"to plain http", "redirect is not allowed", redirect("http://example.com/x")},
+		{"in circles", "redirect", redirect("/ofac/SDN_ENHANCED.XML")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m.set("SDN_ENHANCED.XML", c.answer)
+			d.sync.tagged = [32]byte{}
+			err := d.runs(t)
+			require.ErrorContains(t, err, c.want)
+			require.Equal(t, err.Error(), d.LastSync().Failure)
+			require.Equal(t, c.name == "the server's error" || strings.HasPrefix(c.name, "304"), strings.Contains(err.Error(), "404"))
+			now := d.node.Settings()
+			require.Equal(t, before.List, now.List)
+			require.Equal(t, before.ListSynced, now.ListSynced)
+			require.Empty(t, now.Staged)
+		})
+	}
+	// And in the morning it is well again.
+	m.lists("2026-03-11", 41)
+	require.NoError(t, d.runs(t))
+	require.Empty(t, d.LastSync().Failure)
+	require.EqualValues(t, 2, d.node.Settings().ListVersion)
+}
+
+// A mirror may hold the archives, or the ADVANCED form, alone.
+func TestSyncFindsOtherForms(t *testing.T) {
+	m := newMirror(t)
+	d := dutyOn(t, m)
+	err := d.runs(t)
+	for _, file := range []string{"SDN_ENHANCED.XML", "SDN_ENHANCED.ZIP", "SDN_ADVANCED.XML"} {
+		require.ErrorContains(t, err, file)
+	}
+	require.Nil(t, d.node.Settings().List)
+	m.lists("2026-03-10", 40)
+	for _, family := range []string{"SDN", "CONS"} {
+		plain := m.answer[family+"_ENHANCED.XML"]
+		m.set(family+"_ENHANCED.XML", nil)
+		m.set(family+"_ENHANCED.ZIP", plain) // What a file is, its content tells.
+	}
+	require.NoError(t, d.runs(t))
+	require.EqualValues(t, 42, d.node.Settings().List.Entries)
+}
+
+func TestSyncOneAtATime(t *testing.T) {
+	m := newMirror(t)
+	d := dutyOn(t, m)
+	reached, release := make(chan struct{}), make(chan struct{})
+	m.lists("2026-03-10", 40)
+	plain := m.answer["SDN_ENHANCED.XML"]
+	m.set("SDN_ENHANCED.XML", func(w http.ResponseWriter, r *http.Request) {
+		close(reached)
+		<-release
+		plain(w, r)
+	})
+	ended := make(chan error, 1)
+	go func() {
+		_, err := d.Sync(context.WithoutCancel(t.Context()))
+		ended <- err
+	}()
+	<-reached
+	require.True(t, d.LastSync().Running)
+	started, err := d.Sync(t.Context())
+	require.NoError(t, err)
+	require.False(t, started)
+	close(release)
+	require.NoError(t, <-ended)
+	require.False(t, d.LastSync().Running)
+}
+
+func TestOriginsOf(t *testing.T) {
+	for _, c := range []struct {
+		source, problem string
+		origins         int
+		plain           bool
+	}{
+		{"", "", 0, false},
+		{"published", "", 2, false},
+		{"https://mirror.example/ofac/", "", 3, false},
+		{"https://10.0.0.5/ofac", "", 3, false},
+		{"http://127.0.0.1:9000/ofac", "", 3, true},
+		{"http://[::1]:9000", "", 3, true},
+		{"http://mirror.example/ofac", "over https", 0, false},
+		{"http://10.0.0.5/ofac", "over https", 0, false},
+		{"publised", "neither", 0, false},
+		{"ftp://mirror.example", "neither", 0, false},
+		{"/var/lists", "neither", 0, false},
+		{"https://", "neither", 0, false},
+		{"https://user:secret@mirror.example/", "no user name", 0, false},
+		{"https://mirror.example/?token=secret", "no user name", 0, false},
+	} {
+		t.Run(c.source, func(t *testing.T) {
+			origins, err := originsOf(c.source)
+			if c.problem != "" {
+				require.ErrorContains(t, err, c.problem)
+				require.NotContains(t, err.Error(), "secret")
+				return
+			}
+			require.NoError(t, err)
+			require.Len(t, origins, c.origins)
+			for _, origin := range origins {
+				require.Equal(t, c.plain, origin.PlainHTTP)
+				require.Equal(t, c.source != sourcePublished, origin.Private)
+				require.False(t, strings.Contains(origin.Files[0].URL, "//SDN"))
+			}
+		})
+	}
+}
+
+func TestSyncIsDue(t *testing.T) {
+	now := time.Date(2026, 3, 10, 3, 0, 0, 0, time.UTC)
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	active := &wire.ListInfo{}
+	for _, c := range []struct {
+		name   string
+		list   *wire.ListInfo
+		synced time.Duration
+		tried  time.Duration
+		want   bool
+	}{
+		{"no list, never tried", nil, 0, 10000 * time.Hour, true},
+		{"no list, tried just now", nil, 0, 59 * time.Second, false},
+		{"no list, tried a minute ago", nil, 0, time.Minute, true},
+		{"only the sample", &wire.ListInfo{Sample: true}, 0, time.Hour, true},
+		{"fresh", active, 5 * time.Hour, 5 * time.Hour, false},
+		{"fresh, this node just leads", active, 5 * time.Hour, 10000 * time.Hour, false},
+		{"due", active, 6 * time.Hour, 6 * time.Hour, true},
+		{"failed just now", active, 7 * time.Hour, time.Minute, false},
+		{"failed a while ago", active, 7 * time.Hour, syncRetry, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := &listDuty{flags: &serveFlags{}}
+			d.sync.report = httpapi.SyncReport{TriedAt: ago(c.tried)}
+			require.Equal(t, c.want, d.due(now, 6*time.Hour, c.list, engine.Time(ago(c.synced).UnixNano())))
+		})
+	}
+}

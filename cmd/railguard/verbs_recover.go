@@ -1,0 +1,239 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"railguard/cluster"
+)
+
+// recoverFlags are the flags of `railguard cluster recover`.
+type recoverFlags struct {
+	source  cluster.RecoverySource
+	peers   []string
+	order   cluster.RecoveryOrder
+	output  string
+	inJSON  bool
+	changed bool // --confirm was given.
+}
+
+// newClusterRecover is `railguard cluster recover`: it works on a stopped node's
+// folder and asks no server.
+func newClusterRecover() *cobra.Command {
+	f := &recoverFlags{}
+	cmd := &cobra.Command{
+		Use: "recover", Short: "A majority is lost for good: make a stopped survivor the whole cluster", Args: cobra.NoArgs,
+		Long: `Only when the machines of most voters, and their disks, are gone for good. If one
+of them can still be started, start it instead: nothing is lost then.
+
+Without --confirm this only reads. It shows what the survivor's disk holds, which
+entries at its end would be taken for committed though they may never have been,
+and what may be lost: all that was acknowledged after its last entry. No disk can
+tell whether there was any. Look at every survivor that is left, and recover from
+the furthest one.
+
+With --confirm it writes one membership entry, of this node alone, behind the last
+one, after a copy of what it changes. Two people answer for it. The next start of
+the node writes a leaf that tells all of this into the audit log, before anything
+else. The other nodes, lost or not, must be fenced first and may only come back
+wiped, with --join. See "A majority is lost" in docs/OPERATING.md.`,
+		Example: `  railguard cluster recover --data /var/lib/railguard
+  railguard cluster recover --data /var/lib/railguard --peer-index n4=88123/7
+  railguard cluster recover --data /var/lib/railguard --confirm CLUSTER-ID \
+      --by "Ada Smith" --second "Bob Jones" --reason "fire in hall 2, n1 and n3 are gone"`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.changed = cmd.Flags().Changed("confirm")
+			if err := f.check(); err != nil {
+				return err
+			}
+			return f.run(cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.source.Dir, "data", "", "the survivor's data folder; its node must be stopped (required)")
+	flags.StringVar(&f.source.ID, "id", "", "the survivor's node id, to be held against the folder")
+	flags.StringArrayVar(&f.source.Compare, "compare", nil, "data folder of another survivor, stopped or copied (repeatable)")
+	flags.StringArrayVar(&f.peers, "peer-index", nil, "where another survivor's log ends: NODE=INDEX/TERM, from its own output of this verb (repeatable)")
+	flags.StringVar(&f.order.ClusterID, "confirm", "", "do it: the cluster's id, typed again")
+	flags.StringVar(&f.order.By, "by", "", "who does it (with --confirm)")
+	flags.StringVar(&f.order.Second, "second", "", "who else answers for it (with --confirm)")
+	flags.StringVar(&f.order.Reason, "reason", "", "why, for the audit log (with --confirm)")
+	flags.BoolVar(&f.order.ForceBehind, "force-behind", false, "although another survivor is further: what it has more is given up")
+	flags.StringVarP(&f.output, "output", "o", "table", "table or json")
+	flags.BoolVar(&f.inJSON, "json", false, "the same as --output json")
+	return cmd
+}
+
+func (f *recoverFlags) check() error {
+	switch {
+	case f.source.Dir == "":
+		return usage("--data is required (the stopped survivor's folder)")
+	case f.output != "table" && f.output != "json":
+		return usage("--output must be table or json")
+	case f.changed && (f.order.By == "" || f.order.Second == "" || f.order.Reason == ""):
+		return usage("--confirm needs --by, --second (two different people) and --reason")
+	case !f.changed && (f.order.By != "" || f.order.Second != "" || f.order.Reason != "" || f.order.ForceBehind):
+		return usage("--by, --second, --reason and --force-behind go with --confirm CLUSTER-ID; without it this verb only reads")
+	}
+	f.inJSON = f.inJSON || f.output == "json"
+	f.source.Peers = nil
+	for _, text := range f.peers {
+		peer, err := cluster.ParseSurvivor(text)
+		if err != nil {
+			return usage("--peer-index: %w", err)
+		}
+		f.source.Peers = append(f.source.Peers, peer)
+	}
+	return nil
+}
+
+func (f *recoverFlags) run(out io.Writer) error {
+	var report *cluster.RecoveryReport
+	var err error
+	if f.changed {
+		report, err = cluster.Recover(f.source, f.order)
+	} else {
+		report, err = cluster.InspectRecovery(f.source)
+	}
+	if report != nil && (err == nil || errors.Is(err, cluster.ErrRecoveryOrder)) {
+		if f.inJSON {
+			encoder := json.NewEncoder(out)
+			encoder.SetIndent("", "  ")
+			encoder.SetEscapeHTML(false)
+			err = errors.Join(err, encoder.Encode(recoverAnswer{Changed: f.changed && err == nil, RecoveryReport: report}))
+		} else {
+			printRecovery(out, report, f.changed && err == nil)
+		}
+	}
+	return err
+}
+
+// recoverAnswer is the JSON form.
+type recoverAnswer struct {
+	Changed bool `json:"changed"`
+	*cluster.RecoveryReport
+}
+
+func printRecovery(out io.Writer, r *cluster.RecoveryReport, changed bool) {
+	fmt.Fprintf(out, "cluster %s, node %s, data folder %s\n", r.ClusterID, r.Node, r.Dir)
+	if !changed {
+		fmt.Fprintln(out, "Nothing was changed: this is what the disk tells.")
+	}
+	printMembers(out, r)
+	printHeld(out, r)
+	printUncertain(out, r)
+	fmt.Fprintf(out, `
+MAY BE LOST
+  Whatever was acknowledged after the last entry above (behind index %d, after
+  %s): verdicts, registrations, dispositions, revocations, spending
+  counted. This disk cannot tell whether there was any.
+`, r.LastIndex, r.LastTime)
+	printSurvivors(out, r)
+	for _, warning := range r.Warnings {
+		fmt.Fprintln(out, "\nWARNING:", warning)
+	}
+	printOutcome(out, r, changed)
+}
+
+func printMembers(out io.Writer, r *cluster.RecoveryReport) {
+	fmt.Fprintf(out, "\nMEMBERS, as this disk knows them; recoveries so far: %d\n", r.Recoveries)
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "  NODE\tVOTE\tADDRESS\t")
+	for _, m := range r.Members {
+		vote, self := "no", ""
+		if m.Voter {
+			vote = "yes"
+		}
+		if m.Self {
+			self = "this survivor"
+		}
+		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", m.ID, vote, m.Addr, self)
+	}
+	_ = table.Flush()
+}
+
+func printHeld(out io.Writer, r *cluster.RecoveryReport) {
+	fmt.Fprintln(out, "\nKEPT")
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintf(table, "  last entry\tindex %d, term %d\n", r.LastIndex, r.LastTerm)
+	fmt.Fprintf(table, "  its time\t%s\n", r.LastTime)
+	fmt.Fprintf(table, "  newest snapshot\tindex %d, term %d\n", r.SnapshotIndex, r.SnapshotTerm)
+	fmt.Fprintf(table, "  committed\tat least up to index %d (by %s)\n", r.CommittedIndex, r.CommittedBy)
+	fmt.Fprintf(table, "  audit log\t%d leaves, tree head %s\n", r.AuditLeaves, r.TreeHead)
+	fmt.Fprintf(table, "  of these\t%d written to history here, %d missing\n", r.AuditOnDisk, r.AuditMissing)
+	fmt.Fprintf(table, "  state digest\t%s\n", r.StateDigest)
+	_ = table.Flush()
+}
+
+func printUncertain(out io.Writer, r *cluster.RecoveryReport) {
+	u := &r.Uncertain
+	fmt.Fprintln(out, "\nTAKEN FOR COMMITTED, though it may never have been")
+	if u.Entries == 0 {
+		fmt.Fprintln(out, "  nothing")
+		return
+	}
+	fmt.Fprintf(out, "  %d entries, index %d to %d, with %d audit leaves. Their callers were not necessarily answered.\n", u.Entries, u.First, u.Last, u.Leaves)
+	if len(u.Listed) == 0 {
+		return
+	}
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "  INDEX\tLEAF\tKIND\tID\tVERDICT\tTIME")
+	for _, leaf := range u.Listed {
+		fmt.Fprintf(table, "  %d\t%d\t%s\t%s\t%s\t%s\n", leaf.Index, leaf.Leaf, leaf.Kind, leaf.ID, leaf.Verdict, leaf.Time)
+	}
+	_ = table.Flush()
+	if more := u.Leaves - uint64(len(u.Listed)); more > 0 {
+		fmt.Fprintf(out, "  and %d more\n", more)
+	}
+}
+
+func printSurvivors(out io.Writer, r *cluster.RecoveryReport) {
+	fmt.Fprintln(out, "\nSURVIVORS")
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "  NODE\tINDEX/TERM\tFROM\t")
+	mark := func(node string) string {
+		if node == r.Furthest && len(r.Survivors) > 0 {
+			return "the furthest"
+		}
+		return ""
+	}
+	fmt.Fprintf(table, "  %s\t%d/%d\t%s\t%s\n", r.Node, r.LastIndex, r.LastTerm, r.Dir, mark(r.Node))
+	for _, s := range r.Survivors {
+		fmt.Fprintf(table, "  %s\t%d/%d\t%s\t%s\n", s.Node, s.Index, s.Term, s.From, mark(s.Node))
+	}
+	_ = table.Flush()
+	if len(r.Survivors) == 0 {
+		fmt.Fprintf(out, "  No other was named. If there is one, run this there too and compare: --peer-index %s=%d/%d\n", r.Node, r.LastIndex, r.LastTerm)
+	}
+}
+
+// printOutcome says what was done, or what to do next.
+func printOutcome(out io.Writer, r *cluster.RecoveryReport, changed bool) {
+	switch {
+	case changed:
+		fmt.Fprintf(out, `
+DONE: %s alone is the cluster now (recovery %d, lineage %s).
+  A copy of what was changed is in %s; it holds secrets and personal data.
+  1. Make sure that the old nodes are fenced: stopped, and out of reach of callers.
+  2. Start this node as before. Its first record is the leaf that tells of this.
+  3. Wipe the old nodes' folders (or new machines) and start them with --join.
+`, r.Node, r.Earlier.Recovery, r.Earlier.Lineage, r.Earlier.Backup)
+	case len(r.Problems) > 0:
+		for _, problem := range r.Problems {
+			fmt.Fprintln(out, "\nCANNOT BE RECOVERED FROM HERE:", problem)
+		}
+	case r.Behind:
+		fmt.Fprintf(out, "\nRECOVER FROM %s: it is further. What it has more would be given up here (--force-behind).\n", r.Furthest)
+	default:
+		fmt.Fprintf(out, `
+NEXT, if the majority is gone for good
+  1. Fence the lost nodes: power off, network cut, out of every load balancer.
+  2. railguard cluster recover --data %s --confirm %s --by NAME --second NAME --reason TEXT
+`, r.Dir, r.ClusterID)
+	}
+}

@@ -1,0 +1,192 @@
+package ofac
+
+import "strings"
+
+// Chinese names reach a list in pinyin (Zedong) or in Wade and Giles (Tse-tung,
+// its apostrophes lost), Korean ones in the romanisation of the South
+// (Jeongeun), of McCune and Reischauer (Chŏngŭn) or of the North (Jong Un). A
+// word that is syllables throughout has a key that is the same in every
+// system; the deletion table files listed words under it.
+//
+// Two words of pinyin with one key may be different names (Zhang, Chang), so
+// a pinyin word is only looked up among those that can be Wade-Giles, and the
+// reverse. Korean keys put o and u, k and g and so on together.
+//
+// A syllable is short, and a slip makes another one: two syllables that no
+// system writes alike are never close.
+
+// pinyinSource lists the syllables by initial: "b a ai an" is ba, bai, ban.
+const pinyinSource = `
+- a ai an ang ao e ei en er ou
+b a ai an ang ao ei en eng i ian iao ie in ing o u
+p a ai an ang ao ei en eng i ian iao ie in ing o ou u
+m a ai an ang ao e ei en eng i ian iao ie in ing iu o ou u
+f a an ang ei en eng o ou u
+d a ai an ang ao e ei en eng i ian iao ie ing iu ong ou u uan ui un uo
+t a ai an ang ao e eng i ian iao ie ing ong ou u uan ui un uo
+n a ai an ang ao e ei en eng i ian iang iao ie in ing iu ong ou u uan uo v ve ue
+l a ai an ang ao e ei eng i ia ian iang iao ie in ing iu ong ou u uan un uo v ve ue
+g a ai an ang ao e ei en eng ong ou u ua uai uan uang ui un uo
+k a ai an ang ao e en eng ong ou u ua uai uan uang ui un uo
+h a ai an ang ao e ei en eng ong ou u ua uai uan uang ui un uo
+j i ia ian iang iao ie in ing iong iu u uan ue un
+q i ia ian iang iao ie in ing iong iu u uan ue un
+x i ia ian iang iao ie in ing iong iu u uan ue un
+zh a ai an ang ao e ei en eng i ong ou u ua uai uan uang ui un uo
+ch a ai an ang ao e en eng i ong ou u ua uai uan uang ui un uo
+sh a ai an ang ao e ei en eng i ou u ua uai uan uang ui un uo
+r an ang ao e en eng i ong ou u uan ui un uo
+z a ai an ang ao e ei en eng i ong ou u uan ui un uo
+c a ai an ang ao e en eng i ong ou u uan ui un uo
+s a ai an ang ao e en eng i ong ou u uan ui un uo
+y a an ang ao e i in ing ong ou u uan ue un
+w a ai an ang ei en eng o u
+`
+
+// wadeInitials are the initials of Wade and Giles without their apostrophes.
+var wadeInitials = map[string]string{
+	"b": "p", "d": "t", "g": "k", "j": "ch", "q": "ch", "x": "hs", "zh": "ch", "r": "j", "z": "ts", "c": "ts",
+}
+
+// wadeFinals are the finals that are written otherwise.
+var wadeFinals = map[string]string{
+	"ong": "ung", "iong": "iung", "ian": "ien", "ie": "ieh", "ue": "ueh", "ve": "ueh", "v": "u", "er": "erh",
+}
+
+// wadeWhole are the syllables that follow no rule.
+var wadeWhole = map[string]string{
+	"zi": "tzu", "ci": "tzu", "si": "ssu", "zhi": "chih", "chi": "chih", "shi": "shih", "ri": "jih",
+	"ge": "ko", "ke": "ko", "he": "ho", "duo": "to", "tuo": "to", "luo": "lo", "nuo": "no", "zuo": "tso", "cuo": "tso", "suo": "so",
+	"zhuo": "cho", "chuo": "cho", "ruo": "jo", "gui": "kuei", "kui": "kuei",
+	"ye": "yeh", "you": "yu", "yan": "yen", "yong": "yung", "yue": "yueh",
+}
+
+// syllableTables maps the spelling of a syllable to its key, by system. The
+// key of a Chinese syllable is its Wade-Giles spelling.
+type syllableTables struct{ pinyin, wade, korean map[string]string }
+
+var syllables = makeSyllables()
+
+func makeSyllables() syllableTables {
+	t := syllableTables{map[string]string{}, map[string]string{}, koreanSyllables()}
+	for line := range strings.Lines(pinyinSource) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 {
+			continue
+		}
+		initial := strings.TrimPrefix(fields[0], "-")
+		for _, final := range fields[1:] {
+			syllable := initial + final
+			wade, whole := wadeWhole[syllable]
+			if !whole {
+				wade = orSame(wadeInitials, initial) + orSame(wadeFinals, final)
+			}
+			t.pinyin[syllable], t.wade[wade] = wade, wade
+		}
+	}
+	return t
+}
+
+func orSame(table map[string]string, part string) string {
+	if other, ok := table[part]; ok {
+		return other
+	}
+	return part
+}
+
+// The parts of a Korean syllable: "spelling=sign".
+const (
+	koreanOnsets = "=- g=K k=K kh=K n=N d=T t=T th=T r=R l=R m=M b=P p=P ph=P s=S sh=S j=C ch=C h=H"
+	koreanVowels = "a=a ae=e ai=e e=e eo=o o=o u=o oo=o eu=o ou=o oh=o ya=ya yae=ye ye=ye yeo=yo yo=yo you=yo yu=yo yoo=yo " +
+		"oe=oe oi=oe wa=wa wae=we we=we wo=wo weo=wo woo=o wi=wi ui=i eui=i i=i ee=i"
+	koreanCodas = "= k=K g=K n=N l=L m=M p=P b=P ng=G"
+)
+
+func koreanSyllables() map[string]string {
+	table := map[string]string{}
+	for onset := range strings.FieldsSeq(koreanOnsets) {
+		onset, onsetSign, _ := strings.Cut(onset, "=")
+		for vowel := range strings.FieldsSeq(koreanVowels) {
+			vowel, vowelSign, _ := strings.Cut(vowel, "=")
+			for coda := range strings.FieldsSeq(koreanCodas) {
+				coda, codaSign, _ := strings.Cut(coda, "=")
+				table[onset+vowel+coda] = onsetSign + vowelSign + codaSign
+			}
+		}
+	}
+	return table
+}
+
+// Bounds of a word of syllables.
+const (
+	syllableBytes = 6 // letters of the longest syllable
+	syllablesMax  = 4 // of one word
+)
+
+// appendSyllables appends the key of a word that is syllables of the table
+// throughout, and returns how many; 0: it is not. The longest syllable that
+// leaves a readable rest is taken.
+func appendSyllables(dst, word []byte, table map[string]string) ([]byte, int) {
+	return appendRest(dst, word, table, syllablesMax)
+}
+
+func appendRest(dst, word []byte, table map[string]string, left int) ([]byte, int) {
+	for length := min(len(word), syllableBytes); length > 0 && left > 0; length-- {
+		key, ok := table[string(word[:length])]
+		if !ok || length < len(word) && isVowel(word[length-1]) && isVowel(word[length]) {
+			continue // two vowels in a row are one syllable, or another language
+		}
+		mark := len(dst)
+		dst = append(append(dst, key...), '.')
+		if length == len(word) {
+			return dst, 1
+		}
+		rest, count := appendRest(dst, word[length:], table, left-1)
+		if count > 0 {
+			return rest, count + 1
+		}
+		dst = dst[:mark]
+	}
+	return dst, 0
+}
+
+// isSyllable reports whether a word is one Chinese or Korean syllable.
+func isSyllable(word []byte) bool {
+	if len(word) < 2 || len(word) > syllableBytes {
+		return false
+	}
+	_, pinyin := syllables.pinyin[string(word)]
+	_, wade := syllables.wade[string(word)]
+	_, korean := syllables.korean[string(word)]
+	return pinyin || wade || korean
+}
+
+// sameSyllable reports whether two syllables may be one in some system.
+func sameSyllable(a, b []byte) bool {
+	if key, ok := syllables.korean[string(a)]; ok && key == syllables.korean[string(b)] {
+		return true
+	}
+	if key, ok := syllables.pinyin[string(a)]; ok && key == string(b) {
+		return true
+	}
+	key, ok := syllables.pinyin[string(b)]
+	return ok && key == string(a)
+}
+
+// syllableSystem is one way to write syllables: under which kind a listed word
+// is filed, and under which a word looked for is sought.
+type syllableSystem struct {
+	table          map[string]string
+	listed, sought deletionKind
+	least          int // syllables a word needs to have a key
+}
+
+var syllableSystems = [...]syllableSystem{
+	{syllables.pinyin, syllablesPinyin, syllablesWade, 1},
+	{syllables.wade, syllablesWade, syllablesPinyin, 1},
+	{syllables.korean, syllablesKorean, syllablesKorean, 2},
+}
+
+// sameSyllables is the similarity of two words that are the same syllables in
+// different systems.
+const sameSyllables = 9500

@@ -69,13 +69,15 @@ func (n *Node) adopt(view *fsm.View) error {
 	if err != nil {
 		return err
 	}
-	if err := n.audit.Adopt(view.Size, frontier); err != nil {
-		return fmt.Errorf("history on disk: %w", err)
-	}
+	n.catchup.busy.Store(true)
+	// First for which size roots are to be asked, then the hole: a crash between the
+	// two leaves neither.
 	if err := n.folder.adopt(view.Size); err != nil {
 		return err
 	}
-	n.catchup.busy.Store(true)
+	if err := n.audit.Adopt(view.Size, frontier); err != nil {
+		return fmt.Errorf("history on disk: %w", err)
+	}
 	n.log.Warn("history before the snapshot is fetched from peers", "leaves", view.Size)
 	return nil
 }

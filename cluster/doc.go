@@ -27,5 +27,6 @@
 // for every frame (at most two), duties (leadership, disk, snapshots, votes),
 // list keeper, digester, and raft's own. With a port between nodes also: the
 // port's acceptor and one for every connection, one reader for every link, the
-// watcher of peers, the finder of the group, the fetcher of history.
+// watcher of peers, the finder of the group, the fetcher of history, and with given
+// certificates the watcher of their files.
 package cluster

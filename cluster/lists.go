@@ -12,9 +12,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"railguard/engine"
+	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/ofac"
 )
@@ -25,6 +27,8 @@ const (
 	listKept        = engine.Retention // After a list's last day as the active one.
 	listWriteQueue  = 4                // Activated lists waiting to be written.
 	listRecordSlack = 4 * engine.KiB   // A chunk record's fields beside its data.
+	openPatience    = 300 * time.Millisecond
+	openLook        = 5 * time.Millisecond // Between two looks at whether a staged list is open.
 	policyRecordMax = engine.PolicyRecordMax
 )
 
@@ -37,6 +41,8 @@ var ErrNoList = errors.New("cluster: no list of that digest")
 type listKeeper struct {
 	dir   string
 	queue chan keptList
+	asked [32]byte                   // Digest of the list last sent to be opened ahead. Of the apply goroutine.
+	ahead atomic.Pointer[ofac.Index] // The staged list, opened before it is activated.
 
 	mu   sync.Mutex
 	open []*ofac.Index // Most recently asked last.
@@ -46,6 +52,7 @@ type keptList struct {
 	digest [32]byte
 	data   []byte
 	at     engine.Time
+	staged bool // To be opened, not yet to be written.
 }
 
 func newListKeeper(dir string) *listKeeper {
@@ -60,11 +67,29 @@ func (k *listKeeper) path(digest [32]byte) string {
 // the list is not written here; replays then ask a peer's copy.
 func (k *listKeeper) keep(index *ofac.Index, data []byte, at engine.Time) bool {
 	select {
-	case k.queue <- keptList{index.Digest(), data, at}:
+	case k.queue <- keptList{digest: index.Digest(), data: data, at: at}:
 		return true
 	default:
 		return false
 	}
+}
+
+// openStaged makes a staged list ready. One that cannot be opened is told when it is
+// activated.
+func (k *listKeeper) openStaged(list keptList) {
+	if index, err := ofac.Open(list.data); err == nil {
+		k.ahead.Store(index)
+	}
+}
+
+// opened returns the list of a digest if it was opened ahead, and forgets it.
+func (k *listKeeper) opened(digest [32]byte) *ofac.Index {
+	index := k.ahead.Load()
+	if index == nil || index.Digest() != digest {
+		return nil
+	}
+	k.ahead.Store(nil)
+	return index
 }
 
 // write puts one list on disk.
@@ -219,11 +244,73 @@ func (n *Node) keepLists() {
 	for {
 		select {
 		case list := <-n.lists.queue:
+			if list.staged {
+				n.lists.openStaged(list)
+				continue
+			}
 			if err := n.lists.write(list); err != nil {
 				n.log.Error("compiled list not kept on disk", "error", err)
 			}
 		case <-n.stop:
 			return
+		}
+	}
+}
+
+// openAhead has a list that an entry made whole opened beside the apply goroutine:
+// checking its bytes takes tens of milliseconds, and by the time of its activation
+// they should be over, so that the switch holds up no verdict. A list that is not
+// ready by then is opened at its activation.
+func (n *Node) openAhead(out *fsm.Effects) {
+	if out.Settings == nil || len(out.Settings.Staged) == 0 || out.Settings.Staged[0].Digest == n.lists.asked {
+		return
+	}
+	digest, data, whole := n.adapter.Freeze().Staged()
+	if !whole {
+		return
+	}
+	select {
+	case n.lists.queue <- keptList{digest: digest, data: data, staged: true}:
+		n.lists.asked = digest
+	default:
+	}
+}
+
+// openList gives the list that an entry activated. Bytes that cannot be opened (the
+// edge checked them before they were staged) leave no list: no verdict is given.
+func (n *Node) openList(out *fsm.Effects) *ofac.Index {
+	if out.ListData == nil {
+		return nil
+	}
+	var index *ofac.Index
+	if out.Settings != nil && out.Settings.List != nil {
+		index = n.lists.opened(out.Settings.List.Digest)
+	}
+	n.lists.asked = [32]byte{}
+	if index == nil {
+		var err error
+		if index, err = ofac.Open(out.ListData); err != nil {
+			n.log.Error("the activated list cannot be opened: no verdicts until another one is activated", "error", err)
+			return nil
+		}
+	}
+	if !n.lists.keep(index, out.ListData, out.Time) {
+		n.log.Error("compiled list not kept on disk: too many wait")
+	}
+	return index
+}
+
+// awaitOpened waits a moment for a staged list to be opened here, and so, more or
+// less, on the other nodes: they began at the same entry.
+func (n *Node) awaitOpened(ctx context.Context, digest [32]byte) {
+	for range openPatience / openLook {
+		if index := n.lists.ahead.Load(); index != nil && index.Digest() == digest {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(openLook):
 		}
 	}
 }
@@ -249,6 +336,9 @@ func (n *Node) Stage(ctx context.Context, compiled []byte, info wire.ListInfo, c
 			chunk.Info, chunk.Common = &info, common
 		}
 		result, err := n.Propose(ctx, wire.KindListChunk, wire.Encode(&chunk))
+		if last && err == nil && result.Code == wire.Applied {
+			n.awaitOpened(ctx, chunk.Digest)
+		}
 		if err != nil || last || result.Code != wire.Unchanged {
 			return result, err
 		}

@@ -62,6 +62,9 @@ func newMux(network Network, authority func() *authority, address string) (*mux,
 	if err != nil {
 		return nil, fmt.Errorf("cluster: port between nodes: %w", err)
 	}
+	if at := listener.Addr().String(); authority == nil && !loopback(at) { // What a name stands for is seen now.
+		return nil, errors.Join(fmt.Errorf("%w, not %s", errInsecure, at), listener.Close())
+	}
 	return &mux{
 		network: network, authority: authority, listener: listener, log: slog.New(slog.DiscardHandler),
 		strangers: newGuests(handshakesMax, handshakesMax),
@@ -225,6 +228,9 @@ func (m *mux) judge(h hello, proven string, protocol byte, known map[string]reac
 // dial opens a connection to a peer and goes through its door. expectID and
 // expectIncarnation, where given, must be whom it meets there.
 func (m *mux) dial(host string, protocol byte, h func() hello, expectID, expectIncarnation string, timeout time.Duration) (net.Conn, welcome, error) {
+	if m.authority == nil && !loopback(host) { // Peers tell addresses, too.
+		return nil, welcome{}, fmt.Errorf("%w, not %s", errInsecure, host)
+	}
 	raw, err := m.network.Dial(host, min(timeout, handshakePatience))
 	if err != nil {
 		return nil, welcome{}, err

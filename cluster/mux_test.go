@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"io"
+	"log/slog"
 	"net"
 	"strconv"
 	"testing"
@@ -110,6 +111,103 @@ func strangersWithTheSecret(t *testing.T, friend *authority, plain func(*testing
 		silent(t, conn)
 	})
 }
+
+// TestPlainTextStaysOnLoopback: whatever a peer says of its address, and whatever a
+// name turns out to stand for.
+func TestPlainTextStaysOnLoopback(t *testing.T) {
+	_, err := newMux(misnamedNetwork{}, nil, "localhost:0")
+	require.ErrorIs(t, err, errInsecure)
+	m, err := newMux(tcpNetwork{}, nil, "127.0.0.1:0")
+	require.NoError(t, err)
+	defer m.close()
+	m.network = nil // A dial would panic.
+	for _, host := range []string{"10.0.0.1:7000", "example.org:7000", "0.0.0.0:7000", "[::]:7000"} {
+		_, _, err = m.dial(host, protocolCalls, nil, "", "", time.Second)
+		require.ErrorIs(t, err, errInsecure, host)
+	}
+}
+
+// TestAPeerThatAnswersInAnothersName is proven to be n2 and says that it is n1.
+func TestAPeerThatAnswersInAnothersName(t *testing.T) {
+	peer, err := newAuthority(testSecret, "n2")
+	require.NoError(t, err)
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", peer.config())
+	require.NoError(t, err)
+	defer listener.Close()
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		var h hello
+		_ = readFull(conn, make([]byte, 4))
+		_ = readSized(conn, &h)
+		_ = writeSized(conn, nil, &welcome{ID: "n1", Incarnation: "x"})
+		_ = readFull(conn, make([]byte, 1)) // Until the dialler hangs up.
+	}()
+	own, err := newAuthority(testSecret, "n3")
+	require.NoError(t, err)
+	m := &mux{network: tcpNetwork{}, authority: func() *authority { return own }, log: slog.New(slog.DiscardHandler), dialled: newGuests(1, 1)}
+	_, _, err = m.dial(listener.Addr().String(), protocolRaft, func() hello { return hello{ID: "n3", Incarnation: "x"} }, "n1", "", time.Second)
+	require.ErrorContains(t, err, `node "n1" is not the one its certificate names`)
+}
+
+// TestThePortPacesItsAcceptor: of many connections of one network in an instant only
+// so many are taken up.
+func TestThePortPacesItsAcceptor(t *testing.T) {
+	const came = 100 * strangersBurst
+	door := &crowd{left: came}
+	m, err := newMux(crowdedNetwork{door}, nil, "127.0.0.1:0")
+	require.NoError(t, err)
+	door.mux = m
+	m.known = func() map[string]reached { return nil }
+	m.done.Add(1)
+	m.serve() // Until the crowd has passed.
+	m.done.Wait()
+	_, taken := counted(m.strangers)
+	require.GreaterOrEqual(t, taken, uint64(strangersBurst))
+	require.Less(t, taken, uint64(came/2))
+}
+
+type crowdedNetwork struct{ net.Listener }
+
+func (n crowdedNetwork) Listen(string) (net.Listener, error)        { return n.Listener, nil }
+func (crowdedNetwork) Dial(string, time.Duration) (net.Conn, error) { return nil, io.EOF }
+
+// crowd is a listener at whose door many stand and hang up.
+type crowd struct {
+	left int
+	mux  *mux
+}
+
+func (c *crowd) Accept() (net.Conn, error) {
+	if c.left--; c.left < 0 {
+		c.mux.shut()
+		return nil, net.ErrClosed
+	}
+	return silentConn{}, nil
+}
+
+func (*crowd) Close() error   { return nil }
+func (*crowd) Addr() net.Addr { return streamAddr("127.0.0.1:1") }
+
+type silentConn struct{ net.Conn }
+
+func (silentConn) Read([]byte) (int, error)    { return 0, io.EOF }
+func (silentConn) SetDeadline(time.Time) error { return nil }
+func (silentConn) Close() error                { return nil }
+func (silentConn) RemoteAddr() net.Addr        { return streamAddr("10.0.0.1:1") }
+
+// misnamedNetwork listens elsewhere than told.
+type misnamedNetwork struct{ Network }
+
+func (misnamedNetwork) Listen(string) (net.Listener, error) { return misnamedListener{}, nil }
+
+type misnamedListener struct{ net.Listener }
+
+func (misnamedListener) Addr() net.Addr { return streamAddr("10.0.0.1:7000") }
+func (misnamedListener) Close() error   { return nil }
 
 // transportPair joins two transports by pipes; the one side is node n1.
 func transportPair(t *testing.T) (from, to *peerTransport) {

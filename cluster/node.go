@@ -19,7 +19,6 @@ import (
 	"railguard/audit"
 	"railguard/fsm"
 	"railguard/fsm/wire"
-	"railguard/ofac"
 )
 
 // Node is one member of the cluster, or one that waits to become a member.
@@ -407,6 +406,7 @@ func (n *Node) applied(out *fsm.Effects, size int) error {
 			return err
 		}
 	}
+	n.openAhead(out)
 	p := n.published.Load()
 	p.take(out, n.openList(out))
 	live := n.started.Load() && n.raft.CurrentTerm() == out.Term && n.raft.CommitIndex() <= out.Index
@@ -417,23 +417,6 @@ func (n *Node) applied(out *fsm.Effects, size int) error {
 	entriesApplied.Inc()
 	recordsApplied.Add(len(out.Results))
 	return nil
-}
-
-// openList opens a list that an entry activated. Bytes that cannot be opened (the
-// edge checked them before they were staged) leave no list: no verdict is given.
-func (n *Node) openList(out *fsm.Effects) *ofac.Index {
-	if out.ListData == nil {
-		return nil
-	}
-	index, err := ofac.Open(out.ListData)
-	if err != nil {
-		n.log.Error("the activated list cannot be opened: no verdicts until another one is activated", "error", err)
-		return nil
-	}
-	if !n.lists.keep(index, out.ListData, out.Time) {
-		n.log.Error("compiled list not kept on disk: too many wait")
-	}
-	return index
 }
 
 // restored replaces everything published by that of a restored state.

@@ -198,6 +198,9 @@ func (n *Node) ping(ctx context.Context, id string) error {
 		return err
 	}
 	trip := time.Since(sent)
+	if answer.Recorded {
+		n.recorded(0) // Another node wrote the leaf of the recovery that this one kept its folder in.
+	}
 	n.peers.mu.Lock()
 	n.peers.samples[id] = sample{
 		pong: answer, at: time.Now(), trip: trip,
@@ -243,6 +246,7 @@ func (n *Node) pong() *pong {
 		p.ClusterID = settings.Genesis.ClusterID
 	}
 	_, p.Recovery, _ = n.folder.known()
+	p.Recorded = p.Recovery > 0 && !n.recovery.waiting.Load()
 	return p
 }
 

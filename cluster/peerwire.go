@@ -109,7 +109,8 @@ type pong struct {
 
 	Use []wire.KeyUse `cbor:"21,keyasint,omitempty"` // Of API keys, lately.
 
-	Recovery uint64 `cbor:"22,keyasint,omitempty"` // Of its group.
+	Recovery uint64 `cbor:"22,keyasint,omitempty"` // Of its group, and whether the leaf of it
+	Recorded bool   `cbor:"23,keyasint,omitempty"` // is in the log.
 }
 
 // forwardCall carries a frame of records to the leader.

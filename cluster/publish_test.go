@@ -120,9 +120,9 @@ func TestListKeeper(t *testing.T) {
 	k := newListKeeper(t.TempDir())
 	digest := func(b byte) (d [32]byte) { d[0] = b; return d }
 	const day = engine.DayLength
-	require.NoError(t, k.write(keptList{digest(1), []byte("one"), 1 * day}))
-	require.NoError(t, k.write(keptList{digest(2), []byte("two"), 2 * day}))
-	require.NoError(t, k.write(keptList{digest(3), []byte("three"), 3 * day}))
+	require.NoError(t, k.write(keptList{digest: digest(1), data: []byte("one"), at: 1 * day}))
+	require.NoError(t, k.write(keptList{digest: digest(2), data: []byte("two"), at: 2 * day}))
+	require.NoError(t, k.write(keptList{digest: digest(3), data: []byte("three"), at: 3 * day}))
 	require.NoError(t, k.used(digest(1), 60*day))
 	require.NoError(t, k.used(digest(9), 60*day), "a list that is not here")
 

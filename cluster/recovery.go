@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -124,6 +125,7 @@ type RecoveryReport struct {
 // RecoveryState is how far a recovery of this folder went.
 type RecoveryState struct {
 	State     string `json:"state"` // begun, waiting or recorded.
+	Node      string `json:"node"`  // Which was recovered; another one follows it.
 	Recovery  uint64 `json:"recovery"`
 	Lineage   string `json:"lineage"`
 	DecidedAt string `json:"decidedAt"`
@@ -131,6 +133,8 @@ type RecoveryState struct {
 	Second    string `json:"second"`
 	Reason    string `json:"reason"`
 	Backup    string `json:"backup"`
+
+	Kept []string `json:"kept,omitempty"` // Its other members from the start.
 }
 
 // RecoveryOrder is two people's word.
@@ -139,6 +143,7 @@ type RecoveryOrder struct {
 	By, Second  string
 	Reason      string
 	ForceBehind bool
+	Keep        []string // Other survivors that stay members with their folders; Follow does their side.
 }
 
 const (
@@ -170,8 +175,16 @@ func (o *RecoveryOrder) check(r *RecoveryReport) error {
 		return refuse("names have at most %d bytes and the reason %d", orderNameMax, orderReasonMax)
 	case len(r.Problems) > 0:
 		return refuse("%s", strings.Join(r.Problems, "; "))
+	case r.Behind && len(o.Keep) > 0:
+		return refuse("%s is further than this node: where others are kept, the furthest must be recovered", r.Furthest)
 	case r.Behind && !o.ForceBehind:
 		return refuse("%s is further than this node: recover from it, or everything it has beyond this one is lost", r.Furthest)
+	}
+	for _, id := range o.Keep {
+		kept := slices.IndexFunc(r.Members, func(m RecoveryMember) bool { return m.ID == id && !m.Self })
+		if kept < 0 {
+			return refuse("%s cannot be kept: it is no other member of this group", id)
+		}
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -53,13 +54,11 @@ const (
 func openStill(dir, id string) (f *stillFolder, err error) {
 	f = &stillFolder{dir: dir}
 	defer func() {
-		if broken := recover(); broken != nil { // What bbolt and raft do with bytes that cannot be.
-			err = fmt.Errorf("cluster: the raft log in %s is damaged: %v", dir, broken)
-		}
 		if err != nil {
 			err = errors.Join(err, f.close())
 		}
 	}()
+	defer shield(dir, &err)()
 	if f.identity, err = readIdentity(dir); err != nil {
 		return f, err
 	}
@@ -80,6 +79,18 @@ func openStill(dir, id string) (f *stillFolder, err error) {
 		return f, err
 	}
 	return f, f.readLog()
+}
+
+// shield turns into an error what bbolt and raft do with bytes that cannot be: they
+// panic, or read past the end of a mapped file that was cut.
+func shield(dir string, err *error) func() {
+	before := debug.SetPanicOnFault(true)
+	return func() {
+		debug.SetPanicOnFault(before)
+		if broken := recover(); broken != nil {
+			*err = fmt.Errorf("cluster: the raft log in %s is damaged: %v", dir, broken)
+		}
+	}
 }
 
 func (f *stillFolder) path(name string) string { return filepath.Join(f.dir, name) }

@@ -30,8 +30,9 @@ func InspectRecovery(source RecoverySource) (*RecoveryReport, error) {
 	return r, errors.Join(err, f.close())
 }
 
-func inspect(f *stillFolder, source RecoverySource) (*RecoveryReport, error) {
-	r := &RecoveryReport{
+func inspect(f *stillFolder, source RecoverySource) (r *RecoveryReport, err error) {
+	defer shield(f.dir, &err)()
+	r = &RecoveryReport{
 		Dir: f.dir, ClusterID: f.identity.ClusterID, Node: f.identity.ID, Recoveries: f.identity.Recovery,
 		Members: f.members(), FirstIndex: f.firstIndex, LastIndex: f.lastIndex, LastTerm: f.lastTerm, Term: f.term,
 		Uncertain: Uncertain{Listed: []UncertainLeaf{}}, Survivors: []SurvivorIndex{}, Warnings: []string{}, Problems: []string{},

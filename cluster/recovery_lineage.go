@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -201,7 +202,7 @@ func (n *Node) probeFormer() error {
 	var mu sync.Mutex
 	var alive []string
 	for _, m := range n.recovery.record.Former {
-		if m.Self {
+		if m.ID == n.config.ID || m.ID == n.recovery.record.Node || slices.Contains(n.recovery.record.Kept, m.ID) {
 			continue
 		}
 		all.Go(func() {
@@ -253,13 +254,26 @@ func (s *sequencer) recordRecovery(term uint64) bool {
 		n.die(fmt.Sprintf("the state machine refuses the leaf of the recovery (%d, %d): this node serves nothing without it", result.Code, result.Refusal))
 		return false
 	}
-	recorded := *n.recovery.record
-	recorded.State, recorded.Leaf = recoveryRecorded, result.Leaf
-	if err := recorded.save(n.config.DataDir); err != nil {
+	return n.recorded(result.Leaf)
+}
+
+// recorded remembers that the leaf is in the log. leaf is 0 where another node wrote it.
+func (n *Node) recorded(leaf uint64) bool {
+	if !n.recovery.waiting.Load() {
+		return true
+	}
+	n.recovery.mu.Lock()
+	defer n.recovery.mu.Unlock()
+	if !n.recovery.waiting.Load() {
+		return true
+	}
+	record := *n.recovery.record
+	record.State, record.Leaf = recoveryRecorded, leaf
+	if err := record.save(n.config.DataDir); err != nil {
 		n.die("disk failed: " + recoveryFile + ": " + err.Error())
 		return false
 	}
 	n.recovery.waiting.Store(false)
-	n.log.Warn("the recovery of this cluster is on record", "leaf", result.Leaf, "index", result.Index, "lineage", recorded.Lineage)
+	n.log.Warn("the recovery of this cluster is on record", "leaf", leaf, "lineage", record.Lineage)
 	return true
 }

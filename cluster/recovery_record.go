@@ -53,9 +53,10 @@ type recoveryRecord struct {
 	Survivors      []SurvivorIndex  `json:"survivors"`
 	Forced         bool             `json:"forced,omitempty"` // Another survivor was further.
 
-	NewTerm uint64 `json:"newTerm"` // Of the membership entry, which stands at LastIndex+1.
-	Backup  string `json:"backup"`  // Folder, relative to the data folder.
-	Leaf    uint64 `json:"leaf,omitempty"`
+	Kept    []string `json:"kept,omitempty"` // Other members of the new group.
+	NewTerm uint64   `json:"newTerm"`        // Of the membership entry, which stands at LastIndex+1.
+	Backup  string   `json:"backup"`         // Folder, relative to the data folder.
+	Leaf    uint64   `json:"leaf,omitempty"`
 }
 
 func readRecord(dir string) (*recoveryRecord, error) {
@@ -89,7 +90,7 @@ func (r *recoveryRecord) waits() bool { return r != nil && r.State == recoveryWa
 
 func (r *recoveryRecord) state() RecoveryState {
 	return RecoveryState{
-		State: r.State, Recovery: r.Recovery, Lineage: r.Lineage, DecidedAt: r.DecidedAt,
+		State: r.State, Node: r.Node, Kept: r.Kept, Recovery: r.Recovery, Lineage: r.Lineage, DecidedAt: r.DecidedAt,
 		By: r.By, Second: r.Second, Reason: r.Reason, Backup: r.Backup,
 	}
 }
@@ -113,6 +114,7 @@ func (r *recoveryRecord) note() (*wire.Note, error) {
 		LeavesBefore uint64           `json:"leavesBefore"`
 		TreeHead     string           `json:"treeHead"`
 		Former       []RecoveryMember `json:"formerMembers"`
+		Kept         []string         `json:"keptMembers,omitempty"`
 		Forced       bool             `json:"behindAnotherSurvivor"`
 		By           string           `json:"by"`
 		Second       string           `json:"second"`
@@ -120,7 +122,7 @@ func (r *recoveryRecord) note() (*wire.Note, error) {
 		DecidedAt    string           `json:"decidedAt"`
 	}{
 		r.ClusterID, r.Node, r.Recovery, r.Lineage, r.LastIndex, r.LastTerm, r.LastTime, r.CommittedIndex,
-		r.TakenOver, r.TakenLeaves, r.LastIndex + 1, r.LastTime, r.AuditLeaves, r.TreeHead, r.Former, r.Forced,
+		r.TakenOver, r.TakenLeaves, r.LastIndex + 1, r.LastTime, r.AuditLeaves, r.TreeHead, r.Former, r.Kept, r.Forced,
 		r.By, r.Second, r.Reason, r.DecidedAt,
 	})
 	if err != nil {

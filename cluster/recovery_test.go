@@ -360,3 +360,103 @@ func TestRecoverOldNodesComeBack(t *testing.T) {
 	require.Len(t, leaves, 1)
 	joinAnew(t, g, n, lost)
 }
+
+// TestRecoverKeepingAnother: three of five are lost. The two survivors go on
+// together, each with the folder it has.
+func TestRecoverKeepingAnother(t *testing.T) {
+	g := newGroup(t)
+	g.form(5)
+	first := g.leader()
+	for i := range 10 {
+		propose(t, first, wire.KindRegister, register(fmt.Sprintf("a%d", i)))
+	}
+	g.awaitEqual()
+	second := g.follower().NodeID()
+	for id := range g.all() {
+		if id != first.NodeID() && id != second {
+			g.close(id)
+		}
+	}
+	g.leaveUncommitted(first)
+	g.close(second)
+	g.close(first.NodeID())
+
+	ends := map[string]*RecoveryReport{}
+	for _, id := range []string{first.NodeID(), second} {
+		report, err := InspectRecovery(RecoverySource{Dir: g.folder(id)})
+		require.NoError(t, err)
+		ends[id] = report
+	}
+	ahead, behind := first.NodeID(), second
+	a, b := SurvivorIndex{Index: ends[ahead].LastIndex, Term: ends[ahead].LastTerm}, SurvivorIndex{Index: ends[behind].LastIndex, Term: ends[behind].LastTerm}
+	if b.ahead(&a) {
+		ahead, behind = behind, ahead
+	}
+	keeping := order
+	keeping.Keep = []string{ahead, behind, behind}
+	from := filepath.Join(g.folder(ahead), recoveryFile)
+	_, err := Follow(RecoverySource{Dir: g.folder(behind)}, from, order.ClusterID)
+	require.ErrorContains(t, err, "is not the recovered node's")
+	_, err = Recover(RecoverySource{Dir: g.folder(ahead), Compare: []string{g.folder(behind)}}, keeping)
+	require.NoError(t, err)
+	for id := range g.hosts {
+		if id != ahead && id != behind {
+			_, err = Follow(RecoverySource{Dir: g.folder(id)}, from, order.ClusterID)
+			require.ErrorContains(t, err, "does not keep "+id)
+		}
+	}
+	_, err = Follow(RecoverySource{Dir: g.folder(behind)}, from, "other")
+	require.ErrorContains(t, err, `not of "other"`)
+	requireFollowAgain(t, g, behind, from)
+
+	n := g.open(ahead)
+	other := g.open(behind)
+	g.awaitReady()
+	require.Equal(t, n, g.leader())
+	require.Eventually(t, func() bool { return !other.recovery.waiting.Load() }, 5*time.Second, 5*time.Millisecond)
+	require.Equal(t, wire.QuorumInfo{Voters: 2, Healthy: 2}, n.Status(t.Context()).Quorum)
+	g.awaitEqual()
+	leaves, _ := recoveredLeaves(t, n)
+	require.Len(t, leaves, 1)
+	require.NoError(t, n.TransferLeader(t.Context(), behind))
+	require.Eventually(t, func() bool { return other.sequencer.opened.Load() != 0 }, 10*time.Second, 5*time.Millisecond)
+	g.awaitEqual()
+	leaves, _ = recoveredLeaves(t, other)
+	require.Len(t, leaves, 1, "the other one writes no second leaf")
+}
+
+// requireFollowAgain kills Follow after each step and finishes it.
+func requireFollowAgain(t *testing.T, g *group, id, from string) {
+	killed := errors.New("killed")
+	for _, step := range []string{"begun", "identity"} {
+		f, err := openStill(g.folder(id), "")
+		require.NoError(t, err)
+		record, err := readRecord(filepath.Dir(from))
+		require.NoError(t, err)
+		require.ErrorIs(t, follow(f, record, func(done string) error {
+			if done == step {
+				return killed
+			}
+			return nil
+		}), killed)
+		require.NoError(t, f.close())
+		_, err = Open(g.config(id))
+		require.ErrorContains(t, err, "not finished")
+		_, err = Recover(RecoverySource{Dir: g.folder(id)}, order)
+		require.ErrorContains(t, err, "about to follow the recovery of")
+	}
+	_, err := Follow(RecoverySource{Dir: g.folder(id)}, from, order.ClusterID)
+	require.NoError(t, err)
+	_, err = Follow(RecoverySource{Dir: g.folder(id)}, from, order.ClusterID)
+	require.ErrorContains(t, err, "recovered already")
+}
+
+func TestParseSurvivor(t *testing.T) {
+	s, err := ParseSurvivor("n2=12345/7")
+	require.NoError(t, err)
+	require.Equal(t, SurvivorIndex{Node: "n2", Index: 12345, Term: 7, From: "given"}, s)
+	for _, text := range []string{"", "n2", "n2=", "n2=1", "=1/2", "n2=1/", "n2=/1", "n2=0/1", "n2=1/0", "n2=-1/2", "n2=1/2/3", "n 2=1/2", "n2=18446744073709551616/1"} {
+		_, err := ParseSurvivor(text)
+		require.Error(t, err, "%q", text)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,8 +54,12 @@ func (c *recoverer) run(source RecoverySource, order RecoveryOrder) (*RecoveryRe
 	if err != nil {
 		return nil, err
 	}
+	order.Keep = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(order.Keep))), func(id string) bool { return id == report.Node })
 	if err := order.check(report); err != nil {
 		return report, err
+	}
+	if f.record.begun() && f.record.Node != report.Node {
+		return report, fmt.Errorf("%w: this folder was about to follow the recovery of %s: finish that", ErrRecoveryOrder, f.record.Node)
 	}
 	if f.lock == nil { // A folder that was copied without it.
 		if f.lock, err = lockPath(f.path(lockFile)); err != nil {
@@ -74,7 +79,7 @@ func (c *recoverer) run(source RecoverySource, order RecoveryOrder) (*RecoveryRe
 	}
 	state := plan.state()
 	report.Earlier = &state
-	return report, c.verify(f)
+	return report, c.verify(f, plan)
 }
 
 // plan makes the record of a recovery, or takes up one that was killed.
@@ -90,11 +95,14 @@ func (c *recoverer) plan(f *stillFolder, report *RecoveryReport, order *Recovery
 			Former: report.Members, LastIndex: report.LastIndex, LastTerm: report.LastTerm, LastTime: report.LastTime,
 			CommittedIndex: report.CommittedIndex, TakenOver: report.Uncertain.Entries, TakenLeaves: report.Uncertain.Leaves,
 			AuditLeaves: report.AuditLeaves, TreeHead: report.TreeHead, Survivors: report.Survivors,
-			NewTerm: max(report.Term, report.LastTerm) + 1,
+			NewTerm: max(report.Term, report.LastTerm) + 1, Kept: order.Keep,
 		}
 		plan.Backup = fmt.Sprintf("%s%d-%s", backupNameStart, plan.Recovery, lineage)
 	}
 	plan.By, plan.Second, plan.Reason = strings.TrimSpace(order.By), strings.TrimSpace(order.Second), order.Reason
+	if f.record.begun() && !slices.Equal(plan.Kept, order.Keep) {
+		return nil, fmt.Errorf("%w: the recovery that was begun keeps %v", ErrRecoveryOrder, plan.Kept)
+	}
 	plan.DecidedAt, plan.Forced = instantOf(c.now()), report.Behind
 	return plan, c.room(f, plan)
 }
@@ -251,7 +259,7 @@ func appendMembership(store LogStore, plan *recoveryRecord, incarnation string) 
 	return store.StoreLogs([]*raft.Log{entry})
 }
 
-// entry is the membership of this node alone.
+// entry is the membership of this node, and of those that are kept.
 func (r *recoveryRecord) entry(incarnation string) (*raft.Log, error) {
 	host := ""
 	for _, m := range r.Former {
@@ -262,17 +270,25 @@ func (r *recoveryRecord) entry(incarnation string) (*raft.Log, error) {
 	if host == "" {
 		host = r.Node // It was no member: it tells its address when it starts.
 	}
-	alone := raft.Configuration{Servers: []raft.Server{{
+	members := raft.Configuration{Servers: []raft.Server{{
 		Suffrage: raft.Voter, ID: raft.ServerID(r.Node),
 		Address: raft.ServerAddress(memberAddress{host: host, incarnation: incarnation}.String()),
 	}}}
+	for _, m := range r.Former {
+		if slices.Contains(r.Kept, m.ID) {
+			members.Servers = append(members.Servers, raft.Server{
+				Suffrage: raft.Voter, ID: raft.ServerID(m.ID),
+				Address: raft.ServerAddress(memberAddress{host: m.Addr, incarnation: m.Incarnation}.String()),
+			})
+		}
+	}
 	decided, err := time.Parse(timeFormat, r.DecidedAt)
 	if err != nil {
 		return nil, err
 	}
 	return &raft.Log{
 		Index: r.LastIndex + 1, Term: r.NewTerm, Type: raft.LogConfiguration,
-		Data: raft.EncodeConfiguration(alone), AppendedAt: decided,
+		Data: raft.EncodeConfiguration(members), AppendedAt: decided,
 	}, nil
 }
 
@@ -290,7 +306,7 @@ func (c *recoverer) rewriteIdentity(f *stillFolder, plan *recoveryRecord) error 
 }
 
 // verify reads the folder once more as a start of the node will.
-func (c *recoverer) verify(f *stillFolder) error {
+func (c *recoverer) verify(f *stillFolder, plan *recoveryRecord) error {
 	again := &stillFolder{dir: f.dir}
 	var err error
 	if again.snapshot, err = newestSnapshot(f.dir); err != nil {
@@ -300,8 +316,8 @@ func (c *recoverer) verify(f *stillFolder) error {
 		return err
 	}
 	err = again.readLog()
-	if servers := again.configuration.Servers; err == nil && (len(servers) != 1 || string(servers[0].ID) != f.identity.ID) {
-		err = errors.New("BUG: the recovered folder's membership is not this node alone")
+	if servers := again.configuration.Servers; err == nil && (len(servers) != 1+len(plan.Kept) || string(servers[0].ID) != f.identity.ID) {
+		err = errors.New("BUG: the recovered folder's membership is not the one that was decided")
 	}
 	return errors.Join(err, again.close())
 }

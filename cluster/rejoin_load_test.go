@@ -17,6 +17,8 @@ import (
 	"railguard/fsm/wire"
 )
 
+const rejoinPatience = 30 * time.Minute
+
 // screenLoad makes screening records of usual make-up over many agents.
 type screenLoad struct {
 	b      testing.TB
@@ -42,11 +44,15 @@ func (l *screenLoad) registerAll(nodes []*Node) {
 	})
 }
 
-// fill screens until count more records are in history.
-func (l *screenLoad) fill(nodes []*Node, count int) {
+// fill screens until count more records are in history, or a moment has come.
+func (l *screenLoad) fill(nodes func() []*Node, count int, until time.Time) {
 	inParallel(count, 3072, func(i int, random *rand.Rand) {
-		n := nodes[i%len(nodes)]
-		for l.send(n, wire.KindScreen, l.screen(n, random)) != nil {
+		for time.Now().Before(until) {
+			all := nodes()
+			n := all[i%len(all)]
+			if l.send(n, wire.KindScreen, l.screen(n, random)) == nil {
+				return
+			}
 		}
 	})
 }

@@ -110,8 +110,9 @@ const (
 )
 
 func (n *Node) writes(s *wire.ClusterStatus) string {
+	answering, voters := n.reachable()
 	switch {
-	case s.Leader == nil || s.Quorum.Healthy < s.Quorum.Voters/2+1 || n.dead.Load() != nil:
+	case s.Leader == nil || answering < voters/2+1 || n.dead.Load() != nil:
 		return "no_quorum"
 	case n.transferring.Load():
 		return "transferring"
@@ -170,7 +171,8 @@ func (n *Node) self(commit uint64) wire.NodeStatus {
 	return wire.NodeStatus{
 		ID: n.config.ID, Addr: n.address.host, APIAddr: n.config.APIAddr,
 		Suffrage: suffrageNonvoter, Role: n.Role(),
-		Healthy:      n.dead.Load() == nil && !n.diskIsLow(),
+		// Without its history a node is no copy yet that others could be lost for.
+		Healthy:      n.dead.Load() == nil && !n.diskIsLow() && !n.catchup.busy.Load(),
 		AppliedIndex: applied, Lag: commit - min(applied, commit),
 		Version: n.config.Version, UpSince: n.since.UTC().Format(timeFormat),
 		ClockSkewMs: int64(n.clockOffset() / engine.Millisecond),

@@ -34,13 +34,18 @@ func (s *Scratch) readAlike(name string) bool {
 }
 
 // hasForeign reports whether a second reading of the name may differ: it has
-// letters of other scripts, or a 0 or 1 next to letters.
+// letters of other scripts, digits that are written for letters beside letters, or
+// a letter three times in a row.
 func hasForeign(name string) bool {
 	letters, digits := false, false
 	for i := 0; i < len(name); {
-		if c := name[i]; c < utf8.RuneSelf {
-			letters = letters || lower(c) >= 'a' && lower(c) <= 'z'
-			digits = digits || c == '0' || c == '1'
+		if c := lower(name[i]); c < utf8.RuneSelf {
+			letter := c >= 'a' && c <= 'z'
+			if letter && i+stretched <= len(name) && lower(name[i+1]) == c && lower(name[i+2]) == c {
+				return true
+			}
+			letters = letters || letter
+			digits = digits || c >= '0' && c <= '8' && digitLetters[c-'0'] != 0
 			i++
 			continue
 		}

@@ -1,6 +1,10 @@
 package ofac
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // legalForm is a class of legal forms that are one and the same to a clerk.
 type legalForm uint8
@@ -172,6 +176,8 @@ jsc any publichnoye aktsionernoye obshchestvo
 jsc any nepublichnoe aktsionernoe obshchestvo
 jsc any aktsionernoe obschestvo
 jsc any aktsionernoe obshestvo
+jsc any aktsionernoye obschestvo
+jsc any aktsionernoye obshestvo
 jsc any adkrytae aktsyyanernae tavarystva
 jsc any publichne aktsionerne tovarystvo
 jsc any pjsc
@@ -371,6 +377,25 @@ const formAdjectives = "open closed public private limited nonpublic non unlimit
 
 // formIndex maps the first word of a phrase to the phrases, longest first.
 var formIndex = parseForms(formSource)
+
+// formSecond holds the long phrases, wherever they may stand, by their second
+// word: for those whose first word is misspelt.
+var formSecond = secondWords(formIndex)
+
+func secondWords(index map[string][]formPhrase) map[string][]formPhrase {
+	second := map[string][]formPhrase{}
+	for _, first := range slices.Sorted(maps.Keys(index)) {
+		for _, phrase := range index[first] {
+			if len(phrase.words) >= slippedWords && len(first) >= slippedLetters && phrase.place == placeAny {
+				second[phrase.words[1]] = append(second[phrase.words[1]], phrase)
+			}
+		}
+	}
+	for word := range second {
+		slices.SortStableFunc(second[word], func(a, b formPhrase) int { return len(b.words) - len(a.words) })
+	}
+	return second
+}
 
 func parseForms(source string) map[string][]formPhrase {
 	index := map[string][]formPhrase{}

@@ -55,6 +55,9 @@ func appendWords(dst []byte, name string, lookAlike bool) []byte {
 			} else if word.digits > 0 {
 				readDigitsAsLetters(dst[mark:], lookAlike)
 			}
+			if lookAlike && mark <= len(dst) {
+				dst = squeeze(dst, mark)
+			}
 		}
 		i = word.next
 	}
@@ -252,7 +255,8 @@ func cyrillicReading(plain string) string {
 
 // readDigitsAsLetters turns 0 and 1 inside a word of letters into o and l
 // ("MADUR0"), which is how they are misused. Short words and words that are
-// mostly digits keep them, unless look-alikes are asked for and there is a letter.
+// mostly digits keep them, unless look-alikes are asked for and there is a
+// letter: then other digits are read as letters too.
 func readDigitsAsLetters(word []byte, lookAlike bool) {
 	letters, digits := 0, 0
 	for _, c := range word {
@@ -265,6 +269,10 @@ func readDigitsAsLetters(word []byte, lookAlike bool) {
 	if letters == 0 || !lookAlike && (letters < 3 || digits*2 > letters) {
 		return
 	}
+	if lookAlike && len(word) >= disguisedMin {
+		readDisguise(word)
+		return
+	}
 	for i, c := range word {
 		switch c {
 		case '0':
@@ -273,4 +281,62 @@ func readDigitsAsLetters(word []byte, lookAlike bool) {
 			word[i] = 'l'
 		}
 	}
+}
+
+// stretched is how many equal letters in a row no name has.
+const stretched = 3
+
+// squeeze makes one letter of a stretched one ("LAAAZARUS") in the word that
+// begins at mark, unless the word is nothing else ("AAA").
+func squeeze(dst []byte, mark int) []byte {
+	end := mark
+	for i := mark; i < len(dst); {
+		run := i + 1
+		for run < len(dst) && dst[run] == dst[i] {
+			run++
+		}
+		kept := run - i
+		if kept >= stretched && kept < len(dst)-mark && dst[i] >= 'a' && dst[i] <= 'z' {
+			kept = 1
+		}
+		end += copy(dst[end:], dst[i:i+kept])
+		i = run
+	}
+	return dst[:end]
+}
+
+// disguisedMin is how long a word must be for its digits to be a disguise.
+const disguisedMin = 2
+
+// digitLetters are the letters digits are written for; 1 is i or l.
+const digitLetters = "ol\x00eas\x00tb\x00\x00"
+
+// readDisguise reads every digit of a word as the letter it is written for.
+func readDisguise(word []byte) {
+	for i, c := range word {
+		if c >= '0' && c <= '9' && c != '1' && digitLetters[c-'0'] != 0 {
+			word[i] = digitLetters[c-'0']
+		}
+	}
+	for i, c := range word {
+		if c == '1' {
+			word[i] = readOne(word, i)
+		}
+	}
+}
+
+// readOne reads a 1 as i where a vowel is due, else as l.
+func readOne(word []byte, i int) byte {
+	before, after := i > 0 && isVowel(word[i-1]), i+1 < len(word) && isVowel(word[i+1])
+	switch {
+	case before || string(word) == "l1c":
+		return 'l'
+	case !after:
+		return 'i'
+	case i > 0 && strings.IndexByte("bcfgkps", word[i-1]) >= 0:
+		return 'l' // bl, cl, fl, gl, kl, pl, sl
+	case i > 0:
+		return 'i'
+	}
+	return 'l'
 }

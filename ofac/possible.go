@@ -90,6 +90,7 @@ func (x *Index) possibleWords(q *Query, s *Scratch) bool {
 // prepare cuts the folded query into content words.
 func (c *scorer) prepare(l *wordLayer, q *Query) bool {
 	truncated := false
+	c.tokens.slips = true
 	if len(c.words) > scoredBytesMax {
 		end := bytes.LastIndexByte(c.words[:scoredBytesMax+1], ' ')
 		if end <= 0 {

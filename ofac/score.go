@@ -444,7 +444,7 @@ func (m *comparison) score(c *scorer, l *wordLayer, record *nameRecord, kind Ent
 // cent: less when the whole listed name of three words or more is in the query.
 func (m *comparison) queryTolerance(missing left) int32 {
 	if missing.review == 0 && m.pairs >= provableWords && m.lowest >= sameSpelling {
-		return 50
+		return 45
 	}
 	return 90
 }

@@ -189,4 +189,4 @@ var syllableSystems = [...]syllableSystem{
 
 // sameSyllables is the similarity of two words that are the same syllables in
 // different systems.
-const sameSyllables = 9500
+const sameSyllables = sameSpelling

@@ -14,7 +14,8 @@ type token struct {
 type tokenList struct {
 	count    int
 	hasForms bool
-	rest     int // start of the words beyond tokensMax, 0 if there are none
+	slips    bool // one misspelt word of a long legal form is read as meant
+	rest     int  // start of the words beyond tokensMax, 0 if there are none
 	list     [tokensMax]token
 }
 
@@ -60,6 +61,10 @@ func (t *tokenList) findForms(words []byte) {
 				tail[i] = tail[i] || tail[i+len(phrase.words)]
 			}
 		}
+		if phrase := t.misspelt(words, i); phrase != nil {
+			found = true
+			tail[i] = tail[i] || tail[i+len(phrase.words)]
+		}
 	}
 	if !found || tail[0] {
 		return
@@ -88,19 +93,58 @@ func (t *tokenList) formAt(words []byte, i int, tail *[tokensMax + 1]bool, leadi
 			return length, phrase.form, phrase.place != placeAny
 		}
 	}
+	if phrase := t.misspelt(words, i); phrase != nil {
+		return len(phrase.words), phrase.form, false
+	}
 	return 1, formNone, false
 }
 
+// misspelt returns the long legal form whose first word is misspelt at word i.
+func (t *tokenList) misspelt(words []byte, i int) *formPhrase {
+	if !t.slips || i+2 >= t.count || len(t.word(words, i)) < slippedLetters {
+		return nil
+	}
+	list := formSecond[string(t.word(words, i+1))]
+	for k := range list {
+		if t.matches(words, i, list[k].words) {
+			return &list[k]
+		}
+	}
+	return nil
+}
+
+// What a legal form, and the word in it, must have for a slip to be forgiven.
+const (
+	slippedWords   = 3
+	slippedLetters = 5
+)
+
+// matches reports whether a legal form stands at word i. With slips, one long
+// word of a long form may be one slip away.
 func (t *tokenList) matches(words []byte, i int, phrase []string) bool {
 	if i+len(phrase) > t.count {
 		return false
 	}
+	slipped := -1
 	for k, word := range phrase {
-		if string(t.word(words, i+k)) != word {
+		if string(t.word(words, i+k)) == word {
+			continue
+		}
+		if !t.slips || slipped >= 0 || len(phrase) < slippedWords || len(word) < slippedLetters {
 			return false
 		}
+		slipped = k
 	}
-	return true
+	return slipped < 0 || oneSlip(t.word(words, i+slipped), phrase[slipped])
+}
+
+// oneSlip reports whether a word is one edit away from a legal word.
+func oneSlip(word []byte, legal string) bool {
+	if difference := len(word) - len(legal); difference < -1 || difference > 1 || len(legal) > wordBytesMax {
+		return false
+	}
+	var meant [wordBytesMax]byte
+	return spellingCost(word, meant[:copy(meant[:], legal)], costEdit) <= costEdit
 }
 
 // word returns the bytes of token i.

@@ -60,7 +60,7 @@ type vocabulary struct {
 // wordsOfNames cuts every strong name into words.
 func (b *builder) wordsOfNames() *vocabulary {
 	v := &vocabulary{tokens: make([][]rawToken, len(b.names)), wordOf: map[string]uint32{}}
-	var cutter nameCutter
+	cutter := nameCutter{tokens: tokenList{slips: true}}
 	for i := range b.names {
 		record := &b.names[i]
 		if record.flags&nameWeak != 0 {

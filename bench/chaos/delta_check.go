@@ -111,8 +111,8 @@ func (d *delta) judged(ctx context.Context) error {
 	return d.emptied(ctx)
 }
 
-// emptied takes a node's kept lists away: it must be able to roll back to a list that
-// it does not have on its own disk, as a node that was replaced must.
+// emptied takes a node's kept lists away, in the long form its whole folder: it must be
+// able to roll back to a list that it does not have on its own disk.
 func (d *delta) emptied(ctx context.Context) error {
 	leader, err := d.cluster.leader(ctx, d.caller)
 	if err != nil {
@@ -125,7 +125,11 @@ func (d *delta) emptied(ctx context.Context) error {
 	if err := away.kill(); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(filepath.Join(away.data, "lists")); err != nil {
+	gone := filepath.Join(away.data, "lists")
+	if d.options.Long {
+		gone = away.data
+	}
+	if err := os.RemoveAll(gone); err != nil {
 		return err
 	}
 	if err := away.restart(ctx); err != nil {

@@ -164,7 +164,10 @@ func farBehind(ctx context.Context, s *stage) error {
 	if err := away.restart(ctx); err != nil {
 		return err
 	}
-	s.sample("back in step after", s.history.now()-began)
+	s.sample("says that it is ready after", s.history.now()-began)
+	if st, err := s.caller.status(ctx, away); err == nil {
+		s.figure("then behind by entries", s.observer.seenHighest()-min(st.Index.Applied, s.observer.seenHighest()))
+	}
 	if err := s.verdictAfter(ctx, s.history.now()); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 const (
 	overloadFactor  = 3
 	overloadClients = 48                   // That find out what the cluster can do.
-	overloadFlying  = 8000                 // Calls under way at once; a generator without a bound would measure itself.
+	overloadFlying  = 1500                 // Calls under way at once; a generator without a bound would measure itself.
 	overloadBeat    = 2 * time.Millisecond // Between two salvos.
 )
 

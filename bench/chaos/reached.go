@@ -21,6 +21,13 @@ func (o *observer) sawReach(node string, now reach) {
 	o.highest = max(o.highest, now.applied, now.commit)
 }
 
+// seenHighest is the highest index that any node said was applied or committed.
+func (o *observer) seenHighest() uint64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.highest
+}
+
 // end is how far a node is after healing.
 type end struct {
 	node    string

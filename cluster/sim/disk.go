@@ -11,65 +11,67 @@ import (
 	"railguard/fsm/wire"
 )
 
-// disk is a host's raft log and votes, as one life of a node's process sees them:
-// after the life's end it writes nothing any more. Writes can be slow, hang, fail,
-// or be cut in the middle by the end, and are then there whole or not at all, as
-// the transactions of the real store are.
+// disk is a host's raft log and votes, as one life of a node's process sees them.
+// Appends can be slow, hang, fail, or be cut in the middle by the end of that life,
+// and are then there whole or not at all, as the transactions of the real store are.
+//
+// After the end nothing is written any more, though the node is told it was: it has
+// no power, nobody hears what it concludes, and raft would panic on an error. For the
+// same reason faults are those of appends, not of votes and terms.
 type disk struct {
 	*raft.InmemStore
 	host *Host
 
-	mu      sync.Mutex
-	ended   bool
-	slow    time.Duration // Of every write.
-	broken  bool          // Every write fails.
-	flying  *write        // The one write under way; raft has one at a time and kind.
-	adjust  func(log *raft.Log)
-	healing chan struct{} // Closed when a hanging disk goes on; nil: it does not hang.
+	mu       sync.Mutex
+	ended    bool
+	slow     time.Duration // Of every append.
+	broken   bool          // Every append fails.
+	flying   []*raft.Log   // The append under way; raft has one at a time.
+	adjust   func(log *raft.Log)
+	healing  chan struct{} // Closed when a hanging disk goes on; nil: it does not hang.
+	released chan struct{} // Closed at the end.
 }
 
-type write struct{ do func() error }
+var errBroken = errors.New("sim: input/output error")
 
-var (
-	errPowerOff = errors.New("sim: power is off")
-	errBroken   = errors.New("sim: input/output error")
-)
-
-// put runs a write under the disk's faults.
-func (d *disk) put(do func() error) error {
-	d.mu.Lock()
-	if d.ended {
-		d.mu.Unlock()
-		return errPowerOff
-	}
-	if d.broken {
-		d.mu.Unlock()
-		return errBroken
-	}
-	pause, hang := d.slow, d.healing
-	if pause == 0 && hang == nil {
-		defer d.mu.Unlock()
-		return do()
-	}
-	own := &write{do}
-	d.flying = own
-	d.mu.Unlock()
-	time.Sleep(pause)
-	if hang != nil {
-		<-hang
-	}
+// write does what is quick and never fails, unless the life has ended.
+func (d *disk) write(do func() error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.ended {
-		return errPowerOff
-	}
-	if d.flying == own {
-		d.flying = nil
+		return nil
 	}
 	return do()
 }
 
-// end is the power cut: a write under way is done or not.
+// StoreLogs implements raft.LogStore.
+func (d *disk) StoreLogs(logs []*raft.Log) error {
+	d.mu.Lock()
+	if d.broken && !d.ended {
+		d.mu.Unlock()
+		return errBroken
+	}
+	if d.adjust != nil {
+		for _, log := range logs {
+			d.adjust(log)
+		}
+	}
+	pause, hang := d.slow, d.healing
+	d.flying = logs
+	d.mu.Unlock()
+	if pause > 0 {
+		time.Sleep(pause)
+	}
+	if hang != nil {
+		<-hang
+	}
+	return d.write(func() error {
+		d.flying = nil
+		return d.InmemStore.StoreLogs(logs)
+	})
+}
+
+// end is the power cut: an append under way is done or not.
 func (d *disk) end(random *rand.Rand) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -77,13 +79,14 @@ func (d *disk) end(random *rand.Rand) {
 		return
 	}
 	d.ended = true
-	if d.flying != nil && random.IntN(2) == 0 {
-		_ = d.flying.do()
+	if len(d.flying) > 0 && random.IntN(2) == 0 {
+		_ = d.InmemStore.StoreLogs(d.flying)
 	}
 	if d.healing != nil {
 		close(d.healing)
 		d.healing = nil
 	}
+	close(d.released)
 }
 
 // over reports whether this life has ended.
@@ -93,21 +96,21 @@ func (d *disk) over() bool {
 	return d.ended
 }
 
-// Slow makes every write take that long; 0 ends it.
+// Slow makes every append take that long; 0 ends it.
 func (d *disk) Slow(pause time.Duration) {
 	d.mu.Lock()
 	d.slow = pause
 	d.mu.Unlock()
 }
 
-// Break makes every write fail.
+// Break makes every append fail.
 func (d *disk) Break() {
 	d.mu.Lock()
 	d.broken = true
 	d.mu.Unlock()
 }
 
-// Hang holds every write up until the life's end.
+// Hang holds every append up until the life's end.
 func (d *disk) Hang() {
 	d.mu.Lock()
 	if d.healing == nil && !d.ended {
@@ -116,35 +119,22 @@ func (d *disk) Hang() {
 	d.mu.Unlock()
 }
 
-// StoreLogs implements raft.LogStore.
-func (d *disk) StoreLogs(logs []*raft.Log) error {
-	d.mu.Lock()
-	adjust := d.adjust
-	d.mu.Unlock()
-	if adjust != nil {
-		for _, log := range logs {
-			adjust(log)
-		}
-	}
-	return d.put(func() error { return d.InmemStore.StoreLogs(logs) })
-}
-
 // StoreLog implements raft.LogStore.
 func (d *disk) StoreLog(log *raft.Log) error { return d.StoreLogs([]*raft.Log{log}) }
 
 // DeleteRange implements raft.LogStore.
 func (d *disk) DeleteRange(low, high uint64) error {
-	return d.put(func() error { return d.InmemStore.DeleteRange(low, high) })
+	return d.write(func() error { return d.InmemStore.DeleteRange(low, high) })
 }
 
 // Set implements raft.StableStore.
 func (d *disk) Set(key, value []byte) error {
-	return d.put(func() error { return d.InmemStore.Set(key, value) })
+	return d.write(func() error { return d.InmemStore.Set(key, value) })
 }
 
 // SetUint64 implements raft.StableStore.
 func (d *disk) SetUint64(key []byte, value uint64) error {
-	return d.put(func() error { return d.InmemStore.SetUint64(key, value) })
+	return d.write(func() error { return d.InmemStore.SetUint64(key, value) })
 }
 
 // Close implements cluster.LogStore.

@@ -84,6 +84,8 @@ func (op *Op) try(ctx context.Context, host *Host, body []byte) error {
 	}
 	result, err := node.Propose(ctx, op.Kind, body)
 	switch {
+	case host.Node() != node: // The answer never left a machine without power.
+		return wire.ErrUnknown
 	case err != nil:
 		return err
 	case result.Code == wire.Applied, result.Code == wire.Replayed:

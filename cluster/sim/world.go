@@ -36,6 +36,9 @@ type World struct {
 
 	restarts []string // Reasons that a restart mended.
 	observed observed
+	beside   sync.WaitGroup // Of faults that go on beside others.
+
+	noTransferUpTo uint64 // A term.
 
 	// Adjust, if set before Start, may change every log entry as it is first written.
 	Adjust func(log *raft.Log)
@@ -51,6 +54,7 @@ type Host struct {
 	mu      sync.Mutex
 	history *audittest.MemDir
 	node    *cluster.Node
+	dying   *cluster.Node // Without power, its goroutines not ended yet.
 	disk    *disk
 	doomed  bool // What is done to it may make it give up.
 	gaveUp  bool // It did, for a reason that a restart mends.
@@ -70,6 +74,9 @@ func (c *Clock) Monotonic() engine.Time { return engine.Time(time.Since(c.start)
 
 // Jump moves the wall clock.
 func (c *Clock) Jump(d time.Duration) { c.offset.Add(int64(d)) }
+
+// Right sets it right again.
+func (c *Clock) Right() { c.offset.Store(0) }
 
 // NewWorld makes hosts n1 to n<count>; nothing runs yet.
 func NewWorld(t testing.TB, seed uint64, count int) *World {
@@ -123,7 +130,7 @@ func (h *Host) Start() {
 		others = append(others, other.address())
 	}
 	h.mu.Lock()
-	life := &disk{InmemStore: h.log, host: h, adjust: h.world.Adjust}
+	life := &disk{InmemStore: h.log, host: h, adjust: h.world.Adjust, released: make(chan struct{})}
 	history := h.history
 	h.doomed, h.gaveUp = false, false
 	h.mu.Unlock()
@@ -144,7 +151,8 @@ func (h *Host) Start() {
 	h.mu.Unlock()
 }
 
-// gave takes down why a node gave up. What was to be expected, or is mended by a
+// gave takes down why a node gave up, and does not return before the process has
+// ended: so it is in life. What was to be expected, or is mended by a
 // restart by the node's own rules, is left to the supervisor.
 func (h *Host) gave(life *disk, reason string) {
 	if life.over() {
@@ -155,12 +163,13 @@ func (h *Host) gave(life *disk, reason string) {
 	h.gaveUp = true
 	h.mu.Unlock()
 	h.world.mu.Lock()
-	defer h.world.mu.Unlock()
 	if expected {
 		h.world.restarts = append(h.world.restarts, h.ID+": "+reason)
 	} else {
 		h.world.gave = append(h.world.gave, h.ID+": "+reason)
 	}
+	h.world.mu.Unlock()
+	<-life.released
 }
 
 // Doom says that what comes now may make the node give up.
@@ -199,30 +208,49 @@ func (w *World) logger() *slog.Logger {
 // Stop ends the node in good order.
 func (h *Host) Stop() {
 	h.mu.Lock()
-	node := h.node
-	h.node = nil
+	node, dead := h.node, h.gaveUp
+	if !dead {
+		h.node = nil
+	}
 	h.mu.Unlock()
-	if node != nil {
+	if dead {
+		h.Crash(audittest.LoseNone)
+	} else if node != nil {
 		require.NoError(h.world.t, node.Close(), h.ID)
 	}
 }
 
 // Crash cuts the power: what was not synced is lost, in part or whole.
 func (h *Host) Crash(loss audittest.Loss) {
+	h.PowerOff(loss)
+	h.reap()
+}
+
+// PowerOff is the moment of the crash: from then on the node writes nothing and is
+// heard by nobody.
+func (h *Host) PowerOff(loss audittest.Loss) {
 	h.mu.Lock()
-	node, life := h.node, h.disk
-	h.node = nil
-	if life != nil {
-		life.end(h.world.Random)
+	defer h.mu.Unlock()
+	if h.disk != nil {
+		h.disk.end(h.world.Random)
 	}
 	h.history = h.history.CrashClone(loss, h.world.Random)
-	h.mu.Unlock()
-	if node == nil {
-		return
+	if h.node != nil {
+		h.world.Net.Down(h.ID)
+		h.dying, h.node = h.node, nil
 	}
-	h.world.Net.Down(h.ID)
-	_ = node.Close() // To end its goroutines; nobody hears it any more.
-	h.world.Net.Up(h.ID)
+}
+
+// reap ends the goroutines of a node without power.
+func (h *Host) reap() {
+	h.mu.Lock()
+	node := h.dying
+	h.dying = nil
+	h.mu.Unlock()
+	if node != nil {
+		_ = node.Close()
+		h.world.Net.Up(h.ID)
+	}
 }
 
 // Wipe takes the host everything it had, as a new disk would.
@@ -258,6 +286,24 @@ func (w *World) StartAll() {
 	w.AwaitReady(time.Minute)
 }
 
+// allReady reports whether every node is ready.
+func (w *World) allReady() bool {
+	for _, h := range w.hosts {
+		node := h.Node()
+		if node == nil || !node.Ready(context.Background(), wire.ReadyQuery{Exclude: []string{"clock"}}).Ready {
+			return false
+		}
+	}
+	return true
+}
+
+// trace says what is done, where the nodes' lines are wanted too.
+func (w *World) trace(what string) {
+	if log := w.logger(); log != nil {
+		log.Warn("SIM " + what)
+	}
+}
+
 // AwaitReady waits until every node is ready.
 func (w *World) AwaitReady(patience time.Duration) {
 	limit := time.Now().Add(patience)
@@ -273,12 +319,16 @@ func (w *World) AwaitReady(patience time.Duration) {
 	}
 }
 
-// StopAll ends all nodes.
+// StopAll ends all nodes and waits until what they left under way (a dial into a hole)
+// has ended too: a bubble's time stands still when its first goroutine is done.
 func (w *World) StopAll() {
 	for _, h := range w.hosts {
 		h.Stop()
 	}
+	time.Sleep(lastPatience)
 }
+
+const lastPatience = 30 * time.Second
 
 // Genesis is the first record of a simulated cluster.
 func Genesis() wire.Genesis {

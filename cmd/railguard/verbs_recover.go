@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 type recoverFlags struct {
 	source  cluster.RecoverySource
 	peers   []string
+	follow  string // recovery.json of the recovered survivor.
 	order   cluster.RecoveryOrder
 	output  string
 	inJSON  bool
@@ -64,6 +66,8 @@ wiped, with --join. See "A majority is lost" in docs/OPERATING.md.`,
 	flags.StringVar(&f.order.Second, "second", "", "who else answers for it (with --confirm)")
 	flags.StringVar(&f.order.Reason, "reason", "", "why, for the audit log (with --confirm)")
 	flags.BoolVar(&f.order.ForceBehind, "force-behind", false, "although another survivor is further: what it has more is given up")
+	flags.StringSliceVar(&f.order.Keep, "keep", nil, "other survivors that stay members with the folders they have; --follow does their side")
+	flags.StringVar(&f.follow, "follow", "", "on a kept survivor: recovery.json of the one that was recovered (with --confirm)")
 	flags.StringVarP(&f.output, "output", "o", "table", "table or json")
 	flags.BoolVar(&f.inJSON, "json", false, "the same as --output json")
 	return cmd
@@ -75,10 +79,12 @@ func (f *recoverFlags) check() error {
 		return usage("--data is required (the stopped survivor's folder)")
 	case f.output != "table" && f.output != "json":
 		return usage("--output must be table or json")
-	case f.changed && (f.order.By == "" || f.order.Second == "" || f.order.Reason == ""):
+	case f.follow != "" && (!f.changed || f.order.By != "" || f.order.Second != "" || f.order.Reason != "" || f.order.ForceBehind || len(f.order.Keep) > 0):
+		return usage("--follow needs --confirm CLUSTER-ID and nothing else: the word was given where the other survivor was recovered")
+	case f.follow == "" && f.changed && (f.order.By == "" || f.order.Second == "" || f.order.Reason == ""):
 		return usage("--confirm needs --by, --second (two different people) and --reason")
-	case !f.changed && (f.order.By != "" || f.order.Second != "" || f.order.Reason != "" || f.order.ForceBehind):
-		return usage("--by, --second, --reason and --force-behind go with --confirm CLUSTER-ID; without it this verb only reads")
+	case !f.changed && (f.order.By != "" || f.order.Second != "" || f.order.Reason != "" || f.order.ForceBehind || len(f.order.Keep) > 0):
+		return usage("--by, --second, --reason, --keep and --force-behind go with --confirm CLUSTER-ID; without it this verb only reads")
 	}
 	f.inJSON = f.inJSON || f.output == "json"
 	f.source.Peers = nil
@@ -95,9 +101,12 @@ func (f *recoverFlags) check() error {
 func (f *recoverFlags) run(out io.Writer) error {
 	var report *cluster.RecoveryReport
 	var err error
-	if f.changed {
+	switch {
+	case f.follow != "":
+		report, err = cluster.Follow(f.source, f.follow, f.order.ClusterID)
+	case f.changed:
 		report, err = cluster.Recover(f.source, f.order)
-	} else {
+	default:
 		report, err = cluster.InspectRecovery(f.source)
 	}
 	if report != nil && (err == nil || errors.Is(err, cluster.ErrRecoveryOrder)) {
@@ -215,14 +224,23 @@ func printSurvivors(out io.Writer, r *cluster.RecoveryReport) {
 // printOutcome says what was done, or what to do next.
 func printOutcome(out io.Writer, r *cluster.RecoveryReport, changed bool) {
 	switch {
+	case changed && r.Earlier.Node != r.Node:
+		fmt.Fprintf(out, "\nDONE: %s follows the recovery of %s (recovery %d, lineage %s). Start it as before.\n", r.Node, r.Earlier.Node, r.Earlier.Recovery, r.Earlier.Lineage)
 	case changed:
+		whole := r.Node + " alone is the cluster now"
+		if len(r.Earlier.Kept) > 0 {
+			whole = fmt.Sprintf("%s and %s are the cluster now", r.Node, strings.Join(r.Earlier.Kept, ", "))
+		}
 		fmt.Fprintf(out, `
-DONE: %s alone is the cluster now (recovery %d, lineage %s).
+DONE: %s (recovery %d, lineage %s).
   A copy of what was changed is in %s; it holds secrets and personal data.
   1. Make sure that the old nodes are fenced: stopped, and out of reach of callers.
   2. Start this node as before. Its first record is the leaf that tells of this.
-  3. Wipe the old nodes' folders (or new machines) and start them with --join.
-`, r.Node, r.Earlier.Recovery, r.Earlier.Lineage, r.Earlier.Backup)
+  3. Wipe the old nodes' folders (or take new machines) and start them with --join.
+`, whole, r.Earlier.Recovery, r.Earlier.Lineage, r.Earlier.Backup)
+		if len(r.Earlier.Kept) > 0 {
+			fmt.Fprintf(out, "  Before 2, on each that is kept, with %s/recovery.json copied there:\n  railguard cluster recover --data DIR --follow recovery.json --confirm %s\n", r.Dir, r.ClusterID)
+		}
 	case len(r.Problems) > 0:
 		for _, problem := range r.Problems {
 			fmt.Fprintln(out, "\nCANNOT BE RECOVERED FROM HERE:", problem)

@@ -1,0 +1,91 @@
+package cluster
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestKin is the table of who talks to whom.
+func TestKin(t *testing.T) {
+	fresh := hello{ID: "f"}
+	old := hello{ID: "o", ClusterID: "c"}
+	first := hello{ID: "r", ClusterID: "c", Recovery: 1, Lineage: "aa"}
+	twin := hello{ID: "t", ClusterID: "c", Recovery: 1, Lineage: "bb"}
+	second := hello{ID: "s", ClusterID: "c", Recovery: 2, Lineage: "cc"}
+	taken := hello{ID: "j", Recovery: 1, Lineage: "aa"} // Joins: it has the lineage and no state yet.
+	n := &Node{}
+	cases := []struct {
+		name       string
+		own, other hello
+		says       string // "": they talk.
+	}{
+		{"never recovered", old, old, ""},
+		{"the same recovery", first, first, ""},
+		{"a new node at an old group", old, fresh, ""},
+		{"a new node at a recovered group", first, fresh, ""},
+		{"a recovered group at a new node", fresh, first, ""},
+		{"a joiner at its group", first, taken, ""},
+		{"a joiner at the group before", old, taken, `without node "o"`},
+		{"an old node at a recovered one", first, old, `without node "o"`},
+		{"a recovered node at an old one", old, first, `without node "o"`},
+		{"two recoveries apart", first, twin, "recovered twice"},
+		{"recovered once more", second, first, `without node "r"`},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if c.says == "" {
+				require.Empty(t, n.kin(&c.own, &c.other))
+				return
+			}
+			require.Contains(t, n.kin(&c.own, &c.other), c.says)
+		})
+	}
+}
+
+func TestNewestGroup(t *testing.T) {
+	require.Nil(t, newestGroup(map[string]*pong{"a": {}}))
+	before, after := &pong{ClusterID: "c"}, &pong{ClusterID: "c", Recovery: 1}
+	require.Equal(t, after, newestGroup(map[string]*pong{"a": before, "b": after, "d": {Recovery: 9}}))
+}
+
+// TestRecoverDamagedLog: damage is an error that names the folder, whatever the
+// bytes, and nothing is changed.
+func TestRecoverDamagedLog(t *testing.T) {
+	for name, damage := range map[string]func(data []byte) []byte{
+		"cut":     func(data []byte) []byte { return data[:8192] },
+		"empty":   func([]byte) []byte { return nil },
+		"zeroed":  func(data []byte) []byte { clear(data[8192:]); return data },
+		"scribed": func(data []byte) []byte { copy(data[3*4096:], "not a page of bbolt at all, at the least"); return data },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			n := openAlone(t, dir)
+			require.NoError(t, n.Close())
+			path := filepath.Join(dir, raftFolder, logFile)
+			require.NoError(t, os.WriteFile(path, damage(mustRead(t, path)), 0o600))
+			before := hashFolder(t, dir)
+			report, err := InspectRecovery(RecoverySource{Dir: dir})
+			if err == nil { // The damage may stand where nothing is read any more.
+				require.NotEmpty(t, report.Problems)
+			}
+			require.Equal(t, before, hashFolder(t, dir))
+		})
+	}
+}
+
+// TestRecoverHistoryMissing: a survivor whose history ends before its snapshot cannot
+// start without peers, and says so.
+func TestRecoverHistoryMissing(t *testing.T) {
+	g := newGroup(t)
+	survivor, _ := loseMajority(t, g)
+	require.NoError(t, os.RemoveAll(filepath.Join(g.folder(survivor), auditFolder)))
+	report, err := InspectRecovery(RecoverySource{Dir: g.folder(survivor)})
+	require.NoError(t, err)
+	require.Len(t, report.Problems, 1)
+	require.Contains(t, report.Problems[0], "cannot start without them")
+	_, err = Recover(RecoverySource{Dir: g.folder(survivor)}, order)
+	require.ErrorIs(t, err, ErrRecoveryOrder)
+}

@@ -1,0 +1,267 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/audit/audittest"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+)
+
+// fault is one thing done to the world. It may take time; what it leaves behind is
+// mended by mend, or later.
+type fault struct {
+	name   string
+	weight int
+	do     func(w *World)
+}
+
+// faults are what a schedule draws from.
+var faults = []fault{
+	{"isolate", 4, func(w *World) { w.Net.Isolate(w.one().ID, w.IDs()...); w.pause(1500) }},
+	{"isolate the leader", 4, func(w *World) { w.Net.Isolate(w.leading().ID, w.IDs()...); w.pause(1500) }},
+	{"cut one way", 4, func(w *World) { w.Net.Cut(w.one().ID, w.one().ID); w.pause(1500) }},
+	{"cut off the leader's answers", 2, func(w *World) { w.deafen(w.leading()); w.pause(1500) }},
+	{"partition", 3, func(w *World) { w.partition(); w.pause(1500) }},
+	{"break connections", 4, func(w *World) { w.Net.Break(w.one().ID, w.one().ID) }},
+	{"bad weather", 4, func(w *World) {
+		w.Net.Weather(time.Duration(w.Random.IntN(80))*time.Millisecond, w.Random.IntN(30))
+		w.pause(2000)
+	}},
+	{"crash", 6, func(w *World) { w.crash(w.one()) }},
+	{"crash the leader", 4, func(w *World) { w.crash(w.leading()) }},
+	{"crash all", 2, func(w *World) { w.crashAll() }},
+	{"restart", 2, func(w *World) { w.restart(w.one()) }},
+	{"transfer", 4, func(w *World) { w.transfer() }},
+	{"snapshot", 4, func(w *World) { w.snapshot(w.one()) }},
+	{"snapshot on all", 2, func(w *World) { w.snapshotAll() }},
+	{"wipe", 1, func(w *World) { w.wipe(w.one()) }},
+	{"clock", 3, func(w *World) { w.clock(w.one()) }},
+	{"list", 3, func(w *World) { w.list() }},
+	{"disk error", 2, func(w *World) { w.one().Doom().Break(); w.pause(800) }},
+	{"slow disk", 4, func(w *World) { w.slow(w.one()) }},
+	{"hanging disk", 2, func(w *World) { w.leading().Doom().Hang(); w.pause(2500) }},
+}
+
+var faultWeights = func() (sum int) {
+	for _, f := range faults {
+		sum += f.weight
+	}
+	return sum
+}()
+
+// drawFault chooses one by its weight.
+func (w *World) drawFault() fault {
+	at := w.Random.IntN(faultWeights)
+	for _, f := range faults {
+		if at -= f.weight; at < 0 {
+			return f
+		}
+	}
+	return faults[0]
+}
+
+func (w *World) one() *Host { return w.hosts[w.Random.IntN(len(w.hosts))] }
+
+func (w *World) pause(millisMax int) {
+	time.Sleep(time.Duration(50+w.Random.IntN(millisMax)) * time.Millisecond)
+}
+
+// leading is the host that believes to lead, or any.
+func (w *World) leading() *Host {
+	for _, host := range w.hosts {
+		if node := host.Node(); node != nil && node.Role() == "leader" {
+			return host
+		}
+	}
+	return w.one()
+}
+
+// deafen lets a host send and not hear.
+func (w *World) deafen(host *Host) {
+	for _, other := range w.IDs() {
+		if other != host.ID {
+			w.Net.Cut(other, host.ID)
+		}
+	}
+}
+
+// partition parts the hosts in two groups.
+func (w *World) partition() {
+	ids := w.IDs()
+	w.Random.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	at := 1 + w.Random.IntN(len(ids)-1)
+	for _, one := range ids[:at] {
+		for _, other := range ids[at:] {
+			w.Net.Cut(one, other)
+			w.Net.Cut(other, one)
+		}
+	}
+}
+
+func (w *World) loss() audittest.Loss {
+	return []audittest.Loss{audittest.LoseAll, audittest.LoseNone, audittest.LoseSome}[w.Random.IntN(3)]
+}
+
+func (w *World) crash(host *Host) {
+	host.Crash(w.loss())
+	if w.Random.IntN(3) > 0 { // Else it stays down for the faults to come.
+		w.pause(1000)
+		host.Start()
+	}
+}
+
+// crashAll cuts the power of everything at once. The nodes' ends, which only clean
+// up goroutines, run beside each other.
+func (w *World) crashAll() {
+	for _, host := range w.hosts {
+		host.PowerOff(w.loss())
+	}
+	var all sync.WaitGroup
+	for _, host := range w.hosts {
+		all.Go(host.reap)
+	}
+	all.Wait()
+	w.pause(1000)
+	for _, host := range w.hosts {
+		host.Start()
+	}
+}
+
+func (w *World) restart(host *Host) {
+	host.Stop()
+	w.pause(300)
+	if host.Node() == nil {
+		host.Start()
+	}
+}
+
+// transfer hands leadership on. After one that failed there is none in that term any
+// more: raft can hang for good then (guard G5, which has tests of its own).
+func (w *World) transfer() {
+	node := w.leading().Node()
+	if node == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	term := node.Status(ctx).Term
+	if term <= w.noTransferUpTo {
+		return
+	}
+	w.noTransferUpTo = term
+	_ = node.TransferLeader(ctx, w.one().ID)
+}
+
+func (w *World) snapshot(host *Host) {
+	if node := host.Node(); node != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_, _ = node.Snapshot(ctx)
+	}
+}
+
+func (w *World) snapshotAll() {
+	for _, host := range w.hosts {
+		w.snapshot(host)
+	}
+}
+
+// wipe gives a host a new disk, while everyone else is there with all that was
+// acknowledged, and waits until it has its vote again: the loss of more than a
+// minority's disks is not survived by anything.
+func (w *World) wipe(host *Host) {
+	w.mend()
+	w.AwaitReady(time.Minute)
+	w.AwaitEqual(time.Minute)
+	host.Wipe()
+	w.pause(1000)
+	host.Start()
+	w.AwaitReady(time.Minute)
+	w.AwaitEqual(time.Minute)
+	require.Eventually(w.t, func() bool {
+		return w.leading().Node().Status(context.Background()).Quorum.Healthy == len(w.hosts)
+	}, time.Minute, 50*time.Millisecond, "%s has no vote again", host.ID)
+}
+
+// clock sets one host's clock wrong, and the one before it right again: a quorum's
+// clocks are right at all times.
+func (w *World) clock(host *Host) {
+	for _, other := range w.hosts {
+		other.Clock.Right()
+	}
+	host.Clock.Jump([]time.Duration{24 * time.Hour, -24 * time.Hour, time.Hour, -5 * time.Minute, 700 * time.Millisecond}[w.Random.IntN(5)])
+	w.pause(1000)
+}
+
+func (w *World) slow(host *Host) {
+	host.mu.Lock()
+	life := host.disk
+	host.mu.Unlock()
+	life.Slow(time.Duration(5+w.Random.IntN(300)) * time.Millisecond)
+	w.pause(1500)
+	life.Slow(0)
+}
+
+// mend ends all faults.
+func (w *World) mend() {
+	w.Net.Heal()
+	for _, host := range w.hosts {
+		host.Clock.Right()
+		host.mu.Lock()
+		dead, doomed := host.node == nil, host.doomed
+		host.mu.Unlock()
+		switch {
+		case doomed && !dead: // Its disk is broken: a new one, with what was on the old.
+			host.Crash(audittest.LoseNone)
+			host.Start()
+		case dead:
+			host.Start()
+		default:
+			host.Supervise()
+		}
+	}
+}
+
+// lists are two compiled lists, made once for all worlds.
+var lists = sync.OnceValue(func() (compiled [2][]byte) {
+	for i, name := range []string{"Ivan Example", "Acme Paper Shells"} {
+		data, err := ofac.Build([]ofac.Entity{{
+			UID: uint32(i + 1), Type: ofac.Individual, Lists: ofac.ListSDN, Sublists: []string{"SDN List"}, Programs: []string{"TEST"},
+			Names: []ofac.Name{{Full: name, Primary: true, AliasType: "Name", Script: "Latin"}},
+		}}, ofac.Meta{Source: "sim"})
+		if err != nil {
+			panic("BUG: " + err.Error())
+		}
+		compiled[i] = data
+	}
+	return compiled
+})
+
+// list makes another list the active one, beside what else goes on.
+func (w *World) list() {
+	node := w.one().Node()
+	if node == nil {
+		return
+	}
+	data := lists()[w.Random.IntN(2)]
+	w.beside.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		defer cancel()
+		info := wire.ListInfo{Source: "sim", PublishedAt: engine.Time(time.Now().UnixNano()), Entries: 1}
+		if _, err := node.Stage(ctx, data, info, wire.Common{}); err == nil {
+			_, _ = node.Propose(ctx, wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: ofac.Digest(data), Force: true}))
+		}
+	})
+}
+
+// hostsUp are the hosts whose node runs.
+func (w *World) hostsUp() []*Host {
+	return slices.DeleteFunc(slices.Clone(w.hosts), func(h *Host) bool { return h.Node() == nil })
+}

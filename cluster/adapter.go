@@ -114,7 +114,7 @@ func (s *snapshot) Persist(sink raft.SnapshotSink) error {
 		s.node.die(fmt.Sprintf("history cannot be made durable: %v", err))
 		return errors.Join(err, sink.Cancel())
 	}
-	if _, err := s.view.WriteTo(sink); err != nil {
+	if err := writeGently(sink, s.view); err != nil {
 		return errors.Join(fmt.Errorf("snapshot: %w", err), sink.Cancel())
 	}
 	return sink.Close()

@@ -25,12 +25,14 @@ import (
 // the files on their way. A peer that gives something else than the root asks for
 // is left out for that piece and another one asked.
 const (
-	segmentLeaves  = 1 << audit.SegmentLevelMax
-	bundleLeaves   = 256
-	fetchPatience  = 10 * time.Second
-	leafPatience   = 500 * time.Millisecond // Of one peer, when a leaf is asked for.
-	catchUpEvery   = time.Second            // Between two looks at what is missing.
-	missingLookups = 16_384                 // Stretches of one pass: a billion leaves.
+	segmentLeaves = 1 << audit.SegmentLevelMax
+	bundleLeaves  = 256
+	fetchPatience = 10 * time.Second
+	leafPatience  = 500 * time.Millisecond // Of one peer, when a leaf is asked for.
+	catchUpEvery  = time.Second            // Between two looks at what is missing,
+	// catchUpPauseMax: and at most, after looks in vain.
+	catchUpPauseMax = 16 * time.Second
+	missingLookups  = 16_384 // Stretches of one pass: a billion leaves.
 	// fetchAhead is how many segments are on their way at once: while one is
 	// hashed, the next one comes. More would take the processor from screening.
 	fetchAhead = 2
@@ -150,41 +152,49 @@ func hashesTo(hashes []audit.Hash) [][]byte {
 }
 
 // fetchHistory is the goroutine that fills holes, also those that damage on the
-// own disk has made.
+// own disk has made. After a pass that brought nothing it waits longer each time:
+// what nobody has whole is not to be carried over the network for nothing.
 func (n *Node) fetchHistory() {
 	defer n.running.Done()
-	ticker := time.NewTicker(catchUpEvery)
-	defer ticker.Stop()
+	pause := catchUpEvery
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
 	for {
 		select {
 		case <-n.stop:
 			return
-		case <-ticker.C:
+		case <-timer.C:
 		case <-n.catchup.wake:
 		}
-		if !n.catchup.busy.Load() && len(n.audit.Damage()) == 0 {
-			continue
+		wait := pause
+		pause = catchUpEvery
+		if n.catchup.busy.Load() || len(n.audit.Damage()) > 0 {
+			got, err := n.fillHoles()
+			if got == 0 && err != nil && !errors.Is(err, errNoRoom) {
+				pause = min(2*wait, catchUpPauseMax)
+			}
+			if err != nil {
+				n.log.Warn("history is still incomplete", "error", err, "again", pause)
+			}
 		}
-		if err := n.fillHoles(); err != nil {
-			n.log.Warn("history is still incomplete", "error", err)
-		}
+		timer.Reset(pause)
 	}
 }
 
 // fillHoles fetches until nothing is missing or a pass over all that is missing
-// brought nothing.
-func (n *Node) fillHoles() error {
+// brought nothing. It returns how many stretches came.
+func (n *Node) fillHoles() (got int, err error) {
 	for {
 		missing := n.audit.Missing(missingLookups)
 		if len(missing) == 0 {
 			if n.catchup.busy.Swap(false) {
 				n.log.Info("history is complete")
 			}
-			return nil
+			return got, nil
 		}
-		got, err := n.fetchStretches(missing)
-		if n.stopped() || got == 0 {
-			return err
+		came, err := n.fetchStretches(missing)
+		if got += came; n.stopped() || came == 0 {
+			return got, err
 		}
 	}
 }

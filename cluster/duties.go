@@ -179,9 +179,11 @@ func (n *Node) serving() error {
 	return n.leaderless()
 }
 
-// unserved is the error of a proposal that was still queued at its deadline.
+// unserved is the error of a proposal that was still queued at its deadline: no
+// leader, one that does not answer this node, or too much to do.
 func (n *Node) unserved() error {
-	if _, _, without := n.leadership.current(time.Now()); without > 0 {
+	leader, _, without := n.leadership.current(time.Now())
+	if without > 0 || !n.answers(string(leader)) {
 		return n.noLeaderError()
 	}
 	return wire.ErrOverloaded

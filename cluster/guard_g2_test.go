@@ -58,8 +58,8 @@ func (f *flakyLog) errors() int {
 }
 
 // appendErrors gives one follower 25 append errors under constant load and reports
-// whether it caught up within some time after.
-func appendErrors(t testing.TB, inFlight int, patience time.Duration) (g *rawGroup, caughtUp bool) {
+// whether it caught up within some time after. At most so many entries are proposed.
+func appendErrors(t testing.TB, inFlight, entriesMax int, patience time.Duration) (g *rawGroup, caughtUp bool) {
 	var flaky *flakyLog
 	g = newRawGroup(t, 3, func(id string, n *rawNode) {
 		n.inFlight = inFlight
@@ -70,7 +70,7 @@ func appendErrors(t testing.TB, inFlight int, patience time.Duration) (g *rawGro
 		}
 	})
 	leader := g.leader("r3")
-	for i := 0; flaky.errors() < passingErrors && i < 2000; i++ { // An end, should they never come.
+	for i := 0; flaky.errors() < passingErrors && i < entriesMax; i++ {
 		leader.raft.Apply(fmt.Appendf(nil, "entry-%d", i), time.Second)
 		time.Sleep(200 * time.Microsecond)
 	}
@@ -81,7 +81,7 @@ func appendErrors(t testing.TB, inFlight int, patience time.Duration) (g *rawGro
 func TestGuardG2FollowerCatchesUp(t *testing.T) {
 	for range 3 {
 		synctest.Test(t, func(t *testing.T) {
-			g, caughtUp := appendErrors(t, rpcsInFlight, 2*time.Minute)
+			g, caughtUp := appendErrors(t, rpcsInFlight, 1_000_000, 2*time.Minute)
 			defer g.stopAll()
 			require.True(t, caughtUp)
 			require.Empty(t, g.diverged())
@@ -94,7 +94,7 @@ func TestGuardG2FollowerCatchesUp(t *testing.T) {
 // would keep a bubble from ending, as it keeps the leader from shutting down.
 func TestGuardG2NegativeControl(t *testing.T) {
 	for range 5 {
-		g, caughtUp := appendErrors(t, raft.DefaultMaxRPCsInFlight, 2*time.Second)
+		g, caughtUp := appendErrors(t, raft.DefaultMaxRPCsInFlight, 2000, 2*time.Second)
 		if caughtUp {
 			g.stopAll()
 			continue

@@ -247,6 +247,10 @@ func (s *sequencer) recordRecovery(term uint64) bool {
 		return false
 	}
 	result, done := s.proposeOne(term, wire.KindNote, wire.Encode(note))
+	if done && result.Refusal == wire.RefusedKeyTable { // Better twice than not at all.
+		note.Idem = nil
+		result, done = s.proposeOne(term, wire.KindNote, wire.Encode(note))
+	}
 	if !done {
 		return false
 	}

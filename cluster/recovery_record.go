@@ -21,10 +21,6 @@ const (
 	recoveryRecorded = "recorded" // The leaf is in the log.
 )
 
-// recoveredKind is the kind of the leaf. The state machine takes notes about agents
-// alone so far; the name is to be "cluster.recovered" once it takes that.
-const recoveredKind = "agent.cluster_recovered"
-
 // recoveryRecord is recovery.json: what was decided, by whom and on what grounds.
 // Its facts are those of before the first change, so that a recovery that was
 // killed goes on as it began.
@@ -131,5 +127,5 @@ func (r *recoveryRecord) note() (*wire.Note, error) {
 	var key wire.Idem
 	copy(key.Key[:], r.Lineage)
 	copy(key.Body[:], r.Lineage)
-	return &wire.Note{Event: recoveredKind, Common: wire.Common{Idem: &key, Fragment: fragment[1 : len(fragment)-1]}}, nil
+	return &wire.Note{Event: wire.EventRecovered, Common: wire.Common{Idem: &key, Fragment: fragment[1 : len(fragment)-1]}}, nil
 }

@@ -84,7 +84,7 @@ func (g *group) leaveUncommitted(leader *Node) {
 // recoveredLeaves returns the leaves that tell of a recovery.
 func recoveredLeaves(t *testing.T, n *Node) (found []audit.Leaf, indices []uint64) {
 	_, err := n.Audit().Scan(audit.Query{
-		To: n.Audit().Size(), Keys: []uint64{engine.FilterKey(engine.FilterKind, recoveredKind)},
+		To: n.Audit().Size(), Keys: []uint64{engine.FilterKey(engine.FilterKind, wire.EventRecovered)},
 	}, func(index uint64, leaf audit.Leaf) bool {
 		found, indices = append(found, leaf), append(indices, index)
 		return true

@@ -92,7 +92,9 @@ func (r *rejoin) run() {
 	r.ReportMetric(float64(size)/float64(r.agents), "snapshot-B/agent")
 	r.disks()
 	r.snapshotsUnderLoad()
-	r.wipe()
+	if os.Getenv("X_NOWIPE") == "" {
+		r.wipe()
+	}
 	if failed, odd := r.load.failed.Load(), r.load.odd.Load(); failed+odd > 0 {
 		r.note("%d calls had to be sent again or failed, %d verdicts were no PROCEED", failed, odd)
 	}
@@ -297,7 +299,7 @@ func (r *rejoin) follow(n, leader *Node, reader *oldReader, size uint64, start t
 }
 
 func (r *rejoin) sameHead(n, leader *Node, size uint64) bool {
-	if n.Settings().Genesis == nil {
+	if n.Settings().Genesis == nil || len(n.servers()) == 0 {
 		return false
 	}
 	view, err := n.View(context.Background(), 0)

@@ -189,6 +189,7 @@ func (s *sequencer) proposeOne(term uint64, kind wire.Kind, body []byte) (wire.R
 	go func() { done <- future.Error() }()
 	select {
 	case err := <-done:
+		s.noteStuck(err) // A leader elected again in this state never opens its term.
 		results, ok := future.Response().([]wire.Result)
 		if err != nil || !ok || len(results) != 1 || results[0].Code == wire.Fenced {
 			return wire.Result{}, false

@@ -170,5 +170,8 @@ func TestEventsKeepToTheirKind(t *testing.T) {
 		body := &wire.Settings{Agent: slot, BaseRev: 1, Event: event}
 		require.Equal(t, wire.RefusedMalformed, w.do(wire.KindSettings, body).Refusal, event)
 	}
-	require.Equal(t, wire.RefusedMalformed, w.do(wire.KindNote, &wire.Note{Event: "screen"}).Refusal)
+	for _, event := range []string{"screen", "cluster.created", "cluster.recovered2", "list.activated"} {
+		require.Equal(t, wire.RefusedMalformed, w.do(wire.KindNote, &wire.Note{Event: event}).Refusal, event)
+	}
+	require.Equal(t, wire.Applied, w.do(wire.KindNote, &wire.Note{Event: wire.EventRecovered}).Code)
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/valyala/fastjson"
+
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
@@ -17,7 +19,7 @@ import (
 func clearPair(c *call) error {
 	f := c.fields()
 	name := f.requiredName("name")
-	uid, given := f.integer("uid", 1, 1<<32-1)
+	uid, given := f.uid("uid")
 	if f.get("uid") == nil {
 		f.missing("uid")
 	}
@@ -63,6 +65,20 @@ func clearPair(c *call) error {
 		}
 		return nil
 	}}, nil)
+}
+
+// uid reads the id of a listed entry: a number, or the string that matches show.
+func (f *fields) uid(name string) (int64, bool) {
+	v := f.get(name)
+	if v == nil || v.Type() != fastjson.TypeString {
+		return f.integer(name, 1, 1<<32-1)
+	}
+	uid, err := strconv.ParseUint(f.text(name, engine.FieldMax), 10, 32)
+	if err != nil || uid == 0 {
+		f.invalid(name, "must be the uid of a listed entry")
+		return 0, false
+	}
+	return int64(uid), true
 }
 
 // renderCleared answers both.

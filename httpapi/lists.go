@@ -260,11 +260,15 @@ func activateList(c *call) error {
 type activation struct {
 	force, rollback bool
 	reason, actor   string
+	chosenAt        uint64 // List version at which "the one before" was chosen; 0: named by its id.
 }
 
 func (c *call) activate(info *wire.ListInfo, a activation) error {
 	return c.submit(proposal{kind: wire.KindListActivate, record: func() (any, error) {
 		active := c.edge.settings.List
+		if a.chosenAt != 0 && a.chosenAt != c.edge.settings.ListVersion {
+			return nil, judged{listRejected([]string{"another list was activated meanwhile: look which one, and name the one to go back to"})}
+		}
 		problems := []string{}
 		if active == nil || active.Digest != info.Digest {
 			var err error
@@ -283,6 +287,9 @@ func (c *call) activate(info *wire.ListInfo, a activation) error {
 		m.textOrNull("reason", a.reason)
 		m.textOrNull("actor", a.actor)
 		record := &wire.ListActivate{Digest: info.Digest, Force: a.force, Base: c.edge.settings.ListVersion}
+		// The files of the active list were imported once more: nothing changes, and the
+		// list is known to be current.
+		record.Refresh = active != nil && active.Digest == info.Digest && c.isStaged(info.Digest)
 		var err error
 		record.Common, err = c.recorded(m)
 		return record, err
@@ -300,6 +307,15 @@ func (c *call) activate(info *wire.ListInfo, a activation) error {
 		c.reply(http.StatusOK, m)
 		return nil
 	})
+}
+
+func (c *call) isStaged(digest [32]byte) bool {
+	for _, staged := range c.edge.settings.Staged {
+		if staged.Digest == digest {
+			return true
+		}
+	}
+	return false
 }
 
 // listRejected is the 422 of a list that only force can pass.
@@ -327,7 +343,7 @@ func (c *call) listProblems(info, active *wire.ListInfo) ([]string, error) {
 	if active != nil && !active.Sample && info.Sample {
 		problems = append(problems, "it is the embedded sample, the active list is a published one")
 	}
-	found, err := c.uploadProblems(info.Digest)
+	found, err := c.uploadProblems(info)
 	return append(problems, found...), err
 }
 
@@ -351,15 +367,18 @@ func shrunk(info, active *wire.ListInfo) (problems []string) {
 }
 
 // uploadProblems reads what the upload's checks found from the list's own leaf,
-// so that any node can judge a list that another one took.
-func (c *call) uploadProblems(digest [32]byte) ([]string, error) {
-	var problems []string
-	text := hex.EncodeToString(digest[:])
+// so that any node can judge a list that another one took. The leaf is looked for from
+// the moment of staging on, however many there are since. One that is not found is a
+// problem of its own: checks are not passed by forgetting them.
+func (c *call) uploadProblems(info *wire.ListInfo) ([]string, error) {
+	problems := []string{"what its upload's checks found cannot be read here: ask another node, or upload it again"}
+	text := hex.EncodeToString(info.Digest[:])
+	store := c.api.deps.Records.Audit()
 	at := audit.Query{
-		To: ^uint64(0), Newest: true, Examine: leafScanMax,
+		From: store.FindTime(int64(info.StagedAt - engine.Millisecond)), To: ^uint64(0), Examine: leafScanMax,
 		Keys: []uint64{engine.FilterKey(engine.FilterKind, "list.staged")},
 	}
-	_, err := c.api.deps.Records.Audit().Scan(at, func(index uint64, stored audit.Leaf) bool {
+	_, err := store.Scan(at, func(index uint64, stored audit.Leaf) bool {
 		l, err := c.openLeaf(index, append([]byte(nil), stored.Data...))
 		if err != nil || l.kind() != "list.staged" || l.text("listDigest") != text {
 			return true
@@ -371,6 +390,16 @@ func (c *call) uploadProblems(digest [32]byte) ([]string, error) {
 		return nil, leafError(err) // What cannot be read cannot be called sound.
 	}
 	return problems, nil
+}
+
+// renderSynced answers the activation of what is active already and was imported
+// again.
+func renderSynced(_ *call, l *leaf, m *members) error {
+	l.copyTo(m, "snapshotId", "source", "listVersion")
+	m.text("sha256", l.text("listDigest"))
+	l.copyTo(m, "syncedAt", "reason", "actor", "eventId")
+	m.bool("unchanged", true)
+	return nil
 }
 
 // renderActivation answers an activation or a rollback.

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -199,6 +200,163 @@ func TestActivationIsJudgedAgain(t *testing.T) {
 	require.True(t, swapped)
 }
 
+// Where there is no network, importing the same files again is how a list that did not
+// change stays fresh. Naming the active list alone renews nothing.
+func TestImportingTheSameAgainRenews(t *testing.T) {
+	n := listNode(t)
+	id := n.upload("SDN.CSV", "2026-03-10;"+manyNames(40))
+	answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 200)
+	before := n.Settings()
+	v := answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 200)
+	require.True(t, v.GetBool("unchanged"))
+	require.Empty(t, textOf(v, "eventId"))
+	require.Equal(t, before.ListSynced, n.Settings().ListSynced)
+
+	n.advance(30 * engine.Hour)
+	require.Equal(t, id, n.upload("SDN.CSV", "2026-03-10;"+manyNames(40)))
+	w := n.do("policy", "POST", "/v1/ofac/"+id+"/activate", `{"actor":"petra"}`, "Idempotency-Key", "again")
+	v = answer(t, w, 200)
+	require.True(t, v.GetBool("unchanged"))
+	require.Equal(t, 2, v.GetInt("listVersion"))
+	require.Equal(t, "petra", textOf(v, "actor"))
+	require.NotEmpty(t, textOf(v, "eventId"))
+	now := n.Settings()
+	require.Greater(t, now.ListSynced, before.ListSynced)
+	require.Equal(t, before.ListVersion, now.ListVersion)
+	replay := n.do("policy", "POST", "/v1/ofac/"+id+"/activate", `{"actor":"petra"}`, "Idempotency-Key", "again")
+	require.Equal(t, w.Body.String(), replay.Body.String())
+}
+
+// What an upload's checks found is not forgotten, however much happens between it and
+// the activation; and a list whose checks cannot be read is not taken for a sound one.
+func TestUploadChecksAreNotForgotten(t *testing.T) {
+	n := listNode(t)
+	_, token := n.registered("")
+	id := n.upload("suspicious", "2026-03-10;"+manyNames(40))
+	n.advance(engine.Hour)
+	for range leafScanMax + 1 {
+		answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1}`), 200)
+	}
+	v := answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 422)
+	require.Contains(t, textOf(v, "details", "0", "message"), "canary")
+
+	id = n.upload("SDN.CSV", "2026-03-10;"+manyNames(41))
+	n.advance(engine.Hour)
+	for range 10 {
+		answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1}`), 200)
+	}
+	answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 200)
+
+	settings := *n.Settings()
+	c := &call{api: n.api}
+	problems, err := c.uploadProblems(&wire.ListInfo{Digest: [32]byte{1}, StagedAt: settings.ListSynced})
+	require.NoError(t, err)
+	require.Len(t, problems, 1)
+	require.Contains(t, problems[0], "cannot be read")
+}
+
+// familyLoader compiles "date;sdn count;cons count".
+func familyLoader(files map[string][]byte) ([]byte, wire.ListInfo, []string, error) {
+	for _, data := range files {
+		fields := strings.Split(string(data), ";")
+		compiled, err := ofac.Build(testEntities(strings.Split(manyNames(40), ";")...), testMeta(fields[0], false))
+		if err != nil {
+			return nil, wire.ListInfo{}, nil, err
+		}
+		sdn, _ := strconv.Atoi(fields[1])
+		cons, _ := strconv.Atoi(fields[2])
+		at, _ := time.Parse(time.DateOnly, fields[0])
+		return compiled, wire.ListInfo{
+			Digest: ofac.Digest(compiled), PublishedAt: engine.Time(at.UnixNano()),
+			Entries: uint32(sdn + cons), SDN: uint32(sdn), CONS: uint32(cons),
+		}, nil, nil
+	}
+	return nil, wire.ListInfo{}, nil, errors.New("no files")
+}
+
+// A family that is missing is noticed, though the whole lost less than 5 %.
+func TestFamilyMayNotShrink(t *testing.T) {
+	n := newTestNode(t)
+	n.api = n.another(func(d *Deps) { d.LoadList = familyLoader })
+	base := n.upload("SDN.CSV", "2026-03-10;18000;442")
+	answer(t, n.do("policy", "POST", "/v1/ofac/"+base+"/activate", ""), 200)
+	for _, c := range []struct{ name, content, want string }{
+		{"no CONS list", "2026-03-11;18100;0", "0 CONS entries"},
+		{"a twentieth of the CONS list and one more", "2026-03-11;18100;419", "419 CONS entries"},
+		{"too few SDN entries", "2026-03-11;17000;1600", "17000 SDN entries"},
+		{"too few of all are told once", "2026-03-11;10;10", "20 entries"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			id := n.upload("SDN.CSV", c.content)
+			v := answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 422)
+			require.Contains(t, textOf(v, "details", "0", "message"), c.want)
+			require.Len(t, v.GetArray("details"), 1)
+		})
+	}
+	id := n.upload("SDN.CSV", "2026-03-11;17100;420")
+	answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 200)
+}
+
+// One upload is read at a time: the other is told so and changes nothing.
+func TestOneUploadAtATime(t *testing.T) {
+	n := listNode(t)
+	uploading <- struct{}{}
+	v := answer(t, n.doAdmin("POST", "/v1/ofac/snapshots?name=SDN.CSV", "2026-03-10;ONE NAME"), 409)
+	require.Equal(t, "refresh_running", textOf(v, "code"))
+	<-uploading
+	n.upload("SDN.CSV", "2026-03-10;ONE NAME")
+}
+
+// tellingSyncer also tells how its runs went.
+type tellingSyncer struct {
+	testSyncer
+	report SyncReport
+}
+
+func (s *tellingSyncer) LastSync() SyncReport { return s.report }
+
+func TestSyncIsTold(t *testing.T) {
+	n := newTestNode(t)
+	require.Nil(t, answer(t, n.do("ops", "GET", "/v1/ofac", ""), 200).Get("sync"), "who cannot tell says nothing")
+	syncer := &tellingSyncer{}
+	n.api = n.another(func(d *Deps) { d.Sync = syncer })
+	sync := answer(t, n.do("ops", "GET", "/v1/ofac", ""), 200).Get("sync")
+	require.Equal(t, "null", string(sync.Get("lastTryAt").MarshalTo(nil)))
+	require.Equal(t, "null", string(sync.Get("error").MarshalTo(nil)))
+	at := time.Date(2026, 3, 10, 3, 0, 0, 0, time.UTC)
+	syncer.report = SyncReport{Source: "published", TriedAt: at.Add(time.Hour), DoneAt: at, Failure: "no origin gave the lists"}
+	sync = answer(t, n.do("ops", "GET", "/v1/ofac", ""), 200).Get("sync")
+	require.Equal(t, "published", textOf(sync, "source"))
+	require.Equal(t, "2026-03-10T04:00:00.000Z", textOf(sync, "lastTryAt"))
+	require.Equal(t, "2026-03-10T03:00:00.000Z", textOf(sync, "lastSuccessAt"))
+	require.Equal(t, "no origin gave the lists", textOf(sync, "error"))
+	done, failed := syncsDone.Get(), syncsFailed.Get()
+	CountSync(nil)
+	CountSync(errors.New("x"))
+	require.Equal(t, [2]uint64{done + 2, failed + 1}, [2]uint64{syncsDone.Get(), syncsFailed.Get()})
+}
+
+// "The list before" is chosen once. If another one is activated meanwhile, the officer
+// meant something else.
+func TestRollbackIsOfWhatWasSeen(t *testing.T) {
+	n := listNode(t)
+	for _, date := range []string{"2026-03-10", "2026-03-11"} {
+		id := n.upload("SDN.CSV", date+";"+manyNames(40))
+		answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 200)
+	}
+	swapped := false
+	n.before = func(kind wire.Kind) {
+		if kind == wire.KindListActivate && !swapped {
+			swapped = true
+			n.activate(testEntities("ONE NEWER LIST"), testMeta("2026-04-01", false))
+		}
+	}
+	v := answer(t, n.do("policy", "POST", "/v1/ofac/rollback", `{"reason":"bad list"}`), 422)
+	require.True(t, swapped)
+	require.Contains(t, textOf(v, "details", "0", "message"), "meanwhile")
+	require.Equal(t, "test 2026-04-01", n.Settings().List.Source)
+}
+
 // testSyncer answers as it is told; release ends a run that hangs.
 type testSyncer struct {
 	started bool
@@ -237,4 +395,18 @@ func TestSync(t *testing.T) {
 			require.Equal(t, c.code, textOf(v, "code"))
 		})
 	}
+}
+
+// A listed entry may be named as matches show it, a string, or as a number.
+func TestClearedTakesTheUIDAsShown(t *testing.T) {
+	n := newTestNode(t)
+	for _, c := range []struct {
+		uid    string
+		status int
+	}{{`27307`, 201}, {`"27307"`, 201}, {`"0"`, 422}, {`"-1"`, 422}, {`"4294967296"`, 422}, {`"x"`, 422}, {`""`, 422}, {`true`, 422}, {`null`, 422}} {
+		w := n.do("reviewer", "POST", "/v1/cleared", `{"name":"Lazarus Groupe","uid":`+c.uid+`,"reason":"our caterer"}`)
+		require.Equal(t, c.status, w.Code, c.uid)
+	}
+	v := answer(t, n.do("reviewer", "GET", "/v1/match?name=%FF", ""), 422)
+	require.Contains(t, textOf(v, "message"), "UTF-8")
 }

@@ -153,6 +153,9 @@ func rollbackList(c *call) error {
 	if err != nil {
 		return err
 	}
+	if c.r.PathValue("id") == "" {
+		a.chosenAt = c.edge.settings.ListVersion
+	}
 	if active := c.edge.settings.List; active != nil && active.Digest == info.Digest {
 		return c.activate(info, a)
 	}
@@ -174,10 +177,14 @@ func rollbackList(c *call) error {
 }
 
 // rollbackTarget is the list of the path, or the newest one that the active list
-// replaced.
+// replaced. "The one before" is asked of the newest state there is: a node that lags
+// behind would name another.
 func (c *call) rollbackTarget() (*wire.ListInfo, error) {
 	if c.r.PathValue("id") != "" {
 		return c.pathList()
+	}
+	if err := c.confirm(); err != nil {
+		return nil, err
 	}
 	s := c.edge.settings
 	for i := len(s.History) - 1; i >= 0; i-- {

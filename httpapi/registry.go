@@ -184,7 +184,7 @@ func (a *API) registryRenderers() map[string]renderer {
 		"agent.settings": renderSettings, "agent.model_changed": renderModel, "attestation.recorded": renderAttestation,
 		"agent.whitelist": renderWhitelist, "fleet.whitelist": renderWhitelist, "policy.whitelist": renderWhitelist,
 		"ownership.flagged": renderOwnership, "ownership.cancelled": renderOwnership,
-		"policy.activated": renderPolicy, "list.staged": renderStaged, "list.activated": renderActivation,
+		"policy.activated": renderPolicy, "list.staged": renderStaged, "list.activated": renderActivation, "list.synced": renderSynced,
 		"cleared.added": renderCleared, "cleared.removed": renderCleared, "clock.advanced": renderClock,
 	}
 }

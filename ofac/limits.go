@@ -27,7 +27,7 @@ const (
 	scoreOne = 10000
 
 	// ReviewDefault is the score from which a possible match is reported.
-	ReviewDefault = 8800
+	ReviewDefault = 8750
 	// BlockDefault is the strict score from which a near match blocks.
 	BlockDefault = 9300
 	// reviewFloor is the lowest review threshold a query may ask for.

@@ -211,7 +211,7 @@ func appendWord(dst []byte, raw string, word *wordScan, lookAlike bool) []byte {
 		entry := folds.of(r)
 		switch {
 		case entry.kind == foldKeep:
-			dst = utf8.AppendRune(dst, r)
+			dst = composeHangul(dst, mark, r)
 		case entry.kind < foldLatin:
 		case entry.kind == foldLatin && word.foreignMostly() && word.scripts == 1<<foldCyrillic:
 			dst = append(dst, cyrillicReading(entry.plain)...)

@@ -64,6 +64,10 @@ func (x *Index) possible(name string, q *Query, s *Scratch) bool {
 			truncated = x.possibleWords(q, s) || truncated
 		}
 	}
+	if spoken, ok := appendSpoken(s.other[:0], c.words); ok {
+		c.words, s.other = spoken, c.words
+		truncated = x.possibleWords(q, s) || truncated
+	}
 	return truncated
 }
 

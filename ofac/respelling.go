@@ -32,7 +32,8 @@ othman uthman osman usman ousmane utman
 said saeed saied sayeed saiid sayid sa'id syed sayyid seyed sayed seyyed saed
 khalid khaled halid xalid haled
 sulayman suleiman soleiman suleyman sulaiman souleymane soliman sulejman suliman
-qasim qasem kassem ghasem kasim qassem qassim kasem gasim kacem
+qasim qasem kassem ghasem ghassem ghasim kasim qassem qassim kasem gasim kacem
+qadhafi qaddafi gaddafi gadhafi gadafi kadhafi kaddafi khadafi kadafi
 jamal gamal djamel jamaal dzhamal cemal
 jafar gafar djafar jaafar gaafar jafer dzhafar cafer
 mustafa mostafa moustafa mustapha mustafo

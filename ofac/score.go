@@ -188,23 +188,25 @@ func (c *scorer) weightOf(mask uint32) int32 {
 
 // Weights that stand for evidence rather than rarity, 1e-4.
 const (
-	grammarWeight    = 1200 // words of at most this weight are articles and particles
-	impreciseBelow   = 9000 // a pair below this similarity
-	impreciseWeight  = 4000 // weighs at least this much, however common the word
-	titleLeft        = 300  // a title the listed name does not have
-	patronymicLeft   = 25   // per cent of its weight, likewise a patronymic
-	initialWeight    = 800  // an initial that fits
-	sameFormWeight   = 1000 // both names have the same legal form
-	onlyFormWeight   = 6000 // likewise, where the name is one word besides
-	oneWordForm      = 7700 // least similarity of that word
-	oneWordFormMin   = 5    // and least letters
-	shortWord        = 5    // letters of a word that a slip easily makes another
-	shortPairShare   = 94   // per cent, where such a word is another listed word
-	bothCloseBelow   = 8800 // a person's two names are both only close, one of them less than this,
-	bothCloseShare   = 96   // and the query's are names of their own: per cent
-	otherFormShare   = 93   // per cent, where words are only close and legal forms differ
-	otherPartyShare  = 95   // per cent, where a person is said and a company listed
-	partialWordShare = 78   // per cent, where a listed name is one word of several
+	grammarWeight    = 1200  // words of at most this weight are articles and particles
+	impreciseBelow   = 9000  // a pair below this similarity
+	impreciseWeight  = 4000  // weighs at least this much, however common the word
+	titleLeft        = 300   // a title the listed name does not have
+	patronymicLeft   = 25    // per cent of its weight, likewise a patronymic
+	initialWeight    = 800   // an initial that fits
+	sameFormWeight   = 1000  // both names have the same legal form
+	onlyFormWeight   = 6000  // likewise, where the name is one word besides
+	oneWordForm      = 7700  // least similarity of that word
+	oneWordFormMin   = 5     // and least letters
+	shortWord        = 5     // letters of a word that a slip easily makes another
+	shortPairShare   = 94    // per cent, where such a word is another listed word
+	bothCloseBelow   = 8800  // a person's two names are both only close, one of them less than this,
+	bothCloseShare   = 96    // and the query's are names of their own: per cent
+	commonNames      = 12000 // two names of a person that weigh less are too common to stand for one with more names,
+	commonShare      = 96    // unless an officer asks for less: per cent
+	otherFormShare   = 93    // per cent, where words are only close and legal forms differ
+	otherPartyShare  = 95    // per cent, where a person is said and a company listed
+	partialWordShare = 78    // per cent, where a listed name is one word of several
 )
 
 // assign takes the edges greedily.
@@ -430,6 +432,9 @@ func (m *comparison) score(c *scorer, l *wordLayer, record *nameRecord, kind Ent
 	}
 	if kind == Individual && m.pairs == 2 && m.exact == 0 && m.lowest < bothCloseBelow && m.namesOther(c) {
 		score = score * bothCloseShare / 100
+	}
+	if kind == Individual && m.pairs == 2 && missing.review > 0 && m.matched < commonNames {
+		score = score * commonShare / 100
 	}
 	if kind == Individual && m.short {
 		score = score * shortPairShare / 100

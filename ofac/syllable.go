@@ -84,6 +84,7 @@ func makeSyllables() syllableTables {
 			t.pinyin[syllable], t.wade[wade] = wade, wade
 		}
 	}
+	t.wade["teh"], t.wade["szu"] = "te", "ssu" // older spellings
 	return t
 }
 

@@ -189,7 +189,10 @@ func (l *wordLayer) probe(f *finder, hash uint64, word, fold []byte, mask uint32
 			f.found = append(f.found, neighbour{id, consonantsEqual})
 			continue
 		}
-		if f.syllable && l.syllable(id) && string(otherFold) != string(fold) && !sameSyllable(word, other) {
+		if f.syllable && l.syllable(id) && string(otherFold) != string(fold) {
+			if sameSyllable(word, other) { // PONG, Bong
+				f.found = append(f.found, neighbour{id, clearlyClose})
+			}
 			continue
 		}
 		if string(otherFold) != string(fold) && farApart(mask, l.info.at(id*2+1), len(word), len(other)) {

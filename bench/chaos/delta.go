@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,15 +19,14 @@ import (
 // and rolled back, in the long form also while staging it is disturbed.
 
 const (
-	deltaClients   = 6
-	deltaAgents    = 3
-	deltaPause     = 4 * time.Millisecond
-	deltaAround    = 250 * time.Millisecond // Before and after a flip: what its latency is taken from.
-	stagePatience  = 5 * time.Minute        // Upload, parse and replicate a whole list.
-	stageTries     = 6
-	slowWire       = 25 * time.Millisecond // One way: a list takes seconds to be staged, so that a fault falls into it.
-	deltaGroup     = -1                    // Of agents that the model of limits does not follow.
-	restoredWithin = 60 * time.Second
+	deltaClients  = 6
+	deltaAgents   = 3
+	deltaPause    = 4 * time.Millisecond
+	deltaAround   = 250 * time.Millisecond // Before and after a flip: what its latency is taken from.
+	stagePatience = 5 * time.Minute        // Upload, parse and replicate a whole list.
+	stageTries    = 6
+	slowWire      = 25 * time.Millisecond // One way: a list takes seconds to be staged, so that a fault falls into it.
+	deltaGroup    = -1                    // Of agents that the model of limits does not follow.
 )
 
 // delta is one run of the scenario.
@@ -203,10 +201,16 @@ func (d *delta) stageFile(ctx context.Context, at *node, file *listFile) (string
 
 // turn activates or rolls back, and notes when and to what.
 func (d *delta) turn(ctx context.Context, at *node, path string, file *listFile) error {
-	f := flip{file: file, invoke: d.history.now()}
-	a, err := d.caller.verb(ctx, at.api+path, map[string]any{"force": d.pair.force, "reason": "fault test"})
-	f.back = d.history.now()
-	if err != nil {
+	f := flip{file: file}
+	var a *answer
+	var failed error
+	err := until(ctx, settlePatience, func() bool {
+		f.invoke = d.history.now()
+		a, failed = d.caller.verb(ctx, at.api+path, map[string]any{"force": d.pair.force, "reason": "fault test"})
+		f.back = d.history.now()
+		return a == nil || a.status != http.StatusServiceUnavailable // A node that catches up says so.
+	})
+	if err := errors.Join(err, failed); err != nil {
 		return err
 	}
 	var active struct {
@@ -284,19 +288,28 @@ func (d *delta) disturbed(ctx context.Context) error {
 			return err
 		}
 		uploader := d.cluster.followers(leader)[0]
-		var staging sync.WaitGroup
+		staging, began := make(chan struct{}), time.Now()
 		var id string
 		var failed error
 		d.cluster.wires.isolate(rule{delay: slowWire}, leader.id)
-		staging.Go(func() { id, failed = d.stageFile(ctx, uploader, &d.pair.next) })
+		go func() {
+			defer close(staging)
+			id, failed = d.stageFile(ctx, uploader, &d.pair.next)
+		}()
 		pause(ctx, d.staged+d.staged/8) // Parsed by now; the chunks go over slow wires.
+		select {
+		case <-staging:
+			d.figure("staged already before:", fault.name)
+		default:
+		}
 		mend, err := fault.strike(ctx, d, uploader)
 		if err == nil {
 			pause(ctx, faultLasts)
 			d.cluster.wires.heal()
 			err = mend()
 		}
-		staging.Wait()
+		<-staging
+		d.sample("staging, "+fault.name, time.Since(began))
 		if err := errors.Join(err, failed); err != nil {
 			return fmt.Errorf("%s: %w", fault.name, err)
 		}

@@ -17,7 +17,7 @@ func fullDisk(ctx context.Context, s *stage) error {
 		return err
 	}
 	hit := s.cluster.followers(leader)[0]
-	release, err := s.smallDisk(ctx, hit)
+	release, err := s.ownDisk(ctx, hit, smallDisk)
 	if err != nil {
 		return err
 	}
@@ -68,10 +68,13 @@ func (s *stage) inspectEarly(ctx context.Context) error {
 	return err
 }
 
-const smallDiskSize = "size=192m,mode=0700"
+// smallDisk mounts a small file system in memory.
+func smallDisk(folder string) ([]byte, error) {
+	return exec.Command("mount", "-t", "tmpfs", "-o", "size=192m,mode=0700", "chaos", folder).CombinedOutput()
+}
 
-// smallDisk moves a node's data onto a small file system in memory.
-func (s *stage) smallDisk(ctx context.Context, n *node) (release func(), err error) {
+// ownDisk moves a node's data onto a file system of its own.
+func (s *stage) ownDisk(ctx context.Context, n *node, mount func(folder string) ([]byte, error)) (release func(), err error) {
 	if err := n.stop(); err != nil {
 		return nil, err
 	}
@@ -82,13 +85,13 @@ func (s *stage) smallDisk(ctx context.Context, n *node) (release func(), err err
 	if err := os.Mkdir(n.data, 0o700); err != nil {
 		return nil, err
 	}
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", smallDiskSize, "chaos", n.data).CombinedOutput(); err != nil {
+	if out, err := mount(n.data); err != nil {
 		_ = os.Remove(n.data)
 		_ = os.Rename(aside, n.data)
 		if err := n.restart(ctx); err != nil {
 			return nil, err
 		}
-		return nil, skipped(fmt.Sprintf("no small file system can be mounted here: %v %s", err, out))
+		return nil, skipped(fmt.Sprintf("no file system for one node can be mounted here: %v %s", err, out))
 	}
 	release = func() {
 		_ = n.kill()

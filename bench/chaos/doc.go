@@ -21,6 +21,8 @@
 //   - Figures (gaps, rates) are reported, not asserted; only liveness has bounds, and
 //     they are generous.
 //
-// Goroutines: one thread that starts children, one waiter a child, two pumps a
-// proxied connection, one a client, one observer a node. All end with their run.
+// Goroutines: one thread that starts children (one in each network namespace), one
+// waiter a child, two pumps a proxied connection, in a fabric of namespaces one
+// reader a node and one queue a link, one a client, one observer a node. All end
+// with their run.
 package chaos

@@ -168,6 +168,18 @@ func (h *history) verdictSince(at time.Duration) bool {
 	return false
 }
 
+// eachVerdict visits the screening calls whose callers have a verdict, also while
+// others are under way.
+func (h *history) eachVerdict(visit func(*operation)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, o := range h.all {
+		if o.kind == opScreen && o.done() && o.back != never {
+			visit(o)
+		}
+	}
+}
+
 // tally counts operations for the report.
 type tally struct {
 	operations, answered, verdicts, proceeds, pending, nothing, retried, replayed int
@@ -207,11 +219,11 @@ func (h *history) tally() tally {
 // window; in a fault's window it is how long callers went without one.
 func (h *history) gap(from, to time.Duration) time.Duration {
 	var returns []time.Duration
-	for _, o := range h.operations() {
-		if o.kind == opScreen && o.done() && !o.replayed && o.back != never {
+	h.eachVerdict(func(o *operation) {
+		if !o.replayed {
 			returns = append(returns, o.back)
 		}
-	}
+	})
 	slices.Sort(returns)
 	longest, last := time.Duration(0), from
 	for _, at := range returns {

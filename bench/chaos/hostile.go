@@ -97,11 +97,11 @@ func (s *stage) hugeBody(ctx context.Context, n *node) {
 // latencies are those of screening calls begun in a window.
 func (s *stage) latencies(from, to time.Duration) string {
 	h := hdr.New(1, sampleMax.Microseconds(), 3)
-	for _, o := range s.history.operations() {
-		if o.kind == opScreen && o.done() && o.back != never && o.invoke >= from && o.invoke < to {
+	s.history.eachVerdict(func(o *operation) {
+		if o.invoke >= from && o.invoke < to {
 			_ = h.RecordValue((o.back - o.invoke).Microseconds()) // Bounded by the client's patience.
 		}
-	}
+	})
 	text := func(q float64) time.Duration { return time.Duration(h.ValueAtQuantile(q)) * time.Microsecond }
 	return fmt.Sprintf("p50 %v p99 %v (%d)", text(50), text(99), h.TotalCount())
 }

@@ -114,6 +114,7 @@ func TestC07Delta(t *testing.T)     { play(t, "C07/delta") }
 func TestC07Published(t *testing.T) { play(t, "C07/published") }
 func TestC08(t *testing.T)          { play(t, "C08") }
 func TestC11(t *testing.T)          { play(t, "C11") }
+func TestC11Stall(t *testing.T)     { play(t, "C11/stall") }
 func TestOverload(t *testing.T)     { play(t, "A5") }
 func TestRot(t *testing.T)          { play(t, "A4") }
 func TestC14(t *testing.T)          { play(t, "C14") }

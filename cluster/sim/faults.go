@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -119,7 +118,9 @@ func (w *World) crash(host *Host) {
 
 // crashAll cuts the power of everything at once. The nodes' ends, which only clean
 // up goroutines, run beside each other.
-func (w *World) crashAll() {
+func (w *World) crashAll() { w.crashAllWith(func(*Host) {}) }
+
+func (w *World) crashAllWith(meanwhile func(host *Host)) {
 	for _, host := range w.hosts {
 		host.PowerOff(w.loss())
 	}
@@ -130,6 +131,7 @@ func (w *World) crashAll() {
 	all.Wait()
 	w.pause(1000)
 	for _, host := range w.hosts {
+		meanwhile(host)
 		host.Start()
 	}
 }
@@ -259,9 +261,4 @@ func (w *World) list() {
 			_, _ = node.Propose(ctx, wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: ofac.Digest(data), Force: true}))
 		}
 	})
-}
-
-// hostsUp are the hosts whose node runs.
-func (w *World) hostsUp() []*Host {
-	return slices.DeleteFunc(slices.Clone(w.hosts), func(h *Host) bool { return h.Node() == nil })
 }

@@ -286,17 +286,6 @@ func (w *World) StartAll() {
 	w.AwaitReady(time.Minute)
 }
 
-// allReady reports whether every node is ready.
-func (w *World) allReady() bool {
-	for _, h := range w.hosts {
-		node := h.Node()
-		if node == nil || !node.Ready(context.Background(), wire.ReadyQuery{Exclude: []string{"clock"}}).Ready {
-			return false
-		}
-	}
-	return true
-}
-
 // trace says what is done, where the nodes' lines are wanted too.
 func (w *World) trace(what string) {
 	if log := w.logger(); log != nil {
@@ -304,7 +293,8 @@ func (w *World) trace(what string) {
 	}
 }
 
-// AwaitReady waits until every node is ready.
+// AwaitReady waits until every node is ready. A node that gave up by a rule is started
+// again, and then everyone has that time anew.
 func (w *World) AwaitReady(patience time.Duration) {
 	limit := time.Now().Add(patience)
 	for _, h := range w.hosts {
@@ -315,6 +305,11 @@ func (w *World) AwaitReady(patience time.Duration) {
 			}
 			require.True(w.t, time.Now().Before(limit), "%s is not ready: %+v; gave up: %v", h.ID, ready, w.GaveUp())
 			time.Sleep(20 * time.Millisecond)
+			for _, other := range w.hosts {
+				if other.Supervise() {
+					limit = time.Now().Add(patience)
+				}
+			}
 		}
 	}
 }

@@ -55,33 +55,34 @@ func (d *listDuty) stop() {
 // run is the list duty's goroutine.
 func (d *listDuty) run(ctx context.Context) {
 	defer d.done.Done()
-	d.firstImport(ctx)
+	imported := d.firstImport(ctx)
 	if len(d.sync.origins) > 0 {
-		d.keepSynced(ctx)
+		d.keepSynced(ctx, imported)
 	}
 }
 
 func (d *listDuty) leads(ctx context.Context) bool { return d.node.Status(ctx).Role == "leader" }
 
-// firstImport puts the first list in, on the leader of a cluster that has none.
+// firstImport puts the first list in, on the leader of a cluster that has none, and
+// tells whether it did.
 // A folder that is refused is tried again every minute, so that an operator can
 // mend it without a restart.
-func (d *listDuty) firstImport(ctx context.Context) {
+func (d *listDuty) firstImport(ctx context.Context) bool {
 	if d.flags.ofacDir == "" && !d.flags.dev {
 		if d.flags.ofacSource == "" {
 			d.tellMissing(ctx)
 		}
-		return
+		return false
 	}
 	for wait := 20 * time.Millisecond; ctx.Err() == nil; {
 		settings := d.node.Settings()
 		if settings.List != nil {
-			return
+			return false
 		}
 		if settings.Genesis != nil && d.leads(ctx) {
 			err := d.importFirst(ctx)
 			if err == nil {
-				return
+				return true
 			}
 			d.log.Error("first list import: screening answers 503 until there is a list", "error", err)
 			wait = time.Minute
@@ -91,6 +92,7 @@ func (d *listDuty) firstImport(ctx context.Context) {
 		case <-time.After(wait):
 		}
 	}
+	return false
 }
 
 // tellMissing says once, in the leader's log, that calls are refused for want of a list.
@@ -120,7 +122,7 @@ func (d *listDuty) importFirst(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return d.put(ctx, compiled, d.fragment("embedded sample", ""))
+		return d.put(ctx, compiled, d.fragment("embedded sample", ""), 0)
 	}
 	started := time.Now()
 	loaded, err := feed.LoadDir(d.flags.ofacDir, progressLog(d.log))
@@ -140,7 +142,7 @@ func (d *listDuty) importFirst(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.put(ctx, compiled, d.fragment("first import", "")); err != nil {
+	if err := d.put(ctx, compiled, d.fragment("first import", ""), 0); err != nil {
 		return err
 	}
 	d.log.Info("list imported", "source", loaded.Meta.Source, "entities", len(loaded.Entities), "bytes", len(compiled), "took", time.Since(started).Round(time.Millisecond))
@@ -175,8 +177,8 @@ func (d *listDuty) fragment(origin, from string) []byte {
 	return raw[1 : len(raw)-1]
 }
 
-// put stages and activates compiled bytes.
-func (d *listDuty) put(ctx context.Context, compiled, fragment []byte) error {
+// put stages and activates compiled bytes, if the list version is still that of base.
+func (d *listDuty) put(ctx context.Context, compiled, fragment []byte, base uint64) error {
 	info, err := describe(compiled)
 	if err != nil {
 		return err
@@ -185,7 +187,7 @@ func (d *listDuty) put(ctx context.Context, compiled, fragment []byte) error {
 	if result, err := d.node.Stage(ctx, compiled, info, common); err != nil || result.Code == wire.Refused {
 		return errors.Join(err, refusedList(result))
 	}
-	result, err := d.node.Propose(ctx, wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: info.Digest, Common: common}))
+	result, err := d.node.Propose(ctx, wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: info.Digest, Base: base, Common: common}))
 	if err != nil {
 		return err
 	}
@@ -193,8 +195,11 @@ func (d *listDuty) put(ctx context.Context, compiled, fragment []byte) error {
 }
 
 func refusedList(result wire.Result) error {
-	if result.Code == wire.Refused {
+	switch result.Code {
+	case wire.Refused:
 		return fmt.Errorf("the log refused the list (refusal %d)", result.Refusal)
+	case wire.Stale:
+		return errors.New("another list was activated meanwhile")
 	}
 	return nil
 }

@@ -83,8 +83,9 @@ func isLoopback(host string) bool {
 
 // keepSynced fetches whenever a run is due, while this node leads. What is due
 // follows from the replicated date of the last sync, so that a new leader neither
-// starts again nor forgets.
-func (d *listDuty) keepSynced(ctx context.Context) {
+// starts again nor forgets; a list that was just imported from a folder may be old, and
+// the first run comes at once.
+func (d *listDuty) keepSynced(ctx context.Context, now bool) {
 	every := max(d.flags.ofacEvery, syncEveryMin)
 	every += rand.N(every/syncJitterShare + 1)
 	ticker := time.NewTicker(syncLook)
@@ -96,9 +97,10 @@ func (d *listDuty) keepSynced(ctx context.Context) {
 		case <-ticker.C:
 		}
 		settings := d.node.Settings()
-		if settings.Genesis == nil || !d.due(time.Now(), every, settings.List, settings.ListSynced) || !d.leads(ctx) {
+		if settings.Genesis == nil || !now && !d.due(time.Now(), every, settings.List, settings.ListSynced) || !d.leads(ctx) {
 			continue
 		}
+		now = false
 		if _, err := d.Sync(ctx); err != nil {
 			d.log.Warn("list sync: the old list stays", "error", err)
 		}
@@ -217,7 +219,7 @@ func (d *listDuty) fetchFrom(ctx context.Context, origin fetch.Origin) error {
 	case wasActive(settings.History, digest):
 		err = fmt.Errorf("%s: %w", httpapi.SnapshotID(digest), errReplaced)
 	default:
-		err = d.put(ctx, compiled, d.fragment("sync", got.Origin))
+		err = d.put(ctx, compiled, d.fragment("sync", got.Origin), settings.ListVersion)
 	}
 	if err == nil {
 		d.sync.tags, d.sync.tagged = got.Tags, digest

@@ -25,6 +25,7 @@ import (
 	"railguard/httpapi"
 	"railguard/ofac"
 	"railguard/ofac/fetch"
+	"railguard/ofac/sample"
 )
 
 // mirror is an operator's mirror on loopback. What it answers is set file by file.
@@ -196,7 +197,7 @@ func TestSyncKeepsRollback(t *testing.T) {
 
 	compiled, err := ofac.Build(old.Entities(), old.Meta())
 	require.NoError(t, err)
-	require.NoError(t, d.put(t.Context(), compiled, d.fragment("rollback", "")))
+	require.NoError(t, d.put(t.Context(), compiled, d.fragment("rollback", ""), 0))
 	synced := d.node.Settings().ListSynced
 	for range 2 {
 		err = d.runs(t)
@@ -212,14 +213,15 @@ func TestSyncKeepsRollback(t *testing.T) {
 	require.NotEqual(t, good, d.node.Settings().List.Digest)
 }
 
-// The mirror of a bad night. Whatever it answers, the old list stays and the report
-// says why.
-func TestSyncFromBadMirror(t *testing.T) {
-	m := newMirror(t)
-	d := dutyOn(t, m)
-	m.lists("2026-03-10", 40)
-	require.NoError(t, d.runs(t))
-	before := d.node.Settings()
+// badAnswer is an answer of a mirror, and what its refusal says.
+type badAnswer struct {
+	name, want string
+	answer     http.HandlerFunc
+}
+
+// badAnswers are those of a bad night, to a node whose list is of 2026-03-10 with 40
+// companies.
+func badAnswers(t *testing.T) []badAnswer {
 	newer := sdnOf(time.Date(2026, 3, 11, 0, 0, 0, 0, time.UTC), 41)
 	var zipped bytes.Buffer
 	packer := gzip.NewWriter(&zipped)
@@ -231,10 +233,7 @@ func TestSyncFromBadMirror(t *testing.T) {
 	content := func(raw []byte) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(raw) }
 	}
-	for _, c := range []struct {
-		name, want string
-		answer     http.HandlerFunc
-	}{
+	return []badAnswer{
 		{"an error page with 200", "an HTML page where", content([]byte("<!DOCTYPE html><html><body>Down for maintenance</body></html>"))},
 		{"an error page in plain HTML", "<html>", content([]byte("<html><body>Down</body></html>"))},
 		{"JSON with 200", "", content([]byte(`{"error":"rate limited"}`))},
@@ -269,7 +268,18 @@ func TestSyncFromBadMirror(t *testing.T) {
 		{"to a name for this machine", "not public", redirect("https://localhost/x")},
 		{"to plain http", "redirect is not allowed", redirect("http://example.com/x")},
 		{"in circles", "redirect", redirect("/ofac/SDN_ENHANCED.XML")},
-	} {
+	}
+}
+
+// The mirror of a bad night. Whatever it answers, the old list stays and the report
+// says why.
+func TestSyncFromBadMirror(t *testing.T) {
+	m := newMirror(t)
+	d := dutyOn(t, m)
+	m.lists("2026-03-10", 40)
+	require.NoError(t, d.runs(t))
+	before := d.node.Settings()
+	for _, c := range badAnswers(t) {
 		t.Run(c.name, func(t *testing.T) {
 			m.set("SDN_ENHANCED.XML", c.answer)
 			d.sync.tagged = [32]byte{}
@@ -307,6 +317,25 @@ func TestSyncFindsOtherForms(t *testing.T) {
 	}
 	require.NoError(t, d.runs(t))
 	require.EqualValues(t, 42, d.node.Settings().List.Entries)
+}
+
+// What an officer activates while a fetch is under way is not overwritten by it.
+func TestSyncYieldsToWhatIsActivatedMeanwhile(t *testing.T) {
+	m := newMirror(t)
+	d := dutyOn(t, m)
+	m.lists("2026-03-01", 40)
+	require.NoError(t, d.runs(t))
+	m.lists("2026-03-03", 42)
+	plain := m.answer["CONS_ENHANCED.XML"]
+	compiled, err := ofac.Build(sample.Entities()[:50], ofac.Meta{Source: "by hand", PublishedAt: 1})
+	require.NoError(t, err)
+	m.set("CONS_ENHANCED.XML", func(w http.ResponseWriter, r *http.Request) {
+		require.NoError(t, d.put(context.WithoutCancel(t.Context()), compiled, d.fragment("by hand", ""), 0))
+		m.set("CONS_ENHANCED.XML", plain)
+		plain(w, r)
+	})
+	require.ErrorContains(t, d.runs(t), "meanwhile")
+	require.Equal(t, ofac.Digest(compiled), d.node.Settings().List.Digest)
 }
 
 func TestSyncOneAtATime(t *testing.T) {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -12,14 +13,15 @@ import (
 
 // newMatchEval is `railguard match eval`: the matcher against labelled names.
 func newMatchEval() *cobra.Command {
-	folder := ""
+	folder, svg := "", ""
 	cmd := &cobra.Command{
 		Use: "eval", Short: "Measure the matcher on labelled names: recall, false positives, latency, trade-off", Args: cobra.NoArgs,
 		Long: `Screen every labelled name of a folder and print recall by category, false
 positives by kind, latency, and how both move with the thresholds. docs/matching.md
 says what the files hold. Without --names the folder in RAILGUARD_DATA is used, or
 shared/data beside a parent of this folder; without either, a small set made from
-the embedded sample, which shows only that the matcher works.`,
+the embedded sample, which shows only that the matcher works. With --svg the
+trade-off is drawn into a file as well.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			data, err := labelled(folder, cmd.ErrOrStderr())
 			if err != nil {
@@ -30,11 +32,28 @@ the embedded sample, which shows only that the matcher works.`,
 				return err
 			}
 			eval.Write(cmd.OutOrStdout(), data, outcomes)
-			return nil
+			if svg == "" {
+				return nil
+			}
+			return drawTradeOff(svg, data, outcomes)
 		},
 	}
 	cmd.Flags().StringVar(&folder, "names", "", "folder with the labelled TSV files")
+	cmd.Flags().StringVar(&svg, "svg", "", "file to draw recall and false positives over the review threshold into")
 	return cmd
+}
+
+// drawTradeOff writes the figure of docs/matching.md.
+func drawTradeOff(path string, data *eval.Data, outcomes *eval.Outcomes) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("figure: %w", err)
+	}
+	if err := eval.Figure(file, data, outcomes); err != nil {
+		file.Close()
+		return fmt.Errorf("figure %s: %w", path, err)
+	}
+	return file.Close()
 }
 
 // labelled finds the labelled names to evaluate with.

@@ -65,6 +65,7 @@ var operationVerbs = []verb{
 	{path: "ofac sync", short: "Fetch the published list now", method: http.MethodPost, url: "/v1/ofac/sync"},
 	{path: "ofac diff", short: "Compare a list with the active one", method: http.MethodGet, url: "/v1/ofac/{snapshot}/diff", args: []string{"snapshot"}, query: []field{{flag: "against", help: "active, or a snapshot id"}}},
 	{path: "ofac activate", short: "Activate a staged list at one log index on every node", method: http.MethodPost, url: "/v1/ofac/{snapshot}/activate", args: []string{"snapshot"}, fields: []field{{flag: "force", kind: "bool", help: "past failed checks; needs a reason"}, {flag: "reason", help: "why"}, {flag: "actor", help: "who decides"}}},
+	{path: "ofac undo", short: "Make the list before the active one active again", method: http.MethodPost, url: "/v1/ofac/rollback", fields: []field{{flag: "reason", required: true, help: "why"}, {flag: "actor", help: "who decides"}}},
 	{path: "ofac rollback", short: "Make an older list active again", method: http.MethodPost, url: "/v1/ofac/{snapshot}/rollback", args: []string{"snapshot"}, fields: []field{{flag: "reason", required: true, help: "why"}, {flag: "actor", help: "who decides"}}},
 	{
 		path: "key create", group: "operation", short: "Create an API key; the secret is shown once", method: http.MethodPost, url: "/admin/keys", admin: true,

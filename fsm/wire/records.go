@@ -386,8 +386,11 @@ type FormatRaise struct {
 }
 
 // Note writes a leaf about something that changed no state: a registration that
-// the institution's policy refused.
+// the institution's policy refused, a recovery of the cluster.
 type Note struct {
 	Common
-	Event string `cbor:"4,keyasint"` // Leaf kind.
+	Event string `cbor:"4,keyasint"` // Leaf kind: agent.…, or EventRecovered.
 }
+
+// EventRecovered is the kind of the leaf about a lost majority's recovery.
+const EventRecovered = "cluster.recovered"

@@ -108,6 +108,7 @@ func Load(dir string) (*Data, error) {
 	for id := range strings.FieldsSeq(string(text)) {
 		d.left[id] = true
 	}
+	d.Pairs = append(d.Pairs, romanisedPairs()...)
 	return d, nil
 }
 

@@ -27,6 +27,7 @@ func Own(entities []ofac.Entity) *Data {
 			}
 		}
 	}
+	d.Pairs = romanisedPairs()
 	for _, name := range ordinaryNames {
 		d.Negatives = append(d.Negatives, Negative{Kind: "ordinary", Query: name})
 	}

@@ -109,11 +109,11 @@ func (s *Summary) judgePairs(d *Data, o *Outcomes, review int32) {
 		}
 		flagged := o.Pairs[i].Flagged(review)
 		switch {
-		case flagged && d.Pairs[i].Expected == "match":
+		case flagged && d.Pairs[i].Expected == expectedMatch:
 			right++
 		case flagged:
 			wrong++
-		case d.Pairs[i].Expected == "match":
+		case d.Pairs[i].Expected == expectedMatch:
 			missed++
 		}
 	}
@@ -150,6 +150,7 @@ func Write(w io.Writer, d *Data, o *Outcomes) {
 		writeShare(w, row.name, row.share)
 	}
 	fmt.Fprintf(w, "%-28s P %.3f R %.3f F1 %.3f\n\n", "name_bench pairs", s.Precision, s.Recall, s.F1)
+	writeRomanised(w, d, o)
 	writeCurve(w, d, o)
 	writeLatency(w, o)
 }
@@ -158,15 +159,71 @@ func writeShare(w io.Writer, name string, s Share) {
 	fmt.Fprintf(w, "%-28s %7d %9.2f %9.3f\n", name, s.Rows, s.FlaggedPercent(), s.BlockedPercent())
 }
 
+// writeCurve prints what each review threshold finds and flags, and what each
+// block threshold blocks of those it should not. The ones shipped are marked.
 func writeCurve(w io.Writer, d *Data, o *Outcomes) {
-	fmt.Fprintf(w, "%-7s %7s %7s %9s %7s %6s   %-7s %9s %7s %8s\n", "review", "MUST %", "SHOULD%", "ordinary%", "hard %", "F1", "block", "ordinary%", "hard %", "innocent")
-	for step := range int32(9) {
-		review, block := 8000+step*200, 8900+step*100
-		s := Summarise(d, o, review, block)
-		fmt.Fprintf(w, "%-7.2f %7.2f %7.2f %9.3f %7.2f %6.3f   %-7.2f %9.3f %7.2f %8d\n", float64(review)/10000, s.Must.FlaggedPercent(),
-			s.Should.FlaggedPercent(), s.Ordinary.FlaggedPercent(), s.Hard.FlaggedPercent(), s.F1,
-			float64(block)/10000, s.Ordinary.BlockedPercent(), s.Hard.BlockedPercent(), s.Innocent.Blocked)
+	fmt.Fprintf(w, "%-8s %7s %7s %9s %7s %6s\n", "review", "MUST %", "SHOULD%", "ordinary%", "hard %", "F1")
+	for review := int32(8000); review <= 9600; review += 100 {
+		reviewRow(w, d, o, review)
+		if ofac.ReviewDefault > review && ofac.ReviewDefault < review+100 {
+			reviewRow(w, d, o, ofac.ReviewDefault)
+		}
 	}
+	tightened := *o
+	if len(o.Tightened) == len(d.Negatives)+len(d.Collisions) {
+		tightened.Negatives, tightened.Collisions = o.Tightened[:len(d.Negatives)], o.Tightened[len(d.Negatives):]
+	}
+	fmt.Fprintf(w, "\n%-8s %9s %7s %8s\n", "block", "ordinary%", "hard %", "innocent")
+	for block := int32(lowestBlock); block <= 9700; block += 100 {
+		s := Summarise(d, &tightened, ofac.ReviewDefault, block)
+		fmt.Fprintf(w, "%-7.4f%s %9.3f %7.2f %8d\n", float64(block)/10000, shipped(block == ofac.BlockDefault),
+			s.Ordinary.BlockedPercent(), s.Hard.BlockedPercent(), s.Innocent.Blocked)
+	}
+	fmt.Fprintln(w, "* the thresholds shipped")
+}
+
+func reviewRow(w io.Writer, d *Data, o *Outcomes, review int32) {
+	s := Summarise(d, o, review, ofac.BlockDefault)
+	fmt.Fprintf(w, "%-7.4f%s %7.2f %7.2f %9.3f %7.2f %6.3f\n", float64(review)/10000, shipped(review == ofac.ReviewDefault), s.Must.FlaggedPercent(),
+		s.Should.FlaggedPercent(), s.Ordinary.FlaggedPercent(), s.Hard.FlaggedPercent(), s.F1)
+}
+
+func shipped(is bool) string {
+	if is {
+		return "*"
+	}
+	return " "
+}
+
+// writeRomanised prints how the pairs of romanised.go fared.
+func writeRomanised(w io.Writer, d *Data, o *Outcomes) {
+	type tally struct{ same, found, other, flagged int }
+	tallies, order := map[string]*tally{}, []string(nil)
+	for i := range d.Pairs {
+		source, own := strings.CutPrefix(d.Pairs[i].Source, ownSource)
+		if !own {
+			continue
+		}
+		t := tallies[source]
+		if t == nil {
+			t = &tally{}
+			tallies[source], order = t, append(order, source)
+		}
+		flagged := 0
+		if o.Pairs[i].Flagged(ofac.ReviewDefault) {
+			flagged = 1
+		}
+		if d.Pairs[i].Expected == expectedMatch {
+			t.same, t.found = t.same+1, t.found+flagged
+		} else {
+			t.other, t.flagged = t.other+1, t.flagged+flagged
+		}
+	}
+	for _, source := range order {
+		t := tallies[source]
+		fmt.Fprintf(w, "own pairs: %-17s found %d of %d, others flagged %d of %d\n", source, t.found, t.same, t.flagged, t.other)
+	}
+	fmt.Fprintln(w)
 }
 
 func writeLatency(w io.Writer, o *Outcomes) {

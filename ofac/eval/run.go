@@ -20,13 +20,17 @@ type Verdict struct {
 // Outcomes holds a verdict for each row of Data, in order.
 type Outcomes struct {
 	Positives, Negatives, Collisions, Pairs []Verdict
+	Tightened                               []Verdict       // the negatives, then the collisions, at the lowest block threshold
 	Latencies                               []time.Duration // of the negatives and full-mode positives
 	BuildTime, OpenTime                     time.Duration
 	CompiledBytes                           int
 }
 
-// lowestReview is asked for, so that one run serves every threshold of the curves.
-const lowestReview = 7500
+// The lowest thresholds are asked for, so that one run serves every threshold of the curves.
+const (
+	lowestReview = 7500
+	lowestBlock  = 8500
+)
 
 // Run screens every row.
 func Run(d *Data) (*Outcomes, error) {
@@ -62,9 +66,11 @@ func Run(d *Data) (*Outcomes, error) {
 func (o *Outcomes) full(d *Data, list *ofac.Index, scratch *ofac.Scratch) {
 	for _, negative := range d.Negatives {
 		o.Negatives = append(o.Negatives, screen(list, scratch, negative.Query, 0))
+		o.Tightened = append(o.Tightened, screenAt(list, scratch, negative.Query, 0, lowestBlock))
 	}
 	for _, collision := range d.Collisions {
 		o.Collisions = append(o.Collisions, screen(list, scratch, collision.Query, collision.UID))
+		o.Tightened = append(o.Tightened, screenAt(list, scratch, collision.Query, collision.UID, lowestBlock))
 	}
 	for _, negative := range d.Negatives {
 		query := ofac.Query{Name: negative.Query, NonSDNPossible: true}
@@ -77,7 +83,11 @@ func (o *Outcomes) full(d *Data, list *ofac.Index, scratch *ofac.Scratch) {
 
 // screen judges one name; uid 0 takes the best match, else that entry's.
 func screen(list *ofac.Index, scratch *ofac.Scratch, name string, uid uint32) Verdict {
-	result := list.Screen(&ofac.Query{Name: name, Review: lowestReview, NonSDNPossible: true}, scratch)
+	return screenAt(list, scratch, name, uid, ofac.BlockDefault)
+}
+
+func screenAt(list *ofac.Index, scratch *ofac.Scratch, name string, uid uint32, block int32) Verdict {
+	result := list.Screen(&ofac.Query{Name: name, Review: lowestReview, Block: block, NonSDNPossible: true}, scratch)
 	var verdict Verdict
 	for _, match := range result.Matches {
 		if uid != 0 && match.UID != uid || match.Outcome == ofac.Clear {

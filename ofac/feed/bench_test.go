@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"railguard/ofac"
 )
 
 // benchmarkFile measures the parse of a whole SDN file, with its decompression
@@ -48,4 +50,59 @@ func BenchmarkCSV(b *testing.B) {
 	for b.Loop() {
 		realSet(b, 1, day+"sdn.csv.gz", day+"alt.csv.gz", day+"add.csv.gz", day+"sdn_comments.csv.gz")
 	}
+}
+
+// fullList is a whole SDN and CONS list, merged.
+func fullList(t testing.TB) Loaded {
+	t.Helper()
+	var files []File
+	for _, name := range []string{"2025-11-19/sdn_enhanced.derived.xml.bz2", "2026-01-08/cons_enhanced.xml.gz"} {
+		data, err := os.ReadFile(filepath.Join(dataDir(t), name))
+		require.NoError(t, err)
+		files = append(files, File{Name: filepath.Base(name), Data: data})
+	}
+	files[0].Name = "sdn_enhanced.xml.bz2"
+	loaded, err := LoadFiles(files, nil)
+	require.NoError(t, err)
+	require.Equal(t, 18721, loaded.Summary.Entities)
+	return loaded
+}
+
+// BenchmarkBuild compiles a full list that is parsed already.
+func BenchmarkBuild(b *testing.B) {
+	loaded := fullList(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		compiled, err := ofac.Build(loaded.Entities, loaded.Meta)
+		require.NoError(b, err)
+		b.ReportMetric(float64(len(compiled))/(1<<20), "MiB")
+	}
+}
+
+// BenchmarkOpen opens the compiled bytes of a full list, as a node does.
+func BenchmarkOpen(b *testing.B) {
+	loaded := fullList(b)
+	compiled, err := ofac.Build(loaded.Entities, loaded.Meta)
+	require.NoError(b, err)
+	b.ReportAllocs()
+	for b.Loop() {
+		_, err := ofac.Open(compiled)
+		require.NoError(b, err)
+	}
+}
+
+// A full list stays far below what a cluster takes, and the bytes are the same from
+// one compilation to the next.
+func TestFullListCompiles(t *testing.T) {
+	skipHeavy(t)
+	loaded := fullList(t)
+	compiled, err := ofac.Build(loaded.Entities, loaded.Meta)
+	require.NoError(t, err)
+	require.Less(t, len(compiled), 64<<20)
+	again, err := ofac.Build(loaded.Entities, loaded.Meta)
+	require.NoError(t, err)
+	require.Equal(t, ofac.Digest(compiled), ofac.Digest(again))
+	index, err := ofac.Open(compiled)
+	require.NoError(t, err)
+	require.Equal(t, loaded.Summary.Entities, index.Counts().Entries)
 }

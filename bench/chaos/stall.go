@@ -1,0 +1,106 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+const (
+	stallLasts   = 8 * time.Second
+	stallGapGoal = 3 * time.Second // Promised; a figure, not a bound.
+	imageBytes   = 256 << 20
+)
+
+// imageDisk mounts a file system that lives in a file and can be frozen: writes to
+// it wait, as on a disk that hangs.
+func imageDisk(folder string) ([]byte, error) {
+	image := folder + ".image"
+	file, err := os.OpenFile(image, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = file.Truncate(imageBytes)
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return nil, err
+	}
+	if out, err := exec.Command("mkfs.ext4", "-q", "-F", image).CombinedOutput(); err != nil {
+		return out, err
+	}
+	if out, err := exec.Command("mount", "-o", "loop", image, folder).CombinedOutput(); err != nil {
+		return out, err
+	}
+	return nil, os.Chmod(folder, 0o700)
+}
+
+// stalledDisk is C11's other half: the disk of the leader hangs for some seconds.
+// The leader gives up, another leads, and with its disk back it takes part again.
+func stalledDisk(ctx context.Context, s *stage) error {
+	leader, err := s.cluster.leader(ctx, s.caller)
+	if err != nil {
+		return err
+	}
+	hit := s.cluster.followers(leader)[0]
+	release, err := s.ownDisk(ctx, hit, imageDisk)
+	if err != nil {
+		return err
+	}
+	defer release()
+	storm := s.storm(ctx, s.load())
+	defer storm.stop()
+	if err := s.lead(ctx, hit); err != nil {
+		return err
+	}
+	if err := s.verdictAfter(ctx, s.history.now()); err != nil {
+		return err
+	}
+	hit.expectEnd()
+	s.allowed = append(s.allowed, "FATAL")
+	began := s.history.now()
+	thaw, err := freeze(hit.data)
+	if err != nil {
+		return err
+	}
+	defer thaw()
+	if err := s.verdictAfter(ctx, began+stallLasts/4); err != nil {
+		return fmt.Errorf("the others do not go on: %w", err)
+	}
+	pause(ctx, stallLasts-(s.history.now()-began))
+	thaw()
+	gap := s.history.gap(began, s.history.now())
+	s.sample(fmt.Sprintf("gap while the leader's disk hung for %v (promised: under %v)", stallLasts, stallGapGoal), gap)
+	if err := s.revive(ctx, hit); err != nil {
+		return fmt.Errorf("with its disk back: %w\n%s", err, hit.logTail())
+	}
+	storm.stop()
+	return s.inspectEarly(ctx)
+}
+
+// freeze stops all writes to a mounted file system until thaw. The thawing is a
+// helper's, which waits for the end of a pipe from us: it thaws also when this
+// process dies, for nothing else could end what waits for a frozen disk.
+func freeze(folder string) (thaw func(), err error) {
+	helper := exec.Command("sh", "-c", `read -r _; exec fsfreeze -u "$0"`, folder)
+	pipe, err := helper.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := helper.Start(); err != nil {
+		return nil, err
+	}
+	thaw = sync.OnceFunc(func() {
+		_ = pipe.Close()
+		_ = helper.Wait() // Fails where nothing was frozen.
+	})
+	if out, err := exec.Command("fsfreeze", "-f", folder).CombinedOutput(); err != nil {
+		thaw()
+		return nil, skipped(fmt.Sprintf("a file system cannot be frozen here: %v %s", err, out))
+	}
+	return thaw, nil
+}

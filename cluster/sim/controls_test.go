@@ -1,0 +1,229 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// Negative controls: each breaks one thing on which a promise rests, and the checks
+// must find it. A check that cannot fail proves nothing.
+
+// spoiled runs a little load in a world that spoil has prepared, with a leader killed
+// among it, and returns what the checks find.
+func spoiled(t *testing.T, seed uint64, spoil func(w *World), pay func(w *World, h *History, i int)) (found problems) {
+	w, h := NewWorld(t, seed, 3), &History{}
+	spoil(w)
+	w.StartAll()
+	defer w.StopAll()
+	prepare(w, h)
+	var clients sync.WaitGroup
+	for i := range 60 {
+		clients.Go(func() {
+			time.Sleep(time.Duration(i) * time.Millisecond)
+			pay(w, h, i)
+		})
+	}
+	time.Sleep(30 * time.Millisecond)
+	killed := w.leading()
+	killed.Crash(w.loss())
+	clients.Wait()
+	killed.Start()
+	w.AwaitReady(time.Minute)
+	time.Sleep(3 * time.Second) // Some ticks of the new term.
+	w.AwaitEqual(time.Minute)
+	leaves := w.leavesOf(w.hosts[0])
+	return append(append(h.checkCalls(leaves), h.checkOrder()...), checkLeaves(leaves, spendLimits)...)
+}
+
+func payOnce(w *World, h *History, i int) {
+	h.Screen(context.Background(), w.hosts[i%3], payment{name: fmt.Sprintf("pay-%d", i), agent: spender, amount: 1})
+}
+
+// staleEntries lets an entry of an older term slip into a later one, in the place of
+// one of the leader's ticks: what a delayed message, or the library's defect that
+// guard G1 is against, could do.
+func staleEntries(beforeStore func(log *raft.Log)) func(w *World) {
+	var mu sync.Mutex
+	var stale *raft.Log
+	ticks := map[uint64]int{} // By term; the first one opens it and is waited for.
+	return func(w *World) {
+		w.Adjust = func(log *raft.Log) {
+			mu.Lock()
+			defer mu.Unlock()
+			batch, err := wire.Decode(log.Data)
+			if log.Type != raft.LogCommand || err != nil {
+				return
+			}
+			first, ok := batch.Next()
+			switch {
+			case !ok:
+			case stale == nil && first.Kind == wire.KindScreen:
+				stale = &raft.Log{Term: log.Term, Data: bytes.Clone(log.Data)}
+			case first.Kind == wire.KindTick && batch.Count == 1 && log.AppendedAt.Equal(time.Now()):
+				// Only its leader writes an entry in the instant it is made.
+				if ticks[log.Term]++; ticks[log.Term] == 2 && stale != nil && log.Term > stale.Term {
+					log.Data = bytes.Clone(stale.Data)
+				}
+			}
+			if beforeStore != nil {
+				beforeStore(log)
+			}
+		}
+	}
+}
+
+// TestFence: stale entries that slip into a later term do nothing, since the fence
+// refuses them; with the fence off they happen twice, and the checks say so.
+func TestFence(t *testing.T) {
+	for seed := range uint64(5) {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				require.Empty(t, spoiled(t, seed, staleEntries(nil), payOnce))
+			})
+			synctest.Test(t, func(t *testing.T) {
+				found := spoiled(t, seed, staleEntries(withoutFence), payOnce)
+				require.NotEmpty(t, found, "the fence is off")
+				require.Contains(t, fmt.Sprint(found), "pay-")
+			})
+		})
+	}
+}
+
+// TestControlRetriesWithoutKeys: clients that simply try again where the outcome is
+// unknown pay twice, and the checks say so.
+func TestControlRetriesWithoutKeys(t *testing.T) {
+	retry := func(key bool) func(w *World, h *History, i int) {
+		return func(w *World, h *History, i int) {
+			never := make(chan struct{})
+			name := fmt.Sprintf("pay-%d", i)
+			p := payment{name: name, agent: spender, amount: 1}
+			if key {
+				p.idem = keyOf(name)
+			}
+			h.Pay(context.Background(), func(try int) *Host { return w.hosts[(i+try)%3] }, p, never)
+		}
+	}
+	twice := 0
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) {
+			twice += len(spoiled(t, seed, func(*World) {}, retry(false)))
+		})
+		synctest.Test(t, func(t *testing.T) {
+			require.Empty(t, spoiled(t, seed, func(*World) {}, retry(true)))
+		})
+	}
+	t.Logf("%d payments were made twice", twice)
+	require.NotZero(t, twice)
+}
+
+// TestControlLostWrites: logs that lose their last entries in a power cut of the whole
+// group lose what was acknowledged, and the checks say so.
+func TestControlLostWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, h := NewWorld(t, 1, 3), &History{}
+		w.StartAll()
+		defer w.StopAll()
+		prepare(w, h)
+		for i := range 10 {
+			payOnce(w, h, i)
+		}
+		w.crashAllWith(func(host *Host) {
+			last, err := host.log.LastIndex()
+			require.NoError(t, err)
+			require.NoError(t, host.log.DeleteRange(last-3, last))
+		})
+		w.AwaitReady(time.Minute)
+		leaves := w.leavesOf(w.hosts[0])
+		require.Contains(t, fmt.Sprint(h.checkCalls(leaves)), "was acknowledged")
+	})
+}
+
+// TestControlLeaves: the walk over the leaves finds each thing it is there for, in a
+// history that was right before.
+func TestControlLeaves(t *testing.T) {
+	screen := func(at, name, verdict string, list int) string {
+		return fmt.Sprintf(`{"kind":"screen","verdict":"%s","screenedAt":"%s","listVersion":%d,"name":"%s","agent":"1","amount":"60"}`, verdict, at, list, name)
+	}
+	event := func(kind, at, more string) string {
+		return fmt.Sprintf(`{"kind":"%s","time":"%s"%s,"name":"x","agent":"1","amount":"60"}`, kind, at, more)
+	}
+	const morning, noon, next = "2000-01-01T08:00:00.000Z", "2000-01-01T12:00:00.000Z", "2000-01-02T00:00:00.000Z"
+	for _, c := range []struct {
+		name   string
+		leaves []string
+		want   string
+	}{
+		{"right", []string{screen(morning, "a", "PROCEED", 0), screen(noon, "b", "REVIEW", 0), screen(next, "c", "PROCEED", 0)}, ""},
+		{"overspent", []string{screen(morning, "a", "PROCEED", 0), screen(noon, "b", "PROCEED", 0)}, "spent 120 of 100"},
+		{"over by an approval, allowed", []string{screen(morning, "a", "PROCEED", 0),
+			event("review.dispositioned", noon, `,"reviewedLeaf":0,"disposition":"APPROVED"`)}, ""},
+		{"more after an approval", []string{
+			event("review.dispositioned", morning, `,"reviewedLeaf":0,"disposition":"APPROVED"`), screen(noon, "b", "PROCEED", 0)}, "spent 120 of 100"},
+		{"two dispositions", []string{
+			event("review.dispositioned", morning, `,"reviewedLeaf":7,"disposition":"REJECTED"`),
+			event("review.dispositioned", noon, `,"reviewedLeaf":7,"disposition":"REJECTED"`)}, "another disposition of leaf 7"},
+		{"after a revocation", []string{event("agent.revoked", morning, ""), screen(noon, "b", "PROCEED", 0)}, "is revoked"},
+		{"old list", []string{event("list.activated", morning, `,"listVersion":1`), screen(noon, "b", "REVIEW", 0)}, "judged with list 0"},
+		{"time goes back", []string{screen(noon, "a", "REVIEW", 0), screen(morning, "b", "REVIEW", 0)}, "after"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var leaves [][]byte
+			for _, leaf := range c.leaves {
+				leaves = append(leaves, []byte(leaf))
+			}
+			found := checkLeaves(leaves, Limits{spender: 100})
+			if c.want == "" {
+				require.Empty(t, found)
+				return
+			}
+			require.Contains(t, fmt.Sprint(found), c.want)
+		})
+	}
+}
+
+// TestControlCalls: so does the comparison of answers with the history.
+func TestControlCalls(t *testing.T) {
+	leaf := func(name string) []byte { return []byte(`{"kind":"screen","verdict":"PROCEED","name":"` + name + `"}`) }
+	now := time.Now()
+	op := func(name string, at uint64, err error) *Op {
+		return &Op{Name: name, Kind: wire.KindScreen, Agent: engine.AgentSlot(1), Leaf: at, Data: leaf(name), Err: err, Start: now, End: now}
+	}
+	for _, c := range []struct {
+		name   string
+		ops    []*Op
+		leaves [][]byte
+		want   string
+	}{
+		{"right", []*Op{op("a", 0, nil), op("b", 0, wire.ErrUnknown), op("c", 0, wire.ErrNoLeader)}, [][]byte{leaf("a"), leaf("b")}, ""},
+		{"lost", []*Op{op("a", 0, nil)}, nil, "was acknowledged"},
+		{"twice", []*Op{op("a", 0, nil)}, [][]byte{leaf("a"), leaf("a")}, "was acknowledged"},
+		{"unknown twice", []*Op{op("a", 0, wire.ErrUnknown)}, [][]byte{leaf("a"), leaf("a")}, "more than once"},
+		{"refused and there", []*Op{op("a", 0, wire.ErrNoLeader)}, [][]byte{leaf("a")}, "certainly did not happen"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			found := (&History{ops: c.ops}).checkCalls(c.leaves)
+			if c.want == "" {
+				require.Empty(t, found)
+				return
+			}
+			require.Contains(t, fmt.Sprint(found), c.want)
+		})
+	}
+	first, second := op("first", 1, nil), op("second", 0, nil)
+	second.Start, second.End = now.Add(time.Second), now.Add(2*time.Second)
+	require.NotEmpty(t, (&History{ops: []*Op{first, second}}).checkOrder(), "order against the clock")
+	revoked := op("revoked", 0, nil)
+	revoked.Kind = wire.KindStatus
+	require.NotEmpty(t, (&History{ops: []*Op{revoked, second}}).checkRevoked([][]byte{leaf("second")}), "goes through after a revocation")
+}

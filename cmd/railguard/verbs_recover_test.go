@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/cluster"
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+func runRecover(args ...string) (string, error) {
+	var out bytes.Buffer
+	cmd := newClusterRecover()
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	cmd.SetOut(&out)
+	cmd.SetArgs(args)
+	err := cmd.Execute()
+	return out.String(), err
+}
+
+func TestRecoverFlags(t *testing.T) {
+	dir := t.TempDir()
+	cases := []struct {
+		name string
+		args []string
+		says string
+	}{
+		{"no folder", nil, "--data is required"},
+		{"output", []string{"--data", dir, "-o", "xml"}, "table or json"},
+		{"one name", []string{"--data", dir, "--confirm", "c", "--by", "Ada", "--reason", "r"}, "--second"},
+		{"no reason", []string{"--data", dir, "--confirm", "c", "--by", "Ada", "--second", "Bob"}, "--reason"},
+		{"empty confirm", []string{"--data", dir, "--confirm", ""}, "--confirm needs"},
+		{"names without confirm", []string{"--data", dir, "--by", "Ada"}, "only reads"},
+		{"force without confirm", []string{"--data", dir, "--force-behind"}, "only reads"},
+		{"keep without confirm", []string{"--data", dir, "--keep", "n2"}, "only reads"},
+		{"follow without confirm", []string{"--data", dir, "--follow", "recovery.json"}, "--follow needs"},
+		{"follow with names", []string{"--data", dir, "--follow", "recovery.json", "--confirm", "c", "--by", "Ada"}, "--follow needs"},
+		{"peer", []string{"--data", dir, "--peer-index", "n2:7"}, "NODE=INDEX/TERM"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := runRecover(c.args...)
+			require.ErrorContains(t, err, c.says)
+			var coded *exitError
+			require.True(t, errors.As(err, &coded))
+			require.Equal(t, exitUsage, coded.code)
+		})
+	}
+	_, err := runRecover("--data", dir)
+	require.ErrorContains(t, err, "no node's data folder")
+}
+
+// TestRecoverShows: on a cluster of one there is nothing to recover, and both forms
+// say so.
+func TestRecoverShows(t *testing.T) {
+	dir := t.TempDir()
+	n, err := cluster.Open(cluster.Config{
+		ID: "n1", DataDir: dir, BootstrapExpect: 1,
+		Fatal: func(reason string) { t.Error(reason) },
+		Genesis: func() wire.Genesis {
+			return wire.Genesis{
+				ClusterID: "cl_test", Dev: true, Issuer: "did:kya:test", PublicURL: "https://localhost",
+				IDKey: [16]byte{1}, SaltKey: [16]byte{2}, Policy: *engine.DefaultPolicy(),
+				SigningKey: wire.SigningKey{KID: "cc-v1", Public: make([]byte, 64), Sealed: []byte{1}},
+			}
+		},
+	})
+	require.NoError(t, err)
+	require.NoError(t, n.WaitApplied(t.Context(), 3))
+	_, err = runRecover("--data", dir)
+	require.ErrorIs(t, err, cluster.ErrFolderInUse)
+	require.NoError(t, n.Close())
+
+	text, err := runRecover("--data", dir)
+	require.NoError(t, err)
+	for _, part := range []string{"cluster cl_test, node n1", "Nothing was changed", "MEMBERS", "KEPT", "TAKEN FOR COMMITTED", "MAY BE LOST", "SURVIVORS", "the only voter"} {
+		require.Contains(t, text, part)
+	}
+	text, err = runRecover("--data", dir, "--json", "--confirm", "cl_test", "--by", "Ada", "--second", "Bob", "--reason", "r")
+	require.ErrorIs(t, err, cluster.ErrRecoveryOrder)
+	var answer recoverAnswer
+	require.NoError(t, json.Unmarshal([]byte(text), &answer))
+	require.False(t, answer.Changed)
+	require.Equal(t, "cl_test", answer.ClusterID)
+	require.Len(t, answer.Problems, 1)
+}
+
+// TestRecoverPrintsWhatItDid: the text after the change names the next steps.
+func TestRecoverPrintsWhatItDid(t *testing.T) {
+	report := &cluster.RecoveryReport{
+		Dir: "d", ClusterID: "c", Node: "n1", LastIndex: 9, LastTerm: 2,
+		Uncertain: cluster.Uncertain{First: 8, Last: 9, Entries: 2, Leaves: 3, Listed: []cluster.UncertainLeaf{{Index: 8, Leaf: 4, Kind: "screen", ID: "txn_a", Verdict: "PROCEED"}}},
+		Earlier:   &cluster.RecoveryState{Node: "n1", Recovery: 1, Lineage: "ab", Backup: "before", Kept: []string{"n2"}},
+	}
+	var out bytes.Buffer
+	printRecovery(&out, report, true)
+	require.Contains(t, out.String(), "DONE: n1 and n2 are the cluster now (recovery 1, lineage ab)")
+	require.Contains(t, out.String(), "--follow recovery.json --confirm c")
+	require.Contains(t, out.String(), "2 entries, index 8 to 9, with 3 audit leaves")
+	require.Contains(t, out.String(), "and 2 more")
+	require.NotContains(t, out.String(), "Nothing was changed")
+	out.Reset()
+	report.Node = "n2"
+	printRecovery(&out, report, true)
+	require.Contains(t, out.String(), "DONE: n2 follows the recovery of n1")
+}

@@ -68,6 +68,9 @@ func (a *adapter) record(out *fsm.Effects) error {
 	if len(a.leaves) == 0 {
 		return nil
 	}
+	limit := a.node.stallLimit()
+	dog := watchFor(limit, nil, func() { a.node.die(fmt.Sprintf("disk stalled: append to history took longer than %v", limit)) })
+	defer dog.stop() // A leader whose history hangs has nothing to write to its log, and would lead on (guard G4).
 	return a.node.audit.Append(out.FirstLeaf, a.leaves)
 }
 
@@ -114,7 +117,7 @@ func (s *snapshot) Persist(sink raft.SnapshotSink) error {
 		s.node.die(fmt.Sprintf("history cannot be made durable: %v", err))
 		return errors.Join(err, sink.Cancel())
 	}
-	if err := writeGently(sink, s.view); err != nil {
+	if err := writeGently(sink, s.view, s.node.stopped); err != nil {
 		return errors.Join(fmt.Errorf("snapshot: %w", err), sink.Cancel())
 	}
 	return sink.Close()

@@ -92,9 +92,7 @@ func (r *rejoin) run() {
 	r.ReportMetric(float64(size)/float64(r.agents), "snapshot-B/agent")
 	r.disks()
 	r.snapshotsUnderLoad()
-	if os.Getenv("X_NOWIPE") == "" {
-		r.wipe()
-	}
+	r.wipe()
 	if failed, odd := r.load.failed.Load(), r.load.odd.Load(); failed+odd > 0 {
 		r.note("%d calls had to be sent again or failed, %d verdicts were no PROCEED", failed, odd)
 	}

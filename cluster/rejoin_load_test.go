@@ -17,7 +17,10 @@ import (
 	"railguard/fsm/wire"
 )
 
-const rejoinPatience = 30 * time.Minute
+const (
+	rejoinPatience = 30 * time.Minute
+	sendAgain      = 50 * time.Millisecond // After a call without a verdict: no leader, a full queue.
+)
 
 // screenLoad makes screening records of usual make-up over many agents.
 type screenLoad struct {
@@ -40,6 +43,7 @@ func (l *screenLoad) registerAll(nodes []*Node) {
 			},
 		})
 		for l.send(nodes[i%len(nodes)], wire.KindRegister, body) != nil {
+			time.Sleep(sendAgain)
 		}
 	})
 }
@@ -53,6 +57,7 @@ func (l *screenLoad) fill(nodes func() []*Node, count int, until time.Time) {
 			if l.send(n, wire.KindScreen, l.screen(n, random)) == nil {
 				return
 			}
+			time.Sleep(sendAgain)
 		}
 	})
 }

@@ -163,8 +163,9 @@ func (r *rejoinTest) withoutRoom(t *testing.T) {
 		require.Zero(t, reader.wrong)
 		require.Zero(t, reader.failed)
 		require.NotEmpty(t, reader.throughPeer)
-		status := strings.Join(leader.Status(t.Context()).Warnings, "\n")
-		require.Contains(t, status, "history of "+n.NodeID()+" is incomplete")
+		require.Eventually(t, func() bool { // The leader hears of it by a ping.
+			return strings.Contains(strings.Join(leader.Status(t.Context()).Warnings, "\n"), "history of "+n.NodeID()+" is incomplete")
+		}, time.Minute, 10*time.Millisecond)
 		r.close(n.NodeID())
 		n = r.reopen(n.NodeID(), space)
 		r.awaitState(n)

@@ -89,8 +89,9 @@ const (
 type gentle struct {
 	sink  *privateSink
 	file  *os.File
-	since int       // Bytes since the last step ended.
-	start time.Time // Of this step.
+	hurry func() bool // The node stops: no pauses any more.
+	since int         // Bytes since the last step ended.
+	start time.Time   // Of this step.
 }
 
 // Write implements io.Writer.
@@ -102,13 +103,15 @@ func (g *gentle) Write(p []byte) (int, error) {
 	if err := g.file.Sync(); err != nil {
 		return n, err
 	}
-	time.Sleep(min((snapshotShare-1)*time.Since(g.start), snapshotPause))
+	if !g.hurry() {
+		time.Sleep(min((snapshotShare-1)*time.Since(g.start), snapshotPause))
+	}
 	g.since, g.start = 0, time.Now()
 	return n, nil
 }
 
-// writeGently writes a state into a sink of ours.
-func writeGently(sink raft.SnapshotSink, state io.WriterTo) error {
+// writeGently writes a state into a sink, in steps if it is ours.
+func writeGently(sink raft.SnapshotSink, state io.WriterTo, hurry func() bool) error {
 	private, ours := sink.(*privateSink)
 	if !ours {
 		_, err := state.WriteTo(sink)
@@ -118,7 +121,7 @@ func writeGently(sink raft.SnapshotSink, state io.WriterTo) error {
 	if err != nil {
 		return err
 	}
-	_, err = state.WriteTo(&gentle{sink: private, file: file, start: time.Now()})
+	_, err = state.WriteTo(&gentle{sink: private, file: file, hurry: hurry, start: time.Now()})
 	return errors.Join(err, file.Close())
 }
 

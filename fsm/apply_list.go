@@ -20,7 +20,8 @@ func (m *Machine) applyListChunk(b *wire.ListChunk, r *wire.Result) {
 		return
 	}
 	if b.Offset == 0 {
-		*s = staging{digest: b.Digest, total: b.Total, sum: sha256.New()}
+		// All of it at once: growing megabytes chunk by chunk holds Apply up.
+		*s = staging{digest: b.Digest, total: b.Total, sum: sha256.New(), data: make([]byte, 0, b.Total)}
 		if len(m.settings.Staged) > 0 { // Its bytes just went.
 			m.edit().Staged = nil
 		}

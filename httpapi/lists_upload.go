@@ -177,14 +177,14 @@ func rollbackList(c *call) error {
 }
 
 // rollbackTarget is the list of the path, or the newest one that the active list
-// replaced. "The one before" is asked of the newest state there is: a node that lags
-// behind would name another.
+// replaced. Both are asked of the newest state there is: a node that lags behind would
+// name another list, or take the target for the active one.
 func (c *call) rollbackTarget() (*wire.ListInfo, error) {
-	if c.r.PathValue("id") != "" {
-		return c.pathList()
-	}
 	if err := c.confirm(); err != nil {
 		return nil, err
+	}
+	if c.r.PathValue("id") != "" {
+		return c.pathList()
 	}
 	s := c.edge.settings
 	for i := len(s.History) - 1; i >= 0; i-- {

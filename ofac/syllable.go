@@ -120,19 +120,22 @@ func koreanSyllables() map[string]string {
 
 // Bounds of a word of syllables.
 const (
-	syllableBytes = 6 // letters of the longest syllable
-	syllablesMax  = 4 // of one word
+	syllableBytes = 6  // letters of the longest syllable
+	syllablesMax  = 4  // of one word
+	syllableTries = 64 // readings tried of one word, so that no word costs much
 )
 
 // appendSyllables appends the key of a word that is syllables of the table
 // throughout, and returns how many; 0: it is not. The longest syllable that
 // leaves a readable rest is taken.
 func appendSyllables(dst, word []byte, table map[string]string) ([]byte, int) {
-	return appendRest(dst, word, table, syllablesMax)
+	tries := syllableTries
+	return appendRest(dst, word, table, syllablesMax, &tries)
 }
 
-func appendRest(dst, word []byte, table map[string]string, left int) ([]byte, int) {
-	for length := min(len(word), syllableBytes); length > 0 && left > 0; length-- {
+func appendRest(dst, word []byte, table map[string]string, left int, tries *int) ([]byte, int) {
+	for length := min(len(word), syllableBytes); length > 0 && left > 0 && *tries > 0; length-- {
+		*tries--
 		key, ok := table[string(word[:length])]
 		if !ok || length < len(word) && isVowel(word[length-1]) && isVowel(word[length]) {
 			continue // two vowels in a row are one syllable, or another language
@@ -142,7 +145,7 @@ func appendRest(dst, word []byte, table map[string]string, left int) ([]byte, in
 		if length == len(word) {
 			return dst, 1
 		}
-		rest, count := appendRest(dst, word[length:], table, left-1)
+		rest, count := appendRest(dst, word[length:], table, left-1, tries)
 		if count > 0 {
 			return rest, count + 1
 		}

@@ -91,7 +91,7 @@ func (d *delta) run(ctx context.Context) error {
 	if err := errors.Join(d.round(ctx), d.atRest(ctx, &d.pair.next), d.compareDiff(ctx)); err != nil {
 		return err
 	}
-	if err := errors.Join(d.rollBack(ctx, nodes[2]), d.round(ctx)); err != nil {
+	if err := errors.Join(d.rollBack(ctx, nodes[2], &d.pair.old), d.round(ctx)); err != nil {
 		return err
 	}
 	if d.options.Long {
@@ -199,7 +199,8 @@ func (d *delta) stageFile(ctx context.Context, at *node, file *listFile) (string
 	}
 }
 
-// turn activates or rolls back, and notes when and to what.
+// turn activates or rolls back to a list by its id, and notes when and to what. Done
+// twice it changes nothing more, so that it may be tried until it has an answer.
 func (d *delta) turn(ctx context.Context, at *node, path string, file *listFile) error {
 	f := flip{file: file}
 	var a *answer
@@ -208,7 +209,7 @@ func (d *delta) turn(ctx context.Context, at *node, path string, file *listFile)
 		f.invoke = d.history.now()
 		a, failed = d.caller.verb(ctx, at.api+path, map[string]any{"force": d.pair.force, "reason": "fault test"})
 		f.back = d.history.now()
-		return a == nil || a.status != http.StatusServiceUnavailable // A node that catches up says so.
+		return a != nil && a.status != http.StatusServiceUnavailable // A node that catches up says so.
 	})
 	if err := errors.Join(err, failed); err != nil {
 		return err
@@ -227,10 +228,19 @@ func (d *delta) turn(ctx context.Context, at *node, path string, file *listFile)
 	return nil
 }
 
-// rollBack makes the list before the active one active again, from a node that did
-// not take its upload.
-func (d *delta) rollBack(ctx context.Context, at *node) error {
-	return d.turn(ctx, at, "/v1/ofac/rollback", &d.pair.old)
+// rollBack makes an earlier list active again, from a node that did not take its upload.
+func (d *delta) rollBack(ctx context.Context, at *node, file *listFile) error {
+	return d.turn(ctx, at, "/v1/ofac/"+d.id(file)+"/rollback", file)
+}
+
+// id is the snapshot id of a file that was staged before.
+func (d *delta) id(file *listFile) string {
+	for id, known := range d.ids {
+		if known == file {
+			return id
+		}
+	}
+	return ""
 }
 
 // latency samples the calls of a window, and the longest time without a verdict.
@@ -319,7 +329,7 @@ func (d *delta) disturbed(ctx context.Context) error {
 		if err := d.turn(ctx, uploader, "/v1/ofac/"+id+"/activate", &d.pair.next); err != nil {
 			return fmt.Errorf("%s: %w", fault.name, err)
 		}
-		if err := errors.Join(d.round(ctx), d.rollBack(ctx, leader), d.round(ctx)); err != nil {
+		if err := errors.Join(d.round(ctx), d.rollBack(ctx, leader, &d.pair.old), d.round(ctx)); err != nil {
 			return fmt.Errorf("%s: %w", fault.name, err)
 		}
 	}

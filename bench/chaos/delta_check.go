@@ -56,14 +56,7 @@ func (d *delta) word(file *listFile) string {
 
 // compareDiff asks every node what changed from the old list to the active one.
 func (d *delta) compareDiff(ctx context.Context) error {
-	var next, old string
-	for id, file := range d.ids {
-		if file == &d.pair.next {
-			next = id
-		} else {
-			old = id
-		}
-	}
+	next, old := d.id(&d.pair.next), d.id(&d.pair.old)
 	for _, n := range d.cluster.nodes {
 		type count struct {
 			Count int `json:"count"`
@@ -135,7 +128,7 @@ func (d *delta) emptied(ctx context.Context) error {
 	if err := away.restart(ctx); err != nil {
 		return err
 	}
-	return d.turn(ctx, away, "/v1/ofac/rollback", &d.pair.next)
+	return d.rollBack(ctx, away, &d.pair.next)
 }
 
 // listJudge walks through a log and knows at every leaf which list was active.

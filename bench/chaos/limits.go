@@ -24,8 +24,9 @@ const (
 	portHigh        = 30_000
 	portTries       = 2_000
 	spawnTries      = 3
-	accountsMax     = 16 // Agents of one group: the model's state is an array.
-	reviewsKept     = 64 // Open reviews of a group that clients pick from.
-	porcupineBudget = 60 * time.Second
+	accountsMax     = 16               // Agents of one group: the model's state is an array.
+	reviewsKept     = 64               // Open reviews of a group that clients pick from.
+	porcupineBudget = 15 * time.Second // The replay of the log decides too, and always comes to an end.
+	porcupineLong   = 2 * time.Minute
 	blameBudget     = 5 * time.Second
 )

@@ -23,6 +23,8 @@ type room struct {
 	serial   atomic.Int64
 	allowed  []string // Words that the nodes' logs may have.
 
+	porcupine time.Duration // How long it may look for an order.
+
 	advances   []advance // Of log time, by the test clock.
 	wrongClock bool      // A node's clock was made wrong.
 	inspected  bool      // The scenario has seen to the inspection itself.
@@ -85,7 +87,7 @@ func (r *room) inspect(ctx context.Context, report *report) error {
 	if !last.done() {
 		return fmt.Errorf("after healing a call does not succeed: %s", last)
 	}
-	in := &inspection{groups: r.groups, porcupine: porcupineBudget, start: r.history.start, advances: r.advances, slack: clockSlack}
+	in := &inspection{groups: r.groups, porcupine: r.porcupine, start: r.history.start, advances: r.advances, slack: clockSlack}
 	if r.wrongClock {
 		in.slack += clockJitter
 	}

@@ -315,5 +315,13 @@ func (e *Examination) tryOpen(ctx context.Context, s *scenario) (*room, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
-	return openRoom(ctx, e.options.Binary, folder, s.shape, e.options.Seed+uint64(e.serial))
+	r, err := openRoom(ctx, e.options.Binary, folder, s.shape, e.options.Seed+uint64(e.serial))
+	if err != nil {
+		return nil, err
+	}
+	r.porcupine = porcupineBudget
+	if e.options.Long {
+		r.porcupine = porcupineLong
+	}
+	return r, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ import (
 //
 //	RAILGUARD_SIM_SEEDS=N   how many schedules to run; seeds that are not fixed are new each run
 //	RAILGUARD_SIM_SEED=S    run this one alone
-//	RAILGUARD_SIM_LOG=info  the nodes' own lines, with virtual time
+//	RAILGUARD_SIM_LOG=info  the nodes' own lines, with virtual time; warn: the faults and what went wrong
 const (
 	seedsEnv = "RAILGUARD_SIM_SEEDS"
 	seedEnv  = "RAILGUARD_SIM_SEED"
@@ -78,14 +79,16 @@ func TestSchedules(t *testing.T) {
 	for _, seed := range seedsToRun(t) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			t.Parallel()
-			told := false
 			t.Cleanup(func() {
-				if t.Failed() && !told {
-					told = true
+				if t.Failed() {
 					t.Logf("replay: %s=%d go test ./cluster/sim -run '^TestSchedules$' -count=20", seedEnv, seed)
 				}
 			})
-			synctest.Test(t, func(t *testing.T) { schedule(t, seed) })
+			synctest.Test(t, func(t *testing.T) {
+				// A panic anywhere in the bubble names its seed, with GODEBUG=tracebacklabels=1.
+				pprof.SetGoroutineLabels(pprof.WithLabels(t.Context(), pprof.Labels("seed", strconv.FormatUint(seed, 10))))
+				schedule(t, seed)
+			})
 		})
 	}
 }
@@ -104,7 +107,7 @@ func schedule(t testing.TB, seed uint64) {
 	w.StartAll()
 	defer w.StopAll()
 	prepare(w, h)
-	l := &load{world: w, history: h, seed: seed, pause: 25 * time.Millisecond, stop: make(chan struct{})}
+	l := &load{world: w, history: h, seed: seed, pause: 35 * time.Millisecond, stop: make(chan struct{})}
 	l.run(2 * nodes)
 	defer l.end() // A check that fails must not leave clients in the bubble.
 	for range 4 + draw.IntN(5) {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -166,6 +167,10 @@ func (f *serveFlags) check() error {
 			return usage("--tls-cert, --tls-key: %w", err)
 		}
 	}
+	if _, err := originsOf(f.ofacSource); err != nil {
+		return usage("--ofac-source: %w", err)
+	}
+	f.admin = strings.TrimPrefix(f.admin, "http://") // RAILGUARD_ADMIN is an address here and a URL for verbs.
 	if f.admin == "" {
 		address, err := adminBeside(f.http)
 		if err != nil {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -38,8 +40,24 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
+// A name may be given as the argument that everybody types first.
+func TestLooseArgument(t *testing.T) {
+	asked := make(chan string, 2)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.Query().Get("name")
+		_, _ = w.Write([]byte("{}"))
+	}))
+	defer server.Close()
+	for _, args := range [][]string{{"Nicolas Moros"}, {"--name", "Nicolas Moros"}} {
+		root := newRoot()
+		root.SetArgs(append([]string{"match", "name", "--url", server.URL, "--key", "k"}, args...))
+		require.NoError(t, root.Execute())
+		require.Equal(t, "Nicolas Moros", <-asked)
+	}
+}
+
 func TestWrongCommandIsUsage(t *testing.T) {
-	for _, args := range [][]string{{"bogus"}, {"agent", "bogus"}, {"agent", "get"}, {"screen", "--bogus"}} {
+	for _, args := range [][]string{{"bogus"}, {"agent", "bogus"}, {"agent", "get"}, {"screen", "--bogus"}, {"match", "name", "a", "b"}, {"match", "name", "a", "--name", "b"}, {"key", "list", "a"}} {
 		root := newRoot()
 		root.SetArgs(args)
 		var coded *exitError

@@ -21,6 +21,7 @@ type verb struct {
 	method  string
 	url     string            // {agent} takes the argument of that name.
 	args    []string          // Positional arguments, each a {name} of url.
+	loose   string            // Flag that one more argument may fill; "": none.
 	fields  []field           // Members of the JSON body.
 	query   []field           // Query parameters.
 	columns []string          // Of a list.
@@ -58,10 +59,13 @@ func (v *verb) command() *cobra.Command {
 	for _, arg := range v.args {
 		use += " " + strings.ToUpper(arg)
 	}
+	if v.loose != "" {
+		use += " [" + strings.ToUpper(v.loose) + "]"
+	}
 	cmd := &cobra.Command{
 		Use: use, Short: v.short, Example: v.example,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != len(v.args) {
+			if len(args) != len(v.args) && (v.loose == "" || len(args) != len(v.args)+1) {
 				return usage("expected %d argument(s): %s", len(v.args), strings.ToUpper(strings.Join(v.args, " ")))
 			}
 			return nil
@@ -96,6 +100,12 @@ func (v *verb) command() *cobra.Command {
 				return err
 			}
 			*values["token"] = token
+		}
+		if len(args) > len(v.args) {
+			if *values[v.loose] != "" {
+				return usage("give the %s once: as an argument or with --%s", v.loose, v.loose)
+			}
+			*values[v.loose] = args[len(v.args)]
 		}
 		request, err := v.request(args, values)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -71,7 +72,7 @@ func TestRecoverShows(t *testing.T) {
 		},
 	})
 	require.NoError(t, err)
-	require.NoError(t, n.WaitApplied(t.Context(), 3))
+	require.Eventually(t, func() bool { return n.Ready(t.Context(), wire.ReadyQuery{}).Ready }, 10*time.Second, 10*time.Millisecond)
 	_, err = runRecover("--data", dir)
 	require.ErrorIs(t, err, cluster.ErrFolderInUse)
 	require.NoError(t, n.Close())

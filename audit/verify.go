@@ -41,6 +41,22 @@ func (s *Store) Verify(ctx context.Context, report func(*DamageError)) (VerifySu
 	return sum, nil
 }
 
+// VerifySegment is Verify for one segment, or for the tail that is to become it. It
+// returns the number of the next one, 0 behind the last.
+func (s *Store) VerifySegment(number uint64, report func(*DamageError)) (next uint64, err error) {
+	var sum VerifySummary
+	err = s.verifySegment(number, &sum, func(d *DamageError) {
+		_ = s.noteDamage(d)
+		if report != nil {
+			report(d)
+		}
+	})
+	if s.form.first(number+1) < s.size.Load() {
+		next = number + 1
+	}
+	return next, err
+}
+
 func (s *Store) verifySegment(number uint64, sum *VerifySummary, found func(*DamageError)) error {
 	t, state := s.find(number)
 	if t != nil {

@@ -129,6 +129,7 @@ func (n *Node) runDuties() {
 			n.watchDead(now)
 			n.yieldWhenLow()
 			n.stopWhenShut()
+			n.tellDamage()
 			n.measure(now)
 		case <-rare.C:
 			n.housekeep()

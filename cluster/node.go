@@ -58,6 +58,7 @@ type Node struct {
 	catchup      catchUp
 	recovery     recovery
 	retention    []retentionMark // Of the duties, oldest first.
+	damaged      int             // Of the duties: damaged places that were told.
 	installs     int             // Snapshots in a row. Of the apply goroutine, like installedAt.
 	installedAt  uint64          // Value of commands after the last of them.
 	transferring atomic.Bool
@@ -300,7 +301,8 @@ func (n *Node) stallLimit() time.Duration {
 func (n *Node) start() {
 	n.sequencer.raft = n.raft
 	n.leadership.watch(n.raft)
-	n.running.Add(4)
+	n.running.Add(5)
+	go n.scrubHistory()
 	go n.sequencer.run()
 	go n.runDuties()
 	go n.keepLists()

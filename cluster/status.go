@@ -207,6 +207,9 @@ func (n *Node) warnings() []string {
 	if offset := n.clockOffset(); offset > clockOffsetMax || offset < -clockOffsetMax {
 		warnings = append(warnings, fmt.Sprintf("this node's clock is %d ms off", offset/engine.Millisecond))
 	}
+	if damage := n.audit.Damage(); len(damage) > 0 {
+		warnings = append(warnings, fmt.Sprintf("history on this node's disk is damaged in %d places, the first: %v", len(damage), damage[0]))
+	}
 	if n.waitsToBeTold() {
 		warnings = append(warnings, waitingText)
 	}
@@ -256,10 +259,11 @@ func (n *Node) waitsToBeTold() bool {
 
 // Ready judges whether a load balancer may send calls here.
 func (n *Node) Ready(ctx context.Context, query wire.ReadyQuery) wire.Readiness {
-	checks := []wire.ReadyCheck{n.checkNode(), n.checkApplied(ctx, query), n.checkList(), n.checkDiskRoom(), n.checkClock()}
-	if !query.NoLeader {
-		checks = slices.Insert(checks, 1, n.checkLeader(ctx, query))
+	checks := []wire.ReadyCheck{n.checkNode()}
+	if !query.NoLeader { // First: what the leader says of its commit index counts for the next.
+		checks = append(checks, n.checkLeader(ctx, query))
 	}
+	checks = append(checks, n.checkApplied(ctx, query), n.checkList(), n.checkDiskRoom(), n.checkClock())
 	r := wire.Readiness{Ready: true}
 	for _, check := range checks {
 		if slices.Contains(query.Exclude, check.Name) {
@@ -312,6 +316,11 @@ func (n *Node) checkApplied(ctx context.Context, query wire.ReadyQuery) wire.Rea
 		limit = maxLagDefault
 	}
 	commit, applied := n.raft.CommitIndex(), n.Applied()
+	if leader, _ := n.remoteLeader(); leader != "" { // Just started, this node does not know how far the group is.
+		if s, fresh := n.peers.fresh(string(leader)); fresh {
+			commit = max(commit, s.pong.Commit)
+		}
+	}
 	lag := commit - min(applied, commit)
 	return wire.ReadyCheck{Name: "applied", OK: lag <= limit, Text: "lag " + strconv.FormatUint(lag, 10)}
 }

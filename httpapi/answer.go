@@ -186,7 +186,8 @@ func (c *call) errorMembers(e *Error) members {
 func docsLink(code string) string { return "/docs/errors#" + code }
 
 // logAccess writes one line a call: never a token, a key, a name or a path's
-// query. Successful calls are at debug level, since a node answers thousands a second.
+// query. Successful calls are at debug level, since a node answers thousands a second;
+// of refused ones some a second are named, since overload must not fill the disk.
 func (a *API) logAccess(c *call) {
 	level := slog.LevelDebug
 	if c.status >= http.StatusBadRequest {
@@ -197,6 +198,10 @@ func (a *API) logAccess(c *call) {
 	}
 	countRequest(c)
 	if !a.log.Enabled(c.r.Context(), level) {
+		return
+	}
+	if level > slog.LevelDebug && c.status != http.StatusInternalServerError && !a.refusals.Allow() {
+		linesDropped.Inc() // The counters by status tell how many there were.
 		return
 	}
 	path, keyID := "", ""

@@ -10,7 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
 	"railguard/engine"
+
 	"railguard/fsm/wire"
 	"railguard/ofac"
 )
@@ -54,7 +56,8 @@ type API struct {
 	policyCard atomic.Pointer[policyCard]
 	upload     atomic.Pointer[ofac.Index] // The newest list staged, as far as this node opened it.
 
-	share fairShare
+	share    fairShare
+	refusals *rate.Limiter // Of log lines about refused calls.
 
 	edges      atomic.Pointer[edge]
 	edgeMutex  sync.Mutex // Serialises rebuilding an edge; readers never take it.
@@ -111,6 +114,7 @@ func New(deps Deps) (*API, error) {
 		deps.WriteDeadline = time.Duration(engine.WriteDeadline)
 	}
 	a := &API{deps: deps, log: deps.Logger, deadline: deps.WriteDeadline, started: time.Now(), tokens: newTokenCache(tokenCacheMax), cards: new(cardCache)}
+	a.refusals = rate.NewLimiter(refusalLines, refusalLinesBurst)
 	a.idempotent.running = make(map[[16]byte]struct{})
 	a.renderers = a.allRenderers()
 	a.public = newListener(a, a.publicRoutes(), false)

@@ -34,6 +34,10 @@ const (
 	registrationRate  = 50
 	registrationBurst = 500
 
+	// Log lines about refused calls, a second and at once.
+	refusalLines      = 20
+	refusalLinesBurst = 200
+
 	// Credentials.
 	tokenCacheMax = 65_536
 

@@ -29,6 +29,7 @@ var (
 	forgedTotal         = metrics.NewCounter("railguard_screen_forged_tokens_total")
 	tokenHits           = metrics.NewCounter("railguard_token_cache_hits_total")
 	tokenMisses         = metrics.NewCounter("railguard_token_cache_misses_total")
+	linesDropped        = metrics.NewCounter("railguard_http_log_lines_dropped_total")
 	connectionsDropped  = metrics.NewCounter("railguard_http_connections_dropped_total")
 
 	screenVerify = metrics.NewHistogram(nameScreenSeconds + `{stage="verify"}`)

@@ -1,0 +1,42 @@
+package cluster
+
+import "time"
+
+// scrubEvery is the pause between two segments of history that are read again: at
+// most a few hundredths of one core, and a disk that rots is found before its
+// records are asked for.
+const scrubEvery = 10 * time.Second
+
+// scrubHistory is the goroutine that reads the own history again and again, hashes
+// included. What it finds damaged is fetched from peers (fetchHistory).
+func (n *Node) scrubHistory() {
+	defer n.running.Done()
+	ticker := time.NewTicker(scrubEvery)
+	defer ticker.Stop()
+	number := uint64(0)
+	for {
+		select {
+		case <-n.stop:
+			return
+		case <-ticker.C:
+		}
+		next, err := n.audit.VerifySegment(number, nil)
+		if err != nil {
+			n.log.Error("history could not be read again", "segment", number, "error", err)
+		}
+		number = next
+	}
+}
+
+// tellDamage is a duty: damage that anyone found, and its mending, stand in the log.
+func (n *Node) tellDamage() {
+	damage := n.audit.Damage()
+	known := n.damaged
+	n.damaged = len(damage)
+	switch {
+	case len(damage) > known:
+		n.log.Error("history on this disk is damaged; it is fetched again from peers", "places", len(damage), "first", damage[0])
+	case len(damage) == 0 && known > 0:
+		n.log.Info("damaged history is whole again")
+	}
+}

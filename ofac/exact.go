@@ -5,10 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// exact looks up every form of the query among the forms of the listed names.
+// exact looks up every form of the query, whose words are in the scorer, among
+// the forms of the listed names.
 func (x *Index) exact(name string, q *Query, s *Scratch) {
 	m := &s.maker
-	m.words = appendWords(m.words[:0], name, false)
+	m.words = append(m.words[:0], s.scorer.words...)
 	x.exactWords(q, s)
 	if key := m.asciiKey(name); len(key) > 0 {
 		m.tokens.split(m.words)

@@ -21,7 +21,7 @@ func log2Fixed(n uint32) uint32 {
 // rarity is the weight of a word that stands in df of n entries, 1e-4:
 // log(n/(df+1)) / log(n), at least weightFloor.
 func rarity(df, n uint32) int32 {
-	if n < 2 {
+	if n < 2 || df == 0 {
 		return scoreOne
 	}
 	all := int64(log2Fixed(n))

@@ -41,6 +41,7 @@ const (
 	neighboursMax    = 160     // Words close to one word.
 	candidatesMax    = 4000    // Listed names looked at for one query.
 	edgesMax         = 64      // Word pairs weighed for one listed name.
+	looseMax         = 16384   // Pairs of words compared letter by letter for one query; 2,745 is the most seen.
 	edgesPerWord     = 8       // Query words weighed for one word of a listed name.
 	repeatsMax       = 2       // Times the same word of a query is scored.
 	postingsReadMax  = 40000   // Postings read for one query.

@@ -10,10 +10,15 @@ type queryWord struct {
 	start, end   uint16 // bytes of scorer.words
 	fold, folded uint16 // bytes of scorer.folds: its spelling fold
 	weight       int32
-	known        bool   // a listed word
-	initial      bool   // one letter
-	title        bool   // does not belong to the name
-	syllable     bool   // one Chinese or Korean syllable
+	known        bool  // a listed word
+	initial      bool  // one letter
+	title        bool  // does not belong to the name
+	syllable     bool  // one Chinese or Korean syllable
+	begins       uint8 // first letter of the fold, 0 if the word is too short to be compared loosely
+	textBag      letterBag
+	foldBag      letterBag
+	listed       bool // word is its number among the listed words, those that are only joins included
+	word         uint32
 	group        uint32 // of respellings, 0 if none
 	cost         uint32
 	firstMark    int32 // its marks are marks[firstMark:endMark]
@@ -28,6 +33,12 @@ type mark struct {
 	next       int32 // the next mark of the same listed word, -1 if none
 }
 
+// markedWord is where the marks of a listed word begin, and the query words they name.
+type markedWord struct {
+	first int32
+	reach uint32
+}
+
 // scorer holds the possible matcher's working memory.
 type scorer struct {
 	words   []byte
@@ -40,21 +51,23 @@ type scorer struct {
 	total   int32 // weight of all words
 	forms   formSet
 	finder  finder
-	marked  stamps
-	heads   []int32
+	marked  numberSet    // listed words with marks
+	heads   []markedWord // valid for those
 	marks   []mark
-	visited stamps
+	visited numberSet
 	read    int // postings read
 	looked  int // names looked at
+	loose   int // words compared letter by letter with those of a listed name
 	edges   [edgesMax]edge
+	held    comparison
 }
 
 // possible finds listed names the query may mean and appends them to the hits.
+// The words of the name are in the scorer.
 // True: part of the query was not read.
 func (x *Index) possible(name string, q *Query, s *Scratch) bool {
 	c := &s.scorer
-	c.read, c.looked = 0, 0
-	c.words = appendWords(c.words[:0], name, false)
+	c.read, c.looked, c.loose = 0, 0, 0
 	c.finder.bare = unvowelled(name)
 	truncated := x.possibleWords(q, s)
 	if hasForeign(name) {
@@ -80,7 +93,7 @@ func (x *Index) possibleWords(q *Query, s *Scratch) bool {
 	}
 	c.marked.begin(x.words.count)
 	if uint32(len(c.heads)) < x.words.count {
-		c.heads = make([]int32, x.words.count)
+		c.heads = make([]markedWord, x.words.count)
 	}
 	c.marks = c.marks[:0]
 	for i := range c.count {
@@ -129,13 +142,21 @@ func (c *scorer) addWord(l *wordLayer, token *token, optional bool) {
 	text := c.words[w.start:w.end]
 	c.folds = appendSpelling(c.folds, text)
 	w.folded = uint16(len(c.folds))
+	w.textBag, w.foldBag = bagOf(text), bagOf(c.folds[w.fold:])
 	if c.said(c.folds[w.fold:]) >= repeatsMax {
 		c.folds = c.folds[:w.fold]
 		return
 	}
 	w.initial, w.title = len(text) == 1 && text[0] > '9', titleWords[string(text)]
-	if id, ok := l.find(text); ok && l.whole(id) {
-		w.known, w.weight, w.group, w.syllable = true, l.weight(id), l.group(id), l.syllable(id)
+	if len(text) >= looseLettersMin {
+		w.begins = c.folds[w.fold]
+	}
+	var record wordRecord
+	if w.word, w.listed = l.find(text); w.listed {
+		record = l.word(w.word)
+	}
+	if w.known = record.flags&wordWhole != 0; w.known {
+		w.weight, w.group, w.syllable = int32(record.weight), uint32(record.group), record.flags&wordSyllable != 0
 	} else {
 		w.syllable = isSyllable(text)
 		w.weight, w.group = wordWeight(string(text), 0, 1<<16), respellingOf[string(text)].group
@@ -169,35 +190,35 @@ const optionalWeight = 200
 
 func (c *scorer) spelled(i int) []byte { return c.folds[c.list[i].fold:c.list[i].folded] }
 
+func (c *scorer) word(i int) spelledWord {
+	return spelledWord{c.text(i), c.spelled(i), c.list[i].textBag, c.list[i].foldBag}
+}
+
 func (c *scorer) text(i int) []byte { return c.words[c.list[i].start:c.list[i].end] }
 
 // markWord marks the listed words close to query word i.
 func (c *scorer) markWord(l *wordLayer, i int) {
 	w := &c.list[i]
 	w.firstMark, w.cost = int32(len(c.marks)), 0
-	text := c.text(i)
-	id, listed := l.find(text)
-	if listed {
-		c.mark(l, id, 1<<i, scoreOne)
+	if w.listed {
+		c.mark(w.word, 1<<i, scoreOne)
 	}
 	switch {
 	case w.initial:
-	case listed && w.known:
-		for k := l.neighbourOffsets.at(id); k < l.neighbourOffsets.at(id+1); k++ {
+	case w.known:
+		for k := l.neighbourOffsets.at(w.word); k < l.neighbourOffsets.at(w.word+1); k++ {
 			row := l.neighbourRows.at(k)
-			if similarity := bothListed(int32(row & (1<<similarityBits - 1))); similarity > 0 {
-				c.mark(l, row>>similarityBits, 1<<i, similarity)
-			}
+			c.mark(row>>similarityBits, 1<<i, int32(row&(1<<similarityBits-1)))
 		}
 	default:
-		for _, near := range l.near(&c.finder, text, c.spelled(i)) {
-			c.mark(l, near.word, 1<<i, near.similarity)
+		word := c.word(i)
+		for _, near := range l.near(&c.finder, &word) {
+			c.mark(near.word, 1<<i, near.similarity)
 		}
 	}
 	w.endMark = int32(len(c.marks))
 	for k := w.firstMark; k < w.endMark; k++ {
-		word := c.marks[k].word
-		w.cost += l.postingOffsets.at(word+1) - l.postingOffsets.at(word)
+		w.cost += l.names(c.marks[k].word)
 	}
 }
 
@@ -215,12 +236,12 @@ func bothListed(similarity int32) int32 {
 }
 
 // mark notes that a listed word is close to some query words.
-func (c *scorer) mark(_ *wordLayer, word uint32, mask uint32, similarity int32) {
-	next := int32(-1)
+func (c *scorer) mark(word uint32, mask uint32, similarity int32) {
+	next, reach := int32(-1), mask
 	if !c.marked.first(word) {
-		next = c.heads[word]
+		next, reach = c.heads[word].first, reach|c.heads[word].reach
 	}
-	c.heads[word] = int32(len(c.marks))
+	c.heads[word] = markedWord{int32(len(c.marks)), reach}
 	c.marks = append(c.marks, mark{word, mask, similarity, next})
 }
 
@@ -241,7 +262,7 @@ func (c *scorer) markJoins(l *wordLayer) {
 	}
 	// A join counts for each of its words.
 	for k := first; k < len(c.marks); k++ {
-		cost := l.postingOffsets.at(c.marks[k].word+1) - l.postingOffsets.at(c.marks[k].word)
+		cost := l.names(c.marks[k].word)
 		for mask := c.marks[k].mask; mask != 0; mask &= mask - 1 {
 			c.list[bits.TrailingZeros32(mask)].cost += cost
 		}
@@ -253,23 +274,27 @@ func (c *scorer) markJoin(l *wordLayer, mask uint32) {
 		return
 	}
 	if id, ok := l.find(c.join); ok {
-		c.mark(l, id, mask, joinSimilarity)
+		c.mark(id, mask, joinSimilarity)
 	}
 	c.fold = appendSpelling(c.fold[:0], c.join)
 	hash := deletionHash(deletedFold, c.fold, -1)
 	bucket := reduce(hash, l.buckets)
 	first, end := l.deletionOffsets.at(bucket), l.deletionOffsets.at(bucket+1)
 	for i := first; i < min(end, first+bucketProbeMax); i++ {
+		if l.deletionRows.at(i*2) != uint32(hash) {
+			continue
+		}
 		id := l.deletionRows.at(i*2 + 1)
-		if l.deletionRows.at(i*2) == uint32(hash) && string(l.wordFold(id)) == string(c.fold) && string(l.wordText(id)) != string(c.join) {
-			c.mark(l, id, mask, joinSimilarity-scoreOne+sameSpelling)
+		record := l.word(id)
+		if word := l.spelled(&record); string(word.fold) == string(c.fold) && string(word.text) != string(c.join) {
+			c.mark(id, mask, joinSimilarity-scoreOne+sameSpelling)
 		}
 	}
 	c.finder.found = c.finder.found[:0]
 	c.finder.seen.begin(l.count)
 	l.probeSyllables(&c.finder, c.join)
 	for _, near := range c.finder.found {
-		c.mark(l, near.word, mask, joinSimilarity-scoreOne+near.similarity)
+		c.mark(near.word, mask, joinSimilarity-scoreOne+near.similarity)
 	}
 }
 

@@ -53,7 +53,7 @@ func TestRomanisations(t *testing.T) {
 }
 
 func TestSyllableKeys(t *testing.T) {
-	key := func(word string, table map[string]string) string {
+	key := func(word string, table *syllableTable) string {
 		key, _ := appendSyllables(nil, []byte(word), table)
 		return string(key)
 	}

@@ -16,7 +16,11 @@ type comparison struct {
 	weights [nameTokensMax]int32
 	count   int
 	edges   int
+	evidence
+}
 
+// evidence is what a comparison comes to.
+type evidence struct {
 	listed, query uint32 // matched words
 	initials      uint32 // listed words matched by an initial
 	matched       int32  // weight of the matched words
@@ -31,8 +35,14 @@ type comparison struct {
 // reaches the review threshold.
 func (x *Index) scoreName(name uint32, q *Query, s *Scratch) {
 	c := &s.scorer
-	var m comparison
-	if !x.align(name, c, &m) {
+	first, end := x.words.tokenOffsets.at(name), x.words.tokenOffsets.at(name+1)
+	tokens := x.words.tokens[uint64(first)*nameTokenBytes : uint64(end)*nameTokenBytes]
+	if !c.reaches(tokens) {
+		return
+	}
+	m := &c.held
+	m.count, m.edges, m.evidence = 0, 0, evidence{}
+	if !m.align(tokens, c, &x.words) {
 		return
 	}
 	c.looked++
@@ -91,31 +101,29 @@ func blockThreshold(q *Query) int32 {
 	return max(q.Block, reviewThreshold(q))
 }
 
+// reaches tells from the marks alone whether the words of a listed name could
+// match enough of the query to be worth aligning.
+func (c *scorer) reaches(tokens []byte) bool {
+	reach := uint32(0)
+	for ; len(tokens) >= nameTokenBytes; tokens = tokens[nameTokenBytes:] {
+		if word := nameTokenWord(tokens); c.marked.has(word) {
+			reach |= c.heads[word].reach
+		}
+	}
+	return c.weightOf(reach)*(scoreOne/100) >= c.total*(coverageSeen/100)
+}
+
 // align pairs the words of a listed name with those of the query, each word at
 // most once, the closest pairs first. False: too little of the query is matched.
-func (x *Index) align(name uint32, c *scorer, m *comparison) bool {
-	l := &x.words
-	first, end := l.tokenOffsets.at(name), l.tokenOffsets.at(name+1)
-	reach := uint32(0)
-	for i := first; i < end; i++ {
-		word := words32(l.tokens).at(i * (nameTokenBytes / 4))
-		if c.marked.marks[word] == c.marked.round {
-			for k := c.heads[word]; k >= 0; k = c.marks[k].next {
-				reach |= c.marks[k].mask
-			}
-		}
-	}
-	if c.weightOf(reach)*(scoreOne/100) < c.total*(coverageSeen/100) {
-		return false
-	}
-	for i := first; i < end; i++ {
-		token := readNameToken(l.tokens[uint64(i)*nameTokenBytes:])
+func (m *comparison) align(tokens []byte, c *scorer, l *wordLayer) bool {
+	for ; len(tokens) >= nameTokenBytes; tokens = tokens[nameTokenBytes:] {
+		token := readNameToken(tokens)
 		if token.count == 1 {
-			m.tokens[m.count], m.weights[m.count] = token, l.weight(token.word)
+			m.tokens[m.count], m.weights[m.count] = token, token.weight
 			m.count++
 		}
-		if c.marked.marks[token.word] == c.marked.round {
-			m.addEdges(&token, c, l)
+		if c.marked.has(token.word) {
+			m.addEdges(token, c, l)
 		}
 	}
 	m.assign(c.edges[:m.edges])
@@ -124,18 +132,18 @@ func (x *Index) align(name uint32, c *scorer, m *comparison) bool {
 }
 
 // addEdges notes which query words a word of the listed name is close to.
-func (m *comparison) addEdges(token *nameToken, c *scorer, l *wordLayer) {
+func (m *comparison) addEdges(token nameToken, c *scorer, l *wordLayer) {
 	weight := int32(0)
 	for t := token.first; t < token.first+token.count; t++ {
 		weight += m.weights[t]
 	}
 	last := min(m.edges+edgesPerWord, edgesMax)
-	for k := c.heads[token.word]; k >= 0 && m.edges < last; k = c.marks[k].next {
+	for k := c.heads[token.word].first; k >= 0 && m.edges < last; k = c.marks[k].next {
 		similarity := c.marks[k].similarity
 		if token.count > 1 {
 			similarity = similarity * joinSimilarity / scoreOne
 		}
-		short := similarity < sameSpelling && l.letters(token.word) <= shortWord && c.knows(c.marks[k].mask)
+		short := similarity < sameSpelling && c.knows(c.marks[k].mask) && l.word(token.word).text <= shortWord
 		c.edges[m.edges] = edge{(1<<token.count - 1) << token.first, c.marks[k].mask, similarity, weight, short}
 		m.edges++
 	}
@@ -146,23 +154,26 @@ func (m *comparison) addEdges(token *nameToken, c *scorer, l *wordLayer) {
 // one that is further away.
 func (m *comparison) matchLoose(c *scorer, l *wordLayer) {
 	for i := range c.count {
-		if m.query&(1<<i) != 0 || c.list[i].weight <= grammarWeight {
+		begins := c.list[i].begins
+		if m.query&(1<<i) != 0 || c.list[i].weight <= grammarWeight || begins == 0 {
 			continue
 		}
 		best, at := int32(0), 0
 		for k := range m.count {
-			if m.listed&(1<<k) != 0 || m.weights[k] <= grammarWeight {
+			if c.loose == looseMax || m.tokens[k].begins != begins || m.listed&(1<<k) != 0 || m.weights[k] <= grammarWeight {
 				continue
 			}
-			word := m.tokens[k].word
-			if strangers(c.list[i].group, l.group(word)) {
+			record := l.word(m.tokens[k].word)
+			if strangers(c.list[i].group, uint32(record.group)) {
 				continue
 			}
-			if c.list[i].syllable && l.syllable(word) && l.letters(word) < shortWord && !sameSyllable(c.text(i), l.wordText(word)) {
+			if c.list[i].syllable && record.flags&wordSyllable != 0 && record.text < shortWord && !sameSyllable(c.text(i), l.textOf(&record)) {
 				continue
 			}
 			person := m.tokens[k].part != partNone
-			if similarity := looseSimilarity(c.text(i), l.wordText(word), c.spelled(i), l.wordFold(word), person); similarity > best {
+			c.loose++
+			word, listed := c.word(i), l.spelled(&record)
+			if similarity := looseSimilarity(&word, &listed, person); similarity > best {
 				best, at = similarity, k
 			}
 		}
@@ -268,7 +279,8 @@ func (m *comparison) matchInitials(c *scorer, l *wordLayer) {
 			if m.listed&(1<<k) != 0 || m.tokens[k].part == partLast {
 				continue
 			}
-			word := l.wordText(m.tokens[k].word)
+			record := l.word(m.tokens[k].word)
+			word := l.textOf(&record)
 			if word[0] == text[0] && (len(text) == 1 || len(word) == 1) {
 				m.query |= 1 << i
 				m.listed |= 1 << k

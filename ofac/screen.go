@@ -117,6 +117,7 @@ func (x *Index) Screen(q *Query, s *Scratch) Result {
 	if len(name) > queryBytesMax {
 		name, truncated = name[:queryBytesMax], true
 	}
+	s.scorer.words = appendWords(s.scorer.words[:0], name, false)
 	x.exact(name, q, s)
 	if !(q.Brief && blocks(s.hits)) && x.possible(name, q, s) {
 		truncated = true

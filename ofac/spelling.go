@@ -193,6 +193,38 @@ func substitution(a, b byte) int32 {
 	return costClass
 }
 
+// letterCodes numbers the letters for substitutions: a to z from 1, digits and
+// what sorts before them 27, everything else 0.
+var letterCodes = numberLetters()
+
+const letterCodeCount = 32
+
+func numberLetters() (codes [256]uint8) {
+	for c := range codes {
+		switch {
+		case c <= '9':
+			codes[c] = 27
+		case c >= 'a' && c <= 'z':
+			codes[c] = uint8(c - 'a' + 1)
+		}
+	}
+	return codes
+}
+
+// substitutions holds substitution of two different letters, by their codes.
+var substitutions = tabulateSubstitutions()
+
+func tabulateSubstitutions() (costs [letterCodeCount][letterCodeCount]uint16) {
+	for a := range 256 {
+		for b := range 256 {
+			if a != b {
+				costs[letterCodes[a]][letterCodes[b]] = uint16(substitution(byte(a), byte(b)))
+			}
+		}
+	}
+	return costs
+}
+
 // gap is the cost of letter i of word standing alone.
 func gap(word []byte, i int) int32 {
 	c := word[i]
@@ -226,36 +258,57 @@ func spellingCost(a, b []byte, limit int32) int32 {
 	start, tail = max(start-1, 0), max(tail-1, 0)
 	a, b = a[start:len(a)-tail], b[start:len(b)-tail]
 
-	var gaps [wordBytesMax]int32
-	for j := range b {
-		gaps[j] = gap(b, j)
+	return alignmentCost(a, b, limit)
+}
+
+// costColumn is one column of the table of spellingCost: a letter of the second
+// word and what its last three rows hold.
+type costColumn struct {
+	rows         uint64 // costs of 16 bits, the last row's lowest
+	gap          int32
+	letter, code uint8
+}
+
+// alignmentCost fills the table of spellingCost row by row.
+func alignmentCost(a, b []byte, limit int32) int32 {
+	var room [wordBytesMax + 1]costColumn
+	columns := room[:min(len(b), wordBytesMax)+1]
+	total := int32(0)
+	for j, letter := range b[:len(columns)-1] {
+		alone := gap(b, j)
+		total += alone
+		columns[j+1] = costColumn{rows: uint64(total), gap: alone, letter: letter, code: letterCodes[letter]}
 	}
-	var rows [3][wordBytesMax + 1]int32
-	before, above, row := &rows[0], &rows[1], &rows[2]
-	for j := 1; j <= len(b); j++ {
-		above[j] = above[j-1] + gaps[j-1]
-	}
-	for i := 1; i <= len(a); i++ {
-		alone := gap(a, i-1)
-		row[0] = above[0] + alone
-		best := row[0]
-		for j := 1; j <= len(b); j++ {
-			cost := min(above[j-1]+substitution(a[i-1], b[j-1]), above[j]+alone, row[j-1]+gaps[j-1])
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] && a[i-1] != b[j-1] {
-				cost = min(cost, before[j-2]+costSwap)
+	previous := uint8(0)
+	for i, letter := range a {
+		alone, costs := gap(a, i), &substitutions[letterCodes[letter]%letterCodeCount]
+		diagonal := int32(uint16(columns[0].rows))
+		left := diagonal + alone
+		columns[0].rows = columns[0].rows<<16 | uint64(left)
+		best := left
+		for j := 1; j < len(columns); j++ {
+			column := &columns[j]
+			if column.letter != letter {
+				diagonal += int32(costs[column.code%letterCodeCount])
 			}
-			row[j] = cost
-			best = min(best, cost)
+			above := int32(uint16(column.rows))
+			left = min(diagonal, above+alone, left+column.gap)
+			if column.letter == previous && j > 1 && columns[j-1].letter == letter && letter != previous {
+				left = min(left, int32(uint16(columns[j-2].rows>>32))+costSwap)
+			}
+			column.rows = column.rows<<16 | uint64(left)
+			diagonal = above
+			best = min(best, left)
 		}
 		if best > limit {
 			return costImpossible
 		}
-		before, above, row = above, row, before
+		previous = letter
 	}
-	if above[len(b)] > limit {
-		return costImpossible
+	if cost := int32(uint16(columns[len(columns)-1].rows)); cost <= limit {
+		return cost
 	}
-	return above[len(b)]
+	return costImpossible
 }
 
 // costLimit is how much two words may differ and still be spellings of one, by
@@ -283,24 +336,33 @@ const (
 	wordFloor    = 7000 // below it two words have nothing to do with one another
 )
 
-// wordSimilarity compares two different Latin words whose spelling folds are
-// given: 0, or wordFloor to sameSpelling.
-func wordSimilarity(a, b, foldA, foldB []byte) int32 {
-	if string(foldA) == string(foldB) {
+// spelledWord is a word ready to be compared.
+type spelledWord struct {
+	text, fold       []byte
+	textBag, foldBag letterBag
+}
+
+// wordSimilarity compares two different Latin words: 0, or wordFloor to sameSpelling.
+func wordSimilarity(a, b *spelledWord) int32 {
+	if string(a.fold) == string(b.fold) {
 		return sameSpelling
 	}
-	length := int32(max(len(a), len(b)))
+	length := int32(max(len(a.text), len(b.text)))
 	best := int32(0)
 	limit := costLimit(int(length))
-	if cost := spellingCost(a, b, limit); cost <= limit {
-		if best = scoreOne - cost*(scoreOne/100)/length; best >= clearlyClose {
-			return min(best, sameSpelling)
+	if !a.textBag.farther(b.textBag, limit) {
+		if cost := spellingCost(a.text, b.text, limit); cost <= limit {
+			if best = scoreOne - cost*(scoreOne/100)/length; best >= clearlyClose {
+				return min(best, sameSpelling)
+			}
 		}
 	}
-	length = int32(max(len(foldA), len(foldB)))
+	length = int32(max(len(a.fold), len(b.fold)))
 	limit = costLimit(int(length))
-	if cost := spellingCost(foldA, foldB, limit); cost <= limit {
-		best = max(best, (scoreOne-cost*(scoreOne/100)/length)*97/100)
+	if !a.foldBag.farther(b.foldBag, limit) {
+		if cost := spellingCost(a.fold, b.fold, limit); cost <= limit {
+			best = max(best, (scoreOne-cost*(scoreOne/100)/length)*97/100)
+		}
 	}
 	if best < wordFloor {
 		return 0
@@ -317,15 +379,19 @@ const (
 	stemRange   = 1800
 )
 
+// looseLettersMin is how many letters a word needs to be compared loosely.
+const looseLettersMin = 3
+
 // looseSimilarity compares two words of names that agree otherwise: as
 // wordSimilarity, or by a shared beginning.
 // Of a person's name nearly the whole longer word must be shared: ALEXEI is not
 // ALEXANDER.
-func looseSimilarity(a, b, foldA, foldB []byte, person bool) int32 {
-	if len(a) < 3 || len(b) < 3 || foldA[0] != foldB[0] {
+func looseSimilarity(a, b *spelledWord, person bool) int32 {
+	foldA, foldB := a.fold, b.fold
+	if len(a.text) < looseLettersMin || len(b.text) < looseLettersMin || foldA[0] != foldB[0] {
 		return 0
 	}
-	if similarity := wordSimilarity(a, b, foldA, foldB); similarity > 0 {
+	if similarity := wordSimilarity(a, b); similarity > 0 {
 		return similarity
 	}
 	shared := 0

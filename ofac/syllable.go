@@ -61,14 +61,40 @@ var wadeWhole = map[string]string{
 	"ye": "yeh", "you": "yu", "yan": "yen", "yong": "yung", "yue": "yueh",
 }
 
-// syllableTables maps the spelling of a syllable to its key, by system. The
-// key of a Chinese syllable is its Wade-Giles spelling.
-type syllableTables struct{ pinyin, wade, korean map[string]string }
+// syllableTable maps the spelling of a syllable to its key.
+type syllableTable struct {
+	keys map[string]string
+	// The letters that begin and end a syllable, a bit for each: they spare most
+	// words the look into the map.
+	begins, ends uint32
+}
+
+func newSyllableTable(keys map[string]string) *syllableTable {
+	t := &syllableTable{keys: keys}
+	for spelling := range keys {
+		t.begins |= 1 << (spelling[0] & 31)
+		t.ends |= 1 << (spelling[len(spelling)-1] & 31)
+	}
+	return t
+}
+
+// key returns the key of a syllable; false: the word is none.
+func (t *syllableTable) key(word []byte) (string, bool) {
+	if t.begins>>(word[0]&31)&1 == 0 || t.ends>>(word[len(word)-1]&31)&1 == 0 {
+		return "", false
+	}
+	key, ok := t.keys[string(word)]
+	return key, ok
+}
+
+// syllableTables are the tables of the systems. The key of a Chinese syllable is
+// its Wade-Giles spelling.
+type syllableTables struct{ pinyin, wade, korean *syllableTable }
 
 var syllables = makeSyllables()
 
 func makeSyllables() syllableTables {
-	t := syllableTables{map[string]string{}, map[string]string{}, koreanSyllables()}
+	pinyin, wades := map[string]string{}, map[string]string{}
 	for line := range strings.Lines(pinyinSource) {
 		fields := strings.Fields(line)
 		if len(fields) == 0 {
@@ -81,11 +107,11 @@ func makeSyllables() syllableTables {
 			if !whole {
 				wade = orSame(wadeInitials, initial) + orSame(wadeFinals, final)
 			}
-			t.pinyin[syllable], t.wade[wade] = wade, wade
+			pinyin[syllable], wades[wade] = wade, wade
 		}
 	}
-	t.wade["teh"], t.wade["szu"] = "te", "ssu" // older spellings
-	return t
+	wades["teh"], wades["szu"] = "te", "ssu" // older spellings
+	return syllableTables{newSyllableTable(pinyin), newSyllableTable(wades), newSyllableTable(koreanSyllables())}
 }
 
 func orSame(table map[string]string, part string) string {
@@ -128,15 +154,18 @@ const (
 // appendSyllables appends the key of a word that is syllables of the table
 // throughout, and returns how many; 0: it is not. The longest syllable that
 // leaves a readable rest is taken.
-func appendSyllables(dst, word []byte, table map[string]string) ([]byte, int) {
+func appendSyllables(dst, word []byte, table *syllableTable) ([]byte, int) {
+	if len(word) == 0 || table.ends>>(word[len(word)-1]&31)&1 == 0 {
+		return dst, 0
+	}
 	tries := syllableTries
 	return appendRest(dst, word, table, syllablesMax, &tries)
 }
 
-func appendRest(dst, word []byte, table map[string]string, left int, tries *int) ([]byte, int) {
+func appendRest(dst, word []byte, table *syllableTable, left int, tries *int) ([]byte, int) {
 	for length := min(len(word), syllableBytes); length > 0 && left > 0 && *tries > 0; length-- {
 		*tries--
-		key, ok := table[string(word[:length])]
+		key, ok := table.key(word[:length])
 		if !ok || length < len(word) && isVowel(word[length-1]) && isVowel(word[length]) {
 			continue // two vowels in a row are one syllable, or another language
 		}
@@ -159,28 +188,28 @@ func isSyllable(word []byte) bool {
 	if len(word) < 2 || len(word) > syllableBytes {
 		return false
 	}
-	_, pinyin := syllables.pinyin[string(word)]
-	_, wade := syllables.wade[string(word)]
-	_, korean := syllables.korean[string(word)]
+	_, pinyin := syllables.pinyin.key(word)
+	_, wade := syllables.wade.key(word)
+	_, korean := syllables.korean.key(word)
 	return pinyin || wade || korean
 }
 
 // sameSyllable reports whether two syllables may be one in some system.
 func sameSyllable(a, b []byte) bool {
-	if key, ok := syllables.korean[string(a)]; ok && key == syllables.korean[string(b)] {
+	if key, ok := syllables.korean.key(a); ok && key == syllables.korean.keys[string(b)] {
 		return true
 	}
-	if key, ok := syllables.pinyin[string(a)]; ok && key == string(b) {
+	if key, ok := syllables.pinyin.key(a); ok && key == string(b) {
 		return true
 	}
-	key, ok := syllables.pinyin[string(b)]
+	key, ok := syllables.pinyin.key(b)
 	return ok && key == string(a)
 }
 
 // syllableSystem is one way to write syllables: under which kind a listed word
 // is filed, and under which a word looked for is sought.
 type syllableSystem struct {
-	table          map[string]string
+	table          *syllableTable
 	listed, sought deletionKind
 	least          int // syllables a word needs to have a key
 }

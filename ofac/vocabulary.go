@@ -3,6 +3,8 @@ package ofac
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
+	"fmt"
 	"slices"
 )
 
@@ -21,24 +23,37 @@ const (
 )
 
 // nameToken is one word of a listed name, or several neighbours written as one.
+// Weight and first letter (of the fold) are the word's, so that most names are dismissed without a
+// look at their words.
 type nameToken struct {
-	word  uint32
-	first uint8 // the first word covered
-	count uint8 // how many are covered; 1 for a word itself
-	part  namePartKind
+	word   uint32
+	weight int32
+	first  uint8 // the first word covered
+	count  uint8 // how many are covered; 1 for a word itself
+	part   namePartKind
+	begins uint8
 }
 
-const nameTokenBytes = 8
+const (
+	nameTokenBytes = 8  // word<<14 | weight, first, count, part, first letter
+	weightBits     = 14 // of scoreOne at most
+)
 
 func (t *nameToken) append(dst []byte) []byte {
-	dst = appendWords32(dst, []uint32{t.word})
-	return append(dst, t.first, t.count, byte(t.part), 0)
+	dst = appendWords32(dst, []uint32{t.word<<weightBits | uint32(t.weight)})
+	return append(dst, t.first, t.count, byte(t.part), t.begins)
 }
 
 func readNameToken(data []byte) nameToken {
-	_ = data[nameTokenBytes-1]
-	return nameToken{word: words32(data).at(0), first: data[4], count: data[5], part: namePartKind(data[6])}
+	row := binary.LittleEndian.Uint64(data)
+	return nameToken{
+		word: uint32(row) >> weightBits, weight: int32(row & (1<<weightBits - 1)),
+		first: uint8(row >> 32), count: uint8(row >> 40), part: namePartKind(row >> 48), begins: uint8(row >> 56),
+	}
 }
+
+// nameTokenWord reads the word alone.
+func nameTokenWord(data []byte) uint32 { return binary.LittleEndian.Uint32(data) >> weightBits }
 
 // rawToken is a nameToken whose word is still text.
 type rawToken struct {
@@ -229,43 +244,44 @@ func (b *builder) encodeWords() error {
 	b.encodeDeletions(v)
 	hashes, ids := make([]hashPair, len(v.words)), make([]uint32, len(v.words))
 	for i, word := range v.words {
-		hashes[i], ids[i] = hashBytes([]byte(word)), uint32(i)
+		hashes[i] = hashBytes([]byte(word))
 	}
-	if err := b.encodeMultimap(sectionWordHash, sectionWordSlots, sectionWordIDs, hashes, ids); err != nil {
-		return err
+	table, slotOf, err := buildPerfect(hashes)
+	if err != nil {
+		return fmt.Errorf("%w: %d words", err, len(hashes))
 	}
+	for i, slot := range slotOf {
+		ids[slot] = uint32(i)
+	}
+	b.sections[sectionWordHash], b.sections[sectionWordIDs] = table, appendWords32(nil, ids)
 	return b.encodeNeighbours(v)
 }
 
-// encodeWordTexts writes texts, folds and info of the words.
+// encodeWordTexts writes texts, folds and records of the words.
 func (b *builder) encodeWordTexts(v *vocabulary) {
-	textOffsets, foldOffsets := []uint32{0}, []uint32{0}
-	var text, fold, info []byte
+	var letters, records []byte
 	for i, word := range v.words {
-		text = append(text, word...)
-		textOffsets = append(textOffsets, uint32(len(text)))
-		fold = appendSpelling(fold, []byte(word))
-		foldOffsets = append(foldOffsets, uint32(len(fold)))
-		weight := wordWeight(word, v.entries[i], uint32(len(b.entities)))
-		flags := uint32(0)
+		record := wordRecord{
+			letters: uint32(len(letters)), text: uint8(len(word)), textBag: bagOf([]byte(word)), group: uint16(respellingOf[word].group),
+			weight: uint16(wordWeight(word, v.entries[i], uint32(len(b.entities)))),
+		}
 		if v.whole[i] {
-			flags |= wordWhole
+			record.flags |= wordWhole
 		}
 		if isSyllable([]byte(word)) {
-			flags |= wordSyllable
+			record.flags |= wordSyllable
 		}
-		info = appendWords32(info, []uint32{uint32(weight) | flags<<infoFlags | respellingOf[word].group<<infoGroup, letterMask([]byte(word))})
+		letters = append(letters, word...)
+		letters = appendSpelling(letters, []byte(word))
+		fold := letters[int(record.letters)+len(word):]
+		record.fold, record.foldBag = uint8(len(fold)), bagOf(fold)
+		if len(word) >= looseLettersMin {
+			record.begins = fold[0]
+		}
+		records = record.append(records)
 	}
-	b.sections[sectionWordOffsets], b.sections[sectionWordText] = appendWords32(nil, textOffsets), text
-	b.sections[sectionFoldOffsets], b.sections[sectionFoldText] = appendWords32(nil, foldOffsets), fold
-	b.sections[sectionWordInfo] = info
+	b.sections[sectionWords], b.sections[sectionWordLetters] = records, letters
 }
-
-// Flags of a word.
-const (
-	wordWhole    = 1 << iota // the word stands alone in some name; otherwise only as a join
-	wordSyllable             // it is one Chinese or Korean syllable
-)
 
 // wordWeight is how much a word tells: its rarity, less for words that are
 // titles, generic or mere grammar.
@@ -284,16 +300,6 @@ func wordWeight(word string, entries, of uint32) int32 {
 	return weight
 }
 
-// letterMask has a bit for each letter of a word: two words whose masks differ
-// much need not be compared.
-func letterMask(word []byte) uint32 {
-	mask := uint32(0)
-	for _, c := range word {
-		mask |= 1 << (c & 31)
-	}
-	return mask
-}
-
 // encodeTokens writes the words of each name and the names of each word.
 func (b *builder) encodeTokens(v *vocabulary) {
 	offsets := []uint32{0}
@@ -302,6 +308,8 @@ func (b *builder) encodeTokens(v *vocabulary) {
 	for name, list := range v.tokens {
 		for _, raw := range list {
 			token := nameToken{word: v.wordOf[raw.text], first: raw.first, count: raw.count, part: raw.part}
+			word := readWord(b.sections[sectionWords][token.word*wordBytes:])
+			token.weight, token.begins = int32(word.weight), word.begins
 			tokens = token.append(tokens)
 			postings = append(postings, posting{token.word, uint32(name)})
 		}

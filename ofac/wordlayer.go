@@ -8,11 +8,10 @@ import (
 // wordLayer is the part of an opened list that finds words and the names that
 // hold them.
 type wordLayer struct {
-	textOffsets, foldOffsets words32
-	text, fold               []byte
-	info                     words32 // per word: weight and flags, letter mask
+	records                  []byte // wordRecords
+	letters                  []byte // of each word its text, then its fold
 	hash                     perfectHash
-	slots, ids               words32
+	ids                      words32 // by slot of the hash
 	neighbourOffsets         words32
 	neighbourRows            words32 // word<<14 | similarity
 	deletionOffsets          words32
@@ -32,30 +31,26 @@ type neighbour struct {
 	similarity int32
 }
 
+func (l *wordLayer) word(id uint32) wordRecord { return readWord(l.records[uint64(id)*wordBytes:]) }
+
+func (l *wordLayer) textOf(w *wordRecord) []byte {
+	return l.letters[w.letters : w.letters+uint32(w.text)]
+}
+
+func (l *wordLayer) spelled(w *wordRecord) spelledWord {
+	fold := w.letters + uint32(w.text)
+	return spelledWord{l.textOf(w), l.letters[fold : fold+uint32(w.fold)], w.textBag, w.foldBag}
+}
+
+// names counts the listed names that hold a word.
+func (l *wordLayer) names(id uint32) uint32 {
+	return l.postingOffsets.at(id+1) - l.postingOffsets.at(id)
+}
+
 func (l *wordLayer) wordText(id uint32) []byte {
-	return l.text[l.textOffsets.at(id):l.textOffsets.at(id+1)]
+	record := l.word(id)
+	return l.textOf(&record)
 }
-
-func (l *wordLayer) wordFold(id uint32) []byte {
-	return l.fold[l.foldOffsets.at(id):l.foldOffsets.at(id+1)]
-}
-
-func (l *wordLayer) letters(id uint32) uint32 {
-	return l.textOffsets.at(id+1) - l.textOffsets.at(id)
-}
-
-// The first word of a word's info: its weight, its flags, its group of respellings.
-const (
-	infoFlags = 16
-	infoGroup = 20
-)
-
-func (l *wordLayer) weight(id uint32) int32 { return int32(l.info.at(id*2) & 0xFFFF) }
-func (l *wordLayer) whole(id uint32) bool   { return l.info.at(id*2)>>infoFlags&wordWhole != 0 }
-func (l *wordLayer) syllable(id uint32) bool {
-	return l.info.at(id*2)>>infoFlags&wordSyllable != 0
-}
-func (l *wordLayer) group(id uint32) uint32 { return l.info.at(id*2) >> infoGroup }
 
 // find returns the id of a listed word.
 func (l *wordLayer) find(word []byte) (uint32, bool) {
@@ -63,42 +58,43 @@ func (l *wordLayer) find(word []byte) (uint32, bool) {
 	if !ok {
 		return 0, false
 	}
-	id := l.ids.at(l.slots.at(slot))
-	return id, string(l.wordText(id)) == string(word)
+	id := l.ids.at(slot)
+	record := l.word(id)
+	return id, string(l.textOf(&record)) == string(word)
 }
 
-// stamps marks which of many numbers were met in the current round, without
-// clearing anything between rounds.
-type stamps struct {
-	round uint32
-	marks []uint32
+// numberSet is a set of small numbers. Emptying it costs no more than filling it did.
+type numberSet struct {
+	bits    []uint64
+	members []uint32
 }
 
-// begin starts a round for numbers below n.
-func (s *stamps) begin(n uint32) {
-	if uint32(len(s.marks)) < n {
-		s.marks = make([]uint32, n)
-		s.round = 0
+// begin empties the set and makes room for numbers below n.
+func (s *numberSet) begin(n uint32) {
+	for _, i := range s.members {
+		s.bits[i/64] = 0
 	}
-	s.round++
-	if s.round == 0 {
-		clear(s.marks)
-		s.round = 1
+	s.members = s.members[:0]
+	if uint32(len(s.bits)) < n/64+1 {
+		s.bits = make([]uint64, n/64+1)
 	}
 }
 
-// first reports whether i is met for the first time in this round.
-func (s *stamps) first(i uint32) bool {
-	if s.marks[i] == s.round {
+func (s *numberSet) has(i uint32) bool { return s.bits[i/64]>>(i%64)&1 != 0 }
+
+// first puts i into the set and reports whether it was not yet there.
+func (s *numberSet) first(i uint32) bool {
+	if s.has(i) {
 		return false
 	}
-	s.marks[i] = s.round
+	s.bits[i/64] |= 1 << (i % 64)
+	s.members = append(s.members, i)
 	return true
 }
 
 // finder compares words; its buffers are reused.
 type finder struct {
-	seen  stamps
+	seen  numberSet
 	room  []byte
 	group uint32 // of the word looked for
 	bare  bool   // it is written without vowels: its consonants decide
@@ -109,34 +105,33 @@ type finder struct {
 
 // near finds the listed words close to a word that is not listed, itself
 // excluded, best first, at most neighboursMax. The result is valid until the next call.
-func (l *wordLayer) near(f *finder, word, fold []byte) []neighbour {
+func (l *wordLayer) near(f *finder, word *spelledWord) []neighbour {
 	f.found = f.found[:0]
 	f.seen.begin(l.count)
-	f.group = respellingOf[string(word)].group
-	mask := letterMask(word)
-	latin := isLatin(word)
-	f.syllable = isSyllable(word)
+	text, fold := word.text, word.fold
+	f.group, f.syllable = respellingOf[string(text)].group, isSyllable(text)
+	latin := isLatin(text)
 	if latin {
-		l.probeSyllables(f, word)
+		l.probeSyllables(f, text)
 	}
 	f.room = appendSkeleton(f.room[:0], fold)
-	l.probe(f, deletionHash(deletedFold, fold, -1), word, fold, mask)
+	l.probe(f, deletionHash(deletedFold, fold, -1), word)
 	if !latin {
 		return f.found
 	}
 	if len(fold) >= foldDeletionMin-1 {
 		for i := range fold {
-			l.probe(f, deletionHash(deletedFold, fold, i), word, fold, mask)
+			l.probe(f, deletionHash(deletedFold, fold, i), word)
 		}
 	}
-	if len(word) >= lettersDeletionMin-1 {
-		l.probe(f, deletionHash(deletedLetters, word, -1), word, fold, mask)
-		for i := range word {
-			l.probe(f, deletionHash(deletedLetters, word, i), word, fold, mask)
+	if len(text) >= lettersDeletionMin-1 {
+		l.probe(f, deletionHash(deletedLetters, text, -1), word)
+		for i := range text {
+			l.probe(f, deletionHash(deletedLetters, text, i), word)
 		}
 	}
 	if len(f.room) >= consonantsMin {
-		l.probe(f, deletionHash(deletedConsonants, f.room, -1), word, fold, mask)
+		l.probe(f, deletionHash(deletedConsonants, f.room, -1), word)
 	}
 	slices.SortFunc(f.found, compareNeighbours)
 	return f.found[:min(len(f.found), neighboursMax)]
@@ -170,7 +165,7 @@ func (l *wordLayer) probeSyllables(f *finder, word []byte) {
 }
 
 // probe compares the words filed under one form.
-func (l *wordLayer) probe(f *finder, hash uint64, word, fold []byte, mask uint32) {
+func (l *wordLayer) probe(f *finder, hash uint64, word *spelledWord) {
 	bucket := reduce(hash, l.buckets)
 	first, end := l.deletionOffsets.at(bucket), l.deletionOffsets.at(bucket+1)
 	for i := first; i < min(end, first+bucketProbeMax); i++ {
@@ -178,27 +173,35 @@ func (l *wordLayer) probe(f *finder, hash uint64, word, fold []byte, mask uint32
 			continue
 		}
 		id := l.deletionRows.at(i*2 + 1)
-		if !f.seen.first(id) || strangers(f.group, l.group(id)) {
+		if !f.seen.first(id) {
 			continue
 		}
-		other, otherFold := l.wordText(id), l.wordFold(id)
-		if string(other) == string(word) {
+		record := l.word(id)
+		if strangers(f.group, uint32(record.group)) {
 			continue
 		}
-		if f.bare && f.sameConsonants(otherFold) {
+		other := l.spelled(&record)
+		if string(other.text) == string(word.text) {
+			continue
+		}
+		if f.bare && f.sameConsonants(other.fold) {
 			f.found = append(f.found, neighbour{id, consonantsEqual})
 			continue
 		}
-		if f.syllable && l.syllable(id) && string(otherFold) != string(fold) {
-			if sameSyllable(word, other) { // PONG, Bong
+		sameFold := string(other.fold) == string(word.fold)
+		if f.syllable && record.flags&wordSyllable != 0 && !sameFold {
+			if sameSyllable(word.text, other.text) { // PONG, Bong
 				f.found = append(f.found, neighbour{id, clearlyClose})
 			}
 			continue
 		}
-		if string(otherFold) != string(fold) && farApart(mask, l.info.at(id*2+1), len(word), len(other)) {
+		if !sameFold && farApart(word.textBag.once, other.textBag.once, len(word.text), len(other.text)) {
 			continue
 		}
-		if similarity := wordSimilarity(word, other, fold, otherFold); similarity > 0 {
+		if !sameFold && farApart(word.textBag.once, other.textBag.once, len(word.text), len(other.text)) {
+			continue
+		}
+		if similarity := wordSimilarity(word, &other); similarity > 0 {
 			f.found = append(f.found, neighbour{id, similarity})
 		}
 	}
@@ -224,7 +227,7 @@ func (f *finder) sameConsonants(fold []byte) bool {
 	return at == len(f.room) && at >= consonantsMin
 }
 
-// vowelMask has the bits of the vowels in a letterMask.
+// vowelMask has the bits of the vowels in a letterBag.
 const vowelMask = 1<<('a'&31) | 1<<('e'&31) | 1<<('i'&31) | 1<<('o'&31) | 1<<('u'&31)
 
 // farApart tells from lengths and sets of letters alone that two words cannot
@@ -252,8 +255,12 @@ func (b *builder) encodeNeighbours(v *vocabulary) error {
 	offsets, rows := []uint32{0}, []uint32(nil)
 	for id := range uint32(len(v.words)) {
 		if v.whole[id] {
-			for _, near := range l.near(&f, l.wordText(id), l.wordFold(id)) {
-				rows = append(rows, near.word<<similarityBits|uint32(near.similarity))
+			record := l.word(id)
+			word := l.spelled(&record)
+			for _, near := range l.near(&f, &word) {
+				if similarity := bothListed(near.similarity); similarity > 0 {
+					rows = append(rows, near.word<<similarityBits|uint32(similarity))
+				}
 			}
 		}
 		offsets = append(offsets, uint32(len(rows)))
@@ -269,18 +276,16 @@ func (x *Index) openWords(sections [sectionEnd][]byte) error {
 
 func (l *wordLayer) open(sections [sectionEnd][]byte, names uint32) (err error) {
 	*l = wordLayer{
-		textOffsets: sections[sectionWordOffsets], foldOffsets: sections[sectionFoldOffsets],
-		text: sections[sectionWordText], fold: sections[sectionFoldText], info: sections[sectionWordInfo],
-		slots: sections[sectionWordSlots], ids: sections[sectionWordIDs],
+		records: sections[sectionWords], letters: sections[sectionWordLetters], ids: sections[sectionWordIDs],
 		neighbourOffsets: sections[sectionNeighbourOffsets], neighbourRows: sections[sectionNeighbours],
 		deletionOffsets: sections[sectionDeletionOffsets], deletionRows: sections[sectionDeletions],
 		postingOffsets: sections[sectionPostingOffsets], postings: sections[sectionWordPostings],
 		tokenOffsets: sections[sectionTokenOffsets], tokens: sections[sectionTokens],
 	}
-	if len(l.info)%8 != 0 || l.info.len()/2 > vocabularyMax {
+	if len(l.records)%wordBytes != 0 || len(l.records)/wordBytes > vocabularyMax {
 		return malformed("size of words")
 	}
-	l.count = l.info.len() / 2
+	l.count = uint32(len(l.records) / wordBytes)
 	if l.hash, err = openPerfect(sections[sectionWordHash]); err != nil || l.hash.keys != l.count {
 		return malformed("hash of words")
 	}
@@ -290,9 +295,7 @@ func (l *wordLayer) open(sections [sectionEnd][]byte, names uint32) (err error) 
 		}
 	}
 	switch {
-	case !l.textOffsets.offsets(l.count, uint32(len(l.text))) || !l.foldOffsets.offsets(l.count, uint32(len(l.fold))):
-		return malformed("texts of words")
-	case !l.slots.offsets(l.count, l.ids.len()) || l.ids.len() != l.count || !l.ids.below(l.count):
+	case l.ids.len() != l.count || !l.ids.below(l.count):
 		return malformed("ids of words")
 	case !l.neighbourOffsets.offsets(l.count, l.neighbourRows.len()) || !l.neighbourRows.below(l.count<<similarityBits):
 		return malformed("neighbours of words")
@@ -312,14 +315,16 @@ func (l *wordLayer) open(sections [sectionEnd][]byte, names uint32) (err error) 
 
 // checkRows checks what only a walk over the rows can tell.
 func (l *wordLayer) checkRows(names uint32) error {
+	letters := uint32(0)
 	for i := range l.count {
-		if l.slots.at(i+1) != i+1 {
-			return malformed("slots of words")
-		}
-		text, fold := l.letters(i), l.foldOffsets.at(i+1)-l.foldOffsets.at(i)
-		if text == 0 || text > wordBytesMax || fold == 0 || fold > 2*wordBytesMax || l.weight(i) > scoreOne {
+		word := l.word(i)
+		if word.text == 0 || word.text > wordBytesMax || word.fold == 0 || word.fold > 2*wordBytesMax || word.weight > scoreOne || word.letters != letters {
 			return malformed("word")
 		}
+		letters += uint32(word.text) + uint32(word.fold)
+	}
+	if letters != uint32(len(l.letters)) {
+		return malformed("letters of words")
 	}
 	for i := range l.deletionRows.len() / 2 {
 		if l.deletionRows.at(i*2+1) >= l.count {
@@ -336,7 +341,7 @@ func (l *wordLayer) checkRows(names uint32) error {
 			} else if token.count < 2 || token.count > 3 || token.first+token.count > words {
 				return malformed("word of a name")
 			}
-			if token.word >= l.count || token.part > partPatronymic {
+			if token.word >= l.count || token.part > partPatronymic || token.weight > scoreOne {
 				return malformed("word of a name")
 			}
 		}

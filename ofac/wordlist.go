@@ -26,13 +26,25 @@ var legalWords = [...]string{
 // legalWordWeight is what such a word weighs.
 const legalWordWeight = 1000
 
+// legalBags are their letters.
+var legalBags = bagsOf(legalWords[:])
+
+func bagsOf(words []string) []letterBag {
+	bags := make([]letterBag, len(words))
+	for i, word := range words {
+		bags[i] = bagOf([]byte(word))
+	}
+	return bags
+}
+
 // isLegalWord reports whether a word is one of legalWords or, unless it is a
 // listed word, one slip away from one: same first or last letter, one edit.
 func isLegalWord(word string, listed bool) bool {
 	if len(word) < 5 {
 		return false
 	}
-	for _, legal := range legalWords {
+	bag := bagOf([]byte(word))
+	for i, legal := range legalWords {
 		if legal == word {
 			return true
 		}
@@ -40,7 +52,7 @@ func isLegalWord(word string, listed bool) bool {
 		if listed || difference < -1 || difference > 1 || legal[0] != word[0] && legal[len(legal)-1] != word[len(word)-1] {
 			continue
 		}
-		if spellingCost([]byte(legal), []byte(word), costEdit) <= costEdit {
+		if !bag.farther(legalBags[i], costEdit) && spellingCost([]byte(legal), []byte(word), costEdit) <= costEdit {
 			return true
 		}
 	}

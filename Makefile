@@ -4,10 +4,10 @@ VERSION ?= 0.1.0
 FUZZ    ?= 10s
 # hashicorp/raft v1.7.3 itself races when a member's suffrage or address changes
 # (replication.go, updateLastAppended reads peer without its lock).
-RACE_SKIP := Join|Wiped|Moves|OlderCopy|SecondNode|Diverged
+RACE_SKIP := Join|Rejoin|Wiped|Moves|OlderCopy|SecondNode|Diverged|Dead|Recover|Guard
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: help build run test race house fuzz bench golden conformance names-eval chaos-short chaos
+.PHONY: help build run test race house fuzz bench golden conformance names-eval sim overspend rejoin chaos-short chaos
 
 help: ## Print this
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,7 +19,7 @@ run: build ## Build and run a development cluster
 	./bin/railguard dev --nodes $(or $(NODES),3) $(ARGS)
 
 test: ## Run all tests
-	$(GO) test ./...
+	$(GO) test -timeout 30m ./...
 
 race: ## Run the tests of everything concurrent under the race detector
 	$(GO) test -race -short -timeout 20m ./audit ./httpapi ./engine/credential
@@ -49,6 +49,15 @@ conformance: ## Check the binary against every statement of the specification
 
 names-eval: build ## Measure the name matcher on labelled names
 	./bin/railguard match eval
+
+sim: ## Run SEEDS (2000) schedules of simulated faults, and the overspend race a thousand times
+	GODEBUG=tracebacklabels=1 RAILGUARD_SIM_SEEDS=$(or $(SEEDS),2000) $(GO) test -count=1 -timeout 30m -run 'TestSchedules|TestLimit' ./cluster/sim
+
+overspend: ## The overspend race with real processes, RACES (1000) times, the leader killed in each
+	RAILGUARD_N1=$(or $(RACES),1000) $(GO) test -count=1 -v -timeout 3h -run TestN1Repeated ./bench/chaos
+
+rejoin: ## A wiped node comes back among 100,000 agents and 5,000,000 records
+	RAILGUARD_REJOIN_AGENTS=100000 RAILGUARD_REJOIN_RECORDS=5000000 $(GO) test ./cluster -run '^$$' -bench Rejoin -benchtime 1x -timeout 2h
 
 chaos-short: ## Every fault scenario with real processes, short form
 	RAILGUARD_CHAOS=short $(GO) test -count=1 -v ./bench/chaos

@@ -68,7 +68,10 @@ func (a *adapter) record(out *fsm.Effects) error {
 	if len(a.leaves) == 0 {
 		return nil
 	}
-	limit := a.node.stallLimit()
+	limit := a.node.config.Timing.StallAlone // Reading history again at a start may take its time.
+	if a.node.started.Load() && a.node.raft.State() == raft.Leader {
+		limit = a.node.stallLimit()
+	}
 	dog := watchFor(limit, nil, func() { a.node.die(fmt.Sprintf("disk stalled: append to history took longer than %v", limit)) })
 	defer dog.stop() // A leader whose history hangs has nothing to write to its log, and would lead on (guard G4).
 	return a.node.audit.Append(out.FirstLeaf, a.leaves)

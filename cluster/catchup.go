@@ -60,6 +60,10 @@ func (n *Node) adopt(view *fsm.View) error {
 		switch {
 		case errors.Is(err, audit.ErrMissing):
 			return nil
+		case errors.Is(err, audit.ErrCorrupt): // What is damaged is fetched again like what is missing.
+			n.log.Error("history on disk is damaged where the snapshot's tree head is", "error", err)
+			n.catchup.busy.Store(true)
+			return nil
 		case err != nil:
 			return fmt.Errorf("history on disk: %w", err)
 		case root != view.Root:

@@ -183,6 +183,9 @@ func parseAuthorities(data []byte) (*x509.CertPool, error) {
 	if count == 0 {
 		return nil, errors.New("holds no certificate")
 	}
+	if bytes.Contains(data, []byte("-----BEGIN")) { // Left out, an authority's nodes would be cut off.
+		return nil, errors.New("ends in a damaged block")
+	}
 	return pool, nil
 }
 

@@ -53,6 +53,10 @@ type Config struct {
 	// more than three have one; 10 minutes, below 0: never.
 	DeadAfter time.Duration
 
+	// ScrubEvery is the pause between two segments of history that are read again and
+	// hashed; 10 s, below 0: never.
+	ScrubEvery time.Duration
+
 	WriteDeadline time.Duration // Longest wait of a proposal; 2 s.
 
 	// History is the seam for the disk under the audit store; nil: a folder of DataDir.
@@ -108,6 +112,7 @@ func (c *Config) fill() {
 	if c.OpenLog == nil {
 		c.OpenLog = openBolt
 	}
+	setDefault(&c.ScrubEvery, 10*time.Second)
 	setDefault(&c.DeadAfter, 10*time.Minute)
 	setDefault(&c.WriteDeadline, time.Duration(engine.WriteDeadline))
 	setDefault(&c.Timing.Heartbeat, 200*time.Millisecond)

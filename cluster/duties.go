@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -204,7 +205,7 @@ func (n *Node) yieldWhenLow() {
 		return
 	}
 	n.beside(func() {
-		if err := n.transfer(""); err != nil {
+		if err := n.transfer(context.Background(), ""); err != nil {
 			n.log.Warn("leadership not handed on though the disk is nearly full", "error", err)
 		}
 	})

@@ -39,6 +39,7 @@ type forwarder struct {
 	open    map[uint64][]attempt // Frames without a reply, by number.
 	broken  bool                 // The connection broke: ask before sending more.
 	asking  bool
+	lost    bool // No leader is known since leader was.
 }
 
 func newForwarder(n *Node) *forwarder {
@@ -90,11 +91,20 @@ func (n *Node) remoteLeader() (raft.ServerID, uint64) {
 func (f *forwarder) follow(leader raft.ServerID, term uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if leader == f.leader && term == f.term {
+	same := leader == f.leader && term == f.term
+	if same && !f.lost || leader == "" && f.lost {
+		return
+	}
+	f.lost = leader == ""
+	if same {
+		f.broken = f.broken || len(f.open) > 0 // The same leader again: ask it what arrived.
 		return
 	}
 	f.cancel()
 	f.context, f.cancel = context.WithCancel(context.Background())
+	if f.lost {
+		return // It may come back in the same term.
+	}
 	f.leader, f.term, f.broken = leader, term, false
 	clear(f.open)
 }

@@ -72,12 +72,13 @@ func TestGuardG5ExitRule(t *testing.T) {
 	gave := &gaveUp{}
 	config := aloneConfig(t, t.TempDir())
 	config.Fatal = gave.fatal
+	config.Clock = SystemClock()
 	n, err := Open(config)
 	require.NoError(t, err)
 	defer n.Close()
 	awaitReady(t, n)
 	s := n.sequencer
-	longAgo := time.Now().Add(-transferPatience - time.Second).UnixNano()
+	longAgo := int64(config.Clock.Monotonic()) - int64(transferPatience+time.Second)
 	refused := raft.ErrLeadershipTransferInProgress
 
 	s.noteStuck(refused)

@@ -121,7 +121,12 @@ func (n *Node) toLeader(ctx context.Context, verb, id, addr string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*membershipPatience)
 	defer cancel()
-	return n.peers.link(string(leader), linkControl).call(ctx, callVerb, &call, nil)
+	// A lane of their own: a ping that is not answered in time ends its connection.
+	err := n.peers.link(string(leader), linkVerb).call(ctx, callVerb, &call, nil)
+	if errors.Is(err, errLinkDown) && !errors.Is(err, errNotSent) {
+		return fmt.Errorf("%w: %w", wire.ErrUnknown, err)
+	}
+	return err
 }
 
 // doVerb is the leader's side; only verbRemoved is for any node.
@@ -135,7 +140,7 @@ func (n *Node) doVerb(ctx context.Context, v *verbCall) error {
 	}
 	switch v.Verb {
 	case verbTransfer:
-		return n.transfer(v.ID)
+		return n.transfer(ctx, v.ID)
 	case verbJoin:
 		return n.admitMember(ctx, &joinCall{ID: v.ID, Address: v.Addr, Format: uint16(engine.FormatNewest)})
 	case verbRemove:
@@ -151,8 +156,11 @@ func (n *Node) doVerb(ctx context.Context, v *verbCall) error {
 // change makes one membership change.
 func (n *Node) change(make func() raft.IndexFuture) error {
 	err := make().Error()
-	if errors.Is(err, raft.ErrNotLeader) {
+	switch {
+	case errors.Is(err, raft.ErrNotLeader):
 		return ErrNotLeader
+	case errors.Is(err, raft.ErrLeadershipLost), errors.Is(err, raft.ErrRaftShutdown):
+		return wire.ErrUnknown // It may well be committed by the next leader.
 	}
 	return err
 }
@@ -183,18 +191,18 @@ func (n *Node) admitMember(ctx context.Context, m *joinCall) error {
 	if format := n.Settings().Format; engine.Format(m.Format) < format {
 		return fmt.Errorf("cluster: node %q applies formats up to %d and the cluster has %d: upgrade it", m.ID, m.Format, format)
 	}
+	id := raft.ServerID(m.ID)
+	if server, known := n.find(id); known && string(server.Address) == to.String() {
+		return nil
+	}
+	if err := n.checkReachable(ctx, m.ID, to); err != nil { // Before the gate: who cannot be reached holds up nobody.
+		return err
+	}
 	if err := n.membership.changing.enter(ctx); err != nil {
 		return err
 	}
 	defer n.membership.changing.leave()
-	id := raft.ServerID(m.ID)
 	server, known := n.find(id)
-	if known && string(server.Address) == to.String() {
-		return nil
-	}
-	if err := n.checkReachable(ctx, m.ID, to); err != nil {
-		return err
-	}
 	if !known {
 		if len(n.servers()) >= membersMax {
 			return fmt.Errorf("cluster: it has %d members already", membersMax)
@@ -409,14 +417,14 @@ func (n *Node) beside(do func()) {
 }
 
 // transfer hands leadership on.
-func (n *Node) transfer(to string) error {
+func (n *Node) transfer(ctx context.Context, to string) error {
 	if n.leadership.voterCount() < 2 {
 		return ErrAlone
 	}
 	n.transferring.Store(true)
 	defer n.transferring.Store(false)
 	if to == "" {
-		return n.raft.LeadershipTransfer().Error()
+		return n.awaitTransfer(ctx, n.raft.LeadershipTransfer())
 	}
 	server, known := n.find(raft.ServerID(to))
 	switch {
@@ -425,5 +433,22 @@ func (n *Node) transfer(to string) error {
 	case to == n.config.ID:
 		return nil
 	}
-	return n.raft.LeadershipTransferToServer(server.ID, server.Address).Error()
+	return n.awaitTransfer(ctx, n.raft.LeadershipTransferToServer(server.ID, server.Address))
+}
+
+// awaitTransfer does not wait for ever: raft leaves a transfer unanswered that was
+// asked for when it shut down, and one that never ends (guard G5).
+func (n *Node) awaitTransfer(ctx context.Context, future raft.Future) error {
+	done := make(chan error, 1)
+	go func() { done <- future.Error() }()
+	ctx, cancel := context.WithTimeout(ctx, 2*transferPatience)
+	defer cancel()
+	select {
+	case err := <-done:
+		return err
+	case <-n.stop:
+		return wire.ErrShuttingDown
+	case <-ctx.Done():
+		return fmt.Errorf("cluster: leadership was not handed on in time: %w", ctx.Err())
+	}
 }

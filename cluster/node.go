@@ -180,6 +180,9 @@ func (n *Node) startRaft() error {
 		return fmt.Errorf("cluster: data folder %s was a member of cluster %s and its raft log is gone: "+
 			"wipe the folder and let the node join anew", n.config.DataDir, n.folder.identity.ClusterID)
 	}
+	if err := n.dropSupersededLog(guarded); err != nil {
+		return err
+	}
 	if err := n.openPort(); err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ const (
 	linkControl linkLane = iota
 	linkForward
 	linkFetch
+	linkVerb
 )
 
 type linkKey struct {

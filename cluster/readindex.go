@@ -37,7 +37,7 @@ const readRoundPatience = time.Second
 
 // confirmedCommit is the leader's side of ReadIndex.
 func (n *Node) confirmedCommit(ctx context.Context, term uint64) (uint64, error) {
-	if n.leadership.alone.Load() {
+	if n.onlyVoter() {
 		return n.raft.CommitIndex(), nil
 	}
 	r := &n.reads
@@ -57,6 +57,18 @@ func (n *Node) confirmedCommit(ctx context.Context, term uint64) (uint64, error)
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
+}
+
+// onlyVoter looks at the configuration of now: leadership.alone may be older.
+func (n *Node) onlyVoter() bool {
+	voters, mine := 0, false
+	for _, server := range n.servers() {
+		if server.Suffrage == raft.Voter {
+			voters++
+			mine = mine || string(server.ID) == n.config.ID
+		}
+	}
+	return voters == 1 && mine
 }
 
 // runReadRounds runs rounds while someone waits.
@@ -119,6 +131,9 @@ func (n *Node) readRoundOnce(term uint64) (uint64, error) {
 	}
 	if agreed < quorum {
 		return 0, wire.ErrNoQuorum
+	}
+	if n.raft.CurrentTerm() != term || n.raft.State() != raft.Leader {
+		return 0, wire.ErrNoLeader // The own voice counted for a term that is over.
 	}
 	return index, nil
 }

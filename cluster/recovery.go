@@ -185,6 +185,10 @@ func (o *RecoveryOrder) check(r *RecoveryReport) error {
 		if kept < 0 {
 			return refuse("%s cannot be kept: it is no other member of this group", id)
 		}
+		// The furthest of all that are kept must be the one recovered: together they are a quorum.
+		if !slices.ContainsFunc(r.Survivors, func(s SurvivorIndex) bool { return s.Node == id }) {
+			return refuse("%s cannot be kept before it is known where its log ends: name it with --compare or --peer-index", id)
+		}
 	}
 	return nil
 }

@@ -144,8 +144,9 @@ func (f *stillFolder) restore() (machine *fsm.Machine, err error) {
 // with peers to help it, that a recovered node does not have.
 func (r *RecoveryReport) holdToState(history *audit.Store, view *fsm.View) {
 	if history.Size() < view.Size {
-		r.problem("history on disk has %d leaves and the snapshot %d: the rest stands on the other nodes alone, and this node cannot start without them",
+		r.warn("history on disk has %d leaves and the snapshot %d: the rest stood on the other nodes alone; its texts and proofs are lost, the state is not",
 			history.Size(), view.Size)
+		r.AuditMissing += view.Size - history.Size()
 		return
 	}
 	root, err := history.Root(view.Size)

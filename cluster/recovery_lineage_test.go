@@ -3,9 +3,13 @@ package cluster
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"railguard/fsm/wire"
 )
 
 // TestKin is the table of who talks to whom.
@@ -76,16 +80,24 @@ func TestRecoverDamagedLog(t *testing.T) {
 	}
 }
 
-// TestRecoverHistoryMissing: a survivor whose history ends before its snapshot cannot
-// start without peers, and says so.
+// TestRecoverHistoryMissing: a survivor whose history is gone keeps its state: the
+// look says what is lost for ever, and the recovered node serves.
 func TestRecoverHistoryMissing(t *testing.T) {
 	g := newGroup(t)
 	survivor, _ := loseMajority(t, g)
 	require.NoError(t, os.RemoveAll(filepath.Join(g.folder(survivor), auditFolder)))
 	report, err := InspectRecovery(RecoverySource{Dir: g.folder(survivor)})
 	require.NoError(t, err)
-	require.Len(t, report.Problems, 1)
-	require.Contains(t, report.Problems[0], "cannot start without them")
+	require.Empty(t, report.Problems)
+	require.Contains(t, strings.Join(report.Warnings, "\n"), "its texts and proofs are lost, the state is not")
+	require.Positive(t, report.AuditMissing)
 	_, err = Recover(RecoverySource{Dir: g.folder(survivor)}, order)
-	require.ErrorIs(t, err, ErrRecoveryOrder)
+	require.NoError(t, err)
+	n := g.open(survivor)
+	require.Eventually(t, func() bool {
+		r, err := n.Propose(t.Context(), wire.KindRegister, register("goes on"))
+		return err == nil && r.Code == wire.Applied
+	}, 10*time.Second, 20*time.Millisecond)
+	require.False(t, n.recovery.waiting.Load(), "the leaf stands in the log")
+	require.NotEmpty(t, n.audit.Missing(1))
 }

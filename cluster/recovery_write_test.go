@@ -95,6 +95,8 @@ func TestRecoveryOrderBounds(t *testing.T) {
 	keep.Keep = []string{"n2"}
 	require.ErrorContains(t, keep.check(report), "n2 cannot be kept")
 	report.Members = []RecoveryMember{{ID: "n2"}}
+	require.ErrorContains(t, keep.check(report), "known where its log ends", "blind, the one kept might have what this node lacks")
+	report.Survivors = []SurvivorIndex{{Node: "n2"}}
 	require.NoError(t, keep.check(report))
 	report.Behind, report.Furthest, keep.ForceBehind = true, "n2", true
 	require.ErrorContains(t, keep.check(report), "the furthest must be recovered")

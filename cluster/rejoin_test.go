@@ -46,6 +46,7 @@ func newRejoinTest(t *testing.T) *rejoinTest {
 	r := &rejoinTest{T: t, group: newGroup(t, func(c *Config) {
 		c.Timing = Timing{Heartbeat: 500 * time.Millisecond, Stall: 30 * time.Second}
 		c.WriteDeadline = 20 * time.Second
+		c.ScrubEvery = -1 // Damage is made here and must stay until somebody asks.
 	})}
 	r.form(3)
 	load := &screenLoad{b: t, agents: 100}

@@ -2,16 +2,16 @@ package cluster
 
 import "time"
 
-// scrubEvery is the pause between two segments of history that are read again: at
-// most a few hundredths of one core, and a disk that rots is found before its
-// records are asked for.
-const scrubEvery = 10 * time.Second
-
 // scrubHistory is the goroutine that reads the own history again and again, hashes
-// included. What it finds damaged is fetched from peers (fetchHistory).
+// included, a segment at a time: at most a few hundredths of one core, and a disk
+// that rots is found before its records are asked for. What is damaged is fetched
+// from peers (fetchHistory).
 func (n *Node) scrubHistory() {
 	defer n.running.Done()
-	ticker := time.NewTicker(scrubEvery)
+	if n.config.ScrubEvery < 0 {
+		return
+	}
+	ticker := time.NewTicker(n.config.ScrubEvery)
 	defer ticker.Stop()
 	number := uint64(0)
 	for {

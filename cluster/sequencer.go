@@ -41,7 +41,7 @@ type sequencer struct {
 	tickDue bool
 
 	peersFirst bool
-	stuck      atomic.Int64 // Since when raft says "transfer in progress", in ns; 0: it does not.
+	stuck      atomic.Int64 // Since when raft says "transfer in progress", on the monotonic clock; 0: it does not.
 
 	mu     sync.Mutex
 	frames []*frame // Of peers, in order of arrival.
@@ -321,7 +321,7 @@ func (s *sequencer) noteStuck(err error) {
 		s.stuck.Store(0)
 		return
 	}
-	now := time.Now().UnixNano()
+	now := int64(s.node.config.Clock.Monotonic()) // A jump of the wall clock ends nobody.
 	if s.stuck.CompareAndSwap(0, now) {
 		return
 	}

@@ -228,6 +228,34 @@ func (n *Node) countInstall() {
 	}
 }
 
+// dropSupersededLog finishes what a kill in the middle of installing a snapshot left
+// (guard G3): the snapshot stands and the log before it too, all or in part. Raft
+// cuts it only while it installs. Entries that a former leader never got committed
+// may be among them, and the log would go on behind a hole.
+func (n *Node) dropSupersededLog(store *guardedStore) error {
+	metas, err := n.snaps.List()
+	if err != nil || len(metas) == 0 {
+		return err
+	}
+	first, err := store.FirstIndex()
+	if err != nil {
+		return err
+	}
+	last, err := store.LastIndex()
+	if err != nil || last == 0 || last >= metas[0].Index {
+		return err
+	}
+	_, source, err := n.snaps.Open(metas[0].ID)
+	if err != nil {
+		return nil // Raft starts from an older one, and needs these entries.
+	}
+	if err := source.Close(); err != nil {
+		return err
+	}
+	n.log.Warn("the log ends before the snapshot that was being installed: it is cut", "last", last, "snapshot", metas[0].Index)
+	return store.DeleteRange(first, last)
+}
+
 // keepTrailing turns the bytes of log to keep into raft's count of entries.
 func (n *Node) keepTrailing(bytes, entries int64) {
 	if entries == 0 {

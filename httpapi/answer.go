@@ -114,6 +114,9 @@ func (c *call) fail(err error) {
 			e = failure(http.StatusInternalServerError, "internal_error", "internal error; give support the requestId")
 		}
 	}
+	if c.happened && (e.Status == http.StatusServiceUnavailable || e.Status == http.StatusNotFound) {
+		e = afterTheFact()
+	}
 	c.failHeaders(e)
 	contentType := jsonType
 	var m members

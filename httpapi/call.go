@@ -45,6 +45,7 @@ type call struct {
 	status   int // Of the answer; 0 until it is written.
 	index    uint64
 	replayed bool
+	happened bool // A record of this call, now or at its first try, is in the log.
 	wrote    bool
 	timing   timing
 	out      members // Answer under construction; its room is reused.

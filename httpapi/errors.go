@@ -115,6 +115,14 @@ func unavailable(code, message string) *Error {
 	return &Error{Status: http.StatusServiceUnavailable, Code: code, Message: message, Outcome: outcomeNone, Retry: 1}
 }
 
+// afterTheFact stands for an error of a call that is in the log already: nobody may
+// be told that nothing happened (decisions 5.1).
+func afterTheFact() *Error {
+	e := unavailable("outcome_unknown", "the call took effect and its record cannot be read here now; retry with the same Idempotency-Key")
+	e.Outcome = outcomeUnknown
+	return e
+}
+
 // proposalError turns what a Proposer or a read of the log returned into the
 // answer of decisions 5.2. Only wire.ErrUnknown leaves the outcome open.
 func proposalError(err error) error {

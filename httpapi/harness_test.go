@@ -49,6 +49,7 @@ type testNode struct {
 	api     *API
 
 	proposeError error                    // Answers every proposal.
+	leafError    error                    // Answers every reading of a leaf.
 	before       func(kind wire.Kind)     // Called without the lock before a proposal is applied.
 	status       *wire.ClusterStatus      // Answers Status when set.
 	verbs        []string                 // Cluster verbs called, in order.
@@ -292,7 +293,12 @@ func (n *testNode) ListByDigest(digest [32]byte) (*ofac.Index, error) {
 
 func (n *testNode) Audit() *audit.Store { return n.store }
 
-func (n *testNode) Leaf(_ context.Context, index uint64) ([]byte, error) { return n.store.Leaf(index) }
+func (n *testNode) Leaf(_ context.Context, index uint64) ([]byte, error) {
+	if n.leafError != nil {
+		return nil, n.leafError
+	}
+	return n.store.Leaf(index)
+}
 
 func (n *testNode) View(context.Context, uint64) (*fsm.View, error) {
 	n.mutex.Lock()

@@ -41,7 +41,10 @@ func (c *call) propose(p proposal) (wire.Result, error) {
 		}
 		c.index = result.Index
 		switch result.Code {
-		case wire.Applied, wire.Unchanged, wire.Replayed:
+		case wire.Applied, wire.Replayed:
+			c.happened = true
+			return result, nil
+		case wire.Unchanged:
 			return result, nil
 		case wire.Conflict:
 			return result, failure(http.StatusUnprocessableEntity, "idempotency_conflict",
@@ -103,6 +106,7 @@ func (c *call) answer(p proposal, unchanged func(wire.Result) error) error {
 
 // resultLeaf is the leaf of an applied or replayed record.
 func (c *call) resultLeaf(result wire.Result) (leaf, error) {
+	c.happened = true
 	data := result.Data
 	if result.Code == wire.Replayed {
 		replayedTotal.Inc()
@@ -115,8 +119,8 @@ func (c *call) resultLeaf(result wire.Result) (leaf, error) {
 	return c.openLeaf(result.Leaf, data)
 }
 
-// replayedLeaf reads the first call's leaf. The replay itself changed nothing,
-// so a failure here leaves nothing undone: the caller retries with its key.
+// replayedLeaf reads the first call's leaf. What fails here fails after the fact:
+// the caller is told that the outcome is unknown, and retries with its key.
 func (c *call) replayedLeaf(result wire.Result) ([]byte, error) {
 	if err := c.api.deps.Records.WaitApplied(c.ctx, result.Index); err != nil {
 		return nil, readError(err)

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/audit"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
@@ -404,4 +406,33 @@ func TestScreenFieldLimits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAfterTheFactNothingIsCalledNone: a call that is in the log, now or since its
+// first try, is never answered "nothing happened", whatever cannot be read.
+func TestAfterTheFactNothingIsCalledNone(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":10}`)
+	require.Equal(t, 200, n.screen(token, "", "Idempotency-Key", "pay-1").Code)
+	review := textOf(answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":11}`), 200), "txnId")
+	for name, broken := range map[string]error{
+		"still being fetched": audit.ErrMissing, "not here yet": audit.ErrNotYet, "no leader": wire.ErrNoLeader, "late": context.DeadlineExceeded,
+	} {
+		n.leafError = broken
+		w := n.screen(token, "", "Idempotency-Key", "pay-1")
+		n.leafError = nil
+		require.Equal(t, 503, w.Code, name)
+		require.Equal(t, "unknown", w.Header().Get(headerOutcome), name)
+		require.Contains(t, w.Body.String(), `"outcome_unknown"`, name)
+	}
+	n.before = func(kind wire.Kind) {
+		if kind == wire.KindDisposition {
+			n.leafError = audit.ErrMissing // Its answer needs the reviewed leaf.
+		}
+	}
+	w := n.do("reviewer", "POST", "/v1/reviews/"+review, `{"disposition":"APPROVED","reviewedBy":"carla"}`)
+	n.before, n.leafError = nil, nil
+	require.Equal(t, 503, w.Code)
+	require.Equal(t, "unknown", w.Header().Get(headerOutcome))
+	require.Equal(t, 409, n.do("reviewer", "POST", "/v1/reviews/"+review, `{"disposition":"REJECTED","reviewedBy":"dora"}`).Code, "it happened")
 }

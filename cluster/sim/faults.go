@@ -147,8 +147,12 @@ func (w *World) restart(host *Host) {
 // transfer hands leadership on. After one that failed there is none in that term any
 // more: raft can hang for good then (guard G5, which has tests of its own).
 func (w *World) transfer() {
-	node := w.leading().Node()
-	if node == nil {
+	from := w.leading()
+	node := from.Node()
+	from.mu.Lock()
+	doomed := from.doomed // Raft never answers a transfer that is queued when it shuts down.
+	from.mu.Unlock()
+	if node == nil || doomed {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)

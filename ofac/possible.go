@@ -64,7 +64,7 @@ type scorer struct {
 
 // possible finds listed names the query may mean and appends them to the hits.
 // The words of the name are in the scorer.
-// True: part of the query was not read.
+// True: part of the query was not read, or not all that it leads to was looked at.
 func (x *Index) possible(name string, q *Query, s *Scratch) bool {
 	c := &s.scorer
 	c.read, c.looked, c.loose = 0, 0, 0
@@ -81,7 +81,7 @@ func (x *Index) possible(name string, q *Query, s *Scratch) bool {
 		c.words, s.other = spoken, c.words
 		truncated = x.possibleWords(q, s) || truncated
 	}
-	return truncated
+	return truncated || c.read > postingsReadMax || c.looked > candidatesMax || c.loose == looseMax
 }
 
 // possibleWords scores one reading of the query.

@@ -71,7 +71,7 @@ type Match struct {
 // Result is the answer to a Query.
 type Result struct {
 	Outcome   Outcome
-	Truncated bool    // The name was longer than the possible matcher reads.
+	Truncated bool    // The name was longer than the possible matcher reads, or leads to more names than it looks at.
 	Matches   []Match // Best first, at most 10. Valid until the Scratch is used again.
 }
 

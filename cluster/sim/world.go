@@ -208,7 +208,7 @@ func (w *World) logger() *slog.Logger {
 // Stop ends the node in good order.
 func (h *Host) Stop() {
 	h.mu.Lock()
-	node, dead := h.node, h.gaveUp
+	node, life, dead := h.node, h.disk, h.gaveUp
 	if !dead {
 		h.node = nil
 	}
@@ -217,6 +217,7 @@ func (h *Host) Stop() {
 		h.Crash(audittest.LoseNone)
 	} else if node != nil {
 		require.NoError(h.world.t, node.Close(), h.ID)
+		life.end(h.world.Random) // The process is gone, also where its disk hung meanwhile and it gave up.
 	}
 }
 

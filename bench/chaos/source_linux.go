@@ -34,13 +34,26 @@ func socketOwner(dialler, relay netip.AddrPort, pids []int) int {
 	return 0
 }
 
+// tableReads is how often the system's table is read for one socket: it is handed
+// out piece by piece, and lines go missing while others come and go.
+const tableReads = 20
+
 // socketInode looks the socket up in the system's table of IPv4 connections.
 func socketInode(local, remote netip.AddrPort) string {
-	table, err := os.ReadFile("/proc/net/tcp")
-	if err != nil {
-		return ""
-	}
 	want := tableAddress(local) + " " + tableAddress(remote)
+	for range tableReads {
+		table, err := os.ReadFile("/proc/net/tcp")
+		if err != nil {
+			return ""
+		}
+		if inode := inodeIn(table, want); inode != "" {
+			return inode
+		}
+	}
+	return ""
+}
+
+func inodeIn(table []byte, want string) string {
 	for line := range bytes.Lines(table) {
 		fields := strings.Fields(string(line))
 		if len(fields) > 9 && fields[1]+" "+fields[2] == want {

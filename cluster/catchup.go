@@ -38,10 +38,6 @@ const (
 	fetchAhead = 2
 )
 
-// linkRead is the lane of single leaves: who waits for a record does not wait
-// behind segments.
-const linkRead = linkFetch + 1
-
 // catchUp is the state of fetching.
 type catchUp struct {
 	busy atomic.Bool   // History before the snapshot is not all here.

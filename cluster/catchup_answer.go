@@ -32,9 +32,6 @@ func (n *Node) answerHistory(ctx context.Context, kind call, payload []byte) (an
 	switch kind {
 	case callLeaf:
 		return n.answerLeaf(m.Number)
-	case callFrontier:
-		hashes, err := n.audit.Frontier(m.Size)
-		return &numberReply{Hashes: hashesTo(hashes)}, err
 	case callRoots:
 		roots, err := n.audit.SegmentRoots(m.Size)
 		return &numberReply{Hashes: hashesTo(roots)}, err

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -74,6 +75,10 @@ func (g *group) config(id string, change ...func(*Config)) Config {
 
 func (g *group) open(id string, change ...func(*Config)) *Node {
 	n, err := Open(g.config(id, change...))
+	for try := 0; errors.Is(err, syscall.EADDRINUSE) && try < 100; try++ {
+		time.Sleep(50 * time.Millisecond) // Somebody's connection has the port of a node that was down.
+		n, err = Open(g.config(id, change...))
+	}
 	require.NoError(g.t, err)
 	g.mu.Lock()
 	g.nodes[id] = n

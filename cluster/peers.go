@@ -31,6 +31,7 @@ const (
 	linkControl linkLane = iota
 	linkForward
 	linkFetch
+	linkRead // Of single leaves: who waits for a record does not wait behind segments.
 	linkVerb
 )
 

@@ -49,14 +49,14 @@ const (
 	callJoin      call = 6
 	callVerb      call = 7
 	callPromise   call = 8
-	callFrontier  call = 9
-	callRoots     call = 10
-	callBundle    call = 11
-	callSegment   call = 12
-	callDigest    call = 13
-	callList      call = 14
-	callGiveUp    call = 15
-	callFailed    call = 255
+	// 9 asked for a tree's compact range and is not given again.
+	callRoots   call = 10
+	callBundle  call = 11
+	callSegment call = 12
+	callDigest  call = 13
+	callList    call = 14
+	callGiveUp  call = 15
+	callFailed  call = 255
 )
 
 // hello is the dialler's word.

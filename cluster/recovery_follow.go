@@ -14,13 +14,13 @@ import (
 // it is: the recovered node leads, and what this one has more or other at its end
 // was never committed, and goes as raft lets such entries go. The two people have
 // given their word there; clusterID is typed again here.
-func Follow(source RecoverySource, from, clusterID string) (*RecoveryReport, error) {
+func Follow(source RecoverySource, from, clusterID string) (report *RecoveryReport, err error) {
 	f, err := openStill(source.Dir, source.ID)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	report, err := inspect(f, source)
+	report, err = inspect(f, source)
 	if err != nil {
 		return nil, err
 	}

@@ -44,13 +44,13 @@ func Recover(source RecoverySource, order RecoveryOrder) (*RecoveryReport, error
 	return r.run(source, order)
 }
 
-func (c *recoverer) run(source RecoverySource, order RecoveryOrder) (*RecoveryReport, error) {
+func (c *recoverer) run(source RecoverySource, order RecoveryOrder) (report *RecoveryReport, err error) {
 	f, err := openStill(source.Dir, source.ID)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	report, err := inspect(f, source)
+	report, err = inspect(f, source)
 	if err != nil {
 		return nil, err
 	}

@@ -184,16 +184,23 @@ func overspendManyTimes(ctx context.Context, s *stage) error {
 // overspendAtMidnight is C04's other half: the same race over the change of the
 // UTC date. Every date has its own budget, and none is ever exceeded.
 func overspendAtMidnight(ctx context.Context, s *stage) error {
+	leader, err := s.cluster.leader(ctx, s.caller)
+	if err != nil {
+		return err
+	}
+	return s.raceOverMidnight(ctx, leader, func() error { return nil }, leader.kill)
+}
+
+// raceOverMidnight lets the UTC date change in the middle of a race, with something
+// done in it, and races once more for the new day's budget, with something done in
+// the middle of that.
+func (s *stage) raceOverMidnight(ctx context.Context, asked *node, first, second func() error) error {
 	contest := contests()[1]
 	g, err := s.enlist(ctx, contest)
 	if err != nil {
 		return err
 	}
-	leader, err := s.cluster.leader(ctx, s.caller)
-	if err != nil {
-		return err
-	}
-	now, err := s.caller.status(ctx, leader)
+	now, err := s.caller.status(ctx, asked)
 	if err != nil {
 		return err
 	}
@@ -201,11 +208,16 @@ func overspendAtMidnight(ctx context.Context, s *stage) error {
 	if err := s.advance(ctx, midnight.Sub(now.LogTime)-400*time.Millisecond); err != nil {
 		return err
 	}
-	made, err := s.race(ctx, g, contest.race, func() error { return s.logTimeReaches(ctx, midnight) })
+	made, err := s.race(ctx, g, contest.race, func() error {
+		if err := first(); err != nil {
+			return err
+		}
+		return s.logTimeReaches(ctx, midnight)
+	})
 	if err != nil {
 		return err
 	}
-	last, err := s.race(ctx, g, contest.race, leader.kill)
+	last, err := s.race(ctx, g, contest.race, second)
 	if err != nil {
 		return err
 	}

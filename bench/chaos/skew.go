@@ -175,41 +175,8 @@ func (s *stage) tellsSkew(ctx context.Context, n, wrong *node, by time.Duration)
 // midnightWith lets the UTC date change while a node with a wrong clock leads, its
 // clock jumps, and it dies: every date has its own budget, once.
 func (s *stage) midnightWith(ctx context.Context, wrong *node) error {
-	contest := contests()[1]
-	g, err := s.enlist(ctx, contest)
-	if err != nil {
-		return err
-	}
 	if err := s.lead(ctx, wrong); err != nil {
 		return err
 	}
-	now, err := s.caller.status(ctx, wrong)
-	if err != nil {
-		return err
-	}
-	midnight := now.LogTime.Truncate(24 * time.Hour).Add(24 * time.Hour)
-	if err := s.advance(ctx, midnight.Sub(now.LogTime)-400*time.Millisecond); err != nil {
-		return err
-	}
-	made, err := s.race(ctx, g, contest.race, func() error {
-		if err := wrong.setClock(-skew); err != nil {
-			return err
-		}
-		return s.logTimeReaches(ctx, midnight)
-	})
-	if err != nil {
-		return err
-	}
-	last, err := s.race(ctx, g, contest.race, wrong.kill)
-	if err != nil {
-		return err
-	}
-	counts := proceeds(append(made, last...))
-	before, after := counts[midnight.Add(-time.Hour).Format(time.DateOnly)], counts[midnight.Format(time.DateOnly)]
-	s.figure("PROCEED before midnight", before)
-	s.figure("after", after)
-	if before == 0 || before > raceWins || after != raceWins {
-		s.findings.add("%d calls proceeded before midnight (1 to %d) and %d after (exactly %d)", before, raceWins, after, raceWins)
-	}
-	return nil
+	return s.raceOverMidnight(ctx, wrong, func() error { return wrong.setClock(-skew) }, wrong.kill)
 }

@@ -17,6 +17,15 @@ func history(t testing.TB, seed uint64, steps int) *world {
 	random := rand.New(rand.NewPCG(seed, 7))
 	for range steps {
 		w.now += engine.Time(random.Int64N(int64(40 * engine.Minute)))
+		switch random.IntN(30) {
+		case 0: // The stamps of a leader whose clock is behind.
+			w.now -= engine.Time(random.Int64N(int64(2 * engine.Hour)))
+		case 1: // An entry of a leader that was gone.
+			w.term--
+			late := w.entry(w.record(wire.KindScreen, w.screening(1, engine.Dollar)), w.record(wire.KindNote, &wire.Note{Event: "agent.refused"}))
+			w.term++
+			w.apply(late)
+		}
 		w.randomStep(random)
 	}
 	return w

@@ -1,0 +1,379 @@
+package fsm
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// ledger is a second, plain bookkeeping of what a log of records and its results
+// mean: who may spend how much, who is suspended, what was decided before. It
+// takes from the Machine nothing but the results' codes and verdicts, and compares
+// the rest, the evidence in the leaves included, with its own sums. What does not
+// agree is in found.
+type ledger struct {
+	now    engine.Time // Log time.
+	offset engine.Time // Of the test clock.
+	leaves uint64
+	list   uint64
+	policy uint64
+
+	agents    map[engine.AgentSlot]*account
+	fleets    map[engine.FleetSlot]*account
+	users     map[engine.UserSlot]*account
+	suspended map[string]bool // Operators, by key.
+	spent     map[purse]engine.USD
+	keyed     map[[16]byte]keyedCall
+	disposed  map[uint64]engine.Time
+
+	found  []string
+	counts map[string]int // What was seen, so that nothing passes for want of it.
+}
+
+// account is an agent, a fleet or a user.
+type account struct {
+	limit    engine.USD
+	parent   engine.AgentSlot
+	fleet    engine.FleetSlot
+	operator string
+	status   engine.Status
+	rev      uint32
+	until    engine.Time // A user's record is stored until then.
+}
+
+// purse is one counter: an agent's or a fleet's on one UTC day.
+type purse struct {
+	agent engine.AgentSlot
+	fleet engine.FleetSlot
+	day   engine.Day
+}
+
+type keyedCall struct {
+	leaf uint64
+	at   engine.Time
+}
+
+func newLedger() *ledger {
+	return &ledger{
+		agents: map[engine.AgentSlot]*account{}, fleets: map[engine.FleetSlot]*account{}, users: map[engine.UserSlot]*account{},
+		suspended: map[string]bool{}, spent: map[purse]engine.USD{}, keyed: map[[16]byte]keyedCall{},
+		disposed: map[uint64]engine.Time{}, counts: map[string]int{},
+	}
+}
+
+func (l *ledger) add(format string, args ...any) {
+	l.found = append(l.found, fmt.Sprintf(format, args...))
+}
+
+// entry books one log entry.
+func (l *ledger) entry(t testing.TB, term uint64, entry []byte, out *Effects) {
+	batch, err := wire.Decode(entry)
+	require.NoError(t, err)
+	require.Len(t, out.Results, batch.Count)
+	if fenced := batch.Header.Term != term; fenced {
+		l.counts["fenced"]++
+		for _, r := range out.Results {
+			if r.Code != wire.Fenced {
+				l.add("entry %d is of another term and was not fenced", out.Index)
+			}
+		}
+		if len(out.Leaves) > 0 {
+			l.add("entry %d is of another term and wrote history", out.Index)
+		}
+		return
+	}
+	if stamp := batch.Header.Time + l.offset; stamp >= l.now {
+		l.now = stamp
+	} else {
+		l.counts["older stamp"]++
+	}
+	for n := range out.Results {
+		record, _ := batch.Next()
+		l.record(record, &out.Results[n])
+	}
+	if out.Time != l.now {
+		l.add("entry %d: log time is %d and should be %d", out.Index, out.Time, l.now)
+	}
+}
+
+// record books one record.
+func (l *ledger) record(record wire.Record, r *wire.Result) {
+	l.key(record, r)
+	if r.Code != wire.Applied {
+		return
+	}
+	if r.Leaf != l.leaves {
+		l.add("leaf %d where %d was next", r.Leaf, l.leaves)
+	}
+	l.leaves++
+	switch record.Kind {
+	case wire.KindGenesis, wire.KindPolicy, wire.KindWhitelist, wire.KindCleared:
+		l.policy++
+	case wire.KindSigningKey:
+		if b := body[wire.SigningKeyPut](record); b.Op == wire.SigningRevoke || b.Now {
+			l.policy++
+		}
+	case wire.KindListActivate:
+		if !body[wire.ListActivate](record).Refresh {
+			l.list++
+		}
+	case wire.KindClock:
+		advance := body[wire.Clock](record).Advance
+		l.now, l.offset = l.now+advance, l.offset+advance
+	case wire.KindScreen:
+		l.screened(body[wire.Screen](record), r)
+	case wire.KindDisposition:
+		l.disposition(body[wire.Disposition](record), r)
+	default:
+		l.registry(record)
+	}
+}
+
+func body[B any](record wire.Record) (b *B) {
+	b = new(B)
+	if err := wire.DecodeBody(record.Body, b); err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// key: a keyed call happens once, and its repetition names the same leaf.
+func (l *ledger) key(record wire.Record, r *wire.Result) {
+	if record.Kind == wire.KindTick || record.Kind == wire.KindGenesis || record.Kind == wire.KindListChunk {
+		return
+	}
+	var members map[int]cbor.RawMessage
+	var idem wire.Idem
+	if cbor.Unmarshal(record.Body, &members) != nil || members[1] == nil || cbor.Unmarshal(members[1], &idem) != nil || idem.Key == [16]byte{} {
+		return
+	}
+	before, known := l.keyed[idem.Key]
+	known = known && l.now < before.at+engine.IdempotencyKept
+	switch {
+	case r.Code == wire.Applied && known:
+		l.add("leaf %d: its key stands at leaf %d already", r.Leaf, before.leaf)
+	case r.Code == wire.Applied:
+		l.keyed[idem.Key] = keyedCall{r.Leaf, l.now}
+	case r.Code == wire.Replayed || r.Code == wire.Conflict:
+		l.counts["replayed"]++
+		if r.Leaf != before.leaf {
+			l.add("a repetition is answered with leaf %d and was made at %d", r.Leaf, before.leaf)
+		}
+	}
+}
+
+// registry books who there is and what became of them.
+func (l *ledger) registry(record wire.Record) {
+	switch record.Kind {
+	case wire.KindRegister:
+		b := body[wire.Register](record)
+		one := &account{limit: b.Profile.Policy.DailyLimit, parent: b.Profile.Parent, operator: b.OperatorKey, rev: 1}
+		if one.parent == 0 {
+			one.fleet = b.Profile.Fleet
+		}
+		l.agents[engine.AgentSlot(len(l.agents)+1)] = one
+	case wire.KindReissue:
+		b := body[wire.Reissue](record)
+		one := l.agents[b.Agent]
+		if one.operator != b.OperatorKey {
+			one.operator, one.fleet = b.OperatorKey, 0
+		}
+		one.limit, one.status = b.Profile.Policy.DailyLimit, engine.Active
+		one.rev++
+	case wire.KindSettings:
+		l.agents[body[wire.Settings](record).Agent].rev++
+	case wire.KindFleet:
+		b := body[wire.Fleet](record)
+		l.fleets[engine.FleetSlot(len(l.fleets)+1)] = &account{limit: b.Profile.DailyLimit, rev: 1}
+	case wire.KindFleetUpdate:
+		b := body[wire.FleetUpdate](record)
+		one := l.fleets[b.Fleet]
+		one.limit = b.Profile.DailyLimit
+		one.rev++
+	case wire.KindAssign:
+		l.assigned(body[wire.Assign](record))
+	case wire.KindUser:
+		l.users[engine.UserSlot(len(l.users)+1)] = &account{rev: 1, until: l.now + engine.UserStored}
+	case wire.KindUserReissue:
+		one := l.users[body[wire.UserReissue](record).User]
+		one.status, one.until = engine.Active, l.now+engine.UserStored
+		one.rev++
+	case wire.KindStatus:
+		l.status(body[wire.Status](record))
+	}
+}
+
+func (l *ledger) assigned(b *wire.Assign) {
+	target := b.Fleet
+	if b.Remove {
+		target = 0
+	}
+	for _, slot := range b.Agents {
+		if one := l.agents[slot]; one.fleet != target {
+			one.fleet = target
+			one.rev++
+		}
+	}
+}
+
+func (l *ledger) status(b *wire.Status) {
+	switch b.Target {
+	case wire.TargetAgent:
+		l.agents[engine.AgentSlot(b.Slot)].status = b.To
+	case wire.TargetUser:
+		l.users[engine.UserSlot(b.Slot)].status = b.To
+	case wire.TargetOperator:
+		l.suspended[b.OperatorKey] = b.To == engine.Suspended
+	}
+}
+
+// chain returns an agent and its ancestors, nearest first, and the root's fleet.
+func (l *ledger) chain(slot engine.AgentSlot) (slots []engine.AgentSlot, fleet engine.FleetSlot) {
+	for slot != 0 {
+		slots, fleet = append(slots, slot), l.agents[slot].fleet
+		slot = l.agents[slot].parent
+	}
+	return slots, fleet
+}
+
+// book adds an amount to an agent, its ancestors and a fleet, on today's date.
+func (l *ledger) book(slot engine.AgentSlot, fleet engine.FleetSlot, amount engine.USD) {
+	slots, _ := l.chain(slot)
+	for _, one := range slots {
+		l.spent[purse{agent: one, day: l.now.Day()}] += amount
+	}
+	if l.fleets[fleet] != nil {
+		l.spent[purse{fleet: fleet, day: l.now.Day()}] += amount
+	}
+}
+
+// screened holds one decided call to what is known by then.
+func (l *ledger) screened(s *wire.Screen, r *wire.Result) {
+	var hits engine.Hits
+	if wire.UnpackHits(s, &hits); hits.Has(1) || s.Agent == 0 {
+		return
+	}
+	l.basis(s, r)
+	slots, fleet := l.chain(s.Agent)
+	l.evidence(s, slots, fleet, r)
+	if between(r.Data, `"verdict":"`, `"`) != "PROCEED" {
+		if triggered := between(r.Data, `"triggered":[`, `]`); len(triggered) > 0 {
+			l.counts["held up"]++
+		}
+		return
+	}
+	l.counts["proceed"]++
+	if len(slots) > 1 {
+		l.counts["proceed of a delegate"]++
+	}
+	for _, one := range slots {
+		a := l.agents[one]
+		if total := l.spent[purse{agent: one, day: l.now.Day()}] + s.Amount; a.limit != engine.NoLimit && total > a.limit {
+			l.add("leaf %d: agent %d, level of %d, spent %d of %d", r.Leaf, one, s.Agent, total, a.limit)
+		}
+		if a.status != engine.Active || l.suspended[a.operator] {
+			l.add("leaf %d: agent %d goes through; agent %d has status %d, its operator suspended: %v", r.Leaf, s.Agent, one, a.status, l.suspended[a.operator])
+		}
+	}
+	if fleet != 0 {
+		l.counts["proceed in a fleet"]++
+		if total := l.spent[purse{fleet: fleet, day: l.now.Day()}] + s.Amount; total > l.fleets[fleet].limit {
+			l.add("leaf %d: fleet %d spent %d of %d", r.Leaf, fleet, total, l.fleets[fleet].limit)
+		}
+	}
+	if s.User != 0 && l.users[s.User].status != engine.Active {
+		l.add("leaf %d: user %d goes through with status %d", r.Leaf, s.User, l.users[s.User].status)
+	}
+	l.book(s.Agent, fleet, s.Amount)
+}
+
+// basis: what an edge judged with is what is in force.
+func (l *ledger) basis(s *wire.Screen, r *wire.Result) {
+	if s.Basis.List != l.list || s.Basis.Policy != l.policy {
+		l.add("leaf %d: judged with list %d and policy %d; in force are %d and %d", r.Leaf, s.Basis.List, s.Basis.Policy, l.list, l.policy)
+	}
+	if s.ValidUntil != 0 && l.now >= s.ValidUntil {
+		l.add("leaf %d: judged with what was good until %d, at %d", r.Leaf, s.ValidUntil, l.now)
+	}
+	var own engine.Basis
+	slots, fleet := l.chain(s.Agent)
+	for _, one := range slots {
+		own.Fold(engine.RevAgent, uint32(one), l.agents[one].rev)
+	}
+	if fleet != 0 {
+		own.Fold(engine.RevFleet, uint32(fleet), l.fleets[fleet].rev)
+	}
+	if user := l.users[s.User]; user != nil {
+		if l.now >= user.until {
+			return // Erased at one of the next ticks, and then counted with revision 0.
+		}
+		own.Fold(engine.RevUser, uint32(s.User), user.rev)
+	}
+	if own.Revs != s.Basis.Revs {
+		l.add("leaf %d: judged with other revisions than those in force", r.Leaf)
+	}
+}
+
+// evidence: what the leaf says was spent before is what was booked.
+func (l *ledger) evidence(s *wire.Screen, slots []engine.AgentSlot, fleet engine.FleetSlot, r *wire.Result) {
+	var leaf struct {
+		Evidence struct {
+			Now    engine.Time
+			Amount engine.USD
+			Levels []struct{ Limit, Spent engine.USD }
+			Fleet  *struct{ Limit, Spent engine.USD }
+		}
+	}
+	if err := json.Unmarshal(r.Data, &leaf); err != nil {
+		l.add("leaf %d: %v", r.Leaf, err)
+		return
+	}
+	e := leaf.Evidence
+	if e.Now != l.now || e.Amount != s.Amount || len(e.Levels) != len(slots) || (e.Fleet != nil) != (fleet != 0) {
+		l.add("leaf %d: its evidence is of another call: %s", r.Leaf, r.Data)
+		return
+	}
+	for i, one := range slots {
+		if spent := l.spent[purse{agent: one, day: l.now.Day()}]; e.Levels[i].Spent != spent || e.Levels[i].Limit != l.agents[one].limit {
+			l.add("leaf %d: evidence %v of agent %d, booked are %d of %d", r.Leaf, e.Levels[i], one, spent, l.agents[one].limit)
+		}
+	}
+	if fleet == 0 {
+		return
+	}
+	if spent := l.spent[purse{fleet: fleet, day: l.now.Day()}]; e.Fleet.Spent != spent || e.Fleet.Limit != l.fleets[fleet].limit {
+		l.add("leaf %d: evidence %v of fleet %d, booked are %d of %d", r.Leaf, *e.Fleet, fleet, spent, l.fleets[fleet].limit)
+	}
+}
+
+// disposition: one a leaf, as long as the leaf is there; an approval is booked.
+func (l *ledger) disposition(b *wire.Disposition, r *wire.Result) {
+	if at, done := l.disposed[b.Leaf]; done && l.now < at+engine.Retention {
+		l.add("leaf %d: another disposition of leaf %d", r.Leaf, b.Leaf)
+	}
+	l.disposed[b.Leaf] = l.now
+	if b.Disposition == wire.Approved && l.agents[b.Agent] != nil {
+		l.counts["approved"]++
+		l.book(b.Agent, b.Fleet, b.Amount)
+	}
+}
+
+// follow books a whole log, on a Machine that is restored from its snapshot now and then.
+func (l *ledger) follow(t testing.TB, w *world) {
+	m := New()
+	var out Effects
+	for i, entry := range w.entries {
+		m.Apply(uint64(i+1), w.terms[i], entry, &out)
+		require.Empty(t, out.Stop)
+		l.entry(t, w.terms[i], entry, &out)
+		if i%60 == 59 {
+			m = restoredFrom(t, m)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package fsm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// payments makes a log in which most calls could go through and limits decide:
+// roots with delegates down to the deepest level, fleets, users, approvals, changes
+// of limits and of status, for some days. The histories of every kind of record
+// (history) hold nearly every call up for one reason or another.
+func payments(t testing.TB, seed uint64, steps int) *world {
+	w := newWorld(t)
+	random := rand.New(rand.NewPCG(seed, 11))
+	for n := range 3 {
+		w.do(wire.KindFleet, &wire.Fleet{
+			Profile:     engine.FleetProfile{FleetName: "f", OperatorLegalName: "Acme Inc", DailyLimit: engine.USD(100+100*n) * engine.Dollar},
+			OperatorKey: randomOperator(random),
+		})
+	}
+	for n := range 16 {
+		under := engine.AgentSlot(0)
+		if n > 3 {
+			under = engine.AgentSlot(1 + random.IntN(n))
+		}
+		w.payer(random, under)
+	}
+	for range 3 {
+		user := &wire.User{Profile: engine.UserProfile{LegalName: "Nia", OperatorLegalName: "Acme Inc"}}
+		user.Basis.List = w.m.settings.ListVersion
+		require.Equal(t, wire.Applied, w.do(wire.KindUser, user).Code)
+	}
+	for range steps {
+		w.now += engine.Time(random.Int64N(int64(20 * engine.Minute)))
+		w.paymentStep(random)
+	}
+	return w
+}
+
+// payer registers an agent that nothing but its limit holds up.
+func (w *world) payer(random *rand.Rand, under engine.AgentSlot) {
+	profile := engine.AgentProfile{
+		AgentName: "payer", OperatorLegalName: "Acme Inc", Type: engine.Supervised, Parent: under,
+		Policy: engine.SpendPolicy{MaxSingle: engine.NoLimit, DailyLimit: engine.USD(20+random.IntN(200)) * engine.Dollar},
+	}
+	operator := randomOperator(random)
+	if under == 0 && random.IntN(4) > 0 {
+		fleet := engine.FleetSlot(1 + random.IntN(w.m.fleets.Len()))
+		profile.Fleet = fleet
+		operator = (*w.m.operatorProfiles.At(uint64((*w.m.fleetProfiles.At(uint64(fleet))).Operator))).Key
+	}
+	body := &wire.Register{Common: keyedOnce(random), Profile: profile, OperatorKey: operator}
+	body.Basis.List = w.m.settings.ListVersion
+	w.m.foldAgent(&body.Basis, under)
+	w.do(wire.KindRegister, body)
+}
+
+// keyedOnce is a key of many, now and then one that was used before.
+func keyedOnce(random *rand.Rand) (common wire.Common) {
+	if random.IntN(3) == 0 {
+		n := random.IntN(3000)
+		common.Idem = &wire.Idem{Key: [16]byte{2, byte(n), byte(n >> 8)}}
+	}
+	return common
+}
+
+func (w *world) paymentStep(random *rand.Rand) {
+	slot := engine.AgentSlot(1 + random.IntN(w.m.agents.Len()))
+	switch random.IntN(40) {
+	case 0:
+		w.turn(random, wire.Status{Target: wire.TargetAgent, Slot: uint32(slot)})
+	case 1:
+		w.turn(random, wire.Status{Target: wire.TargetOperator, OperatorKey: randomOperator(random)})
+	case 2:
+		w.turn(random, wire.Status{Target: wire.TargetUser, Slot: uint32(1 + random.IntN(w.m.users.Len()))})
+	case 3:
+		fleet := engine.FleetSlot(1 + random.IntN(w.m.fleets.Len()))
+		old := *w.m.fleetProfiles.At(uint64(fleet))
+		profile := *old
+		profile.DailyLimit = engine.USD(50+random.IntN(400)) * engine.Dollar
+		w.do(wire.KindFleetUpdate, &wire.FleetUpdate{Fleet: fleet, BaseRev: old.Rev, Profile: profile, Event: "fleet.updated"})
+	case 4, 5:
+		old := *w.m.profiles.At(uint64(slot))
+		profile := *old
+		profile.Policy.DailyLimit = engine.USD(20+random.IntN(200)) * engine.Dollar
+		w.do(wire.KindReissue, &wire.Reissue{
+			Agent: slot, Profile: profile, BaseRev: old.Rev, OperatorKey: (*w.m.operatorProfiles.At(uint64(old.Operator))).Key, List: w.m.settings.ListVersion,
+		})
+	case 6:
+		fleet := engine.FleetSlot(1 + random.IntN(w.m.fleets.Len()))
+		w.do(wire.KindAssign, &wire.Assign{Fleet: fleet, Agents: []engine.AgentSlot{slot}, Remove: random.IntN(3) == 0})
+	case 7:
+		w.activateList([]byte(fmt.Sprint("list ", random.Uint64())))
+	case 8:
+		w.do(wire.KindWhitelist, &wire.WhitelistPut{})
+	case 9, 10, 11, 12:
+		w.approve(random)
+	default:
+		w.pay(random)
+	}
+}
+
+// turn suspends, and reinstates more often.
+func (w *world) turn(random *rand.Rand, status wire.Status) {
+	status.To = []engine.Status{engine.Suspended, engine.Active, engine.Active, engine.Active, engine.Active}[random.IntN(5)]
+	w.do(wire.KindStatus, &status)
+}
+
+// approve decides on a review of those that wait, now and then once more.
+func (w *world) approve(random *rand.Rand) {
+	if w.m.reviews.Len() == 0 {
+		return
+	}
+	row := w.m.reviews.At(w.m.reviews.First() + random.Uint64N(uint64(w.m.reviews.Len())))
+	w.do(wire.KindDisposition, &wire.Disposition{
+		Common: keyedOnce(random), Leaf: row.Leaf, Disposition: []uint8{wire.Approved, wire.Approved, wire.Rejected}[random.IntN(3)],
+		Agent: row.Agent, Amount: row.Amount, Fleet: w.m.fleetOf(row.Agent),
+	})
+}
+
+// pay puts some calls into one entry: each is judged with what the ones before it
+// left, though their edges knew nothing of each other.
+func (w *world) pay(random *rand.Rand) {
+	var records []wire.Record
+	for range 1 + random.IntN(6) {
+		slot := engine.AgentSlot(1 + random.IntN(w.m.agents.Len()))
+		s := w.screening(slot, engine.USD(1+random.IntN(30))*engine.Dollar)
+		s.Idem = keyedOnce(random).Idem
+		if random.IntN(6) == 0 {
+			user := engine.UserSlot(1 + random.IntN(w.m.users.Len()))
+			s.User, s.UserVersion, s.UserExpires = user, 1, w.now+engine.Hour
+			s.Basis.Fold(engine.RevUser, uint32(user), w.m.userRev(user))
+		}
+		switch random.IntN(20) {
+		case 0:
+			s.Basis.Policy--
+		case 1:
+			s.Basis.List--
+		case 2:
+			s.Basis.Revs++
+		}
+		records = append(records, w.record(wire.KindScreen, s))
+	}
+	w.apply(w.entry(records...))
+}

@@ -9,6 +9,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 // API keys live on the admin listener alone: nothing under /v1 ever returns one
@@ -26,16 +27,16 @@ const (
 func createKey(c *call) error {
 	f := c.fields()
 	now := c.api.deps.Published.LogTime()
-	key := wire.APIKey{ID: NewKeyID(), Name: f.requiredName("name")}
+	key := wire.APIKey{ID: NewKeyID(), Name: f.RequiredName("name")}
 	key.Roles = readRoles(&f)
-	key.Operator = operatorKey(f.name("operator"))
-	if f.get("operator") != nil && key.Operator == "" {
-		f.invalid("operator", "must have letters or digits")
+	key.Operator = operatorKey(f.Name("operator"))
+	if f.Get("operator") != nil && key.Operator == "" {
+		f.Invalid("operator", "must have letters or digits")
 	}
 	key.Networks = readNetworks(&f)
 	key.ExpiresAt = readExpiry(&f, now)
 	key.Rate = readRate(&f)
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return err
 	}
 	secret := NewAPISecret()
@@ -44,8 +45,8 @@ func createKey(c *call) error {
 }
 
 // readRoles reads roles, a list or a comma-separated text; none is admin.
-func readRoles(f *fields) uint8 {
-	names, ok := f.wordList("roles", 16)
+func readRoles(f *strictjson.Fields) uint8 {
+	names, ok := readWords(f, "roles", 16)
 	if !ok {
 		return 0
 	}
@@ -53,7 +54,7 @@ func readRoles(f *fields) uint8 {
 	for _, name := range names {
 		role := parseRole(strings.TrimSpace(name))
 		if role == 0 {
-			f.invalid("roles", "must be of "+strings.Join(roleNames[:], ", "))
+			f.Invalid("roles", "must be of "+strings.Join(roleNames[:], ", "))
 			return 0
 		}
 		roles |= role
@@ -62,8 +63,8 @@ func readRoles(f *fields) uint8 {
 }
 
 // wordList reads a list of strings, or one string of several with commas.
-func (f *fields) wordList(name string, count int) ([]string, bool) {
-	v := f.get(name)
+func readWords(f *strictjson.Fields, name string, count int) ([]string, bool) {
+	v := f.Get(name)
 	if v == nil {
 		return nil, false
 	}
@@ -73,25 +74,25 @@ func (f *fields) wordList(name string, count int) ([]string, bool) {
 		}
 		words := strings.Split(string(b), ",")
 		if len(words) > count {
-			f.invalid(name, "must have at most "+strconv.Itoa(count)+" items")
+			f.Invalid(name, "must have at most "+strconv.Itoa(count)+" items")
 			return nil, false
 		}
 		return words, true
 	}
-	words, given := f.texts(name, count, engine.FieldMax)
+	words, given := f.Texts(name, count, engine.FieldMax)
 	return words, given && len(words) > 0
 }
 
-func readNetworks(f *fields) []string {
+func readNetworks(f *strictjson.Fields) []string {
 	var networks []string
 	for _, name := range []string{"networks", "ips"} {
-		words, _ := f.wordList(name, keyNetworksMax)
+		words, _ := readWords(f, name, keyNetworksMax)
 		for _, word := range words {
 			word = strings.TrimSpace(word)
 			_, asPrefix := netip.ParsePrefix(word)
 			_, asAddress := netip.ParseAddr(word)
 			if asPrefix != nil && asAddress != nil {
-				f.invalid(name, "must be addresses or networks such as 10.0.0.0/8")
+				f.Invalid(name, "must be addresses or networks such as 10.0.0.0/8")
 				break
 			}
 			networks = append(networks, word)
@@ -101,20 +102,20 @@ func readNetworks(f *fields) []string {
 }
 
 // readExpiry reads expiresAt, or expires as a span from now such as 90d.
-func readExpiry(f *fields, now engine.Time) engine.Time {
-	if at, ok := f.instant("expiresAt"); ok {
+func readExpiry(f *strictjson.Fields, now engine.Time) engine.Time {
+	if at, ok := f.Instant("expiresAt"); ok {
 		if at <= now {
-			f.invalid("expiresAt", "must be in the future")
+			f.Invalid("expiresAt", "must be in the future")
 		}
 		return at
 	}
-	text := f.text("expires", engine.FieldMax)
+	text := f.Text("expires", engine.FieldMax)
 	if text == "" {
 		return 0
 	}
 	span, ok := parseSpan(text)
 	if !ok || span <= 0 || span > keyExpiryMax {
-		f.invalid("expires", "must be a span such as 90d or 12h, at most ten years")
+		f.Invalid("expires", "must be a span such as 90d or 12h, at most ten years")
 		return 0
 	}
 	return now + span
@@ -146,8 +147,8 @@ func parseSpan(text string) (engine.Time, bool) {
 
 // readRate reads rate: calls a second, a number or a text such as 2000/s; 0 is
 // off (decisions 5.25).
-func readRate(f *fields) int32 {
-	v := f.get("rate")
+func readRate(f *strictjson.Fields) int32 {
+	v := f.Get("rate")
 	if v == nil {
 		return 0
 	}
@@ -157,7 +158,7 @@ func readRate(f *fields) int32 {
 	}
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < 0 || n > keyRateMax {
-		f.invalid("rate", "must be calls a second, such as 2000 or 2000/s; 0 is off")
+		f.Invalid("rate", "must be calls a second, such as 2000 or 2000/s; 0 is off")
 		return 0
 	}
 	if n == 0 {
@@ -170,7 +171,7 @@ func readRate(f *fields) int32 {
 // is in this answer and nowhere else: a replay tells that it was shown.
 func (c *call) putKey(record *wire.APIKeyPut, secret string, status int) error {
 	result, err := c.propose(proposal{kind: wire.KindAPIKey, record: func() (any, error) {
-		var m members
+		var m strictjson.Members
 		if record.Op == wire.KeyCreate {
 			writeKey(&m, &record.Key)
 		}
@@ -193,42 +194,42 @@ func (c *call) putKey(record *wire.APIKeyPut, secret string, status int) error {
 	if err != nil {
 		return err
 	}
-	var m members
+	var m strictjson.Members
 	l.copyTo(&m, "keyId", "name", "prefix", "roles", "operator", "networks", "expiresAt", "rate")
 	switch {
 	case l.kind() == "key.revoked":
-		m.text("revokedAt", l.text("time"))
+		m.Text("revokedAt", l.text("time"))
 	case c.replayed:
-		m.null("key") // It was shown once.
+		m.Null("key") // It was shown once.
 	default:
-		m.text("key", secret)
+		m.Text("key", secret)
 	}
-	m.text("eventId", l.text("eventId"))
+	m.Text("eventId", l.text("eventId"))
 	c.reply(status, m)
 	return nil
 }
 
-func writeKey(m *members, key *wire.APIKey) {
-	m.text("name", key.Name)
+func writeKey(m *strictjson.Members, key *wire.APIKey) {
+	m.Text("name", key.Name)
 	roles := roleList(key.Roles)
 	if key.Roles == 0 {
 		roles = []string{"admin"}
 	}
-	m.texts("roles", roles)
-	m.textOrNull("operator", key.Operator)
-	m.texts("networks", key.Networks)
+	m.Texts("roles", roles)
+	m.TextOrNull("operator", key.Operator)
+	m.Texts("networks", key.Networks)
 	if key.ExpiresAt == 0 {
-		m.null("expiresAt")
+		m.Null("expiresAt")
 	} else {
-		m.time("expiresAt", key.ExpiresAt)
+		m.Time("expiresAt", key.ExpiresAt)
 	}
 	switch {
 	case key.Rate < 0:
-		m.int("rate", 0)
+		m.Int("rate", 0)
 	case key.Rate == 0:
-		m.int("rate", rateDefault)
+		m.Int("rate", rateDefault)
 	default:
-		m.int("rate", int64(key.Rate))
+		m.Int("rate", int64(key.Rate))
 	}
 }
 
@@ -240,24 +241,24 @@ func listKeys(c *call) error {
 	}
 	keys, now := c.edge.settings.Keys, c.api.deps.Published.LogTime()
 	c.index = c.api.deps.Published.Applied()
-	var items []members
+	var items []strictjson.Members
 	next := p.scan(uint64(len(keys)), func(row uint64) bool {
 		key := keys[row-1]
-		var m members
-		m.text("keyId", key.ID)
-		m.text("prefix", key.Prefix)
+		var m strictjson.Members
+		m.Text("keyId", key.ID)
+		m.Text("prefix", key.Prefix)
 		writeKey(&m, key)
-		m.int("liveSecrets", int64(len(key.Hashes)))
-		m.time("createdAt", key.CreatedAt)
+		m.Int("liveSecrets", int64(len(key.Hashes)))
+		m.Time("createdAt", key.CreatedAt)
 		status := "active"
 		if key.ExpiresAt != 0 && key.ExpiresAt <= now {
 			status = "expired"
 		}
 		if key.RevokedAt != 0 {
 			status = "revoked"
-			m.time("revokedAt", key.RevokedAt)
+			m.Time("revokedAt", key.RevokedAt)
 		}
-		m.text("status", status)
+		m.Text("status", status)
 		items = append(items, m)
 		return true
 	})

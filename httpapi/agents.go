@@ -8,6 +8,7 @@ import (
 	"railguard/engine/credential"
 	"railguard/fsm/wire"
 	"railguard/ofac"
+	"railguard/strictjson"
 )
 
 // registration is a body of POST /v1/agents/register, of a delegate or of a
@@ -16,21 +17,21 @@ type registration struct {
 	profile  engine.AgentProfile
 	ein      string // As sent; sealed before it goes anywhere.
 	fleet    string // fleetId as sent.
-	warnings []members
+	warnings []strictjson.Members
 }
 
 // registerAgent is POST /v1/agents/register (specification 4.1, decisions 5.4).
 func registerAgent(c *call) error {
 	f := c.fields()
 	var in registration
-	in.profile.AgentName = f.requiredName("agentName")
+	in.profile.AgentName = f.RequiredName("agentName")
 	in.agentType(&f, true)
-	in.profile.OperatorLegalName = f.requiredName("operatorLegalName")
+	in.profile.OperatorLegalName = f.RequiredName("operatorLegalName")
 	in.operator(&f)
-	in.profile.Purpose = f.requiredText("purpose", engine.TextMax)
+	in.profile.Purpose = f.RequiredText("purpose", engine.TextMax)
 	in.common(&f, c.api.deps.Published.LogTime())
-	in.fleet = f.text("fleetId", engine.FieldMax)
-	if err := f.err(); err != nil {
+	in.fleet = f.Text("fleetId", engine.FieldMax)
+	if err := f.Err(); err != nil {
 		return err
 	}
 	if !c.key.covers(in.profile.OperatorLegalName) {
@@ -52,29 +53,29 @@ func registerAgent(c *call) error {
 }
 
 // agentType reads agentType.
-func (in *registration) agentType(f *fields, required bool) {
-	read := f.oneOf
+func (in *registration) agentType(f *strictjson.Fields, required bool) {
+	read := f.OneOf
 	if required {
-		read = f.requiredOneOf
+		read = f.RequiredOneOf
 	}
 	in.profile.Type, _ = engine.ParseAgentType(read("agentType", "autonomous", "supervised"))
 }
 
 // operator reads what names and identifies the operator besides its legal name.
-func (in *registration) operator(f *fields) {
+func (in *registration) operator(f *strictjson.Fields) {
 	if name := in.profile.OperatorLegalName; name != "" && operatorKey(name) == "" {
-		f.invalid("operatorLegalName", "must have letters or digits")
+		f.Invalid("operatorLegalName", "must have letters or digits")
 	}
-	if f.get("operatorWallet") != nil {
-		in.profile.OperatorWallet = f.text("operatorWallet", engine.FieldMax)
+	if f.Get("operatorWallet") != nil {
+		in.profile.OperatorWallet = f.Text("operatorWallet", engine.FieldMax)
 		if !validWallet(in.profile.OperatorWallet) {
-			f.invalid("operatorWallet", "must be 0x and 40 hexadecimal digits, or 25 to 90 base58 or bech32 characters")
+			f.Invalid("operatorWallet", "must be 0x and 40 hexadecimal digits, or 25 to 90 base58 or bech32 characters")
 		}
 	}
-	if f.get("operatorEIN") != nil {
-		in.ein = f.text("operatorEIN", engine.FieldMax)
+	if f.Get("operatorEIN") != nil {
+		in.ein = f.Text("operatorEIN", engine.FieldMax)
 		if !validEIN(in.ein) {
-			f.invalid("operatorEIN", "must be nine digits, with or without a dash behind the second")
+			f.Invalid("operatorEIN", "must be nine digits, with or without a dash behind the second")
 		}
 	}
 }
@@ -90,12 +91,12 @@ func validWallet(text string) bool {
 }
 
 // common reads what every kind of registration may carry.
-func (in *registration) common(f *fields, now engine.Time) {
-	in.profile.AgentFramework = f.text("agentFramework", engine.FieldMax)
-	in.profile.Model = f.text("underlyingModel", engine.FieldMax)
-	in.profile.PolicyJSON, in.profile.Policy = f.spendPolicy("spendPolicy")
-	in.profile.Metadata = f.metadata()
-	in.profile.Settings = f.settings(engine.AgentSettings{}, now)
+func (in *registration) common(f *strictjson.Fields, now engine.Time) {
+	in.profile.AgentFramework = f.Text("agentFramework", engine.FieldMax)
+	in.profile.Model = f.Text("underlyingModel", engine.FieldMax)
+	in.profile.PolicyJSON, in.profile.Policy = readSpendPolicy(f, "spendPolicy")
+	in.profile.Metadata = readMetadata(f)
+	in.profile.Settings = readSettings(f, engine.AgentSettings{}, now)
 }
 
 // validEIN is the shape of an employer identification number: NN-NNNNNNN.
@@ -144,10 +145,10 @@ func (in *registration) register(c *call) (any, error) {
 	}
 	p.WalletMatched, p.NameMatched = found.walletMatched, found.nameMatched
 	record := &wire.Register{Profile: p, OperatorKey: operatorKey(p.OperatorLegalName), Basis: c.basis()}
-	var m members
+	var m strictjson.Members
 	writeProfile(&m, &p)
 	found.write(&m, c.edge.settings.ListVersion)
-	m.list("warnings", append(found.warnings(), in.advice(c, &p)...))
+	m.List("warnings", append(found.warnings(), in.advice(c, &p)...))
 	record.Common, err = c.recorded(m, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
 	return record, err
 }
@@ -166,7 +167,7 @@ func (c *call) trialCredential(p *engine.AgentProfile) *credential.Credential {
 // the attempt is evidence. The error is the log's, when it could not be written.
 func (c *call) refusedOperator(p *engine.AgentProfile, found *issuance) error {
 	registrationsRefused.Inc()
-	var m members
+	var m strictjson.Members
 	writeProfile(&m, p)
 	found.write(&m, c.edge.settings.ListVersion)
 	c.actor(&m)
@@ -178,8 +179,8 @@ func (c *call) refusedOperator(p *engine.AgentProfile, found *issuance) error {
 }
 
 // advice is what the caller should know besides the list's findings.
-func (in *registration) advice(c *call, p *engine.AgentProfile) []members {
-	var items []members
+func (in *registration) advice(c *call, p *engine.AgentProfile) []strictjson.Members {
+	var items []strictjson.Members
 	if p.Parent == 0 && p.OperatorWallet == "" {
 		items = append(items, warning("operator_wallet_missing", "operatorWallet is needed for crypto flows", ""))
 	}
@@ -196,20 +197,20 @@ func (in *registration) advice(c *call, p *engine.AgentProfile) []members {
 
 // writeProfile writes what was registered, as the leaf keeps it: the whole of
 // what the answer and the credential are rendered from.
-func writeProfile(m *members, p *engine.AgentProfile) {
-	m.text("agentName", p.AgentName)
-	m.text("agentType", p.Type.String())
-	m.optional("agentFramework", p.AgentFramework)
-	m.optional("underlyingModel", p.Model)
-	m.text("operatorLegalName", p.OperatorLegalName)
-	m.optional("operatorWallet", p.OperatorWallet)
-	m.optional("operatorEIN", p.EINMasked)
-	m.optional("purpose", p.Purpose)
+func writeProfile(m *strictjson.Members, p *engine.AgentProfile) {
+	m.Text("agentName", p.AgentName)
+	m.Text("agentType", p.Type.String())
+	m.Optional("agentFramework", p.AgentFramework)
+	m.Optional("underlyingModel", p.Model)
+	m.Text("operatorLegalName", p.OperatorLegalName)
+	m.Optional("operatorWallet", p.OperatorWallet)
+	m.Optional("operatorEIN", p.EINMasked)
+	m.Optional("purpose", p.Purpose)
 	if len(p.PolicyJSON) > 0 {
-		m.raw("spendPolicy", p.PolicyJSON)
+		m.Raw("spendPolicy", p.PolicyJSON)
 	}
 	if len(p.Metadata) > 0 {
-		m.raw("metadata", p.Metadata)
+		m.Raw("metadata", p.Metadata)
 	}
 	writeSettings(m, &p.Settings)
 }
@@ -233,20 +234,20 @@ func (c *call) fleetFull(fleet engine.FleetSlot) func(wire.Result) error {
 }
 
 // renderAgent answers a registration, a delegate's creation or a re-issue.
-func renderAgent(c *call, l *leaf, m *members) error {
+func renderAgent(c *call, l *leaf, m *strictjson.Members) error {
 	c.status = http.StatusCreated
 	c.header("Location", "/v1/agents/"+l.text("agentId"))
 	if !c.replayed && l.text("ofacAtIssuance") == clearOrMatch(true) {
 		registeredWithMatch.Inc()
 	}
-	m.text("agentId", l.text("agentId"))
+	m.Text("agentId", l.text("agentId"))
 	if err := c.writeCredential(m, c.agentCredential(l), l.text("kid")); err != nil {
 		return err
 	}
-	m.raw("fleetId", l.raw("fleetId"))
+	m.Raw("fleetId", l.raw("fleetId"))
 	l.copyTo(m, "credentialVersion", "operatorEIN", "parentAgentId", "rootAgentId", "depth", "effectivePolicy",
 		"previousStatus", "superseded", "overlapUntil")
-	m.raw("warnings", l.raw("warnings"))
-	m.text("eventId", l.text("eventId"))
+	m.Raw("warnings", l.raw("warnings"))
+	m.Text("eventId", l.text("eventId"))
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 // getAgent is GET /v1/agents/{id}: credential, status, effective policy, today's
@@ -28,7 +29,7 @@ func getAgent(c *call) error {
 	if err := c.agentDetails(&m, view, chain); err != nil {
 		return err
 	}
-	m.uint("asOfIndex", view.Index)
+	m.Uint("asOfIndex", view.Index)
 	c.header("ETag", etag(uint64(chain[0].Rev)))
 	c.reply(http.StatusOK, m)
 	return nil
@@ -50,28 +51,28 @@ func viewChain(view *fsm.View, slot engine.AgentSlot) []*engine.AgentProfile {
 }
 
 // agentSummary is what a list shows of an agent.
-func (c *call) agentSummary(view *fsm.View, chain []*engine.AgentProfile) members {
+func (c *call) agentSummary(view *fsm.View, chain []*engine.AgentProfile) strictjson.Members {
 	p := chain[0]
 	row, _, _ := view.Agent(p.Slot)
-	var m members
-	m.text("agentId", c.edge.agentID(p.Slot))
-	m.text("agentName", p.AgentName)
-	m.text("agentType", p.Type.String())
-	m.text("operatorLegalName", p.OperatorLegalName)
-	m.text("credentialStatus", view.Effective(p.Slot).String())
-	m.text("ownStatus", ownStatus(view.Time, row.Status, p.ExpiresAt).String())
-	m.time("statusChangedAt", row.StatusAt)
-	m.int("credentialVersion", int64(p.CredentialVersion))
-	m.time("issuedAt", p.IssuedAt)
-	m.time("expiresAt", p.ExpiresAt)
-	m.time("registeredAt", p.RegisteredAt)
-	m.textOrNull("fleetId", c.fleetText(chain[len(chain)-1].Fleet))
+	var m strictjson.Members
+	m.Text("agentId", c.edge.agentID(p.Slot))
+	m.Text("agentName", p.AgentName)
+	m.Text("agentType", p.Type.String())
+	m.Text("operatorLegalName", p.OperatorLegalName)
+	m.Text("credentialStatus", view.Effective(p.Slot).String())
+	m.Text("ownStatus", ownStatus(view.Time, row.Status, p.ExpiresAt).String())
+	m.Time("statusChangedAt", row.StatusAt)
+	m.Int("credentialVersion", int64(p.CredentialVersion))
+	m.Time("issuedAt", p.IssuedAt)
+	m.Time("expiresAt", p.ExpiresAt)
+	m.Time("registeredAt", p.RegisteredAt)
+	m.TextOrNull("fleetId", c.fleetText(chain[len(chain)-1].Fleet))
 	if p.Parent == 0 {
-		m.null("parentAgentId")
+		m.Null("parentAgentId")
 	} else {
-		m.text("parentAgentId", c.edge.agentID(p.Parent))
+		m.Text("parentAgentId", c.edge.agentID(p.Parent))
 	}
-	m.int("depth", int64(p.Depth))
+	m.Int("depth", int64(p.Depth))
 	return m
 }
 
@@ -90,31 +91,31 @@ func ownStatus(now engine.Time, status engine.Status, expires engine.Time) engin
 	return status
 }
 
-func (c *call) agentDetails(m *members, view *fsm.View, chain []*engine.AgentProfile) error {
+func (c *call) agentDetails(m *strictjson.Members, view *fsm.View, chain []*engine.AgentProfile) error {
 	p := chain[0]
 	row, _, _ := view.Agent(p.Slot)
-	m.textOrNull("agentFramework", p.AgentFramework)
-	m.textOrNull("operatorWallet", p.OperatorWallet)
-	m.textOrNull("operatorEIN", p.EINMasked)
-	m.text("operatorStatus", operatorStatus(view, p.Operator).String())
-	m.textOrNull("purpose", p.Purpose)
-	m.raw("metadata", p.Metadata)
-	m.textOrNull("underlyingModel", p.Model)
-	m.textOrNull("currentModel", currentModel(p))
-	m.raw("spendPolicy", p.PolicyJSON)
+	m.TextOrNull("agentFramework", p.AgentFramework)
+	m.TextOrNull("operatorWallet", p.OperatorWallet)
+	m.TextOrNull("operatorEIN", p.EINMasked)
+	m.Text("operatorStatus", operatorStatus(view, p.Operator).String())
+	m.TextOrNull("purpose", p.Purpose)
+	m.Raw("metadata", p.Metadata)
+	m.TextOrNull("underlyingModel", p.Model)
+	m.TextOrNull("currentModel", currentModel(p))
+	m.Raw("spendPolicy", p.PolicyJSON)
 	effective := engine.EffectivePolicy(chain)
-	m.raw("effectivePolicy", effective.AppendJSON(nil))
+	m.Raw("effectivePolicy", effective.AppendJSON(nil))
 	writeSettings(m, &p.Settings)
-	var spend members
-	spend.text("date", dateText(view.Time.Day()))
-	spend.usd("spentUSDC", row.Spend.On(view.Time.Day()))
-	m.object("spend", spend)
-	m.object("attestation", attestationState(view.Time, p, &row))
-	m.object("ownershipTransfer", ownershipMembers(view.Time, &row))
-	m.texts("chain", c.ancestorIDs(chain))
+	var spend strictjson.Members
+	spend.Text("date", dateText(view.Time.Day()))
+	spend.USD("spentUSDC", row.Spend.On(view.Time.Day()))
+	m.Object("spend", spend)
+	m.Object("attestation", attestationState(view.Time, p, &row))
+	m.Object("ownershipTransfer", ownershipMembers(view.Time, &row))
+	m.Texts("chain", c.ancestorIDs(chain))
 	current := c.profileCredential(chain)
 	if !c.key.may(wire.RoleOperator) {
-		m.raw("credential", current.AppendJSON(nil)) // The token is for those who register.
+		m.Raw("credential", current.AppendJSON(nil)) // The token is for those who register.
 		return nil
 	}
 	return c.writeCredential(m, current, p.KeyID)
@@ -141,13 +142,13 @@ func etag(version uint64) string {
 	return `"` + uintText(version) + `"`
 }
 
-func ownershipMembers(now engine.Time, row *engine.AgentRow) members {
-	var m members
-	m.bool("flagged", row.OwnershipFrom != 0)
+func ownershipMembers(now engine.Time, row *engine.AgentRow) strictjson.Members {
+	var m strictjson.Members
+	m.Bool("flagged", row.OwnershipFrom != 0)
 	if row.OwnershipFrom != 0 {
-		m.time("flaggedAt", row.OwnershipAt)
-		m.time("effectiveAt", row.OwnershipFrom)
-		m.bool("effective", now >= row.OwnershipFrom)
+		m.Time("flaggedAt", row.OwnershipAt)
+		m.Time("effectiveAt", row.OwnershipFrom)
+		m.Bool("effective", now >= row.OwnershipFrom)
 	}
 	return m
 }
@@ -166,7 +167,7 @@ func listAgents(c *call) error {
 	if err != nil {
 		return err
 	}
-	var items []members
+	var items []strictjson.Members
 	next := p.scan(uint64(view.Agents()), func(row uint64) bool {
 		chain := viewChain(view, engine.AgentSlot(row))
 		if chain == nil || !wanted(view, chain) {
@@ -236,59 +237,50 @@ func getLimits(c *call) error {
 	}
 	today := view.Time.Day()
 	available := engine.NoLimit
-	var m members
-	m.text("agentId", c.edge.agentID(profile.Slot))
-	m.text("date", dateText(today))
+	var m strictjson.Members
+	m.Text("agentId", c.edge.agentID(profile.Slot))
+	m.Text("date", dateText(today))
 	row, _, _ := view.Agent(profile.Slot)
 	writeBudget(&m, chain[0].Policy.DailyLimit, row.Spend.On(today), &available)
 	effective := engine.EffectivePolicy(chain)
-	m.limit("maxSingleTxUSDC", effective.MaxSingle)
-	ancestors := []members{}
+	m.Limit("maxSingleTxUSDC", effective.MaxSingle)
+	ancestors := []strictjson.Members{}
 	for _, ancestor := range chain[1:] {
 		row, _, _ := view.Agent(ancestor.Slot)
-		var level members
-		level.text("agentId", c.edge.agentID(ancestor.Slot))
+		var level strictjson.Members
+		level.Text("agentId", c.edge.agentID(ancestor.Slot))
 		writeBudget(&level, ancestor.Policy.DailyLimit, row.Spend.On(today), &available)
 		ancestors = append(ancestors, level)
 	}
 	if fleet := chain[len(chain)-1].Fleet; fleet != 0 {
 		row, named, _ := view.Fleet(fleet)
-		var envelope members
-		envelope.text("fleetId", c.edge.fleetID(fleet))
+		var envelope strictjson.Members
+		envelope.Text("fleetId", c.edge.fleetID(fleet))
 		writeBudget(&envelope, named.DailyLimit, row.Spend.On(today), &available)
-		m.object("fleet", envelope)
+		m.Object("fleet", envelope)
 	} else {
-		m.null("fleet")
+		m.Null("fleet")
 	}
-	m.list("ancestors", ancestors)
-	m.limit("availableUSDC", available)
-	m.uint("asOfIndex", view.Index)
+	m.List("ancestors", ancestors)
+	m.Limit("availableUSDC", available)
+	m.Uint("asOfIndex", view.Index)
 	c.reply(http.StatusOK, m)
 	return nil
 }
 
 // writeBudget writes one level's daily limit and what is left of it; holds come
 // later (decisions 5.17). available becomes the smallest remainder of all levels.
-func writeBudget(m *members, limit, spent engine.USD, available *engine.USD) {
-	m.limit("dailyLimitUSDC", limit)
-	m.usd("spentUSDC", spent)
-	m.usd("heldUSDC", 0)
+func writeBudget(m *strictjson.Members, limit, spent engine.USD, available *engine.USD) {
+	m.Limit("dailyLimitUSDC", limit)
+	m.USD("spentUSDC", spent)
+	m.USD("heldUSDC", 0)
 	if limit == engine.NoLimit {
-		m.null("remainingUSDC")
+		m.Null("remainingUSDC")
 		return
 	}
 	remaining := max(limit-spent, 0)
-	m.usd("remainingUSDC", remaining)
+	m.USD("remainingUSDC", remaining)
 	if *available == engine.NoLimit || remaining < *available {
 		*available = remaining
 	}
-}
-
-// limit adds an amount, or null for no limit.
-func (m *members) limit(name string, amount engine.USD) {
-	if amount == engine.NoLimit {
-		m.null(name)
-		return
-	}
-	m.usd(name, amount)
 }

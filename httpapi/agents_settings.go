@@ -5,6 +5,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 func uintText(n uint64) string { return strconv.FormatUint(n, 10) }
@@ -25,20 +26,19 @@ func patchAgent(c *call) error {
 		if match != 0 && match != uint64(profile.Rev) {
 			return nil, versionMismatch(uint64(profile.Rev))
 		}
-		c.findings = newFindings()
 		f := c.fields()
-		next := f.settings(profile.Settings, c.api.deps.Published.LogTime())
-		reason, actor := f.text("reason", engine.TextMax), f.text("actor", engine.FieldMax)
-		if err := f.err(); err != nil {
+		next := readSettings(&f, profile.Settings, c.api.deps.Published.LogTime())
+		reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
+		if err := f.Err(); err != nil {
 			return nil, err
 		}
 		if err := c.mayWiden(settingsWiden(&profile.Settings, &next)); err != nil {
 			return nil, err
 		}
-		var m members
+		var m strictjson.Members
 		writeSettings(&m, &next)
-		m.textOrNull("reason", reason)
-		m.textOrNull("actor", actor)
+		m.TextOrNull("reason", reason)
+		m.TextOrNull("actor", actor)
 		return c.settingsRecord(profile, next, "agent.settings", m)
 	})
 }
@@ -54,7 +54,7 @@ func (c *call) mayWiden(widens bool) error {
 }
 
 // settingsRecord replaces an agent's settings from the revision of profile.
-func (c *call) settingsRecord(profile *engine.AgentProfile, next engine.AgentSettings, event string, m members) (any, error) {
+func (c *call) settingsRecord(profile *engine.AgentProfile, next engine.AgentSettings, event string, m strictjson.Members) (any, error) {
 	record := &wire.Settings{Agent: profile.Slot, BaseRev: profile.Rev, Settings: next, Event: event}
 	var err error
 	record.Common, err = c.recorded(m, engine.FilterKey(engine.FilterOperator, operatorKey(profile.OperatorLegalName)))
@@ -62,14 +62,14 @@ func (c *call) settingsRecord(profile *engine.AgentProfile, next engine.AgentSet
 }
 
 // renderSettings answers a PATCH of an agent.
-func renderSettings(c *call, l *leaf, m *members) error {
+func renderSettings(c *call, l *leaf, m *strictjson.Members) error {
 	l.copyTo(m, "agentId")
 	for _, name := range []string{"operatingHours", "velocity", "allowedCounterpartyTypes", "whitelist"} {
-		m.raw(name, l.raw(name))
+		m.Raw(name, l.raw(name))
 	}
 	l.copyTo(m, "rev", "reason", "actor")
-	m.text("updatedAt", l.text("time"))
-	m.text("eventId", l.text("eventId"))
+	m.Text("updatedAt", l.text("time"))
+	m.Text("eventId", l.text("eventId"))
 	c.header("ETag", etag(l.number("rev")))
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"railguard/strictjson"
 )
 
 // Header names in canonical form, set without canonicalisation.
@@ -72,7 +74,7 @@ func appendMillis(dst []byte, d time.Duration) []byte {
 }
 
 // reply answers with m as one JSON object.
-func (c *call) reply(status int, m members) {
+func (c *call) reply(status int, m strictjson.Members) {
 	c.buffer = append(c.buffer[:0], '{')
 	c.buffer = append(c.buffer, m...)
 	c.buffer = append(c.buffer, '}')
@@ -119,17 +121,17 @@ func (c *call) fail(err error) {
 	}
 	c.failHeaders(e)
 	contentType := jsonType
-	var m members
+	var m strictjson.Members
 	if strings.Contains(c.r.Header.Get("Accept"), "application/problem+json") {
 		contentType = problemType
-		m.text("type", docsLink(e.Code))
-		m.text("title", strings.ReplaceAll(e.Code, "_", " "))
-		m.int("status", int64(e.Status))
-		m.text("detail", e.Message)
-		m.text("instance", "urn:railguard:request:"+c.requestID)
+		m.Text("type", docsLink(e.Code))
+		m.Text("title", strings.ReplaceAll(e.Code, "_", " "))
+		m.Int("status", int64(e.Status))
+		m.Text("detail", e.Message)
+		m.Text("instance", "urn:railguard:request:"+c.requestID)
 	}
-	m.join(c.errorMembers(e))
-	c.send(e.Status, contentType, m.body())
+	m.Join(c.errorMembers(e))
+	c.send(e.Status, contentType, m.Body())
 }
 
 func (c *call) failHeaders(e *Error) {
@@ -157,32 +159,32 @@ func (c *call) failHeaders(e *Error) {
 	h.Del("Location")
 }
 
-func (c *call) errorMembers(e *Error) members {
-	var m members
-	m.text("error", e.Code)
-	m.text("code", e.Code)
-	m.text("message", e.Message)
+func (c *call) errorMembers(e *Error) strictjson.Members {
+	var m strictjson.Members
+	m.Text("error", e.Code)
+	m.Text("code", e.Code)
+	m.Text("message", e.Message)
 	if e.Param != "" {
-		m.text("param", e.Param)
+		m.Text("param", e.Param)
 	}
 	if len(e.Details) > 0 {
-		details := make([]members, len(e.Details))
+		details := make([]strictjson.Members, len(e.Details))
 		for i := range e.Details {
 			d := &e.Details[i]
-			details[i].optional("param", d.Param)
-			details[i].optional("message", d.Message)
-			details[i].join(d.Extra)
+			details[i].Optional("param", d.Param)
+			details[i].Optional("message", d.Message)
+			details[i].Join(d.Extra)
 		}
-		m.list("details", details)
+		m.List("details", details)
 	}
-	m.text("requestId", c.requestID)
+	m.Text("requestId", c.requestID)
 	txn := e.TxnID
 	if txn == "" {
 		txn = c.txnID
 	}
-	m.textOrNull("txnId", txn)
-	m.text("docs", docsLink(e.Code))
-	m.join(e.Extra)
+	m.TextOrNull("txnId", txn)
+	m.Text("docs", docsLink(e.Code))
+	m.Join(e.Extra)
 	return m
 }
 

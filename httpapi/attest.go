@@ -5,6 +5,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 // attest is POST /v1/agents/{id}/attest (decisions 5.7).
@@ -14,17 +15,17 @@ func attest(c *call) error {
 		return err
 	}
 	f := c.fields()
-	by, note := f.requiredText("attestedBy", engine.FieldMax), f.text("note", engine.TextMax)
-	if err := f.err(); err != nil {
+	by, note := f.RequiredText("attestedBy", engine.FieldMax), f.Text("note", engine.TextMax)
+	if err := f.Err(); err != nil {
 		return err
 	}
 	if profile.Type != engine.Autonomous {
 		return failure(http.StatusUnprocessableEntity, "agent_not_autonomous", "only autonomous agents are attested")
 	}
 	return c.submit(proposal{kind: wire.KindAttest, record: func() (any, error) {
-		var m members
-		m.text("attestedBy", by)
-		m.textOrNull("note", note)
+		var m strictjson.Members
+		m.Text("attestedBy", by)
+		m.TextOrNull("note", note)
 		record := &wire.Attest{Agent: profile.Slot, AttestedBy: by, Note: note}
 		var err error
 		record.Common, err = c.recorded(m, engine.FilterKey(engine.FilterOperator, operatorKey(profile.OperatorLegalName)))
@@ -32,7 +33,7 @@ func attest(c *call) error {
 	}}, nil)
 }
 
-func renderAttestation(_ *call, l *leaf, m *members) error {
+func renderAttestation(_ *call, l *leaf, m *strictjson.Members) error {
 	l.copyTo(m, "agentId", "attestedBy", "note", "attestedAt", "validUntil", "recordExpiresAt", "attestationId")
 	return nil
 }
@@ -47,32 +48,32 @@ func listAttestations(c *call) error {
 	if err != nil {
 		return err
 	}
-	items := []members{}
+	items := []strictjson.Members{}
 	for _, a := range view.Attestations(profile.Slot) {
-		var m members
-		m.text("attestationId", c.edge.ids.EventID(a.Leaf))
-		m.text("attestedBy", a.AttestedBy)
-		m.textOrNull("note", a.Note)
-		m.time("attestedAt", a.At)
-		m.time("validUntil", a.At+engine.AttestationValidity)
-		m.time("recordExpiresAt", a.At+engine.AttestationStored)
+		var m strictjson.Members
+		m.Text("attestationId", c.edge.ids.EventID(a.Leaf))
+		m.Text("attestedBy", a.AttestedBy)
+		m.TextOrNull("note", a.Note)
+		m.Time("attestedAt", a.At)
+		m.Time("validUntil", a.At+engine.AttestationValidity)
+		m.Time("recordExpiresAt", a.At+engine.AttestationStored)
 		items = append(items, m)
 	}
 	return c.list(items, "")
 }
 
 // attestationState tells how an agent stands to R22.
-func attestationState(now engine.Time, p *engine.AgentProfile, row *engine.AgentRow) members {
-	var m members
-	m.bool("required", p.Type == engine.Autonomous)
+func attestationState(now engine.Time, p *engine.AgentProfile, row *engine.AgentRow) strictjson.Members {
+	var m strictjson.Members
+	m.Bool("required", p.Type == engine.Autonomous)
 	if row.AttestedAt == 0 {
-		m.null("attestedAt")
-		m.null("validUntil")
+		m.Null("attestedAt")
+		m.Null("validUntil")
 	} else {
-		m.time("attestedAt", row.AttestedAt)
-		m.time("validUntil", row.AttestedAt+engine.AttestationValidity)
+		m.Time("attestedAt", row.AttestedAt)
+		m.Time("validUntil", row.AttestedAt+engine.AttestationValidity)
 	}
 	stale := row.AttestedAt == 0 || now >= row.AttestedAt+engine.AttestationValidity
-	m.bool("stale", p.Type == engine.Autonomous && stale)
+	m.Bool("stale", p.Type == engine.Autonomous && stale)
 	return m
 }

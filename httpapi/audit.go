@@ -11,6 +11,7 @@ import (
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
+	"railguard/strictjson"
 )
 
 // Roles that may read records at all; which ones is mayRead's question.
@@ -164,8 +165,8 @@ func (c *call) dispositionIs(want string, l *leaf) bool {
 	return have == want
 }
 
-func (c *call) recordItems(found []leaf) ([]members, error) {
-	items := make([]members, len(found))
+func (c *call) recordItems(found []leaf) ([]strictjson.Members, error) {
+	items := make([]strictjson.Members, len(found))
 	for i := range found {
 		view := &dispositionView{}
 		if later, decided := c.api.deps.Published.Disposition(found[i].index); decided {
@@ -249,14 +250,14 @@ func (c *call) timeRange(span engine.Time) (from, to engine.Time, err error) {
 	to = c.api.deps.Published.LogTime()
 	if text := c.query("to"); text != "" {
 		var ok bool
-		if to, ok = parseTime(text); !ok {
+		if to, ok = strictjson.ParseTime(text); !ok {
 			return 0, 0, invalidField("to", "must be an ISO 8601 time")
 		}
 	}
 	from = max(to-span, 0)
 	if text := c.query("from"); text != "" {
 		var ok bool
-		if from, ok = parseTime(text); !ok {
+		if from, ok = strictjson.ParseTime(text); !ok {
 			return 0, 0, invalidField("from", "must be an ISO 8601 time")
 		}
 	}

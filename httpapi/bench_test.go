@@ -68,22 +68,9 @@ func BenchmarkScreenEdge(b *testing.B) {
 	c.body = data
 	b.ReportAllocs()
 	for b.Loop() {
-		require.NoError(b, c.gate.check(data))
-		value, _ := c.parser.ParseBytes(data)
-		c.object, _ = value.Object()
+		require.NoError(b, c.document.Read(data))
 		if c.parseScreen() != nil || c.judge() != nil {
 			b.Fatal("edge")
-		}
-	}
-}
-
-func BenchmarkGate(b *testing.B) {
-	data := []byte(`{"token":"` + string(bytes.Repeat([]byte("a"), 900)) + `","amount":12.50,"chain":"BASE","cpName":"Paper and Ink"}`)
-	var g gate
-	b.ReportAllocs()
-	for b.Loop() {
-		if g.check(data) != nil {
-			b.Fatal("gate")
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 // call is one request on its way through the border. It is pooled: nothing may
@@ -34,10 +35,7 @@ type call struct {
 	txnID     string // For the error body and the access log.
 
 	body     []byte
-	gate     gate
-	parser   fastjson.Parser
-	object   *fastjson.Object
-	findings findings
+	document strictjson.Document
 
 	idem     *wire.Idem
 	idemHash string // Hex; for the record.
@@ -48,7 +46,7 @@ type call struct {
 	happened bool // A record of this call, now or at its first try, is in the log.
 	wrote    bool
 	timing   timing
-	out      members // Answer under construction; its room is reused.
+	out      strictjson.Members // Answer under construction; its room is reused.
 	buffer   []byte
 	parsers  []*fastjson.Parser // Of leaves read for the answer.
 	screen   screening          // Room for the screening call.
@@ -116,7 +114,6 @@ func (a *API) begin(w http.ResponseWriter, r *http.Request, route *route) *call 
 	c.api, c.w, c.r, c.route, c.ctx = a, w, r, route, r.Context()
 	c.start = time.Now()
 	c.requestID = requestID(r)
-	c.findings = newFindings()
 	return c
 }
 
@@ -128,11 +125,11 @@ func (c *call) finish() {
 	if cap(c.body) > bodyBufferKept || cap(c.out) > bodyBufferKept || cap(c.buffer) > bodyBufferKept {
 		return // Let the garbage collector have a large one.
 	}
+	c.document.Reset()
 	*c = call{
-		body: c.body[:0], gate: c.gate, parser: c.parser, out: c.out[:0], buffer: c.buffer[:0],
+		body: c.body[:0], document: c.document, out: c.out[:0], buffer: c.buffer[:0],
 		parsers: c.parsers[:0], screen: c.screen.reset(),
 	}
-	c.gate.data = nil
 	calls.Put(c)
 }
 
@@ -288,18 +285,7 @@ func (c *call) readBody() error {
 	if len(c.body) == 0 && c.route.body == bodyOptional {
 		return nil
 	}
-	if err := c.gate.check(c.body); err != nil {
-		return failure(http.StatusBadRequest, "invalid_json", err.Error())
-	}
-	value, err := c.parser.ParseBytes(c.body)
-	if err != nil {
-		return failure(http.StatusBadRequest, "invalid_json", errJSONSyntax.Error())
-	}
-	c.object, err = value.Object()
-	if err != nil {
-		return failure(http.StatusBadRequest, "invalid_json", errJSONTop.Error())
-	}
-	return nil
+	return c.parseBody()
 }
 
 // slurp reads the body into c.body. A read that fails is never taken for the end.
@@ -333,9 +319,7 @@ func tooLarge(max int64) *Error {
 }
 
 // fields reads the top object of the body.
-func (c *call) fields() fields {
-	return fields{object: c.object, gate: &c.gate, findings: &c.findings}
-}
+func (c *call) fields() strictjson.Fields { return c.document.Fields() }
 
 // panicked turns a panic into a 500 without a word of it in the answer.
 func (c *call) panicked(p any) {

@@ -9,6 +9,7 @@ import (
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
+	"railguard/strictjson"
 )
 
 // Cleared pairs (decisions 5.14): a name that resembles a listed one and was
@@ -18,21 +19,21 @@ import (
 // clearPair is POST /v1/cleared {"name","uid","reason","expiresAt"?,"clearedBy"?}.
 func clearPair(c *call) error {
 	f := c.fields()
-	name := f.requiredName("name")
-	uid, given := f.uid("uid")
-	if f.get("uid") == nil {
-		f.missing("uid")
+	name := f.RequiredName("name")
+	uid, given := readUID(&f, "uid")
+	if f.Get("uid") == nil {
+		f.Missing("uid")
 	}
-	reason, by := f.requiredText("reason", engine.TextMax), f.text("clearedBy", engine.FieldMax)
-	expires, _ := f.instant("expiresAt")
+	reason, by := f.RequiredText("reason", engine.TextMax), f.Text("clearedBy", engine.FieldMax)
+	expires, _ := f.Instant("expiresAt")
 	if expires != 0 && expires <= c.api.deps.Published.LogTime() {
-		f.invalid("expiresAt", "must be in the future")
+		f.Invalid("expiresAt", "must be in the future")
 	}
 	pair := wire.ClearedPair{Name: ofac.NormaliseName(name), UID: uint32(uid), ExpiresAt: expires, Reason: reason, By: by}
 	if name != "" && pair.Name == "" {
-		f.invalid("name", "must have letters or digits")
+		f.Invalid("name", "must have letters or digits")
 	}
-	if err := f.err(); err != nil || !given {
+	if err := f.Err(); err != nil || !given {
 		return err
 	}
 	return c.submit(proposal{kind: wire.KindCleared, record: func() (any, error) {
@@ -45,17 +46,17 @@ func clearPair(c *call) error {
 			return nil, judged{invalidField("uid", "is no entry of the active list")}
 		}
 		pair.EntryDigest = entry.Digest
-		var m members
-		m.text("name", name)
-		m.text("normalised", pair.Name)
-		m.text("uid", strconv.FormatInt(uid, 10))
-		m.text("entryName", entry.Primary)
+		var m strictjson.Members
+		m.Text("name", name)
+		m.Text("normalised", pair.Name)
+		m.Text("uid", strconv.FormatInt(uid, 10))
+		m.Text("entryName", entry.Primary)
 		if expires != 0 {
-			m.time("expiresAt", expires)
+			m.Time("expiresAt", expires)
 		}
-		m.text("reason", reason)
-		m.textOrNull("clearedBy", by)
-		m.uint("listVersion", c.edge.settings.ListVersion)
+		m.Text("reason", reason)
+		m.TextOrNull("clearedBy", by)
+		m.Uint("listVersion", c.edge.settings.ListVersion)
 		record := &wire.ClearedPut{Pair: pair}
 		record.Common, err = c.recorded(m, engine.FilterKey(engine.FilterName, pair.Name))
 		return record, err
@@ -68,34 +69,34 @@ func clearPair(c *call) error {
 }
 
 // uid reads the id of a listed entry: a number, or the string that matches show.
-func (f *fields) uid(name string) (int64, bool) {
-	v := f.get(name)
+func readUID(f *strictjson.Fields, name string) (int64, bool) {
+	v := f.Get(name)
 	if v == nil || v.Type() != fastjson.TypeString {
-		return f.integer(name, 1, 1<<32-1)
+		return f.Integer(name, 1, 1<<32-1)
 	}
-	uid, err := strconv.ParseUint(f.text(name, engine.FieldMax), 10, 32)
+	uid, err := strconv.ParseUint(f.Text(name, engine.FieldMax), 10, 32)
 	if err != nil || uid == 0 {
-		f.invalid(name, "must be the uid of a listed entry")
+		f.Invalid(name, "must be the uid of a listed entry")
 		return 0, false
 	}
 	return int64(uid), true
 }
 
 // renderCleared answers both.
-func renderCleared(c *call, l *leaf, m *members) error {
-	m.text("clearedId", uintText(l.number("clearedId")))
+func renderCleared(c *call, l *leaf, m *strictjson.Members) error {
+	m.Text("clearedId", uintText(l.number("clearedId")))
 	if l.kind() == "cleared.removed" {
-		m.bool("removed", true)
-		m.text("removedAt", l.text("time"))
+		m.Bool("removed", true)
+		m.Text("removedAt", l.text("time"))
 		l.copyTo(m, "reason", "eventId")
 		return nil
 	}
 	c.status = http.StatusCreated
 	l.copyTo(m, "name", "normalised", "uid", "entryName")
-	m.raw("expiresAt", l.raw("expiresAt"))
+	m.Raw("expiresAt", l.raw("expiresAt"))
 	l.copyTo(m, "reason", "clearedBy")
-	m.text("clearedAt", l.text("time"))
-	m.text("eventId", l.text("eventId"))
+	m.Text("clearedAt", l.text("time"))
+	m.Text("eventId", l.text("eventId"))
 	return nil
 }
 
@@ -112,23 +113,23 @@ func listCleared(c *call) error {
 	}
 	pairs, now := c.edge.settings.Cleared, c.api.deps.Published.LogTime()
 	c.index = c.api.deps.Published.Applied()
-	var items []members
+	var items []strictjson.Members
 	next := p.scan(uint64(len(pairs)), func(row uint64) bool {
 		pair := pairs[row-1]
 		digest, listed := list.EntryDigest(pair.UID)
-		var m members
-		m.text("clearedId", uintText(uint64(pair.ID)))
-		m.text("name", pair.Name)
-		m.text("uid", uintText(uint64(pair.UID)))
+		var m strictjson.Members
+		m.Text("clearedId", uintText(uint64(pair.ID)))
+		m.Text("name", pair.Name)
+		m.Text("uid", uintText(uint64(pair.UID)))
 		if pair.ExpiresAt == 0 {
-			m.null("expiresAt")
+			m.Null("expiresAt")
 		} else {
-			m.time("expiresAt", pair.ExpiresAt)
+			m.Time("expiresAt", pair.ExpiresAt)
 		}
-		m.bool("inForce", listed && digest == pair.EntryDigest && (pair.ExpiresAt == 0 || pair.ExpiresAt > now))
-		m.text("reason", pair.Reason)
-		m.textOrNull("clearedBy", pair.By)
-		m.time("clearedAt", pair.At)
+		m.Bool("inForce", listed && digest == pair.EntryDigest && (pair.ExpiresAt == 0 || pair.ExpiresAt > now))
+		m.Text("reason", pair.Reason)
+		m.TextOrNull("clearedBy", pair.By)
+		m.Time("clearedAt", pair.At)
 		items = append(items, m)
 		return true
 	})
@@ -142,13 +143,13 @@ func removeCleared(c *call) error {
 		return notFound("no such cleared pair")
 	}
 	f := c.fields()
-	reason := f.text("reason", engine.TextMax)
-	if err := f.err(); err != nil {
+	reason := f.Text("reason", engine.TextMax)
+	if err := f.Err(); err != nil {
 		return err
 	}
 	return c.submit(proposal{kind: wire.KindCleared, record: func() (any, error) {
-		var m members
-		m.textOrNull("reason", reason)
+		var m strictjson.Members
+		m.TextOrNull("reason", reason)
 		record := &wire.ClearedPut{Remove: true, Pair: wire.ClearedPair{ID: uint32(id)}}
 		var err error
 		record.Common, err = c.recorded(m)

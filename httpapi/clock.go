@@ -5,6 +5,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 // advanceClock is POST /v1/test/clock {"advance":"25h"}: log time of a cluster
@@ -15,17 +16,17 @@ func advanceClock(c *call) error {
 		return notFound("no such path")
 	}
 	f := c.fields()
-	text := f.requiredText("advance", engine.FieldMax)
+	text := f.RequiredText("advance", engine.FieldMax)
 	span, ok := parseSpan(text)
 	if text != "" && (!ok || span <= 0 || span > 1000*engine.DayLength) {
-		f.invalid("advance", "must be a span such as 25h or 91d, at most 1000d")
+		f.Invalid("advance", "must be a span such as 25h or 91d, at most 1000d")
 	}
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return err
 	}
 	return c.submit(proposal{kind: wire.KindClock, record: func() (any, error) {
-		var m members
-		m.text("advance", text)
+		var m strictjson.Members
+		m.Text("advance", text)
 		record := &wire.Clock{Advance: span}
 		var err error
 		record.Common, err = c.recorded(m)
@@ -38,10 +39,10 @@ func advanceClock(c *call) error {
 	}}, nil)
 }
 
-func renderClock(_ *call, l *leaf, m *members) error {
+func renderClock(_ *call, l *leaf, m *strictjson.Members) error {
 	l.copyTo(m, "logTime")
-	m.text("advanced", l.text("advance"))
-	m.text("eventId", l.text("eventId"))
+	m.Text("advanced", l.text("advance"))
+	m.Text("eventId", l.text("eventId"))
 	return nil
 }
 

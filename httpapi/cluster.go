@@ -85,16 +85,16 @@ func operationError(err error) error {
 }
 
 func (c *call) done() error {
-	c.out.bool("ok", true)
-	c.out.text("node", c.api.deps.Node)
+	c.out.Bool("ok", true)
+	c.out.Text("node", c.api.deps.Node)
 	c.reply(http.StatusOK, c.out)
 	return nil
 }
 
 func transferLeader(c *call) error {
 	f := c.fields()
-	to := f.text("to", engine.FieldMax)
-	if err := f.err(); err != nil {
+	to := f.Text("to", engine.FieldMax)
+	if err := f.Err(); err != nil {
 		return err
 	}
 	ctx, cancel := c.operation()
@@ -107,8 +107,8 @@ func transferLeader(c *call) error {
 
 func joinNode(c *call) error {
 	f := c.fields()
-	id, addr := f.requiredText("id", engine.FieldMax), f.requiredText("addr", engine.FieldMax)
-	if err := f.err(); err != nil {
+	id, addr := f.RequiredText("id", engine.FieldMax), f.RequiredText("addr", engine.FieldMax)
+	if err := f.Err(); err != nil {
 		return err
 	}
 	ctx, cancel := c.operation()
@@ -121,8 +121,8 @@ func joinNode(c *call) error {
 
 func (c *call) memberVerb(verb func(ctx context.Context, id string) error) error {
 	f := c.fields()
-	id := f.requiredText("id", engine.FieldMax)
-	if err := f.err(); err != nil {
+	id := f.RequiredText("id", engine.FieldMax)
+	if err := f.Err(); err != nil {
 		return err
 	}
 	ctx, cancel := c.operation()
@@ -137,8 +137,8 @@ func (c *call) memberVerb(verb func(ctx context.Context, id string) error) error
 // hand leadership on. {"drain":false} takes calls again.
 func drain(c *call) error {
 	f := c.fields()
-	on, given := f.flag("drain")
-	if err := f.err(); err != nil {
+	on, given := f.Flag("drain")
+	if err := f.Err(); err != nil {
 		return err
 	}
 	if given && !on {
@@ -153,9 +153,9 @@ func drain(c *call) error {
 	if err := c.api.deps.Operations.Drain(ctx); err != nil {
 		return operationError(err)
 	}
-	c.out.bool("ok", true)
-	c.out.text("node", c.api.deps.Node)
-	c.out.bool("idle", waited)
+	c.out.Bool("ok", true)
+	c.out.Text("node", c.api.deps.Node)
+	c.out.Bool("idle", waited)
 	c.reply(http.StatusOK, c.out)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 // createDelegate is POST /v1/delegates/create (decisions 5.10): a child that
@@ -13,20 +14,20 @@ import (
 func createDelegate(c *call) error {
 	f := c.fields()
 	in := delegation{now: c.api.deps.Published.LogTime()}
-	in.profile.AgentName = f.requiredName("agentName")
+	in.profile.AgentName = f.RequiredName("agentName")
 	in.agentType(&f, false)
-	in.profile.Purpose = f.text("purpose", engine.TextMax)
+	in.profile.Purpose = f.Text("purpose", engine.TextMax)
 	in.common(&f, in.now)
-	in.expires, _ = f.instant("expiresAt")
+	in.expires, _ = f.Instant("expiresAt")
 	if in.expires != 0 && in.expires <= in.now {
-		f.invalid("expiresAt", "must be in the future")
+		f.Invalid("expiresAt", "must be in the future")
 	}
-	parent := f.text("parentAgentId", engine.FieldMax)
-	token := f.text("parentToken", engine.TokenMax+engine.FieldMax)
-	if f.get("parentAgentId") == nil && f.get("parentToken") == nil {
-		f.missing("parentAgentId")
+	parent := f.Text("parentAgentId", engine.FieldMax)
+	token := f.Text("parentToken", engine.TokenMax+engine.FieldMax)
+	if f.Get("parentAgentId") == nil && f.Get("parentToken") == nil {
+		f.Missing("parentAgentId")
 	}
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return err
 	}
 	slot, err := c.parentSlot(&f, parent, token, &in)
@@ -47,9 +48,9 @@ type delegation struct {
 }
 
 // parentSlot finds the parent by id, by its token, or by both when they agree.
-func (c *call) parentSlot(f *fields, id, token string, in *delegation) (engine.AgentSlot, error) {
+func (c *call) parentSlot(f *strictjson.Fields, id, token string, in *delegation) (engine.AgentSlot, error) {
 	var slot engine.AgentSlot
-	if f.get("parentToken") != nil {
+	if f.Get("parentToken") != nil {
 		claims, state, err := c.claimsOf(token)
 		if err != nil {
 			return 0, err
@@ -59,7 +60,7 @@ func (c *call) parentSlot(f *fields, id, token string, in *delegation) (engine.A
 		}
 		slot, in.token = engine.AgentSlot(claims.slot), claims
 	}
-	if f.get("parentAgentId") == nil {
+	if f.Get("parentAgentId") == nil {
 		return slot, nil
 	}
 	profile, err := c.knownAgent(id)
@@ -118,9 +119,9 @@ func (in *delegation) tokenCurrent(c *call, parent *engine.AgentProfile) error {
 	if in.token.kind == 0 {
 		return nil
 	}
-	var state members
+	var state strictjson.Members
 	if in.token.expires <= in.now || c.revoked(in.token.kid) {
-		state.text("credentialStatus", engine.Expired.String())
+		state.Text("credentialStatus", engine.Expired.String())
 		return conflict("parent_not_active", "the parent's token is past its time", state)
 	}
 	if in.token.version == parent.CredentialVersion {
@@ -134,7 +135,7 @@ func (in *delegation) tokenCurrent(c *call, parent *engine.AgentProfile) error {
 	if known && in.token.version >= row.MinVersion && in.token.version <= profile.CredentialVersion && view.Time < row.OverlapUntil {
 		return nil
 	}
-	state.text("credentialStatus", engine.Revoked.String())
+	state.Text("credentialStatus", engine.Revoked.String())
 	return conflict("parent_not_active", "the parent's token was superseded", state)
 }
 
@@ -173,10 +174,10 @@ func widening(wider []engine.Widening) *Error {
 	e := failure(http.StatusUnprocessableEntity, "policy_widening", wider[0].Param+" is wider than the parent's")
 	e.Param = wider[0].Param
 	for _, w := range wider {
-		var extra members
-		extra.raw("parent", []byte(w.Parent))
-		extra.raw("requested", []byte(w.Requested))
-		e.Details = append(e.Details, Detail{Param: w.Param, Message: "is wider than the parent's", Extra: extra})
+		var extra strictjson.Members
+		extra.Raw("parent", []byte(w.Parent))
+		extra.Raw("requested", []byte(w.Requested))
+		e.Details = append(e.Details, strictjson.Finding{Param: w.Param, Message: "is wider than the parent's", Extra: extra})
 	}
 	return e
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"railguard/engine"
+	"railguard/strictjson"
 )
 
 // Public documents outside of /v1.
@@ -46,13 +47,13 @@ func showErrors(c *call) error {
 		c.send(http.StatusOK, htmlType, errorsPage)
 		return nil
 	}
-	items := make([]members, len(codeTable))
+	items := make([]strictjson.Members, len(codeTable))
 	for i, entry := range codeTable {
-		items[i].text("code", entry.code)
-		items[i].int("status", int64(entry.status))
-		items[i].text("meaning", entry.text)
+		items[i].Text("code", entry.code)
+		items[i].Int("status", int64(entry.status))
+		items[i].Text("meaning", entry.text)
 	}
-	c.out.list("errors", items)
+	c.out.List("errors", items)
 	c.reply(http.StatusOK, c.out)
 	return nil
 }
@@ -80,14 +81,14 @@ func kyaContext(c *call) error {
 	if genesis := c.edge.settings.Genesis; genesis != nil {
 		base = strings.TrimSuffix(genesis.PublicURL, "/") + base
 	}
-	var terms members
-	terms.raw("@version", []byte("1.1"))
+	var terms strictjson.Members
+	terms.Raw("@version", []byte("1.1"))
 	for _, term := range kyaTerms {
-		terms.text(term, base+"#"+term)
+		terms.Text(term, base+"#"+term)
 	}
-	c.out.object("@context", terms)
+	c.out.Object("@context", terms)
 	c.header("Cache-Control", "public, max-age=86400")
 	c.header("Access-Control-Allow-Origin", "*")
-	c.send(http.StatusOK, contextType, c.out.body())
+	c.send(http.StatusOK, contextType, c.out.Body())
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 // Error is what a caller is told when a call does not succeed (decisions 5.2).
@@ -16,19 +17,12 @@ type Error struct {
 	Code    string
 	Message string
 	Param   string
-	Details []Detail
-	Extra   members // Further members of the flat body: the current state of a conflict.
+	Details []strictjson.Finding
+	Extra   strictjson.Members // Further members of the flat body: the current state of a conflict.
 	TxnID   string
 	Outcome string // Of a 503: "none" or "unknown".
 	Retry   int    // Seconds; 0 sends no Retry-After.
 	Allow   string // Of a 405.
-}
-
-// Detail is one finding: which parameter, and what is wrong with it.
-type Detail struct {
-	Param   string
-	Message string
-	Extra   members
 }
 
 func (e *Error) Error() string { return strconv.Itoa(e.Status) + " " + e.Code + ": " + e.Message }
@@ -101,12 +95,18 @@ func notFound(message string) *Error { return failure(http.StatusNotFound, "not_
 func invalidField(param, message string) *Error {
 	return &Error{
 		Status: http.StatusUnprocessableEntity, Code: "invalid_field", Message: param + " " + message, Param: param,
-		Details: []Detail{{Param: param, Message: message}},
+		Details: []strictjson.Finding{{Param: param, Message: message}},
 	}
 }
 
+// badFields is the answer for what is wrong with a body: 422, but 400 on a
+// screening call.
+func badFields(status int, e *strictjson.InvalidBody) *Error {
+	return &Error{Status: status, Code: e.Code, Message: e.Error(), Param: e.Findings[0].Param, Details: e.Findings}
+}
+
 // conflict is a 409 whose body carries the current state in extra.
-func conflict(code, message string, extra members) *Error {
+func conflict(code, message string, extra strictjson.Members) *Error {
 	return &Error{Status: http.StatusConflict, Code: code, Message: message, Extra: extra}
 }
 
@@ -127,7 +127,10 @@ func afterTheFact() *Error {
 // answer of decisions 5.2. Only wire.ErrUnknown leaves the outcome open.
 func proposalError(err error) error {
 	var known *Error
+	var invalid *strictjson.InvalidBody
 	switch {
+	case errors.As(err, &invalid):
+		return badFields(http.StatusUnprocessableEntity, invalid)
 	case errors.As(err, &known):
 		return known
 	case errors.Is(err, wire.ErrUnknown):
@@ -199,15 +202,15 @@ func refusal(r wire.Result) error {
 	return errors.New("BUG: record refused as malformed")
 }
 
-func statusMember(r wire.Result) members {
-	var m members
-	m.text("credentialStatus", r.State.String())
+func statusMember(r wire.Result) strictjson.Members {
+	var m strictjson.Members
+	m.Text("credentialStatus", r.State.String())
 	return m
 }
 
 func versionMismatch(current uint64) *Error {
-	var extra members
-	extra.uint("currentVersion", current)
+	var extra strictjson.Members
+	extra.Uint("currentVersion", current)
 	return &Error{
 		Status: http.StatusPreconditionFailed, Code: "version_mismatch",
 		Message: "If-Match does not name the current version", Extra: extra,

@@ -11,6 +11,7 @@ import (
 
 	"railguard/audit"
 	"railguard/engine"
+	"railguard/strictjson"
 )
 
 // GET /v1/audit/export streams history with its proofs. NDJSON: a head line
@@ -27,7 +28,7 @@ type exporter struct {
 	from    engine.Time
 	to      engine.Time
 	csv     *csv.Writer // nil for NDJSON.
-	line    members
+	line    strictjson.Members
 	path    []string
 	written uint64
 }
@@ -81,15 +82,15 @@ func (x *exporter) begin(asCSV bool, first, end uint64) {
 		return
 	}
 	x.line = x.line[:0]
-	x.line.text("type", "checkpoint")
-	x.line.text("clusterId", c.edge.settings.Genesis.ClusterID)
-	x.line.uint("treeSize", x.point.size)
-	x.line.text("checkpoint", string(x.point.text))
-	x.line.text("keys", c.edge.settings.Genesis.LogKeys)
-	x.line.time("from", x.from)
-	x.line.time("to", x.to)
-	x.line.uint("first", first)
-	x.line.uint("end", end)
+	x.line.Text("type", "checkpoint")
+	x.line.Text("clusterId", c.edge.settings.Genesis.ClusterID)
+	x.line.Uint("treeSize", x.point.size)
+	x.line.Text("checkpoint", string(x.point.text))
+	x.line.Text("keys", c.edge.settings.Genesis.LogKeys)
+	x.line.Time("from", x.from)
+	x.line.Time("to", x.to)
+	x.line.Uint("first", first)
+	x.line.Uint("end", end)
 	_ = x.writeLine() // A caller that went away is noticed by the first flush.
 }
 
@@ -122,8 +123,8 @@ func (x *exporter) run(store *audit.Store, first, end uint64) error {
 	}
 	if x.csv == nil {
 		x.line = x.line[:0]
-		x.line.text("type", "end")
-		x.line.uint("leaves", x.written)
+		x.line.Text("type", "end")
+		x.line.Uint("leaves", x.written)
 		if err := x.writeLine(); err != nil {
 			return err
 		}
@@ -172,11 +173,11 @@ func (x *exporter) leaf(store *audit.Store, index uint64, data []byte) error {
 		x.path = append(x.path, base64.StdEncoding.EncodeToString(hash))
 	}
 	x.line = x.line[:0]
-	x.line.text("type", "leaf")
-	x.line.uint("index", index)
-	x.line.text("leafHash", leafHash(data))
-	x.line.text("leaf", string(data))
-	x.line.texts("path", x.path)
+	x.line.Text("type", "leaf")
+	x.line.Uint("index", index)
+	x.line.Text("leafHash", leafHash(data))
+	x.line.Text("leaf", string(data))
+	x.line.Texts("path", x.path)
 	return x.writeLine()
 }
 

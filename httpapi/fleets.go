@@ -8,20 +8,21 @@ import (
 	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/ofac"
+	"railguard/strictjson"
 )
 
 // createFleet is POST /v1/fleets/create (specification 4.3, decisions 5.9).
 func createFleet(c *call) error {
 	f := c.fields()
 	now := c.api.deps.Published.LogTime()
-	profile := engine.FleetProfile{FleetName: f.requiredName("fleetName"), OperatorLegalName: f.requiredName("operatorLegalName")}
-	profile.DailyLimit, profile.DailyLimitText = f.requiredUSD("dailyLimitUSDC")
-	profile.Hours, profile.Velocity = f.hours(now), f.velocity()
-	profile.Whitelist = f.whitelist("whitelist", nil)
+	profile := engine.FleetProfile{FleetName: f.RequiredName("fleetName"), OperatorLegalName: f.RequiredName("operatorLegalName")}
+	profile.DailyLimit, profile.DailyLimitText = f.RequiredUSD("dailyLimitUSDC")
+	profile.Hours, profile.Velocity = readHours(&f, now), readVelocity(&f)
+	profile.Whitelist = readWhitelist(&f, "whitelist", nil)
 	if profile.OperatorLegalName != "" && operatorKey(profile.OperatorLegalName) == "" {
-		f.invalid("operatorLegalName", "must have letters or digits")
+		f.Invalid("operatorLegalName", "must have letters or digits")
 	}
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return err
 	}
 	if !c.key.covers(profile.OperatorLegalName) {
@@ -34,40 +35,40 @@ func createFleet(c *call) error {
 		}
 		profile.NameMatched = found.nameMatched
 		record := &wire.Fleet{Profile: profile, OperatorKey: operatorKey(profile.OperatorLegalName)}
-		var m members
+		var m strictjson.Members
 		writeFleet(&m, &profile)
-		m.uint("listVersion", c.edge.settings.ListVersion)
+		m.Uint("listVersion", c.edge.settings.ListVersion)
 		if len(found.evidence) > 0 {
-			m.list("matches", found.evidence)
+			m.List("matches", found.evidence)
 		}
-		m.bool("operatorMatched", found.nameMatched)
-		m.list("warnings", found.warnings())
+		m.Bool("operatorMatched", found.nameMatched)
+		m.List("warnings", found.warnings())
 		record.Common, err = c.recorded(m, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
 		return record, err
 	}}, nil)
 }
 
 // writeFleet writes a fleet's settings, as leaves keep and answers show them.
-func writeFleet(m *members, p *engine.FleetProfile) {
-	m.text("fleetName", p.FleetName)
-	m.text("operatorLegalName", p.OperatorLegalName)
-	m.raw("dailyLimitUSDC", []byte(p.DailyLimitText))
+func writeFleet(m *strictjson.Members, p *engine.FleetProfile) {
+	m.Text("fleetName", p.FleetName)
+	m.Text("operatorLegalName", p.OperatorLegalName)
+	m.Raw("dailyLimitUSDC", []byte(p.DailyLimitText))
 	writePace(m, p.Hours, p.Velocity)
 	if p.Whitelist != nil {
-		m.object("whitelist", whitelistSummary(p.Whitelist))
+		m.Object("whitelist", whitelistSummary(p.Whitelist))
 	}
 }
 
 // renderFleet answers the creation of a fleet: nobody is in it and nothing is
 // spent yet.
-func renderFleet(c *call, l *leaf, m *members) error {
+func renderFleet(c *call, l *leaf, m *strictjson.Members) error {
 	c.status = http.StatusCreated
 	c.header("Location", "/v1/fleets/"+l.text("fleetId"))
 	l.copyTo(m, "fleetId", "fleetName", "operatorLegalName", "dailyLimitUSDC")
-	m.int("agentCount", 0)
-	m.int("spentTodayUSDC", 0)
+	m.Int("agentCount", 0)
+	m.Int("spentTodayUSDC", 0)
 	l.copyTo(m, "date")
-	m.text("createdAt", l.text("time"))
+	m.Text("createdAt", l.text("time"))
 	l.copyTo(m, "operatingHours", "velocity", "whitelist", "operatorMatched", "warnings", "eventId")
 	return nil
 }
@@ -83,7 +84,7 @@ func getFleet(c *call) error {
 		return err
 	}
 	m := c.fleetMembers(view, profile.Slot)
-	m.uint("asOfIndex", view.Index)
+	m.Uint("asOfIndex", view.Index)
 	if _, profile, known := view.Fleet(profile.Slot); known {
 		c.header("ETag", etag(uint64(profile.Rev)))
 	}
@@ -91,19 +92,19 @@ func getFleet(c *call) error {
 	return nil
 }
 
-func (c *call) fleetMembers(view *fsm.View, slot engine.FleetSlot) members {
+func (c *call) fleetMembers(view *fsm.View, slot engine.FleetSlot) strictjson.Members {
 	row, p, _ := view.Fleet(slot)
 	today := view.Time.Day()
-	var m members
-	m.text("fleetId", c.edge.fleetID(slot))
+	var m strictjson.Members
+	m.Text("fleetId", c.edge.fleetID(slot))
 	writeFleet(&m, p)
-	m.uint("agentCount", uint64(row.Agents))
-	m.usd("spentTodayUSDC", row.Spend.On(today))
-	m.usd("remainingTodayUSDC", max(p.DailyLimit-row.Spend.On(today), 0))
-	m.text("date", dateText(today))
-	m.text("operatorStatus", operatorStatus(view, p.Operator).String())
-	m.bool("operatorMatched", p.NameMatched)
-	m.time("createdAt", p.CreatedAt)
+	m.Uint("agentCount", uint64(row.Agents))
+	m.USD("spentTodayUSDC", row.Spend.On(today))
+	m.USD("remainingTodayUSDC", max(p.DailyLimit-row.Spend.On(today), 0))
+	m.Text("date", dateText(today))
+	m.Text("operatorStatus", operatorStatus(view, p.Operator).String())
+	m.Bool("operatorMatched", p.NameMatched)
+	m.Time("createdAt", p.CreatedAt)
 	return m
 }
 
@@ -119,7 +120,7 @@ func listFleets(c *call) error {
 	}
 	operator := c.query("operator")
 	wanted := operatorKey(operator)
-	var items []members
+	var items []strictjson.Members
 	next := p.scan(uint64(view.Fleets()), func(row uint64) bool {
 		_, profile, known := view.Fleet(engine.FleetSlot(row))
 		if !known {
@@ -150,44 +151,43 @@ func patchFleet(c *call) error {
 		if match != 0 && match != uint64(old.Rev) {
 			return nil, versionMismatch(uint64(old.Rev))
 		}
-		c.findings = newFindings()
 		f := c.fields()
 		next := *old
 		c.readFleetPatch(&f, &next)
-		reason, actor := f.text("reason", engine.TextMax), f.text("actor", engine.FieldMax)
-		if err := f.err(); err != nil {
+		reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
+		if err := f.Err(); err != nil {
 			return nil, err
 		}
 		widens := next.DailyLimit > old.DailyLimit || paceWidens(old.Hours, next.Hours, old.Velocity, next.Velocity)
 		if err := c.mayWiden(widens); err != nil {
 			return nil, err
 		}
-		var m members
+		var m strictjson.Members
 		writeFleet(&m, &next)
-		m.raw("previousDailyLimitUSDC", []byte(old.DailyLimitText))
-		m.textOrNull("reason", reason)
-		m.textOrNull("actor", actor)
+		m.Raw("previousDailyLimitUSDC", []byte(old.DailyLimitText))
+		m.TextOrNull("reason", reason)
+		m.TextOrNull("actor", actor)
 		return c.fleetRecord(old, next, "fleet.updated", m)
 	})
 }
 
-func (c *call) readFleetPatch(f *fields, next *engine.FleetProfile) {
-	if f.get("fleetName") != nil {
-		next.FleetName = f.requiredName("fleetName")
+func (c *call) readFleetPatch(f *strictjson.Fields, next *engine.FleetProfile) {
+	if f.Get("fleetName") != nil {
+		next.FleetName = f.RequiredName("fleetName")
 	}
-	if f.get("dailyLimitUSDC") != nil {
-		next.DailyLimit, next.DailyLimitText = f.requiredUSD("dailyLimitUSDC")
+	if f.Get("dailyLimitUSDC") != nil {
+		next.DailyLimit, next.DailyLimitText = f.RequiredUSD("dailyLimitUSDC")
 	}
-	if f.has("operatingHours") {
-		next.Hours = f.hours(c.api.deps.Published.LogTime())
+	if f.Has("operatingHours") {
+		next.Hours = readHours(f, c.api.deps.Published.LogTime())
 	}
-	if f.has("velocity") {
-		next.Velocity = f.velocity()
+	if f.Has("velocity") {
+		next.Velocity = readVelocity(f)
 	}
 }
 
 // fleetRecord replaces a fleet's settings from the revision of old.
-func (c *call) fleetRecord(old *engine.FleetProfile, next engine.FleetProfile, event string, m members) (any, error) {
+func (c *call) fleetRecord(old *engine.FleetProfile, next engine.FleetProfile, event string, m strictjson.Members) (any, error) {
 	record := &wire.FleetUpdate{Fleet: old.Slot, BaseRev: old.Rev, Profile: next, Event: event}
 	var err error
 	record.Common, err = c.recorded(m, engine.FilterKey(engine.FilterOperator, operatorKey(old.OperatorLegalName)))
@@ -195,11 +195,11 @@ func (c *call) fleetRecord(old *engine.FleetProfile, next engine.FleetProfile, e
 }
 
 // renderFleetUpdate answers a PATCH of a fleet.
-func renderFleetUpdate(c *call, l *leaf, m *members) error {
+func renderFleetUpdate(c *call, l *leaf, m *strictjson.Members) error {
 	l.copyTo(m, "fleetId", "fleetName", "operatorLegalName", "dailyLimitUSDC", "previousDailyLimitUSDC",
 		"operatingHours", "velocity", "whitelist", "rev", "reason", "actor")
-	m.text("updatedAt", l.text("time"))
-	m.text("eventId", l.text("eventId"))
+	m.Text("updatedAt", l.text("time"))
+	m.Text("eventId", l.text("eventId"))
 	c.header("ETag", etag(l.number("rev")))
 	return nil
 }
@@ -211,17 +211,17 @@ func assignAgents(c *call) error {
 		return err
 	}
 	f := c.fields()
-	ids, given := f.texts("agentIds", engine.PageMax, engine.FieldMax)
-	if id := f.text("agentId", engine.FieldMax); id != "" {
+	ids, given := f.Texts("agentIds", engine.PageMax, engine.FieldMax)
+	if id := f.Text("agentId", engine.FieldMax); id != "" {
 		ids, given = append(ids, id), true
 	}
 	switch {
-	case !given && f.get("agentId") == nil:
-		f.missing("agentIds")
+	case !given && f.Get("agentId") == nil:
+		f.Missing("agentIds")
 	case len(ids) == 0 || len(ids) > engine.PageMax:
-		f.invalid("agentIds", "must have 1 to "+strconv.Itoa(engine.PageMax)+" ids")
+		f.Invalid("agentIds", "must have 1 to "+strconv.Itoa(engine.PageMax)+" ids")
 	}
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return err
 	}
 	slots := make([]engine.AgentSlot, 0, len(ids))
@@ -265,11 +265,11 @@ func (c *call) assign(fleet *engine.FleetProfile, slots []engine.AgentSlot, remo
 		record.Common, err = c.recorded(nil, engine.FilterKey(engine.FilterOperator, operatorKey(fleet.OperatorLegalName)))
 		return record, err
 	}, refused: func(r wire.Result) error { return c.assignRefused(fleet, r) }}, func(r wire.Result) error {
-		var m members
-		m.text("fleetId", c.edge.fleetID(fleet.Slot))
-		m.texts("agentIds", c.agentIDs(slots))
-		m.uint("agentCount", r.Value)
-		m.bool("unchanged", true)
+		var m strictjson.Members
+		m.Text("fleetId", c.edge.fleetID(fleet.Slot))
+		m.Texts("agentIds", c.agentIDs(slots))
+		m.Uint("agentCount", r.Value)
+		m.Bool("unchanged", true)
 		c.reply(http.StatusOK, m)
 		return nil
 	})
@@ -277,14 +277,14 @@ func (c *call) assign(fleet *engine.FleetProfile, slots []engine.AgentSlot, remo
 
 // assignRefused names the agent that stood in the way: one refusal refuses all.
 func (c *call) assignRefused(fleet *engine.FleetProfile, r wire.Result) error {
-	var extra members
+	var extra strictjson.Members
 	if r.Value != 0 {
-		extra.text("agentId", c.edge.agentID(engine.AgentSlot(r.Value)))
+		extra.Text("agentId", c.edge.agentID(engine.AgentSlot(r.Value)))
 	}
 	switch r.Refusal {
 	case wire.RefusedInFleet:
 		if profile := c.api.deps.Published.Agent(engine.AgentSlot(r.Value)); profile != nil && profile.Fleet != 0 {
-			extra.text("fleetId", c.edge.fleetID(profile.Fleet))
+			extra.Text("fleetId", c.edge.fleetID(profile.Fleet))
 		}
 		return conflict("already_in_fleet", "an agent is in another fleet", extra)
 	case wire.RefusedOperator:
@@ -297,10 +297,10 @@ func (c *call) assignRefused(fleet *engine.FleetProfile, r wire.Result) error {
 }
 
 // renderAssign answers both.
-func renderAssign(_ *call, l *leaf, m *members) error {
+func renderAssign(_ *call, l *leaf, m *strictjson.Members) error {
 	l.copyTo(m, "fleetId", "agentIds", "agentCount")
-	m.bool("assigned", l.kind() == "fleet.assigned")
-	m.text("changedAt", l.text("time"))
-	m.text("eventId", l.text("eventId"))
+	m.Bool("assigned", l.kind() == "fleet.assigned")
+	m.Text("changedAt", l.text("time"))
+	m.Text("eventId", l.text("eventId"))
 	return nil
 }

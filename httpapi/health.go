@@ -9,6 +9,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 func (a *API) healthRoutes() []route {
@@ -55,59 +56,59 @@ func health(c *call) error {
 	loaded := settings.List != nil && settings.List.Entries > 0
 	m := &c.out
 	if connected && loaded && signing != "unavailable" && !c.api.draining.Load() {
-		m.text("status", "ok")
+		m.Text("status", "ok")
 	} else {
-		m.text("status", "degraded")
+		m.Text("status", "degraded")
 	}
-	m.text("version", c.api.deps.Version)
+	m.Text("version", c.api.deps.Version)
 	c.writeListHealth(m)
 	if connected {
-		m.text("kv", "connected")
+		m.Text("kv", "connected")
 	} else {
-		m.text("kv", "disconnected")
+		m.Text("kv", "disconnected")
 	}
-	m.text("signingKey", signing)
-	m.text("node", c.api.deps.Node)
-	m.text("role", status.Role)
+	m.Text("signingKey", signing)
+	m.Text("node", c.api.deps.Node)
+	m.Text("role", status.Role)
 	if status.Leader != nil {
-		m.text("leader", status.Leader.ID)
+		m.Text("leader", status.Leader.ID)
 	} else {
-		m.null("leader")
+		m.Null("leader")
 	}
-	var quorum members
-	quorum.int("voters", int64(status.Quorum.Voters))
-	quorum.int("healthy", int64(status.Quorum.Healthy))
-	quorum.int("failureTolerance", int64(status.Quorum.FailureTolerance))
-	m.object("quorum", quorum)
-	m.uint("index", c.api.deps.Published.Applied())
-	m.int("uptimeSeconds", int64(time.Since(c.api.started)/time.Second))
-	m.bool("draining", c.api.draining.Load())
+	var quorum strictjson.Members
+	quorum.Int("voters", int64(status.Quorum.Voters))
+	quorum.Int("healthy", int64(status.Quorum.Healthy))
+	quorum.Int("failureTolerance", int64(status.Quorum.FailureTolerance))
+	m.Object("quorum", quorum)
+	m.Uint("index", c.api.deps.Published.Applied())
+	m.Int("uptimeSeconds", int64(time.Since(c.api.started)/time.Second))
+	m.Bool("draining", c.api.draining.Load())
 	if open >= 0 {
-		m.int("openReviews", int64(open))
-		m.bool("reviewQueueFull", open >= engine.OpenReviewsMax)
+		m.Int("openReviews", int64(open))
+		m.Bool("reviewQueueFull", open >= engine.OpenReviewsMax)
 	}
 	c.reply(http.StatusOK, c.out)
 	return nil
 }
 
-func (c *call) writeListHealth(m *members) {
+func (c *call) writeListHealth(m *strictjson.Members) {
 	settings := c.edge.settings
-	var list members
+	var list strictjson.Members
 	if settings.List == nil {
-		list.text("source", "none")
-		list.int("count", 0)
-		list.null("syncedAt")
-		m.object("ofac", list)
+		list.Text("source", "none")
+		list.Int("count", 0)
+		list.Null("syncedAt")
+		m.Object("ofac", list)
 		return
 	}
 	age := c.api.deps.Published.LogTime() - settings.ListSynced
-	list.text("source", ofacSource(settings.List))
-	list.uint("count", uint64(settings.List.Entries))
-	list.time("syncedAt", settings.ListSynced)
-	list.uint("listVersion", settings.ListVersion)
-	list.int("ageSeconds", int64(max(age, 0)/engine.Second))
-	list.bool("stale", settings.Policy != nil && settings.Policy.ListAgeMax > 0 && age > settings.Policy.ListAgeMax)
-	m.object("ofac", list)
+	list.Text("source", ofacSource(settings.List))
+	list.Uint("count", uint64(settings.List.Entries))
+	list.Time("syncedAt", settings.ListSynced)
+	list.Uint("listVersion", settings.ListVersion)
+	list.Int("ageSeconds", int64(max(age, 0)/engine.Second))
+	list.Bool("stale", settings.Policy != nil && settings.Policy.ListAgeMax > 0 && age > settings.Policy.ListAgeMax)
+	m.Object("ofac", list)
 }
 
 // signingState is production when the key is replicated and this node can use

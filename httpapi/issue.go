@@ -9,6 +9,7 @@ import (
 	"railguard/engine"
 	"railguard/engine/credential"
 	"railguard/ofac"
+	"railguard/strictjson"
 )
 
 // Issuing a credential: the operator is screened at the edge, the log assigns
@@ -107,10 +108,10 @@ func (c *call) agentIDs(slots []engine.AgentSlot) []string {
 // writeCredential adds token and credential to an answer: the very bytes of the
 // token's vc. A token whose key was revoked since is not minted again: it would
 // be good for nothing.
-func (c *call) writeCredential(m *members, s *credential.Credential, kid string) error {
+func (c *call) writeCredential(m *strictjson.Members, s *credential.Credential, kid string) error {
 	if c.revoked(kid) {
-		m.null("token")
-		m.raw("credential", s.AppendJSON(nil))
+		m.Null("token")
+		m.Raw("credential", s.AppendJSON(nil))
 		return nil
 	}
 	key, err := c.edge.signer(kid)
@@ -121,8 +122,8 @@ func (c *call) writeCredential(m *members, s *credential.Credential, kid string)
 	if err != nil {
 		return err
 	}
-	m.text("token", token)
-	m.raw("credential", document)
+	m.Text("token", token)
+	m.Raw("credential", document)
 	return nil
 }
 
@@ -168,7 +169,7 @@ type issuance struct {
 	walletMatched bool
 	nameMatched   bool // A strong match: R5.
 	possible      bool // R21.
-	evidence      []members
+	evidence      []strictjson.Members
 }
 
 var scratches = sync.Pool{New: func() any { return ofac.NewScratch() }}
@@ -210,32 +211,32 @@ func (i *issuance) refusedBy(policy *engine.Policy) error {
 }
 
 // write adds the findings to a fragment.
-func (i *issuance) write(m *members, settings uint64) {
-	m.text("ofacAtIssuance", clearOrMatch(i.matched()))
-	m.uint("listVersion", settings)
+func (i *issuance) write(m *strictjson.Members, settings uint64) {
+	m.Text("ofacAtIssuance", clearOrMatch(i.matched()))
+	m.Uint("listVersion", settings)
 	if len(i.evidence) > 0 {
-		m.list("matches", i.evidence)
+		m.List("matches", i.evidence)
 	}
 }
 
 // warnings are what the list gives to say.
-func (i *issuance) warnings() []members {
+func (i *issuance) warnings() []strictjson.Members {
 	switch {
 	case i.walletMatched:
-		return []members{warning("operator_sanctions_match", "the operator's wallet is on the sanctions list: every payment will be blocked", "R3_OPERATOR_OFAC_ISSUANCE")}
+		return []strictjson.Members{warning("operator_sanctions_match", "the operator's wallet is on the sanctions list: every payment will be blocked", "R3_OPERATOR_OFAC_ISSUANCE")}
 	case i.nameMatched:
-		return []members{warning("operator_sanctions_match", "the operator's legal name is on the sanctions list: every payment will be blocked", "R5_OPERATOR_NAME_OFAC")}
+		return []strictjson.Members{warning("operator_sanctions_match", "the operator's legal name is on the sanctions list: every payment will be blocked", "R5_OPERATOR_NAME_OFAC")}
 	case i.possible:
-		return []members{warning("operator_possible_match", "the operator's legal name resembles a listed one: payments will be reviewed", "R21_POSSIBLE_NAME_MATCH")}
+		return []strictjson.Members{warning("operator_possible_match", "the operator's legal name resembles a listed one: payments will be reviewed", "R21_POSSIBLE_NAME_MATCH")}
 	}
 	return nil
 }
 
-func warning(code, message, rule string) members {
-	var m members
-	m.text("code", code)
-	m.text("message", message)
-	m.optional("rule", rule)
+func warning(code, message, rule string) strictjson.Members {
+	var m strictjson.Members
+	m.Text("code", code)
+	m.Text("message", message)
+	m.Optional("rule", rule)
 	return m
 }
 

@@ -14,6 +14,7 @@ import (
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
+	"railguard/strictjson"
 )
 
 // apiKey is one API key as this node uses it.
@@ -261,11 +262,11 @@ func parseRole(name string) uint8 {
 
 func forbidden(roles uint8) *Error {
 	needed := strings.Join(roleList(roles), "|")
-	var extra members
-	extra.text("requiredRole", needed)
+	var extra strictjson.Members
+	extra.Text("requiredRole", needed)
 	return &Error{
 		Status: http.StatusForbidden, Code: "forbidden", Message: "this key lacks the role " + needed,
-		Details: []Detail{{Message: "required role", Extra: extra}}, Extra: extra,
+		Details: []strictjson.Finding{{Message: "required role", Extra: extra}}, Extra: extra,
 	}
 }
 

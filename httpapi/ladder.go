@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"railguard/engine"
+	"railguard/strictjson"
 )
 
 // The ladder: all 25 rules in order of precedence, what each one looked at and
@@ -47,57 +48,57 @@ func (x *ladder) outcome(rule *engine.Rule) string {
 }
 
 // write adds the rungs.
-func (x *ladder) write(m *members) {
-	rungs := make([]members, len(engine.Rules))
+func (x *ladder) write(m *strictjson.Members) {
+	rungs := make([]strictjson.Members, len(engine.Rules))
 	for i := range engine.Rules {
 		rule := &engine.Rules[i]
 		r := &rungs[i]
-		r.text("rule", rule.Code)
-		r.int("number", int64(rule.ID))
-		r.text("verdict", rule.Verdict.String())
+		r.Text("rule", rule.Code)
+		r.Int("number", int64(rule.ID))
+		r.Text("verdict", rule.Verdict.String())
 		outcome := x.outcome(rule)
-		r.text("outcome", outcome)
+		r.Text("outcome", outcome)
 		if outcome == rungDecided {
-			r.text("reason", x.decision.Reason())
+			r.Text("reason", x.decision.Reason())
 		}
-		r.text("trigger", rule.Trigger)
+		r.Text("trigger", rule.Trigger)
 		if x.known {
-			var values members
+			var values strictjson.Members
 			x.values(rule.ID, &values)
 			if len(values) > 0 {
-				r.object("values", values)
+				r.Object("values", values)
 			}
 		}
 	}
-	m.list("ladder", rungs)
+	m.List("ladder", rungs)
 }
 
 // values writes what a rule compares.
-func (x *ladder) values(id engine.RuleID, m *members) {
+func (x *ladder) values(id engine.RuleID, m *strictjson.Members) {
 	f := x.facts
 	switch id {
 	case 9:
-		m.textOrNull("chain", f.Request.Chain)
+		m.TextOrNull("chain", f.Request.Chain)
 	case 10:
-		m.usd("amount", f.Request.Amount)
+		m.USD("amount", f.Request.Amount)
 		x.limits(m, func(p *engine.SpendPolicy) engine.USD { return p.MaxSingle })
 	case 13:
-		m.bool("whitelistInForce", x.whitelisted())
+		m.Bool("whitelistInForce", x.whitelisted())
 	case 14:
-		m.textOrNull("protocol", f.Request.Protocol)
+		m.TextOrNull("protocol", f.Request.Protocol)
 	case 15:
 		if f.ChainSize > 0 {
-			m.textOrNull("baseline", f.Chain[0].Model)
-			m.textOrNull("reported", f.Request.Model)
-			m.textOrNull("registered", f.Chain[0].Settings.CurrentModel)
+			m.TextOrNull("baseline", f.Chain[0].Model)
+			m.TextOrNull("reported", f.Request.Model)
+			m.TextOrNull("registered", f.Chain[0].Settings.CurrentModel)
 		}
 	case 18:
-		m.textOrNull("rail", f.Request.Rail)
+		m.TextOrNull("rail", f.Request.Rail)
 	case 19:
-		m.textOrNull("chain", f.Request.Chain)
-		m.textOrNull("rail", f.Request.Rail)
+		m.TextOrNull("chain", f.Request.Chain)
+		m.TextOrNull("rail", f.Request.Rail)
 	case 20:
-		m.textOrNull("cpType", f.Request.Type)
+		m.TextOrNull("cpType", f.Request.Type)
 	default:
 		if x.moment != nil {
 			x.liveValues(id, m)
@@ -105,71 +106,71 @@ func (x *ladder) values(id engine.RuleID, m *members) {
 	}
 }
 
-func (x *ladder) liveValues(id engine.RuleID, m *members) {
+func (x *ladder) liveValues(id engine.RuleID, m *strictjson.Members) {
 	o := x.moment
 	switch id {
 	case 2:
-		m.text("credentialStatus", engine.EffectiveStatus(o).String())
-		m.int("tokenVersion", int64(o.Version))
-		m.time("tokenExpires", o.Expires)
+		m.Text("credentialStatus", engine.EffectiveStatus(o).String())
+		m.Int("tokenVersion", int64(o.Version))
+		m.Time("tokenExpires", o.Expires)
 	case 8:
 		if o.LevelCount > 0 && o.Levels[0].Row.OwnershipFrom != 0 {
-			m.time("flaggedFrom", o.Levels[0].Row.OwnershipFrom)
+			m.Time("flaggedFrom", o.Levels[0].Row.OwnershipFrom)
 		}
 	case 11:
 		x.spending(m)
 	case 12:
 		if o.Fleet != nil {
-			m.usd("spentUSDC", o.Fleet.Spend.On(o.Now.Day()))
-			m.usd("amount", o.Amount)
-			m.usd("dailyLimitUSDC", o.FleetLimit)
+			m.USD("spentUSDC", o.Fleet.Spend.On(o.Now.Day()))
+			m.USD("amount", o.Amount)
+			m.USD("dailyLimitUSDC", o.FleetLimit)
 		}
 	case 16:
-		m.int("lastMinute", int64(o.Minute))
-		m.int("lastHour", int64(o.PerHour))
-		m.int("maxPerMinute", int64(x.policy.Velocity.MaxPerMinute))
+		m.Int("lastMinute", int64(o.Minute))
+		m.Int("lastHour", int64(o.PerHour))
+		m.Int("maxPerMinute", int64(x.policy.Velocity.MaxPerMinute))
 	case 22:
-		m.usd("above", x.policy.AttestationAbove)
+		m.USD("above", x.policy.AttestationAbove)
 		if o.LevelCount > 0 && o.Levels[0].Row.AttestedAt != 0 {
-			m.time("attestedAt", o.Levels[0].Row.AttestedAt)
+			m.Time("attestedAt", o.Levels[0].Row.AttestedAt)
 		} else {
-			m.null("attestedAt")
+			m.Null("attestedAt")
 		}
 	case 25:
-		m.int("count", int64(o.Structuring))
-		m.int("threshold", int64(x.policy.StructuringCount))
+		m.Int("count", int64(o.Structuring))
+		m.Int("threshold", int64(x.policy.StructuringCount))
 	}
 }
 
 // limits writes a limit at every level that has one, own level first.
-func (x *ladder) limits(m *members, of func(*engine.SpendPolicy) engine.USD) {
-	var items []members
+func (x *ladder) limits(m *strictjson.Members, of func(*engine.SpendPolicy) engine.USD) {
+	var items []strictjson.Members
 	for i := range x.facts.ChainSize {
 		if limit := of(&x.facts.Chain[i].Policy); limit != engine.NoLimit {
-			var item members
-			item.int("level", int64(i))
-			item.usd("limit", limit)
+			var item strictjson.Members
+			item.Int("level", int64(i))
+			item.USD("limit", limit)
 			items = append(items, item)
 		}
 	}
-	m.list("limits", items)
+	m.List("limits", items)
 }
 
-func (x *ladder) spending(m *members) {
+func (x *ladder) spending(m *strictjson.Members) {
 	o := x.moment
-	items := make([]members, o.LevelCount)
+	items := make([]strictjson.Members, o.LevelCount)
 	for i := range o.LevelCount {
 		level := &o.Levels[i]
-		items[i].int("level", int64(i))
-		items[i].usd("spentUSDC", level.Row.Spend.On(o.Now.Day()))
+		items[i].Int("level", int64(i))
+		items[i].USD("spentUSDC", level.Row.Spend.On(o.Now.Day()))
 		if limit := level.Profile.Policy.DailyLimit; limit != engine.NoLimit {
-			items[i].usd("dailyLimitUSDC", limit)
+			items[i].USD("dailyLimitUSDC", limit)
 		} else {
-			items[i].null("dailyLimitUSDC")
+			items[i].Null("dailyLimitUSDC")
 		}
 	}
-	m.usd("amount", o.Amount)
-	m.list("levels", items)
+	m.USD("amount", o.Amount)
+	m.List("levels", items)
 }
 
 func (x *ladder) whitelisted() bool {
@@ -227,21 +228,21 @@ func dryRun(c *call) error {
 	}
 	x.decision, x.mask = engine.Decide(&s.hits, x.policy), s.hits.Mask
 	m := &c.out
-	m.bool("dryRun", true)
-	m.text("verdict", x.decision.Verdict.String())
-	m.textOrNull("rule", x.decision.Code())
-	m.text("reason", x.decision.Reason())
+	m.Bool("dryRun", true)
+	m.Text("verdict", x.decision.Verdict.String())
+	m.TextOrNull("rule", x.decision.Code())
+	m.Text("reason", x.decision.Reason())
 	s.fragment, s.filters = s.fragment[:0], s.filters[:0]
 	c.writeParties(m)
-	m.text("ofacSource", ofacSource(c.edge.settings.List))
-	m.text("ruleSet", engine.RuleSet)
-	m.uint("policyVersion", c.edge.settings.Policy.Version)
-	m.uint("listVersion", c.edge.settings.ListVersion)
-	m.texts("triggered", ruleCodes(x.decision.Triggered))
-	m.texts("shadow", ruleCodes(x.decision.Shadow))
+	m.Text("ofacSource", ofacSource(c.edge.settings.List))
+	m.Text("ruleSet", engine.RuleSet)
+	m.Uint("policyVersion", c.edge.settings.Policy.Version)
+	m.Uint("listVersion", c.edge.settings.ListVersion)
+	m.Texts("triggered", ruleCodes(x.decision.Triggered))
+	m.Texts("shadow", ruleCodes(x.decision.Shadow))
 	c.writeMatches(m, list)
 	x.write(m)
-	m.texts("notSimulated", []string{engine.RuleID(25).Code()})
+	m.Texts("notSimulated", []string{engine.RuleID(25).Code()})
 	c.reply(http.StatusOK, c.out)
 	return nil
 }

@@ -22,7 +22,6 @@ const (
 	timeoutMin       = time.Millisecond
 	confirmTimeout   = 300 * time.Millisecond // A read that could be answered without the leader waits no longer for it.
 	bodyBufferKept   = 64 << 10               // A larger buffer is not kept for the next call.
-	fieldErrorsMax   = 32                     // Named in one answer.
 	drainWait        = 10 * time.Second
 	drainPoll        = 20 * time.Millisecond
 	operationTimeout = 10 * time.Second // A cluster verb.

@@ -11,6 +11,7 @@ import (
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
+	"railguard/strictjson"
 )
 
 // Sanctions lists (decisions 5.21). A list is known by its digest; people know
@@ -31,53 +32,53 @@ func snapshotID(digest [32]byte) string { return "snp_" + hex.EncodeToString(dig
 // getLists is GET /v1/ofac.
 func getLists(c *call) error {
 	s := c.edge.settings
-	var m members
+	var m strictjson.Members
 	if s.List == nil {
-		m.null("active")
+		m.Null("active")
 	} else {
 		active := listMembers(s.List)
-		active.text("ofacSource", ofacSource(s.List))
-		active.time("syncedAt", s.ListSynced)
+		active.Text("ofacSource", ofacSource(s.List))
+		active.Time("syncedAt", s.ListSynced)
 		now := c.api.deps.Published.LogTime()
 		age := max(now-s.ListSynced, 0)
-		active.int("ageSeconds", int64(age/engine.Second))
-		active.bool("stale", age > s.Policy.ListAgeMax)
-		m.object("active", active)
+		active.Int("ageSeconds", int64(age/engine.Second))
+		active.Bool("stale", age > s.Policy.ListAgeMax)
+		m.Object("active", active)
 	}
-	staged := []members{}
+	staged := []strictjson.Members{}
 	for _, info := range s.Staged {
 		staged = append(staged, listMembers(info))
 	}
-	history := []members{}
+	history := []strictjson.Members{}
 	for i := len(s.History) - 1; i >= 0 && len(history) < historyShown; i-- {
 		history = append(history, listMembers(s.History[i]))
 	}
-	m.list("staged", staged)
-	m.list("history", history)
+	m.List("staged", staged)
+	m.List("history", history)
 	if sync, told := c.syncMembers(); told {
-		m.object("sync", sync)
+		m.Object("sync", sync)
 	}
 	c.reply(http.StatusOK, m)
 	return nil
 }
 
-func listMembers(info *wire.ListInfo) members {
-	var m, counts members
-	m.text("snapshotId", snapshotID(info.Digest))
-	m.text("source", info.Source)
-	m.text("sha256", hex.EncodeToString(info.Digest[:]))
-	m.bool("sample", info.Sample)
+func listMembers(info *wire.ListInfo) strictjson.Members {
+	var m, counts strictjson.Members
+	m.Text("snapshotId", snapshotID(info.Digest))
+	m.Text("source", info.Source)
+	m.Text("sha256", hex.EncodeToString(info.Digest[:]))
+	m.Bool("sample", info.Sample)
 	if info.PublishedAt == 0 {
-		m.null("publishedAt") // The CSV files carry no date.
+		m.Null("publishedAt") // The CSV files carry no date.
 	} else {
-		m.time("publishedAt", info.PublishedAt)
+		m.Time("publishedAt", info.PublishedAt)
 	}
 	if info.StagedAt != 0 {
-		m.time("stagedAt", info.StagedAt)
+		m.Time("stagedAt", info.StagedAt)
 	}
 	if info.ActivatedAt != 0 {
-		m.time("activatedAt", info.ActivatedAt)
-		m.uint("listVersion", info.Version)
+		m.Time("activatedAt", info.ActivatedAt)
+		m.Uint("listVersion", info.Version)
 	}
 	for _, part := range []struct {
 		name  string
@@ -86,10 +87,10 @@ func listMembers(info *wire.ListInfo) members {
 		{"entries", info.Entries}, {"sdn", info.SDN}, {"cons", info.CONS}, {"names", info.Names}, {"wallets", info.Wallets},
 		{"individuals", info.Individuals}, {"entities", info.Companies}, {"vessels", info.Vessels}, {"aircraft", info.Aircraft},
 	} {
-		counts.uint(part.name, uint64(part.count))
+		counts.Uint(part.name, uint64(part.count))
 	}
-	m.object("counts", counts)
-	m.uint("sizeBytes", uint64(info.Size))
+	m.Object("counts", counts)
+	m.Uint("sizeBytes", uint64(info.Size))
 	return m
 }
 
@@ -187,54 +188,54 @@ func diffLists(c *call) error {
 		return err
 	}
 	diff := ofac.Diff(from, to)
-	var m members
-	m.text("from", snapshotID(against.Digest))
-	m.text("to", snapshotID(info.Digest))
-	m.object("added", entriesMembers(to, diff.Added))
-	m.object("removed", entriesMembers(from, diff.Removed))
-	m.object("changed", entriesMembers(to, diff.Changed))
-	m.object("addressesAdded", addressesMembers(diff.AddressesAdded))
-	m.object("addressesRemoved", addressesMembers(diff.AddressesRemoved))
+	var m strictjson.Members
+	m.Text("from", snapshotID(against.Digest))
+	m.Text("to", snapshotID(info.Digest))
+	m.Object("added", entriesMembers(to, diff.Added))
+	m.Object("removed", entriesMembers(from, diff.Removed))
+	m.Object("changed", entriesMembers(to, diff.Changed))
+	m.Object("addressesAdded", addressesMembers(diff.AddressesAdded))
+	m.Object("addressesRemoved", addressesMembers(diff.AddressesRemoved))
 	c.reply(http.StatusOK, m)
 	return nil
 }
 
-func entriesMembers(list *ofac.Index, uids []uint32) members {
-	items := []members{}
+func entriesMembers(list *ofac.Index, uids []uint32) strictjson.Members {
+	items := []strictjson.Members{}
 	for _, uid := range uids[:min(len(uids), diffListed)] {
 		entry, known := list.Entry(uid)
 		if !known {
 			continue
 		}
-		var m members
-		m.text("uid", strconv.FormatUint(uint64(uid), 10))
-		m.text("name", entry.Primary)
-		m.text("type", entry.Type.String())
-		m.text("list", listName(entry.Lists))
-		m.texts("programs", entry.Programs)
+		var m strictjson.Members
+		m.Text("uid", strconv.FormatUint(uint64(uid), 10))
+		m.Text("name", entry.Primary)
+		m.Text("type", entry.Type.String())
+		m.Text("list", listName(entry.Lists))
+		m.Texts("programs", entry.Programs)
 		items = append(items, m)
 	}
 	return counted(len(uids), items)
 }
 
-func addressesMembers(addresses []ofac.ListedWallet) members {
-	items := []members{}
+func addressesMembers(addresses []ofac.ListedWallet) strictjson.Members {
+	items := []strictjson.Members{}
 	for _, address := range addresses[:min(len(addresses), diffListed)] {
-		var m members
-		m.text("uid", strconv.FormatUint(uint64(address.UID), 10))
-		m.text("ticker", address.Ticker)
-		m.text("address", address.Address)
+		var m strictjson.Members
+		m.Text("uid", strconv.FormatUint(uint64(address.UID), 10))
+		m.Text("ticker", address.Ticker)
+		m.Text("address", address.Address)
 		items = append(items, m)
 	}
 	return counted(len(addresses), items)
 }
 
 // counted tells how many there are, and names as many as one answer holds.
-func counted(count int, items []members) members {
-	var m members
-	m.int("count", int64(count))
-	m.list("entries", items)
-	m.bool("truncated", len(items) < count)
+func counted(count int, items []strictjson.Members) strictjson.Members {
+	var m strictjson.Members
+	m.Int("count", int64(count))
+	m.List("entries", items)
+	m.Bool("truncated", len(items) < count)
 	return m
 }
 
@@ -245,12 +246,12 @@ func activateList(c *call) error {
 		return c.orReplay(err)
 	}
 	f := c.fields()
-	force, _ := f.flag("force")
-	reason, actor := f.text("reason", engine.TextMax), f.text("actor", engine.FieldMax)
+	force, _ := f.Flag("force")
+	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
 	if force && strings.TrimSpace(reason) == "" {
-		f.missing("reason")
+		f.Missing("reason")
 	}
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return err
 	}
 	return c.activate(info, activation{force: force, reason: reason, actor: actor})
@@ -279,13 +280,13 @@ func (c *call) activate(info *wire.ListInfo, a activation) error {
 		if len(problems) > 0 && !a.force {
 			return nil, judged{listRejected(problems)}
 		}
-		var m members
-		m.text("snapshotId", snapshotID(info.Digest))
-		m.text("source", info.Source)
-		m.bool("rollback", a.rollback)
-		m.texts("problems", problems)
-		m.textOrNull("reason", a.reason)
-		m.textOrNull("actor", a.actor)
+		var m strictjson.Members
+		m.Text("snapshotId", snapshotID(info.Digest))
+		m.Text("source", info.Source)
+		m.Bool("rollback", a.rollback)
+		m.Texts("problems", problems)
+		m.TextOrNull("reason", a.reason)
+		m.TextOrNull("actor", a.actor)
 		record := &wire.ListActivate{Digest: info.Digest, Force: a.force, Base: c.edge.settings.ListVersion}
 		// The files of the active list were imported once more: nothing changes, and the
 		// list is known to be current.
@@ -303,7 +304,7 @@ func (c *call) activate(info *wire.ListInfo, a activation) error {
 		return nil
 	}}, func(wire.Result) error {
 		m := listMembers(c.edge.settings.List)
-		m.bool("unchanged", true)
+		m.Bool("unchanged", true)
 		c.reply(http.StatusOK, m)
 		return nil
 	})
@@ -322,7 +323,7 @@ func (c *call) isStaged(digest [32]byte) bool {
 func listRejected(problems []string) *Error {
 	e := failure(http.StatusUnprocessableEntity, "list_rejected", "the list is refused: "+problems[0])
 	for _, problem := range problems {
-		e.Details = append(e.Details, Detail{Message: problem})
+		e.Details = append(e.Details, strictjson.Finding{Message: problem})
 	}
 	return e
 }
@@ -394,24 +395,24 @@ func (c *call) uploadProblems(info *wire.ListInfo) ([]string, error) {
 
 // renderSynced answers the activation of what is active already and was imported
 // again.
-func renderSynced(_ *call, l *leaf, m *members) error {
+func renderSynced(_ *call, l *leaf, m *strictjson.Members) error {
 	l.copyTo(m, "snapshotId", "source", "listVersion")
-	m.text("sha256", l.text("listDigest"))
+	m.Text("sha256", l.text("listDigest"))
 	l.copyTo(m, "syncedAt", "reason", "actor", "eventId")
-	m.bool("unchanged", true)
+	m.Bool("unchanged", true)
 	return nil
 }
 
 // renderActivation answers an activation or a rollback.
-func renderActivation(_ *call, l *leaf, m *members) error {
+func renderActivation(_ *call, l *leaf, m *strictjson.Members) error {
 	l.copyTo(m, "snapshotId", "source", "listVersion", "entries")
-	m.text("sha256", l.text("listDigest"))
-	m.text("activatedAt", l.text("time"))
+	m.Text("sha256", l.text("listDigest"))
+	m.Text("activatedAt", l.text("time"))
 	l.copyTo(m, "syncedAt")
 	if previous := l.text("previousDigest"); len(previous) >= 16 {
-		m.text("previousSnapshotId", "snp_"+previous[:16])
+		m.Text("previousSnapshotId", "snp_"+previous[:16])
 	} else {
-		m.null("previousSnapshotId")
+		m.Null("previousSnapshotId")
 	}
 	l.copyTo(m, "sample", "forced", "rollback", "problems", "reason", "actor", "eventId")
 	return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"railguard/engine"
+	"railguard/strictjson"
 )
 
 // SyncReport is how the fetching of lists went on this node.
@@ -37,27 +38,27 @@ func CountSync(err error) {
 
 // syncMembers is the member "sync" of GET /v1/ofac: how it went on the node that was
 // asked. Fetching is the leader's work, so a follower may have nothing to tell.
-func (c *call) syncMembers() (members, bool) {
-	var m members
+func (c *call) syncMembers() (strictjson.Members, bool) {
+	var m strictjson.Members
 	reporter, tells := c.api.deps.Sync.(syncReporter)
 	if !tells {
 		return m, false
 	}
 	report := reporter.LastSync()
-	m.text("node", c.api.deps.Node)
-	m.textOrNull("source", report.Source)
-	m.bool("running", report.Running)
+	m.Text("node", c.api.deps.Node)
+	m.TextOrNull("source", report.Source)
+	m.Bool("running", report.Running)
 	for _, moment := range []struct {
 		name string
 		at   time.Time
 	}{{"lastTryAt", report.TriedAt}, {"lastSuccessAt", report.DoneAt}} {
 		if moment.at.IsZero() {
-			m.null(moment.name)
+			m.Null(moment.name)
 		} else {
-			m.time(moment.name, engine.Time(moment.at.UnixNano()))
+			m.Time(moment.name, engine.Time(moment.at.UnixNano()))
 		}
 	}
-	m.textOrNull("error", report.Failure)
+	m.TextOrNull("error", report.Failure)
 	return m, true
 }
 
@@ -102,9 +103,9 @@ func syncLists(c *call) error {
 		finished = true
 	case <-timer.C:
 	}
-	var m members
-	m.bool("started", true)
-	m.bool("finished", finished)
+	var m strictjson.Members
+	m.Bool("started", true)
+	m.Bool("finished", finished)
 	c.reply(http.StatusAccepted, m)
 	return nil
 }

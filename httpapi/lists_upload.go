@@ -9,6 +9,7 @@ import (
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
+	"railguard/strictjson"
 )
 
 // uploading lets one upload in at a time, since each may take hundreds of MiB of
@@ -104,11 +105,11 @@ func (c *call) stage(compiled []byte, info wire.ListInfo, problems []string, ori
 }
 
 func (c *call) stageList(compiled []byte, info wire.ListInfo, problems []string, origin string) (wire.Result, error) {
-	var m members
+	var m strictjson.Members
 	info.Size = uint32(len(compiled))
-	m.object("list", listMembers(&info))
-	m.texts("problems", problems)
-	m.text("origin", origin)
+	m.Object("list", listMembers(&info))
+	m.Texts("problems", problems)
+	m.Text("origin", origin)
 	common, err := c.recorded(m)
 	if err != nil {
 		return wire.Result{}, err
@@ -125,12 +126,12 @@ func (c *call) stageList(compiled []byte, info wire.ListInfo, problems []string,
 }
 
 // renderStaged answers an upload.
-func renderStaged(c *call, l *leaf, m *members) error {
+func renderStaged(c *call, l *leaf, m *strictjson.Members) error {
 	c.status = http.StatusCreated
 	for _, name := range []string{"snapshotId", "source", "sha256", "sample", "publishedAt", "counts", "sizeBytes"} {
-		m.raw(name, l.raw("list", name))
+		m.Raw(name, l.raw("list", name))
 	}
-	m.text("stagedAt", l.text("time"))
+	m.Text("stagedAt", l.text("time"))
 	l.copyTo(m, "problems", "eventId")
 	return nil
 }
@@ -141,8 +142,8 @@ func renderStaged(c *call, l *leaf, m *members) error {
 func rollbackList(c *call) error {
 	f := c.fields()
 	a := activation{force: true, rollback: true}
-	a.reason, a.actor = f.requiredText("reason", engine.TextMax), f.text("actor", engine.FieldMax)
-	if err := f.err(); err != nil {
+	a.reason, a.actor = f.RequiredText("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
+	if err := f.Err(); err != nil {
 		return err
 	}
 	if err := c.orReplay(errMoved); err != errMoved {

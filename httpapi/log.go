@@ -13,6 +13,7 @@ import (
 	"railguard/audit/note"
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 // The audit log as the world may see it (C2SP tlog-tiles): checkpoints and hash
@@ -212,22 +213,22 @@ func proveRecord(c *call) error {
 		return unavailable("overloaded", "this node is catching up; retry")
 	}
 	m := &c.out
-	m.text("txnId", c.txnID)
+	m.Text("txnId", c.txnID)
 	if err := c.writeProof(m, &l, cp.size); err != nil {
 		return err
 	}
-	m.text("checkpoint", string(cp.text))
-	m.text("keys", c.edge.settings.Genesis.LogKeys)
+	m.Text("checkpoint", string(cp.text))
+	m.Text("keys", c.edge.settings.Genesis.LogKeys)
 	if later, ok := c.api.deps.Published.Disposition(l.index); ok && later < cp.size {
 		d, err := c.loadLeaf(later)
 		if err != nil {
 			return err
 		}
-		var inner members
+		var inner strictjson.Members
 		if err := c.writeProof(&inner, &d, cp.size); err != nil {
 			return err
 		}
-		m.object("disposition", inner)
+		m.Object("disposition", inner)
 	}
 	c.reply(http.StatusOK, c.out)
 	return nil
@@ -235,19 +236,19 @@ func proveRecord(c *call) error {
 
 // writeProof writes a leaf and its audit path. The leaf is a string, so that
 // its exact bytes survive every JSON library.
-func (c *call) writeProof(m *members, l *leaf, size uint64) error {
+func (c *call) writeProof(m *strictjson.Members, l *leaf, size uint64) error {
 	path, err := c.api.deps.Records.Audit().Inclusion(l.index, size)
 	if err != nil {
 		return leafError(err)
 	}
-	m.text("leaf", string(l.data))
-	m.text("leafHash", leafHash(l.data))
-	m.uint("index", l.index)
-	m.uint("treeSize", size)
+	m.Text("leaf", string(l.data))
+	m.Text("leafHash", leafHash(l.data))
+	m.Uint("index", l.index)
+	m.Uint("treeSize", size)
 	texts := make([]string, len(path))
 	for i, hash := range path {
 		texts[i] = base64.StdEncoding.EncodeToString(hash)
 	}
-	m.texts("path", texts)
+	m.Texts("path", texts)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"railguard/engine"
 	"railguard/ofac"
+	"railguard/strictjson"
 )
 
 // matchName is GET /v1/match?name=&wallet=&cpType=: what a screening call would
@@ -50,7 +51,7 @@ var outcomeWords = [...]string{ofac.Clear: "CLEAR", ofac.Possible: "REVIEW", ofa
 // matches asks the list as the strictest caller would: possible matches against
 // every list, cleared pairs named but not applied. The wallet's match, which is
 // certain, stands before those of the name.
-func (c *call) matches(name, wallet string, kind ofac.PartyType, list *ofac.Index) members {
+func (c *call) matches(name, wallet string, kind ofac.PartyType, list *ofac.Index) strictjson.Members {
 	policy := c.edge.settings.Policy
 	scratch := scratches.Get().(*ofac.Scratch)
 	defer scratches.Put(scratch)
@@ -58,7 +59,7 @@ func (c *call) matches(name, wallet string, kind ofac.PartyType, list *ofac.Inde
 		Name: name, Type: kind, Review: policy.NameReview, Block: policy.NameBlock, WeakAliases: policy.WeakAliases, NonSDNPossible: true,
 	}, scratch)
 	outcome := result.Outcome
-	items := []members{}
+	items := []strictjson.Members{}
 	if match, listed := list.Wallet(wallet); listed && wallet != "" {
 		outcome = ofac.Listed
 		items = append(items, walletItem(&match, list))
@@ -66,61 +67,61 @@ func (c *call) matches(name, wallet string, kind ofac.PartyType, list *ofac.Inde
 	normalised := ofac.NormaliseName(name)
 	for i := range result.Matches {
 		item := nameItem(&result.Matches[i], list)
-		item.bool("cleared", c.isCleared(normalised, result.Matches[i].UID, list))
+		item.Bool("cleared", c.isCleared(normalised, result.Matches[i].UID, list))
 		items = append(items, item)
 	}
 	info := c.edge.settings.List
-	var m, query members
-	query.textOrNull("name", name)
-	query.textOrNull("normalised", normalised)
-	query.textOrNull("wallet", wallet)
-	query.textOrNull("canonicalWallet", engine.CanonicalWallet(wallet))
-	query.textOrNull("cpType", engine.PartyTypeName(kind))
-	m.text("outcome", outcomeWords[outcome])
-	m.uint("listVersion", info.Version)
-	m.list("matches", items)
-	m.bool("truncated", result.Truncated)
-	m.object("query", query)
-	m.text("snapshotId", snapshotID(info.Digest))
-	m.text("ofacSource", ofacSource(info))
+	var m, query strictjson.Members
+	query.TextOrNull("name", name)
+	query.TextOrNull("normalised", normalised)
+	query.TextOrNull("wallet", wallet)
+	query.TextOrNull("canonicalWallet", engine.CanonicalWallet(wallet))
+	query.TextOrNull("cpType", engine.PartyTypeName(kind))
+	m.Text("outcome", outcomeWords[outcome])
+	m.Uint("listVersion", info.Version)
+	m.List("matches", items)
+	m.Bool("truncated", result.Truncated)
+	m.Object("query", query)
+	m.Text("snapshotId", snapshotID(info.Digest))
+	m.Text("ofacSource", ofacSource(info))
 	return m
 }
 
 // nameItem is one listed name that the query may mean.
-func nameItem(match *ofac.Match, list *ofac.Index) members {
+func nameItem(match *ofac.Match, list *ofac.Index) strictjson.Members {
 	m := matchItem(match.UID, match.Lists, match.Name, match.Alias, list)
-	m.text("type", match.Type.String())
-	m.text("quality", match.Quality)
-	m.text("form", match.Form)
-	m.score("score", match.Score)
-	m.score("strict", match.Strict)
-	m.text("outcome", outcomeWords[match.Outcome])
-	m.optional("why", match.Sub.String())
+	m.Text("type", match.Type.String())
+	m.Text("quality", match.Quality)
+	m.Text("form", match.Form)
+	m.Score("score", match.Score)
+	m.Score("strict", match.Strict)
+	m.Text("outcome", outcomeWords[match.Outcome])
+	m.Optional("why", match.Sub.String())
 	return m
 }
 
 // walletItem is a listed address: the same members, and no doubt.
-func walletItem(match *ofac.WalletMatch, list *ofac.Index) members {
+func walletItem(match *ofac.WalletMatch, list *ofac.Index) strictjson.Members {
 	entry, _ := list.Entry(match.UID)
 	m := matchItem(match.UID, match.Lists, entry.Primary, match.Address, list)
-	m.text("type", entry.Type.String())
-	m.text("quality", "strong")
-	m.text("form", "wallet")
-	m.int("score", 1)
-	m.int("strict", 1)
-	m.text("outcome", outcomeWords[ofac.Listed])
-	m.text("ticker", match.Ticker)
+	m.Text("type", entry.Type.String())
+	m.Text("quality", "strong")
+	m.Text("form", "wallet")
+	m.Int("score", 1)
+	m.Int("strict", 1)
+	m.Text("outcome", outcomeWords[ofac.Listed])
+	m.Text("ticker", match.Ticker)
 	return m
 }
 
-func matchItem(uid uint32, lists ofac.Lists, name, alias string, list *ofac.Index) members {
-	var m members
-	m.text("list", listName(lists))
-	m.text("uid", uintText(uint64(uid)))
-	m.text("name", name)
-	m.text("alias", alias)
+func matchItem(uid uint32, lists ofac.Lists, name, alias string, list *ofac.Index) strictjson.Members {
+	var m strictjson.Members
+	m.Text("list", listName(lists))
+	m.Text("uid", uintText(uint64(uid)))
+	m.Text("name", name)
+	m.Text("alias", alias)
 	entry, _ := list.Entry(uid)
-	m.texts("programs", entry.Programs)
+	m.Texts("programs", entry.Programs)
 	return m
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 // flagOwnership is POST /v1/agents/{id}/ownership-transfer (decisions 5.6): R8
@@ -15,17 +16,17 @@ func flagOwnership(c *call) error {
 		return err
 	}
 	f := c.fields()
-	owner := f.requiredName("newOperatorLegalName")
-	at, given := f.instant("effectiveAt")
-	note, actor := f.text("note", engine.TextMax), f.text("actor", engine.FieldMax)
-	if err := f.err(); err != nil {
+	owner := f.RequiredName("newOperatorLegalName")
+	at, given := f.Instant("effectiveAt")
+	note, actor := f.Text("note", engine.TextMax), f.Text("actor", engine.FieldMax)
+	if err := f.Err(); err != nil {
 		return err
 	}
 	return c.submit(proposal{kind: wire.KindOwnership, record: func() (any, error) {
-		var m members
-		m.text("newOperatorLegalName", owner)
-		m.textOrNull("note", note)
-		m.textOrNull("actor", actor)
+		var m strictjson.Members
+		m.Text("newOperatorLegalName", owner)
+		m.TextOrNull("note", note)
+		m.TextOrNull("actor", actor)
 		record := &wire.Ownership{Agent: profile.Slot}
 		if given {
 			record.EffectiveAt = at
@@ -44,42 +45,42 @@ func cancelOwnership(c *call) error {
 		return err
 	}
 	f := c.fields()
-	reason, actor := f.text("reason", engine.TextMax), f.text("actor", engine.FieldMax)
-	if err := f.err(); err != nil {
+	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
+	if err := f.Err(); err != nil {
 		return err
 	}
 	return c.submit(proposal{kind: wire.KindOwnership, record: func() (any, error) {
-		var m members
-		m.textOrNull("reason", reason)
-		m.textOrNull("actor", actor)
+		var m strictjson.Members
+		m.TextOrNull("reason", reason)
+		m.TextOrNull("actor", actor)
 		record := &wire.Ownership{Agent: profile.Slot, Cancel: true}
 		var err error
 		record.Common, err = c.recorded(m, engine.FilterKey(engine.FilterOperator, operatorKey(profile.OperatorLegalName)))
 		return record, err
 	}}, func(wire.Result) error {
-		var m, flag members
-		flag.bool("flagged", false)
-		m.text("agentId", c.edge.agentID(profile.Slot))
-		m.object("ownershipTransfer", flag)
-		m.bool("unchanged", true)
+		var m, flag strictjson.Members
+		flag.Bool("flagged", false)
+		m.Text("agentId", c.edge.agentID(profile.Slot))
+		m.Object("ownershipTransfer", flag)
+		m.Bool("unchanged", true)
 		c.reply(http.StatusOK, m)
 		return nil
 	})
 }
 
 // renderOwnership answers both.
-func renderOwnership(_ *call, l *leaf, m *members) error {
+func renderOwnership(_ *call, l *leaf, m *strictjson.Members) error {
 	flagged := l.kind() == "ownership.flagged"
 	l.copyTo(m, "agentId")
-	var flag members
-	flag.bool("flagged", flagged)
+	var flag strictjson.Members
+	flag.Bool("flagged", flagged)
 	if flagged {
 		l.copyTo(&flag, "flaggedAt", "effectiveAt", "newOperatorLegalName", "note", "actor")
 	} else {
-		flag.text("cancelledAt", l.text("time"))
+		flag.Text("cancelledAt", l.text("time"))
 		l.copyTo(&flag, "reason", "actor")
 	}
-	m.object("ownershipTransfer", flag)
-	m.text("eventId", l.text("eventId"))
+	m.Object("ownershipTransfer", flag)
+	m.Text("eventId", l.text("eventId"))
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"railguard/engine"
+	"railguard/strictjson"
 )
 
 // rowScanMax is how many rows of the state one list call looks at: a filter that
@@ -100,11 +101,11 @@ func parseRowCursor(kind, text string) (uint64, bool) {
 }
 
 // list answers with one page.
-func (c *call) list(items []members, next string) error {
-	var m members
-	m.list("data", items)
-	m.textOrNull("nextCursor", next)
-	m.uint("asOfIndex", c.index)
+func (c *call) list(items []strictjson.Members, next string) error {
+	var m strictjson.Members
+	m.List("data", items)
+	m.TextOrNull("nextCursor", next)
+	m.Uint("asOfIndex", c.index)
 	c.reply(200, m)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"railguard/audit"
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 // policyDocumentMax is the size of a compact policy document: it is part of its
@@ -41,21 +42,21 @@ func (c *call) readPolicy() (policyDraft, error) {
 	if err := c.parseBody(); err != nil {
 		return draft, err
 	}
-	value := c.object
 	f := c.fields()
-	if inner, ok := f.nested("policy"); f.has("policy") {
-		if reason := f.text("reason", engine.TextMax); reason != "" {
+	whole := &f
+	if inner, ok := f.Nested("policy"); f.Has("policy") {
+		if reason := f.Text("reason", engine.TextMax); reason != "" {
 			draft.reason = reason
 		}
-		if err := f.err(); err != nil {
+		if err := f.Err(); err != nil {
 			return draft, err
 		}
 		if !ok {
 			return draft, invalidField("policy", "must be an object")
 		}
-		value = inner.object
+		whole = &inner
 	}
-	draft.document = appendObject(nil, value)
+	draft.document = whole.JSON()
 	if len(draft.document) > policyDocumentMax || len(draft.reason) > engine.TextMax {
 		return draft, tooLarge(policyDocumentMax)
 	}
@@ -72,18 +73,11 @@ func (c *call) isYAML() bool {
 	return text != "" && text[0] != '{'
 }
 
-// parseBody passes c.body through the gate and the parser, as readBody does for
-// routes whose body is JSON in any case.
+// parseBody reads c.body as one JSON object, as readBody does for routes whose
+// body is JSON in any case.
 func (c *call) parseBody() error {
-	if err := c.gate.check(c.body); err != nil {
+	if err := c.document.Read(c.body); err != nil {
 		return failure(http.StatusBadRequest, "invalid_json", err.Error())
-	}
-	value, err := c.parser.ParseBytes(c.body)
-	if err != nil {
-		return failure(http.StatusBadRequest, "invalid_json", errJSONSyntax.Error())
-	}
-	if c.object, err = value.Object(); err != nil {
-		return failure(http.StatusBadRequest, "invalid_json", errJSONTop.Error())
 	}
 	return nil
 }
@@ -101,8 +95,8 @@ func putPolicy(c *call) error {
 	}
 	if len(draft.wrong) > 0 {
 		f := c.fields()
-		f.report(draft.wrong)
-		return f.err()
+		f.Report(draft.wrong)
+		return f.Err()
 	}
 	return c.revise(wire.KindPolicy, func() (any, error) {
 		current := c.edge.settings.Policy
@@ -113,10 +107,10 @@ func putPolicy(c *call) error {
 		if len(widened) > 0 && strings.TrimSpace(draft.reason) == "" {
 			return nil, reasonMissing(widened)
 		}
-		var m members
-		m.raw("policy", draft.document)
-		m.texts("widened", widened)
-		m.textOrNull("reason", draft.reason)
+		var m strictjson.Members
+		m.Raw("policy", draft.document)
+		m.Texts("widened", widened)
+		m.TextOrNull("reason", draft.reason)
 		record := &wire.PolicyPut{Base: current.Version, Policy: *draft.policy}
 		var err error
 		record.Common, err = c.recorded(m)
@@ -131,16 +125,16 @@ func reasonMissing(widened []string) *Error {
 		Message: "reason is required: the policy lets through what was stopped before",
 	}
 	for _, param := range widened {
-		e.Details = append(e.Details, Detail{Param: param, Message: "is wider than before"})
+		e.Details = append(e.Details, strictjson.Finding{Param: param, Message: "is wider than before"})
 	}
 	return e
 }
 
 // renderPolicy answers putPolicy.
-func renderPolicy(c *call, l *leaf, m *members) error {
-	m.uint("policyVersion", l.number("policyVersion"))
+func renderPolicy(c *call, l *leaf, m *strictjson.Members) error {
+	m.Uint("policyVersion", l.number("policyVersion"))
 	l.copyTo(m, "policy", "widened", "reason")
-	m.text("activatedAt", l.text("time"))
+	m.Text("activatedAt", l.text("time"))
 	l.copyTo(m, "eventId", "actorKeyId")
 	c.header("ETag", etag(l.number("policyVersion")))
 	return nil
@@ -150,17 +144,17 @@ func renderPolicy(c *call, l *leaf, m *members) error {
 // that has one.
 func getPolicy(c *call) error {
 	policy := c.edge.settings.Policy
-	var m, modes members
-	m.uint("policyVersion", policy.Version)
-	m.text("ruleSet", engine.RuleSet)
-	m.raw("policy", policy.Document)
+	var m, modes strictjson.Members
+	m.Uint("policyVersion", policy.Version)
+	m.Text("ruleSet", engine.RuleSet)
+	m.Raw("policy", policy.Document)
 	for i := range engine.Rules {
 		if rule := &engine.Rules[i]; rule.Verdict == engine.Review {
-			modes.text(rule.Code, policy.Modes[rule.ID].String())
+			modes.Text(rule.Code, policy.Modes[rule.ID].String())
 		}
 	}
-	m.object("modes", modes)
-	m.object("whitelist", whitelistSummary(policy.Whitelist))
+	m.Object("modes", modes)
+	m.Object("whitelist", whitelistSummary(policy.Whitelist))
 	c.header("ETag", etag(policy.Version))
 	c.reply(http.StatusOK, m)
 	return nil
@@ -172,23 +166,23 @@ func validatePolicy(c *call) error {
 	if err != nil {
 		return err
 	}
-	var m members
-	m.bool("valid", len(draft.wrong) == 0)
-	items := []members{}
-	for _, e := range draft.wrong[:min(len(draft.wrong), fieldErrorsMax)] {
-		var item members
-		item.text("param", e.Param)
-		item.text("message", e.Message)
+	var m strictjson.Members
+	m.Bool("valid", len(draft.wrong) == 0)
+	items := []strictjson.Members{}
+	for _, e := range draft.wrong[:min(len(draft.wrong), strictjson.FindingsMax)] {
+		var item strictjson.Members
+		item.Text("param", e.Param)
+		item.Text("message", e.Message)
 		items = append(items, item)
 	}
-	m.list("errors", items)
+	m.List("errors", items)
 	widens := []string{}
 	if len(draft.wrong) == 0 {
 		widens = append(widens, engine.Widens(c.edge.settings.Policy, draft.policy)...)
 	}
-	m.texts("widens", widens)
-	m.bool("needsReason", len(widens) > 0)
-	m.raw("policy", draft.document)
+	m.Texts("widens", widens)
+	m.Bool("needsReason", len(widens) > 0)
+	m.Raw("policy", draft.document)
 	c.reply(http.StatusOK, m)
 	return nil
 }
@@ -209,7 +203,7 @@ func listPolicies(c *call) error {
 	} else if p.after != 0 {
 		q.To = p.after
 	}
-	var items []members
+	var items []strictjson.Members
 	var failed error
 	found, err := c.api.deps.Records.Audit().Scan(q, func(index uint64, stored audit.Leaf) bool {
 		l, err := c.openLeaf(index, append([]byte(nil), stored.Data...))
@@ -218,7 +212,7 @@ func listPolicies(c *call) error {
 			return false
 		}
 		if l.kind() == "policy.activated" {
-			var m members
+			var m strictjson.Members
 			if failed = renderPolicy(c, &l, &m); failed != nil {
 				return false
 			}

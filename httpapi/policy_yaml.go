@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"railguard/engine"
+	"railguard/strictjson"
 )
 
 // YAML is taken for what a policy is: a tree of maps, lists and scalars. What
@@ -67,7 +68,7 @@ func appendYAML(dst []byte, node *yaml.Node, depth int) ([]byte, error) {
 
 func appendYAMLMap(dst []byte, node *yaml.Node, depth int) ([]byte, error) {
 	if len(node.Content)/2 > engine.JSONMembersMax {
-		return nil, fmt.Errorf("line %d: %w", node.Line, errJSONMembers)
+		return nil, fmt.Errorf("line %d: %w", node.Line, strictjson.ErrMembers)
 	}
 	seen := make(map[string]bool, len(node.Content)/2)
 	dst = append(dst, '{')
@@ -83,7 +84,7 @@ func appendYAMLMap(dst []byte, node *yaml.Node, depth int) ([]byte, error) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(appendQuoted(dst, key.Value), ':')
+		dst = append(strictjson.AppendQuoted(dst, key.Value), ':')
 		var err error
 		if dst, err = appendYAML(dst, value, depth+1); err != nil {
 			return nil, err
@@ -96,7 +97,7 @@ func appendYAMLMap(dst []byte, node *yaml.Node, depth int) ([]byte, error) {
 func appendYAMLScalar(dst []byte, node *yaml.Node) ([]byte, error) {
 	switch node.ShortTag() {
 	case "!!str", "!!timestamp":
-		return appendQuoted(dst, node.Value), nil
+		return strictjson.AppendQuoted(dst, node.Value), nil
 	case "!!null":
 		return append(dst, "null"...), nil
 	case "!!bool":

@@ -6,6 +6,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 // proposal is one record on its way to the log.
@@ -23,7 +24,7 @@ type proposal struct {
 
 // common is what every caller-made record carries: the fragment copied into the
 // leaf, the filter keys it can be found by, the caller's Idempotency-Key.
-func (c *call) common(fragment members, filters ...uint64) wire.Common {
+func (c *call) common(fragment strictjson.Members, filters ...uint64) wire.Common {
 	return wire.Common{Idem: c.idem, Fragment: fragment, Filters: filters}
 }
 

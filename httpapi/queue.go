@@ -8,6 +8,7 @@ import (
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 // The review queue (decisions 5.18). It is read from a frozen view; claims are
@@ -85,7 +86,7 @@ func listQueue(c *call) error {
 	sortQueue(items, filter.sort, ascending)
 	rest := items[min(int(offset), len(items)):]
 	shown := rest[:min(limit, len(rest))]
-	page := make([]members, len(shown))
+	page := make([]strictjson.Members, len(shown))
 	for i := range shown {
 		if err := c.writeQueueItem(&page[i], view, &shown[i]); err != nil {
 			return err
@@ -157,7 +158,7 @@ func (q *queueFilter) ranges(get func(string) string) error {
 		into *engine.Time
 	}{{"from", &q.from}, {"to", &q.to}} {
 		if text := get(bound.name); text != "" {
-			at, ok := parseTime(text)
+			at, ok := strictjson.ParseTime(text)
 			if !ok {
 				return invalidField(bound.name, "must be an ISO 8601 time")
 			}
@@ -327,25 +328,25 @@ func compare[T ~int | ~int64 | ~uint64](a, b T) int {
 }
 
 // writeQueueItem writes one line of the queue.
-func (c *call) writeQueueItem(m *members, view *fsm.View, item *queueItem) error {
+func (c *call) writeQueueItem(m *strictjson.Members, view *fsm.View, item *queueItem) error {
 	l, err := c.loadLeaf(item.row.Leaf)
 	if err != nil {
 		return err
 	}
 	l.copyTo(m, "txnId", "rule", "reason")
-	m.raw("amount", l.raw("_request", "amount"))
-	m.raw("chain", l.raw("_request", "chain"))
-	m.raw("rail", l.raw("_request", "rail"))
+	m.Raw("amount", l.raw("_request", "amount"))
+	m.Raw("chain", l.raw("_request", "chain"))
+	m.Raw("rail", l.raw("_request", "rail"))
 	l.copyTo(m, "agentId", "agentName", "operatorLegalName")
-	m.raw("cpName", l.raw("_request", "cpName"))
-	m.raw("cpWallet", l.raw("_request", "cpWallet"))
+	m.Raw("cpName", l.raw("_request", "cpName"))
+	m.Raw("cpWallet", l.raw("_request", "cpWallet"))
 	l.copyTo(m, "screenedAt")
-	m.int("ageSeconds", int64((view.Time-item.row.At)/engine.Second))
-	m.null("slaDueAt")
+	m.Int("ageSeconds", int64((view.Time-item.row.At)/engine.Second))
+	m.Null("slaDueAt")
 	writeClaim(m, item.row.Claim, view.Time)
-	m.int("priority", int64(item.priority))
-	m.int("similarOpen", int64(item.similar))
-	m.text("state", queueState(item))
+	m.Int("priority", int64(item.priority))
+	m.Int("similarOpen", int64(item.similar))
+	m.Text("state", queueState(item))
 	c.dropLeaf()
 	return nil
 }
@@ -362,20 +363,20 @@ func queueState(item *queueItem) string {
 	return "open"
 }
 
-func writeClaim(m *members, claim *fsm.Claim, now engine.Time) {
+func writeClaim(m *strictjson.Members, claim *fsm.Claim, now engine.Time) {
 	if !inForce(claim, now) {
-		m.null("assignee")
-		m.null("leaseUntil")
-		m.int("comments", int64(commentCount(claim)))
+		m.Null("assignee")
+		m.Null("leaseUntil")
+		m.Int("comments", int64(commentCount(claim)))
 		return
 	}
-	m.text("assignee", claim.Assignee)
+	m.Text("assignee", claim.Assignee)
 	if claim.LeaseUntil == 0 {
-		m.null("leaseUntil")
+		m.Null("leaseUntil")
 	} else {
-		m.time("leaseUntil", claim.LeaseUntil)
+		m.Time("leaseUntil", claim.LeaseUntil)
 	}
-	m.int("comments", int64(commentCount(claim)))
+	m.Int("comments", int64(commentCount(claim)))
 }
 
 func commentCount(claim *fsm.Claim) int {

@@ -7,6 +7,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 // nextReview is POST /v1/queue/next: the log leases the first of the offered
@@ -14,8 +15,8 @@ import (
 func nextReview(c *call) error {
 	f := c.fields()
 	who := c.reviewer(&f, "assignee", "reviewedBy", "by")
-	inner, given := f.nested("filter")
-	if err := f.err(); err != nil {
+	inner, given := f.Nested("filter")
+	if err := f.Err(); err != nil {
 		return err
 	}
 	filter, err := c.queueFilter(func(name string) string { return looseField(&inner, given, name) })
@@ -27,23 +28,23 @@ func nextReview(c *call) error {
 }
 
 // looseField reads a filter member as text, whatever scalar it is.
-func looseField(f *fields, given bool, name string) string {
+func looseField(f *strictjson.Fields, given bool, name string) string {
 	if !given {
 		return ""
 	}
-	v := f.get(name)
+	v := f.Get(name)
 	if v == nil {
 		return ""
 	}
 	if text := v.GetStringBytes(); text != nil {
 		return string(text)
 	}
-	return string(appendValue(nil, v))
+	return string(strictjson.AppendValue(nil, v))
 }
 
 func (c *call) answerNext(filter *queueFilter, who string) error {
-	var fragment members
-	fragment.text("by", who)
+	var fragment strictjson.Members
+	fragment.Text("by", who)
 	c.actor(&fragment)
 	record := func() (any, error) {
 		view, err := c.queueView()
@@ -94,9 +95,9 @@ func nothingOpen(r wire.Result) error {
 
 // reviewer is who acts: as the body says under one of the names, else the key's
 // name.
-func (c *call) reviewer(f *fields, names ...string) string {
+func (c *call) reviewer(f *strictjson.Fields, names ...string) string {
 	for _, name := range names {
-		if text := strings.TrimSpace(f.text(name, engine.FieldMax)); text != "" {
+		if text := strings.TrimSpace(f.Text(name, engine.FieldMax)); text != "" {
 			return text
 		}
 	}
@@ -113,18 +114,18 @@ func queueVerb(c *call, op uint8) error {
 		return err
 	}
 	f := c.fields()
-	var fragment members
+	var fragment strictjson.Members
 	record := &wire.Queue{Op: op, Leaves: []uint64{l.index}, Who: c.reviewer(&f, "assignee", "reviewedBy", "by")}
 	switch op {
 	case wire.QueueAssign:
-		record.Who, record.Force = f.requiredText("assignee", engine.FieldMax), true
+		record.Who, record.Force = f.RequiredText("assignee", engine.FieldMax), true
 	case wire.QueueComment:
-		fragment.text("comment", f.requiredText("comment", engine.TextMax))
+		fragment.Text("comment", f.RequiredText("comment", engine.TextMax))
 	case wire.QueueRelease:
-		record.Force, _ = f.flag("force")
+		record.Force, _ = f.Flag("force")
 	}
-	fragment.text("by", c.reviewer(&f, "by", "reviewedBy"))
-	if err := f.err(); err != nil {
+	fragment.Text("by", c.reviewer(&f, "by", "reviewedBy"))
+	if err := f.Err(); err != nil {
 		return err
 	}
 	c.actor(&fragment)
@@ -141,12 +142,12 @@ func queueRefused(r wire.Result) error {
 
 // renderQueueEvent is the answer of the queue's verbs: the event, and the record
 // it speaks of.
-func renderQueueEvent(c *call, l *leaf, m *members) error {
+func renderQueueEvent(c *call, l *leaf, m *strictjson.Members) error {
 	c.txnID = l.text("txnId")
 	l.copyTo(m, "txnId", "eventId", "time")
-	m.text("event", l.kind())
+	m.Text("event", l.kind())
 	if l.has("assignee") {
-		m.textOrNull("assignee", l.text("assignee"))
+		m.TextOrNull("assignee", l.text("assignee"))
 	}
 	l.copyTo(m, "leaseUntil", "comment", "by")
 	data, err := c.api.deps.Records.Leaf(c.ctx, l.number("reviewedLeaf"))
@@ -157,8 +158,8 @@ func renderQueueEvent(c *call, l *leaf, m *members) error {
 	if err != nil {
 		return err
 	}
-	var item members
+	var item strictjson.Members
 	reviewed.copyTo(&item, "txnId", "verdict", "rule", "reason", "agentId", "agentName", "operatorLegalName", "screenedAt", "_request")
-	m.object("item", item)
+	m.Object("item", item)
 	return nil
 }

@@ -4,13 +4,14 @@ import (
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
+	"railguard/strictjson"
 )
 
 // recheck screens counterparty, operator and status of a reviewed record again,
 // with the list and the state of now (decisions 5.18). If that would BLOCK the
 // approval is recorded all the same, and says so. The state of now is the leader's:
 // a suspension acknowledged by another node counts.
-func (c *call) recheck(m *members, l *leaf) error {
+func (c *call) recheck(m *strictjson.Members, l *leaf) error {
 	if err := c.confirm(); err != nil {
 		return err
 	}
@@ -33,12 +34,12 @@ func (c *call) recheck(m *members, l *leaf) error {
 	if decision.Verdict != engine.Block {
 		return nil
 	}
-	var inner members
-	inner.text("verdict", decision.Verdict.String())
-	inner.text("rule", decision.Code())
-	inner.text("reason", decision.Reason())
-	inner.uint("listVersion", c.edge.settings.ListVersion)
-	m.object("recheck", inner)
+	var inner strictjson.Members
+	inner.Text("verdict", decision.Verdict.String())
+	inner.Text("rule", decision.Code())
+	inner.Text("reason", decision.Reason())
+	inner.Uint("listVersion", c.edge.settings.ListVersion)
+	m.Object("recheck", inner)
 	return nil
 }
 

@@ -11,13 +11,14 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 // What callers see of a screening record, by verdict and by role (decisions
 // 5.13, 5.3): the tipping-off wall is this file.
 
 // renderScreen is the answer of POST /v1/screen. A blocked party is told least.
-func renderScreen(c *call, l *leaf, m *members) error {
+func renderScreen(c *call, l *leaf, m *strictjson.Members) error {
 	c.txnID = l.text("txnId")
 	l.copyTo(m, "verdict", "txnId", "rule", "reason")
 	switch l.text("verdict") {
@@ -27,7 +28,7 @@ func renderScreen(c *call, l *leaf, m *members) error {
 		l.copyTo(m, "agentId", "agentName", "operatorLegalName", "credentialStatus", "ofacSource")
 	}
 	l.copyTo(m, "screenedAt")
-	m.name("latencyMs")
+	m.Name("latencyMs")
 	*m = appendMillis(*m, time.Since(c.start))
 	l.copyTo(m, "ruleSet", "policyVersion", "listVersion", "index", "ofacStale")
 	if c.key.seesAll() {
@@ -54,7 +55,7 @@ type dispositionView struct {
 }
 
 // writeRecord writes a screening record as the caller may see it.
-func (c *call) writeRecord(m *members, l *leaf, d *dispositionView) {
+func (c *call) writeRecord(m *strictjson.Members, l *leaf, d *dispositionView) {
 	l.copyTo(m, recordMembers...)
 	if d.present && !c.key.seesAll() && d.leaf.text("disposition") == "ESCALATE_SAR" {
 		d = &dispositionView{} // As if it had none yet.
@@ -65,20 +66,20 @@ func (c *call) writeRecord(m *members, l *leaf, d *dispositionView) {
 		d.leaf.copyTo(m, "disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "reviewedByKey",
 			"overLimitApproved", "recheck")
 	} else if l.text("verdict") == "REVIEW" {
-		m.bool("sarEscalated", false)
+		m.Bool("sarEscalated", false)
 	}
 	c.copyRequest(m, l)
 	l.copyTo(m, recordExtras...)
 	if c.key.seesAll() {
 		l.copyTo(m, recordInner...)
 	}
-	m.text("leafHash", leafHash(l.data))
+	m.Text("leafHash", leafHash(l.data))
 	if c.key.seesAll() && len(d.comments) > 0 {
-		items := make([]members, len(d.comments))
+		items := make([]strictjson.Members, len(d.comments))
 		for i := range d.comments {
 			d.comments[i].copyTo(&items[i], "eventId", "time", "comment", "by", "actorKeyId")
 		}
-		m.list("comments", items)
+		m.List("comments", items)
 	}
 }
 
@@ -86,7 +87,7 @@ func (c *call) writeRecord(m *members, l *leaf, d *dispositionView) {
 const maskedText = "***"
 
 // copyRequest copies _request; for ops alone the counterparty's name is masked.
-func (c *call) copyRequest(m *members, l *leaf) {
+func (c *call) copyRequest(m *strictjson.Members, l *leaf) {
 	if !c.key.masked() {
 		l.copyTo(m, "_request")
 		return
@@ -95,15 +96,15 @@ func (c *call) copyRequest(m *members, l *leaf) {
 	if object == nil {
 		return
 	}
-	var inner members
+	var inner strictjson.Members
 	object.Visit(func(key []byte, value *fastjson.Value) {
 		if string(key) == "cpName" && value.Type() != fastjson.TypeNull {
-			inner.text("cpName", maskedText)
+			inner.Text("cpName", maskedText)
 			return
 		}
-		inner.raw(string(key), appendValue(nil, value))
+		inner.Raw(string(key), strictjson.AppendValue(nil, value))
 	})
-	m.object("_request", inner)
+	m.Object("_request", inner)
 }
 
 // leafHash is the RFC 6962 leaf hash, in base64.
@@ -233,10 +234,10 @@ func (c *call) ascending() (bool, error) {
 }
 
 // replyPage answers a list (decisions 5.1).
-func (c *call) replyPage(items []members, cursor string) {
+func (c *call) replyPage(items []strictjson.Members, cursor string) {
 	m := c.out[:0]
-	m.list("data", items)
-	m.textOrNull("nextCursor", cursor)
+	m.List("data", items)
+	m.TextOrNull("nextCursor", cursor)
 	c.out = m
 	c.reply(http.StatusOK, m)
 }

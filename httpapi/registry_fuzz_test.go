@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fastjson"
 
 	"railguard/engine"
+	"railguard/strictjson"
 )
 
 func jwtPart(t *testing.T, part string) *fastjson.Value {
@@ -37,9 +38,9 @@ func FuzzPolicyYAML(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var g gate
+		var g strictjson.Gate
 		wrapped := append(append([]byte(`{"x":`), converted...), '}')
-		if err := g.check(wrapped); err != nil && err != errJSONDepth && err != errJSONMembers {
+		if err := g.Check(wrapped); err != nil && err != strictjson.ErrDepth && err != strictjson.ErrMembers {
 			t.Fatalf("%q became %q: %v", text, converted, err)
 		}
 	})
@@ -101,8 +102,8 @@ func FuzzRegister(f *testing.F) {
 		default:
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
-		var g gate
-		if err := g.check(w.Body.Bytes()); err != nil {
+		var g strictjson.Gate
+		if err := g.Check(w.Body.Bytes()); err != nil {
 			t.Fatalf("%v: %s", err, w.Body)
 		}
 	})

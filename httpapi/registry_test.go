@@ -16,6 +16,7 @@ import (
 	"railguard/engine/credential"
 	"railguard/fsm"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 // answer is the parsed body of an answer of the given status.
@@ -347,8 +348,8 @@ func TestAnswersAreStrictJSON(t *testing.T) {
 			if !found || strings.HasPrefix(body, "{") {
 				continue
 			}
-			var g gate
-			require.NoError(t, g.check([]byte("{\n"+body)), "%s: %s", file, block)
+			var g strictjson.Gate
+			require.NoError(t, g.Check([]byte("{\n"+body)), "%s: %s", file, block)
 			checked++
 		}
 	}

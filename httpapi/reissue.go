@@ -8,6 +8,7 @@ import (
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
+	"railguard/strictjson"
 )
 
 // reissueAgent is POST /v1/agents/{id}/reissue (decisions 5.5): a new credential
@@ -21,7 +22,7 @@ func reissueAgent(c *call) error {
 	f := c.fields()
 	in := reissue{overlap: engine.OverlapDefault}
 	in.read(c, &f, profile)
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return err
 	}
 	if in.has.operator && !c.key.covers(in.profile.OperatorLegalName) {
@@ -44,28 +45,28 @@ type reissue struct {
 	reason, actor string
 }
 
-func (in *reissue) read(c *call, f *fields, current *engine.AgentProfile) {
-	given := func(name string) bool { return f.get(name) != nil }
+func (in *reissue) read(c *call, f *strictjson.Fields, current *engine.AgentProfile) {
+	given := func(name string) bool { return f.Get(name) != nil }
 	in.has.name, in.has.operator, in.has.wallet = given("agentName"), given("operatorLegalName"), given("operatorWallet")
 	in.has.ein, in.has.purpose, in.has.policy = given("operatorEIN"), given("purpose"), given("spendPolicy")
 	in.has.model, in.has.framework = given("underlyingModel"), given("agentFramework")
 	if in.has.name {
-		in.profile.AgentName = f.requiredName("agentName")
+		in.profile.AgentName = f.RequiredName("agentName")
 	}
 	if in.has.operator {
-		in.profile.OperatorLegalName = f.requiredName("operatorLegalName")
+		in.profile.OperatorLegalName = f.RequiredName("operatorLegalName")
 	}
 	in.operator(f)
 	if current.Parent != 0 && (in.has.operator || in.has.wallet || in.has.ein) {
-		f.invalid("operatorLegalName", "of a delegate is its parent's: re-issue the root")
+		f.Invalid("operatorLegalName", "of a delegate is its parent's: re-issue the root")
 	}
-	in.profile.Purpose = f.text("purpose", engine.TextMax)
-	in.profile.AgentFramework, in.profile.Model = f.text("agentFramework", engine.FieldMax), f.text("underlyingModel", engine.FieldMax)
-	in.profile.PolicyJSON, in.profile.Policy = f.spendPolicy("spendPolicy")
-	if hours, ok := f.integer("overlapHours", 0, int64(engine.OverlapMax/engine.Hour)); ok {
+	in.profile.Purpose = f.Text("purpose", engine.TextMax)
+	in.profile.AgentFramework, in.profile.Model = f.Text("agentFramework", engine.FieldMax), f.Text("underlyingModel", engine.FieldMax)
+	in.profile.PolicyJSON, in.profile.Policy = readSpendPolicy(f, "spendPolicy")
+	if hours, ok := f.Integer("overlapHours", 0, int64(engine.OverlapMax/engine.Hour)); ok {
 		in.overlap = engine.Time(hours) * engine.Hour
 	}
-	in.reason, in.actor = f.text("reason", engine.TextMax), f.text("actor", engine.FieldMax)
+	in.reason, in.actor = f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
 }
 
 // build makes the whole new profile from the current revision.
@@ -98,16 +99,16 @@ func (in *reissue) build(c *call, slot engine.AgentSlot) (any, error) {
 		Agent: slot, Profile: next, BaseRev: old.Rev, OperatorKey: operatorKey(next.OperatorLegalName),
 		List: c.edge.settings.ListVersion, Plain: plain, Overlap: in.overlap,
 	}
-	var m members
+	var m strictjson.Members
 	writeProfile(&m, &next)
 	found.write(&m, record.List)
-	m.bool("plain", plain)
-	m.textOrNull("reason", in.reason)
-	m.textOrNull("actor", in.actor)
+	m.Bool("plain", plain)
+	m.TextOrNull("reason", in.reason)
+	m.TextOrNull("actor", in.actor)
 	if next.Parent != 0 {
-		m.raw("effectivePolicy", next.Policy.AppendJSON(nil))
+		m.Raw("effectivePolicy", next.Policy.AppendJSON(nil))
 	}
-	m.list("warnings", append(found.warnings(), in.advice(c, &next)...))
+	m.List("warnings", append(found.warnings(), in.advice(c, &next)...))
 	record.Common, err = c.recorded(m, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
 	return record, err
 }

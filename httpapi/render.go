@@ -11,6 +11,7 @@ import (
 	"railguard/audit"
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 // Every answer to a write is rendered from the leaf it wrote, and from nothing
@@ -26,7 +27,7 @@ type leaf struct {
 
 // renderer writes the members of the answer that a leaf of its kind stands for.
 // It may set headers and c.status (200 by default).
-type renderer func(c *call, l *leaf, m *members) error
+type renderer func(c *call, l *leaf, m *strictjson.Members) error
 
 // allRenderers is the one registry of leaf kinds that answer a call.
 func (a *API) allRenderers() map[string]renderer {
@@ -119,7 +120,7 @@ func (l *leaf) raw(path ...string) []byte {
 	if v == nil {
 		return nil
 	}
-	return appendValue(nil, v)
+	return strictjson.AppendValue(nil, v)
 }
 
 // number returns a whole, non-negative member, 0 when it is absent.
@@ -133,16 +134,16 @@ func (l *leaf) flag(path ...string) bool { return l.value.GetBool(path...) }
 
 // instant returns a time member, 0 when it is absent. Leaves hold milliseconds.
 func (l *leaf) instant(path ...string) engine.Time {
-	at, _ := parseTime(l.text(path...))
+	at, _ := strictjson.ParseTime(l.text(path...))
 	return at
 }
 
 // copyTo copies members of the leaf into an answer, those that are there.
-func (l *leaf) copyTo(m *members, names ...string) {
+func (l *leaf) copyTo(m *strictjson.Members, names ...string) {
 	for _, name := range names {
 		if v := l.value.Get(name); v != nil {
-			m.name(name)
-			*m = appendValue(*m, v)
+			m.Name(name)
+			*m = strictjson.AppendValue(*m, v)
 		}
 	}
 }

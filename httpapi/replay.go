@@ -7,6 +7,7 @@ import (
 
 	"railguard/engine"
 	"railguard/ofac"
+	"railguard/strictjson"
 )
 
 // Explain and replay (decisions 5.19). Both work from the record alone: its
@@ -57,14 +58,14 @@ func replayRecord(c *call) error {
 	}
 	x.judge(&l)
 	m := &c.out
-	m.text("txnId", c.txnID)
-	var diff []members
+	m.Text("txnId", c.txnID)
+	var diff []strictjson.Members
 	note := func(field, recorded, replayed string) {
 		if recorded != replayed {
-			var item members
-			item.text("field", field)
-			item.text("recorded", recorded)
-			item.text("replayed", replayed)
+			var item strictjson.Members
+			item.Text("field", field)
+			item.Text("recorded", recorded)
+			item.Text("replayed", replayed)
 			diff = append(diff, item)
 		}
 	}
@@ -73,16 +74,16 @@ func replayRecord(c *call) error {
 	note("reason", l.text("reason"), x.decision.Reason())
 	note("triggered", codeList(x.recorded.Triggered), codeList(x.decision.Triggered))
 	note("shadow", codeList(x.recorded.Shadow), codeList(x.decision.Shadow))
-	m.bool("match", len(diff) == 0)
-	m.object("recorded", decisionMembers(l.text("verdict"), l.text("rule"), l.text("reason"), &x.recorded))
-	m.object("replayed", decisionMembers(x.decision.Verdict.String(), x.decision.Code(), x.decision.Reason(), &x.decision))
-	m.list("diff", diff)
+	m.Bool("match", len(diff) == 0)
+	m.Object("recorded", decisionMembers(l.text("verdict"), l.text("rule"), l.text("reason"), &x.recorded))
+	m.Object("replayed", decisionMembers(x.decision.Verdict.String(), x.decision.Code(), x.decision.Reason(), &x.decision))
+	m.List("diff", diff)
 	assumed := []string{}
 	for _, id := range x.assumed {
 		assumed = append(assumed, engine.RuleID(id).Code())
 	}
-	m.texts("assumed", assumed)
-	m.text("listDigest", l.text("listDigest"))
+	m.Texts("assumed", assumed)
+	m.Text("listDigest", l.text("listDigest"))
 	c.reply(http.StatusOK, c.out)
 	return nil
 }
@@ -95,13 +96,13 @@ func codeList(mask uint32) string {
 	return text
 }
 
-func decisionMembers(verdict, rule, reason string, d *engine.Decision) members {
-	var m members
-	m.text("verdict", verdict)
-	m.textOrNull("rule", rule)
-	m.text("reason", reason)
-	m.texts("triggered", ruleCodes(d.Triggered))
-	m.texts("shadow", ruleCodes(d.Shadow))
+func decisionMembers(verdict, rule, reason string, d *engine.Decision) strictjson.Members {
+	var m strictjson.Members
+	m.Text("verdict", verdict)
+	m.TextOrNull("rule", rule)
+	m.Text("reason", reason)
+	m.Texts("triggered", ruleCodes(d.Triggered))
+	m.Texts("shadow", ruleCodes(d.Shadow))
 	return m
 }
 

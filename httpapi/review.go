@@ -5,6 +5,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 func (a *API) reviewRoutes() []route {
@@ -45,24 +46,24 @@ func review(c *call) error {
 
 func (c *call) reviewRequest() (reviewRequest, error) {
 	f := c.fields()
-	request := reviewRequest{reviewedBy: f.requiredName("reviewedBy"), notes: f.text("notes", engine.TextMax)}
-	word := f.text("disposition", engine.FieldMax)
+	request := reviewRequest{reviewedBy: f.RequiredName("reviewedBy"), notes: f.Text("notes", engine.TextMax)}
+	word := f.Text("disposition", engine.FieldMax)
 	known := false
 	if request.disposition, known = dispositions[word]; !known {
 		e := failure(http.StatusUnprocessableEntity, "invalid_disposition", "disposition must be APPROVED, REJECTED or ESCALATE_SAR")
 		e.Param = "disposition"
 		return request, e
 	}
-	return request, f.err()
+	return request, f.Err()
 }
 
 // dispositionRecord builds the record. An approval books the amount, so it names
 // agent, fleet and amount as the reviewed leaf does.
 func (c *call) dispositionRecord(l *leaf, request reviewRequest) (any, error) {
-	var fragment members
-	fragment.text("reviewedBy", request.reviewedBy)
-	fragment.text("notes", request.notes)
-	fragment.text("reviewedByKey", c.key.id)
+	var fragment strictjson.Members
+	fragment.Text("reviewedBy", request.reviewedBy)
+	fragment.Text("notes", request.notes)
+	fragment.Text("reviewedByKey", c.key.id)
 	if request.disposition == wire.Approved {
 		if err := c.recheck(&fragment, l); err != nil {
 			return nil, err
@@ -98,7 +99,7 @@ func (c *call) dispositionRefused(l *leaf, r wire.Result) error {
 	if r.Refusal != wire.RefusedDispositioned {
 		return nil
 	}
-	var extra members
+	var extra strictjson.Members
 	if err := c.api.deps.Records.WaitApplied(c.ctx, r.Index); err == nil {
 		if later, ok := c.api.deps.Published.Disposition(l.index); ok {
 			if data, err := c.api.deps.Records.Leaf(c.ctx, later); err == nil {
@@ -113,7 +114,7 @@ func (c *call) dispositionRefused(l *leaf, r wire.Result) error {
 
 // renderDisposition is the answer of a review: the complete record, the rule
 // under ruleTriggered besides (specification 2.3).
-func renderDisposition(c *call, d *leaf, m *members) error {
+func renderDisposition(c *call, d *leaf, m *strictjson.Members) error {
 	index := d.number("reviewedLeaf")
 	data, err := c.api.deps.Records.Leaf(c.ctx, index)
 	if err != nil {
@@ -125,6 +126,6 @@ func renderDisposition(c *call, d *leaf, m *members) error {
 	}
 	c.txnID = l.text("txnId")
 	c.writeRecord(m, &l, &dispositionView{leaf: *d, present: true})
-	m.raw("ruleTriggered", l.raw("rule"))
+	m.Raw("ruleTriggered", l.raw("rule"))
 	return nil
 }

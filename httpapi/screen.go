@@ -10,6 +10,7 @@ import (
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
+	"railguard/strictjson"
 )
 
 // POST /v1/screen: the eleven steps of house.md, section 5. What cannot change
@@ -28,7 +29,7 @@ type screening struct {
 	facts    engine.Facts
 	hits     engine.Hits
 	record   wire.Screen
-	fragment members
+	fragment strictjson.Members
 	filters  []uint64
 	subs     []byte
 
@@ -335,33 +336,35 @@ func (c *call) revoked(kid string) bool {
 
 // parseScreen reads the request: JSON, then required, then semantic.
 func (c *call) parseScreen() error {
-	c.findings.status = http.StatusBadRequest
 	f := c.fields()
 	s := &c.screen
-	if !f.has("token") {
+	if !f.Has("token") {
 		return failure(http.StatusBadRequest, "missing_token", "token is required")
 	}
-	if !f.has("amount") {
+	if !f.Has("amount") {
 		return &Error{Status: http.StatusBadRequest, Code: "missing_amount", Message: "amount is required", Param: "amount"}
 	}
-	amount, err := engine.ParseUSD(c.gate.raw("amount"))
+	amount, err := engine.ParseUSD(c.document.Raw("amount"))
 	if err != nil {
 		message := "amount must be a number from 0 to 1e12: " + amountProblem(err)
 		return &Error{Status: http.StatusBadRequest, Code: "invalid_amount", Message: message, Param: "amount"}
 	}
 	s.request = engine.Request{
-		Amount: amount, AmountText: string(c.gate.raw("amount")),
-		Chain: f.text("chain", engine.FieldMax), Rail: f.text("rail", engine.FieldMax),
-		Wallet: f.text("cpWallet", engine.FieldMax), Name: f.name("cpName"),
-		Type: f.text("cpType", engine.FieldMax), Protocol: f.text("protocol", engine.FieldMax),
-		Model: f.text("underlyingModel", engine.FieldMax), TravelRule: f.text("travelRuleRef", engine.FieldMax),
+		Amount: amount, AmountText: string(c.document.Raw("amount")),
+		Chain: f.Text("chain", engine.FieldMax), Rail: f.Text("rail", engine.FieldMax),
+		Wallet: f.Text("cpWallet", engine.FieldMax), Name: f.Name("cpName"),
+		Type: f.Text("cpType", engine.FieldMax), Protocol: f.Text("protocol", engine.FieldMax),
+		Model: f.Text("underlyingModel", engine.FieldMax), TravelRule: f.Text("travelRuleRef", engine.FieldMax),
 	}
-	if alias := f.text("model", engine.FieldMax); s.request.Model == "" {
+	if alias := f.Text("model", engine.FieldMax); s.request.Model == "" {
 		s.request.Model = alias
 	}
 	s.token, s.userToken = looseText(&f, "token"), looseText(&f, "userToken")
-	s.userGiven = f.get("userToken") != nil
-	return f.err()
+	s.userGiven = f.Get("userToken") != nil
+	if invalid, ok := f.Err().(*strictjson.InvalidBody); ok {
+		return badFields(http.StatusBadRequest, invalid)
+	}
+	return nil
 }
 
 func amountProblem(err error) string {
@@ -373,8 +376,8 @@ func amountProblem(err error) string {
 
 // looseText reads a credential: anything but a string is a malformed one (R1),
 // not an error (specification 7).
-func looseText(f *fields, name string) string {
-	v := f.get(name)
+func looseText(f *strictjson.Fields, name string) string {
+	v := f.Get(name)
 	if v == nil {
 		return ""
 	}

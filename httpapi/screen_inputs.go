@@ -6,6 +6,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 // A record carries, besides the evidence vector that Apply writes, the inputs of
@@ -78,12 +79,12 @@ type policyCard struct {
 }
 
 // writeInputs adds the inputs to the fragment.
-func (c *call) writeInputs(m *members) {
+func (c *call) writeInputs(m *strictjson.Members) {
 	f := &c.screen.facts
 	if f.Token != engine.TokenGood {
 		return
 	}
-	m.name("inputs")
+	m.Name("inputs")
 	*m = append(*m, `{"levels":[`...)
 	whitelist := f.Policy.Whitelist != nil && f.Policy.Whitelist.Enforce
 	for i := range f.ChainSize {
@@ -97,23 +98,23 @@ func (c *call) writeInputs(m *members) {
 			reduced.Settings.Hours = reduceHours(hours, f.Now)
 			text = encodeInputs(reduced)
 		}
-		*m = appendQuoted(*m, text)
+		*m = strictjson.AppendQuoted(*m, text)
 		whitelist = whitelist || profile.Settings.Whitelist != nil && profile.Settings.Whitelist.Enforce
 	}
 	*m = append(*m, ']')
 	if f.Fleet != nil {
-		m.text("fleet", encodeInputs(reduceFleet(f.Fleet, f.Now)))
+		m.Text("fleet", encodeInputs(reduceFleet(f.Fleet, f.Now)))
 		whitelist = whitelist || f.Fleet.Whitelist != nil && f.Fleet.Whitelist.Enforce
 	}
 	if f.User != nil {
-		m.text("user", encodeInputs(reduceUser(f.User)))
+		m.Text("user", encodeInputs(reduceUser(f.User)))
 	}
-	m.text("policy", c.api.policyInputs(f.Policy, f.Now))
+	m.Text("policy", c.api.policyInputs(f.Policy, f.Now))
 	if whitelist {
-		m.bool("whitelist", true)
+		m.Bool("whitelist", true)
 	}
 	if f.ChainBad {
-		m.bool("chainBad", true)
+		m.Bool("chainBad", true)
 	}
 	c.writeCleared(m)
 	*m = append(*m, '}')
@@ -134,7 +135,7 @@ func (a *API) policyInputs(p *engine.Policy, now engine.Time) string {
 }
 
 // writeCleared records the cleared pairs that kept R21 quiet.
-func (c *call) writeCleared(m *members) {
+func (c *call) writeCleared(m *strictjson.Members) {
 	f := &c.screen.facts
 	for _, party := range []struct {
 		name string
@@ -143,7 +144,7 @@ func (c *call) writeCleared(m *members) {
 		if len(party.uids) == 0 {
 			continue
 		}
-		m.name(party.name)
+		m.Name(party.name)
 		*m = append(*m, '[')
 		for i, uid := range party.uids {
 			if i > 0 {

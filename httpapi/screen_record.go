@@ -9,6 +9,7 @@ import (
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
+	"railguard/strictjson"
 )
 
 // The audit fragment of a screening call: everything that is known at the edge,
@@ -26,8 +27,8 @@ type agentCard struct {
 	profile        *engine.AgentProfile
 	id             string
 	operatorKey    string
-	head           members // agentId, agentName, agentType, operatorLegalName.
-	inputs         string  // See screen_inputs.go.
+	head           strictjson.Members // agentId, agentName, agentType, operatorLegalName.
+	inputs         string             // See screen_inputs.go.
 	agentFilter    uint64
 	operatorFilter uint64
 }
@@ -43,10 +44,10 @@ func (e *edge) card(cache *cardCache, p *engine.AgentProfile) *agentCard {
 		return card
 	}
 	card := &agentCard{profile: p, id: e.agentID(p.Slot), operatorKey: operatorKey(p.OperatorLegalName)}
-	card.head.text("agentId", card.id)
-	card.head.text("agentName", p.AgentName)
-	card.head.text("agentType", p.Type.String())
-	card.head.text("operatorLegalName", p.OperatorLegalName)
+	card.head.Text("agentId", card.id)
+	card.head.Text("agentName", p.AgentName)
+	card.head.Text("agentType", p.Type.String())
+	card.head.Text("operatorLegalName", p.OperatorLegalName)
 	card.inputs = encodeInputs(reduceAgent(p))
 	card.agentFilter = engine.FilterKey(engine.FilterAgent, card.id)
 	card.operatorFilter = engine.FilterKey(engine.FilterOperator, card.operatorKey)
@@ -69,20 +70,20 @@ func (c *call) buildRecord(list *ofac.Index) {
 		s.record.Agent, s.record.User = 0, 0 // R1 stands alone: nobody is named but in the evidence.
 	}
 	c.writeParties(m)
-	m.text("ofacSource", ofacSource(c.edge.settings.List))
+	m.Text("ofacSource", ofacSource(c.edge.settings.List))
 	digest := list.Digest()
-	m.hex("listDigest", digest[:])
-	m.text("mixerVersion", engine.MixerVersion())
-	m.text("tzVersion", engine.TZVersion)
-	m.text("version", c.api.deps.Version)
-	m.optional("jti", s.agent.id)
-	m.optional("userJti", s.user.id)
-	m.text("keyId", c.key.id)
-	m.text("node", c.api.deps.Node)
-	m.text("requestId", c.requestID)
+	m.Hex("listDigest", digest[:])
+	m.Text("mixerVersion", engine.MixerVersion())
+	m.Text("tzVersion", engine.TZVersion)
+	m.Text("version", c.api.deps.Version)
+	m.Optional("jti", s.agent.id)
+	m.Optional("userJti", s.user.id)
+	m.Text("keyId", c.key.id)
+	m.Text("node", c.api.deps.Node)
+	m.Text("requestId", c.requestID)
 	hash := sha256.Sum256(c.body)
-	m.hex("requestHash", hash[:])
-	m.optional("idempotencyKeyHash", c.idemHash)
+	m.Hex("requestHash", hash[:])
+	m.Optional("idempotencyKeyHash", c.idemHash)
 	c.writeMatches(m, list)
 	c.writeInputs(m)
 	c.writeRequest(m)
@@ -98,31 +99,31 @@ func ofacSource(info *wire.ListInfo) string {
 
 // writeParties names the agent, its operator, chain, fleet and user, and makes
 // the filter keys the record can be found by.
-func (c *call) writeParties(m *members) {
+func (c *call) writeParties(m *strictjson.Members) {
 	s := &c.screen
 	f := &s.facts
 	if f.Token == engine.TokenGood && f.ChainSize > 0 {
 		card := c.edge.card(c.api.cards, f.Chain[0])
-		m.join(card.head)
+		m.Join(card.head)
 		s.filters = append(s.filters, card.agentFilter, card.operatorFilter)
 		if f.ChainSize > 1 {
 			chain := make([]string, 0, len(f.Chain))
 			for i := f.ChainSize - 1; i >= 0; i-- {
 				chain = append(chain, c.edge.agentID(f.Chain[i].Slot))
 			}
-			m.texts("chain", chain)
+			m.Texts("chain", chain)
 		}
 		if f.Fleet != nil {
 			id := c.edge.fleetID(f.Fleet.Slot)
-			m.text("fleetId", id)
+			m.Text("fleetId", id)
 			s.filters = append(s.filters, engine.FilterKey(engine.FilterFleet, id))
 		}
 	} else if s.agent.kind == kindAgent {
-		m.text("agentId", c.edge.agentID(engine.AgentSlot(s.agent.slot))) // The signature was good.
+		m.Text("agentId", c.edge.agentID(engine.AgentSlot(s.agent.slot))) // The signature was good.
 	}
 	if s.user.kind == kindUser {
 		id := c.edge.userID(engine.UserSlot(s.user.slot))
-		m.text("userId", id)
+		m.Text("userId", id)
 		s.filters = append(s.filters, engine.FilterKey(engine.FilterAgent, id))
 	}
 	if wallet := engine.CanonicalWallet(s.request.Wallet); wallet != "" {
@@ -142,22 +143,22 @@ var (
 
 // writeRequest copies the literals of the request as they were sent. The token
 // is not among them: it is never stored (statement T123).
-func (c *call) writeRequest(m *members) {
-	m.name("_request")
+func (c *call) writeRequest(m *strictjson.Members) {
+	m.Name("_request")
 	*m = append(*m, '{')
 	for i, name := range requestMembers {
 		if i > 0 {
 			*m = append(*m, ',')
 		}
 		*m = append(append(append(*m, '"'), name...), '"', ':')
-		if raw := c.gate.raw(name); raw != nil {
+		if raw := c.document.Raw(name); raw != nil {
 			*m = append(*m, raw...)
 		} else {
 			*m = append(*m, "null"...)
 		}
 	}
 	for _, name := range requestExtras {
-		if raw := c.gate.raw(name); raw != nil {
+		if raw := c.document.Raw(name); raw != nil {
 			*m = append(append(append(*m, ',', '"'), name...), '"', ':')
 			*m = append(*m, raw...)
 		}
@@ -166,14 +167,14 @@ func (c *call) writeRequest(m *members) {
 }
 
 // writeMatches is the evidence of the list: what matched whom, how well.
-func (c *call) writeMatches(m *members, list *ofac.Index) {
+func (c *call) writeMatches(m *strictjson.Members, list *ofac.Index) {
 	f := &c.screen.facts
 	if f.Token != engine.TokenGood {
 		return
 	}
-	var items []members
+	var items []strictjson.Members
 	size := 0
-	add := func(item members) {
+	add := func(item strictjson.Members) {
 		if size += len(item); size <= matchesBytesMax {
 			items = append(items, item)
 		}
@@ -195,53 +196,48 @@ func (c *call) writeMatches(m *members, list *ofac.Index) {
 		}
 	}
 	if len(items) > 0 {
-		m.list("matches", items)
+		m.List("matches", items)
 	}
 	if truncated || size > matchesBytesMax {
-		m.bool("matchesTruncated", true)
+		m.Bool("matchesTruncated", true)
 	}
 }
 
-func walletEvidence(party string, match *ofac.WalletMatch, list *ofac.Index) members {
-	var m members
-	m.text("party", party)
-	m.text("list", listName(match.Lists))
-	m.text("uid", strconv.FormatUint(uint64(match.UID), 10))
+func walletEvidence(party string, match *ofac.WalletMatch, list *ofac.Index) strictjson.Members {
+	var m strictjson.Members
+	m.Text("party", party)
+	m.Text("list", listName(match.Lists))
+	m.Text("uid", strconv.FormatUint(uint64(match.UID), 10))
 	if entry, ok := list.Entry(match.UID); ok {
-		m.text("name", entry.Primary)
-		m.texts("programs", entry.Programs)
+		m.Text("name", entry.Primary)
+		m.Texts("programs", entry.Programs)
 	}
-	m.text("wallet", match.Address)
-	m.text("ticker", match.Ticker)
-	m.text("outcome", ofac.Listed.String())
+	m.Text("wallet", match.Address)
+	m.Text("ticker", match.Ticker)
+	m.Text("outcome", ofac.Listed.String())
 	return m
 }
 
-func nameEvidence(party string, match *ofac.Match, list *ofac.Index) members {
-	var m members
-	m.text("party", party)
-	m.text("list", listName(match.Lists))
-	m.text("uid", strconv.FormatUint(uint64(match.UID), 10))
-	m.text("type", match.Type.String())
-	m.text("name", match.Name)
-	m.text("alias", match.Alias)
-	m.text("quality", match.Quality)
-	m.text("form", match.Form)
-	m.score("score", match.Score)
-	m.score("strict", match.Strict)
-	m.text("outcome", match.Outcome.String())
+func nameEvidence(party string, match *ofac.Match, list *ofac.Index) strictjson.Members {
+	var m strictjson.Members
+	m.Text("party", party)
+	m.Text("list", listName(match.Lists))
+	m.Text("uid", strconv.FormatUint(uint64(match.UID), 10))
+	m.Text("type", match.Type.String())
+	m.Text("name", match.Name)
+	m.Text("alias", match.Alias)
+	m.Text("quality", match.Quality)
+	m.Text("form", match.Form)
+	m.Score("score", match.Score)
+	m.Score("strict", match.Strict)
+	m.Text("outcome", match.Outcome.String())
 	if match.Sub != 0 {
-		m.text("why", match.Sub.String())
+		m.Text("why", match.Sub.String())
 	}
 	if entry, ok := list.Entry(match.UID); ok {
-		m.texts("programs", entry.Programs)
+		m.Texts("programs", entry.Programs)
 	}
 	return m
-}
-
-// score adds a score of 1e-4 units as a decimal: 9312 is 0.9312.
-func (m *members) score(name string, score int32) {
-	m.raw(name, engine.AppendUSD(nil, engine.USD(score)*(engine.Dollar/10_000)))
 }
 
 func listName(lists ofac.Lists) string {

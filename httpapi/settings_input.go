@@ -3,99 +3,67 @@ package httpapi
 import (
 	"strconv"
 
-	"github.com/valyala/fastjson"
-
 	"railguard/engine"
+	"railguard/strictjson"
 )
 
 // Settings of agents and fleets as bodies carry them: the compilers are the
 // engine's, here is only which member goes where.
 
-// report adds what a compiler of the engine found.
-func (f *fields) report(wrong []engine.FieldError) {
-	for _, e := range wrong {
-		if len(f.findings.invalid) < fieldErrorsMax {
-			f.findings.invalid = append(f.findings.invalid, Detail{Param: f.path + e.Param, Message: e.Message})
-		}
-	}
-}
-
-// compact returns a member's JSON without white space, nil when absent or null:
-// the one form in which documents are kept, so that what is rendered from a leaf
-// and from a profile is the same bytes.
-func (f *fields) compact(name string) []byte {
-	v := f.get(name)
-	if v == nil {
-		return nil
-	}
-	return appendValue(nil, v)
-}
-
 // spendPolicy reads a spendPolicy: its compact document, to echo value by value,
 // and its compiled form. A null inside it counts as absent and is left out.
-func (f *fields) spendPolicy(name string) ([]byte, engine.SpendPolicy) {
-	inner, ok := f.nested(name)
+func readSpendPolicy(f *strictjson.Fields, name string) ([]byte, engine.SpendPolicy) {
+	inner, ok := f.Nested(name)
 	if !ok {
 		return nil, engine.NoSpendPolicy()
 	}
-	document := []byte{'{'}
-	inner.object.Visit(func(key []byte, v *fastjson.Value) {
-		if v.Type() == fastjson.TypeNull {
-			return
-		}
-		if len(document) > 1 {
-			document = append(document, ',')
-		}
-		document = append(appendQuoted(document, string(key)), ':')
-		document = appendValue(document, v)
-	})
-	document = append(document, '}')
+	document := inner.WithoutNulls()
 	policy, wrong := engine.ParseSpendPolicy(document)
-	f.report(wrong)
+	f.Report(wrong)
 	return document, policy
 }
 
 // hours reads operatingHours.
-func (f *fields) hours(now engine.Time) *engine.Hours {
-	document := f.compact("operatingHours")
+func readHours(f *strictjson.Fields, now engine.Time) *engine.Hours {
+	document := f.Compact("operatingHours")
 	if document == nil {
 		return nil
 	}
 	hours, wrong := engine.CompileHours(document, now)
-	f.report(wrong)
+	f.Report(wrong)
 	return hours
 }
 
 // velocity reads velocity.
-func (f *fields) velocity() *engine.Velocity {
-	document := f.compact("velocity")
+func readVelocity(f *strictjson.Fields) *engine.Velocity {
+	document := f.Compact("velocity")
 	if document == nil {
 		return nil
 	}
 	velocity, wrong := engine.ParseVelocity(document)
-	f.report(wrong)
+	f.Report(wrong)
 	return velocity
 }
 
 // partyTypes reads allowedCounterpartyTypes into a mask; 0 when absent.
-func (f *fields) partyTypes() uint8 {
-	document := f.compact("allowedCounterpartyTypes")
+func readPartyTypes(f *strictjson.Fields) uint8 {
+	document := f.Compact("allowedCounterpartyTypes")
 	if document == nil {
 		return 0
 	}
 	mask, wrong := engine.ParsePartyTypes(document)
-	f.report(wrong)
+	f.Report(wrong)
 	return mask
 }
 
 // metadata reads a caller's own object, kept and returned as it is.
-func (f *fields) metadata() []byte {
-	if _, ok := f.nested("metadata"); !ok {
+func readMetadata(f *strictjson.Fields) []byte {
+	if _, ok := f.Nested("metadata"); !ok {
 		return nil
 	}
-	document := f.compact("metadata")
+	document := f.Compact("metadata")
 	if len(document) > engine.TextMax {
-		f.invalid("metadata", "must have at most "+strconv.Itoa(engine.TextMax)+" bytes")
+		f.Invalid("metadata", "must have at most "+strconv.Itoa(engine.TextMax)+" bytes")
 		return nil
 	}
 	return document
@@ -103,53 +71,53 @@ func (f *fields) metadata() []byte {
 
 // settings reads the registry side of an agent: what is absent
 // keeps the value of old and null takes it away (RFC 7396).
-func (f *fields) settings(old engine.AgentSettings, now engine.Time) engine.AgentSettings {
+func readSettings(f *strictjson.Fields, old engine.AgentSettings, now engine.Time) engine.AgentSettings {
 	next := old
-	if f.has("operatingHours") {
-		next.Hours = f.hours(now)
+	if f.Has("operatingHours") {
+		next.Hours = readHours(f, now)
 	}
-	if f.has("velocity") {
-		next.Velocity = f.velocity()
+	if f.Has("velocity") {
+		next.Velocity = readVelocity(f)
 	}
-	if f.has("allowedCounterpartyTypes") {
-		next.PartyTypes = f.partyTypes()
+	if f.Has("allowedCounterpartyTypes") {
+		next.PartyTypes = readPartyTypes(f)
 	}
-	if f.has("whitelist") {
-		next.Whitelist = f.whitelist("whitelist", old.Whitelist)
+	if f.Has("whitelist") {
+		next.Whitelist = readWhitelist(f, "whitelist", old.Whitelist)
 	}
 	return next
 }
 
 // writeSettings adds the settings that are set. Whitelists are told by mode and
 // size: their entries have an endpoint of their own.
-func writeSettings(m *members, s *engine.AgentSettings) {
+func writeSettings(m *strictjson.Members, s *engine.AgentSettings) {
 	writePace(m, s.Hours, s.Velocity)
 	if s.PartyTypes != 0 {
-		m.texts("allowedCounterpartyTypes", partyTypeNames(s.PartyTypes))
+		m.Texts("allowedCounterpartyTypes", partyTypeNames(s.PartyTypes))
 	}
 	if s.Whitelist != nil {
-		m.object("whitelist", whitelistSummary(s.Whitelist))
+		m.Object("whitelist", whitelistSummary(s.Whitelist))
 	}
 }
 
 // writePace adds hours and velocity when they are set.
-func writePace(m *members, hours *engine.Hours, velocity *engine.Velocity) {
+func writePace(m *strictjson.Members, hours *engine.Hours, velocity *engine.Velocity) {
 	if hours != nil {
-		m.raw("operatingHours", hours.Source)
+		m.Raw("operatingHours", hours.Source)
 	}
 	if velocity != nil {
-		m.object("velocity", velocityMembers(velocity))
+		m.Object("velocity", velocityMembers(velocity))
 	}
 }
 
-func velocityMembers(v *engine.Velocity) members {
-	var m members
+func velocityMembers(v *engine.Velocity) strictjson.Members {
+	var m strictjson.Members
 	for _, part := range []struct {
 		name  string
 		value uint32
 	}{{"maxPerMinute", v.MaxPerMinute}, {"maxPerHour", v.MaxPerHour}, {"burstFactor", v.BurstFactor}} {
 		if part.value != 0 {
-			m.uint(part.name, uint64(part.value))
+			m.Uint(part.name, uint64(part.value))
 		}
 	}
 	return m
@@ -190,18 +158,3 @@ func paceWidens(oldHours, newHours *engine.Hours, old, new *engine.Velocity) boo
 
 // boundWidens compares bounds of which 0 is "not set".
 func boundWidens(old, new uint32) bool { return old != 0 && (new == 0 || new > old) }
-
-// appendObject writes a parsed object as compact JSON.
-func appendObject(dst []byte, object *fastjson.Object) []byte {
-	dst = append(dst, '{')
-	first := true
-	object.Visit(func(key []byte, v *fastjson.Value) {
-		if !first {
-			dst = append(dst, ',')
-		}
-		first = false
-		dst = append(appendQuoted(dst, string(key)), ':')
-		dst = appendValue(dst, v)
-	})
-	return append(dst, '}')
-}

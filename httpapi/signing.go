@@ -8,6 +8,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 // Signing keys (decisions 5.26). A new key is published 24 hours before it signs;
@@ -20,33 +21,33 @@ const kidPrefix = "cc-v"
 // rotateSigningKey is POST /admin/signing-key/rotate {"emergency"?,"revoke"?,"reason"?}.
 func rotateSigningKey(c *call) error {
 	f := c.fields()
-	emergency, _ := f.flag("emergency")
-	revoke, reason := f.text("revoke", engine.FieldMax), f.text("reason", engine.TextMax)
+	emergency, _ := f.Flag("emergency")
+	revoke, reason := f.Text("revoke", engine.FieldMax), f.Text("reason", engine.TextMax)
 	if (emergency || revoke != "") && strings.TrimSpace(reason) == "" {
-		f.missing("reason")
+		f.Missing("reason")
 	}
 	if revoke != "" && !emergency {
-		f.invalid("revoke", "needs emergency: a key is not revoked before its successor signs")
+		f.Invalid("revoke", "needs emergency: a key is not revoked before its successor signs")
 	}
 	if revoke != "" && c.signingKey(revoke) == nil {
-		f.invalid("revoke", "is no signing key")
+		f.Invalid("revoke", "is no signing key")
 	}
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return err
 	}
 	added, err := c.addSigningKey(emergency, reason)
 	if err != nil {
 		return err
 	}
-	var m members
+	var m strictjson.Members
 	added.copyTo(&m, "kid", "activateAt")
-	m.text("publishedAt", added.text("time"))
-	m.bool("emergency", emergency)
+	m.Text("publishedAt", added.text("time"))
+	m.Bool("emergency", emergency)
 	if revoke != "" {
 		if err := c.revokeKID(revoke, reason); err != nil {
 			return err
 		}
-		m.text("revoked", revoke)
+		m.Text("revoked", revoke)
 	}
 	added.copyTo(&m, "reason", "eventId")
 	c.reply(http.StatusCreated, m)
@@ -83,9 +84,9 @@ func (c *call) addSigningKey(now bool, reason string) (leaf, error) {
 			return leaf{}, err
 		}
 		result, err := c.propose(proposal{kind: wire.KindSigningKey, record: func() (any, error) {
-			var m members
-			m.textOrNull("reason", reason)
-			m.bool("emergency", now)
+			var m strictjson.Members
+			m.TextOrNull("reason", reason)
+			m.Bool("emergency", now)
 			record := &wire.SigningKeyPut{Op: wire.SigningAdd, Key: key, Now: now}
 			var err error
 			record.Common, err = c.recorded(m)
@@ -116,8 +117,8 @@ func (c *call) addSigningKey(now bool, reason string) (leaf, error) {
 func revokeSigningKey(c *call) error {
 	kid := c.r.PathValue("kid")
 	f := c.fields()
-	reason := f.requiredText("reason", engine.TextMax)
-	if err := f.err(); err != nil {
+	reason := f.RequiredText("reason", engine.TextMax)
+	if err := f.Err(); err != nil {
 		return err
 	}
 	if c.signingKey(kid) == nil {
@@ -131,10 +132,10 @@ func revokeSigningKey(c *call) error {
 	if err := c.revokeKID(kid, reason); err != nil {
 		return err
 	}
-	var m members
-	m.text("kid", kid)
-	m.text("state", "revoked")
-	m.text("reason", reason)
+	var m strictjson.Members
+	m.Text("kid", kid)
+	m.Text("state", "revoked")
+	m.Text("reason", reason)
 	c.reply(http.StatusOK, m)
 	return nil
 }
@@ -160,8 +161,8 @@ func (c *call) revokeKID(kid, reason string) error {
 		return conflict("invalid_transition", "it is the only key that signs: rotate with emergency first", nil)
 	}
 	_, err := c.propose(proposal{kind: wire.KindSigningKey, record: func() (any, error) {
-		var m members
-		m.text("reason", reason)
+		var m strictjson.Members
+		m.Text("reason", reason)
 		record := &wire.SigningKeyPut{Op: wire.SigningRevoke, Key: wire.SigningKey{KID: kid}}
 		var err error
 		record.Common, err = c.recorded(m)
@@ -176,30 +177,30 @@ func listSigningKeys(c *call) error {
 	settings, now := c.edge.settings, c.api.deps.Published.LogTime()
 	signing := settings.ActiveKey(now)
 	c.index = c.api.deps.Published.Applied()
-	items := []members{}
+	items := []strictjson.Members{}
 	for i := len(settings.SigningKeys) - 1; i >= 0; i-- {
 		key := settings.SigningKeys[i]
-		var m members
-		m.text("kid", key.KID)
+		var m strictjson.Members
+		m.Text("kid", key.KID)
 		switch {
 		case key.RevokedAt != 0:
-			m.text("state", "revoked")
+			m.Text("state", "revoked")
 		case key == signing:
-			m.text("state", "signing")
+			m.Text("state", "signing")
 		case key.ActivateAt > now:
-			m.text("state", "next")
+			m.Text("state", "next")
 		default:
-			m.text("state", "retired")
+			m.Text("state", "retired")
 		}
 		if key.ActivateAt == 0 {
-			m.null("activateAt") // The cluster's first key signs since its birth.
+			m.Null("activateAt") // The cluster's first key signs since its birth.
 		} else {
-			m.time("activateAt", key.ActivateAt)
+			m.Time("activateAt", key.ActivateAt)
 		}
 		if key.RevokedAt == 0 {
-			m.null("revokedAt")
+			m.Null("revokedAt")
 		} else {
-			m.time("revokedAt", key.RevokedAt)
+			m.Time("revokedAt", key.RevokedAt)
 		}
 		items = append(items, m)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 // Status changes of agents, users and operators (decisions 5.5). The log decides
@@ -21,18 +22,18 @@ type statusRequest struct {
 	reason, actor, code string
 }
 
-func (c *call) statusRequest(f *fields, to engine.Status) statusRequest {
-	s := statusRequest{reason: f.requiredText("reason", engine.TextMax), actor: f.text("actor", engine.FieldMax)}
+func (c *call) statusRequest(f *strictjson.Fields, to engine.Status) statusRequest {
+	s := statusRequest{reason: f.RequiredText("reason", engine.TextMax), actor: f.Text("actor", engine.FieldMax)}
 	if to == engine.Revoked {
-		s.code = f.oneOf("reasonCode", reasonCodes[1:]...)
+		s.code = f.OneOf("reasonCode", reasonCodes[1:]...)
 	}
 	return s
 }
 
-func (s *statusRequest) write(m *members) {
-	m.text("reason", s.reason)
-	m.textOrNull("actor", s.actor)
-	m.optional("reasonCode", s.code)
+func (s *statusRequest) write(m *strictjson.Members) {
+	m.Text("reason", s.reason)
+	m.TextOrNull("actor", s.actor)
+	m.Optional("reasonCode", s.code)
 }
 
 // agentStatus is POST /v1/agents/{id}/suspend, reinstate and revoke.
@@ -64,17 +65,17 @@ func userStatus(to engine.Status) func(*call) error {
 func operatorChange(to engine.Status) func(*call) error {
 	return func(c *call) error {
 		f := c.fields()
-		name := f.requiredName("operatorLegalName")
+		name := f.RequiredName("operatorLegalName")
 		asked := c.statusRequest(&f, to)
-		if err := f.err(); err != nil {
+		if err := f.Err(); err != nil {
 			return err
 		}
 		if !c.key.covers(name) {
 			return notFound("no such operator")
 		}
 		record := wire.Status{Target: wire.TargetOperator, OperatorKey: operatorKey(name), To: to}
-		var subject members
-		subject.text("operatorLegalName", name)
+		var subject strictjson.Members
+		subject.Text("operatorLegalName", name)
 		return c.submitStatus(record, subject, &asked, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
 	}
 }
@@ -82,12 +83,12 @@ func operatorChange(to engine.Status) func(*call) error {
 func (c *call) changeStatus(record wire.Status, idName, id, operator string) error {
 	f := c.fields()
 	asked := c.statusRequest(&f, record.To)
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return err
 	}
 	record.ReasonCode = uint8(max(slices.Index(reasonCodes, asked.code), 0))
-	var subject members
-	subject.text(idName, id)
+	var subject strictjson.Members
+	subject.Text(idName, id)
 	var filters []uint64
 	if operator != "" {
 		filters = append(filters, engine.FilterKey(engine.FilterOperator, operatorKey(operator)))
@@ -97,11 +98,11 @@ func (c *call) changeStatus(record wire.Status, idName, id, operator string) err
 
 // submitStatus proposes the change. A status that was so already is answered
 // like a change, without an event.
-func (c *call) submitStatus(record wire.Status, subject members, asked *statusRequest, filters ...uint64) error {
+func (c *call) submitStatus(record wire.Status, subject strictjson.Members, asked *statusRequest, filters ...uint64) error {
 	return c.submit(proposal{kind: wire.KindStatus, record: func() (any, error) {
-		var m members
+		var m strictjson.Members
 		if record.Target == wire.TargetOperator {
-			m.join(subject) // An agent's or user's id is in the leaf's head.
+			m.Join(subject) // An agent's or user's id is in the leaf's head.
 		}
 		asked.write(&m)
 		var err error
@@ -114,18 +115,18 @@ func (c *call) submitStatus(record wire.Status, subject members, asked *statusRe
 		return nil
 	}}, func(r wire.Result) error {
 		m := slices.Clone(subject)
-		m.text("previousStatus", record.To.String())
-		m.text("credentialStatus", record.To.String())
-		m.time("changedAt", r.Time)
+		m.Text("previousStatus", record.To.String())
+		m.Text("credentialStatus", record.To.String())
+		m.Time("changedAt", r.Time)
 		asked.write(&m)
-		m.bool("unchanged", true)
+		m.Bool("unchanged", true)
 		c.reply(http.StatusOK, m)
 		return nil
 	})
 }
 
 // renderStatus answers a change of status.
-func renderStatus(_ *call, l *leaf, m *members) error {
+func renderStatus(_ *call, l *leaf, m *strictjson.Members) error {
 	if strings.HasPrefix(l.kind(), "operator.") {
 		l.copyTo(m, "operatorId", "operatorLegalName", "agents")
 	} else {

@@ -7,6 +7,7 @@ import (
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 // fragmentMax is how long a fragment may be: a leaf less room for its head, with
@@ -83,7 +84,7 @@ func (c *call) revise(kind wire.Kind, build func() (any, error)) error {
 
 // recorded makes the part common to all records, or refuses a fragment that no
 // leaf would hold.
-func (c *call) recorded(fragment members, filters ...uint64) (wire.Common, error) {
+func (c *call) recorded(fragment strictjson.Members, filters ...uint64) (wire.Common, error) {
 	c.actor(&fragment)
 	if len(fragment) > fragmentMax {
 		return wire.Common{}, failure(http.StatusRequestEntityTooLarge, "payload_too_large", "the audit record of this call would be larger than 64 KiB")

@@ -18,6 +18,7 @@ import (
 	"github.com/valyala/fastjson"
 
 	"railguard/engine"
+	"railguard/strictjson"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/*.txt with what the service answers")
@@ -222,7 +223,7 @@ func member(t testing.TB, body []byte, path string) string {
 	if text := v.GetStringBytes(); text != nil {
 		return string(text)
 	}
-	return string(appendValue(nil, v))
+	return string(strictjson.AppendValue(nil, v))
 }
 
 func (s *script) print(w *httptest.ResponseRecorder, show []string) string {

@@ -8,6 +8,7 @@ import (
 	"railguard/engine/credential"
 	"railguard/fsm/wire"
 	"railguard/ofac"
+	"railguard/strictjson"
 )
 
 // registerUser is POST /v1/users/register (decisions 5.11): a 30-day credential
@@ -15,19 +16,19 @@ import (
 func registerUser(c *call) error {
 	f := c.fields()
 	var profile engine.UserProfile
-	if f.get("legalName") == nil && f.get("userName") != nil {
-		profile.LegalName = f.requiredName("userName")
+	if f.Get("legalName") == nil && f.Get("userName") != nil {
+		profile.LegalName = f.RequiredName("userName")
 	} else {
-		profile.LegalName = f.requiredName("legalName")
+		profile.LegalName = f.RequiredName("legalName")
 	}
-	profile.Email = f.text("email", engine.NameRunesMax)
-	profile.OperatorLegalName = f.name("operatorLegalName")
-	ids, _ := f.texts("agentIds", engine.UserAgentsMax, engine.FieldMax)
-	kind := f.oneOf("agentType", "supervised", "autonomous")
+	profile.Email = f.Text("email", engine.NameRunesMax)
+	profile.OperatorLegalName = f.Name("operatorLegalName")
+	ids, _ := f.Texts("agentIds", engine.UserAgentsMax, engine.FieldMax)
+	kind := f.OneOf("agentType", "supervised", "autonomous")
 	if profile.LegalName != "" && operatorKey(profile.LegalName) == "" {
-		f.invalid("legalName", "must have letters or digits")
+		f.Invalid("legalName", "must have letters or digits")
 	}
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return err
 	}
 	if kind == engine.Autonomous.String() {
@@ -113,10 +114,10 @@ func (c *call) userRecord(profile engine.UserProfile) (any, error) {
 		}
 		c.foldChain(&record.Basis, chain)
 	}
-	var m members
+	var m strictjson.Members
 	c.writeUser(&m, &profile)
 	found.write(&m, c.edge.settings.ListVersion)
-	m.list("warnings", found.userWarnings())
+	m.List("warnings", found.userWarnings())
 	record.Common, err = c.recorded(m, c.userFilters(&profile)...)
 	return record, err
 }
@@ -135,32 +136,32 @@ func (c *call) userFilters(profile *engine.UserProfile) []uint64 {
 	return []uint64{engine.FilterKey(engine.FilterOperator, operatorKey(profile.OperatorLegalName))}
 }
 
-func (c *call) writeUser(m *members, p *engine.UserProfile) {
-	m.text("legalName", p.LegalName)
-	m.optional("email", p.Email)
-	m.optional("operatorLegalName", p.OperatorLegalName)
-	m.texts("boundAgents", c.agentIDs(p.Agents))
+func (c *call) writeUser(m *strictjson.Members, p *engine.UserProfile) {
+	m.Text("legalName", p.LegalName)
+	m.Optional("email", p.Email)
+	m.Optional("operatorLegalName", p.OperatorLegalName)
+	m.Texts("boundAgents", c.agentIDs(p.Agents))
 }
 
-func (i *issuance) userWarnings() []members {
+func (i *issuance) userWarnings() []strictjson.Members {
 	switch {
 	case i.nameMatched:
-		return []members{warning("user_sanctions_match", "the person's legal name is on the sanctions list", "")}
+		return []strictjson.Members{warning("user_sanctions_match", "the person's legal name is on the sanctions list", "")}
 	case i.possible:
-		return []members{warning("user_possible_match", "the person's legal name resembles a listed one: payments will be reviewed", "R21_POSSIBLE_NAME_MATCH")}
+		return []strictjson.Members{warning("user_possible_match", "the person's legal name resembles a listed one: payments will be reviewed", "R21_POSSIBLE_NAME_MATCH")}
 	}
 	return nil
 }
 
 // renderUser answers a user's registration or re-issue.
-func renderUser(c *call, l *leaf, m *members) error {
+func renderUser(c *call, l *leaf, m *strictjson.Members) error {
 	c.status = http.StatusCreated
 	c.header("Location", "/v1/users/"+l.text("userId"))
-	m.text("userId", l.text("userId"))
+	m.Text("userId", l.text("userId"))
 	if err := c.writeCredential(m, c.userCredential(l), l.text("kid")); err != nil {
 		return err
 	}
-	m.raw("agentIds", l.raw("boundAgents"))
+	m.Raw("agentIds", l.raw("boundAgents"))
 	l.copyTo(m, "credentialVersion", "storedUntil", "previousStatus", "warnings", "eventId")
 	return nil
 }
@@ -200,27 +201,27 @@ func getUser(c *call) error {
 	if !known {
 		return notFound("no such user, or past its 31 days")
 	}
-	var m members
-	m.text("userId", c.edge.userID(profile.Slot))
-	m.text("legalName", profile.LegalName)
-	m.textOrNull("email", profile.Email)
-	m.textOrNull("operatorLegalName", profile.OperatorLegalName)
-	m.texts("agentIds", c.agentIDs(profile.Agents))
-	m.text("credentialStatus", ownStatus(view.Time, row.Status, profile.ExpiresAt).String())
-	m.time("statusChangedAt", row.StatusAt)
-	m.int("credentialVersion", int64(profile.CredentialVersion))
-	m.time("issuedAt", profile.IssuedAt)
-	m.time("expiresAt", profile.ExpiresAt)
-	m.time("storedUntil", profile.StoredUntil)
+	var m strictjson.Members
+	m.Text("userId", c.edge.userID(profile.Slot))
+	m.Text("legalName", profile.LegalName)
+	m.TextOrNull("email", profile.Email)
+	m.TextOrNull("operatorLegalName", profile.OperatorLegalName)
+	m.Texts("agentIds", c.agentIDs(profile.Agents))
+	m.Text("credentialStatus", ownStatus(view.Time, row.Status, profile.ExpiresAt).String())
+	m.Time("statusChangedAt", row.StatusAt)
+	m.Int("credentialVersion", int64(profile.CredentialVersion))
+	m.Time("issuedAt", profile.IssuedAt)
+	m.Time("expiresAt", profile.ExpiresAt)
+	m.Time("storedUntil", profile.StoredUntil)
 	current := c.profileUserCredential(profile)
 	if c.key.may(wire.RoleOperator) {
 		if err := c.writeCredential(&m, current, profile.KeyID); err != nil {
 			return err
 		}
 	} else {
-		m.raw("credential", current.AppendJSON(nil))
+		m.Raw("credential", current.AppendJSON(nil))
 	}
-	m.uint("asOfIndex", view.Index)
+	m.Uint("asOfIndex", view.Index)
 	c.reply(http.StatusOK, m)
 	return nil
 }
@@ -233,11 +234,11 @@ func reissueUser(c *call) error {
 	}
 	f := c.fields()
 	overlap := engine.OverlapDefault
-	if hours, ok := f.integer("overlapHours", 0, int64(engine.OverlapMax/engine.Hour)); ok {
+	if hours, ok := f.Integer("overlapHours", 0, int64(engine.OverlapMax/engine.Hour)); ok {
 		overlap = engine.Time(hours) * engine.Hour
 	}
-	reason, actor := f.text("reason", engine.TextMax), f.text("actor", engine.FieldMax)
-	if err := f.err(); err != nil {
+	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
+	if err := f.Err(); err != nil {
 		return err
 	}
 	return c.submit(proposal{kind: wire.KindUserReissue, refused: revokedForGood, record: func() (any, error) {
@@ -253,12 +254,12 @@ func reissueUser(c *call) error {
 			return nil, err
 		}
 		record := &wire.UserReissue{User: current.Slot, BaseRev: current.Rev, Overlap: overlap, NameMatched: found.nameMatched}
-		var m members
+		var m strictjson.Members
 		c.writeUser(&m, current)
 		found.write(&m, c.edge.settings.ListVersion)
-		m.textOrNull("reason", reason)
-		m.textOrNull("actor", actor)
-		m.list("warnings", found.userWarnings())
+		m.TextOrNull("reason", reason)
+		m.TextOrNull("actor", actor)
+		m.List("warnings", found.userWarnings())
 		record.Common, err = c.recorded(m, c.userFilters(current)...)
 		return record, err
 	}}, nil)

@@ -7,6 +7,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 // Whitelists of agents, fleets and the institution (decisions 5.12): one set of
@@ -17,11 +18,11 @@ import (
 type listPlace struct {
 	kind    wire.Kind
 	current *engine.Whitelist
-	subject members // agentId or fleetId, for answers.
+	subject strictjson.Members // agentId or fleetId, for answers.
 
 	// record builds the record that puts next in its place, from the revision
 	// current was read at.
-	record func(next *engine.Whitelist, m members) (any, error)
+	record func(next *engine.Whitelist, m strictjson.Members) (any, error)
 }
 
 // A placeOf finds the place that a path names, anew each time it is asked.
@@ -33,8 +34,8 @@ func agentPlace(c *call) (listPlace, error) {
 		return listPlace{}, err
 	}
 	place := listPlace{kind: wire.KindSettings, current: profile.Settings.Whitelist}
-	place.subject.text("agentId", c.edge.agentID(profile.Slot))
-	place.record = func(next *engine.Whitelist, m members) (any, error) {
+	place.subject.Text("agentId", c.edge.agentID(profile.Slot))
+	place.record = func(next *engine.Whitelist, m strictjson.Members) (any, error) {
 		settings := profile.Settings
 		settings.Whitelist = next
 		return c.settingsRecord(profile, settings, "agent.whitelist", m)
@@ -48,8 +49,8 @@ func fleetPlace(c *call) (listPlace, error) {
 		return listPlace{}, err
 	}
 	place := listPlace{kind: wire.KindFleetUpdate, current: profile.Whitelist}
-	place.subject.text("fleetId", c.edge.fleetID(profile.Slot))
-	place.record = func(next *engine.Whitelist, m members) (any, error) {
+	place.subject.Text("fleetId", c.edge.fleetID(profile.Slot))
+	place.record = func(next *engine.Whitelist, m strictjson.Members) (any, error) {
 		settings := *profile
 		settings.Whitelist = next
 		return c.fleetRecord(profile, settings, "fleet.whitelist", m)
@@ -60,7 +61,7 @@ func fleetPlace(c *call) (listPlace, error) {
 func institutionPlace(c *call) (listPlace, error) {
 	policy := c.edge.settings.Policy
 	place := listPlace{kind: wire.KindWhitelist, current: policy.Whitelist}
-	place.record = func(next *engine.Whitelist, m members) (any, error) {
+	place.record = func(next *engine.Whitelist, m strictjson.Members) (any, error) {
 		record := &wire.WhitelistPut{Base: policy.Version, Whitelist: next}
 		var err error
 		record.Common, err = c.recorded(m)
@@ -77,7 +78,7 @@ func getWhitelist(find placeOf) func(*call) error {
 			return err
 		}
 		m := slices.Clone(place.subject)
-		m.join(whitelistMembers(place.current))
+		m.Join(whitelistMembers(place.current))
 		c.header("ETag", etag(whitelistVersion(place.current)))
 		c.reply(http.StatusOK, m)
 		return nil
@@ -86,9 +87,9 @@ func getWhitelist(find placeOf) func(*call) error {
 
 // putWhitelist is PUT of a whitelist: mode and all entries.
 func putWhitelist(find placeOf) func(*call) error {
-	return changeWhitelist(find, func(c *call, f *fields, old *engine.Whitelist, m *members) (*engine.Whitelist, error) {
-		next := f.whitelistBody(old)
-		m.raw("change", []byte(`"replaced"`))
+	return changeWhitelist(find, func(c *call, f *strictjson.Fields, old *engine.Whitelist, m *strictjson.Members) (*engine.Whitelist, error) {
+		next := readWhitelistBody(f, old)
+		m.Raw("change", []byte(`"replaced"`))
 		return next, nil
 	})
 }
@@ -96,23 +97,23 @@ func putWhitelist(find placeOf) func(*call) error {
 // addEntry is POST …/whitelist/entries: one more entry. The first entry of a
 // list that was never set turns it on.
 func addEntry(find placeOf) func(*call) error {
-	return changeWhitelist(find, func(_ *call, f *fields, old *engine.Whitelist, m *members) (*engine.Whitelist, error) {
-		entry := f.whitelistEntry()
+	return changeWhitelist(find, func(_ *call, f *strictjson.Fields, old *engine.Whitelist, m *strictjson.Members) (*engine.Whitelist, error) {
+		entry := readWhitelistEntry(f)
 		next := old.With(entry)
 		next.Enforce = old == nil || old.Enforce
 		if len(next.Entries) > engine.WhitelistMax {
-			f.invalid("entries", "must have at most "+strconv.Itoa(engine.WhitelistMax)+" items")
+			f.Invalid("entries", "must have at most "+strconv.Itoa(engine.WhitelistMax)+" items")
 		}
 		added := next.InOrder()
-		m.raw("change", []byte(`"added"`))
-		m.object("entry", entryMembers(&added[len(added)-1]))
+		m.Raw("change", []byte(`"added"`))
+		m.Object("entry", entryMembers(&added[len(added)-1]))
 		return next, nil
 	})
 }
 
 // removeEntry is DELETE …/whitelist/entries/{entry}.
 func removeEntry(find placeOf) func(*call) error {
-	return changeWhitelist(find, func(c *call, _ *fields, old *engine.Whitelist, m *members) (*engine.Whitelist, error) {
+	return changeWhitelist(find, func(c *call, _ *strictjson.Fields, old *engine.Whitelist, m *strictjson.Members) (*engine.Whitelist, error) {
 		missing := judged{notFound("no such entry")}
 		id, err := strconv.ParseUint(c.r.PathValue("entry"), 10, 32)
 		if err != nil {
@@ -123,14 +124,14 @@ func removeEntry(find placeOf) func(*call) error {
 			return nil, missing
 		}
 		at := slices.IndexFunc(old.Entries, func(e engine.WhitelistEntry) bool { return e.ID == uint32(id) })
-		m.raw("change", []byte(`"removed"`))
-		m.object("entry", entryMembers(&old.Entries[at]))
+		m.Raw("change", []byte(`"removed"`))
+		m.Object("entry", entryMembers(&old.Entries[at]))
 		return next, nil
 	})
 }
 
 // listChange makes the list that follows old and notes in m what it did.
-type listChange func(c *call, f *fields, old *engine.Whitelist, m *members) (*engine.Whitelist, error)
+type listChange func(c *call, f *strictjson.Fields, old *engine.Whitelist, m *strictjson.Members) (*engine.Whitelist, error)
 
 func changeWhitelist(find placeOf, change listChange) func(*call) error {
 	return func(c *call) error {
@@ -154,23 +155,22 @@ func (c *call) whitelistRecord(find placeOf, change listChange, match uint64) (a
 	if current := whitelistVersion(place.current); match != 0 && match != current {
 		return nil, judged{versionMismatch(current)}
 	}
-	c.findings = newFindings()
 	f := c.fields()
-	var m members
+	var m strictjson.Members
 	next, err := change(c, &f, place.current, &m)
 	if err != nil {
 		return nil, err
 	}
-	reason, actor := f.text("reason", engine.TextMax), f.text("actor", engine.FieldMax)
-	if err := f.err(); err != nil {
+	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
+	if err := f.Err(); err != nil {
 		return nil, err
 	}
 	if err := c.mayWiden(engine.WhitelistWidens(place.current, next)); err != nil {
 		return nil, err
 	}
 	c.writeWhitelist(&m, next)
-	m.textOrNull("reason", reason)
-	m.textOrNull("actor", actor)
+	m.TextOrNull("reason", reason)
+	m.TextOrNull("actor", actor)
 	return place.record(next, m)
 }
 
@@ -178,27 +178,27 @@ func (c *call) whitelistRecord(find placeOf, change listChange, match uint64) (a
 // it keeps mode, version and count.
 const whitelistLeafMax = 32 * engine.KiB
 
-func (c *call) writeWhitelist(m *members, list *engine.Whitelist) {
+func (c *call) writeWhitelist(m *strictjson.Members, list *engine.Whitelist) {
 	whole := whitelistMembers(list)
 	if len(whole) > whitelistLeafMax {
-		m.object("whitelist", whitelistSummary(list))
+		m.Object("whitelist", whitelistSummary(list))
 		return
 	}
-	m.object("whitelist", whole)
+	m.Object("whitelist", whole)
 }
 
 // renderWhitelist answers all changes of all three. A list too long for a leaf
 // is answered without its entries; GET has them.
-func renderWhitelist(c *call, l *leaf, m *members) error {
+func renderWhitelist(c *call, l *leaf, m *strictjson.Members) error {
 	l.copyTo(m, "agentId", "fleetId")
 	for _, name := range []string{"mode", "version", "entryCount", "entries"} {
 		if raw := l.raw("whitelist", name); raw != nil {
-			m.raw(name, raw)
+			m.Raw(name, raw)
 		}
 	}
 	l.copyTo(m, "change", "entry", "reason", "actor")
-	m.text("updatedAt", l.text("time"))
-	m.text("eventId", l.text("eventId"))
+	m.Text("updatedAt", l.text("time"))
+	m.Text("eventId", l.text("eventId"))
 	c.header("ETag", etag(l.number("whitelist", "version")))
 	return nil
 }

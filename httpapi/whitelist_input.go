@@ -4,49 +4,50 @@ import (
 	"strconv"
 
 	"railguard/engine"
+	"railguard/strictjson"
 )
 
 // whitelist reads {"mode":"enforce|off","entries":[...]} into the list that
 // follows old: ids of entries go on rising, and so does the revision.
-func (f *fields) whitelist(name string, old *engine.Whitelist) *engine.Whitelist {
-	inner, ok := f.nested(name)
+func readWhitelist(f *strictjson.Fields, name string, old *engine.Whitelist) *engine.Whitelist {
+	inner, ok := f.Nested(name)
 	if !ok {
-		if f.has(name) && f.get(name) == nil {
+		if f.Has(name) && f.Get(name) == nil {
 			return emptied(old)
 		}
 		return old
 	}
-	return inner.whitelistBody(old)
+	return readWhitelistBody(&inner, old)
 }
 
 // whitelistBody is whitelist for an object that is one itself.
-func (f *fields) whitelistBody(old *engine.Whitelist) *engine.Whitelist {
-	mode := f.oneOf("mode", "enforce", "off")
+func readWhitelistBody(f *strictjson.Fields, old *engine.Whitelist) *engine.Whitelist {
+	mode := f.OneOf("mode", "enforce", "off")
 	var entries []engine.WhitelistEntry
-	if mode != "off" && !f.has("entries") { // An empty list refuses everyone: it must be meant.
-		f.missing("entries")
+	if mode != "off" && !f.Has("entries") { // An empty list refuses everyone: it must be meant.
+		f.Missing("entries")
 	}
-	f.items("entries", engine.WhitelistMax, func(inner fields) {
-		entries = append(entries, inner.whitelistEntry())
+	f.Items("entries", engine.WhitelistMax, func(inner strictjson.Fields) {
+		entries = append(entries, readWhitelistEntry(&inner))
 	})
 	return replaced(old, mode != "off", entries)
 }
 
 // whitelistEntry reads one approved counterparty: a wallet or a name.
-func (f *fields) whitelistEntry() engine.WhitelistEntry {
-	wallet, name := f.text("wallet", engine.FieldMax), f.name("name")
+func readWhitelistEntry(f *strictjson.Fields) engine.WhitelistEntry {
+	wallet, name := f.Text("wallet", engine.FieldMax), f.Name("name")
 	switch {
 	case wallet == "" && name == "":
-		f.missing("wallet")
+		f.Missing("wallet")
 	case wallet != "" && name != "":
-		f.invalid("wallet", "and name exclude each other: one entry is one of them")
+		f.Invalid("wallet", "and name exclude each other: one entry is one of them")
 	}
 	entry, ok := engine.NewEntry(wallet, name)
 	if !ok && (wallet == "") != (name == "") {
-		f.invalid(whichOf(wallet), "has no letters or digits")
+		f.Invalid(whichOf(wallet), "has no letters or digits")
 	}
-	entry.Label, entry.AddedBy = f.text("label", engine.FieldMax), f.text("addedBy", engine.FieldMax)
-	entry.ExpiresAt, _ = f.instant("expiresAt")
+	entry.Label, entry.AddedBy = f.Text("label", engine.FieldMax), f.Text("addedBy", engine.FieldMax)
+	entry.ExpiresAt, _ = f.Instant("expiresAt")
 	return entry
 }
 
@@ -98,43 +99,43 @@ func whitelistMode(list *engine.Whitelist) string {
 	return "off"
 }
 
-func whitelistSummary(list *engine.Whitelist) members {
-	var m members
-	m.text("mode", whitelistMode(list))
-	m.uint("version", whitelistVersion(list))
+func whitelistSummary(list *engine.Whitelist) strictjson.Members {
+	var m strictjson.Members
+	m.Text("mode", whitelistMode(list))
+	m.Uint("version", whitelistVersion(list))
 	count := 0
 	if list != nil {
 		count = len(list.Entries)
 	}
-	m.int("entryCount", int64(count))
+	m.Int("entryCount", int64(count))
 	return m
 }
 
 // whitelistMembers is the whole list, entries in the order they were added.
-func whitelistMembers(list *engine.Whitelist) members {
+func whitelistMembers(list *engine.Whitelist) strictjson.Members {
 	m := whitelistSummary(list)
-	items := []members{}
+	items := []strictjson.Members{}
 	if list != nil {
 		for _, entry := range list.InOrder() {
 			items = append(items, entryMembers(&entry))
 		}
 	}
-	m.list("entries", items)
+	m.List("entries", items)
 	return m
 }
 
-func entryMembers(entry *engine.WhitelistEntry) members {
-	var m members
-	m.text("id", strconv.FormatUint(uint64(entry.ID), 10))
+func entryMembers(entry *engine.WhitelistEntry) strictjson.Members {
+	var m strictjson.Members
+	m.Text("id", strconv.FormatUint(uint64(entry.ID), 10))
 	if entry.Wallet != "" {
-		m.text("wallet", entry.Shown)
+		m.Text("wallet", entry.Shown)
 	} else {
-		m.text("name", entry.Shown)
+		m.Text("name", entry.Shown)
 	}
-	m.optional("label", entry.Label)
+	m.Optional("label", entry.Label)
 	if entry.ExpiresAt != 0 {
-		m.time("expiresAt", entry.ExpiresAt)
+		m.Time("expiresAt", entry.ExpiresAt)
 	}
-	m.optional("addedBy", entry.AddedBy)
+	m.Optional("addedBy", entry.AddedBy)
 	return m
 }

@@ -1,4 +1,4 @@
-package httpapi
+package strictjson
 
 import (
 	"bytes"
@@ -11,18 +11,18 @@ import (
 // The gate. fastjson is lenient (it accepts leading zeros, control characters,
 // lone surrogates, it takes the first of two equal names) and its own validator
 // is quadratic in nesting, so every body passes this one-pass check before
-// fastjson reads it: RFC 8259 to the letter, plus what decisions 5.1 ask:
+// fastjson reads it: RFC 8259 to the letter, plus what this service asks:
 // valid UTF-8, no lone surrogate, no name twice in one object at any depth,
 // nothing after the value, bounded depth and members, an object at the top.
 
 var (
-	errJSONSyntax    = errors.New("not valid JSON")
-	errJSONTop       = errors.New("the body must be one JSON object")
-	errJSONDuplicate = errors.New("a member name stands twice in one object")
-	errJSONDepth     = errors.New("nested too deeply")
-	errJSONMembers   = errors.New("too many members in one object")
-	errJSONText      = errors.New("a string is not valid Unicode")
-	errJSONTrailing  = errors.New("bytes after the object")
+	ErrSyntax    = errors.New("not valid JSON")
+	ErrTop       = errors.New("the body must be one JSON object")
+	ErrDuplicate = errors.New("a member name stands twice in one object")
+	ErrDepth     = errors.New("nested too deeply")
+	ErrMembers   = errors.New("too many members in one object")
+	ErrText      = errors.New("a string is not valid Unicode")
+	ErrTrailing  = errors.New("bytes after the object")
 )
 
 // span is one member of the top object: where its name (without quotes) and
@@ -33,8 +33,8 @@ type span struct {
 	escaped              bool // The name holds a backslash.
 }
 
-// gate checks one body. It is reused: slices keep their room.
-type gate struct {
+// Gate checks one body. It is reused: slices keep their room.
+type Gate struct {
 	data    []byte
 	at      int
 	depth   int
@@ -47,33 +47,33 @@ type gate struct {
 // object gets a map, so that the pass stays linear.
 const linearNames = 24
 
-// check reports whether data is one acceptable JSON object, and leaves the
+// Check reports whether data is one acceptable JSON object, and leaves the
 // spans of its members in g.top.
-func (g *gate) check(data []byte) error {
+func (g *Gate) Check(data []byte) error {
 	g.data, g.at, g.depth = data, 0, 0
 	g.top, g.names, g.scratch = g.top[:0], g.names[:0], g.scratch[:0]
 	g.space()
 	if g.at >= len(data) {
-		return errJSONSyntax
+		return ErrSyntax
 	}
 	if data[g.at] != '{' {
 		if err := g.value(); err != nil {
 			return err
 		}
-		return errJSONTop
+		return ErrTop
 	}
 	if err := g.value(); err != nil {
 		return err
 	}
 	g.space()
 	if g.at != len(data) {
-		return errJSONTrailing
+		return ErrTrailing
 	}
 	return nil
 }
 
-// raw returns the bytes of a member of the top object as sent, nil when absent.
-func (g *gate) raw(name string) []byte {
+// Raw returns the bytes of a member of the top object as sent, nil when absent.
+func (g *Gate) Raw(name string) []byte {
 	for i := range g.top {
 		s := &g.top[i]
 		if s.escaped {
@@ -89,7 +89,7 @@ func (g *gate) raw(name string) []byte {
 	return nil
 }
 
-func (g *gate) space() {
+func (g *Gate) space() {
 	for g.at < len(g.data) {
 		switch g.data[g.at] {
 		case ' ', '\t', '\n', '\r':
@@ -100,9 +100,9 @@ func (g *gate) space() {
 	}
 }
 
-func (g *gate) value() error {
+func (g *Gate) value() error {
 	if g.at >= len(g.data) {
-		return errJSONSyntax
+		return ErrSyntax
 	}
 	switch c := g.data[g.at]; {
 	case c == '{':
@@ -123,27 +123,27 @@ func (g *gate) value() error {
 	}
 }
 
-func (g *gate) word(word string) error {
+func (g *Gate) word(word string) error {
 	if len(g.data)-g.at < len(word) || string(g.data[g.at:g.at+len(word)]) != word {
-		return errJSONSyntax
+		return ErrSyntax
 	}
 	g.at += len(word)
 	return nil
 }
 
-func (g *gate) number() error {
+func (g *Gate) number() error {
 	if g.peek() == '-' {
 		g.at++
 	}
 	if g.peek() == '0' {
 		g.at++
 	} else if !g.digits() {
-		return errJSONSyntax
+		return ErrSyntax
 	}
 	if g.peek() == '.' {
 		g.at++
 		if !g.digits() {
-			return errJSONSyntax
+			return ErrSyntax
 		}
 	}
 	if c := g.peek(); c == 'e' || c == 'E' {
@@ -152,20 +152,20 @@ func (g *gate) number() error {
 			g.at++
 		}
 		if !g.digits() {
-			return errJSONSyntax
+			return ErrSyntax
 		}
 	}
 	return nil
 }
 
-func (g *gate) peek() byte {
+func (g *Gate) peek() byte {
 	if g.at < len(g.data) {
 		return g.data[g.at]
 	}
 	return 0
 }
 
-func (g *gate) digits() bool {
+func (g *Gate) digits() bool {
 	start := g.at
 	for g.at < len(g.data) && g.data[g.at] >= '0' && g.data[g.at] <= '9' {
 		g.at++
@@ -173,9 +173,9 @@ func (g *gate) digits() bool {
 	return g.at > start
 }
 
-func (g *gate) array() error {
+func (g *Gate) array() error {
 	if g.depth++; g.depth > engine.JSONDepthMax {
-		return errJSONDepth
+		return ErrDepth
 	}
 	g.at++
 	g.space()
@@ -198,14 +198,14 @@ func (g *gate) array() error {
 			g.depth--
 			return nil
 		default:
-			return errJSONSyntax
+			return ErrSyntax
 		}
 	}
 }
 
-func (g *gate) object() error {
+func (g *Gate) object() error {
 	if g.depth++; g.depth > engine.JSONDepthMax {
-		return errJSONDepth
+		return ErrDepth
 	}
 	g.at++
 	g.space()
@@ -218,7 +218,7 @@ func (g *gate) object() error {
 	var seen map[string]struct{}
 	for count := 1; ; count++ {
 		if count > engine.JSONMembersMax {
-			return errJSONMembers
+			return ErrMembers
 		}
 		member, err := g.memberName(first, &seen)
 		if err != nil {
@@ -244,15 +244,15 @@ func (g *gate) object() error {
 			g.names = g.names[:first]
 			return nil
 		default:
-			return errJSONSyntax
+			return ErrSyntax
 		}
 	}
 }
 
 // memberName reads `"name" :` and refuses a name that the object has already.
-func (g *gate) memberName(first int, seen *map[string]struct{}) (span, error) {
+func (g *Gate) memberName(first int, seen *map[string]struct{}) (span, error) {
 	if g.peek() != '"' {
-		return span{}, errJSONSyntax
+		return span{}, ErrSyntax
 	}
 	start, end, escaped, err := g.text()
 	if err != nil {
@@ -268,18 +268,18 @@ func (g *gate) memberName(first int, seen *map[string]struct{}) (span, error) {
 		name = g.scratch[mark:]
 	}
 	if g.known(name, first, seen) {
-		return span{}, errJSONDuplicate
+		return span{}, ErrDuplicate
 	}
 	g.names = append(g.names, name)
 	g.space()
 	if g.peek() != ':' {
-		return span{}, errJSONSyntax
+		return span{}, ErrSyntax
 	}
 	g.at++
 	return span{nameStart: start, nameEnd: end, escaped: escaped}, nil
 }
 
-func (g *gate) known(name []byte, first int, seen *map[string]struct{}) bool {
+func (g *Gate) known(name []byte, first int, seen *map[string]struct{}) bool {
 	names := g.names[first:]
 	if len(names) < linearNames {
 		for _, other := range names {
@@ -303,7 +303,7 @@ func (g *gate) known(name []byte, first int, seen *map[string]struct{}) bool {
 }
 
 // text reads a string literal; start and end are inside of the quotes.
-func (g *gate) text() (start, end int, escaped bool, err error) {
+func (g *Gate) text() (start, end int, escaped bool, err error) {
 	g.at++
 	start = g.at
 	for g.at < len(g.data) {
@@ -312,7 +312,7 @@ func (g *gate) text() (start, end int, escaped bool, err error) {
 			g.at++
 			return start, g.at - 1, escaped, nil
 		case c < 0x20:
-			return 0, 0, false, errJSONSyntax
+			return 0, 0, false, ErrSyntax
 		case c == '\\':
 			escaped = true
 			if err := g.escape(); err != nil {
@@ -323,17 +323,17 @@ func (g *gate) text() (start, end int, escaped bool, err error) {
 		default:
 			r, size := utf8.DecodeRune(g.data[g.at:])
 			if r == utf8.RuneError && size <= 1 {
-				return 0, 0, false, errJSONText
+				return 0, 0, false, ErrText
 			}
 			g.at += size
 		}
 	}
-	return 0, 0, false, errJSONSyntax
+	return 0, 0, false, ErrSyntax
 }
 
-func (g *gate) escape() error {
+func (g *Gate) escape() error {
 	if g.at+1 >= len(g.data) {
-		return errJSONSyntax
+		return ErrSyntax
 	}
 	switch g.data[g.at+1] {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
@@ -341,11 +341,11 @@ func (g *gate) escape() error {
 		return nil
 	case 'u':
 	default:
-		return errJSONSyntax
+		return ErrSyntax
 	}
 	unit, ok := hexUnit(g.data[g.at:])
 	if !ok {
-		return errJSONSyntax
+		return ErrSyntax
 	}
 	g.at += 6
 	if unit < 0xD800 || unit > 0xDFFF {
@@ -353,7 +353,7 @@ func (g *gate) escape() error {
 	}
 	low, ok := hexUnit(g.data[g.at:])
 	if unit > 0xDBFF || !ok || low < 0xDC00 || low > 0xDFFF {
-		return errJSONText
+		return ErrText
 	}
 	g.at += 6
 	return nil
@@ -390,7 +390,7 @@ func unescape(dst, literal []byte) ([]byte, error) {
 			continue
 		}
 		if i+1 >= len(literal) {
-			return dst, errJSONSyntax
+			return dst, ErrSyntax
 		}
 		if literal[i+1] != 'u' {
 			dst = append(dst, simpleEscape(literal[i+1]))
@@ -399,13 +399,13 @@ func unescape(dst, literal []byte) ([]byte, error) {
 		}
 		unit, ok := hexUnit(literal[i:])
 		if !ok {
-			return dst, errJSONSyntax
+			return dst, ErrSyntax
 		}
 		i += 6
 		if unit >= 0xD800 && unit <= 0xDBFF {
 			low, ok := hexUnit(literal[i:])
 			if !ok {
-				return dst, errJSONText
+				return dst, ErrText
 			}
 			unit = 0x10000 + (unit-0xD800)<<10 + (low - 0xDC00)
 			i += 6

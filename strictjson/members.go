@@ -1,4 +1,4 @@
-package httpapi
+package strictjson
 
 import (
 	"encoding/hex"
@@ -8,11 +8,11 @@ import (
 	"railguard/engine"
 )
 
-// members is a growing list of JSON members without braces, `"a":1,"b":"x"`:
+// Members is a growing list of JSON members without braces, `"a":1,"b":"x"`:
 // the form of a leaf's fragment and of every answer. The zero value is empty.
-type members []byte
+type Members []byte
 
-func (m *members) name(name string) {
+func (m *Members) Name(name string) {
 	if len(*m) > 0 {
 		*m = append(*m, ',')
 	}
@@ -21,104 +21,118 @@ func (m *members) name(name string) {
 	*m = append(*m, '"', ':')
 }
 
-// text adds a string.
-func (m *members) text(name, value string) {
-	m.name(name)
-	*m = appendQuoted(*m, value)
+// Text adds a string.
+func (m *Members) Text(name, value string) {
+	m.Name(name)
+	*m = AppendQuoted(*m, value)
 }
 
-// optional adds a string unless it is empty.
-func (m *members) optional(name, value string) {
+// Optional adds a string unless it is empty.
+func (m *Members) Optional(name, value string) {
 	if value != "" {
-		m.text(name, value)
+		m.Text(name, value)
 	}
 }
 
-// textOrNull adds a string, or null when it is empty.
-func (m *members) textOrNull(name, value string) {
+// TextOrNull adds a string, or null when it is empty.
+func (m *Members) TextOrNull(name, value string) {
 	if value == "" {
-		m.null(name)
+		m.Null(name)
 		return
 	}
-	m.text(name, value)
+	m.Text(name, value)
 }
 
-// raw adds JSON as it is; an empty value adds null.
-func (m *members) raw(name string, json []byte) {
+// Raw adds JSON as it is; an empty value adds null.
+func (m *Members) Raw(name string, json []byte) {
 	if len(json) == 0 {
-		m.null(name)
+		m.Null(name)
 		return
 	}
-	m.name(name)
+	m.Name(name)
 	*m = append(*m, json...)
 }
 
-func (m *members) null(name string) {
-	m.name(name)
+func (m *Members) Null(name string) {
+	m.Name(name)
 	*m = append(*m, "null"...)
 }
 
-func (m *members) int(name string, n int64) {
-	m.name(name)
+func (m *Members) Int(name string, n int64) {
+	m.Name(name)
 	*m = strconv.AppendInt(*m, n, 10)
 }
 
-func (m *members) uint(name string, n uint64) {
-	m.name(name)
+func (m *Members) Uint(name string, n uint64) {
+	m.Name(name)
 	*m = strconv.AppendUint(*m, n, 10)
 }
 
-func (m *members) bool(name string, b bool) {
-	m.name(name)
+func (m *Members) Bool(name string, b bool) {
+	m.Name(name)
 	*m = strconv.AppendBool(*m, b)
 }
 
-// usd adds an amount as a JSON number with as many decimals as it has.
-func (m *members) usd(name string, amount engine.USD) {
-	m.name(name)
+// USD adds an amount as a JSON number with as many decimals as it has.
+func (m *Members) USD(name string, amount engine.USD) {
+	m.Name(name)
 	*m = engine.AppendUSD(*m, amount)
 }
 
-// time adds an instant in the one form of the API.
-func (m *members) time(name string, t engine.Time) {
-	m.name(name)
+// Limit adds an amount, or null for no limit.
+func (m *Members) Limit(name string, amount engine.USD) {
+	if amount == engine.NoLimit {
+		m.Null(name)
+		return
+	}
+	m.USD(name, amount)
+}
+
+// Score adds a score of 1e-4 units as a decimal: 9312 is 0.9312.
+func (m *Members) Score(name string, score int32) {
+	m.Raw(name, engine.AppendUSD(nil, engine.USD(score)*(engine.Dollar/10_000)))
+}
+
+// Time adds an instant in the one form of the API.
+func (m *Members) Time(name string, t engine.Time) {
+	m.Name(name)
 	*m = append(*m, '"')
 	*m = t.AppendTime(*m)
 	*m = append(*m, '"')
 }
 
-// hex adds bytes as lower-case hexadecimal digits.
-func (m *members) hex(name string, data []byte) {
-	m.name(name)
+// Hex adds bytes as lower-case hexadecimal digits.
+func (m *Members) Hex(name string, data []byte) {
+	m.Name(name)
 	*m = append(*m, '"')
 	*m = hex.AppendEncode(*m, data)
 	*m = append(*m, '"')
 }
 
-// texts adds a list of strings.
-func (m *members) texts(name string, values []string) {
-	m.name(name)
+// Texts adds a list of strings.
+func (m *Members) Texts(name string, values []string) {
+	m.Name(name)
 	*m = append(*m, '[')
 	for i, value := range values {
 		if i > 0 {
 			*m = append(*m, ',')
 		}
-		*m = appendQuoted(*m, value)
+		*m = AppendQuoted(*m, value)
 	}
 	*m = append(*m, ']')
 }
 
-// object adds a nested object.
-func (m *members) object(name string, inner members) {
-	m.name(name)
+// Object adds a nested object.
+func (m *Members) Object(name string, inner Members) {
+	m.Name(name)
 	*m = append(*m, '{')
 	*m = append(*m, inner...)
 	*m = append(*m, '}')
 }
 
-// list adds a list of objects.
-func (m *members) list(name string, items []members) {
-	m.name(name)
+// List adds a list of objects.
+func (m *Members) List(name string, items []Members) {
+	m.Name(name)
 	*m = append(*m, '[')
 	for i, item := range items {
 		if i > 0 {
@@ -131,8 +145,8 @@ func (m *members) list(name string, items []members) {
 	*m = append(*m, ']')
 }
 
-// join adds members that are written already.
-func (m *members) join(inner members) {
+// Join adds members that are written already.
+func (m *Members) Join(inner Members) {
 	if len(inner) == 0 {
 		return
 	}
@@ -142,8 +156,8 @@ func (m *members) join(inner members) {
 	*m = append(*m, inner...)
 }
 
-// body closes the members into one object.
-func (m members) body() []byte {
+// Body closes the members into one object.
+func (m Members) Body() []byte {
 	out := make([]byte, 0, len(m)+2)
 	out = append(out, '{')
 	out = append(out, m...)
@@ -152,10 +166,10 @@ func (m members) body() []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// appendQuoted writes s as a JSON string. Invalid UTF-8 becomes U+FFFD; U+2028
+// AppendQuoted writes s as a JSON string. Invalid UTF-8 becomes U+FFFD; U+2028
 // and U+2029 are escaped, and so are < and >, so that no answer can be read as
 // markup where a browser sniffs.
-func appendQuoted(dst []byte, s string) []byte {
+func AppendQuoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); {

@@ -1,0 +1,45 @@
+package strictjson
+
+import "github.com/valyala/fastjson"
+
+// Document is the room in which one JSON object is checked, parsed and read. It
+// is reused; nothing may keep what it holds after reset. The zero value has read
+// nothing: its fields are all absent.
+type Document struct {
+	gate     Gate
+	parser   fastjson.Parser
+	object   *fastjson.Object
+	findings findings
+}
+
+// Read checks data and parses it. The error is one of this room's, for the caller
+// to see. data must not change until reset.
+func (d *Document) Read(data []byte) error {
+	if err := d.gate.Check(data); err != nil {
+		return err
+	}
+	value, err := d.parser.ParseBytes(data)
+	if err != nil {
+		return ErrSyntax
+	}
+	if d.object, err = value.Object(); err != nil {
+		return ErrTop
+	}
+	return nil
+}
+
+// Raw returns a member of the object as it was sent, nil when it is absent.
+func (d *Document) Raw(name string) []byte { return d.gate.Raw(name) }
+
+// Fields reads the members from the start: what an earlier reading found is
+// forgotten, what this one finds is collected in the document.
+func (d *Document) Fields() Fields {
+	d.findings = findings{}
+	return Fields{object: d.object, gate: &d.gate, findings: &d.findings}
+}
+
+// Reset forgets what was read and keeps the room.
+func (d *Document) Reset() {
+	d.gate.data, d.object, d.findings = nil, nil, findings{}
+	d.gate.top, d.gate.names, d.gate.scratch = d.gate.top[:0], d.gate.names[:0], d.gate.scratch[:0]
+}

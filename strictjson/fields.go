@@ -1,0 +1,374 @@
+package strictjson
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/valyala/fastjson"
+
+	"railguard/engine"
+)
+
+// Fields reads the members of one JSON object and collects what is wrong with
+// them, so that a caller learns of all mistakes at once. null counts as absent,
+// unknown members are ignored. Every string is copied out of
+// the parser. Nested objects share the findings of their parent.
+type Fields struct {
+	object   *fastjson.Object
+	gate     *Gate // Of the top object: raw literals as sent.
+	path     string
+	findings *findings
+}
+
+// Finding is what is wrong with one member.
+type Finding struct {
+	Param   string
+	Message string
+	Extra   Members // Further members of the finding, for the caller.
+}
+
+// findings is what was wrong with one body.
+type findings struct{ missing, invalid []Finding }
+
+// FindingsMax is how many findings of each kind one body is told.
+const FindingsMax = 32
+
+// InvalidBody is a body that is JSON, but whose members are not as they must be.
+// Code is missing_field or invalid_field; Findings has at least one.
+type InvalidBody struct {
+	Code     string
+	Findings []Finding
+}
+
+func (e *InvalidBody) Error() string {
+	return e.Findings[0].Param + " " + e.Findings[0].Message
+}
+
+// Err returns what was found, nil when nothing was: missing members come before
+// invalid ones.
+func (f *Fields) Err() error {
+	list, code := f.findings.missing, "missing_field"
+	if len(list) == 0 {
+		list, code = f.findings.invalid, "invalid_field"
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return &InvalidBody{Code: code, Findings: list}
+}
+
+// Missing records that a required member is absent.
+func (f *Fields) Missing(name string) {
+	if len(f.findings.missing) < FindingsMax {
+		f.findings.missing = append(f.findings.missing, Finding{Param: f.path + name, Message: "is required"})
+	}
+}
+
+// Invalid records what is wrong with a member.
+func (f *Fields) Invalid(name, message string) {
+	if len(f.findings.invalid) < FindingsMax {
+		f.findings.invalid = append(f.findings.invalid, Finding{Param: f.path + name, Message: message})
+	}
+}
+
+// Get returns a member, nil when absent or null.
+func (f *Fields) Get(name string) *fastjson.Value {
+	if f.object == nil {
+		return nil
+	}
+	v := f.object.Get(name)
+	if v == nil || v.Type() == fastjson.TypeNull {
+		return nil
+	}
+	return v
+}
+
+// Has reports whether the member stands there at all, null included.
+func (f *Fields) Has(name string) bool { return f.object != nil && f.object.Get(name) != nil }
+
+// raw returns the member's JSON as sent, nil when absent or null. The bytes
+// are a copy.
+func (f *Fields) raw(name string) []byte {
+	v := f.Get(name)
+	if v == nil {
+		return nil
+	}
+	if f.gate != nil {
+		return append([]byte(nil), f.gate.Raw(name)...)
+	}
+	return AppendValue(nil, v)
+}
+
+// Text reads an optional string of at most max bytes; "" when absent.
+func (f *Fields) Text(name string, max int) string {
+	return f.bounded(name, max, func(s string) int { return len(s) }, " bytes")
+}
+
+// Name reads an optional name: at most engine.NameRunesMax characters.
+func (f *Fields) Name(name string) string {
+	return f.bounded(name, engine.NameRunesMax, utf8.RuneCountInString, " characters")
+}
+
+func (f *Fields) bounded(name string, max int, size func(string) int, unit string) string {
+	v := f.Get(name)
+	if v == nil {
+		return ""
+	}
+	b, err := v.StringBytes()
+	if err != nil {
+		f.Invalid(name, "must be a string")
+		return ""
+	}
+	text := string(b)
+	if size(text) > max {
+		f.Invalid(name, "must have at most "+strconv.Itoa(max)+unit)
+		return ""
+	}
+	return text
+}
+
+// RequiredText reads a string that must be there and not blank.
+func (f *Fields) RequiredText(name string, max int) string {
+	return f.demand(name, f.Text(name, max))
+}
+
+// RequiredName reads a name that must be there and not blank.
+func (f *Fields) RequiredName(name string) string {
+	return f.demand(name, f.Name(name))
+}
+
+func (f *Fields) demand(name, text string) string {
+	v := f.Get(name)
+	if v == nil {
+		f.Missing(name)
+		return ""
+	}
+	if v.Type() == fastjson.TypeString && strings.TrimSpace(string(v.GetStringBytes())) == "" {
+		f.Invalid(name, "must not be blank")
+	}
+	return text
+}
+
+// OneOf reads an optional string that must be one of the values; "" when absent.
+func (f *Fields) OneOf(name string, values ...string) string {
+	v := f.Get(name)
+	if v == nil {
+		return ""
+	}
+	b, err := v.StringBytes()
+	if err == nil {
+		for _, value := range values {
+			if string(b) == value {
+				return value
+			}
+		}
+	}
+	f.Invalid(name, "must be one of "+strings.Join(values, ", "))
+	return ""
+}
+
+// RequiredOneOf is oneOf for a member that must be there.
+func (f *Fields) RequiredOneOf(name string, values ...string) string {
+	if f.Get(name) == nil {
+		f.Missing(name)
+		return ""
+	}
+	return f.OneOf(name, values...)
+}
+
+// usd reads an optional amount: engine.NoLimit and "" when absent, else the
+// amount and its literal as sent.
+func (f *Fields) usd(name string) (engine.USD, string) {
+	v := f.Get(name)
+	if v == nil {
+		return engine.NoLimit, ""
+	}
+	if v.Type() != fastjson.TypeNumber {
+		f.Invalid(name, "must be a number >= 0")
+		return engine.NoLimit, ""
+	}
+	literal := string(AppendValue(nil, v))
+	amount, err := engine.ParseUSD(literal)
+	if err != nil {
+		f.Invalid(name, "must be a number from 0 to 1e12")
+		return engine.NoLimit, ""
+	}
+	return amount, literal
+}
+
+// RequiredUSD is usd for a member that must be there.
+func (f *Fields) RequiredUSD(name string) (engine.USD, string) {
+	if f.Get(name) == nil {
+		f.Missing(name)
+		return engine.NoLimit, ""
+	}
+	return f.usd(name)
+}
+
+// Integer reads an optional whole number within [min, max].
+func (f *Fields) Integer(name string, min, max int64) (int64, bool) {
+	v := f.Get(name)
+	if v == nil {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(AppendValue(nil, v)), 10, 64)
+	if v.Type() != fastjson.TypeNumber || err != nil || n < min || n > max {
+		f.Invalid(name, "must be a whole number from "+strconv.FormatInt(min, 10)+" to "+strconv.FormatInt(max, 10))
+		return 0, false
+	}
+	return n, true
+}
+
+// Flag reads an optional boolean.
+func (f *Fields) Flag(name string) (value, given bool) {
+	v := f.Get(name)
+	if v == nil {
+		return false, false
+	}
+	b, err := v.Bool()
+	if err != nil {
+		f.Invalid(name, "must be true or false")
+		return false, false
+	}
+	return b, true
+}
+
+// Instant reads an optional RFC 3339 time.
+func (f *Fields) Instant(name string) (engine.Time, bool) {
+	text := f.Text(name, engine.FieldMax)
+	if text == "" {
+		if v := f.Get(name); v != nil && v.Type() == fastjson.TypeString {
+			f.Invalid(name, "must be an ISO 8601 time")
+		}
+		return 0, false
+	}
+	at, ok := ParseTime(text)
+	if !ok {
+		f.Invalid(name, "must be an ISO 8601 time")
+	}
+	return at, ok
+}
+
+// ParseTime reads an RFC 3339 time, or a bare date as its first instant UTC.
+func ParseTime(text string) (engine.Time, bool) {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		if t, err = time.Parse(time.DateOnly, text); err != nil {
+			return 0, false
+		}
+	}
+	if t.Year() < 1970 || t.Year() > 2261 {
+		return 0, false
+	}
+	return engine.Time(t.UnixNano()), true
+}
+
+// Texts reads an optional list of at most count strings of at most max bytes.
+// given tells an empty list from an absent one.
+func (f *Fields) Texts(name string, count, max int) (values []string, given bool) {
+	v := f.Get(name)
+	if v == nil {
+		return nil, false
+	}
+	items, err := v.Array()
+	if err != nil {
+		f.Invalid(name, "must be a list of strings")
+		return nil, true
+	}
+	if len(items) > count {
+		f.Invalid(name, "must have at most "+strconv.Itoa(count)+" items")
+		return nil, true
+	}
+	values = make([]string, 0, len(items))
+	for i, item := range items {
+		b, err := item.StringBytes()
+		if err != nil || len(b) > max {
+			f.Invalid(name+"["+strconv.Itoa(i)+"]", "must be a string of at most "+strconv.Itoa(max)+" bytes")
+			continue
+		}
+		values = append(values, string(b))
+	}
+	return values, true
+}
+
+// Nested reads an optional object; ok is false when it is absent or not one.
+func (f *Fields) Nested(name string) (inner Fields, ok bool) {
+	v := f.Get(name)
+	if v == nil {
+		return Fields{}, false
+	}
+	object, err := v.Object()
+	if err != nil {
+		f.Invalid(name, "must be an object")
+		return Fields{}, false
+	}
+	return Fields{object: object, path: f.path + name + ".", findings: f.findings}, true
+}
+
+// Items reads an optional list of at most count objects and calls read for each.
+func (f *Fields) Items(name string, count int, read func(Fields)) (given bool) {
+	v := f.Get(name)
+	if v == nil {
+		return false
+	}
+	list, err := v.Array()
+	if err != nil {
+		f.Invalid(name, "must be a list")
+		return true
+	}
+	if len(list) > count {
+		f.Invalid(name, "must have at most "+strconv.Itoa(count)+" items")
+		return true
+	}
+	for i, item := range list {
+		at := name + "[" + strconv.Itoa(i) + "]"
+		object, err := item.Object()
+		if err != nil {
+			f.Invalid(at, "must be an object")
+			continue
+		}
+		read(Fields{object: object, path: f.path + at + ".", findings: f.findings})
+	}
+	return true
+}
+
+// Report adds what a compiler of the engine found.
+func (f *Fields) Report(wrong []engine.FieldError) {
+	for _, e := range wrong {
+		if len(f.findings.invalid) < FindingsMax {
+			f.findings.invalid = append(f.findings.invalid, Finding{Param: f.path + e.Param, Message: e.Message})
+		}
+	}
+}
+
+// Compact returns a member's JSON without white space, nil when absent or null:
+// the one form in which documents are kept, so that what is rendered from a leaf
+// and from a profile is the same bytes.
+func (f *Fields) Compact(name string) []byte {
+	v := f.Get(name)
+	if v == nil {
+		return nil
+	}
+	return AppendValue(nil, v)
+}
+
+// JSON returns the whole object without white space.
+func (f *Fields) JSON() []byte { return appendObject(nil, f.object) }
+
+// WithoutNulls is json without the members that are null.
+func (f *Fields) WithoutNulls() []byte {
+	dst := []byte{'{'}
+	f.object.Visit(func(key []byte, v *fastjson.Value) {
+		if v.Type() == fastjson.TypeNull {
+			return
+		}
+		if len(dst) > 1 {
+			dst = append(dst, ',')
+		}
+		dst = append(AppendQuoted(dst, string(key)), ':')
+		dst = AppendValue(dst, v)
+	})
+	return append(dst, '}')
+}

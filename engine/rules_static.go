@@ -72,8 +72,20 @@ func possibleName(f *Facts) Sub {
 		return 2
 	case f.UserName.Outcome == ofac.Possible:
 		return 3
+	case readInPart(&f.PartyName):
+		return 5
+	case readInPart(&f.OperatorName):
+		return 6
+	case readInPart(&f.UserName):
+		return 7
 	}
 	return 0
+}
+
+// readInPart reports a name that was not read to its end and is not listed
+// already: what is beyond may be a listed name.
+func readInPart(result *ofac.Result) bool {
+	return result.Truncated && result.Outcome != ofac.Listed
 }
 
 // delegationChain is R23. The chain comes from the replicated records, never

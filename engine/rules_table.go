@@ -176,8 +176,11 @@ var Rules = [RuleCount]Rule{
 			"The operator's legal name is a possible match of a listed name.",
 			"The legal name of the user credential is a possible match of a listed name.",
 			"The sanctions list is older than the institution allows.",
+			"The counterparty name is too long to be compared to its end.",
+			"The operator's legal name is too long to be compared to its end.",
+			"The legal name of the user credential is too long to be compared to its end.",
 		},
-		Trigger: "A name scores at or above the review threshold, or is listed in a way that does not block by itself (vessel, aircraft, one short word, other legal form); with OFAC+CONS also against non-SDN names. With ofac.onStale review: the list is too old.",
+		Trigger: "A name scores at or above the review threshold, is listed in a way that does not block by itself (vessel, aircraft, one short word, other legal form), holds a whole listed name of two words or more among others, or is too long to be compared to its end; with OFAC+CONS also against non-SDN names. With ofac.onStale review: the list is too old.",
 		Default: "on", Params: "names.review (may only be tightened), names.weakAliases, cleared pairs; mode"},
 	{ID: 22, Code: "R22_ATTESTATION_STALE", Verdict: Review, Live: attestationStale,
 		Reasons: []string{

@@ -282,6 +282,9 @@ var staticCases = []struct {
 	{"R21 counterparty", 21, 1, func(f *Facts) { f.PartyName = possibleMatch }},
 	{"R21 operator", 21, 2, func(f *Facts) { f.OperatorName = possibleMatch }},
 	{"R21 user", 21, 3, func(f *Facts) { f.UserName = possibleMatch }},
+	{"R21 counterparty too long", 21, 5, func(f *Facts) { f.PartyName = ofac.Result{Truncated: true} }},
+	{"R21 operator too long", 21, 6, func(f *Facts) { f.OperatorName = ofac.Result{Truncated: true} }},
+	{"R21 user too long", 21, 7, func(f *Facts) { f.UserName = ofac.Result{Truncated: true} }},
 
 	{"R9 own", 9, 1, func(f *Facts) { spendPolicyOf(f, 0).ChainsSet = true; f.Request.Chain = "ETH" }},
 	{"R9 grandparent", 9, 3, func(f *Facts) {

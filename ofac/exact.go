@@ -11,12 +11,14 @@ func (x *Index) exact(name string, q *Query, s *Scratch) {
 	m := &s.maker
 	m.words = append(m.words[:0], s.scorer.words...)
 	x.exactWords(q, s)
+	x.contained(q, s)
 	if key := m.asciiKey(name); len(key) > 0 {
 		m.tokens.split(m.words)
 		x.lookup(key, reading{forms: m.tokens.forms()}, q, s)
 	}
 	if s.readAlike(name) {
 		x.exactWords(q, s)
+		x.contained(q, s)
 	}
 }
 

@@ -34,6 +34,7 @@ type formMaker struct {
 	words  []byte // folded words as written
 	swap   []byte // first names before last names, or content words
 	key    []byte
+	joint  []byte // words of a run without spaces
 	spans  []span
 	tokens tokenList
 	seen   []uint64 // prints of the keys already given for this name

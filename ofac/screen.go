@@ -94,6 +94,7 @@ type Scratch struct {
 	other   []byte // the second reading of the words
 	upper   []byte
 	hits    []hit
+	cut     bool // more names stand inside the query than are looked at
 	matches [matchesMax]Match
 	scorer  scorer
 }
@@ -102,7 +103,7 @@ type Scratch struct {
 func NewScratch() *Scratch {
 	s := &Scratch{hits: make([]hit, 0, 256), other: make([]byte, 0, 1024)}
 	s.maker.words, s.maker.swap = make([]byte, 0, 1024), make([]byte, 0, 1024)
-	s.maker.key, s.maker.spans = make([]byte, 0, 1024), make([]span, 0, 64)
+	s.maker.key, s.maker.joint, s.maker.spans = make([]byte, 0, 1024), make([]byte, 0, 1024), make([]span, 0, 64)
 	s.scorer.finder.room = make([]byte, 0, 4*wordBytesMax)
 	return s
 }
@@ -111,7 +112,7 @@ func NewScratch() *Scratch {
 // then the possible matches. It is a pure function of the list's bytes and the
 // query, and its work is bounded whatever the name is.
 func (x *Index) Screen(q *Query, s *Scratch) Result {
-	s.hits = s.hits[:0]
+	s.hits, s.cut = s.hits[:0], false
 	name := q.Name
 	truncated := false
 	if len(name) > queryBytesMax {
@@ -122,6 +123,7 @@ func (x *Index) Screen(q *Query, s *Scratch) Result {
 	if !(q.Brief && blocks(s.hits)) && x.possible(name, q, s) {
 		truncated = true
 	}
+	truncated = truncated || s.cut
 	result := x.rank(q, s)
 	result.Truncated = truncated
 	return result

@@ -14,6 +14,7 @@ type token struct {
 type tokenList struct {
 	count    int
 	hasForms bool
+	anywhere bool // a legal form that belongs to an end of the name is read in the midst of it, too
 	slips    bool // one misspelt word of a long legal form is read as meant
 	rest     int  // start of the words beyond tokensMax, 0 if there are none
 	list     [tokensMax]token
@@ -89,7 +90,7 @@ func (t *tokenList) formAt(words []byte, i int, tail *[tokensMax + 1]bool, leadi
 			continue
 		}
 		closes := tail[i+length]
-		if phrase.place == placeAny || closes && i > 0 || phrase.place == placeEdges && leading {
+		if phrase.place == placeAny || t.anywhere || closes && i > 0 || phrase.place == placeEdges && leading {
 			return length, phrase.form, phrase.place != placeAny
 		}
 	}

@@ -69,6 +69,7 @@ var titleWords = map[string]bool{
 	"ayatollah": true, "hojatoleslam": true, "imam": true, "qari": true, "hafiz": true, "ustad": true, "sayyid": true, "sayed": true,
 	"lord": true, "lady": true, "madam": true, "madame": true, "mme": true, "monsieur": true, "herr": true, "frau": true,
 	"senor": true, "senora": true, "don": true, "dona": true, "comandante": true, "commander": true, "his": true, "her": true, "excellency": true,
+	"jr": true, "sr": true, "ii": true, "iii": true, "esq": true, "phd": true, "md": true,
 }
 
 // letterCount counts the letters of a folded word. A character of a script

@@ -109,6 +109,7 @@ func Load(dir string) (*Data, error) {
 		d.left[id] = true
 	}
 	d.Pairs = append(d.Pairs, romanisedPairs()...)
+	d.addAround()
 	return d, nil
 }
 

@@ -28,6 +28,7 @@ func Own(entities []ofac.Entity) *Data {
 		}
 	}
 	d.Pairs = romanisedPairs()
+	d.addAround()
 	for _, name := range ordinaryNames {
 		d.Negatives = append(d.Negatives, Negative{Kind: "ordinary", Query: name})
 	}

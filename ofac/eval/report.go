@@ -41,6 +41,7 @@ type Summary struct {
 	Must, Should               Share
 	NaturalMust, UNMust        Share // aliases OFAC lists itself; the UN's spellings
 	Exact                      Share // exact_primary, exact_strong_alias, name order, punctuation, diacritics
+	Added                      Share // listed names of two words or more among other words
 	Ordinary, Hard             Share
 	Innocent, Same             Share // collisions labelled different_company, same_entity
 	Precision, Recall, F1      float64
@@ -67,6 +68,8 @@ func Summarise(d *Data, o *Outcomes, review, block int32) *Summary {
 			}
 		case "SHOULD":
 			s.Should.add(verdict, review, block)
+		case tierAdded:
+			s.Added.add(verdict, review, block)
 		}
 	}
 	for i := range d.Negatives {
@@ -144,7 +147,7 @@ func Write(w io.Writer, d *Data, o *Outcomes) {
 		share Share
 	}{
 		{"exact forms", s.Exact}, {"all MUST", s.Must}, {"all SHOULD", s.Should}, {"natural alias MUST", s.NaturalMust},
-		{"UN spelling MUST", s.UNMust}, {"ordinary negatives", s.Ordinary}, {"hard negatives", s.Hard},
+		{"UN spelling MUST", s.UNMust}, {"names among other words", s.Added}, {"ordinary negatives", s.Ordinary}, {"hard negatives", s.Hard},
 		{"collisions, innocent", s.Innocent}, {"collisions, same", s.Same},
 	} {
 		writeShare(w, row.name, row.share)

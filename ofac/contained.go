@@ -1,0 +1,167 @@
+package ofac
+
+import "bytes"
+
+// Names stand inside other words: "LAZARUS GROUP HK", "ATTN Nicolas Maduro
+// Moros", "Smith or Jones". Every run of words of the query is therefore looked
+// up in the exact table as a name of its own. What is found is possible, never
+// more: the words around it may make it another party.
+
+// Bounds of the runs.
+const (
+	containedWordsMax   = 24 // Words of one run: 276 runs of two words and more for a query of 24.
+	containedLettersMin = 6  // Letters a listed name needs to be found inside another,
+	containedWithForm   = 4  // and one that is found with its legal form.
+	containedHitsMax    = 1024
+)
+
+// Scores of a listed name inside a longer one: they rank, and are not compared
+// with any threshold.
+const (
+	containedScore    = 9500
+	containedFloor    = 9000
+	containedPerExtra = 50 // for each word around the name
+)
+
+// contained looks up the runs of the words in the maker, the whole aside.
+func (x *Index) contained(q *Query, s *Scratch) {
+	m := &s.maker
+	m.tokens.split(m.words)
+	forms := m.tokens.forms()
+	m.tokens.anywhere = true // what ends the listed name may stand in the midst of the query
+	m.tokens.split(m.words)
+	m.tokens.anywhere = false
+	m.swap = m.tokens.appendCanonical(m.swap[:0], m.words)
+	m.tokens.splitPlain(m.words)
+	x.runs(forms, q, s)
+	// Once more, legal forms in their short form.
+	if !bytes.Equal(m.swap, m.words) {
+		m.words, m.swap = m.swap, m.words
+		m.tokens.splitPlain(m.words)
+		x.runs(forms, q, s)
+		m.words, m.swap = m.swap, m.words
+	}
+}
+
+// runs looks up every run as written, sorted and without spaces, and every
+// single word as a name whose spaces were left out.
+func (x *Index) runs(forms formSet, q *Query, s *Scratch) {
+	m, n, first := &s.maker, s.maker.tokens.count, len(s.hits)
+	for i := range n {
+		m.spans = append(m.spans[:0], span{i, i})
+		m.joint = append(m.joint[:0], m.tokens.word(m.words, i)...)
+		x.lookupRun(m.joint, 1, n, forms, q, s)
+		for k := i + 1; k < min(n, i+containedWordsMax); k++ {
+			word := m.tokens.word(m.words, k)
+			if len(s.hits)-first > containedHitsMax {
+				s.cut = true
+				return
+			}
+			m.insertSpan(k)
+			m.joint = append(m.joint, word...)
+			if k-i+1 == n {
+				break // the whole was looked up already
+			}
+			run := m.words[m.tokens.list[i].start:m.tokens.list[k].end]
+			x.lookupRun(run, k-i+1, n, forms, q, s)
+			x.lookupRun(m.joint, k-i+1, n, forms, q, s)
+			if sorted := m.spanKey(); !bytes.Equal(sorted, run) {
+				x.lookupRun(sorted, k-i+1, n, forms, q, s)
+			}
+		}
+	}
+}
+
+// insertSpan puts word k into its place among the sorted words of the run.
+func (m *formMaker) insertSpan(k int) {
+	m.spans = append(m.spans, span{k, k})
+	word := m.tokens.word(m.words, k)
+	for i := len(m.spans) - 1; i > 0 && bytes.Compare(word, m.tokens.word(m.words, m.spans[i-1].start)) < 0; i-- {
+		m.spans[i], m.spans[i-1] = m.spans[i-1], m.spans[i]
+	}
+}
+
+// spanKey joins the words of the run in byte order.
+func (m *formMaker) spanKey() []byte {
+	m.key = m.key[:0]
+	for _, s := range m.spans {
+		m.key = appendSeparator(m.key, 0)
+		m.key = append(m.key, m.tokens.word(m.words, s.start)...)
+	}
+	return m.key
+}
+
+// lookupRun judges the listed names that have the run of so many of all words
+// among their forms.
+func (x *Index) lookupRun(key []byte, words, all int, forms formSet, q *Query, s *Scratch) {
+	if len(key) < containedLettersMin { // too short, and cheap to know
+		return
+	}
+	slot, ok := x.exactHash.find(hashBytes(key))
+	if !ok {
+		return
+	}
+	first, end := x.exactOffsets.at(slot), x.exactOffsets.at(slot+1)
+	for i := first; i < min(end, first+containedHitsMax); i++ {
+		posting := x.exactPostings.at(i)
+		name := x.name(posting >> exactFormBits)
+		form := exactForm(posting & (1<<exactFormBits - 1))
+		kind := x.entity(name.entity).kind
+		if !x.standsAlone(posting, &name, words, key) || kind == Vessel && forms != 0 {
+			continue // what has a legal form is no vessel
+		}
+		h := hit{
+			entity: name.entity, name: posting >> exactFormBits, outcome: Possible, form: uint8(form), sub: SubContained,
+			score: max(containedFloor, containedScore-containedPerExtra*int32(all-words)),
+		}
+		h.strict = h.score
+		switch {
+		case name.flags&nameWeak != 0 && q.WeakAliases:
+			h.sub = SubWeakAlias
+		case name.flags&nameWeak != 0:
+			h.outcome, h.sub = Clear, SubWeakAlias
+		}
+		s.hits = append(s.hits, h)
+	}
+}
+
+// standsAlone tells whether a listed name says enough to be found among other
+// words: two words that are not grammar, or one and its legal form. A run without
+// spaces must be long, and a single word no name of its own (ABDURRAHMAN is not
+// RAHMAN, Abdur).
+func (x *Index) standsAlone(posting uint32, name *nameRecord, words int, key []byte) bool {
+	form := exactForm(posting & (1<<exactFormBits - 1))
+	telling := x.telling(posting>>exactFormBits, name)
+	least := containedLettersMin
+	if name.forms != 0 && form != exactContent && form != exactJoined {
+		telling++
+		least = containedWithForm
+	}
+	switch {
+	case telling < 2 || int(name.letters) < least:
+		return false
+	case form != exactJoined:
+		return words > 1
+	}
+	return name.letters >= joinedLetters && (words > 1 || !x.words.whole(key))
+}
+
+// telling counts the words of a listed name that are not grammar.
+func (x *Index) telling(id uint32, name *nameRecord) int {
+	if name.flags&nameWeak != 0 {
+		return int(name.words) // its words are not in the word layer
+	}
+	count := 0
+	for i := x.words.tokenOffsets.at(id); i < x.words.tokenOffsets.at(id+1); i++ {
+		if token := readNameToken(x.words.tokens[uint64(i)*nameTokenBytes:]); token.count == 1 && token.weight > grammarWeight {
+			count++
+		}
+	}
+	return count
+}
+
+// whole reports whether a word stands alone in some listed name.
+func (l *wordLayer) whole(word []byte) bool {
+	id, ok := l.find(word)
+	return ok && l.word(id).flags&wordWhole != 0
+}

@@ -1,0 +1,97 @@
+package ofac
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func containedList(t testing.TB) *Index {
+	return mustOpen(t, mustBuild(t, []Entity{
+		named(1, Individual, ListSDN, "MADURO MOROS, Nicolas"),
+		named(2, Individual, ListSDN, "BOUT, Viktor Anatolijevitch", "BOUT, Viktor"),
+		weak(named(3, Company, ListSDN, "LAZARUS GROUP"), "ZINC GANG"),
+		named(4, Company, ListSDN, "BANK MELLI IRAN"),
+		named(5, Company, ListSDN, "STROYTRANSGAZ OJSC"),
+		named(6, Vessel, ListSDN, "GOLDEN BRIDGE"),
+		named(7, Company, ListSDN, "AL QODS", "OPEL"),
+		named(8, Individual, ListSDN, "RAHMAN, Abdur", "ABDURRAHMAN"),
+		named(9, Company, ListSDN, "T-BANK"),
+		named(10, Individual, ListSDN, "FLORES, Cilia Adela", "FLORES, Cilia"),
+	}))
+}
+
+// A listed name of two words or more is at least possible, whatever stands around it.
+func TestListedNamesAmongOtherWords(t *testing.T) {
+	list, scratch := containedList(t), NewScratch()
+	prose := strings.Repeat("please pay the amount that was agreed upon last week to ", 6)
+	for query, uid := range map[string]uint32{
+		"Nicolas Maduro Moros account 48291":     1,
+		"Maduro Moros Nicolas, Caracas":          1,
+		"moros maduro nicolas DUBAI":             1,
+		"LAZARUS GROUP HK":                       3,
+		"BANK MELLI IRAN FRANKFURT BRANCH":       4,
+		"VIKTOR BOUT LONDON BRANCH":              2,
+		"ATTN LAZARUS GROUP":                     3,
+		"c/o Lazarus-Group":                      3,
+		"MADURO MOROS OR CILIA FLORES":           10,
+		"Smith and Lаzаrus Grоup":                3, // look-alikes
+		"LAZARUSGROUP HK":                        3,
+		"Lazarus Group Ltd. Pyongyang":           3,
+		"STROYTRANSGAZ OJSC ACCOUNT 48291":       5,
+		"stroytransgaz open joint stock company": 5,
+		"ACME FOR STROYTRANSGAZ OAO MOSCOW":      5,
+		"Golden Bridge IMO 9222222":              6,
+		prose + "Lazarus Group":                  3,
+		prose + "Lazarus Group " + prose:         3,
+	} {
+		result := list.Screen(&Query{Name: query}, scratch)
+		require.NotZero(t, result.Outcome, query)
+		require.Equal(t, uid, result.Matches[0].UID, query)
+	}
+	for _, query := range []string{
+		"Opel Smith", "M&T Bank", "Abdurrahman Khan", "Golden Bridge Shipping Co. Ltd", "Lazarus Consulting", "Group Lazarette Nine",
+		"Zinc Gang Berlin",
+	} {
+		require.Equal(t, Clear.String(), list.Screen(&Query{Name: query}, scratch).Outcome.String(), query)
+	}
+}
+
+// What stands among other words never blocks by itself, and an officer may clear it.
+func TestAContainedNameIsPossibleOnly(t *testing.T) {
+	list, scratch := containedList(t), NewScratch()
+	result := list.Screen(&Query{Name: "Lazarus Group Pyongyang branch office"}, scratch)
+	require.Equal(t, Possible, result.Outcome)
+	require.Equal(t, SubContained.String(), result.Matches[0].Sub.String())
+	require.Equal(t, int32(containedScore-3*containedPerExtra), result.Matches[0].Score)
+	result = list.Screen(&Query{Name: "Lazarus Group Pyongyang branch office", ClearedUIDs: []uint32{3}}, scratch)
+	require.Equal(t, Clear, result.Outcome)
+	result = list.Screen(&Query{Name: "Zinc Gang Berlin", WeakAliases: true}, scratch)
+	require.Equal(t, Possible, result.Outcome)
+	require.Equal(t, SubWeakAlias, result.Matches[0].Sub)
+}
+
+// JR, SR, II, III, ESQ, PHD and MD are titles: the name before them is the name.
+func TestSuffixesOfPersonsAreTitles(t *testing.T) {
+	list, scratch := containedList(t), NewScratch()
+	for _, suffix := range []string{"Jr", "SR.", "II", "iii", "Esq.", "PhD", "M.D."} {
+		result := list.Screen(&Query{Name: "Viktor Bout " + suffix}, scratch)
+		require.Equal(t, Listed.String(), result.Outcome.String(), suffix)
+	}
+}
+
+// A name that is longer than what is read says so.
+func TestLongNamesAreReadInPart(t *testing.T) {
+	list, scratch := containedList(t), NewScratch()
+	require.False(t, list.Screen(&Query{Name: strings.Repeat("peace ", 20)}, scratch).Truncated)
+	require.True(t, list.Screen(&Query{Name: strings.Repeat("abcde fghij klmno ", 20)}, scratch).Truncated)
+}
+
+func BenchmarkContainedWorst(b *testing.B) {
+	list, scratch := containedList(b), NewScratch()
+	query := Query{Name: strings.Repeat("a b c ", 85)}
+	for b.Loop() {
+		list.Screen(&query, scratch)
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/seal"
 	"railguard/strictjson"
 )
 
@@ -27,7 +28,7 @@ const (
 func createKey(c *call) error {
 	f := c.fields()
 	now := c.api.deps.Published.LogTime()
-	key := wire.APIKey{ID: NewKeyID(), Name: f.RequiredName("name")}
+	key := wire.APIKey{ID: seal.NewKeyID(), Name: f.RequiredName("name")}
 	key.Roles = readRoles(&f)
 	key.Operator = operatorKey(f.Name("operator"))
 	if f.Get("operator") != nil && key.Operator == "" {
@@ -39,8 +40,8 @@ func createKey(c *call) error {
 	if err := f.Err(); err != nil {
 		return err
 	}
-	secret := NewAPISecret()
-	key.Prefix, key.Hashes = KeyPrefix(secret), [][]byte{HashAPISecret(secret)}
+	secret := seal.NewAPISecret()
+	key.Prefix, key.Hashes = seal.KeyPrefix(secret), [][]byte{seal.HashAPISecret(secret)}
 	return c.putKey(&wire.APIKeyPut{Op: wire.KeyCreate, Key: key}, secret, http.StatusCreated)
 }
 
@@ -268,9 +269,9 @@ func listKeys(c *call) error {
 // rotateKey is POST /admin/keys/{id}/rotate: a second secret; the older one stays
 // good until the next rotation.
 func rotateKey(c *call) error {
-	secret := NewAPISecret()
+	secret := seal.NewAPISecret()
 	return c.putKey(&wire.APIKeyPut{Op: wire.KeyRotate, Key: wire.APIKey{
-		ID: c.r.PathValue("id"), Prefix: KeyPrefix(secret), Hashes: [][]byte{HashAPISecret(secret)},
+		ID: c.r.PathValue("id"), Prefix: seal.KeyPrefix(secret), Hashes: [][]byte{seal.HashAPISecret(secret)},
 	}}, secret, http.StatusOK)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/engine"
+	"railguard/seal"
 )
 
 func (n *testNode) doKey(secret, method, path, body string) int {
@@ -175,7 +176,7 @@ func kidOf(t *testing.T, token string) string {
 // A node that cannot unseal the signing key registers nobody.
 func TestWrongSecretRegistersNobody(t *testing.T) {
 	n := newTestNode(t)
-	n.api = n.another(func(d *Deps) { d.Secrets = NewSecrets([]byte("another cluster's secret")) })
+	n.api = n.another(func(d *Deps) { d.Secrets = seal.NewSecrets([]byte("another cluster's secret")) })
 	size := n.store.Size()
 	for path, body := range map[string]string{
 		"/v1/agents/register": `{"agentName":"Bot","agentType":"supervised","operatorLegalName":"Acme Inc","purpose":"p"}`,

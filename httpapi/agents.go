@@ -8,6 +8,7 @@ import (
 	"railguard/engine/credential"
 	"railguard/fsm/wire"
 	"railguard/ofac"
+	"railguard/seal"
 	"railguard/strictjson"
 )
 
@@ -119,7 +120,7 @@ func (in *registration) seal(c *call) error {
 		return nil
 	}
 	digits := strings.ReplaceAll(in.ein, "-", "")
-	sealed, err := c.api.deps.Secrets.Seal(labelEIN, []byte(digits))
+	sealed, err := c.api.deps.Secrets.Seal(seal.LabelEIN, []byte(digits))
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"railguard/fsm/wire"
 	"railguard/ofac"
+	"railguard/seal"
 )
 
 // Deps is everything the border needs from the rest of the house.
@@ -24,7 +25,7 @@ type Deps struct {
 	Records    Records
 	Lists      Lists
 	Operations Operations
-	Secrets    *Secrets
+	Secrets    *seal.Secrets
 	Sync       Syncer // nil: this node cannot fetch lists.
 
 	Node           string // Shown in X-Railguard-Node and in records.

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -98,7 +97,7 @@ func (a *API) openSigningKeys(settings *fsm.Settings) *signingKeys {
 		if key.RevokedAt != 0 || s.err != nil {
 			continue
 		}
-		private, err := a.deps.Secrets.openSigningKey(key)
+		private, err := a.deps.Secrets.OpenSigningKey(key)
 		if err != nil {
 			s.err = fmt.Errorf("signing key %s: %w", key.KID, err)
 			continue
@@ -126,23 +125,6 @@ func (s *signingKeys) publish(keys []*wire.SigningKey) error {
 	sum := sha256.Sum256(s.jwks)
 	s.jwksETag = `"` + hex.EncodeToString(sum[:8]) + `"`
 	return nil
-}
-
-// openSigningKey unseals one key and checks that it is the published one's.
-func (s *Secrets) openSigningKey(key *wire.SigningKey) (*ecdsa.PrivateKey, error) {
-	scalar, err := s.Open(labelSigningKey, key.Sealed)
-	if err != nil {
-		return nil, err
-	}
-	private, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), scalar)
-	if err != nil {
-		return nil, fmt.Errorf("P-256 scalar: %w", err)
-	}
-	public, err := private.PublicKey.Bytes()
-	if err != nil || !slices.Equal(public[1:], key.Public) {
-		return nil, errSealed
-	}
-	return private, nil
 }
 
 // signer returns the private key of a kid.

@@ -21,6 +21,7 @@ import (
 	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/ofac/sample"
+	"railguard/seal"
 )
 
 // testNode is a group of one in this process: a real state machine and a real
@@ -45,7 +46,7 @@ type testNode struct {
 	list         *ofac.Index
 	lists        map[[32]byte]*ofac.Index
 
-	secrets *Secrets
+	secrets *seal.Secrets
 	api     *API
 
 	proposeError error                    // Answers every proposal.
@@ -85,7 +86,7 @@ func newTestNode(t testing.TB) *testNode {
 		agents: map[engine.AgentSlot]*engine.AgentProfile{}, users: map[engine.UserSlot]*engine.UserProfile{},
 		fleets: map[engine.FleetSlot]*engine.FleetProfile{}, dispositions: map[uint64]uint64{},
 		comments: map[uint64][]uint64{}, lists: map[[32]byte]*ofac.Index{}, hidden: map[engine.AgentSlot]int{},
-		secrets: NewSecrets([]byte("a cluster secret of the tests")),
+		secrets: seal.NewSecrets([]byte("a cluster secret of the tests")),
 	}
 	store, err := audit.Open(audittest.NewMemDir(), audit.Options{SegmentLevel: audit.SegmentLevelMin, SealInline: true})
 	require.NoError(t, err)
@@ -107,7 +108,7 @@ func newTestNode(t testing.TB) *testNode {
 // genesis is NewGenesis with every random choice fixed, so that transcripts are
 // the same bytes on every run.
 func (n *testNode) genesis() *wire.Genesis {
-	g, err := NewGenesis(GenesisOptions{
+	g, err := seal.NewGenesis(seal.GenesisOptions{
 		Secrets: n.secrets, PublicURL: "https://pay.example.com", Dev: true, TestClock: true, APISecret: testAdminSecret,
 	})
 	require.NoError(n.t, err)
@@ -119,19 +120,19 @@ func (n *testNode) genesis() *wire.Genesis {
 	public, err := private.PublicKey.Bytes()
 	require.NoError(n.t, err)
 	g.SigningKey.Public = public[1:]
-	g.SigningKey.Sealed, err = n.secrets.Seal(labelSigningKey, scalar)
+	g.SigningKey.Sealed, err = n.secrets.Seal(seal.LabelSigningKey, scalar)
 	require.NoError(n.t, err)
 	seed := make([]byte, note.SeedSize)
 	signer, err := note.NewSigner("pay.example.com/cl_test", seed)
 	require.NoError(n.t, err)
 	g.LogKeys = signer.VerifierKeys()
-	g.LogSeed, err = n.secrets.Seal(labelLogSeed, seed)
+	g.LogSeed, err = n.secrets.Seal(seal.LabelLogSeed, seed)
 	require.NoError(n.t, err)
 	return &g
 }
 
 func (n *testNode) addKey(key wire.APIKey, secret string) {
-	key.Prefix, key.Hashes = KeyPrefix(secret), [][]byte{HashAPISecret(secret)}
+	key.Prefix, key.Hashes = seal.KeyPrefix(secret), [][]byte{seal.HashAPISecret(secret)}
 	n.must(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key})
 }
 

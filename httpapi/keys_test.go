@@ -11,10 +11,11 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/seal"
 )
 
 func TestKeyTable(t *testing.T) {
-	hash := func(secret string) []byte { return HashAPISecret(secret) }
+	hash := func(secret string) []byte { return seal.HashAPISecret(secret) }
 	table := newKeyTable([]*wire.APIKey{
 		{ID: "plain", Hashes: [][]byte{hash("s-new"), hash("s-old")}},
 		{ID: "expiring", Hashes: [][]byte{hash("s-exp")}, Roles: wire.RoleScreener, ExpiresAt: 100},
@@ -58,7 +59,7 @@ func TestKeyTable(t *testing.T) {
 }
 
 func TestKeyTableKeepsLimiters(t *testing.T) {
-	key := &wire.APIKey{ID: "a", Hashes: [][]byte{HashAPISecret("s")}, Rate: 5}
+	key := &wire.APIKey{ID: "a", Hashes: [][]byte{seal.HashAPISecret("s")}, Rate: 5}
 	first := newKeyTable([]*wire.APIKey{key}, nil)
 	require.Same(t, first.byID["a"].calls, newKeyTable([]*wire.APIKey{key, {ID: "b"}}, first).byID["a"].calls)
 	faster := &wire.APIKey{ID: "a", Hashes: key.Hashes, Rate: 6}
@@ -140,77 +141,6 @@ func TestClientAddress(t *testing.T) {
 			require.Equal(t, c.want, a.clientAddress(r).String())
 		})
 	}
-}
-
-func TestSecrets(t *testing.T) {
-	s := NewSecrets([]byte("a cluster secret"))
-	sealed, err := s.Seal("one", []byte("plain"))
-	require.NoError(t, err)
-	require.NotContains(t, string(sealed), "plain")
-	again, err := s.Seal("one", []byte("plain"))
-	require.NoError(t, err)
-	require.NotEqual(t, sealed, again, "a nonce is never used twice")
-	plain, err := s.Open("one", sealed)
-	require.NoError(t, err)
-	require.Equal(t, "plain", string(plain))
-	_, err = s.Open("two", sealed)
-	require.ErrorIs(t, err, errSealed)
-	_, err = NewSecrets([]byte("another cluster secret")).Open("one", sealed)
-	require.ErrorIs(t, err, errSealed)
-	for i := range sealed {
-		changed := append([]byte(nil), sealed...)
-		changed[i] ^= 1
-		_, err = s.Open("one", changed)
-		require.ErrorIs(t, err, errSealed)
-	}
-	_, err = s.Open("one", sealed[:5])
-	require.ErrorIs(t, err, errSealed)
-}
-
-func TestNewGenesis(t *testing.T) {
-	secrets := NewSecrets([]byte("0123456789abcdef"))
-	secret := NewAPISecret()
-	g, err := NewGenesis(GenesisOptions{Secrets: secrets, PublicURL: "https://pay.example.com/", APISecret: secret})
-	require.NoError(t, err)
-	require.NoError(t, secrets.Check(g.SecretCheck))
-	require.Error(t, NewSecrets([]byte("fedcba9876543210")).Check(g.SecretCheck))
-	require.Equal(t, "https://pay.example.com", g.PublicURL)
-	require.Equal(t, "did:kya:railguard", g.Issuer)
-	require.Equal(t, FirstKID, g.SigningKey.KID)
-	require.Len(t, g.SigningKey.Public, 64)
-	key, err := secrets.openSigningKey(&g.SigningKey)
-	require.NoError(t, err)
-	require.NotNil(t, key)
-	require.Equal(t, "pay.example.com/"+g.ClusterID, logOrigin(&g))
-	require.Equal(t, [][]byte{HashAPISecret(secret)}, g.APIKey.Hashes)
-	require.Equal(t, secret[:16], g.APIKey.Prefix)
-	other, err := NewGenesis(GenesisOptions{Secrets: secrets, PublicURL: "https://pay.example.com"})
-	require.NoError(t, err)
-	require.NotEqual(t, g.IDKey, other.IDKey)
-	require.NotEqual(t, g.SaltKey, other.SaltKey)
-	require.NotEqual(t, g.ClusterID, other.ClusterID)
-	require.Nil(t, other.APIKey)
-	for name, options := range map[string]GenesisOptions{
-		"short secret": {Secrets: NewSecrets([]byte("short")), PublicURL: "https://x"},
-		"no secrets":   {PublicURL: "https://x"},
-		"no URL":       {Secrets: secrets},
-		"no scheme":    {Secrets: secrets, PublicURL: "pay.example.com"},
-		"no did":       {Secrets: secrets, PublicURL: "https://x", Issuer: "railguard"},
-	} {
-		_, err := NewGenesis(options)
-		require.Error(t, err, name)
-	}
-}
-
-func TestNewAPISecret(t *testing.T) {
-	seen := map[string]bool{}
-	for range 100 {
-		secret := NewAPISecret()
-		require.Regexp(t, `^rg_live_[0-9A-Za-z]{28}$`, secret)
-		require.False(t, seen[secret])
-		seen[secret] = true
-	}
-	require.Regexp(t, `^key_[a-z2-7]{12}$`, NewKeyID())
 }
 
 func TestRoles(t *testing.T) {

@@ -41,12 +41,9 @@ const (
 	tokenCacheMax = 65_536
 
 	// Audit.
-	leafScanMax      = 4096 // Leaves one list call looks at.
-	exportPageMax    = 512  // Leaves between two flushes of an export.
-	queueScanMax     = 65_536
-	queueNextMax     = 64 // Candidates one "next" offers to the log.
-	similarCountMax  = 65_536
-	secretLength     = 28 // Random characters of an API key.
-	keyPrefixLength  = 16 // Shown characters of an API key: rg_live_ and eight more.
-	clusterSecretMin = 16 // Bytes.
+	leafScanMax     = 4096 // Leaves one list call looks at.
+	exportPageMax   = 512  // Leaves between two flushes of an export.
+	queueScanMax    = 65_536
+	queueNextMax    = 64 // Candidates one "next" offers to the log.
+	similarCountMax = 65_536
 )

@@ -13,6 +13,7 @@ import (
 	"railguard/audit/note"
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/seal"
 	"railguard/strictjson"
 )
 
@@ -84,7 +85,7 @@ func (a *API) logSigner(e *edge) (*note.Signer, error) {
 	if e.settings.Genesis == nil {
 		return nil, unavailable("no_leader", "the cluster is not bootstrapped")
 	}
-	seed, err := a.deps.Secrets.Open(labelLogSeed, e.settings.Genesis.LogSeed)
+	seed, err := a.deps.Secrets.Open(seal.LabelLogSeed, e.settings.Genesis.LogSeed)
 	if err != nil {
 		return nil, fmt.Errorf("log seed: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"railguard/engine/credential"
 	"railguard/fsm"
 	"railguard/fsm/wire"
+	"railguard/seal"
 	"railguard/strictjson"
 )
 
@@ -320,7 +321,7 @@ func TestEINIsSealed(t *testing.T) {
 	n := newTestNode(t)
 	agent, _ := n.registered(`,"operatorEIN":"12-3456789"`)
 	slot, _ := n.api.edge().parseAgent(agent)
-	plain, err := n.secrets.Open(labelEIN, n.Agent(slot).EINSealed)
+	plain, err := n.secrets.Open(seal.LabelEIN, n.Agent(slot).EINSealed)
 	require.NoError(t, err)
 	require.Equal(t, "123456789", string(plain))
 	for i := range n.store.Size() {

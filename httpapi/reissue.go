@@ -8,6 +8,7 @@ import (
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
+	"railguard/seal"
 	"railguard/strictjson"
 )
 
@@ -192,7 +193,7 @@ func (in *reissue) plain(c *call, old, next *engine.AgentProfile) (bool, error) 
 	if len(old.EINSealed) == 0 {
 		return true, nil // A first EIN adds to the operator's data and changes none.
 	}
-	before, err := c.api.deps.Secrets.Open(labelEIN, old.EINSealed)
+	before, err := c.api.deps.Secrets.Open(seal.LabelEIN, old.EINSealed)
 	if err != nil {
 		return false, err
 	}

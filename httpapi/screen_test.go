@@ -19,6 +19,7 @@ import (
 	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/ofac/sample"
+	"railguard/seal"
 )
 
 // register makes an agent and returns its id and token.
@@ -347,10 +348,10 @@ func TestHealthWithoutQuorum(t *testing.T) {
 // A node with the wrong cluster secret is not ready and mints nothing.
 func TestWrongClusterSecret(t *testing.T) {
 	n := newTestNode(t)
-	n.api.deps.Secrets = NewSecrets([]byte("not the cluster's secret"))
+	n.api.deps.Secrets = seal.NewSecrets([]byte("not the cluster's secret"))
 	n.api.edges.Store(nil)
 	require.Equal(t, 503, n.do("", "GET", "/readyz", "").Code)
-	_, err := n.api.edge().signer(FirstKID)
+	_, err := n.api.edge().signer(seal.FirstKID)
 	require.Error(t, err)
 	require.Equal(t, "unavailable", member(t, n.do("", "GET", "/v1/health", "").Body.Bytes(), "signingKey"))
 	require.Equal(t, 200, n.do("", "GET", "/v1/.well-known/jwks.json", "").Code, "the public half needs no secret")

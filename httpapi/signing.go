@@ -8,6 +8,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/seal"
 	"railguard/strictjson"
 )
 
@@ -79,7 +80,7 @@ func (c *call) nextKID() string {
 // take the same number first; then the next one is tried.
 func (c *call) addSigningKey(now bool, reason string) (leaf, error) {
 	for try := 0; ; try++ {
-		key, err := NewSigningKey(c.api.deps.Secrets, c.nextKID())
+		key, err := seal.NewSigningKey(c.api.deps.Secrets, c.nextKID())
 		if err != nil {
 			return leaf{}, err
 		}

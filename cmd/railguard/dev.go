@@ -19,7 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"railguard/httpapi"
+	"railguard/seal"
 )
 
 // devFlags are the flags of `railguard dev`.
@@ -335,7 +335,7 @@ func keptDevKey(path string) (string, error) {
 	if !errors.Is(err, os.ErrNotExist) {
 		return "", err
 	}
-	key := httpapi.NewAPISecret()
+	key := seal.NewAPISecret()
 	return key, os.WriteFile(path, []byte(key+"\n"), 0o600)
 }
 

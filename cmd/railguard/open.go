@@ -13,6 +13,7 @@ import (
 	"railguard/cluster"
 	"railguard/fsm/wire"
 	"railguard/httpapi"
+	"railguard/seal"
 )
 
 const (
@@ -33,7 +34,7 @@ func (s *server) open() error {
 	if err != nil {
 		return err
 	}
-	secrets := httpapi.NewSecrets(secret)
+	secrets := seal.NewSecrets(secret)
 	token, err := keptSecret(filepath.Join(f.data, adminTokenFile))
 	if err != nil {
 		return err
@@ -88,7 +89,7 @@ func (s *server) open() error {
 
 // checkSecret refuses to serve a cluster whose secret this is not: its signing
 // key could not be opened, and every token would look foreign.
-func (s *server) checkSecret(secrets *httpapi.Secrets) error {
+func (s *server) checkSecret(secrets *seal.Secrets) error {
 	genesis := s.node.Settings().Genesis
 	if genesis == nil {
 		return nil
@@ -101,7 +102,7 @@ func (s *server) checkSecret(secrets *httpapi.Secrets) error {
 
 // checkSecretLater is checkSecret for a node whose state is not there yet: it
 // replays its log or joins.
-func (s *server) checkSecretLater(secrets *httpapi.Secrets) {
+func (s *server) checkSecretLater(secrets *seal.Secrets) {
 	for s.node.Settings().Genesis == nil {
 		select {
 		case <-s.closing:
@@ -115,7 +116,7 @@ func (s *server) checkSecretLater(secrets *httpapi.Secrets) {
 }
 
 // genesisOf makes the first record once, so that a retried proposal is the same.
-func genesisOf(f *serveFlags, secrets *httpapi.Secrets, firstKey string) (func() wire.Genesis, error) {
+func genesisOf(f *serveFlags, secrets *seal.Secrets, firstKey string) (func() wire.Genesis, error) {
 	publicURL := f.publicURL
 	if publicURL == "" {
 		publicURL = "http://" + f.http
@@ -123,7 +124,7 @@ func genesisOf(f *serveFlags, secrets *httpapi.Secrets, firstKey string) (func()
 			publicURL = "https://" + f.http
 		}
 	}
-	genesis, err := httpapi.NewGenesis(httpapi.GenesisOptions{
+	genesis, err := seal.NewGenesis(seal.GenesisOptions{
 		Secrets: secrets, Issuer: "did:kya:" + f.issuer, PublicURL: strings.TrimRight(publicURL, "/"),
 		APISecret: firstKey, Dev: f.dev, TestClock: f.testClock,
 	})

@@ -14,7 +14,7 @@ import (
 
 	"railguard/cluster"
 	"railguard/fsm/wire"
-	"railguard/httpapi"
+	"railguard/seal"
 )
 
 // spellings are the forms in which a secret may leak into a file.
@@ -31,8 +31,8 @@ func spellings(secret []byte) [][]byte {
 // keys and the cluster secret stand nowhere in a node's files, its log, its
 // snapshots or a saved snapshot, in clear; their sealed forms do.
 func TestNoSecretInTheDataFolder(t *testing.T) {
-	dir, clusterSecret, firstKey := t.TempDir(), []byte("the secret of this test's cluster"), httpapi.NewAPISecret()
-	secrets := httpapi.NewSecrets(clusterSecret)
+	dir, clusterSecret, firstKey := t.TempDir(), []byte("the secret of this test's cluster"), seal.NewAPISecret()
+	secrets := seal.NewSecrets(clusterSecret)
 	genesis, err := genesisOf(&serveFlags{http: "127.0.0.1:8080", issuer: "railguard"}, secrets, firstKey)
 	require.NoError(t, err)
 	node, err := cluster.Open(cluster.Config{ID: "n1", DataDir: dir, BootstrapExpect: 1, Genesis: genesis, Secret: clusterSecret})

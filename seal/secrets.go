@@ -1,4 +1,4 @@
-package httpapi
+package seal
 
 import (
 	"crypto/aes"
@@ -18,10 +18,16 @@ type Secrets struct{ cluster []byte }
 
 // Labels under which things are sealed. They are part of the format: never change one.
 const (
-	labelSigningKey = "railguard signing key"
-	labelLogSeed    = "railguard log seed"
-	labelEIN        = "railguard ein"
+	LabelSigningKey = "railguard signing key"
+	LabelLogSeed    = "railguard log seed"
+	LabelEIN        = "railguard ein"
 	labelCheck      = "railguard secret check"
+)
+
+const (
+	secretLength     = 28 // Random characters of an API key.
+	keyPrefixLength  = 16 // Shown characters of an API key: rg_live_ and eight more.
+	clusterSecretMin = 16 // Bytes.
 )
 
 const secretCheckText = "railguard"

@@ -1,4 +1,4 @@
-package httpapi
+package seal
 
 import (
 	"crypto/ecdsa"
@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"railguard/audit/note"
@@ -85,7 +86,7 @@ func sealGenesis(g *wire.Genesis, secrets *Secrets, host string) error {
 		return fmt.Errorf("checkpoint signer: %w", err)
 	}
 	g.LogKeys = signer.VerifierKeys()
-	if g.LogSeed, err = secrets.Seal(labelLogSeed, seed); err != nil {
+	if g.LogSeed, err = secrets.Seal(LabelLogSeed, seed); err != nil {
 		return err
 	}
 	g.SecretCheck, err = secrets.Seal(labelCheck, []byte(secretCheckText))
@@ -106,9 +107,26 @@ func NewSigningKey(secrets *Secrets, kid string) (wire.SigningKey, error) {
 	if err != nil {
 		return wire.SigningKey{}, fmt.Errorf("P-256 point: %w", err)
 	}
-	sealed, err := secrets.Seal(labelSigningKey, scalar)
+	sealed, err := secrets.Seal(LabelSigningKey, scalar)
 	if err != nil {
 		return wire.SigningKey{}, err
 	}
 	return wire.SigningKey{KID: kid, Public: public[1:], Sealed: sealed}, nil
+}
+
+// OpenSigningKey unseals one key and checks that it is the published one's.
+func (s *Secrets) OpenSigningKey(key *wire.SigningKey) (*ecdsa.PrivateKey, error) {
+	scalar, err := s.Open(LabelSigningKey, key.Sealed)
+	if err != nil {
+		return nil, err
+	}
+	private, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), scalar)
+	if err != nil {
+		return nil, fmt.Errorf("P-256 scalar: %w", err)
+	}
+	public, err := private.PublicKey.Bytes()
+	if err != nil || !slices.Equal(public[1:], key.Public) {
+		return nil, errSealed
+	}
+	return private, nil
 }

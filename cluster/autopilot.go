@@ -6,7 +6,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"railguard/fsm/wire"
+	"railguard/cluster/report"
 )
 
 // The leader tends the membership: a node that has caught up gets a vote
@@ -116,8 +116,8 @@ func (m *membership) forgetSilent() {
 
 // autopilot describes what the leader does by itself; only the leader knows who is
 // silent.
-func (n *Node) autopilot(nodes []wire.NodeStatus) wire.Autopilot {
-	a := wire.Autopilot{
+func (n *Node) autopilot(nodes []report.NodeStatus) report.Autopilot {
+	a := report.Autopilot{
 		DeadAfterSeconds: int64(n.config.DeadAfter / time.Second), StableSeconds: int64(promoteStable / time.Second),
 		VotersKept: votersKept, Silent: []string{},
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 
-	"railguard/fsm/wire"
+	"railguard/cluster/report"
 )
 
 // TestDeadVotersDoNotCountForEver (C15): of five voters two are lost; the group
@@ -25,18 +25,18 @@ func TestDeadVotersDoNotCountForEver(t *testing.T) {
 	for _, id := range gone {
 		g.close(id)
 	}
-	quorum := func(want wire.QuorumInfo) {
+	quorum := func(want report.QuorumInfo) {
 		t.Helper()
 		require.Eventually(t, func() bool { return g.leader().Status(t.Context()).Quorum == want }, 20*time.Second, 20*time.Millisecond)
 	}
-	quorum(wire.QuorumInfo{Voters: 3, Healthy: 3, FailureTolerance: 1})
+	quorum(report.QuorumInfo{Voters: 3, Healthy: 3, FailureTolerance: 1})
 	for _, id := range gone {
 		server, known := g.leader().find(raft.ServerID(id))
 		require.True(t, known, "it is still a member")
 		require.Equal(t, raft.Nonvoter, server.Suffrage)
 	}
 	g.open(gone[0])
-	quorum(wire.QuorumInfo{Voters: 4, Healthy: 4, FailureTolerance: 1})
+	quorum(report.QuorumInfo{Voters: 4, Healthy: 4, FailureTolerance: 1})
 	g.awaitEqual()
 }
 
@@ -54,7 +54,7 @@ func TestThreeVotersAreKept(t *testing.T) {
 	for range 5 { // Duties of their own would come once a second.
 		leader.watchDead(time.Now().Add(time.Hour))
 	}
-	require.Equal(t, wire.QuorumInfo{Voters: 3, Healthy: 2}, leader.Status(t.Context()).Quorum)
+	require.Equal(t, report.QuorumInfo{Voters: 3, Healthy: 2}, leader.Status(t.Context()).Quorum)
 }
 
 // TestDeadVoterKeepsItsVoteWhenToldSo: below 0 nothing is done.

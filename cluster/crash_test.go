@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/report"
 	"railguard/fsm/wire"
 )
 
@@ -50,7 +51,7 @@ func runUntilKilled(dir string) error {
 	if err != nil {
 		return err
 	}
-	for !n.Ready(context.Background(), wire.ReadyQuery{}).Ready {
+	for !n.Ready(context.Background(), report.ReadyQuery{}).Ready {
 		time.Sleep(time.Millisecond)
 	}
 	go func() {

@@ -8,7 +8,7 @@
 //
 // May import: hashicorp/raft, raft-boltdb, bbolt, hclog, VictoriaMetrics/metrics,
 // fxamacker/cbor (messages between nodes), engine (Time, Format, limits, profiles as values), fsm, fsm/wire, audit, ofac
-// (to open the list that the log activated).
+// (to open the list that the log activated), cluster/report.
 // Never: httpapi, JSON of requests, engine's rules, credentials.
 //
 // Invariants

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/report"
 	"railguard/fsm/wire"
 )
 
@@ -132,7 +133,7 @@ func (g *group) form(count int) {
 
 func (g *group) awaitReady() {
 	for id, n := range g.all() {
-		require.Eventually(g.t, func() bool { return n.Ready(context.Background(), wire.ReadyQuery{}).Ready },
+		require.Eventually(g.t, func() bool { return n.Ready(context.Background(), report.ReadyQuery{}).Ready },
 			20*time.Second, 5*time.Millisecond, "%s", id)
 	}
 }
@@ -208,7 +209,7 @@ func TestGroupOfThree(t *testing.T) {
 	require.Equal(t, leader.NodeID(), status.Leader.ID)
 	require.Equal(t, leader.NodeID()+".example:8080", status.Leader.APIAddr)
 	require.Eventually(t, func() bool {
-		return follower.Status(t.Context()).Quorum == wire.QuorumInfo{Voters: 3, Healthy: 3, FailureTolerance: 1}
+		return follower.Status(t.Context()).Quorum == report.QuorumInfo{Voters: 3, Healthy: 3, FailureTolerance: 1}
 	}, 5*time.Second, 10*time.Millisecond)
 	require.Equal(t, "ok", status.Writes.State)
 	require.Len(t, status.Nodes, 3)
@@ -216,8 +217,8 @@ func TestGroupOfThree(t *testing.T) {
 		require.Equal(t, g.hosts[node.ID], node.Addr)
 		require.Equal(t, "voter", node.Suffrage)
 	}
-	require.True(t, leader.Ready(t.Context(), wire.ReadyQuery{Leader: true, Sync: true}).Ready)
-	require.False(t, follower.Ready(t.Context(), wire.ReadyQuery{Leader: true}).Ready)
+	require.True(t, leader.Ready(t.Context(), report.ReadyQuery{Leader: true, Sync: true}).Ready)
+	require.False(t, follower.Ready(t.Context(), report.ReadyQuery{Leader: true}).Ready)
 }
 
 func TestGroupManyCallersEverywhere(t *testing.T) {
@@ -295,10 +296,10 @@ func TestGroupMinorityAnswersNoQuorum(t *testing.T) {
 	require.ErrorIs(t, err, wire.ErrNoQuorum)
 	require.Less(t, time.Since(start), time.Second)
 	require.Equal(t, "no_quorum", last.Status(t.Context()).Writes.State)
-	require.False(t, last.Ready(t.Context(), wire.ReadyQuery{}).Ready)
+	require.False(t, last.Ready(t.Context(), report.ReadyQuery{}).Ready)
 	_, err = last.ReadIndex(t.Context())
 	require.ErrorIs(t, err, wire.ErrNoQuorum)
-	require.True(t, last.Ready(t.Context(), wire.ReadyQuery{NoLeader: true}).Ready)
+	require.True(t, last.Ready(t.Context(), report.ReadyQuery{NoLeader: true}).Ready)
 }
 
 func TestJoinPromoteDemoteRemove(t *testing.T) {

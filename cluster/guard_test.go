@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -58,7 +59,7 @@ func TestFiveNodesSurviveTwo(t *testing.T) {
 	g := newGroup(t)
 	g.form(5)
 	require.Eventually(t, func() bool {
-		return g.leader().Status(t.Context()).Quorum == wire.QuorumInfo{Voters: 5, Healthy: 5, FailureTolerance: 2}
+		return g.leader().Status(t.Context()).Quorum == report.QuorumInfo{Voters: 5, Healthy: 5, FailureTolerance: 2}
 	}, 10*time.Second, 20*time.Millisecond)
 	gone := 0
 	for id := range g.all() {
@@ -75,7 +76,7 @@ func TestFiveNodesSurviveTwo(t *testing.T) {
 		return err == nil
 	}, 10*time.Second, 20*time.Millisecond)
 	require.Eventually(t, func() bool {
-		return n.Status(t.Context()).Quorum == wire.QuorumInfo{Voters: 5, Healthy: 3, FailureTolerance: 0}
+		return n.Status(t.Context()).Quorum == report.QuorumInfo{Voters: 5, Healthy: 3, FailureTolerance: 0}
 	}, 10*time.Second, 20*time.Millisecond)
 	g.awaitEqual()
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"railguard/fsm/wire"
+	"railguard/cluster/report"
 )
 
 // useFresh is how long what was told of the use of API keys holds.
@@ -16,12 +16,12 @@ const useFresh = 2 * time.Second
 type keyUse struct{ told atomic.Pointer[toldUse] }
 
 type toldUse struct {
-	use []wire.KeyUse
+	use []report.KeyUse
 	at  time.Time
 }
 
 // lately returns what was told not long ago.
-func (u *keyUse) lately() []wire.KeyUse {
+func (u *keyUse) lately() []report.KeyUse {
 	told := u.told.Load()
 	if told == nil || time.Since(told.at) > useFresh {
 		return nil
@@ -30,8 +30,8 @@ func (u *keyUse) lately() []wire.KeyUse {
 }
 
 // TellUse says how much API keys are used here: it rides on the answers to pings.
-func (n *Node) TellUse(use []wire.KeyUse) {
-	n.use.told.Store(&toldUse{use[:min(len(use), wire.KeyUseMax)], time.Now()})
+func (n *Node) TellUse(use []report.KeyUse) {
+	n.use.told.Store(&toldUse{use[:min(len(use), report.KeyUseMax)], time.Now()})
 }
 
 // OthersUse sums up what the other members told, those that answer, in calls in
@@ -44,7 +44,7 @@ func (n *Node) OthersUse() map[string]uint64 {
 			continue
 		}
 		for i, use := range s.pong.Use {
-			if i >= wire.KeyUseMax {
+			if i >= report.KeyUseMax {
 				break
 			}
 			sums[use.Key] += uint64(use.Milli)

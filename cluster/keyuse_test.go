@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/fsm/wire"
+	"railguard/cluster/report"
 )
 
 // TestUseOfKeysReachesTheOthers: each node learns what all the others told, and
@@ -16,7 +16,7 @@ func TestUseOfKeysReachesTheOthers(t *testing.T) {
 	g.form(3)
 	tell := func() {
 		for id, n := range g.all() {
-			n.TellUse([]wire.KeyUse{{Key: "key_a", Milli: 10}, {Key: "key_" + id, Milli: 1}})
+			n.TellUse([]report.KeyUse{{Key: "key_a", Milli: 10}, {Key: "key_" + id, Milli: 1}})
 		}
 	}
 	require.Eventually(t, func() bool {

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/report"
 	"railguard/fsm/wire"
 )
 
@@ -159,6 +160,6 @@ func TestNodeGivesUpOnDiskError(t *testing.T) {
 	require.Len(t, gave.all(), 1)
 	_, err = n.Propose(t.Context(), wire.KindRegister, register("c"))
 	require.ErrorIs(t, err, wire.ErrShuttingDown)
-	require.False(t, n.Ready(t.Context(), wire.ReadyQuery{}).Ready)
+	require.False(t, n.Ready(t.Context(), report.ReadyQuery{}).Ready)
 	require.Equal(t, "stopped", n.Role())
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/report"
 	"railguard/fsm/wire"
 )
 
@@ -118,7 +119,7 @@ func TestNoGroupOfAWrongNumber(t *testing.T) {
 	time.Sleep(5 * joinEvery)
 	require.Empty(t, first.servers())
 	require.Empty(t, third.servers())
-	require.False(t, first.Ready(t.Context(), wire.ReadyQuery{}).Ready)
+	require.False(t, first.Ready(t.Context(), report.ReadyQuery{}).Ready)
 }
 
 func TestPromiseIsGivenOnce(t *testing.T) {
@@ -226,7 +227,7 @@ func TestFolderFromAnOlderCopy(t *testing.T) {
 	require.NoError(t, os.Rename(copied, filepath.Join(g.dir, old)))
 	n := g.open(old, hosts)
 	time.Sleep(2 * time.Second)
-	require.False(t, n.Ready(t.Context(), wire.ReadyQuery{}).Ready)
+	require.False(t, n.Ready(t.Context(), report.ReadyQuery{}).Ready)
 	require.Nil(t, n.Agent(20), "it gets no entries under its old name")
 	propose(t, g.leader(), wire.KindRegister, register("the others go on"))
 

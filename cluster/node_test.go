@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -49,8 +50,8 @@ func openAlone(t testing.TB, dir string, change ...func(*Config)) *Node {
 
 func awaitReady(t testing.TB, n *Node) {
 	require.Eventually(t, func() bool {
-		return n.Ready(t.Context(), wire.ReadyQuery{}).Ready
-	}, 10*time.Second, 2*time.Millisecond, "%v", n.Ready(context.Background(), wire.ReadyQuery{}))
+		return n.Ready(t.Context(), report.ReadyQuery{}).Ready
+	}, 10*time.Second, 2*time.Millisecond, "%v", n.Ready(context.Background(), report.ReadyQuery{}))
 }
 
 // register is a record that registers an agent under a name.
@@ -208,7 +209,7 @@ func TestWaitsUntilTold(t *testing.T) {
 	require.NoError(t, err)
 	defer n.Close()
 	time.Sleep(5 * config.Timing.Heartbeat) // Long enough for an election, if there were one to come.
-	ready := n.Ready(t.Context(), wire.ReadyQuery{})
+	ready := n.Ready(t.Context(), report.ReadyQuery{})
 	require.False(t, ready.Ready)
 	require.Equal(t, waitingText, ready.Checks[0].Text)
 	require.Nil(t, n.Settings().Genesis)
@@ -247,7 +248,7 @@ func TestStatusAlone(t *testing.T) {
 	require.Equal(t, "test-cluster", s.ClusterID)
 	require.Equal(t, "leader", s.Role)
 	require.Equal(t, "n1", s.Leader.ID)
-	require.Equal(t, wire.QuorumInfo{Voters: 1, Healthy: 1}, s.Quorum)
+	require.Equal(t, report.QuorumInfo{Voters: 1, Healthy: 1}, s.Quorum)
 	require.Equal(t, "ok", s.Writes.State)
 	require.GreaterOrEqual(t, s.Index.Applied, r.Index)
 	require.Len(t, s.Nodes, 1)
@@ -260,7 +261,7 @@ func TestDrainAndClose(t *testing.T) {
 	n := openAlone(t, t.TempDir())
 	propose(t, n, wire.KindRegister, register("a"))
 	require.NoError(t, n.Drain(t.Context()))
-	require.False(t, n.Ready(t.Context(), wire.ReadyQuery{}).Ready)
+	require.False(t, n.Ready(t.Context(), report.ReadyQuery{}).Ready)
 	_, err := n.Propose(t.Context(), wire.KindRegister, register("b"))
 	require.ErrorIs(t, err, wire.ErrShuttingDown)
 	require.NoError(t, n.Close())

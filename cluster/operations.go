@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/report"
 	"railguard/fsm/wire"
 )
 
@@ -23,16 +24,16 @@ var (
 const membershipPatience = 5 * time.Second
 
 // Snapshot takes a raft snapshot now and cuts the log behind it.
-func (n *Node) Snapshot(ctx context.Context) (wire.SnapshotInfo, error) {
+func (n *Node) Snapshot(ctx context.Context) (report.SnapshotInfo, error) {
 	if err := n.compaction.gate.enter(ctx); err != nil {
-		return wire.SnapshotInfo{}, err
+		return report.SnapshotInfo{}, err
 	}
 	defer n.compaction.gate.leave()
 	meta, err := n.takeSnapshot()
 	if err != nil {
-		return wire.SnapshotInfo{}, fmt.Errorf("cluster: snapshot: %w", err)
+		return report.SnapshotInfo{}, fmt.Errorf("cluster: snapshot: %w", err)
 	}
-	return wire.SnapshotInfo{
+	return report.SnapshotInfo{
 		ID: meta.ID, Index: meta.Index, Term: meta.Term, Size: meta.Size,
 		Time: time.Now().UTC().Format(timeFormat),
 	}, nil

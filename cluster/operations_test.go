@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -18,7 +19,7 @@ func TestDrainIsTakenBack(t *testing.T) {
 	_, err := n.Propose(t.Context(), wire.KindRegister, register("a"))
 	require.ErrorIs(t, err, wire.ErrShuttingDown)
 	n.Undrain()
-	require.True(t, n.Ready(t.Context(), wire.ReadyQuery{}).Ready)
+	require.True(t, n.Ready(t.Context(), report.ReadyQuery{}).Ready)
 	propose(t, n, wire.KindRegister, register("a"))
 	require.NoError(t, n.Drain(t.Context()))
 	require.NoError(t, n.Close())
@@ -61,7 +62,7 @@ func TestStatusNamesTheDead(t *testing.T) {
 		s := left.Status(t.Context())
 		for _, node := range s.Nodes {
 			if node.ID == gone {
-				return node.Role == roleUnreachable && !node.Healthy && s.Quorum == wire.QuorumInfo{Voters: 3, Healthy: 2}
+				return node.Role == roleUnreachable && !node.Healthy && s.Quorum == report.QuorumInfo{Voters: 3, Healthy: 2}
 			}
 		}
 		return false
@@ -75,10 +76,10 @@ func TestStatusNamesTheDead(t *testing.T) {
 // TestStatusTellsOfLag: what lags is named.
 func TestStatusTellsOfLag(t *testing.T) {
 	n := openAlone(t, t.TempDir())
-	s := wire.ClusterStatus{Nodes: []wire.NodeStatus{{ID: "n2", Role: "follower", Lag: maxLagDefault + 1}, {ID: "n3", Role: "follower", Lag: maxLagDefault}}}
+	s := report.ClusterStatus{Nodes: []report.NodeStatus{{ID: "n2", Role: "follower", Lag: maxLagDefault + 1}, {ID: "n3", Role: "follower", Lag: maxLagDefault}}}
 	require.Equal(t, []string{"n2 is 1001 entries behind"}, n.groupWarnings(&s))
 	n.catchup.busy.Store(true)
-	s.Nodes[0] = wire.NodeStatus{ID: n.NodeID(), Role: "leader", ClockSkewMs: int64(engine.Second)}
+	s.Nodes[0] = report.NodeStatus{ID: n.NodeID(), Role: "leader", ClockSkewMs: int64(engine.Second)}
 	require.Equal(t, []string{"history of n1 is incomplete: it is fetched from the others"}, n.groupWarnings(&s))
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
+	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -107,7 +108,7 @@ type pong struct {
 	Address     string      `cbor:"19,keyasint,omitempty"` // Its memberAddress.
 	Missing     bool        `cbor:"20,keyasint,omitempty"` // It still fetches history.
 
-	Use []wire.KeyUse `cbor:"21,keyasint,omitempty"` // Of API keys, lately.
+	Use []report.KeyUse `cbor:"21,keyasint,omitempty"` // Of API keys, lately.
 
 	Recovery uint64 `cbor:"22,keyasint,omitempty"` // Of its group, and whether the leaf of it
 	Recorded bool   `cbor:"23,keyasint,omitempty"` // is in the log.

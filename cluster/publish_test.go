@@ -10,12 +10,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
 )
 
-var readyQueryAll = wire.ReadyQuery{}
+var readyQueryAll = report.ReadyQuery{}
 
 // jumpClock is a clock whose wall can jump.
 type jumpClock struct {

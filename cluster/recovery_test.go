@@ -16,6 +16,7 @@ import (
 
 	"railguard/audit"
 	"railguard/audit/proof"
+	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -414,7 +415,7 @@ func TestRecoverKeepingAnother(t *testing.T) {
 	g.awaitReady()
 	require.Equal(t, n, g.leader())
 	require.Eventually(t, func() bool { return !other.recovery.waiting.Load() }, 5*time.Second, 5*time.Millisecond)
-	require.Equal(t, wire.QuorumInfo{Voters: 2, Healthy: 2}, n.Status(t.Context()).Quorum)
+	require.Equal(t, report.QuorumInfo{Voters: 2, Healthy: 2}, n.Status(t.Context()).Quorum)
 	g.awaitEqual()
 	leaves, _ := recoveredLeaves(t, n)
 	require.Len(t, leaves, 1)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/report"
 	"railguard/engine"
-	"railguard/fsm/wire"
 )
 
 const (
@@ -51,12 +51,12 @@ func (n *Node) servers() []raft.Server {
 }
 
 // Status describes the group as this node sees it.
-func (n *Node) Status(ctx context.Context) wire.ClusterStatus {
+func (n *Node) Status(ctx context.Context) report.ClusterStatus {
 	settings := n.Settings()
 	commit := n.raft.CommitIndex()
-	s := wire.ClusterStatus{
+	s := report.ClusterStatus{
 		Node: n.config.ID, Role: n.Role(), Term: n.raft.CurrentTerm(),
-		Index: wire.IndexInfo{
+		Index: report.IndexInfo{
 			Commit: commit, Applied: n.Applied(), Snapshot: n.snapshotIndex(),
 		},
 		FeatureLevel: uint16(settings.Format), MaxLevel: uint16(engine.FormatNewest),
@@ -71,7 +71,7 @@ func (n *Node) Status(ctx context.Context) wire.ClusterStatus {
 	s.Nodes = n.nodes(ctx, commit)
 	id, address, _ := n.leadership.current(time.Now())
 	if address != "" {
-		s.Leader = &wire.LeaderInfo{ID: string(id), Addr: hostOf(string(address))}
+		s.Leader = &report.LeaderInfo{ID: string(id), Addr: hostOf(string(address))}
 		for _, node := range s.Nodes {
 			if node.ID == string(id) {
 				s.Leader.APIAddr = node.APIAddr
@@ -87,7 +87,7 @@ func (n *Node) Status(ctx context.Context) wire.ClusterStatus {
 
 // quorumOf counts: a voter's loss is survived while the healthy ones are more than
 // half of all.
-func quorumOf(nodes []wire.NodeStatus) (q wire.QuorumInfo) {
+func quorumOf(nodes []report.NodeStatus) (q report.QuorumInfo) {
 	for _, node := range nodes {
 		if node.Suffrage != suffrageVoter {
 			continue
@@ -109,7 +109,7 @@ const (
 	suffrageNonvoter = "nonvoter"
 )
 
-func (n *Node) writes(s *wire.ClusterStatus) string {
+func (n *Node) writes(s *report.ClusterStatus) string {
 	answering, voters := n.reachable()
 	switch {
 	case s.Leader == nil || answering < voters/2+1 || n.dead.Load() != nil:
@@ -121,8 +121,8 @@ func (n *Node) writes(s *wire.ClusterStatus) string {
 }
 
 // nodes lists the members; this node always stands among them.
-func (n *Node) nodes(_ context.Context, commit uint64) []wire.NodeStatus {
-	var nodes []wire.NodeStatus
+func (n *Node) nodes(_ context.Context, commit uint64) []report.NodeStatus {
+	var nodes []report.NodeStatus
 	self := n.self(commit)
 	for _, server := range n.servers() {
 		node := self
@@ -136,15 +136,15 @@ func (n *Node) nodes(_ context.Context, commit uint64) []wire.NodeStatus {
 		}
 		nodes = append(nodes, node)
 	}
-	if !slices.ContainsFunc(nodes, func(node wire.NodeStatus) bool { return node.ID == n.config.ID }) {
+	if !slices.ContainsFunc(nodes, func(node report.NodeStatus) bool { return node.ID == n.config.ID }) {
 		nodes = append(nodes, self)
 	}
 	return nodes
 }
 
 // peerStatus is a member's line, from its last answer to a ping.
-func (n *Node) peerStatus(id string, commit uint64, now time.Time) wire.NodeStatus {
-	node := wire.NodeStatus{ID: id, LastContactMs: -1, Role: roleUnreachable}
+func (n *Node) peerStatus(id string, commit uint64, now time.Time) report.NodeStatus {
+	node := report.NodeStatus{ID: id, LastContactMs: -1, Role: roleUnreachable}
 	last, known := n.peers.last(id)
 	if !known {
 		return node
@@ -166,9 +166,9 @@ func (n *Node) peerStatus(id string, commit uint64, now time.Time) wire.NodeStat
 }
 
 // self is this node's own line.
-func (n *Node) self(commit uint64) wire.NodeStatus {
+func (n *Node) self(commit uint64) report.NodeStatus {
 	applied := n.Applied()
-	return wire.NodeStatus{
+	return report.NodeStatus{
 		ID: n.config.ID, Addr: n.address.host, APIAddr: n.config.APIAddr,
 		Suffrage: suffrageNonvoter, Role: n.Role(),
 		// Without its history a node is no copy yet that others could be lost for.
@@ -217,7 +217,7 @@ func (n *Node) warnings() []string {
 }
 
 // groupWarnings names what is wrong with the group, as this node sees it.
-func (n *Node) groupWarnings(s *wire.ClusterStatus) (warnings []string) {
+func (n *Node) groupWarnings(s *report.ClusterStatus) (warnings []string) {
 	for _, node := range s.Nodes {
 		switch {
 		case node.Role == roleUnreachable && node.LastContactMs < 0:
@@ -258,13 +258,13 @@ func (n *Node) waitsToBeTold() bool {
 }
 
 // Ready judges whether a load balancer may send calls here.
-func (n *Node) Ready(ctx context.Context, query wire.ReadyQuery) wire.Readiness {
-	checks := []wire.ReadyCheck{n.checkNode()}
+func (n *Node) Ready(ctx context.Context, query report.ReadyQuery) report.Readiness {
+	checks := []report.ReadyCheck{n.checkNode()}
 	if !query.NoLeader { // First: what the leader says of its commit index counts for the next.
 		checks = append(checks, n.checkLeader(ctx, query))
 	}
 	checks = append(checks, n.checkApplied(ctx, query), n.checkList(), n.checkDiskRoom(), n.checkClock())
-	r := wire.Readiness{Ready: true}
+	r := report.Readiness{Ready: true}
 	for _, check := range checks {
 		if slices.Contains(query.Exclude, check.Name) {
 			continue
@@ -275,8 +275,8 @@ func (n *Node) Ready(ctx context.Context, query wire.ReadyQuery) wire.Readiness 
 	return r
 }
 
-func (n *Node) checkNode() wire.ReadyCheck {
-	c := wire.ReadyCheck{Name: "node", OK: true, Text: "ok"}
+func (n *Node) checkNode() report.ReadyCheck {
+	c := report.ReadyCheck{Name: "node", OK: true, Text: "ok"}
 	switch {
 	case n.dead.Load() != nil:
 		c.OK, c.Text = false, "stopped: "+*n.dead.Load()
@@ -290,25 +290,25 @@ func (n *Node) checkNode() wire.ReadyCheck {
 	return c
 }
 
-func (n *Node) checkLeader(ctx context.Context, query wire.ReadyQuery) wire.ReadyCheck {
+func (n *Node) checkLeader(ctx context.Context, query report.ReadyQuery) report.ReadyCheck {
 	start := time.Now()
 	id, address, without := n.leadership.current(start)
 	if address == "" {
-		return wire.ReadyCheck{Name: "leader", Text: fmt.Sprintf("none for %v", without.Round(time.Millisecond))}
+		return report.ReadyCheck{Name: "leader", Text: fmt.Sprintf("none for %v", without.Round(time.Millisecond))}
 	}
 	if query.Leader && string(id) != n.config.ID {
-		return wire.ReadyCheck{Name: "leader", Text: fmt.Sprintf("is %s, not this node", id)}
+		return report.ReadyCheck{Name: "leader", Text: fmt.Sprintf("is %s, not this node", id)}
 	}
 	if err := n.contactLeader(ctx); err != nil {
-		return wire.ReadyCheck{Name: "leader", Text: fmt.Sprintf("%s does not answer: %v", id, err)}
+		return report.ReadyCheck{Name: "leader", Text: fmt.Sprintf("%s does not answer: %v", id, err)}
 	}
-	return wire.ReadyCheck{Name: "leader", OK: true, Text: fmt.Sprintf("ok (%s, %v)", id, time.Since(start).Round(time.Millisecond))}
+	return report.ReadyCheck{Name: "leader", OK: true, Text: fmt.Sprintf("ok (%s, %v)", id, time.Since(start).Round(time.Millisecond))}
 }
 
-func (n *Node) checkApplied(ctx context.Context, query wire.ReadyQuery) wire.ReadyCheck {
+func (n *Node) checkApplied(ctx context.Context, query report.ReadyQuery) report.ReadyCheck {
 	if query.Sync {
 		if _, err := n.ReadIndex(ctx); err != nil {
-			return wire.ReadyCheck{Name: "applied", Text: fmt.Sprintf("not in step: %v", err)}
+			return report.ReadyCheck{Name: "applied", Text: fmt.Sprintf("not in step: %v", err)}
 		}
 	}
 	limit := query.MaxLag
@@ -322,35 +322,35 @@ func (n *Node) checkApplied(ctx context.Context, query wire.ReadyQuery) wire.Rea
 		}
 	}
 	lag := commit - min(applied, commit)
-	return wire.ReadyCheck{Name: "applied", OK: lag <= limit, Text: "lag " + strconv.FormatUint(lag, 10)}
+	return report.ReadyCheck{Name: "applied", OK: lag <= limit, Text: "lag " + strconv.FormatUint(lag, 10)}
 }
 
 // checkList says whether the list that the log activated can be asked here. That a
 // list must be there at all is the API's matter.
-func (n *Node) checkList() wire.ReadyCheck {
+func (n *Node) checkList() report.ReadyCheck {
 	settings, list := n.Settings(), n.List()
 	switch {
 	case settings.List == nil:
-		return wire.ReadyCheck{Name: "ofac", OK: true, Text: "no list activated yet"}
+		return report.ReadyCheck{Name: "ofac", OK: true, Text: "no list activated yet"}
 	case list == nil || list.Digest() != settings.List.Digest:
-		return wire.ReadyCheck{Name: "ofac", Text: "the active list cannot be opened"}
+		return report.ReadyCheck{Name: "ofac", Text: "the active list cannot be opened"}
 	}
 	age := time.Duration(n.LogTime() - settings.ListSynced).Round(time.Minute)
-	return wire.ReadyCheck{Name: "ofac", OK: true, Text: fmt.Sprintf("synced %v ago", age)}
+	return report.ReadyCheck{Name: "ofac", OK: true, Text: fmt.Sprintf("synced %v ago", age)}
 }
 
-func (n *Node) checkDiskRoom() wire.ReadyCheck {
+func (n *Node) checkDiskRoom() report.ReadyCheck {
 	percent := n.disk.percent.Load()
 	text := fmt.Sprintf("%d%% free", percent)
 	if percent < 0 {
 		text = "free space not known"
 	}
-	return wire.ReadyCheck{Name: "disk", OK: !n.diskIsLow(), Text: text}
+	return report.ReadyCheck{Name: "disk", OK: !n.diskIsLow(), Text: text}
 }
 
-func (n *Node) checkClock() wire.ReadyCheck {
+func (n *Node) checkClock() report.ReadyCheck {
 	offset := n.clockOffset()
-	return wire.ReadyCheck{
+	return report.ReadyCheck{
 		Name: "clock", OK: offset <= clockOffsetMax && offset >= -clockOffsetMax,
 		Text: fmt.Sprintf("%dms", offset/engine.Millisecond),
 	}

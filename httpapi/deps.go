@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"railguard/audit"
+	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -49,12 +50,12 @@ type Lists interface {
 // Operations are the cluster's verbs and its state for people and load balancers.
 type Operations interface {
 	NodeID() string
-	Status(ctx context.Context) wire.ClusterStatus
-	Ready(ctx context.Context, query wire.ReadyQuery) wire.Readiness
+	Status(ctx context.Context) report.ClusterStatus
+	Ready(ctx context.Context, query report.ReadyQuery) report.Readiness
 	TransferLeader(ctx context.Context, to string) error
 	Drain(ctx context.Context) error
 	Undrain()
-	Snapshot(ctx context.Context) (wire.SnapshotInfo, error)
+	Snapshot(ctx context.Context) (report.SnapshotInfo, error)
 	SaveSnapshot(ctx context.Context, w io.Writer) error
 	Join(ctx context.Context, id, addr string) error
 	Remove(ctx context.Context, id string) error

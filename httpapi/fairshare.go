@@ -9,13 +9,13 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"railguard/fsm/wire"
+	"railguard/cluster/report"
 )
 
 // Neighbours carries how much each API key is used from node to node, so that a
 // key's rate holds for the whole cluster (decisions 5.25).
 type Neighbours interface {
-	TellUse(use []wire.KeyUse)    // What is asked of this node; told to the others for a while.
+	TellUse(use []report.KeyUse)  // What is asked of this node; told to the others for a while.
 	OthersUse() map[string]uint64 // Calls in 1,000 seconds by key, summed over the others that answer.
 }
 
@@ -54,8 +54,8 @@ func (a *API) divideRates(keys *keyTable) {
 
 // divide sets every key's part by what was asked here and elsewhere, and returns
 // what is asked here of the keys that are used most.
-func (t *keyTable) divide(passed time.Duration, others map[string]uint64) []wire.KeyUse {
-	var use []wire.KeyUse
+func (t *keyTable) divide(passed time.Duration, others map[string]uint64) []report.KeyUse {
+	var use []report.KeyUse
 	for id, key := range t.byID {
 		if key.calls == nil {
 			continue
@@ -66,11 +66,11 @@ func (t *keyTable) divide(passed time.Duration, others map[string]uint64) []wire
 			key.calls.SetLimit(part)
 		}
 		if milli := uint32(min(own*1000, math.MaxUint32)); milli > 0 {
-			use = append(use, wire.KeyUse{Key: id, Milli: milli})
+			use = append(use, report.KeyUse{Key: id, Milli: milli})
 		}
 	}
-	slices.SortFunc(use, func(a, b wire.KeyUse) int { return cmp.Compare(b.Milli, a.Milli) })
-	return use[:min(len(use), wire.KeyUseMax)]
+	slices.SortFunc(use, func(a, b report.KeyUse) int { return cmp.Compare(b.Milli, a.Milli) })
+	return use[:min(len(use), report.KeyUseMax)]
 }
 
 // keyUse counts how a key is asked for.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/time/rate"
 
+	"railguard/cluster/report"
 	"railguard/fsm/wire"
 )
 
@@ -60,7 +61,7 @@ func TestPartsAddUp(t *testing.T) {
 
 func TestUseToldIsBounded(t *testing.T) {
 	var keys []*wire.APIKey
-	for i := range wire.KeyUseMax + 10 {
+	for i := range report.KeyUseMax + 10 {
 		keys = append(keys, &wire.APIKey{ID: fmt.Sprintf("k%d", i)})
 	}
 	table := newKeyTable(keys, nil)
@@ -71,8 +72,8 @@ func TestUseToldIsBounded(t *testing.T) {
 		}
 	}
 	use := table.divide(time.Second, nil)
-	require.Len(t, use, wire.KeyUseMax)
-	require.Equal(t, wire.KeyUse{Key: "k7", Milli: 500_000}, use[0])
+	require.Len(t, use, report.KeyUseMax)
+	require.Equal(t, report.KeyUse{Key: "k7", Milli: 500_000}, use[0])
 	for range 20 {
 		use = table.divide(time.Second, nil)
 	}
@@ -82,17 +83,17 @@ func TestUseToldIsBounded(t *testing.T) {
 // neighbours is the others' use in a test.
 type neighbours struct {
 	others map[string]uint64
-	told   chan []wire.KeyUse
+	told   chan []report.KeyUse
 }
 
-func (n *neighbours) TellUse(use []wire.KeyUse)    { n.told <- use }
+func (n *neighbours) TellUse(use []report.KeyUse)  { n.told <- use }
 func (n *neighbours) OthersUse() map[string]uint64 { return n.others }
 
 // TestRateIsTheClusters: calls on other nodes take from this node's part, and the
 // refusal names the whole rate.
 func TestRateIsTheClusters(t *testing.T) {
 	n := newTestNode(t)
-	around := &neighbours{others: map[string]uint64{"key_shared": 32_000_000}, told: make(chan []wire.KeyUse, 100)}
+	around := &neighbours{others: map[string]uint64{"key_shared": 32_000_000}, told: make(chan []report.KeyUse, 100)}
 	n.api = n.another(func(d *Deps) { d.Neighbours = around })
 	key := testKey("shared")
 	key.Rate = 32

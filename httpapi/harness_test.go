@@ -16,6 +16,7 @@ import (
 	"railguard/audit"
 	"railguard/audit/audittest"
 	"railguard/audit/note"
+	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -52,7 +53,7 @@ type testNode struct {
 	proposeError error                    // Answers every proposal.
 	leafError    error                    // Answers every reading of a leaf.
 	before       func(kind wire.Kind)     // Called without the lock before a proposal is applied.
-	status       *wire.ClusterStatus      // Answers Status when set.
+	status       *report.ClusterStatus    // Answers Status when set.
 	verbs        []string                 // Cluster verbs called, in order.
 	readError    error                    // Answers ReadIndex.
 	hidden       map[engine.AgentSlot]int // Profiles that Agent does not know for so many calls.
@@ -346,21 +347,21 @@ func (n *testNode) Stage(ctx context.Context, compiled []byte, info wire.ListInf
 func (n *testNode) NodeID() string { return "n1" }
 func (n *testNode) Role() string   { return "leader" }
 
-func (n *testNode) Status(context.Context) wire.ClusterStatus {
+func (n *testNode) Status(context.Context) report.ClusterStatus {
 	if n.status != nil {
 		return *n.status
 	}
-	return wire.ClusterStatus{
-		ClusterID: "cl_test", Node: "n1", Role: "leader", Term: 1, Leader: &wire.LeaderInfo{ID: "n1", Addr: "127.0.0.1:7000", APIAddr: "127.0.0.1:8080"},
-		Quorum: wire.QuorumInfo{Voters: 1, Healthy: 1}, Writes: wire.WriteState{State: "ok"},
-		Nodes: []wire.NodeStatus{{ID: "n1", Suffrage: "voter", Role: "leader", Healthy: true}},
+	return report.ClusterStatus{
+		ClusterID: "cl_test", Node: "n1", Role: "leader", Term: 1, Leader: &report.LeaderInfo{ID: "n1", Addr: "127.0.0.1:7000", APIAddr: "127.0.0.1:8080"},
+		Quorum: report.QuorumInfo{Voters: 1, Healthy: 1}, Writes: report.WriteState{State: "ok"},
+		Nodes: []report.NodeStatus{{ID: "n1", Suffrage: "voter", Role: "leader", Healthy: true}},
 	}
 }
 
-func (n *testNode) Ready(_ context.Context, query wire.ReadyQuery) wire.Readiness {
-	ready := wire.Readiness{Ready: true, Checks: []wire.ReadyCheck{{Name: "node", OK: true, Text: "ok"}}}
+func (n *testNode) Ready(_ context.Context, query report.ReadyQuery) report.Readiness {
+	ready := report.Readiness{Ready: true, Checks: []report.ReadyCheck{{Name: "node", OK: true, Text: "ok"}}}
 	if !query.NoLeader {
-		ready.Checks = append(ready.Checks, wire.ReadyCheck{Name: "leader", OK: true, Text: "ok (n1)"})
+		ready.Checks = append(ready.Checks, report.ReadyCheck{Name: "leader", OK: true, Text: "ok (n1)"})
 	}
 	return ready
 }
@@ -378,8 +379,8 @@ func (n *testNode) Remove(_ context.Context, id string) error         { return n
 func (n *testNode) Promote(_ context.Context, id string) error        { return n.verb("promote", id) }
 func (n *testNode) Demote(_ context.Context, id string) error         { return n.verb("demote", id) }
 
-func (n *testNode) Snapshot(context.Context) (wire.SnapshotInfo, error) {
-	return wire.SnapshotInfo{ID: "1-2", Index: n.Applied(), Term: 1, Size: 3, Time: "2026-03-22T00:00:00.000Z"}, n.verb("snapshot")
+func (n *testNode) Snapshot(context.Context) (report.SnapshotInfo, error) {
+	return report.SnapshotInfo{ID: "1-2", Index: n.Applied(), Term: 1, Size: 3, Time: "2026-03-22T00:00:00.000Z"}, n.verb("snapshot")
 }
 
 func (n *testNode) SaveSnapshot(_ context.Context, w io.Writer) error {

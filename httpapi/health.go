@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"railguard/cluster/report"
 	"railguard/engine"
-	"railguard/fsm/wire"
 	"railguard/strictjson"
 )
 
@@ -27,13 +27,13 @@ func (a *API) healthRoutes() []route {
 type healthCache struct {
 	mutex  sync.Mutex
 	until  time.Time
-	status wire.ClusterStatus
+	status report.ClusterStatus
 	open   int // Reviews that wait for a disposition; -1: not known.
 }
 
 const healthKept = 500 * time.Millisecond
 
-func (a *API) clusterStatus(c *call) (status wire.ClusterStatus, openReviews int) {
+func (a *API) clusterStatus(c *call) (status report.ClusterStatus, openReviews int) {
 	h := &a.health
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -197,9 +197,9 @@ func ready(c *call) error {
 	return nil
 }
 
-func (c *call) readyQuery() (wire.ReadyQuery, error) {
+func (c *call) readyQuery() (report.ReadyQuery, error) {
 	values := c.r.URL.Query()
-	query := wire.ReadyQuery{NoLeader: values.Has("noleader"), Sync: values.Has("sync"), Leader: values.Has("leader")}
+	query := report.ReadyQuery{NoLeader: values.Has("noleader"), Sync: values.Has("sync"), Leader: values.Has("leader")}
 	for _, list := range values["exclude"] {
 		query.Exclude = append(query.Exclude, strings.Split(list, ",")...)
 	}
@@ -223,18 +223,18 @@ func excluded(names []string, name string) bool {
 }
 
 // ownChecks are what this room knows of readiness: the cluster knows the rest.
-func (c *call) ownChecks() []wire.ReadyCheck {
+func (c *call) ownChecks() []report.ReadyCheck {
 	settings := c.edge.settings
-	key := wire.ReadyCheck{Name: "signingkey", OK: c.signingState() != "unavailable", Text: c.signingState()}
-	list := wire.ReadyCheck{Name: "list", Text: "none"}
+	key := report.ReadyCheck{Name: "signingkey", OK: c.signingState() != "unavailable", Text: c.signingState()}
+	list := report.ReadyCheck{Name: "list", Text: "none"}
 	if settings.List != nil {
 		opened := c.api.deps.Published.List()
 		list.OK = opened != nil && (!settings.List.Sample || settings.Genesis.Dev)
 		list.Text = ofacSource(settings.List) + " version " + strconv.FormatUint(settings.ListVersion, 10)
 	}
-	drain := wire.ReadyCheck{Name: "drain", OK: !c.api.draining.Load(), Text: "serving"}
+	drain := report.ReadyCheck{Name: "drain", OK: !c.api.draining.Load(), Text: "serving"}
 	if !drain.OK {
 		drain.Text = "draining"
 	}
-	return []wire.ReadyCheck{key, list, drain}
+	return []report.ReadyCheck{key, list, drain}
 }

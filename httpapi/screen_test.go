@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/audit"
+	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
@@ -337,7 +338,7 @@ func TestBeforeBootstrap(t *testing.T) {
 // Without quorum health says so (statement T132).
 func TestHealthWithoutQuorum(t *testing.T) {
 	n := newTestNode(t)
-	n.status = &wire.ClusterStatus{Role: "follower", Writes: wire.WriteState{State: "no_quorum"}}
+	n.status = &report.ClusterStatus{Role: "follower", Writes: report.WriteState{State: "no_quorum"}}
 	w := n.do("", "GET", "/v1/health", "")
 	require.Equal(t, 200, w.Code)
 	require.Equal(t, "degraded", member(t, w.Body.Bytes(), "status"))

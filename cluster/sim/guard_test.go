@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/fsm/wire"
+	"railguard/cluster/report"
 )
 
 // The guards that need whole nodes; those of the library alone, with their negative
@@ -129,7 +129,7 @@ func (w *World) supervisedLeader(t *testing.T, round int) *Host {
 	}
 	var roles []string
 	for _, host := range w.hosts {
-		roles = append(roles, fmt.Sprintf("%s %+v", host.ID, host.Node().Ready(context.Background(), wire.ReadyQuery{})))
+		roles = append(roles, fmt.Sprintf("%s %+v", host.ID, host.Node().Ready(context.Background(), report.ReadyQuery{})))
 	}
 	t.Fatalf("round %d: no leader: %v; restarts %v", round, roles, w.Restarts())
 	return nil

@@ -18,6 +18,7 @@ import (
 
 	"railguard/audit/audittest"
 	"railguard/cluster"
+	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -300,7 +301,7 @@ func (w *World) AwaitReady(patience time.Duration) {
 	limit := time.Now().Add(patience)
 	for _, h := range w.hosts {
 		for {
-			ready := h.Node().Ready(context.Background(), wire.ReadyQuery{Exclude: []string{"clock"}})
+			ready := h.Node().Ready(context.Background(), report.ReadyQuery{Exclude: []string{"clock"}})
 			if ready.Ready {
 				break
 			}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"railguard/fsm/wire"
+	"railguard/cluster/report"
 )
 
 // clientCommands is every verb besides the servers.
@@ -152,7 +152,7 @@ func newClusterStatus() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var s wire.ClusterStatus
+			var s report.ClusterStatus
 			if c.output == "json" || json.Unmarshal(data, &s) != nil {
 				return show(cmd.OutOrStdout(), data, c.output, nil)
 			}
@@ -164,7 +164,7 @@ func newClusterStatus() *cobra.Command {
 	return cmd
 }
 
-func printStatus(out io.Writer, s *wire.ClusterStatus) {
+func printStatus(out io.Writer, s *report.ClusterStatus) {
 	leader := "NONE"
 	if s.Leader != nil {
 		leader = s.Leader.ID

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/cluster"
-	"railguard/fsm/wire"
+	"railguard/cluster/report"
 	"railguard/seal"
 )
 
@@ -37,7 +37,7 @@ func TestNoSecretInTheDataFolder(t *testing.T) {
 	require.NoError(t, err)
 	node, err := cluster.Open(cluster.Config{ID: "n1", DataDir: dir, BootstrapExpect: 1, Genesis: genesis, Secret: clusterSecret})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return node.Ready(t.Context(), wire.ReadyQuery{}).Ready }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return node.Ready(t.Context(), report.ReadyQuery{}).Ready }, 10*time.Second, 10*time.Millisecond)
 	_, err = node.Snapshot(t.Context())
 	require.NoError(t, err)
 	saved, err := os.Create(filepath.Join(dir, "saved.snapshot"))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/cluster"
+	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -72,7 +73,7 @@ func TestRecoverShows(t *testing.T) {
 		},
 	})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return n.Ready(t.Context(), wire.ReadyQuery{}).Ready }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return n.Ready(t.Context(), report.ReadyQuery{}).Ready }, 10*time.Second, 10*time.Millisecond)
 	_, err = runRecover("--data", dir)
 	require.ErrorIs(t, err, cluster.ErrFolderInUse)
 	require.NoError(t, n.Close())

@@ -1,6 +1,6 @@
-package wire
+package report
 
-// ClusterStatus is GET /v1/cluster/status (decisions 5.24).
+// ClusterStatus is the cluster as one node sees it; its JSON is GET /v1/cluster/status.
 type ClusterStatus struct {
 	ClusterID    string       `json:"clusterId"`
 	Node         string       `json:"node"`

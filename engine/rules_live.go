@@ -7,103 +7,109 @@ package engine
 // credentialStatus is R2. The own credential speaks first, then its parents from
 // the nearest on, the operator, and the user credential.
 func credentialStatus(m *Moment) Sub {
-	if sub := m.ownStatus(); sub != 0 {
-		return sub
-	}
-	for i := 1; i < m.LevelCount; i++ {
-		switch m.parentStatus(i) {
-		case Revoked:
-			return SubParentRevoked
-		case Suspended:
-			return SubParentSuspend
-		case Expired:
-			return SubParentExpired
-		}
-	}
-	if m.Operator != nil && m.Operator.Suspended {
-		return SubOperator
+	if first, _ := m.standing(); first != 0 {
+		return first
 	}
 	return m.userStatus()
 }
 
-// ownStatus judges the credential itself. Revocation is told before suspension,
-// suspension before expiry: the first can never be cured, the last by a renewal.
-func (m *Moment) ownStatus() Sub {
-	if m.LevelCount == 0 {
-		return 0
-	}
-	own := m.Levels[0]
-	switch {
-	case own.Row.Status == Revoked:
-		return SubRevoked
-	case m.KeyRevoked:
-		return SubKeyRevoked
-	case superseded(m.Version, own.Row.MinVersion, own.Profile.CredentialVersion, own.Row.OverlapUntil, m.Now):
-		return SubSuperseded
-	case own.Row.Status == Suspended:
-		return SubSuspended
-	case own.Row.Status == Expired || m.Now >= m.Expires:
-		return SubExpired
-	}
-	return 0
-}
-
-// superseded reports whether a credential version is no longer good: below the
-// least good one, or below the current one after the overlap of a plain renewal.
-// A version above the current one was never issued here.
-func superseded(version, least, current uint16, overlapUntil, now Time) bool {
-	return version < least || version > current || (version < current && now >= overlapUntil)
-}
-
-// parentStatus judges an ancestor by its row and its current credential's expiry.
-func (m *Moment) parentStatus(level int) Status {
-	parent := m.Levels[level]
-	if parent.Row.Status != Active {
-		return parent.Row.Status
-	}
-	if m.Now >= parent.Profile.ExpiresAt {
-		return Expired
-	}
-	return Active
-}
-
-func (m *Moment) userStatus() Sub {
-	if m.User == nil {
-		return 0
-	}
-	switch {
-	case m.User.Status == Revoked:
-		return SubUserRevoked
-	case superseded(m.UserVersion, m.User.MinVersion, m.UserCurrent, m.User.OverlapUntil, m.Now):
-		return SubUserSuperseded
-	case m.User.Status == Suspended:
-		return SubUserSuspended
-	case m.User.Status == Expired || m.User.Purged || m.Now >= m.UserExpires:
-		return SubUserExpired
-	}
-	return 0
-}
-
-// EffectiveStatus is the worst status of the chain, operator included, as the
-// credentialStatus of a record shows it (decisions 5.5). For an agent without a
-// token in hand, Version and Expires are those of its current credential.
+// EffectiveStatus is the worst status of the chain: the credential itself, the key
+// that signed it, its ancestors, its operator. It is the credentialStatus of a
+// record, of GET and of listings, and other than Active exactly when R2 fires,
+// user credentials aside. For an agent without a token in hand, Version and
+// Expires are those of its current credential.
 func EffectiveStatus(m *Moment) Status {
-	worst := Active
-	switch m.ownStatus() {
+	_, worst := m.standing()
+	return worst
+}
+
+// standing walks the chain once: the first thing that R2 has to tell, 0 for
+// nothing, and the worst status there is.
+func (m *Moment) standing() (first Sub, worst Status) {
+	first = m.ownStatus()
+	switch first {
 	case SubRevoked, SubSuperseded, SubKeyRevoked:
-		return Revoked
+		worst = Revoked
 	case SubSuspended:
 		worst = Suspended
 	case SubExpired:
 		worst = Expired
 	}
 	for i := 1; i < m.LevelCount; i++ {
-		worst = worse(worst, m.parentStatus(i))
+		parent := &m.Levels[i]
+		status := CredentialStatus(parent.Row.Status, parent.Profile.ExpiresAt, m.Now, false)
+		worst = worse(worst, status)
+		if first == 0 {
+			first = [...]Sub{Active: 0, Revoked: SubParentRevoked, Suspended: SubParentSuspend, Expired: SubParentExpired}[status]
+		}
 	}
 	if m.Operator != nil && m.Operator.Suspended {
 		worst = worse(worst, Suspended)
+		if first == 0 {
+			first = SubOperator
+		}
 	}
-	return worst
+	return first, worst
+}
+
+// ownStatus judges the credential itself.
+func (m *Moment) ownStatus() Sub {
+	if m.LevelCount == 0 {
+		return 0
+	}
+	own := m.Levels[0]
+	switch status := CredentialStatus(own.Row.Status, m.Expires, m.Now, m.KeyRevoked); {
+	case status == Revoked && own.Row.Status != Revoked:
+		return SubKeyRevoked
+	case status == Revoked:
+		return SubRevoked
+	case Superseded(m.Version, own.Row.MinVersion, own.Profile.CredentialVersion, own.Row.OverlapUntil, m.Now):
+		return SubSuperseded
+	case status == Suspended:
+		return SubSuspended
+	case status == Expired:
+		return SubExpired
+	}
+	return 0
+}
+
+// CredentialStatus is the status of one credential, chain and operator aside: as
+// stored, with its expiry and its signing key. Revocation is told before
+// suspension, suspension before expiry: the first can never be cured, the last by
+// a renewal.
+func CredentialStatus(stored Status, expires, now Time, keyRevoked bool) Status {
+	switch {
+	case keyRevoked:
+		return Revoked
+	case stored == Active && now >= expires:
+		return Expired
+	}
+	return stored
+}
+
+// Superseded reports whether a credential version is no longer good: below the
+// least good one, or below the current one after the overlap of a plain renewal.
+// A version above the current one was never issued here.
+func Superseded(version, least, current uint16, overlapUntil, now Time) bool {
+	return version < least || version > current || (version < current && now >= overlapUntil)
+}
+
+func (m *Moment) userStatus() Sub {
+	if m.User == nil {
+		return 0
+	}
+	status := CredentialStatus(m.User.Status, m.UserExpires, m.Now, false)
+	switch {
+	case status == Revoked:
+		return SubUserRevoked
+	case Superseded(m.UserVersion, m.User.MinVersion, m.UserCurrent, m.User.OverlapUntil, m.Now):
+		return SubUserSuperseded
+	case status == Suspended:
+		return SubUserSuspended
+	case status == Expired || m.User.Purged:
+		return SubUserExpired
+	}
+	return 0
 }
 
 // worse orders statuses by how hard they are to cure: REVOKED, SUSPENDED, EXPIRED.

@@ -7,46 +7,6 @@ import (
 	"railguard/fsm/wire"
 )
 
-// effective returns an agent's status as R2 sees it, tokens aside: the worst of
-// its own, its ancestors' and its operator's, expiry included.
-func (m *Machine) effective(slot engine.AgentSlot) engine.Status {
-	return effectiveStatus(m.now, slot, func(s engine.AgentSlot) (*engine.AgentRow, *engine.AgentProfile) {
-		return m.agents.At(uint64(s)), *m.profiles.At(uint64(s))
-	}, func(s engine.OperatorSlot) *engine.OperatorRow { return m.operators.At(uint64(s)) })
-}
-
-func effectiveStatus(now engine.Time, slot engine.AgentSlot,
-	agent func(engine.AgentSlot) (*engine.AgentRow, *engine.AgentProfile),
-	operator func(engine.OperatorSlot) *engine.OperatorRow,
-) engine.Status {
-	worst := engine.Active
-	for range engine.DepthMax + 1 {
-		if slot == 0 {
-			break
-		}
-		row, profile := agent(slot)
-		status := row.Status
-		if status != engine.Revoked && now >= profile.ExpiresAt {
-			status = engine.Expired
-		}
-		if status == engine.Active && operator(profile.Operator).Suspended {
-			status = engine.Suspended
-		}
-		worst = worseStatus(worst, status)
-		slot = profile.Parent
-	}
-	return worst
-}
-
-// worseStatus orders statuses by how hard they are to cure, as R2 does.
-func worseStatus(a, b engine.Status) engine.Status {
-	rank := [4]uint8{engine.Active: 0, engine.Expired: 1, engine.Suspended: 2, engine.Revoked: 3}
-	if rank[b] > rank[a] {
-		return b
-	}
-	return a
-}
-
 // operator returns the slot of a normalised legal name, making the operator's
 // row when it is new; 0 when the table is full.
 func (m *Machine) operator(key, legalName string) engine.OperatorSlot {
@@ -68,7 +28,7 @@ func (m *Machine) applyRegister(b *wire.Register, r *wire.Result) {
 	}
 	profile := b.Profile
 	var revs engine.Basis
-	m.foldAgent(&revs, profile.Parent)
+	foldAgent(m, &revs, profile.Parent)
 	if b.Basis.List != m.settings.ListVersion || b.Basis.Revs != revs.Revs {
 		r.Code = wire.Stale
 		return
@@ -108,7 +68,7 @@ func (m *Machine) adopt(profile *engine.AgentProfile, r *wire.Result) bool {
 		return false
 	}
 	parent := *m.profiles.At(uint64(profile.Parent))
-	if status := m.effective(profile.Parent); status != engine.Active {
+	if status := effective(m, profile.Parent); status != engine.Active {
 		r.State = status
 		refuse(r, wire.RefusedParent)
 		return false
@@ -246,8 +206,8 @@ func (m *Machine) applyReissue(b *wire.Reissue, r *wire.Result) {
 	case signing == nil:
 		refuse(r, wire.RefusedFull)
 		return
-	case old.Parent != 0 && m.effective(old.Parent) != engine.Active:
-		r.State = m.effective(old.Parent)
+	case old.Parent != 0 && effective(m, old.Parent) != engine.Active:
+		r.State = effective(m, old.Parent)
 		refuse(r, wire.RefusedParent)
 		return
 	}
@@ -259,7 +219,7 @@ func (m *Machine) applyReissue(b *wire.Reissue, r *wire.Result) {
 	if !m.keepIdentity(&profile, old, b.OperatorKey, r) {
 		return
 	}
-	previous := m.effective(b.Agent)
+	previous := effective(m, b.Agent)
 	profile.CredentialVersion, profile.KeyID = old.CredentialVersion+1, signing.KID
 	profile.IssuedAt, profile.ExpiresAt = m.now, m.expiry(old.Parent, 0)
 	superseded := m.renew(b, &profile)
@@ -384,7 +344,7 @@ func (m *Machine) applyAttest(b *wire.Attest, r *wire.Result) {
 		refuse(r, wire.RefusedNotAutonomous)
 		return
 	}
-	if status := m.effective(b.Agent); status == engine.Revoked || status == engine.Expired {
+	if status := effective(m, b.Agent); status == engine.Revoked || status == engine.Expired {
 		r.State = status
 		refuse(r, wire.RefusedInactive)
 		return

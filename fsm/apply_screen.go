@@ -20,7 +20,7 @@ func (m *Machine) applyScreen(body []byte, r *wire.Result) {
 	if m.replay(s.Idem, r) {
 		return
 	}
-	if m.stale(s) {
+	if stale(m, s) {
 		r.Code = wire.Stale
 		return
 	}
@@ -28,12 +28,11 @@ func (m *Machine) applyScreen(body []byte, r *wire.Result) {
 		m.screenUnknown(s, &hits, r)
 		return
 	}
-	alone := s.Agent == 0 && s.User != 0 && hits.Has(24) // A user credential without an agent never passes R24.
-	if !m.agents.Has(uint64(s.Agent)) && !alone || s.User != 0 && !m.users.Has(uint64(s.User)) {
+	if !partiesKnown(m, s, &hits) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	m.observe(s)
+	observe(&m.moment, m, s)
 	live := engine.JudgeLive(&m.moment)
 	hits.Merge(&live)
 	decision := engine.Decide(&hits, m.settings.Policy)
@@ -44,120 +43,10 @@ func (m *Machine) applyScreen(body []byte, r *wire.Result) {
 	m.finishScreen(leaf, s, &decision, r)
 }
 
-// stale compares the record's basis with the state's own.
-func (m *Machine) stale(s *wire.Screen) bool {
-	if s.Basis.List != m.settings.ListVersion || s.Basis.Policy != m.settings.Policy.Version {
-		return true
-	}
-	if s.ValidUntil != 0 && m.now >= s.ValidUntil {
-		return true
-	}
-	var own engine.Basis
-	m.foldAgent(&own, s.Agent)
-	if s.User != 0 {
-		own.Fold(engine.RevUser, uint32(s.User), m.userRev(s.User))
-	}
-	return own.Revs != s.Basis.Revs
-}
-
-// foldAgent folds the revisions of an agent, its ancestors and its root's fleet,
-// in that order; an unknown agent counts with revision 0. Slot 0 folds nothing.
-func (m *Machine) foldAgent(b *engine.Basis, slot engine.AgentSlot) {
-	var fleet engine.FleetSlot
-	for range engine.DepthMax + 1 {
-		if slot == 0 {
-			break
-		}
-		if !m.profiles.Has(uint64(slot)) {
-			b.Fold(engine.RevAgent, uint32(slot), 0)
-			return
-		}
-		profile := *m.profiles.At(uint64(slot))
-		b.Fold(engine.RevAgent, uint32(slot), profile.Rev)
-		slot, fleet = profile.Parent, profile.Fleet
-	}
-	if fleet != 0 && m.fleetProfiles.Has(uint64(fleet)) {
-		b.Fold(engine.RevFleet, uint32(fleet), (*m.fleetProfiles.At(uint64(fleet))).Rev)
-	}
-}
-
-func (m *Machine) userRev(slot engine.UserSlot) uint32 {
-	if !m.userProfiles.Has(uint64(slot)) || *m.userProfiles.At(uint64(slot)) == nil {
-		return 0
-	}
-	return (*m.userProfiles.At(uint64(slot))).Rev
-}
-
 // fleetOf returns the fleet of an agent's root, 0 for none.
 func (m *Machine) fleetOf(slot engine.AgentSlot) engine.FleetSlot {
 	root := (*m.profiles.At(uint64(slot))).Root
 	return (*m.profiles.At(uint64(root))).Fleet
-}
-
-// observe fills the moment with what the live rules may see. Version 0 is a token
-// of a signing key that was revoked: it names no version that could pass R2.
-func (m *Machine) observe(s *wire.Screen) {
-	o := &m.moment
-	*o = engine.Moment{
-		Now: m.now, Amount: s.Amount, Policy: m.settings.Policy,
-		Version: s.Version, Expires: s.Expires, KeyRevoked: s.Version == 0, ListStale: m.listStale(),
-	}
-	m.observeUser(s)
-	if s.Agent != 0 {
-		m.observeAgent(s)
-	}
-}
-
-func (m *Machine) observeUser(s *wire.Screen) {
-	if s.User == 0 {
-		return
-	}
-	o := &m.moment
-	o.User, o.UserVersion, o.UserExpires = m.users.At(uint64(s.User)), s.UserVersion, s.UserExpires
-	if profile := *m.userProfiles.At(uint64(s.User)); profile != nil {
-		o.UserCurrent = profile.CredentialVersion
-	}
-}
-
-// observeAgent fills in the delegation chain, its operator and fleet, and counts
-// the call.
-func (m *Machine) observeAgent(s *wire.Screen) {
-	o := &m.moment
-	slot := s.Agent
-	for slot != 0 && o.LevelCount < len(o.Levels) {
-		profile := *m.profiles.At(uint64(slot))
-		o.Levels[o.LevelCount] = engine.Level{Row: m.agents.At(uint64(slot)), Profile: profile}
-		o.LevelCount++
-		slot = profile.Parent
-	}
-	root := o.Levels[o.LevelCount-1].Profile
-	o.Operator = m.operatorOf(o)
-	if root.Fleet != 0 {
-		fleet := *m.fleetProfiles.At(uint64(root.Fleet))
-		o.Fleet, o.FleetLimit = m.fleets.At(uint64(root.Fleet)), fleet.DailyLimit
-		o.FleetHours, o.FleetPace = fleet.Hours, fleet.Velocity
-	}
-	pace := m.velocity.Edit(uint64(s.Agent)).Add(m.now)
-	o.Minute, o.PerHour, o.DayMeanX100 = pace.Minute, pace.PerHour, pace.DayMeanX100
-	if s.Party != (engine.PartyKey{}) && m.settings.Policy.InBand(s.Amount) {
-		o.Structuring = m.countBand(structuringKey{Root: root.Slot, Party: s.Party})
-	}
-}
-
-// operatorOf returns the operator that R2 looks at: the first suspended one of
-// the chain, else the root's. They differ when a parent was re-issued to another.
-func (m *Machine) operatorOf(o *engine.Moment) (row *engine.OperatorRow) {
-	for i := range o.LevelCount {
-		if row = m.operators.At(uint64(o.Levels[i].Profile.Operator)); row.Suspended {
-			break
-		}
-	}
-	return row
-}
-
-func (m *Machine) listStale() bool {
-	age := m.settings.Policy.ListAgeMax
-	return age > 0 && m.now-age > m.settings.ListSynced
 }
 
 // countBand counts one call into R25's bounded table: when it is full the row
@@ -193,7 +82,7 @@ func (m *Machine) spend(slot engine.AgentSlot, amount engine.USD, fleet engine.F
 // screenUnknown writes the record of a call without a usable credential.
 func (m *Machine) screenUnknown(s *wire.Screen, hits *engine.Hits, r *wire.Result) {
 	decision := engine.Decide(hits, m.settings.Policy)
-	m.moment = engine.Moment{Now: m.now, ListStale: m.listStale()}
+	m.moment = engine.Moment{Now: m.now, ListStale: listStale(m.settings, m.now)}
 	m.finishScreen(m.screenLeaf(s, &decision, r), s, &decision, r)
 }
 

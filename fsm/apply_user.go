@@ -16,7 +16,7 @@ func (m *Machine) applyUser(b *wire.User, r *wire.Result) {
 	}
 	var revs engine.Basis
 	for _, slot := range profile.Agents {
-		m.foldAgent(&revs, slot)
+		foldAgent(m, &revs, slot)
 	}
 	if b.Basis.List != m.settings.ListVersion || b.Basis.Revs != revs.Revs {
 		r.Code = wire.Stale

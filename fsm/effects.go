@@ -74,3 +74,13 @@ func (s *Settings) ActiveKey(now engine.Time) *wire.SigningKey {
 	}
 	return nil
 }
+
+// KeyRevoked tells whether the signing key of that id was revoked in an emergency.
+func (s *Settings) KeyRevoked(kid string) bool {
+	for _, key := range s.SigningKeys {
+		if key.KID == kid {
+			return key.RevokedAt != 0
+		}
+	}
+	return false
+}

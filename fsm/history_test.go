@@ -183,7 +183,7 @@ func (w *world) randomRegistration(random *rand.Rand, slot engine.AgentSlot) {
 	}
 	body := &wire.Register{Common: randomCommon(random), Profile: profile, OperatorKey: randomOperator(random)}
 	body.Basis.List = w.m.settings.ListVersion
-	w.m.foldAgent(&body.Basis, profile.Parent)
+	foldAgent(w.m, &body.Basis, profile.Parent)
 	if random.IntN(4) == 0 {
 		body.ExpiresAt = w.now + engine.Time(random.IntN(9))*engine.DayLength
 	}
@@ -200,7 +200,7 @@ func (w *world) randomScreens(random *rand.Rand) {
 		s.Idem = randomCommon(random).Idem
 		if user := pick[engine.UserSlot](random, w.m.users.Len()); random.IntN(4) == 0 && user != 0 {
 			s.User, s.UserVersion, s.UserExpires = user, uint16(random.IntN(3)), w.now+engine.Hour
-			s.Basis.Fold(engine.RevUser, uint32(user), w.m.userRev(user))
+			s.Basis.Fold(engine.RevUser, uint32(user), userRev(w.m, user))
 		}
 		switch random.IntN(12) {
 		case 0:
@@ -235,7 +235,7 @@ func (w *world) randomQueue(random *rand.Rand) {
 func (w *world) randomUser(random *rand.Rand) {
 	if user := pick[engine.UserSlot](random, w.m.users.Len()); random.IntN(2) == 0 {
 		w.do(wire.KindUserReissue, &wire.UserReissue{
-			Common: randomCommon(random), User: user, BaseRev: w.m.userRev(user), Overlap: engine.Time(random.IntN(3)) * engine.Hour, NameMatched: random.IntN(9) == 0,
+			Common: randomCommon(random), User: user, BaseRev: userRev(w.m, user), Overlap: engine.Time(random.IntN(3)) * engine.Hour, NameMatched: random.IntN(9) == 0,
 		})
 		return
 	}
@@ -244,7 +244,7 @@ func (w *world) randomUser(random *rand.Rand) {
 	for range random.IntN(3) {
 		slot := pick[engine.AgentSlot](random, w.m.agents.Len())
 		body.Profile.Agents = append(body.Profile.Agents, slot)
-		w.m.foldAgent(&body.Basis, slot)
+		foldAgent(w.m, &body.Basis, slot)
 	}
 	w.do(wire.KindUser, body)
 }

@@ -57,7 +57,7 @@ func (w *world) payer(random *rand.Rand, under engine.AgentSlot) {
 	}
 	body := &wire.Register{Common: keyedOnce(random), Profile: profile, OperatorKey: operator}
 	body.Basis.List = w.m.settings.ListVersion
-	w.m.foldAgent(&body.Basis, under)
+	foldAgent(w.m, &body.Basis, under)
 	w.do(wire.KindRegister, body)
 }
 
@@ -135,7 +135,7 @@ func (w *world) pay(random *rand.Rand) {
 		if random.IntN(6) == 0 {
 			user := engine.UserSlot(1 + random.IntN(w.m.users.Len()))
 			s.User, s.UserVersion, s.UserExpires = user, 1, w.now+engine.Hour
-			s.Basis.Fold(engine.RevUser, uint32(user), w.m.userRev(user))
+			s.Basis.Fold(engine.RevUser, uint32(user), userRev(w.m, user))
 		}
 		switch random.IntN(20) {
 		case 0:

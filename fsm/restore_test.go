@@ -91,7 +91,7 @@ func furnished(t testing.TB) *world {
 	w.do(wire.KindFleet, &wire.Fleet{Profile: engine.FleetProfile{OperatorLegalName: "Other Ltd"}, OperatorKey: "other ltd"})
 	user := &wire.User{Profile: engine.UserProfile{LegalName: "Nia", Agents: []engine.AgentSlot{root}}}
 	user.Basis.List = w.m.settings.ListVersion
-	w.m.foldAgent(&user.Basis, root)
+	foldAgent(w.m, &user.Basis, root)
 	require.Equal(t, wire.Applied, w.do(wire.KindUser, user).Code)
 	for n := range 3 {
 		s := w.screening(root, 9500*engine.Dollar)

@@ -117,18 +117,6 @@ func (v *View) Agent(slot engine.AgentSlot) (engine.AgentRow, *engine.AgentProfi
 	return *v.agents.At(uint64(slot)), *v.profiles.At(uint64(slot)), true
 }
 
-// Effective returns an agent's status as R2 sees it at the view's time: the
-// worst of its own, its ancestors' and its operator's. There is nothing to be
-// said for an agent that is not there: REVOKED.
-func (v *View) Effective(slot engine.AgentSlot) engine.Status {
-	if !v.agents.Has(uint64(slot)) {
-		return engine.Revoked
-	}
-	return effectiveStatus(v.Time, slot, func(s engine.AgentSlot) (*engine.AgentRow, *engine.AgentProfile) {
-		return v.agents.At(uint64(s)), *v.profiles.At(uint64(s))
-	}, func(s engine.OperatorSlot) *engine.OperatorRow { return v.operators.At(uint64(s)) })
-}
-
 // Attestations returns an agent's attestations of the last 25 hours, newest first.
 func (v *View) Attestations(slot engine.AgentSlot) []engine.Attestation {
 	if !v.attestations.Has(uint64(slot)) || *v.attestations.At(uint64(slot)) == nil {
@@ -204,15 +192,6 @@ func (v *View) Review(leaf uint64) (ReviewRow, bool) {
 func (v *View) Reviews(fn func(ReviewRow) bool) {
 	for i := v.reviews.Next(); i > v.reviews.First(); i-- {
 		if !fn(*v.reviews.At(i - 1)) {
-			return
-		}
-	}
-}
-
-// ReviewsAscending is Reviews, oldest first.
-func (v *View) ReviewsAscending(fn func(ReviewRow) bool) {
-	for i := v.reviews.First(); i < v.reviews.Next(); i++ {
-		if !fn(*v.reviews.At(i)) {
 			return
 		}
 	}

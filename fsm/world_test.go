@@ -112,7 +112,7 @@ func (w *world) register(name string, options ...agentOption) (engine.AgentSlot,
 	require.NoError(w.t, err)
 	body.Fragment = append([]byte(`"agentName":`), quotedName...)
 	body.Basis.List = w.m.settings.ListVersion
-	w.m.foldAgent(&body.Basis, profile.Parent)
+	foldAgent(w.m, &body.Basis, profile.Parent)
 	r := w.do(wire.KindRegister, body)
 	return engine.AgentSlot(w.m.agents.Next() - 1), r
 }
@@ -131,7 +131,7 @@ func autonomous(p *engine.AgentProfile) { p.Type = engine.Autonomous }
 func (w *world) screening(slot engine.AgentSlot, amount engine.USD) *wire.Screen {
 	s := &wire.Screen{Agent: slot, Amount: amount, Fragment: []byte(`"agentName":"x"`)}
 	s.Basis = engine.Basis{List: w.m.settings.ListVersion, Policy: w.m.settings.Policy.Version}
-	w.m.foldAgent(&s.Basis, slot)
+	foldAgent(w.m, &s.Basis, slot)
 	if w.m.profiles.Has(uint64(slot)) {
 		profile := *w.m.profiles.At(uint64(slot))
 		s.Version, s.Expires = profile.CredentialVersion, profile.ExpiresAt

@@ -60,7 +60,8 @@ func (c *call) agentSummary(view *fsm.View, chain []*engine.AgentProfile) strict
 	m.Text("agentType", p.Type.String())
 	m.Text("operatorLegalName", p.OperatorLegalName)
 	m.Text("credentialStatus", view.Effective(p.Slot).String())
-	m.Text("ownStatus", ownStatus(view.Time, row.Status, p.ExpiresAt).String())
+	own := engine.CredentialStatus(row.Status, p.ExpiresAt, view.Time, view.Settings().KeyRevoked(p.KeyID))
+	m.Text("ownStatus", own.String())
 	m.Time("statusChangedAt", row.StatusAt)
 	m.Int("credentialVersion", int64(p.CredentialVersion))
 	m.Time("issuedAt", p.IssuedAt)
@@ -81,14 +82,6 @@ func (c *call) fleetText(slot engine.FleetSlot) string {
 		return ""
 	}
 	return c.edge.fleetID(slot)
-}
-
-// ownStatus is a stored status with expiry applied; chain and operator aside.
-func ownStatus(now engine.Time, status engine.Status, expires engine.Time) engine.Status {
-	if status != engine.Revoked && now >= expires {
-		return engine.Expired
-	}
-	return status
 }
 
 func (c *call) agentDetails(m *strictjson.Members, view *fsm.View, chain []*engine.AgentProfile) error {

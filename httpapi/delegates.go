@@ -120,8 +120,8 @@ func (in *delegation) tokenCurrent(c *call, parent *engine.AgentProfile) error {
 		return nil
 	}
 	var state strictjson.Members
-	if in.token.expires <= in.now || c.revoked(in.token.kid) {
-		state.Text("credentialStatus", engine.Expired.String())
+	if status := engine.CredentialStatus(engine.Active, in.token.expires, in.now, c.edge.settings.KeyRevoked(in.token.kid)); status != engine.Active {
+		state.Text("credentialStatus", status.String())
 		return conflict("parent_not_active", "the parent's token is past its time", state)
 	}
 	if in.token.version == parent.CredentialVersion {
@@ -132,7 +132,7 @@ func (in *delegation) tokenCurrent(c *call, parent *engine.AgentProfile) error {
 		return err
 	}
 	row, profile, known := view.Agent(parent.Slot)
-	if known && in.token.version >= row.MinVersion && in.token.version <= profile.CredentialVersion && view.Time < row.OverlapUntil {
+	if known && !engine.Superseded(in.token.version, row.MinVersion, profile.CredentialVersion, row.OverlapUntil, view.Time) {
 		return nil
 	}
 	state.Text("credentialStatus", engine.Revoked.String())

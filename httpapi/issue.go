@@ -109,7 +109,7 @@ func (c *call) agentIDs(slots []engine.AgentSlot) []string {
 // token's vc. A token whose key was revoked since is not minted again: it would
 // be good for nothing.
 func (c *call) writeCredential(m *strictjson.Members, s *credential.Credential, kid string) error {
-	if c.revoked(kid) {
+	if c.edge.settings.KeyRevoked(kid) {
 		m.Null("token")
 		m.Raw("credential", s.AppendJSON(nil))
 		return nil

@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/ofac"
 	"railguard/strictjson"
 )
 
@@ -110,7 +112,9 @@ func (x *ladder) liveValues(id engine.RuleID, m *strictjson.Members) {
 	o := x.moment
 	switch id {
 	case 2:
-		m.Text("credentialStatus", engine.EffectiveStatus(o).String())
+		if o.LevelCount > 0 {
+			m.Text("credentialStatus", engine.EffectiveStatus(o).String())
+		}
 		m.Int("tokenVersion", int64(o.Version))
 		m.Time("tokenExpires", o.Expires)
 	case 8:
@@ -202,28 +206,16 @@ func dryRun(c *call) error {
 	if err := c.parseScreen(); err != nil {
 		return err
 	}
-	list, err := c.activeList()
+	looker := lookers.Get().(*engine.Looker)
+	defer lookers.Put(looker)
+	list, moment, err := c.forecast(looker)
 	if err != nil {
 		return err
 	}
-	if err := c.gatherFacts(list); err != nil {
-		return err
-	}
-	if err := c.checkScope(); err != nil {
-		return err
-	}
-	c.lookUpCleared(list)
 	s := &c.screen
-	looker := lookers.Get().(*engine.Looker)
-	defer lookers.Put(looker)
-	looker.Look(&s.facts)
-	s.hits = engine.JudgeStatic(&s.facts)
-	x := &ladder{facts: &s.facts, policy: c.edge.settings.Policy, known: s.facts.Token == engine.TokenGood}
-	if x.known && s.facts.ChainSize > 0 {
-		if x.moment, err = c.momentNow(); err != nil {
-			return err
-		}
-		live := engine.JudgeLive(x.moment)
+	x := &ladder{facts: &s.facts, moment: moment, policy: c.edge.settings.Policy, known: s.facts.Token == engine.TokenGood}
+	if moment != nil {
+		live := engine.JudgeLive(moment)
 		s.hits.Merge(&live)
 	}
 	x.decision, x.mask = engine.Decide(&s.hits, x.policy), s.hits.Mask
@@ -247,44 +239,38 @@ func dryRun(c *call) error {
 	return nil
 }
 
-// momentNow lays out what live rules would see, from a frozen view.
-func (c *call) momentNow() (*engine.Moment, error) {
-	view, err := c.queueView()
-	if err != nil {
-		return nil, err
-	}
-	c.index = view.Index
+// forecast judges what cannot change and reads what can from a view with the same
+// basis, as Apply would find it; a credential that is no good (R1) has no moment.
+// The matches in the facts live in the looker.
+func (c *call) forecast(looker *engine.Looker) (*ofac.Index, *engine.Moment, error) {
 	s := &c.screen
-	settings := view.Settings()
-	o := &engine.Moment{
-		Now: max(view.Time, s.facts.Now), Amount: s.request.Amount, Policy: settings.Policy,
-		Version: s.record.Version, Expires: s.record.Expires,
-	}
-	if age := settings.Policy.ListAgeMax; age > 0 && o.Now > settings.ListSynced+age {
-		o.ListStale = true
-	}
-	for i := range s.facts.ChainSize {
-		row, profile, ok := view.Agent(s.facts.Chain[i].Slot)
-		if !ok {
-			return nil, unavailable("overloaded", "this node is behind; retry")
+	for try := 0; ; try++ {
+		list, err := c.activeList()
+		if err != nil {
+			return nil, nil, err
 		}
-		o.Levels[i] = engine.Level{Row: &row, Profile: profile}
-		o.LevelCount++
-	}
-	root := o.Levels[o.LevelCount-1].Profile
-	if row, _, ok := view.Operator(root.Operator); ok {
-		o.Operator = &row
-	}
-	if row, profile, ok := view.Fleet(root.Fleet); ok && root.Fleet != 0 {
-		o.Fleet, o.FleetLimit, o.FleetHours, o.FleetPace = &row, profile.DailyLimit, profile.Hours, profile.Velocity
-	}
-	if s.record.User != 0 {
-		if row, profile, ok := view.User(s.record.User); ok {
-			o.User, o.UserCurrent = &row, profile.CredentialVersion
-			o.UserVersion, o.UserExpires = s.record.UserVersion, s.record.UserExpires
+		if err := c.gatherFacts(list); err != nil {
+			return nil, nil, err
+		}
+		if err := c.checkScope(); err != nil {
+			return nil, nil, err
+		}
+		c.lookUpCleared(list)
+		looker.Look(&s.facts)
+		s.hits = engine.JudgeStatic(&s.facts)
+		s.record.ValidUntil = s.facts.ValidUntil
+		if s.facts.Token != engine.TokenGood {
+			return list, nil, nil
+		}
+		view, err := c.freshView()
+		if err != nil {
+			return nil, nil, err
+		}
+		if moment, ok := view.Moment(s.facts.Now, &s.record, &s.hits); ok {
+			return list, moment, nil
+		}
+		if err := c.again(try, wire.Result{Index: view.Index}); err != nil {
+			return nil, nil, err
 		}
 	}
-	pace := view.Pace(s.facts.Chain[0].Slot)
-	o.Minute, o.PerHour, o.DayMeanX100 = pace.Minute+1, pace.PerHour+1, pace.DayMeanX100
-	return o, nil
 }

@@ -18,8 +18,7 @@ const (
 
 	// Calls.
 	requestIDMax     = 128
-	inFlightMax      = 16_384 // Ordinary calls at once; reviews, health and cluster verbs are not counted.
-	timeoutMin       = time.Millisecond
+	inFlightMax      = 16_384                 // Ordinary calls at once; reviews, health and cluster verbs are not counted.
 	confirmTimeout   = 300 * time.Millisecond // A read that could be answered without the leader waits no longer for it.
 	bodyBufferKept   = 64 << 10               // A larger buffer is not kept for the next call.
 	drainWait        = 10 * time.Second

@@ -219,7 +219,7 @@ func (c *call) loadParties(slot engine.AgentSlot, version uint16, expires engine
 		return err
 	}
 	record.Agent, record.Version, record.Expires = slot, version, expires
-	if c.revoked(s.agent.kid) {
+	if c.edge.settings.KeyRevoked(s.agent.kid) {
 		record.Version = 0 // Never passes R2 (decisions 5.26: an emergency rotation).
 	}
 	if f.ChainSize > 0 {
@@ -242,7 +242,7 @@ func (c *call) loadParties(slot engine.AgentSlot, version uint16, expires engine
 	}
 	f.User = profile
 	record.User, record.UserVersion, record.UserExpires = profile.Slot, s.user.version, s.user.expires
-	if c.revoked(s.user.kid) {
+	if c.edge.settings.KeyRevoked(s.user.kid) {
 		record.UserVersion = 0
 	}
 	record.Basis.Fold(engine.RevUser, uint32(profile.Slot), profile.Rev)
@@ -319,19 +319,6 @@ func (c *call) checkScope() error {
 		return outOfScope()
 	}
 	return nil
-}
-
-// revoked tells whether the key of a token was revoked in an emergency.
-func (c *call) revoked(kid string) bool {
-	if kid == "" {
-		return false
-	}
-	for _, key := range c.edge.settings.SigningKeys {
-		if key.KID == kid {
-			return key.RevokedAt != 0
-		}
-	}
-	return false
 }
 
 // parseScreen reads the request: JSON, then required, then semantic.

@@ -1,0 +1,250 @@
+package fsm
+
+import (
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// state is what a screening call is judged against: the Machine while it applies,
+// or a View of it. The pointers are into tables and for reading only. One set of functions reads both, so that what a dry run sees
+// is what Apply would see.
+type state interface {
+	logTime() engine.Time
+	inForce() *Settings
+	agentAt(engine.AgentSlot) (*engine.AgentRow, *engine.AgentProfile) // nil: no such agent.
+	operatorAt(engine.OperatorSlot) *engine.OperatorRow
+	fleetAt(engine.FleetSlot) (*engine.FleetRow, *engine.FleetProfile) // nil: no such fleet.
+	userAt(engine.UserSlot) (*engine.UserRow, *engine.UserProfile)     // nil: no such user; no profile: erased.
+
+	// count is an agent's pace with this call in it, and how many calls R25 has
+	// counted of it. The Machine books both, a View only looks, and knows no R25.
+	count(now engine.Time, root engine.AgentSlot, s *wire.Screen) (engine.Pace, uint8)
+}
+
+// stale compares the record's basis with the state's own.
+func stale(from state, s *wire.Screen) bool {
+	settings := from.inForce()
+	if s.Basis.List != settings.ListVersion || s.Basis.Policy != settings.Policy.Version {
+		return true
+	}
+	if s.ValidUntil != 0 && from.logTime() >= s.ValidUntil {
+		return true
+	}
+	var own engine.Basis
+	foldAgent(from, &own, s.Agent)
+	if s.User != 0 {
+		own.Fold(engine.RevUser, uint32(s.User), userRev(from, s.User))
+	}
+	return own.Revs != s.Basis.Revs
+}
+
+// foldAgent folds the revisions of an agent, its ancestors and its root's fleet,
+// in that order; an unknown agent counts with revision 0. Slot 0 folds nothing.
+func foldAgent(from state, b *engine.Basis, slot engine.AgentSlot) {
+	var fleet engine.FleetSlot
+	for range engine.DepthMax + 1 {
+		if slot == 0 {
+			break
+		}
+		_, profile := from.agentAt(slot)
+		if profile == nil {
+			b.Fold(engine.RevAgent, uint32(slot), 0)
+			return
+		}
+		b.Fold(engine.RevAgent, uint32(slot), profile.Rev)
+		slot, fleet = profile.Parent, profile.Fleet
+	}
+	if fleet != 0 {
+		if _, profile := from.fleetAt(fleet); profile != nil {
+			b.Fold(engine.RevFleet, uint32(fleet), profile.Rev)
+		}
+	}
+}
+
+func userRev(from state, slot engine.UserSlot) uint32 {
+	if _, profile := from.userAt(slot); profile != nil {
+		return profile.Rev
+	}
+	return 0
+}
+
+// standsAlone tells whether a call is a user credential's without an agent, which
+// never passes R24.
+func standsAlone(s *wire.Screen, hits *engine.Hits) bool {
+	return s.Agent == 0 && s.User != 0 && hits.Has(24)
+}
+
+// partiesKnown tells whether the agent and the user of a record exist.
+func partiesKnown(from state, s *wire.Screen, hits *engine.Hits) bool {
+	if row, _ := from.agentAt(s.Agent); row == nil && !standsAlone(s, hits) {
+		return false
+	}
+	row, _ := from.userAt(s.User)
+	return s.User == 0 || row != nil
+}
+
+// observe fills a moment with what the live rules may see of a call whose agent
+// and user exist. Version 0 is a token of a signing key that was revoked: it names
+// no version that could pass R2.
+func observe(o *engine.Moment, from state, s *wire.Screen) {
+	settings, now := from.inForce(), from.logTime()
+	*o = engine.Moment{
+		Now: now, Amount: s.Amount, Policy: settings.Policy,
+		Version: s.Version, Expires: s.Expires, KeyRevoked: s.Version == 0, ListStale: listStale(settings, now),
+	}
+	if s.User != 0 {
+		row, profile := from.userAt(s.User)
+		o.User, o.UserVersion, o.UserExpires = row, s.UserVersion, s.UserExpires
+		if profile != nil {
+			o.UserCurrent = profile.CredentialVersion
+		}
+	}
+	if s.Agent == 0 {
+		return
+	}
+	climb(o, from, s.Agent)
+	root := o.Levels[o.LevelCount-1].Profile
+	if root.Fleet != 0 {
+		row, fleet := from.fleetAt(root.Fleet)
+		o.Fleet, o.FleetLimit = row, fleet.DailyLimit
+		o.FleetHours, o.FleetPace = fleet.Hours, fleet.Velocity
+	}
+	var pace engine.Pace
+	pace, o.Structuring = from.count(now, root.Slot, s)
+	o.Minute, o.PerHour, o.DayMeanX100 = pace.Minute, pace.PerHour, pace.DayMeanX100
+}
+
+// climb fills in the delegation chain of an agent, own level first, and the
+// operator that R2 looks at: the first suspended one of the chain, else the root's.
+// They differ when a parent was re-issued to another.
+func climb(o *engine.Moment, from state, slot engine.AgentSlot) {
+	for slot != 0 && o.LevelCount < len(o.Levels) {
+		row, profile := from.agentAt(slot)
+		o.Levels[o.LevelCount] = engine.Level{Row: row, Profile: profile}
+		o.LevelCount++
+		slot = profile.Parent
+	}
+	for i := range o.LevelCount {
+		if o.Operator = from.operatorAt(o.Levels[i].Profile.Operator); o.Operator.Suspended {
+			break
+		}
+	}
+}
+
+// effective returns the status of an agent's current credential, as R2 would see it.
+func effective(from state, slot engine.AgentSlot) engine.Status {
+	o := engine.Moment{Now: from.logTime()}
+	climb(&o, from, slot)
+	own := o.Levels[0].Profile
+	o.Version, o.Expires, o.KeyRevoked = own.CredentialVersion, own.ExpiresAt, from.inForce().KeyRevoked(own.KeyID)
+	return engine.EffectiveStatus(&o)
+}
+
+func listStale(settings *Settings, now engine.Time) bool {
+	age := settings.Policy.ListAgeMax
+	return age > 0 && now-age > settings.ListSynced
+}
+
+// The Machine as a state.
+
+func (m *Machine) logTime() engine.Time { return m.now }
+
+func (m *Machine) inForce() *Settings { return m.settings }
+
+func (m *Machine) agentAt(slot engine.AgentSlot) (*engine.AgentRow, *engine.AgentProfile) {
+	if !m.agents.Has(uint64(slot)) {
+		return nil, nil
+	}
+	return m.agents.At(uint64(slot)), *m.profiles.At(uint64(slot))
+}
+
+func (m *Machine) operatorAt(slot engine.OperatorSlot) *engine.OperatorRow {
+	return m.operators.At(uint64(slot))
+}
+
+func (m *Machine) fleetAt(slot engine.FleetSlot) (*engine.FleetRow, *engine.FleetProfile) {
+	if !m.fleets.Has(uint64(slot)) {
+		return nil, nil
+	}
+	return m.fleets.At(uint64(slot)), *m.fleetProfiles.At(uint64(slot))
+}
+
+func (m *Machine) userAt(slot engine.UserSlot) (*engine.UserRow, *engine.UserProfile) {
+	if !m.users.Has(uint64(slot)) {
+		return nil, nil
+	}
+	return m.users.At(uint64(slot)), *m.userProfiles.At(uint64(slot))
+}
+
+func (m *Machine) count(now engine.Time, root engine.AgentSlot, s *wire.Screen) (pace engine.Pace, band uint8) {
+	pace = m.velocity.Edit(uint64(s.Agent)).Add(now)
+	if s.Party != (engine.PartyKey{}) && m.settings.Policy.InBand(s.Amount) {
+		band = m.countBand(structuringKey{Root: root, Party: s.Party})
+	}
+	return pace, band
+}
+
+// glance is a View as a state, at a time of the reader's that may be later.
+type glance struct {
+	*View
+	at engine.Time
+}
+
+func (g *glance) logTime() engine.Time { return max(g.at, g.Time) }
+
+func (g *glance) inForce() *Settings { return g.settings }
+
+func (g *glance) agentAt(slot engine.AgentSlot) (*engine.AgentRow, *engine.AgentProfile) {
+	if !g.agents.Has(uint64(slot)) {
+		return nil, nil
+	}
+	return g.agents.At(uint64(slot)), *g.profiles.At(uint64(slot))
+}
+
+func (g *glance) operatorAt(slot engine.OperatorSlot) *engine.OperatorRow {
+	return g.operators.At(uint64(slot))
+}
+
+func (g *glance) fleetAt(slot engine.FleetSlot) (*engine.FleetRow, *engine.FleetProfile) {
+	if !g.fleets.Has(uint64(slot)) {
+		return nil, nil
+	}
+	return g.fleets.At(uint64(slot)), *g.fleetProfiles.At(uint64(slot))
+}
+
+func (g *glance) userAt(slot engine.UserSlot) (*engine.UserRow, *engine.UserProfile) {
+	if !g.users.Has(uint64(slot)) {
+		return nil, nil
+	}
+	return g.users.At(uint64(slot)), *g.userProfiles.At(uint64(slot))
+}
+
+func (g *glance) count(now engine.Time, _ engine.AgentSlot, s *wire.Screen) (engine.Pace, uint8) {
+	row := *g.velocity.At(uint64(s.Agent)) // A copy: the buckets of the table stay.
+	return row.Add(now), 0
+}
+
+// Moment returns what the live rules would see of a call at this view and at now,
+// if that is later than the view: what Apply would see if the record came next, but
+// for R25, whose counts a view does not look up. ok is false when Apply would not
+// judge the record: its basis is another than the view's, or a party is unknown.
+func (v *View) Moment(now engine.Time, s *wire.Screen, hits *engine.Hits) (o *engine.Moment, ok bool) {
+	from := &glance{v, now}
+	if stale(from, s) || !partiesKnown(from, s, hits) {
+		return nil, false
+	}
+	o = new(engine.Moment)
+	observe(o, from, s)
+	return o, true
+}
+
+// Effective returns the status of an agent's current credential as R2 would see it
+// at the view's time: the worst of its own, its signing key's, its ancestors' and
+// its operator's. There is nothing to be said for an agent that is not there:
+// REVOKED.
+func (v *View) Effective(slot engine.AgentSlot) engine.Status {
+	if !v.agents.Has(uint64(slot)) {
+		return engine.Revoked
+	}
+	return effective(&glance{v, v.Time}, slot)
+}

@@ -1,0 +1,143 @@
+package fsm
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// randomCall is a call that names an agent, a user or both, with tokens that may be
+// superseded, expired or of a revoked key. R25 counts nothing of it: a view does not
+// look its counts up.
+func (w *world) randomCall(random *rand.Rand) *wire.Screen {
+	slot := pick[engine.AgentSlot](random, w.m.agents.Len())
+	s := w.screening(slot, engine.USD(random.IntN(12_000))*engine.Dollar)
+	if random.IntN(3) == 0 {
+		s.Version -= uint16(random.IntN(2))
+	}
+	if random.IntN(12) == 0 {
+		s.Version = 0
+	}
+	if random.IntN(8) == 0 {
+		s.Expires = w.now + engine.Time(random.IntN(3)) - 1
+	}
+	if random.IntN(12) == 0 {
+		s.Agent, s.Basis.Revs, s.Version, s.Mask, s.Subs = 0, 0, 0, 1<<24, []byte{1}
+	}
+	if user := pick[engine.UserSlot](random, w.m.users.Len()); user != 0 && (s.Agent == 0 || random.IntN(2) == 0) {
+		s.User, s.UserVersion, s.UserExpires = user, uint16(random.IntN(3)), w.now+engine.Time(random.IntN(2))*engine.Hour
+		s.Basis.Fold(engine.RevUser, uint32(user), userRev(w.m, user))
+	}
+	switch random.IntN(10) {
+	case 0:
+		s.Basis.List += random.Uint64N(2)
+	case 1:
+		s.Mask, s.Subs = s.Mask|1<<21, append(s.Subs, 2)
+	case 2:
+		s.ValidUntil = w.now + engine.Time(random.IntN(2))
+	}
+	return s
+}
+
+// TestViewsJudgeAsApplyWould: at any state a view gives the decision, the
+// sub-reasons and the levels that the call itself is given right after.
+func TestViewsJudgeAsApplyWould(t *testing.T) {
+	rules, subs := map[engine.RuleID]int{}, map[engine.Sub]int{}
+	turned, fleets, users, delegates := 0, 0, 0, 0
+	for seed := range uint64(12) {
+		w := newWorld(t)
+		random := rand.New(rand.NewPCG(seed, 11))
+		for range 400 {
+			w.now += engine.Time(random.Int64N(int64(20 * engine.Minute)))
+			w.randomStep(random)
+			w.now += engine.Time(random.Int64N(int64(2 * engine.Minute)))
+			s := w.randomCall(random)
+			var hits engine.Hits
+			require.True(t, wire.UnpackHits(s, &hits))
+			o, ok := w.m.Freeze().Moment(w.now+w.m.settings.ClockOffset, s, &hits)
+			r := w.do(wire.KindScreen, s)
+			require.Equal(t, r.Code == wire.Applied, ok, "%+v", r)
+			if !ok {
+				turned++
+				continue
+			}
+			live := engine.JudgeLive(o)
+			hits.Merge(&live)
+			decision := engine.Decide(&hits, w.m.settings.Policy)
+			seen := &Machine{ids: w.m.ids, moment: *o, settings: w.m.settings, now: o.Now, index: r.Index, size: r.Leaf, salt: w.m.salt}
+			require.Equal(t, string(r.Data), string(append(append(seen.screenLeaf(s, &decision, nil), ','), s.Fragment...))+"}")
+			rules[decision.Rule]++
+			if decision.Rule == 2 {
+				subs[decision.Sub]++
+			}
+			if o.Fleet != nil {
+				fleets++
+			}
+			if o.User != nil {
+				users++
+			}
+			if o.LevelCount > 1 {
+				delegates++
+			}
+		}
+	}
+	for _, rule := range []engine.RuleID{0, 2, 8, 11, 12, 16, 17, 21, 22, 24} {
+		require.NotZero(t, rules[rule], "R%d: %v", rule, rules)
+	}
+	for sub := engine.Sub(1); int(sub) <= len(engine.RuleByID(2).Reasons); sub++ {
+		t.Log("R2", sub, subs[sub])
+	}
+	for _, sub := range []engine.Sub{engine.SubKeyRevoked, engine.SubSuperseded, engine.SubOperator, engine.SubSuspended, engine.SubRevoked, engine.SubExpired, engine.SubUserSuperseded} {
+		require.NotZero(t, subs[sub], "R2 %d: %v", sub, subs)
+	}
+	require.NotZero(t, turned)
+	require.NotZero(t, min(fleets, users, delegates))
+	t.Log(rules, turned, fleets, users, delegates)
+}
+
+// TestLooksLeaveNoTrace: a view that was asked counts nothing.
+func TestLooksLeaveNoTrace(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("one")
+	view := w.m.Freeze()
+	s := w.screening(slot, engine.Dollar)
+	for range 3 {
+		o, ok := view.Moment(w.now, s, &engine.Hits{})
+		require.True(t, ok)
+		require.EqualValues(t, 1, o.Minute)
+	}
+	require.Zero(t, view.Pace(slot).Minute)
+}
+
+// TestEffectiveIsWhatRecordsShow: what GET and listings show of an agent is the
+// credentialStatus of a record made with its current credential.
+func TestEffectiveIsWhatRecordsShow(t *testing.T) {
+	seen := map[engine.Status]int{}
+	for seed := range uint64(6) {
+		w := newWorld(t)
+		random := rand.New(rand.NewPCG(seed, 13))
+		for range 300 {
+			w.now += engine.Time(random.Int64N(int64(12 * engine.Hour)))
+			w.randomStep(random)
+			slot := pick[engine.AgentSlot](random, w.m.agents.Len())
+			if !w.m.agents.Has(uint64(slot)) {
+				continue
+			}
+			s := w.screening(slot, 0)
+			if w.m.settings.KeyRevoked((*w.m.profiles.At(uint64(slot))).KeyID) {
+				s.Version = 0
+			}
+			w.tick()
+			status := w.m.Freeze().Effective(slot)
+			seen[status]++
+			r := w.do(wire.KindScreen, s)
+			require.Equal(t, wire.Applied, r.Code)
+			require.Equal(t, status.String(), between(r.Data, `"credentialStatus":"`, `"`), string(r.Data))
+		}
+	}
+	require.Len(t, seen, 4, "%v", seen)
+}

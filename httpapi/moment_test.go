@@ -1,0 +1,85 @@
+package httpapi
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+)
+
+// A dry run says what the call itself is told right after: decision, reason, rules.
+func TestDryRunIsTheCall(t *testing.T) {
+	rotate := func(n *testNode) {
+		answer(n.t, n.doAdmin("POST", "/admin/signing-key/rotate", `{"emergency":true,"revoke":"cc-v1","reason":"leaked"}`), 201)
+	}
+	for name, test := range map[string]struct {
+		rule   string
+		body   func(n *testNode) string
+		change func(n *testNode)
+	}{
+		"signing key revoked": {"The key that signed the credential is revoked.", nil, rotate},
+		"operator suspended": {"The operator is suspended.", nil, func(n *testNode) {
+			answer(n.t, n.do("admin", "POST", "/v1/operators/suspend", `{"operatorLegalName":"Acme Inc","reason":"x"}`), 200)
+		}},
+		"user alone, its credential revoked": {"The user credential is revoked.", func(n *testNode) string {
+			v := answer(n.t, n.do("admin", "POST", "/v1/users/register", `{"legalName":"Ivo Unbound"}`), 201)
+			answer(n.t, n.do("admin", "POST", "/v1/users/"+textOf(v, "userId")+"/revoke", `{"reason":"x"}`), 200)
+			return textOf(v, "token")
+		}, func(*testNode) {}},
+		"clear": {"No rule was triggered; all 25 rules passed.", nil, func(*testNode) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newTestNode(t)
+			var token string
+			if test.body != nil {
+				token = test.body(n)
+			} else {
+				_, token = n.register("")
+			}
+			test.change(n)
+			body := `{"token":"` + token + `","amount":1}`
+			dry := answer(t, n.do("policy", "POST", "/v1/screen/dry-run", body), 200)
+			real := answer(t, n.do("screener", "POST", "/v1/screen", body), 200)
+			require.Equal(t, test.rule, textOf(dry, "reason"))
+			require.Equal(t, textOf(real, "verdict"), textOf(dry, "verdict"))
+			require.Equal(t, textOf(real, "rule"), textOf(dry, "rule"))
+			require.Equal(t, textOf(real, "reason"), textOf(dry, "reason"))
+		})
+	}
+}
+
+// The status that GET and listings show is the one that a record shows.
+func TestStatusIsTheRecords(t *testing.T) {
+	suspend := func(n *testNode, id string) {
+		answer(n.t, n.do("admin", "POST", "/v1/agents/"+id+"/suspend", `{"reason":"x"}`), 200)
+	}
+	for name, test := range map[string]struct {
+		want   string
+		change func(n *testNode, id string)
+	}{
+		"suspended, then past its expiry": {"SUSPENDED", func(n *testNode, id string) {
+			suspend(n, id)
+			n.advance(engine.AgentValidity)
+		}},
+		"expired under a suspended operator": {"SUSPENDED", func(n *testNode, _ string) {
+			answer(n.t, n.do("admin", "POST", "/v1/operators/suspend", `{"operatorLegalName":"Acme Inc","reason":"x"}`), 200)
+			n.advance(engine.AgentValidity)
+		}},
+		"its signing key was revoked": {"REVOKED", func(n *testNode, _ string) {
+			answer(n.t, n.doAdmin("POST", "/admin/signing-key/rotate", `{"emergency":true,"revoke":"cc-v1","reason":"leaked"}`), 201)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newTestNode(t)
+			id, token := n.register("")
+			test.change(n, id)
+			record := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1}`), 200)
+			record = answer(t, n.do("auditor", "GET", "/v1/audit/"+textOf(record, "txnId"), ""), 200)
+			require.Equal(t, test.want, textOf(record, "credentialStatus"), record)
+			require.Equal(t, test.want, textOf(answer(t, n.do("operator", "GET", "/v1/agents/"+id, ""), 200), "credentialStatus"))
+			listed := answer(t, n.do("operator", "GET", "/v1/agents?status="+test.want, ""), 200)
+			require.Len(t, listed.GetArray("data"), 1)
+		})
+	}
+}

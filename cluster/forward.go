@@ -226,57 +226,89 @@ func (f *forwarder) mended(ok bool, upTo uint64, arrived []uint64) (lost [][]att
 	return lost
 }
 
-// arrivals remembers, on the leader, which frames of each peer's process arrived.
+// arrivals remembers, on the leader, which frames of each process of each peer arrived
+// in the term that it leads.
+//
+// Bytes outlive their sender: a frame that was given up, and made anew under another
+// number, can still arrive when the process that sent it is dead and the next one
+// sends frames of its own. So every process has a record of its own, and the record of
+// one says nothing about another's. Records go with their term and never before it.
 type arrivals struct {
 	mu    sync.Mutex
-	peers map[string]*arrival
+	term  uint64
+	peers map[string][]*arrival // Used last, last.
 }
 
-// arrival is what came of one process in one term.
+// arrival is what came of one process.
 type arrival struct {
-	term    uint64
 	process uint64
 	floor   uint64   // Numbers up to it are refused from now on.
 	arrived []uint64 // The newest.
 }
 
-// arrivalsKept is more than a peer can have under way.
-const arrivalsKept = 16
+const (
+	// arrivalsKept is more than a peer can have under way.
+	arrivalsKept = 16
 
+	// processesKept bounds the records of a peer: more processes than a node can start
+	// while bytes of the first are still on their way, which is a quarter of an hour.
+	processesKept = 1024
+)
+
+// of returns a process's record, nil when the term is over.
 func (a *arrivals) of(peer string, term, process uint64) *arrival {
-	if a.peers == nil {
-		a.peers = make(map[string]*arrival)
+	if term < a.term {
+		return nil
 	}
-	got := a.peers[peer]
-	if got == nil || got.term != term || got.process != process {
-		got = &arrival{term: term, process: process}
-		a.peers[peer] = got
+	if term > a.term || a.peers == nil {
+		a.term, a.peers = term, make(map[string][]*arrival)
 	}
+	records := a.peers[peer]
+	at := slices.IndexFunc(records, func(got *arrival) bool { return got.process == process })
+	got := &arrival{process: process}
+	switch {
+	case at >= 0:
+		got = records[at]
+		records = slices.Delete(records, at, at+1)
+	case len(records) >= processesKept:
+		records = slices.Delete(records, 0, 1)
+	}
+	a.peers[peer] = append(records, got)
 	return got
 }
 
-// accept notes a frame; false means that its sender gave it up before.
-func (a *arrivals) accept(peer string, m *forwardCall) bool {
+// accept notes a frame. One that is not ok comes to nothing, since its term is over or
+// its sender gave it up before; or, if it arrived before, its fate is not known here.
+func (a *arrivals) accept(peer string, m *forwardCall) (what fate, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	got := a.of(peer, m.Term, m.Process)
-	if m.Number <= got.floor {
-		return false
+	switch {
+	case got == nil:
+		return fateNothing, false
+	case slices.Contains(got.arrived, m.Number):
+		return fateUnknown, false
+	case m.Number <= got.floor:
+		return fateNothing, false
 	}
 	if len(got.arrived) >= arrivalsKept {
 		got.arrived = slices.Delete(got.arrived, 0, 1)
 	}
 	got.arrived = append(got.arrived, m.Number)
-	return true
+	return fateDone, true
 }
 
-// giveUp returns the numbers that arrived and refuses all others up to number.
-func (a *arrivals) giveUp(peer string, m *giveUpCall) []uint64 {
+// giveUp returns the numbers that arrived and refuses all others up to number; not ok
+// when the term is over.
+func (a *arrivals) giveUp(peer string, m *giveUpCall) (arrived []uint64, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	got := a.of(peer, m.Term, m.Process)
+	if got == nil {
+		return nil, false
+	}
 	got.floor = max(got.floor, m.Number)
-	return slices.Clone(got.arrived)
+	return slices.Clone(got.arrived), true
 }
 
 // takeForwarded hands a peer's frame to the sequencer.
@@ -295,9 +327,17 @@ func (n *Node) takeForwarded(c *callConn, number uint64, payload []byte) {
 		// It has no more than framesInFlight of these.
 		go c.answerWith(number, &forwardReply{Fate: uint8(what), Results: results}, nil)
 	}}
-	if m.Term != n.sequencer.opened.Load() || !n.arrivals.accept(c.peer, &m) || !n.sequencer.forwarded(f) {
-		c.answerWith(number, &forwardReply{Fate: uint8(fateNothing)}, nil)
+	what := fateNothing
+	if m.Term == n.sequencer.opened.Load() {
+		var ok bool
+		if what, ok = n.arrivals.accept(c.peer, &m); ok {
+			if n.sequencer.forwarded(f) {
+				return
+			}
+			what = fateNothing
+		}
 	}
+	c.answerWith(number, &forwardReply{Fate: uint8(what)}, nil)
 }
 
 var errBadFrame = errors.New("cluster: frame of records is malformed")
@@ -332,5 +372,10 @@ func (n *Node) takeGiveUp(c *callConn, number uint64, payload []byte) {
 		c.answerWith(number, nil, ErrNotLeader)
 		return
 	}
-	c.answerWith(number, &giveUpReply{Arrived: n.arrivals.giveUp(c.peer, &m)}, nil)
+	arrived, ok := n.arrivals.giveUp(c.peer, &m)
+	if !ok {
+		c.answerWith(number, nil, ErrNotLeader)
+		return
+	}
+	c.answerWith(number, &giveUpReply{Arrived: arrived}, nil)
 }

@@ -35,3 +35,36 @@ func TestForwarderFollows(t *testing.T) {
 	require.Empty(t, f.open, "the own log tells")
 	require.False(t, f.settle(2))
 }
+
+// TestArrivalsOfEveryProcess: what one process gave up stays refused, whatever
+// processes of that peer come after it; only the next term begins anew.
+func TestArrivalsOfEveryProcess(t *testing.T) {
+	var a arrivals
+	frame := func(term, process, number uint64) bool {
+		_, ok := a.accept("n2", &forwardCall{Term: term, Process: process, Number: number})
+		return ok
+	}
+	giveUp := func(term, process, number uint64) (arrived []uint64, ok bool) {
+		return a.giveUp("n2", &giveUpCall{Term: term, Process: process, Number: number})
+	}
+	require.True(t, frame(3, 100, 1))
+	what, ok := a.accept("n2", &forwardCall{Term: 3, Process: 100, Number: 1})
+	require.False(t, ok, "a frame arrives once")
+	require.Equal(t, fateUnknown, what, "and nobody is told that it came to nothing")
+	arrived, ok := giveUp(3, 100, 2)
+	require.True(t, ok)
+	require.Equal(t, []uint64{1}, arrived)
+	for process := uint64(101); process < 100+processesKept; process++ {
+		require.True(t, frame(3, process, 1))
+		require.False(t, frame(3, 100, 2), "late, after process %d came", process)
+	}
+	require.True(t, frame(3, 100, 3))
+	require.True(t, frame(3, 7, 1))
+	require.Len(t, a.peers["n2"], processesKept)
+
+	require.True(t, frame(4, 100, 2), "another term")
+	require.False(t, frame(3, 100, 4), "a term that is over")
+	_, ok = giveUp(3, 100, 4)
+	require.False(t, ok)
+	require.False(t, frame(4, 100, 2), "and that changed nothing")
+}

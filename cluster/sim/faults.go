@@ -25,10 +25,12 @@ type fault struct {
 var faults = []fault{
 	{"isolate", 4, func(w *World) { w.Net.Isolate(w.one().ID, w.IDs()...); w.pause(1500) }},
 	{"isolate the leader", 4, func(w *World) { w.Net.Isolate(w.leading().ID, w.IDs()...); w.pause(1500) }},
-	{"cut one way", 4, func(w *World) { w.Net.Cut(w.one().ID, w.one().ID); w.pause(1500) }},
+	{"cut one way", 3, func(w *World) { one, other := w.two(); w.Net.Cut(one.ID, other.ID); w.pause(1500) }},
+	{"cut some directions", 3, func(w *World) { w.cutSome(); w.pause(1500) }},
 	{"cut off the leader's answers", 2, func(w *World) { w.deafen(w.leading()); w.pause(1500) }},
 	{"partition", 3, func(w *World) { w.partition(); w.pause(1500) }},
-	{"break connections", 4, func(w *World) { w.Net.Break(w.one().ID, w.one().ID) }},
+	{"break connections", 4, func(w *World) { one, other := w.two(); w.Net.Break(one.ID, other.ID) }},
+	{"late bytes of the dead", 4, func(w *World) { w.lateBytes() }},
 	{"bad weather", 4, func(w *World) {
 		w.Net.Weather(time.Duration(w.Random.IntN(80))*time.Millisecond, w.Random.IntN(30))
 		w.pause(2000)
@@ -67,6 +69,42 @@ func (w *World) drawFault() fault {
 }
 
 func (w *World) one() *Host { return w.hosts[w.Random.IntN(len(w.hosts))] }
+
+// two are different ones.
+func (w *World) two() (one, other *Host) {
+	at := w.Random.IntN(len(w.hosts))
+	return w.hosts[at], w.hosts[(at+1+w.Random.IntN(len(w.hosts)-1))%len(w.hosts)]
+}
+
+// cutSome cuts directions, each drawn for itself.
+func (w *World) cutSome() {
+	for _, from := range w.hosts {
+		for _, to := range w.hosts {
+			if from != to && w.Random.IntN(3) == 0 {
+				w.Net.Cut(from.ID, to.ID)
+			}
+		}
+	}
+}
+
+// lateBytes lets what a follower writes to the leader arrive late: after the follower
+// gave the connection up, or was killed and started again.
+func (w *World) lateBytes() {
+	leads := w.leading()
+	one, other := w.two()
+	if one == leads {
+		one = other
+	}
+	w.Net.Late(one.ID, leads.ID, time.Duration(200+w.Random.IntN(1500))*time.Millisecond)
+	w.pause(100)
+	w.Net.Late(one.ID, leads.ID, 0)
+	w.Net.Forsake(one.ID, leads.ID)
+	w.pause(100)
+	if w.Random.IntN(2) == 0 {
+		one.Crash(audittest.LoseNone)
+		one.Start()
+	}
+}
 
 func (w *World) pause(millisMax int) {
 	time.Sleep(time.Duration(50+w.Random.IntN(millisMax)) * time.Millisecond)

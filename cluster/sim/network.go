@@ -10,16 +10,22 @@ import (
 	"time"
 )
 
-// Network joins nodes by virtual connections. Links are cut and healed by node;
-// bytes on a cut link wait, as TCP's would, and go on when it heals, or the
-// connection breaks.
+// Network joins nodes by virtual connections. Links are cut and healed by node, each
+// direction for itself; bytes on a cut link wait, as TCP's would, and go on when it
+// heals, or the connection breaks.
+//
+// What was written is on its way, whatever becomes of who wrote it: the bytes of a
+// process that was killed, or of a connection that one end gave up, still arrive,
+// maybe when another process of that host runs already. Only a power cut takes
+// what is not on the wire yet.
 type Network struct {
 	mu        sync.Mutex
 	random    *rand.Rand
-	listeners map[string]*listener // By address.
-	owners    map[string]string    // Address to node.
-	cut       map[[2]string]bool   // From, to: one way.
-	down      map[string]bool      // Hosts without power.
+	listeners map[string]*listener        // By address.
+	owners    map[string]string           // Address to node.
+	late      map[[2]string]time.Duration // From, to: how much later than usual bytes arrive.
+	cut       map[[2]string]bool          // From, to: one way.
+	down      map[string]bool             // Hosts without power.
 	conns     map[*conn]bool
 	delayMax  time.Duration
 	loss      int // Of a hundred packets.
@@ -38,16 +44,18 @@ func NewNetwork(seed uint64) *Network {
 	return &Network{
 		random: rand.New(rand.NewPCG(seed, 1)), listeners: map[string]*listener{}, owners: map[string]string{},
 		cut: map[[2]string]bool{}, conns: map[*conn]bool{}, down: map[string]bool{}, delayMax: calmDelayMax,
+		late: map[[2]string]time.Duration{},
 	}
 }
 
-// Of returns the network as one node sees it.
+// Of returns the network as one process of a node sees it.
 func (n *Network) Of(node string) *Port { return &Port{network: n, node: node} }
 
-// Port is one node's access to the network. It implements cluster.Network.
+// Port is the access of one process to the network. It implements cluster.Network.
 type Port struct {
 	network *Network
 	node    string
+	ended   bool // Guarded by the network's mu.
 }
 
 type address string
@@ -57,6 +65,7 @@ func (a address) String() string { return string(a) }
 
 type listener struct {
 	network *Network
+	port    *Port
 	at      string
 	accept  chan net.Conn
 	closed  chan struct{}
@@ -94,9 +103,56 @@ func (p *Port) Listen(at string) (net.Listener, error) {
 	if n.listeners[at] != nil {
 		return nil, fmt.Errorf("sim: address %s in use", at)
 	}
-	l := &listener{network: n, at: at, accept: make(chan net.Conn), closed: make(chan struct{})}
+	if p.ended {
+		return nil, net.ErrClosed
+	}
+	l := &listener{network: n, port: p, at: at, accept: make(chan net.Conn), closed: make(chan struct{})}
 	n.listeners[at], n.owners[at] = l, p.node
 	return l, nil
+}
+
+// end takes a process off the network. What a killed process had written its host
+// still sends, and says goodbye; without power nothing is sent any more: of what is
+// on its way a part arrives, and the other ends learn nothing for a while.
+func (p *Port) end(power bool) {
+	n := p.network
+	n.mu.Lock()
+	p.ended = true
+	if power {
+		n.down[p.node] = true
+	}
+	var own []*conn
+	for c := range n.conns {
+		if c.port == p {
+			own = append(own, c)
+		}
+	}
+	var listening []*listener
+	for _, l := range n.listeners {
+		if l.port == p {
+			listening = append(listening, l)
+		}
+	}
+	n.mu.Unlock()
+	for _, l := range listening {
+		l.Close()
+	}
+	for _, c := range own {
+		if power {
+			c.out.powerless(n.draw(1 + c.out.underWay()))
+			time.AfterFunc(time.Duration(n.draw(silenceMax))*time.Millisecond, c.out.reset)
+		}
+		c.Close()
+	}
+}
+
+// silenceMax is for how many milliseconds an end may not learn that the other is gone.
+const silenceMax = 3000
+
+func (n *Network) draw(max int) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.random.IntN(max)
 }
 
 var errRefused = errors.New("sim: connection refused")
@@ -106,8 +162,12 @@ func (p *Port) Dial(to string, timeout time.Duration) (net.Conn, error) {
 	n := p.network
 	n.mu.Lock()
 	l, owner := n.listeners[to], n.owners[to]
-	cut := n.cut[[2]string{p.node, owner}] || n.cut[[2]string{owner, p.node}] || n.down[owner] || n.down[p.node]
+	cut := n.cut[[2]string{p.node, owner}] || n.cut[[2]string{owner, p.node}] || n.down[owner]
+	ended := p.ended
 	n.mu.Unlock()
+	if ended {
+		return nil, net.ErrClosed
+	}
 	if cut { // Packets vanish: the dialler waits in vain.
 		time.Sleep(timeout)
 		return nil, os.ErrDeadlineExceeded
@@ -116,7 +176,10 @@ func (p *Port) Dial(to string, timeout time.Duration) (net.Conn, error) {
 		time.Sleep(time.Millisecond)
 		return nil, errRefused
 	}
-	near, far := n.pair(p.node, owner)
+	near, far := n.pair(p, l.port)
+	if near == nil {
+		return nil, errRefused
+	}
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
@@ -129,21 +192,24 @@ func (p *Port) Dial(to string, timeout time.Duration) (net.Conn, error) {
 	return nil, errRefused
 }
 
-func (n *Network) pair(a, b string) (*conn, *conn) {
-	there, back := newStream(n, a, b), newStream(n, b, a)
-	near := &conn{in: back, out: there, from: a, to: b}
-	far := &conn{in: there, out: back, from: b, to: a}
+// pair makes the two ends of a connection, nil where a process has ended meanwhile.
+func (n *Network) pair(a, b *Port) (*conn, *conn) {
+	there, back := newStream(n, a.node, b.node), newStream(n, b.node, a.node)
+	near := &conn{network: n, port: a, in: back, out: there, from: a.node, to: b.node}
+	far := &conn{network: n, port: b, in: there, out: back, from: b.node, to: a.node}
 	n.mu.Lock()
+	defer n.mu.Unlock()
+	if a.ended || b.ended {
+		return nil, nil
+	}
 	n.conns[near], n.conns[far] = true, true
-	n.mu.Unlock()
-	near.network, far.network = n, n
 	return near, far
 }
 
-func (n *Network) delay() time.Duration {
+func (n *Network) delay(from, to string) time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	delay := time.Duration(n.random.Int64N(int64(n.delayMax) + 1))
+	delay := time.Duration(n.random.Int64N(int64(n.delayMax)+1)) + n.late[[2]string{from, to}]
 	for again := retransmit; n.loss > 0 && again <= retransmit<<retransmitsMax && n.random.IntN(100) < n.loss; again *= 2 {
 		delay += again
 	}
@@ -159,23 +225,14 @@ func (n *Network) Weather(delayMax time.Duration, loss int) {
 	n.mu.Unlock()
 }
 
-// Down takes a host's power: its connections end at once, and nobody reaches it.
-func (n *Network) Down(host string) {
+// Late makes what one node sends to another from now on arrive that much later.
+func (n *Network) Late(from, to string, by time.Duration) {
 	n.mu.Lock()
-	n.down[host] = true
-	var broken []*conn
-	for c := range n.conns {
-		if c.from == host || c.to == host {
-			broken = append(broken, c)
-		}
-	}
+	n.late[[2]string{from, to}] = by
 	n.mu.Unlock()
-	for _, c := range broken {
-		c.Close()
-	}
 }
 
-// Up ends that.
+// Up gives a host its power back.
 func (n *Network) Up(host string) {
 	n.mu.Lock()
 	delete(n.down, host)
@@ -203,187 +260,45 @@ func (n *Network) Isolate(node string, others ...string) {
 func (n *Network) Heal() {
 	n.mu.Lock()
 	clear(n.cut)
+	clear(n.late)
 	n.delayMax, n.loss = calmDelayMax, 0
 	n.mu.Unlock()
 }
 
-// Break ends every connection between two nodes, at once.
+// Break ends every connection between two nodes. Each end learns it for itself, at
+// once or later; what is on its way gets through or not.
 func (n *Network) Break(a, b string) {
-	n.mu.Lock()
-	var broken []*conn
-	for c := range n.conns {
-		if c.from == a && c.to == b || c.from == b && c.to == a {
-			broken = append(broken, c)
+	for _, c := range n.between(a, b) {
+		if n.draw(2) == 0 {
+			c.out.drop()
+		}
+		c.breakAfter(time.Duration(n.draw(2)*n.draw(silenceMax)) * time.Millisecond)
+	}
+}
+
+// Forsake lets one node's ends of its connections to another learn that they are
+// broken; what it wrote arrives all the same, and the other end learns it after that.
+func (n *Network) Forsake(node, other string) {
+	for _, c := range n.between(node, other) {
+		if c.from == node {
+			c.breakAfter(0)
 		}
 	}
-	n.mu.Unlock()
-	for _, c := range broken {
-		c.Close()
+}
+
+func (n *Network) between(a, b string) (found []*conn) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for c := range n.conns {
+		if c.from == a && c.to == b || c.from == b && c.to == a {
+			found = append(found, c)
+		}
 	}
+	return found
 }
 
 func (n *Network) isCut(from, to string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.cut[[2]string{from, to}] || n.down[from]
+	return n.cut[[2]string{from, to}]
 }
-
-// stream is one direction of a connection.
-type stream struct {
-	network  *Network
-	from, to string
-
-	mu       sync.Mutex
-	changed  *sync.Cond
-	flying   []parcel // Not arrived yet, in order.
-	arrived  []byte
-	closed   bool
-	deadline time.Time
-	timer    *time.Timer
-	moving   bool
-}
-
-type parcel struct {
-	data []byte
-	at   time.Time
-}
-
-func newStream(n *Network, from, to string) *stream {
-	s := &stream{network: n, from: from, to: to}
-	s.changed = sync.NewCond(&s.mu)
-	return s
-}
-
-const windowMax = 1 << 20
-
-func (s *stream) write(data []byte) (int, error) {
-	delay := s.network.delay()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for s.size() > windowMax && !s.closed {
-		s.changed.Wait() // A peer that does not read holds the writer up.
-	}
-	if s.closed {
-		return 0, net.ErrClosed
-	}
-	s.flying = append(s.flying, parcel{append([]byte(nil), data...), time.Now().Add(delay)})
-	if !s.moving {
-		s.moving = true
-		time.AfterFunc(delay, s.move)
-	}
-	return len(data), nil
-}
-
-func (s *stream) size() int {
-	size := len(s.arrived)
-	for _, p := range s.flying {
-		size += len(p.data)
-	}
-	return size
-}
-
-// move delivers what is due; over a cut link nothing moves until it heals.
-func (s *stream) move() {
-	cut := s.network.isCut(s.from, s.to)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return
-	}
-	if cut {
-		time.AfterFunc(10*time.Millisecond, s.move)
-		return
-	}
-	now := time.Now()
-	for len(s.flying) > 0 && !s.flying[0].at.After(now) {
-		s.arrived = append(s.arrived, s.flying[0].data...)
-		s.flying = s.flying[1:]
-	}
-	s.changed.Broadcast()
-	if len(s.flying) == 0 {
-		s.moving = false
-		return
-	}
-	time.AfterFunc(s.flying[0].at.Sub(now), s.move)
-}
-
-func (s *stream) read(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for {
-		if len(s.arrived) > 0 {
-			n := copy(p, s.arrived)
-			s.arrived = s.arrived[n:]
-			s.changed.Broadcast()
-			return n, nil
-		}
-		if s.closed {
-			return 0, net.ErrClosed
-		}
-		if !s.deadline.IsZero() && !time.Now().Before(s.deadline) {
-			return 0, os.ErrDeadlineExceeded
-		}
-		s.changed.Wait()
-	}
-}
-
-func (s *stream) setDeadline(t time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.deadline = t
-	if s.timer != nil {
-		s.timer.Stop()
-		s.timer = nil
-	}
-	if !t.IsZero() {
-		s.timer = time.AfterFunc(time.Until(t), s.wakeAll)
-	}
-	s.changed.Broadcast()
-}
-
-func (s *stream) wakeAll() {
-	s.mu.Lock()
-	s.changed.Broadcast()
-	s.mu.Unlock()
-}
-
-func (s *stream) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-	if s.timer != nil {
-		s.timer.Stop()
-	}
-	s.changed.Broadcast()
-}
-
-// conn is one end of a connection.
-type conn struct {
-	network  *Network
-	in, out  *stream
-	from, to string
-}
-
-func (c *conn) Read(p []byte) (int, error)  { return c.in.read(p) }
-func (c *conn) Write(p []byte) (int, error) { return c.out.write(p) }
-
-func (c *conn) Close() error {
-	c.in.close()
-	c.out.close()
-	c.network.mu.Lock()
-	delete(c.network.conns, c)
-	c.network.mu.Unlock()
-	return nil
-}
-
-func (c *conn) LocalAddr() net.Addr  { return address(c.from) }
-func (c *conn) RemoteAddr() net.Addr { return address(c.to) }
-
-func (c *conn) SetDeadline(t time.Time) error {
-	c.in.setDeadline(t)
-	return nil
-}
-
-func (c *conn) SetReadDeadline(t time.Time) error { return c.SetDeadline(t) }
-
-func (c *conn) SetWriteDeadline(time.Time) error { return nil }

@@ -57,8 +57,9 @@ type Host struct {
 	node    *cluster.Node
 	dying   *cluster.Node // Without power, its goroutines not ended yet.
 	disk    *disk
-	doomed  bool // What is done to it may make it give up.
-	gaveUp  bool // It did, for a reason that a restart mends.
+	port    *Port // Of the node's process.
+	doomed  bool  // What is done to it may make it give up.
+	gaveUp  bool  // It did, for a reason that a restart mends.
 }
 
 // Clock is a host's clock: the bubble's, with an offset of its own.
@@ -134,12 +135,15 @@ func (h *Host) Start() {
 	life := &disk{InmemStore: h.log, host: h, adjust: h.world.Adjust, released: make(chan struct{})}
 	history := h.history
 	h.doomed, h.gaveUp = false, false
+	port := h.world.Net.Of(h.ID)
+	h.port = port
 	h.mu.Unlock()
+	h.world.Net.Up(h.ID)
 	node, err := cluster.Open(cluster.Config{
 		Logger: h.world.logger(),
 		ID:     h.ID, DataDir: filepath.Join(h.world.dir, h.ID), ListenCluster: h.address(), Join: others,
 		BootstrapExpect: len(h.world.hosts), Genesis: Genesis, Insecure: true, Version: "sim",
-		Clock: h.Clock, Network: h.world.Net.Of(h.ID), History: history,
+		Clock: h.Clock, Network: port, History: history,
 		OpenLog:   func(string) (cluster.LogStore, error) { return life, nil },
 		FreeSpace: func(string) (uint64, uint64, error) { return 1 << 40, 1 << 41, nil },
 		Snapshot:  cluster.SnapshotPolicy{LogBytes: 256 << 10, Interval: 2 * time.Second, TrailingBytes: 64 << 10},
@@ -222,7 +226,8 @@ func (h *Host) Stop() {
 	}
 }
 
-// Crash cuts the power: what was not synced is lost, in part or whole.
+// Crash cuts the power: what was not synced is lost, in part or whole. Where nothing
+// is to be lost only the process is killed: its host still sends what was written.
 func (h *Host) Crash(loss audittest.Loss) {
 	h.PowerOff(loss)
 	h.reap()
@@ -238,7 +243,7 @@ func (h *Host) PowerOff(loss audittest.Loss) {
 	}
 	h.history = h.history.CrashClone(loss, h.world.Random)
 	if h.node != nil {
-		h.world.Net.Down(h.ID)
+		h.port.end(loss != audittest.LoseNone)
 		h.dying, h.node = h.node, nil
 	}
 }
@@ -251,7 +256,6 @@ func (h *Host) reap() {
 	h.mu.Unlock()
 	if node != nil {
 		_ = node.Close()
-		h.world.Net.Up(h.ID)
 	}
 }
 

@@ -7,16 +7,30 @@ FUZZ    ?= 10s
 RACE_SKIP := Join|Rejoin|Wiped|Moves|OlderCopy|SecondNode|Diverged|Dead|Recover|Guard
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: help build run test race house fuzz bench golden conformance names-eval sim overspend rejoin chaos-short chaos
+.PHONY: help build run quick test race house lint fuzz bench golden conformance names-eval sim overspend rejoin chaos-short chaos release release-check
+
+# Tools have a module of their own, so that their dependencies are not the service's.
+TOOL := $(GO) tool -modfile=.ci/tools/go.mod
+# What `make quick` tests: the rooms that decide, in their short form.
+QUICK := . ./engine/... ./fsm/... ./audit/... ./ofac ./strictjson ./httpapi ./cmd/railguard
+# What a release holds. Nothing of the machine goes into a binary.
+TARGETS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+DIST    ?= dist
+RELEASE := CGO_ENABLED=0 GOFLAGS=-mod=readonly GOAMD64=v1 GOARM64=v8.0
 
 help: ## Print this
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Build bin/railguard
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/railguard ./cmd/railguard
 
 run: build ## Build and run a development cluster
 	./bin/railguard dev --nodes $(or $(NODES),3) $(ARGS)
+
+quick: ## Build, vet, house law and the short tests that matter: under 90 seconds once warm
+	$(GO) build ./...
+	$(GO) vet ./...
+	$(GO) test -short -timeout 5m $(QUICK)
 
 test: ## Run all tests
 	$(GO) test -timeout 30m ./...
@@ -27,6 +41,10 @@ race: ## Run the tests of everything concurrent under the race detector
 
 house: ## Check the house law alone
 	$(GO) test -run . .
+
+lint: ## Run the linters of .golangci.yml (staticcheck among them); the first run builds them, 2 minutes
+	$(TOOL) golangci-lint run ./...
+	$(TOOL) golangci-lint run ./.ci/sbom
 
 fuzz: ## Run every fuzz target for FUZZ (10s) each
 	@for pkg in $$($(GO) list ./...); do \
@@ -64,3 +82,19 @@ chaos-short: ## Every fault scenario with real processes, short form
 
 chaos: ## Long fault tests with real processes
 	RAILGUARD_CHAOS=long $(GO) test -count=1 -v -timeout 4h ./bench/chaos
+
+release: ## Static binaries of VERSION for TARGETS in DIST (dist/), checksums and a bill of materials
+	@rm -rf $(DIST) && mkdir -p $(DIST)
+	@for target in $(TARGETS); do \
+	  os=$${target%/*}; arch=$${target#*/}; name=railguard-$(VERSION)-$$os-$$arch; echo "$$name"; \
+	  $(RELEASE) GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -buildid= $(LDFLAGS)' -o $(DIST)/$$name ./cmd/railguard && \
+	  $(GO) run ./.ci/sbom -version $(VERSION) $(DIST)/$$name > $(DIST)/$$name.cdx.json || exit 1; \
+	done
+	@cd $(DIST) && sha256sum railguard-* > SHA256SUMS && cat SHA256SUMS
+
+release-check: ## Build a release twice, the second time in another folder with an empty cache, and compare
+	@work=$$(mktemp -d) && trap 'chmod -R u+w '$$work' && rm -rf '$$work EXIT && \
+	$(MAKE) --no-print-directory release DIST=$$work/first && \
+	mkdir $$work/source && git ls-files -z | tar -c --null -T - | tar -x -C $$work/source && \
+	GOCACHE=$$work/cache $(MAKE) --no-print-directory -C $$work/source release DIST=$$work/second && \
+	diff $$work/first/SHA256SUMS $$work/second/SHA256SUMS && echo "the same bytes twice"

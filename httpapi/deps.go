@@ -70,5 +70,6 @@ type Syncer interface {
 }
 
 // ListLoader compiles published files into a list (POST /v1/ofac/snapshots).
-// problems say what was wrong with the files, for the officer who sent them.
-type ListLoader func(files map[string][]byte) (compiled []byte, info wire.ListInfo, problems []string, err error)
+// found is what stands against their content whatever the list replaces, in the
+// words of feed.Inspect.
+type ListLoader func(files map[string][]byte) (compiled []byte, info wire.ListInfo, found []string, err error)

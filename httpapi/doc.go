@@ -5,6 +5,6 @@
 // records to the log; rendering answers from audit leaves by role.
 //
 // May import: engine, engine/credential, ofac, fsm (View, Settings), fsm/wire,
-// audit, audit/note, cluster/report, fastjson, VictoriaMetrics/metrics, golang.org/x/time/rate.
+// audit, audit/note, cluster/report, ofac/judge, fastjson, VictoriaMetrics/metrics, golang.org/x/time/rate.
 // Never: raft, the rest of cluster, bbolt, fsm.Machine.
 package httpapi

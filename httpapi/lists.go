@@ -11,6 +11,7 @@ import (
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
+	"railguard/ofac/judge"
 	"railguard/strictjson"
 )
 
@@ -19,7 +20,6 @@ import (
 
 const (
 	listWork     = 10 * time.Minute // Staging a list through the log, at the most.
-	shrinkDivide = 20               // A list that lost more than one entry in 20 is refused unless forced.
 	diffListed   = 500              // Entries of each kind that a diff names.
 	historyShown = 50               // Activations that GET /v1/ofac names, newest first.
 )
@@ -329,42 +329,10 @@ func listRejected(problems []string) *Error {
 }
 
 // listProblems is what speaks against a list as the successor of the active one:
-// what its upload found, and how it compares. The sample is no measure.
+// what its upload found in it, and how it compares.
 func (c *call) listProblems(info, active *wire.ListInfo) ([]string, error) {
-	problems := []string{}
-	if info.Entries == 0 {
-		problems = append(problems, "it is empty")
-	}
-	if active != nil && !active.Sample && !info.Sample {
-		if info.PublishedAt != 0 && info.PublishedAt < active.PublishedAt {
-			problems = append(problems, "it is older than the active list: "+info.PublishedAt.String()+" is before "+active.PublishedAt.String())
-		}
-		problems = append(problems, shrunk(info, active)...)
-	}
-	if active != nil && !active.Sample && info.Sample {
-		problems = append(problems, "it is the embedded sample, the active list is a published one")
-	}
 	found, err := c.uploadProblems(info)
-	return append(problems, found...), err
-}
-
-// shrunk compares counts. Where the whole did not shrink, a family may have: an SDN
-// list without the CONS list beside it loses few entries of the whole.
-func shrunk(info, active *wire.ListInfo) (problems []string) {
-	for _, count := range []struct {
-		what     string
-		has, had uint32
-	}{
-		{"", info.Entries, active.Entries}, {"SDN ", info.SDN, active.SDN}, {"CONS ", info.CONS, active.CONS},
-	} {
-		if lost := int64(count.had) - int64(count.has); lost*shrinkDivide > int64(count.had) {
-			problems = append(problems, "it has "+uintText(uint64(count.has))+" "+count.what+"entries, the active list "+uintText(uint64(count.had))+": more than 5 % fewer")
-		}
-		if len(problems) > 0 {
-			break
-		}
-	}
-	return problems
+	return judge.Replacement(active, info, found), err
 }
 
 // uploadProblems reads what the upload's checks found from the list's own leaf,

@@ -140,7 +140,7 @@ func TestListRejected(t *testing.T) {
 	answer(t, n.do("policy", "POST", "/v1/ofac/"+base+"/activate", ""), 200)
 	cases := []struct{ name, file, content, want string }{
 		{"older", "SDN.CSV", "2026-03-09;" + manyNames(41), "older"},
-		{"5.1 % fewer", "SDN.CSV", "2026-03-11;" + manyNames(37), "5 % fewer"},
+		{"5.1 % fewer", "SDN.CSV", "2026-03-11;" + manyNames(37), "at least 95 % must stay"},
 		{"a problem of the upload", "suspicious", "2026-03-11;" + manyNames(42), "canary"},
 	}
 	for _, c := range cases {
@@ -160,8 +160,38 @@ func TestListRejected(t *testing.T) {
 	id = n.upload("suspicious", "2026-03-01;"+manyNames(3))
 	v := answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", `{"force":true,"reason":"court order"}`), 200)
 	require.True(t, v.GetBool("forced"))
-	require.Len(t, v.GetArray("problems"), 3)
+	require.Len(t, v.GetArray("problems"), 4) // Older, shrunken as a family and as a whole, a canary.
 	require.Equal(t, "court order", textOf(v, "reason"))
+}
+
+// An upload is judged as a fetch is: family by family.
+func TestUploadIsJudgedByFamily(t *testing.T) {
+	n := newTestNode(t)
+	sources := map[string]string{
+		"active": "SDN_ENHANCED 2026-03-10 + CONS_ENHANCED 2026-03-08", "stale": "SDN_ENHANCED 2026-03-12 + CONS_ENHANCED 2026-03-07",
+		"undated": "SDN_CSV", "dated": "SDN_ENHANCED 2026-03-14",
+	}
+	n.api = n.another(func(d *Deps) {
+		d.LoadList = func(files map[string][]byte) ([]byte, wire.ListInfo, []string, error) {
+			compiled, info, found, err := testLoader(files)
+			for name := range files {
+				info.Source = sources[name]
+			}
+			if strings.Contains(info.Source, "CONS") {
+				info.CONS = 1
+			}
+			return compiled, info, found, err
+		}
+	})
+	activate := func(id string, status int) string {
+		return textOf(answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), status), "details", "0", "message")
+	}
+	activate(n.upload("active", "2026-03-10;"+manyNames(40)), 200)
+	// The newer SDN list does not hide that the CONS list is older.
+	require.Equal(t, "older: CONS of 2026-03-07 would replace CONS of 2026-03-08", activate(n.upload("stale", "2026-03-12;"+manyNames(41)), 422))
+	// The time of undated files is no date of publication.
+	answer(t, n.do("policy", "POST", "/v1/ofac/"+n.upload("undated", "2026-03-20;"+manyNames(42))+"/activate", `{"force":true,"reason":"no CONS"}`), 200)
+	activate(n.upload("dated", "2026-03-14;"+manyNames(43)), 200)
 }
 
 func TestUploadRefused(t *testing.T) {
@@ -280,17 +310,20 @@ func TestFamilyMayNotShrink(t *testing.T) {
 	n.api = n.another(func(d *Deps) { d.LoadList = familyLoader })
 	base := n.upload("SDN.CSV", "2026-03-10;18000;442")
 	answer(t, n.do("policy", "POST", "/v1/ofac/"+base+"/activate", ""), 200)
-	for _, c := range []struct{ name, content, want string }{
-		{"no CONS list", "2026-03-11;18100;0", "0 CONS entries"},
-		{"a twentieth of the CONS list and one more", "2026-03-11;18100;419", "419 CONS entries"},
-		{"too few SDN entries", "2026-03-11;17000;1600", "17000 SDN entries"},
-		{"too few of all are told once", "2026-03-11;10;10", "20 entries"},
+	for _, c := range []struct {
+		name, content, want string
+		count               int
+	}{
+		{"no CONS list", "2026-03-11;18100;0", "has 442 CONS entries and the new one none", 1},
+		{"a twentieth of the CONS list and one more", "2026-03-11;18100;419", "CONS would shrink from 442 to 419 entries", 1},
+		{"too few SDN entries", "2026-03-11;17000;1600", "SDN would shrink from 18000 to 17000 entries", 1},
+		{"too few of all", "2026-03-11;10;10", "SDN would shrink from 18000 to 10 entries", 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			id := n.upload("SDN.CSV", c.content)
 			v := answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 422)
 			require.Contains(t, textOf(v, "details", "0", "message"), c.want)
-			require.Len(t, v.GetArray("details"), 1)
+			require.Len(t, v.GetArray("details"), c.count)
 		})
 	}
 	id := n.upload("SDN.CSV", "2026-03-11;17100;420")

@@ -9,6 +9,7 @@ import (
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
+	"railguard/ofac/judge"
 	"railguard/strictjson"
 )
 
@@ -48,16 +49,14 @@ func uploadList(c *call) error {
 	if len(name) > engine.FieldMax {
 		return invalidField("name", "must have at most 256 bytes")
 	}
-	compiled, info, problems, err := c.api.deps.LoadList(map[string][]byte{name: body})
+	compiled, info, found, err := c.api.deps.LoadList(map[string][]byte{name: body})
 	if err != nil {
 		return listRejected([]string{err.Error()})
 	}
 	if len(compiled) > engine.ListMax {
 		return listRejected([]string{"the compiled list is larger than 64 MiB"})
 	}
-	if info.Entries == 0 {
-		problems = append(problems, "it is empty")
-	}
+	problems := judge.Replacement(nil, &info, found)
 	if held, err := ofac.Open(compiled); err == nil {
 		c.api.upload.Store(held)
 	}

@@ -17,6 +17,7 @@ import (
 	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/ofac/feed"
+	"railguard/ofac/judge"
 	"railguard/ofac/sample"
 )
 
@@ -132,15 +133,15 @@ func (d *listDuty) importFirst(ctx context.Context) error {
 	for _, warning := range loaded.Warnings {
 		d.log.Warn("list import", "warning", warning)
 	}
-	if problems := feed.Check(nil, &loaded, feed.DefaultCanaries()); len(problems) > 0 {
-		return fmt.Errorf("%s is not taken (`railguard ofac import --force` can): %v", d.flags.ofacDir, problems)
-	}
 	if loaded.Meta.PublishedAt == 0 { // CSV files carry no date: the newest file's is the best there is.
 		loaded.Meta.PublishedAt = newestFile(d.flags.ofacDir)
 	}
-	compiled, err := ofac.Build(loaded.Entities, loaded.Meta)
+	compiled, info, err := compile(&loaded)
 	if err != nil {
 		return err
+	}
+	if problems := judge.Replacement(nil, &info, feed.Inspect(&loaded, feed.DefaultCanaries())); len(problems) > 0 {
+		return fmt.Errorf("%s is not taken (`railguard ofac import --force` can): %q", d.flags.ofacDir, problems)
 	}
 	if err := d.put(ctx, compiled, d.fragment("first import", ""), 0); err != nil {
 		return err
@@ -233,8 +234,18 @@ func progressLog(log *slog.Logger) func(feed.Progress) {
 	}
 }
 
+// compile builds a loaded list and describes it.
+func compile(loaded *feed.Loaded) ([]byte, wire.ListInfo, error) {
+	compiled, err := ofac.Build(loaded.Entities, loaded.Meta)
+	if err != nil {
+		return nil, wire.ListInfo{}, err
+	}
+	info, err := describe(compiled)
+	return compiled, info, err
+}
+
 // compileFiles is what an uploaded set of files becomes: compiled bytes, their
-// description, and problems that only force can pass.
+// description, and what stands against their content.
 func compileFiles(files map[string][]byte) ([]byte, wire.ListInfo, []string, error) {
 	list := make([]feed.File, 0, len(files))
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -244,14 +255,6 @@ func compileFiles(files map[string][]byte) ([]byte, wire.ListInfo, []string, err
 	if err != nil {
 		return nil, wire.ListInfo{}, nil, err
 	}
-	var problems []string
-	for _, problem := range feed.Check(nil, &loaded, feed.DefaultCanaries()) {
-		problems = append(problems, problem.String())
-	}
-	compiled, err := ofac.Build(loaded.Entities, loaded.Meta)
-	if err != nil {
-		return nil, wire.ListInfo{}, nil, err
-	}
-	info, err := describe(compiled)
-	return compiled, info, problems, err
+	compiled, info, err := compile(&loaded)
+	return compiled, info, feed.Inspect(&loaded, feed.DefaultCanaries()), err
 }

@@ -13,9 +13,9 @@ import (
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/httpapi"
-	"railguard/ofac"
 	"railguard/ofac/feed"
 	"railguard/ofac/fetch"
+	"railguard/ofac/judge"
 )
 
 const (
@@ -205,17 +205,17 @@ func (d *listDuty) fetchFrom(ctx context.Context, origin fetch.Origin) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", got.Origin, err)
 	}
-	compiled, err := ofac.Build(loaded.Entities, loaded.Meta)
+	compiled, info, err := compile(&loaded)
 	if err != nil {
 		return fmt.Errorf("%s: %w", got.Origin, err)
 	}
-	digest := ofac.Digest(compiled)
-	problems := feed.Check(summaryOf(active), &loaded, feed.DefaultCanaries())
+	digest := info.Digest
+	problems := judge.Replacement(active, &info, feed.Inspect(&loaded, feed.DefaultCanaries()))
 	switch {
 	case active != nil && digest == active.Digest:
 		err = d.refresh(ctx, digest, got.Origin) // Whatever speaks against it, it is what is published.
 	case len(problems) > 0:
-		err = fmt.Errorf("%s: the fetched list is not taken: %v", got.Origin, problems)
+		err = fmt.Errorf("%s: the fetched list is not taken: %q", got.Origin, problems)
 	case wasActive(settings.History, digest):
 		err = fmt.Errorf("%s: %w", httpapi.SnapshotID(digest), errReplaced)
 	default:
@@ -244,19 +244,4 @@ func (d *listDuty) refresh(ctx context.Context, digest [32]byte, from string) er
 		return err
 	}
 	return refusedList(result)
-}
-
-// summaryOf is what the checks may compare a new list with: the counts of the
-// active one, and its families' dates. A sample is no published list and is
-// compared with nothing.
-func summaryOf(active *wire.ListInfo) *feed.Summary {
-	if active == nil || active.Sample {
-		return nil
-	}
-	sdn, cons := feed.DatesOf(active.Source)
-	return &feed.Summary{
-		SDN:      feed.FamilySummary{Entities: int(active.SDN), DataAsOf: sdn},
-		CONS:     feed.FamilySummary{Entities: int(active.CONS), DataAsOf: cons},
-		Entities: int(active.Entries),
-	}
 }

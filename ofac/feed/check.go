@@ -3,7 +3,6 @@ package feed
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"railguard/ofac"
 )
@@ -17,7 +16,7 @@ type FamilySummary struct {
 	Addresses int // Digital currency addresses, as printed.
 }
 
-// Summary counts what is loaded, for the checks before a swap.
+// Summary counts what is loaded.
 type Summary struct {
 	SDN, CONS FamilySummary
 	Entities  int // Distinct entities, SDN ∪ CONS.
@@ -38,10 +37,6 @@ func familySummary(list *List) FamilySummary {
 	return FamilySummary{list.Format, list.DataAsOf, len(list.Entities), list.Names(), list.Addresses()}
 }
 
-// EntitiesKeptPercentMin is how much of the old list's entity count a new list
-// must reach (decisions 5.21: refused when entries drop by more than 5 %).
-const EntitiesKeptPercentMin = 95
-
 // Canaries are what every real list is known to hold. A list without them is
 // cut, filtered or not OFAC's.
 type Canaries struct {
@@ -55,20 +50,14 @@ func DefaultCanaries() Canaries {
 	return Canaries{Names: []string{"LAZARUS GROUP"}, Tickers: []string{"XBT", "ETH"}}
 }
 
-// ProblemCode is the class of a reason not to swap.
+// ProblemCode is the class of a reason not to take a list.
 type ProblemCode string
 
-// The reasons not to put a new list in the place of the old one.
-const (
-	ProblemEmpty         ProblemCode = "empty"          // No entity at all.
-	ProblemFamilyMissing ProblemCode = "family_missing" // No SDN list, or a family that the old list has.
-	ProblemOlder         ProblemCode = "older"          // dataAsOf before that of the old list.
-	ProblemShrunk        ProblemCode = "shrunk"         // Entity count below EntitiesKeptPercentMin.
-	ProblemCanary        ProblemCode = "canary"         // A canary is missing.
-)
+// ProblemCanary: a canary is missing.
+const ProblemCanary ProblemCode = "canary"
 
-// Problem is one reason not to swap. An operator may force a swap past all of
-// them, with a reason (decisions 5.21).
+// Problem is one reason not to take a list. An operator may force a switch past
+// all of them, with a reason.
 type Problem struct {
 	Code   ProblemCode
 	Detail string
@@ -77,53 +66,17 @@ type Problem struct {
 // String writes the problem for a log line or an error text.
 func (p Problem) String() string { return string(p.Code) + ": " + p.Detail }
 
-// Check judges whether next may replace the list that old describes; old is nil
-// for a first import. Zero dates and counts in old are unknown and not compared.
-// It is a pure function; no problem means that the swap may go ahead.
-func Check(old *Summary, next *Loaded, canaries Canaries) []Problem {
-	if len(next.Entities) == 0 {
-		return []Problem{{ProblemEmpty, "the new list has no entity"}}
+// Inspect says, in the words of Problem, what stands against a list's content
+// whatever it replaces: canaries that it lacks. How it compares is for package judge.
+func Inspect(loaded *Loaded, canaries Canaries) []string {
+	if len(loaded.Entities) == 0 {
+		return nil // Empty is told by itself.
 	}
-	var problems []Problem
-	if next.Summary.SDN.Entities == 0 {
-		problems = append(problems, Problem{ProblemFamilyMissing, "the new list has no SDN entities"})
-	}
-	if old != nil {
-		problems = append(problems, checkFamily("SDN", &old.SDN, &next.Summary.SDN)...)
-		problems = append(problems, checkFamily("CONS", &old.CONS, &next.Summary.CONS)...)
-		if shrunk(old.Entities, next.Summary.Entities) {
-			problems = append(problems, shrunkProblem("the whole list", old.Entities, next.Summary.Entities))
-		}
-	}
-	return append(problems, checkCanaries(next.Entities, canaries)...)
-}
-
-func checkFamily(name string, old, next *FamilySummary) []Problem {
-	if next.Entities == 0 {
-		if old.Entities > 0 && name != "SDN" { // A missing SDN list is told already.
-			return []Problem{{ProblemFamilyMissing, fmt.Sprintf("the old list has %d %s entities and the new one none", old.Entities, name)}}
-		}
-		return nil
-	}
-	var problems []Problem
-	if next.DataAsOf != 0 && next.DataAsOf < old.DataAsOf {
-		problems = append(problems, Problem{ProblemOlder, fmt.Sprintf("%s of %s would replace %s of %s",
-			name, day(next.DataAsOf), name, day(old.DataAsOf))})
-	}
-	if shrunk(old.Entities, next.Entities) {
-		problems = append(problems, shrunkProblem(name, old.Entities, next.Entities))
+	var problems []string
+	for _, problem := range checkCanaries(loaded.Entities, canaries) {
+		problems = append(problems, problem.String())
 	}
 	return problems
-}
-
-func day(nanoseconds int64) string { return time.Unix(0, nanoseconds).UTC().Format(time.DateOnly) }
-
-func shrunk(old, next int) bool {
-	return int64(next)*100 < int64(old)*EntitiesKeptPercentMin
-}
-
-func shrunkProblem(what string, old, next int) Problem {
-	return Problem{ProblemShrunk, fmt.Sprintf("%s would shrink from %d to %d entities: at least %d %% must stay", what, old, next, EntitiesKeptPercentMin)}
 }
 
 func checkCanaries(entities []ofac.Entity, canaries Canaries) []Problem {

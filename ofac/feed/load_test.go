@@ -59,7 +59,7 @@ func TestLoadDirTranscripts(t *testing.T) {
 			want, err := os.ReadFile(golden)
 			require.NoError(t, err)
 			require.Equal(t, string(want), got)
-			require.Empty(t, Check(nil, &loaded, DefaultCanaries()))
+			require.Empty(t, Inspect(&loaded, DefaultCanaries()))
 		})
 	}
 }
@@ -307,7 +307,7 @@ func TestRealFolders(t *testing.T) {
 	require.Equal(t, FormatADVANCED, loaded.Summary.SDN.Format) // The derived file has no published name.
 	require.Equal(t, 18367, loaded.Summary.Entities)
 	require.Equal(t, 761, loaded.Summary.Addresses)
-	require.Empty(t, Check(nil, &loaded, DefaultCanaries()))
+	require.Empty(t, Inspect(&loaded, DefaultCanaries()))
 
 	cons, err := os.ReadFile(filepath.Join(dir, "2026-01-08", "cons_enhanced.xml.gz"))
 	require.NoError(t, err)

@@ -5,7 +5,7 @@
 // bounds of size, time and place: HTTPS only, no redirect and no name that leads
 // into a private network, conditional requests so that an unchanged list costs
 // nothing. What comes back is not judged here: feed.LoadFiles reads it and
-// feed.Check says whether it may replace the list in use.
+// package judge says whether it may replace the list in use.
 //
 // May import: the standard library (net/http), ofac/feed.
 // Never: disk, any other room of the house. Who calls it decides when, and how

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/port"
 	"railguard/engine"
 )
 
@@ -44,12 +45,12 @@ func (n *Node) findGroup() {
 // misplaced reports whether the group does not know this node, or not where it is.
 func (n *Node) misplaced() bool {
 	known, err := n.memberAddress(raft.ServerID(n.config.ID))
-	if err == nil && known.host == n.address.host && known.incarnation == n.address.incarnation {
+	if err == nil && known.Host == n.address.Host && known.Incarnation == n.address.Incarnation {
 		return false
 	}
 	if n.raft.State() == raft.Leader && err == nil {
 		to := n.address
-		to.hold = known.hold
+		to.Hold = known.Hold
 		if err := n.add(raft.ServerID(n.config.ID), to, true); err != nil {
 			n.log.Warn("own address not changed", "error", err)
 		}
@@ -64,7 +65,7 @@ func (n *Node) knownHosts() []string {
 	hosts := append([]string(nil), n.config.Join...)
 	for _, server := range n.servers() {
 		if string(server.ID) != n.config.ID {
-			hosts = append(hosts, hostOf(string(server.Address)))
+			hosts = append(hosts, port.HostOf(string(server.Address)))
 		}
 	}
 	return hosts
@@ -74,7 +75,7 @@ func (n *Node) knownHosts() []string {
 func (n *Node) formOrJoin() {
 	seen := n.lookAround()
 	if through := newestGroup(seen); through != nil {
-		n.joinThrough([]string{hostOf(through.Address)})
+		n.joinThrough([]string{port.HostOf(through.Address)})
 		return
 	}
 	for _, p := range seen {
@@ -91,18 +92,17 @@ func (n *Node) formOrJoin() {
 }
 
 // lookAround asks every given address who is there.
-func (n *Node) lookAround() map[string]*pong {
-	seen := make(map[string]*pong)
+func (n *Node) lookAround() map[string]*port.Pong {
+	seen := make(map[string]*port.Pong)
 	for _, host := range n.config.Join {
 		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
-		var p pong
 		l := n.peers.linkTo(host)
-		err := l.call(ctx, callPing, nil, &p)
-		l.close()
+		p, err := port.Ask(ctx, l, port.PingCall{})
+		l.Close()
 		cancel()
 		if err == nil && p.ID != n.config.ID {
-			seen[p.ID] = &p
-		} else if errors.Is(err, errRefused) {
+			seen[p.ID] = p
+		} else if errors.Is(err, port.ErrRefused) {
 			n.log.Error("a peer refuses this node", "addr", host, "error", err)
 		}
 	}
@@ -110,13 +110,13 @@ func (n *Node) lookAround() map[string]*pong {
 }
 
 func (n *Node) joinThrough(hosts []string) {
-	message := joinCall{ID: n.config.ID, Address: n.address.String(), Release: n.config.Version, Format: uint16(engine.FormatNewest)}
+	message := port.JoinCall{ID: n.config.ID, Address: n.address.String(), Release: n.config.Version, Format: uint16(engine.FormatNewest)}
 	var last error
 	for _, host := range hosts {
 		ctx, cancel := context.WithTimeout(context.Background(), membershipPatience)
 		l := n.peers.linkTo(host)
-		last = l.call(ctx, callJoin, &message, nil)
-		l.close()
+		_, last = port.Ask(ctx, l, &message)
+		l.Close()
 		cancel()
 		if last == nil {
 			return
@@ -128,7 +128,7 @@ func (n *Node) joinThrough(hosts []string) {
 }
 
 // form bootstraps the group if this node is the one to do it.
-func (n *Node) form(seen map[string]*pong) error {
+func (n *Node) form(seen map[string]*port.Pong) error {
 	expect := n.config.BootstrapExpect
 	if len(seen)+1 != expect {
 		return fmt.Errorf("%d of %d expected nodes are here", len(seen)+1, expect)
@@ -139,7 +139,7 @@ func (n *Node) form(seen map[string]*pong) error {
 		if p.Expect != expect {
 			return fmt.Errorf("node %s expects %d nodes, this one %d", id, p.Expect, expect)
 		}
-		if _, err := parseAddress(p.Address); err != nil {
+		if _, err := port.ParseAddress(p.Address); err != nil {
 			return err
 		}
 		servers = append(servers, raft.Server{Suffrage: raft.Voter, ID: raft.ServerID(id), Address: raft.ServerAddress(p.Address)})
@@ -148,7 +148,7 @@ func (n *Node) form(seen map[string]*pong) error {
 	if servers[0].ID != self.ID {
 		return fmt.Errorf("node %s forms the group", servers[0].ID)
 	}
-	if err := n.promise(&promiseCall{ID: n.config.ID, Incarnation: n.folder.identity.Incarnation}); err != nil {
+	if err := n.promise(&port.PromiseCall{ID: n.config.ID, Incarnation: n.folder.identity.Incarnation}); err != nil {
 		return err
 	}
 	for _, server := range servers[1:] {
@@ -161,20 +161,21 @@ func (n *Node) form(seen map[string]*pong) error {
 }
 
 func (n *Node) askPromise(server raft.Server) error {
-	to, err := parseAddress(string(server.Address))
+	to, err := port.ParseAddress(string(server.Address))
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), callPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), port.CallPatience)
 	defer cancel()
-	l := n.peers.linkTo(to.host)
-	defer l.close()
-	return l.call(ctx, callPromise, &promiseCall{ID: n.config.ID, Incarnation: n.folder.identity.Incarnation}, nil)
+	l := n.peers.linkTo(to.Host)
+	defer l.Close()
+	_, err = port.Ask(ctx, l, &port.PromiseCall{ID: n.config.ID, Incarnation: n.folder.identity.Incarnation})
+	return err
 }
 
 // promise lets one node, and for ever only that one, form a group with this node
 // in it. It is on disk before it is given.
-func (n *Node) promise(m *promiseCall) error {
+func (n *Node) promise(m *port.PromiseCall) error {
 	if !n.membership.changing.tryEnter() {
 		return errors.New("cluster: this node is giving a promise just now")
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"railguard/audit"
+	"railguard/cluster/port"
 	"railguard/fsm"
 )
 
@@ -85,9 +86,9 @@ func (n *Node) adopt(view *fsm.View) error {
 }
 
 // historyPeers are links to those who may have history, the leader first.
-func (n *Node) historyPeers() []*link { return n.leaderFirst(linkFetch) }
+func (n *Node) historyPeers() []*port.Link { return n.leaderFirst(linkFetch) }
 
-func (n *Node) leaderFirst(lane linkLane) []*link {
+func (n *Node) leaderFirst(lane linkLane) []*port.Link {
 	leader, _ := n.remoteLeader()
 	members := n.otherMembers()
 	slices.SortStableFunc(members, func(a, b raft.ServerID) int { return cmp.Compare(truth(b == leader), truth(a == leader)) })
@@ -97,7 +98,7 @@ func (n *Node) leaderFirst(lane linkLane) []*link {
 // fetchPeers are links to those who may have history, in the order in which to
 // burden them: those who have all of it before those who fetch it themselves, the
 // leader, who has enough to do, behind its followers.
-func (n *Node) fetchPeers() []*link {
+func (n *Node) fetchPeers() []*port.Link {
 	leader, _ := n.remoteLeader()
 	burden := func(id raft.ServerID) int {
 		s, fresh := n.peers.fresh(string(id))
@@ -125,7 +126,7 @@ func (n *Node) otherMembers() (ids []raft.ServerID) {
 	return ids
 }
 
-func (n *Node) linksTo(members []raft.ServerID, lane linkLane) (links []*link) {
+func (n *Node) linksTo(members []raft.ServerID, lane linkLane) (links []*port.Link) {
 	for _, id := range members {
 		links = append(links, n.peers.link(string(id), lane))
 	}
@@ -272,7 +273,7 @@ func (n *Node) fetchStretch(stretch audit.Range) error {
 
 // fetchBundles fetches a stretch bundle by bundle, each from the first peer that
 // gives it as the root asks for; who gave the last one is asked first.
-func (n *Node) fetchBundles(peers []*link, stretch audit.Range) error {
+func (n *Node) fetchBundles(peers []*port.Link, stretch audit.Range) error {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchPatience)
 	view, err := n.View(ctx, 0)
 	cancel()
@@ -298,18 +299,17 @@ func (n *Node) fetchBundles(peers []*link, stretch audit.Range) error {
 	return nil
 }
 
-func (n *Node) fetchBundle(l *link, first uint64, trust audit.Trust) error {
+func (n *Node) fetchBundle(l *port.Link, first uint64, trust audit.Trust) error {
 	width := int(min(bundleLeaves, trust.Size-first))
 	ctx, cancel := context.WithTimeout(context.Background(), fetchPatience)
 	defer cancel()
-	var r numberReply
-	err := l.call(ctx, callBundle, &numberCall{Number: first / bundleLeaves, Width: width, Size: trust.Size}, &r)
+	r, err := port.Ask(ctx, l, &port.BundleCall{Number: first / bundleLeaves, Width: width, Size: trust.Size})
 	if err != nil {
 		return err
 	}
 	leaves, err := audit.ParseBundle(r.Data, width)
 	if err == nil {
-		err = n.audit.ImportBundle(first/bundleLeaves, leaves, trust, r.Hashes)
+		err = n.audit.ImportBundle(first/bundleLeaves, leaves, trust, r.Path)
 	}
 	if errors.Is(err, audit.ErrUnproven) {
 		piecesRefused.Inc()
@@ -319,7 +319,7 @@ func (n *Node) fetchBundle(l *link, first uint64, trust audit.Trust) error {
 }
 
 // fetchSegment fetches a sealed segment's file. Its root must be known first.
-func (n *Node) fetchSegment(l *link, number uint64) error {
+func (n *Node) fetchSegment(l *port.Link, number uint64) error {
 	err := n.importFrom(l, number)
 	if !errors.Is(err, errRootUnknown) {
 		return err
@@ -333,7 +333,7 @@ func (n *Node) fetchSegment(l *link, number uint64) error {
 // errRootUnknown: what a segment's file must lead to is not known here yet.
 var errRootUnknown = errors.New("cluster: the segment's root is not known yet")
 
-func (n *Node) importFrom(l *link, number uint64) error {
+func (n *Node) importFrom(l *port.Link, number uint64) error {
 	source := &segmentSource{node: n, link: l, number: number}
 	if err := source.fill(); err != nil {
 		return err
@@ -345,15 +345,15 @@ func (n *Node) importFrom(l *link, number uint64) error {
 	return err
 }
 
-func (n *Node) fetchRoots(l *link) error {
+func (n *Node) fetchRoots(l *port.Link) error {
 	size := n.folder.adopted()
 	ctx, cancel := context.WithTimeout(context.Background(), fetchPatience)
 	defer cancel()
-	var r numberReply
-	if err := l.call(ctx, callRoots, &numberCall{Size: size}, &r); err != nil {
+	r, err := port.Ask(ctx, l, &port.RootsCall{Size: size})
+	if err != nil {
 		return err
 	}
-	roots, err := hashesFrom(r.Hashes)
+	roots, err := hashesFrom(r.Roots)
 	if err != nil {
 		return err
 	}
@@ -369,9 +369,8 @@ func (n *Node) Leaf(ctx context.Context, index uint64) ([]byte, error) {
 		return data, err
 	}
 	for _, l := range n.leaderFirst(linkRead) {
-		var r numberReply
 		limit, cancel := context.WithTimeout(ctx, leafPatience)
-		asked := l.call(limit, callLeaf, &numberCall{Number: index}, &r)
+		r, asked := port.Ask(limit, l, &port.LeafCall{Leaf: index})
 		cancel()
 		switch {
 		case ctx.Err() != nil:
@@ -382,7 +381,7 @@ func (n *Node) Leaf(ctx context.Context, index uint64) ([]byte, error) {
 		switch r.Code {
 		case 0:
 			return r.Data, nil
-		case codePruned:
+		case port.CodePruned:
 			return nil, audit.ErrPruned
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"railguard/audit"
+	"railguard/cluster/port"
 )
 
 var piecesRefused = metrics.NewCounter("railguard_cluster_history_pieces_refused_total")
@@ -26,7 +27,7 @@ var errFileChanged = errors.New("cluster: the peer's file changed while it was f
 // segmentSource reads a peer's segment file piece by piece.
 type segmentSource struct {
 	node   *Node
-	link   *link
+	link   *port.Link
 	number uint64
 	offset int64
 	total  int64
@@ -39,7 +40,7 @@ func (s *segmentSource) fill() (err error) {
 		if try > 0 && !s.pause() {
 			return errHalted
 		}
-		if err = s.fetch(); err == nil || !errors.Is(err, errLinkDown) && !errors.Is(err, errNotSent) {
+		if err = s.fetch(); err == nil || !errors.Is(err, port.ErrLinkDown) && !errors.Is(err, port.ErrNotSent) {
 			return err
 		}
 		if s.offset == 0 {
@@ -64,12 +65,11 @@ func (s *segmentSource) pause() bool {
 func (s *segmentSource) fetch() error {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchPatience)
 	defer cancel()
-	var r numberReply
-	err := s.link.call(ctx, callSegment, &numberCall{Number: s.number, Offset: s.offset}, &r)
+	r, err := port.Ask(ctx, s.link, &port.SegmentCall{Segment: s.number, Offset: s.offset})
 	switch {
 	case err != nil:
 		return err
-	case r.Code == codeMissing:
+	case r.Code == port.CodeMissing:
 		return audit.ErrMissing
 	case len(r.Data) == 0:
 		return io.ErrUnexpectedEOF

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"railguard/audit"
+	"railguard/cluster/port"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -32,9 +33,9 @@ type Config struct {
 	// Genesis makes the first record. Called once, by the node that bootstraps.
 	Genesis func() wire.Genesis
 
-	Secret       []byte       // The cluster secret; peers prove that they know it,
-	Certificates Certificates // or show certificates, where these are given.
-	Insecure     bool         // No TLS between nodes; refused unless all addresses are loopback.
+	Secret       []byte            // The cluster secret; peers prove that they know it,
+	Certificates port.Certificates // or show certificates, where these are given.
+	Insecure     bool              // No TLS between nodes; refused unless all addresses are loopback.
 	Version      string
 
 	Logger *slog.Logger
@@ -43,7 +44,7 @@ type Config struct {
 	Fatal func(reason string)
 
 	Clock     Clock
-	Network   Network
+	Network   port.Network
 	FreeSpace func(dir string) (free, total uint64, err error)
 
 	Timing   Timing
@@ -87,7 +88,6 @@ type SnapshotPolicy struct {
 }
 
 const (
-	idMax              = 64
 	commitTimeoutMin   = 5 * time.Millisecond
 	trailingEntriesMin = 1024
 	trailingEntriesMax = 600_000
@@ -101,7 +101,7 @@ func (c *Config) fill() {
 		c.Clock = SystemClock()
 	}
 	if c.Network == nil {
-		c.Network = tcpNetwork{}
+		c.Network = port.TCP{}
 	}
 	if c.FreeSpace == nil {
 		c.FreeSpace = freeSpace
@@ -138,7 +138,7 @@ func setDefault(d *time.Duration, value time.Duration) {
 
 // validate refuses what cannot be meant.
 func (c *Config) validate() error {
-	if err := validID(c.ID); err != nil {
+	if err := port.ValidID(c.ID); err != nil {
 		return err
 	}
 	if c.DataDir == "" {
@@ -158,7 +158,7 @@ func (c *Config) validate() error {
 			return err
 		}
 	}
-	if err := errors.Join(c.Certificates.check(c), c.reachable()); err != nil {
+	if err := errors.Join(c.checkCertificates(), c.reachable()); err != nil {
 		return err
 	}
 	if c.Timing.Commit < commitTimeoutMin {
@@ -182,16 +182,30 @@ func (c *Config) reachable() error {
 	return fmt.Errorf("cluster: peers cannot dial %q: say with advertise where they reach this node", c.ListenCluster)
 }
 
-func validID(id string) error {
-	if id == "" || len(id) > idMax {
-		return fmt.Errorf("cluster: node id must have 1 to %d characters", idMax)
-	}
-	for _, c := range []byte(id) {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_', c == '.':
-		default:
-			return fmt.Errorf("cluster: node id %q: only letters, digits, '-', '_' and '.'", id)
+// checkInsecure refuses plain connections that could leave this machine.
+func (c *Config) checkInsecure() error {
+	for _, address := range append([]string{c.ListenCluster, c.Advertise}, c.Join...) {
+		if address != "" && !port.Loopback(address) {
+			return fmt.Errorf("%w, not %s", port.ErrInsecure, address)
 		}
 	}
 	return nil
 }
+
+// checkCertificates refuses what cannot be meant.
+func (c *Config) checkCertificates() error {
+	given := &c.Certificates
+	switch {
+	case !given.Given():
+		return nil
+	case given.Cert == "" || given.Key == "" || given.CA == "":
+		return errors.New("cluster: certificate, key and authorities go together")
+	case c.Insecure:
+		return errors.New("cluster: certificates and insecure mode exclude each other")
+	case c.ListenCluster == "":
+		return errors.New("cluster: certificates are for the port between nodes, and there is none")
+	}
+	return given.Check(c.ID, c.wallTime())
+}
+
+func (c *Config) wallTime() time.Time { return time.Unix(0, int64(c.Clock.Wall())) }

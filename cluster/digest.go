@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/port"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -207,11 +208,10 @@ func (n *Node) countDigests(index uint64) (own, against, quorum int) {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
-		var r numberReply
-		err := n.peers.link(string(server.ID), linkControl).call(ctx, callDigest, &numberCall{Number: index, Digest: mine}, &r)
+		r, err := port.Ask(ctx, n.peers.link(string(server.ID), linkControl), &port.DigestCall{Index: index, Digest: mine})
 		cancel()
 		if err == nil && r.Code == 0 {
-			counts[string(r.Data)]++
+			counts[string(r.Digest)]++
 		}
 	}
 	if known {
@@ -227,13 +227,13 @@ func (n *Node) countDigests(index uint64) (own, against, quorum int) {
 
 // answerDigest tells a peer our digest at an index; one that differs is our matter
 // too.
-func (n *Node) answerDigest(m *numberCall) *numberReply {
-	own, ok := n.digests.at(m.Number)
+func (n *Node) answerDigest(_ context.Context, _ string, q *port.DigestCall) (*port.DigestReply, error) {
+	own, ok := n.digests.at(q.Index)
 	if !ok {
-		return &numberReply{Code: codeMissing}
+		return &port.DigestReply{Code: port.CodeMissing}, nil
 	}
-	if len(m.Digest) > 0 && !bytes.Equal(own, m.Digest) {
-		n.mismatch(m.Number)
+	if len(q.Digest) > 0 && !bytes.Equal(own, q.Digest) {
+		n.mismatch(q.Index)
 	}
-	return &numberReply{Data: own}
+	return &port.DigestReply{Digest: own}, nil
 }

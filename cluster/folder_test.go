@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"railguard/cluster/port"
 )
 
 func TestFolderRefuses(t *testing.T) {
@@ -76,7 +78,7 @@ func TestOpenRefuses(t *testing.T) {
 		want   string
 	}{
 		{"no id", func(c *Config) { c.ID = "" }, "1 to 64 characters"},
-		{"long id", func(c *Config) { c.ID = strings.Repeat("a", idMax+1) }, "1 to 64 characters"},
+		{"long id", func(c *Config) { c.ID = strings.Repeat("a", port.IDMax+1) }, "1 to 64 characters"},
 		{"id with a slash", func(c *Config) { c.ID = "a/b" }, "only letters"},
 		{"no folder", func(c *Config) { c.DataDir = "" }, "no data folder"},
 		{"expect without genesis", func(c *Config) { c.Genesis = nil }, "without a genesis"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/port"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -146,19 +147,18 @@ func (f *forwarder) send(ctx context.Context, leader raft.ServerID, term, number
 	defer n.running.Done()
 	defer n.sequencer.signal()
 	defer func() { <-f.slots }()
-	message := forwardCall{
+	message := port.ForwardCall{
 		Term: term, Number: number, Process: n.process,
 		Count: len(attempts), Records: frameRecords(n.waiters.origin, attempts),
 	}
 	ctx, cancel := context.WithTimeout(ctx, forwardPatience)
 	defer cancel()
-	var r forwardReply
-	err := n.peers.link(string(leader), linkForward).call(ctx, callForward, &message, &r)
+	r, err := port.Ask(ctx, n.peers.link(string(leader), linkForward), &message)
 	switch {
 	case err == nil && fate(r.Fate) == fateDone:
 		f.settle(number)
 		n.waiters.replied(r.Results)
-	case err == nil && fate(r.Fate) == fateNothing, errors.Is(err, errNotSent):
+	case err == nil && fate(r.Fate) == fateNothing, errors.Is(err, port.ErrNotSent):
 		f.settle(number)
 		n.waiters.giveBack(attempts)
 		time.Sleep(retryPause)
@@ -189,18 +189,17 @@ func frameRecords(origin uint16, attempts []attempt) []byte {
 func (f *forwarder) askWhatArrived(ctx context.Context, leader raft.ServerID, term uint64) {
 	n := f.node
 	defer n.running.Done()
-	ctx, cancel := context.WithTimeout(ctx, callPatience)
+	ctx, cancel := context.WithTimeout(ctx, port.CallPatience)
 	defer cancel()
 	upTo := f.number.Load()
-	var r giveUpReply
-	message := giveUpCall{Term: term, Number: upTo, Process: n.process}
-	err := n.peers.link(string(leader), linkForward).call(ctx, callGiveUp, &message, &r)
+	message := port.GiveUpCall{Term: term, Number: upTo, Process: n.process}
+	r, err := port.Ask(ctx, n.peers.link(string(leader), linkForward), &message)
 	lost := f.mended(err == nil && ctx.Err() == nil, upTo, r.Arrived)
 	for _, attempts := range lost {
 		n.waiters.giveBack(attempts)
 	}
 	if err != nil {
-		time.Sleep(redialPause)
+		time.Sleep(port.RedialPause)
 	}
 	n.sequencer.signal()
 }
@@ -279,7 +278,7 @@ func (a *arrivals) of(peer string, term, process uint64) *arrival {
 
 // accept notes a frame. One that is not ok comes to nothing, since its term is over or
 // its sender gave it up before; or, if it arrived before, its fate is not known here.
-func (a *arrivals) accept(peer string, m *forwardCall) (what fate, ok bool) {
+func (a *arrivals) accept(peer string, m *port.ForwardCall) (what fate, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	got := a.of(peer, m.Term, m.Process)
@@ -300,7 +299,7 @@ func (a *arrivals) accept(peer string, m *forwardCall) (what fate, ok bool) {
 
 // giveUp returns the numbers that arrived and refuses all others up to number; not ok
 // when the term is over.
-func (a *arrivals) giveUp(peer string, m *giveUpCall) (arrived []uint64, ok bool) {
+func (a *arrivals) giveUp(peer string, m *port.GiveUpCall) (arrived []uint64, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	got := a.of(peer, m.Term, m.Process)
@@ -312,39 +311,34 @@ func (a *arrivals) giveUp(peer string, m *giveUpCall) (arrived []uint64, ok bool
 }
 
 // takeForwarded hands a peer's frame to the sequencer.
-func (n *Node) takeForwarded(c *callConn, number uint64, payload []byte) {
-	var m forwardCall
-	if err := decodeMessage(payload, &m); err != nil {
-		c.answerWith(number, nil, err)
-		return
-	}
-	if err := checkFrame(&m); err != nil {
-		c.answerWith(number, nil, err)
+func (n *Node) takeForwarded(peer string, m *port.ForwardCall, reply func(*port.ForwardReply, error)) {
+	if err := checkFrame(m); err != nil {
+		reply(nil, err)
 		return
 	}
 	f := &frame{term: m.Term, count: m.Count, records: m.Records, reply: func(results []wire.Result, what fate) {
 		// Beside the caller: a peer that does not read must not hold up the leader.
 		// It has no more than framesInFlight of these.
-		go c.answerWith(number, &forwardReply{Fate: uint8(what), Results: results}, nil)
+		go reply(&port.ForwardReply{Fate: uint8(what), Results: results}, nil)
 	}}
 	what := fateNothing
 	if m.Term == n.sequencer.opened.Load() {
 		var ok bool
-		if what, ok = n.arrivals.accept(c.peer, &m); ok {
+		if what, ok = n.arrivals.accept(peer, m); ok {
 			if n.sequencer.forwarded(f) {
 				return
 			}
 			what = fateNothing
 		}
 	}
-	c.answerWith(number, &forwardReply{Fate: uint8(what)}, nil)
+	reply(&port.ForwardReply{Fate: uint8(what)}, nil)
 }
 
 var errBadFrame = errors.New("cluster: frame of records is malformed")
 
 // checkFrame holds a frame to its bounds by decoding it as the entry it will be
 // part of: a peer's mistake must not become a log entry that stops every node.
-func checkFrame(m *forwardCall) error {
+func checkFrame(m *port.ForwardCall) error {
 	if m.Count < 1 || m.Count > engine.EntryRecordsMax-1 || len(m.Records) > engine.EntryMax-entryFrame-tickSizeMax {
 		return errBadFrame
 	}
@@ -362,20 +356,15 @@ func checkFrame(m *forwardCall) error {
 }
 
 // takeGiveUp answers which frames of a peer arrived.
-func (n *Node) takeGiveUp(c *callConn, number uint64, payload []byte) {
-	var m giveUpCall
-	if err := decodeMessage(payload, &m); err != nil {
-		c.answerWith(number, nil, err)
-		return
-	}
+func (n *Node) takeGiveUp(peer string, m *port.GiveUpCall, reply func(*port.GiveUpReply, error)) {
 	if m.Term != n.sequencer.opened.Load() {
-		c.answerWith(number, nil, ErrNotLeader)
+		reply(nil, port.ErrNotLeader)
 		return
 	}
-	arrived, ok := n.arrivals.giveUp(c.peer, &m)
+	arrived, ok := n.arrivals.giveUp(peer, m)
 	if !ok {
-		c.answerWith(number, nil, ErrNotLeader)
+		reply(nil, port.ErrNotLeader)
 		return
 	}
-	c.answerWith(number, &giveUpReply{Arrived: arrived}, nil)
+	reply(&port.GiveUpReply{Arrived: arrived}, nil)
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"railguard/cluster/port"
 )
 
 // TestForwarderFollows: when the leader is lost its calls are given up at once; the
@@ -41,14 +43,14 @@ func TestForwarderFollows(t *testing.T) {
 func TestArrivalsOfEveryProcess(t *testing.T) {
 	var a arrivals
 	frame := func(term, process, number uint64) bool {
-		_, ok := a.accept("n2", &forwardCall{Term: term, Process: process, Number: number})
+		_, ok := a.accept("n2", &port.ForwardCall{Term: term, Process: process, Number: number})
 		return ok
 	}
 	giveUp := func(term, process, number uint64) (arrived []uint64, ok bool) {
-		return a.giveUp("n2", &giveUpCall{Term: term, Process: process, Number: number})
+		return a.giveUp("n2", &port.GiveUpCall{Term: term, Process: process, Number: number})
 	}
 	require.True(t, frame(3, 100, 1))
-	what, ok := a.accept("n2", &forwardCall{Term: 3, Process: 100, Number: 1})
+	what, ok := a.accept("n2", &port.ForwardCall{Term: 3, Process: 100, Number: 1})
 	require.False(t, ok, "a frame arrives once")
 	require.Equal(t, fateUnknown, what, "and nobody is told that it came to nothing")
 	arrived, ok := giveUp(3, 100, 2)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/port"
 	"railguard/cluster/report"
 	"railguard/fsm/wire"
 )
@@ -327,8 +328,8 @@ func TestJoinPromoteDemoteRemove(t *testing.T) {
 	verb(third.Remove, "n2")
 	require.Eventually(t, func() bool { return len(g.gave["n2"].all()) == 1 }, 5*time.Second, 10*time.Millisecond)
 	require.Contains(t, g.gave["n2"].all()[0], "removed")
-	require.ErrorIs(t, third.Remove(t.Context(), "n2"), ErrNoPeer)
-	require.ErrorIs(t, third.Promote(t.Context(), "nobody"), ErrNoPeer)
+	require.ErrorIs(t, third.Remove(t.Context(), "n2"), port.ErrNoPeer)
+	require.ErrorIs(t, third.Promote(t.Context(), "nobody"), port.ErrNoPeer)
 	propose(t, third, wire.KindRegister, register("after"))
 }
 
@@ -346,6 +347,6 @@ func TestTransferLeader(t *testing.T) {
 		require.Eventually(t, func() bool { return follower.sequencer.opened.Load() != 0 }, 5*time.Second, 5*time.Millisecond)
 		propose(t, follower, wire.KindRegister, register("x"))
 	}
-	require.ErrorIs(t, g.follower().TransferLeader(t.Context(), "nobody"), ErrNoPeer)
+	require.ErrorIs(t, g.follower().TransferLeader(t.Context(), "nobody"), port.ErrNoPeer)
 	g.awaitEqual()
 }

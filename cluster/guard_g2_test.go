@@ -12,6 +12,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
+
+	"railguard/cluster/port"
 )
 
 // Guard G2 (hashicorp/raft issue 612): after an append error that passes, a leader
@@ -81,7 +83,7 @@ func appendErrors(t testing.TB, inFlight, entriesMax int, patience time.Duration
 func TestGuardG2FollowerCatchesUp(t *testing.T) {
 	for range 3 {
 		synctest.Test(t, func(t *testing.T) {
-			g, caughtUp := appendErrors(t, rpcsInFlight, 1_000_000, 2*time.Minute)
+			g, caughtUp := appendErrors(t, port.RPCsInFlight, 1_000_000, 2*time.Minute)
 			defer g.stopAll()
 			require.True(t, caughtUp)
 			require.Empty(t, g.diverged())
@@ -135,7 +137,7 @@ func TestGuardG2BrokenConnections(t *testing.T) {
 
 // TestGuardG2NoPipeline: the transport of a node refuses to pipeline.
 func TestGuardG2NoPipeline(t *testing.T) {
-	transport := newPeerTransport(memberAddress{host: "127.0.0.1:1"}, hclog.NewNullLogger(),
+	transport := port.NewPeerTransport(port.Address{Host: "127.0.0.1:1"}, hclog.NewNullLogger(),
 		func() uint64 { return 1 }, nil, nil)
 	_, err := transport.AppendEntriesPipeline("n2", "127.0.0.1:2")
 	require.ErrorIs(t, err, raft.ErrPipelineReplicationNotSupported)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
+
+	"railguard/cluster/port"
 )
 
 // Guard G5 (hashicorp/raft issue 696): a transfer to a follower that cannot be
@@ -68,7 +70,7 @@ func transferHangs(t testing.TB) bool {
 // takes, with no transfer of its own under way, ends itself. A real transfer may keep
 // raft's mark up for an election timeout and the time limit of one RPC.
 func TestGuardG5ExitRule(t *testing.T) {
-	require.Greater(t, transferPatience, rpcTimeout+3*200*time.Millisecond, "three election timeouts beyond the longest real one")
+	require.Greater(t, transferPatience, port.RPCTimeout+3*200*time.Millisecond, "three election timeouts beyond the longest real one")
 	gave := &gaveUp{}
 	config := aloneConfig(t, t.TempDir())
 	config.Fatal = gave.fatal

@@ -16,6 +16,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
+
+	"railguard/cluster/port"
 )
 
 // The library's defects are shown, and the guards against them, on raft alone: its
@@ -57,7 +59,7 @@ type rawNode struct {
 	stable    *raft.InmemStore
 	snapshots raft.SnapshotStore
 	machine   *rawMachine
-	wrap      func(raftTransport) raft.Transport
+	wrap      func(port.Transport) raft.Transport
 }
 
 const (
@@ -85,9 +87,9 @@ func newRawGroup(t testing.TB, count int, tune func(id string, n *rawNode)) *raw
 func (g *rawGroup) start(id string, first raft.Configuration) {
 	n := g.nodes[id]
 	if n == nil {
-		n = &rawNode{id: id, stable: raft.NewInmemStore(), snapshots: raft.NewInmemSnapshotStore(), inFlight: rpcsInFlight}
+		n = &rawNode{id: id, stable: raft.NewInmemStore(), snapshots: raft.NewInmemSnapshotStore(), inFlight: port.RPCsInFlight}
 		n.log = n.stable
-		n.wrap = func(t raftTransport) raft.Transport { return mainLoopHeartbeats{t} }
+		n.wrap = func(t port.Transport) raft.Transport { return port.MainLoopHeartbeats{Transport: t} }
 		n.config = raft.DefaultConfig()
 		n.config.LocalID, n.config.Logger = raft.ServerID(id), hclog.NewNullLogger()
 		n.config.HeartbeatTimeout, n.config.ElectionTimeout = 200*time.Millisecond, 200*time.Millisecond
@@ -322,7 +324,7 @@ func (s *rawStream) Close() error {
 	return nil
 }
 
-func (s *rawStream) Addr() net.Addr { return streamAddr(s.id) }
+func (s *rawStream) Addr() net.Addr { return port.StreamAddr(s.id) }
 
 func (s *rawStream) Dial(to raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	if !slices.Contains(s.group.ids, string(to)) {

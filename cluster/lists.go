@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"railguard/cluster/port"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -184,7 +185,7 @@ func (n *Node) ListByDigest(digest [32]byte) (*ofac.Index, error) {
 // fetchList takes a list from a peer: this node joined after it was in use.
 func (n *Node) fetchList(digest [32]byte) error {
 	for _, l := range n.historyPeers() {
-		data, err := readPieces(l, callList, numberCall{Digest: digest[:]}, engine.ListMax)
+		data, err := readList(l, digest)
 		if err != nil || ofac.Digest(data) != digest {
 			continue
 		}
@@ -193,19 +194,17 @@ func (n *Node) fetchList(digest [32]byte) error {
 	return ErrNoList
 }
 
-// readPieces reads all of what a peer gives in pieces, at most max bytes.
-func readPieces(l *link, kind call, m numberCall, max int64) ([]byte, error) {
+// readList reads all of a list that a peer gives in pieces.
+func readList(l *port.Link, digest [32]byte) ([]byte, error) {
 	var data []byte
 	for {
-		m.Offset = int64(len(data))
-		var r numberReply
 		ctx, cancel := context.WithTimeout(context.Background(), fetchPatience)
-		err := l.call(ctx, kind, &m, &r)
+		r, err := port.Ask(ctx, l, &port.ListCall{Digest: digest[:], Offset: int64(len(data))})
 		cancel()
 		switch {
 		case err != nil:
 			return nil, err
-		case r.Code != 0, len(r.Data) == 0, r.Total > max:
+		case r.Code != 0, len(r.Data) == 0, r.Total > engine.ListMax:
 			return nil, ErrNoList
 		}
 		if data = append(data, r.Data...); int64(len(data)) >= r.Total {
@@ -215,13 +214,13 @@ func readPieces(l *link, kind call, m numberCall, max int64) ([]byte, error) {
 }
 
 // answerList gives a peer a piece of a kept list.
-func (n *Node) answerList(m *numberCall) (any, error) {
+func (n *Node) answerList(_ context.Context, _ string, m *port.ListCall) (*port.ListReply, error) {
 	if len(m.Digest) != sha256.Size || m.Offset < 0 {
-		return &numberReply{Code: codeMissing}, nil
+		return &port.ListReply{Code: port.CodeMissing}, nil
 	}
 	file, err := os.Open(n.lists.path([32]byte(m.Digest)))
 	if errors.Is(err, fs.ErrNotExist) {
-		return &numberReply{Code: codeMissing}, nil
+		return &port.ListReply{Code: port.CodeMissing}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -235,7 +234,7 @@ func (n *Node) answerList(m *numberCall) (any, error) {
 	if _, err := file.ReadAt(data, m.Offset); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	return &numberReply{Data: data, Total: info.Size()}, nil
+	return &port.ListReply{Data: data, Total: info.Size()}, nil
 }
 
 // keepLists is the list keeper's goroutine.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/port"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -43,36 +44,36 @@ type membership struct {
 }
 
 // memberAddress is a member's address in the configuration of now.
-func (n *Node) memberAddress(id raft.ServerID) (memberAddress, error) {
+func (n *Node) memberAddress(id raft.ServerID) (port.Address, error) {
 	for _, server := range n.servers() {
 		if server.ID == id {
-			return parseAddress(string(server.Address))
+			return port.ParseAddress(string(server.Address))
 		}
 	}
-	return memberAddress{}, fmt.Errorf("%w: %s", ErrNoPeer, id)
+	return port.Address{}, fmt.Errorf("%w: %s", port.ErrNoPeer, id)
 }
 
 // dialPeer opens a proven connection to a node.
-func (n *Node) dialPeer(host string, protocol byte, id, incarnation string, timeout time.Duration) (net.Conn, welcome, error) {
+func (n *Node) dialPeer(host string, protocol byte, id, incarnation string, timeout time.Duration) (net.Conn, error) {
 	if n.mux == nil {
-		return nil, welcome{}, errNoPort
+		return nil, errNoPort
 	}
 	heard := n.peers.heard()
-	conn, w, err := n.mux.dial(host, protocol, n.hello, id, incarnation, timeout)
+	conn, w, err := n.mux.Dial(host, protocol, n.hello, id, incarnation, timeout)
 	if strange := n.checkWelcome(&w, err != nil); strange != nil {
-		return nil, w, errors.Join(strange, conn.Close())
+		return nil, errors.Join(strange, conn.Close())
 	}
-	if err == nil && protocol == protocolRaft && heard[w.ID].wentBack(w.Incarnation, w.LastIndex) {
+	if err == nil && protocol == port.ProtocolRaft && heard[w.ID].wentBack(w.Incarnation, w.LastIndex) {
 		n.log.Error("raft is not spoken with a node whose log went back", "peer", w.ID)
-		return nil, w, errors.Join(errWentBack, conn.Close())
+		return nil, errors.Join(errWentBack, conn.Close())
 	}
-	return conn, w, err
+	return conn, err
 }
 
 var errWentBack = errors.New("cluster: the node's log ends before what it had applied: its folder is an older copy; wipe it and let it join anew")
 
-func (n *Node) hello() hello {
-	h := hello{ID: n.config.ID, Incarnation: n.folder.identity.Incarnation, Release: n.config.Version}
+func (n *Node) hello() port.Hello {
+	h := port.Hello{ID: n.config.ID, Incarnation: n.folder.identity.Incarnation, Release: n.config.Version}
 	if genesis := n.Settings().Genesis; genesis != nil {
 		h.ClusterID = genesis.ClusterID
 	}
@@ -83,11 +84,18 @@ func (n *Node) hello() hello {
 	return h
 }
 
+// arrival is called when a connection arrives at the port: what was heard of the
+// peers by then is what greet holds against the dialler.
+func (n *Node) arrival() func(port.Hello, byte) port.Welcome {
+	heard := n.peers.heard()
+	return func(h port.Hello, protocol byte) port.Welcome { return n.greet(h, protocol, heard) }
+}
+
 // greet judges who knocks: another cluster's node is sent away, and raft is not
 // spoken with a node whose data folder is not the member's.
-func (n *Node) greet(h hello, protocol byte, heard map[string]reached) welcome {
+func (n *Node) greet(h port.Hello, protocol byte, heard map[string]reached) port.Welcome {
 	own := n.hello()
-	w := welcome{
+	w := port.Welcome{
 		ID: own.ID, Incarnation: own.Incarnation, ClusterID: own.ClusterID, Release: own.Release, LastIndex: own.LastIndex,
 		Recovery: own.Recovery, Lineage: own.Lineage, Recorded: own.Recorded,
 	}
@@ -97,9 +105,9 @@ func (n *Node) greet(h hello, protocol byte, heard map[string]reached) welcome {
 	case h.ClusterID != "" && own.ClusterID != "" && h.ClusterID != own.ClusterID:
 		w.Refused = fmt.Sprintf("node %q is of cluster %s, this one is of cluster %s", h.ID, h.ClusterID, own.ClusterID)
 	case n.refusesKin(&own, &h, protocol, &w):
-	case protocol == protocolRaft:
+	case protocol == port.ProtocolRaft:
 		known, err := n.memberAddress(raft.ServerID(h.ID))
-		if err == nil && known.incarnation != shown(h.Incarnation) {
+		if err == nil && known.Incarnation != port.Shown(h.Incarnation) {
 			w.Refused = fmt.Sprintf("node %q has another data folder than the member of that name: it must join anew", h.ID)
 		}
 		if heard[h.ID].wentBack(h.Incarnation, h.LastIndex) {
@@ -111,7 +119,7 @@ func (n *Node) greet(h hello, protocol byte, heard map[string]reached) welcome {
 
 // toLeader does a verb here, if this node leads, or has the leader do it.
 func (n *Node) toLeader(ctx context.Context, verb, id, addr string) error {
-	call := verbCall{Verb: verb, ID: id, Addr: addr}
+	call := port.VerbCall{Verb: verb, ID: id, Addr: addr}
 	if n.raft.State() == raft.Leader {
 		return n.doVerb(ctx, &call)
 	}
@@ -122,27 +130,27 @@ func (n *Node) toLeader(ctx context.Context, verb, id, addr string) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*membershipPatience)
 	defer cancel()
 	// A lane of their own: a ping that is not answered in time ends its connection.
-	err := n.peers.link(string(leader), linkVerb).call(ctx, callVerb, &call, nil)
-	if errors.Is(err, errLinkDown) && !errors.Is(err, errNotSent) {
+	_, err := port.Ask(ctx, n.peers.link(string(leader), linkVerb), &call)
+	if errors.Is(err, port.ErrLinkDown) && !errors.Is(err, port.ErrNotSent) {
 		return fmt.Errorf("%w: %w", wire.ErrUnknown, err)
 	}
 	return err
 }
 
 // doVerb is the leader's side; only verbRemoved is for any node.
-func (n *Node) doVerb(ctx context.Context, v *verbCall) error {
+func (n *Node) doVerb(ctx context.Context, v *port.VerbCall) error {
 	if v.Verb == verbRemoved {
 		n.die("this node was removed from the cluster")
 		return nil
 	}
 	if n.raft.State() != raft.Leader {
-		return ErrNotLeader
+		return port.ErrNotLeader
 	}
 	switch v.Verb {
 	case verbTransfer:
 		return n.transfer(ctx, v.ID)
 	case verbJoin:
-		return n.admitMember(ctx, &joinCall{ID: v.ID, Address: v.Addr, Format: uint16(engine.FormatNewest)})
+		return n.admitMember(ctx, &port.JoinCall{ID: v.ID, Address: v.Addr, Format: uint16(engine.FormatNewest)})
 	case verbRemove:
 		return n.removeMember(ctx, v.ID)
 	case verbPromote:
@@ -150,7 +158,7 @@ func (n *Node) doVerb(ctx context.Context, v *verbCall) error {
 	case verbDemote:
 		return n.demoteMember(ctx, v.ID)
 	}
-	return errUnknownCall
+	return port.ErrUnknownCall
 }
 
 // change makes one membership change.
@@ -158,14 +166,14 @@ func (n *Node) change(make func() raft.IndexFuture) error {
 	err := make().Error()
 	switch {
 	case errors.Is(err, raft.ErrNotLeader):
-		return ErrNotLeader
+		return port.ErrNotLeader
 	case errors.Is(err, raft.ErrLeadershipLost), errors.Is(err, raft.ErrRaftShutdown):
 		return wire.ErrUnknown // It may well be committed by the next leader.
 	}
 	return err
 }
 
-func (n *Node) add(id raft.ServerID, to memberAddress, vote bool) error {
+func (n *Node) add(id raft.ServerID, to port.Address, vote bool) error {
 	return n.change(func() raft.IndexFuture {
 		if vote {
 			return n.raft.AddVoter(id, raft.ServerAddress(to.String()), 0, membershipPatience)
@@ -177,15 +185,15 @@ func (n *Node) add(id raft.ServerID, to memberAddress, vote bool) error {
 // admitMember takes a node in, or follows it to its new address. It comes without a
 // vote and gets one when it has caught up. A node that comes back with an empty
 // folder loses the vote of its former self first.
-func (n *Node) admitMember(ctx context.Context, m *joinCall) error {
+func (n *Node) admitMember(ctx context.Context, m *port.JoinCall) error {
 	if n.raft.State() != raft.Leader {
 		return n.passOn(ctx, m)
 	}
 	if n.recovery.waiting.Load() {
 		return errLeafDue
 	}
-	to, err := parseAddress(m.Address)
-	if err = errors.Join(err, validID(m.ID)); err != nil {
+	to, err := port.ParseAddress(m.Address)
+	if err = errors.Join(err, port.ValidID(m.ID)); err != nil {
 		return err
 	}
 	if format := n.Settings().Format; engine.Format(m.Format) < format {
@@ -207,19 +215,19 @@ func (n *Node) admitMember(ctx context.Context, m *joinCall) error {
 		if len(n.servers()) >= membersMax {
 			return fmt.Errorf("cluster: it has %d members already", membersMax)
 		}
-		n.log.Info("a node joins", "peer", m.ID, "addr", to.host)
+		n.log.Info("a node joins", "peer", m.ID, "addr", to.Host)
 		return n.add(id, to, false)
 	}
-	before, err := parseAddress(string(server.Address))
+	before, err := port.ParseAddress(string(server.Address))
 	if err != nil {
 		return err
 	}
-	if before.incarnation == to.incarnation {
-		to.hold = before.hold
+	if before.Incarnation == to.Incarnation {
+		to.Hold = before.Hold
 		if before == to {
 			return nil
 		}
-		n.log.Info("a member moved", "peer", m.ID, "from", before.host, "to", to.host)
+		n.log.Info("a member moved", "peer", m.ID, "from", before.Host, "to", to.Host)
 		return n.add(id, to, server.Suffrage == raft.Voter)
 	}
 	return n.replace(server, to)
@@ -227,23 +235,23 @@ func (n *Node) admitMember(ctx context.Context, m *joinCall) error {
 
 // checkReachable asks the address that a node gives for its own who is there. Raft
 // would count a member that nobody can reach.
-func (n *Node) checkReachable(ctx context.Context, id string, to memberAddress) error {
-	ctx, cancel := context.WithTimeout(ctx, callPatience)
+func (n *Node) checkReachable(ctx context.Context, id string, to port.Address) error {
+	ctx, cancel := context.WithTimeout(ctx, port.CallPatience)
 	defer cancel()
-	l := n.peers.linkTo(to.host)
-	defer l.close()
-	var p pong
-	if err := l.call(ctx, callPing, nil, &p); err != nil {
-		return fmt.Errorf("cluster: node %q cannot be reached from the leader at %s, the address it gives (its --advertise): %w", id, to.host, err)
+	l := n.peers.linkTo(to.Host)
+	defer l.Close()
+	p, err := port.Ask(ctx, l, port.PingCall{})
+	if err != nil {
+		return fmt.Errorf("cluster: node %q cannot be reached from the leader at %s, the address it gives (its --advertise): %w", id, to.Host, err)
 	}
-	if p.ID != id || shown(p.Incarnation) != to.incarnation {
-		return fmt.Errorf("cluster: at %s, the address that node %q gives (its --advertise), is another node: %q", to.host, id, p.ID)
+	if p.ID != id || port.Shown(p.Incarnation) != to.Incarnation {
+		return fmt.Errorf("cluster: at %s, the address that node %q gives (its --advertise), is another node: %q", to.Host, id, p.ID)
 	}
 	return nil
 }
 
 // replace takes in a node whose former self is a member.
-func (n *Node) replace(server raft.Server, to memberAddress) error {
+func (n *Node) replace(server raft.Server, to port.Address) error {
 	id := string(server.ID)
 	if _, alive := n.peers.fresh(id); alive || id == n.config.ID {
 		return fmt.Errorf("cluster: a node %q with another data folder is alive", id)
@@ -259,12 +267,13 @@ func (n *Node) replace(server raft.Server, to memberAddress) error {
 }
 
 // passOn hands a join on to the leader.
-func (n *Node) passOn(ctx context.Context, m *joinCall) error {
+func (n *Node) passOn(ctx context.Context, m *port.JoinCall) error {
 	leader, _ := n.remoteLeader()
 	if leader == "" {
 		return wire.ErrNoLeader
 	}
-	return n.peers.link(string(leader), linkControl).call(ctx, callJoin, m, nil)
+	_, err := port.Ask(ctx, n.peers.link(string(leader), linkControl), m)
+	return err
 }
 
 func (n *Node) find(id raft.ServerID) (raft.Server, bool) {
@@ -283,10 +292,10 @@ func (n *Node) removeMember(ctx context.Context, id string) error {
 	defer n.membership.changing.leave()
 	server, known := n.find(raft.ServerID(id))
 	if !known {
-		return fmt.Errorf("%w: %s", ErrNoPeer, id)
+		return fmt.Errorf("%w: %s", port.ErrNoPeer, id)
 	}
 	if server.Suffrage == raft.Voter && n.leadership.voterCount() == 1 {
-		return fmt.Errorf("%w: %s is the last one", ErrAlone, id)
+		return fmt.Errorf("%w: %s is the last one", port.ErrAlone, id)
 	}
 	n.log.Warn("a node is removed", "peer", id)
 	err := n.change(func() raft.IndexFuture { return n.raft.RemoveServer(server.ID, 0, membershipPatience) })
@@ -300,16 +309,16 @@ func (n *Node) removeMember(ctx context.Context, id string) error {
 // tellRemoved lets a removed node stop by itself; if it cannot be reached, it will
 // find no leader.
 func (n *Node) tellRemoved(ctx context.Context, address string) {
-	to, err := parseAddress(address)
+	to, err := port.ParseAddress(address)
 	if err != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, removedPatience)
 	defer cancel()
-	l := n.peers.linkTo(to.host)
-	defer l.close()
-	if err := l.call(ctx, callVerb, &verbCall{Verb: verbRemoved}, nil); err != nil {
-		n.log.Warn("the removed node could not be told", "addr", to.host, "error", err)
+	l := n.peers.linkTo(to.Host)
+	defer l.Close()
+	if _, err := port.Ask(ctx, l, &port.VerbCall{Verb: verbRemoved}); err != nil {
+		n.log.Warn("the removed node could not be told", "addr", to.Host, "error", err)
 	}
 }
 
@@ -320,7 +329,7 @@ func (n *Node) promoteMember(ctx context.Context, id string) error {
 	defer n.membership.changing.leave()
 	server, known := n.find(raft.ServerID(id))
 	if !known {
-		return fmt.Errorf("%w: %s", ErrNoPeer, id)
+		return fmt.Errorf("%w: %s", port.ErrNoPeer, id)
 	}
 	if server.Suffrage == raft.Voter {
 		return nil
@@ -328,11 +337,11 @@ func (n *Node) promoteMember(ctx context.Context, id string) error {
 	if !n.keepsUp(id) {
 		return fmt.Errorf("cluster: %s has not caught up with the log yet", id)
 	}
-	to, err := parseAddress(string(server.Address))
+	to, err := port.ParseAddress(string(server.Address))
 	if err != nil {
 		return err
 	}
-	to.hold = false
+	to.Hold = false
 	n.log.Info("a node gets a vote", "peer", id)
 	return n.add(server.ID, to, true)
 }
@@ -345,22 +354,22 @@ func (n *Node) demoteMember(ctx context.Context, id string) error {
 	defer n.membership.changing.leave()
 	server, known := n.find(raft.ServerID(id))
 	if !known {
-		return fmt.Errorf("%w: %s", ErrNoPeer, id)
+		return fmt.Errorf("%w: %s", port.ErrNoPeer, id)
 	}
 	if server.Suffrage == raft.Voter {
 		if n.leadership.voterCount() == 1 {
-			return fmt.Errorf("%w: %s is the last one", ErrAlone, id)
+			return fmt.Errorf("%w: %s is the last one", port.ErrAlone, id)
 		}
 		err := n.change(func() raft.IndexFuture { return n.raft.DemoteVoter(server.ID, 0, membershipPatience) })
 		if err != nil {
 			return err
 		}
 	}
-	to, err := parseAddress(string(server.Address))
-	if err != nil || to.hold {
+	to, err := port.ParseAddress(string(server.Address))
+	if err != nil || to.Hold {
 		return err
 	}
-	to.hold = true
+	to.Hold = true
 	return n.add(server.ID, to, false)
 }
 
@@ -383,8 +392,8 @@ func (n *Node) promoteCaughtUp(now time.Time) {
 	}
 	for _, server := range n.servers() {
 		id := string(server.ID)
-		address, err := parseAddress(string(server.Address))
-		if server.Suffrage == raft.Voter || err != nil || address.hold || !n.keepsUp(id) {
+		address, err := port.ParseAddress(string(server.Address))
+		if server.Suffrage == raft.Voter || err != nil || address.Hold || !n.keepsUp(id) {
 			delete(m.caughtUp, id)
 			continue
 		}
@@ -419,7 +428,7 @@ func (n *Node) beside(do func()) {
 // transfer hands leadership on.
 func (n *Node) transfer(ctx context.Context, to string) error {
 	if n.leadership.voterCount() < 2 {
-		return ErrAlone
+		return port.ErrAlone
 	}
 	n.transferring.Store(true)
 	defer n.transferring.Store(false)
@@ -429,7 +438,7 @@ func (n *Node) transfer(ctx context.Context, to string) error {
 	server, known := n.find(raft.ServerID(to))
 	switch {
 	case !known || server.Suffrage != raft.Voter:
-		return fmt.Errorf("%w with a vote: %s", ErrNoPeer, to)
+		return fmt.Errorf("%w with a vote: %s", port.ErrNoPeer, to)
 	case to == n.config.ID:
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/port"
 	"railguard/cluster/report"
 	"railguard/fsm/wire"
 )
@@ -33,7 +34,7 @@ func TestWipedNodeJoinsAnew(t *testing.T) {
 	n := g.open(wiped, expect(3), join(g.host("n1"), g.host("n2"), g.host("n3")))
 	require.Eventually(t, func() bool {
 		after, err := g.leader().memberAddress(raft.ServerID(wiped))
-		return err == nil && after.incarnation != before.incarnation
+		return err == nil && after.Incarnation != before.Incarnation
 	}, 20*time.Second, 10*time.Millisecond)
 	require.Eventually(t, func() bool { return g.leader().leadership.voterCount() == 3 }, 20*time.Second, 10*time.Millisecond)
 	g.awaitReady()
@@ -69,7 +70,7 @@ func TestNodeMovesToAnotherAddress(t *testing.T) {
 	g.open(moved, join(g.host("n1"), g.host("n2"), g.host("n3")))
 	require.Eventually(t, func() bool {
 		known, err := g.leader().memberAddress(raft.ServerID(moved))
-		return err == nil && known.host == g.hosts[moved]
+		return err == nil && known.Host == g.hosts[moved]
 	}, 20*time.Second, 10*time.Millisecond)
 	g.awaitReady()
 	propose(t, g.nodes[moved], wire.KindRegister, register("from its new place"))
@@ -98,9 +99,9 @@ func TestVerbsOfAGroupOfOne(t *testing.T) {
 	g := newGroup(t)
 	n := g.open("n1", expect(1))
 	awaitReady(t, n)
-	require.ErrorIs(t, n.TransferLeader(t.Context(), ""), ErrAlone)
-	require.ErrorIs(t, n.Remove(t.Context(), "n1"), ErrAlone)
-	require.ErrorIs(t, n.Demote(t.Context(), "n1"), ErrAlone)
+	require.ErrorIs(t, n.TransferLeader(t.Context(), ""), port.ErrAlone)
+	require.ErrorIs(t, n.Remove(t.Context(), "n1"), port.ErrAlone)
+	require.ErrorIs(t, n.Demote(t.Context(), "n1"), port.ErrAlone)
 	require.NoError(t, n.Promote(t.Context(), "n1"))
 	propose(t, n, wire.KindRegister, register("still here"))
 }
@@ -125,23 +126,23 @@ func TestNoGroupOfAWrongNumber(t *testing.T) {
 func TestPromiseIsGivenOnce(t *testing.T) {
 	g := newGroup(t)
 	n := g.open("n1", expect(3), join(g.host("n2"), g.host("n3")))
-	require.NoError(t, n.promise(&promiseCall{ID: "n2", Incarnation: "a"}))
-	require.NoError(t, n.promise(&promiseCall{ID: "n2", Incarnation: "a"}))
-	require.ErrorContains(t, n.promise(&promiseCall{ID: "n2", Incarnation: "b"}), "has promised")
+	require.NoError(t, n.promise(&port.PromiseCall{ID: "n2", Incarnation: "a"}))
+	require.NoError(t, n.promise(&port.PromiseCall{ID: "n2", Incarnation: "a"}))
+	require.ErrorContains(t, n.promise(&port.PromiseCall{ID: "n2", Incarnation: "b"}), "has promised")
 	g.close("n1")
 	n = g.open("n1", expect(3))
-	require.ErrorContains(t, n.promise(&promiseCall{ID: "n3", Incarnation: "a"}), "has promised", "kept over a restart")
+	require.ErrorContains(t, n.promise(&port.PromiseCall{ID: "n3", Incarnation: "a"}), "has promised", "kept over a restart")
 }
 
 func TestParseAddress(t *testing.T) {
-	for _, a := range []memberAddress{{host: "10.0.0.1:7000", incarnation: "ab"}, {host: "h:1", incarnation: "ab", hold: true}} {
-		parsed, err := parseAddress(a.String())
+	for _, a := range []port.Address{{Host: "10.0.0.1:7000", Incarnation: "ab"}, {Host: "h:1", Incarnation: "ab", Hold: true}} {
+		parsed, err := port.ParseAddress(a.String())
 		require.NoError(t, err)
 		require.Equal(t, a, parsed)
-		require.Equal(t, a.host, hostOf(a.String()))
+		require.Equal(t, a.Host, port.HostOf(a.String()))
 	}
 	for _, text := range []string{"", "h:1", "h:1/", "/ab", "h:1/ab/x", "h:1/ab/hold/x"} {
-		_, err := parseAddress(text)
+		_, err := port.ParseAddress(text)
 		require.Error(t, err, text)
 	}
 }

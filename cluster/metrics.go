@@ -27,13 +27,6 @@ var (
 	proposalsUnknown    = metrics.NewCounter("railguard_cluster_proposals_unknown_total")
 	proposalsRefused    = metrics.NewCounter("railguard_cluster_proposals_unserved_total")
 
-	handshakesRefused = metrics.NewCounter("railguard_cluster_handshakes_refused_total")
-	callErrors        = metrics.NewCounter("railguard_cluster_peer_call_errors_total")
-	rpcsRefused       = metrics.NewCounter("railguard_cluster_raft_rpcs_refused_total")
-
-	certificatesRenewed = metrics.NewCounter("railguard_cluster_certificates_renewed_total")
-	certificateErrors   = metrics.NewCounter("railguard_cluster_certificate_errors_total")
-
 	votesRetired      = metrics.NewCounter("railguard_cluster_votes_retired_total")
 	termsLed          = metrics.NewCounter("railguard_cluster_terms_led_total")
 	elections         = metrics.NewCounter("railguard_cluster_elections_total")
@@ -68,11 +61,6 @@ func newGauges(id string) *gauges {
 		historyMissing: gauge("history_incomplete"), oldestLogAge: gauge("oldest_log_age_seconds"),
 		snapshotTime: gauge("snapshot_taken_timestamp_seconds"),
 	}
-}
-
-// newCertificateGauge is of nodes with given certificates only.
-func newCertificateGauge(id string) *metrics.Gauge {
-	return metrics.GetOrCreateGauge(fmt.Sprintf("railguard_cluster_certificate_expires_seconds{node=%q}", id), nil)
 }
 
 // measure is a duty.

@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"railguard/audit"
+	"railguard/cluster/port"
 	"railguard/fsm"
 	"railguard/fsm/wire"
 )
@@ -43,10 +44,11 @@ type Node struct {
 	progress  progress
 	views     viewCache
 
-	address      memberAddress
-	mux          *mux               // nil: no port between nodes.
-	certificates *certificateKeeper // nil: no certificates given.
-	transport    raftTransport
+	address      port.Address
+	mux          *port.Mux    // nil: no port between nodes.
+	certificates *port.Keeper // nil: no certificates given.
+	transport    port.Transport
+	door         port.Door // Behind mux, from the start on.
 	peers        *peers
 	forwarder    *forwarder
 	arrivals     arrivals
@@ -189,7 +191,7 @@ func (n *Node) startRaft() error {
 	if err := n.probeFormer(); err != nil {
 		return err
 	}
-	transport := mainLoopHeartbeats{n.transport}
+	transport := port.MainLoopHeartbeats{Transport: n.transport}
 	config := n.raftConfig()
 	n.bootstrapper = n.config.BootstrapExpect > 0
 	if !known && n.config.BootstrapExpect == 1 && len(n.config.Join) == 0 {
@@ -213,57 +215,56 @@ func (n *Node) startRaft() error {
 // openPort binds the port between nodes and makes raft's network over it. Nothing is
 // accepted before the node's state is loaded.
 func (n *Node) openPort() (err error) {
-	n.address = memberAddress{host: n.config.Advertise, incarnation: shown(n.folder.identity.Incarnation)}
+	n.address = port.Address{Host: n.config.Advertise, Incarnation: port.Shown(n.folder.identity.Incarnation)}
 	if n.config.ListenCluster == "" {
-		n.address.host = n.config.ID
-		n.transport = loneTransport(n.address)
+		n.address.Host = n.config.ID
+		n.transport = port.LoneTransport(n.address)
 		return nil
 	}
 	proof, err := n.proof()
 	if err != nil {
 		return err
 	}
-	if n.mux, err = newMux(n.config.Network, proof, n.config.ListenCluster); err != nil {
+	if n.mux, err = port.Listen(n.config.Network, proof, n.config.ListenCluster, n.log); err != nil {
 		return err
 	}
-	if n.mux.log = n.log; n.certificates != nil {
-		n.certificates.changed = n.mux.proveAnew
+	if n.certificates != nil {
+		n.certificates.OnChange(n.mux.ProveAnew)
 	}
-	if n.address.host == "" {
-		n.address.host = n.mux.listener.Addr().String()
+	if n.address.Host == "" {
+		n.address.Host = n.mux.Addr()
 	}
-	transport := newPeerTransport(n.address, newRaftLogger(n.log),
+	transport := port.NewPeerTransport(n.address, newRaftLogger(n.log),
 		func() uint64 { return n.raft.CurrentTerm() },
-		func(id string, to memberAddress, timeout time.Duration) (net.Conn, error) {
-			conn, _, err := n.dialPeer(to.host, protocolRaft, id, to.incarnation, timeout)
-			return conn, err
+		func(id string, to port.Address, timeout time.Duration) (net.Conn, error) {
+			return n.dialPeer(to.Host, port.ProtocolRaft, id, to.Incarnation, timeout)
 		},
 		func(id raft.ServerID) (raft.ServerAddress, error) {
 			server, known := n.find(id)
 			if !known {
-				return "", ErrNoPeer
+				return "", port.ErrNoPeer
 			}
 			return server.Address, nil
 		})
-	n.mux.known = n.peers.heard
-	n.transport, n.mux.greet, n.mux.raft, n.mux.calls = transport, n.greet, transport.receive, n.serveCalls
+	n.transport = transport
+	n.door = port.Door{Arrival: n.arrival, Raft: transport.Receive, Calls: n.service().Serve}
 	return nil
 }
 
 // proof is by what nodes know each other on the port; nil: by their word.
-func (n *Node) proof() (func() *authority, error) {
+func (n *Node) proof() (func() *port.Authority, error) {
 	if n.config.Insecure {
 		return nil, nil
 	}
-	if n.config.Certificates.given() {
+	if n.config.Certificates.Given() {
 		var err error
-		if n.certificates, err = openCertificates(&n.config, n.log); err != nil {
+		if n.certificates, err = port.OpenCertificates(n.config.Certificates, n.config.ID, n.config.wallTime, n.log); err != nil {
 			return nil, err
 		}
-		return n.certificates.current.Load, nil
+		return n.certificates.Current, nil
 	}
-	drawn, err := newAuthority(n.config.Secret, n.config.ID)
-	return func() *authority { return drawn }, err
+	drawn, err := port.NewAuthority(n.config.Secret, n.config.ID)
+	return func() *port.Authority { return drawn }, err
 }
 
 func (n *Node) closePort() error {
@@ -272,7 +273,7 @@ func (n *Node) closePort() error {
 		errs = append(errs, n.transport.Close())
 	}
 	if n.mux != nil {
-		errs = append(errs, n.mux.close())
+		errs = append(errs, n.mux.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -313,10 +314,9 @@ func (n *Node) start() {
 	if n.mux == nil {
 		return
 	}
-	n.mux.done.Add(1)
-	go n.mux.serve()
+	n.mux.Open(n.door)
 	if n.certificates != nil {
-		n.running.Go(func() { n.certificates.run(n.stop) })
+		n.running.Go(func() { n.certificates.Run(n.stop) })
 	}
 	n.running.Add(3)
 	go n.watchPeers()
@@ -381,7 +381,7 @@ func (n *Node) cutOff() {
 		n.log.Warn("transport not closed", "error", err)
 	}
 	if n.mux != nil {
-		n.mux.shut()
+		n.mux.Shut()
 	}
 }
 

@@ -9,15 +9,9 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/port"
 	"railguard/cluster/report"
 	"railguard/fsm/wire"
-)
-
-// Errors of the cluster's verbs.
-var (
-	ErrNotLeader = errors.New("cluster: this node does not lead")
-	ErrNoPeer    = errors.New("cluster: no such peer")
-	ErrAlone     = errors.New("cluster: there is no other voter")
 )
 
 // membershipPatience bounds one step of a membership change.
@@ -60,7 +54,7 @@ func (n *Node) TransferLeader(ctx context.Context, to string) error {
 func (n *Node) Drain(ctx context.Context) error {
 	n.draining.Store(true)
 	if n.raft.State() == raft.Leader && !n.leadership.alone.Load() {
-		if err := n.TransferLeader(ctx, ""); err != nil && !errors.Is(err, ErrNotLeader) {
+		if err := n.TransferLeader(ctx, ""); err != nil && !errors.Is(err, port.ErrNotLeader) {
 			n.log.Warn("draining: leadership not handed on", "error", err)
 		}
 	}
@@ -95,9 +89,9 @@ func (n *Node) Undrain() {
 // is, and gets a vote when it has caught up.
 func (n *Node) Join(ctx context.Context, id, addr string) error {
 	l := n.peers.linkTo(addr)
-	defer l.close()
-	var p pong
-	if err := l.call(ctx, callPing, nil, &p); err != nil {
+	defer l.Close()
+	p, err := port.Ask(ctx, l, port.PingCall{})
+	if err != nil {
 		return fmt.Errorf("cluster: node at %s: %w", addr, err)
 	}
 	if p.ID != id {

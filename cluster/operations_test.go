@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/port"
 	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm/wire"
@@ -33,11 +34,11 @@ func TestDrainIsTakenBack(t *testing.T) {
 func TestEveryKindIsForwarded(t *testing.T) {
 	for kind := wire.KindScreen; kind <= wire.KindNewest; kind++ {
 		record := wire.AppendRecord(nil, wire.Record{Kind: kind, Version: wire.RecordVersion, Seq: 1, Body: []byte{1}})
-		require.NoError(t, checkFrame(&forwardCall{Count: 1, Records: record}), "kind %d", kind)
+		require.NoError(t, checkFrame(&port.ForwardCall{Count: 1, Records: record}), "kind %d", kind)
 	}
 	for _, kind := range []wire.Kind{wire.KindTick, wire.KindGenesis, wire.KindNewest + 1} {
 		record := wire.AppendRecord(nil, wire.Record{Kind: kind, Version: wire.RecordVersion, Seq: 1, Body: []byte{1}})
-		require.ErrorIs(t, checkFrame(&forwardCall{Count: 1, Records: record}), errBadFrame, "kind %d", kind)
+		require.ErrorIs(t, checkFrame(&port.ForwardCall{Count: 1, Records: record}), errBadFrame, "kind %d", kind)
 	}
 }
 
@@ -113,7 +114,7 @@ func TestJoinerMustBeReachable(t *testing.T) {
 		if leader.NodeID() == "n1" && name == "another is there" {
 			continue // A leader does not dial itself.
 		}
-		err := leader.admitMember(t.Context(), &joinCall{ID: "n4", Address: c.addr, Format: uint16(engine.FormatNewest)})
+		err := leader.admitMember(t.Context(), &port.JoinCall{ID: "n4", Address: c.addr, Format: uint16(engine.FormatNewest)})
 		require.ErrorContains(t, err, c.want, name)
 	}
 	require.Len(t, leader.servers(), 3)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/port"
 	"railguard/engine"
 )
 
@@ -42,7 +43,7 @@ type linkKey struct {
 
 // sample is what the last ping of a peer told.
 type sample struct {
-	pong   pong
+	pong   port.Pong
 	at     time.Time
 	offset engine.Time // The peer's wall clock minus ours.
 	base   engine.Time // Our wall clock minus our monotonic one, then.
@@ -62,7 +63,7 @@ type peers struct {
 	node *Node
 
 	mu      sync.Mutex
-	links   map[linkKey]*link
+	links   map[linkKey]*port.Link
 	samples map[string]sample
 	reached map[string]reached
 	asked   map[string]bool // A ping is under way.
@@ -70,45 +71,48 @@ type peers struct {
 }
 
 func newPeers(n *Node) *peers {
-	return &peers{node: n, links: map[linkKey]*link{}, samples: map[string]sample{}, reached: map[string]reached{}, asked: map[string]bool{}}
+	return &peers{node: n, links: map[linkKey]*port.Link{}, samples: map[string]sample{}, reached: map[string]reached{}, asked: map[string]bool{}}
 }
 
 var errNoPort = errors.New("cluster: this node has no port between nodes")
 
 // link returns the connection to a member, dialled when it is used.
-func (p *peers) link(id string, lane linkLane) *link {
+func (p *peers) link(id string, lane linkLane) *port.Link {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key := linkKey{id, lane}
 	if l := p.links[key]; l != nil {
 		return l
 	}
-	l := &link{closed: p.closed, dialing: newGate(), dial: func(timeout time.Duration) (net.Conn, welcome, error) {
+	l := port.NewLink(func(timeout time.Duration) (net.Conn, error) {
 		to, err := p.node.memberAddress(raft.ServerID(id))
 		if err != nil {
-			return nil, welcome{}, err
+			return nil, err
 		}
-		return p.node.dialPeer(to.host, protocolCalls, id, to.incarnation, timeout)
-	}}
+		return p.node.dialPeer(to.Host, port.ProtocolCalls, id, to.Incarnation, timeout)
+	})
+	if p.closed {
+		l.Close()
+	}
 	p.links[key] = l
 	return l
 }
 
 // linkTo is a connection to an address whose node is not known yet.
-func (p *peers) linkTo(host string) *link {
-	return &link{dialing: newGate(), dial: func(timeout time.Duration) (net.Conn, welcome, error) {
-		return p.node.dialPeer(host, protocolCalls, "", "", timeout)
-	}}
+func (p *peers) linkTo(host string) *port.Link {
+	return port.NewLink(func(timeout time.Duration) (net.Conn, error) {
+		return p.node.dialPeer(host, port.ProtocolCalls, "", "", timeout)
+	})
 }
 
 func (p *peers) close() {
 	p.mu.Lock()
 	p.closed = true
 	links := p.links
-	p.links = map[linkKey]*link{}
+	p.links = map[linkKey]*port.Link{}
 	p.mu.Unlock()
 	for _, l := range links {
-		l.close()
+		l.Close()
 	}
 }
 
@@ -118,7 +122,7 @@ func (p *peers) forget(members []raft.Server) {
 	defer p.mu.Unlock()
 	for key, l := range p.links {
 		if !slices.ContainsFunc(members, func(s raft.Server) bool { return string(s.ID) == key.id }) {
-			l.close()
+			l.Close()
 			delete(p.links, key)
 			delete(p.samples, key.id)
 			delete(p.reached, key.id)
@@ -188,9 +192,9 @@ func (n *Node) pingBeside(id string) {
 
 // ping asks one peer and keeps the answer.
 func (n *Node) ping(ctx context.Context, id string) error {
-	var answer pong
 	sent, wall, base := time.Now(), n.config.Clock.Wall(), n.clockBase()
-	if err := n.peers.link(id, linkControl).call(ctx, callPing, nil, &answer); err != nil {
+	answer, err := port.Ask(ctx, n.peers.link(id, linkControl), port.PingCall{})
+	if err != nil {
 		n.peers.mu.Lock()
 		if last, known := n.peers.samples[id]; known {
 			last.silent = true
@@ -205,7 +209,7 @@ func (n *Node) ping(ctx context.Context, id string) error {
 	}
 	n.peers.mu.Lock()
 	n.peers.samples[id] = sample{
-		pong: answer, at: time.Now(), trip: trip,
+		pong: *answer, at: time.Now(), trip: trip,
 		offset: answer.Wall - (wall + engine.Time(trip/2)), base: base,
 	}
 	if before := n.peers.reached[id]; before.incarnation != answer.Incarnation || before.applied < answer.Applied {
@@ -230,11 +234,11 @@ func (p *peers) heard() map[string]reached {
 }
 
 // pong is what this node tells of itself.
-func (n *Node) pong() *pong {
+func (n *Node) pong() *port.Pong {
 	commit := n.raft.CommitIndex()
 	self := n.self(commit)
 	settings := n.Settings()
-	p := &pong{
+	p := &port.Pong{
 		ID: n.config.ID, Incarnation: n.folder.identity.Incarnation,
 		Wall: n.config.Clock.Wall(), Term: n.raft.CurrentTerm(), Role: self.Role,
 		Applied: self.AppliedIndex, Commit: commit, Release: n.config.Version, APIAddr: n.config.APIAddr,

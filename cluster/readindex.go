@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/port"
 	"railguard/fsm/wire"
 )
 
@@ -108,12 +109,12 @@ func (n *Node) readRoundOnce(term uint64) (uint64, error) {
 	terms := make(chan uint64, len(asked))
 	for _, id := range asked {
 		go func() {
-			var r numberReply
-			if err := n.peers.link(id, linkControl).call(ctx, callTerm, nil, &r); err != nil {
+			r, err := port.Ask(ctx, n.peers.link(id, linkControl), port.TermCall{})
+			if err != nil {
 				terms <- 0
 				return
 			}
-			terms <- r.Number
+			terms <- r.Term
 		}()
 	}
 	quorum := (len(asked)+1)/2 + 1
@@ -142,7 +143,7 @@ func (n *Node) readRoundOnce(term uint64) (uint64, error) {
 func (n *Node) askReadIndexHere(ctx context.Context) (uint64, error) {
 	term := n.sequencer.opened.Load()
 	if term == 0 || n.raft.State() != raft.Leader {
-		return 0, ErrNotLeader
+		return 0, port.ErrNotLeader
 	}
 	return n.confirmedCommit(ctx, term)
 }
@@ -187,18 +188,18 @@ func (n *Node) askReadIndexOnce(ctx context.Context) (uint64, error) {
 	leader, _ := n.remoteLeader()
 	if leader == "" {
 		index, err := n.askReadIndexHere(ctx)
-		if err == ErrNotLeader {
+		if err == port.ErrNotLeader {
 			err = wire.ErrNoLeader
 		}
 		return index, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, readRoundPatience)
 	defer cancel()
-	var r numberReply
-	if err := n.peers.link(string(leader), linkControl).call(ctx, callReadIndex, nil, &r); err != nil {
+	r, err := port.Ask(ctx, n.peers.link(string(leader), linkControl), port.ReadIndexCall{})
+	if err != nil {
 		return 0, err
 	}
-	return r.Number, nil
+	return r.Index, nil
 }
 
 // contactLeader asks the leader for a sign of life, by a real call.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"railguard/cluster/port"
 )
 
 // Recovery of a group that lost its majority for good (docs/decisions/0022). One
@@ -41,7 +43,7 @@ func ParseSurvivor(text string) (SurvivorIndex, error) {
 	wrong := fmt.Errorf("%q is not of the form NODE=INDEX/TERM, e.g. n2=12345/7", text)
 	node, position, named := strings.Cut(text, "=")
 	indexText, termText, split := strings.Cut(position, "/")
-	if !named || !split || validID(node) != nil {
+	if !named || !split || port.ValidID(node) != nil {
 		return SurvivorIndex{}, wrong
 	}
 	index, err := strconv.ParseUint(indexText, 10, 64)

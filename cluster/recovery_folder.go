@@ -16,6 +16,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/raft"
+
+	"railguard/cluster/port"
 )
 
 // stillFolder is a stopped node's data folder, opened for reading alone.
@@ -235,12 +237,12 @@ func (f *stillFolder) eachEntry(first, last uint64, visit func(*raft.Log) error)
 func (f *stillFolder) members() []RecoveryMember {
 	members := make([]RecoveryMember, 0, len(f.configuration.Servers))
 	for _, server := range f.configuration.Servers {
-		address, err := parseAddress(string(server.Address))
+		address, err := port.ParseAddress(string(server.Address))
 		if err != nil {
-			address.host = string(server.Address)
+			address.Host = string(server.Address)
 		}
 		members = append(members, RecoveryMember{
-			ID: string(server.ID), Addr: address.host, Incarnation: address.incarnation,
+			ID: string(server.ID), Addr: address.Host, Incarnation: address.Incarnation,
 			Voter: server.Suffrage == raft.Voter, Self: string(server.ID) == f.identity.ID,
 		})
 	}

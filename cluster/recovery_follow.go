@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"railguard/cluster/port"
 )
 
 // Follow makes another survivor a member of a recovered group with the folder it
@@ -95,7 +97,7 @@ func (r *recoveryRecord) admits(f *stillFolder) error {
 		return fmt.Errorf("%s ends at %d/%d, further than %s at %d/%d: recover from %s instead", end.Node, end.Index, end.Term, r.Node, r.LastIndex, r.LastTerm, end.Node)
 	}
 	for _, m := range r.Former {
-		if m.ID == f.identity.ID && m.Incarnation != shown(f.identity.Incarnation) {
+		if m.ID == f.identity.ID && m.Incarnation != port.Shown(f.identity.Incarnation) {
 			return fmt.Errorf("the folder is not the one that the group knows as %s: wipe it and let the node join anew", m.ID)
 		}
 	}

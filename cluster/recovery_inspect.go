@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"railguard/audit"
+	"railguard/cluster/port"
 	"railguard/fsm"
 )
 
@@ -68,7 +69,7 @@ func (r *RecoveryReport) judgeMembers(f *stillFolder) {
 		}
 		if m.Self {
 			member, vote = true, m.Voter
-			if m.Incarnation != shown(f.identity.Incarnation) {
+			if m.Incarnation != port.Shown(f.identity.Incarnation) {
 				r.problem("this folder is not the one that the group knows as %s: it was wiped and never joined anew", m.ID)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"railguard/cluster/port"
 	"railguard/fsm/wire"
 )
 
@@ -78,7 +79,7 @@ func (n *Node) loadRecovery() (err error) {
 
 // descent fills a hello with what this node's folder says of cluster and lineage. A
 // node that has not applied its log yet is known by its folder.
-func (n *Node) descent(h *hello) {
+func (n *Node) descent(h *port.Hello) {
 	clusterID, recovery, lineage := n.folder.known()
 	if h.ClusterID == "" {
 		h.ClusterID = clusterID
@@ -89,8 +90,8 @@ func (n *Node) descent(h *hello) {
 
 // kin says why two nodes must not talk to each other, or "". A node without data is
 // kin to everybody: it will be of the group that takes it in.
-func (n *Node) kin(own, other *hello) string {
-	fresh := func(h *hello) bool { return h.ClusterID == "" && h.Lineage == "" }
+func (n *Node) kin(own, other *port.Hello) string {
+	fresh := func(h *port.Hello) bool { return h.ClusterID == "" && h.Lineage == "" }
 	switch {
 	case own.Lineage == other.Lineage:
 		return ""
@@ -105,28 +106,20 @@ func (n *Node) kin(own, other *hello) string {
 		own.ClusterID, own.ID, own.Recovery, own.Lineage, other.ID, other.Recovery, other.Lineage)
 }
 
-func leftBehind(id string, by *hello) string {
+func leftBehind(id string, by *port.Hello) string {
 	return fmt.Sprintf("cluster %s was recovered without node %q (recovery %d, lineage %s): what %q has decided since is not part of it. Stop %q, keep or wipe its data folder, and let it join anew with an empty one",
 		by.ClusterID, id, by.Recovery, by.Lineage, id, id)
 }
 
-// asHello is who a welcome comes from.
-func (w *welcome) asHello() *hello {
-	return &hello{
-		ID: w.ID, Incarnation: w.Incarnation, ClusterID: w.ClusterID, Release: w.Release, LastIndex: w.LastIndex,
-		Recovery: w.Recovery, Lineage: w.Lineage, Recorded: w.Recorded,
-	}
-}
-
 // meet judges another node by its lineage. A node without data takes the lineage of
 // the group that speaks raft with it.
-func (n *Node) meet(own, other *hello, protocol byte) string {
+func (n *Node) meet(own, other *port.Hello, protocol byte) string {
 	stranger := n.kin(own, other)
 	switch {
 	case stranger != "":
 		n.tellStranger(stranger)
 		n.yieldTo(own, other)
-	case protocol == protocolRaft && own.Lineage == "" && other.Lineage != "":
+	case protocol == port.ProtocolRaft && own.Lineage == "" && other.Lineage != "":
 		if err := n.folder.inherit(other.Recovery, other.Lineage); err != nil {
 			return fmt.Sprintf("node %q cannot write down of which recovery it is: %v", own.ID, err)
 		}
@@ -135,7 +128,7 @@ func (n *Node) meet(own, other *hello, protocol byte) string {
 }
 
 // refusesKin is meet at the door: true when the dialler is refused.
-func (n *Node) refusesKin(own, h *hello, protocol byte, w *welcome) bool {
+func (n *Node) refusesKin(own, h *port.Hello, protocol byte, w *port.Welcome) bool {
 	w.Refused = n.meet(own, h, protocol)
 	return w.Refused != ""
 }
@@ -151,7 +144,7 @@ func (n *Node) tellStranger(what string) {
 
 // yieldTo ends a node whose group was recovered without it, once that recovery is on
 // record: before, it could still be given up.
-func (n *Node) yieldTo(own, other *hello) {
+func (n *Node) yieldTo(own, other *port.Hello) {
 	if own.ClusterID != other.ClusterID || other.Recovery <= own.Recovery || !other.Recorded {
 		return
 	}
@@ -164,13 +157,13 @@ func (n *Node) yieldTo(own, other *hello) {
 
 // checkWelcome is the dialler's side of meet. After a refusal there is nothing left
 // to be refused, but something to be learnt from it.
-func (n *Node) checkWelcome(w *welcome, refused bool) error {
+func (n *Node) checkWelcome(w *port.Welcome, refused bool) error {
 	own := n.hello()
-	other := w.asHello()
+	other := w.AsHello()
 	if other.ClusterID == "" || own.ClusterID == "" || other.ClusterID != own.ClusterID {
 		return nil
 	}
-	if stranger := n.meet(&own, other, protocolCalls); stranger != "" && !refused {
+	if stranger := n.meet(&own, other, port.ProtocolCalls); stranger != "" && !refused {
 		return fmt.Errorf("%w: %s", errStranger, stranger)
 	}
 	return nil
@@ -178,7 +171,7 @@ func (n *Node) checkWelcome(w *welcome, refused bool) error {
 
 // newestGroup picks whom a node without data joins: a recovered group before the one
 // that it left behind. nil: nobody knows a cluster.
-func newestGroup(seen map[string]*pong) (through *pong) {
+func newestGroup(seen map[string]*port.Pong) (through *port.Pong) {
 	for _, p := range seen {
 		if p.ClusterID != "" && (through == nil || p.Recovery > through.Recovery) {
 			through = p
@@ -223,7 +216,7 @@ func (n *Node) probeFormer() error {
 
 // stillOld reports whether a node of the old group answers at an address.
 func (n *Node) stillOld(host string) bool {
-	conn, w, err := n.mux.dial(host, protocolCalls, n.hello, "", "", probePatience)
+	conn, w, err := n.mux.Dial(host, port.ProtocolCalls, n.hello, "", "", probePatience)
 	if err == nil {
 		err = conn.Close()
 	}

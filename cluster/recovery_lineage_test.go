@@ -9,21 +9,22 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/port"
 	"railguard/fsm/wire"
 )
 
 // TestKin is the table of who talks to whom.
 func TestKin(t *testing.T) {
-	fresh := hello{ID: "f"}
-	old := hello{ID: "o", ClusterID: "c"}
-	first := hello{ID: "r", ClusterID: "c", Recovery: 1, Lineage: "aa"}
-	twin := hello{ID: "t", ClusterID: "c", Recovery: 1, Lineage: "bb"}
-	second := hello{ID: "s", ClusterID: "c", Recovery: 2, Lineage: "cc"}
-	taken := hello{ID: "j", Recovery: 1, Lineage: "aa"} // Joins: it has the lineage and no state yet.
+	fresh := port.Hello{ID: "f"}
+	old := port.Hello{ID: "o", ClusterID: "c"}
+	first := port.Hello{ID: "r", ClusterID: "c", Recovery: 1, Lineage: "aa"}
+	twin := port.Hello{ID: "t", ClusterID: "c", Recovery: 1, Lineage: "bb"}
+	second := port.Hello{ID: "s", ClusterID: "c", Recovery: 2, Lineage: "cc"}
+	taken := port.Hello{ID: "j", Recovery: 1, Lineage: "aa"} // Joins: it has the lineage and no state yet.
 	n := &Node{}
 	cases := []struct {
 		name       string
-		own, other hello
+		own, other port.Hello
 		says       string // "": they talk.
 	}{
 		{"never recovered", old, old, ""},
@@ -50,9 +51,9 @@ func TestKin(t *testing.T) {
 }
 
 func TestNewestGroup(t *testing.T) {
-	require.Nil(t, newestGroup(map[string]*pong{"a": {}}))
-	before, after := &pong{ClusterID: "c"}, &pong{ClusterID: "c", Recovery: 1}
-	require.Equal(t, after, newestGroup(map[string]*pong{"a": before, "b": after, "d": {Recovery: 9}}))
+	require.Nil(t, newestGroup(map[string]*port.Pong{"a": {}}))
+	before, after := &port.Pong{ClusterID: "c"}, &port.Pong{ClusterID: "c", Recovery: 1}
+	require.Equal(t, after, newestGroup(map[string]*port.Pong{"a": before, "b": after, "d": {Recovery: 9}}))
 }
 
 // TestRecoverDamagedLog: damage is an error that names the folder, whatever the

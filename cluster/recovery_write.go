@@ -16,6 +16,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/port"
 	"railguard/engine"
 )
 
@@ -221,7 +222,7 @@ func (c *recoverer) rewriteMembership(f *stillFolder, plan *recoveryRecord) (err
 	if err := c.after("term"); err != nil {
 		return err
 	}
-	return appendMembership(store, plan, shown(f.identity.Incarnation))
+	return appendMembership(store, plan, port.Shown(f.identity.Incarnation))
 }
 
 // appendMembership writes the entry unless it stands there already.
@@ -272,13 +273,13 @@ func (r *recoveryRecord) entry(incarnation string) (*raft.Log, error) {
 	}
 	members := raft.Configuration{Servers: []raft.Server{{
 		Suffrage: raft.Voter, ID: raft.ServerID(r.Node),
-		Address: raft.ServerAddress(memberAddress{host: host, incarnation: incarnation}.String()),
+		Address: raft.ServerAddress(port.Address{Host: host, Incarnation: incarnation}.String()),
 	}}}
 	for _, m := range r.Former {
 		if slices.Contains(r.Kept, m.ID) {
 			members.Servers = append(members.Servers, raft.Server{
 				Suffrage: raft.Voter, ID: raft.ServerID(m.ID),
-				Address: raft.ServerAddress(memberAddress{host: m.Addr, incarnation: m.Incarnation}.String()),
+				Address: raft.ServerAddress(port.Address{Host: m.Addr, Incarnation: m.Incarnation}.String()),
 			})
 		}
 	}

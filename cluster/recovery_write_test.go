@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/port"
 	"railguard/fsm"
 	"railguard/fsm/wire"
 )
@@ -19,7 +20,7 @@ func recordOf(members int) *recoveryRecord {
 		By: "Ada", Second: "Bob", Reason: "r", DecidedAt: instantOf(time.Unix(1_800_000_000, 0)), LastIndex: 100, LastTerm: 3, NewTerm: 4,
 	}
 	for i := range members {
-		id := strings.Repeat("n", idMax-1) + string(rune('0'+i))
+		id := strings.Repeat("n", port.IDMax-1) + string(rune('0'+i))
 		r.Former = append(r.Former, RecoveryMember{ID: id, Addr: strings.Repeat("h", 250) + ":65535", Incarnation: "0123456789abcdef", Voter: true, Self: i == 0})
 	}
 	return r

@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/port"
 	"railguard/engine"
 )
 
@@ -261,8 +262,8 @@ func (r *rejoin) follow(n, leader *Node, reader *oldReader, size uint64, start t
 	}{
 		{"member without a vote", func() bool {
 			server, known := leader.find(id)
-			to, err := parseAddress(string(server.Address))
-			return known && err == nil && to.incarnation == n.address.incarnation
+			to, err := port.ParseAddress(string(server.Address))
+			return known && err == nil && to.Incarnation == n.address.Incarnation
 		}},
 		{"state restored, its tree head the leader's", func() bool { return r.sameHead(n, leader, size) }},
 		{"in step with the log", func() bool { return n.Applied()+promoteLag >= leader.Applied() }},

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/audit"
+	"railguard/cluster/port"
 	"railguard/engine"
 )
 
@@ -255,7 +256,7 @@ func (r *rejoinTest) brokenConnections(t *testing.T) {
 
 // breakingNetwork breaks every connection it dialled after some bytes read.
 type breakingNetwork struct {
-	tcpNetwork
+	port.TCP
 	limit  int64
 	never  atomic.Bool
 	broken atomic.Int64
@@ -263,7 +264,7 @@ type breakingNetwork struct {
 
 // Dial implements Network.
 func (b *breakingNetwork) Dial(address string, timeout time.Duration) (net.Conn, error) {
-	conn, err := b.tcpNetwork.Dial(address, timeout)
+	conn, err := b.TCP.Dial(address, timeout)
 	if err != nil {
 		return nil, err
 	}

@@ -1,16 +1,14 @@
 package cluster
 
 import (
-	"bytes"
-	"crypto/tls"
-	"crypto/x509"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/port"
+	"railguard/cluster/porttest"
 	"railguard/fsm/wire"
 )
 
@@ -20,40 +18,35 @@ type certified struct {
 	files string
 }
 
-func newCertified(t *testing.T, by *issuer) *certified {
+func newCertified(t *testing.T, by *porttest.Issuer) *certified {
 	c := &certified{files: t.TempDir()}
 	for _, id := range []string{"n1", "n2", "n3"} {
-		by.write(c.files, id, []*issuer{by}, nil)
+		by.Write(c.files, id, []*porttest.Issuer{by}, nil)
 	}
 	c.group = newGroup(t, func(config *Config) {
 		name := filepath.Join(c.files, config.ID)
 		config.Secret = nil
-		config.Certificates = Certificates{Cert: name + ".pem", Key: name + ".key", CA: name + ".ca", Every: 5 * time.Millisecond}
+		config.Certificates = port.Certificates{Cert: name + ".pem", Key: name + ".key", CA: name + ".ca", Every: 5 * time.Millisecond}
 	})
 	return c
 }
 
 // issue replaces the files of all nodes and waits until all have taken them up.
-func (c *certified) issue(by *issuer, authorities ...*issuer) {
+func (c *certified) issue(by *porttest.Issuer, authorities ...*porttest.Issuer) {
 	for id := range c.all() {
-		by.write(c.files, id, authorities, nil)
+		by.Write(c.files, id, authorities, nil)
 	}
 	for id, n := range c.all() {
 		require.Eventually(c.t, func() bool {
-			files, err := n.certificates.files.read()
+			files, err := n.config.Certificates.Load(id, time.Now)
 			require.NoError(c.t, err)
-			pair, err := tls.X509KeyPair(files.cert, files.key)
-			require.NoError(c.t, err)
-			pool, err := parseAuthorities(files.ca)
-			require.NoError(c.t, err)
-			a := n.certificates.current.Load()
-			return bytes.Equal(a.own.Certificate[0], pair.Certificate[0]) && a.pool.Equal(pool)
+			return n.certificates.Current().Equal(files)
 		}, 10*time.Second, 5*time.Millisecond, "%s", id)
 	}
 }
 
 func TestGroupWithCertificates(t *testing.T) {
-	g := newCertified(t, newIssuer(t, "root", nil))
+	g := newCertified(t, porttest.New(t, "root", nil))
 	g.form(3)
 	propose(t, g.leader(), wire.KindRegister, register("at-leader"))
 	propose(t, g.follower(), wire.KindRegister, register("at-follower"))
@@ -78,7 +71,7 @@ func TestGroupWithCertificates(t *testing.T) {
 // the group works: nobody restarts, no record is lost, and the old authority's word
 // counts for nothing in the end, on open connections neither.
 func TestRenewalUnderWay(t *testing.T) {
-	old, young := newIssuer(t, "old", nil), newIssuer(t, "young", nil)
+	old, young := porttest.New(t, "old", nil), porttest.New(t, "young", nil)
 	g := newCertified(t, old)
 	g.form(3)
 	stop, wrote := make(chan struct{}), make(chan int)
@@ -97,24 +90,22 @@ func TestRenewalUnderWay(t *testing.T) {
 			}
 		}
 	}()
-	oldFriend := given(t, old.write(t.TempDir(), "n9", []*issuer{old, young}, nil), "n9")
-	youngFriend := given(t, young.write(t.TempDir(), "n8", []*issuer{old, young}, nil), "n8")
-	k := &knocking{g.host("n1"), g.all()["n1"]}
-	opened := k.welcomed(t, oldFriend, protocolCalls, "n9")
+	oldFriend := newStranger(t, old.Write(t.TempDir(), "n9", []*porttest.Issuer{old, young}, nil), "n9")
+	youngFriend := newStranger(t, young.Write(t.TempDir(), "n8", []*porttest.Issuer{old, young}, nil), "n8")
+	opened := oldFriend.opened(t, g.host("n1"))
 
 	g.issue(old, old) // Renewed by the same authority.
-	require.NoError(t, answers(opened), "a renewal ends no connection")
+	require.NoError(t, answered(opened), "a renewal ends no connection")
 	g.issue(old, old, young)
-	stays := k.welcomed(t, youngFriend, protocolCalls, "n8")
+	stays := youngFriend.opened(t, g.host("n1"))
 	g.issue(young, old, young)
-	require.NoError(t, answers(opened))
+	require.NoError(t, answered(opened))
 	g.issue(young, young) // The old authority is taken away.
 
-	require.Error(t, answers(opened), "proven by an authority that is none any more")
-	require.NoError(t, answers(stays))
-	config := oldFriend.config()
-	config.VerifyConnection = nil
-	turnedAway(t, tls.Client(k.knock(t), config), helloBytes(protocolCalls, "n9"))
+	require.Error(t, answered(opened), "proven by an authority that is none any more")
+	require.NoError(t, answered(stays))
+	_, err := oldFriend.dial(g.host("n1"), port.ProtocolCalls)
+	require.Error(t, err)
 
 	before := writer.Applied()
 	require.Eventually(t, func() bool { return writer.Applied() > before }, 10*time.Second, time.Millisecond, "writes go on")
@@ -131,13 +122,13 @@ func TestRenewalUnderWay(t *testing.T) {
 // TestANodeWhoseCertificateEnds gets no new connections, in neither direction, and
 // comes back when it is renewed, without a restart.
 func TestANodeWhoseCertificateEnds(t *testing.T) {
-	root := newIssuer(t, "root", nil)
+	root := porttest.New(t, "root", nil)
 	g := newCertified(t, root)
 	g.form(3)
 	last := g.follower()
 	soon := time.Now().Add(3 * time.Second) // Long enough for a slow machine to take it up.
-	root.write(g.files, last.NodeID(), []*issuer{root}, ends(soon))
-	require.Eventually(t, func() bool { return !last.certificates.current.Load().until.After(soon) }, 10*time.Second, time.Millisecond)
+	root.Write(g.files, last.NodeID(), []*porttest.Issuer{root}, porttest.Ends(soon))
+	require.Eventually(t, func() bool { return !last.certificates.Current().Until().After(soon) }, 10*time.Second, time.Millisecond)
 	require.Eventually(t, func() bool { return time.Now().After(soon.Add(time.Second)) }, 10*time.Second, 10*time.Millisecond)
 
 	var other *Node
@@ -146,60 +137,15 @@ func TestANodeWhoseCertificateEnds(t *testing.T) {
 			other = n
 		}
 	}
-	_, _, err := last.dialPeer(other.address.host, protocolCalls, "", "", time.Second)
+	_, err := last.dialPeer(other.address.Host, port.ProtocolCalls, "", "", time.Second)
 	require.Error(t, err)
-	_, _, err = other.dialPeer(last.address.host, protocolCalls, "", "", time.Second)
+	_, err = other.dialPeer(last.address.Host, port.ProtocolCalls, "", "", time.Second)
 	require.ErrorContains(t, err, "renew it, or set the clock")
-	root.write(g.files, last.NodeID(), []*issuer{root}, nil)
+	root.Write(g.files, last.NodeID(), []*porttest.Issuer{root}, nil)
 	require.Eventually(t, func() bool {
-		conn, _, err := other.dialPeer(last.address.host, protocolCalls, "", "", time.Second)
+		conn, err := other.dialPeer(last.address.Host, port.ProtocolCalls, "", "", time.Second)
 		return err == nil && conn.Close() == nil
 	}, 10*time.Second, 5*time.Millisecond)
 	g.awaitReady()
 	g.awaitEqual()
-}
-
-// TestMuxForgetsWhatItDialled keeps no closed connection.
-func TestMuxForgetsWhatItDialled(t *testing.T) {
-	root := newIssuer(t, "root", nil)
-	k := withCertificates(t, root)
-	a := given(t, root.files("n2", nil), "n2")
-	m := &mux{network: tcpNetwork{}, authority: func() *authority { return a }, log: k.node.log, dialled: newGuests(connectionsMax, connectionsMax)}
-	for range 3 {
-		conn, w, err := m.dial(k.host, protocolCalls, func() hello { return hello{ID: "n2", Incarnation: "x"} }, "n1", "", time.Second)
-		require.NoError(t, err)
-		require.Equal(t, "n1", w.ID)
-		require.NoError(t, answers(conn))
-		require.NoError(t, conn.Close())
-	}
-	open, came := counted(m.dialled)
-	require.Zero(t, open)
-	require.EqualValues(t, 3, came)
-	_, _, err := m.dial(k.host, protocolCalls, func() hello { return hello{ID: "n2", Incarnation: "x"} }, "n3", "", time.Second)
-	require.ErrorContains(t, err, `is node "n1", not "n3"`)
-	open, _ = counted(m.dialled)
-	require.Zero(t, open)
-}
-
-// TestAProofTakenBackMeanwhile: the authority changes between a handshake and the
-// moment at which its connection is noted.
-func TestAProofTakenBackMeanwhile(t *testing.T) {
-	old, young := newIssuer(t, "old", nil), newIssuer(t, "young", nil)
-	before, after := given(t, old.files("n1", nil), "n1"), given(t, young.files("n1", nil), "n1")
-	friend := given(t, old.files("n2", nil), "n2")
-	chain := []*x509.Certificate{friend.own.Leaf}
-	m := &mux{authority: func() *authority { return after }, peers: newGuests(4, 4), dialled: newGuests(4, 4)}
-	require.False(t, m.keep(m.peers, fakeConn{from: "a"}, &proven{who: "n2", by: before, chain: chain}))
-	open, _ := counted(m.peers)
-	require.Zero(t, open)
-	m.authority = func() *authority { return before }
-	require.True(t, m.keep(m.peers, fakeConn{from: "a"}, &proven{who: "n2", by: before, chain: chain}))
-}
-
-func TestKeyFileForEverybodyIsToldOf(t *testing.T) {
-	root := newIssuer(t, "root", nil)
-	c := root.files("n1", nil)
-	require.NoError(t, os.Chmod(c.Key, 0o644))
-	_, log := keeperOf(t, c, SystemClock())
-	require.Contains(t, log.String(), "everybody on this machine")
 }

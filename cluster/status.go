@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/port"
 	"railguard/cluster/report"
 	"railguard/engine"
 )
@@ -71,7 +72,7 @@ func (n *Node) Status(ctx context.Context) report.ClusterStatus {
 	s.Nodes = n.nodes(ctx, commit)
 	id, address, _ := n.leadership.current(time.Now())
 	if address != "" {
-		s.Leader = &report.LeaderInfo{ID: string(id), Addr: hostOf(string(address))}
+		s.Leader = &report.LeaderInfo{ID: string(id), Addr: port.HostOf(string(address))}
 		for _, node := range s.Nodes {
 			if node.ID == string(id) {
 				s.Leader.APIAddr = node.APIAddr
@@ -129,7 +130,7 @@ func (n *Node) nodes(_ context.Context, commit uint64) []report.NodeStatus {
 		if string(server.ID) != n.config.ID {
 			node = n.peerStatus(string(server.ID), commit, time.Now())
 		}
-		node.Addr = hostOf(string(server.Address))
+		node.Addr = port.HostOf(string(server.Address))
 		node.Suffrage = suffrageNonvoter
 		if server.Suffrage == raft.Voter {
 			node.Suffrage = suffrageVoter
@@ -169,7 +170,7 @@ func (n *Node) peerStatus(id string, commit uint64, now time.Time) report.NodeSt
 func (n *Node) self(commit uint64) report.NodeStatus {
 	applied := n.Applied()
 	return report.NodeStatus{
-		ID: n.config.ID, Addr: n.address.host, APIAddr: n.config.APIAddr,
+		ID: n.config.ID, Addr: n.address.Host, APIAddr: n.config.APIAddr,
 		Suffrage: suffrageNonvoter, Role: n.Role(),
 		// Without its history a node is no copy yet that others could be lost for.
 		Healthy:      n.dead.Load() == nil && !n.diskIsLow() && !n.catchup.busy.Load(),

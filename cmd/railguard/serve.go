@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"railguard/cluster"
+	"railguard/cluster/port"
 	"railguard/httpapi"
 )
 
@@ -26,7 +27,7 @@ type serveFlags struct {
 	join                                      []string
 	ofacDir, ofacSource, publicURL, issuer    string
 	tlsCert, tlsKey                           string
-	nodeCert                                  cluster.Certificates // Of the port between nodes.
+	nodeCert                                  port.Certificates // Of the port between nodes.
 	trustedProxies                            []string
 	config, logLevel                          string
 	insecure, dev, testClock                  bool

@@ -19,7 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"railguard/cluster"
+	"railguard/cluster/port"
 )
 
 const (
@@ -222,7 +222,7 @@ func (f *issueFlags) issue(now time.Time) (*x509.Certificate, error) {
 	if f.newKey && !f.renew {
 		return nil, usage("--new-key goes with --renew")
 	}
-	uri, err := cluster.NodeURI(f.id)
+	uri, err := port.NodeURI(f.id)
 	if err != nil {
 		return nil, usage("--id: %w", err)
 	}
@@ -270,7 +270,7 @@ func (f *issueFlags) replace(template *x509.Certificate, authority *tls.Certific
 	if err != nil {
 		return nil, usage("nothing to renew: %w", err)
 	}
-	if id, err := cluster.NodeID(old.Leaf); err != nil || id != f.id {
+	if id, err := port.NodeID(old.Leaf); err != nil || id != f.id {
 		return nil, usage("%s.pem is not node %q's", path, f.id)
 	}
 	if len(f.dns)+len(f.ips) == 0 {

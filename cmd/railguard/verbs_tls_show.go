@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"railguard/cluster"
+	"railguard/cluster/port"
 )
 
 const certificateFileMax = 1 << 20
@@ -96,7 +96,7 @@ func showCertificate(out io.Writer, c *x509.Certificate, now time.Time) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(out, "%-12s"+format+"\n", append([]any{name}, args...)...)
 	}
-	switch id, err := cluster.NodeID(c); {
+	switch id, err := port.NodeID(c); {
 	case err == nil:
 		line("node", "%s", id)
 	case c.IsCA:

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/cluster"
+	"railguard/cluster/port"
 )
 
 // runCommand is one call of the program: what it prints, and its exit code.
@@ -58,8 +58,8 @@ func readCertificate(t *testing.T, path string) *x509.Certificate {
 }
 
 // certificatesOf are a node's files beside their authority.
-func certificatesOf(dir, id string) cluster.Certificates {
-	return cluster.Certificates{Cert: filepath.Join(dir, id+".pem"), Key: filepath.Join(dir, id+".key"), CA: filepath.Join(dir, authorityFile)}
+func certificatesOf(dir, id string) port.Certificates {
+	return port.Certificates{Cert: filepath.Join(dir, id+".pem"), Key: filepath.Join(dir, id+".key"), CA: filepath.Join(dir, authorityFile)}
 }
 
 func TestTLSInitAndIssue(t *testing.T) {
@@ -104,7 +104,7 @@ func TestTLSRenew(t *testing.T) {
 	files := func() (certificate *x509.Certificate, key []byte) {
 		key, err := os.ReadFile(filepath.Join(out, "n1.key"))
 		require.NoError(t, err)
-		c := cluster.Certificates{Cert: filepath.Join(out, "n1.pem"), Key: filepath.Join(out, "n1.key"), CA: filepath.Join(dir, authorityFile)}
+		c := port.Certificates{Cert: filepath.Join(out, "n1.pem"), Key: filepath.Join(out, "n1.key"), CA: filepath.Join(dir, authorityFile)}
 		require.NoError(t, c.Check("n1", time.Now()))
 		return readCertificate(t, filepath.Join(out, "n1.pem")), key
 	}

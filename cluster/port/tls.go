@@ -1,6 +1,7 @@
-package cluster
+package port
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/hkdf"
 	"crypto/rand"
@@ -22,7 +23,7 @@ const secretMin = 16
 // identityScheme is that of the URI in a node's certificate: railguard://n1.
 const identityScheme = "railguard"
 
-// authority is whom a node believes on the port between nodes, and what it shows
+// Authority is whom a node believes on the port between nodes, and what it shows
 // there itself. It never changes. There are two kinds.
 //
 // The cluster's own: its key is derived from the cluster secret, so every node that
@@ -30,7 +31,7 @@ const identityScheme = "railguard"
 // distribute and nothing to renew. Given: the operator's certificates, read from
 // files (certificates.go). Who cannot prove himself to the authority gets no
 // further than the handshake.
-type authority struct {
+type Authority struct {
 	pool     *x509.CertPool
 	own      tls.Certificate
 	now      func() time.Time // By which dates are judged.
@@ -48,7 +49,7 @@ var (
 	certificateNow  = func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 )
 
-func newAuthority(secret []byte, id string) (*authority, error) {
+func NewAuthority(secret []byte, id string) (*Authority, error) {
 	if len(secret) < secretMin {
 		return nil, fmt.Errorf("cluster: the cluster secret must have at least %d bytes", secretMin)
 	}
@@ -69,7 +70,7 @@ func newAuthority(secret []byte, id string) (*authority, error) {
 	if root, err = x509.ParseCertificate(der); err != nil {
 		return nil, fmt.Errorf("cluster: authority: %w", err)
 	}
-	a := &authority{
+	a := &Authority{
 		pool: x509.NewCertPool(), now: certificateNow, chainMax: 1,
 		distrust: "peer does not know this cluster's secret",
 	}
@@ -104,7 +105,7 @@ func issue(root *x509.Certificate, key ed25519.PrivateKey, id string) (tls.Certi
 
 // config is TLS 1.3 with both sides proven by the authority. Host names mean
 // nothing here; who the peer is stands in its certificate's URI.
-func (a *authority) config() *tls.Config {
+func (a *Authority) config() *tls.Config {
 	return &tls.Config{
 		MinVersion:   tls.VersionTLS13,
 		Certificates: []tls.Certificate{a.own},
@@ -121,8 +122,17 @@ func (a *authority) config() *tls.Config {
 	}
 }
 
+// Until is when the own certificate stops to prove anything; zero: never.
+func (a *Authority) Until() time.Time { return a.until }
+
+// Equal reports whether two authorities show the same certificate and believe the
+// same others.
+func (a *Authority) Equal(other *Authority) bool {
+	return bytes.Equal(a.own.Certificate[0], other.own.Certificate[0]) && a.pool.Equal(other.pool)
+}
+
 // peerID verifies the peer's chain and returns its node id.
-func (a *authority) peerID(state tls.ConnectionState) (string, error) {
+func (a *Authority) peerID(state tls.ConnectionState) (string, error) {
 	if len(state.PeerCertificates) == 0 || len(state.PeerCertificates) > a.chainMax {
 		return "", fmt.Errorf("cluster: peer shows %d certificates, 1 to %d are allowed", len(state.PeerCertificates), a.chainMax)
 	}
@@ -137,7 +147,7 @@ var nodeUsages = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsage
 
 // verify holds a chain, the leaf first, to the authority, and returns when the
 // proof ends: with the first certificate on the way up that does.
-func (a *authority) verify(chain []*x509.Certificate) (until time.Time, err error) {
+func (a *Authority) verify(chain []*x509.Certificate) (until time.Time, err error) {
 	leaf, between := chain[0], x509.NewCertPool()
 	for _, certificate := range chain[1:] {
 		between.AddCert(certificate)
@@ -174,7 +184,7 @@ func earliest(chain []*x509.Certificate) time.Time {
 
 // refusal says why a chain proves nothing. Dates are told with this node's clock,
 // which may be what is wrong.
-func (a *authority) refusal(leaf *x509.Certificate, err error) error {
+func (a *Authority) refusal(leaf *x509.Certificate, err error) error {
 	var invalid x509.CertificateInvalidError
 	if errors.As(err, &invalid) {
 		switch {
@@ -204,7 +214,7 @@ func subjectOf(c *x509.Certificate) string {
 // NodeURI is the name that a node's certificate must carry, as its one URI of the
 // scheme railguard: railguard://n1. Nothing else in a certificate names a node.
 func NodeURI(id string) (*url.URL, error) {
-	if err := validID(id); err != nil {
+	if err := ValidID(id); err != nil {
 		return nil, err
 	}
 	if strings.Contains("."+id+".", "..") { // x509 takes it for a broken host name.

@@ -1,4 +1,4 @@
-package cluster
+package port
 
 import (
 	"bytes"
@@ -44,33 +44,24 @@ type Certificates struct {
 	Every time.Duration // How often the files are looked at; 5 s.
 }
 
-func (c *Certificates) given() bool { return c.Cert != "" || c.Key != "" || c.CA != "" }
-
-// check refuses what cannot be meant.
-func (c *Certificates) check(config *Config) error {
-	switch {
-	case !c.given():
-		return nil
-	case c.Cert == "" || c.Key == "" || c.CA == "":
-		return errors.New("cluster: certificate, key and authorities go together")
-	case config.Insecure:
-		return errors.New("cluster: certificates and insecure mode exclude each other")
-	case config.ListenCluster == "":
-		return errors.New("cluster: certificates are for the port between nodes, and there is none")
-	}
-	return c.Check(config.ID, wallTime(config.Clock))
-}
-
-func wallTime(clock Clock) time.Time { return time.Unix(0, int64(clock.Wall())) }
+// Given reports whether any file is named.
+func (c *Certificates) Given() bool { return c.Cert != "" || c.Key != "" || c.CA != "" }
 
 // Check tells whether a node of that id could start with the files now: they can be
 // read, belong together, name the node, and are good by the clock.
 func (c *Certificates) Check(id string, now time.Time) error {
-	files, err := c.read()
-	if err == nil {
-		_, err = files.authority(id, func() time.Time { return now })
-	}
+	_, err := c.Load(id, func() time.Time { return now })
 	return err
+}
+
+// Load reads the files and makes of them what node id may prove itself with; now is
+// the clock by which dates are judged, then and later.
+func (c *Certificates) Load(id string, now func() time.Time) (*Authority, error) {
+	files, err := c.read()
+	if err != nil {
+		return nil, err
+	}
+	return files.authority(id, now)
 }
 
 // certificateFiles are the contents of the three files, the file names beside them.
@@ -113,7 +104,7 @@ func readBounded(name string) ([]byte, error) {
 
 // authority makes of the files what node id may prove itself with; now is the clock
 // by which dates are judged, then and later.
-func (f *certificateFiles) authority(id string, now func() time.Time) (*authority, error) {
+func (f *certificateFiles) authority(id string, now func() time.Time) (*Authority, error) {
 	pool, err := parseAuthorities(f.ca)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %s: %w", f.names.CA, err)
@@ -122,7 +113,7 @@ func (f *certificateFiles) authority(id string, now func() time.Time) (*authorit
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %s, %s: %w", f.names.Cert, f.names.Key, err)
 	}
-	a := &authority{pool: pool, own: own, now: now, dated: true, chainMax: givenChainMax, distrust: "the certificate is not by this cluster's authority"}
+	a := &Authority{pool: pool, own: own, now: now, dated: true, chainMax: givenChainMax, distrust: "the certificate is not by this cluster's authority"}
 	chain, err := chainOf(&own)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %s: %w", f.names.Cert, err)
@@ -189,16 +180,16 @@ func parseAuthorities(data []byte) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// certificateKeeper holds a node's given certificates and renews them. All but
+// Keeper holds a node's given certificates and renews them. All but
 // current is its goroutine's.
-type certificateKeeper struct {
+type Keeper struct {
 	files   Certificates
 	id      string
 	now     func() time.Time
 	log     *slog.Logger
 	changed func() // The authorities are others than before.
 	gauge   *metrics.Gauge
-	current atomic.Pointer[authority]
+	current atomic.Pointer[Authority]
 
 	used    *certificateFiles // Behind current.
 	bad     string            // Why the files of the last look are of no use.
@@ -206,13 +197,12 @@ type certificateKeeper struct {
 	expTold time.Time
 }
 
-// openCertificates loads a node's given certificates.
-func openCertificates(config *Config, log *slog.Logger) (*certificateKeeper, error) {
-	k := &certificateKeeper{
-		files: config.Certificates, id: config.ID, log: log, changed: func() {}, gauge: newCertificateGauge(config.ID),
-		now: func() time.Time { return wallTime(config.Clock) },
+// OpenCertificates loads a node's given certificates; dates are judged by now.
+func OpenCertificates(files Certificates, id string, now func() time.Time, log *slog.Logger) (*Keeper, error) {
+	k := &Keeper{files: files, id: id, log: log, changed: func() {}, gauge: newCertificateGauge(id), now: now}
+	if k.files.Every == 0 {
+		k.files.Every = certificatesEvery
 	}
-	setDefault(&k.files.Every, certificatesEvery)
 	used, err := k.files.read()
 	if err != nil {
 		return nil, err
@@ -230,8 +220,15 @@ func openCertificates(config *Config, log *slog.Logger) (*certificateKeeper, err
 	return k, nil
 }
 
-// run looks at the files until stop.
-func (k *certificateKeeper) run(stop <-chan struct{}) {
+// Current is what the node proves itself with now.
+func (k *Keeper) Current() *Authority { return k.current.Load() }
+
+// OnChange has changed called when the authorities are others than before. Called
+// before run.
+func (k *Keeper) OnChange(changed func()) { k.changed = changed }
+
+// Run looks at the files until stop.
+func (k *Keeper) Run(stop <-chan struct{}) {
 	ticker := time.NewTicker(k.files.Every)
 	defer ticker.Stop()
 	for {
@@ -247,14 +244,14 @@ func (k *certificateKeeper) run(stop <-chan struct{}) {
 // look takes new files into use. Bad ones change nothing. They are complained of
 // when they are still bad at the next look: a certificate and its key cannot be
 // replaced in one instant.
-func (k *certificateKeeper) look() {
+func (k *Keeper) look() {
 	defer k.watchExpiry()
 	files, err := k.files.read()
 	if err == nil && files.equal(k.used) {
 		k.bad = ""
 		return
 	}
-	var a *authority
+	var a *Authority
 	if err == nil {
 		a, err = files.authority(k.id, k.now)
 	}
@@ -271,7 +268,7 @@ func (k *certificateKeeper) look() {
 	}
 }
 
-func (k *certificateKeeper) complain(reason string) {
+func (k *Keeper) complain(reason string) {
 	now := time.Now()
 	if k.bad == "" {
 		k.bad, k.badTold = "seen once", time.Time{}
@@ -287,7 +284,7 @@ func (k *certificateKeeper) complain(reason string) {
 
 // watchExpiry shows how long the certificates in use still prove anything, and says
 // so when that is not long.
-func (k *certificateKeeper) watchExpiry() {
+func (k *Keeper) watchExpiry() {
 	until := k.current.Load().until
 	left := until.Sub(k.now())
 	k.gauge.Set(left.Seconds())

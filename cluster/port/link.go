@@ -1,4 +1,4 @@
-package cluster
+package port
 
 import (
 	"bufio"
@@ -10,33 +10,37 @@ import (
 	"time"
 
 	"railguard/engine"
-	"railguard/fsm/wire"
 )
 
 const (
-	callPatience    = time.Second // Of a call whose caller names no other.
+	CallPatience    = time.Second // Of a call whose caller names no other.
 	linkWriteBuffer = 64 * engine.KiB
 	linkReadBuffer  = 64 * engine.KiB
-	redialPause     = 50 * time.Millisecond // Between two attempts to reach a peer that cannot be.
+	RedialPause     = 50 * time.Millisecond // Between two attempts to reach a peer that cannot be.
 )
 
 // Errors of a call. errNotSent means that the peer certainly never saw it.
 var (
-	errNotSent  = errors.New("cluster: call not sent")
-	errLinkDown = errors.New("cluster: connection to the peer broke")
+	ErrNotSent  = errors.New("cluster: call not sent")
+	ErrLinkDown = errors.New("cluster: connection to the peer broke")
 )
 
-// link is one connection to one peer, kept open, over which calls are answered in
+// Link is one connection to one peer, kept open, over which calls are answered in
 // any order. Forwarded frames have a link of their own, so that they never wait
 // behind fetched history.
-type link struct {
-	dial func(timeout time.Duration) (net.Conn, welcome, error)
+type Link struct {
+	dial func(timeout time.Duration) (net.Conn, error)
 
-	dialing gate // One dial at a time.
+	dialing chan struct{} // One dial at a time.
 	mu      sync.Mutex
 	conn    *linkConn
 	failed  time.Time // Of the last dial.
 	closed  bool
+}
+
+// NewLink is a link over connections that dial opens when they are needed.
+func NewLink(dial func(timeout time.Duration) (net.Conn, error)) *Link {
+	return &Link{dial: dial, dialing: make(chan struct{}, 1)}
 }
 
 // linkConn is a link's connection of the moment.
@@ -59,11 +63,13 @@ type reply struct {
 }
 
 // current returns the open connection, dialling when there is none.
-func (l *link) current(ctx context.Context) (*linkConn, error) {
-	if err := l.dialing.enter(ctx); err != nil {
-		return nil, err
+func (l *Link) current(ctx context.Context) (*linkConn, error) {
+	select {
+	case l.dialing <- struct{}{}:
+		defer func() { <-l.dialing }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	defer l.dialing.leave()
 	l.mu.Lock()
 	conn, closed, failed := l.conn, l.closed, l.failed
 	l.mu.Unlock()
@@ -72,14 +78,14 @@ func (l *link) current(ctx context.Context) (*linkConn, error) {
 		return nil, net.ErrClosed
 	case conn != nil && !conn.isDown():
 		return conn, nil
-	case time.Since(failed) < redialPause:
-		return nil, errLinkDown
+	case time.Since(failed) < RedialPause:
+		return nil, ErrLinkDown
 	}
-	timeout := callPatience
+	timeout := CallPatience
 	if deadline, ok := ctx.Deadline(); ok {
 		timeout = min(timeout, time.Until(deadline))
 	}
-	raw, _, err := l.dial(timeout)
+	raw, err := l.dial(timeout)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {
@@ -97,14 +103,8 @@ func (l *link) current(ctx context.Context) (*linkConn, error) {
 	return l.conn, nil
 }
 
-// connection returns the connection of the moment, nil when there is none.
-func (l *link) connection() *linkConn {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.conn
-}
-
-func (l *link) close() {
+// Close ends the connection; whoever waits for an answer learns it.
+func (l *Link) Close() {
 	l.mu.Lock()
 	l.closed = true
 	conn := l.conn
@@ -114,44 +114,39 @@ func (l *link) close() {
 	}
 }
 
-// call asks the peer and waits for its answer until ctx ends, at most callPatience
-// when ctx has no end. An error that is errNotSent says that the peer never saw it.
-func (l *link) call(ctx context.Context, kind call, message, answer any) error {
+// Request is a question to a peer whose answer is an A.
+type Request[A any] interface{ kind(A) Kind }
+
+// Ask asks the peer at the other end and waits for its answer until ctx ends, at
+// most callPatience when ctx has no end. An error that is errNotSent says that the
+// peer never saw it.
+func Ask[A any](ctx context.Context, l *Link, question Request[A]) (*A, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, callPatience)
+		ctx, cancel = context.WithTimeout(ctx, CallPatience)
 		defer cancel()
 	}
-	payload, err := l.callRaw(ctx, kind, encodeMessage(message))
+	answer := new(A)
+	payload, err := l.callRaw(ctx, question.kind(*answer), encode(question))
 	if err != nil {
 		callErrors.Inc()
-		return err
+		return answer, err
 	}
-	if answer == nil {
-		return nil
-	}
-	return decodeMessage(payload, answer)
+	return answer, decode(payload, answer)
 }
 
-func encodeMessage(message any) []byte {
-	if message == nil {
-		return nil
-	}
-	return wire.Encode(message)
-}
-
-func (l *link) callRaw(ctx context.Context, kind call, payload []byte) ([]byte, error) {
+func (l *Link) callRaw(ctx context.Context, kind Kind, payload []byte) ([]byte, error) {
 	conn, err := l.current(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errNotSent, err)
+		return nil, fmt.Errorf("%w: %w", ErrNotSent, err)
 	}
 	number, result, err := conn.begin()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errNotSent, err)
+		return nil, fmt.Errorf("%w: %w", ErrNotSent, err)
 	}
 	if err := conn.send(kind, number, payload); err != nil {
 		conn.fail(err)
-		return nil, fmt.Errorf("%w: %w", errLinkDown, err)
+		return nil, fmt.Errorf("%w: %w", ErrLinkDown, err)
 	}
 	select {
 	case r := <-result:
@@ -161,7 +156,7 @@ func (l *link) callRaw(ctx context.Context, kind call, payload []byte) ([]byte, 
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			conn.fail(errors.New("no answer in time")) // A hole in the network looks like this.
 		}
-		return nil, fmt.Errorf("%w: %w", errLinkDown, ctx.Err())
+		return nil, fmt.Errorf("%w: %w", ErrLinkDown, ctx.Err())
 	}
 }
 
@@ -186,7 +181,7 @@ func (c *linkConn) begin() (uint64, chan reply, error) {
 	return c.next, result, nil
 }
 
-func (c *linkConn) send(kind call, number uint64, payload []byte) error {
+func (c *linkConn) send(kind Kind, number uint64, payload []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	if err := c.SetWriteDeadline(time.Now().Add(handshakePatience)); err != nil {
@@ -217,7 +212,7 @@ func (c *linkConn) fail(err error) {
 	_ = c.Close()
 	for number, result := range c.pending {
 		delete(c.pending, number)
-		result <- reply{err: fmt.Errorf("%w: %w", errLinkDown, err)}
+		result <- reply{err: fmt.Errorf("%w: %w", ErrLinkDown, err)}
 	}
 }
 
@@ -241,20 +236,4 @@ func (c *linkConn) read() {
 		}
 		c.mu.Unlock()
 	}
-}
-
-// remoteErrors are the errors that keep their meaning over the wire.
-var remoteErrors = []error{
-	wire.ErrNoLeader, wire.ErrNoQuorum, wire.ErrOverloaded, wire.ErrShuttingDown, wire.ErrUnknown,
-	ErrNotLeader, ErrNoPeer, ErrAlone,
-}
-
-// remoteError is what a peer answered instead of a reply.
-func remoteError(text []byte) error {
-	for _, known := range remoteErrors {
-		if string(text) == known.Error() {
-			return known
-		}
-	}
-	return fmt.Errorf("cluster: peer says: %.512s", text)
 }

@@ -1,4 +1,4 @@
-package cluster
+package port
 
 import (
 	"bytes"
@@ -14,7 +14,10 @@ import (
 	"time"
 )
 
-const handshakePatience = 2 * time.Second
+const (
+	handshakePatience = 2 * time.Second
+	acceptPause       = 5 * time.Millisecond // After an accept that came to nothing.
+)
 
 // Network is the seam for the network between nodes.
 type Network interface {
@@ -22,30 +25,35 @@ type Network interface {
 	Dial(address string, timeout time.Duration) (net.Conn, error)
 }
 
-type tcpNetwork struct{}
+type TCP struct{}
 
 // Listen implements Network.
-func (tcpNetwork) Listen(address string) (net.Listener, error) { return net.Listen("tcp", address) }
+func (TCP) Listen(address string) (net.Listener, error) { return net.Listen("tcp", address) }
 
 // Dial implements Network.
-func (tcpNetwork) Dial(address string, timeout time.Duration) (net.Conn, error) {
+func (TCP) Dial(address string, timeout time.Duration) (net.Conn, error) {
 	return net.DialTimeout("tcp", address, timeout)
 }
 
-// mux is the one port between nodes. A connection is nobody until TLS has proven,
+// Door is what stands behind the port.
+type Door struct {
+	// Arrival is called when a connection arrives; what it returns judges the dialler
+	// later, by what was known then: what a dialler says is not held against what
+	// was heard of it meanwhile.
+	Arrival func() func(h Hello, protocol byte) Welcome
+	Raft    func(id string, conn net.Conn) // Takes a raft connection until it is over.
+	Calls   func(id string, conn net.Conn) // The same of a call connection.
+}
+
+// Mux is the one port between nodes. A connection is nobody until TLS has proven,
 // within 2 s, that it belongs to the cluster and which node it is; only then does a
 // byte of it reach raft or the calls.
-type mux struct {
+type Mux struct {
 	network   Network
-	authority func() *authority // nil: insecure. What it returns changes with renewed certificates.
+	authority func() *Authority // nil: insecure. What it returns changes with renewed certificates.
 	listener  net.Listener
 	log       *slog.Logger
-	// known is what is known of the peers when a connection arrives, so that greet
-	// does not hold what a dialler says against what was heard of it later.
-	known func() map[string]reached
-	greet func(h hello, protocol byte, known map[string]reached) welcome // Judges a dialler.
-	raft  func(id string, conn net.Conn)
-	calls func(id string, conn net.Conn)
+	door      Door
 
 	strangers *guests // In their handshake, by network address.
 	peers     *guests // Came in, by node id.
@@ -57,24 +65,35 @@ type mux struct {
 	failed  error // Of closing.
 }
 
-func newMux(network Network, authority func() *authority, address string) (*mux, error) {
+// Listen binds the port. Nothing is accepted before run.
+func Listen(network Network, authority func() *Authority, address string, log *slog.Logger) (*Mux, error) {
 	listener, err := network.Listen(address)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: port between nodes: %w", err)
 	}
-	if at := listener.Addr().String(); authority == nil && !loopback(at) { // What a name stands for is seen now.
-		return nil, errors.Join(fmt.Errorf("%w, not %s", errInsecure, at), listener.Close())
+	if at := listener.Addr().String(); authority == nil && !Loopback(at) { // What a name stands for is seen now.
+		return nil, errors.Join(fmt.Errorf("%w, not %s", ErrInsecure, at), listener.Close())
 	}
-	return &mux{
-		network: network, authority: authority, listener: listener, log: slog.New(slog.DiscardHandler),
+	return &Mux{
+		network: network, authority: authority, listener: listener, log: log,
 		strangers: newGuests(handshakesMax, handshakesMax),
 		peers:     newGuests(connectionsMax, connectionsOfPeer),
 		dialled:   newGuests(connectionsMax, connectionsMax),
 	}, nil
 }
 
+// Addr is the address at which the port listens.
+func (m *Mux) Addr() string { return m.listener.Addr().String() }
+
+// Open accepts connections from now on and leads them to d, until close.
+func (m *Mux) Open(d Door) {
+	m.door = d
+	m.done.Add(1)
+	go m.serve()
+}
+
 // serve accepts until close.
-func (m *mux) serve() {
+func (m *Mux) serve() {
 	defer m.done.Done()
 	var limits pace
 	for {
@@ -83,7 +102,7 @@ func (m *mux) serve() {
 		case err != nil && m.strangers.closed():
 			return
 		case err != nil:
-			time.Sleep(retryPause)
+			time.Sleep(acceptPause)
 			continue
 		}
 		network := networkOf(conn)
@@ -102,7 +121,7 @@ func (m *mux) serve() {
 }
 
 // receive brings one connection through the door and to whom it wants.
-func (m *mux) receive(raw net.Conn) {
+func (m *Mux) receive(raw net.Conn) {
 	defer m.done.Done()
 	defer raw.Close()
 	in, err := m.admit(raw)
@@ -119,15 +138,15 @@ func (m *mux) receive(raw net.Conn) {
 	}
 	defer m.peers.forget(raw)
 	switch in.protocol {
-	case protocolRaft:
-		m.raft(in.who, in.conn)
-	case protocolCalls:
-		m.calls(in.who, in.conn)
+	case ProtocolRaft:
+		m.door.Raft(in.who, in.conn)
+	case ProtocolCalls:
+		m.door.Calls(in.who, in.conn)
 	}
 }
 
 // keep notes a proven connection, unless what proved it has been taken back since.
-func (m *mux) keep(to *guests, raw net.Conn, p *proven) bool {
+func (m *Mux) keep(to *guests, raw net.Conn, p *proven) bool {
 	if !to.add(raw, &guest{who: p.who, chain: p.chain}) {
 		return false
 	}
@@ -143,10 +162,10 @@ func (m *mux) keep(to *guests, raw net.Conn, p *proven) bool {
 	return true
 }
 
-// proveAnew ends the connections that the authority of now would not let in: one
+// ProveAnew ends the connections that the authority of now would not let in: one
 // that the operator took away must not live on in open connections. The others go
 // on.
-func (m *mux) proveAnew() {
+func (m *Mux) ProveAnew() {
 	a := m.authority()
 	for _, all := range []*guests{m.peers, m.dialled} {
 		all.end(func(g *guest) bool {
@@ -161,12 +180,12 @@ type proven struct {
 	conn     net.Conn
 	who      string // Node id.
 	protocol byte
-	by       *authority          // nil: insecure.
+	by       *Authority          // nil: insecure.
 	chain    []*x509.Certificate // What it showed, the leaf first.
 }
 
 // prove does the handshake.
-func (m *mux) prove(raw net.Conn, side func(net.Conn, *tls.Config) *tls.Conn) (*proven, error) {
+func (m *Mux) prove(raw net.Conn, side func(net.Conn, *tls.Config) *tls.Conn) (*proven, error) {
 	if m.authority == nil {
 		return &proven{conn: raw}, nil
 	}
@@ -183,11 +202,11 @@ func (m *mux) prove(raw net.Conn, side func(net.Conn, *tls.Config) *tls.Conn) (*
 	return &proven{conn: secure, who: id, by: a, chain: state.PeerCertificates}, nil
 }
 
-func (m *mux) admit(raw net.Conn) (*proven, error) {
+func (m *Mux) admit(raw net.Conn) (*proven, error) {
 	if err := raw.SetDeadline(time.Now().Add(handshakePatience)); err != nil {
 		return nil, err
 	}
-	known := m.known()
+	greet := m.door.Arrival()
 	in, err := m.prove(raw, tls.Server)
 	if err != nil {
 		return nil, err
@@ -197,14 +216,14 @@ func (m *mux) admit(raw net.Conn) (*proven, error) {
 		return nil, err
 	}
 	in.protocol = head[2]
-	if !bytes.Equal(head[:2], muxMagic) || head[3] != muxVersion || in.protocol != protocolRaft && in.protocol != protocolCalls {
+	if !bytes.Equal(head[:2], muxMagic) || head[3] != muxVersion || in.protocol != ProtocolRaft && in.protocol != ProtocolCalls {
 		return nil, errors.New("cluster: unknown protocol on the port between nodes")
 	}
-	var h hello
+	var h Hello
 	if err := readSized(in.conn, &h); err != nil {
 		return nil, err
 	}
-	w := m.judge(h, in.who, in.protocol, known)
+	w := m.judge(h, in.who, in.protocol, greet)
 	if err := writeSized(in.conn, nil, &w); err != nil {
 		return nil, err
 	}
@@ -218,29 +237,29 @@ func (m *mux) admit(raw net.Conn) (*proven, error) {
 var muxMagic = []byte("RG")
 
 // judge holds what a dialler says to what its certificate proves.
-func (m *mux) judge(h hello, proven string, protocol byte, known map[string]reached) welcome {
-	if m.authority != nil && h.ID != proven || validID(h.ID) != nil {
-		return welcome{Refused: fmt.Sprintf("node %q is not the one its certificate names", h.ID)}
+func (m *Mux) judge(h Hello, proven string, protocol byte, greet func(Hello, byte) Welcome) Welcome {
+	if m.authority != nil && h.ID != proven || ValidID(h.ID) != nil {
+		return Welcome{Refused: fmt.Sprintf("node %q is not the one its certificate names", h.ID)}
 	}
-	return m.greet(h, protocol, known)
+	return greet(h, protocol)
 }
 
-// dial opens a connection to a peer and goes through its door. expectID and
+// Dial opens a connection to a peer and goes through its door. expectID and
 // expectIncarnation, where given, must be whom it meets there.
-func (m *mux) dial(host string, protocol byte, h func() hello, expectID, expectIncarnation string, timeout time.Duration) (net.Conn, welcome, error) {
-	if m.authority == nil && !loopback(host) { // Peers tell addresses, too.
-		return nil, welcome{}, fmt.Errorf("%w, not %s", errInsecure, host)
+func (m *Mux) Dial(host string, protocol byte, h func() Hello, expectID, expectIncarnation string, timeout time.Duration) (net.Conn, Welcome, error) {
+	if m.authority == nil && !Loopback(host) { // Peers tell addresses, too.
+		return nil, Welcome{}, fmt.Errorf("%w, not %s", ErrInsecure, host)
 	}
 	raw, err := m.network.Dial(host, min(timeout, handshakePatience))
 	if err != nil {
-		return nil, welcome{}, err
+		return nil, Welcome{}, err
 	}
 	out, w, err := m.enter(raw, protocol, h)
 	switch {
 	case err != nil:
 	case expectID != "" && w.ID != expectID:
 		err = fmt.Errorf("cluster: %s is node %q, not %q", host, w.ID, expectID)
-	case expectIncarnation != "" && shown(w.Incarnation) != expectIncarnation:
+	case expectIncarnation != "" && Shown(w.Incarnation) != expectIncarnation:
 		err = fmt.Errorf("cluster: node %q at %s has another data folder than the member of that name: it must join anew", w.ID, host)
 	case !m.keep(m.dialled, raw, out):
 		err = net.ErrClosed
@@ -263,10 +282,8 @@ func (c *dialledConn) Close() error {
 	return c.Conn.Close()
 }
 
-func shown(incarnation string) string { return incarnation[:min(len(incarnation), incarnationShown)] }
-
-func (m *mux) enter(raw net.Conn, protocol byte, h func() hello) (*proven, welcome, error) {
-	var w welcome
+func (m *Mux) enter(raw net.Conn, protocol byte, h func() Hello) (*proven, Welcome, error) {
+	var w Welcome
 	if err := raw.SetDeadline(time.Now().Add(handshakePatience)); err != nil {
 		return nil, w, err
 	}
@@ -288,7 +305,7 @@ func (m *mux) enter(raw net.Conn, protocol byte, h func() hello) (*proven, welco
 	}
 	switch {
 	case w.Refused != "":
-		return nil, w, fmt.Errorf("%w: %s", errRefused, w.Refused)
+		return nil, w, fmt.Errorf("%w: %s", ErrRefused, w.Refused)
 	case m.authority != nil && w.ID != out.who:
 		return nil, w, fmt.Errorf("cluster: node %q is not the one its certificate names", w.ID)
 	}
@@ -302,11 +319,11 @@ func isAlert(err error) bool {
 	return errors.As(err, &op) && op.Op == "remote error"
 }
 
-// errRefused is a peer's refusal at the door.
-var errRefused = errors.New("cluster: refused by the peer")
+// ErrRefused is a peer's refusal at the door.
+var ErrRefused = errors.New("cluster: refused by the peer")
 
-// shut ends the port and every connection that came in through it.
-func (m *mux) shut() {
+// Shut ends the port and every connection that came in through it.
+func (m *Mux) Shut() {
 	m.closing.Do(func() {
 		m.strangers.shut()
 		m.peers.shut()
@@ -314,9 +331,9 @@ func (m *mux) shut() {
 	})
 }
 
-// close is shut, and waits until nobody serves a connection any more.
-func (m *mux) close() error {
-	m.shut()
+// Close is shut, and waits until nobody serves a connection any more.
+func (m *Mux) Close() error {
+	m.Shut()
 	m.done.Wait()
 	return m.failed
 }

@@ -1,4 +1,4 @@
-package cluster
+package port
 
 import (
 	"crypto/x509"

@@ -1,8 +1,9 @@
-package cluster
+package port
 
 import (
 	"bytes"
 	"crypto/tls"
+	"encoding/hex"
 	"io"
 	"log/slog"
 	"net"
@@ -14,34 +15,33 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 
-	"railguard/engine"
 	"railguard/fsm/wire"
 )
 
 func TestAuthorityIsAFunctionOfTheSecret(t *testing.T) {
-	one, err := newAuthority(testSecret, "n1")
+	one, err := NewAuthority(testSecret, "n1")
 	require.NoError(t, err)
-	two, err := newAuthority(testSecret, "n2")
+	two, err := NewAuthority(testSecret, "n2")
 	require.NoError(t, err)
 	require.True(t, one.pool.Equal(two.pool))
-	other, err := newAuthority([]byte("another secret, long enough"), "n1")
+	other, err := NewAuthority([]byte("another secret, long enough"), "n1")
 	require.NoError(t, err)
 	require.False(t, one.pool.Equal(other.pool))
-	_, err = newAuthority(make([]byte, secretMin-1), "n1")
+	_, err = NewAuthority(make([]byte, secretMin-1), "n1")
 	require.ErrorContains(t, err, "at least 16 bytes")
 }
 
 // TestStrangersGetNothing knocks at a node's port in every wrong way.
 func TestStrangersGetNothing(t *testing.T) {
-	g := newGroup(t)
-	n := g.open("n1", expect(1))
-	awaitReady(t, n)
-	stranger, err := newAuthority([]byte("another secret, long enough"), "n2")
+	own, err := NewAuthority(testSecret, "n1")
 	require.NoError(t, err)
-	friend, err := newAuthority(testSecret, "n2")
+	k := openedPort(t, own)
+	stranger, err := NewAuthority([]byte("another secret, long enough"), "n2")
+	require.NoError(t, err)
+	friend, err := NewAuthority(testSecret, "n2")
 	require.NoError(t, err)
 	plain := func(t *testing.T) net.Conn {
-		conn, err := net.Dial("tcp", g.host("n1"))
+		conn, err := net.Dial("tcp", k.host)
 		require.NoError(t, err)
 		t.Cleanup(func() { conn.Close() })
 		require.NoError(t, conn.SetDeadline(time.Now().Add(2*handshakePatience)))
@@ -82,18 +82,18 @@ func TestStrangersGetNothing(t *testing.T) {
 	})
 	t.Run("a name that is not its own", func(t *testing.T) {
 		conn := tls.Client(plain(t), friend.config())
-		require.NoError(t, writeSized(conn, []byte("RGC\x01"), &hello{ID: "n3", Incarnation: "x"}))
-		var w welcome
+		require.NoError(t, writeSized(conn, []byte("RGC\x01"), &Hello{ID: "n3", Incarnation: "x"}))
+		var w Welcome
 		require.NoError(t, readSized(conn, &w))
 		require.Contains(t, w.Refused, "not the one its certificate names")
 		silent(t, conn)
 	})
 	strangersWithTheSecret(t, friend, plain, silent)
-	propose(t, n, wire.KindRegister, register("unimpressed"))
+	require.NoError(t, answers(k.welcomed(t, friend, ProtocolCalls, "n2")), "the control: a true peer gets in")
 }
 
 // strangersWithTheSecret know the secret and speak nonsense.
-func strangersWithTheSecret(t *testing.T, friend *authority, plain func(*testing.T) net.Conn, silent func(*testing.T, net.Conn)) {
+func strangersWithTheSecret(t *testing.T, friend *Authority, plain func(*testing.T) net.Conn, silent func(*testing.T, net.Conn)) {
 	t.Run("an unknown protocol", func(t *testing.T) {
 		conn := tls.Client(plain(t), friend.config())
 		_, err := conn.Write([]byte("GET "))
@@ -102,8 +102,8 @@ func strangersWithTheSecret(t *testing.T, friend *authority, plain func(*testing
 	})
 	t.Run("a frame too long", func(t *testing.T) {
 		conn := tls.Client(plain(t), friend.config())
-		require.NoError(t, writeSized(conn, []byte("RGC\x01"), &hello{ID: "n2", Incarnation: "x"}))
-		var w welcome
+		require.NoError(t, writeSized(conn, []byte("RGC\x01"), &Hello{ID: "n2", Incarnation: "x"}))
+		var w Welcome
 		require.NoError(t, readSized(conn, &w))
 		require.Empty(t, w.Refused)
 		_, err := conn.Write([]byte{0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0, 0, 0, 0, 1})
@@ -115,21 +115,21 @@ func strangersWithTheSecret(t *testing.T, friend *authority, plain func(*testing
 // TestPlainTextStaysOnLoopback: whatever a peer says of its address, and whatever a
 // name turns out to stand for.
 func TestPlainTextStaysOnLoopback(t *testing.T) {
-	_, err := newMux(misnamedNetwork{}, nil, "localhost:0")
-	require.ErrorIs(t, err, errInsecure)
-	m, err := newMux(tcpNetwork{}, nil, "127.0.0.1:0")
+	_, err := Listen(misnamedNetwork{}, nil, "localhost:0", slog.New(slog.DiscardHandler))
+	require.ErrorIs(t, err, ErrInsecure)
+	m, err := Listen(TCP{}, nil, "127.0.0.1:0", slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
-	defer m.close()
+	defer m.Close()
 	m.network = nil // A dial would panic.
 	for _, host := range []string{"10.0.0.1:7000", "example.org:7000", "0.0.0.0:7000", "[::]:7000"} {
-		_, _, err = m.dial(host, protocolCalls, nil, "", "", time.Second)
-		require.ErrorIs(t, err, errInsecure, host)
+		_, _, err = m.Dial(host, ProtocolCalls, nil, "", "", time.Second)
+		require.ErrorIs(t, err, ErrInsecure, host)
 	}
 }
 
 // TestAPeerThatAnswersInAnothersName is proven to be n2 and says that it is n1.
 func TestAPeerThatAnswersInAnothersName(t *testing.T) {
-	peer, err := newAuthority(testSecret, "n2")
+	peer, err := NewAuthority(testSecret, "n2")
 	require.NoError(t, err)
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", peer.config())
 	require.NoError(t, err)
@@ -140,16 +140,16 @@ func TestAPeerThatAnswersInAnothersName(t *testing.T) {
 			return
 		}
 		defer conn.Close()
-		var h hello
+		var h Hello
 		_ = readFull(conn, make([]byte, 4))
 		_ = readSized(conn, &h)
-		_ = writeSized(conn, nil, &welcome{ID: "n1", Incarnation: "x"})
+		_ = writeSized(conn, nil, &Welcome{ID: "n1", Incarnation: "x"})
 		_ = readFull(conn, make([]byte, 1)) // Until the dialler hangs up.
 	}()
-	own, err := newAuthority(testSecret, "n3")
+	own, err := NewAuthority(testSecret, "n3")
 	require.NoError(t, err)
-	m := &mux{network: tcpNetwork{}, authority: func() *authority { return own }, log: slog.New(slog.DiscardHandler), dialled: newGuests(1, 1)}
-	_, _, err = m.dial(listener.Addr().String(), protocolRaft, func() hello { return hello{ID: "n3", Incarnation: "x"} }, "n1", "", time.Second)
+	m := &Mux{network: TCP{}, authority: func() *Authority { return own }, log: slog.New(slog.DiscardHandler), dialled: newGuests(1, 1)}
+	_, _, err = m.Dial(listener.Addr().String(), ProtocolRaft, func() Hello { return Hello{ID: "n3", Incarnation: "x"} }, "n1", "", time.Second)
 	require.ErrorContains(t, err, `node "n1" is not the one its certificate names`)
 }
 
@@ -157,11 +157,11 @@ func TestAPeerThatAnswersInAnothersName(t *testing.T) {
 // so many are taken up.
 func TestThePortPacesItsAcceptor(t *testing.T) {
 	const came = 100 * strangersBurst
-	door := &crowd{left: came}
-	m, err := newMux(crowdedNetwork{door}, nil, "127.0.0.1:0")
+	stream := &crowd{left: came}
+	m, err := Listen(crowdedNetwork{stream}, nil, "127.0.0.1:0", slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
-	door.mux = m
-	m.known = func() map[string]reached { return nil }
+	stream.mux = m
+	m.door.Arrival = func() func(Hello, byte) Welcome { return nil }
 	m.done.Add(1)
 	m.serve() // Until the crowd has passed.
 	m.done.Wait()
@@ -178,26 +178,26 @@ func (crowdedNetwork) Dial(string, time.Duration) (net.Conn, error) { return nil
 // crowd is a listener at whose door many stand and hang up.
 type crowd struct {
 	left int
-	mux  *mux
+	mux  *Mux
 }
 
 func (c *crowd) Accept() (net.Conn, error) {
 	if c.left--; c.left < 0 {
-		c.mux.shut()
+		c.mux.Shut()
 		return nil, net.ErrClosed
 	}
 	return silentConn{}, nil
 }
 
 func (*crowd) Close() error   { return nil }
-func (*crowd) Addr() net.Addr { return streamAddr("127.0.0.1:1") }
+func (*crowd) Addr() net.Addr { return StreamAddr("127.0.0.1:1") }
 
 type silentConn struct{ net.Conn }
 
 func (silentConn) Read([]byte) (int, error)    { return 0, io.EOF }
 func (silentConn) SetDeadline(time.Time) error { return nil }
 func (silentConn) Close() error                { return nil }
-func (silentConn) RemoteAddr() net.Addr        { return streamAddr("10.0.0.1:1") }
+func (silentConn) RemoteAddr() net.Addr        { return StreamAddr("10.0.0.1:1") }
 
 // misnamedNetwork listens elsewhere than told.
 type misnamedNetwork struct{ Network }
@@ -206,22 +206,22 @@ func (misnamedNetwork) Listen(string) (net.Listener, error) { return misnamedLis
 
 type misnamedListener struct{ net.Listener }
 
-func (misnamedListener) Addr() net.Addr { return streamAddr("10.0.0.1:7000") }
+func (misnamedListener) Addr() net.Addr { return StreamAddr("10.0.0.1:7000") }
 func (misnamedListener) Close() error   { return nil }
 
 // transportPair joins two transports by pipes; the one side is node n1.
-func transportPair(t *testing.T) (from, to *peerTransport) {
-	self := memberAddress{host: "127.0.0.1:1", incarnation: "aa"}
+func transportPair(t *testing.T) (from, to *PeerTransport) {
+	self := Address{Host: "127.0.0.1:1", Incarnation: "aa"}
 	logger := hclog.NewNullLogger()
 	term := func() uint64 { return 5 }
 	lookup := func(raft.ServerID) (raft.ServerAddress, error) { return raft.ServerAddress(self.String()), nil }
-	to = newPeerTransport(self, logger, term, nil, lookup)
-	dial := func(string, memberAddress, time.Duration) (net.Conn, error) {
+	to = NewPeerTransport(self, logger, term, nil, lookup)
+	dial := func(string, Address, time.Duration) (net.Conn, error) {
 		near, far := net.Pipe()
-		go to.receive("n1", far)
+		go to.Receive("n1", far)
 		return near, nil
 	}
-	from = newPeerTransport(memberAddress{host: "127.0.0.1:2", incarnation: "bb"}, logger, term, dial, lookup)
+	from = NewPeerTransport(Address{Host: "127.0.0.1:2", Incarnation: "bb"}, logger, term, dial, lookup)
 	t.Cleanup(func() { from.Close(); to.Close() })
 	return from, to
 }
@@ -230,7 +230,7 @@ func transportPair(t *testing.T) (from, to *peerTransport) {
 // channel, which raft's main loop reads, whatever handler raft has set.
 func TestHeartbeatsTakeTheMainLoop(t *testing.T) {
 	from, to := transportPair(t)
-	guarded := mainLoopHeartbeats{to}
+	guarded := MainLoopHeartbeats{to}
 	guarded.SetHeartbeatHandler(func(rpc raft.RPC) {
 		t.Error("the fast path was taken")
 		rpc.Respond(&raft.AppendEntriesResponse{}, nil)
@@ -249,6 +249,13 @@ func TestHeartbeatsTakeTheMainLoop(t *testing.T) {
 	var response raft.AppendEntriesResponse
 	require.NoError(t, from.AppendEntries("n2", "127.0.0.1:1/aa", heartbeat, &response))
 	require.True(t, response.Success)
+	requireNoHandler(t, to.NetworkTransport)
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	require.NotEmpty(t, to.inbound)
+	for _, in := range to.inbound {
+		requireNoHandler(t, in.NetworkTransport)
+	}
 }
 
 // TestNoPipeline is guard G2.
@@ -300,7 +307,7 @@ func TestRaftPeersComeAndGo(t *testing.T) {
 		near, far := net.Pipe()
 		t.Cleanup(func() { near.Close(); far.Close() })
 		done = make(chan struct{})
-		go func() { to.receive(id, far); close(done) }()
+		go func() { to.Receive(id, far); close(done) }()
 		return near, done
 	}
 	for i := range 2 * raftPeersMax {
@@ -322,28 +329,6 @@ func TestRaftPeersComeAndGo(t *testing.T) {
 	<-refused
 }
 
-func TestCheckFrame(t *testing.T) {
-	good := frameRecords(1, []attempt{{seq: 1, kind: wire.KindScreen, body: []byte("a")}, {seq: 2, kind: wire.KindAttest, body: []byte("b")}})
-	require.NoError(t, checkFrame(&forwardCall{Count: 2, Records: good}))
-	bad := func(kind wire.Kind, version uint8) []byte {
-		return wire.AppendRecord(nil, wire.Record{Kind: kind, Version: version, Body: []byte("x")})
-	}
-	for name, m := range map[string]*forwardCall{
-		"count too low":     {Count: 1, Records: good},
-		"count too high":    {Count: 3, Records: good},
-		"no records":        {Count: 0},
-		"cut short":         {Count: 2, Records: good[:len(good)-1]},
-		"too many":          {Count: engine.EntryRecordsMax, Records: good},
-		"a tick":            {Count: 1, Records: bad(wire.KindTick, wire.RecordVersion)},
-		"a genesis":         {Count: 1, Records: bad(wire.KindGenesis, wire.RecordVersion)},
-		"an unknown kind":   {Count: 1, Records: bad(200, wire.RecordVersion)},
-		"another version":   {Count: 1, Records: bad(wire.KindScreen, wire.RecordVersion+1)},
-		"more than allowed": {Count: 1, Records: make([]byte, engine.EntryMax)},
-	} {
-		require.ErrorIs(t, checkFrame(m), errBadFrame, name)
-	}
-}
-
 func FuzzReadCall(f *testing.F) {
 	f.Add(appendCall(nil, callPing, 7, []byte("payload")))
 	f.Add([]byte{0, 0, 0, 9, 1, 0, 0, 0, 0, 0, 0, 0, 0})
@@ -358,22 +343,47 @@ func FuzzReadCall(f *testing.F) {
 }
 
 func FuzzPeerMessages(f *testing.F) {
-	f.Add(wire.Encode(&forwardCall{Term: 1, Number: 2, Count: 1, Records: []byte{1}}))
-	f.Add(wire.Encode(&hello{ID: "n1"}))
-	f.Add(wire.Encode(&joinCall{ID: "n1", Address: "h:1/aa"}))
+	f.Add(wire.Encode(&ForwardCall{Term: 1, Number: 2, Count: 1, Records: []byte{1}}))
+	f.Add(wire.Encode(&Hello{ID: "n1"}))
+	f.Add(wire.Encode(&JoinCall{ID: "n1", Address: "h:1/aa"}))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var forward forwardCall
-		if decodeMessage(data, &forward) == nil {
-			_ = checkFrame(&forward)
-		}
-		var m joinCall
+		var m JoinCall
 		if decodeMessage(data, &m) == nil {
-			if a, err := parseAddress(m.Address); err == nil {
+			if a, err := ParseAddress(m.Address); err == nil {
 				require.Equal(t, m.Address, a.String())
 			}
 		}
-		for _, v := range []any{new(hello), new(welcome), new(pong), new(numberCall), new(numberReply), new(verbCall), new(promiseCall), new(giveUpCall), new(forwardReply)} {
+		for _, v := range []any{
+			new(Hello), new(Welcome), new(Pong), new(ForwardCall), new(ForwardReply), new(GiveUpCall), new(GiveUpReply),
+			new(ReadIndexReply), new(TermReply), new(LeafCall), new(LeafReply), new(RootsCall), new(RootsReply), new(BundleCall),
+			new(BundleReply), new(SegmentCall), new(SegmentReply), new(DigestCall), new(DigestReply), new(ListCall), new(ListReply),
+			new(VerbCall), new(PromiseCall),
+		} {
 			_ = decodeMessage(data, v)
 		}
 	})
+}
+
+// TestMessagesOfTheReleaseBefore: what was one struct for all questions of numbers is
+// a type each now, and not a byte between two releases has changed.
+func TestMessagesOfTheReleaseBefore(t *testing.T) {
+	hashes := [][]byte{{1, 2}, {3}}
+	for want, message := range map[string]any{
+		"":                            PingCall{},
+		"a10107":                      &TermReply{Term: 7},
+		"a1010c":                      &LeafCall{Leaf: 12},
+		"a202420102" + "0402":         &LeafReply{Data: []byte{1, 2}, Code: CodePruned},
+		"a1031864":                    &RootsCall{Size: 100},
+		"a103824201024103":            &RootsReply{Roots: hashes},
+		"a3010302190100" + "0319012c": &BundleCall{Number: 3, Width: 256, Size: 300},
+		"a2024109" + "03824201024103": &BundleReply{Data: []byte{9}, Path: hashes},
+		"a20105" + "0408":             &SegmentCall{Segment: 5, Offset: 8},
+		"a2024109" + "051864":         &SegmentReply{Data: []byte{9}, Total: 100},
+		"a20109" + "054103":           &DigestCall{Index: 9, Digest: []byte{3}},
+		"a1024103":                    &DigestReply{Digest: []byte{3}},
+		"a20401" + "054103":           &ListCall{Offset: 1, Digest: []byte{3}},
+		"a2024109" + "050a":           &ListReply{Data: []byte{9}, Total: 10},
+	} {
+		require.Equal(t, want, hex.EncodeToString(encode(message)), "%T", message)
+	}
 }

@@ -1,4 +1,4 @@
-package cluster
+package port
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"reflect"
 	"runtime"
 	"strconv"
 	"testing"
@@ -18,13 +19,35 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 
-	"railguard/fsm/wire"
+	"railguard/cluster/porttest"
 )
 
-// knocking is a node's port and those who knock at it.
+var testSecret = []byte("a secret of this test, long enough")
+
+// knocking is a port and those who knock at it. Behind it stands a stub in a node's
+// place: it welcomes whom the port lets in, answers pings and reads raft's messages.
 type knocking struct {
 	host string
-	node *Node
+	mux  *Mux
+}
+
+func openedPort(t *testing.T, own *Authority) *knocking {
+	m, err := Listen(TCP{}, func() *Authority { return own }, "127.0.0.1:0", slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	transport := NewPeerTransport(Address{Host: m.Addr(), Incarnation: "x"}, hclog.NewNullLogger(), func() uint64 { return 1 }, nil, nil)
+	calls := NewService()
+	Handle(calls, func(context.Context, string, *PingCall) (*Pong, error) { return &Pong{ID: "n1"}, nil })
+	m.Open(Door{
+		Arrival: func() func(Hello, byte) Welcome {
+			return func(Hello, byte) Welcome { return Welcome{ID: "n1", Incarnation: "x"} }
+		},
+		Raft: transport.Receive, Calls: calls.Serve,
+	})
+	t.Cleanup(func() {
+		_ = transport.Close()
+		_ = m.Close()
+	})
+	return &knocking{m.Addr(), m}
 }
 
 // knock opens a connection that is closed by the other side or after a while.
@@ -49,7 +72,7 @@ func turnedAway(t *testing.T, conn net.Conn, say []byte) {
 // helloBytes is what a peer says first.
 func helloBytes(protocol byte, id string) []byte {
 	var out writerOf
-	_ = writeSized(&out, append(append([]byte(nil), muxMagic...), protocol, muxVersion), &hello{ID: id, Incarnation: "x"})
+	_ = writeSized(&out, append(append([]byte(nil), muxMagic...), protocol, muxVersion), &Hello{ID: id, Incarnation: "x"})
 	return out
 }
 
@@ -58,11 +81,11 @@ type writerOf []byte
 func (w *writerOf) Write(p []byte) (int, error) { *w = append(*w, p...); return len(p), nil }
 
 // welcomed goes through the door and stays there.
-func (k *knocking) welcomed(t *testing.T, a *authority, protocol byte, id string) net.Conn {
+func (k *knocking) welcomed(t *testing.T, a *Authority, protocol byte, id string) net.Conn {
 	conn := tls.Client(k.knock(t), a.config())
 	_, err := conn.Write(helloBytes(protocol, id))
 	require.NoError(t, err)
-	var w welcome
+	var w Welcome
 	require.NoError(t, readSized(conn, &w))
 	require.Empty(t, w.Refused)
 	return conn
@@ -77,41 +100,38 @@ func answers(conn net.Conn) error {
 	if err != nil {
 		return err
 	}
-	return decodeMessage(payload, new(pong))
+	return decodeMessage(payload, new(Pong))
 }
 
-// withCertificates is a node n1 that proves itself by an authority's certificate.
-func withCertificates(t *testing.T, root *issuer) *knocking {
-	g := newGroup(t, func(c *Config) { c.Secret, c.Certificates = nil, root.files(c.ID, nil) })
-	n := g.open("n1", expect(1))
-	awaitReady(t, n)
-	return &knocking{g.host("n1"), n}
+// withCertificates is the port of n1, which proves itself by an authority's certificate.
+func withCertificates(t *testing.T, root *porttest.Issuer) *knocking {
+	return openedPort(t, given(t, root.Files("n1", nil), "n1"))
 }
 
 // unproven makes an authority to show from files that no node would start with.
-func unproven(t *testing.T, c Certificates) *authority {
+func unproven(t *testing.T, c Certificates) *Authority {
 	own, err := tls.LoadX509KeyPair(c.Cert, c.Key)
 	require.NoError(t, err)
-	return &authority{own: own, pool: x509.NewCertPool(), now: time.Now, chainMax: givenChainMax}
+	return &Authority{own: own, pool: x509.NewCertPool(), now: time.Now, chainMax: givenChainMax}
 }
 
 func TestStrangersToCertificatesGetNothing(t *testing.T) {
-	root, other := newIssuer(t, "root", nil), newIssuer(t, "root", nil) // Of one name.
+	root, other := porttest.New(t, "root", nil), porttest.New(t, "root", nil) // Of one name.
 	k := withCertificates(t, root)
-	drawn, err := newAuthority(testSecret, "n2")
+	drawn, err := NewAuthority(testSecret, "n2")
 	require.NoError(t, err)
-	self, selfKey := signed(t, nodeTemplate(t, "n2"), nil)
-	for name, a := range map[string]*authority{
-		"another authority":   unproven(t, other.files("n2", nil)),
+	self, selfKey := porttest.Sign(t, porttest.Template("n2"), nil)
+	for name, a := range map[string]*Authority{
+		"another authority":   unproven(t, other.Files("n2", nil)),
 		"self-signed":         {own: tls.Certificate{Certificate: [][]byte{self.Raw}, PrivateKey: selfKey}, now: time.Now},
-		"another's by proxy":  unproven(t, other.write(t.TempDir(), "n2", nil, nil, root)),
-		"ended":               unproven(t, root.files("n2", ends(time.Now().Add(-time.Second)))),
-		"not begun":           unproven(t, root.files("n2", func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Hour) })),
-		"for clients only":    unproven(t, root.files("n2", uses(x509.ExtKeyUsageClientAuth))),
-		"for servers only":    unproven(t, root.files("n2", uses(x509.ExtKeyUsageServerAuth))),
-		"a host name only":    unproven(t, root.files("n2", func(c *x509.Certificate) { c.URIs, c.DNSNames = nil, []string{"n2"} })),
+		"another's by proxy":  unproven(t, other.Write(t.TempDir(), "n2", nil, nil, root)),
+		"ended":               unproven(t, root.Files("n2", porttest.Ends(time.Now().Add(-time.Second)))),
+		"not begun":           unproven(t, root.Files("n2", func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Hour) })),
+		"for clients only":    unproven(t, root.Files("n2", porttest.Uses(x509.ExtKeyUsageClientAuth))),
+		"for servers only":    unproven(t, root.Files("n2", porttest.Uses(x509.ExtKeyUsageServerAuth))),
+		"a host name only":    unproven(t, root.Files("n2", func(c *x509.Certificate) { c.URIs, c.DNSNames = nil, []string{"n2"} })),
 		"the cluster secret":  drawn,
-		"the authority's own": {own: tls.Certificate{Certificate: [][]byte{root.certificate.Raw}, PrivateKey: root.key}, now: time.Now},
+		"the authority's own": {own: tls.Certificate{Certificate: [][]byte{root.Certificate.Raw}, PrivateKey: root.Key}, now: time.Now},
 		"nothing":             nil,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,16 +140,16 @@ func TestStrangersToCertificatesGetNothing(t *testing.T) {
 				config = a.config()
 			}
 			config.InsecureSkipVerify, config.VerifyConnection = true, nil // It does not mind who answers.
-			turnedAway(t, tls.Client(k.knock(t), config), helloBytes(protocolCalls, "n2"))
+			turnedAway(t, tls.Client(k.knock(t), config), helloBytes(ProtocolCalls, "n2"))
 		})
 	}
-	friend := given(t, root.files("n2", nil), "n2")
+	friend := given(t, root.Files("n2", nil), "n2")
 	t.Run("a certificate without its key", func(t *testing.T) {
 		config := friend.config()
-		_, wrong := signed(t, nodeTemplate(t, "n2"), nil)
+		_, wrong := porttest.Sign(t, porttest.Template("n2"), nil)
 		stolen := tls.Certificate{Certificate: friend.own.Certificate, PrivateKey: wrong}
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &stolen, nil }
-		turnedAway(t, tls.Client(k.knock(t), config), helloBytes(protocolCalls, "n2"))
+		turnedAway(t, tls.Client(k.knock(t), config), helloBytes(ProtocolCalls, "n2"))
 	})
 	t.Run("TLS 1.2", func(t *testing.T) {
 		config := friend.config()
@@ -137,26 +157,25 @@ func TestStrangersToCertificatesGetNothing(t *testing.T) {
 		require.Error(t, tls.Client(k.knock(t), config).Handshake())
 	})
 	t.Run("a node's name that is not its own", func(t *testing.T) {
-		for _, protocol := range []byte{protocolCalls, protocolRaft} {
+		for _, protocol := range []byte{ProtocolCalls, ProtocolRaft} {
 			conn := tls.Client(k.knock(t), friend.config())
 			_, err := conn.Write(helloBytes(protocol, "n1"))
 			require.NoError(t, err)
-			var w welcome
+			var w Welcome
 			require.NoError(t, readSized(conn, &w))
 			require.Contains(t, w.Refused, "not the one its certificate names")
 			turnedAway(t, conn, appendCall(nil, callPing, 1, nil))
 		}
 	})
 	noTLS(t, k)
-	require.NoError(t, answers(k.welcomed(t, friend, protocolCalls, "n2")), "the control: a true peer gets in")
-	propose(t, k.node, wire.KindRegister, register("unimpressed"))
+	require.NoError(t, answers(k.welcomed(t, friend, ProtocolCalls, "n2")), "the control: a true peer gets in")
 }
 
 // noTLS says other things than TLS to a port.
 func noTLS(t *testing.T, k *knocking) {
 	tooLong := []byte{22, 3, 1, 0, 4, 1, 0xff, 0xff, 0xff} // A handshake message of 16 MiB.
 	for name, say := range map[string][]byte{
-		"plain calls":          append(helloBytes(protocolCalls, "n2"), appendCall(nil, callPing, 1, nil)...),
+		"plain calls":          append(helloBytes(ProtocolCalls, "n2"), appendCall(nil, callPing, 1, nil)...),
 		"plain raft":           {0, 0x80, 1, 2, 3},
 		"HTTP":                 []byte("GET / HTTP/1.1\r\nHost: n1\r\n\r\n"),
 		"SSH":                  []byte("SSH-2.0-OpenSSH_9.6\r\n"),
@@ -176,24 +195,23 @@ func noTLS(t *testing.T, k *knocking) {
 
 // TestSecretAndCertificatesDoNotMix: each is a stranger to the other.
 func TestSecretAndCertificatesDoNotMix(t *testing.T) {
-	g := newGroup(t)
-	n := g.open("n1", expect(1))
-	awaitReady(t, n)
-	a := given(t, newIssuer(t, "root", nil).files("n2", nil), "n2")
+	own, err := NewAuthority(testSecret, "n1")
+	require.NoError(t, err)
+	a := given(t, porttest.New(t, "root", nil).Files("n2", nil), "n2")
 	config := a.config()
 	config.VerifyConnection = nil
-	k := &knocking{g.host("n1"), n}
-	turnedAway(t, tls.Client(k.knock(t), config), helloBytes(protocolCalls, "n2"))
-	m := &mux{network: tcpNetwork{}, authority: func() *authority { return a }, log: n.log, dialled: newGuests(1, 1)}
-	_, _, err := m.dial(k.host, protocolCalls, func() hello { return hello{ID: "n2"} }, "", "", time.Second)
+	k := openedPort(t, own)
+	turnedAway(t, tls.Client(k.knock(t), config), helloBytes(ProtocolCalls, "n2"))
+	m := &Mux{network: TCP{}, authority: func() *Authority { return a }, log: slog.New(slog.DiscardHandler), dialled: newGuests(1, 1)}
+	_, _, err = m.Dial(k.host, ProtocolCalls, func() Hello { return Hello{ID: "n2"} }, "", "", time.Second)
 	require.ErrorContains(t, err, "not by this cluster's authority")
 }
 
 // TestAFalseServerLearnsNothing: who takes a node's address without its proof sees a
 // ClientHello and no more, neither the certificate nor the hello of the dialler.
 func TestAFalseServerLearnsNothing(t *testing.T) {
-	root, other := newIssuer(t, "root", nil), newIssuer(t, "other", nil)
-	a, impostor := given(t, root.files("n1", nil), "n1"), unproven(t, other.files("n2", nil))
+	root, other := porttest.New(t, "root", nil), porttest.New(t, "other", nil)
+	a, impostor := given(t, root.Files("n1", nil), "n1"), unproven(t, other.Files("n2", nil))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer listener.Close()
@@ -210,10 +228,10 @@ func TestAFalseServerLearnsNothing(t *testing.T) {
 		_ = secure.Handshake()
 		seen <- secure.ConnectionState()
 	}()
-	m := &mux{network: tcpNetwork{}, authority: func() *authority { return a }, log: slog.New(slog.DiscardHandler), dialled: newGuests(1, 1)}
-	_, _, err = m.dial(listener.Addr().String(), protocolCalls, func() hello {
+	m := &Mux{network: TCP{}, authority: func() *Authority { return a }, log: slog.New(slog.DiscardHandler), dialled: newGuests(1, 1)}
+	_, _, err = m.Dial(listener.Addr().String(), ProtocolCalls, func() Hello {
 		t.Error("said hello to a stranger")
-		return hello{}
+		return Hello{}
 	}, "", "", time.Second)
 	require.ErrorContains(t, err, "not by this cluster's authority")
 	state := <-seen
@@ -223,10 +241,10 @@ func TestAFalseServerLearnsNothing(t *testing.T) {
 
 // TestHalfOpenHandshakesAreCutOff stops at each step of the way in.
 func TestHalfOpenHandshakesAreCutOff(t *testing.T) {
-	root := newIssuer(t, "root", nil)
+	root := porttest.New(t, "root", nil)
 	k := withCertificates(t, root)
-	friend := given(t, root.files("n2", nil), "n2")
-	said := helloBytes(protocolRaft, "n2")
+	friend := given(t, root.Files("n2", nil), "n2")
+	said := helloBytes(ProtocolRaft, "n2")
 	for name, begin := range map[string]func(t *testing.T) net.Conn{
 		"silence":            k.knock,
 		"half a ClientHello": func(t *testing.T) net.Conn { c := k.knock(t); _, _ = c.Write([]byte{22, 3, 1, 2, 0, 1, 0}); return c },
@@ -263,9 +281,9 @@ func TestHalfOpenHandshakesAreCutOff(t *testing.T) {
 
 // TestAFloodKeepsNoPeerOut holds many connections open that never say anything.
 func TestAFloodKeepsNoPeerOut(t *testing.T) {
-	root := newIssuer(t, "root", nil)
+	root := porttest.New(t, "root", nil)
 	k := withCertificates(t, root)
-	friend := given(t, root.files("n2", nil), "n2")
+	friend := given(t, root.Files("n2", nil), "n2")
 	elsewhere := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
 	const flood = 10 * handshakesMax // More than one network may have at a time, too.
 	for range flood {
@@ -276,13 +294,12 @@ func TestAFloodKeepsNoPeerOut(t *testing.T) {
 		defer conn.Close()
 	}
 	require.Eventually(t, func() bool {
-		_, came := counted(k.node.mux.strangers)
+		_, came := counted(k.mux.strangers)
 		return came >= strangersBurst
 	}, 10*time.Second, time.Millisecond)
-	open, _ := counted(k.node.mux.strangers)
+	open, _ := counted(k.mux.strangers)
 	require.LessOrEqual(t, open, handshakesMax)
-	require.NoError(t, answers(k.welcomed(t, friend, protocolCalls, "n2")), "the doors are full of strangers")
-	propose(t, k.node, wire.KindRegister, register("undisturbed"))
+	require.NoError(t, answers(k.welcomed(t, friend, ProtocolCalls, "n2")), "the doors are full of strangers")
 }
 
 // counted is how many connections are open, and how many ever were.
@@ -294,14 +311,14 @@ func counted(all *guests) (open int, came uint64) {
 
 // TestConnectionsOfOnePeer: the newest stay.
 func TestConnectionsOfOnePeer(t *testing.T) {
-	root := newIssuer(t, "root", nil)
+	root := porttest.New(t, "root", nil)
 	k := withCertificates(t, root)
-	friend, third := given(t, root.files("n2", nil), "n2"), given(t, root.files("n3", nil), "n3")
-	bystander := k.welcomed(t, third, protocolCalls, "n3")
+	friend, third := given(t, root.Files("n2", nil), "n2"), given(t, root.Files("n3", nil), "n3")
+	bystander := k.welcomed(t, third, ProtocolCalls, "n3")
 	require.NoError(t, answers(bystander))
 	var conns []net.Conn
 	for range connectionsOfPeer + 3 {
-		conns = append(conns, k.welcomed(t, friend, protocolCalls, "n2"))
+		conns = append(conns, k.welcomed(t, friend, ProtocolCalls, "n2"))
 		require.NoError(t, answers(conns[len(conns)-1]))
 	}
 	for i, conn := range conns {
@@ -312,7 +329,7 @@ func TestConnectionsOfOnePeer(t *testing.T) {
 		}
 	}
 	require.NoError(t, answers(bystander))
-	open, _ := counted(k.node.mux.peers)
+	open, _ := counted(k.mux.peers)
 	require.Equal(t, connectionsOfPeer+1, open)
 }
 
@@ -378,60 +395,31 @@ func TestNetworkOf(t *testing.T) {
 		"[fe80::1%eth0]:5":     "fe80::/64",
 		"pipe":                 "pipe",
 	} {
-		require.Equal(t, want, networkOf(fakeConn{from: streamAddr(from)}), from)
+		require.Equal(t, want, networkOf(fakeConn{from: StreamAddr(from)}), from)
 	}
 }
 
 type fakeConn struct {
 	net.Conn
-	from streamAddr
+	from StreamAddr
 }
 
 func (c fakeConn) RemoteAddr() net.Addr { return c.from }
 
-// TestForgedRaftMessages: a peer that is proven, and lies.
-func TestForgedRaftMessages(t *testing.T) {
-	root := newIssuer(t, "root", nil)
-	k := withCertificates(t, root)
-	friend := given(t, root.files("n2", nil), "n2")
-	term := k.node.raft.CurrentTerm()
-	liar := newPeerTransport(memberAddress{host: "127.0.0.1:1", incarnation: "x"}, hclog.NewNullLogger(), func() uint64 { return 0 },
-		func(string, memberAddress, time.Duration) (net.Conn, error) {
-			return k.welcomed(t, friend, protocolRaft, "n2"), nil
-		},
-		func(raft.ServerID) (raft.ServerAddress, error) { return "127.0.0.1:1/x", nil })
-	defer liar.Close()
-	for name, request := range map[string]*raft.AppendEntriesRequest{
-		"claims to be": {RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte("n1")}, Term: term + 1},
-		"absurd":       {RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte("n2")}, Term: 1<<64 - 1},
-	} {
-		var response raft.AppendEntriesResponse
-		require.ErrorContains(t, liar.AppendEntries("n1", "127.0.0.1:1/x", request, &response), name)
-	}
-	for _, id := range []string{"n1", "n2"} { // The second is no member: no vote for it.
-		request := &raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte(id), Addr: []byte("127.0.0.1:1/x")}, Term: term + 1, LastLogIndex: 1 << 40, LastLogTerm: term}
-		var response raft.RequestVoteResponse
-		err := liar.RequestVote("n1", "127.0.0.1:1/x", request, &response)
-		require.True(t, err != nil || !response.Granted, id)
-	}
-	require.Equal(t, term, k.node.raft.CurrentTerm())
-	propose(t, k.node, wire.KindRegister, register("unmoved"))
-}
-
 // TestHugeFramesCostNothing: a length alone, by a proven peer, takes no memory.
 func TestHugeFramesCostNothing(t *testing.T) {
-	root := newIssuer(t, "root", nil)
+	root := porttest.New(t, "root", nil)
 	k := withCertificates(t, root)
-	friend := given(t, root.files("n2", nil), "n2")
+	friend := given(t, root.Files("n2", nil), "n2")
 	entries := append([]byte{0, 0x81, 0xa7}, "Entries"...) // AppendEntries: a map of one member.
 	for name, say := range map[string]struct {
 		protocol byte
 		bytes    []byte
 	}{
-		"a call":              {protocolCalls, binary.BigEndian.AppendUint32(nil, callFrameMax)},
-		"a call too long":     {protocolCalls, binary.BigEndian.AppendUint32(nil, 1<<32-1)},
-		"raft, many entries":  {protocolRaft, append(entries, 0xdd, 0xff, 0xff, 0xff, 0xff)},
-		"raft, a long string": {protocolRaft, append([]byte{0, 0x81, 0xa6}, "Leader\xc6\xff\xff\xff\xff"...)},
+		"a call":              {ProtocolCalls, binary.BigEndian.AppendUint32(nil, callFrameMax)},
+		"a call too long":     {ProtocolCalls, binary.BigEndian.AppendUint32(nil, 1<<32-1)},
+		"raft, many entries":  {ProtocolRaft, append(entries, 0xdd, 0xff, 0xff, 0xff, 0xff)},
+		"raft, a long string": {ProtocolRaft, append([]byte{0, 0x81, 0xa6}, "Leader\xc6\xff\xff\xff\xff"...)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn := k.welcomed(t, friend, say.protocol, "n2")
@@ -445,22 +433,11 @@ func TestHugeFramesCostNothing(t *testing.T) {
 			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8<<20))
 		})
 	}
-	propose(t, k.node, wire.KindRegister, register("unimpressed"))
+	require.NoError(t, answers(k.welcomed(t, friend, ProtocolCalls, "n2")), "the port goes on")
 }
 
-// TestAPromiseIsAskedForInOnesOwnName: it binds a data folder for ever.
-func TestAPromiseIsAskedForInOnesOwnName(t *testing.T) {
-	root := newIssuer(t, "root", nil)
-	g := newGroup(t, func(c *Config) { c.Secret, c.Certificates = nil, root.files(c.ID, nil) })
-	n := g.open("n1", expect(3), join(g.host("n2")))
-	k := &knocking{g.host("n1"), n}
-	a := given(t, root.files("n2", nil), "n2")
-	l := &link{dialing: newGate(), dial: func(time.Duration) (net.Conn, welcome, error) {
-		return k.welcomed(t, a, protocolCalls, "n2"), welcome{}, nil
-	}}
-	defer l.close()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	require.ErrorContains(t, l.call(ctx, callPromise, &promiseCall{ID: "n9", Incarnation: "x"}, nil), `node "n2" asks for a promise to "n9"`)
-	require.NoError(t, l.call(ctx, callPromise, &promiseCall{ID: "n2", Incarnation: "x"}, nil))
+func requireNoHandler(t *testing.T, transport *raft.NetworkTransport) {
+	field := reflect.ValueOf(transport).Elem().FieldByName("heartbeatFn")
+	require.True(t, field.IsValid(), "the library names it otherwise now: look again")
+	require.True(t, field.IsNil(), "a heartbeat handler is set")
 }

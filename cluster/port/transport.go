@@ -1,4 +1,4 @@
-package cluster
+package port
 
 import (
 	"errors"
@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// rpcsInFlight turns pipelining off (guard G2): a follower is not left behind
+	// RPCsInFlight turns pipelining off (guard G2): a follower is not left behind
 	// by one passing append error.
-	rpcsInFlight = 1
+	RPCsInFlight = 1
 	// raftConnections is how many idle connections to one peer raft keeps.
 	raftConnections = 3
-	// rpcTimeout is raft's own; a snapshot gets as much for every 256 KiB of it.
-	rpcTimeout = 2 * time.Second
+	// RPCTimeout is raft's own; a snapshot gets as much for every 256 KiB of it.
+	RPCTimeout = 2 * time.Second
 	// termLead is how far above ours a peer's term may be. A forged packet with the
 	// highest term would end elections for good.
 	termLead = 1_000_000
@@ -29,14 +29,14 @@ const (
 	raftPeersMax = 16
 )
 
-// raftTransport is what raft must find in a transport for pre-vote and shutdown.
-type raftTransport interface {
+// Transport is what raft must find in a transport for pre-vote and shutdown.
+type Transport interface {
 	raft.Transport
 	raft.WithPreVote
 	raft.WithClose
 }
 
-// mainLoopHeartbeats hides the transport's heartbeat fast path (guard G1,
+// MainLoopHeartbeats hides the transport's heartbeat fast path (guard G1,
 // hashicorp/raft issue 695). With it a heartbeat of a new leader raises the term
 // and demotes an old leader on the connection's goroutine, while the old leader's
 // main loop may be about to append: its entry then carries the new term, and two
@@ -44,18 +44,18 @@ type raftTransport interface {
 // for the main loop like everything else.
 //
 // Pre-vote stays, since the embedded transport has it.
-type mainLoopHeartbeats struct{ raftTransport }
+type MainLoopHeartbeats struct{ Transport }
 
 // SetHeartbeatHandler implements raft.Transport by doing nothing.
-func (mainLoopHeartbeats) SetHeartbeatHandler(func(raft.RPC)) {}
+func (MainLoopHeartbeats) SetHeartbeatHandler(func(raft.RPC)) {}
 
-// peerTransport is raft's network. What this node asks of others goes out through
+// PeerTransport is raft's network. What this node asks of others goes out through
 // the embedded transport. What others ask of it comes in through one transport a
 // peer, fed by the mux with connections whose identity is proven: so every RPC
 // is known to come from one certain peer, and must say so itself.
-type peerTransport struct {
+type PeerTransport struct {
 	*raft.NetworkTransport
-	self     memberAddress
+	self     Address
 	term     func() uint64
 	logger   hclog.Logger
 	consumer chan raft.RPC
@@ -76,7 +76,7 @@ type inboundRaft struct {
 
 // raftStream is a StreamLayer between the mux and a transport.
 type raftStream struct {
-	self   memberAddress
+	self   Address
 	conns  chan net.Conn // nil: nothing ever comes in.
 	dial   func(address raft.ServerAddress, timeout time.Duration) (net.Conn, error)
 	closed chan struct{}
@@ -100,7 +100,7 @@ func (s *raftStream) Close() error {
 }
 
 // Addr implements net.Listener.
-func (s *raftStream) Addr() net.Addr { return streamAddr(s.self.String()) }
+func (s *raftStream) Addr() net.Addr { return StreamAddr(s.self.String()) }
 
 // Dial implements raft.StreamLayer.
 func (s *raftStream) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
@@ -115,38 +115,38 @@ func (s *raftStream) Dial(address raft.ServerAddress, timeout time.Duration) (ne
 	}
 }
 
-type streamAddr string
+type StreamAddr string
 
 // Network implements net.Addr.
-func (streamAddr) Network() string { return "railguard" }
+func (StreamAddr) Network() string { return "railguard" }
 
 // String implements net.Addr.
-func (a streamAddr) String() string { return string(a) }
+func (a StreamAddr) String() string { return string(a) }
 
 // idMark parts a member's id from its address on the way to Dial, so that who is
 // dialled is known there: "n2@10.0.0.2:7000/6f1d0c55e2a94b17".
 const idMark = "@"
 
-// newPeerTransport makes raft's network. dial opens a proven connection to a
+// NewPeerTransport makes raft's network. dial opens a proven connection to a
 // member; lookup finds a member's current address.
-func newPeerTransport(self memberAddress, logger hclog.Logger, term func() uint64,
-	dial func(id string, to memberAddress, timeout time.Duration) (net.Conn, error),
-	lookup func(raft.ServerID) (raft.ServerAddress, error)) *peerTransport {
+func NewPeerTransport(self Address, logger hclog.Logger, term func() uint64,
+	dial func(id string, to Address, timeout time.Duration) (net.Conn, error),
+	lookup func(raft.ServerID) (raft.ServerAddress, error)) *PeerTransport {
 	out := &raftStream{self: self, closed: make(chan struct{})}
 	out.dial = func(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 		id, rest, known := strings.Cut(string(address), idMark)
 		if !known {
 			id, rest = "", string(address)
 		}
-		to, err := parseAddress(rest)
+		to, err := ParseAddress(rest)
 		if err != nil {
 			return nil, err
 		}
 		return dial(id, to, timeout)
 	}
-	return &peerTransport{
+	return &PeerTransport{
 		NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-			Stream: out, MaxPool: raftConnections, MaxRPCsInFlight: rpcsInFlight, Timeout: rpcTimeout,
+			Stream: out, MaxPool: raftConnections, MaxRPCsInFlight: RPCsInFlight, Timeout: RPCTimeout,
 			Logger: logger, ServerAddressProvider: addressBook(lookup),
 		}),
 		self: self, term: term, logger: logger,
@@ -167,21 +167,21 @@ func (b addressBook) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
 }
 
 // Consumer implements raft.Transport.
-func (t *peerTransport) Consumer() <-chan raft.RPC { return t.consumer }
+func (t *PeerTransport) Consumer() <-chan raft.RPC { return t.consumer }
 
 // LocalAddr implements raft.Transport.
-func (t *peerTransport) LocalAddr() raft.ServerAddress { return raft.ServerAddress(t.self.String()) }
+func (t *PeerTransport) LocalAddr() raft.ServerAddress { return raft.ServerAddress(t.self.String()) }
 
 // EncodePeer implements raft.Transport.
-func (t *peerTransport) EncodePeer(_ raft.ServerID, address raft.ServerAddress) []byte {
+func (t *PeerTransport) EncodePeer(_ raft.ServerID, address raft.ServerAddress) []byte {
 	return []byte(address)
 }
 
 // DecodePeer implements raft.Transport.
-func (t *peerTransport) DecodePeer(data []byte) raft.ServerAddress { return raft.ServerAddress(data) }
+func (t *PeerTransport) DecodePeer(data []byte) raft.ServerAddress { return raft.ServerAddress(data) }
 
 // Close implements raft.WithClose.
-func (t *peerTransport) Close() error {
+func (t *PeerTransport) Close() error {
 	t.mu.Lock()
 	inbound := t.inbound
 	t.inbound = map[string]*inboundRaft{}
@@ -198,8 +198,8 @@ func (t *peerTransport) Close() error {
 	return t.NetworkTransport.Close()
 }
 
-// receive gives a peer's connection to its transport and returns when it is done.
-func (t *peerTransport) receive(id string, conn net.Conn) {
+// Receive gives a peer's connection to its transport and returns when it is done.
+func (t *PeerTransport) Receive(id string, conn net.Conn) {
 	in, err := t.of(id)
 	if err != nil {
 		return
@@ -232,7 +232,7 @@ func (c *watchedConn) Close() error {
 
 // of returns the transport of a peer, made at its first connection, for one more
 // connection.
-func (t *peerTransport) of(id string) (*inboundRaft, error) {
+func (t *PeerTransport) of(id string) (*inboundRaft, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
@@ -247,14 +247,14 @@ func (t *peerTransport) of(id string) (*inboundRaft, error) {
 	}
 	stream := &raftStream{self: t.self, conns: make(chan net.Conn), closed: make(chan struct{})}
 	in := &inboundRaft{conns: stream.conns, users: 1, gone: make(chan struct{}), NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-		Stream: stream, MaxPool: 0, MaxRPCsInFlight: rpcsInFlight, Timeout: rpcTimeout, Logger: t.logger,
+		Stream: stream, MaxPool: 0, MaxRPCsInFlight: RPCsInFlight, Timeout: RPCTimeout, Logger: t.logger,
 	})}
 	t.inbound[id] = in
 	go t.pass(id, in)
 	return in, nil
 }
 
-func (t *peerTransport) release(in *inboundRaft) {
+func (t *PeerTransport) release(in *inboundRaft) {
 	t.mu.Lock()
 	in.users--
 	t.mu.Unlock()
@@ -262,7 +262,7 @@ func (t *peerTransport) release(in *inboundRaft) {
 
 // dropUnused makes room: over the years a node meets more peers than there are at
 // a time.
-func (t *peerTransport) dropUnused() bool {
+func (t *PeerTransport) dropUnused() bool {
 	for id, in := range t.inbound {
 		if in.users == 0 {
 			delete(t.inbound, id)
@@ -275,7 +275,7 @@ func (t *peerTransport) dropUnused() bool {
 }
 
 // pass brings a peer's RPCs to raft's main loop, those that may be his.
-func (t *peerTransport) pass(id string, in *inboundRaft) {
+func (t *PeerTransport) pass(id string, in *inboundRaft) {
 	for {
 		select {
 		case rpc := <-in.Consumer():
@@ -307,7 +307,7 @@ func refuseRPC(rpc raft.RPC, err error) {
 
 // check holds an RPC to its connection: the id it claims, and a term that elections
 // can have reached.
-func (t *peerTransport) check(id string, rpc raft.RPC) error {
+func (t *PeerTransport) check(id string, rpc raft.RPC) error {
 	headed, ok := rpc.Command.(raft.WithRPCHeader)
 	if !ok {
 		return fmt.Errorf("no header in %T", rpc.Command)
@@ -334,9 +334,9 @@ func (t *peerTransport) check(id string, rpc raft.RPC) error {
 
 const loneTimeout = time.Second
 
-// loneTransport is that of a node without a cluster address: a group of one, and
+// LoneTransport is that of a node without a cluster address: a group of one, and
 // nothing listens.
-func loneTransport(self memberAddress) raftTransport {
+func LoneTransport(self Address) Transport {
 	_, alone := raft.NewInmemTransportWithTimeout(raft.ServerAddress(self.String()), loneTimeout)
 	return alone
 }

@@ -1,0 +1,109 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"railguard/audit"
+	"railguard/cluster/port"
+	"railguard/engine"
+)
+
+// fetchStep is how much of a segment file one call takes. Every piece is held some
+// times over on its way, on both sides, so it is small against the file.
+const fetchStep = engine.MiB
+
+var errOffset = errors.New("cluster: no such place in the segment's file")
+
+// service is what this node answers its peers.
+func (n *Node) service() *port.Service {
+	s := port.NewService()
+	port.HandleInOrder(s, n.takeForwarded)
+	port.HandleInOrder(s, n.takeGiveUp)
+	port.Handle(s, func(context.Context, string, *port.PingCall) (*port.Pong, error) { return n.pong(), nil })
+	port.Handle(s, func(ctx context.Context, _ string, _ *port.ReadIndexCall) (*port.ReadIndexReply, error) {
+		index, err := n.askReadIndexHere(ctx)
+		return &port.ReadIndexReply{Index: index}, err
+	})
+	port.Handle(s, func(context.Context, string, *port.TermCall) (*port.TermReply, error) {
+		return &port.TermReply{Term: n.raft.CurrentTerm()}, nil
+	})
+	port.Handle(s, func(ctx context.Context, _ string, q *port.JoinCall) (*port.Done, error) {
+		return &port.Done{}, n.admitMember(ctx, q)
+	})
+	port.Handle(s, func(ctx context.Context, _ string, q *port.VerbCall) (*port.Done, error) {
+		return &port.Done{}, n.doVerb(ctx, q)
+	})
+	port.Handle(s, func(_ context.Context, peer string, q *port.PromiseCall) (*port.Done, error) {
+		if q.ID != peer { // Given once for ever: not in another's name.
+			return nil, fmt.Errorf("cluster: node %q asks for a promise to %q", peer, q.ID)
+		}
+		return &port.Done{}, n.promise(q)
+	})
+	port.Handle(s, n.answerLeaf)
+	port.Handle(s, func(_ context.Context, _ string, q *port.RootsCall) (*port.RootsReply, error) {
+		roots, err := n.audit.SegmentRoots(q.Size)
+		return &port.RootsReply{Roots: hashesTo(roots)}, err
+	})
+	port.Handle(s, n.answerBundle)
+	port.Handle(s, n.answerSegment)
+	port.Handle(s, n.answerList)
+	port.Handle(s, n.answerDigest)
+	return s
+}
+
+func (n *Node) answerLeaf(_ context.Context, _ string, q *port.LeafCall) (*port.LeafReply, error) {
+	data, err := n.audit.Leaf(q.Leaf)
+	switch {
+	case errors.Is(err, audit.ErrPruned):
+		return &port.LeafReply{Code: port.CodePruned}, nil
+	case errors.Is(err, audit.ErrNotYet):
+		return &port.LeafReply{Code: port.CodeNotYet}, nil
+	case err != nil:
+		return &port.LeafReply{Code: port.CodeMissing}, nil
+	}
+	return &port.LeafReply{Data: data}, nil
+}
+
+func (n *Node) answerBundle(ctx context.Context, _ string, m *port.BundleCall) (*port.BundleReply, error) {
+	for n.audit.Size() < m.Size { // The asker may be ahead by an entry or two.
+		select {
+		case <-time.After(retryPause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	leaves, err := n.audit.Bundle(m.Number, m.Width)
+	if err != nil {
+		return nil, err
+	}
+	path, err := n.audit.BundleProof(m.Number, m.Width, m.Size)
+	if err != nil {
+		return nil, err
+	}
+	data, err := audit.AppendBundle(nil, leaves)
+	return &port.BundleReply{Data: data, Path: path}, err
+}
+
+func (n *Node) answerSegment(_ context.Context, _ string, m *port.SegmentCall) (*port.SegmentReply, error) {
+	file, err := n.audit.ExportSegment(m.Segment)
+	if errors.Is(err, audit.ErrMissing) {
+		return &port.SegmentReply{Code: port.CodeMissing}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if m.Offset < 0 || m.Offset > file.Size() {
+		return nil, errOffset
+	}
+	// The file's own bytes: nothing is unpacked or packed again for a peer.
+	data := make([]byte, min(fetchStep, file.Size()-m.Offset))
+	if _, err := file.ReadAt(data, m.Offset); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return &port.SegmentReply{Data: data, Total: file.Size()}, nil
+}

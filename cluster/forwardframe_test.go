@@ -1,0 +1,40 @@
+package cluster
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/cluster/port"
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+func TestCheckFrame(t *testing.T) {
+	good := frameRecords(1, []attempt{{seq: 1, kind: wire.KindScreen, body: []byte("a")}, {seq: 2, kind: wire.KindAttest, body: []byte("b")}})
+	require.NoError(t, checkFrame(&port.ForwardCall{Count: 2, Records: good}))
+	bad := func(kind wire.Kind, version uint8) []byte {
+		return wire.AppendRecord(nil, wire.Record{Kind: kind, Version: version, Body: []byte("x")})
+	}
+	for name, m := range map[string]*port.ForwardCall{
+		"count too low":     {Count: 1, Records: good},
+		"count too high":    {Count: 3, Records: good},
+		"no records":        {Count: 0},
+		"cut short":         {Count: 2, Records: good[:len(good)-1]},
+		"too many":          {Count: engine.EntryRecordsMax, Records: good},
+		"a tick":            {Count: 1, Records: bad(wire.KindTick, wire.RecordVersion)},
+		"a genesis":         {Count: 1, Records: bad(wire.KindGenesis, wire.RecordVersion)},
+		"an unknown kind":   {Count: 1, Records: bad(200, wire.RecordVersion)},
+		"another version":   {Count: 1, Records: bad(wire.KindScreen, wire.RecordVersion+1)},
+		"more than allowed": {Count: 1, Records: make([]byte, engine.EntryMax)},
+	} {
+		require.ErrorIs(t, checkFrame(m), errBadFrame, name)
+	}
+}
+
+func FuzzCheckFrame(f *testing.F) {
+	f.Add(1, []byte{1})
+	f.Fuzz(func(t *testing.T, count int, data []byte) {
+		_ = checkFrame(&port.ForwardCall{Count: count, Records: data})
+	})
+}

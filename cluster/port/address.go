@@ -1,0 +1,90 @@
+package port
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+)
+
+// Address is what raft's configuration keeps as a server's address, and so
+// what the group agrees on about a member: where it listens, which incarnation of
+// its data folder it is, and whether an operator holds it without a vote.
+//
+//	10.0.0.1:7000/6f1d0c55e2a94b17
+//	10.0.0.1:7000/6f1d0c55e2a94b17/hold
+//
+// The incarnation keeps a wiped node out: it has another one, so nobody who knows
+// the configuration talks raft with it until it has joined anew.
+type Address struct {
+	Host        string
+	Incarnation string
+	Hold        bool
+}
+
+const (
+	incarnationShown = 16 // Characters of the 32: enough to tell folders of one id apart.
+	holdMark         = "hold"
+)
+
+func (a Address) String() string {
+	text := a.Host + "/" + a.Incarnation
+	if a.Hold {
+		text += "/" + holdMark
+	}
+	return text
+}
+
+func ParseAddress(text string) (Address, error) {
+	parts := strings.Split(text, "/")
+	a := Address{Host: parts[0]}
+	switch {
+	case len(parts) == 2, len(parts) == 3 && parts[2] == holdMark:
+		a.Incarnation, a.Hold = parts[1], len(parts) == 3
+	default:
+		return a, fmt.Errorf("cluster: member address %q", text)
+	}
+	if a.Host == "" || a.Incarnation == "" {
+		return a, fmt.Errorf("cluster: member address %q", text)
+	}
+	return a, nil
+}
+
+// HostOf is the part of a member's address that people want to see.
+func HostOf(text string) string {
+	host, _, _ := strings.Cut(text, "/")
+	return host
+}
+
+// Loopback reports whether an address names this machine only.
+func Loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+var ErrInsecure = errors.New("cluster: insecure mode is for loopback addresses only")
+
+// IDMax bounds a node's id.
+const IDMax = 64
+
+// ValidID refuses what cannot be a node's id: 1 to 64 of a-z, A-Z, 0-9, '-', '_', '.'.
+func ValidID(id string) error {
+	if id == "" || len(id) > IDMax {
+		return fmt.Errorf("cluster: node id must have 1 to %d characters", IDMax)
+	}
+	for _, c := range []byte(id) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_', c == '.':
+		default:
+			return fmt.Errorf("cluster: node id %q: only letters, digits, '-', '_' and '.'", id)
+		}
+	}
+	return nil
+}
+
+// Shown is the part of an incarnation that stands in a member's address.
+func Shown(incarnation string) string { return incarnation[:min(len(incarnation), incarnationShown)] }

@@ -1,0 +1,31 @@
+package port
+
+import (
+	"errors"
+	"fmt"
+
+	"railguard/fsm/wire"
+)
+
+// Errors of the cluster's verbs that go through the port and keep their meaning.
+var (
+	ErrNotLeader = errors.New("cluster: this node does not lead")
+	ErrNoPeer    = errors.New("cluster: no such peer")
+	ErrAlone     = errors.New("cluster: there is no other voter")
+)
+
+// remoteErrors are the errors that keep their meaning over the wire.
+var remoteErrors = []error{
+	wire.ErrNoLeader, wire.ErrNoQuorum, wire.ErrOverloaded, wire.ErrShuttingDown, wire.ErrUnknown,
+	ErrNotLeader, ErrNoPeer, ErrAlone,
+}
+
+// remoteError is what a peer answered instead of a reply.
+func remoteError(text []byte) error {
+	for _, known := range remoteErrors {
+		if string(text) == known.Error() {
+			return known
+		}
+	}
+	return fmt.Errorf("cluster: peer says: %.512s", text)
+}

@@ -1,0 +1,186 @@
+package port
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// What nodes say to each other over the one port, after the TLS handshake:
+//
+//	dialler:  "RG" protocol u8 version u8 | size u16 | hello (CBOR)
+//	listener:                               size u16 | welcome (CBOR)
+//
+// then, on a raft connection, the library's own stream, and on a call connection
+// frames in both directions:
+//
+//	frame = size u32 | kind u8 | call u64 | payload       (size counts what follows it)
+//
+// A reply has the call's number and kind callReply or callFailed (payload: text).
+// Integers are big-endian. Unknown members of messages are ignored, so that
+// releases next to each other understand one another; what must not be ignored
+// gets a new version.
+const (
+	ProtocolRaft  byte = 'R'
+	ProtocolCalls byte = 'C'
+	muxVersion    byte = 1
+
+	helloMax     = 4 * engine.KiB
+	frameHead    = 1 + 8
+	callFrameMax = 18 * engine.MiB // The largest bundle of leaves is under 17 MiB.
+)
+
+// Hello is the dialler's word.
+type Hello struct {
+	ID          string `cbor:"1,keyasint"`
+	Incarnation string `cbor:"2,keyasint"`
+	ClusterID   string `cbor:"3,keyasint,omitempty"`
+	Release     string `cbor:"4,keyasint,omitempty"`
+	LastIndex   uint64 `cbor:"5,keyasint,omitempty"` // Of its log, with raft connections.
+	Recovery    uint64 `cbor:"6,keyasint,omitempty"` // Of its group, see recovery_lineage.go.
+	Lineage     string `cbor:"7,keyasint,omitempty"`
+	Recorded    bool   `cbor:"8,keyasint,omitempty"` // The leaf of that recovery is in the log.
+}
+
+// Welcome is the listener's answer; Refused says why the connection ends here.
+type Welcome struct {
+	Refused     string `cbor:"1,keyasint,omitempty"`
+	ID          string `cbor:"2,keyasint"`
+	Incarnation string `cbor:"3,keyasint"`
+	ClusterID   string `cbor:"4,keyasint,omitempty"`
+	Release     string `cbor:"5,keyasint,omitempty"`
+	LastIndex   uint64 `cbor:"6,keyasint,omitempty"`
+	Recovery    uint64 `cbor:"7,keyasint,omitempty"`
+	Lineage     string `cbor:"8,keyasint,omitempty"`
+	Recorded    bool   `cbor:"9,keyasint,omitempty"`
+}
+
+// AsHello is who a welcome comes from.
+func (w *Welcome) AsHello() *Hello {
+	return &Hello{
+		ID: w.ID, Incarnation: w.Incarnation, ClusterID: w.ClusterID, Release: w.Release, LastIndex: w.LastIndex,
+		Recovery: w.Recovery, Lineage: w.Lineage, Recorded: w.Recorded,
+	}
+}
+
+var peerDecoding = mustPeerDecoding()
+
+func mustPeerDecoding() cbor.DecMode {
+	mode, err := cbor.DecOptions{
+		DupMapKey: cbor.DupMapKeyEnforcedAPF, IndefLength: cbor.IndefLengthForbidden, TagsMd: cbor.TagsForbidden,
+		MaxNestedLevels: 8, MaxArrayElements: 1 << 20, MaxMapPairs: 64,
+	}.DecMode()
+	if err != nil {
+		panic("BUG: cbor options: " + err.Error())
+	}
+	return mode
+}
+
+func decodeMessage(data []byte, v any) error {
+	if err := peerDecoding.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("peer message: %w", err)
+	}
+	return nil
+}
+
+// encode makes a message's bytes: none of an empty one.
+func encode(message any) []byte {
+	if isEmpty(reflect.TypeOf(message)) {
+		return nil
+	}
+	return wire.Encode(message)
+}
+
+// decode reads a message; of an empty one nothing is looked at.
+func decode[M any](payload []byte, into *M) error {
+	if isEmpty(reflect.TypeFor[M]()) {
+		return nil
+	}
+	return decodeMessage(payload, into)
+}
+
+func isEmpty(message reflect.Type) bool {
+	if message.Kind() == reflect.Pointer {
+		message = message.Elem()
+	}
+	return message.NumField() == 0
+}
+
+var errFrameSize = errors.New("peer frame: size out of bounds")
+
+// writeSized writes a hello or welcome.
+func writeSized(w io.Writer, head []byte, v any) error {
+	body := wire.Encode(v)
+	if len(body) > helloMax {
+		return errFrameSize
+	}
+	message := binary.BigEndian.AppendUint16(head, uint16(len(body)))
+	_, err := w.Write(append(message, body...))
+	return err
+}
+
+func readSized(r io.Reader, v any) error {
+	var size [2]byte
+	if _, err := io.ReadFull(r, size[:]); err != nil {
+		return err
+	}
+	n := binary.BigEndian.Uint16(size[:])
+	if n > helloMax {
+		return errFrameSize
+	}
+	body := make([]byte, n)
+	if _, err := io.ReadFull(r, body); err != nil {
+		return err
+	}
+	return decodeMessage(body, v)
+}
+
+// appendCall frames a message.
+func appendCall(dst []byte, kind Kind, number uint64, payload []byte) []byte {
+	dst = binary.BigEndian.AppendUint32(dst, uint32(frameHead+len(payload)))
+	dst = append(dst, byte(kind))
+	dst = binary.BigEndian.AppendUint64(dst, number)
+	return append(dst, payload...)
+}
+
+// readCall reads one frame. Memory is taken as bytes arrive, so that a length
+// alone costs nothing.
+func readCall(r io.Reader) (kind Kind, number uint64, payload []byte, err error) {
+	var head [4 + frameHead]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return 0, 0, nil, err
+	}
+	size := binary.BigEndian.Uint32(head[:])
+	if size < frameHead || size > callFrameMax {
+		return 0, 0, nil, errFrameSize
+	}
+	payload, err = readGrowing(r, int(size-frameHead))
+	return Kind(head[4]), binary.BigEndian.Uint64(head[5:]), payload, err
+}
+
+func readFull(r io.Reader, data []byte) error {
+	_, err := io.ReadFull(r, data)
+	return err
+}
+
+const readStep = 256 * engine.KiB
+
+func readGrowing(r io.Reader, size int) ([]byte, error) {
+	data := make([]byte, 0, min(size, readStep))
+	for len(data) < size {
+		at := len(data)
+		step := min(size-at, max(readStep, at))
+		data = append(data, make([]byte, step)...)
+		if _, err := io.ReadFull(r, data[at:]); err != nil {
+			return nil, err
+		}
+	}
+	return data, nil
+}

@@ -1,0 +1,231 @@
+package port
+
+import (
+	"railguard/cluster/report"
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// Kind names what is asked of a peer. Numbers are for ever.
+type Kind uint8
+
+const (
+	callReply     Kind = 0
+	callPing      Kind = 1
+	callForward   Kind = 2
+	callReadIndex Kind = 3
+	callTerm      Kind = 4
+	callLeaf      Kind = 5
+	callJoin      Kind = 6
+	callVerb      Kind = 7
+	callPromise   Kind = 8
+	// 9 asked for a tree's compact range and is not given again.
+	callRoots   Kind = 10
+	callBundle  Kind = 11
+	callSegment Kind = 12
+	callDigest  Kind = 13
+	callList    Kind = 14
+	callGiveUp  Kind = 15
+	callFailed  Kind = 255
+)
+
+// The messages, one type for each question and one for each answer. Their method
+// kind ties the two together: Ask and Handle know no other pairs. An empty message
+// is sent as no bytes at all. A member's number is for ever, also where a message
+// leaves out what another one has.
+
+// Done answers a call that only does something.
+type Done struct{}
+
+// Code says in an answer why there is nothing in it; 0: there is.
+type Code uint8
+
+const (
+	CodeMissing Code = 1 // Not here; another peer may have it.
+	CodePruned  Code = 2
+	CodeNotYet  Code = 3
+)
+
+// PingCall asks a node how it is.
+type PingCall struct{}
+
+// Pong answers a ping: what a node tells of itself.
+type Pong struct {
+	ID          string      `cbor:"1,keyasint"`
+	Incarnation string      `cbor:"2,keyasint"`
+	ClusterID   string      `cbor:"3,keyasint,omitempty"`
+	Wall        engine.Time `cbor:"4,keyasint"`
+	Term        uint64      `cbor:"5,keyasint"`
+	Role        string      `cbor:"6,keyasint"`
+	Applied     uint64      `cbor:"7,keyasint"`
+	Commit      uint64      `cbor:"8,keyasint"`
+	Release     string      `cbor:"9,keyasint,omitempty"`
+	APIAddr     string      `cbor:"10,keyasint,omitempty"`
+	UpSince     string      `cbor:"11,keyasint,omitempty"`
+	DiskFree    int32       `cbor:"12,keyasint"`
+	ListVersion uint64      `cbor:"13,keyasint,omitempty"`
+	FormatMax   uint16      `cbor:"14,keyasint"`
+	Leads       bool        `cbor:"15,keyasint,omitempty"` // Its term is open for proposals.
+	Healthy     bool        `cbor:"16,keyasint,omitempty"`
+	Member      bool        `cbor:"17,keyasint,omitempty"` // It has a configuration or data.
+	Expect      int         `cbor:"18,keyasint,omitempty"` // --bootstrap-expect.
+	Address     string      `cbor:"19,keyasint,omitempty"` // Its memberAddress.
+	Missing     bool        `cbor:"20,keyasint,omitempty"` // It still fetches history.
+
+	Use []report.KeyUse `cbor:"21,keyasint,omitempty"` // Of API keys, lately.
+
+	Recovery uint64 `cbor:"22,keyasint,omitempty"` // Of its group, and whether the leaf of it
+	Recorded bool   `cbor:"23,keyasint,omitempty"` // is in the log.
+}
+
+// ForwardCall carries a frame of records to the leader.
+type ForwardCall struct {
+	Term    uint64 `cbor:"1,keyasint"`
+	Number  uint64 `cbor:"2,keyasint"` // Rising, per process of the sender.
+	Process uint64 `cbor:"5,keyasint"`
+	Count   int    `cbor:"3,keyasint"`
+	Records []byte `cbor:"4,keyasint"`
+}
+
+// ForwardReply says what became of the frame.
+type ForwardReply struct {
+	Fate    uint8         `cbor:"1,keyasint"`
+	Results []wire.Result `cbor:"2,keyasint,omitempty"`
+}
+
+// GiveUpCall asks, after a broken connection, which frames up to Number arrived; the
+// others will be refused from then on.
+type GiveUpCall struct {
+	Term    uint64 `cbor:"1,keyasint"`
+	Number  uint64 `cbor:"2,keyasint"`
+	Process uint64 `cbor:"3,keyasint"`
+}
+
+type GiveUpReply struct {
+	Arrived []uint64 `cbor:"1,keyasint,omitempty"` // Numbers, the newest ones.
+}
+
+// JoinCall asks to become a member.
+type JoinCall struct {
+	ID      string `cbor:"1,keyasint"`
+	Address string `cbor:"2,keyasint"` // memberAddress.
+	Release string `cbor:"3,keyasint,omitempty"`
+	Format  uint16 `cbor:"4,keyasint"` // Highest format it applies.
+}
+
+// VerbCall is an operator's verb on its way to the leader.
+type VerbCall struct {
+	Verb string `cbor:"1,keyasint"`
+	ID   string `cbor:"2,keyasint,omitempty"`
+	Addr string `cbor:"3,keyasint,omitempty"`
+}
+
+// PromiseCall asks a node without data to let the caller form the group.
+type PromiseCall struct {
+	ID          string `cbor:"1,keyasint"`
+	Incarnation string `cbor:"2,keyasint"`
+}
+
+// ReadIndexCall asks the leader for its commit index, confirmed by a quorum.
+type ReadIndexCall struct{}
+
+// ReadIndexReply has it.
+type ReadIndexReply struct {
+	Index uint64 `cbor:"1,keyasint,omitempty"`
+}
+
+// TermCall asks for the term in which a node is.
+type TermCall struct{}
+
+// TermReply has it.
+type TermReply struct {
+	Term uint64 `cbor:"1,keyasint,omitempty"`
+}
+
+// LeafCall asks for one leaf of history.
+type LeafCall struct {
+	Leaf uint64 `cbor:"1,keyasint,omitempty"`
+}
+
+// LeafReply has its bytes.
+type LeafReply struct {
+	Data []byte `cbor:"2,keyasint,omitempty"`
+	Code Code   `cbor:"4,keyasint,omitempty"`
+}
+
+// RootsCall asks for the roots of the segments of a tree of Size leaves.
+type RootsCall struct {
+	Size uint64 `cbor:"3,keyasint,omitempty"`
+}
+
+// RootsReply has them, 32 bytes each.
+type RootsReply struct {
+	Roots [][]byte `cbor:"3,keyasint,omitempty"`
+}
+
+// BundleCall asks for Width leaves, the bundle of that Number, with a proof to the
+// root of a tree of Size leaves.
+type BundleCall struct {
+	Number uint64 `cbor:"1,keyasint,omitempty"`
+	Width  int    `cbor:"2,keyasint,omitempty"`
+	Size   uint64 `cbor:"3,keyasint,omitempty"`
+}
+
+// BundleReply has the leaves as audit packs them, and the proof.
+type BundleReply struct {
+	Data []byte   `cbor:"2,keyasint,omitempty"`
+	Path [][]byte `cbor:"3,keyasint,omitempty"`
+}
+
+// SegmentCall asks for a piece of a sealed segment's file.
+type SegmentCall struct {
+	Segment uint64 `cbor:"1,keyasint,omitempty"`
+	Offset  int64  `cbor:"4,keyasint,omitempty"`
+}
+
+// SegmentReply has it; Total is the file's size.
+type SegmentReply struct {
+	Data  []byte `cbor:"2,keyasint,omitempty"`
+	Code  Code   `cbor:"4,keyasint,omitempty"`
+	Total int64  `cbor:"5,keyasint,omitempty"`
+}
+
+// DigestCall asks for the digest of the state at Index, and tells the own one.
+type DigestCall struct {
+	Index  uint64 `cbor:"1,keyasint,omitempty"`
+	Digest []byte `cbor:"5,keyasint,omitempty"`
+}
+
+// DigestReply has it.
+type DigestReply struct {
+	Digest []byte `cbor:"2,keyasint,omitempty"`
+	Code   Code   `cbor:"4,keyasint,omitempty"`
+}
+
+// ListCall asks for a piece of a compiled list.
+type ListCall struct {
+	Offset int64  `cbor:"4,keyasint,omitempty"`
+	Digest []byte `cbor:"5,keyasint,omitempty"`
+}
+
+// ListReply has it; Total is the list's size.
+type ListReply struct {
+	Data  []byte `cbor:"2,keyasint,omitempty"`
+	Code  Code   `cbor:"4,keyasint,omitempty"`
+	Total int64  `cbor:"5,keyasint,omitempty"`
+}
+
+func (PingCall) kind(Pong) Kind                { return callPing }
+func (ForwardCall) kind(ForwardReply) Kind     { return callForward }
+func (GiveUpCall) kind(GiveUpReply) Kind       { return callGiveUp }
+func (ReadIndexCall) kind(ReadIndexReply) Kind { return callReadIndex }
+func (TermCall) kind(TermReply) Kind           { return callTerm }
+func (LeafCall) kind(LeafReply) Kind           { return callLeaf }
+func (JoinCall) kind(Done) Kind                { return callJoin }
+func (VerbCall) kind(Done) Kind                { return callVerb }
+func (PromiseCall) kind(Done) Kind             { return callPromise }
+func (RootsCall) kind(RootsReply) Kind         { return callRoots }
+func (BundleCall) kind(BundleReply) Kind       { return callBundle }
+func (SegmentCall) kind(SegmentReply) Kind     { return callSegment }
+func (DigestCall) kind(DigestReply) Kind       { return callDigest }
+func (ListCall) kind(ListReply) Kind           { return callList }

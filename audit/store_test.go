@@ -99,15 +99,6 @@ func rootOf(t tester, size uint64) audit.Hash {
 	return audit.Hash(root)
 }
 
-func frontierOf(t tester, size uint64) []audit.Hash {
-	t.Helper()
-	var out []audit.Hash
-	for _, h := range rangeOf(t, size).Hashes() {
-		out = append(out, audit.Hash(h))
-	}
-	return out
-}
-
 func requireLeaves(t tester, s *audit.Store, from, to uint64) {
 	t.Helper()
 	for i := from; i < to; i++ {
@@ -391,7 +382,7 @@ func TestReadersBesideTheAppender(t *testing.T) {
 	readers.Wait()
 }
 
-var emptyRoot = audit.Hash(sha256.Sum256(nil))
+var emptyRoot = sha256.Sum256(nil)
 
 func leafHash(data []byte) []byte { return rfc6962.DefaultHasher.HashLeaf(data) }
 

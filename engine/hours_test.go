@@ -182,7 +182,7 @@ func TestHoursWithin(t *testing.T) {
 // TestZonesAreTheToolchains: the embedded database is, byte for byte, the one of
 // the Go release that carries the version TZVersion names.
 func TestZonesAreTheToolchains(t *testing.T) {
-	folder := filepath.Join(runtime.GOROOT(), "lib", "time")
+	folder := filepath.Join(runtime.GOROOT(), "lib", "time") //nolint:staticcheck // The toolchain that built this test is the one meant.
 	script, err := os.ReadFile(filepath.Join(folder, "update.bash"))
 	if err != nil {
 		t.Skip("this toolchain has no lib/time/update.bash")

@@ -157,9 +157,6 @@ func between(data []byte, from, to string) string {
 	return string(rest[:bytes.Index(rest, []byte(to))])
 }
 
-// restored returns a Machine made from the world's snapshot.
-func (w *world) restored() *Machine { return restoredFrom(w.t, w.m) }
-
 func restoredFrom(t testing.TB, m *Machine) *Machine {
 	var buffer bytes.Buffer
 	_, err := m.Freeze().WriteTo(&buffer)

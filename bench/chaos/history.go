@@ -103,9 +103,8 @@ func (o *operation) done() bool { return o.outcome == answered && o.status >= 20
 type history struct {
 	start time.Time
 
-	mu   sync.Mutex
-	all  []*operation
-	next int
+	mu  sync.Mutex
+	all []*operation
 }
 
 // never is the return of an operation whose caller was not told what became of it.

@@ -201,15 +201,6 @@ func (c *cluster) followers(of *node) []*node {
 	return others
 }
 
-func (c *cluster) node(id string) *node {
-	for _, n := range c.nodes {
-		if n.id == id {
-			return n
-		}
-	}
-	return nil
-}
-
 // settle heals everything, lets every node run, and waits until all are ready and
 // have applied the same index twice in a row (invariant 10).
 func (c *cluster) settle(ctx context.Context, by *caller) (time.Duration, error) {

@@ -104,7 +104,7 @@ func parseJWKS(raw []byte) (*jose.JSONWebKeySet, error) {
 
 // stockVerify verifies a token with nothing but a stock JOSE library and the key set.
 func stockVerify(token string, keys *jose.JSONWebKeySet) ([]byte, error) {
-	signed, err := jose.ParseSigned(token, []jose.SignatureAlgorithm{jose.ES256})
+	signed, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.ES256})
 	if err != nil {
 		return nil, err
 	}

@@ -262,17 +262,15 @@ func (c *devCluster) arguments(node *devNode, folder string) []string {
 func (c *devCluster) waitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, devReadyWait)
 	defer cancel()
-	last := ""
 	for _, node := range c.file.Nodes {
 		for {
 			ready, text := askReady(ctx, node.HTTP)
 			if ready {
 				break
 			}
-			last = text
 			select {
 			case <-ctx.Done():
-				return &exitError{code: exitAway, err: fmt.Errorf("node %s is not ready: %s; see %s", node.ID, last, c.logPath(node.ID))}
+				return &exitError{code: exitAway, err: fmt.Errorf("node %s is not ready: %s; see %s", node.ID, text, c.logPath(node.ID))}
 			case id := <-c.exited:
 				return &exitError{code: exitFatal, err: fmt.Errorf("node %s ended while starting; see %s", id, c.logPath(id))}
 			case <-time.After(50 * time.Millisecond):

@@ -165,7 +165,7 @@ func TestStockLibrary(t *testing.T) {
 	require.NoError(t, err)
 	var published jose.JSONWebKeySet
 	require.NoError(t, json.Unmarshal(testKeys(t).AppendJWKS(nil), &published))
-	signed, err := jose.ParseSigned(token, []jose.SignatureAlgorithm{jose.ES256})
+	signed, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.ES256})
 	require.NoError(t, err)
 	found := published.Key(signed.Signatures[0].Header.KeyID)
 	require.Len(t, found, 1)

@@ -8,24 +8,64 @@ import (
 	"time"
 
 	"railguard/engine"
+	"railguard/fsm/wire"
 )
 
-// The agents of a schedule: two that spend under a limit, one that will be revoked.
+// The agents of a schedule, by slot: two roots that spend under a limit of their own
+// and of the fleet they are in, one that will be revoked, one of another operator that
+// is suspended now and then, and delegates below them.
 const (
 	spender engine.AgentSlot = iota + 1
 	miser
 	outcast
+	truant
+	child      // Of spender,
+	grandchild // and its own, without a limit that would bind.
+	orphan     // Of outcast.
+
+	convoy engine.FleetSlot = 1
+	clerk  engine.UserSlot  = 1
+	beta                    = "beta" // truant's operator.
 )
 
-var spendLimits = Limits{spender: 60 * engine.Dollar, miser: 20 * engine.Dollar, outcast: 1000 * engine.Dollar}
+var spendLimits = Limits{
+	Agents: map[engine.AgentSlot]Account{
+		spender: {Daily: 60 * engine.Dollar, Fleet: convoy}, miser: {Daily: 20 * engine.Dollar, Fleet: convoy},
+		outcast: {Daily: 1000 * engine.Dollar}, truant: {Daily: 1000 * engine.Dollar, Operator: beta},
+		child: {Daily: 15 * engine.Dollar, Parent: spender}, grandchild: {Daily: 1000 * engine.Dollar, Parent: child},
+		orphan: {Daily: 1000 * engine.Dollar, Parent: outcast},
+	},
+	Fleets: map[engine.FleetSlot]engine.USD{convoy: 50 * engine.Dollar},
+}
 
-// prepare registers the agents, in a world that is calm.
+// prepare furnishes a world that is calm.
 func prepare(w *World, h *History) {
-	for slot := spender; slot <= outcast; slot++ {
-		for h.register(context.Background(), w.hosts[0], fmt.Sprintf("agent-%d", slot), spendLimits[slot]).Err != nil {
+	ctx, host := context.Background(), w.hosts[0]
+	until := func(do func() *Op) {
+		for {
+			if op := do(); op != nil && op.Err == nil {
+				return
+			}
 			time.Sleep(20 * time.Millisecond)
 		}
 	}
+	until(func() *Op {
+		return h.once(ctx, host, h.begin(host, wire.KindFleet, "fleet"), wire.Encode(&wire.Fleet{
+			Common:  wire.Common{Fragment: []byte(`"name":"fleet"`)},
+			Profile: engine.FleetProfile{FleetName: "convoy", OperatorLegalName: acme, DailyLimit: spendLimits.Fleets[convoy]}, OperatorKey: acme,
+		}))
+	})
+	for slot := spender; slot <= orphan; slot++ {
+		until(func() *Op { return h.register(ctx, host, fmt.Sprintf("agent-%d", slot), spendLimits.Agents[slot]) })
+	}
+	until(func() *Op {
+		return h.once(ctx, host, h.begin(host, wire.KindUser, "user"), wire.Encode(&wire.User{
+			Common:  wire.Common{Fragment: []byte(`"name":"user"`)},
+			Profile: engine.UserProfile{LegalName: "Nia", OperatorLegalName: acme},
+			Basis:   engine.Basis{List: host.Node().Settings().ListVersion},
+		}))
+	})
+	w.AwaitEqual(time.Minute)
 }
 
 // load runs clients on all nodes until stop is closed.
@@ -68,24 +108,45 @@ func (l *load) rest(d time.Duration) bool {
 func (l *load) client(c int, random *rand.Rand) {
 	hosts, h, ctx := l.world.hosts, l.history, context.Background()
 	host := hosts[c%len(hosts)]
+	any := func(try int) *Host { return hosts[(c+try)%len(hosts)] }
 	for i := 0; l.rest(time.Duration(1 + random.Int64N(2*int64(l.pause)))); i++ {
 		name := fmt.Sprintf("c%d-%d", c, i)
-		agent := []engine.AgentSlot{spender, spender, miser, outcast}[random.IntN(4)]
+		agent := []engine.AgentSlot{spender, spender, miser, outcast, truant, child, grandchild, grandchild, orphan}[random.IntN(9)]
 		pay := payment{name: name, agent: agent, amount: engine.Dollar}
-		switch n := random.IntN(20); {
+		if random.IntN(5) == 0 {
+			pay.user = clerk
+		}
+		switch n := random.IntN(24); {
 		case n < 9:
 			h.Screen(ctx, host, pay)
-		case n < 14: // At any node, until it is answered.
+		case n < 15: // At any node, until it is answered.
 			pay.idem = keyOf(name)
-			h.Pay(ctx, func(try int) *Host { return hosts[(c+try)%len(hosts)] }, pay, l.stop)
-		case n < 16:
+			h.Pay(ctx, any, pay, l.stop)
+		case n < 17:
 			h.Register(ctx, host, name)
-		case n < 19:
-			h.Dispose(ctx, host, random.IntN, name)
+		case n < 20:
+			var idem *wire.Idem
+			if random.IntN(2) == 0 {
+				idem = keyOf(name)
+			}
+			h.Dispose(ctx, any, random.IntN, name, idem, l.stop)
+		case n < 21:
+			h.Move(ctx, host, []engine.AgentSlot{spender, miser}[random.IntN(2)], convoy, random.IntN(2) == 0, name)
+		case n < 23:
+			l.turn(ctx, host, random, name)
 		case i > 20 && c == 0:
 			h.Revoke(ctx, host, outcast, name)
 		}
 	}
+}
+
+// turn suspends someone, or reinstates, which it does more often.
+func (l *load) turn(ctx context.Context, host *Host, random *rand.Rand, name string) {
+	whose := []subject{
+		{target: wire.TargetAgent, slot: uint32(truant)}, {target: wire.TargetAgent, slot: uint32(child)},
+		{target: wire.TargetUser, slot: uint32(clerk)}, {target: wire.TargetOperator, operator: beta},
+	}[random.IntN(4)]
+	l.history.Turn(ctx, host, whose, []engine.Status{engine.Suspended, engine.Active, engine.Active}[random.IntN(3)], name)
 }
 
 func (l *load) reader(host *Host) {

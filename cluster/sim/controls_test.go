@@ -149,40 +149,53 @@ func TestControlLostWrites(t *testing.T) {
 	})
 }
 
+// controlLimits are those of the history below: agent 1, its child 2, both in fleet 1.
+var controlLimits = Limits{
+	Agents: map[engine.AgentSlot]Account{1: {Daily: 100, Fleet: 1, Operator: beta}, 2: {Daily: 1000, Parent: 1}, 3: {Daily: 1000, Fleet: 1}},
+	Fleets: map[engine.FleetSlot]engine.USD{1: 110},
+}
+
 // TestControlLeaves: the walk over the leaves finds each thing it is there for, in a
 // history that was right before.
 func TestControlLeaves(t *testing.T) {
-	screen := func(at, name, verdict string, list int) string {
-		return fmt.Sprintf(`{"kind":"screen","verdict":"%s","screenedAt":"%s","listVersion":%d,"name":"%s","agent":"1","amount":"60"}`, verdict, at, list, name)
+	const morning, noon, next = "2000-01-01T08:00:00.000Z", "2000-01-01T12:00:00.000Z", "2000-01-02T00:00:00.000Z"
+	screen := func(at string, agent int, more string) string {
+		return fmt.Sprintf(`{"kind":"screen","screenedAt":"%s","agent":"%d","amount":"60","name":"x",%s}`, at, agent, more)
 	}
 	event := func(kind, at, more string) string {
-		return fmt.Sprintf(`{"kind":"%s","time":"%s"%s,"name":"x","agent":"1","amount":"60"}`, kind, at, more)
+		return fmt.Sprintf(`{"kind":"%s","time":"%s","amount":"60","name":"x",%s}`, kind, at, more)
 	}
-	const morning, noon, next = "2000-01-01T08:00:00.000Z", "2000-01-01T12:00:00.000Z", "2000-01-02T00:00:00.000Z"
+	const proceed, review = `"verdict":"PROCEED","listVersion":0,"fleet":"1"`, `"verdict":"REVIEW","listVersion":0,"fleet":"1"`
+	const approved = `"reviewedLeaf":0,"disposition":"APPROVED","agent":"1","fleet":"1"`
 	for _, c := range []struct {
 		name   string
 		leaves []string
 		want   string
 	}{
-		{"right", []string{screen(morning, "a", "PROCEED", 0), screen(noon, "b", "REVIEW", 0), screen(next, "c", "PROCEED", 0)}, ""},
-		{"overspent", []string{screen(morning, "a", "PROCEED", 0), screen(noon, "b", "PROCEED", 0)}, "spent 120 of 100"},
-		{"over by an approval, allowed", []string{screen(morning, "a", "PROCEED", 0),
-			event("review.dispositioned", noon, `,"reviewedLeaf":0,"disposition":"APPROVED"`)}, ""},
-		{"more after an approval", []string{
-			event("review.dispositioned", morning, `,"reviewedLeaf":0,"disposition":"APPROVED"`), screen(noon, "b", "PROCEED", 0)}, "spent 120 of 100"},
-		{"two dispositions", []string{
-			event("review.dispositioned", morning, `,"reviewedLeaf":7,"disposition":"REJECTED"`),
-			event("review.dispositioned", noon, `,"reviewedLeaf":7,"disposition":"REJECTED"`)}, "another disposition of leaf 7"},
-		{"after a revocation", []string{event("agent.revoked", morning, ""), screen(noon, "b", "PROCEED", 0)}, "is revoked"},
-		{"old list", []string{event("list.activated", morning, `,"listVersion":1`), screen(noon, "b", "REVIEW", 0)}, "judged with list 0"},
-		{"time goes back", []string{screen(noon, "a", "REVIEW", 0), screen(morning, "b", "REVIEW", 0)}, "after"},
+		{"right", []string{screen(morning, 1, proceed), screen(noon, 2, review), screen(next, 2, proceed)}, ""},
+		{"overspent", []string{screen(morning, 1, proceed), screen(noon, 1, proceed)}, "agent 1 on 2000-01-01 spent 120 of 100"},
+		{"overspent by a child", []string{screen(morning, 1, proceed), screen(noon, 2, proceed)}, "agent 1 on 2000-01-01 spent 120 of 100"},
+		{"overspent in the fleet", []string{screen(morning, 2, proceed), screen(noon, 3, proceed)}, "fleet 1 on 2000-01-01 spent 120 of 110"},
+		{"over by an approval, allowed", []string{screen(morning, 1, proceed), event("review.dispositioned", noon, approved)}, ""},
+		{"more after an approval", []string{event("review.dispositioned", morning, approved), screen(noon, 2, proceed)}, "agent 1 on 2000-01-01 spent 120 of 100"},
+		{"more in the fleet after an approval", []string{event("review.dispositioned", morning, approved), screen(noon, 3, proceed)}, "fleet 1 on 2000-01-01 spent 120 of 110"},
+		{"two dispositions", []string{event("review.dispositioned", morning, `"reviewedLeaf":7,"disposition":"REJECTED"`),
+			event("review.dispositioned", noon, `"reviewedLeaf":7,"disposition":"REJECTED"`)}, "another disposition of leaf 7"},
+		{"after a revocation", []string{event("agent.revoked", morning, `"agent":"1"`), screen(noon, 1, proceed)}, "agent 1 is revoked"},
+		{"child of a revoked one", []string{event("agent.revoked", morning, `"agent":"1"`), screen(noon, 2, proceed)}, "agent 1 is revoked"},
+		{"reinstated", []string{event("agent.suspended", morning, `"agent":"1"`), event("agent.reinstated", noon, `"agent":"1"`), screen(noon, 1, proceed)}, ""},
+		{"operator suspended", []string{event("operator.suspended", morning, `"operator":"beta"`), screen(noon, 2, proceed)}, "operator beta is suspended"},
+		{"user suspended", []string{event("user.suspended", morning, `"user":"1"`), screen(noon, 3, proceed+`,"user":"1"`)}, "user 1 is suspended"},
+		{"old list", []string{event("list.activated", morning, `"listVersion":1`), screen(noon, 1, review)}, "judged with list 0"},
+		{"old fleet", []string{event("fleet.removed", morning, `"agent":"1","fleet":"1"`), screen(noon, 2, review)}, "judged in fleet 1"},
+		{"time goes back", []string{screen(noon, 1, review), screen(morning, 1, review)}, "after"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var leaves [][]byte
 			for _, leaf := range c.leaves {
 				leaves = append(leaves, []byte(leaf))
 			}
-			found := checkLeaves(leaves, Limits{spender: 100})
+			found := checkLeaves(leaves, controlLimits)
 			if c.want == "" {
 				require.Empty(t, found)
 				return
@@ -224,6 +237,6 @@ func TestControlCalls(t *testing.T) {
 	second.Start, second.End = now.Add(time.Second), now.Add(2*time.Second)
 	require.NotEmpty(t, (&History{ops: []*Op{first, second}}).checkOrder(), "order against the clock")
 	revoked := op("revoked", 0, nil)
-	revoked.Kind = wire.KindStatus
-	require.NotEmpty(t, (&History{ops: []*Op{revoked, second}}).checkRevoked([][]byte{leaf("second")}), "goes through after a revocation")
+	revoked.Kind, revoked.To = wire.KindStatus, engine.Revoked
+	require.NotEmpty(t, (&History{ops: []*Op{revoked, second}}).checkRevoked([][]byte{leaf("second")}, spendLimits), "goes through after a revocation")
 }

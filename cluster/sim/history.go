@@ -21,6 +21,8 @@ type Op struct {
 	Node    string
 	Kind    wire.Kind
 	Agent   engine.AgentSlot
+	Fleet   engine.FleetSlot // A payment was judged in.
+	To      engine.Status    // Of a change of status.
 	Start   time.Time
 	End     time.Time
 	Err     error  // nil: acknowledged. wire.ErrUnknown: may have happened. Else it certainly did not.
@@ -35,8 +37,9 @@ type Op struct {
 type History struct {
 	mu    sync.Mutex
 	ops   []*Op
-	acked uint64 // Highest index acknowledged to anyone.
-	reads int
+	acked uint64   // Highest index acknowledged to anyone.
+	reads int      // That were answered,
+	deaf  int      // and that were not.
 	stale []string // Reads that missed what was acknowledged before them.
 	held  []*Op    // Acknowledged REVIEWs, for reviewers.
 }
@@ -52,22 +55,25 @@ func (h *History) Read(ctx context.Context, host *Host) {
 	before := h.acked
 	h.mu.Unlock()
 	index, err := node.ReadIndex(ctx)
-	if err != nil {
-		return
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if err != nil {
+		h.deaf++
+		return
+	}
 	h.reads++
 	if index < before || node.Applied() < before {
 		h.stale = append(h.stale, fmt.Sprintf("%s read at %d, applied %d, after %d was acknowledged", host.ID, index, node.Applied(), before))
 	}
 }
 
-// CheckReads holds the reads to what was acknowledged before them.
-func (h *History) CheckReads(t testing.TB) {
+// CheckReads holds the reads to what was acknowledged before them, and wants so many
+// answered: reads that all fail show nothing.
+func (h *History) CheckReads(t testing.TB, least int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	require.Empty(t, h.stale)
+	require.GreaterOrEqual(t, h.reads, least, "reads answered; %d were not", h.deaf)
 }
 
 // begin makes an Op; finish notes it.
@@ -93,10 +99,17 @@ func (op *Op) try(ctx context.Context, host *Host, body []byte) error {
 		op.Verdict = member(result.Data, "verdict")
 		return nil
 	}
-	return fmt.Errorf("code %d refusal %d", result.Code, result.Refusal)
+	if result.Code == wire.Stale {
+		return errStale
+	}
+	return fmt.Errorf("%w: code %d refusal %d", errRefusedByState, result.Code, result.Refusal)
 }
 
-var errDown = errors.New("sim: the node is down")
+var (
+	errDown           = errors.New("sim: the node is down")
+	errStale          = errors.New("sim: judged with what is not in force")
+	errRefusedByState = errors.New("sim: refused by the state")
+)
 
 func (h *History) finish(op *Op, err error) *Op {
 	op.End, op.Err = time.Now(), err
@@ -115,126 +128,6 @@ func (h *History) finish(op *Op, err error) *Op {
 // once makes a call that is not tried again.
 func (h *History) once(ctx context.Context, host *Host, op *Op, body []byte) *Op {
 	return h.finish(op, op.try(ctx, host, body))
-}
-
-// Register has a node register an agent under a name nobody else uses.
-func (h *History) Register(ctx context.Context, host *Host, name string) *Op {
-	return h.register(ctx, host, name, engine.NoLimit)
-}
-
-func (h *History) register(ctx context.Context, host *Host, name string, limit engine.USD) *Op {
-	return h.once(ctx, host, h.begin(host, wire.KindRegister, name), wire.Encode(&wire.Register{
-		Common:      wire.Common{Fragment: []byte(`"name":"` + name + `"`)},
-		OperatorKey: "acme",
-		Profile: engine.AgentProfile{
-			AgentName: name, OperatorLegalName: "Acme", Type: engine.Supervised,
-			Policy: engine.SpendPolicy{MaxSingle: engine.NoLimit, DailyLimit: limit},
-		},
-	}))
-}
-
-// payment is one screening call to be.
-type payment struct {
-	name   string
-	agent  engine.AgentSlot
-	amount engine.USD
-	idem   *wire.Idem
-}
-
-// screen makes the record of a payment as an edge would, from what its node knows.
-func (p *payment) screen(host *Host) []byte {
-	node := host.Node()
-	if node == nil || node.Agent(p.agent) == nil {
-		return nil
-	}
-	settings, agent := node.Settings(), node.Agent(p.agent)
-	basis := engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version}
-	basis.Fold(engine.RevAgent, uint32(p.agent), agent.Rev)
-	return wire.Encode(&wire.Screen{
-		Idem: p.idem, Agent: p.agent, Version: agent.CredentialVersion, Expires: agent.ExpiresAt, Amount: p.amount, Basis: basis,
-		Fragment: fmt.Appendf(nil, `"name":"%s","agent":"%d","amount":"%d"`, p.name, p.agent, p.amount),
-	})
-}
-
-// Screen has a node screen a payment under a name nobody else uses, once.
-func (h *History) Screen(ctx context.Context, host *Host, p payment) *Op {
-	body := p.screen(host)
-	if body == nil {
-		return nil
-	}
-	op := h.begin(host, wire.KindScreen, p.name)
-	op.Agent = p.agent
-	return h.once(ctx, host, op, body)
-}
-
-// Pay is a client that wants an answer: it tries again, at any node, until it gets
-// one or stop is closed. With a key that is one payment; without one each try whose
-// outcome is unknown may be a payment of its own.
-func (h *History) Pay(ctx context.Context, at func(try int) *Host, p payment, stop <-chan struct{}) *Op {
-	op := h.begin(at(0), wire.KindScreen, p.name)
-	op.Agent = p.agent
-	certain := errDown // What it ends with when nobody ever took it.
-	for try := 0; ; try++ {
-		host := at(try)
-		var err error
-		if body := p.screen(host); body == nil {
-			err = errDown
-		} else {
-			err = op.try(ctx, host, body)
-		}
-		if err == nil {
-			op.Node = host.ID
-			return h.finish(op, nil)
-		}
-		if errors.Is(err, wire.ErrUnknown) {
-			certain = wire.ErrUnknown
-		}
-		select {
-		case <-stop:
-			return h.finish(op, certain)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
-// keyOf is an idempotency key made of a name.
-func keyOf(name string) *wire.Idem {
-	var idem wire.Idem
-	copy(idem.Key[:], name)
-	copy(idem.Body[:], name)
-	return &idem
-}
-
-// Revoke has a node revoke an agent.
-func (h *History) Revoke(ctx context.Context, host *Host, agent engine.AgentSlot, name string) *Op {
-	op := h.begin(host, wire.KindStatus, name)
-	op.Agent = agent
-	return h.once(ctx, host, op, wire.Encode(&wire.Status{
-		Common: wire.Common{Fragment: fmt.Appendf(nil, `"name":"%s","agent":"%d"`, name, agent)},
-		Target: wire.TargetAgent, Slot: uint32(agent), To: engine.Revoked,
-	}))
-}
-
-// Dispose has a node record a decision on one of the reviews that someone was told
-// of; several reviewers may decide on one.
-func (h *History) Dispose(ctx context.Context, host *Host, pick func(count int) int, name string) *Op {
-	h.mu.Lock()
-	var held *Op
-	if len(h.held) > 0 {
-		held = h.held[pick(len(h.held))]
-	}
-	h.mu.Unlock()
-	if held == nil {
-		return nil
-	}
-	op := h.begin(host, wire.KindDisposition, name)
-	op.Agent, op.Reviews = held.Agent, held.Leaf
-	return h.once(ctx, host, op, wire.Encode(&wire.Disposition{
-		Common:      wire.Common{Fragment: fmt.Appendf(nil, `"name":"%s","agent":"%d","amount":"%d"`, name, held.Agent, engine.Dollar)},
-		Leaf:        held.Leaf,
-		Disposition: []uint8{wire.Approved, wire.Rejected, wire.EscalateSAR}[pick(3)],
-		Agent:       held.Agent, Amount: engine.Dollar,
-	}))
 }
 
 // Count returns how many calls ended well, unknown, and certainly not.

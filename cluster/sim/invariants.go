@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -18,9 +18,6 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Limits are the daily limits of the agents, by slot; an agent without one has none.
-type Limits map[engine.AgentSlot]engine.USD
-
 // problems are what a check found wrong. Checks return them, so that a negative
 // control can ask whether they would have been found.
 type problems []string
@@ -29,10 +26,10 @@ func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Sprintf
 
 // Check holds what callers were told against every node's history, after all is quiet.
 func (h *History) Check(t testing.TB, w *World) {
-	h.CheckAll(t, w, nil)
+	h.CheckAll(t, w, Limits{})
 }
 
-// CheckAll is Check with the agents' limits.
+// CheckAll is Check with the limits of agents and fleets.
 func (h *History) CheckAll(t testing.TB, w *World, limits Limits) {
 	found := w.requireEqual()
 	first := w.leavesOf(w.hosts[0])
@@ -41,7 +38,7 @@ func (h *History) CheckAll(t testing.TB, w *World, limits Limits) {
 	}
 	found = append(found, h.checkCalls(first)...)
 	found = append(found, h.checkOrder()...)
-	found = append(found, h.checkRevoked(first)...)
+	found = append(found, h.checkRevoked(first, limits)...)
 	found = append(found, checkLeaves(first, limits)...)
 	require.Empty(t, found)
 }
@@ -104,80 +101,22 @@ func (h *History) checkOrder() (found problems) {
 }
 
 // checkRevoked: nobody was told PROCEED in a call that began after an acknowledged
-// revocation of its agent.
-func (h *History) checkRevoked(leaves [][]byte) (found problems) {
+// revocation of its agent, or of an ancestor.
+func (h *History) checkRevoked(leaves [][]byte, limits Limits) (found problems) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, revoked := range h.ops {
-		if revoked.Kind != wire.KindStatus || revoked.Err != nil {
+		if revoked.Kind != wire.KindStatus || revoked.To != engine.Revoked || revoked.Err != nil {
 			continue
 		}
 		for _, op := range h.ops {
-			if op.Kind == wire.KindScreen && op.Err == nil && op.Agent == revoked.Agent && op.Start.After(revoked.End) &&
+			if op.Kind == wire.KindScreen && op.Err == nil && slices.Contains(limits.chain(op.Agent), revoked.Agent) && op.Start.After(revoked.End) &&
 				bytes.Contains(leaves[op.Leaf], []byte(`"verdict":"PROCEED"`)) {
 				found.add("%q went through after %q was acknowledged", op.Name, revoked.Name)
 			}
 		}
 	}
 	return found
-}
-
-// checkLeaves walks the history as the log made it: no PROCEED lifts what an agent
-// spent on a date above its limit (approved reviews count and are not refused), none
-// after its revocation, at most one disposition a review, no verdict with another
-// list than the active one, and time never goes back.
-func checkLeaves(leaves [][]byte, limits Limits) (found problems) {
-	spent, disposed := map[string]engine.USD{}, map[int64]int{}
-	revoked := map[engine.AgentSlot]bool{}
-	list, last := int64(0), ""
-	for i, leaf := range leaves {
-		at := member(leaf, "time") + member(leaf, "screenedAt")
-		if at < last || len(at) != len("2000-01-01T00:00:00.000Z") {
-			found.add("leaf %d: time %q after %q", i, at, last)
-			continue
-		}
-		last = at
-		agent := engine.AgentSlot(digits(member(leaf, "agent")))
-		amount := engine.USD(digits(member(leaf, "amount")))
-		purse := fmt.Sprintf("%d %s", agent, at[:len("2000-01-01")])
-		switch member(leaf, "kind") {
-		case "screen":
-			if number(leaf, "listVersion") != list {
-				found.add("leaf %d: judged with list %d, active is %d", i, number(leaf, "listVersion"), list)
-			}
-			if member(leaf, "verdict") != "PROCEED" {
-				continue
-			}
-			spent[purse] += amount
-			if limit, has := limits[agent]; has && spent[purse] > limit {
-				found.add("leaf %d: agent and date %s spent %d of %d", i, purse, spent[purse], limit)
-			}
-			if revoked[agent] {
-				found.add("leaf %d: agent %d goes through and is revoked", i, agent)
-			}
-		case "agent.revoked":
-			revoked[agent] = true
-		case "list.activated":
-			list = number(leaf, "listVersion")
-		case "review.dispositioned":
-			reviewed := number(leaf, "reviewedLeaf")
-			if disposed[reviewed]++; disposed[reviewed] > 1 {
-				found.add("leaf %d: another disposition of leaf %d", i, reviewed)
-			}
-			if member(leaf, "disposition") == "APPROVED" {
-				spent[purse] += amount
-			}
-		}
-	}
-	return found
-}
-
-func digits(text string) int64 {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
 }
 
 // Proceeds counts the payments that went through.

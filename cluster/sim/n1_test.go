@@ -40,7 +40,7 @@ func limitUnderKilledLeader(t *testing.T, seed uint64) {
 	w, h := NewWorld(t, seed, 3), &History{}
 	w.StartAll()
 	defer w.StopAll()
-	require.NoError(t, h.register(t.Context(), w.hosts[0], "agent", limitDaily).Err)
+	require.NoError(t, h.register(t.Context(), w.hosts[0], "agent", Account{Daily: limitDaily}).Err)
 	w.AwaitEqual(10 * time.Second)
 	never := make(chan struct{})
 	var clients sync.WaitGroup
@@ -63,7 +63,7 @@ func limitUnderKilledLeader(t *testing.T, seed uint64) {
 	clients.Wait()
 	w.AwaitReady(time.Minute)
 	w.AwaitEqual(time.Minute)
-	h.CheckAll(t, w, Limits{spender: limitDaily})
+	h.CheckAll(t, w, Limits{Agents: map[engine.AgentSlot]Account{spender: {Daily: limitDaily}}})
 	good, unknown, refused := h.Count()
 	require.Equal(t, []int{limitCalls + 1, 0, 0}, []int{good, unknown, refused}, "everyone was answered")
 	for _, host := range w.hosts {

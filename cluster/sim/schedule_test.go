@@ -8,6 +8,7 @@ import (
 	"runtime/pprof"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,6 +77,14 @@ func wanted(fallback int) int {
 // TestSchedules runs them, each in a bubble of its own, as many at once as there are
 // processors.
 func TestSchedules(t *testing.T) {
+	var mu sync.Mutex
+	sum, runs := map[string]int{}, 0
+	t.Cleanup(func() { // Over all of them there was something to find.
+		t.Logf("%d schedules: %v", runs, sum)
+		for _, what := range []string{"PROCEED", "REVIEW", "BLOCK", "approved", "of a delegate", "suspended", "revoked"} {
+			require.GreaterOrEqual(t, sum[what], runs/20, "%s: %v", what, sum)
+		}
+	})
 	for _, seed := range seedsToRun(t) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			t.Parallel()
@@ -87,14 +96,20 @@ func TestSchedules(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				// A panic anywhere in the bubble names its seed, with GODEBUG=tracebacklabels=1.
 				pprof.SetGoroutineLabels(pprof.WithLabels(t.Context(), pprof.Labels("seed", strconv.FormatUint(seed, 10))))
-				schedule(t, seed)
+				counts := schedule(t, seed)
+				mu.Lock()
+				defer mu.Unlock()
+				runs++
+				for what, count := range counts {
+					sum[what] += count
+				}
 			})
 		})
 	}
 }
 
 // schedule runs one seed.
-func schedule(t testing.TB, seed uint64) {
+func schedule(t testing.TB, seed uint64) (counts map[string]int) {
 	draw := rand.New(rand.NewPCG(seed, 3))
 	nodes := 3
 	if draw.IntN(8) == 0 {
@@ -125,10 +140,16 @@ func schedule(t testing.TB, seed uint64) {
 	l.end()
 	w.settle(t)
 	h.CheckAll(t, w, spendLimits)
-	h.CheckReads(t)
+	h.CheckReads(t, 5)
 	good, unknown, refused := h.Count()
 	w.trace(fmt.Sprintf("%d acknowledged, %d unknown, %d refused", good, unknown, refused))
-	require.Greater(t, good, 20)
+	require.Greater(t, good, 40)
+	b := newBooks(spendLimits)
+	for i, leaf := range w.leavesOf(w.hosts[0]) {
+		b.leaf(i, leaf)
+	}
+	require.GreaterOrEqual(t, b.counts["PROCEED"], 10, "verdicts: %v", b.counts)
+	return b.counts
 }
 
 // settle waits until the world is well again: after the last fault every node is
@@ -159,6 +180,6 @@ func TestCalm(t *testing.T) {
 		}
 		w.AwaitEqual(10 * time.Second)
 		h.CheckAll(t, w, spendLimits)
-		h.CheckReads(t)
+		h.CheckReads(t, 500)
 	})
 }

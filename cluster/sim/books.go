@@ -1,0 +1,180 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"railguard/engine"
+)
+
+// Limits say who may spend how much on a UTC day, as the world was furnished: the
+// books are kept apart from what the nodes say that they booked.
+type Limits struct {
+	Agents map[engine.AgentSlot]Account // One that is not here has no limit.
+	Fleets map[engine.FleetSlot]engine.USD
+}
+
+// Account is an agent.
+type Account struct {
+	Daily    engine.USD
+	Parent   engine.AgentSlot
+	Fleet    engine.FleetSlot // Of a root, at first.
+	Operator string           // "" is acme.
+}
+
+// chain returns an agent and its ancestors, nearest first.
+func (l Limits) chain(agent engine.AgentSlot) (slots []engine.AgentSlot) {
+	for ; agent != 0; agent = l.Agents[agent].Parent {
+		slots = append(slots, agent)
+	}
+	return slots
+}
+
+// books walk the history as the log made it: no PROCEED lifts what an agent, an
+// ancestor or a fleet spent on a date above its limit (approved reviews count and are
+// not refused), none goes through while its agent, an ancestor, its operator or its
+// user is suspended or revoked, at most one disposition a review, no verdict with
+// another list or fleet than those in force, and time never goes back.
+type books struct {
+	found    problems
+	limits   Limits
+	fleet    map[engine.AgentSlot]engine.FleetSlot // Of roots, now.
+	spent    map[string]engine.USD                 // By subject and date.
+	stopped  map[string]string                     // Subject to what was done to it.
+	disposed map[int64]int
+	list     int64
+	last     string
+
+	counts map[string]int // What the history had in it.
+}
+
+func newBooks(limits Limits) *books {
+	b := &books{
+		limits: limits, fleet: map[engine.AgentSlot]engine.FleetSlot{}, spent: map[string]engine.USD{},
+		stopped: map[string]string{}, disposed: map[int64]int{}, counts: map[string]int{},
+	}
+	for slot, account := range limits.Agents {
+		b.fleet[slot] = account.Fleet
+	}
+	return b
+}
+
+// checkLeaves walks a whole history.
+func checkLeaves(leaves [][]byte, limits Limits) problems {
+	b := newBooks(limits)
+	for i, leaf := range leaves {
+		b.leaf(i, leaf)
+	}
+	return b.found
+}
+
+// leaf books one leaf.
+func (b *books) leaf(i int, leaf []byte) {
+	at := member(leaf, "time") + member(leaf, "screenedAt")
+	if at < b.last || len(at) != len("2000-01-01T00:00:00.000Z") {
+		b.found.add("leaf %d: time %q after %q", i, at, b.last)
+		return
+	}
+	b.last = at
+	date := at[:len("2000-01-01")]
+	agent := engine.AgentSlot(digits(member(leaf, "agent")))
+	amount := engine.USD(digits(member(leaf, "amount")))
+	fleet := engine.FleetSlot(digits(member(leaf, "fleet")))
+	switch kind := member(leaf, "kind"); kind {
+	case "screen":
+		if number(leaf, "listVersion") != b.list {
+			b.found.add("leaf %d: judged with list %d, active is %d", i, number(leaf, "listVersion"), b.list)
+		}
+		if now := b.fleetOf(agent); fleet != now {
+			b.found.add("leaf %d: judged in fleet %d, agent %d is in %d", i, fleet, agent, now)
+		}
+		b.counts[member(leaf, "verdict")]++
+		if member(leaf, "verdict") == "PROCEED" {
+			b.proceed(i, agent, member(leaf, "user"))
+			b.book(i, date, agent, fleet, amount, true)
+		}
+	case "list.activated":
+		b.list = number(leaf, "listVersion")
+	case "fleet.assigned":
+		b.fleet[agent] = fleet
+	case "fleet.removed":
+		b.fleet[agent] = 0
+	case "review.dispositioned":
+		reviewed := number(leaf, "reviewedLeaf")
+		if b.disposed[reviewed]++; b.disposed[reviewed] > 1 {
+			b.found.add("leaf %d: another disposition of leaf %d", i, reviewed)
+		}
+		if member(leaf, "disposition") == "APPROVED" {
+			b.counts["approved"]++
+			b.book(i, date, agent, fleet, amount, false)
+		}
+	default:
+		subject, event, _ := strings.Cut(kind, ".")
+		switch event {
+		case "suspended", "revoked":
+			b.counts[event]++
+			b.stopped[subject+" "+member(leaf, subject)] = event
+		case "reinstated":
+			delete(b.stopped, subject+" "+member(leaf, subject))
+		}
+	}
+}
+
+// fleetOf returns the fleet of an agent's root.
+func (b *books) fleetOf(agent engine.AgentSlot) engine.FleetSlot {
+	slots := b.limits.chain(agent)
+	if len(slots) == 0 {
+		return 0
+	}
+	return b.fleet[slots[len(slots)-1]]
+}
+
+// proceed: nobody is stopped who is part of it.
+func (b *books) proceed(i int, agent engine.AgentSlot, user string) {
+	subjects := []string{"user " + user}
+	for _, slot := range b.limits.chain(agent) {
+		operator := b.limits.Agents[slot].Operator
+		if operator == "" {
+			operator = acme
+		}
+		subjects = append(subjects, fmt.Sprintf("agent %d", slot), "operator "+operator)
+	}
+	for _, subject := range subjects {
+		if why := b.stopped[subject]; why != "" {
+			b.found.add("leaf %d: agent %d goes through, and %s is %s", i, agent, subject, why)
+		}
+	}
+}
+
+// book adds an amount to an agent, its ancestors and a fleet; limited says that none
+// of them may be lifted above its limit.
+func (b *books) book(i int, date string, agent engine.AgentSlot, fleet engine.FleetSlot, amount engine.USD, limited bool) {
+	slots := b.limits.chain(agent)
+	if len(slots) > 1 && limited {
+		b.counts["of a delegate"]++
+	}
+	for _, slot := range slots {
+		account, known := b.limits.Agents[slot]
+		b.add(i, fmt.Sprintf("agent %d on %s", slot, date), amount, account.Daily, limited && known)
+	}
+	if fleet != 0 {
+		limit, known := b.limits.Fleets[fleet]
+		b.add(i, fmt.Sprintf("fleet %d on %s", fleet, date), amount, limit, limited && known)
+	}
+}
+
+func (b *books) add(i int, purse string, amount, limit engine.USD, limited bool) {
+	b.spent[purse] += amount
+	if limited && b.spent[purse] > limit {
+		b.found.add("leaf %d: %s spent %d of %d", i, purse, b.spent[purse], limit)
+	}
+}
+
+func digits(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,220 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"railguard/cluster"
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// acme is the operator of whoever has no other.
+const acme = "acme"
+
+// Register has a node register an agent under a name nobody else uses.
+func (h *History) Register(ctx context.Context, host *Host, name string) *Op {
+	return h.register(ctx, host, name, Account{Daily: engine.NoLimit})
+}
+
+func (h *History) register(ctx context.Context, host *Host, name string, a Account) *Op {
+	node := host.Node()
+	if node == nil {
+		return nil
+	}
+	if a.Operator == "" {
+		a.Operator = acme
+	}
+	body := wire.Register{
+		Common:      wire.Common{Fragment: []byte(`"name":"` + name + `"`)},
+		OperatorKey: a.Operator,
+		Profile: engine.AgentProfile{
+			AgentName: name, OperatorLegalName: a.Operator, Type: engine.Supervised, Parent: a.Parent, Fleet: a.Fleet,
+			Policy: engine.SpendPolicy{MaxSingle: engine.NoLimit, DailyLimit: a.Daily},
+		},
+	}
+	body.Basis.List = node.Settings().ListVersion
+	foldAgent(node, &body.Basis, a.Parent)
+	return h.once(ctx, host, h.begin(host, wire.KindRegister, name), wire.Encode(&body))
+}
+
+// foldAgent folds what a node knows of an agent, its ancestors and its fleet, and
+// returns the fleet.
+func foldAgent(node *cluster.Node, b *engine.Basis, slot engine.AgentSlot) (fleet engine.FleetSlot) {
+	for slot != 0 {
+		profile := node.Agent(slot)
+		if profile == nil {
+			b.Fold(engine.RevAgent, uint32(slot), 0)
+			return 0
+		}
+		b.Fold(engine.RevAgent, uint32(slot), profile.Rev)
+		slot, fleet = profile.Parent, profile.Fleet
+	}
+	if fleet != 0 {
+		b.Fold(engine.RevFleet, uint32(fleet), node.Fleet(fleet).Rev)
+	}
+	return fleet
+}
+
+// payment is one screening call to be.
+type payment struct {
+	name   string
+	agent  engine.AgentSlot
+	amount engine.USD
+	user   engine.UserSlot // 0: none.
+	idem   *wire.Idem
+}
+
+// screen makes the record of a payment as an edge would, from what its node knows,
+// and says in which fleet it saw the agent.
+func (p *payment) screen(host *Host) (body []byte, fleet engine.FleetSlot) {
+	node := host.Node()
+	if node == nil || node.Agent(p.agent) == nil || p.user != 0 && node.User(p.user) == nil {
+		return nil, 0
+	}
+	settings, agent := node.Settings(), node.Agent(p.agent)
+	s := wire.Screen{
+		Idem: p.idem, Agent: p.agent, Version: agent.CredentialVersion, Expires: agent.ExpiresAt, Amount: p.amount,
+		Basis: engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version},
+	}
+	fleet = foldAgent(node, &s.Basis, p.agent)
+	s.Fragment = fmt.Appendf(nil, `"name":"%s","agent":"%d","amount":"%d","fleet":"%d"`, p.name, p.agent, p.amount, fleet)
+	if p.user != 0 {
+		user := node.User(p.user)
+		s.User, s.UserVersion, s.UserExpires = p.user, user.CredentialVersion, user.ExpiresAt
+		s.Basis.Fold(engine.RevUser, uint32(p.user), user.Rev)
+		s.Fragment = fmt.Appendf(s.Fragment, `,"user":"%d"`, p.user)
+	}
+	return wire.Encode(&s), fleet
+}
+
+// Screen has a node screen a payment under a name nobody else uses, once.
+func (h *History) Screen(ctx context.Context, host *Host, p payment) *Op {
+	body, fleet := p.screen(host)
+	if body == nil {
+		return nil
+	}
+	op := h.begin(host, wire.KindScreen, p.name)
+	op.Agent, op.Fleet = p.agent, fleet
+	return h.once(ctx, host, op, body)
+}
+
+// Pay is a client that wants an answer: it tries again, at any node, until it gets
+// one or stop is closed. With a key that is one payment; without one each try whose
+// outcome is unknown may be a payment of its own.
+func (h *History) Pay(ctx context.Context, at func(try int) *Host, p payment, stop <-chan struct{}) *Op {
+	op := h.begin(at(0), wire.KindScreen, p.name)
+	op.Agent = p.agent
+	return h.insist(ctx, at, op, stop, func(host *Host) (body []byte) {
+		body, op.Fleet = p.screen(host)
+		return body
+	})
+}
+
+// insist tries a call until it is answered, refused by the state, or stop is closed.
+func (h *History) insist(ctx context.Context, at func(try int) *Host, op *Op, stop <-chan struct{}, make func(host *Host) []byte) *Op {
+	certain := errDown // What it ends with when nobody ever took it.
+	for try := 0; ; try++ {
+		host := at(try)
+		var err error
+		if body := make(host); body == nil {
+			err = errDown
+		} else {
+			err = op.try(ctx, host, body)
+		}
+		if err == nil {
+			op.Node = host.ID
+			return h.finish(op, nil)
+		}
+		if errors.Is(err, wire.ErrUnknown) {
+			certain = wire.ErrUnknown
+		}
+		if errors.Is(err, errRefusedByState) {
+			if certain == errDown {
+				certain = err
+			}
+			return h.finish(op, certain)
+		}
+		select {
+		case <-stop:
+			return h.finish(op, certain)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// keyOf is an idempotency key made of a name.
+func keyOf(name string) *wire.Idem {
+	var idem wire.Idem
+	copy(idem.Key[:], name)
+	copy(idem.Body[:], name)
+	return &idem
+}
+
+// subject is whose status changes.
+type subject struct {
+	target   wire.Target
+	slot     uint32
+	operator string
+}
+
+// Turn has a node change a status.
+func (h *History) Turn(ctx context.Context, host *Host, whose subject, to engine.Status, name string) *Op {
+	op := h.begin(host, wire.KindStatus, name)
+	op.To = to
+	fragment := fmt.Appendf(nil, `"name":"%s"`, name)
+	switch whose.target {
+	case wire.TargetAgent:
+		op.Agent = engine.AgentSlot(whose.slot)
+		fragment = fmt.Appendf(fragment, `,"agent":"%d"`, whose.slot)
+	case wire.TargetUser:
+		fragment = fmt.Appendf(fragment, `,"user":"%d"`, whose.slot)
+	case wire.TargetOperator:
+		fragment = fmt.Appendf(fragment, `,"operator":"%s"`, whose.operator)
+	}
+	return h.once(ctx, host, op, wire.Encode(&wire.Status{
+		Common: wire.Common{Fragment: fragment}, Target: whose.target, Slot: whose.slot, OperatorKey: whose.operator, To: to,
+	}))
+}
+
+// Revoke has a node revoke an agent.
+func (h *History) Revoke(ctx context.Context, host *Host, agent engine.AgentSlot, name string) *Op {
+	return h.Turn(ctx, host, subject{target: wire.TargetAgent, slot: uint32(agent)}, engine.Revoked, name)
+}
+
+// Move has a node put an agent into a fleet or take it out.
+func (h *History) Move(ctx context.Context, host *Host, agent engine.AgentSlot, fleet engine.FleetSlot, remove bool, name string) *Op {
+	return h.once(ctx, host, h.begin(host, wire.KindAssign, name), wire.Encode(&wire.Assign{
+		Common: wire.Common{Fragment: fmt.Appendf(nil, `"name":"%s","agent":"%d","fleet":"%d"`, name, agent, fleet)},
+		Fleet:  fleet, Agents: []engine.AgentSlot{agent}, Remove: remove,
+	}))
+}
+
+// Dispose records a decision on one of the reviews that someone was told of; several
+// reviewers may decide on one. With a key it is tried until it is answered.
+func (h *History) Dispose(ctx context.Context, at func(try int) *Host, pick func(count int) int, name string, idem *wire.Idem, stop <-chan struct{}) *Op {
+	h.mu.Lock()
+	var held *Op
+	if len(h.held) > 0 {
+		held = h.held[pick(len(h.held))]
+	}
+	h.mu.Unlock()
+	if held == nil {
+		return nil
+	}
+	op := h.begin(at(0), wire.KindDisposition, name)
+	op.Agent, op.Reviews = held.Agent, held.Leaf
+	body := wire.Encode(&wire.Disposition{
+		Common: wire.Common{Idem: idem, Fragment: fmt.Appendf(nil, `"name":"%s","agent":"%d","amount":"%d","fleet":"%d"`,
+			name, held.Agent, engine.Dollar, held.Fleet)},
+		Leaf:        held.Leaf,
+		Disposition: []uint8{wire.Approved, wire.Rejected, wire.EscalateSAR}[pick(3)],
+		Agent:       held.Agent, Fleet: held.Fleet, Amount: engine.Dollar,
+	})
+	if idem == nil {
+		return h.once(ctx, at(0), op, body)
+	}
+	return h.insist(ctx, at, op, stop, func(*Host) []byte { return body })
+}

@@ -83,7 +83,7 @@ func startCluster(ctx context.Context, binary, folder string, s shape) (*cluster
 		binary: binary, folder: folder, shape: s, spawner: newSpawner(),
 		key: "rg_live_" + randomHex(14), secret: randomHex(32),
 	}
-	if err := c.lay(); err != nil {
+	if err := c.assign(); err != nil {
 		c.close()
 		return nil, err
 	}
@@ -109,8 +109,8 @@ func randomHex(size int) string {
 	return hex.EncodeToString(raw)
 }
 
-// lay chooses addresses and folders.
-func (c *cluster) lay() error {
+// assign chooses addresses and folders.
+func (c *cluster) assign() error {
 	switch {
 	case c.shape.apart:
 		c.fabric = newFabric()

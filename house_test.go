@@ -46,7 +46,8 @@ var importLaw = map[string][]string{
 	"cluster/sim":       {"cluster", "cluster/report", "engine", "fsm", "fsm/wire", "audit", "audit/audittest", "ofac"},
 	"strictjson":        {"engine"},
 	"seal":              {"engine", "fsm/wire", "audit/note"},
-	"httpapi":           {"cluster/report", "ofac/judge", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/wire", "audit", "audit/note"},
+	"edge":              {"strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/wire", "audit"},
+	"httpapi":           {"edge", "cluster/report", "ofac/judge", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/wire", "audit", "audit/note"},
 	"bench/conformance": {"engine", "engine/credential", "audit/note", "audit/proof", "audit/examine"},
 	"bench/chaos":       {"engine", "engine/credential", "audit/note", "audit/proof", "audit/examine", "bench/conformance"},
 	"cmd/railguard":     {"*"},
@@ -61,9 +62,9 @@ var externalLaw = map[string][]string{
 	"go.etcd.io/bbolt":                        {"cluster"},
 	"github.com/hashicorp/go-hclog":           {"cluster", "cluster/port", "cluster/sim"},
 	"github.com/hashicorp/go-metrics":         {"cluster"},
-	"github.com/valyala/fastjson":             {"strictjson", "httpapi"},
+	"github.com/valyala/fastjson":             {"strictjson", "edge", "httpapi"},
 	"github.com/cloudflare/circl":             {"audit/note"},
-	"github.com/VictoriaMetrics/metrics":      {"cluster", "cluster/port", "audit", "httpapi"},
+	"github.com/VictoriaMetrics/metrics":      {"cluster", "cluster/port", "audit", "edge", "httpapi"},
 	"github.com/fxamacker/cbor":               {"fsm/wire", "cluster/port"},
 	"github.com/dchest/siphash":               {"fsm"},
 	"github.com/transparency-dev/merkle":      {"fsm", "audit", "audit/proof", "bench/chaos", "bench/conformance"},
@@ -275,6 +276,22 @@ func TestRoomsHaveDoorPlates(t *testing.T) {
 			require.NotEqual(t, vague, path.Base(room), "a room is a noun with one job")
 		}
 	}
+}
+
+// TestEdgeKnowsNoHTTP: judging is asked by HTTP, batches and benches alike, so
+// nothing of how a call travels may be in it.
+func TestEdgeKnowsNoHTTP(t *testing.T) {
+	found := 0
+	for _, s := range sources(t) {
+		if !slices.Contains([]string{"edge", "strictjson", "seal"}, s.room) {
+			continue
+		}
+		found++
+		for _, imported := range imports(&s) {
+			require.False(t, imported == "net" || strings.HasPrefix(imported, "net/http"), "%s imports %s: give the border a value to translate", s.path, imported)
+		}
+	}
+	require.NotZero(t, found)
 }
 
 // TestVerifyNeedsNoServer: what an examiner runs must not drag the server in.

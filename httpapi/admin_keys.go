@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/seal"
@@ -30,7 +31,7 @@ func createKey(c *call) error {
 	now := c.api.deps.Published.LogTime()
 	key := wire.APIKey{ID: seal.NewKeyID(), Name: f.RequiredName("name")}
 	key.Roles = readRoles(&f)
-	key.Operator = operatorKey(f.Name("operator"))
+	key.Operator = edge.OperatorKey(f.Name("operator"))
 	if f.Get("operator") != nil && key.Operator == "" {
 		f.Invalid("operator", "must have letters or digits")
 	}
@@ -177,7 +178,7 @@ func (c *call) putKey(record *wire.APIKeyPut, secret string, status int) error {
 			writeKey(&m, &record.Key)
 		}
 		var err error
-		record.Common, err = c.recorded(m)
+		record.Common, err = c.judge.Recorded(m)
 		return record, err
 	}, refused: func(r wire.Result) error {
 		switch r.Refusal {
@@ -196,16 +197,16 @@ func (c *call) putKey(record *wire.APIKeyPut, secret string, status int) error {
 		return err
 	}
 	var m strictjson.Members
-	l.copyTo(&m, "keyId", "name", "prefix", "roles", "operator", "networks", "expiresAt", "rate")
+	l.CopyTo(&m, "keyId", "name", "prefix", "roles", "operator", "networks", "expiresAt", "rate")
 	switch {
-	case l.kind() == "key.revoked":
-		m.Text("revokedAt", l.text("time"))
+	case l.Kind() == "key.revoked":
+		m.Text("revokedAt", l.Text("time"))
 	case c.replayed:
 		m.Null("key") // It was shown once.
 	default:
 		m.Text("key", secret)
 	}
-	m.Text("eventId", l.text("eventId"))
+	m.Text("eventId", l.Text("eventId"))
 	c.reply(status, m)
 	return nil
 }
@@ -240,8 +241,8 @@ func listKeys(c *call) error {
 	if err != nil {
 		return err
 	}
-	keys, now := c.edge.settings.Keys, c.api.deps.Published.LogTime()
-	c.index = c.api.deps.Published.Applied()
+	keys, now := c.judge.Terms.Settings.Keys, c.api.deps.Published.LogTime()
+	c.judge.Index = c.api.deps.Published.Applied()
 	var items []strictjson.Members
 	next := p.scan(uint64(len(keys)), func(row uint64) bool {
 		key := keys[row-1]

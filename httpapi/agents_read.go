@@ -2,8 +2,10 @@ package httpapi
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -17,7 +19,7 @@ func getAgent(c *call) error {
 	if err != nil {
 		return err
 	}
-	view, err := c.freshView()
+	view, err := c.judge.View()
 	if err != nil {
 		return err
 	}
@@ -55,7 +57,7 @@ func (c *call) agentSummary(view *fsm.View, chain []*engine.AgentProfile) strict
 	p := chain[0]
 	row, _, _ := view.Agent(p.Slot)
 	var m strictjson.Members
-	m.Text("agentId", c.edge.agentID(p.Slot))
+	m.Text("agentId", c.judge.Terms.AgentID(p.Slot))
 	m.Text("agentName", p.AgentName)
 	m.Text("agentType", p.Type.String())
 	m.Text("operatorLegalName", p.OperatorLegalName)
@@ -71,7 +73,7 @@ func (c *call) agentSummary(view *fsm.View, chain []*engine.AgentProfile) strict
 	if p.Parent == 0 {
 		m.Null("parentAgentId")
 	} else {
-		m.Text("parentAgentId", c.edge.agentID(p.Parent))
+		m.Text("parentAgentId", c.judge.Terms.AgentID(p.Parent))
 	}
 	m.Int("depth", int64(p.Depth))
 	return m
@@ -81,7 +83,7 @@ func (c *call) fleetText(slot engine.FleetSlot) string {
 	if slot == 0 {
 		return ""
 	}
-	return c.edge.fleetID(slot)
+	return c.judge.Terms.FleetID(slot)
 }
 
 func (c *call) agentDetails(m *strictjson.Members, view *fsm.View, chain []*engine.AgentProfile) error {
@@ -94,24 +96,24 @@ func (c *call) agentDetails(m *strictjson.Members, view *fsm.View, chain []*engi
 	m.TextOrNull("purpose", p.Purpose)
 	m.Raw("metadata", p.Metadata)
 	m.TextOrNull("underlyingModel", p.Model)
-	m.TextOrNull("currentModel", currentModel(p))
+	m.TextOrNull("currentModel", edge.CurrentModel(p))
 	m.Raw("spendPolicy", p.PolicyJSON)
 	effective := engine.EffectivePolicy(chain)
 	m.Raw("effectivePolicy", effective.AppendJSON(nil))
-	writeSettings(m, &p.Settings)
+	edge.WriteSettings(m, &p.Settings)
 	var spend strictjson.Members
 	spend.Text("date", dateText(view.Time.Day()))
 	spend.USD("spentUSDC", row.Spend.On(view.Time.Day()))
 	m.Object("spend", spend)
 	m.Object("attestation", attestationState(view.Time, p, &row))
 	m.Object("ownershipTransfer", ownershipMembers(view.Time, &row))
-	m.Texts("chain", c.ancestorIDs(chain))
-	current := c.profileCredential(chain)
-	if !c.key.may(wire.RoleOperator) {
+	m.Texts("chain", c.judge.AncestorIDs(chain))
+	current := c.judge.ProfileCredential(chain)
+	if !c.key.May(wire.RoleOperator) {
 		m.Raw("credential", current.AppendJSON(nil)) // The token is for those who register.
 		return nil
 	}
-	return c.writeCredential(m, current, p.KeyID)
+	return c.judge.WriteCredential(m, current, p.KeyID)
 }
 
 func operatorStatus(view *fsm.View, slot engine.OperatorSlot) engine.Status {
@@ -119,14 +121,6 @@ func operatorStatus(view *fsm.View, slot engine.OperatorSlot) engine.Status {
 		return engine.Suspended
 	}
 	return engine.Active
-}
-
-// currentModel is the model reported last, else the one at issuance.
-func currentModel(p *engine.AgentProfile) string {
-	if p.Settings.CurrentModel != "" {
-		return p.Settings.CurrentModel
-	}
-	return p.Model
 }
 
 func dateText(day engine.Day) string { return string(day.AppendDate(nil)) }
@@ -156,7 +150,7 @@ func listAgents(c *call) error {
 	if err != nil {
 		return err
 	}
-	view, err := c.freshView()
+	view, err := c.judge.View()
 	if err != nil {
 		return err
 	}
@@ -186,13 +180,13 @@ func (c *call) agentFilter() (func(*fsm.View, []*engine.AgentProfile) bool, erro
 	}
 	var fleet engine.FleetSlot
 	if text := c.query("fleetId"); text != "" {
-		profile, err := c.knownFleet(text)
+		profile, err := c.judge.KnownFleet(text)
 		if err != nil {
 			return nil, err
 		}
 		fleet = profile.Slot
 	}
-	scope, wantedKey := c.key.operator, operatorKey(operator)
+	scope, wantedKey := c.key.Operator, edge.OperatorKey(operator)
 	return func(view *fsm.View, chain []*engine.AgentProfile) bool {
 		p := chain[0]
 		if _, named, known := view.Operator(p.Operator); !known ||
@@ -220,7 +214,7 @@ func getLimits(c *call) error {
 	if err != nil {
 		return err
 	}
-	view, err := c.freshView()
+	view, err := c.judge.View()
 	if err != nil {
 		return err
 	}
@@ -231,7 +225,7 @@ func getLimits(c *call) error {
 	today := view.Time.Day()
 	available := engine.NoLimit
 	var m strictjson.Members
-	m.Text("agentId", c.edge.agentID(profile.Slot))
+	m.Text("agentId", c.judge.Terms.AgentID(profile.Slot))
 	m.Text("date", dateText(today))
 	row, _, _ := view.Agent(profile.Slot)
 	writeBudget(&m, chain[0].Policy.DailyLimit, row.Spend.On(today), &available)
@@ -241,14 +235,14 @@ func getLimits(c *call) error {
 	for _, ancestor := range chain[1:] {
 		row, _, _ := view.Agent(ancestor.Slot)
 		var level strictjson.Members
-		level.Text("agentId", c.edge.agentID(ancestor.Slot))
+		level.Text("agentId", c.judge.Terms.AgentID(ancestor.Slot))
 		writeBudget(&level, ancestor.Policy.DailyLimit, row.Spend.On(today), &available)
 		ancestors = append(ancestors, level)
 	}
 	if fleet := chain[len(chain)-1].Fleet; fleet != 0 {
 		row, named, _ := view.Fleet(fleet)
 		var envelope strictjson.Members
-		envelope.Text("fleetId", c.edge.fleetID(fleet))
+		envelope.Text("fleetId", c.judge.Terms.FleetID(fleet))
 		writeBudget(&envelope, named.DailyLimit, row.Spend.On(today), &available)
 		m.Object("fleet", envelope)
 	} else {
@@ -277,3 +271,5 @@ func writeBudget(m *strictjson.Members, limit, spent engine.USD, available *engi
 		*available = remaining
 	}
 }
+
+func uintText(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -1,14 +1,11 @@
 package httpapi
 
 import (
-	"strconv"
-
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/strictjson"
 )
-
-func uintText(n uint64) string { return strconv.FormatUint(n, 10) }
 
 // patchAgent is PATCH /v1/agents/{id}: the registry side of an agent, not the
 // signed policy. What is absent stays, null takes away (RFC 7396). Tightening is
@@ -27,16 +24,16 @@ func patchAgent(c *call) error {
 			return nil, versionMismatch(uint64(profile.Rev))
 		}
 		f := c.fields()
-		next := readSettings(&f, profile.Settings, c.api.deps.Published.LogTime())
+		next := edge.ReadSettings(&f, profile.Settings, c.api.deps.Published.LogTime())
 		reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
 		if err := f.Err(); err != nil {
 			return nil, err
 		}
-		if err := c.mayWiden(settingsWiden(&profile.Settings, &next)); err != nil {
+		if err := c.mayWiden(edge.SettingsWiden(&profile.Settings, &next)); err != nil {
 			return nil, err
 		}
 		var m strictjson.Members
-		writeSettings(&m, &next)
+		edge.WriteSettings(&m, &next)
 		m.TextOrNull("reason", reason)
 		m.TextOrNull("actor", actor)
 		return c.settingsRecord(profile, next, "agent.settings", m)
@@ -45,7 +42,7 @@ func patchAgent(c *call) error {
 
 // mayWiden refuses a widening to keys that may only tighten.
 func (c *call) mayWiden(widens bool) error {
-	if widens && !c.key.may(wire.RolePolicy) {
+	if widens && !c.key.May(wire.RolePolicy) {
 		refused := forbidden(wire.RolePolicy)
 		refused.Message = "this change lets through what was stopped before: it needs the role policy"
 		return judged{refused}
@@ -57,19 +54,19 @@ func (c *call) mayWiden(widens bool) error {
 func (c *call) settingsRecord(profile *engine.AgentProfile, next engine.AgentSettings, event string, m strictjson.Members) (any, error) {
 	record := &wire.Settings{Agent: profile.Slot, BaseRev: profile.Rev, Settings: next, Event: event}
 	var err error
-	record.Common, err = c.recorded(m, engine.FilterKey(engine.FilterOperator, operatorKey(profile.OperatorLegalName)))
+	record.Common, err = c.judge.Recorded(m, engine.FilterKey(engine.FilterOperator, edge.OperatorKey(profile.OperatorLegalName)))
 	return record, err
 }
 
 // renderSettings answers a PATCH of an agent.
-func renderSettings(c *call, l *leaf, m *strictjson.Members) error {
-	l.copyTo(m, "agentId")
+func renderSettings(c *call, l *edge.Leaf, m *strictjson.Members) error {
+	l.CopyTo(m, "agentId")
 	for _, name := range []string{"operatingHours", "velocity", "allowedCounterpartyTypes", "whitelist"} {
-		m.Raw(name, l.raw(name))
+		m.Raw(name, l.Raw(name))
 	}
-	l.copyTo(m, "rev", "reason", "actor")
-	m.Text("updatedAt", l.text("time"))
-	m.Text("eventId", l.text("eventId"))
-	c.header("ETag", etag(l.number("rev")))
+	l.CopyTo(m, "rev", "reason", "actor")
+	m.Text("updatedAt", l.Text("time"))
+	m.Text("eventId", l.Text("eventId"))
+	c.header("ETag", etag(l.Number("rev")))
 	return nil
 }

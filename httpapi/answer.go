@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"railguard/edge"
 	"railguard/strictjson"
 )
 
@@ -33,9 +34,9 @@ func (c *call) header(name, value string) { c.w.Header().Set(name, value) }
 // commonHeaders sets what every answer carries.
 func (c *call) commonHeaders() {
 	h := c.w.Header()
-	h[headerRequest] = []string{c.requestID}
+	h[headerRequest] = []string{c.asked.RequestID}
 	h[headerNode] = []string{c.api.deps.Node}
-	index := c.index
+	index := c.judge.Index
 	if index == 0 {
 		index = c.api.deps.Published.Applied()
 	}
@@ -48,17 +49,17 @@ func (c *call) commonHeaders() {
 	if c.replayed {
 		h.Set(headerReplayed, "true")
 	}
-	if c.timing != (timing{}) {
-		h["Server-Timing"] = []string{c.timing.text()}
+	if c.commit != 0 || c.judge.Timing != (edge.Timing{}) {
+		h["Server-Timing"] = []string{timingText(c.judge.Timing, c.commit)}
 	}
 }
 
-// text is the Server-Timing of one call, in milliseconds.
-func (t timing) text() string {
+// timingText is the Server-Timing of one call, in milliseconds.
+func timingText(t edge.Timing, commit time.Duration) string {
 	b := make([]byte, 0, 64)
-	b = appendMillis(append(b, "verify;dur="...), t.verify)
-	b = appendMillis(append(b, ", rules;dur="...), t.rules)
-	b = appendMillis(append(b, ", commit;dur="...), t.commit)
+	b = appendMillis(append(b, "verify;dur="...), t.Verify)
+	b = appendMillis(append(b, ", rules;dur="...), t.Rules)
+	b = appendMillis(append(b, ", commit;dur="...), commit)
 	return string(b)
 }
 
@@ -105,14 +106,14 @@ func (c *call) noContent() {
 // is not ours to show becomes internal_error and a log line.
 func (c *call) fail(err error) {
 	if c.wrote {
-		c.api.log.Error("call failed after its answer began", "requestId", c.requestID, "error", err)
+		c.api.log.Error("call failed after its answer began", "requestId", c.asked.RequestID, "error", err)
 		return
 	}
 	e, ok := err.(*Error)
 	if !ok {
 		if e, ok = proposalError(err).(*Error); !ok {
 			internalErrorsTotal.Inc()
-			c.api.log.Error("call failed", "requestId", c.requestID, "error", err)
+			c.api.log.Error("call failed", "requestId", c.asked.RequestID, "error", err)
 			e = failure(http.StatusInternalServerError, "internal_error", "internal error; give support the requestId")
 		}
 	}
@@ -128,7 +129,7 @@ func (c *call) fail(err error) {
 		m.Text("title", strings.ReplaceAll(e.Code, "_", " "))
 		m.Int("status", int64(e.Status))
 		m.Text("detail", e.Message)
-		m.Text("instance", "urn:railguard:request:"+c.requestID)
+		m.Text("instance", "urn:railguard:request:"+c.asked.RequestID)
 	}
 	m.Join(c.errorMembers(e))
 	c.send(e.Status, contentType, m.Body())
@@ -177,7 +178,7 @@ func (c *call) errorMembers(e *Error) strictjson.Members {
 		}
 		m.List("details", details)
 	}
-	m.Text("requestId", c.requestID)
+	m.Text("requestId", c.asked.RequestID)
 	txn := e.TxnID
 	if txn == "" {
 		txn = c.txnID
@@ -214,10 +215,10 @@ func (a *API) logAccess(c *call) {
 		path = c.route.path
 	}
 	if c.key != nil {
-		keyID = c.key.id
+		keyID = c.key.ID
 	}
 	a.log.LogAttrs(c.r.Context(), level, "request",
 		slog.String("method", safeMethod(c.r.Method)), slog.String("route", path), slog.Int("status", c.status),
-		slog.Duration("took", time.Since(c.start)), slog.String("requestId", c.requestID),
+		slog.Duration("took", time.Since(c.start)), slog.String("requestId", c.asked.RequestID),
 		slog.String("keyId", keyID), slog.String("txnId", c.txnID))
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/time/rate"
 	"railguard/engine"
 
+	"railguard/edge"
 	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/seal"
@@ -49,19 +50,17 @@ type API struct {
 	public    *listener
 	admin     *listener
 	renderers map[string]renderer
-	tokens    *tokenCache
-	cards     *cardCache
 	signed    checkpoints
 	health    healthCache
 
-	policyCard atomic.Pointer[policyCard]
-	upload     atomic.Pointer[ofac.Index] // The newest list staged, as far as this node opened it.
+	upload atomic.Pointer[ofac.Index] // The newest list staged, as far as this node opened it.
 
 	share    fairShare
 	refusals *rate.Limiter // Of log lines about refused calls.
 
-	edges      atomic.Pointer[edge]
-	edgeMutex  sync.Mutex // Serialises rebuilding an edge; readers never take it.
+	judges     *edge.Judges
+	keys       atomic.Pointer[heldKeys]
+	keysMutex  sync.Mutex // Serialises rebuilding the table; readers never take it.
 	role       nodeRole
 	running    atomic.Int64 // Ordinary calls in flight.
 	draining   atomic.Bool
@@ -114,7 +113,8 @@ func New(deps Deps) (*API, error) {
 	if deps.WriteDeadline == 0 {
 		deps.WriteDeadline = time.Duration(engine.WriteDeadline)
 	}
-	a := &API{deps: deps, log: deps.Logger, deadline: deps.WriteDeadline, started: time.Now(), tokens: newTokenCache(tokenCacheMax), cards: new(cardCache)}
+	a := &API{deps: deps, log: deps.Logger, deadline: deps.WriteDeadline, started: time.Now()}
+	a.judges = judgesOf(deps)
 	a.refusals = rate.NewLimiter(refusalLines, refusalLinesBurst)
 	a.idempotent.running = make(map[[16]byte]struct{})
 	a.renderers = a.allRenderers()
@@ -125,6 +125,12 @@ func New(deps Deps) (*API, error) {
 		a.public.guests = append(a.public.guests, "/console/")
 	}
 	return a, nil
+}
+
+func judgesOf(deps Deps) *edge.Judges {
+	return edge.New(edge.Deps{
+		Published: deps.Published, Records: deps.Records, Secrets: deps.Secrets, Node: deps.Node, Version: deps.Version, Logger: deps.Logger,
+	})
 }
 
 // Handler serves the public API.

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/strictjson"
@@ -28,13 +29,13 @@ func attest(c *call) error {
 		m.TextOrNull("note", note)
 		record := &wire.Attest{Agent: profile.Slot, AttestedBy: by, Note: note}
 		var err error
-		record.Common, err = c.recorded(m, engine.FilterKey(engine.FilterOperator, operatorKey(profile.OperatorLegalName)))
+		record.Common, err = c.judge.Recorded(m, engine.FilterKey(engine.FilterOperator, edge.OperatorKey(profile.OperatorLegalName)))
 		return record, err
 	}}, nil)
 }
 
-func renderAttestation(_ *call, l *leaf, m *strictjson.Members) error {
-	l.copyTo(m, "agentId", "attestedBy", "note", "attestedAt", "validUntil", "recordExpiresAt", "attestationId")
+func renderAttestation(_ *call, l *edge.Leaf, m *strictjson.Members) error {
+	l.CopyTo(m, "agentId", "attestedBy", "note", "attestedAt", "validUntil", "recordExpiresAt", "attestationId")
 	return nil
 }
 
@@ -44,14 +45,14 @@ func listAttestations(c *call) error {
 	if err != nil {
 		return err
 	}
-	view, err := c.freshView()
+	view, err := c.judge.View()
 	if err != nil {
 		return err
 	}
 	items := []strictjson.Members{}
 	for _, a := range view.Attestations(profile.Slot) {
 		var m strictjson.Members
-		m.Text("attestationId", c.edge.ids.EventID(a.Leaf))
+		m.Text("attestationId", c.judge.Terms.IDs.EventID(a.Leaf))
 		m.Text("attestedBy", a.AttestedBy)
 		m.TextOrNull("note", a.Note)
 		m.Time("attestedAt", a.At)

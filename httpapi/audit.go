@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"railguard/audit"
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
@@ -34,7 +35,7 @@ func showRecord(c *call) error {
 	if err != nil {
 		return err
 	}
-	disposition, err := c.loadDisposition(&l)
+	disposition, err := c.judge.Disposition(&l, c.query("consistency") == "local")
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func listRecords(c *call) error {
 	if err != nil {
 		return err
 	}
-	var found []leaf
+	var found []edge.Leaf
 	var failed error
 	page, err := c.api.deps.Records.Audit().Scan(scan, func(index uint64, stored audit.Leaf) bool {
 		l, ok, err := c.consider(q, index, stored.Data)
@@ -89,7 +90,7 @@ func listRecords(c *call) error {
 		return failed
 	}
 	if err != nil && len(found) == 0 && !errors.Is(err, audit.ErrCorrupt) {
-		return leafError(err)
+		return edge.LeafError(err)
 	}
 	items, err := c.recordItems(found)
 	if err != nil {
@@ -105,47 +106,47 @@ func listRecords(c *call) error {
 
 // consider judges one leaf against the query: filter keys are hashes and may
 // collide, and the role's view is no key at all.
-func (c *call) consider(q *recordQuery, index uint64, data []byte) (leaf, bool, error) {
-	l, err := c.openLeaf(index, append([]byte(nil), data...))
+func (c *call) consider(q *recordQuery, index uint64, data []byte) (edge.Leaf, bool, error) {
+	l, err := c.judge.OpenLeaf(index, append([]byte(nil), data...))
 	if err != nil {
-		return leaf{}, false, err
+		return edge.Leaf{}, false, err
 	}
-	if q.matches(&l) && c.mayRead(&l) && !c.pastRetention(l.instant("screenedAt")) && c.dispositionIs(q.disposition, &l) {
+	if q.matches(&l) && c.key.MayRead(&l) && !c.judge.PastRetention(l.Instant("screenedAt")) && c.dispositionIs(q.disposition, &l) {
 		return l, true, nil
 	}
-	c.dropLeaf()
-	return leaf{}, false, nil
+	c.judge.DropLeaf()
+	return edge.Leaf{}, false, nil
 }
 
-func (q *recordQuery) matches(l *leaf) bool {
-	if l.kind() != "screen" || q.verdict != "" && l.text("verdict") != q.verdict || q.rule != "" && l.text("rule") != q.rule {
+func (q *recordQuery) matches(l *edge.Leaf) bool {
+	if l.Kind() != "screen" || q.verdict != "" && l.Text("verdict") != q.verdict || q.rule != "" && l.Text("rule") != q.rule {
 		return false
 	}
-	if q.agent != "" && l.text("agentId") != q.agent && l.text("userId") != q.agent {
+	if q.agent != "" && l.Text("agentId") != q.agent && l.Text("userId") != q.agent {
 		return false
 	}
-	if q.operator != "" && operatorKey(l.text("operatorLegalName")) != q.operator {
+	if q.operator != "" && edge.OperatorKey(l.Text("operatorLegalName")) != q.operator {
 		return false
 	}
-	if q.wallet != "" && engine.CanonicalWallet(l.text("_request", "cpWallet")) != q.wallet {
+	if q.wallet != "" && engine.CanonicalWallet(l.Text("_request", "cpWallet")) != q.wallet {
 		return false
 	}
-	if q.name != "" && ofac.NormaliseName(l.text("_request", "cpName")) != q.name {
+	if q.name != "" && ofac.NormaliseName(l.Text("_request", "cpName")) != q.name {
 		return false
 	}
-	at := l.instant("screenedAt")
+	at := l.Instant("screenedAt")
 	return at >= q.from/engine.Millisecond*engine.Millisecond && at <= q.to
 }
 
 // dispositionIs filters by disposition as this caller sees it.
-func (c *call) dispositionIs(want string, l *leaf) bool {
+func (c *call) dispositionIs(want string, l *edge.Leaf) bool {
 	if want == "" {
 		return true
 	}
-	if l.text("verdict") != "REVIEW" {
+	if l.Text("verdict") != "REVIEW" {
 		return false
 	}
-	later, decided := c.api.deps.Published.Disposition(l.index)
+	later, decided := c.api.deps.Published.Disposition(l.Index)
 	if !decided {
 		return want == "none"
 	}
@@ -153,33 +154,33 @@ func (c *call) dispositionIs(want string, l *leaf) bool {
 	if err != nil {
 		return false
 	}
-	d, err := c.openLeaf(later, data)
+	d, err := c.judge.OpenLeaf(later, data)
 	if err != nil {
 		return false
 	}
-	defer c.dropLeaf()
-	have := d.text("disposition")
-	if have == "ESCALATE_SAR" && !c.key.seesAll() {
+	defer c.judge.DropLeaf()
+	have := d.Text("disposition")
+	if have == "ESCALATE_SAR" && !c.key.SeesAll() {
 		have = "none"
 	}
 	return have == want
 }
 
-func (c *call) recordItems(found []leaf) ([]strictjson.Members, error) {
+func (c *call) recordItems(found []edge.Leaf) ([]strictjson.Members, error) {
 	items := make([]strictjson.Members, len(found))
 	for i := range found {
-		view := &dispositionView{}
-		if later, decided := c.api.deps.Published.Disposition(found[i].index); decided {
+		view := &edge.Disposition{}
+		if later, decided := c.api.deps.Published.Disposition(found[i].Index); decided {
 			data, err := c.api.deps.Records.Leaf(c.ctx, later)
 			if err != nil {
-				return nil, leafError(err)
+				return nil, edge.LeafError(err)
 			}
-			if view.leaf, err = c.openLeaf(later, data); err != nil {
+			if view.Leaf, err = c.judge.OpenLeaf(later, data); err != nil {
 				return nil, err
 			}
-			view.present = true
+			view.Present = true
 		}
-		if err := c.loadComments(&found[i], view); err != nil {
+		if err := c.judge.LoadComments(&found[i], view); err != nil {
 			return nil, err
 		}
 		c.writeRecord(&items[i], &found[i], view)
@@ -204,8 +205,8 @@ func (c *call) recordQuery() (*recordQuery, error) {
 	if q.agent = c.query("agentId"); q.agent != "" {
 		q.keys = append(q.keys, engine.FilterKey(engine.FilterAgent, q.agent))
 	}
-	if q.operator = operatorKey(c.query("operator")); q.operator == "" {
-		q.operator = c.key.operator
+	if q.operator = edge.OperatorKey(c.query("operator")); q.operator == "" {
+		q.operator = c.key.Operator
 	}
 	if q.operator != "" {
 		q.keys = append(q.keys, engine.FilterKey(engine.FilterOperator, q.operator))

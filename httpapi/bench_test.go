@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/edge"
 	"railguard/engine"
 )
 
@@ -33,7 +35,7 @@ func (b *body) Close() error { return nil }
 func benchmarkScreen(b *testing.B, fields string) {
 	n := newTestNode(b)
 	n.settings.Keys[0].Rate = -1
-	n.api.edges.Store(nil)
+	n.api.forget()
 	_, token := n.register("")
 	data := []byte(`{"token":"` + token + `","amount":12.50,"chain":"BASE","rail":"USDC","cpWallet":"0x00000000000000000000000000000000000000aa"` + fields + `}`)
 	var source body
@@ -63,14 +65,17 @@ func BenchmarkScreenEdge(b *testing.B) {
 	_, token := n.register("")
 	data := []byte(`{"token":"` + token + `","amount":12.50,"chain":"BASE","rail":"USDC","cpWallet":"0x00000000000000000000000000000000000000aa"}`)
 	c := n.api.begin(&discard{header: http.Header{}}, httptest.NewRequest("POST", "/v1/screen", nil), &route{})
-	c.edge = n.api.edge()
-	c.key = c.edge.keys.byID["key_screener"]
-	c.body = data
+	c.key = n.api.keysNow().byID["key_screener"]
+	c.asked.Caller = &c.key.Caller
+	c.asked.Body = data
 	b.ReportAllocs()
 	for b.Loop() {
-		require.NoError(b, c.document.Read(data))
-		if c.parseScreen() != nil || c.judge() != nil {
-			b.Fatal("edge")
+		require.NoError(b, c.asked.Document.Read(data))
+		if c.judge.Read() != nil {
+			b.Fatal("body")
+		}
+		if _, err := c.judge.Screen(); err != nil {
+			b.Fatal(err)
 		}
 	}
 }
@@ -78,7 +83,7 @@ func BenchmarkScreenEdge(b *testing.B) {
 func BenchmarkAuditGet(b *testing.B) {
 	n := newTestNode(b)
 	n.settings.Keys[0].Rate = -1
-	n.api.edges.Store(nil)
+	n.api.forget()
 	_, token := n.register("")
 	txn := member(b, n.screen(token, "").Body.Bytes(), "txnId")
 	r := httptest.NewRequest("GET", "/v1/audit/"+txn, nil)
@@ -99,7 +104,7 @@ func BenchmarkFindKey(b *testing.B) {
 	for i := range 100 {
 		n.addKey(testKey("k"+strconv.Itoa(i)), "rg_live_k"+strconv.Itoa(i))
 	}
-	table := n.api.edge().keys
+	table := n.api.keysNow()
 	from := n.api.clientAddress(httptest.NewRequest("GET", "/", nil))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -114,12 +119,13 @@ func BenchmarkFindKey(b *testing.B) {
 func BenchmarkCachedToken(b *testing.B) {
 	n := newTestNode(b)
 	_, token := n.register("")
-	c := &call{api: n.api, edge: n.api.edge()}
+	j := &edge.Judge{}
+	j.Begin(context.Background(), n.api.judges, new(edge.Call))
 	sent := "Bearer " + token
 	b.SetBytes(int64(len(token)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, state, _ := c.claimsOf(sent); state != engine.TokenGood {
+		if _, state, _ := j.Claims(sent); state != engine.TokenGood {
 			b.Fatal(state)
 		}
 	}

@@ -12,10 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/valyala/fastjson"
-
+	"railguard/edge"
 	"railguard/engine"
-	"railguard/fsm/wire"
 	"railguard/strictjson"
 )
 
@@ -24,40 +22,26 @@ import (
 type call struct {
 	api   *API
 	route *route
-	edge  *edge
 	w     http.ResponseWriter
 	r     *http.Request
 	ctx   context.Context
 
-	key       *apiKey // nil on a public route.
-	start     time.Time
-	requestID string
-	txnID     string // For the error body and the access log.
-
-	body     []byte
-	document strictjson.Document
-
-	idem     *wire.Idem
-	idemHash string // Hex; for the record.
+	key   *apiKey   // nil on a public route.
+	asked edge.Call // What the judge sees of the call.
+	judge edge.Judge
+	start time.Time
+	txnID string // For the error body and the access log.
 
 	status   int // Of the answer; 0 until it is written.
-	index    uint64
 	replayed bool
 	happened bool // A record of this call, now or at its first try, is in the log.
 	wrote    bool
-	timing   timing
+	commit   time.Duration      // What the log took; for Server-Timing and the metrics.
 	out      strictjson.Members // Answer under construction; its room is reused.
 	buffer   []byte
-	parsers  []*fastjson.Parser // Of leaves read for the answer.
-	screen   screening          // Room for the screening call.
 }
 
-// timing is what Server-Timing and the metrics tell of one call.
-type timing struct{ verify, rules, commit time.Duration }
-
 var calls = sync.Pool{New: func() any { return new(call) }}
-
-var leafParsers fastjson.ParserPool
 
 // serve runs one call: method and path are decided, the rest of the check order
 // of decisions 5.2 is this function.
@@ -113,22 +97,21 @@ func (a *API) begin(w http.ResponseWriter, r *http.Request, route *route) *call 
 	c := calls.Get().(*call)
 	c.api, c.w, c.r, c.route, c.ctx = a, w, r, route, r.Context()
 	c.start = time.Now()
-	c.requestID = requestID(r)
+	c.asked.RequestID = requestID(r)
+	c.judge.Begin(c.ctx, a.judges, &c.asked)
 	return c
 }
 
 func (c *call) finish() {
 	c.api.logAccess(c)
-	for _, p := range c.parsers {
-		leafParsers.Put(p)
-	}
-	if cap(c.body) > bodyBufferKept || cap(c.out) > bodyBufferKept || cap(c.buffer) > bodyBufferKept {
+	c.judge.Reset()
+	if cap(c.asked.Body) > bodyBufferKept || cap(c.out) > bodyBufferKept || cap(c.buffer) > bodyBufferKept {
 		return // Let the garbage collector have a large one.
 	}
-	c.document.Reset()
+	c.asked.Document.Reset()
 	*c = call{
-		body: c.body[:0], document: c.document, out: c.out[:0], buffer: c.buffer[:0],
-		parsers: c.parsers[:0], screen: c.screen.reset(),
+		asked: edge.Call{Body: c.asked.Body[:0], Document: c.asked.Document}, judge: c.judge,
+		out: c.out[:0], buffer: c.buffer[:0],
 	}
 	calls.Put(c)
 }
@@ -168,12 +151,11 @@ func printable(s string) bool {
 // drain, key, rate, role, deadline, minimum index, consistency.
 func (c *call) admit() (context.CancelFunc, error) {
 	a := c.api
-	c.edge = a.edge()
 	if !c.route.always {
 		if a.draining.Load() {
 			return nil, unavailable("shutting_down", "this node is draining")
 		}
-		if c.edge.settings.Genesis == nil && c.route.roles != 0 {
+		if c.judge.Terms.Settings.Genesis == nil && c.route.roles != 0 {
 			return nil, unavailable("no_leader", "the cluster is not bootstrapped")
 		}
 	}
@@ -203,6 +185,7 @@ func (c *call) setDeadline() (context.CancelFunc, error) {
 	}
 	var cancel context.CancelFunc
 	c.ctx, cancel = context.WithTimeout(c.ctx, limit)
+	c.judge.Within(c.ctx)
 	return cancel, nil
 }
 
@@ -217,7 +200,7 @@ func (c *call) waitForIndex() error {
 			if err := c.api.deps.Records.WaitApplied(c.ctx, index); err != nil {
 				return unavailable("overloaded", "this node has not applied that index yet")
 			}
-			c.edge = c.api.edge()
+			c.judge.Renew()
 		}
 	}
 	if c.r.URL.RawQuery == "" || c.r.Method == http.MethodPost {
@@ -227,27 +210,9 @@ func (c *call) waitForIndex() error {
 	case "", "local":
 		return nil
 	case "leader":
-		return c.confirm()
+		return c.judge.Confirm()
 	}
 	return invalidField("consistency", "must be local or leader")
-}
-
-// confirm waits until this node has applied all that the leader had committed.
-func (c *call) confirm() error {
-	if _, err := c.api.deps.Records.ReadIndex(c.ctx); err != nil {
-		return readError(err)
-	}
-	c.edge = c.api.edge()
-	return nil
-}
-
-// confirmBriefly is confirm for an answer that stands without it.
-func (c *call) confirmBriefly() {
-	ctx, cancel := context.WithTimeout(c.ctx, confirmTimeout)
-	defer cancel()
-	if _, err := c.api.deps.Records.ReadIndex(ctx); err == nil {
-		c.edge = c.api.edge()
-	}
 }
 
 // query returns a query parameter.
@@ -282,24 +247,24 @@ func (c *call) readBody() error {
 	if err := c.slurp(); err != nil {
 		return err
 	}
-	if len(c.body) == 0 && c.route.body == bodyOptional {
+	if len(c.asked.Body) == 0 && c.route.body == bodyOptional {
 		return nil
 	}
 	return c.parseBody()
 }
 
-// slurp reads the body into c.body. A read that fails is never taken for the end.
+// slurp reads the body into c.asked.body. A read that fails is never taken for the end.
 func (c *call) slurp() error {
 	body := http.MaxBytesReader(c.w, c.r.Body, c.route.max)
-	if size := int(c.r.ContentLength); size > cap(c.body) {
-		c.body = make([]byte, 0, size+1)
+	if size := int(c.r.ContentLength); size > cap(c.asked.Body) {
+		c.asked.Body = make([]byte, 0, size+1)
 	}
 	for {
-		if len(c.body) == cap(c.body) {
-			c.body = append(c.body, 0)[:len(c.body)]
+		if len(c.asked.Body) == cap(c.asked.Body) {
+			c.asked.Body = append(c.asked.Body, 0)[:len(c.asked.Body)]
 		}
-		n, err := body.Read(c.body[len(c.body):cap(c.body)])
-		c.body = c.body[:len(c.body)+n]
+		n, err := body.Read(c.asked.Body[len(c.asked.Body):cap(c.asked.Body)])
+		c.asked.Body = c.asked.Body[:len(c.asked.Body)+n]
 		if err == io.EOF {
 			return nil
 		}
@@ -319,7 +284,7 @@ func tooLarge(max int64) *Error {
 }
 
 // fields reads the top object of the body.
-func (c *call) fields() strictjson.Fields { return c.document.Fields() }
+func (c *call) fields() strictjson.Fields { return c.asked.Document.Fields() }
 
 // panicked turns a panic into a 500 without a word of it in the answer.
 func (c *call) panicked(p any) {
@@ -327,7 +292,7 @@ func (c *call) panicked(p any) {
 		return
 	}
 	panicsTotal.Inc()
-	c.api.log.Error("call panicked", "requestId", c.requestID, "panic", p, "stack", string(debug.Stack()))
+	c.api.log.Error("call panicked", "requestId", c.asked.RequestID, "panic", p, "stack", string(debug.Stack()))
 	if c.wrote {
 		return // Half an answer is out and cannot be taken back.
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/valyala/fastjson"
 
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
@@ -37,7 +38,7 @@ func clearPair(c *call) error {
 		return err
 	}
 	return c.submit(proposal{kind: wire.KindCleared, record: func() (any, error) {
-		list, err := c.activeList()
+		list, err := c.judge.ActiveList()
 		if err != nil {
 			return nil, err
 		}
@@ -56,9 +57,9 @@ func clearPair(c *call) error {
 		}
 		m.Text("reason", reason)
 		m.TextOrNull("clearedBy", by)
-		m.Uint("listVersion", c.edge.settings.ListVersion)
+		m.Uint("listVersion", c.judge.Terms.Settings.ListVersion)
 		record := &wire.ClearedPut{Pair: pair}
-		record.Common, err = c.recorded(m, engine.FilterKey(engine.FilterName, pair.Name))
+		record.Common, err = c.judge.Recorded(m, engine.FilterKey(engine.FilterName, pair.Name))
 		return record, err
 	}, refused: func(r wire.Result) error {
 		if r.Refusal == wire.RefusedFull {
@@ -83,20 +84,20 @@ func readUID(f *strictjson.Fields, name string) (int64, bool) {
 }
 
 // renderCleared answers both.
-func renderCleared(c *call, l *leaf, m *strictjson.Members) error {
-	m.Text("clearedId", uintText(l.number("clearedId")))
-	if l.kind() == "cleared.removed" {
+func renderCleared(c *call, l *edge.Leaf, m *strictjson.Members) error {
+	m.Text("clearedId", uintText(l.Number("clearedId")))
+	if l.Kind() == "cleared.removed" {
 		m.Bool("removed", true)
-		m.Text("removedAt", l.text("time"))
-		l.copyTo(m, "reason", "eventId")
+		m.Text("removedAt", l.Text("time"))
+		l.CopyTo(m, "reason", "eventId")
 		return nil
 	}
 	c.status = http.StatusCreated
-	l.copyTo(m, "name", "normalised", "uid", "entryName")
-	m.Raw("expiresAt", l.raw("expiresAt"))
-	l.copyTo(m, "reason", "clearedBy")
-	m.Text("clearedAt", l.text("time"))
-	m.Text("eventId", l.text("eventId"))
+	l.CopyTo(m, "name", "normalised", "uid", "entryName")
+	m.Raw("expiresAt", l.Raw("expiresAt"))
+	l.CopyTo(m, "reason", "clearedBy")
+	m.Text("clearedAt", l.Text("time"))
+	m.Text("eventId", l.Text("eventId"))
 	return nil
 }
 
@@ -107,12 +108,12 @@ func listCleared(c *call) error {
 	if err != nil {
 		return err
 	}
-	list, err := c.activeList()
+	list, err := c.judge.ActiveList()
 	if err != nil {
 		return err
 	}
-	pairs, now := c.edge.settings.Cleared, c.api.deps.Published.LogTime()
-	c.index = c.api.deps.Published.Applied()
+	pairs, now := c.judge.Terms.Settings.Cleared, c.api.deps.Published.LogTime()
+	c.judge.Index = c.api.deps.Published.Applied()
 	var items []strictjson.Members
 	next := p.scan(uint64(len(pairs)), func(row uint64) bool {
 		pair := pairs[row-1]
@@ -152,7 +153,7 @@ func removeCleared(c *call) error {
 		m.TextOrNull("reason", reason)
 		record := &wire.ClearedPut{Remove: true, Pair: wire.ClearedPair{ID: uint32(id)}}
 		var err error
-		record.Common, err = c.recorded(m)
+		record.Common, err = c.judge.Recorded(m)
 		return record, err
 	}}, nil)
 }

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/strictjson"
@@ -12,7 +13,7 @@ import (
 // that was bootstrapped with a test clock goes forward, never back. Anywhere else
 // the path does not exist.
 func advanceClock(c *call) error {
-	if !c.edge.settings.Genesis.TestClock {
+	if !c.judge.Terms.Settings.Genesis.TestClock {
 		return notFound("no such path")
 	}
 	f := c.fields()
@@ -29,7 +30,7 @@ func advanceClock(c *call) error {
 		m.Text("advance", text)
 		record := &wire.Clock{Advance: span}
 		var err error
-		record.Common, err = c.recorded(m)
+		record.Common, err = c.judge.Recorded(m)
 		return record, err
 	}, refused: func(r wire.Result) error {
 		if r.Refusal == wire.RefusedMalformed {
@@ -39,10 +40,10 @@ func advanceClock(c *call) error {
 	}}, nil)
 }
 
-func renderClock(_ *call, l *leaf, m *strictjson.Members) error {
-	l.copyTo(m, "logTime")
-	m.Text("advanced", l.text("advance"))
-	m.Text("eventId", l.text("eventId"))
+func renderClock(_ *call, l *edge.Leaf, m *strictjson.Members) error {
+	l.CopyTo(m, "logTime")
+	m.Text("advanced", l.Text("advance"))
+	m.Text("eventId", l.Text("eventId"))
 	return nil
 }
 

@@ -1,212 +1,23 @@
 package httpapi
 
 import (
-	"net/http"
-	"slices"
-
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
-	"railguard/strictjson"
 )
 
 // createDelegate is POST /v1/delegates/create (decisions 5.10): a child that
 // inherits what it leaves out and may only narrow the rest.
 func createDelegate(c *call) error {
 	f := c.fields()
-	in := delegation{now: c.api.deps.Published.LogTime()}
-	in.profile.AgentName = f.RequiredName("agentName")
-	in.agentType(&f, false)
-	in.profile.Purpose = f.Text("purpose", engine.TextMax)
-	in.common(&f, in.now)
-	in.expires, _ = f.Instant("expiresAt")
-	if in.expires != 0 && in.expires <= in.now {
-		f.Invalid("expiresAt", "must be in the future")
-	}
-	parent := f.Text("parentAgentId", engine.FieldMax)
-	token := f.Text("parentToken", engine.TokenMax+engine.FieldMax)
-	if f.Get("parentAgentId") == nil && f.Get("parentToken") == nil {
-		f.Missing("parentAgentId")
-	}
-	if err := f.Err(); err != nil {
+	var in edge.Delegation
+	if err := in.Read(&c.judge, &f); err != nil {
 		return err
 	}
-	slot, err := c.parentSlot(&f, parent, token, &in)
-	if err != nil {
-		return err
-	}
-	return c.submit(proposal{kind: wire.KindRegister, record: func() (any, error) {
-		return in.build(c, slot)
-	}, refused: func(r wire.Result) error { return c.delegateRefused(r, slot) }}, nil)
-}
-
-// delegation is a delegate on its way to a profile.
-type delegation struct {
-	registration
-	now     engine.Time
-	expires engine.Time // Asked for; 0: as late as allowed.
-	token   credentialClaims
-}
-
-// parentSlot finds the parent by id, by its token, or by both when they agree.
-func (c *call) parentSlot(f *strictjson.Fields, id, token string, in *delegation) (engine.AgentSlot, error) {
-	var slot engine.AgentSlot
-	if f.Get("parentToken") != nil {
-		claims, state, err := c.claimsOf(token)
-		if err != nil {
-			return 0, err
-		}
-		if state != engine.TokenGood || claims.kind != kindAgent {
-			return 0, invalidField("parentToken", "is not an agent credential of this service")
-		}
-		slot, in.token = engine.AgentSlot(claims.slot), claims
-	}
-	if f.Get("parentAgentId") == nil {
-		return slot, nil
-	}
-	profile, err := c.knownAgent(id)
-	if err != nil {
-		return 0, err
-	}
-	if slot != 0 && slot != profile.Slot {
-		return 0, invalidField("parentToken", "belongs to another agent than parentAgentId")
-	}
-	return profile.Slot, nil
-}
-
-// build judges the delegate against its parent as this node knows it. The
-// revisions of the chain are the record's basis: a parent changed meanwhile
-// makes it stale, and it is judged again.
-func (in *delegation) build(c *call, slot engine.AgentSlot) (any, error) {
-	parent, err := c.knownAgent(c.edge.agentID(slot))
-	if err != nil {
-		return nil, judged{err}
-	}
-	if parent.Depth >= engine.DepthMax {
-		return nil, failure(http.StatusUnprocessableEntity, "delegation_depth_exceeded", "delegation goes at most three levels deep")
-	}
-	chain, err := c.chainOf(parent)
-	if err != nil {
-		return nil, err
-	}
-	if err := in.tokenCurrent(c, parent); err != nil {
-		return nil, judged{err}
-	}
-	child := registration{profile: in.profile}
-	p := &child.profile
-	granted, wider := engine.Narrow(grantOf(chain), in.asked())
-	if len(wider) > 0 {
-		return nil, judged{widening(wider)}
-	}
-	p.Parent, p.Type = parent.Slot, granted.Type
-	p.PolicyJSON, p.Policy = inherit(in.profile.PolicyJSON, &in.profile.Policy, &granted.Policy), granted.Policy
-	p.OperatorLegalName, p.OperatorWallet = parent.OperatorLegalName, parent.OperatorWallet
-	p.EINSealed, p.EINMasked = parent.EINSealed, parent.EINMasked
-	body, err := child.register(c)
-	if err != nil {
-		return nil, err
-	}
-	record := body.(*wire.Register)
-	record.ExpiresAt = in.expires
-	c.foldChain(&record.Basis, chain)
-	record.Fragment = append(record.Fragment, `,"effectivePolicy":`...)
-	record.Fragment = granted.Policy.AppendJSON(record.Fragment)
-	return record, nil
-}
-
-// tokenCurrent refuses a parent's token that is past its time or superseded; an
-// expired parent by id is refused by the log.
-func (in *delegation) tokenCurrent(c *call, parent *engine.AgentProfile) error {
-	if in.token.kind == 0 {
-		return nil
-	}
-	var state strictjson.Members
-	if status := engine.CredentialStatus(engine.Active, in.token.expires, in.now, c.edge.settings.KeyRevoked(in.token.kid)); status != engine.Active {
-		state.Text("credentialStatus", status.String())
-		return conflict("parent_not_active", "the parent's token is past its time", state)
-	}
-	if in.token.version == parent.CredentialVersion {
-		return nil
-	}
-	view, err := c.freshView()
-	if err != nil {
-		return err
-	}
-	row, profile, known := view.Agent(parent.Slot)
-	if known && !engine.Superseded(in.token.version, row.MinVersion, profile.CredentialVersion, row.OverlapUntil, view.Time) {
-		return nil
-	}
-	state.Text("credentialStatus", engine.Revoked.String())
-	return conflict("parent_not_active", "the parent's token was superseded", state)
-}
-
-// asked is what the body asks for, as a grant.
-func (in *delegation) asked() *engine.Grant {
-	p := &in.profile
-	return &engine.Grant{
-		Policy: p.Policy, Type: p.Type, ExpiresAt: in.expires, Hours: p.Settings.Hours,
-		Whitelist: p.Settings.Whitelist, PartyTypes: p.Settings.PartyTypes,
-	}
-}
-
-// grantOf is what a parent can give: the policy that holds over its chain, and
-// the nearest of each setting that is set.
-func grantOf(chain []*engine.AgentProfile) *engine.Grant {
-	grant := &engine.Grant{Policy: engine.EffectivePolicy(chain), Type: chain[0].Type, ExpiresAt: chain[0].ExpiresAt}
-	for _, p := range slices.Backward(chain) {
-		if p.Settings.Hours != nil {
-			grant.Hours = p.Settings.Hours
-		}
-		if p.Settings.Whitelist != nil && p.Settings.Whitelist.Enforce {
-			grant.Whitelist = p.Settings.Whitelist
-		}
-		if mask := p.Settings.PartyTypes; mask != 0 && grant.PartyTypes != 0 {
-			grant.PartyTypes &= mask
-		} else if mask != 0 {
-			grant.PartyTypes = mask
-		}
-		grant.ExpiresAt = min(grant.ExpiresAt, p.ExpiresAt)
-	}
-	return grant
-}
-
-// widening is the 422 that names every field in which a child asked for more.
-func widening(wider []engine.Widening) *Error {
-	e := failure(http.StatusUnprocessableEntity, "policy_widening", wider[0].Param+" is wider than the parent's")
-	e.Param = wider[0].Param
-	for _, w := range wider {
-		var extra strictjson.Members
-		extra.Raw("parent", []byte(w.Parent))
-		extra.Raw("requested", []byte(w.Requested))
-		e.Details = append(e.Details, strictjson.Finding{Param: w.Param, Message: "is wider than the parent's", Extra: extra})
-	}
-	return e
-}
-
-// inherit completes a child's spendPolicy document with what it inherits: its
-// own members as it sent them, in its order, then those it left out.
-func inherit(own []byte, asked, granted *engine.SpendPolicy) []byte {
-	rest := *granted
-	if asked.MaxSingle != engine.NoLimit {
-		rest.MaxSingle = engine.NoLimit
-	}
-	if asked.DailyLimit != engine.NoLimit {
-		rest.DailyLimit = engine.NoLimit
-	}
-	rest.ChainsSet = rest.ChainsSet && !asked.ChainsSet
-	rest.RailsSet = rest.RailsSet && !asked.RailsSet
-	rest.ScreenSet = rest.ScreenSet && !asked.ScreenSet
-	rest.NoMixerSet = rest.NoMixerSet && !asked.NoMixerSet
-	inherited := rest.AppendJSON(nil)
-	switch {
-	case len(own) <= len("{}") && len(inherited) <= len("{}"):
-		return own
-	case len(own) <= len("{}"):
-		return inherited
-	case len(inherited) <= len("{}"):
-		return own
-	}
-	document := append(slices.Clone(own[:len(own)-1]), ',')
-	return append(document, inherited[1:]...)
+	return c.submit(proposal{
+		kind: wire.KindRegister, record: func() (any, error) { return in.Build(&c.judge) },
+		refused: func(r wire.Result) error { return c.delegateRefused(r, in.Parent) },
+	}, nil)
 }
 
 // delegateRefused tells a parent with too many children (409) from a full table
@@ -215,7 +26,7 @@ func (c *call) delegateRefused(r wire.Result, parent engine.AgentSlot) error {
 	if r.Refusal != wire.RefusedFull {
 		return nil
 	}
-	view, err := c.freshView()
+	view, err := c.judge.View()
 	if err != nil {
 		return err
 	}

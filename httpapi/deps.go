@@ -6,10 +6,8 @@ import (
 
 	"railguard/audit"
 	"railguard/cluster/report"
-	"railguard/engine"
-	"railguard/fsm"
+	"railguard/edge"
 	"railguard/fsm/wire"
-	"railguard/ofac"
 )
 
 // Proposer puts a record into the log and waits for its outcome. The error is
@@ -20,26 +18,12 @@ type Proposer interface {
 }
 
 // Published is what this node knows now, lock-free.
-type Published interface {
-	Settings() *fsm.Settings                           // Never nil.
-	List() *ofac.Index                                 // The active list; nil when none is open.
-	Agent(engine.AgentSlot) *engine.AgentProfile       // nil: unknown.
-	User(engine.UserSlot) *engine.UserProfile          // nil: unknown or erased.
-	Fleet(engine.FleetSlot) *engine.FleetProfile       // nil: unknown.
-	Disposition(leaf uint64) (uint64, bool)            // Leaf of a review's disposition.
-	Comments(leaf uint64) []uint64                     // Leaves of a review's comments.
-	LogTime() engine.Time                              // Log time, moved on by this node's clock since the last entry, at most 2 s.
-	Applied() uint64                                   // Applied log index.
-	ListByDigest(digest [32]byte) (*ofac.Index, error) // Any list of the last 90 days (replay, diff).
-}
+type Published = edge.Published
 
 // Records reads history and frozen state.
 type Records interface {
+	edge.Records
 	Audit() *audit.Store
-	Leaf(ctx context.Context, index uint64) ([]byte, error) // Local, else from a peer.
-	View(ctx context.Context, minIndex uint64) (*fsm.View, error)
-	ReadIndex(ctx context.Context) (uint64, error) // Leader's commit index, confirmed by a quorum; waits until it is applied here.
-	WaitApplied(ctx context.Context, index uint64) error
 }
 
 // Lists replicates compiled lists: chunks through the log, then staged.

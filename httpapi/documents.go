@@ -78,7 +78,7 @@ var kyaTerms = []string{
 // kyaContext is GET /contexts/kya/v1: the second context of every credential.
 func kyaContext(c *call) error {
 	base := "/contexts/kya/v1"
-	if genesis := c.edge.settings.Genesis; genesis != nil {
+	if genesis := c.judge.Terms.Settings.Genesis; genesis != nil {
 		base = strings.TrimSuffix(genesis.PublicURL, "/") + base
 	}
 	var terms strictjson.Members

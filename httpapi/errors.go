@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"railguard/edge"
 	"railguard/fsm/wire"
 	"railguard/strictjson"
 )
@@ -127,12 +128,18 @@ func afterTheFact() *Error {
 // answer of decisions 5.2. Only wire.ErrUnknown leaves the outcome open.
 func proposalError(err error) error {
 	var known *Error
+	var refused *edge.Refusal
+	var unread *edge.ReadError
 	var invalid *strictjson.InvalidBody
 	switch {
 	case errors.As(err, &invalid):
 		return badFields(http.StatusUnprocessableEntity, invalid)
 	case errors.As(err, &known):
 		return known
+	case errors.As(err, &refused):
+		return answerOf(refused)
+	case errors.As(err, &unread):
+		return unreadable(unread.Cause)
 	case errors.Is(err, wire.ErrUnknown):
 		e := unavailable("outcome_unknown", "the outcome is unknown; retry with the same Idempotency-Key")
 		e.Outcome = outcomeUnknown
@@ -151,13 +158,32 @@ func proposalError(err error) error {
 	return err
 }
 
-// readError is proposalError for reads: a read has no outcome, so a deadline
+// unreadable is proposalError for reads: a read has no outcome, so a deadline
 // that passed says only that the leader did not answer in time.
-func readError(err error) error {
+func unreadable(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, wire.ErrUnknown) {
 		return unavailable("no_quorum", "the leader did not answer in time")
 	}
 	return proposalError(err)
+}
+
+// answerOf is how a refusal of the edge travels over HTTP: its status is its code's.
+func answerOf(r *edge.Refusal) *Error {
+	e := &Error{Status: statusOf(r.Code), Code: r.Code, Message: r.Message, Param: r.Param, Details: r.Details, Extra: r.Extra}
+	if e.Status == http.StatusServiceUnavailable {
+		e.Outcome, e.Retry = outcomeNone, 1
+	}
+	return e
+}
+
+// statusOf is the status of a code that the table has.
+func statusOf(code string) int {
+	for i := range codeTable {
+		if codeTable[i].code == code {
+			return codeTable[i].status
+		}
+	}
+	return http.StatusInternalServerError
 }
 
 // refusal is the common answer for a refused record. Endpoints that know more

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"railguard/audit"
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/strictjson"
 )
@@ -51,9 +52,9 @@ func exportRecords(c *call) error {
 		}
 		first = max(first, last+1)
 	}
-	point, err := c.api.checkpoint(c.edge, 0)
+	point, err := c.api.checkpoint(c.judge.Terms, 0)
 	if err != nil {
-		return leafError(err)
+		return edge.LeafError(err)
 	}
 	end := min(store.FindTime(int64(to+engine.Millisecond)), point.size)
 	x := &exporter{c: c, w: c.w, control: http.NewResponseController(c.w), point: point, from: from, to: to}
@@ -83,10 +84,10 @@ func (x *exporter) begin(asCSV bool, first, end uint64) {
 	}
 	x.line = x.line[:0]
 	x.line.Text("type", "checkpoint")
-	x.line.Text("clusterId", c.edge.settings.Genesis.ClusterID)
+	x.line.Text("clusterId", c.judge.Terms.Settings.Genesis.ClusterID)
 	x.line.Uint("treeSize", x.point.size)
 	x.line.Text("checkpoint", string(x.point.text))
-	x.line.Text("keys", c.edge.settings.Genesis.LogKeys)
+	x.line.Text("keys", c.judge.Terms.Settings.Genesis.LogKeys)
 	x.line.Time("from", x.from)
 	x.line.Time("to", x.to)
 	x.line.Uint("first", first)
@@ -145,16 +146,16 @@ func (x *exporter) flush() error {
 // leaf writes one leaf, if it is in the range and the key's scope.
 func (x *exporter) leaf(store *audit.Store, index uint64, data []byte) error {
 	c := x.c
-	l, err := c.openLeaf(index, data)
+	l, err := c.judge.OpenLeaf(index, data)
 	if err != nil {
 		return err
 	}
-	defer c.dropLeaf()
-	at := l.instant("screenedAt")
-	if l.kind() != "screen" {
-		at = l.instant("time")
+	defer c.judge.DropLeaf()
+	at := l.Instant("screenedAt")
+	if l.Kind() != "screen" {
+		at = l.Instant("time")
 	}
-	if at < x.from/engine.Millisecond*engine.Millisecond || at > x.to || c.pastRetention(at) {
+	if at < x.from/engine.Millisecond*engine.Millisecond || at > x.to || c.judge.PastRetention(at) {
 		return nil
 	}
 	if inScope, err := x.inScope(&l); err != nil || !inScope {
@@ -183,24 +184,24 @@ func (x *exporter) leaf(store *audit.Store, index uint64, data []byte) error {
 
 // inScope reports whether a leaf is of the key's operator: its own words, or
 // those of the record it speaks of.
-func (x *exporter) inScope(l *leaf) (bool, error) {
+func (x *exporter) inScope(l *edge.Leaf) (bool, error) {
 	c := x.c
-	if c.key.operator == "" || c.key.covers(l.text("operatorLegalName")) {
+	if c.key.Operator == "" || c.key.Covers(l.Text("operatorLegalName")) {
 		return true, nil
 	}
-	if !l.has("reviewedLeaf") {
+	if !l.Has("reviewedLeaf") {
 		return false, nil
 	}
-	data, err := c.api.deps.Records.Leaf(c.ctx, l.number("reviewedLeaf"))
+	data, err := c.api.deps.Records.Leaf(c.ctx, l.Number("reviewedLeaf"))
 	if err != nil {
 		return false, err
 	}
-	reviewed, err := c.openLeaf(l.number("reviewedLeaf"), data)
+	reviewed, err := c.judge.OpenLeaf(l.Number("reviewedLeaf"), data)
 	if err != nil {
 		return false, err
 	}
-	defer c.dropLeaf()
-	return c.key.covers(reviewed.text("operatorLegalName")), nil
+	defer c.judge.DropLeaf()
+	return c.key.Covers(reviewed.Text("operatorLegalName")), nil
 }
 
 // writeLine sends x.line as one NDJSON line.
@@ -217,21 +218,21 @@ var csvColumns = []string{"index", "leafHashHex", "txnId", "screenedAt", "verdic
 	"disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "listVersion", "policyVersion", "ruleSet"}
 
 // row writes a screening record with its disposition as one line of a table.
-func (x *exporter) row(l *leaf) error {
-	if l.kind() != "screen" {
+func (x *exporter) row(l *edge.Leaf) error {
+	if l.Kind() != "screen" {
 		x.written--
 		return nil
 	}
-	var d leaf
-	if later, ok := x.c.api.deps.Published.Disposition(l.index); ok {
+	var d edge.Leaf
+	if later, ok := x.c.api.deps.Published.Disposition(l.Index); ok {
 		data, err := x.c.api.deps.Records.Leaf(x.c.ctx, later)
 		if err != nil {
 			return err
 		}
-		if d, err = x.c.openLeaf(later, data); err != nil {
+		if d, err = x.c.judge.OpenLeaf(later, data); err != nil {
 			return err
 		}
-		defer x.c.dropLeaf()
+		defer x.c.judge.DropLeaf()
 	}
 	cells := make([]string, 0, len(csvColumns))
 	for _, column := range csvColumns {
@@ -240,31 +241,31 @@ func (x *exporter) row(l *leaf) error {
 	return x.csv.Write(cells)
 }
 
-func csvValue(column string, l, d *leaf) string {
+func csvValue(column string, l, d *edge.Leaf) string {
 	switch column {
 	case "index":
-		return strconv.FormatUint(l.index, 10)
+		return strconv.FormatUint(l.Index, 10)
 	case "leafHashHex": // In hex: base64 may begin with a plus sign.
-		hash := merkleLeaf(l.data)
+		hash := merkleLeaf(l.Data)
 		return hex.EncodeToString(hash[:])
 	case "amount":
-		return string(l.raw("_request", "amount"))
+		return string(l.Raw("_request", "amount"))
 	case "chain", "rail", "cpWallet", "cpName", "cpType", "protocol":
-		return l.text("_request", column)
+		return l.Text("_request", column)
 	case "listVersion", "policyVersion":
-		return strconv.FormatUint(l.number(column), 10)
+		return strconv.FormatUint(l.Number(column), 10)
 	case "sarEscalated":
-		if d.value == nil {
+		if d.Value == nil {
 			return ""
 		}
-		return strconv.FormatBool(d.flag("sarEscalated"))
+		return strconv.FormatBool(d.Flag("sarEscalated"))
 	case "disposition", "reviewedBy", "reviewedAt", "notes":
-		if d.value == nil {
+		if d.Value == nil {
 			return ""
 		}
-		return d.text(column)
+		return d.Text(column)
 	}
-	return l.text(column)
+	return l.Text(column)
 }
 
 // csvCell keeps a spreadsheet from running a caller's text as a formula: a cell

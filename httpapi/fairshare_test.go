@@ -103,7 +103,7 @@ func TestRateIsTheClusters(t *testing.T) {
 	use := <-around.told
 	require.Len(t, use, 1)
 	require.Equal(t, "key_shared", use[0].Key)
-	limiter := n.api.edge().keys.byID["key_shared"].calls
+	limiter := n.api.keysNow().byID["key_shared"].calls
 	require.Equal(t, rate.Limit(32.0/shareLeast), limiter.Limit())
 	for range 2*burstFactor*32 + 1 {
 		w := n.do("shared", "GET", "/v1/audit/txn_00000000", "")

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -17,33 +18,33 @@ func createFleet(c *call) error {
 	now := c.api.deps.Published.LogTime()
 	profile := engine.FleetProfile{FleetName: f.RequiredName("fleetName"), OperatorLegalName: f.RequiredName("operatorLegalName")}
 	profile.DailyLimit, profile.DailyLimitText = f.RequiredUSD("dailyLimitUSDC")
-	profile.Hours, profile.Velocity = readHours(&f, now), readVelocity(&f)
-	profile.Whitelist = readWhitelist(&f, "whitelist", nil)
-	if profile.OperatorLegalName != "" && operatorKey(profile.OperatorLegalName) == "" {
+	profile.Hours, profile.Velocity = edge.ReadHours(&f, now), edge.ReadVelocity(&f)
+	profile.Whitelist = edge.ReadWhitelist(&f, "whitelist", nil)
+	if profile.OperatorLegalName != "" && edge.OperatorKey(profile.OperatorLegalName) == "" {
 		f.Invalid("operatorLegalName", "must have letters or digits")
 	}
 	if err := f.Err(); err != nil {
 		return err
 	}
-	if !c.key.covers(profile.OperatorLegalName) {
+	if !c.key.Covers(profile.OperatorLegalName) {
 		return outOfScope()
 	}
 	return c.submit(proposal{kind: wire.KindFleet, record: func() (any, error) {
-		found, err := c.screenParty("operator", "", profile.OperatorLegalName, ofac.PartyUnknown)
+		found, err := c.judge.ScreenParty("operator", "", profile.OperatorLegalName, ofac.PartyUnknown)
 		if err != nil {
 			return nil, err
 		}
-		profile.NameMatched = found.nameMatched
-		record := &wire.Fleet{Profile: profile, OperatorKey: operatorKey(profile.OperatorLegalName)}
+		profile.NameMatched = found.NameMatched
+		record := &wire.Fleet{Profile: profile, OperatorKey: edge.OperatorKey(profile.OperatorLegalName)}
 		var m strictjson.Members
 		writeFleet(&m, &profile)
-		m.Uint("listVersion", c.edge.settings.ListVersion)
-		if len(found.evidence) > 0 {
-			m.List("matches", found.evidence)
+		m.Uint("listVersion", c.judge.Terms.Settings.ListVersion)
+		if len(found.Evidence) > 0 {
+			m.List("matches", found.Evidence)
 		}
-		m.Bool("operatorMatched", found.nameMatched)
-		m.List("warnings", found.warnings())
-		record.Common, err = c.recorded(m, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
+		m.Bool("operatorMatched", found.NameMatched)
+		m.List("warnings", found.Warnings())
+		record.Common, err = c.judge.Recorded(m, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
 		return record, err
 	}}, nil)
 }
@@ -53,23 +54,23 @@ func writeFleet(m *strictjson.Members, p *engine.FleetProfile) {
 	m.Text("fleetName", p.FleetName)
 	m.Text("operatorLegalName", p.OperatorLegalName)
 	m.Raw("dailyLimitUSDC", []byte(p.DailyLimitText))
-	writePace(m, p.Hours, p.Velocity)
+	edge.WritePace(m, p.Hours, p.Velocity)
 	if p.Whitelist != nil {
-		m.Object("whitelist", whitelistSummary(p.Whitelist))
+		m.Object("whitelist", edge.WhitelistSummary(p.Whitelist))
 	}
 }
 
 // renderFleet answers the creation of a fleet: nobody is in it and nothing is
 // spent yet.
-func renderFleet(c *call, l *leaf, m *strictjson.Members) error {
+func renderFleet(c *call, l *edge.Leaf, m *strictjson.Members) error {
 	c.status = http.StatusCreated
-	c.header("Location", "/v1/fleets/"+l.text("fleetId"))
-	l.copyTo(m, "fleetId", "fleetName", "operatorLegalName", "dailyLimitUSDC")
+	c.header("Location", "/v1/fleets/"+l.Text("fleetId"))
+	l.CopyTo(m, "fleetId", "fleetName", "operatorLegalName", "dailyLimitUSDC")
 	m.Int("agentCount", 0)
 	m.Int("spentTodayUSDC", 0)
-	l.copyTo(m, "date")
-	m.Text("createdAt", l.text("time"))
-	l.copyTo(m, "operatingHours", "velocity", "whitelist", "operatorMatched", "warnings", "eventId")
+	l.CopyTo(m, "date")
+	m.Text("createdAt", l.Text("time"))
+	l.CopyTo(m, "operatingHours", "velocity", "whitelist", "operatorMatched", "warnings", "eventId")
 	return nil
 }
 
@@ -79,7 +80,7 @@ func getFleet(c *call) error {
 	if err != nil {
 		return err
 	}
-	view, err := c.freshView()
+	view, err := c.judge.View()
 	if err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func (c *call) fleetMembers(view *fsm.View, slot engine.FleetSlot) strictjson.Me
 	row, p, _ := view.Fleet(slot)
 	today := view.Time.Day()
 	var m strictjson.Members
-	m.Text("fleetId", c.edge.fleetID(slot))
+	m.Text("fleetId", c.judge.Terms.FleetID(slot))
 	writeFleet(&m, p)
 	m.Uint("agentCount", uint64(row.Agents))
 	m.USD("spentTodayUSDC", row.Spend.On(today))
@@ -114,12 +115,12 @@ func listFleets(c *call) error {
 	if err != nil {
 		return err
 	}
-	view, err := c.freshView()
+	view, err := c.judge.View()
 	if err != nil {
 		return err
 	}
 	operator := c.query("operator")
-	wanted := operatorKey(operator)
+	wanted := edge.OperatorKey(operator)
 	var items []strictjson.Members
 	next := p.scan(uint64(view.Fleets()), func(row uint64) bool {
 		_, profile, known := view.Fleet(engine.FleetSlot(row))
@@ -127,7 +128,7 @@ func listFleets(c *call) error {
 			return false
 		}
 		_, named, known := view.Operator(profile.Operator)
-		if !known || c.key.operator != "" && named.Key != c.key.operator || operator != "" && named.Key != wanted {
+		if !known || c.key.Operator != "" && named.Key != c.key.Operator || operator != "" && named.Key != wanted {
 			return false
 		}
 		items = append(items, c.fleetMembers(view, profile.Slot))
@@ -158,7 +159,7 @@ func patchFleet(c *call) error {
 		if err := f.Err(); err != nil {
 			return nil, err
 		}
-		widens := next.DailyLimit > old.DailyLimit || paceWidens(old.Hours, next.Hours, old.Velocity, next.Velocity)
+		widens := next.DailyLimit > old.DailyLimit || edge.PaceWidens(old.Hours, next.Hours, old.Velocity, next.Velocity)
 		if err := c.mayWiden(widens); err != nil {
 			return nil, err
 		}
@@ -179,10 +180,10 @@ func (c *call) readFleetPatch(f *strictjson.Fields, next *engine.FleetProfile) {
 		next.DailyLimit, next.DailyLimitText = f.RequiredUSD("dailyLimitUSDC")
 	}
 	if f.Has("operatingHours") {
-		next.Hours = readHours(f, c.api.deps.Published.LogTime())
+		next.Hours = edge.ReadHours(f, c.api.deps.Published.LogTime())
 	}
 	if f.Has("velocity") {
-		next.Velocity = readVelocity(f)
+		next.Velocity = edge.ReadVelocity(f)
 	}
 }
 
@@ -190,17 +191,17 @@ func (c *call) readFleetPatch(f *strictjson.Fields, next *engine.FleetProfile) {
 func (c *call) fleetRecord(old *engine.FleetProfile, next engine.FleetProfile, event string, m strictjson.Members) (any, error) {
 	record := &wire.FleetUpdate{Fleet: old.Slot, BaseRev: old.Rev, Profile: next, Event: event}
 	var err error
-	record.Common, err = c.recorded(m, engine.FilterKey(engine.FilterOperator, operatorKey(old.OperatorLegalName)))
+	record.Common, err = c.judge.Recorded(m, engine.FilterKey(engine.FilterOperator, edge.OperatorKey(old.OperatorLegalName)))
 	return record, err
 }
 
 // renderFleetUpdate answers a PATCH of a fleet.
-func renderFleetUpdate(c *call, l *leaf, m *strictjson.Members) error {
-	l.copyTo(m, "fleetId", "fleetName", "operatorLegalName", "dailyLimitUSDC", "previousDailyLimitUSDC",
+func renderFleetUpdate(c *call, l *edge.Leaf, m *strictjson.Members) error {
+	l.CopyTo(m, "fleetId", "fleetName", "operatorLegalName", "dailyLimitUSDC", "previousDailyLimitUSDC",
 		"operatingHours", "velocity", "whitelist", "rev", "reason", "actor")
-	m.Text("updatedAt", l.text("time"))
-	m.Text("eventId", l.text("eventId"))
-	c.header("ETag", etag(l.number("rev")))
+	m.Text("updatedAt", l.Text("time"))
+	m.Text("eventId", l.Text("eventId"))
+	c.header("ETag", etag(l.Number("rev")))
 	return nil
 }
 
@@ -227,7 +228,7 @@ func assignAgents(c *call) error {
 	slots := make([]engine.AgentSlot, 0, len(ids))
 	seen := make(map[engine.AgentSlot]bool, len(ids))
 	for i, id := range ids {
-		agent, err := c.knownAgent(id)
+		agent, err := c.judge.KnownAgent(id)
 		if err != nil {
 			return err
 		}
@@ -248,7 +249,7 @@ func removeAgent(c *call) error {
 	if err != nil {
 		return err
 	}
-	agent, err := c.knownAgent(c.r.PathValue("agentId"))
+	agent, err := c.judge.KnownAgent(c.r.PathValue("agentId"))
 	if err != nil {
 		return err
 	}
@@ -262,12 +263,12 @@ func (c *call) assign(fleet *engine.FleetProfile, slots []engine.AgentSlot, remo
 	return c.submit(proposal{kind: wire.KindAssign, record: func() (any, error) {
 		record := &wire.Assign{Fleet: fleet.Slot, Agents: slots, Remove: remove}
 		var err error
-		record.Common, err = c.recorded(nil, engine.FilterKey(engine.FilterOperator, operatorKey(fleet.OperatorLegalName)))
+		record.Common, err = c.judge.Recorded(nil, engine.FilterKey(engine.FilterOperator, edge.OperatorKey(fleet.OperatorLegalName)))
 		return record, err
 	}, refused: func(r wire.Result) error { return c.assignRefused(fleet, r) }}, func(r wire.Result) error {
 		var m strictjson.Members
-		m.Text("fleetId", c.edge.fleetID(fleet.Slot))
-		m.Texts("agentIds", c.agentIDs(slots))
+		m.Text("fleetId", c.judge.Terms.FleetID(fleet.Slot))
+		m.Texts("agentIds", c.judge.AgentIDs(slots))
 		m.Uint("agentCount", r.Value)
 		m.Bool("unchanged", true)
 		c.reply(http.StatusOK, m)
@@ -279,12 +280,12 @@ func (c *call) assign(fleet *engine.FleetProfile, slots []engine.AgentSlot, remo
 func (c *call) assignRefused(fleet *engine.FleetProfile, r wire.Result) error {
 	var extra strictjson.Members
 	if r.Value != 0 {
-		extra.Text("agentId", c.edge.agentID(engine.AgentSlot(r.Value)))
+		extra.Text("agentId", c.judge.Terms.AgentID(engine.AgentSlot(r.Value)))
 	}
 	switch r.Refusal {
 	case wire.RefusedInFleet:
 		if profile := c.api.deps.Published.Agent(engine.AgentSlot(r.Value)); profile != nil && profile.Fleet != 0 {
-			extra.Text("fleetId", c.edge.fleetID(profile.Fleet))
+			extra.Text("fleetId", c.judge.Terms.FleetID(profile.Fleet))
 		}
 		return conflict("already_in_fleet", "an agent is in another fleet", extra)
 	case wire.RefusedOperator:
@@ -297,10 +298,10 @@ func (c *call) assignRefused(fleet *engine.FleetProfile, r wire.Result) error {
 }
 
 // renderAssign answers both.
-func renderAssign(_ *call, l *leaf, m *strictjson.Members) error {
-	l.copyTo(m, "fleetId", "agentIds", "agentCount")
-	m.Bool("assigned", l.kind() == "fleet.assigned")
-	m.Text("changedAt", l.text("time"))
-	m.Text("eventId", l.text("eventId"))
+func renderAssign(_ *call, l *edge.Leaf, m *strictjson.Members) error {
+	l.CopyTo(m, "fleetId", "agentIds", "agentCount")
+	m.Bool("assigned", l.Kind() == "fleet.assigned")
+	m.Text("changedAt", l.Text("time"))
+	m.Text("eventId", l.Text("eventId"))
 	return nil
 }

@@ -417,3 +417,9 @@ func (n *testNode) doAdmin(method, path, body string, headers ...string) *httpte
 }
 
 func testKey(name string) wire.APIKey { return wire.APIKey{ID: "key_" + name, Name: "test " + name} }
+
+// forget makes the API ask for the settings anew.
+func (a *API) forget() {
+	a.keys.Store(nil)
+	a.judges = judgesOf(a.deps)
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"railguard/cluster/report"
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/strictjson"
 )
@@ -49,7 +50,7 @@ func (a *API) clusterStatus(c *call) (status report.ClusterStatus, openReviews i
 
 // health is GET /v1/health: the shape of specification 4.9, and more besides.
 func health(c *call) error {
-	settings := c.edge.settings
+	settings := c.judge.Terms.Settings
 	status, open := c.api.clusterStatus(c)
 	connected := status.Writes.State == "ok" || status.Writes.State == "transferring"
 	signing := c.signingState()
@@ -92,7 +93,7 @@ func health(c *call) error {
 }
 
 func (c *call) writeListHealth(m *strictjson.Members) {
-	settings := c.edge.settings
+	settings := c.judge.Terms.Settings
 	var list strictjson.Members
 	if settings.List == nil {
 		list.Text("source", "none")
@@ -102,7 +103,7 @@ func (c *call) writeListHealth(m *strictjson.Members) {
 		return
 	}
 	age := c.api.deps.Published.LogTime() - settings.ListSynced
-	list.Text("source", ofacSource(settings.List))
+	list.Text("source", edge.ListSource(settings.List))
 	list.Uint("count", uint64(settings.List.Entries))
 	list.Time("syncedAt", settings.ListSynced)
 	list.Uint("listVersion", settings.ListVersion)
@@ -114,7 +115,7 @@ func (c *call) writeListHealth(m *strictjson.Members) {
 // signingState is production when the key is replicated and this node can use
 // it, ephemeral in throw-away development, unavailable when it cannot.
 func (c *call) signingState() string {
-	if c.edge.signing == nil || c.edge.signing.err != nil {
+	if c.judge.Terms.Signing == nil || c.judge.Terms.Signing.Err != nil {
 		return "unavailable"
 	}
 	if c.api.deps.Ephemeral {
@@ -125,14 +126,14 @@ func (c *call) signingState() string {
 
 // jwks is GET /v1/.well-known/jwks.json: the same bytes on every node.
 func jwks(c *call) error {
-	if c.edge.signing == nil || c.edge.signing.verify == nil {
+	if c.judge.Terms.Signing == nil || c.judge.Terms.Signing.Verify == nil {
 		return unavailable("no_leader", "the cluster is not bootstrapped")
 	}
-	c.cacheable("public, max-age=3600", c.edge.signing.jwksETag)
-	if c.notModified(c.edge.signing.jwksETag) {
+	c.cacheable("public, max-age=3600", c.judge.Terms.Signing.JWKSETag)
+	if c.notModified(c.judge.Terms.Signing.JWKSETag) {
 		return nil
 	}
-	c.send(http.StatusOK, jsonType, c.edge.signing.jwks)
+	c.send(http.StatusOK, jsonType, c.judge.Terms.Signing.JWKS)
 	return nil
 }
 
@@ -224,13 +225,13 @@ func excluded(names []string, name string) bool {
 
 // ownChecks are what this room knows of readiness: the cluster knows the rest.
 func (c *call) ownChecks() []report.ReadyCheck {
-	settings := c.edge.settings
+	settings := c.judge.Terms.Settings
 	key := report.ReadyCheck{Name: "signingkey", OK: c.signingState() != "unavailable", Text: c.signingState()}
 	list := report.ReadyCheck{Name: "list", Text: "none"}
 	if settings.List != nil {
 		opened := c.api.deps.Published.List()
 		list.OK = opened != nil && (!settings.List.Sample || settings.Genesis.Dev)
-		list.Text = ofacSource(settings.List) + " version " + strconv.FormatUint(settings.ListVersion, 10)
+		list.Text = edge.ListSource(settings.List) + " version " + strconv.FormatUint(settings.ListVersion, 10)
 	}
 	drain := report.ReadyCheck{Name: "drain", OK: !c.api.draining.Load(), Text: "serving"}
 	if !drain.OK {

@@ -49,12 +49,12 @@ func (c *call) beginIdempotent() error {
 		return invalidField("Idempotency-Key", "must be 1 to 255 printable characters")
 	}
 	scope := sha256.New()
-	for _, part := range []string{"railguard idempotency", c.key.id, c.r.URL.Path, value} {
+	for _, part := range []string{"railguard idempotency", c.key.ID, c.r.URL.Path, value} {
 		scope.Write([]byte(part))
 		scope.Write([]byte{0})
 	}
 	key := scope.Sum(nil)
-	body := sha256.Sum256(c.body)
+	body := sha256.Sum256(c.asked.Body)
 	idem := &wire.Idem{Key: [16]byte(key[:16]), Body: [16]byte(body[:16])}
 	if !c.api.idempotent.begin(idem.Key) {
 		return &Error{
@@ -62,14 +62,14 @@ func (c *call) beginIdempotent() error {
 			Message: "a call with this Idempotency-Key is still running",
 		}
 	}
-	c.idem, c.idemHash = idem, hex.EncodeToString(idem.Key[:])
+	c.asked.Idem, c.asked.IdemHash = idem, hex.EncodeToString(idem.Key[:])
 	return nil
 }
 
 func (c *call) endIdempotent() {
-	if c.idem != nil {
-		c.api.idempotent.end(c.idem.Key)
-		c.idem = nil
+	if c.asked.Idem != nil {
+		c.api.idempotent.end(c.asked.Idem.Key)
+		c.asked.Idem = nil
 	}
 }
 

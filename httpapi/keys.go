@@ -6,23 +6,22 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/time/rate"
 
+	"railguard/edge"
 	"railguard/engine"
+	"railguard/fsm"
 	"railguard/fsm/wire"
-	"railguard/ofac"
 	"railguard/strictjson"
 )
 
 // apiKey is one API key as this node uses it.
 type apiKey struct {
-	id       string
-	name     string
-	roles    uint8
-	operator string // Normalised operatorScope; "" is all operators.
+	edge.Caller
 	networks []netip.Prefix
 	expires  engine.Time
 	limit    int           // Calls a second; for RateLimit-Limit.
@@ -46,9 +45,12 @@ func newKeyTable(keys []*wire.APIKey, before *keyTable) *keyTable {
 		if key.RevokedAt != 0 {
 			continue
 		}
-		entry := &apiKey{id: key.ID, name: key.Name, roles: key.Roles, operator: key.Operator, expires: key.ExpiresAt, use: new(keyUse)}
-		if entry.roles == 0 {
-			entry.roles = wire.RoleAdmin // A key without roles is admin of its tenant.
+		entry := &apiKey{
+			Caller:  edge.Caller{ID: key.ID, Name: key.Name, Roles: key.Roles, Operator: key.Operator},
+			expires: key.ExpiresAt, use: new(keyUse),
+		}
+		if entry.Roles == 0 {
+			entry.Roles = wire.RoleAdmin // A key without roles is admin of its tenant.
 		}
 		entry.networks = parseNetworks(key.Networks)
 		entry.setLimits(key.Rate, before)
@@ -62,6 +64,34 @@ func newKeyTable(keys []*wire.APIKey, before *keyTable) *keyTable {
 	return t
 }
 
+// heldKeys is the table that belongs to one Settings value.
+type heldKeys struct {
+	settings *fsm.Settings
+	table    *keyTable
+}
+
+// keysNow is the table of the settings of this moment.
+func (a *API) keysNow() *keyTable {
+	settings := a.deps.Published.Settings()
+	if held := a.keys.Load(); held != nil && held.settings == settings {
+		return held.table
+	}
+	a.keysMutex.Lock()
+	defer a.keysMutex.Unlock()
+	var before *keyTable
+	if held := a.keys.Load(); held != nil {
+		if before = held.table; held.settings == settings || held.settings.Index > settings.Index {
+			return before
+		}
+	}
+	next := before
+	if before == nil || !slices.Equal(before.source, settings.Keys) {
+		next = newKeyTable(settings.Keys, before)
+	}
+	a.keys.Store(&heldKeys{settings: settings, table: next})
+	return next
+}
+
 func (k *apiKey) setLimits(perSecond int32, before *keyTable) {
 	if perSecond < 0 {
 		return
@@ -71,7 +101,7 @@ func (k *apiKey) setLimits(perSecond int32, before *keyTable) {
 		k.limit = rateDefault
 	}
 	if before != nil {
-		if old := before.byID[k.id]; old != nil && old.limit == k.limit && old.calls != nil {
+		if old := before.byID[k.ID]; old != nil && old.limit == k.limit && old.calls != nil {
 			k.calls, k.creates, k.use = old.calls, old.creates, old.use
 			return
 		}
@@ -138,26 +168,6 @@ func (k *apiKey) admits(from netip.Addr) bool {
 	return false
 }
 
-// may reports whether the key has one of the roles; admin has all.
-func (k *apiKey) may(roles uint8) bool { return k.roles&(roles|wire.RoleAdmin) != 0 }
-
-// seesAll reports whether the key stands on the inner side of the tipping-off
-// wall (decisions 5.3): SAR data, triggered rules, match evidence.
-func (k *apiKey) seesAll() bool {
-	return k.may(wire.RoleReviewer | wire.RoleAuditor)
-}
-
-// masked reports whether names are hidden from the key: ops and nothing else.
-func (k *apiKey) masked() bool { return k.roles&wire.RoleOps != 0 && k.roles&^wire.RoleOps == 0 }
-
-// covers reports whether the operator is within the key's scope.
-func (k *apiKey) covers(operatorLegalName string) bool {
-	return k.operator == "" || k.operator == operatorKey(operatorLegalName)
-}
-
-// operatorKey is the identity of an operator: its normalised legal name.
-func operatorKey(legalName string) string { return ofac.NormaliseName(legalName) }
-
 // bearer returns the secret of an Authorization header; the scheme's case is
 // free (RFC 9110, 11.1).
 func bearer(r *http.Request) string {
@@ -177,7 +187,8 @@ func bearer(r *http.Request) string {
 // checks its role: 401, 429, 403.
 func (c *call) authenticate() error {
 	now := c.api.deps.Published.LogTime()
-	key := c.edge.keys.find(bearer(c.r), now, c.api.clientAddress(c.r))
+	keys := c.api.keysNow()
+	key := keys.find(bearer(c.r), now, c.api.clientAddress(c.r))
 	if c.route.admin {
 		key = c.api.adminKey(bearer(c.r), key)
 	}
@@ -185,15 +196,15 @@ func (c *call) authenticate() error {
 		unauthorizedTotal.Inc()
 		return failure(http.StatusUnauthorized, "unauthorized", "a valid API key is required: Authorization: Bearer <key>")
 	}
-	c.key = key
+	c.key, c.asked.Caller = key, &key.Caller
 	if key.use != nil {
 		key.use.asked.Add(1)
-		c.api.divideRates(c.edge.keys)
+		c.api.divideRates(keys)
 	}
 	if err := c.takeToken(key.calls, key.limit); err != nil {
 		return err
 	}
-	if !key.may(c.route.roles) {
+	if !key.May(c.route.roles) {
 		return forbidden(c.route.roles)
 	}
 	if c.route.registers {
@@ -208,9 +219,9 @@ func (a *API) adminKey(secret string, key *apiKey) *apiKey {
 	token := a.deps.AdminToken
 	given, want := sha256.Sum256([]byte(secret)), sha256.Sum256([]byte(token))
 	if subtle.ConstantTimeCompare(given[:], want[:]) == 1 && token != "" {
-		return &apiKey{id: "admin-token", name: "admin token", roles: wire.RoleAdmin}
+		return &apiKey{Caller: edge.Caller{ID: "admin-token", Name: "admin token", Roles: wire.RoleAdmin}}
 	}
-	if key != nil && key.operator != "" {
+	if key != nil && key.Operator != "" {
 		return nil
 	}
 	return key

@@ -51,11 +51,11 @@ func TestKeyTable(t *testing.T) {
 				require.Nil(t, key)
 				return
 			}
-			require.Equal(t, c.want, key.id)
+			require.Equal(t, c.want, key.ID)
 		})
 	}
-	require.True(t, table.byID["plain"].may(wire.RolePolicy), "a key without roles is admin")
-	require.False(t, table.byID["expiring"].may(wire.RolePolicy))
+	require.True(t, table.byID["plain"].May(wire.RolePolicy), "a key without roles is admin")
+	require.False(t, table.byID["expiring"].May(wire.RolePolicy))
 }
 
 func TestKeyTableKeepsLimiters(t *testing.T) {

@@ -18,9 +18,8 @@ const (
 
 	// Calls.
 	requestIDMax     = 128
-	inFlightMax      = 16_384                 // Ordinary calls at once; reviews, health and cluster verbs are not counted.
-	confirmTimeout   = 300 * time.Millisecond // A read that could be answered without the leader waits no longer for it.
-	bodyBufferKept   = 64 << 10               // A larger buffer is not kept for the next call.
+	inFlightMax      = 16_384   // Ordinary calls at once; reviews, health and cluster verbs are not counted.
+	bodyBufferKept   = 64 << 10 // A larger buffer is not kept for the next call.
 	drainWait        = 10 * time.Second
 	drainPoll        = 20 * time.Millisecond
 	operationTimeout = 10 * time.Second // A cluster verb.
@@ -35,9 +34,6 @@ const (
 	// Log lines about refused calls, a second and at once.
 	refusalLines      = 20
 	refusalLinesBurst = 200
-
-	// Credentials.
-	tokenCacheMax = 65_536
 
 	// Audit.
 	leafScanMax     = 4096 // Leaves one list call looks at.

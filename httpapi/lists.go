@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"railguard/audit"
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
@@ -24,20 +25,15 @@ const (
 	historyShown = 50               // Activations that GET /v1/ofac names, newest first.
 )
 
-// SnapshotID is the id under which people know a list.
-func SnapshotID(digest [32]byte) string { return snapshotID(digest) }
-
-func snapshotID(digest [32]byte) string { return "snp_" + hex.EncodeToString(digest[:8]) }
-
 // getLists is GET /v1/ofac.
 func getLists(c *call) error {
-	s := c.edge.settings
+	s := c.judge.Terms.Settings
 	var m strictjson.Members
 	if s.List == nil {
 		m.Null("active")
 	} else {
 		active := listMembers(s.List)
-		active.Text("ofacSource", ofacSource(s.List))
+		active.Text("ofacSource", edge.ListSource(s.List))
 		active.Time("syncedAt", s.ListSynced)
 		now := c.api.deps.Published.LogTime()
 		age := max(now-s.ListSynced, 0)
@@ -64,7 +60,7 @@ func getLists(c *call) error {
 
 func listMembers(info *wire.ListInfo) strictjson.Members {
 	var m, counts strictjson.Members
-	m.Text("snapshotId", snapshotID(info.Digest))
+	m.Text("snapshotId", edge.SnapshotID(info.Digest))
 	m.Text("source", info.Source)
 	m.Text("sha256", hex.EncodeToString(info.Digest[:]))
 	m.Bool("sample", info.Sample)
@@ -104,7 +100,7 @@ func (c *call) knownList(id string) (*wire.ListInfo, error) {
 	if info := c.listHere(id); info != nil {
 		return info, nil
 	}
-	if err := c.confirm(); err != nil {
+	if err := c.judge.Confirm(); err != nil {
 		return nil, err
 	}
 	if info := c.listHere(id); info != nil {
@@ -114,7 +110,7 @@ func (c *call) knownList(id string) (*wire.ListInfo, error) {
 }
 
 func (c *call) listHere(id string) *wire.ListInfo {
-	s := c.edge.settings
+	s := c.judge.Terms.Settings
 	known := append([]*wire.ListInfo(nil), s.Staged...)
 	if s.List != nil {
 		known = append(known, s.List)
@@ -123,7 +119,7 @@ func (c *call) listHere(id string) *wire.ListInfo {
 		known = append(known, s.History[i])
 	}
 	for _, info := range known {
-		if snapshotID(info.Digest) == id || hex.EncodeToString(info.Digest[:]) == id {
+		if edge.SnapshotID(info.Digest) == id || hex.EncodeToString(info.Digest[:]) == id {
 			return info
 		}
 	}
@@ -148,7 +144,7 @@ func (c *call) openList(info *wire.ListInfo) (*ofac.Index, error) {
 }
 
 func (c *call) openStaged(info *wire.ListInfo) (*ofac.Index, error) {
-	view, err := c.freshView()
+	view, err := c.judge.View()
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +166,7 @@ func diffLists(c *call) error {
 	if err != nil {
 		return err
 	}
-	against := c.edge.settings.List
+	against := c.judge.Terms.Settings.List
 	if id := c.query("against"); id != "" && id != "active" {
 		if against, err = c.knownList(id); err != nil {
 			return err
@@ -189,8 +185,8 @@ func diffLists(c *call) error {
 	}
 	diff := ofac.Diff(from, to)
 	var m strictjson.Members
-	m.Text("from", snapshotID(against.Digest))
-	m.Text("to", snapshotID(info.Digest))
+	m.Text("from", edge.SnapshotID(against.Digest))
+	m.Text("to", edge.SnapshotID(info.Digest))
 	m.Object("added", entriesMembers(to, diff.Added))
 	m.Object("removed", entriesMembers(from, diff.Removed))
 	m.Object("changed", entriesMembers(to, diff.Changed))
@@ -211,7 +207,7 @@ func entriesMembers(list *ofac.Index, uids []uint32) strictjson.Members {
 		m.Text("uid", strconv.FormatUint(uint64(uid), 10))
 		m.Text("name", entry.Primary)
 		m.Text("type", entry.Type.String())
-		m.Text("list", listName(entry.Lists))
+		m.Text("list", edge.ListName(entry.Lists))
 		m.Texts("programs", entry.Programs)
 		items = append(items, m)
 	}
@@ -266,8 +262,8 @@ type activation struct {
 
 func (c *call) activate(info *wire.ListInfo, a activation) error {
 	return c.submit(proposal{kind: wire.KindListActivate, record: func() (any, error) {
-		active := c.edge.settings.List
-		if a.chosenAt != 0 && a.chosenAt != c.edge.settings.ListVersion {
+		active := c.judge.Terms.Settings.List
+		if a.chosenAt != 0 && a.chosenAt != c.judge.Terms.Settings.ListVersion {
 			return nil, judged{listRejected([]string{"another list was activated meanwhile: look which one, and name the one to go back to"})}
 		}
 		problems := []string{}
@@ -281,18 +277,18 @@ func (c *call) activate(info *wire.ListInfo, a activation) error {
 			return nil, judged{listRejected(problems)}
 		}
 		var m strictjson.Members
-		m.Text("snapshotId", snapshotID(info.Digest))
+		m.Text("snapshotId", edge.SnapshotID(info.Digest))
 		m.Text("source", info.Source)
 		m.Bool("rollback", a.rollback)
 		m.Texts("problems", problems)
 		m.TextOrNull("reason", a.reason)
 		m.TextOrNull("actor", a.actor)
-		record := &wire.ListActivate{Digest: info.Digest, Force: a.force, Base: c.edge.settings.ListVersion}
+		record := &wire.ListActivate{Digest: info.Digest, Force: a.force, Base: c.judge.Terms.Settings.ListVersion}
 		// The files of the active list were imported once more: nothing changes, and the
 		// list is known to be current.
 		record.Refresh = active != nil && active.Digest == info.Digest && c.isStaged(info.Digest)
 		var err error
-		record.Common, err = c.recorded(m)
+		record.Common, err = c.judge.Recorded(m)
 		return record, err
 	}, refused: func(r wire.Result) error {
 		switch r.Refusal {
@@ -303,7 +299,7 @@ func (c *call) activate(info *wire.ListInfo, a activation) error {
 		}
 		return nil
 	}}, func(wire.Result) error {
-		m := listMembers(c.edge.settings.List)
+		m := listMembers(c.judge.Terms.Settings.List)
 		m.Bool("unchanged", true)
 		c.reply(http.StatusOK, m)
 		return nil
@@ -311,7 +307,7 @@ func (c *call) activate(info *wire.ListInfo, a activation) error {
 }
 
 func (c *call) isStaged(digest [32]byte) bool {
-	for _, staged := range c.edge.settings.Staged {
+	for _, staged := range c.judge.Terms.Settings.Staged {
 		if staged.Digest == digest {
 			return true
 		}
@@ -348,40 +344,40 @@ func (c *call) uploadProblems(info *wire.ListInfo) ([]string, error) {
 		Keys: []uint64{engine.FilterKey(engine.FilterKind, "list.staged")},
 	}
 	_, err := store.Scan(at, func(index uint64, stored audit.Leaf) bool {
-		l, err := c.openLeaf(index, append([]byte(nil), stored.Data...))
-		if err != nil || l.kind() != "list.staged" || l.text("listDigest") != text {
+		l, err := c.judge.OpenLeaf(index, append([]byte(nil), stored.Data...))
+		if err != nil || l.Kind() != "list.staged" || l.Text("listDigest") != text {
 			return true
 		}
-		problems = l.texts("problems")
+		problems = l.Texts("problems")
 		return false
 	})
 	if err != nil {
-		return nil, leafError(err) // What cannot be read cannot be called sound.
+		return nil, edge.LeafError(err) // What cannot be read cannot be called sound.
 	}
 	return problems, nil
 }
 
 // renderSynced answers the activation of what is active already and was imported
 // again.
-func renderSynced(_ *call, l *leaf, m *strictjson.Members) error {
-	l.copyTo(m, "snapshotId", "source", "listVersion")
-	m.Text("sha256", l.text("listDigest"))
-	l.copyTo(m, "syncedAt", "reason", "actor", "eventId")
+func renderSynced(_ *call, l *edge.Leaf, m *strictjson.Members) error {
+	l.CopyTo(m, "snapshotId", "source", "listVersion")
+	m.Text("sha256", l.Text("listDigest"))
+	l.CopyTo(m, "syncedAt", "reason", "actor", "eventId")
 	m.Bool("unchanged", true)
 	return nil
 }
 
 // renderActivation answers an activation or a rollback.
-func renderActivation(_ *call, l *leaf, m *strictjson.Members) error {
-	l.copyTo(m, "snapshotId", "source", "listVersion", "entries")
-	m.Text("sha256", l.text("listDigest"))
-	m.Text("activatedAt", l.text("time"))
-	l.copyTo(m, "syncedAt")
-	if previous := l.text("previousDigest"); len(previous) >= 16 {
+func renderActivation(_ *call, l *edge.Leaf, m *strictjson.Members) error {
+	l.CopyTo(m, "snapshotId", "source", "listVersion", "entries")
+	m.Text("sha256", l.Text("listDigest"))
+	m.Text("activatedAt", l.Text("time"))
+	l.CopyTo(m, "syncedAt")
+	if previous := l.Text("previousDigest"); len(previous) >= 16 {
 		m.Text("previousSnapshotId", "snp_"+previous[:16])
 	} else {
 		m.Null("previousSnapshotId")
 	}
-	l.copyTo(m, "sample", "forced", "rollback", "problems", "reason", "actor", "eventId")
+	l.CopyTo(m, "sample", "forced", "rollback", "problems", "reason", "actor", "eventId")
 	return nil
 }

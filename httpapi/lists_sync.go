@@ -78,7 +78,7 @@ func syncLists(c *call) error {
 		err     error
 	}
 	done := make(chan outcome, 1)
-	log, requestID := c.api.log, c.requestID
+	log, requestID := c.api.log, c.asked.RequestID
 	detached := context.WithoutCancel(c.ctx) // Taken here: the call is not the goroutine's to read.
 	go func() {
 		ctx, cancel := context.WithTimeout(detached, listWork)

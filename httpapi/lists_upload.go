@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
@@ -109,7 +110,7 @@ func (c *call) stageList(compiled []byte, info wire.ListInfo, problems []string,
 	m.Object("list", listMembers(&info))
 	m.Texts("problems", problems)
 	m.Text("origin", origin)
-	common, err := c.recorded(m)
+	common, err := c.judge.Recorded(m)
 	if err != nil {
 		return wire.Result{}, err
 	}
@@ -125,13 +126,13 @@ func (c *call) stageList(compiled []byte, info wire.ListInfo, problems []string,
 }
 
 // renderStaged answers an upload.
-func renderStaged(c *call, l *leaf, m *strictjson.Members) error {
+func renderStaged(c *call, l *edge.Leaf, m *strictjson.Members) error {
 	c.status = http.StatusCreated
 	for _, name := range []string{"snapshotId", "source", "sha256", "sample", "publishedAt", "counts", "sizeBytes"} {
-		m.Raw(name, l.raw("list", name))
+		m.Raw(name, l.Raw("list", name))
 	}
-	m.Text("stagedAt", l.text("time"))
-	l.copyTo(m, "problems", "eventId")
+	m.Text("stagedAt", l.Text("time"))
+	l.CopyTo(m, "problems", "eventId")
 	return nil
 }
 
@@ -154,9 +155,9 @@ func rollbackList(c *call) error {
 		return err
 	}
 	if c.r.PathValue("id") == "" {
-		a.chosenAt = c.edge.settings.ListVersion
+		a.chosenAt = c.judge.Terms.Settings.ListVersion
 	}
-	if active := c.edge.settings.List; active != nil && active.Digest == info.Digest {
+	if active := c.judge.Terms.Settings.List; active != nil && active.Digest == info.Digest {
 		return c.activate(info, a)
 	}
 	list, err := c.openList(info)
@@ -170,7 +171,7 @@ func rollbackList(c *call) error {
 	if _, err := c.stageList(compiled, *info, nil, "rollback"); err != nil {
 		return err
 	}
-	if err := c.confirm(); err != nil {
+	if err := c.judge.Confirm(); err != nil {
 		return err
 	}
 	return c.activate(info, a)
@@ -180,13 +181,13 @@ func rollbackList(c *call) error {
 // replaced. Both are asked of the newest state there is: a node that lags behind would
 // name another list, or take the target for the active one.
 func (c *call) rollbackTarget() (*wire.ListInfo, error) {
-	if err := c.confirm(); err != nil {
+	if err := c.judge.Confirm(); err != nil {
 		return nil, err
 	}
 	if c.r.PathValue("id") != "" {
 		return c.pathList()
 	}
-	s := c.edge.settings
+	s := c.judge.Terms.Settings
 	for i := len(s.History) - 1; i >= 0; i-- {
 		if s.List != nil && s.History[i].Digest != s.List.Digest {
 			return s.History[i], nil

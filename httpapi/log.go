@@ -11,6 +11,7 @@ import (
 
 	"railguard/audit"
 	"railguard/audit/note"
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/seal"
@@ -53,7 +54,7 @@ type checkpoints struct {
 }
 
 // checkpoint returns a checkpoint that covers at least size leaves.
-func (a *API) checkpoint(e *edge, size uint64) (*checkpoint, error) {
+func (a *API) checkpoint(e *edge.Terms, size uint64) (*checkpoint, error) {
 	k := &a.signed
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -81,15 +82,15 @@ func (a *API) checkpoint(e *edge, size uint64) (*checkpoint, error) {
 	return k.last, nil
 }
 
-func (a *API) logSigner(e *edge) (*note.Signer, error) {
-	if e.settings.Genesis == nil {
+func (a *API) logSigner(e *edge.Terms) (*note.Signer, error) {
+	if e.Settings.Genesis == nil {
 		return nil, unavailable("no_leader", "the cluster is not bootstrapped")
 	}
-	seed, err := a.deps.Secrets.Open(seal.LabelLogSeed, e.settings.Genesis.LogSeed)
+	seed, err := a.deps.Secrets.Open(seal.LabelLogSeed, e.Settings.Genesis.LogSeed)
 	if err != nil {
 		return nil, fmt.Errorf("log seed: %w", err)
 	}
-	return note.NewSigner(logOrigin(e.settings.Genesis), seed)
+	return note.NewSigner(logOrigin(e.Settings.Genesis), seed)
 }
 
 // logOrigin is the log's name: the one its verifier keys carry.
@@ -108,9 +109,9 @@ var (
 
 // showCheckpoint is GET /log/checkpoint.
 func showCheckpoint(c *call) error {
-	cp, err := c.api.checkpoint(c.edge, 0)
+	cp, err := c.api.checkpoint(c.judge.Terms, 0)
 	if err != nil {
-		return leafError(err)
+		return edge.LeafError(err)
 	}
 	c.send(http.StatusOK, textType, cp.text)
 	return nil
@@ -118,11 +119,11 @@ func showCheckpoint(c *call) error {
 
 // showLogKeys is GET /log/keys: the verifier keys of the checkpoints.
 func showLogKeys(c *call) error {
-	if c.edge.settings.Genesis == nil {
+	if c.judge.Terms.Settings.Genesis == nil {
 		return unavailable("no_leader", "the cluster is not bootstrapped")
 	}
 	c.header("Cache-Control", "public, max-age=3600")
-	c.send(http.StatusOK, textType, []byte(c.edge.settings.Genesis.LogKeys))
+	c.send(http.StatusOK, textType, []byte(c.judge.Terms.Settings.Genesis.LogKeys))
 	return nil
 }
 
@@ -145,7 +146,7 @@ func showTile(c *call) error {
 // showEntries is GET /log/tile/entries/{index}: the leaves, for auditors.
 func showEntries(c *call) error {
 	index, width, ok := parseTileIndex(c.r.PathValue("index"))
-	if !ok || c.key.operator != "" { // A bundle holds everybody's leaves.
+	if !ok || c.key.Operator != "" { // A bundle holds everybody's leaves.
 		return notFound("no such bundle")
 	}
 	data, err := c.api.deps.Records.Audit().EntryBundle(index, width)
@@ -160,7 +161,7 @@ func tileError(err error) error {
 	if errors.Is(err, audit.ErrLimit) {
 		return notFound("no such tile")
 	}
-	return leafError(err)
+	return edge.LeafError(err)
 }
 
 // parseTileIndex reads a tile's number as C2SP writes it: groups of three
@@ -201,16 +202,16 @@ func proveRecord(c *call) error {
 	if err != nil {
 		return err
 	}
-	if c.api.treeSize() <= l.index { // The record came from a peer: wait for our own log.
-		if err := c.confirm(); err != nil {
+	if c.api.treeSize() <= l.Index { // The record came from a peer: wait for our own log.
+		if err := c.judge.Confirm(); err != nil {
 			return err
 		}
 	}
-	cp, err := c.api.checkpoint(c.edge, l.index+1)
+	cp, err := c.api.checkpoint(c.judge.Terms, l.Index+1)
 	if err != nil {
-		return leafError(err)
+		return edge.LeafError(err)
 	}
-	if cp.size <= l.index {
+	if cp.size <= l.Index {
 		return unavailable("overloaded", "this node is catching up; retry")
 	}
 	m := &c.out
@@ -219,9 +220,9 @@ func proveRecord(c *call) error {
 		return err
 	}
 	m.Text("checkpoint", string(cp.text))
-	m.Text("keys", c.edge.settings.Genesis.LogKeys)
-	if later, ok := c.api.deps.Published.Disposition(l.index); ok && later < cp.size {
-		d, err := c.loadLeaf(later)
+	m.Text("keys", c.judge.Terms.Settings.Genesis.LogKeys)
+	if later, ok := c.api.deps.Published.Disposition(l.Index); ok && later < cp.size {
+		d, err := c.judge.LoadLeaf(later)
 		if err != nil {
 			return err
 		}
@@ -237,14 +238,14 @@ func proveRecord(c *call) error {
 
 // writeProof writes a leaf and its audit path. The leaf is a string, so that
 // its exact bytes survive every JSON library.
-func (c *call) writeProof(m *strictjson.Members, l *leaf, size uint64) error {
-	path, err := c.api.deps.Records.Audit().Inclusion(l.index, size)
+func (c *call) writeProof(m *strictjson.Members, l *edge.Leaf, size uint64) error {
+	path, err := c.api.deps.Records.Audit().Inclusion(l.Index, size)
 	if err != nil {
-		return leafError(err)
+		return edge.LeafError(err)
 	}
-	m.Text("leaf", string(l.data))
-	m.Text("leafHash", leafHash(l.data))
-	m.Uint("index", l.index)
+	m.Text("leaf", string(l.Data))
+	m.Text("leafHash", leafHash(l.Data))
+	m.Uint("index", l.Index)
 	m.Uint("treeSize", size)
 	texts := make([]string, len(path))
 	for i, hash := range path {

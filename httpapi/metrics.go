@@ -7,6 +7,7 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 
+	"railguard/edge"
 	"railguard/engine"
 )
 
@@ -24,11 +25,7 @@ var (
 	unauthorizedTotal   = metrics.NewCounter("railguard_http_unauthorized_total")
 	rateLimitedTotal    = metrics.NewCounter("railguard_http_rate_limited_total")
 	replayedTotal       = metrics.NewCounter("railguard_idempotent_replays_total")
-	staleTotal          = metrics.NewCounter("railguard_screen_rejudged_total")
 	limitDeniedTotal    = metrics.NewCounter("railguard_limit_denied_total")
-	forgedTotal         = metrics.NewCounter("railguard_screen_forged_tokens_total")
-	tokenHits           = metrics.NewCounter("railguard_token_cache_hits_total")
-	tokenMisses         = metrics.NewCounter("railguard_token_cache_misses_total")
 	linesDropped        = metrics.NewCounter("railguard_http_log_lines_dropped_total")
 	connectionsDropped  = metrics.NewCounter("railguard_http_connections_dropped_total")
 
@@ -81,7 +78,7 @@ func makeScreenTotals() map[string]map[string]*metrics.Counter {
 }
 
 // countScreen counts one verdict. rule is "" for ALL_CLEAR.
-func countScreen(verdict, rule string, t timing, whole time.Duration) {
+func countScreen(verdict, rule string, t edge.Timing, commit, whole time.Duration) {
 	if rule == "" {
 		rule = engine.AllClear
 	}
@@ -91,9 +88,9 @@ func countScreen(verdict, rule string, t timing, whole time.Duration) {
 	if rule == limitRules[0] || rule == limitRules[1] || rule == limitRules[2] {
 		limitDeniedTotal.Inc()
 	}
-	screenVerify.Update(t.verify.Seconds())
-	screenRules.Update(t.rules.Seconds())
-	screenCommit.Update(t.commit.Seconds())
+	screenVerify.Update(t.Verify.Seconds())
+	screenRules.Update(t.Rules.Seconds())
+	screenCommit.Update(commit.Seconds())
 	screenWhole.Update(whole.Seconds())
 }
 
@@ -118,5 +115,5 @@ func (a *API) registerGauges(set *metrics.Set) {
 		return float64(view.OpenReviews())
 	})
 	set.NewGauge("railguard_http_in_flight", func() float64 { return float64(a.running.Load()) })
-	set.NewGauge("railguard_token_cache_entries", func() float64 { return float64(a.tokens.size()) })
+	set.NewGauge("railguard_token_cache_entries", func() float64 { return float64(a.judges.TokensHeld()) })
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/strictjson"
@@ -33,7 +34,7 @@ func setModel(c *call) error {
 		var m strictjson.Members
 		m.Text("underlyingModel", model)
 		m.TextOrNull("baselineModel", profile.Model)
-		m.TextOrNull("previousModel", currentModel(profile))
+		m.TextOrNull("previousModel", edge.CurrentModel(profile))
 		m.Bool("changed", profile.Model != "" && !engine.SameModel(profile.Model, model))
 		m.TextOrNull("reason", reason)
 		m.TextOrNull("actor", actor)
@@ -42,9 +43,9 @@ func setModel(c *call) error {
 }
 
 // renderModel answers setModel. changed says that R15 will ask for a review.
-func renderModel(_ *call, l *leaf, m *strictjson.Members) error {
-	l.copyTo(m, "agentId", "underlyingModel", "baselineModel", "previousModel", "changed", "reason", "actor")
-	m.Text("updatedAt", l.text("time"))
-	m.Text("eventId", l.text("eventId"))
+func renderModel(_ *call, l *edge.Leaf, m *strictjson.Members) error {
+	l.CopyTo(m, "agentId", "underlyingModel", "baselineModel", "previousModel", "changed", "reason", "actor")
+	m.Text("updatedAt", l.Text("time"))
+	m.Text("eventId", l.Text("eventId"))
 	return nil
 }

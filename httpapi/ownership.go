@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/strictjson"
@@ -32,7 +33,7 @@ func flagOwnership(c *call) error {
 			record.EffectiveAt = at
 		}
 		var err error
-		record.Common, err = c.recorded(m, engine.FilterKey(engine.FilterOperator, operatorKey(profile.OperatorLegalName)))
+		record.Common, err = c.judge.Recorded(m, engine.FilterKey(engine.FilterOperator, edge.OperatorKey(profile.OperatorLegalName)))
 		return record, err
 	}}, nil)
 }
@@ -55,12 +56,12 @@ func cancelOwnership(c *call) error {
 		m.TextOrNull("actor", actor)
 		record := &wire.Ownership{Agent: profile.Slot, Cancel: true}
 		var err error
-		record.Common, err = c.recorded(m, engine.FilterKey(engine.FilterOperator, operatorKey(profile.OperatorLegalName)))
+		record.Common, err = c.judge.Recorded(m, engine.FilterKey(engine.FilterOperator, edge.OperatorKey(profile.OperatorLegalName)))
 		return record, err
 	}}, func(wire.Result) error {
 		var m, flag strictjson.Members
 		flag.Bool("flagged", false)
-		m.Text("agentId", c.edge.agentID(profile.Slot))
+		m.Text("agentId", c.judge.Terms.AgentID(profile.Slot))
 		m.Object("ownershipTransfer", flag)
 		m.Bool("unchanged", true)
 		c.reply(http.StatusOK, m)
@@ -69,18 +70,18 @@ func cancelOwnership(c *call) error {
 }
 
 // renderOwnership answers both.
-func renderOwnership(_ *call, l *leaf, m *strictjson.Members) error {
-	flagged := l.kind() == "ownership.flagged"
-	l.copyTo(m, "agentId")
+func renderOwnership(_ *call, l *edge.Leaf, m *strictjson.Members) error {
+	flagged := l.Kind() == "ownership.flagged"
+	l.CopyTo(m, "agentId")
 	var flag strictjson.Members
 	flag.Bool("flagged", flagged)
 	if flagged {
-		l.copyTo(&flag, "flaggedAt", "effectiveAt", "newOperatorLegalName", "note", "actor")
+		l.CopyTo(&flag, "flaggedAt", "effectiveAt", "newOperatorLegalName", "note", "actor")
 	} else {
-		flag.Text("cancelledAt", l.text("time"))
-		l.copyTo(&flag, "reason", "actor")
+		flag.Text("cancelledAt", l.Text("time"))
+		l.CopyTo(&flag, "reason", "actor")
 	}
 	m.Object("ownershipTransfer", flag)
-	m.Text("eventId", l.text("eventId"))
+	m.Text("eventId", l.Text("eventId"))
 	return nil
 }

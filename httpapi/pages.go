@@ -105,7 +105,7 @@ func (c *call) list(items []strictjson.Members, next string) error {
 	var m strictjson.Members
 	m.List("data", items)
 	m.TextOrNull("nextCursor", next)
-	m.Uint("asOfIndex", c.index)
+	m.Uint("asOfIndex", c.judge.Index)
 	c.reply(200, m)
 	return nil
 }

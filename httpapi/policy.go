@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"railguard/audit"
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/strictjson"
@@ -33,11 +34,11 @@ func (c *call) readPolicy() (policyDraft, error) {
 		return draft, err
 	}
 	if c.isYAML() {
-		converted, err := jsonFromYAML(c.body)
+		converted, err := jsonFromYAML(c.asked.Body)
 		if err != nil {
 			return draft, failure(http.StatusBadRequest, "invalid_json", "not valid YAML: "+err.Error())
 		}
-		c.body = converted
+		c.asked.Body = converted
 	}
 	if err := c.parseBody(); err != nil {
 		return draft, err
@@ -69,14 +70,14 @@ func (c *call) isYAML() bool {
 	if strings.Contains(c.r.Header.Get("Content-Type"), "yaml") {
 		return true
 	}
-	text := strings.TrimLeft(string(c.body[:min(len(c.body), 64)]), " \t\r\n")
+	text := strings.TrimLeft(string(c.asked.Body[:min(len(c.asked.Body), 64)]), " \t\r\n")
 	return text != "" && text[0] != '{'
 }
 
-// parseBody reads c.body as one JSON object, as readBody does for routes whose
+// parseBody reads c.asked.body as one JSON object, as readBody does for routes whose
 // body is JSON in any case.
 func (c *call) parseBody() error {
-	if err := c.document.Read(c.body); err != nil {
+	if err := c.asked.Document.Read(c.asked.Body); err != nil {
 		return failure(http.StatusBadRequest, "invalid_json", err.Error())
 	}
 	return nil
@@ -99,7 +100,7 @@ func putPolicy(c *call) error {
 		return f.Err()
 	}
 	return c.revise(wire.KindPolicy, func() (any, error) {
-		current := c.edge.settings.Policy
+		current := c.judge.Terms.Settings.Policy
 		if match != 0 && match != current.Version {
 			return nil, versionMismatch(current.Version)
 		}
@@ -113,7 +114,7 @@ func putPolicy(c *call) error {
 		m.TextOrNull("reason", draft.reason)
 		record := &wire.PolicyPut{Base: current.Version, Policy: *draft.policy}
 		var err error
-		record.Common, err = c.recorded(m)
+		record.Common, err = c.judge.Recorded(m)
 		return record, err
 	})
 }
@@ -131,19 +132,19 @@ func reasonMissing(widened []string) *Error {
 }
 
 // renderPolicy answers putPolicy.
-func renderPolicy(c *call, l *leaf, m *strictjson.Members) error {
-	m.Uint("policyVersion", l.number("policyVersion"))
-	l.copyTo(m, "policy", "widened", "reason")
-	m.Text("activatedAt", l.text("time"))
-	l.copyTo(m, "eventId", "actorKeyId")
-	c.header("ETag", etag(l.number("policyVersion")))
+func renderPolicy(c *call, l *edge.Leaf, m *strictjson.Members) error {
+	m.Uint("policyVersion", l.Number("policyVersion"))
+	l.CopyTo(m, "policy", "widened", "reason")
+	m.Text("activatedAt", l.Text("time"))
+	l.CopyTo(m, "eventId", "actorKeyId")
+	c.header("ETag", etag(l.Number("policyVersion")))
 	return nil
 }
 
 // getPolicy is GET /v1/policy: the document as put, and the mode of every rule
 // that has one.
 func getPolicy(c *call) error {
-	policy := c.edge.settings.Policy
+	policy := c.judge.Terms.Settings.Policy
 	var m, modes strictjson.Members
 	m.Uint("policyVersion", policy.Version)
 	m.Text("ruleSet", engine.RuleSet)
@@ -154,7 +155,7 @@ func getPolicy(c *call) error {
 		}
 	}
 	m.Object("modes", modes)
-	m.Object("whitelist", whitelistSummary(policy.Whitelist))
+	m.Object("whitelist", edge.WhitelistSummary(policy.Whitelist))
 	c.header("ETag", etag(policy.Version))
 	c.reply(http.StatusOK, m)
 	return nil
@@ -178,7 +179,7 @@ func validatePolicy(c *call) error {
 	m.List("errors", items)
 	widens := []string{}
 	if len(draft.wrong) == 0 {
-		widens = append(widens, engine.Widens(c.edge.settings.Policy, draft.policy)...)
+		widens = append(widens, engine.Widens(c.judge.Terms.Settings.Policy, draft.policy)...)
 	}
 	m.Texts("widens", widens)
 	m.Bool("needsReason", len(widens) > 0)
@@ -206,12 +207,12 @@ func listPolicies(c *call) error {
 	var items []strictjson.Members
 	var failed error
 	found, err := c.api.deps.Records.Audit().Scan(q, func(index uint64, stored audit.Leaf) bool {
-		l, err := c.openLeaf(index, append([]byte(nil), stored.Data...))
+		l, err := c.judge.OpenLeaf(index, append([]byte(nil), stored.Data...))
 		if err != nil {
 			failed = err
 			return false
 		}
-		if l.kind() == "policy.activated" {
+		if l.Kind() == "policy.activated" {
 			var m strictjson.Members
 			if failed = renderPolicy(c, &l, &m); failed != nil {
 				return false
@@ -225,7 +226,7 @@ func listPolicies(c *call) error {
 		return failed
 	}
 	if err != nil && len(items) == 0 {
-		return leafError(err)
+		return edge.LeafError(err)
 	}
 	next := ""
 	if !found.Done && found.Next != 0 {

@@ -4,9 +4,8 @@ import (
 	"errors"
 	"net/http"
 
-	"railguard/engine"
+	"railguard/edge"
 	"railguard/fsm/wire"
-	"railguard/strictjson"
 )
 
 // proposal is one record on its way to the log.
@@ -22,12 +21,6 @@ type proposal struct {
 	refused func(wire.Result) error
 }
 
-// common is what every caller-made record carries: the fragment copied into the
-// leaf, the filter keys it can be found by, the caller's Idempotency-Key.
-func (c *call) common(fragment strictjson.Members, filters ...uint64) wire.Common {
-	return wire.Common{Idem: c.idem, Fragment: fragment, Filters: filters}
-}
-
 // propose puts a record into the log. The result is Applied, Unchanged or
 // Replayed; everything else is an error.
 func (c *call) propose(p proposal) (wire.Result, error) {
@@ -40,7 +33,7 @@ func (c *call) propose(p proposal) (wire.Result, error) {
 		if err != nil {
 			return wire.Result{}, proposalError(err)
 		}
-		c.index = result.Index
+		c.judge.Index = result.Index
 		switch result.Code {
 		case wire.Applied, wire.Replayed:
 			c.happened = true
@@ -51,7 +44,7 @@ func (c *call) propose(p proposal) (wire.Result, error) {
 			return result, failure(http.StatusUnprocessableEntity, "idempotency_conflict",
 				"this Idempotency-Key was used for another body")
 		case wire.Stale:
-			if err := c.again(try, result); err != nil {
+			if err := c.judge.Again(try, result.Index); err != nil {
 				return result, err
 			}
 		case wire.Refused:
@@ -60,19 +53,6 @@ func (c *call) propose(p proposal) (wire.Result, error) {
 			return result, errors.New("BUG: result code of a proposal")
 		}
 	}
-}
-
-// again waits until this node knows what made a record stale.
-func (c *call) again(try int, result wire.Result) error {
-	staleTotal.Inc()
-	if try+1 >= engine.RejudgeMax {
-		return unavailable("overloaded", "the data this call was judged with changed too often; retry")
-	}
-	if err := c.api.deps.Records.WaitApplied(c.ctx, result.Index); err != nil {
-		return unavailable("overloaded", "this node is behind; retry")
-	}
-	c.edge = c.api.edge()
-	return nil
 }
 
 func (c *call) refused(p proposal, result wire.Result) error {
@@ -106,7 +86,7 @@ func (c *call) answer(p proposal, unchanged func(wire.Result) error) error {
 }
 
 // resultLeaf is the leaf of an applied or replayed record.
-func (c *call) resultLeaf(result wire.Result) (leaf, error) {
+func (c *call) resultLeaf(result wire.Result) (edge.Leaf, error) {
 	c.happened = true
 	data := result.Data
 	if result.Code == wire.Replayed {
@@ -114,21 +94,21 @@ func (c *call) resultLeaf(result wire.Result) (leaf, error) {
 		c.replayed = true
 		var err error
 		if data, err = c.replayedLeaf(result); err != nil {
-			return leaf{}, err
+			return edge.Leaf{}, err
 		}
 	}
-	return c.openLeaf(result.Leaf, data)
+	return c.judge.OpenLeaf(result.Leaf, data)
 }
 
 // replayedLeaf reads the first call's leaf. What fails here fails after the fact:
 // the caller is told that the outcome is unknown, and retries with its key.
 func (c *call) replayedLeaf(result wire.Result) ([]byte, error) {
 	if err := c.api.deps.Records.WaitApplied(c.ctx, result.Index); err != nil {
-		return nil, readError(err)
+		return nil, unreadable(err)
 	}
 	data, err := c.api.deps.Records.Leaf(c.ctx, result.Leaf)
 	if err != nil {
-		return nil, leafError(err)
+		return nil, edge.LeafError(err)
 	}
 	return data, nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -75,7 +76,7 @@ func listQueue(c *call) error {
 			return invalidField("cursor", "is not a cursor of this service")
 		}
 	}
-	view, err := c.queueView()
+	view, err := c.judge.View()
 	if err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func listQueue(c *call) error {
 	if len(rest) > limit {
 		cursor = encodeScan(offset+uint64(limit), 0, 0)
 	}
-	c.index = view.Index
+	c.judge.Index = view.Index
 	c.replyPage(page, cursor)
 	return nil
 }
@@ -105,7 +106,7 @@ func listQueue(c *call) error {
 func (c *call) queueView() (*fsm.View, error) {
 	view, err := c.api.deps.Records.View(c.ctx, c.api.deps.Published.Applied())
 	if err != nil {
-		return nil, readError(err)
+		return nil, unreadable(err)
 	}
 	return view, nil
 }
@@ -127,13 +128,13 @@ func (c *call) queueFilter(get func(string) string) (*queueFilter, error) {
 	}
 	if text := get("agentId"); text != "" {
 		var ok bool
-		if q.agent, ok = c.edge.parseAgent(text); !ok {
+		if q.agent, ok = c.judge.Terms.ParseAgent(text); !ok {
 			return nil, invalidField("agentId", "must be an agent id")
 		}
 	}
-	if q.operator = operatorKey(get("operator")); q.operator == "" {
-		q.operator = c.key.operator
-	} else if c.key.operator != "" && q.operator != c.key.operator {
+	if q.operator = edge.OperatorKey(get("operator")); q.operator == "" {
+		q.operator = c.key.Operator
+	} else if c.key.Operator != "" && q.operator != c.key.Operator {
 		return nil, outOfScope()
 	}
 	q.slaBreached = get("slaBreached") == "true"
@@ -255,7 +256,7 @@ func (c *call) queueMatch(view *fsm.View, q *queueFilter, item *queueItem) (bool
 	}
 	if q.operator != "" {
 		_, profile, ok := view.Agent(row.Agent)
-		if !ok || operatorKey(profile.OperatorLegalName) != q.operator {
+		if !ok || edge.OperatorKey(profile.OperatorLegalName) != q.operator {
 			return false, nil
 		}
 	}
@@ -266,25 +267,25 @@ func (c *call) queueMatch(view *fsm.View, q *queueFilter, item *queueItem) (bool
 // queueLeafMatch judges what only leaves know.
 func (c *call) queueLeafMatch(q *queueFilter, row *fsm.ReviewRow) (bool, error) {
 	if q.state == "escalated" || q.state == "dispositioned" {
-		d, err := c.loadLeaf(row.Disposition)
+		d, err := c.judge.LoadLeaf(row.Disposition)
 		if err != nil {
 			return false, err
 		}
-		defer c.dropLeaf()
-		if (d.text("disposition") == "ESCALATE_SAR") != (q.state == "escalated") {
+		defer c.judge.DropLeaf()
+		if (d.Text("disposition") == "ESCALATE_SAR") != (q.state == "escalated") {
 			return false, nil
 		}
 	}
 	if q.text == "" {
 		return true, nil
 	}
-	l, err := c.loadLeaf(row.Leaf)
+	l, err := c.judge.LoadLeaf(row.Leaf)
 	if err != nil {
 		return false, err
 	}
-	defer c.dropLeaf()
-	for _, text := range []string{l.text("agentName"), l.text("operatorLegalName"), l.text("_request", "cpName"),
-		l.text("_request", "cpWallet"), l.text("txnId"), l.text("rule")} {
+	defer c.judge.DropLeaf()
+	for _, text := range []string{l.Text("agentName"), l.Text("operatorLegalName"), l.Text("_request", "cpName"),
+		l.Text("_request", "cpWallet"), l.Text("txnId"), l.Text("rule")} {
 		if strings.Contains(strings.ToLower(text), q.text) {
 			return true, nil
 		}
@@ -329,25 +330,25 @@ func compare[T ~int | ~int64 | ~uint64](a, b T) int {
 
 // writeQueueItem writes one line of the queue.
 func (c *call) writeQueueItem(m *strictjson.Members, view *fsm.View, item *queueItem) error {
-	l, err := c.loadLeaf(item.row.Leaf)
+	l, err := c.judge.LoadLeaf(item.row.Leaf)
 	if err != nil {
 		return err
 	}
-	l.copyTo(m, "txnId", "rule", "reason")
-	m.Raw("amount", l.raw("_request", "amount"))
-	m.Raw("chain", l.raw("_request", "chain"))
-	m.Raw("rail", l.raw("_request", "rail"))
-	l.copyTo(m, "agentId", "agentName", "operatorLegalName")
-	m.Raw("cpName", l.raw("_request", "cpName"))
-	m.Raw("cpWallet", l.raw("_request", "cpWallet"))
-	l.copyTo(m, "screenedAt")
+	l.CopyTo(m, "txnId", "rule", "reason")
+	m.Raw("amount", l.Raw("_request", "amount"))
+	m.Raw("chain", l.Raw("_request", "chain"))
+	m.Raw("rail", l.Raw("_request", "rail"))
+	l.CopyTo(m, "agentId", "agentName", "operatorLegalName")
+	m.Raw("cpName", l.Raw("_request", "cpName"))
+	m.Raw("cpWallet", l.Raw("_request", "cpWallet"))
+	l.CopyTo(m, "screenedAt")
 	m.Int("ageSeconds", int64((view.Time-item.row.At)/engine.Second))
 	m.Null("slaDueAt")
 	writeClaim(m, item.row.Claim, view.Time)
 	m.Int("priority", int64(item.priority))
 	m.Int("similarOpen", int64(item.similar))
 	m.Text("state", queueState(item))
-	c.dropLeaf()
+	c.judge.DropLeaf()
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/strictjson"
@@ -45,9 +46,9 @@ func looseField(f *strictjson.Fields, given bool, name string) string {
 func (c *call) answerNext(filter *queueFilter, who string) error {
 	var fragment strictjson.Members
 	fragment.Text("by", who)
-	c.actor(&fragment)
+	c.judge.Actor(&fragment)
 	record := func() (any, error) {
-		view, err := c.queueView()
+		view, err := c.judge.View()
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +57,7 @@ func (c *call) answerNext(filter *queueFilter, who string) error {
 			return nil, err
 		}
 		sortQueue(items, nextSort(filter.sort), false)
-		record := &wire.Queue{Common: c.common(fragment), Op: wire.QueueClaim, Who: who}
+		record := &wire.Queue{Common: c.judge.Common(fragment), Op: wire.QueueClaim, Who: who}
 		for i := range items {
 			free := !items[i].claimed || items[i].row.Claim.Assignee == who
 			if free && len(record.Leaves) < queueNextMax {
@@ -101,10 +102,10 @@ func (c *call) reviewer(f *strictjson.Fields, names ...string) string {
 			return text
 		}
 	}
-	if c.key.name != "" {
-		return c.key.name[:min(len(c.key.name), engine.FieldMax)]
+	if c.key.Name != "" {
+		return c.key.Name[:min(len(c.key.Name), engine.FieldMax)]
 	}
-	return c.key.id
+	return c.key.ID
 }
 
 // queueVerb is claim, release, assign and comment of one review.
@@ -115,7 +116,7 @@ func queueVerb(c *call, op uint8) error {
 	}
 	f := c.fields()
 	var fragment strictjson.Members
-	record := &wire.Queue{Op: op, Leaves: []uint64{l.index}, Who: c.reviewer(&f, "assignee", "reviewedBy", "by")}
+	record := &wire.Queue{Op: op, Leaves: []uint64{l.Index}, Who: c.reviewer(&f, "assignee", "reviewedBy", "by")}
 	switch op {
 	case wire.QueueAssign:
 		record.Who, record.Force = f.RequiredText("assignee", engine.FieldMax), true
@@ -128,8 +129,8 @@ func queueVerb(c *call, op uint8) error {
 	if err := f.Err(); err != nil {
 		return err
 	}
-	c.actor(&fragment)
-	record.Common = c.common(fragment)
+	c.judge.Actor(&fragment)
+	record.Common = c.judge.Common(fragment)
 	return c.answer(proposal{kind: wire.KindQueue, record: func() (any, error) { return record, nil }, refused: queueRefused}, nil)
 }
 
@@ -142,24 +143,24 @@ func queueRefused(r wire.Result) error {
 
 // renderQueueEvent is the answer of the queue's verbs: the event, and the record
 // it speaks of.
-func renderQueueEvent(c *call, l *leaf, m *strictjson.Members) error {
-	c.txnID = l.text("txnId")
-	l.copyTo(m, "txnId", "eventId", "time")
-	m.Text("event", l.kind())
-	if l.has("assignee") {
-		m.TextOrNull("assignee", l.text("assignee"))
+func renderQueueEvent(c *call, l *edge.Leaf, m *strictjson.Members) error {
+	c.txnID = l.Text("txnId")
+	l.CopyTo(m, "txnId", "eventId", "time")
+	m.Text("event", l.Kind())
+	if l.Has("assignee") {
+		m.TextOrNull("assignee", l.Text("assignee"))
 	}
-	l.copyTo(m, "leaseUntil", "comment", "by")
-	data, err := c.api.deps.Records.Leaf(c.ctx, l.number("reviewedLeaf"))
+	l.CopyTo(m, "leaseUntil", "comment", "by")
+	data, err := c.api.deps.Records.Leaf(c.ctx, l.Number("reviewedLeaf"))
 	if err != nil {
-		return leafError(err)
+		return edge.LeafError(err)
 	}
-	reviewed, err := c.openLeaf(l.number("reviewedLeaf"), data)
+	reviewed, err := c.judge.OpenLeaf(l.Number("reviewedLeaf"), data)
 	if err != nil {
 		return err
 	}
 	var item strictjson.Members
-	reviewed.copyTo(&item, "txnId", "verdict", "rule", "reason", "agentId", "agentName", "operatorLegalName", "screenedAt", "_request")
+	reviewed.CopyTo(&item, "txnId", "verdict", "rule", "reason", "agentId", "agentName", "operatorLegalName", "screenedAt", "_request")
 	m.Object("item", item)
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/valyala/fastjson"
 
+	"railguard/edge"
 	"railguard/engine"
-	"railguard/fsm/wire"
 	"railguard/strictjson"
 )
 
@@ -18,21 +18,21 @@ import (
 // 5.13, 5.3): the tipping-off wall is this file.
 
 // renderScreen is the answer of POST /v1/screen. A blocked party is told least.
-func renderScreen(c *call, l *leaf, m *strictjson.Members) error {
-	c.txnID = l.text("txnId")
-	l.copyTo(m, "verdict", "txnId", "rule", "reason")
-	switch l.text("verdict") {
+func renderScreen(c *call, l *edge.Leaf, m *strictjson.Members) error {
+	c.txnID = l.Text("txnId")
+	l.CopyTo(m, "verdict", "txnId", "rule", "reason")
+	switch l.Text("verdict") {
 	case "BLOCK", "UNKNOWN":
-		l.copyTo(m, "agentId")
+		l.CopyTo(m, "agentId")
 	default:
-		l.copyTo(m, "agentId", "agentName", "operatorLegalName", "credentialStatus", "ofacSource")
+		l.CopyTo(m, "agentId", "agentName", "operatorLegalName", "credentialStatus", "ofacSource")
 	}
-	l.copyTo(m, "screenedAt")
+	l.CopyTo(m, "screenedAt")
 	m.Name("latencyMs")
 	*m = appendMillis(*m, time.Since(c.start))
-	l.copyTo(m, "ruleSet", "policyVersion", "listVersion", "index", "ofacStale")
-	if c.key.seesAll() {
-		l.copyTo(m, "triggered", "shadow")
+	l.CopyTo(m, "ruleSet", "policyVersion", "listVersion", "index", "ofacStale")
+	if c.key.SeesAll() {
+		l.CopyTo(m, "triggered", "shadow")
 	}
 	return nil
 }
@@ -47,37 +47,30 @@ var (
 	recordInner = []string{"triggered", "shadow", "matches", "matchesTruncated", "evidence"} // Behind the wall.
 )
 
-// dispositionView is what a caller may know of a record's disposition.
-type dispositionView struct {
-	leaf     leaf
-	present  bool
-	comments []leaf
-}
-
 // writeRecord writes a screening record as the caller may see it.
-func (c *call) writeRecord(m *strictjson.Members, l *leaf, d *dispositionView) {
-	l.copyTo(m, recordMembers...)
-	if d.present && !c.key.seesAll() && d.leaf.text("disposition") == "ESCALATE_SAR" {
-		d = &dispositionView{} // As if it had none yet.
+func (c *call) writeRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Disposition) {
+	l.CopyTo(m, recordMembers...)
+	if d.Present && !c.key.SeesAll() && d.Leaf.Text("disposition") == "ESCALATE_SAR" {
+		d = &edge.Disposition{} // As if it had none yet.
 	}
-	if d.present && c.key.masked() {
-		d.leaf.copyTo(m, "disposition", "reviewedAt", "sarEscalated")
-	} else if d.present {
-		d.leaf.copyTo(m, "disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "reviewedByKey",
+	if d.Present && c.key.Masked() {
+		d.Leaf.CopyTo(m, "disposition", "reviewedAt", "sarEscalated")
+	} else if d.Present {
+		d.Leaf.CopyTo(m, "disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "reviewedByKey",
 			"overLimitApproved", "recheck")
-	} else if l.text("verdict") == "REVIEW" {
+	} else if l.Text("verdict") == "REVIEW" {
 		m.Bool("sarEscalated", false)
 	}
 	c.copyRequest(m, l)
-	l.copyTo(m, recordExtras...)
-	if c.key.seesAll() {
-		l.copyTo(m, recordInner...)
+	l.CopyTo(m, recordExtras...)
+	if c.key.SeesAll() {
+		l.CopyTo(m, recordInner...)
 	}
-	m.Text("leafHash", leafHash(l.data))
-	if c.key.seesAll() && len(d.comments) > 0 {
-		items := make([]strictjson.Members, len(d.comments))
-		for i := range d.comments {
-			d.comments[i].copyTo(&items[i], "eventId", "time", "comment", "by", "actorKeyId")
+	m.Text("leafHash", leafHash(l.Data))
+	if c.key.SeesAll() && len(d.Comments) > 0 {
+		items := make([]strictjson.Members, len(d.Comments))
+		for i := range d.Comments {
+			d.Comments[i].CopyTo(&items[i], "eventId", "time", "comment", "by", "actorKeyId")
 		}
 		m.List("comments", items)
 	}
@@ -87,12 +80,12 @@ func (c *call) writeRecord(m *strictjson.Members, l *leaf, d *dispositionView) {
 const maskedText = "***"
 
 // copyRequest copies _request; for ops alone the counterparty's name is masked.
-func (c *call) copyRequest(m *strictjson.Members, l *leaf) {
-	if !c.key.masked() {
-		l.copyTo(m, "_request")
+func (c *call) copyRequest(m *strictjson.Members, l *edge.Leaf) {
+	if !c.key.Masked() {
+		l.CopyTo(m, "_request")
 		return
 	}
-	object := l.value.GetObject("_request")
+	object := l.Value.GetObject("_request")
 	if object == nil {
 		return
 	}
@@ -118,95 +111,6 @@ func merkleLeaf(data []byte) [32]byte {
 	hash.Write([]byte{0})
 	hash.Write(data)
 	return [32]byte(hash.Sum(nil))
-}
-
-// loadDisposition loads what is known here of a record's disposition and, for
-// those who may read them, its comments.
-func (c *call) loadDisposition(l *leaf) (*dispositionView, error) {
-	view := &dispositionView{}
-	if l.text("verdict") != "REVIEW" {
-		return view, nil
-	}
-	later, decided := c.api.deps.Published.Disposition(l.index)
-	if !decided && c.query("consistency") != "local" {
-		// A disposition acknowledged elsewhere must show (reliability, invariant 6);
-		// without a leader the local answer still stands, with its index.
-		c.confirmBriefly()
-		later, decided = c.api.deps.Published.Disposition(l.index)
-	}
-	if decided {
-		data, err := c.api.deps.Records.Leaf(c.ctx, later)
-		if err != nil {
-			return nil, leafError(err)
-		}
-		if view.leaf, err = c.openLeaf(later, data); err != nil {
-			return nil, err
-		}
-		view.present = true
-	}
-	return view, c.loadComments(l, view)
-}
-
-func (c *call) loadComments(l *leaf, view *dispositionView) error {
-	if !c.key.seesAll() {
-		return nil
-	}
-	for _, at := range c.api.deps.Published.Comments(l.index) {
-		data, err := c.api.deps.Records.Leaf(c.ctx, at)
-		if err != nil {
-			return leafError(err)
-		}
-		comment, err := c.openLeaf(at, data)
-		if err != nil {
-			return err
-		}
-		view.comments = append(view.comments, comment)
-	}
-	return nil
-}
-
-// mayRead reports whether the key may read the record at all: its operator's
-// scope, and, for keys without a reading role, its own calls or its operator's.
-func (c *call) mayRead(l *leaf) bool {
-	own := l.text("keyId") == c.key.id
-	if c.key.operator != "" {
-		operator := l.text("operatorLegalName")
-		if operator == "" {
-			return own // A call without a credential belongs to nobody but who made it.
-		}
-		if !c.key.covers(operator) {
-			return false
-		}
-		if c.key.roles&wire.RoleOperator != 0 {
-			return true
-		}
-	}
-	return own || c.key.may(wire.RoleReviewer|wire.RoleAuditor|wire.RoleOps)
-}
-
-// screenRecord loads the screening record of the path's txnId: 404 when it is
-// unknown, past its 90 days, no screening record, or not for this key.
-func (c *call) screenRecord() (leaf, error) {
-	index, ok := c.edge.ids.ParseTxn(c.r.PathValue("txnId"))
-	if !ok {
-		return leaf{}, unknownTransaction()
-	}
-	l, err := c.loadLeaf(index)
-	if err != nil {
-		return leaf{}, err
-	}
-	if l.kind() != "screen" || c.pastRetention(l.instant("screenedAt")) || !c.mayRead(&l) {
-		return leaf{}, unknownTransaction()
-	}
-	c.txnID = l.text("txnId")
-	return l, nil
-}
-
-func unknownTransaction() *Error { return notFound("no such transaction, or past its 90 days") }
-
-// pastRetention is exact by log time, whatever was compacted already.
-func (c *call) pastRetention(at engine.Time) bool {
-	return c.api.deps.Published.LogTime()-at >= engine.Retention
 }
 
 // pageLimit reads ?limit=.
@@ -240,4 +144,13 @@ func (c *call) replyPage(items []strictjson.Members, cursor string) {
 	m.TextOrNull("nextCursor", cursor)
 	c.out = m
 	c.reply(http.StatusOK, m)
+}
+
+// screenRecord loads the screening record of the path's txnId.
+func (c *call) screenRecord() (edge.Leaf, error) {
+	l, err := c.judge.Record(c.r.PathValue("txnId"))
+	if err == nil {
+		c.txnID = l.Text("txnId")
+	}
+	return l, err
 }

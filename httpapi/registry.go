@@ -27,7 +27,7 @@ const (
 // them has no say in it, whatever its roles.
 func institution(handle func(*call) error) func(*call) error {
 	return func(c *call) error {
-		if c.key.operator != "" {
+		if c.key.Operator != "" {
 			return failure(http.StatusForbidden, "forbidden", "this holds for the whole institution: a key with an operator's scope may not do it")
 		}
 		return handle(c)

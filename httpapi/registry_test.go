@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/valyala/fastjson"
 
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/engine/credential"
 	"railguard/fsm"
@@ -185,7 +186,7 @@ func TestRevisionsAreNotLost(t *testing.T) {
 	// Changed for ever: an answer, not a loop.
 	n.before = func(kind wire.Kind) {
 		if kind == wire.KindSettings {
-			slot, ok := n.api.edge().parseAgent(agent)
+			slot, ok := n.api.judges.Now().ParseAgent(agent)
 			require.True(t, ok)
 			hook := n.before
 			n.before = nil
@@ -203,7 +204,7 @@ func TestRevisionsAreNotLost(t *testing.T) {
 func TestUnknownAgentAsksTheLeader(t *testing.T) {
 	n := newTestNode(t)
 	agent, _ := n.registered("")
-	slot, _ := n.api.edge().parseAgent(agent)
+	slot, _ := n.api.judges.Now().ParseAgent(agent)
 	n.hidden[slot] = 1
 	answer(t, n.do("operator", "GET", "/v1/agents/"+agent, ""), 200)
 	n.hidden[slot] = 1
@@ -243,10 +244,10 @@ func historyOf(s *fsm.Settings) string {
 func TestRegistryLimits(t *testing.T) {
 	n := newTestNode(t)
 	agent, _ := n.registered("")
-	slot, _ := n.api.edge().parseAgent(agent)
+	slot, _ := n.api.judges.Now().ParseAgent(agent)
 	for range engine.ChildrenMax {
 		profile := engine.AgentProfile{AgentName: "c", Type: engine.Supervised, OperatorLegalName: "Acme Inc", Parent: slot, Policy: engine.NoSpendPolicy()}
-		record := &wire.Register{Profile: profile, OperatorKey: operatorKey("Acme Inc")}
+		record := &wire.Register{Profile: profile, OperatorKey: edge.OperatorKey("Acme Inc")}
 		record.Basis.List = n.settings.ListVersion
 		record.Basis.Fold(engine.RevAgent, uint32(slot), 1)
 		n.must(wire.KindRegister, record)
@@ -320,7 +321,7 @@ func TestRegistrationBounds(t *testing.T) {
 func TestEINIsSealed(t *testing.T) {
 	n := newTestNode(t)
 	agent, _ := n.registered(`,"operatorEIN":"12-3456789"`)
-	slot, _ := n.api.edge().parseAgent(agent)
+	slot, _ := n.api.judges.Now().ParseAgent(agent)
 	plain, err := n.secrets.Open(seal.LabelEIN, n.Agent(slot).EINSealed)
 	require.NoError(t, err)
 	require.Equal(t, "123456789", string(plain))

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/strictjson"
@@ -34,7 +35,7 @@ func review(c *call) error {
 	if err != nil {
 		return err
 	}
-	if verdict := l.text("verdict"); verdict != "REVIEW" {
+	if verdict := l.Text("verdict"); verdict != "REVIEW" {
 		return failure(http.StatusBadRequest, "not_reviewable", "the verdict was "+verdict+"; only a REVIEW can be dispositioned")
 	}
 	return c.answer(proposal{
@@ -59,52 +60,40 @@ func (c *call) reviewRequest() (reviewRequest, error) {
 
 // dispositionRecord builds the record. An approval books the amount, so it names
 // agent, fleet and amount as the reviewed leaf does.
-func (c *call) dispositionRecord(l *leaf, request reviewRequest) (any, error) {
+func (c *call) dispositionRecord(l *edge.Leaf, request reviewRequest) (any, error) {
 	var fragment strictjson.Members
 	fragment.Text("reviewedBy", request.reviewedBy)
 	fragment.Text("notes", request.notes)
-	fragment.Text("reviewedByKey", c.key.id)
+	fragment.Text("reviewedByKey", c.key.ID)
 	if request.disposition == wire.Approved {
-		if err := c.recheck(&fragment, l); err != nil {
+		if err := c.judge.Recheck(&fragment, l); err != nil {
 			return nil, err
 		}
 	}
-	c.actor(&fragment)
+	c.judge.Actor(&fragment)
 	record := &wire.Disposition{
-		Common: c.common(fragment), Leaf: l.index, Disposition: request.disposition, Amount: recordAmount(l),
+		Common: c.judge.Common(fragment), Leaf: l.Index, Disposition: request.disposition, Amount: edge.RecordAmount(l),
 	}
-	if slot, ok := c.edge.parseAgent(l.text("agentId")); ok {
+	if slot, ok := c.judge.Terms.ParseAgent(l.Text("agentId")); ok {
 		record.Agent = slot
 	}
-	if slot, ok := c.edge.parseFleet(l.text("fleetId")); ok {
+	if slot, ok := c.judge.Terms.ParseFleet(l.Text("fleetId")); ok {
 		record.Fleet = slot
 	}
 	return record, nil
 }
 
-// recordAmount is what the log counted the call with, else its literal read again.
-func recordAmount(l *leaf) engine.USD {
-	if l.has("evidence", "amount") {
-		return engine.USD(l.value.GetInt64("evidence", "amount"))
-	}
-	amount, err := engine.ParseUSD(l.raw("_request", "amount"))
-	if err != nil {
-		return 0
-	}
-	return amount
-}
-
 // dispositionRefused shows the disposition that stands already.
-func (c *call) dispositionRefused(l *leaf, r wire.Result) error {
+func (c *call) dispositionRefused(l *edge.Leaf, r wire.Result) error {
 	if r.Refusal != wire.RefusedDispositioned {
 		return nil
 	}
 	var extra strictjson.Members
 	if err := c.api.deps.Records.WaitApplied(c.ctx, r.Index); err == nil {
-		if later, ok := c.api.deps.Published.Disposition(l.index); ok {
+		if later, ok := c.api.deps.Published.Disposition(l.Index); ok {
 			if data, err := c.api.deps.Records.Leaf(c.ctx, later); err == nil {
-				if d, err := c.openLeaf(later, data); err == nil {
-					d.copyTo(&extra, "disposition", "reviewedBy", "reviewedAt", "sarEscalated")
+				if d, err := c.judge.OpenLeaf(later, data); err == nil {
+					d.CopyTo(&extra, "disposition", "reviewedBy", "reviewedAt", "sarEscalated")
 				}
 			}
 		}
@@ -114,18 +103,18 @@ func (c *call) dispositionRefused(l *leaf, r wire.Result) error {
 
 // renderDisposition is the answer of a review: the complete record, the rule
 // under ruleTriggered besides (specification 2.3).
-func renderDisposition(c *call, d *leaf, m *strictjson.Members) error {
-	index := d.number("reviewedLeaf")
+func renderDisposition(c *call, d *edge.Leaf, m *strictjson.Members) error {
+	index := d.Number("reviewedLeaf")
 	data, err := c.api.deps.Records.Leaf(c.ctx, index)
 	if err != nil {
-		return leafError(err)
+		return edge.LeafError(err)
 	}
-	l, err := c.openLeaf(index, data)
+	l, err := c.judge.OpenLeaf(index, data)
 	if err != nil {
 		return err
 	}
-	c.txnID = l.text("txnId")
-	c.writeRecord(m, &l, &dispositionView{leaf: *d, present: true})
-	m.Raw("ruleTriggered", l.raw("rule"))
+	c.txnID = l.Text("txnId")
+	c.writeRecord(m, &l, &edge.Disposition{Leaf: *d, Present: true})
+	m.Raw("ruleTriggered", l.Raw("rule"))
 	return nil
 }

@@ -91,7 +91,7 @@ func TestRejudgingIsBounded(t *testing.T) {
 func TestAgentRegisteredElsewhere(t *testing.T) {
 	n := newTestNode(t)
 	id, token := n.register("")
-	slot, ok := n.api.edge().parseAgent(id)
+	slot, ok := n.api.judges.Now().ParseAgent(id)
 	require.True(t, ok)
 	n.hidden[slot] = 1
 	require.Equal(t, "PROCEED null", verdict(t, n.screen(token, "")))
@@ -305,7 +305,7 @@ func TestReadsWithoutALeader(t *testing.T) {
 	txn := member(t, n.screen(token, "").Body.Bytes(), "txnId")
 	n.readError = wire.ErrNoLeader
 	require.Equal(t, 200, n.do("auditor", "GET", "/v1/audit/"+txn, "").Code)
-	missing := n.api.edge().ids.TxnID(n.store.Size() + 5)
+	missing := n.api.judges.Now().IDs.TxnID(n.store.Size() + 5)
 	w := n.do("auditor", "GET", "/v1/audit/"+missing, "")
 	require.Equal(t, 503, w.Code)
 	require.Equal(t, "no_leader", member(t, w.Body.Bytes(), "code"))
@@ -320,7 +320,7 @@ func TestBeforeBootstrap(t *testing.T) {
 	settings := *n.settings
 	settings.Genesis, settings.Keys, settings.SigningKeys, settings.List = nil, nil, nil, nil
 	n.settings = &settings
-	n.api.edges.Store(nil)
+	n.api.forget()
 	for _, path := range []string{"/v1/audit", "/v1/audit/txn_00000000", "/v1/queue"} {
 		w := n.do("admin", "GET", path, "")
 		require.Equal(t, 503, w.Code, path)
@@ -350,9 +350,9 @@ func TestHealthWithoutQuorum(t *testing.T) {
 func TestWrongClusterSecret(t *testing.T) {
 	n := newTestNode(t)
 	n.api.deps.Secrets = seal.NewSecrets([]byte("not the cluster's secret"))
-	n.api.edges.Store(nil)
+	n.api.forget()
 	require.Equal(t, 503, n.do("", "GET", "/readyz", "").Code)
-	_, err := n.api.edge().signer(seal.FirstKID)
+	_, err := n.api.judges.Now().Signer(seal.FirstKID)
 	require.Error(t, err)
 	require.Equal(t, "unavailable", member(t, n.do("", "GET", "/v1/health", "").Body.Bytes(), "signingKey"))
 	require.Equal(t, 200, n.do("", "GET", "/v1/.well-known/jwks.json", "").Code, "the public half needs no secret")

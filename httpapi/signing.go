@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/seal"
@@ -41,8 +42,8 @@ func rotateSigningKey(c *call) error {
 		return err
 	}
 	var m strictjson.Members
-	added.copyTo(&m, "kid", "activateAt")
-	m.Text("publishedAt", added.text("time"))
+	added.CopyTo(&m, "kid", "activateAt")
+	m.Text("publishedAt", added.Text("time"))
 	m.Bool("emergency", emergency)
 	if revoke != "" {
 		if err := c.revokeKID(revoke, reason); err != nil {
@@ -50,14 +51,14 @@ func rotateSigningKey(c *call) error {
 		}
 		m.Text("revoked", revoke)
 	}
-	added.copyTo(&m, "reason", "eventId")
+	added.CopyTo(&m, "reason", "eventId")
 	c.reply(http.StatusCreated, m)
 	return nil
 }
 
 // signingKey finds a key by its kid.
 func (c *call) signingKey(kid string) *wire.SigningKey {
-	for _, key := range c.edge.settings.SigningKeys {
+	for _, key := range c.judge.Terms.Settings.SigningKeys {
 		if key.KID == kid {
 			return key
 		}
@@ -68,7 +69,7 @@ func (c *call) signingKey(kid string) *wire.SigningKey {
 // nextKID is one above the highest number in use: a kid names one key for ever.
 func (c *call) nextKID() string {
 	highest := 0
-	for _, key := range c.edge.settings.SigningKeys {
+	for _, key := range c.judge.Terms.Settings.SigningKeys {
 		if n, err := strconv.Atoi(strings.TrimPrefix(key.KID, kidPrefix)); err == nil {
 			highest = max(highest, n)
 		}
@@ -78,11 +79,11 @@ func (c *call) nextKID() string {
 
 // addSigningKey draws, seals and publishes the next key. Another rotation may
 // take the same number first; then the next one is tried.
-func (c *call) addSigningKey(now bool, reason string) (leaf, error) {
+func (c *call) addSigningKey(now bool, reason string) (edge.Leaf, error) {
 	for try := 0; ; try++ {
 		key, err := seal.NewSigningKey(c.api.deps.Secrets, c.nextKID())
 		if err != nil {
-			return leaf{}, err
+			return edge.Leaf{}, err
 		}
 		result, err := c.propose(proposal{kind: wire.KindSigningKey, record: func() (any, error) {
 			var m strictjson.Members
@@ -90,7 +91,7 @@ func (c *call) addSigningKey(now bool, reason string) (leaf, error) {
 			m.Bool("emergency", now)
 			record := &wire.SigningKeyPut{Op: wire.SigningAdd, Key: key, Now: now}
 			var err error
-			record.Common, err = c.recorded(m)
+			record.Common, err = c.judge.Recorded(m)
 			return record, err
 		}, refused: func(r wire.Result) error {
 			switch r.Refusal {
@@ -105,10 +106,10 @@ func (c *call) addSigningKey(now bool, reason string) (leaf, error) {
 			return c.resultLeaf(result)
 		}
 		if !errors.Is(err, errMoved) {
-			return leaf{}, err
+			return edge.Leaf{}, err
 		}
-		if err := c.again(try, wire.Result{Index: c.index}); err != nil {
-			return leaf{}, err
+		if err := c.judge.Again(try, c.judge.Index); err != nil {
+			return edge.Leaf{}, err
 		}
 	}
 }
@@ -123,7 +124,7 @@ func revokeSigningKey(c *call) error {
 		return err
 	}
 	if c.signingKey(kid) == nil {
-		if err := c.confirm(); err != nil {
+		if err := c.judge.Confirm(); err != nil {
 			return err
 		}
 	}
@@ -143,15 +144,15 @@ func revokeSigningKey(c *call) error {
 
 // revokeKID revokes a key unless it is the only one that can sign.
 func (c *call) revokeKID(kid, reason string) error {
-	if c.index > c.api.deps.Published.Applied() {
-		if err := c.api.deps.Records.WaitApplied(c.ctx, c.index); err != nil {
-			return readError(err)
+	if c.judge.Index > c.api.deps.Published.Applied() {
+		if err := c.api.deps.Records.WaitApplied(c.ctx, c.judge.Index); err != nil {
+			return unreadable(err)
 		}
 	}
-	c.edge = c.api.edge()
-	others := *c.edge.settings
+	c.judge.Renew()
+	others := *c.judge.Terms.Settings
 	others.SigningKeys = nil
-	for _, key := range c.edge.settings.SigningKeys {
+	for _, key := range c.judge.Terms.Settings.SigningKeys {
 		if key.KID != kid {
 			others.SigningKeys = append(others.SigningKeys, key)
 		} else if key.RevokedAt != 0 {
@@ -166,7 +167,7 @@ func (c *call) revokeKID(kid, reason string) error {
 		m.Text("reason", reason)
 		record := &wire.SigningKeyPut{Op: wire.SigningRevoke, Key: wire.SigningKey{KID: kid}}
 		var err error
-		record.Common, err = c.recorded(m)
+		record.Common, err = c.judge.Recorded(m)
 		record.Idem = nil // The caller's key stands for the whole call.
 		return record, err
 	}})
@@ -175,9 +176,9 @@ func (c *call) revokeKID(kid, reason string) error {
 
 // listSigningKeys is GET /admin/signing-keys. No private part is ever shown.
 func listSigningKeys(c *call) error {
-	settings, now := c.edge.settings, c.api.deps.Published.LogTime()
+	settings, now := c.judge.Terms.Settings, c.api.deps.Published.LogTime()
 	signing := settings.ActiveKey(now)
-	c.index = c.api.deps.Published.Applied()
+	c.judge.Index = c.api.deps.Published.Applied()
 	items := []strictjson.Members{}
 	for i := len(settings.SigningKeys) - 1; i >= 0; i-- {
 		key := settings.SigningKeys[i]

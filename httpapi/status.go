@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/strictjson"
@@ -44,7 +45,7 @@ func agentStatus(to engine.Status) func(*call) error {
 			return err
 		}
 		record := wire.Status{Target: wire.TargetAgent, Slot: uint32(profile.Slot), To: to}
-		return c.changeStatus(record, "agentId", c.edge.agentID(profile.Slot), profile.OperatorLegalName)
+		return c.changeStatus(record, "agentId", c.judge.Terms.AgentID(profile.Slot), profile.OperatorLegalName)
 	}
 }
 
@@ -56,7 +57,7 @@ func userStatus(to engine.Status) func(*call) error {
 			return err
 		}
 		record := wire.Status{Target: wire.TargetUser, Slot: uint32(profile.Slot), To: to}
-		return c.changeStatus(record, "userId", c.edge.userID(profile.Slot), profile.OperatorLegalName)
+		return c.changeStatus(record, "userId", c.judge.Terms.UserID(profile.Slot), profile.OperatorLegalName)
 	}
 }
 
@@ -70,10 +71,10 @@ func operatorChange(to engine.Status) func(*call) error {
 		if err := f.Err(); err != nil {
 			return err
 		}
-		if !c.key.covers(name) {
+		if !c.key.Covers(name) {
 			return notFound("no such operator")
 		}
-		record := wire.Status{Target: wire.TargetOperator, OperatorKey: operatorKey(name), To: to}
+		record := wire.Status{Target: wire.TargetOperator, OperatorKey: edge.OperatorKey(name), To: to}
 		var subject strictjson.Members
 		subject.Text("operatorLegalName", name)
 		return c.submitStatus(record, subject, &asked, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
@@ -91,7 +92,7 @@ func (c *call) changeStatus(record wire.Status, idName, id, operator string) err
 	subject.Text(idName, id)
 	var filters []uint64
 	if operator != "" {
-		filters = append(filters, engine.FilterKey(engine.FilterOperator, operatorKey(operator)))
+		filters = append(filters, engine.FilterKey(engine.FilterOperator, edge.OperatorKey(operator)))
 	}
 	return c.submitStatus(record, subject, &asked, filters...)
 }
@@ -106,7 +107,7 @@ func (c *call) submitStatus(record wire.Status, subject strictjson.Members, aske
 		}
 		asked.write(&m)
 		var err error
-		record.Common, err = c.recorded(m, filters...)
+		record.Common, err = c.judge.Recorded(m, filters...)
 		return &record, err
 	}, refused: func(r wire.Result) error {
 		if r.Refusal == wire.RefusedTransition {
@@ -126,12 +127,12 @@ func (c *call) submitStatus(record wire.Status, subject strictjson.Members, aske
 }
 
 // renderStatus answers a change of status.
-func renderStatus(_ *call, l *leaf, m *strictjson.Members) error {
-	if strings.HasPrefix(l.kind(), "operator.") {
-		l.copyTo(m, "operatorId", "operatorLegalName", "agents")
+func renderStatus(_ *call, l *edge.Leaf, m *strictjson.Members) error {
+	if strings.HasPrefix(l.Kind(), "operator.") {
+		l.CopyTo(m, "operatorId", "operatorLegalName", "agents")
 	} else {
-		l.copyTo(m, "agentId", "userId")
+		l.CopyTo(m, "agentId", "userId")
 	}
-	l.copyTo(m, "previousStatus", "credentialStatus", "changedAt", "reason", "actor", "reasonCode", "eventId")
+	l.CopyTo(m, "previousStatus", "credentialStatus", "changedAt", "reason", "actor", "reasonCode", "eventId")
 	return nil
 }

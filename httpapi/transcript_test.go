@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/valyala/fastjson"
 
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/strictjson"
 )
@@ -147,7 +148,7 @@ func (s *script) key(t *testing.T, line string) string {
 	for _, role := range strings.Split(words[2], "|") {
 		key.Roles |= parseRole(role)
 	}
-	key.Operator = operatorKey(operator)
+	key.Operator = edge.OperatorKey(operator)
 	s.n.addKey(key, testSecret(words[1]))
 	return "ok"
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/strictjson"
@@ -34,7 +35,7 @@ func agentPlace(c *call) (listPlace, error) {
 		return listPlace{}, err
 	}
 	place := listPlace{kind: wire.KindSettings, current: profile.Settings.Whitelist}
-	place.subject.Text("agentId", c.edge.agentID(profile.Slot))
+	place.subject.Text("agentId", c.judge.Terms.AgentID(profile.Slot))
 	place.record = func(next *engine.Whitelist, m strictjson.Members) (any, error) {
 		settings := profile.Settings
 		settings.Whitelist = next
@@ -49,7 +50,7 @@ func fleetPlace(c *call) (listPlace, error) {
 		return listPlace{}, err
 	}
 	place := listPlace{kind: wire.KindFleetUpdate, current: profile.Whitelist}
-	place.subject.Text("fleetId", c.edge.fleetID(profile.Slot))
+	place.subject.Text("fleetId", c.judge.Terms.FleetID(profile.Slot))
 	place.record = func(next *engine.Whitelist, m strictjson.Members) (any, error) {
 		settings := *profile
 		settings.Whitelist = next
@@ -59,12 +60,12 @@ func fleetPlace(c *call) (listPlace, error) {
 }
 
 func institutionPlace(c *call) (listPlace, error) {
-	policy := c.edge.settings.Policy
+	policy := c.judge.Terms.Settings.Policy
 	place := listPlace{kind: wire.KindWhitelist, current: policy.Whitelist}
 	place.record = func(next *engine.Whitelist, m strictjson.Members) (any, error) {
 		record := &wire.WhitelistPut{Base: policy.Version, Whitelist: next}
 		var err error
-		record.Common, err = c.recorded(m)
+		record.Common, err = c.judge.Recorded(m)
 		return record, err
 	}
 	return place, nil
@@ -78,8 +79,8 @@ func getWhitelist(find placeOf) func(*call) error {
 			return err
 		}
 		m := slices.Clone(place.subject)
-		m.Join(whitelistMembers(place.current))
-		c.header("ETag", etag(whitelistVersion(place.current)))
+		m.Join(edge.WhitelistMembers(place.current))
+		c.header("ETag", etag(edge.WhitelistVersion(place.current)))
 		c.reply(http.StatusOK, m)
 		return nil
 	}
@@ -88,7 +89,7 @@ func getWhitelist(find placeOf) func(*call) error {
 // putWhitelist is PUT of a whitelist: mode and all entries.
 func putWhitelist(find placeOf) func(*call) error {
 	return changeWhitelist(find, func(c *call, f *strictjson.Fields, old *engine.Whitelist, m *strictjson.Members) (*engine.Whitelist, error) {
-		next := readWhitelistBody(f, old)
+		next := edge.ReadWhitelistBody(f, old)
 		m.Raw("change", []byte(`"replaced"`))
 		return next, nil
 	})
@@ -98,7 +99,7 @@ func putWhitelist(find placeOf) func(*call) error {
 // list that was never set turns it on.
 func addEntry(find placeOf) func(*call) error {
 	return changeWhitelist(find, func(_ *call, f *strictjson.Fields, old *engine.Whitelist, m *strictjson.Members) (*engine.Whitelist, error) {
-		entry := readWhitelistEntry(f)
+		entry := edge.ReadWhitelistEntry(f)
 		next := old.With(entry)
 		next.Enforce = old == nil || old.Enforce
 		if len(next.Entries) > engine.WhitelistMax {
@@ -106,7 +107,7 @@ func addEntry(find placeOf) func(*call) error {
 		}
 		added := next.InOrder()
 		m.Raw("change", []byte(`"added"`))
-		m.Object("entry", entryMembers(&added[len(added)-1]))
+		m.Object("entry", edge.EntryMembers(&added[len(added)-1]))
 		return next, nil
 	})
 }
@@ -125,7 +126,7 @@ func removeEntry(find placeOf) func(*call) error {
 		}
 		at := slices.IndexFunc(old.Entries, func(e engine.WhitelistEntry) bool { return e.ID == uint32(id) })
 		m.Raw("change", []byte(`"removed"`))
-		m.Object("entry", entryMembers(&old.Entries[at]))
+		m.Object("entry", edge.EntryMembers(&old.Entries[at]))
 		return next, nil
 	})
 }
@@ -152,7 +153,7 @@ func (c *call) whitelistRecord(find placeOf, change listChange, match uint64) (a
 	if err != nil {
 		return nil, err
 	}
-	if current := whitelistVersion(place.current); match != 0 && match != current {
+	if current := edge.WhitelistVersion(place.current); match != 0 && match != current {
 		return nil, judged{versionMismatch(current)}
 	}
 	f := c.fields()
@@ -179,9 +180,9 @@ func (c *call) whitelistRecord(find placeOf, change listChange, match uint64) (a
 const whitelistLeafMax = 32 * engine.KiB
 
 func (c *call) writeWhitelist(m *strictjson.Members, list *engine.Whitelist) {
-	whole := whitelistMembers(list)
+	whole := edge.WhitelistMembers(list)
 	if len(whole) > whitelistLeafMax {
-		m.Object("whitelist", whitelistSummary(list))
+		m.Object("whitelist", edge.WhitelistSummary(list))
 		return
 	}
 	m.Object("whitelist", whole)
@@ -189,16 +190,16 @@ func (c *call) writeWhitelist(m *strictjson.Members, list *engine.Whitelist) {
 
 // renderWhitelist answers all changes of all three. A list too long for a leaf
 // is answered without its entries; GET has them.
-func renderWhitelist(c *call, l *leaf, m *strictjson.Members) error {
-	l.copyTo(m, "agentId", "fleetId")
+func renderWhitelist(c *call, l *edge.Leaf, m *strictjson.Members) error {
+	l.CopyTo(m, "agentId", "fleetId")
 	for _, name := range []string{"mode", "version", "entryCount", "entries"} {
-		if raw := l.raw("whitelist", name); raw != nil {
+		if raw := l.Raw("whitelist", name); raw != nil {
 			m.Raw(name, raw)
 		}
 	}
-	l.copyTo(m, "change", "entry", "reason", "actor")
-	m.Text("updatedAt", l.text("time"))
-	m.Text("eventId", l.text("eventId"))
-	c.header("ETag", etag(l.number("whitelist", "version")))
+	l.CopyTo(m, "change", "entry", "reason", "actor")
+	m.Text("updatedAt", l.Text("time"))
+	m.Text("eventId", l.Text("eventId"))
+	c.header("ETag", etag(l.Number("whitelist", "version")))
 	return nil
 }

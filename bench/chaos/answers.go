@@ -8,17 +8,17 @@ import (
 
 // The checks of what callers were told against the log.
 
-// logIndex is a log, indexed for look-ups.
-type logIndex struct {
+// shelf is a log laid out for look-ups.
+type shelf struct {
 	byTxn  map[string][]*leaf
 	byHash map[string][]*leaf // By the hash of the Idempotency-Key.
 	byCall map[string][]*leaf // By the X-Request-Id.
 	keyID  string
 }
 
-func indexLog(x *exported) (*logIndex, error) {
+func layOut(x *exported) (*shelf, error) {
 	id, err := x.apiKeyID()
-	s := &logIndex{byTxn: map[string][]*leaf{}, byHash: map[string][]*leaf{}, byCall: map[string][]*leaf{}, keyID: id}
+	s := &shelf{byTxn: map[string][]*leaf{}, byHash: map[string][]*leaf{}, byCall: map[string][]*leaf{}, keyID: id}
 	for i := range x.leaves {
 		l := &x.leaves[i]
 		if l.Kind == "screen" {
@@ -33,7 +33,7 @@ func indexLog(x *exported) (*logIndex, error) {
 }
 
 // leavesOf are the records that an operation wrote.
-func (s *logIndex) leavesOf(o *operation) []*leaf {
+func (s *shelf) leavesOf(o *operation) []*leaf {
 	switch {
 	case o.key == "":
 		return nil
@@ -55,7 +55,7 @@ var expected = map[kind]map[string]bool{
 // order of the log does not contradict the order of time (invariants 2, 3, 4).
 func (in *inspection) checkAnswers() []string {
 	var f findings
-	s, err := indexLog(in.exports[0])
+	s, err := layOut(in.exports[0])
 	if err != nil {
 		f.add("%v", err)
 		return f.all()
@@ -81,7 +81,7 @@ func (in *inspection) checkAnswers() []string {
 	return f.all()
 }
 
-func (in *inspection) checkAnswer(s *logIndex, o *operation, f *findings) {
+func (in *inspection) checkAnswer(s *shelf, o *operation, f *findings) {
 	leaves := s.leavesOf(o)
 	if len(leaves) > 1 {
 		f.add("DOUBLE: one call wrote leaves %d and %d: %s", leaves[0].Leaf, leaves[1].Leaf, o)
@@ -142,7 +142,7 @@ func agrees(o *operation, l *leaf) bool {
 
 // checkOrder is the real-time half of linearizability in linear time: an operation
 // that returned before another began stands before it in the log.
-func (in *inspection) checkOrder(s *logIndex) []string {
+func (in *inspection) checkOrder(s *shelf) []string {
 	type placed struct {
 		*operation
 		leaf uint64
@@ -176,7 +176,7 @@ func (in *inspection) checkOrder(s *logIndex) []string {
 // read shows every disposition up to the index that it names (invariant 6).
 func (in *inspection) checkReads() []string {
 	var f findings
-	s, err := indexLog(in.exports[0])
+	s, err := layOut(in.exports[0])
 	if err != nil {
 		return nil // Said by checkAnswers.
 	}

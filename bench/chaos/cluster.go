@@ -83,7 +83,7 @@ func startCluster(ctx context.Context, binary, folder string, s shape) (*cluster
 		binary: binary, folder: folder, shape: s, spawner: newSpawner(),
 		key: "rg_live_" + randomHex(14), secret: randomHex(32),
 	}
-	if err := c.assign(); err != nil {
+	if err := c.lay(); err != nil {
 		c.close()
 		return nil, err
 	}
@@ -109,8 +109,8 @@ func randomHex(size int) string {
 	return hex.EncodeToString(raw)
 }
 
-// assign chooses addresses and folders.
-func (c *cluster) assign() error {
+// lay chooses addresses and folders.
+func (c *cluster) lay() error {
 	switch {
 	case c.shape.apart:
 		c.fabric = newFabric()

@@ -66,7 +66,7 @@ func deltaOf(prepare func() (*listPair, error)) func(context.Context, *stage) er
 }
 
 func (d *delta) run(ctx context.Context) error {
-	if err := d.register(ctx); err != nil {
+	if err := d.hire(ctx); err != nil {
 		return err
 	}
 	nodes := d.cluster.nodes
@@ -103,9 +103,9 @@ func (d *delta) run(ctx context.Context) error {
 	return d.judged(ctx)
 }
 
-// register registers agents without limits, of a group that the model does not follow:
+// hire registers agents without limits, of a group that the model does not follow:
 // what they may do depends on the lists, which this scenario checks itself.
-func (d *delta) register(ctx context.Context) error {
+func (d *delta) hire(ctx context.Context) error {
 	g := &group{index: deltaGroup, limit: engine.NoLimit}
 	c := d.client()
 	for range deltaAgents {

@@ -10,7 +10,7 @@ import (
 )
 
 // fullDisk is C11: the leader's disk is full. It steps out loudly, the others go
-// on, and with space again it comes back.
+// on, and with room again it comes back.
 func fullDisk(ctx context.Context, s *stage) error {
 	leader, err := s.cluster.leader(ctx, s.caller)
 	if err != nil {
@@ -51,7 +51,7 @@ func fullDisk(ctx context.Context, s *stage) error {
 		}
 	}
 	if err := hit.ready(ctx, settlePatience); err != nil {
-		return fmt.Errorf("with space again: %w\n%s", err, hit.logTail())
+		return fmt.Errorf("with room again: %w\n%s", err, hit.logTail())
 	}
 	storm.stop()
 	return s.inspectEarly(ctx)
@@ -137,7 +137,7 @@ func (s *stage) lead(ctx context.Context, n *node) error {
 	})
 }
 
-// fill writes until there is no space.
+// fill writes until there is no room.
 func fill(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {

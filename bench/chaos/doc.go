@@ -9,7 +9,7 @@
 // May import: engine (amounts), audit/note and audit/examine (signed checkpoints,
 // proofs), bench/conformance (hand-made lists), the Merkle library, Porcupine, the
 // HDR histogram.
-// Never: any other package of the server. It is a black box behind HTTP.
+// Never: any other room of the server. It is a black box behind HTTP.
 //
 // Invariants
 //

@@ -117,7 +117,7 @@ type scenario struct {
 
 // stage is what a scenario works on.
 type stage struct {
-	*site
+	*room
 	*report
 	options *Options
 }
@@ -196,7 +196,7 @@ func (s *stage) span(short, long time.Duration) time.Duration {
 // Examination runs scenarios and keeps healthy clusters for the next ones.
 type Examination struct {
 	options Options
-	sites   map[shape]*site
+	rooms   map[shape]*room
 	serial  int
 }
 
@@ -205,14 +205,14 @@ func NewExamination(options Options) *Examination {
 	if options.Seed == 0 {
 		options.Seed = uint64(time.Now().UnixNano())
 	}
-	return &Examination{options: options, sites: make(map[shape]*site)}
+	return &Examination{options: options, rooms: make(map[shape]*room)}
 }
 
 // Close ends every cluster that is still there.
 func (e *Examination) Close() {
-	for s, r := range e.sites {
+	for s, r := range e.rooms {
 		r.close()
-		delete(e.sites, s)
+		delete(e.rooms, s)
 	}
 }
 
@@ -269,11 +269,11 @@ func (e *Examination) perform(ctx context.Context, s *scenario, found *report) e
 	if s.shape.nodes == 0 {
 		return s.run(ctx, &stage{report: found, options: &e.options})
 	}
-	r := e.sites[s.shape]
-	delete(e.sites, s.shape)
+	r := e.rooms[s.shape]
+	delete(e.rooms, s.shape)
 	fresh := s.fresh || e.options.Long
 	if r != nil && fresh {
-		e.sites[s.shape], r = r, nil // It stays for others.
+		e.rooms[s.shape], r = r, nil // It stays for others.
 	}
 	if r == nil {
 		var err error
@@ -281,7 +281,7 @@ func (e *Examination) perform(ctx context.Context, s *scenario, found *report) e
 			return err
 		}
 	}
-	err := s.run(ctx, &stage{site: r, report: found, options: &e.options})
+	err := s.run(ctx, &stage{room: r, report: found, options: &e.options})
 	if err == nil && !r.inspected {
 		err = r.inspect(ctx, found)
 	}
@@ -290,17 +290,17 @@ func (e *Examination) perform(ctx context.Context, s *scenario, found *report) e
 		r.close()
 		return err
 	}
-	if fresh || e.sites[s.shape] != nil {
+	if fresh || e.rooms[s.shape] != nil {
 		r.close()
 		return os.RemoveAll(r.cluster.folder)
 	}
-	e.sites[s.shape] = r
+	e.rooms[s.shape] = r
 	return nil
 }
 
 // open starts a cluster. Somebody else on the machine may take a port between its
 // choice and its use: then others are tried.
-func (e *Examination) open(ctx context.Context, s *scenario) (r *site, err error) {
+func (e *Examination) open(ctx context.Context, s *scenario) (r *room, err error) {
 	for range spawnTries {
 		if r, err = e.tryOpen(ctx, s); err == nil || ctx.Err() != nil {
 			return r, err
@@ -309,13 +309,13 @@ func (e *Examination) open(ctx context.Context, s *scenario) (r *site, err error
 	return nil, err
 }
 
-func (e *Examination) tryOpen(ctx context.Context, s *scenario) (*site, error) {
+func (e *Examination) tryOpen(ctx context.Context, s *scenario) (*room, error) {
 	e.serial++
 	folder := filepath.Join(e.options.Folder, fmt.Sprintf("%s-%d", s.id, e.serial))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
-	r, err := openSite(ctx, e.options.Binary, folder, s.shape, e.options.Seed+uint64(e.serial))
+	r, err := openRoom(ctx, e.options.Binary, folder, s.shape, e.options.Seed+uint64(e.serial))
 	if err != nil {
 		return nil, err
 	}

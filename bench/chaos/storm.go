@@ -34,7 +34,7 @@ func (s *stage) load() load {
 	return load{clients: 8, pause: loadPause}
 }
 
-func (r *site) storm(ctx context.Context, l load) *storm {
+func (r *room) storm(ctx context.Context, l load) *storm {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &storm{cancel: cancel}
 	for range l.clients {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/httpapi"
@@ -217,13 +218,13 @@ func (d *listDuty) fetchFrom(ctx context.Context, origin fetch.Origin) error {
 	case len(problems) > 0:
 		err = fmt.Errorf("%s: the fetched list is not taken: %q", got.Origin, problems)
 	case wasActive(settings.History, digest):
-		err = fmt.Errorf("%s: %w", httpapi.SnapshotID(digest), errReplaced)
+		err = fmt.Errorf("%s: %w", edge.SnapshotID(digest), errReplaced)
 	default:
 		err = d.put(ctx, compiled, d.fragment("sync", got.Origin), settings.ListVersion)
 	}
 	if err == nil {
 		d.sync.tags, d.sync.tagged = got.Tags, digest
-		d.log.Info("list sync", "origin", got.Origin, "source", loaded.Meta.Source, "snapshot", httpapi.SnapshotID(digest), "entities", len(loaded.Entities))
+		d.log.Info("list sync", "origin", got.Origin, "source", loaded.Meta.Source, "snapshot", edge.SnapshotID(digest), "entities", len(loaded.Entities))
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package httpapi
+package edge
 
 import (
 	"railguard/engine"
@@ -22,13 +22,13 @@ func newClearedPairs(source []*wire.ClearedPair) *clearedPairs {
 
 // lookUpCleared fills the cleared pairs of the call's names. A pair is void once
 // it expired or its entry changed in a newer list.
-func (c *call) lookUpCleared(list *ofac.Index) {
-	f := &c.screen.facts
-	if len(c.edge.cleared.byName) == 0 || f.Token != engine.TokenGood {
+func (j *Judge) lookUpCleared(list *ofac.Index) {
+	f := &j.screen.facts
+	if len(j.Terms.cleared.byName) == 0 || f.Token != engine.TokenGood {
 		return
 	}
 	find := func(name string) (uids []uint32) {
-		for _, pair := range c.edge.cleared.byName[ofac.NormaliseName(name)] {
+		for _, pair := range j.Terms.cleared.byName[ofac.NormaliseName(name)] {
 			digest, listed := list.EntryDigest(pair.UID)
 			if !listed || digest != pair.EntryDigest || pair.ExpiresAt != 0 && pair.ExpiresAt <= f.Now {
 				continue
@@ -46,7 +46,7 @@ func (c *call) lookUpCleared(list *ofac.Index) {
 	if f.User != nil {
 		f.UserCleared = find(f.User.LegalName)
 	}
-	if c.screen.request.Name != "" {
-		f.PartyCleared = find(c.screen.request.Name)
+	if j.screen.request.Name != "" {
+		f.PartyCleared = find(j.screen.request.Name)
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"railguard/engine"
 )
 
-// site is one cluster with everything that was ever told about it. Several
+// room is one cluster with everything that was ever told about it. Several
 // scenarios may use it one after another: what an earlier one was answered must
 // still hold after a later one.
-type site struct {
+type room struct {
 	cluster  *cluster
 	caller   *caller
 	history  *history
@@ -32,13 +32,13 @@ type site struct {
 
 const groupsOfRoom = 2
 
-// openSite starts a cluster and founds the groups that storms use.
-func openSite(ctx context.Context, binary, folder string, s shape, seed uint64) (*site, error) {
+// openRoom starts a cluster and founds the groups that storms use.
+func openRoom(ctx context.Context, binary, folder string, s shape, seed uint64) (*room, error) {
 	c, err := startCluster(ctx, binary, folder, s)
 	if err != nil {
 		return nil, err
 	}
-	r := &site{cluster: c, caller: newCaller(c.key), history: newHistory(), seed: seed, run: randomHex(4)}
+	r := &room{cluster: c, caller: newCaller(c.key), history: newHistory(), seed: seed, run: randomHex(4)}
 	r.observer = newObserver(context.WithoutCancel(ctx), c, r.caller)
 	if err := r.furnish(ctx); err != nil {
 		err = fmt.Errorf("%w\n%s", err, c.nodes[0].logTail())
@@ -48,7 +48,7 @@ func openSite(ctx context.Context, binary, folder string, s shape, seed uint64) 
 	return r, nil
 }
 
-func (r *site) furnish(ctx context.Context) error {
+func (r *room) furnish(ctx context.Context) error {
 	if err := r.cluster.widen(ctx, r.caller); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (r *site) furnish(ctx context.Context) error {
 }
 
 // client makes a new caller, at home on one of the nodes.
-func (r *site) client() *client {
+func (r *room) client() *client {
 	id := int(r.serial.Add(1))
 	return &client{
 		id: id, cluster: r.cluster, caller: r.caller, history: r.history, random: newRandom(r.seed, id),
@@ -68,7 +68,7 @@ func (r *site) client() *client {
 }
 
 // newGroup is a group of a scenario's own, without agents; limit is its fleet's.
-func (r *site) newGroup(limit engine.USD) *group {
+func (r *room) newGroup(limit engine.USD) *group {
 	g := &group{index: len(r.groups), limit: limit}
 	r.groups = append(r.groups, g)
 	return g
@@ -76,7 +76,7 @@ func (r *site) newGroup(limit engine.USD) *group {
 
 // inspect heals the cluster, settles what is still open, reads everything and
 // checks it.
-func (r *site) inspect(ctx context.Context, report *report) error {
+func (r *room) inspect(ctx context.Context, report *report) error {
 	took, err := r.cluster.settle(ctx, r.caller)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (r *site) inspect(ctx context.Context, report *report) error {
 	return nil
 }
 
-func (r *site) describe(report *report, in *inspection) {
+func (r *room) describe(report *report, in *inspection) {
 	t := r.history.tally()
 	report.figure("operations", t.operations)
 	report.figure("verdicts", t.verdicts)
@@ -131,7 +131,7 @@ func (r *site) describe(report *report, in *inspection) {
 
 // resolve asks for the outcome of every call that has none, with its own key: it
 // gets the first answer, or is done now.
-func (r *site) resolve(ctx context.Context, operations []*operation) {
+func (r *room) resolve(ctx context.Context, operations []*operation) {
 	c := r.client()
 	for _, o := range operations {
 		if o.outcome != pending || o.kind == opRead || o.bare {
@@ -149,7 +149,7 @@ func (r *site) resolve(ctx context.Context, operations []*operation) {
 // resolveFromLog settles what retries could not: after healing, what is not in the
 // log never happened.
 func resolveFromLog(operations []*operation, x *exported) error {
-	s, err := indexLog(x)
+	s, err := layOut(x)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (l *leaf) momentOf(k kind) time.Time {
 }
 
 // close ends the cluster.
-func (r *site) close() {
+func (r *room) close() {
 	if r.observer != nil {
 		r.observer.stop()
 	}

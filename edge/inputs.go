@@ -1,4 +1,4 @@
-package httpapi
+package edge
 
 import (
 	"encoding/base64"
@@ -79,8 +79,8 @@ type policyCard struct {
 }
 
 // writeInputs adds the inputs to the fragment.
-func (c *call) writeInputs(m *strictjson.Members) {
-	f := &c.screen.facts
+func (j *Judge) writeInputs(m *strictjson.Members) {
+	f := &j.screen.facts
 	if f.Token != engine.TokenGood {
 		return
 	}
@@ -92,7 +92,7 @@ func (c *call) writeInputs(m *strictjson.Members) {
 			*m = append(*m, ',')
 		}
 		profile := f.Chain[i]
-		text := c.edge.card(c.api.cards, profile).inputs
+		text := j.Terms.card(j.shared.cards, profile).inputs
 		if hours := profile.Settings.Hours; hours != nil {
 			reduced := reduceAgent(profile)
 			reduced.Settings.Hours = reduceHours(hours, f.Now)
@@ -109,34 +109,34 @@ func (c *call) writeInputs(m *strictjson.Members) {
 	if f.User != nil {
 		m.Text("user", encodeInputs(reduceUser(f.User)))
 	}
-	m.Text("policy", c.api.policyInputs(f.Policy, f.Now))
+	m.Text("policy", j.shared.policyInputs(f.Policy, f.Now))
 	if whitelist {
 		m.Bool("whitelist", true)
 	}
 	if f.ChainBad {
 		m.Bool("chainBad", true)
 	}
-	c.writeCleared(m)
+	j.writeCleared(m)
 	*m = append(*m, '}')
 }
 
 // policyInputs is cached: one policy serves millions of calls. A policy with
 // hours is encoded anew, since what is kept of hours depends on the time.
-func (a *API) policyInputs(p *engine.Policy, now engine.Time) string {
+func (js *Judges) policyInputs(p *engine.Policy, now engine.Time) string {
 	if p.Hours != nil {
 		return encodeInputs(reducePolicy(p, now))
 	}
-	if card := a.policyCard.Load(); card != nil && card.policy == p {
+	if card := js.policy.Load(); card != nil && card.policy == p {
 		return card.inputs
 	}
 	card := &policyCard{policy: p, inputs: encodeInputs(reducePolicy(p, now))}
-	a.policyCard.Store(card)
+	js.policy.Store(card)
 	return card.inputs
 }
 
 // writeCleared records the cleared pairs that kept R21 quiet.
-func (c *call) writeCleared(m *strictjson.Members) {
-	f := &c.screen.facts
+func (j *Judge) writeCleared(m *strictjson.Members) {
+	f := &j.screen.facts
 	for _, party := range []struct {
 		name string
 		uids []uint32

@@ -1,8 +1,7 @@
-package httpapi
+package edge
 
 import (
 	"encoding/hex"
-	"net/http"
 	"slices"
 
 	"railguard/engine"
@@ -28,37 +27,27 @@ type rebuilt struct {
 	list     *ofac.Index
 }
 
-// explainRecord is GET /v1/audit/{txnId}/explain.
-func explainRecord(c *call) error {
-	l, err := c.screenRecord()
-	if err != nil {
-		return err
-	}
-	x, err := c.rebuild(&l)
+// Explain writes the ladder of a screening record as it was judged.
+func (j *Judge) Explain(l *Leaf, m *strictjson.Members) error {
+	x, err := j.rebuild(l)
 	if err != nil {
 		return err
 	}
 	x.decision, x.mask = x.recorded, x.static|x.recorded.Triggered|x.recorded.Shadow
-	m := &c.out
-	l.copyTo(m, "txnId", "verdict", "rule", "reason", "screenedAt", "ruleSet", "policyVersion", "listVersion", "credentialStatus", "matches")
+	l.CopyTo(m, "txnId", "verdict", "rule", "reason", "screenedAt", "ruleSet", "policyVersion", "listVersion", "credentialStatus", "matches")
 	x.write(m)
-	c.reply(http.StatusOK, c.out)
 	return nil
 }
 
-// replayRecord is POST /v1/audit/{txnId}/replay.
-func replayRecord(c *call) error {
-	l, err := c.screenRecord()
+// Replay judges a screening record again from what it holds, and writes whether the
+// same came of it.
+func (j *Judge) Replay(l *Leaf, m *strictjson.Members) error {
+	x, err := j.rebuild(l)
 	if err != nil {
 		return err
 	}
-	x, err := c.rebuild(&l)
-	if err != nil {
-		return err
-	}
-	x.judge(&l)
-	m := &c.out
-	m.Text("txnId", c.txnID)
+	x.judge(l)
+	m.Text("txnId", l.Text("txnId"))
 	var diff []strictjson.Members
 	note := func(field, recorded, replayed string) {
 		if recorded != replayed {
@@ -69,13 +58,13 @@ func replayRecord(c *call) error {
 			diff = append(diff, item)
 		}
 	}
-	note("verdict", l.text("verdict"), x.decision.Verdict.String())
-	note("rule", l.text("rule"), x.decision.Code())
-	note("reason", l.text("reason"), x.decision.Reason())
+	note("verdict", l.Text("verdict"), x.decision.Verdict.String())
+	note("rule", l.Text("rule"), x.decision.Code())
+	note("reason", l.Text("reason"), x.decision.Reason())
 	note("triggered", codeList(x.recorded.Triggered), codeList(x.decision.Triggered))
 	note("shadow", codeList(x.recorded.Shadow), codeList(x.decision.Shadow))
 	m.Bool("match", len(diff) == 0)
-	m.Object("recorded", decisionMembers(l.text("verdict"), l.text("rule"), l.text("reason"), &x.recorded))
+	m.Object("recorded", decisionMembers(l.Text("verdict"), l.Text("rule"), l.Text("reason"), &x.recorded))
 	m.Object("replayed", decisionMembers(x.decision.Verdict.String(), x.decision.Code(), x.decision.Reason(), &x.decision))
 	m.List("diff", diff)
 	assumed := []string{}
@@ -83,8 +72,7 @@ func replayRecord(c *call) error {
 		assumed = append(assumed, engine.RuleID(id).Code())
 	}
 	m.Texts("assumed", assumed)
-	m.Text("listDigest", l.text("listDigest"))
-	c.reply(http.StatusOK, c.out)
+	m.Text("listDigest", l.Text("listDigest"))
 	return nil
 }
 
@@ -107,18 +95,18 @@ func decisionMembers(verdict, rule, reason string, d *engine.Decision) strictjso
 }
 
 // rebuild reads a record's decision and, as far as it holds them, its inputs.
-func (c *call) rebuild(l *leaf) (*rebuilt, error) {
-	x := &rebuilt{request: requestOfRecord(l), static: uint32(l.number("evidence", "staticMask"))}
+func (j *Judge) rebuild(l *Leaf) (*rebuilt, error) {
+	x := &rebuilt{request: requestOfRecord(l), static: uint32(l.Number("evidence", "staticMask"))}
 	x.recorded = recordedDecision(l)
-	x.facts = &engine.Facts{Request: &x.request, Now: engine.Time(l.value.GetInt64("evidence", "now"))}
-	if !l.has("inputs", "policy") || !l.has("evidence") {
+	x.facts = &engine.Facts{Request: &x.request, Now: engine.Time(l.Value.GetInt64("evidence", "now"))}
+	if !l.Has("inputs", "policy") || !l.Has("evidence") {
 		return x, nil // Nothing but credentials was judged, and tokens are not kept.
 	}
 	if err := x.readInputs(l); err != nil {
 		return nil, err
 	}
-	if digest, err := hex.DecodeString(l.text("listDigest")); err == nil && len(digest) == 32 {
-		x.list, _ = c.api.deps.Published.ListByDigest([32]byte(digest))
+	if digest, err := hex.DecodeString(l.Text("listDigest")); err == nil && len(digest) == 32 {
+		x.list, _ = j.shared.deps.Published.ListByDigest([32]byte(digest))
 	}
 	x.readEvidence(l)
 	x.known = true
@@ -126,21 +114,21 @@ func (c *call) rebuild(l *leaf) (*rebuilt, error) {
 }
 
 // recordedDecision reads the outcome back; the sub-reason is found by its text.
-func recordedDecision(l *leaf) engine.Decision {
+func recordedDecision(l *Leaf) engine.Decision {
 	d := engine.Decision{Triggered: maskOf(l, "triggered"), Shadow: maskOf(l, "shadow")}
 	for v := engine.Proceed; v <= engine.Unknown; v++ {
-		if v.String() == l.text("verdict") {
+		if v.String() == l.Text("verdict") {
 			d.Verdict = v
 		}
 	}
-	d.Rule, _ = engine.RuleByCode(l.text("rule"))
-	d.Sub = subOf(d.Rule, l.text("reason"))
+	d.Rule, _ = engine.RuleByCode(l.Text("rule"))
+	d.Sub = subOf(d.Rule, l.Text("reason"))
 	return d
 }
 
-func maskOf(l *leaf, name string) uint32 {
+func maskOf(l *Leaf, name string) uint32 {
 	mask := uint32(0)
-	for _, v := range l.value.GetArray(name) {
+	for _, v := range l.Value.GetArray(name) {
 		if id, ok := engine.RuleByCode(string(v.GetStringBytes())); ok {
 			mask |= 1 << id
 		}
@@ -156,9 +144,9 @@ func subOf(id engine.RuleID, reason string) engine.Sub {
 }
 
 // readInputs decodes the profiles and the policy of the judgement.
-func (x *rebuilt) readInputs(l *leaf) error {
+func (x *rebuilt) readInputs(l *Leaf) error {
 	f := x.facts
-	for i, v := range l.value.GetArray("inputs", "levels") {
+	for i, v := range l.Value.GetArray("inputs", "levels") {
 		if i == len(x.chain) {
 			break
 		}
@@ -168,23 +156,23 @@ func (x *rebuilt) readInputs(l *leaf) error {
 		f.Chain[i] = &x.chain[i]
 		f.ChainSize++
 	}
-	if err := decodeInputs(l.text("inputs", "policy"), &x.stored); err != nil {
+	if err := decodeInputs(l.Text("inputs", "policy"), &x.stored); err != nil {
 		return err
 	}
 	x.policy, f.Policy = &x.stored, &x.stored
-	if text := l.text("inputs", "fleet"); text != "" {
+	if text := l.Text("inputs", "fleet"); text != "" {
 		if err := decodeInputs(text, &x.fleet); err != nil {
 			return err
 		}
 		f.Fleet = &x.fleet
 	}
-	if text := l.text("inputs", "user"); text != "" {
+	if text := l.Text("inputs", "user"); text != "" {
 		if err := decodeInputs(text, &x.user); err != nil {
 			return err
 		}
 		f.User = &x.user
 	}
-	f.ChainBad = l.flag("inputs", "chainBad")
+	f.ChainBad = l.Flag("inputs", "chainBad")
 	f.UserOnly = f.User != nil && f.ChainSize == 0
 	f.OperatorCleared = uids(l, "operatorCleared")
 	f.UserCleared = uids(l, "userCleared")
@@ -192,26 +180,26 @@ func (x *rebuilt) readInputs(l *leaf) error {
 	return nil
 }
 
-func uids(l *leaf, name string) (list []uint32) {
-	for _, v := range l.value.GetArray("inputs", name) {
+func uids(l *Leaf, name string) (list []uint32) {
+	for _, v := range l.Value.GetArray("inputs", name) {
 		list = append(list, uint32(v.GetUint()))
 	}
 	return list
 }
 
 // readEvidence lays out the moment as Apply saw it.
-func (x *rebuilt) readEvidence(l *leaf) {
-	integer := func(path ...string) int64 { return l.value.GetInt64(append([]string{"evidence"}, path...)...) }
+func (x *rebuilt) readEvidence(l *Leaf) {
+	integer := func(path ...string) int64 { return l.Value.GetInt64(append([]string{"evidence"}, path...)...) }
 	o := &engine.Moment{
 		Now: x.facts.Now, Amount: x.request.Amount, Policy: x.policy,
 		Version: uint16(integer("tokenVersion")), Expires: engine.Time(integer("tokenExpires")),
 		Minute: uint32(integer("minute")), PerHour: uint32(integer("hour")), DayMeanX100: uint32(integer("dayMeanX100")),
-		Structuring: uint8(integer("structuring")), ListStale: l.flag("ofacStale"),
-		Operator:   &engine.OperatorRow{Suspended: l.flag("evidence", "operatorSuspended")},
+		Structuring: uint8(integer("structuring")), ListStale: l.Flag("ofacStale"),
+		Operator:   &engine.OperatorRow{Suspended: l.Flag("evidence", "operatorSuspended")},
 		KeyRevoked: integer("tokenVersion") == 0, // What an edge sends for a token of a revoked key.
 	}
 	day := o.Now.Day()
-	for i, v := range l.value.GetArray("evidence", "levels") {
+	for i, v := range l.Value.GetArray("evidence", "levels") {
 		if i == x.facts.ChainSize {
 			break
 		}
@@ -225,12 +213,12 @@ func (x *rebuilt) readEvidence(l *leaf) {
 		o.Levels[i] = engine.Level{Row: row, Profile: x.facts.Chain[i]}
 		o.LevelCount++
 	}
-	if l.has("evidence", "fleet") {
+	if l.Has("evidence", "fleet") {
 		o.Fleet = &engine.FleetRow{Spend: engine.Spend{Day: day, Spent: engine.USD(integer("fleet", "spent"))}}
 		o.FleetLimit = engine.USD(integer("fleet", "limit"))
 		o.FleetHours, o.FleetPace = x.fleet.Hours, x.fleet.Velocity
 	}
-	if l.has("evidence", "user") {
+	if l.Has("evidence", "user") {
 		o.User = &engine.UserRow{
 			Status: engine.Status(integer("user", "status")), MinVersion: uint16(integer("user", "minVersion")),
 			OverlapUntil: engine.Time(integer("user", "overlapUntil")),
@@ -246,14 +234,14 @@ var listRules = []engine.RuleID{4, 5, 6, 7, 21}
 
 // judge runs the rules again. What the record does not hold the means to judge
 // is taken from it, by name.
-func (x *rebuilt) judge(l *leaf) {
+func (x *rebuilt) judge(l *Leaf) {
 	if !x.known {
 		x.decision = x.recorded
 		x.assume(&engine.Hits{}, x.recorded.Rule)
 		return
 	}
 	static := x.judgeStatic()
-	if l.flag("inputs", "whitelist") {
+	if l.Flag("inputs", "whitelist") {
 		x.assume(&static, 13)
 	}
 	live := engine.JudgeLive(x.moment)

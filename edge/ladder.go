@@ -1,10 +1,7 @@
-package httpapi
+package edge
 
 import (
-	"net/http"
-
 	"railguard/engine"
-	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/strictjson"
 )
@@ -199,77 +196,72 @@ func ruleCodes(mask uint32) []string {
 	return codes
 }
 
-// dryRun is POST /v1/screen/dry-run: the same judgement, no record, no debit, no
-// transaction id. Live rules are judged on a frozen view, so the answer is a
-// forecast; the view holds no structuring counts, so R25 is not among them.
-func dryRun(c *call) error {
-	if err := c.parseScreen(); err != nil {
-		return err
-	}
+// DryRun judges the request that was read like Screen, without a record, a debit or
+// a transaction id, and writes what came of it. Live rules are judged on a frozen view,
+// so it is a forecast; the view holds no structuring counts, so R25 is not among them.
+func (j *Judge) DryRun(m *strictjson.Members) error {
 	looker := lookers.Get().(*engine.Looker)
 	defer lookers.Put(looker)
-	list, moment, err := c.forecast(looker)
+	list, moment, err := j.forecast(looker)
 	if err != nil {
 		return err
 	}
-	s := &c.screen
-	x := &ladder{facts: &s.facts, moment: moment, policy: c.edge.settings.Policy, known: s.facts.Token == engine.TokenGood}
+	s := &j.screen
+	x := &ladder{facts: &s.facts, moment: moment, policy: j.Terms.Settings.Policy, known: s.facts.Token == engine.TokenGood}
 	if moment != nil {
 		live := engine.JudgeLive(moment)
 		s.hits.Merge(&live)
 	}
 	x.decision, x.mask = engine.Decide(&s.hits, x.policy), s.hits.Mask
-	m := &c.out
 	m.Bool("dryRun", true)
 	m.Text("verdict", x.decision.Verdict.String())
 	m.TextOrNull("rule", x.decision.Code())
 	m.Text("reason", x.decision.Reason())
 	s.fragment, s.filters = s.fragment[:0], s.filters[:0]
-	c.writeParties(m)
-	m.Text("ofacSource", ofacSource(c.edge.settings.List))
+	j.writeParties(m)
+	m.Text("ofacSource", ListSource(j.Terms.Settings.List))
 	m.Text("ruleSet", engine.RuleSet)
-	m.Uint("policyVersion", c.edge.settings.Policy.Version)
-	m.Uint("listVersion", c.edge.settings.ListVersion)
+	m.Uint("policyVersion", j.Terms.Settings.Policy.Version)
+	m.Uint("listVersion", j.Terms.Settings.ListVersion)
 	m.Texts("triggered", ruleCodes(x.decision.Triggered))
 	m.Texts("shadow", ruleCodes(x.decision.Shadow))
-	c.writeMatches(m, list)
+	j.writeMatches(m, list)
 	x.write(m)
 	m.Texts("notSimulated", []string{engine.RuleID(25).Code()})
-	c.reply(http.StatusOK, c.out)
 	return nil
 }
 
 // forecast judges what cannot change and reads what can from a view with the same
 // basis, as Apply would find it; a credential that is no good (R1) has no moment.
 // The matches in the facts live in the looker.
-func (c *call) forecast(looker *engine.Looker) (*ofac.Index, *engine.Moment, error) {
-	s := &c.screen
+func (j *Judge) forecast(looker *engine.Looker) (*ofac.Index, *engine.Moment, error) {
+	s := &j.screen
 	for try := 0; ; try++ {
-		list, err := c.activeList()
+		list, err := j.ActiveList()
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := c.gatherFacts(list); err != nil {
+		if err := j.gatherFacts(list); err != nil {
 			return nil, nil, err
 		}
-		if err := c.checkScope(); err != nil {
+		if err := j.checkScope(); err != nil {
 			return nil, nil, err
 		}
-		c.lookUpCleared(list)
+		j.lookUpCleared(list)
 		looker.Look(&s.facts)
 		s.hits = engine.JudgeStatic(&s.facts)
 		s.record.ValidUntil = s.facts.ValidUntil
 		if s.facts.Token != engine.TokenGood {
 			return list, nil, nil
 		}
-		view, err := c.freshView()
+		view, err := j.View()
 		if err != nil {
 			return nil, nil, err
 		}
 		if moment, ok := view.Moment(s.facts.Now, &s.record, &s.hits); ok {
 			return list, moment, nil
 		}
-		if err := c.again(try, wire.Result{Index: view.Index}); err != nil {
+		if err := j.Again(try, view.Index); err != nil {
 			return nil, nil, err
 		}
 	}

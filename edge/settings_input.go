@@ -1,4 +1,4 @@
-package httpapi
+package edge
 
 import (
 	"strconv"
@@ -24,7 +24,7 @@ func readSpendPolicy(f *strictjson.Fields, name string) ([]byte, engine.SpendPol
 }
 
 // hours reads operatingHours.
-func readHours(f *strictjson.Fields, now engine.Time) *engine.Hours {
+func ReadHours(f *strictjson.Fields, now engine.Time) *engine.Hours {
 	document := f.Compact("operatingHours")
 	if document == nil {
 		return nil
@@ -35,7 +35,7 @@ func readHours(f *strictjson.Fields, now engine.Time) *engine.Hours {
 }
 
 // velocity reads velocity.
-func readVelocity(f *strictjson.Fields) *engine.Velocity {
+func ReadVelocity(f *strictjson.Fields) *engine.Velocity {
 	document := f.Compact("velocity")
 	if document == nil {
 		return nil
@@ -71,37 +71,37 @@ func readMetadata(f *strictjson.Fields) []byte {
 
 // settings reads the registry side of an agent: what is absent
 // keeps the value of old and null takes it away (RFC 7396).
-func readSettings(f *strictjson.Fields, old engine.AgentSettings, now engine.Time) engine.AgentSettings {
+func ReadSettings(f *strictjson.Fields, old engine.AgentSettings, now engine.Time) engine.AgentSettings {
 	next := old
 	if f.Has("operatingHours") {
-		next.Hours = readHours(f, now)
+		next.Hours = ReadHours(f, now)
 	}
 	if f.Has("velocity") {
-		next.Velocity = readVelocity(f)
+		next.Velocity = ReadVelocity(f)
 	}
 	if f.Has("allowedCounterpartyTypes") {
 		next.PartyTypes = readPartyTypes(f)
 	}
 	if f.Has("whitelist") {
-		next.Whitelist = readWhitelist(f, "whitelist", old.Whitelist)
+		next.Whitelist = ReadWhitelist(f, "whitelist", old.Whitelist)
 	}
 	return next
 }
 
-// writeSettings adds the settings that are set. Whitelists are told by mode and
+// WriteSettings adds the settings that are set. Whitelists are told by mode and
 // size: their entries have an endpoint of their own.
-func writeSettings(m *strictjson.Members, s *engine.AgentSettings) {
-	writePace(m, s.Hours, s.Velocity)
+func WriteSettings(m *strictjson.Members, s *engine.AgentSettings) {
+	WritePace(m, s.Hours, s.Velocity)
 	if s.PartyTypes != 0 {
 		m.Texts("allowedCounterpartyTypes", partyTypeNames(s.PartyTypes))
 	}
 	if s.Whitelist != nil {
-		m.Object("whitelist", whitelistSummary(s.Whitelist))
+		m.Object("whitelist", WhitelistSummary(s.Whitelist))
 	}
 }
 
-// writePace adds hours and velocity when they are set.
-func writePace(m *strictjson.Members, hours *engine.Hours, velocity *engine.Velocity) {
+// WritePace adds hours and velocity when they are set.
+func WritePace(m *strictjson.Members, hours *engine.Hours, velocity *engine.Velocity) {
 	if hours != nil {
 		m.Raw("operatingHours", hours.Source)
 	}
@@ -134,15 +134,15 @@ func partyTypeNames(mask uint8) []string {
 	return names
 }
 
-// settingsWiden tells whether new settings let through what old ones stopped:
+// SettingsWiden tells whether new settings let through what old ones stopped:
 // such a change is for the role policy (decisions 5.3).
-func settingsWiden(old, new *engine.AgentSettings) bool {
-	return paceWidens(old.Hours, new.Hours, old.Velocity, new.Velocity) ||
+func SettingsWiden(old, new *engine.AgentSettings) bool {
+	return PaceWidens(old.Hours, new.Hours, old.Velocity, new.Velocity) ||
 		old.PartyTypes != 0 && (new.PartyTypes == 0 || new.PartyTypes&^old.PartyTypes != 0) ||
 		engine.WhitelistWidens(old.Whitelist, new.Whitelist)
 }
 
-func paceWidens(oldHours, newHours *engine.Hours, old, new *engine.Velocity) bool {
+func PaceWidens(oldHours, newHours *engine.Hours, old, new *engine.Velocity) bool {
 	if oldHours != nil && (newHours == nil || !newHours.Within(oldHours)) {
 		return true
 	}

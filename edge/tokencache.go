@@ -1,4 +1,4 @@
-package httpapi
+package edge
 
 import (
 	"crypto/sha256"
@@ -70,43 +70,43 @@ type credentialClaims struct {
 	kid     string
 }
 
-// claimsOf verifies a token, or finds it verified. A token that is not good is
+// Claims verifies a token, or finds it verified. A token that is not good is
 // no error: its state is R1's sub-reason. One that this node cannot know to be good
 // yet, because its log ends before the token's key or before the token's time, is
 // judged again when the node has caught up: a node that was just started must not
 // refuse what was issued while it was away.
-func (c *call) claimsOf(text string) (credentialClaims, engine.TokenState, error) {
-	claims, state, early := c.claimsHere(text)
+func (j *Judge) Claims(text string) (credentialClaims, engine.TokenState, error) {
+	claims, state, early := j.claimsHere(text)
 	if !early {
 		return claims, state, nil
 	}
-	if err := c.catchUp(); err != nil {
+	if err := j.catchUp(); err != nil {
 		return credentialClaims{}, state, err
 	}
-	claims, state, _ = c.claimsHere(text)
+	claims, state, _ = j.claimsHere(text)
 	return claims, state, nil
 }
 
 // claimsHere judges a token by what this node has applied; early says that more of
 // the log may make it good.
-func (c *call) claimsHere(text string) (claims credentialClaims, state engine.TokenState, early bool) {
+func (j *Judge) claimsHere(text string) (claims credentialClaims, state engine.TokenState, early bool) {
 	raw, ok := credential.StripPrefix(text)
-	if !ok || len(raw) > engine.TokenMax || c.edge.signing == nil || c.edge.signing.verify == nil {
+	if !ok || len(raw) > engine.TokenMax || j.Terms.Signing == nil || j.Terms.Signing.Verify == nil {
 		return credentialClaims{}, engine.TokenMalformed, false
 	}
 	hash := sha256.Sum256(unsafe.Slice(unsafe.StringData(raw), len(raw))) // Only read: spares a copy of the token.
-	keys := c.edge.signing.verify
-	claims, known := c.api.tokens.find(&hash, keys)
+	keys := j.Terms.Signing.Verify
+	claims, known := j.shared.tokens.find(&hash, keys)
 	if !known {
-		if claims, state = c.edge.verifyToken(raw); state != engine.TokenGood {
+		if claims, state = j.Terms.verifyToken(raw); state != engine.TokenGood {
 			if state == engine.TokenSignature {
 				forgedTotal.Inc()
 			}
 			return credentialClaims{}, state, state == engine.TokenUnknownKey
 		}
-		c.api.tokens.put(&hash, keys, claims)
+		j.shared.tokens.put(&hash, keys, claims)
 	}
-	if claims.begins > c.api.deps.Published.LogTime()+engine.ClockSkewAllowed {
+	if claims.begins > j.shared.deps.Published.LogTime()+engine.ClockSkewAllowed {
 		return credentialClaims{}, engine.TokenMalformed, true
 	}
 	return claims, engine.TokenGood, false
@@ -114,15 +114,15 @@ func (c *call) claimsHere(text string) (claims credentialClaims, state engine.To
 
 // verifyToken verifies a token and reads whom it speaks of: the credential id
 // and the subject must name the same party.
-func (e *edge) verifyToken(raw string) (credentialClaims, engine.TokenState) {
-	claims, err := e.signing.verify.Open(raw)
+func (t *Terms) verifyToken(raw string) (credentialClaims, engine.TokenState) {
+	claims, err := t.Signing.Verify.Open(raw)
 	if err != nil {
 		return credentialClaims{}, credential.State(err)
 	}
-	kind, slot, version, ok := e.ids.ParseCredential(claims.CredentialID)
-	subject := e.ids.ParseAgent
+	kind, slot, version, ok := t.IDs.ParseCredential(claims.CredentialID)
+	subject := t.IDs.ParseAgent
 	if claims.Kind == credential.KindUser {
-		subject = e.ids.ParseUser
+		subject = t.IDs.ParseUser
 	}
 	named, known := subject(claims.Subject)
 	if !ok || !known || named != slot || (kind == kindUser) != (claims.Kind == credential.KindUser) {

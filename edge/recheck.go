@@ -1,4 +1,4 @@
-package httpapi
+package edge
 
 import (
 	"railguard/engine"
@@ -7,27 +7,27 @@ import (
 	"railguard/strictjson"
 )
 
-// recheck screens counterparty, operator and status of a reviewed record again,
+// Recheck screens counterparty, operator and status of a reviewed record again,
 // with the list and the state of now (decisions 5.18). If that would BLOCK the
 // approval is recorded all the same, and says so. The state of now is the leader's:
 // a suspension acknowledged by another node counts.
-func (c *call) recheck(m *strictjson.Members, l *leaf) error {
-	if err := c.confirm(); err != nil {
+func (j *Judge) Recheck(m *strictjson.Members, l *Leaf) error {
+	if err := j.Confirm(); err != nil {
 		return err
 	}
-	list, err := c.activeList()
+	list, err := j.ActiveList()
 	if err != nil {
 		return err
 	}
-	if err := c.factsOfRecord(l, list); err != nil {
+	if err := j.factsOfRecord(l, list); err != nil {
 		return err
 	}
-	f := &c.screen.facts
+	f := &j.screen.facts
 	looker := lookers.Get().(*engine.Looker)
 	looker.Look(f)
 	hits := engine.JudgeStatic(f)
 	lookers.Put(looker)
-	if err := c.addStatusHits(&hits); err != nil {
+	if err := j.addStatusHits(&hits); err != nil {
 		return err
 	}
 	decision := engine.Decide(&hits, f.Policy)
@@ -38,35 +38,35 @@ func (c *call) recheck(m *strictjson.Members, l *leaf) error {
 	inner.Text("verdict", decision.Verdict.String())
 	inner.Text("rule", decision.Code())
 	inner.Text("reason", decision.Reason())
-	inner.Uint("listVersion", c.edge.settings.ListVersion)
+	inner.Uint("listVersion", j.Terms.Settings.ListVersion)
 	m.Object("recheck", inner)
 	return nil
 }
 
 // factsOfRecord lays out the facts of a recorded call as they are today.
-func (c *call) factsOfRecord(l *leaf, list *ofac.Index) error {
-	s := &c.screen
+func (j *Judge) factsOfRecord(l *Leaf, list *ofac.Index) error {
+	s := &j.screen
 	s.request = requestOfRecord(l)
 	s.facts = engine.Facts{
-		Request: &s.request, Now: c.api.deps.Published.LogTime(), Policy: c.edge.settings.Policy, List: list,
+		Request: &s.request, Now: j.shared.deps.Published.LogTime(), Policy: j.Terms.Settings.Policy, List: list,
 	}
 	s.record, s.agent, s.user = wire.Screen{}, credentialClaims{}, credentialClaims{}
-	if slot, ok := c.edge.parseUser(l.text("userId")); ok && c.api.deps.Published.User(slot) != nil {
+	if slot, ok := j.Terms.ParseUser(l.Text("userId")); ok && j.shared.deps.Published.User(slot) != nil {
 		s.user = credentialClaims{kind: kindUser, slot: uint32(slot)}
 	}
-	slot, _ := c.edge.parseAgent(l.text("agentId"))
-	if err := c.loadParties(slot, 0, 0); err != nil {
+	slot, _ := j.Terms.ParseAgent(l.Text("agentId"))
+	if err := j.loadParties(slot, 0, 0); err != nil {
 		return err
 	}
-	c.lookUpCleared(list)
+	j.lookUpCleared(list)
 	return nil
 }
 
 // requestOfRecord reads _request back.
-func requestOfRecord(l *leaf) engine.Request {
-	text := func(name string) string { return l.text("_request", name) }
+func requestOfRecord(l *Leaf) engine.Request {
+	text := func(name string) string { return l.Text("_request", name) }
 	request := engine.Request{
-		Amount: recordAmount(l), AmountText: string(l.raw("_request", "amount")),
+		Amount: RecordAmount(l), AmountText: string(l.Raw("_request", "amount")),
 		Chain: text("chain"), Rail: text("rail"), Wallet: text("cpWallet"), Name: text("cpName"),
 		Type: text("cpType"), Protocol: text("protocol"), Model: text("underlyingModel"), TravelRule: text("travelRuleRef"),
 	}
@@ -78,14 +78,14 @@ func requestOfRecord(l *leaf) engine.Request {
 
 // addStatusHits adds what live rules would say of status and ownership, read
 // from a frozen view.
-func (c *call) addStatusHits(hits *engine.Hits) error {
-	f := &c.screen.facts
+func (j *Judge) addStatusHits(hits *engine.Hits) error {
+	f := &j.screen.facts
 	if f.ChainSize == 0 {
 		return nil
 	}
-	view, err := c.api.deps.Records.View(c.ctx, 0)
+	view, err := j.shared.deps.Records.View(j.ctx, 0)
 	if err != nil {
-		return readError(err)
+		return &ReadError{err}
 	}
 	switch view.Effective(f.Chain[0].Slot) {
 	case engine.Revoked:

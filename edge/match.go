@@ -1,58 +1,21 @@
-package httpapi
+package edge
 
 import (
-	"net/http"
-	"unicode/utf8"
+	"strconv"
 
 	"railguard/engine"
 	"railguard/ofac"
 	"railguard/strictjson"
 )
 
-// matchName is GET /v1/match?name=&wallet=&cpType=: what a screening call would
-// find, without one. It changes nothing and leaves no record.
-func matchName(c *call) error {
-	name, wallet := c.query("name"), c.query("wallet")
-	kind, known := ofac.PartyUnknown, true
-	for _, parameter := range []string{"cpType", "type"} {
-		if text := c.query(parameter); text != "" {
-			kind, known = engine.ParsePartyType(text)
-		}
-	}
-	switch {
-	case name == "" && wallet == "":
-		return &Error{
-			Status: http.StatusUnprocessableEntity, Code: "missing_field", Param: "name",
-			Message: "name or wallet is required",
-		}
-	case !utf8.ValidString(name):
-		return invalidField("name", "must be UTF-8")
-	case !utf8.ValidString(wallet):
-		return invalidField("wallet", "must be UTF-8")
-	case utf8.RuneCountInString(name) > engine.NameRunesMax:
-		return invalidField("name", "must have at most 512 characters")
-	case len(wallet) > engine.FieldMax:
-		return invalidField("wallet", "must have at most 256 bytes")
-	case !known:
-		return invalidField("cpType", "must be individual, business or exchange")
-	}
-	list, err := c.activeList()
-	if err != nil {
-		return err
-	}
-	m := c.matches(name, wallet, kind, list)
-	c.reply(http.StatusOK, m)
-	return nil
-}
-
 // outcomeWords are what a match leads to, as the workbench says it.
 var outcomeWords = [...]string{ofac.Clear: "CLEAR", ofac.Possible: "REVIEW", ofac.Listed: "BLOCK"}
 
-// matches asks the list as the strictest caller would: possible matches against
+// Matches asks the list as the strictest caller would: possible matches against
 // every list, cleared pairs named but not applied. The wallet's match, which is
 // certain, stands before those of the name.
-func (c *call) matches(name, wallet string, kind ofac.PartyType, list *ofac.Index) strictjson.Members {
-	policy := c.edge.settings.Policy
+func (j *Judge) Matches(name, wallet string, kind ofac.PartyType, list *ofac.Index) strictjson.Members {
+	policy := j.Terms.Settings.Policy
 	scratch := scratches.Get().(*ofac.Scratch)
 	defer scratches.Put(scratch)
 	result := list.Screen(&ofac.Query{
@@ -67,10 +30,10 @@ func (c *call) matches(name, wallet string, kind ofac.PartyType, list *ofac.Inde
 	normalised := ofac.NormaliseName(name)
 	for i := range result.Matches {
 		item := nameItem(&result.Matches[i], list)
-		item.Bool("cleared", c.isCleared(normalised, result.Matches[i].UID, list))
+		item.Bool("cleared", j.isCleared(normalised, result.Matches[i].UID, list))
 		items = append(items, item)
 	}
-	info := c.edge.settings.List
+	info := j.Terms.Settings.List
 	var m, query strictjson.Members
 	query.TextOrNull("name", name)
 	query.TextOrNull("normalised", normalised)
@@ -82,8 +45,8 @@ func (c *call) matches(name, wallet string, kind ofac.PartyType, list *ofac.Inde
 	m.List("matches", items)
 	m.Bool("truncated", result.Truncated)
 	m.Object("query", query)
-	m.Text("snapshotId", snapshotID(info.Digest))
-	m.Text("ofacSource", ofacSource(info))
+	m.Text("snapshotId", SnapshotID(info.Digest))
+	m.Text("ofacSource", ListSource(info))
 	return m
 }
 
@@ -116,8 +79,8 @@ func walletItem(match *ofac.WalletMatch, list *ofac.Index) strictjson.Members {
 
 func matchItem(uid uint32, lists ofac.Lists, name, alias string, list *ofac.Index) strictjson.Members {
 	var m strictjson.Members
-	m.Text("list", listName(lists))
-	m.Text("uid", uintText(uint64(uid)))
+	m.Text("list", ListName(lists))
+	m.Text("uid", strconv.FormatUint(uint64(uid), 10))
 	m.Text("name", name)
 	m.Text("alias", alias)
 	entry, _ := list.Entry(uid)
@@ -126,10 +89,10 @@ func matchItem(uid uint32, lists ofac.Lists, name, alias string, list *ofac.Inde
 }
 
 // isCleared tells whether a reviewer cleared the pair, and the clearing stands.
-func (c *call) isCleared(normalised string, uid uint32, list *ofac.Index) bool {
-	now := c.api.deps.Published.LogTime()
+func (j *Judge) isCleared(normalised string, uid uint32, list *ofac.Index) bool {
+	now := j.shared.deps.Published.LogTime()
 	digest, listed := list.EntryDigest(uid)
-	for _, pair := range c.edge.settings.Cleared {
+	for _, pair := range j.Terms.Settings.Cleared {
 		if pair.UID == uid && pair.Name == normalised && listed && pair.EntryDigest == digest && (pair.ExpiresAt == 0 || pair.ExpiresAt > now) {
 			return true
 		}

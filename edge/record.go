@@ -1,8 +1,9 @@
-package httpapi
+package edge
 
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"strconv"
 	"sync/atomic"
 
@@ -38,12 +39,12 @@ type cardCache struct {
 	places [cardsMax]atomic.Pointer[agentCard]
 }
 
-func (e *edge) card(cache *cardCache, p *engine.AgentProfile) *agentCard {
+func (t *Terms) card(cache *cardCache, p *engine.AgentProfile) *agentCard {
 	place := &cache.places[uint32(p.Slot)&(cardsMax-1)]
 	if card := place.Load(); card != nil && card.profile == p {
 		return card
 	}
-	card := &agentCard{profile: p, id: e.agentID(p.Slot), operatorKey: operatorKey(p.OperatorLegalName)}
+	card := &agentCard{profile: p, id: t.AgentID(p.Slot), operatorKey: OperatorKey(p.OperatorLegalName)}
 	card.head.Text("agentId", card.id)
 	card.head.Text("agentName", p.AgentName)
 	card.head.Text("agentType", p.Type.String())
@@ -57,8 +58,8 @@ func (e *edge) card(cache *cardCache, p *engine.AgentProfile) *agentCard {
 
 // buildRecord completes the record from facts and hits. The matches in facts
 // are only good until the looker is used again, so this comes before.
-func (c *call) buildRecord(list *ofac.Index) {
-	s := &c.screen
+func (j *Judge) buildRecord(list *ofac.Index) {
+	s := &j.screen
 	f := &s.facts
 	s.record.Subs = s.subs[:0]
 	wire.PackHits(&s.hits, &s.record)
@@ -69,28 +70,28 @@ func (c *call) buildRecord(list *ofac.Index) {
 	if f.Token != engine.TokenGood {
 		s.record.Agent, s.record.User = 0, 0 // R1 stands alone: nobody is named but in the evidence.
 	}
-	c.writeParties(m)
-	m.Text("ofacSource", ofacSource(c.edge.settings.List))
+	j.writeParties(m)
+	m.Text("ofacSource", ListSource(j.Terms.Settings.List))
 	digest := list.Digest()
 	m.Hex("listDigest", digest[:])
 	m.Text("mixerVersion", engine.MixerVersion())
 	m.Text("tzVersion", engine.TZVersion)
-	m.Text("version", c.api.deps.Version)
+	m.Text("version", j.shared.deps.Version)
 	m.Optional("jti", s.agent.id)
 	m.Optional("userJti", s.user.id)
-	m.Text("keyId", c.key.id)
-	m.Text("node", c.api.deps.Node)
-	m.Text("requestId", c.requestID)
-	hash := sha256.Sum256(c.body)
+	m.Text("keyId", j.call.Caller.ID)
+	m.Text("node", j.shared.deps.Node)
+	m.Text("requestId", j.call.RequestID)
+	hash := sha256.Sum256(j.call.Body)
 	m.Hex("requestHash", hash[:])
-	m.Optional("idempotencyKeyHash", c.idemHash)
-	c.writeMatches(m, list)
-	c.writeInputs(m)
-	c.writeRequest(m)
+	m.Optional("idempotencyKeyHash", j.call.IdemHash)
+	j.writeMatches(m, list)
+	j.writeInputs(m)
+	j.writeRequest(m)
 	s.record.Fragment, s.record.Filters = s.fragment, s.filters
 }
 
-func ofacSource(info *wire.ListInfo) string {
+func ListSource(info *wire.ListInfo) string {
 	if info.Sample {
 		return "kv:sample"
 	}
@@ -99,30 +100,30 @@ func ofacSource(info *wire.ListInfo) string {
 
 // writeParties names the agent, its operator, chain, fleet and user, and makes
 // the filter keys the record can be found by.
-func (c *call) writeParties(m *strictjson.Members) {
-	s := &c.screen
+func (j *Judge) writeParties(m *strictjson.Members) {
+	s := &j.screen
 	f := &s.facts
 	if f.Token == engine.TokenGood && f.ChainSize > 0 {
-		card := c.edge.card(c.api.cards, f.Chain[0])
+		card := j.Terms.card(j.shared.cards, f.Chain[0])
 		m.Join(card.head)
 		s.filters = append(s.filters, card.agentFilter, card.operatorFilter)
 		if f.ChainSize > 1 {
 			chain := make([]string, 0, len(f.Chain))
 			for i := f.ChainSize - 1; i >= 0; i-- {
-				chain = append(chain, c.edge.agentID(f.Chain[i].Slot))
+				chain = append(chain, j.Terms.AgentID(f.Chain[i].Slot))
 			}
 			m.Texts("chain", chain)
 		}
 		if f.Fleet != nil {
-			id := c.edge.fleetID(f.Fleet.Slot)
+			id := j.Terms.FleetID(f.Fleet.Slot)
 			m.Text("fleetId", id)
 			s.filters = append(s.filters, engine.FilterKey(engine.FilterFleet, id))
 		}
 	} else if s.agent.kind == kindAgent {
-		m.Text("agentId", c.edge.agentID(engine.AgentSlot(s.agent.slot))) // The signature was good.
+		m.Text("agentId", j.Terms.AgentID(engine.AgentSlot(s.agent.slot))) // The signature was good.
 	}
 	if s.user.kind == kindUser {
-		id := c.edge.userID(engine.UserSlot(s.user.slot))
+		id := j.Terms.UserID(engine.UserSlot(s.user.slot))
 		m.Text("userId", id)
 		s.filters = append(s.filters, engine.FilterKey(engine.FilterAgent, id))
 	}
@@ -143,7 +144,7 @@ var (
 
 // writeRequest copies the literals of the request as they were sent. The token
 // is not among them: it is never stored (statement T123).
-func (c *call) writeRequest(m *strictjson.Members) {
+func (j *Judge) writeRequest(m *strictjson.Members) {
 	m.Name("_request")
 	*m = append(*m, '{')
 	for i, name := range requestMembers {
@@ -151,14 +152,14 @@ func (c *call) writeRequest(m *strictjson.Members) {
 			*m = append(*m, ',')
 		}
 		*m = append(append(append(*m, '"'), name...), '"', ':')
-		if raw := c.document.Raw(name); raw != nil {
+		if raw := j.call.Document.Raw(name); raw != nil {
 			*m = append(*m, raw...)
 		} else {
 			*m = append(*m, "null"...)
 		}
 	}
 	for _, name := range requestExtras {
-		if raw := c.document.Raw(name); raw != nil {
+		if raw := j.call.Document.Raw(name); raw != nil {
 			*m = append(append(append(*m, ',', '"'), name...), '"', ':')
 			*m = append(*m, raw...)
 		}
@@ -167,8 +168,8 @@ func (c *call) writeRequest(m *strictjson.Members) {
 }
 
 // writeMatches is the evidence of the list: what matched whom, how well.
-func (c *call) writeMatches(m *strictjson.Members, list *ofac.Index) {
-	f := &c.screen.facts
+func (j *Judge) writeMatches(m *strictjson.Members, list *ofac.Index) {
+	f := &j.screen.facts
 	if f.Token != engine.TokenGood {
 		return
 	}
@@ -206,7 +207,7 @@ func (c *call) writeMatches(m *strictjson.Members, list *ofac.Index) {
 func walletEvidence(party string, match *ofac.WalletMatch, list *ofac.Index) strictjson.Members {
 	var m strictjson.Members
 	m.Text("party", party)
-	m.Text("list", listName(match.Lists))
+	m.Text("list", ListName(match.Lists))
 	m.Text("uid", strconv.FormatUint(uint64(match.UID), 10))
 	if entry, ok := list.Entry(match.UID); ok {
 		m.Text("name", entry.Primary)
@@ -221,7 +222,7 @@ func walletEvidence(party string, match *ofac.WalletMatch, list *ofac.Index) str
 func nameEvidence(party string, match *ofac.Match, list *ofac.Index) strictjson.Members {
 	var m strictjson.Members
 	m.Text("party", party)
-	m.Text("list", listName(match.Lists))
+	m.Text("list", ListName(match.Lists))
 	m.Text("uid", strconv.FormatUint(uint64(match.UID), 10))
 	m.Text("type", match.Type.String())
 	m.Text("name", match.Name)
@@ -240,7 +241,7 @@ func nameEvidence(party string, match *ofac.Match, list *ofac.Index) strictjson.
 	return m
 }
 
-func listName(lists ofac.Lists) string {
+func ListName(lists ofac.Lists) string {
 	if lists&ofac.ListSDN != 0 {
 		return "SDN"
 	}
@@ -248,3 +249,13 @@ func listName(lists ofac.Lists) string {
 }
 
 func encodeInputs(v any) string { return base64.StdEncoding.EncodeToString(wire.Encode(v)) }
+
+func SnapshotID(digest [32]byte) string { return "snp_" + hex.EncodeToString(digest[:8]) }
+
+// CurrentModel is the model reported last, else the one at issuance.
+func CurrentModel(p *engine.AgentProfile) string {
+	if p.Settings.CurrentModel != "" {
+		return p.Settings.CurrentModel
+	}
+	return p.Model
+}

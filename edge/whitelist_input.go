@@ -1,4 +1,4 @@
-package httpapi
+package edge
 
 import (
 	"strconv"
@@ -9,7 +9,7 @@ import (
 
 // whitelist reads {"mode":"enforce|off","entries":[...]} into the list that
 // follows old: ids of entries go on rising, and so does the revision.
-func readWhitelist(f *strictjson.Fields, name string, old *engine.Whitelist) *engine.Whitelist {
+func ReadWhitelist(f *strictjson.Fields, name string, old *engine.Whitelist) *engine.Whitelist {
 	inner, ok := f.Nested(name)
 	if !ok {
 		if f.Has(name) && f.Get(name) == nil {
@@ -17,24 +17,24 @@ func readWhitelist(f *strictjson.Fields, name string, old *engine.Whitelist) *en
 		}
 		return old
 	}
-	return readWhitelistBody(&inner, old)
+	return ReadWhitelistBody(&inner, old)
 }
 
 // whitelistBody is whitelist for an object that is one itself.
-func readWhitelistBody(f *strictjson.Fields, old *engine.Whitelist) *engine.Whitelist {
+func ReadWhitelistBody(f *strictjson.Fields, old *engine.Whitelist) *engine.Whitelist {
 	mode := f.OneOf("mode", "enforce", "off")
 	var entries []engine.WhitelistEntry
 	if mode != "off" && !f.Has("entries") { // An empty list refuses everyone: it must be meant.
 		f.Missing("entries")
 	}
 	f.Items("entries", engine.WhitelistMax, func(inner strictjson.Fields) {
-		entries = append(entries, readWhitelistEntry(&inner))
+		entries = append(entries, ReadWhitelistEntry(&inner))
 	})
 	return replaced(old, mode != "off", entries)
 }
 
 // whitelistEntry reads one approved counterparty: a wallet or a name.
-func readWhitelistEntry(f *strictjson.Fields) engine.WhitelistEntry {
+func ReadWhitelistEntry(f *strictjson.Fields) engine.WhitelistEntry {
 	wallet, name := f.Text("wallet", engine.FieldMax), f.Name("name")
 	switch {
 	case wallet == "" && name == "":
@@ -84,8 +84,8 @@ func emptied(old *engine.Whitelist) *engine.Whitelist {
 	return replaced(old, false, nil)
 }
 
-// whitelistVersion is a whitelist's ETag: 1 before the first was ever set.
-func whitelistVersion(list *engine.Whitelist) uint64 {
+// WhitelistVersion is a whitelist's ETag: 1 before the first was ever set.
+func WhitelistVersion(list *engine.Whitelist) uint64 {
 	if list == nil {
 		return 1
 	}
@@ -99,10 +99,10 @@ func whitelistMode(list *engine.Whitelist) string {
 	return "off"
 }
 
-func whitelistSummary(list *engine.Whitelist) strictjson.Members {
+func WhitelistSummary(list *engine.Whitelist) strictjson.Members {
 	var m strictjson.Members
 	m.Text("mode", whitelistMode(list))
-	m.Uint("version", whitelistVersion(list))
+	m.Uint("version", WhitelistVersion(list))
 	count := 0
 	if list != nil {
 		count = len(list.Entries)
@@ -111,20 +111,20 @@ func whitelistSummary(list *engine.Whitelist) strictjson.Members {
 	return m
 }
 
-// whitelistMembers is the whole list, entries in the order they were added.
-func whitelistMembers(list *engine.Whitelist) strictjson.Members {
-	m := whitelistSummary(list)
+// WhitelistMembers is the whole list, entries in the order they were added.
+func WhitelistMembers(list *engine.Whitelist) strictjson.Members {
+	m := WhitelistSummary(list)
 	items := []strictjson.Members{}
 	if list != nil {
 		for _, entry := range list.InOrder() {
-			items = append(items, entryMembers(&entry))
+			items = append(items, EntryMembers(&entry))
 		}
 	}
 	m.List("entries", items)
 	return m
 }
 
-func entryMembers(entry *engine.WhitelistEntry) strictjson.Members {
+func EntryMembers(entry *engine.WhitelistEntry) strictjson.Members {
 	var m strictjson.Members
 	m.Text("id", strconv.FormatUint(uint64(entry.ID), 10))
 	if entry.Wallet != "" {

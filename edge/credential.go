@@ -1,0 +1,241 @@
+package edge
+
+import (
+	"errors"
+	"strings"
+	"sync"
+
+	"railguard/engine"
+	"railguard/engine/credential"
+	"railguard/ofac"
+	"railguard/strictjson"
+)
+
+// Issuing a credential: the operator is screened at the edge, the log assigns
+// slot, time and key, and the token is minted from the leaf that came of it.
+// The signature is deterministic, so a credential is a pure function of what
+// was registered: it is never stored.
+
+const contextPath = "/contexts/kya/v1"
+
+// newCredential is what every credential of the cluster has.
+func (j *Judge) newCredential(kind credential.Kind) *credential.Credential {
+	genesis := j.Terms.Settings.Genesis
+	return &credential.Credential{
+		Kind: kind, Issuer: genesis.Issuer, ContextURL: strings.TrimSuffix(genesis.PublicURL, "/") + contextPath,
+	}
+}
+
+// AgentCredential is an agent's credential as its leaf tells it: a registration,
+// a delegate's creation or a re-issue.
+func (j *Judge) AgentCredential(l *Leaf) *credential.Credential {
+	s := j.newCredential(credential.KindAgent)
+	s.ID, s.Subject, s.IssuedAt, s.ExpiresAt = l.Text("credentialId"), l.Text("agentId"), l.Instant("issuedAt"), l.Instant("expiresAt")
+	s.Name, s.AgentType, s.OperatorLegalName = l.Text("agentName"), l.Text("agentType"), l.Text("operatorLegalName")
+	s.SpendPolicy, s.ScreenedAt = l.Raw("spendPolicy"), s.IssuedAt
+	s.Matched = l.Flag("walletMatched") || l.Flag("nameMatched")
+	if l.Has("parentAgentId") {
+		s.Kind, s.ParentID, s.RootID, s.Depth = credential.KindDelegate, l.Text("parentAgentId"), l.Text("rootAgentId"), int(l.Number("depth"))
+		s.Chain = l.Texts("chain")
+	}
+	return s
+}
+
+// ProfileCredential is the same from the registry: an agent's current credential.
+func (j *Judge) ProfileCredential(chain []*engine.AgentProfile) *credential.Credential {
+	p := chain[0]
+	s := j.newCredential(credential.KindAgent)
+	s.ID, s.Subject = j.Terms.IDs.CredentialID(kindAgent, uint32(p.Slot), p.CredentialVersion), j.Terms.AgentID(p.Slot)
+	s.IssuedAt, s.ExpiresAt, s.ScreenedAt = wholeMilli(p.IssuedAt), p.ExpiresAt, wholeMilli(p.IssuedAt)
+	s.Name, s.AgentType, s.OperatorLegalName = p.AgentName, p.Type.String(), p.OperatorLegalName
+	s.SpendPolicy, s.Matched = p.PolicyJSON, p.WalletMatched || p.NameMatched
+	if p.Parent != 0 {
+		s.Kind, s.ParentID, s.RootID, s.Depth = credential.KindDelegate, j.Terms.AgentID(p.Parent), j.Terms.AgentID(p.Root), int(p.Depth)
+		s.Chain = j.AncestorIDs(chain)
+	}
+	return s
+}
+
+// wholeMilli is a time as leaves tell it.
+func wholeMilli(t engine.Time) engine.Time { return t / engine.Millisecond * engine.Millisecond }
+
+// AncestorIDs names a delegate's ancestors, root first.
+func (j *Judge) AncestorIDs(chain []*engine.AgentProfile) []string {
+	ids := make([]string, 0, len(chain))
+	for i := len(chain) - 1; i > 0; i-- {
+		ids = append(ids, j.Terms.AgentID(chain[i].Slot))
+	}
+	return ids
+}
+
+// UserCredential is a user's credential as its leaf tells it.
+func (j *Judge) UserCredential(l *Leaf) *credential.Credential {
+	s := j.newCredential(credential.KindUser)
+	s.ID, s.Subject, s.IssuedAt, s.ExpiresAt = l.Text("credentialId"), l.Text("userId"), l.Instant("issuedAt"), l.Instant("expiresAt")
+	s.Name, s.AgentType, s.OperatorLegalName = l.Text("legalName"), engine.Supervised.String(), l.Text("operatorLegalName")
+	s.Agents, s.Matched, s.ScreenedAt = l.Texts("boundAgents"), l.Flag("nameMatched"), s.IssuedAt
+	return s
+}
+
+// ProfileUserCredential is the same from the registry.
+func (j *Judge) ProfileUserCredential(p *engine.UserProfile) *credential.Credential {
+	s := j.newCredential(credential.KindUser)
+	s.ID, s.Subject = j.Terms.IDs.CredentialID(kindUser, uint32(p.Slot), p.CredentialVersion), j.Terms.UserID(p.Slot)
+	s.IssuedAt, s.ExpiresAt, s.ScreenedAt = wholeMilli(p.IssuedAt), p.ExpiresAt, wholeMilli(p.IssuedAt)
+	s.Name, s.AgentType, s.OperatorLegalName = p.LegalName, engine.Supervised.String(), p.OperatorLegalName
+	s.Agents, s.Matched = j.AgentIDs(p.Agents), p.NameMatched
+	return s
+}
+
+func (j *Judge) AgentIDs(slots []engine.AgentSlot) []string {
+	ids := make([]string, len(slots))
+	for i, slot := range slots {
+		ids[i] = j.Terms.AgentID(slot)
+	}
+	return ids
+}
+
+// WriteCredential adds token and credential to an answer: the very bytes of the
+// token's vc. A token whose key was revoked since is not minted again: it would
+// be good for nothing.
+func (j *Judge) WriteCredential(m *strictjson.Members, s *credential.Credential, kid string) error {
+	if j.Terms.Settings.KeyRevoked(kid) {
+		m.Null("token")
+		m.Raw("credential", s.AppendJSON(nil))
+		return nil
+	}
+	key, err := j.Terms.Signer(kid)
+	if err != nil {
+		return err
+	}
+	token, document, err := credential.Mint(s, key, kid)
+	if err != nil {
+		return err
+	}
+	m.Text("token", token)
+	m.Raw("credential", document)
+	return nil
+}
+
+// canSign refuses to register what this node could not mint a token for, before
+// anything is in the log.
+func (j *Judge) canSign(s *credential.Credential) error {
+	now := j.shared.deps.Published.LogTime()
+	key := j.Terms.Settings.ActiveKey(now)
+	if key == nil {
+		return refuse("overloaded", "no signing key of the cluster is active")
+	}
+	if _, err := j.Terms.Signer(key.KID); err != nil {
+		j.shared.deps.Logger.Error("cannot sign", "error", err)
+		return refuse("overloaded", "this node cannot unseal the signing key")
+	}
+	trial := *s // Its ids and times are the log's to assign; these have their length.
+	trial.ID, trial.Subject = j.Terms.IDs.CredentialID(kindAgent, 1, 1), j.Terms.AgentID(1)
+	if trial.Kind == credential.KindUser {
+		trial.Subject = j.Terms.UserID(1)
+	}
+	trial.IssuedAt, trial.ExpiresAt, trial.ScreenedAt = now, now, now
+	if trial.Kind == credential.KindDelegate {
+		trial.ParentID, trial.RootID, trial.Depth = trial.Subject, trial.Subject, engine.DepthMax
+		trial.Chain = []string{trial.Subject, trial.Subject, trial.Subject}
+	}
+	switch err := trial.Check(); {
+	case errors.Is(err, credential.ErrTooLarge):
+		return &Refusal{Code: "invalid_field", Param: "spendPolicy",
+			Message: "names and spendPolicy are together larger than a token may be (8 KiB)",
+		}
+	case err != nil:
+		return &Refusal{Code: "invalid_field", Param: "spendPolicy",
+			Message: "the credential's content cannot be signed",
+		}
+	}
+	return nil
+}
+
+// issuance is what the list says of a party at issuance.
+type issuance struct {
+	walletMatched bool
+	NameMatched   bool // A strong match: R5.
+	possible      bool // R21.
+	Evidence      []strictjson.Members
+}
+
+var scratches = sync.Pool{New: func() any { return ofac.NewScratch() }}
+
+// ScreenParty looks a party up in the active list, as R3 to R5 see it.
+func (j *Judge) ScreenParty(party, wallet, name string, kind ofac.PartyType) (issuance, error) {
+	list, err := j.ActiveList()
+	if err != nil {
+		return issuance{}, err
+	}
+	var found issuance
+	if wallet != "" {
+		if match, listed := list.Wallet(wallet); listed {
+			found.walletMatched = true
+			found.Evidence = append(found.Evidence, walletEvidence(party, &match, list))
+		}
+	}
+	policy := j.Terms.Settings.Policy
+	scratch := scratches.Get().(*ofac.Scratch)
+	defer scratches.Put(scratch)
+	result := list.Screen(&ofac.Query{
+		Name: name, Type: kind, Review: policy.NameReview, Block: policy.NameBlock, WeakAliases: policy.WeakAliases,
+	}, scratch)
+	found.NameMatched, found.possible = result.Outcome == ofac.Listed, result.Outcome == ofac.Possible
+	for i := range result.Matches {
+		found.Evidence = append(found.Evidence, nameEvidence(party, &result.Matches[i], list))
+	}
+	return found, nil
+}
+
+func (i *issuance) matched() bool { return i.walletMatched || i.NameMatched }
+
+// refusedBy tells whether the institution refuses to register such a party.
+func (i *issuance) refusedBy(policy *engine.Policy) *Refusal {
+	if !i.matched() || !policy.RefuseOnMatch {
+		return nil
+	}
+	refused := refuse("operator_sanctioned", "the operator matches the sanctions list and this institution refuses such registrations")
+	refused.Changeable = true
+	return refused
+}
+
+// write adds the findings to a fragment.
+func (i *issuance) write(m *strictjson.Members, settings uint64) {
+	m.Text("ofacAtIssuance", clearOrMatch(i.matched()))
+	m.Uint("listVersion", settings)
+	if len(i.Evidence) > 0 {
+		m.List("matches", i.Evidence)
+	}
+}
+
+// Warnings are what the list gives to say.
+func (i *issuance) Warnings() []strictjson.Members {
+	switch {
+	case i.walletMatched:
+		return []strictjson.Members{warning("operator_sanctions_match", "the operator's wallet is on the sanctions list: every payment will be blocked", "R3_OPERATOR_OFAC_ISSUANCE")}
+	case i.NameMatched:
+		return []strictjson.Members{warning("operator_sanctions_match", "the operator's legal name is on the sanctions list: every payment will be blocked", "R5_OPERATOR_NAME_OFAC")}
+	case i.possible:
+		return []strictjson.Members{warning("operator_possible_match", "the operator's legal name resembles a listed one: payments will be reviewed", "R21_POSSIBLE_NAME_MATCH")}
+	}
+	return nil
+}
+
+func warning(code, message, rule string) strictjson.Members {
+	var m strictjson.Members
+	m.Text("code", code)
+	m.Text("message", message)
+	m.Optional("rule", rule)
+	return m
+}
+
+// basis is what a registration was judged with.
+func (j *Judge) basis() engine.Basis { return engine.Basis{List: j.Terms.Settings.ListVersion} }
+
+func clearOrMatch(matched bool) string {
+	if matched {
+		return "MATCH"
+	}
+	return "CLEAR"
+}

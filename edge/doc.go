@@ -1,0 +1,18 @@
+// Package edge judges what cannot change: a signed token, a request, one version
+// of the list and of the policy. It makes the record that the log judges the rest of.
+//
+// Purpose: Judges is what one node judges with, Judge judges one Call after another
+// in the same working space and gives a record (wire.Screen, wire.Register, ...) or a
+// Refusal. Whoever has calls to judge comes through here: HTTP, a batch, a test bench.
+//
+// Map: judge.go is the frame, terms.go what is made of the replicated settings,
+// tokencache.go and credential.go tokens in and out; screen.go reads a request and
+// gathers its facts, record.go and inputs.go write its record, cleared.go and match.go
+// ask about names; ladder.go, replay.go and recheck.go judge again; leaf.go reads what
+// was judged; registration.go, delegation.go, renewal.go and user.go make the records
+// of who may act, with settings_input.go and whitelist_input.go; profiles.go looks up.
+//
+// May import: engine, engine/credential, ofac, fsm (View, Settings, IDs), fsm/wire,
+// audit (its errors), strictjson, seal; fastjson, VictoriaMetrics/metrics.
+// Never: net/http, header names, status codes; httpapi, cluster.
+package edge

@@ -1,0 +1,166 @@
+package edge
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fastjson"
+
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+	"railguard/seal"
+	"railguard/strictjson"
+)
+
+// Deps is everything that judging needs from the rest of the house.
+type Deps struct {
+	Published Published
+	Records   Records
+	Secrets   *seal.Secrets
+	Node      string // Written into records.
+	Version   string // Semantic version of the binary.
+	Logger    *slog.Logger
+}
+
+// Published is what this node knows now, lock-free.
+type Published interface {
+	Settings() *fsm.Settings                           // Never nil.
+	List() *ofac.Index                                 // The active list; nil when none is open.
+	Agent(engine.AgentSlot) *engine.AgentProfile       // nil: unknown.
+	User(engine.UserSlot) *engine.UserProfile          // nil: unknown or erased.
+	Fleet(engine.FleetSlot) *engine.FleetProfile       // nil: unknown.
+	Disposition(leaf uint64) (uint64, bool)            // Leaf of a review's disposition.
+	Comments(leaf uint64) []uint64                     // Leaves of a review's comments.
+	LogTime() engine.Time                              // Log time, moved on by this node's clock since the last entry, at most 2 s.
+	Applied() uint64                                   // Applied log index.
+	ListByDigest(digest [32]byte) (*ofac.Index, error) // Any list of the last 90 days (replay, diff).
+}
+
+// Records reads history and frozen state.
+type Records interface {
+	Leaf(ctx context.Context, index uint64) ([]byte, error) // Local, else from a peer.
+	View(ctx context.Context, minIndex uint64) (*fsm.View, error)
+	ReadIndex(ctx context.Context) (uint64, error) // Leader's commit index, confirmed by a quorum; waits until it is applied here.
+	WaitApplied(ctx context.Context, index uint64) error
+}
+
+// Judges is what all judges of one node share: the terms of the moment, and what
+// was verified and written once already. It is safe for concurrent use.
+type Judges struct {
+	deps   Deps
+	tokens *tokenCache
+	cards  *cardCache
+	policy atomic.Pointer[policyCard]
+	terms  atomic.Pointer[Terms]
+	mutex  sync.Mutex // Serialises rebuilding the terms; readers never take it.
+}
+
+func New(deps Deps) *Judges {
+	return &Judges{deps: deps, tokens: newTokenCache(tokenCacheMax), cards: new(cardCache)}
+}
+
+// TokensHeld is how many places of the token cache are taken.
+func (js *Judges) TokensHeld() int { return js.tokens.size() }
+
+// Call is one call as a judge sees it: who asks for what. Of HTTP it knows nothing.
+type Call struct {
+	Caller    *Caller // nil: nobody in particular.
+	RequestID string
+	Body      []byte // As sent; its hash stands in the record.
+	Document  strictjson.Document
+	Idem      *wire.Idem
+	IdemHash  string // Hex; for the record.
+}
+
+// Timing is what judging took.
+type Timing struct{ Verify, Rules time.Duration }
+
+// Judge judges one call after another in the same working space: a batch needs
+// one. It is not safe for concurrent use, and what it returns is good until it is
+// asked again. begin makes it ready, reset gives back what it holds.
+type Judge struct {
+	shared *Judges
+	call   *Call
+	ctx    context.Context
+	Terms  *Terms // Of now; renewed when this node had to catch up.
+	Index  uint64 // Log index that an answer rests on; 0: what is applied.
+	Timing Timing
+
+	screen  screening
+	fresh   bool               // The leader's state was asked for once already.
+	parsers []*fastjson.Parser // Of leaves that are open.
+}
+
+var leafParsers fastjson.ParserPool
+
+// Begin makes the judge ready for a call at the terms of now.
+func (j *Judge) Begin(ctx context.Context, shared *Judges, call *Call) {
+	j.ctx, j.shared, j.call, j.Terms = ctx, shared, call, shared.Now()
+}
+
+// Within replaces the context: a deadline is known only after the caller is.
+func (j *Judge) Within(ctx context.Context) { j.ctx = ctx }
+
+// Renew takes the terms of now.
+func (j *Judge) Renew() { j.Terms = j.shared.Now() }
+
+// Reset closes the leaves that are open and forgets the call; the room is kept.
+func (j *Judge) Reset() {
+	for _, p := range j.parsers {
+		leafParsers.Put(p)
+	}
+	*j = Judge{parsers: j.parsers[:0], screen: j.screen.reset()}
+}
+
+// Confirm waits until this node has applied all that the leader had committed.
+func (j *Judge) Confirm() error {
+	if _, err := j.shared.deps.Records.ReadIndex(j.ctx); err != nil {
+		return &ReadError{err}
+	}
+	j.Renew()
+	return nil
+}
+
+// confirmBriefly is confirm for an answer that stands without it.
+func (j *Judge) confirmBriefly() {
+	ctx, cancel := context.WithTimeout(j.ctx, confirmTimeout)
+	defer cancel()
+	if _, err := j.shared.deps.Records.ReadIndex(ctx); err == nil {
+		j.Renew()
+	}
+}
+
+// catchUp is confirm, once a call.
+func (j *Judge) catchUp() error {
+	if j.fresh {
+		return nil
+	}
+	j.fresh = true
+	return j.Confirm()
+}
+
+// Again waits until this node knows what made a judgement stale: the entry of that
+// log index. try counts from 0; after engine.RejudgeMax of them the caller is refused.
+func (j *Judge) Again(try int, index uint64) error {
+	staleTotal.Inc()
+	if try+1 >= engine.RejudgeMax {
+		return refuse("overloaded", "the data this call was judged with changed too often; retry")
+	}
+	if err := j.shared.deps.Records.WaitApplied(j.ctx, index); err != nil {
+		return refuse("overloaded", "this node is behind; retry")
+	}
+	j.Renew()
+	return nil
+}
+
+// Bounds of this room alone; what the whole service is bound by stands in
+// engine/limits.go.
+const (
+	tokenCacheMax  = 65_536
+	confirmTimeout = 300 * time.Millisecond // A read that could be answered without the leader waits no longer for it.
+)

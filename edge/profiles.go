@@ -1,0 +1,118 @@
+package edge
+
+import (
+	"errors"
+
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/wire"
+	"railguard/strictjson"
+)
+
+// View is the whole state at what this node has applied now.
+func (j *Judge) View() (*fsm.View, error) {
+	view, err := j.shared.deps.Records.View(j.ctx, j.shared.deps.Published.Applied())
+	if err != nil {
+		return nil, &ReadError{err}
+	}
+	j.Index = view.Index
+	return view, nil
+}
+
+// KnownAgent returns the profile of an agent id within the key's scope. An id of
+// another tenant is as unknown as one that never was (decisions 5.3).
+func (j *Judge) KnownAgent(id string) (*engine.AgentProfile, error) {
+	missing := notKnown("no such agent")
+	slot, ok := j.Terms.ParseAgent(id)
+	if !ok {
+		return nil, missing
+	}
+	profile, err := j.agentProfile(slot)
+	if err != nil {
+		return nil, err
+	}
+	if profile == nil || !j.call.Caller.Covers(profile.OperatorLegalName) {
+		return nil, missing
+	}
+	return profile, nil
+}
+
+// KnownFleet returns the profile of a fleet id within the key's scope.
+func (j *Judge) KnownFleet(id string) (*engine.FleetProfile, error) {
+	missing := notKnown("no such fleet")
+	slot, ok := j.Terms.ParseFleet(id)
+	if !ok {
+		return nil, missing
+	}
+	profile := j.shared.deps.Published.Fleet(slot)
+	if profile == nil {
+		if err := j.catchUp(); err != nil {
+			return nil, err
+		}
+		profile = j.shared.deps.Published.Fleet(slot)
+	}
+	if profile == nil || !j.call.Caller.Covers(profile.OperatorLegalName) {
+		return nil, missing
+	}
+	return profile, nil
+}
+
+// chainOf returns an agent's profile and its ancestors', own first.
+func (j *Judge) chainOf(profile *engine.AgentProfile) ([]*engine.AgentProfile, error) {
+	chain := make([]*engine.AgentProfile, 0, engine.DepthMax+1)
+	for profile != nil && len(chain) <= engine.DepthMax {
+		chain = append(chain, profile)
+		if profile.Parent == 0 {
+			return chain, nil
+		}
+		var err error
+		if profile, err = j.agentProfile(profile.Parent); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errors.New("BUG: delegation chain is broken")
+}
+
+// foldChain adds a chain's revisions to a basis in the order of Apply: own
+// first, then the ancestors, then the root's fleet.
+func (j *Judge) foldChain(basis *engine.Basis, chain []*engine.AgentProfile) {
+	for _, profile := range chain {
+		basis.Fold(engine.RevAgent, uint32(profile.Slot), profile.Rev)
+	}
+	fleet := chain[len(chain)-1].Fleet
+	if fleet == 0 {
+		return
+	}
+	if profile := j.shared.deps.Published.Fleet(fleet); profile != nil {
+		basis.Fold(engine.RevFleet, uint32(fleet), profile.Rev)
+	}
+}
+
+// fragmentMax is how long a fragment may be: a leaf less room for its head, with
+// the longest chain and the ids of the agents of one assignment.
+const fragmentMax = engine.LeafMax - 14*engine.KiB
+
+// Recorded makes the part common to all records, or refuses a fragment that no
+// leaf would hold.
+func (j *Judge) Recorded(fragment strictjson.Members, filters ...uint64) (wire.Common, error) {
+	j.Actor(&fragment)
+	if len(fragment) > fragmentMax {
+		return wire.Common{}, refuse("payload_too_large", "the audit record of this call would be larger than 64 KiB")
+	}
+	return j.Common(fragment, filters...), nil
+}
+
+// Common is what every caller-made record carries: the fragment copied into the
+// leaf, the filter keys it can be found by, the caller's Idempotency-Key.
+func (j *Judge) Common(fragment strictjson.Members, filters ...uint64) wire.Common {
+	return wire.Common{Idem: j.call.Idem, Fragment: fragment, Filters: filters}
+}
+
+// Actor writes who made a change and where: every leaf's fragment ends with it.
+func (j *Judge) Actor(m *strictjson.Members) {
+	if j.call.Caller != nil {
+		m.Text("actorKeyId", j.call.Caller.ID)
+	}
+	m.Text("node", j.shared.deps.Node)
+	m.Optional("idempotencyKeyHash", j.call.IdemHash)
+}

@@ -1,0 +1,202 @@
+package edge
+
+import (
+	"strings"
+
+	"railguard/engine"
+	"railguard/engine/credential"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+	"railguard/seal"
+	"railguard/strictjson"
+)
+
+// Registration is a body of POST /v1/agents/register, of a delegate or of a
+// re-issue, on its way to a profile.
+type Registration struct {
+	Profile engine.AgentProfile
+	ein     string // As sent; sealed before it goes anywhere.
+	fleet   string // fleetId as sent.
+}
+
+// Read reads the body of a new agent, within the caller's scope.
+func (in *Registration) Read(j *Judge, f *strictjson.Fields) error {
+	in.Profile.AgentName = f.RequiredName("agentName")
+	in.agentType(f, true)
+	in.Profile.OperatorLegalName = f.RequiredName("operatorLegalName")
+	in.operator(f)
+	in.Profile.Purpose = f.RequiredText("purpose", engine.TextMax)
+	in.common(f, j.shared.deps.Published.LogTime())
+	in.fleet = f.Text("fleetId", engine.FieldMax)
+	if err := f.Err(); err != nil {
+		return err
+	}
+	if !j.call.Caller.Covers(in.Profile.OperatorLegalName) {
+		return foreignOperator()
+	}
+	if in.fleet != "" {
+		fleet, err := j.KnownFleet(in.fleet)
+		if err != nil {
+			return err
+		}
+		in.Profile.Fleet = fleet.Slot
+	}
+	return in.seal(j)
+}
+
+// agentType reads agentType.
+func (in *Registration) agentType(f *strictjson.Fields, required bool) {
+	read := f.OneOf
+	if required {
+		read = f.RequiredOneOf
+	}
+	in.Profile.Type, _ = engine.ParseAgentType(read("agentType", "autonomous", "supervised"))
+}
+
+// operator reads what names and identifies the operator besides its legal name.
+func (in *Registration) operator(f *strictjson.Fields) {
+	if name := in.Profile.OperatorLegalName; name != "" && OperatorKey(name) == "" {
+		f.Invalid("operatorLegalName", "must have letters or digits")
+	}
+	if f.Get("operatorWallet") != nil {
+		in.Profile.OperatorWallet = f.Text("operatorWallet", engine.FieldMax)
+		if !validWallet(in.Profile.OperatorWallet) {
+			f.Invalid("operatorWallet", "must be 0x and 40 hexadecimal digits, or 25 to 90 base58 or bech32 characters")
+		}
+	}
+	if f.Get("operatorEIN") != nil {
+		in.ein = f.Text("operatorEIN", engine.FieldMax)
+		if !validEIN(in.ein) {
+			f.Invalid("operatorEIN", "must be nine digits, with or without a dash behind the second")
+		}
+	}
+}
+
+// validWallet is engine.ValidWallet, but for a text that begins like an EVM
+// address and is none: by its letters it could be bech32 with the prefix "0x",
+// which nobody uses, and is far more likely a mistyped address.
+func validWallet(text string) bool {
+	if strings.HasPrefix(strings.ToLower(text), "0x") && len(text) != len("0x")+40 {
+		return false
+	}
+	return engine.ValidWallet(text)
+}
+
+// common reads what every kind of registration may carry.
+func (in *Registration) common(f *strictjson.Fields, now engine.Time) {
+	in.Profile.AgentFramework = f.Text("agentFramework", engine.FieldMax)
+	in.Profile.Model = f.Text("underlyingModel", engine.FieldMax)
+	in.Profile.PolicyJSON, in.Profile.Policy = readSpendPolicy(f, "spendPolicy")
+	in.Profile.Metadata = readMetadata(f)
+	in.Profile.Settings = ReadSettings(f, engine.AgentSettings{}, now)
+}
+
+// validEIN is the shape of an employer identification number: NN-NNNNNNN.
+func validEIN(text string) bool {
+	digits := 0
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] >= '0' && text[i] <= '9':
+			digits++
+		case text[i] != '-' || i != 2:
+			return false
+		}
+	}
+	return digits == 9 && (len(text) == 9 || text[2] == '-')
+}
+
+// seal encrypts the EIN: nothing but the last four digits stays readable.
+func (in *Registration) seal(j *Judge) error {
+	if in.ein == "" {
+		return nil
+	}
+	digits := strings.ReplaceAll(in.ein, "-", "")
+	sealed, err := j.shared.deps.Secrets.Seal(seal.LabelEIN, []byte(digits))
+	if err != nil {
+		return err
+	}
+	in.Profile.EINSealed, in.Profile.EINMasked = sealed, "**-***"+digits[len(digits)-4:]
+	return nil
+}
+
+// Register judges and builds the record of a new agent or delegate.
+func (in *Registration) Register(j *Judge) (any, error) {
+	p := in.Profile
+	if err := j.canSign(j.trialCredential(&p)); err != nil {
+		return nil, err
+	}
+	found, err := j.ScreenParty("operator", p.OperatorWallet, p.OperatorLegalName, ofac.PartyUnknown)
+	if err != nil {
+		return nil, err
+	}
+	if refused := found.refusedBy(j.Terms.Settings.Policy); refused != nil {
+		refused.Note = j.attemptNote(&p, &found)
+		return nil, refused
+	}
+	p.WalletMatched, p.NameMatched = found.walletMatched, found.NameMatched
+	record := &wire.Register{Profile: p, OperatorKey: OperatorKey(p.OperatorLegalName), Basis: j.basis()}
+	var m strictjson.Members
+	writeProfile(&m, &p)
+	found.write(&m, j.Terms.Settings.ListVersion)
+	m.List("warnings", append(found.Warnings(), in.advice(j, &p)...))
+	record.Common, err = j.Recorded(m, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
+	return record, err
+}
+
+// trialCredential is the credential a profile will have, as far as its size goes.
+func (j *Judge) trialCredential(p *engine.AgentProfile) *credential.Credential {
+	s := j.newCredential(credential.KindAgent)
+	s.Name, s.AgentType, s.OperatorLegalName, s.SpendPolicy = p.AgentName, p.Type.String(), p.OperatorLegalName, p.PolicyJSON
+	if p.Parent != 0 {
+		s.Kind = credential.KindDelegate
+	}
+	return s
+}
+
+// attemptNote is the evidence of a registration that the institution's policy refused.
+func (j *Judge) attemptNote(p *engine.AgentProfile, found *issuance) *wire.Note {
+	var m strictjson.Members
+	writeProfile(&m, p)
+	found.write(&m, j.Terms.Settings.ListVersion)
+	j.Actor(&m)
+	return &wire.Note{Event: "agent.refused", Common: wire.Common{
+		Fragment: m, Filters: []uint64{engine.FilterKey(engine.FilterOperator, OperatorKey(p.OperatorLegalName))},
+	}}
+}
+
+// advice is what the caller should know besides the list's findings.
+func (in *Registration) advice(j *Judge, p *engine.AgentProfile) []strictjson.Members {
+	var items []strictjson.Members
+	if p.Parent == 0 && p.OperatorWallet == "" {
+		items = append(items, warning("operator_wallet_missing", "operatorWallet is needed for crypto flows", ""))
+	}
+	if p.Parent == 0 && len(p.EINSealed) == 0 {
+		items = append(items, warning("operator_ein_missing", "operatorEIN is needed for bank and ACH flows", ""))
+	}
+	policy := j.Terms.Settings.Policy
+	if p.Type == engine.Autonomous && !policy.IssuanceAttests {
+		above := string(engine.AppendUSD(nil, policy.AttestationAbove))
+		items = append(items, warning("attestation_required", "attest this agent before payments above "+above+" USD", "R22_ATTESTATION_STALE"))
+	}
+	return items
+}
+
+// writeProfile writes what was registered, as the leaf keeps it: the whole of
+// what the answer and the credential are rendered from.
+func writeProfile(m *strictjson.Members, p *engine.AgentProfile) {
+	m.Text("agentName", p.AgentName)
+	m.Text("agentType", p.Type.String())
+	m.Optional("agentFramework", p.AgentFramework)
+	m.Optional("underlyingModel", p.Model)
+	m.Text("operatorLegalName", p.OperatorLegalName)
+	m.Optional("operatorWallet", p.OperatorWallet)
+	m.Optional("operatorEIN", p.EINMasked)
+	m.Optional("purpose", p.Purpose)
+	if len(p.PolicyJSON) > 0 {
+		m.Raw("spendPolicy", p.PolicyJSON)
+	}
+	if len(p.Metadata) > 0 {
+		m.Raw("metadata", p.Metadata)
+	}
+	WriteSettings(m, &p.Settings)
+}

@@ -1,0 +1,185 @@
+package edge
+
+import (
+	"bytes"
+	"strings"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+	"railguard/seal"
+	"railguard/strictjson"
+)
+
+// Reissue is the body of a re-issue.
+type Reissue struct {
+	Registration
+	has struct{ name, operator, wallet, ein, purpose, policy, model, framework bool }
+
+	slot          engine.AgentSlot
+	overlap       engine.Time
+	reason, actor string
+}
+
+// Read reads the body of a re-issue of the agent current, within the caller's scope.
+func (in *Reissue) Read(j *Judge, f *strictjson.Fields, current *engine.AgentProfile) error {
+	in.slot, in.overlap = current.Slot, engine.OverlapDefault
+	given := func(name string) bool { return f.Get(name) != nil }
+	in.has.name, in.has.operator, in.has.wallet = given("agentName"), given("operatorLegalName"), given("operatorWallet")
+	in.has.ein, in.has.purpose, in.has.policy = given("operatorEIN"), given("purpose"), given("spendPolicy")
+	in.has.model, in.has.framework = given("underlyingModel"), given("agentFramework")
+	if in.has.name {
+		in.Profile.AgentName = f.RequiredName("agentName")
+	}
+	if in.has.operator {
+		in.Profile.OperatorLegalName = f.RequiredName("operatorLegalName")
+	}
+	in.operator(f)
+	if current.Parent != 0 && (in.has.operator || in.has.wallet || in.has.ein) {
+		f.Invalid("operatorLegalName", "of a delegate is its parent's: re-issue the root")
+	}
+	in.Profile.Purpose = f.Text("purpose", engine.TextMax)
+	in.Profile.AgentFramework, in.Profile.Model = f.Text("agentFramework", engine.FieldMax), f.Text("underlyingModel", engine.FieldMax)
+	in.Profile.PolicyJSON, in.Profile.Policy = readSpendPolicy(f, "spendPolicy")
+	if hours, ok := f.Integer("overlapHours", 0, int64(engine.OverlapMax/engine.Hour)); ok {
+		in.overlap = engine.Time(hours) * engine.Hour
+	}
+	in.reason, in.actor = f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
+	if err := f.Err(); err != nil {
+		return err
+	}
+	if in.has.operator && !j.call.Caller.Covers(in.Profile.OperatorLegalName) {
+		return foreignOperator()
+	}
+	return in.seal(j)
+}
+
+// Build makes the whole new profile from the current revision.
+func (in *Reissue) Build(j *Judge) (any, error) {
+	old, err := j.agentProfile(in.slot)
+	if err != nil {
+		return nil, err
+	}
+	next := *old
+	if err := in.apply(j, &next, old); err != nil {
+		return nil, err
+	}
+	if err := j.canSign(j.trialCredential(&next)); err != nil {
+		return nil, err
+	}
+	found, err := j.ScreenParty("operator", next.OperatorWallet, next.OperatorLegalName, ofac.PartyUnknown)
+	if err != nil {
+		return nil, err
+	}
+	if refused := found.refusedBy(j.Terms.Settings.Policy); refused != nil {
+		refused.Note = j.attemptNote(&next, &found)
+		return nil, refused
+	}
+	next.WalletMatched, next.NameMatched = found.walletMatched, found.NameMatched
+	plain, err := in.plain(j, old, &next)
+	if err != nil {
+		return nil, err
+	}
+	record := &wire.Reissue{
+		Agent: in.slot, Profile: next, BaseRev: old.Rev, OperatorKey: OperatorKey(next.OperatorLegalName),
+		List: j.Terms.Settings.ListVersion, Plain: plain, Overlap: in.overlap,
+	}
+	var m strictjson.Members
+	writeProfile(&m, &next)
+	found.write(&m, record.List)
+	m.Bool("plain", plain)
+	m.TextOrNull("reason", in.reason)
+	m.TextOrNull("actor", in.actor)
+	if next.Parent != 0 {
+		m.Raw("effectivePolicy", next.Policy.AppendJSON(nil))
+	}
+	m.List("warnings", append(found.Warnings(), in.advice(j, &next)...))
+	record.Common, err = j.Recorded(m, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
+	return record, err
+}
+
+// apply brings what the body changes into the profile. The new baseline of the
+// model is the one given, else the one reported last (decisions 5.8).
+func (in *Reissue) apply(j *Judge, next, old *engine.AgentProfile) error {
+	if in.has.name {
+		next.AgentName = in.Profile.AgentName
+	}
+	if in.has.purpose {
+		next.Purpose = in.Profile.Purpose
+	}
+	if in.has.framework {
+		next.AgentFramework = in.Profile.AgentFramework
+	}
+	next.Model = CurrentModel(old)
+	if in.has.model {
+		next.Model = in.Profile.Model
+	}
+	next.Settings.CurrentModel = ""
+	if in.has.operator {
+		if OperatorKey(in.Profile.OperatorLegalName) != OperatorKey(old.OperatorLegalName) {
+			next.OperatorWallet, next.EINSealed, next.EINMasked = "", nil, "" // They were the old operator's.
+		}
+		next.OperatorLegalName = in.Profile.OperatorLegalName
+	}
+	if in.has.wallet {
+		next.OperatorWallet = in.Profile.OperatorWallet
+	}
+	if in.has.ein {
+		next.EINSealed, next.EINMasked = in.Profile.EINSealed, in.Profile.EINMasked
+	}
+	if in.has.policy {
+		next.PolicyJSON, next.Policy = in.Profile.PolicyJSON, in.Profile.Policy
+	}
+	if old.Parent == 0 {
+		return nil
+	}
+	return in.narrow(j, next)
+}
+
+// narrow holds a delegate's new policy against its parent's of today, and takes
+// over the parent's operator, which may be another one by now.
+func (in *Reissue) narrow(j *Judge, next *engine.AgentProfile) error {
+	parent, err := j.agentProfile(next.Parent)
+	if err != nil {
+		return err
+	}
+	chain, err := j.chainOf(parent)
+	if err != nil {
+		return err
+	}
+	asked := engine.Grant{Policy: engine.NoSpendPolicy(), Type: next.Type}
+	var own []byte
+	if in.has.policy {
+		asked.Policy, own = in.Profile.Policy, in.Profile.PolicyJSON
+	}
+	granted, wider := engine.Narrow(grantOf(chain), &asked)
+	if len(wider) > 0 {
+		return changeable(widening(wider))
+	}
+	if in.has.policy {
+		next.PolicyJSON, next.Policy = inherit(own, &asked.Policy, &granted.Policy), granted.Policy
+	}
+	next.OperatorLegalName, next.OperatorWallet = parent.OperatorLegalName, parent.OperatorWallet
+	next.EINSealed, next.EINMasked = parent.EINSealed, parent.EINMasked
+	return nil
+}
+
+// plain tells a renewal from a change: the same operator, wallet, policy, model
+// and name.
+func (in *Reissue) plain(j *Judge, old, next *engine.AgentProfile) (bool, error) {
+	same := OperatorKey(old.OperatorLegalName) == OperatorKey(next.OperatorLegalName) &&
+		old.OperatorLegalName == next.OperatorLegalName && old.AgentName == next.AgentName &&
+		engine.CanonicalWallet(old.OperatorWallet) == engine.CanonicalWallet(next.OperatorWallet) &&
+		old.Policy == next.Policy && engine.SameModel(old.Model, next.Model)
+	if !same || !in.has.ein {
+		return same, nil
+	}
+	if len(old.EINSealed) == 0 {
+		return true, nil // A first EIN adds to the operator's data and changes none.
+	}
+	before, err := j.shared.deps.Secrets.Open(seal.LabelEIN, old.EINSealed)
+	if err != nil {
+		return false, err
+	}
+	return bytes.Equal(before, []byte(strings.ReplaceAll(in.ein, "-", ""))), nil
+}

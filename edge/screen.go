@@ -1,0 +1,323 @@
+package edge
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+	"railguard/strictjson"
+)
+
+// POST /v1/screen: the eleven steps of house.md, section 5. What cannot change
+// is judged here, what can change is judged in the log.
+
+// screening is the room one screening call needs. It is pooled with its call.
+type screening struct {
+	request  engine.Request
+	facts    engine.Facts
+	hits     engine.Hits
+	record   wire.Screen
+	fragment strictjson.Members
+	filters  []uint64
+	subs     []byte
+
+	token     string // As sent, prefix and all; "" when not a string.
+	userToken string
+	userGiven bool
+	agent     credentialClaims
+	user      credentialClaims
+}
+
+// reset keeps the room and forgets the rest: a pooled call must not keep a
+// caller's names alive.
+func (s screening) reset() screening {
+	return screening{fragment: s.fragment[:0], filters: s.filters[:0], subs: s.subs[:0]}
+}
+
+// lookers are not part of a call: each remembers many answers, and one is held
+// only while the list is asked.
+var lookers = sync.Pool{New: func() any { return engine.NewLooker() }}
+
+// Screen judges the request that was read and makes its record: credential, static
+// rules, evidence. It may be asked again, at newer terms, when the log knew of
+// something newer. The record is good until the judge is used again.
+func (j *Judge) Screen() (*wire.Screen, error) {
+	began := time.Now()
+	list, err := j.ActiveList()
+	if err != nil {
+		return nil, err
+	}
+	if err := j.gatherFacts(list); err != nil {
+		return nil, err
+	}
+	if err := j.checkScope(); err != nil {
+		return nil, err
+	}
+	j.lookUpCleared(list)
+	verified := time.Now()
+	j.Timing.Verify += verified.Sub(began)
+	looker := lookers.Get().(*engine.Looker)
+	s := &j.screen
+	looker.Look(&s.facts)
+	s.hits = engine.JudgeStatic(&s.facts)
+	j.buildRecord(list) // Reads the matches, which live in the looker.
+	lookers.Put(looker)
+	j.Timing.Rules += time.Since(verified)
+	return &s.record, nil
+}
+
+// ActiveList returns the list that the settings of this moment name: the pointer
+// published beside them may be one step ahead or behind.
+func (j *Judge) ActiveList() (*ofac.Index, error) {
+	settings := j.Terms.Settings
+	if settings.List == nil || settings.List.Entries == 0 {
+		return nil, noList()
+	}
+	if settings.List.Sample && !settings.Genesis.Dev {
+		return nil, noList()
+	}
+	list := j.shared.deps.Published.List()
+	if list != nil && list.Digest() == settings.List.Digest {
+		return list, nil
+	}
+	list, err := j.shared.deps.Published.ListByDigest(settings.List.Digest)
+	if err != nil || list == nil {
+		return nil, noList()
+	}
+	return list, nil
+}
+
+func noList() *Refusal {
+	return refuse("sanctions_data_unavailable", "no published sanctions list is active; no verdict can be given")
+}
+
+// gatherFacts resolves the credentials of the call and lays out what the static
+// rules see, with the folded revisions of every profile looked at.
+func (j *Judge) gatherFacts(list *ofac.Index) error {
+	s := &j.screen
+	settings := j.Terms.Settings
+	s.facts = engine.Facts{
+		Request: &s.request, Now: j.shared.deps.Published.LogTime(), Policy: settings.Policy, List: list,
+	}
+	s.record = wire.Screen{
+		Idem: j.call.Idem, Amount: s.request.Amount, Party: s.request.Party(),
+		Basis: engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version},
+	}
+	s.agent, s.user = credentialClaims{}, credentialClaims{}
+	token, state, err := j.Claims(s.token)
+	if err != nil {
+		return err
+	}
+	if state != engine.TokenGood {
+		s.facts.Token = state
+		return nil
+	}
+	if token.kind == kindUser {
+		if s.userGiven {
+			s.facts.Token = engine.TokenWrongType // Two user credentials and no agent's.
+			return nil
+		}
+		s.user = token
+		return j.userAlone()
+	}
+	s.agent = token
+	if s.userGiven {
+		if s.user, state, err = j.Claims(s.userToken); err != nil {
+			return err
+		}
+		if state != engine.TokenGood || s.user.kind != kindUser {
+			s.facts.Token = worseToken(state)
+			return nil
+		}
+	}
+	return j.loadParties(engine.AgentSlot(token.slot), token.version, token.expires)
+}
+
+func worseToken(state engine.TokenState) engine.TokenState {
+	if state == engine.TokenGood {
+		return engine.TokenWrongType
+	}
+	return state
+}
+
+// userAlone serves a user credential given as token: it stands for the agent it
+// is bound to when that is exactly one (decisions 5.11); else it is R24.
+func (j *Judge) userAlone() error {
+	s := &j.screen
+	profile, err := j.UserProfile(engine.UserSlot(s.user.slot))
+	if err != nil {
+		return err
+	}
+	if profile == nil {
+		s.facts.Token = engine.TokenUnknownAgent
+		return nil
+	}
+	if len(profile.Agents) != 1 {
+		s.facts.UserOnly = true
+		return j.loadParties(0, 0, 0)
+	}
+	agent, err := j.agentProfile(profile.Agents[0])
+	if err != nil {
+		return err
+	}
+	if agent == nil {
+		s.facts.Token = engine.TokenUnknownAgent
+		return nil
+	}
+	// No agent's token is in the call: the registry's current credential stands in.
+	return j.loadParties(agent.Slot, agent.CredentialVersion, agent.ExpiresAt)
+}
+
+// loadParties loads the delegation chain, the root's fleet and the user, in the
+// order in which Apply folds their revisions.
+func (j *Judge) loadParties(slot engine.AgentSlot, version uint16, expires engine.Time) error {
+	s := &j.screen
+	f, record := &s.facts, &s.record
+	if err := j.loadChain(slot); err != nil || f.Token != engine.TokenGood {
+		return err
+	}
+	record.Agent, record.Version, record.Expires = slot, version, expires
+	if j.Terms.Settings.KeyRevoked(s.agent.kid) {
+		record.Version = 0 // Never passes R2 (decisions 5.26: an emergency rotation).
+	}
+	if f.ChainSize > 0 {
+		if fleet := f.Chain[f.ChainSize-1].Fleet; fleet != 0 {
+			if f.Fleet = j.shared.deps.Published.Fleet(fleet); f.Fleet != nil {
+				record.Basis.Fold(engine.RevFleet, uint32(fleet), f.Fleet.Rev)
+			}
+		}
+	}
+	if s.user.kind == 0 {
+		return nil
+	}
+	profile, err := j.UserProfile(engine.UserSlot(s.user.slot))
+	if err != nil {
+		return err
+	}
+	if profile == nil {
+		f.Token = engine.TokenUnknownAgent
+		return nil
+	}
+	f.User = profile
+	record.User, record.UserVersion, record.UserExpires = profile.Slot, s.user.version, s.user.expires
+	if j.Terms.Settings.KeyRevoked(s.user.kid) {
+		record.UserVersion = 0
+	}
+	record.Basis.Fold(engine.RevUser, uint32(profile.Slot), profile.Rev)
+	return nil
+}
+
+func (j *Judge) loadChain(slot engine.AgentSlot) error {
+	s := &j.screen
+	f := &s.facts
+	for slot != 0 {
+		if f.ChainSize == len(f.Chain) {
+			f.ChainBad = true
+			return nil
+		}
+		profile, err := j.agentProfile(slot)
+		if err != nil {
+			return err
+		}
+		if profile == nil {
+			if f.ChainSize == 0 {
+				f.Token = engine.TokenUnknownAgent
+				return nil
+			}
+			s.record.Basis.Fold(engine.RevAgent, uint32(slot), 0)
+			f.ChainBad = true
+			return nil
+		}
+		f.Chain[f.ChainSize] = profile
+		f.ChainSize++
+		s.record.Basis.Fold(engine.RevAgent, uint32(slot), profile.Rev)
+		slot = profile.Parent
+	}
+	return nil
+}
+
+// agentProfile returns a profile. One that this node does not know, of a slot
+// that a credential of ours names, was registered a moment ago on another node:
+// the leader is asked once.
+func (j *Judge) agentProfile(slot engine.AgentSlot) (*engine.AgentProfile, error) {
+	if profile := j.shared.deps.Published.Agent(slot); profile != nil {
+		return profile, nil
+	}
+	if err := j.catchUp(); err != nil {
+		return nil, err
+	}
+	return j.shared.deps.Published.Agent(slot), nil
+}
+
+func (j *Judge) UserProfile(slot engine.UserSlot) (*engine.UserProfile, error) {
+	if profile := j.shared.deps.Published.User(slot); profile != nil {
+		return profile, nil
+	}
+	if err := j.catchUp(); err != nil {
+		return nil, err
+	}
+	return j.shared.deps.Published.User(slot), nil
+}
+
+// checkScope keeps a key of one operator from screening another's agents.
+func (j *Judge) checkScope() error {
+	f := &j.screen.facts
+	if j.call.Caller.Operator == "" || f.Token != engine.TokenGood || f.ChainSize == 0 {
+		return nil
+	}
+	if j.Terms.card(j.shared.cards, f.Chain[0]).operatorKey != j.call.Caller.Operator {
+		return foreignOperator()
+	}
+	return nil
+}
+
+// Read reads the request: JSON, then required, then semantic.
+func (j *Judge) Read() error {
+	f := j.call.Document.Fields()
+	s := &j.screen
+	if !f.Has("token") {
+		return refuse("missing_token", "token is required")
+	}
+	if !f.Has("amount") {
+		return &Refusal{Code: "missing_amount", Message: "amount is required", Param: "amount"}
+	}
+	amount, err := engine.ParseUSD(j.call.Document.Raw("amount"))
+	if err != nil {
+		message := "amount must be a number from 0 to 1e12: " + amountProblem(err)
+		return &Refusal{Code: "invalid_amount", Message: message, Param: "amount"}
+	}
+	s.request = engine.Request{
+		Amount: amount, AmountText: string(j.call.Document.Raw("amount")),
+		Chain: f.Text("chain", engine.FieldMax), Rail: f.Text("rail", engine.FieldMax),
+		Wallet: f.Text("cpWallet", engine.FieldMax), Name: f.Name("cpName"),
+		Type: f.Text("cpType", engine.FieldMax), Protocol: f.Text("protocol", engine.FieldMax),
+		Model: f.Text("underlyingModel", engine.FieldMax), TravelRule: f.Text("travelRuleRef", engine.FieldMax),
+	}
+	if alias := f.Text("model", engine.FieldMax); s.request.Model == "" {
+		s.request.Model = alias
+	}
+	s.token, s.userToken = looseText(&f, "token"), looseText(&f, "userToken")
+	s.userGiven = f.Get("userToken") != nil
+	return f.Err()
+}
+
+func amountProblem(err error) string {
+	if errors.Is(err, engine.ErrAmountNegative) || errors.Is(err, engine.ErrAmountTooLarge) {
+		return err.Error()
+	}
+	return "not a number"
+}
+
+// looseText reads a credential: anything but a string is a malformed one (R1),
+// not an error (specification 7).
+func looseText(f *strictjson.Fields, name string) string {
+	v := f.Get(name)
+	if v == nil {
+		return ""
+	}
+	return strings.TrimSpace(string(v.GetStringBytes()))
+}

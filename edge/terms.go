@@ -1,0 +1,155 @@
+package edge
+
+import (
+	"crypto/ecdsa"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+
+	"railguard/engine"
+	"railguard/engine/credential"
+	"railguard/fsm"
+	"railguard/fsm/wire"
+)
+
+// Terms is what this node made of one Settings value: the id permutation, the
+// credential keys, the JWKS, the cleared pairs. Immutable; rebuilt whole when the
+// settings change, its parts taken over where their source did not.
+type Terms struct {
+	Settings *fsm.Settings
+	IDs      *fsm.IDs     // nil before bootstrap.
+	Signing  *signingKeys // nil before bootstrap.
+	cleared  *clearedPairs
+}
+
+// signingKeys is the credential side of the terms.
+type signingKeys struct {
+	source   []*wire.SigningKey
+	issuer   string
+	Verify   *credential.KeySet
+	private  map[string]*ecdsa.PrivateKey // By kid; those that this node could unseal.
+	JWKS     []byte
+	JWKSETag string
+	Err      error // The cluster secret does not open a key: this node must not be ready.
+}
+
+var errNoSigningKey = errors.New("no signing key of the cluster can be unsealed")
+
+// Now returns what belongs to the settings of this moment.
+func (js *Judges) Now() *Terms {
+	settings := js.deps.Published.Settings()
+	current := js.terms.Load()
+	if current != nil && current.Settings == settings {
+		return current
+	}
+	return js.rebuild(settings)
+}
+
+func (js *Judges) rebuild(settings *fsm.Settings) *Terms {
+	js.mutex.Lock()
+	defer js.mutex.Unlock()
+	before := js.terms.Load()
+	if before != nil && (before.Settings == settings || before.Settings.Index > settings.Index) {
+		return before
+	}
+	next := &Terms{Settings: settings}
+	if before != nil {
+		next.IDs, next.Signing, next.cleared = before.IDs, before.Signing, before.cleared
+	}
+	if next.cleared == nil || !slices.Equal(next.cleared.source, settings.Cleared) {
+		next.cleared = newClearedPairs(settings.Cleared)
+	}
+	if settings.Genesis != nil && next.IDs == nil {
+		next.IDs = fsm.NewIDs(settings.Genesis.IDKey)
+	}
+	if settings.Genesis != nil && (next.Signing == nil || !slices.Equal(next.Signing.source, settings.SigningKeys)) {
+		next.Signing = js.openSigningKeys(settings)
+		if next.Signing.Err != nil {
+			js.deps.Logger.Error("signing keys", "error", next.Signing.Err)
+		}
+	}
+	js.terms.Store(next)
+	return next
+}
+
+// openSigningKeys unseals the cluster's signing keys and lays out the JWKS.
+func (js *Judges) openSigningKeys(settings *fsm.Settings) *signingKeys {
+	s := &signingKeys{source: settings.SigningKeys, issuer: settings.Genesis.Issuer, private: make(map[string]*ecdsa.PrivateKey)}
+	if err := js.deps.Secrets.Check(settings.Genesis.SecretCheck); err != nil {
+		s.Err = err
+	}
+	if err := s.publish(settings.SigningKeys); err != nil {
+		s.Err = err
+		return s
+	}
+	for _, key := range settings.SigningKeys {
+		if key.RevokedAt != 0 || s.Err != nil {
+			continue
+		}
+		private, err := js.deps.Secrets.OpenSigningKey(key)
+		if err != nil {
+			s.Err = fmt.Errorf("signing key %s: %w", key.KID, err)
+			continue
+		}
+		s.private[key.KID] = private
+	}
+	return s
+}
+
+// publish makes the key set that verifies tokens and the bytes of the JWKS.
+func (s *signingKeys) publish(keys []*wire.SigningKey) error {
+	public := make([]credential.PublicKey, 0, len(keys))
+	for _, key := range keys {
+		state := credential.KeyActive
+		if key.RevokedAt != 0 {
+			state = credential.KeyRevoked
+		}
+		public = append(public, credential.PublicKey{ID: key.KID, Point: key.Public, State: state})
+	}
+	set, err := credential.NewKeySet(s.issuer, public)
+	if err != nil {
+		return fmt.Errorf("key set: %w", err)
+	}
+	s.Verify, s.JWKS = set, set.AppendJWKS(nil)
+	sum := sha256.Sum256(s.JWKS)
+	s.JWKSETag = `"` + hex.EncodeToString(sum[:8]) + `"`
+	return nil
+}
+
+// Signer returns the private key of a kid.
+func (t *Terms) Signer(kid string) (*ecdsa.PrivateKey, error) {
+	if t.Signing == nil {
+		return nil, errNoSigningKey
+	}
+	if t.Signing.Err != nil {
+		return nil, t.Signing.Err
+	}
+	key := t.Signing.private[kid]
+	if key == nil {
+		return nil, errNoSigningKey
+	}
+	return key, nil
+}
+
+// AgentID, fleetID and userID are the texts of slots.
+func (t *Terms) AgentID(slot engine.AgentSlot) string { return t.IDs.AgentID(uint32(slot)) }
+func (t *Terms) FleetID(slot engine.FleetSlot) string { return t.IDs.FleetID(uint32(slot)) }
+func (t *Terms) UserID(slot engine.UserSlot) string   { return t.IDs.UserID(uint32(slot)) }
+
+// ParseAgent, parseFleet and parseUser read them; false for no id of ours.
+func (t *Terms) ParseAgent(text string) (engine.AgentSlot, bool) {
+	slot, ok := t.IDs.ParseAgent(text)
+	return engine.AgentSlot(slot), ok
+}
+
+func (t *Terms) ParseFleet(text string) (engine.FleetSlot, bool) {
+	slot, ok := t.IDs.ParseFleet(text)
+	return engine.FleetSlot(slot), ok
+}
+
+func (t *Terms) ParseUser(text string) (engine.UserSlot, bool) {
+	slot, ok := t.IDs.ParseUser(text)
+	return engine.UserSlot(slot), ok
+}

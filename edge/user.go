@@ -1,0 +1,190 @@
+package edge
+
+import (
+	"strconv"
+
+	"railguard/engine"
+	"railguard/engine/credential"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+	"railguard/strictjson"
+)
+
+// ReadUser reads the body of a new user, within the caller's scope.
+func (j *Judge) ReadUser(f *strictjson.Fields) (profile engine.UserProfile, err error) {
+	if f.Get("legalName") == nil && f.Get("userName") != nil {
+		profile.LegalName = f.RequiredName("userName")
+	} else {
+		profile.LegalName = f.RequiredName("legalName")
+	}
+	profile.Email = f.Text("email", engine.NameRunesMax)
+	profile.OperatorLegalName = f.Name("operatorLegalName")
+	ids, _ := f.Texts("agentIds", engine.UserAgentsMax, engine.FieldMax)
+	kind := f.OneOf("agentType", "supervised", "autonomous")
+	if profile.LegalName != "" && OperatorKey(profile.LegalName) == "" {
+		f.Invalid("legalName", "must have letters or digits")
+	}
+	if err := f.Err(); err != nil {
+		return profile, err
+	}
+	if kind == engine.Autonomous.String() {
+		return profile, notSupervised("agentType")
+	}
+	if err := j.bindAgents(&profile, ids); err != nil {
+		return profile, err
+	}
+	if err := j.userScope(&profile); err != nil {
+		return profile, err
+	}
+	return profile, nil
+}
+
+func notSupervised(param string) *Refusal {
+	e := refuse("agent_not_supervised", "a user credential is for supervised agents only")
+	e.Param = param
+	return e
+}
+
+// bindAgents resolves the agents a user credential is for.
+func (j *Judge) bindAgents(profile *engine.UserProfile, ids []string) error {
+	seen := make(map[engine.AgentSlot]bool, len(ids))
+	for i, id := range ids {
+		agent, err := j.KnownAgent(id)
+		if err != nil {
+			return err
+		}
+		if agent.Type == engine.Autonomous {
+			return notSupervised("agentIds[" + strconv.Itoa(i) + "]")
+		}
+		if seen[agent.Slot] {
+			return badField("agentIds["+strconv.Itoa(i)+"]", "stands twice")
+		}
+		seen[agent.Slot] = true
+		profile.Agents = append(profile.Agents, agent.Slot)
+		if profile.OperatorLegalName == "" {
+			profile.OperatorLegalName = agent.OperatorLegalName
+		}
+	}
+	return nil
+}
+
+// userScope keeps a tenant's users its own.
+func (j *Judge) userScope(profile *engine.UserProfile) error {
+	switch {
+	case j.call.Caller.Operator == "":
+		return nil
+	case profile.OperatorLegalName == "":
+		return &Refusal{Code: "missing_field", Param: "operatorLegalName",
+			Message: "operatorLegalName is required with this key",
+		}
+	case !j.call.Caller.Covers(profile.OperatorLegalName):
+		return foreignOperator()
+	}
+	return nil
+}
+
+// UserRecord screens the person and builds the record. Its basis are the
+// revisions of the bound agents.
+func (j *Judge) UserRecord(profile engine.UserProfile) (any, error) {
+	if err := j.canSign(j.trialUser(&profile)); err != nil {
+		return nil, err
+	}
+	found, err := j.ScreenParty("user", "", profile.LegalName, ofac.PartyIndividual)
+	if err != nil {
+		return nil, err
+	}
+	if refused := found.refusedBy(j.Terms.Settings.Policy); refused != nil {
+		return nil, refused
+	}
+	profile.NameMatched = found.NameMatched
+	record := &wire.User{Profile: profile, Basis: j.basis()}
+	for _, slot := range profile.Agents {
+		agent, err := j.agentProfile(slot)
+		if err != nil {
+			return nil, err
+		}
+		chain, err := j.chainOf(agent)
+		if err != nil {
+			return nil, err
+		}
+		j.foldChain(&record.Basis, chain)
+	}
+	var m strictjson.Members
+	j.writeUser(&m, &profile)
+	found.write(&m, j.Terms.Settings.ListVersion)
+	m.List("warnings", found.userWarnings())
+	record.Common, err = j.Recorded(m, j.userFilters(&profile)...)
+	return record, err
+}
+
+// trialUser is the credential a user will have, as far as its size goes.
+func (j *Judge) trialUser(p *engine.UserProfile) *credential.Credential {
+	s := j.newCredential(credential.KindUser)
+	s.Name, s.AgentType, s.OperatorLegalName, s.Agents = p.LegalName, engine.Supervised.String(), p.OperatorLegalName, j.AgentIDs(p.Agents)
+	return s
+}
+
+func (j *Judge) userFilters(profile *engine.UserProfile) []uint64 {
+	if profile.OperatorLegalName == "" {
+		return nil
+	}
+	return []uint64{engine.FilterKey(engine.FilterOperator, OperatorKey(profile.OperatorLegalName))}
+}
+
+func (j *Judge) writeUser(m *strictjson.Members, p *engine.UserProfile) {
+	m.Text("legalName", p.LegalName)
+	m.Optional("email", p.Email)
+	m.Optional("operatorLegalName", p.OperatorLegalName)
+	m.Texts("boundAgents", j.AgentIDs(p.Agents))
+}
+
+func (i *issuance) userWarnings() []strictjson.Members {
+	switch {
+	case i.NameMatched:
+		return []strictjson.Members{warning("user_sanctions_match", "the person's legal name is on the sanctions list", "")}
+	case i.possible:
+		return []strictjson.Members{warning("user_possible_match", "the person's legal name resembles a listed one: payments will be reviewed", "R21_POSSIBLE_NAME_MATCH")}
+	}
+	return nil
+}
+
+// UserReissue is the body of a user's re-issue.
+type UserReissue struct {
+	slot          engine.UserSlot
+	overlap       engine.Time
+	reason, actor string
+}
+
+// Read reads the body of a re-issue of the user current.
+func (in *UserReissue) Read(f *strictjson.Fields, current *engine.UserProfile) error {
+	in.slot, in.overlap = current.Slot, engine.OverlapDefault
+	if hours, ok := f.Integer("overlapHours", 0, int64(engine.OverlapMax/engine.Hour)); ok {
+		in.overlap = engine.Time(hours) * engine.Hour
+	}
+	in.reason, in.actor = f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
+	return f.Err()
+}
+
+// Build screens the person again and makes the record from the current revision.
+func (in *UserReissue) Build(j *Judge) (any, error) {
+	current := j.shared.deps.Published.User(in.slot)
+	if current == nil {
+		return nil, changeable(notKnown("no such user, or past its 31 days"))
+	}
+	if err := j.canSign(j.trialUser(current)); err != nil {
+		return nil, err
+	}
+	found, err := j.ScreenParty("user", "", current.LegalName, ofac.PartyIndividual)
+	if err != nil {
+		return nil, err
+	}
+	record := &wire.UserReissue{User: current.Slot, BaseRev: current.Rev, Overlap: in.overlap, NameMatched: found.NameMatched}
+	var m strictjson.Members
+	j.writeUser(&m, current)
+	found.write(&m, j.Terms.Settings.ListVersion)
+	m.TextOrNull("reason", in.reason)
+	m.TextOrNull("actor", in.actor)
+	m.List("warnings", found.userWarnings())
+	record.Common, err = j.Recorded(m, j.userFilters(current)...)
+	return record, err
+}

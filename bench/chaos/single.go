@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// killAlone is statement 4a of the plan: a cluster of one, killed again and again
-// at random moments under load, started on the same data each time. Nothing but
-// its disk remembers what it answered.
+// killAlone kills a cluster of one again and again at random moments under load,
+// and starts it on the same data each time. Nothing but its disk remembers what
+// it answered.
 func killAlone(ctx context.Context, s *stage) error {
 	n := s.cluster.nodes[0]
 	random := newRandom(s.seed, 0)

@@ -62,7 +62,7 @@ func (r Rail) Bit() uint8 { return 1 << r }
 func PartyTypeName(t PartyType) string { return partyTypeNames[t] }
 
 // ParseChain reads a chain as a screening call gives it: in any case, spaces
-// around it ignored (decisions 5.13). known is false for a word that is none of
+// around it ignored (decision 43). known is false for a word that is none of
 // the six; an empty text is ChainNone and known.
 func ParseChain(text string) (chain Chain, known bool) {
 	n, known := parseWord(text, chainNames[:], true)
@@ -170,7 +170,7 @@ var compatible = [...]uint8{
 }
 
 // Compatible reports whether a payment on this rail can settle on this chain
-// (decisions 5.13, R19). Nothing contradicts a chain or rail that is not given.
+// (decision 43, R19). Nothing contradicts a chain or rail that is not given.
 func Compatible(chain Chain, rail Rail) bool {
 	return chain == ChainNone || rail == RailNone || compatible[rail]&chain.Bit() != 0
 }

@@ -63,7 +63,7 @@ func TestWordsAtRegistration(t *testing.T) {
 	}
 }
 
-// TestMatrix is the whole matrix of R19 (decisions 5.13).
+// TestMatrix is the whole matrix of R19 (decision 43).
 func TestMatrix(t *testing.T) {
 	fits := map[Rail]string{RailUSDC: "ETH BASE SOL", RailACH: "ACH", RailWIRE: "WIRE", RailSWIFT: "SWIFT", RailIBAN: "WIRE SWIFT"}
 	for rail := RailUSDC; rail <= RailIBAN; rail++ {

@@ -46,7 +46,7 @@ type Facts struct {
 	User      *UserProfile // Of the user credential in the call, nil without one.
 	UserOnly  bool         // The call carries a user credential and no agent.
 
-	// Cleared pairs (decisions 5.14): uids a reviewer cleared for a name, and when
+	// Cleared pairs (decision 44, "Cleared pairs"): uids a reviewer cleared for a name, and when
 	// the first of those clearings lapses (0: never). They quieten R21 alone.
 	OperatorCleared []uint32
 	UserCleared     []uint32
@@ -90,7 +90,7 @@ type Moment struct {
 
 	Version    uint16 // Credential version that the token claims.
 	Expires    Time   // The token's own expiry.
-	KeyRevoked bool   // The kid that signed the token was revoked (decisions 5.26).
+	KeyRevoked bool   // The kid that signed the token was revoked (decision 56).
 
 	User        *UserRow // nil without a user credential.
 	UserCurrent uint16   // The user's current credential version.

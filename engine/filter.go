@@ -15,7 +15,7 @@ func FilterKey(field FilterField, text string) uint64 {
 // FilterField names what a filter key was made from.
 type FilterField byte
 
-// The searchable facts of GET /v1/audit (decisions 5.19).
+// The searchable facts of GET /v1/audit (decision 49).
 const (
 	FilterKind     FilterField = 1 // "screen", "agent.registered", ...
 	FilterAgent    FilterField = 2 // agt_… or usr_…

@@ -1,6 +1,6 @@
 package engine
 
-// R17 (decisions 5.16). The zone's transitions were compiled when the setting
+// R17 (decision 46). The zone's transitions were compiled when the setting
 // was written; whether an instant is inside is arithmetic on integers.
 
 const (
@@ -92,7 +92,7 @@ func floorDiv(a, b int64) int64 {
 }
 
 // Within reports whether h is open only when outer is (a delegate may narrow
-// its parent's hours, never widen them: decisions 5.10). It is exact for two
+// its parent's hours, never widen them: decision 40). It is exact for two
 // settings of one timezone; settings of different timezones are not compared
 // minute by minute over the years, they are said to be wider.
 func (h *Hours) Within(outer *Hours) bool {

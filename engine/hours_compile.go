@@ -28,7 +28,7 @@ var zones []byte
 const TZVersion = "2025c"
 
 const (
-	hoursHorizonYears = 10            // The transitions compiled ahead (decisions 5.16).
+	hoursHorizonYears = 10            // The transitions compiled ahead (decision 46).
 	hoursBehind       = 2 * DayLength // Log time may be a little behind the edge's clock.
 	zoneFileMax       = 64 * KiB      // The largest TZif file is about 4 KiB.
 	transitionsMax    = 64            // In ten years; four a year is the most any zone has.
@@ -36,7 +36,7 @@ const (
 
 var weekdayWords = [...]string{"MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"}
 
-// CompileHours compiles operatingHours (decisions 5.16) from its JSON as sent,
+// CompileHours compiles operatingHours (decision 46) from its JSON as sent,
 // with the zone's transitions from now on for ten years.
 func CompileHours(document []byte, now Time) (*Hours, []FieldError) {
 	hours := &Hours{Source: slices.Clone(document), TZVersion: TZVersion}

@@ -1,6 +1,6 @@
 package engine
 
-// Every bound of the service stands in this file (decisions, part C), so that
+// Every bound of the service stands in this file (decision 59), so that
 // a reader can answer "how much is too much?" in one place.
 const (
 	KiB = 1 << 10
@@ -42,7 +42,7 @@ const (
 	UserAgentsMax       = 64
 	ListHistoryMax      = 256
 
-	// Idempotency (decisions 5.1).
+	// Idempotency (decision 31, "Idempotency").
 	IdempotencyMax = 8_388_608
 
 	// Log.
@@ -85,5 +85,5 @@ const (
 	WriteDeadline       = 2 * Second  // Wall time.
 )
 
-// AmountMax is the largest amount of one call: 1e12 USD (decisions, part C).
+// AmountMax is the largest amount of one call: 1e12 USD (decision 59).
 const AmountMax USD = 1_000_000_000_000 * Dollar

@@ -9,7 +9,7 @@ import (
 
 // mixersTSV is the mixer and privacy-protocol list of R14: a policy list, kept
 // apart from the sanctions lists, because most of its entries were never
-// sanctioned (decisions 5.13, A-02).
+// sanctioned (decision 30, no. 2).
 //
 //go:embed mixers.tsv
 var mixersTSV string

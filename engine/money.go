@@ -22,7 +22,7 @@ var (
 )
 
 // Plus adds two non-negative amounts and saturates at the int64 maximum, which
-// stands above every limit (decisions 5.17): a counter never wraps.
+// stands above every limit (decision 47, "Counting"): a counter never wraps.
 func (u USD) Plus(v USD) USD {
 	if u > maxUSD-v {
 		return maxUSD
@@ -35,7 +35,7 @@ func (u USD) Exceeds(limit USD) bool { return limit != NoLimit && u > limit }
 
 // ParseUSD reads an amount from the literal of a JSON number (RFC 8259, 6),
 // digit by digit. What is below a micro-dollar is rounded up, so that a
-// comparison can only be too strict (decisions 5.1). An exponent moves the
+// comparison can only be too strict (decision 31, "Money"). An exponent moves the
 // decimal point and is never expanded: 1e999999999 costs as little as 1.
 // Errors: ErrAmountSyntax, ErrAmountNegative, ErrAmountTooLarge (AmountMax).
 func ParseUSD[T ~string | ~[]byte](literal T) (USD, error) {

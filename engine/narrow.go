@@ -3,7 +3,7 @@ package engine
 import "encoding/json"
 
 // Grant is what a credential lets its holder do, as far as a delegate can narrow
-// it (decisions 5.10).
+// it (decision 40).
 type Grant struct {
 	Policy     SpendPolicy
 	Type       AgentType  // 0: not asked for, inherited.

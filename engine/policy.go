@@ -1,7 +1,7 @@
 package engine
 
 // Mode is what an institution does with a REVIEW rule. R1 to R8, R14, R23 and
-// R24 have no mode: BLOCK is final (decisions 5.13).
+// R24 have no mode: BLOCK is final (decision 43, "Modes").
 type Mode uint8
 
 // The modes of a REVIEW rule.

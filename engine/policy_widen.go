@@ -3,7 +3,7 @@ package engine
 import "railguard/ofac"
 
 // A change that lets through what was stopped before is a widening and needs a
-// reason (decisions 5.22). Here stands, member by member, what is wider; where
+// reason (decision 52). Here stands, member by member, what is wider; where
 // two settings cannot be compared exactly, the change counts as a widening.
 
 // Widens returns the members of the policy document in which new is wider than

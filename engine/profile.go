@@ -62,7 +62,7 @@ type AgentSettings struct {
 	Hours        *Hours     `cbor:"2,keyasint,omitempty"`
 	Velocity     *Velocity  `cbor:"3,keyasint,omitempty"`
 	PartyTypes   uint8      `cbor:"4,keyasint,omitempty"` // Mask of allowed counterparty types; 0: not set.
-	CurrentModel string     `cbor:"5,keyasint,omitempty"` // Sticky model reported last (decisions 5.8).
+	CurrentModel string     `cbor:"5,keyasint,omitempty"` // Sticky model reported last (decision 38).
 }
 
 // FleetProfile is what is known of a fleet besides its row.
@@ -127,7 +127,7 @@ type SpendPolicy struct {
 	NoMixerSet bool  `cbor:"10,keyasint,omitempty"`
 }
 
-// Whitelist is an approved-counterparty list (R13, decisions 5.12).
+// Whitelist is an approved-counterparty list (R13, decision 42).
 type Whitelist struct {
 	Enforce bool             `cbor:"1,keyasint"`
 	Rev     uint32           `cbor:"2,keyasint"` // Its ETag.
@@ -152,7 +152,7 @@ type Velocity struct {
 	BurstFactor  uint32 `cbor:"3,keyasint,omitempty"`
 }
 
-// Hours is a compiled operating-hours setting (R17, decisions 5.16): the edge
+// Hours is a compiled operating-hours setting (R17, decision 46): the edge
 // that wrote it compiled the zone's UTC transitions, so that Apply does
 // arithmetic alone. The methods are in hours.go.
 type Hours struct {

@@ -10,7 +10,7 @@ const AllClear = "ALL_CLEAR"
 // allClearReason is the reason of a PROCEED.
 const allClearReason = "No rule was triggered; all 25 rules passed."
 
-// mixerAheadOfReview is ruling A-01: R14 is decided with the BLOCK rules, ahead
+// mixerAheadOfReview is the reading of decision 30, no. 1: R14 is decided with the BLOCK rules, ahead
 // of every REVIEW rule. With false it is decided in numeric order, after R13.
 const mixerAheadOfReview = true
 
@@ -147,7 +147,7 @@ func JudgeLive(m *Moment) Hits {
 		hits.Add(liveRules[i].id, liveRules[i].judge(m))
 	}
 	if m.ListStale && m.Policy.ListStaleReview {
-		// ofac.onStale "review" (decisions 5.13): while the list is too old no name
+		// ofac.onStale "review" (decision 43, "Modes"): while the list is too old no name
 		// can be said to be clear, so the stale list is a possible match of its own.
 		hits.Add(21, SubListStale)
 	}

@@ -187,7 +187,7 @@ func unusualHour(m *Moment) Sub {
 	return 0
 }
 
-// attestationStale is R22. An agent that was never attested is stale,
+// attestationStale is R22. An agent that was never attested is stale (decision 30, no. 5),
 // unless the institution lets the first issuance count; a re-issue never counts,
 // because an ownership transfer demands a new attestation.
 func attestationStale(m *Moment) Sub {

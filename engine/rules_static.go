@@ -35,7 +35,7 @@ func operatorWalletListed(f *Facts) Sub {
 }
 
 // operatorNameListed is R5. A user credential's name is screened like an
-// operator's (decisions 5.11), so a listed one is R5 with a reason of its own.
+// operator's (decision 41), so a listed one is R5 with a reason of its own.
 func operatorNameListed(f *Facts) Sub {
 	if f.OperatorName.Outcome == ofac.Listed {
 		return 1 + listFamily(&f.OperatorName)
@@ -191,7 +191,7 @@ func modelChanged(f *Facts) Sub {
 	return 1
 }
 
-// SameModel compares two model names: trimmed, NFC, case folded (decisions 5.8).
+// SameModel compares two model names: trimmed, NFC, case folded (decision 38).
 func SameModel(a, b string) bool {
 	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
 	if a == b {
@@ -288,7 +288,7 @@ func (r *Request) identified() bool {
 }
 
 // mixerProtocol is R14. It has no switch: noMixerProtocols false does not turn
-// it off, true widens the evidence to the counterparty's name.
+// it off, true widens the evidence to the counterparty's name (decision 30, no. 2).
 func mixerProtocol(f *Facts) Sub {
 	if f.Request.Protocol != "" {
 		if _, found := FindMixer(f.Request.Protocol); found {

@@ -53,7 +53,7 @@ func TestTableIsWhole(t *testing.T) {
 	}
 }
 
-// TestOrder is the order of decisions 5.13, and the ids of the specification.
+// TestOrder is the order of decision 43, and the ids of the specification.
 func TestOrder(t *testing.T) {
 	want := []string{
 		"R1_NO_CREDENTIAL", "R2_CREDENTIAL_STATUS", "R3_OPERATOR_OFAC_ISSUANCE", "R4_OPERATOR_WALLET_LIVE",
@@ -156,7 +156,7 @@ func TestDecideModes(t *testing.T) {
 	}
 }
 
-// TestMixerInNumericOrder is the other reading of ruling A-01, one constant away.
+// TestMixerInNumericOrder is the other reading of decision 30, no. 1: one constant away.
 func TestMixerInNumericOrder(t *testing.T) {
 	require.True(t, mixerAheadOfReview)
 	for i := range Rules {

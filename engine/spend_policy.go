@@ -7,7 +7,7 @@ func NoSpendPolicy() SpendPolicy { return SpendPolicy{MaxSingle: NoLimit, DailyL
 
 // ParseSpendPolicy compiles a spendPolicy (specification 2.2) from its JSON as
 // sent. Words are exact at registration (statement T036); unknown members are
-// ignored, like everywhere in a body (decisions 5.1). Empty text is no policy.
+// ignored here. Empty text is no policy.
 func ParseSpendPolicy(document []byte) (SpendPolicy, []FieldError) {
 	policy := NoSpendPolicy()
 	if len(document) == 0 {

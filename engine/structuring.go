@@ -6,7 +6,7 @@ import (
 	"railguard/ofac"
 )
 
-// R25 (decisions 5.13): several payments to one counterparty, each just below
+// R25 (decision 43): several payments to one counterparty, each just below
 // the reporting threshold. Only such amounts enter the bounded table, whose rows
 // are the BandRow of one root agent and one counterparty.
 

@@ -29,7 +29,7 @@ func (d Day) AppendDate(dst []byte) []byte {
 }
 
 // AppendTime writes t as 2026-03-22T03:33:28.589Z, the one form of the API
-// (decisions 5.1). It truncates to the millisecond.
+// (decision 31, "Text, ids and time"). It truncates to the millisecond.
 func (t Time) AppendTime(dst []byte) []byte {
 	if t < 0 {
 		t = 0

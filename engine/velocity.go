@@ -1,6 +1,6 @@
 package engine
 
-// R16 counts what an agent had screened in log time (decisions 5.15). The three
+// R16 counts what an agent had screened in log time (decision 45). The three
 // rings of VelocityRow move together: Second is the newest bucket of all three,
 // so one number says which buckets are old.
 

@@ -32,7 +32,7 @@ func digitValues(alphabet string) (values [256]uint8) {
 	return values
 }
 
-// ValidWallet reports whether text can be an operator's wallet (decisions 5.4):
+// ValidWallet reports whether text can be an operator's wallet (decision 34):
 // 0x and 40 hexadecimal digits in any case, or 25 to 90 characters of base58 or
 // bech32. No checksum is judged.
 func ValidWallet(text string) bool {

@@ -130,7 +130,7 @@ func (w *Whitelist) lasts(of identifier, key []byte, now Time) (until Time, list
 }
 
 // whitelists are the lists in force for one call: of every link of the chain,
-// the fleet and the institution (decisions 5.12).
+// the fleet and the institution (decision 42).
 type whitelists struct {
 	lists [DepthMax + 3]*Whitelist
 	size  int

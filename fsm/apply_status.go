@@ -22,7 +22,7 @@ func (m *Machine) applyStatus(b *wire.Status, r *wire.Result) {
 	}
 }
 
-// transition checks one step of the table of decisions 5.5. derived is the
+// transition checks one step of the table of decision 35. derived is the
 // status shown to callers, own expiry included.
 func transition(own, derived, to engine.Status, since engine.Time, r *wire.Result) bool {
 	r.State = derived

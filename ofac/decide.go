@@ -46,12 +46,12 @@ type reading struct {
 
 // Letters a name needs so that one form of it is proof enough.
 const (
-	primaryWordLetters = 4  // a company's one-word primary name (rulings 5.14)
-	aliasWordLetters   = 6  // a company's one-word alias (rulings 5.14)
+	primaryWordLetters = 4  // a company's one-word primary name (decision 44, "Exact hits")
+	aliasWordLetters   = 6  // a company's one-word alias (decision 44, "Exact hits")
 	joinedLetters      = 10 // a name equal only without spaces
 )
 
-// decideExact is the table of rulings 5.14, "Exact hits".
+// decideExact is the table of decision 44, "Exact hits".
 func decideExact(name *nameRecord, kind EntityType, form exactForm, read reading, q *Query) (Outcome, Sub) {
 	switch {
 	case name.flags&nameWeak != 0 && q.WeakAliases:

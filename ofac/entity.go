@@ -29,7 +29,7 @@ func (t EntityType) String() string {
 // Lists is the set of list families that an entity stands on.
 type Lists uint8
 
-// The two families the service screens against (decisions 5.14: always both).
+// The two families the service screens against (decision 44, "Both families").
 const (
 	ListSDN  Lists = 1 << 0
 	ListCONS Lists = 1 << 1

@@ -27,7 +27,7 @@ func decisionList(t testing.TB) *Index {
 	}))
 }
 
-// The table of rulings 5.14, "Exact hits".
+// The table of decision 44, "Exact hits".
 func TestExactDecisions(t *testing.T) {
 	list := decisionList(t)
 	for name, c := range map[string]struct {

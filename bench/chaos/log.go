@@ -203,7 +203,7 @@ func limits(policy json.RawMessage) (daily, single engine.USD, err error) {
 }
 
 // keyHash is the hash under which a leaf names a caller's Idempotency-Key
-// (decisions 5.1: scope API key and path).
+// (decision 31, "Idempotency": scope API key and path).
 func keyHash(apiKeyID, path, key string) string {
 	scope := sha256.New()
 	for _, part := range []string{"railguard idempotency", apiKeyID, path, key} {

@@ -218,7 +218,7 @@ func (s *groupState) attest(g *group, own *accountState, o *operation) bool {
 
 var targets = map[kind]standing{opSuspend: suspended, opReinstate: active, opRevoke: revoked}
 
-// change is the table of decisions 5.5.
+// change is the table of decision 35.
 func (a *accountState) change(o *operation) bool {
 	to := targets[o.kind]
 	if !o.done() {

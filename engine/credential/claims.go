@@ -35,7 +35,7 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// The types of a credential (specification 2.1, decisions 5.10 and 5.11).
+// The types of a credential (specification 2.1, decision 40 and decision 41).
 const (
 	typeCredential = "VerifiableCredential"
 	typeAgent      = "KYAAgentCredential"
@@ -91,7 +91,7 @@ const (
 )
 
 // TooNew reports whether the token says that it begins after now, with the
-// allowance for clocks (decisions 5.26). Expiry has no allowance and is R2.
+// allowance for clocks (decision 56). Expiry has no allowance and is R2.
 func (c *Claims) TooNew(now engine.Time) bool {
 	return max(c.NotBefore, c.IssuedAt) > now+engine.ClockSkewAllowed
 }

@@ -12,7 +12,7 @@ import (
 	"railguard/engine"
 )
 
-// KeyState is where a signing key stands in its life (decisions 5.26).
+// KeyState is where a signing key stands in its life (decision 56).
 type KeyState uint8
 
 // The states. A next key is published before it signs; a retired one stays

@@ -114,7 +114,7 @@ func (c *Credential) payload(document []byte) []byte {
 	return append(append(dst, document...), '}')
 }
 
-// AppendJSON appends the credential (specification 2.1, decisions 5.4), members
+// AppendJSON appends the credential (specification 2.1, decision 34), members
 // in fixed order.
 func (c *Credential) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"@context":["`+w3cContext+`",`...)

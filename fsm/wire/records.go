@@ -219,7 +219,7 @@ type Disposition struct {
 	Amount      engine.USD       `cbor:"8,keyasint"`
 }
 
-// Queue operations (decisions 5.18).
+// Queue operations (decision 48).
 const (
 	QueueClaim   uint8 = 1 // Also "next": the first free one of Leaves.
 	QueueRelease uint8 = 2
@@ -291,7 +291,7 @@ type WhitelistPut struct {
 	Whitelist *engine.Whitelist `cbor:"5,keyasint,omitempty"`
 }
 
-// Roles of an API key, a bit each (decisions 5.3).
+// Roles of an API key, a bit each (decision 33, "Roles").
 const (
 	RoleOperator uint8 = 1 << iota
 	RoleScreener

@@ -28,7 +28,7 @@ const (
 	RefusedInFleet       // An agent is in another fleet.
 	RefusedNotInFleet
 	RefusedParent   // Parent not effectively ACTIVE; its status in Result.State.
-	RefusedFull     // A table's limit (decisions, part C): 503 or 409 by the endpoint.
+	RefusedFull     // A table's limit (decision 59): 503 or 409 by the endpoint.
 	RefusedKeyTable // Idempotency table full of young keys: 503 overloaded.
 	RefusedClaimed  // Claimed by another reviewer.
 	RefusedVersion  // BaseRev or If-Match differs; current one in Result.Value.

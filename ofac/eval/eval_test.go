@@ -35,7 +35,7 @@ func TestMatcherHoldsItsFloors(t *testing.T) {
 
 	s := eval.Summarise(data, outcomes, ofac.ReviewDefault, ofac.BlockDefault)
 	require.Equal(t, s.Exact.Rows, s.Exact.Flagged, "exact forms are found by construction")
-	// The aims on this half, but for the innocents: rulings 5.14 blocks an equal name.
+	// The aims on this half, but for the innocents: decision 44 blocks an equal name.
 	require.GreaterOrEqual(t, s.Must.FlaggedPercent(), 99.2)
 	require.GreaterOrEqual(t, s.Should.FlaggedPercent(), 93.0)
 	require.GreaterOrEqual(t, s.NaturalMust.FlaggedPercent(), 93.0)

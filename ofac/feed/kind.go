@@ -9,7 +9,7 @@ import (
 // Format is one of the three published forms of a list.
 type Format uint8
 
-// The formats, the preferred one last (decisions 5.21: ENHANCED before ADVANCED
+// The formats, the preferred one last (decision 51: ENHANCED before ADVANCED
 // before the CSV set).
 const (
 	FormatCSV      Format = 1

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"railguard/audit"
+	"railguard/cluster/datadir"
 	"railguard/fsm"
 )
 
@@ -72,8 +73,8 @@ func (a *adapter) record(out *fsm.Effects) error {
 	if a.node.started.Load() && a.node.raft.State() == raft.Leader {
 		limit = a.node.stallLimit()
 	}
-	dog := watchFor(limit, nil, func() { a.node.die(fmt.Sprintf("disk stalled: append to history took longer than %v", limit)) })
-	defer dog.stop() // A leader whose history hangs has nothing to write to its log, and would lead on (guard G4).
+	dog := datadir.WatchFor(limit, nil, func() { a.node.die(fmt.Sprintf("disk stalled: append to history took longer than %v", limit)) })
+	defer dog.Stop() // A leader whose history hangs has nothing to write to its log, and would lead on (guard G4).
 	return a.node.audit.Append(out.FirstLeaf, a.leaves)
 }
 
@@ -120,7 +121,7 @@ func (s *snapshot) Persist(sink raft.SnapshotSink) error {
 		s.node.die(fmt.Sprintf("history cannot be made durable: %v", err))
 		return errors.Join(err, sink.Cancel())
 	}
-	if err := writeGently(sink, s.view, s.node.stopped); err != nil {
+	if err := datadir.WriteGently(sink, s.view, s.node.stopped); err != nil {
 		return errors.Join(fmt.Errorf("snapshot: %w", err), sink.Cancel())
 	}
 	return sink.Close()

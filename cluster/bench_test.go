@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/datadir"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -58,7 +59,7 @@ func BenchmarkProposeWithoutDisk(b *testing.B) {
 	for _, callers := range []int{1, 64, 256, 1024} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
 			n := openAlone(b, b.TempDir(), func(c *Config) {
-				c.OpenLog = func(string) (LogStore, error) { return newMemoryLog(), nil }
+				c.OpenLog = func(string) (datadir.LogStore, error) { return &failingLog{InmemStore: raft.NewInmemStore()}, nil }
 			})
 			propose(b, n, wire.KindRegister, register("bench"))
 			runProposals(b, n, callers)
@@ -88,7 +89,7 @@ func BenchmarkGroupPropose(b *testing.B) {
 
 // BenchmarkLogAppend is the disk's part: one entry of one record, two syncs.
 func BenchmarkLogAppend(b *testing.B) {
-	store, err := openBolt(b.TempDir())
+	store, err := datadir.OpenLog(b.TempDir())
 	require.NoError(b, err)
 	defer store.Close()
 	data := make([]byte, 600)

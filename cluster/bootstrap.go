@@ -148,7 +148,7 @@ func (n *Node) form(seen map[string]*port.Pong) error {
 	if servers[0].ID != self.ID {
 		return fmt.Errorf("node %s forms the group", servers[0].ID)
 	}
-	if err := n.promise(&port.PromiseCall{ID: n.config.ID, Incarnation: n.folder.identity.Incarnation}); err != nil {
+	if err := n.promise(&port.PromiseCall{ID: n.config.ID, Incarnation: n.folder.Identity().Incarnation}); err != nil {
 		return err
 	}
 	for _, server := range servers[1:] {
@@ -169,7 +169,7 @@ func (n *Node) askPromise(server raft.Server) error {
 	defer cancel()
 	l := n.peers.linkTo(to.Host)
 	defer l.Close()
-	_, err = port.Ask(ctx, l, &port.PromiseCall{ID: n.config.ID, Incarnation: n.folder.identity.Incarnation})
+	_, err = port.Ask(ctx, l, &port.PromiseCall{ID: n.config.ID, Incarnation: n.folder.Identity().Incarnation})
 	return err
 }
 
@@ -186,5 +186,5 @@ func (n *Node) promise(m *port.PromiseCall) error {
 	case n.config.BootstrapExpect < 2:
 		return errors.New("cluster: this node does not expect to form a group")
 	}
-	return n.folder.promise(m.ID + "/" + m.Incarnation)
+	return n.folder.Promise(m.ID + "/" + m.Incarnation)
 }

@@ -75,7 +75,7 @@ func (n *Node) adopt(view *fsm.View) error {
 	n.catchup.busy.Store(true)
 	// First for which size roots are to be asked, then the hole: a crash between the
 	// two leaves neither.
-	if err := n.folder.adopt(view.Size); err != nil {
+	if err := n.folder.Adopt(view.Size); err != nil {
 		return err
 	}
 	if err := n.audit.Adopt(view.Size, frontier); err != nil {
@@ -346,7 +346,7 @@ func (n *Node) importFrom(l *port.Link, number uint64) error {
 }
 
 func (n *Node) fetchRoots(l *port.Link) error {
-	size := n.folder.adopted()
+	size := n.folder.Adopted()
 	ctx, cancel := context.WithTimeout(context.Background(), fetchPatience)
 	defer cancel()
 	r, err := port.Ask(ctx, l, &port.RootsCall{Size: size})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"railguard/audit"
+	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 	"railguard/engine"
 	"railguard/fsm/wire"
@@ -63,7 +64,7 @@ type Config struct {
 	// History is the seam for the disk under the audit store; nil: a folder of DataDir.
 	History audit.Dir
 	// OpenLog is the seam for disks that fail: it opens the raft log in a folder.
-	OpenLog func(dir string) (LogStore, error)
+	OpenLog func(dir string) (datadir.LogStore, error)
 }
 
 // Timing is raft's pace. The default suits one site with local disks: heartbeat
@@ -104,13 +105,13 @@ func (c *Config) fill() {
 		c.Network = port.TCP{}
 	}
 	if c.FreeSpace == nil {
-		c.FreeSpace = freeSpace
+		c.FreeSpace = datadir.FreeSpace
 	}
 	if c.Fatal == nil {
 		c.Fatal = func(reason string) { panic("FATAL: " + reason) }
 	}
 	if c.OpenLog == nil {
-		c.OpenLog = openBolt
+		c.OpenLog = datadir.OpenLog
 	}
 	setDefault(&c.ScrubEvery, 10*time.Second)
 	setDefault(&c.DeadAfter, 10*time.Minute)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
+
+	"railguard/cluster/datadir"
 )
 
 // Guard G3 (hashicorp/raft issue 697): a former leader with entries that were never
@@ -75,10 +77,7 @@ func formerLeader(t testing.TB, wrap func(*raft.InmemStore) raft.LogStore, goOn 
 
 func monotonic(t testing.TB) func(*raft.InmemStore) raft.LogStore {
 	return func(store *raft.InmemStore) raft.LogStore {
-		return &guardedStore{
-			store: rawStore{store}, limit: func() time.Duration { return time.Minute },
-			fatal: func(reason string) { t.Error(reason) },
-		}
+		return datadir.Guard(rawStore{store}, func() time.Duration { return time.Minute }, func(reason string) { t.Error(reason) })
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 	"railguard/engine"
 	"railguard/fsm"
@@ -97,7 +98,7 @@ func (k *listKeeper) opened(digest [32]byte) *ofac.Index {
 func (k *listKeeper) write(list keptList) error {
 	path := k.path(list.digest)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if err := replaceFile(k.dir, filepath.Base(path), list.data); err != nil {
+		if err := datadir.ReplaceFile(k.dir, filepath.Base(path), list.data); err != nil {
 			return fmt.Errorf("list %x: %w", list.digest[:4], err)
 		}
 	}

@@ -19,7 +19,6 @@ const (
 	joinEvery        = 300 * time.Millisecond
 	promoteLag       = 200             // Entries a node may be behind when it gets a vote.
 	promoteStable    = 2 * time.Second // It must have kept up for so long.
-	membersMax       = 9
 	removedPatience  = 2 * time.Second
 	transferPatience = 3 * time.Second // Longer "in progress" means stuck for good (guard G5).
 )
@@ -73,7 +72,7 @@ func (n *Node) dialPeer(host string, protocol byte, id, incarnation string, time
 var errWentBack = errors.New("cluster: the node's log ends before what it had applied: its folder is an older copy; wipe it and let it join anew")
 
 func (n *Node) hello() port.Hello {
-	h := port.Hello{ID: n.config.ID, Incarnation: n.folder.identity.Incarnation, Release: n.config.Version}
+	h := port.Hello{ID: n.config.ID, Incarnation: n.folder.Identity().Incarnation, Release: n.config.Version}
 	if genesis := n.Settings().Genesis; genesis != nil {
 		h.ClusterID = genesis.ClusterID
 	}
@@ -212,8 +211,8 @@ func (n *Node) admitMember(ctx context.Context, m *port.JoinCall) error {
 	defer n.membership.changing.leave()
 	server, known := n.find(id)
 	if !known {
-		if len(n.servers()) >= membersMax {
-			return fmt.Errorf("cluster: it has %d members already", membersMax)
+		if len(n.servers()) >= port.MembersMax {
+			return fmt.Errorf("cluster: it has %d members already", port.MembersMax)
 		}
 		n.log.Info("a node joins", "peer", m.ID, "addr", to.Host)
 		return n.add(id, to, false)

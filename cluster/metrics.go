@@ -12,9 +12,6 @@ import (
 
 // Names of the metrics of this room. They count over all nodes of a process.
 var (
-	logWriteSeconds = metrics.NewHistogram("railguard_cluster_log_write_seconds")
-	logWriteErrors  = metrics.NewCounter("railguard_cluster_log_write_errors_total")
-
 	entriesProposed = metrics.NewCounter("railguard_cluster_entries_proposed_total")
 	recordsProposed = metrics.NewCounter("railguard_cluster_records_proposed_total")
 	entriesApplied  = metrics.NewCounter("railguard_cluster_entries_applied_total")

@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"railguard/audit"
+	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -26,10 +27,10 @@ import (
 type Node struct {
 	config Config
 	log    *slog.Logger
-	folder *folder
+	folder *datadir.Folder
 	audit  *audit.Store
-	store  LogStore
-	snaps  *snapshotStore
+	store  datadir.LogStore
+	snaps  *datadir.Snapshots
 	raft   *raft.Raft
 
 	adapter   *adapter
@@ -82,7 +83,10 @@ type Node struct {
 	dead     atomic.Pointer[string]
 }
 
-const closePatience = 5 * time.Second
+const (
+	closePatience   = 5 * time.Second
+	logCacheEntries = 128 // Of at most 512 KiB each.
+)
 
 // Open starts a node on its data folder. It returns when the node's own state is
 // loaded; whether it serves is Ready's matter.
@@ -132,24 +136,24 @@ func randomSeq() uint64 {
 }
 
 func (n *Node) openStores() (err error) {
-	if n.folder, err = openFolder(n.config.DataDir, n.config.ID); err != nil {
+	if n.folder, err = datadir.Open(n.config.DataDir, n.config.ID); err != nil {
 		return err
 	}
 	if err = n.loadRecovery(); err != nil {
 		return err
 	}
-	n.lists = newListKeeper(n.folder.sub(listFolder))
+	n.lists = newListKeeper(n.folder.Sub(datadir.ListFolder))
 	history := n.config.History
 	if history == nil {
-		history = audit.OSDir(n.folder.sub(auditFolder))
+		history = audit.OSDir(n.folder.Sub(datadir.AuditFolder))
 	}
 	if n.audit, err = audit.Open(history, audit.Options{}); err != nil {
 		return fmt.Errorf("cluster: history: %w", err)
 	}
-	if n.store, err = n.config.OpenLog(n.folder.sub(raftFolder)); err != nil {
+	if n.store, err = n.config.OpenLog(n.folder.Sub(datadir.RaftFolder)); err != nil {
 		return err
 	}
-	n.snaps, err = openSnapshots(n.folder.sub(raftFolder), newRaftLogger(n.log))
+	n.snaps, err = datadir.OpenSnapshots(n.folder.Sub(datadir.RaftFolder), newRaftLogger(n.log))
 	return err
 }
 
@@ -162,14 +166,14 @@ func (n *Node) closeStores() error {
 		errs = append(errs, n.audit.Close())
 	}
 	if n.folder != nil {
-		errs = append(errs, n.folder.close())
+		errs = append(errs, n.folder.Close())
 	}
 	return errors.Join(errs...)
 }
 
 // startRaft loads the state and starts the replica.
 func (n *Node) startRaft() error {
-	guarded := &guardedStore{store: n.store, limit: n.stallLimit, fatal: n.die}
+	guarded := datadir.Guard(n.store, n.stallLimit, n.die)
 	cache, err := raft.NewLogCache(logCacheEntries, guarded)
 	if err != nil {
 		return err
@@ -178,9 +182,9 @@ func (n *Node) startRaft() error {
 	if err != nil {
 		return fmt.Errorf("cluster: raft state: %w", err)
 	}
-	if !known && n.folder.identity.ClusterID != "" {
+	if !known && n.folder.Identity().ClusterID != "" {
 		return fmt.Errorf("cluster: data folder %s was a member of cluster %s and its raft log is gone: "+
-			"wipe the folder and let the node join anew", n.config.DataDir, n.folder.identity.ClusterID)
+			"wipe the folder and let the node join anew", n.config.DataDir, n.folder.Identity().ClusterID)
 	}
 	if err := n.dropSupersededLog(guarded); err != nil {
 		return err
@@ -215,7 +219,7 @@ func (n *Node) startRaft() error {
 // openPort binds the port between nodes and makes raft's network over it. Nothing is
 // accepted before the node's state is loaded.
 func (n *Node) openPort() (err error) {
-	n.address = port.Address{Host: n.config.Advertise, Incarnation: port.Shown(n.folder.identity.Incarnation)}
+	n.address = port.Address{Host: n.config.Advertise, Incarnation: port.Shown(n.folder.Identity().Incarnation)}
 	if n.config.ListenCluster == "" {
 		n.address.Host = n.config.ID
 		n.transport = port.LoneTransport(n.address)
@@ -407,7 +411,7 @@ func (n *Node) Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.R
 // applied publishes an entry's effects; the adapter calls it.
 func (n *Node) applied(out *fsm.Effects, size int) error {
 	if out.Settings != nil && out.Settings.Genesis != nil {
-		if err := n.folder.belongTo(out.Settings.Genesis.ClusterID); err != nil {
+		if err := n.folder.BelongTo(out.Settings.Genesis.ClusterID); err != nil {
 			return err
 		}
 	}
@@ -428,7 +432,7 @@ func (n *Node) applied(out *fsm.Effects, size int) error {
 func (n *Node) restored(out *fsm.Effects) error {
 	p := newPublished()
 	if genesis := out.Settings.Genesis; genesis != nil {
-		if err := n.folder.belongTo(genesis.ClusterID); err != nil {
+		if err := n.folder.BelongTo(genesis.ClusterID); err != nil {
 			return err
 		}
 	}

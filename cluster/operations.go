@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 	"railguard/cluster/report"
 	"railguard/fsm/wire"
@@ -29,7 +30,7 @@ func (n *Node) Snapshot(ctx context.Context) (report.SnapshotInfo, error) {
 	}
 	return report.SnapshotInfo{
 		ID: meta.ID, Index: meta.Index, Term: meta.Term, Size: meta.Size,
-		Time: time.Now().UTC().Format(timeFormat),
+		Time: time.Now().UTC().Format(datadir.TimeFormat),
 	}, nil
 }
 

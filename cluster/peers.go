@@ -239,7 +239,7 @@ func (n *Node) pong() *port.Pong {
 	self := n.self(commit)
 	settings := n.Settings()
 	p := &port.Pong{
-		ID: n.config.ID, Incarnation: n.folder.identity.Incarnation,
+		ID: n.config.ID, Incarnation: n.folder.Identity().Incarnation,
 		Wall: n.config.Clock.Wall(), Term: n.raft.CurrentTerm(), Role: self.Role,
 		Applied: self.AppliedIndex, Commit: commit, Release: n.config.Version, APIAddr: n.config.APIAddr,
 		UpSince: self.UpSince, DiskFree: int32(self.DiskFreePct), ListVersion: self.ListVersion,
@@ -251,7 +251,7 @@ func (n *Node) pong() *port.Pong {
 	if settings.Genesis != nil {
 		p.ClusterID = settings.Genesis.ClusterID
 	}
-	_, p.Recovery, _ = n.folder.known()
+	_, p.Recovery, _ = n.folder.Known()
 	p.Recorded = p.Recovery > 0 && !n.recovery.waiting.Load()
 	return p
 }

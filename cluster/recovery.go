@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 )
 
@@ -25,48 +26,25 @@ import (
 // other survivors.
 type RecoverySource struct {
 	Dir     string
-	ID      string          // Must be the folder's node; "": not held against it.
-	Compare []string        // Folders of other survivors, stopped too.
-	Peers   []SurvivorIndex // Of survivors on other machines, typed by hand.
-}
-
-// SurvivorIndex is where a survivor's log ends.
-type SurvivorIndex struct {
-	Node  string `json:"node"`
-	Index uint64 `json:"index"`
-	Term  uint64 `json:"term"`
-	From  string `json:"from"` // The folder, or "given".
+	ID      string             // Must be the folder's node; "": not held against it.
+	Compare []string           // Folders of other survivors, stopped too.
+	Peers   []datadir.Survivor // Of survivors on other machines, typed by hand.
 }
 
 // ParseSurvivor reads n2=12345/7: node, last index, last term.
-func ParseSurvivor(text string) (SurvivorIndex, error) {
+func ParseSurvivor(text string) (datadir.Survivor, error) {
 	wrong := fmt.Errorf("%q is not of the form NODE=INDEX/TERM, e.g. n2=12345/7", text)
 	node, position, named := strings.Cut(text, "=")
 	indexText, termText, split := strings.Cut(position, "/")
 	if !named || !split || port.ValidID(node) != nil {
-		return SurvivorIndex{}, wrong
+		return datadir.Survivor{}, wrong
 	}
 	index, err := strconv.ParseUint(indexText, 10, 64)
 	term, termErr := strconv.ParseUint(termText, 10, 64)
 	if err != nil || termErr != nil || index == 0 || term == 0 {
-		return SurvivorIndex{}, wrong
+		return datadir.Survivor{}, wrong
 	}
-	return SurvivorIndex{Node: node, Index: index, Term: term, From: "given"}, nil
-}
-
-// ahead reports whether a log ends behind another one: the higher last term first,
-// then the longer log. It is raft's own order of candidates.
-func (s *SurvivorIndex) ahead(of *SurvivorIndex) bool {
-	return s.Term > of.Term || s.Term == of.Term && s.Index > of.Index
-}
-
-// RecoveryMember is a member of the group as the survivor's disk knows it.
-type RecoveryMember struct {
-	ID          string `json:"id"`
-	Addr        string `json:"addr"`
-	Incarnation string `json:"incarnation"`
-	Voter       bool   `json:"voter"`
-	Self        bool   `json:"self,omitempty"`
+	return datadir.Survivor{Node: node, Index: index, Term: term, From: "given"}, nil
 }
 
 // UncertainLeaf is an audit leaf of an entry that may never have been committed.
@@ -95,7 +73,7 @@ type RecoveryReport struct {
 	ClusterID  string           `json:"clusterId"`
 	Node       string           `json:"node"`
 	Recoveries uint64           `json:"recoveries"` // Of this group so far.
-	Members    []RecoveryMember `json:"members"`
+	Members    []datadir.Member `json:"members"`
 
 	FirstIndex    uint64 `json:"firstIndex"` // Of the log on disk; 0: it is empty.
 	LastIndex     uint64 `json:"lastIndex"`
@@ -115,9 +93,9 @@ type RecoveryReport struct {
 	AuditOnDisk  uint64 `json:"auditOnDisk"`
 	AuditMissing uint64 `json:"auditMissing"`
 
-	Survivors []SurvivorIndex `json:"survivors"` // The others, as far as they were named.
-	Furthest  string          `json:"furthest"`
-	Behind    bool            `json:"behind"`
+	Survivors []datadir.Survivor `json:"survivors"` // The others, as far as they were named.
+	Furthest  string             `json:"furthest"`
+	Behind    bool               `json:"behind"`
 
 	Warnings []string       `json:"warnings"`
 	Problems []string       `json:"problems"` // Each forbids a recovery from this folder.
@@ -183,16 +161,23 @@ func (o *RecoveryOrder) check(r *RecoveryReport) error {
 		return refuse("%s is further than this node: recover from it, or everything it has beyond this one is lost", r.Furthest)
 	}
 	for _, id := range o.Keep {
-		kept := slices.IndexFunc(r.Members, func(m RecoveryMember) bool { return m.ID == id && !m.Self })
+		kept := slices.IndexFunc(r.Members, func(m datadir.Member) bool { return m.ID == id && !m.Self })
 		if kept < 0 {
 			return refuse("%s cannot be kept: it is no other member of this group", id)
 		}
 		// The furthest of all that are kept must be the one recovered: together they are a quorum.
-		if !slices.ContainsFunc(r.Survivors, func(s SurvivorIndex) bool { return s.Node == id }) {
+		if !slices.ContainsFunc(r.Survivors, func(s datadir.Survivor) bool { return s.Node == id }) {
 			return refuse("%s cannot be kept before it is known where its log ends: name it with --compare or --peer-index", id)
 		}
 	}
 	return nil
 }
 
-func instantOf(t time.Time) string { return t.UTC().Format(timeFormat) }
+func instantOf(t time.Time) string { return t.UTC().Format(datadir.TimeFormat) }
+
+func stateOf(r *datadir.Record) RecoveryState {
+	return RecoveryState{
+		State: r.State, Node: r.Node, Kept: r.Kept, Recovery: r.Recovery, Lineage: r.Lineage, DecidedAt: r.DecidedAt,
+		By: r.By, Second: r.Second, Reason: r.Reason, Backup: r.Backup,
+	}
+}

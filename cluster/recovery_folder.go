@@ -1,22 +1,16 @@
 package cluster
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc64"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
-	"strings"
 
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 )
 
@@ -24,10 +18,10 @@ import (
 type stillFolder struct {
 	dir      string
 	lock     *os.File // nil: a copy of a folder, without its lock.
-	identity identity
-	record   *recoveryRecord // nil: no recovery was ever begun here.
-	store    LogStore
-	snapshot *stillSnapshot // The newest that opens; nil: there is none.
+	identity datadir.Identity
+	record   *datadir.Record // nil: no recovery was ever begun here.
+	store    datadir.LogStore
+	snapshot *datadir.Snapshot // The newest that opens; nil: there is none.
 
 	firstIndex    uint64
 	lastIndex     uint64
@@ -35,21 +29,6 @@ type stillFolder struct {
 	term          uint64
 	configuration raft.Configuration
 }
-
-// stillSnapshot is raft's description of a snapshot on disk.
-type stillSnapshot struct {
-	raft.SnapshotMeta
-	CRC []byte
-}
-
-// raftTermKey is raft's own name for the current term in its stable store.
-var raftTermKey = []byte("CurrentTerm")
-
-const (
-	snapshotMetaFile  = "meta.json"
-	snapshotStateFile = "state.bin"
-	snapshotUnended   = ".tmp"
-)
 
 // openStill reads a stopped node's folder. It writes nothing, and as long as it is
 // open no node starts on the folder.
@@ -61,23 +40,23 @@ func openStill(dir, id string) (f *stillFolder, err error) {
 		}
 	}()
 	defer shield(dir, &err)()
-	if f.identity, err = readIdentity(dir); err != nil {
+	if f.identity, err = datadir.ReadIdentity(dir); err != nil {
 		return f, err
 	}
 	if id != "" && id != f.identity.ID {
 		return f, fmt.Errorf("cluster: data folder %s belongs to node %q, not to %q", dir, f.identity.ID, id)
 	}
-	f.lock, err = holdPath(filepath.Join(dir, lockFile))
+	f.lock, err = datadir.Hold(filepath.Join(dir, datadir.LockFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return f, fmt.Errorf("cluster: %s: %w (%w)", dir, ErrFolderInUse, err)
 	}
-	if f.record, err = readRecord(dir); err != nil {
+	if f.record, err = datadir.ReadRecord(dir); err != nil {
 		return f, err
 	}
-	if f.snapshot, err = newestSnapshot(dir); err != nil {
+	if f.snapshot, err = datadir.NewestSnapshot(dir); err != nil {
 		return f, err
 	}
-	if f.store, err = openBoltToRead(filepath.Join(dir, raftFolder)); err != nil {
+	if f.store, err = datadir.OpenLogToRead(filepath.Join(dir, datadir.RaftFolder)); err != nil {
 		return f, err
 	}
 	return f, f.readLog()
@@ -109,85 +88,6 @@ func (f *stillFolder) close() error {
 	return errors.Join(errs...)
 }
 
-// readIdentity reads node.json and makes none.
-func readIdentity(dir string) (who identity, err error) {
-	data, err := os.ReadFile(filepath.Join(dir, identityFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return who, fmt.Errorf("cluster: %s is no node's data folder: it has no %s", dir, identityFile)
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &who)
-	}
-	if err != nil {
-		return who, fmt.Errorf("cluster: %s in %s cannot be read: %w", identityFile, dir, err)
-	}
-	if who.Format > folderFormat {
-		return who, fmt.Errorf("cluster: data folder %s has format %d and this binary knows up to %d", dir, who.Format, folderFormat)
-	}
-	return who, nil
-}
-
-// newestSnapshot finds the one from which raft would start.
-func newestSnapshot(dir string) (*stillSnapshot, error) {
-	metas, err := readSnapshots(filepath.Join(dir, raftFolder, snapshotFolder))
-	if err != nil || len(metas) == 0 {
-		return nil, err
-	}
-	for i := range metas {
-		state, openErr := metas[i].open(dir)
-		if openErr == nil {
-			return &metas[i], state.Close()
-		}
-		err = errors.Join(err, openErr)
-	}
-	return nil, err
-}
-
-// readSnapshots lists what raft's file store would.
-func readSnapshots(dir string) ([]stillSnapshot, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("cluster: snapshots: %w", err)
-	}
-	var metas []stillSnapshot
-	for _, entry := range entries {
-		if !entry.IsDir() || strings.HasSuffix(entry.Name(), snapshotUnended) {
-			continue
-		}
-		var meta stillSnapshot
-		data, err := os.ReadFile(filepath.Join(dir, entry.Name(), snapshotMetaFile))
-		if err != nil || json.Unmarshal(data, &meta) != nil {
-			continue
-		}
-		metas = append(metas, meta)
-	}
-	slices.SortFunc(metas, func(a, b stillSnapshot) int {
-		return cmp.Or(cmp.Compare(b.Term, a.Term), cmp.Compare(b.Index, a.Index), strings.Compare(b.ID, a.ID))
-	})
-	return metas, nil
-}
-
-// open opens a snapshot's state after its checksum was found right.
-func (s *stillSnapshot) open(dir string) (io.ReadCloser, error) {
-	path := filepath.Join(dir, raftFolder, snapshotFolder, s.ID, snapshotStateFile)
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("cluster: snapshot %s: %w", s.ID, err)
-	}
-	sum := crc64.New(crc64.MakeTable(crc64.ECMA))
-	_, err = io.Copy(sum, file)
-	if err == nil && !bytes.Equal(sum.Sum(nil), s.CRC) {
-		err = errors.New("its checksum is wrong")
-	}
-	if err == nil {
-		_, err = file.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cluster: snapshot %s: %w", s.ID, err), file.Close())
-	}
-	return file, nil
-}
-
 // readLog finds the log's ends and the newest membership.
 func (f *stillFolder) readLog() (err error) {
 	if f.firstIndex, err = f.store.FirstIndex(); err != nil {
@@ -197,7 +97,7 @@ func (f *stillFolder) readLog() (err error) {
 	if err != nil {
 		return fmt.Errorf("cluster: raft log: %w", err)
 	}
-	if f.term, err = f.store.GetUint64(raftTermKey); err != nil {
+	if f.term, err = f.store.GetUint64(datadir.RaftTermKey); err != nil {
 		return fmt.Errorf("cluster: raft log: the term: %w", err)
 	}
 	behind := uint64(0)
@@ -208,7 +108,7 @@ func (f *stillFolder) readLog() (err error) {
 	if f.firstIndex > behind+1 {
 		return fmt.Errorf("cluster: the raft log begins at %d and the newest snapshot that opens ends at %d: entries between are missing", f.firstIndex, behind)
 	}
-	if f.record.begun() { // What this recovery wrote itself is not looked at.
+	if f.record.Begun() { // What this recovery wrote itself is not looked at.
 		last = min(last, f.record.LastIndex)
 	}
 	return f.eachEntry(behind+1, last, func(entry *raft.Log) error {
@@ -234,14 +134,14 @@ func (f *stillFolder) eachEntry(first, last uint64, visit func(*raft.Log) error)
 	return nil
 }
 
-func (f *stillFolder) members() []RecoveryMember {
-	members := make([]RecoveryMember, 0, len(f.configuration.Servers))
+func (f *stillFolder) members() []datadir.Member {
+	members := make([]datadir.Member, 0, len(f.configuration.Servers))
 	for _, server := range f.configuration.Servers {
 		address, err := port.ParseAddress(string(server.Address))
 		if err != nil {
 			address.Host = string(server.Address)
 		}
-		members = append(members, RecoveryMember{
+		members = append(members, datadir.Member{
 			ID: string(server.ID), Addr: address.Host, Incarnation: address.Incarnation,
 			Voter: server.Suffrage == raft.Voter, Self: string(server.ID) == f.identity.ID,
 		})
@@ -249,6 +149,6 @@ func (f *stillFolder) members() []RecoveryMember {
 	return members
 }
 
-func (f *stillFolder) end() SurvivorIndex {
-	return SurvivorIndex{Node: f.identity.ID, Index: f.lastIndex, Term: f.lastTerm, From: f.dir}
+func (f *stillFolder) end() datadir.Survivor {
+	return datadir.Survivor{Node: f.identity.ID, Index: f.lastIndex, Term: f.lastTerm, From: f.dir}
 }

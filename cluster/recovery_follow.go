@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 )
 
@@ -16,7 +17,13 @@ import (
 // it is: the recovered node leads, and what this one has more or other at its end
 // was never committed, and goes as raft lets such entries go. The two people have
 // given their word there; clusterID is typed again here.
-func Follow(source RecoverySource, from, clusterID string) (report *RecoveryReport, err error) {
+func Follow(source RecoverySource, from, clusterID string) (*RecoveryReport, error) {
+	return FollowStepwise(source, from, clusterID, func(string) error { return nil })
+}
+
+// FollowStepwise is Follow that tells each step that is done. An error of after ends
+// it there, as a kill would: the seam for tests.
+func FollowStepwise(source RecoverySource, from, clusterID string, after func(step string) error) (report *RecoveryReport, err error) {
 	f, err := openStill(source.Dir, source.ID)
 	if err != nil {
 		return nil, err
@@ -26,9 +33,9 @@ func Follow(source RecoverySource, from, clusterID string) (report *RecoveryRepo
 	if err != nil {
 		return nil, err
 	}
-	record, err := readRecord(filepath.Dir(from))
-	if filepath.Base(from) != recoveryFile || record == nil || err != nil {
-		return report, errors.Join(fmt.Errorf("%w: %s is not the recovered node's %s", ErrRecoveryOrder, from, recoveryFile), err)
+	record, err := datadir.ReadRecord(filepath.Dir(from))
+	if filepath.Base(from) != datadir.RecoveryFile || record == nil || err != nil {
+		return report, errors.Join(fmt.Errorf("%w: %s is not the recovered node's %s", ErrRecoveryOrder, from, datadir.RecoveryFile), err)
 	}
 	switch {
 	case clusterID != report.ClusterID:
@@ -36,54 +43,53 @@ func Follow(source RecoverySource, from, clusterID string) (report *RecoveryRepo
 	case len(report.Problems) > 0:
 		err = errors.New(strings.Join(report.Problems, "; "))
 	default:
-		err = record.admits(f)
+		err = admits(record, f)
 	}
 	if err != nil {
 		return report, fmt.Errorf("%w: %w", ErrRecoveryOrder, err)
 	}
 	if f.lock == nil {
-		if f.lock, err = lockPath(f.path(lockFile)); err != nil {
+		if f.lock, err = datadir.Lock(f.path(datadir.LockFile)); err != nil {
 			return report, fmt.Errorf("cluster: %s: %w (%w)", f.dir, ErrFolderInUse, err)
 		}
 	}
-	if err := follow(f, record, func(string) error { return nil }); err != nil {
+	if err := follow(f, record, after); err != nil {
 		return report, err
 	}
 	f.record = record
-	state := record.state()
+	state := stateOf(record)
 	report.Earlier = &state
 	return report, nil
 }
 
 // follow writes the two files; killed between them, the folder is refused at start
 // until it is done again.
-func follow(f *stillFolder, record *recoveryRecord, after func(step string) error) error {
+func follow(f *stillFolder, record *datadir.Record, after func(step string) error) error {
 	mine := *record
-	mine.State = recoveryBegun
-	if err := mine.save(f.dir); err != nil {
+	mine.State = datadir.RecoveryBegun
+	if err := mine.Save(f.dir); err != nil {
 		return err
 	}
 	if err := after("begun"); err != nil {
 		return err
 	}
-	who := folder{path: f.dir, identity: f.identity}
-	if err := who.inherit(record.Recovery, record.Lineage); err != nil {
+	if _, err := datadir.Inherit(f.dir, f.identity, record.Recovery, record.Lineage); err != nil {
 		return err
 	}
 	if err := after("identity"); err != nil {
 		return err
 	}
-	mine.State = recoveryWaiting
-	return mine.save(f.dir)
+	mine.State = datadir.RecoveryWaiting
+	return mine.Save(f.dir)
 }
 
 // admits says why a folder may not follow this recovery.
-func (r *recoveryRecord) admits(f *stillFolder) error {
+func admits(r *datadir.Record, f *stillFolder) error {
 	end := f.end()
-	origin := SurvivorIndex{Index: r.LastIndex, Term: r.LastTerm}
-	resumed := f.record.begun() && f.record.Lineage == r.Lineage
+	origin := datadir.Survivor{Index: r.LastIndex, Term: r.LastTerm}
+	resumed := f.record.Begun() && f.record.Lineage == r.Lineage
 	switch {
-	case r.State == recoveryBegun:
+	case r.State == datadir.RecoveryBegun:
 		return fmt.Errorf("the recovery of %s is not finished: finish it first", r.Node)
 	case r.ClusterID != f.identity.ClusterID:
 		return fmt.Errorf("the recovery is of cluster %q, the folder of cluster %q", r.ClusterID, f.identity.ClusterID)
@@ -91,9 +97,9 @@ func (r *recoveryRecord) admits(f *stillFolder) error {
 		return fmt.Errorf("the recovery of %s does not keep %s: wipe the folder and let the node join anew", r.Node, f.identity.ID)
 	case !resumed && f.identity.Recovery+1 != r.Recovery:
 		return fmt.Errorf("the folder is of recovery %d and cannot follow recovery %d", f.identity.Recovery, r.Recovery)
-	case f.record.begun() && !resumed:
+	case f.record.Begun() && !resumed:
 		return errors.New("another recovery was begun on this folder")
-	case end.ahead(&origin):
+	case end.Ahead(&origin):
 		return fmt.Errorf("%s ends at %d/%d, further than %s at %d/%d: recover from %s instead", end.Node, end.Index, end.Term, r.Node, r.LastIndex, r.LastTerm, end.Node)
 	}
 	for _, m := range r.Former {
@@ -101,7 +107,7 @@ func (r *recoveryRecord) admits(f *stillFolder) error {
 			return fmt.Errorf("the folder is not the one that the group knows as %s: wipe it and let the node join anew", m.ID)
 		}
 	}
-	if _, err := os.Stat(f.path(filepath.Join(raftFolder, logFile))); err != nil {
+	if _, err := os.Stat(f.path(filepath.Join(datadir.RaftFolder, datadir.LogFile))); err != nil {
 		return err
 	}
 	return nil

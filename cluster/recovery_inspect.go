@@ -9,13 +9,14 @@ import (
 	"github.com/hashicorp/raft"
 
 	"railguard/audit"
+	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 	"railguard/fsm"
 )
 
 const (
 	uncertainListed = 50
-	survivorsMax    = membersMax
+	survivorsMax    = port.MembersMax
 	missingListed   = 1 << 16 // Stretches of history that are counted.
 )
 
@@ -36,13 +37,13 @@ func inspect(f *stillFolder, source RecoverySource) (r *RecoveryReport, err erro
 	r = &RecoveryReport{
 		Dir: f.dir, ClusterID: f.identity.ClusterID, Node: f.identity.ID, Recoveries: f.identity.Recovery,
 		Members: f.members(), FirstIndex: f.firstIndex, LastIndex: f.lastIndex, LastTerm: f.lastTerm, Term: f.term,
-		Uncertain: Uncertain{Listed: []UncertainLeaf{}}, Survivors: []SurvivorIndex{}, Warnings: []string{}, Problems: []string{},
+		Uncertain: Uncertain{Listed: []UncertainLeaf{}}, Survivors: []datadir.Survivor{}, Warnings: []string{}, Problems: []string{},
 	}
 	if f.snapshot != nil {
 		r.SnapshotIndex, r.SnapshotTerm = f.snapshot.Index, f.snapshot.Term
 	}
 	if f.record != nil {
-		state := f.record.state()
+		state := stateOf(f.record)
 		r.Earlier = &state
 	}
 	r.judgeMembers(f)
@@ -81,9 +82,9 @@ func (r *RecoveryReport) judgeMembers(f *stillFolder) {
 		r.problem("this folder was left behind by another recovery: %s", f.identity.Superseded)
 	case len(r.Members) == 0:
 		r.problem("no membership stands in this node's log")
-	case f.record.begun():
+	case f.record.Begun():
 		r.warn("a recovery was begun at %s by %s and %s and not finished: no node starts on this folder until it is", f.record.DecidedAt, f.record.By, f.record.Second)
-	case f.record.waits():
+	case f.record.Waits():
 		r.problem("this folder was recovered already, at %s: start the node", f.record.DecidedAt)
 	case voters == 1 && vote:
 		r.problem("this node is the only voter: it has lost no majority; start it")
@@ -99,7 +100,7 @@ func (r *RecoveryReport) judgeMembers(f *stillFolder) {
 // judgeHistory applies the log to the state, in memory, and holds the leaves on disk
 // against it.
 func (r *RecoveryReport) judgeHistory(f *stillFolder) (err error) {
-	below := newOverlay(audit.OSDir(f.path(auditFolder)))
+	below := newOverlay(audit.OSDir(f.path(datadir.AuditFolder)))
 	defer func() { err = errors.Join(err, below.close()) }()
 	history, err := audit.Open(below, audit.Options{})
 	if err != nil {
@@ -130,7 +131,7 @@ func (r *RecoveryReport) judgeHistory(f *stillFolder) (err error) {
 }
 
 func (f *stillFolder) restore() (machine *fsm.Machine, err error) {
-	state, err := f.snapshot.open(f.dir)
+	state, err := f.snapshot.Open(f.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +238,7 @@ func (r *RecoveryReport) judgeSurvivors(f *stillFolder, source RecoverySource) e
 		if r.Survivors[i].Node == own.Node {
 			return fmt.Errorf("%s is compared with itself", own.Node)
 		}
-		if r.Survivors[i].ahead(&furthest) {
+		if r.Survivors[i].Ahead(&furthest) {
 			furthest = r.Survivors[i]
 		}
 	}
@@ -245,14 +246,14 @@ func (r *RecoveryReport) judgeSurvivors(f *stillFolder, source RecoverySource) e
 	return nil
 }
 
-func (r *RecoveryReport) compareFolder(f *stillFolder, dir string) (SurvivorIndex, error) {
+func (r *RecoveryReport) compareFolder(f *stillFolder, dir string) (datadir.Survivor, error) {
 	other, err := openStill(dir, "")
 	if err != nil {
-		return SurvivorIndex{}, err
+		return datadir.Survivor{}, err
 	}
 	end, who := other.end(), other.identity
 	if err := other.close(); err != nil {
-		return SurvivorIndex{}, err
+		return datadir.Survivor{}, err
 	}
 	switch {
 	case who.ClusterID != f.identity.ClusterID:

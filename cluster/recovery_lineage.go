@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 	"railguard/fsm/wire"
 )
@@ -21,7 +22,7 @@ import (
 
 // recovery is what a running node knows of recoveries.
 type recovery struct {
-	record  *recoveryRecord // nil: none was begun on this folder.
+	record  *datadir.Record // nil: none was begun on this folder.
 	waiting atomic.Bool     // Its leaf is not in the log yet.
 
 	mu   sync.Mutex
@@ -38,49 +39,26 @@ var errStranger = errors.New("cluster: the node is of another recovery of this c
 // errLeafDue is told to who would join before the recovery is on record.
 var errLeafDue = errors.New("cluster: this recovered node has not written down its recovery yet: try again")
 
-// inherit makes the folder one of a lineage.
-func (f *folder) inherit(recovery uint64, lineage string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.identity.Recovery, f.identity.Lineage = recovery, lineage
-	return f.save()
-}
-
-// supersede marks the folder as left behind.
-func (f *folder) supersede(reason string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.identity.Superseded = reason
-	return f.save()
-}
-
-// known returns what node.json says of cluster and lineage.
-func (f *folder) known() (clusterID string, recovery uint64, lineage string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.identity.ClusterID, f.identity.Recovery, f.identity.Lineage
-}
-
 // loadRecovery refuses a folder on which no node must start.
 func (n *Node) loadRecovery() (err error) {
-	if reason := n.folder.identity.Superseded; reason != "" {
+	if reason := n.folder.Identity().Superseded; reason != "" {
 		return fmt.Errorf("cluster: data folder %s was left behind: %s", n.config.DataDir, reason)
 	}
-	if n.recovery.record, err = readRecord(n.config.DataDir); err != nil {
+	if n.recovery.record, err = datadir.ReadRecord(n.config.DataDir); err != nil {
 		return err
 	}
-	if n.recovery.record.begun() {
+	if n.recovery.record.Begun() {
 		return fmt.Errorf("cluster: a recovery of data folder %s was begun at %s and not finished: run `railguard cluster recover` on it again",
 			n.config.DataDir, n.recovery.record.DecidedAt)
 	}
-	n.recovery.waiting.Store(n.recovery.record.waits())
+	n.recovery.waiting.Store(n.recovery.record.Waits())
 	return nil
 }
 
 // descent fills a hello with what this node's folder says of cluster and lineage. A
 // node that has not applied its log yet is known by its folder.
 func (n *Node) descent(h *port.Hello) {
-	clusterID, recovery, lineage := n.folder.known()
+	clusterID, recovery, lineage := n.folder.Known()
 	if h.ClusterID == "" {
 		h.ClusterID = clusterID
 	}
@@ -120,7 +98,7 @@ func (n *Node) meet(own, other *port.Hello, protocol byte) string {
 		n.tellStranger(stranger)
 		n.yieldTo(own, other)
 	case protocol == port.ProtocolRaft && own.Lineage == "" && other.Lineage != "":
-		if err := n.folder.inherit(other.Recovery, other.Lineage); err != nil {
+		if err := n.folder.Inherit(other.Recovery, other.Lineage); err != nil {
 			return fmt.Sprintf("node %q cannot write down of which recovery it is: %v", own.ID, err)
 		}
 	}
@@ -149,7 +127,7 @@ func (n *Node) yieldTo(own, other *port.Hello) {
 		return
 	}
 	reason := leftBehind(own.ID, other)
-	if err := n.folder.supersede(reason); err != nil {
+	if err := n.folder.Supersede(reason); err != nil {
 		n.log.Error("not written down that this node was left behind", "error", err)
 	}
 	n.die(reason)
@@ -234,7 +212,7 @@ func (s *sequencer) recordRecovery(term uint64) bool {
 	if !n.recovery.waiting.Load() {
 		return true
 	}
-	note, err := n.recovery.record.note()
+	note, err := noteOf(n.recovery.record)
 	if err != nil {
 		n.die("BUG: the leaf of the recovery cannot be made: " + err.Error())
 		return false
@@ -265,9 +243,9 @@ func (n *Node) recorded(leaf uint64) bool {
 		return true
 	}
 	record := *n.recovery.record
-	record.State, record.Leaf = recoveryRecorded, leaf
-	if err := record.save(n.config.DataDir); err != nil {
-		n.die("disk failed: " + recoveryFile + ": " + err.Error())
+	record.State, record.Leaf = datadir.RecoveryRecorded, leaf
+	if err := record.Save(n.config.DataDir); err != nil {
+		n.die("disk failed: " + datadir.RecoveryFile + ": " + err.Error())
 		return false
 	}
 	n.recovery.waiting.Store(false)

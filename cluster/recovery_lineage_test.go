@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 	"railguard/fsm/wire"
 )
@@ -69,7 +70,7 @@ func TestRecoverDamagedLog(t *testing.T) {
 			dir := t.TempDir()
 			n := openAlone(t, dir)
 			require.NoError(t, n.Close())
-			path := filepath.Join(dir, raftFolder, logFile)
+			path := filepath.Join(dir, datadir.RaftFolder, datadir.LogFile)
 			require.NoError(t, os.WriteFile(path, damage(mustRead(t, path)), 0o600))
 			before := hashFolder(t, dir)
 			report, err := InspectRecovery(RecoverySource{Dir: dir})
@@ -86,7 +87,7 @@ func TestRecoverDamagedLog(t *testing.T) {
 func TestRecoverHistoryMissing(t *testing.T) {
 	g := newGroup(t)
 	survivor, _ := loseMajority(t, g)
-	require.NoError(t, os.RemoveAll(filepath.Join(g.folder(survivor), auditFolder)))
+	require.NoError(t, os.RemoveAll(filepath.Join(g.folder(survivor), datadir.AuditFolder)))
 	report, err := InspectRecovery(RecoverySource{Dir: g.folder(survivor)})
 	require.NoError(t, err)
 	require.Empty(t, report.Problems)

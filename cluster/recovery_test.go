@@ -16,6 +16,7 @@ import (
 
 	"railguard/audit"
 	"railguard/audit/proof"
+	"railguard/cluster/datadir"
 	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm/wire"
@@ -120,7 +121,7 @@ func TestRecoverLostMajority(t *testing.T) {
 	require.NoError(t, err)
 	report, err = InspectRecovery(RecoverySource{Dir: dir})
 	require.NoError(t, err)
-	require.Equal(t, recoveryWaiting, report.Earlier.State)
+	require.Equal(t, datadir.RecoveryWaiting, report.Earlier.State)
 	require.Len(t, report.Members, 1)
 
 	n := g.open(survivor)
@@ -195,20 +196,19 @@ func TestRecoverAfterAnyKill(t *testing.T) {
 			require.NoError(t, os.CopyFS(dir, os.DirFS(g.folder(survivor))))
 			before, err := InspectRecovery(RecoverySource{Dir: dir})
 			require.NoError(t, err)
-			recoverer := &recoverer{now: time.Now, free: freeSpace, after: func(done string) error {
+			_, err = RecoverStepwise(RecoverySource{Dir: dir}, order, func(done string) error {
 				if done == step {
 					return killed
 				}
 				return nil
-			}}
-			_, err = recoverer.run(RecoverySource{Dir: dir}, order)
+			})
 			require.ErrorIs(t, err, killed)
 			if step != "waiting" {
 				_, err = Open(g.config(survivor, func(c *Config) { c.DataDir = dir }))
 				require.ErrorContains(t, err, "not finished")
 				halfway, err := InspectRecovery(RecoverySource{Dir: dir})
 				require.NoError(t, err)
-				require.Equal(t, recoveryBegun, halfway.Earlier.State)
+				require.Equal(t, datadir.RecoveryBegun, halfway.Earlier.State)
 				require.Equal(t, before.LastIndex, halfway.LastIndex)
 				require.Equal(t, before.Members, halfway.Members)
 				_, err = Recover(RecoverySource{Dir: dir}, order)
@@ -221,8 +221,8 @@ func TestRecoverAfterAnyKill(t *testing.T) {
 			saved, err := filepath.Glob(filepath.Join(dir, backupNameStart+"*"))
 			require.NoError(t, err)
 			require.Len(t, saved, 1)
-			require.Equal(t, mustRead(t, filepath.Join(g.folder(survivor), identityFile)), mustRead(t, filepath.Join(saved[0], identityFile)))
-			require.Equal(t, mustRead(t, filepath.Join(g.folder(survivor), raftFolder, logFile)), mustRead(t, filepath.Join(saved[0], logFile)))
+			require.Equal(t, mustRead(t, filepath.Join(g.folder(survivor), datadir.IdentityFile)), mustRead(t, filepath.Join(saved[0], datadir.IdentityFile)))
+			require.Equal(t, mustRead(t, filepath.Join(g.folder(survivor), datadir.RaftFolder, datadir.LogFile)), mustRead(t, filepath.Join(saved[0], datadir.LogFile)))
 			g.close(survivor)
 		})
 	}
@@ -241,10 +241,10 @@ func TestRecoverLeafOnceAfterKill(t *testing.T) {
 	survivor, _ := loseMajority(t, g)
 	_, err := Recover(RecoverySource{Dir: g.folder(survivor)}, order)
 	require.NoError(t, err)
-	waiting := mustRead(t, filepath.Join(g.folder(survivor), recoveryFile))
+	waiting := mustRead(t, filepath.Join(g.folder(survivor), datadir.RecoveryFile))
 	awaitReady(t, g.open(survivor))
 	g.close(survivor)
-	require.NoError(t, os.WriteFile(filepath.Join(g.folder(survivor), recoveryFile), waiting, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(g.folder(survivor), datadir.RecoveryFile), waiting, 0o600))
 	n := g.open(survivor)
 	awaitReady(t, n)
 	leaves, _ := recoveredLeaves(t, n)
@@ -263,8 +263,8 @@ func TestRecoverRefusals(t *testing.T) {
 	}
 	end, err := InspectRecovery(RecoverySource{Dir: dir})
 	require.NoError(t, err)
-	further := SurvivorIndex{Node: "n9", Index: end.LastIndex + 1, Term: end.LastTerm, From: "given"}
-	newer := SurvivorIndex{Node: "n9", Index: 1, Term: end.LastTerm + 1, From: "given"}
+	further := datadir.Survivor{Node: "n9", Index: end.LastIndex + 1, Term: end.LastTerm, From: "given"}
+	newer := datadir.Survivor{Node: "n9", Index: 1, Term: end.LastTerm + 1, From: "given"}
 	cases := []struct {
 		name   string
 		source RecoverySource
@@ -278,10 +278,10 @@ func TestRecoverRefusals(t *testing.T) {
 		{"no reason", RecoverySource{Dir: dir}, change(func(o *RecoveryOrder) { o.Reason = "" }), "say why"},
 		{"another node", RecoverySource{Dir: dir, ID: "n7"}, order, `not to "n7"`},
 		{"no folder", RecoverySource{Dir: g.dir}, order, "no node's data folder"},
-		{"longer log", RecoverySource{Dir: dir, Peers: []SurvivorIndex{further}}, order, "n9 is further"},
-		{"newer term", RecoverySource{Dir: dir, Peers: []SurvivorIndex{newer}}, order, "n9 is further"},
+		{"longer log", RecoverySource{Dir: dir, Peers: []datadir.Survivor{further}}, order, "n9 is further"},
+		{"newer term", RecoverySource{Dir: dir, Peers: []datadir.Survivor{newer}}, order, "n9 is further"},
 		{"behind a folder", RecoverySource{Dir: g.folder(lost[0]), Compare: []string{dir}}, order, survivor + " is further"},
-		{"itself", RecoverySource{Dir: dir, Peers: []SurvivorIndex{{Node: survivor, Index: 1, Term: 1}}}, order, "compared with itself"},
+		{"itself", RecoverySource{Dir: dir, Peers: []datadir.Survivor{{Node: survivor, Index: 1, Term: 1}}}, order, "compared with itself"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -309,7 +309,7 @@ func TestRecoverRefusals(t *testing.T) {
 	})
 	t.Run("behind and forced", func(t *testing.T) {
 		forced := change(func(o *RecoveryOrder) { o.ForceBehind = true })
-		_, err := Recover(RecoverySource{Dir: dir, Peers: []SurvivorIndex{further}}, forced)
+		_, err := Recover(RecoverySource{Dir: dir, Peers: []datadir.Survivor{further}}, forced)
 		require.NoError(t, err)
 		_, err = Recover(RecoverySource{Dir: dir}, order)
 		require.ErrorContains(t, err, "recovered already")
@@ -389,13 +389,13 @@ func TestRecoverKeepingAnother(t *testing.T) {
 		ends[id] = report
 	}
 	ahead, behind := first.NodeID(), second
-	a, b := SurvivorIndex{Index: ends[ahead].LastIndex, Term: ends[ahead].LastTerm}, SurvivorIndex{Index: ends[behind].LastIndex, Term: ends[behind].LastTerm}
-	if b.ahead(&a) {
+	a, b := datadir.Survivor{Index: ends[ahead].LastIndex, Term: ends[ahead].LastTerm}, datadir.Survivor{Index: ends[behind].LastIndex, Term: ends[behind].LastTerm}
+	if b.Ahead(&a) {
 		ahead, behind = behind, ahead
 	}
 	keeping := order
 	keeping.Keep = []string{ahead, behind, behind}
-	from := filepath.Join(g.folder(ahead), recoveryFile)
+	from := filepath.Join(g.folder(ahead), datadir.RecoveryFile)
 	_, err := Follow(RecoverySource{Dir: g.folder(behind)}, from, order.ClusterID)
 	require.ErrorContains(t, err, "is not the recovered node's")
 	_, err = Recover(RecoverySource{Dir: g.folder(ahead), Compare: []string{g.folder(behind)}}, keeping)
@@ -430,17 +430,13 @@ func TestRecoverKeepingAnother(t *testing.T) {
 func requireFollowAgain(t *testing.T, g *group, id, from string) {
 	killed := errors.New("killed")
 	for _, step := range []string{"begun", "identity"} {
-		f, err := openStill(g.folder(id), "")
-		require.NoError(t, err)
-		record, err := readRecord(filepath.Dir(from))
-		require.NoError(t, err)
-		require.ErrorIs(t, follow(f, record, func(done string) error {
+		_, err := FollowStepwise(RecoverySource{Dir: g.folder(id)}, from, order.ClusterID, func(done string) error {
 			if done == step {
 				return killed
 			}
 			return nil
-		}), killed)
-		require.NoError(t, f.close())
+		})
+		require.ErrorIs(t, err, killed)
 		_, err = Open(g.config(id))
 		require.ErrorContains(t, err, "not finished")
 		_, err = Recover(RecoverySource{Dir: g.folder(id)}, order)
@@ -455,7 +451,7 @@ func requireFollowAgain(t *testing.T, g *group, id, from string) {
 func TestParseSurvivor(t *testing.T) {
 	s, err := ParseSurvivor("n2=12345/7")
 	require.NoError(t, err)
-	require.Equal(t, SurvivorIndex{Node: "n2", Index: 12345, Term: 7, From: "given"}, s)
+	require.Equal(t, datadir.Survivor{Node: "n2", Index: 12345, Term: 7, From: "given"}, s)
 	for _, text := range []string{"", "n2", "n2=", "n2=1", "=1/2", "n2=1/", "n2=/1", "n2=0/1", "n2=1/0", "n2=-1/2", "n2=1/2/3", "n 2=1/2", "n2=18446744073709551616/1"} {
 		_, err := ParseSurvivor(text)
 		require.Error(t, err, "%q", text)

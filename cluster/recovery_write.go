@@ -16,6 +16,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 	"railguard/engine"
 )
@@ -41,7 +42,13 @@ type recoverer struct {
 // change the folder is as it was; after one the same call goes on where it ended.
 // The report is that of before.
 func Recover(source RecoverySource, order RecoveryOrder) (*RecoveryReport, error) {
-	r := &recoverer{now: time.Now, free: freeSpace, after: func(string) error { return nil }}
+	return RecoverStepwise(source, order, func(string) error { return nil })
+}
+
+// RecoverStepwise is Recover that tells each step that is done. An error of after ends
+// it there, as a kill would: the seam for tests.
+func RecoverStepwise(source RecoverySource, order RecoveryOrder, after func(step string) error) (*RecoveryReport, error) {
+	r := &recoverer{now: time.Now, free: datadir.FreeSpace, after: after}
 	return r.run(source, order)
 }
 
@@ -59,11 +66,11 @@ func (c *recoverer) run(source RecoverySource, order RecoveryOrder) (report *Rec
 	if err := order.check(report); err != nil {
 		return report, err
 	}
-	if f.record.begun() && f.record.Node != report.Node {
+	if f.record.Begun() && f.record.Node != report.Node {
 		return report, fmt.Errorf("%w: this folder was about to follow the recovery of %s: finish that", ErrRecoveryOrder, f.record.Node)
 	}
 	if f.lock == nil { // A folder that was copied without it.
-		if f.lock, err = lockPath(f.path(lockFile)); err != nil {
+		if f.lock, err = datadir.Lock(f.path(datadir.LockFile)); err != nil {
 			return report, fmt.Errorf("cluster: %s: %w (%w)", f.dir, ErrFolderInUse, err)
 		}
 	}
@@ -78,20 +85,20 @@ func (c *recoverer) run(source RecoverySource, order RecoveryOrder) (report *Rec
 	if err := c.change(f, plan); err != nil {
 		return report, fmt.Errorf("%w: the recovery is not finished and no node starts on %s: run the same command again", err, f.dir)
 	}
-	state := plan.state()
+	state := stateOf(plan)
 	report.Earlier = &state
 	return report, c.verify(f, plan)
 }
 
 // plan makes the record of a recovery, or takes up one that was killed.
-func (c *recoverer) plan(f *stillFolder, report *RecoveryReport, order *RecoveryOrder) (*recoveryRecord, error) {
+func (c *recoverer) plan(f *stillFolder, report *RecoveryReport, order *RecoveryOrder) (*datadir.Record, error) {
 	plan := f.record
-	if !plan.begun() {
+	if !plan.Begun() {
 		var random [lineageBytes]byte
 		rand.Read(random[:])
 		lineage := hex.EncodeToString(random[:])
-		plan = &recoveryRecord{
-			Format: folderFormat, State: recoveryBegun, Recovery: f.identity.Recovery + 1, Lineage: lineage,
+		plan = &datadir.Record{
+			Format: datadir.Format, State: datadir.RecoveryBegun, Recovery: f.identity.Recovery + 1, Lineage: lineage,
 			ClusterID: report.ClusterID, Node: report.Node,
 			Former: report.Members, LastIndex: report.LastIndex, LastTerm: report.LastTerm, LastTime: report.LastTime,
 			CommittedIndex: report.CommittedIndex, TakenOver: report.Uncertain.Entries, TakenLeaves: report.Uncertain.Leaves,
@@ -101,7 +108,7 @@ func (c *recoverer) plan(f *stillFolder, report *RecoveryReport, order *Recovery
 		plan.Backup = fmt.Sprintf("%s%d-%s", backupNameStart, plan.Recovery, lineage)
 	}
 	plan.By, plan.Second, plan.Reason = strings.TrimSpace(order.By), strings.TrimSpace(order.Second), order.Reason
-	if f.record.begun() && !slices.Equal(plan.Kept, order.Keep) {
+	if f.record.Begun() && !slices.Equal(plan.Kept, order.Keep) {
 		return nil, fmt.Errorf("%w: the recovery that was begun keeps %v", ErrRecoveryOrder, plan.Kept)
 	}
 	plan.DecidedAt, plan.Forced = instantOf(c.now()), report.Behind
@@ -109,11 +116,11 @@ func (c *recoverer) plan(f *stillFolder, report *RecoveryReport, order *Recovery
 }
 
 // room holds the free space against what the copy needs.
-func (c *recoverer) room(f *stillFolder, plan *recoveryRecord) error {
+func (c *recoverer) room(f *stillFolder, plan *datadir.Record) error {
 	if _, err := os.Stat(f.path(plan.Backup)); err == nil {
 		return nil
 	}
-	info, err := os.Stat(f.path(filepath.Join(raftFolder, logFile)))
+	info, err := os.Stat(f.path(filepath.Join(datadir.RaftFolder, datadir.LogFile)))
 	if err != nil {
 		return err
 	}
@@ -129,18 +136,18 @@ func (c *recoverer) room(f *stillFolder, plan *recoveryRecord) error {
 }
 
 // change does what is not done yet.
-func (c *recoverer) change(f *stillFolder, plan *recoveryRecord) error {
+func (c *recoverer) change(f *stillFolder, plan *datadir.Record) error {
 	steps := []struct {
 		name string
-		do   func(*stillFolder, *recoveryRecord) error
+		do   func(*stillFolder, *datadir.Record) error
 	}{
-		{"begun", func(f *stillFolder, plan *recoveryRecord) error { return plan.save(f.dir) }},
+		{"begun", func(f *stillFolder, plan *datadir.Record) error { return plan.Save(f.dir) }},
 		{"backup", c.backUp},
 		{"membership", c.rewriteMembership},
 		{"identity", c.rewriteIdentity},
-		{"waiting", func(f *stillFolder, plan *recoveryRecord) error {
-			plan.State = recoveryWaiting
-			return plan.save(f.dir)
+		{"waiting", func(f *stillFolder, plan *datadir.Record) error {
+			plan.State = datadir.RecoveryWaiting
+			return plan.Save(f.dir)
 		}},
 	}
 	for _, step := range steps {
@@ -156,7 +163,7 @@ func (c *recoverer) change(f *stillFolder, plan *recoveryRecord) error {
 
 // backUp copies the files that will change. A copy that stands under its name is
 // whole, and of before the first change.
-func (c *recoverer) backUp(f *stillFolder, plan *recoveryRecord) error {
+func (c *recoverer) backUp(f *stillFolder, plan *datadir.Record) error {
 	whole := f.path(plan.Backup)
 	if _, err := os.Stat(whole); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -168,7 +175,7 @@ func (c *recoverer) backUp(f *stillFolder, plan *recoveryRecord) error {
 	if err := os.Mkdir(unended, 0o700); err != nil {
 		return err
 	}
-	for _, name := range []string{identityFile, filepath.Join(raftFolder, logFile)} {
+	for _, name := range []string{datadir.IdentityFile, filepath.Join(datadir.RaftFolder, datadir.LogFile)} {
 		if err := copyFile(f.path(name), filepath.Join(unended, filepath.Base(name))); err != nil {
 			return err
 		}
@@ -176,13 +183,13 @@ func (c *recoverer) backUp(f *stillFolder, plan *recoveryRecord) error {
 			return err
 		}
 	}
-	if err := syncFolder(unended); err != nil {
+	if err := datadir.SyncFolder(unended); err != nil {
 		return err
 	}
 	if err := os.Rename(unended, whole); err != nil {
 		return err
 	}
-	return syncFolder(f.dir)
+	return datadir.SyncFolder(f.dir)
 }
 
 func copyFile(from, to string) (err error) {
@@ -204,18 +211,18 @@ func copyFile(from, to string) (err error) {
 // rewriteMembership raises the term and writes, behind the last entry, a membership
 // of this node alone: what a leader would have written, had it been able to. The
 // term is new, so the entry cannot be taken for one of the old group's.
-func (c *recoverer) rewriteMembership(f *stillFolder, plan *recoveryRecord) (err error) {
-	store, err := openBolt(f.path(raftFolder))
+func (c *recoverer) rewriteMembership(f *stillFolder, plan *datadir.Record) (err error) {
+	store, err := datadir.OpenLog(f.path(datadir.RaftFolder))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	term, err := store.GetUint64(raftTermKey)
+	term, err := store.GetUint64(datadir.RaftTermKey)
 	if err != nil {
 		return err
 	}
 	if term < plan.NewTerm {
-		if err := store.SetUint64(raftTermKey, plan.NewTerm); err != nil {
+		if err := store.SetUint64(datadir.RaftTermKey, plan.NewTerm); err != nil {
 			return err
 		}
 	}
@@ -226,8 +233,8 @@ func (c *recoverer) rewriteMembership(f *stillFolder, plan *recoveryRecord) (err
 }
 
 // appendMembership writes the entry unless it stands there already.
-func appendMembership(store LogStore, plan *recoveryRecord, incarnation string) error {
-	entry, err := plan.entry(incarnation)
+func appendMembership(store datadir.LogStore, plan *datadir.Record, incarnation string) error {
+	entry, err := entryOf(plan, incarnation)
 	if err != nil {
 		return err
 	}
@@ -261,7 +268,7 @@ func appendMembership(store LogStore, plan *recoveryRecord, incarnation string) 
 }
 
 // entry is the membership of this node, and of those that are kept.
-func (r *recoveryRecord) entry(incarnation string) (*raft.Log, error) {
+func entryOf(r *datadir.Record, incarnation string) (*raft.Log, error) {
 	host := ""
 	for _, m := range r.Former {
 		if m.Self {
@@ -283,7 +290,7 @@ func (r *recoveryRecord) entry(incarnation string) (*raft.Log, error) {
 			})
 		}
 	}
-	decided, err := time.Parse(timeFormat, r.DecidedAt)
+	decided, err := time.Parse(datadir.TimeFormat, r.DecidedAt)
 	if err != nil {
 		return nil, err
 	}
@@ -294,26 +301,23 @@ func (r *recoveryRecord) entry(incarnation string) (*raft.Log, error) {
 }
 
 // rewriteIdentity marks the folder as of the new lineage.
-func (c *recoverer) rewriteIdentity(f *stillFolder, plan *recoveryRecord) error {
+func (c *recoverer) rewriteIdentity(f *stillFolder, plan *datadir.Record) error {
 	if f.identity.Lineage == plan.Lineage {
 		return nil
 	}
-	mine := folder{path: f.dir, identity: f.identity}
-	if err := mine.inherit(plan.Recovery, plan.Lineage); err != nil {
-		return err
-	}
-	f.identity = mine.identity
-	return nil
+	var err error
+	f.identity, err = datadir.Inherit(f.dir, f.identity, plan.Recovery, plan.Lineage)
+	return err
 }
 
 // verify reads the folder once more as a start of the node will.
-func (c *recoverer) verify(f *stillFolder, plan *recoveryRecord) error {
+func (c *recoverer) verify(f *stillFolder, plan *datadir.Record) error {
 	again := &stillFolder{dir: f.dir}
 	var err error
-	if again.snapshot, err = newestSnapshot(f.dir); err != nil {
+	if again.snapshot, err = datadir.NewestSnapshot(f.dir); err != nil {
 		return err
 	}
-	if again.store, err = openBoltToRead(f.path(raftFolder)); err != nil {
+	if again.store, err = datadir.OpenLogToRead(f.path(datadir.RaftFolder)); err != nil {
 		return err
 	}
 	err = again.readLog()

@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 	"railguard/engine"
 )
@@ -156,8 +157,8 @@ func (r *rejoin) snapshotSize(when string) int64 {
 
 func (r *rejoin) disks() {
 	leader := r.g.leader()
-	history := folderBytes(r, leader.folder.sub(auditFolder))
-	log := folderBytes(r, leader.folder.sub(raftFolder)) - folderBytes(r, leader.snaps.dir)
+	history := folderBytes(r, leader.folder.Sub(datadir.AuditFolder))
+	log := folderBytes(r, leader.folder.Sub(datadir.RaftFolder)) - folderBytes(r, leader.snaps.Dir)
 	r.note("on the leader's disk: history %.1f MB, %.0f bytes a leaf; raft log file %.1f MB", float64(history)/1e6,
 		float64(history)/float64(leader.audit.Size()), float64(log)/1e6)
 	r.ReportMetric(float64(history)/float64(leader.audit.Size()), "audit-B/leaf")

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/audit"
+	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 	"railguard/engine"
 )
@@ -185,7 +186,7 @@ func (r *rejoinTest) withoutRoom(t *testing.T) {
 
 // damage turns a byte of a node's segment file round.
 func (r *rejoinTest) damage(n *Node, number uint64, at int64) {
-	name := filepath.Join(n.folder.sub(auditFolder), "000", "000", []string{"000.seg", "001.seg"}[number])
+	name := filepath.Join(n.folder.Sub(datadir.AuditFolder), "000", "000", []string{"000.seg", "001.seg"}[number])
 	file, err := os.OpenFile(name, os.O_RDWR, 0)
 	require.NoError(r, err)
 	defer file.Close()

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/datadir"
 	"railguard/fsm/wire"
 )
 
@@ -25,7 +26,7 @@ func TestRotIsFoundUnasked(t *testing.T) {
 	}
 	g.awaitEqual()
 	rotten := g.follower()
-	name := filepath.Join(rotten.folder.sub(auditFolder), "tail", "000000000.log")
+	name := filepath.Join(rotten.folder.Sub(datadir.AuditFolder), "tail", "000000000.log")
 	data, err := os.ReadFile(name)
 	require.NoError(t, err)
 	at := strings.LastIndex(string(data), "agent.registered")
@@ -74,7 +75,7 @@ func TestLogBeforeAnInstalledSnapshotGoes(t *testing.T) {
 			for index := uint64(1); index <= c.last; index++ {
 				require.NoError(t, store.StoreLog(&raft.Log{Index: index, Term: 1, Data: []byte("x")}))
 			}
-			guarded := &guardedStore{store: inmemLog{store}, limit: n.stallLimit, fatal: func(reason string) { t.Error(reason) }}
+			guarded := datadir.Guard(inmemLog{store}, n.stallLimit, func(reason string) { t.Error(reason) })
 			require.NoError(t, n.dropSupersededLog(guarded))
 			last, err := store.LastIndex()
 			require.NoError(t, err)
@@ -86,13 +87,13 @@ func TestLogBeforeAnInstalledSnapshotGoes(t *testing.T) {
 		})
 	}
 	t.Run("the snapshot does not open", func(t *testing.T) {
-		name := filepath.Join(dir, raftFolder, snapshotFolder, meta.ID, snapshotStateFile)
+		name := filepath.Join(dir, datadir.RaftFolder, datadir.SnapshotFolder, meta.ID, datadir.SnapshotStateFile)
 		data := mustRead(t, name)
 		data[len(data)/2] ^= 1
 		require.NoError(t, os.WriteFile(name, data, 0o600))
 		store := raft.NewInmemStore()
 		require.NoError(t, store.StoreLog(&raft.Log{Index: 1, Term: 1}))
-		require.NoError(t, n.dropSupersededLog(&guardedStore{store: inmemLog{store}, limit: n.stallLimit}))
+		require.NoError(t, n.dropSupersededLog(datadir.Guard(inmemLog{store}, n.stallLimit, n.die)))
 		last, err := store.LastIndex()
 		require.NoError(t, err)
 		require.Equal(t, uint64(1), last, "an older snapshot needs it")

@@ -1,137 +1,18 @@
 package cluster
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
-	"railguard/engine"
+	"railguard/cluster/datadir"
 )
 
 const (
-	snapshotsKept  = 3 // Raft refuses to start when none opens: two spare.
-	snapshotFolder = "snapshots"
-	never          = 24 * 365 * time.Hour
+	never = 24 * 365 * time.Hour
 )
-
-// snapshotStore is raft's file store with files that only their owner reads:
-// snapshots hold personal data.
-type snapshotStore struct {
-	raft.SnapshotStore
-	dir string
-}
-
-func openSnapshots(dir string, logger hclog.Logger) (*snapshotStore, error) {
-	store, err := raft.NewFileSnapshotStoreWithLogger(dir, snapshotsKept, logger)
-	if err != nil {
-		return nil, fmt.Errorf("cluster: snapshots: %w", err)
-	}
-	s := &snapshotStore{SnapshotStore: store, dir: filepath.Join(dir, snapshotFolder)}
-	return s, s.restrict()
-}
-
-// restrict takes every right from all but the owner.
-func (s *snapshotStore) restrict() error {
-	return filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil {
-			mode := fs.FileMode(0o600)
-			if entry.IsDir() {
-				mode = 0o700
-			}
-			err = os.Chmod(path, mode)
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // An old snapshot that was removed meanwhile.
-		}
-		return err
-	})
-}
-
-// Create implements raft.SnapshotStore.
-func (s *snapshotStore) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration,
-	configurationIndex uint64, transport raft.Transport) (raft.SnapshotSink, error) {
-	sink, err := s.SnapshotStore.Create(version, index, term, configuration, configurationIndex, transport)
-	if err != nil {
-		return nil, err
-	}
-	return &privateSink{sink, s}, nil
-}
-
-type privateSink struct {
-	raft.SnapshotSink
-	store *snapshotStore
-}
-
-// file opens the file that raft's sink writes, once more.
-func (s *privateSink) file() (*os.File, error) {
-	return os.Open(filepath.Join(s.store.dir, s.ID()+".tmp", "state.bin"))
-}
-
-// A snapshot is written beside the log on one disk and beside screening on the same
-// processors, and nobody waits for it. Written at once it made every call wait as
-// long as the writing took; so it is written in steps, each synced alone, with
-// pauses between.
-const (
-	snapshotStep  = 512 * engine.KiB
-	snapshotShare = 4 // Of the time, the part that writing may take: a quarter.
-	snapshotPause = 100 * time.Millisecond
-)
-
-// gentle writes in steps.
-type gentle struct {
-	sink  *privateSink
-	file  *os.File
-	hurry func() bool // The node stops: no pauses any more.
-	since int         // Bytes since the last step ended.
-	start time.Time   // Of this step.
-}
-
-// Write implements io.Writer.
-func (g *gentle) Write(p []byte) (int, error) {
-	n, err := g.sink.Write(p)
-	if g.since += n; err != nil || g.since < snapshotStep {
-		return n, err
-	}
-	if err := g.file.Sync(); err != nil {
-		return n, err
-	}
-	if !g.hurry() {
-		time.Sleep(min((snapshotShare-1)*time.Since(g.start), snapshotPause))
-	}
-	g.since, g.start = 0, time.Now()
-	return n, nil
-}
-
-// writeGently writes a state into a sink, in steps if it is ours.
-func writeGently(sink raft.SnapshotSink, state io.WriterTo, hurry func() bool) error {
-	private, ours := sink.(*privateSink)
-	if !ours {
-		_, err := state.WriteTo(sink)
-		return err
-	}
-	file, err := private.file()
-	if err != nil {
-		return err
-	}
-	_, err = state.WriteTo(&gentle{sink: private, file: file, hurry: hurry, start: time.Now()})
-	return errors.Join(err, file.Close())
-}
-
-// Close implements raft.SnapshotSink.
-func (s *privateSink) Close() error {
-	if err := s.store.restrict(); err != nil {
-		return err
-	}
-	return s.SnapshotSink.Close()
-}
 
 // compaction decides when the log is cut: by bytes, since entries are batches,
 // and not too often, so that a peer that needs a snapshot can finish installing
@@ -232,7 +113,7 @@ func (n *Node) countInstall() {
 // (guard G3): the snapshot stands and the log before it too, all or in part. Raft
 // cuts it only while it installs. Entries that a former leader never got committed
 // may be among them, and the log would go on behind a hole.
-func (n *Node) dropSupersededLog(store *guardedStore) error {
+func (n *Node) dropSupersededLog(store *datadir.Guarded) error {
 	metas, err := n.snaps.List()
 	if err != nil || len(metas) == 0 {
 		return err

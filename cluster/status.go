@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 	"railguard/cluster/report"
 	"railguard/engine"
@@ -18,7 +19,6 @@ import (
 const (
 	clockOffsetMax = 500 * engine.Millisecond // Beyond it a node is named everywhere.
 	maxLagDefault  = 1000                     // Entries a ready node may be behind.
-	timeFormat     = "2006-01-02T15:04:05.000Z"
 )
 
 // Role says what this node is to the group: leader, follower, candidate, nonvoter
@@ -175,7 +175,7 @@ func (n *Node) self(commit uint64) report.NodeStatus {
 		// Without its history a node is no copy yet that others could be lost for.
 		Healthy:      n.dead.Load() == nil && !n.diskIsLow() && !n.catchup.busy.Load(),
 		AppliedIndex: applied, Lag: commit - min(applied, commit),
-		Version: n.config.Version, UpSince: n.since.UTC().Format(timeFormat),
+		Version: n.config.Version, UpSince: n.since.UTC().Format(datadir.TimeFormat),
 		ClockSkewMs: int64(n.clockOffset() / engine.Millisecond),
 		DiskFreePct: int(n.disk.percent.Load()),
 		ListVersion: n.Settings().ListVersion,

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/datadir"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -238,7 +239,7 @@ func TestFateOfRaftErrors(t *testing.T) {
 		{raft.ErrLeadershipLost, fateUnknown},
 		{raft.ErrRaftShutdown, fateUnknown},
 		{raft.ErrAbortedByRestore, fateUnknown},
-		{errGaveUp, fateUnknown},
+		{datadir.ErrGaveUp, fateUnknown},
 		{context.DeadlineExceeded, fateUnknown},
 	} {
 		require.Equal(t, test.want, fateOf(test.err), "%v", test.err)

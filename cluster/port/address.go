@@ -68,6 +68,9 @@ func Loopback(address string) bool {
 
 var ErrInsecure = errors.New("cluster: insecure mode is for loopback addresses only")
 
+// MembersMax bounds the members of a group.
+const MembersMax = 9
+
 // IDMax bounds a node's id.
 const IDMax = 64
 

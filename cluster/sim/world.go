@@ -18,6 +18,7 @@ import (
 
 	"railguard/audit/audittest"
 	"railguard/cluster"
+	"railguard/cluster/datadir"
 	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm/wire"
@@ -144,7 +145,7 @@ func (h *Host) Start() {
 		ID:     h.ID, DataDir: filepath.Join(h.world.dir, h.ID), ListenCluster: h.address(), Join: others,
 		BootstrapExpect: len(h.world.hosts), Genesis: Genesis, Insecure: true, Version: "sim",
 		Clock: h.Clock, Network: port, History: history,
-		OpenLog:   func(string) (cluster.LogStore, error) { return life, nil },
+		OpenLog:   func(string) (datadir.LogStore, error) { return life, nil },
 		FreeSpace: func(string) (uint64, uint64, error) { return 1 << 40, 1 << 41, nil },
 		Snapshot:  cluster.SnapshotPolicy{LogBytes: 256 << 10, Interval: 2 * time.Second, TrailingBytes: 64 << 10},
 		Timing:    cluster.Timing{Heartbeat: 200 * time.Millisecond, Commit: 5 * time.Millisecond},

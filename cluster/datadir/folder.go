@@ -1,4 +1,4 @@
-package cluster
+package datadir
 
 import (
 	"crypto/rand"
@@ -23,20 +23,20 @@ import (
 //	DIR/audit           leaves and tiles
 //	DIR/lists           <sha256>.list, compiled lists of the last 90 days
 const (
-	lockFile     = "lock"
-	identityFile = "node.json"
-	raftFolder   = "raft"
-	auditFolder  = "audit"
-	listFolder   = "lists"
+	LockFile     = "lock"
+	IdentityFile = "node.json"
+	RaftFolder   = "raft"
+	AuditFolder  = "audit"
+	ListFolder   = "lists"
 )
 
-// folderFormat is the layout this binary writes; a higher one is refused.
-const folderFormat = 1
+// Format is the layout this binary writes; a higher one is refused.
+const Format = 1
 
-// identity is node.json. The incarnation is random and made with the folder: a
+// Identity is node.json. The incarnation is random and made with the folder: a
 // node that comes back under its old id with an empty disk is told apart from
 // the one that holds the votes and entries it acknowledged.
-type identity struct {
+type Identity struct {
 	Format      int    `json:"format"`
 	ID          string `json:"id"`
 	Incarnation string `json:"incarnation"`
@@ -49,20 +49,28 @@ type identity struct {
 	Superseded string `json:"superseded,omitempty"` // Why no node must start here any more.
 }
 
-// folder is the opened data folder.
-type folder struct {
+// Folder is the opened data folder.
+type Folder struct {
 	path     string
 	mu       sync.Mutex // Guards what changes in identity.
-	identity identity
+	identity Identity
 	fresh    bool // node.json was made by this start.
 	lock     *os.File
 }
 
-func (f *folder) sub(name string) string { return filepath.Join(f.path, name) }
+// Identity is who lives here, as of now.
+func (f *Folder) Identity() Identity {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.identity
+}
 
-// openFolder locks DIR, makes what is missing and checks who lives there.
-func openFolder(dir, id string) (*folder, error) {
-	for _, name := range []string{"", raftFolder, auditFolder, listFolder} {
+// Sub is the path of a file or folder in it.
+func (f *Folder) Sub(name string) string { return filepath.Join(f.path, name) }
+
+// Open locks DIR, makes what is missing and checks who lives there.
+func Open(dir, id string) (*Folder, error) {
+	for _, name := range []string{"", RaftFolder, AuditFolder, ListFolder} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(path, 0o700); err != nil {
 			return nil, fmt.Errorf("cluster: data folder: %w", err)
@@ -71,31 +79,31 @@ func openFolder(dir, id string) (*folder, error) {
 			return nil, fmt.Errorf("cluster: data folder: %w", err)
 		}
 	}
-	lock, err := lockPath(filepath.Join(dir, lockFile))
+	lock, err := Lock(filepath.Join(dir, LockFile))
 	if err != nil {
 		return nil, fmt.Errorf("cluster: data folder %s is in use by another process (or cannot be locked): %w", dir, err)
 	}
-	f := &folder{path: dir, lock: lock}
+	f := &Folder{path: dir, lock: lock}
 	if err := f.identify(id); err != nil {
-		return nil, errors.Join(err, f.close())
+		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-func (f *folder) identify(id string) error {
-	data, err := os.ReadFile(f.sub(identityFile))
+func (f *Folder) identify(id string) error {
+	data, err := os.ReadFile(f.Sub(IdentityFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.settle(id)
 	}
 	if err != nil {
-		return fmt.Errorf("cluster: %s: %w", identityFile, err)
+		return fmt.Errorf("cluster: %s: %w", IdentityFile, err)
 	}
 	if err := json.Unmarshal(data, &f.identity); err != nil {
-		return fmt.Errorf("cluster: %s in %s cannot be read: %w", identityFile, f.path, err)
+		return fmt.Errorf("cluster: %s in %s cannot be read: %w", IdentityFile, f.path, err)
 	}
-	if f.identity.Format > folderFormat {
+	if f.identity.Format > Format {
 		return fmt.Errorf("cluster: data folder %s has format %d and this binary knows up to %d: it was written by a newer release",
-			f.path, f.identity.Format, folderFormat)
+			f.path, f.identity.Format, Format)
 	}
 	if f.identity.ID != id {
 		return fmt.Errorf("cluster: data folder %s belongs to node %q, this is node %q: start it under its own id or give it its own folder",
@@ -105,35 +113,35 @@ func (f *folder) identify(id string) error {
 }
 
 // settle moves a new node in.
-func (f *folder) settle(id string) error {
-	for _, name := range []string{raftFolder, auditFolder} {
-		entries, err := os.ReadDir(f.sub(name))
+func (f *Folder) settle(id string) error {
+	for _, name := range []string{RaftFolder, AuditFolder} {
+		entries, err := os.ReadDir(f.Sub(name))
 		if err != nil {
 			return fmt.Errorf("cluster: data folder: %w", err)
 		}
 		if len(entries) > 0 {
 			return fmt.Errorf("cluster: data folder %s has data but no %s: it is incomplete; restore it whole or start with an empty one",
-				f.path, identityFile)
+				f.path, IdentityFile)
 		}
 	}
 	var random [16]byte
 	rand.Read(random[:])
-	f.identity = identity{Format: folderFormat, ID: id, Incarnation: hex.EncodeToString(random[:])}
+	f.identity = Identity{Format: Format, ID: id, Incarnation: hex.EncodeToString(random[:])}
 	f.fresh = true
 	return f.save()
 }
 
 // save replaces node.json: after a crash the old or the new one stands there.
-func (f *folder) save() error {
+func (f *Folder) save() error {
 	data, err := json.MarshalIndent(&f.identity, "", "  ")
 	if err != nil {
 		return err
 	}
-	return replaceFile(f.path, identityFile, append(data, '\n'))
+	return ReplaceFile(f.path, IdentityFile, append(data, '\n'))
 }
 
-// belongTo checks, and remembers, which cluster the data are of.
-func (f *folder) belongTo(clusterID string) error {
+// BelongTo checks, and remembers, which cluster the data are of.
+func (f *Folder) BelongTo(clusterID string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch f.identity.ClusterID {
@@ -147,22 +155,22 @@ func (f *folder) belongTo(clusterID string) error {
 		f.path, f.identity.ClusterID, clusterID)
 }
 
-// adopt remembers the size of the tree head under which history is fetched.
-func (f *folder) adopt(size uint64) error {
+// Adopt remembers the size of the tree head under which history is fetched.
+func (f *Folder) Adopt(size uint64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.identity.Adopted = size
 	return f.save()
 }
 
-func (f *folder) adopted() uint64 {
+func (f *Folder) Adopted() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.identity.Adopted
 }
 
-// promise remembers, once and for ever, with whom this node may form a group.
-func (f *folder) promise(to string) error {
+// Promise remembers, once and for ever, with whom this node may form a group.
+func (f *Folder) Promise(to string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch f.identity.PromisedTo {
@@ -175,10 +183,10 @@ func (f *folder) promise(to string) error {
 	return fmt.Errorf("cluster: this node has promised to form a group with %s", f.identity.PromisedTo)
 }
 
-func (f *folder) close() error { return f.lock.Close() }
+func (f *Folder) Close() error { return f.lock.Close() }
 
-// replaceFile writes a small file so that a crash leaves the old or the new one.
-func replaceFile(dir, name string, data []byte) error {
+// ReplaceFile writes a small file so that a crash leaves the old or the new one.
+func ReplaceFile(dir, name string, data []byte) error {
 	temporary, err := os.CreateTemp(dir, "."+name+".*") // Mode 0600.
 	if err != nil {
 		return err
@@ -193,13 +201,43 @@ func replaceFile(dir, name string, data []byte) error {
 	if err := os.Rename(temporary.Name(), filepath.Join(dir, name)); err != nil {
 		return err
 	}
-	return syncFolder(dir)
+	return SyncFolder(dir)
 }
 
-func syncFolder(path string) error {
+func SyncFolder(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// Inherit makes the folder one of a lineage.
+func (f *Folder) Inherit(recovery uint64, lineage string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.identity.Recovery, f.identity.Lineage = recovery, lineage
+	return f.save()
+}
+
+// Inherit is inherit on the folder of a stopped node; it returns what stands there then.
+func Inherit(dir string, who Identity, recovery uint64, lineage string) (Identity, error) {
+	f := Folder{path: dir, identity: who}
+	err := f.Inherit(recovery, lineage)
+	return f.identity, err
+}
+
+// Supersede marks the folder as left behind.
+func (f *Folder) Supersede(reason string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.identity.Superseded = reason
+	return f.save()
+}
+
+// Known returns what node.json says of cluster and lineage.
+func (f *Folder) Known() (clusterID string, recovery uint64, lineage string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.identity.ClusterID, f.identity.Recovery, f.identity.Lineage
 }

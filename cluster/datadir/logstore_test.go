@@ -1,8 +1,7 @@
-package cluster
+package datadir
 
 import (
 	"errors"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -10,9 +9,6 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
-
-	"railguard/cluster/report"
-	"railguard/fsm/wire"
 )
 
 // memoryLog is a log store in memory whose writes can be made to fail or stall.
@@ -49,26 +45,23 @@ func (m *memoryLog) DeleteRange(low, high uint64) error {
 
 func (m *memoryLog) Close() error { return nil }
 
-type gaveUp struct {
-	mu      sync.Mutex
-	reasons []string
+// fatalities are the reasons for which a store gave up.
+type fatalities chan string
+
+func (g fatalities) fatal(reason string) { g <- reason }
+
+func (g fatalities) all() (reasons []string) {
+	for range len(g) {
+		reason := <-g
+		reasons = append(reasons, reason)
+		g <- reason
+	}
+	return reasons
 }
 
-func (g *gaveUp) fatal(reason string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.reasons = append(g.reasons, reason)
-}
-
-func (g *gaveUp) all() []string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return append([]string(nil), g.reasons...)
-}
-
-func guardOver(store LogStore, limit time.Duration) (*guardedStore, *gaveUp) {
-	g := &gaveUp{}
-	return &guardedStore{store: store, limit: func() time.Duration { return limit }, fatal: g.fatal}, g
+func guardOver(store LogStore, limit time.Duration) (*Guarded, fatalities) {
+	g := make(fatalities, 8)
+	return &Guarded{store: store, limit: func() time.Duration { return limit }, fatal: g.fatal}, g
 }
 
 func TestGuardedStoreFails(t *testing.T) {
@@ -81,8 +74,8 @@ func TestGuardedStoreFails(t *testing.T) {
 	require.Len(t, gave.all(), 1)
 	require.Contains(t, gave.all()[0], "disk failed")
 	memory.fail.Store(nil)
-	require.ErrorIs(t, store.StoreLog(&raft.Log{Index: 2}), errGaveUp, "a failed sync is never tried again")
-	require.ErrorIs(t, store.SetUint64([]byte("CurrentTerm"), 9), errGaveUp)
+	require.ErrorIs(t, store.StoreLog(&raft.Log{Index: 2}), ErrGaveUp, "a failed sync is never tried again")
+	require.ErrorIs(t, store.SetUint64([]byte("CurrentTerm"), 9), ErrGaveUp)
 	require.Len(t, gave.all(), 1)
 }
 
@@ -104,12 +97,12 @@ func TestGuardG4StalledDisk(t *testing.T) {
 		require.Len(t, gave.all(), 1)
 		require.Contains(t, gave.all()[0], "disk stalled")
 		close(release)
-		require.ErrorIs(t, <-result, errGaveUp, "what the disk answers later is not believed")
+		require.ErrorIs(t, <-result, ErrGaveUp, "what the disk answers later is not believed")
 	})
 }
 
 func TestGuardedStoreCutsInPieces(t *testing.T) {
-	fill := func() (*guardedStore, *memoryLog) {
+	fill := func() (*Guarded, *memoryLog) {
 		memory := newMemoryLog()
 		store, _ := guardOver(memory, time.Second)
 		for i := uint64(1); i <= 3*deleteChunk; i++ {
@@ -136,30 +129,4 @@ func TestGuardedStoreCutsInPieces(t *testing.T) {
 		require.NoError(t, store.DeleteRange(1, deleteChunk))
 		require.Len(t, memory.cuts, 1)
 	})
-}
-
-// A node whose log cannot be written gives up once and answers nothing more.
-func TestNodeGivesUpOnDiskError(t *testing.T) {
-	gave := &gaveUp{}
-	var memory *memoryLog
-	config := aloneConfig(t, t.TempDir())
-	config.Fatal = gave.fatal
-	config.OpenLog = func(string) (LogStore, error) {
-		memory = newMemoryLog()
-		return memory, nil
-	}
-	n, err := Open(config)
-	require.NoError(t, err)
-	defer n.Close()
-	awaitReady(t, n)
-	propose(t, n, wire.KindRegister, register("a"))
-	full := errors.New("no space left on device")
-	memory.fail.Store(&full)
-	_, err = n.Propose(t.Context(), wire.KindRegister, register("b"))
-	require.ErrorIs(t, err, wire.ErrUnknown, "an append error leaves the outcome open")
-	require.Len(t, gave.all(), 1)
-	_, err = n.Propose(t.Context(), wire.KindRegister, register("c"))
-	require.ErrorIs(t, err, wire.ErrShuttingDown)
-	require.False(t, n.Ready(t.Context(), report.ReadyQuery{}).Ready)
-	require.Equal(t, "stopped", n.Role())
 }

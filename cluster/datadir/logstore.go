@@ -1,4 +1,4 @@
-package cluster
+package datadir
 
 import (
 	"errors"
@@ -16,15 +16,14 @@ import (
 )
 
 const (
-	logFile          = "raft.db"
+	LogFile          = "raft.db"
 	logMapBytes      = 512 * engine.MiB // Address space; below it readers never hold up the writer.
-	logCacheEntries  = 128              // Of at most 512 KiB each.
 	deleteChunk      = 2048             // Entries deleted in one transaction, so that appends get between.
 	boltOpenPatience = 2 * time.Second
 )
 
-// errGaveUp is what a store that gave up answers for ever.
-var errGaveUp = errors.New("log store: gave up after a failed or stalled write")
+// ErrGaveUp is what a store that gave up answers for ever.
+var ErrGaveUp = errors.New("log store: gave up after a failed or stalled write")
 
 // LogStore is what a log store must be able to do; raft-boltdb is the one used, and
 // tests put failing and stalling ones in its place.
@@ -34,11 +33,11 @@ type LogStore interface {
 	Close() error
 }
 
-// openBolt opens the log. NoFreelistSync with the map free list keeps small
+// OpenLog opens the log. NoFreelistSync with the map free list keeps small
 // writes cheap while the file is large; the free list is rebuilt at open.
-func openBolt(dir string) (LogStore, error) {
+func OpenLog(dir string) (LogStore, error) {
 	store, err := raftboltdb.New(raftboltdb.Options{
-		Path: filepath.Join(dir, logFile),
+		Path: filepath.Join(dir, LogFile),
 		BoltOptions: &bbolt.Options{
 			Timeout:         boltOpenPatience,
 			NoFreelistSync:  true,
@@ -52,10 +51,10 @@ func openBolt(dir string) (LogStore, error) {
 	return store, nil
 }
 
-// openBoltToRead opens the log of a stopped node without writing to its file.
-func openBoltToRead(dir string) (LogStore, error) {
+// OpenLogToRead opens the log of a stopped node without writing to its file.
+func OpenLogToRead(dir string) (LogStore, error) {
 	store, err := raftboltdb.New(raftboltdb.Options{
-		Path:        filepath.Join(dir, logFile),
+		Path:        filepath.Join(dir, LogFile),
 		BoltOptions: &bbolt.Options{Timeout: boltOpenPatience, ReadOnly: true},
 	})
 	if err != nil {
@@ -64,12 +63,12 @@ func openBoltToRead(dir string) (LogStore, error) {
 	return store, nil
 }
 
-// guardedStore watches every write to the log and the votes (guard G4). A leader
+// Guarded watches every write to the log and the votes (guard G4). A leader
 // whose disk hangs keeps its lease and stops the whole group for as long; a sync
 // that failed must never be tried again on the same file. So a write that fails,
 // or is not back in time, ends this node: fatal is called once, and whatever
 // the disk answers later, every following operation fails.
-type guardedStore struct {
+type Guarded struct {
 	store  LogStore
 	limit  func() time.Duration
 	fatal  func(reason string)
@@ -92,8 +91,8 @@ type beatTimer interface {
 
 func realBeats(d time.Duration, beat func()) beatTimer { return time.AfterFunc(d, beat) }
 
-// watchdog watches one write. Its beats come one after the other: each arms the next.
-type watchdog struct {
+// Watchdog watches one write. Its beats come one after the other: each arms the next.
+type Watchdog struct {
 	mu     sync.Mutex
 	timer  beatTimer
 	every  time.Duration
@@ -102,19 +101,19 @@ type watchdog struct {
 	expire func()
 }
 
-// watchFor has expire called when limit passed in beats, unless stop comes before.
-func watchFor(limit time.Duration, later func(time.Duration, func()) beatTimer, expire func()) *watchdog {
+// WatchFor has expire called when limit passed in beats, unless stop comes before.
+func WatchFor(limit time.Duration, later func(time.Duration, func()) beatTimer, expire func()) *Watchdog {
 	if later == nil {
 		later = realBeats
 	}
-	d := &watchdog{every: max(limit/watchBeats, 1), expire: expire}
+	d := &Watchdog{every: max(limit/watchBeats, 1), expire: expire}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.timer = later(d.every, d.beat)
 	return d
 }
 
-func (d *watchdog) beat() {
+func (d *Watchdog) beat() {
 	d.mu.Lock()
 	d.beats++
 	stalled := !d.ended && d.beats >= watchBeats
@@ -127,31 +126,37 @@ func (d *watchdog) beat() {
 	}
 }
 
-func (d *watchdog) stop() {
+func (d *Watchdog) Stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.ended = true
 	d.timer.Stop()
 }
 
-func (g *guardedStore) giveUp(reason string) {
+// Guard makes a watched store of another one: limit is how long one write may take,
+// fatal is called once when it gives up.
+func Guard(store LogStore, limit func() time.Duration, fatal func(reason string)) *Guarded {
+	return &Guarded{store: store, limit: limit, fatal: fatal}
+}
+
+func (g *Guarded) giveUp(reason string) {
 	if g.gaveUp.CompareAndSwap(false, true) {
 		g.fatal(reason)
 	}
 }
 
 // watch runs one write under the watchdog.
-func (g *guardedStore) watch(what string, write func() error) error {
+func (g *Guarded) watch(what string, write func() error) error {
 	if g.gaveUp.Load() {
-		return errGaveUp
+		return ErrGaveUp
 	}
 	limit := g.limit()
-	dog := watchFor(limit, g.later, func() {
+	dog := WatchFor(limit, g.later, func() {
 		g.giveUp(fmt.Sprintf("disk stalled: %s took longer than %v", what, limit))
 	})
 	start := time.Now()
 	err := write()
-	dog.stop()
+	dog.Stop()
 	logWriteSeconds.UpdateDuration(start)
 	if err != nil {
 		logWriteErrors.Inc()
@@ -159,7 +164,7 @@ func (g *guardedStore) watch(what string, write func() error) error {
 		return err
 	}
 	if g.gaveUp.Load() {
-		return errGaveUp
+		return ErrGaveUp
 	}
 	return nil
 }
@@ -167,29 +172,29 @@ func (g *guardedStore) watch(what string, write func() error) error {
 // IsMonotonic implements raft.MonotonicLogStore (guard G3): an installed snapshot
 // then removes the whole log before it. Otherwise entries that a former leader
 // never got committed stay behind the snapshot and contradict what comes next.
-func (g *guardedStore) IsMonotonic() bool { return true }
+func (g *Guarded) IsMonotonic() bool { return true }
 
 // FirstIndex implements raft.LogStore.
-func (g *guardedStore) FirstIndex() (uint64, error) { return g.store.FirstIndex() }
+func (g *Guarded) FirstIndex() (uint64, error) { return g.store.FirstIndex() }
 
 // LastIndex implements raft.LogStore.
-func (g *guardedStore) LastIndex() (uint64, error) { return g.store.LastIndex() }
+func (g *Guarded) LastIndex() (uint64, error) { return g.store.LastIndex() }
 
 // GetLog implements raft.LogStore.
-func (g *guardedStore) GetLog(index uint64, log *raft.Log) error { return g.store.GetLog(index, log) }
+func (g *Guarded) GetLog(index uint64, log *raft.Log) error { return g.store.GetLog(index, log) }
 
 // StoreLog implements raft.LogStore.
-func (g *guardedStore) StoreLog(log *raft.Log) error { return g.StoreLogs([]*raft.Log{log}) }
+func (g *Guarded) StoreLog(log *raft.Log) error { return g.StoreLogs([]*raft.Log{log}) }
 
 // StoreLogs implements raft.LogStore.
-func (g *guardedStore) StoreLogs(logs []*raft.Log) error {
+func (g *Guarded) StoreLogs(logs []*raft.Log) error {
 	return g.watch("append to the log", func() error { return g.store.StoreLogs(logs) })
 }
 
 // DeleteRange implements raft.LogStore. The front of the log is cut in pieces from
 // the lowest index on, the end of it from the highest index down, so that a
 // crash in between leaves a log without a hole.
-func (g *guardedStore) DeleteRange(low, high uint64) error {
+func (g *Guarded) DeleteRange(low, high uint64) error {
 	first, err := g.store.FirstIndex()
 	if err != nil {
 		return err
@@ -217,17 +222,17 @@ func (g *guardedStore) DeleteRange(low, high uint64) error {
 }
 
 // Set implements raft.StableStore.
-func (g *guardedStore) Set(key, value []byte) error {
+func (g *Guarded) Set(key, value []byte) error {
 	return g.watch("write of a vote", func() error { return g.store.Set(key, value) })
 }
 
 // SetUint64 implements raft.StableStore.
-func (g *guardedStore) SetUint64(key []byte, value uint64) error {
+func (g *Guarded) SetUint64(key []byte, value uint64) error {
 	return g.watch("write of the term", func() error { return g.store.SetUint64(key, value) })
 }
 
 // Get implements raft.StableStore.
-func (g *guardedStore) Get(key []byte) ([]byte, error) { return g.store.Get(key) }
+func (g *Guarded) Get(key []byte) ([]byte, error) { return g.store.Get(key) }
 
 // GetUint64 implements raft.StableStore.
-func (g *guardedStore) GetUint64(key []byte) (uint64, error) { return g.store.GetUint64(key) }
+func (g *Guarded) GetUint64(key []byte) (uint64, error) { return g.store.GetUint64(key) }

@@ -1,0 +1,18 @@
+// Package datadir is a node's data folder: what stands in it, and who may touch it.
+//
+// Purpose: the lock, node.json and recovery.json, raft's log and its snapshots, and the
+// one way in which small files are replaced.
+//
+// May import: hashicorp/raft (its store interfaces), raft-boltdb, bbolt, hclog,
+// VictoriaMetrics/metrics; engine (sizes).
+// Never: cluster, port, the state machine, audit (whose folder it only names).
+//
+// Map
+//
+//   - folder.go: the layout, the lock, node.json; folder_unix.go: what the system does.
+//   - record.go: recovery.json, what two people decided and how far it is done.
+//   - logstore.go: the one place that names raft-boltdb, and the watchdog over every
+//     write to the log (guards G3 and G4).
+//   - snapshots.go: raft's snapshot files, written gently; stillsnapshot.go: the same
+//     of a stopped node, for reading.
+package datadir

@@ -1,0 +1,109 @@
+package datadir
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// RecoveryFile stands in the data folder from the first change of a recovery on.
+const RecoveryFile = "recovery.json"
+
+// How far a recovery went.
+const (
+	RecoveryBegun    = "begun"    // The folder may be changed in part: no node starts on it.
+	RecoveryWaiting  = "waiting"  // The folder is done: the next leader writes the leaf first.
+	RecoveryRecorded = "recorded" // The leaf is in the log.
+)
+
+// Record is recovery.json: what was decided, by whom and on what grounds.
+// Its facts are those of before the first change, so that a recovery that was
+// killed goes on as it began.
+type Record struct {
+	Format    int    `json:"format"`
+	State     string `json:"state"`
+	Recovery  uint64 `json:"recovery"` // The how-manieth of this group.
+	Lineage   string `json:"lineage"`  // Random: tells it from any other recovery.
+	ClusterID string `json:"clusterId"`
+	Node      string `json:"node"`
+
+	By        string `json:"by"`
+	Second    string `json:"second"`
+	Reason    string `json:"reason"`
+	DecidedAt string `json:"decidedAt"` // By this machine's clock.
+
+	Former         []Member   `json:"former"`
+	LastIndex      uint64     `json:"lastIndex"`
+	LastTerm       uint64     `json:"lastTerm"`
+	LastTime       string     `json:"lastTime"`
+	CommittedIndex uint64     `json:"committedIndex"`
+	TakenOver      uint64     `json:"takenOver"` // Entries behind CommittedIndex.
+	TakenLeaves    uint64     `json:"takenLeaves"`
+	AuditLeaves    uint64     `json:"auditLeaves"`
+	TreeHead       string     `json:"treeHead"`
+	Survivors      []Survivor `json:"survivors"`
+	Forced         bool       `json:"forced,omitempty"` // Another survivor was further.
+
+	Kept    []string `json:"kept,omitempty"` // Other members of the new group.
+	NewTerm uint64   `json:"newTerm"`        // Of the membership entry, which stands at LastIndex+1.
+	Backup  string   `json:"backup"`         // Folder, relative to the data folder.
+	Leaf    uint64   `json:"leaf,omitempty"`
+}
+
+func ReadRecord(dir string) (*Record, error) {
+	data, err := os.ReadFile(filepath.Join(dir, RecoveryFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	r := &Record{}
+	if err == nil {
+		err = json.Unmarshal(data, r)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %s in %s cannot be read: %w", RecoveryFile, dir, err)
+	}
+	if r.Format > Format {
+		return nil, fmt.Errorf("cluster: %s in %s has format %d and this binary knows up to %d", RecoveryFile, dir, r.Format, Format)
+	}
+	return r, nil
+}
+
+func (r *Record) Save(dir string) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return ReplaceFile(dir, RecoveryFile, append(data, '\n'))
+}
+
+func (r *Record) Begun() bool { return r != nil && r.State == RecoveryBegun }
+func (r *Record) Waits() bool { return r != nil && r.State == RecoveryWaiting }
+
+// Survivor is where a survivor's log ends.
+type Survivor struct {
+	Node  string `json:"node"`
+	Index uint64 `json:"index"`
+	Term  uint64 `json:"term"`
+	From  string `json:"from"` // The folder, or "given".
+}
+
+// Ahead reports whether a log ends behind another one: the higher last term first,
+// then the longer log. It is raft's own order of candidates.
+func (s *Survivor) Ahead(of *Survivor) bool {
+	return s.Term > of.Term || s.Term == of.Term && s.Index > of.Index
+}
+
+// Member is a member of the group as the survivor's disk knows it.
+type Member struct {
+	ID          string `json:"id"`
+	Addr        string `json:"addr"`
+	Incarnation string `json:"incarnation"`
+	Voter       bool   `json:"voter"`
+	Self        bool   `json:"self,omitempty"`
+}
+
+// TimeFormat is how instants stand in recovery.json and in what people are shown.
+const TimeFormat = "2006-01-02T15:04:05.000Z"

@@ -1,0 +1,112 @@
+package datadir
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc64"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/raft"
+)
+
+// Snapshot is raft's description of a snapshot on disk.
+type Snapshot struct {
+	raft.SnapshotMeta
+	CRC []byte
+}
+
+// RaftTermKey is raft's own name for the current term in its stable store.
+var RaftTermKey = []byte("CurrentTerm")
+
+const (
+	snapshotMetaFile  = "meta.json"
+	SnapshotStateFile = "state.bin"
+	snapshotUnended   = ".tmp"
+)
+
+// ReadIdentity reads node.json and makes none.
+func ReadIdentity(dir string) (who Identity, err error) {
+	data, err := os.ReadFile(filepath.Join(dir, IdentityFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return who, fmt.Errorf("cluster: %s is no node's data folder: it has no %s", dir, IdentityFile)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &who)
+	}
+	if err != nil {
+		return who, fmt.Errorf("cluster: %s in %s cannot be read: %w", IdentityFile, dir, err)
+	}
+	if who.Format > Format {
+		return who, fmt.Errorf("cluster: data folder %s has format %d and this binary knows up to %d", dir, who.Format, Format)
+	}
+	return who, nil
+}
+
+// NewestSnapshot finds the one from which raft would start.
+func NewestSnapshot(dir string) (*Snapshot, error) {
+	metas, err := readSnapshots(filepath.Join(dir, RaftFolder, SnapshotFolder))
+	if err != nil || len(metas) == 0 {
+		return nil, err
+	}
+	for i := range metas {
+		state, openErr := metas[i].Open(dir)
+		if openErr == nil {
+			return &metas[i], state.Close()
+		}
+		err = errors.Join(err, openErr)
+	}
+	return nil, err
+}
+
+// readSnapshots lists what raft's file store would.
+func readSnapshots(dir string) ([]Snapshot, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("cluster: snapshots: %w", err)
+	}
+	var metas []Snapshot
+	for _, entry := range entries {
+		if !entry.IsDir() || strings.HasSuffix(entry.Name(), snapshotUnended) {
+			continue
+		}
+		var meta Snapshot
+		data, err := os.ReadFile(filepath.Join(dir, entry.Name(), snapshotMetaFile))
+		if err != nil || json.Unmarshal(data, &meta) != nil {
+			continue
+		}
+		metas = append(metas, meta)
+	}
+	slices.SortFunc(metas, func(a, b Snapshot) int {
+		return cmp.Or(cmp.Compare(b.Term, a.Term), cmp.Compare(b.Index, a.Index), strings.Compare(b.ID, a.ID))
+	})
+	return metas, nil
+}
+
+// Open opens a snapshot's state after its checksum was found right.
+func (s *Snapshot) Open(dir string) (io.ReadCloser, error) {
+	path := filepath.Join(dir, RaftFolder, SnapshotFolder, s.ID, SnapshotStateFile)
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: snapshot %s: %w", s.ID, err)
+	}
+	sum := crc64.New(crc64.MakeTable(crc64.ECMA))
+	_, err = io.Copy(sum, file)
+	if err == nil && !bytes.Equal(sum.Sum(nil), s.CRC) {
+		err = errors.New("its checksum is wrong")
+	}
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("cluster: snapshot %s: %w", s.ID, err), file.Close())
+	}
+	return file, nil
+}

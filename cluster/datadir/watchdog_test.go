@@ -1,0 +1,118 @@
+package datadir
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"github.com/stretchr/testify/require"
+)
+
+// handBeats are the watchdog's timers, driven by hand: a beat comes when the test
+// says so, whatever a clock would show.
+type handBeats struct {
+	armed time.Duration // What the next beat was asked to wait; 0: none is.
+	total time.Duration // Of all beats asked for.
+	beat  func()
+}
+
+func (h *handBeats) later(d time.Duration, beat func()) beatTimer {
+	h.beat = beat
+	h.Reset(d)
+	return h
+}
+
+func (h *handBeats) Reset(d time.Duration) bool {
+	h.armed = d
+	h.total += d
+	return true
+}
+
+func (h *handBeats) Stop() bool {
+	was := h.armed != 0
+	h.armed = 0
+	return was
+}
+
+// fire lets the armed beat come, however late, and reports whether there was one.
+func (h *handBeats) fire() bool {
+	if h.armed == 0 {
+		return false
+	}
+	h.armed = 0
+	h.beat()
+	return true
+}
+
+// TestGuardG4PausedProcess: a process that was stopped in the middle of a write and
+// goes on wakes to one late beat, not to the end of the watchdog's patience.
+func TestGuardG4PausedProcess(t *testing.T) {
+	const limit = 1500 * time.Millisecond
+	watched := func(during func(h *handBeats)) (*Guarded, fatalities, error) {
+		hand := &handBeats{}
+		disk := &duringWrite{memoryLog: newMemoryLog(), during: func() { during(hand) }}
+		store, gave := guardOver(disk, limit)
+		store.later = hand.later
+		err := store.StoreLog(&raft.Log{Index: 1})
+		require.Zero(t, hand.armed, "no beat is left behind a write")
+		return store, gave, err
+	}
+	t.Run("paused once, for however long", func(t *testing.T) {
+		store, gave, err := watched(func(h *handBeats) { require.True(t, h.fire()) })
+		require.NoError(t, err)
+		require.Empty(t, gave.all())
+		require.NoError(t, store.StoreLog(&raft.Log{Index: 2}), "and it goes on")
+	})
+	t.Run("paused again and again", func(t *testing.T) {
+		_, gave, err := watched(func(h *handBeats) {
+			for range watchBeats - 1 {
+				require.True(t, h.fire())
+			}
+		})
+		require.NoError(t, err)
+		require.Empty(t, gave.all())
+	})
+	t.Run("stalled disk", func(t *testing.T) {
+		_, gave, err := watched(func(h *handBeats) {
+			beats := 0
+			for h.fire() {
+				beats++
+			}
+			require.Equal(t, watchBeats, beats)
+			require.InDelta(t, limit, h.total, watchBeats, "a stall is caught at the limit")
+		})
+		require.ErrorIs(t, err, ErrGaveUp)
+		require.Len(t, gave.all(), 1)
+		require.Contains(t, gave.all()[0], "disk stalled")
+	})
+	t.Run("a pause within a stall", func(t *testing.T) {
+		_, gave, _ := watched(func(h *handBeats) {
+			for h.fire() {
+			}
+			require.LessOrEqual(t, h.total, limit, "beats after the pause are not longer")
+		})
+		require.Len(t, gave.all(), 1)
+	})
+	t.Run("late beat of an ended write", func(t *testing.T) {
+		var late func()
+		_, gave, err := watched(func(h *handBeats) { late = h.beat })
+		require.NoError(t, err)
+		for range 2 * watchBeats {
+			late()
+		}
+		require.Empty(t, gave.all())
+	})
+}
+
+// duringWrite is a log that does something in the middle of every first append.
+type duringWrite struct {
+	*memoryLog
+	during func()
+}
+
+func (d *duringWrite) StoreLogs(logs []*raft.Log) error {
+	if logs[0].Index == 1 {
+		d.during()
+	}
+	return d.memoryLog.StoreLogs(logs)
+}

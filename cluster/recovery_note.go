@@ -1,0 +1,47 @@
+package cluster
+
+import (
+	"encoding/json"
+
+	"railguard/cluster/datadir"
+	"railguard/fsm/wire"
+)
+
+// noteOf makes the record of the leaf. Its key makes a second one of the same recovery,
+// after a crash between log and file, an answer instead of a leaf.
+func noteOf(r *datadir.Record) (*wire.Note, error) {
+	fragment, err := json.Marshal(struct {
+		ClusterID    string           `json:"clusterId"`
+		Node         string           `json:"node"`
+		Recovery     uint64           `json:"recovery"`
+		Lineage      string           `json:"lineage"`
+		LastIndex    uint64           `json:"lastIndex"`
+		LastTerm     uint64           `json:"lastTerm"`
+		LastTime     string           `json:"lastTime"`
+		Committed    uint64           `json:"committedIndex"`
+		TakenOver    uint64           `json:"entriesTakenOver"`
+		TakenLeaves  uint64           `json:"leavesTakenOver"`
+		LostFrom     uint64           `json:"possiblyLostFromIndex"`
+		LostAfter    string           `json:"possiblyLostAfter"`
+		LeavesBefore uint64           `json:"leavesBefore"`
+		TreeHead     string           `json:"treeHead"`
+		Former       []datadir.Member `json:"formerMembers"`
+		Kept         []string         `json:"keptMembers,omitempty"`
+		Forced       bool             `json:"behindAnotherSurvivor"`
+		By           string           `json:"by"`
+		Second       string           `json:"second"`
+		Reason       string           `json:"reason"`
+		DecidedAt    string           `json:"decidedAt"`
+	}{
+		r.ClusterID, r.Node, r.Recovery, r.Lineage, r.LastIndex, r.LastTerm, r.LastTime, r.CommittedIndex,
+		r.TakenOver, r.TakenLeaves, r.LastIndex + 1, r.LastTime, r.AuditLeaves, r.TreeHead, r.Former, r.Kept, r.Forced,
+		r.By, r.Second, r.Reason, r.DecidedAt,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var key wire.Idem
+	copy(key.Key[:], r.Lineage)
+	copy(key.Body[:], r.Lineage)
+	return &wire.Note{Event: wire.EventRecovered, Common: wire.Common{Idem: &key, Fragment: fragment[1 : len(fragment)-1]}}, nil
+}

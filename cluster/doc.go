@@ -2,18 +2,25 @@
 //
 // Purpose: put records into one replicated log, apply them to the state machine
 // in the same order on every node, keep what was acknowledged, and say
-// truthfully how the group stands. It owns the raft group, the one port between
-// nodes, the data folder, the sequencer, and the published values that edges
-// read without a lock.
+// truthfully how the group stands. It owns the raft group, the sequencer, and the
+// published values that edges read without a lock.
 //
-// May import: hashicorp/raft, raft-boltdb, bbolt, hclog, VictoriaMetrics/metrics,
-// fxamacker/cbor (messages between nodes), engine (Time, Format, limits, profiles as values), fsm, fsm/wire, audit, ofac
-// (to open the list that the log activated), cluster/report.
+// May import: hashicorp/raft, hclog, VictoriaMetrics/metrics; port, datadir, report;
+// engine (Time, Format, limits, profiles as values), fsm, fsm/wire, audit, ofac (to
+// open the list that the log activated).
 // Never: httpapi, JSON of requests, engine's rules, credentials.
+//
+// Map: node.go opens and closes; config.go; sequencer.go, waiters.go, adapter.go are
+// the way of a record; forward.go the same from another node; readindex.go, views.go,
+// publish.go what is read; duties.go, disk.go, snapshots.go, digest.go, scrub.go,
+// lists.go what runs beside; bootstrap.go, membership.go, autopilot.go, operations.go
+// who belongs to the group; peers.go, answers.go, lineage.go the others; catchup.go
+// history that is fetched; status.go, metrics.go what is told. The port is in port,
+// the folder in datadir, the recovery of a lost majority in recovery.
 //
 // Invariants
 //
-//   - adapter.go alone implements raft.FSM; logstore.go alone names raft-boltdb.
+//   - adapter.go alone implements raft.FSM.
 //   - A proposal takes effect at most once: an attempt is bound to one raft term
 //     by the entry's header, and it is made again only when it certainly cannot
 //     take effect any more (waiters.go).

@@ -59,7 +59,7 @@ type Node struct {
 
 	membership   membership
 	catchup      catchUp
-	recovery     recovery
+	recovery     lineageKeeper
 	retention    []retentionMark // Of the duties, oldest first.
 	damaged      int             // Of the duties: damaged places that were told.
 	installs     int             // Snapshots in a row. Of the apply goroutine, like installedAt.

@@ -17,13 +17,14 @@ import (
 	"railguard/audit"
 	"railguard/audit/proof"
 	"railguard/cluster/datadir"
+	"railguard/cluster/recovery"
 	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
 
 // order is a complete word of two people.
-var order = RecoveryOrder{ClusterID: "test-cluster", By: "Ada", Second: "Bob", Reason: "the hall burnt down"}
+var order = recovery.Order{ClusterID: "test-cluster", By: "Ada", Second: "Bob", Reason: "the hall burnt down"}
 
 // hashFolder hashes names, modes and bytes of everything in a folder.
 func hashFolder(t *testing.T, dir string) string {
@@ -101,7 +102,7 @@ func TestRecoverLostMajority(t *testing.T) {
 	dir := g.folder(survivor)
 
 	before := hashFolder(t, dir)
-	report, err := InspectRecovery(RecoverySource{Dir: dir, Compare: []string{g.folder(lost[0])}})
+	report, err := recovery.Inspect(recovery.Source{Dir: dir, Compare: []string{g.folder(lost[0])}})
 	require.NoError(t, err)
 	require.Equal(t, before, hashFolder(t, dir), "looking changes nothing")
 	require.Empty(t, report.Problems)
@@ -117,9 +118,9 @@ func TestRecoverLostMajority(t *testing.T) {
 	require.Equal(t, "agent.registered", report.Uncertain.Listed[0].Kind)
 	require.Equal(t, report.AuditOnDisk+1, report.AuditLeaves)
 
-	_, err = Recover(RecoverySource{Dir: dir}, order)
+	_, err = recovery.Recover(recovery.Source{Dir: dir}, order)
 	require.NoError(t, err)
-	report, err = InspectRecovery(RecoverySource{Dir: dir})
+	report, err = recovery.Inspect(recovery.Source{Dir: dir})
 	require.NoError(t, err)
 	require.Equal(t, datadir.RecoveryWaiting, report.Earlier.State)
 	require.Len(t, report.Members, 1)
@@ -155,7 +156,7 @@ func TestRecoverLostMajority(t *testing.T) {
 }
 
 // requireRecorded checks the leaf: the first one of the recovered group, provable.
-func requireRecorded(t *testing.T, n *Node, report *RecoveryReport) {
+func requireRecorded(t *testing.T, n *Node, report *recovery.Report) {
 	leaves, indices := recoveredLeaves(t, n)
 	require.Len(t, leaves, 1)
 	require.Equal(t, report.AuditLeaves, indices[0], "no leaf came before it")
@@ -194,9 +195,9 @@ func TestRecoverAfterAnyKill(t *testing.T) {
 		t.Run(step, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), survivor)
 			require.NoError(t, os.CopyFS(dir, os.DirFS(g.folder(survivor))))
-			before, err := InspectRecovery(RecoverySource{Dir: dir})
+			before, err := recovery.Inspect(recovery.Source{Dir: dir})
 			require.NoError(t, err)
-			_, err = RecoverStepwise(RecoverySource{Dir: dir}, order, func(done string) error {
+			_, err = recovery.RecoverStepwise(recovery.Source{Dir: dir}, order, func(done string) error {
 				if done == step {
 					return killed
 				}
@@ -206,19 +207,19 @@ func TestRecoverAfterAnyKill(t *testing.T) {
 			if step != "waiting" {
 				_, err = Open(g.config(survivor, func(c *Config) { c.DataDir = dir }))
 				require.ErrorContains(t, err, "not finished")
-				halfway, err := InspectRecovery(RecoverySource{Dir: dir})
+				halfway, err := recovery.Inspect(recovery.Source{Dir: dir})
 				require.NoError(t, err)
 				require.Equal(t, datadir.RecoveryBegun, halfway.Earlier.State)
 				require.Equal(t, before.LastIndex, halfway.LastIndex)
 				require.Equal(t, before.Members, halfway.Members)
-				_, err = Recover(RecoverySource{Dir: dir}, order)
+				_, err = recovery.Recover(recovery.Source{Dir: dir}, order)
 				require.NoError(t, err)
 			}
 			n := g.open(survivor, func(c *Config) { c.DataDir = dir })
 			awaitReady(t, n)
 			requireRecorded(t, n, before)
 			require.Equal(t, "never acknowledged", n.Agent(21).AgentName)
-			saved, err := filepath.Glob(filepath.Join(dir, backupNameStart+"*"))
+			saved, err := filepath.Glob(filepath.Join(dir, recovery.BackupNameStart+"*"))
 			require.NoError(t, err)
 			require.Len(t, saved, 1)
 			require.Equal(t, mustRead(t, filepath.Join(g.folder(survivor), datadir.IdentityFile)), mustRead(t, filepath.Join(saved[0], datadir.IdentityFile)))
@@ -239,7 +240,7 @@ func mustRead(t *testing.T, path string) []byte {
 func TestRecoverLeafOnceAfterKill(t *testing.T) {
 	g := newGroup(t)
 	survivor, _ := loseMajority(t, g)
-	_, err := Recover(RecoverySource{Dir: g.folder(survivor)}, order)
+	_, err := recovery.Recover(recovery.Source{Dir: g.folder(survivor)}, order)
 	require.NoError(t, err)
 	waiting := mustRead(t, filepath.Join(g.folder(survivor), datadir.RecoveryFile))
 	awaitReady(t, g.open(survivor))
@@ -256,62 +257,62 @@ func TestRecoverRefusals(t *testing.T) {
 	g := newGroup(t)
 	survivor, lost := loseMajority(t, g)
 	dir := g.folder(survivor)
-	change := func(change func(*RecoveryOrder)) RecoveryOrder {
+	change := func(change func(*recovery.Order)) recovery.Order {
 		o := order
 		change(&o)
 		return o
 	}
-	end, err := InspectRecovery(RecoverySource{Dir: dir})
+	end, err := recovery.Inspect(recovery.Source{Dir: dir})
 	require.NoError(t, err)
 	further := datadir.Survivor{Node: "n9", Index: end.LastIndex + 1, Term: end.LastTerm, From: "given"}
 	newer := datadir.Survivor{Node: "n9", Index: 1, Term: end.LastTerm + 1, From: "given"}
 	cases := []struct {
 		name   string
-		source RecoverySource
-		order  RecoveryOrder
+		source recovery.Source
+		order  recovery.Order
 		says   string
 	}{
-		{"wrong cluster", RecoverySource{Dir: dir}, change(func(o *RecoveryOrder) { o.ClusterID = "other" }), `is of cluster "test-cluster", not of "other"`},
-		{"no first name", RecoverySource{Dir: dir}, change(func(o *RecoveryOrder) { o.By = " " }), "name both"},
-		{"no second name", RecoverySource{Dir: dir}, change(func(o *RecoveryOrder) { o.Second = "" }), "name both"},
-		{"one person", RecoverySource{Dir: dir}, change(func(o *RecoveryOrder) { o.Second = " aDA" }), "two different people"},
-		{"no reason", RecoverySource{Dir: dir}, change(func(o *RecoveryOrder) { o.Reason = "" }), "say why"},
-		{"another node", RecoverySource{Dir: dir, ID: "n7"}, order, `not to "n7"`},
-		{"no folder", RecoverySource{Dir: g.dir}, order, "no node's data folder"},
-		{"longer log", RecoverySource{Dir: dir, Peers: []datadir.Survivor{further}}, order, "n9 is further"},
-		{"newer term", RecoverySource{Dir: dir, Peers: []datadir.Survivor{newer}}, order, "n9 is further"},
-		{"behind a folder", RecoverySource{Dir: g.folder(lost[0]), Compare: []string{dir}}, order, survivor + " is further"},
-		{"itself", RecoverySource{Dir: dir, Peers: []datadir.Survivor{{Node: survivor, Index: 1, Term: 1}}}, order, "compared with itself"},
+		{"wrong cluster", recovery.Source{Dir: dir}, change(func(o *recovery.Order) { o.ClusterID = "other" }), `is of cluster "test-cluster", not of "other"`},
+		{"no first name", recovery.Source{Dir: dir}, change(func(o *recovery.Order) { o.By = " " }), "name both"},
+		{"no second name", recovery.Source{Dir: dir}, change(func(o *recovery.Order) { o.Second = "" }), "name both"},
+		{"one person", recovery.Source{Dir: dir}, change(func(o *recovery.Order) { o.Second = " aDA" }), "two different people"},
+		{"no reason", recovery.Source{Dir: dir}, change(func(o *recovery.Order) { o.Reason = "" }), "say why"},
+		{"another node", recovery.Source{Dir: dir, ID: "n7"}, order, `not to "n7"`},
+		{"no folder", recovery.Source{Dir: g.dir}, order, "no node's data folder"},
+		{"longer log", recovery.Source{Dir: dir, Peers: []datadir.Survivor{further}}, order, "n9 is further"},
+		{"newer term", recovery.Source{Dir: dir, Peers: []datadir.Survivor{newer}}, order, "n9 is further"},
+		{"behind a folder", recovery.Source{Dir: g.folder(lost[0]), Compare: []string{dir}}, order, survivor + " is further"},
+		{"itself", recovery.Source{Dir: dir, Peers: []datadir.Survivor{{Node: survivor, Index: 1, Term: 1}}}, order, "compared with itself"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			before := hashFolder(t, g.dir)
-			_, err := Recover(c.source, c.order)
+			_, err := recovery.Recover(c.source, c.order)
 			require.ErrorContains(t, err, c.says)
 			require.Equal(t, before, hashFolder(t, g.dir))
 		})
 	}
 	t.Run("no room for the copy", func(t *testing.T) {
 		before := hashFolder(t, dir)
-		full := &recoverer{now: time.Now, after: func(string) error { return nil },
-			free: func(string) (uint64, uint64, error) { return backupSpare, 1 << 40, nil }}
-		_, err := full.run(RecoverySource{Dir: dir}, order)
+		full := &recovery.Recoverer{Now: time.Now, After: func(string) error { return nil },
+			Free: func(string) (uint64, uint64, error) { return recovery.BackupSpare, 1 << 40, nil }}
+		_, err := full.Run(recovery.Source{Dir: dir}, order)
 		require.ErrorContains(t, err, "make room first")
 		require.Equal(t, before, hashFolder(t, dir))
 	})
 	t.Run("a running node", func(t *testing.T) {
 		g.open(survivor)
 		defer g.close(survivor)
-		_, err := InspectRecovery(RecoverySource{Dir: dir})
-		require.ErrorIs(t, err, ErrFolderInUse)
-		_, err = Recover(RecoverySource{Dir: dir}, order)
-		require.ErrorIs(t, err, ErrFolderInUse)
+		_, err := recovery.Inspect(recovery.Source{Dir: dir})
+		require.ErrorIs(t, err, recovery.ErrFolderInUse)
+		_, err = recovery.Recover(recovery.Source{Dir: dir}, order)
+		require.ErrorIs(t, err, recovery.ErrFolderInUse)
 	})
 	t.Run("behind and forced", func(t *testing.T) {
-		forced := change(func(o *RecoveryOrder) { o.ForceBehind = true })
-		_, err := Recover(RecoverySource{Dir: dir, Peers: []datadir.Survivor{further}}, forced)
+		forced := change(func(o *recovery.Order) { o.ForceBehind = true })
+		_, err := recovery.Recover(recovery.Source{Dir: dir, Peers: []datadir.Survivor{further}}, forced)
 		require.NoError(t, err)
-		_, err = Recover(RecoverySource{Dir: dir}, order)
+		_, err = recovery.Recover(recovery.Source{Dir: dir}, order)
 		require.ErrorContains(t, err, "recovered already")
 	})
 }
@@ -320,7 +321,7 @@ func TestRecoverNeedsALostMajority(t *testing.T) {
 	dir := t.TempDir()
 	n := openAlone(t, dir)
 	require.NoError(t, n.Close())
-	_, err := Recover(RecoverySource{Dir: dir}, order)
+	_, err := recovery.Recover(recovery.Source{Dir: dir}, order)
 	require.ErrorContains(t, err, "the only voter")
 }
 
@@ -329,7 +330,7 @@ func TestRecoverNeedsALostMajority(t *testing.T) {
 func TestRecoverOldNodesComeBack(t *testing.T) {
 	g := newGroup(t)
 	survivor, lost := loseMajority(t, g)
-	_, err := Recover(RecoverySource{Dir: g.folder(survivor)}, order)
+	_, err := recovery.Recover(recovery.Source{Dir: g.folder(survivor)}, order)
 	require.NoError(t, err)
 
 	for _, id := range lost { // They serve again before the recovered node starts.
@@ -354,7 +355,7 @@ func TestRecoverOldNodesComeBack(t *testing.T) {
 		g.close(id)
 		_, err = Open(g.config(id))
 		require.ErrorContains(t, err, "was left behind")
-		_, err = Recover(RecoverySource{Dir: g.folder(id)}, order)
+		_, err = recovery.Recover(recovery.Source{Dir: g.folder(id)}, order)
 		require.ErrorContains(t, err, "left behind by another recovery")
 	}
 	leaves, _ := recoveredLeaves(t, n)
@@ -382,9 +383,9 @@ func TestRecoverKeepingAnother(t *testing.T) {
 	g.close(second)
 	g.close(first.NodeID())
 
-	ends := map[string]*RecoveryReport{}
+	ends := map[string]*recovery.Report{}
 	for _, id := range []string{first.NodeID(), second} {
-		report, err := InspectRecovery(RecoverySource{Dir: g.folder(id)})
+		report, err := recovery.Inspect(recovery.Source{Dir: g.folder(id)})
 		require.NoError(t, err)
 		ends[id] = report
 	}
@@ -396,17 +397,17 @@ func TestRecoverKeepingAnother(t *testing.T) {
 	keeping := order
 	keeping.Keep = []string{ahead, behind, behind}
 	from := filepath.Join(g.folder(ahead), datadir.RecoveryFile)
-	_, err := Follow(RecoverySource{Dir: g.folder(behind)}, from, order.ClusterID)
+	_, err := recovery.Follow(recovery.Source{Dir: g.folder(behind)}, from, order.ClusterID)
 	require.ErrorContains(t, err, "is not the recovered node's")
-	_, err = Recover(RecoverySource{Dir: g.folder(ahead), Compare: []string{g.folder(behind)}}, keeping)
+	_, err = recovery.Recover(recovery.Source{Dir: g.folder(ahead), Compare: []string{g.folder(behind)}}, keeping)
 	require.NoError(t, err)
 	for id := range g.hosts {
 		if id != ahead && id != behind {
-			_, err = Follow(RecoverySource{Dir: g.folder(id)}, from, order.ClusterID)
+			_, err = recovery.Follow(recovery.Source{Dir: g.folder(id)}, from, order.ClusterID)
 			require.ErrorContains(t, err, "does not keep "+id)
 		}
 	}
-	_, err = Follow(RecoverySource{Dir: g.folder(behind)}, from, "other")
+	_, err = recovery.Follow(recovery.Source{Dir: g.folder(behind)}, from, "other")
 	require.ErrorContains(t, err, `not of "other"`)
 	requireFollowAgain(t, g, behind, from)
 
@@ -430,7 +431,7 @@ func TestRecoverKeepingAnother(t *testing.T) {
 func requireFollowAgain(t *testing.T, g *group, id, from string) {
 	killed := errors.New("killed")
 	for _, step := range []string{"begun", "identity"} {
-		_, err := FollowStepwise(RecoverySource{Dir: g.folder(id)}, from, order.ClusterID, func(done string) error {
+		_, err := recovery.FollowStepwise(recovery.Source{Dir: g.folder(id)}, from, order.ClusterID, func(done string) error {
 			if done == step {
 				return killed
 			}
@@ -439,21 +440,21 @@ func requireFollowAgain(t *testing.T, g *group, id, from string) {
 		require.ErrorIs(t, err, killed)
 		_, err = Open(g.config(id))
 		require.ErrorContains(t, err, "not finished")
-		_, err = Recover(RecoverySource{Dir: g.folder(id)}, order)
+		_, err = recovery.Recover(recovery.Source{Dir: g.folder(id)}, order)
 		require.ErrorContains(t, err, "about to follow the recovery of")
 	}
-	_, err := Follow(RecoverySource{Dir: g.folder(id)}, from, order.ClusterID)
+	_, err := recovery.Follow(recovery.Source{Dir: g.folder(id)}, from, order.ClusterID)
 	require.NoError(t, err)
-	_, err = Follow(RecoverySource{Dir: g.folder(id)}, from, order.ClusterID)
+	_, err = recovery.Follow(recovery.Source{Dir: g.folder(id)}, from, order.ClusterID)
 	require.ErrorContains(t, err, "recovered already")
 }
 
 func TestParseSurvivor(t *testing.T) {
-	s, err := ParseSurvivor("n2=12345/7")
+	s, err := recovery.ParseSurvivor("n2=12345/7")
 	require.NoError(t, err)
 	require.Equal(t, datadir.Survivor{Node: "n2", Index: 12345, Term: 7, From: "given"}, s)
 	for _, text := range []string{"", "n2", "n2=", "n2=1", "=1/2", "n2=1/", "n2=/1", "n2=0/1", "n2=1/0", "n2=-1/2", "n2=1/2/3", "n 2=1/2", "n2=18446744073709551616/1"} {
-		_, err := ParseSurvivor(text)
+		_, err := recovery.ParseSurvivor(text)
 		require.Error(t, err, "%q", text)
 	}
 }

@@ -10,15 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"railguard/cluster"
+	"railguard/cluster/recovery"
 )
 
 // recoverFlags are the flags of `railguard cluster recover`.
 type recoverFlags struct {
-	source  cluster.RecoverySource
+	source  recovery.Source
 	peers   []string
 	follow  string // recovery.json of the recovered survivor.
-	order   cluster.RecoveryOrder
+	order   recovery.Order
 	output  string
 	inJSON  bool
 	changed bool // --confirm was given.
@@ -89,7 +89,7 @@ func (f *recoverFlags) check() error {
 	f.inJSON = f.inJSON || f.output == "json"
 	f.source.Peers = nil
 	for _, text := range f.peers {
-		peer, err := cluster.ParseSurvivor(text)
+		peer, err := recovery.ParseSurvivor(text)
 		if err != nil {
 			return usage("--peer-index: %w", err)
 		}
@@ -99,22 +99,22 @@ func (f *recoverFlags) check() error {
 }
 
 func (f *recoverFlags) run(out io.Writer) error {
-	var report *cluster.RecoveryReport
+	var report *recovery.Report
 	var err error
 	switch {
 	case f.follow != "":
-		report, err = cluster.Follow(f.source, f.follow, f.order.ClusterID)
+		report, err = recovery.Follow(f.source, f.follow, f.order.ClusterID)
 	case f.changed:
-		report, err = cluster.Recover(f.source, f.order)
+		report, err = recovery.Recover(f.source, f.order)
 	default:
-		report, err = cluster.InspectRecovery(f.source)
+		report, err = recovery.Inspect(f.source)
 	}
-	if report != nil && (err == nil || errors.Is(err, cluster.ErrRecoveryOrder)) {
+	if report != nil && (err == nil || errors.Is(err, recovery.ErrOrder)) {
 		if f.inJSON {
 			encoder := json.NewEncoder(out)
 			encoder.SetIndent("", "  ")
 			encoder.SetEscapeHTML(false)
-			err = errors.Join(err, encoder.Encode(recoverAnswer{Changed: f.changed && err == nil, RecoveryReport: report}))
+			err = errors.Join(err, encoder.Encode(recoverAnswer{Changed: f.changed && err == nil, Report: report}))
 		} else {
 			printRecovery(out, report, f.changed && err == nil)
 		}
@@ -125,10 +125,10 @@ func (f *recoverFlags) run(out io.Writer) error {
 // recoverAnswer is the JSON form.
 type recoverAnswer struct {
 	Changed bool `json:"changed"`
-	*cluster.RecoveryReport
+	*recovery.Report
 }
 
-func printRecovery(out io.Writer, r *cluster.RecoveryReport, changed bool) {
+func printRecovery(out io.Writer, r *recovery.Report, changed bool) {
 	fmt.Fprintf(out, "cluster %s, node %s, data folder %s\n", r.ClusterID, r.Node, r.Dir)
 	if !changed {
 		fmt.Fprintln(out, "Nothing was changed: this is what the disk tells.")
@@ -149,7 +149,7 @@ MAY BE LOST
 	printOutcome(out, r, changed)
 }
 
-func printMembers(out io.Writer, r *cluster.RecoveryReport) {
+func printMembers(out io.Writer, r *recovery.Report) {
 	fmt.Fprintf(out, "\nMEMBERS, as this disk knows them; recoveries so far: %d\n", r.Recoveries)
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "  NODE\tVOTE\tADDRESS\t")
@@ -166,7 +166,7 @@ func printMembers(out io.Writer, r *cluster.RecoveryReport) {
 	_ = table.Flush()
 }
 
-func printHeld(out io.Writer, r *cluster.RecoveryReport) {
+func printHeld(out io.Writer, r *recovery.Report) {
 	fmt.Fprintln(out, "\nKEPT")
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(table, "  last entry\tindex %d, term %d\n", r.LastIndex, r.LastTerm)
@@ -179,7 +179,7 @@ func printHeld(out io.Writer, r *cluster.RecoveryReport) {
 	_ = table.Flush()
 }
 
-func printUncertain(out io.Writer, r *cluster.RecoveryReport) {
+func printUncertain(out io.Writer, r *recovery.Report) {
 	u := &r.Uncertain
 	fmt.Fprintln(out, "\nTAKEN FOR COMMITTED, though it may never have been")
 	if u.Entries == 0 {
@@ -201,7 +201,7 @@ func printUncertain(out io.Writer, r *cluster.RecoveryReport) {
 	}
 }
 
-func printSurvivors(out io.Writer, r *cluster.RecoveryReport) {
+func printSurvivors(out io.Writer, r *recovery.Report) {
 	fmt.Fprintln(out, "\nSURVIVORS")
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "  NODE\tINDEX/TERM\tFROM\t")
@@ -222,7 +222,7 @@ func printSurvivors(out io.Writer, r *cluster.RecoveryReport) {
 }
 
 // printOutcome says what was done, or what to do next.
-func printOutcome(out io.Writer, r *cluster.RecoveryReport, changed bool) {
+func printOutcome(out io.Writer, r *recovery.Report, changed bool) {
 	switch {
 	case changed && r.Earlier.Node != r.Node:
 		fmt.Fprintf(out, "\nDONE: %s follows the recovery of %s (recovery %d, lineage %s). Start it as before.\n", r.Node, r.Earlier.Node, r.Earlier.Recovery, r.Earlier.Lineage)

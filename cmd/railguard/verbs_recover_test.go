@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/cluster"
+	"railguard/cluster/recovery"
 	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm/wire"
@@ -75,7 +76,7 @@ func TestRecoverShows(t *testing.T) {
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return n.Ready(t.Context(), report.ReadyQuery{}).Ready }, 10*time.Second, 10*time.Millisecond)
 	_, err = runRecover("--data", dir)
-	require.ErrorIs(t, err, cluster.ErrFolderInUse)
+	require.ErrorIs(t, err, recovery.ErrFolderInUse)
 	require.NoError(t, n.Close())
 
 	text, err := runRecover("--data", dir)
@@ -84,7 +85,7 @@ func TestRecoverShows(t *testing.T) {
 		require.Contains(t, text, part)
 	}
 	text, err = runRecover("--data", dir, "--json", "--confirm", "cl_test", "--by", "Ada", "--second", "Bob", "--reason", "r")
-	require.ErrorIs(t, err, cluster.ErrRecoveryOrder)
+	require.ErrorIs(t, err, recovery.ErrOrder)
 	var answer recoverAnswer
 	require.NoError(t, json.Unmarshal([]byte(text), &answer))
 	require.False(t, answer.Changed)
@@ -94,10 +95,10 @@ func TestRecoverShows(t *testing.T) {
 
 // TestRecoverPrintsWhatItDid: the text after the change names the next steps.
 func TestRecoverPrintsWhatItDid(t *testing.T) {
-	report := &cluster.RecoveryReport{
+	report := &recovery.Report{
 		Dir: "d", ClusterID: "c", Node: "n1", LastIndex: 9, LastTerm: 2,
-		Uncertain: cluster.Uncertain{First: 8, Last: 9, Entries: 2, Leaves: 3, Listed: []cluster.UncertainLeaf{{Index: 8, Leaf: 4, Kind: "screen", ID: "txn_a", Verdict: "PROCEED"}}},
-		Earlier:   &cluster.RecoveryState{Node: "n1", Recovery: 1, Lineage: "ab", Backup: "before", Kept: []string{"n2"}},
+		Uncertain: recovery.Uncertain{First: 8, Last: 9, Entries: 2, Leaves: 3, Listed: []recovery.UncertainLeaf{{Index: 8, Leaf: 4, Kind: "screen", ID: "txn_a", Verdict: "PROCEED"}}},
+		Earlier:   &recovery.State{Node: "n1", Recovery: 1, Lineage: "ab", Backup: "before", Kept: []string{"n2"}},
 	}
 	var out bytes.Buffer
 	printRecovery(&out, report, true)

@@ -1,4 +1,4 @@
-package cluster
+package recovery
 
 import (
 	"bytes"
@@ -22,37 +22,37 @@ import (
 )
 
 const (
-	backupSpare     = 256 * engine.MiB // Free space that the copy must leave.
+	BackupSpare     = 256 * engine.MiB // Free space that the copy must leave.
 	backupUnended   = ".unended"
 	lineageBytes    = 8
-	backupNameStart = "before-recovery-"
+	BackupNameStart = "before-recovery-"
 )
 
-// recoverer does a recovery step by step. Every step can be done again, and the
+// Recoverer does a recovery step by step. Every step can be done again, and the
 // file recovery.json, written before the first of them, keeps any node from
 // starting on a folder that is changed in part.
-type recoverer struct {
-	now  func() time.Time
-	free func(dir string) (free, total uint64, err error)
+type Recoverer struct {
+	Now  func() time.Time
+	Free func(dir string) (free, total uint64, err error)
 	// after is a test's: an error ends the recovery there, as a kill would.
-	after func(step string) error
+	After func(step string) error
 }
 
 // Recover makes a stopped survivor the whole group. On any error before the first
 // change the folder is as it was; after one the same call goes on where it ended.
 // The report is that of before.
-func Recover(source RecoverySource, order RecoveryOrder) (*RecoveryReport, error) {
+func Recover(source Source, order Order) (*Report, error) {
 	return RecoverStepwise(source, order, func(string) error { return nil })
 }
 
 // RecoverStepwise is Recover that tells each step that is done. An error of after ends
 // it there, as a kill would: the seam for tests.
-func RecoverStepwise(source RecoverySource, order RecoveryOrder, after func(step string) error) (*RecoveryReport, error) {
-	r := &recoverer{now: time.Now, free: datadir.FreeSpace, after: after}
-	return r.run(source, order)
+func RecoverStepwise(source Source, order Order, after func(step string) error) (*Report, error) {
+	r := &Recoverer{Now: time.Now, Free: datadir.FreeSpace, After: after}
+	return r.Run(source, order)
 }
 
-func (c *recoverer) run(source RecoverySource, order RecoveryOrder) (report *RecoveryReport, err error) {
+func (c *Recoverer) Run(source Source, order Order) (report *Report, err error) {
 	f, err := openStill(source.Dir, source.ID)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (c *recoverer) run(source RecoverySource, order RecoveryOrder) (report *Rec
 		return report, err
 	}
 	if f.record.Begun() && f.record.Node != report.Node {
-		return report, fmt.Errorf("%w: this folder was about to follow the recovery of %s: finish that", ErrRecoveryOrder, f.record.Node)
+		return report, fmt.Errorf("%w: this folder was about to follow the recovery of %s: finish that", ErrOrder, f.record.Node)
 	}
 	if f.lock == nil { // A folder that was copied without it.
 		if f.lock, err = datadir.Lock(f.path(datadir.LockFile)); err != nil {
@@ -91,7 +91,7 @@ func (c *recoverer) run(source RecoverySource, order RecoveryOrder) (report *Rec
 }
 
 // plan makes the record of a recovery, or takes up one that was killed.
-func (c *recoverer) plan(f *stillFolder, report *RecoveryReport, order *RecoveryOrder) (*datadir.Record, error) {
+func (c *Recoverer) plan(f *stillFolder, report *Report, order *Order) (*datadir.Record, error) {
 	plan := f.record
 	if !plan.Begun() {
 		var random [lineageBytes]byte
@@ -105,18 +105,18 @@ func (c *recoverer) plan(f *stillFolder, report *RecoveryReport, order *Recovery
 			AuditLeaves: report.AuditLeaves, TreeHead: report.TreeHead, Survivors: report.Survivors,
 			NewTerm: max(report.Term, report.LastTerm) + 1, Kept: order.Keep,
 		}
-		plan.Backup = fmt.Sprintf("%s%d-%s", backupNameStart, plan.Recovery, lineage)
+		plan.Backup = fmt.Sprintf("%s%d-%s", BackupNameStart, plan.Recovery, lineage)
 	}
 	plan.By, plan.Second, plan.Reason = strings.TrimSpace(order.By), strings.TrimSpace(order.Second), order.Reason
 	if f.record.Begun() && !slices.Equal(plan.Kept, order.Keep) {
-		return nil, fmt.Errorf("%w: the recovery that was begun keeps %v", ErrRecoveryOrder, plan.Kept)
+		return nil, fmt.Errorf("%w: the recovery that was begun keeps %v", ErrOrder, plan.Kept)
 	}
-	plan.DecidedAt, plan.Forced = instantOf(c.now()), report.Behind
+	plan.DecidedAt, plan.Forced = instantOf(c.Now()), report.Behind
 	return plan, c.room(f, plan)
 }
 
 // room holds the free space against what the copy needs.
-func (c *recoverer) room(f *stillFolder, plan *datadir.Record) error {
+func (c *Recoverer) room(f *stillFolder, plan *datadir.Record) error {
 	if _, err := os.Stat(f.path(plan.Backup)); err == nil {
 		return nil
 	}
@@ -124,19 +124,19 @@ func (c *recoverer) room(f *stillFolder, plan *datadir.Record) error {
 	if err != nil {
 		return err
 	}
-	free, _, err := c.free(f.dir)
+	free, _, err := c.Free(f.dir)
 	if err != nil {
 		return fmt.Errorf("cluster: free space: %w", err)
 	}
-	if needed := uint64(info.Size()) + backupSpare; free < needed {
+	if needed := uint64(info.Size()) + BackupSpare; free < needed {
 		return fmt.Errorf("%w: the copy of the raft log needs %d bytes with what must stay free, and %d are free under %s: make room first",
-			ErrRecoveryOrder, needed, free, f.dir)
+			ErrOrder, needed, free, f.dir)
 	}
 	return nil
 }
 
 // change does what is not done yet.
-func (c *recoverer) change(f *stillFolder, plan *datadir.Record) error {
+func (c *Recoverer) change(f *stillFolder, plan *datadir.Record) error {
 	steps := []struct {
 		name string
 		do   func(*stillFolder, *datadir.Record) error
@@ -154,7 +154,7 @@ func (c *recoverer) change(f *stillFolder, plan *datadir.Record) error {
 		if err := step.do(f, plan); err != nil {
 			return fmt.Errorf("cluster: recovery, step %s: %w", step.name, err)
 		}
-		if err := c.after(step.name); err != nil {
+		if err := c.After(step.name); err != nil {
 			return err
 		}
 	}
@@ -163,7 +163,7 @@ func (c *recoverer) change(f *stillFolder, plan *datadir.Record) error {
 
 // backUp copies the files that will change. A copy that stands under its name is
 // whole, and of before the first change.
-func (c *recoverer) backUp(f *stillFolder, plan *datadir.Record) error {
+func (c *Recoverer) backUp(f *stillFolder, plan *datadir.Record) error {
 	whole := f.path(plan.Backup)
 	if _, err := os.Stat(whole); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -179,7 +179,7 @@ func (c *recoverer) backUp(f *stillFolder, plan *datadir.Record) error {
 		if err := copyFile(f.path(name), filepath.Join(unended, filepath.Base(name))); err != nil {
 			return err
 		}
-		if err := c.after("copy of " + filepath.Base(name)); err != nil {
+		if err := c.After("copy of " + filepath.Base(name)); err != nil {
 			return err
 		}
 	}
@@ -211,7 +211,7 @@ func copyFile(from, to string) (err error) {
 // rewriteMembership raises the term and writes, behind the last entry, a membership
 // of this node alone: what a leader would have written, had it been able to. The
 // term is new, so the entry cannot be taken for one of the old group's.
-func (c *recoverer) rewriteMembership(f *stillFolder, plan *datadir.Record) (err error) {
+func (c *Recoverer) rewriteMembership(f *stillFolder, plan *datadir.Record) (err error) {
 	store, err := datadir.OpenLog(f.path(datadir.RaftFolder))
 	if err != nil {
 		return err
@@ -226,7 +226,7 @@ func (c *recoverer) rewriteMembership(f *stillFolder, plan *datadir.Record) (err
 			return err
 		}
 	}
-	if err := c.after("term"); err != nil {
+	if err := c.After("term"); err != nil {
 		return err
 	}
 	return appendMembership(store, plan, port.Shown(f.identity.Incarnation))
@@ -301,7 +301,7 @@ func entryOf(r *datadir.Record, incarnation string) (*raft.Log, error) {
 }
 
 // rewriteIdentity marks the folder as of the new lineage.
-func (c *recoverer) rewriteIdentity(f *stillFolder, plan *datadir.Record) error {
+func (c *Recoverer) rewriteIdentity(f *stillFolder, plan *datadir.Record) error {
 	if f.identity.Lineage == plan.Lineage {
 		return nil
 	}
@@ -311,7 +311,7 @@ func (c *recoverer) rewriteIdentity(f *stillFolder, plan *datadir.Record) error 
 }
 
 // verify reads the folder once more as a start of the node will.
-func (c *recoverer) verify(f *stillFolder, plan *datadir.Record) error {
+func (c *Recoverer) verify(f *stillFolder, plan *datadir.Record) error {
 	again := &stillFolder{dir: f.dir}
 	var err error
 	if again.snapshot, err = datadir.NewestSnapshot(f.dir); err != nil {

@@ -20,8 +20,8 @@ import (
 // talk. A node that hears, from one that proved the secret, that its group was
 // recovered without it stops for good: the two halves must not serve side by side.
 
-// recovery is what a running node knows of recoveries.
-type recovery struct {
+// lineageKeeper is what a running node knows of recoveries.
+type lineageKeeper struct {
 	record  *datadir.Record // nil: none was begun on this folder.
 	waiting atomic.Bool     // Its leaf is not in the log yet.
 

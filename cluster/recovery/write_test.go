@@ -1,4 +1,4 @@
-package cluster
+package recovery
 
 import (
 	"strings"
@@ -53,13 +53,13 @@ func TestAppendMembership(t *testing.T) {
 
 // TestRecoveryOrderBounds: at the bound and one past it.
 func TestRecoveryOrderBounds(t *testing.T) {
-	report := &RecoveryReport{ClusterID: "c"}
-	word := func(by, reason int) *RecoveryOrder {
-		return &RecoveryOrder{ClusterID: "c", By: strings.Repeat("a", by), Second: "b", Reason: strings.Repeat("r", reason)}
+	report := &Report{ClusterID: "c"}
+	word := func(by, reason int) *Order {
+		return &Order{ClusterID: "c", By: strings.Repeat("a", by), Second: "b", Reason: strings.Repeat("r", reason)}
 	}
 	require.NoError(t, word(orderNameMax, orderReasonMax).check(report))
-	require.ErrorIs(t, word(orderNameMax+1, 1).check(report), ErrRecoveryOrder)
-	require.ErrorIs(t, word(1, orderReasonMax+1).check(report), ErrRecoveryOrder)
+	require.ErrorIs(t, word(orderNameMax+1, 1).check(report), ErrOrder)
+	require.ErrorIs(t, word(1, orderReasonMax+1).check(report), ErrOrder)
 	keep := word(1, 1)
 	keep.Keep = []string{"n2"}
 	require.ErrorContains(t, keep.check(report), "n2 cannot be kept")

@@ -1,4 +1,4 @@
-package cluster
+package recovery
 
 import (
 	"encoding/hex"
@@ -20,10 +20,10 @@ const (
 	missingListed   = 1 << 16 // Stretches of history that are counted.
 )
 
-// InspectRecovery says what a recovery from a stopped survivor would keep, take for
+// Inspect says what a recovery from a stopped survivor would keep, take for
 // committed and lose. It opens nothing for writing and needs memory for the state,
 // as a start of the node does.
-func InspectRecovery(source RecoverySource) (*RecoveryReport, error) {
+func Inspect(source Source) (*Report, error) {
 	f, err := openStill(source.Dir, source.ID)
 	if err != nil {
 		return nil, err
@@ -32,9 +32,9 @@ func InspectRecovery(source RecoverySource) (*RecoveryReport, error) {
 	return r, errors.Join(err, f.close())
 }
 
-func inspect(f *stillFolder, source RecoverySource) (r *RecoveryReport, err error) {
+func inspect(f *stillFolder, source Source) (r *Report, err error) {
 	defer shield(f.dir, &err)()
-	r = &RecoveryReport{
+	r = &Report{
 		Dir: f.dir, ClusterID: f.identity.ClusterID, Node: f.identity.ID, Recoveries: f.identity.Recovery,
 		Members: f.members(), FirstIndex: f.firstIndex, LastIndex: f.lastIndex, LastTerm: f.lastTerm, Term: f.term,
 		Uncertain: Uncertain{Listed: []UncertainLeaf{}}, Survivors: []datadir.Survivor{}, Warnings: []string{}, Problems: []string{},
@@ -53,16 +53,16 @@ func inspect(f *stillFolder, source RecoverySource) (r *RecoveryReport, err erro
 	return r, r.judgeSurvivors(f, source)
 }
 
-func (r *RecoveryReport) problem(format string, args ...any) {
+func (r *Report) problem(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
-func (r *RecoveryReport) warn(format string, args ...any) {
+func (r *Report) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
 // judgeMembers looks at who belongs to the group.
-func (r *RecoveryReport) judgeMembers(f *stillFolder) {
+func (r *Report) judgeMembers(f *stillFolder) {
 	voters, vote, member := 0, false, false
 	for _, m := range r.Members {
 		if m.Voter {
@@ -99,7 +99,7 @@ func (r *RecoveryReport) judgeMembers(f *stillFolder) {
 
 // judgeHistory applies the log to the state, in memory, and holds the leaves on disk
 // against it.
-func (r *RecoveryReport) judgeHistory(f *stillFolder) (err error) {
+func (r *Report) judgeHistory(f *stillFolder) (err error) {
 	below := newOverlay(audit.OSDir(f.path(datadir.AuditFolder)))
 	defer func() { err = errors.Join(err, below.close()) }()
 	history, err := audit.Open(below, audit.Options{})
@@ -144,7 +144,7 @@ func (f *stillFolder) restore() (machine *fsm.Machine, err error) {
 
 // holdToState compares history with the state of the snapshot: what a start does,
 // with peers to help it, that a recovered node does not have.
-func (r *RecoveryReport) holdToState(history *audit.Store, view *fsm.View) {
+func (r *Report) holdToState(history *audit.Store, view *fsm.View) {
 	if history.Size() < view.Size {
 		r.warn("history on disk has %d leaves and the snapshot %d: the rest stood on the other nodes alone; its texts and proofs are lost, the state is not",
 			history.Size(), view.Size)
@@ -165,7 +165,7 @@ func (r *RecoveryReport) holdToState(history *audit.Store, view *fsm.View) {
 // replay applies the log behind the snapshot. What is certainly committed shows on
 // the way: the snapshot, an index that a leader claimed a digest of, and every
 // entry whose leaves this node has written, for only committed entries are applied.
-func (r *RecoveryReport) replay(f *stillFolder, machine *fsm.Machine) {
+func (r *Report) replay(f *stillFolder, machine *fsm.Machine) {
 	r.CommittedIndex, r.CommittedBy = r.SnapshotIndex, "the snapshot"
 	certain := func(index uint64, by string) {
 		if index > r.CommittedIndex {
@@ -220,7 +220,7 @@ func describeLeaf(index, leaf uint64, data []byte) UncertainLeaf {
 }
 
 // judgeSurvivors holds this log's end to those of the others.
-func (r *RecoveryReport) judgeSurvivors(f *stillFolder, source RecoverySource) error {
+func (r *Report) judgeSurvivors(f *stillFolder, source Source) error {
 	if len(source.Compare)+len(source.Peers) > survivorsMax {
 		return fmt.Errorf("at most %d other survivors can be compared", survivorsMax)
 	}
@@ -246,7 +246,7 @@ func (r *RecoveryReport) judgeSurvivors(f *stillFolder, source RecoverySource) e
 	return nil
 }
 
-func (r *RecoveryReport) compareFolder(f *stillFolder, dir string) (datadir.Survivor, error) {
+func (r *Report) compareFolder(f *stillFolder, dir string) (datadir.Survivor, error) {
 	other, err := openStill(dir, "")
 	if err != nil {
 		return datadir.Survivor{}, err

@@ -1,4 +1,4 @@
-package cluster
+package recovery
 
 import (
 	"errors"
@@ -17,13 +17,13 @@ import (
 // it is: the recovered node leads, and what this one has more or other at its end
 // was never committed, and goes as raft lets such entries go. The two people have
 // given their word there; clusterID is typed again here.
-func Follow(source RecoverySource, from, clusterID string) (*RecoveryReport, error) {
+func Follow(source Source, from, clusterID string) (*Report, error) {
 	return FollowStepwise(source, from, clusterID, func(string) error { return nil })
 }
 
 // FollowStepwise is Follow that tells each step that is done. An error of after ends
 // it there, as a kill would: the seam for tests.
-func FollowStepwise(source RecoverySource, from, clusterID string, after func(step string) error) (report *RecoveryReport, err error) {
+func FollowStepwise(source Source, from, clusterID string, after func(step string) error) (report *Report, err error) {
 	f, err := openStill(source.Dir, source.ID)
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func FollowStepwise(source RecoverySource, from, clusterID string, after func(st
 	}
 	record, err := datadir.ReadRecord(filepath.Dir(from))
 	if filepath.Base(from) != datadir.RecoveryFile || record == nil || err != nil {
-		return report, errors.Join(fmt.Errorf("%w: %s is not the recovered node's %s", ErrRecoveryOrder, from, datadir.RecoveryFile), err)
+		return report, errors.Join(fmt.Errorf("%w: %s is not the recovered node's %s", ErrOrder, from, datadir.RecoveryFile), err)
 	}
 	switch {
 	case clusterID != report.ClusterID:
@@ -46,7 +46,7 @@ func FollowStepwise(source RecoverySource, from, clusterID string, after func(st
 		err = admits(record, f)
 	}
 	if err != nil {
-		return report, fmt.Errorf("%w: %w", ErrRecoveryOrder, err)
+		return report, fmt.Errorf("%w: %w", ErrOrder, err)
 	}
 	if f.lock == nil {
 		if f.lock, err = datadir.Lock(f.path(datadir.LockFile)); err != nil {

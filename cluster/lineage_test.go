@@ -11,6 +11,7 @@ import (
 
 	"railguard/cluster/datadir"
 	"railguard/cluster/port"
+	"railguard/cluster/recovery"
 	"railguard/fsm/wire"
 )
 
@@ -73,7 +74,7 @@ func TestRecoverDamagedLog(t *testing.T) {
 			path := filepath.Join(dir, datadir.RaftFolder, datadir.LogFile)
 			require.NoError(t, os.WriteFile(path, damage(mustRead(t, path)), 0o600))
 			before := hashFolder(t, dir)
-			report, err := InspectRecovery(RecoverySource{Dir: dir})
+			report, err := recovery.Inspect(recovery.Source{Dir: dir})
 			if err == nil { // The damage may stand where nothing is read any more.
 				require.NotEmpty(t, report.Problems)
 			}
@@ -88,12 +89,12 @@ func TestRecoverHistoryMissing(t *testing.T) {
 	g := newGroup(t)
 	survivor, _ := loseMajority(t, g)
 	require.NoError(t, os.RemoveAll(filepath.Join(g.folder(survivor), datadir.AuditFolder)))
-	report, err := InspectRecovery(RecoverySource{Dir: g.folder(survivor)})
+	report, err := recovery.Inspect(recovery.Source{Dir: g.folder(survivor)})
 	require.NoError(t, err)
 	require.Empty(t, report.Problems)
 	require.Contains(t, strings.Join(report.Warnings, "\n"), "its texts and proofs are lost, the state is not")
 	require.Positive(t, report.AuditMissing)
-	_, err = Recover(RecoverySource{Dir: g.folder(survivor)}, order)
+	_, err = recovery.Recover(recovery.Source{Dir: g.folder(survivor)}, order)
 	require.NoError(t, err)
 	n := g.open(survivor)
 	require.Eventually(t, func() bool {

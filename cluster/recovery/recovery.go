@@ -1,4 +1,4 @@
-package cluster
+package recovery
 
 import (
 	"errors"
@@ -22,9 +22,9 @@ import (
 // shows both, the next start writes a leaf that says so before anything else, and
 // the members of the old group are told apart for ever by the lineage.
 
-// RecoverySource says which stopped folder is looked at, and what is known of the
+// Source says which stopped folder is looked at, and what is known of the
 // other survivors.
-type RecoverySource struct {
+type Source struct {
 	Dir     string
 	ID      string             // Must be the folder's node; "": not held against it.
 	Compare []string           // Folders of other survivors, stopped too.
@@ -67,8 +67,8 @@ type Uncertain struct {
 	Listed  []UncertainLeaf `json:"listed"` // The first of them, at most uncertainListed.
 }
 
-// RecoveryReport is what a survivor's disk tells, and what it cannot.
-type RecoveryReport struct {
+// Report is what a survivor's disk tells, and what it cannot.
+type Report struct {
 	Dir        string           `json:"dataDir"`
 	ClusterID  string           `json:"clusterId"`
 	Node       string           `json:"node"`
@@ -97,13 +97,13 @@ type RecoveryReport struct {
 	Furthest  string             `json:"furthest"`
 	Behind    bool               `json:"behind"`
 
-	Warnings []string       `json:"warnings"`
-	Problems []string       `json:"problems"` // Each forbids a recovery from this folder.
-	Earlier  *RecoveryState `json:"earlier,omitempty"`
+	Warnings []string `json:"warnings"`
+	Problems []string `json:"problems"` // Each forbids a recovery from this folder.
+	Earlier  *State   `json:"earlier,omitempty"`
 }
 
-// RecoveryState is how far a recovery of this folder went.
-type RecoveryState struct {
+// State is how far a recovery of this folder went.
+type State struct {
 	State     string `json:"state"` // begun, waiting or recorded.
 	Node      string `json:"node"`  // Which was recovered; another one follows it.
 	Recovery  uint64 `json:"recovery"`
@@ -117,8 +117,8 @@ type RecoveryState struct {
 	Kept []string `json:"kept,omitempty"` // Its other members from the start.
 }
 
-// RecoveryOrder is two people's word.
-type RecoveryOrder struct {
+// Order is two people's word.
+type Order struct {
 	ClusterID   string // Typed again, so that nobody recovers the wrong machine.
 	By, Second  string
 	Reason      string
@@ -133,13 +133,13 @@ const (
 
 // Errors of InspectRecovery and Recover. Nothing was changed.
 var (
-	ErrRecoveryOrder = errors.New("recovery refused")
-	ErrFolderInUse   = errors.New("a running process holds the data folder: stop the node first")
+	ErrOrder       = errors.New("recovery refused")
+	ErrFolderInUse = errors.New("a running process holds the data folder: stop the node first")
 )
 
-func (o *RecoveryOrder) check(r *RecoveryReport) error {
+func (o *Order) check(r *Report) error {
 	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("%w: %s", ErrRecoveryOrder, fmt.Sprintf(format, args...))
+		return fmt.Errorf("%w: %s", ErrOrder, fmt.Sprintf(format, args...))
 	}
 	by, second := strings.TrimSpace(o.By), strings.TrimSpace(o.Second)
 	switch {
@@ -175,8 +175,8 @@ func (o *RecoveryOrder) check(r *RecoveryReport) error {
 
 func instantOf(t time.Time) string { return t.UTC().Format(datadir.TimeFormat) }
 
-func stateOf(r *datadir.Record) RecoveryState {
-	return RecoveryState{
+func stateOf(r *datadir.Record) State {
+	return State{
 		State: r.State, Node: r.Node, Kept: r.Kept, Recovery: r.Recovery, Lineage: r.Lineage, DecidedAt: r.DecidedAt,
 		By: r.By, Second: r.Second, Reason: r.Reason, Backup: r.Backup,
 	}

@@ -24,13 +24,14 @@ const module = "railguard"
 
 // importLaw says which rooms a room may import. A room that is not here may not exist.
 var importLaw = map[string][]string{
-	"ofac":              {},
+	"ofac":              {"ofac/wallet"},
+	"ofac/wallet":       {},
 	"ofac/feed":         {"ofac"},
 	"ofac/fetch":        {"ofac/feed", "ofac"},
 	"ofac/judge":        {"engine", "fsm/wire", "ofac/feed"},
 	"ofac/sample":       {"ofac"},
 	"ofac/eval":         {"ofac"},
-	"engine":            {"ofac"},
+	"engine":            {"ofac", "ofac/wallet"},
 	"engine/credential": {"engine"},
 	"fsm/wire":          {"engine"},
 	"fsm":               {"engine", "fsm/wire", "ofac"},
@@ -72,6 +73,9 @@ var externalLaw = map[string][]string{
 	"github.com/transparency-dev/merkle":      {"fsm", "audit", "audit/proof", "bench/chaos", "bench/conformance"},
 	"golang.org/x/mod":                        {"audit/note", "bench/conformance"},
 	"golang.org/x/text":                       {"ofac", "engine"},
+	"golang.org/x/crypto":                     {"ofac/wallet"},
+	"github.com/mr-tron/base58":               {"ofac/wallet"},
+	"github.com/btcsuite/btcd":                {"ofac/wallet"},
 	"golang.org/x/time":                       {"httpapi", "cluster/port"},
 	"golang.org/x/sys":                        {"cluster"},
 	"github.com/klauspost/compress":           {"ofac/feed", "audit"},
@@ -85,7 +89,7 @@ var externalLaw = map[string][]string{
 }
 
 // pureRooms have no clock, randomness, disk, network, goroutines or locks.
-var pureRooms = []string{"engine", "ofac", "fsm", "fsm/wire"}
+var pureRooms = []string{"engine", "ofac", "ofac/wallet", "fsm", "fsm/wire"}
 
 // pureBans are packages a pure room must not import, with what to do instead.
 var pureBans = map[string]string{

@@ -92,7 +92,8 @@ func TestWalletShapes(t *testing.T) {
 		" 52908400098527886E0F7030069857D2E4169EE7 ": "0x52908400098527886e0f7030069857d2e4169ee7",
 		bitcon: bitcon, "BC1QAR0SRRR7XFKVY5L643LYDNW9RE59GTZZWF5MDQ": bitcon,
 		sol: sol, base58: base58, "  " + base58: base58, "": "", "  ": "", "vitalik.eth": "vitalik.eth",
-		"Bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq": "Bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+		"Bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq": bitcon, "bitcoin:" + bitcon + "?amount=1": bitcon,
+		"qp3wjpa3tjlj042z2wv7hahsldgwhwy0rq9sywjpyy": base58, "ethereum:" + evm + "@1": "0x52908400098527886e0f7030069857d2e4169ee7",
 	} {
 		require.Equal(t, want, CanonicalWallet(text))
 	}

@@ -219,7 +219,7 @@ func railChainMismatch(f *Facts) Sub {
 		return 1
 	}
 	wallet := trimSpace(f.Request.Wallet)
-	if wallet == "" || !chainKnown {
+	if wallet == "" {
 		return 0
 	}
 	switch chain {
@@ -232,7 +232,7 @@ func railChainMismatch(f *Facts) Sub {
 			return 5
 		}
 	}
-	return 0
+	return walletGrammar(wallet)
 }
 
 func (f *Facts) anyPolicy(has func(*SpendPolicy) bool) bool {

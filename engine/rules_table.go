@@ -158,8 +158,10 @@ var Rules = [RuleCount]Rule{
 			"The rail is not a known one.",
 			"The counterparty wallet is not an address of the chain (0x and 40 hexadecimal digits).",
 			"The counterparty wallet is not an address of the chain (base58 of 32 bytes).",
+			"The counterparty wallet is not an address of any known chain.",
+			"The counterparty wallet names more than one account.",
 		},
-		Trigger: "chain and rail contradict each other; or one is outside the published words and no allow-list caught it; or cpWallet has not the shape of an address on ETH, BASE or SOL.",
+		Trigger: "chain and rail contradict each other; or one is outside the published words and no allow-list caught it; or cpWallet has not the shape of an address on ETH, BASE or SOL; or, whatever the chain, it does not name exactly one account of a known chain.",
 		Default: "on", Params: "mode"},
 	{ID: 20, Code: "R20_COUNTERPARTY_TYPE", Verdict: Review, Static: partyType,
 		Reasons: []string{

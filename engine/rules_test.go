@@ -365,8 +365,13 @@ var staticCases = []struct {
 	}},
 	{"R19 address on SOL", 0, 0, func(f *Facts) { f.Request.Chain, f.Request.Wallet = "SOL", solAddress }},
 	{"R19 SOL address on ETH", 19, 4, func(f *Facts) { f.Request.Chain, f.Request.Wallet = "ETH", solAddress }},
-	{"R19 any shape without a chain", 0, 0, func(f *Facts) { f.Request.Wallet = "vitalik.eth" }},
-	{"R19 any shape on WIRE", 0, 0, func(f *Facts) { f.Request.Chain, f.Request.Wallet = "WIRE", "DE123" }},
+	{"R19 no grammar, without a chain", 19, 6, func(f *Facts) { f.Request.Wallet = "vitalik.eth" }},
+	{"R19 no grammar, on WIRE", 19, 6, func(f *Facts) { f.Request.Chain, f.Request.Wallet = "WIRE", "DE123" }},
+	{"R19 a checksum that does not hold", 19, 6, func(f *Facts) { f.Request.Wallet = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb" }},
+	{"R19 two accounts", 19, 7, func(f *Facts) {
+		f.Request.Wallet = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa or 0x52908400098527886E0F7030069857D2E4169EE7"
+	}},
+	{"R19 any known chain's address without a chain", 0, 0, func(f *Facts) { f.Request.Wallet = "bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa" }},
 
 	{"R20 unknown type", 20, 1, func(f *Facts) { f.Request.Type = "charity" }},
 	{"R20 known type, any case", 0, 0, func(f *Facts) { f.Request.Type = "EXCHANGE" }},

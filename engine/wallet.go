@@ -1,8 +1,10 @@
 package engine
 
+import "railguard/ofac/wallet"
+
 // Shapes and canonical forms of wallet addresses. Whether an address is listed
 // is the list's business (ofac); here stands what a policy asks: is it the shape
-// its chain demands (R19), and are two of them the same account (R13)?
+// its chain demands, does it name an account at all (R19), and are two of them the same account (R13)?
 
 const (
 	evmDigits       = 40
@@ -45,25 +47,49 @@ func ValidWallet(text string) bool {
 	return allDigits(text, &base58Values) || isBech32(text)
 }
 
-// CanonicalWallet returns the one text of an account: EVM addresses with 0x and
-// in lower case, bech32 in lower case, every other address as it is, blanks cut
-// off. Whitelists hold and compare this form.
+// CanonicalWallet returns the one text of an account: every encoding of it, and
+// what stands around it in a URI or a link, leads to the same text (see package
+// wallet). What names no account of a known chain, or several, stays as it is,
+// blanks cut off, bech32 in lower case. Whitelists hold and compare this form.
 func CanonicalWallet(text string) string { return string(appendWallet(nil, text)) }
 
-// appendWallet appends the canonical form; it does not allocate when dst has room.
+// appendWallet appends the canonical form.
 func appendWallet(dst []byte, text string) []byte {
 	text = trimSpace(text)
-	bare := len(text) == evmDigits && allHex(text)
-	if bare {
-		dst = append(dst, "0x"...)
+	if isEVMAddress(text) { // the commonest, without decoding it
+		return appendLower(dst, text)
 	}
-	if !bare && !isEVMAddress(text) && !isBech32(text) {
-		return append(dst, text...)
+	if canonical, ok := wallet.Canonical(text); ok {
+		return append(dst, canonical...)
 	}
+	if isBech32(text) {
+		return appendLower(dst, text)
+	}
+	return append(dst, text...)
+}
+
+func appendLower(dst []byte, text string) []byte {
 	for i := 0; i < len(text); i++ {
 		dst = append(dst, lowerASCII(text[i]))
 	}
 	return dst
+}
+
+// walletGrammar is R19's last question, whatever the chain: does the text name
+// exactly one account of a known chain?
+func walletGrammar(text string) Sub {
+	if isEVMAddress(text) {
+		return 0
+	}
+	var reading wallet.Reading
+	wallet.Read(text, &reading)
+	switch {
+	case reading.Sole():
+		return 0
+	case len(reading.Addresses()) == 0:
+		return 6
+	}
+	return 7
 }
 
 // isEVMAddress reports 0x (or 0X) and 40 hexadecimal digits; the EIP-55 checksum

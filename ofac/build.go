@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+
+	"railguard/ofac/wallet"
 )
 
 // Build compiles entities to a list: canonical bytes, the same for the same
@@ -170,7 +172,7 @@ func (b *builder) encodeWallets() error {
 	records := b.sections[sectionAddresses]
 	for i := range len(records) / addressBytes {
 		record := readAddress(records[i*addressBytes:])
-		key := string(appendWalletKey(nil, b.texts[record.value]))
+		key := string(wallet.AppendKey(nil, b.texts[record.value]))
 		if key == "" {
 			continue // blanks only: no query can name it
 		}

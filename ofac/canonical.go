@@ -62,8 +62,8 @@ func checkEntity(entity *Entity) error {
 		}
 	}
 	for _, address := range entity.Addresses {
-		if address.Value == "" || len(address.Value) > walletBytesMax-8 {
-			return fmt.Errorf("address of %d bytes, 1 to %d", len(address.Value), walletBytesMax-8)
+		if address.Value == "" || len(address.Value) > addressBytesMax {
+			return fmt.Errorf("address of %d bytes, 1 to %d", len(address.Value), addressBytesMax)
 		}
 	}
 	return nil

@@ -3,6 +3,8 @@ package ofac
 import (
 	"cmp"
 	"slices"
+
+	"railguard/ofac/wallet"
 )
 
 // ListDiff is what changed between two lists.
@@ -57,12 +59,12 @@ func (x *Index) walletsNotIn(other *Index) []ListedWallet {
 		clear(seen)
 		if at, ok := other.find(record.uid); ok {
 			for k := other.entity(at).addresses; k < other.entity(at+1).addresses; k++ {
-				known[string(appendWalletKey(nil, other.textAt(other.address(k).value)))] = true
+				known[string(wallet.AppendKey(nil, other.textAt(other.address(k).value)))] = true
 			}
 		}
 		for k := record.addresses; k < next.addresses; k++ {
 			address := x.address(k)
-			key := string(appendWalletKey(nil, x.textAt(address.value)))
+			key := string(wallet.AppendKey(nil, x.textAt(address.value)))
 			if !known[key] && !seen[key] {
 				seen[key] = true
 				missing = append(missing, ListedWallet{record.uid, x.textAt(address.ticker), x.textAt(address.value)})

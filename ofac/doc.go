@@ -4,7 +4,7 @@
 // list, open such bytes without copying, and look up wallets and names in it
 // without allocation. The same (list, query) gives the same answer everywhere.
 //
-// May import: the standard library, golang.org/x/text/unicode/norm.
+// May import: the standard library, golang.org/x/text/unicode/norm, ofac/wallet.
 // Never: clocks, randomness, disk, network, goroutines, locks, floats, map
 // iteration whose order can leak, any other room of the house.
 package ofac

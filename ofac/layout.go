@@ -18,7 +18,7 @@ import (
 // The bytes are a pure function of the set of entities and the Meta. Their
 // SHA-256 is the name of the list.
 const (
-	compiledMagic   = "RGLIST\x00\x03"
+	compiledMagic   = "RGLIST\x00\x04"
 	compiledHeader  = 32
 	sectionRow      = 24
 	checksummedFrom = 24

@@ -17,7 +17,8 @@ const (
 	wordBytesMax     = 30      // Letters of one word the possible matcher compares; the rest is cut.
 	tokensMax        = 384     // Words of one name that are told apart; later ones are kept but not classified.
 	matchesMax       = 10      // Matches in one result.
-	walletBytesMax   = 384     // A longer wallet string is not an address of any list.
+	walletBytesMax   = 520     // The key of a wallet: a byte and the longest text that is read.
+	addressBytesMax  = 376     // One listed address as printed.
 	clearedPairsMax  = 4096    // Cleared entries of one query that are honoured.
 	exactPostingsMax = 4096    // Listed names sharing one form that are judged for one query form.
 )

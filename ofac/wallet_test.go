@@ -1,13 +1,22 @@
 package ofac
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"encoding/hex"
+	"flag"
+	"math/big"
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/btcsuite/btcd/btcutil/bech32"
+	"github.com/mr-tron/base58"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/sha3"
+
+	"railguard/ofac/wallet"
 )
 
 func walletEntities() []Entity {
@@ -66,48 +75,199 @@ func TestWallet(t *testing.T) {
 	require.Equal(t, WalletMatch{UID: 27307, Lists: ListSDN | ListCONS, Ticker: "ETH", Address: eth}, match)
 }
 
-func TestEveryListedWalletIsFoundInAnyLegalCase(t *testing.T) {
-	list := realList(t, "2025-11-19")
-	rows := readRows(t, filepath.Join(dataFolder(t), "ofac", "golden", "sdn_2025-11-19_addresses.tsv"))
-	distinct := map[string]bool{}
-	for _, f := range rows {
-		spellings := []string{f[2], " " + f[2] + "\n"}
-		lowered := strings.ToLower(f[2])
-		if strings.HasPrefix(f[2], "0x") {
-			spellings = append(spellings, lowered, strings.ToUpper(f[2]), f[2][2:])
-			distinct[lowered] = true
-		} else {
-			distinct[f[2]] = true
-		}
-		if strings.HasPrefix(lowered, "bc1") || strings.HasPrefix(lowered, "ltc1") || strings.HasPrefix(lowered, "bnb1") || len(f[2]) == 42 && f[2][0] == 'q' {
-			spellings = append(spellings, strings.ToUpper(f[2]), lowered)
-		}
-		for _, spelling := range spellings {
-			_, ok := list.Wallet(spelling)
-			require.True(t, ok, spelling)
+// A listed wallet is one wallet in every encoding, case and scheme, and whatever a
+// wallet app or a person writes around it.
+func TestEveryListedWalletIsFoundInEverySpelling(t *testing.T) {
+	entities := realEntities(t, "2025-11-19")
+	newer := named(1, Company, ListSDN, "NEWER ADDRESSES")
+	for _, f := range readRows(t, filepath.Join(dataFolder(t), "ofac", "2026-08-22", "all_wallets.txt")) {
+		if f[0] != "" {
+			newer.Addresses = append(newer.Addresses, Address{Ticker: "XBT", Value: f[0]})
 		}
 	}
-	require.Equal(t, len(distinct), list.Counts().Wallets)
+	list := mustOpen(t, mustBuild(t, append(entities, newer)))
+	distinct := map[string]bool{}
+	var spellings []string
+	for _, address := range newer.Addresses {
+		distinct[string(wallet.AppendKey(nil, address.Value))] = true
+		spellings = spellingsOf(spellings[:0], address.Value)
+		for _, spelling := range spellings {
+			_, ok := list.Wallet(spelling)
+			require.True(t, ok, "%s as %s", address.Value, spelling)
+			for _, ornament := range walletOrnaments {
+				text := strings.ReplaceAll(ornament, "$", spelling)
+				_, ok := list.Wallet(text)
+				require.True(t, ok, text)
+			}
+		}
+	}
+	require.Greater(t, len(distinct), 900)
+	require.GreaterOrEqual(t, list.Counts().Wallets, len(distinct))
 }
+
+// walletOrnaments are what stands around an address; $ is the address.
+var walletOrnaments = []string{
+	" $\n", "$:", "$,", "$;", "$.", "<$>", "(\"$\")", "[$](https://wallet.example)", "`$`", "$/", "$@1", "$?value=1", "$#memo", "$ (main wallet)",
+	"ETH $", "ETH:$", "to=$", "wallet: $", "pay $ now", "ethereum:$", "ethereum:pay-$@137?value=1e18", "bitcoin:$?amount=0.1&label=a%20shop",
+	"bitcoincash:$", "litecoin:$", "tron:$", "monero:$?tx_amount=1", "solana:$?amount=1", "eip155:1:$", "bip122:000000000019d6689c085ae165831e93:$",
+	"did:pkh:eip155:1:$", "web3://$", "https://etherscan.io/address/$", "https://etherscan.io/address/$#tokentxns", "https://tronscan.org/#/address/$",
+	"https://blockchair.com/bitcoin/address/$?from=app", "https%3A%2F%2Fexplorer.example%2Faddress%2F$", "HTTPS://EXPLORER.EXAMPLE/$/transactions",
+	"\u200b$\u2060", "\u202a$\u202c", "→ $", "💰$", "cpWallet=$&x=1", "{\"address\":\"$\"}",
+}
+
+// spellingsOf appends every encoding and case of an address.
+func spellingsOf(dst []string, address string) []string {
+	dst = append(dst, address, address[:9]+"\u200b"+address[9:])
+	if wallet.Fits(address) { // one that fits no grammar is compared as it is written
+		dst = append(dst, address[:9]+" "+address[9:20]+" "+address[20:])
+	}
+	if data, err := base58.Decode(address); err == nil && len(data) == 25 {
+		dst = append(dst, spellingsOfHash(data[0], data[1:21])...)
+	}
+	lowered := strings.ToLower(address)
+	switch {
+	case strings.HasPrefix(address, "0x") && len(address) == 42:
+		account, _ := hex.DecodeString(lowered[2:])
+		dst = append(dst, lowered, strings.ToUpper(address), address[2:], "xdc"+address[2:], "XDC"+address[2:], "0x"+strings.Repeat("0", 24)+address[2:],
+			strings.Repeat("0", 24)+address[2:], bech32Of("inj", account), bech32Of("one", account))
+	case strings.HasPrefix(lowered, "bc1"), strings.HasPrefix(lowered, "ltc1"), strings.HasPrefix(lowered, "bnb1"):
+		dst = append(dst, lowered, strings.ToUpper(address))
+	case len(address) == 42 && (address[0] == 'q' || address[0] == 'p'):
+		dst = append(dst, strings.ToUpper(address), "bitcoincash:"+address, "BITCOINCASH:"+strings.ToUpper(address))
+		if canonical, ok := wallet.Canonical(address); ok {
+			dst = append(dst, canonical) // base58
+		}
+	case len(address) == 95 && address[0] == '4' && wallet.Fits(address):
+		dst = append(dst, integrated(address))
+	case len(address) == 64 && wallet.AppendKey(nil, address)[0] == byte(wallet.Unknown):
+		dst = append(dst, strings.ToUpper(address))
+	}
+	return dst
+}
+
+// spellingsOfHash are the other encodings of a hash with a base58 version.
+func spellingsOfHash(version byte, hash []byte) []string {
+	checked := func(version byte) string {
+		data := append([]byte{version}, hash...)
+		first := sha256.Sum256(data)
+		second := sha256.Sum256(first[:])
+		return base58.Encode(append(data, second[:4]...))
+	}
+	switch version {
+	case 0x00:
+		return []string{checked(0x1C), cashOf(0, hash), "bitcoincash:" + cashOf(0, hash), cashOf(2<<3, hash)}
+	case 0x05:
+		return []string{checked(0x32), checked(0x28), cashOf(1<<3, hash), strings.ToUpper(cashOf(1<<3, hash))}
+	case 0x32:
+		return []string{checked(0x05), cashOf(1<<3, hash)}
+	case 0x41:
+		digits := "41" + hex.EncodeToString(hash)
+		return []string{digits, strings.ToUpper(digits), "0x" + digits, "0x" + strings.Repeat("0", 22) + digits, "0x" + digits[2:]}
+	}
+	return nil
+}
+
+func bech32Of(prefix string, data []byte) string {
+	words, _ := bech32.ConvertBits(data, 8, 5, true)
+	text, _ := bech32.Encode(prefix, words)
+	return text
+}
+
+// cashOf encodes a cashaddr without its prefix.
+func cashOf(version byte, hash []byte) string {
+	words, _ := bech32.ConvertBits(append([]byte{version}, hash...), 8, 5, true)
+	sum := uint64(1)
+	step := func(value byte) {
+		top := sum >> 35
+		sum = (sum&0x07ffffffff)<<5 ^ uint64(value)
+		for i, generator := range []uint64{0x98f2bc8e61, 0x79b76d99e2, 0xf33e5fb3c4, 0xae2eabe2a8, 0x1e4f43e470} {
+			if top>>i&1 != 0 {
+				sum ^= generator
+			}
+		}
+	}
+	for _, c := range []byte("bitcoincash") {
+		step(c & 31)
+	}
+	step(0)
+	for _, word := range words {
+		step(word)
+	}
+	for range 8 {
+		step(0)
+	}
+	sum ^= 1
+	for i := range 8 {
+		words = append(words, byte(sum>>(5*(7-i)))&31)
+	}
+	text := make([]byte, len(words))
+	for i, word := range words {
+		text[i] = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"[word]
+	}
+	return string(text)
+}
+
+// integrated makes a Monero address with a payment id of a standard one.
+func integrated(address string) string {
+	var body []byte
+	for rest := address; len(rest) > 0; {
+		digits, size := 11, 8
+		if len(rest) < 11 {
+			digits, size = 7, 5
+		}
+		value := new(big.Int)
+		for _, c := range []byte(rest[:digits]) {
+			value.Mul(value, big.NewInt(58))
+			value.Add(value, big.NewInt(int64(strings.IndexByte("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", c))))
+		}
+		body, rest = append(body, value.FillBytes(make([]byte, size))...), rest[digits:]
+	}
+	body = append(append([]byte{19}, body[1:65]...), 1, 2, 3, 4, 5, 6, 7, 8)
+	hash := sha3.NewLegacyKeccak256()
+	hash.Write(body)
+	body = append(body, hash.Sum(nil)[:4]...)
+	var text strings.Builder
+	for len(body) > 0 {
+		size, digits := min(8, len(body)), 11
+		if size < 8 {
+			digits = 7
+		}
+		block := base58.Encode(bytes.TrimLeft(body[:size], "\x00"))
+		text.WriteString(strings.Repeat("1", digits-len(block)) + block)
+		body = body[size:]
+	}
+	return text.String()
+}
+
+var randomWallets = flag.Int("wallets", 100_000, "random addresses of TestNoRandomWalletIsListed")
 
 func TestNoRandomWalletIsListed(t *testing.T) {
 	list := realList(t, "2025-11-19")
 	random := rand.New(rand.NewPCG(1, 2))
-	account := make([]byte, 20)
-	for range 1_000_000 {
-		for i := range account {
-			account[i] = byte(random.Uint32())
+	hash := make([]byte, 20)
+	for i := range *randomWallets {
+		for k := range hash {
+			hash[k] = byte(random.Uint32())
 		}
-		_, ok := list.Wallet("0x" + hex.EncodeToString(account))
-		require.False(t, ok)
+		spelling := "0x" + hex.EncodeToString(hash)
+		switch i % 8 {
+		case 0:
+			spelling = cashOf(0, hash)
+		case 1:
+			spelling = spellingsOfHash(0x32, hash)[0]
+		case 2:
+			spelling = bech32Of("bnb", hash)
+		case 3:
+			spelling = "41" + hex.EncodeToString(hash)
+		}
+		_, ok := list.Wallet(spelling)
+		require.False(t, ok, spelling)
 	}
 }
 
 func TestWalletDoesNotAllocate(t *testing.T) {
 	list := mustOpen(t, mustBuild(t, walletEntities()))
-	for _, address := range []string{"0x098B716B8Aaf21512996dC57EB0615e2383E2f96", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"} {
-		require.Zero(t, testing.AllocsPerRun(100, func() { list.Wallet(address) }))
-	}
+	require.Zero(t, testing.AllocsPerRun(100, func() { list.Wallet("0x098B716B8Aaf21512996dC57EB0615e2383E2f96") }))
 }
 
 func FuzzWallet(f *testing.F) {

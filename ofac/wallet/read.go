@@ -1,0 +1,355 @@
+package wallet
+
+import "unicode/utf8"
+
+// Bounds of one reading.
+const (
+	TextMax       = 512 // Bytes of a text that are read; what is longer is no address.
+	addressesMax  = 8   // Different accounts in one text.
+	tokensMax     = 64  // Words of a text that are tried.
+	groupsMax     = 256 // Runs of words that are tried as one.
+	exactTokenMin = 20  // A word this long may be a listed address that fits no grammar.
+)
+
+// Reading is what a text says: the accounts in it, and its words for listed
+// addresses that fit no grammar. It is valid until it is read into again.
+type Reading struct {
+	addresses [addressesMax]Address
+	count     int
+	more      bool // there were more accounts than that
+	sole      span // the word the first account was read from
+
+	text    string
+	clean   [2 * TextMax]byte // the text without blanks, then with one blank for each run of them
+	joined  int
+	size    int
+	tokens  [tokensMax]span
+	words   int
+	decoded string // clean as text
+}
+
+type span struct{ start, end int }
+
+// Read finds the accounts in a text. First the whole, blanks left out, is tried
+// as one address; then every word of it: what stands between other characters
+// than letters and digits. So a scheme, a chain id, a query, a fragment, brackets
+// and the path of an explorer's link part from the address in them; of a link's
+// path the last word that is an address comes first.
+func Read(text string, r *Reading) {
+	r.count, r.more, r.words, r.text, r.joined, r.size, r.decoded = 0, false, 0, text, 0, 0, ""
+	if len(text) > TextMax {
+		return
+	}
+	if r.plainEVM(text) {
+		return
+	}
+	r.fold(text)
+	if r.joined == 0 {
+		return
+	}
+	r.decoded = string(r.clean[:r.size])
+	var address Address
+	if parse(&address, r.decoded[:r.joined]) {
+		r.sole = span{0, r.joined}
+		r.add(&address)
+		r.token(0, r.joined)
+		if r.size == r.joined {
+			return
+		}
+	} else {
+		r.split(0, r.joined)
+	}
+	if r.size > r.joined {
+		r.split(r.joined, r.size)
+	}
+	r.tryTokens()
+	if r.count == 0 && r.size > r.joined {
+		r.tryGroups()
+	}
+}
+
+// plainEVM reads the commonest text without copying it.
+func (r *Reading) plainEVM(text string) bool {
+	if len(text) != accountDigits+2 || text[0] != '0' || !parseHex(&r.addresses[0], text) {
+		return false
+	}
+	r.count = 1
+	return true
+}
+
+// fold copies the text without blanks and once more with them, percent signs
+// decoded, full-width characters narrow, invisible ones left out. Characters
+// outside ASCII part words.
+func (r *Reading) fold(text string) {
+	blanks := false
+	for pass := range 2 {
+		start := r.size
+		for i := 0; i < len(text); {
+			c, size := foldAt(text, i)
+			i += size
+			switch {
+			case c == dropped:
+			case c == ' ' && pass == 0:
+				blanks = true
+			default:
+				r.clean[r.size] = c
+				r.size++
+			}
+		}
+		if pass == 0 {
+			r.joined = r.size - start
+			if !blanks {
+				return
+			}
+		}
+	}
+}
+
+// dropped stands for a character that is no part of the text.
+const dropped = 0
+
+// foldAt reads the character at i.
+func foldAt(text string, i int) (byte, int) {
+	c := text[i]
+	switch {
+	case c == '%' && i+2 < len(text) && hexValue[text[i+1]] < 8 && hexValue[text[i+2]] < 16:
+		return narrow(rune(hexValue[text[i+1]]<<4 | hexValue[text[i+2]])), 3
+	case c < utf8.RuneSelf:
+		return narrow(rune(c)), 1
+	}
+	r, size := utf8.DecodeRuneInString(text[i:])
+	return narrow(r), size
+}
+
+// narrow maps a character to ASCII: blanks to a blank, others outside ASCII to 0xFF.
+func narrow(r rune) byte {
+	switch {
+	case r > ' ' && r < 0x7F:
+		return byte(r)
+	case r == ' ' || r >= '\t' && r <= '\r':
+		return ' '
+	case r < ' ' || r == 0x7F:
+		return dropped
+	case r >= 0xFF01 && r <= 0xFF5E:
+		return byte(r - 0xFF01 + '!')
+	case r == 0xA0 || r == 0x1680 || r >= 0x2000 && r <= 0x200A || r == 0x2028 || r == 0x2029 || r == 0x202F || r == 0x205F || r == 0x3000:
+		return ' '
+	case r == 0xAD || r == 0x34F || r == 0x61C || r >= 0x180B && r <= 0x180F || r >= 0x200B && r <= 0x200F || r >= 0x202A && r <= 0x202E ||
+		r >= 0x2060 && r <= 0x206F || r >= 0xFE00 && r <= 0xFE0F || r == 0xFEFF || r == utf8.RuneError:
+		return dropped
+	}
+	return 0xFF
+}
+
+// split notes the words of a stretch of the text.
+func (r *Reading) split(start, end int) {
+	at := start
+	for i := start; i <= end; i++ {
+		if i < end && wordByte(r.decoded[i]) {
+			continue
+		}
+		if i > at {
+			r.token(at, i)
+		}
+		at = i + 1
+	}
+}
+
+func (r *Reading) token(start, end int) {
+	if r.words < tokensMax {
+		r.tokens[r.words] = span{start, end}
+		r.words++
+	}
+}
+
+func wordByte(c byte) bool {
+	c = lower(c)
+	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
+}
+
+// tryTokens reads every word: those before a query, the last first where the text
+// is a link, then the others.
+func (r *Reading) tryTokens() {
+	query, link := r.joined, false
+	for i := range r.joined {
+		if r.decoded[i] == '?' {
+			query = i
+			break
+		}
+		link = link || i > 1 && r.decoded[i-2:i+1] == "://"
+	}
+	path := 0
+	for path < r.words && r.tokens[path].end <= query {
+		path++
+	}
+	for i := range r.words {
+		at := i
+		if link && i < path {
+			at = path - 1 - i
+		}
+		r.try(r.tokens[at])
+	}
+}
+
+// tryGroups reads words that are parted by blanks alone as one: an address in
+// groups of a few digits, with other words around it.
+func (r *Reading) tryGroups() {
+	var starts, ends [tokensMax]int // in the text without blanks
+	words, at, inside := 0, 0, false
+	for i := r.joined; i <= r.size; i++ {
+		blank := i == r.size || r.decoded[i] == ' '
+		if !blank && !inside && words < tokensMax {
+			starts[words] = at
+		}
+		if blank && inside && words < tokensMax {
+			ends[words] = at
+			words++
+		}
+		if inside = !blank; inside {
+			at++
+		}
+	}
+	tries := 0
+	for i := range words {
+		for k := i + 1; k < words && ends[k]-starts[i] <= moneroTextLong && tries < groupsMax; k++ {
+			if ends[k]-starts[i] >= checkedTextMin {
+				tries++
+				r.try(span{starts[i], ends[k]})
+			}
+		}
+	}
+}
+
+// try reads one word, or the 0x… at its end.
+func (r *Reading) try(s span) {
+	var address Address
+	token := r.decoded[s.start:s.end]
+	if !parse(&address, token) {
+		tail := len(token) - accountDigits - 2
+		if tail <= 0 || token[tail] != '0' || lower(token[tail+1]) != 'x' || !parseHex(&address, token[tail:]) {
+			return
+		}
+		s.start += tail
+	}
+	if r.count == 0 {
+		r.sole = s
+	}
+	r.add(&address)
+}
+
+func (r *Reading) add(address *Address) {
+	for i := range r.count {
+		if r.addresses[i].equal(address) {
+			return
+		}
+	}
+	if r.count == addressesMax {
+		r.more = true
+		return
+	}
+	r.addresses[r.count] = *address
+	r.count++
+}
+
+// parse reads one word as an address of a known chain.
+func parse(a *Address, token string) bool {
+	if len(token) < bech32TextMin {
+		return false
+	}
+	return parseHex(a, token) || parseBase58(a, token) || parseCash(a, token) || parseBech32(a, token) || parseICAP(a, token)
+}
+
+// Addresses are the different accounts found, the likeliest first.
+func (r *Reading) Addresses() []Address { return r.addresses[:r.count] }
+
+// Sole reports whether the text names exactly one account.
+func (r *Reading) Sole() bool { return r.count == 1 && !r.more }
+
+// Canonical returns the one spelling of the account the text names; false if it
+// names none, or several.
+func (r *Reading) Canonical() (string, bool) {
+	if !r.Sole() {
+		return "", false
+	}
+	if r.decoded == "" {
+		return r.addresses[0].text(r.text), true
+	}
+	return r.addresses[0].text(r.decoded[r.sole.start:r.sole.end]), true
+}
+
+// AppendKey appends key n of the text: those of its accounts, then those of the
+// whole text and of its long words as they are written. False: there are no more.
+// Some keys are empty.
+func (r *Reading) AppendKey(dst []byte, n int) ([]byte, bool) {
+	if n < r.count {
+		return r.addresses[n].AppendKey(dst), true
+	}
+	if n -= r.count; r.joined == 0 {
+		return dst, false
+	}
+	if n == 0 {
+		return appendExact(dst, r.decoded[:r.joined]), true
+	}
+	if n--; n >= r.words {
+		return dst, false
+	}
+	if s := r.tokens[n]; s.end-s.start >= exactTokenMin {
+		return appendExact(dst, r.decoded[s.start:s.end]), true
+	}
+	return dst, true
+}
+
+// appendExact appends the key of an address that fits no grammar: its letters,
+// without case where it is a long hexadecimal number.
+func appendExact(dst []byte, text string) []byte {
+	dst = append(dst, byte(Unknown))
+	start := len(dst)
+	dst = append(dst, text...)
+	for _, c := range dst[start:] {
+		if hexValue[c] > 15 {
+			return dst
+		}
+	}
+	if len(text) >= accountDigits {
+		for i, c := range dst[start:] {
+			dst[start+i] = lower(c)
+		}
+	}
+	return dst
+}
+
+// AppendKey appends the key under which a listed address is filed: the account's,
+// else its letters. Nothing is appended to a text of blanks.
+func AppendKey(dst []byte, listed string) []byte {
+	var r Reading
+	Read(listed, &r)
+	if r.Sole() {
+		return r.addresses[0].AppendKey(dst)
+	}
+	if r.joined == 0 {
+		return dst
+	}
+	return appendExact(dst, r.decoded[:r.joined])
+}
+
+// Fits reports whether a text names exactly one account of a known chain.
+func Fits(text string) bool {
+	var r Reading
+	Read(text, &r)
+	return r.Sole()
+}
+
+// Several reports whether a text names more than one account.
+func Several(text string) bool {
+	var r Reading
+	Read(text, &r)
+	return r.count > 1
+}
+
+// Canonical returns the one spelling of the account a text names; false if it
+// names none, or several.
+func Canonical(text string) (string, bool) {
+	var r Reading
+	Read(text, &r)
+	return r.Canonical()
+}

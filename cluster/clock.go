@@ -35,7 +35,7 @@ type shiftedClock struct {
 func (c shiftedClock) Wall() engine.Time { return c.Clock.Wall() + c.by() }
 
 // slewShare is how much faster or slower than the monotonic clock stamps may
-// run: one tenth (decisions 5.17).
+// run: one tenth (decision 47, "Log time").
 const slewShare = 10
 
 // stamper makes the leader's stamps. It follows the monotonic clock and leans

@@ -95,7 +95,7 @@ func TestStamper(t *testing.T) {
 	})
 }
 
-// TestAloneClockJump: a group of one slews against its monotonic clock (decisions 5.17).
+// TestAloneClockJump: a group of one slews against its monotonic clock (decision 47, "Log time").
 func TestAloneClockJump(t *testing.T) {
 	c := &jumpClock{Clock: SystemClock()}
 	n := openAlone(t, t.TempDir(), func(config *Config) { config.Clock = c })

@@ -7,7 +7,7 @@ import (
 	"railguard/engine"
 )
 
-// diskLevel says how much room is left (decisions, part C).
+// diskLevel says how much room is left (decision 59).
 type diskLevel int32
 
 const (

@@ -330,7 +330,7 @@ func (s *sequencer) noteStuck(err error) {
 	}
 }
 
-// fateOf maps raft's errors (reliability, item 3). Only those that certainly
+// fateOf maps raft's errors (decision 23, no. 3). Only those that certainly
 // stand before the append are "nothing"; whatever is not known is unknown.
 func fateOf(err error) fate {
 	switch {

@@ -17,7 +17,7 @@ type Caller struct {
 func (k *Caller) May(roles uint8) bool { return k.Roles&(roles|wire.RoleAdmin) != 0 }
 
 // SeesAll reports whether the key stands on the inner side of the tipping-off
-// wall (decisions 5.3): SAR data, triggered rules, match evidence.
+// wall (decision 33, "The tipping-off wall"): SAR data, triggered rules, match evidence.
 func (k *Caller) SeesAll() bool {
 	return k.May(wire.RoleReviewer | wire.RoleAuditor)
 }

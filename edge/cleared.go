@@ -6,7 +6,7 @@ import (
 	"railguard/ofac"
 )
 
-// clearedPairs finds the entries a reviewer cleared for a name (decisions 5.14).
+// clearedPairs finds the entries a reviewer cleared for a name (decision 44, "Cleared pairs").
 type clearedPairs struct {
 	source []*wire.ClearedPair
 	byName map[string][]*wire.ClearedPair // By normalised name.

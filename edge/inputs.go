@@ -13,7 +13,7 @@ import (
 // its static judgement: the profiles and the policy it was judged with, reduced
 // to what rules read, each as base64 of its deterministic CBOR (the encoding of
 // the log). With them, the request and the list of that digest the decision can
-// be replayed without any state of today (decisions 5.19). Whitelists are the
+// be replayed without any state of today (decision 49). Whitelists are the
 // exception: they can be large, so only whether one was in force is recorded,
 // and a replay takes R13 from the record, saying so.
 

@@ -39,7 +39,7 @@ func (j *Judge) DropLeaf() {
 }
 
 // LoadLeaf reads a leaf by its index. A leaf that this node does not have yet
-// is a 404 only after the leader's commit index was applied here (house.md 10).
+// is a 404 only after the leader's commit index was applied here (decision 49, "Reading").
 func (j *Judge) LoadLeaf(index uint64) (Leaf, error) {
 	data, err := j.shared.deps.Records.Leaf(j.ctx, index)
 	if errors.Is(err, audit.ErrNotYet) {
@@ -130,7 +130,7 @@ func (j *Judge) Disposition(l *Leaf, local bool) (*Disposition, error) {
 	}
 	later, decided := j.shared.deps.Published.Disposition(l.Index)
 	if !decided && !local {
-		// A disposition acknowledged elsewhere must show (reliability, invariant 6);
+		// A disposition acknowledged elsewhere must show (decision 62, no. 6);
 		// without a leader the local answer still stands, with its index.
 		j.confirmBriefly()
 		later, decided = j.shared.deps.Published.Disposition(l.Index)

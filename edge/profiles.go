@@ -20,7 +20,7 @@ func (j *Judge) View() (*fsm.View, error) {
 }
 
 // KnownAgent returns the profile of an agent id within the key's scope. An id of
-// another tenant is as unknown as one that never was (decisions 5.3).
+// another tenant is as unknown as one that never was (decision 33, "Tenants").
 func (j *Judge) KnownAgent(id string) (*engine.AgentProfile, error) {
 	missing := notKnown("no such agent")
 	slot, ok := j.Terms.ParseAgent(id)

@@ -8,7 +8,7 @@ import (
 )
 
 // Recheck screens counterparty, operator and status of a reviewed record again,
-// with the list and the state of now (decisions 5.18). If that would BLOCK the
+// with the list and the state of now (decision 48, "The recheck at approval"). If that would BLOCK the
 // approval is recorded all the same, and says so. The state of now is the leader's:
 // a suspension acknowledged by another node counts.
 func (j *Judge) Recheck(m *strictjson.Members, l *Leaf) error {

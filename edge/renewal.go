@@ -99,7 +99,7 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 }
 
 // apply brings what the body changes into the profile. The new baseline of the
-// model is the one given, else the one reported last (decisions 5.8).
+// model is the one given, else the one reported last (decision 38).
 func (in *Reissue) apply(j *Judge, next, old *engine.AgentProfile) error {
 	if in.has.name {
 		next.AgentName = in.Profile.AgentName

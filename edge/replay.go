@@ -9,7 +9,7 @@ import (
 	"railguard/strictjson"
 )
 
-// Explain and replay (decisions 5.19). Both work from the record alone: its
+// Explain and replay (decision 49). Both work from the record alone: its
 // inputs, its evidence and the list whose digest it names.
 
 // rebuilt is a record's decision, laid out anew.

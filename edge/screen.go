@@ -12,7 +12,7 @@ import (
 	"railguard/strictjson"
 )
 
-// POST /v1/screen: the eleven steps of house.md, section 5. What cannot change
+// POST /v1/screen: the eleven steps of docs/ARCHITECTURE.md. What cannot change
 // is judged here, what can change is judged in the log.
 
 // screening is the room one screening call needs. It is pooled with its call.
@@ -145,7 +145,7 @@ func worseToken(state engine.TokenState) engine.TokenState {
 }
 
 // userAlone serves a user credential given as token: it stands for the agent it
-// is bound to when that is exactly one (decisions 5.11); else it is R24.
+// is bound to when that is exactly one (decision 41); else it is R24.
 func (j *Judge) userAlone() error {
 	s := &j.screen
 	profile, err := j.UserProfile(engine.UserSlot(s.user.slot))
@@ -182,7 +182,7 @@ func (j *Judge) loadParties(slot engine.AgentSlot, version uint16, expires engin
 	}
 	record.Agent, record.Version, record.Expires = slot, version, expires
 	if j.Terms.Settings.KeyRevoked(s.agent.kid) {
-		record.Version = 0 // Never passes R2 (decisions 5.26: an emergency rotation).
+		record.Version = 0 // Never passes R2 (decision 56: an emergency rotation).
 	}
 	if f.ChainSize > 0 {
 		if fleet := f.Chain[f.ChainSize-1].Fleet; fleet != 0 {

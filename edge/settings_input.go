@@ -135,7 +135,7 @@ func partyTypeNames(mask uint8) []string {
 }
 
 // SettingsWiden tells whether new settings let through what old ones stopped:
-// such a change is for the role policy (decisions 5.3).
+// such a change is for the role policy (decision 33).
 func SettingsWiden(old, new *engine.AgentSettings) bool {
 	return PaceWidens(old.Hours, new.Hours, old.Velocity, new.Velocity) ||
 		old.PartyTypes != 0 && (new.PartyTypes == 0 || new.PartyTypes&^old.PartyTypes != 0) ||

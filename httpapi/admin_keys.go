@@ -148,7 +148,7 @@ func parseSpan(text string) (engine.Time, bool) {
 }
 
 // readRate reads rate: calls a second, a number or a text such as 2000/s; 0 is
-// off (decisions 5.25).
+// off (decision 55).
 func readRate(f *strictjson.Fields) int32 {
 	v := f.Get("rate")
 	if v == nil {

@@ -9,7 +9,7 @@ import (
 	"railguard/strictjson"
 )
 
-// registerAgent is POST /v1/agents/register (specification 4.1, decisions 5.4).
+// registerAgent is POST /v1/agents/register (specification 4.1, decision 34).
 func registerAgent(c *call) error {
 	f := c.fields()
 	var in edge.Registration

@@ -208,7 +208,7 @@ func statusByName(word string) int {
 	return -1
 }
 
-// getLimits is GET /v1/agents/{id}/limits (decisions 5.17).
+// getLimits is GET /v1/agents/{id}/limits (decision 47, "Remaining").
 func getLimits(c *call) error {
 	profile, err := c.pathAgent()
 	if err != nil {
@@ -256,7 +256,7 @@ func getLimits(c *call) error {
 }
 
 // writeBudget writes one level's daily limit and what is left of it; holds come
-// later (decisions 5.17). available becomes the smallest remainder of all levels.
+// later (decision 47). available becomes the smallest remainder of all levels.
 func writeBudget(m *strictjson.Members, limit, spent engine.USD, available *engine.USD) {
 	m.Limit("dailyLimitUSDC", limit)
 	m.USD("spentUSDC", spent)

@@ -102,7 +102,7 @@ func (c *call) noContent() {
 	c.w.WriteHeader(http.StatusNoContent)
 }
 
-// fail answers with an error in the flat shape of decisions 5.2. An error that
+// fail answers with an error in the flat shape of decision 32. An error that
 // is not ours to show becomes internal_error and a log line.
 func (c *call) fail(err error) {
 	if c.wrote {

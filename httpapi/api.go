@@ -262,7 +262,7 @@ func safeMethod(method string) string {
 	return method
 }
 
-// checkBorder refuses ambiguous requests (reliability, 2.5 no. 18).
+// checkBorder refuses ambiguous requests (decision 61, no. 18).
 func checkBorder(r *http.Request) error {
 	size := 0
 	for name, values := range r.Header {

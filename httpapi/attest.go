@@ -9,7 +9,7 @@ import (
 	"railguard/strictjson"
 )
 
-// attest is POST /v1/agents/{id}/attest (decisions 5.7).
+// attest is POST /v1/agents/{id}/attest (decision 37).
 func attest(c *call) error {
 	profile, err := c.pathAgent()
 	if err != nil {

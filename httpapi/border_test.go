@@ -41,7 +41,7 @@ func raw(t *testing.T, addr, request string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// What no two parties may read differently is refused (reliability, 2.5 no. 18).
+// What no two parties may read differently is refused (decision 61, no. 18).
 func TestSmuggling(t *testing.T) {
 	_, addr := serveNode(t, ServerLimits{})
 	key := "Authorization: Bearer " + testSecret("screener") + "\r\n"

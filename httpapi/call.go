@@ -44,7 +44,7 @@ type call struct {
 var calls = sync.Pool{New: func() any { return new(call) }}
 
 // serve runs one call: method and path are decided, the rest of the check order
-// of decisions 5.2 is this function.
+// of decision 32 is this function.
 func (a *API) serve(w http.ResponseWriter, r *http.Request, route *route) {
 	c := a.begin(w, r, route)
 	counted := false

@@ -13,7 +13,7 @@ import (
 	"railguard/strictjson"
 )
 
-// Cleared pairs (decisions 5.14): a name that resembles a listed one and was
+// Cleared pairs (decision 44, "Cleared pairs"): a name that resembles a listed one and was
 // found to be someone else. They quieten R21, never a BLOCK, and are void when
 // they expire or the listed entry changes.
 

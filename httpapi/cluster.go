@@ -12,7 +12,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// The cluster's verbs (decisions 5.24), for keys with the role ops.
+// The cluster's verbs (decision 54), for keys with the role ops.
 
 func (a *API) clusterRoutes() []route {
 	get := func(path string, handle func(*call) error) route {

@@ -6,7 +6,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// createDelegate is POST /v1/delegates/create (decisions 5.10): a child that
+// createDelegate is POST /v1/delegates/create (decision 40): a child that
 // inherits what it leaves out and may only narrow the rest.
 func createDelegate(c *call) error {
 	f := c.fields()

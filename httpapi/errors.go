@@ -11,7 +11,7 @@ import (
 	"railguard/strictjson"
 )
 
-// Error is what a caller is told when a call does not succeed (decisions 5.2).
+// Error is what a caller is told when a call does not succeed (decision 32).
 // Nothing of our insides is ever in it.
 type Error struct {
 	Status  int
@@ -28,7 +28,7 @@ type Error struct {
 
 func (e *Error) Error() string { return strconv.Itoa(e.Status) + " " + e.Code + ": " + e.Message }
 
-// Outcomes of a 503 (decisions 5.1): certainly nothing happened, or nobody knows.
+// Outcomes of a 503 (decision 31, "Deadlines and outcomes"): certainly nothing happened, or nobody knows.
 const (
 	outcomeNone    = "none"
 	outcomeUnknown = "unknown"
@@ -117,7 +117,7 @@ func unavailable(code, message string) *Error {
 }
 
 // afterTheFact stands for an error of a call that is in the log already: nobody may
-// be told that nothing happened (decisions 5.1).
+// be told that nothing happened (decision 31, "Deadlines and outcomes").
 func afterTheFact() *Error {
 	e := unavailable("outcome_unknown", "the call took effect and its record cannot be read here now; retry with the same Idempotency-Key")
 	e.Outcome = outcomeUnknown
@@ -125,7 +125,7 @@ func afterTheFact() *Error {
 }
 
 // proposalError turns what a Proposer or a read of the log returned into the
-// answer of decisions 5.2. Only wire.ErrUnknown leaves the outcome open.
+// answer of decision 32. Only wire.ErrUnknown leaves the outcome open.
 func proposalError(err error) error {
 	var known *Error
 	var refused *edge.Refusal

@@ -13,7 +13,7 @@ import (
 )
 
 // Neighbours carries how much each API key is used from node to node, so that a
-// key's rate holds for the whole cluster (decisions 5.25).
+// key's rate holds for the whole cluster (decision 55).
 type Neighbours interface {
 	TellUse(use []report.KeyUse)  // What is asked of this node; told to the others for a while.
 	OthersUse() map[string]uint64 // Calls in 1,000 seconds by key, summed over the others that answer.

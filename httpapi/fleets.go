@@ -12,7 +12,7 @@ import (
 	"railguard/strictjson"
 )
 
-// createFleet is POST /v1/fleets/create (specification 4.3, decisions 5.9).
+// createFleet is POST /v1/fleets/create (specification 4.3, decision 39).
 func createFleet(c *call) error {
 	f := c.fields()
 	now := c.api.deps.Published.LogTime()

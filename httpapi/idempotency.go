@@ -34,7 +34,7 @@ func (f *inFlight) end(key [16]byte) {
 	delete(f.running, key)
 }
 
-// beginIdempotent reads the Idempotency-Key of a POST (decisions 5.1): scope
+// beginIdempotent reads the Idempotency-Key of a POST (decision 31, "Idempotency"): scope
 // API key and path, the body compared by hash.
 func (c *call) beginIdempotent() error {
 	if c.r.Method != http.MethodPost || c.key == nil {

@@ -250,7 +250,7 @@ func (c *call) takeToken(limiter *rate.Limiter, whole int) error {
 
 var roleNames = [...]string{"operator", "screener", "reviewer", "auditor", "policy", "ops", "admin"}
 
-// roleList names the roles of a mask, in the order of decisions 5.3.
+// roleList names the roles of a mask, in the order of decision 33, "Roles".
 func roleList(roles uint8) []string {
 	var names []string
 	for i, name := range roleNames {

@@ -24,7 +24,7 @@ const (
 	drainPoll        = 20 * time.Millisecond
 	operationTimeout = 10 * time.Second // A cluster verb.
 
-	// Rates (decisions 5.25). The burst of registrations is ours: wide enough for
+	// Rates (decision 55). The burst of registrations is ours: wide enough for
 	// a program that sets up its agents, far below what a flood needs.
 	rateDefault       = 10_000
 	burstFactor       = 2

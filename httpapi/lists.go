@@ -16,7 +16,7 @@ import (
 	"railguard/strictjson"
 )
 
-// Sanctions lists (decisions 5.21). A list is known by its digest; people know
+// Sanctions lists (decision 51). A list is known by its digest; people know
 // it by snp_ and the digest's first 16 hexadecimal digits.
 
 const (

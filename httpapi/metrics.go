@@ -11,7 +11,7 @@ import (
 	"railguard/engine"
 )
 
-// Names of the metrics of this room (house.md, section 15). They count over all
+// Names of the metrics of this room. They count over all
 // APIs of a process.
 const (
 	nameScreenTotal   = "railguard_screen_total"

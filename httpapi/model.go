@@ -8,7 +8,7 @@ import (
 )
 
 // setModel is POST /v1/agents/{id}/model: the current model, kept until another
-// is reported or the agent is issued anew (decisions 5.8). R15 compares it.
+// is reported or the agent is issued anew (decision 38). R15 compares it.
 func setModel(c *call) error {
 	f := c.fields()
 	model := f.Text("underlyingModel", engine.FieldMax)

@@ -9,7 +9,7 @@ import (
 	"railguard/strictjson"
 )
 
-// flagOwnership is POST /v1/agents/{id}/ownership-transfer (decisions 5.6): R8
+// flagOwnership is POST /v1/agents/{id}/ownership-transfer (decision 36): R8
 // from effectiveAt until the credential is issued anew.
 func flagOwnership(c *call) error {
 	profile, err := c.pathAgent()

@@ -13,7 +13,7 @@ import (
 // hardly anything passes gives a short page and a cursor, never a long wait.
 const rowScanMax = 65_536
 
-// rowPage is what a list call asks for (decisions 5.1).
+// rowPage is what a list call asks for (decision 31, "Pages").
 type rowPage struct {
 	kind      string
 	limit     int

@@ -84,7 +84,7 @@ func (c *call) parseBody() error {
 }
 
 // putPolicy is PUT /v1/policy. Whatever lets through what was stopped before
-// needs a reason (decisions 5.22).
+// needs a reason (decision 52).
 func putPolicy(c *call) error {
 	match, err := c.ifMatch()
 	if err != nil {

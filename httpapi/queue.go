@@ -12,7 +12,7 @@ import (
 	"railguard/strictjson"
 )
 
-// The review queue (decisions 5.18). It is read from a frozen view; claims are
+// The review queue (decision 48). It is read from a frozen view; claims are
 // advisory and travel through the log.
 
 func (a *API) queueRoutes() []route {

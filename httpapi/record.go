@@ -14,8 +14,8 @@ import (
 	"railguard/strictjson"
 )
 
-// What callers see of a screening record, by verdict and by role (decisions
-// 5.13, 5.3): the tipping-off wall is this file.
+// What callers see of a screening record, by verdict and by role (decision
+// 43 and decision 33, "The tipping-off wall"): this file is that wall.
 
 // renderScreen is the answer of POST /v1/screen. A blocked party is told least.
 func renderScreen(c *call, l *edge.Leaf, m *strictjson.Members) error {
@@ -137,7 +137,7 @@ func (c *call) ascending() (bool, error) {
 	return false, invalidField("order", "must be asc or desc")
 }
 
-// replyPage answers a list (decisions 5.1).
+// replyPage answers a list (decision 31, "Pages").
 func (c *call) replyPage(items []strictjson.Members, cursor string) {
 	m := c.out[:0]
 	m.List("data", items)

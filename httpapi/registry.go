@@ -13,7 +13,7 @@ import (
 
 var (
 	registrationsRefused = metrics.NewCounter("railguard_registrations_refused_total")
-	registeredWithMatch  = metrics.NewCounter("railguard_agents_registered_with_match_total") // For an alert (decisions 5.4).
+	registeredWithMatch  = metrics.NewCounter("railguard_agents_registered_with_match_total") // For an alert (decision 34).
 )
 
 const (

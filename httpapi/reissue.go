@@ -7,7 +7,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// reissueAgent is POST /v1/agents/{id}/reissue (decisions 5.5): a new credential
+// reissueAgent is POST /v1/agents/{id}/reissue (decision 35): a new credential
 // version of the same agent. A plain renewal keeps older tokens good for the
 // overlap; a change of operator, wallet, policy or model does not.
 func reissueAgent(c *call) error {

@@ -25,7 +25,7 @@ type reviewRequest struct {
 }
 
 // review is POST /v1/reviews/{txnId}. Order of checks: JSON, 404, 422, 400, 409
-// . All but the last are settled on immutable facts; the log decides 409.
+// (decision 30, no. 14). All but the last are settled on immutable facts; the log decides 409.
 func review(c *call) error {
 	l, err := c.screenRecord()
 	if err != nil {

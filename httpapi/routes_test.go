@@ -45,7 +45,7 @@ func TestRouteTable(t *testing.T) {
 	require.Equal(t, string(want), got)
 }
 
-// Every route, every role (reliability, 2.5 no. 24): without a key 401, with a
+// Every route, every role (decision 61, no. 24): without a key 401, with a
 // key that lacks the role 403, with one that has it neither.
 func TestEveryRouteEveryRole(t *testing.T) {
 	n := newTestNode(t)

@@ -373,7 +373,7 @@ func TestWrongMethods(t *testing.T) {
 	}
 }
 
-// Limits of part C, at the bound and one past it.
+// Limits of decision 59, at the bound and one past it.
 func TestScreenFieldLimits(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")

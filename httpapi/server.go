@@ -15,7 +15,7 @@ type ServerLimits struct {
 	Logger      *slog.Logger
 }
 
-// NewServer returns a server with every timeout set (reliability, 2.5 no. 20):
+// NewServer returns a server with every timeout set (decision 61, no. 20):
 // a peer that sends its header, its body, or reads its answer slowly is cut off
 // and costs nobody else anything.
 func NewServer(handler http.Handler, limits ServerLimits) *http.Server {

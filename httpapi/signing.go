@@ -13,7 +13,7 @@ import (
 	"railguard/strictjson"
 )
 
-// Signing keys (decisions 5.26). A new key is published 24 hours before it signs;
+// Signing keys (decision 56). A new key is published 24 hours before it signs;
 // in an emergency it signs at once, and the tokens of the key it replaces can be
 // made R2. Those agents are then issued anew (POST /v1/agents/{id}/reissue).
 

@@ -11,7 +11,7 @@ import (
 	"railguard/strictjson"
 )
 
-// Status changes of agents, users and operators (decisions 5.5). The log decides
+// Status changes of agents, users and operators (decision 35). The log decides
 // which step is legal, so that a replayed call gets its first answer.
 
 // reasonCodes are the words of a revocation; their places are what rows keep.

@@ -9,7 +9,7 @@ import (
 	"railguard/strictjson"
 )
 
-// registerUser is POST /v1/users/register (decisions 5.11): a 30-day credential
+// registerUser is POST /v1/users/register (decision 41): a 30-day credential
 // of a person, for supervised agents alone.
 func registerUser(c *call) error {
 	f := c.fields()

@@ -11,7 +11,7 @@ import (
 	"railguard/strictjson"
 )
 
-// Whitelists of agents, fleets and the institution (decisions 5.12): one set of
+// Whitelists of agents, fleets and the institution (decision 42): one set of
 // handlers over three places where a list can stand. The ETag is the list's own
 // version, so that a change of anything else does not fail an If-Match.
 

@@ -72,7 +72,7 @@ func TestRejoinBySnapshot(t *testing.T) {
 }
 
 // TestClockJumps: one node's clock goes wrong by a day, the leader's or another's;
-// log time stays with the other two (decisions 5.17).
+// log time stays with the other two (decision 47, "Log time").
 func TestClockJumps(t *testing.T) {
 	for _, jump := range []time.Duration{24 * time.Hour, -24 * time.Hour, 5 * time.Minute, -5 * time.Minute} {
 		t.Run(jump.String(), func(t *testing.T) {

@@ -1,0 +1,151 @@
+package railguard
+
+import (
+	"fmt"
+	"go/ast"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Comments may cite only what a reader of this repository has before them.
+
+var (
+	// foreignBooks are citations of what is not here, or of numbers that no page bears.
+	foreignBooks = regexp.MustCompile(`house\.md|second-look|decisions\.md|reliability, |reliability\.md|models\.md|style\.md|journeys\.md|neighbours\.md` +
+		`|\b[Dd]ecisions? \d+\.\d|\b[Dd]ecisions?, part|\b[Rr]ulings?,? (A-\d|\d)|\bA-\d\d\b|\bpart [A-D]\b|statement \d+[a-z]? of the plan`)
+
+	citedDecision  = regexp.MustCompile(`\b[Dd]ecisions? (\d{1,4})((?:, (?:no\. \d+|"[^"]+"))?)`)
+	citedSection   = regexp.MustCompile(`\b[Ss]pecification (\d+(?:\.\d+)?)`)
+	citedStatement = regexp.MustCompile(`\b(T\d{3}a?|C\d{2})\b`)
+	citedDocument  = regexp.MustCompile(`\b((?:docs/)?[\w./-]*\w\.md)\b(#[\w-]+)?`)
+
+	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	notSlug = regexp.MustCompile(`[^a-z0-9 _-]`)
+)
+
+// slug is a heading as a link names it.
+func slug(title string) string {
+	return strings.ReplaceAll(notSlug.ReplaceAllString(strings.ToLower(title), ""), " ", "-")
+}
+
+// unresolved lists what a comment cites and this repository does not have.
+func unresolved(comment string) (missing []string) {
+	text := strings.Join(strings.Fields(comment), " ")
+	for _, foreign := range foreignBooks.FindAllString(text, -1) {
+		missing = append(missing, foreign+": not in this repository: cite decision N, specification N.N, statement TNNN or docs/NAME.md (what was decisions 5.10 is decision 40, A-05 is decision 30, no. 5)")
+	}
+	for _, cited := range citedDecision.FindAllStringSubmatch(text, -1) {
+		if !decided(cited[1], strings.TrimPrefix(cited[2], ", ")) {
+			missing = append(missing, cited[0])
+		}
+	}
+	for _, cited := range citedSection.FindAllStringSubmatch(text, -1) {
+		if !holds("docs/specification.md", "\n#+ "+regexp.QuoteMeta(cited[1])+" ") {
+			missing = append(missing, cited[0])
+		}
+	}
+	for _, cited := range citedStatement.FindAllStringSubmatch(text, -1) {
+		if !holds("docs/statements.md", `\n\| `+cited[1]+` \|`) {
+			missing = append(missing, "statement "+cited[1])
+		}
+	}
+	for _, cited := range citedDocument.FindAllStringSubmatch(text, -1) {
+		if !documented(cited[1], strings.TrimPrefix(cited[2], "#")) {
+			missing = append(missing, cited[0])
+		}
+	}
+	return missing
+}
+
+// decided tells whether a decision page of that number exists, and in it the row
+// (no. 5) or heading ("Cursors") that is cited besides.
+func decided(number, within string) bool {
+	value, err := strconv.Atoi(number)
+	if err != nil {
+		return false
+	}
+	pages, err := filepath.Glob(fmt.Sprintf("docs/decisions/%04d-*.md", value))
+	if err != nil || len(pages) != 1 {
+		return false
+	}
+	if row, ok := strings.CutPrefix(within, "no. "); ok {
+		return holds(pages[0], `\n\| `+row+`( M)? \|`)
+	}
+	return within == "" || holds(pages[0], "\n#+ "+regexp.QuoteMeta(strings.Trim(within, `"`)))
+}
+
+// documented tells whether a Markdown file stands where it is cited, or under
+// docs, and has the heading.
+func documented(name, anchor string) bool {
+	for _, path := range []string{name, "docs/" + name, "docs/decisions/" + name} {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		if anchor == "" {
+			return true
+		}
+		for _, title := range heading.FindAllStringSubmatch(string(data), -1) {
+			if slug(title[1]) == anchor {
+				return true
+			}
+		}
+		return false
+	}
+	return false
+}
+
+// holds tells whether a document has the pattern.
+func holds(path, pattern string) bool {
+	data, err := os.ReadFile(path)
+	return err == nil && regexp.MustCompile(pattern).Match(append([]byte{'\n'}, data...))
+}
+
+// TestCitationsResolve follows every citation of every comment.
+func TestCitationsResolve(t *testing.T) {
+	var all []string
+	for _, s := range sources(t) {
+		for _, group := range s.file.Comments {
+			if s.path == "house_citations_test.go" {
+				continue
+			}
+			for _, missing := range unresolved(commentText(group)) {
+				all = append(all, s.set.Position(group.Pos()).String()+": "+missing)
+			}
+		}
+	}
+	require.Empty(t, all, "%s", strings.Join(all, "\n"))
+}
+
+// commentText is a comment as a reader reads it, with its blanks.
+func commentText(group *ast.CommentGroup) string {
+	var text strings.Builder
+	for _, line := range group.List {
+		text.WriteString(strings.TrimPrefix(line.Text, "//"))
+		text.WriteByte('\n')
+	}
+	return text.String()
+}
+
+// TestForeignCitationsAreFound is the control of the test above.
+func TestForeignCitationsAreFound(t *testing.T) {
+	for _, good := range []string{
+		"R14 stands first (decision 6).", "decision 0031, \"Money\"", "decision 30, no. 5", "specification 4.7 and specification 8",
+		"statement T083", "C15 again", "docs/OPERATING.md", "FORMATS.md", "docs/ARCHITECTURE.md#one-screening-call", "RFC 6962, section 2.1",
+	} {
+		require.Empty(t, unresolved(good), good)
+	}
+	for _, bad := range []string{
+		"decisions 5.10", "(decisions\n5.1)", "decisions, part C", "ruling A-01", "A-05", "rulings 5.14", "house.md 10", "reliability, 2.5 no. 18",
+		"limits of part C", "decision 999", "decision 0031, \"Moon\"", "decision 30, no. 99", "specification 4.77", "statement T999", "C99", "docs/NOWHERE.md",
+		"docs/ARCHITECTURE.md#nowhere",
+	} {
+		require.NotEmpty(t, unresolved(bad), bad)
+	}
+}

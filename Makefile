@@ -7,7 +7,7 @@ FUZZ    ?= 10s
 RACE_SKIP := Join|Rejoin|Wiped|Moves|OlderCopy|SecondNode|Diverged|Dead|Recover|Guard
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: help build run quick test race house lint fuzz bench golden conformance names-eval sim overspend rejoin chaos-short chaos release release-check
+.PHONY: help build run quick test race house lint fuzz bench golden conformance names-eval sim mutants overspend rejoin chaos-short chaos release release-check
 
 # Tools have a module of their own, so that their dependencies are not the service's.
 TOOL := $(GO) tool -modfile=.ci/tools/go.mod
@@ -70,6 +70,9 @@ names-eval: build ## Measure the name matcher on labelled names
 
 sim: ## Run SEEDS (2000) schedules of simulated faults, and the overspend race a thousand times
 	GODEBUG=tracebacklabels=1 RAILGUARD_SIM_SEEDS=$(or $(SEEDS),2000) $(GO) test -count=1 -timeout 30m -run 'TestSchedules|TestLimit' ./cluster/sim
+
+mutants: ## Put known defects into a copy of the tree, one at a time: each must be caught by its test (ONLY=expression)
+	$(GO) run ./bench/mutants -only '$(ONLY)'
 
 overspend: ## The overspend race with real processes, RACES (1000) times, the leader killed in each
 	RAILGUARD_N1=$(or $(RACES),1000) $(GO) test -count=1 -v -timeout 3h -run TestN1Repeated ./bench/chaos

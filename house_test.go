@@ -53,6 +53,7 @@ var importLaw = map[string][]string{
 	"httpapi":           {"edge", "cluster/report", "ofac/judge", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/wire", "audit", "audit/note"},
 	"bench/conformance": {"engine", "engine/credential", "audit/note", "audit/proof", "audit/examine"},
 	"bench/chaos":       {"engine", "engine/credential", "audit/note", "audit/proof", "audit/examine", "bench/conformance"},
+	"bench/mutants":     {},
 	"cmd/railguard":     {"*"},
 	".":                 {},
 }

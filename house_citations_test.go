@@ -149,3 +149,36 @@ func TestForeignCitationsAreFound(t *testing.T) {
 		require.NotEmpty(t, unresolved(bad), bad)
 	}
 }
+
+// walked is a place in the code as ARCHITECTURE names it: file.go:Function.
+var walked = regexp.MustCompile("`([a-z/_]+\\.go)(?::(\\w+))?`")
+
+// walkFilesMax is how many files a reader of one screening call goes through.
+const walkFilesMax = 45
+
+// TestWalkIsTrue: the screening call in ARCHITECTURE names files and functions
+// that exist, and not too many.
+func TestWalkIsTrue(t *testing.T) {
+	page, err := os.ReadFile("docs/ARCHITECTURE.md")
+	require.NoError(t, err)
+	_, walk, found := strings.Cut(string(page), "## One screening call\n")
+	require.True(t, found)
+	walk, _, _ = strings.Cut(walk, "\n## ")
+	functions := map[string]map[string]bool{}
+	for _, s := range sources(t) {
+		functions[s.path] = map[string]bool{}
+		for _, declaration := range s.file.Decls {
+			if function, ok := declaration.(*ast.FuncDecl); ok {
+				functions[s.path][function.Name.Name] = true
+			}
+		}
+	}
+	visited := map[string]bool{}
+	for _, place := range walked.FindAllStringSubmatch(walk, -1) {
+		visited[place[1]] = true
+		there := functions[place[1]] != nil && (place[2] == "" || functions[place[1]][place[2]])
+		require.True(t, there, "docs/ARCHITECTURE.md, One screening call: %s is gone: say where it is now", place[0])
+	}
+	require.Greater(t, len(visited), 20)
+	require.LessOrEqual(t, len(visited), walkFilesMax)
+}

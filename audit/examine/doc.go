@@ -2,8 +2,10 @@
 //
 // Purpose: what `railguard verify` runs: given the file that the proof or the
 // export endpoint answered, and the log's verifier keys, tell whether every
-// record in it is a leaf of the tree whose head the cluster signed. An examiner
-// can read this package and its three imports in an hour.
+// record in it is a leaf of the tree whose head the cluster signed, and whether
+// an export is whole. An examiner can read this package and its three imports in
+// an hour: begin with File; leaf.go is the one place that knows what the bytes of
+// a leaf look like.
 //
 // May import: the standard library, audit/note, audit/proof.
 // Never: the server, the store, the network, a clock.

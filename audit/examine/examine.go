@@ -2,14 +2,12 @@ package examine
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"railguard/audit/note"
 	"railguard/audit/proof"
@@ -20,21 +18,66 @@ import (
 const lineMax = 4 << 20
 
 // Errors of File. A file that cannot be read at all is ErrFormat; a file whose
-// contents do not prove what they claim is ErrProof.
+// contents do not prove what they claim is ErrProof; verifier keys that were
+// given and are none are ErrKeys.
 var (
 	ErrFormat = errors.New("not a proof or an export")
 	ErrProof  = errors.New("not proven")
+	ErrKeys   = errors.New("no verifier keys")
 )
+
+// LineError is an ErrFormat or ErrProof that has a place.
+type LineError struct {
+	Line int // Of an export, from 1; 0 for a proof file.
+	Err  error
+}
+
+func (e *LineError) Error() string {
+	if e.Line == 0 {
+		return e.Err.Error()
+	}
+	return fmt.Sprintf("line %d: %s", e.Line, e.Err)
+}
+
+func (e *LineError) Unwrap() error { return e.Err }
+
+// Options say how File works.
+type Options struct {
+	// Keys are the log's verifier keys, one a line, used when KeysGiven. Without
+	// them the keys inside the file are used, which proves the file's consistency
+	// but not who made it: compare the fingerprint with one that came another way.
+	Keys      string
+	KeysGiven bool
+	// Visit is called with every record once it is proven, in the file's order;
+	// an error ends File. Whether the whole file holds is known at its end alone.
+	Visit func(*Record) error
+}
 
 // Report says what was verified.
 type Report struct {
-	Leaves     int             // Records whose inclusion was proven.
-	Screens    int             // Screening records among them.
+	Kind       string          // "proof" or "export".
 	Checkpoint note.Checkpoint // The signed tree head.
 	Keys       string          // The verifier keys that were used.
 	KeysGiven  bool            // They came from the caller, not from the file itself.
-	Last       json.RawMessage // The last proven record.
+
+	Leaves  int // Records whose inclusion was proven.
+	Screens int // Screening records among them.
+
+	// Of an export:
+	Cluster    string
+	First, End uint64 // The range of leaves, End excluded.
+	From, To   string // The range of time it was asked for.
+	Operator   string // The selection: only what is of this operator; "": everything.
+
+	// Of a proof:
+	TxnID       string
+	Disposition bool // It carries the record's disposition.
+	Comments    int
 }
+
+// Selection reports whether the file is a selection of its range, so that the
+// indices of its records have gaps.
+func (r *Report) Selection() bool { return r.Operator != "" }
 
 // Fingerprint is a short name of the verifier keys, to be compared over the
 // telephone: the first 16 bytes of their SHA-256 in hex.
@@ -43,146 +86,142 @@ func (r *Report) Fingerprint() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// proven is one record with its path, in a proof file or on a line of an export.
-type proven struct {
-	Type       string   `json:"type"`
-	Leaf       string   `json:"leaf"`
-	LeafHash   string   `json:"leafHash"`
-	Index      *uint64  `json:"index"`
-	TreeSize   uint64   `json:"treeSize"`
-	Path       []string `json:"path"`
-	Checkpoint string   `json:"checkpoint"`
-	Keys       string   `json:"keys"`
-	Leaves     int      `json:"leaves"`
-
-	Disposition *proven `json:"disposition"`
+// examiner is one run of File.
+type examiner struct {
+	Report
+	options Options
+	scanner *bufio.Scanner
+	line    int // Of an export: the line being read.
 }
 
 // File verifies a proof file (one JSON object) or an export (NDJSON with a head
-// and an end line). keys are the log's verifier keys, one a line; when empty the
-// keys inside the file are used, which proves the file's consistency but not who
-// made it: compare the fingerprint with one that came another way.
-func File(r io.Reader, keys string) (Report, error) {
-	scanner := bufio.NewScanner(r)
-	scanner.Buffer(make([]byte, 0, 64<<10), lineMax)
-	if !scanner.Scan() {
-		return Report{}, fmt.Errorf("%w: empty", ErrFormat)
-	}
-	report := Report{Keys: keys, KeysGiven: keys != ""}
-	var head proven
-	if err := json.Unmarshal(scanner.Bytes(), &head); err != nil {
-		rest, err := restOf(scanner)
-		if err != nil || json.Unmarshal(rest, &head) != nil {
-			return report, fmt.Errorf("%w: not JSON", ErrFormat)
+// and an end line).
+func File(r io.Reader, options Options) (Report, error) {
+	x := &examiner{options: options}
+	x.KeysGiven = options.KeysGiven
+	if x.KeysGiven {
+		if err := note.CheckKeys(options.Keys); err != nil {
+			return x.Report, fmt.Errorf("%w: %w", ErrKeys, err)
 		}
 	}
-	if head.Checkpoint == "" {
-		return report, fmt.Errorf("%w: no checkpoint", ErrFormat)
+	x.scanner = bufio.NewScanner(r)
+	x.scanner.Buffer(make([]byte, 0, 64<<10), lineMax)
+	if !x.scanner.Scan() {
+		return x.Report, fmt.Errorf("%w: empty", ErrFormat)
 	}
-	if !report.KeysGiven {
-		report.Keys = head.Keys
+	head, err := readEnvelope(x.scanner.Bytes())
+	if err == nil && head.peek("type") == `"export"` {
+		x.line = 1
+		return x.Report, x.placed(x.export(head))
 	}
-	checkpoint, err := note.Verify([]byte(head.Checkpoint), report.Keys)
+	whole, err := x.rest()
 	if err != nil {
-		return report, fmt.Errorf("%w: checkpoint: %w", ErrProof, err)
+		return x.Report, err
 	}
-	report.Checkpoint = checkpoint
-	if head.Type == "checkpoint" {
-		return report, report.export(scanner)
+	if head, err = readEnvelope(whole); err != nil {
+		return x.Report, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	if err := report.leaf(&head); err != nil {
-		return report, err
-	}
-	if head.Disposition != nil {
-		return report, report.leaf(head.Disposition)
-	}
-	return report, nil
+	return x.Report, x.proof(head)
 }
 
-// restOf joins a JSON object that was written over several lines.
-func restOf(scanner *bufio.Scanner) ([]byte, error) {
-	whole := append([]byte(nil), scanner.Bytes()...)
-	for scanner.Scan() {
-		whole = append(append(whole, '\n'), scanner.Bytes()...)
-		if len(whole) > lineMax {
-			return nil, ErrFormat
-		}
-	}
-	return whole, scanner.Err()
-}
-
-// export verifies the lines after an export's head. A missing end line means
-// that the stream broke off.
-func (r *Report) export(scanner *bufio.Scanner) error {
-	for scanner.Scan() {
-		if len(bytes.TrimSpace(scanner.Bytes())) == 0 {
-			continue
-		}
-		var line proven
-		if err := json.Unmarshal(scanner.Bytes(), &line); err != nil {
-			return fmt.Errorf("%w: line %d is not JSON", ErrFormat, r.Leaves+2)
-		}
-		switch line.Type {
-		case "leaf":
-			if err := r.leaf(&line); err != nil {
-				return err
-			}
-		case "end":
-			if line.Leaves != r.Leaves {
-				return fmt.Errorf("%w: the export says %d records, %d are here", ErrProof, line.Leaves, r.Leaves)
-			}
-			return nil
-		default:
-			return fmt.Errorf("%w: line of type %q", ErrFormat, line.Type)
-		}
-	}
-	if err := scanner.Err(); err != nil {
-		return fmt.Errorf("%w: %w", ErrFormat, err)
-	}
-	return fmt.Errorf("%w: the export breaks off after %d records (no end line): fetch the rest with its cursor", ErrProof, r.Leaves)
-}
-
-// leaf verifies one record against the checkpoint.
-func (r *Report) leaf(p *proven) error {
-	if p.Index == nil {
-		return fmt.Errorf("%w: a record without index", ErrFormat)
-	}
-	if p.TreeSize != 0 && p.TreeSize != r.Checkpoint.Size {
-		return fmt.Errorf("%w: leaf %d speaks of a tree of %d leaves, the checkpoint of %d", ErrProof, *p.Index, p.TreeSize, r.Checkpoint.Size)
-	}
-	path := make([][]byte, len(p.Path))
-	for i, text := range p.Path {
-		hash, err := base64.StdEncoding.DecodeString(text)
-		if err != nil || len(hash) != sha256.Size {
-			return fmt.Errorf("%w: leaf %d: path element %d is not a hash", ErrFormat, *p.Index, i)
-		}
-		path[i] = hash
-	}
-	if err := proof.VerifyInclusion([]byte(p.Leaf), *p.Index, r.Checkpoint.Size, path, r.Checkpoint.Root); err != nil {
-		return fmt.Errorf("%w: leaf %d: %w", ErrProof, *p.Index, err)
-	}
-	if err := r.agrees(p); err != nil {
+// placed says in which line of an export an error stands.
+func (x *examiner) placed(err error) error {
+	if err == nil || !errors.Is(err, ErrFormat) && !errors.Is(err, ErrProof) {
 		return err
 	}
-	r.Leaves++
-	r.Last = json.RawMessage(p.Leaf)
+	return &LineError{Line: x.line, Err: err}
+}
+
+// rest joins the lines of a JSON object that was written over several.
+func (x *examiner) rest() ([]byte, error) {
+	whole := append([]byte(nil), x.scanner.Bytes()...)
+	for x.scanner.Scan() {
+		whole = append(append(whole, '\n'), x.scanner.Bytes()...)
+		if len(whole) > lineMax {
+			return nil, fmt.Errorf("%w: too long", ErrFormat)
+		}
+	}
+	if err := x.scanner.Err(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	return whole, nil
+}
+
+// checkpoint verifies the signed tree head of a file and settles which keys are
+// used.
+func (x *examiner) checkpoint(e *envelope) error {
+	signed, inside, size := e.text("checkpoint"), e.text("keys"), e.number("treeSize")
+	if e.err != nil {
+		return fmt.Errorf("%w: %w", ErrFormat, e.err)
+	}
+	x.Keys = inside
+	if x.KeysGiven {
+		x.Keys = x.options.Keys
+		if !keysAmong(inside, x.Keys) {
+			return fmt.Errorf("%w: the verifier keys inside the file are not those that were given", ErrProof)
+		}
+	}
+	checkpoint, err := note.Verify([]byte(signed), x.Keys)
+	if err != nil {
+		return fmt.Errorf("%w: checkpoint: %w", ErrProof, err)
+	}
+	x.Checkpoint = checkpoint
+	if size != checkpoint.Size {
+		return fmt.Errorf("%w: treeSize is %d, the signed tree has %d leaves", ErrProof, size, checkpoint.Size)
+	}
 	return nil
 }
 
-// agrees demands that the record's own words say where it stands.
-func (r *Report) agrees(p *proven) error {
-	var record struct {
-		Kind string  `json:"kind"`
-		Leaf *uint64 `json:"leaf"`
+// keysAmong reports whether every key line of a file is one of the given ones.
+func keysAmong(inside, given string) bool {
+	known := map[string]bool{}
+	for line := range strings.Lines(given) {
+		known[strings.TrimSpace(line)] = true
 	}
-	if err := json.Unmarshal([]byte(p.Leaf), &record); err != nil {
-		return fmt.Errorf("%w: leaf %d is not a record", ErrFormat, *p.Index)
+	found := false
+	for line := range strings.Lines(inside) {
+		found = true
+		if !known[strings.TrimSpace(line)] {
+			return false
+		}
 	}
-	if record.Leaf == nil || *record.Leaf != *p.Index {
-		return fmt.Errorf("%w: leaf %d calls itself another", ErrProof, *p.Index)
+	return found
+}
+
+// leaf verifies one record of an envelope against the checkpoint, and that what
+// stands beside its bytes follows from them. The caller has looked at the index.
+func (x *examiner) leaf(e *envelope, index uint64) (*Record, error) {
+	data := []byte(e.text("leaf"))
+	said, path := e.hash("leafHash"), e.hashes("path")
+	if e.err != nil {
+		return nil, fmt.Errorf("%w: record %d: %w", ErrFormat, index, e.err)
 	}
-	if record.Kind == "screen" {
-		r.Screens++
+	hash := hashLeaf(data)
+	if said != hash {
+		return nil, fmt.Errorf("%w: leafHash of record %d is not that of its bytes", ErrProof, index)
 	}
-	return nil
+	if err := proof.VerifyHashInclusion(hash, index, x.Checkpoint.Size, path, x.Checkpoint.Root); err != nil {
+		return nil, fmt.Errorf("%w: record %d is not in the signed tree: %w", ErrProof, index, err)
+	}
+	record, err := readLeaf(data)
+	if err != nil {
+		return nil, fmt.Errorf("%w: record %d: %w", ErrFormat, index, err)
+	}
+	if record.Index != index {
+		return nil, fmt.Errorf("%w: record %d calls itself %d", ErrProof, index, record.Index)
+	}
+	record.Hash = hash
+	return record, nil
+}
+
+// count counts a record and shows it.
+func (x *examiner) count(r *Record) error {
+	x.Leaves++
+	if r.Kind == kindScreen {
+		x.Screens++
+	}
+	if x.options.Visit == nil {
+		return nil
+	}
+	return x.options.Visit(r)
 }

@@ -1,6 +1,7 @@
-// Package note signs and verifies checkpoints of the audit log: one statement,
-// "the log named origin has size leaves and this root", under a classical and a
-// post-quantum signature, so that evidence kept for ten years outlives either.
+// Package note signs and verifies what the audit log says of itself, under a
+// classical and a post-quantum signature, so that evidence kept for ten years
+// outlives either: "the log named origin has size leaves and this root" (a
+// checkpoint), and "this export is whole" (export.go).
 //
 // May import: the standard library, golang.org/x/mod/sumdb/note and circl's
 // ML-DSA-44. Nothing of the house. It is the only package that names circl.
@@ -38,6 +39,10 @@
 //
 // with an empty context string and deterministic signing (FIPS 204). It does not
 // cover extension lines: Verify refuses them unless a classical key vouches.
+//
+// An export's lines have the same two keys under another text (Export.text) whose
+// first line is no origin; ML-DSA-44 signs "railguard export 1\n\x00" and that
+// text, without a timestamp.
 //
 // A verifier key is one line, name+key id in hex+base64(type | public key).
 //

@@ -39,6 +39,9 @@ func Verify(checkpoint []byte, keys string) (Checkpoint, error) {
 	if err != nil {
 		return Checkpoint{}, fmt.Errorf("%w: %w", ErrUnverified, err)
 	}
+	if err := checkLines(checkpoint, opened); err != nil {
+		return Checkpoint{}, err
+	}
 	c, err := parseText([]byte(opened.Text))
 	if err != nil {
 		return Checkpoint{}, err

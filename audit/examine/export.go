@@ -1,0 +1,189 @@
+package examine
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"hash"
+
+	"railguard/audit/note"
+)
+
+// exportVersion is the version of export files that this program reads.
+const exportVersion = 1
+
+// walk is where the reading of an export stands.
+type walk struct {
+	last   uint64 // The record before, when any was.
+	any    bool
+	digest hash.Hash
+}
+
+// export verifies an export: a head, a line a record, an end line, nothing after.
+func (x *examiner) export(head *envelope) error {
+	x.Kind = "export"
+	if err := x.head(head); err != nil {
+		return err
+	}
+	w := &walk{digest: sha256.New()}
+	for x.scanner.Scan() {
+		x.line++
+		e, err := readEnvelope(x.scanner.Bytes())
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrFormat, err)
+		}
+		switch kind := e.text("type"); kind {
+		case "leaf":
+			if err := x.exported(e, w); err != nil {
+				return err
+			}
+		case "end":
+			if err := x.end(e, w); err != nil {
+				return err
+			}
+			return x.nothingAfter()
+		default:
+			return fmt.Errorf("%w: a line of type %q", ErrFormat, kind)
+		}
+	}
+	if err := x.scanner.Err(); err != nil {
+		return fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	return fmt.Errorf("%w: the file breaks off here, after %d records: it has no end line", ErrProof, x.Leaves)
+}
+
+// head verifies an export's first line. Its times and selection are bound by the
+// end line's signature.
+func (x *examiner) head(e *envelope) error {
+	_ = e.text("type")
+	if version := e.number("version"); e.err == nil && version != exportVersion {
+		return fmt.Errorf("%w: an export of version %d; this program reads version %d", ErrFormat, version, exportVersion)
+	}
+	if err := x.checkpoint(e); err != nil {
+		return err
+	}
+	x.Cluster, x.From, x.To = e.text("clusterId"), e.text("from"), e.text("to")
+	x.First, x.End = e.number("first"), e.number("end")
+	if selection := e.inner("selection"); selection != nil {
+		x.Operator = selection.text("operator")
+		if err := selection.done(); err != nil {
+			return fmt.Errorf("selection: %w", err)
+		}
+		if x.Operator == "" {
+			return fmt.Errorf("%w: a selection without its operator", ErrFormat)
+		}
+	}
+	if err := e.done(); err != nil {
+		return err
+	}
+	if x.First > x.End || x.End > x.Checkpoint.Size {
+		return fmt.Errorf("%w: leaves %d to %d are no range of a tree of %d", ErrProof, x.First, x.End, x.Checkpoint.Size)
+	}
+	return nil
+}
+
+// exported verifies one record of an export.
+func (x *examiner) exported(e *envelope, w *walk) error {
+	index := e.number("index")
+	if e.err != nil {
+		return fmt.Errorf("%w: %w", ErrFormat, e.err)
+	}
+	if err := x.place(index, w); err != nil {
+		return err
+	}
+	record, err := x.leaf(e, index)
+	if err != nil {
+		return err
+	}
+	if err := e.done(); err != nil {
+		return err
+	}
+	if record.Time < x.From || record.Time > x.To { // One fixed form: text order is time order.
+		return fmt.Errorf("%w: record %d is of %s, the export of %s to %s", ErrProof, index, record.Time, x.From, x.To)
+	}
+	w.last, w.any = index, true
+	digestLeaf(w.digest, index, record.Hash)
+	return x.count(record)
+}
+
+// digestLeaf adds a leaf to an export's digest.
+func digestLeaf(digest hash.Hash, index uint64, leaf note.Hash) {
+	digest.Write(binary.BigEndian.AppendUint64(nil, index))
+	digest.Write(leaf[:])
+}
+
+// place demands that a record stands where only it may stand: in a range, behind
+// the one before without a gap; in a selection, behind it.
+func (x *examiner) place(index uint64, w *walk) error {
+	next := x.First
+	if w.any {
+		next = w.last + 1
+	}
+	switch {
+	case w.any && index == w.last:
+		return fmt.Errorf("%w: record %d stands here twice", ErrProof, index)
+	case w.any && index < w.last:
+		return fmt.Errorf("%w: record %d stands behind record %d: moved or repeated", ErrProof, index, w.last)
+	case index < x.First || index >= x.End:
+		return fmt.Errorf("%w: record %d does not belong here: the export is of leaves %s", ErrProof, index, span(x.First, x.End))
+	case index > next && !x.Selection():
+		return fmt.Errorf("%w: missing before this line: %s", ErrProof, span(next, index))
+	}
+	return nil
+}
+
+// span names the leaves from first to before end.
+func span(first, end uint64) string {
+	switch {
+	case first >= end:
+		return "none"
+	case first+1 == end:
+		return fmt.Sprintf("record %d", first)
+	}
+	return fmt.Sprintf("%d to %d", first, end-1)
+}
+
+// end verifies the end line: that the file says of itself what it is, and that
+// the cluster signed just that.
+func (x *examiner) end(e *envelope, w *walk) error {
+	first, end, leaves := e.number("first"), e.number("end"), e.number("leaves")
+	digest, signature := e.hash("digest"), e.text("signature")
+	if err := e.done(); err != nil {
+		return err
+	}
+	next := x.First
+	if w.any {
+		next = w.last + 1
+	}
+	switch {
+	case first != x.First || end != x.End:
+		return fmt.Errorf("%w: the end line is of leaves %s, the head of %s", ErrProof, span(first, end), span(x.First, x.End))
+	case next != x.End && !x.Selection():
+		return fmt.Errorf("%w: missing before the end line: %s", ErrProof, span(next, x.End))
+	case leaves != uint64(x.Leaves):
+		return fmt.Errorf("%w: the end line counts %d records, %d are here", ErrProof, leaves, x.Leaves)
+	case digest != note.Hash(w.digest.Sum(nil)):
+		return fmt.Errorf("%w: the records are not those that the end line was written for", ErrProof)
+	}
+	said := note.Export{
+		Origin: x.Checkpoint.Origin, Cluster: x.Cluster, Size: x.Checkpoint.Size, Root: x.Checkpoint.Root, First: x.First, End: x.End,
+		From: x.From, To: x.To, Operator: x.Operator, Leaves: leaves, Digest: digest,
+	}
+	if err := note.VerifyExport(&said, []byte(signature), x.Keys); err != nil {
+		return fmt.Errorf("%w: the cluster did not sign this export (head, range, selection or records were changed): %w", ErrProof, err)
+	}
+	return nil
+}
+
+// nothingAfter refuses whatever stands behind the end line.
+func (x *examiner) nothingAfter() error {
+	if x.scanner.Scan() {
+		x.line++
+		return fmt.Errorf("%w: this line stands behind the end line", ErrProof)
+	}
+	if err := x.scanner.Err(); err != nil {
+		x.line++
+		return fmt.Errorf("%w: behind the end line: %w", ErrFormat, err)
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package examine
+
+import "fmt"
+
+// proof verifies a proof file: a screening record, and its disposition and
+// comments as far as it carries them.
+func (x *examiner) proof(e *envelope) error {
+	x.Kind = "proof"
+	size := e.peek("treeSize")
+	if err := x.checkpoint(e); err != nil {
+		return err
+	}
+	x.TxnID = e.text("txnId")
+	index := e.number("index")
+	disposition, comments := e.inner("disposition"), e.inners("comments")
+	record, err := x.leaf(e, index)
+	if err != nil {
+		return err
+	}
+	if err := e.done(); err != nil {
+		return err
+	}
+	if record.Kind != kindScreen {
+		return fmt.Errorf("%w: record %d is no screening record", ErrProof, index)
+	}
+	if record.TxnID != x.TxnID {
+		return fmt.Errorf("%w: txnId is %s, the record is of %s", ErrProof, x.TxnID, record.TxnID)
+	}
+	if err := x.count(record); err != nil {
+		return err
+	}
+	if disposition != nil {
+		x.Disposition = true
+		if _, err := x.later(disposition, record, kindDisposition, "disposition", size); err != nil {
+			return err
+		}
+	}
+	last := index
+	for _, inner := range comments {
+		x.Comments++
+		comment, err := x.later(inner, record, kindComment, "comment", size)
+		if err != nil {
+			return err
+		}
+		if comment.Index <= last {
+			return fmt.Errorf("%w: comment %d stands twice, or before an earlier one", ErrProof, comment.Index)
+		}
+		last = comment.Index
+	}
+	return nil
+}
+
+// later verifies an event of a review: that it is one of this record.
+func (x *examiner) later(e *envelope, of *Record, kind, what, size string) (*Record, error) {
+	if e.peek("treeSize") != size {
+		return nil, fmt.Errorf("%w: the %s's treeSize is %s, the record's %s", ErrProof, what, e.peek("treeSize"), size)
+	}
+	_ = e.number("treeSize")
+	record, err := x.leaf(e, e.number("index"))
+	if err == nil {
+		err = e.done()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	if record.Kind != kind {
+		return nil, fmt.Errorf("%w: the %s is a leaf of kind %s", ErrProof, what, record.Kind)
+	}
+	if record.reviewed == nil || *record.reviewed != of.Index || record.TxnID != of.TxnID {
+		return nil, fmt.Errorf("%w: the %s is of another case, %s", ErrProof, what, record.TxnID)
+	}
+	return record, x.count(record)
+}

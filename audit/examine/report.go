@@ -1,0 +1,96 @@
+package examine
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Shown lists, a sentence each, what the file proves.
+func (r *Report) Shown() []string {
+	said := []string{fmt.Sprintf("%d record(s), %d of them screening calls, stand unaltered in the log %s of %d leaves",
+		r.Leaves, r.Screens, r.Checkpoint.Origin, r.Checkpoint.Size)}
+	if at := r.signedAt(); at != "" {
+		said = append(said, "the log's tree head is signed (Ed25519 and ML-DSA-44), as of "+at)
+	}
+	switch {
+	case r.Kind == "proof" && r.Disposition:
+		said = append(said, "the disposition is of this record")
+	case r.Kind == "export" && r.Selection():
+		said = append(said, fmt.Sprintf("the cluster signed that these are all records of operator %q from %s to %s (leaves %s)", r.Operator, r.From, r.To, span(r.First, r.End)))
+	case r.Kind == "export":
+		said = append(said,
+			fmt.Sprintf("leaves %s are here without a gap, each once, in order", span(r.First, r.End)),
+			fmt.Sprintf("the cluster signed that these are all records from %s to %s", r.From, r.To))
+	}
+	return said
+}
+
+// NotShown lists, a sentence each, what the file does not prove and a reader
+// might believe.
+func (r *Report) NotShown() []string {
+	var open []string
+	if !r.KeysGiven {
+		open = append(open, "whose log this is: the keys came from the file itself; compare the fingerprint with one that you got another way")
+	}
+	switch {
+	case r.Kind == "proof" && !r.Disposition:
+		open = append(open, "that the record has no disposition: this file carries none")
+	case r.Kind == "proof":
+		open = append(open, "that there are no further comments")
+	case r.Selection():
+		open = append(open, "by the tree itself, that nothing was left out: a selection has gaps; for that there is the cluster's signature, or an export by a key without an operator")
+	default:
+		open = append(open, "by the tree itself, that no record of this time stands outside these leaves: for that there is the cluster's signature, or an export of a wider range")
+	}
+	return open
+}
+
+// signedAt is the time in the post-quantum signature, "" without one.
+func (r *Report) signedAt() string {
+	if r.Checkpoint.Time == 0 {
+		return ""
+	}
+	return time.Unix(r.Checkpoint.Time, 0).UTC().Format(time.RFC3339)
+}
+
+// MarshalJSON shows a report to programs.
+func (r Report) MarshalJSON() ([]byte, error) {
+	type span struct {
+		First    uint64 `json:"first"`
+		End      uint64 `json:"end"`
+		From     string `json:"from"`
+		To       string `json:"to"`
+		Complete bool   `json:"complete"` // Every leaf of the range, each once, in order.
+	}
+	type selection struct {
+		Operator string `json:"operator"`
+	}
+	shown := struct {
+		Kind        string     `json:"kind"`
+		Origin      string     `json:"origin"`
+		ClusterID   string     `json:"clusterId,omitempty"`
+		TreeSize    uint64     `json:"treeSize"`
+		Root        []byte     `json:"root"`
+		SignedAt    string     `json:"signedAt,omitempty"`
+		Fingerprint string     `json:"keysFingerprint"`
+		KeysGiven   bool       `json:"keysGiven"`
+		Leaves      int        `json:"leaves"`
+		Screens     int        `json:"screens"`
+		Range       *span      `json:"range,omitempty"`
+		Selection   *selection `json:"selection,omitempty"`
+		TxnID       string     `json:"txnId,omitempty"`
+		Proven      []string   `json:"shown"`
+		Unproven    []string   `json:"notShown"`
+	}{
+		r.Kind, r.Checkpoint.Origin, r.Cluster, r.Checkpoint.Size, r.Checkpoint.Root[:], r.signedAt(), r.Fingerprint(), r.KeysGiven,
+		r.Leaves, r.Screens, nil, nil, r.TxnID, r.Shown(), r.NotShown(),
+	}
+	if r.Kind == "export" {
+		shown.Range = &span{r.First, r.End, r.From, r.To, !r.Selection()}
+	}
+	if r.Selection() {
+		shown.Selection = &selection{r.Operator}
+	}
+	return json.Marshal(shown)
+}

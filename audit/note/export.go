@@ -1,0 +1,146 @@
+package note
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/cloudflare/circl/sign/mldsa/mldsa44"
+	sumdb "golang.org/x/mod/sumdb/note"
+)
+
+// exportLabel is the first line of a signed export. It can never be a log's
+// origin (it has spaces), so that this signature is never taken for one under a
+// checkpoint, nor a checkpoint's for one under an export.
+const exportLabel = "railguard export 1"
+
+// exportCosignLabel stands before the text that ML-DSA-44 signs, where a
+// checkpoint's cosignature has cosignLabel.
+var exportCosignLabel = []byte("railguard export 1\n\x00")
+
+// Export is what the cluster says of one export when it is whole: which leaves of
+// which tree it holds, and by what it was selected. The tree proves every leaf;
+// this proves that nothing was taken out of a selection afterwards.
+type Export struct {
+	Origin   string
+	Cluster  string
+	Size     uint64 // Of the tree its paths lead to.
+	Root     Hash
+	First    uint64 // Index of the first leaf of the range.
+	End      uint64 // Index behind the last one.
+	From     string // Times as its head shows them.
+	To       string
+	Operator string // Only what is of this operator; "": every leaf of the range.
+	Leaves   uint64 // How many it holds.
+	Digest   Hash   // SHA-256 over index (u64 big-endian) and leaf hash of each, in order.
+}
+
+// text is what is signed: one form for one export. Texts stand quoted.
+func (x *Export) text() []byte {
+	selection := "everything"
+	if x.Operator != "" {
+		selection = "operator " + strconv.QuoteToASCII(x.Operator)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n%s\ncluster %s\n", exportLabel, x.Origin, strconv.QuoteToASCII(x.Cluster))
+	fmt.Fprintf(&b, "tree %d %s\n", x.Size, base64.StdEncoding.EncodeToString(x.Root[:]))
+	fmt.Fprintf(&b, "leaves %d to %d\n", x.First, x.End)
+	fmt.Fprintf(&b, "time %s to %s\n", strconv.QuoteToASCII(x.From), strconv.QuoteToASCII(x.To))
+	fmt.Fprintf(&b, "selection %s\n", selection)
+	fmt.Fprintf(&b, "holds %d %s\n", x.Leaves, hex.EncodeToString(x.Digest[:]))
+	return []byte(b.String())
+}
+
+// SignExport returns the signature lines of an export under both keys; x's origin
+// is the signer's. Equal exports give equal bytes.
+func (s *Signer) SignExport(x Export) []byte {
+	x.Origin = s.origin
+	text := x.text()
+	message, err := sumdb.Sign(&sumdb.Note{Text: string(text)},
+		&lineSigner{s.origin, keyID(s.origin, s.classicKey()), func(text []byte) ([]byte, error) {
+			return ed25519.Sign(s.classic, text), nil
+		}},
+		&lineSigner{s.origin, keyID(s.origin, s.quantumKey()), func(text []byte) ([]byte, error) {
+			signature := make([]byte, mldsa44.SignatureSize)
+			return signature, mldsa44.SignTo(s.quantum, exportCosigned(text), nil, false, signature)
+		}})
+	if err != nil {
+		panic("BUG: export of a checked origin: " + err.Error())
+	}
+	return message[len(text)+1:]
+}
+
+func exportCosigned(text []byte) []byte {
+	return append(append([]byte{}, exportCosignLabel...), text...)
+}
+
+// VerifyExport checks the signature lines of SignExport against the verifier
+// keys: every given key that bears the log's name must have signed x, and there
+// must be one. Lines by other keys are passed over.
+func VerifyExport(x *Export, signatures []byte, keys string) error {
+	if len(signatures) > CheckpointSizeMax {
+		return fmt.Errorf("export signature of %d bytes: %w", len(signatures), ErrMalformed)
+	}
+	verifiers, err := parseKeys(keys)
+	if err != nil {
+		return err
+	}
+	var own []sumdb.Verifier
+	for _, v := range verifiers {
+		if v.name == x.Origin {
+			own = append(own, &exportVerifier{v})
+		}
+	}
+	if len(own) == 0 {
+		return fmt.Errorf("no key of the log %q: %w", x.Origin, ErrUnverified)
+	}
+	signed := append(append(x.text(), '\n'), signatures...)
+	opened, err := sumdb.Open(signed, sumdb.VerifierList(own...))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnverified, err)
+	}
+	if opened.Text != string(x.text()) {
+		return fmt.Errorf("export signature with an empty line: %w", ErrMalformed)
+	}
+	if len(opened.Sigs) != len(own) {
+		return fmt.Errorf("%d of the log's %d keys signed: %w", len(opened.Sigs), len(own), ErrUnverified)
+	}
+	return checkLines(signed, opened)
+}
+
+// checkLines refuses a note that is not written as its parts are: base64 that
+// decodes to the same bytes in another spelling, and lines without a meaning.
+func checkLines(signed []byte, opened *sumdb.Note) error {
+	for _, s := range append(append([]sumdb.Signature{}, opened.Sigs...), opened.UnverifiedSigs...) {
+		raw, err := base64.StdEncoding.DecodeString(s.Base64)
+		if err != nil || base64.StdEncoding.EncodeToString(raw) != s.Base64 {
+			return fmt.Errorf("signature line of %s: %w", s.Name, ErrMalformed)
+		}
+	}
+	lines := strings.Count(string(signed[len(opened.Text):]), "\n") - 1
+	if lines != len(opened.Sigs)+len(opened.UnverifiedSigs) {
+		return fmt.Errorf("a signature line stands twice: %w", ErrMalformed)
+	}
+	return nil
+}
+
+// exportVerifier checks an export's lines with a key of the log.
+type exportVerifier struct{ *verifier }
+
+// Verify implements sumdb/note's Verifier: signature is without the key id.
+func (v *exportVerifier) Verify(text, signature []byte) bool {
+	if v.quantum == nil {
+		return len(signature) == ed25519.SignatureSize && ed25519.Verify(v.classic, text, signature)
+	}
+	return len(signature) == mldsa44.SignatureSize && mldsa44.Verify(v.quantum, exportCosigned(text), nil, signature)
+}
+
+// CheckKeys reports what is wrong with verifier keys: no key at all, or a line
+// that is none.
+func CheckKeys(keys string) error {
+	_, err := parseKeys(keys)
+	return err
+}

@@ -1,15 +1,20 @@
 package httpapi
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/csv"
-	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
 	"net/http"
+	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"railguard/audit"
+	"railguard/audit/note"
 	"railguard/edge"
 	"railguard/engine"
 	"railguard/strictjson"
@@ -17,57 +22,176 @@ import (
 
 // GET /v1/audit/export streams history with its proofs. NDJSON: a head line
 // with the signed checkpoint, one line a leaf (screens and every later event)
-// with its audit path to that checkpoint, an end line. A line that is missing at
-// the end says that the stream broke: go on with ?cursor= the last index.
+// with its audit path to that checkpoint, an end line under the log's signature.
+// A range holds every leaf from first to before end; what a key of one operator
+// gets is a selection of the range, and the head says so.
+//
+// An answer that cannot be finished breaks its connection: it never looks whole.
+// The rest of one that broke is asked for with the first, from, to and treeSize
+// of its head and the index of the last leaf received as cursor. The rest has no
+// head; its end line is that of the whole, for which the leaves before the cursor
+// are read and hashed again: what is signed is what this node has seen, never
+// what a caller says it received.
+
+const (
+	exportVersion  = 1
+	headerContinue = "X-Railguard-Continue" // The query that goes on with this export, but for its cursor.
+)
 
 // exporter is one running export.
 type exporter struct {
 	c       *call
 	w       http.ResponseWriter
 	control *http.ResponseController
-	point   *checkpoint
-	from    engine.Time
-	to      engine.Time
-	csv     *csv.Writer // nil for NDJSON.
-	line    strictjson.Members
-	path    []string
-	written uint64
+	store   *audit.Store
+
+	from, to   engine.Time // Both inclusive, whole milliseconds.
+	first, end uint64      // The leaves of that time.
+	point      *checkpoint // The tree head all paths lead to; without text in a continuation.
+	cursor     uint64      // The first leaf to send.
+	continued  bool
+
+	csv    *csv.Writer // nil for NDJSON.
+	line   strictjson.Members
+	path   []string
+	next   uint64 // The leaf that must come next.
+	leaves uint64 // Chosen so far, those before the cursor included.
+	digest hash.Hash
 }
 
 func exportRecords(c *call) error {
+	x := &exporter{c: c, w: c.w, control: http.NewResponseController(c.w), store: c.api.deps.Records.Audit(), digest: sha256.New()}
 	format := c.query("format")
 	if format != "" && format != "ndjson" && format != "csv" {
 		return invalidField("format", "must be ndjson or csv")
 	}
-	from, to, err := c.timeRange(engine.Retention)
+	var err error
+	if x.from, x.to, err = c.timeRange(engine.Retention); err != nil {
+		return err
+	}
+	x.from, x.to = x.from/engine.Millisecond*engine.Millisecond, x.to/engine.Millisecond*engine.Millisecond
+	if c.query("cursor") != "" {
+		err = x.goOn()
+	} else {
+		err = x.settle()
+	}
 	if err != nil {
 		return err
 	}
-	store := c.api.deps.Records.Audit()
-	first := store.FindTime(int64(from - engine.Millisecond))
-	if text := c.query("cursor"); text != "" {
-		last, err := strconv.ParseUint(text, 10, 63)
-		if err != nil {
-			return invalidField("cursor", "must be the index of the last leaf received")
-		}
-		first = max(first, last+1)
+	x.begin(format == "csv")
+	if c.r.Method == http.MethodHead {
+		return nil
 	}
-	point, err := c.api.checkpoint(c.judge.Terms, 0)
+	if err := x.run(); err != nil {
+		c.api.log.Warn("export broke off", "requestId", c.asked.RequestID, "leaf", x.next, "error", err)
+		panic(http.ErrAbortHandler) // The caller sees a broken stream, not a short one.
+	}
+	return nil
+}
+
+// settle finds the range of leaves of a new export and a checkpoint that covers it.
+func (x *exporter) settle() error {
+	expired := x.c.api.deps.Published.LogTime() - engine.Retention
+	x.from = max(x.from, expired/engine.Millisecond*engine.Millisecond+engine.Millisecond)
+	point, err := x.c.api.checkpoint(x.c.judge.Terms, x.behind())
 	if err != nil {
 		return edge.LeafError(err)
 	}
-	end := min(store.FindTime(int64(to+engine.Millisecond)), point.size)
-	x := &exporter{c: c, w: c.w, control: http.NewResponseController(c.w), point: point, from: from, to: to}
-	x.begin(format == "csv", first, end)
-	return x.run(store, first, end)
+	x.point, x.end = point, min(x.behind(), point.size)
+	x.first = min(x.store.FindTime(int64(x.from)), x.end)
+	x.cursor = x.first
+	return x.checkEdges()
+}
+
+// behind is the index behind the last leaf of the export's time.
+func (x *exporter) behind() uint64 { return x.store.FindTime(int64(x.to + engine.Millisecond)) }
+
+// goOn finds the range of an export that broke off: the same on every node.
+func (x *exporter) goOn() error {
+	c := x.c
+	var numbers [3]uint64
+	for i, name := range []string{"cursor", "first", "treeSize"} {
+		n, err := strconv.ParseUint(c.query(name), 10, 62)
+		if err != nil {
+			return invalidField(name, "an export goes on with the index of the last leaf received as cursor, and first, from, to and treeSize as in its head")
+		}
+		numbers[i] = n
+	}
+	x.continued, x.cursor, x.first = true, numbers[0]+1, numbers[1]
+	size := numbers[2]
+	if c.query("from") == "" || c.query("to") == "" {
+		return invalidField("from", "an export goes on with the from and to of its head")
+	}
+	if size > x.store.Size() {
+		if err := c.judge.Confirm(); err != nil {
+			return err
+		}
+	}
+	if size > x.store.Size() {
+		return invalidField("treeSize", "the log is not that long")
+	}
+	x.end = min(x.behind(), size)
+	if x.first < x.store.Oldest() {
+		return notFound("that export begins with records past their 90 days; begin a new one")
+	}
+	if x.first != min(x.store.FindTime(int64(x.from)), x.end) {
+		return invalidField("first", "is not the first leaf of that time")
+	}
+	if x.cursor <= x.first || x.cursor > x.end {
+		return invalidField("cursor", "is not within that export")
+	}
+	root, err := x.store.Root(size)
+	if err != nil {
+		return edge.LeafError(err)
+	}
+	x.point = &checkpoint{size: size, root: root}
+	return x.checkEdges()
+}
+
+// checkEdges makes sure that the first and the last leaf are what they were taken
+// for: where history is still being fetched, FindTime stops in front of the hole.
+func (x *exporter) checkEdges() error {
+	within := func(index uint64) (bool, error) {
+		leaf, err := x.store.Record(index)
+		if err != nil {
+			return false, err
+		}
+		return leaf.Time >= int64(x.from) && leaf.Time < int64(x.to+engine.Millisecond), nil
+	}
+	want := func(index uint64, inside bool) error {
+		got, err := within(index)
+		if errors.Is(err, audit.ErrCorrupt) || err == nil && got != inside {
+			err = audit.ErrMissing
+		}
+		if err != nil {
+			return edge.LeafError(err)
+		}
+		return nil
+	}
+	if x.end < x.point.size {
+		if err := want(x.end, false); err != nil {
+			return err
+		}
+	}
+	if x.first == x.end {
+		return nil
+	}
+	if err := want(x.first, true); err != nil {
+		return err
+	}
+	return want(x.end-1, true)
 }
 
 // begin sends the head of the answer.
-func (x *exporter) begin(asCSV bool, first, end uint64) {
+func (x *exporter) begin(asCSV bool) {
 	c := x.c
-	c.commonHeaders()
-	name := "railguard-audit-" + strconv.FormatUint(first, 10) + "-" + strconv.FormatUint(end, 10)
+	name := "railguard-audit-" + strconv.FormatUint(x.first, 10) + "-" + strconv.FormatUint(x.end, 10)
+	rest := url.Values{
+		"first": {strconv.FormatUint(x.first, 10)}, "treeSize": {strconv.FormatUint(x.point.size, 10)},
+		"from": {x.from.String()}, "to": {x.to.String()},
+	}
 	if asCSV {
+		rest.Set("format", "csv")
 		c.header("Content-Type", "text/csv; charset=utf-8")
 		c.header("Content-Disposition", `attachment; filename="`+name+`.csv"`)
 		x.csv = csv.NewWriter(x.w)
@@ -76,36 +200,55 @@ func (x *exporter) begin(asCSV bool, first, end uint64) {
 		c.header("Content-Type", "application/x-ndjson")
 		c.header("Content-Disposition", `attachment; filename="`+name+`.ndjson"`)
 	}
+	c.header(headerContinue, rest.Encode())
+	c.commonHeaders()
 	c.status, c.wrote = http.StatusOK, true
 	c.w.WriteHeader(http.StatusOK)
+	if c.r.Method == http.MethodHead || x.continued {
+		return
+	}
 	if asCSV {
 		_ = x.csv.Write(csvColumns)
 		return
 	}
-	x.line = x.line[:0]
-	x.line.Text("type", "checkpoint")
-	x.line.Text("clusterId", c.judge.Terms.Settings.Genesis.ClusterID)
-	x.line.Uint("treeSize", x.point.size)
-	x.line.Text("checkpoint", string(x.point.text))
-	x.line.Text("keys", c.judge.Terms.Settings.Genesis.LogKeys)
-	x.line.Time("from", x.from)
-	x.line.Time("to", x.to)
-	x.line.Uint("first", first)
-	x.line.Uint("end", end)
+	x.head()
+}
+
+func (x *exporter) head() {
+	genesis := x.c.judge.Terms.Settings.Genesis
+	m := &x.line
+	*m = (*m)[:0]
+	m.Text("type", "export")
+	m.Uint("version", exportVersion)
+	m.Text("clusterId", genesis.ClusterID)
+	m.Uint("treeSize", x.point.size)
+	m.Text("checkpoint", string(x.point.text))
+	m.Text("keys", genesis.LogKeys)
+	m.Time("from", x.from)
+	m.Time("to", x.to)
+	m.Uint("first", x.first)
+	m.Uint("end", x.end)
+	if operator := x.c.key.Operator; operator != "" {
+		var selection strictjson.Members
+		selection.Text("operator", operator)
+		m.Object("selection", selection)
+	} else {
+		m.Null("selection")
+	}
 	_ = x.writeLine() // A caller that went away is noticed by the first flush.
 }
 
-// run writes page after page. An error after the head cannot become a status:
-// the stream ends without its end line.
-func (x *exporter) run(store *audit.Store, first, end uint64) error {
-	for first < end {
+// run writes page after page.
+func (x *exporter) run() error {
+	x.next = x.first
+	for x.next < x.end {
 		if err := x.c.ctx.Err(); err != nil {
 			return err
 		}
 		_ = x.control.SetWriteDeadline(time.Now().Add(chunkWriteTimeout))
 		var failed error
-		page, err := store.Scan(audit.Query{From: first, To: end, Examine: exportPageMax}, func(index uint64, stored audit.Leaf) bool {
-			failed = x.leaf(store, index, stored.Data)
+		_, err := x.store.Scan(audit.Query{From: x.next, To: x.end, Examine: exportPageMax}, func(index uint64, stored audit.Leaf) bool {
+			failed = x.leaf(index, stored.Data)
 			return failed == nil
 		})
 		if failed != nil {
@@ -117,20 +260,36 @@ func (x *exporter) run(store *audit.Store, first, end uint64) error {
 		if err := x.flush(); err != nil {
 			return err
 		}
-		first = page.Next
-		if page.Done {
-			break
-		}
 	}
-	if x.csv == nil {
-		x.line = x.line[:0]
-		x.line.Text("type", "end")
-		x.line.Uint("leaves", x.written)
-		if err := x.writeLine(); err != nil {
-			return err
-		}
+	if err := x.finish(); err != nil {
+		return err
 	}
 	return x.flush()
+}
+
+// finish writes the end line, under the log's signature.
+func (x *exporter) finish() error {
+	digest := [sha256.Size]byte(x.digest.Sum(nil))
+	if x.csv != nil {
+		return x.csv.Write(csvEnd(x.leaves, digest))
+	}
+	signer, err := x.c.api.signer(x.c.judge.Terms)
+	if err != nil {
+		return err
+	}
+	signature := signer.SignExport(note.Export{
+		Cluster: x.c.judge.Terms.Settings.Genesis.ClusterID, Size: x.point.size, Root: x.point.root, First: x.first, End: x.end,
+		From: x.from.String(), To: x.to.String(), Operator: x.c.key.Operator, Leaves: x.leaves, Digest: digest,
+	})
+	m := &x.line
+	*m = (*m)[:0]
+	m.Text("type", "end")
+	m.Uint("first", x.first)
+	m.Uint("end", x.end)
+	m.Uint("leaves", x.leaves)
+	m.Text("digest", base64.StdEncoding.EncodeToString(digest[:]))
+	m.Text("signature", string(signature))
+	return x.writeLine()
 }
 
 func (x *exporter) flush() error {
@@ -143,29 +302,36 @@ func (x *exporter) flush() error {
 	return x.control.Flush()
 }
 
-// leaf writes one leaf, if it is in the range and the key's scope.
-func (x *exporter) leaf(store *audit.Store, index uint64, data []byte) error {
+// leaf takes the next leaf of the range, and writes it if it is in the key's scope
+// and not before the cursor.
+func (x *exporter) leaf(index uint64, data []byte) error {
+	if index != x.next {
+		return fmt.Errorf("leaf %d was erased meanwhile", x.next)
+	}
 	c := x.c
 	l, err := c.judge.OpenLeaf(index, data)
 	if err != nil {
 		return err
 	}
 	defer c.judge.DropLeaf()
-	at := l.Instant("screenedAt")
-	if l.Kind() != "screen" {
-		at = l.Instant("time")
-	}
-	if at < x.from/engine.Millisecond*engine.Millisecond || at > x.to || c.judge.PastRetention(at) {
+	x.next++
+	if x.csv != nil && l.Kind() != "screen" {
 		return nil
 	}
 	if inScope, err := x.inScope(&l); err != nil || !inScope {
 		return err
 	}
-	x.written++
+	x.leaves++
+	sum := merkleLeaf(data)
+	x.digest.Write(binary.BigEndian.AppendUint64(nil, index))
+	x.digest.Write(sum[:])
+	if index < x.cursor {
+		return nil
+	}
 	if x.csv != nil {
 		return x.row(&l)
 	}
-	path, err := store.Inclusion(index, x.point.size)
+	path, err := x.store.Inclusion(index, x.point.size)
 	if err != nil {
 		return err
 	}
@@ -173,17 +339,19 @@ func (x *exporter) leaf(store *audit.Store, index uint64, data []byte) error {
 	for _, hash := range path {
 		x.path = append(x.path, base64.StdEncoding.EncodeToString(hash))
 	}
-	x.line = x.line[:0]
-	x.line.Text("type", "leaf")
-	x.line.Uint("index", index)
-	x.line.Text("leafHash", leafHash(data))
-	x.line.Text("leaf", string(data))
-	x.line.Texts("path", x.path)
+	m := &x.line
+	*m = (*m)[:0]
+	m.Text("type", "leaf")
+	m.Uint("index", index)
+	m.Text("leafHash", base64.StdEncoding.EncodeToString(sum[:]))
+	m.Text("leaf", string(data))
+	m.Texts("path", x.path)
 	return x.writeLine()
 }
 
 // inScope reports whether a leaf is of the key's operator: its own words, or
-// those of the record it speaks of.
+// those of the record it speaks of. An event of a record that is past its 90
+// days is nobody's any more.
 func (x *exporter) inScope(l *edge.Leaf) (bool, error) {
 	c := x.c
 	if c.key.Operator == "" || c.key.Covers(l.Text("operatorLegalName")) {
@@ -193,6 +361,9 @@ func (x *exporter) inScope(l *edge.Leaf) (bool, error) {
 		return false, nil
 	}
 	data, err := c.api.deps.Records.Leaf(c.ctx, l.Number("reviewedLeaf"))
+	if errors.Is(err, audit.ErrPruned) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
@@ -211,68 +382,4 @@ func (x *exporter) writeLine() error {
 	x.c.buffer = buffer
 	_, err := x.w.Write(buffer)
 	return err
-}
-
-var csvColumns = []string{"index", "leafHashHex", "txnId", "screenedAt", "verdict", "rule", "reason", "agentId", "agentName",
-	"operatorLegalName", "credentialStatus", "amount", "chain", "rail", "cpWallet", "cpName", "cpType", "protocol",
-	"disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "listVersion", "policyVersion", "ruleSet"}
-
-// row writes a screening record with its disposition as one line of a table.
-func (x *exporter) row(l *edge.Leaf) error {
-	if l.Kind() != "screen" {
-		x.written--
-		return nil
-	}
-	var d edge.Leaf
-	if later, ok := x.c.api.deps.Published.Disposition(l.Index); ok {
-		data, err := x.c.api.deps.Records.Leaf(x.c.ctx, later)
-		if err != nil {
-			return err
-		}
-		if d, err = x.c.judge.OpenLeaf(later, data); err != nil {
-			return err
-		}
-		defer x.c.judge.DropLeaf()
-	}
-	cells := make([]string, 0, len(csvColumns))
-	for _, column := range csvColumns {
-		cells = append(cells, csvCell(csvValue(column, l, &d)))
-	}
-	return x.csv.Write(cells)
-}
-
-func csvValue(column string, l, d *edge.Leaf) string {
-	switch column {
-	case "index":
-		return strconv.FormatUint(l.Index, 10)
-	case "leafHashHex": // In hex: base64 may begin with a plus sign.
-		hash := merkleLeaf(l.Data)
-		return hex.EncodeToString(hash[:])
-	case "amount":
-		return string(l.Raw("_request", "amount"))
-	case "chain", "rail", "cpWallet", "cpName", "cpType", "protocol":
-		return l.Text("_request", column)
-	case "listVersion", "policyVersion":
-		return strconv.FormatUint(l.Number(column), 10)
-	case "sarEscalated":
-		if d.Value == nil {
-			return ""
-		}
-		return strconv.FormatBool(d.Flag("sarEscalated"))
-	case "disposition", "reviewedBy", "reviewedAt", "notes":
-		if d.Value == nil {
-			return ""
-		}
-		return d.Text(column)
-	}
-	return l.Text(column)
-}
-
-// csvCell keeps a spreadsheet from running a caller's text as a formula: a cell
-// that begins like one gets an apostrophe.
-func csvCell(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return "'" + text
-	}
-	return text
 }

@@ -41,6 +41,7 @@ const (
 // checkpoint is one signed statement of the log.
 type checkpoint struct {
 	size uint64
+	root note.Hash
 	at   engine.Time
 	text []byte
 }
@@ -62,12 +63,9 @@ func (a *API) checkpoint(e *edge.Terms, size uint64) (*checkpoint, error) {
 	if k.last != nil && k.last.size >= size && now-k.last.at < checkpointKept {
 		return k.last, nil
 	}
-	if k.signer == nil {
-		signer, err := a.logSigner(e)
-		if err != nil {
-			return nil, err
-		}
-		k.signer = signer
+	signer, err := k.open(a, e)
+	if err != nil {
+		return nil, err
 	}
 	store := a.deps.Records.Audit()
 	current := store.Size()
@@ -78,8 +76,27 @@ func (a *API) checkpoint(e *edge.Terms, size uint64) (*checkpoint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tree head: %w", err)
 	}
-	k.last = &checkpoint{size: current, at: now, text: k.signer.Sign(current, root, int64(now))}
+	k.last = &checkpoint{size: current, root: root, at: now, text: signer.Sign(current, root, int64(now))}
 	return k.last, nil
+}
+
+// signer returns the log's signer.
+func (a *API) signer(e *edge.Terms) (*note.Signer, error) {
+	a.signed.mutex.Lock()
+	defer a.signed.mutex.Unlock()
+	return a.signed.open(a, e)
+}
+
+// open makes the signer at its first use. The caller holds the mutex.
+func (k *checkpoints) open(a *API, e *edge.Terms) (*note.Signer, error) {
+	if k.signer == nil {
+		signer, err := a.logSigner(e)
+		if err != nil {
+			return nil, err
+		}
+		k.signer = signer
+	}
+	return k.signer, nil
 }
 
 func (a *API) logSigner(e *edge.Terms) (*note.Signer, error) {
@@ -222,18 +239,39 @@ func proveRecord(c *call) error {
 	m.Text("checkpoint", string(cp.text))
 	m.Text("keys", c.judge.Terms.Settings.Genesis.LogKeys)
 	if later, ok := c.api.deps.Published.Disposition(l.Index); ok && later < cp.size {
-		d, err := c.judge.LoadLeaf(later)
+		inner, err := c.laterProof(later, cp.size)
 		if err != nil {
-			return err
-		}
-		var inner strictjson.Members
-		if err := c.writeProof(&inner, &d, cp.size); err != nil {
 			return err
 		}
 		m.Object("disposition", inner)
 	}
+	var comments []strictjson.Members
+	for _, later := range c.api.deps.Published.Comments(l.Index) {
+		if later >= cp.size {
+			continue
+		}
+		inner, err := c.laterProof(later, cp.size)
+		if err != nil {
+			return err
+		}
+		comments = append(comments, inner)
+	}
+	if len(comments) > 0 {
+		m.List("comments", comments)
+	}
 	c.reply(http.StatusOK, c.out)
 	return nil
+}
+
+// laterProof is the proof of an event that speaks of the record.
+func (c *call) laterProof(index, size uint64) (strictjson.Members, error) {
+	l, err := c.judge.LoadLeaf(index)
+	if err != nil {
+		return nil, err
+	}
+	var m strictjson.Members
+	err = c.writeProof(&m, &l, size)
+	return m, err
 }
 
 // writeProof writes a leaf and its audit path. The leaf is a string, so that

@@ -1,10 +1,7 @@
 package httpapi
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/base64"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -124,65 +121,4 @@ func FuzzParseTileIndex(f *testing.F) {
 		_, width, ok := parseTileIndex(text)
 		require.True(t, !ok || width >= 1 && width <= tileWidth)
 	})
-}
-
-// Every line of an export proves itself against the checkpoint on top.
-func TestExportProvesItself(t *testing.T) {
-	n := newTestNode(t)
-	_, token := n.register("")
-	for range 3 {
-		n.screen(token, `,"cpName":"=cmd()"`)
-	}
-	w := n.do("auditor", "GET", "/v1/audit/export", "")
-	require.Equal(t, 200, w.Code)
-	lines := bufio.NewScanner(w.Body)
-	lines.Buffer(nil, 1<<20)
-	require.True(t, lines.Scan())
-	var head struct {
-		Type, Checkpoint, Keys string
-		TreeSize               uint64
-	}
-	require.NoError(t, json.Unmarshal(lines.Bytes(), &head))
-	require.Equal(t, "checkpoint", head.Type)
-	point, err := note.Verify([]byte(head.Checkpoint), head.Keys)
-	require.NoError(t, err)
-	count := 0
-	end := false
-	for lines.Scan() {
-		var line struct {
-			Type   string
-			Leaves int
-			proofAnswer
-		}
-		require.NoError(t, json.Unmarshal(lines.Bytes(), &line))
-		if line.Type == "end" {
-			require.Equal(t, count, line.Leaves)
-			end = true
-			continue
-		}
-		line.verify(t, point.Root[:], point.Size)
-		require.Equal(t, uint64(count), line.Index)
-		count++
-	}
-	require.True(t, end, "a stream that broke has no end line")
-	require.Equal(t, int(point.Size), count)
-
-	rest := n.do("auditor", "GET", fmt.Sprintf("/v1/audit/export?cursor=%d", point.Size-3), "")
-	require.Equal(t, 4, strings.Count(rest.Body.String(), "\n"), "head, two leaves, end")
-	require.Equal(t, 422, n.do("auditor", "GET", "/v1/audit/export?cursor=x", "").Code)
-
-	table := n.do("auditor", "GET", "/v1/audit/export?format=csv", "")
-	rows, err := csv.NewReader(bytes.NewReader(table.Body.Bytes())).ReadAll()
-	require.NoError(t, err)
-	require.Len(t, rows, 4)
-	require.Equal(t, csvColumns, rows[0])
-	require.Equal(t, "'=cmd()", rows[1][15], "no formula of a caller runs in a spreadsheet")
-}
-
-func TestCSVCell(t *testing.T) {
-	for text, want := range map[string]string{
-		"": "", "plain": "plain", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "\rx": "'\rx", "a=b": "a=b", "'x": "'x",
-	} {
-		require.Equal(t, want, csvCell(text))
-	}
 }

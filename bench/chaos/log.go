@@ -134,7 +134,7 @@ var errUnproven = errors.New("export not proven")
 
 // readExport verifies and reads an export.
 func readExport(node string, raw []byte, keys string) (*exported, error) {
-	report, err := examine.File(bytes.NewReader(raw), keys)
+	report, err := examine.File(bytes.NewReader(raw), examine.Options{Keys: keys, KeysGiven: true})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", errUnproven, node, err)
 	}

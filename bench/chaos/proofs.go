@@ -99,7 +99,7 @@ func readProof(node, txn string, status int, raw []byte, keys string) shownProof
 		p.wrong = string(raw[:min(len(raw), 200)])
 		return p
 	}
-	report, err := examine.File(bytes.NewReader(raw), keys)
+	report, err := examine.File(bytes.NewReader(raw), examine.Options{Keys: keys, KeysGiven: true})
 	if err != nil {
 		p.wrong = err.Error()
 		return p

@@ -1,86 +1,238 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"time"
+	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"railguard/audit/examine"
 )
 
+// verification is one run of `railguard verify`.
+type verification struct {
+	keysFile, output string
+	quiet, show      bool
+}
+
 // newVerify is `railguard verify`: it needs no server and imports none.
 func newVerify() *cobra.Command {
-	keysFile, quiet := "", false
+	v := &verification{}
 	cmd := &cobra.Command{
 		Use: "verify FILE", Short: "Prove a record or an export offline, without any server", GroupID: "compliance",
 		Long: `Check that every record in FILE is a leaf of the log whose tree head the
-cluster signed: FILE is what ` + "`railguard audit proof`" + ` or ` + "`railguard audit export`" + `
-saved ("-" is standard input).
+cluster signed, and that an export is whole: nothing removed, repeated, moved,
+added or relabelled. FILE is what ` + "`railguard audit proof`" + ` or
+` + "`railguard audit export`" + ` saved ("-" is standard input).
+
+An export of everything is a range: its records are numbered without a gap, and
+the tree proves it. An export by a key of one operator is a selection: its
+numbers have gaps, and that none is missing stands on the cluster's signature.
 
 Without --keys the verifier keys inside the file are used. That shows that the
 file is whole and consistent; that it comes from your cluster it shows only if
 the fingerprint below equals the one you know (GET /log/keys).
 
-Exit codes: 0 proven, 1 not proven, 2 not readable.`,
-		Example: "  railguard audit proof txn_1a2B3c4D > proof.json\n  railguard verify proof.json --keys keys.txt",
+Exit codes: 0 proven, 1 not proven, 2 not readable, or wrong flags or keys.`,
+		Example: "  railguard audit proof txn_1a2B3c4D > proof.json\n  railguard verify proof.json --keys keys.txt\n  railguard verify march.ndjson --keys keys.txt --show",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage("expected one FILE (or - for standard input)")
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			keys := ""
-			if keysFile != "" {
-				data, err := os.ReadFile(keysFile)
-				if err != nil {
-					return usage("--keys: %w", err)
-				}
-				keys = string(data)
-			}
-			file := io.Reader(os.Stdin)
-			if args[0] != "-" {
-				opened, err := os.Open(args[0])
-				if err != nil {
-					return usage("%w", err)
-				}
-				defer opened.Close()
-				file = opened
-			}
-			report, err := examine.File(file, keys)
-			if errors.Is(err, examine.ErrFormat) {
-				return &exitError{code: exitUsage, err: err}
-			}
-			if err != nil {
-				return err
-			}
-			printReport(cmd.OutOrStdout(), &report, quiet)
-			return nil
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return v.run(cmd, args[0]) },
 	}
-	cmd.Flags().StringVar(&keysFile, "keys", "", "file with the log's verifier keys (from GET /log/keys, received another way)")
-	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print nothing but the verdict")
+	cmd.Flags().StringVar(&v.keysFile, "keys", "", "file with the log's verifier keys (from GET /log/keys, received another way)")
+	cmd.Flags().BoolVar(&v.show, "show", false, "print the records too (a proof's always are)")
+	cmd.Flags().StringVarP(&v.output, "output", "o", "table", "table or json")
+	cmd.Flags().BoolVarP(&v.quiet, "quiet", "q", false, "print nothing but the verdict")
 	return cmd
 }
 
+func (v *verification) run(cmd *cobra.Command, path string) error {
+	if v.output != "table" && v.output != "json" {
+		return usage("--output must be table or json")
+	}
+	options := examine.Options{}
+	if v.keysFile != "" {
+		data, err := os.ReadFile(v.keysFile)
+		if err != nil {
+			return usage("--keys: %w", err)
+		}
+		options.Keys, options.KeysGiven = string(data), true
+	}
+	file, forget, err := openEvidence(path)
+	if err != nil {
+		return usage("%w", err)
+	}
+	defer forget()
+	report, err := examine.File(file, options)
+	if err != nil {
+		return v.refuse(cmd.OutOrStdout(), err)
+	}
+	if v.output == "json" {
+		return v.printJSON(cmd.OutOrStdout(), file, options, &report)
+	}
+	printReport(cmd.OutOrStdout(), &report, v.quiet)
+	if v.quiet || !v.show && report.Kind != "proof" {
+		return nil
+	}
+	return printRecords(cmd.OutOrStdout(), file, options)
+}
+
+// openEvidence opens a file that can be read twice: records are shown when all of
+// it is proven. Standard input and pipes are kept in a temporary file.
+func openEvidence(path string) (file *os.File, forget func(), err error) {
+	source := os.Stdin
+	if path != "-" {
+		if source, err = os.Open(path); err != nil {
+			return nil, nil, err
+		}
+		if info, err := source.Stat(); err == nil && info.Mode().IsRegular() {
+			return source, func() { _ = source.Close() }, nil
+		}
+		defer source.Close()
+	}
+	file, err = os.CreateTemp("", "railguard-verify-*")
+	if err != nil {
+		return nil, nil, err
+	}
+	forget = func() { _ = file.Close(); _ = os.Remove(file.Name()) }
+	if _, err = io.Copy(file, source); err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		forget()
+	}
+	return file, forget, err
+}
+
+// refuse tells why a file proves nothing.
+func (v *verification) refuse(out io.Writer, err error) error {
+	code := exitFailed
+	if errors.Is(err, examine.ErrFormat) || errors.Is(err, examine.ErrKeys) {
+		code = exitUsage
+	}
+	if v.output == "json" {
+		verdict := struct {
+			Proven bool   `json:"proven"`
+			Error  string `json:"error"`
+			Line   int    `json:"line,omitempty"`
+		}{Error: err.Error()}
+		var placed *examine.LineError
+		if errors.As(err, &placed) {
+			verdict.Line = placed.Line
+		}
+		_ = json.NewEncoder(out).Encode(verdict)
+	}
+	return &exitError{code: code, err: err}
+}
+
 func printReport(out io.Writer, r *examine.Report, quiet bool) {
-	fmt.Fprintf(out, "PROVEN: %d record(s), %d screening call(s), in the tree of %d leaves of %s\n", r.Leaves, r.Screens, r.Checkpoint.Size, r.Checkpoint.Origin)
+	what := "proof of " + r.TxnID
+	if r.Kind == "export" {
+		what = fmt.Sprintf("export, complete from %s to %s", r.From, r.To)
+	}
+	if r.Selection() {
+		what = fmt.Sprintf("SELECTION of operator %q from %s to %s", plain(r.Operator), r.From, r.To)
+	}
+	fmt.Fprintf(out, "PROVEN: %s: %d record(s), %d screening call(s)\n", plain(what), r.Leaves, r.Screens)
 	if quiet {
 		return
 	}
-	if r.Checkpoint.Time != 0 {
-		fmt.Fprintf(out, "tree head signed (classical and ML-DSA-44) at %s\n", time.Unix(r.Checkpoint.Time, 0).UTC().Format(time.RFC3339))
+	if r.Kind == "export" {
+		gaps := "none"
+		if r.Selection() {
+			gaps = fmt.Sprintf("%d leaves of the range are not of the selection", r.End-r.First-uint64(r.Leaves))
+		}
+		fmt.Fprintf(out, "leaves from %d to before %d; gaps: %s\n", r.First, r.End, gaps)
 	}
-	whose := "from the file itself: compare this fingerprint with one you got another way"
+	for _, sentence := range r.Shown() {
+		fmt.Fprintln(out, "shown:     ", plain(sentence))
+	}
+	for _, sentence := range r.NotShown() {
+		fmt.Fprintln(out, "NOT shown: ", plain(sentence))
+	}
+	whose := "from the file itself"
 	if r.KeysGiven {
 		whose = "given by you"
 	}
 	fmt.Fprintf(out, "verifier keys %s, %s\n", r.Fingerprint(), whose)
-	if r.Leaves <= 2 {
-		fmt.Fprintf(out, "record: %s\n", r.Last)
+}
+
+// again reads a proven file once more and hands its records to visit.
+func again(file *os.File, options examine.Options, visit func(*examine.Record) error) error {
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
 	}
+	options.Visit = visit
+	_, err := examine.File(file, options)
+	return err
+}
+
+// recordsAligned is how many rows of records share their column widths: a table
+// of millions is not held in memory.
+const recordsAligned = 256
+
+func printRecords(out io.Writer, file *os.File, options examine.Options) error {
+	fmt.Fprintln(out)
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "LEAF\tTIME\tEVENT\tTXN\tVERDICT\tRULE\tAGENT\tAMOUNT\tDISPOSITION")
+	rows := 0
+	err := again(file, options, func(r *examine.Record) error {
+		agent := r.AgentName
+		if agent == "" {
+			agent = r.AgentID
+		}
+		cells := []string{fmt.Sprint(r.Index), r.Time, r.Kind, r.TxnID, r.Verdict, r.Rule, agent, r.Amount, r.Disposition}
+		for i := range cells {
+			if cells[i] == "" {
+				cells[i] = "-"
+			}
+			cells[i] = plain(cells[i])
+		}
+		if rows++; rows%recordsAligned == 0 {
+			_ = table.Flush()
+		}
+		_, err := fmt.Fprintln(table, strings.Join(cells, "\t"))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return table.Flush()
+}
+
+// printJSON writes the report as one object; with --show, or of a proof, with its
+// records in front.
+func (v *verification) printJSON(out io.Writer, file *os.File, options examine.Options, r *examine.Report) error {
+	fmt.Fprint(out, `{"proven":true`)
+	if v.show || r.Kind == "proof" {
+		fmt.Fprint(out, `,"records":[`)
+		comma := ""
+		err := again(file, options, func(r *examine.Record) error {
+			data, err := json.Marshal(r)
+			if err == nil {
+				_, err = fmt.Fprintf(out, "%s\n%s", comma, data)
+			}
+			comma = ","
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Fprint(out, "]")
+	}
+	report, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, ",\n%s\n", report[1:])
+	return err
 }

@@ -1,0 +1,83 @@
+package httpapi
+
+import (
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"railguard/edge"
+)
+
+// The table form of an export: screening records alone, with their dispositions,
+// for spreadsheets. It proves nothing; its last row says that it is whole.
+
+var csvColumns = []string{"index", "leafHashHex", "txnId", "screenedAt", "verdict", "rule", "reason", "agentId", "agentName",
+	"operatorLegalName", "credentialStatus", "amount", "chain", "rail", "cpWallet", "cpName", "cpType", "protocol",
+	"disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "listVersion", "policyVersion", "ruleSet"}
+
+// csvEndMark stands in the first cell of the last row.
+const csvEndMark = "end"
+
+// csvEnd is the row that says that a table is whole: the mark, a digest over the
+// index and leaf hash of each row, and how many rows there are.
+func csvEnd(rows uint64, digest [32]byte) []string {
+	cells := make([]string, len(csvColumns))
+	cells[0], cells[1], cells[2] = csvEndMark, hex.EncodeToString(digest[:]), strconv.FormatUint(rows, 10)+" rows"
+	return cells
+}
+
+// row writes a screening record with its disposition as one line of a table.
+func (x *exporter) row(l *edge.Leaf) error {
+	var d edge.Leaf
+	if later, ok := x.c.api.deps.Published.Disposition(l.Index); ok {
+		data, err := x.c.api.deps.Records.Leaf(x.c.ctx, later)
+		if err != nil {
+			return err
+		}
+		if d, err = x.c.judge.OpenLeaf(later, data); err != nil {
+			return err
+		}
+		defer x.c.judge.DropLeaf()
+	}
+	cells := make([]string, 0, len(csvColumns))
+	for _, column := range csvColumns {
+		cells = append(cells, csvCell(csvValue(column, l, &d)))
+	}
+	return x.csv.Write(cells)
+}
+
+func csvValue(column string, l, d *edge.Leaf) string {
+	switch column {
+	case "index":
+		return strconv.FormatUint(l.Index, 10)
+	case "leafHashHex": // In hex: base64 may begin with a plus sign.
+		hash := merkleLeaf(l.Data)
+		return hex.EncodeToString(hash[:])
+	case "amount":
+		return string(l.Raw("_request", "amount"))
+	case "chain", "rail", "cpWallet", "cpName", "cpType", "protocol":
+		return l.Text("_request", column)
+	case "listVersion", "policyVersion":
+		return strconv.FormatUint(l.Number(column), 10)
+	case "sarEscalated":
+		if d.Value == nil {
+			return ""
+		}
+		return strconv.FormatBool(d.Flag("sarEscalated"))
+	case "disposition", "reviewedBy", "reviewedAt", "notes":
+		if d.Value == nil {
+			return ""
+		}
+		return d.Text(column)
+	}
+	return l.Text(column)
+}
+
+// csvCell keeps a spreadsheet from running a caller's text as a formula: a cell
+// that begins like one gets an apostrophe.
+func csvCell(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}

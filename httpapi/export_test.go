@@ -1,0 +1,260 @@
+package httpapi
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/audit"
+	"railguard/audit/note"
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// Every line of an export proves itself against the checkpoint on top.
+func TestExportProvesItself(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	for range 3 {
+		n.screen(token, `,"cpName":"=cmd()"`)
+	}
+	w := n.do("auditor", "GET", "/v1/audit/export", "")
+	require.Equal(t, 200, w.Code)
+	lines := bufio.NewScanner(w.Body)
+	lines.Buffer(nil, 1<<20)
+	require.True(t, lines.Scan())
+	var head struct {
+		Type, Checkpoint, Keys string
+		TreeSize               uint64
+	}
+	require.NoError(t, json.Unmarshal(lines.Bytes(), &head))
+	require.Equal(t, "export", head.Type)
+	point, err := note.Verify([]byte(head.Checkpoint), head.Keys)
+	require.NoError(t, err)
+	count := 0
+	end := false
+	for lines.Scan() {
+		var line struct {
+			Type   string
+			Leaves int
+			proofAnswer
+		}
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &line))
+		if line.Type == "end" {
+			require.Equal(t, count, line.Leaves)
+			end = true
+			continue
+		}
+		line.verify(t, point.Root[:], point.Size)
+		require.Equal(t, uint64(count), line.Index)
+		count++
+	}
+	require.True(t, end, "a stream that broke has no end line")
+	require.Equal(t, int(point.Size), count)
+
+	table := n.do("auditor", "GET", "/v1/audit/export?format=csv", "")
+	rows, err := csv.NewReader(bytes.NewReader(table.Body.Bytes())).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, 5)
+	require.Equal(t, csvColumns, rows[0])
+	require.Equal(t, []string{"end", "3 rows"}, []string{rows[4][0], rows[4][2]}, "a table says that it is whole")
+	require.Equal(t, "'=cmd()", rows[1][15], "no formula of a caller runs in a spreadsheet")
+}
+
+func TestCSVCell(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "plain": "plain", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "\rx": "'\rx", "a=b": "a=b", "'x": "'x",
+	} {
+		require.Equal(t, want, csvCell(text))
+	}
+}
+
+// An export that broke off goes on where it stopped, on any node, and what the
+// caller has then is what it would have had in one piece.
+func TestExportGoesOn(t *testing.T) {
+	n := newTestNode(t)
+	n.addKey(wire.APIKey{ID: "key_scoped", Roles: wire.RoleAuditor, Operator: edge.OperatorKey("Acme Inc")}, testSecret("scoped"))
+	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":0}`)
+	for range 5 {
+		txn := member(t, n.screen(token, `,"cpName":"a \"b\"\nc"`).Body.Bytes(), "txnId")
+		n.advance(engine.Second)
+		require.Equal(t, 200, n.do("reviewer", "POST", "/v1/reviews/"+txn, `{"disposition":"REJECTED","reviewedBy":"Carla"}`).Code)
+	}
+	for _, asked := range []struct{ role, query string }{
+		{"auditor", ""}, {"scoped", ""}, {"auditor", "?format=csv"},
+		{"auditor", "?from=" + (testStart + 2*engine.Second).String() + "&to=" + (testStart + 4*engine.Second).String()},
+	} {
+		w := n.do(asked.role, "GET", "/v1/audit/export"+asked.query, "")
+		require.Equal(t, 200, w.Code, w.Body)
+		whole := w.Body.String()
+		n.advance(engine.Second)
+		n.screen(token, "") // The log goes on meanwhile.
+		elsewhere := n.another(nil)
+		for cursor, at := range placesOf(t, whole) {
+			query := w.Header().Get(headerContinue) + "&cursor=" + strconv.FormatUint(cursor, 10)
+			r := httptest.NewRequest("GET", "/v1/audit/export?"+query, nil)
+			r.Header.Set("Authorization", "Bearer "+testSecret(asked.role))
+			rest := httptest.NewRecorder()
+			elsewhere.Handler().ServeHTTP(rest, r)
+			require.Equal(t, 200, rest.Code, rest.Body)
+			require.Equal(t, whole[at:], rest.Body.String(), "%s behind leaf %d", asked, cursor)
+		}
+	}
+}
+
+// placesOf returns, for each leaf of an export, where in its text the next one begins.
+func placesOf(t *testing.T, whole string) map[uint64]int {
+	places := map[uint64]int{}
+	if strings.HasPrefix(whole, "{") {
+		at := 0
+		for line := range strings.Lines(whole) {
+			at += len(line)
+			if m := objectOf([]byte(line)); m["type"] == "leaf" {
+				index, err := m["index"].(json.Number).Int64()
+				require.NoError(t, err)
+				places[uint64(index)] = at
+			}
+		}
+	} else {
+		rows := csv.NewReader(strings.NewReader(whole))
+		for {
+			row, err := rows.Read()
+			if err != nil {
+				break
+			}
+			if index, err := strconv.ParseUint(row[0], 10, 64); err == nil {
+				places[index] = int(rows.InputOffset())
+			}
+		}
+	}
+	require.NotEmpty(t, places)
+	return places
+}
+
+func TestExportGoesOnOnlyAsItBegan(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	for range 5 {
+		n.screen(token, "")
+		n.advance(engine.Second)
+	}
+	from, to := (testStart + engine.Second).String(), (testStart + 3*engine.Second).String()
+	w := n.do("auditor", "GET", "/v1/audit/export?from="+from+"&to="+to, "")
+	began, err := url.ParseQuery(w.Header().Get(headerContinue))
+	require.NoError(t, err)
+	first, err := strconv.ParseUint(began.Get("first"), 10, 64)
+	require.NoError(t, err)
+	began.Set("cursor", began.Get("first"))
+	ask := func(change func(url.Values)) *httptest.ResponseRecorder {
+		query := url.Values{}
+		for name, values := range began {
+			query[name] = values
+		}
+		change(query)
+		return n.do("auditor", "GET", "/v1/audit/export?"+query.Encode(), "")
+	}
+	require.Equal(t, 200, ask(func(url.Values) {}).Code)
+	for name, c := range map[string]struct{ member, value, param string }{
+		"no number":           {"cursor", "x", "cursor"},
+		"before the range":    {"cursor", strconv.FormatUint(first-1, 10), "cursor"},
+		"behind the range":    {"cursor", "1000", "cursor"},
+		"no size":             {"treeSize", "", "treeSize"},
+		"a size to come":      {"treeSize", "1000", "treeSize"},
+		"no first":            {"first", "", "first"},
+		"another first":       {"first", strconv.FormatUint(first+1, 10), "first"},
+		"an earlier first":    {"first", "0", "first"},
+		"no from":             {"from", "", "from"},
+		"no to":               {"to", "", "from"},
+		"a number far beyond": {"treeSize", "9223372036854775807", "treeSize"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := ask(func(query url.Values) { query.Set(c.member, c.value) })
+			require.Equal(t, 422, w.Code, w.Body)
+			require.Equal(t, c.param, member(t, w.Body.Bytes(), "param"))
+		})
+	}
+	n.store.Prune(first + 1)
+	require.Equal(t, 404, ask(func(url.Values) {}).Code, "what was erased cannot be gone on with")
+}
+
+// An export that cannot be finished must not look whole: the connection breaks.
+func TestExportBreaksVisibly(t *testing.T) {
+	n := newTestNode(t)
+	n.addKey(wire.APIKey{ID: "key_scoped", Roles: wire.RoleAuditor, Operator: edge.OperatorKey("Acme Inc")}, testSecret("scoped"))
+	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":0}`)
+	txn := member(t, n.screen(token, "").Body.Bytes(), "txnId")
+	require.Equal(t, 200, n.do("reviewer", "POST", "/v1/reviews/"+txn, `{"disposition":"REJECTED","reviewedBy":"Carla"}`).Code)
+	server := httptest.NewServer(n.api.Handler())
+	defer server.Close()
+	n.leafError = errors.New("the disk does not answer")
+	for _, asked := range []struct{ role, query string }{{"scoped", ""}, {"auditor", "?format=csv"}} {
+		request, err := http.NewRequest(http.MethodGet, server.URL+"/v1/audit/export"+asked.query, nil)
+		require.NoError(t, err)
+		request.Header.Set("Authorization", "Bearer "+testSecret(asked.role))
+		response, err := server.Client().Do(request)
+		if err == nil {
+			_, err = io.ReadAll(response.Body)
+			_ = response.Body.Close()
+		}
+		require.Error(t, err, asked.role)
+	}
+	require.Zero(t, n.api.Running())
+}
+
+// A node that is still fetching history does not know where a time begins.
+func TestExportWaitsForHistory(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	n.screen(token, "")
+	n.advance(engine.Second)
+	n.screen(token, "")
+	from := (testStart + engine.Second).String()
+	require.Equal(t, 200, n.do("auditor", "GET", "/v1/audit/export?from="+from, "").Code)
+	x := &exporter{c: &call{api: n.api}, store: n.store, from: testStart + engine.Second, to: testStart + 2*engine.Second, end: n.store.Size()}
+	x.point = &checkpoint{size: x.end}
+	var refused *Error
+	require.ErrorAs(t, x.checkEdges(), &refused, "leaf 0 is of an earlier time")
+	require.Equal(t, 503, refused.Status)
+	_, err := n.store.Record(n.store.Size())
+	require.ErrorIs(t, err, audit.ErrNotYet)
+}
+
+func TestHeadOfExport(t *testing.T) {
+	n := newTestNode(t)
+	w := n.do("auditor", "HEAD", "/v1/audit/export", "")
+	require.Equal(t, 200, w.Code)
+	require.Zero(t, w.Body.Len())
+}
+
+// What is past its 90 days is not exported, nor counted into the range.
+func TestExportEndsAtRetention(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	n.screen(token, "")
+	old := n.store.Size()
+	n.advance(engine.Retention)
+	n.screen(token, "")
+	lines := n.exportLines(t, "auditor", "?from=2026-01-01")
+	require.Equal(t, json.Number(strconv.FormatUint(old, 10)), objectOf(lines[0])["first"])
+	e := &evidence{keys: n.settings.Genesis.LogKeys}
+	report, err := e.examine(lines...)
+	require.NoError(t, err)
+	require.Equal(t, n.store.Size()-old, uint64(report.Leaves))
+
+	lines = n.exportLines(t, "auditor", "?from=2026-01-01&to=2026-03-23")
+	report, err = e.examine(lines...)
+	require.NoError(t, err)
+	require.Zero(t, report.Leaves)
+}

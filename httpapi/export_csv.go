@@ -19,10 +19,14 @@ var csvColumns = []string{"index", "leafHashHex", "txnId", "screenedAt", "verdic
 const csvEndMark = "end"
 
 // csvEnd is the row that says that a table is whole: the mark, a digest over the
-// index and leaf hash of each row, and how many rows there are.
-func csvEnd(rows uint64, digest [32]byte) []string {
+// index and leaf hash of each row, how many rows there are, and the operator of a
+// selection.
+func csvEnd(rows uint64, digest [32]byte, operator string) []string {
 	cells := make([]string, len(csvColumns))
 	cells[0], cells[1], cells[2] = csvEndMark, hex.EncodeToString(digest[:]), strconv.FormatUint(rows, 10)+" rows"
+	if operator != "" {
+		cells[3] = "selection: operator " + operator
+	}
 	return cells
 }
 

@@ -27,20 +27,18 @@ func TestSignExport(t *testing.T) {
 	require.NoError(t, VerifyExport(&x, lines, quantum))
 
 	for name, change := range map[string]func(*Export){
-		"origin":   func(x *Export) { x.Origin += "x" },
-		"cluster":  func(x *Export) { x.Cluster = "cl_2" },
-		"size":     func(x *Export) { x.Size++ },
-		"root":     func(x *Export) { x.Root[0]++ },
-		"first":    func(x *Export) { x.First++ },
-		"end":      func(x *Export) { x.End-- },
-		"from":     func(x *Export) { x.From = x.To },
-		"to":       func(x *Export) { x.To = x.From },
-		"operator": func(x *Export) { x.Operator = "" },
-		"leaves":   func(x *Export) { x.Leaves-- },
-		"digest":   func(x *Export) { x.Digest[31]++ },
-		"a line smuggled in": func(x *Export) {
-			x.From, x.To = x.From+`" to "`+x.To, x.To
-		},
+		"origin":            func(x *Export) { x.Origin += "x" },
+		"cluster":           func(x *Export) { x.Cluster = "cl_2" },
+		"size":              func(x *Export) { x.Size++ },
+		"root":              func(x *Export) { x.Root[0]++ },
+		"first":             func(x *Export) { x.First++ },
+		"end":               func(x *Export) { x.End-- },
+		"from":              func(x *Export) { x.From = x.To },
+		"to":                func(x *Export) { x.To = x.From },
+		"operator":          func(x *Export) { x.Operator = "" },
+		"leaves":            func(x *Export) { x.Leaves-- },
+		"digest":            func(x *Export) { x.Digest[31]++ },
+		"words smuggled in": func(x *Export) { x.From += `" to "` + x.To },
 	} {
 		other := x
 		change(&other)

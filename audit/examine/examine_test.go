@@ -298,12 +298,6 @@ func TestWhatDoesNotProve(t *testing.T) {
 		return encode(t, p)
 	}
 	same := changed(func(object) {})
-	exported := f.export(t, 0, 9, "", numbers(0, 9)...)
-	altered := func(at int, name string, value any) string {
-		lines := slices.Clone(exported)
-		lines[at] = with(lines[at], name, value)
-		return encode(t, lines...)
-	}
 	cases := map[string]struct {
 		text, keys string
 		want       error
@@ -326,37 +320,58 @@ func TestWhatDoesNotProve(t *testing.T) {
 		"checkpoint altered": {changed(func(p object) {
 			p["checkpoint"] = strings.Replace(p["checkpoint"].(string), "\n9\n", "\n8\n", 1)
 		}), "", ErrProof},
-		"signed by others":       {same, other.VerifierKeys(), ErrProof},
-		"other keys inside":      {changed(func(p object) { p["keys"] = other.VerifierKeys() }), f.signer.VerifierKeys(), ErrProof},
-		"no checkpoint":          {changed(func(p object) { delete(p, "checkpoint") }), "", ErrFormat},
-		"no index":               {changed(func(p object) { delete(p, "index") }), "", ErrFormat},
-		"empty":                  {"", "", ErrFormat},
-		"not JSON":               {"hello\n", "", ErrFormat},
-		"keys that are none":     {same, "# nothing\n", ErrKeys},
-		"export cut":             {encode(t, exported[:5]...), "", ErrProof},
-		"export without a row":   {encode(t, append(slices.Clone(exported[:3]), exported[4:]...)...), "", ErrProof},
-		"export with a stranger": {encode(t, exported[0], object{"type": "note"}), "", ErrFormat},
-		"export of later format": {altered(0, "version", 2), "", ErrFormat},
-		"export: end lowered":    {encode(t, append(slices.Clone(exported[:9]), with(exported[10], "leaves", 8))...), "", ErrProof},
-		"export: line after":     {encode(t, append(slices.Clone(exported), exported[9])...), "", ErrProof},
-		"export: word after":     {encode(t, exported...) + "x", "", ErrProof},
-		"export: empty line":     {encode(t, exported[:2]...) + "\n" + encode(t, exported[2:]...), "", ErrFormat},
-		"export: unknown member": {altered(3, "verdict", "BLOCK"), "", ErrProof},
-		"export: head member":    {altered(0, "note", "x"), "", ErrProof},
-		"export: end member":     {altered(10, "note", "x"), "", ErrProof},
-		"export: hash":           {altered(3, "leafHash", exported[4]["leafHash"]), "", ErrProof},
-		"export: size":           {altered(0, "treeSize", 10), "", ErrProof},
-		"export: beyond tree":    {altered(0, "end", 10), "", ErrProof},
-		"export: backwards":      {altered(0, "first", 10), "", ErrProof},
-		"export: later time":     {altered(0, "from", to), "", ErrProof},
-		"export: half selection": {altered(0, "selection", object{"verdict": "BLOCK"}), "", ErrFormat},
-		"export: nobody's":       {altered(0, "selection", object{"operator": ""}), "", ErrFormat},
-		"export: digest":         {altered(10, "digest", exported[1]["leafHash"]), "", ErrProof},
-		"export: count":          {altered(10, "leaves", 8), "", ErrProof},
+		"signed by others":   {same, other.VerifierKeys(), ErrProof},
+		"other keys inside":  {changed(func(p object) { p["keys"] = other.VerifierKeys() }), f.signer.VerifierKeys(), ErrProof},
+		"no checkpoint":      {changed(func(p object) { delete(p, "checkpoint") }), "", ErrFormat},
+		"no index":           {changed(func(p object) { delete(p, "index") }), "", ErrFormat},
+		"empty":              {"", "", ErrFormat},
+		"not JSON":           {"hello\n", "", ErrFormat},
+		"keys that are none": {same, "# nothing\n", ErrKeys},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			_, err := examineText(c.text, c.keys)
+			require.ErrorIs(t, err, c.want)
+		})
+	}
+}
+
+func TestWhatNoExportIs(t *testing.T) {
+	f := newFixture(t, 9)
+	exported := f.export(t, 0, 9, "", numbers(0, 9)...)
+	altered := func(at int, name string, value any) string {
+		lines := slices.Clone(exported)
+		lines[at] = with(lines[at], name, value)
+		return encode(t, lines...)
+	}
+	cases := map[string]struct {
+		text string
+		want error
+	}{
+		"export cut":             {encode(t, exported[:5]...), ErrProof},
+		"export without a row":   {encode(t, append(slices.Clone(exported[:3]), exported[4:]...)...), ErrProof},
+		"export with a stranger": {encode(t, exported[0], object{"type": "note"}), ErrFormat},
+		"export of later format": {altered(0, "version", 2), ErrFormat},
+		"export: end lowered":    {encode(t, append(slices.Clone(exported[:9]), with(exported[10], "leaves", 8))...), ErrProof},
+		"export: line after":     {encode(t, append(slices.Clone(exported), exported[9])...), ErrProof},
+		"export: word after":     {encode(t, exported...) + "x", ErrProof},
+		"export: empty line":     {encode(t, exported[:2]...) + "\n" + encode(t, exported[2:]...), ErrFormat},
+		"export: unknown member": {altered(3, "verdict", "BLOCK"), ErrProof},
+		"export: head member":    {altered(0, "note", "x"), ErrProof},
+		"export: end member":     {altered(10, "note", "x"), ErrProof},
+		"export: hash":           {altered(3, "leafHash", exported[4]["leafHash"]), ErrProof},
+		"export: size":           {altered(0, "treeSize", 10), ErrProof},
+		"export: beyond tree":    {altered(0, "end", 10), ErrProof},
+		"export: backwards":      {altered(0, "first", 10), ErrProof},
+		"export: later time":     {altered(0, "from", to), ErrProof},
+		"export: half selection": {altered(0, "selection", object{"verdict": "BLOCK"}), ErrFormat},
+		"export: nobody's":       {altered(0, "selection", object{"operator": ""}), ErrFormat},
+		"export: digest":         {altered(10, "digest", exported[1]["leafHash"]), ErrProof},
+		"export: count":          {altered(10, "leaves", 8), ErrProof},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := examineText(c.text, "")
 			require.ErrorIs(t, err, c.want)
 		})
 	}

@@ -271,7 +271,7 @@ func (x *exporter) run() error {
 func (x *exporter) finish() error {
 	digest := [sha256.Size]byte(x.digest.Sum(nil))
 	if x.csv != nil {
-		return x.csv.Write(csvEnd(x.leaves, digest, x.c.key.operator))
+		return x.csv.Write(csvEnd(x.leaves, digest, x.c.key.Operator))
 	}
 	signer, err := x.c.api.signer(x.c.judge.Terms)
 	if err != nil {

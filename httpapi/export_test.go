@@ -224,9 +224,9 @@ func TestExportWaitsForHistory(t *testing.T) {
 	require.Equal(t, 200, n.do("auditor", "GET", "/v1/audit/export?from="+from, "").Code)
 	x := &exporter{c: &call{api: n.api}, store: n.store, from: testStart + engine.Second, to: testStart + 2*engine.Second, end: n.store.Size()}
 	x.point = &checkpoint{size: x.end}
-	var refused *Error
+	var refused *edge.Refusal
 	require.ErrorAs(t, x.checkEdges(), &refused, "leaf 0 is of an earlier time")
-	require.Equal(t, 503, refused.Status)
+	require.Equal(t, "overloaded", refused.Code)
 	_, err := n.store.Record(n.store.Size())
 	require.ErrorIs(t, err, audit.ErrNotYet)
 }

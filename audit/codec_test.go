@@ -287,7 +287,7 @@ func TestGoldenFiles(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, golden, tail, "frames are fixed to the byte")
 	tl := newTail(shape{SegmentLevelMin}, 3, &memFile{golden})
-	report, err := tl.recover()
+	report, err := tl.recover(false)
 	require.NoError(t, err)
 	require.Equal(t, &TailReport{File: "tail/000000003.log", Leaves: 5}, report)
 }
@@ -328,7 +328,7 @@ func FuzzTail(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		disk := &memFile{slices.Clone(file)}
 		first := newTail(shape{SegmentLevelMin}, 1, disk)
-		report, err := first.recover()
+		report, err := first.recover(false)
 		if err != nil {
 			return // the same leaf twice with different bytes
 		}
@@ -337,7 +337,7 @@ func FuzzTail(f *testing.F) {
 			t.Fatalf("%d bytes of %d, %d cut", len(disk.data), len(file), report.Cut) // A mark may be written anew.
 		}
 		second := newTail(shape{SegmentLevelMin}, 1, disk)
-		again, err := second.recover()
+		again, err := second.recover(false)
 		if err != nil || again.Cut != 0 || again.Leaves != report.Leaves {
 			t.Fatalf("recovered twice: %+v, then %+v, %v", report, again, err)
 		}

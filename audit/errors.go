@@ -52,3 +52,6 @@ func (e *DamageError) Error() string {
 
 // Is makes errors.Is(err, ErrCorrupt) hold.
 func (e *DamageError) Is(target error) bool { return target == ErrCorrupt }
+
+// ErrReadOnly answers every write to a store of OpenReadOnly.
+var ErrReadOnly = errors.New("audit: the store was opened read-only")

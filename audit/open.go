@@ -32,7 +32,42 @@ func formatText(level uint) string {
 // (Adopt) and retention (Prune), and replays its log.
 //
 // Only one Store may be open on a Dir; the caller holds the lock.
-func Open(d Dir, o Options) (*Store, error) {
+func Open(d Dir, o Options) (*Store, error) { return open(d, o, false) }
+
+// lookTries bounds how often OpenReadOnly begins anew because a file was gone when
+// its turn came.
+const lookTries = 16
+
+// OpenReadOnly looks at a folder without making, changing or removing a file in it:
+// also at that of a running node, whose lock it needs not. What is half-made is
+// passed over, and of a tail what is whole is taken: so it has what stood there at
+// one moment of the call, and not what is written later. What the node removes
+// meanwhile answers like damage. Every write to the store is ErrReadOnly.
+func OpenReadOnly(d Dir, o Options) (*Store, error) {
+	for try := 1; ; try++ {
+		s, err := open(readOnlyDir{d}, o, true)
+		if err == nil || try == lookTries || !errors.Is(err, fs.ErrNotExist) {
+			return s, err
+		}
+	}
+}
+
+// readOnlyDir has nothing changed below it, whoever tries.
+type readOnlyDir struct{ Dir }
+
+// Create implements Dir.
+func (readOnlyDir) Create(string) (File, error) { return nil, ErrReadOnly }
+
+// Rename implements Dir.
+func (readOnlyDir) Rename(string, string) error { return ErrReadOnly }
+
+// Remove implements Dir.
+func (readOnlyDir) Remove(string) error { return ErrReadOnly }
+
+// Sync implements Dir.
+func (readOnlyDir) Sync(string) error { return ErrReadOnly }
+
+func open(d Dir, o Options, readOnly bool) (*Store, error) {
 	level := o.SegmentLevel
 	if level == 0 {
 		level = SegmentLevelMax
@@ -42,13 +77,16 @@ func Open(d Dir, o Options) (*Store, error) {
 	}
 	form := shape{level}
 	s := &Store{
-		dir: d, form: form, inline: o.SealInline,
+		dir: d, form: form, inline: o.SealInline, readOnly: readOnly,
 		sealed:   newSegmentCache(d, form),
 		shelf:    shelf{form: form, tails: make(map[uint64]*tail)},
 		hash:     newLeafHasher(),
 		damaged:  make(map[uint64]*DamageError),
 		sealWake: make(chan struct{}, 1),
 		sealDone: make(chan struct{}),
+	}
+	if readOnly {
+		s.broken.Store(&ErrReadOnly) // Before loading: what is full is not sealed either.
 	}
 	if err := s.load(); err != nil {
 		for _, t := range s.shelf.tails {
@@ -95,6 +133,9 @@ func (s *Store) checkFormat() error {
 				return fmt.Errorf("audit folder has %q but no %q file: not ours, or damaged", name, formatName)
 			}
 		}
+		if s.readOnly {
+			return nil // An empty folder has no leaves.
+		}
 		return replaceFile(s.dir, formatName, []byte(want))
 	}
 	if err != nil {
@@ -112,20 +153,28 @@ func (s *Store) segmentFiles() (map[uint64]slotState, error) {
 	found := make(map[uint64]slotState)
 	err := s.walk("", 0, func(name string) error {
 		if strings.HasSuffix(name, temporarySuffix) {
-			return s.dir.Remove(name)
+			return s.removeLeftover(name)
 		}
 		number, suffix, ok := parseSegmentName(name)
 		switch {
 		case ok && suffix == hashSuffix:
 			found[number] = slotErased
 		case ok && suffix == segmentSuffix && found[number] == slotErased: // .hsh sorts before .seg
-			return s.dir.Remove(name)
+			return s.removeLeftover(name)
 		case ok && suffix == segmentSuffix:
 			found[number] = slotSealed
 		}
 		return nil
 	})
 	return found, err
+}
+
+// removeLeftover removes what a crash left. Looking on, it may be a running node's.
+func (s *Store) removeLeftover(name string) error {
+	if s.readOnly {
+		return nil
+	}
+	return s.dir.Remove(name)
 }
 
 // walk visits the files under the three levels of numbered folders, in order.
@@ -201,7 +250,7 @@ func (s *Store) loadTails() error {
 		}
 		switch s.shelf.state(number) {
 		case slotErased:
-			if err := s.dir.Remove(tailName(number)); err != nil {
+			if err := s.removeLeftover(tailName(number)); err != nil {
 				return err
 			}
 			continue
@@ -209,7 +258,7 @@ func (s *Store) loadTails() error {
 			open, err := s.sealed.acquire(number, false)
 			if err == nil {
 				s.sealed.release(open)
-				if err := s.dir.Remove(tailName(number)); err != nil {
+				if err := s.removeLeftover(tailName(number)); err != nil {
 					return err
 				}
 				continue
@@ -218,7 +267,7 @@ func (s *Store) loadTails() error {
 				return err
 			}
 		}
-		t, report, err := recoverTail(s.dir, s.form, number)
+		t, report, err := recoverTail(s.dir, s.form, number, s.readOnly)
 		if err != nil {
 			return err
 		}

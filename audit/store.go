@@ -25,16 +25,18 @@ type Options struct {
 // appender takes it for writing once a segment. What is published is published
 // by atomic store: first a leaf's hash and time, then its place, then the size.
 type Store struct {
-	dir     Dir
-	form    shape
-	inline  bool
-	report  OpenReport
-	size    atomic.Uint64
-	oldest  atomic.Uint64
-	broken  atomic.Pointer[error]
-	closed  atomic.Bool
-	sealed  *segmentCache
-	bundles bundleCache
+	dir    Dir
+	form   shape
+	inline bool
+	// readOnly: nothing is made, cut or removed, see OpenReadOnly.
+	readOnly bool
+	report   OpenReport
+	size     atomic.Uint64
+	oldest   atomic.Uint64
+	broken   atomic.Pointer[error]
+	closed   atomic.Bool
+	sealed   *segmentCache
+	bundles  bundleCache
 
 	mu    sync.RWMutex // guards shelf
 	shelf shelf

@@ -257,14 +257,18 @@ func (t *tail) sync(d Dir, mark func(t *tail, durable int64) error) error {
 
 // recoverTail reads a tail file after a start: it takes every whole frame, cuts
 // what a crash tore off the end, and reports what was damaged though a mark says
-// it was durable.
-func recoverTail(d Dir, form shape, number uint64) (t *tail, report *TailReport, err error) {
-	f, err := d.Create(tailName(number))
+// it was durable. Read-only it cuts nothing.
+func recoverTail(d Dir, form shape, number uint64, readOnly bool) (t *tail, report *TailReport, err error) {
+	take := d.Create
+	if readOnly {
+		take = d.Open
+	}
+	f, err := take(tailName(number))
 	if err != nil {
 		return nil, nil, err
 	}
 	t = newTail(form, number, f)
-	report, err = t.recover()
+	report, err = t.recover(readOnly)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("%s: %w", t.name, err), f.Close())
 	}
@@ -281,7 +285,7 @@ type TailReport struct {
 	Damaged int
 }
 
-func (t *tail) recover() (*TailReport, error) {
+func (t *tail) recover(readOnly bool) (*TailReport, error) {
 	size, err := t.file.Size()
 	if err != nil {
 		return nil, err
@@ -322,6 +326,8 @@ func (t *tail) recover() (*TailReport, error) {
 	}
 	if t.end < size {
 		report.Cut = size - t.end
+	}
+	if t.end < size && !readOnly {
 		if err := t.cut(mark); err != nil {
 			return nil, err
 		}

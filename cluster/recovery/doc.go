@@ -11,7 +11,6 @@
 // Map
 //
 //   - recovery.go: sources, reports and orders, as the command shows and takes them.
-//   - folder.go opens a stopped folder; inspect.go looks; overlay.go keeps history on
-//     disk as it is while it is looked at.
+//   - folder.go opens a stopped folder; inspect.go looks.
 //   - write.go does it, step by step; follow.go keeps another survivor.
 package recovery

@@ -100,9 +100,7 @@ func (r *Report) judgeMembers(f *stillFolder) {
 // judgeHistory applies the log to the state, in memory, and holds the leaves on disk
 // against it.
 func (r *Report) judgeHistory(f *stillFolder) (err error) {
-	below := newOverlay(audit.OSDir(f.path(datadir.AuditFolder)))
-	defer func() { err = errors.Join(err, below.close()) }()
-	history, err := audit.Open(below, audit.Options{})
+	history, err := audit.OpenReadOnly(audit.OSDir(f.path(datadir.AuditFolder)), audit.Options{})
 	if err != nil {
 		return fmt.Errorf("cluster: history: %w", err)
 	}

@@ -87,7 +87,7 @@ func dumpSnapshot(out io.Writer, v *fsm.View) {
 // dumpAudit reads and hashes everything in an audit folder.
 func dumpAudit(cmd *cobra.Command, path string) (err error) {
 	out := cmd.OutOrStdout()
-	store, err := audit.Open(audit.OSDir(path), audit.Options{})
+	store, err := audit.OpenReadOnly(audit.OSDir(path), audit.Options{})
 	if err != nil {
 		return err
 	}

@@ -131,13 +131,5 @@ func TestTimeTexts(t *testing.T) {
 	}
 	require.Equal(t, at(t, "2026-03-22T01:00:00Z"), at(t, "2026-03-22T03:00:00+02:00"))
 	require.Equal(t, "1970-01-01T00:00:00.000Z", Time(-1).String())
-	for _, text := range []string{"", "2026-03-22", "2026-03-22T03:33:28", "1969-12-31T23:59:59Z", "2201-01-01T00:00:00Z", "2026-02-30T00:00:00Z", "1970-01-01T00:00:00+02:00"} {
-		_, ok := ParseTime(text)
-		require.False(t, ok, text)
-	}
-	day, ok := ParseDate("2026-03-22")
-	require.True(t, ok)
-	require.Equal(t, "2026-03-22", string(day.AppendDate(nil)))
-	_, ok = ParseDate("1969-12-31")
-	require.False(t, ok)
+	require.Equal(t, "2026-03-22", string(at(t, "2026-03-22T03:33:28Z").Day().AppendDate(nil)))
 }

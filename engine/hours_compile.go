@@ -203,25 +203,6 @@ func loadZone(name string) (*time.Location, error) {
 	return nil, errNoZone
 }
 
-// ParseTime reads an ISO 8601 instant with its offset (RFC 3339) into log time.
-// Years outside 1970 to 2200 are refused: they are mistakes.
-func ParseTime(text string) (Time, bool) {
-	at, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil || at.Year() < 1970 || at.Year() > 2200 || at.Unix() < 0 {
-		return 0, false
-	}
-	return Time(at.UnixNano()), true
-}
-
-// ParseDate reads YYYY-MM-DD into a day.
-func ParseDate(text string) (Day, bool) {
-	date, err := time.Parse(time.DateOnly, text)
-	if err != nil || date.Unix() < 0 {
-		return 0, false
-	}
-	return Day(date.Unix() / daySeconds), true
-}
-
 // duration reads "48h" or "90m".
 func (r *reader) duration(param string, value json.RawMessage, least, most Time) Time {
 	text, ok := r.text(param, value)

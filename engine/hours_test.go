@@ -25,9 +25,9 @@ func compileHours(t *testing.T, document string) *Hours {
 // at reads an instant of a test.
 func at(t testing.TB, text string) Time {
 	t.Helper()
-	instant, ok := ParseTime(text)
-	require.True(t, ok, text)
-	return instant
+	instant, err := time.Parse(time.RFC3339Nano, text)
+	require.NoError(t, err)
+	return Time(instant.UnixNano())
 }
 
 const newYorkOffice = `{"timezone":"America/New_York","windows":[{"days":["MON","TUE","WED","THU","FRI"],"from":"08:00","to":"18:00"}],"holidays":["2026-12-25"]}`

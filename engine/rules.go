@@ -10,10 +10,6 @@ const AllClear = "ALL_CLEAR"
 // allClearReason is the reason of a PROCEED.
 const allClearReason = "No rule was triggered; all 25 rules passed."
 
-// mixerAheadOfReview is the reading of decision 30, no. 1: R14 is decided with the BLOCK rules, ahead
-// of every REVIEW rule. With false it is decided in numeric order, after R13.
-const mixerAheadOfReview = true
-
 // Rule is one row of the table. Exactly one of Static and Live is set; their
 // types differ, so a rule cannot be put into the wrong column: a static rule
 // has no row to read, a live rule has no list.
@@ -158,10 +154,6 @@ func JudgeLive(m *Moment) Hits {
 // the REVIEW rules: off drops a hit, shadow only records it, block decides it
 // before every REVIEW. R1 stands alone.
 func Decide(hits *Hits, policy *Policy) Decision {
-	return decide(hits, policy, mixerAheadOfReview)
-}
-
-func decide(hits *Hits, policy *Policy, mixerAhead bool) Decision {
 	if hits.Mask == 0 {
 		return Decision{Verdict: Proceed}
 	}
@@ -175,7 +167,7 @@ func decide(hits *Hits, policy *Policy, mixerAhead bool) Decision {
 		if !hits.Has(rule.ID) {
 			continue
 		}
-		verdict, ahead := rule.Verdict, rule.Verdict == Block && (mixerAhead || rule.ID != 14)
+		verdict, ahead := rule.Verdict, rule.Verdict == Block
 		if verdict == Review {
 			switch policy.Modes[rule.ID] {
 			case ModeOff:

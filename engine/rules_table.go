@@ -3,8 +3,8 @@ package engine
 import "strings"
 
 // Rules is the policy in order of precedence: the first row that hits decides.
-// Numbers are names, not order; the order is the order of these lines (decision
-// 30, no. 1; with mixerAheadOfReview false Decide takes R14 in numeric order).
+// Numbers are names, not order; the order is the order of these lines: R14
+// stands with the BLOCK rules, ahead of every REVIEW (decision 6).
 // Rows above the line "REVIEW" have no mode: BLOCK is final.
 var Rules = [RuleCount]Rule{
 	{ID: 1, Code: "R1_NO_CREDENTIAL", Verdict: Unknown, Static: noCredential,

@@ -156,28 +156,6 @@ func TestDecideModes(t *testing.T) {
 	}
 }
 
-// TestMixerInNumericOrder is the other reading of decision 30, no. 1: one constant away.
-func TestMixerInNumericOrder(t *testing.T) {
-	require.True(t, mixerAheadOfReview)
-	for i := range Rules {
-		other := Rules[i].ID
-		if other == 1 || other == 14 {
-			continue
-		}
-		var hits Hits
-		hits.Add(14, 1)
-		hits.Add(other, 1)
-		got := decide(&hits, DefaultPolicy(), false)
-		if Rules[i].Verdict == Block || other < 14 {
-			require.Equal(t, other, got.Rule)
-			require.Equal(t, Rules[i].Verdict, got.Verdict)
-		} else {
-			require.Equal(t, RuleID(14), got.Rule)
-			require.Equal(t, Block, got.Verdict)
-		}
-	}
-}
-
 func TestModesLeaveNothing(t *testing.T) {
 	policy := DefaultPolicy()
 	policy.Modes[10], policy.Modes[17] = ModeOff, ModeShadow

@@ -90,12 +90,6 @@ const (
 	secondsMost  = 4_102_444_800
 )
 
-// TooNew reports whether the token says that it begins after now, with the
-// allowance for clocks (decision 56). Expiry has no allowance and is R2.
-func (c *Claims) TooNew(now engine.Time) bool {
-	return max(c.NotBefore, c.IssuedAt) > now+engine.ClockSkewAllowed
-}
-
 // Open is Parse and Verify in one.
 func (k *KeySet) Open(raw string) (Claims, error) {
 	token, err := Parse(raw)

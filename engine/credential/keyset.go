@@ -15,13 +15,10 @@ import (
 // KeyState is where a signing key stands in its life (decision 56).
 type KeyState uint8
 
-// The states. A next key is published before it signs; a retired one stays
-// published until the last token it signed has expired; tokens of a revoked one
-// still verify, so that they are R2 and not R1, but it is not published.
+// The states. Tokens of a revoked key still verify, so that they are R2 and not
+// R1, but it is not published.
 const (
 	KeyActive KeyState = iota
-	KeyNext
-	KeyRetired
 	KeyRevoked
 )
 

@@ -102,7 +102,7 @@ type Register struct {
 	OperatorKey string              `cbor:"5,keyasint"`           // Normalised legal name.
 	Basis       engine.Basis        `cbor:"6,keyasint"`           // Revs: the parent chain; List: the list it was screened against.
 	ExpiresAt   engine.Time         `cbor:"7,keyasint,omitempty"` // Asked for by a delegate; 0: as late as allowed.
-	Credential  bool                `cbor:"8,keyasint,omitempty"` // Reserved.
+	// Key 8 is not used.
 }
 
 // Reissue gives an agent a new credential version.

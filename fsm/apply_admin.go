@@ -12,8 +12,8 @@ func (m *Machine) applyGenesis(b *wire.Genesis, r *wire.Result) {
 		refuse(r, wire.RefusedGenesis)
 		return
 	}
-	if b.ClusterID == "" || len(b.ClusterID) > engine.FieldMax || !soundSigningKey(&b.SigningKey) || !soundPolicy(&b.Policy) ||
-		b.APIKey != nil && !soundAPIKey(b.APIKey) {
+	if b.ClusterID == "" || len(b.ClusterID) > m.limits.FieldBytes || !m.soundSigningKey(&b.SigningKey) || !m.soundPolicy(&b.Policy) ||
+		b.APIKey != nil && !m.soundAPIKey(b.APIKey) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -50,7 +50,7 @@ func (m *Machine) applyPolicy(b *wire.PolicyPut, r *wire.Result) {
 	}
 	policy := b.Policy
 	policy.Whitelist = m.settings.Policy.Whitelist
-	if !soundPolicy(&policy) {
+	if !m.soundPolicy(&policy) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -64,7 +64,7 @@ func (m *Machine) applyWhitelist(b *wire.WhitelistPut, r *wire.Result) {
 	}
 	policy := *m.settings.Policy
 	policy.Whitelist = b.Whitelist
-	if !soundPolicy(&policy) {
+	if !m.soundPolicy(&policy) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -102,15 +102,15 @@ func (m *Machine) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 	var changed wire.APIKey
 	switch {
 	case b.Op == wire.KeyCreate:
-		kind, changed, why = createKey(b, keys, at)
+		kind, changed, why = m.createKey(b, keys, at)
 		changed.CreatedAt, changed.RevokedAt = m.now, 0
 	case at < 0:
 		why = wire.RefusedNotFound
 	case keys[at].RevokedAt != 0:
 		why = wire.RefusedTransition
-	case b.Op == wire.KeyRotate && soundAPIKey(&b.Key) && hashKnown(keys, b.Key.Hashes[0]):
+	case b.Op == wire.KeyRotate && m.soundAPIKey(&b.Key) && hashKnown(keys, b.Key.Hashes[0]):
 		why = wire.RefusedExists
-	case b.Op == wire.KeyRotate && soundAPIKey(&b.Key):
+	case b.Op == wire.KeyRotate && m.soundAPIKey(&b.Key):
 		kind, changed = "key.rotated", *keys[at]
 		changed.Hashes = append([][]byte{b.Key.Hashes[0]}, keys[at].Hashes[:1]...)
 		changed.Prefix = b.Key.Prefix
@@ -136,13 +136,13 @@ func (m *Machine) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 	m.write(head, &b.Common, kind, r)
 }
 
-func createKey(b *wire.APIKeyPut, keys []*wire.APIKey, at int) (string, wire.APIKey, wire.Refusal) {
+func (m *Machine) createKey(b *wire.APIKeyPut, keys []*wire.APIKey, at int) (string, wire.APIKey, wire.Refusal) {
 	switch {
 	case at >= 0:
 		return "", b.Key, wire.RefusedExists
-	case len(keys) >= engine.APIKeysMax:
+	case len(keys) >= m.limits.APIKeys:
 		return "", b.Key, wire.RefusedFull
-	case !soundAPIKey(&b.Key):
+	case !m.soundAPIKey(&b.Key):
 		return "", b.Key, wire.RefusedMalformed
 	case hashKnown(keys, b.Key.Hashes[0]):
 		return "", b.Key, wire.RefusedExists
@@ -185,10 +185,10 @@ func (m *Machine) applySigningKey(b *wire.SigningKeyPut, r *wire.Result) {
 	case b.Op == wire.SigningAdd && at >= 0:
 		refuse(r, wire.RefusedExists)
 		return
-	case b.Op == wire.SigningAdd && len(next) >= engine.SigningKeysMax:
+	case b.Op == wire.SigningAdd && len(next) >= m.limits.SigningKeys:
 		refuse(r, wire.RefusedFull)
 		return
-	case b.Op == wire.SigningAdd && !soundSigningKey(&b.Key):
+	case b.Op == wire.SigningAdd && !m.soundSigningKey(&b.Key):
 		refuse(r, wire.RefusedMalformed)
 		return
 	case b.Op == wire.SigningAdd:
@@ -238,7 +238,7 @@ func (m *Machine) applyCleared(b *wire.ClearedPut, r *wire.Result) {
 	case b.Remove && !found:
 		refuse(r, wire.RefusedNotFound)
 		return
-	case !b.Remove && len(next) >= engine.ClearedMax:
+	case !b.Remove && len(next) >= m.limits.Cleared:
 		refuse(r, wire.RefusedFull)
 		return
 	case !b.Remove:
@@ -294,7 +294,7 @@ func (m *Machine) applyFormat(b *wire.FormatRaise, r *wire.Result) {
 	case b.To <= m.format:
 		r.Code = wire.Unchanged
 	default:
-		m.format = b.To
+		m.format, m.limits = b.To, engine.LimitsOf(b.To)
 		m.edit().Format = b.To
 		head := number(m.head("format.raised"), "format", int64(b.To))
 		m.write(head, &b.Common, "format.raised", r)

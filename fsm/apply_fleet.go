@@ -10,11 +10,11 @@ func (m *Machine) applyFleet(b *wire.Fleet, r *wire.Result) {
 		return
 	}
 	profile := b.Profile
-	if b.OperatorKey == "" || !soundFleet(&profile) {
+	if b.OperatorKey == "" || !m.soundFleet(&profile) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	if m.fleets.Len() >= engine.FleetsMax {
+	if m.fleets.Len() >= m.limits.Fleets {
 		refuse(r, wire.RefusedFull)
 		return
 	}
@@ -47,7 +47,7 @@ func (m *Machine) applyFleetUpdate(b *wire.FleetUpdate, r *wire.Result) {
 		refuse(r, wire.RefusedVersion)
 		return
 	}
-	if !eventOf(b.Event, "fleet.") || !soundFleet(&b.Profile) {
+	if !eventOf(b.Event, "fleet.") || !m.soundFleet(&b.Profile) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -67,7 +67,7 @@ func (m *Machine) applyAssign(b *wire.Assign, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
-	if !m.fleets.Has(uint64(b.Fleet)) || len(b.Agents) == 0 || len(b.Agents) > engine.PageMax {
+	if !m.fleets.Has(uint64(b.Fleet)) || len(b.Agents) == 0 || len(b.Agents) > m.limits.RecordTargets {
 		refuse(r, wire.RefusedNotFound)
 		return
 	}
@@ -82,7 +82,7 @@ func (m *Machine) applyAssign(b *wire.Assign, r *wire.Result) {
 		}
 	}
 	fleet := m.fleets.At(uint64(b.Fleet))
-	if !b.Remove && int(fleet.Agents)+changed > engine.FleetAgentsMax {
+	if !b.Remove && int(fleet.Agents)+changed > m.limits.FleetAgents {
 		refuse(r, wire.RefusedFull)
 		return
 	}

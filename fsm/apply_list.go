@@ -3,7 +3,6 @@ package fsm
 import (
 	"crypto/sha256"
 
-	"railguard/engine"
 	"railguard/fsm/wire"
 )
 
@@ -14,7 +13,7 @@ func (m *Machine) applyListChunk(b *wire.ListChunk, r *wire.Result) {
 		return
 	}
 	s := &m.staged
-	if b.Total == 0 || b.Total > engine.ListMax || len(b.Data) == 0 || len(b.Data) > engine.ListChunkMax ||
+	if b.Total == 0 || int64(b.Total) > int64(m.limits.ListBytes) || len(b.Data) == 0 || len(b.Data) > m.limits.ListChunkBytes ||
 		uint64(b.Offset)+uint64(len(b.Data)) > uint64(b.Total) {
 		refuse(r, wire.RefusedList)
 		return
@@ -92,8 +91,8 @@ func (m *Machine) activate(info *wire.ListInfo, b *wire.ListActivate, r *wire.Re
 	info.Version, info.ActivatedAt = s.ListVersion, m.now
 	s.List, s.ListSynced, s.Staged = info, m.now, nil
 	history := append(append([]*wire.ListInfo(nil), s.History...), info)
-	if len(history) > engine.ListHistoryMax {
-		history = history[len(history)-engine.ListHistoryMax:]
+	if len(history) > m.limits.ListHistory {
+		history = history[len(history)-m.limits.ListHistory:]
 	}
 	s.History = history
 	m.listData, m.out.ListData = m.staged.data, m.staged.data

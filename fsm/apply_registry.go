@@ -13,7 +13,7 @@ func (m *Machine) operator(key, legalName string) engine.OperatorSlot {
 	if slot, known := m.operatorByKey[key]; known {
 		return slot
 	}
-	if m.operators.Len() >= engine.OperatorsMax {
+	if m.operators.Len() >= m.limits.Operators {
 		return 0
 	}
 	slot := engine.OperatorSlot(m.operators.Append(engine.OperatorRow{}))
@@ -33,13 +33,13 @@ func (m *Machine) applyRegister(b *wire.Register, r *wire.Result) {
 		r.Code = wire.Stale
 		return
 	}
-	if b.OperatorKey == "" || !soundAgent(&profile) {
+	if b.OperatorKey == "" || !m.soundAgent(&profile) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
 	signing := m.settings.ActiveKey(m.now)
 	switch {
-	case m.agents.Len() >= engine.AgentsMax || signing == nil:
+	case m.agents.Len() >= m.limits.Agents || signing == nil:
 		refuse(r, wire.RefusedFull)
 		return
 	case profile.Parent != 0 && !m.adopt(&profile, r):
@@ -73,11 +73,11 @@ func (m *Machine) adopt(profile *engine.AgentProfile, r *wire.Result) bool {
 		refuse(r, wire.RefusedParent)
 		return false
 	}
-	if parent.Depth >= engine.DepthMax {
+	if parent.Depth >= m.limits.Depth {
 		refuse(r, wire.RefusedDepth)
 		return false
 	}
-	if m.agents.At(uint64(profile.Parent)).Children >= engine.ChildrenMax {
+	if m.agents.At(uint64(profile.Parent)).Children >= m.limits.Children {
 		refuse(r, wire.RefusedFull)
 		return false
 	}
@@ -92,7 +92,7 @@ func (m *Machine) joins(fleet engine.FleetSlot, operatorKey string, parent engin
 		refuse(r, wire.RefusedNotFound)
 	case m.operatorByKey[operatorKey] != (*m.fleetProfiles.At(uint64(fleet))).Operator:
 		refuse(r, wire.RefusedOperator)
-	case m.fleets.At(uint64(fleet)).Agents >= engine.FleetAgentsMax:
+	case int(m.fleets.At(uint64(fleet)).Agents) >= m.limits.FleetAgents:
 		refuse(r, wire.RefusedFull)
 	default:
 		return true
@@ -130,7 +130,7 @@ func (m *Machine) enrol(profile *engine.AgentProfile, b *wire.Register, signing 
 // expiry is 91 days from now, the parent's expiry or what was asked for,
 // whichever is first. Credentials carry whole seconds.
 func (m *Machine) expiry(parent engine.AgentSlot, asked engine.Time) engine.Time {
-	at := m.now + engine.AgentValidity
+	at := m.now + m.limits.AgentValidity
 	if parent != 0 {
 		at = min(at, (*m.profiles.At(uint64(parent))).ExpiresAt)
 	}
@@ -212,7 +212,7 @@ func (m *Machine) applyReissue(b *wire.Reissue, r *wire.Result) {
 		return
 	}
 	profile := b.Profile
-	if b.OperatorKey == "" || !soundAgent(&profile) {
+	if b.OperatorKey == "" || !m.soundAgent(&profile) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -281,7 +281,7 @@ func (m *Machine) overlap(least, version uint16, until, overlap engine.Time) (ui
 	if m.now >= until {
 		least = version - 1
 	}
-	return least, m.now + min(overlap, engine.OverlapMax)
+	return least, m.now + min(overlap, m.limits.Overlap)
 }
 
 // replaceProfile publishes an agent's new profile.
@@ -304,7 +304,7 @@ func (m *Machine) applySettings(b *wire.Settings, r *wire.Result) {
 		refuse(r, wire.RefusedVersion)
 		return
 	}
-	if !eventOf(b.Event, "agent.") || !soundSettings(&b.Settings) {
+	if !eventOf(b.Event, "agent.") || !m.soundSettings(&b.Settings) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -353,7 +353,7 @@ func (m *Machine) applyAttest(b *wire.Attest, r *wire.Result) {
 	kept := []engine.Attestation{{AttestedBy: b.AttestedBy, Note: b.Note, At: m.now, Leaf: m.size}}
 	if old := *m.attestations.At(uint64(b.Agent)); old != nil {
 		for _, a := range *old {
-			if len(kept) < engine.AttestationsKept && m.now < a.At+engine.AttestationStored {
+			if len(kept) < m.limits.Attestations && m.now < a.At+m.limits.AttestationStored {
 				kept = append(kept, a)
 			}
 		}
@@ -362,7 +362,7 @@ func (m *Machine) applyAttest(b *wire.Attest, r *wire.Result) {
 	head := plain(m.head("attestation.recorded"), "agentId", m.ids.AgentID(uint32(b.Agent)))
 	head = plain(head, "attestationId", m.ids.EventID(m.size))
 	head = instant(head, "attestedAt", m.now)
-	head = instant(head, "validUntil", m.now+engine.AttestationValidity)
-	head = instant(head, "recordExpiresAt", m.now+engine.AttestationStored)
+	head = instant(head, "validUntil", m.now+m.limits.AttestationValidity)
+	head = instant(head, "recordExpiresAt", m.now+m.limits.AttestationStored)
 	m.write(head, &b.Common, "attestation.recorded", r, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(b.Agent))))
 }

@@ -96,7 +96,7 @@ func (m *Machine) applyQueue(b *wire.Queue, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
-	if len(b.Leaves) == 0 || len(b.Leaves) > engine.PageMax || len(b.Who) > engine.FieldMax {
+	if len(b.Leaves) == 0 || len(b.Leaves) > m.limits.RecordTargets || len(b.Who) > m.limits.FieldBytes {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -137,7 +137,7 @@ func (m *Machine) comment(b *wire.Queue, r *wire.Result) {
 	if old := m.reviews.At(at).Claim; old != nil {
 		claim = *old
 	}
-	if len(claim.Comments) >= engine.CommentsKept {
+	if len(claim.Comments) >= m.limits.Comments {
 		refuse(r, wire.RefusedFull)
 		return
 	}
@@ -155,7 +155,7 @@ func (m *Machine) claim(leaf, at uint64, b *wire.Queue, r *wire.Result) {
 	kind := "review.claimed"
 	switch b.Op {
 	case wire.QueueClaim:
-		claim.Assignee, claim.LeaseUntil = b.Who, m.now+engine.ClaimLease
+		claim.Assignee, claim.LeaseUntil = b.Who, m.now+m.limits.ClaimLease
 	case wire.QueueAssign:
 		kind = "review.assigned"
 		claim.Assignee = b.Who

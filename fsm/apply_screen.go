@@ -12,8 +12,8 @@ func (m *Machine) applyScreen(body []byte, r *wire.Result) {
 	s := &m.screen
 	*s = wire.Screen{Subs: s.Subs[:0]}
 	var hits engine.Hits
-	if len(body) > engine.PolicyRecordMax || wire.DecodeBody(body, s) != nil || !wire.UnpackHits(s, &hits) ||
-		s.Amount < 0 || !fitsLeaf(s.Fragment, s.Filters) {
+	if len(body) > m.limits.RecordBytes || wire.DecodeBody(body, s) != nil || !wire.UnpackHits(s, &hits) ||
+		s.Amount < 0 || !m.fitsLeaf(s.Fragment, s.Filters) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -54,7 +54,7 @@ func (m *Machine) fleetOf(slot engine.AgentSlot) engine.FleetSlot {
 func (m *Machine) countBand(key structuringKey) uint8 {
 	at, known := m.structuringBy[key]
 	if !known {
-		if m.structuring.Len() >= engine.StructuringMax {
+		if m.structuring.Len() >= m.limits.Structuring {
 			delete(m.structuringBy, m.structuring.At(m.structuring.First()).Key)
 			m.structuring.DropFront()
 		}
@@ -97,7 +97,7 @@ func (m *Machine) finishScreen(leaf []byte, s *wire.Screen, d *engine.Decision, 
 	}
 	m.close(leaf, filters, r)
 	m.remember(s.Idem, r.Leaf)
-	if d.Verdict == engine.Review && m.openReviews < engine.OpenReviewsMax {
+	if d.Verdict == engine.Review && m.openReviews < m.limits.OpenReviews {
 		m.reviews.Append(ReviewRow{Leaf: r.Leaf, At: m.now, Amount: s.Amount, Agent: s.Agent, Rule: d.Rule})
 		m.openReviews++
 	}

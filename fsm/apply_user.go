@@ -10,7 +10,7 @@ func (m *Machine) applyUser(b *wire.User, r *wire.Result) {
 		return
 	}
 	profile := b.Profile
-	if len(profile.Agents) > engine.UserAgentsMax {
+	if len(profile.Agents) > m.limits.UserAgents {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -29,7 +29,7 @@ func (m *Machine) applyUser(b *wire.User, r *wire.Result) {
 		}
 	}
 	signing := m.settings.ActiveKey(m.now)
-	if m.users.Len() >= engine.AgentsMax || signing == nil {
+	if m.users.Len() >= m.limits.Users || signing == nil {
 		refuse(r, wire.RefusedFull)
 		return
 	}
@@ -43,8 +43,8 @@ func (m *Machine) applyUser(b *wire.User, r *wire.Result) {
 
 func (m *Machine) dateUser(profile *engine.UserProfile, signing *wire.SigningKey) {
 	profile.KeyID, profile.IssuedAt = signing.KID, m.now
-	profile.ExpiresAt = (m.now + engine.UserValidity) / engine.Second * engine.Second
-	profile.StoredUntil = m.now + engine.UserStored
+	profile.ExpiresAt = (m.now + m.limits.UserValidity) / engine.Second * engine.Second
+	profile.StoredUntil = m.now + m.limits.UserStored
 }
 
 func (m *Machine) writeUser(kind string, p *engine.UserProfile, common *wire.Common, r *wire.Result) {

@@ -5,9 +5,6 @@ import (
 	"railguard/fsm/wire"
 )
 
-// expireMax bounds what one entry may forget of each kind, so that no entry is slow.
-const expireMax = 1024
-
 // applyTick is the pulse: it moves log time and carries the leader's digest of a
 // past state for every node to compare off the hot path.
 func (m *Machine) applyTick(body []byte, r *wire.Result) {
@@ -33,7 +30,7 @@ func (m *Machine) expire() {
 	m.expireDays()
 	m.expireKeys()
 	m.expireReviews()
-	for n := 0; n < expireMax && m.dispositions.Len() > 0; n++ {
+	for n := 0; n < m.limits.ForgottenAtOneTime && m.dispositions.Len() > 0; n++ {
 		row := m.dispositions.At(m.dispositions.First())
 		if row.Later >= m.oldest { // Not before its own leaf, hence never before the leaf it decides.
 			break
@@ -41,7 +38,7 @@ func (m *Machine) expire() {
 		delete(m.disposedBy, row.Leaf)
 		m.dispositions.DropFront()
 	}
-	for n := 0; n < expireMax && m.structuring.Len() > 0; n++ {
+	for n := 0; n < m.limits.ForgottenAtOneTime && m.structuring.Len() > 0; n++ {
 		row := m.structuring.At(m.structuring.First())
 		if row.Band.Newest()+m.settings.Policy.StructuringWindow > m.now {
 			break
@@ -53,8 +50,8 @@ func (m *Machine) expire() {
 
 // expireDays moves the retention on: a day's leaves go 90 days after its end.
 func (m *Machine) expireDays() {
-	for n := 0; n < expireMax && m.days.Len() > 0; n++ {
-		if m.now < (m.days.At(m.days.First())).Day.Start()+engine.DayLength+engine.Retention {
+	for n := 0; n < m.limits.ForgottenAtOneTime && m.days.Len() > 0; n++ {
+		if m.now < (m.days.At(m.days.First())).Day.Start()+engine.DayLength+m.limits.Retention {
 			return
 		}
 		m.days.DropFront()
@@ -66,8 +63,8 @@ func (m *Machine) expireDays() {
 }
 
 func (m *Machine) expireKeys() {
-	for n := 0; n < expireMax && m.idem.Len() > 0; n++ {
-		if m.idem.At(m.idem.First()).At+engine.IdempotencyKept > m.now {
+	for n := 0; n < m.limits.ForgottenAtOneTime && m.idem.Len() > 0; n++ {
+		if m.idem.At(m.idem.First()).At+m.limits.IdempotencyKept > m.now {
 			return
 		}
 		m.forgetOldestKey()
@@ -75,7 +72,7 @@ func (m *Machine) expireKeys() {
 }
 
 func (m *Machine) expireReviews() {
-	for n := 0; n < expireMax && m.reviews.Len() > 0; n++ {
+	for n := 0; n < m.limits.ForgottenAtOneTime && m.reviews.Len() > 0; n++ {
 		row := m.reviews.At(m.reviews.First())
 		if row.Leaf >= m.oldest {
 			return
@@ -90,7 +87,7 @@ func (m *Machine) expireReviews() {
 // sweepUsers erases the profiles of users whose 31 days are over, a bounded
 // number a tick, round and round.
 func (m *Machine) sweepUsers() {
-	for n := 0; n < expireMax && n < m.users.Len(); n++ {
+	for n := 0; n < m.limits.ForgottenAtOneTime && n < m.users.Len(); n++ {
 		if m.userSweep >= m.users.Next() {
 			m.userSweep = m.users.First()
 		}
@@ -113,7 +110,7 @@ func (m *Machine) retireKeys() {
 	if len(keys) < 2 {
 		return
 	}
-	const grace = engine.AgentValidity + engine.DayLength
+	grace := m.limits.AgentValidity + engine.DayLength
 	gone := 0
 	for i := 1; i < len(keys); i++ {
 		if keys[i].RevokedAt == 0 && keys[i].ActivateAt+grace <= m.now {

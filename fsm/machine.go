@@ -17,7 +17,8 @@ type Machine struct {
 	format engine.Format
 	index  uint64
 	term   uint64
-	now    engine.Time // Log time: the highest stamp seen.
+	now    engine.Time    // Log time: the highest stamp seen.
+	limits *engine.Limits // Of the format.
 
 	settings *Settings // Immutable; edited through edit.
 	edited   bool      // settings was replaced by the entry being applied.
@@ -126,6 +127,7 @@ func (m *Machine) hashLeaf(leaf []byte) []byte {
 func New() *Machine {
 	m := &Machine{
 		format:        engine.Format1,
+		limits:        engine.LimitsOf(engine.Format1),
 		settings:      &Settings{Format: engine.Format1, Policy: engine.DefaultPolicy()},
 		operatorByKey: map[string]engine.OperatorSlot{},
 		disposedBy:    map[uint64]uint64{},
@@ -280,7 +282,7 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 // snapshot, which is made of one body, within a block.
 func apply[B any](m *Machine, body []byte, r *wire.Result, do func(*B, *wire.Result)) {
 	var b B
-	if len(body) > engine.PolicyRecordMax || wire.DecodeBody(body, &b) != nil {
+	if len(body) > m.limits.RecordBytes || wire.DecodeBody(body, &b) != nil {
 		r.Code, r.Refusal = wire.Refused, wire.RefusedMalformed
 		return
 	}
@@ -314,7 +316,7 @@ func (out *Effects) begin(index, term, firstLeaf uint64) {
 // settled decides what needs no judging; true means r is decided: a record whose
 // part of the leaf is too long for one, and a keyed call that was made before.
 func (m *Machine) settled(common *wire.Common, r *wire.Result) bool {
-	if !fitsLeaf(common.Fragment, common.Filters) {
+	if !m.fitsLeaf(common.Fragment, common.Filters) {
 		refuse(r, wire.RefusedMalformed)
 		return true
 	}
@@ -336,7 +338,7 @@ func (m *Machine) replay(idem *wire.Idem, r *wire.Result) bool {
 		}
 		return true
 	}
-	if m.idem.Len() >= engine.IdempotencyMax && m.idem.At(m.idem.First()).At+engine.IdempotencyYoung > m.now {
+	if m.idem.Len() >= m.limits.Idempotency && m.idem.At(m.idem.First()).At+m.limits.IdempotencyYoung > m.now {
 		refuse(r, wire.RefusedKeyTable)
 		return true
 	}
@@ -348,7 +350,7 @@ func (m *Machine) remember(idem *wire.Idem, leaf uint64) {
 	if idem == nil {
 		return
 	}
-	if m.idem.Len() >= engine.IdempotencyMax {
+	if m.idem.Len() >= m.limits.Idempotency {
 		m.forgetOldestKey()
 	}
 	m.idemByKey[idem.Key] = m.idem.Append(idemRow{Key: idem.Key, Body: idem.Body, Leaf: leaf, At: m.now})

@@ -42,8 +42,8 @@ func TestGenesisIsChecked(t *testing.T) {
 func TestLeafFitsItsBound(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a")
-	long := []byte(`"pad":"` + strings.Repeat("x", fragmentMax-8) + `"`)
-	require.Len(t, long, fragmentMax)
+	long := []byte(`"pad":"` + strings.Repeat("x", engine.LimitsOf(engine.Format1).FragmentBytes-8) + `"`)
+	require.Len(t, long, engine.LimitsOf(engine.Format1).FragmentBytes)
 	bodies := func(common wire.Common) map[wire.Kind]any {
 		screen := w.screening(slot, engine.Dollar)
 		screen.Fragment, screen.Filters = common.Fragment, common.Filters
@@ -60,10 +60,10 @@ func TestLeafFitsItsBound(t *testing.T) {
 	for kind, body := range bodies(wire.Common{Fragment: append(long, ' ')}) {
 		require.Equal(t, wire.RefusedMalformed, w.do(kind, body).Refusal, "kind %d", kind)
 	}
-	for kind, body := range bodies(wire.Common{Filters: make([]uint64, filtersMax+1)}) {
+	for kind, body := range bodies(wire.Common{Filters: make([]uint64, engine.LimitsOf(engine.Format1).FilterKeys+1)}) {
 		require.Equal(t, wire.RefusedMalformed, w.do(kind, body).Refusal, "kind %d", kind)
 	}
-	for kind, body := range bodies(wire.Common{Fragment: long, Filters: make([]uint64, filtersMax)}) {
+	for kind, body := range bodies(wire.Common{Fragment: long, Filters: make([]uint64, engine.LimitsOf(engine.Format1).FilterKeys)}) {
 		w.do(kind, body)
 		for _, leaf := range w.out.Leaves {
 			require.LessOrEqual(t, len(leaf.Data), engine.LeafMax, "kind %d", kind)
@@ -80,7 +80,7 @@ func TestLongestHeadFits(t *testing.T) {
 		slot, _ := w.register("a")
 		slots = append(slots, slot)
 	}
-	common := wire.Common{Fragment: []byte(`"pad":"` + strings.Repeat("x", fragmentMax-8) + `"`)}
+	common := wire.Common{Fragment: []byte(`"pad":"` + strings.Repeat("x", engine.LimitsOf(engine.Format1).FragmentBytes-8) + `"`)}
 	r := w.do(wire.KindAssign, &wire.Assign{Common: common, Fleet: 1, Agents: slots})
 	require.Equal(t, wire.Applied, r.Code)
 	require.LessOrEqual(t, len(r.Data), engine.LeafMax)

@@ -33,7 +33,7 @@ func (s *restorer) block(section uint16, rows uint32, payload []byte) error {
 	case sectionSettings:
 		return s.readSettings(r, rows)
 	case sectionAgents:
-		return readRows(r, rows, &m.agents, engine.AgentsMax, readAgentRow)
+		return readRows(r, rows, &m.agents, m.limits.Agents, readAgentRow)
 	case sectionProfiles:
 		return readValues(r, rows, &m.profiles, m.agents.Len())
 	case sectionVelocity:
@@ -41,39 +41,39 @@ func (s *restorer) block(section uint16, rows uint32, payload []byte) error {
 	case sectionAttestations:
 		return readValues(r, rows, &m.attestations, m.agents.Len())
 	case sectionUsers:
-		return readRows(r, rows, &m.users, engine.AgentsMax, readUserRow)
+		return readRows(r, rows, &m.users, m.limits.Users, readUserRow)
 	case sectionUserProfiles:
 		return readValues(r, rows, &m.userProfiles, m.users.Len())
 	case sectionFleets:
-		return readRows(r, rows, &m.fleets, engine.FleetsMax, readFleetRow)
+		return readRows(r, rows, &m.fleets, m.limits.Fleets, readFleetRow)
 	case sectionFleetProfiles:
-		return readValues(r, rows, &m.fleetProfiles, engine.FleetsMax)
+		return readValues(r, rows, &m.fleetProfiles, m.limits.Fleets)
 	case sectionOperators:
-		return readRows(r, rows, &m.operators, engine.OperatorsMax, readOperatorRow)
+		return readRows(r, rows, &m.operators, m.limits.Operators, readOperatorRow)
 	case sectionOperatorProfiles:
-		return readValues(r, rows, &m.operatorProfiles, engine.OperatorsMax)
+		return readValues(r, rows, &m.operatorProfiles, m.limits.Operators)
 	case sectionReviews:
 		return readRows(r, rows, &m.reviews, 1<<31, readReviewRow)
 	case sectionDispositions:
 		return readRows(r, rows, &m.dispositions, 1<<31, readDispositionRow)
 	case sectionIdempotency:
-		return readRows(r, rows, &m.idem, engine.IdempotencyMax, readIdemRow)
+		return readRows(r, rows, &m.idem, m.limits.Idempotency, readIdemRow)
 	case sectionStructuring:
-		return readRows(r, rows, &m.structuring, engine.StructuringMax, readStructuringRow)
+		return readRows(r, rows, &m.structuring, m.limits.Structuring, readStructuringRow)
 	case sectionDays:
 		return readRows(r, rows, &m.days, 1<<20, readDayRow)
 	case sectionList:
-		return appendBounded(&m.listData, payload)
+		return m.appendBounded(&m.listData, payload)
 	case sectionStaged:
-		return appendBounded(&m.staged.data, payload)
+		return m.appendBounded(&m.staged.data, payload)
 	case sectionAPIKeys:
-		return readList(r, rows, &m.settings.Keys, engine.APIKeysMax)
+		return readList(r, rows, &m.settings.Keys, m.limits.APIKeys)
 	case sectionSigningKeys:
-		return readList(r, rows, &m.settings.SigningKeys, engine.SigningKeysMax)
+		return readList(r, rows, &m.settings.SigningKeys, m.limits.SigningKeys)
 	case sectionCleared:
-		return readList(r, rows, &m.settings.Cleared, engine.ClearedMax)
+		return readList(r, rows, &m.settings.Cleared, m.limits.Cleared)
 	case sectionHistory:
-		return readList(r, rows, &m.settings.History, engine.ListHistoryMax)
+		return readList(r, rows, &m.settings.History, m.limits.ListHistory)
 	}
 	return errors.New("unknown section: upgrade this node")
 }
@@ -86,6 +86,10 @@ func (s *restorer) readMeta(r *rowReader, rows uint32) error {
 	if meta.Format > engine.FormatNewest {
 		return fmt.Errorf("format %d: upgrade this node", meta.Format)
 	}
+	if meta.Format < engine.Format1 {
+		return errRow
+	}
+	m.limits = engine.LimitsOf(meta.Format)
 	m.format, m.index, m.term, m.now = meta.Format, meta.Index, meta.Term, meta.Time
 	m.size, m.oldest, m.userSweep = meta.Size, meta.Oldest, meta.UserSweep
 	if meta.Size > txnCount || meta.Oldest > meta.Size {
@@ -196,8 +200,8 @@ func readList[V any](r *rowReader, rows uint32, list *[]*V, most int) error {
 	return nil
 }
 
-func appendBounded(dst *[]byte, data []byte) error {
-	if len(*dst)+len(data) > engine.ListMax {
+func (m *Machine) appendBounded(dst *[]byte, data []byte) error {
+	if len(*dst)+len(data) > m.limits.ListBytes {
 		return errors.New("too long")
 	}
 	*dst = append(*dst, data...)

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
-
-	"railguard/engine"
 )
 
 // What Restore demands of a state whose bytes are whole: that Apply can follow
@@ -29,7 +27,7 @@ func (m *Machine) checkAgents() error {
 		if uint64(p.Parent) >= i || p.Fleet != 0 { // Parents come first; their own chains were found good.
 			return errors.New("agent: broken chain")
 		}
-		if parent := *m.profiles.At(uint64(p.Parent)); p.Depth != parent.Depth+1 || p.Depth > engine.DepthMax || p.Root != parent.Root {
+		if parent := *m.profiles.At(uint64(p.Parent)); p.Depth != parent.Depth+1 || p.Depth > m.limits.Depth || p.Root != parent.Root {
 			return errors.New("agent: broken chain")
 		}
 	}
@@ -115,7 +113,7 @@ func (m *Machine) checkSettings() error {
 		}
 	}
 	for _, key := range m.settings.SigningKeys {
-		if !soundSigningKey(key) {
+		if !m.soundSigningKey(key) {
 			return errors.New("signing key broken")
 		}
 	}

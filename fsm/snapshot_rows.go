@@ -213,7 +213,7 @@ func readReviewRow(r *rowReader) ReviewRow {
 	}
 	row.Claim = &Claim{Assignee: string(r.bytes()), LeaseUntil: r.time()}
 	count := r.unsigned()
-	if count > engine.CommentsKept {
+	if count > uint64(engine.LimitsOf(engine.FormatNewest).Comments) {
 		r.bad = true
 		return row
 	}

@@ -124,7 +124,7 @@ func (v *View) Attestations(slot engine.AgentSlot) []engine.Attestation {
 	}
 	var kept []engine.Attestation
 	for _, a := range **v.attestations.At(uint64(slot)) {
-		if v.Time < a.At+engine.AttestationStored {
+		if v.Time < a.At+engine.LimitsOf(v.Format).AttestationStored {
 			kept = append(kept, a)
 		}
 	}

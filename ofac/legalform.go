@@ -391,7 +391,7 @@ func secondWords(index map[string][]formPhrase) map[string][]formPhrase {
 			}
 		}
 	}
-	for word := range second {
+	for _, word := range slices.Sorted(maps.Keys(second)) {
 		slices.SortStableFunc(second[word], func(a, b formPhrase) int { return len(b.words) - len(a.words) })
 	}
 	return second

@@ -1,6 +1,10 @@
 package ofac
 
-import "strconv"
+import (
+	"maps"
+	"slices"
+	"strconv"
+)
 
 // English number words are spellings of their digits: FORTY-FOUR is 44, and so
 // is "forty 4". Only whole numbers below a hundred stand in names so.
@@ -55,8 +59,8 @@ func addNumbers(table map[string]respelling, group uint32) uint32 {
 			table[digits+ending] = respelling{digits, group}
 		}
 	}
-	for word, digits := range words { // order cannot leak: each word has one value
-		table[word] = respelling{digits, table[digits].group}
+	for _, word := range slices.Sorted(maps.Keys(words)) {
+		table[word] = respelling{words[word], table[words[word]].group}
 	}
 	return group
 }

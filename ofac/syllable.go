@@ -1,6 +1,10 @@
 package ofac
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // Chinese names reach a list in pinyin (Zedong) or in Wade and Giles (Tse-tung,
 // its apostrophes lost), Korean ones in the romanisation of the South
@@ -71,7 +75,7 @@ type syllableTable struct {
 
 func newSyllableTable(keys map[string]string) *syllableTable {
 	t := &syllableTable{keys: keys}
-	for spelling := range keys {
+	for _, spelling := range slices.Sorted(maps.Keys(keys)) {
 		t.begins |= 1 << (spelling[0] & 31)
 		t.ends |= 1 << (spelling[len(spelling)-1] & 31)
 	}

@@ -1,0 +1,110 @@
+package engine
+
+// Limits are the bounds that Apply reads. Every node must apply an entry with the
+// same ones, whatever binary it runs, so they belong to the format: a row below is
+// never edited, and another bound is another format's row. The constants of
+// limits.go are the edges' own and may be stricter. What sizes an array of a row
+// (DepthMax, StructuringCallsMax) is part of the rows' layout and a constant.
+type Limits struct {
+	TableLimits
+	RowLimits
+	Spans
+}
+
+// TableLimits bound the rows of the tables.
+type TableLimits struct {
+	Agents, Users, Fleets, Operators int
+	OpenReviews, Idempotency         int
+	Structuring                      int // Rows of the table of R25.
+	APIKeys, SigningKeys, Cleared    int
+	ListHistory                      int
+}
+
+// RowLimits bound the parts of a row, a profile or a record.
+type RowLimits struct {
+	Depth              uint8
+	Children           uint16
+	FleetAgents        int
+	UserAgents         int
+	WhitelistEntries   int
+	HoursWindows       int
+	HoursHolidays      int
+	HoursTransitions   int
+	Attestations       int // Kept for an agent.
+	Comments           int // Kept for a review.
+	FieldBytes         int
+	KeyIDBytes         int
+	RecordBytes        int // A record's body.
+	FragmentBytes      int // An edge's part of a leaf; leaves room for the longest head.
+	FilterKeys         int // An edge's part of a leaf's filter keys; history keeps 32.
+	ListBytes          int
+	ListChunkBytes     int
+	RecordTargets      int // Agents of one assignment, leaves of one queue record.
+	ForgottenAtOneTime int // Of each kind, by one entry: none is slow.
+}
+
+// Spans are lengths of log time.
+type Spans struct {
+	AgentValidity       Time
+	UserValidity        Time
+	UserStored          Time
+	AttestationValidity Time
+	AttestationStored   Time
+	Retention           Time
+	IdempotencyKept     Time
+	IdempotencyYoung    Time // A key younger than this is never displaced.
+	ClaimLease          Time
+	Overlap             Time
+}
+
+// limitsByFormat holds one row a format, in literals: no constant is named, so that
+// raising one cannot change what a format means.
+var limitsByFormat = [FormatNewest + 1]*Limits{
+	Format1: {TableLimits{
+		Agents: 4_194_304, Users: 4_194_304, Fleets: 262_144, Operators: 1_048_576,
+		OpenReviews: 4_194_304, Idempotency: 8_388_608,
+		Structuring: 65_536,
+		APIKeys:     10_000, SigningKeys: 64, Cleared: 100_000,
+		ListHistory: 256,
+	}, RowLimits{
+		Depth:              3,
+		Children:           1000,
+		FleetAgents:        100_000,
+		UserAgents:         64,
+		WhitelistEntries:   2000,
+		HoursWindows:       64,
+		HoursHolidays:      400,
+		HoursTransitions:   256,
+		Attestations:       8,
+		Comments:           32,
+		FieldBytes:         256,
+		KeyIDBytes:         64,
+		RecordBytes:        262_144,
+		FragmentBytes:      53_247,
+		FilterKeys:         24,
+		ListBytes:          67_108_864,
+		ListChunkBytes:     131_072,
+		RecordTargets:      500,
+		ForgottenAtOneTime: 1024,
+	}, Spans{
+		AgentValidity:       91 * DayLength,
+		UserValidity:        30 * DayLength,
+		UserStored:          31 * DayLength,
+		AttestationValidity: 24 * Hour,
+		AttestationStored:   25 * Hour,
+		Retention:           90 * DayLength,
+		IdempotencyKept:     24 * Hour,
+		IdempotencyYoung:    5 * Minute,
+		ClaimLease:          10 * Minute,
+		Overlap:             168 * Hour,
+	}},
+}
+
+// LimitsOf returns the limits of a format that this binary knows; of another it
+// panics: nothing of it may be applied.
+func LimitsOf(format Format) *Limits {
+	if format < Format1 || format > FormatNewest {
+		panic("BUG: limits of a format that this binary does not know")
+	}
+	return limitsByFormat[format]
+}

@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// limitsGolden is what a format means to Apply. A line is never edited: another
+// bound is another format, with a row and a line of its own.
+var limitsGolden = map[Format]string{
+	Format1: "Agents=4194304 Users=4194304 Fleets=262144 Operators=1048576 OpenReviews=4194304 Idempotency=8388608 " +
+		"Structuring=65536 APIKeys=10000 SigningKeys=64 Cleared=100000 ListHistory=256 Depth=3 Children=1000 FleetAgents=100000 " +
+		"UserAgents=64 WhitelistEntries=2000 HoursWindows=64 HoursHolidays=400 HoursTransitions=256 Attestations=8 Comments=32 " +
+		"FieldBytes=256 KeyIDBytes=64 RecordBytes=262144 FragmentBytes=53247 FilterKeys=24 ListBytes=67108864 ListChunkBytes=131072 " +
+		"RecordTargets=500 ForgottenAtOneTime=1024 AgentValidity=7862400000000000 UserValidity=2592000000000000 " +
+		"UserStored=2678400000000000 AttestationValidity=86400000000000 AttestationStored=90000000000000 Retention=7776000000000000 " +
+		"IdempotencyKept=86400000000000 IdempotencyYoung=300000000000 ClaimLease=600000000000 Overlap=604800000000000 ",
+}
+
+func TestLimitsOfEveryFormat(t *testing.T) {
+	for format := Format1; format <= FormatNewest; format++ {
+		text := ""
+		for _, group := range []any{LimitsOf(format).TableLimits, LimitsOf(format).RowLimits, LimitsOf(format).Spans} {
+			limits := reflect.ValueOf(group)
+			for i := range limits.NumField() {
+				require.False(t, limits.Field(i).IsZero(), limits.Type().Field(i).Name)
+				value := limits.Field(i).Interface()
+				if at, isTime := value.(Time); isTime {
+					value = int64(at)
+				}
+				text += fmt.Sprintf("%s=%d ", limits.Type().Field(i).Name, value)
+			}
+		}
+		require.Equal(t, 3, reflect.TypeFor[Limits]().NumField())
+		require.Equal(t, limitsGolden[format], text)
+	}
+	require.Panics(t, func() { LimitsOf(0) })
+	require.Panics(t, func() { LimitsOf(FormatNewest + 1) })
+}
+
+// TestEdgesStayWithinTheFormat: an edge must not take what Apply of the newest
+// format refuses, nor promise another span than Apply gives.
+func TestEdgesStayWithinTheFormat(t *testing.T) {
+	l := LimitsOf(FormatNewest)
+	for name, pair := range map[string][2]int{
+		"whitelist": {WhitelistMax, l.WhitelistEntries}, "page": {PageMax, l.RecordTargets}, "field": {FieldMax, l.FieldBytes},
+		"user's agents": {UserAgentsMax, l.UserAgents}, "windows": {WindowsMax, l.HoursWindows}, "holidays": {HolidaysMax, l.HoursHolidays},
+		"fragment": {LeafMax - 12*KiB, l.FragmentBytes}, "record": {PolicyRecordMax, l.RecordBytes}, "list": {ListMax, l.ListBytes},
+		"chunk": {ListChunkMax, l.ListChunkBytes}, "signing keys": {SigningKeysMax, l.SigningKeys}, "depth": {DepthMax, int(l.Depth)},
+		"comments": {CommentsKept, l.Comments},
+	} {
+		require.LessOrEqual(t, pair[0], pair[1], name)
+	}
+	require.Equal(t, []Time{AgentValidity, UserValidity, UserStored, AttestationValidity, AttestationStored, Retention, OverlapMax},
+		[]Time{l.AgentValidity, l.UserValidity, l.UserStored, l.AttestationValidity, l.AttestationStored, l.Retention, l.Overlap})
+}

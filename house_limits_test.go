@@ -1,0 +1,247 @@
+package railguard
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	typeMethodsMax  = 60
+	typeFieldsMax   = 30
+	packageFilesMax = 45
+)
+
+// typeExceptions are types that may have more methods or fields, each with its
+// reason; two at most, besides those that are being cut.
+var typeExceptions = map[string]string{
+	"fsm.Machine": "one writer owns one state; its methods are one per kind of record",
+	"audit.Store": "history on one disk; cutting, reading and sealing share its one tail",
+
+	"httpapi.call": "being cut: judging at the edge gets a room of its own",
+	"httpapi.API":  "being cut: judging at the edge gets a room of its own",
+	"cluster.Node": "being cut: port, folder and recovery get rooms of their own",
+}
+
+// packageExceptions are packages that may have more files, each with its reason.
+var packageExceptions = map[string]string{
+	"httpapi": "being cut: judging at the edge gets a room of its own",
+	"cluster": "being cut: port, folder and recovery get rooms of their own",
+}
+
+// TestTypesStaySmall counts the methods and fields of every type.
+func TestTypesStaySmall(t *testing.T) {
+	methods, fields := map[string]int{}, map[string]int{}
+	for _, s := range sources(t) {
+		if s.test || strings.HasPrefix(s.room, "bench/") {
+			continue
+		}
+		for _, declaration := range s.file.Decls {
+			switch d := declaration.(type) {
+			case *ast.FuncDecl:
+				if d.Recv != nil {
+					methods[s.room+"."+receiver(d.Recv.List[0].Type)]++
+				}
+			case *ast.GenDecl:
+				countFields(s.room, d, fields)
+			}
+		}
+	}
+	for name, count := range methods {
+		if _, excused := typeExceptions[name]; !excused {
+			require.LessOrEqual(t, count, typeMethodsMax, "methods of %s: two jobs are two types", name)
+		}
+	}
+	for name, count := range fields {
+		if _, excused := typeExceptions[name]; !excused {
+			require.LessOrEqual(t, count, typeFieldsMax, "fields of %s: group what belongs together", name)
+		}
+	}
+}
+
+func countFields(room string, d *ast.GenDecl, fields map[string]int) {
+	for _, spec := range d.Specs {
+		named, ok := spec.(*ast.TypeSpec)
+		if !ok {
+			continue
+		}
+		if body, ok := named.Type.(*ast.StructType); ok {
+			fields[room+"."+named.Name.Name] = body.Fields.NumFields()
+		}
+	}
+}
+
+func receiver(expression ast.Expr) string {
+	switch e := expression.(type) {
+	case *ast.StarExpr:
+		return receiver(e.X)
+	case *ast.IndexExpr:
+		return receiver(e.X)
+	case *ast.IndexListExpr:
+		return receiver(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return "?"
+}
+
+// TestPackagesStaySmall counts the source files of every package, tests aside.
+func TestPackagesStaySmall(t *testing.T) {
+	files := map[string]int{}
+	for _, s := range sources(t) {
+		if !s.test {
+			files[s.room]++
+		}
+	}
+	for room, count := range files {
+		if _, excused := packageExceptions[room]; !excused && !strings.HasPrefix(room, "bench/") {
+			require.LessOrEqual(t, count, packageFilesMax, "%s: a room of so many files is two rooms", room)
+		}
+	}
+}
+
+// formatFree are constants of engine/limits.go that Apply may name: units, and what
+// sizes an array of a row or moment and so belongs to their layout.
+var formatFree = []string{"KiB", "MiB", "Millisecond", "Second", "Minute", "Hour", "DayLength", "DepthMax", "StructuringCallsMax"}
+
+// TestApplyReadsLimitsByFormat: a bound that Apply reads is a field of
+// engine.Limits. A bare constant would differ between two binaries of one format.
+func TestApplyReadsLimitsByFormat(t *testing.T) {
+	all := sources(t)
+	limits := map[string]bool{}
+	for _, s := range all {
+		if s.path != "engine/limits.go" {
+			continue
+		}
+		for _, declaration := range s.file.Decls {
+			if d, ok := declaration.(*ast.GenDecl); ok && d.Tok == token.CONST {
+				for _, spec := range d.Specs {
+					for _, name := range spec.(*ast.ValueSpec).Names {
+						limits[name.Name] = !slices.Contains(formatFree, name.Name)
+					}
+				}
+			}
+		}
+	}
+	require.True(t, limits["WhitelistMax"])
+	for _, s := range all {
+		if s.test || s.room != "fsm" {
+			continue
+		}
+		ast.Inspect(s.file, func(node ast.Node) bool {
+			selector, ok := node.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if room, ok := selector.X.(*ast.Ident); ok && room.Name == "engine" {
+				require.False(t, limits[selector.Sel.Name], "%s: engine.%s is the edges': Apply reads engine.Limits of its format",
+					s.set.Position(selector.Pos()), selector.Sel.Name)
+			}
+			return true
+		})
+	}
+}
+
+// mapRangeExceptions are loops of pure rooms over a map whose order cannot show,
+// by file and function, each with its reason.
+var mapRangeExceptions = map[string]string{}
+
+// TestPureRoomsRangeOverNoMap: the order of a map differs from run to run. Sort the
+// keys and range over them.
+func TestPureRoomsRangeOverNoMap(t *testing.T) {
+	house := &typed{set: token.NewFileSet(), sources: map[string][]*ast.File{}, packages: map[string]*types.Package{}, info: map[string]*types.Info{}}
+	paths := map[*ast.File]string{}
+	for _, s := range sources(t) {
+		if !s.test && s.room != "ofac/foldgen" {
+			file, err := parser.ParseFile(house.set, s.path, nil, parser.SkipObjectResolution)
+			require.NoError(t, err)
+			house.sources[module+"/"+s.room] = append(house.sources[module+"/"+s.room], file)
+			paths[file] = s.path
+		}
+	}
+	seen := 0
+	for _, room := range append(slices.Clone(pureRooms), "ofac/judge", "ofac/sample") {
+		_, err := house.Import(module + "/" + room)
+		require.NoError(t, err)
+		info := house.info[module+"/"+room]
+		for _, file := range house.sources[module+"/"+room] {
+			for _, declaration := range file.Decls {
+				place := paths[file]
+				if function, ok := declaration.(*ast.FuncDecl); ok {
+					place += ": " + function.Name.Name
+				}
+				ast.Inspect(declaration, func(node ast.Node) bool {
+					loop, ok := node.(*ast.RangeStmt)
+					if !ok {
+						return true
+					}
+					if walk := callName(loop.X); walk == "maps.Keys" || walk == "maps.Values" || walk == "maps.All" {
+						t.Errorf("%s: %s has no order: sort it", place, walk)
+					}
+					kind := info.TypeOf(loop.X)
+					if kind == nil || kind.Underlying() == nil {
+						return true
+					}
+					seen++
+					_, isMap := kind.Underlying().(*types.Map)
+					_, excused := mapRangeExceptions[place]
+					if isMap && !excused {
+						t.Errorf("%s: a loop over a map: range over its sorted keys", place)
+					}
+					return true
+				})
+			}
+		}
+	}
+	require.Greater(t, seen, 100, "types were found")
+}
+
+// callName is "package.Function" of a call, "" of anything else.
+func callName(expression ast.Expr) string {
+	call, ok := expression.(*ast.CallExpr)
+	if !ok {
+		return ""
+	}
+	if selector, ok := call.Fun.(*ast.SelectorExpr); ok {
+		if room, ok := selector.X.(*ast.Ident); ok {
+			return room.Name + "." + selector.Sel.Name
+		}
+	}
+	return ""
+}
+
+// typed checks the types of the house's own packages from their parsed files. What
+// comes from elsewhere has no type here, which is enough: the maps of pure rooms
+// are their own.
+type typed struct {
+	set      *token.FileSet
+	sources  map[string][]*ast.File
+	packages map[string]*types.Package
+	info     map[string]*types.Info
+}
+
+// Import implements types.Importer.
+func (h *typed) Import(name string) (*types.Package, error) {
+	if known := h.packages[name]; known != nil {
+		return known, nil
+	}
+	files := h.sources[name]
+	if files == nil {
+		foreign := types.NewPackage(name, path.Base(name))
+		foreign.MarkComplete()
+		h.packages[name] = foreign
+		return foreign, nil
+	}
+	h.info[name] = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
+	checker := types.Config{Importer: h, Error: func(error) {}}
+	checked, _ := checker.Check(name, h.set, files, h.info[name])
+	h.packages[name] = checked
+	return checked, nil
+}

@@ -5,6 +5,8 @@ import (
 
 	"github.com/transparency-dev/merkle/compact"
 	"github.com/transparency-dev/merkle/proof"
+
+	"railguard/audit/merkle"
 )
 
 // BundleProof returns what ImportBundle needs beside the leaves of a bundle, for
@@ -82,7 +84,7 @@ func proveBundle(index uint64, leaves []Leaf, trust Trust, path [][]byte) error 
 			return ErrUnproven
 		}
 	}
-	hashes, hash := make([]Hash, len(leaves)), newLeafHasher()
+	hashes, hash := make([]Hash, len(leaves)), new(merkle.Hasher)
 	for i := range leaves {
 		if err := leaves[i].check(); err != nil {
 			return err
@@ -90,7 +92,7 @@ func proveBundle(index uint64, leaves []Leaf, trust Trust, path [][]byte) error 
 		if i > 0 && leaves[i].Time < leaves[i-1].Time {
 			return fmt.Errorf("times: %w", ErrUnproven)
 		}
-		hash.sum(leaves[i].Data, &hashes[i])
+		hashes[i] = hash.Leaf(leaves[i].Data)
 	}
 	first := index * bundleLeaves
 	var root []byte

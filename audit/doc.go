@@ -5,7 +5,7 @@
 // reads and proofs from any goroutine while one writer appends.
 //
 // May import: the standard library, transparency-dev/merkle, klauspost/compress,
-// VictoriaMetrics/metrics. Nothing of the house.
+// VictoriaMetrics/metrics, audit/merkle. Nothing else of the house.
 //
 // Never: a clock, randomness, the network, the meaning of a leaf. Time and filter
 // keys arrive with the leaf; the list of what is trusted (size and root) arrives

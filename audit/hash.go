@@ -2,47 +2,23 @@ package audit
 
 import (
 	"crypto/sha256"
-	"hash"
 
 	"github.com/transparency-dev/merkle/rfc6962"
+
+	"railguard/audit/merkle"
 )
 
 // Hash is a node of the tree: SHA-256 as RFC 6962, section 2.1, applies it.
-type Hash = [sha256.Size]byte
+type Hash = merkle.Hash
 
 const hashSize = sha256.Size
 
 var (
-	hasher     = rfc6962.DefaultHasher
-	leafPrefix = []byte{rfc6962.RFC6962LeafHashPrefix}
-	noHash     Hash // stands for "not known"; no input that hashes to it is known
+	hasher = rfc6962.DefaultHasher // What the library folds and proves with.
+	noHash Hash                    // stands for "not known"; no input that hashes to it is known
 )
 
-// leafHasher hashes leaves without allocating: the library's own hasher makes a
-// new state for each leaf. A test holds the two equal.
-type leafHasher struct {
-	state hash.Hash
-	out   []byte // here, so that the caller's result need not escape to the heap
-}
-
-func newLeafHasher() *leafHasher {
-	return &leafHasher{state: sha256.New(), out: make([]byte, 0, hashSize)}
-}
-
-func (h *leafHasher) sum(data []byte, out *Hash) {
-	h.state.Reset()
-	h.state.Write(leafPrefix)
-	h.state.Write(data)
-	copy(out[:], h.state.Sum(h.out))
-}
-
-func hashChildren(left, right *Hash) Hash {
-	var b [1 + 2*hashSize]byte
-	b[0] = rfc6962.RFC6962NodeHashPrefix
-	copy(b[1:], left[:])
-	copy(b[1+hashSize:], right[:])
-	return sha256.Sum256(b[:])
-}
+func hashChildren(left, right *Hash) Hash { return merkle.Node(left[:], right[:]) }
 
 // subtreeRoot folds a power of two of neighbouring hashes into the one above
 // them. It overwrites nothing: levels are folded in a small copy.

@@ -7,6 +7,8 @@ import (
 	"math"
 	"path"
 	"strings"
+
+	"railguard/audit/merkle"
 )
 
 // OpenReport says what Open found.
@@ -80,7 +82,7 @@ func open(d Dir, o Options, readOnly bool) (*Store, error) {
 		dir: d, form: form, inline: o.SealInline, readOnly: readOnly,
 		sealed:   newSegmentCache(d, form),
 		shelf:    shelf{form: form, tails: make(map[uint64]*tail)},
-		hash:     newLeafHasher(),
+		hash:     new(merkle.Hasher),
 		damaged:  make(map[uint64]*DamageError),
 		sealWake: make(chan struct{}, 1),
 		sealDone: make(chan struct{}),

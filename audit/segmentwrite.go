@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
+
+	"railguard/audit/merkle"
 )
 
 // segmentWriter lays a segment file down in one pass.
@@ -56,7 +58,7 @@ func writeSegment(f File, form shape, number uint64, source func(i int) (*bundle
 		hashes: make([]Hash, 0, form.leaves()),
 	}
 	w := &segmentWriter{file: f, buffer: make([]byte, 0, segmentBuffer)}
-	hash := newLeafHasher()
+	hash := new(merkle.Hasher)
 	var packed []byte
 	for i := range form.bundles() {
 		b, err := source(i)
@@ -79,12 +81,12 @@ func writeSegment(f File, form shape, number uint64, source func(i int) (*bundle
 	return p, w.err
 }
 
-func (p *segmentParts) addBundle(b *bundle, hash *leafHasher, packed []byte, offset int64) {
+func (p *segmentParts) addBundle(b *bundle, hash *merkle.Hasher, packed []byte, offset int64) {
 	from := len(p.hashes)
 	p.hashes = append(p.hashes, make([]Hash, bundleLeaves)...)
 	tile := p.hashes[from:]
 	for i := range tile {
-		hash.sum(b.data(i), &tile[i])
+		tile[i] = hash.Leaf(b.data(i))
 	}
 	p.nodes = append(p.nodes, subtreeRoot(tile))
 	e := tableEntry{

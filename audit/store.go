@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"railguard/audit/merkle"
 )
 
 // Options of a store. The zero value is right for a server.
@@ -44,7 +46,7 @@ type Store struct {
 	writing  sync.Mutex // one writer of tails: Append, ImportBundle, marks
 	frames   []byte
 	pending  []pendingLeaf
-	hash     *leafHasher
+	hash     *merkle.Hasher
 	lastTime int64
 	replay   replayTile
 
@@ -142,7 +144,7 @@ func (s *Store) writeFrames(t *tail, first uint64, leaves []Leaf, timed bool) er
 		index, leaf := first+uint64(i), &leaves[i]
 		k := s.form.place(index)
 		var h Hash
-		s.hash.sum(leaf.Data, &h)
+		h = s.hash.Leaf(leaf.Data)
 		if t.has(k) {
 			if h != t.hashes[k] {
 				return fmt.Errorf("leaf %d: %w", index, ErrDiverged)
@@ -236,7 +238,7 @@ func (s *Store) compareSealed(first uint64, leaves []Leaf) error {
 			s.replay = replayTile{number, hashes}
 		}
 		var h Hash
-		s.hash.sum(leaves[i].Data, &h)
+		h = s.hash.Leaf(leaves[i].Data)
 		if h != s.replay.hashes[index%bundleLeaves] {
 			return fmt.Errorf("leaf %d: %w", index, ErrDiverged)
 		}

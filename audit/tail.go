@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"railguard/audit/merkle"
 )
 
 // tail is a segment that is not sealed: its leaves lie as frames in one file.
@@ -297,7 +299,7 @@ func (t *tail) recover(readOnly bool) (*TailReport, error) {
 	durable := mark.durable
 	report := &TailReport{File: t.name}
 	scan := &frameScanner{file: t.file, size: size}
-	hash := newLeafHasher()
+	hash := new(merkle.Hasher)
 	for t.end < size {
 		f, start, n, err := scan.next(t.end)
 		if err != nil {
@@ -317,7 +319,7 @@ func (t *tail) recover(readOnly bool) (*TailReport, error) {
 		if f.kind == frameLeaf && t.form.segment(f.index) == t.number {
 			k := t.form.place(f.index)
 			var h Hash
-			hash.sum(f.data, &h)
+			h = hash.Leaf(f.data)
 			if t.has(k) && h != t.hashes[k] {
 				return nil, fmt.Errorf("leaf %d stands twice with different bytes: %w", f.index, ErrDiverged)
 			}

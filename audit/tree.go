@@ -5,6 +5,8 @@ import (
 
 	"github.com/transparency-dev/merkle/compact"
 	"github.com/transparency-dev/merkle/proof"
+
+	"railguard/audit/merkle"
 )
 
 // treeReader reads nodes of the tree for one call and keeps the tile it read
@@ -159,9 +161,9 @@ func (s *Store) leafHashes(bundle uint64) ([]Hash, error) {
 	}
 	if b, bundleErr := open.bundle(i); bundleErr == nil {
 		_ = s.noteDamage(err)
-		hashes, hash := make([]Hash, bundleLeaves), newLeafHasher()
+		hashes, hash := make([]Hash, bundleLeaves), new(merkle.Hasher)
 		for k := range hashes {
-			hash.sum(b.data(k), &hashes[k])
+			hashes[k] = hash.Leaf(b.data(k))
 		}
 		if subtreeRoot(hashes) == open.nodes[i] {
 			return hashes, nil

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"hash/crc32"
+
+	"railguard/audit/merkle"
 )
 
 // VerifySummary counts what a Verify has read.
@@ -99,7 +101,7 @@ func reported(err error, found func(*DamageError)) error {
 }
 
 func (s *Store) verifyTail(t *tail, sum *VerifySummary, found func(*DamageError)) {
-	hash := newLeafHasher()
+	hash := new(merkle.Hasher)
 	for k := range t.place {
 		if !t.has(k) {
 			continue
@@ -111,7 +113,7 @@ func (s *Store) verifyTail(t *tail, sum *VerifySummary, found func(*DamageError)
 			continue
 		}
 		var h Hash
-		if hash.sum(f.data, &h); h != t.hashes[k] {
+		if h = hash.Leaf(f.data); h != t.hashes[k] {
 			found(t.damage(k, "leaf hash"))
 		}
 	}
@@ -121,7 +123,7 @@ func (s *Store) verifyTail(t *tail, sum *VerifySummary, found func(*DamageError)
 type segmentCheck struct {
 	*openSegment
 	found    func(*DamageError)
-	hash     *leafHasher
+	hash     *merkle.Hasher
 	keys     []uint64
 	sound    bool // every bundle could be read
 	lastTime int64
@@ -130,7 +132,7 @@ type segmentCheck struct {
 // checkSegment reads everything in a segment file and reports what does not fit.
 // An error means that the file could not be read at all.
 func checkSegment(o *openSegment, found func(*DamageError)) error {
-	c := &segmentCheck{openSegment: o, found: found, hash: newLeafHasher(), sound: true, lastTime: o.info.timeFirst}
+	c := &segmentCheck{openSegment: o, found: found, hash: new(merkle.Hasher), sound: true, lastTime: o.info.timeFirst}
 	header := make([]byte, segmentHeaderSize)
 	if err := readFull(o.file, header, 0); err != nil {
 		return err
@@ -196,7 +198,7 @@ func (c *segmentCheck) differing(b *bundle, hashes []Hash) (first, last int) {
 	first, last = bundleLeaves, -1
 	for k := range hashes {
 		var h Hash
-		if c.hash.sum(b.data(k), &h); h != hashes[k] {
+		if h = c.hash.Leaf(b.data(k)); h != hashes[k] {
 			first, last = min(first, k), k
 		}
 	}

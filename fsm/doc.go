@@ -5,9 +5,9 @@
 // frozen, snapshotted, restored and digested. The same log gives the same
 // bytes on every machine.
 //
-// May import: engine, ofac (value types), fsm/wire, the Merkle library's
+// May import: engine, ofac (value types), fsm/wire, audit/merkle, the Merkle library's
 // compact range.
-// Never: raft, audit, disk, network, clocks, randomness, goroutines, locks,
+// Never: raft, the rest of audit, disk, network, clocks, randomness, goroutines, locks,
 // floats, map iteration, fmt outside panics.
 //
 // Invariants: Apply is called with rising indices by one goroutine; what a

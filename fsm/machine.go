@@ -5,8 +5,8 @@ import (
 	"hash"
 
 	"github.com/transparency-dev/merkle/compact"
-	"github.com/transparency-dev/merkle/rfc6962"
 
+	"railguard/audit/merkle"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -62,9 +62,9 @@ type Machine struct {
 
 	screen wire.Screen   // Reused by applyScreen.
 	moment engine.Moment // Reused by applyScreen.
-	hashed []byte        // Reused by hashLeaf.
-	keys   []uint64      // What is left of the block that filters are cut from.
-	out    *Effects      // Only during Apply.
+	hash   merkle.Hasher
+	keys   []uint64 // What is left of the block that filters are cut from.
+	out    *Effects // Only during Apply.
 }
 
 type dispositionRow struct {
@@ -106,21 +106,9 @@ type staging struct {
 
 var ranges = compact.RangeFactory{Hash: hashChildren}
 
-// hashChildren and Machine.hashLeaf are the two hashes of RFC 6962, without the
-// allocations of a general hasher; a test holds them to the library's own.
 func hashChildren(left, right []byte) []byte {
-	var node [1 + 2*sha256.Size]byte
-	node[0] = rfc6962.RFC6962NodeHashPrefix
-	copy(node[1:], left)
-	copy(node[1+sha256.Size:], right)
-	sum := sha256.Sum256(node[:])
-	return sum[:]
-}
-
-func (m *Machine) hashLeaf(leaf []byte) []byte {
-	m.hashed = append(append(m.hashed[:0], rfc6962.RFC6962LeafHashPrefix), leaf...)
-	sum := sha256.Sum256(m.hashed)
-	return sum[:]
+	node := merkle.Node(left, right)
+	return node[:]
 }
 
 // New returns the empty state: no genesis yet, nothing but that is accepted.
@@ -390,7 +378,8 @@ func (m *Machine) write(head []byte, common *wire.Common, kind string, r *wire.R
 
 func (m *Machine) close(leaf []byte, filters []uint64, r *wire.Result) {
 	leaf = append(leaf, '}')
-	if err := m.frontier.Append(m.hashLeaf(leaf), nil); err != nil {
+	sum := m.hash.Leaf(leaf)
+	if err := m.frontier.Append(sum[:], nil); err != nil {
 		panic("BUG: merkle frontier: " + err.Error())
 	}
 	if day := m.now.Day(); m.days.Len() == 0 || m.days.At(m.days.Next()-1).Day != day {

@@ -326,15 +326,6 @@ func TestEveryLeafIsJSONAndInTheTree(t *testing.T) {
 	require.EqualValues(t, len(w.leaves), view.Size)
 }
 
-func TestHashesAreThoseOfRFC6962(t *testing.T) {
-	m := New()
-	for _, leaf := range [][]byte{nil, {}, []byte("leaf"), make([]byte, engine.LeafMax)} {
-		require.Equal(t, rfc6962.DefaultHasher.HashLeaf(leaf), m.hashLeaf(leaf))
-		left, right := m.hashLeaf(leaf), m.hashLeaf([]byte("right"))
-		require.Equal(t, rfc6962.DefaultHasher.HashChildren(left, right), hashChildren(left, right))
-	}
-}
-
 // TestEffectsOutliveTheNextEntry: results and leaves are handed to waiters and to
 // history; what they point to must not change under them.
 func TestEffectsOutliveTheNextEntry(t *testing.T) {

@@ -1,16 +1,17 @@
 package proof
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 
 	"github.com/transparency-dev/merkle/proof"
 	"github.com/transparency-dev/merkle/rfc6962"
+
+	"railguard/audit/merkle"
 )
 
 // Hash is a node of the tree.
-type Hash = [sha256.Size]byte
+type Hash = merkle.Hash
 
 // ErrInvalid: the proof does not show what it claims.
 var ErrInvalid = errors.New("proof: invalid")
@@ -19,7 +20,7 @@ var ErrInvalid = errors.New("proof: invalid")
 const pathMax = 64
 
 // LeafHash is the hash of a leaf's bytes (RFC 6962, section 2.1).
-func LeafHash(leaf []byte) Hash { return Hash(rfc6962.DefaultHasher.HashLeaf(leaf)) }
+func LeafHash(leaf []byte) Hash { return merkle.Leaf(leaf) }
 
 // VerifyInclusion checks that a leaf stands at an index of the tree with the
 // given size and root (RFC 9162, section 2.1.3.2). path has 32 bytes each, from
@@ -61,7 +62,7 @@ func checkPath(path [][]byte) error {
 		return fmt.Errorf("path of %d hashes: %w", len(path), ErrInvalid)
 	}
 	for i, h := range path {
-		if len(h) != sha256.Size {
+		if len(h) != len(Hash{}) {
 			return fmt.Errorf("hash %d of the path has %d bytes: %w", i, len(h), ErrInvalid)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"railguard/audit/examine"
 	"railguard/audit/note"
+	"railguard/audit/proof"
 	"railguard/engine"
 )
 
@@ -168,7 +169,7 @@ func readExport(node string, raw []byte, keys string) (*exported, error) {
 
 // readLeaf parses a leaf and computes its hash (RFC 6962, 2.1).
 func readLeaf(raw []byte) (leaf, error) {
-	l := leaf{raw: raw, hash: sha256.Sum256(append([]byte{0}, raw...))}
+	l := leaf{raw: raw, hash: proof.LeafHash(raw)}
 	return l, json.Unmarshal(raw, &l.record)
 }
 

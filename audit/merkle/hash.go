@@ -1,0 +1,51 @@
+package merkle
+
+import (
+	"crypto/sha256"
+	"hash"
+)
+
+// Hash is a node of the tree.
+type Hash = [sha256.Size]byte
+
+// The prefixes keep a leaf from being taken for a node.
+const (
+	leafPrefix = 0
+	nodePrefix = 1
+)
+
+// Leaf returns the hash of one leaf's bytes.
+func Leaf(data []byte) Hash {
+	var h Hasher
+	return h.Leaf(data)
+}
+
+// Hasher hashes leaf after leaf without allocating. The zero Hasher is ready; it is
+// not to be shared.
+type Hasher struct {
+	state hash.Hash
+	room  []byte // Here, so that a sum need not escape to the heap each time.
+}
+
+// Leaf returns the hash of one leaf's bytes.
+func (h *Hasher) Leaf(data []byte) (sum Hash) {
+	if h.state == nil {
+		h.state, h.room = sha256.New(), make([]byte, 1, sha256.Size)
+	}
+	h.state.Reset()
+	h.room = append(h.room[:0], leafPrefix)
+	h.state.Write(h.room)
+	h.state.Write(data)
+	h.room = h.state.Sum(h.room[:0])
+	copy(sum[:], h.room)
+	return sum
+}
+
+// Node returns the hash of two neighbours.
+func Node(left, right []byte) Hash {
+	var both [1 + 2*sha256.Size]byte
+	both[0] = nodePrefix
+	copy(both[1:], left)
+	copy(both[1+sha256.Size:], right)
+	return sha256.Sum256(both[:])
+}

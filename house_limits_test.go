@@ -27,6 +27,7 @@ var typeExceptions = map[string]string{
 
 	"httpapi.call": "being cut: judging at the edge gets a room of its own",
 	"httpapi.API":  "being cut: judging at the edge gets a room of its own",
+	"edge.Judge":   "being cut: judging at the edge gets a room of its own",
 	"cluster.Node": "being cut: port, folder and recovery get rooms of their own",
 }
 

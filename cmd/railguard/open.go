@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"railguard/cluster"
+	"railguard/cluster/datadir"
 	"railguard/fsm/wire"
 	"railguard/httpapi"
 	"railguard/seal"
@@ -172,7 +173,7 @@ func keptSecret(path string) (string, error) {
 		return "", err
 	}
 	text := hex.EncodeToString(random)
-	return text, os.WriteFile(path, []byte(text+"\n"), 0o600)
+	return text, datadir.ReplaceFile(filepath.Dir(path), filepath.Base(path), []byte(text+"\n"))
 }
 
 // fatal ends the process at once: what a node that may have diverged or lost a

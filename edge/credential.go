@@ -19,8 +19,8 @@ import (
 const contextPath = "/contexts/kya/v1"
 
 // newCredential is what every credential of the cluster has.
-func (j *Judge) newCredential(kind credential.Kind) *credential.Credential {
-	genesis := j.Terms.Settings.Genesis
+func (t *Terms) newCredential(kind credential.Kind) *credential.Credential {
+	genesis := t.Settings.Genesis
 	return &credential.Credential{
 		Kind: kind, Issuer: genesis.Issuer, ContextURL: strings.TrimSuffix(genesis.PublicURL, "/") + contextPath,
 	}
@@ -28,8 +28,8 @@ func (j *Judge) newCredential(kind credential.Kind) *credential.Credential {
 
 // AgentCredential is an agent's credential as its leaf tells it: a registration,
 // a delegate's creation or a re-issue.
-func (j *Judge) AgentCredential(l *Leaf) *credential.Credential {
-	s := j.newCredential(credential.KindAgent)
+func (t *Terms) AgentCredential(l *Leaf) *credential.Credential {
+	s := t.newCredential(credential.KindAgent)
 	s.ID, s.Subject, s.IssuedAt, s.ExpiresAt = l.Text("credentialId"), l.Text("agentId"), l.Instant("issuedAt"), l.Instant("expiresAt")
 	s.Name, s.AgentType, s.OperatorLegalName = l.Text("agentName"), l.Text("agentType"), l.Text("operatorLegalName")
 	s.SpendPolicy, s.ScreenedAt = l.Raw("spendPolicy"), s.IssuedAt
@@ -42,16 +42,16 @@ func (j *Judge) AgentCredential(l *Leaf) *credential.Credential {
 }
 
 // ProfileCredential is the same from the registry: an agent's current credential.
-func (j *Judge) ProfileCredential(chain []*engine.AgentProfile) *credential.Credential {
+func (t *Terms) ProfileCredential(chain []*engine.AgentProfile) *credential.Credential {
 	p := chain[0]
-	s := j.newCredential(credential.KindAgent)
-	s.ID, s.Subject = j.Terms.IDs.CredentialID(kindAgent, uint32(p.Slot), p.CredentialVersion), j.Terms.AgentID(p.Slot)
+	s := t.newCredential(credential.KindAgent)
+	s.ID, s.Subject = t.IDs.CredentialID(kindAgent, uint32(p.Slot), p.CredentialVersion), t.AgentID(p.Slot)
 	s.IssuedAt, s.ExpiresAt, s.ScreenedAt = wholeMilli(p.IssuedAt), p.ExpiresAt, wholeMilli(p.IssuedAt)
 	s.Name, s.AgentType, s.OperatorLegalName = p.AgentName, p.Type.String(), p.OperatorLegalName
 	s.SpendPolicy, s.Matched = p.PolicyJSON, p.WalletMatched || p.NameMatched
 	if p.Parent != 0 {
-		s.Kind, s.ParentID, s.RootID, s.Depth = credential.KindDelegate, j.Terms.AgentID(p.Parent), j.Terms.AgentID(p.Root), int(p.Depth)
-		s.Chain = j.AncestorIDs(chain)
+		s.Kind, s.ParentID, s.RootID, s.Depth = credential.KindDelegate, t.AgentID(p.Parent), t.AgentID(p.Root), int(p.Depth)
+		s.Chain = t.AncestorIDs(chain)
 	}
 	return s
 }
@@ -60,17 +60,17 @@ func (j *Judge) ProfileCredential(chain []*engine.AgentProfile) *credential.Cred
 func wholeMilli(t engine.Time) engine.Time { return t / engine.Millisecond * engine.Millisecond }
 
 // AncestorIDs names a delegate's ancestors, root first.
-func (j *Judge) AncestorIDs(chain []*engine.AgentProfile) []string {
+func (t *Terms) AncestorIDs(chain []*engine.AgentProfile) []string {
 	ids := make([]string, 0, len(chain))
 	for i := len(chain) - 1; i > 0; i-- {
-		ids = append(ids, j.Terms.AgentID(chain[i].Slot))
+		ids = append(ids, t.AgentID(chain[i].Slot))
 	}
 	return ids
 }
 
 // UserCredential is a user's credential as its leaf tells it.
-func (j *Judge) UserCredential(l *Leaf) *credential.Credential {
-	s := j.newCredential(credential.KindUser)
+func (t *Terms) UserCredential(l *Leaf) *credential.Credential {
+	s := t.newCredential(credential.KindUser)
 	s.ID, s.Subject, s.IssuedAt, s.ExpiresAt = l.Text("credentialId"), l.Text("userId"), l.Instant("issuedAt"), l.Instant("expiresAt")
 	s.Name, s.AgentType, s.OperatorLegalName = l.Text("legalName"), engine.Supervised.String(), l.Text("operatorLegalName")
 	s.Agents, s.Matched, s.ScreenedAt = l.Texts("boundAgents"), l.Flag("nameMatched"), s.IssuedAt
@@ -78,19 +78,19 @@ func (j *Judge) UserCredential(l *Leaf) *credential.Credential {
 }
 
 // ProfileUserCredential is the same from the registry.
-func (j *Judge) ProfileUserCredential(p *engine.UserProfile) *credential.Credential {
-	s := j.newCredential(credential.KindUser)
-	s.ID, s.Subject = j.Terms.IDs.CredentialID(kindUser, uint32(p.Slot), p.CredentialVersion), j.Terms.UserID(p.Slot)
+func (t *Terms) ProfileUserCredential(p *engine.UserProfile) *credential.Credential {
+	s := t.newCredential(credential.KindUser)
+	s.ID, s.Subject = t.IDs.CredentialID(kindUser, uint32(p.Slot), p.CredentialVersion), t.UserID(p.Slot)
 	s.IssuedAt, s.ExpiresAt, s.ScreenedAt = wholeMilli(p.IssuedAt), p.ExpiresAt, wholeMilli(p.IssuedAt)
 	s.Name, s.AgentType, s.OperatorLegalName = p.LegalName, engine.Supervised.String(), p.OperatorLegalName
-	s.Agents, s.Matched = j.AgentIDs(p.Agents), p.NameMatched
+	s.Agents, s.Matched = t.AgentIDs(p.Agents), p.NameMatched
 	return s
 }
 
-func (j *Judge) AgentIDs(slots []engine.AgentSlot) []string {
+func (t *Terms) AgentIDs(slots []engine.AgentSlot) []string {
 	ids := make([]string, len(slots))
 	for i, slot := range slots {
-		ids[i] = j.Terms.AgentID(slot)
+		ids[i] = t.AgentID(slot)
 	}
 	return ids
 }
@@ -98,13 +98,13 @@ func (j *Judge) AgentIDs(slots []engine.AgentSlot) []string {
 // WriteCredential adds token and credential to an answer: the very bytes of the
 // token's vc. A token whose key was revoked since is not minted again: it would
 // be good for nothing.
-func (j *Judge) WriteCredential(m *strictjson.Members, s *credential.Credential, kid string) error {
-	if j.Terms.Settings.KeyRevoked(kid) {
+func (t *Terms) WriteCredential(m *strictjson.Members, s *credential.Credential, kid string) error {
+	if t.Settings.KeyRevoked(kid) {
 		m.Null("token")
 		m.Raw("credential", s.AppendJSON(nil))
 		return nil
 	}
-	key, err := j.Terms.Signer(kid)
+	key, err := t.Signer(kid)
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func warning(code, message, rule string) strictjson.Members {
 }
 
 // basis is what a registration was judged with.
-func (j *Judge) basis() engine.Basis { return engine.Basis{List: j.Terms.Settings.ListVersion} }
+func (t *Terms) basis() engine.Basis { return engine.Basis{List: t.Settings.ListVersion} }
 
 func clearOrMatch(matched bool) string {
 	if matched {

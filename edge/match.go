@@ -22,7 +22,7 @@ func (j *Judge) Matches(name, wallet string, kind ofac.PartyType, list *ofac.Ind
 		Name: name, Type: kind, Review: policy.NameReview, Block: policy.NameBlock, WeakAliases: policy.WeakAliases, NonSDNPossible: true,
 	}, scratch)
 	outcome := result.Outcome
-	items := []strictjson.Members{}
+	items, now := []strictjson.Members{}, j.shared.deps.Published.LogTime()
 	if match, listed := list.Wallet(wallet); listed && wallet != "" {
 		outcome = ofac.Listed
 		items = append(items, walletItem(&match, list))
@@ -30,7 +30,7 @@ func (j *Judge) Matches(name, wallet string, kind ofac.PartyType, list *ofac.Ind
 	normalised := ofac.NormaliseName(name)
 	for i := range result.Matches {
 		item := nameItem(&result.Matches[i], list)
-		item.Bool("cleared", j.isCleared(normalised, result.Matches[i].UID, list))
+		item.Bool("cleared", j.Terms.isCleared(normalised, result.Matches[i].UID, list, now))
 		items = append(items, item)
 	}
 	info := j.Terms.Settings.List
@@ -89,10 +89,9 @@ func matchItem(uid uint32, lists ofac.Lists, name, alias string, list *ofac.Inde
 }
 
 // isCleared tells whether a reviewer cleared the pair, and the clearing stands.
-func (j *Judge) isCleared(normalised string, uid uint32, list *ofac.Index) bool {
-	now := j.shared.deps.Published.LogTime()
+func (t *Terms) isCleared(normalised string, uid uint32, list *ofac.Index, now engine.Time) bool {
 	digest, listed := list.EntryDigest(uid)
-	for _, pair := range j.Terms.Settings.Cleared {
+	for _, pair := range t.Settings.Cleared {
 		if pair.UID == uid && pair.Name == normalised && listed && pair.EntryDigest == digest && (pair.ExpiresAt == 0 || pair.ExpiresAt > now) {
 			return true
 		}

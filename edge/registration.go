@@ -122,7 +122,7 @@ func (in *Registration) seal(j *Judge) error {
 // Register judges and builds the record of a new agent or delegate.
 func (in *Registration) Register(j *Judge) (any, error) {
 	p := in.Profile
-	if err := j.canSign(j.trialCredential(&p)); err != nil {
+	if err := j.canSign(j.Terms.trialCredential(&p)); err != nil {
 		return nil, err
 	}
 	found, err := j.ScreenParty("operator", p.OperatorWallet, p.OperatorLegalName, ofac.PartyUnknown)
@@ -134,7 +134,7 @@ func (in *Registration) Register(j *Judge) (any, error) {
 		return nil, refused
 	}
 	p.WalletMatched, p.NameMatched = found.walletMatched, found.NameMatched
-	record := &wire.Register{Profile: p, OperatorKey: OperatorKey(p.OperatorLegalName), Basis: j.basis()}
+	record := &wire.Register{Profile: p, OperatorKey: OperatorKey(p.OperatorLegalName), Basis: j.Terms.basis()}
 	var m strictjson.Members
 	writeProfile(&m, &p)
 	found.write(&m, j.Terms.Settings.ListVersion)
@@ -144,8 +144,8 @@ func (in *Registration) Register(j *Judge) (any, error) {
 }
 
 // trialCredential is the credential a profile will have, as far as its size goes.
-func (j *Judge) trialCredential(p *engine.AgentProfile) *credential.Credential {
-	s := j.newCredential(credential.KindAgent)
+func (t *Terms) trialCredential(p *engine.AgentProfile) *credential.Credential {
+	s := t.newCredential(credential.KindAgent)
 	s.Name, s.AgentType, s.OperatorLegalName, s.SpendPolicy = p.AgentName, p.Type.String(), p.OperatorLegalName, p.PolicyJSON
 	if p.Parent != 0 {
 		s.Kind = credential.KindDelegate

@@ -64,7 +64,7 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 	if err := in.apply(j, &next, old); err != nil {
 		return nil, err
 	}
-	if err := j.canSign(j.trialCredential(&next)); err != nil {
+	if err := j.canSign(j.Terms.trialCredential(&next)); err != nil {
 		return nil, err
 	}
 	found, err := j.ScreenParty("operator", next.OperatorWallet, next.OperatorLegalName, ofac.PartyUnknown)

@@ -86,7 +86,7 @@ func (j *Judge) userScope(profile *engine.UserProfile) error {
 // UserRecord screens the person and builds the record. Its basis are the
 // revisions of the bound agents.
 func (j *Judge) UserRecord(profile engine.UserProfile) (any, error) {
-	if err := j.canSign(j.trialUser(&profile)); err != nil {
+	if err := j.canSign(j.Terms.trialUser(&profile)); err != nil {
 		return nil, err
 	}
 	found, err := j.ScreenParty("user", "", profile.LegalName, ofac.PartyIndividual)
@@ -97,7 +97,7 @@ func (j *Judge) UserRecord(profile engine.UserProfile) (any, error) {
 		return nil, refused
 	}
 	profile.NameMatched = found.NameMatched
-	record := &wire.User{Profile: profile, Basis: j.basis()}
+	record := &wire.User{Profile: profile, Basis: j.Terms.basis()}
 	for _, slot := range profile.Agents {
 		agent, err := j.agentProfile(slot)
 		if err != nil {
@@ -110,32 +110,32 @@ func (j *Judge) UserRecord(profile engine.UserProfile) (any, error) {
 		j.foldChain(&record.Basis, chain)
 	}
 	var m strictjson.Members
-	j.writeUser(&m, &profile)
+	j.Terms.writeUser(&m, &profile)
 	found.write(&m, j.Terms.Settings.ListVersion)
 	m.List("warnings", found.userWarnings())
-	record.Common, err = j.Recorded(m, j.userFilters(&profile)...)
+	record.Common, err = j.Recorded(m, j.Terms.userFilters(&profile)...)
 	return record, err
 }
 
 // trialUser is the credential a user will have, as far as its size goes.
-func (j *Judge) trialUser(p *engine.UserProfile) *credential.Credential {
-	s := j.newCredential(credential.KindUser)
-	s.Name, s.AgentType, s.OperatorLegalName, s.Agents = p.LegalName, engine.Supervised.String(), p.OperatorLegalName, j.AgentIDs(p.Agents)
+func (t *Terms) trialUser(p *engine.UserProfile) *credential.Credential {
+	s := t.newCredential(credential.KindUser)
+	s.Name, s.AgentType, s.OperatorLegalName, s.Agents = p.LegalName, engine.Supervised.String(), p.OperatorLegalName, t.AgentIDs(p.Agents)
 	return s
 }
 
-func (j *Judge) userFilters(profile *engine.UserProfile) []uint64 {
+func (t *Terms) userFilters(profile *engine.UserProfile) []uint64 {
 	if profile.OperatorLegalName == "" {
 		return nil
 	}
 	return []uint64{engine.FilterKey(engine.FilterOperator, OperatorKey(profile.OperatorLegalName))}
 }
 
-func (j *Judge) writeUser(m *strictjson.Members, p *engine.UserProfile) {
+func (t *Terms) writeUser(m *strictjson.Members, p *engine.UserProfile) {
 	m.Text("legalName", p.LegalName)
 	m.Optional("email", p.Email)
 	m.Optional("operatorLegalName", p.OperatorLegalName)
-	m.Texts("boundAgents", j.AgentIDs(p.Agents))
+	m.Texts("boundAgents", t.AgentIDs(p.Agents))
 }
 
 func (i *issuance) userWarnings() []strictjson.Members {
@@ -171,7 +171,7 @@ func (in *UserReissue) Build(j *Judge) (any, error) {
 	if current == nil {
 		return nil, changeable(notKnown("no such user, or past its 31 days"))
 	}
-	if err := j.canSign(j.trialUser(current)); err != nil {
+	if err := j.canSign(j.Terms.trialUser(current)); err != nil {
 		return nil, err
 	}
 	found, err := j.ScreenParty("user", "", current.LegalName, ofac.PartyIndividual)
@@ -180,11 +180,11 @@ func (in *UserReissue) Build(j *Judge) (any, error) {
 	}
 	record := &wire.UserReissue{User: current.Slot, BaseRev: current.Rev, Overlap: in.overlap, NameMatched: found.NameMatched}
 	var m strictjson.Members
-	j.writeUser(&m, current)
+	j.Terms.writeUser(&m, current)
 	found.write(&m, j.Terms.Settings.ListVersion)
 	m.TextOrNull("reason", in.reason)
 	m.TextOrNull("actor", in.actor)
 	m.List("warnings", found.userWarnings())
-	record.Common, err = j.Recorded(m, j.userFilters(current)...)
+	record.Common, err = j.Recorded(m, j.Terms.userFilters(current)...)
 	return record, err
 }

@@ -43,7 +43,7 @@ func createKey(c *call) error {
 	}
 	secret := seal.NewAPISecret()
 	key.Prefix, key.Hashes = seal.KeyPrefix(secret), [][]byte{seal.HashAPISecret(secret)}
-	return c.putKey(&wire.APIKeyPut{Op: wire.KeyCreate, Key: key}, secret, http.StatusCreated)
+	return putKey(c, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key}, secret, http.StatusCreated)
 }
 
 // readRoles reads roles, a list or a comma-separated text; none is admin.
@@ -171,7 +171,7 @@ func readRate(f *strictjson.Fields) int32 {
 
 // putKey proposes a change of one key and answers it. secret, when there is one,
 // is in this answer and nowhere else: a replay tells that it was shown.
-func (c *call) putKey(record *wire.APIKeyPut, secret string, status int) error {
+func putKey(c *call, record *wire.APIKeyPut, secret string, status int) error {
 	result, err := c.propose(proposal{kind: wire.KindAPIKey, record: func() (any, error) {
 		var m strictjson.Members
 		if record.Op == wire.KeyCreate {
@@ -271,12 +271,12 @@ func listKeys(c *call) error {
 // good until the next rotation.
 func rotateKey(c *call) error {
 	secret := seal.NewAPISecret()
-	return c.putKey(&wire.APIKeyPut{Op: wire.KeyRotate, Key: wire.APIKey{
+	return putKey(c, &wire.APIKeyPut{Op: wire.KeyRotate, Key: wire.APIKey{
 		ID: c.r.PathValue("id"), Prefix: seal.KeyPrefix(secret), Hashes: [][]byte{seal.HashAPISecret(secret)},
 	}}, secret, http.StatusOK)
 }
 
 // revokeKey is DELETE /admin/keys/{id}.
 func revokeKey(c *call) error {
-	return c.putKey(&wire.APIKeyPut{Op: wire.KeyRevoke, Key: wire.APIKey{ID: c.r.PathValue("id")}}, "", http.StatusOK)
+	return putKey(c, &wire.APIKeyPut{Op: wire.KeyRevoke, Key: wire.APIKey{ID: c.r.PathValue("id")}}, "", http.StatusOK)
 }

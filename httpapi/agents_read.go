@@ -27,8 +27,8 @@ func getAgent(c *call) error {
 	if chain == nil {
 		return notFound("no such agent")
 	}
-	m := c.agentSummary(view, chain)
-	if err := c.agentDetails(&m, view, chain); err != nil {
+	m := agentSummary(c, view, chain)
+	if err := agentDetails(c, &m, view, chain); err != nil {
 		return err
 	}
 	m.Uint("asOfIndex", view.Index)
@@ -53,7 +53,7 @@ func viewChain(view *fsm.View, slot engine.AgentSlot) []*engine.AgentProfile {
 }
 
 // agentSummary is what a list shows of an agent.
-func (c *call) agentSummary(view *fsm.View, chain []*engine.AgentProfile) strictjson.Members {
+func agentSummary(c *call, view *fsm.View, chain []*engine.AgentProfile) strictjson.Members {
 	p := chain[0]
 	row, _, _ := view.Agent(p.Slot)
 	var m strictjson.Members
@@ -69,7 +69,7 @@ func (c *call) agentSummary(view *fsm.View, chain []*engine.AgentProfile) strict
 	m.Time("issuedAt", p.IssuedAt)
 	m.Time("expiresAt", p.ExpiresAt)
 	m.Time("registeredAt", p.RegisteredAt)
-	m.TextOrNull("fleetId", c.fleetText(chain[len(chain)-1].Fleet))
+	m.TextOrNull("fleetId", fleetText(c, chain[len(chain)-1].Fleet))
 	if p.Parent == 0 {
 		m.Null("parentAgentId")
 	} else {
@@ -79,14 +79,14 @@ func (c *call) agentSummary(view *fsm.View, chain []*engine.AgentProfile) strict
 	return m
 }
 
-func (c *call) fleetText(slot engine.FleetSlot) string {
+func fleetText(c *call, slot engine.FleetSlot) string {
 	if slot == 0 {
 		return ""
 	}
 	return c.judge.Terms.FleetID(slot)
 }
 
-func (c *call) agentDetails(m *strictjson.Members, view *fsm.View, chain []*engine.AgentProfile) error {
+func agentDetails(c *call, m *strictjson.Members, view *fsm.View, chain []*engine.AgentProfile) error {
 	p := chain[0]
 	row, _, _ := view.Agent(p.Slot)
 	m.TextOrNull("agentFramework", p.AgentFramework)
@@ -107,13 +107,13 @@ func (c *call) agentDetails(m *strictjson.Members, view *fsm.View, chain []*engi
 	m.Object("spend", spend)
 	m.Object("attestation", attestationState(view.Time, p, &row))
 	m.Object("ownershipTransfer", ownershipMembers(view.Time, &row))
-	m.Texts("chain", c.judge.AncestorIDs(chain))
-	current := c.judge.ProfileCredential(chain)
+	m.Texts("chain", c.judge.Terms.AncestorIDs(chain))
+	current := c.judge.Terms.ProfileCredential(chain)
 	if !c.key.May(wire.RoleOperator) {
 		m.Raw("credential", current.AppendJSON(nil)) // The token is for those who register.
 		return nil
 	}
-	return c.judge.WriteCredential(m, current, p.KeyID)
+	return c.judge.Terms.WriteCredential(m, current, p.KeyID)
 }
 
 func operatorStatus(view *fsm.View, slot engine.OperatorSlot) engine.Status {
@@ -146,7 +146,7 @@ func listAgents(c *call) error {
 	if err != nil {
 		return err
 	}
-	wanted, err := c.agentFilter()
+	wanted, err := readAgentFilter(c)
 	if err != nil {
 		return err
 	}
@@ -160,14 +160,14 @@ func listAgents(c *call) error {
 		if chain == nil || !wanted(view, chain) {
 			return false
 		}
-		items = append(items, c.agentSummary(view, chain))
+		items = append(items, agentSummary(c, view, chain))
 		return true
 	})
 	return c.list(items, next)
 }
 
 // agentFilter compiles the query of a list of agents. A key's scope is part of it.
-func (c *call) agentFilter() (func(*fsm.View, []*engine.AgentProfile) bool, error) {
+func readAgentFilter(c *call) (func(*fsm.View, []*engine.AgentProfile) bool, error) {
 	operator, status, kind := c.query("operator"), c.query("status"), engine.AgentType(0)
 	if status != "" && statusByName(status) < 0 {
 		return nil, invalidField("status", "must be ACTIVE, SUSPENDED, REVOKED or EXPIRED")

@@ -29,19 +29,19 @@ func patchAgent(c *call) error {
 		if err := f.Err(); err != nil {
 			return nil, err
 		}
-		if err := c.mayWiden(edge.SettingsWiden(&profile.Settings, &next)); err != nil {
+		if err := mayWiden(c, edge.SettingsWiden(&profile.Settings, &next)); err != nil {
 			return nil, err
 		}
 		var m strictjson.Members
 		edge.WriteSettings(&m, &next)
 		m.TextOrNull("reason", reason)
 		m.TextOrNull("actor", actor)
-		return c.settingsRecord(profile, next, "agent.settings", m)
+		return settingsRecord(c, profile, next, "agent.settings", m)
 	})
 }
 
 // mayWiden refuses a widening to keys that may only tighten.
-func (c *call) mayWiden(widens bool) error {
+func mayWiden(c *call, widens bool) error {
 	if widens && !c.key.May(wire.RolePolicy) {
 		refused := forbidden(wire.RolePolicy)
 		refused.Message = "this change lets through what was stopped before: it needs the role policy"
@@ -51,7 +51,7 @@ func (c *call) mayWiden(widens bool) error {
 }
 
 // settingsRecord replaces an agent's settings from the revision of profile.
-func (c *call) settingsRecord(profile *engine.AgentProfile, next engine.AgentSettings, event string, m strictjson.Members) (any, error) {
+func settingsRecord(c *call, profile *engine.AgentProfile, next engine.AgentSettings, event string, m strictjson.Members) (any, error) {
 	record := &wire.Settings{Agent: profile.Slot, BaseRev: profile.Rev, Settings: next, Event: event}
 	var err error
 	record.Common, err = c.judge.Recorded(m, engine.FilterKey(engine.FilterOperator, edge.OperatorKey(profile.OperatorLegalName)))
@@ -68,5 +68,48 @@ func renderSettings(c *call, l *edge.Leaf, m *strictjson.Members) error {
 	m.Text("updatedAt", l.Text("time"))
 	m.Text("eventId", l.Text("eventId"))
 	c.header("ETag", etag(l.Number("rev")))
+	return nil
+}
+
+// setModel is POST /v1/agents/{id}/model: the current model, kept until another
+// is reported or the agent is issued anew (decision 38). R15 compares it.
+func setModel(c *call) error {
+	f := c.fields()
+	model := f.Text("underlyingModel", engine.FieldMax)
+	if f.Get("underlyingModel") == nil {
+		if model = f.Text("model", engine.FieldMax); f.Get("model") == nil {
+			f.Missing("underlyingModel")
+		}
+	}
+	if (f.Get("underlyingModel") != nil || f.Get("model") != nil) && engine.SameModel(model, "") {
+		f.Invalid("underlyingModel", "must not be blank")
+	}
+	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
+	if err := f.Err(); err != nil {
+		return err
+	}
+	return c.revise(wire.KindSettings, func() (any, error) {
+		profile, err := c.pathAgent()
+		if err != nil {
+			return nil, err
+		}
+		next := profile.Settings
+		next.CurrentModel = model
+		var m strictjson.Members
+		m.Text("underlyingModel", model)
+		m.TextOrNull("baselineModel", profile.Model)
+		m.TextOrNull("previousModel", edge.CurrentModel(profile))
+		m.Bool("changed", profile.Model != "" && !engine.SameModel(profile.Model, model))
+		m.TextOrNull("reason", reason)
+		m.TextOrNull("actor", actor)
+		return settingsRecord(c, profile, next, "agent.model_changed", m)
+	})
+}
+
+// renderModel answers setModel. changed says that R15 will ask for a review.
+func renderModel(_ *call, l *edge.Leaf, m *strictjson.Members) error {
+	l.CopyTo(m, "agentId", "underlyingModel", "baselineModel", "previousModel", "changed", "reason", "actor")
+	m.Text("updatedAt", l.Text("time"))
+	m.Text("eventId", l.Text("eventId"))
 	return nil
 }

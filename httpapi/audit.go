@@ -1,10 +1,8 @@
 package httpapi
 
 import (
-	"encoding/base64"
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"railguard/audit"
@@ -55,8 +53,7 @@ type recordQuery struct {
 	verdict     string
 	rule        string
 	disposition string
-	ascending   bool
-	limit       int
+	page        page // Its key: where to go on, and the range that the first call settled.
 }
 
 // dispositionFilters are the values of ?disposition=.
@@ -65,18 +62,18 @@ var dispositionFilters = []string{"APPROVED", "REJECTED", "ESCALATE_SAR", "none"
 // listRecords is GET /v1/audit. One call looks at a bounded number of leaves and
 // gives a cursor even with a short page, so that no query can hold a node.
 func listRecords(c *call) error {
-	q, err := c.recordQuery()
+	q, err := readRecordQuery(c)
 	if err != nil {
 		return err
 	}
-	scan, err := c.scanRange(q)
+	scan, err := scanRange(c, q)
 	if err != nil {
 		return err
 	}
 	var found []edge.Leaf
 	var failed error
 	page, err := c.api.deps.Records.Audit().Scan(scan, func(index uint64, stored audit.Leaf) bool {
-		l, ok, err := c.consider(q, index, stored.Data)
+		l, ok, err := considerRecord(c, q, index, stored.Data)
 		if err != nil {
 			failed = err
 			return false
@@ -84,7 +81,7 @@ func listRecords(c *call) error {
 		if ok {
 			found = append(found, l)
 		}
-		return len(found) < q.limit
+		return len(found) < q.page.limit
 	})
 	if failed != nil {
 		return failed
@@ -92,13 +89,13 @@ func listRecords(c *call) error {
 	if err != nil && len(found) == 0 && !errors.Is(err, audit.ErrCorrupt) {
 		return edge.LeafError(err)
 	}
-	items, err := c.recordItems(found)
+	items, err := recordItems(c, found)
 	if err != nil {
 		return err
 	}
 	cursor := ""
 	if !page.Done {
-		cursor = encodeScan(page.Next, scan.From, scan.To)
+		cursor = q.page.cursor(page.Next, scan.From, scan.To)
 	}
 	c.replyPage(items, cursor)
 	return nil
@@ -106,12 +103,12 @@ func listRecords(c *call) error {
 
 // consider judges one leaf against the query: filter keys are hashes and may
 // collide, and the role's view is no key at all.
-func (c *call) consider(q *recordQuery, index uint64, data []byte) (edge.Leaf, bool, error) {
+func considerRecord(c *call, q *recordQuery, index uint64, data []byte) (edge.Leaf, bool, error) {
 	l, err := c.judge.OpenLeaf(index, append([]byte(nil), data...))
 	if err != nil {
 		return edge.Leaf{}, false, err
 	}
-	if q.matches(&l) && c.key.MayRead(&l) && !c.judge.PastRetention(l.Instant("screenedAt")) && c.dispositionIs(q.disposition, &l) {
+	if q.matches(&l) && c.key.MayRead(&l) && !c.judge.PastRetention(l.Instant("screenedAt")) && dispositionIs(c, q.disposition, &l) {
 		return l, true, nil
 	}
 	c.judge.DropLeaf()
@@ -139,7 +136,7 @@ func (q *recordQuery) matches(l *edge.Leaf) bool {
 }
 
 // dispositionIs filters by disposition as this caller sees it.
-func (c *call) dispositionIs(want string, l *edge.Leaf) bool {
+func dispositionIs(c *call, want string, l *edge.Leaf) bool {
 	if want == "" {
 		return true
 	}
@@ -166,7 +163,7 @@ func (c *call) dispositionIs(want string, l *edge.Leaf) bool {
 	return have == want
 }
 
-func (c *call) recordItems(found []edge.Leaf) ([]strictjson.Members, error) {
+func recordItems(c *call, found []edge.Leaf) ([]strictjson.Members, error) {
 	items := make([]strictjson.Members, len(found))
 	for i := range found {
 		view := &edge.Disposition{}
@@ -190,16 +187,13 @@ func (c *call) recordItems(found []edge.Leaf) ([]strictjson.Members, error) {
 
 // recordQuery reads the filters. A time range is always in force: the last 24
 // hours by default.
-func (c *call) recordQuery() (*recordQuery, error) {
+func readRecordQuery(c *call) (*recordQuery, error) {
 	q := &recordQuery{keys: []uint64{engine.FilterKey(engine.FilterKind, "screen")}}
 	var err error
-	if q.from, q.to, err = c.timeRange(engine.DayLength); err != nil {
+	if q.from, q.to, err = timeRange(c, engine.DayLength); err != nil {
 		return nil, err
 	}
-	if q.limit, err = c.pageLimit(); err != nil {
-		return nil, err
-	}
-	if q.ascending, err = c.ascending(); err != nil {
+	if q.page, err = c.keyPage("audit", 3); err != nil {
 		return nil, err
 	}
 	if q.agent = c.query("agentId"); q.agent != "" {
@@ -217,10 +211,10 @@ func (c *call) recordQuery() (*recordQuery, error) {
 	if q.name = ofac.NormaliseName(c.query("name")); q.name != "" {
 		q.keys = append(q.keys, engine.FilterKey(engine.FilterName, q.name))
 	}
-	return q, c.verdictFilters(q)
+	return q, readVerdictFilters(c, q)
 }
 
-func (c *call) verdictFilters(q *recordQuery) error {
+func readVerdictFilters(c *call, q *recordQuery) error {
 	if q.verdict = c.query("verdict"); q.verdict != "" {
 		if q.verdict != "PROCEED" && q.verdict != "REVIEW" && q.verdict != "BLOCK" && q.verdict != "UNKNOWN" {
 			return invalidField("verdict", "must be PROCEED, REVIEW, BLOCK or UNKNOWN")
@@ -247,7 +241,7 @@ func (c *call) verdictFilters(q *recordQuery) error {
 }
 
 // timeRange reads ?from= and ?to=; from is span before to by default.
-func (c *call) timeRange(span engine.Time) (from, to engine.Time, err error) {
+func timeRange(c *call, span engine.Time) (from, to engine.Time, err error) {
 	to = c.api.deps.Published.LogTime()
 	if text := c.query("to"); text != "" {
 		var ok bool
@@ -269,16 +263,15 @@ func (c *call) timeRange(span engine.Time) (from, to engine.Time, err error) {
 }
 
 // scanRange turns times into leaf indices, or goes on where a cursor left off.
-func (c *call) scanRange(q *recordQuery) (audit.Query, error) {
+func scanRange(c *call, q *recordQuery) (audit.Query, error) {
 	store := c.api.deps.Records.Audit()
-	scan := audit.Query{Newest: !q.ascending, Keys: q.keys, Examine: leafScanMax}
-	if text := c.query("cursor"); text != "" {
-		next, from, to, ok := decodeScan(text)
-		if !ok {
-			return scan, invalidField("cursor", "is not a cursor of this service")
+	scan := audit.Query{Newest: !q.page.ascending, Keys: q.keys, Examine: leafScanMax}
+	if key := q.page.after; key != nil {
+		next := key[0]
+		if scan.From, scan.To = key[1], key[2]; next < scan.From || next > scan.To {
+			return scan, noCursor()
 		}
-		scan.From, scan.To = from, to
-		if q.ascending {
+		if q.page.ascending {
 			scan.From = next
 		} else {
 			scan.To = next
@@ -289,29 +282,4 @@ func (c *call) scanRange(q *recordQuery) (audit.Query, error) {
 	scan.From = store.FindTime(int64(q.from - engine.Millisecond))
 	scan.To = store.FindTime(int64(q.to + engine.Millisecond))
 	return scan, nil
-}
-
-// A cursor is opaque to callers: where to go on, and the range of leaves the
-// first call settled.
-func encodeScan(parts ...uint64) string {
-	texts := make([]string, len(parts))
-	for i, part := range parts {
-		texts[i] = strconv.FormatUint(part, 36)
-	}
-	return base64.RawURLEncoding.EncodeToString([]byte("1." + strings.Join(texts, ".")))
-}
-
-func decodeScan(text string) (next, from, to uint64, ok bool) {
-	data, err := base64.RawURLEncoding.DecodeString(text)
-	parts := strings.Split(string(data), ".")
-	if err != nil || len(parts) != 4 || parts[0] != "1" {
-		return 0, 0, 0, false
-	}
-	var numbers [3]uint64
-	for i := range numbers {
-		if numbers[i], err = strconv.ParseUint(parts[i+1], 36, 64); err != nil {
-			return 0, 0, 0, false
-		}
-	}
-	return numbers[0], numbers[1], numbers[2], true
 }

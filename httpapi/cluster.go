@@ -31,15 +31,15 @@ func (a *API) clusterRoutes() []route {
 		post("/v1/cluster/snapshot", bodyOptional, takeSnapshot),
 		post("/v1/cluster/transfer-leader", bodyOptional, transferLeader),
 		post("/v1/cluster/join", bodyObject, joinNode),
-		post("/v1/cluster/remove", bodyObject, func(c *call) error { return c.memberVerb(c.api.deps.Operations.Remove) }),
-		post("/v1/cluster/promote", bodyObject, func(c *call) error { return c.memberVerb(c.api.deps.Operations.Promote) }),
-		post("/v1/cluster/demote", bodyObject, func(c *call) error { return c.memberVerb(c.api.deps.Operations.Demote) }),
+		post("/v1/cluster/remove", bodyObject, func(c *call) error { return memberVerb(c, c.api.deps.Operations.Remove) }),
+		post("/v1/cluster/promote", bodyObject, func(c *call) error { return memberVerb(c, c.api.deps.Operations.Promote) }),
+		post("/v1/cluster/demote", bodyObject, func(c *call) error { return memberVerb(c, c.api.deps.Operations.Demote) }),
 		post("/v1/cluster/drain", bodyOptional, drain),
 	}
 }
 
 // replyJSON answers with a value that has JSON tags: operators' shapes alone.
-func (c *call) replyJSON(v any) error {
+func replyJSON(c *call, v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -49,22 +49,22 @@ func (c *call) replyJSON(v any) error {
 }
 
 func clusterStatus(c *call) error {
-	return c.replyJSON(c.api.deps.Operations.Status(c.ctx))
+	return replyJSON(c, c.api.deps.Operations.Status(c.ctx))
 }
 
 func clusterPeers(c *call) error {
 	status := c.api.deps.Operations.Status(c.ctx)
-	return c.replyJSON(map[string]any{"clusterId": status.ClusterID, "peers": status.Nodes})
+	return replyJSON(c, map[string]any{"clusterId": status.ClusterID, "peers": status.Nodes})
 }
 
 // clusterLeader answers null without a leader: that is a fact, not an error.
 func clusterLeader(c *call) error {
 	status := c.api.deps.Operations.Status(c.ctx)
-	return c.replyJSON(map[string]any{"leader": status.Leader, "term": status.Term})
+	return replyJSON(c, map[string]any{"leader": status.Leader, "term": status.Term})
 }
 
 // operation bounds a cluster verb.
-func (c *call) operation() (context.Context, context.CancelFunc) {
+func operation(c *call) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(c.ctx, operationTimeout)
 }
 
@@ -84,7 +84,7 @@ func operationError(err error) error {
 	return failure(http.StatusUnprocessableEntity, "invalid_field", err.Error())
 }
 
-func (c *call) done() error {
+func done(c *call) error {
 	c.out.Bool("ok", true)
 	c.out.Text("node", c.api.deps.Node)
 	c.reply(http.StatusOK, c.out)
@@ -97,12 +97,12 @@ func transferLeader(c *call) error {
 	if err := f.Err(); err != nil {
 		return err
 	}
-	ctx, cancel := c.operation()
+	ctx, cancel := operation(c)
 	defer cancel()
 	if err := c.api.deps.Operations.TransferLeader(ctx, to); err != nil {
 		return operationError(err)
 	}
-	return c.done()
+	return done(c)
 }
 
 func joinNode(c *call) error {
@@ -111,26 +111,26 @@ func joinNode(c *call) error {
 	if err := f.Err(); err != nil {
 		return err
 	}
-	ctx, cancel := c.operation()
+	ctx, cancel := operation(c)
 	defer cancel()
 	if err := c.api.deps.Operations.Join(ctx, id, addr); err != nil {
 		return operationError(err)
 	}
-	return c.done()
+	return done(c)
 }
 
-func (c *call) memberVerb(verb func(ctx context.Context, id string) error) error {
+func memberVerb(c *call, verb func(ctx context.Context, id string) error) error {
 	f := c.fields()
 	id := f.RequiredText("id", engine.FieldMax)
 	if err := f.Err(); err != nil {
 		return err
 	}
-	ctx, cancel := c.operation()
+	ctx, cancel := operation(c)
 	defer cancel()
 	if err := verb(ctx, id); err != nil {
 		return operationError(err)
 	}
-	return c.done()
+	return done(c)
 }
 
 // drain is POST /v1/cluster/drain: refuse new calls, let the running ones end,
@@ -144,11 +144,11 @@ func drain(c *call) error {
 	if given && !on {
 		c.api.deps.Operations.Undrain()
 		c.api.SetDraining(false)
-		return c.done()
+		return done(c)
 	}
 	c.api.SetDraining(true)
 	waited := c.api.waitIdle(c.ctx, drainWait)
-	ctx, cancel := c.operation()
+	ctx, cancel := operation(c)
 	defer cancel()
 	if err := c.api.deps.Operations.Drain(ctx); err != nil {
 		return operationError(err)
@@ -179,7 +179,7 @@ func takeSnapshot(c *call) error {
 	if err != nil {
 		return operationError(err)
 	}
-	return c.replyJSON(info)
+	return replyJSON(c, info)
 }
 
 // saveSnapshot is GET /v1/cluster/snapshot: the state as a file. It holds

@@ -66,7 +66,7 @@ func exportRecords(c *call) error {
 		return invalidField("format", "must be ndjson or csv")
 	}
 	var err error
-	if x.from, x.to, err = c.timeRange(engine.Retention); err != nil {
+	if x.from, x.to, err = timeRange(c, engine.Retention); err != nil {
 		return err
 	}
 	x.from, x.to = x.from/engine.Millisecond*engine.Millisecond, x.to/engine.Millisecond*engine.Millisecond

@@ -84,7 +84,7 @@ func getFleet(c *call) error {
 	if err != nil {
 		return err
 	}
-	m := c.fleetMembers(view, profile.Slot)
+	m := fleetMembers(c, view, profile.Slot)
 	m.Uint("asOfIndex", view.Index)
 	if _, profile, known := view.Fleet(profile.Slot); known {
 		c.header("ETag", etag(uint64(profile.Rev)))
@@ -93,7 +93,7 @@ func getFleet(c *call) error {
 	return nil
 }
 
-func (c *call) fleetMembers(view *fsm.View, slot engine.FleetSlot) strictjson.Members {
+func fleetMembers(c *call, view *fsm.View, slot engine.FleetSlot) strictjson.Members {
 	row, p, _ := view.Fleet(slot)
 	today := view.Time.Day()
 	var m strictjson.Members
@@ -131,7 +131,7 @@ func listFleets(c *call) error {
 		if !known || c.key.Operator != "" && named.Key != c.key.Operator || operator != "" && named.Key != wanted {
 			return false
 		}
-		items = append(items, c.fleetMembers(view, profile.Slot))
+		items = append(items, fleetMembers(c, view, profile.Slot))
 		return true
 	})
 	return c.list(items, next)
@@ -154,13 +154,13 @@ func patchFleet(c *call) error {
 		}
 		f := c.fields()
 		next := *old
-		c.readFleetPatch(&f, &next)
+		readFleetPatch(c, &f, &next)
 		reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
 		if err := f.Err(); err != nil {
 			return nil, err
 		}
 		widens := next.DailyLimit > old.DailyLimit || edge.PaceWidens(old.Hours, next.Hours, old.Velocity, next.Velocity)
-		if err := c.mayWiden(widens); err != nil {
+		if err := mayWiden(c, widens); err != nil {
 			return nil, err
 		}
 		var m strictjson.Members
@@ -168,11 +168,11 @@ func patchFleet(c *call) error {
 		m.Raw("previousDailyLimitUSDC", []byte(old.DailyLimitText))
 		m.TextOrNull("reason", reason)
 		m.TextOrNull("actor", actor)
-		return c.fleetRecord(old, next, "fleet.updated", m)
+		return fleetRecord(c, old, next, "fleet.updated", m)
 	})
 }
 
-func (c *call) readFleetPatch(f *strictjson.Fields, next *engine.FleetProfile) {
+func readFleetPatch(c *call, f *strictjson.Fields, next *engine.FleetProfile) {
 	if f.Get("fleetName") != nil {
 		next.FleetName = f.RequiredName("fleetName")
 	}
@@ -188,7 +188,7 @@ func (c *call) readFleetPatch(f *strictjson.Fields, next *engine.FleetProfile) {
 }
 
 // fleetRecord replaces a fleet's settings from the revision of old.
-func (c *call) fleetRecord(old *engine.FleetProfile, next engine.FleetProfile, event string, m strictjson.Members) (any, error) {
+func fleetRecord(c *call, old *engine.FleetProfile, next engine.FleetProfile, event string, m strictjson.Members) (any, error) {
 	record := &wire.FleetUpdate{Fleet: old.Slot, BaseRev: old.Rev, Profile: next, Event: event}
 	var err error
 	record.Common, err = c.judge.Recorded(m, engine.FilterKey(engine.FilterOperator, edge.OperatorKey(old.OperatorLegalName)))
@@ -240,7 +240,7 @@ func assignAgents(c *call) error {
 		}
 		seen[agent.Slot] = true
 	}
-	return c.assign(fleet, slots, false)
+	return assignTo(c, fleet, slots, false)
 }
 
 // removeAgent is DELETE /v1/fleets/{id}/agents/{agentId}.
@@ -256,19 +256,19 @@ func removeAgent(c *call) error {
 	if agent.Parent != 0 {
 		return notFound("the agent is not in this fleet")
 	}
-	return c.assign(fleet, []engine.AgentSlot{agent.Slot}, true)
+	return assignTo(c, fleet, []engine.AgentSlot{agent.Slot}, true)
 }
 
-func (c *call) assign(fleet *engine.FleetProfile, slots []engine.AgentSlot, remove bool) error {
+func assignTo(c *call, fleet *engine.FleetProfile, slots []engine.AgentSlot, remove bool) error {
 	return c.submit(proposal{kind: wire.KindAssign, record: func() (any, error) {
 		record := &wire.Assign{Fleet: fleet.Slot, Agents: slots, Remove: remove}
 		var err error
 		record.Common, err = c.judge.Recorded(nil, engine.FilterKey(engine.FilterOperator, edge.OperatorKey(fleet.OperatorLegalName)))
 		return record, err
-	}, refused: func(r wire.Result) error { return c.assignRefused(fleet, r) }}, func(r wire.Result) error {
+	}, refused: func(r wire.Result) error { return assignRefused(c, fleet, r) }}, func(r wire.Result) error {
 		var m strictjson.Members
 		m.Text("fleetId", c.judge.Terms.FleetID(fleet.Slot))
-		m.Texts("agentIds", c.judge.AgentIDs(slots))
+		m.Texts("agentIds", c.judge.Terms.AgentIDs(slots))
 		m.Uint("agentCount", r.Value)
 		m.Bool("unchanged", true)
 		c.reply(http.StatusOK, m)
@@ -277,7 +277,7 @@ func (c *call) assign(fleet *engine.FleetProfile, slots []engine.AgentSlot, remo
 }
 
 // assignRefused names the agent that stood in the way: one refusal refuses all.
-func (c *call) assignRefused(fleet *engine.FleetProfile, r wire.Result) error {
+func assignRefused(c *call, fleet *engine.FleetProfile, r wire.Result) error {
 	var extra strictjson.Members
 	if r.Value != 0 {
 		extra.Text("agentId", c.judge.Terms.AgentID(engine.AgentSlot(r.Value)))
@@ -294,7 +294,7 @@ func (c *call) assignRefused(fleet *engine.FleetProfile, r wire.Result) error {
 			Message: "the agent's operator is not the fleet's",
 		}
 	}
-	return c.fleetFull(fleet.Slot)(r)
+	return fleetFull(c, fleet.Slot)(r)
 }
 
 // renderAssign answers both.

@@ -1,10 +1,12 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"railguard/cluster/report"
@@ -53,7 +55,7 @@ func health(c *call) error {
 	settings := c.judge.Terms.Settings
 	status, open := c.api.clusterStatus(c)
 	connected := status.Writes.State == "ok" || status.Writes.State == "transferring"
-	signing := c.signingState()
+	signing := signingState(c)
 	loaded := settings.List != nil && settings.List.Entries > 0
 	m := &c.out
 	if connected && loaded && signing != "unavailable" && !c.api.draining.Load() {
@@ -62,7 +64,7 @@ func health(c *call) error {
 		m.Text("status", "degraded")
 	}
 	m.Text("version", c.api.deps.Version)
-	c.writeListHealth(m)
+	writeListHealth(c, m)
 	if connected {
 		m.Text("kv", "connected")
 	} else {
@@ -92,7 +94,7 @@ func health(c *call) error {
 	return nil
 }
 
-func (c *call) writeListHealth(m *strictjson.Members) {
+func writeListHealth(c *call, m *strictjson.Members) {
 	settings := c.judge.Terms.Settings
 	var list strictjson.Members
 	if settings.List == nil {
@@ -114,7 +116,7 @@ func (c *call) writeListHealth(m *strictjson.Members) {
 
 // signingState is production when the key is replicated and this node can use
 // it, ephemeral in throw-away development, unavailable when it cannot.
-func (c *call) signingState() string {
+func signingState(c *call) string {
 	if c.judge.Terms.Signing == nil || c.judge.Terms.Signing.Err != nil {
 		return "unavailable"
 	}
@@ -164,12 +166,12 @@ func live(c *call) error {
 
 // ready is GET /readyz, in rqlite's form: one line a check.
 func ready(c *call) error {
-	query, err := c.readyQuery()
+	query, err := readReadyQuery(c)
 	if err != nil {
 		return err
 	}
 	readiness := c.api.deps.Operations.Ready(c.ctx, query)
-	for _, check := range c.ownChecks() {
+	for _, check := range ownChecks(c) {
 		if excluded(query.Exclude, check.Name) {
 			continue
 		}
@@ -198,7 +200,7 @@ func ready(c *call) error {
 	return nil
 }
 
-func (c *call) readyQuery() (report.ReadyQuery, error) {
+func readReadyQuery(c *call) (report.ReadyQuery, error) {
 	values := c.r.URL.Query()
 	query := report.ReadyQuery{NoLeader: values.Has("noleader"), Sync: values.Has("sync"), Leader: values.Has("leader")}
 	for _, list := range values["exclude"] {
@@ -224,9 +226,9 @@ func excluded(names []string, name string) bool {
 }
 
 // ownChecks are what this room knows of readiness: the cluster knows the rest.
-func (c *call) ownChecks() []report.ReadyCheck {
+func ownChecks(c *call) []report.ReadyCheck {
 	settings := c.judge.Terms.Settings
-	key := report.ReadyCheck{Name: "signingkey", OK: c.signingState() != "unavailable", Text: c.signingState()}
+	key := report.ReadyCheck{Name: "signingkey", OK: signingState(c) != "unavailable", Text: signingState(c)}
 	list := report.ReadyCheck{Name: "list", Text: "none"}
 	if settings.List != nil {
 		opened := c.api.deps.Published.List()
@@ -238,4 +240,41 @@ func (c *call) ownChecks() []report.ReadyCheck {
 		drain.Text = "draining"
 	}
 	return []report.ReadyCheck{key, list, drain}
+}
+
+// nodeRole caches this node's raft role for the header of every answer: asking
+// the cluster thousands of times a second would cost more than the word is worth.
+type nodeRole struct {
+	word  atomic.Pointer[string]
+	until atomic.Int64 // Wall nanoseconds.
+}
+
+const roleKept = 200 * time.Millisecond
+
+// roler is what Operations may offer besides: the role without the whole status.
+type roler interface{ Role() string }
+
+func (n *nodeRole) text(a *API) string {
+	now := time.Now().UnixNano()
+	until := n.until.Load()
+	if word := n.word.Load(); word != nil && now < until {
+		return *word
+	}
+	if !n.until.CompareAndSwap(until, now+int64(roleKept)) {
+		if word := n.word.Load(); word != nil {
+			return *word // Somebody else is asking.
+		}
+	}
+	word := a.askRole()
+	n.word.Store(&word)
+	return word
+}
+
+func (a *API) askRole() string {
+	if operations, ok := a.deps.Operations.(roler); ok {
+		return operations.Role()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), roleKept)
+	defer cancel()
+	return a.deps.Operations.Status(ctx).Role
 }

@@ -51,7 +51,7 @@ func getLists(c *call) error {
 	}
 	m.List("staged", staged)
 	m.List("history", history)
-	if sync, told := c.syncMembers(); told {
+	if sync, told := syncMembers(c); told {
 		m.Object("sync", sync)
 	}
 	c.reply(http.StatusOK, m)
@@ -92,24 +92,24 @@ func listMembers(info *wire.ListInfo) strictjson.Members {
 
 // pathList finds the list that a path names: the active one, a staged one, or
 // one of the history.
-func (c *call) pathList() (*wire.ListInfo, error) { return c.knownList(c.r.PathValue("id")) }
+func pathList(c *call) (*wire.ListInfo, error) { return knownList(c, c.r.PathValue("id")) }
 
 // knownList asks the leader before it says that there is no such list: an upload
 // may have gone through another node a moment ago.
-func (c *call) knownList(id string) (*wire.ListInfo, error) {
-	if info := c.listHere(id); info != nil {
+func knownList(c *call, id string) (*wire.ListInfo, error) {
+	if info := listHere(c, id); info != nil {
 		return info, nil
 	}
 	if err := c.judge.Confirm(); err != nil {
 		return nil, err
 	}
-	if info := c.listHere(id); info != nil {
+	if info := listHere(c, id); info != nil {
 		return info, nil
 	}
 	return nil, notFound("no such list snapshot")
 }
 
-func (c *call) listHere(id string) *wire.ListInfo {
+func listHere(c *call, id string) *wire.ListInfo {
 	s := c.judge.Terms.Settings
 	known := append([]*wire.ListInfo(nil), s.Staged...)
 	if s.List != nil {
@@ -128,12 +128,12 @@ func (c *call) listHere(id string) *wire.ListInfo {
 
 // openList returns a list's content: one that is or was active, or the one that is
 // staged. The staged one is looked for first: no other node need be asked for it.
-func (c *call) openList(info *wire.ListInfo) (*ofac.Index, error) {
+func openList(c *call, info *wire.ListInfo) (*ofac.Index, error) {
 	if held := c.api.upload.Load(); held != nil && held.Digest() == info.Digest {
 		return held, nil
 	}
 	if info.ActivatedAt == 0 {
-		if list, err := c.openStaged(info); list != nil || err != nil {
+		if list, err := openStaged(c, info); list != nil || err != nil {
 			return list, err
 		}
 	}
@@ -143,7 +143,7 @@ func (c *call) openList(info *wire.ListInfo) (*ofac.Index, error) {
 	return nil, notFound("no node that answers holds the content of that list any more: upload it again")
 }
 
-func (c *call) openStaged(info *wire.ListInfo) (*ofac.Index, error) {
+func openStaged(c *call, info *wire.ListInfo) (*ofac.Index, error) {
 	view, err := c.judge.View()
 	if err != nil {
 		return nil, err
@@ -162,24 +162,24 @@ func (c *call) openStaged(info *wire.ListInfo) (*ofac.Index, error) {
 
 // diffLists is GET /v1/ofac/{id}/diff?against=active.
 func diffLists(c *call) error {
-	info, err := c.pathList()
+	info, err := pathList(c)
 	if err != nil {
 		return err
 	}
 	against := c.judge.Terms.Settings.List
 	if id := c.query("against"); id != "" && id != "active" {
-		if against, err = c.knownList(id); err != nil {
+		if against, err = knownList(c, id); err != nil {
 			return err
 		}
 	}
 	if against == nil {
 		return notFound("no list is active")
 	}
-	to, err := c.openList(info)
+	to, err := openList(c, info)
 	if err != nil {
 		return err
 	}
-	from, err := c.openList(against)
+	from, err := openList(c, against)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func counted(count int, items []strictjson.Members) strictjson.Members {
 
 // activateList is POST /v1/ofac/{id}/activate: one log entry flips all nodes.
 func activateList(c *call) error {
-	info, err := c.pathList()
+	info, err := pathList(c)
 	if err != nil {
 		return c.orReplay(err)
 	}
@@ -250,7 +250,7 @@ func activateList(c *call) error {
 	if err := f.Err(); err != nil {
 		return err
 	}
-	return c.activate(info, activation{force: force, reason: reason, actor: actor})
+	return activateAs(c, info, activation{force: force, reason: reason, actor: actor})
 }
 
 // activation is why and how a list becomes the active one.
@@ -260,7 +260,7 @@ type activation struct {
 	chosenAt        uint64 // List version at which "the one before" was chosen; 0: named by its id.
 }
 
-func (c *call) activate(info *wire.ListInfo, a activation) error {
+func activateAs(c *call, info *wire.ListInfo, a activation) error {
 	return c.submit(proposal{kind: wire.KindListActivate, record: func() (any, error) {
 		active := c.judge.Terms.Settings.List
 		if a.chosenAt != 0 && a.chosenAt != c.judge.Terms.Settings.ListVersion {
@@ -269,7 +269,7 @@ func (c *call) activate(info *wire.ListInfo, a activation) error {
 		problems := []string{}
 		if active == nil || active.Digest != info.Digest {
 			var err error
-			if problems, err = c.listProblems(info, active); err != nil {
+			if problems, err = listProblems(c, info, active); err != nil {
 				return nil, err
 			}
 		}
@@ -286,7 +286,7 @@ func (c *call) activate(info *wire.ListInfo, a activation) error {
 		record := &wire.ListActivate{Digest: info.Digest, Force: a.force, Base: c.judge.Terms.Settings.ListVersion}
 		// The files of the active list were imported once more: nothing changes, and the
 		// list is known to be current.
-		record.Refresh = active != nil && active.Digest == info.Digest && c.isStaged(info.Digest)
+		record.Refresh = active != nil && active.Digest == info.Digest && isStaged(c, info.Digest)
 		var err error
 		record.Common, err = c.judge.Recorded(m)
 		return record, err
@@ -306,7 +306,7 @@ func (c *call) activate(info *wire.ListInfo, a activation) error {
 	})
 }
 
-func (c *call) isStaged(digest [32]byte) bool {
+func isStaged(c *call, digest [32]byte) bool {
 	for _, staged := range c.judge.Terms.Settings.Staged {
 		if staged.Digest == digest {
 			return true
@@ -326,8 +326,8 @@ func listRejected(problems []string) *Error {
 
 // listProblems is what speaks against a list as the successor of the active one:
 // what its upload found in it, and how it compares.
-func (c *call) listProblems(info, active *wire.ListInfo) ([]string, error) {
-	found, err := c.uploadProblems(info)
+func listProblems(c *call, info, active *wire.ListInfo) ([]string, error) {
+	found, err := uploadProblems(c, info)
 	return judge.Replacement(active, info, found), err
 }
 
@@ -335,7 +335,7 @@ func (c *call) listProblems(info, active *wire.ListInfo) ([]string, error) {
 // so that any node can judge a list that another one took. The leaf is looked for from
 // the moment of staging on, however many there are since. One that is not found is a
 // problem of its own: checks are not passed by forgetting them.
-func (c *call) uploadProblems(info *wire.ListInfo) ([]string, error) {
+func uploadProblems(c *call, info *wire.ListInfo) ([]string, error) {
 	problems := []string{"what its upload's checks found cannot be read here: ask another node, or upload it again"}
 	text := hex.EncodeToString(info.Digest[:])
 	store := c.api.deps.Records.Audit()

@@ -38,7 +38,7 @@ func CountSync(err error) {
 
 // syncMembers is the member "sync" of GET /v1/ofac: how it went on the node that was
 // asked. Fetching is the leader's work, so a follower may have nothing to tell.
-func (c *call) syncMembers() (strictjson.Members, bool) {
+func syncMembers(c *call) (strictjson.Members, bool) {
 	var m strictjson.Members
 	reporter, tells := c.api.deps.Sync.(syncReporter)
 	if !tells {

@@ -279,7 +279,7 @@ func TestUploadChecksAreNotForgotten(t *testing.T) {
 
 	settings := *n.Settings()
 	c := &call{api: n.api}
-	problems, err := c.uploadProblems(&wire.ListInfo{Digest: [32]byte{1}, StagedAt: settings.ListSynced})
+	problems, err := uploadProblems(c, &wire.ListInfo{Digest: [32]byte{1}, StagedAt: settings.ListSynced})
 	require.NoError(t, err)
 	require.Len(t, problems, 1)
 	require.Contains(t, problems[0], "cannot be read")

@@ -35,8 +35,8 @@ func uploadList(c *call) error {
 	default:
 		return conflict("refresh_running", "another upload is being read: one list is staged at a time", nil)
 	}
-	defer c.takeTime()()
-	body, err := c.readUpload()
+	defer takeTime(c)()
+	body, err := readUpload(c)
 	if err != nil {
 		return err
 	}
@@ -61,12 +61,12 @@ func uploadList(c *call) error {
 	if held, err := ofac.Open(compiled); err == nil {
 		c.api.upload.Store(held)
 	}
-	return c.stage(compiled, info, problems, "upload")
+	return stageUpload(c, compiled, info, problems, "upload")
 }
 
 // takeTime gives a long call more than the server's timeouts, and an end of its
 // own. The caller defers what it returns.
-func (c *call) takeTime() (release func()) {
+func takeTime(c *call) (release func()) {
 	control := http.NewResponseController(c.w)
 	until := time.Now().Add(listWork)
 	_ = control.SetReadDeadline(until) // A writer that has none needs none.
@@ -77,7 +77,7 @@ func (c *call) takeTime() (release func()) {
 }
 
 // readUpload reads the whole body into its own memory, not the call's.
-func (c *call) readUpload() ([]byte, error) {
+func readUpload(c *call) ([]byte, error) {
 	var body bytes.Buffer
 	if length := c.r.ContentLength; length > 0 { // Within the bound: checked before.
 		body.Grow(int(length) + bytes.MinRead)
@@ -92,8 +92,8 @@ func (c *call) readUpload() ([]byte, error) {
 }
 
 // stage replicates a compiled list and answers with its leaf.
-func (c *call) stage(compiled []byte, info wire.ListInfo, problems []string, origin string) error {
-	result, err := c.stageList(compiled, info, problems, origin)
+func stageUpload(c *call, compiled []byte, info wire.ListInfo, problems []string, origin string) error {
+	result, err := stageCompiled(c, compiled, info, problems, origin)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (c *call) stage(compiled []byte, info wire.ListInfo, problems []string, ori
 	return c.renderLeaf(&l)
 }
 
-func (c *call) stageList(compiled []byte, info wire.ListInfo, problems []string, origin string) (wire.Result, error) {
+func stageCompiled(c *call, compiled []byte, info wire.ListInfo, problems []string, origin string) (wire.Result, error) {
 	var m strictjson.Members
 	info.Size = uint32(len(compiled))
 	m.Object("list", listMembers(&info))
@@ -149,8 +149,8 @@ func rollbackList(c *call) error {
 	if err := c.orReplay(errMoved); err != errMoved {
 		return err // Answered from the first call's leaf, or the key was used for another body.
 	}
-	defer c.takeTime()()
-	info, err := c.rollbackTarget()
+	defer takeTime(c)()
+	info, err := rollbackTarget(c)
 	if err != nil {
 		return err
 	}
@@ -158,9 +158,9 @@ func rollbackList(c *call) error {
 		a.chosenAt = c.judge.Terms.Settings.ListVersion
 	}
 	if active := c.judge.Terms.Settings.List; active != nil && active.Digest == info.Digest {
-		return c.activate(info, a)
+		return activateAs(c, info, a)
 	}
-	list, err := c.openList(info)
+	list, err := openList(c, info)
 	if err != nil {
 		return err
 	}
@@ -168,24 +168,24 @@ func rollbackList(c *call) error {
 	if err != nil || ofac.Digest(compiled) != info.Digest {
 		return listRejected([]string{"this version compiles that list to other bytes: upload its files again"})
 	}
-	if _, err := c.stageList(compiled, *info, nil, "rollback"); err != nil {
+	if _, err := stageCompiled(c, compiled, *info, nil, "rollback"); err != nil {
 		return err
 	}
 	if err := c.judge.Confirm(); err != nil {
 		return err
 	}
-	return c.activate(info, a)
+	return activateAs(c, info, a)
 }
 
 // rollbackTarget is the list of the path, or the newest one that the active list
 // replaced. Both are asked of the newest state there is: a node that lags behind would
 // name another list, or take the target for the active one.
-func (c *call) rollbackTarget() (*wire.ListInfo, error) {
+func rollbackTarget(c *call) (*wire.ListInfo, error) {
 	if err := c.judge.Confirm(); err != nil {
 		return nil, err
 	}
 	if c.r.PathValue("id") != "" {
-		return c.pathList()
+		return pathList(c)
 	}
 	s := c.judge.Terms.Settings
 	for i := len(s.History) - 1; i >= 0; i-- {

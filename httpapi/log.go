@@ -233,7 +233,7 @@ func proveRecord(c *call) error {
 	}
 	m := &c.out
 	m.Text("txnId", c.txnID)
-	if err := c.writeProof(m, &l, cp.size); err != nil {
+	if err := writeProof(c, m, &l, cp.size); err != nil {
 		return err
 	}
 	m.Text("checkpoint", string(cp.text))
@@ -270,13 +270,13 @@ func (c *call) laterProof(index, size uint64) (strictjson.Members, error) {
 		return nil, err
 	}
 	var m strictjson.Members
-	err = c.writeProof(&m, &l, size)
+	err = writeProof(c, &m, &l, size)
 	return m, err
 }
 
 // writeProof writes a leaf and its audit path. The leaf is a string, so that
 // its exact bytes survive every JSON library.
-func (c *call) writeProof(m *strictjson.Members, l *edge.Leaf, size uint64) error {
+func writeProof(c *call, m *strictjson.Members, l *edge.Leaf, size uint64) error {
 	path, err := c.api.deps.Records.Audit().Inclusion(l.Index, size)
 	if err != nil {
 		return edge.LeafError(err)

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/base64"
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -13,17 +14,20 @@ import (
 // hardly anything passes gives a short page and a cursor, never a long wait.
 const rowScanMax = 65_536
 
-// rowPage is what a list call asks for (decision 31, "Pages").
-type rowPage struct {
+// page is what a list call asks for: how many, in which order, and behind which key.
+// A cursor is the key of the last item looked at, never a count of items: what came or
+// went meanwhile moves nothing. It belongs to one list and order; one of another list,
+// or a garbled one, is refused.
+type page struct {
 	kind      string
 	limit     int
 	ascending bool
-	after     uint64 // The last row of the page before; 0 on the first.
+	after     []uint64 // The key; nil on the first page.
 }
 
-// page reads limit, order and cursor. A cursor belongs to one list and order.
-func (c *call) page(kind string) (rowPage, error) {
-	p := rowPage{kind: kind, limit: engine.PageDefault}
+// keyPage reads limit, order and cursor of a list whose key has so many parts.
+func (c *call) keyPage(kind string, parts int) (page, error) {
+	p := page{kind: kind, limit: engine.PageDefault}
 	if text := c.query("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > engine.PageMax {
@@ -39,20 +43,75 @@ func (c *call) page(kind string) (rowPage, error) {
 		return p, invalidField("order", "must be asc or desc")
 	}
 	if text := c.query("cursor"); text != "" {
-		after, ok := parseRowCursor(p.cursorKind(), text)
+		after, ok := parseCursor(p.cursorKind(), parts, text)
 		if !ok {
-			return p, invalidField("cursor", "is not a cursor of this list")
+			return p, noCursor()
 		}
 		p.after = after
 	}
 	return p, nil
 }
 
-func (p rowPage) cursorKind() string {
+func noCursor() *Error { return invalidField("cursor", "is not a cursor of this list") }
+
+func (p *page) cursorKind() string {
 	if p.ascending {
 		return p.kind + "+"
 	}
 	return p.kind + "-"
+}
+
+// cursor is the opaque text that goes on behind a key.
+func (p *page) cursor(key ...uint64) string { return writeCursor(p.cursorKind(), key...) }
+
+func writeCursor(kind string, key ...uint64) string {
+	text := []byte(kind)
+	for i, part := range key {
+		text = append(text, ":."[min(i, 1)])
+		text = strconv.AppendUint(text, part, 36)
+	}
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+// parseCursor reads a cursor; false for anything but one of this kind and so many parts.
+func parseCursor(kind string, parts int, text string) ([]uint64, bool) {
+	if len(text) > engine.FieldMax {
+		return nil, false
+	}
+	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return nil, false
+	}
+	rest, ok := strings.CutPrefix(string(data), kind+":")
+	texts := strings.Split(rest, ".")
+	if !ok || len(texts) != parts {
+		return nil, false
+	}
+	key := make([]uint64, parts)
+	for i := range key {
+		if key[i], err = strconv.ParseUint(texts[i], 36, 64); err != nil {
+			return nil, false
+		}
+	}
+	return key, true
+}
+
+// rowPage is a page of a table of the state, whose key is a row's number from 1.
+type rowPage struct {
+	page
+	after uint64 // The last row of the page before; 0 on the first.
+}
+
+// page reads what is asked for of a table.
+func (c *call) page(kind string) (rowPage, error) {
+	p, err := c.keyPage(kind, 1)
+	if err != nil || p.after == nil {
+		return rowPage{page: p}, err
+	}
+	if p.after[0] == 0 {
+		return rowPage{page: p}, noCursor()
+	}
+	return rowPage{page: p, after: p.after[0]}, nil
 }
 
 // scan calls visit with the rows of a table of count rows, numbered from 1, in
@@ -69,7 +128,7 @@ func (p rowPage) scan(count uint64, visit func(row uint64) (listed bool)) (next 
 	listed := 0
 	for looked := 0; row != last; row, looked = row+step, looked+1 {
 		if listed == p.limit || looked == rowScanMax {
-			return rowCursor(p.cursorKind(), row-step)
+			return p.cursor(row - step)
 		}
 		if row > count {
 			break // An ascending cursor behind the end.
@@ -81,25 +140,6 @@ func (p rowPage) scan(count uint64, visit func(row uint64) (listed bool)) (next 
 	return ""
 }
 
-// rowCursor makes an opaque cursor.
-func rowCursor(kind string, n uint64) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(kind + ":" + strconv.FormatUint(n, 36)))
-}
-
-// parseRowCursor reads one; false for anything but a cursor of this kind.
-func parseRowCursor(kind, text string) (uint64, bool) {
-	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(text) > engine.FieldMax {
-		return 0, false
-	}
-	rest, ok := strings.CutPrefix(string(data), kind+":")
-	if !ok {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(rest, 36, 64)
-	return n, err == nil && n != 0
-}
-
 // list answers with one page.
 func (c *call) list(items []strictjson.Members, next string) error {
 	var m strictjson.Members
@@ -108,4 +148,13 @@ func (c *call) list(items []strictjson.Members, next string) error {
 	m.Uint("asOfIndex", c.judge.Index)
 	c.reply(200, m)
 	return nil
+}
+
+// replyPage answers with one page of what does not rest on one index.
+func (c *call) replyPage(items []strictjson.Members, cursor string) {
+	m := c.out[:0]
+	m.List("data", items)
+	m.TextOrNull("nextCursor", cursor)
+	c.out = m
+	c.reply(http.StatusOK, m)
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -57,62 +58,46 @@ type queueItem struct {
 
 // listQueue is GET /v1/queue.
 func listQueue(c *call) error {
-	filter, err := c.queueFilter(c.query)
+	filter, err := readQueueFilter(c, c.query)
 	if err != nil {
 		return err
 	}
-	limit, err := c.pageLimit()
+	p, err := c.keyPage("queue."+filter.sort, 2)
 	if err != nil {
 		return err
-	}
-	ascending, err := c.ascending()
-	if err != nil {
-		return err
-	}
-	offset := uint64(0)
-	if text := c.query("cursor"); text != "" {
-		var ok bool
-		if offset, _, _, ok = decodeScan(text); !ok {
-			return invalidField("cursor", "is not a cursor of this service")
-		}
 	}
 	view, err := c.judge.View()
 	if err != nil {
 		return err
 	}
-	items, err := c.queueItems(view, filter)
+	items, err := walkQueue(c, view, filter)
 	if err != nil {
 		return err
 	}
-	sortQueue(items, filter.sort, ascending)
-	rest := items[min(int(offset), len(items)):]
-	shown := rest[:min(limit, len(rest))]
-	page := make([]strictjson.Members, len(shown))
+	sortQueue(items, filter.sort, p.ascending)
+	rest := items
+	if p.after != nil {
+		rest = items[behind(items, p.after, filter.sort, p.ascending):]
+	}
+	shown := rest[:min(p.limit, len(rest))]
+	data := make([]strictjson.Members, len(shown))
 	for i := range shown {
-		if err := c.writeQueueItem(&page[i], view, &shown[i]); err != nil {
+		if err := writeQueueItem(c, &data[i], view, &shown[i]); err != nil {
 			return err
 		}
 	}
 	cursor := ""
-	if len(rest) > limit {
-		cursor = encodeScan(offset+uint64(limit), 0, 0)
+	if len(rest) > len(shown) {
+		last := &shown[len(shown)-1]
+		cursor = p.cursor(last.rank(filter.sort), last.row.Leaf)
 	}
 	c.judge.Index = view.Index
-	c.replyPage(page, cursor)
+	c.replyPage(data, cursor)
 	return nil
 }
 
-// queueView is a view no older than what this node has applied.
-func (c *call) queueView() (*fsm.View, error) {
-	view, err := c.api.deps.Records.View(c.ctx, c.api.deps.Published.Applied())
-	if err != nil {
-		return nil, unreadable(err)
-	}
-	return view, nil
-}
-
 // queueFilter reads the filters from the query or, for "next", from the body.
-func (c *call) queueFilter(get func(string) string) (*queueFilter, error) {
+func readQueueFilter(c *call, get func(string) string) (*queueFilter, error) {
 	q := &queueFilter{state: get("state"), assignee: get("assignee"), text: strings.ToLower(get("q")), max: engine.AmountMax, sort: get("sort")}
 	if q.state != "" && !slices.Contains(queueStates, q.state) {
 		return nil, invalidField("state", "must be one of "+strings.Join(queueStates, ", "))
@@ -175,7 +160,7 @@ type similarKey struct {
 }
 
 // queueItems walks the queue once, newest first, within a bound.
-func (c *call) queueItems(view *fsm.View, q *queueFilter) ([]queueItem, error) {
+func walkQueue(c *call, view *fsm.View, q *queueFilter) ([]queueItem, error) {
 	var items []queueItem
 	similar := make(map[similarKey]int)
 	seen := 0
@@ -186,7 +171,7 @@ func (c *call) queueItems(view *fsm.View, q *queueFilter) ([]queueItem, error) {
 			similar[similarKey{row.Agent, row.Rule}]++
 		}
 		item := queueItem{row: row, claimed: inForce(row.Claim, view.Time), priority: priority(&row)}
-		ok, err := c.queueMatch(view, q, &item)
+		ok, err := queueMatch(c, view, q, &item)
 		if err != nil {
 			failed = err
 			return false
@@ -224,7 +209,7 @@ func priority(row *fsm.ReviewRow) int {
 }
 
 // queueMatch judges one row, the cheap conditions first.
-func (c *call) queueMatch(view *fsm.View, q *queueFilter, item *queueItem) (bool, error) {
+func queueMatch(c *call, view *fsm.View, q *queueFilter, item *queueItem) (bool, error) {
 	row := &item.row
 	if q.slaBreached { // No service level is set in this version: nothing breaches it.
 		return false, nil
@@ -261,11 +246,11 @@ func (c *call) queueMatch(view *fsm.View, q *queueFilter, item *queueItem) (bool
 		}
 	}
 	item.escalated = q.state == "escalated"
-	return c.queueLeafMatch(q, row)
+	return queueLeafMatch(c, q, row)
 }
 
 // queueLeafMatch judges what only leaves know.
-func (c *call) queueLeafMatch(q *queueFilter, row *fsm.ReviewRow) (bool, error) {
+func queueLeafMatch(c *call, q *queueFilter, row *fsm.ReviewRow) (bool, error) {
 	if q.state == "escalated" || q.state == "dispositioned" {
 		d, err := c.judge.LoadLeaf(row.Disposition)
 		if err != nil {
@@ -293,43 +278,47 @@ func (c *call) queueLeafMatch(q *queueFilter, row *fsm.ReviewRow) (bool, error) 
 	return false, nil
 }
 
-// sortQueue orders the items: oldest first for age and within equal ranks, the
-// largest amount or priority first; ascending turns the primary order around.
+// rank is what the queue is sorted by; it never changes while a review is open.
+func (i *queueItem) rank(by string) uint64 {
+	switch by {
+	case "amount":
+		return uint64(i.row.Amount)
+	case "priority":
+		return uint64(i.priority)
+	}
+	return i.row.Leaf
+}
+
+// order compares two keys of the queue, a rank and a leaf: the largest amount or
+// priority first, for age the oldest, else the newest; within equal ranks the oldest.
+// ascending turns the primary order around.
+func order(rankA, leafA, rankB, leafB uint64, by string, ascending bool) int {
+	primary := cmp.Compare(rankB, rankA)
+	if (by == "age") != ascending {
+		primary = -primary
+	}
+	return cmp.Or(primary, cmp.Compare(leafA, leafB))
+}
+
 func sortQueue(items []queueItem, by string, ascending bool) {
-	slices.SortStableFunc(items, func(a, b queueItem) int {
-		order := 0
-		switch by {
-		case "amount":
-			order = -compare(a.row.Amount, b.row.Amount)
-		case "priority":
-			order = -compare(a.priority, b.priority)
-		case "age":
-			order = compare(a.row.Leaf, b.row.Leaf)
-		default:
-			order = -compare(a.row.Leaf, b.row.Leaf)
-		}
-		if ascending {
-			order = -order
-		}
-		if order == 0 {
-			order = compare(a.row.Leaf, b.row.Leaf)
-		}
-		return order
+	slices.SortFunc(items, func(a, b queueItem) int {
+		return order(a.rank(by), a.row.Leaf, b.rank(by), b.row.Leaf, by, ascending)
 	})
 }
 
-func compare[T ~int | ~int64 | ~uint64](a, b T) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
+// behind is the place of the first item behind a key of the sorted queue.
+func behind(items []queueItem, key []uint64, by string, ascending bool) int {
+	at, found := slices.BinarySearchFunc(items, key, func(item queueItem, key []uint64) int {
+		return order(item.rank(by), item.row.Leaf, key[0], key[1], by, ascending)
+	})
+	if found {
+		return at + 1
 	}
-	return 0
+	return at
 }
 
 // writeQueueItem writes one line of the queue.
-func (c *call) writeQueueItem(m *strictjson.Members, view *fsm.View, item *queueItem) error {
+func writeQueueItem(c *call, m *strictjson.Members, view *fsm.View, item *queueItem) error {
 	l, err := c.judge.LoadLeaf(item.row.Leaf)
 	if err != nil {
 		return err

@@ -20,12 +20,12 @@ func nextReview(c *call) error {
 	if err := f.Err(); err != nil {
 		return err
 	}
-	filter, err := c.queueFilter(func(name string) string { return looseField(&inner, given, name) })
+	filter, err := readQueueFilter(c, func(name string) string { return looseField(&inner, given, name) })
 	if err != nil {
 		return err
 	}
 	filter.state, filter.assignee = "", ""
-	return c.answerNext(filter, who)
+	return answerNext(c, filter, who)
 }
 
 // looseField reads a filter member as text, whatever scalar it is.
@@ -43,7 +43,7 @@ func looseField(f *strictjson.Fields, given bool, name string) string {
 	return string(strictjson.AppendValue(nil, v))
 }
 
-func (c *call) answerNext(filter *queueFilter, who string) error {
+func answerNext(c *call, filter *queueFilter, who string) error {
 	var fragment strictjson.Members
 	fragment.Text("by", who)
 	c.judge.Actor(&fragment)
@@ -52,7 +52,7 @@ func (c *call) answerNext(filter *queueFilter, who string) error {
 		if err != nil {
 			return nil, err
 		}
-		items, err := c.queueItems(view, filter)
+		items, err := walkQueue(c, view, filter)
 		if err != nil {
 			return nil, err
 		}

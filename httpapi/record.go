@@ -3,14 +3,11 @@ package httpapi
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/valyala/fastjson"
 
 	"railguard/edge"
-	"railguard/engine"
 	"railguard/strictjson"
 )
 
@@ -111,39 +108,6 @@ func merkleLeaf(data []byte) [32]byte {
 	hash.Write([]byte{0})
 	hash.Write(data)
 	return [32]byte(hash.Sum(nil))
-}
-
-// pageLimit reads ?limit=.
-func (c *call) pageLimit() (int, error) {
-	text := c.query("limit")
-	if text == "" {
-		return engine.PageDefault, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > engine.PageMax {
-		return 0, invalidField("limit", "must be a whole number from 1 to "+strconv.Itoa(engine.PageMax))
-	}
-	return n, nil
-}
-
-// ascending reads ?order=.
-func (c *call) ascending() (bool, error) {
-	switch c.query("order") {
-	case "", "desc":
-		return false, nil
-	case "asc":
-		return true, nil
-	}
-	return false, invalidField("order", "must be asc or desc")
-}
-
-// replyPage answers a list (decision 31, "Pages").
-func (c *call) replyPage(items []strictjson.Members, cursor string) {
-	m := c.out[:0]
-	m.List("data", items)
-	m.TextOrNull("nextCursor", cursor)
-	c.out = m
-	c.reply(http.StatusOK, m)
 }
 
 // screenRecord loads the screening record of the path's txnId.

@@ -31,7 +31,7 @@ func review(c *call) error {
 	if err != nil {
 		return err
 	}
-	request, err := c.reviewRequest()
+	request, err := readReviewRequest(c)
 	if err != nil {
 		return err
 	}
@@ -40,12 +40,12 @@ func review(c *call) error {
 	}
 	return c.answer(proposal{
 		kind:    wire.KindDisposition,
-		record:  func() (any, error) { return c.dispositionRecord(&l, request) },
-		refused: func(r wire.Result) error { return c.dispositionRefused(&l, r) },
+		record:  func() (any, error) { return dispositionRecord(c, &l, request) },
+		refused: func(r wire.Result) error { return dispositionRefused(c, &l, r) },
 	}, nil)
 }
 
-func (c *call) reviewRequest() (reviewRequest, error) {
+func readReviewRequest(c *call) (reviewRequest, error) {
 	f := c.fields()
 	request := reviewRequest{reviewedBy: f.RequiredName("reviewedBy"), notes: f.Text("notes", engine.TextMax)}
 	word := f.Text("disposition", engine.FieldMax)
@@ -60,7 +60,7 @@ func (c *call) reviewRequest() (reviewRequest, error) {
 
 // dispositionRecord builds the record. An approval books the amount, so it names
 // agent, fleet and amount as the reviewed leaf does.
-func (c *call) dispositionRecord(l *edge.Leaf, request reviewRequest) (any, error) {
+func dispositionRecord(c *call, l *edge.Leaf, request reviewRequest) (any, error) {
 	var fragment strictjson.Members
 	fragment.Text("reviewedBy", request.reviewedBy)
 	fragment.Text("notes", request.notes)
@@ -84,7 +84,7 @@ func (c *call) dispositionRecord(l *edge.Leaf, request reviewRequest) (any, erro
 }
 
 // dispositionRefused shows the disposition that stands already.
-func (c *call) dispositionRefused(l *edge.Leaf, r wire.Result) error {
+func dispositionRefused(c *call, l *edge.Leaf, r wire.Result) error {
 	if r.Refusal != wire.RefusedDispositioned {
 		return nil
 	}

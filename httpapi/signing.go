@@ -31,13 +31,13 @@ func rotateSigningKey(c *call) error {
 	if revoke != "" && !emergency {
 		f.Invalid("revoke", "needs emergency: a key is not revoked before its successor signs")
 	}
-	if revoke != "" && c.signingKey(revoke) == nil {
+	if revoke != "" && findSigningKey(c, revoke) == nil {
 		f.Invalid("revoke", "is no signing key")
 	}
 	if err := f.Err(); err != nil {
 		return err
 	}
-	added, err := c.addSigningKey(emergency, reason)
+	added, err := addSigningKey(c, emergency, reason)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func rotateSigningKey(c *call) error {
 	m.Text("publishedAt", added.Text("time"))
 	m.Bool("emergency", emergency)
 	if revoke != "" {
-		if err := c.revokeKID(revoke, reason); err != nil {
+		if err := revokeKID(c, revoke, reason); err != nil {
 			return err
 		}
 		m.Text("revoked", revoke)
@@ -57,7 +57,7 @@ func rotateSigningKey(c *call) error {
 }
 
 // signingKey finds a key by its kid.
-func (c *call) signingKey(kid string) *wire.SigningKey {
+func findSigningKey(c *call, kid string) *wire.SigningKey {
 	for _, key := range c.judge.Terms.Settings.SigningKeys {
 		if key.KID == kid {
 			return key
@@ -67,7 +67,7 @@ func (c *call) signingKey(kid string) *wire.SigningKey {
 }
 
 // nextKID is one above the highest number in use: a kid names one key for ever.
-func (c *call) nextKID() string {
+func nextKID(c *call) string {
 	highest := 0
 	for _, key := range c.judge.Terms.Settings.SigningKeys {
 		if n, err := strconv.Atoi(strings.TrimPrefix(key.KID, kidPrefix)); err == nil {
@@ -79,9 +79,9 @@ func (c *call) nextKID() string {
 
 // addSigningKey draws, seals and publishes the next key. Another rotation may
 // take the same number first; then the next one is tried.
-func (c *call) addSigningKey(now bool, reason string) (edge.Leaf, error) {
+func addSigningKey(c *call, now bool, reason string) (edge.Leaf, error) {
 	for try := 0; ; try++ {
-		key, err := seal.NewSigningKey(c.api.deps.Secrets, c.nextKID())
+		key, err := seal.NewSigningKey(c.api.deps.Secrets, nextKID(c))
 		if err != nil {
 			return edge.Leaf{}, err
 		}
@@ -123,15 +123,15 @@ func revokeSigningKey(c *call) error {
 	if err := f.Err(); err != nil {
 		return err
 	}
-	if c.signingKey(kid) == nil {
+	if findSigningKey(c, kid) == nil {
 		if err := c.judge.Confirm(); err != nil {
 			return err
 		}
 	}
-	if c.signingKey(kid) == nil {
+	if findSigningKey(c, kid) == nil {
 		return notFound("no such signing key")
 	}
-	if err := c.revokeKID(kid, reason); err != nil {
+	if err := revokeKID(c, kid, reason); err != nil {
 		return err
 	}
 	var m strictjson.Members
@@ -143,7 +143,7 @@ func revokeSigningKey(c *call) error {
 }
 
 // revokeKID revokes a key unless it is the only one that can sign.
-func (c *call) revokeKID(kid, reason string) error {
+func revokeKID(c *call, kid, reason string) error {
 	if c.judge.Index > c.api.deps.Published.Applied() {
 		if err := c.api.deps.Records.WaitApplied(c.ctx, c.judge.Index); err != nil {
 			return unreadable(err)

@@ -23,7 +23,7 @@ type statusRequest struct {
 	reason, actor, code string
 }
 
-func (c *call) statusRequest(f *strictjson.Fields, to engine.Status) statusRequest {
+func readStatusRequest(c *call, f *strictjson.Fields, to engine.Status) statusRequest {
 	s := statusRequest{reason: f.RequiredText("reason", engine.TextMax), actor: f.Text("actor", engine.FieldMax)}
 	if to == engine.Revoked {
 		s.code = f.OneOf("reasonCode", reasonCodes[1:]...)
@@ -45,7 +45,7 @@ func agentStatus(to engine.Status) func(*call) error {
 			return err
 		}
 		record := wire.Status{Target: wire.TargetAgent, Slot: uint32(profile.Slot), To: to}
-		return c.changeStatus(record, "agentId", c.judge.Terms.AgentID(profile.Slot), profile.OperatorLegalName)
+		return changeStatus(c, record, "agentId", c.judge.Terms.AgentID(profile.Slot), profile.OperatorLegalName)
 	}
 }
 
@@ -57,7 +57,7 @@ func userStatus(to engine.Status) func(*call) error {
 			return err
 		}
 		record := wire.Status{Target: wire.TargetUser, Slot: uint32(profile.Slot), To: to}
-		return c.changeStatus(record, "userId", c.judge.Terms.UserID(profile.Slot), profile.OperatorLegalName)
+		return changeStatus(c, record, "userId", c.judge.Terms.UserID(profile.Slot), profile.OperatorLegalName)
 	}
 }
 
@@ -67,7 +67,7 @@ func operatorChange(to engine.Status) func(*call) error {
 	return func(c *call) error {
 		f := c.fields()
 		name := f.RequiredName("operatorLegalName")
-		asked := c.statusRequest(&f, to)
+		asked := readStatusRequest(c, &f, to)
 		if err := f.Err(); err != nil {
 			return err
 		}
@@ -77,13 +77,13 @@ func operatorChange(to engine.Status) func(*call) error {
 		record := wire.Status{Target: wire.TargetOperator, OperatorKey: edge.OperatorKey(name), To: to}
 		var subject strictjson.Members
 		subject.Text("operatorLegalName", name)
-		return c.submitStatus(record, subject, &asked, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
+		return submitStatus(c, record, subject, &asked, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
 	}
 }
 
-func (c *call) changeStatus(record wire.Status, idName, id, operator string) error {
+func changeStatus(c *call, record wire.Status, idName, id, operator string) error {
 	f := c.fields()
-	asked := c.statusRequest(&f, record.To)
+	asked := readStatusRequest(c, &f, record.To)
 	if err := f.Err(); err != nil {
 		return err
 	}
@@ -94,12 +94,12 @@ func (c *call) changeStatus(record wire.Status, idName, id, operator string) err
 	if operator != "" {
 		filters = append(filters, engine.FilterKey(engine.FilterOperator, edge.OperatorKey(operator)))
 	}
-	return c.submitStatus(record, subject, &asked, filters...)
+	return submitStatus(c, record, subject, &asked, filters...)
 }
 
 // submitStatus proposes the change. A status that was so already is answered
 // like a change, without an event.
-func (c *call) submitStatus(record wire.Status, subject strictjson.Members, asked *statusRequest, filters ...uint64) error {
+func submitStatus(c *call, record wire.Status, subject strictjson.Members, asked *statusRequest, filters ...uint64) error {
 	return c.submit(proposal{kind: wire.KindStatus, record: func() (any, error) {
 		var m strictjson.Members
 		if record.Target == wire.TargetOperator {

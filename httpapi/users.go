@@ -25,7 +25,7 @@ func renderUser(c *call, l *edge.Leaf, m *strictjson.Members) error {
 	c.status = http.StatusCreated
 	c.header("Location", "/v1/users/"+l.Text("userId"))
 	m.Text("userId", l.Text("userId"))
-	if err := c.judge.WriteCredential(m, c.judge.UserCredential(l), l.Text("kid")); err != nil {
+	if err := c.judge.Terms.WriteCredential(m, c.judge.Terms.UserCredential(l), l.Text("kid")); err != nil {
 		return err
 	}
 	m.Raw("agentIds", l.Raw("boundAgents"))
@@ -73,16 +73,16 @@ func getUser(c *call) error {
 	m.Text("legalName", profile.LegalName)
 	m.TextOrNull("email", profile.Email)
 	m.TextOrNull("operatorLegalName", profile.OperatorLegalName)
-	m.Texts("agentIds", c.judge.AgentIDs(profile.Agents))
+	m.Texts("agentIds", c.judge.Terms.AgentIDs(profile.Agents))
 	m.Text("credentialStatus", engine.CredentialStatus(row.Status, profile.ExpiresAt, view.Time, view.Settings().KeyRevoked(profile.KeyID)).String())
 	m.Time("statusChangedAt", row.StatusAt)
 	m.Int("credentialVersion", int64(profile.CredentialVersion))
 	m.Time("issuedAt", profile.IssuedAt)
 	m.Time("expiresAt", profile.ExpiresAt)
 	m.Time("storedUntil", profile.StoredUntil)
-	current := c.judge.ProfileUserCredential(profile)
+	current := c.judge.Terms.ProfileUserCredential(profile)
 	if c.key.May(wire.RoleOperator) {
-		if err := c.judge.WriteCredential(&m, current, profile.KeyID); err != nil {
+		if err := c.judge.Terms.WriteCredential(&m, current, profile.KeyID); err != nil {
 			return err
 		}
 	} else {

@@ -39,7 +39,7 @@ func agentPlace(c *call) (listPlace, error) {
 	place.record = func(next *engine.Whitelist, m strictjson.Members) (any, error) {
 		settings := profile.Settings
 		settings.Whitelist = next
-		return c.settingsRecord(profile, settings, "agent.whitelist", m)
+		return settingsRecord(c, profile, settings, "agent.whitelist", m)
 	}
 	return place, nil
 }
@@ -54,7 +54,7 @@ func fleetPlace(c *call) (listPlace, error) {
 	place.record = func(next *engine.Whitelist, m strictjson.Members) (any, error) {
 		settings := *profile
 		settings.Whitelist = next
-		return c.fleetRecord(profile, settings, "fleet.whitelist", m)
+		return fleetRecord(c, profile, settings, "fleet.whitelist", m)
 	}
 	return place, nil
 }
@@ -144,11 +144,11 @@ func changeWhitelist(find placeOf, change listChange) func(*call) error {
 		if err != nil {
 			return err
 		}
-		return c.revise(place.kind, func() (any, error) { return c.whitelistRecord(find, change, match) })
+		return c.revise(place.kind, func() (any, error) { return whitelistRecord(c, find, change, match) })
 	}
 }
 
-func (c *call) whitelistRecord(find placeOf, change listChange, match uint64) (any, error) {
+func whitelistRecord(c *call, find placeOf, change listChange, match uint64) (any, error) {
 	place, err := find(c)
 	if err != nil {
 		return nil, err
@@ -166,10 +166,10 @@ func (c *call) whitelistRecord(find placeOf, change listChange, match uint64) (a
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
-	if err := c.mayWiden(engine.WhitelistWidens(place.current, next)); err != nil {
+	if err := mayWiden(c, engine.WhitelistWidens(place.current, next)); err != nil {
 		return nil, err
 	}
-	c.writeWhitelist(&m, next)
+	writeWhitelist(c, &m, next)
 	m.TextOrNull("reason", reason)
 	m.TextOrNull("actor", actor)
 	return place.record(next, m)
@@ -179,7 +179,7 @@ func (c *call) whitelistRecord(find placeOf, change listChange, match uint64) (a
 // it keeps mode, version and count.
 const whitelistLeafMax = 32 * engine.KiB
 
-func (c *call) writeWhitelist(m *strictjson.Members, list *engine.Whitelist) {
+func writeWhitelist(c *call, m *strictjson.Members, list *engine.Whitelist) {
 	whole := edge.WhitelistMembers(list)
 	if len(whole) > whitelistLeafMax {
 		m.Object("whitelist", edge.WhitelistSummary(list))

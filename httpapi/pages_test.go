@@ -1,0 +1,65 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A garbled cursor, or one of another list, is refused wherever there are pages: it
+// never reaches what it would index.
+func TestForeignCursors(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	for range 3 {
+		n.screen(token, "")
+	}
+	own := answer(t, n.do("auditor", "GET", "/v1/audit?limit=1", ""), 200)
+	encode := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
+	for _, path := range []string{"/v1/queue", "/v1/queue?sort=amount", "/v1/audit", "/v1/agents", "/v1/fleets", "/v1/cleared", "/v1/policy/versions"} {
+		for _, cursor := range []string{
+			encode("1.3w5e11264sgsf.0.0"), encode("1.0.0.0"), encode("queue-:1"), encode("queue.-:1.2.3"), encode("audit-:1.2"), encode("audit-:9.1.2"),
+			encode("agents-:0"), encode("agents-:1.2"), encode("x-:1"), "=", "%00", strings.Repeat("A", 300),
+		} {
+			separator := "?"
+			if strings.Contains(path, "?") {
+				separator = "&"
+			}
+			w := n.do("admin", "GET", path+separator+"cursor="+cursor, "")
+			require.Equal(t, "cursor", textOf(answer(t, w, 422), "param"), "%s %q", path, cursor)
+		}
+	}
+	answer(t, n.do("auditor", "GET", "/v1/queue?cursor="+textOf(own, "nextCursor"), ""), 422)
+	answer(t, n.do("auditor", "GET", "/v1/audit?limit=1&order=asc&cursor="+textOf(own, "nextCursor"), ""), 422)
+	answer(t, n.do("auditor", "GET", "/v1/audit?limit=1&cursor="+textOf(own, "nextCursor"), ""), 200)
+}
+
+// A page of the queue goes on behind the last review shown, whatever was decided
+// meanwhile: none is shown twice and none is passed over.
+func TestQueuePagesHoldStill(t *testing.T) {
+	for _, query := range []string{"", "&sort=amount", "&sort=priority", "&sort=age", "&sort=amount&order=asc"} {
+		n := newTestNode(t)
+		_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":1}`)
+		waiting := map[string]bool{}
+		for _, amount := range []string{"30", "20", "20", "10", "50"} {
+			record := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":`+amount+`}`), 200)
+			require.Equal(t, "REVIEW", textOf(record, "verdict"))
+			waiting[textOf(record, "txnId")] = true
+		}
+		cursor := ""
+		for len(waiting) > 0 {
+			listed := answer(t, n.do("reviewer", "GET", "/v1/queue?limit=1"+query+cursor, ""), 200)
+			require.Len(t, listed.GetArray("data"), 1, "%s: %d are passed over", query, len(waiting))
+			txn := textOf(listed, "data", "0", "txnId")
+			require.True(t, waiting[txn], "%s: shown twice", query)
+			delete(waiting, txn)
+			answer(t, n.do("reviewer", "POST", "/v1/reviews/"+txn, `{"disposition":"REJECTED","reviewedBy":"r","notes":"x"}`), 200)
+			cursor = "&cursor=" + textOf(listed, "nextCursor")
+			if textOf(listed, "nextCursor") == "" {
+				require.Empty(t, waiting, query)
+			}
+		}
+	}
+}

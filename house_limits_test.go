@@ -25,15 +25,11 @@ var typeExceptions = map[string]string{
 	"fsm.Machine": "one writer owns one state; its methods are one per kind of record",
 	"audit.Store": "history on one disk; cutting, reading and sealing share its one tail",
 
-	"httpapi.call": "being cut: judging at the edge gets a room of its own",
-	"httpapi.API":  "being cut: judging at the edge gets a room of its own",
-	"edge.Judge":   "being cut: judging at the edge gets a room of its own",
 	"cluster.Node": "being cut: port, folder and recovery get rooms of their own",
 }
 
 // packageExceptions are packages that may have more files, each with its reason.
 var packageExceptions = map[string]string{
-	"httpapi": "being cut: judging at the edge gets a room of its own",
 	"cluster": "being cut: port, folder and recovery get rooms of their own",
 }
 

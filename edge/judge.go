@@ -60,6 +60,7 @@ type Judges struct {
 	mutex  sync.Mutex // Serialises rebuilding the terms; readers never take it.
 }
 
+// New makes the judges of one node.
 func New(deps Deps) *Judges {
 	return &Judges{deps: deps, tokens: newTokenCache(tokenCacheMax), cards: new(cardCache)}
 }
@@ -69,7 +70,7 @@ func (js *Judges) TokensHeld() int { return js.tokens.size() }
 
 // Call is one call as a judge sees it: who asks for what. Of HTTP it knows nothing.
 type Call struct {
-	Caller    *Caller // nil: nobody in particular.
+	Caller    *Caller // nil only where nothing is judged: what is public.
 	RequestID string
 	Body      []byte // As sent; its hash stands in the record.
 	Document  strictjson.Document
@@ -82,7 +83,8 @@ type Timing struct{ Verify, Rules time.Duration }
 
 // Judge judges one call after another in the same working space: a batch needs
 // one. It is not safe for concurrent use, and what it returns is good until it is
-// asked again. begin makes it ready, reset gives back what it holds.
+// asked again: a batch encodes each record before it begins the next call. Begin makes
+// it ready, Reset gives back what it holds.
 type Judge struct {
 	shared *Judges
 	call   *Call
@@ -98,9 +100,11 @@ type Judge struct {
 
 var leafParsers fastjson.ParserPool
 
-// Begin makes the judge ready for a call at the terms of now.
+// Begin makes the judge ready for a call at the terms of now. Nothing of the call
+// before is left but the room.
 func (j *Judge) Begin(ctx context.Context, shared *Judges, call *Call) {
 	j.ctx, j.shared, j.call, j.Terms = ctx, shared, call, shared.Now()
+	j.Index, j.Timing, j.fresh = 0, Timing{}, false
 }
 
 // Within replaces the context: a deadline is known only after the caller is.
@@ -126,7 +130,7 @@ func (j *Judge) Confirm() error {
 	return nil
 }
 
-// confirmBriefly is confirm for an answer that stands without it.
+// confirmBriefly is Confirm for an answer that stands without it.
 func (j *Judge) confirmBriefly() {
 	ctx, cancel := context.WithTimeout(j.ctx, confirmTimeout)
 	defer cancel()
@@ -135,7 +139,7 @@ func (j *Judge) confirmBriefly() {
 	}
 }
 
-// catchUp is confirm, once a call.
+// catchUp is Confirm, once a call.
 func (j *Judge) catchUp() error {
 	if j.fresh {
 		return nil

@@ -5,7 +5,7 @@
 // audit leaves by role; the status that each code of a refusal has.
 //
 // Map: api.go is the listeners and the route tables, call.go one call on its way,
-// keys.go who calls, errors.go and answer.go what is answered, propose.go and submit.go
+// keys.go who calls, errors.go and answer.go what is answered, propose.go
 // the way into the log, render.go and record.go answers from leaves; the other files
 // are the endpoints, a noun each.
 //

@@ -1,0 +1,188 @@
+package edge
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+	"railguard/ofac/sample"
+	"railguard/seal"
+	"railguard/strictjson"
+)
+
+const testNow = engine.Time(1774150408589) * engine.Millisecond
+
+// testNode is what a node has published, without a node: settings, one agent, the
+// sample list. It counts how often the leader is asked.
+type testNode struct {
+	settings *fsm.Settings
+	list     *ofac.Index
+	agent    *engine.AgentProfile
+	asked    int
+}
+
+func (n *testNode) Settings() *fsm.Settings                      { return n.settings }
+func (n *testNode) List() *ofac.Index                            { return n.list }
+func (n *testNode) User(engine.UserSlot) *engine.UserProfile     { return nil }
+func (n *testNode) Fleet(engine.FleetSlot) *engine.FleetProfile  { return nil }
+func (n *testNode) Disposition(uint64) (uint64, bool)            { return 0, false }
+func (n *testNode) Comments(uint64) []uint64                     { return nil }
+func (n *testNode) LogTime() engine.Time                         { return testNow }
+func (n *testNode) Applied() uint64                              { return 1 }
+func (n *testNode) ListByDigest([32]byte) (*ofac.Index, error)   { return nil, nil }
+func (n *testNode) Leaf(context.Context, uint64) ([]byte, error) { return nil, wire.ErrNoLeader }
+func (n *testNode) WaitApplied(context.Context, uint64) error    { return nil }
+
+func (n *testNode) View(context.Context, uint64) (*fsm.View, error) { return nil, wire.ErrNoLeader }
+
+func (n *testNode) Agent(slot engine.AgentSlot) *engine.AgentProfile {
+	if slot == n.agent.Slot {
+		return n.agent
+	}
+	return nil
+}
+
+func (n *testNode) ReadIndex(context.Context) (uint64, error) {
+	n.asked++
+	return 1, nil
+}
+
+func newTestNode(t testing.TB) (*testNode, *Judges) {
+	t.Helper()
+	secrets := seal.NewSecrets([]byte("a cluster secret of the tests"))
+	genesis, err := seal.NewGenesis(seal.GenesisOptions{Secrets: secrets, PublicURL: "https://pay.example.com", Dev: true})
+	require.NoError(t, err)
+	data, err := ofac.Build(sample.Entities(), sample.Meta())
+	require.NoError(t, err)
+	list, err := ofac.Open(data)
+	require.NoError(t, err)
+	n := &testNode{list: list, settings: &fsm.Settings{
+		Index: 1, Genesis: &genesis, Policy: engine.DefaultPolicy(), SigningKeys: []*wire.SigningKey{&genesis.SigningKey},
+		List: &wire.ListInfo{Digest: list.Digest(), Entries: 1, Sample: true}, ListVersion: 1, ListSynced: testNow,
+	}, agent: &engine.AgentProfile{
+		Slot: 7, Rev: 1, Operator: 1, Root: 7, Type: engine.Supervised, AgentName: "Payer", OperatorLegalName: "Acme Inc",
+		Policy: engine.NoSpendPolicy(), CredentialVersion: 1, IssuedAt: testNow - engine.Hour, ExpiresAt: testNow + engine.DayLength,
+	}}
+	return n, New(Deps{Published: n, Records: n, Secrets: secrets, Node: "n1", Version: "0.0.0-test", Logger: slog.New(slog.DiscardHandler)})
+}
+
+// token mints a credential of the agent.
+func token(t testing.TB, judges *Judges, agent *engine.AgentProfile) string {
+	t.Helper()
+	var m strictjson.Members
+	terms := judges.Now()
+	require.NoError(t, terms.WriteCredential(&m, terms.ProfileCredential([]*engine.AgentProfile{agent}), seal.FirstKID))
+	var document strictjson.Document
+	require.NoError(t, document.Read(m.Body()))
+	f := document.Fields()
+	return f.Text("token", engine.TokenMax)
+}
+
+// A batch is one judge and many calls: every record is that of its own call, and no
+// call is judged by what the one before had asked for.
+func TestOneJudgeManyCalls(t *testing.T) {
+	n, judges := newTestNode(t)
+	known := token(t, judges, n.agent)
+	stranger := *n.agent
+	stranger.Slot, stranger.Root = 8, 8
+	unknown := token(t, judges, &stranger)
+	caller := &Caller{ID: "key_a", Roles: wire.RoleScreener}
+	var judge Judge
+	defer judge.Reset()
+	for i := range 256 {
+		sent := known
+		if i%2 == 1 {
+			sent = unknown
+		}
+		call := Call{Caller: caller, RequestID: "req_" + strconv.Itoa(i), Body: []byte(`{"token":"` + sent + `","amount":` + strconv.Itoa(i) + `,"chain":"BASE"}`)}
+		require.NoError(t, call.Document.Read(call.Body))
+		judge.Begin(context.Background(), judges, &call)
+		require.NoError(t, judge.Read())
+		record, err := judge.Screen()
+		require.NoError(t, err)
+		require.Equal(t, engine.USD(i)*engine.Dollar, record.Amount)
+		require.Contains(t, string(record.Fragment), `"requestId":"req_`+strconv.Itoa(i)+`"`)
+		require.Contains(t, string(record.Fragment), `"amount":`+strconv.Itoa(i)+`,"chain":"BASE"`)
+		require.NotContains(t, string(record.Fragment), sent)
+		if i%2 == 0 {
+			require.Equal(t, n.agent.Slot, record.Agent)
+		} else {
+			require.Zero(t, record.Agent, "R1 names nobody")
+		}
+	}
+	require.Equal(t, 128, n.asked, "an agent that is not known here is asked for in each of its calls")
+}
+
+// A refusal is a value: a code, a parameter, no status.
+func TestScreenRefusals(t *testing.T) {
+	n, judges := newTestNode(t)
+	good := token(t, judges, n.agent)
+	for name, c := range map[string]struct {
+		body     string
+		operator string
+		change   func()
+		code     string
+	}{
+		"no token":         {body: `{"amount":1}`, code: "missing_token"},
+		"no amount":        {body: `{"token":"x"}`, code: "missing_amount"},
+		"amount as text":   {body: `{"token":"x","amount":"1"}`, code: "invalid_amount"},
+		"foreign operator": {body: `{"token":"` + good + `","amount":1}`, operator: "OTHER", code: "forbidden"},
+		"no list": {body: `{"token":"` + good + `","amount":1}`, change: func() {
+			bare := *n.settings
+			bare.Index, bare.List = 2, nil
+			n.settings = &bare
+		}, code: "sanctions_data_unavailable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := n.settings
+			defer func() { n.settings = before; judges.terms.Store(nil) }()
+			if c.change != nil {
+				c.change()
+			}
+			call := Call{Caller: &Caller{ID: "key_a", Operator: c.operator}, Body: []byte(c.body)}
+			require.NoError(t, call.Document.Read(call.Body))
+			var judge Judge
+			defer judge.Reset()
+			judge.Begin(context.Background(), judges, &call)
+			err := judge.Read()
+			if err == nil {
+				_, err = judge.Screen()
+			}
+			var refused *Refusal
+			require.ErrorAs(t, err, &refused)
+			require.Equal(t, c.code, refused.Code)
+		})
+	}
+	call := Call{Body: []byte(`{"token":"x","amount":1,"chain":5}`)}
+	require.NoError(t, call.Document.Read(call.Body))
+	var judge Judge
+	judge.Begin(context.Background(), judges, &call)
+	var invalid *strictjson.InvalidBody
+	require.ErrorAs(t, judge.Read(), &invalid)
+	require.Equal(t, "chain", invalid.Findings[0].Param)
+}
+
+// BenchmarkScreen is one call of a batch: body read, judged, record made.
+func BenchmarkScreen(b *testing.B) {
+	n, judges := newTestNode(b)
+	call := Call{Caller: &Caller{ID: "key_a"}, Body: []byte(`{"token":"` + token(b, judges, n.agent) + `","amount":12.50,"chain":"BASE","rail":"USDC","cpName":"Paper and Ink"}`)}
+	var judge Judge
+	defer judge.Reset()
+	b.ReportAllocs()
+	for b.Loop() {
+		judge.Begin(context.Background(), judges, &call)
+		if call.Document.Read(call.Body) != nil || judge.Read() != nil {
+			b.Fatal("body")
+		}
+		if _, err := judge.Screen(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

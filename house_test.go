@@ -29,6 +29,7 @@ var importLaw = map[string][]string{
 	"ofac/feed":         {"ofac"},
 	"ofac/fetch":        {"ofac/feed", "ofac"},
 	"ofac/judge":        {"engine", "fsm/wire", "ofac/feed"},
+	"ofac/keeper":       {"engine", "fsm", "fsm/wire", "ofac", "ofac/feed", "ofac/fetch", "ofac/judge", "ofac/sample"},
 	"ofac/sample":       {"ofac"},
 	"ofac/eval":         {"ofac"},
 	"engine":            {"ofac", "ofac/wallet"},

@@ -3,7 +3,6 @@ package edge
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"strconv"
 	"sync/atomic"
 
@@ -250,7 +249,7 @@ func ListName(lists ofac.Lists) string {
 
 func encodeInputs(v any) string { return base64.StdEncoding.EncodeToString(wire.Encode(v)) }
 
-func SnapshotID(digest [32]byte) string { return "snp_" + hex.EncodeToString(digest[:8]) }
+func SnapshotID(digest [32]byte) string { return ofac.SnapshotID(digest) }
 
 // CurrentModel is the model reported last, else the one at issuance.
 func CurrentModel(p *engine.AgentProfile) string {

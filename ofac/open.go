@@ -3,10 +3,14 @@ package ofac
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 )
 
 // Digest is the SHA-256 of compiled bytes: the list's name.
 func Digest(data []byte) [32]byte { return sha256.Sum256(data) }
+
+// SnapshotID is the id under which people know the list of a digest.
+func SnapshotID(digest [32]byte) string { return "snp_" + hex.EncodeToString(digest[:8]) }
 
 // Open makes a list of compiled bytes. It checks the checksum and every
 // reference, so that no later call can leave the bytes; whatever they are, it

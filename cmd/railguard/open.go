@@ -14,6 +14,7 @@ import (
 	"railguard/cluster/datadir"
 	"railguard/fsm/wire"
 	"railguard/httpapi"
+	"railguard/ofac/keeper"
 	"railguard/seal"
 )
 
@@ -76,10 +77,12 @@ func (s *server) open() error {
 		return errors.Join(err, s.node.Close())
 	}
 	go s.checkSecretLater(secrets)
-	s.lists = newListDuty(s.node, f, s.log)
+	s.lists = listKeeper{keeper.New(s.node, keeper.Config{
+		Dir: f.ofacDir, Source: f.ofacSource, Every: f.ofacEvery, Dev: f.dev, Ran: httpapi.CountSync,
+	}, s.log)}
 	s.api, err = httpapi.New(httpapi.Deps{
 		Proposer: s.node, Published: s.node, Records: s.node, Lists: s.node, Operations: s.node, Neighbours: s.node,
-		Secrets: secrets, Sync: s.lists, LoadList: compileFiles, AdminToken: token,
+		Secrets: secrets, Sync: s.lists, LoadList: keeper.CompileFiles, AdminToken: token,
 		Node: f.id, Version: version, Logger: s.log, TrustedProxies: trusted,
 	})
 	if err != nil {
@@ -191,3 +194,8 @@ func deadAfter(flag time.Duration) time.Duration {
 	}
 	return flag
 }
+
+// listKeeper tells httpapi how fetching went in httpapi's words.
+type listKeeper struct{ *keeper.Keeper }
+
+func (k listKeeper) LastSync() httpapi.SyncReport { return httpapi.SyncReport(k.Keeper.LastSync()) }

@@ -18,6 +18,7 @@ import (
 	"railguard/cluster"
 	"railguard/cluster/port"
 	"railguard/httpapi"
+	"railguard/ofac/keeper"
 )
 
 // serveFlags are the flags of `railguard serve`.
@@ -102,7 +103,7 @@ type server struct {
 	log     *slog.Logger
 	node    *cluster.Node
 	api     *httpapi.API
-	lists   *listDuty
+	lists   listKeeper
 	public  *http.Server
 	admin   *http.Server
 	failed  chan error
@@ -168,7 +169,7 @@ func (f *serveFlags) check() error {
 			return usage("--tls-cert, --tls-key: %w", err)
 		}
 	}
-	if _, err := originsOf(f.ofacSource); err != nil {
+	if _, err := keeper.Origins(f.ofacSource); err != nil {
 		return usage("--ofac-source: %w", err)
 	}
 	f.admin = strings.TrimPrefix(f.admin, "http://") // RAILGUARD_ADMIN is an address here and a URL for verbs.
@@ -228,7 +229,7 @@ func (s *server) serveOn(public, admin net.Listener) {
 	s.admin.ReadTimeout, s.admin.WriteTimeout = 10*time.Minute, 10*time.Minute // List uploads and profiles.
 	go func() { s.failed <- ended(s.public, public, s.flags.tlsCert, s.flags.tlsKey) }()
 	go func() { s.failed <- ended(s.admin, admin, "", "") }()
-	s.lists.start()
+	s.lists.Start()
 }
 
 func ended(server *http.Server, listener net.Listener, cert, key string) error {
@@ -250,7 +251,7 @@ func (s *server) close() {
 	defer cancel()
 	close(s.closing)
 	s.api.SetDraining(true)
-	s.lists.stop()
+	s.lists.Stop()
 	if err := s.node.Drain(ctx); err != nil {
 		s.log.Warn("drain", "error", err)
 	}

@@ -1,4 +1,4 @@
-package main
+package keeper
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"railguard/cluster"
 	"railguard/engine"
+	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/ofac/feed"
@@ -21,40 +21,61 @@ import (
 	"railguard/ofac/sample"
 )
 
-// listDuty brings lists into the log: the first import of --ofac-dir (or the
-// sample in dev mode), and fetching from --ofac-source while this node leads.
-type listDuty struct {
-	node   *cluster.Node
-	flags  *serveFlags
+// Cluster is where lists go. A *cluster.Node is one.
+type Cluster interface {
+	NodeID() string
+	Role() string // "leader" on the one node that fetches.
+	Settings() *fsm.Settings
+	Stage(ctx context.Context, compiled []byte, info wire.ListInfo, common wire.Common) (wire.Result, error)
+	Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error)
+}
+
+// Config is where lists come from.
+type Config struct {
+	Dir    string        // Published files for the first import; empty: none.
+	Source string        // See Origins.
+	Every  time.Duration // Between two fetches, at least a minute.
+	Dev    bool          // Without Dir the embedded sample is the first list.
+	Ran    func(error)   // Told of the end of every fetch; must be set.
+}
+
+// Keeper brings lists into the log: the first import of a folder (or the sample on
+// development nodes), and fetching from the source while this node leads.
+type Keeper struct {
+	node   Cluster
+	config Config
 	log    *slog.Logger
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 	sync   listSync
 }
 
-func newListDuty(node *cluster.Node, f *serveFlags, log *slog.Logger) *listDuty {
-	d := &listDuty{node: node, flags: f, log: log, cancel: func() {}}
+// New returns a keeper that does nothing yet.
+func New(node Cluster, config Config, log *slog.Logger) *Keeper {
+	d := &Keeper{node: node, config: config, log: log, cancel: func() {}}
 	var err error
-	if d.sync.origins, err = originsOf(f.ofacSource); err != nil {
+	if d.sync.origins, err = Origins(config.Source); err != nil {
 		log.Error("--ofac-source: no list is fetched", "error", err)
 	}
 	return d
 }
 
-func (d *listDuty) start() {
+// Start begins the keeper's goroutine.
+func (d *Keeper) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	d.cancel = cancel
 	d.done.Add(1)
 	go d.run(ctx)
 }
 
-func (d *listDuty) stop() {
+// Stop ends it and waits for it.
+func (d *Keeper) Stop() {
 	d.cancel()
 	d.done.Wait()
 }
 
-// run is the list duty's goroutine.
-func (d *listDuty) run(ctx context.Context) {
+// run is the keeper's goroutine.
+func (d *Keeper) run(ctx context.Context) {
 	defer d.done.Done()
 	imported := d.firstImport(ctx)
 	if len(d.sync.origins) > 0 {
@@ -62,15 +83,15 @@ func (d *listDuty) run(ctx context.Context) {
 	}
 }
 
-func (d *listDuty) leads(ctx context.Context) bool { return d.node.Status(ctx).Role == "leader" }
+func (d *Keeper) leads(context.Context) bool { return d.node.Role() == "leader" }
 
 // firstImport puts the first list in, on the leader of a cluster that has none, and
 // tells whether it did.
 // A folder that is refused is tried again every minute, so that an operator can
 // mend it without a restart.
-func (d *listDuty) firstImport(ctx context.Context) bool {
-	if d.flags.ofacDir == "" && !d.flags.dev {
-		if d.flags.ofacSource == "" {
+func (d *Keeper) firstImport(ctx context.Context) bool {
+	if d.config.Dir == "" && !d.config.Dev {
+		if d.config.Source == "" {
 			d.tellMissing(ctx)
 		}
 		return false
@@ -97,7 +118,7 @@ func (d *listDuty) firstImport(ctx context.Context) bool {
 }
 
 // tellMissing says once, in the leader's log, that calls are refused for want of a list.
-func (d *listDuty) tellMissing(ctx context.Context) {
+func (d *Keeper) tellMissing(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	for {
@@ -117,8 +138,8 @@ func (d *listDuty) tellMissing(ctx context.Context) {
 	}
 }
 
-func (d *listDuty) importFirst(ctx context.Context) error {
-	if d.flags.ofacDir == "" {
+func (d *Keeper) importFirst(ctx context.Context) error {
+	if d.config.Dir == "" {
 		compiled, err := ofac.Build(sample.Entities(), sample.Meta())
 		if err != nil {
 			return err
@@ -126,7 +147,7 @@ func (d *listDuty) importFirst(ctx context.Context) error {
 		return d.put(ctx, compiled, d.fragment("embedded sample", ""), 0)
 	}
 	started := time.Now()
-	loaded, err := feed.LoadDir(d.flags.ofacDir, progressLog(d.log))
+	loaded, err := feed.LoadDir(d.config.Dir, progressLog(d.log))
 	if err != nil {
 		return err
 	}
@@ -134,14 +155,14 @@ func (d *listDuty) importFirst(ctx context.Context) error {
 		d.log.Warn("list import", "warning", warning)
 	}
 	if loaded.Meta.PublishedAt == 0 { // CSV files carry no date: the newest file's is the best there is.
-		loaded.Meta.PublishedAt = newestFile(d.flags.ofacDir)
+		loaded.Meta.PublishedAt = newestFile(d.config.Dir)
 	}
 	compiled, info, err := compile(&loaded)
 	if err != nil {
 		return err
 	}
 	if problems := judge.Replacement(nil, &info, feed.Inspect(&loaded, feed.DefaultCanaries())); len(problems) > 0 {
-		return fmt.Errorf("%s is not taken (`railguard ofac import --force` can): %q", d.flags.ofacDir, problems)
+		return fmt.Errorf("%s is not taken (`railguard ofac import --force` can): %q", d.config.Dir, problems)
 	}
 	if err := d.put(ctx, compiled, d.fragment("first import", ""), 0); err != nil {
 		return err
@@ -165,7 +186,7 @@ func newestFile(folder string) (newest int64) {
 }
 
 // fragment is what the leaves of a list say of how it came.
-func (d *listDuty) fragment(origin, from string) []byte {
+func (d *Keeper) fragment(origin, from string) []byte {
 	members := struct {
 		Origin string `json:"origin"`
 		From   string `json:"from,omitempty"`
@@ -179,7 +200,7 @@ func (d *listDuty) fragment(origin, from string) []byte {
 }
 
 // put stages and activates compiled bytes, if the list version is still that of base.
-func (d *listDuty) put(ctx context.Context, compiled, fragment []byte, base uint64) error {
+func (d *Keeper) put(ctx context.Context, compiled, fragment []byte, base uint64) error {
 	info, err := describe(compiled)
 	if err != nil {
 		return err
@@ -244,9 +265,9 @@ func compile(loaded *feed.Loaded) ([]byte, wire.ListInfo, error) {
 	return compiled, info, err
 }
 
-// compileFiles is what an uploaded set of files becomes: compiled bytes, their
+// CompileFiles is what an uploaded set of files becomes: compiled bytes, their
 // description, and what stands against their content.
-func compileFiles(files map[string][]byte) ([]byte, wire.ListInfo, []string, error) {
+func CompileFiles(files map[string][]byte) ([]byte, wire.ListInfo, []string, error) {
 	list := make([]feed.File, 0, len(files))
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		list = append(list, feed.File{Name: name, Data: files[name]})

@@ -1,10 +1,11 @@
-package main
+package keeper
 
 import (
 	"bytes"
 	"compress/gzip"
 	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -21,8 +22,8 @@ import (
 
 	"railguard/bench/conformance"
 	"railguard/engine"
+	"railguard/fsm"
 	"railguard/fsm/wire"
-	"railguard/httpapi"
 	"railguard/ofac"
 	"railguard/ofac/fetch"
 	"railguard/ofac/sample"
@@ -105,31 +106,87 @@ func sdnOf(asOf time.Time, companies int) []byte {
 	return conformance.EnhancedXML("SDN List", asOf, entities...)
 }
 
-// dutyOn opens a node of its own and the list duty that fetches from the mirror; the
-// duty's goroutine does not run.
-func dutyOn(t *testing.T, m *mirror) *listDuty {
-	t.Helper()
-	f := &serveFlags{
-		id: "n1", data: t.TempDir(), http: "127.0.0.1:0", bootstrapExpect: 1, issuer: "test",
-		ofacSource: m.URL + "/ofac", ofacEvery: time.Hour,
+// group is a cluster of one: a state machine that applies what is proposed.
+type group struct {
+	mu       sync.Mutex
+	machine  *fsm.Machine
+	out      fsm.Effects
+	index    uint64
+	settings *fsm.Settings
+	lists    map[[32]byte][]byte
+}
+
+func newGroup(t *testing.T) *group {
+	g := &group{machine: fsm.New(), lists: map[[32]byte][]byte{}}
+	result, err := g.Propose(t.Context(), wire.KindGenesis, wire.Encode(&wire.Genesis{
+		ClusterID: "c-test", Issuer: "test", Policy: *engine.DefaultPolicy(),
+		SigningKey: wire.SigningKey{KID: "cc-v1", Public: make([]byte, 64), Sealed: []byte{9}},
+	}))
+	require.NoError(t, err)
+	require.Equal(t, wire.Applied, result.Code)
+	return g
+}
+
+func (g *group) NodeID() string { return "n1" }
+
+func (g *group) Role() string { return "leader" }
+
+func (g *group) Settings() *fsm.Settings {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.settings
+}
+
+func (g *group) Propose(_ context.Context, kind wire.Kind, body []byte) (wire.Result, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.index++
+	entry := wire.AppendHeader(nil, wire.Header{Format: engine.Format1, Term: 1, Time: engine.Time(time.Now().UnixNano())})
+	entry = wire.AppendRecord(entry, wire.Record{Kind: kind, Version: wire.RecordVersion, Origin: 1, Seq: g.index, Body: body})
+	g.machine.Apply(g.index, 1, wire.Seal(entry, 1), &g.out)
+	if g.out.Stop != "" {
+		return wire.Result{}, errors.New(g.out.Stop)
 	}
-	s := &server{flags: f, log: slog.New(slog.DiscardHandler), failed: make(chan error, 4), closing: make(chan struct{})}
-	require.NoError(t, s.open())
-	t.Cleanup(func() {
-		close(s.closing)
-		require.NoError(t, s.node.Close())
-	})
-	require.Eventually(t, func() bool { return s.node.Settings().Genesis != nil }, 20*time.Second, 10*time.Millisecond)
+	if g.out.Settings != nil {
+		g.settings = g.out.Settings
+	}
+	return g.out.Results[0], nil
+}
+
+func (g *group) Stage(ctx context.Context, compiled []byte, info wire.ListInfo, common wire.Common) (result wire.Result, err error) {
+	g.mu.Lock()
+	g.lists[info.Digest] = compiled
+	g.mu.Unlock()
+	for at := 0; at < len(compiled) && err == nil; at += engine.ListChunkMax {
+		chunk := wire.ListChunk{Digest: info.Digest, Total: uint32(len(compiled)), Offset: uint32(at), Data: compiled[at:min(at+engine.ListChunkMax, len(compiled))]}
+		if at+engine.ListChunkMax >= len(compiled) {
+			chunk.Info, chunk.Common = &info, common
+		}
+		result, err = g.Propose(ctx, wire.KindListChunk, wire.Encode(&chunk))
+	}
+	return result, err
+}
+
+func (g *group) ListByDigest(digest [32]byte) (*ofac.Index, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return ofac.Open(g.lists[digest])
+}
+
+// dutyOn is a keeper that fetches from the mirror; its goroutine does not run.
+func dutyOn(t *testing.T, m *mirror) *Keeper {
+	t.Helper()
+	d := New(newGroup(t), Config{Source: m.URL + "/ofac", Every: time.Hour, Ran: func(error) {}}, slog.New(slog.DiscardHandler))
 	roots := x509.NewCertPool()
 	roots.AddCert(m.Certificate())
-	s.lists.sync.adjust = func(source *fetch.Source) {
+	d.sync.adjust = func(source *fetch.Source) {
 		source.Roots, source.StallTimeout, source.Timeout = roots, time.Second, 20*time.Second
 	}
-	return s.lists
+	return d
 }
 
 // runs makes one run and returns its error.
-func (d *listDuty) runs(t *testing.T) error {
+func (d *Keeper) runs(t *testing.T) error {
 	t.Helper()
 	started, err := d.Sync(t.Context())
 	require.True(t, started)
@@ -190,7 +247,7 @@ func TestSyncKeepsRollback(t *testing.T) {
 	m.lists("2026-03-01", 40)
 	require.NoError(t, d.runs(t))
 	good := d.node.Settings().List.Digest
-	old, err := d.node.ListByDigest(good)
+	old, err := d.node.(*group).ListByDigest(good)
 	require.NoError(t, err)
 	m.lists("2026-03-02", 41)
 	require.NoError(t, d.runs(t))
@@ -386,7 +443,7 @@ func TestOriginsOf(t *testing.T) {
 		{"https://mirror.example/?token=secret", "no user name", 0, false},
 	} {
 		t.Run(c.source, func(t *testing.T) {
-			origins, err := originsOf(c.source)
+			origins, err := Origins(c.source)
 			if c.problem != "" {
 				require.ErrorContains(t, err, c.problem)
 				require.NotContains(t, err.Error(), "secret")
@@ -425,8 +482,8 @@ func TestSyncIsDue(t *testing.T) {
 		{"failed a while ago", active, 7 * time.Hour, syncRetry, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := &listDuty{flags: &serveFlags{}}
-			d.sync.report = httpapi.SyncReport{TriedAt: ago(c.tried)}
+			d := &Keeper{}
+			d.sync.report = Report{TriedAt: ago(c.tried)}
 			require.Equal(t, c.want, d.due(now, 6*time.Hour, c.list, engine.Time(ago(c.synced).UnixNano())))
 		})
 	}

@@ -1,4 +1,4 @@
-package main
+package keeper
 
 import (
 	"context"
@@ -10,10 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
-	"railguard/httpapi"
+	"railguard/ofac"
 	"railguard/ofac/feed"
 	"railguard/ofac/fetch"
 	"railguard/ofac/judge"
@@ -34,6 +33,15 @@ var errReplaced = errors.New("the fetched list was active before and was rolled 
 // errNoSource says that nobody told this node where lists come from.
 var errNoSource = errors.New("this node has no --ofac-source")
 
+// Report is how the fetching of lists went on this node.
+type Report struct {
+	Source  string    // "published", or the base URL of a mirror.
+	Running bool      // A run is under way.
+	TriedAt time.Time // When the last run began; zero: never.
+	DoneAt  time.Time // When the last good run ended; zero: never.
+	Failure string    // Why the last run failed; empty when it did not.
+}
+
 // listSync is where lists are fetched from, and how that went on this node.
 type listSync struct {
 	origins []fetch.Origin
@@ -44,13 +52,13 @@ type listSync struct {
 	tagged [32]byte // Digest of the list that the tags stand for.
 
 	mu     sync.Mutex // Of report.
-	report httpapi.SyncReport
+	report Report
 }
 
-// originsOf reads --ofac-source: "published", or the base URL of a mirror. A mirror
+// Origins reads --ofac-source: "published", or the base URL of a mirror. A mirror
 // is looked through for every form of the lists. It may be in a private network,
 // since an operator named it; where it redirects to may not.
-func originsOf(source string) ([]fetch.Origin, error) {
+func Origins(source string) ([]fetch.Origin, error) {
 	switch source {
 	case "":
 		return nil, nil
@@ -86,8 +94,8 @@ func isLoopback(host string) bool {
 // follows from the replicated date of the last sync, so that a new leader neither
 // starts again nor forgets; a list that was just imported from a folder may be old, and
 // the first run comes at once.
-func (d *listDuty) keepSynced(ctx context.Context, now bool) {
-	every := max(d.flags.ofacEvery, syncEveryMin)
+func (d *Keeper) keepSynced(ctx context.Context, now bool) {
+	every := max(d.config.Every, syncEveryMin)
 	every += rand.N(every/syncJitterShare + 1)
 	ticker := time.NewTicker(syncLook)
 	defer ticker.Stop()
@@ -109,7 +117,7 @@ func (d *listDuty) keepSynced(ctx context.Context, now bool) {
 }
 
 // due says whether it is time to fetch.
-func (d *listDuty) due(now time.Time, every time.Duration, active *wire.ListInfo, synced engine.Time) bool {
+func (d *Keeper) due(now time.Time, every time.Duration, active *wire.ListInfo, synced engine.Time) bool {
 	tried := d.LastSync().TriedAt
 	switch {
 	case active == nil || active.Sample:
@@ -121,7 +129,7 @@ func (d *listDuty) due(now time.Time, every time.Duration, active *wire.ListInfo
 }
 
 // LastSync tells how this node's runs went.
-func (d *listDuty) LastSync() httpapi.SyncReport {
+func (d *Keeper) LastSync() Report {
 	d.sync.mu.Lock()
 	defer d.sync.mu.Unlock()
 	return d.sync.report
@@ -129,7 +137,7 @@ func (d *listDuty) LastSync() httpapi.SyncReport {
 
 // Sync fetches the lists once; started is false when a run is under way. A failed
 // run keeps the old list.
-func (d *listDuty) Sync(ctx context.Context) (started bool, err error) {
+func (d *Keeper) Sync(ctx context.Context) (started bool, err error) {
 	if len(d.sync.origins) == 0 {
 		return true, errNoSource
 	}
@@ -137,14 +145,14 @@ func (d *listDuty) Sync(ctx context.Context) (started bool, err error) {
 		return false, nil
 	}
 	defer d.sync.busy.Unlock()
-	note := func(change func(*httpapi.SyncReport)) {
+	note := func(change func(*Report)) {
 		d.sync.mu.Lock()
 		defer d.sync.mu.Unlock()
 		change(&d.sync.report)
 	}
-	note(func(r *httpapi.SyncReport) { r.Source, r.Running, r.TriedAt = d.flags.ofacSource, true, time.Now() })
+	note(func(r *Report) { r.Source, r.Running, r.TriedAt = d.config.Source, true, time.Now() })
 	err = d.fetch(ctx)
-	note(func(r *httpapi.SyncReport) {
+	note(func(r *Report) {
 		r.Running, r.Failure = false, ""
 		if err != nil {
 			r.Failure = err.Error()
@@ -152,14 +160,14 @@ func (d *listDuty) Sync(ctx context.Context) (started bool, err error) {
 			r.DoneAt = time.Now()
 		}
 	})
-	httpapi.CountSync(err)
+	d.config.Ran(err)
 	return true, err
 }
 
 // fetch takes the list of the first origin that has one which may be active. A mirror's
 // origins are forms of one list: another form is asked for where there is none of the
 // one before, not where that one is bad or the mirror does not answer.
-func (d *listDuty) fetch(ctx context.Context) error {
+func (d *Keeper) fetch(ctx context.Context) error {
 	var failures, absent []error
 	for i := range d.sync.origins {
 		err := d.fetchFrom(ctx, d.sync.origins[i])
@@ -184,7 +192,7 @@ func (d *listDuty) fetch(ctx context.Context) error {
 
 // fetchFrom downloads, checks, stages and activates. Files that are the same as last
 // time only renew the date of the active list, if it is they that it was made of.
-func (d *listDuty) fetchFrom(ctx context.Context, origin fetch.Origin) error {
+func (d *Keeper) fetchFrom(ctx context.Context, origin fetch.Origin) error {
 	settings := d.node.Settings()
 	active := settings.List
 	source := fetch.Source{Origins: []fetch.Origin{origin}}
@@ -218,13 +226,13 @@ func (d *listDuty) fetchFrom(ctx context.Context, origin fetch.Origin) error {
 	case len(problems) > 0:
 		err = fmt.Errorf("%s: the fetched list is not taken: %q", got.Origin, problems)
 	case wasActive(settings.History, digest):
-		err = fmt.Errorf("%s: %w", edge.SnapshotID(digest), errReplaced)
+		err = fmt.Errorf("%s: %w", ofac.SnapshotID(digest), errReplaced)
 	default:
 		err = d.put(ctx, compiled, d.fragment("sync", got.Origin), settings.ListVersion)
 	}
 	if err == nil {
 		d.sync.tags, d.sync.tagged = got.Tags, digest
-		d.log.Info("list sync", "origin", got.Origin, "source", loaded.Meta.Source, "snapshot", edge.SnapshotID(digest), "entities", len(loaded.Entities))
+		d.log.Info("list sync", "origin", got.Origin, "source", loaded.Meta.Source, "snapshot", ofac.SnapshotID(digest), "entities", len(loaded.Entities))
 	}
 	return err
 }
@@ -238,7 +246,7 @@ func wasActive(history []*wire.ListInfo, digest [32]byte) bool {
 	return false
 }
 
-func (d *listDuty) refresh(ctx context.Context, digest [32]byte, from string) error {
+func (d *Keeper) refresh(ctx context.Context, digest [32]byte, from string) error {
 	record := wire.ListActivate{Digest: digest, Refresh: true, Common: wire.Common{Fragment: d.fragment("sync", from)}}
 	result, err := d.node.Propose(ctx, wire.KindListActivate, wire.Encode(&record))
 	if err != nil {

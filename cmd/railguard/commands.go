@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -83,60 +82,6 @@ func newAuditProof() *cobra.Command {
 	}
 	c.flags(cmd, false)
 	return cmd
-}
-
-// newAuditExport is `railguard audit export`: a stream to a file, with progress.
-func newAuditExport() *cobra.Command {
-	c := &client{}
-	var from, to, format, cursor, path string
-	cmd := &cobra.Command{
-		Use: "export", Short: "Stream records with their proofs to a file", Args: cobra.NoArgs,
-		Example: "  railguard audit export --from 2026-03-01T00:00:00Z --to 2026-04-01T00:00:00Z --file march.ndjson",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := c.settle(cmd, false); err != nil {
-				return err
-			}
-			c.http.Timeout = 0 // As long as it streams; Ctrl-C ends it.
-			query := url.Values{}
-			for name, value := range map[string]string{"from": from, "to": to, "format": format, "cursor": cursor} {
-				if value != "" {
-					query.Set(name, value)
-				}
-			}
-			response, err := c.open(cmd.Context(), &call{method: http.MethodGet, path: "/v1/audit/export?" + query.Encode()})
-			if err != nil {
-				return err
-			}
-			defer response.Body.Close()
-			return saveStream(cmd, response.Body, path)
-		},
-	}
-	c.flags(cmd, false)
-	cmd.Flags().StringVar(&from, "from", "", "from this time on (default: all 90 days)")
-	cmd.Flags().StringVar(&to, "to", "", "before this time")
-	cmd.Flags().StringVar(&format, "format", "ndjson", "ndjson (with proofs) or csv")
-	cmd.Flags().StringVar(&cursor, "cursor", "", "go on after this leaf index")
-	cmd.Flags().StringVar(&path, "file", "", "where to write (default: standard output)")
-	return cmd
-}
-
-func saveStream(cmd *cobra.Command, body io.Reader, path string) error {
-	if path == "" {
-		_, err := io.Copy(cmd.OutOrStdout(), body)
-		return err
-	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return usage("--file: %w", err)
-	}
-	defer file.Close()
-	bar := newProgress(cmd.ErrOrStderr(), "exported")
-	n, err := io.Copy(io.MultiWriter(file, bar), body)
-	bar.end()
-	if err != nil {
-		return &exitError{code: exitAway, err: fmt.Errorf("the stream broke after %d bytes: %w", n, err)}
-	}
-	return file.Sync()
 }
 
 // newClusterStatus is `railguard cluster status`: a table for 3 a.m.

@@ -1,0 +1,348 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+)
+
+// continueHeader is the query that goes on with an export, but for its cursor.
+const continueHeader = "X-Railguard-Continue"
+
+// exportAsked is what an export was asked for: a partial file is gone on with
+// only by the same words.
+type exportAsked struct {
+	From   string `json:"from,omitempty"`
+	To     string `json:"to,omitempty"`
+	Format string `json:"format"`
+}
+
+// exportRun is one run of `railguard audit export`.
+type exportRun struct {
+	client
+	asked  exportAsked
+	path   string
+	resume bool
+}
+
+// newAuditExport is `railguard audit export`: a stream to a file, with progress.
+func newAuditExport() *cobra.Command {
+	x := &exportRun{}
+	cmd := &cobra.Command{
+		Use: "export", Short: "Stream records with their proofs to a file", Args: cobra.NoArgs,
+		Long: `Stream all records of a time with their proofs, for ` + "`railguard verify`" + `. With
+--file the records go to FILE.part until the export is whole; only then is it
+called FILE. When the stream breaks, run the same command again: it goes on
+where it stopped, also at another node.
+
+Exit codes: 0 whole, 1 refused, 2 wrong flags, 3 broken off or not reachable.`,
+		Example: "  railguard audit export --from 2026-03-01T00:00:00Z --to 2026-04-01T00:00:00Z --file march.ndjson\n  railguard verify march.ndjson --keys keys.txt",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := x.settle(cmd, false); err != nil {
+				return err
+			}
+			if x.asked.Format != "ndjson" && x.asked.Format != "csv" {
+				return usage("--format must be ndjson or csv")
+			}
+			x.http.Timeout = 0 // As long as it streams; Ctrl-C ends it.
+			if x.path == "" {
+				return x.toOutput(cmd)
+			}
+			return x.toFile(cmd)
+		},
+	}
+	x.flags(cmd, false)
+	cmd.Flags().StringVar(&x.asked.From, "from", "", "from this time on (default: all 90 days)")
+	cmd.Flags().StringVar(&x.asked.To, "to", "", "up to this time")
+	cmd.Flags().StringVar(&x.asked.Format, "format", "ndjson", "ndjson (with proofs) or csv")
+	cmd.Flags().StringVar(&x.path, "file", "", "where to write (default: standard output)")
+	cmd.Flags().BoolVar(&x.resume, "resume", true, "go on with FILE.part where one stands; false: begin anew")
+	return cmd
+}
+
+func (x *exportRun) query() string {
+	query := url.Values{"format": {x.asked.Format}}
+	for name, value := range map[string]string{"from": x.asked.From, "to": x.asked.To} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return query.Encode()
+}
+
+func (x *exportRun) request(cmd *cobra.Command, query string) (*http.Response, error) {
+	return x.open(cmd.Context(), &call{method: http.MethodGet, path: "/v1/audit/export?" + query})
+}
+
+// toOutput streams to standard output. Nothing can be taken back there: only the
+// exit code tells that the end is missing.
+func (x *exportRun) toOutput(cmd *cobra.Command) error {
+	response, err := x.request(cmd, x.query())
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	end := &endWatch{mark: endMark(x.asked.Format)}
+	n, err := io.Copy(io.MultiWriter(cmd.OutOrStdout(), end), response.Body)
+	return broken(n, err, end)
+}
+
+// broken is the error of a stream that ended without its end.
+func broken(n int64, err error, end *endWatch) error {
+	if err == nil && end.seen() {
+		return nil
+	}
+	if err == nil {
+		err = errors.New("it has no end line")
+	}
+	return &exitError{code: exitAway, err: fmt.Errorf("the export broke off after %d bytes: %w", n, err)}
+}
+
+// toFile streams to a partial file, from where an earlier run stopped, and names
+// it when it is whole.
+func (x *exportRun) toFile(cmd *cobra.Command) error {
+	p, err := x.openPartial()
+	if err != nil {
+		return err
+	}
+	defer p.file.Close()
+	if !p.whole {
+		if err := x.fill(cmd, p); err != nil {
+			return err
+		}
+	}
+	if err := p.file.Sync(); err != nil {
+		return err
+	}
+	if err := p.file.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(p.file.Name(), x.path); err != nil {
+		return err
+	}
+	_ = os.Remove(x.notes()) // Of no use without the partial file.
+	return nil
+}
+
+// fill streams what is missing in a partial file.
+func (x *exportRun) fill(cmd *cobra.Command, p *partial) error {
+	response, err := x.request(cmd, p.query)
+	if err != nil {
+		if p.goesOn {
+			return fmt.Errorf("%w\n  %s is kept; --resume=false begins anew", err, p.file.Name())
+		}
+		return err
+	}
+	defer response.Body.Close()
+	if p.goesOn {
+		fmt.Fprintf(cmd.ErrOrStderr(), "going on with %s\n", p.file.Name())
+	} else if err := x.note(response.Header.Get(continueHeader)); err != nil {
+		return err
+	}
+	end := &endWatch{mark: endMark(x.asked.Format)}
+	bar := newProgress(cmd.ErrOrStderr(), "exported")
+	n, err := io.Copy(io.MultiWriter(p.file, end, bar), response.Body)
+	bar.end()
+	if err := broken(n, err, end); err != nil {
+		return fmt.Errorf("%w\n  run the same command again: it goes on with %s", err, p.file.Name())
+	}
+	return nil
+}
+
+// notes is the file beside a partial one that says how it is gone on with.
+func (x *exportRun) notes() string { return x.path + ".part.json" }
+
+// exportNotes is its content.
+type exportNotes struct {
+	Asked exportAsked `json:"asked"`
+	Rest  string      `json:"rest"` // Query of the rest, but for the cursor.
+}
+
+func (x *exportRun) note(rest string) error {
+	if rest == "" {
+		return nil // A server that cannot go on.
+	}
+	data, err := json.Marshal(exportNotes{Asked: x.asked, Rest: rest})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(x.notes(), data, 0o600)
+}
+
+// partial is a file that holds an export as far as it came.
+type partial struct {
+	file   *os.File
+	query  string // Of what is missing.
+	goesOn bool
+	whole  bool
+}
+
+// openPartial opens the partial file and cuts it behind its last whole record; one
+// that cannot be gone on with is emptied.
+func (x *exportRun) openPartial() (*partial, error) {
+	notes, known, err := x.readNotes()
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(x.path+".part", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, usage("--file: %w", err)
+	}
+	p := &partial{file: file, query: x.query()}
+	came := reached{}
+	if known {
+		came, err = whereIn(file, x.asked.Format)
+	}
+	if err == nil && came.any {
+		p.goesOn, p.whole = true, came.whole
+		p.query = notes.Rest + "&cursor=" + strconv.FormatUint(came.cursor, 10)
+	}
+	if err == nil {
+		err = file.Truncate(came.offset)
+	}
+	if err == nil {
+		_, err = file.Seek(came.offset, io.SeekStart)
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, fmt.Errorf("%s: %w", file.Name(), err)
+	}
+	return p, nil
+}
+
+// readNotes reads how a partial file is gone on with, where there is one.
+func (x *exportRun) readNotes() (notes exportNotes, known bool, err error) {
+	if !x.resume {
+		_ = os.Remove(x.notes())
+		return notes, false, nil
+	}
+	data, err := os.ReadFile(x.notes())
+	if err != nil || json.Unmarshal(data, &notes) != nil {
+		return notes, false, nil
+	}
+	if _, err := os.Stat(x.path + ".part"); err != nil {
+		return notes, false, nil
+	}
+	if notes.Asked != x.asked {
+		return notes, false, usage("%s.part is of another export (--from %q --to %q --format %s): finish it with those, remove it, or begin anew with --resume=false",
+			x.path, notes.Asked.From, notes.Asked.To, notes.Asked.Format)
+	}
+	return notes, true, nil
+}
+
+// reached says how far a partial file came.
+type reached struct {
+	any    bool   // There is a record in it.
+	cursor uint64 // The last whole one.
+	offset int64  // Where it ends; with whole, where the file ends.
+	whole  bool
+}
+
+func whereIn(file *os.File, format string) (reached, error) {
+	if format == "csv" {
+		return whereInTable(file)
+	}
+	lines := bufio.NewReaderSize(file, 1<<20)
+	var came reached
+	var last []byte
+	var at int64
+	for {
+		line, err := readLine(lines)
+		if err == io.EOF {
+			break // A line without its end does not count.
+		}
+		if err != nil {
+			return reached{}, err
+		}
+		at += int64(len(line))
+		last = append(last[:0], line...)
+	}
+	var record struct {
+		Type  string
+		Index uint64
+	}
+	if json.Unmarshal(last, &record) != nil || record.Type != "leaf" && record.Type != "end" {
+		return came, nil // Nothing yet, or nothing that could be gone on with.
+	}
+	return reached{any: true, cursor: record.Index, offset: at, whole: record.Type == "end"}, nil
+}
+
+// exportLineMax bounds a line of an export that is read back.
+const exportLineMax = 8 << 20
+
+// readLine reads one line with its end; io.EOF for one without.
+func readLine(r *bufio.Reader) (line []byte, err error) {
+	for {
+		piece, err := r.ReadSlice('\n')
+		line = append(line, piece...)
+		if err != bufio.ErrBufferFull {
+			return line, err
+		}
+		if len(line) > exportLineMax {
+			return nil, errors.New("not an export: its lines are too long")
+		}
+	}
+}
+
+func whereInTable(file *os.File) (reached, error) {
+	rows := csv.NewReader(file)
+	rows.ReuseRecord = true
+	var came reached
+	for {
+		row, err := rows.Read()
+		if err != nil {
+			return came, nil // The end, or half a row.
+		}
+		at := rows.InputOffset()
+		var ending [1]byte
+		if _, err := file.ReadAt(ending[:], at-1); err != nil || ending[0] != '\n' {
+			return came, err
+		}
+		if row[0] == "end" {
+			return reached{any: true, offset: at, whole: true}, nil
+		}
+		if index, err := strconv.ParseUint(row[0], 10, 64); err == nil {
+			came = reached{any: true, cursor: index, offset: at}
+		}
+	}
+}
+
+// endMark is how the last line of an export begins.
+func endMark(format string) string {
+	if format == "csv" {
+		return "end,"
+	}
+	return `{"type":"end"`
+}
+
+// endWatch is a writer that looks for an export's last line.
+type endWatch struct {
+	mark string
+	line []byte // The beginning of the line being written.
+	last []byte // That of the last whole one.
+}
+
+func (e *endWatch) Write(data []byte) (int, error) {
+	for rest := data; len(rest) > 0; {
+		piece, after, ended := bytes.Cut(rest, []byte("\n"))
+		e.line = append(e.line, piece[:min(len(piece), max(0, len(e.mark)-len(e.line)))]...)
+		if !ended {
+			break
+		}
+		e.last, e.line, rest = append(e.last[:0], e.line...), e.line[:0], after
+	}
+	return len(data), nil
+}
+
+// seen reports whether the last line was written, and nothing behind it.
+func (e *endWatch) seen() bool { return len(e.line) == 0 && string(e.last) == e.mark }

@@ -43,8 +43,8 @@ house: ## Check the house law alone
 	$(GO) test -run . .
 
 lint: ## Run the linters of .golangci.yml (staticcheck among them); the first run builds them, 2 minutes
-	$(TOOL) golangci-lint run ./...
-	$(TOOL) golangci-lint run ./.ci/sbom
+	$(TOOL) golangci-lint run --allow-parallel-runners ./...
+	$(TOOL) golangci-lint run --allow-parallel-runners ./.ci/sbom
 
 fuzz: ## Run every fuzz target for FUZZ (10s) each
 	@for pkg in $$($(GO) list ./...); do \

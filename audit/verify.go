@@ -188,7 +188,7 @@ func (c *segmentCheck) bundle(i int) error {
 	if err != nil { // the leaves are right all the same: times, keys or padding are not
 		c.sound = false
 		c.found(c.damage(i, "bundle checksum"))
-		return nil
+		return nil //nolint:nilerr // Told through found.
 	}
 	return c.sideData(i, b)
 }

@@ -141,7 +141,7 @@ func (a *adapter) Restore(source io.ReadCloser) error {
 		return errHalted
 	}
 	if err := a.node.adopt(machine.Freeze()); err != nil {
-		a.halt(err.Error())
+		_ = a.halt(err.Error())
 		return err
 	}
 	a.node.countInstall()

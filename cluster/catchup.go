@@ -250,7 +250,7 @@ func (n *Node) stopped() bool {
 // that has it sealed, anything else bundle by bundle.
 func (n *Node) fetchStretch(stretch audit.Range) error {
 	peers := n.fetchPeers()
-	err := error(errNoPort)
+	err := errNoPort
 	if stretch.First%segmentLeaves == 0 && stretch.End-stretch.First == segmentLeaves {
 		for _, l := range peers {
 			if n.stopped() {
@@ -282,7 +282,7 @@ func (n *Node) fetchBundles(peers []*port.Link, stretch audit.Range) error {
 	}
 	trust := audit.Trust{Size: view.Size, Root: view.Root}
 	for first := stretch.First - stretch.First%bundleLeaves; first < min(stretch.End, view.Size); first += bundleLeaves {
-		err := error(errNoPort)
+		err := errNoPort
 		for i, l := range peers {
 			if n.stopped() {
 				return errHalted

@@ -128,7 +128,7 @@ func (n *Node) dropSupersededLog(store *datadir.Guarded) error {
 	}
 	_, source, err := n.snaps.Open(metas[0].ID)
 	if err != nil {
-		return nil // Raft starts from an older one, and needs these entries.
+		return nil //nolint:nilerr // Raft starts from an older one, and needs these entries.
 	}
 	if err := source.Close(); err != nil {
 		return err

@@ -202,9 +202,7 @@ func (n *Node) warnings() []string {
 	case diskLow, diskFull:
 		warnings = append(warnings, fmt.Sprintf("disk nearly full, no writes here: %d%% free", n.disk.percent.Load()))
 	}
-	for _, node := range n.skewed() {
-		warnings = append(warnings, node)
-	}
+	warnings = append(warnings, n.skewed()...)
 	if offset := n.clockOffset(); offset > clockOffsetMax || offset < -clockOffsetMax {
 		warnings = append(warnings, fmt.Sprintf("this node's clock is %d ms off", offset/engine.Millisecond))
 	}

@@ -62,7 +62,7 @@ func foreignOperator() *Refusal {
 
 // changeable marks a refusal as resting on what can change; other errors stay.
 func changeable(err error) error {
-	if r, ok := err.(*Refusal); ok {
+	if r := (*Refusal)(nil); errors.As(err, &r) {
 		r.Changeable = true
 	}
 	return err

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -109,9 +110,9 @@ func (c *call) fail(err error) {
 		c.api.log.Error("call failed after its answer began", "requestId", c.asked.RequestID, "error", err)
 		return
 	}
-	e, ok := err.(*Error)
-	if !ok {
-		if e, ok = proposalError(err).(*Error); !ok {
+	var e *Error
+	if !errors.As(err, &e) {
+		if !errors.As(proposalError(err), &e) {
 			internalErrorsTotal.Inc()
 			c.api.log.Error("call failed", "requestId", c.asked.RequestID, "error", err)
 			e = failure(http.StatusInternalServerError, "internal_error", "internal error; give support the requestId")

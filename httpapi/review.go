@@ -49,8 +49,8 @@ func readReviewRequest(c *call) (reviewRequest, error) {
 	f := c.fields()
 	request := reviewRequest{reviewedBy: f.RequiredName("reviewedBy"), notes: f.Text("notes", engine.TextMax)}
 	word := f.Text("disposition", engine.FieldMax)
-	known := false
-	if request.disposition, known = dispositions[word]; !known {
+	disposition, known := dispositions[word]
+	if request.disposition = disposition; !known {
 		e := failure(http.StatusUnprocessableEntity, "invalid_disposition", "disposition must be APPROVED, REJECTED or ESCALATE_SAR")
 		e.Param = "disposition"
 		return request, e

@@ -92,7 +92,7 @@ func TestGuardG4StalledDisk(t *testing.T) {
 		time.Sleep(time.Second - 1)
 		synctest.Wait()
 		require.Empty(t, gave.all())
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		require.Len(t, gave.all(), 1)
 		require.Contains(t, gave.all()[0], "disk stalled")

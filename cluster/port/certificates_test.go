@@ -180,7 +180,7 @@ func TestCertificateFilesAreReadAgain(t *testing.T) {
 	root.Write(dir, "n1", []*porttest.Issuer{root, other}, nil)
 	k.look()
 	require.Equal(t, 1, changes)
-	third := k.current.Load()
+	var third *Authority
 
 	for name, damage := range map[string]func(){
 		"another node's": func() {

@@ -140,7 +140,7 @@ func (w *World) leavesOf(host *Host) (leaves [][]byte) {
 	require.NoError(w.t, err)
 	root, err := node.Audit().Root(view.Size)
 	require.NoError(w.t, err, host.ID)
-	require.Equal(w.t, view.Root, [32]byte(root), "%s: tree head", host.ID)
+	require.Equal(w.t, view.Root, root, "%s: tree head", host.ID)
 	for i := range view.Size {
 		data, err := node.Audit().Leaf(i)
 		for tries := 0; errors.Is(err, audit.ErrMissing) && tries < fetchTries; tries++ { // Still being fetched from peers.
@@ -211,7 +211,7 @@ func (w *World) requireEqual() problems {
 	for _, host := range w.hosts {
 		for size, root := range o.roots {
 			own, err := host.Node().Audit().Root(size)
-			if err == nil && [32]byte(own) != root {
+			if err == nil && own != root {
 				found.add("%s: its tree of %d leaves is not the one that was seen", host.ID, size)
 			}
 		}

@@ -26,11 +26,10 @@ import (
 
 // World is some nodes and everything around them.
 type World struct {
-	t       testing.TB
-	Net     *Network
-	Random  *rand.Rand // Of the one who makes the faults.
-	dir     string
-	genesis func() wire.Genesis
+	t      testing.TB
+	Net    *Network
+	Random *rand.Rand // Of the one who makes the faults.
+	dir    string
 
 	mu    sync.Mutex
 	hosts []*Host

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -20,8 +20,12 @@ const (
 	digestEvery = 4 * engine.Second // Of log time: the indices are the same on every node.
 	digestsKept = 32
 
+	// A state of more rows is digested at every second, fourth, ... instant: hashing
+	// costs as much as the state is large, and may take a twentieth of one core.
+	digestRows     = 200_000
 	digestScaleMax = 8
-	disputeRounds  = 20
+
+	disputesKept = 4
 )
 
 // digests compares states between nodes, and between a node and its own past,
@@ -29,19 +33,24 @@ const (
 // the state is frozen; the digester hashes it; the leader's next Tick claims the
 // newest one; every node compares the claim with its own.
 //
-// Hashing costs as much as the state is large, so a node with a large one does it
-// at every second, fourth, ... of these instants only, which it still shares
-// with every faster node.
+// The instants follow from the state alone, so that all nodes have the same ones; a
+// node that is too busy for one leaves it out.
 type digests struct {
 	views chan *fsm.View // Waiting for the digester; a busy one is not waited for.
-	scale atomic.Uint32  // The node digests at every 2^scale-th instant.
 
 	mu     sync.Mutex
 	known  []wire.Tick // Own digests, oldest first.
 	claims []wire.Tick // Claims for which the own digest is not there yet.
 	told   uint64      // Highest index claimed by this node.
 
-	disputed uint64 // The last index at which another node differs.
+	disputed []dispute // The newest ones.
+	settling bool      // Somebody looks for the majority.
+}
+
+// dispute is an index at which the own state is not what somebody says.
+type dispute struct {
+	index  uint64
+	logged bool // The own log says it, and not only a peer.
 }
 
 func newDigests() *digests { return &digests{views: make(chan *fsm.View, 1)} }
@@ -116,26 +125,27 @@ func keepNewest(ticks []wire.Tick) []wire.Tick {
 	return ticks
 }
 
-// pace keeps digests under a twentieth of one core.
-func (d *digests) pace(took time.Duration) {
-	scale := uint32(0)
-	for scale < digestScaleMax && took*20 > time.Duration(digestEvery)<<scale {
+// digestDue says whether an entry that moved log time makes a digest due, in a state
+// of so many rows.
+func digestDue(before, after engine.Time, rows int) bool {
+	scale := 0
+	for scale < digestScaleMax && rows > digestRows<<scale {
 		scale++
 	}
-	d.scale.Store(scale)
+	return before/digestEvery>>scale != after/digestEvery>>scale
 }
 
 // watchDigest is the adapter's: it freezes where a digest is due and looks at the
 // claim an entry carries.
 func (n *Node) watchDigest(a *adapter, out *fsm.Effects, before engine.Time) {
-	if scale := n.digests.scale.Load(); before/digestEvery>>scale != out.Time/digestEvery>>scale {
+	if digestDue(before, out.Time, a.machine.Rows()) {
 		select {
 		case n.digests.views <- a.Freeze():
 		default:
 		}
 	}
 	if len(out.CheckDigest) > 0 && !n.digests.check(out.CheckIndex, out.CheckDigest) {
-		n.mismatch(out.CheckIndex)
+		n.mismatch(out.CheckIndex, true)
 	}
 }
 
@@ -145,11 +155,9 @@ func (n *Node) digestStates() {
 	for {
 		select {
 		case view := <-n.digests.views:
-			start := time.Now()
 			digest := view.Digest()
-			n.digests.pace(time.Since(start))
 			if n.digests.add(wire.Tick{Index: view.Index, Digest: digest[:]}) != nil {
-				n.mismatch(view.Index)
+				n.mismatch(view.Index, true)
 			}
 		case <-n.stop:
 			return
@@ -157,47 +165,100 @@ func (n *Node) digestStates() {
 	}
 }
 
-// mismatch says that this node's state at an index is not what another one claims.
-// Who is right is for the majority to say: the minority stops.
-func (n *Node) mismatch(index uint64) {
-	digestMismatches.Inc()
-	n.digests.mu.Lock()
-	known := n.digests.disputed == index
-	n.digests.disputed = index
-	n.digests.mu.Unlock()
-	if known {
-		return
+// doubt notes a dispute; true means that nobody looks for the majority yet.
+func (d *digests) doubt(in dispute) (begin bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !slices.Contains(d.disputed, in) {
+		d.disputed = append(d.disputed, in)
+		if len(d.disputed) > disputesKept {
+			d.disputed = slices.Delete(d.disputed, 0, 1)
+		}
 	}
-	n.log.Error("BUG: states differ between nodes", "index", index)
-	go n.settleDispute(index)
+	begin = !d.settling
+	d.settling = true
+	return begin
 }
 
-// settleDispute asks all voters for their digests at an index until one digest has
-// a majority. Alone there is nobody to ask: the own log contradicts the own state.
-func (n *Node) settleDispute(index uint64) {
-	for range disputeRounds {
-		own, against, quorum := n.countDigests(index)
-		switch {
-		case quorum > 1 && own >= quorum:
-			n.log.Error("BUG: another node's state has diverged; this one is with the majority", "index", index)
-			return
-		case against >= quorum:
-			n.die(fmt.Sprintf("BUG: state diverged at index %d: a majority has another one; wipe this node and let it join anew", index))
-			return
-		}
+// disputes returns what is in question, and the newest of the own digests.
+func (d *digests) disputes() []dispute {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	open := slices.Clone(d.disputed)
+	if len(d.known) > 0 {
+		open = append(open, dispute{index: d.known[len(d.known)-1].Index})
+	}
+	return open
+}
+
+// settled ends all disputes.
+func (d *digests) settled() {
+	d.mu.Lock()
+	d.disputed, d.settling = nil, false
+	d.mu.Unlock()
+}
+
+// inDispute returns the oldest index in question.
+func (d *digests) inDispute() (uint64, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.disputed) == 0 {
+		return 0, false
+	}
+	return d.disputed[0].index, true
+}
+
+// mismatch says that this node's state at an index is not what another one claims,
+// in the log or by itself. Who is right is for the majority to say: the minority stops.
+func (n *Node) mismatch(index uint64, logged bool) {
+	digestMismatches.Inc()
+	if n.digests.doubt(dispute{index, logged}) {
+		n.log.Error("BUG: states differ between nodes", "index", index)
+		go n.settleDisputes()
+	}
+}
+
+// settleDisputes asks all voters for their digests until one of them has a majority:
+// at the indices in question, and at the newest ones that come, since whoever was
+// away at the first may have those. A majority against it ends this node; that others
+// are silent never does.
+func (n *Node) settleDisputes() {
+	for !n.settleOnce() {
 		select {
 		case <-time.After(pingEvery):
 		case <-n.stop:
 			return
 		}
 	}
-	n.die(fmt.Sprintf("BUG: state diverged at index %d: it is not this node's past, or no majority could be asked", index))
+}
+
+// settleOnce reports whether the disputes are over.
+func (n *Node) settleOnce() bool {
+	for _, open := range n.digests.disputes() {
+		own, against, quorum := n.countDigests(open.index)
+		switch {
+		case open.logged && n.onlyVoter(): // Nobody to ask: the own log contradicts the own state.
+			n.die(fmt.Sprintf("BUG: state diverged at index %d: it is not this node's past; wipe this node and let it join anew", open.index))
+			return true
+		case own >= quorum:
+			n.log.Error("BUG: another node's state has diverged; this one is with the majority", "index", open.index)
+			n.digests.settled()
+			return true
+		case against >= quorum:
+			n.die(fmt.Sprintf("BUG: state diverged at index %d: a majority has another one; wipe this node and let it join anew", open.index))
+			return true
+		}
+	}
+	return false
 }
 
 // countDigests returns how many voters have our digest at an index, how many share
-// one other, and the quorum.
+// one other, and the quorum. Where we have none there is nothing to be for or against.
 func (n *Node) countDigests(index uint64) (own, against, quorum int) {
 	mine, known := n.digests.at(index)
+	if !known {
+		return 0, 0, len(n.servers()) + 1
+	}
 	counts, voters := map[string]int{}, 0
 	for _, server := range n.servers() {
 		if server.Suffrage != raft.Voter {
@@ -205,6 +266,7 @@ func (n *Node) countDigests(index uint64) (own, against, quorum int) {
 		}
 		voters++
 		if string(server.ID) == n.config.ID {
+			counts[string(mine)]++
 			continue
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
@@ -213,9 +275,6 @@ func (n *Node) countDigests(index uint64) (own, against, quorum int) {
 		if err == nil && r.Code == 0 {
 			counts[string(r.Digest)]++
 		}
-	}
-	if known {
-		counts[string(mine)]++
 	}
 	for digest, count := range counts {
 		if digest != string(mine) {
@@ -233,7 +292,7 @@ func (n *Node) answerDigest(_ context.Context, _ string, q *port.DigestCall) (*p
 		return &port.DigestReply{Code: port.CodeMissing}, nil
 	}
 	if len(q.Digest) > 0 && !bytes.Equal(own, q.Digest) {
-		n.mismatch(q.Index)
+		n.mismatch(q.Index, false)
 	}
 	return &port.DigestReply{Digest: own}, nil
 }

@@ -192,7 +192,7 @@ func TestDivergedNodeStops(t *testing.T) {
 		odd.digests.known[i].Digest = []byte(strings.Repeat("x", 32))
 	}
 	odd.digests.mu.Unlock()
-	odd.mismatch(index)
+	odd.mismatch(index, true)
 	require.Eventually(t, func() bool { return len(g.gave[odd.NodeID()].all()) == 1 }, 20*time.Second, 10*time.Millisecond)
 	require.Contains(t, g.gave[odd.NodeID()].all()[0], "diverged")
 	for id, n := range g.all() {

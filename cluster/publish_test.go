@@ -202,12 +202,48 @@ func TestDigestsCompare(t *testing.T) {
 	require.False(t, ok, "bounded")
 }
 
-func TestDigestPace(t *testing.T) {
+// TestDigestInstants: they follow from log time and the state's size alone, larger
+// states have fewer, and each of them is one of the smaller states' too.
+func TestDigestInstants(t *testing.T) {
+	instants := func(rows int) (seconds []int) {
+		for at := 1; at <= 4096; at++ {
+			if digestDue(engine.Time(at-1)*engine.Second, engine.Time(at)*engine.Second, rows) {
+				seconds = append(seconds, at)
+			}
+		}
+		return seconds
+	}
+	smaller := instants(0)
+	require.Len(t, smaller, 1024, "every four seconds")
+	require.Equal(t, smaller, instants(digestRows))
+	for scale := 1; scale <= digestScaleMax; scale++ {
+		larger := instants(digestRows<<(scale-1) + 1)
+		require.Len(t, larger, 1024>>scale)
+		require.Subset(t, smaller, larger)
+		require.Equal(t, larger, instants(digestRows<<scale))
+		smaller = larger
+	}
+	require.Equal(t, smaller, instants(digestRows<<20), "but never none")
+}
+
+// TestDisputesAreBounded: one goroutine looks for the majority, at the newest indices
+// in question and at the newest own digest.
+func TestDisputesAreBounded(t *testing.T) {
 	d := newDigests()
-	d.pace(10 * time.Millisecond)
-	require.Zero(t, d.scale.Load())
-	d.pace(time.Second)
-	require.EqualValues(t, 3, d.scale.Load(), "20 s of work spread over 32 s")
-	d.pace(time.Hour)
-	require.EqualValues(t, digestScaleMax, d.scale.Load())
+	require.True(t, d.doubt(dispute{1, true}))
+	require.False(t, d.doubt(dispute{1, true}))
+	for index := uint64(2); index <= disputesKept+2; index++ {
+		require.False(t, d.doubt(dispute{index, false}))
+	}
+	d.add(wire.Tick{Index: 99, Digest: []byte{1}})
+	open := d.disputes()
+	require.Len(t, open, disputesKept+1)
+	require.Equal(t, dispute{index: 99}, open[disputesKept])
+	oldest, disputed := d.inDispute()
+	require.True(t, disputed)
+	require.EqualValues(t, 3, oldest)
+	d.settled()
+	_, disputed = d.inDispute()
+	require.False(t, disputed)
+	require.True(t, d.doubt(dispute{1, true}), "anew")
 }

@@ -209,6 +209,9 @@ func (n *Node) warnings() []string {
 	if damage := n.audit.Damage(); len(damage) > 0 {
 		warnings = append(warnings, fmt.Sprintf("history on this node's disk is damaged in %d places, the first: %v", len(damage), damage[0]))
 	}
+	if index, open := n.digests.inDispute(); open {
+		warnings = append(warnings, fmt.Sprintf("states differ between nodes since log index %d, and no majority has one yet: bring every voter up", index))
+	}
 	if n.waitsToBeTold() {
 		warnings = append(warnings, waitingText)
 	}

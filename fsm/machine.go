@@ -169,6 +169,13 @@ func (m *Machine) Apply(index, term uint64, entry []byte, out *Effects) {
 	}
 }
 
+// Rows returns how many rows the tables hold: what a digest or a snapshot costs.
+func (m *Machine) Rows() int {
+	return m.agents.Len() + m.profiles.Len() + m.velocity.Len() + m.attestations.Len() + m.users.Len() + m.userProfiles.Len() +
+		m.fleets.Len() + m.fleetProfiles.Len() + m.operators.Len() + m.operatorProfiles.Len() +
+		m.reviews.Len() + m.dispositions.Len() + m.idem.Len() + m.structuring.Len() + m.days.Len()
+}
+
 // fence answers an entry whose header names another term than raft's own: the
 // proposer believed in a leader that was gone, and nothing of it happens.
 func (m *Machine) fence(batch *wire.Batch) {

@@ -53,12 +53,12 @@ func payOnce(w *World, h *History, i int) {
 // staleEntries lets an entry of an older term slip into a later one, in the place of
 // one of the leader's ticks: what a delayed message, or the library's defect that
 // guard G1 is against, could do.
-func staleEntries(beforeStore func(log *raft.Log)) func(w *World) {
+func staleEntries(beforeStore func(host *Host, log *raft.Log)) func(w *World) {
 	var mu sync.Mutex
 	var stale *raft.Log
 	ticks := map[uint64]int{} // By term; the first one opens it and is waited for.
 	return func(w *World) {
-		w.Adjust = func(log *raft.Log) {
+		w.Adjust = func(host *Host, log *raft.Log) {
 			mu.Lock()
 			defer mu.Unlock()
 			batch, err := wire.Decode(log.Data)
@@ -77,7 +77,7 @@ func staleEntries(beforeStore func(log *raft.Log)) func(w *World) {
 				}
 			}
 			if beforeStore != nil {
-				beforeStore(log)
+				beforeStore(host, log)
 			}
 		}
 	}

@@ -27,7 +27,7 @@ type disk struct {
 	slow     time.Duration // Of every append.
 	broken   bool          // Every append fails.
 	flying   []*raft.Log   // The append under way; raft has one at a time.
-	adjust   func(log *raft.Log)
+	adjust   func(host *Host, log *raft.Log)
 	healing  chan struct{} // Closed when a hanging disk goes on; nil: it does not hang.
 	released chan struct{} // Closed at the end.
 }
@@ -53,7 +53,7 @@ func (d *disk) StoreLogs(logs []*raft.Log) error {
 	}
 	if d.adjust != nil {
 		for _, log := range logs {
-			d.adjust(log)
+			d.adjust(d.host, log)
 		}
 	}
 	pause, hang := d.slow, d.healing
@@ -142,7 +142,7 @@ func (d *disk) Close() error { return nil }
 
 // withoutFence rewrites an entry's header so that it names the term raft gave it:
 // the state machine's fence then lets everything through. For negative controls.
-func withoutFence(log *raft.Log) {
+func withoutFence(_ *Host, log *raft.Log) {
 	if log.Type != raft.LogCommand {
 		return
 	}

@@ -41,8 +41,8 @@ type World struct {
 
 	noTransferUpTo uint64 // A term.
 
-	// Adjust, if set before Start, may change every log entry as it is first written.
-	Adjust func(log *raft.Log)
+	// Adjust, if set before Start, may change every log entry as a host writes it.
+	Adjust func(host *Host, log *raft.Log)
 }
 
 // Host is a place where a node runs: what survives the node's process.

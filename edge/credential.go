@@ -87,6 +87,7 @@ func (t *Terms) ProfileUserCredential(p *engine.UserProfile) *credential.Credent
 	return s
 }
 
+// AgentIDs are the texts of slots.
 func (t *Terms) AgentIDs(slots []engine.AgentSlot) []string {
 	ids := make([]string, len(slots))
 	for i, slot := range slots {

@@ -54,6 +54,7 @@ func (j *Judge) LoadLeaf(index uint64) (Leaf, error) {
 	return j.OpenLeaf(index, data)
 }
 
+// Kind is what the leaf records, such as "screen".
 func (l *Leaf) Kind() string { return l.Text("kind") }
 
 // Text returns a string member, "" when it is absent.
@@ -148,6 +149,7 @@ func (j *Judge) Disposition(l *Leaf, local bool) (*Disposition, error) {
 	return view, j.LoadComments(l, view)
 }
 
+// LoadComments adds the comments on a record to view, for those who may read them.
 func (j *Judge) LoadComments(l *Leaf, view *Disposition) error {
 	if !j.call.Caller.SeesAll() {
 		return nil

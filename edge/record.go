@@ -90,6 +90,7 @@ func (j *Judge) buildRecord(list *ofac.Index) {
 	s.record.Fragment, s.record.Filters = s.fragment, s.filters
 }
 
+// ListSource is the word of the API for where a list came from.
 func ListSource(info *wire.ListInfo) string {
 	if info.Sample {
 		return "kv:sample"
@@ -240,6 +241,7 @@ func nameEvidence(party string, match *ofac.Match, list *ofac.Index) strictjson.
 	return m
 }
 
+// ListName is the list an entry is shown under.
 func ListName(lists ofac.Lists) string {
 	if lists&ofac.ListSDN != 0 {
 		return "SDN"
@@ -249,6 +251,7 @@ func ListName(lists ofac.Lists) string {
 
 func encodeInputs(v any) string { return base64.StdEncoding.EncodeToString(wire.Encode(v)) }
 
+// SnapshotID is the id under which people know a list.
 func SnapshotID(digest [32]byte) string { return ofac.SnapshotID(digest) }
 
 // CurrentModel is the model reported last, else the one at issuance.

@@ -253,6 +253,7 @@ func (j *Judge) agentProfile(slot engine.AgentSlot) (*engine.AgentProfile, error
 	return j.shared.deps.Published.Agent(slot), nil
 }
 
+// UserProfile is agentProfile for users.
 func (j *Judge) UserProfile(slot engine.UserSlot) (*engine.UserProfile, error) {
 	if profile := j.shared.deps.Published.User(slot); profile != nil {
 		return profile, nil

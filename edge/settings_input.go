@@ -10,7 +10,7 @@ import (
 // Settings of agents and fleets as bodies carry them: the compilers are the
 // engine's, here is only which member goes where.
 
-// spendPolicy reads a spendPolicy: its compact document, to echo value by value,
+// readSpendPolicy reads a spendPolicy: its compact document, to echo value by value,
 // and its compiled form. A null inside it counts as absent and is left out.
 func readSpendPolicy(f *strictjson.Fields, name string) ([]byte, engine.SpendPolicy) {
 	inner, ok := f.Nested(name)
@@ -23,7 +23,7 @@ func readSpendPolicy(f *strictjson.Fields, name string) ([]byte, engine.SpendPol
 	return document, policy
 }
 
-// hours reads operatingHours.
+// ReadHours reads operatingHours.
 func ReadHours(f *strictjson.Fields, now engine.Time) *engine.Hours {
 	document := f.Compact("operatingHours")
 	if document == nil {
@@ -34,7 +34,7 @@ func ReadHours(f *strictjson.Fields, now engine.Time) *engine.Hours {
 	return hours
 }
 
-// velocity reads velocity.
+// ReadVelocity reads velocity.
 func ReadVelocity(f *strictjson.Fields) *engine.Velocity {
 	document := f.Compact("velocity")
 	if document == nil {
@@ -45,7 +45,7 @@ func ReadVelocity(f *strictjson.Fields) *engine.Velocity {
 	return velocity
 }
 
-// partyTypes reads allowedCounterpartyTypes into a mask; 0 when absent.
+// readPartyTypes reads allowedCounterpartyTypes into a mask; 0 when absent.
 func readPartyTypes(f *strictjson.Fields) uint8 {
 	document := f.Compact("allowedCounterpartyTypes")
 	if document == nil {
@@ -56,7 +56,7 @@ func readPartyTypes(f *strictjson.Fields) uint8 {
 	return mask
 }
 
-// metadata reads a caller's own object, kept and returned as it is.
+// readMetadata reads a caller's own object, kept and returned as it is.
 func readMetadata(f *strictjson.Fields) []byte {
 	if _, ok := f.Nested("metadata"); !ok {
 		return nil
@@ -69,7 +69,7 @@ func readMetadata(f *strictjson.Fields) []byte {
 	return document
 }
 
-// settings reads the registry side of an agent: what is absent
+// ReadSettings reads the registry side of an agent: what is absent
 // keeps the value of old and null takes it away (RFC 7396).
 func ReadSettings(f *strictjson.Fields, old engine.AgentSettings, now engine.Time) engine.AgentSettings {
 	next := old
@@ -142,6 +142,7 @@ func SettingsWiden(old, new *engine.AgentSettings) bool {
 		engine.WhitelistWidens(old.Whitelist, new.Whitelist)
 }
 
+// PaceWidens is SettingsWiden for hours and velocity, which fleets have too.
 func PaceWidens(oldHours, newHours *engine.Hours, old, new *engine.Velocity) bool {
 	if oldHours != nil && (newHours == nil || !newHours.Within(oldHours)) {
 		return true

@@ -7,7 +7,7 @@ import (
 	"railguard/strictjson"
 )
 
-// whitelist reads {"mode":"enforce|off","entries":[...]} into the list that
+// ReadWhitelist reads {"mode":"enforce|off","entries":[...]} into the list that
 // follows old: ids of entries go on rising, and so does the revision.
 func ReadWhitelist(f *strictjson.Fields, name string, old *engine.Whitelist) *engine.Whitelist {
 	inner, ok := f.Nested(name)
@@ -20,7 +20,7 @@ func ReadWhitelist(f *strictjson.Fields, name string, old *engine.Whitelist) *en
 	return ReadWhitelistBody(&inner, old)
 }
 
-// whitelistBody is whitelist for an object that is one itself.
+// ReadWhitelistBody is ReadWhitelist for an object that is one itself.
 func ReadWhitelistBody(f *strictjson.Fields, old *engine.Whitelist) *engine.Whitelist {
 	mode := f.OneOf("mode", "enforce", "off")
 	var entries []engine.WhitelistEntry
@@ -33,7 +33,7 @@ func ReadWhitelistBody(f *strictjson.Fields, old *engine.Whitelist) *engine.Whit
 	return replaced(old, mode != "off", entries)
 }
 
-// whitelistEntry reads one approved counterparty: a wallet or a name.
+// ReadWhitelistEntry reads one approved counterparty: a wallet or a name.
 func ReadWhitelistEntry(f *strictjson.Fields) engine.WhitelistEntry {
 	wallet, name := f.Text("wallet", engine.FieldMax), f.Name("name")
 	switch {
@@ -99,6 +99,7 @@ func whitelistMode(list *engine.Whitelist) string {
 	return "off"
 }
 
+// WhitelistSummary is a whitelist without its entries.
 func WhitelistSummary(list *engine.Whitelist) strictjson.Members {
 	var m strictjson.Members
 	m.Text("mode", whitelistMode(list))
@@ -124,6 +125,7 @@ func WhitelistMembers(list *engine.Whitelist) strictjson.Members {
 	return m
 }
 
+// EntryMembers is one entry as it is shown.
 func EntryMembers(entry *engine.WhitelistEntry) strictjson.Members {
 	var m strictjson.Members
 	m.Text("id", strconv.FormatUint(uint64(entry.ID), 10))

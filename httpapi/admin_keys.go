@@ -64,7 +64,7 @@ func readRoles(f *strictjson.Fields) uint8 {
 	return roles
 }
 
-// wordList reads a list of strings, or one string of several with commas.
+// readWords reads a list of strings, or one string of several with commas.
 func readWords(f *strictjson.Fields, name string, count int) ([]string, bool) {
 	v := f.Get(name)
 	if v == nil {

@@ -166,7 +166,7 @@ func listAgents(c *call) error {
 	return c.list(items, next)
 }
 
-// agentFilter compiles the query of a list of agents. A key's scope is part of it.
+// readAgentFilter compiles the query of a list of agents. A key's scope is part of it.
 func readAgentFilter(c *call) (func(*fsm.View, []*engine.AgentProfile) bool, error) {
 	operator, status, kind := c.query("operator"), c.query("status"), engine.AgentType(0)
 	if status != "" && statusByName(status) < 0 {

@@ -13,7 +13,7 @@ import (
 	"railguard/strictjson"
 )
 
-// Roles that may read records at all; which ones is mayRead's question.
+// Roles that may read records at all; which ones is edge.Caller.MayRead's question.
 const auditReaders = wire.RoleScreener | wire.RoleOperator | wire.RoleReviewer | wire.RoleAuditor | wire.RoleOps
 
 func (a *API) auditRoutes() []route {
@@ -101,7 +101,7 @@ func listRecords(c *call) error {
 	return nil
 }
 
-// consider judges one leaf against the query: filter keys are hashes and may
+// considerRecord judges one leaf against the query: filter keys are hashes and may
 // collide, and the role's view is no key at all.
 func considerRecord(c *call, q *recordQuery, index uint64, data []byte) (edge.Leaf, bool, error) {
 	l, err := c.judge.OpenLeaf(index, append([]byte(nil), data...))
@@ -185,7 +185,7 @@ func recordItems(c *call, found []edge.Leaf) ([]strictjson.Members, error) {
 	return items, nil
 }
 
-// recordQuery reads the filters. A time range is always in force: the last 24
+// readRecordQuery reads the filters. A time range is always in force: the last 24
 // hours by default.
 func readRecordQuery(c *call) (*recordQuery, error) {
 	q := &recordQuery{keys: []uint64{engine.FilterKey(engine.FilterKind, "screen")}}

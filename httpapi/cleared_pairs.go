@@ -69,7 +69,7 @@ func clearPair(c *call) error {
 	}}, nil)
 }
 
-// uid reads the id of a listed entry: a number, or the string that matches show.
+// readUID reads the id of a listed entry: a number, or the string that matches show.
 func readUID(f *strictjson.Fields, name string) (int64, bool) {
 	v := f.Get(name)
 	if v == nil || v.Type() != fastjson.TypeString {

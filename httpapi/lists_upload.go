@@ -93,7 +93,7 @@ func readUpload(c *call) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-// stage replicates a compiled list and answers with its leaf.
+// stageUpload replicates a compiled list and answers with its leaf.
 func stageUpload(c *call, compiled []byte, info wire.ListInfo, problems []string, origin string) error {
 	result, err := stageCompiled(c, compiled, info, problems, origin)
 	if err != nil {

@@ -96,7 +96,7 @@ func listQueue(c *call) error {
 	return nil
 }
 
-// queueFilter reads the filters from the query or, for "next", from the body.
+// readQueueFilter reads the filters from the query or, for "next", from the body.
 func readQueueFilter(c *call, get func(string) string) (*queueFilter, error) {
 	q := &queueFilter{state: get("state"), assignee: get("assignee"), text: strings.ToLower(get("q")), max: engine.AmountMax, sort: get("sort")}
 	if q.state != "" && !slices.Contains(queueStates, q.state) {
@@ -159,7 +159,7 @@ type similarKey struct {
 	rule  engine.RuleID
 }
 
-// queueItems walks the queue once, newest first, within a bound.
+// walkQueue walks the queue once, newest first, within a bound.
 func walkQueue(c *call, view *fsm.View, q *queueFilter) ([]queueItem, error) {
 	var items []queueItem
 	similar := make(map[similarKey]int)

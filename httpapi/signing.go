@@ -56,7 +56,7 @@ func rotateSigningKey(c *call) error {
 	return nil
 }
 
-// signingKey finds a key by its kid.
+// findSigningKey finds a key by its kid.
 func findSigningKey(c *call, kid string) *wire.SigningKey {
 	for _, key := range c.judge.Terms.Settings.SigningKeys {
 		if key.KID == kid {

@@ -12,6 +12,7 @@ import (
 // the form of a leaf's fragment and of every answer. The zero value is empty.
 type Members []byte
 
+// Name begins a member whose value the caller writes next.
 func (m *Members) Name(name string) {
 	if len(*m) > 0 {
 		*m = append(*m, ',')
@@ -53,21 +54,25 @@ func (m *Members) Raw(name string, json []byte) {
 	*m = append(*m, json...)
 }
 
+// Null adds null.
 func (m *Members) Null(name string) {
 	m.Name(name)
 	*m = append(*m, "null"...)
 }
 
+// Int adds a whole number.
 func (m *Members) Int(name string, n int64) {
 	m.Name(name)
 	*m = strconv.AppendInt(*m, n, 10)
 }
 
+// Uint adds a whole number that is not negative.
 func (m *Members) Uint(name string, n uint64) {
 	m.Name(name)
 	*m = strconv.AppendUint(*m, n, 10)
 }
 
+// Bool adds true or false.
 func (m *Members) Bool(name string, b bool) {
 	m.Name(name)
 	*m = strconv.AppendBool(*m, b)

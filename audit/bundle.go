@@ -10,7 +10,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// bundle is up to 256 neighbouring leaves, decoded. Its bytes are
+// bundle is up to 256 neighbouring leaves, decoded, none of them erased. Its
+// bytes are
 //
 //	entries  leaves × (length u16 big-endian, data)     C2SP tlog-tiles, as served
 //	times    leaves × zigzag varint, difference to the one before (first: to 0)
@@ -18,6 +19,7 @@ import (
 //
 // It is immutable once made.
 type bundle struct {
+	skip     int // leaves of the bundle that are erased and stood before these
 	raw      []byte
 	start    []uint32 // of each leaf's data in raw
 	entries  int      // bytes of the entries part
@@ -48,11 +50,35 @@ func (b *bundle) leafKeys(i int) []uint64 {
 
 func (b *bundle) memory() int { return cap(b.raw) + 16*len(b.start) + 8*cap(b.keys) }
 
-// AppendBundle writes 1 to 256 leaves in the form nodes exchange them.
+// AppendBundle writes 1 to 256 leaves in the form nodes exchange them: a uvarint,
+// how many of them at the front are erased, their hashes, and the bundle of the
+// others, if there are any.
 func AppendBundle(dst []byte, leaves []Leaf) ([]byte, error) {
 	if len(leaves) == 0 || len(leaves) > bundleLeaves {
 		return dst, fmt.Errorf("bundle of %d leaves: %w", len(leaves), ErrLimit)
 	}
+	gone := erasedAtFront(leaves)
+	dst = binary.AppendUvarint(dst, uint64(gone))
+	for i := range leaves[:gone] {
+		dst = append(dst, leaves[i].Hash[:]...)
+	}
+	if gone == len(leaves) {
+		return dst, nil
+	}
+	return appendBundle(dst, leaves[gone:])
+}
+
+func erasedAtFront(leaves []Leaf) int {
+	for i := range leaves {
+		if !leaves[i].Erased {
+			return i
+		}
+	}
+	return len(leaves)
+}
+
+// appendBundle writes leaves of which none is erased.
+func appendBundle(dst []byte, leaves []Leaf) ([]byte, error) {
 	size := 0
 	for i := range leaves {
 		size += len(leaves[i].Data) + 8*len(leaves[i].Keys) + 13
@@ -61,6 +87,9 @@ func AppendBundle(dst []byte, leaves []Leaf) ([]byte, error) {
 	for i := range leaves {
 		if err := leaves[i].check(); err != nil {
 			return dst, err
+		}
+		if leaves[i].Erased {
+			return dst, fmt.Errorf("an erased leaf behind one that is not: %w", errBundle)
 		}
 		dst = binary.BigEndian.AppendUint16(dst, uint16(len(leaves[i].Data)))
 		dst = append(dst, leaves[i].Data...)
@@ -82,13 +111,35 @@ func AppendBundle(dst []byte, leaves []Leaf) ([]byte, error) {
 // ParseBundle reads what AppendBundle wrote: exactly count leaves and not a byte
 // more. The leaves refer to raw.
 func ParseBundle(raw []byte, count int) ([]Leaf, error) {
-	b, err := decodeBundle(raw, count)
+	if count < 1 || count > bundleLeaves {
+		return nil, fmt.Errorf("bundle of %d leaves: %w", count, ErrLimit)
+	}
+	gone, n := binary.Uvarint(raw)
+	if n != 1 && n != 2 || gone > uint64(count) || uint64(len(raw)-n) < gone*hashSize {
+		return nil, errBundle
+	}
+	raw = raw[n:]
+	leaves := make([]Leaf, count)
+	for i := range leaves[:gone] {
+		leaves[i] = Leaf{Hash: Hash(raw[:hashSize]), Erased: true}
+		if err := leaves[i].check(); err != nil {
+			return nil, err
+		}
+		raw = raw[hashSize:]
+	}
+	rest := leaves[gone:]
+	if len(rest) == 0 {
+		if len(raw) > 0 {
+			return nil, errBundle
+		}
+		return leaves, nil
+	}
+	b, err := decodeBundle(raw, len(rest))
 	if err != nil {
 		return nil, err
 	}
-	leaves := make([]Leaf, count)
-	for i := range leaves {
-		leaves[i] = b.leaf(i)
+	for i := range rest {
+		rest[i] = b.leaf(i)
 	}
 	return leaves, nil
 }

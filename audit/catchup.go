@@ -255,6 +255,10 @@ func (s *Store) ExportSegment(number uint64) (*SegmentFile, error) {
 	if state != slotSealed && state != slotErased {
 		return nil, ErrMissing
 	}
+	// What is past retention is not given away, though this disk may have it still.
+	if err := s.eraseUpTo(number, s.oldest.Load()); err != nil {
+		return nil, err
+	}
 	open, err := s.openSegment(number)
 	if err != nil {
 		return nil, err
@@ -299,13 +303,20 @@ func (s *Store) ImportSegment(number uint64, r io.Reader, size int64) error {
 	}
 	temporary := segmentName(number, receivedSuffix)
 	got, err := s.receiveSegment(temporary, number, root, r, size)
-	if err == nil && got.erased != (suffix == hashSuffix) {
-		err = errors.Join(ErrUnproven, s.dir.Remove(temporary))
-	}
 	if err != nil {
 		return err
 	}
-	return s.fileReceived(temporary, suffix, number, got)
+	err = s.mayLack(number, got.kept())
+	if got.erased != (suffix == hashSuffix) {
+		err = ErrUnproven
+	}
+	if err != nil {
+		return errors.Join(err, s.dir.Remove(temporary))
+	}
+	if err := s.fileReceived(temporary, suffix, number, got); err != nil {
+		return err
+	}
+	return s.eraseUpTo(number, s.oldest.Load()) // The peer may have been behind.
 }
 
 // receivedSuffix is of files on their way in; Open removes what a crash left.
@@ -358,11 +369,8 @@ func (s *Store) fileReceived(temporary, suffix string, number uint64, got *segme
 	if err := syncPath(s.dir, name); err != nil {
 		return s.fail(err)
 	}
-	if got.erased {
-		return s.install(number, slotErased, got)
-	}
-	leavesImported.Add(int(s.form.leaves()))
-	return s.install(number, slotSealed, got)
+	leavesImported.Add(int(s.form.leaves()) - got.kept())
+	return s.install(number, got)
 }
 
 // importSuffix looks at the header for which of the two files it is: hashes
@@ -376,10 +384,15 @@ func (s *Store) importSuffix(number uint64, r *io.Reader) (string, error) {
 	if header[12] != flagErased {
 		return segmentSuffix, nil
 	}
-	if s.form.first(number+1) > s.oldest.Load() {
-		return "", fmt.Errorf("segment %d came without its leaves: %w", number, ErrUnproven)
+	return hashSuffix, s.mayLack(number, int(s.form.leaves()))
+}
+
+// mayLack refuses a segment that came without leaves that are to be kept.
+func (s *Store) mayLack(number uint64, leaves int) error {
+	if leaves > 0 && s.form.first(number)+uint64(leaves) > s.oldest.Load() {
+		return fmt.Errorf("segment %d came without its leaves: %w", number, ErrUnproven)
 	}
-	return hashSuffix, nil
+	return nil
 }
 
 func copyInto(f File, r io.Reader, size int64) error {

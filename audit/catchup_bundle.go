@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/transparency-dev/merkle/compact"
 	"github.com/transparency-dev/merkle/proof"
@@ -53,6 +54,10 @@ func (s *Store) ImportBundle(index uint64, leaves []Leaf, trust Trust, path [][]
 	if first+uint64(len(leaves)) > s.size.Load() {
 		return ErrGap
 	}
+	leaves, err := s.withoutErased(first, leaves)
+	if err != nil {
+		return fmt.Errorf("bundle %d: %w", index, err)
+	}
 	t, err := s.writeTail(number)
 	if err != nil {
 		return s.fail(err)
@@ -75,6 +80,26 @@ func (s *Store) ImportBundle(index uint64, leaves []Leaf, trust Trust, path [][]
 	return s.offerSeal(t)
 }
 
+// withoutErased keeps of what is past retention the hashes alone, whatever the peer
+// gave. A leaf that is not past it must be whole: the peer may be ahead.
+func (s *Store) withoutErased(first uint64, leaves []Leaf) ([]Leaf, error) {
+	oldest := s.oldest.Load()
+	out := slices.Clone(leaves)
+	for i := range out {
+		l := &out[i]
+		if !l.Erased {
+			l.Hash = noHash // A hash that came with the bytes proves nothing.
+		}
+		switch expired := first+uint64(i) < oldest; {
+		case l.Erased && !expired:
+			return nil, ErrMissing
+		case !l.Erased && expired:
+			*l = Leaf{Time: l.Time, Hash: s.hash.Leaf(l.Data), Erased: true}
+		}
+	}
+	return out, nil
+}
+
 func proveBundle(index uint64, leaves []Leaf, trust Trust, path [][]byte) error {
 	if len(leaves) == 0 || len(leaves) > bundleLeaves || index >= 1<<48 || len(path) > 64 {
 		return ErrLimit
@@ -92,7 +117,11 @@ func proveBundle(index uint64, leaves []Leaf, trust Trust, path [][]byte) error 
 		if i > 0 && leaves[i].Time < leaves[i-1].Time {
 			return fmt.Errorf("times: %w", ErrUnproven)
 		}
-		hashes[i] = hash.Leaf(leaves[i].Data)
+		if leaves[i].Erased {
+			hashes[i] = leaves[i].Hash
+		} else { // A hash that came with the leaf proves nothing.
+			hashes[i] = hash.Leaf(leaves[i].Data)
+		}
 	}
 	first := index * bundleLeaves
 	var root []byte

@@ -67,10 +67,8 @@ func testSegment(t testing.TB, number uint64) (*memFile, *segmentParts) {
 	t.Helper()
 	form := shape{SegmentLevelMin}
 	f := &memFile{}
-	parts, err := writeSegment(f, form, number, func(i int) (*bundle, error) {
-		raw, err := AppendBundle(nil, testLeaves(int(form.first(number))+i*bundleLeaves, bundleLeaves))
-		require.NoError(t, err)
-		return decodeBundle(raw, bundleLeaves)
+	parts, err := writeSegment(f, form, number, 0, func(i int) (*part, error) {
+		return newPart(testLeaves(int(form.first(number))+i*bundleLeaves, bundleLeaves))
 	})
 	require.NoError(t, err)
 	return f, parts
@@ -159,9 +157,13 @@ func TestScannerFindsTheNextFrame(t *testing.T) {
 }
 
 func TestBundleRoundTripAndLimits(t *testing.T) {
-	for _, count := range []int{1, 255, 256} {
+	for _, shape := range [][2]int{{1, 0}, {255, 0}, {256, 0}, {1, 1}, {256, 1}, {256, 200}, {256, 256}} {
+		count, erased := shape[0], shape[1]
 		leaves := testLeaves(3, count)
 		leaves[0].Time = -5
+		for i := range leaves[:erased] {
+			leaves[i] = Leaf{Hash: Hash{1, byte(i)}, Erased: true}
+		}
 		raw, err := AppendBundle(nil, leaves)
 		require.NoError(t, err)
 		got, err := ParseBundle(raw, count)
@@ -170,6 +172,8 @@ func TestBundleRoundTripAndLimits(t *testing.T) {
 			require.Equal(t, string(leaves[i].Data), string(got[i].Data))
 			require.Equal(t, leaves[i].Time, got[i].Time)
 			require.True(t, slices.Equal(leaves[i].Keys, got[i].Keys))
+			require.Equal(t, leaves[i].Erased, got[i].Erased)
+			require.Equal(t, leaves[i].Hash, got[i].Hash)
 		}
 		_, err = ParseBundle(append(raw, 0), count)
 		require.ErrorIs(t, err, errBundle, "a byte too many")
@@ -189,7 +193,7 @@ func TestBundleRoundTripAndLimits(t *testing.T) {
 	for i := range largest {
 		largest[i] = Leaf{Time: int64(i%2) << 62, Data: make([]byte, LeafSizeMax), Keys: make([]uint64, LeafKeysMax)}
 	}
-	raw, err := AppendBundle(nil, largest)
+	raw, err := appendBundle(nil, largest)
 	require.NoError(t, err)
 	packed := compress(nil, raw)
 	back, err := decompress(packed, len(raw))
@@ -294,12 +298,58 @@ func TestGoldenFiles(t *testing.T) {
 	require.Equal(t, &TailReport{File: "tail/000000003.log", Leaves: 5}, report)
 }
 
+// Segments that were cut (version 2) and frames of erased leaves have golden files too.
+func TestGoldenFilesOfErasure(t *testing.T) {
+	f, parts := testSegment(t, 3)
+	form := shape{SegmentLevelMin}
+	whole, err := readSegment(f, "segment", form, 3)
+	require.NoError(t, err)
+	cut := &memFile{}
+	_, err = writeCut(cut, whole, 300, func(i int) ([]Hash, error) { return parts.hashes[i*bundleLeaves:][:bundleLeaves], nil })
+	require.NoError(t, err)
+	var tail []byte
+	for i, leaf := range testLeaves(3*512, 5) {
+		if i < 2 {
+			leaf = Leaf{Time: leaf.Time, Hash: parts.hashes[i], Erased: true}
+		}
+		tail = appendLeafFrame(tail, 3*512+uint64(i), &leaf)
+	}
+	for name, content := range map[string][]byte{"testdata/segment-v2.seg": cut.data, "testdata/tail-v2.log": tail} {
+		if _, err := os.Stat(name); *update && os.IsNotExist(err) {
+			require.NoError(t, os.WriteFile(name, content, 0o644))
+		}
+	}
+	golden, err := os.ReadFile("testdata/segment-v2.seg")
+	require.NoError(t, err)
+	info, err := provenSegment(&memFile{golden}, form, 3, parts.info.root)
+	require.NoError(t, err)
+	require.Equal(t, 300, info.cut)
+	open, err := readSegment(&memFile{golden}, "golden", form, 3)
+	require.NoError(t, err)
+	_, err = open.bundle(0)
+	require.ErrorIs(t, err, ErrPruned)
+	b, err := open.bundle(1)
+	require.NoError(t, err)
+	require.Equal(t, 44, b.skip)
+	require.Equal(t, `{"leaf":1836}`, string(b.data(0)))
+
+	golden, err = os.ReadFile("testdata/tail-v2.log")
+	require.NoError(t, err)
+	require.Equal(t, golden, tail, "frames are fixed to the byte")
+	tl := newTail(form, 3, &memFile{golden})
+	report, err := tl.recover(false)
+	require.NoError(t, err)
+	require.Equal(t, &TailReport{File: "tail/000000003.log", Leaves: 5}, report)
+	require.Equal(t, 2, tl.erasedEnd())
+	require.Equal(t, parts.hashes[1], tl.hashes[1])
+}
+
 func TestHashFileKeepsTheTree(t *testing.T) {
 	f, parts := testSegment(t, 1)
 	open, err := readSegment(f, "segment", shape{SegmentLevelMin}, 1)
 	require.NoError(t, err)
 	erased := &memFile{}
-	_, err = writeErased(erased, open, func(i int) ([]Hash, error) {
+	_, err = writeCut(erased, open, int(open.info.leaves()), func(i int) ([]Hash, error) {
 		tile, err := open.tile(i)
 		return hashesOf(tile), err
 	})
@@ -325,6 +375,7 @@ func FuzzTail(f *testing.F) {
 		}
 	}
 	f.Add(tail)
+	f.Add(appendLeafFrame(slices.Clone(tail), 516, &Leaf{Hash: Hash{5}, Erased: true}))
 	f.Add(tail[:len(tail)-3])
 	f.Add(append(slices.Clone(tail[:50]), tail[60:]...))
 	f.Fuzz(func(t *testing.T, file []byte) {
@@ -390,7 +441,8 @@ func FuzzBundle(f *testing.F) {
 	raw, err := AppendBundle(nil, testLeaves(0, 3))
 	require.NoError(f, err)
 	f.Add(raw, 3)
-	f.Add([]byte{0, 0, 0, 0}, 1)
+	f.Add([]byte{0, 0, 0, 0, 0}, 1)
+	f.Add(append([]byte{2}, bytes.Repeat([]byte{7}, 2*hashSize)...), 2)
 	f.Fuzz(func(t *testing.T, raw []byte, count int) {
 		leaves, err := ParseBundle(raw, count)
 		if err != nil {

@@ -54,6 +54,7 @@ func (h *history) requireLeaves(t tester, s *audit.Store, from, to uint64) {
 type promise struct {
 	synced uint64 // SyncTo returned for it
 	oldest uint64 // retention, from the replicated state
+	erased uint64 // Erase returned for it
 }
 
 // restart is what a node does after a crash: open, hand over the state's tree
@@ -67,6 +68,9 @@ func (h *history) restart(t tester, d audit.Dir, p promise, target uint64) *audi
 	}
 	require.GreaterOrEqual(t, s.Size(), p.synced, "what was synced is there")
 	s.Prune(p.oldest)
+	if disk, ok := d.(*audittest.MemDir); ok {
+		requireErased(t, disk, p.erased)
+	}
 	h.requireLeaves(t, s, max(p.oldest, s.Oldest()), p.synced)
 	root, err := s.Root(p.synced)
 	require.NoError(t, err)
@@ -142,11 +146,17 @@ func life(t tester, h *history, d audit.Dir, p *promise, target uint64) {
 	require.NoError(t, err)
 	appendTo(target - 50)
 	sync(target - 90)
-	p.oldest = smallSegment + 3
-	s.Prune(p.oldest)
-	erased, err := s.Erase(p.oldest, 10)
-	require.NoError(t, err)
-	require.Equal(t, 1, erased)
+	erase := func(oldest uint64, segments int) {
+		p.oldest = oldest
+		s.Prune(p.oldest)
+		erased, err := s.Erase(p.oldest, 10)
+		require.NoError(t, err)
+		require.Equal(t, segments, erased)
+		p.erased = oldest
+	}
+	erase(9, 1)                // the first segment is cut,
+	erase(smallSegment+3, 2)   // becomes a hash file, and the next one is cut,
+	erase(2*smallSegment+5, 2) // as is a tail
 	appendTo(target)
 	sync(target)
 	require.NoError(t, s.Close())

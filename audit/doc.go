@@ -25,6 +25,8 @@
 //     retried on the same file.
 //   - Every byte that is read back is covered by a CRC-32C; damage is named by
 //     leaf (DamageError), never returned, and asked back from peers (Missing).
+//   - What is past retention leaves the disk, sealed or not, but for its hash; it is
+//     neither given to peers nor taken from them.
 //   - Only leaf bytes are hashed. Compressed bytes are never hashed or compared.
 //
 // Goroutines: one sealer per store, started by Open, stopped by Close.

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/crc32"
 	"slices"
@@ -72,6 +73,13 @@ func appendFilter(dst []byte, keys []uint64) ([]byte, uint32) {
 		binary.LittleEndian.PutUint32(dst[at:], crc32.Checksum(dst[at+4:], castagnoli))
 	}
 	return dst, blocks
+}
+
+// appendOpenFilter writes a filter that passes every key.
+func appendOpenFilter(dst []byte) ([]byte, uint32) {
+	page := bytes.Repeat([]byte{0xff}, filterBlockSize)
+	dst = binary.LittleEndian.AppendUint32(dst, crc32.Checksum(page, castagnoli))
+	return append(dst, page...), 1
 }
 
 // filterPageOf says which bytes of a filter answer for a key.

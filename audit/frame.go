@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+
+	"railguard/audit/merkle"
 )
 
 // Leaf is one event as the store keeps it. Only Data is hashed and proven; Time
@@ -19,6 +21,11 @@ type Leaf struct {
 	Keys []uint64
 	// Data is the leaf's bytes, at most LeafSizeMax.
 	Data []byte
+	// Hash is the leaf's hash, where it is known already; zero: the store
+	// computes it.
+	Hash Hash
+	// Erased: the leaf is past its retention and Hash is all that is left of it.
+	Erased bool
 }
 
 func (l *Leaf) check() error {
@@ -28,6 +35,9 @@ func (l *Leaf) check() error {
 	if len(l.Keys) > LeafKeysMax {
 		return fmt.Errorf("leaf with %d keys: %w", len(l.Keys), ErrLimit)
 	}
+	if l.Erased && (l.Hash == noHash || len(l.Data)+len(l.Keys) > 0) {
+		return fmt.Errorf("erased leaf with content: %w", ErrLimit)
+	}
 	return nil
 }
 
@@ -36,12 +46,12 @@ func (l *Leaf) check() error {
 //	 0 magic "RGf1"
 //	 4 crc32c u32 of bytes 8 to the end of the frame
 //	 8 length u32 of the whole frame
-//	12 kind u8: 1 leaf, 2 mark
+//	12 kind u8: 1 leaf, 2 mark, 3 leaf that was erased
 //	13 keys u8
 //	14 zero u16
 //	16 index u64   leaf: its index           mark: leaves below it are durable
 //	24 time i64    leaf: its time            mark: file bytes below it are durable
-//	32 keys × u64, then the leaf's bytes
+//	32 keys × u64, then the leaf's bytes; of an erased leaf its hash alone
 //
 // Each frame names its index, so frames may stand in any order: a repaired or a
 // fetched leaf is appended like any other, and the last frame of an index holds.
@@ -49,8 +59,9 @@ const (
 	frameHeaderSize = 32
 	frameSizeMax    = frameHeaderSize + 8*LeafKeysMax + LeafSizeMax
 
-	frameLeaf = 1
-	frameMark = 2
+	frameLeaf   = 1
+	frameMark   = 2
+	frameErased = 3
 )
 
 var (
@@ -66,7 +77,18 @@ type frame struct {
 	data  []byte
 }
 
+// hash is that of the leaf the frame holds, or that is left of it.
+func (f *frame) hash(h *merkle.Hasher) Hash {
+	if f.kind == frameErased {
+		return Hash(f.data)
+	}
+	return h.Leaf(f.data)
+}
+
 func (f *frame) leaf() Leaf {
+	if f.kind == frameErased {
+		return Leaf{Time: f.time, Hash: Hash(f.data), Erased: true}
+	}
 	l := Leaf{Time: f.time, Data: f.data}
 	if len(f.keys) > 0 {
 		l.Keys = make([]uint64, len(f.keys)/8)
@@ -75,6 +97,14 @@ func (f *frame) leaf() Leaf {
 		}
 	}
 	return l
+}
+
+// appendLeafFrame writes the frame of a leaf, or of what is left of it.
+func appendLeafFrame(dst []byte, index uint64, l *Leaf) []byte {
+	if l.Erased {
+		return appendFrame(dst, frameErased, index, &Leaf{Time: l.Time, Data: l.Hash[:]})
+	}
+	return appendFrame(dst, frameLeaf, index, l)
 }
 
 func appendFrame(dst []byte, kind byte, index uint64, l *Leaf) []byte {
@@ -101,11 +131,12 @@ func frameSize(header []byte) int {
 	}
 	size, keys := int(binary.LittleEndian.Uint32(header[8:])), int(header[13])
 	kind := header[12]
-	if (kind != frameLeaf && kind != frameMark) || header[14] != 0 || header[15] != 0 || keys > LeafKeysMax {
+	if kind < frameLeaf || kind > frameErased || header[14] != 0 || header[15] != 0 || keys > LeafKeysMax {
 		return 0
 	}
 	data := size - frameHeaderSize - 8*keys
-	if data < 0 || data > LeafSizeMax || (kind == frameMark && (data != 0 || keys != 0)) {
+	if data < 0 || data > LeafSizeMax || (kind == frameMark && (data != 0 || keys != 0)) ||
+		(kind == frameErased && (data != hashSize || keys != 0)) {
 		return 0
 	}
 	return size

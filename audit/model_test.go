@@ -129,8 +129,12 @@ func (m *model) Rot(t *rapid.T) {
 func (m *model) Prune(t *rapid.T) {
 	m.oldest = max(m.oldest, rapid.Uint64Range(0, m.size).Draw(t, "oldest"))
 	m.s.Prune(m.oldest)
-	_, err := m.s.Erase(m.oldest, rapid.IntRange(0, 3).Draw(t, "limit"))
+	limit := rapid.IntRange(0, 6).Draw(t, "limit")
+	erased, err := m.s.Erase(m.oldest, limit)
 	require.NoError(t, err)
+	if erased < limit {
+		requireErased(t, m.d, m.oldest)
+	}
 }
 
 func (m *model) Read(t *rapid.T) {

@@ -226,11 +226,11 @@ func (s *Store) loadSegments(found map[uint64]slotState) error {
 			if err != nil {
 				return err
 			}
-			r = indexRecord{number, open.info.timeFirst, open.info.timeLast, open.info.root}
+			r = indexRecord{number, open.info.cut, open.info.timeFirst, open.info.timeLast, open.info.root}
 			s.sealed.release(open)
 			s.noteIndex(&r)
 		}
-		slot.timeFirst, slot.timeLast = r.timeFirst, r.timeLast
+		slot.cut, slot.timeFirst, slot.timeLast = uint32(r.cut), r.timeFirst, r.timeLast
 		if err := s.shelf.setNode(s.form.level, number, r.root); err != nil {
 			return err
 		}
@@ -247,6 +247,11 @@ func (s *Store) loadTails() error {
 	}
 	for _, name := range names {
 		number, ok := parseTailName(name)
+		if strings.HasSuffix(name, temporarySuffix) {
+			if err := s.removeLeftover(path.Join(tailFolder, name)); err != nil {
+				return err
+			}
+		}
 		if !ok {
 			continue
 		}
@@ -301,8 +306,10 @@ func (s *Store) settle() error {
 			size = max(size, t.extent())
 			s.lastTime = max(s.lastTime, t.latest.Load())
 		}
-		if pruned = pruned && slot.state == slotErased; pruned {
-			s.oldest.Store(s.form.first(uint64(n) + 1))
+		if pruned {
+			gone := s.goneAtFront(uint64(n))
+			s.oldest.Store(s.form.first(uint64(n)) + gone)
+			pruned = gone == s.form.leaves()
 		}
 	}
 	s.size.Store(size)
@@ -316,4 +323,19 @@ func (s *Store) settle() error {
 		}
 	}
 	return nil
+}
+
+// goneAtFront is how many leaves at a segment's front are erased, as far as is known
+// without opening it.
+func (s *Store) goneAtFront(number uint64) uint64 {
+	slot := &s.shelf.slots[number]
+	switch slot.state {
+	case slotErased:
+		return s.form.leaves()
+	case slotSealed:
+		return uint64(slot.cut)
+	case slotTail:
+		return uint64(s.shelf.tails[number].erasedEnd())
+	}
+	return 0
 }

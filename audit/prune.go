@@ -1,6 +1,9 @@
 package audit
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Prune moves the retention: from now on leaves below oldest answer ErrPruned on
 // this node, whatever is still on its disk. It is cheap and never moves back.
@@ -15,10 +18,12 @@ func (s *Store) Prune(oldest uint64) {
 	}
 }
 
-// Erase deletes up to limit segments whose leaves all lie below before and below
-// Oldest, lowest first, and keeps their hashes. It returns how many it deleted;
-// fewer than limit means that nothing is left to do. A duty calls it at leisure:
-// it writes 2 MiB of hashes and syncs for every segment.
+// Erase deletes the bytes and filter keys of all leaves below before and below
+// Oldest from up to limit segments, lowest first, wherever they stand, and keeps
+// their hashes: of a segment past retention its hash file stays, one that is past
+// it in part is cut, and a tail is written anew without them. It returns how many
+// segments it went through; fewer than limit means that nothing is left to do. A
+// duty calls it at leisure: it writes and syncs a file for every segment.
 func (s *Store) Erase(before uint64, limit int) (int, error) {
 	before = min(before, s.oldest.Load())
 	numbers := s.erasable(before, limit)
@@ -26,8 +31,8 @@ func (s *Store) Erase(before uint64, limit int) (int, error) {
 		if err := s.usable(); err != nil {
 			return erased, err
 		}
-		if err := s.eraseSegment(number); err != nil {
-			return erased, err
+		if err := s.eraseUpTo(number, before); err != nil {
+			return erased, fmt.Errorf("segment %d: %w", number, err)
 		}
 		segmentsErased.Inc()
 	}
@@ -39,50 +44,92 @@ func (s *Store) erasable(before uint64, limit int) []uint64 {
 	defer s.mu.RUnlock()
 	var numbers []uint64
 	for n := range s.shelf.slots {
-		if len(numbers) == limit || s.form.first(uint64(n)+1) > before {
+		number := uint64(n)
+		if len(numbers) == limit || s.form.first(number) >= before {
 			break
 		}
-		if s.shelf.slots[n].state == slotSealed {
-			numbers = append(numbers, uint64(n))
+		slot, cut := &s.shelf.slots[n], s.form.cut(number, before)
+		t := s.shelf.tails[number]
+		if slot.state == slotSealed && int(slot.cut) < cut || t != nil && t.hasTextBelow(cut) {
+			numbers = append(numbers, number)
 		}
 	}
 	return numbers
 }
 
-// eraseSegment makes the hash file durable, switches readers to it and removes
-// the segment. Damage does not stop retention: if the hashes cannot be saved the
-// leaves go all the same, and the hashes are asked of a peer.
-func (s *Store) eraseSegment(number uint64) error {
+// eraseUpTo erases the leaves of one segment that lie below an index.
+func (s *Store) eraseUpTo(number, before uint64) error {
+	cut := s.form.cut(number, before)
+	if cut == 0 {
+		return nil
+	}
+	if t, _ := s.find(number); t != nil {
+		full := t.full.Load()
+		t.release()
+		if full { // Sealing leaves them out; where it fails, the tail is cut.
+			if err := s.seal(t); errors.Is(err, ErrBroken) {
+				return err
+			}
+		}
+	}
 	s.filing.Lock()
 	defer s.filing.Unlock()
-	var parts *segmentParts
+	t, state := s.find(number)
+	switch {
+	case t != nil:
+		defer t.release()
+		return s.eraseTail(t, cut)
+	case state == slotSealed:
+		return s.eraseSealed(number, cut)
+	}
+	return nil
+}
+
+// eraseSealed puts a segment's hash file, or the segment without its first leaves,
+// in its place and switches readers to it. Damage does not stop retention: if the
+// hashes cannot be saved the leaves go all the same, and the hashes are asked of a
+// peer. The caller holds filing.
+func (s *Store) eraseSealed(number uint64, cut int) error {
 	old, err := s.openSegment(number)
 	if err == nil {
-		bundles := uint64(s.form.bundles())
-		err = s.fileSegment(number, hashSuffix, func(f File) (err error) {
-			parts, err = writeErased(f, old, func(i int) ([]Hash, error) {
-				return s.leafHashes(number*bundles + uint64(i))
-			})
-			if err == nil && parts.info.root != old.info.root {
-				err = old.damage(0, "hashes do not lead to the segment's root")
-			}
-			return err
+		defer s.sealed.release(old)
+		if old.info.kept() >= cut { // The index was behind the file.
+			return s.install(number, old.info)
+		}
+		err = s.replaceSegment(old, cut)
+	}
+	if !errors.Is(err, ErrCorrupt) {
+		return err
+	}
+	if cut < int(s.form.leaves()) && old != nil {
+		return err
+	}
+	s.mu.Lock()
+	slot := &s.shelf.slots[number]
+	slot.state, slot.cut = slotAbsent, 0
+	s.mu.Unlock()
+	s.sealed.forget(number)
+	s.repaired(s.form.first(number), s.form.first(number+1))
+	return s.dir.Remove(segmentName(number, segmentSuffix))
+}
+
+func (s *Store) replaceSegment(old *openSegment, cut int) error {
+	suffix := segmentSuffix
+	if cut == int(s.form.leaves()) {
+		suffix = hashSuffix
+	}
+	var parts *segmentParts
+	err := s.fileSegment(old.number, suffix, func(f File) (err error) {
+		parts, err = writeCut(f, old, cut, func(i int) ([]Hash, error) {
+			return s.leafHashes(old.info.first/bundleLeaves + uint64(i))
 		})
-		s.sealed.release(old)
-	}
-	switch {
-	case err == nil:
-		err = s.install(number, slotErased, &parts.info)
-	case errors.Is(err, ErrCorrupt):
-		s.mu.Lock()
-		s.shelf.slots[number].state = slotAbsent
-		s.mu.Unlock()
-		s.sealed.forget(number)
-		s.repaired(s.form.first(number), s.form.first(number+1))
-		err = nil
-	}
+		if err == nil && parts.info.root != old.info.root {
+			err = old.damage(0, "hashes do not lead to the segment's root")
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	return s.dir.Remove(segmentName(number, segmentSuffix))
+	return s.install(old.number, &parts.info)
 }

@@ -118,6 +118,10 @@ func (c *scanner) step() error {
 		if err != nil {
 			return c.s.noteDamage(err)
 		}
+		if leaves[0].Erased { // by a mark that was given before the last start
+			c.pass(from, to, scanBundleCost)
+			return nil
+		}
 		c.look(from, to, func(i int) Leaf { return leaves[i] })
 		return nil
 	}
@@ -163,7 +167,11 @@ func (c *scanner) stepSealed(number, from, to uint64) error {
 	if err != nil {
 		return c.s.noteDamage(err)
 	}
-	skip := int(from % bundleLeaves)
+	skip := int(from%bundleLeaves) - b.skip
+	if skip < 0 { // as above
+		c.pass(from, to, scanBundleCost)
+		return nil
+	}
 	c.look(from, to, func(k int) Leaf { return b.leaf(skip + k) })
 	return nil
 }
@@ -281,5 +289,5 @@ func (s *Store) findInSegment(number uint64, time int64) uint64 {
 	if err != nil {
 		return first
 	}
-	return first + uint64(sort.Search(b.len(), func(k int) bool { return b.times[k] >= time }))
+	return first + uint64(b.skip) + uint64(sort.Search(b.len(), func(k int) bool { return b.times[k] >= time }))
 }

@@ -178,9 +178,13 @@ func TestPruneAndErase(t *testing.T) {
 	require.ErrorIs(t, err, audit.ErrPruned, "a bundle with an expired leaf")
 	requireLeaves(t, s, 2*smallSegment+5, size)
 
-	n, err := s.Erase(smallSegment-1, 10)
+	n, err := s.Erase(0, 10)
 	require.NoError(t, err)
-	require.Zero(t, n, "not a whole segment")
+	require.Zero(t, n)
+	n, err = s.Erase(smallSegment-1, 10)
+	require.NoError(t, err)
+	require.Equal(t, 1, n, "all of a segment but its last leaf")
+	requireErased(t, d, smallSegment-1)
 	n, err = s.Erase(math.MaxUint64, 1)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
@@ -188,7 +192,10 @@ func TestPruneAndErase(t *testing.T) {
 	require.Contains(t, d.Files(), "000/000/001.seg")
 	n, err = s.Erase(math.MaxUint64, 10)
 	require.NoError(t, err)
-	require.Equal(t, 1, n, "the segment with the oldest living leaf stays")
+	require.Equal(t, 2, n, "the segment with the oldest living leaf is cut")
+	require.Contains(t, d.Files(), "000/000/002.seg")
+	requireErased(t, d, 2*smallSegment+5)
+	requireLeaves(t, s, 2*smallSegment+5, size)
 	for name, content := range map[string]string{"agent": "agt_", "id": "txn_"} {
 		for file, length := range d.Files() {
 			if length > 0 && file[len(file)-4:] == ".hsh" {
@@ -209,7 +216,7 @@ func TestPruneAndErase(t *testing.T) {
 	require.NoError(t, s.Close())
 
 	s = open(t, d, small)
-	require.Equal(t, uint64(2*smallSegment), s.Oldest(), "what was erased is past retention for sure")
+	require.Equal(t, uint64(2*smallSegment+5), s.Oldest(), "what was erased is past retention for sure")
 	root, err := s.Root(size)
 	require.NoError(t, err)
 	require.Equal(t, rootOf(t, size), root)

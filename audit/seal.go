@@ -3,6 +3,7 @@ package audit
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 )
 
@@ -86,9 +87,13 @@ func (s *Store) seal(t *tail) error {
 	if !current || s.usable() != nil {
 		return nil // fetched whole from a peer meanwhile, or the end is near
 	}
+	cut, suffix := s.cutOf(t), segmentSuffix
+	if cut == int(s.form.leaves()) {
+		suffix = hashSuffix
+	}
 	var parts *segmentParts
-	err := s.fileSegment(t.number, segmentSuffix, func(f File) (err error) {
-		if parts, err = writeSegment(f, s.form, t.number, t.bundle); err != nil {
+	err := s.fileSegment(t.number, suffix, func(f File) (err error) {
+		if parts, err = writeSegment(f, s.form, t.number, cut, func(i int) (*part, error) { return t.part(i, cut) }); err != nil {
 			return err
 		}
 		if !slices.Equal(parts.nodes, t.bundleRoot) {
@@ -101,7 +106,13 @@ func (s *Store) seal(t *tail) error {
 		return s.noteDamage(err)
 	}
 	segmentsSealed.Inc()
-	return s.install(t.number, slotSealed, &parts.info)
+	return s.install(t.number, &parts.info)
+}
+
+// cutOf is how many leaves at a tail's front are sealed without their bytes: those
+// past retention, and those that are erased already.
+func (s *Store) cutOf(t *tail) int {
+	return max(s.form.cut(t.number, s.oldest.Load()), t.erasedEnd())
 }
 
 // fileSegment writes a file under a temporary name, makes it durable and puts it
@@ -126,13 +137,13 @@ func (s *Store) fileSegment(number uint64, suffix string, write func(File) error
 
 // install switches readers to a durable segment or hash file, notes it in the
 // index, and removes the tail it replaces, if any.
-func (s *Store) install(number uint64, state slotState, info *segmentInfo) error {
+func (s *Store) install(number uint64, info *segmentInfo) error {
 	s.mu.Lock()
 	err := s.shelf.setNode(s.form.level, number, info.root)
 	var t *tail
 	if err == nil {
 		slot := s.shelf.grow(number)
-		slot.state, slot.timeFirst, slot.timeLast = state, info.timeFirst, info.timeLast
+		slot.state, slot.cut, slot.timeFirst, slot.timeLast = info.state(), uint32(info.cut), info.timeFirst, info.timeLast
 		t = s.shelf.tails[number]
 		delete(s.shelf.tails, number)
 	}
@@ -144,12 +155,17 @@ func (s *Store) install(number uint64, state slotState, info *segmentInfo) error
 	bundles := uint64(s.form.bundles())
 	s.bundles.forget(number*bundles, (number+1)*bundles)
 	s.repaired(s.form.first(number), s.form.first(number+1))
-	record := indexRecord{number, info.timeFirst, info.timeLast, info.root}
+	record := indexRecord{number, info.cut, info.timeFirst, info.timeLast, info.root}
 	s.noteIndex(&record)
+	// Not synced: if a name comes back after a crash, Open removes it again.
+	if info.erased {
+		if err := s.dir.Remove(segmentName(number, segmentSuffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 	if t == nil {
 		return nil
 	}
-	// Not synced: if the name comes back after a crash, Open removes it again.
 	return errors.Join(t.close(), s.dir.Remove(t.name))
 }
 

@@ -22,9 +22,11 @@ import (
 //	trailer   128 bytes, the truth about all of the above
 //
 // A hash file is what stays of a segment whose leaves are past their retention:
-// the same form with the erased flag, no bundles and no filters.
+// the same form with the erased flag, no bundles and no filters. Where a part of
+// the leaves is, the segment is cut: version 2, which names how many are gone.
 const (
-	segmentVersion = 1
+	segmentVersion    = 1
+	segmentVersionCut = 2
 
 	segmentHeaderSize  = 64
 	segmentTrailerSize = 128
@@ -54,6 +56,11 @@ func (s shape) first(segment uint64) uint64 {
 }
 func (s shape) place(leaf uint64) int { return int(leaf & (s.leaves() - 1)) }
 
+// cut is how many leaves of a segment lie below an index.
+func (s shape) cut(number, before uint64) int {
+	return int(min(max(before, s.first(number))-s.first(number), s.leaves()))
+}
+
 // segmentInfo is the trailer, decoded.
 type segmentInfo struct {
 	shape
@@ -68,6 +75,40 @@ type segmentInfo struct {
 	tableCRC     uint32
 	nodesCRC     uint32
 	root         Hash
+	cut          int // leaves erased at the front; 0 in a hash file
+}
+
+// gone tells of a bundle without any leaf.
+func (i *segmentInfo) gone(bundle int) bool {
+	return i.erased || (bundle+1)*bundleLeaves <= i.cut
+}
+
+// skipped is how many leaves at the front of a bundle that is not gone are.
+func (i *segmentInfo) skipped(bundle int) int {
+	return max(0, i.cut-bundle*bundleLeaves)
+}
+
+// kept is the place of the first leaf that is not erased.
+func (i *segmentInfo) kept() int {
+	if i.erased {
+		return int(i.leaves())
+	}
+	return i.cut
+}
+
+// state is that of a segment whose file this is.
+func (i *segmentInfo) state() slotState {
+	if i.erased {
+		return slotErased
+	}
+	return slotSealed
+}
+
+func (i *segmentInfo) version() uint16 {
+	if i.cut > 0 {
+		return segmentVersionCut
+	}
+	return segmentVersion
 }
 
 func (i *segmentInfo) hashesAt() int64  { return i.tableAt + int64(i.bundles()*tableEntrySize) }
@@ -80,7 +121,7 @@ func (i *segmentInfo) size() int64      { return i.trailerAt() + segmentTrailerS
 func (i *segmentInfo) appendHeader(dst []byte) []byte {
 	start := len(dst)
 	dst = append(dst, segmentMagic...)
-	dst = binary.LittleEndian.AppendUint16(dst, segmentVersion)
+	dst = binary.LittleEndian.AppendUint16(dst, i.version())
 	dst = append(dst, i.codec, byte(i.level), i.flags(), 0, 0, 0)
 	dst = binary.LittleEndian.AppendUint64(dst, i.first)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(i.timeFirst))
@@ -98,7 +139,7 @@ func (i *segmentInfo) flags() byte {
 func (i *segmentInfo) appendTrailer(dst []byte) []byte {
 	start := len(dst)
 	dst = append(dst, trailerMagic...)
-	dst = binary.LittleEndian.AppendUint16(dst, segmentVersion)
+	dst = binary.LittleEndian.AppendUint16(dst, i.version())
 	dst = append(dst, i.codec, byte(i.level), i.flags(), 0, 0, 0)
 	dst = binary.LittleEndian.AppendUint64(dst, i.first)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(i.timeFirst))
@@ -109,6 +150,7 @@ func (i *segmentInfo) appendTrailer(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, i.tableCRC)
 	dst = binary.LittleEndian.AppendUint32(dst, i.nodesCRC)
 	dst = append(dst, i.root[:]...)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(i.cut))
 	dst = append(dst, make([]byte, segmentTrailerSize-4-(len(dst)-start))...)
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
 }
@@ -121,8 +163,9 @@ func decodeTrailer(b []byte, fileSize int64) (*segmentInfo, error) {
 	if crc32.Checksum(b[:segmentTrailerSize-4], castagnoli) != binary.LittleEndian.Uint32(b[segmentTrailerSize-4:]) {
 		return nil, fmt.Errorf("trailer checksum: %w", errSegment)
 	}
-	if v := binary.LittleEndian.Uint16(b[8:]); v != segmentVersion {
-		return nil, fmt.Errorf("segment version %d is not known to this program", v)
+	version := binary.LittleEndian.Uint16(b[8:])
+	if version != segmentVersion && version != segmentVersionCut {
+		return nil, fmt.Errorf("segment version %d is not known to this program", version)
 	}
 	level := uint(b[11])
 	if level < SegmentLevelMin || level > SegmentLevelMax || b[12] > flagErased || b[10] != codecZstd {
@@ -142,6 +185,12 @@ func decodeTrailer(b []byte, fileSize int64) (*segmentInfo, error) {
 		nodesCRC:     binary.LittleEndian.Uint32(b[64:]),
 	}
 	copy(i.root[:], b[68:])
+	if cut := binary.LittleEndian.Uint32(b[100:]); version == segmentVersionCut {
+		if i.erased || cut == 0 || uint64(cut) >= i.leaves() {
+			return nil, errSegment
+		}
+		i.cut = int(cut)
+	}
 	if i.tableAt < segmentHeaderSize || i.filtersSize < 0 || i.tableAt > fileSize || i.filtersSize > fileSize ||
 		fileSize > segmentSizeMax || i.size() != fileSize || i.first&(i.leaves()-1) != 0 {
 		return nil, errSegment
@@ -192,7 +241,7 @@ func decodeTable(b []byte, info *segmentInfo) ([]tableEntry, error) {
 			timeFirst:    int64(binary.LittleEndian.Uint64(row[32:])),
 			timeLast:     int64(binary.LittleEndian.Uint64(row[40:])),
 		}
-		if e.raw > bundleRawSizeMax || (e.packed == 0) != info.erased || e.offset != at || int64(e.filterAt) != filterAt {
+		if e.raw > bundleRawSizeMax || (e.packed == 0) != info.gone(i) || e.offset != at || int64(e.filterAt) != filterAt {
 			return nil, fmt.Errorf("table row %d: %w", i, errSegment)
 		}
 		at += int64(e.packed)

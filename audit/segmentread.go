@@ -97,26 +97,33 @@ func (s *openSegment) packed(i int) ([]byte, error) {
 
 // bundle reads and decodes a bundle.
 func (s *openSegment) bundle(i int) (*bundle, error) {
-	if s.info.erased {
+	if s.info.gone(i) {
 		return nil, ErrPruned
 	}
 	packed, err := s.packed(i)
 	if err != nil {
 		return nil, err
 	}
-	b, err := unpackBundle(packed, int(s.table[i].raw))
+	b, err := s.unpack(i, packed)
 	if err != nil {
 		return nil, s.damage(i, err.Error())
 	}
 	return b, nil
 }
 
-func unpackBundle(packed []byte, size int) (*bundle, error) {
-	raw, err := decompress(packed, size)
+// unpack decodes the compressed bytes of a bundle that is not gone.
+func (s *openSegment) unpack(i int, packed []byte) (*bundle, error) {
+	raw, err := decompress(packed, int(s.table[i].raw))
 	if err != nil {
 		return nil, err
 	}
-	return decodeBundle(raw, bundleLeaves)
+	skip := s.info.skipped(i)
+	b, err := decodeBundle(raw, bundleLeaves-skip)
+	if err != nil {
+		return nil, err
+	}
+	b.skip = skip
+	return b, nil
 }
 
 // tile reads a bundle's leaf hashes: 256 × 32 bytes, a full level-0 tile.

@@ -44,18 +44,54 @@ type segmentParts struct {
 	nodes   []Hash
 	filters []byte   // of the bundles
 	keys    []uint64 // of the segment, with doubles
+	unsure  bool     // a bundle's keys cannot be read: the segment's filter passes every key
 }
 
-// writeSegment writes a whole segment from its bundles, in order. The caller
-// syncs the file and renames it into place. The file depends on the leaves alone
-// (and on the compressor's version).
-func writeSegment(f File, form shape, number uint64, source func(i int) (*bundle, error)) (*segmentParts, error) {
+// part is a bundle on its way into a segment.
+type part struct {
+	erased []Hash  // of the leaves at its front that are erased
+	bundle *bundle // of the others; nil: none is left
+	// Times of the first and the last leaf that are known.
+	timeFirst, timeLast int64
+}
+
+func newPart(leaves []Leaf) (*part, error) {
+	p := &part{timeFirst: leaves[0].Time, timeLast: leaves[len(leaves)-1].Time}
+	gone := erasedAtFront(leaves)
+	for i := range leaves[:gone] {
+		p.erased = append(p.erased, leaves[i].Hash)
+	}
+	if gone == len(leaves) {
+		return p, nil
+	}
+	raw, err := appendBundle(nil, leaves[gone:])
+	if err != nil {
+		return nil, err
+	}
+	p.bundle, err = decodeBundle(raw, len(leaves)-gone)
+	return p, err
+}
+
+func (p *part) len() int {
+	if p.bundle == nil {
+		return len(p.erased)
+	}
+	return len(p.erased) + p.bundle.len()
+}
+
+// writeSegment writes a whole segment from its bundles, in order; its first cut
+// leaves are erased. The caller syncs the file and renames it into place. The file
+// depends on the leaves alone (and on the compressor's version).
+func writeSegment(f File, form shape, number uint64, cut int, source func(i int) (*part, error)) (*segmentParts, error) {
 	if err := f.Truncate(0); err != nil {
 		return nil, err
 	}
 	p := &segmentParts{
 		info:   segmentInfo{shape: form, codec: codecZstd, first: form.first(number)},
 		hashes: make([]Hash, 0, form.leaves()),
+	}
+	if p.info.cut = cut; cut == int(form.leaves()) {
+		p.info.cut, p.info.erased = 0, true
 	}
 	w := &segmentWriter{file: f, buffer: make([]byte, 0, segmentBuffer)}
 	hash := new(merkle.Hasher)
@@ -65,14 +101,17 @@ func writeSegment(f File, form shape, number uint64, source func(i int) (*bundle
 		if err != nil {
 			return nil, err
 		}
-		if b.len() != bundleLeaves {
-			return nil, fmt.Errorf("segment %d: bundle %d has %d leaves: %w", number, i, b.len(), errBundle)
+		if b.len() != bundleLeaves || len(b.erased) != min(p.info.skipped(i), bundleLeaves) && !p.info.gone(i) || (b.bundle == nil) != p.info.gone(i) {
+			return nil, fmt.Errorf("segment %d: bundle %d has %d leaves, %d of them erased: %w", number, i, b.len(), len(b.erased), errBundle)
 		}
 		if i == 0 {
-			p.info.timeFirst = b.times[0]
+			p.info.timeFirst = b.timeFirst
 			w.write(p.info.appendHeader(nil))
 		}
-		packed = compress(packed[:0], b.raw)
+		packed = packed[:0]
+		if b.bundle != nil {
+			packed = compress(packed, b.bundle.raw)
+		}
 		p.addBundle(b, hash, packed, w.position())
 		w.write(packed)
 	}
@@ -81,29 +120,36 @@ func writeSegment(f File, form shape, number uint64, source func(i int) (*bundle
 	return p, w.err
 }
 
-func (p *segmentParts) addBundle(b *bundle, hash *merkle.Hasher, packed []byte, offset int64) {
-	from := len(p.hashes)
-	p.hashes = append(p.hashes, make([]Hash, bundleLeaves)...)
-	tile := p.hashes[from:]
-	for i := range tile {
-		tile[i] = hash.Leaf(b.data(i))
+func (p *segmentParts) addBundle(b *part, hash *merkle.Hasher, packed []byte, offset int64) {
+	p.hashes = append(p.hashes, b.erased...)
+	if b.bundle != nil {
+		for i := range b.bundle.len() {
+			p.hashes = append(p.hashes, hash.Leaf(b.bundle.data(i)))
+		}
 	}
+	tile := p.hashes[len(p.hashes)-bundleLeaves:]
 	p.nodes = append(p.nodes, subtreeRoot(tile))
 	e := tableEntry{
 		offset:    offset,
-		packed:    uint32(len(packed)),
-		raw:       uint32(len(b.raw)),
-		crc:       crc32.Checksum(packed, castagnoli),
 		tileCRC:   crc32.Checksum(appendHashes(make([]byte, 0, bundleLeaves*hashSize), tile), castagnoli),
 		filterAt:  uint32(len(p.filters)),
-		timeFirst: b.times[0],
-		timeLast:  b.times[bundleLeaves-1],
+		timeFirst: b.timeFirst,
+		timeLast:  b.timeLast,
 	}
 	p.info.timeLast = e.timeLast
+	if b.bundle != nil {
+		p.pack(&e, b.bundle, packed)
+	}
+	p.table = append(p.table, e)
+}
+
+// pack fills in the row of a bundle that has leaves.
+func (p *segmentParts) pack(e *tableEntry, b *bundle, packed []byte) {
+	e.packed, e.raw, e.crc = uint32(len(packed)), uint32(len(b.raw)), crc32.Checksum(packed, castagnoli)
+	e.timeFirst = b.times[0]
 	keys := distinct(b.keys)
 	p.keys = append(p.keys, keys...)
 	p.filters, e.filterBlocks = appendFilter(p.filters, keys)
-	p.table = append(p.table, e)
 }
 
 func distinct(keys []uint64) []uint64 {
@@ -124,7 +170,9 @@ func (p *segmentParts) finish(w *segmentWriter) {
 	p.info.root = subtreeRoot(p.nodes)
 	p.info.filtersSize = int64(len(p.filters))
 	var filter []byte
-	filter, p.info.filterBlocks = appendFilter(nil, p.keys)
+	if filter, p.info.filterBlocks = appendFilter(nil, p.keys); p.unsure {
+		filter, p.info.filterBlocks = appendOpenFilter(nil)
+	}
 	p.keys = nil
 
 	w.write(table)
@@ -138,42 +186,14 @@ func (p *segmentParts) finish(w *segmentWriter) {
 	w.flush()
 }
 
-// writeErased writes the hash file of a segment: its leaves gone, its part of
-// the tree kept. tile gives the leaf hashes of a bundle.
-func writeErased(f File, old *openSegment, tile func(i int) ([]Hash, error)) (*segmentParts, error) {
-	if err := f.Truncate(0); err != nil {
-		return nil, err
-	}
-	p := &segmentParts{info: segmentInfo{
-		shape: old.info.shape, codec: old.info.codec, erased: true, first: old.info.first,
-		timeFirst: old.info.timeFirst, timeLast: old.info.timeLast,
-	}}
-	w := &segmentWriter{file: f}
-	w.write(p.info.appendHeader(nil))
-	p.info.tableAt = segmentHeaderSize
-	for i, e := range old.table {
-		hashes, err := tile(i)
-		if err != nil {
-			return nil, err
-		}
-		p.hashes = append(p.hashes, hashes...)
-		p.table = append(p.table, tableEntry{
-			offset: segmentHeaderSize, timeFirst: e.timeFirst, timeLast: e.timeLast,
-			tileCRC: crc32.Checksum(appendHashes(nil, hashes), castagnoli),
-		})
-	}
-	p.nodes = old.nodes
-	p.finish(w)
-	return p, w.err
-}
-
 // indexRecord is a line of the index file: a cache of the trailers, so that
 // opening a store does not open every segment.
 //
-//	0 magic "RGix"   4 crc32c u32 of bytes 8 to 64   8 segment u64
+//	0 magic "RGix"   4 crc32c u32 of bytes 8 to 64   8 segment u32   12 cut u32
 //	16 time first i64   24 time last i64   32 root
 type indexRecord struct {
 	number    uint64
+	cut       int
 	timeFirst int64
 	timeLast  int64
 	root      Hash
@@ -187,7 +207,8 @@ func (r *indexRecord) appendTo(dst []byte) []byte {
 	start := len(dst)
 	dst = append(dst, indexMagic...)
 	dst = append(dst, 0, 0, 0, 0)
-	dst = binary.LittleEndian.AppendUint64(dst, r.number)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(r.number))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(r.cut))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(r.timeFirst))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(r.timeLast))
 	dst = append(dst, r.root[:]...)
@@ -200,7 +221,8 @@ func decodeIndexRecord(b []byte) (r indexRecord, ok bool) {
 		crc32.Checksum(b[8:indexRecordSize], castagnoli) != binary.LittleEndian.Uint32(b[4:]) {
 		return r, false
 	}
-	r.number = binary.LittleEndian.Uint64(b[8:])
+	r.number = uint64(binary.LittleEndian.Uint32(b[8:]))
+	r.cut = int(binary.LittleEndian.Uint32(b[12:]))
 	r.timeFirst = int64(binary.LittleEndian.Uint64(b[16:]))
 	r.timeLast = int64(binary.LittleEndian.Uint64(b[24:]))
 	copy(r.root[:], b[32:])

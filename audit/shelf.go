@@ -13,13 +13,14 @@ const (
 	slotAbsent slotState = iota // nothing here: to be fetched
 	slotTail                    // in a tail file, complete or not
 	slotSealed                  // in a segment file
-	slotErased                  // leaves past retention; the hash file remains
+	slotErased                  // all leaves past retention; the hash file remains
 )
 
 // slot is what memory keeps of a segment: 56 bytes, so ten years at a thousand
 // leaves a second are 270 MB and the 90 days of a usual cluster are 7.
 type slot struct {
 	state     slotState
+	cut       uint32 // leaves erased at the front of a sealed one, at least
 	timeFirst int64
 	timeLast  int64
 	root      Hash // noHash until the segment is complete, or fetched

@@ -143,8 +143,7 @@ func (s *Store) writeFrames(t *tail, first uint64, leaves []Leaf, timed bool) er
 	for i := range leaves {
 		index, leaf := first+uint64(i), &leaves[i]
 		k := s.form.place(index)
-		var h Hash
-		h = s.hash.Leaf(leaf.Data)
+		h := s.leafHash(leaf)
 		if t.has(k) {
 			if h != t.hashes[k] {
 				return fmt.Errorf("leaf %d: %w", index, ErrDiverged)
@@ -161,8 +160,8 @@ func (s *Store) writeFrames(t *tail, first uint64, leaves []Leaf, timed bool) er
 			lastTime = leaf.Time
 		}
 		at := t.end + int64(len(s.frames))
-		s.frames = appendFrame(s.frames, frameLeaf, index, leaf)
-		s.pending = append(s.pending, pendingLeaf{k, packPlace(at, int(t.end+int64(len(s.frames))-at)), leaf.Time, h})
+		s.frames = appendLeafFrame(s.frames, index, leaf)
+		s.pending = append(s.pending, pendingLeaf{k, framePlace(at, int(t.end+int64(len(s.frames))-at), leaf.Erased), leaf.Time, h})
 	}
 	if len(s.pending) == 0 {
 		return nil
@@ -178,6 +177,14 @@ func (s *Store) writeFrames(t *tail, first uint64, leaves []Leaf, timed bool) er
 	leavesAppended.Add(len(s.pending))
 	bytesAppended.Add(len(s.frames))
 	return nil
+}
+
+// leafHash is a leaf's hash, computed only where nobody did before. Writer only.
+func (s *Store) leafHash(l *Leaf) Hash {
+	if l.Hash != noHash {
+		return l.Hash
+	}
+	return s.hash.Leaf(l.Data)
 }
 
 // writeTail returns the tail that takes a segment's leaves, acquired and made
@@ -237,8 +244,7 @@ func (s *Store) compareSealed(first uint64, leaves []Leaf) error {
 			}
 			s.replay = replayTile{number, hashes}
 		}
-		var h Hash
-		h = s.hash.Leaf(leaves[i].Data)
+		h := s.leafHash(&leaves[i])
 		if h != s.replay.hashes[index%bundleLeaves] {
 			return fmt.Errorf("leaf %d: %w", index, ErrDiverged)
 		}
@@ -315,6 +321,9 @@ func (s *Store) Record(index uint64) (Leaf, error) {
 		if err != nil {
 			return Leaf{}, s.noteDamage(err)
 		}
+		if f.kind == frameErased {
+			return Leaf{}, ErrPruned
+		}
 		return f.leaf(), nil
 	}
 	switch state {
@@ -323,7 +332,11 @@ func (s *Store) Record(index uint64) (Leaf, error) {
 		if err != nil {
 			return Leaf{}, err
 		}
-		return b.leaf(int(index % bundleLeaves)), nil
+		k := int(index%bundleLeaves) - b.skip
+		if k < 0 {
+			return Leaf{}, ErrPruned
+		}
+		return b.leaf(k), nil
 	case slotErased:
 		return Leaf{}, ErrPruned
 	}

@@ -61,9 +61,21 @@ func parseTailName(name string) (uint64, bool) {
 	return n, err == nil
 }
 
-// place packing: 44 bits of file offset, 20 bits of frame length.
+// place packing: whether the leaf was erased, 43 bits of file offset, 20 bits of
+// frame length.
 func packPlace(offset int64, size int) uint64 { return uint64(offset)<<20 | uint64(size) }
-func unpackPlace(p uint64) (int64, int)       { return int64(p >> 20), int(p & (1<<20 - 1)) }
+func unpackPlace(p uint64) (int64, int) {
+	return int64(p &^ placeErased >> 20), int(p & (1<<20 - 1))
+}
+
+const placeErased = 1 << 63
+
+func framePlace(offset int64, size int, erased bool) uint64 {
+	if erased {
+		return packPlace(offset, size) | placeErased
+	}
+	return packPlace(offset, size)
+}
 
 func newTail(form shape, number uint64, f File) *tail {
 	t := &tail{
@@ -118,6 +130,32 @@ func (t *tail) close() error {
 
 func (t *tail) has(k int) bool { return t.place[k].Load() != 0 }
 
+// hasText tells of a leaf whose bytes are there, whole or damaged.
+func (t *tail) hasText(k int) bool {
+	place := t.place[k].Load()
+	return place != 0 && place&placeErased == 0
+}
+
+// erasedEnd is the place behind the last leaf that is erased.
+func (t *tail) erasedEnd() int {
+	for k := len(t.place) - 1; k >= 0; k-- {
+		if t.has(k) && !t.hasText(k) {
+			return k + 1
+		}
+	}
+	return 0
+}
+
+// hasTextBelow tells of a leaf before a place that is not erased.
+func (t *tail) hasTextBelow(end int) bool {
+	for k := range end {
+		if t.hasText(k) {
+			return true
+		}
+	}
+	return false
+}
+
 // put makes a written frame readable. Writer only.
 func (t *tail) put(k int, place uint64, hash *Hash, time int64) {
 	if t.has(k) { // repaired: only the place is new
@@ -168,14 +206,15 @@ func (t *tail) frame(k int) (frame, error) {
 
 func (t *tail) checkFrame(k int, b []byte) (frame, error) {
 	f, n, ok := decodeFrame(b)
-	if !ok || n != len(b) || f.kind != frameLeaf || f.index != t.first+uint64(k) {
+	if !ok || n != len(b) || f.kind == frameMark || f.index != t.first+uint64(k) {
 		return frame{}, t.damage(k, "frame checksum")
 	}
 	return f, nil
 }
 
-// leaves reads the leaves [from, to) of the tail, in one read where their frames
-// are neighbours, as they nearly always are. The caller holds a reference.
+// leaves reads the leaves [from, to) of the tail, erased ones too, in one read
+// where their frames are neighbours, as they nearly always are. The caller holds a
+// reference.
 func (t *tail) leaves(from, to int) ([]Leaf, error) {
 	out := make([]Leaf, 0, to-from)
 	var run []byte
@@ -216,17 +255,20 @@ func (t *tail) runLength(k, to int, start int64) int64 {
 	return end - start
 }
 
-// bundle reads a complete bundle of the tail.
-func (t *tail) bundle(i int) (*bundle, error) {
-	leaves, err := t.leaves(i*bundleLeaves, (i+1)*bundleLeaves)
+// part reads a complete bundle for a segment of which the first cut leaves are
+// erased: of those nothing is read.
+func (t *tail) part(i, cut int) (*part, error) {
+	from, to := i*bundleLeaves, (i+1)*bundleLeaves
+	at := min(max(from, cut), to)
+	leaves := make([]Leaf, 0, bundleLeaves)
+	for k := from; k < at; k++ {
+		leaves = append(leaves, Leaf{Time: t.times[k], Hash: t.hashes[k], Erased: true})
+	}
+	rest, err := t.leaves(at, to)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := AppendBundle(nil, leaves)
-	if err != nil {
-		return nil, err
-	}
-	return decodeBundle(raw, bundleLeaves)
+	return newPart(append(leaves, rest...))
 }
 
 // sync makes what is written durable and writes a mark that says so: bytes
@@ -316,14 +358,10 @@ func (t *tail) recover(readOnly bool) (*TailReport, error) {
 			}
 		}
 		t.end = start + int64(n)
-		if f.kind == frameLeaf && t.form.segment(f.index) == t.number {
-			k := t.form.place(f.index)
-			var h Hash
-			h = hash.Leaf(f.data)
-			if t.has(k) && h != t.hashes[k] {
-				return nil, fmt.Errorf("leaf %d stands twice with different bytes: %w", f.index, ErrDiverged)
+		if f.kind != frameMark && t.form.segment(f.index) == t.number {
+			if err := t.take(&f, start, n, hash); err != nil {
+				return nil, err
 			}
-			t.put(k, packPlace(start, n), &h, f.time)
 		}
 	}
 	if t.end < size {
@@ -337,6 +375,17 @@ func (t *tail) recover(readOnly bool) (*TailReport, error) {
 	t.written.Store(t.end)
 	report.Leaves = int(t.form.leaves()) - t.absent
 	return report, nil
+}
+
+// take makes a frame found in the file readable.
+func (t *tail) take(f *frame, start int64, size int, hash *merkle.Hasher) error {
+	k := t.form.place(f.index)
+	h := f.hash(hash)
+	if t.has(k) && h != t.hashes[k] {
+		return fmt.Errorf("leaf %d stands twice with different bytes: %w", f.index, ErrDiverged)
+	}
+	t.put(k, framePlace(start, size, f.kind == frameErased), &h, f.time)
+	return nil
 }
 
 // cut drops what follows the last whole frame. A mark that stands behind it is

@@ -159,7 +159,7 @@ func (s *Store) leafHashes(bundle uint64) ([]Hash, error) {
 	if err == nil {
 		return hashesOf(tile), nil
 	}
-	if b, bundleErr := open.bundle(i); bundleErr == nil {
+	if b, bundleErr := open.bundle(i); bundleErr == nil && b.skip == 0 {
 		_ = s.noteDamage(err)
 		hashes, hash := make([]Hash, bundleLeaves), new(merkle.Hasher)
 		for k := range hashes {
@@ -282,13 +282,16 @@ func (s *Store) Tile(level uint, index uint64, width int) ([]byte, error) {
 
 // EntryBundle returns an entry bundle in the form of C2SP tlog-tiles: width
 // leaves from 256×index on, each behind its length as u16 big-endian. For
-// auditors only: it is the leaves.
+// auditors only: it is the leaves. ErrPruned where one of them is erased.
 func (s *Store) EntryBundle(index uint64, width int) ([]byte, error) {
 	leaves, err := s.Bundle(index, width)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := AppendBundle(nil, leaves)
+	if leaves[0].Erased {
+		return nil, ErrPruned
+	}
+	raw, err := appendBundle(nil, leaves)
 	if err != nil {
 		return nil, err
 	}
@@ -300,37 +303,66 @@ func (s *Store) EntryBundle(index uint64, width int) ([]byte, error) {
 }
 
 // Bundle returns width leaves (1 to 256) from 256×index on, with their times and
-// keys. The leaves must not be changed.
+// keys, for a peer. Of leaves past their retention it gives the hashes alone,
+// whatever is still on this disk. The leaves must not be changed.
 func (s *Store) Bundle(index uint64, width int) ([]Leaf, error) {
-	first := index * bundleLeaves
-	switch {
-	case width < 1 || width > bundleLeaves || index >= 1<<56:
+	if width < 1 || width > bundleLeaves || index >= 1<<56 {
 		return nil, ErrLimit
-	case first+uint64(width) > s.size.Load():
+	}
+	first := index * bundleLeaves
+	if first+uint64(width) > s.size.Load() {
 		return nil, ErrNotYet
-	case first < s.oldest.Load():
-		return nil, ErrPruned
+	}
+	gone := 0
+	if oldest := s.oldest.Load(); oldest > first {
+		gone = int(min(oldest-first, uint64(width)))
 	}
 	t, state := s.find(s.form.segment(first))
-	if t != nil {
+	switch {
+	case t != nil:
 		defer t.release()
-		k := s.form.place(first)
-		leaves, err := t.leaves(k, k+width)
-		return leaves, s.noteDamage(err)
+		return s.tailBundle(t, s.form.place(first), gone, width)
+	case state == slotSealed || state == slotErased:
+		return s.sealedBundle(index, gone, width)
 	}
-	switch state {
-	case slotSealed:
-		b, err := s.readBundle(index)
+	return nil, ErrMissing
+}
+
+func (s *Store) tailBundle(t *tail, k, gone, width int) ([]Leaf, error) {
+	leaves := make([]Leaf, 0, width)
+	for i := k; i < k+gone; i++ {
+		if !t.has(i) {
+			return nil, ErrMissing
+		}
+		leaves = append(leaves, Leaf{Hash: t.hashes[i], Erased: true})
+	}
+	rest, err := t.leaves(k+gone, k+width)
+	return append(leaves, rest...), s.noteDamage(err)
+}
+
+func (s *Store) sealedBundle(index uint64, gone, width int) ([]Leaf, error) {
+	leaves := make([]Leaf, 0, width)
+	if gone > 0 {
+		hashes, err := s.leafHashes(index)
 		if err != nil {
 			return nil, err
 		}
-		leaves := make([]Leaf, width)
-		for i := range leaves {
-			leaves[i] = b.leaf(i)
+		for _, h := range hashes[:gone] {
+			leaves = append(leaves, Leaf{Hash: h, Erased: true})
 		}
+	}
+	if gone == width {
 		return leaves, nil
-	case slotErased:
+	}
+	b, err := s.readBundle(index)
+	if err != nil {
+		return nil, err
+	}
+	if b.skip > gone { // Erased already, by a mark that was given before the last start.
 		return nil, ErrPruned
 	}
-	return nil, ErrMissing
+	for k := gone; k < width; k++ {
+		leaves = append(leaves, b.leaf(k-b.skip))
+	}
+	return leaves, nil
 }

@@ -84,7 +84,7 @@ func (s *Store) verifySegment(number uint64, sum *VerifySummary, found func(*Dam
 	}
 	sum.Segments++
 	if !again.info.erased {
-		sum.Leaves += s.form.leaves()
+		sum.Leaves += s.form.leaves() - uint64(again.info.kept())
 	}
 	if root != noHash && root != again.info.root {
 		found(&DamageError{open.name, s.form.first(number), s.form.first(number+1) - 1, "segment's root differs from the tree's"})
@@ -106,14 +106,15 @@ func (s *Store) verifyTail(t *tail, sum *VerifySummary, found func(*DamageError)
 		if !t.has(k) {
 			continue
 		}
-		sum.Leaves++
+		if t.hasText(k) {
+			sum.Leaves++
+		}
 		f, err := t.frame(k)
 		if err != nil {
 			found(asDamage(err))
 			continue
 		}
-		var h Hash
-		if h = hash.Leaf(f.data); h != t.hashes[k] {
+		if f.hash(hash) != t.hashes[k] {
 			found(t.damage(k, "leaf hash"))
 		}
 	}
@@ -166,7 +167,7 @@ func (c *segmentCheck) bundle(i int) error {
 	if !tileSound {
 		c.found(c.damage(i, "leaf hashes do not lead to the bundle's node"))
 	}
-	if c.info.erased {
+	if c.info.gone(i) {
 		return nil
 	}
 	packed, err := c.packed(i)
@@ -174,7 +175,7 @@ func (c *segmentCheck) bundle(i int) error {
 		c.sound = false
 		return reported(err, c.found)
 	}
-	b, unpackErr := unpackBundle(packed, int(c.table[i].raw))
+	b, unpackErr := c.unpack(i, packed)
 	if unpackErr != nil {
 		c.sound = false
 		c.found(c.damage(i, unpackErr.Error()))
@@ -196,9 +197,8 @@ func (c *segmentCheck) bundle(i int) error {
 // differing returns the first and last leaf whose hash is not the one given.
 func (c *segmentCheck) differing(b *bundle, hashes []Hash) (first, last int) {
 	first, last = bundleLeaves, -1
-	for k := range hashes {
-		var h Hash
-		if h = c.hash.Leaf(b.data(k)); h != hashes[k] {
+	for k := b.skip; k < bundleLeaves; k++ {
+		if c.hash.Leaf(b.data(k-b.skip)) != hashes[k] {
 			first, last = min(first, k), k
 		}
 	}
@@ -211,11 +211,12 @@ func (c *segmentCheck) sideData(i int, b *bundle) error {
 	e := &c.table[i]
 	for k, time := range b.times {
 		if time < c.lastTime {
-			c.found(&DamageError{c.name, c.info.first + uint64(i*bundleLeaves+k), c.info.first + uint64(i*bundleLeaves+k), "time went back"})
+			leaf := c.info.first + uint64(i*bundleLeaves+b.skip+k)
+			c.found(&DamageError{c.name, leaf, leaf, "time went back"})
 		}
 		c.lastTime = max(c.lastTime, time)
 	}
-	if b.times[0] != e.timeFirst || b.times[bundleLeaves-1] != e.timeLast {
+	if b.times[0] != e.timeFirst || b.times[b.len()-1] != e.timeLast {
 		c.found(c.damage(i, "times differ from the table's"))
 	}
 	keys := distinct(b.keys)

@@ -1,0 +1,210 @@
+package audit
+
+import (
+	"errors"
+	"hash/crc32"
+)
+
+// writeCut writes a segment's file anew with its first cut leaves erased: their
+// bytes gone, their keys out of the filters, its part of the tree kept. Of a
+// segment that is erased whole the hash file is what stays.
+//
+// Damage elsewhere in the segment is carried over as it is, to be found and
+// fetched as before; where it hides the keys of a bundle, filters pass all keys.
+// tile gives the leaf hashes of a bundle.
+func writeCut(f File, old *openSegment, cut int, tile func(i int) ([]Hash, error)) (*segmentParts, error) {
+	if err := f.Truncate(0); err != nil {
+		return nil, err
+	}
+	p := &segmentParts{nodes: old.nodes, info: segmentInfo{
+		shape: old.info.shape, codec: old.info.codec, first: old.info.first, cut: cut,
+		timeFirst: old.info.timeFirst, timeLast: old.info.timeLast,
+	}}
+	if cut == int(old.info.leaves()) {
+		p.info.cut, p.info.erased = 0, true
+	}
+	w := &segmentWriter{file: f, buffer: make([]byte, 0, segmentBuffer)}
+	w.write(p.info.appendHeader(nil))
+	for i := range old.table {
+		e := tableEntry{
+			offset: w.position(), filterAt: uint32(len(p.filters)),
+			timeFirst: old.table[i].timeFirst, timeLast: old.table[i].timeLast,
+		}
+		hashes, err := tile(i)
+		if err := p.copyTile(old, i, &e, hashes, err); err != nil {
+			return nil, err
+		}
+		if !p.info.gone(i) {
+			w.write(p.copyBundle(old, i, &e))
+		}
+		p.table = append(p.table, e)
+	}
+	p.info.tableAt = w.position()
+	p.finish(w)
+	return p, w.err
+}
+
+// copyTile takes over the leaf hashes of a bundle. A hash file needs them whole.
+func (p *segmentParts) copyTile(old *openSegment, i int, e *tableEntry, hashes []Hash, err error) error {
+	switch {
+	case err == nil:
+		e.tileCRC = crc32.Checksum(appendHashes(make([]byte, 0, bundleLeaves*hashSize), hashes), castagnoli)
+	case p.info.erased:
+		return err
+	default:
+		e.tileCRC = old.table[i].tileCRC
+		tile := make([]byte, bundleLeaves*hashSize)
+		_ = readFull(old.file, tile, old.info.hashesAt()+int64(i*len(tile))) //nolint:errcheck // Unreadable: zeros, which the checksum refuses.
+		hashes = hashesOf(tile)
+	}
+	p.hashes = append(p.hashes, hashes...)
+	return nil
+}
+
+// copyBundle gives the compressed bytes of a bundle's leaves that stay, and fills in
+// its row. Bytes that cannot be decoded are carried over; if some of their leaves
+// are to go, as zeros.
+func (p *segmentParts) copyBundle(old *openSegment, i int, e *tableEntry) []byte {
+	more := p.info.skipped(i) - old.info.skipped(i)
+	packed, err := old.packed(i)
+	if err == nil {
+		var b *bundle
+		if b, err = old.unpack(i, packed); err == nil && more > 0 {
+			if b, err = b.without(more); err == nil {
+				packed = compress(nil, b.raw)
+			}
+		}
+		if err == nil {
+			p.pack(e, b, packed)
+			return packed
+		}
+	}
+	row := &old.table[i]
+	if packed == nil || more > 0 {
+		packed = make([]byte, row.packed)
+	}
+	e.packed, e.raw, e.crc = row.packed, row.raw, row.crc
+	p.filters, e.filterBlocks = appendOpenFilter(p.filters)
+	p.unsure = true
+	return packed
+}
+
+// without returns the bundle without its first n leaves.
+func (b *bundle) without(n int) (*bundle, error) {
+	leaves := make([]Leaf, 0, b.len()-n)
+	for i := n; i < b.len(); i++ {
+		leaves = append(leaves, b.leaf(i))
+	}
+	raw, err := appendBundle(nil, leaves)
+	if err != nil {
+		return nil, err
+	}
+	return decodeBundle(raw, len(leaves))
+}
+
+// eraseTail writes a tail anew, its first cut leaves without their bytes, and
+// switches readers and the writer to the new file. What lies in the old file is
+// copied while appends go on; what came meanwhile is copied with the writer held.
+// The name changes hands only when all of it is durable, so that a crash leaves one
+// file or the other. The caller holds filing.
+func (s *Store) eraseTail(t *tail, cut int) error {
+	if !t.hasTextBelow(cut) {
+		return nil
+	}
+	s.syncing.Lock() // No mark may go to the old file from here on.
+	defer s.syncing.Unlock()
+	f, err := s.dir.Create(t.name + temporarySuffix)
+	if err != nil {
+		return err
+	}
+	fresh := newTail(s.form, t.number, f)
+	copied := make([]uint64, len(t.place))
+	if err = f.Truncate(0); err == nil {
+		err = fresh.copyFrom(t, cut, copied)
+	}
+	if err != nil { // A full disk: the tail stays as it is, to be tried again.
+		return errors.Join(err, f.Close(), s.dir.Remove(t.name+temporarySuffix))
+	}
+	if err := f.Sync(); err != nil {
+		return s.fail(errors.Join(err, f.Close()))
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.usable(); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := s.finishTail(fresh, t, cut, copied); err != nil {
+		return s.fail(errors.Join(err, f.Close()))
+	}
+	fresh.full.Store(t.full.Load())
+	s.mu.Lock()
+	s.shelf.tails[t.number] = fresh
+	s.mu.Unlock()
+	s.repaired(t.first, t.first+uint64(cut))
+	return t.close()
+}
+
+// finishTail copies what came meanwhile and makes the new file durable under the
+// tail's name.
+func (s *Store) finishTail(fresh, t *tail, cut int, copied []uint64) error {
+	if err := fresh.copyFrom(t, cut, copied); err != nil {
+		return err
+	}
+	mark := appendFrame(nil, frameMark, s.size.Load(), &Leaf{Time: fresh.end})
+	if err := fresh.file.Sync(); err != nil {
+		return err
+	}
+	if err := fresh.append(mark); err != nil {
+		return err
+	}
+	if err := fresh.file.Sync(); err != nil {
+		return err
+	}
+	if err := s.dir.Rename(t.name+temporarySuffix, t.name); err != nil {
+		return err
+	}
+	if err := syncPath(s.dir, t.name); err != nil {
+		return err
+	}
+	fresh.durable.Store(fresh.end)
+	fresh.nameSaved.Store(true)
+	return nil
+}
+
+// copyFrom takes over the leaves whose frames in an older file are not those that
+// copied names; of the first cut leaves the hashes alone. A frame that is damaged is
+// carried over as it is. Appends to the older file may go on beside it.
+func (t *tail) copyFrom(old *tail, cut int, copied []uint64) error {
+	var frames []byte
+	var taken []pendingLeaf
+	flush := func() error {
+		err := t.append(frames)
+		for i := range taken {
+			t.put(taken[i].k, taken[i].place, &taken[i].hash, taken[i].time)
+		}
+		frames, taken = frames[:0], taken[:0]
+		return err
+	}
+	for k := range old.place {
+		place := old.place[k].Load()
+		if place == copied[k] {
+			continue
+		}
+		copied[k] = place
+		at, erased := len(frames), k < cut || place&placeErased != 0
+		if erased {
+			frames = appendLeafFrame(frames, old.first+uint64(k), &Leaf{Time: old.times[k], Hash: old.hashes[k], Erased: true})
+		} else {
+			offset, size := unpackPlace(place)
+			frames = append(frames, make([]byte, size)...)
+			_ = readFull(old.file, frames[at:], offset) //nolint:errcheck // Unreadable: zeros, which are damage as well.
+		}
+		taken = append(taken, pendingLeaf{k, framePlace(t.end+int64(at), len(frames)-at, erased), old.times[k], old.hashes[k]})
+		if len(frames) >= segmentBuffer {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}

@@ -60,6 +60,8 @@ type scorer struct {
 	loose   int // words compared letter by letter with those of a listed name
 	edges   [edgesMax]edge
 	held    comparison
+	tuned   *tuning
+	trace   *trace // set while a match is explained
 }
 
 // possible finds listed names the query may mean and appends them to the hits.

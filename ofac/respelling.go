@@ -8,7 +8,7 @@ import "strings"
 // romanisations of Slavic, Arabic, Persian, Turkic, Korean and Chinese names,
 // and the words companies' names are translated with.
 const respellingSource = `
-al el ul il ol
+al el ul ol
 bin ben ibn bint bn
 abu abou abo aboo abi ebu
 abdal abdul abdel abdol abdoul abdu abdil abdull
@@ -29,7 +29,7 @@ ismail esmail ismael esmaeil ismaeel ismayil esmaeel ismaiil
 omar umar omer oumar
 osama usama ousama oussama
 othman uthman osman usman ousmane utman
-said saeed saied sayeed saiid sayid sa'id syed sayyid seyed sayed seyyed saed
+said saeed saied sayeed saiid sayid syed sayyid seyed sayed seyyed saed
 khalid khaled halid xalid haled
 sulayman suleiman soleiman suleyman sulaiman souleymane soliman sulejman suliman
 qasim qasem kassem ghasem ghassem ghasim kasim qassem qassim kasem gasim kacem
@@ -49,7 +49,7 @@ rashid rasheed rachid rashed
 jawad javad djavad jawaad jaouad
 walid waleed oualid
 hamid hameed hamed
-nasir naser nasser nasr nacer nasrallah
+nasir naser nasser nasr nacer
 zaynab zeinab zainab zaynep zeynep
 fatima fatemeh fatimah fatma fatmeh
 maryam mariam miriam meryem
@@ -59,13 +59,13 @@ mansur mansour mansoor mansoer
 masud massoud masood masoud mesud
 faysal faisal feisal faycal
 ghulam gholam golam qolam
-nur noor nour nureddin
+nur noor nour
 rida reza riza ridha
 mujahid mojahed mujaheed
 mullah mulla molla mollah
-haji hajji hadji hajj hadj haj alhaj alhaji hage
+haji hajji hadji hajj hadj haj alhaj alhaji
 shaykh sheikh sheik shaikh cheikh shekh sheykh
-aleksandr alexander oleksandr aliaksandr aleksander alexandre alexandr aljaksandr alaksandr alyaksandr aleksandar olexandr alejandro iskander
+aleksandr alexander oleksandr aliaksandr aleksander alexandre alexandr aljaksandr alaksandr alyaksandr aleksandar olexandr iskander
 aleksandra alexandra oleksandra aliaksandra
 aleksey alexei aleksei alexey oleksiy oleksii aliaksei alexis alyaksey aliaksey alexy aljaksej aleksej oleksij
 sergey sergei serhiy siarhei serguei sergiy serge serhii syarhei siarhey sergej sergii
@@ -74,10 +74,10 @@ yevgeny yevgen evgen jewgeni jewhen evgeny evgeniy yevgeniy yevgeni evgeni yevhe
 yevgeniya evgeniya yevgenia evgenia yevheniya
 vladimir volodymyr volodimir wolodymyr uladzimir wladimir vladymyr uladzimer
 vladislav uladzislau vladyslav wladyslaw
-mikhail mykhailo mikhael michail michael mihail mykhaylo mikhaylo mihails miguel mikhal mikhalai
+mikhail mykhailo mikhael michail michael mihail mykhaylo mikhaylo mihails mikhal
 nikolay nikolaus nikolai mykola mikalai nicolai mikola nikolaj nicholas nikolaos mikalay nicolas
 andrey andrei andriy andrej andrii andrew andreas andre
-yuri yury yuriy iouri yurii youri jurij iurii iuri yuriiy
+yuri yury yuriy iouri yurii youri jurij iurii iuri yuriiy yuryy
 viktor victor wiktor viktar
 vasily vasiliy vasyl vasili vasilii vasil vassily vasilij wasyl
 vyacheslav wjatscheslaw viacheslav vjaceslav vyachaslau viachaslau viatcheslav
@@ -90,7 +90,7 @@ grigory grigoriy hryhoriy ryhor grigori gregory hryhorii grigorii
 gennady gennadiy henadz hennadiy gennadi gennadii henadzi hienadz
 anatoly anatoliy anatol anatoli anatolii anatolij
 valery valeriy valeri valeryi valerii valerij
-georgy georgiy georgi heorhiy george giorgi georgii yuryy jorge georgios
+georgy georgiy georgi heorhiy george giorgi georgii georgios
 konstantin kanstantsin kostiantyn constantin kostyantyn
 maksim maxim maksym
 denis denys dzianis
@@ -114,9 +114,8 @@ svetlana sviatlana svitlana
 yulia julia yuliya iuliia yuliia yulija julija
 galina halina halyna
 lyudmila ludmila liudmyla liudmila lyudmyla ludmilla
-lukashenko lukashenka lukashenko
-maria mariya mariia ma marya
-jose j
+lukashenko lukashenka
+maria mariya mariia marya
 juan joao
 john jon johan johannes
 ali alie aly
@@ -151,7 +150,7 @@ trading trade torgovy torgovyy torgovlya torgovaya bazargani
 plant zavod factory works fabrika fabriki zavody
 research scientific nauchno nauchnyy nauchnaya science sciences issledovatelsky issledovatelskiy issledovatelskaya
 production proizvodstvennoe proizvodstvenny proizvodstvennaya
-association obedinenie obyedineniye ob'edinenie asociacion assotsiatsiya
+association obedinenie obyedineniye asociacion assotsiatsiya
 enterprise predpriyatie predpriyatiye enterprises empresa
 bureau byuro buro
 design konstruktorskoe konstruktorskoye
@@ -160,7 +159,7 @@ petroleum oil neft
 bank banka bankasi banco banque
 service services servis servicios
 system systems sistemy sistemas sistema sistem
-center centre tsentr centro tsentr centr
+center centre tsentr centro centr
 group grupp gruppa grup groupe grupo gruppe
 holding holdings kholding
 investment investments invest investitsii

@@ -16,8 +16,56 @@ type comparison struct {
 	weights [nameTokensMax]int32
 	count   int
 	edges   int
+	tune    *tuning
 	evidence
+	pairing
+	account
 }
+
+// pairing says which words were taken for which, in the order they were taken.
+type pairing struct {
+	made  [scoredWordsMax]pair
+	taken int
+}
+
+// pair is some words of the listed name that are taken for some of the query.
+type pair struct {
+	listed, query      uint32 // masks
+	similarity, weight int32
+	kind               pairKind
+}
+
+// pairKind says how two words were found to be one.
+type pairKind uint8
+
+const (
+	pairSpelling pairKind = iota // equal, or near by letters, fold or syllables
+	pairLoose                    // compared letter by letter because the rest agrees
+	pairInitial                  // an initial
+	pairForm                     // the legal form
+)
+
+// account is what a score is made of besides its pairs.
+type account struct {
+	queryLost  [scoredWordsMax]int32 // by word of the query: weight it counts as surplus
+	listedLost [nameTokensMax]int32  // by word of the listed name: weight it counts as missing
+	whole      int32                 // what the worth is a share of
+	factors    [factorCount]int32    // per cent; 0: does not apply
+}
+
+// factor is a share that lowers a score.
+type factor uint8
+
+const (
+	factorOneWord factor = iota
+	factorOtherForm
+	factorBothClose
+	factorCommon
+	factorShort
+	factorPersonForm
+	factorParty
+	factorCount
+)
 
 // evidence is what a comparison comes to.
 type evidence struct {
@@ -41,7 +89,7 @@ func (x *Index) scoreName(name uint32, q *Query, s *Scratch) {
 		return
 	}
 	m := &c.held
-	m.count, m.edges, m.evidence = 0, 0, evidence{}
+	m.count, m.edges, m.evidence, m.taken, m.tune = 0, 0, evidence{}, 0, c.tuned
 	if !m.align(tokens, c, &x.words) {
 		return
 	}
@@ -49,13 +97,16 @@ func (x *Index) scoreName(name uint32, q *Query, s *Scratch) {
 	record := x.name(name)
 	kind := x.entity(record.entity).kind
 	score, strict := m.score(c, &x.words, &record, kind)
-	score = score * partyShare(q.Type, kind, &record) / 100
+	score = m.lower(factorParty, score, m.tune.partyShare(q.Type, kind, &record))
+	if c.trace != nil {
+		c.trace.note(name, score, c)
+	}
 	if score < reviewThreshold(q) {
 		return
 	}
 	entity := x.entity(record.entity)
 	h := hit{entity: record.entity, name: name, score: score, strict: strict, form: formPossible, outcome: Possible, sub: SubSpelling}
-	if strict >= blockThreshold(q) && kind != Vessel && kind != Aircraft && m.provable() {
+	if strict >= blockThreshold(q) && kind != Vessel && kind != Aircraft && m.provable(c) {
 		read := reading{forms: c.forms, dropped: kind == Individual && c.forms != 0}
 		h.outcome, h.sub = decideName(&record, kind, read, q)
 	}
@@ -67,24 +118,66 @@ func (x *Index) scoreName(name uint32, q *Query, s *Scratch) {
 
 // partyShare is how much of a near match's score stands, per cent, in view of
 // what the caller says the party is. Exact hits do not ask.
-func partyShare(party PartyType, kind EntityType, record *nameRecord) int32 {
+func (t *tuning) partyShare(party PartyType, kind EntityType, record *nameRecord) int32 {
 	switch {
 	case party == PartyIndividual && kind != Individual:
-		return otherPartyShare
+		return t.otherPartyShare
 	case (party == PartyBusiness || party == PartyExchange) && kind == Individual && record.words < 2:
 		return 0
 	}
 	return 100
 }
 
-// provableWords is how many words a near spelling needs to block: two words
-// that are merely close are too often another person or company.
-const provableWords = 3
+// provable says whether a near match may block: every word is the listed one, or
+// there are three of them; they stand in a listed order; and not all are so common
+// that they make many people's name.
+func (m *comparison) provable(c *scorer) bool {
+	return (m.lowest == scoreOne || m.pairs >= int(m.tune.provableWords)) && m.inOrder(c) && m.uncommon()
+}
 
-// provable says whether a near match may block: every word is the listed one,
-// or there are three of them.
-func (m *comparison) provable() bool {
-	return m.lowest == scoreOne || m.pairs >= provableWords
+// inOrder reports whether the words of the query stand as the list writes them,
+// or with first names before last names: LAST, First Middle or First Middle Last.
+func (m *comparison) inOrder(c *scorer) bool {
+	last, turned, sawLast := -1, false, false
+	for i := range c.count {
+		at := m.takenFor(i)
+		if at < 0 {
+			continue
+		}
+		isLast := m.tokens[at].part == partLast
+		if at < last {
+			if turned || sawLast || !isLast {
+				return false
+			}
+			turned = true
+		}
+		if turned && !isLast {
+			return false
+		}
+		last, sawLast = at, sawLast || isLast
+	}
+	return true
+}
+
+// takenFor is the first word of the listed name that word i of the query was
+// taken for, -1 if it was not.
+func (m *comparison) takenFor(i int) int {
+	for k := range m.taken {
+		if p := &m.made[k]; p.query&(1<<i) != 0 && p.listed != 0 {
+			return bits.TrailingZeros32(p.listed)
+		}
+	}
+	return -1
+}
+
+// uncommon reports whether a matched word is rare among the listed entries.
+func (m *comparison) uncommon() bool {
+	for i := range m.count {
+		if m.listed&(1<<i) != 0 && m.weights[i] >= m.tune.commonWord {
+			return true
+		}
+	}
+	return false
 }
 
 func reviewThreshold(q *Query) int32 {
@@ -143,7 +236,7 @@ func (m *comparison) addEdges(token nameToken, c *scorer, l *wordLayer) {
 		if token.count > 1 {
 			similarity = similarity * joinSimilarity / scoreOne
 		}
-		short := similarity < sameSpelling && c.knows(c.marks[k].mask) && l.word(token.word).text <= shortWord
+		short := similarity < sameSpelling && c.knows(c.marks[k].mask) && int32(l.word(token.word).text) <= m.tune.shortWord
 		c.edges[m.edges] = edge{(1<<token.count - 1) << token.first, c.marks[k].mask, similarity, weight, short}
 		m.edges++
 	}
@@ -167,7 +260,7 @@ func (m *comparison) matchLoose(c *scorer, l *wordLayer) {
 			if strangers(c.list[i].group, uint32(record.group)) {
 				continue
 			}
-			if c.list[i].syllable && record.flags&wordSyllable != 0 && record.text < shortWord && !sameSyllable(c.text(i), l.textOf(&record)) {
+			if c.list[i].syllable && record.flags&wordSyllable != 0 && int32(record.text) < m.tune.shortWord && !sameSyllable(c.text(i), l.textOf(&record)) {
 				continue
 			}
 			person := m.tokens[k].part != partNone
@@ -178,9 +271,7 @@ func (m *comparison) matchLoose(c *scorer, l *wordLayer) {
 			}
 		}
 		if best > 0 {
-			m.listed |= 1 << at
-			m.query |= 1 << i
-			m.add(max(m.weights[at], impreciseWeight), best)
+			m.pair(pair{1 << at, 1 << i, best, max(m.weights[at], m.tune.impreciseWeight), pairLoose})
 			m.lowest = min(m.lowest, best)
 		}
 	}
@@ -197,28 +288,8 @@ func (c *scorer) weightOf(mask uint32) int32 {
 	return weight
 }
 
-// Weights that stand for evidence rather than rarity, 1e-4.
-const (
-	grammarWeight    = 1200  // words of at most this weight are articles and particles
-	impreciseBelow   = 9000  // a pair below this similarity
-	impreciseWeight  = 4000  // weighs at least this much, however common the word
-	titleLeft        = 300   // a title the listed name does not have
-	patronymicLeft   = 25    // per cent of its weight, likewise a patronymic
-	initialWeight    = 800   // an initial that fits
-	sameFormWeight   = 1000  // both names have the same legal form
-	onlyFormWeight   = 6000  // likewise, where the name is one word besides
-	oneWordForm      = 7700  // least similarity of that word
-	oneWordFormMin   = 5     // and least letters
-	shortWord        = 5     // letters of a word that a slip easily makes another
-	shortPairShare   = 94    // per cent, where such a word is another listed word
-	bothCloseBelow   = 8800  // a person's two names are both only close, one of them less than this,
-	bothCloseShare   = 96    // and the query's are names of their own: per cent
-	commonNames      = 12000 // two names of a person that weigh less are too common to stand for one with more names,
-	commonShare      = 96    // unless an officer asks for less: per cent
-	otherFormShare   = 93    // per cent, where words are only close and legal forms differ
-	otherPartyShare  = 95    // per cent, where a person is said and a company listed
-	partialWordShare = 78    // per cent, where a listed name is one word of several
-)
+// grammarWeight is the most an article or a particle weighs.
+const grammarWeight = 1200
 
 // assign takes the edges greedily.
 func (m *comparison) assign(edges []edge) {
@@ -234,12 +305,10 @@ func (m *comparison) assign(edges []edge) {
 			continue
 		}
 		weight := e.weight
-		if e.similarity < impreciseBelow {
-			weight = max(weight, impreciseWeight)
+		if e.similarity < m.tune.impreciseBelow {
+			weight = max(weight, m.tune.impreciseWeight)
 		}
-		m.listed |= e.listed
-		m.query |= e.query
-		m.add(weight, e.similarity)
+		m.pair(pair{e.listed, e.query, e.similarity, weight, pairSpelling})
 		m.short = m.short || e.short
 		if e.weight > grammarWeight {
 			m.lowest = min(m.lowest, e.similarity)
@@ -250,11 +319,17 @@ func (m *comparison) assign(edges []edge) {
 	}
 }
 
-// add counts a matched pair. The strict worth takes every difference twice.
-func (m *comparison) add(weight, similarity int32) {
-	m.matched += weight
-	m.worth += weight * similarity / scoreOne
-	m.strict += weight * (2*similarity - scoreOne) / scoreOne
+// pair takes words for one another. The strict worth takes every difference twice.
+func (m *comparison) pair(p pair) {
+	m.listed |= p.listed
+	m.query |= p.query
+	m.matched += p.weight
+	m.worth += p.weight * p.similarity / scoreOne
+	m.strict += p.weight * (2*p.similarity - scoreOne) / scoreOne
+	if m.taken < len(m.made) {
+		m.made[m.taken] = p
+		m.taken++
+	}
 }
 
 func (e *edge) before(other *edge) bool {
@@ -265,233 +340,4 @@ func (e *edge) before(other *edge) bool {
 		return e.weight > other.weight
 	}
 	return e.listed < other.listed || e.listed == other.listed && e.query < other.query
-}
-
-// matchInitials pairs what is left over by first letters: "A." with a middle
-// name in A, in either direction.
-func (m *comparison) matchInitials(c *scorer, l *wordLayer) {
-	for i := range c.count {
-		if m.query&(1<<i) != 0 {
-			continue
-		}
-		text := c.text(i)
-		for k := range m.count {
-			if m.listed&(1<<k) != 0 || m.tokens[k].part == partLast {
-				continue
-			}
-			record := l.word(m.tokens[k].word)
-			word := l.textOf(&record)
-			if word[0] == text[0] && (len(text) == 1 || len(word) == 1) {
-				m.query |= 1 << i
-				m.listed |= 1 << k
-				m.initials |= 1 << k
-				m.add(initialWeight, scoreOne)
-				break
-			}
-		}
-	}
-}
-
-// queryLeft weighs the words of the query the listed name does not have. A word
-// said twice is not missed; nor is a title; a patronymic hardly, unless the
-// listed name has another.
-func (m *comparison) queryLeft(c *scorer, kind EntityType) int32 {
-	weight, patronymic := int32(0), false
-	for i := range m.count {
-		patronymic = patronymic || m.tokens[i].part == partPatronymic && m.listed&(1<<i) == 0
-	}
-	for i := range c.count {
-		if m.query&(1<<i) != 0 || c.repeats(i) {
-			continue
-		}
-		switch {
-		case c.list[i].title:
-			weight += titleLeft
-		case kind == Individual && !patronymic && c.count > 2 && isPatronymic(c.text(i)):
-			weight += c.list[i].weight * patronymicLeft / 100
-		default:
-			weight += c.list[i].weight
-		}
-	}
-	return weight
-}
-
-// repeats reports whether a word of the query was said before.
-func (c *scorer) repeats(i int) bool {
-	for k := range i {
-		if string(c.text(k)) == string(c.text(i)) {
-			return true
-		}
-	}
-	return false
-}
-
-// left is what of a listed name the query does not have, weighed by how much
-// it is missed.
-type left struct{ review, strict int32 }
-
-// leftOver weighs the unmatched words of the listed name. A person's middle
-// names are often left out; a first name or the first last name is not.
-func (m *comparison) leftOver(kind EntityType) left {
-	var missing left
-	middle, otherLast, sawLast := int32(0), int32(0), false
-	for i := range m.count {
-		part := m.tokens[i].part
-		firstLast := part == partLast && !sawLast && m.weights[i] > grammarWeight
-		sawLast = sawLast || firstLast
-		if m.listed&(1<<i) != 0 {
-			if m.initials&(1<<i) != 0 {
-				missing.strict += m.weights[i] * 45 / 100
-			}
-			continue
-		}
-		weight := m.weights[i]
-		switch {
-		case kind != Individual:
-			missing.review += weight * 45 / 100
-			missing.strict += weight * 80 / 100
-		case part == partGiven || firstLast:
-			missing.review += weight * 45 / 100
-			missing.strict += weight * 80 / 100
-		default:
-			switch part {
-			case partPatronymic:
-				middle += weight / 2
-			case partLast:
-				otherLast += weight
-			default:
-				middle += weight
-			}
-			missing.strict += weight * 45 / 100
-		}
-	}
-	if middle > 0 && otherLast > 0 {
-		missing.review += otherLast * 35 / 100 // one of the two is left out, seldom both
-		otherLast = 0
-	}
-	missing.review += min(middle+otherLast, 9000) * 16 / 100
-	return missing
-}
-
-// gate says whether enough kinds of words match to call it a name at all: of a
-// person a last name and another; of anything two words, if it has two.
-func (m *comparison) gate(kind EntityType) bool {
-	words, last, given := 0, false, false
-	m.pairs = 0
-	for i := range m.count {
-		if m.weights[i] <= grammarWeight {
-			continue
-		}
-		words++
-		if m.listed&(1<<i) == 0 {
-			continue
-		}
-		m.pairs++
-		switch m.tokens[i].part {
-		case partLast:
-			last = last || m.initials&(1<<i) == 0
-		case partGiven, partPatronymic:
-			given = true
-		default:
-			last, given = true, true
-		}
-	}
-	if words == 0 {
-		words, m.pairs = m.count, bits.OnesCount32(m.listed)
-	}
-	m.words = words
-	if words < 2 {
-		return m.pairs > 0
-	}
-	return m.pairs >= 2 && (kind != Individual || last && given)
-}
-
-// score gives the review and the strict score of an aligned name.
-func (m *comparison) score(c *scorer, l *wordLayer, record *nameRecord, kind EntityType) (score, strict int32) {
-	if kind == Individual {
-		m.matchInitials(c, l)
-	}
-	if !m.gate(kind) {
-		return 0, 0
-	}
-	queryLeft := m.queryLeft(c, kind)
-	missing := m.leftOver(kind)
-	if kind == Vessel || kind == Aircraft {
-		if m.lowest < joinSimilarity || queryLeft > 0 || missing.review > 0 {
-			return 0, 0
-		}
-	}
-	share1 := int32(100)
-	sameForm := kind != Individual && c.forms.kin() != 0 && c.forms.kin() == record.forms.kin()
-	if m.words < 2 {
-		alone := queryLeft == 0 && sameForm && int(record.letters) >= oneWordFormMin && m.lowest >= oneWordForm
-		switch {
-		case queryLeft > 0:
-			share1 = partialWordShare
-		case alone:
-			m.add(onlyFormWeight, scoreOne)
-		case !oneWordClose(int(record.letters), m.lowest):
-			return 0, 0
-		}
-	}
-	if sameForm {
-		m.add(sameFormWeight, scoreOne)
-	}
-	score = share(m.worth, m.matched+queryLeft*m.queryTolerance(missing)/100+missing.review) * share1 / 100
-	strict = share(m.strict, m.matched+queryLeft+missing.strict) * share1 / 100
-	if kind == Company && m.lowest < scoreOne && c.forms.kin() != record.forms.kin() && (c.forms.contradicts(record.forms) || m.words < 3) {
-		score = score * otherFormShare / 100
-	}
-	if kind == Individual && m.pairs == 2 && m.exact == 0 && m.lowest < bothCloseBelow && m.namesOther(c) {
-		score = score * bothCloseShare / 100
-	}
-	if kind == Individual && m.pairs == 2 && missing.review > 0 && m.matched < commonNames {
-		score = score * commonShare / 100
-	}
-	if kind == Individual && m.short {
-		score = score * shortPairShare / 100
-	}
-	if kind == Individual && c.forms != 0 {
-		score, strict = score*93/100, strict*85/100
-	}
-	return score, strict
-}
-
-// queryTolerance is how much of the weight of the query's surplus counts, per
-// cent: less when the whole listed name of three words or more is in the query.
-func (m *comparison) queryTolerance(missing left) int32 {
-	if missing.review == 0 && m.pairs >= provableWords && m.lowest >= sameSpelling {
-		return 45
-	}
-	return 90
-}
-
-// oneWordClose says how close a word must be that is a whole name: short words
-// are too easily one letter away from one another (SONY, SUNNE; CEMEX, CIMEX).
-func oneWordClose(letters int, similarity int32) bool {
-	switch {
-	case letters <= 6:
-		return similarity == scoreOne
-	case letters <= 8:
-		return similarity >= 9300
-	}
-	return similarity >= 8800
-}
-
-func share(part, whole int32) int32 {
-	if whole <= 0 {
-		return 0
-	}
-	return int32(int64(part) * scoreOne / int64(whole))
-}
-
-// namesOther reports whether a matched word of the query is a name in its own
-// right: a listed word, or one of a group of respellings.
-func (m *comparison) namesOther(c *scorer) bool {
-	for i := range c.count {
-		if m.query&(1<<i) != 0 && (c.list[i].known || c.list[i].group != 0) && c.list[i].weight > grammarWeight {
-			return true
-		}
-	}
-	return false
 }

@@ -101,6 +101,7 @@ type Scratch struct {
 // NewScratch returns a Scratch. It grows to the size of the list on first use.
 func NewScratch() *Scratch {
 	s := &Scratch{hits: make([]hit, 0, 256), other: make([]byte, 0, 1024)}
+	s.scorer.tuned = &shipped
 	s.maker.words, s.maker.swap = make([]byte, 0, 1024), make([]byte, 0, 1024)
 	s.maker.key, s.maker.joint, s.maker.spans = make([]byte, 0, 1024), make([]byte, 0, 1024), make([]span, 0, 64)
 	s.scorer.finder.room = make([]byte, 0, 4*wordBytesMax)
@@ -123,6 +124,7 @@ func (x *Index) Screen(q *Query, s *Scratch) Result {
 		truncated = true
 	}
 	truncated = truncated || s.cut
+	x.spareGuesses(name, s)
 	result := x.rank(q, s)
 	result.Truncated = truncated
 	return result

@@ -1,0 +1,137 @@
+package ofac
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// innocentList has enough entries that some words are common and some rare.
+func innocentList(t testing.TB) *Index {
+	list := []Entity{
+		named(1, Individual, ListSDN, "ALI, Ahmed Mohammed"),
+		named(2, Individual, ListSDN, "PRIGOZHIN, Yevgeniy Viktorovich"),
+		named(3, Individual, ListSDN, "KIM, Song Hun"),
+		named(4, Individual, ListSDN, "KIM, Jong Un"),
+		named(5, Individual, ListSDN, "HASSAN, Yousef"),
+		named(6, Company, ListSDN, "NORTHERN STAR SHIPYARD"),
+		named(7, Individual, ListSDN, "AL-ASSAD, Bashar"),
+		named(8, Individual, ListSDN, "HASAN, Ali"),
+	}
+	korean := &list[3]
+	korean.Names = append(korean.Names, Name{ID: 900, AliasType: "A.K.A.", Script: "Korean", Full: "김 정은"})
+	arabic := &list[6]
+	arabic.Names = append(arabic.Names, Name{ID: 901, AliasType: "A.K.A.", Script: "Arabic", Full: "بشار الأسد"})
+	for i := range uint32(400) {
+		list = append(list, named(1000+i, Individual, ListSDN, fmt.Sprintf("ALI, Ahmed Mohammed Number%c%c", 'A'+i%26, 'A'+i/26)))
+	}
+	return mustOpen(t, mustBuild(t, list))
+}
+
+// A near match blocks in a listed order only, and not by common words alone.
+func TestNearMatchesBlockAsABankWould(t *testing.T) {
+	list, scratch := innocentList(t), NewScratch()
+	for query, outcome := range map[string]Outcome{
+		"Yevgeniy Viktorovich Prigozin":  Listed, // first names, last name
+		"Prigozin, Yevgeniy Viktorovich": Listed,
+		"Viktorovich Prigozin Yevgeniy":  Possible, // an order the list does not write
+		"Prigozin Viktorovich Yevgeniy":  Possible,
+		"MOHAMED AHMED ALI":              Possible,
+		"Ahmed Mohamed Ali":              Possible, // the listed order, but common words alone
+		"Ali, Ahmed Mohammed":            Listed,   // the listed name itself
+		"NORTHERN STAR SHIPYERD":         Listed,
+		"SHIPYERD NORTHERN STAR":         Possible,
+	} {
+		result := list.Screen(&Query{Name: query}, scratch)
+		require.Equal(t, outcome.String(), result.Outcome.String(), query)
+	}
+}
+
+// What was read through a transliteration that loses letters never blocks, unless
+// it is the listed name in its own script.
+func TestGuessesDoNotBlock(t *testing.T) {
+	list, scratch := innocentList(t), NewScratch()
+	for query, c := range map[string]struct {
+		outcome Outcome
+		sub     Sub
+	}{
+		"성훈 김":       {Possible, SubTransliterated}, // sounds like KIM, Song Hun
+		"김 정은":       {Listed, SubNone},             // is listed so
+		"بشار الأسد": {Listed, SubNone},
+		"بشار الاسد": {Listed, SubNone}, // another alef
+		"الأسد بشار": {Listed, SubNone},
+		"علي حسن":    {Possible, SubTransliterated}, // HASAN, Ali is listed in Latin alone
+	} {
+		result := list.Screen(&Query{Name: query}, scratch)
+		require.Equal(t, c.outcome.String(), result.Outcome.String(), query)
+		require.Equal(t, c.sub.String(), result.Matches[0].Sub.String(), query)
+	}
+}
+
+// An explanation says the numbers that made the score.
+func TestExplanationsAddUp(t *testing.T) {
+	list, scratch := innocentList(t), NewScratch()
+	explained := 0
+	for _, query := range []string{
+		"Hassan Yousuf", "Hassan Youssuf Karim", "Prigozin Yevgeniy", "Dr Yevgeniy V. Prigozhin", "NORTHERN STAR SHIPYERD LLC", "Ahmed Ali",
+		"Bashar Alasad", "성훈 김", "Yevgeni Prigozhin Ivanovich", "Song-hun Kim Jr",
+	} {
+		asked := Query{Name: query, Review: reviewFloor}
+		uids := []uint32{}
+		for _, match := range list.Screen(&asked, scratch).Matches {
+			uids = append(uids, match.UID)
+		}
+		for _, uid := range uids {
+			e, ok := list.Explain(uid, &asked, scratch)
+			require.True(t, ok)
+			require.NotEmpty(t, e.String())
+			if e.Match.Form != "possible" {
+				continue
+			}
+			explained++
+			require.NotEmpty(t, e.Pairs, query)
+			sum := e.Match.Score
+			for _, pair := range e.Pairs {
+				sum += pair.Loss
+			}
+			for _, losses := range [][]ExplainedLoss{e.QueryOnly, e.ListedOnly, e.Shares} {
+				for _, loss := range losses {
+					sum += loss.Loss
+				}
+			}
+			require.InDelta(t, scoreOne, sum, 12, "%s: %s", query, e)
+		}
+	}
+	require.Greater(t, explained, 5)
+
+	e, ok := list.Explain(5, &Query{Name: "Hassan Yousuf Ali", Review: reviewFloor}, scratch)
+	require.True(t, ok)
+	require.Equal(t, `HASSAN = HASSAN 1.00, YOUSUF ~ YOUSEF 0.97, "ALI" not in the listed name −0.07, close spelling`, e.String())
+	_, ok = list.Explain(5, &Query{Name: "Northwind Traders"}, scratch)
+	require.False(t, ok)
+	e, ok = list.Explain(5, &Query{Name: "Yousef Hassan"}, scratch)
+	require.True(t, ok)
+	require.Equal(t, "equal as full", e.String())
+}
+
+// The scorer's numbers stand in one table, and a changed one moves scores only
+// where it was changed.
+func TestConstantsAreOneTable(t *testing.T) {
+	list, scratch := innocentList(t), NewScratch()
+	names := map[string]bool{}
+	for _, c := range Constants() {
+		require.False(t, names[c.Name])
+		names[c.Name] = true
+		require.NotEmpty(t, c.Meaning)
+		require.Positive(t, c.Value)
+	}
+	tuned, err := NewTunedScratch("surplusShare", 10)
+	require.NoError(t, err)
+	query := Query{Name: "Hassan Yousuf Ali", Review: reviewFloor}
+	before := list.Screen(&query, scratch).Matches[0].Score
+	require.Greater(t, list.Screen(&query, tuned).Matches[0].Score, before)
+	require.Equal(t, before, list.Screen(&query, scratch).Matches[0].Score)
+	_, err = NewTunedScratch("unknown", 1)
+	require.Error(t, err)
+}

@@ -1,0 +1,280 @@
+package ofac
+
+import "math/bits"
+
+// matchInitials pairs what is left over by first letters: "A." with a middle
+// name in A, in either direction.
+func (m *comparison) matchInitials(c *scorer, l *wordLayer) {
+	for i := range c.count {
+		if m.query&(1<<i) != 0 {
+			continue
+		}
+		text := c.text(i)
+		for k := range m.count {
+			if m.listed&(1<<k) != 0 || m.tokens[k].part == partLast {
+				continue
+			}
+			record := l.word(m.tokens[k].word)
+			word := l.textOf(&record)
+			if word[0] == text[0] && (len(text) == 1 || len(word) == 1) {
+				m.initials |= 1 << k
+				m.pair(pair{1 << k, 1 << i, scoreOne, m.tune.initialWeight, pairInitial})
+				break
+			}
+		}
+	}
+}
+
+// queryLeft weighs the words of the query the listed name does not have. A word
+// said twice is not missed; nor is a title; a patronymic hardly, unless the
+// listed name has another.
+func (m *comparison) queryLeft(c *scorer, kind EntityType) int32 {
+	weight, patronymic := int32(0), false
+	for i := range m.count {
+		patronymic = patronymic || m.tokens[i].part == partPatronymic && m.listed&(1<<i) == 0
+	}
+	for i := range c.count {
+		lost := int32(0)
+		switch {
+		case m.query&(1<<i) != 0 || c.repeats(i):
+		case c.list[i].title:
+			lost = m.tune.titleLeft
+		case kind == Individual && !patronymic && c.count > 2 && isPatronymic(c.text(i)):
+			lost = c.list[i].weight * m.tune.patronymicLeft / 100
+		default:
+			lost = c.list[i].weight
+		}
+		m.queryLost[i] = lost
+		weight += lost
+	}
+	return weight
+}
+
+// repeats reports whether a word of the query was said before.
+func (c *scorer) repeats(i int) bool {
+	for k := range i {
+		if string(c.text(k)) == string(c.text(i)) {
+			return true
+		}
+	}
+	return false
+}
+
+// left is what of a listed name the query does not have, weighed by how much
+// it is missed.
+type left struct{ review, strict int32 }
+
+// leftOver weighs the unmatched words of the listed name. A person's middle
+// names are often left out; a first name or the first last name is not.
+func (m *comparison) leftOver(kind EntityType) left {
+	var missing left
+	middle, otherLast, sawLast := int32(0), int32(0), false
+	for i := range m.count {
+		part, weight := m.tokens[i].part, m.weights[i]
+		firstLast := part == partLast && !sawLast && weight > grammarWeight
+		sawLast = sawLast || firstLast
+		m.listedLost[i] = 0
+		switch {
+		case m.initials&(1<<i) != 0:
+			missing.strict += weight * m.tune.initialStrict / 100
+		case m.listed&(1<<i) != 0:
+		case kind != Individual || part == partGiven || firstLast:
+			m.listedLost[i] = weight * m.tune.missingName / 100
+			missing.review += m.listedLost[i]
+			missing.strict += weight * m.tune.missingStrict / 100
+		default:
+			missing.strict += weight * m.tune.missingMiddleStrict / 100
+			switch part {
+			case partPatronymic:
+				weight = weight * m.tune.missingPatronymic / 100
+				middle += weight
+			case partLast:
+				otherLast += weight
+			default:
+				middle += weight
+			}
+			m.listedLost[i] = -weight // its share is settled below
+		}
+	}
+	both := int32(0)
+	if middle > 0 && otherLast > 0 {
+		both = otherLast * m.tune.missingBoth / 100 // one of the two is left out, seldom both
+		otherLast = 0
+	}
+	minor := min(middle+otherLast, m.tune.middleMost)*m.tune.missingMiddle/100 + both
+	m.settle(minor)
+	missing.review += minor
+	return missing
+}
+
+// settle divides what middle names and second last names count together among
+// them, for the explanation.
+func (m *comparison) settle(minor int32) {
+	total := int32(0)
+	for i := range m.count {
+		total += max(-m.listedLost[i], 0)
+	}
+	for i := range m.count {
+		if m.listedLost[i] < 0 {
+			m.listedLost[i] = int32(int64(-m.listedLost[i]) * int64(minor) / int64(total))
+		}
+	}
+}
+
+// gate says whether enough kinds of words match to call it a name at all: of a
+// person a last name and another; of anything two words, if it has two.
+func (m *comparison) gate(kind EntityType) bool {
+	words, last, given := 0, false, false
+	m.pairs = 0
+	for i := range m.count {
+		if m.weights[i] <= grammarWeight {
+			continue
+		}
+		words++
+		if m.listed&(1<<i) == 0 {
+			continue
+		}
+		m.pairs++
+		switch m.tokens[i].part {
+		case partLast:
+			last = last || m.initials&(1<<i) == 0
+		case partGiven, partPatronymic:
+			given = true
+		default:
+			last, given = true, true
+		}
+	}
+	if words == 0 {
+		words, m.pairs = m.count, bits.OnesCount32(m.listed)
+	}
+	m.words = words
+	if words < 2 {
+		return m.pairs > 0
+	}
+	return m.pairs >= 2 && (kind != Individual || last && given)
+}
+
+// score gives the review and the strict score of an aligned name.
+func (m *comparison) score(c *scorer, l *wordLayer, record *nameRecord, kind EntityType) (score, strict int32) {
+	m.account = account{}
+	if kind == Individual {
+		m.matchInitials(c, l)
+	}
+	if !m.gate(kind) {
+		return 0, 0
+	}
+	queryLeft := m.queryLeft(c, kind)
+	missing := m.leftOver(kind)
+	if kind == Vessel || kind == Aircraft {
+		if m.lowest < joinSimilarity || queryLeft > 0 || missing.review > 0 {
+			return 0, 0
+		}
+	}
+	sameForm := kind != Individual && c.forms.kin() != 0 && c.forms.kin() == record.forms.kin()
+	part, ok := m.oneWord(queryLeft, sameForm, record)
+	if !ok {
+		return 0, 0
+	}
+	if sameForm {
+		m.pair(pair{similarity: scoreOne, weight: m.tune.sameFormWeight, kind: pairForm})
+	}
+	surplus := m.surplus(missing)
+	m.whole = m.matched + queryLeft*surplus/100 + missing.review
+	for i := range m.queryLost {
+		m.queryLost[i] = m.queryLost[i] * surplus / 100
+	}
+	score = m.lower(factorOneWord, share(m.worth, m.whole), part)
+	strict = share(m.strict, m.matched+queryLeft+missing.strict) * part / 100
+	return m.lowered(score, strict, c, record, kind, missing)
+}
+
+// lowered applies the shares that lower a score.
+func (m *comparison) lowered(score, strict int32, c *scorer, record *nameRecord, kind EntityType, missing left) (int32, int32) {
+	t := m.tune
+	if kind == Company && m.lowest < scoreOne && c.forms.kin() != record.forms.kin() && (c.forms.contradicts(record.forms) || m.words < 3) {
+		score = m.lower(factorOtherForm, score, t.otherFormShare)
+	}
+	if kind != Individual {
+		return score, strict
+	}
+	if m.pairs == 2 && m.exact == 0 && m.lowest < t.bothCloseBelow && m.namesOther(c) {
+		score = m.lower(factorBothClose, score, t.bothCloseShare)
+	}
+	if m.pairs == 2 && missing.review > 0 && m.matched < t.commonNames {
+		score = m.lower(factorCommon, score, t.commonShare)
+	}
+	if m.short {
+		score = m.lower(factorShort, score, t.shortPairShare)
+	}
+	if c.forms != 0 {
+		score, strict = m.lower(factorPersonForm, score, t.formPersonShare), strict*t.formPersonStrict/100
+	}
+	return score, strict
+}
+
+// lower takes a share of a score, per cent, and notes why.
+func (m *comparison) lower(why factor, score, percent int32) int32 {
+	if percent != 100 {
+		m.factors[why] = percent
+	}
+	return score * percent / 100
+}
+
+// oneWord judges a listed name of one word: what share of its score stands, and
+// whether it is close enough at all.
+func (m *comparison) oneWord(queryLeft int32, sameForm bool, record *nameRecord) (int32, bool) {
+	if m.words >= 2 {
+		return 100, true
+	}
+	letters := int32(record.letters)
+	switch {
+	case queryLeft > 0:
+		return m.tune.partialWordShare, true
+	case sameForm && letters >= m.tune.oneWordFormMin && m.lowest >= m.tune.oneWordForm:
+		m.pair(pair{similarity: scoreOne, weight: m.tune.onlyFormWeight, kind: pairForm})
+		return 100, true
+	}
+	return 100, m.tune.oneWordClose(letters, m.lowest)
+}
+
+// surplus is how much of the weight of the query's other words counts, per cent:
+// less when the whole listed name of three words or more is in the query.
+func (m *comparison) surplus(missing left) int32 {
+	if missing.review == 0 && m.pairs >= wholeNameWords && m.lowest >= sameSpelling {
+		return m.tune.surplusWhole
+	}
+	return m.tune.surplusShare
+}
+
+// wholeNameWords is how many words a listed name has that is told from the words around it.
+const wholeNameWords = 3
+
+// oneWordClose says how close a word must be that is a whole name: short words
+// are too easily one letter away from one another (SONY, SUNNE; CEMEX, CIMEX).
+func (t *tuning) oneWordClose(letters, similarity int32) bool {
+	switch {
+	case letters <= 6:
+		return similarity == scoreOne
+	case letters <= 8:
+		return similarity >= t.oneWordMiddle
+	}
+	return similarity >= t.oneWordLong
+}
+
+func share(part, whole int32) int32 {
+	if whole <= 0 {
+		return 0
+	}
+	return int32(int64(part) * scoreOne / int64(whole))
+}
+
+// namesOther reports whether a matched word of the query is a name in its own
+// right: a listed word, or one of a group of respellings.
+func (m *comparison) namesOther(c *scorer) bool {
+	for i := range c.count {
+		if m.query&(1<<i) != 0 && (c.list[i].known || c.list[i].group != 0) && c.list[i].weight > grammarWeight {
+			return true
+		}
+	}
+	return false
+}

@@ -30,9 +30,11 @@ func show(out io.Writer, data []byte, output string, columns []string) error {
 		NextCursor *string                      `json:"nextCursor"`
 	}
 	if err := json.Unmarshal(data, &page); err == nil && page.Data != nil {
-		showRows(out, page.Data, columns)
+		if page.NextCursor == nil || len(page.Data) > 0 {
+			showRows(out, page.Data, columns)
+		}
 		if page.NextCursor != nil {
-			fmt.Fprintf(out, "more: --cursor %s\n", *page.NextCursor)
+			showMore(out, len(page.Data), *page.NextCursor)
 		}
 		return nil
 	}

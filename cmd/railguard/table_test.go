@@ -16,6 +16,7 @@ func TestShow(t *testing.T) {
 		{"a list of objects stands below", `{"txnId":"t","ladder":[{"rule":"R1","inner":{}},{"rule":"R2"}]}`,
 			"txnId   t\nladder  2, below\n\nladder:\nRULE\nR1\nR2\n"},
 		{"an empty page", `{"data":[],"nextCursor":null}`, "none\n"},
+		{"an empty page with a cursor", `{"data":[],"nextCursor":"c"}`, "none so far\nmore: --cursor c\n"},
 		{"a page", `{"data":[{"b":"x","a":1}],"nextCursor":"c"}`, "A  B\n1  x\nmore: --cursor c\n"},
 		{"what could fool a terminal", `{"a":"x\u001b[2J"}`, "a  x\ufffd[2J\n"},
 	} {

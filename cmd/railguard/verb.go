@@ -90,6 +90,10 @@ func (v *verb) command() *cobra.Command {
 	if v.token {
 		cmd.Flags().StringVar(&tokenFile, "token-file", "", "file with the credential (- is standard input)")
 	}
+	all := false
+	if v.pages() {
+		cmd.Flags().BoolVar(&all, "all", false, "to the end (default: 50 rows, or --limit)")
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := c.settle(cmd, v.admin); err != nil {
 			return err
@@ -114,7 +118,7 @@ func (v *verb) command() *cobra.Command {
 		if idempotency != "" {
 			request.headers = map[string]string{"Idempotency-Key": idempotency}
 		}
-		data, err := c.fetch(cmd.Context(), request)
+		data, err := v.answer(cmd.Context(), c, request, values, all)
 		if err != nil {
 			return err
 		}

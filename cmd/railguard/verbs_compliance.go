@@ -2,7 +2,7 @@ package main
 
 import "net/http"
 
-var pageQuery = []field{{flag: "limit", help: "how many (at most 500)"}, {flag: "cursor", help: "go on from here"}, {flag: "order", help: "asc: oldest first"}}
+var pageQuery = []field{{flag: "limit", help: "how many (default 50)"}, {flag: "cursor", help: "go on from here"}, {flag: "order", help: "asc: oldest first"}}
 
 var auditQuery = append([]field{
 	{flag: "from", help: "from this time on (default: the last 24 hours)"}, {flag: "to", help: "before this time"},
@@ -72,7 +72,7 @@ var operationVerbs = []verb{
 		example: `  railguard key create --name acme-prod --roles screener,operator --operator "Acme Inc" --expires 90d`,
 		fields:  []field{{flag: "name", required: true, help: "what it is for"}, {flag: "roles", kind: "list", help: "operator, screener, reviewer, auditor, policy, ops, admin (default: admin)"}, {flag: "operator", help: "only this operator's agents and fleets"}, {flag: "networks", name: "ips", kind: "list", help: "CIDRs it may be used from"}, {flag: "expires", help: "e.g. 90d"}, {flag: "rate", help: "e.g. 2000/s; 0 is off"}},
 	},
-	{path: "key list", short: "List API keys", method: http.MethodGet, url: "/admin/keys", admin: true, columns: []string{"keyId", "name", "prefix", "roles", "operator", "expiresAt", "status"}},
+	{path: "key list", short: "List API keys", method: http.MethodGet, url: "/admin/keys", admin: true, query: pageQuery, columns: []string{"keyId", "name", "prefix", "roles", "operator", "expiresAt", "status"}},
 	{path: "key rotate", short: "Give a key a second secret; the older one stays until the next rotation", method: http.MethodPost, url: "/admin/keys/{key-id}/rotate", args: []string{"key-id"}, admin: true},
 	{path: "key revoke", short: "Revoke a key", method: http.MethodDelete, url: "/admin/keys/{key-id}", args: []string{"key-id"}, admin: true},
 	{path: "signing-key list", group: "operation", short: "List the keys that sign credentials", method: http.MethodGet, url: "/admin/signing-keys", admin: true, columns: []string{"kid", "state", "activateAt", "revokedAt"}},

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"railguard/engine"
+)
+
+// A listing is more than one answer of the service: a page may be short or empty
+// and still have a cursor, because a call looks at a bounded part of history.
+
+// Bounds of one listing; what is beyond them is behind the cursor that is shown.
+const (
+	listRowsMax  = 100_000 // Rows held for one table.
+	listPagesMax = 10_000  // Calls: 256 segments of history each.
+)
+
+// listing is what a list verb shows.
+type listing struct {
+	rows []json.RawMessage
+	size int             // Bytes in rows.
+	last json.RawMessage // The last page whole.
+	next string          // Cursor behind the last row; "": that was all.
+}
+
+// pages reports whether a verb is a list that has cursors.
+func (v *verb) pages() bool {
+	for i := range v.query {
+		if v.query[i].flag == "cursor" {
+			return true
+		}
+	}
+	return false
+}
+
+// answer calls the service: once, or, for a list, as often as it takes.
+func (v *verb) answer(ctx context.Context, c *client, request *call, values map[string]*string, all bool) ([]byte, error) {
+	if !v.pages() {
+		return c.fetch(ctx, request)
+	}
+	rows, err := wanted(*values["limit"], all)
+	if err != nil {
+		return nil, err
+	}
+	l, err := c.list(ctx, request, rows)
+	if err != nil {
+		return nil, err
+	}
+	return l.joined()
+}
+
+// wanted is how many rows a listing shall have.
+func wanted(limit string, all bool) (int, error) {
+	if all {
+		if limit != "" {
+			return 0, usage("give --limit or --all")
+		}
+		return listRowsMax, nil
+	}
+	if limit == "" {
+		return engine.PageDefault, nil
+	}
+	n, err := strconv.Atoi(limit)
+	if err != nil || n < 1 || n > listRowsMax {
+		return 0, usage("--limit must be a whole number from 1 to %d", listRowsMax)
+	}
+	return n, nil
+}
+
+// list calls page after page until there are enough rows or none is left.
+func (c *client) list(ctx context.Context, request *call, rows int) (*listing, error) {
+	path, query, _ := strings.Cut(request.path, "?")
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, err
+	}
+	l := &listing{next: values.Get("cursor")}
+	for range listPagesMax {
+		values.Set("limit", strconv.Itoa(min(rows-len(l.rows), engine.PageMax)))
+		if l.next != "" {
+			values.Set("cursor", l.next)
+		}
+		page := *request
+		page.path = path + "?" + values.Encode()
+		data, err := c.fetch(ctx, &page)
+		if err != nil {
+			return nil, err
+		}
+		before := l.next
+		if err := l.add(data); err != nil {
+			return nil, err
+		}
+		if l.next == "" || len(l.rows) >= rows || l.size > answerMax {
+			return l, nil
+		}
+		if l.next == before {
+			return nil, errors.New("the service answered a page with the cursor it was asked with")
+		}
+	}
+	return l, nil
+}
+
+// add takes one page.
+func (l *listing) add(data []byte) error {
+	var page struct {
+		Data       []json.RawMessage `json:"data"`
+		NextCursor *string           `json:"nextCursor"`
+	}
+	if err := json.Unmarshal(data, &page); err != nil || page.Data == nil {
+		return errors.New("the service answered no list")
+	}
+	l.rows, l.last, l.next = append(l.rows, page.Data...), data, ""
+	if page.NextCursor != nil {
+		l.next = *page.NextCursor
+	}
+	for _, row := range page.Data {
+		l.size += len(row)
+	}
+	return nil
+}
+
+// joined is the listing as one page: the last page's other members, all rows.
+func (l *listing) joined() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	err := eachMember(l.last, func(m member) {
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%q:", m.name)
+		if m.name != "data" {
+			b.Write(m.value)
+			return
+		}
+		b.WriteByte('[')
+		b.Write(bytes.Join(asBytes(l.rows), []byte(",")))
+		b.WriteByte(']')
+	})
+	b.WriteByte('}')
+	return b.Bytes(), err
+}
+
+func asBytes(rows []json.RawMessage) [][]byte {
+	all := make([][]byte, len(rows))
+	for i, row := range rows {
+		all[i] = row
+	}
+	return all
+}
+
+// showMore says that a list goes on, and how. A list that is empty so far is not
+// an empty list.
+func showMore(out io.Writer, rows int, cursor string) {
+	if rows == 0 {
+		fmt.Fprintln(out, "none so far")
+	}
+	fmt.Fprintf(out, "more: --cursor %s\n", cursor)
+}

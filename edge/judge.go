@@ -130,8 +130,8 @@ func (j *Judge) Confirm() error {
 	return nil
 }
 
-// confirmBriefly is Confirm for an answer that stands without it.
-func (j *Judge) confirmBriefly() {
+// ConfirmBriefly is Confirm for an answer that stands without it.
+func (j *Judge) ConfirmBriefly() {
 	ctx, cancel := context.WithTimeout(j.ctx, confirmTimeout)
 	defer cancel()
 	if _, err := j.shared.deps.Records.ReadIndex(ctx); err == nil {

@@ -133,7 +133,7 @@ func (j *Judge) Disposition(l *Leaf, local bool) (*Disposition, error) {
 	if !decided && !local {
 		// A disposition acknowledged elsewhere must show (decision 62, no. 6);
 		// without a leader the local answer still stands, with its index.
-		j.confirmBriefly()
+		j.ConfirmBriefly()
 		later, decided = j.shared.deps.Published.Disposition(l.Index)
 	}
 	if decided {

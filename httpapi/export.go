@@ -91,6 +91,11 @@ func exportRecords(c *call) error {
 
 // settle finds the range of leaves of a new export and a checkpoint that covers it.
 func (x *exporter) settle() error {
+	if x.c.query("consistency") != "local" {
+		// What was acknowledged elsewhere must be in it; without a leader it holds
+		// what this node has, and the tree's size says how much that is.
+		x.c.judge.ConfirmBriefly()
+	}
 	expired := x.c.api.deps.Published.LogTime() - engine.Retention
 	x.from = max(x.from, expired/engine.Millisecond*engine.Millisecond+engine.Millisecond)
 	point, err := x.c.api.checkpoint(x.c.judge.Terms, x.behind())

@@ -231,6 +231,19 @@ func TestExportWaitsForHistory(t *testing.T) {
 	require.ErrorIs(t, err, audit.ErrNotYet)
 }
 
+// A follower's export holds what was acknowledged elsewhere, and without a leader
+// what this node has.
+func TestExportAsksTheLeader(t *testing.T) {
+	n := newTestNode(t)
+	n.behind = engine.Second
+	n.exportLines(t, "auditor", "?consistency=local")
+	require.Equal(t, engine.Second, n.behind, "local is local")
+	n.exportLines(t, "auditor", "")
+	require.Zero(t, n.behind)
+	n.readError = wire.ErrNoLeader
+	n.exportLines(t, "auditor", "")
+}
+
 func TestHeadOfExport(t *testing.T) {
 	n := newTestNode(t)
 	w := n.do("auditor", "HEAD", "/v1/audit/export", "")

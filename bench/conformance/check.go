@@ -62,7 +62,7 @@ func Checks() []Check {
 		contextRuleChecks, laterRuleChecks, fleetChecks, delegateChecks, userChecks,
 		statusChecks, reviewChecks, auditChecks, healthChecks,
 		jsonChecks, tokenChecks, httpChecks, idempotencyChecks, registrationChecks,
-		whitelistChecks, ownershipChecks, policyChecks, queueChecks, historyChecks,
+		whitelistChecks, ownershipChecks, policyChecks, queueChecks, historyChecks, evidenceChecks,
 		matchChecks, limitChecks, roleChecks, keyChecks,
 		listSwitchChecks, clockChecks, ledgerChecks,
 	}

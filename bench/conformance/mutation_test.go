@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,6 +94,12 @@ var mutations = []mutation{
 	{"an error in HTML", "T011", func(s *spoiled) {
 		if s.status == 404 {
 			s.tree, s.raw = nil, []byte("<html>not found</html>")
+		}
+	}},
+	{"an export without one of its records", "T151", func(s *spoiled) {
+		if s.path == "/v1/audit/export" && s.status == 200 {
+			lines := bytes.SplitAfter(s.raw, []byte("\n"))
+			s.raw = bytes.Join(slices.Delete(lines, 1, 2), nil)
 		}
 	}},
 	{"rule absent on PROCEED", "T044", drop("PROCEED", "rule")},

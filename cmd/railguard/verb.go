@@ -72,16 +72,7 @@ func (v *verb) command() *cobra.Command {
 		},
 	}
 	c.flags(cmd, v.admin)
-	values := map[string]*string{}
-	for _, list := range [][]field{v.fields, v.query} {
-		for i := range list {
-			if value, set := v.preset[list[i].flag]; set {
-				values[list[i].flag] = &value
-				continue
-			}
-			values[list[i].flag] = cmd.Flags().String(list[i].flag, "", list[i].describe())
-		}
-	}
+	values := v.flagValues(cmd)
 	idempotency := ""
 	if v.keyed {
 		cmd.Flags().StringVar(&idempotency, "idempotency-key", "", "makes a repeated call give the one outcome")
@@ -125,6 +116,21 @@ func (v *verb) command() *cobra.Command {
 		return show(cmd.OutOrStdout(), data, c.output, v.columns)
 	}
 	return cmd
+}
+
+// flagValues makes the flags of a verb's fields and parameters.
+func (v *verb) flagValues(cmd *cobra.Command) map[string]*string {
+	values := map[string]*string{}
+	for _, list := range [][]field{v.fields, v.query} {
+		for i := range list {
+			if value, set := v.preset[list[i].flag]; set {
+				values[list[i].flag] = &value
+				continue
+			}
+			values[list[i].flag] = cmd.Flags().String(list[i].flag, "", list[i].describe())
+		}
+	}
+	return values
 }
 
 func (f *field) describe() string {

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -86,6 +87,7 @@ const anyRole = wire.RoleOperator | wire.RoleScreener | wire.RoleReviewer | wire
 type route struct {
 	method string
 	path   string // ServeMux pattern without a method.
+	scope  scope  // Whose affair it is.
 	roles  uint8  // Any of them will do; admin always does. 0: public.
 	body   bodyKind
 	max    int64 // Body bytes; 0: engine.BodyMax.
@@ -118,8 +120,14 @@ func New(deps Deps) (*API, error) {
 	a.refusals = rate.NewLimiter(refusalLines, refusalLinesBurst)
 	a.idempotent.running = make(map[[16]byte]struct{})
 	a.renderers = a.allRenderers()
-	a.public = newListener(a, a.publicRoutes(), false)
-	a.admin = newListener(a, a.adminRoutes(), true)
+	public, admin := a.publicRoutes(), a.adminRoutes()
+	for _, r := range slices.Concat(public, admin) {
+		if r.scope == scopeNone || (r.scope == scopePublic) != (r.roles == 0) {
+			return nil, errors.New("httpapi: " + r.method + " " + r.path + " does not say whose affair it is")
+		}
+	}
+	a.public = newListener(a, public, false)
+	a.admin = newListener(a, admin, true)
 	if deps.Console != nil {
 		a.public.mux.Handle("GET /console/", http.StripPrefix("/console", deps.Console))
 		a.public.guests = append(a.public.guests, "/console/")

@@ -18,12 +18,12 @@ const auditReaders = wire.RoleScreener | wire.RoleOperator | wire.RoleReviewer |
 
 func (a *API) auditRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/v1/audit", roles: auditReaders, handle: listRecords},
-		{method: http.MethodGet, path: "/v1/audit/export", roles: wire.RoleAuditor, stream: true, handle: exportRecords},
-		{method: http.MethodGet, path: "/v1/audit/{txnId}", roles: auditReaders, handle: showRecord},
-		{method: http.MethodGet, path: "/v1/audit/{txnId}/proof", roles: wire.RoleReviewer | wire.RoleAuditor, handle: proveRecord},
-		{method: http.MethodGet, path: "/v1/audit/{txnId}/explain", roles: wire.RoleReviewer | wire.RoleAuditor, handle: explainRecord},
-		{method: http.MethodPost, path: "/v1/audit/{txnId}/replay", roles: wire.RoleReviewer | wire.RoleAuditor, body: bodyOptional, handle: replayRecord},
+		{method: http.MethodGet, path: "/v1/audit", scope: scopeOwner, roles: auditReaders, handle: listRecords},
+		{method: http.MethodGet, path: "/v1/audit/export", scope: scopeOwner, roles: wire.RoleAuditor, stream: true, handle: exportRecords},
+		{method: http.MethodGet, path: "/v1/audit/{txnId}", scope: scopeOwner, roles: auditReaders, handle: showRecord},
+		{method: http.MethodGet, path: "/v1/audit/{txnId}/proof", scope: scopeOwner, roles: wire.RoleReviewer | wire.RoleAuditor, handle: proveRecord},
+		{method: http.MethodGet, path: "/v1/audit/{txnId}/explain", scope: scopeOwner, roles: wire.RoleReviewer | wire.RoleAuditor, handle: explainRecord},
+		{method: http.MethodPost, path: "/v1/audit/{txnId}/replay", scope: scopeOwner, roles: wire.RoleReviewer | wire.RoleAuditor, body: bodyOptional, handle: replayRecord},
 	}
 }
 

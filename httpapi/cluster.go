@@ -16,19 +16,20 @@ import (
 
 func (a *API) clusterRoutes() []route {
 	get := func(path string, handle func(*call) error) route {
-		return route{method: http.MethodGet, path: path, roles: wire.RoleOps, reserved: true, always: true, handle: handle}
+		return route{method: http.MethodGet, path: path, scope: scopeInstitution, roles: wire.RoleOps, reserved: true, always: true, handle: handle}
 	}
 	post := func(path string, body bodyKind, handle func(*call) error) route {
-		return route{method: http.MethodPost, path: path, roles: wire.RoleOps, body: body, reserved: true, always: true, stream: true, handle: handle}
+		return route{method: http.MethodPost, path: path, scope: scopeInstitution, roles: wire.RoleOps, body: body, reserved: true, always: true, stream: true, handle: handle}
 	}
-	snapshot := get("/v1/cluster/snapshot", saveSnapshot)
-	snapshot.stream = true
+	save, take := get("/v1/cluster/snapshot", saveSnapshot), post("/v1/cluster/snapshot", bodyOptional, takeSnapshot)
+	save.stream = true
+	save.roles, take.roles = wire.RoleAdmin, wire.RoleAdmin // The state holds everybody's data, names and addresses.
 	return []route{
 		get("/v1/cluster/status", clusterStatus),
 		get("/v1/cluster/peers", clusterPeers),
 		get("/v1/cluster/leader", clusterLeader),
-		snapshot,
-		post("/v1/cluster/snapshot", bodyOptional, takeSnapshot),
+		save,
+		take,
 		post("/v1/cluster/transfer-leader", bodyOptional, transferLeader),
 		post("/v1/cluster/join", bodyObject, joinNode),
 		post("/v1/cluster/remove", bodyObject, func(c *call) error { return memberVerb(c, c.api.deps.Operations.Remove) }),
@@ -114,9 +115,21 @@ func joinNode(c *call) error {
 	ctx, cancel := operation(c)
 	defer cancel()
 	if err := c.api.deps.Operations.Join(ctx, id, addr); err != nil {
-		return operationError(err)
+		return c.joinError(err)
 	}
 	return done(c)
+}
+
+// joinError answers a join that failed without a word of what came from the
+// address: who may join nodes must not be able to look at other hosts with it. The
+// node's log has the reason.
+func (c *call) joinError(err error) error {
+	var known *Error
+	if errors.As(operationError(err), &known) && known.Status == http.StatusServiceUnavailable {
+		return known
+	}
+	c.api.log.Warn("join failed", "requestId", c.asked.RequestID, "error", err)
+	return invalidField("addr", "does not lead to a node that can join; this node's log says why")
 }
 
 func memberVerb(c *call, verb func(ctx context.Context, id string) error) error {
@@ -183,7 +196,7 @@ func takeSnapshot(c *call) error {
 }
 
 // saveSnapshot is GET /v1/cluster/snapshot: the state as a file. It holds
-// personal data; the role and the operator's own care guard it.
+// personal data; the role admin guards it.
 func saveSnapshot(c *call) error {
 	c.commonHeaders()
 	c.header("Content-Type", "application/octet-stream")

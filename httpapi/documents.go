@@ -14,8 +14,8 @@ import (
 
 func (a *API) documentRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/docs/errors", always: true, handle: showErrors},
-		{method: http.MethodGet, path: "/docs/rules", always: true, handle: showRules},
+		{method: http.MethodGet, path: "/docs/errors", scope: scopePublic, always: true, handle: showErrors},
+		{method: http.MethodGet, path: "/docs/rules", scope: scopePublic, always: true, handle: showRules},
 	}
 }
 

@@ -17,11 +17,11 @@ import (
 
 func (a *API) healthRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/v1/health", reserved: true, always: true, handle: health},
-		{method: http.MethodGet, path: "/v1/.well-known/jwks.json", reserved: true, always: true, handle: jwks},
-		{method: http.MethodGet, path: "/livez", reserved: true, always: true, handle: live},
-		{method: http.MethodGet, path: "/readyz", reserved: true, always: true, handle: ready},
-		{method: http.MethodGet, path: "/contexts/kya/v1", reserved: true, always: true, handle: kyaContext},
+		{method: http.MethodGet, path: "/v1/health", scope: scopePublic, reserved: true, always: true, handle: health},
+		{method: http.MethodGet, path: "/v1/.well-known/jwks.json", scope: scopePublic, reserved: true, always: true, handle: jwks},
+		{method: http.MethodGet, path: "/livez", scope: scopePublic, reserved: true, always: true, handle: live},
+		{method: http.MethodGet, path: "/readyz", scope: scopePublic, reserved: true, always: true, handle: ready},
+		{method: http.MethodGet, path: "/contexts/kya/v1", scope: scopePublic, reserved: true, always: true, handle: kyaContext},
 	}
 }
 

@@ -184,7 +184,7 @@ func bearer(r *http.Request) string {
 }
 
 // authenticate finds the caller's key, counts the call against its rate and
-// checks its role: 401, 429, 403.
+// checks its role and its scope: 401, 429, 403.
 func (c *call) authenticate() error {
 	now := c.api.deps.Published.LogTime()
 	keys := c.api.keysNow()
@@ -206,6 +206,9 @@ func (c *call) authenticate() error {
 	}
 	if !key.May(c.route.roles) {
 		return forbidden(c.route.roles)
+	}
+	if err := c.admitScope(); err != nil {
+		return err
 	}
 	if c.route.registers {
 		return c.takeToken(key.creates, registrationRate)

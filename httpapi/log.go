@@ -23,13 +23,13 @@ import (
 
 func (a *API) logRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/log/checkpoint", handle: showCheckpoint},
-		{method: http.MethodGet, path: "/log/keys", handle: showLogKeys},
-		{method: http.MethodGet, path: "/log/tile", handle: func(*call) error { return notFound("no such tile") }},
-		{method: http.MethodGet, path: "/log/tile/{level}", handle: func(*call) error { return notFound("no such tile") }},
-		{method: http.MethodGet, path: "/log/tile/{level}/{index...}", handle: showTile},
-		{method: http.MethodGet, path: "/log/tile/entries", handle: func(*call) error { return notFound("no such tile") }},
-		{method: http.MethodGet, path: "/log/tile/entries/{index...}", roles: wire.RoleAuditor, handle: showEntries},
+		{method: http.MethodGet, path: "/log/checkpoint", scope: scopePublic, handle: showCheckpoint},
+		{method: http.MethodGet, path: "/log/keys", scope: scopePublic, handle: showLogKeys},
+		{method: http.MethodGet, path: "/log/tile", scope: scopePublic, handle: func(*call) error { return notFound("no such tile") }},
+		{method: http.MethodGet, path: "/log/tile/{level}", scope: scopePublic, handle: func(*call) error { return notFound("no such tile") }},
+		{method: http.MethodGet, path: "/log/tile/{level}/{index...}", scope: scopePublic, handle: showTile},
+		{method: http.MethodGet, path: "/log/tile/entries", scope: scopePublic, handle: func(*call) error { return notFound("no such tile") }},
+		{method: http.MethodGet, path: "/log/tile/entries/{index...}", scope: scopeInstitution, roles: wire.RoleAuditor, handle: showEntries},
 	}
 }
 
@@ -163,7 +163,7 @@ func showTile(c *call) error {
 // showEntries is GET /log/tile/entries/{index}: the leaves, for auditors.
 func showEntries(c *call) error {
 	index, width, ok := parseTileIndex(c.r.PathValue("index"))
-	if !ok || c.key.Operator != "" { // A bundle holds everybody's leaves.
+	if !ok {
 		return notFound("no such bundle")
 	}
 	data, err := c.api.deps.Records.Audit().EntryBundle(index, width)

@@ -18,7 +18,7 @@ func (a *API) operationRoutes() []route {
 	set := metrics.NewSet()
 	a.registerGauges(set)
 	plain := func(path string, handler http.HandlerFunc) route {
-		return route{method: http.MethodGet, path: path, always: true, reserved: true, stream: true, handle: func(c *call) error {
+		return route{method: http.MethodGet, path: path, scope: scopePublic, always: true, reserved: true, stream: true, handle: func(c *call) error {
 			c.status, c.wrote = http.StatusOK, true
 			handler(c.w, c.r)
 			return nil
@@ -86,5 +86,5 @@ func renderClock(_ *call, l *edge.Leaf, m *strictjson.Members) error {
 
 // testClockRoute is mounted always; whether it exists is the genesis' question.
 func testClockRoute() route {
-	return route{method: http.MethodPost, path: "/v1/test/clock", roles: wire.RoleOps, body: bodyObject, handle: institution(advanceClock)}
+	return route{method: http.MethodPost, path: "/v1/test/clock", scope: scopeInstitution, roles: wire.RoleOps, body: bodyObject, handle: advanceClock}
 }

@@ -19,10 +19,10 @@ import (
 func (a *API) queueRoutes() []route {
 	readers := wire.RoleReviewer | wire.RoleAuditor
 	post := func(path string, body bodyKind, handle func(*call) error) route {
-		return route{method: http.MethodPost, path: path, roles: wire.RoleReviewer, body: body, reserved: true, handle: handle}
+		return route{method: http.MethodPost, path: path, scope: scopeOwner, roles: wire.RoleReviewer, body: body, reserved: true, handle: handle}
 	}
 	return []route{
-		{method: http.MethodGet, path: "/v1/queue", roles: readers, reserved: true, handle: listQueue},
+		{method: http.MethodGet, path: "/v1/queue", scope: scopeOwner, roles: readers, reserved: true, handle: listQueue},
 		post("/v1/queue/next", bodyOptional, nextReview),
 		post("/v1/queue/{txnId}/claim", bodyOptional, func(c *call) error { return queueVerb(c, wire.QueueClaim) }),
 		post("/v1/queue/{txnId}/release", bodyOptional, func(c *call) error { return queueVerb(c, wire.QueueRelease) }),

@@ -23,17 +23,6 @@ const (
 	listKeeper     = wire.RolePolicy | wire.RoleOps
 )
 
-// institution guards what holds for all operators: a key whose scope is one of
-// them has no say in it, whatever its roles.
-func institution(handle func(*call) error) func(*call) error {
-	return func(c *call) error {
-		if c.key.Operator != "" {
-			return failure(http.StatusForbidden, "forbidden", "this holds for the whole institution: a key with an operator's scope may not do it")
-		}
-		return handle(c)
-	}
-}
-
 // registryRoutes is the registry side of the public API.
 func (a *API) registryRoutes() []route {
 	var all []route
@@ -47,18 +36,18 @@ func (a *API) registryRoutes() []route {
 
 func agentRoutes() []route {
 	return []route{
-		{method: http.MethodPost, path: "/v1/agents/register", roles: registers, body: bodyObject, registers: true, handle: registerAgent},
-		{method: http.MethodPost, path: "/v1/delegates/create", roles: registers, body: bodyObject, registers: true, handle: createDelegate},
-		{method: http.MethodGet, path: "/v1/agents", roles: registryReader, handle: listAgents},
-		{method: http.MethodGet, path: "/v1/agents/{id}", roles: registryReader, handle: getAgent},
-		{method: http.MethodPatch, path: "/v1/agents/{id}", roles: settles, body: bodyObject, handle: patchAgent},
-		{method: http.MethodGet, path: "/v1/agents/{id}/limits", roles: registryReader | wire.RoleScreener, handle: getLimits},
-		{method: http.MethodGet, path: "/v1/agents/{id}/attestations", roles: registryReader, handle: listAttestations},
-		{method: http.MethodPost, path: "/v1/agents/{id}/attest", roles: registers, body: bodyObject, handle: attest},
-		{method: http.MethodPost, path: "/v1/agents/{id}/model", roles: registers, body: bodyObject, handle: setModel},
-		{method: http.MethodPost, path: "/v1/agents/{id}/reissue", roles: registers, body: bodyOptional, handle: reissueAgent},
-		{method: http.MethodPost, path: "/v1/agents/{id}/ownership-transfer", roles: registers, body: bodyObject, handle: flagOwnership},
-		{method: http.MethodDelete, path: "/v1/agents/{id}/ownership-transfer", roles: wire.RolePolicy, body: bodyOptional, handle: cancelOwnership},
+		{method: http.MethodPost, path: "/v1/agents/register", scope: scopeOwner, roles: registers, body: bodyObject, registers: true, handle: registerAgent},
+		{method: http.MethodPost, path: "/v1/delegates/create", scope: scopeOwner, roles: registers, body: bodyObject, registers: true, handle: createDelegate},
+		{method: http.MethodGet, path: "/v1/agents", scope: scopeOwner, roles: registryReader, handle: listAgents},
+		{method: http.MethodGet, path: "/v1/agents/{id}", scope: scopeOwner, roles: registryReader, handle: getAgent},
+		{method: http.MethodPatch, path: "/v1/agents/{id}", scope: scopeOwner, roles: settles, body: bodyObject, handle: patchAgent},
+		{method: http.MethodGet, path: "/v1/agents/{id}/limits", scope: scopeOwner, roles: registryReader | wire.RoleScreener, handle: getLimits},
+		{method: http.MethodGet, path: "/v1/agents/{id}/attestations", scope: scopeOwner, roles: registryReader, handle: listAttestations},
+		{method: http.MethodPost, path: "/v1/agents/{id}/attest", scope: scopeOwner, roles: registers, body: bodyObject, handle: attest},
+		{method: http.MethodPost, path: "/v1/agents/{id}/model", scope: scopeOwner, roles: registers, body: bodyObject, handle: setModel},
+		{method: http.MethodPost, path: "/v1/agents/{id}/reissue", scope: scopeOwner, roles: registers, body: bodyOptional, handle: reissueAgent},
+		{method: http.MethodPost, path: "/v1/agents/{id}/ownership-transfer", scope: scopeOwner, roles: registers, body: bodyObject, handle: flagOwnership},
+		{method: http.MethodDelete, path: "/v1/agents/{id}/ownership-transfer", scope: scopeOwner, roles: wire.RolePolicy, body: bodyOptional, handle: cancelOwnership},
 	}
 }
 
@@ -69,11 +58,11 @@ func statusRoutes() []route {
 		to   engine.Status
 	}{{"suspend", engine.Suspended}, {"reinstate", engine.Active}, {"revoke", engine.Revoked}} {
 		all = append(all,
-			route{method: http.MethodPost, path: "/v1/agents/{id}/" + verb.name, roles: registers, body: bodyObject, handle: agentStatus(verb.to)},
-			route{method: http.MethodPost, path: "/v1/users/{id}/" + verb.name, roles: registers, body: bodyObject, handle: userStatus(verb.to)})
+			route{method: http.MethodPost, path: "/v1/agents/{id}/" + verb.name, scope: scopeOwner, roles: registers, body: bodyObject, handle: agentStatus(verb.to)},
+			route{method: http.MethodPost, path: "/v1/users/{id}/" + verb.name, scope: scopeOwner, roles: registers, body: bodyObject, handle: userStatus(verb.to)})
 		if verb.to != engine.Revoked {
 			all = append(all, route{
-				method: http.MethodPost, path: "/v1/operators/" + verb.name, roles: registers, body: bodyObject, handle: operatorChange(verb.to),
+				method: http.MethodPost, path: "/v1/operators/" + verb.name, scope: scopeOwner, roles: registers, body: bodyObject, handle: operatorChange(verb.to),
 			})
 		}
 	}
@@ -82,20 +71,20 @@ func statusRoutes() []route {
 
 func fleetRoutes() []route {
 	return []route{
-		{method: http.MethodPost, path: "/v1/fleets/create", roles: registers, body: bodyObject, registers: true, handle: createFleet},
-		{method: http.MethodGet, path: "/v1/fleets", roles: registryReader, handle: listFleets},
-		{method: http.MethodGet, path: "/v1/fleets/{id}", roles: registryReader, handle: getFleet},
-		{method: http.MethodPatch, path: "/v1/fleets/{id}", roles: settles, body: bodyObject, handle: patchFleet},
-		{method: http.MethodPost, path: "/v1/fleets/{id}/agents", roles: registers, body: bodyObject, handle: assignAgents},
-		{method: http.MethodDelete, path: "/v1/fleets/{id}/agents/{agentId}", roles: registers, handle: removeAgent},
+		{method: http.MethodPost, path: "/v1/fleets/create", scope: scopeOwner, roles: registers, body: bodyObject, registers: true, handle: createFleet},
+		{method: http.MethodGet, path: "/v1/fleets", scope: scopeOwner, roles: registryReader, handle: listFleets},
+		{method: http.MethodGet, path: "/v1/fleets/{id}", scope: scopeOwner, roles: registryReader, handle: getFleet},
+		{method: http.MethodPatch, path: "/v1/fleets/{id}", scope: scopeOwner, roles: settles, body: bodyObject, handle: patchFleet},
+		{method: http.MethodPost, path: "/v1/fleets/{id}/agents", scope: scopeOwner, roles: registers, body: bodyObject, handle: assignAgents},
+		{method: http.MethodDelete, path: "/v1/fleets/{id}/agents/{agentId}", scope: scopeOwner, roles: registers, handle: removeAgent},
 	}
 }
 
 func userRoutes() []route {
 	return []route{
-		{method: http.MethodPost, path: "/v1/users/register", roles: registers, body: bodyObject, registers: true, handle: registerUser},
-		{method: http.MethodGet, path: "/v1/users/{id}", roles: registryReader, handle: getUser},
-		{method: http.MethodPost, path: "/v1/users/{id}/reissue", roles: registers, body: bodyOptional, handle: reissueUser},
+		{method: http.MethodPost, path: "/v1/users/register", scope: scopeOwner, roles: registers, body: bodyObject, registers: true, handle: registerUser},
+		{method: http.MethodGet, path: "/v1/users/{id}", scope: scopeOwner, roles: registryReader, handle: getUser},
+		{method: http.MethodPost, path: "/v1/users/{id}/reissue", scope: scopeOwner, roles: registers, body: bodyOptional, handle: reissueUser},
 	}
 }
 
@@ -103,52 +92,49 @@ func whitelistRoutes() []route {
 	var all []route
 	for _, place := range []struct {
 		path  string
+		scope scope
 		roles uint8
 		find  placeOf
 	}{
-		{"/v1/agents/{id}/whitelist", settles, agentPlace},
-		{"/v1/fleets/{id}/whitelist", settles, fleetPlace},
-		{"/v1/whitelist", wire.RolePolicy, institutionPlace},
+		{"/v1/agents/{id}/whitelist", scopeOwner, settles, agentPlace},
+		{"/v1/fleets/{id}/whitelist", scopeOwner, settles, fleetPlace},
+		{"/v1/whitelist", scopeInstitution, wire.RolePolicy, institutionPlace},
 	} {
-		guard := func(handle func(*call) error) func(*call) error { return handle }
-		if place.path == "/v1/whitelist" {
-			guard = institution
-		}
 		all = append(all,
-			route{method: http.MethodGet, path: place.path, roles: registryReader, handle: getWhitelist(place.find)},
-			route{method: http.MethodPut, path: place.path, roles: place.roles, body: bodyObject, handle: guard(putWhitelist(place.find))},
-			route{method: http.MethodPost, path: place.path + "/entries", roles: place.roles, body: bodyObject, handle: guard(addEntry(place.find))},
-			route{method: http.MethodDelete, path: place.path + "/entries/{entry}", roles: place.roles, body: bodyOptional, handle: guard(removeEntry(place.find))})
+			route{method: http.MethodGet, path: place.path, scope: place.scope, roles: registryReader, handle: getWhitelist(place.find)},
+			route{method: http.MethodPut, path: place.path, scope: place.scope, roles: place.roles, body: bodyObject, handle: putWhitelist(place.find)},
+			route{method: http.MethodPost, path: place.path + "/entries", scope: place.scope, roles: place.roles, body: bodyObject, handle: addEntry(place.find)},
+			route{method: http.MethodDelete, path: place.path + "/entries/{entry}", scope: place.scope, roles: place.roles, body: bodyOptional, handle: removeEntry(place.find)})
 	}
 	return all
 }
 
 func policyRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/v1/policy", roles: registryReader, handle: getPolicy},
-		{method: http.MethodPut, path: "/v1/policy", roles: wire.RolePolicy, body: bodyRaw, handle: institution(putPolicy)},
-		{method: http.MethodGet, path: "/v1/policy/versions", roles: wire.RolePolicy | wire.RoleAuditor | wire.RoleReviewer, handle: listPolicies},
-		{method: http.MethodPost, path: "/v1/policy/validate", roles: wire.RolePolicy, body: bodyRaw, handle: validatePolicy},
+		{method: http.MethodGet, path: "/v1/policy", scope: scopeInstitution, roles: registryReader, handle: getPolicy},
+		{method: http.MethodPut, path: "/v1/policy", scope: scopeInstitution, roles: wire.RolePolicy, body: bodyRaw, handle: putPolicy},
+		{method: http.MethodGet, path: "/v1/policy/versions", scope: scopeInstitution, roles: wire.RolePolicy | wire.RoleAuditor | wire.RoleReviewer, handle: listPolicies},
+		{method: http.MethodPost, path: "/v1/policy/validate", scope: scopeInstitution, roles: wire.RolePolicy, body: bodyRaw, handle: validatePolicy},
 	}
 }
 
 func listRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/v1/ofac", roles: anyRole, handle: getLists},
-		{method: http.MethodPost, path: "/v1/ofac/sync", roles: listKeeper, body: bodyOptional, handle: institution(syncLists)},
-		{method: http.MethodGet, path: "/v1/ofac/{id}/diff", roles: listKeeper | wire.RoleReviewer | wire.RoleAuditor, handle: diffLists},
-		{method: http.MethodPost, path: "/v1/ofac/{id}/activate", roles: wire.RolePolicy, body: bodyOptional, handle: institution(activateList)},
-		{method: http.MethodPost, path: "/v1/ofac/{id}/rollback", roles: wire.RolePolicy, body: bodyObject, stream: true, handle: institution(rollbackList)},
-		{method: http.MethodPost, path: "/v1/ofac/rollback", roles: wire.RolePolicy, body: bodyObject, stream: true, handle: institution(rollbackList)},
+		{method: http.MethodGet, path: "/v1/ofac", scope: scopeInstitution, roles: anyRole, handle: getLists},
+		{method: http.MethodPost, path: "/v1/ofac/sync", scope: scopeInstitution, roles: listKeeper, body: bodyOptional, handle: syncLists},
+		{method: http.MethodGet, path: "/v1/ofac/{id}/diff", scope: scopeInstitution, roles: listKeeper | wire.RoleReviewer | wire.RoleAuditor, handle: diffLists},
+		{method: http.MethodPost, path: "/v1/ofac/{id}/activate", scope: scopeInstitution, roles: wire.RolePolicy, body: bodyOptional, handle: activateList},
+		{method: http.MethodPost, path: "/v1/ofac/{id}/rollback", scope: scopeInstitution, roles: wire.RolePolicy, body: bodyObject, stream: true, handle: rollbackList},
+		{method: http.MethodPost, path: "/v1/ofac/rollback", scope: scopeInstitution, roles: wire.RolePolicy, body: bodyObject, stream: true, handle: rollbackList},
 	}
 }
 
 func matchRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/v1/match", roles: wire.RoleReviewer | wire.RolePolicy | wire.RoleAuditor, handle: matchName},
-		{method: http.MethodGet, path: "/v1/cleared", roles: wire.RoleReviewer | wire.RoleAuditor | wire.RolePolicy, handle: institution(listCleared)},
-		{method: http.MethodPost, path: "/v1/cleared", roles: wire.RoleReviewer, body: bodyObject, handle: institution(clearPair)},
-		{method: http.MethodDelete, path: "/v1/cleared/{id}", roles: wire.RoleReviewer, body: bodyOptional, handle: institution(removeCleared)},
+		{method: http.MethodGet, path: "/v1/match", scope: scopeReference, roles: wire.RoleReviewer | wire.RolePolicy | wire.RoleAuditor, handle: matchName},
+		{method: http.MethodGet, path: "/v1/cleared", scope: scopeInstitution, roles: wire.RoleReviewer | wire.RoleAuditor | wire.RolePolicy, handle: listCleared},
+		{method: http.MethodPost, path: "/v1/cleared", scope: scopeInstitution, roles: wire.RoleReviewer, body: bodyObject, handle: clearPair},
+		{method: http.MethodDelete, path: "/v1/cleared/{id}", scope: scopeInstitution, roles: wire.RoleReviewer, body: bodyOptional, handle: removeCleared},
 	}
 }
 
@@ -157,18 +143,18 @@ func matchRoutes() []route {
 // which are larger than its bodies.
 func (a *API) registryAdminRoutes() []route {
 	return []route{
-		{method: http.MethodPost, path: "/admin/keys", roles: wire.RoleAdmin, body: bodyObject, handle: createKey},
-		{method: http.MethodGet, path: "/admin/keys", roles: wire.RoleAdmin, handle: listKeys},
-		{method: http.MethodDelete, path: "/admin/keys/{id}", roles: wire.RoleAdmin, handle: revokeKey},
-		{method: http.MethodPost, path: "/admin/keys/{id}/rotate", roles: wire.RoleAdmin, body: bodyOptional, handle: rotateKey},
-		{method: http.MethodPost, path: "/admin/signing-key/rotate", roles: wire.RoleAdmin, body: bodyOptional, handle: rotateSigningKey},
-		{method: http.MethodGet, path: "/admin/signing-keys", roles: wire.RoleAdmin, handle: listSigningKeys},
-		{method: http.MethodPost, path: "/admin/signing-keys/{kid}/revoke", roles: wire.RoleAdmin, body: bodyObject, handle: revokeSigningKey},
+		{method: http.MethodPost, path: "/admin/keys", scope: scopeInstitution, roles: wire.RoleAdmin, body: bodyObject, handle: createKey},
+		{method: http.MethodGet, path: "/admin/keys", scope: scopeInstitution, roles: wire.RoleAdmin, handle: listKeys},
+		{method: http.MethodDelete, path: "/admin/keys/{id}", scope: scopeInstitution, roles: wire.RoleAdmin, handle: revokeKey},
+		{method: http.MethodPost, path: "/admin/keys/{id}/rotate", scope: scopeInstitution, roles: wire.RoleAdmin, body: bodyOptional, handle: rotateKey},
+		{method: http.MethodPost, path: "/admin/signing-key/rotate", scope: scopeInstitution, roles: wire.RoleAdmin, body: bodyOptional, handle: rotateSigningKey},
+		{method: http.MethodGet, path: "/admin/signing-keys", scope: scopeInstitution, roles: wire.RoleAdmin, handle: listSigningKeys},
+		{method: http.MethodPost, path: "/admin/signing-keys/{kid}/revoke", scope: scopeInstitution, roles: wire.RoleAdmin, body: bodyObject, handle: revokeSigningKey},
 		{
-			method: http.MethodPost, path: "/v1/ofac/snapshots", roles: wire.RolePolicy, body: bodyRaw, max: engine.ListUploadMax,
+			method: http.MethodPost, path: "/v1/ofac/snapshots", scope: scopeInstitution, roles: wire.RolePolicy, body: bodyRaw, max: engine.ListUploadMax,
 			stream: true, handle: uploadList,
 		},
-		{method: http.MethodPost, path: "/v1/ofac/{id}/activate", roles: wire.RolePolicy, body: bodyOptional, handle: institution(activateList)},
+		{method: http.MethodPost, path: "/v1/ofac/{id}/activate", scope: scopeInstitution, roles: wire.RolePolicy, body: bodyOptional, handle: activateList},
 	}
 }
 

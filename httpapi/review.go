@@ -11,7 +11,7 @@ import (
 
 func (a *API) reviewRoutes() []route {
 	return []route{
-		{method: http.MethodPost, path: "/v1/reviews/{txnId}", roles: wire.RoleReviewer, body: bodyObject, reserved: true, handle: review},
+		{method: http.MethodPost, path: "/v1/reviews/{txnId}", scope: scopeOwner, roles: wire.RoleReviewer, body: bodyObject, reserved: true, handle: review},
 	}
 }
 

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"maps"
 	"net/http"
 	"os"
 	"regexp"
@@ -9,63 +10,143 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/wire"
 )
 
 var pathValue = regexp.MustCompile(`\{[^}]*\}`)
 
-// allRoutes lists both listeners as lines: listener, method, path, who may.
-func allRoutes(n *testNode) []string {
-	var lines []string
-	add := func(listener string, routes []route) {
+// routePage is docs/ROUTES.md: who may call what, and whose data it shows.
+const routePage = "../docs/ROUTES.md"
+
+const routePageHead = `# Who may call what
+
+Written by a test from the route table of the code, and compared with it: a route that is not here does not exist.
+
+*Scope* says whose affair a call is:
+
+- *public*: no key. Nothing in the answer is any operator's.
+- *reference*: any key with one of the roles. Published knowledge, nobody's data.
+- *owner*: operators' data. A key with an operator's scope sees and changes its own operator's alone: what is another's is
+  404, or 403 where the call itself names the other operator.
+- *institution*: what holds for all operators. Closed (403) to keys with an operator's scope, whatever their roles.
+
+One of the *roles* is enough; admin has all of them. On the admin listener a key with an operator's scope is no key (401).
+No key, an unknown one, one that has expired, was revoked or comes from a network that is not its own: 401.
+
+`
+
+// routeTable is the page's tables.
+func routeTable(n *testNode) string {
+	var page strings.Builder
+	page.WriteString(routePageHead)
+	table := func(title string, routes []route) {
+		page.WriteString("## " + title + "\n\n| call | scope | roles |\n|---|---|---|\n")
+		sort.Slice(routes, func(i, j int) bool { return routes[i].path+" "+routes[i].method < routes[j].path+" "+routes[j].method })
 		for _, r := range routes {
-			who := "public"
+			who := strings.Join(roleList(r.roles), ", ")
 			if r.roles == anyRole {
-				who = "any key"
-			} else if r.roles != 0 {
-				who = strings.Join(roleList(r.roles), " ")
+				who = "any"
 			}
-			lines = append(lines, listener+" "+r.method+" "+r.path+": "+who)
+			page.WriteString("| " + r.method + " " + r.path + " | " + r.scope.text() + " | " + who + " |\n")
 		}
 	}
-	add("public", n.api.publicRoutes())
-	add("admin", n.api.adminRoutes())
-	sort.Strings(lines)
-	return lines
+	table("Public API", n.api.publicRoutes())
+	page.WriteString("\n")
+	table("Admin listener", n.api.adminRoutes())
+	return page.String()
 }
 
 // The route table, as a golden file: who may call what is read in one place.
 func TestRouteTable(t *testing.T) {
-	const file = "testdata/routes.golden"
-	got := strings.Join(allRoutes(newTestNode(t)), "\n") + "\n"
+	got := routeTable(newTestNode(t))
 	if *update {
-		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
+		require.NoError(t, os.WriteFile(routePage, []byte(got), 0o644))
 	}
-	want, err := os.ReadFile(file)
+	want, err := os.ReadFile(routePage)
 	require.NoError(t, err)
-	require.Equal(t, string(want), got)
+	require.Equal(t, string(want), got, "a new route needs its line: run with -update and read the diff")
 }
 
-// Every route, every role (decision 61, no. 24): without a key 401, with a
-// key that lacks the role 403, with one that has it neither.
-func TestEveryRouteEveryRole(t *testing.T) {
+// A route that does not say whose affair it is, is not served.
+func TestEveryRouteDeclaresItsScope(t *testing.T) {
 	n := newTestNode(t)
+	for _, r := range append(n.api.publicRoutes(), n.api.adminRoutes()...) {
+		require.NotEqual(t, scopeNone, r.scope, "%s %s", r.method, r.path)
+		require.Equal(t, r.roles == 0, r.scope == scopePublic, "%s %s", r.method, r.path)
+		private := strings.HasPrefix(r.path, "/v1/") && r.path != "/v1/health" && r.path != "/v1/.well-known/jwks.json"
+		require.False(t, private && r.scope == scopePublic, "%s %s: only health and key set are public under /v1", r.method, r.path)
+	}
+}
+
+// deadKeys are the kinds of keys that are none, each as the name of a test key.
+func (n *testNode) deadKeys() []string {
+	expired, revoked, elsewhere := testKey("expired"), testKey("revoked"), testKey("elsewhere")
+	expired.ExpiresAt, elsewhere.Networks = n.LogTime()+1, []string{"203.0.113.0/24"}
+	n.addKey(expired, testSecret("expired"))
+	n.addKey(revoked, testSecret("revoked"))
+	n.addKey(elsewhere, testSecret("elsewhere"))
+	n.must(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyRevoke, Key: wire.APIKey{ID: revoked.ID}})
+	n.advance(engine.Second)
+	return []string{"", "unknown", "expired", "revoked", "elsewhere"}
+}
+
+// Every route, every kind of key (decision 61, no. 24): no live key is 401; a key
+// that lacks the role, and a key with an operator's scope on what is the
+// institution's, is 403; any other is let in.
+func TestEveryRouteEveryKey(t *testing.T) {
+	n := newTestNode(t)
+	dead := n.deadKeys()
+	for role, bit := range testRoles {
+		n.addKey(wire.APIKey{ID: "key_acme_" + role, Roles: bit, Operator: edge.OperatorKey("Acme")}, testSecret("acme"+role))
+	}
+	n.addKey(wire.APIKey{ID: "key_acme_admin", Operator: edge.OperatorKey("Acme")}, testSecret("acmeadmin"))
+	roles := map[string]uint8{"admin": wire.RoleAdmin}
+	maps.Copy(roles, testRoles)
 	for _, r := range n.api.publicRoutes() {
 		path := pathValue.ReplaceAllString(r.path, "x")
+		at := r.method + " " + r.path
 		if r.roles == 0 {
-			require.NotEqual(t, 401, n.do("", r.method, path, "").Code, path)
+			require.NotContains(t, []int{401, 403}, n.do("", r.method, path, "").Code, at)
 			continue
 		}
-		require.Equal(t, 401, n.do("", r.method, path, "").Code, "%s %s", r.method, path)
-		for role, bit := range testRoles {
-			if r.roles&bit != 0 && (r.method != http.MethodGet && strings.HasPrefix(path, "/v1/cluster/")) {
-				continue // The verbs are called in their own transcript.
-			}
-			code := n.do(role, r.method, path, "{}").Code
-			if r.roles&bit == 0 {
-				require.Equal(t, 403, code, "%s %s as %s", r.method, path, role)
-			} else {
-				require.NotContains(t, []int{401, 403, 405, 500}, code, "%s %s as %s", r.method, path, role)
-			}
+		for _, key := range dead {
+			require.Equal(t, 401, n.do(key, r.method, path, "").Code, "%s with the key %q", at, key)
+		}
+		verb := r.method != http.MethodGet && strings.HasPrefix(path, "/v1/cluster/")
+		for role, bit := range roles {
+			may := r.roles&bit != 0 || role == "admin"
+			requireLetIn(t, n, r, role, path, may, verb)
+			requireLetIn(t, n, r, "acme"+role, path, may && r.scope != scopeInstitution, verb)
+		}
+	}
+}
+
+func requireLetIn(t *testing.T, n *testNode, r route, key, path string, may, verb bool) {
+	if may && verb {
+		return // The verbs are called in their own transcript.
+	}
+	code := n.do(key, r.method, path, "{}").Code
+	if !may {
+		require.Equal(t, 403, code, "%s %s as %s", r.method, r.path, key)
+		return
+	}
+	require.NotContains(t, []int{401, 403, 405, 500}, code, "%s %s as %s", r.method, r.path, key)
+}
+
+// The admin listener knows no key with an operator's scope.
+func TestAdminListenerHasNoTenants(t *testing.T) {
+	n := newTestNode(t)
+	n.addKey(wire.APIKey{ID: "key_acme", Operator: edge.OperatorKey("Acme")}, testSecret("acme"))
+	for _, r := range n.api.adminRoutes() {
+		if r.roles == 0 {
+			continue
+		}
+		path := pathValue.ReplaceAllString(r.path, "x")
+		for _, secret := range []string{"", testSecret("acme"), testSecret("unknown")} {
+			require.Equal(t, 401, n.doAdmin(r.method, path, "{}", "Authorization", "Bearer "+secret).Code, "%s %s", r.method, r.path)
 		}
 	}
 }

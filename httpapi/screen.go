@@ -14,8 +14,8 @@ import (
 
 func (a *API) screenRoutes() []route {
 	return []route{
-		{method: http.MethodPost, path: "/v1/screen", roles: wire.RoleScreener, body: bodyObject, max: engine.ScreenBodyMax, handle: screen},
-		{method: http.MethodPost, path: "/v1/screen/dry-run", roles: wire.RolePolicy | wire.RoleReviewer, body: bodyObject, max: engine.ScreenBodyMax, handle: dryRun},
+		{method: http.MethodPost, path: "/v1/screen", scope: scopeOwner, roles: wire.RoleScreener, body: bodyObject, max: engine.ScreenBodyMax, handle: screen},
+		{method: http.MethodPost, path: "/v1/screen/dry-run", scope: scopeOwner, roles: wire.RolePolicy | wire.RoleReviewer, body: bodyObject, max: engine.ScreenBodyMax, handle: dryRun},
 	}
 }
 

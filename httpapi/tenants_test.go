@@ -1,0 +1,124 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/edge"
+	"railguard/fsm/wire"
+)
+
+// tenants is a node with the data of one operator, ACME, and an admin key of
+// another, Globex.
+type tenants struct {
+	*testNode
+	agent, token, fleet, user, userToken, txn string
+}
+
+func newTenants(t *testing.T) *tenants {
+	n := &tenants{testNode: newTestNode(t)}
+	n.addKey(wire.APIKey{ID: "key_acme", Operator: edge.OperatorKey("Acme")}, testSecret("acme"))
+	n.addKey(wire.APIKey{ID: "key_globex", Operator: edge.OperatorKey("Globex")}, testSecret("globex"))
+	made := func(path, body string) *httptest.ResponseRecorder {
+		w := n.do("acme", "POST", path, body)
+		require.Less(t, w.Code, 300, "%s: %s", path, w.Body)
+		return w
+	}
+	w := made("/v1/agents/register", `{"agentName":"Acme Bot","agentType":"supervised","operatorLegalName":"Acme","purpose":"p","spendPolicy":{"maxSingleTxUSDC":1}}`)
+	n.agent, n.token = member(t, w.Body.Bytes(), "agentId"), member(t, w.Body.Bytes(), "token")
+	n.fleet = member(t, made("/v1/fleets/create", `{"fleetName":"Acme Fleet","operatorLegalName":"Acme","dailyLimitUSDC":5}`).Body.Bytes(), "fleetId")
+	w = made("/v1/users/register", `{"legalName":"Acme Person","agentIds":["`+n.agent+`"]}`)
+	n.user, n.userToken = member(t, w.Body.Bytes(), "userId"), member(t, w.Body.Bytes(), "token")
+	w = made("/v1/screen", `{"token":"`+n.token+`","amount":7,"cpName":"Acme Counterparty"}`)
+	require.Equal(t, "REVIEW", member(t, w.Body.Bytes(), "verdict"))
+	n.txn = member(t, w.Body.Bytes(), "txnId")
+	return n
+}
+
+// foreignBodies are calls that name another operator's things in the body.
+func (n *tenants) foreignBodies() map[string]string {
+	return map[string]string{
+		"/v1/agents/register":     `{"agentName":"B","agentType":"supervised","operatorLegalName":"Acme","purpose":"p"}`,
+		"/v1/delegates/create":    `{"agentName":"B","parentAgentId":"` + n.agent + `"}`,
+		"/v1/fleets/create":       `{"fleetName":"F","operatorLegalName":"Acme","dailyLimitUSDC":5}`,
+		"/v1/users/register":      `{"legalName":"P","agentIds":["` + n.agent + `"]}`,
+		"/v1/operators/suspend":   `{"operatorLegalName":"Acme","reason":"r"}`,
+		"/v1/operators/reinstate": `{"operatorLegalName":"Acme","reason":"r"}`,
+		"/v1/screen":              `{"token":"` + n.token + `","amount":1}`,
+		"/v1/screen/dry-run":      `{"token":"` + n.token + `","amount":1}`,
+		"/v1/queue/next":          `{"assignee":"me"}`,
+
+		// Bodies that are judged before the id in the path.
+		"/v1/agents/{id}/model": `{"underlyingModel":"m"}`,
+	}
+}
+
+// A key of one operator gets nothing of another's, on any route: not by id, not by
+// name, not in a list. A new route of scopeOwner is walked by itself; one that
+// takes ids in its body needs a line above.
+func TestTenantsAreApart(t *testing.T) {
+	n := newTenants(t)
+	before := n.store.Size()
+	bodies := n.foreignBodies()
+	for _, r := range n.api.publicRoutes() {
+		if r.scope != scopeOwner {
+			continue
+		}
+		path := strings.NewReplacer("{txnId}", n.txn, "{agentId}", n.agent, "{entry}", "1").Replace(r.path)
+		for prefix, id := range map[string]string{"/v1/agents/": n.agent, "/v1/fleets/": n.fleet, "/v1/users/": n.user} {
+			if strings.HasPrefix(path, prefix) {
+				path = strings.Replace(path, "{id}", id, 1)
+			}
+		}
+		require.NotContains(t, path, "{", "%s: name what stands for it", r.path)
+		body, named := bodies[r.path]
+		require.True(t, named || r.method == http.MethodGet || r.path != path, "%s %s: give it a body that names another operator's things", r.method, r.path)
+		if !named {
+			body = "{}"
+		}
+		w := n.do("globex", r.method, path, body)
+		if r.path == path && !named { // A list: nothing of ACME's is in it.
+			require.Equal(t, 200, w.Code, "%s %s", r.method, r.path)
+			for _, word := range []string{"acme", n.agent, n.fleet, n.user, n.txn} {
+				require.NotContains(t, strings.ToLower(w.Body.String()), word, "%s %s", r.method, r.path)
+			}
+			continue
+		}
+		if r.path == "/v1/queue/next" {
+			require.Equal(t, 204, w.Code)
+			continue
+		}
+		require.Contains(t, []int{403, 404}, w.Code, "%s %s: %s", r.method, r.path, w.Body)
+		require.NotContains(t, strings.ToLower(w.Body.String()), "acme", "%s %s", r.method, r.path)
+	}
+	require.Equal(t, before, n.store.Size(), "nothing came into the log")
+}
+
+// joinFails is a cluster that tells why a join failed.
+type joinFails struct {
+	Operations
+	err error
+}
+
+func (j joinFails) Join(context.Context, string, string) error { return j.err }
+
+// A join that fails says nothing of what came from the address.
+func TestJoinTellsNothing(t *testing.T) {
+	n := newTestNode(t)
+	n.api = n.another(func(d *Deps) {
+		d.Operations = joinFails{n, errors.New("dial tcp 10.0.0.1:22: got SSH-2.0-OpenSSH_9.9")}
+	})
+	w := n.do("ops", "POST", "/v1/cluster/join", `{"id":"n2","addr":"10.0.0.1:22"}`)
+	require.Equal(t, 422, w.Code)
+	require.NotContains(t, w.Body.String(), "SSH")
+	require.NotContains(t, w.Body.String(), "10.0.0.1")
+	require.Equal(t, "addr", member(t, w.Body.Bytes(), "param"))
+	n.api = n.another(func(d *Deps) { d.Operations = joinFails{n, wire.ErrNoLeader} })
+	require.Equal(t, 503, n.do("ops", "POST", "/v1/cluster/join", `{"id":"n2","addr":"10.0.0.1:22"}`).Code)
+}

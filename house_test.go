@@ -35,24 +35,26 @@ var importLaw = map[string][]string{
 	"engine":            {"ofac", "ofac/wallet"},
 	"engine/credential": {"engine"},
 	"fsm/wire":          {"engine"},
-	"fsm":               {"audit/merkle", "engine", "fsm/wire", "ofac"},
+	"fsm/leaf":          {"engine", "fsm/wire"},
+	"fsm/leafjson":      {"engine", "fsm/leaf", "fsm/wire", "strictjson"},
+	"fsm":               {"audit/merkle", "engine", "fsm/leaf", "fsm/wire", "ofac"},
 	"audit":             {"audit/merkle"},
 	"audit/merkle":      {},
 	"audit/note":        {},
 	"audit/proof":       {"audit/merkle"},
 	"audit/audittest":   {"audit"},
-	"audit/examine":     {"audit/note", "audit/proof"},
+	"audit/examine":     {"audit/note", "audit/proof", "fsm/leaf", "fsm/leafjson"},
 	"cluster":           {"cluster/datadir", "cluster/port", "cluster/report", "engine", "fsm", "fsm/wire", "audit", "ofac"},
 	"cluster/datadir":   {"engine"},
 	"cluster/recovery":  {"cluster/datadir", "cluster/port", "audit", "engine", "fsm", "fsm/wire"},
 	"cluster/port":      {"cluster/report", "engine", "fsm/wire"},
 	"cluster/porttest":  {},
 	"cluster/report":    {},
-	"cluster/sim":       {"cluster", "cluster/datadir", "cluster/report", "engine", "fsm", "fsm/wire", "audit", "audit/audittest", "ofac"},
+	"cluster/sim":       {"cluster", "cluster/datadir", "cluster/report", "engine", "fsm", "fsm/leaf", "fsm/wire", "audit", "audit/audittest", "ofac"},
 	"strictjson":        {"engine"},
 	"seal":              {"engine", "fsm/wire", "audit/note"},
-	"edge":              {"strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/wire", "audit"},
-	"httpapi":           {"edge", "cluster/report", "ofac/judge", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/wire", "audit", "audit/note"},
+	"edge":              {"fsm/leaf", "fsm/leafjson", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/wire", "audit"},
+	"httpapi":           {"edge", "cluster/report", "ofac/judge", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/note"},
 	"bench/conformance": {"engine", "engine/credential", "audit/note", "audit/proof", "audit/examine"},
 	"bench/chaos":       {"engine", "engine/credential", "audit/note", "audit/proof", "audit/examine", "bench/conformance"},
 	"bench/mutants":     {},
@@ -72,7 +74,7 @@ var externalLaw = map[string][]string{
 	"github.com/cloudflare/circl":             {"audit/note"},
 	"github.com/VictoriaMetrics/metrics":      {"cluster", "cluster/datadir", "cluster/port", "audit", "edge", "httpapi"},
 	"github.com/fxamacker/cbor":               {"fsm/wire", "cluster/port"},
-	"github.com/dchest/siphash":               {"fsm"},
+	"github.com/dchest/siphash":               {"fsm", "fsm/leaf"},
 	"github.com/transparency-dev/merkle":      {"fsm", "audit", "audit/proof", "bench/chaos", "bench/conformance"},
 	"golang.org/x/mod":                        {"audit/note", "bench/conformance"},
 	"golang.org/x/text":                       {"ofac", "engine"},
@@ -92,7 +94,7 @@ var externalLaw = map[string][]string{
 }
 
 // pureRooms have no clock, randomness, disk, network, goroutines or locks.
-var pureRooms = []string{"engine", "ofac", "ofac/wallet", "fsm", "fsm/wire", "audit/merkle"}
+var pureRooms = []string{"engine", "ofac", "ofac/wallet", "fsm", "fsm/leaf", "fsm/wire", "audit/merkle"}
 
 // pureBans are packages a pure room must not import, with what to do instead.
 var pureBans = map[string]string{

@@ -12,6 +12,7 @@ import (
 
 	"railguard/cluster/datadir"
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
@@ -101,13 +102,29 @@ func BenchmarkLogAppend(b *testing.B) {
 // benchScreen is a screening record of usual size.
 func benchScreen(n *Node) []byte {
 	settings := n.Settings()
-	basis := engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version}
+	basis := engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher}
 	basis.Fold(engine.RevAgent, 1, n.Agent(1).Rev)
 	return wire.Encode(&wire.Screen{
 		Agent: 1, Version: 1, Expires: n.Agent(1).ExpiresAt, Amount: engine.Dollar, Basis: basis,
-		Fragment: []byte(`"agentName":"bench","operatorLegalName":"Acme","_request":{"amount":1,"chain":"ETH","cpWallet":"0x52908400098527886E0F7030069857D2E4169EE7","cpName":"Some Company","rail":"USDC"}`),
+		Fragment: benchFragment("1", "0x52908400098527886E0F7030069857D2E4169EE7", "Some Company", [32]byte{1}),
 		Filters:  []uint64{1, 2, 3, 4},
 	})
+}
+
+// benchFragment is an edge's part of a record as it usually is.
+func benchFragment(amount, wallet, name string, request [32]byte) []byte {
+	var f leaf.Fragment
+	f.Set(leaf.TagSource, []byte{1})
+	for tag, text := range map[leaf.Tag]string{
+		leaf.TagMixers: "2026-08-20", leaf.TagZones: "2026a", leaf.TagVersion: "0.1.0", leaf.TagCredential: "urn:uuid:0b6cf2b4-3ad4-4a9a-8a3c-6d1b5f4f2f10",
+		leaf.TagKey: "key_bench", leaf.TagNode: "n1", leaf.TagRequestID: "req_01J00000000000000000000000",
+		leaf.TagAmount: amount, leaf.TagChain: `"BASE"`, leaf.TagWallet: `"` + wallet + `"`, leaf.TagName: `"` + name + `"`, leaf.TagRail: `"USDC"`,
+		leaf.TagPartyType: `"BUSINESS"`, leaf.TagProtocol: `"x402"`,
+	} {
+		f.Set(tag, []byte(text))
+	}
+	f.Set(leaf.TagRequestHash, request[:])
+	return f.Append(nil)
 }
 
 // BenchmarkView measures a reader that always wants the newest state.

@@ -29,7 +29,7 @@ type published struct {
 func newPublished() *published {
 	p := &published{
 		agents: newPages[engine.AgentProfile](engine.AgentsMax),
-		users:  newPages[engine.UserProfile](engine.AgentsMax),
+		users:  newPages[engine.UserProfile](engine.UsersMax),
 		fleets: newPages[engine.FleetProfile](engine.FleetsMax),
 	}
 	p.settings.Store(&fsm.Settings{Format: engine.Format1})

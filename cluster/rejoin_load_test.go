@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
@@ -86,25 +88,27 @@ func (l *screenLoad) send(n *Node, kind wire.Kind, body []byte) error {
 		l.failed.Add(1)
 		return err
 	}
-	if kind == wire.KindScreen && !bytes.Contains(r.Data, []byte(`"verdict":"PROCEED"`)) {
+	var s leaf.Screen
+	if kind == wire.KindScreen && (leaf.DecodeScreen(r.Data, &s) != nil || s.Verdict != engine.Proceed) {
 		l.odd.Add(1)
 	}
 	return nil
 }
 
-// screen is one record: a fragment of about 450 bytes, partly random as wallets and
+// screen is one record: a fragment of about 300 bytes, partly random as wallets and
 // hashes are, and five filter keys.
 func (l *screenLoad) screen(n *Node, random *rand.Rand) []byte {
 	slot := engine.AgentSlot(1 + random.IntN(l.agents))
 	settings, agent := n.Settings(), n.Agent(slot)
-	basis := engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version}
+	basis := engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher}
 	basis.Fold(engine.RevAgent, uint32(slot), agent.Rev)
 	party := random.IntN(50_000)
-	fragment := fmt.Appendf(make([]byte, 0, 512), `"agentId":"agt_%08x","agentName":%q,"operatorLegalName":%q,"fleetId":null,`+
-		`"_request":{"amount":%d.%02d,"chain":"BASE","cpWallet":"0x%016x%016x%08x","cpName":"Vendor %d Ltd","cpType":"BUSINESS","protocol":"x402","rail":"USDC"},`+
-		`"listVersion":"%016x","policyVersion":%d,"requestHash":"%016x%016x","evidence":{"checked":["SDN","CONS"],"score":%d}`,
-		random.Uint32(), agent.AgentName, agent.OperatorLegalName, random.IntN(500), random.IntN(100), random.Uint64(), random.Uint64(), random.Uint32(),
-		party, uint64(0x5deece66d), settings.Policy.Version, random.Uint64(), random.Uint64(), random.IntN(100))
+	var request [32]byte
+	for i := 0; i < len(request); i += 8 {
+		binary.LittleEndian.PutUint64(request[i:], random.Uint64())
+	}
+	fragment := benchFragment(fmt.Sprintf("%d.%02d", random.IntN(500), random.IntN(100)),
+		fmt.Sprintf("0x%016x%016x%08x", random.Uint64(), random.Uint64(), random.Uint32()), fmt.Sprintf("Vendor %d Ltd", party), request)
 	screen := &wire.Screen{
 		Agent: slot, Version: 1, Expires: agent.ExpiresAt, Amount: engine.USD(1+random.IntN(500)) * engine.Dollar, Basis: basis, Fragment: fragment,
 		Filters: []uint64{uint64(slot), 1 << 40, 2<<40 + 25, random.Uint64(), 3<<40 + uint64(party)},

@@ -11,6 +11,10 @@ type Caller struct {
 	Name     string
 	Roles    uint8  // wire.Role bits.
 	Operator string // Normalised operator scope; "" is all operators.
+
+	// Key is the row and revision that Apply holds its records to; zero for the
+	// person at the node's own machine.
+	Key wire.KeyRef
 }
 
 // May reports whether the key has one of the roles; admin has all.

@@ -11,6 +11,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm"
+	"railguard/fsm/leafjson"
 	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/seal"
@@ -52,12 +53,12 @@ type Records interface {
 // Judges is what all judges of one node share: the terms of the moment, and what
 // was verified and written once already. It is safe for concurrent use.
 type Judges struct {
-	deps   Deps
-	tokens *tokenCache
-	cards  *cardCache
-	policy atomic.Pointer[policyCard]
-	terms  atomic.Pointer[Terms]
-	mutex  sync.Mutex // Serialises rebuilding the terms; readers never take it.
+	deps     Deps
+	tokens   *tokenCache
+	cards    *cardCache
+	profiles profileCache
+	terms    atomic.Pointer[Terms]
+	mutex    sync.Mutex // Serialises rebuilding the terms; readers never take it.
 }
 
 // New makes the judges of one node.
@@ -76,6 +77,7 @@ type Call struct {
 	Document  strictjson.Document
 	Idem      *wire.Idem
 	IdemHash  string // Hex; for the record.
+	Trace     string // The caller's trace id (W3C Trace Context), 32 hex digits; "" without one.
 }
 
 // Timing is what judging took.
@@ -94,6 +96,7 @@ type Judge struct {
 	Timing Timing
 
 	screen  screening
+	answer  leafjson.Screen    // The record that OpenAnswer read.
 	fresh   bool               // The leader's state was asked for once already.
 	parsers []*fastjson.Parser // Of leaves that are open.
 }

@@ -10,6 +10,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/ofac/sample"
@@ -108,8 +109,11 @@ func TestOneJudgeManyCalls(t *testing.T) {
 		record, err := judge.Screen()
 		require.NoError(t, err)
 		require.Equal(t, engine.USD(i)*engine.Dollar, record.Amount)
-		require.Contains(t, string(record.Fragment), `"requestId":"req_`+strconv.Itoa(i)+`"`)
-		require.Contains(t, string(record.Fragment), `"amount":`+strconv.Itoa(i)+`,"chain":"BASE"`)
+		var members leaf.Fragment
+		require.NoError(t, members.Read(record.Fragment))
+		require.Equal(t, "req_"+strconv.Itoa(i), string(members.Get(leaf.TagRequestID)))
+		require.Equal(t, strconv.Itoa(i), string(members.Get(leaf.TagAmount)))
+		require.Equal(t, `"BASE"`, string(members.Get(leaf.TagChain)))
 		require.NotContains(t, string(record.Fragment), sent)
 		if i%2 == 0 {
 			require.Equal(t, n.agent.Slot, record.Agent)

@@ -217,7 +217,6 @@ func (j *Judge) DryRun(m *strictjson.Members) error {
 	m.Text("verdict", x.decision.Verdict.String())
 	m.TextOrNull("rule", x.decision.Code())
 	m.Text("reason", x.decision.Reason())
-	s.fragment, s.filters = s.fragment[:0], s.filters[:0]
 	j.writeParties(m)
 	m.Text("ofacSource", ListSource(j.Terms.Settings.List))
 	m.Text("ruleSet", engine.RuleSet)

@@ -1,33 +1,121 @@
 package edge
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/valyala/fastjson"
 
 	"railguard/audit"
 	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/leafjson"
 	"railguard/fsm/wire"
 	"railguard/strictjson"
 )
 
 // Leaf is one audit record, parsed.
 type Leaf struct {
-	Index uint64
-	Data  []byte
-	Value *fastjson.Value
+	Index  uint64
+	Data   []byte // As stored: what is hashed.
+	Value  *fastjson.Value
+	Shown  []byte           // As JSON; an event's is Data.
+	Record *leafjson.Screen // Of a screening record; nil for others.
 }
 
-// OpenLeaf parses a leaf. The parser is held by the call until its end.
+// OpenLeaf parses a leaf; a screening record as it is shown. The parser is held
+// by the call until its end.
 func (j *Judge) OpenLeaf(index uint64, data []byte) (Leaf, error) {
+	return j.openLeaf(index, data, false)
+}
+
+func (j *Judge) openLeaf(index uint64, data []byte, inputs bool) (Leaf, error) {
+	l := Leaf{Index: index, Data: data}
+	text := data
+	switch leaf.FormOf(data) {
+	case leaf.FormScreen:
+		x, err := j.OpenRecord(data)
+		if err != nil {
+			return Leaf{}, fmt.Errorf("leaf %d: %w", index, err)
+		}
+		l.Record = x
+		var m strictjson.Members
+		if x.Append(&m); inputs {
+			x.AppendInputs(&m)
+		}
+		text = m.Body()
+	case leaf.FormProfile:
+		var err error
+		if text, err = leafjson.Render(data, nil); err != nil {
+			return Leaf{}, fmt.Errorf("leaf %d: %w", index, err)
+		}
+	}
 	parser := leafParsers.Get()
 	j.parsers = append(j.parsers, parser)
-	value, err := parser.ParseBytes(data)
+	value, err := parser.ParseBytes(text)
 	if err != nil {
 		return Leaf{}, fmt.Errorf("leaf %d: %w", index, err)
 	}
-	return Leaf{Index: index, Data: data, Value: value}, nil
+	l.Value, l.Shown = value, text
+	return l, nil
+}
+
+// OpenRecord reads a screening record and the profiles it names.
+func (j *Judge) OpenRecord(data []byte) (*leafjson.Screen, error) {
+	x := new(leafjson.Screen)
+	if err := x.Open(data); err != nil {
+		return nil, err
+	}
+	var err error
+	if x.Agent, err = j.shared.profile(j.ctx, x.Profile); err == nil {
+		x.Party, err = j.shared.profile(j.ctx, x.User)
+	}
+	return x, err
+}
+
+// OpenAnswer reads the record that this call has just written. Its profile may
+// not be here yet: what the answer shows of the agent is what was judged.
+func (j *Judge) OpenAnswer(data []byte) (*leafjson.Screen, error) {
+	x := &j.answer
+	if err := x.Open(data); err != nil {
+		return nil, err
+	}
+	if f := &j.screen.facts; x.Judged && f.ChainSize > 0 {
+		x.Agent = j.Terms.card(j.shared.cards, f.Chain[0]).shown
+	}
+	return x, nil
+}
+
+// profilesMax is how many profiles are kept, read and taken apart.
+const profilesMax = 16_384
+
+// profileCache is direct-mapped by leaf: bounded, lock-free.
+type profileCache struct {
+	places [profilesMax]atomic.Pointer[leaf.Profile]
+}
+
+// profile returns the profile that a record names; nil for none. It stands in the
+// log before the record and is kept as long, so it is here wherever that is.
+func (js *Judges) profile(ctx context.Context, ref leaf.Ref) (*leaf.Profile, error) {
+	if ref.Hash == [32]byte{} {
+		return nil, nil
+	}
+	place := &js.profiles.places[ref.Leaf&(profilesMax-1)]
+	if p := place.Load(); p != nil && p.Leaf == ref.Leaf {
+		return p, nil
+	}
+	data, err := js.deps.Records.Leaf(ctx, ref.Leaf)
+	if err != nil {
+		return nil, fmt.Errorf("profile %d: %w", ref.Leaf, err)
+	}
+	p, err := leaf.DecodeProfile(data)
+	if err != nil {
+		return nil, fmt.Errorf("profile %d: %w", ref.Leaf, err)
+	}
+	place.Store(p)
+	return p, nil
 }
 
 // DropLeaf gives back the parser of the leaf that was opened last: walks over

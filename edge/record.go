@@ -2,19 +2,23 @@ package edge
 
 import (
 	"crypto/sha256"
-	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
 	"strconv"
 	"sync/atomic"
 
 	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/leafjson"
 	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/strictjson"
 )
 
-// The audit fragment of a screening call: everything that is known at the edge,
-// as JSON members that Apply copies behind its own. Texts of the caller are
-// copied as the literals that were sent.
+// The edge's part of a screening record: everything that is known here and that
+// Apply does not know, as a leaf.Fragment that Apply copies behind its own. Texts
+// of the caller are copied as the literals that were sent; the token is not among
+// them, it is never stored.
 
 const (
 	matchesBytesMax = 20 * engine.KiB // Evidence beyond this is left out and said to be.
@@ -28,7 +32,7 @@ type agentCard struct {
 	id             string
 	operatorKey    string
 	head           strictjson.Members // agentId, agentName, agentType, operatorLegalName.
-	inputs         string             // See screen_inputs.go.
+	shown          *leaf.Profile      // The same, for an answer.
 	agentFilter    uint64
 	operatorFilter uint64
 }
@@ -48,7 +52,7 @@ func (t *Terms) card(cache *cardCache, p *engine.AgentProfile) *agentCard {
 	card.head.Text("agentName", p.AgentName)
 	card.head.Text("agentType", p.Type.String())
 	card.head.Text("operatorLegalName", p.OperatorLegalName)
-	card.inputs = encodeInputs(reduceAgent(p))
+	card.shown = &leaf.Profile{Agents: []engine.AgentProfile{*p}, AgentIDs: []string{card.id}}
 	card.agentFilter = engine.FilterKey(engine.FilterAgent, card.id)
 	card.operatorFilter = engine.FilterKey(engine.FilterOperator, card.operatorKey)
 	place.Store(card)
@@ -59,35 +63,129 @@ func (t *Terms) card(cache *cardCache, p *engine.AgentProfile) *agentCard {
 // are only good until the looker is used again, so this comes before.
 func (j *Judge) buildRecord(list *ofac.Index) {
 	s := &j.screen
-	f := &s.facts
 	s.record.Subs = s.subs[:0]
 	wire.PackHits(&s.hits, &s.record)
 	s.subs = s.record.Subs
-	s.record.ValidUntil = f.ValidUntil
-	s.fragment, s.filters = s.fragment[:0], s.filters[:0]
-	m := &s.fragment
-	if f.Token != engine.TokenGood {
+	s.record.ValidUntil = s.facts.ValidUntil
+	if s.facts.Token != engine.TokenGood {
 		s.record.Agent, s.record.User = 0, 0 // R1 stands alone: nobody is named but in the evidence.
 	}
-	j.writeParties(m)
-	m.Text("ofacSource", ListSource(j.Terms.Settings.List))
-	digest := list.Digest()
-	m.Hex("listDigest", digest[:])
-	m.Text("mixerVersion", engine.MixerVersion())
-	m.Text("tzVersion", engine.TZVersion)
-	m.Text("version", j.shared.deps.Version)
-	m.Optional("jti", s.agent.id)
-	m.Optional("userJti", s.user.id)
-	m.Text("keyId", j.call.Caller.ID)
-	m.Text("node", j.shared.deps.Node)
-	m.Text("requestId", j.call.RequestID)
-	hash := sha256.Sum256(j.call.Body)
-	m.Hex("requestHash", hash[:])
-	m.Optional("idempotencyKeyHash", j.call.IdemHash)
-	j.writeMatches(m, list)
-	j.writeInputs(m)
-	j.writeRequest(m)
-	s.record.Fragment, s.record.Filters = s.fragment, s.filters
+	j.filters()
+	f := &s.members
+	*f = leaf.Fragment{}
+	nameOrigin(j, f)
+	nameFound(&s.facts, f, list)
+	for i := range requestTags {
+		if raw := j.call.Document.Raw(requestTags[i].name); raw != nil {
+			f.Set(requestTags[i].tag, raw)
+		}
+	}
+	s.fragment = f.Append(s.fragment[:0])
+	s.record.Fragment, s.record.Filters = s.fragment, s.keys
+}
+
+// nameOrigin says by whom, where and with what the call was judged.
+func nameOrigin(j *Judge, f *leaf.Fragment) {
+	s := &j.screen
+	source := sourceLive
+	if j.Terms.Settings.List.Sample {
+		source = sourceSample
+	}
+	f.Set(leaf.TagSource, source)
+	text := func(t leaf.Tag, value string) {
+		if value != "" {
+			f.Set(t, []byte(value))
+		}
+	}
+	text(leaf.TagMixers, engine.MixerVersion())
+	text(leaf.TagZones, engine.TZVersion)
+	text(leaf.TagVersion, j.shared.deps.Version)
+	text(leaf.TagCredential, s.agent.id)
+	text(leaf.TagUserCred, s.user.id)
+	if s.facts.Token != engine.TokenGood && s.agent.kind == kindAgent {
+		text(leaf.TagAgent, j.Terms.AgentID(engine.AgentSlot(s.agent.slot))) // The signature was good.
+	}
+	if s.user.kind == kindUser {
+		text(leaf.TagUser, j.Terms.UserID(engine.UserSlot(s.user.slot)))
+	}
+	text(leaf.TagKey, j.call.Caller.ID)
+	text(leaf.TagNode, j.shared.deps.Node)
+	text(leaf.TagRequestID, j.call.RequestID)
+	if trace, err := hex.DecodeString(j.call.Trace); err == nil && len(trace) == traceSize {
+		f.Set(leaf.TagTrace, trace)
+	}
+	s.requestHash = sha256.Sum256(j.call.Body)
+	f.Set(leaf.TagRequestHash, s.requestHash[:])
+	if hash, err := hex.DecodeString(j.call.IdemHash); err == nil && len(hash) > 0 {
+		f.Set(leaf.TagIdempotency, hash)
+	}
+}
+
+// nameFound adds the evidence of the list and what else a replay needs.
+func nameFound(facts *engine.Facts, f *leaf.Fragment, list *ofac.Index) {
+	if facts.Token != engine.TokenGood {
+		return
+	}
+	items, truncated := matches(facts, list)
+	if len(items) > 0 {
+		f.Set(leaf.TagMatches, strictjson.AppendList(nil, items))
+	}
+	if truncated {
+		f.Set(leaf.TagTruncated, nil)
+	}
+	flags := byte(0)
+	if whitelistInForce(facts) {
+		flags |= leafjson.FlagWhitelist
+	}
+	if facts.ChainBad {
+		flags |= leafjson.FlagChainBad
+	}
+	if flags != 0 {
+		f.Set(leaf.TagFlags, []byte{flags})
+	}
+	for _, cleared := range [...]struct {
+		tag  leaf.Tag
+		uids []uint32
+	}{{leaf.TagOperatorOK, facts.OperatorCleared}, {leaf.TagUserOK, facts.UserCleared}, {leaf.TagPartyOK, facts.PartyCleared}} {
+		if len(cleared.uids) == 0 {
+			continue
+		}
+		data := make([]byte, 0, 4*len(cleared.uids))
+		for _, uid := range cleared.uids {
+			data = binary.LittleEndian.AppendUint32(data, uid)
+		}
+		f.Set(cleared.tag, data)
+	}
+}
+
+func whitelistInForce(f *engine.Facts) bool {
+	set := func(w *engine.Whitelist) bool { return w != nil && w.Enforce }
+	for i := range f.ChainSize {
+		if set(f.Chain[i].Settings.Whitelist) {
+			return true
+		}
+	}
+	return f.Fleet != nil && set(f.Fleet.Whitelist) || set(f.Policy.Whitelist)
+}
+
+// traceSize is the length of a trace id (W3C Trace Context).
+const traceSize = 16
+
+// The bytes of leaf.TagSource.
+var sourceLive, sourceSample = []byte{1}, []byte{2}
+
+// requestTags are the members of a request that its record keeps.
+var requestTags = func() (tags []requestTag) {
+	for _, name := range leafjson.RequestMembers() {
+		tag, _ := leafjson.RequestTag(name)
+		tags = append(tags, requestTag{name, tag})
+	}
+	return tags
+}()
+
+type requestTag struct {
+	name string
+	tag  leaf.Tag
 }
 
 // ListSource is the word of the API for where a list came from.
@@ -98,15 +196,35 @@ func ListSource(info *wire.ListInfo) string {
 	return "kv:live"
 }
 
-// writeParties names the agent, its operator, chain, fleet and user, and makes
-// the filter keys the record can be found by.
+// filters makes the keys that the record can be found by.
+func (j *Judge) filters() {
+	s := &j.screen
+	f := &s.facts
+	s.keys = s.keys[:0]
+	if f.Token == engine.TokenGood && f.ChainSize > 0 {
+		card := j.Terms.card(j.shared.cards, f.Chain[0])
+		s.keys = append(s.keys, card.agentFilter, card.operatorFilter)
+		if f.Fleet != nil {
+			s.keys = append(s.keys, engine.FilterKey(engine.FilterFleet, j.Terms.FleetID(f.Fleet.Slot)))
+		}
+	}
+	if s.user.kind == kindUser {
+		s.keys = append(s.keys, engine.FilterKey(engine.FilterAgent, j.Terms.UserID(engine.UserSlot(s.user.slot))))
+	}
+	if wallet := engine.CanonicalWallet(s.request.Wallet); wallet != "" {
+		s.keys = append(s.keys, engine.FilterKey(engine.FilterWallet, wallet))
+	}
+	if name := ofac.NormaliseName(s.request.Name); name != "" {
+		s.keys = append(s.keys, engine.FilterKey(engine.FilterName, name))
+	}
+}
+
+// writeParties names the agent, its operator, chain, fleet and user.
 func (j *Judge) writeParties(m *strictjson.Members) {
 	s := &j.screen
 	f := &s.facts
 	if f.Token == engine.TokenGood && f.ChainSize > 0 {
-		card := j.Terms.card(j.shared.cards, f.Chain[0])
-		m.Join(card.head)
-		s.filters = append(s.filters, card.agentFilter, card.operatorFilter)
+		m.Join(j.Terms.card(j.shared.cards, f.Chain[0]).head)
 		if f.ChainSize > 1 {
 			chain := make([]string, 0, len(f.Chain))
 			for i := f.ChainSize - 1; i >= 0; i-- {
@@ -115,65 +233,32 @@ func (j *Judge) writeParties(m *strictjson.Members) {
 			m.Texts("chain", chain)
 		}
 		if f.Fleet != nil {
-			id := j.Terms.FleetID(f.Fleet.Slot)
-			m.Text("fleetId", id)
-			s.filters = append(s.filters, engine.FilterKey(engine.FilterFleet, id))
+			m.Text("fleetId", j.Terms.FleetID(f.Fleet.Slot))
 		}
 	} else if s.agent.kind == kindAgent {
 		m.Text("agentId", j.Terms.AgentID(engine.AgentSlot(s.agent.slot))) // The signature was good.
 	}
 	if s.user.kind == kindUser {
-		id := j.Terms.UserID(engine.UserSlot(s.user.slot))
-		m.Text("userId", id)
-		s.filters = append(s.filters, engine.FilterKey(engine.FilterAgent, id))
+		m.Text("userId", j.Terms.UserID(engine.UserSlot(s.user.slot)))
 	}
-	if wallet := engine.CanonicalWallet(s.request.Wallet); wallet != "" {
-		s.filters = append(s.filters, engine.FilterKey(engine.FilterWallet, wallet))
-	}
-	if name := ofac.NormaliseName(s.request.Name); name != "" {
-		s.filters = append(s.filters, engine.FilterKey(engine.FilterName, name))
-	}
-}
-
-// requestMembers are the members of the request that the record shows always
-// (specification 2.3), requestExtras those it shows when they were sent.
-var (
-	requestMembers = [...]string{"amount", "chain", "cpWallet", "cpName", "rail"}
-	requestExtras  = [...]string{"cpType", "protocol", "underlyingModel", "model", "travelRuleRef"}
-)
-
-// writeRequest copies the literals of the request as they were sent. The token
-// is not among them: it is never stored (statement T123).
-func (j *Judge) writeRequest(m *strictjson.Members) {
-	m.Name("_request")
-	*m = append(*m, '{')
-	for i, name := range requestMembers {
-		if i > 0 {
-			*m = append(*m, ',')
-		}
-		*m = append(append(append(*m, '"'), name...), '"', ':')
-		if raw := j.call.Document.Raw(name); raw != nil {
-			*m = append(*m, raw...)
-		} else {
-			*m = append(*m, "null"...)
-		}
-	}
-	for _, name := range requestExtras {
-		if raw := j.call.Document.Raw(name); raw != nil {
-			*m = append(append(append(*m, ',', '"'), name...), '"', ':')
-			*m = append(*m, raw...)
-		}
-	}
-	*m = append(*m, '}')
 }
 
 // writeMatches is the evidence of the list: what matched whom, how well.
 func (j *Judge) writeMatches(m *strictjson.Members, list *ofac.Index) {
-	f := &j.screen.facts
-	if f.Token != engine.TokenGood {
+	if j.screen.facts.Token != engine.TokenGood {
 		return
 	}
-	var items []strictjson.Members
+	items, truncated := matches(&j.screen.facts, list)
+	if len(items) > 0 {
+		m.List("matches", items)
+	}
+	if truncated {
+		m.Bool("matchesTruncated", true)
+	}
+}
+
+// matches lists what was found, within a bound; true means that some is left out.
+func matches(f *engine.Facts, list *ofac.Index) (items []strictjson.Members, truncated bool) {
 	size := 0
 	add := func(item strictjson.Members) {
 		if size += len(item); size <= matchesBytesMax {
@@ -186,8 +271,7 @@ func (j *Judge) writeMatches(m *strictjson.Members, list *ofac.Index) {
 	if f.PartyListed {
 		add(walletEvidence("counterparty", &f.PartyWallet, list))
 	}
-	truncated := false
-	for _, party := range []struct {
+	for _, party := range [...]struct {
 		name   string
 		result *ofac.Result
 	}{{"operator", &f.OperatorName}, {"user", &f.UserName}, {"counterparty", &f.PartyName}} {
@@ -196,12 +280,7 @@ func (j *Judge) writeMatches(m *strictjson.Members, list *ofac.Index) {
 			add(nameEvidence(party.name, &party.result.Matches[i], list))
 		}
 	}
-	if len(items) > 0 {
-		m.List("matches", items)
-	}
-	if truncated || size > matchesBytesMax {
-		m.Bool("matchesTruncated", true)
-	}
+	return items, truncated || size > matchesBytesMax
 }
 
 func walletEvidence(party string, match *ofac.WalletMatch, list *ofac.Index) strictjson.Members {
@@ -248,8 +327,6 @@ func ListName(lists ofac.Lists) string {
 	}
 	return "CONS"
 }
-
-func encodeInputs(v any) string { return base64.StdEncoding.EncodeToString(wire.Encode(v)) }
 
 // SnapshotID is the id under which people know a list.
 func SnapshotID(digest [32]byte) string { return ofac.SnapshotID(digest) }

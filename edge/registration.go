@@ -159,9 +159,10 @@ func (j *Judge) attemptNote(p *engine.AgentProfile, found *issuance) *wire.Note 
 	writeProfile(&m, p)
 	found.write(&m, j.Terms.Settings.ListVersion)
 	j.Actor(&m)
-	return &wire.Note{Event: "agent.refused", Common: wire.Common{
-		Fragment: m, Filters: []uint64{engine.FilterKey(engine.FilterOperator, OperatorKey(p.OperatorLegalName))},
-	}}
+	return &wire.Note{
+		Event:  "agent.refused",
+		Common: wire.Common{Key: j.key(), Fragment: m, Filters: []uint64{engine.FilterKey(engine.FilterOperator, OperatorKey(p.OperatorLegalName))}},
+	}
 }
 
 // advice is what the caller should know besides the list's findings.

@@ -96,6 +96,11 @@ func decisionMembers(verdict, rule, reason string, d *engine.Decision) strictjso
 
 // rebuild reads a record's decision and, as far as it holds them, its inputs.
 func (j *Judge) rebuild(l *Leaf) (*rebuilt, error) {
+	whole, err := j.openLeaf(l.Index, l.Data, true)
+	if err != nil {
+		return nil, err
+	}
+	*l = whole
 	x := &rebuilt{request: requestOfRecord(l), static: uint32(l.Number("evidence", "staticMask"))}
 	x.recorded = recordedDecision(l)
 	x.facts = &engine.Facts{Request: &x.request, Now: engine.Time(l.Value.GetInt64("evidence", "now"))}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/strictjson"
@@ -21,9 +22,12 @@ type screening struct {
 	facts    engine.Facts
 	hits     engine.Hits
 	record   wire.Screen
-	fragment strictjson.Members
-	filters  []uint64
+	members  leaf.Fragment
+	fragment []byte // The members' bytes.
+	keys     []uint64
 	subs     []byte
+
+	requestHash [32]byte
 
 	token     string // As sent, prefix and all; "" when not a string.
 	userToken string
@@ -35,7 +39,7 @@ type screening struct {
 // reset keeps the room and forgets the rest: a pooled call must not keep a
 // caller's names alive.
 func (s screening) reset() screening {
-	return screening{fragment: s.fragment[:0], filters: s.filters[:0], subs: s.subs[:0]}
+	return screening{fragment: s.fragment[:0], keys: s.keys[:0], subs: s.subs[:0]}
 }
 
 // lookers are not part of a call: each remembers many answers, and one is held
@@ -104,8 +108,8 @@ func (j *Judge) gatherFacts(list *ofac.Index) error {
 		Request: &s.request, Now: j.shared.deps.Published.LogTime(), Policy: settings.Policy, List: list,
 	}
 	s.record = wire.Screen{
-		Idem: j.call.Idem, Amount: s.request.Amount, Party: s.request.Party(),
-		Basis: engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version},
+		Idem: j.call.Idem, Key: j.call.Caller.Key, Amount: s.request.Amount, Party: s.request.Party(),
+		Basis: engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher},
 	}
 	s.agent, s.user = credentialClaims{}, credentialClaims{}
 	token, state, err := j.Claims(s.token)

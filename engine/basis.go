@@ -6,6 +6,8 @@ type Basis struct {
 	List   uint64 `cbor:"1,keyasint"` // List version.
 	Policy uint64 `cbor:"2,keyasint"` // Policy version (institution whitelist included).
 	Revs   uint64 `cbor:"3,keyasint"` // Folded revisions of the profiles looked at.
+
+	Matcher uint16 `cbor:"4,keyasint,omitempty"` // Version of the name matcher.
 }
 
 // Kinds of profile in a folded revision sum.
@@ -13,6 +15,10 @@ const (
 	RevAgent byte = 1
 	RevFleet byte = 2
 	RevUser  byte = 3
+
+	// RevPolicy stands for the institution's policy where one sum names all that a
+	// profile leaf shows.
+	RevPolicy byte = 4
 )
 
 // Fold adds one profile's revision to the sum; revision 0 says that the edge

@@ -25,7 +25,8 @@ const (
 	WhitelistMax        = 2000
 	ChildrenMax         = 1000
 	FleetAgentsMax      = 100_000
-	AgentsMax           = 4_194_304 // Agents and users, each.
+	AgentsMax           = 16_777_216
+	UsersMax            = 4_194_304
 	FleetsMax           = 262_144
 	OperatorsMax        = 1_048_576
 	OpenReviewsMax      = 4_194_304

@@ -18,6 +18,7 @@ type TableLimits struct {
 	Structuring                      int // Rows of the table of R25.
 	APIKeys, SigningKeys, Cleared    int
 	ListHistory                      int
+	Removed                          int // Removed members that are remembered.
 }
 
 // RowLimits bound the parts of a row, a profile or a record.
@@ -33,7 +34,7 @@ type RowLimits struct {
 	Attestations       int // Kept for an agent.
 	Comments           int // Kept for a review.
 	FieldBytes         int
-	KeyIDBytes         int
+	KeyIDBytes         int // Of a signing key, a lineage, a node or its incarnation.
 	RecordBytes        int // A record's body.
 	FragmentBytes      int // An edge's part of a leaf; leaves room for the longest head.
 	FilterKeys         int // An edge's part of a leaf's filter keys; history keeps 32.
@@ -61,11 +62,11 @@ type Spans struct {
 // raising one cannot change what a format means.
 var limitsByFormat = [FormatNewest + 1]*Limits{
 	Format1: {TableLimits{
-		Agents: 4_194_304, Users: 4_194_304, Fleets: 262_144, Operators: 1_048_576,
+		Agents: 16_777_216, Users: 4_194_304, Fleets: 262_144, Operators: 1_048_576,
 		OpenReviews: 4_194_304, Idempotency: 8_388_608,
 		Structuring: 65_536,
 		APIKeys:     10_000, SigningKeys: 64, Cleared: 100_000,
-		ListHistory: 256,
+		ListHistory: 256, Removed: 1024,
 	}, RowLimits{
 		Depth:              3,
 		Children:           1000,

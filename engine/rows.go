@@ -46,6 +46,17 @@ type AgentRow struct {
 	OwnershipAt   Time // When it was flagged.
 	AttestedAt    Time // 0: never attested.
 	Spend         Spend
+	Sequence      uint64 // Screening records of this agent so far.
+	LastLeaf      uint64 // The newest of them; meaningful when Sequence > 0.
+	Judged        ProfileUse
+}
+
+// ProfileUse remembers the profile leaf that the day's records refer to.
+type ProfileUse struct {
+	Day  Day    // UTC date of the leaf; 0: none yet.
+	Revs uint64 // Basis.Revs and policy version, folded, that it shows.
+	Leaf uint64
+	Hash [32]byte // Its leaf hash.
 }
 
 // FleetRow is the live state of one fleet.
@@ -69,6 +80,7 @@ type UserRow struct {
 	Purged       bool // The profile was erased after its 31 days.
 	StatusAt     Time
 	OverlapUntil Time
+	Judged       ProfileUse
 }
 
 // VelocityRow counts one agent's screened transactions: 60 one-second buckets,

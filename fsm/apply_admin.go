@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
@@ -17,7 +18,10 @@ func (m *Machine) applyGenesis(b *wire.Genesis, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
+	m.ratchet = leaf.Ratchet{Key: b.SaltKey}
+	m.ratchet.Turn(m.now.Day())
 	genesis := *b
+	genesis.SaltKey = [16]byte{} // The ratchet has moved on from it, and it must not be found again.
 	s := m.edit()
 	s.Genesis = &genesis
 	policy := b.Policy
@@ -28,19 +32,14 @@ func (m *Machine) applyGenesis(b *wire.Genesis, r *wire.Result) {
 	s.SigningKeys = []*wire.SigningKey{&key}
 	if b.APIKey != nil {
 		api := *b.APIKey
-		api.CreatedAt, api.RevokedAt = m.now, 0
+		api.CreatedAt, api.RevokedAt, api.Rev = m.now, 0, 1
 		s.Keys = []*wire.APIKey{&api}
 	}
-	m.secrets()
+	m.ids = NewIDs(genesis.IDKey)
 	head := quoted(m.head("cluster.created"), "clusterId", b.ClusterID)
 	head = truth(head, "dev", b.Dev)
 	head = plain(head, "kid", key.KID)
 	m.write(head, &wire.Common{}, "cluster.created", r)
-}
-
-// secrets makes the permutations of the genesis' keys.
-func (m *Machine) secrets() {
-	m.ids, m.salt = NewIDs(m.settings.Genesis.IDKey), newSalter(m.settings.Genesis.SaltKey)
 }
 
 // applyPolicy replaces the institution's policy; its whitelist stays.
@@ -123,6 +122,10 @@ func (m *Machine) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 	if why != 0 {
 		refuse(r, why)
 		return
+	}
+	changed.Rev = 1
+	if at >= 0 {
+		changed.Rev = keys[at].Rev + 1
 	}
 	next := append([]*wire.APIKey(nil), keys...)
 	if at < 0 {
@@ -301,7 +304,8 @@ func (m *Machine) applyFormat(b *wire.FormatRaise, r *wire.Result) {
 	}
 }
 
-// applyNote writes a leaf and changes nothing else.
+// applyNote writes a leaf. After the recovery of a lost majority it names the new
+// line of history; else it changes nothing.
 func (m *Machine) applyNote(b *wire.Note, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
@@ -310,5 +314,41 @@ func (m *Machine) applyNote(b *wire.Note, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	m.write(m.head(b.Event), &b.Common, b.Event, r)
+	head := m.head(b.Event)
+	if b.Event == wire.EventRecovered && b.Lineage != "" {
+		if len(b.Lineage) > m.limits.KeyIDBytes {
+			refuse(r, wire.RefusedMalformed)
+			return
+		}
+		m.edit().Lineage = b.Lineage
+		head = quoted(head, "lineage", b.Lineage)
+	}
+	m.write(head, &b.Common, b.Event, r)
+}
+
+// applyMember remembers the incarnation of a node that was removed or
+// superseded: no node of the cluster admits it again, and one that learns of
+// its own ends. The oldest make room.
+func (m *Machine) applyMember(b *wire.Member, r *wire.Result) {
+	if m.settled(&b.Common, r) {
+		return
+	}
+	if b.ID == "" || len(b.ID) > m.limits.KeyIDBytes || b.Incarnation == "" || len(b.Incarnation) > m.limits.KeyIDBytes {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	for _, gone := range m.settings.Removed {
+		if gone.Incarnation == b.Incarnation {
+			r.Code, r.Time = wire.Unchanged, gone.At
+			return
+		}
+	}
+	removed := append([]*wire.Removed(nil), m.settings.Removed...)
+	if len(removed) >= m.limits.Removed {
+		removed = removed[1:]
+	}
+	m.edit().Removed = append(removed, &wire.Removed{ID: b.ID, Incarnation: b.Incarnation, At: m.now})
+	head := quoted(m.head("cluster.member_removed"), "nodeId", b.ID)
+	head = quoted(head, "incarnation", b.Incarnation)
+	m.write(head, &b.Common, "cluster.member_removed", r)
 }

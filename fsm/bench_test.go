@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"strings"
 	"testing"
 
 	"railguard/engine"
@@ -15,11 +16,7 @@ func BenchmarkApplyScreen(b *testing.B) {
 	for range agents {
 		w.register("agent", dailyLimit(1_000_000))
 	}
-	fragment := make([]byte, 450)
-	for i := range fragment {
-		fragment[i] = 'x'
-	}
-	fragment = append(append([]byte(`"pad":"`), fragment...), '"')
+	fragment := withName(`"` + strings.Repeat("x", 160) + `"`)
 	var entries [][]byte
 	slot := engine.AgentSlot(0)
 	for range 100 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"railguard/engine"
@@ -333,6 +334,7 @@ func (w *world) randomAdministration(random *rand.Rand) {
 	case 11:
 		w.do(wire.KindFormat, &wire.FormatRaise{Common: common, To: engine.Format1})
 		w.do(wire.KindNote, &wire.Note{Common: common, Event: []string{"agent.refused", "Refused"}[random.IntN(2)]})
+		w.do(wire.KindMember, &wire.Member{Common: common, ID: "n2", Incarnation: strconv.Itoa(random.IntN(8))})
 		w.do(wire.KindGenesis, testGenesis())
 	}
 }

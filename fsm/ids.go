@@ -171,6 +171,12 @@ func (d *IDs) AppendTxnID(dst []byte, leaf uint64) []byte {
 	return dst
 }
 
+// putTxn writes the eight characters of TxnID.
+func (d *IDs) putTxn(dst *[txnDigits]byte, leaf uint64) {
+	var text [4 + txnDigits]byte
+	copy(dst[:], d.AppendTxnID(text[:0], leaf)[4:])
+}
+
 // TxnID returns the id of a screening record's leaf.
 func (d *IDs) TxnID(leaf uint64) string { return string(d.AppendTxnID(make([]byte, 0, 12), leaf)) }
 
@@ -308,24 +314,4 @@ func digitHex(c byte) (byte, bool) {
 		return c - 'a' + 10, true
 	}
 	return 0, false
-}
-
-// salter makes the 16-byte salt of a leaf: SipHash-128 of its index under the
-// cluster's salt key.
-type salter struct{ low, high uint64 }
-
-func newSalter(key [16]byte) *salter {
-	return &salter{low: binary.LittleEndian.Uint64(key[:8]), high: binary.LittleEndian.Uint64(key[8:])}
-}
-
-func (s *salter) appendHex(dst []byte, leaf uint64) []byte {
-	var in [8]byte
-	binary.LittleEndian.PutUint64(in[:], leaf)
-	first, second := siphash.Hash128(s.low, s.high, in[:])
-	for _, half := range [2]uint64{first, second} {
-		for shift := 60; shift >= 0; shift -= 4 {
-			dst = append(dst, "0123456789abcdef"[half>>shift&15])
-		}
-	}
-	return dst
 }

@@ -26,9 +26,8 @@ func (m *Machine) head(kind string) []byte {
 func (m *Machine) place(dst []byte) []byte {
 	dst = number(dst, "index", int64(m.index))
 	dst = number(dst, "leaf", int64(m.size))
-	dst = append(dst, `,"salt":"`...)
-	dst = m.salt.appendHex(dst, m.size)
-	return append(dst, '"')
+	salt := m.salt()
+	return hexText(dst, "salt", salt[:])
 }
 
 func name(dst []byte, member string) []byte {

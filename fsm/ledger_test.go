@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -9,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
@@ -31,6 +31,8 @@ type ledger struct {
 	spent     map[purse]engine.USD
 	keyed     map[[16]byte]keyedCall
 	disposed  map[uint64]engine.Time
+
+	profiles map[uint64]*leaf.Profile // By leaf.
 
 	found  []string
 	counts map[string]int // What was seen, so that nothing passes for want of it.
@@ -63,7 +65,7 @@ func newLedger() *ledger {
 	return &ledger{
 		agents: map[engine.AgentSlot]*account{}, fleets: map[engine.FleetSlot]*account{}, users: map[engine.UserSlot]*account{},
 		suspended: map[string]bool{}, spent: map[purse]engine.USD{}, keyed: map[[16]byte]keyedCall{},
-		disposed: map[uint64]engine.Time{}, counts: map[string]int{},
+		disposed: map[uint64]engine.Time{}, profiles: map[uint64]*leaf.Profile{}, counts: map[string]int{},
 	}
 }
 
@@ -93,6 +95,13 @@ func (l *ledger) entry(t testing.TB, term uint64, entry []byte, out *Effects) {
 	} else {
 		l.counts["older stamp"]++
 	}
+	for i := range out.Leaves {
+		if leaf.FormOf(out.Leaves[i].Data) == leaf.FormProfile {
+			p, err := leaf.DecodeProfile(out.Leaves[i].Data)
+			require.NoError(t, err)
+			l.profiles[out.FirstLeaf+uint64(i)] = p
+		}
+	}
 	for n := range out.Results {
 		record, _ := batch.Next()
 		l.record(record, &out.Results[n])
@@ -107,6 +116,9 @@ func (l *ledger) record(record wire.Record, r *wire.Result) {
 	l.key(record, r)
 	if r.Code != wire.Applied {
 		return
+	}
+	for l.profiles[l.leaves] != nil {
+		l.leaves++ // Profiles stand before the first record that names them.
 	}
 	if r.Leaf != l.leaves {
 		l.add("leaf %d where %d was next", r.Leaf, l.leaves)
@@ -127,7 +139,10 @@ func (l *ledger) record(record wire.Record, r *wire.Result) {
 		advance := body[wire.Clock](record).Advance
 		l.now, l.offset = l.now+advance, l.offset+advance
 	case wire.KindScreen:
-		l.screened(body[wire.Screen](record), r)
+		var s wire.Screen
+		if wire.DecodeScreen(record.Body, &s) == nil {
+			l.screened(&s, r)
+		}
 	case wire.KindDisposition:
 		l.disposition(body[wire.Disposition](record), r)
 	default:
@@ -150,7 +165,13 @@ func (l *ledger) key(record wire.Record, r *wire.Result) {
 	}
 	var members map[int]cbor.RawMessage
 	var idem wire.Idem
-	if cbor.Unmarshal(record.Body, &members) != nil || members[1] == nil || cbor.Unmarshal(members[1], &idem) != nil || idem.Key == [16]byte{} {
+	var screen wire.Screen
+	if record.Kind == wire.KindScreen {
+		if wire.DecodeScreen(record.Body, &screen) != nil || screen.Idem == nil {
+			return
+		}
+		idem = *screen.Idem
+	} else if cbor.Unmarshal(record.Body, &members) != nil || members[1] == nil || cbor.Unmarshal(members[1], &idem) != nil || idem.Key == [16]byte{} {
 		return
 	}
 	before, known := l.keyed[idem.Key]
@@ -262,8 +283,8 @@ func (l *ledger) screened(s *wire.Screen, r *wire.Result) {
 	l.basis(s, r)
 	slots, fleet := l.chain(s.Agent)
 	l.evidence(s, slots, fleet, r)
-	if between(r.Data, `"verdict":"`, `"`) != "PROCEED" {
-		if triggered := between(r.Data, `"triggered":[`, `]`); len(triggered) > 0 {
+	if between(shown(r.Data), `"verdict":"`, `"`) != "PROCEED" {
+		if triggered := between(shown(r.Data), `"triggered":[`, `]`); len(triggered) > 0 {
 			l.counts["held up"]++
 		}
 		return
@@ -322,33 +343,27 @@ func (l *ledger) basis(s *wire.Screen, r *wire.Result) {
 
 // evidence: what the leaf says was spent before is what was booked.
 func (l *ledger) evidence(s *wire.Screen, slots []engine.AgentSlot, fleet engine.FleetSlot, r *wire.Result) {
-	var leaf struct {
-		Evidence struct {
-			Now    engine.Time
-			Amount engine.USD
-			Levels []struct{ Limit, Spent engine.USD }
-			Fleet  *struct{ Limit, Spent engine.USD }
-		}
-	}
-	if err := json.Unmarshal(r.Data, &leaf); err != nil {
+	var e leaf.Screen
+	if err := leaf.DecodeScreen(r.Data, &e); err != nil {
 		l.add("leaf %d: %v", r.Leaf, err)
 		return
 	}
-	e := leaf.Evidence
-	if e.Now != l.now || e.Amount != s.Amount || len(e.Levels) != len(slots) || (e.Fleet != nil) != (fleet != 0) {
-		l.add("leaf %d: its evidence is of another call: %s", r.Leaf, r.Data)
+	p := l.profiles[e.Profile.Leaf]
+	if e.At != l.now || e.Amount != s.Amount || int(e.LevelCount) != len(slots) || e.InFleet != (fleet != 0) || p == nil || len(p.Agents) != len(slots) {
+		l.add("leaf %d: its evidence is of another call: %s", r.Leaf, shown(r.Data))
 		return
 	}
 	for i, one := range slots {
-		if spent := l.spent[purse{agent: one, day: l.now.Day()}]; e.Levels[i].Spent != spent || e.Levels[i].Limit != l.agents[one].limit {
+		if spent := l.spent[purse{agent: one, day: l.now.Day()}]; e.Levels[i].Spent != spent || p.Agents[i].Policy.DailyLimit != l.agents[one].limit ||
+			p.Agents[i].Slot != one {
 			l.add("leaf %d: evidence %v of agent %d, booked are %d of %d", r.Leaf, e.Levels[i], one, spent, l.agents[one].limit)
 		}
 	}
 	if fleet == 0 {
 		return
 	}
-	if spent := l.spent[purse{fleet: fleet, day: l.now.Day()}]; e.Fleet.Spent != spent || e.Fleet.Limit != l.fleets[fleet].limit {
-		l.add("leaf %d: evidence %v of fleet %d, booked are %d of %d", r.Leaf, *e.Fleet, fleet, spent, l.fleets[fleet].limit)
+	if spent := l.spent[purse{fleet: fleet, day: l.now.Day()}]; e.FleetSpent != spent || p.Fleet.DailyLimit != l.fleets[fleet].limit {
+		l.add("leaf %d: evidence %v of fleet %d, booked are %d of %d", r.Leaf, e.FleetSpent, fleet, spent, l.fleets[fleet].limit)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"railguard/audit/merkle"
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
@@ -57,14 +58,15 @@ type Machine struct {
 	listData []byte // The active list's compiled bytes.
 	staged   staging
 
-	ids  *IDs
-	salt *salter
+	ids     *IDs
+	ratchet leaf.Ratchet // Salts of leaves.
 
-	screen wire.Screen   // Reused by applyScreen.
-	moment engine.Moment // Reused by applyScreen.
-	hash   merkle.Hasher
-	keys   []uint64 // What is left of the block that filters are cut from.
-	out    *Effects // Only during Apply.
+	screen  wire.Screen   // Reused by applyScreen.
+	moment  engine.Moment // Reused by applyScreen.
+	written leaf.Screen   // Reused by applyScreen.
+	hash    merkle.Hasher
+	keys    []uint64 // What is left of the block that filters are cut from.
+	out     *Effects // Only during Apply.
 }
 
 type dispositionRow struct {
@@ -111,12 +113,15 @@ func hashChildren(left, right []byte) []byte {
 	return node[:]
 }
 
+// matcherFirst is the version of the name matcher that a new cluster begins with.
+const matcherFirst = 1
+
 // New returns the empty state: no genesis yet, nothing but that is accepted.
 func New() *Machine {
 	m := &Machine{
 		format:        engine.Format1,
 		limits:        engine.LimitsOf(engine.Format1),
-		settings:      &Settings{Format: engine.Format1, Policy: engine.DefaultPolicy()},
+		settings:      &Settings{Format: engine.Format1, Policy: engine.DefaultPolicy(), Matcher: matcherFirst},
 		operatorByKey: map[string]engine.OperatorSlot{},
 		disposedBy:    map[uint64]uint64{},
 		idemByKey:     map[[16]byte]uint64{},
@@ -267,6 +272,8 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		apply(m, record.Body, r, m.applyFormat)
 	case wire.KindNote:
 		apply(m, record.Body, r, m.applyNote)
+	case wire.KindMember:
+		apply(m, record.Body, r, m.applyMember)
 	default:
 		m.out.Stop = "record kind that this binary does not know: upgrade this node"
 	}
@@ -308,9 +315,27 @@ func (out *Effects) begin(index, term, firstLeaf uint64) {
 	}
 }
 
-// settled decides what needs no judging; true means r is decided: a record whose
-// part of the leaf is too long for one, and a keyed call that was made before.
+// keyMoved tells whether an API key is not what it was when a record was admitted
+// with it: changed, revoked, or expired by log time.
+func (m *Machine) keyMoved(ref wire.KeyRef) bool {
+	if ref == (wire.KeyRef{}) {
+		return false // The node itself.
+	}
+	if ref.Row == 0 || uint64(ref.Row) > uint64(len(m.settings.Keys)) {
+		return true
+	}
+	key := m.settings.Keys[ref.Row-1]
+	return key.Rev != ref.Rev || key.RevokedAt != 0 || key.ExpiresAt != 0 && m.now >= key.ExpiresAt
+}
+
+// settled decides what needs no judging; true means r is decided: a record of a
+// key that has moved, one whose part of the leaf is too long for one, and a keyed
+// call that was made before.
 func (m *Machine) settled(common *wire.Common, r *wire.Result) bool {
+	if common.Key != nil && m.keyMoved(*common.Key) {
+		r.Code = wire.KeyMoved
+		return true
+	}
 	if !m.fitsLeaf(common.Fragment, common.Filters) {
 		refuse(r, wire.RefusedMalformed)
 		return true
@@ -379,22 +404,8 @@ func (m *Machine) write(head []byte, common *wire.Common, kind string, r *wire.R
 	}
 	filters = append(filters, common.Filters...)
 	filters = append(filters, engine.FilterKey(engine.FilterKind, kind))
-	m.close(head, filters, r)
+	m.settle(append(head, '}'), filters, r)
 	m.remember(common.Idem, r.Leaf)
-}
-
-func (m *Machine) close(leaf []byte, filters []uint64, r *wire.Result) {
-	leaf = append(leaf, '}')
-	sum := m.hash.Leaf(leaf)
-	if err := m.frontier.Append(sum[:], nil); err != nil {
-		panic("BUG: merkle frontier: " + err.Error())
-	}
-	if day := m.now.Day(); m.days.Len() == 0 || m.days.At(m.days.Next()-1).Day != day {
-		m.days.Append(dayRow{Day: day, First: m.size})
-	}
-	r.Code, r.Leaf, r.Data = wire.Applied, m.size, leaf
-	m.size++
-	m.out.Leaves = append(m.out.Leaves, Leaf{Time: m.now, Data: leaf, Filters: filters})
 }
 
 // root returns the tree head over all leaves.

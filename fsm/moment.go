@@ -24,7 +24,7 @@ type state interface {
 // stale compares the record's basis with the state's own.
 func stale(from state, s *wire.Screen) bool {
 	settings := from.inForce()
-	if s.Basis.List != settings.ListVersion || s.Basis.Policy != settings.Policy.Version {
+	if s.Basis.List != settings.ListVersion || s.Basis.Policy != settings.Policy.Version || s.Basis.Matcher != settings.Matcher {
 		return true
 	}
 	if s.ValidUntil != 0 && from.logTime() >= s.ValidUntil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
@@ -92,6 +93,7 @@ func (s *restorer) readMeta(r *rowReader, rows uint32) error {
 	m.limits = engine.LimitsOf(meta.Format)
 	m.format, m.index, m.term, m.now = meta.Format, meta.Index, meta.Term, meta.Time
 	m.size, m.oldest, m.userSweep = meta.Size, meta.Oldest, meta.UserSweep
+	m.ratchet = leaf.Ratchet{Key: meta.SaltKey, Day: meta.SaltDay}
 	if meta.Size > txnCount || meta.Oldest > meta.Size {
 		return errRow
 	}
@@ -134,10 +136,16 @@ func (s *restorer) readSettings(r *rowReader, rows uint32) error {
 			return errRow
 		}
 	}
+	for _, gone := range v.Removed {
+		if gone == nil {
+			return errRow
+		}
+	}
 	s.settled = true
 	s.m.settings = &Settings{
 		Index: v.Index, Format: s.m.format, Genesis: v.Genesis, Policy: v.Policy,
 		List: v.List, ListSynced: v.ListSynced, ListVersion: v.ListVersion, Staged: v.Staged, ClockOffset: v.ClockOffset,
+		Matcher: v.Matcher, Lineage: v.Lineage, Removed: v.Removed,
 	}
 	return nil
 }
@@ -231,7 +239,7 @@ func (s *restorer) finish() (*Machine, error) {
 		}
 	}
 	if m.settings.Genesis != nil {
-		m.secrets()
+		m.ids = NewIDs(m.settings.Genesis.IDKey)
 	}
 	m.rebuildMaps()
 	if len(m.operatorByKey) != operators || len(m.disposedBy) != m.dispositions.Len() ||

@@ -76,6 +76,8 @@ type snapshotMeta struct {
 	Root      [32]byte      `cbor:"9,keyasint"`
 	Firsts    [5]uint64     `cbor:"10,keyasint"` // reviews, dispositions, idempotency, structuring, days
 	Staged    *stagedMeta   `cbor:"11,keyasint,omitempty"`
+	SaltKey   [16]byte      `cbor:"12,keyasint"` // Of SaltDay; earlier ones cannot be made from it.
+	SaltDay   engine.Day    `cbor:"13,keyasint"`
 }
 
 type stagedMeta struct {
@@ -95,6 +97,9 @@ type snapshotSettings struct {
 	ListVersion uint64           `cbor:"6,keyasint"`
 	Staged      []*wire.ListInfo `cbor:"7,keyasint,omitempty"`
 	ClockOffset engine.Time      `cbor:"8,keyasint"`
+	Matcher     uint16           `cbor:"9,keyasint"`
+	Lineage     string           `cbor:"10,keyasint,omitempty"`
+	Removed     []*wire.Removed  `cbor:"11,keyasint,omitempty"`
 }
 
 // blockWriter cuts a section's rows into blocks.
@@ -187,6 +192,7 @@ func (v *View) writeBlocks(b *blockWriter) {
 	meta := snapshotMeta{
 		Format: v.Format, Index: v.Index, Term: v.Term, Time: v.Time, Size: v.Size, Oldest: v.Oldest,
 		UserSweep: v.userSweep, Frontier: v.frontier, Root: v.Root,
+		SaltKey: v.ratchet.Key, SaltDay: v.ratchet.Day,
 		Firsts: [5]uint64{v.reviews.first, v.dispositions.first, v.idem.first, v.structuring.first, v.days.first},
 	}
 	if v.staged.total > 0 {
@@ -199,6 +205,7 @@ func (v *View) writeBlocks(b *blockWriter) {
 	b.value(&snapshotSettings{
 		Index: s.Index, Genesis: s.Genesis, Policy: s.Policy,
 		List: s.List, ListSynced: s.ListSynced, ListVersion: s.ListVersion, Staged: s.Staged, ClockOffset: s.ClockOffset,
+		Matcher: s.Matcher, Lineage: s.Lineage, Removed: s.Removed,
 	})
 	rowsOf(b, sectionAgents, &v.agents, appendAgentRow)
 	valuesOf(b, sectionProfiles, &v.profiles)

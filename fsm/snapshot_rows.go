@@ -98,7 +98,10 @@ func appendAgentRow(dst []byte, row *engine.AgentRow) []byte {
 	dst = binary.AppendVarint(dst, int64(row.OwnershipFrom))
 	dst = binary.AppendVarint(dst, int64(row.OwnershipAt))
 	dst = binary.AppendVarint(dst, int64(row.AttestedAt))
-	return appendSpend(dst, &row.Spend)
+	dst = appendSpend(dst, &row.Spend)
+	dst = binary.AppendUvarint(dst, row.Sequence)
+	dst = binary.AppendUvarint(dst, row.LastLeaf)
+	return appendUse(dst, &row.Judged)
 }
 
 func readAgentRow(r *rowReader) engine.AgentRow {
@@ -106,8 +109,30 @@ func readAgentRow(r *rowReader) engine.AgentRow {
 		Status: r.status(), StatusReason: r.byte(),
 		MinVersion: uint16(r.unsigned()), Children: uint16(r.unsigned()),
 		StatusAt: r.time(), OverlapUntil: r.time(), OwnershipFrom: r.time(), OwnershipAt: r.time(), AttestedAt: r.time(),
-		Spend: r.spend(),
+		Spend: r.spend(), Sequence: r.unsigned(), LastLeaf: r.unsigned(), Judged: readUse(r),
 	}
+}
+
+// appendUse writes which profile leaf a day's records refer to; one byte for none.
+func appendUse(dst []byte, use *engine.ProfileUse) []byte {
+	dst = binary.AppendUvarint(dst, uint64(use.Day))
+	if use.Day == 0 {
+		return dst
+	}
+	dst = binary.LittleEndian.AppendUint64(dst, use.Revs)
+	dst = binary.AppendUvarint(dst, use.Leaf)
+	return append(dst, use.Hash[:]...)
+}
+
+func readUse(r *rowReader) (use engine.ProfileUse) {
+	if use.Day = engine.Day(r.unsigned()); use.Day == 0 {
+		return use
+	}
+	var revs [8]byte
+	r.fill(revs[:])
+	use.Revs, use.Leaf = binary.LittleEndian.Uint64(revs[:]), r.unsigned()
+	r.fill(use.Hash[:])
+	return use
 }
 
 // appendVelocityRow writes a row that never counted as one zero byte.
@@ -154,13 +179,14 @@ func appendUserRow(dst []byte, row *engine.UserRow) []byte {
 	dst = append(dst, byte(row.Status), row.StatusReason, flag(row.Purged))
 	dst = binary.AppendUvarint(dst, uint64(row.MinVersion))
 	dst = binary.AppendVarint(dst, int64(row.StatusAt))
-	return binary.AppendVarint(dst, int64(row.OverlapUntil))
+	dst = binary.AppendVarint(dst, int64(row.OverlapUntil))
+	return appendUse(dst, &row.Judged)
 }
 
 func readUserRow(r *rowReader) engine.UserRow {
 	return engine.UserRow{
 		Status: r.status(), StatusReason: r.byte(), Purged: r.byte() != 0,
-		MinVersion: uint16(r.unsigned()), StatusAt: r.time(), OverlapUntil: r.time(),
+		MinVersion: uint16(r.unsigned()), StatusAt: r.time(), OverlapUntil: r.time(), Judged: readUse(r),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/transparency-dev/merkle/compact"
 
 	"railguard/engine"
+	"railguard/fsm/leaf"
 )
 
 // ReviewState is where an open review stands.
@@ -47,6 +48,7 @@ type View struct {
 	Oldest uint64   // First leaf within retention.
 
 	settings  *Settings
+	ratchet   leaf.Ratchet
 	userSweep uint64
 	open      int
 
@@ -78,7 +80,7 @@ func (m *Machine) Freeze() *View {
 	return &View{
 		Index: m.index, Term: m.term, Format: m.format, Time: m.now,
 		Size: m.size, Root: m.root(), Oldest: m.oldest,
-		settings: m.settings, userSweep: m.userSweep, open: m.openReviews,
+		settings: m.settings, ratchet: m.ratchet, userSweep: m.userSweep, open: m.openReviews,
 		agents: m.agents.Freeze(), profiles: m.profiles.Freeze(),
 		velocity: m.velocity.Freeze(), attestations: m.attestations.Freeze(),
 		users: m.users.Freeze(), userProfiles: m.userProfiles.Freeze(),

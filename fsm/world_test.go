@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/leafjson"
 	"railguard/fsm/wire"
 )
 
@@ -129,8 +131,8 @@ func autonomous(p *engine.AgentProfile) { p.Type = engine.Autonomous }
 
 // screening returns the record of a clean call, judged with the newest state.
 func (w *world) screening(slot engine.AgentSlot, amount engine.USD) *wire.Screen {
-	s := &wire.Screen{Agent: slot, Amount: amount, Fragment: []byte(`"agentName":"x"`)}
-	s.Basis = engine.Basis{List: w.m.settings.ListVersion, Policy: w.m.settings.Policy.Version}
+	s := &wire.Screen{Agent: slot, Amount: amount, Fragment: withName(`"x"`)}
+	s.Basis = engine.Basis{List: w.m.settings.ListVersion, Policy: w.m.settings.Policy.Version, Matcher: w.m.settings.Matcher}
 	foldAgent(w.m, &s.Basis, slot)
 	if w.m.profiles.Has(uint64(slot)) {
 		profile := *w.m.profiles.At(uint64(slot))
@@ -145,7 +147,23 @@ func (w *world) screen(slot engine.AgentSlot, dollars engine.USD) wire.Result {
 
 // verdict reads the verdict and rule from a result's leaf.
 func verdict(r wire.Result) string {
-	return between(r.Data, `"verdict":"`, `"`) + " " + between(r.Data, `"rule":`, `,`)
+	return between(shown(r.Data), `"verdict":"`, `"`) + " " + between(shown(r.Data), `"rule":`, `,`)
+}
+
+// shown is a leaf as JSON, without what only its profiles know.
+func shown(data []byte) []byte {
+	text, err := leafjson.Render(data, nil)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// withName is the edge's part of a screening record.
+func withName(name string) []byte {
+	var f leaf.Fragment
+	f.Set(leaf.TagName, []byte(name))
+	return f.Append(nil)
 }
 
 func between(data []byte, from, to string) string {

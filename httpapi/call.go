@@ -98,6 +98,7 @@ func (a *API) begin(w http.ResponseWriter, r *http.Request, route *route) *call 
 	c.api, c.w, c.r, c.route, c.ctx = a, w, r, route, r.Context()
 	c.start = time.Now()
 	c.asked.RequestID = requestID(r)
+	c.asked.Trace = traceID(r.Header.Get("Traceparent"))
 	c.judge.Begin(c.ctx, a.judges, &c.asked)
 	return c
 }
@@ -136,6 +137,20 @@ func requestID(r *http.Request) string {
 		low >>= 5
 	}
 	return string(id[:])
+}
+
+// traceID takes the trace id out of a traceparent header (W3C Trace Context,
+// version 00: version, trace id, parent id, flags); "" for anything else.
+func traceID(header string) string {
+	const whole, from, to = 55, 3, 35
+	if len(header) != whole || header[:from] != "00-" || header[to] != '-' || header[52] != '-' {
+		return ""
+	}
+	id := header[from:to]
+	if id == "00000000000000000000000000000000" || strings.Trim(id, "0123456789abcdef") != "" {
+		return ""
+	}
+	return id
 }
 
 func printable(s string) bool {

@@ -99,7 +99,7 @@ func TestEvidenceProves(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "acme inc", report.Operator)
 	require.Equal(t, 8, report.Screens)
-	require.Equal(t, 1+8*4, report.Leaves, "a registration, and screening, comments and disposition of each")
+	require.Equal(t, 2+8*4, report.Leaves, "a registration, a profile, and screening, comments and disposition of each")
 
 	report, err = e.examine(e.part...)
 	require.NoError(t, err)

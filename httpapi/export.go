@@ -17,6 +17,7 @@ import (
 	"railguard/audit/note"
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/strictjson"
 )
 
@@ -53,9 +54,9 @@ type exporter struct {
 
 	csv    *csv.Writer // nil for NDJSON.
 	line   strictjson.Members
-	path   []string
-	next   uint64 // The leaf that must come next.
-	leaves uint64 // Chosen so far, those before the cursor included.
+	sent   map[uint64]struct{} // Profiles, by leaf.
+	next   uint64              // The leaf that must come next.
+	leaves uint64              // Chosen so far, those before the cursor included.
 	digest hash.Hash
 }
 
@@ -330,28 +331,60 @@ func (x *exporter) leaf(index uint64, data []byte) error {
 	sum := merkleLeaf(data)
 	x.digest.Write(binary.BigEndian.AppendUint64(nil, index))
 	x.digest.Write(sum[:])
+	known := x.known(&l)
 	if index < x.cursor {
 		return nil
 	}
 	if x.csv != nil {
 		return x.row(&l)
 	}
-	path, err := x.store.Inclusion(index, x.point.size)
-	if err != nil {
-		return err
-	}
-	x.path = x.path[:0]
-	for _, hash := range path {
-		x.path = append(x.path, base64.StdEncoding.EncodeToString(hash))
-	}
 	m := &x.line
 	*m = (*m)[:0]
 	m.Text("type", "leaf")
-	m.Uint("index", index)
-	m.Text("leafHash", base64.StdEncoding.EncodeToString(sum[:]))
-	m.Text("leaf", string(data))
-	m.Texts("path", x.path)
+	if err := writePath(c, m, &l, x.point.size); err != nil {
+		return err
+	}
+	if err := writeProfiles(c, m, &l, x.point.size, known); err != nil {
+		return err
+	}
 	return x.writeLine()
+}
+
+// profilesHad bounds what an export remembers of the profiles it sent; one that
+// is sent twice harms nobody.
+const profilesHad = 65_536
+
+// known says which of the profiles that a leaf names stand earlier in the export,
+// and remembers that now they do. What was sent before the cursor counts: the
+// rest of an export is the same bytes whoever sends it.
+func (x *exporter) known(l *edge.Leaf) func(leaf.Ref) bool {
+	if leaf.FormOf(l.Data) == leaf.FormProfile {
+		x.note(l.Index)
+	}
+	var names [2]bool
+	if l.Record == nil {
+		return nil
+	}
+	for i, ref := range [...]leaf.Ref{l.Record.Profile, l.Record.User} {
+		if ref.Hash != [32]byte{} {
+			names[i] = x.note(ref.Leaf)
+		}
+	}
+	return func(ref leaf.Ref) bool {
+		return ref == l.Record.Profile && names[0] || ref == l.Record.User && names[1]
+	}
+}
+
+// note remembers a profile; true means that it was known.
+func (x *exporter) note(index uint64) bool {
+	if _, sent := x.sent[index]; sent {
+		return true
+	}
+	if x.sent == nil || len(x.sent) >= profilesHad {
+		x.sent = map[uint64]struct{}{}
+	}
+	x.sent[index] = struct{}{}
+	return false
 }
 
 // inScope reports whether a leaf is of the key's operator: its own words, or

@@ -41,12 +41,15 @@ type keyTable struct {
 // change of one key does not give every other a fresh burst.
 func newKeyTable(keys []*wire.APIKey, before *keyTable) *keyTable {
 	t := &keyTable{source: keys, byHash: make(map[[32]byte]*apiKey), byID: make(map[string]*apiKey)}
-	for _, key := range keys {
+	for i, key := range keys {
 		if key.RevokedAt != 0 {
 			continue
 		}
 		entry := &apiKey{
-			Caller:  edge.Caller{ID: key.ID, Name: key.Name, Roles: key.Roles, Operator: key.Operator},
+			Caller: edge.Caller{
+				ID: key.ID, Name: key.Name, Roles: key.Roles, Operator: key.Operator,
+				Key: wire.KeyRef{Row: uint32(i) + 1, Rev: key.Rev},
+			},
 			expires: key.ExpiresAt, use: new(keyUse),
 		}
 		if entry.Roles == 0 {
@@ -194,7 +197,7 @@ func (c *call) authenticate() error {
 	}
 	if key == nil {
 		unauthorizedTotal.Inc()
-		return failure(http.StatusUnauthorized, "unauthorized", "a valid API key is required: Authorization: Bearer <key>")
+		return unauthorized()
 	}
 	c.key, c.asked.Caller = key, &key.Caller
 	if key.use != nil {
@@ -214,6 +217,25 @@ func (c *call) authenticate() error {
 		return c.takeToken(key.creates, registrationRate)
 	}
 	return nil
+}
+
+// authenticateAgain looks the key up once more when the log knew it to have
+// changed: the call goes on with the rights it has now, or ends.
+func (c *call) authenticateAgain() error {
+	key := c.api.keysNow().find(bearer(c.r), c.api.deps.Published.LogTime(), c.api.clientAddress(c.r))
+	if key == nil {
+		unauthorizedTotal.Inc()
+		return unauthorized()
+	}
+	c.key, c.asked.Caller = key, &key.Caller
+	if !key.May(c.route.roles) {
+		return forbidden(c.route.roles)
+	}
+	return nil
+}
+
+func unauthorized() *Error {
+	return failure(http.StatusUnauthorized, "unauthorized", "a valid API key is required: Authorization: Bearer <key>")
 }
 
 // adminKey is who acts on the admin listener: the holder of the node's admin

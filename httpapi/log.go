@@ -13,6 +13,7 @@ import (
 	"railguard/audit/note"
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 	"railguard/seal"
 	"railguard/strictjson"
@@ -274,21 +275,64 @@ func (c *call) laterProof(index, size uint64) (strictjson.Members, error) {
 	return m, err
 }
 
-// writeProof writes a leaf and its audit path. The leaf is a string, so that
-// its exact bytes survive every JSON library.
+// writeProof writes a leaf and its audit path; of a screening record also the
+// profiles it names, with theirs.
 func writeProof(c *call, m *strictjson.Members, l *edge.Leaf, size uint64) error {
+	if err := writePath(c, m, l, size); err != nil {
+		return err
+	}
+	m.Uint("treeSize", size)
+	return writeProfiles(c, m, l, size, nil)
+}
+
+// writePath writes a leaf, its hash, its place and its audit path. An event is
+// its own text, which as a string survives every JSON library; of any other form
+// the bytes stand in base64, and beside them what they say.
+func writePath(c *call, m *strictjson.Members, l *edge.Leaf, size uint64) error {
 	path, err := c.api.deps.Records.Audit().Inclusion(l.Index, size)
 	if err != nil {
 		return edge.LeafError(err)
 	}
-	m.Text("leaf", string(l.Data))
-	m.Text("leafHash", leafHash(l.Data))
 	m.Uint("index", l.Index)
-	m.Uint("treeSize", size)
+	m.Text("leafHash", leafHash(l.Data))
+	if leaf.FormOf(l.Data) == leaf.FormEvent {
+		m.Text("leaf", string(l.Data))
+	} else {
+		m.Text("leaf", base64.StdEncoding.EncodeToString(l.Data))
+		m.Raw("record", l.Shown)
+	}
 	texts := make([]string, len(path))
 	for i, hash := range path {
 		texts[i] = base64.StdEncoding.EncodeToString(hash)
 	}
 	m.Texts("path", texts)
+	return nil
+}
+
+// writeProfiles adds the profiles that a screening record names, but for those
+// that the reader has.
+func writeProfiles(c *call, m *strictjson.Members, l *edge.Leaf, size uint64, had func(leaf.Ref) bool) error {
+	if l.Record == nil {
+		return nil
+	}
+	for _, named := range [...]struct {
+		name string
+		ref  leaf.Ref
+	}{{"profile", l.Record.Profile}, {"userProfile", l.Record.User}} {
+		if named.ref.Hash == [32]byte{} || had != nil && had(named.ref) {
+			continue
+		}
+		p, err := c.judge.LoadLeaf(named.ref.Leaf)
+		if err != nil {
+			return err
+		}
+		var inner strictjson.Members
+		err = writePath(c, &inner, &p, size)
+		c.judge.DropLeaf()
+		if err != nil {
+			return err
+		}
+		m.Object(named.name, inner)
+	}
 	return nil
 }

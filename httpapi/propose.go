@@ -48,6 +48,13 @@ func (c *call) propose(p proposal) (wire.Result, error) {
 			if err := c.judge.Again(try, result.Index); err != nil {
 				return result, err
 			}
+		case wire.KeyMoved:
+			if err := c.judge.Again(try, result.Index); err != nil {
+				return result, err
+			}
+			if err := c.authenticateAgain(); err != nil {
+				return result, err
+			}
 		case wire.Refused:
 			return result, c.refused(p, result)
 		default:

@@ -8,6 +8,8 @@ import (
 	"github.com/valyala/fastjson"
 
 	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/leafjson"
 	"railguard/strictjson"
 )
 
@@ -16,31 +18,48 @@ import (
 
 // renderScreen is the answer of POST /v1/screen. A blocked party is told least.
 func renderScreen(c *call, l *edge.Leaf, m *strictjson.Members) error {
-	c.txnID = l.Text("txnId")
-	l.CopyTo(m, "verdict", "txnId", "rule", "reason")
-	switch l.Text("verdict") {
-	case "BLOCK", "UNKNOWN":
-		l.CopyTo(m, "agentId")
-	default:
-		l.CopyTo(m, "agentId", "agentName", "operatorLegalName", "credentialStatus", "ofacSource")
+	c.writeScreen(l.Record, m)
+	return nil
+}
+
+func (c *call) writeScreen(x *leafjson.Screen, m *strictjson.Members) {
+	c.txnID = x.TxnID()
+	m.Text("verdict", x.Verdict.String())
+	m.Text("txnId", c.txnID)
+	m.TextOrNull("rule", x.Rule.Code())
+	m.Text("reason", engine.Reason(x.Rule, x.Sub))
+	m.Optional("agentId", x.AgentID())
+	if x.Verdict == engine.Proceed || x.Verdict == engine.Review {
+		if x.Agent != nil {
+			m.Text("agentName", x.Agent.Agents[0].AgentName)
+			m.Text("operatorLegalName", x.Agent.Agents[0].OperatorLegalName)
+		}
+		m.Text("credentialStatus", x.Status.String())
+		m.Text("ofacSource", x.Source())
 	}
-	l.CopyTo(m, "screenedAt")
+	m.Time("screenedAt", x.At)
 	m.Name("latencyMs")
 	*m = appendMillis(*m, time.Since(c.start))
-	l.CopyTo(m, "ruleSet", "policyVersion", "listVersion", "index", "ofacStale")
-	if c.key.SeesAll() {
-		l.CopyTo(m, "triggered", "shadow")
+	m.Text("ruleSet", engine.RuleSet)
+	m.Uint("policyVersion", x.PolicyVersion)
+	m.Uint("listVersion", x.ListVersion)
+	m.Uint("index", x.Index)
+	if x.ListStale {
+		m.Bool("ofacStale", true)
 	}
-	return nil
+	if c.key.SeesAll() {
+		leafjson.Codes(m, "triggered", x.Triggered)
+		leafjson.Codes(m, "shadow", x.Shadow)
+	}
 }
 
 // The members of a record, in the order they are shown.
 var (
 	recordMembers = []string{"verdict", "txnId", "rule", "reason", "agentId", "agentName", "agentType", "operatorLegalName",
 		"credentialStatus", "ofacSource", "screenedAt"}
-	recordExtras = []string{"version", "keyId", "node", "index", "ruleSet", "policyVersion", "listVersion", "listDigest",
-		"mixerVersion", "tzVersion", "ofacStale", "requestHash", "idempotencyKeyHash", "requestId", "jti", "userJti",
-		"userId", "fleetId", "chain"}
+	recordExtras = []string{"version", "keyId", "node", "index", "ruleSet", "policyVersion", "listVersion", "listDigest", "matcherVersion",
+		"mixerVersion", "tzVersion", "ofacStale", "requestHash", "idempotencyKeyHash", "requestId", "traceId", "jti", "userJti",
+		"userId", "fleetId", "chain", "agentSequence", "agentPrevious", "profile", "userProfile"}
 	recordInner = []string{"triggered", "shadow", "matches", "matchesTruncated", "evidence"} // Behind the wall.
 )
 

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"railguard/engine"
+	"railguard/fsm/leafjson"
 	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/strictjson"
@@ -31,15 +32,30 @@ func screen(c *call) error {
 		return err
 	}
 	c.commit = time.Since(began) - c.judge.Timing.Verify - c.judge.Timing.Rules
-	l, err := c.resultLeaf(result)
+	record, err := c.resultRecord(result)
 	if err != nil {
 		return err
 	}
-	if err := c.renderLeaf(&l); err != nil {
-		return err
-	}
-	countScreen(l.Text("verdict"), l.Text("rule"), c.judge.Timing, c.commit, time.Since(c.start))
+	c.out = c.out[:0]
+	c.writeScreen(record, &c.out)
+	c.reply(http.StatusOK, c.out)
+	countScreen(record.Verdict.String(), record.Rule.Code(), c.judge.Timing, c.commit, time.Since(c.start))
 	return nil
+}
+
+// resultRecord is the record that the call wrote, now or at its first try.
+func (c *call) resultRecord(result wire.Result) (*leafjson.Screen, error) {
+	if result.Code == wire.Applied {
+		return c.judge.OpenAnswer(result.Data)
+	}
+	l, err := c.resultLeaf(result)
+	if err != nil {
+		return nil, err
+	}
+	if l.Record == nil {
+		return nil, errors.New("BUG: a screening call's leaf is none")
+	}
+	return l.Record, nil
 }
 
 // screeningError answers what is wrong with the body of a screening call: 400, where

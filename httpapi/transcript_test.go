@@ -19,6 +19,7 @@ import (
 
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/fsm/leafjson"
 	"railguard/strictjson"
 )
 
@@ -90,7 +91,9 @@ func firstDifference(want, got string) string {
 // must come out the same, whatever the state became since.
 func (s *script) replayAll(t *testing.T) {
 	for i := range s.n.store.Size() {
-		data, err := s.n.store.Leaf(i)
+		stored, err := s.n.store.Leaf(i)
+		require.NoError(t, err)
+		data, err := leafjson.Render(stored, nil)
 		require.NoError(t, err)
 		if member(t, data, "kind") != "screen" {
 			continue

@@ -138,16 +138,21 @@ func (m *Members) Object(name string, inner Members) {
 // List adds a list of objects.
 func (m *Members) List(name string, items []Members) {
 	m.Name(name)
-	*m = append(*m, '[')
+	*m = AppendList(*m, items)
+}
+
+// AppendList writes a JSON array of objects.
+func AppendList(dst []byte, items []Members) []byte {
+	dst = append(dst, '[')
 	for i, item := range items {
 		if i > 0 {
-			*m = append(*m, ',')
+			dst = append(dst, ',')
 		}
-		*m = append(*m, '{')
-		*m = append(*m, item...)
-		*m = append(*m, '}')
+		dst = append(dst, '{')
+		dst = append(dst, item...)
+		dst = append(dst, '}')
 	}
-	*m = append(*m, ']')
+	return append(dst, ']')
 }
 
 // Join adds members that are written already.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"railguard/audit/note"
 	"railguard/audit/proof"
+	"railguard/fsm/leaf"
 )
 
 // lineMax bounds one line of an export or a whole proof file: a leaf is at most
@@ -92,6 +94,8 @@ type examiner struct {
 	options Options
 	scanner *bufio.Scanner
 	line    int // Of an export: the line being read.
+
+	profiles profiles
 }
 
 // File verifies a proof file (one JSON object) or an export (NDJSON with a head
@@ -191,10 +195,13 @@ func keysAmong(inside, given string) bool {
 // leaf verifies one record of an envelope against the checkpoint, and that what
 // stands beside its bytes follows from them. The caller has looked at the index.
 func (x *examiner) leaf(e *envelope, index uint64) (*Record, error) {
-	data := []byte(e.text("leaf"))
-	said, path := e.hash("leafHash"), e.hashes("path")
+	text, said, path := e.text("leaf"), e.hash("leafHash"), e.hashes("path")
 	if e.err != nil {
 		return nil, fmt.Errorf("%w: record %d: %w", ErrFormat, index, e.err)
+	}
+	data, err := leafBytes(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: record %d: %w", ErrFormat, index, err)
 	}
 	hash := hashLeaf(data)
 	if said != hash {
@@ -203,14 +210,27 @@ func (x *examiner) leaf(e *envelope, index uint64) (*Record, error) {
 	if err := proof.VerifyHashInclusion(hash, index, x.Checkpoint.Size, path, x.Checkpoint.Root); err != nil {
 		return nil, fmt.Errorf("%w: record %d is not in the signed tree: %w", ErrProof, index, err)
 	}
-	record, err := readLeaf(data)
+	if err := x.attached(e, index, data); err != nil {
+		return nil, err
+	}
+	record, err := readLeaf(data, x.profiles.load)
 	if err != nil {
 		return nil, fmt.Errorf("%w: record %d: %w", ErrFormat, index, err)
 	}
 	if record.Index != index {
 		return nil, fmt.Errorf("%w: record %d calls itself %d", ErrProof, index, record.Index)
 	}
+	if leaf.FormOf(data) != leaf.FormEvent {
+		var said json.RawMessage
+		if e.take("record", &said); e.err != nil {
+			return nil, fmt.Errorf("%w: record %d: %w", ErrFormat, index, e.err)
+		}
+		if err := shownAs(said, record.Raw); err != nil {
+			return nil, fmt.Errorf("%w: record %d: %w", ErrProof, index, err)
+		}
+	}
 	record.Hash = hash
+	x.profiles.keep(record)
 	return record, nil
 }
 

@@ -1,11 +1,16 @@
 package examine
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"railguard/audit/note"
 	"railguard/audit/proof"
+	"railguard/fsm/leaf"
+	"railguard/fsm/leafjson"
 )
 
 // Kinds of leaves that a proof carries; an export may hold any.
@@ -33,15 +38,42 @@ type Record struct {
 	Hash        note.Hash       `json:"-"`
 	Raw         json.RawMessage `json:"-"` // The leaf as JSON.
 
+	stored   []byte
 	reviewed *uint64 // Of a review's events: the index of the record they speak of.
 }
 
 // hashLeaf is the leaf hash of a leaf's bytes.
 func hashLeaf(data []byte) note.Hash { return proof.LeafHash(data) }
 
-// readLeaf reads the bytes of a leaf. This and hashLeaf are all that knows what
-// they are: JSON.
-func readLeaf(data []byte) (*Record, error) {
+// leafBytes are the bytes of a leaf as a file holds them: an event's text as it
+// is, those of any other form in base64.
+func leafBytes(text string) ([]byte, error) {
+	if strings.HasPrefix(text, string(rune(leaf.FormEvent))) {
+		return []byte(text), nil
+	}
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || base64.StdEncoding.EncodeToString(data) != text || leaf.FormOf(data) == leaf.FormEvent {
+		return nil, errors.New("its bytes are neither an event nor in base64")
+	}
+	return data, nil
+}
+
+// shownAs demands that the readable record beside a leaf's bytes is what they say.
+func shownAs(said json.RawMessage, record []byte) error {
+	var given, want bytes.Buffer
+	if json.Compact(&given, said) != nil || json.Compact(&want, record) != nil || !bytes.Equal(given.Bytes(), want.Bytes()) {
+		return errors.New("the readable record is not what its bytes say")
+	}
+	return nil
+}
+
+// readLeaf reads the bytes of a leaf, with the profiles it names. This, leafBytes
+// and hashLeaf are all that knows what they are.
+func readLeaf(stored []byte, profiles leafjson.Load) (*Record, error) {
+	data, err := leafjson.Render(stored, profiles)
+	if err != nil {
+		return nil, errors.New("its bytes are not a record that this program can read")
+	}
 	var l struct {
 		Leaf                                     *uint64
 		Kind, Time, ScreenedAt, TxnID            string
@@ -57,7 +89,7 @@ func readLeaf(data []byte) (*Record, error) {
 	r := &Record{
 		Index: *l.Leaf, Kind: l.Kind, Time: l.Time, TxnID: l.TxnID, Verdict: l.Verdict, AgentID: l.AgentID,
 		AgentName: l.AgentName, Amount: string(l.Request.Amount), Disposition: l.Disposition, By: l.ReviewedBy,
-		Comment: l.Comment, Raw: data, reviewed: l.ReviewedLeaf,
+		Comment: l.Comment, Raw: data, stored: stored, reviewed: l.ReviewedLeaf,
 	}
 	if l.Kind == kindScreen {
 		r.Time = l.ScreenedAt

@@ -148,6 +148,8 @@ func readExport(node string, raw []byte, keys string) (*exported, error) {
 			Index uint64 `json:"index"`
 			Leaf  string `json:"leaf"`
 			Hash  string `json:"leafHash"`
+
+			Record json.RawMessage `json:"record"` // What the bytes say, where they are not JSON.
 		}
 		if err := json.Unmarshal(scanner.Bytes(), &line); err != nil {
 			return nil, fmt.Errorf("export of %s: %w", node, err)
@@ -155,10 +157,18 @@ func readExport(node string, raw []byte, keys string) (*exported, error) {
 		if line.Type != "leaf" {
 			continue
 		}
-		l, err := readLeaf([]byte(line.Leaf))
+		stored, shown := []byte(line.Leaf), []byte(line.Leaf)
+		if line.Record != nil {
+			shown = line.Record
+			if stored, err = base64.StdEncoding.DecodeString(line.Leaf); err != nil {
+				return nil, fmt.Errorf("export of %s, leaf %d: %w", node, line.Index, err)
+			}
+		}
+		l, err := readLeaf(shown)
 		if err != nil {
 			return nil, fmt.Errorf("export of %s, leaf %d: %w", node, line.Index, err)
 		}
+		l.hash = proof.LeafHash(stored)
 		if line.Hash != base64.StdEncoding.EncodeToString(l.hash[:]) {
 			return nil, fmt.Errorf("export of %s, leaf %d: leafHash is not that of its bytes", node, line.Index)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -110,7 +111,11 @@ func readProof(node, txn string, status int, raw []byte, keys string) shownProof
 	if err := json.Unmarshal(raw, &shown); err != nil {
 		p.wrong = err.Error()
 	}
-	p.checkpoint, p.leafHash = report.Checkpoint, auditproof.LeafHash([]byte(shown.Leaf))
+	stored, err := base64.StdEncoding.DecodeString(shown.Leaf)
+	if err != nil {
+		p.wrong = err.Error()
+	}
+	p.checkpoint, p.leafHash = report.Checkpoint, auditproof.LeafHash(stored)
 	return p
 }
 

@@ -77,7 +77,7 @@ func (p *payment) screen(host *Host) (body []byte, fleet engine.FleetSlot) {
 	settings, agent := node.Settings(), node.Agent(p.agent)
 	s := wire.Screen{
 		Idem: p.idem, Agent: p.agent, Version: agent.CredentialVersion, Expires: agent.ExpiresAt, Amount: p.amount,
-		Basis: engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version},
+		Basis: engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher},
 	}
 	fleet = foldAgent(node, &s.Basis, p.agent)
 	s.Fragment = fmt.Appendf(nil, `"name":"%s","agent":"%d","amount":"%d","fleet":"%d"`, p.name, p.agent, p.amount, fleet)
@@ -87,6 +87,7 @@ func (p *payment) screen(host *Host) (body []byte, fleet engine.FleetSlot) {
 		s.Basis.Fold(engine.RevUser, uint32(p.user), user.Rev)
 		s.Fragment = fmt.Appendf(s.Fragment, `,"user":"%d"`, p.user)
 	}
+	s.Fragment = inRecord(s.Fragment)
 	return wire.Encode(&s), fleet
 }
 

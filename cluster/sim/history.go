@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
@@ -147,9 +148,37 @@ func (h *History) Count() (good, unknown, refused int) {
 	return good, unknown, refused
 }
 
+// shown is a leaf as the text that the checks look members up in.
+func shown(data []byte) []byte {
+	switch leaf.FormOf(data) {
+	case leaf.FormScreen:
+		var s leaf.Screen
+		var f leaf.Fragment
+		if leaf.DecodeScreen(data, &s) != nil || f.Read(s.Edge) != nil {
+			panic("BUG: a screening record that cannot be read")
+		}
+		return fmt.Appendf(nil, `{"kind":"screen","verdict":"%s","screenedAt":"%s","listVersion":%d,%s}`, s.Verdict, s.At, s.ListVersion, f.Get(leaf.TagMatches))
+	case leaf.FormProfile:
+		p, err := leaf.DecodeProfile(data)
+		if err != nil {
+			panic("BUG: a profile that cannot be read")
+		}
+		return fmt.Appendf(nil, `{"kind":"profile","time":"%s"}`, p.At)
+	}
+	return data
+}
+
+// inRecord makes members the edge's part of a screening record: where evidence
+// of the list stands in a real one.
+func inRecord(members []byte) []byte {
+	var f leaf.Fragment
+	f.Set(leaf.TagMatches, members)
+	return f.Append(nil)
+}
+
 // member returns a text member of a leaf, "" when it is not there.
 func member(leaf []byte, name string) string {
-	_, rest, found := bytes.Cut(leaf, []byte(`"`+name+`":"`))
+	_, rest, found := bytes.Cut(shown(leaf), []byte(`"`+name+`":"`))
 	if !found {
 		return ""
 	}
@@ -159,7 +188,7 @@ func member(leaf []byte, name string) string {
 
 // number returns an integer member of a leaf, -1 when it is not there.
 func number(leaf []byte, name string) int64 {
-	_, rest, found := bytes.Cut(leaf, []byte(`"`+name+`":`))
+	_, rest, found := bytes.Cut(shown(leaf), []byte(`"`+name+`":`))
 	if !found {
 		return -1
 	}

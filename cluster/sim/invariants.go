@@ -111,7 +111,7 @@ func (h *History) checkRevoked(leaves [][]byte, limits Limits) (found problems) 
 		}
 		for _, op := range h.ops {
 			if op.Kind == wire.KindScreen && op.Err == nil && slices.Contains(limits.chain(op.Agent), revoked.Agent) && op.Start.After(revoked.End) &&
-				bytes.Contains(leaves[op.Leaf], []byte(`"verdict":"PROCEED"`)) {
+				member(leaves[op.Leaf], "verdict") == "PROCEED" {
 				found.add("%q went through after %q was acknowledged", op.Name, revoked.Name)
 			}
 		}

@@ -44,8 +44,12 @@ func mustDecoding() cbor.DecMode {
 }
 
 // Encode returns the deterministic CBOR of a record body or profile.
-// It panics only for a type that cannot be encoded, which is our mistake.
+// A screening record has a form of its own. It panics only for a type that
+// cannot be encoded, which is our mistake.
 func Encode(v any) []byte {
+	if s, ok := v.(*Screen); ok {
+		return AppendScreen(make([]byte, 0, len(s.Fragment)+256), s)
+	}
 	data, err := encoding.Marshal(v)
 	if err != nil {
 		panic(fmt.Sprintf("BUG: encode %T: %v", v, err))
@@ -53,8 +57,12 @@ func Encode(v any) []byte {
 	return data
 }
 
-// DecodeBody reads a record body or profile into v. Bytes are copied out of data.
+// DecodeBody reads a record body or profile into v. Bytes are copied out of data,
+// but for a screening record's (see DecodeScreen).
 func DecodeBody(data []byte, v any) error {
+	if s, ok := v.(*Screen); ok {
+		return DecodeScreen(data, s)
+	}
 	if err := decoding.Unmarshal(data, v); err != nil {
 		return fmt.Errorf("record body: %w", err)
 	}

@@ -33,10 +33,11 @@ const (
 	KindClock
 	KindFormat
 	KindNote
+	KindMember
 )
 
 // KindNewest is the highest kind this binary knows.
-const KindNewest = KindNote
+const KindNewest = KindMember
 
 // Idem is a caller's Idempotency-Key: hashes of key (scoped by API key and
 // path) and body. The zero value is "no key given".
@@ -45,11 +46,21 @@ type Idem struct {
 	Body [16]byte `cbor:"2,keyasint"`
 }
 
+// KeyRef names the API key that a record was admitted with: the row of the key
+// (its place in the settings, from 1) and its revision. Apply refuses a record
+// whose key has changed since. The zero value is the node itself: its duties
+// and the person at its own machine.
+type KeyRef struct {
+	Row uint32 `cbor:"1,keyasint"`
+	Rev uint32 `cbor:"2,keyasint"`
+}
+
 // Common is what every caller-made record carries besides its own fields.
 type Common struct {
 	Idem     *Idem    `cbor:"1,keyasint,omitempty"`
-	Fragment []byte   `cbor:"2,keyasint,omitempty"` // JSON members, no braces; copied into the leaf as they are.
-	Filters  []uint64 `cbor:"3,keyasint,omitempty"` // engine.FilterKey of what the edge knows.
+	Key      *KeyRef  `cbor:"60,keyasint,omitempty"` // nil: see KeyRef.
+	Fragment []byte   `cbor:"2,keyasint,omitempty"`  // JSON members, no braces; copied into the leaf as they are.
+	Filters  []uint64 `cbor:"3,keyasint,omitempty"`  // engine.FilterKey of what the edge knows.
 }
 
 // Tick advances log time; the first entry of every term, then one a second.
@@ -67,7 +78,7 @@ type Genesis struct {
 	Issuer      string        `cbor:"4,keyasint"` // did:kya:…
 	PublicURL   string        `cbor:"5,keyasint"`
 	IDKey       [16]byte      `cbor:"6,keyasint"`  // Permutes ids.
-	SaltKey     [16]byte      `cbor:"7,keyasint"`  // Salts leaves.
+	SaltKey     [16]byte      `cbor:"7,keyasint"`  // The first day's key of the salts' ratchet; the state forgets it.
 	SigningKey  SigningKey    `cbor:"8,keyasint"`  // cc-v1
 	LogSeed     []byte        `cbor:"9,keyasint"`  // Sealed seed of the checkpoint signer.
 	LogKeys     string        `cbor:"10,keyasint"` // Verifier keys of checkpoints, one a line.
@@ -76,10 +87,11 @@ type Genesis struct {
 	Policy      engine.Policy `cbor:"13,keyasint"`
 }
 
-// Screen is one screening call as its edge judged it.
+// Screen is one screening call as its edge judged it. Its body is AppendScreen's;
+// the CBOR keys serve the tests, which hold the two forms against each other.
 type Screen struct {
 	Idem        *Idem            `cbor:"1,keyasint,omitempty"`
-	Fragment    []byte           `cbor:"2,keyasint"`
+	Fragment    []byte           `cbor:"2,keyasint"` // A leaf.Fragment's bytes.
 	Filters     []uint64         `cbor:"3,keyasint,omitempty"`
 	Agent       engine.AgentSlot `cbor:"4,keyasint,omitempty"` // 0: UNKNOWN.
 	Version     uint16           `cbor:"5,keyasint,omitempty"` // Claimed credential version; 0 never passes R2.
@@ -93,6 +105,7 @@ type Screen struct {
 	Basis       engine.Basis     `cbor:"13,keyasint"`
 	ValidUntil  engine.Time      `cbor:"14,keyasint,omitempty"`
 	Party       engine.PartyKey  `cbor:"15,keyasint,omitempty"` // Who is paid, as a hash; R25.
+	Key         KeyRef           `cbor:"16,keyasint"`
 }
 
 // Register creates an agent, or a delegate when Profile.Parent is set.
@@ -315,6 +328,7 @@ type APIKey struct {
 	Rate      int32       `cbor:"9,keyasint,omitempty"`  // A second; 0: the default, -1: off.
 	CreatedAt engine.Time `cbor:"10,keyasint,omitempty"` // Set by Apply.
 	RevokedAt engine.Time `cbor:"11,keyasint,omitempty"`
+	Rev       uint32      `cbor:"12,keyasint,omitempty"` // From 1, one more with every change; set by Apply.
 }
 
 // API key operations.
@@ -389,7 +403,22 @@ type FormatRaise struct {
 // the institution's policy refused, a recovery of the cluster.
 type Note struct {
 	Common
-	Event string `cbor:"4,keyasint"` // Leaf kind: agent.…, or EventRecovered.
+	Event   string `cbor:"4,keyasint"`           // Leaf kind: agent.…, or EventRecovered.
+	Lineage string `cbor:"5,keyasint,omitempty"` // EventRecovered: the new line's name, which the log's origin shows from here on.
+}
+
+// Member says that a node is no member any more, for good.
+type Member struct {
+	Common
+	ID          string `cbor:"4,keyasint"`
+	Incarnation string `cbor:"5,keyasint"`
+}
+
+// Removed is a node that no node of the cluster admits again.
+type Removed struct {
+	ID          string      `cbor:"1,keyasint"`
+	Incarnation string      `cbor:"2,keyasint"`
+	At          engine.Time `cbor:"3,keyasint"`
 }
 
 // EventRecovered is the kind of the leaf about a lost majority's recovery.

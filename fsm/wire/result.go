@@ -14,6 +14,7 @@ const (
 	Stale          // Judged with an older basis: judge again.
 	Fenced         // The entry's term was not its raft term: nothing happened, propose again.
 	Refused        // See Refusal.
+	KeyMoved       // The API key was changed, revoked or expired since: authenticate again.
 )
 
 // Refusal says why a record was refused.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/binary"
+	"math/rand/v2"
 	"reflect"
 	"testing"
 
@@ -17,7 +18,7 @@ func bodies() map[Kind]any {
 		KindUser: &User{}, KindUserReissue: &UserReissue{}, KindFleet: &Fleet{}, KindFleetUpdate: &FleetUpdate{}, KindAssign: &Assign{},
 		KindSettings: &Settings{}, KindAttest: &Attest{}, KindStatus: &Status{}, KindOwnership: &Ownership{}, KindDisposition: &Disposition{},
 		KindQueue: &Queue{}, KindListChunk: &ListChunk{}, KindListActivate: &ListActivate{}, KindPolicy: &PolicyPut{}, KindWhitelist: &WhitelistPut{},
-		KindAPIKey: &APIKeyPut{}, KindSigningKey: &SigningKeyPut{}, KindCleared: &ClearedPut{}, KindClock: &Clock{}, KindFormat: &FormatRaise{}, KindNote: &Note{},
+		KindAPIKey: &APIKeyPut{}, KindSigningKey: &SigningKeyPut{}, KindCleared: &ClearedPut{}, KindClock: &Clock{}, KindFormat: &FormatRaise{}, KindNote: &Note{}, KindMember: &Member{},
 	}
 }
 
@@ -54,7 +55,7 @@ func fill(v reflect.Value, next *uint64) {
 }
 
 func TestEveryBodyComesBack(t *testing.T) {
-	for kind := KindTick; kind <= KindNote; kind++ {
+	for kind := KindTick; kind <= KindNewest; kind++ {
 		body := bodies()[kind]
 		require.NotNil(t, body, "kind %d", kind)
 		next := uint64(0)
@@ -63,11 +64,56 @@ func TestEveryBodyComesBack(t *testing.T) {
 		again := reflect.New(reflect.TypeOf(body).Elem()).Interface()
 		require.NoError(t, DecodeBody(data, again))
 		require.Equal(t, body, again, "kind %d", kind)
+		if kind == KindScreen {
+			continue
+		}
 		for i := range data { // Nothing of what was decoded may alias the entry.
 			data[i] = 0xff
 		}
 		require.Equal(t, body, again, "kind %d", kind)
 	}
+}
+
+// TestScreenAgainstCBOR holds the form written by hand against the plain one.
+func TestScreenAgainstCBOR(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		var want Screen
+		next := random.Uint64()
+		fill(reflect.ValueOf(&want).Elem(), &next)
+		for i, v := 0, reflect.ValueOf(&want).Elem(); i < v.NumField(); i++ {
+			if random.IntN(3) == 0 {
+				v.Field(i).SetZero()
+			}
+		}
+		if want.Fragment == nil {
+			want.Fragment = []byte{}
+		}
+		data := Encode(&want)
+		var byHand, plain Screen
+		require.NoError(t, DecodeScreen(data, &byHand))
+		encoded, err := encoding.Marshal(&want)
+		require.NoError(t, err)
+		require.NoError(t, decoding.Unmarshal(encoded, &plain))
+		require.Equal(t, plain, byHand)
+		for cut := range data[:len(data)-len(want.Fragment)] {
+			require.ErrorIs(t, DecodeScreen(data[:cut], &byHand), ErrScreen)
+		}
+	}
+}
+
+func FuzzDecodeScreen(f *testing.F) {
+	var s Screen
+	f.Add(Encode(&s))
+	next := uint64(0)
+	fill(reflect.ValueOf(&s).Elem(), &next)
+	f.Add(Encode(&s))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var got Screen
+		if DecodeScreen(data, &got) == nil {
+			require.Equal(t, data, AppendScreen([]byte{}, &got), "one record, one encoding")
+		}
+	})
 }
 
 func TestResultComesBack(t *testing.T) {

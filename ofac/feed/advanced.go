@@ -103,7 +103,7 @@ func (p *advanced) document() {
 func (p *advanced) date() int64 {
 	var parts [3]int
 	for p.child() {
-		var at int
+		at := -1
 		switch string(p.name) {
 		case "Year":
 			at = 0

@@ -1,0 +1,94 @@
+package examine
+
+import (
+	"fmt"
+
+	"railguard/audit/note"
+	"railguard/fsm/leaf"
+)
+
+// profiles are the profile leaves that were proven so far and that a later record
+// may name: those of the day being read, since a record names one of its own.
+type profiles struct {
+	day    string // UTC date.
+	byLeaf map[uint64]profile
+}
+
+type profile struct {
+	hash note.Hash
+	data []byte
+}
+
+// keep remembers a profile that was proven, and forgets those of days before.
+func (p *profiles) keep(r *Record) {
+	const date = len("2006-01-02")
+	if len(r.Time) >= date && r.Time[:date] != p.day {
+		p.day, p.byLeaf = r.Time[:date], nil
+	}
+	if leaf.FormOf(r.stored) != leaf.FormProfile {
+		return
+	}
+	if p.byLeaf == nil {
+		p.byLeaf = map[uint64]profile{}
+	}
+	p.byLeaf[r.Index] = profile{r.Hash, r.stored}
+}
+
+// load returns the profile that a record names; nil when it was not proven.
+func (p *profiles) load(ref leaf.Ref) []byte {
+	if known, ok := p.byLeaf[ref.Leaf]; ok && known.hash == ref.Hash {
+		return known.data
+	}
+	return nil
+}
+
+// attached verifies the profiles that stand beside a screening record, and demands
+// every one it names: beside it, or proven earlier in the file.
+func (x *examiner) attached(e *envelope, index uint64, data []byte) error {
+	if leaf.FormOf(data) != leaf.FormScreen {
+		return nil
+	}
+	var s leaf.Screen
+	if err := leaf.DecodeScreen(data, &s); err != nil {
+		return fmt.Errorf("%w: record %d: its bytes are not a record that this program can read", ErrFormat, index)
+	}
+	for _, named := range [...]struct {
+		name string
+		ref  leaf.Ref
+	}{{"profile", s.Profile}, {"userProfile", s.User}} {
+		if err := x.attachment(e.inner(named.name), index, named.name, named.ref); err != nil {
+			return err
+		}
+	}
+	if e.err != nil {
+		return fmt.Errorf("%w: record %d: %w", ErrFormat, index, e.err)
+	}
+	return nil
+}
+
+func (x *examiner) attachment(inner *envelope, index uint64, name string, ref leaf.Ref) error {
+	none := ref.Hash == [32]byte{}
+	switch {
+	case inner == nil && (none || x.profiles.load(ref) != nil):
+		return nil
+	case inner == nil:
+		return fmt.Errorf("%w: record %d names the %s %d, which is not here", ErrProof, index, name, ref.Leaf)
+	case none:
+		return fmt.Errorf("%w: a %s stands beside record %d, which names none", ErrProof, name, index)
+	}
+	at := inner.number("index")
+	if inner.err == nil && at != ref.Leaf {
+		return fmt.Errorf("%w: record %d names the %s %d, beside it stands %d", ErrProof, index, name, ref.Leaf, at)
+	}
+	record, err := x.leaf(inner, at)
+	if err == nil {
+		err = inner.done()
+	}
+	if err != nil {
+		return fmt.Errorf("%s of record %d: %w", name, index, err)
+	}
+	if leaf.FormOf(record.stored) != leaf.FormProfile || record.Hash != ref.Hash {
+		return fmt.Errorf("%w: the %s beside record %d is not the one it names", ErrProof, name, index)
+	}
+	return nil
+}

@@ -1,0 +1,289 @@
+package leaf
+
+import (
+	"encoding/binary"
+
+	"railguard/engine"
+)
+
+// Ref names another leaf: its index and its RFC 6962 leaf hash.
+type Ref struct {
+	Leaf uint64
+	Hash [32]byte
+}
+
+// Level is what the live rules saw of one level of a delegation chain. What is
+// not here (revision, limit, expiry, credential version) is in the profile.
+type Level struct {
+	Status        engine.Status
+	MinVersion    uint16
+	OverlapUntil  engine.Time
+	OwnershipFrom engine.Time
+	AttestedAt    engine.Time
+	Spent         engine.USD // On the record's UTC date, before this call.
+}
+
+// UserSeen is what the live rules saw of a user credential.
+type UserSeen struct {
+	Status       engine.Status
+	MinVersion   uint16
+	OverlapUntil engine.Time
+	Version      uint16 // As the token claims.
+	Expires      engine.Time
+}
+
+// Screen is one screening record. Everything but Edge is Apply's own: ids,
+// times, integers. Rendering it needs the profiles it refers to.
+type Screen struct {
+	Salt  [SaltSize]byte
+	Leaf  uint64 // Its own index.
+	Index uint64 // Raft index of its entry.
+	At    engine.Time
+	Txn   [8]byte // The eight characters of its txnId.
+
+	Verdict   engine.Verdict
+	Rule      engine.RuleID
+	Sub       engine.Sub
+	Triggered uint32
+	Shadow    uint32
+
+	PolicyVersion uint64
+	ListVersion   uint64
+	ListDigest    [32]byte // Of the canonical entities.
+	Matcher       uint16   // Matcher version in force.
+	ListStale     bool
+
+	Evidence
+
+	Edge []byte // A Fragment's bytes, as the edge sent them.
+}
+
+// Evidence is what a call with a good credential was judged by. Of any other
+// Judged is false and the rest zero.
+type Evidence struct {
+	Judged            bool
+	Profile           Ref    // Of the agent and its chain; Hash zero for a user credential alone.
+	User              Ref    // Of the user; Hash zero without one.
+	Sequence          uint64 // Of the agent's records, from 1.
+	Previous          uint64 // Leaf of the agent's record before; meaningful when Sequence > 1.
+	Status            engine.Status
+	StaticMask        uint32
+	Amount            engine.USD
+	Levels            [engine.DepthMax + 1]Level
+	LevelCount        uint8
+	InFleet           bool
+	FleetSpent        engine.USD
+	OperatorSuspended bool
+	SameToken         bool // The token claims the profile's own version and expiry: the two below are zero.
+	TokenVersion      uint16
+	TokenExpires      engine.Time
+	WithUser          bool
+	UserSeen          UserSeen
+	Minute            uint32
+	Hour              uint32
+	DayMeanX100       uint32
+	Structuring       uint8
+}
+
+// Bits of a screening record's flags.
+const (
+	flagJudged = 1 << iota
+	flagListStale
+	flagShadow
+	flagProfile
+	flagUser
+	flagPrevious
+	flagFleet
+	flagOperatorSuspended
+	flagSameToken
+	flagWithUser
+	flagsAll = 1<<iota - 1
+)
+
+func (s *Screen) flags() uint64 {
+	var flags uint64
+	for _, f := range [...]struct {
+		on  bool
+		bit uint64
+	}{
+		{s.Judged, flagJudged}, {s.ListStale, flagListStale}, {s.Shadow != 0, flagShadow},
+		{s.Profile.Hash != [32]byte{}, flagProfile}, {s.User.Hash != [32]byte{}, flagUser}, {s.Sequence > 1, flagPrevious},
+		{s.InFleet, flagFleet}, {s.OperatorSuspended, flagOperatorSuspended}, {s.SameToken, flagSameToken}, {s.WithUser, flagWithUser},
+	} {
+		if f.on {
+			flags |= f.bit
+		}
+	}
+	return flags
+}
+
+// AppendScreen writes the record's bytes.
+func AppendScreen(dst []byte, s *Screen) []byte {
+	flags := s.flags()
+	dst = append(dst, byte(FormScreen))
+	dst = append(dst, s.Salt[:]...)
+	dst = binary.AppendUvarint(dst, flags)
+	dst = binary.AppendUvarint(dst, s.Leaf)
+	dst = binary.AppendUvarint(dst, s.Index)
+	dst = binary.AppendVarint(dst, int64(s.At))
+	dst = append(dst, s.Txn[:]...)
+	dst = append(dst, byte(s.Verdict), byte(s.Rule), byte(s.Sub))
+	dst = binary.AppendUvarint(dst, uint64(s.Triggered))
+	if flags&flagShadow != 0 {
+		dst = binary.AppendUvarint(dst, uint64(s.Shadow))
+	}
+	dst = binary.AppendUvarint(dst, s.PolicyVersion)
+	dst = binary.AppendUvarint(dst, s.ListVersion)
+	dst = append(dst, s.ListDigest[:]...)
+	dst = binary.AppendUvarint(dst, uint64(s.Matcher))
+	if s.Judged {
+		dst = s.appendEvidence(dst, flags)
+	}
+	return append(dst, s.Edge...)
+}
+
+func (s *Screen) appendEvidence(dst []byte, flags uint64) []byte {
+	dst = appendRef(dst, &s.Profile, flags&flagProfile != 0)
+	dst = appendRef(dst, &s.User, flags&flagUser != 0)
+	dst = binary.AppendUvarint(dst, s.Sequence)
+	if flags&flagPrevious != 0 {
+		dst = binary.AppendUvarint(dst, s.Previous)
+	}
+	dst = append(dst, byte(s.Status))
+	dst = binary.AppendUvarint(dst, uint64(s.StaticMask))
+	dst = binary.AppendVarint(dst, int64(s.Amount))
+	dst = append(dst, s.LevelCount)
+	for i := range s.LevelCount {
+		dst = appendLevel(dst, &s.Levels[i])
+	}
+	if s.InFleet {
+		dst = binary.AppendVarint(dst, int64(s.FleetSpent))
+	}
+	if !s.SameToken {
+		dst = binary.AppendUvarint(dst, uint64(s.TokenVersion))
+		dst = binary.AppendVarint(dst, int64(s.TokenExpires))
+	}
+	if s.WithUser {
+		u := &s.UserSeen
+		dst = append(dst, byte(u.Status))
+		dst = binary.AppendUvarint(dst, uint64(u.MinVersion))
+		dst = binary.AppendVarint(dst, int64(u.OverlapUntil))
+		dst = binary.AppendUvarint(dst, uint64(u.Version))
+		dst = binary.AppendVarint(dst, int64(u.Expires))
+	}
+	dst = binary.AppendUvarint(dst, uint64(s.Minute))
+	dst = binary.AppendUvarint(dst, uint64(s.Hour))
+	dst = binary.AppendUvarint(dst, uint64(s.DayMeanX100))
+	return append(dst, s.Structuring)
+}
+
+func appendRef(dst []byte, ref *Ref, present bool) []byte {
+	if !present {
+		return dst
+	}
+	return append(binary.AppendUvarint(dst, ref.Leaf), ref.Hash[:]...)
+}
+
+func appendLevel(dst []byte, l *Level) []byte {
+	dst = append(dst, byte(l.Status))
+	dst = binary.AppendUvarint(dst, uint64(l.MinVersion))
+	dst = binary.AppendVarint(dst, int64(l.OverlapUntil))
+	dst = binary.AppendVarint(dst, int64(l.OwnershipFrom))
+	dst = binary.AppendVarint(dst, int64(l.AttestedAt))
+	return binary.AppendVarint(dst, int64(l.Spent))
+}
+
+// DecodeScreen reads a screening record. Edge aliases data.
+func DecodeScreen(data []byte, s *Screen) error {
+	*s = Screen{}
+	r := reader{rest: data}
+	if Form(r.byte()) != FormScreen {
+		return ErrForm
+	}
+	r.fill(s.Salt[:])
+	flags := r.limited(flagsAll)
+	s.Leaf, s.Index, s.At = r.unsigned(), r.unsigned(), r.time()
+	r.fill(s.Txn[:])
+	s.Verdict, s.Rule, s.Sub = engine.Verdict(r.byte()), engine.RuleID(r.byte()), engine.Sub(r.byte())
+	s.Triggered = uint32(r.limited(1<<(engine.RuleCount+1) - 1))
+	if flags&flagShadow != 0 {
+		s.Shadow = uint32(r.limited(1<<(engine.RuleCount+1) - 1))
+	}
+	s.PolicyVersion, s.ListVersion = r.unsigned(), r.unsigned()
+	r.fill(s.ListDigest[:])
+	s.Matcher = uint16(r.limited(1<<16 - 1))
+	s.ListStale, s.Judged = flags&flagListStale != 0, flags&flagJudged != 0
+	if s.Judged {
+		s.readEvidence(&r, flags)
+	}
+	s.Edge = r.rest
+	if r.bad || s.flags() != flags || s.Verdict > engine.Unknown || s.Rule > engine.RuleCount ||
+		!validTxn(&s.Txn) || !SoundFragment(s.Edge) {
+		return ErrForm
+	}
+	return nil
+}
+
+func validTxn(txn *[8]byte) bool {
+	for _, c := range txn {
+		if !(c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z') {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Screen) readEvidence(r *reader, flags uint64) {
+	readRef(r, &s.Profile, flags&flagProfile != 0)
+	readRef(r, &s.User, flags&flagUser != 0)
+	s.Sequence = r.unsigned()
+	if flags&flagPrevious != 0 {
+		s.Previous = r.unsigned()
+	}
+	s.Status = readStatus(r)
+	s.StaticMask = uint32(r.limited(1<<(engine.RuleCount+1) - 1))
+	s.Amount = engine.USD(r.signed())
+	s.LevelCount = r.byte()
+	if int(s.LevelCount) > len(s.Levels) {
+		r.fail()
+		return
+	}
+	for i := range s.LevelCount {
+		s.Levels[i] = Level{
+			Status: readStatus(r), MinVersion: readVersion(r), OverlapUntil: r.time(),
+			OwnershipFrom: r.time(), AttestedAt: r.time(), Spent: engine.USD(r.signed()),
+		}
+	}
+	s.OperatorSuspended, s.SameToken = flags&flagOperatorSuspended != 0, flags&flagSameToken != 0
+	if s.InFleet = flags&flagFleet != 0; s.InFleet {
+		s.FleetSpent = engine.USD(r.signed())
+	}
+	if !s.SameToken {
+		s.TokenVersion, s.TokenExpires = readVersion(r), r.time()
+	}
+	if s.WithUser = flags&flagWithUser != 0; s.WithUser {
+		s.UserSeen = UserSeen{
+			Status: readStatus(r), MinVersion: readVersion(r), OverlapUntil: r.time(),
+			Version: readVersion(r), Expires: r.time(),
+		}
+	}
+	s.Minute, s.Hour = uint32(r.limited(1<<32-1)), uint32(r.limited(1<<32-1))
+	s.DayMeanX100, s.Structuring = uint32(r.limited(1<<32-1)), r.byte()
+}
+
+func readRef(r *reader, ref *Ref, present bool) {
+	if present {
+		ref.Leaf = r.unsigned()
+		r.fill(ref.Hash[:])
+	}
+}
+
+func readStatus(r *reader) engine.Status {
+	status := engine.Status(r.byte())
+	if status > engine.Expired {
+		r.fail()
+	}
+	return status
+}
+
+func readVersion(r *reader) uint16 { return uint16(r.limited(1<<16 - 1)) }

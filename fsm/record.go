@@ -1,0 +1,178 @@
+package fsm
+
+import (
+	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
+)
+
+// Writing screening records and the profiles they refer to (fsm/leaf).
+
+// describe lays out what is known of a call before anything of it is booked: the
+// rows in the moment are read here for the last time.
+func (m *Machine) describe(s *wire.Screen, d *engine.Decision) {
+	c := &m.written
+	*c = leaf.Screen{
+		Index: m.index, At: m.now, Verdict: d.Verdict, Rule: d.Rule, Sub: d.Sub, Triggered: d.Triggered, Shadow: d.Shadow,
+		PolicyVersion: m.settings.Policy.Version, ListVersion: m.settings.ListVersion, Matcher: m.settings.Matcher,
+		ListStale: m.moment.ListStale, Edge: s.Fragment,
+	}
+	if m.settings.List != nil {
+		c.ListDigest = m.settings.List.Digest
+	}
+	if d.Verdict != engine.Unknown {
+		m.evidence(c, s)
+	}
+}
+
+// evidence is what the live rules saw: with it and the profile the decision can
+// be made again without the state.
+func (m *Machine) evidence(c *leaf.Screen, s *wire.Screen) {
+	o := &m.moment
+	c.Judged, c.Status, c.StaticMask, c.Amount = true, engine.EffectiveStatus(o), s.Mask, o.Amount
+	c.LevelCount = uint8(o.LevelCount)
+	day := o.Now.Day()
+	for i := range o.LevelCount {
+		row := o.Levels[i].Row
+		c.Levels[i] = leaf.Level{
+			Status: row.Status, MinVersion: row.MinVersion, OverlapUntil: row.OverlapUntil,
+			OwnershipFrom: row.OwnershipFrom, AttestedAt: row.AttestedAt, Spent: row.Spend.On(day),
+		}
+	}
+	if o.Fleet != nil {
+		c.InFleet, c.FleetSpent = true, o.Fleet.Spend.On(day)
+	}
+	c.OperatorSuspended = o.Operator != nil && o.Operator.Suspended
+	if o.LevelCount > 0 && o.Version == o.Levels[0].Profile.CredentialVersion && o.Expires == o.Levels[0].Profile.ExpiresAt {
+		c.SameToken = true
+	} else {
+		c.TokenVersion, c.TokenExpires = o.Version, o.Expires
+	}
+	if o.User != nil {
+		c.WithUser = true
+		c.UserSeen = leaf.UserSeen{
+			Status: o.User.Status, MinVersion: o.User.MinVersion, OverlapUntil: o.User.OverlapUntil,
+			Version: o.UserVersion, Expires: o.UserExpires,
+		}
+	}
+	c.Minute, c.Hour, c.DayMeanX100, c.Structuring = o.Minute, o.PerHour, o.DayMeanX100, o.Structuring
+}
+
+// placeRecord gives the record its place in the log, in its agent's sequence and
+// beside its profiles, and returns its bytes.
+func (m *Machine) placeRecord(s *wire.Screen) []byte {
+	c := &m.written
+	if c.Judged {
+		if s.Agent != 0 {
+			c.Profile = m.profileOf(s.Agent)
+		}
+		if s.User != 0 {
+			c.User = m.profileOfUser(s.User)
+		}
+		if s.Agent != 0 {
+			row := m.agents.Edit(uint64(s.Agent))
+			row.Sequence++
+			c.Sequence, c.Previous = row.Sequence, row.LastLeaf
+			row.LastLeaf = m.size
+		}
+	}
+	c.Leaf, c.Salt = m.size, m.salt()
+	m.ids.putTxn(&c.Txn, m.size)
+	return leaf.AppendScreen(make([]byte, 0, recordRoom+len(c.Edge)), c)
+}
+
+// recordRoom is more than Apply's part of a screening record takes.
+const recordRoom = 512
+
+// profileOf returns the profile leaf of an agent's chain for today and writes it
+// when this is the first record since midnight or since a change.
+func (m *Machine) profileOf(slot engine.AgentSlot) leaf.Ref {
+	var basis engine.Basis
+	foldAgent(m, &basis, slot)
+	m.foldPolicy(&basis)
+	day := m.now.Day()
+	if use := &m.agents.At(uint64(slot)).Judged; use.Day == day && use.Revs == basis.Revs {
+		return leaf.Ref{Leaf: use.Leaf, Hash: use.Hash}
+	}
+	p := m.newProfile()
+	for at := slot; at != 0 && len(p.Agents) <= engine.DepthMax; {
+		profile := *m.profiles.At(uint64(at))
+		p.Agents = append(p.Agents, leaf.ReduceAgent(profile, m.now))
+		p.AgentIDs = append(p.AgentIDs, m.ids.AgentID(uint32(at)))
+		at = profile.Parent
+	}
+	if fleet := m.fleetOf(slot); fleet != 0 && m.fleetProfiles.Has(uint64(fleet)) {
+		p.Fleet = leaf.ReduceFleet(*m.fleetProfiles.At(uint64(fleet)), m.now)
+		p.FleetID = m.ids.FleetID(uint32(fleet))
+	}
+	operator := (*m.operatorProfiles.At(uint64(p.Agents[0].Operator))).Key
+	ref := m.writeProfile(p, engine.FilterKey(engine.FilterAgent, p.AgentIDs[0]), engine.FilterKey(engine.FilterOperator, operator))
+	m.agents.Edit(uint64(slot)).Judged = engine.ProfileUse{Day: day, Revs: basis.Revs, Leaf: ref.Leaf, Hash: ref.Hash}
+	return ref
+}
+
+// profileOfUser is profileOf for a user credential.
+func (m *Machine) profileOfUser(slot engine.UserSlot) leaf.Ref {
+	var basis engine.Basis
+	basis.Fold(engine.RevUser, uint32(slot), userRev(m, slot))
+	m.foldPolicy(&basis)
+	day := m.now.Day()
+	if use := &m.users.At(uint64(slot)).Judged; use.Day == day && use.Revs == basis.Revs {
+		return leaf.Ref{Leaf: use.Leaf, Hash: use.Hash}
+	}
+	profile := *m.userProfiles.At(uint64(slot))
+	if profile == nil {
+		return leaf.Ref{} // Erased: the basis saw revision 0, and R2 its end.
+	}
+	p := m.newProfile()
+	p.User, p.UserID = leaf.ReduceUser(profile), m.ids.UserID(uint32(slot))
+	ref := m.writeProfile(p, engine.FilterKey(engine.FilterAgent, p.UserID))
+	m.users.Edit(uint64(slot)).Judged = engine.ProfileUse{Day: day, Revs: basis.Revs, Leaf: ref.Leaf, Hash: ref.Hash}
+	return ref
+}
+
+func (m *Machine) foldPolicy(b *engine.Basis) {
+	version := m.settings.Policy.Version
+	b.Fold(engine.RevPolicy, uint32(version>>32), uint32(version))
+}
+
+func (m *Machine) newProfile() *leaf.Profile {
+	return &leaf.Profile{
+		Salt: m.salt(), Leaf: m.size, Index: m.index, At: m.now, Policy: leaf.ReducePolicy(m.settings.Policy, m.now),
+	}
+}
+
+// profileFilter finds profiles among the leaves.
+var profileFilter = engine.FilterKey(engine.FilterKind, "profile")
+
+func (m *Machine) writeProfile(p *leaf.Profile, keys ...uint64) leaf.Ref {
+	at := m.size
+	hash := m.appendLeaf(leaf.AppendProfile(nil, p), append(append(m.filters(len(keys)+1), profileFilter), keys...))
+	return leaf.Ref{Leaf: at, Hash: hash}
+}
+
+// salt returns the salt of the next leaf.
+func (m *Machine) salt() [leaf.SaltSize]byte {
+	m.ratchet.Turn(m.now.Day())
+	return m.ratchet.Salt(m.size)
+}
+
+// settle ends a record that was applied: its leaf joins the log.
+func (m *Machine) settle(data []byte, filters []uint64, r *wire.Result) {
+	r.Code, r.Leaf, r.Data = wire.Applied, m.size, data
+	m.appendLeaf(data, filters)
+}
+
+// appendLeaf hashes a leaf into the frontier and reports it.
+func (m *Machine) appendLeaf(data []byte, filters []uint64) [32]byte {
+	hash := m.hash.Leaf(data)
+	if err := m.frontier.Append(hash[:], nil); err != nil {
+		panic("BUG: merkle frontier: " + err.Error())
+	}
+	if day := m.now.Day(); m.days.Len() == 0 || m.days.At(m.days.Next()-1).Day != day {
+		m.days.Append(dayRow{Day: day, First: m.size})
+	}
+	m.size++
+	m.out.Leaves = append(m.out.Leaves, Leaf{Time: m.now, Data: data, Filters: filters})
+	return hash
+}

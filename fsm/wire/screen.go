@@ -1,0 +1,207 @@
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"railguard/engine"
+)
+
+// A Screen record's body is written by hand, field by field: it is the one that
+// the log holds by the million, and every node reads it on its one Apply
+// goroutine. Every value has one encoding. docs/FORMATS.md has the layout.
+
+// ErrScreen means bytes that AppendScreen has not written.
+var ErrScreen = errors.New("screen record: broken")
+
+// Bits of a screening record's flags.
+const (
+	screenIdem = 1 << iota
+	screenAgent
+	screenUser
+	screenParty
+	screenValid
+	screenKey
+	screenFlags = 1<<iota - 1
+)
+
+// AppendScreen writes the body of a screening record.
+func AppendScreen(dst []byte, s *Screen) []byte {
+	flags := s.flags()
+	dst = append(dst, flags)
+	if s.Idem != nil {
+		dst = append(append(dst, s.Idem.Key[:]...), s.Idem.Body[:]...)
+	}
+	if flags&screenKey != 0 {
+		dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(s.Key.Row)), uint64(s.Key.Rev))
+	}
+	if flags&screenAgent != 0 {
+		dst = appendCredential(dst, uint32(s.Agent), s.Version, s.Expires)
+	}
+	if flags&screenUser != 0 {
+		dst = appendCredential(dst, uint32(s.User), s.UserVersion, s.UserExpires)
+	}
+	if flags&screenParty != 0 {
+		dst = append(dst, s.Party[:]...)
+	}
+	if flags&screenValid != 0 {
+		dst = binary.AppendVarint(dst, int64(s.ValidUntil))
+	}
+	dst = binary.AppendVarint(dst, int64(s.Amount))
+	dst = binary.AppendUvarint(dst, uint64(s.Mask))
+	dst = append(append(dst, byte(len(s.Subs))), s.Subs...)
+	dst = binary.AppendUvarint(dst, s.Basis.List)
+	dst = binary.AppendUvarint(dst, s.Basis.Policy)
+	dst = binary.AppendUvarint(dst, uint64(s.Basis.Matcher))
+	dst = binary.LittleEndian.AppendUint64(dst, s.Basis.Revs)
+	dst = append(dst, byte(len(s.Filters)))
+	for _, key := range s.Filters {
+		dst = binary.LittleEndian.AppendUint64(dst, key)
+	}
+	return append(dst, s.Fragment...)
+}
+
+func (s *Screen) flags() (flags byte) {
+	if s.Idem != nil {
+		flags |= screenIdem
+	}
+	if s.Agent != 0 || s.Version != 0 || s.Expires != 0 {
+		flags |= screenAgent
+	}
+	if s.User != 0 || s.UserVersion != 0 || s.UserExpires != 0 {
+		flags |= screenUser
+	}
+	if s.Party != (engine.PartyKey{}) {
+		flags |= screenParty
+	}
+	if s.ValidUntil != 0 {
+		flags |= screenValid
+	}
+	if s.Key != (KeyRef{}) {
+		flags |= screenKey
+	}
+	return flags
+}
+
+func appendCredential(dst []byte, slot uint32, version uint16, expires engine.Time) []byte {
+	dst = binary.AppendUvarint(dst, uint64(slot))
+	dst = binary.AppendUvarint(dst, uint64(version))
+	return binary.AppendVarint(dst, int64(expires))
+}
+
+// DecodeScreen reads a screening record. Fragment and Subs alias data; Filters
+// reuses s's memory.
+func DecodeScreen(data []byte, s *Screen) error {
+	filters := s.Filters[:0]
+	*s = Screen{}
+	r := fields{rest: data}
+	flags := r.byte()
+	if flags > screenFlags {
+		return ErrScreen
+	}
+	if flags&screenIdem != 0 {
+		s.Idem = new(Idem)
+		r.fill(s.Idem.Key[:])
+		r.fill(s.Idem.Body[:])
+	}
+	if flags&screenKey != 0 {
+		s.Key = KeyRef{Row: uint32(r.limited(1<<32 - 1)), Rev: uint32(r.limited(1<<32 - 1))}
+	}
+	if flags&screenAgent != 0 {
+		slot, version, expires := r.credential()
+		s.Agent, s.Version, s.Expires = engine.AgentSlot(slot), version, expires
+	}
+	if flags&screenUser != 0 {
+		slot, version, expires := r.credential()
+		s.User, s.UserVersion, s.UserExpires = engine.UserSlot(slot), version, expires
+	}
+	if flags&screenParty != 0 {
+		r.fill(s.Party[:])
+	}
+	if flags&screenValid != 0 {
+		s.ValidUntil = engine.Time(r.signed())
+	}
+	s.Amount = engine.USD(r.signed())
+	s.Mask = uint32(r.limited(1<<32 - 1))
+	if subs := r.take(uint64(r.byte())); len(subs) > 0 {
+		s.Subs = subs
+	}
+	s.Basis.List, s.Basis.Policy = r.unsigned(), r.unsigned()
+	s.Basis.Matcher = uint16(r.limited(1<<16 - 1))
+	s.Basis.Revs = r.word()
+	for range r.byte() {
+		filters = append(filters, r.word())
+	}
+	if len(filters) > 0 {
+		s.Filters = filters
+	}
+	s.Fragment = r.rest
+	if r.bad || s.flags() != flags {
+		return fmt.Errorf("%w: %d bytes", ErrScreen, len(data))
+	}
+	return nil
+}
+
+// fields takes a body apart. After an error everything reads as zero.
+type fields struct {
+	rest []byte
+	bad  bool
+}
+
+func (r *fields) fail() { r.rest, r.bad = nil, true }
+
+func (r *fields) take(n uint64) []byte {
+	if n > uint64(len(r.rest)) {
+		r.fail()
+		return nil
+	}
+	head := r.rest[:n:n]
+	r.rest = r.rest[n:]
+	return head
+}
+
+func (r *fields) byte() byte {
+	if b := r.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (r *fields) fill(dst []byte) { copy(dst, r.take(uint64(len(dst)))) }
+
+func (r *fields) word() uint64 {
+	if b := r.take(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+// unsigned reads a uvarint in its shortest form.
+func (r *fields) unsigned() uint64 {
+	v, n := binary.Uvarint(r.rest)
+	if n <= 0 || n > 1 && r.rest[n-1] == 0 {
+		r.fail()
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return v
+}
+
+func (r *fields) limited(max uint64) uint64 {
+	v := r.unsigned()
+	if v > max {
+		r.fail()
+		return 0
+	}
+	return v
+}
+
+func (r *fields) signed() int64 {
+	v := r.unsigned()
+	return int64(v>>1) ^ -int64(v&1)
+}
+
+func (r *fields) credential() (slot uint32, version uint16, expires engine.Time) {
+	return uint32(r.limited(1<<32 - 1)), uint16(r.limited(1<<16 - 1)), engine.Time(r.signed())
+}

@@ -73,7 +73,7 @@ func (a *adapter) record(out *fsm.Effects) error {
 	if a.node.started.Load() && a.node.raft.State() == raft.Leader {
 		limit = a.node.stallLimit()
 	}
-	dog := datadir.WatchFor(limit, nil, func() { a.node.die(fmt.Sprintf("disk stalled: append to history took longer than %v", limit)) })
+	dog := datadir.WatchFor(limit, nil, func() { a.node.life.die(fmt.Sprintf("disk stalled: append to history took longer than %v", limit)) })
 	defer dog.Stop() // A leader whose history hangs has nothing to write to its log, and would lead on (guard G4).
 	return a.node.audit.Append(out.FirstLeaf, a.leaves)
 }
@@ -82,7 +82,7 @@ func (a *adapter) record(out *fsm.Effects) error {
 // cannot be written.
 func (a *adapter) halt(reason string) error {
 	a.halted = true
-	a.node.die(reason)
+	a.node.life.die(reason)
 	return errHalted
 }
 
@@ -118,10 +118,10 @@ type snapshot struct {
 // snapshot stands, raft may forget the entries that could write it again.
 func (s *snapshot) Persist(sink raft.SnapshotSink) error {
 	if err := s.node.audit.SyncTo(s.view.Size); err != nil {
-		s.node.die(fmt.Sprintf("history cannot be made durable: %v", err))
+		s.node.life.die(fmt.Sprintf("history cannot be made durable: %v", err))
 		return errors.Join(err, sink.Cancel())
 	}
-	if err := datadir.WriteGently(sink, s.view, s.node.stopped); err != nil {
+	if err := datadir.WriteGently(sink, s.view, s.node.life.stopped); err != nil {
 		return errors.Join(fmt.Errorf("snapshot: %w", err), sink.Cancel())
 	}
 	return sink.Close()

@@ -44,7 +44,7 @@ func (n *Node) watchDead(now time.Time) {
 	if dead == "" || n.config.DeadAfter <= 0 || voters <= votersKept || answering < (voters-1)/2+1 {
 		return
 	}
-	n.beside(func() {
+	n.life.running.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), membershipPatience)
 		defer cancel()
 		if err := n.retireDead(ctx, dead); err != nil {

@@ -22,12 +22,12 @@ import (
 
 // findGroup is the goroutine of a node that is not, or not rightly, a member yet.
 func (n *Node) findGroup() {
-	defer n.running.Done()
+	defer n.life.running.Done()
 	ticker := time.NewTicker(joinEvery)
 	defer ticker.Stop()
 	for {
 		select {
-		case <-n.stop:
+		case <-n.life.stop:
 			return
 		case <-ticker.C:
 		}

@@ -156,13 +156,13 @@ func hashesTo(hashes []audit.Hash) [][]byte {
 // own disk has made. After a pass that brought nothing it waits longer each time:
 // what nobody has whole is not to be carried over the network for nothing.
 func (n *Node) fetchHistory() {
-	defer n.running.Done()
+	defer n.life.running.Done()
 	pause := catchUpEvery
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	for {
 		select {
-		case <-n.stop:
+		case <-n.life.stop:
 			return
 		case <-timer.C:
 		case <-n.catchup.wake:
@@ -194,7 +194,7 @@ func (n *Node) fillHoles() (got int, err error) {
 			return got, nil
 		}
 		came, err := n.fetchStretches(missing)
-		if got += came; n.stopped() || came == 0 {
+		if got += came; n.life.stopped() || came == 0 {
 			return got, err
 		}
 	}
@@ -221,7 +221,7 @@ func (n *Node) fetchStretches(missing []audit.Range) (got int, err error) {
 		})
 	}
 	for _, stretch := range missing {
-		if n.stopped() || n.diskIsLow() {
+		if n.life.stopped() || n.diskIsLow() {
 			break
 		}
 		next <- stretch
@@ -237,15 +237,6 @@ func (n *Node) fetchStretches(missing []audit.Range) (got int, err error) {
 // errNoRoom: the last of the disk is for the log, not for history that others have.
 var errNoRoom = errors.New("cluster: the disk is nearly full: fetching waits for room")
 
-func (n *Node) stopped() bool {
-	select {
-	case <-n.stop:
-		return true
-	default:
-		return n.dead.Load() != nil
-	}
-}
-
 // fetchStretch fetches one stretch: a whole segment as a file from the first peer
 // that has it sealed, anything else bundle by bundle.
 func (n *Node) fetchStretch(stretch audit.Range) error {
@@ -253,7 +244,7 @@ func (n *Node) fetchStretch(stretch audit.Range) error {
 	err := errNoPort
 	if stretch.First%segmentLeaves == 0 && stretch.End-stretch.First == segmentLeaves {
 		for _, l := range peers {
-			if n.stopped() {
+			if n.life.stopped() {
 				return errHalted
 			}
 			if err = n.fetchSegment(l, stretch.First/segmentLeaves); err == nil {
@@ -284,7 +275,7 @@ func (n *Node) fetchBundles(peers []*port.Link, stretch audit.Range) error {
 	for first := stretch.First - stretch.First%bundleLeaves; first < min(stretch.End, view.Size); first += bundleLeaves {
 		err := errNoPort
 		for i, l := range peers {
-			if n.stopped() {
+			if n.life.stopped() {
 				return errHalted
 			}
 			if err = n.fetchBundle(l, first, trust); err == nil {

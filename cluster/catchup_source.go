@@ -57,7 +57,7 @@ func (s *segmentSource) pause() bool {
 	select {
 	case <-timer.C:
 		return true
-	case <-s.node.stop:
+	case <-s.node.life.stop:
 		return false
 	}
 }
@@ -84,7 +84,7 @@ func (s *segmentSource) fetch() error {
 
 // Read implements io.Reader.
 func (s *segmentSource) Read(p []byte) (int, error) {
-	if s.node.stopped() {
+	if s.node.life.stopped() {
 		return 0, errHalted
 	}
 	if s.piece.Len() == 0 {

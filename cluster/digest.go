@@ -151,7 +151,7 @@ func (n *Node) watchDigest(a *adapter, out *fsm.Effects, before engine.Time) {
 
 // digestStates is the digester's goroutine.
 func (n *Node) digestStates() {
-	defer n.running.Done()
+	defer n.life.running.Done()
 	for {
 		select {
 		case view := <-n.digests.views:
@@ -159,7 +159,7 @@ func (n *Node) digestStates() {
 			if n.digests.add(wire.Tick{Index: view.Index, Digest: digest[:]}) != nil {
 				n.mismatch(view.Index, true)
 			}
-		case <-n.stop:
+		case <-n.life.stop:
 			return
 		}
 	}
@@ -226,7 +226,7 @@ func (n *Node) settleDisputes() {
 	for !n.settleOnce() {
 		select {
 		case <-time.After(pingEvery):
-		case <-n.stop:
+		case <-n.life.stop:
 			return
 		}
 	}
@@ -238,14 +238,14 @@ func (n *Node) settleOnce() bool {
 		own, against, quorum := n.countDigests(open.index)
 		switch {
 		case open.logged && n.onlyVoter(): // Nobody to ask: the own log contradicts the own state.
-			n.die(fmt.Sprintf("BUG: state diverged at index %d: it is not this node's past; wipe this node and let it join anew", open.index))
+			n.life.die(fmt.Sprintf("BUG: state diverged at index %d: it is not this node's past; wipe this node and let it join anew", open.index))
 			return true
 		case own >= quorum:
 			n.log.Error("BUG: another node's state has diverged; this one is with the majority", "index", open.index)
 			n.digests.settled()
 			return true
 		case against >= quorum:
-			n.die(fmt.Sprintf("BUG: state diverged at index %d: a majority has another one; wipe this node and let it join anew", open.index))
+			n.life.die(fmt.Sprintf("BUG: state diverged at index %d: a majority has another one; wipe this node and let it join anew", open.index))
 			return true
 		}
 	}

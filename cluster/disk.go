@@ -53,7 +53,7 @@ func (n *Node) checkDisk() {
 	}
 	switch level {
 	case diskFull:
-		n.die(fmt.Sprintf("disk full: %d of %d bytes free under %s: make room, then start again", free, total, n.config.DataDir))
+		n.life.die(fmt.Sprintf("disk full: %d of %d bytes free under %s: make room, then start again", free, total, n.config.DataDir))
 	case diskLow:
 		n.log.Error("disk nearly full: this node takes no writes and no leadership", "freeBytes", free)
 	case diskWarn:

@@ -106,7 +106,7 @@ func (l *leadership) voterCount() int {
 
 // runDuties is the goroutine of what has to be done now and then.
 func (n *Node) runDuties() {
-	defer n.running.Done()
+	defer n.life.running.Done()
 	fast := time.NewTicker(dutyEvery)
 	slow := time.NewTicker(tickEvery)
 	rare := time.NewTicker(housekeepEvery)
@@ -116,7 +116,7 @@ func (n *Node) runDuties() {
 	n.checkDisk()
 	for {
 		select {
-		case <-n.stop:
+		case <-n.life.stop:
 			return
 		case <-n.leadership.changes:
 			n.lookAtLeader()
@@ -172,7 +172,7 @@ func (n *Node) noLeaderError() error {
 
 // serving says why this node takes no proposals at all, or nil.
 func (n *Node) serving() error {
-	if n.dead.Load() != nil {
+	if n.life.dead.Load() != nil {
 		return wire.ErrShuttingDown
 	}
 	if n.diskIsLow() && n.leadership.alone.Load() {
@@ -204,7 +204,7 @@ func (n *Node) yieldWhenLow() {
 	if !n.diskIsLow() || n.raft.State() != raft.Leader || n.leadership.voterCount() < 2 {
 		return
 	}
-	n.beside(func() {
+	n.life.running.Go(func() {
 		if err := n.transfer(context.Background(), ""); err != nil {
 			n.log.Warn("leadership not handed on though the disk is nearly full", "error", err)
 		}
@@ -214,7 +214,7 @@ func (n *Node) yieldWhenLow() {
 // stopWhenShut ends a node whose replica has stopped: it was removed while it led.
 func (n *Node) stopWhenShut() {
 	if n.raft.State() == raft.Shutdown {
-		n.die("this node was removed from the cluster")
+		n.life.die("this node was removed from the cluster")
 	}
 }
 
@@ -259,7 +259,7 @@ func (n *Node) eraseHistory() {
 	for due > 0 {
 		erased, err := n.audit.Erase(due, eraseStep)
 		if err != nil {
-			n.die(fmt.Sprintf("history past its retention cannot be deleted: %v", err))
+			n.life.die(fmt.Sprintf("history past its retention cannot be deleted: %v", err))
 			return
 		}
 		if erased < eraseStep {

@@ -69,7 +69,7 @@ func (n *Node) forwardWaiting() {
 		f.slots <- struct{}{}
 		number := f.number.Add(1)
 		ctx := f.remember(number, attempts)
-		n.running.Add(1)
+		n.life.running.Add(1)
 		go f.send(ctx, leader, term, number, attempts)
 	}
 }
@@ -119,7 +119,7 @@ func (f *forwarder) mending(leader raft.ServerID, term uint64) bool {
 	}
 	if !f.asking {
 		f.asking = true
-		f.node.running.Add(1)
+		f.node.life.running.Add(1)
 		go f.askWhatArrived(f.context, leader, term)
 	}
 	return true
@@ -144,7 +144,7 @@ func (f *forwarder) settle(number uint64) bool {
 // send carries one frame and takes its reply.
 func (f *forwarder) send(ctx context.Context, leader raft.ServerID, term, number uint64, attempts []attempt) {
 	n := f.node
-	defer n.running.Done()
+	defer n.life.running.Done()
 	defer n.sequencer.signal()
 	defer func() { <-f.slots }()
 	message := port.ForwardCall{
@@ -188,7 +188,7 @@ func frameRecords(origin uint16, attempts []attempt) []byte {
 // brings their results.
 func (f *forwarder) askWhatArrived(ctx context.Context, leader raft.ServerID, term uint64) {
 	n := f.node
-	defer n.running.Done()
+	defer n.life.running.Done()
 	ctx, cancel := context.WithTimeout(ctx, port.CallPatience)
 	defer cancel()
 	upTo := f.number.Load()

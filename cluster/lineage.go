@@ -130,7 +130,7 @@ func (n *Node) yieldTo(own, other *port.Hello) {
 	if err := n.folder.Supersede(reason); err != nil {
 		n.log.Error("not written down that this node was left behind", "error", err)
 	}
-	n.die(reason)
+	n.life.die(reason)
 }
 
 // checkWelcome is the dialler's side of meet. After a refusal there is nothing left
@@ -214,7 +214,7 @@ func (s *sequencer) recordRecovery(term uint64) bool {
 	}
 	note, err := noteOf(n.recovery.record)
 	if err != nil {
-		n.die("BUG: the leaf of the recovery cannot be made: " + err.Error())
+		n.life.die("BUG: the leaf of the recovery cannot be made: " + err.Error())
 		return false
 	}
 	result, done := s.proposeOne(term, wire.KindNote, wire.Encode(note))
@@ -226,7 +226,7 @@ func (s *sequencer) recordRecovery(term uint64) bool {
 		return false
 	}
 	if result.Code != wire.Applied && result.Code != wire.Replayed {
-		n.die(fmt.Sprintf("the state machine refuses the leaf of the recovery (%d, %d): this node serves nothing without it", result.Code, result.Refusal))
+		n.life.die(fmt.Sprintf("the state machine refuses the leaf of the recovery (%d, %d): this node serves nothing without it", result.Code, result.Refusal))
 		return false
 	}
 	return n.recorded(result.Leaf)
@@ -245,7 +245,7 @@ func (n *Node) recorded(leaf uint64) bool {
 	record := *n.recovery.record
 	record.State, record.Leaf = datadir.RecoveryRecorded, leaf
 	if err := record.Save(n.config.DataDir); err != nil {
-		n.die("disk failed: " + datadir.RecoveryFile + ": " + err.Error())
+		n.life.die("disk failed: " + datadir.RecoveryFile + ": " + err.Error())
 		return false
 	}
 	n.recovery.waiting.Store(false)

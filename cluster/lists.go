@@ -240,7 +240,7 @@ func (n *Node) answerList(_ context.Context, _ string, m *port.ListCall) (*port.
 
 // keepLists is the list keeper's goroutine.
 func (n *Node) keepLists() {
-	defer n.running.Done()
+	defer n.life.running.Done()
 	for {
 		select {
 		case list := <-n.lists.queue:
@@ -251,7 +251,7 @@ func (n *Node) keepLists() {
 			if err := n.lists.write(list); err != nil {
 				n.log.Error("compiled list not kept on disk", "error", err)
 			}
-		case <-n.stop:
+		case <-n.life.stop:
 			return
 		}
 	}

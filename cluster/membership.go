@@ -139,7 +139,7 @@ func (n *Node) toLeader(ctx context.Context, verb, id, addr string) error {
 // doVerb is the leader's side; only verbRemoved is for any node.
 func (n *Node) doVerb(ctx context.Context, v *port.VerbCall) error {
 	if v.Verb == verbRemoved {
-		n.die("this node was removed from the cluster")
+		n.life.die("this node was removed from the cluster")
 		return nil
 	}
 	if n.raft.State() != raft.Leader {
@@ -403,7 +403,7 @@ func (n *Node) promoteCaughtUp(now time.Time) {
 		}
 		if now.Sub(since) >= promoteStable {
 			delete(m.caughtUp, id)
-			n.beside(func() {
+			n.life.running.Go(func() {
 				ctx, cancel := context.WithTimeout(context.Background(), membershipPatience)
 				defer cancel()
 				if err := n.promoteMember(ctx, id); err != nil {
@@ -413,15 +413,6 @@ func (n *Node) promoteCaughtUp(now time.Time) {
 			return
 		}
 	}
-}
-
-// beside runs something short outside the duties' goroutine.
-func (n *Node) beside(do func()) {
-	n.running.Add(1)
-	go func() {
-		defer n.running.Done()
-		do()
-	}()
 }
 
 // transfer hands leadership on.
@@ -454,7 +445,7 @@ func (n *Node) awaitTransfer(ctx context.Context, future raft.Future) error {
 	select {
 	case err := <-done:
 		return err
-	case <-n.stop:
+	case <-n.life.stop:
 		return wire.ErrShuttingDown
 	case <-ctx.Done():
 		return fmt.Errorf("cluster: leadership was not handed on in time: %w", ctx.Err())

@@ -9,7 +9,6 @@ import (
 	"hash/fnv"
 	"log/slog"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +25,7 @@ import (
 type Node struct {
 	config Config
 	log    *slog.Logger
+	life   *life
 	folder *datadir.Folder
 	audit  *audit.Store
 	store  datadir.LogStore
@@ -76,10 +76,6 @@ type Node struct {
 	gauges       *gauges
 	staging      gate // One list at a time.
 
-	stop     chan struct{}
-	stopping sync.Once
-	running  sync.WaitGroup
-	dead     atomic.Pointer[string]
 }
 
 const (
@@ -97,8 +93,10 @@ func Open(config Config) (*Node, error) {
 	}
 	n := &Node{
 		config: config, log: config.Logger.With("node", config.ID),
-		digests: newDigests(), stop: make(chan struct{}), since: time.Now(),
+		digests: newDigests(), since: time.Now(),
 	}
+	n.life = newLife(n.log, config.Fatal)
+	n.life.lastly = n.cutOff
 	n.waiters = newWaiters(originOf(config.ID), randomSeq(), config.Clock)
 	n.process, n.pingNow = randomSeq(), make(chan struct{}, 1)
 	n.catchup.wake = make(chan struct{}, 1)
@@ -172,7 +170,7 @@ func (n *Node) closeStores() error {
 
 // startRaft loads the state and starts the replica.
 func (n *Node) startRaft() error {
-	guarded := datadir.Guard(n.store, n.stallLimit, n.die)
+	guarded := datadir.Guard(n.store, n.stallLimit, n.life.die)
 	cache, err := raft.NewLogCache(logCacheEntries, guarded)
 	if err != nil {
 		return err
@@ -308,7 +306,7 @@ func (n *Node) stallLimit() time.Duration {
 func (n *Node) start() {
 	n.sequencer.raft = n.raft
 	n.leadership.watch(n.raft)
-	n.running.Add(5)
+	n.life.running.Add(5)
 	go n.scrubHistory()
 	go n.sequencer.run()
 	go n.runDuties()
@@ -319,9 +317,9 @@ func (n *Node) start() {
 	}
 	n.mux.Open(n.door)
 	if n.certificates != nil {
-		n.running.Go(func() { n.certificates.Run(n.stop) })
+		n.life.running.Go(func() { n.certificates.Run(n.life.stop) })
 	}
-	n.running.Add(3)
+	n.life.running.Add(3)
 	go n.watchPeers()
 	go n.findGroup()
 	go n.fetchHistory()
@@ -331,12 +329,12 @@ func (n *Node) start() {
 // closes its files. Nothing is lost when it is not called.
 func (n *Node) Close() error {
 	var err error
-	n.stopping.Do(func() {
+	n.life.stopping.Do(func() {
 		n.waiters.refuse(wire.ErrShuttingDown)
 		n.waiters.failQueued(wire.ErrShuttingDown)
-		close(n.stop)
+		close(n.life.stop)
 		n.forwarder.follow("", 0)
-		waitAtMost(closePatience, n.running.Wait)
+		waitAtMost(closePatience, n.life.running.Wait)
 		n.peers.close()
 		n.leadership.unwatch(n.raft)
 		if shutErr := n.raft.Shutdown().Error(); shutErr != nil {
@@ -361,24 +359,15 @@ func waitAtMost(patience time.Duration, wait func()) {
 	}
 }
 
-// die ends the node's service for good and then the process.
-func (n *Node) die(reason string) {
-	if !n.dead.CompareAndSwap(nil, &reason) {
-		return
-	}
-	n.log.Error("FATAL: this node stops", "reason", reason)
+// cutOff ends service, and the replica where Fatal returns: it must not go on with a
+// broken disk or a wrong state, nor keep its followers waiting by heartbeats, which
+// raft sends beside its main loop.
+func (n *Node) cutOff() {
 	n.waiters.refuse(wire.ErrShuttingDown)
 	n.progress.halt(errHalted)
-	if n.started.Load() {
-		n.cutOff()
+	if !n.started.Load() {
+		return
 	}
-	n.config.Fatal(reason)
-}
-
-// cutOff ends the replica where Fatal returns: it must not go on with a broken disk
-// or a wrong state, nor keep its followers waiting by heartbeats, which raft
-// sends beside its main loop.
-func (n *Node) cutOff() {
 	n.raft.Shutdown()
 	if err := n.transport.Close(); err != nil {
 		n.log.Warn("transport not closed", "error", err)

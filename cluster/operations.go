@@ -76,11 +76,11 @@ func (n *Node) Drain(ctx context.Context) error {
 // good stays closed.
 func (n *Node) Undrain() {
 	select {
-	case <-n.stop:
+	case <-n.life.stop:
 		return
 	default:
 	}
-	if n.dead.Load() == nil {
+	if n.life.dead.Load() == nil {
 		n.draining.Store(false)
 		n.waiters.refuse(nil)
 	}

@@ -148,12 +148,12 @@ func (p *peers) last(id string) (sample, bool) {
 
 // watchPeers is the goroutine that asks the others how they are.
 func (n *Node) watchPeers() {
-	defer n.running.Done()
+	defer n.life.running.Done()
 	ticker := time.NewTicker(pingEvery)
 	defer ticker.Stop()
 	for {
 		select {
-		case <-n.stop:
+		case <-n.life.stop:
 			return
 		case <-ticker.C:
 		case <-n.pingNow:
@@ -178,9 +178,9 @@ func (n *Node) pingBeside(id string) {
 	if busy {
 		return
 	}
-	n.running.Add(1)
+	n.life.running.Add(1)
 	go func() {
-		defer n.running.Done()
+		defer n.life.running.Done()
 		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
 		defer cancel()
 		_ = n.ping(ctx, id)

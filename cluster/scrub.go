@@ -7,7 +7,7 @@ import "time"
 // that rots is found before its records are asked for. What is damaged is fetched
 // from peers (fetchHistory).
 func (n *Node) scrubHistory() {
-	defer n.running.Done()
+	defer n.life.running.Done()
 	if n.config.ScrubEvery < 0 {
 		return
 	}
@@ -16,7 +16,7 @@ func (n *Node) scrubHistory() {
 	number := uint64(0)
 	for {
 		select {
-		case <-n.stop:
+		case <-n.life.stop:
 			return
 		case <-ticker.C:
 		}

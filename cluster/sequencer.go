@@ -94,12 +94,12 @@ func (s *sequencer) signal() {
 
 // run is the sequencer's goroutine.
 func (s *sequencer) run() {
-	defer s.node.running.Done()
+	defer s.node.life.running.Done()
 	pulse := time.NewTicker(tickEvery)
 	defer pulse.Stop()
 	for {
 		select {
-		case <-s.node.stop:
+		case <-s.node.life.stop:
 			s.dropFrames()
 			return
 		case <-pulse.C:
@@ -167,7 +167,7 @@ func (s *sequencer) genesis(term uint64) bool {
 		return false
 	}
 	if s.node.Settings().Genesis == nil {
-		s.node.die("the genesis of this cluster was refused by the state machine: it is not complete")
+		s.node.life.die("the genesis of this cluster was refused by the state machine: it is not complete")
 		return false
 	}
 	return true
@@ -195,7 +195,7 @@ func (s *sequencer) proposeOne(term uint64, kind wire.Kind, body []byte) (wire.R
 			return wire.Result{}, false
 		}
 		return results[0], true
-	case <-s.node.stop:
+	case <-s.node.life.stop:
 		return wire.Result{}, false
 	}
 }
@@ -283,14 +283,14 @@ func (s *sequencer) submit(e *entry) {
 	recordsProposed.Add(e.count)
 	e.sent = time.Now()
 	future := s.raft.Apply(e.data, enqueuePatience)
-	s.node.running.Add(1)
+	s.node.life.running.Add(1)
 	go s.finish(e, future)
 }
 
 // finish waits for an entry's fate. Own records whose results are there were
 // answered by the adapter, from the own log; here errors count.
 func (s *sequencer) finish(e *entry, future raft.ApplyFuture) {
-	defer s.node.running.Done()
+	defer s.node.life.running.Done()
 	err := future.Error()
 	var results []wire.Result
 	if err == nil {
@@ -326,7 +326,7 @@ func (s *sequencer) noteStuck(err error) {
 		return
 	}
 	if time.Duration(now-s.stuck.Load()) > transferPatience {
-		s.node.die("leadership transfer does not end: restart this node")
+		s.node.life.die("leadership transfer does not end: restart this node")
 	}
 }
 

@@ -40,9 +40,9 @@ func (n *Node) compactWhenDue(now time.Time) {
 		c.gate.leave()
 		return
 	}
-	n.running.Add(1)
+	n.life.running.Add(1)
 	go func() {
-		defer n.running.Done()
+		defer n.life.running.Done()
 		defer c.gate.leave()
 		if _, err := n.takeSnapshot(); err != nil {
 			n.log.Error("snapshot not taken", "error", err)
@@ -105,7 +105,7 @@ func (n *Node) countInstall() {
 	}
 	n.installs++
 	if n.installs > installsMax {
-		n.die("snapshots are installed again and again without progress: restart this node")
+		n.life.die("snapshots are installed again and again without progress: restart this node")
 	}
 }
 

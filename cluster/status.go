@@ -24,7 +24,7 @@ const (
 // Role says what this node is to the group: leader, follower, candidate, nonvoter
 // or stopped.
 func (n *Node) Role() string {
-	if n.dead.Load() != nil {
+	if n.life.dead.Load() != nil {
 		return "stopped"
 	}
 	switch n.raft.State() {
@@ -113,7 +113,7 @@ const (
 func (n *Node) writes(s *report.ClusterStatus) string {
 	answering, voters := n.reachable()
 	switch {
-	case s.Leader == nil || answering < voters/2+1 || n.dead.Load() != nil:
+	case s.Leader == nil || answering < voters/2+1 || n.life.dead.Load() != nil:
 		return "no_quorum"
 	case n.transferring.Load():
 		return "transferring"
@@ -173,7 +173,7 @@ func (n *Node) self(commit uint64) report.NodeStatus {
 		ID: n.config.ID, Addr: n.address.Host, APIAddr: n.config.APIAddr,
 		Suffrage: suffrageNonvoter, Role: n.Role(),
 		// Without its history a node is no copy yet that others could be lost for.
-		Healthy:      n.dead.Load() == nil && !n.diskIsLow() && !n.catchup.busy.Load(),
+		Healthy:      n.life.dead.Load() == nil && !n.diskIsLow() && !n.catchup.busy.Load(),
 		AppliedIndex: applied, Lag: commit - min(applied, commit),
 		Version: n.config.Version, UpSince: n.since.UTC().Format(datadir.TimeFormat),
 		ClockSkewMs: int64(n.clockOffset() / engine.Millisecond),
@@ -193,7 +193,7 @@ func (n *Node) snapshotIndex() uint64 {
 // warnings names what an operator should look at, though the node goes on.
 func (n *Node) warnings() []string {
 	warnings := []string{}
-	if reason := n.dead.Load(); reason != nil {
+	if reason := n.life.dead.Load(); reason != nil {
 		warnings = append(warnings, "this node has stopped: "+*reason)
 	}
 	switch diskLevel(n.disk.level.Load()) {
@@ -280,8 +280,8 @@ func (n *Node) Ready(ctx context.Context, query report.ReadyQuery) report.Readin
 func (n *Node) checkNode() report.ReadyCheck {
 	c := report.ReadyCheck{Name: "node", OK: true, Text: "ok"}
 	switch {
-	case n.dead.Load() != nil:
-		c.OK, c.Text = false, "stopped: "+*n.dead.Load()
+	case n.life.dead.Load() != nil:
+		c.OK, c.Text = false, "stopped: "+*n.life.dead.Load()
 	case n.draining.Load():
 		c.OK, c.Text = false, "draining"
 	case n.waitsToBeTold():

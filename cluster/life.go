@@ -1,0 +1,45 @@
+package cluster
+
+import (
+	"log/slog"
+	"sync"
+	"sync/atomic"
+)
+
+// life is a node's: the goroutines that work for it, and how it ends. It is closed
+// (stop), which loses nothing, or it dies, after which it serves nothing and the
+// process ends.
+type life struct {
+	log    *slog.Logger
+	lastly func() // Of who dies: ends service and replica. Set before anything can die.
+	fatal  func(reason string)
+
+	stop     chan struct{}
+	stopping sync.Once
+	running  sync.WaitGroup
+	dead     atomic.Pointer[string] // Why it died; nil: it lives.
+}
+
+func newLife(log *slog.Logger, fatal func(reason string)) *life {
+	return &life{log: log, lastly: func() {}, fatal: fatal, stop: make(chan struct{})}
+}
+
+// die ends the node's service for good and then the process.
+func (l *life) die(reason string) {
+	if !l.dead.CompareAndSwap(nil, &reason) {
+		return
+	}
+	l.log.Error("FATAL: this node stops", "reason", reason)
+	l.lastly()
+	l.fatal(reason)
+}
+
+// stopped reports whether the node was closed or died.
+func (l *life) stopped() bool {
+	select {
+	case <-l.stop:
+		return true
+	default:
+		return l.dead.Load() != nil
+	}
+}

@@ -70,7 +70,7 @@ func (a *adapter) record(out *fsm.Effects) error {
 		return nil
 	}
 	limit := a.node.config.Timing.StallAlone // Reading history again at a start may take its time.
-	if a.node.started.Load() && a.node.raft.State() == raft.Leader {
+	if a.node.replica.started.Load() && a.node.replica.raft.State() == raft.Leader {
 		limit = a.node.stallLimit()
 	}
 	dog := datadir.WatchFor(limit, nil, func() { a.node.life.die(fmt.Sprintf("disk stalled: append to history took longer than %v", limit)) })

@@ -29,7 +29,7 @@ func (n *Node) service() *port.Service {
 		return &port.ReadIndexReply{Index: index}, err
 	})
 	port.Handle(s, func(context.Context, string, *port.TermCall) (*port.TermReply, error) {
-		return &port.TermReply{Term: n.raft.CurrentTerm()}, nil
+		return &port.TermReply{Term: n.replica.raft.CurrentTerm()}, nil
 	})
 	port.Handle(s, func(ctx context.Context, _ string, q *port.JoinCall) (*port.Done, error) {
 		return &port.Done{}, n.admitMember(ctx, q)

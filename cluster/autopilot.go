@@ -22,13 +22,13 @@ const votersKept = 3
 // one vote at a time.
 func (n *Node) watchDead(now time.Time) {
 	m := &n.membership
-	if n.raft.State() != raft.Leader || n.sequencer.opened.Load() == 0 {
+	if !n.replica.leads() || n.sequencer.opened.Load() == 0 {
 		m.forgetSilent()
 		return
 	}
 	voters, dead := 0, ""
 	present := map[string]bool{}
-	for _, server := range n.servers() {
+	for _, server := range n.replica.servers() {
 		if server.Suffrage != raft.Voter {
 			continue
 		}
@@ -69,13 +69,13 @@ func (n *Node) retireDead(ctx context.Context, id string) error {
 		return err
 	}
 	defer n.membership.changing.leave()
-	server, known := n.find(raft.ServerID(id))
-	if !known || server.Suffrage != raft.Voter || n.answers(id) || n.leadership.voterCount() <= votersKept {
+	server, known := n.replica.find(raft.ServerID(id))
+	if !known || server.Suffrage != raft.Voter || n.answers(id) || n.replica.voterCount() <= votersKept {
 		return nil
 	}
 	n.log.Warn("a voter has not answered for long and loses its vote until it does", "peer", id, "after", n.config.DeadAfter)
 	votesRetired.Inc()
-	return n.change(func() raft.IndexFuture { return n.raft.DemoteVoter(server.ID, 0, membershipPatience) })
+	return n.change(func() raft.IndexFuture { return n.replica.raft.DemoteVoter(server.ID, 0, membershipPatience) })
 }
 
 // noteSilence returns since when a voter has been silent, as this leader knows it.

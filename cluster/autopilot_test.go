@@ -31,7 +31,7 @@ func TestDeadVotersDoNotCountForEver(t *testing.T) {
 	}
 	quorum(report.QuorumInfo{Voters: 3, Healthy: 3, FailureTolerance: 1})
 	for _, id := range gone {
-		server, known := g.leader().find(raft.ServerID(id))
+		server, known := g.leader().replica.find(raft.ServerID(id))
 		require.True(t, known, "it is still a member")
 		require.Equal(t, raft.Nonvoter, server.Suffrage)
 	}

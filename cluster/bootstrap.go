@@ -34,7 +34,7 @@ func (n *Node) findGroup() {
 		switch {
 		case n.mux == nil:
 			return
-		case len(n.servers()) == 0:
+		case len(n.replica.servers()) == 0:
 			n.formOrJoin()
 		case n.misplaced():
 			n.joinThrough(n.knownHosts())
@@ -44,11 +44,11 @@ func (n *Node) findGroup() {
 
 // misplaced reports whether the group does not know this node, or not where it is.
 func (n *Node) misplaced() bool {
-	known, err := n.memberAddress(raft.ServerID(n.config.ID))
+	known, err := n.replica.addressOf(raft.ServerID(n.config.ID))
 	if err == nil && known.Host == n.address.Host && known.Incarnation == n.address.Incarnation {
 		return false
 	}
-	if n.raft.State() == raft.Leader && err == nil {
+	if n.replica.leads() && err == nil {
 		to := n.address
 		to.Hold = known.Hold
 		if err := n.add(raft.ServerID(n.config.ID), to, true); err != nil {
@@ -56,14 +56,14 @@ func (n *Node) misplaced() bool {
 		}
 		return false
 	}
-	_, _, without := n.leadership.current(time.Now())
+	_, _, without := n.replica.current(time.Now())
 	return err != nil && len(n.config.Join) > 0 && without > leaderlessMax || err == nil
 }
 
 // knownHosts are where the group may be: the addresses given, and the members'.
 func (n *Node) knownHosts() []string {
 	hosts := append([]string(nil), n.config.Join...)
-	for _, server := range n.servers() {
+	for _, server := range n.replica.servers() {
 		if string(server.ID) != n.config.ID {
 			hosts = append(hosts, port.HostOf(string(server.Address)))
 		}
@@ -157,7 +157,7 @@ func (n *Node) form(seen map[string]*port.Pong) error {
 		}
 	}
 	n.log.Info("forming a group", "nodes", len(servers))
-	return n.raft.BootstrapCluster(raft.Configuration{Servers: servers}).Error()
+	return n.replica.raft.BootstrapCluster(raft.Configuration{Servers: servers}).Error()
 }
 
 func (n *Node) askPromise(server raft.Server) error {
@@ -181,7 +181,7 @@ func (n *Node) promise(m *port.PromiseCall) error {
 	}
 	defer n.membership.changing.leave()
 	switch {
-	case len(n.servers()) > 0 || n.Settings().Genesis != nil:
+	case len(n.replica.servers()) > 0 || n.Settings().Genesis != nil:
 		return errors.New("cluster: this node is a member already")
 	case n.config.BootstrapExpect < 2:
 		return errors.New("cluster: this node does not expect to form a group")

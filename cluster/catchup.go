@@ -89,8 +89,8 @@ func (n *Node) adopt(view *fsm.View) error {
 func (n *Node) historyPeers() []*port.Link { return n.leaderFirst(linkFetch) }
 
 func (n *Node) leaderFirst(lane linkLane) []*port.Link {
-	leader, _ := n.remoteLeader()
-	members := n.otherMembers()
+	leader, _ := n.replica.remoteLeader()
+	members := n.replica.others()
 	slices.SortStableFunc(members, func(a, b raft.ServerID) int { return cmp.Compare(truth(b == leader), truth(a == leader)) })
 	return n.linksTo(members, lane)
 }
@@ -99,7 +99,7 @@ func (n *Node) leaderFirst(lane linkLane) []*port.Link {
 // burden them: those who have all of it before those who fetch it themselves, the
 // leader, who has enough to do, behind its followers.
 func (n *Node) fetchPeers() []*port.Link {
-	leader, _ := n.remoteLeader()
+	leader, _ := n.replica.remoteLeader()
 	burden := func(id raft.ServerID) int {
 		s, fresh := n.peers.fresh(string(id))
 		switch {
@@ -112,18 +112,9 @@ func (n *Node) fetchPeers() []*port.Link {
 		}
 		return 0
 	}
-	members := n.otherMembers()
+	members := n.replica.others()
 	slices.SortStableFunc(members, func(a, b raft.ServerID) int { return cmp.Compare(burden(a), burden(b)) })
 	return n.linksTo(members, linkFetch)
-}
-
-func (n *Node) otherMembers() (ids []raft.ServerID) {
-	for _, server := range n.servers() {
-		if string(server.ID) != n.config.ID {
-			ids = append(ids, server.ID)
-		}
-	}
-	return ids
 }
 
 func (n *Node) linksTo(members []raft.ServerID, lane linkLane) (links []*port.Link) {

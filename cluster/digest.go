@@ -237,7 +237,7 @@ func (n *Node) settleOnce() bool {
 	for _, open := range n.digests.disputes() {
 		own, against, quorum := n.countDigests(open.index)
 		switch {
-		case open.logged && n.onlyVoter(): // Nobody to ask: the own log contradicts the own state.
+		case open.logged && n.replica.onlyVoter(): // Nobody to ask: the own log contradicts the own state.
 			n.life.die(fmt.Sprintf("BUG: state diverged at index %d: it is not this node's past; wipe this node and let it join anew", open.index))
 			return true
 		case own >= quorum:
@@ -257,10 +257,10 @@ func (n *Node) settleOnce() bool {
 func (n *Node) countDigests(index uint64) (own, against, quorum int) {
 	mine, known := n.digests.at(index)
 	if !known {
-		return 0, 0, len(n.servers()) + 1
+		return 0, 0, len(n.replica.servers()) + 1
 	}
 	counts, voters := map[string]int{}, 0
-	for _, server := range n.servers() {
+	for _, server := range n.replica.servers() {
 		if server.Suffrage != raft.Voter {
 			continue
 		}

@@ -3,8 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -14,95 +12,9 @@ import (
 )
 
 const (
-	dutyEvery        = 100 * time.Millisecond
-	leaderlessMax    = time.Second // Longer without a leader: calls fail at once instead of waiting.
-	housekeepEvery   = time.Hour
-	observationsKept = 64
+	dutyEvery      = 100 * time.Millisecond
+	housekeepEvery = time.Hour
 )
-
-// leadership is what this node believes of who leads. It decides where proposals
-// go and what errors say; it never decides what happened.
-type leadership struct {
-	observer *raft.Observer
-	changes  chan raft.Observation
-
-	alone atomic.Bool // The only voter.
-
-	mu        sync.Mutex
-	leaderID  raft.ServerID
-	leader    raft.ServerAddress
-	lostSince time.Time // Zero while a leader is known.
-	voters    int
-}
-
-// watch subscribes to raft's changes; a full channel drops them, and the duties
-// look again anyway.
-func (l *leadership) watch(r *raft.Raft) {
-	l.changes = make(chan raft.Observation, observationsKept)
-	l.observer = raft.NewObserver(l.changes, false, func(o *raft.Observation) bool {
-		switch what := o.Data.(type) {
-		case raft.RaftState:
-			if what == raft.Candidate {
-				elections.Inc()
-			}
-			return true
-		case raft.LeaderObservation:
-			return true
-		case raft.FailedHeartbeatObservation:
-			heartbeatsFailed.Inc()
-		}
-		return false
-	})
-	r.RegisterObserver(l.observer)
-}
-
-func (l *leadership) unwatch(r *raft.Raft) { r.DeregisterObserver(l.observer) }
-
-func (l *leadership) lost(now time.Time) {
-	l.mu.Lock()
-	l.lostSince = now
-	l.mu.Unlock()
-}
-
-// refresh looks at raft and reports whether the leader is another one than before.
-func (l *leadership) refresh(r *raft.Raft, self raft.ServerID, now time.Time) (changed bool) {
-	address, id := r.LeaderWithID()
-	voters, mine := 0, false
-	for _, server := range r.GetConfiguration().Configuration().Servers {
-		if server.Suffrage == raft.Voter {
-			voters++
-			mine = mine || server.ID == self
-		}
-	}
-	l.alone.Store(voters == 1 && mine)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	changed = id != l.leaderID || address != l.leader
-	l.voters, l.leaderID, l.leader = voters, id, address
-	switch {
-	case address != "":
-		l.lostSince = time.Time{}
-	case l.lostSince.IsZero():
-		l.lostSince = now
-	}
-	return changed
-}
-
-// current returns the leader, if one is known, and for how long none was.
-func (l *leadership) current(now time.Time) (id raft.ServerID, address raft.ServerAddress, without time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.lostSince.IsZero() {
-		without = max(now.Sub(l.lostSince), 1)
-	}
-	return l.leaderID, l.leader, without
-}
-
-func (l *leadership) voterCount() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.voters
-}
 
 // runDuties is the goroutine of what has to be done now and then.
 func (n *Node) runDuties() {
@@ -118,7 +30,7 @@ func (n *Node) runDuties() {
 		select {
 		case <-n.life.stop:
 			return
-		case <-n.leadership.changes:
+		case <-n.replica.changes:
 			n.lookAtLeader()
 		case <-fast.C:
 			n.lookAtLeader()
@@ -139,7 +51,7 @@ func (n *Node) runDuties() {
 }
 
 func (n *Node) lookAtLeader() {
-	if !n.leadership.refresh(n.raft, raft.ServerID(n.config.ID), time.Now()) {
+	if !n.replica.refresh(time.Now()) {
 		return
 	}
 	leaderChanges.Inc()
@@ -156,7 +68,7 @@ func (n *Node) failWhenLeaderless() {
 
 // leaderless is the error of a node that has been without a leader for too long.
 func (n *Node) leaderless() error {
-	if _, _, without := n.leadership.current(time.Now()); without > leaderlessMax {
+	if _, _, without := n.replica.current(time.Now()); without > leaderlessMax {
 		return n.noLeaderError()
 	}
 	return nil
@@ -175,7 +87,7 @@ func (n *Node) serving() error {
 	if n.life.dead.Load() != nil {
 		return wire.ErrShuttingDown
 	}
-	if n.diskIsLow() && n.leadership.alone.Load() {
+	if n.diskIsLow() && n.replica.alone.Load() {
 		return wire.ErrOverloaded
 	}
 	return n.leaderless()
@@ -184,7 +96,7 @@ func (n *Node) serving() error {
 // unserved is the error of a proposal that was still queued at its deadline: no
 // leader, one that does not answer this node, or too much to do.
 func (n *Node) unserved() error {
-	leader, _, without := n.leadership.current(time.Now())
+	leader, _, without := n.replica.current(time.Now())
 	if without > 0 || !n.answers(string(leader)) {
 		return n.noLeaderError()
 	}
@@ -201,7 +113,7 @@ func (n *Node) leading() {
 
 // yieldWhenLow hands leadership on while the disk is nearly full.
 func (n *Node) yieldWhenLow() {
-	if !n.diskIsLow() || n.raft.State() != raft.Leader || n.leadership.voterCount() < 2 {
+	if !n.diskIsLow() || !n.replica.leads() || n.replica.voterCount() < 2 {
 		return
 	}
 	n.life.running.Go(func() {
@@ -213,7 +125,7 @@ func (n *Node) yieldWhenLow() {
 
 // stopWhenShut ends a node whose replica has stopped: it was removed while it led.
 func (n *Node) stopWhenShut() {
-	if n.raft.State() == raft.Shutdown {
+	if n.replica.raft.State() == raft.Shutdown {
 		n.life.die("this node was removed from the cluster")
 	}
 }

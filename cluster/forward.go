@@ -53,7 +53,7 @@ func newForwarder(n *Node) *forwarder {
 // by the sequencer's goroutine.
 func (n *Node) forwardWaiting() {
 	f := n.forwarder
-	leader, term := n.remoteLeader()
+	leader, term := n.replica.remoteLeader()
 	f.follow(leader, term)
 	if leader == "" {
 		return
@@ -72,20 +72,6 @@ func (n *Node) forwardWaiting() {
 		n.life.running.Add(1)
 		go f.send(ctx, leader, term, number, attempts)
 	}
-}
-
-// remoteLeader returns the leader and the term in which it is that, "" when there
-// is none or it is this node.
-func (n *Node) remoteLeader() (raft.ServerID, uint64) {
-	if !n.started.Load() {
-		return "", 0
-	}
-	term := n.raft.CurrentTerm()
-	_, id := n.raft.LeaderWithID()
-	if id == "" || id == raft.ServerID(n.config.ID) || n.raft.CurrentTerm() != term {
-		return "", 0
-	}
-	return id, term
 }
 
 // follow gives up calls to a leader that is not the one of now.

@@ -154,7 +154,7 @@ func TestGuardG1HandlerIsNeverSet(t *testing.T) {
 	g.form(3)
 	propose(t, g.follower(), wire.KindRegister, register("a"))
 	for id, n := range g.all() {
-		held := reflect.ValueOf(n.raft).Elem().FieldByName("trans").Elem()
+		held := reflect.ValueOf(n.replica.raft).Elem().FieldByName("trans").Elem()
 		require.Equal(t, reflect.TypeFor[port.MainLoopHeartbeats](), held.Type(), "%s: raft holds the wrapper", id)
 		transport := n.transport.(*port.PeerTransport)
 		requireNoHandler(t, transport.NetworkTransport)

@@ -38,7 +38,7 @@ func (n *Node) TellUse(use []report.KeyUse) {
 // 1,000 seconds by key.
 func (n *Node) OthersUse() map[string]uint64 {
 	sums := map[string]uint64{}
-	for _, server := range n.servers() {
+	for _, server := range n.replica.servers() {
 		s, fresh := n.peers.fresh(string(server.ID))
 		if server.ID == raft.ServerID(n.config.ID) || !fresh || s.silent {
 			continue

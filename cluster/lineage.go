@@ -73,7 +73,7 @@ func (n *Node) kin(own, other *port.Hello) string {
 	switch {
 	case own.Lineage == other.Lineage:
 		return ""
-	case fresh(other), fresh(own) && len(n.servers()) == 0:
+	case fresh(other), fresh(own) && len(n.replica.servers()) == 0:
 		return ""
 	case own.Recovery > other.Recovery:
 		return leftBehind(other.ID, own)

@@ -42,16 +42,6 @@ type membership struct {
 	silent   map[string]time.Time // Since when a voter has not answered this leader.
 }
 
-// memberAddress is a member's address in the configuration of now.
-func (n *Node) memberAddress(id raft.ServerID) (port.Address, error) {
-	for _, server := range n.servers() {
-		if server.ID == id {
-			return port.ParseAddress(string(server.Address))
-		}
-	}
-	return port.Address{}, fmt.Errorf("%w: %s", port.ErrNoPeer, id)
-}
-
 // dialPeer opens a proven connection to a node.
 func (n *Node) dialPeer(host string, protocol byte, id, incarnation string, timeout time.Duration) (net.Conn, error) {
 	if n.mux == nil {
@@ -76,8 +66,8 @@ func (n *Node) hello() port.Hello {
 	if genesis := n.Settings().Genesis; genesis != nil {
 		h.ClusterID = genesis.ClusterID
 	}
-	if n.started.Load() {
-		h.LastIndex = n.raft.LastIndex()
+	if n.replica.started.Load() {
+		h.LastIndex = n.replica.raft.LastIndex()
 	}
 	n.descent(&h)
 	return h
@@ -105,7 +95,7 @@ func (n *Node) greet(h port.Hello, protocol byte, heard map[string]reached) port
 		w.Refused = fmt.Sprintf("node %q is of cluster %s, this one is of cluster %s", h.ID, h.ClusterID, own.ClusterID)
 	case n.refusesKin(&own, &h, protocol, &w):
 	case protocol == port.ProtocolRaft:
-		known, err := n.memberAddress(raft.ServerID(h.ID))
+		known, err := n.replica.addressOf(raft.ServerID(h.ID))
 		if err == nil && known.Incarnation != port.Shown(h.Incarnation) {
 			w.Refused = fmt.Sprintf("node %q has another data folder than the member of that name: it must join anew", h.ID)
 		}
@@ -119,10 +109,10 @@ func (n *Node) greet(h port.Hello, protocol byte, heard map[string]reached) port
 // toLeader does a verb here, if this node leads, or has the leader do it.
 func (n *Node) toLeader(ctx context.Context, verb, id, addr string) error {
 	call := port.VerbCall{Verb: verb, ID: id, Addr: addr}
-	if n.raft.State() == raft.Leader {
+	if n.replica.leads() {
 		return n.doVerb(ctx, &call)
 	}
-	leader, _ := n.remoteLeader()
+	leader, _ := n.replica.remoteLeader()
 	if leader == "" {
 		return n.noLeaderError()
 	}
@@ -142,7 +132,7 @@ func (n *Node) doVerb(ctx context.Context, v *port.VerbCall) error {
 		n.life.die("this node was removed from the cluster")
 		return nil
 	}
-	if n.raft.State() != raft.Leader {
+	if !n.replica.leads() {
 		return port.ErrNotLeader
 	}
 	switch v.Verb {
@@ -175,9 +165,9 @@ func (n *Node) change(make func() raft.IndexFuture) error {
 func (n *Node) add(id raft.ServerID, to port.Address, vote bool) error {
 	return n.change(func() raft.IndexFuture {
 		if vote {
-			return n.raft.AddVoter(id, raft.ServerAddress(to.String()), 0, membershipPatience)
+			return n.replica.raft.AddVoter(id, raft.ServerAddress(to.String()), 0, membershipPatience)
 		}
-		return n.raft.AddNonvoter(id, raft.ServerAddress(to.String()), 0, membershipPatience)
+		return n.replica.raft.AddNonvoter(id, raft.ServerAddress(to.String()), 0, membershipPatience)
 	})
 }
 
@@ -185,7 +175,7 @@ func (n *Node) add(id raft.ServerID, to port.Address, vote bool) error {
 // vote and gets one when it has caught up. A node that comes back with an empty
 // folder loses the vote of its former self first.
 func (n *Node) admitMember(ctx context.Context, m *port.JoinCall) error {
-	if n.raft.State() != raft.Leader {
+	if !n.replica.leads() {
 		return n.passOn(ctx, m)
 	}
 	if n.recovery.waiting.Load() {
@@ -199,7 +189,7 @@ func (n *Node) admitMember(ctx context.Context, m *port.JoinCall) error {
 		return fmt.Errorf("cluster: node %q applies formats up to %d and the cluster has %d: upgrade it", m.ID, m.Format, format)
 	}
 	id := raft.ServerID(m.ID)
-	if server, known := n.find(id); known && string(server.Address) == to.String() {
+	if server, known := n.replica.find(id); known && string(server.Address) == to.String() {
 		return nil
 	}
 	if err := n.checkReachable(ctx, m.ID, to); err != nil { // Before the gate: who cannot be reached holds up nobody.
@@ -209,9 +199,9 @@ func (n *Node) admitMember(ctx context.Context, m *port.JoinCall) error {
 		return err
 	}
 	defer n.membership.changing.leave()
-	server, known := n.find(id)
+	server, known := n.replica.find(id)
 	if !known {
-		if len(n.servers()) >= port.MembersMax {
+		if len(n.replica.servers()) >= port.MembersMax {
 			return fmt.Errorf("cluster: it has %d members already", port.MembersMax)
 		}
 		n.log.Info("a node joins", "peer", m.ID, "addr", to.Host)
@@ -257,7 +247,7 @@ func (n *Node) replace(server raft.Server, to port.Address) error {
 	}
 	n.log.Warn("a member comes back with another data folder: it has forgotten its votes and joins without one", "peer", id)
 	if server.Suffrage == raft.Voter {
-		err := n.change(func() raft.IndexFuture { return n.raft.DemoteVoter(server.ID, 0, membershipPatience) })
+		err := n.change(func() raft.IndexFuture { return n.replica.raft.DemoteVoter(server.ID, 0, membershipPatience) })
 		if err != nil {
 			return err
 		}
@@ -267,7 +257,7 @@ func (n *Node) replace(server raft.Server, to port.Address) error {
 
 // passOn hands a join on to the leader.
 func (n *Node) passOn(ctx context.Context, m *port.JoinCall) error {
-	leader, _ := n.remoteLeader()
+	leader, _ := n.replica.remoteLeader()
 	if leader == "" {
 		return wire.ErrNoLeader
 	}
@@ -275,29 +265,20 @@ func (n *Node) passOn(ctx context.Context, m *port.JoinCall) error {
 	return err
 }
 
-func (n *Node) find(id raft.ServerID) (raft.Server, bool) {
-	for _, server := range n.servers() {
-		if server.ID == id {
-			return server, true
-		}
-	}
-	return raft.Server{}, false
-}
-
 func (n *Node) removeMember(ctx context.Context, id string) error {
 	if err := n.membership.changing.enter(ctx); err != nil {
 		return err
 	}
 	defer n.membership.changing.leave()
-	server, known := n.find(raft.ServerID(id))
+	server, known := n.replica.find(raft.ServerID(id))
 	if !known {
 		return fmt.Errorf("%w: %s", port.ErrNoPeer, id)
 	}
-	if server.Suffrage == raft.Voter && n.leadership.voterCount() == 1 {
+	if server.Suffrage == raft.Voter && n.replica.voterCount() == 1 {
 		return fmt.Errorf("%w: %s is the last one", port.ErrAlone, id)
 	}
 	n.log.Warn("a node is removed", "peer", id)
-	err := n.change(func() raft.IndexFuture { return n.raft.RemoveServer(server.ID, 0, membershipPatience) })
+	err := n.change(func() raft.IndexFuture { return n.replica.raft.RemoveServer(server.ID, 0, membershipPatience) })
 	if err != nil || id == n.config.ID {
 		return err
 	}
@@ -326,7 +307,7 @@ func (n *Node) promoteMember(ctx context.Context, id string) error {
 		return err
 	}
 	defer n.membership.changing.leave()
-	server, known := n.find(raft.ServerID(id))
+	server, known := n.replica.find(raft.ServerID(id))
 	if !known {
 		return fmt.Errorf("%w: %s", port.ErrNoPeer, id)
 	}
@@ -351,15 +332,15 @@ func (n *Node) demoteMember(ctx context.Context, id string) error {
 		return err
 	}
 	defer n.membership.changing.leave()
-	server, known := n.find(raft.ServerID(id))
+	server, known := n.replica.find(raft.ServerID(id))
 	if !known {
 		return fmt.Errorf("%w: %s", port.ErrNoPeer, id)
 	}
 	if server.Suffrage == raft.Voter {
-		if n.leadership.voterCount() == 1 {
+		if n.replica.voterCount() == 1 {
 			return fmt.Errorf("%w: %s is the last one", port.ErrAlone, id)
 		}
-		err := n.change(func() raft.IndexFuture { return n.raft.DemoteVoter(server.ID, 0, membershipPatience) })
+		err := n.change(func() raft.IndexFuture { return n.replica.raft.DemoteVoter(server.ID, 0, membershipPatience) })
 		if err != nil {
 			return err
 		}
@@ -375,21 +356,21 @@ func (n *Node) demoteMember(ctx context.Context, id string) error {
 // keepsUp reports whether a peer answers and its log is close behind.
 func (n *Node) keepsUp(id string) bool {
 	s, ok := n.peers.fresh(id)
-	return ok && s.pong.Applied+promoteLag >= n.raft.CommitIndex()
+	return ok && s.pong.Applied+promoteLag >= n.replica.raft.CommitIndex()
 }
 
 // promoteCaughtUp is the leader's duty: a node without a vote that has kept up for a
 // while gets one, unless an operator holds it without.
 func (n *Node) promoteCaughtUp(now time.Time) {
 	m := &n.membership
-	if n.raft.State() != raft.Leader || n.sequencer.opened.Load() == 0 {
+	if !n.replica.leads() || n.sequencer.opened.Load() == 0 {
 		m.caughtUp = nil
 		return
 	}
 	if m.caughtUp == nil {
 		m.caughtUp = make(map[string]time.Time)
 	}
-	for _, server := range n.servers() {
+	for _, server := range n.replica.servers() {
 		id := string(server.ID)
 		address, err := port.ParseAddress(string(server.Address))
 		if server.Suffrage == raft.Voter || err != nil || address.Hold || !n.keepsUp(id) {
@@ -417,22 +398,22 @@ func (n *Node) promoteCaughtUp(now time.Time) {
 
 // transfer hands leadership on.
 func (n *Node) transfer(ctx context.Context, to string) error {
-	if n.leadership.voterCount() < 2 {
+	if n.replica.voterCount() < 2 {
 		return port.ErrAlone
 	}
 	n.transferring.Store(true)
 	defer n.transferring.Store(false)
 	if to == "" {
-		return n.awaitTransfer(ctx, n.raft.LeadershipTransfer())
+		return n.awaitTransfer(ctx, n.replica.raft.LeadershipTransfer())
 	}
-	server, known := n.find(raft.ServerID(to))
+	server, known := n.replica.find(raft.ServerID(to))
 	switch {
 	case !known || server.Suffrage != raft.Voter:
 		return fmt.Errorf("%w with a vote: %s", port.ErrNoPeer, to)
 	case to == n.config.ID:
 		return nil
 	}
-	return n.awaitTransfer(ctx, n.raft.LeadershipTransferToServer(server.ID, server.Address))
+	return n.awaitTransfer(ctx, n.replica.raft.LeadershipTransferToServer(server.ID, server.Address))
 }
 
 // awaitTransfer does not wait for ever: raft leaves a transfer unanswered that was

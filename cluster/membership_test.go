@@ -25,7 +25,7 @@ func TestWipedNodeJoinsAnew(t *testing.T) {
 		propose(t, g.leader(), wire.KindRegister, register(fmt.Sprintf("a%d", i)))
 	}
 	wiped := g.follower().NodeID()
-	before, err := g.leader().memberAddress(raft.ServerID(wiped))
+	before, err := g.leader().replica.addressOf(raft.ServerID(wiped))
 	require.NoError(t, err)
 	g.close(wiped)
 	require.NoError(t, os.RemoveAll(filepath.Join(g.dir, wiped)))
@@ -33,10 +33,10 @@ func TestWipedNodeJoinsAnew(t *testing.T) {
 	// It is told to form a group of three, as at its first start; its peers know one.
 	n := g.open(wiped, expect(3), join(g.host("n1"), g.host("n2"), g.host("n3")))
 	require.Eventually(t, func() bool {
-		after, err := g.leader().memberAddress(raft.ServerID(wiped))
+		after, err := g.leader().replica.addressOf(raft.ServerID(wiped))
 		return err == nil && after.Incarnation != before.Incarnation
 	}, 20*time.Second, 10*time.Millisecond)
-	require.Eventually(t, func() bool { return g.leader().leadership.voterCount() == 3 }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return g.leader().replica.voterCount() == 3 }, 20*time.Second, 10*time.Millisecond)
 	g.awaitReady()
 	require.Equal(t, "meanwhile", n.Agent(6).AgentName)
 	g.awaitEqual()
@@ -55,8 +55,8 @@ func TestSecondNodeOfOneName(t *testing.T) {
 	require.NoError(t, err)
 	defer impostor.Close()
 	time.Sleep(4 * joinEvery)
-	require.Empty(t, impostor.servers())
-	known, err := g.leader().memberAddress("n3")
+	require.Empty(t, impostor.replica.servers())
+	known, err := g.leader().replica.addressOf("n3")
 	require.NoError(t, err)
 	require.Equal(t, g.nodes["n3"].address, known)
 }
@@ -69,7 +69,7 @@ func TestNodeMovesToAnotherAddress(t *testing.T) {
 	delete(g.hosts, moved)
 	g.open(moved, join(g.host("n1"), g.host("n2"), g.host("n3")))
 	require.Eventually(t, func() bool {
-		known, err := g.leader().memberAddress(raft.ServerID(moved))
+		known, err := g.leader().replica.addressOf(raft.ServerID(moved))
 		return err == nil && known.Host == g.hosts[moved]
 	}, 20*time.Second, 10*time.Millisecond)
 	g.awaitReady()
@@ -92,7 +92,7 @@ func TestOtherClusterIsRefused(t *testing.T) {
 	err := first.Join(t.Context(), "n2", g.host("n2"))
 	require.ErrorContains(t, err, "is of cluster")
 	require.ErrorContains(t, first.Join(t.Context(), "n9", g.host("n1")), `not "n9"`)
-	require.Len(t, first.servers(), 1)
+	require.Len(t, first.replica.servers(), 1)
 }
 
 func TestVerbsOfAGroupOfOne(t *testing.T) {
@@ -114,12 +114,12 @@ func TestNoGroupOfAWrongNumber(t *testing.T) {
 	first := g.open("n1", expect(3), hosts)
 	second := g.open("n2", expect(3), hosts)
 	time.Sleep(5 * joinEvery)
-	require.Empty(t, first.servers())
-	require.Empty(t, second.servers())
+	require.Empty(t, first.replica.servers())
+	require.Empty(t, second.replica.servers())
 	third := g.open("n3", expect(2), hosts) // It expects another number.
 	time.Sleep(5 * joinEvery)
-	require.Empty(t, first.servers())
-	require.Empty(t, third.servers())
+	require.Empty(t, first.replica.servers())
+	require.Empty(t, third.replica.servers())
 	require.False(t, first.Ready(t.Context(), report.ReadyQuery{}).Ready)
 }
 
@@ -235,7 +235,7 @@ func TestFolderFromAnOlderCopy(t *testing.T) {
 	g.close(old)
 	require.NoError(t, os.RemoveAll(filepath.Join(g.dir, old)))
 	g.open(old, hosts)
-	require.Eventually(t, func() bool { return g.leader().leadership.voterCount() == 3 }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return g.leader().replica.voterCount() == 3 }, 20*time.Second, 10*time.Millisecond)
 	g.awaitReady()
 	g.awaitEqual()
 }

@@ -63,9 +63,9 @@ func newGauges(id string) *gauges {
 // measure is a duty.
 func (n *Node) measure(now time.Time) {
 	g := n.gauges
-	commit, applied := n.raft.CommitIndex(), n.Applied()
+	commit, applied := n.replica.raft.CommitIndex(), n.Applied()
 	answering, voters := n.reachable()
-	g.term.Set(float64(n.raft.CurrentTerm()))
+	g.term.Set(float64(n.replica.raft.CurrentTerm()))
 	g.leads.Set(truth(n.sequencer.opened.Load() != 0))
 	g.commit.Set(float64(commit))
 	g.applied.Set(float64(applied))

@@ -23,14 +23,14 @@ import (
 
 // Node is one member of the cluster, or one that waits to become a member.
 type Node struct {
-	config Config
-	log    *slog.Logger
-	life   *life
-	folder *datadir.Folder
-	audit  *audit.Store
-	store  datadir.LogStore
-	snaps  *datadir.Snapshots
-	raft   *raft.Raft
+	config  Config
+	log     *slog.Logger
+	life    *life
+	folder  *datadir.Folder
+	audit   *audit.Store
+	store   datadir.LogStore
+	snaps   *datadir.Snapshots
+	replica *replica
 
 	adapter   *adapter
 	waiters   *waiters
@@ -70,9 +70,7 @@ type Node struct {
 	use          keyUse
 	compaction   compaction
 	disk         disk
-	leadership   leadership
 	since        time.Time
-	started      atomic.Bool // raft is set.
 	gauges       *gauges
 	staging      gate // One list at a time.
 
@@ -93,7 +91,7 @@ func Open(config Config) (*Node, error) {
 	}
 	n := &Node{
 		config: config, log: config.Logger.With("node", config.ID),
-		digests: newDigests(), since: time.Now(),
+		replica: newReplica(config.ID, time.Now()), digests: newDigests(), since: time.Now(),
 	}
 	n.life = newLife(n.log, config.Fatal)
 	n.life.lastly = n.cutOff
@@ -104,7 +102,6 @@ func Open(config Config) (*Node, error) {
 	n.staging, n.views.gate, n.membership.changing, n.compaction.gate = newGate(), newGate(), newGate(), newGate()
 	n.peers, n.forwarder, n.sequencer = newPeers(n), newForwarder(n), newSequencer(n)
 	n.published.Store(newPublished())
-	n.leadership.lost(time.Now())
 	if err := n.openStores(); err != nil {
 		return nil, errors.Join(err, n.closeStores())
 	}
@@ -206,10 +203,11 @@ func (n *Node) startRaft() error {
 	if err := n.restored(&n.adapter.effects); err != nil {
 		return err
 	}
-	if n.raft, err = raft.NewRaft(config, n.adapter, cache, guarded, n.snaps, transport); err != nil {
+	replica, err := raft.NewRaft(config, n.adapter, cache, guarded, n.snaps, transport)
+	if err != nil {
 		return fmt.Errorf("cluster: raft: %w", err)
 	}
-	n.started.Store(true)
+	n.replica.begin(replica)
 	return nil
 }
 
@@ -236,12 +234,12 @@ func (n *Node) openPort() (err error) {
 		n.address.Host = n.mux.Addr()
 	}
 	transport := port.NewPeerTransport(n.address, newRaftLogger(n.log),
-		func() uint64 { return n.raft.CurrentTerm() },
+		func() uint64 { return n.replica.raft.CurrentTerm() },
 		func(id string, to port.Address, timeout time.Duration) (net.Conn, error) {
 			return n.dialPeer(to.Host, port.ProtocolRaft, id, to.Incarnation, timeout)
 		},
 		func(id raft.ServerID) (raft.ServerAddress, error) {
-			server, known := n.find(id)
+			server, known := n.replica.find(id)
 			if !known {
 				return "", port.ErrNoPeer
 			}
@@ -296,7 +294,7 @@ func (n *Node) raftConfig() *raft.Config {
 // stallLimit is how long a write to the log may take. Alone, giving up helps nobody
 // until it is certain that the disk hangs.
 func (n *Node) stallLimit() time.Duration {
-	if n.leadership.alone.Load() {
+	if n.replica.alone.Load() {
 		return n.config.Timing.StallAlone
 	}
 	return n.config.Timing.Stall
@@ -304,8 +302,8 @@ func (n *Node) stallLimit() time.Duration {
 
 // start runs the goroutines.
 func (n *Node) start() {
-	n.sequencer.raft = n.raft
-	n.leadership.watch(n.raft)
+	n.sequencer.raft = n.replica.raft
+	n.replica.watch()
 	n.life.running.Add(5)
 	go n.scrubHistory()
 	go n.sequencer.run()
@@ -336,8 +334,8 @@ func (n *Node) Close() error {
 		n.forwarder.follow("", 0)
 		waitAtMost(closePatience, n.life.running.Wait)
 		n.peers.close()
-		n.leadership.unwatch(n.raft)
-		if shutErr := n.raft.Shutdown().Error(); shutErr != nil {
+		n.replica.unwatch()
+		if shutErr := n.replica.raft.Shutdown().Error(); shutErr != nil {
 			err = fmt.Errorf("cluster: raft: %w", shutErr)
 		}
 		n.waiters.end()
@@ -365,10 +363,10 @@ func waitAtMost(patience time.Duration, wait func()) {
 func (n *Node) cutOff() {
 	n.waiters.refuse(wire.ErrShuttingDown)
 	n.progress.halt(errHalted)
-	if !n.started.Load() {
+	if !n.replica.started.Load() {
 		return
 	}
-	n.raft.Shutdown()
+	n.replica.raft.Shutdown()
 	if err := n.transport.Close(); err != nil {
 		n.log.Warn("transport not closed", "error", err)
 	}
@@ -406,7 +404,7 @@ func (n *Node) applied(out *fsm.Effects, size int) error {
 	n.openAhead(out)
 	p := n.published.Load()
 	p.take(out, n.openList(out))
-	live := n.started.Load() && n.raft.CurrentTerm() == out.Term && n.raft.CommitIndex() <= out.Index
+	live := n.replica.started.Load() && n.replica.raft.CurrentTerm() == out.Term && n.replica.raft.CommitIndex() <= out.Index
 	n.logTime.Store(&instant{out.Time, n.config.Clock.Monotonic(), live})
 	n.commands.Store(out.Index)
 	n.compaction.applied(size)

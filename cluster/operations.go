@@ -7,8 +7,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/hashicorp/raft"
-
 	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 	"railguard/cluster/report"
@@ -54,7 +52,7 @@ func (n *Node) TransferLeader(ctx context.Context, to string) error {
 // and what was proposed answered.
 func (n *Node) Drain(ctx context.Context) error {
 	n.draining.Store(true)
-	if n.raft.State() == raft.Leader && !n.leadership.alone.Load() {
+	if n.replica.leads() && !n.replica.alone.Load() {
 		if err := n.TransferLeader(ctx, ""); err != nil && !errors.Is(err, port.ErrNotLeader) {
 			n.log.Warn("draining: leadership not handed on", "error", err)
 		}

@@ -85,7 +85,7 @@ func (p *peers) link(id string, lane linkLane) *port.Link {
 		return l
 	}
 	l := port.NewLink(func(timeout time.Duration) (net.Conn, error) {
-		to, err := p.node.memberAddress(raft.ServerID(id))
+		to, err := p.node.replica.addressOf(raft.ServerID(id))
 		if err != nil {
 			return nil, err
 		}
@@ -158,7 +158,7 @@ func (n *Node) watchPeers() {
 		case <-ticker.C:
 		case <-n.pingNow:
 		}
-		members := n.servers()
+		members := n.replica.servers()
 		n.peers.forget(members)
 		for _, member := range members {
 			if string(member.ID) != n.config.ID {
@@ -235,16 +235,16 @@ func (p *peers) heard() map[string]reached {
 
 // pong is what this node tells of itself.
 func (n *Node) pong() *port.Pong {
-	commit := n.raft.CommitIndex()
+	commit := n.replica.raft.CommitIndex()
 	self := n.self(commit)
 	settings := n.Settings()
 	p := &port.Pong{
 		ID: n.config.ID, Incarnation: n.folder.Identity().Incarnation,
-		Wall: n.config.Clock.Wall(), Term: n.raft.CurrentTerm(), Role: self.Role,
+		Wall: n.config.Clock.Wall(), Term: n.replica.raft.CurrentTerm(), Role: self.Role,
 		Applied: self.AppliedIndex, Commit: commit, Release: n.config.Version, APIAddr: n.config.APIAddr,
 		UpSince: self.UpSince, DiskFree: int32(self.DiskFreePct), ListVersion: self.ListVersion,
 		FormatMax: uint16(engine.FormatNewest), Leads: n.sequencer.opened.Load() != 0,
-		Healthy: self.Healthy, Member: len(n.servers()) > 0 || settings.Genesis != nil,
+		Healthy: self.Healthy, Member: len(n.replica.servers()) > 0 || settings.Genesis != nil,
 		Expect: n.config.BootstrapExpect, Address: n.address.String(),
 		Missing: n.catchup.busy.Load(), Use: n.use.lately(),
 	}
@@ -260,7 +260,7 @@ func (n *Node) pong() *port.Pong {
 // among them, and how many voters make a quorum.
 func (n *Node) voterOffsets() (offsets []engine.Time, quorum int) {
 	voters := 0
-	for _, server := range n.servers() {
+	for _, server := range n.replica.servers() {
 		if server.Suffrage != raft.Voter {
 			continue
 		}
@@ -310,7 +310,7 @@ func (n *Node) logOffset() (engine.Time, bool) {
 // time of the last entry and need ten times the pause to catch up: after a power
 // cut of the whole group, or at its birth, it waits for its peers' clocks instead.
 func (n *Node) clockKnown() bool {
-	if n.leadership.alone.Load() {
+	if n.replica.alone.Load() {
 		return true
 	}
 	if _, ok := n.medianOffset(); ok {
@@ -322,7 +322,7 @@ func (n *Node) clockKnown() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
 	defer cancel()
 	var all sync.WaitGroup
-	for _, server := range n.servers() {
+	for _, server := range n.replica.servers() {
 		if id := string(server.ID); id != n.config.ID && server.Suffrage == raft.Voter {
 			all.Go(func() { _ = n.ping(ctx, id) })
 		}
@@ -337,7 +337,7 @@ func (n *Node) clockKnown() bool {
 // monotonic clock alone.
 func (n *Node) clockTarget() engine.Time {
 	wall := n.config.Clock.Wall()
-	if n.leadership.alone.Load() {
+	if n.replica.alone.Load() {
 		return wall
 	}
 	median, ok := n.medianOffset()
@@ -354,7 +354,7 @@ func (n *Node) clockTarget() engine.Time {
 // clockOffset is how far this node's wall clock is off: from the median of a
 // quorum's clocks, and alone from log time moved on by the monotonic clock.
 func (n *Node) clockOffset() engine.Time {
-	if n.leadership.alone.Load() {
+	if n.replica.alone.Load() {
 		offset, ok := n.logOffset()
 		if !ok {
 			return 0
@@ -368,7 +368,7 @@ func (n *Node) clockOffset() engine.Time {
 // reachable counts the voters that answered lately, this node among them, and how
 // many there are.
 func (n *Node) reachable() (answering, voters int) {
-	for _, server := range n.servers() {
+	for _, server := range n.replica.servers() {
 		if server.Suffrage != raft.Voter {
 			continue
 		}

@@ -23,7 +23,7 @@ func TestForgedRaftMessages(t *testing.T) {
 	n := g.open("n1", expect(1))
 	awaitReady(t, n)
 	friend := newStranger(t, root.Files("n2", nil), "n2")
-	term := n.raft.CurrentTerm()
+	term := n.replica.raft.CurrentTerm()
 	liar := port.NewPeerTransport(port.Address{Host: "127.0.0.1:1", Incarnation: "x"}, hclog.NewNullLogger(), func() uint64 { return 0 },
 		func(string, port.Address, time.Duration) (net.Conn, error) {
 			return friend.dial(g.host("n1"), port.ProtocolRaft)
@@ -43,7 +43,7 @@ func TestForgedRaftMessages(t *testing.T) {
 		err := liar.RequestVote("n1", "127.0.0.1:1/x", request, &response)
 		require.True(t, err != nil || !response.Granted, id)
 	}
-	require.Equal(t, term, n.raft.CurrentTerm())
+	require.Equal(t, term, n.replica.raft.CurrentTerm())
 	propose(t, n, wire.KindRegister, register("unmoved"))
 }
 

@@ -38,8 +38,8 @@ const readRoundPatience = time.Second
 
 // confirmedCommit is the leader's side of ReadIndex.
 func (n *Node) confirmedCommit(ctx context.Context, term uint64) (uint64, error) {
-	if n.onlyVoter() {
-		return n.raft.CommitIndex(), nil
+	if n.replica.onlyVoter() {
+		return n.replica.raft.CommitIndex(), nil
 	}
 	r := &n.reads
 	r.mu.Lock()
@@ -58,18 +58,6 @@ func (n *Node) confirmedCommit(ctx context.Context, term uint64) (uint64, error)
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
-}
-
-// onlyVoter looks at the configuration of now: leadership.alone may be older.
-func (n *Node) onlyVoter() bool {
-	voters, mine := 0, false
-	for _, server := range n.servers() {
-		if server.Suffrage == raft.Voter {
-			voters++
-			mine = mine || string(server.ID) == n.config.ID
-		}
-	}
-	return voters == 1 && mine
 }
 
 // runReadRounds runs rounds while someone waits.
@@ -97,11 +85,11 @@ func (n *Node) readRoundOnce(term uint64) (uint64, error) {
 	if n.sequencer.opened.Load() != term {
 		return 0, wire.ErrNoLeader
 	}
-	index := n.raft.CommitIndex()
+	index := n.replica.raft.CommitIndex()
 	ctx, cancel := context.WithTimeout(context.Background(), readRoundPatience)
 	defer cancel()
 	var asked []string
-	for _, server := range n.servers() {
+	for _, server := range n.replica.servers() {
 		if server.Suffrage == raft.Voter && string(server.ID) != n.config.ID {
 			asked = append(asked, string(server.ID))
 		}
@@ -133,7 +121,7 @@ func (n *Node) readRoundOnce(term uint64) (uint64, error) {
 	if agreed < quorum {
 		return 0, wire.ErrNoQuorum
 	}
-	if n.raft.CurrentTerm() != term || n.raft.State() != raft.Leader {
+	if n.replica.raft.CurrentTerm() != term || !n.replica.leads() {
 		return 0, wire.ErrNoLeader // The own voice counted for a term that is over.
 	}
 	return index, nil
@@ -142,7 +130,7 @@ func (n *Node) readRoundOnce(term uint64) (uint64, error) {
 // askReadIndexHere answers a peer: this node must lead.
 func (n *Node) askReadIndexHere(ctx context.Context) (uint64, error) {
 	term := n.sequencer.opened.Load()
-	if term == 0 || n.raft.State() != raft.Leader {
+	if term == 0 || !n.replica.leads() {
 		return 0, port.ErrNotLeader
 	}
 	return n.confirmedCommit(ctx, term)
@@ -185,7 +173,7 @@ func (n *Node) askReadIndex(ctx context.Context) (uint64, error) {
 }
 
 func (n *Node) askReadIndexOnce(ctx context.Context) (uint64, error) {
-	leader, _ := n.remoteLeader()
+	leader, _ := n.replica.remoteLeader()
 	if leader == "" {
 		index, err := n.askReadIndexHere(ctx)
 		if err == port.ErrNotLeader {
@@ -204,7 +192,7 @@ func (n *Node) askReadIndexOnce(ctx context.Context) (uint64, error) {
 
 // contactLeader asks the leader for a sign of life, by a real call.
 func (n *Node) contactLeader(ctx context.Context) error {
-	leader, _ := n.remoteLeader()
+	leader, _ := n.replica.remoteLeader()
 	if leader == "" {
 		if n.sequencer.opened.Load() == 0 {
 			return wire.ErrNoLeader

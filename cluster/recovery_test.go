@@ -76,12 +76,12 @@ func loseMajority(t *testing.T, g *group) (survivor string, lost []string) {
 
 // leaveUncommitted has a leader without followers append an entry.
 func (g *group) leaveUncommitted(leader *Node) {
-	before := leader.raft.LastIndex()
+	before := leader.replica.raft.LastIndex()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_, err := leader.Propose(ctx, wire.KindRegister, register("never acknowledged"))
 	require.Error(g.t, err)
-	require.Greater(g.t, leader.raft.LastIndex(), before)
+	require.Greater(g.t, leader.replica.raft.LastIndex(), before)
 }
 
 // recoveredLeaves returns the leaves that tell of a recovery.

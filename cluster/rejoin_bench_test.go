@@ -262,13 +262,13 @@ func (r *rejoin) follow(n, leader *Node, reader *oldReader, size uint64, start t
 		reached func() bool
 	}{
 		{"member without a vote", func() bool {
-			server, known := leader.find(id)
+			server, known := leader.replica.find(id)
 			to, err := port.ParseAddress(string(server.Address))
 			return known && err == nil && to.Incarnation == n.address.Incarnation
 		}},
 		{"state restored, its tree head the leader's", func() bool { return r.sameHead(n, leader, size) }},
 		{"in step with the log", func() bool { return n.Applied()+promoteLag >= leader.Applied() }},
-		{"voter", func() bool { server, known := leader.find(id); return known && server.Suffrage == raft.Voter }},
+		{"voter", func() bool { server, known := leader.replica.find(id); return known && server.Suffrage == raft.Voter }},
 		{"history complete", func() bool { return n.audit.Size() >= size && len(n.audit.Missing(1)) == 0 && !n.catchup.busy.Load() }},
 	}
 	at := make([]time.Duration, len(steps))
@@ -299,7 +299,7 @@ func (r *rejoin) follow(n, leader *Node, reader *oldReader, size uint64, start t
 }
 
 func (r *rejoin) sameHead(n, leader *Node, size uint64) bool {
-	if n.Settings().Genesis == nil || len(n.servers()) == 0 {
+	if n.Settings().Genesis == nil || len(n.replica.servers()) == 0 {
 		return false
 	}
 	view, err := n.View(context.Background(), 0)

@@ -83,10 +83,10 @@ func sealedFile(t *testing.T, n *Node, number uint64) []byte {
 
 // cutLog has a node forget its whole log, more than the policy would.
 func (r *rejoinTest) cutLog(n *Node) {
-	reload := n.raft.ReloadableConfig()
+	reload := n.replica.raft.ReloadableConfig()
 	reload.TrailingLogs = 1
-	require.NoError(r, n.raft.ReloadConfig(reload))
-	require.NoError(r, n.raft.Snapshot().Error())
+	require.NoError(r, n.replica.raft.ReloadConfig(reload))
+	require.NoError(r, n.replica.raft.Snapshot().Error())
 }
 
 // wipe takes a follower's folder away and opens it anew.
@@ -120,7 +120,7 @@ func (r *rejoinTest) peersOf(wiped *Node) (leader, other *Node) {
 // awaitState waits until a node has a state and knows its peers; before that it is
 // not ready.
 func (r *rejoinTest) awaitState(n *Node) {
-	require.Eventually(r, func() bool { return n.audit.Size() >= r.size && len(n.servers()) == 3 }, time.Minute, 10*time.Millisecond, "snapshot not installed")
+	require.Eventually(r, func() bool { return n.audit.Size() >= r.size && len(n.replica.servers()) == 3 }, time.Minute, 10*time.Millisecond, "snapshot not installed")
 }
 
 func (r *rejoinTest) awaitWhole(n *Node) {
@@ -131,7 +131,7 @@ func (r *rejoinTest) awaitWhole(n *Node) {
 }
 
 func (r *rejoinTest) awaitVote() {
-	require.Eventually(r, func() bool { return r.leader().leadership.voterCount() == 3 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(r, func() bool { return r.leader().replica.voterCount() == 3 }, time.Minute, 10*time.Millisecond)
 	r.awaitReady()
 	r.awaitEqual()
 }
@@ -172,7 +172,7 @@ func (r *rejoinTest) withoutRoom(t *testing.T) {
 		r.close(n.NodeID())
 		n = r.reopen(n.NodeID(), space)
 		r.awaitState(n)
-		require.Eventually(t, func() bool { return len(r.leader().Status(t.Context()).Nodes) == 3 && len(n.servers()) == 3 }, time.Minute, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return len(r.leader().Status(t.Context()).Nodes) == 3 && len(n.replica.servers()) == 3 }, time.Minute, 10*time.Millisecond)
 		require.Eventually(t, func() bool { s, fresh := r.leader().peers.fresh(n.NodeID()); return fresh && s.pong.Missing }, time.Minute, 10*time.Millisecond)
 	}
 	_, other := r.peersOf(n)

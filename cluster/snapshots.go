@@ -55,7 +55,7 @@ func (n *Node) compactWhenDue(now time.Time) {
 // snapshot slows a disk down, and a quorum's disks are not to be slow together.
 func (n *Node) compactionDue() int64 {
 	before := int64(0)
-	for _, server := range n.servers() {
+	for _, server := range n.replica.servers() {
 		if string(server.ID) < n.config.ID {
 			before++
 		}
@@ -70,7 +70,7 @@ func (n *Node) takeSnapshot() (*raft.SnapshotMeta, error) {
 	c.last = time.Now()
 	bytes, entries := c.bytes.Load(), c.entries.Load()
 	n.keepTrailing(bytes, entries)
-	future := n.raft.Snapshot()
+	future := n.replica.raft.Snapshot()
 	if err := future.Error(); err != nil {
 		snapshotErrors.Inc()
 		return nil, err
@@ -95,7 +95,7 @@ const installsMax = 3
 // (guard G3, hashicorp/raft issue 697): raft has a wrong idea of its own log then,
 // and a start from the disk mends that.
 func (n *Node) countInstall() {
-	if !n.started.Load() {
+	if !n.replica.started.Load() {
 		return
 	}
 	snapshotsRestored.Inc()
@@ -142,10 +142,10 @@ func (n *Node) keepTrailing(bytes, entries int64) {
 	if entries == 0 {
 		return
 	}
-	reload := n.raft.ReloadableConfig()
+	reload := n.replica.raft.ReloadableConfig()
 	wanted := n.config.Snapshot.TrailingBytes / max(bytes/entries, 1)
 	reload.TrailingLogs = uint64(min(max(wanted, trailingEntriesMin), trailingEntriesMax))
-	if err := n.raft.ReloadConfig(reload); err != nil {
+	if err := n.replica.raft.ReloadConfig(reload); err != nil {
 		n.log.Error("trailing log not set", "error", err)
 	}
 }

@@ -27,7 +27,7 @@ func (n *Node) Role() string {
 	if n.life.dead.Load() != nil {
 		return "stopped"
 	}
-	switch n.raft.State() {
+	switch n.replica.raft.State() {
 	case raft.Leader:
 		return "leader"
 	case raft.Candidate:
@@ -35,7 +35,7 @@ func (n *Node) Role() string {
 	case raft.Shutdown:
 		return "stopped"
 	}
-	for _, server := range n.servers() {
+	for _, server := range n.replica.servers() {
 		if server.ID == raft.ServerID(n.config.ID) && server.Suffrage == raft.Voter {
 			return "follower"
 		}
@@ -43,20 +43,12 @@ func (n *Node) Role() string {
 	return "nonvoter"
 }
 
-// servers are the members of the newest configuration; none before raft is up.
-func (n *Node) servers() []raft.Server {
-	if !n.started.Load() {
-		return nil
-	}
-	return n.raft.GetConfiguration().Configuration().Servers
-}
-
 // Status describes the group as this node sees it.
 func (n *Node) Status(ctx context.Context) report.ClusterStatus {
 	settings := n.Settings()
-	commit := n.raft.CommitIndex()
+	commit := n.replica.raft.CommitIndex()
 	s := report.ClusterStatus{
-		Node: n.config.ID, Role: n.Role(), Term: n.raft.CurrentTerm(),
+		Node: n.config.ID, Role: n.Role(), Term: n.replica.raft.CurrentTerm(),
 		Index: report.IndexInfo{
 			Commit: commit, Applied: n.Applied(), Snapshot: n.snapshotIndex(),
 		},
@@ -70,7 +62,7 @@ func (n *Node) Status(ctx context.Context) report.ClusterStatus {
 		s.StateDigest, s.DigestIndex = hex.EncodeToString(digest.Digest), digest.Index
 	}
 	s.Nodes = n.nodes(ctx, commit)
-	id, address, _ := n.leadership.current(time.Now())
+	id, address, _ := n.replica.current(time.Now())
 	if address != "" {
 		s.Leader = &report.LeaderInfo{ID: string(id), Addr: port.HostOf(string(address))}
 		for _, node := range s.Nodes {
@@ -125,7 +117,7 @@ func (n *Node) writes(s *report.ClusterStatus) string {
 func (n *Node) nodes(_ context.Context, commit uint64) []report.NodeStatus {
 	var nodes []report.NodeStatus
 	self := n.self(commit)
-	for _, server := range n.servers() {
+	for _, server := range n.replica.servers() {
 		node := self
 		if string(server.ID) != n.config.ID {
 			node = n.peerStatus(string(server.ID), commit, time.Now())
@@ -243,7 +235,7 @@ func (n *Node) groupWarnings(s *report.ClusterStatus) (warnings []string) {
 // skewed names members whose clocks stand apart from the others'.
 func (n *Node) skewed() (named []string) {
 	median, ok := n.medianOffset()
-	for _, server := range n.servers() {
+	for _, server := range n.replica.servers() {
 		s, fresh := n.peers.fresh(string(server.ID))
 		if off := s.offset - median; ok && fresh && (off > clockOffsetMax || off < -clockOffsetMax) {
 			named = append(named, fmt.Sprintf("clock of %s is %d ms off", server.ID, off/engine.Millisecond))
@@ -256,7 +248,7 @@ const waitingText = "no data, no --bootstrap-expect and no --join: waiting to be
 
 // waitsToBeTold: nobody said what this node belongs to.
 func (n *Node) waitsToBeTold() bool {
-	return n.config.BootstrapExpect == 0 && len(n.config.Join) == 0 && len(n.servers()) == 0
+	return n.config.BootstrapExpect == 0 && len(n.config.Join) == 0 && len(n.replica.servers()) == 0
 }
 
 // Ready judges whether a load balancer may send calls here.
@@ -294,7 +286,7 @@ func (n *Node) checkNode() report.ReadyCheck {
 
 func (n *Node) checkLeader(ctx context.Context, query report.ReadyQuery) report.ReadyCheck {
 	start := time.Now()
-	id, address, without := n.leadership.current(start)
+	id, address, without := n.replica.current(start)
 	if address == "" {
 		return report.ReadyCheck{Name: "leader", Text: fmt.Sprintf("none for %v", without.Round(time.Millisecond))}
 	}
@@ -317,8 +309,8 @@ func (n *Node) checkApplied(ctx context.Context, query report.ReadyQuery) report
 	if limit == 0 {
 		limit = maxLagDefault
 	}
-	commit, applied := n.raft.CommitIndex(), n.Applied()
-	if leader, _ := n.remoteLeader(); leader != "" { // Just started, this node does not know how far the group is.
+	commit, applied := n.replica.raft.CommitIndex(), n.Applied()
+	if leader, _ := n.replica.remoteLeader(); leader != "" { // Just started, this node does not know how far the group is.
 		if s, fresh := n.peers.fresh(string(leader)); fresh {
 			commit = max(commit, s.pong.Commit)
 		}

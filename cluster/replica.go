@@ -1,0 +1,176 @@
+package cluster
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"railguard/cluster/port"
+)
+
+const (
+	leaderlessMax    = time.Second // Longer without a leader: calls fail at once instead of waiting.
+	observationsKept = 64
+)
+
+// replica is this node's place in the raft group: who belongs to it and who leads. It
+// decides where proposals go and what errors say; it never decides what happened.
+type replica struct {
+	self raft.ServerID
+
+	started atomic.Bool // raft is set.
+	raft    *raft.Raft
+
+	observer *raft.Observer
+	changes  chan raft.Observation
+
+	alone atomic.Bool // The only voter.
+
+	mu        sync.Mutex
+	leaderID  raft.ServerID
+	leader    raft.ServerAddress
+	lostSince time.Time // Zero while a leader is known.
+	voters    int
+}
+
+func newReplica(id string, now time.Time) *replica {
+	return &replica{self: raft.ServerID(id), lostSince: now}
+}
+
+// begin is called once, when the replica runs.
+func (r *replica) begin(running *raft.Raft) {
+	r.raft = running
+	r.started.Store(true)
+}
+
+// servers are the members of the newest configuration; none before raft is up.
+func (r *replica) servers() []raft.Server {
+	if !r.started.Load() {
+		return nil
+	}
+	return r.raft.GetConfiguration().Configuration().Servers
+}
+
+// others are the ids of the members but this node.
+func (r *replica) others() (ids []raft.ServerID) {
+	for _, server := range r.servers() {
+		if server.ID != r.self {
+			ids = append(ids, server.ID)
+		}
+	}
+	return ids
+}
+
+func (r *replica) find(id raft.ServerID) (raft.Server, bool) {
+	for _, server := range r.servers() {
+		if server.ID == id {
+			return server, true
+		}
+	}
+	return raft.Server{}, false
+}
+
+// addressOf is a member's address in the configuration of now.
+func (r *replica) addressOf(id raft.ServerID) (port.Address, error) {
+	server, known := r.find(id)
+	if !known {
+		return port.Address{}, fmt.Errorf("%w: %s", port.ErrNoPeer, id)
+	}
+	return port.ParseAddress(string(server.Address))
+}
+
+// onlyVoter looks at the configuration of now: alone may be older.
+func (r *replica) onlyVoter() bool {
+	voters, mine := 0, false
+	for _, server := range r.servers() {
+		if server.Suffrage == raft.Voter {
+			voters++
+			mine = mine || server.ID == r.self
+		}
+	}
+	return voters == 1 && mine
+}
+
+// leads reports whether this node's replica is the leader, whether or not its term is
+// open for proposals yet.
+func (r *replica) leads() bool { return r.raft.State() == raft.Leader }
+
+// remoteLeader returns the leader and the term in which it is that, "" when there
+// is none or it is this node.
+func (r *replica) remoteLeader() (raft.ServerID, uint64) {
+	if !r.started.Load() {
+		return "", 0
+	}
+	term := r.raft.CurrentTerm()
+	_, id := r.raft.LeaderWithID()
+	if id == "" || id == r.self || r.raft.CurrentTerm() != term {
+		return "", 0
+	}
+	return id, term
+}
+
+// watch subscribes to raft's changes; a full channel drops them, and the duties
+// look again anyway.
+func (r *replica) watch() {
+	r.changes = make(chan raft.Observation, observationsKept)
+	r.observer = raft.NewObserver(r.changes, false, func(o *raft.Observation) bool {
+		switch what := o.Data.(type) {
+		case raft.RaftState:
+			if what == raft.Candidate {
+				elections.Inc()
+			}
+			return true
+		case raft.LeaderObservation:
+			return true
+		case raft.FailedHeartbeatObservation:
+			heartbeatsFailed.Inc()
+		}
+		return false
+	})
+	r.raft.RegisterObserver(r.observer)
+}
+
+func (r *replica) unwatch() { r.raft.DeregisterObserver(r.observer) }
+
+// refresh looks at raft and reports whether the leader is another one than before.
+func (r *replica) refresh(now time.Time) (changed bool) {
+	address, id := r.raft.LeaderWithID()
+	voters, mine := 0, false
+	for _, server := range r.servers() {
+		if server.Suffrage == raft.Voter {
+			voters++
+			mine = mine || server.ID == r.self
+		}
+	}
+	r.alone.Store(voters == 1 && mine)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	changed = id != r.leaderID || address != r.leader
+	r.voters, r.leaderID, r.leader = voters, id, address
+	switch {
+	case address != "":
+		r.lostSince = time.Time{}
+	case r.lostSince.IsZero():
+		r.lostSince = now
+	}
+	return changed
+}
+
+// current returns the leader, if one is known, and for how long none was.
+func (r *replica) current(now time.Time) (id raft.ServerID, address raft.ServerAddress, without time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.lostSince.IsZero() {
+		without = max(now.Sub(r.lostSince), 1)
+	}
+	return r.leaderID, r.leader, without
+}
+
+func (r *replica) voterCount() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.voters
+}

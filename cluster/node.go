@@ -23,6 +23,8 @@ import (
 
 // Node is one member of the cluster, or one that waits to become a member.
 type Node struct {
+	*state // What readers ask for.
+
 	config  Config
 	log     *slog.Logger
 	life    *life
@@ -37,12 +39,6 @@ type Node struct {
 	sequencer *sequencer
 	lists     *listKeeper
 	digests   *digests
-
-	published atomic.Pointer[published]
-	logTime   atomic.Pointer[instant]
-	commands  atomic.Uint64 // Index of the last applied entry of our own kind.
-	progress  progress
-	views     viewCache
 
 	address      port.Address
 	mux          *port.Mux    // nil: no port between nodes.
@@ -99,9 +95,10 @@ func Open(config Config) (*Node, error) {
 	n.process, n.pingNow = randomSeq(), make(chan struct{}, 1)
 	n.catchup.wake = make(chan struct{}, 1)
 	n.gauges = newGauges(config.ID)
-	n.staging, n.views.gate, n.membership.changing, n.compaction.gate = newGate(), newGate(), newGate(), newGate()
+	n.staging, n.membership.changing, n.compaction.gate = newGate(), newGate(), newGate()
 	n.peers, n.forwarder, n.sequencer = newPeers(n), newForwarder(n), newSequencer(n)
-	n.published.Store(newPublished())
+	n.adapter = &adapter{node: n, machine: fsm.New()}
+	n.state = newState(config.Clock, n.adapter.Freeze)
 	if err := n.openStores(); err != nil {
 		return nil, errors.Join(err, n.closeStores())
 	}
@@ -198,7 +195,6 @@ func (n *Node) startRaft() error {
 			return fmt.Errorf("cluster: bootstrap: %w", err)
 		}
 	}
-	n.adapter = &adapter{node: n, machine: fsm.New()}
 	n.adapter.machine.Everything(&n.adapter.effects)
 	if err := n.restored(&n.adapter.effects); err != nil {
 		return err

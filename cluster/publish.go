@@ -92,6 +92,23 @@ func (p *published) forget() {
 	}
 }
 
+// state is what readers see of what is applied here: the published values of now, log
+// time, how far the log is applied, and frozen views.
+type state struct {
+	published atomic.Pointer[published]
+	clock     Clock
+	logTime   atomic.Pointer[instant]
+	commands  atomic.Uint64 // Index of the last applied entry of our own kind.
+	progress  progress
+	views     viewCache
+}
+
+func newState(clock Clock, freeze func() *fsm.View) *state {
+	s := &state{clock: clock, views: viewCache{gate: newGate(), freeze: freeze}}
+	s.published.Store(newPublished())
+	return s
+}
+
 // instant is log time after an entry, and when this node applied it.
 type instant struct {
 	time engine.Time
@@ -103,29 +120,29 @@ type instant struct {
 const logTimeAhead = 2 * engine.Second
 
 // Settings returns everything edges need besides profiles; never nil.
-func (n *Node) Settings() *fsm.Settings { return n.published.Load().settings.Load() }
+func (s *state) Settings() *fsm.Settings { return s.published.Load().settings.Load() }
 
 // List returns the active list, nil when none is open.
-func (n *Node) List() *ofac.Index { return n.published.Load().list.Load() }
+func (s *state) List() *ofac.Index { return s.published.Load().list.Load() }
 
 // Agent returns an agent's profile, nil when there is none.
-func (n *Node) Agent(slot engine.AgentSlot) *engine.AgentProfile {
-	return n.published.Load().agents.at(uint32(slot))
+func (s *state) Agent(slot engine.AgentSlot) *engine.AgentProfile {
+	return s.published.Load().agents.at(uint32(slot))
 }
 
 // User returns a user's profile, nil when unknown or erased.
-func (n *Node) User(slot engine.UserSlot) *engine.UserProfile {
-	return n.published.Load().users.at(uint32(slot))
+func (s *state) User(slot engine.UserSlot) *engine.UserProfile {
+	return s.published.Load().users.at(uint32(slot))
 }
 
 // Fleet returns a fleet's profile, nil when there is none.
-func (n *Node) Fleet(slot engine.FleetSlot) *engine.FleetProfile {
-	return n.published.Load().fleets.at(uint32(slot))
+func (s *state) Fleet(slot engine.FleetSlot) *engine.FleetProfile {
+	return s.published.Load().fleets.at(uint32(slot))
 }
 
 // Disposition returns the leaf of a review's disposition.
-func (n *Node) Disposition(leaf uint64) (uint64, bool) {
-	value, ok := n.published.Load().dispositions.Load(leaf)
+func (s *state) Disposition(leaf uint64) (uint64, bool) {
+	value, ok := s.published.Load().dispositions.Load(leaf)
 	if !ok {
 		return 0, false
 	}
@@ -133,8 +150,8 @@ func (n *Node) Disposition(leaf uint64) (uint64, bool) {
 }
 
 // Comments returns the leaves of a review's comments, oldest first.
-func (n *Node) Comments(leaf uint64) []uint64 {
-	value, ok := n.published.Load().comments.Load(leaf)
+func (s *state) Comments(leaf uint64) []uint64 {
+	value, ok := s.published.Load().comments.Load(leaf)
 	if !ok {
 		return nil
 	}
@@ -143,21 +160,31 @@ func (n *Node) Comments(leaf uint64) []uint64 {
 
 // LogTime is log time as of now: that of the last entry, moved on by this node's
 // clock, by at most 2 s.
-func (n *Node) LogTime() engine.Time {
-	last := n.logTime.Load()
+func (s *state) LogTime() engine.Time {
+	last := s.logTime.Load()
 	if last == nil {
 		return 0
 	}
-	passed := n.config.Clock.Monotonic() - last.at
+	passed := s.clock.Monotonic() - last.at
 	return last.time + min(max(passed, 0), logTimeAhead)
 }
 
+// rawLogTime is applied log time without the test clock's offset: what stamps are
+// compared with.
+func (s *state) rawLogTime() engine.Time {
+	last := s.logTime.Load()
+	if last == nil {
+		return 0
+	}
+	return last.time - s.Settings().ClockOffset
+}
+
 // Applied returns the applied log index.
-func (n *Node) Applied() uint64 { return n.progress.reached() }
+func (s *state) Applied() uint64 { return s.progress.reached() }
 
 // WaitApplied waits until index is applied here.
-func (n *Node) WaitApplied(ctx context.Context, index uint64) error {
-	return n.progress.await(ctx, index)
+func (s *state) WaitApplied(ctx context.Context, index uint64) error {
+	return s.progress.await(ctx, index)
 }
 
 // progress is how far this node applied the log, to be waited for.

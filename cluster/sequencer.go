@@ -411,13 +411,3 @@ func (s *sequencer) dropFrames() {
 		f.reply(nil, fateNothing)
 	}
 }
-
-// rawLogTime is applied log time without the test clock's offset: what stamps are
-// compared with.
-func (n *Node) rawLogTime() engine.Time {
-	last := n.logTime.Load()
-	if last == nil {
-		return 0
-	}
-	return last.time - n.Settings().ClockOffset
-}

@@ -20,6 +20,7 @@ type viewCache struct {
 	of     uint64        // The value of forget when last was frozen.
 	forget atomic.Uint64 // Counts restores: a state from before one is not handed out.
 	frozen time.Time
+	freeze func() *fsm.View // The state between two entries.
 }
 
 func (c *viewCache) drop() {
@@ -28,12 +29,12 @@ func (c *viewCache) drop() {
 
 // View returns a frozen state of at least index minIndex, and of at least what was
 // applied here when it was called.
-func (n *Node) View(ctx context.Context, minIndex uint64) (*fsm.View, error) {
-	if err := n.progress.await(ctx, minIndex); err != nil {
+func (s *state) View(ctx context.Context, minIndex uint64) (*fsm.View, error) {
+	if err := s.progress.await(ctx, minIndex); err != nil {
 		return nil, err
 	}
-	wanted := n.commands.Load()
-	c := &n.views
+	wanted := s.commands.Load()
+	c := &s.views
 	if err := c.gate.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -51,6 +52,6 @@ func (n *Node) View(ctx context.Context, minIndex uint64) (*fsm.View, error) {
 			return nil, ctx.Err()
 		}
 	}
-	c.of, c.last, c.frozen = restores, n.adapter.Freeze(), time.Now()
+	c.of, c.last, c.frozen = restores, c.freeze(), time.Now()
 	return c.last, nil
 }

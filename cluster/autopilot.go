@@ -35,12 +35,12 @@ func (n *Node) watchDead(now time.Time) {
 		voters++
 		id := string(server.ID)
 		present[id] = true
-		if since, silent := m.noteSilence(id, n.answers(id), now); silent && now.Sub(since) >= n.config.DeadAfter && (dead == "" || id < dead) {
+		if since, silent := m.noteSilence(id, n.peers.answers(id), now); silent && now.Sub(since) >= n.config.DeadAfter && (dead == "" || id < dead) {
 			dead = id
 		}
 	}
 	m.keepSilent(present)
-	answering, _ := n.reachable()
+	answering, _ := n.peers.reachable()
 	if dead == "" || n.config.DeadAfter <= 0 || voters <= votersKept || answering < (voters-1)/2+1 {
 		return
 	}
@@ -53,15 +53,6 @@ func (n *Node) watchDead(now time.Time) {
 	})
 }
 
-// answers reports whether a voter answered the last ping.
-func (n *Node) answers(id string) bool {
-	if id == n.config.ID {
-		return true
-	}
-	s, fresh := n.peers.fresh(id)
-	return fresh && !s.silent
-}
-
 // retireDead takes the vote of a voter that still does not answer. It is not held
 // without one: when it answers again it gets its vote back like any other.
 func (n *Node) retireDead(ctx context.Context, id string) error {
@@ -70,7 +61,7 @@ func (n *Node) retireDead(ctx context.Context, id string) error {
 	}
 	defer n.membership.changing.leave()
 	server, known := n.replica.find(raft.ServerID(id))
-	if !known || server.Suffrage != raft.Voter || n.answers(id) || n.replica.voterCount() <= votersKept {
+	if !known || server.Suffrage != raft.Voter || n.peers.answers(id) || n.replica.voterCount() <= votersKept {
 		return nil
 	}
 	n.log.Warn("a voter has not answered for long and loses its vote until it does", "peer", id, "after", n.config.DeadAfter)

@@ -32,7 +32,7 @@ func (n *Node) findGroup() {
 		case <-ticker.C:
 		}
 		switch {
-		case n.mux == nil:
+		case n.greeter.mux == nil:
 			return
 		case len(n.replica.servers()) == 0:
 			n.formOrJoin()

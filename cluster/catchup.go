@@ -86,14 +86,7 @@ func (n *Node) adopt(view *fsm.View) error {
 }
 
 // historyPeers are links to those who may have history, the leader first.
-func (n *Node) historyPeers() []*port.Link { return n.leaderFirst(linkFetch) }
-
-func (n *Node) leaderFirst(lane linkLane) []*port.Link {
-	leader, _ := n.replica.remoteLeader()
-	members := n.replica.others()
-	slices.SortStableFunc(members, func(a, b raft.ServerID) int { return cmp.Compare(truth(b == leader), truth(a == leader)) })
-	return n.linksTo(members, lane)
-}
+func (n *Node) historyPeers() []*port.Link { return n.peers.leaderFirst(linkFetch) }
 
 // fetchPeers are links to those who may have history, in the order in which to
 // burden them: those who have all of it before those who fetch it themselves, the
@@ -114,14 +107,7 @@ func (n *Node) fetchPeers() []*port.Link {
 	}
 	members := n.replica.others()
 	slices.SortStableFunc(members, func(a, b raft.ServerID) int { return cmp.Compare(burden(a), burden(b)) })
-	return n.linksTo(members, linkFetch)
-}
-
-func (n *Node) linksTo(members []raft.ServerID, lane linkLane) (links []*port.Link) {
-	for _, id := range members {
-		links = append(links, n.peers.link(string(id), lane))
-	}
-	return links
+	return n.peers.linksTo(members, linkFetch)
 }
 
 func hashesFrom(data [][]byte) ([]audit.Hash, error) {
@@ -347,10 +333,10 @@ func (n *Node) fetchRoots(l *port.Link) error {
 // leafPatience.
 func (n *Node) Leaf(ctx context.Context, index uint64) ([]byte, error) {
 	data, err := n.audit.Leaf(index)
-	if err == nil || errors.Is(err, audit.ErrPruned) || n.mux == nil {
+	if err == nil || errors.Is(err, audit.ErrPruned) || n.greeter.mux == nil {
 		return data, err
 	}
-	for _, l := range n.leaderFirst(linkRead) {
+	for _, l := range n.peers.leaderFirst(linkRead) {
 		limit, cancel := context.WithTimeout(ctx, leafPatience)
 		r, asked := port.Ask(limit, l, &port.LeafCall{Leaf: index})
 		cancel()

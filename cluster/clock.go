@@ -1,7 +1,12 @@
 package cluster
 
 import (
+	"context"
+	"slices"
+	"sync"
 	"time"
+
+	"github.com/hashicorp/raft"
 
 	"railguard/engine"
 )
@@ -68,7 +73,7 @@ func (s *stamper) stamp(target engine.Time) engine.Time {
 
 // clockBase is where the wall clock stands on the monotonic one: it changes only
 // when the wall clock is set.
-func (n *Node) clockBase() engine.Time { return n.config.Clock.Wall() - n.config.Clock.Monotonic() }
+func clockBase(clock Clock) engine.Time { return clock.Wall() - clock.Monotonic() }
 
 // seenFrom is the sample as it looks after our own wall clock was set: the peer's
 // clock stands where it stood, ours does not. Without it a leader whose clock
@@ -77,4 +82,121 @@ func (n *Node) clockBase() engine.Time { return n.config.Clock.Wall() - n.config
 func (s sample) seenFrom(base engine.Time) sample {
 	s.offset -= base - s.base
 	return s
+}
+
+// clocks holds this node's clock against those of the others and against log time.
+type clocks struct {
+	clock   Clock
+	state   *state
+	replica *replica
+	peers   *peers
+}
+
+// voterOffsets returns the fresh voters' clocks as offsets from ours, our own 0
+// among them, and how many voters make a quorum.
+func (c *clocks) voterOffsets() (offsets []engine.Time, quorum int) {
+	voters := 0
+	for _, server := range c.replica.servers() {
+		if server.Suffrage != raft.Voter {
+			continue
+		}
+		voters++
+		if server.ID == c.replica.self {
+			offsets = append(offsets, 0)
+		} else if s, ok := c.peers.fresh(string(server.ID)); ok {
+			offsets = append(offsets, s.offset)
+		}
+	}
+	return offsets, voters/2 + 1
+}
+
+// medianOffset returns how far the median of a quorum's clocks stands from ours.
+// When their number is even, log time itself, moved on by the monotonic clock, is
+// asked as one more witness: of two clocks alone nobody can tell the wrong one.
+func (c *clocks) medianOffset() (engine.Time, bool) {
+	offsets, quorum := c.voterOffsets()
+	if len(offsets) < quorum || len(offsets) == 0 {
+		return 0, false
+	}
+	if len(offsets)%2 == 0 {
+		if logOffset, ok := c.logOffset(); ok {
+			offsets = append(offsets, logOffset)
+		}
+	}
+	slices.Sort(offsets)
+	return offsets[(len(offsets)-1)/2], true
+}
+
+// logOffset is how far log time stands from our wall clock, if an entry came lately
+// and was new then: log time of a replay or a snapshot says nothing about now.
+func (c *clocks) logOffset() (engine.Time, bool) {
+	last := c.state.logTime.Load()
+	if last == nil || !last.live {
+		return 0, false
+	}
+	passed := c.clock.Monotonic() - last.at
+	if passed > engine.Time(sampleFresh) {
+		return 0, false
+	}
+	return c.state.rawLogTime() + passed - c.clock.Wall(), true
+}
+
+// known tells whether a new leader may begin to stamp. Without the clocks of
+// a quorum, and without entries of late to go on from, it would restart from the
+// time of the last entry and need ten times the pause to catch up: after a power
+// cut of the whole group, or at its birth, it waits for its peers' clocks instead.
+func (c *clocks) known() bool {
+	if c.replica.alone.Load() {
+		return true
+	}
+	if _, ok := c.medianOffset(); ok {
+		return true
+	}
+	if _, ok := c.logOffset(); ok {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, server := range c.replica.servers() {
+		if id := string(server.ID); server.ID != c.replica.self && server.Suffrage == raft.Voter {
+			all.Go(func() { _ = c.peers.ping(ctx, id) })
+		}
+	}
+	all.Wait()
+	_, ok := c.medianOffset()
+	return ok
+}
+
+// target is where the leader's stamps lean to: its own wall clock, clamped to
+// the median of a quorum's clocks. Without a quorum's clocks stamps go on by the
+// monotonic clock alone.
+func (c *clocks) target() engine.Time {
+	wall := c.clock.Wall()
+	if c.replica.alone.Load() {
+		return wall
+	}
+	median, ok := c.medianOffset()
+	if !ok {
+		offset, ok := c.logOffset()
+		if !ok {
+			return c.state.rawLogTime()
+		}
+		return wall + offset
+	}
+	return wall + min(max(0, median-clockClamp), median+clockClamp)
+}
+
+// offset is how far this node's wall clock is off: from the median of a
+// quorum's clocks, and alone from log time moved on by the monotonic clock.
+func (c *clocks) offset() engine.Time {
+	if c.replica.alone.Load() {
+		offset, ok := c.logOffset()
+		if !ok {
+			return 0
+		}
+		return -offset
+	}
+	median, _ := c.medianOffset()
+	return -median
 }

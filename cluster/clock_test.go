@@ -34,13 +34,13 @@ func TestShiftedClock(t *testing.T) {
 func TestSampleOutlivesOwnJump(t *testing.T) {
 	c := &handClock{wall: 1_000_000 * engine.Second}
 	n := &Node{config: Config{Clock: c}}
-	seen := sample{offset: 3 * engine.Millisecond, base: n.clockBase()}
+	seen := sample{offset: 3 * engine.Millisecond, base: clockBase(n.config.Clock)}
 	c.pass(engine.Second)
-	require.Equal(t, 3*engine.Millisecond, seen.seenFrom(n.clockBase()).offset, "time that passes changes nothing")
+	require.Equal(t, 3*engine.Millisecond, seen.seenFrom(clockBase(n.config.Clock)).offset, "time that passes changes nothing")
 	c.wall += engine.DayLength
-	require.Equal(t, 3*engine.Millisecond-engine.DayLength, seen.seenFrom(n.clockBase()).offset)
+	require.Equal(t, 3*engine.Millisecond-engine.DayLength, seen.seenFrom(clockBase(n.config.Clock)).offset)
 	c.wall -= engine.DayLength
-	require.Equal(t, 3*engine.Millisecond, seen.seenFrom(n.clockBase()).offset)
+	require.Equal(t, 3*engine.Millisecond, seen.seenFrom(clockBase(n.config.Clock)).offset)
 }
 
 func TestStamper(t *testing.T) {

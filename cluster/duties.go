@@ -61,25 +61,9 @@ func (n *Node) lookAtLeader() {
 // failWhenLeaderless answers what waits for a leader in vain: certainly nothing of
 // it happened, and the caller can go to another node.
 func (n *Node) failWhenLeaderless() {
-	if err := n.leaderless(); err != nil {
+	if err := n.peers.leaderless(); err != nil {
 		n.waiters.failQueued(err)
 	}
-}
-
-// leaderless is the error of a node that has been without a leader for too long.
-func (n *Node) leaderless() error {
-	if _, _, without := n.replica.current(time.Now()); without > leaderlessMax {
-		return n.noLeaderError()
-	}
-	return nil
-}
-
-// noLeaderError tells a group that elects from one that cannot.
-func (n *Node) noLeaderError() error {
-	if answering, voters := n.reachable(); voters > 0 && answering < voters/2+1 {
-		return wire.ErrNoQuorum
-	}
-	return wire.ErrNoLeader
 }
 
 // serving says why this node takes no proposals at all, or nil.
@@ -90,15 +74,15 @@ func (n *Node) serving() error {
 	if n.diskIsLow() && n.replica.alone.Load() {
 		return wire.ErrOverloaded
 	}
-	return n.leaderless()
+	return n.peers.leaderless()
 }
 
 // unserved is the error of a proposal that was still queued at its deadline: no
 // leader, one that does not answer this node, or too much to do.
 func (n *Node) unserved() error {
 	leader, _, without := n.replica.current(time.Now())
-	if without > 0 || !n.answers(string(leader)) {
-		return n.noLeaderError()
+	if without > 0 || !n.peers.answers(string(leader)) {
+		return n.peers.noLeaderError()
 	}
 	return wire.ErrOverloaded
 }
@@ -106,7 +90,7 @@ func (n *Node) unserved() error {
 // leading is called by the sequencer when a term of its own is open.
 func (n *Node) leading() {
 	select {
-	case n.pingNow <- struct{}{}:
+	case n.peers.pingNow <- struct{}{}:
 	default:
 	}
 }

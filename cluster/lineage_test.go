@@ -44,10 +44,10 @@ func TestKin(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			if c.says == "" {
-				require.Empty(t, n.kin(&c.own, &c.other))
+				require.Empty(t, n.lineage.kin(&c.own, &c.other))
 				return
 			}
-			require.Contains(t, n.kin(&c.own, &c.other), c.says)
+			require.Contains(t, n.lineage.kin(&c.own, &c.other), c.says)
 		})
 	}
 }
@@ -101,6 +101,6 @@ func TestRecoverHistoryMissing(t *testing.T) {
 		r, err := n.Propose(t.Context(), wire.KindRegister, register("goes on"))
 		return err == nil && r.Code == wire.Applied
 	}, 10*time.Second, 20*time.Millisecond)
-	require.False(t, n.recovery.waiting.Load(), "the leaf stands in the log")
+	require.False(t, n.lineage.waiting.Load(), "the leaf stands in the log")
 	require.NotEmpty(t, n.audit.Missing(1))
 }

@@ -174,7 +174,7 @@ func (n *Node) ListByDigest(digest [32]byte) (*ofac.Index, error) {
 		return active, nil
 	}
 	index, err := n.lists.find(digest)
-	if !errors.Is(err, ErrNoList) || n.mux == nil {
+	if !errors.Is(err, ErrNoList) || n.greeter.mux == nil {
 		return index, err
 	}
 	if err := n.fetchList(digest); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
 	"time"
 
@@ -42,70 +41,6 @@ type membership struct {
 	silent   map[string]time.Time // Since when a voter has not answered this leader.
 }
 
-// dialPeer opens a proven connection to a node.
-func (n *Node) dialPeer(host string, protocol byte, id, incarnation string, timeout time.Duration) (net.Conn, error) {
-	if n.mux == nil {
-		return nil, errNoPort
-	}
-	heard := n.peers.heard()
-	conn, w, err := n.mux.Dial(host, protocol, n.hello, id, incarnation, timeout)
-	if strange := n.checkWelcome(&w, err != nil); strange != nil {
-		return nil, errors.Join(strange, conn.Close())
-	}
-	if err == nil && protocol == port.ProtocolRaft && heard[w.ID].wentBack(w.Incarnation, w.LastIndex) {
-		n.log.Error("raft is not spoken with a node whose log went back", "peer", w.ID)
-		return nil, errors.Join(errWentBack, conn.Close())
-	}
-	return conn, err
-}
-
-var errWentBack = errors.New("cluster: the node's log ends before what it had applied: its folder is an older copy; wipe it and let it join anew")
-
-func (n *Node) hello() port.Hello {
-	h := port.Hello{ID: n.config.ID, Incarnation: n.folder.Identity().Incarnation, Release: n.config.Version}
-	if genesis := n.Settings().Genesis; genesis != nil {
-		h.ClusterID = genesis.ClusterID
-	}
-	if n.replica.started.Load() {
-		h.LastIndex = n.replica.raft.LastIndex()
-	}
-	n.descent(&h)
-	return h
-}
-
-// arrival is called when a connection arrives at the port: what was heard of the
-// peers by then is what greet holds against the dialler.
-func (n *Node) arrival() func(port.Hello, byte) port.Welcome {
-	heard := n.peers.heard()
-	return func(h port.Hello, protocol byte) port.Welcome { return n.greet(h, protocol, heard) }
-}
-
-// greet judges who knocks: another cluster's node is sent away, and raft is not
-// spoken with a node whose data folder is not the member's.
-func (n *Node) greet(h port.Hello, protocol byte, heard map[string]reached) port.Welcome {
-	own := n.hello()
-	w := port.Welcome{
-		ID: own.ID, Incarnation: own.Incarnation, ClusterID: own.ClusterID, Release: own.Release, LastIndex: own.LastIndex,
-		Recovery: own.Recovery, Lineage: own.Lineage, Recorded: own.Recorded,
-	}
-	switch {
-	case h.ID == own.ID && h.Incarnation != own.Incarnation:
-		w.Refused = fmt.Sprintf("another node calls itself %q too", own.ID)
-	case h.ClusterID != "" && own.ClusterID != "" && h.ClusterID != own.ClusterID:
-		w.Refused = fmt.Sprintf("node %q is of cluster %s, this one is of cluster %s", h.ID, h.ClusterID, own.ClusterID)
-	case n.refusesKin(&own, &h, protocol, &w):
-	case protocol == port.ProtocolRaft:
-		known, err := n.replica.addressOf(raft.ServerID(h.ID))
-		if err == nil && known.Incarnation != port.Shown(h.Incarnation) {
-			w.Refused = fmt.Sprintf("node %q has another data folder than the member of that name: it must join anew", h.ID)
-		}
-		if heard[h.ID].wentBack(h.Incarnation, h.LastIndex) {
-			w.Refused = errWentBack.Error()
-		}
-	}
-	return w
-}
-
 // toLeader does a verb here, if this node leads, or has the leader do it.
 func (n *Node) toLeader(ctx context.Context, verb, id, addr string) error {
 	call := port.VerbCall{Verb: verb, ID: id, Addr: addr}
@@ -114,7 +49,7 @@ func (n *Node) toLeader(ctx context.Context, verb, id, addr string) error {
 	}
 	leader, _ := n.replica.remoteLeader()
 	if leader == "" {
-		return n.noLeaderError()
+		return n.peers.noLeaderError()
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*membershipPatience)
 	defer cancel()
@@ -178,7 +113,7 @@ func (n *Node) admitMember(ctx context.Context, m *port.JoinCall) error {
 	if !n.replica.leads() {
 		return n.passOn(ctx, m)
 	}
-	if n.recovery.waiting.Load() {
+	if n.lineage.waiting.Load() {
 		return errLeafDue
 	}
 	to, err := port.ParseAddress(m.Address)

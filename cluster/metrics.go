@@ -64,7 +64,7 @@ func newGauges(id string) *gauges {
 func (n *Node) measure(now time.Time) {
 	g := n.gauges
 	commit, applied := n.replica.raft.CommitIndex(), n.Applied()
-	answering, voters := n.reachable()
+	answering, voters := n.peers.reachable()
 	g.term.Set(float64(n.replica.raft.CurrentTerm()))
 	g.leads.Set(truth(n.sequencer.opened.Load() != 0))
 	g.commit.Set(float64(commit))
@@ -74,7 +74,7 @@ func (n *Node) measure(now time.Time) {
 	g.logBytes.Set(float64(n.compaction.bytes.Load()))
 	g.waiting.Set(float64(n.waiters.waiting()))
 	g.diskFree.Set(float64(n.disk.percent.Load()))
-	g.clockOffset.Set(float64(n.clockOffset() / engine.Millisecond))
+	g.clockOffset.Set(float64(n.clocks.offset() / engine.Millisecond))
 	g.voters.Set(float64(voters))
 	g.healthy.Set(float64(answering))
 	g.historyMissing.Set(truth(n.catchup.busy.Load()))

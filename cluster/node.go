@@ -41,20 +41,20 @@ type Node struct {
 	digests   *digests
 
 	address      port.Address
-	mux          *port.Mux    // nil: no port between nodes.
 	certificates *port.Keeper // nil: no certificates given.
 	transport    port.Transport
 	door         port.Door // Behind mux, from the start on.
+	greeter      *greeter
 	peers        *peers
+	clocks       *clocks
 	forwarder    *forwarder
 	arrivals     arrivals
 	reads        readRounds
 	process      uint64 // Random, of this process.
-	pingNow      chan struct{}
 
 	membership   membership
 	catchup      catchUp
-	recovery     lineageKeeper
+	lineage      *lineage
 	retention    []retentionMark // Of the duties, oldest first.
 	damaged      int             // Of the duties: damaged places that were told.
 	installs     int             // Snapshots in a row. Of the apply goroutine, like installedAt.
@@ -92,11 +92,11 @@ func Open(config Config) (*Node, error) {
 	n.life = newLife(n.log, config.Fatal)
 	n.life.lastly = n.cutOff
 	n.waiters = newWaiters(originOf(config.ID), randomSeq(), config.Clock)
-	n.process, n.pingNow = randomSeq(), make(chan struct{}, 1)
+	n.process = randomSeq()
 	n.catchup.wake = make(chan struct{}, 1)
 	n.gauges = newGauges(config.ID)
 	n.staging, n.membership.changing, n.compaction.gate = newGate(), newGate(), newGate()
-	n.peers, n.forwarder, n.sequencer = newPeers(n), newForwarder(n), newSequencer(n)
+	n.forwarder, n.sequencer = newForwarder(n), newSequencer(n)
 	n.adapter = &adapter{node: n, machine: fsm.New()}
 	n.state = newState(config.Clock, n.adapter.Freeze)
 	if err := n.openStores(); err != nil {
@@ -130,9 +130,12 @@ func (n *Node) openStores() (err error) {
 	if n.folder, err = datadir.Open(n.config.DataDir, n.config.ID); err != nil {
 		return err
 	}
-	if err = n.loadRecovery(); err != nil {
+	if n.lineage, err = openLineage(n.config.DataDir, n.config.ID, n.folder, n.replica, n.life); err != nil {
 		return err
 	}
+	n.greeter = newGreeter(&n.config, n.log, n.folder, n.state, n.replica, n.lineage)
+	n.peers = newPeers(n.life, n.config.Clock, n.replica, n.greeter)
+	n.clocks = &clocks{n.config.Clock, n.state, n.replica, n.peers}
 	n.lists = newListKeeper(n.folder.Sub(datadir.ListFolder))
 	history := n.config.History
 	if history == nil {
@@ -183,7 +186,7 @@ func (n *Node) startRaft() error {
 	if err := n.openPort(); err != nil {
 		return err
 	}
-	if err := n.probeFormer(); err != nil {
+	if err := n.greeter.probeFormer(); err != nil {
 		return err
 	}
 	transport := port.MainLoopHeartbeats{Transport: n.transport}
@@ -220,19 +223,19 @@ func (n *Node) openPort() (err error) {
 	if err != nil {
 		return err
 	}
-	if n.mux, err = port.Listen(n.config.Network, proof, n.config.ListenCluster, n.log); err != nil {
+	if n.greeter.mux, err = port.Listen(n.config.Network, proof, n.config.ListenCluster, n.log); err != nil {
 		return err
 	}
 	if n.certificates != nil {
-		n.certificates.OnChange(n.mux.ProveAnew)
+		n.certificates.OnChange(n.greeter.mux.ProveAnew)
 	}
 	if n.address.Host == "" {
-		n.address.Host = n.mux.Addr()
+		n.address.Host = n.greeter.mux.Addr()
 	}
 	transport := port.NewPeerTransport(n.address, newRaftLogger(n.log),
 		func() uint64 { return n.replica.raft.CurrentTerm() },
 		func(id string, to port.Address, timeout time.Duration) (net.Conn, error) {
-			return n.dialPeer(to.Host, port.ProtocolRaft, id, to.Incarnation, timeout)
+			return n.greeter.dial(to.Host, port.ProtocolRaft, id, to.Incarnation, timeout)
 		},
 		func(id raft.ServerID) (raft.ServerAddress, error) {
 			server, known := n.replica.find(id)
@@ -242,7 +245,7 @@ func (n *Node) openPort() (err error) {
 			return server.Address, nil
 		})
 	n.transport = transport
-	n.door = port.Door{Arrival: n.arrival, Raft: transport.Receive, Calls: n.service().Serve}
+	n.door = port.Door{Arrival: n.greeter.arrival, Raft: transport.Receive, Calls: n.service().Serve}
 	return nil
 }
 
@@ -267,8 +270,8 @@ func (n *Node) closePort() error {
 	if n.transport != nil {
 		errs = append(errs, n.transport.Close())
 	}
-	if n.mux != nil {
-		errs = append(errs, n.mux.Close())
+	if n.greeter != nil && n.greeter.mux != nil {
+		errs = append(errs, n.greeter.mux.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -306,15 +309,15 @@ func (n *Node) start() {
 	go n.runDuties()
 	go n.keepLists()
 	go n.digestStates()
-	if n.mux == nil {
+	if n.greeter.mux == nil {
 		return
 	}
-	n.mux.Open(n.door)
+	n.greeter.mux.Open(n.door)
 	if n.certificates != nil {
 		n.life.running.Go(func() { n.certificates.Run(n.life.stop) })
 	}
 	n.life.running.Add(3)
-	go n.watchPeers()
+	go n.peers.run()
 	go n.findGroup()
 	go n.fetchHistory()
 }
@@ -366,8 +369,8 @@ func (n *Node) cutOff() {
 	if err := n.transport.Close(); err != nil {
 		n.log.Warn("transport not closed", "error", err)
 	}
-	if n.mux != nil {
-		n.mux.Shut()
+	if n.greeter.mux != nil {
+		n.greeter.mux.Shut()
 	}
 }
 

@@ -1,9 +1,9 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -13,6 +13,7 @@ import (
 
 	"railguard/cluster/port"
 	"railguard/engine"
+	"railguard/fsm/wire"
 )
 
 const (
@@ -51,27 +52,26 @@ type sample struct {
 	silent bool // A ping since then was not answered.
 }
 
-// reached is the highest index that a peer said to have applied: committed, so its
-// log on disk can never end below it again.
-type reached struct {
-	incarnation string
-	applied     uint64
-}
-
 // peers is what this node knows of the others.
 type peers struct {
-	node *Node
+	life    *life
+	clock   Clock
+	replica *replica
+	greeter *greeter
+	pingNow chan struct{}
 
 	mu      sync.Mutex
 	links   map[linkKey]*port.Link
 	samples map[string]sample
-	reached map[string]reached
 	asked   map[string]bool // A ping is under way.
 	closed  bool
 }
 
-func newPeers(n *Node) *peers {
-	return &peers{node: n, links: map[linkKey]*port.Link{}, samples: map[string]sample{}, reached: map[string]reached{}, asked: map[string]bool{}}
+func newPeers(l *life, clock Clock, r *replica, g *greeter) *peers {
+	return &peers{
+		life: l, clock: clock, replica: r, greeter: g, pingNow: make(chan struct{}, 1),
+		links: map[linkKey]*port.Link{}, samples: map[string]sample{}, asked: map[string]bool{},
+	}
 }
 
 var errNoPort = errors.New("cluster: this node has no port between nodes")
@@ -85,11 +85,11 @@ func (p *peers) link(id string, lane linkLane) *port.Link {
 		return l
 	}
 	l := port.NewLink(func(timeout time.Duration) (net.Conn, error) {
-		to, err := p.node.replica.addressOf(raft.ServerID(id))
+		to, err := p.replica.addressOf(raft.ServerID(id))
 		if err != nil {
 			return nil, err
 		}
-		return p.node.dialPeer(to.Host, port.ProtocolCalls, id, to.Incarnation, timeout)
+		return p.greeter.dial(to.Host, port.ProtocolCalls, id, to.Incarnation, timeout)
 	})
 	if p.closed {
 		l.Close()
@@ -101,7 +101,7 @@ func (p *peers) link(id string, lane linkLane) *port.Link {
 // linkTo is a connection to an address whose node is not known yet.
 func (p *peers) linkTo(host string) *port.Link {
 	return port.NewLink(func(timeout time.Duration) (net.Conn, error) {
-		return p.node.dialPeer(host, port.ProtocolCalls, "", "", timeout)
+		return p.greeter.dial(host, port.ProtocolCalls, "", "", timeout)
 	})
 }
 
@@ -125,7 +125,7 @@ func (p *peers) forget(members []raft.Server) {
 			l.Close()
 			delete(p.links, key)
 			delete(p.samples, key.id)
-			delete(p.reached, key.id)
+			p.greeter.forget(key.id)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func (p *peers) fresh(id string) (sample, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s, ok := p.samples[id]
-	return s.seenFrom(p.node.clockBase()), ok && time.Since(s.at) < sampleFresh
+	return s.seenFrom(clockBase(p.clock)), ok && time.Since(s.at) < sampleFresh
 }
 
 // last returns a peer's last answer, however old.
@@ -143,34 +143,33 @@ func (p *peers) last(id string) (sample, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s, ok := p.samples[id]
-	return s.seenFrom(p.node.clockBase()), ok
+	return s.seenFrom(clockBase(p.clock)), ok
 }
 
-// watchPeers is the goroutine that asks the others how they are.
-func (n *Node) watchPeers() {
-	defer n.life.running.Done()
+// run is the goroutine that asks the others how they are.
+func (p *peers) run() {
+	defer p.life.running.Done()
 	ticker := time.NewTicker(pingEvery)
 	defer ticker.Stop()
 	for {
 		select {
-		case <-n.life.stop:
+		case <-p.life.stop:
 			return
 		case <-ticker.C:
-		case <-n.pingNow:
+		case <-p.pingNow:
 		}
-		members := n.replica.servers()
-		n.peers.forget(members)
+		members := p.replica.servers()
+		p.forget(members)
 		for _, member := range members {
-			if string(member.ID) != n.config.ID {
-				n.pingBeside(string(member.ID))
+			if member.ID != p.replica.self {
+				p.pingBeside(string(member.ID))
 			}
 		}
 	}
 }
 
 // pingBeside pings a peer unless a ping is under way.
-func (n *Node) pingBeside(id string) {
-	p := n.peers
+func (p *peers) pingBeside(id string) {
 	p.mu.Lock()
 	busy := p.asked[id]
 	p.asked[id] = true
@@ -178,12 +177,12 @@ func (n *Node) pingBeside(id string) {
 	if busy {
 		return
 	}
-	n.life.running.Add(1)
+	p.life.running.Add(1)
 	go func() {
-		defer n.life.running.Done()
+		defer p.life.running.Done()
 		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
 		defer cancel()
-		_ = n.ping(ctx, id)
+		_ = p.ping(ctx, id)
 		p.mu.Lock()
 		delete(p.asked, id)
 		p.mu.Unlock()
@@ -191,193 +190,85 @@ func (n *Node) pingBeside(id string) {
 }
 
 // ping asks one peer and keeps the answer.
-func (n *Node) ping(ctx context.Context, id string) error {
-	sent, wall, base := time.Now(), n.config.Clock.Wall(), n.clockBase()
-	answer, err := port.Ask(ctx, n.peers.link(id, linkControl), port.PingCall{})
+func (p *peers) ping(ctx context.Context, id string) error {
+	sent, wall, base := time.Now(), p.clock.Wall(), clockBase(p.clock)
+	answer, err := port.Ask(ctx, p.link(id, linkControl), port.PingCall{})
 	if err != nil {
-		n.peers.mu.Lock()
-		if last, known := n.peers.samples[id]; known {
+		p.mu.Lock()
+		if last, known := p.samples[id]; known {
 			last.silent = true
-			n.peers.samples[id] = last
+			p.samples[id] = last
 		}
-		n.peers.mu.Unlock()
+		p.mu.Unlock()
 		return err
 	}
 	trip := time.Since(sent)
 	if answer.Recorded {
-		n.recorded(0) // Another node wrote the leaf of the recovery that this one kept its folder in.
+		p.greeter.lineage.recorded(0) // Another node wrote the leaf of the recovery that this one kept its folder in.
 	}
-	n.peers.mu.Lock()
-	n.peers.samples[id] = sample{
+	p.mu.Lock()
+	p.samples[id] = sample{
 		pong: *answer, at: time.Now(), trip: trip,
 		offset: answer.Wall - (wall + engine.Time(trip/2)), base: base,
 	}
-	if before := n.peers.reached[id]; before.incarnation != answer.Incarnation || before.applied < answer.Applied {
-		n.peers.reached[id] = reached{answer.Incarnation, answer.Applied}
-	}
-	n.peers.mu.Unlock()
+	p.mu.Unlock()
+	p.greeter.note(answer, id)
 	return nil
-}
-
-// wentBack reports whether a node's log ends below what that node had applied
-// before: its folder was put back from an older copy. It has forgotten votes and
-// entries that the group counts on.
-func (r reached) wentBack(incarnation string, lastIndex uint64) bool {
-	return r.incarnation == incarnation && lastIndex < r.applied
-}
-
-// heard returns what all peers said to have reached.
-func (p *peers) heard() map[string]reached {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return maps.Clone(p.reached)
-}
-
-// pong is what this node tells of itself.
-func (n *Node) pong() *port.Pong {
-	commit := n.replica.raft.CommitIndex()
-	self := n.self(commit)
-	settings := n.Settings()
-	p := &port.Pong{
-		ID: n.config.ID, Incarnation: n.folder.Identity().Incarnation,
-		Wall: n.config.Clock.Wall(), Term: n.replica.raft.CurrentTerm(), Role: self.Role,
-		Applied: self.AppliedIndex, Commit: commit, Release: n.config.Version, APIAddr: n.config.APIAddr,
-		UpSince: self.UpSince, DiskFree: int32(self.DiskFreePct), ListVersion: self.ListVersion,
-		FormatMax: uint16(engine.FormatNewest), Leads: n.sequencer.opened.Load() != 0,
-		Healthy: self.Healthy, Member: len(n.replica.servers()) > 0 || settings.Genesis != nil,
-		Expect: n.config.BootstrapExpect, Address: n.address.String(),
-		Missing: n.catchup.busy.Load(), Use: n.use.lately(),
-	}
-	if settings.Genesis != nil {
-		p.ClusterID = settings.Genesis.ClusterID
-	}
-	_, p.Recovery, _ = n.folder.Known()
-	p.Recorded = p.Recovery > 0 && !n.recovery.waiting.Load()
-	return p
-}
-
-// voterOffsets returns the fresh voters' clocks as offsets from ours, our own 0
-// among them, and how many voters make a quorum.
-func (n *Node) voterOffsets() (offsets []engine.Time, quorum int) {
-	voters := 0
-	for _, server := range n.replica.servers() {
-		if server.Suffrage != raft.Voter {
-			continue
-		}
-		voters++
-		if string(server.ID) == n.config.ID {
-			offsets = append(offsets, 0)
-		} else if s, ok := n.peers.fresh(string(server.ID)); ok {
-			offsets = append(offsets, s.offset)
-		}
-	}
-	return offsets, voters/2 + 1
-}
-
-// medianOffset returns how far the median of a quorum's clocks stands from ours.
-// When their number is even, log time itself, moved on by the monotonic clock, is
-// asked as one more witness: of two clocks alone nobody can tell the wrong one.
-func (n *Node) medianOffset() (engine.Time, bool) {
-	offsets, quorum := n.voterOffsets()
-	if len(offsets) < quorum || len(offsets) == 0 {
-		return 0, false
-	}
-	if len(offsets)%2 == 0 {
-		if logOffset, ok := n.logOffset(); ok {
-			offsets = append(offsets, logOffset)
-		}
-	}
-	slices.Sort(offsets)
-	return offsets[(len(offsets)-1)/2], true
-}
-
-// logOffset is how far log time stands from our wall clock, if an entry came lately
-// and was new then: log time of a replay or a snapshot says nothing about now.
-func (n *Node) logOffset() (engine.Time, bool) {
-	last := n.logTime.Load()
-	if last == nil || !last.live {
-		return 0, false
-	}
-	passed := n.config.Clock.Monotonic() - last.at
-	if passed > engine.Time(sampleFresh) {
-		return 0, false
-	}
-	return n.rawLogTime() + passed - n.config.Clock.Wall(), true
-}
-
-// clockKnown tells whether a new leader may begin to stamp. Without the clocks of
-// a quorum, and without entries of late to go on from, it would restart from the
-// time of the last entry and need ten times the pause to catch up: after a power
-// cut of the whole group, or at its birth, it waits for its peers' clocks instead.
-func (n *Node) clockKnown() bool {
-	if n.replica.alone.Load() {
-		return true
-	}
-	if _, ok := n.medianOffset(); ok {
-		return true
-	}
-	if _, ok := n.logOffset(); ok {
-		return true
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
-	defer cancel()
-	var all sync.WaitGroup
-	for _, server := range n.replica.servers() {
-		if id := string(server.ID); id != n.config.ID && server.Suffrage == raft.Voter {
-			all.Go(func() { _ = n.ping(ctx, id) })
-		}
-	}
-	all.Wait()
-	_, ok := n.medianOffset()
-	return ok
-}
-
-// clockTarget is where the leader's stamps lean to: its own wall clock, clamped to
-// the median of a quorum's clocks. Without a quorum's clocks stamps go on by the
-// monotonic clock alone.
-func (n *Node) clockTarget() engine.Time {
-	wall := n.config.Clock.Wall()
-	if n.replica.alone.Load() {
-		return wall
-	}
-	median, ok := n.medianOffset()
-	if !ok {
-		offset, ok := n.logOffset()
-		if !ok {
-			return n.rawLogTime()
-		}
-		return wall + offset
-	}
-	return wall + min(max(0, median-clockClamp), median+clockClamp)
-}
-
-// clockOffset is how far this node's wall clock is off: from the median of a
-// quorum's clocks, and alone from log time moved on by the monotonic clock.
-func (n *Node) clockOffset() engine.Time {
-	if n.replica.alone.Load() {
-		offset, ok := n.logOffset()
-		if !ok {
-			return 0
-		}
-		return -offset
-	}
-	median, _ := n.medianOffset()
-	return -median
 }
 
 // reachable counts the voters that answered lately, this node among them, and how
 // many there are.
-func (n *Node) reachable() (answering, voters int) {
-	for _, server := range n.replica.servers() {
+func (p *peers) reachable() (answering, voters int) {
+	for _, server := range p.replica.servers() {
 		if server.Suffrage != raft.Voter {
 			continue
 		}
 		voters++
-		if string(server.ID) == n.config.ID {
+		if server.ID == p.replica.self {
 			answering++
-		} else if s, ok := n.peers.fresh(string(server.ID)); ok && !s.silent {
+		} else if s, ok := p.fresh(string(server.ID)); ok && !s.silent {
 			answering++
 		}
 	}
 	return answering, voters
+}
+
+// answers reports whether a voter answered the last ping.
+func (p *peers) answers(id string) bool {
+	if id == string(p.replica.self) {
+		return true
+	}
+	s, fresh := p.fresh(id)
+	return fresh && !s.silent
+}
+
+// leaderFirst are links to the others, the leader first.
+func (p *peers) leaderFirst(lane linkLane) []*port.Link {
+	leader, _ := p.replica.remoteLeader()
+	members := p.replica.others()
+	slices.SortStableFunc(members, func(a, b raft.ServerID) int { return cmp.Compare(truth(b == leader), truth(a == leader)) })
+	return p.linksTo(members, lane)
+}
+
+func (p *peers) linksTo(members []raft.ServerID, lane linkLane) (links []*port.Link) {
+	for _, id := range members {
+		links = append(links, p.link(string(id), lane))
+	}
+	return links
+}
+
+// leaderless is the error of a node that has been without a leader for too long.
+func (p *peers) leaderless() error {
+	if _, _, without := p.replica.current(time.Now()); without > leaderlessMax {
+		return p.noLeaderError()
+	}
+	return nil
+}
+
+// noLeaderError tells a group that elects from one that cannot.
+func (p *peers) noLeaderError() error {
+	if answering, voters := p.reachable(); voters > 0 && answering < voters/2+1 {
+		return wire.ErrNoQuorum
+	}
+	return wire.ErrNoLeader
 }

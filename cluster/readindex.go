@@ -159,7 +159,7 @@ func (n *Node) askReadIndex(ctx context.Context) (uint64, error) {
 		if err == nil {
 			return index, nil
 		}
-		if gone := n.leaderless(); gone != nil {
+		if gone := n.peers.leaderless(); gone != nil {
 			return 0, gone
 		}
 		timer := time.NewTimer(4 * retryPause)
@@ -201,5 +201,5 @@ func (n *Node) contactLeader(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
-	return n.ping(ctx, string(leader))
+	return n.peers.ping(ctx, string(leader))
 }

@@ -167,8 +167,8 @@ func requireRecorded(t *testing.T, n *Node, report *recovery.Report) {
 	require.Equal(t, "Ada", told["by"])
 	require.Equal(t, "Bob", told["second"])
 	require.Equal(t, order.Reason, told["reason"])
-	require.EqualValues(t, n.recovery.record.LastIndex, told["lastIndex"])
-	require.EqualValues(t, n.recovery.record.LastIndex+1, told["possiblyLostFromIndex"])
+	require.EqualValues(t, n.lineage.record.LastIndex, told["lastIndex"])
+	require.EqualValues(t, n.lineage.record.LastIndex+1, told["possiblyLostFromIndex"])
 	size := n.Audit().Size()
 	path, err := n.Audit().Inclusion(indices[0], size)
 	require.NoError(t, err)
@@ -250,7 +250,7 @@ func TestRecoverLeafOnceAfterKill(t *testing.T) {
 	awaitReady(t, n)
 	leaves, _ := recoveredLeaves(t, n)
 	require.Len(t, leaves, 1)
-	require.False(t, n.recovery.waiting.Load())
+	require.False(t, n.lineage.waiting.Load())
 }
 
 func TestRecoverRefusals(t *testing.T) {
@@ -415,7 +415,7 @@ func TestRecoverKeepingAnother(t *testing.T) {
 	other := g.open(behind)
 	g.awaitReady()
 	require.Equal(t, n, g.leader())
-	require.Eventually(t, func() bool { return !other.recovery.waiting.Load() }, 5*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return !other.lineage.waiting.Load() }, 5*time.Second, 5*time.Millisecond)
 	require.Equal(t, report.QuorumInfo{Voters: 2, Healthy: 2}, n.Status(t.Context()).Quorum)
 	g.awaitEqual()
 	leaves, _ := recoveredLeaves(t, n)

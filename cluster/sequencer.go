@@ -137,17 +137,17 @@ func (s *sequencer) turn() {
 func (s *sequencer) open(term uint64) bool {
 	s.opened.Store(0)
 	s.dropFrames()
-	if !s.node.clockKnown() {
+	if !s.node.clocks.known() {
 		return false
 	}
-	s.clock.restart(s.node.rawLogTime(), s.node.clockTarget())
+	s.clock.restart(s.node.rawLogTime(), s.node.clocks.target())
 	if !s.proposeAlone(term, wire.KindTick, nil) {
 		return false
 	}
 	if !s.genesis(term) || !s.recordRecovery(term) {
 		return false
 	}
-	s.clock.restart(max(s.clock.last, s.node.rawLogTime()), s.node.clockTarget())
+	s.clock.restart(max(s.clock.last, s.node.rawLogTime()), s.node.clocks.target())
 	s.opened.Store(term)
 	s.tickDue = false
 	termsLed.Inc()
@@ -202,7 +202,7 @@ func (s *sequencer) proposeOne(term uint64, kind wire.Kind, body []byte) (wire.R
 
 func (s *sequencer) begin(term uint64, size int) *entry {
 	format := max(s.node.Settings().Format, engine.Format1)
-	header := wire.Header{Format: format, Term: term, Time: s.clock.stamp(s.node.clockTarget())}
+	header := wire.Header{Format: format, Term: term, Time: s.clock.stamp(s.node.clocks.target())}
 	return &entry{term: term, data: wire.AppendHeader(make([]byte, 0, size+entryFrame), header)}
 }
 

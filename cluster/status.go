@@ -103,7 +103,7 @@ const (
 )
 
 func (n *Node) writes(s *report.ClusterStatus) string {
-	answering, voters := n.reachable()
+	answering, voters := n.peers.reachable()
 	switch {
 	case s.Leader == nil || answering < voters/2+1 || n.life.dead.Load() != nil:
 		return "no_quorum"
@@ -143,7 +143,7 @@ func (n *Node) peerStatus(id string, commit uint64, now time.Time) report.NodeSt
 		return node
 	}
 	_, fresh := n.peers.fresh(id)
-	median, _ := n.medianOffset()
+	median, _ := n.clocks.medianOffset()
 	p := &last.pong
 	node.APIAddr, node.Role, node.Version, node.UpSince = p.APIAddr, p.Role, p.Release, p.UpSince
 	node.Healthy = fresh && !last.silent && p.Healthy
@@ -158,6 +158,29 @@ func (n *Node) peerStatus(id string, commit uint64, now time.Time) report.NodeSt
 	return node
 }
 
+// pong is what this node tells of itself.
+func (n *Node) pong() *port.Pong {
+	commit := n.replica.raft.CommitIndex()
+	self := n.self(commit)
+	settings := n.Settings()
+	p := &port.Pong{
+		ID: n.config.ID, Incarnation: n.folder.Identity().Incarnation,
+		Wall: n.config.Clock.Wall(), Term: n.replica.raft.CurrentTerm(), Role: self.Role,
+		Applied: self.AppliedIndex, Commit: commit, Release: n.config.Version, APIAddr: n.config.APIAddr,
+		UpSince: self.UpSince, DiskFree: int32(self.DiskFreePct), ListVersion: self.ListVersion,
+		FormatMax: uint16(engine.FormatNewest), Leads: n.sequencer.opened.Load() != 0,
+		Healthy: self.Healthy, Member: len(n.replica.servers()) > 0 || settings.Genesis != nil,
+		Expect: n.config.BootstrapExpect, Address: n.address.String(),
+		Missing: n.catchup.busy.Load(), Use: n.use.lately(),
+	}
+	if settings.Genesis != nil {
+		p.ClusterID = settings.Genesis.ClusterID
+	}
+	_, p.Recovery, _ = n.folder.Known()
+	p.Recorded = p.Recovery > 0 && !n.lineage.waiting.Load()
+	return p
+}
+
 // self is this node's own line.
 func (n *Node) self(commit uint64) report.NodeStatus {
 	applied := n.Applied()
@@ -168,7 +191,7 @@ func (n *Node) self(commit uint64) report.NodeStatus {
 		Healthy:      n.life.dead.Load() == nil && !n.diskIsLow() && !n.catchup.busy.Load(),
 		AppliedIndex: applied, Lag: commit - min(applied, commit),
 		Version: n.config.Version, UpSince: n.since.UTC().Format(datadir.TimeFormat),
-		ClockSkewMs: int64(n.clockOffset() / engine.Millisecond),
+		ClockSkewMs: int64(n.clocks.offset() / engine.Millisecond),
 		DiskFreePct: int(n.disk.percent.Load()),
 		ListVersion: n.Settings().ListVersion,
 	}
@@ -195,7 +218,7 @@ func (n *Node) warnings() []string {
 		warnings = append(warnings, fmt.Sprintf("disk nearly full, no writes here: %d%% free", n.disk.percent.Load()))
 	}
 	warnings = append(warnings, n.skewed()...)
-	if offset := n.clockOffset(); offset > clockOffsetMax || offset < -clockOffsetMax {
+	if offset := n.clocks.offset(); offset > clockOffsetMax || offset < -clockOffsetMax {
 		warnings = append(warnings, fmt.Sprintf("this node's clock is %d ms off", offset/engine.Millisecond))
 	}
 	if damage := n.audit.Damage(); len(damage) > 0 {
@@ -234,7 +257,7 @@ func (n *Node) groupWarnings(s *report.ClusterStatus) (warnings []string) {
 
 // skewed names members whose clocks stand apart from the others'.
 func (n *Node) skewed() (named []string) {
-	median, ok := n.medianOffset()
+	median, ok := n.clocks.medianOffset()
 	for _, server := range n.replica.servers() {
 		s, fresh := n.peers.fresh(string(server.ID))
 		if off := s.offset - median; ok && fresh && (off > clockOffsetMax || off < -clockOffsetMax) {
@@ -343,7 +366,7 @@ func (n *Node) checkDiskRoom() report.ReadyCheck {
 }
 
 func (n *Node) checkClock() report.ReadyCheck {
-	offset := n.clockOffset()
+	offset := n.clocks.offset()
 	return report.ReadyCheck{
 		Name: "clock", OK: offset <= clockOffsetMax && offset >= -clockOffsetMax,
 		Text: fmt.Sprintf("%dms", offset/engine.Millisecond),

@@ -1,0 +1,213 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"railguard/cluster/datadir"
+	"railguard/cluster/port"
+)
+
+// greeter judges who is at the other end of a connection, of those dialled and of
+// those that arrive: the right cluster, the right lineage, the member's own folder.
+type greeter struct {
+	id, version string
+	log         *slog.Logger
+	folder      *datadir.Folder
+	state       *state
+	replica     *replica
+	lineage     *lineage
+	mux         *port.Mux // nil: no port between nodes. Set before anything is dialled.
+
+	mu      sync.Mutex
+	reached map[string]reached
+}
+
+func newGreeter(config *Config, log *slog.Logger, folder *datadir.Folder, s *state, r *replica, k *lineage) *greeter {
+	return &greeter{
+		id: config.ID, version: config.Version, log: log, folder: folder, state: s, replica: r, lineage: k,
+		reached: map[string]reached{},
+	}
+}
+
+// reached is the highest index that a peer said to have applied: committed, so its
+// log on disk can never end below it again.
+type reached struct {
+	incarnation string
+	applied     uint64
+}
+
+// wentBack reports whether a node's log ends below what that node had applied
+// before: its folder was put back from an older copy. It has forgotten votes and
+// entries that the group counts on.
+func (r reached) wentBack(incarnation string, lastIndex uint64) bool {
+	return r.incarnation == incarnation && lastIndex < r.applied
+}
+
+// heard returns what all peers said to have reached.
+func (g *greeter) heard() map[string]reached {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return maps.Clone(g.reached)
+}
+
+// note keeps what a peer says to have applied.
+func (g *greeter) note(p *port.Pong, id string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if before := g.reached[id]; before.incarnation != p.Incarnation || before.applied < p.Applied {
+		g.reached[id] = reached{p.Incarnation, p.Applied}
+	}
+}
+
+// forget drops what one said who is no member any more.
+func (g *greeter) forget(id string) {
+	g.mu.Lock()
+	delete(g.reached, id)
+	g.mu.Unlock()
+}
+
+// dial opens a proven connection to a node.
+func (g *greeter) dial(host string, protocol byte, id, incarnation string, timeout time.Duration) (net.Conn, error) {
+	if g.mux == nil {
+		return nil, errNoPort
+	}
+	heard := g.heard()
+	conn, w, err := g.mux.Dial(host, protocol, g.hello, id, incarnation, timeout)
+	if strange := g.checkWelcome(&w, err != nil); strange != nil {
+		return nil, errors.Join(strange, conn.Close())
+	}
+	if err == nil && protocol == port.ProtocolRaft && heard[w.ID].wentBack(w.Incarnation, w.LastIndex) {
+		g.log.Error("raft is not spoken with a node whose log went back", "peer", w.ID)
+		return nil, errors.Join(errWentBack, conn.Close())
+	}
+	return conn, err
+}
+
+var errWentBack = errors.New("cluster: the node's log ends before what it had applied: its folder is an older copy; wipe it and let it join anew")
+
+func (g *greeter) hello() port.Hello {
+	h := port.Hello{ID: g.id, Incarnation: g.folder.Identity().Incarnation, Release: g.version}
+	if genesis := g.state.Settings().Genesis; genesis != nil {
+		h.ClusterID = genesis.ClusterID
+	}
+	if g.replica.started.Load() {
+		h.LastIndex = g.replica.raft.LastIndex()
+	}
+	g.lineage.descent(&h)
+	return h
+}
+
+// arrival is called when a connection arrives at the port: what was heard of the
+// peers by then is what greet holds against the dialler.
+func (g *greeter) arrival() func(port.Hello, byte) port.Welcome {
+	heard := g.heard()
+	return func(h port.Hello, protocol byte) port.Welcome { return g.greet(h, protocol, heard) }
+}
+
+// greet judges who knocks: another cluster's node is sent away, and raft is not
+// spoken with a node whose data folder is not the member's.
+func (g *greeter) greet(h port.Hello, protocol byte, heard map[string]reached) port.Welcome {
+	own := g.hello()
+	w := port.Welcome{
+		ID: own.ID, Incarnation: own.Incarnation, ClusterID: own.ClusterID, Release: own.Release, LastIndex: own.LastIndex,
+		Recovery: own.Recovery, Lineage: own.Lineage, Recorded: own.Recorded,
+	}
+	switch {
+	case h.ID == own.ID && h.Incarnation != own.Incarnation:
+		w.Refused = fmt.Sprintf("another node calls itself %q too", own.ID)
+	case h.ClusterID != "" && own.ClusterID != "" && h.ClusterID != own.ClusterID:
+		w.Refused = fmt.Sprintf("node %q is of cluster %s, this one is of cluster %s", h.ID, h.ClusterID, own.ClusterID)
+	case g.lineage.refusesKin(&own, &h, protocol, &w):
+	case protocol == port.ProtocolRaft:
+		known, err := g.replica.addressOf(raft.ServerID(h.ID))
+		if err == nil && known.Incarnation != port.Shown(h.Incarnation) {
+			w.Refused = fmt.Sprintf("node %q has another data folder than the member of that name: it must join anew", h.ID)
+		}
+		if heard[h.ID].wentBack(h.Incarnation, h.LastIndex) {
+			w.Refused = errWentBack.Error()
+		}
+	}
+	return w
+}
+
+// checkWelcome is the dialler's side of meet. After a refusal there is nothing left
+// to be refused, but something to be learnt from it.
+func (g *greeter) checkWelcome(w *port.Welcome, refused bool) error {
+	own := g.hello()
+	other := w.AsHello()
+	if other.ClusterID == "" || own.ClusterID == "" || other.ClusterID != own.ClusterID {
+		return nil
+	}
+	if stranger := g.lineage.meet(&own, other, port.ProtocolCalls); stranger != "" && !refused {
+		return fmt.Errorf("%w: %s", errStranger, stranger)
+	}
+	return nil
+}
+
+// probeFormer keeps a recovered node from its first start while a member of the old
+// group answers: then the majority may not be lost at all. Nothing has been
+// applied or promised yet, so the recovery can still be given up.
+func (g *greeter) probeFormer() error {
+	if !g.lineage.waiting.Load() {
+		return nil
+	}
+	if g.mux == nil {
+		g.log.Warn("this node has no port between nodes: nobody can be asked whether the old group is still alive")
+		return nil
+	}
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var alive []string
+	for _, m := range g.lineage.record.Former {
+		if m.ID == g.id || m.ID == g.lineage.record.Node || slices.Contains(g.lineage.record.Kept, m.ID) {
+			continue
+		}
+		all.Go(func() {
+			if g.stillOld(m.Addr) {
+				mu.Lock()
+				alive = append(alive, m.ID+" at "+m.Addr)
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	if len(alive) == 0 {
+		return nil
+	}
+	return fmt.Errorf("cluster: the group was recovered without them, and yet they answer: %s. Stop them (and wipe them, to join anew), or give the recovery up",
+		strings.Join(alive, ", "))
+}
+
+// stillOld reports whether a node of the old group answers at an address.
+func (g *greeter) stillOld(host string) bool {
+	conn, w, err := g.mux.Dial(host, port.ProtocolCalls, g.hello, "", "", probePatience)
+	if err == nil {
+		err = conn.Close()
+	}
+	if err != nil && w.ID == "" {
+		g.log.Info("a former member does not answer", "addr", host, "error", err)
+	}
+	own := g.hello()
+	return w.ID != "" && w.ClusterID == own.ClusterID && w.Lineage != own.Lineage
+}
+
+// newestGroup picks whom a node without data joins: a recovered group before the one
+// that it left behind. nil: nobody knows a cluster.
+func newestGroup(seen map[string]*port.Pong) (through *port.Pong) {
+	for _, p := range seen {
+		if p.ClusterID != "" && (through == nil || p.Recovery > through.Recovery) {
+			through = p
+		}
+	}
+	return through
+}

@@ -21,11 +21,11 @@ var errOffset = errors.New("cluster: no such place in the segment's file")
 // service is what this node answers its peers.
 func (n *Node) service() *port.Service {
 	s := port.NewService()
-	port.HandleInOrder(s, n.takeForwarded)
-	port.HandleInOrder(s, n.takeGiveUp)
+	port.HandleInOrder(s, n.arrivals.takeForwarded)
+	port.HandleInOrder(s, n.arrivals.takeGiveUp)
 	port.Handle(s, func(context.Context, string, *port.PingCall) (*port.Pong, error) { return n.pong(), nil })
 	port.Handle(s, func(ctx context.Context, _ string, _ *port.ReadIndexCall) (*port.ReadIndexReply, error) {
-		index, err := n.askReadIndexHere(ctx)
+		index, err := n.reads.askReadIndexHere(ctx)
 		return &port.ReadIndexReply{Index: index}, err
 	})
 	port.Handle(s, func(context.Context, string, *port.TermCall) (*port.TermReply, error) {

@@ -22,7 +22,7 @@ const votersKept = 3
 // one vote at a time.
 func (n *Node) watchDead(now time.Time) {
 	m := &n.membership
-	if !n.replica.leads() || n.sequencer.opened.Load() == 0 {
+	if !n.replica.leads() || n.replica.opened.Load() == 0 {
 		m.forgetSilent()
 		return
 	}

@@ -87,14 +87,6 @@ func (n *Node) unserved() error {
 	return wire.ErrOverloaded
 }
 
-// leading is called by the sequencer when a term of its own is open.
-func (n *Node) leading() {
-	select {
-	case n.peers.pingNow <- struct{}{}:
-	default:
-	}
-}
-
 // yieldWhenLow hands leadership on while the disk is nearly full.
 func (n *Node) yieldWhenLow() {
 	if !n.diskIsLow() || !n.replica.leads() || n.replica.voterCount() < 2 {

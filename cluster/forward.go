@@ -28,9 +28,14 @@ const (
 // their records; when only the connection broke, the leader is asked which
 // frames arrived.
 type forwarder struct {
-	node   *Node
-	slots  chan struct{}
-	number atomic.Uint64 // Of the last frame.
+	life    *life
+	replica *replica
+	peers   *peers
+	waiters *waiters
+	signal  func()        // Wakes the sequencer.
+	process uint64        // Random, of this process.
+	slots   chan struct{} // One token a frame on its way.
+	number  atomic.Uint64 // Of the last frame.
 
 	mu      sync.Mutex
 	leader  raft.ServerID
@@ -43,17 +48,19 @@ type forwarder struct {
 	lost    bool // No leader is known since leader was.
 }
 
-func newForwarder(n *Node) *forwarder {
-	f := &forwarder{node: n, slots: make(chan struct{}, framesInFlight), open: make(map[uint64][]attempt)}
+func newForwarder(l *life, r *replica, p *peers, w *waiters, signal func()) *forwarder {
+	f := &forwarder{
+		life: l, replica: r, peers: p, waiters: w, signal: signal, process: randomSeq(),
+		slots: make(chan struct{}, framesInFlight), open: make(map[uint64][]attempt),
+	}
 	f.context, f.cancel = context.WithCancel(context.Background())
 	return f
 }
 
 // forwardWaiting sends what waits to the leader, when that is another node. Called
 // by the sequencer's goroutine.
-func (n *Node) forwardWaiting() {
-	f := n.forwarder
-	leader, term := n.replica.remoteLeader()
+func (f *forwarder) forwardWaiting() {
+	leader, term := f.replica.remoteLeader()
 	f.follow(leader, term)
 	if leader == "" {
 		return
@@ -62,14 +69,14 @@ func (n *Node) forwardWaiting() {
 		return
 	}
 	for len(f.slots) < cap(f.slots) {
-		attempts := n.waiters.take(term, engine.EntryRecordsMax-1, engine.EntryMax-entryFrame-tickSizeMax, nil)
+		attempts := f.waiters.take(term, engine.EntryRecordsMax-1, engine.EntryMax-entryFrame-tickSizeMax, nil)
 		if len(attempts) == 0 {
 			return
 		}
 		f.slots <- struct{}{}
 		number := f.number.Add(1)
 		ctx := f.remember(number, attempts)
-		n.life.running.Add(1)
+		f.life.running.Add(1)
 		go f.send(ctx, leader, term, number, attempts)
 	}
 }
@@ -105,7 +112,7 @@ func (f *forwarder) mending(leader raft.ServerID, term uint64) bool {
 	}
 	if !f.asking {
 		f.asking = true
-		f.node.life.running.Add(1)
+		f.life.running.Add(1)
 		go f.askWhatArrived(f.context, leader, term)
 	}
 	return true
@@ -129,24 +136,23 @@ func (f *forwarder) settle(number uint64) bool {
 
 // send carries one frame and takes its reply.
 func (f *forwarder) send(ctx context.Context, leader raft.ServerID, term, number uint64, attempts []attempt) {
-	n := f.node
-	defer n.life.running.Done()
-	defer n.sequencer.signal()
+	defer f.life.running.Done()
+	defer f.signal()
 	defer func() { <-f.slots }()
 	message := port.ForwardCall{
-		Term: term, Number: number, Process: n.process,
-		Count: len(attempts), Records: frameRecords(n.waiters.origin, attempts),
+		Term: term, Number: number, Process: f.process,
+		Count: len(attempts), Records: frameRecords(f.waiters.origin, attempts),
 	}
 	ctx, cancel := context.WithTimeout(ctx, forwardPatience)
 	defer cancel()
-	r, err := port.Ask(ctx, n.peers.link(string(leader), linkForward), &message)
+	r, err := port.Ask(ctx, f.peers.link(string(leader), linkForward), &message)
 	switch {
 	case err == nil && fate(r.Fate) == fateDone:
 		f.settle(number)
-		n.waiters.replied(r.Results)
+		f.waiters.replied(r.Results)
 	case err == nil && fate(r.Fate) == fateNothing, errors.Is(err, port.ErrNotSent):
 		f.settle(number)
-		n.waiters.giveBack(attempts)
+		f.waiters.giveBack(attempts)
 		time.Sleep(retryPause)
 	case err == nil:
 		f.settle(number) // The leader does not know: the own log will tell.
@@ -173,21 +179,20 @@ func frameRecords(origin uint16, attempts []attempt) []byte {
 // be tried again at once. Those that arrived are in the log, and the own log
 // brings their results.
 func (f *forwarder) askWhatArrived(ctx context.Context, leader raft.ServerID, term uint64) {
-	n := f.node
-	defer n.life.running.Done()
+	defer f.life.running.Done()
 	ctx, cancel := context.WithTimeout(ctx, port.CallPatience)
 	defer cancel()
 	upTo := f.number.Load()
-	message := port.GiveUpCall{Term: term, Number: upTo, Process: n.process}
-	r, err := port.Ask(ctx, n.peers.link(string(leader), linkForward), &message)
+	message := port.GiveUpCall{Term: term, Number: upTo, Process: f.process}
+	r, err := port.Ask(ctx, f.peers.link(string(leader), linkForward), &message)
 	lost := f.mended(err == nil && ctx.Err() == nil, upTo, r.Arrived)
 	for _, attempts := range lost {
-		n.waiters.giveBack(attempts)
+		f.waiters.giveBack(attempts)
 	}
 	if err != nil {
 		time.Sleep(port.RedialPause)
 	}
-	n.sequencer.signal()
+	f.signal()
 }
 
 // mended takes the leader's word and returns what never arrived.
@@ -219,6 +224,8 @@ func (f *forwarder) mended(ok bool, upTo uint64, arrived []uint64) (lost [][]att
 // sends frames of its own. So every process has a record of its own, and the record of
 // one says nothing about another's. Records go with their term and never before it.
 type arrivals struct {
+	sequencer *sequencer
+
 	mu    sync.Mutex
 	term  uint64
 	peers map[string][]*arrival // Used last, last.
@@ -297,7 +304,7 @@ func (a *arrivals) giveUp(peer string, m *port.GiveUpCall) (arrived []uint64, ok
 }
 
 // takeForwarded hands a peer's frame to the sequencer.
-func (n *Node) takeForwarded(peer string, m *port.ForwardCall, reply func(*port.ForwardReply, error)) {
+func (a *arrivals) takeForwarded(peer string, m *port.ForwardCall, reply func(*port.ForwardReply, error)) {
 	if err := checkFrame(m); err != nil {
 		reply(nil, err)
 		return
@@ -308,10 +315,10 @@ func (n *Node) takeForwarded(peer string, m *port.ForwardCall, reply func(*port.
 		go reply(&port.ForwardReply{Fate: uint8(what), Results: results}, nil)
 	}}
 	what := fateNothing
-	if m.Term == n.sequencer.opened.Load() {
+	if m.Term == a.sequencer.replica.opened.Load() {
 		var ok bool
-		if what, ok = n.arrivals.accept(peer, m); ok {
-			if n.sequencer.forwarded(f) {
+		if what, ok = a.accept(peer, m); ok {
+			if a.sequencer.forwarded(f) {
 				return
 			}
 			what = fateNothing
@@ -342,12 +349,12 @@ func checkFrame(m *port.ForwardCall) error {
 }
 
 // takeGiveUp answers which frames of a peer arrived.
-func (n *Node) takeGiveUp(peer string, m *port.GiveUpCall, reply func(*port.GiveUpReply, error)) {
-	if m.Term != n.sequencer.opened.Load() {
+func (a *arrivals) takeGiveUp(peer string, m *port.GiveUpCall, reply func(*port.GiveUpReply, error)) {
+	if m.Term != a.sequencer.replica.opened.Load() {
 		reply(nil, port.ErrNotLeader)
 		return
 	}
-	arrived, ok := n.arrivals.giveUp(peer, m)
+	arrived, ok := a.giveUp(peer, m)
 	if !ok {
 		reply(nil, port.ErrNotLeader)
 		return

@@ -11,7 +11,7 @@ import (
 // TestForwarderFollows: when the leader is lost its calls are given up at once; the
 // same leader in the same term is asked what arrived, another one never is.
 func TestForwarderFollows(t *testing.T) {
-	f := newForwarder(nil)
+	f := newForwarder(nil, nil, nil, nil, nil)
 	f.follow("n1", 3)
 	calls := f.remember(1, []attempt{{seq: 7}})
 	f.follow("n1", 3)

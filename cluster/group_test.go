@@ -145,7 +145,7 @@ func (g *group) leader() *Node {
 	require.Eventually(g.t, func() bool {
 		leader = nil
 		for _, n := range g.all() {
-			if n.sequencer.opened.Load() != 0 {
+			if n.replica.opened.Load() != 0 {
 				leader = n
 			}
 		}
@@ -344,7 +344,7 @@ func TestTransferLeader(t *testing.T) {
 			require.True(t, err == nil || errors.Is(err, wire.ErrNoLeader), "%v", err)
 			return err == nil
 		}, 10*time.Second, 20*time.Millisecond)
-		require.Eventually(t, func() bool { return follower.sequencer.opened.Load() != 0 }, 5*time.Second, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return follower.replica.opened.Load() != 0 }, 5*time.Second, 5*time.Millisecond)
 		propose(t, follower, wire.KindRegister, register("x"))
 	}
 	require.ErrorIs(t, g.follower().TransferLeader(t.Context(), "nobody"), port.ErrNoPeer)

@@ -93,9 +93,9 @@ func TestGuardG5ExitRule(t *testing.T) {
 	require.Zero(t, s.stuck.Load(), "another error ends the count")
 
 	s.stuck.Store(longAgo)
-	n.transferring.Store(true)
+	n.replica.transferring.Store(true)
 	s.noteStuck(refused)
-	n.transferring.Store(false)
+	n.replica.transferring.Store(false)
 	require.Empty(t, gave.all(), "a transfer of its own is under way")
 
 	s.stuck.Store(longAgo)

@@ -144,7 +144,7 @@ func (k *lineage) yieldTo(own, other *port.Hello) {
 // recordRecovery writes the leaf of a recovery: the first record of the recovered
 // group, before anybody else's is taken.
 func (s *sequencer) recordRecovery(term uint64) bool {
-	k := s.node.lineage
+	k := s.lineage
 	if !k.waiting.Load() {
 		return true
 	}

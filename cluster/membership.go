@@ -298,7 +298,7 @@ func (n *Node) keepsUp(id string) bool {
 // while gets one, unless an operator holds it without.
 func (n *Node) promoteCaughtUp(now time.Time) {
 	m := &n.membership
-	if !n.replica.leads() || n.sequencer.opened.Load() == 0 {
+	if !n.replica.leads() || n.replica.opened.Load() == 0 {
 		m.caughtUp = nil
 		return
 	}
@@ -336,8 +336,8 @@ func (n *Node) transfer(ctx context.Context, to string) error {
 	if n.replica.voterCount() < 2 {
 		return port.ErrAlone
 	}
-	n.transferring.Store(true)
-	defer n.transferring.Store(false)
+	n.replica.transferring.Store(true)
+	defer n.replica.transferring.Store(false)
 	if to == "" {
 		return n.awaitTransfer(ctx, n.replica.raft.LeadershipTransfer())
 	}

@@ -66,7 +66,7 @@ func (n *Node) measure(now time.Time) {
 	commit, applied := n.replica.raft.CommitIndex(), n.Applied()
 	answering, voters := n.peers.reachable()
 	g.term.Set(float64(n.replica.raft.CurrentTerm()))
-	g.leads.Set(truth(n.sequencer.opened.Load() != 0))
+	g.leads.Set(truth(n.replica.opened.Load() != 0))
 	g.commit.Set(float64(commit))
 	g.applied.Set(float64(applied))
 	g.lag.Set(float64(commit - min(applied, commit)))

@@ -48,27 +48,24 @@ type Node struct {
 	peers        *peers
 	clocks       *clocks
 	forwarder    *forwarder
-	arrivals     arrivals
-	reads        readRounds
-	process      uint64 // Random, of this process.
+	arrivals     *arrivals
+	reads        *readRounds
 
-	membership   membership
-	catchup      catchUp
-	lineage      *lineage
-	retention    []retentionMark // Of the duties, oldest first.
-	damaged      int             // Of the duties: damaged places that were told.
-	installs     int             // Snapshots in a row. Of the apply goroutine, like installedAt.
-	installedAt  uint64          // Value of commands after the last of them.
-	transferring atomic.Bool
+	membership  membership
+	catchup     catchUp
+	lineage     *lineage
+	retention   []retentionMark // Of the duties, oldest first.
+	damaged     int             // Of the duties: damaged places that were told.
+	installs    int             // Snapshots in a row. Of the apply goroutine, like installedAt.
+	installedAt uint64          // Value of commands after the last of them.
 
-	bootstrapper bool // May propose the genesis.
-	draining     atomic.Bool
-	use          keyUse
-	compaction   compaction
-	disk         disk
-	since        time.Time
-	gauges       *gauges
-	staging      gate // One list at a time.
+	draining   atomic.Bool
+	use        keyUse
+	compaction compaction
+	disk       disk
+	since      time.Time
+	gauges     *gauges
+	staging    gate // One list at a time.
 
 }
 
@@ -92,11 +89,9 @@ func Open(config Config) (*Node, error) {
 	n.life = newLife(n.log, config.Fatal)
 	n.life.lastly = n.cutOff
 	n.waiters = newWaiters(originOf(config.ID), randomSeq(), config.Clock)
-	n.process = randomSeq()
 	n.catchup.wake = make(chan struct{}, 1)
 	n.gauges = newGauges(config.ID)
 	n.staging, n.membership.changing, n.compaction.gate = newGate(), newGate(), newGate()
-	n.forwarder, n.sequencer = newForwarder(n), newSequencer(n)
 	n.adapter = &adapter{node: n, machine: fsm.New()}
 	n.state = newState(config.Clock, n.adapter.Freeze)
 	if err := n.openStores(); err != nil {
@@ -136,6 +131,7 @@ func (n *Node) openStores() (err error) {
 	n.greeter = newGreeter(&n.config, n.log, n.folder, n.state, n.replica, n.lineage)
 	n.peers = newPeers(n.life, n.config.Clock, n.replica, n.greeter)
 	n.clocks = &clocks{n.config.Clock, n.state, n.replica, n.peers}
+	n.assemble()
 	n.lists = newListKeeper(n.folder.Sub(datadir.ListFolder))
 	history := n.config.History
 	if history == nil {
@@ -149,6 +145,23 @@ func (n *Node) openStores() (err error) {
 	}
 	n.snaps, err = datadir.OpenSnapshots(n.folder.Sub(datadir.RaftFolder), newRaftLogger(n.log))
 	return err
+}
+
+// assemble makes the parts of a record's way and of reading, once they can know of
+// each other.
+func (n *Node) assemble() {
+	n.sequencer = &sequencer{
+		log: n.log, life: n.life, state: n.state, replica: n.replica, clocks: n.clocks, lineage: n.lineage,
+		waiters: n.waiters, digests: n.digests, pingNow: n.peers.pingNow, clock: stamper{clock: n.config.Clock},
+		wake: make(chan struct{}, 1), slots: make(chan struct{}, entriesInFlight),
+	}
+	if n.config.BootstrapExpect > 0 {
+		n.sequencer.founding = n.config.Genesis
+	}
+	n.forwarder = newForwarder(n.life, n.replica, n.peers, n.waiters, n.sequencer.signal)
+	n.sequencer.forwarder = n.forwarder
+	n.arrivals = &arrivals{sequencer: n.sequencer}
+	n.reads = &readRounds{replica: n.replica, peers: n.peers, progress: &n.progress, patience: n.config.WriteDeadline}
 }
 
 func (n *Node) closeStores() error {
@@ -191,7 +204,6 @@ func (n *Node) startRaft() error {
 	}
 	transport := port.MainLoopHeartbeats{Transport: n.transport}
 	config := n.raftConfig()
-	n.bootstrapper = n.config.BootstrapExpect > 0
 	if !known && n.config.BootstrapExpect == 1 && len(n.config.Join) == 0 {
 		alone := raft.Configuration{Servers: []raft.Server{{Suffrage: raft.Voter, ID: config.LocalID, Address: transport.LocalAddr()}}}
 		if err := raft.BootstrapCluster(config, cache, guarded, n.snaps, transport, alone); err != nil {
@@ -301,7 +313,6 @@ func (n *Node) stallLimit() time.Duration {
 
 // start runs the goroutines.
 func (n *Node) start() {
-	n.sequencer.raft = n.replica.raft
 	n.replica.watch()
 	n.life.running.Add(5)
 	go n.scrubHistory()
@@ -431,6 +442,11 @@ func (n *Node) restored(out *fsm.Effects) error {
 	n.progress.advance(out.Index)
 	return nil
 }
+
+// ReadIndex returns the leader's commit index, confirmed by a quorum after it was
+// read, and waits until it is applied here: a read after it sees everything
+// that was acknowledged before the call.
+func (n *Node) ReadIndex(ctx context.Context) (uint64, error) { return n.reads.await(ctx) }
 
 // Audit returns this node's copy of history.
 func (n *Node) Audit() *audit.Store { return n.audit }

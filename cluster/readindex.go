@@ -23,6 +23,11 @@ import (
 // VerifyLeader counts answers to heartbeats sent before it was called, and so
 // does not prove this.)
 type readRounds struct {
+	replica  *replica
+	peers    *peers
+	progress *progress
+	patience time.Duration // Of one call.
+
 	mu   sync.Mutex
 	next *readRound // Gathering; nil when nobody waits.
 	busy bool
@@ -36,12 +41,11 @@ type readRound struct {
 
 const readRoundPatience = time.Second
 
-// confirmedCommit is the leader's side of ReadIndex.
-func (n *Node) confirmedCommit(ctx context.Context, term uint64) (uint64, error) {
-	if n.replica.onlyVoter() {
-		return n.replica.raft.CommitIndex(), nil
+// confirmedCommit is the leader's side of await.
+func (r *readRounds) confirmedCommit(ctx context.Context, term uint64) (uint64, error) {
+	if r.replica.onlyVoter() {
+		return r.replica.raft.CommitIndex(), nil
 	}
-	r := &n.reads
 	r.mu.Lock()
 	if r.next == nil {
 		r.next = &readRound{done: make(chan struct{})}
@@ -49,7 +53,7 @@ func (n *Node) confirmedCommit(ctx context.Context, term uint64) (uint64, error)
 	round := r.next
 	if !r.busy {
 		r.busy = true
-		go n.runReadRounds(term)
+		go r.runReadRounds(term)
 	}
 	r.mu.Unlock()
 	select {
@@ -61,8 +65,7 @@ func (n *Node) confirmedCommit(ctx context.Context, term uint64) (uint64, error)
 }
 
 // runReadRounds runs rounds while someone waits.
-func (n *Node) runReadRounds(term uint64) {
-	r := &n.reads
+func (r *readRounds) runReadRounds(term uint64) {
 	for {
 		r.mu.Lock()
 		round := r.next
@@ -73,36 +76,36 @@ func (n *Node) runReadRounds(term uint64) {
 			return
 		}
 		r.mu.Unlock()
-		round.index, round.err = n.readRoundOnce(term)
+		round.index, round.err = r.readRoundOnce(term)
 		close(round.done)
-		if opened := n.sequencer.opened.Load(); opened != 0 {
+		if opened := r.replica.opened.Load(); opened != 0 {
 			term = opened
 		}
 	}
 }
 
-func (n *Node) readRoundOnce(term uint64) (uint64, error) {
-	if n.sequencer.opened.Load() != term {
+func (r *readRounds) readRoundOnce(term uint64) (uint64, error) {
+	if r.replica.opened.Load() != term {
 		return 0, wire.ErrNoLeader
 	}
-	index := n.replica.raft.CommitIndex()
+	index := r.replica.raft.CommitIndex()
 	ctx, cancel := context.WithTimeout(context.Background(), readRoundPatience)
 	defer cancel()
 	var asked []string
-	for _, server := range n.replica.servers() {
-		if server.Suffrage == raft.Voter && string(server.ID) != n.config.ID {
+	for _, server := range r.replica.servers() {
+		if server.Suffrage == raft.Voter && server.ID != r.replica.self {
 			asked = append(asked, string(server.ID))
 		}
 	}
 	terms := make(chan uint64, len(asked))
 	for _, id := range asked {
 		go func() {
-			r, err := port.Ask(ctx, n.peers.link(id, linkControl), port.TermCall{})
+			got, err := port.Ask(ctx, r.peers.link(id, linkControl), port.TermCall{})
 			if err != nil {
 				terms <- 0
 				return
 			}
-			terms <- r.Term
+			terms <- got.Term
 		}()
 	}
 	quorum := (len(asked)+1)/2 + 1
@@ -121,45 +124,45 @@ func (n *Node) readRoundOnce(term uint64) (uint64, error) {
 	if agreed < quorum {
 		return 0, wire.ErrNoQuorum
 	}
-	if n.replica.raft.CurrentTerm() != term || !n.replica.leads() {
+	if r.replica.raft.CurrentTerm() != term || !r.replica.leads() {
 		return 0, wire.ErrNoLeader // The own voice counted for a term that is over.
 	}
 	return index, nil
 }
 
 // askReadIndexHere answers a peer: this node must lead.
-func (n *Node) askReadIndexHere(ctx context.Context) (uint64, error) {
-	term := n.sequencer.opened.Load()
-	if term == 0 || !n.replica.leads() {
+func (r *readRounds) askReadIndexHere(ctx context.Context) (uint64, error) {
+	term := r.replica.opened.Load()
+	if term == 0 || !r.replica.leads() {
 		return 0, port.ErrNotLeader
 	}
-	return n.confirmedCommit(ctx, term)
+	return r.confirmedCommit(ctx, term)
 }
 
-// ReadIndex returns the leader's commit index, confirmed by a quorum after it was
+// await returns the leader's commit index, confirmed by a quorum after it was
 // read, and waits until it is applied here: a read after it sees everything
 // that was acknowledged before the call.
-func (n *Node) ReadIndex(ctx context.Context) (uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, n.config.WriteDeadline)
+func (r *readRounds) await(ctx context.Context) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.patience)
 	defer cancel()
-	index, err := n.askReadIndex(ctx)
+	index, err := r.askReadIndex(ctx)
 	if err != nil {
 		return 0, err
 	}
-	if err := n.progress.await(ctx, index); err != nil {
+	if err := r.progress.await(ctx, index); err != nil {
 		return 0, fmt.Errorf("read index %d: %w", index, err)
 	}
 	return index, nil
 }
 
 // askReadIndex asks whoever leads, again while leadership moves.
-func (n *Node) askReadIndex(ctx context.Context) (uint64, error) {
+func (r *readRounds) askReadIndex(ctx context.Context) (uint64, error) {
 	for {
-		index, err := n.askReadIndexOnce(ctx)
+		index, err := r.askReadIndexOnce(ctx)
 		if err == nil {
 			return index, nil
 		}
-		if gone := n.peers.leaderless(); gone != nil {
+		if gone := r.peers.leaderless(); gone != nil {
 			return 0, gone
 		}
 		timer := time.NewTimer(4 * retryPause)
@@ -172,10 +175,10 @@ func (n *Node) askReadIndex(ctx context.Context) (uint64, error) {
 	}
 }
 
-func (n *Node) askReadIndexOnce(ctx context.Context) (uint64, error) {
-	leader, _ := n.replica.remoteLeader()
+func (r *readRounds) askReadIndexOnce(ctx context.Context) (uint64, error) {
+	leader, _ := r.replica.remoteLeader()
 	if leader == "" {
-		index, err := n.askReadIndexHere(ctx)
+		index, err := r.askReadIndexHere(ctx)
 		if err == port.ErrNotLeader {
 			err = wire.ErrNoLeader
 		}
@@ -183,23 +186,23 @@ func (n *Node) askReadIndexOnce(ctx context.Context) (uint64, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, readRoundPatience)
 	defer cancel()
-	r, err := port.Ask(ctx, n.peers.link(string(leader), linkControl), port.ReadIndexCall{})
+	got, err := port.Ask(ctx, r.peers.link(string(leader), linkControl), port.ReadIndexCall{})
 	if err != nil {
 		return 0, err
 	}
-	return r.Index, nil
+	return got.Index, nil
 }
 
 // contactLeader asks the leader for a sign of life, by a real call.
-func (n *Node) contactLeader(ctx context.Context) error {
-	leader, _ := n.replica.remoteLeader()
+func (r *readRounds) contactLeader(ctx context.Context) error {
+	leader, _ := r.replica.remoteLeader()
 	if leader == "" {
-		if n.sequencer.opened.Load() == 0 {
+		if r.replica.opened.Load() == 0 {
 			return wire.ErrNoLeader
 		}
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
-	return n.peers.ping(ctx, string(leader))
+	return r.peers.ping(ctx, string(leader))
 }

@@ -421,7 +421,7 @@ func TestRecoverKeepingAnother(t *testing.T) {
 	leaves, _ := recoveredLeaves(t, n)
 	require.Len(t, leaves, 1)
 	require.NoError(t, n.TransferLeader(t.Context(), behind))
-	require.Eventually(t, func() bool { return other.sequencer.opened.Load() != 0 }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return other.replica.opened.Load() != 0 }, 10*time.Second, 5*time.Millisecond)
 	g.awaitEqual()
 	leaves, _ = recoveredLeaves(t, other)
 	require.Len(t, leaves, 1, "the other one writes no second leaf")

@@ -27,7 +27,9 @@ type replica struct {
 	observer *raft.Observer
 	changes  chan raft.Observation
 
-	alone atomic.Bool // The only voter.
+	alone        atomic.Bool   // The only voter.
+	opened       atomic.Uint64 // The term of this node's that is open for proposals; 0: none. Of the sequencer.
+	transferring atomic.Bool   // Leadership is being handed on.
 
 	mu        sync.Mutex
 	leaderID  raft.ServerID

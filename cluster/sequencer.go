@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"errors"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,14 +31,22 @@ const (
 // here, and followers see an entry of the new term, which frees what was bound to
 // the old one.
 type sequencer struct {
-	node  *Node
-	raft  *raft.Raft
-	clock stamper
+	log       *slog.Logger
+	life      *life
+	state     *state
+	replica   *replica
+	clocks    *clocks
+	lineage   *lineage
+	waiters   *waiters
+	forwarder *forwarder // For the time that another node leads.
+	digests   *digests
+	founding  func() wire.Genesis // nil: this node must not make a genesis.
+	pingNow   chan<- struct{}
+	clock     stamper
 
 	wake  chan struct{}
 	slots chan struct{} // One token an entry in flight.
 
-	opened  atomic.Uint64 // The term open for proposals; 0: none.
 	tickDue bool
 
 	peersFirst bool
@@ -78,13 +87,6 @@ type entry struct {
 	sent   time.Time
 }
 
-func newSequencer(n *Node) *sequencer {
-	return &sequencer{
-		node: n, clock: stamper{clock: n.config.Clock},
-		wake: make(chan struct{}, 1), slots: make(chan struct{}, entriesInFlight),
-	}
-}
-
 func (s *sequencer) signal() {
 	select {
 	case s.wake <- struct{}{}:
@@ -94,18 +96,18 @@ func (s *sequencer) signal() {
 
 // run is the sequencer's goroutine.
 func (s *sequencer) run() {
-	defer s.node.life.running.Done()
+	defer s.life.running.Done()
 	pulse := time.NewTicker(tickEvery)
 	defer pulse.Stop()
 	for {
 		select {
-		case <-s.node.life.stop:
+		case <-s.life.stop:
 			s.dropFrames()
 			return
 		case <-pulse.C:
 			s.tickDue = true
 		case <-s.wake:
-		case <-s.node.waiters.wake:
+		case <-s.waiters.wake:
 		}
 		s.turn()
 	}
@@ -113,14 +115,14 @@ func (s *sequencer) run() {
 
 // turn proposes what waits, as far as this node leads and slots are free.
 func (s *sequencer) turn() {
-	if s.raft.State() != raft.Leader {
-		s.opened.Store(0)
+	if !s.replica.leads() {
+		s.replica.opened.Store(0)
 		s.dropFrames()
-		s.node.forwardWaiting()
+		s.forwarder.forwardWaiting()
 		return
 	}
-	term := s.raft.CurrentTerm()
-	if term != s.opened.Load() && !s.open(term) {
+	term := s.replica.raft.CurrentTerm()
+	if term != s.replica.opened.Load() && !s.open(term) {
 		time.AfterFunc(retryPause, s.signal)
 		return
 	}
@@ -135,39 +137,42 @@ func (s *sequencer) turn() {
 
 // open begins a term of leadership.
 func (s *sequencer) open(term uint64) bool {
-	s.opened.Store(0)
+	s.replica.opened.Store(0)
 	s.dropFrames()
-	if !s.node.clocks.known() {
+	if !s.clocks.known() {
 		return false
 	}
-	s.clock.restart(s.node.rawLogTime(), s.node.clocks.target())
+	s.clock.restart(s.state.rawLogTime(), s.clocks.target())
 	if !s.proposeAlone(term, wire.KindTick, nil) {
 		return false
 	}
 	if !s.genesis(term) || !s.recordRecovery(term) {
 		return false
 	}
-	s.clock.restart(max(s.clock.last, s.node.rawLogTime()), s.node.clocks.target())
-	s.opened.Store(term)
+	s.clock.restart(max(s.clock.last, s.state.rawLogTime()), s.clocks.target())
+	s.replica.opened.Store(term)
 	s.tickDue = false
 	termsLed.Inc()
-	s.node.log.Info("leading", "term", term)
-	s.node.leading()
+	s.log.Info("leading", "term", term)
+	select { // Whoever asks for the group's state now is to hear of it from its leader.
+	case s.pingNow <- struct{}{}:
+	default:
+	}
 	return true
 }
 
 // genesis proposes the first record of a cluster's life where none is there. All
 // of older terms was applied here before, so its absence is certain.
 func (s *sequencer) genesis(term uint64) bool {
-	if s.node.Settings().Genesis != nil || !s.node.bootstrapper {
+	if s.state.Settings().Genesis != nil || s.founding == nil {
 		return true
 	}
-	record := s.node.config.Genesis()
+	record := s.founding()
 	if !s.proposeAlone(term, wire.KindGenesis, wire.Encode(&record)) {
 		return false
 	}
-	if s.node.Settings().Genesis == nil {
-		s.node.life.die("the genesis of this cluster was refused by the state machine: it is not complete")
+	if s.state.Settings().Genesis == nil {
+		s.life.die("the genesis of this cluster was refused by the state machine: it is not complete")
 		return false
 	}
 	return true
@@ -183,8 +188,8 @@ func (s *sequencer) proposeAlone(term uint64, kind wire.Kind, body []byte) bool 
 // proposeOne is proposeAlone with the record's result.
 func (s *sequencer) proposeOne(term uint64, kind wire.Kind, body []byte) (wire.Result, bool) {
 	e := s.begin(term, len(body)+recordFrame)
-	e.add(wire.Record{Kind: kind, Version: wire.RecordVersion, Origin: s.node.waiters.origin, Body: body})
-	future := s.raft.Apply(wire.Seal(e.data, e.count), enqueuePatience)
+	e.add(wire.Record{Kind: kind, Version: wire.RecordVersion, Origin: s.waiters.origin, Body: body})
+	future := s.replica.raft.Apply(wire.Seal(e.data, e.count), enqueuePatience)
 	done := make(chan error, 1)
 	go func() { done <- future.Error() }()
 	select {
@@ -195,14 +200,14 @@ func (s *sequencer) proposeOne(term uint64, kind wire.Kind, body []byte) (wire.R
 			return wire.Result{}, false
 		}
 		return results[0], true
-	case <-s.node.life.stop:
+	case <-s.life.stop:
 		return wire.Result{}, false
 	}
 }
 
 func (s *sequencer) begin(term uint64, size int) *entry {
-	format := max(s.node.Settings().Format, engine.Format1)
-	header := wire.Header{Format: format, Term: term, Time: s.clock.stamp(s.node.clocks.target())}
+	format := max(s.state.Settings().Format, engine.Format1)
+	header := wire.Header{Format: format, Term: term, Time: s.clock.stamp(s.clocks.target())}
 	return &entry{term: term, data: wire.AppendHeader(make([]byte, 0, size+entryFrame), header)}
 }
 
@@ -223,9 +228,9 @@ func (s *sequencer) build(term uint64) *entry {
 	s.peersFirst = !s.peersFirst
 	if s.peersFirst {
 		frames, count, size = s.takeFrames(term, count, size)
-		s.attempts = s.node.waiters.take(term, count, size, s.attempts)
+		s.attempts = s.waiters.take(term, count, size, s.attempts)
 	} else {
-		s.attempts = s.node.waiters.take(term, count, size, s.attempts)
+		s.attempts = s.waiters.take(term, count, size, s.attempts)
 		frames, _, _ = s.takeFrames(term, count-len(s.attempts), size-attemptsSize(s.attempts))
 	}
 	if len(frames) == 0 && len(s.attempts) == 0 && !s.tickDue {
@@ -242,7 +247,7 @@ func (s *sequencer) assemble(term uint64, frames []*frame) *entry {
 	e := s.begin(term, size)
 	if s.tickDue {
 		s.tickDue = false
-		e.add(wire.Record{Kind: wire.KindTick, Version: wire.RecordVersion, Origin: s.node.waiters.origin, Body: s.tickBody()})
+		e.add(wire.Record{Kind: wire.KindTick, Version: wire.RecordVersion, Origin: s.waiters.origin, Body: s.tickBody()})
 	}
 	for _, f := range frames {
 		e.data = append(e.data, f.records...)
@@ -252,7 +257,7 @@ func (s *sequencer) assemble(term uint64, frames []*frame) *entry {
 	e.own = append([]attempt(nil), s.attempts...)
 	for i := range e.own {
 		a := &e.own[i]
-		e.add(wire.Record{Kind: a.kind, Version: wire.RecordVersion, Origin: s.node.waiters.origin, Seq: a.seq, Body: a.body})
+		e.add(wire.Record{Kind: a.kind, Version: wire.RecordVersion, Origin: s.waiters.origin, Seq: a.seq, Body: a.body})
 	}
 	e.data = wire.Seal(e.data, e.count)
 	return e
@@ -261,7 +266,7 @@ func (s *sequencer) assemble(term uint64, frames []*frame) *entry {
 const tickSizeMax = 96
 
 func (s *sequencer) tickBody() []byte {
-	claim := s.node.digests.claim()
+	claim := s.digests.claim()
 	if claim == nil {
 		return nil
 	}
@@ -282,15 +287,15 @@ func (s *sequencer) submit(e *entry) {
 	entriesProposed.Inc()
 	recordsProposed.Add(e.count)
 	e.sent = time.Now()
-	future := s.raft.Apply(e.data, enqueuePatience)
-	s.node.life.running.Add(1)
+	future := s.replica.raft.Apply(e.data, enqueuePatience)
+	s.life.running.Add(1)
 	go s.finish(e, future)
 }
 
 // finish waits for an entry's fate. Own records whose results are there were
 // answered by the adapter, from the own log; here errors count.
 func (s *sequencer) finish(e *entry, future raft.ApplyFuture) {
-	defer s.node.life.running.Done()
+	defer s.life.running.Done()
 	err := future.Error()
 	var results []wire.Result
 	if err == nil {
@@ -303,11 +308,11 @@ func (s *sequencer) finish(e *entry, future raft.ApplyFuture) {
 		e.replyFrames(results)
 	case what == fateNothing:
 		e.dropFrames(fateNothing)
-		s.node.waiters.giveBack(e.own)
+		s.waiters.giveBack(e.own)
 		s.noteStuck(err)
 		time.Sleep(retryPause) // With its slot: raft turns entries away for some time, and at once.
 	default:
-		s.node.log.Warn("outcome of an entry is open until the log tells", "term", e.term, "records", e.count, "error", err)
+		s.log.Warn("outcome of an entry is open until the log tells", "term", e.term, "records", e.count, "error", err)
 		e.dropFrames(fateUnknown)
 	}
 	<-s.slots
@@ -317,16 +322,16 @@ func (s *sequencer) finish(e *entry, future raft.ApplyFuture) {
 // noteStuck ends a leader that says "leadership transfer in progress" for good
 // (guard G5, hashicorp/raft issue 696).
 func (s *sequencer) noteStuck(err error) {
-	if !errors.Is(err, raft.ErrLeadershipTransferInProgress) || s.node.transferring.Load() {
+	if !errors.Is(err, raft.ErrLeadershipTransferInProgress) || s.replica.transferring.Load() {
 		s.stuck.Store(0)
 		return
 	}
-	now := int64(s.node.config.Clock.Monotonic()) // A jump of the wall clock ends nobody.
+	now := int64(s.clock.clock.Monotonic()) // A jump of the wall clock ends nobody.
 	if s.stuck.CompareAndSwap(0, now) {
 		return
 	}
 	if time.Duration(now-s.stuck.Load()) > transferPatience {
-		s.node.life.die("leadership transfer does not end: restart this node")
+		s.life.die("leadership transfer does not end: restart this node")
 	}
 }
 
@@ -361,7 +366,7 @@ func (e *entry) dropFrames(what fate) {
 
 // forwarded takes a peer's frame; false means that it was refused at once.
 func (s *sequencer) forwarded(f *frame) bool {
-	if f.term != s.opened.Load() {
+	if f.term != s.replica.opened.Load() {
 		return false
 	}
 	s.mu.Lock()

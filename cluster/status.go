@@ -107,7 +107,7 @@ func (n *Node) writes(s *report.ClusterStatus) string {
 	switch {
 	case s.Leader == nil || answering < voters/2+1 || n.life.dead.Load() != nil:
 		return "no_quorum"
-	case n.transferring.Load():
+	case n.replica.transferring.Load():
 		return "transferring"
 	}
 	return "ok"
@@ -168,7 +168,7 @@ func (n *Node) pong() *port.Pong {
 		Wall: n.config.Clock.Wall(), Term: n.replica.raft.CurrentTerm(), Role: self.Role,
 		Applied: self.AppliedIndex, Commit: commit, Release: n.config.Version, APIAddr: n.config.APIAddr,
 		UpSince: self.UpSince, DiskFree: int32(self.DiskFreePct), ListVersion: self.ListVersion,
-		FormatMax: uint16(engine.FormatNewest), Leads: n.sequencer.opened.Load() != 0,
+		FormatMax: uint16(engine.FormatNewest), Leads: n.replica.opened.Load() != 0,
 		Healthy: self.Healthy, Member: len(n.replica.servers()) > 0 || settings.Genesis != nil,
 		Expect: n.config.BootstrapExpect, Address: n.address.String(),
 		Missing: n.catchup.busy.Load(), Use: n.use.lately(),
@@ -316,7 +316,7 @@ func (n *Node) checkLeader(ctx context.Context, query report.ReadyQuery) report.
 	if query.Leader && string(id) != n.config.ID {
 		return report.ReadyCheck{Name: "leader", Text: fmt.Sprintf("is %s, not this node", id)}
 	}
-	if err := n.contactLeader(ctx); err != nil {
+	if err := n.reads.contactLeader(ctx); err != nil {
 		return report.ReadyCheck{Name: "leader", Text: fmt.Sprintf("%s does not answer: %v", id, err)}
 	}
 	return report.ReadyCheck{Name: "leader", OK: true, Text: fmt.Sprintf("ok (%s, %v)", id, time.Since(start).Round(time.Millisecond))}

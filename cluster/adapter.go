@@ -52,7 +52,7 @@ func (a *adapter) Apply(log *raft.Log) any {
 	if err := a.node.applied(out, len(log.Data)); err != nil {
 		return a.halt(err.Error())
 	}
-	a.node.watchDigest(a, out, before)
+	a.node.digester.watch(a, out, before)
 	a.node.progress.advance(log.Index)
 	a.node.waiters.applied(log.Term, results)
 	return results
@@ -140,7 +140,7 @@ func (a *adapter) Restore(source io.ReadCloser) error {
 	if a.halted {
 		return errHalted
 	}
-	if err := a.node.adopt(machine.Freeze()); err != nil {
+	if err := a.node.history.adopt(machine.Freeze()); err != nil {
 		_ = a.halt(err.Error())
 		return err
 	}

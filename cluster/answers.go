@@ -43,20 +43,20 @@ func (n *Node) service() *port.Service {
 		}
 		return &port.Done{}, n.promise(q)
 	})
-	port.Handle(s, n.answerLeaf)
+	port.Handle(s, n.history.answerLeaf)
 	port.Handle(s, func(_ context.Context, _ string, q *port.RootsCall) (*port.RootsReply, error) {
 		roots, err := n.audit.SegmentRoots(q.Size)
 		return &port.RootsReply{Roots: hashesTo(roots)}, err
 	})
-	port.Handle(s, n.answerBundle)
-	port.Handle(s, n.answerSegment)
-	port.Handle(s, n.answerList)
-	port.Handle(s, n.answerDigest)
+	port.Handle(s, n.history.answerBundle)
+	port.Handle(s, n.history.answerSegment)
+	port.Handle(s, n.lists.answerList)
+	port.Handle(s, n.digester.answerDigest)
 	return s
 }
 
-func (n *Node) answerLeaf(_ context.Context, _ string, q *port.LeafCall) (*port.LeafReply, error) {
-	data, err := n.audit.Leaf(q.Leaf)
+func (h *history) answerLeaf(_ context.Context, _ string, q *port.LeafCall) (*port.LeafReply, error) {
+	data, err := h.audit.Leaf(q.Leaf)
 	switch {
 	case errors.Is(err, audit.ErrPruned):
 		return &port.LeafReply{Code: port.CodePruned}, nil
@@ -68,19 +68,19 @@ func (n *Node) answerLeaf(_ context.Context, _ string, q *port.LeafCall) (*port.
 	return &port.LeafReply{Data: data}, nil
 }
 
-func (n *Node) answerBundle(ctx context.Context, _ string, m *port.BundleCall) (*port.BundleReply, error) {
-	for n.audit.Size() < m.Size { // The asker may be ahead by an entry or two.
+func (h *history) answerBundle(ctx context.Context, _ string, m *port.BundleCall) (*port.BundleReply, error) {
+	for h.audit.Size() < m.Size { // The asker may be ahead by an entry or two.
 		select {
 		case <-time.After(retryPause):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
-	leaves, err := n.audit.Bundle(m.Number, m.Width)
+	leaves, err := h.audit.Bundle(m.Number, m.Width)
 	if err != nil {
 		return nil, err
 	}
-	path, err := n.audit.BundleProof(m.Number, m.Width, m.Size)
+	path, err := h.audit.BundleProof(m.Number, m.Width, m.Size)
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +88,8 @@ func (n *Node) answerBundle(ctx context.Context, _ string, m *port.BundleCall) (
 	return &port.BundleReply{Data: data, Path: path}, err
 }
 
-func (n *Node) answerSegment(_ context.Context, _ string, m *port.SegmentCall) (*port.SegmentReply, error) {
-	file, err := n.audit.ExportSegment(m.Segment)
+func (h *history) answerSegment(_ context.Context, _ string, m *port.SegmentCall) (*port.SegmentReply, error) {
+	file, err := h.audit.ExportSegment(m.Segment)
 	if errors.Is(err, audit.ErrMissing) {
 		return &port.SegmentReply{Code: port.CodeMissing}, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"railguard/audit"
+	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 	"railguard/fsm"
 )
@@ -39,8 +40,17 @@ const (
 	fetchAhead = 2
 )
 
-// catchUp is the state of fetching.
-type catchUp struct {
+// history is this node's copy of the audit log: it fetches what is missing here, and
+// gives others what they miss.
+type history struct {
+	life    *life
+	folder  *datadir.Folder
+	audit   *audit.Store
+	state   *state
+	replica *replica
+	peers   *peers
+	disk    *disk
+
 	busy atomic.Bool   // History before the snapshot is not all here.
 	wake chan struct{} // Look again now.
 }
@@ -48,18 +58,18 @@ type catchUp struct {
 // adopt holds history on disk to the tree head of a state that was restored, and
 // declares a hole where some is missing. No peer is needed for it: a node restores
 // its snapshot before it knows who the members are.
-func (n *Node) adopt(view *fsm.View) error {
-	defer n.audit.Prune(view.Oldest)
-	if n.audit.Size() >= view.Size {
+func (h *history) adopt(view *fsm.View) error {
+	defer h.audit.Prune(view.Oldest)
+	if h.audit.Size() >= view.Size {
 		// Fetching may have been interrupted: the root can be known and leaves not.
-		n.catchup.busy.Store(len(n.audit.Missing(1)) > 0)
-		root, err := n.audit.Root(view.Size)
+		h.busy.Store(len(h.audit.Missing(1)) > 0)
+		root, err := h.audit.Root(view.Size)
 		switch {
 		case errors.Is(err, audit.ErrMissing):
 			return nil
 		case errors.Is(err, audit.ErrCorrupt): // What is damaged is fetched again like what is missing.
-			n.log.Error("history on disk is damaged where the snapshot's tree head is", "error", err)
-			n.catchup.busy.Store(true)
+			h.life.log.Error("history on disk is damaged where the snapshot's tree head is", "error", err)
+			h.busy.Store(true)
 			return nil
 		case err != nil:
 			return fmt.Errorf("history on disk: %w", err)
@@ -72,29 +82,26 @@ func (n *Node) adopt(view *fsm.View) error {
 	if err != nil {
 		return err
 	}
-	n.catchup.busy.Store(true)
+	h.busy.Store(true)
 	// First for which size roots are to be asked, then the hole: a crash between the
 	// two leaves neither.
-	if err := n.folder.Adopt(view.Size); err != nil {
+	if err := h.folder.Adopt(view.Size); err != nil {
 		return err
 	}
-	if err := n.audit.Adopt(view.Size, frontier); err != nil {
+	if err := h.audit.Adopt(view.Size, frontier); err != nil {
 		return fmt.Errorf("history on disk: %w", err)
 	}
-	n.log.Warn("history before the snapshot is fetched from peers", "leaves", view.Size)
+	h.life.log.Warn("history before the snapshot is fetched from peers", "leaves", view.Size)
 	return nil
 }
-
-// historyPeers are links to those who may have history, the leader first.
-func (n *Node) historyPeers() []*port.Link { return n.peers.leaderFirst(linkFetch) }
 
 // fetchPeers are links to those who may have history, in the order in which to
 // burden them: those who have all of it before those who fetch it themselves, the
 // leader, who has enough to do, behind its followers.
-func (n *Node) fetchPeers() []*port.Link {
-	leader, _ := n.replica.remoteLeader()
+func (h *history) fetchPeers() []*port.Link {
+	leader, _ := h.replica.remoteLeader()
 	burden := func(id raft.ServerID) int {
-		s, fresh := n.peers.fresh(string(id))
+		s, fresh := h.peers.fresh(string(id))
 		switch {
 		case !fresh || s.silent:
 			return 3
@@ -105,18 +112,18 @@ func (n *Node) fetchPeers() []*port.Link {
 		}
 		return 0
 	}
-	members := n.replica.others()
+	members := h.replica.others()
 	slices.SortStableFunc(members, func(a, b raft.ServerID) int { return cmp.Compare(burden(a), burden(b)) })
-	return n.peers.linksTo(members, linkFetch)
+	return h.peers.linksTo(members, linkFetch)
 }
 
 func hashesFrom(data [][]byte) ([]audit.Hash, error) {
 	hashes := make([]audit.Hash, len(data))
-	for i, h := range data {
-		if len(h) != len(hashes[i]) {
+	for i, from := range data {
+		if len(from) != len(hashes[i]) {
 			return nil, errors.New("a hash has a wrong length")
 		}
-		copy(hashes[i][:], h)
+		copy(hashes[i][:], from)
 	}
 	return hashes, nil
 }
@@ -129,30 +136,30 @@ func hashesTo(hashes []audit.Hash) [][]byte {
 	return data
 }
 
-// fetchHistory is the goroutine that fills holes, also those that damage on the
+// run is the goroutine that fills holes, also those that damage on the
 // own disk has made. After a pass that brought nothing it waits longer each time:
 // what nobody has whole is not to be carried over the network for nothing.
-func (n *Node) fetchHistory() {
-	defer n.life.running.Done()
+func (h *history) run() {
+	defer h.life.running.Done()
 	pause := catchUpEvery
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	for {
 		select {
-		case <-n.life.stop:
+		case <-h.life.stop:
 			return
 		case <-timer.C:
-		case <-n.catchup.wake:
+		case <-h.wake:
 		}
 		wait := pause
 		pause = catchUpEvery
-		if n.catchup.busy.Load() || len(n.audit.Damage()) > 0 {
-			got, err := n.fillHoles()
+		if h.busy.Load() || len(h.audit.Damage()) > 0 {
+			got, err := h.fillHoles()
 			if got == 0 && err != nil && !errors.Is(err, errNoRoom) {
 				pause = min(2*wait, catchUpPauseMax)
 			}
 			if err != nil {
-				n.log.Warn("history is still incomplete", "error", err, "again", pause)
+				h.life.log.Warn("history is still incomplete", "error", err, "again", pause)
 			}
 		}
 		timer.Reset(pause)
@@ -161,17 +168,17 @@ func (n *Node) fetchHistory() {
 
 // fillHoles fetches until nothing is missing or a pass over all that is missing
 // brought nothing. It returns how many stretches came.
-func (n *Node) fillHoles() (got int, err error) {
+func (h *history) fillHoles() (got int, err error) {
 	for {
-		missing := n.audit.Missing(missingLookups)
+		missing := h.audit.Missing(missingLookups)
 		if len(missing) == 0 {
-			if n.catchup.busy.Swap(false) {
-				n.log.Info("history is complete")
+			if h.busy.Swap(false) {
+				h.life.log.Info("history is complete")
 			}
 			return got, nil
 		}
-		came, err := n.fetchStretches(missing)
-		if got += came; n.life.stopped() || came == 0 {
+		came, err := h.fetchStretches(missing)
+		if got += came; h.life.stopped() || came == 0 {
 			return got, err
 		}
 	}
@@ -179,14 +186,14 @@ func (n *Node) fillHoles() (got int, err error) {
 
 // fetchStretches fetches stretches, some at once. One that nobody has holds up no
 // other. It returns how many came and why the first of the others did not.
-func (n *Node) fetchStretches(missing []audit.Range) (got int, err error) {
+func (h *history) fetchStretches(missing []audit.Range) (got int, err error) {
 	next := make(chan audit.Range)
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for range fetchAhead {
 		all.Go(func() {
 			for stretch := range next {
-				failed := n.fetchStretch(stretch)
+				failed := h.fetchStretch(stretch)
 				mu.Lock()
 				if failed == nil {
 					got++
@@ -198,14 +205,14 @@ func (n *Node) fetchStretches(missing []audit.Range) (got int, err error) {
 		})
 	}
 	for _, stretch := range missing {
-		if n.life.stopped() || n.diskIsLow() {
+		if h.life.stopped() || h.disk.low() {
 			break
 		}
 		next <- stretch
 	}
 	close(next)
 	all.Wait()
-	if n.diskIsLow() && err == nil {
+	if h.disk.low() && err == nil {
 		err = errNoRoom
 	}
 	return got, err
@@ -216,34 +223,34 @@ var errNoRoom = errors.New("cluster: the disk is nearly full: fetching waits for
 
 // fetchStretch fetches one stretch: a whole segment as a file from the first peer
 // that has it sealed, anything else bundle by bundle.
-func (n *Node) fetchStretch(stretch audit.Range) error {
-	peers := n.fetchPeers()
+func (h *history) fetchStretch(stretch audit.Range) error {
+	peers := h.fetchPeers()
 	err := errNoPort
 	if stretch.First%segmentLeaves == 0 && stretch.End-stretch.First == segmentLeaves {
 		for _, l := range peers {
-			if n.life.stopped() {
+			if h.life.stopped() {
 				return errHalted
 			}
-			if err = n.fetchSegment(l, stretch.First/segmentLeaves); err == nil {
+			if err = h.fetchSegment(l, stretch.First/segmentLeaves); err == nil {
 				return nil
 			}
 			if errors.Is(err, audit.ErrUnproven) {
 				piecesRefused.Inc()
-				n.log.Error("a peer's segment does not lead to the root of the log: it is refused", "leaves", stretch.First, "error", err)
+				h.life.log.Error("a peer's segment does not lead to the root of the log: it is refused", "leaves", stretch.First, "error", err)
 			}
 		}
 		if stretch.HashesOnly {
 			return err
 		}
 	}
-	return n.fetchBundles(peers, stretch)
+	return h.fetchBundles(peers, stretch)
 }
 
 // fetchBundles fetches a stretch bundle by bundle, each from the first peer that
 // gives it as the root asks for; who gave the last one is asked first.
-func (n *Node) fetchBundles(peers []*port.Link, stretch audit.Range) error {
+func (h *history) fetchBundles(peers []*port.Link, stretch audit.Range) error {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchPatience)
-	view, err := n.View(ctx, 0)
+	view, err := h.state.View(ctx, 0)
 	cancel()
 	if err != nil {
 		return err
@@ -252,10 +259,10 @@ func (n *Node) fetchBundles(peers []*port.Link, stretch audit.Range) error {
 	for first := stretch.First - stretch.First%bundleLeaves; first < min(stretch.End, view.Size); first += bundleLeaves {
 		err := errNoPort
 		for i, l := range peers {
-			if n.life.stopped() {
+			if h.life.stopped() {
 				return errHalted
 			}
-			if err = n.fetchBundle(l, first, trust); err == nil {
+			if err = h.fetchBundle(l, first, trust); err == nil {
 				peers[0], peers[i] = peers[i], peers[0]
 				break
 			}
@@ -267,7 +274,7 @@ func (n *Node) fetchBundles(peers []*port.Link, stretch audit.Range) error {
 	return nil
 }
 
-func (n *Node) fetchBundle(l *port.Link, first uint64, trust audit.Trust) error {
+func (h *history) fetchBundle(l *port.Link, first uint64, trust audit.Trust) error {
 	width := int(min(bundleLeaves, trust.Size-first))
 	ctx, cancel := context.WithTimeout(context.Background(), fetchPatience)
 	defer cancel()
@@ -277,44 +284,44 @@ func (n *Node) fetchBundle(l *port.Link, first uint64, trust audit.Trust) error 
 	}
 	leaves, err := audit.ParseBundle(r.Data, width)
 	if err == nil {
-		err = n.audit.ImportBundle(first/bundleLeaves, leaves, trust, r.Path)
+		err = h.audit.ImportBundle(first/bundleLeaves, leaves, trust, r.Path)
 	}
 	if errors.Is(err, audit.ErrUnproven) {
 		piecesRefused.Inc()
-		n.log.Error("a peer's bundle does not lead to the root of the log: it is refused", "leaves", first, "error", err)
+		h.life.log.Error("a peer's bundle does not lead to the root of the log: it is refused", "leaves", first, "error", err)
 	}
 	return err
 }
 
 // fetchSegment fetches a sealed segment's file. Its root must be known first.
-func (n *Node) fetchSegment(l *port.Link, number uint64) error {
-	err := n.importFrom(l, number)
+func (h *history) fetchSegment(l *port.Link, number uint64) error {
+	err := h.importFrom(l, number)
 	if !errors.Is(err, errRootUnknown) {
 		return err
 	}
-	if err := n.fetchRoots(l); err != nil {
+	if err := h.fetchRoots(l); err != nil {
 		return err
 	}
-	return n.importFrom(l, number)
+	return h.importFrom(l, number)
 }
 
 // errRootUnknown: what a segment's file must lead to is not known here yet.
 var errRootUnknown = errors.New("cluster: the segment's root is not known yet")
 
-func (n *Node) importFrom(l *port.Link, number uint64) error {
-	source := &segmentSource{node: n, link: l, number: number}
+func (h *history) importFrom(l *port.Link, number uint64) error {
+	source := &segmentSource{life: h.life, link: l, number: number}
 	if err := source.fill(); err != nil {
 		return err
 	}
-	err := n.audit.ImportSegment(number, source, source.total)
+	err := h.audit.ImportSegment(number, source, source.total)
 	if errors.Is(err, audit.ErrMissing) {
 		return errRootUnknown
 	}
 	return err
 }
 
-func (n *Node) fetchRoots(l *port.Link) error {
-	size := n.folder.Adopted()
+func (h *history) fetchRoots(l *port.Link) error {
+	size := h.folder.Adopted()
 	ctx, cancel := context.WithTimeout(context.Background(), fetchPatience)
 	defer cancel()
 	r, err := port.Ask(ctx, l, &port.RootsCall{Size: size})
@@ -325,18 +332,18 @@ func (n *Node) fetchRoots(l *port.Link) error {
 	if err != nil {
 		return err
 	}
-	return n.audit.ImportRoots(roots)
+	return h.audit.ImportRoots(roots)
 }
 
-// Leaf returns a leaf's bytes: this node's own, and where these are not here (not
+// leaf returns a leaf's bytes: this node's own, and where these are not here (not
 // yet applied, still being fetched, damaged) a peer's. A peer that is silent costs
 // leafPatience.
-func (n *Node) Leaf(ctx context.Context, index uint64) ([]byte, error) {
-	data, err := n.audit.Leaf(index)
-	if err == nil || errors.Is(err, audit.ErrPruned) || n.greeter.mux == nil {
+func (h *history) leaf(ctx context.Context, index uint64) ([]byte, error) {
+	data, err := h.audit.Leaf(index)
+	if err == nil || errors.Is(err, audit.ErrPruned) || h.peers.portless() {
 		return data, err
 	}
-	for _, l := range n.peers.leaderFirst(linkRead) {
+	for _, l := range h.peers.leaderFirst(linkRead) {
 		limit, cancel := context.WithTimeout(ctx, leafPatience)
 		r, asked := port.Ask(limit, l, &port.LeafCall{Leaf: index})
 		cancel()

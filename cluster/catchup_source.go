@@ -26,7 +26,7 @@ var errFileChanged = errors.New("cluster: the peer's file changed while it was f
 
 // segmentSource reads a peer's segment file piece by piece.
 type segmentSource struct {
-	node   *Node
+	life   *life
 	link   *port.Link
 	number uint64
 	offset int64
@@ -57,7 +57,7 @@ func (s *segmentSource) pause() bool {
 	select {
 	case <-timer.C:
 		return true
-	case <-s.node.life.stop:
+	case <-s.life.stop:
 		return false
 	}
 }
@@ -84,7 +84,7 @@ func (s *segmentSource) fetch() error {
 
 // Read implements io.Reader.
 func (s *segmentSource) Read(p []byte) (int, error) {
-	if s.node.life.stopped() {
+	if s.life.stopped() {
 		return 0, errHalted
 	}
 	if s.piece.Len() == 0 {

@@ -33,14 +33,13 @@ func TestShiftedClock(t *testing.T) {
 // leader whose clock has just jumped a day is the one that is a day off.
 func TestSampleOutlivesOwnJump(t *testing.T) {
 	c := &handClock{wall: 1_000_000 * engine.Second}
-	n := &Node{config: Config{Clock: c}}
-	seen := sample{offset: 3 * engine.Millisecond, base: clockBase(n.config.Clock)}
+	seen := sample{offset: 3 * engine.Millisecond, base: clockBase(c)}
 	c.pass(engine.Second)
-	require.Equal(t, 3*engine.Millisecond, seen.seenFrom(clockBase(n.config.Clock)).offset, "time that passes changes nothing")
+	require.Equal(t, 3*engine.Millisecond, seen.seenFrom(clockBase(c)).offset, "time that passes changes nothing")
 	c.wall += engine.DayLength
-	require.Equal(t, 3*engine.Millisecond-engine.DayLength, seen.seenFrom(clockBase(n.config.Clock)).offset)
+	require.Equal(t, 3*engine.Millisecond-engine.DayLength, seen.seenFrom(clockBase(c)).offset)
 	c.wall -= engine.DayLength
-	require.Equal(t, 3*engine.Millisecond, seen.seenFrom(clockBase(n.config.Clock)).offset)
+	require.Equal(t, 3*engine.Millisecond, seen.seenFrom(clockBase(c)).offset)
 }
 
 func TestStamper(t *testing.T) {

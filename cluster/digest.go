@@ -53,6 +53,19 @@ type dispute struct {
 	logged bool // The own log says it, and not only a peer.
 }
 
+// digester compares this node's digests with the log's and with the other voters'.
+type digester struct {
+	*digests
+
+	life    *life
+	replica *replica
+	peers   *peers
+}
+
+func newDigester(l *life, r *replica, p *peers) *digester {
+	return &digester{digests: newDigests(), life: l, replica: r, peers: p}
+}
+
 func newDigests() *digests { return &digests{views: make(chan *fsm.View, 1)} }
 
 // claim returns a digest to publish, once each; nil when there is nothing new.
@@ -135,31 +148,31 @@ func digestDue(before, after engine.Time, rows int) bool {
 	return before/digestEvery>>scale != after/digestEvery>>scale
 }
 
-// watchDigest is the adapter's: it freezes where a digest is due and looks at the
+// watch is the adapter's: it freezes where a digest is due and looks at the
 // claim an entry carries.
-func (n *Node) watchDigest(a *adapter, out *fsm.Effects, before engine.Time) {
+func (d *digester) watch(a *adapter, out *fsm.Effects, before engine.Time) {
 	if digestDue(before, out.Time, a.machine.Rows()) {
 		select {
-		case n.digests.views <- a.Freeze():
+		case d.views <- a.Freeze():
 		default:
 		}
 	}
-	if len(out.CheckDigest) > 0 && !n.digests.check(out.CheckIndex, out.CheckDigest) {
-		n.mismatch(out.CheckIndex, true)
+	if len(out.CheckDigest) > 0 && !d.check(out.CheckIndex, out.CheckDigest) {
+		d.mismatch(out.CheckIndex, true)
 	}
 }
 
-// digestStates is the digester's goroutine.
-func (n *Node) digestStates() {
-	defer n.life.running.Done()
+// run is the digester's goroutine.
+func (d *digester) run() {
+	defer d.life.running.Done()
 	for {
 		select {
-		case view := <-n.digests.views:
+		case view := <-d.views:
 			digest := view.Digest()
-			if n.digests.add(wire.Tick{Index: view.Index, Digest: digest[:]}) != nil {
-				n.mismatch(view.Index, true)
+			if d.add(wire.Tick{Index: view.Index, Digest: digest[:]}) != nil {
+				d.mismatch(view.Index, true)
 			}
-		case <-n.life.stop:
+		case <-d.life.stop:
 			return
 		}
 	}
@@ -210,11 +223,11 @@ func (d *digests) inDispute() (uint64, bool) {
 
 // mismatch says that this node's state at an index is not what another one claims,
 // in the log or by itself. Who is right is for the majority to say: the minority stops.
-func (n *Node) mismatch(index uint64, logged bool) {
+func (d *digester) mismatch(index uint64, logged bool) {
 	digestMismatches.Inc()
-	if n.digests.doubt(dispute{index, logged}) {
-		n.log.Error("BUG: states differ between nodes", "index", index)
-		go n.settleDisputes()
+	if d.doubt(dispute{index, logged}) {
+		d.life.log.Error("BUG: states differ between nodes", "index", index)
+		go d.settleDisputes()
 	}
 }
 
@@ -222,30 +235,30 @@ func (n *Node) mismatch(index uint64, logged bool) {
 // at the indices in question, and at the newest ones that come, since whoever was
 // away at the first may have those. A majority against it ends this node; that others
 // are silent never does.
-func (n *Node) settleDisputes() {
-	for !n.settleOnce() {
+func (d *digester) settleDisputes() {
+	for !d.settleOnce() {
 		select {
 		case <-time.After(pingEvery):
-		case <-n.life.stop:
+		case <-d.life.stop:
 			return
 		}
 	}
 }
 
 // settleOnce reports whether the disputes are over.
-func (n *Node) settleOnce() bool {
-	for _, open := range n.digests.disputes() {
-		own, against, quorum := n.countDigests(open.index)
+func (d *digester) settleOnce() bool {
+	for _, open := range d.disputes() {
+		own, against, quorum := d.countDigests(open.index)
 		switch {
-		case open.logged && n.replica.onlyVoter(): // Nobody to ask: the own log contradicts the own state.
-			n.life.die(fmt.Sprintf("BUG: state diverged at index %d: it is not this node's past; wipe this node and let it join anew", open.index))
+		case open.logged && d.replica.onlyVoter(): // Nobody to ask: the own log contradicts the own state.
+			d.life.die(fmt.Sprintf("BUG: state diverged at index %d: it is not this node's past; wipe this node and let it join anew", open.index))
 			return true
 		case own >= quorum:
-			n.log.Error("BUG: another node's state has diverged; this one is with the majority", "index", open.index)
-			n.digests.settled()
+			d.life.log.Error("BUG: another node's state has diverged; this one is with the majority", "index", open.index)
+			d.settled()
 			return true
 		case against >= quorum:
-			n.life.die(fmt.Sprintf("BUG: state diverged at index %d: a majority has another one; wipe this node and let it join anew", open.index))
+			d.life.die(fmt.Sprintf("BUG: state diverged at index %d: a majority has another one; wipe this node and let it join anew", open.index))
 			return true
 		}
 	}
@@ -254,23 +267,23 @@ func (n *Node) settleOnce() bool {
 
 // countDigests returns how many voters have our digest at an index, how many share
 // one other, and the quorum. Where we have none there is nothing to be for or against.
-func (n *Node) countDigests(index uint64) (own, against, quorum int) {
-	mine, known := n.digests.at(index)
+func (d *digester) countDigests(index uint64) (own, against, quorum int) {
+	mine, known := d.at(index)
 	if !known {
-		return 0, 0, len(n.replica.servers()) + 1
+		return 0, 0, len(d.replica.servers()) + 1
 	}
 	counts, voters := map[string]int{}, 0
-	for _, server := range n.replica.servers() {
+	for _, server := range d.replica.servers() {
 		if server.Suffrage != raft.Voter {
 			continue
 		}
 		voters++
-		if string(server.ID) == n.config.ID {
+		if server.ID == d.replica.self {
 			counts[string(mine)]++
 			continue
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
-		r, err := port.Ask(ctx, n.peers.link(string(server.ID), linkControl), &port.DigestCall{Index: index, Digest: mine})
+		r, err := port.Ask(ctx, d.peers.link(string(server.ID), linkControl), &port.DigestCall{Index: index, Digest: mine})
 		cancel()
 		if err == nil && r.Code == 0 {
 			counts[string(r.Digest)]++
@@ -286,13 +299,13 @@ func (n *Node) countDigests(index uint64) (own, against, quorum int) {
 
 // answerDigest tells a peer our digest at an index; one that differs is our matter
 // too.
-func (n *Node) answerDigest(_ context.Context, _ string, q *port.DigestCall) (*port.DigestReply, error) {
-	own, ok := n.digests.at(q.Index)
+func (d *digester) answerDigest(_ context.Context, _ string, q *port.DigestCall) (*port.DigestReply, error) {
+	own, ok := d.at(q.Index)
 	if !ok {
 		return &port.DigestReply{Code: port.CodeMissing}, nil
 	}
 	if len(q.Digest) > 0 && !bytes.Equal(own, q.Digest) {
-		n.mismatch(q.Index, false)
+		d.mismatch(q.Index, false)
 	}
 	return &port.DigestReply{Digest: own}, nil
 }

@@ -19,6 +19,10 @@ const (
 
 // disk is what is known of the data folder's file system.
 type disk struct {
+	life *life
+	dir  string
+	free func(dir string) (free, total uint64, err error)
+
 	level   atomic.Int32
 	percent atomic.Int32 // Free, 0 to 100; -1: not known.
 }
@@ -37,30 +41,30 @@ func levelOf(free, total uint64) diskLevel {
 	return diskFine
 }
 
-// checkDisk is a duty.
-func (n *Node) checkDisk() {
-	free, total, err := n.config.FreeSpace(n.config.DataDir)
+// check is a duty.
+func (d *disk) check() {
+	free, total, err := d.free(d.dir)
 	if err != nil || total == 0 {
-		n.disk.percent.Store(-1)
-		n.log.Error("free space of the data folder is not known", "error", err)
+		d.percent.Store(-1)
+		d.life.log.Error("free space of the data folder is not known", "error", err)
 		return
 	}
-	n.disk.percent.Store(int32(float64(free) / float64(total) * 100))
+	d.percent.Store(int32(float64(free) / float64(total) * 100))
 	level := levelOf(free, total)
-	before := diskLevel(n.disk.level.Swap(int32(level)))
+	before := diskLevel(d.level.Swap(int32(level)))
 	if level == before {
 		return
 	}
 	switch level {
 	case diskFull:
-		n.life.die(fmt.Sprintf("disk full: %d of %d bytes free under %s: make room, then start again", free, total, n.config.DataDir))
+		d.life.die(fmt.Sprintf("disk full: %d of %d bytes free under %s: make room, then start again", free, total, d.dir))
 	case diskLow:
-		n.log.Error("disk nearly full: this node takes no writes and no leadership", "freeBytes", free)
+		d.life.log.Error("disk nearly full: this node takes no writes and no leadership", "freeBytes", free)
 	case diskWarn:
-		n.log.Warn("disk is getting full", "freeBytes", free)
+		d.life.log.Warn("disk is getting full", "freeBytes", free)
 	case diskFine:
-		n.log.Info("disk has room again", "freeBytes", free)
+		d.life.log.Info("disk has room again", "freeBytes", free)
 	}
 }
 
-func (n *Node) diskIsLow() bool { return diskLevel(n.disk.level.Load()) >= diskLow }
+func (d *disk) low() bool { return diskLevel(d.level.Load()) >= diskLow }

@@ -25,7 +25,7 @@ func (n *Node) runDuties() {
 	defer fast.Stop()
 	defer slow.Stop()
 	defer rare.Stop()
-	n.checkDisk()
+	n.disk.check()
 	for {
 		select {
 		case <-n.life.stop:
@@ -36,7 +36,7 @@ func (n *Node) runDuties() {
 			n.lookAtLeader()
 			n.failWhenLeaderless()
 		case now := <-slow.C:
-			n.checkDisk()
+			n.disk.check()
 			n.compactWhenDue(now)
 			n.promoteCaughtUp(now)
 			n.watchDead(now)
@@ -71,7 +71,7 @@ func (n *Node) serving() error {
 	if n.life.dead.Load() != nil {
 		return wire.ErrShuttingDown
 	}
-	if n.diskIsLow() && n.replica.alone.Load() {
+	if n.disk.low() && n.replica.alone.Load() {
 		return wire.ErrOverloaded
 	}
 	return n.peers.leaderless()
@@ -89,7 +89,7 @@ func (n *Node) unserved() error {
 
 // yieldWhenLow hands leadership on while the disk is nearly full.
 func (n *Node) yieldWhenLow() {
-	if !n.diskIsLow() || !n.replica.leads() || n.replica.voterCount() < 2 {
+	if !n.disk.low() || !n.replica.leads() || n.replica.voterCount() < 2 {
 		return
 	}
 	n.life.running.Go(func() {

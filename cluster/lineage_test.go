@@ -23,7 +23,7 @@ func TestKin(t *testing.T) {
 	twin := port.Hello{ID: "t", ClusterID: "c", Recovery: 1, Lineage: "bb"}
 	second := port.Hello{ID: "s", ClusterID: "c", Recovery: 2, Lineage: "cc"}
 	taken := port.Hello{ID: "j", Recovery: 1, Lineage: "aa"} // Joins: it has the lineage and no state yet.
-	n := &Node{}
+	k := &lineage{replica: newReplica("n1", time.Now())}
 	cases := []struct {
 		name       string
 		own, other port.Hello
@@ -44,10 +44,10 @@ func TestKin(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			if c.says == "" {
-				require.Empty(t, n.lineage.kin(&c.own, &c.other))
+				require.Empty(t, k.kin(&c.own, &c.other))
 				return
 			}
-			require.Contains(t, n.lineage.kin(&c.own, &c.other), c.says)
+			require.Contains(t, k.kin(&c.own, &c.other), c.says)
 		})
 	}
 }

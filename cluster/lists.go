@@ -41,10 +41,14 @@ var ErrNoList = errors.New("cluster: no list of that digest")
 // so that a past verdict can be judged again with the very list it saw. Files
 // carry log time as their modification time: the last time they were in use.
 type listKeeper struct {
-	dir   string
-	queue chan keptList
-	asked [32]byte                   // Digest of the list last sent to be opened ahead. Of the apply goroutine.
-	ahead atomic.Pointer[ofac.Index] // The staged list, opened before it is activated.
+	dir     string
+	life    *life
+	state   *state
+	peers   *peers
+	staging gate // One list at a time.
+	queue   chan keptList
+	asked   [32]byte                   // Digest of the list last sent to be opened ahead. Of the apply goroutine.
+	ahead   atomic.Pointer[ofac.Index] // The staged list, opened before it is activated.
 
 	mu   sync.Mutex
 	open []*ofac.Index // Most recently asked last.
@@ -57,8 +61,8 @@ type keptList struct {
 	staged bool // To be opened, not yet to be written.
 }
 
-func newListKeeper(dir string) *listKeeper {
-	return &listKeeper{dir: dir, queue: make(chan keptList, listWriteQueue)}
+func newListKeeper(dir string, l *life, s *state, p *peers) *listKeeper {
+	return &listKeeper{dir: dir, life: l, state: s, peers: p, staging: newGate(), queue: make(chan keptList, listWriteQueue)}
 }
 
 func (k *listKeeper) path(digest [32]byte) string {
@@ -167,30 +171,30 @@ func (k *listKeeper) find(digest [32]byte) (*ofac.Index, error) {
 	return index, nil
 }
 
-// ListByDigest returns any list that was active in the last 90 days; ErrNoList when
+// byDigest returns any list that was active in the last 90 days; ErrNoList when
 // neither this node nor one that answers has it.
-func (n *Node) ListByDigest(digest [32]byte) (*ofac.Index, error) {
-	if active := n.List(); active != nil && active.Digest() == digest {
+func (k *listKeeper) byDigest(digest [32]byte) (*ofac.Index, error) {
+	if active := k.state.List(); active != nil && active.Digest() == digest {
 		return active, nil
 	}
-	index, err := n.lists.find(digest)
-	if !errors.Is(err, ErrNoList) || n.greeter.mux == nil {
+	index, err := k.find(digest)
+	if !errors.Is(err, ErrNoList) || k.peers.portless() {
 		return index, err
 	}
-	if err := n.fetchList(digest); err != nil {
+	if err := k.fetchList(digest); err != nil {
 		return nil, err
 	}
-	return n.lists.find(digest)
+	return k.find(digest)
 }
 
 // fetchList takes a list from a peer: this node joined after it was in use.
-func (n *Node) fetchList(digest [32]byte) error {
-	for _, l := range n.historyPeers() {
+func (k *listKeeper) fetchList(digest [32]byte) error {
+	for _, l := range k.peers.leaderFirst(linkFetch) {
 		data, err := readList(l, digest)
 		if err != nil || ofac.Digest(data) != digest {
 			continue
 		}
-		return n.lists.write(keptList{digest: digest, data: data, at: n.LogTime()})
+		return k.write(keptList{digest: digest, data: data, at: k.state.LogTime()})
 	}
 	return ErrNoList
 }
@@ -215,11 +219,11 @@ func readList(l *port.Link, digest [32]byte) ([]byte, error) {
 }
 
 // answerList gives a peer a piece of a kept list.
-func (n *Node) answerList(_ context.Context, _ string, m *port.ListCall) (*port.ListReply, error) {
+func (k *listKeeper) answerList(_ context.Context, _ string, m *port.ListCall) (*port.ListReply, error) {
 	if len(m.Digest) != sha256.Size || m.Offset < 0 {
 		return &port.ListReply{Code: port.CodeMissing}, nil
 	}
-	file, err := os.Open(n.lists.path([32]byte(m.Digest)))
+	file, err := os.Open(k.path([32]byte(m.Digest)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return &port.ListReply{Code: port.CodeMissing}, nil
 	}
@@ -238,20 +242,20 @@ func (n *Node) answerList(_ context.Context, _ string, m *port.ListCall) (*port.
 	return &port.ListReply{Data: data, Total: info.Size()}, nil
 }
 
-// keepLists is the list keeper's goroutine.
-func (n *Node) keepLists() {
-	defer n.life.running.Done()
+// run is the list keeper's goroutine.
+func (k *listKeeper) run() {
+	defer k.life.running.Done()
 	for {
 		select {
-		case list := <-n.lists.queue:
+		case list := <-k.queue:
 			if list.staged {
-				n.lists.openStaged(list)
+				k.openStaged(list)
 				continue
 			}
-			if err := n.lists.write(list); err != nil {
-				n.log.Error("compiled list not kept on disk", "error", err)
+			if err := k.write(list); err != nil {
+				k.life.log.Error("compiled list not kept on disk", "error", err)
 			}
-		case <-n.life.stop:
+		case <-k.life.stop:
 			return
 		}
 	}
@@ -261,50 +265,50 @@ func (n *Node) keepLists() {
 // checking its bytes takes tens of milliseconds, and by the time of its activation
 // they should be over, so that the switch holds up no verdict. A list that is not
 // ready by then is opened at its activation.
-func (n *Node) openAhead(out *fsm.Effects) {
-	if out.Settings == nil || len(out.Settings.Staged) == 0 || out.Settings.Staged[0].Digest == n.lists.asked {
+func (k *listKeeper) openAhead(out *fsm.Effects) {
+	if out.Settings == nil || len(out.Settings.Staged) == 0 || out.Settings.Staged[0].Digest == k.asked {
 		return
 	}
-	digest, data, whole := n.adapter.Freeze().Staged()
+	digest, data, whole := k.state.views.freeze().Staged()
 	if !whole {
 		return
 	}
 	select {
-	case n.lists.queue <- keptList{digest: digest, data: data, staged: true}:
-		n.lists.asked = digest
+	case k.queue <- keptList{digest: digest, data: data, staged: true}:
+		k.asked = digest
 	default:
 	}
 }
 
 // openList gives the list that an entry activated. Bytes that cannot be opened (the
 // edge checked them before they were staged) leave no list: no verdict is given.
-func (n *Node) openList(out *fsm.Effects) *ofac.Index {
+func (k *listKeeper) openList(out *fsm.Effects) *ofac.Index {
 	if out.ListData == nil {
 		return nil
 	}
 	var index *ofac.Index
 	if out.Settings != nil && out.Settings.List != nil {
-		index = n.lists.opened(out.Settings.List.Digest)
+		index = k.opened(out.Settings.List.Digest)
 	}
-	n.lists.asked = [32]byte{}
+	k.asked = [32]byte{}
 	if index == nil {
 		var err error
 		if index, err = ofac.Open(out.ListData); err != nil {
-			n.log.Error("the activated list cannot be opened: no verdicts until another one is activated", "error", err)
+			k.life.log.Error("the activated list cannot be opened: no verdicts until another one is activated", "error", err)
 			return nil
 		}
 	}
-	if !n.lists.keep(index, out.ListData, out.Time) {
-		n.log.Error("compiled list not kept on disk: too many wait")
+	if !k.keep(index, out.ListData, out.Time) {
+		k.life.log.Error("compiled list not kept on disk: too many wait")
 	}
 	return index
 }
 
 // awaitOpened waits a moment for a staged list to be opened here, and so, more or
 // less, on the other nodes: they began at the same entry.
-func (n *Node) awaitOpened(ctx context.Context, digest [32]byte) {
+func (k *listKeeper) awaitOpened(ctx context.Context, digest [32]byte) {
 	for range openPatience / openLook {
-		if index := n.lists.ahead.Load(); index != nil && index.Digest() == digest {
+		if index := k.ahead.Load(); index != nil && index.Digest() == digest {
 			return
 		}
 		select {
@@ -315,6 +319,10 @@ func (n *Node) awaitOpened(ctx context.Context, digest [32]byte) {
 	}
 }
 
+// ListByDigest returns any list that was active in the last 90 days; ErrNoList when
+// neither this node nor one that answers has it.
+func (n *Node) ListByDigest(digest [32]byte) (*ofac.Index, error) { return n.lists.byDigest(digest) }
+
 // Stage replicates a compiled list in chunks through the log, one after another
 // so that screening goes on between them. The result is the last chunk's: its
 // leaf says that the list is staged. One list is staged at a time.
@@ -322,10 +330,10 @@ func (n *Node) Stage(ctx context.Context, compiled []byte, info wire.ListInfo, c
 	if len(compiled) == 0 || len(compiled) > engine.ListMax {
 		return wire.Result{}, fmt.Errorf("compiled list of %d bytes: %w", len(compiled), wire.ErrTooLarge)
 	}
-	if err := n.staging.enter(ctx); err != nil {
+	if err := n.lists.staging.enter(ctx); err != nil {
 		return wire.Result{}, err
 	}
-	defer n.staging.leave()
+	defer n.lists.staging.leave()
 	chunk := wire.ListChunk{Digest: ofac.Digest(compiled), Total: uint32(len(compiled))}
 	info.Digest = chunk.Digest
 	for at := 0; ; at += len(chunk.Data) {
@@ -337,7 +345,7 @@ func (n *Node) Stage(ctx context.Context, compiled []byte, info wire.ListInfo, c
 		}
 		result, err := n.Propose(ctx, wire.KindListChunk, wire.Encode(&chunk))
 		if last && err == nil && result.Code == wire.Applied {
-			n.awaitOpened(ctx, chunk.Digest)
+			n.lists.awaitOpened(ctx, chunk.Digest)
 		}
 		if err != nil || last || result.Code != wire.Unchanged {
 			return result, err

@@ -175,24 +175,24 @@ func TestDivergedNodeStops(t *testing.T) {
 	odd := g.follower()
 	var index uint64
 	require.Eventually(t, func() bool { // Until all have a digest of one index.
-		tick, ok := odd.digests.last()
+		tick, ok := odd.digester.last()
 		if !ok {
 			return false
 		}
 		index = tick.Index
 		for _, n := range g.all() {
-			if _, ok := n.digests.at(index); !ok {
+			if _, ok := n.digester.at(index); !ok {
 				return false
 			}
 		}
 		return true
 	}, 30*time.Second, 20*time.Millisecond)
-	odd.digests.mu.Lock()
-	for i := range odd.digests.known {
-		odd.digests.known[i].Digest = []byte(strings.Repeat("x", 32))
+	odd.digester.mu.Lock()
+	for i := range odd.digester.known {
+		odd.digester.known[i].Digest = []byte(strings.Repeat("x", 32))
 	}
-	odd.digests.mu.Unlock()
-	odd.mismatch(index, true)
+	odd.digester.mu.Unlock()
+	odd.digester.mismatch(index, true)
 	require.Eventually(t, func() bool { return len(g.gave[odd.NodeID()].all()) == 1 }, 20*time.Second, 10*time.Millisecond)
 	require.Contains(t, g.gave[odd.NodeID()].all()[0], "diverged")
 	for id, n := range g.all() {

@@ -77,7 +77,7 @@ func (n *Node) measure(now time.Time) {
 	g.clockOffset.Set(float64(n.clocks.offset() / engine.Millisecond))
 	g.voters.Set(float64(voters))
 	g.healthy.Set(float64(answering))
-	g.historyMissing.Set(truth(n.catchup.busy.Load()))
+	g.historyMissing.Set(truth(n.history.busy.Load()))
 	g.oldestLogAge.Set(n.oldestLogAge(now).Seconds())
 }
 

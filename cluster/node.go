@@ -38,7 +38,7 @@ type Node struct {
 	waiters   *waiters
 	sequencer *sequencer
 	lists     *listKeeper
-	digests   *digests
+	digester  *digester
 
 	address      port.Address
 	certificates *port.Keeper // nil: no certificates given.
@@ -52,7 +52,7 @@ type Node struct {
 	reads        *readRounds
 
 	membership  membership
-	catchup     catchUp
+	history     *history
 	lineage     *lineage
 	retention   []retentionMark // Of the duties, oldest first.
 	damaged     int             // Of the duties: damaged places that were told.
@@ -62,11 +62,9 @@ type Node struct {
 	draining   atomic.Bool
 	use        keyUse
 	compaction compaction
-	disk       disk
+	disk       *disk
 	since      time.Time
 	gauges     *gauges
-	staging    gate // One list at a time.
-
 }
 
 const (
@@ -84,14 +82,13 @@ func Open(config Config) (*Node, error) {
 	}
 	n := &Node{
 		config: config, log: config.Logger.With("node", config.ID),
-		replica: newReplica(config.ID, time.Now()), digests: newDigests(), since: time.Now(),
+		replica: newReplica(config.ID, time.Now()), since: time.Now(),
 	}
 	n.life = newLife(n.log, config.Fatal)
 	n.life.lastly = n.cutOff
 	n.waiters = newWaiters(originOf(config.ID), randomSeq(), config.Clock)
-	n.catchup.wake = make(chan struct{}, 1)
 	n.gauges = newGauges(config.ID)
-	n.staging, n.membership.changing, n.compaction.gate = newGate(), newGate(), newGate()
+	n.membership.changing, n.compaction.gate = newGate(), newGate()
 	n.adapter = &adapter{node: n, machine: fsm.New()}
 	n.state = newState(config.Clock, n.adapter.Freeze)
 	if err := n.openStores(); err != nil {
@@ -131,8 +128,6 @@ func (n *Node) openStores() (err error) {
 	n.greeter = newGreeter(&n.config, n.log, n.folder, n.state, n.replica, n.lineage)
 	n.peers = newPeers(n.life, n.config.Clock, n.replica, n.greeter)
 	n.clocks = &clocks{n.config.Clock, n.state, n.replica, n.peers}
-	n.assemble()
-	n.lists = newListKeeper(n.folder.Sub(datadir.ListFolder))
 	history := n.config.History
 	if history == nil {
 		history = audit.OSDir(n.folder.Sub(datadir.AuditFolder))
@@ -143,16 +138,25 @@ func (n *Node) openStores() (err error) {
 	if n.store, err = n.config.OpenLog(n.folder.Sub(datadir.RaftFolder)); err != nil {
 		return err
 	}
-	n.snaps, err = datadir.OpenSnapshots(n.folder.Sub(datadir.RaftFolder), newRaftLogger(n.log))
-	return err
+	if n.snaps, err = datadir.OpenSnapshots(n.folder.Sub(datadir.RaftFolder), newRaftLogger(n.log)); err != nil {
+		return err
+	}
+	n.assemble()
+	return nil
 }
 
-// assemble makes the parts of a record's way and of reading, once they can know of
-// each other.
+// assemble makes the parts that know of the stores and of each other.
 func (n *Node) assemble() {
+	n.disk = &disk{life: n.life, dir: n.config.DataDir, free: n.config.FreeSpace}
+	n.lists = newListKeeper(n.folder.Sub(datadir.ListFolder), n.life, n.state, n.peers)
+	n.history = &history{
+		life: n.life, folder: n.folder, audit: n.audit, state: n.state, replica: n.replica, peers: n.peers, disk: n.disk,
+		wake: make(chan struct{}, 1),
+	}
+	n.digester = newDigester(n.life, n.replica, n.peers)
 	n.sequencer = &sequencer{
 		log: n.log, life: n.life, state: n.state, replica: n.replica, clocks: n.clocks, lineage: n.lineage,
-		waiters: n.waiters, digests: n.digests, pingNow: n.peers.pingNow, clock: stamper{clock: n.config.Clock},
+		waiters: n.waiters, digests: n.digester.digests, pingNow: n.peers.pingNow, clock: stamper{clock: n.config.Clock},
 		wake: make(chan struct{}, 1), slots: make(chan struct{}, entriesInFlight),
 	}
 	if n.config.BootstrapExpect > 0 {
@@ -318,8 +322,8 @@ func (n *Node) start() {
 	go n.scrubHistory()
 	go n.sequencer.run()
 	go n.runDuties()
-	go n.keepLists()
-	go n.digestStates()
+	go n.lists.run()
+	go n.digester.run()
 	if n.greeter.mux == nil {
 		return
 	}
@@ -330,7 +334,7 @@ func (n *Node) start() {
 	n.life.running.Add(3)
 	go n.peers.run()
 	go n.findGroup()
-	go n.fetchHistory()
+	go n.history.run()
 }
 
 // Close stops the node: it refuses new work, finishes what is in flight, and
@@ -411,9 +415,9 @@ func (n *Node) applied(out *fsm.Effects, size int) error {
 			return err
 		}
 	}
-	n.openAhead(out)
+	n.lists.openAhead(out)
 	p := n.published.Load()
-	p.take(out, n.openList(out))
+	p.take(out, n.lists.openList(out))
 	live := n.replica.started.Load() && n.replica.raft.CurrentTerm() == out.Term && n.replica.raft.CommitIndex() <= out.Index
 	n.logTime.Store(&instant{out.Time, n.config.Clock.Monotonic(), live})
 	n.commands.Store(out.Index)
@@ -432,7 +436,7 @@ func (n *Node) restored(out *fsm.Effects) error {
 			return err
 		}
 	}
-	p.take(out, n.openList(out))
+	p.take(out, n.lists.openList(out))
 	n.published.Store(p)
 	n.logTime.Store(&instant{time: out.Time, at: n.config.Clock.Monotonic()})
 	n.commands.Store(out.Index)
@@ -447,6 +451,13 @@ func (n *Node) restored(out *fsm.Effects) error {
 // read, and waits until it is applied here: a read after it sees everything
 // that was acknowledged before the call.
 func (n *Node) ReadIndex(ctx context.Context) (uint64, error) { return n.reads.await(ctx) }
+
+// Leaf returns a leaf's bytes: this node's own, and where these are not here (not
+// yet applied, still being fetched, damaged) a peer's. A peer that is silent costs
+// leafPatience.
+func (n *Node) Leaf(ctx context.Context, index uint64) ([]byte, error) {
+	return n.history.leaf(ctx, index)
+}
 
 // Audit returns this node's copy of history.
 func (n *Node) Audit() *audit.Store { return n.audit }

@@ -79,7 +79,7 @@ func TestStatusTellsOfLag(t *testing.T) {
 	n := openAlone(t, t.TempDir())
 	s := report.ClusterStatus{Nodes: []report.NodeStatus{{ID: "n2", Role: "follower", Lag: maxLagDefault + 1}, {ID: "n3", Role: "follower", Lag: maxLagDefault}}}
 	require.Equal(t, []string{"n2 is 1001 entries behind"}, n.groupWarnings(&s))
-	n.catchup.busy.Store(true)
+	n.history.busy.Store(true)
 	s.Nodes[0] = report.NodeStatus{ID: n.NodeID(), Role: "leader", ClockSkewMs: int64(engine.Second)}
 	require.Equal(t, []string{"history of n1 is incomplete: it is fetched from the others"}, n.groupWarnings(&s))
 }

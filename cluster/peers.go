@@ -76,6 +76,9 @@ func newPeers(l *life, clock Clock, r *replica, g *greeter) *peers {
 
 var errNoPort = errors.New("cluster: this node has no port between nodes")
 
+// portless reports whether there is nobody to be asked, for want of a port.
+func (p *peers) portless() bool { return p.greeter.mux == nil }
+
 // link returns the connection to a member, dialled when it is used.
 func (p *peers) link(id string, lane linkLane) *port.Link {
 	p.mu.Lock()

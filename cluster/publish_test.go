@@ -108,17 +108,17 @@ func TestProgress(t *testing.T) {
 
 func TestLogTimeRunsAheadBoundedly(t *testing.T) {
 	c := &handClock{wall: 100 * engine.Second}
-	n := &Node{config: Config{Clock: c}}
-	require.Zero(t, n.LogTime())
-	n.logTime.Store(&instant{time: 50 * engine.Second, at: c.Monotonic()})
+	s := newState(c, nil)
+	require.Zero(t, s.LogTime())
+	s.logTime.Store(&instant{time: 50 * engine.Second, at: c.Monotonic()})
 	c.pass(engine.Second)
-	require.Equal(t, 51*engine.Second, n.LogTime())
+	require.Equal(t, 51*engine.Second, s.LogTime())
 	c.pass(engine.Hour)
-	require.Equal(t, 52*engine.Second, n.LogTime())
+	require.Equal(t, 52*engine.Second, s.LogTime())
 }
 
 func TestListKeeper(t *testing.T) {
-	k := newListKeeper(t.TempDir())
+	k := newListKeeper(t.TempDir(), nil, nil, nil)
 	digest := func(b byte) (d [32]byte) { d[0] = b; return d }
 	const day = engine.DayLength
 	require.NoError(t, k.write(keptList{digest: digest(1), data: []byte("one"), at: 1 * day}))
@@ -171,15 +171,15 @@ func TestNodeLowOnDisk(t *testing.T) {
 	})
 	propose(t, n, wire.KindRegister, register("a"))
 	free.Store(15 * engine.MiB)
-	n.checkDisk()
+	n.disk.check()
 	_, err := n.Propose(t.Context(), wire.KindRegister, register("b"))
 	require.ErrorIs(t, err, wire.ErrOverloaded)
 	require.False(t, n.Ready(t.Context(), readyQueryAll).Ready)
 	free.Store(100 * engine.MiB)
-	n.checkDisk()
+	n.disk.check()
 	propose(t, n, wire.KindRegister, register("c"))
 	free.Store(5 * engine.MiB)
-	n.checkDisk()
+	n.disk.check()
 	require.Len(t, gave.all(), 1)
 	require.Contains(t, gave.all()[0], "disk full")
 }

@@ -13,7 +13,7 @@ func TestNotHealthyWithoutHistory(t *testing.T) {
 	n := openAlone(t, t.TempDir())
 	before := n.Status(t.Context())
 	require.Equal(t, 1, before.Quorum.Healthy)
-	n.catchup.busy.Store(true)
+	n.history.busy.Store(true)
 	after := n.Status(t.Context())
 	require.False(t, after.Nodes[0].Healthy)
 	require.Zero(t, after.Quorum.Healthy)

@@ -124,7 +124,7 @@ func (r *rejoinTest) awaitState(n *Node) {
 }
 
 func (r *rejoinTest) awaitWhole(n *Node) {
-	require.Eventually(r, func() bool { return n.audit.Size() >= r.size && len(n.audit.Missing(1)) == 0 && !n.catchup.busy.Load() },
+	require.Eventually(r, func() bool { return n.audit.Size() >= r.size && len(n.audit.Missing(1)) == 0 && !n.history.busy.Load() },
 		time.Minute, 10*time.Millisecond, "history not complete")
 	requireSameHistory(r.T, r.nodes["n1"], n, r.size)
 	requireSameHistory(r.T, n, r.nodes["n1"], r.size)
@@ -153,11 +153,11 @@ func (r *rejoinTest) withoutRoom(t *testing.T) {
 	}
 	n := r.wipe(space)
 	r.awaitState(n)
-	_, err := n.fillHoles()
+	_, err := n.history.fillHoles()
 	require.ErrorIs(t, err, errNoRoom)
 	for range 2 {
 		leader, _ := r.peersOf(n)
-		require.True(t, n.catchup.busy.Load())
+		require.True(t, n.history.busy.Load())
 		require.Len(t, n.audit.Missing(10), rejoinSegments+1, "nothing was fetched")
 		reader := &oldReader{leader: leader, asked: n, random: rand.New(rand.NewPCG(1, 2)), below: r.size}
 		for range 50 {
@@ -228,7 +228,7 @@ func (r *rejoinTest) damagedPeers(t *testing.T) {
 	r.damage(other, 1, inALaterBundle)
 	r.awaitState(n)
 	r.awaitVote()
-	require.Eventually(t, func() bool { return len(n.audit.Missing(1)) == 0 && !n.catchup.busy.Load() }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(n.audit.Missing(1)) == 0 && !n.history.busy.Load() }, time.Minute, 10*time.Millisecond)
 	for _, peer := range []*Node{leader, other} {
 		_, err := peer.audit.Verify(context.Background(), func(d *audit.DamageError) { t.Logf("%s: %v", peer.NodeID(), d) })
 		require.NoError(t, err)

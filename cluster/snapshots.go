@@ -33,7 +33,7 @@ func (c *compaction) applied(size int) {
 // compactWhenDue is a duty. The snapshot itself runs beside the duties.
 func (n *Node) compactWhenDue(now time.Time) {
 	c := &n.compaction
-	if c.bytes.Load() < n.compactionDue() || n.diskIsLow() || !c.gate.tryEnter() {
+	if c.bytes.Load() < n.compactionDue() || n.disk.low() || !c.gate.tryEnter() {
 		return
 	}
 	if now.Sub(c.last) < n.config.Snapshot.Interval {

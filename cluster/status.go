@@ -58,7 +58,7 @@ func (n *Node) Status(ctx context.Context) report.ClusterStatus {
 	if settings.Genesis != nil {
 		s.ClusterID = settings.Genesis.ClusterID
 	}
-	if digest, ok := n.digests.last(); ok {
+	if digest, ok := n.digester.last(); ok {
 		s.StateDigest, s.DigestIndex = hex.EncodeToString(digest.Digest), digest.Index
 	}
 	s.Nodes = n.nodes(ctx, commit)
@@ -171,7 +171,7 @@ func (n *Node) pong() *port.Pong {
 		FormatMax: uint16(engine.FormatNewest), Leads: n.replica.opened.Load() != 0,
 		Healthy: self.Healthy, Member: len(n.replica.servers()) > 0 || settings.Genesis != nil,
 		Expect: n.config.BootstrapExpect, Address: n.address.String(),
-		Missing: n.catchup.busy.Load(), Use: n.use.lately(),
+		Missing: n.history.busy.Load(), Use: n.use.lately(),
 	}
 	if settings.Genesis != nil {
 		p.ClusterID = settings.Genesis.ClusterID
@@ -188,7 +188,7 @@ func (n *Node) self(commit uint64) report.NodeStatus {
 		ID: n.config.ID, Addr: n.address.Host, APIAddr: n.config.APIAddr,
 		Suffrage: suffrageNonvoter, Role: n.Role(),
 		// Without its history a node is no copy yet that others could be lost for.
-		Healthy:      n.life.dead.Load() == nil && !n.diskIsLow() && !n.catchup.busy.Load(),
+		Healthy:      n.life.dead.Load() == nil && !n.disk.low() && !n.history.busy.Load(),
 		AppliedIndex: applied, Lag: commit - min(applied, commit),
 		Version: n.config.Version, UpSince: n.since.UTC().Format(datadir.TimeFormat),
 		ClockSkewMs: int64(n.clocks.offset() / engine.Millisecond),
@@ -224,7 +224,7 @@ func (n *Node) warnings() []string {
 	if damage := n.audit.Damage(); len(damage) > 0 {
 		warnings = append(warnings, fmt.Sprintf("history on this node's disk is damaged in %d places, the first: %v", len(damage), damage[0]))
 	}
-	if index, open := n.digests.inDispute(); open {
+	if index, open := n.digester.inDispute(); open {
 		warnings = append(warnings, fmt.Sprintf("states differ between nodes since log index %d, and no majority has one yet: bring every voter up", index))
 	}
 	if n.waitsToBeTold() {
@@ -245,7 +245,7 @@ func (n *Node) groupWarnings(s *report.ClusterStatus) (warnings []string) {
 		case node.Lag > maxLagDefault:
 			warnings = append(warnings, fmt.Sprintf("%s is %d entries behind", node.ID, node.Lag))
 		}
-		if last, known := n.peers.last(node.ID); known && last.pong.Missing || node.ID == n.config.ID && n.catchup.busy.Load() {
+		if last, known := n.peers.last(node.ID); known && last.pong.Missing || node.ID == n.config.ID && n.history.busy.Load() {
 			warnings = append(warnings, fmt.Sprintf("history of %s is incomplete: it is fetched from the others", node.ID))
 		}
 	}
@@ -362,7 +362,7 @@ func (n *Node) checkDiskRoom() report.ReadyCheck {
 	if percent < 0 {
 		text = "free space not known"
 	}
-	return report.ReadyCheck{Name: "disk", OK: !n.diskIsLow(), Text: text}
+	return report.ReadyCheck{Name: "disk", OK: !n.disk.low(), Text: text}
 }
 
 func (n *Node) checkClock() report.ReadyCheck {

@@ -32,16 +32,16 @@ func (n *Node) service() *port.Service {
 		return &port.TermReply{Term: n.replica.raft.CurrentTerm()}, nil
 	})
 	port.Handle(s, func(ctx context.Context, _ string, q *port.JoinCall) (*port.Done, error) {
-		return &port.Done{}, n.admitMember(ctx, q)
+		return &port.Done{}, n.membership.admitMember(ctx, q)
 	})
 	port.Handle(s, func(ctx context.Context, _ string, q *port.VerbCall) (*port.Done, error) {
-		return &port.Done{}, n.doVerb(ctx, q)
+		return &port.Done{}, n.membership.doVerb(ctx, q)
 	})
 	port.Handle(s, func(_ context.Context, peer string, q *port.PromiseCall) (*port.Done, error) {
 		if q.ID != peer { // Given once for ever: not in another's name.
 			return nil, fmt.Errorf("cluster: node %q asks for a promise to %q", peer, q.ID)
 		}
-		return &port.Done{}, n.promise(q)
+		return &port.Done{}, n.finder.promise(q)
 	})
 	port.Handle(s, n.history.answerLeaf)
 	port.Handle(s, func(_ context.Context, _ string, q *port.RootsCall) (*port.RootsReply, error) {

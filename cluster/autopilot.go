@@ -20,53 +20,52 @@ const votersKept = 3
 
 // watchDead is a duty: it follows how long each voter has not answered, and takes
 // one vote at a time.
-func (n *Node) watchDead(now time.Time) {
-	m := &n.membership
-	if !n.replica.leads() || n.replica.opened.Load() == 0 {
+func (m *membership) watchDead(now time.Time) {
+	if !m.replica.leads() || m.replica.opened.Load() == 0 {
 		m.forgetSilent()
 		return
 	}
 	voters, dead := 0, ""
 	present := map[string]bool{}
-	for _, server := range n.replica.servers() {
+	for _, server := range m.replica.servers() {
 		if server.Suffrage != raft.Voter {
 			continue
 		}
 		voters++
 		id := string(server.ID)
 		present[id] = true
-		if since, silent := m.noteSilence(id, n.peers.answers(id), now); silent && now.Sub(since) >= n.config.DeadAfter && (dead == "" || id < dead) {
+		if since, silent := m.noteSilence(id, m.peers.answers(id), now); silent && now.Sub(since) >= m.deadAfter && (dead == "" || id < dead) {
 			dead = id
 		}
 	}
 	m.keepSilent(present)
-	answering, _ := n.peers.reachable()
-	if dead == "" || n.config.DeadAfter <= 0 || voters <= votersKept || answering < (voters-1)/2+1 {
+	answering, _ := m.peers.reachable()
+	if dead == "" || m.deadAfter <= 0 || voters <= votersKept || answering < (voters-1)/2+1 {
 		return
 	}
-	n.life.running.Go(func() {
+	m.life.running.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), membershipPatience)
 		defer cancel()
-		if err := n.retireDead(ctx, dead); err != nil {
-			n.log.Warn("a voter that does not answer keeps its vote", "peer", dead, "error", err)
+		if err := m.retireDead(ctx, dead); err != nil {
+			m.life.log.Warn("a voter that does not answer keeps its vote", "peer", dead, "error", err)
 		}
 	})
 }
 
 // retireDead takes the vote of a voter that still does not answer. It is not held
 // without one: when it answers again it gets its vote back like any other.
-func (n *Node) retireDead(ctx context.Context, id string) error {
-	if err := n.membership.changing.enter(ctx); err != nil {
+func (m *membership) retireDead(ctx context.Context, id string) error {
+	if err := m.changing.enter(ctx); err != nil {
 		return err
 	}
-	defer n.membership.changing.leave()
-	server, known := n.replica.find(raft.ServerID(id))
-	if !known || server.Suffrage != raft.Voter || n.peers.answers(id) || n.replica.voterCount() <= votersKept {
+	defer m.changing.leave()
+	server, known := m.replica.find(raft.ServerID(id))
+	if !known || server.Suffrage != raft.Voter || m.peers.answers(id) || m.replica.voterCount() <= votersKept {
 		return nil
 	}
-	n.log.Warn("a voter has not answered for long and loses its vote until it does", "peer", id, "after", n.config.DeadAfter)
+	m.life.log.Warn("a voter has not answered for long and loses its vote until it does", "peer", id, "after", m.deadAfter)
 	votesRetired.Inc()
-	return n.change(func() raft.IndexFuture { return n.replica.raft.DemoteVoter(server.ID, 0, membershipPatience) })
+	return m.change(func() raft.IndexFuture { return m.replica.raft.DemoteVoter(server.ID, 0, membershipPatience) })
 }
 
 // noteSilence returns since when a voter has been silent, as this leader knows it.
@@ -107,12 +106,11 @@ func (m *membership) forgetSilent() {
 
 // autopilot describes what the leader does by itself; only the leader knows who is
 // silent.
-func (n *Node) autopilot(nodes []report.NodeStatus) report.Autopilot {
+func (m *membership) autopilot(nodes []report.NodeStatus) report.Autopilot {
 	a := report.Autopilot{
-		DeadAfterSeconds: int64(n.config.DeadAfter / time.Second), StableSeconds: int64(promoteStable / time.Second),
+		DeadAfterSeconds: int64(m.deadAfter / time.Second), StableSeconds: int64(promoteStable / time.Second),
 		VotersKept: votersKept, Silent: []string{},
 	}
-	m := &n.membership
 	m.silentMu.Lock()
 	defer m.silentMu.Unlock()
 	for _, node := range nodes {

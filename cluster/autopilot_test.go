@@ -52,7 +52,7 @@ func TestThreeVotersAreKept(t *testing.T) {
 		return len(a.Silent) == 1 && a.Silent[0] == gone
 	}, 10*time.Second, 20*time.Millisecond)
 	for range 5 { // Duties of their own would come once a second.
-		leader.watchDead(time.Now().Add(time.Hour))
+		leader.membership.watchDead(time.Now().Add(time.Hour))
 	}
 	require.Equal(t, report.QuorumInfo{Voters: 3, Healthy: 2}, leader.Status(t.Context()).Quorum)
 }
@@ -65,7 +65,7 @@ func TestDeadVoterKeepsItsVoteWhenToldSo(t *testing.T) {
 	leader := g.leader()
 	require.Eventually(t, func() bool { return len(leader.Status(t.Context()).Autopilot.Silent) == 1 }, 10*time.Second, 20*time.Millisecond)
 	before := votesRetired.Get()
-	leader.watchDead(time.Now().Add(24 * time.Hour))
+	leader.membership.watchDead(time.Now().Add(24 * time.Hour))
 	require.Equal(t, before, votesRetired.Get())
 	require.Equal(t, 5, leader.Status(t.Context()).Quorum.Voters)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 	"railguard/engine"
 )
@@ -20,51 +21,66 @@ import (
 // promise, given once in a data folder's life, and with all of them forms the
 // group of all N. So no two groups can come out of the same nodes.
 
-// findGroup is the goroutine of a node that is not, or not rightly, a member yet.
-func (n *Node) findGroup() {
-	defer n.life.running.Done()
+// finder is how a node finds its group, and tells it where it is.
+type finder struct {
+	life       *life
+	folder     *datadir.Folder
+	state      *state
+	replica    *replica
+	greeter    *greeter
+	peers      *peers
+	membership *membership
+
+	join    []string // Where to look.
+	expect  int      // How many nodes form a new group; 0: this one forms none.
+	release string
+}
+
+// run is the goroutine of a node that is not, or not rightly, a member yet.
+func (f *finder) run() {
+	defer f.life.running.Done()
 	ticker := time.NewTicker(joinEvery)
 	defer ticker.Stop()
 	for {
 		select {
-		case <-n.life.stop:
+		case <-f.life.stop:
 			return
 		case <-ticker.C:
 		}
 		switch {
-		case n.greeter.mux == nil:
+		case f.peers.portless():
 			return
-		case len(n.replica.servers()) == 0:
-			n.formOrJoin()
-		case n.misplaced():
-			n.joinThrough(n.knownHosts())
+		case len(f.replica.servers()) == 0:
+			f.formOrJoin()
+		case f.misplaced():
+			f.joinThrough(f.knownHosts())
 		}
 	}
 }
 
 // misplaced reports whether the group does not know this node, or not where it is.
-func (n *Node) misplaced() bool {
-	known, err := n.replica.addressOf(raft.ServerID(n.config.ID))
-	if err == nil && known.Host == n.address.Host && known.Incarnation == n.address.Incarnation {
+func (f *finder) misplaced() bool {
+	known, err := f.replica.addressOf(f.replica.self)
+	if err == nil && known.Host == f.greeter.address.Host && known.Incarnation == f.greeter.address.Incarnation {
 		return false
 	}
-	if n.replica.leads() && err == nil {
-		to := n.address
+	if f.replica.leads() && err == nil {
+		to := f.greeter.address
 		to.Hold = known.Hold
-		if err := n.add(raft.ServerID(n.config.ID), to, true); err != nil {
-			n.log.Warn("own address not changed", "error", err)
+		if err := f.membership.add(f.replica.self, to, true); err != nil {
+			f.life.log.Warn("own address not changed", "error", err)
 		}
 		return false
 	}
-	_, _, without := n.replica.current(time.Now())
-	return err != nil && len(n.config.Join) > 0 && without > leaderlessMax || err == nil
+	_, _, without := f.replica.current(time.Now())
+	return err != nil && len(f.join) > 0 && without > leaderlessMax || err == nil
 }
 
 // knownHosts are where the group may be: the addresses given, and the members'.
-func (n *Node) knownHosts() []string {
-	hosts := append([]string(nil), n.config.Join...)
-	for _, server := range n.replica.servers() {
-		if string(server.ID) != n.config.ID {
+func (f *finder) knownHosts() []string {
+	hosts := append([]string(nil), f.join...)
+	for _, server := range f.replica.servers() {
+		if server.ID != f.replica.self {
 			hosts = append(hosts, port.HostOf(string(server.Address)))
 		}
 	}
@@ -72,10 +88,10 @@ func (n *Node) knownHosts() []string {
 }
 
 // formOrJoin is one round of a node without data.
-func (n *Node) formOrJoin() {
-	seen := n.lookAround()
+func (f *finder) formOrJoin() {
+	seen := f.lookAround()
 	if through := newestGroup(seen); through != nil {
-		n.joinThrough([]string{port.HostOf(through.Address)})
+		f.joinThrough([]string{port.HostOf(through.Address)})
 		return
 	}
 	for _, p := range seen {
@@ -83,38 +99,38 @@ func (n *Node) formOrJoin() {
 			return // It forms a group just now.
 		}
 	}
-	if n.config.BootstrapExpect == 0 {
+	if f.expect == 0 {
 		return
 	}
-	if err := n.form(seen); err != nil {
-		n.log.Info("no group yet", "reason", err)
+	if err := f.form(seen); err != nil {
+		f.life.log.Info("no group yet", "reason", err)
 	}
 }
 
 // lookAround asks every given address who is there.
-func (n *Node) lookAround() map[string]*port.Pong {
+func (f *finder) lookAround() map[string]*port.Pong {
 	seen := make(map[string]*port.Pong)
-	for _, host := range n.config.Join {
+	for _, host := range f.join {
 		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
-		l := n.peers.linkTo(host)
+		l := f.peers.linkTo(host)
 		p, err := port.Ask(ctx, l, port.PingCall{})
 		l.Close()
 		cancel()
-		if err == nil && p.ID != n.config.ID {
+		if err == nil && p.ID != f.greeter.id {
 			seen[p.ID] = p
 		} else if errors.Is(err, port.ErrRefused) {
-			n.log.Error("a peer refuses this node", "addr", host, "error", err)
+			f.life.log.Error("a peer refuses this node", "addr", host, "error", err)
 		}
 	}
 	return seen
 }
 
-func (n *Node) joinThrough(hosts []string) {
-	message := port.JoinCall{ID: n.config.ID, Address: n.address.String(), Release: n.config.Version, Format: uint16(engine.FormatNewest)}
+func (f *finder) joinThrough(hosts []string) {
+	message := port.JoinCall{ID: f.greeter.id, Address: f.greeter.address.String(), Release: f.release, Format: uint16(engine.FormatNewest)}
 	var last error
 	for _, host := range hosts {
 		ctx, cancel := context.WithTimeout(context.Background(), membershipPatience)
-		l := n.peers.linkTo(host)
+		l := f.peers.linkTo(host)
 		_, last = port.Ask(ctx, l, &message)
 		l.Close()
 		cancel()
@@ -123,17 +139,17 @@ func (n *Node) joinThrough(hosts []string) {
 		}
 	}
 	if last != nil {
-		n.log.Warn("not a member yet", "error", last)
+		f.life.log.Warn("not a member yet", "error", last)
 	}
 }
 
 // form bootstraps the group if this node is the one to do it.
-func (n *Node) form(seen map[string]*port.Pong) error {
-	expect := n.config.BootstrapExpect
+func (f *finder) form(seen map[string]*port.Pong) error {
+	expect := f.expect
 	if len(seen)+1 != expect {
 		return fmt.Errorf("%d of %d expected nodes are here", len(seen)+1, expect)
 	}
-	self := raft.Server{Suffrage: raft.Voter, ID: raft.ServerID(n.config.ID), Address: raft.ServerAddress(n.address.String())}
+	self := raft.Server{Suffrage: raft.Voter, ID: f.replica.self, Address: raft.ServerAddress(f.greeter.address.String())}
 	servers := []raft.Server{self}
 	for id, p := range seen {
 		if p.Expect != expect {
@@ -148,43 +164,43 @@ func (n *Node) form(seen map[string]*port.Pong) error {
 	if servers[0].ID != self.ID {
 		return fmt.Errorf("node %s forms the group", servers[0].ID)
 	}
-	if err := n.promise(&port.PromiseCall{ID: n.config.ID, Incarnation: n.folder.Identity().Incarnation}); err != nil {
+	if err := f.promise(&port.PromiseCall{ID: f.greeter.id, Incarnation: f.folder.Identity().Incarnation}); err != nil {
 		return err
 	}
 	for _, server := range servers[1:] {
-		if err := n.askPromise(server); err != nil {
+		if err := f.askPromise(server); err != nil {
 			return fmt.Errorf("node %s: %w", server.ID, err)
 		}
 	}
-	n.log.Info("forming a group", "nodes", len(servers))
-	return n.replica.raft.BootstrapCluster(raft.Configuration{Servers: servers}).Error()
+	f.life.log.Info("forming a group", "nodes", len(servers))
+	return f.replica.raft.BootstrapCluster(raft.Configuration{Servers: servers}).Error()
 }
 
-func (n *Node) askPromise(server raft.Server) error {
+func (f *finder) askPromise(server raft.Server) error {
 	to, err := port.ParseAddress(string(server.Address))
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), port.CallPatience)
 	defer cancel()
-	l := n.peers.linkTo(to.Host)
+	l := f.peers.linkTo(to.Host)
 	defer l.Close()
-	_, err = port.Ask(ctx, l, &port.PromiseCall{ID: n.config.ID, Incarnation: n.folder.Identity().Incarnation})
+	_, err = port.Ask(ctx, l, &port.PromiseCall{ID: f.greeter.id, Incarnation: f.folder.Identity().Incarnation})
 	return err
 }
 
 // promise lets one node, and for ever only that one, form a group with this node
 // in it. It is on disk before it is given.
-func (n *Node) promise(m *port.PromiseCall) error {
-	if !n.membership.changing.tryEnter() {
+func (f *finder) promise(m *port.PromiseCall) error {
+	if !f.membership.changing.tryEnter() {
 		return errors.New("cluster: this node is giving a promise just now")
 	}
-	defer n.membership.changing.leave()
+	defer f.membership.changing.leave()
 	switch {
-	case len(n.replica.servers()) > 0 || n.Settings().Genesis != nil:
+	case len(f.replica.servers()) > 0 || f.state.Settings().Genesis != nil:
 		return errors.New("cluster: this node is a member already")
-	case n.config.BootstrapExpect < 2:
+	case f.expect < 2:
 		return errors.New("cluster: this node does not expect to form a group")
 	}
-	return n.folder.Promise(m.ID + "/" + m.Incarnation)
+	return f.folder.Promise(m.ID + "/" + m.Incarnation)
 }

@@ -38,8 +38,8 @@ func (n *Node) runDuties() {
 		case now := <-slow.C:
 			n.disk.check()
 			n.compactWhenDue(now)
-			n.promoteCaughtUp(now)
-			n.watchDead(now)
+			n.membership.promoteCaughtUp(now)
+			n.membership.watchDead(now)
 			n.yieldWhenLow()
 			n.stopWhenShut()
 			n.tellDamage()
@@ -93,7 +93,7 @@ func (n *Node) yieldWhenLow() {
 		return
 	}
 	n.life.running.Go(func() {
-		if err := n.transfer(context.Background(), ""); err != nil {
+		if err := n.membership.transfer(context.Background(), ""); err != nil {
 			n.log.Warn("leadership not handed on though the disk is nearly full", "error", err)
 		}
 	})

@@ -26,7 +26,8 @@ type greeter struct {
 	state       *state
 	replica     *replica
 	lineage     *lineage
-	mux         *port.Mux // nil: no port between nodes. Set before anything is dialled.
+	mux         *port.Mux    // nil: no port between nodes. Set before anything is dialled.
+	address     port.Address // Where this node can be dialled. Set like mux.
 
 	mu      sync.Mutex
 	reached map[string]reached

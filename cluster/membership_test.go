@@ -58,7 +58,7 @@ func TestSecondNodeOfOneName(t *testing.T) {
 	require.Empty(t, impostor.replica.servers())
 	known, err := g.leader().replica.addressOf("n3")
 	require.NoError(t, err)
-	require.Equal(t, g.nodes["n3"].address, known)
+	require.Equal(t, g.nodes["n3"].greeter.address, known)
 }
 
 func TestNodeMovesToAnotherAddress(t *testing.T) {
@@ -126,12 +126,12 @@ func TestNoGroupOfAWrongNumber(t *testing.T) {
 func TestPromiseIsGivenOnce(t *testing.T) {
 	g := newGroup(t)
 	n := g.open("n1", expect(3), join(g.host("n2"), g.host("n3")))
-	require.NoError(t, n.promise(&port.PromiseCall{ID: "n2", Incarnation: "a"}))
-	require.NoError(t, n.promise(&port.PromiseCall{ID: "n2", Incarnation: "a"}))
-	require.ErrorContains(t, n.promise(&port.PromiseCall{ID: "n2", Incarnation: "b"}), "has promised")
+	require.NoError(t, n.finder.promise(&port.PromiseCall{ID: "n2", Incarnation: "a"}))
+	require.NoError(t, n.finder.promise(&port.PromiseCall{ID: "n2", Incarnation: "a"}))
+	require.ErrorContains(t, n.finder.promise(&port.PromiseCall{ID: "n2", Incarnation: "b"}), "has promised")
 	g.close("n1")
 	n = g.open("n1", expect(3))
-	require.ErrorContains(t, n.promise(&port.PromiseCall{ID: "n3", Incarnation: "a"}), "has promised", "kept over a restart")
+	require.ErrorContains(t, n.finder.promise(&port.PromiseCall{ID: "n3", Incarnation: "a"}), "has promised", "kept over a restart")
 }
 
 func TestParseAddress(t *testing.T) {

@@ -40,7 +40,6 @@ type Node struct {
 	lists     *listKeeper
 	digester  *digester
 
-	address      port.Address
 	certificates *port.Keeper // nil: no certificates given.
 	transport    port.Transport
 	door         port.Door // Behind mux, from the start on.
@@ -51,7 +50,8 @@ type Node struct {
 	arrivals     *arrivals
 	reads        *readRounds
 
-	membership  membership
+	membership  *membership
+	finder      *finder
 	history     *history
 	lineage     *lineage
 	retention   []retentionMark // Of the duties, oldest first.
@@ -88,7 +88,7 @@ func Open(config Config) (*Node, error) {
 	n.life.lastly = n.cutOff
 	n.waiters = newWaiters(originOf(config.ID), randomSeq(), config.Clock)
 	n.gauges = newGauges(config.ID)
-	n.membership.changing, n.compaction.gate = newGate(), newGate()
+	n.compaction.gate = newGate()
 	n.adapter = &adapter{node: n, machine: fsm.New()}
 	n.state = newState(config.Clock, n.adapter.Freeze)
 	if err := n.openStores(); err != nil {
@@ -152,6 +152,14 @@ func (n *Node) assemble() {
 	n.history = &history{
 		life: n.life, folder: n.folder, audit: n.audit, state: n.state, replica: n.replica, peers: n.peers, disk: n.disk,
 		wake: make(chan struct{}, 1),
+	}
+	n.membership = &membership{
+		life: n.life, state: n.state, replica: n.replica, lineage: n.lineage, peers: n.peers, deadAfter: n.config.DeadAfter,
+		changing: newGate(),
+	}
+	n.finder = &finder{
+		life: n.life, folder: n.folder, state: n.state, replica: n.replica, greeter: n.greeter, peers: n.peers,
+		membership: n.membership, join: n.config.Join, expect: n.config.BootstrapExpect, release: n.config.Version,
 	}
 	n.digester = newDigester(n.life, n.replica, n.peers)
 	n.sequencer = &sequencer{
@@ -229,10 +237,10 @@ func (n *Node) startRaft() error {
 // openPort binds the port between nodes and makes raft's network over it. Nothing is
 // accepted before the node's state is loaded.
 func (n *Node) openPort() (err error) {
-	n.address = port.Address{Host: n.config.Advertise, Incarnation: port.Shown(n.folder.Identity().Incarnation)}
+	n.greeter.address = port.Address{Host: n.config.Advertise, Incarnation: port.Shown(n.folder.Identity().Incarnation)}
 	if n.config.ListenCluster == "" {
-		n.address.Host = n.config.ID
-		n.transport = port.LoneTransport(n.address)
+		n.greeter.address.Host = n.config.ID
+		n.transport = port.LoneTransport(n.greeter.address)
 		return nil
 	}
 	proof, err := n.proof()
@@ -245,10 +253,10 @@ func (n *Node) openPort() (err error) {
 	if n.certificates != nil {
 		n.certificates.OnChange(n.greeter.mux.ProveAnew)
 	}
-	if n.address.Host == "" {
-		n.address.Host = n.greeter.mux.Addr()
+	if n.greeter.address.Host == "" {
+		n.greeter.address.Host = n.greeter.mux.Addr()
 	}
-	transport := port.NewPeerTransport(n.address, newRaftLogger(n.log),
+	transport := port.NewPeerTransport(n.greeter.address, newRaftLogger(n.log),
 		func() uint64 { return n.replica.raft.CurrentTerm() },
 		func(id string, to port.Address, timeout time.Duration) (net.Conn, error) {
 			return n.greeter.dial(to.Host, port.ProtocolRaft, id, to.Incarnation, timeout)
@@ -333,7 +341,7 @@ func (n *Node) start() {
 	}
 	n.life.running.Add(3)
 	go n.peers.run()
-	go n.findGroup()
+	go n.finder.run()
 	go n.history.run()
 }
 

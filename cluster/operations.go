@@ -45,7 +45,7 @@ func (n *Node) SaveSnapshot(ctx context.Context, w io.Writer) error {
 // TransferLeader hands leadership to another voter; "" lets raft choose. Any node
 // may be asked.
 func (n *Node) TransferLeader(ctx context.Context, to string) error {
-	return n.toLeader(ctx, verbTransfer, to, "")
+	return n.membership.toLeader(ctx, verbTransfer, to, "")
 }
 
 // Drain prepares a planned stop: not ready, no new proposals, leadership handed on,
@@ -96,20 +96,20 @@ func (n *Node) Join(ctx context.Context, id, addr string) error {
 	if p.ID != id {
 		return fmt.Errorf("cluster: the node at %s is %q, not %q", addr, p.ID, id)
 	}
-	return n.toLeader(ctx, verbJoin, id, p.Address)
+	return n.membership.toLeader(ctx, verbJoin, id, p.Address)
 }
 
 // Remove takes a node out of the group.
 func (n *Node) Remove(ctx context.Context, id string) error {
-	return n.toLeader(ctx, verbRemove, id, "")
+	return n.membership.toLeader(ctx, verbRemove, id, "")
 }
 
 // Promote gives a member that has caught up a vote.
 func (n *Node) Promote(ctx context.Context, id string) error {
-	return n.toLeader(ctx, verbPromote, id, "")
+	return n.membership.toLeader(ctx, verbPromote, id, "")
 }
 
 // Demote takes a member's vote and holds it without one.
 func (n *Node) Demote(ctx context.Context, id string) error {
-	return n.toLeader(ctx, verbDemote, id, "")
+	return n.membership.toLeader(ctx, verbDemote, id, "")
 }

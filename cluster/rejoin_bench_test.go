@@ -264,7 +264,7 @@ func (r *rejoin) follow(n, leader *Node, reader *oldReader, size uint64, start t
 		{"member without a vote", func() bool {
 			server, known := leader.replica.find(id)
 			to, err := port.ParseAddress(string(server.Address))
-			return known && err == nil && to.Incarnation == n.address.Incarnation
+			return known && err == nil && to.Incarnation == n.greeter.address.Incarnation
 		}},
 		{"state restored, its tree head the leader's", func() bool { return r.sameHead(n, leader, size) }},
 		{"in step with the log", func() bool { return n.Applied()+promoteLag >= leader.Applied() }},

@@ -73,7 +73,7 @@ func (n *Node) Status(ctx context.Context) report.ClusterStatus {
 	}
 	s.Quorum = quorumOf(s.Nodes)
 	s.Writes.State = n.writes(&s)
-	s.Autopilot = n.autopilot(s.Nodes)
+	s.Autopilot = n.membership.autopilot(s.Nodes)
 	s.Warnings = append(n.warnings(), n.groupWarnings(&s)...)
 	return s
 }
@@ -170,7 +170,7 @@ func (n *Node) pong() *port.Pong {
 		UpSince: self.UpSince, DiskFree: int32(self.DiskFreePct), ListVersion: self.ListVersion,
 		FormatMax: uint16(engine.FormatNewest), Leads: n.replica.opened.Load() != 0,
 		Healthy: self.Healthy, Member: len(n.replica.servers()) > 0 || settings.Genesis != nil,
-		Expect: n.config.BootstrapExpect, Address: n.address.String(),
+		Expect: n.config.BootstrapExpect, Address: n.greeter.address.String(),
 		Missing: n.history.busy.Load(), Use: n.use.lately(),
 	}
 	if settings.Genesis != nil {
@@ -185,7 +185,7 @@ func (n *Node) pong() *port.Pong {
 func (n *Node) self(commit uint64) report.NodeStatus {
 	applied := n.Applied()
 	return report.NodeStatus{
-		ID: n.config.ID, Addr: n.address.Host, APIAddr: n.config.APIAddr,
+		ID: n.config.ID, Addr: n.greeter.address.Host, APIAddr: n.config.APIAddr,
 		Suffrage: suffrageNonvoter, Role: n.Role(),
 		// Without its history a node is no copy yet that others could be lost for.
 		Healthy:      n.life.dead.Load() == nil && !n.disk.low() && !n.history.busy.Load(),

@@ -94,9 +94,12 @@ func nameOrigin(j *Judge, f *leaf.Fragment) {
 	f.Set(leaf.TagSource, source)
 	text := func(t leaf.Tag, value string) {
 		if value != "" {
-			f.Set(t, []byte(value))
+			at := len(s.texts)
+			s.texts = append(s.texts, value...)
+			f.Set(t, s.texts[at:])
 		}
 	}
+	s.texts = s.texts[:0]
 	text(leaf.TagMixers, engine.MixerVersion())
 	text(leaf.TagZones, engine.TZVersion)
 	text(leaf.TagVersion, j.shared.deps.Version)
@@ -111,13 +114,15 @@ func nameOrigin(j *Judge, f *leaf.Fragment) {
 	text(leaf.TagKey, j.call.Caller.ID)
 	text(leaf.TagNode, j.shared.deps.Node)
 	text(leaf.TagRequestID, j.call.RequestID)
-	if trace, err := hex.DecodeString(j.call.Trace); err == nil && len(trace) == traceSize {
-		f.Set(leaf.TagTrace, trace)
+	if j.call.Trace != "" {
+		if trace, err := hex.DecodeString(j.call.Trace); err == nil && len(trace) == traceSize {
+			f.Set(leaf.TagTrace, trace)
+		}
 	}
 	s.requestHash = sha256.Sum256(j.call.Body)
 	f.Set(leaf.TagRequestHash, s.requestHash[:])
-	if hash, err := hex.DecodeString(j.call.IdemHash); err == nil && len(hash) > 0 {
-		f.Set(leaf.TagIdempotency, hash)
+	if j.call.Idem != nil {
+		f.Set(leaf.TagIdempotency, j.call.Idem.Key[:])
 	}
 }
 

@@ -24,6 +24,7 @@ type screening struct {
 	record   wire.Screen
 	members  leaf.Fragment
 	fragment []byte // The members' bytes.
+	texts    []byte // What members are made of.
 	keys     []uint64
 	subs     []byte
 
@@ -39,7 +40,7 @@ type screening struct {
 // reset keeps the room and forgets the rest: a pooled call must not keep a
 // caller's names alive.
 func (s screening) reset() screening {
-	return screening{fragment: s.fragment[:0], keys: s.keys[:0], subs: s.subs[:0]}
+	return screening{fragment: s.fragment[:0], texts: s.texts[:0], keys: s.keys[:0], subs: s.subs[:0]}
 }
 
 // lookers are not part of a call: each remembers many answers, and one is held

@@ -190,8 +190,8 @@ func checkRailRules(p *probe) {
 	}
 	p.verdict(p.screen(free, "1", obj{"chain": "SOL", "cpWallet": cleanWallet()}), "REVIEW", "R19_RAIL_CHAIN_MISMATCH")
 	p.proceeds(p.screen(free, "1", obj{"chain": "SOL", "cpWallet": "9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"}))
-	p.proceeds(p.screen(free, "1", obj{"cpWallet": "vitalik.eth"}))
-	p.proceeds(p.screen(free, "1", obj{"chain": "ACH", "cpWallet": "acct 77"}))
+	p.verdict(p.screen(free, "1", obj{"cpWallet": "vitalik.eth"}), "REVIEW", "R19_RAIL_CHAIN_MISMATCH")
+	p.verdict(p.screen(free, "1", obj{"chain": "ACH", "cpWallet": "acct 77"}), "REVIEW", "R19_RAIL_CHAIN_MISMATCH")
 }
 
 func checkQuiet(p *probe) {

@@ -83,8 +83,8 @@ func (b *books) leaf(i int, leaf []byte) {
 	fleet := engine.FleetSlot(digits(member(leaf, "fleet")))
 	switch kind := member(leaf, "kind"); kind {
 	case "screen":
-		if number(leaf, "listVersion") != b.list {
-			b.found.add("leaf %d: judged with list %d, active is %d", i, number(leaf, "listVersion"), b.list)
+		if list := digits(member(leaf, "list")); list != b.list { // As its edge had it.
+			b.found.add("leaf %d: judged with list %d, active is %d", i, list, b.list)
 		}
 		if now := b.fleetOf(agent); fleet != now {
 			b.found.add("leaf %d: judged in fleet %d, agent %d is in %d", i, fleet, agent, now)

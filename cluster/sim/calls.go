@@ -80,7 +80,7 @@ func (p *payment) screen(host *Host) (body []byte, fleet engine.FleetSlot) {
 		Basis: engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher},
 	}
 	fleet = foldAgent(node, &s.Basis, p.agent)
-	s.Fragment = fmt.Appendf(nil, `"name":"%s","agent":"%d","amount":"%d","fleet":"%d"`, p.name, p.agent, p.amount, fleet)
+	s.Fragment = fmt.Appendf(nil, `"name":"%s","agent":"%d","amount":"%d","fleet":"%d","list":"%d"`, p.name, p.agent, p.amount, fleet, s.Basis.List)
 	if p.user != 0 {
 		user := node.User(p.user)
 		s.User, s.UserVersion, s.UserExpires = p.user, user.CredentialVersion, user.ExpiresAt

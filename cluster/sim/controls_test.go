@@ -165,7 +165,7 @@ func TestControlLeaves(t *testing.T) {
 	event := func(kind, at, more string) string {
 		return fmt.Sprintf(`{"kind":"%s","time":"%s","amount":"60","name":"x",%s}`, kind, at, more)
 	}
-	const proceed, review = `"verdict":"PROCEED","listVersion":0,"fleet":"1"`, `"verdict":"REVIEW","listVersion":0,"fleet":"1"`
+	const proceed, review = `"verdict":"PROCEED","list":"0","fleet":"1"`, `"verdict":"REVIEW","list":"0","fleet":"1"`
 	const approved = `"reviewedLeaf":0,"disposition":"APPROVED","agent":"1","fleet":"1"`
 	for _, c := range []struct {
 		name   string

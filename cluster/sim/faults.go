@@ -44,7 +44,7 @@ var faults = []fault{
 	{"snapshot on all", 2, func(w *World) { w.snapshotAll() }},
 	{"wipe", 1, func(w *World) { w.wipe(w.one()) }},
 	{"clock", 3, func(w *World) { w.clock(w.one()) }},
-	{"list", 3, func(w *World) { w.list() }},
+	{"list", 5, func(w *World) { w.list() }},
 	{"disk error", 2, func(w *World) { w.one().Doom().Break(); w.pause(800) }},
 	{"slow disk", 4, func(w *World) { w.slow(w.one()) }},
 	{"hanging disk", 2, func(w *World) { w.leading().Doom().Hang(); w.pause(2500) }},

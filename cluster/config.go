@@ -61,6 +61,8 @@ type Config struct {
 
 	WriteDeadline time.Duration // Longest wait of a proposal; 2 s.
 
+	// Disk is the seam for the small files of DataDir and the names of snapshots.
+	Disk datadir.Disk
 	// History is the seam for the disk under the audit store; nil: a folder of DataDir.
 	History audit.Dir
 	// OpenLog is the seam for disks that fail: it opens the raft log in a folder.
@@ -109,6 +111,9 @@ func (c *Config) fill() {
 	}
 	if c.Fatal == nil {
 		c.Fatal = func(reason string) { panic("FATAL: " + reason) }
+	}
+	if c.Disk == nil {
+		c.Disk = datadir.SystemDisk{}
 	}
 	if c.OpenLog == nil {
 		c.OpenLog = datadir.OpenLog

@@ -119,7 +119,7 @@ func randomSeq() uint64 {
 }
 
 func (n *Node) openStores() (err error) {
-	if n.folder, err = datadir.Open(n.config.DataDir, n.config.ID); err != nil {
+	if n.folder, err = datadir.Open(n.config.Disk, n.config.DataDir, n.config.ID); err != nil {
 		return err
 	}
 	if n.lineage, err = openLineage(n.config.DataDir, n.config.ID, n.folder, n.replica, n.life); err != nil {
@@ -138,7 +138,7 @@ func (n *Node) openStores() (err error) {
 	if n.store, err = n.config.OpenLog(n.folder.Sub(datadir.RaftFolder)); err != nil {
 		return err
 	}
-	if n.snaps, err = datadir.OpenSnapshots(n.folder.Sub(datadir.RaftFolder), newRaftLogger(n.log)); err != nil {
+	if n.snaps, err = datadir.OpenSnapshots(n.config.Disk, n.folder.Sub(datadir.RaftFolder), newRaftLogger(n.log)); err != nil {
 		return err
 	}
 	n.assemble()

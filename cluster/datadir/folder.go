@@ -52,6 +52,7 @@ type Identity struct {
 // Folder is the opened data folder.
 type Folder struct {
 	path     string
+	disk     Disk
 	mu       sync.Mutex // Guards what changes in identity.
 	identity Identity
 	fresh    bool // node.json was made by this start.
@@ -69,7 +70,7 @@ func (f *Folder) Identity() Identity {
 func (f *Folder) Sub(name string) string { return filepath.Join(f.path, name) }
 
 // Open locks DIR, makes what is missing and checks who lives there.
-func Open(dir, id string) (*Folder, error) {
+func Open(disk Disk, dir, id string) (*Folder, error) {
 	for _, name := range []string{"", RaftFolder, AuditFolder, ListFolder} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(path, 0o700); err != nil {
@@ -83,7 +84,7 @@ func Open(dir, id string) (*Folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cluster: data folder %s is in use by another process (or cannot be locked): %w", dir, err)
 	}
-	f := &Folder{path: dir, lock: lock}
+	f := &Folder{path: dir, disk: disk, lock: lock}
 	if err := f.identify(id); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -137,7 +138,7 @@ func (f *Folder) save() error {
 	if err != nil {
 		return err
 	}
-	return ReplaceFile(f.path, IdentityFile, append(data, '\n'))
+	return replaceFile(f.disk, f.path, IdentityFile, append(data, '\n'))
 }
 
 // BelongTo checks, and remembers, which cluster the data are of.
@@ -187,29 +188,25 @@ func (f *Folder) Close() error { return f.lock.Close() }
 
 // ReplaceFile writes a small file so that a crash leaves the old or the new one.
 func ReplaceFile(dir, name string, data []byte) error {
+	return replaceFile(SystemDisk{}, dir, name, data)
+}
+
+func replaceFile(disk Disk, dir, name string, data []byte) error {
 	temporary, err := os.CreateTemp(dir, "."+name+".*") // Mode 0600.
 	if err != nil {
 		return err
 	}
 	defer os.Remove(temporary.Name())
 	if _, err = temporary.Write(data); err == nil {
-		err = temporary.Sync()
+		err = disk.SyncFile(temporary)
 	}
 	if err = errors.Join(err, temporary.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(temporary.Name(), filepath.Join(dir, name)); err != nil {
+	if err := disk.Rename(temporary.Name(), filepath.Join(dir, name)); err != nil {
 		return err
 	}
-	return SyncFolder(dir)
-}
-
-func SyncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return disk.SyncFolder(dir)
 }
 
 // Inherit makes the folder one of a lineage.
@@ -222,7 +219,7 @@ func (f *Folder) Inherit(recovery uint64, lineage string) error {
 
 // Inherit is inherit on the folder of a stopped node; it returns what stands there then.
 func Inherit(dir string, who Identity, recovery uint64, lineage string) (Identity, error) {
-	f := Folder{path: dir, identity: who}
+	f := Folder{path: dir, disk: SystemDisk{}, identity: who}
 	err := f.Inherit(recovery, lineage)
 	return f.identity, err
 }

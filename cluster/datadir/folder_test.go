@@ -12,21 +12,21 @@ import (
 func TestFolderRefuses(t *testing.T) {
 	settle := func(t *testing.T) string {
 		dir := t.TempDir()
-		f, err := Open(dir, "n1")
+		f, err := Open(SystemDisk{}, dir, "n1")
 		require.NoError(t, err)
 		require.NoError(t, f.Close())
 		return dir
 	}
 	t.Run("own id", func(t *testing.T) {
 		dir := settle(t)
-		f, err := Open(dir, "n1")
+		f, err := Open(SystemDisk{}, dir, "n1")
 		require.NoError(t, err)
 		require.False(t, f.fresh)
 		require.Len(t, f.identity.Incarnation, 32)
 		require.NoError(t, f.Close())
 	})
 	t.Run("foreign id", func(t *testing.T) {
-		_, err := Open(settle(t), "n2")
+		_, err := Open(SystemDisk{}, settle(t), "n2")
 		require.ErrorContains(t, err, `belongs to node "n1"`)
 	})
 	t.Run("newer format", func(t *testing.T) {
@@ -35,32 +35,32 @@ func TestFolderRefuses(t *testing.T) {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(data), `"format": 1`, `"format": 2`, 1)), 0o600))
-		_, err = Open(dir, "n1")
+		_, err = Open(SystemDisk{}, dir, "n1")
 		require.ErrorContains(t, err, "newer release")
 	})
 	t.Run("broken identity", func(t *testing.T) {
 		dir := settle(t)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, IdentityFile), []byte("{"), 0o600))
-		_, err := Open(dir, "n1")
+		_, err := Open(SystemDisk{}, dir, "n1")
 		require.ErrorContains(t, err, "cannot be read")
 	})
 	t.Run("data without identity", func(t *testing.T) {
 		dir := settle(t)
 		require.NoError(t, os.Remove(filepath.Join(dir, IdentityFile)))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, RaftFolder, LogFile), []byte("x"), 0o600))
-		_, err := Open(dir, "n1")
+		_, err := Open(SystemDisk{}, dir, "n1")
 		require.ErrorContains(t, err, "incomplete")
 	})
 	t.Run("in use", func(t *testing.T) {
 		dir := t.TempDir()
-		f, err := Open(dir, "n1")
+		f, err := Open(SystemDisk{}, dir, "n1")
 		require.NoError(t, err)
-		_, err = Open(dir, "n1")
+		_, err = Open(SystemDisk{}, dir, "n1")
 		require.ErrorContains(t, err, "in use by another process")
 		require.NoError(t, f.Close())
 	})
 	t.Run("other cluster", func(t *testing.T) {
-		f, err := Open(t.TempDir(), "n1")
+		f, err := Open(SystemDisk{}, t.TempDir(), "n1")
 		require.NoError(t, err)
 		require.NoError(t, f.BelongTo("one"))
 		require.NoError(t, f.BelongTo("one"))

@@ -24,15 +24,17 @@ const (
 // snapshots hold personal data.
 type Snapshots struct {
 	raft.SnapshotStore
-	Dir string
+	Dir  string
+	disk Disk
 }
 
-func OpenSnapshots(dir string, logger hclog.Logger) (*Snapshots, error) {
+// OpenSnapshots opens the store in raft's folder.
+func OpenSnapshots(disk Disk, dir string, logger hclog.Logger) (*Snapshots, error) {
 	store, err := raft.NewFileSnapshotStoreWithLogger(dir, snapshotsKept, logger)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: snapshots: %w", err)
 	}
-	s := &Snapshots{SnapshotStore: store, Dir: filepath.Join(dir, SnapshotFolder)}
+	s := &Snapshots{SnapshotStore: store, Dir: filepath.Join(dir, SnapshotFolder), disk: disk}
 	return s, s.restrict()
 }
 
@@ -123,10 +125,18 @@ func WriteGently(sink raft.SnapshotSink, state io.WriterTo, hurry func() bool) e
 	return errors.Join(err, file.Close())
 }
 
-// Close implements raft.SnapshotSink.
+// Close implements raft.SnapshotSink. Raft's store syncs the two files of a snapshot
+// and the name of its folder, and not their names in it: without these a power cut
+// could leave an empty snapshot and a log that was cut for it.
 func (s *privateSink) Close() error {
 	if err := s.store.restrict(); err != nil {
 		return err
 	}
-	return s.SnapshotSink.Close()
+	if err := s.SnapshotSink.Close(); err != nil {
+		return err
+	}
+	if err := s.store.disk.SyncFolder(filepath.Join(s.store.Dir, s.ID())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("snapshot %s: %w", s.ID(), err)
+	}
+	return nil
 }

@@ -37,7 +37,7 @@ func (p piecewise) WriteTo(w io.Writer) (int64, error) {
 // TestSnapshotWrittenInSteps: pauses and syncs change no byte of a snapshot, of
 // less than a step, some steps, and a step and a byte.
 func TestSnapshotWrittenInSteps(t *testing.T) {
-	store, err := OpenSnapshots(t.TempDir(), hclog.NewNullLogger())
+	store, err := OpenSnapshots(SystemDisk{}, t.TempDir(), hclog.NewNullLogger())
 	require.NoError(t, err)
 	_, transport := raft.NewInmemTransport("")
 	create := func(index uint64) raft.SnapshotSink {

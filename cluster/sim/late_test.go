@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,4 +50,64 @@ func TestLateFrameOfADeadProcess(t *testing.T) {
 		require.Equal(t, term, leads.Node().Status(context.Background()).Term, "all of it in one term")
 		h.CheckAll(t, w, spendLimits)
 	})
+}
+
+// TestReadAtADeposedLeader: answers of before a cut that arrive late, one after the
+// other, keep a leader's lease while the others elect the next one and acknowledge a
+// call. A read at the deposed leader must not be answered without that call: it asks a
+// quorum, and nobody answers.
+func TestReadAtADeposedLeader(t *testing.T) {
+	deposed := 0
+	for seed := range uint64(10) {
+		synctest.Test(t, func(t *testing.T) {
+			w, h := NewWorld(t, seed, 3), &History{}
+			w.StartAll()
+			defer w.StopAll()
+			former := leader(t, w)
+			if deposedLeader(w, h, former) {
+				deposed++
+				h.Read(context.Background(), former)
+			}
+			h.CheckReads(t, 0)
+			w.Net.Heal()
+			w.settle(t)
+			h.Check(t, w)
+		})
+	}
+	require.NotZero(t, deposed, "no leader was deposed without knowing it: the test shows nothing")
+}
+
+// deposedLeader reports whether a leader still believes to lead after a call was
+// acknowledged by the next one.
+func deposedLeader(w *World, h *History, former *Host) bool {
+	late := func(by time.Duration) {
+		for _, host := range w.hosts {
+			w.Net.Late(host.ID, former.ID, by)
+		}
+	}
+	for i := range 10 { // Their answers come one every 100 ms.
+		late(time.Duration(i) * 100 * time.Millisecond)
+		go h.Register(context.Background(), former, fmt.Sprintf("burst-%d", i))
+		time.Sleep(6 * time.Millisecond)
+	}
+	late(5 * time.Second)
+	for _, host := range w.hosts {
+		if host != former {
+			w.Net.Cut(former.ID, host.ID)
+		}
+	}
+	for limit := time.Now().Add(time.Second); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
+		for _, host := range w.hosts {
+			if host == former || host.Node().Role() != "leader" {
+				continue
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+			op := h.Register(ctx, host, fmt.Sprintf("next-%d", time.Now().UnixNano()))
+			cancel()
+			if op.Err == nil {
+				return former.Node().Role() == "leader"
+			}
+		}
+	}
+	return false
 }

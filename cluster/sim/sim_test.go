@@ -63,7 +63,7 @@ func TestRejoinBySnapshot(t *testing.T) {
 		away.Start()
 		w.AwaitReady(time.Minute)
 		w.AwaitEqual(time.Minute)
-		snapshots, err := os.ReadDir(filepath.Join(w.dir, away.ID, "raft", "snapshots"))
+		snapshots, err := os.ReadDir(filepath.Join(away.files.root, "raft", "snapshots"))
 		require.NoError(t, err)
 		require.NotEmpty(t, snapshots, "it came by a snapshot")
 		h.Check(t, w)

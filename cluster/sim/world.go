@@ -58,8 +58,11 @@ type Host struct {
 	dying   *cluster.Node // Without power, its goroutines not ended yet.
 	disk    *disk
 	port    *Port // Of the node's process.
-	doomed  bool  // What is done to it may make it give up.
-	gaveUp  bool  // It did, for a reason that a restart mends.
+	files   *files
+	lives   int      // Folders there were.
+	left    []string // Folders that a process without power still writes to.
+	doomed  bool     // What is done to it may make it give up.
+	gaveUp  bool     // It did, for a reason that a restart mends.
 }
 
 // Clock is a host's clock: the bubble's, with an offset of its own.
@@ -105,6 +108,10 @@ func memoryDir(t testing.TB) string {
 	return t.TempDir()
 }
 
+func (h *Host) folderOf(life int) string {
+	return filepath.Join(h.world.dir, fmt.Sprintf("%s-%d", h.ID, life))
+}
+
 func (h *Host) address() string { return "127.0.0.1:" + h.ID[1:] }
 
 // Hosts returns all hosts.
@@ -132,6 +139,10 @@ func (h *Host) Start() {
 		others = append(others, other.address())
 	}
 	h.mu.Lock()
+	if h.files == nil {
+		h.takeFiles()
+	}
+	kept := h.files
 	life := &disk{InmemStore: h.log, host: h, adjust: h.world.Adjust, released: make(chan struct{})}
 	history := h.history
 	h.doomed, h.gaveUp = false, false
@@ -141,7 +152,7 @@ func (h *Host) Start() {
 	h.world.Net.Up(h.ID)
 	node, err := cluster.Open(cluster.Config{
 		Logger: h.world.logger(),
-		ID:     h.ID, DataDir: filepath.Join(h.world.dir, h.ID), ListenCluster: h.address(), Join: others,
+		ID:     h.ID, DataDir: kept.root, Disk: kept, ListenCluster: h.address(), Join: others,
 		BootstrapExpect: len(h.world.hosts), Genesis: Genesis, Insecure: true, Version: "sim",
 		Clock: h.Clock, Network: port, History: history,
 		OpenLog:   func(string) (datadir.LogStore, error) { return life, nil },
@@ -242,6 +253,12 @@ func (h *Host) PowerOff(loss audittest.Loss) {
 		h.disk.end(h.world.Random)
 	}
 	h.history = h.history.CrashClone(loss, h.world.Random)
+	if h.files != nil {
+		h.lives++
+		kept, err := h.files.cut(h.folderOf(h.lives), loss, h.world.Random)
+		require.NoError(h.world.t, err, h.ID)
+		h.left, h.files = append(h.left, h.files.root), kept
+	}
 	if h.node != nil {
 		h.port.end(loss != audittest.LoseNone)
 		h.dying, h.node = h.node, nil
@@ -251,11 +268,14 @@ func (h *Host) PowerOff(loss audittest.Loss) {
 // reap ends the goroutines of a node without power.
 func (h *Host) reap() {
 	h.mu.Lock()
-	node := h.dying
-	h.dying = nil
+	node, left := h.dying, h.left
+	h.dying, h.left = nil, nil
 	h.mu.Unlock()
 	if node != nil {
 		_ = node.Close()
+	}
+	for _, folder := range left {
+		_ = os.RemoveAll(folder)
 	}
 }
 
@@ -265,7 +285,8 @@ func (h *Host) Wipe() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.log, h.history = raft.NewInmemStore(), audittest.NewMemDir()
-	require.NoError(h.world.t, os.RemoveAll(filepath.Join(h.world.dir, h.ID)))
+	require.NoError(h.world.t, os.RemoveAll(h.files.root))
+	h.takeFiles()
 }
 
 // Restarts returns why nodes gave up and were started again.

@@ -40,6 +40,8 @@ type Deps struct {
 	Neighbours     Neighbours     // nil: rates hold for this node alone.
 	LoadList       ListLoader     // nil: this node takes no list uploads.
 	Ephemeral      bool           // Throw-away development: health says so of the signing key.
+
+	Now func() time.Time // This node's clock; nil: time.Now.
 }
 
 // API answers HTTP. It is safe for concurrent use; what changes is behind atomics.
@@ -114,6 +116,9 @@ func New(deps Deps) (*API, error) {
 	}
 	if deps.WriteDeadline == 0 {
 		deps.WriteDeadline = time.Duration(engine.WriteDeadline)
+	}
+	if deps.Now == nil {
+		deps.Now = time.Now
 	}
 	a := &API{deps: deps, log: deps.Logger, deadline: deps.WriteDeadline, started: time.Now()}
 	a.judges = judgesOf(deps)

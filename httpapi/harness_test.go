@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -95,7 +96,7 @@ func newTestNode(t testing.TB) *testNode {
 	n.store = store
 	n.api, err = New(Deps{
 		Proposer: n, Published: n, Records: n, Lists: n, Operations: n, Secrets: n.secrets,
-		Node: "n1", Version: "0.0.0-test", AdminToken: "admin-token-of-the-tests",
+		Node: "n1", Version: "0.0.0-test", AdminToken: "admin-token-of-the-tests", Now: n.wallClock,
 	})
 	require.NoError(t, err)
 	n.must(wire.KindGenesis, n.genesis())
@@ -160,6 +161,13 @@ func (n *testNode) must(kind wire.Kind, record any) wire.Result {
 	require.NoError(n.t, err)
 	require.Equal(n.t, wire.Applied, result.Code, "refusal %d", result.Refusal)
 	return result
+}
+
+// wallClock is the node's own clock: as right as log time.
+func (n *testNode) wallClock() time.Time {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return time.Unix(0, int64(n.now))
 }
 
 // advance moves log time on, the way ticks do.

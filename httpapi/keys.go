@@ -189,8 +189,7 @@ func bearer(r *http.Request) string {
 // authenticate finds the caller's key, counts the call against its rate and
 // checks its role and its scope: 401, 429, 403.
 func (c *call) authenticate() error {
-	now := c.api.deps.Published.LogTime()
-	keys := c.api.keysNow()
+	keys, now := c.api.keysNow(), c.api.keyTime()
 	key := keys.find(bearer(c.r), now, c.api.clientAddress(c.r))
 	if c.route.admin {
 		key = c.api.adminKey(bearer(c.r), key)
@@ -222,7 +221,7 @@ func (c *call) authenticate() error {
 // authenticateAgain looks the key up once more when the log knew it to have
 // changed: the call goes on with the rights it has now, or ends.
 func (c *call) authenticateAgain() error {
-	key := c.api.keysNow().find(bearer(c.r), c.api.deps.Published.LogTime(), c.api.clientAddress(c.r))
+	key := c.api.keysNow().find(bearer(c.r), c.api.keyTime(), c.api.clientAddress(c.r))
 	if key == nil {
 		unauthorizedTotal.Inc()
 		return unauthorized()
@@ -231,11 +230,18 @@ func (c *call) authenticateAgain() error {
 	if !key.May(c.route.roles) {
 		return forbidden(c.route.roles)
 	}
-	return nil
+	return c.admitScope()
 }
 
 func unauthorized() *Error {
 	return failure(http.StatusUnauthorized, "unauthorized", "a valid API key is required: Authorization: Bearer <key>")
+}
+
+// keyTime is what a key's expiry is held against. Log time stands still on a node
+// that is cut off from the others; a key must expire there too, so the later of
+// log time and this node's own clock counts.
+func (a *API) keyTime() engine.Time {
+	return max(a.deps.Published.LogTime(), engine.Time(a.deps.Now().UnixNano()))
 }
 
 // adminKey is who acts on the admin listener: the holder of the node's admin
@@ -312,7 +318,8 @@ func outOfScope() *Error {
 }
 
 // clientAddress is who calls: the connection's address, or, when that is a
-// trusted proxy's, the last X-Forwarded-For address that is not.
+// trusted proxy's, the last X-Forwarded-For address that is not. A hop that cannot
+// be read leaves no address: it must not pass for the proxy's own.
 func (a *API) clientAddress(r *http.Request) netip.Addr {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -322,11 +329,15 @@ func (a *API) clientAddress(r *http.Request) netip.Addr {
 	if len(a.deps.TrustedProxies) == 0 || !a.trusted(address) {
 		return address
 	}
-	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
+	forwarded := r.Header["X-Forwarded-For"]
+	if len(forwarded) == 0 {
+		return address
+	}
+	hops := strings.Split(strings.Join(forwarded, ","), ",")
 	for i := len(hops) - 1; i >= 0; i-- {
 		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
 		if err != nil {
-			return address
+			return netip.Addr{}
 		}
 		address = hop
 		if !a.trusted(hop) {

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -129,7 +130,10 @@ func TestClientAddress(t *testing.T) {
 		"behind a proxy":           {"10.0.0.1:4711", "198.51.100.1", "198.51.100.1"},
 		"behind two":               {"10.0.0.1:4711", "198.51.100.1, 10.0.0.2", "198.51.100.1"},
 		"forged in front of ours":  {"10.0.0.1:4711", "192.0.2.1, 198.51.100.1", "198.51.100.1"},
-		"unreadable":               {"10.0.0.1:4711", "198.51.100.1, junk", "10.0.0.1"},
+		"unreadable":               {"10.0.0.1:4711", "198.51.100.1, junk", "invalid IP"},
+		"unreadable, in front":     {"10.0.0.1:4711", "junk, 198.51.100.1", "198.51.100.1"},
+		"unreadable behind ours":   {"10.0.0.1:4711", "198.51.100.1:80, 10.0.0.2", "invalid IP"},
+		"empty":                    {"10.0.0.1:4711", ", 10.0.0.2", "invalid IP"},
 		"proxy without the header": {"10.0.0.1:4711", "", "10.0.0.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -141,6 +145,48 @@ func TestClientAddress(t *testing.T) {
 			require.Equal(t, c.want, a.clientAddress(r).String())
 		})
 	}
+}
+
+// A hop that cannot be read is no address: a key for the proxies' network is not
+// open to everybody behind them.
+func TestUnreadableHopIsNoAddress(t *testing.T) {
+	n := newTestNode(t)
+	bound := testKey("bound")
+	bound.Networks = []string{"10.0.0.0/8"}
+	n.addKey(bound, testSecret("bound"))
+	n.api = n.another(func(d *Deps) { d.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} })
+	call := func(forwarded string) int {
+		r := httptest.NewRequest("GET", "/v1/agents", nil)
+		r.RemoteAddr = "10.0.0.1:4711"
+		r.Header.Set("Authorization", "Bearer "+testSecret("bound"))
+		if forwarded != "" {
+			r.Header.Set("X-Forwarded-For", forwarded)
+		}
+		w := httptest.NewRecorder()
+		n.api.Handler().ServeHTTP(w, r)
+		return w.Code
+	}
+	require.Equal(t, 200, call("10.0.0.7"))
+	require.Equal(t, 401, call("198.51.100.1"))
+	require.Equal(t, 401, call("unknown"))
+	require.Equal(t, 401, call("198.51.100.1:4711"))
+}
+
+// Log time stands still on a node that is cut off; its keys expire all the same.
+func TestKeysExpireOnACutOffNode(t *testing.T) {
+	n := newTestNode(t)
+	short := testKey("short")
+	short.ExpiresAt = n.LogTime() + engine.Minute
+	n.addKey(short, testSecret("short"))
+	wall := time.Unix(0, int64(n.LogTime()))
+	n.api = n.another(func(d *Deps) { d.Now = func() time.Time { return wall } })
+	require.Equal(t, 200, n.do("short", "GET", "/v1/agents", "").Code)
+	wall = wall.Add(time.Minute)
+	require.Equal(t, 401, n.do("short", "GET", "/v1/agents", "").Code)
+	wall = wall.Add(-time.Hour)
+	require.Equal(t, 200, n.do("short", "GET", "/v1/agents", "").Code, "a clock that is behind does not matter")
+	n.advance(engine.Minute)
+	require.Equal(t, 401, n.do("short", "GET", "/v1/agents", "").Code)
 }
 
 func TestRoles(t *testing.T) {

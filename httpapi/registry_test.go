@@ -45,7 +45,7 @@ func (n *testNode) another(change func(*Deps)) *API {
 	n.t.Helper()
 	deps := Deps{
 		Proposer: n, Published: n, Records: n, Lists: n, Operations: n, Secrets: n.secrets,
-		Node: "n2", Version: "0.0.0-test", AdminToken: "admin-token-of-the-tests",
+		Node: "n2", Version: "0.0.0-test", AdminToken: "admin-token-of-the-tests", Now: n.wallClock,
 	}
 	if change != nil {
 		change(&deps)

@@ -26,12 +26,68 @@ func (k *Caller) SeesAll() bool {
 	return k.May(wire.RoleReviewer | wire.RoleAuditor)
 }
 
-// Masked reports whether names are hidden from the key: ops and nothing else.
-func (k *Caller) Masked() bool { return k.Roles&wire.RoleOps != 0 && k.Roles&^wire.RoleOps == 0 }
-
 // Covers reports whether the operator is within the key's scope.
 func (k *Caller) Covers(operatorLegalName string) bool {
 	return k.Operator == "" || k.Operator == OperatorKey(operatorLegalName)
+}
+
+// Owner is whose calls and records the key's are: its operator's, "" the
+// institution's. Keys come and go; what they did stays their owner's.
+func (k *Caller) Owner() string { return k.Operator }
+
+// owners tells by an API key's id whose key it is. Revoked keys are among them.
+type owners struct {
+	source []*wire.APIKey
+	byKey  map[string]string
+}
+
+func newOwners(source []*wire.APIKey) *owners {
+	o := &owners{source: source, byKey: make(map[string]string, len(source))}
+	for _, key := range source {
+		o.byKey[key.ID] = key.Operator
+	}
+	return o
+}
+
+// ownCall reports whether the record is of a call that the caller's owner made.
+func (t *Terms) ownCall(k *Caller, l *Leaf) bool {
+	id := l.Text("keyId")
+	owner, known := t.owners.byKey[id]
+	return id == k.ID || known && owner == k.Owner()
+}
+
+// MayRead reports whether the caller may read the record at all: what its owner
+// called for, else what its role reads, within its operator's scope.
+func (t *Terms) MayRead(k *Caller, l *Leaf) bool {
+	own := t.ownCall(k, l)
+	if k.Operator != "" {
+		operator := l.Text("operatorLegalName")
+		if operator == "" {
+			return own // A call without a credential belongs to nobody but who made it.
+		}
+		if !k.Covers(operator) {
+			return false
+		}
+		if k.Roles&wire.RoleOperator != 0 {
+			return true
+		}
+	}
+	return own || k.May(wire.RoleReviewer|wire.RoleAuditor|wire.RoleOps)
+}
+
+// ReadsNames are the roles that read a record's names: all of them, or those of
+// their own calls.
+const ReadsNames = wire.RoleReviewer | wire.RoleAuditor | wire.RoleOperator | wire.RoleScreener
+
+// Masked reports whether the names in a record that the caller may read are
+// hidden from it: they are shown to reviewer, auditor and admin, and to who works
+// with payments (operator, screener) of what is its owner's.
+func (t *Terms) Masked(k *Caller, l *Leaf) bool {
+	if k.SeesAll() {
+		return false
+	}
+	own := t.ownCall(k, l) || k.Operator != "" && k.Covers(l.Text("operatorLegalName"))
+	return !own || !k.May(ReadsNames)
 }
 
 // OperatorKey is the identity of an operator: its normalised legal name.

@@ -12,7 +12,6 @@ import (
 	"railguard/engine"
 	"railguard/fsm/leaf"
 	"railguard/fsm/leafjson"
-	"railguard/fsm/wire"
 	"railguard/strictjson"
 )
 
@@ -256,25 +255,6 @@ func (j *Judge) LoadComments(l *Leaf, view *Disposition) error {
 	return nil
 }
 
-// MayRead reports whether the key may read the record at all: its operator's
-// scope, and, for keys without a reading role, its own calls or its operator's.
-func (k *Caller) MayRead(l *Leaf) bool {
-	own := l.Text("keyId") == k.ID
-	if k.Operator != "" {
-		operator := l.Text("operatorLegalName")
-		if operator == "" {
-			return own // A call without a credential belongs to nobody but who made it.
-		}
-		if !k.Covers(operator) {
-			return false
-		}
-		if k.Roles&wire.RoleOperator != 0 {
-			return true
-		}
-	}
-	return own || k.May(wire.RoleReviewer|wire.RoleAuditor|wire.RoleOps)
-}
-
 // PastRetention is exact by log time, whatever was compacted already.
 func (j *Judge) PastRetention(at engine.Time) bool {
 	return j.shared.deps.Published.LogTime()-at >= engine.Retention
@@ -291,7 +271,7 @@ func (j *Judge) Record(txnID string) (Leaf, error) {
 	if err != nil {
 		return Leaf{}, err
 	}
-	if l.Kind() != "screen" || j.PastRetention(l.Instant("screenedAt")) || !j.call.Caller.MayRead(&l) {
+	if l.Kind() != "screen" || j.PastRetention(l.Instant("screenedAt")) || !j.Terms.MayRead(j.call.Caller, &l) {
 		return Leaf{}, unknownTransaction()
 	}
 	return l, nil

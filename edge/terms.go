@@ -15,13 +15,14 @@ import (
 )
 
 // Terms is what this node made of one Settings value: the id permutation, the
-// credential keys, the JWKS, the cleared pairs. Immutable; rebuilt whole when the
+// credential keys, the JWKS, the cleared pairs, whose key is whose. Immutable; rebuilt whole when the
 // settings change, its parts taken over where their source did not.
 type Terms struct {
 	Settings *fsm.Settings
 	IDs      *fsm.IDs     // nil before bootstrap.
 	Signing  *signingKeys // nil before bootstrap.
 	cleared  *clearedPairs
+	owners   *owners
 }
 
 // signingKeys is the credential side of the terms.
@@ -56,10 +57,13 @@ func (js *Judges) rebuild(settings *fsm.Settings) *Terms {
 	}
 	next := &Terms{Settings: settings}
 	if before != nil {
-		next.IDs, next.Signing, next.cleared = before.IDs, before.Signing, before.cleared
+		next.IDs, next.Signing, next.cleared, next.owners = before.IDs, before.Signing, before.cleared, before.owners
 	}
 	if next.cleared == nil || !slices.Equal(next.cleared.source, settings.Cleared) {
 		next.cleared = newClearedPairs(settings.Cleared)
+	}
+	if next.owners == nil || !slices.Equal(next.owners.source, settings.Keys) {
+		next.owners = newOwners(settings.Keys)
 	}
 	if settings.Genesis != nil && next.IDs == nil {
 		next.IDs = fsm.NewIDs(settings.Genesis.IDKey)

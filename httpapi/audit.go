@@ -13,7 +13,7 @@ import (
 	"railguard/strictjson"
 )
 
-// Roles that may read records at all; which ones is edge.Caller.MayRead's question.
+// Roles that may read records at all; which ones is edge.Terms.MayRead's question.
 const auditReaders = wire.RoleScreener | wire.RoleOperator | wire.RoleReviewer | wire.RoleAuditor | wire.RoleOps
 
 func (a *API) auditRoutes() []route {
@@ -108,11 +108,17 @@ func considerRecord(c *call, q *recordQuery, index uint64, data []byte) (edge.Le
 	if err != nil {
 		return edge.Leaf{}, false, err
 	}
-	if q.matches(&l) && c.key.MayRead(&l) && !c.judge.PastRetention(l.Instant("screenedAt")) && dispositionIs(c, q.disposition, &l) {
+	if q.matches(&l) && q.mayShow(c, &l) && !c.judge.PastRetention(l.Instant("screenedAt")) && dispositionIs(c, q.disposition, &l) {
 		return l, true, nil
 	}
 	c.judge.DropLeaf()
 	return edge.Leaf{}, false, nil
+}
+
+// mayShow reports whether the caller may be shown a record that matches. A filter
+// by name finds none whose name is masked: it would confirm it.
+func (q *recordQuery) mayShow(c *call, l *edge.Leaf) bool {
+	return c.judge.Terms.MayRead(c.asked.Caller, l) && (q.name == "" || !c.judge.Terms.Masked(c.asked.Caller, l))
 }
 
 func (q *recordQuery) matches(l *edge.Leaf) bool {
@@ -208,7 +214,10 @@ func readRecordQuery(c *call) (*recordQuery, error) {
 	if q.wallet = engine.CanonicalWallet(c.query("wallet")); q.wallet != "" {
 		q.keys = append(q.keys, engine.FilterKey(engine.FilterWallet, q.wallet))
 	}
-	if q.name = ofac.NormaliseName(c.query("name")); q.name != "" {
+	if q.name = ofac.NormaliseName(c.query("name")); q.name != "" && !c.key.May(edge.ReadsNames) {
+		return nil, forbidden(edge.ReadsNames)
+	}
+	if q.name != "" && c.key.SeesAll() { // Where a scan ends must not tell of names that are not shown.
 		q.keys = append(q.keys, engine.FilterKey(engine.FilterName, q.name))
 	}
 	return q, readVerdictFilters(c, q)

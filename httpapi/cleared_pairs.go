@@ -120,7 +120,11 @@ func listCleared(c *call) error {
 		digest, listed := list.EntryDigest(pair.UID)
 		var m strictjson.Members
 		m.Text("clearedId", uintText(uint64(pair.ID)))
-		m.Text("name", pair.Name)
+		if c.key.SeesAll() {
+			m.Text("name", pair.Name)
+		} else {
+			m.Text("name", maskedText)
+		}
 		m.Text("uid", uintText(uint64(pair.UID)))
 		if pair.ExpiresAt == 0 {
 			m.Null("expiresAt")

@@ -31,29 +31,29 @@ type healthCache struct {
 	mutex  sync.Mutex
 	until  time.Time
 	status report.ClusterStatus
-	open   int // Reviews that wait for a disposition; -1: not known.
+	full   bool // The queue of reviews takes no more. How many there are is nobody's to count.
 }
 
 const healthKept = 500 * time.Millisecond
 
-func (a *API) clusterStatus(c *call) (status report.ClusterStatus, openReviews int) {
+func (a *API) clusterStatus(c *call) (status report.ClusterStatus, queueFull bool) {
 	h := &a.health
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	if now := time.Now(); now.After(h.until) {
-		h.status, h.open = a.deps.Operations.Status(c.ctx), -1
+		h.status = a.deps.Operations.Status(c.ctx)
 		if view, err := a.deps.Records.View(c.ctx, 0); err == nil {
-			h.open = view.OpenReviews()
+			h.full = view.OpenReviews() >= engine.OpenReviewsMax
 		}
 		h.until = now.Add(healthKept)
 	}
-	return h.status, h.open
+	return h.status, h.full
 }
 
 // health is GET /v1/health: the shape of specification 4.9, and more besides.
 func health(c *call) error {
 	settings := c.judge.Terms.Settings
-	status, open := c.api.clusterStatus(c)
+	status, full := c.api.clusterStatus(c)
 	connected := status.Writes.State == "ok" || status.Writes.State == "transferring"
 	signing := signingState(c)
 	loaded := settings.List != nil && settings.List.Entries > 0
@@ -86,10 +86,7 @@ func health(c *call) error {
 	m.Uint("index", c.api.deps.Published.Applied())
 	m.Int("uptimeSeconds", int64(time.Since(c.api.started)/time.Second))
 	m.Bool("draining", c.api.draining.Load())
-	if open >= 0 {
-		m.Int("openReviews", int64(open))
-		m.Bool("reviewQueueFull", open >= engine.OpenReviewsMax)
-	}
+	m.Bool("reviewQueueFull", full)
 	c.reply(http.StatusOK, c.out)
 	return nil
 }

@@ -35,7 +35,8 @@ func (f *inFlight) end(key [16]byte) {
 }
 
 // beginIdempotent reads the Idempotency-Key of a POST (decision 31, "Idempotency"): scope
-// API key and path, the body compared by hash.
+// owner and path, the body compared by hash. Role and scope of the key were judged
+// before: a replay is rendered with the rights of who asks now.
 func (c *call) beginIdempotent() error {
 	if c.r.Method != http.MethodPost || c.key == nil {
 		return nil
@@ -48,8 +49,12 @@ func (c *call) beginIdempotent() error {
 	if len(values) > 1 || value == "" || len(value) > engine.IdempotencyKeyMax || !visible(value) {
 		return invalidField("Idempotency-Key", "must be 1 to 255 printable characters")
 	}
+	owner := "institution" // A retry may come with a newer key of the same owner.
+	if c.key.Owner() != "" {
+		owner = "operator " + c.key.Owner()
+	}
 	scope := sha256.New()
-	for _, part := range []string{"railguard idempotency", c.key.ID, c.r.URL.Path, value} {
+	for _, part := range []string{"railguard idempotency", owner, c.r.URL.Path, value} {
 		scope.Write([]byte(part))
 		scope.Write([]byte{0})
 	}

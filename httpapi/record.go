@@ -69,7 +69,8 @@ func (c *call) writeRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Disposit
 	if d.Present && !c.key.SeesAll() && d.Leaf.Text("disposition") == "ESCALATE_SAR" {
 		d = &edge.Disposition{} // As if it had none yet.
 	}
-	if d.Present && c.key.Masked() {
+	masked := c.judge.Terms.Masked(c.asked.Caller, l)
+	if d.Present && masked {
 		d.Leaf.CopyTo(m, "disposition", "reviewedAt", "sarEscalated")
 	} else if d.Present {
 		d.Leaf.CopyTo(m, "disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "reviewedByKey",
@@ -77,7 +78,7 @@ func (c *call) writeRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Disposit
 	} else if l.Text("verdict") == "REVIEW" {
 		m.Bool("sarEscalated", false)
 	}
-	c.copyRequest(m, l)
+	copyRequest(m, l, masked)
 	l.CopyTo(m, recordExtras...)
 	if c.key.SeesAll() {
 		l.CopyTo(m, recordInner...)
@@ -92,12 +93,12 @@ func (c *call) writeRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Disposit
 	}
 }
 
-// maskedText stands where an ops key may not read a name.
+// maskedText stands where a name may not be read.
 const maskedText = "***"
 
-// copyRequest copies _request; for ops alone the counterparty's name is masked.
-func (c *call) copyRequest(m *strictjson.Members, l *edge.Leaf) {
-	if !c.key.Masked() {
+// copyRequest copies _request; masked is the counterparty's name alone.
+func copyRequest(m *strictjson.Members, l *edge.Leaf, masked bool) {
+	if !masked {
 		l.CopyTo(m, "_request")
 		return
 	}

@@ -70,8 +70,14 @@ func getUser(c *call) error {
 	}
 	var m strictjson.Members
 	m.Text("userId", c.judge.Terms.UserID(profile.Slot))
-	m.Text("legalName", profile.LegalName)
-	m.TextOrNull("email", profile.Email)
+	masked := !c.key.May(wire.RoleOperator) && !c.key.SeesAll() // Those who register users, and those who review them.
+	if masked {
+		m.Text("legalName", maskedText)
+		m.Text("email", maskedText)
+	} else {
+		m.Text("legalName", profile.LegalName)
+		m.TextOrNull("email", profile.Email)
+	}
 	m.TextOrNull("operatorLegalName", profile.OperatorLegalName)
 	m.Texts("agentIds", c.judge.Terms.AgentIDs(profile.Agents))
 	m.Text("credentialStatus", engine.CredentialStatus(row.Status, profile.ExpiresAt, view.Time, view.Settings().KeyRevoked(profile.KeyID)).String())
@@ -81,11 +87,14 @@ func getUser(c *call) error {
 	m.Time("expiresAt", profile.ExpiresAt)
 	m.Time("storedUntil", profile.StoredUntil)
 	current := c.judge.Terms.ProfileUserCredential(profile)
-	if c.key.May(wire.RoleOperator) {
+	switch {
+	case c.key.May(wire.RoleOperator):
 		if err := c.judge.Terms.WriteCredential(&m, current, profile.KeyID); err != nil {
 			return err
 		}
-	} else {
+	case masked:
+		m.Null("credential") // The name is in it.
+	default:
 		m.Raw("credential", current.AppendJSON(nil))
 	}
 	m.Uint("asOfIndex", view.Index)

@@ -39,7 +39,7 @@ const (
 // KindNewest is the highest kind this binary knows.
 const KindNewest = KindMember
 
-// Idem is a caller's Idempotency-Key: hashes of key (scoped by API key and
+// Idem is a caller's Idempotency-Key: hashes of key (scoped by owner and
 // path) and body. The zero value is "no key given".
 type Idem struct {
 	Key  [16]byte `cbor:"1,keyasint"`

@@ -267,6 +267,7 @@ func TestSelectionsAreSigned(t *testing.T) {
 	f.signer = own
 	for name, lines := range map[string][]object{
 		"removed, counted and digested anew":    {scoped[0], scoped[1], scoped[3], with(short[3], "signature", scoped[4]["signature"])},
+		"another record instead":                {scoped[0], scoped[1], whole[3], scoped[3], scoped[4]},
 		"removed, signed by another":            {scoped[0], scoped[1], scoped[3], foreign[3]},
 		"a range called a selection":            append([]object{with(whole[0], "selection", object{"operator": "acme"})}, whole[1:]...),
 		"a range cut and called a selection":    {scoped[0], whole[2], whole[6], with(short[3], "signature", whole[7]["signature"])},

@@ -24,14 +24,10 @@ const (
 var typeExceptions = map[string]string{
 	"fsm.Machine": "one writer owns one state; its methods are one per kind of record",
 	"audit.Store": "history on one disk; cutting, reading and sealing share its one tail",
-
-	"cluster.Node": "being cut: port, folder and recovery get rooms of their own",
 }
 
 // packageExceptions are packages that may have more files, each with its reason.
-var packageExceptions = map[string]string{
-	"cluster": "being cut: port, folder and recovery get rooms of their own",
-}
+var packageExceptions = map[string]string{}
 
 // TestTypesStaySmall counts the methods and fields of every type.
 func TestTypesStaySmall(t *testing.T) {

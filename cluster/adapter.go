@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -20,7 +21,18 @@ import (
 // One entry: machine, then audit, then what edges read, then the waiters; so
 // whoever has an answer finds its leaf and its profile.
 type adapter struct {
-	node    *Node
+	life       *life
+	folder     *datadir.Folder
+	audit      *audit.Store
+	state      *state
+	replica    *replica
+	waiters    *waiters
+	lists      *listKeeper
+	history    *history
+	digester   *digester
+	compaction *compaction
+	stallLimit func(leading bool) time.Duration // Of an append to history. Reading it again at a start may take its time.
+
 	effects fsm.Effects
 	leaves  []audit.Leaf
 	halted  bool // The node must stop: nothing is applied or answered any more.
@@ -49,12 +61,12 @@ func (a *adapter) Apply(log *raft.Log) any {
 		return a.halt(fmt.Sprintf("audit of log entry %d: %v", log.Index, err))
 	}
 	results := slices.Clone(out.Results)
-	if err := a.node.applied(out, len(log.Data)); err != nil {
+	if err := a.publish(out, len(log.Data)); err != nil {
 		return a.halt(err.Error())
 	}
-	a.node.digester.watch(a, out, before)
-	a.node.progress.advance(log.Index)
-	a.node.waiters.applied(log.Term, results)
+	a.digester.watch(a, out, before)
+	a.state.progress.advance(log.Index)
+	a.waiters.applied(log.Term, results)
 	return results
 }
 
@@ -69,20 +81,17 @@ func (a *adapter) record(out *fsm.Effects) error {
 	if len(a.leaves) == 0 {
 		return nil
 	}
-	limit := a.node.config.Timing.StallAlone // Reading history again at a start may take its time.
-	if a.node.replica.started.Load() && a.node.replica.raft.State() == raft.Leader {
-		limit = a.node.stallLimit()
-	}
-	dog := datadir.WatchFor(limit, nil, func() { a.node.life.die(fmt.Sprintf("disk stalled: append to history took longer than %v", limit)) })
+	limit := a.stallLimit(a.replica.started.Load() && a.replica.leads())
+	dog := datadir.WatchFor(limit, nil, func() { a.life.die(fmt.Sprintf("disk stalled: append to history took longer than %v", limit)) })
 	defer dog.Stop() // A leader whose history hangs has nothing to write to its log, and would lead on (guard G4).
-	return a.node.audit.Append(out.FirstLeaf, a.leaves)
+	return a.audit.Append(out.FirstLeaf, a.leaves)
 }
 
 // halt ends this node's life as a replica: it may have diverged, or its history
 // cannot be written.
 func (a *adapter) halt(reason string) error {
 	a.halted = true
-	a.node.life.die(reason)
+	a.life.die(reason)
 	return errHalted
 }
 
@@ -97,7 +106,7 @@ func (a *adapter) Freeze() *fsm.View {
 // order: a read index may be that of a membership change.
 func (a *adapter) StoreConfiguration(index uint64, _ raft.Configuration) {
 	if !a.halted {
-		a.node.progress.advance(index)
+		a.state.progress.advance(index)
 	}
 }
 
@@ -106,22 +115,23 @@ func (a *adapter) Snapshot() (raft.FSMSnapshot, error) {
 	if a.halted {
 		return nil, errHalted
 	}
-	return &snapshot{node: a.node, view: a.Freeze()}, nil
+	return &snapshot{life: a.life, audit: a.audit, view: a.Freeze()}, nil
 }
 
 type snapshot struct {
-	node *Node
-	view *fsm.View
+	life  *life
+	audit *audit.Store
+	view  *fsm.View
 }
 
 // Persist implements raft.FSMSnapshot. History is made durable first: once the
 // snapshot stands, raft may forget the entries that could write it again.
 func (s *snapshot) Persist(sink raft.SnapshotSink) error {
-	if err := s.node.audit.SyncTo(s.view.Size); err != nil {
-		s.node.life.die(fmt.Sprintf("history cannot be made durable: %v", err))
+	if err := s.audit.SyncTo(s.view.Size); err != nil {
+		s.life.die(fmt.Sprintf("history cannot be made durable: %v", err))
 		return errors.Join(err, sink.Cancel())
 	}
-	if err := datadir.WriteGently(sink, s.view, s.node.life.stopped); err != nil {
+	if err := datadir.WriteGently(sink, s.view, s.life.stopped); err != nil {
 		return errors.Join(fmt.Errorf("snapshot: %w", err), sink.Cancel())
 	}
 	return sink.Close()
@@ -140,14 +150,53 @@ func (a *adapter) Restore(source io.ReadCloser) error {
 	if a.halted {
 		return errHalted
 	}
-	if err := a.node.history.adopt(machine.Freeze()); err != nil {
+	if err := a.history.adopt(machine.Freeze()); err != nil {
 		_ = a.halt(err.Error())
 		return err
 	}
-	a.node.countInstall()
+	a.compaction.countInstall(a.state.commands.Load())
 	a.mu.Lock()
 	a.machine = machine
 	a.mu.Unlock()
 	machine.Everything(&a.effects)
-	return a.node.restored(&a.effects)
+	return a.restored(&a.effects)
+}
+
+// publish brings an entry's effects to readers.
+func (a *adapter) publish(out *fsm.Effects, size int) error {
+	if out.Settings != nil && out.Settings.Genesis != nil {
+		if err := a.folder.BelongTo(out.Settings.Genesis.ClusterID); err != nil {
+			return err
+		}
+	}
+	a.lists.openAhead(out)
+	p := a.state.published.Load()
+	p.take(out, a.lists.openList(out))
+	live := a.replica.started.Load() && a.replica.raft.CurrentTerm() == out.Term && a.replica.raft.CommitIndex() <= out.Index
+	a.state.logTime.Store(&instant{out.Time, a.state.clock.Monotonic(), live})
+	a.state.commands.Store(out.Index)
+	a.compaction.applied(size)
+	a.audit.Prune(out.Oldest)
+	entriesApplied.Inc()
+	recordsApplied.Add(len(out.Results))
+	return nil
+}
+
+// restored replaces everything published by that of a restored state.
+func (a *adapter) restored(out *fsm.Effects) error {
+	p := newPublished()
+	if genesis := out.Settings.Genesis; genesis != nil {
+		if err := a.folder.BelongTo(genesis.ClusterID); err != nil {
+			return err
+		}
+	}
+	p.take(out, a.lists.openList(out))
+	a.state.published.Store(p)
+	a.state.logTime.Store(&instant{time: out.Time, at: a.state.clock.Monotonic()})
+	a.state.commands.Store(out.Index)
+	a.compaction.installedAt = out.Index
+	a.state.views.drop()
+	a.waiters.jumped(out.Term)
+	a.state.progress.advance(out.Index)
+	return nil
 }

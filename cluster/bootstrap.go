@@ -38,7 +38,6 @@ type finder struct {
 
 // run is the goroutine of a node that is not, or not rightly, a member yet.
 func (f *finder) run() {
-	defer f.life.running.Done()
 	ticker := time.NewTicker(joinEvery)
 	defer ticker.Stop()
 	for {

@@ -140,7 +140,6 @@ func hashesTo(hashes []audit.Hash) [][]byte {
 // own disk has made. After a pass that brought nothing it waits longer each time:
 // what nobody has whole is not to be carried over the network for nothing.
 func (h *history) run() {
-	defer h.life.running.Done()
 	pause := catchUpEvery
 	timer := time.NewTimer(pause)
 	defer timer.Stop()

@@ -164,7 +164,6 @@ func (d *digester) watch(a *adapter, out *fsm.Effects, before engine.Time) {
 
 // run is the digester's goroutine.
 func (d *digester) run() {
-	defer d.life.running.Done()
 	for {
 		select {
 		case view := <-d.views:

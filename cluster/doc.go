@@ -10,13 +10,33 @@
 // open the list that the log activated).
 // Never: httpapi, JSON of requests, engine's rules, credentials.
 //
-// Map: node.go opens and closes; config.go; sequencer.go, waiters.go, adapter.go are
-// the way of a record; forward.go the same from another node; readindex.go, views.go,
-// publish.go what is read; duties.go, disk.go, snapshots.go, digest.go, scrub.go,
-// lists.go what runs beside; bootstrap.go, membership.go, autopilot.go, operations.go
-// who belongs to the group; peers.go, answers.go, lineage.go the others; catchup.go
-// history that is fetched; status.go, metrics.go what is told. The port is in port,
-// the folder in datadir, the recovery of a lost majority in recovery.
+// Map: node.go puts the parts together, opens and closes; config.go; life.go how a node
+// ends, stores.go what it has on disk. Each part owns its fields and is given those it
+// asks, never the node:
+//
+//	replica      replica.go                     its place in the raft group: members, leader, terms
+//	waiters      waiters.go                     proposals, and who waits for them
+//	sequencer    sequencer.go                   records into entries, where this node leads
+//	forwarder    forward.go                     records to the leader, with arrivals of frames there
+//	adapter      adapter.go                     entries into the state machine, history, readers
+//	readRounds   readindex.go                   reads that must be the newest
+//	state        publish.go, views.go, pages.go what readers see of what is applied
+//	clocks       clock.go                       this clock, the others' and log time
+//	gateway      gateway.go                     the port between nodes, and raft's network over it
+//	greeter      greeter.go                     who is let in, and dialled
+//	peers        peers.go                       links to the others, and how they are
+//	lineage      lineage.go, note.go            of which recovery this folder is
+//	membership   membership.go, autopilot.go    changes of the group, on the leader
+//	finder       bootstrap.go                   how a node finds or forms its group
+//	history      catchup.go, catchup_source.go  leaves that are fetched, and given (answers.go)
+//	lists        lists.go                       compiled lists by digest
+//	digester     digest.go                      states compared between nodes
+//	compaction   snapshots.go                   when the log is cut
+//	duties       duties.go, disk.go, scrub.go   what has to be done now and then
+//
+// operations.go are an operator's verbs, status.go, metrics.go and keyuse.go what is
+// told. The port is in port, the folder in datadir, the recovery of a lost majority in
+// recovery.
 //
 // Invariants
 //
@@ -29,10 +49,10 @@
 //   - A disk error ends the process through Config.Fatal; nothing is retried on
 //     the same file.
 //
-// Goroutines of a node: sequencer (builds entries on the leader, frames on the
+// Goroutines of a node, each a run of its part: sequencer (builds entries on the leader, frames on the
 // others), one finisher for every entry in flight (at most three) and one sender
 // for every frame (at most two), duties (leadership, disk, snapshots, votes),
-// list keeper, digester, and raft's own. With a port between nodes also: the
+// scrubber, list keeper, digester, and raft's own. With a port between nodes also: the
 // port's acceptor and one for every connection, one reader for every link, the
 // watcher of peers, the finder of the group, the fetcher of history, and with given
 // certificates the watcher of their files.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"railguard/audit"
 	"railguard/engine"
-	"railguard/fsm/wire"
 )
 
 const (
@@ -16,110 +16,107 @@ const (
 	housekeepEvery = time.Hour
 )
 
-// runDuties is the goroutine of what has to be done now and then.
-func (n *Node) runDuties() {
-	defer n.life.running.Done()
+// duties are what has to be done now and then.
+type duties struct {
+	life       *life
+	audit      *audit.Store
+	state      *state
+	replica    *replica
+	peers      *peers
+	waiters    *waiters
+	signal     func() // Wakes the sequencer.
+	membership *membership
+	disk       *disk
+	compaction *compaction
+	lists      *listKeeper
+	scrubber   *scrubber
+	measure    func(now time.Time)
+
+	retention []retentionMark // Oldest first.
+}
+
+// run is their goroutine.
+func (d *duties) run() {
 	fast := time.NewTicker(dutyEvery)
 	slow := time.NewTicker(tickEvery)
 	rare := time.NewTicker(housekeepEvery)
 	defer fast.Stop()
 	defer slow.Stop()
 	defer rare.Stop()
-	n.disk.check()
+	d.disk.check()
 	for {
 		select {
-		case <-n.life.stop:
+		case <-d.life.stop:
 			return
-		case <-n.replica.changes:
-			n.lookAtLeader()
+		case <-d.replica.changes:
+			d.lookAtLeader()
 		case <-fast.C:
-			n.lookAtLeader()
-			n.failWhenLeaderless()
+			d.lookAtLeader()
+			d.failWhenLeaderless()
 		case now := <-slow.C:
-			n.disk.check()
-			n.compactWhenDue(now)
-			n.membership.promoteCaughtUp(now)
-			n.membership.watchDead(now)
-			n.yieldWhenLow()
-			n.stopWhenShut()
-			n.tellDamage()
-			n.measure(now)
+			d.disk.check()
+			d.compaction.takeWhenDue(now)
+			d.membership.promoteCaughtUp(now)
+			d.membership.watchDead(now)
+			d.yieldWhenLow()
+			d.stopWhenShut()
+			d.scrubber.tellDamage()
+			d.measure(now)
 		case <-rare.C:
-			n.housekeep()
+			d.housekeep()
 		}
 	}
 }
 
-func (n *Node) lookAtLeader() {
-	if !n.replica.refresh(time.Now()) {
+func (d *duties) lookAtLeader() {
+	if !d.replica.refresh(time.Now()) {
 		return
 	}
 	leaderChanges.Inc()
-	n.sequencer.signal()
+	d.signal()
 }
 
 // failWhenLeaderless answers what waits for a leader in vain: certainly nothing of
 // it happened, and the caller can go to another node.
-func (n *Node) failWhenLeaderless() {
-	if err := n.peers.leaderless(); err != nil {
-		n.waiters.failQueued(err)
+func (d *duties) failWhenLeaderless() {
+	if err := d.peers.leaderless(); err != nil {
+		d.waiters.failQueued(err)
 	}
-}
-
-// serving says why this node takes no proposals at all, or nil.
-func (n *Node) serving() error {
-	if n.life.dead.Load() != nil {
-		return wire.ErrShuttingDown
-	}
-	if n.disk.low() && n.replica.alone.Load() {
-		return wire.ErrOverloaded
-	}
-	return n.peers.leaderless()
-}
-
-// unserved is the error of a proposal that was still queued at its deadline: no
-// leader, one that does not answer this node, or too much to do.
-func (n *Node) unserved() error {
-	leader, _, without := n.replica.current(time.Now())
-	if without > 0 || !n.peers.answers(string(leader)) {
-		return n.peers.noLeaderError()
-	}
-	return wire.ErrOverloaded
 }
 
 // yieldWhenLow hands leadership on while the disk is nearly full.
-func (n *Node) yieldWhenLow() {
-	if !n.disk.low() || !n.replica.leads() || n.replica.voterCount() < 2 {
+func (d *duties) yieldWhenLow() {
+	if !d.disk.low() || !d.replica.leads() || d.replica.voterCount() < 2 {
 		return
 	}
-	n.life.running.Go(func() {
-		if err := n.membership.transfer(context.Background(), ""); err != nil {
-			n.log.Warn("leadership not handed on though the disk is nearly full", "error", err)
+	d.life.running.Go(func() {
+		if err := d.membership.transfer(context.Background(), ""); err != nil {
+			d.life.log.Warn("leadership not handed on though the disk is nearly full", "error", err)
 		}
 	})
 }
 
 // stopWhenShut ends a node whose replica has stopped: it was removed while it led.
-func (n *Node) stopWhenShut() {
-	if n.replica.raft.State() == raft.Shutdown {
-		n.life.die("this node was removed from the cluster")
+func (d *duties) stopWhenShut() {
+	if d.replica.raft.State() == raft.Shutdown {
+		d.life.die("this node was removed from the cluster")
 	}
 }
 
 // housekeep drops what left its retention.
-func (n *Node) housekeep() {
-	n.published.Load().forget()
-	n.eraseHistory()
-	settings := n.Settings()
+func (d *duties) housekeep() {
+	d.state.published.Load().forget()
+	d.eraseHistory()
+	settings := d.state.Settings()
 	if settings.List == nil {
 		return
 	}
-	now := n.LogTime()
-	if err := n.lists.used(settings.List.Digest, now); err != nil {
-		n.log.Error("list file not marked as in use", "error", err)
+	now := d.state.LogTime()
+	if err := d.lists.used(settings.List.Digest, now); err != nil {
+		d.life.log.Error("list file not marked as in use", "error", err)
 	}
-	if err := n.lists.prune(settings.List.Digest, now); err != nil {
-		n.log.Error("old lists not deleted", "error", err)
+	if err := d.lists.prune(settings.List.Digest, now); err != nil {
+		d.life.log.Error("old lists not deleted", "error", err)
 	}
 }
 
@@ -136,18 +133,18 @@ const eraseStep = 16 // Segments in one go.
 
 // eraseHistory deletes segments whose leaves left retention two days ago. After a
 // start it waits these two days anew.
-func (n *Node) eraseHistory() {
-	now := n.LogTime()
-	n.retention = append(n.retention, retentionMark{now, n.published.Load().oldest.Load()})
+func (d *duties) eraseHistory() {
+	now := d.state.LogTime()
+	d.retention = append(d.retention, retentionMark{now, d.state.published.Load().oldest.Load()})
 	due := uint64(0)
-	for len(n.retention) > 0 && n.retention[0].at+erasePause <= now {
-		due = n.retention[0].oldest
-		n.retention = n.retention[1:]
+	for len(d.retention) > 0 && d.retention[0].at+erasePause <= now {
+		due = d.retention[0].oldest
+		d.retention = d.retention[1:]
 	}
 	for due > 0 {
-		erased, err := n.audit.Erase(due, eraseStep)
+		erased, err := d.audit.Erase(due, eraseStep)
 		if err != nil {
-			n.life.die(fmt.Sprintf("history past its retention cannot be deleted: %v", err))
+			d.life.die(fmt.Sprintf("history past its retention cannot be deleted: %v", err))
 			return
 		}
 		if erased < eraseStep {

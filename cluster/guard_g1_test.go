@@ -156,7 +156,7 @@ func TestGuardG1HandlerIsNeverSet(t *testing.T) {
 	for id, n := range g.all() {
 		held := reflect.ValueOf(n.replica.raft).Elem().FieldByName("trans").Elem()
 		require.Equal(t, reflect.TypeFor[port.MainLoopHeartbeats](), held.Type(), "%s: raft holds the wrapper", id)
-		transport := n.transport.(*port.PeerTransport)
+		transport := n.gateway.transport.(*port.PeerTransport)
 		requireNoHandler(t, transport.NetworkTransport)
 	}
 }

@@ -244,7 +244,6 @@ func (k *listKeeper) answerList(_ context.Context, _ string, m *port.ListCall) (
 
 // run is the list keeper's goroutine.
 func (k *listKeeper) run() {
-	defer k.life.running.Done()
 	for {
 		select {
 		case list := <-k.queue:

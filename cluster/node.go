@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"log/slog"
-	"net"
 	"sync/atomic"
 	"time"
 
@@ -24,47 +22,42 @@ import (
 // Node is one member of the cluster, or one that waits to become a member.
 type Node struct {
 	*state // What readers ask for.
+	stores
 
-	config  Config
-	log     *slog.Logger
-	life    *life
-	folder  *datadir.Folder
-	audit   *audit.Store
-	store   datadir.LogStore
-	snaps   *datadir.Snapshots
-	replica *replica
+	config Config
+	life   *life
 
-	adapter   *adapter
+	// Who the others are.
+	replica    *replica
+	lineage    *lineage
+	greeter    *greeter
+	gateway    *gateway
+	peers      *peers
+	clocks     *clocks
+	membership *membership
+	finder     *finder
+
+	// The way of a record, and of a read that must be the newest.
 	waiters   *waiters
 	sequencer *sequencer
-	lists     *listKeeper
-	digester  *digester
+	forwarder *forwarder
+	arrivals  *arrivals
+	adapter   *adapter
+	reads     *readRounds
 
-	certificates *port.Keeper // nil: no certificates given.
-	transport    port.Transport
-	door         port.Door // Behind mux, from the start on.
-	greeter      *greeter
-	peers        *peers
-	clocks       *clocks
-	forwarder    *forwarder
-	arrivals     *arrivals
-	reads        *readRounds
-
-	membership  *membership
-	finder      *finder
-	history     *history
-	lineage     *lineage
-	retention   []retentionMark // Of the duties, oldest first.
-	damaged     int             // Of the duties: damaged places that were told.
-	installs    int             // Snapshots in a row. Of the apply goroutine, like installedAt.
-	installedAt uint64          // Value of commands after the last of them.
-
-	draining   atomic.Bool
-	use        keyUse
-	compaction compaction
+	// What runs beside it.
+	duties     *duties
 	disk       *disk
-	since      time.Time
-	gauges     *gauges
+	compaction *compaction
+	digester   *digester
+	lists      *listKeeper
+	history    *history
+	scrubber   *scrubber
+
+	draining atomic.Bool
+	use      keyUse
+	since    time.Time
+	gauges   *gauges
 }
 
 const (
@@ -81,17 +74,15 @@ func Open(config Config) (*Node, error) {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	n := &Node{
-		config: config, log: config.Logger.With("node", config.ID),
+		config: config, life: newLife(config.Logger.With("node", config.ID), config.Fatal),
 		replica: newReplica(config.ID, time.Now()), since: time.Now(),
 	}
-	n.life = newLife(n.log, config.Fatal)
 	n.life.lastly = n.cutOff
 	n.waiters = newWaiters(originOf(config.ID), randomSeq(), config.Clock)
 	n.gauges = newGauges(config.ID)
-	n.compaction.gate = newGate()
-	n.adapter = &adapter{node: n, machine: fsm.New()}
+	n.adapter = &adapter{machine: fsm.New()}
 	n.state = newState(config.Clock, n.adapter.Freeze)
-	if err := n.openStores(); err != nil {
+	if err := n.open(); err != nil {
 		return nil, errors.Join(err, n.closeStores())
 	}
 	if err := n.startRaft(); err != nil {
@@ -118,27 +109,15 @@ func randomSeq() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-func (n *Node) openStores() (err error) {
+// open opens the folder and what is in it, and makes the parts that know of them.
+func (n *Node) open() (err error) {
 	if n.folder, err = datadir.Open(n.config.Disk, n.config.DataDir, n.config.ID); err != nil {
 		return err
 	}
 	if n.lineage, err = openLineage(n.config.DataDir, n.config.ID, n.folder, n.replica, n.life); err != nil {
 		return err
 	}
-	n.greeter = newGreeter(&n.config, n.log, n.folder, n.state, n.replica, n.lineage)
-	n.peers = newPeers(n.life, n.config.Clock, n.replica, n.greeter)
-	n.clocks = &clocks{n.config.Clock, n.state, n.replica, n.peers}
-	history := n.config.History
-	if history == nil {
-		history = audit.OSDir(n.folder.Sub(datadir.AuditFolder))
-	}
-	if n.audit, err = audit.Open(history, audit.Options{}); err != nil {
-		return fmt.Errorf("cluster: history: %w", err)
-	}
-	if n.store, err = n.config.OpenLog(n.folder.Sub(datadir.RaftFolder)); err != nil {
-		return err
-	}
-	if n.snaps, err = datadir.OpenSnapshots(n.config.Disk, n.folder.Sub(datadir.RaftFolder), newRaftLogger(n.log)); err != nil {
+	if err = n.stores.open(&n.config, n.life.log); err != nil {
 		return err
 	}
 	n.assemble()
@@ -148,6 +127,10 @@ func (n *Node) openStores() (err error) {
 // assemble makes the parts that know of the stores and of each other.
 func (n *Node) assemble() {
 	n.disk = &disk{life: n.life, dir: n.config.DataDir, free: n.config.FreeSpace}
+	n.greeter = newGreeter(&n.config, n.life.log, n.folder, n.state, n.replica, n.lineage)
+	n.gateway = &gateway{config: &n.config, life: n.life, folder: n.folder, replica: n.replica, greeter: n.greeter}
+	n.peers = newPeers(n.life, n.config.Clock, n.replica, n.greeter)
+	n.clocks = &clocks{n.config.Clock, n.state, n.replica, n.peers}
 	n.lists = newListKeeper(n.folder.Sub(datadir.ListFolder), n.life, n.state, n.peers)
 	n.history = &history{
 		life: n.life, folder: n.folder, audit: n.audit, state: n.state, replica: n.replica, peers: n.peers, disk: n.disk,
@@ -162,8 +145,22 @@ func (n *Node) assemble() {
 		membership: n.membership, join: n.config.Join, expect: n.config.BootstrapExpect, release: n.config.Version,
 	}
 	n.digester = newDigester(n.life, n.replica, n.peers)
+	n.scrubber = &scrubber{life: n.life, audit: n.audit, every: n.config.ScrubEvery}
+	n.compaction = &compaction{
+		policy: n.config.Snapshot, life: n.life, replica: n.replica, disk: n.disk, taken: n.gauges.snapshotTime, gate: newGate(),
+	}
+	n.assembleWay()
+	n.duties = &duties{
+		life: n.life, audit: n.audit, state: n.state, replica: n.replica, peers: n.peers, waiters: n.waiters,
+		signal: n.sequencer.signal, membership: n.membership, disk: n.disk, compaction: n.compaction, lists: n.lists,
+		scrubber: n.scrubber, measure: n.measure,
+	}
+}
+
+// assembleWay makes the way of a record.
+func (n *Node) assembleWay() {
 	n.sequencer = &sequencer{
-		log: n.log, life: n.life, state: n.state, replica: n.replica, clocks: n.clocks, lineage: n.lineage,
+		life: n.life, state: n.state, replica: n.replica, clocks: n.clocks, lineage: n.lineage,
 		waiters: n.waiters, digests: n.digester.digests, pingNow: n.peers.pingNow, clock: stamper{clock: n.config.Clock},
 		wake: make(chan struct{}, 1), slots: make(chan struct{}, entriesInFlight),
 	}
@@ -174,20 +171,22 @@ func (n *Node) assemble() {
 	n.sequencer.forwarder = n.forwarder
 	n.arrivals = &arrivals{sequencer: n.sequencer}
 	n.reads = &readRounds{replica: n.replica, peers: n.peers, progress: &n.progress, patience: n.config.WriteDeadline}
+	a := n.adapter
+	a.life, a.folder, a.audit, a.state, a.replica, a.waiters = n.life, n.folder, n.audit, n.state, n.replica, n.waiters
+	a.lists, a.history, a.digester, a.compaction = n.lists, n.history, n.digester, n.compaction
+	a.stallLimit = func(leading bool) time.Duration {
+		if leading {
+			return n.stallLimit()
+		}
+		return n.config.Timing.StallAlone
+	}
 }
 
 func (n *Node) closeStores() error {
-	errs := []error{n.closePort()}
-	if n.store != nil {
-		errs = append(errs, n.store.Close())
+	if n.gateway == nil {
+		return n.stores.close()
 	}
-	if n.audit != nil {
-		errs = append(errs, n.audit.Close())
-	}
-	if n.folder != nil {
-		errs = append(errs, n.folder.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(n.gateway.close(), n.stores.close())
 }
 
 // startRaft loads the state and starts the replica.
@@ -205,16 +204,16 @@ func (n *Node) startRaft() error {
 		return fmt.Errorf("cluster: data folder %s was a member of cluster %s and its raft log is gone: "+
 			"wipe the folder and let the node join anew", n.config.DataDir, n.folder.Identity().ClusterID)
 	}
-	if err := n.dropSupersededLog(guarded); err != nil {
+	if err := n.dropSupersededLog(guarded, n.life.log); err != nil {
 		return err
 	}
-	if err := n.openPort(); err != nil {
+	if err := n.gateway.open(n.service()); err != nil {
 		return err
 	}
 	if err := n.greeter.probeFormer(); err != nil {
 		return err
 	}
-	transport := port.MainLoopHeartbeats{Transport: n.transport}
+	transport := port.MainLoopHeartbeats{Transport: n.gateway.transport}
 	config := n.raftConfig()
 	if !known && n.config.BootstrapExpect == 1 && len(n.config.Join) == 0 {
 		alone := raft.Configuration{Servers: []raft.Server{{Suffrage: raft.Voter, ID: config.LocalID, Address: transport.LocalAddr()}}}
@@ -223,7 +222,7 @@ func (n *Node) startRaft() error {
 		}
 	}
 	n.adapter.machine.Everything(&n.adapter.effects)
-	if err := n.restored(&n.adapter.effects); err != nil {
+	if err := n.adapter.restored(&n.adapter.effects); err != nil {
 		return err
 	}
 	replica, err := raft.NewRaft(config, n.adapter, cache, guarded, n.snaps, transport)
@@ -232,72 +231,6 @@ func (n *Node) startRaft() error {
 	}
 	n.replica.begin(replica)
 	return nil
-}
-
-// openPort binds the port between nodes and makes raft's network over it. Nothing is
-// accepted before the node's state is loaded.
-func (n *Node) openPort() (err error) {
-	n.greeter.address = port.Address{Host: n.config.Advertise, Incarnation: port.Shown(n.folder.Identity().Incarnation)}
-	if n.config.ListenCluster == "" {
-		n.greeter.address.Host = n.config.ID
-		n.transport = port.LoneTransport(n.greeter.address)
-		return nil
-	}
-	proof, err := n.proof()
-	if err != nil {
-		return err
-	}
-	if n.greeter.mux, err = port.Listen(n.config.Network, proof, n.config.ListenCluster, n.log); err != nil {
-		return err
-	}
-	if n.certificates != nil {
-		n.certificates.OnChange(n.greeter.mux.ProveAnew)
-	}
-	if n.greeter.address.Host == "" {
-		n.greeter.address.Host = n.greeter.mux.Addr()
-	}
-	transport := port.NewPeerTransport(n.greeter.address, newRaftLogger(n.log),
-		func() uint64 { return n.replica.raft.CurrentTerm() },
-		func(id string, to port.Address, timeout time.Duration) (net.Conn, error) {
-			return n.greeter.dial(to.Host, port.ProtocolRaft, id, to.Incarnation, timeout)
-		},
-		func(id raft.ServerID) (raft.ServerAddress, error) {
-			server, known := n.replica.find(id)
-			if !known {
-				return "", port.ErrNoPeer
-			}
-			return server.Address, nil
-		})
-	n.transport = transport
-	n.door = port.Door{Arrival: n.greeter.arrival, Raft: transport.Receive, Calls: n.service().Serve}
-	return nil
-}
-
-// proof is by what nodes know each other on the port; nil: by their word.
-func (n *Node) proof() (func() *port.Authority, error) {
-	if n.config.Insecure {
-		return nil, nil
-	}
-	if n.config.Certificates.Given() {
-		var err error
-		if n.certificates, err = port.OpenCertificates(n.config.Certificates, n.config.ID, n.config.wallTime, n.log); err != nil {
-			return nil, err
-		}
-		return n.certificates.Current, nil
-	}
-	drawn, err := port.NewAuthority(n.config.Secret, n.config.ID)
-	return func() *port.Authority { return drawn }, err
-}
-
-func (n *Node) closePort() error {
-	var errs []error
-	if n.transport != nil {
-		errs = append(errs, n.transport.Close())
-	}
-	if n.greeter != nil && n.greeter.mux != nil {
-		errs = append(errs, n.greeter.mux.Close())
-	}
-	return errors.Join(errs...)
 }
 
 func (n *Node) raftConfig() *raft.Config {
@@ -310,7 +243,7 @@ func (n *Node) raftConfig() *raft.Config {
 	c.SnapshotInterval, c.SnapshotThreshold = never, 1<<62 // A duty decides, by bytes.
 	c.TrailingLogs = trailingEntriesMin
 	c.NoLegacyTelemetry = true
-	c.Logger = newRaftLogger(n.log)
+	c.Logger = newRaftLogger(n.life.log)
 	return c
 }
 
@@ -326,23 +259,16 @@ func (n *Node) stallLimit() time.Duration {
 // start runs the goroutines.
 func (n *Node) start() {
 	n.replica.watch()
-	n.life.running.Add(5)
-	go n.scrubHistory()
-	go n.sequencer.run()
-	go n.runDuties()
-	go n.lists.run()
-	go n.digester.run()
-	if n.greeter.mux == nil {
+	for _, run := range []func(){n.scrubber.run, n.sequencer.run, n.duties.run, n.lists.run, n.digester.run} {
+		n.life.running.Go(run)
+	}
+	n.gateway.begin()
+	if n.peers.portless() {
 		return
 	}
-	n.greeter.mux.Open(n.door)
-	if n.certificates != nil {
-		n.life.running.Go(func() { n.certificates.Run(n.life.stop) })
+	for _, run := range []func(){n.peers.run, n.finder.run, n.history.run} {
+		n.life.running.Go(run)
 	}
-	n.life.running.Add(3)
-	go n.peers.run()
-	go n.finder.run()
-	go n.history.run()
 }
 
 // Close stops the node: it refuses new work, finishes what is in flight, and
@@ -389,12 +315,7 @@ func (n *Node) cutOff() {
 		return
 	}
 	n.replica.raft.Shutdown()
-	if err := n.transport.Close(); err != nil {
-		n.log.Warn("transport not closed", "error", err)
-	}
-	if n.greeter.mux != nil {
-		n.greeter.mux.Shut()
-	}
+	n.gateway.cut()
 }
 
 // Propose puts a record into the log and waits for its outcome, at most until
@@ -416,43 +337,25 @@ func (n *Node) Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.R
 	return n.waiters.wait(limit, p, n.unserved)
 }
 
-// applied publishes an entry's effects; the adapter calls it.
-func (n *Node) applied(out *fsm.Effects, size int) error {
-	if out.Settings != nil && out.Settings.Genesis != nil {
-		if err := n.folder.BelongTo(out.Settings.Genesis.ClusterID); err != nil {
-			return err
-		}
+// serving says why this node takes no proposals at all, or nil.
+func (n *Node) serving() error {
+	if n.life.dead.Load() != nil {
+		return wire.ErrShuttingDown
 	}
-	n.lists.openAhead(out)
-	p := n.published.Load()
-	p.take(out, n.lists.openList(out))
-	live := n.replica.started.Load() && n.replica.raft.CurrentTerm() == out.Term && n.replica.raft.CommitIndex() <= out.Index
-	n.logTime.Store(&instant{out.Time, n.config.Clock.Monotonic(), live})
-	n.commands.Store(out.Index)
-	n.compaction.applied(size)
-	n.audit.Prune(out.Oldest)
-	entriesApplied.Inc()
-	recordsApplied.Add(len(out.Results))
-	return nil
+	if n.disk.low() && n.replica.alone.Load() {
+		return wire.ErrOverloaded
+	}
+	return n.peers.leaderless()
 }
 
-// restored replaces everything published by that of a restored state.
-func (n *Node) restored(out *fsm.Effects) error {
-	p := newPublished()
-	if genesis := out.Settings.Genesis; genesis != nil {
-		if err := n.folder.BelongTo(genesis.ClusterID); err != nil {
-			return err
-		}
+// unserved is the error of a proposal that was still queued at its deadline: no
+// leader, one that does not answer this node, or too much to do.
+func (n *Node) unserved() error {
+	leader, _, without := n.replica.current(time.Now())
+	if without > 0 || !n.peers.answers(string(leader)) {
+		return n.peers.noLeaderError()
 	}
-	p.take(out, n.lists.openList(out))
-	n.published.Store(p)
-	n.logTime.Store(&instant{time: out.Time, at: n.config.Clock.Monotonic()})
-	n.commands.Store(out.Index)
-	n.installedAt = out.Index
-	n.views.drop()
-	n.waiters.jumped(out.Term)
-	n.progress.advance(out.Index)
-	return nil
+	return wire.ErrOverloaded
 }
 
 // ReadIndex returns the leader's commit index, confirmed by a quorum after it was

@@ -22,7 +22,7 @@ func (n *Node) Snapshot(ctx context.Context) (report.SnapshotInfo, error) {
 		return report.SnapshotInfo{}, err
 	}
 	defer n.compaction.gate.leave()
-	meta, err := n.takeSnapshot()
+	meta, err := n.compaction.take()
 	if err != nil {
 		return report.SnapshotInfo{}, fmt.Errorf("cluster: snapshot: %w", err)
 	}
@@ -54,7 +54,7 @@ func (n *Node) Drain(ctx context.Context) error {
 	n.draining.Store(true)
 	if n.replica.leads() && !n.replica.alone.Load() {
 		if err := n.TransferLeader(ctx, ""); err != nil && !errors.Is(err, port.ErrNotLeader) {
-			n.log.Warn("draining: leadership not handed on", "error", err)
+			n.life.log.Warn("draining: leadership not handed on", "error", err)
 		}
 	}
 	n.waiters.refuse(wire.ErrShuttingDown)

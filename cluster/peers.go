@@ -151,7 +151,6 @@ func (p *peers) last(id string) (sample, bool) {
 
 // run is the goroutine that asks the others how they are.
 func (p *peers) run() {
-	defer p.life.running.Done()
 	ticker := time.NewTicker(pingEvery)
 	defer ticker.Stop()
 	for {

@@ -30,10 +30,10 @@ func TestSnapshotsAreNotDueTogether(t *testing.T) {
 	due := map[int64]string{}
 	for id, n := range g.all() {
 		require.NoError(t, n.WaitApplied(context.Background(), g.leader().Applied()))
-		require.Empty(t, due[n.compactionDue()])
-		due[n.compactionDue()] = id
-		require.GreaterOrEqual(t, n.compactionDue(), n.config.Snapshot.LogBytes)
-		require.LessOrEqual(t, n.compactionDue(), 2*n.config.Snapshot.LogBytes)
+		require.Empty(t, due[n.compaction.due()])
+		due[n.compaction.due()] = id
+		require.GreaterOrEqual(t, n.compaction.due(), n.config.Snapshot.LogBytes)
+		require.LessOrEqual(t, n.compaction.due(), 2*n.config.Snapshot.LogBytes)
 	}
 	require.Len(t, due, 3)
 }

@@ -40,7 +40,7 @@ func (c *certified) issue(by *porttest.Issuer, authorities ...*porttest.Issuer) 
 		require.Eventually(c.t, func() bool {
 			files, err := n.config.Certificates.Load(id, time.Now)
 			require.NoError(c.t, err)
-			return n.certificates.Current().Equal(files)
+			return n.gateway.certificates.Current().Equal(files)
 		}, 10*time.Second, 5*time.Millisecond, "%s", id)
 	}
 }
@@ -128,7 +128,7 @@ func TestANodeWhoseCertificateEnds(t *testing.T) {
 	last := g.follower()
 	soon := time.Now().Add(3 * time.Second) // Long enough for a slow machine to take it up.
 	root.Write(g.files, last.NodeID(), []*porttest.Issuer{root}, porttest.Ends(soon))
-	require.Eventually(t, func() bool { return !last.certificates.Current().Until().After(soon) }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return !last.gateway.certificates.Current().Until().After(soon) }, 10*time.Second, time.Millisecond)
 	require.Eventually(t, func() bool { return time.Now().After(soon.Add(time.Second)) }, 10*time.Second, 10*time.Millisecond)
 
 	var other *Node

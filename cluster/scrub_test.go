@@ -76,7 +76,7 @@ func TestLogBeforeAnInstalledSnapshotGoes(t *testing.T) {
 				require.NoError(t, store.StoreLog(&raft.Log{Index: index, Term: 1, Data: []byte("x")}))
 			}
 			guarded := datadir.Guard(inmemLog{store}, n.stallLimit, func(reason string) { t.Error(reason) })
-			require.NoError(t, n.dropSupersededLog(guarded))
+			require.NoError(t, n.dropSupersededLog(guarded, n.life.log))
 			last, err := store.LastIndex()
 			require.NoError(t, err)
 			if c.kept {
@@ -93,7 +93,7 @@ func TestLogBeforeAnInstalledSnapshotGoes(t *testing.T) {
 		require.NoError(t, os.WriteFile(name, data, 0o600))
 		store := raft.NewInmemStore()
 		require.NoError(t, store.StoreLog(&raft.Log{Index: 1, Term: 1}))
-		require.NoError(t, n.dropSupersededLog(datadir.Guard(inmemLog{store}, n.stallLimit, n.life.die)))
+		require.NoError(t, n.dropSupersededLog(datadir.Guard(inmemLog{store}, n.stallLimit, n.life.die), n.life.log))
 		last, err := store.LastIndex()
 		require.NoError(t, err)
 		require.Equal(t, uint64(1), last, "an older snapshot needs it")

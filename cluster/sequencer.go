@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"errors"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,7 +30,6 @@ const (
 // here, and followers see an entry of the new term, which frees what was bound to
 // the old one.
 type sequencer struct {
-	log       *slog.Logger
 	life      *life
 	state     *state
 	replica   *replica
@@ -96,7 +94,6 @@ func (s *sequencer) signal() {
 
 // run is the sequencer's goroutine.
 func (s *sequencer) run() {
-	defer s.life.running.Done()
 	pulse := time.NewTicker(tickEvery)
 	defer pulse.Stop()
 	for {
@@ -153,7 +150,7 @@ func (s *sequencer) open(term uint64) bool {
 	s.replica.opened.Store(term)
 	s.tickDue = false
 	termsLed.Inc()
-	s.log.Info("leading", "term", term)
+	s.life.log.Info("leading", "term", term)
 	select { // Whoever asks for the group's state now is to hear of it from its leader.
 	case s.pingNow <- struct{}{}:
 	default:
@@ -312,7 +309,7 @@ func (s *sequencer) finish(e *entry, future raft.ApplyFuture) {
 		s.noteStuck(err)
 		time.Sleep(retryPause) // With its slot: raft turns entries away for some time, and at once.
 	default:
-		s.log.Warn("outcome of an entry is open until the log tells", "term", e.term, "records", e.count, "error", err)
+		s.life.log.Warn("outcome of an entry is open until the log tells", "term", e.term, "records", e.count, "error", err)
 		e.dropFrames(fateUnknown)
 	}
 	<-s.slots

@@ -1,0 +1,113 @@
+package cluster
+
+import (
+	"errors"
+	"net"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"railguard/cluster/datadir"
+	"railguard/cluster/port"
+)
+
+// gateway is the one port between nodes, with raft's network over it. It is opened
+// before the replica is there, and hears nobody before it is told to.
+type gateway struct {
+	config  *Config
+	life    *life
+	folder  *datadir.Folder
+	replica *replica
+	greeter *greeter
+
+	certificates *port.Keeper // nil: no certificates given.
+	transport    port.Transport
+	door         port.Door // Behind the port, from the start on.
+}
+
+// open binds the port between nodes and makes raft's network over it. Nothing is
+// accepted before the node's state is loaded.
+func (w *gateway) open(service *port.Service) (err error) {
+	w.greeter.address = port.Address{Host: w.config.Advertise, Incarnation: port.Shown(w.folder.Identity().Incarnation)}
+	if w.config.ListenCluster == "" {
+		w.greeter.address.Host = w.config.ID
+		w.transport = port.LoneTransport(w.greeter.address)
+		return nil
+	}
+	proof, err := w.proof()
+	if err != nil {
+		return err
+	}
+	if w.greeter.mux, err = port.Listen(w.config.Network, proof, w.config.ListenCluster, w.life.log); err != nil {
+		return err
+	}
+	if w.certificates != nil {
+		w.certificates.OnChange(w.greeter.mux.ProveAnew)
+	}
+	if w.greeter.address.Host == "" {
+		w.greeter.address.Host = w.greeter.mux.Addr()
+	}
+	transport := port.NewPeerTransport(w.greeter.address, newRaftLogger(w.life.log),
+		func() uint64 { return w.replica.raft.CurrentTerm() },
+		func(id string, to port.Address, timeout time.Duration) (net.Conn, error) {
+			return w.greeter.dial(to.Host, port.ProtocolRaft, id, to.Incarnation, timeout)
+		},
+		func(id raft.ServerID) (raft.ServerAddress, error) {
+			server, known := w.replica.find(id)
+			if !known {
+				return "", port.ErrNoPeer
+			}
+			return server.Address, nil
+		})
+	w.transport = transport
+	w.door = port.Door{Arrival: w.greeter.arrival, Raft: transport.Receive, Calls: service.Serve}
+	return nil
+}
+
+// proof is by what nodes know each other on the port; nil: by their word.
+func (w *gateway) proof() (func() *port.Authority, error) {
+	if w.config.Insecure {
+		return nil, nil
+	}
+	if w.config.Certificates.Given() {
+		var err error
+		if w.certificates, err = port.OpenCertificates(w.config.Certificates, w.config.ID, w.config.wallTime, w.life.log); err != nil {
+			return nil, err
+		}
+		return w.certificates.Current, nil
+	}
+	drawn, err := port.NewAuthority(w.config.Secret, w.config.ID)
+	return func() *port.Authority { return drawn }, err
+}
+
+func (w *gateway) close() error {
+	var errs []error
+	if w.transport != nil {
+		errs = append(errs, w.transport.Close())
+	}
+	if w.greeter != nil && w.greeter.mux != nil {
+		errs = append(errs, w.greeter.mux.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// begin lets the others in. There is no port in a group of one that was given none.
+func (w *gateway) begin() {
+	if w.greeter.mux == nil {
+		return
+	}
+	w.greeter.mux.Open(w.door)
+	if w.certificates != nil {
+		w.life.running.Go(func() { w.certificates.Run(w.life.stop) })
+	}
+}
+
+// cut ends all connections where the process goes on.
+func (w *gateway) cut() {
+	if err := w.transport.Close(); err != nil {
+		w.life.log.Warn("transport not closed", "error", err)
+	}
+	if w.greeter.mux != nil {
+		w.greeter.mux.Shut()
+	}
+}

@@ -1,0 +1,76 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"railguard/audit"
+	"railguard/cluster/datadir"
+)
+
+// stores are what a node has on disk.
+type stores struct {
+	folder *datadir.Folder
+	audit  *audit.Store
+	store  datadir.LogStore
+	snaps  *datadir.Snapshots
+}
+
+// open opens what is in the folder, which is open already.
+func (s *stores) open(config *Config, log *slog.Logger) (err error) {
+	history := config.History
+	if history == nil {
+		history = audit.OSDir(s.folder.Sub(datadir.AuditFolder))
+	}
+	if s.audit, err = audit.Open(history, audit.Options{}); err != nil {
+		return fmt.Errorf("cluster: history: %w", err)
+	}
+	if s.store, err = config.OpenLog(s.folder.Sub(datadir.RaftFolder)); err != nil {
+		return err
+	}
+	s.snaps, err = datadir.OpenSnapshots(config.Disk, s.folder.Sub(datadir.RaftFolder), newRaftLogger(log))
+	return err
+}
+
+func (s *stores) close() error {
+	var errs []error
+	if s.store != nil {
+		errs = append(errs, s.store.Close())
+	}
+	if s.audit != nil {
+		errs = append(errs, s.audit.Close())
+	}
+	if s.folder != nil {
+		errs = append(errs, s.folder.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// dropSupersededLog finishes what a kill in the middle of installing a snapshot left
+// (guard G3): the snapshot stands and the log before it too, all or in part. Raft
+// cuts it only while it installs. Entries that a former leader never got committed
+// may be among them, and the log would go on behind a hole.
+func (s *stores) dropSupersededLog(store *datadir.Guarded, log *slog.Logger) error {
+	metas, err := s.snaps.List()
+	if err != nil || len(metas) == 0 {
+		return err
+	}
+	first, err := store.FirstIndex()
+	if err != nil {
+		return err
+	}
+	last, err := store.LastIndex()
+	if err != nil || last == 0 || last >= metas[0].Index {
+		return err
+	}
+	_, source, err := s.snaps.Open(metas[0].ID)
+	if err != nil {
+		return nil //nolint:nilerr // Raft starts from an older one, and needs these entries.
+	}
+	if err := source.Close(); err != nil {
+		return err
+	}
+	log.Warn("the log ends before the snapshot that was being installed: it is cut", "last", last, "snapshot", metas[0].Index)
+	return store.DeleteRange(first, last)
+}

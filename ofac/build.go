@@ -63,6 +63,9 @@ func (b *builder) collectText() {
 		for _, address := range entity.Addresses {
 			b.texts = append(b.texts, address.Ticker, address.Value)
 		}
+		for _, fact := range entity.Facts {
+			b.texts = append(b.texts, fact.Label, fact.Value)
+		}
 	}
 	slices.Sort(b.texts)
 	b.texts = slices.Compact(b.texts)
@@ -81,13 +84,13 @@ func (b *builder) collectText() {
 
 // encodeEntities writes entities, references, names, parts and addresses.
 func (b *builder) encodeEntities() error {
-	var entities, names, parts, addresses []byte
+	var entities, names, parts, addresses, facts []byte
 	var references []uint32
 	for i := range b.entities {
 		entity := &b.entities[i]
 		record := entityRecord{
 			uid: entity.UID, kind: entity.Type, lists: entity.Lists, digest: entityDigest(entity),
-			names: uint32(len(names) / nameBytes), sublists: uint32(len(references)), addresses: uint32(len(addresses) / addressBytes),
+			names: uint32(len(names) / nameBytes), sublists: uint32(len(references)), addresses: uint32(len(addresses) / addressBytes), facts: uint32(len(facts) / factBytes),
 		}
 		for _, sublist := range entity.Sublists {
 			references = append(references, b.textOf[sublist])
@@ -109,14 +112,17 @@ func (b *builder) encodeEntities() error {
 			row := addressRecord{uint32(i), b.textOf[address.Ticker], b.textOf[address.Value], address.FeatureID}
 			addresses = row.append(addresses)
 		}
+		for _, fact := range entity.Facts {
+			facts = appendWords32(facts, []uint32{uint32(fact.Kind), b.textOf[fact.Label], b.textOf[fact.Value]})
+		}
 		entities = record.append(entities)
 	}
-	end := entityRecord{names: uint32(len(b.names)), sublists: uint32(len(references)), programs: uint32(len(references)), addresses: uint32(len(addresses) / addressBytes)}
+	end := entityRecord{names: uint32(len(b.names)), sublists: uint32(len(references)), programs: uint32(len(references)), addresses: uint32(len(addresses) / addressBytes), facts: uint32(len(facts) / factBytes)}
 	entities = end.append(entities)
 	last := nameRecord{parts: uint32(len(parts) / partBytes)}
 	names = last.append(names)
 	b.sections[sectionEntities], b.sections[sectionNames] = entities, names
-	b.sections[sectionParts], b.sections[sectionAddresses] = parts, addresses
+	b.sections[sectionParts], b.sections[sectionAddresses], b.sections[sectionFacts] = parts, addresses, facts
 	b.sections[sectionReferences] = appendWords32(nil, references)
 	if len(b.names) > namesMax {
 		return fmt.Errorf("%d names, at most %d", len(b.names), namesMax)
@@ -258,5 +264,7 @@ func (b *builder) encodeMeta() {
 	meta := binary.LittleEndian.AppendUint64(nil, uint64(b.meta.PublishedAt))
 	meta = binary.LittleEndian.AppendUint32(meta, b.textOf[b.meta.Source])
 	meta = binary.LittleEndian.AppendUint32(meta, uint32(boolByte(b.meta.Sample)))
+	meta = binary.LittleEndian.AppendUint64(meta, uint64(b.meta.SDNAsOf))
+	meta = binary.LittleEndian.AppendUint64(meta, uint64(b.meta.CONSAsOf))
 	b.sections[sectionMeta] = meta
 }

@@ -53,7 +53,7 @@ func checkEntity(entity *Entity) error {
 		return fmt.Errorf("no name")
 	case len(entity.Names) > namesPerEntity:
 		return fmt.Errorf("%d names, at most %d", len(entity.Names), namesPerEntity)
-	case len(entity.Sublists) > itemsPerEntity || len(entity.Programs) > itemsPerEntity || len(entity.Addresses) > itemsPerEntity:
+	case len(entity.Sublists) > itemsPerEntity || len(entity.Programs) > itemsPerEntity || len(entity.Addresses) > itemsPerEntity || len(entity.Facts) > itemsPerEntity:
 		return fmt.Errorf("more than %d items", itemsPerEntity)
 	}
 	for _, name := range entity.Names {
@@ -66,6 +66,11 @@ func checkEntity(entity *Entity) error {
 			return fmt.Errorf("address of %d bytes, 1 to %d", len(address.Value), addressBytesMax)
 		}
 	}
+	for _, fact := range entity.Facts {
+		if fact.Kind >= factKindEnd || fact.Value == "" || len(fact.Value) > textBytesMax || len(fact.Label) > textBytesMax {
+			return fmt.Errorf("fact of kind %d and %d bytes, 1 to %d", fact.Kind, len(fact.Value), textBytesMax)
+		}
+	}
 	return nil
 }
 
@@ -75,6 +80,7 @@ func join(a, b Entity) Entity {
 	a.Programs = slices.Concat(a.Programs, b.Programs)
 	a.Names = slices.Concat(a.Names, b.Names)
 	a.Addresses = slices.Concat(a.Addresses, b.Addresses)
+	a.Facts = slices.Concat(a.Facts, b.Facts)
 	return a
 }
 
@@ -83,6 +89,7 @@ func canonicalEntity(entity Entity) Entity {
 	entity.Programs = sortedSet(entity.Programs, cmp.Compare[string])
 	entity.Names = sortedSet(entity.Names, compareNames)
 	entity.Addresses = sortedSet(entity.Addresses, compareAddresses)
+	entity.Facts = sortedSet(entity.Facts, compareFacts)
 	return entity
 }
 
@@ -116,6 +123,10 @@ func compareBool(a, b bool) int {
 
 func compareAddresses(a, b Address) int {
 	return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Ticker, b.Ticker), cmp.Compare(a.FeatureID, b.FeatureID))
+}
+
+func compareFacts(a, b Fact) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Value, b.Value))
 }
 
 // entityDigest changes when anything about the entity changes.
@@ -155,6 +166,12 @@ func entityDigest(entity *Entity) uint64 {
 		text(address.Ticker)
 		text(address.Value)
 		number(address.FeatureID)
+	}
+	number(uint32(len(entity.Facts)))
+	for _, fact := range entity.Facts {
+		data = append(data, byte(fact.Kind))
+		text(fact.Label)
+		text(fact.Value)
 	}
 	sum := sha256.Sum256(data)
 	return binary.LittleEndian.Uint64(sum[:])

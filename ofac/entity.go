@@ -45,6 +45,44 @@ type Entity struct {
 	Programs  []string   // Programme codes, e.g. "CYBER2".
 	Names     []Name     // Every name in every script, primary first.
 	Addresses []Address  // Digital currency addresses, as printed.
+	Facts     []Fact     // Who is meant: births, nationalities, documents, postal addresses, vessel data, remarks.
+}
+
+// Fact is one thing that OFAC says about a party besides its names: what tells a
+// listed person from another of the same name. It is shown, and never judged.
+type Fact struct {
+	Kind  FactKind
+	Label string // As published, e.g. "Birthdate", "Passport", "Vessel Flag".
+	Value string // As published; parts of one thing are joined by ", ".
+}
+
+// FactKind groups facts whatever the format calls them.
+type FactKind uint8
+
+// The kinds of facts. The numbers stand in encoded lists: never reuse one.
+const (
+	FactOther         FactKind = 0
+	FactBirthDate     FactKind = 1
+	FactBirthPlace    FactKind = 2
+	FactNationality   FactKind = 3
+	FactCitizenship   FactKind = 4
+	FactGender        FactKind = 5
+	FactDocument      FactKind = 6
+	FactPostalAddress FactKind = 7
+	FactVessel        FactKind = 8
+	FactTitle         FactKind = 9
+	FactRemark        FactKind = 10
+	factKindEnd       FactKind = 11
+)
+
+// String names the kind in words an officer reads.
+func (k FactKind) String() string {
+	if k >= factKindEnd {
+		return "unknown"
+	}
+	return [...]string{
+		"other", "date of birth", "place of birth", "nationality", "citizenship", "gender", "document", "address", "vessel", "title", "remark",
+	}[k]
 }
 
 // Name is one written form of one of an entity's names.
@@ -75,5 +113,7 @@ type Address struct {
 type Meta struct {
 	Source      string // Human-readable origin, e.g. "SDN_ADVANCED 2025-11-19 + CONS_ENHANCED 2026-01-08".
 	PublishedAt int64  // The newest dataAsOf of the files, ns UTC.
+	SDNAsOf     int64  // The date of the SDN files, ns UTC; 0 where there are none, or they have no date.
+	CONSAsOf    int64  // Likewise of the consolidated (non-SDN) files.
 	Sample      bool   // True for the embedded sample only.
 }

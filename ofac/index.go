@@ -13,6 +13,7 @@ type Index struct {
 	names       []byte
 	parts       []byte
 	addresses   []byte
+	facts       words32
 
 	walletHash     perfectHash
 	walletOffsets  words32
@@ -81,6 +82,7 @@ type Entry struct {
 	Programs  []string  // Programme codes, sorted.
 	Names     []Name    // The primary name first, weak names last.
 	Addresses []Address // Sorted by value.
+	Facts     []Fact    // By kind, label and value.
 	Digest    uint64    // See EntryDigest.
 }
 
@@ -104,6 +106,9 @@ func (x *Index) Entry(uid uint32) (Entry, bool) {
 	for i := record.addresses; i < next.addresses; i++ {
 		address := x.address(i)
 		entry.Addresses = append(entry.Addresses, Address{x.textAt(address.ticker), x.textAt(address.value), address.feature})
+	}
+	for i := record.facts; i < next.facts; i++ {
+		entry.Facts = append(entry.Facts, Fact{FactKind(x.facts.at(3 * i)), x.textAt(x.facts.at(3*i + 1)), x.textAt(x.facts.at(3*i + 2))})
 	}
 	entry.Primary = entry.Names[0].Full
 	return entry, true
@@ -141,7 +146,7 @@ func (x *Index) Entities() []Entity {
 		entry, _ := x.Entry(x.entity(i).uid)
 		list = append(list, Entity{
 			UID: entry.UID, Type: entry.Type, Lists: entry.Lists, Sublists: entry.Sublists,
-			Programs: entry.Programs, Names: entry.Names, Addresses: entry.Addresses,
+			Programs: entry.Programs, Names: entry.Names, Addresses: entry.Addresses, Facts: entry.Facts,
 		})
 	}
 	return list

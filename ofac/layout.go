@@ -18,7 +18,7 @@ import (
 // The bytes are a pure function of the set of entities and the Meta. Their
 // SHA-256 is the name of the list.
 const (
-	compiledMagic   = "RGLIST\x00\x04"
+	compiledMagic   = "RGLIST\x00\x05"
 	compiledHeader  = 32
 	sectionRow      = 24
 	checksummedFrom = 24
@@ -36,6 +36,7 @@ const (
 	sectionNames
 	sectionParts
 	sectionAddresses
+	sectionFacts
 	sectionWalletHash
 	sectionWalletOffsets
 	sectionWalletPostings

@@ -56,18 +56,22 @@ func (x *Index) openEntities(sections [sectionEnd][]byte) error {
 	case !references.below(x.texts()) || !words32(parts).below(x.texts()):
 		return malformed("reference to a text")
 	}
+	x.facts = sections[sectionFacts]
+	if err := x.checkFacts(); err != nil {
+		return err
+	}
 	x.entities, x.names, x.parts, x.addresses, x.references = data, names, parts, addresses, references
 	x.entityCount, x.nameCount = uint32(len(data)/entityBytes-1), uint32(len(names)/nameBytes-1)
 	if x.entityCount > entitiesMax || x.nameCount > namesMax {
 		return malformed("number of entities or names")
 	}
 	previous := x.entity(0)
-	if previous.names != 0 || previous.sublists != 0 || previous.addresses != 0 {
+	if previous.names != 0 || previous.sublists != 0 || previous.addresses != 0 || previous.facts != 0 {
 		return malformed("first entity")
 	}
 	for i := range x.entityCount {
 		record, next := x.entity(i), x.entity(i+1)
-		ordered := record.names < next.names && record.sublists <= record.programs && record.programs <= next.sublists && record.addresses <= next.addresses
+		ordered := record.names < next.names && record.sublists <= record.programs && record.programs <= next.sublists && record.addresses <= next.addresses && record.facts <= next.facts
 		known := record.kind >= Individual && record.kind <= Aircraft && record.lists != 0 && record.lists&^(ListSDN|ListCONS) == 0
 		if !ordered || !known || record.uid == 0 || i > 0 && record.uid <= previous.uid {
 			return malformed("entity")
@@ -75,8 +79,21 @@ func (x *Index) openEntities(sections [sectionEnd][]byte) error {
 		previous = record
 	}
 	end := x.entity(x.entityCount)
-	if end.names != x.nameCount || end.sublists != references.len() || end.programs != references.len() || int(end.addresses) != len(addresses)/addressBytes {
+	if end.names != x.nameCount || end.sublists != references.len() || end.programs != references.len() || int(end.addresses) != len(addresses)/addressBytes || int(end.facts) != len(x.facts)/factBytes {
 		return malformed("ends of entities")
+	}
+	return nil
+}
+
+// checkFacts checks kinds and references of the facts.
+func (x *Index) checkFacts() error {
+	if len(x.facts)%factBytes != 0 {
+		return malformed("size of facts")
+	}
+	for i := range x.facts.len() / 3 {
+		if x.facts.at(3*i) >= uint32(factKindEnd) || x.facts.at(3*i+1) >= x.texts() || x.facts.at(3*i+2) >= x.texts() {
+			return malformed("fact")
+		}
 	}
 	return nil
 }
@@ -112,14 +129,15 @@ func (x *Index) openAddresses([sectionEnd][]byte) error {
 
 func (x *Index) openMeta(sections [sectionEnd][]byte) error {
 	data := sections[sectionMeta]
-	if len(data) != 16 {
+	if len(data) != 32 {
 		return malformed("size of meta")
 	}
 	source, sample := binary.LittleEndian.Uint32(data[8:]), binary.LittleEndian.Uint32(data[12:])
 	if source >= x.texts() || sample > 1 {
 		return malformed("meta")
 	}
-	x.meta = Meta{Source: x.textAt(source), PublishedAt: int64(binary.LittleEndian.Uint64(data)), Sample: sample == 1}
+	x.meta = Meta{Source: x.textAt(source), PublishedAt: int64(binary.LittleEndian.Uint64(data)), Sample: sample == 1,
+		SDNAsOf: int64(binary.LittleEndian.Uint64(data[16:])), CONSAsOf: int64(binary.LittleEndian.Uint64(data[24:]))}
 	return nil
 }
 

@@ -7,9 +7,10 @@ import "encoding/binary"
 // end where those of the next entity begin.
 
 const (
-	entityBytes  = 32 // uid, type+lists, first name, first reference, first programme, first address, digest; the first name is the primary one
+	entityBytes  = 40 // uid, type+lists, first name, first reference, first programme, first address, first fact, zero, digest; the first name is the primary one
 	nameBytes    = 32 // entity, full, alias type, script, id, flags+words+letters, forms, first part
 	partBytes    = 8  // kind, value
+	factBytes    = 12 // kind, label, value
 	addressBytes = 16 // entity, ticker, value, feature id
 )
 
@@ -23,6 +24,7 @@ type entityRecord struct {
 	sublists  uint32 // first reference: the sublists, then the programmes
 	programs  uint32
 	addresses uint32
+	facts     uint32
 	digest    uint64
 }
 
@@ -30,7 +32,7 @@ func (r *entityRecord) append(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, r.uid)
 	dst = append(dst, byte(r.kind), byte(r.lists))
 	dst = append(dst, 0, 0)
-	dst = appendWords32(dst, []uint32{r.names, r.sublists, r.programs, r.addresses})
+	dst = appendWords32(dst, []uint32{r.names, r.sublists, r.programs, r.addresses, r.facts, 0})
 	return binary.LittleEndian.AppendUint64(dst, r.digest)
 }
 
@@ -40,7 +42,7 @@ func readEntity(data []byte) entityRecord {
 		uid: binary.LittleEndian.Uint32(data), kind: EntityType(data[4]), lists: Lists(data[5]),
 		names:    binary.LittleEndian.Uint32(data[8:]),
 		sublists: binary.LittleEndian.Uint32(data[12:]), programs: binary.LittleEndian.Uint32(data[16:]),
-		addresses: binary.LittleEndian.Uint32(data[20:]), digest: binary.LittleEndian.Uint64(data[24:]),
+		addresses: binary.LittleEndian.Uint32(data[20:]), facts: binary.LittleEndian.Uint32(data[24:]), digest: binary.LittleEndian.Uint64(data[32:]),
 	}
 }
 

@@ -26,7 +26,7 @@ const module = "railguard"
 var importLaw = map[string][]string{
 	"ofac":              {"ofac/wallet"},
 	"ofac/wallet":       {},
-	"ofac/feed":         {"ofac"},
+	"ofac/feed":         {"ofac", "ofac/wallet"},
 	"ofac/fetch":        {"ofac/feed", "ofac"},
 	"ofac/judge":        {"engine", "fsm/wire", "ofac/feed"},
 	"ofac/keeper":       {"engine", "fsm", "fsm/wire", "ofac", "ofac/feed", "ofac/fetch", "ofac/judge", "ofac/sample"},

@@ -14,7 +14,8 @@ import (
 // by the lists that the parties stand on; it stays 0 when every party stands on
 // both. Every error is an *Error.
 func ParseADVANCED(source io.Reader) (List, error) {
-	p := &advanced{builder: newBuilder(newScanner(source)), profiles: map[uint32]int{}, groups: map[uint32]string{}}
+	p := &advanced{builder: newBuilder(newScanner(source)), profiles: map[uint32]int{}, groups: map[uint32]string{},
+		facts: advancedFacts{places: map[uint32]string{}, documents: map[uint32][]ofac.Fact{}}}
 	if p.open() && p.expectRoot(rootAdvanced, namespaceAdvanced) {
 		p.document()
 	}
@@ -25,7 +26,7 @@ func ParseADVANCED(source io.Reader) (List, error) {
 	if err != nil {
 		return List{}, err
 	}
-	return List{Format: FormatADVANCED, Family: family, DataAsOf: p.dataAsOf, Entities: sorted(p.entities)}, nil
+	return List{Format: FormatADVANCED, Family: family, DataAsOf: p.dataAsOf, Entities: sorted(p.entities), Quarantined: p.quarantined, Suspects: p.suspects}, nil
 }
 
 // advanced is one run over an ADVANCED file. The file gives reference tables
@@ -46,7 +47,9 @@ type advanced struct {
 	partyKinds  map[uint32]partyKind // By PartySubTypeID.
 	entriesSeen bool
 
-	profiles map[uint32]int // Profile id to its entity's place.
+	profiles map[uint32]int // Profile id to its entity's place; asideAt for one that was set aside.
+	own      []uint32       // Profile ids of the party at hand.
+	facts    advancedFacts
 
 	// Of the identity at hand: the group of each part in reading order, and the
 	// type of each group, which the file gives after the names.
@@ -78,6 +81,15 @@ func (p *advanced) document() {
 			}
 			for p.child() {
 				p.party()
+			}
+			p.tooManyAside()
+		case "Locations":
+			for p.child() {
+				p.location()
+			}
+		case "IDRegDocuments":
+			for p.child() {
+				p.identityDocument()
 			}
 		case "SanctionsEntries":
 			p.entriesSeen = true
@@ -136,7 +148,7 @@ func (p *advanced) date() int64 {
 func plausible(date time.Time) bool { return date.Year() >= 1990 && date.Year() < 2200 }
 
 func (p *advanced) referenceValues() {
-	features := map[uint32]string{}
+	f := &p.facts
 	tables := map[string]*map[uint32]string{
 		"AliasTypeValues":     &p.aliasTypes,
 		"DocNameStatusValues": &p.nameStatus,
@@ -145,9 +157,16 @@ func (p *advanced) referenceValues() {
 		"ListValues":          &p.lists,
 		"SanctionsTypeValues": &p.measures,
 		"PartyTypeValues":     &p.partyTypes,
-		"FeatureTypeValues":   &features,
+		"FeatureTypeValues":   &f.features,
+	}
+	facts := map[string]*map[uint32]string{
+		"CountryValues": &f.countries, "AreaCodeValues": &f.areas, "DetailReferenceValues": &f.details, "IDRegDocTypeValues": &f.documentTypes,
 	}
 	for p.child() {
+		if table, ok := facts[string(p.name)]; ok {
+			*table = p.factTable()
+			continue
+		}
 		if table, ok := tables[string(p.name)]; ok {
 			*table = p.table()
 			continue
@@ -159,7 +178,7 @@ func (p *advanced) referenceValues() {
 		p.skip()
 	}
 	p.currencies = map[uint32]string{}
-	for id, text := range features { // Order does not matter: one map to another.
+	for id, text := range f.features { // Order does not matter: one map to another.
 		if ticker, ok := strings.CutPrefix(text, currencyPrefix); ok {
 			p.currencies[id] = strings.TrimSpace(ticker)
 		}
@@ -203,17 +222,38 @@ func (p *advanced) resolve(table map[uint32]string, attribute string) string {
 	return text
 }
 
+// asideAt is the place of an entity that was set aside.
+const asideAt = -1
+
+// party reads one party, or sets it aside if it is malformed.
 func (p *advanced) party() {
-	entity := ofac.Entity{UID: p.id("FixedRef")}
+	depth := len(p.marks)
+	uid := p.id("FixedRef")
+	p.own = p.own[:0]
+	p.wholeParty(uid)
+	if p.failure == nil {
+		return
+	}
+	for _, id := range p.own {
+		p.profiles[id] = asideAt
+	}
+	p.setAside(uid, depth)
+}
+
+func (p *advanced) wholeParty(uid uint32) {
+	entity := ofac.Entity{UID: uid}
 	if !p.begin(entity.UID) {
 		return
 	}
 	for p.child() {
-		if string(p.name) != "Profile" {
+		switch string(p.name) {
+		case "Profile":
+			p.profile(&entity)
+		case "Comment":
+			p.addFact(&entity, ofac.FactRemark, "", p.text())
+		default:
 			p.skip()
-			continue
 		}
-		p.profile(&entity)
 	}
 	p.end(&entity)
 }
@@ -226,7 +266,7 @@ func (p *advanced) profile(entity *ofac.Entity) {
 	if len(p.profiles) == EntitiesMax {
 		p.failf(ReasonTooLarge, "more than %d profiles", EntitiesMax)
 	}
-	p.profiles[id] = len(p.entities)
+	p.profiles[id], p.own = len(p.entities), append(p.own, id)
 	kind, ok := p.partyKinds[p.id("PartySubTypeID")]
 	entity.Type = entityType(p.partyTypes[kind.typeRef], kind.name)
 	if !ok || entity.Type == 0 {
@@ -263,11 +303,12 @@ func entityType(partyType, subType string) ofac.EntityType {
 	return 0
 }
 
-// feature keeps a digital currency address and skips every other feature.
+// feature keeps a digital currency address, or a fact.
 func (p *advanced) feature(entity *ofac.Entity) {
-	ticker, ok := p.currencies[p.id("FeatureTypeID")]
+	kind := p.id("FeatureTypeID")
+	ticker, ok := p.currencies[kind]
 	if !ok {
-		p.skip()
+		p.fact(entity, p.facts.features[kind])
 		return
 	}
 	id, found := p.id("ID"), 0
@@ -297,6 +338,10 @@ func (p *advanced) entry() {
 	at, ok := p.profiles[profile]
 	if !ok {
 		p.failf(ReasonSchema, "a sanctions entry for profile %d, which is not among the parties", profile)
+		return
+	}
+	if at == asideAt {
+		p.skip()
 		return
 	}
 	entity := &p.entities[at]

@@ -9,6 +9,10 @@ import (
 // identity reads the names of a party. The type of a name's part stands in a
 // group that follows the names, so the parts are typed at the identity's end.
 func (p *advanced) identity(entity *ofac.Entity) {
+	if value, ok := p.attribute("ID"); ok {
+		id, _ := parseID(value)
+		p.addDocuments(entity, id)
+	}
 	primary := p.boolean("Primary")
 	first := len(entity.Names)
 	p.partGroups = p.partGroups[:0]

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -15,6 +16,9 @@ type List struct {
 	Family   ofac.Lists    // ListSDN or ListCONS; 0 where the content does not tell.
 	DataAsOf int64         // The list's own date, ns UTC; 0 where the format has none (CSV).
 	Entities []ofac.Entity // By UID.
+
+	Quarantined []Quarantined // Entities that were left out.
+	Suspects    []Suspect     // Features that may be digital currency addresses.
 }
 
 // Names is the number of names of all entities.
@@ -57,6 +61,10 @@ type builder struct {
 	names    int
 	entities []ofac.Entity
 	place    map[uint32]int // UID to its place in entities.
+
+	quarantined  []Quarantined
+	firstRefusal error
+	suspects     []Suspect
 }
 
 func newBuilder(s *scanner) builder {
@@ -240,6 +248,10 @@ func sorted(entities []ofac.Entity) []ofac.Entity {
 		slices.SortStableFunc(e.Names, compareNames)
 		e.Sublists = sortedOnce(e.Sublists)
 		e.Programs = sortedOnce(e.Programs)
+		slices.SortFunc(e.Facts, func(a, b ofac.Fact) int {
+			return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Value, b.Value))
+		})
+		e.Facts = slices.Compact(e.Facts)
 	}
 	return entities
 }

@@ -2,9 +2,12 @@ package feed
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"railguard/ofac"
+	"railguard/ofac/wallet"
 )
 
 // FamilySummary counts one list family. Entities 0 means that it is not loaded.
@@ -14,6 +17,61 @@ type FamilySummary struct {
 	Entities  int
 	Names     int
 	Addresses int // Digital currency addresses, as printed.
+
+	Wallets []ChainCount // Distinct accounts by chain, the most first.
+}
+
+// ChainCount is how many accounts of one chain a list holds.
+type ChainCount struct {
+	Chain string // What the address says, not the ticker: EVM, TRON, BTC, ...; "other" for what fits no grammar.
+	Count int
+}
+
+// countWallets counts the distinct accounts of each chain.
+func countWallets(entities []ofac.Entity) []ChainCount {
+	seen, counts := map[string]bool{}, map[string]int{}
+	for i := range entities {
+		for _, address := range entities[i].Addresses {
+			if key := string(wallet.AppendKey(nil, address.Value)); !seen[key] {
+				seen[key] = true
+				counts[wallet.Chain(address.Value)]++
+			}
+		}
+	}
+	list := make([]ChainCount, 0, len(counts))
+	for _, chain := range slices.Sorted(maps.Keys(counts)) {
+		list = append(list, ChainCount{chain, counts[chain]})
+	}
+	slices.SortStableFunc(list, func(a, b ChainCount) int { return b.Count - a.Count })
+	return list
+}
+
+// WalletsKeptPercentMin is how much of the active list's accounts, chain by chain, a
+// new list must keep: OFAC removed 90 of 717 at once in 2025, of two chains.
+const WalletsKeptPercentMin = 80
+
+// chainFew is how many accounts a chain must have for a share of them to say anything.
+const chainFew = 10
+
+// ShrunkWallets says, in the words of Problem, which chains lost more accounts from
+// the active list to the loaded one than a list ever loses by delisting: a reworded
+// feature type drops all wallets of a ticker, and no count of entries tells.
+func ShrunkWallets(active *ofac.Index, loaded *Loaded) []string {
+	if active == nil || active.Meta().Sample {
+		return nil
+	}
+	has := map[string]int{}
+	for _, chain := range countWallets(loaded.Entities) {
+		has[chain.Chain] = chain.Count
+	}
+	var problems []string
+	for _, chain := range countWallets(active.Entities()) {
+		if chain.Count >= chainFew && has[chain.Chain]*100 < chain.Count*WalletsKeptPercentMin {
+			detail := fmt.Sprintf("%s accounts would shrink from %d to %d: at least %d %% must stay", chain.Chain, chain.Count, has[chain.Chain], WalletsKeptPercentMin)
+			problems = append(problems, Problem{ProblemWallets, detail}.String())
+		}
+	}
+	return problems
 }
 
 // Summary counts what is loaded.
@@ -34,7 +92,7 @@ func familySummary(list *List) FamilySummary {
 	if list == nil {
 		return FamilySummary{}
 	}
-	return FamilySummary{list.Format, list.DataAsOf, len(list.Entities), list.Names(), list.Addresses()}
+	return FamilySummary{list.Format, list.DataAsOf, len(list.Entities), list.Names(), list.Addresses(), countWallets(list.Entities)}
 }
 
 // Canaries are what every real list is known to hold. A list without them is
@@ -55,6 +113,9 @@ type ProblemCode string
 
 // ProblemCanary: a canary is missing.
 const ProblemCanary ProblemCode = "canary"
+
+// ProblemWallets: the accounts of a chain shrank too much.
+const ProblemWallets ProblemCode = "wallets_shrunk"
 
 // Problem is one reason not to take a list. An operator may force a switch past
 // all of them, with a reason.

@@ -19,7 +19,7 @@ func listOf(sdn, cons int) Loaded {
 		}
 		l.Entities = append(l.Entities, e)
 	}
-	l.Summary = Summary{SDN: FamilySummary{FormatENHANCED, 1000, sdn, sdn, sdn}, CONS: FamilySummary{FormatENHANCED, 1000, cons, cons, cons},
+	l.Summary = Summary{SDN: FamilySummary{FormatENHANCED, 1000, sdn, sdn, sdn, nil}, CONS: FamilySummary{FormatENHANCED, 1000, cons, cons, cons, nil},
 		Entities: sdn + cons, Names: sdn + cons, Addresses: 2 * (sdn + cons)}
 	return l
 }

@@ -33,6 +33,7 @@ const (
 	columnName    = 1
 	columnType    = 2
 	columnProgram = 3
+	columnTitle   = 4
 	columnRemarks = 11
 )
 
@@ -173,9 +174,21 @@ func (c *csvParse) primary(fields []string) error {
 			b.addLabel(&entity, &entity.Programs, b.label([]byte(program)))
 		}
 	}
+	b.addFact(&entity, ofac.FactTitle, "", fields[columnTitle])
+	for _, vessel := range vesselColumns {
+		b.addFact(&entity, ofac.FactVessel, vessel.label, fields[vessel.column])
+	}
 	c.remarks = append(c.remarks, fields[columnRemarks])
 	b.end(&entity)
 	return b.failure
+}
+
+// vesselColumns are what the primary file says of ships, under the words of the XML formats.
+var vesselColumns = []struct {
+	column int
+	label  string
+}{
+	{5, "Vessel Call Sign"}, {6, "VESSEL TYPE"}, {7, "Vessel Tonnage"}, {8, "Vessel Gross Registered Tonnage"}, {9, "Vessel Flag"}, {10, "Vessel Owner"},
 }
 
 func familyList(family ofac.Lists) string {
@@ -222,10 +235,13 @@ func (c *csvParse) alias(fields []string) error {
 	return c.builder.failure
 }
 
-// postal checks a record of the postal addresses, of which the neutral form
-// keeps nothing; the file is demanded as a witness that the set is whole.
+// postal keeps a postal address: street, city, country, remarks. The file is
+// demanded as a witness that the set is whole.
 func (c *csvParse) postal(fields []string) error {
-	_, err := c.entity(fields[0])
+	at, err := c.entity(fields[0])
+	if err == nil {
+		c.builder.addFact(&c.builder.entities[at], ofac.FactPostalAddress, "", joinFacts(fields[2:]...))
+	}
 	return err
 }
 
@@ -259,6 +275,9 @@ func (c *csvParse) finish(set CSVSet) error {
 		for _, address := range remarkedAddresses(remarks) {
 			b.addAddress(e, address)
 		}
+		for _, fact := range remarkedFacts(remarks) {
+			b.addFact(e, fact.Kind, fact.Label, fact.Value)
+		}
 		if b.failure != nil {
 			return inFile(set.Primary.Name, b.failure)
 		}
@@ -270,6 +289,6 @@ func (c *csvParse) finish(set CSVSet) error {
 	if names > NamesMax {
 		return inFile(set.Primary.Name, refuse(ReasonTooLarge, "more than %d names", NamesMax))
 	}
-	c.list = List{Format: FormatCSV, Family: c.family, Entities: sorted(b.entities)}
+	c.list = List{Format: FormatCSV, Family: c.family, Entities: sorted(b.entities), Suspects: b.suspects}
 	return nil
 }

@@ -20,7 +20,7 @@ func ParseENHANCED(source io.Reader) (List, error) {
 	if err := p.close(); err != nil {
 		return List{}, err
 	}
-	return List{Format: FormatENHANCED, Family: p.family, DataAsOf: p.dataAsOf, Entities: sorted(p.entities)}, nil
+	return List{Format: FormatENHANCED, Family: p.family, DataAsOf: p.dataAsOf, Entities: sorted(p.entities), Quarantined: p.quarantined, Suspects: p.suspects}, nil
 }
 
 // enhanced is one run over an ENHANCED file, in which every entity is complete
@@ -44,6 +44,7 @@ func (p *enhanced) document() {
 			p.skip()
 		}
 	}
+	p.tooManyAside()
 	switch {
 	case p.failure != nil:
 	case p.dataAsOf == 0:
@@ -106,8 +107,16 @@ func (p *enhanced) filters() {
 	}
 }
 
+// entity reads one entity, or sets it aside if it is malformed.
 func (p *enhanced) entity() {
-	entity := ofac.Entity{UID: p.id("id")}
+	depth := len(p.marks)
+	uid := p.id("id")
+	p.wholeEntity(uid)
+	p.setAside(uid, depth)
+}
+
+func (p *enhanced) wholeEntity(uid uint32) {
+	entity := ofac.Entity{UID: uid}
 	if !p.begin(entity.UID) {
 		return
 	}
@@ -131,6 +140,14 @@ func (p *enhanced) entity() {
 			for p.child() {
 				p.feature(&entity)
 			}
+		case "identityDocuments":
+			for p.child() {
+				p.identityDocument(&entity)
+			}
+		case "addresses":
+			for p.child() {
+				p.postalAddress(&entity)
+			}
 		default:
 			p.skip()
 		}
@@ -143,22 +160,31 @@ func (p *enhanced) entity() {
 
 func (p *enhanced) generalInfo(entity *ofac.Entity) {
 	for p.child() {
-		if string(p.name) != "entityType" {
-			p.skip()
-			continue
-		}
-		switch word := p.label(p.readText()); word {
-		case "Individual":
-			entity.Type = ofac.Individual
-		case "Entity":
-			entity.Type = ofac.Company
-		case "Vessel":
-			entity.Type = ofac.Vessel
-		case "Aircraft":
-			entity.Type = ofac.Aircraft
+		switch string(p.name) {
+		case "entityType":
+			p.entityType(entity)
+		case "title":
+			p.addFact(entity, ofac.FactTitle, "", p.text())
+		case "remarks":
+			p.addFact(entity, ofac.FactRemark, "", p.text())
 		default:
-			p.failf(ReasonSchema, "entity %d is of the unknown type %q", entity.UID, word)
+			p.skip()
 		}
+	}
+}
+
+func (p *enhanced) entityType(entity *ofac.Entity) {
+	switch word := p.label(p.readText()); word {
+	case "Individual":
+		entity.Type = ofac.Individual
+	case "Entity":
+		entity.Type = ofac.Company
+	case "Vessel":
+		entity.Type = ofac.Vessel
+	case "Aircraft":
+		entity.Type = ofac.Aircraft
+	default:
+		p.failf(ReasonSchema, "entity %d is of the unknown type %q", entity.UID, word)
 	}
 }
 
@@ -239,32 +265,37 @@ func (p *enhanced) namePart(name *ofac.Name) {
 	}
 }
 
-// feature keeps a digital currency address. The feature's type stands in its
-// first child; a feature of another type is skipped.
+// feature keeps a digital currency address, or a fact. The feature's type stands in
+// its first child.
 func (p *enhanced) feature(entity *ofac.Entity) {
 	address := ofac.Address{FeatureID: p.id("id")}
-	currency := false
+	currency, label, value, comments, date := false, "", "", "", period{}
 	for p.child() {
 		switch string(p.name) {
 		case "type":
-			ticker, ok := bytes.CutPrefix(p.readText(), []byte(currencyPrefix))
+			text := p.readText()
+			ticker, ok := bytes.CutPrefix(text, []byte(currencyPrefix))
 			if ok {
 				currency = true
 				address.Ticker = p.label(ticker)
+			} else {
+				label = string(bytes.TrimSpace(text))
 			}
 		case "value":
-			if !currency {
-				p.skip()
-				continue
-			}
-			address.Value = string(bytes.TrimSpace(p.readText()))
+			value = p.text()
+		case "valueDate":
+			date = p.valueDate()
+		case "comments":
+			comments = p.text()
 		default:
 			p.skip()
 		}
 	}
 	if !currency {
+		p.fact(entity, label, value, comments, date)
 		return
 	}
+	address.Value = value
 	if address.Value == "" {
 		p.failf(ReasonSchema, "entity %d: digital currency feature %d has no address", entity.UID, address.FeatureID)
 	}

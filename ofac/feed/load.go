@@ -49,6 +49,9 @@ type Loaded struct {
 	Files    []FileSummary // The files that were read, SDN first.
 	Summary  Summary
 	Warnings []string // What an operator should know; none of it stops the load.
+
+	Quarantined []Quarantined // Malformed entities that were left out; also among the warnings.
+	Suspects    []Suspect     // Features of unknown types that are digital currency addresses; likewise.
 }
 
 // LoadDir loads the published files that lie directly in dir and ignores every
@@ -241,11 +244,28 @@ func (l *loader) load() (Loaded, error) {
 	loaded.Entities = l.merge(lists[0], lists[1])
 	loaded.Summary = summarize(lists[0], lists[1], loaded.Entities)
 	loaded.Meta = metaOf(lists[0], lists[1])
+	for _, list := range lists {
+		if list != nil {
+			loaded.Quarantined = append(loaded.Quarantined, list.Quarantined...)
+			loaded.Suspects = append(loaded.Suspects, list.Suspects...)
+		}
+	}
+	l.warnFindings(&loaded)
 	if l.dropped > 0 {
 		l.warnings = append(l.warnings, fmt.Sprintf("%d more warnings", l.dropped))
 	}
 	loaded.Warnings = l.warnings
 	return loaded, nil
+}
+
+// warnFindings tells what was left out and what looks like a wallet and is not known as one.
+func (l *loader) warnFindings(loaded *Loaded) {
+	for _, q := range loaded.Quarantined {
+		l.warnf("entity %d is malformed and was left out: %s", q.UID, q.Detail)
+	}
+	for _, s := range loaded.Suspects {
+		l.warnf("entity %d: %s, of type %q, is a digital currency address of a type that is not known", s.UID, s.Value, s.Type)
+	}
 }
 
 // families is the order in which the two families are read and reported.
@@ -384,6 +404,11 @@ func metaOf(lists ...*List) ofac.Meta {
 			meta.Source += " " + time.Unix(0, list.DataAsOf).UTC().Format(time.DateOnly)
 		}
 		meta.PublishedAt = max(meta.PublishedAt, list.DataAsOf)
+		if list.Family == ofac.ListCONS {
+			meta.CONSAsOf = list.DataAsOf
+		} else {
+			meta.SDNAsOf = list.DataAsOf
+		}
 	}
 	return meta
 }

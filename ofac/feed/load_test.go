@@ -42,6 +42,9 @@ func transcript(l Loaded) string {
 		for _, a := range e.Addresses {
 			fmt.Fprintf(&b, "  address %s %s feature %d\n", a.Ticker, a.Value, a.FeatureID)
 		}
+		for _, f := range e.Facts {
+			fmt.Fprintf(&b, "  fact %v %q %q\n", f.Kind, f.Label, f.Value)
+		}
 	}
 	return b.String()
 }

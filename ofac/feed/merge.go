@@ -85,6 +85,7 @@ func join(sdn, cons ofac.Entity, sameIDs bool) ofac.Entity {
 			sdn.Addresses = append(sdn.Addresses, address)
 		}
 	}
+	sdn.Facts = append(sdn.Facts, cons.Facts...) // sorted and once each at the end
 	sdn.Lists |= cons.Lists
 	sdn.Sublists = append(sdn.Sublists, cons.Sublists...)
 	sdn.Programs = append(sdn.Programs, cons.Programs...)

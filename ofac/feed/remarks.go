@@ -74,3 +74,40 @@ func remarkedAddresses(remarks string) []ofac.Address {
 		}
 	}
 }
+
+// remarkWords begin the items of remarks that say who is meant.
+var remarkWords = []struct {
+	word  string
+	kind  ofac.FactKind
+	label string
+}{
+	{"DOB ", ofac.FactBirthDate, "Birthdate"}, {"POB ", ofac.FactBirthPlace, "Place of Birth"}, {"nationality ", ofac.FactNationality, "Nationality Country"},
+	{"citizen ", ofac.FactCitizenship, "Citizenship Country"}, {"Gender ", ofac.FactGender, "Gender"}, {"Passport ", ofac.FactDocument, "Passport"},
+	{"National ID No. ", ofac.FactDocument, "National ID No."}, {"Tax ID No. ", ofac.FactDocument, "Tax ID No."}, {"Cedula No. ", ofac.FactDocument, "Cedula No."},
+	{"Registration Number ", ofac.FactDocument, "Registration Number"}, {"Identification Number ", ofac.FactDocument, "Identification Number"},
+	{"D.N.I. ", ofac.FactDocument, "D.N.I."}, {"C.U.R.P. ", ofac.FactDocument, "C.U.R.P."}, {"R.F.C. ", ofac.FactDocument, "R.F.C."}, {"SSN ", ofac.FactDocument, "SSN"},
+	{"Vessel Registration Identification ", ofac.FactDocument, "Vessel Registration Identification"}, {"MMSI ", ofac.FactDocument, "MMSI"},
+}
+
+// remarkedFacts cuts remarks at their semicolons: "DOB 23 Nov 1962; POB Caracas,
+// Venezuela; nationality Venezuela." What begins with none of the words is a remark
+// as it stands; aliases and digital currency addresses are kept elsewhere.
+func remarkedFacts(remarks string) []ofac.Fact {
+	var facts []ofac.Fact
+	for item := range strings.SplitSeq(remarks, ";") {
+		item = strings.TrimSuffix(strings.TrimSpace(item), ".")
+		item = strings.TrimPrefix(item, "alt. ")
+		if item == "" || strings.Contains(item, ".k.a. '") || strings.Contains(item, currencyPrefix) {
+			continue
+		}
+		fact := ofac.Fact{Kind: ofac.FactRemark, Value: item}
+		for _, known := range remarkWords {
+			if rest, ok := strings.CutPrefix(item, known.word); ok {
+				fact = ofac.Fact{Kind: known.kind, Label: known.label, Value: rest}
+				break
+			}
+		}
+		facts = append(facts, fact)
+	}
+	return facts
+}

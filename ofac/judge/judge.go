@@ -89,6 +89,12 @@ func compare(active, next *wire.ListInfo, tell func(feed.ProblemCode, string, ..
 		tell(ProblemOlder, "a list of %s would replace one of %s", instant(next.PublishedAt), instant(active.PublishedAt))
 	}
 	compareCount("the whole list", active.Entries, next.Entries, tell)
+	if uint64(next.Names)*100 < uint64(active.Names)*EntitiesKeptPercentMin {
+		tell(ProblemShrunk, "names would shrink from %d to %d: at least %d %% must stay", active.Names, next.Names, EntitiesKeptPercentMin)
+	}
+	if uint64(next.Wallets)*100 < uint64(active.Wallets)*feed.WalletsKeptPercentMin {
+		tell(feed.ProblemWallets, "digital currency accounts would shrink from %d to %d: at least %d %% must stay", active.Wallets, next.Wallets, feed.WalletsKeptPercentMin)
+	}
 }
 
 func compareCount(what string, had, has uint32, tell func(feed.ProblemCode, string, ...any)) {

@@ -17,6 +17,12 @@ func info(source string, sdn, cons uint32) *wire.ListInfo {
 	return &wire.ListInfo{Source: source, SDN: sdn, CONS: cons, Entries: sdn + cons, PublishedAt: engine.Day(20522).Start()}
 }
 
+func with(info *wire.ListInfo, names, wallets uint32) *wire.ListInfo {
+	changed := *info
+	changed.Names, changed.Wallets = names, wallets
+	return &changed
+}
+
 func TestReplacement(t *testing.T) {
 	active := info(both, 200, 100)
 	sample := &wire.ListInfo{Source: "sample", SDN: 900, Entries: 1000, Sample: true}
@@ -42,6 +48,9 @@ func TestReplacement(t *testing.T) {
 		{"SDN below 95 %", active, info(both, 189, 100), nil, []feed.ProblemCode{ProblemShrunk}},
 		{"CONS below 95 %", active, info(both, 200, 94), nil, []feed.ProblemCode{ProblemShrunk}},
 		{"both below 95 %", active, info(both, 189, 94), nil, []feed.ProblemCode{ProblemShrunk, ProblemShrunk, ProblemShrunk}},
+		{"95 % of the names stay", with(active, 1000, 100), with(active, 950, 80), nil, nil},
+		{"names below 95 %", with(active, 1000, 100), with(active, 949, 100), nil, []feed.ProblemCode{ProblemShrunk}},
+		{"wallets below 80 %", with(active, 1000, 100), with(active, 1000, 79), nil, []feed.ProblemCode{feed.ProblemWallets}},
 		{"much larger", active, info(both, 20_000, 100), nil, nil},
 		{"CONS is gone", active, info(both, 300, 0), nil, []feed.ProblemCode{ProblemFamilyMissing}},
 		{"SDN is gone", active, info(both, 0, 300), nil, []feed.ProblemCode{ProblemFamilyMissing}},

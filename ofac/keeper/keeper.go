@@ -26,6 +26,7 @@ type Cluster interface {
 	NodeID() string
 	Role() string // "leader" on the one node that fetches.
 	Settings() *fsm.Settings
+	ListByDigest(digest [32]byte) (*ofac.Index, error)
 	Stage(ctx context.Context, compiled []byte, info wire.ListInfo, common wire.Common) (wire.Result, error)
 	Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error)
 }

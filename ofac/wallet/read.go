@@ -1,6 +1,9 @@
 package wallet
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Bounds of one reading.
 const (
@@ -330,6 +333,64 @@ func AppendKey(dst []byte, listed string) []byte {
 		return dst
 	}
 	return appendExact(dst, r.decoded[:r.joined])
+}
+
+// Chain names the chain whose grammar an address fits, by its spelling: EVM, TRON,
+// BTC, BCH, LTC, DOGE, DASH, BTG, ZEC, XMR, XRP, SOL, a bech32 prefix in upper case,
+// or "other".
+func Chain(text string) string {
+	var r Reading
+	Read(text, &r)
+	if !r.Sole() {
+		return "other"
+	}
+	token := r.text
+	if r.decoded != "" {
+		token = r.decoded[r.sole.start:r.sole.end]
+	}
+	a := &r.addresses[0]
+	switch a.family {
+	case EVM:
+		return "EVM"
+	case Tron:
+		return "TRON"
+	case KeyHash, ScriptHash:
+		switch {
+		case len(token) == cashTextMin:
+			return "BCH"
+		case token[0] == 'M':
+			return "LTC"
+		}
+		return "BTC"
+	case ScriptHashLong:
+		return "BCH"
+	case Monero, MoneroSub:
+		return "XMR"
+	case Ripple:
+		return "XRP"
+	case Solana:
+		return "SOL"
+	case Base58Check:
+		return base58Chains[a.payload[0]]
+	}
+	prefix := token[:strings.LastIndexByte(token, '1')]
+	if name, ok := bech32Chains[lowerText(prefix)]; ok {
+		return name
+	}
+	return strings.ToUpper(prefix)
+}
+
+var (
+	base58Chains = map[byte]string{
+		0x30: "LTC", 0x1E: "DOGE", 0x16: "DOGE", 0x21: "XVG", 0x26: "BTG", 0x17: "BTG", 0x4C: "DASH", 0x10: "DASH", 0x1C: "ZEC",
+	}
+	bech32Chains = map[string]string{"bc": "BTC", "zs": "ZEC", "u": "ZEC"}
+)
+
+// IsAddress reports whether a text is the address of a known chain and nothing else.
+func IsAddress(text string) bool {
+	var address Address
+	return parse(&address, text)
 }
 
 // Fits reports whether a text names exactly one account of a known chain.

@@ -77,8 +77,7 @@ func testSegment(t testing.TB, number uint64) (*memFile, *segmentParts) {
 func TestLeafHashIsTheLibrarys(t *testing.T) {
 	hash := new(merkle.Hasher)
 	for _, data := range [][]byte{nil, {0}, []byte("abc"), make([]byte, LeafSizeMax)} {
-		var h Hash
-		h = hash.Leaf(data)
+		h := hash.Leaf(data)
 		require.Equal(t, rfc6962.DefaultHasher.HashLeaf(data), h[:])
 	}
 	a, b := Hash{1}, Hash{2}

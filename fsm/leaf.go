@@ -40,8 +40,6 @@ func number(dst []byte, member string, n int64) []byte {
 	return strconv.AppendInt(name(dst, member), n, 10)
 }
 
-func appendInt(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }
-
 // plain writes a text that needs no escaping: ids, codes, our own words.
 func plain(dst []byte, member, text string) []byte {
 	dst = append(name(dst, member), '"')
@@ -85,24 +83,4 @@ func hexText(dst []byte, member string, data []byte) []byte {
 		dst = append(dst, hexDigits[v>>4], hexDigits[v&15])
 	}
 	return append(dst, '"')
-}
-
-// rules writes the codes of a mask as a JSON array, in order of precedence.
-func rules(dst []byte, member string, mask uint32) []byte {
-	dst = append(name(dst, member), '[')
-	comma := false
-	for i := range engine.Rules {
-		rule := &engine.Rules[i]
-		if mask&(1<<rule.ID) == 0 {
-			continue
-		}
-		if comma {
-			dst = append(dst, ',')
-		}
-		comma = true
-		dst = append(dst, '"')
-		dst = append(dst, rule.Code...)
-		dst = append(dst, '"')
-	}
-	return append(dst, ']')
 }

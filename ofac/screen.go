@@ -92,7 +92,6 @@ const formPossible = uint8(exactFormCount)
 type Scratch struct {
 	maker   formMaker
 	other   []byte // the second reading of the words
-	upper   []byte
 	hits    []hit
 	cut     bool // more names stand inside the query than are looked at
 	matches [matchesMax]Match

@@ -88,19 +88,6 @@ func (f *Fields) Get(name string) *fastjson.Value {
 // Has reports whether the member stands there at all, null included.
 func (f *Fields) Has(name string) bool { return f.object != nil && f.object.Get(name) != nil }
 
-// raw returns the member's JSON as sent, nil when absent or null. The bytes
-// are a copy.
-func (f *Fields) raw(name string) []byte {
-	v := f.Get(name)
-	if v == nil {
-		return nil
-	}
-	if f.gate != nil {
-		return append([]byte(nil), f.gate.Raw(name)...)
-	}
-	return AppendValue(nil, v)
-}
-
 // Text reads an optional string of at most max bytes; "" when absent.
 func (f *Fields) Text(name string, max int) string {
 	return f.bounded(name, max, func(s string) int { return len(s) }, " bytes")

@@ -228,10 +228,10 @@ func (x *exportRun) readNotes() (notes exportNotes, known bool, err error) {
 	}
 	data, err := os.ReadFile(x.notes())
 	if err != nil || json.Unmarshal(data, &notes) != nil {
-		return notes, false, nil
+		return notes, false, nil //nolint:nilerr // Without notes that can be read an export begins anew.
 	}
 	if _, err := os.Stat(x.path + ".part"); err != nil {
-		return notes, false, nil
+		return notes, false, nil //nolint:nilerr // Likewise without the part they speak of.
 	}
 	if notes.Asked != x.asked {
 		return notes, false, usage("%s.part is of another export (--from %q --to %q --format %s): finish it with those, remove it, or begin anew with --resume=false",
@@ -272,7 +272,7 @@ func whereIn(file *os.File, format string) (reached, error) {
 		Index uint64
 	}
 	if json.Unmarshal(last, &record) != nil || record.Type != "leaf" && record.Type != "end" {
-		return came, nil // Nothing yet, or nothing that could be gone on with.
+		return came, nil //nolint:nilerr // Nothing yet, or nothing that could be gone on with.
 	}
 	return reached{any: true, cursor: record.Index, offset: at, whole: record.Type == "end"}, nil
 }
@@ -301,7 +301,7 @@ func whereInTable(file *os.File) (reached, error) {
 	for {
 		row, err := rows.Read()
 		if err != nil {
-			return came, nil // The end, or half a row.
+			return came, nil //nolint:nilerr // The end, or half a row.
 		}
 		at := rows.InputOffset()
 		var ending [1]byte

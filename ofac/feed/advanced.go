@@ -115,7 +115,7 @@ func (p *advanced) document() {
 func (p *advanced) date() int64 {
 	var parts [3]int
 	for p.child() {
-		at := -1
+		var at int
 		switch string(p.name) {
 		case "Year":
 			at = 0

@@ -40,7 +40,7 @@ func (c *csvReader) begin() error {
 		return refuse(ReasonEncoding, "the file is UTF-16 or UTF-32: ASCII or UTF-8 was expected")
 	}
 	if bytes.HasPrefix(head, markUTF8) {
-		c.source.Discard(len(markUTF8))
+		_, _ = c.source.Discard(len(markUTF8)) // What was peeked at is there.
 		head = head[len(markUTF8):]
 	}
 	if head = bytes.TrimLeft(head, " \t\r\n"); len(head) > 0 && head[0] == '<' {

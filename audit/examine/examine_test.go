@@ -217,7 +217,7 @@ func TestExport(t *testing.T) {
 	require.Contains(t, strings.Join(report.NotShown(), "\n"), "a selection has gaps")
 	data, err := json.Marshal(report)
 	require.NoError(t, err)
-	require.Contains(t, string(data), `"complete":false`)
+	require.Contains(t, string(data), `"complete":false,"gaps":3`)
 
 	for _, empty := range [][]object{f.export(t, 5, 5, ""), f.export(t, 5, 9, "acme")} {
 		report, err = examineText(encode(t, empty...), "")

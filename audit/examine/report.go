@@ -20,7 +20,7 @@ func (r *Report) Shown() []string {
 		said = append(said, fmt.Sprintf("the cluster signed that these are all records of operator %q from %s to %s (leaves %s)", r.Operator, r.From, r.To, span(r.First, r.End)))
 	case r.Kind == "export":
 		said = append(said,
-			fmt.Sprintf("leaves %s are here without a gap, each once, in order", span(r.First, r.End)),
+			r.unbroken(),
 			fmt.Sprintf("the cluster signed that these are all records from %s to %s", r.From, r.To))
 	}
 	return said
@@ -46,6 +46,18 @@ func (r *Report) NotShown() []string {
 	return open
 }
 
+// unbroken says what a range proves of its leaves.
+func (r *Report) unbroken() string {
+	if r.First == r.End {
+		return "no leaf is of that time"
+	}
+	return fmt.Sprintf("leaves %s are here without a gap, each once, in order", span(r.First, r.End))
+}
+
+// Gaps is how many leaves of an export's range are not in it: none, or those that
+// are not of its selection.
+func (r *Report) Gaps() uint64 { return r.End - r.First - uint64(r.Leaves) }
+
 // signedAt is the time in the post-quantum signature, "" without one.
 func (r *Report) signedAt() string {
 	if r.Checkpoint.Time == 0 {
@@ -62,6 +74,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		From     string `json:"from"`
 		To       string `json:"to"`
 		Complete bool   `json:"complete"` // Every leaf of the range, each once, in order.
+		Gaps     uint64 `json:"gaps"`     // Leaves of the range that are not of the selection.
 	}
 	type selection struct {
 		Operator string `json:"operator"`
@@ -87,7 +100,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		r.Leaves, r.Screens, nil, nil, r.TxnID, r.Shown(), r.NotShown(),
 	}
 	if r.Kind == "export" {
-		shown.Range = &span{r.First, r.End, r.From, r.To, !r.Selection()}
+		shown.Range = &span{r.First, r.End, r.From, r.To, !r.Selection(), r.Gaps()}
 	}
 	if r.Selection() {
 		shown.Selection = &selection{r.Operator}

@@ -149,7 +149,7 @@ func printReport(out io.Writer, r *examine.Report, quiet bool) {
 	if r.Kind == "export" {
 		gaps := "none"
 		if r.Selection() {
-			gaps = fmt.Sprintf("%d leaves of the range are not of the selection", r.End-r.First-uint64(r.Leaves))
+			gaps = fmt.Sprintf("%d leaves of the range are not of the selection", r.Gaps())
 		}
 		fmt.Fprintf(out, "leaves from %d to before %d; gaps: %s\n", r.First, r.End, gaps)
 	}

@@ -74,6 +74,9 @@ type pendingLeaf struct {
 // index Append takes.
 func (s *Store) Size() uint64 { return s.size.Load() }
 
+// SegmentLeaves is how many leaves a segment has.
+func (s *Store) SegmentLeaves() uint64 { return s.form.leaves() }
+
 // Oldest is the lowest index that is answered; below it is ErrPruned.
 func (s *Store) Oldest() uint64 { return s.oldest.Load() }
 

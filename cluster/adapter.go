@@ -176,6 +176,7 @@ func (a *adapter) publish(out *fsm.Effects, size int) error {
 	a.state.logTime.Store(&instant{out.Time, a.state.clock.Monotonic(), live})
 	a.state.commands.Store(out.Index)
 	a.compaction.applied(size)
+	a.compaction.ages.applied(out.Index, out.Time)
 	a.audit.Prune(out.Oldest)
 	entriesApplied.Inc()
 	recordsApplied.Add(len(out.Results))
@@ -195,6 +196,7 @@ func (a *adapter) restored(out *fsm.Effects) error {
 	a.state.logTime.Store(&instant{time: out.Time, at: a.state.clock.Monotonic()})
 	a.state.commands.Store(out.Index)
 	a.compaction.installedAt = out.Index
+	a.compaction.ages.restored(out.Index, out.Time)
 	a.state.views.drop()
 	a.waiters.jumped(out.Term)
 	a.state.progress.advance(out.Index)

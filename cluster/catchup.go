@@ -27,7 +27,6 @@ import (
 // the files on their way. A peer that gives something else than the root asks for
 // is left out for that piece and another one asked.
 const (
-	segmentLeaves = 1 << audit.SegmentLevelMax
 	bundleLeaves  = 256
 	fetchPatience = 10 * time.Second
 	leafPatience  = 500 * time.Millisecond // Of one peer, when a leaf is asked for.
@@ -225,6 +224,7 @@ var errNoRoom = errors.New("cluster: the disk is nearly full: fetching waits for
 func (h *history) fetchStretch(stretch audit.Range) error {
 	peers := h.fetchPeers()
 	err := errNoPort
+	segmentLeaves := h.audit.SegmentLeaves()
 	if stretch.First%segmentLeaves == 0 && stretch.End-stretch.First == segmentLeaves {
 		for _, l := range peers {
 			if h.life.stopped() {

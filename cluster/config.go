@@ -65,6 +65,8 @@ type Config struct {
 	Disk datadir.Disk
 	// History is the seam for the disk under the audit store; nil: a folder of DataDir.
 	History audit.Dir
+	// SegmentLevel is the height of history's segments; 0: that of servers. Of tests.
+	SegmentLevel uint
 	// OpenLog is the seam for disks that fail: it opens the raft log in a folder.
 	OpenLog func(dir string) (datadir.LogStore, error)
 }
@@ -88,6 +90,7 @@ type SnapshotPolicy struct {
 	LogBytes      int64         // Applied bytes since the last snapshot.
 	Interval      time.Duration // Shortest time between two: installs must be able to keep up.
 	TrailingBytes int64         // Log kept behind a snapshot for peers that were away.
+	LogAge        engine.Time   // Log time; older entries and snapshots than this go: they hold what is erased elsewhere.
 }
 
 const (
@@ -128,6 +131,9 @@ func (c *Config) fill() {
 	setDefault(&c.Timing.Stall, 1500*time.Millisecond)
 	setDefault(&c.Timing.StallAlone, 15*time.Second)
 	setDefault(&c.Snapshot.Interval, 30*time.Second)
+	if c.Snapshot.LogAge == 0 {
+		c.Snapshot.LogAge = engine.LogKept
+	}
 	if c.Snapshot.LogBytes == 0 {
 		c.Snapshot.LogBytes = 128 * engine.MiB
 	}

@@ -2,13 +2,9 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/hashicorp/raft"
-
-	"railguard/audit"
-	"railguard/engine"
 )
 
 const (
@@ -19,7 +15,6 @@ const (
 // duties are what has to be done now and then.
 type duties struct {
 	life       *life
-	audit      *audit.Store
 	state      *state
 	replica    *replica
 	peers      *peers
@@ -31,8 +26,6 @@ type duties struct {
 	lists      *listKeeper
 	scrubber   *scrubber
 	measure    func(now time.Time)
-
-	retention []retentionMark // Oldest first.
 }
 
 // run is their goroutine.
@@ -106,7 +99,6 @@ func (d *duties) stopWhenShut() {
 // housekeep drops what left its retention.
 func (d *duties) housekeep() {
 	d.state.published.Load().forget()
-	d.eraseHistory()
 	settings := d.state.Settings()
 	if settings.List == nil {
 		return
@@ -117,38 +109,5 @@ func (d *duties) housekeep() {
 	}
 	if err := d.lists.prune(settings.List.Digest, now); err != nil {
 		d.life.log.Error("old lists not deleted", "error", err)
-	}
-}
-
-// retentionMark says what was the oldest leaf to be kept at a log time.
-type retentionMark struct {
-	at     engine.Time
-	oldest uint64
-}
-
-// erasePause is how long segments stay on disk after their leaves left retention.
-const erasePause = engine.SegmentsKept - engine.Retention
-
-const eraseStep = 16 // Segments in one go.
-
-// eraseHistory deletes segments whose leaves left retention two days ago. After a
-// start it waits these two days anew.
-func (d *duties) eraseHistory() {
-	now := d.state.LogTime()
-	d.retention = append(d.retention, retentionMark{now, d.state.published.Load().oldest.Load()})
-	due := uint64(0)
-	for len(d.retention) > 0 && d.retention[0].at+erasePause <= now {
-		due = d.retention[0].oldest
-		d.retention = d.retention[1:]
-	}
-	for due > 0 {
-		erased, err := d.audit.Erase(due, eraseStep)
-		if err != nil {
-			d.life.die(fmt.Sprintf("history past its retention cannot be deleted: %v", err))
-			return
-		}
-		if erased < eraseStep {
-			return
-		}
 	}
 }

@@ -53,6 +53,7 @@ type Node struct {
 	lists      *listKeeper
 	history    *history
 	scrubber   *scrubber
+	retention  *retention
 
 	draining atomic.Bool
 	use      keyUse
@@ -149,9 +150,13 @@ func (n *Node) assemble() {
 	n.compaction = &compaction{
 		policy: n.config.Snapshot, life: n.life, replica: n.replica, disk: n.disk, taken: n.gauges.snapshotTime, gate: newGate(),
 	}
+	n.retention = &retention{
+		life: n.life, dataDir: n.config.DataDir, audit: n.audit, snaps: n.snaps, state: n.state, lineage: n.lineage,
+		compaction: n.compaction,
+	}
 	n.assembleWay()
 	n.duties = &duties{
-		life: n.life, audit: n.audit, state: n.state, replica: n.replica, peers: n.peers, waiters: n.waiters,
+		life: n.life, state: n.state, replica: n.replica, peers: n.peers, waiters: n.waiters,
 		signal: n.sequencer.signal, membership: n.membership, disk: n.disk, compaction: n.compaction, lists: n.lists,
 		scrubber: n.scrubber, measure: n.measure,
 	}
@@ -259,7 +264,7 @@ func (n *Node) stallLimit() time.Duration {
 // start runs the goroutines.
 func (n *Node) start() {
 	n.replica.watch()
-	for _, run := range []func(){n.scrubber.run, n.sequencer.run, n.duties.run, n.lists.run, n.digester.run} {
+	for _, run := range []func(){n.scrubber.run, n.sequencer.run, n.duties.run, n.retention.run, n.lists.run, n.digester.run} {
 		n.life.running.Go(run)
 	}
 	n.gateway.begin()

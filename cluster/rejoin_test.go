@@ -42,7 +42,10 @@ type rejoinTest struct {
 	size uint64 // Leaves of before.
 }
 
-const rejoinSegments = 2
+const (
+	rejoinSegments = 2
+	segmentLeaves  = 1 << audit.SegmentLevelMax
+)
 
 func newRejoinTest(t *testing.T) *rejoinTest {
 	r := &rejoinTest{T: t, group: newGroup(t, func(c *Config) {

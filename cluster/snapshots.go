@@ -7,10 +7,15 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/hashicorp/raft"
+
+	"railguard/engine"
 )
 
 const (
 	never = 24 * 365 * time.Hour
+	// snapshotsAnAge is how many snapshots are taken within the age that the log may
+	// reach: none of the files that raft keeps is older then.
+	snapshotsAnAge = 3
 )
 
 // compaction decides when the log is cut: by bytes, since entries are batches,
@@ -25,6 +30,7 @@ type compaction struct {
 
 	bytes   atomic.Int64 // Applied since the last snapshot.
 	entries atomic.Int64
+	ages    ages
 
 	gate gate // One snapshot at a time.
 	last time.Time
@@ -61,19 +67,40 @@ func (c *compaction) takeWhenDue(now time.Time) {
 // same bytes, so each waits an eighth more than the member before it: writing a
 // snapshot slows a disk down, and a quorum's disks are not to be slow together.
 func (c *compaction) due() int64 {
-	before := int64(0)
+	return c.policy.LogBytes / 8 * (8 + c.membersBefore())
+}
+
+// membersBefore is how many members stand before this one in the order of ids.
+func (c *compaction) membersBefore() (before int64) {
 	for _, server := range c.replica.servers() {
 		if server.ID < c.replica.self {
 			before++
 		}
 	}
-	return c.policy.LogBytes / 8 * (8 + before)
+	return before
+}
+
+// takeByAge takes a snapshot, and so has the log cut, some times within the age the
+// log may reach. The nodes' turns come one after the other.
+func (c *compaction) takeByAge() error {
+	if c.disk.low() || !c.gate.tryEnter() {
+		return nil
+	}
+	defer c.gate.leave()
+	every := max(c.policy.LogAge/snapshotsAnAge, 1)
+	turn := every / engine.Time(len(c.replica.servers())+1) * engine.Time(c.membersBefore())
+	if (c.ages.now()+turn)/every <= (engine.Time(c.ages.snapshot.Load())+turn)/every {
+		return nil
+	}
+	_, err := c.take()
+	return err
 }
 
 // take has raft write a snapshot and cut the log behind it. Called with
 // gate held.
 func (c *compaction) take() (*raft.SnapshotMeta, error) {
 	c.last = time.Now()
+	now := c.ages.now()
 	bytes, entries := c.bytes.Load(), c.entries.Load()
 	c.keepTrailing(bytes, entries)
 	future := c.replica.raft.Snapshot()
@@ -81,6 +108,7 @@ func (c *compaction) take() (*raft.SnapshotMeta, error) {
 		snapshotErrors.Inc()
 		return nil, err
 	}
+	c.ages.snapshot.Store(int64(now))
 	c.bytes.Add(-bytes)
 	c.entries.Add(-entries)
 	snapshotsTaken.Inc()
@@ -114,14 +142,17 @@ func (c *compaction) countInstall(commands uint64) {
 	}
 }
 
-// keepTrailing turns the bytes of log to keep into raft's count of entries.
+// keepTrailing turns the bytes of log to keep, and the age it may reach, into raft's
+// count of entries.
 func (c *compaction) keepTrailing(bytes, entries int64) {
-	if entries == 0 {
-		return
-	}
 	reload := c.replica.raft.ReloadableConfig()
-	wanted := c.policy.TrailingBytes / max(bytes/entries, 1)
-	reload.TrailingLogs = uint64(min(max(wanted, trailingEntriesMin), trailingEntriesMax))
+	if entries > 0 {
+		wanted := c.policy.TrailingBytes / max(bytes/entries, 1)
+		reload.TrailingLogs = uint64(min(max(wanted, trailingEntriesMin), trailingEntriesMax))
+	}
+	if old, last := c.ages.before(c.policy.LogAge), c.replica.raft.LastIndex(); old > 0 && old < last {
+		reload.TrailingLogs = max(min(reload.TrailingLogs, last-old), 1)
+	}
 	if err := c.replica.raft.ReloadConfig(reload); err != nil {
 		c.life.log.Error("trailing log not set", "error", err)
 	}

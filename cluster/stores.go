@@ -23,7 +23,7 @@ func (s *stores) open(config *Config, log *slog.Logger) (err error) {
 	if history == nil {
 		history = audit.OSDir(s.folder.Sub(datadir.AuditFolder))
 	}
-	if s.audit, err = audit.Open(history, audit.Options{}); err != nil {
+	if s.audit, err = audit.Open(history, audit.Options{SegmentLevel: config.SegmentLevel}); err != nil {
 		return fmt.Errorf("cluster: history: %w", err)
 	}
 	if s.store, err = config.OpenLog(s.folder.Sub(datadir.RaftFolder)); err != nil {

@@ -75,7 +75,7 @@ const (
 	AttestationValidity = 24 * Hour
 	AttestationStored   = 25 * Hour
 	Retention           = 90 * DayLength
-	SegmentsKept        = 92 * DayLength
+	LogKept             = DayLength // Of the log and its snapshots: they hold the text of records too.
 	IdempotencyKept     = 24 * Hour
 	IdempotencyYoung    = 5 * Minute // A key younger than this is never displaced.
 	ClaimLease          = 10 * Minute

@@ -107,3 +107,23 @@ type Member struct {
 
 // TimeFormat is how instants stand in recovery.json and in what people are shown.
 const TimeFormat = "2006-01-02T15:04:05.000Z"
+
+// BackupNameStart begins the names of the folders in which a recovery keeps what it
+// changed.
+const BackupNameStart = "before-recovery-"
+
+// ForgetBackups deletes what recoveries kept. What a recovery kept is the log of its
+// time, and holds personal data.
+func ForgetBackups(dir string) (forgotten int, err error) {
+	folders, err := filepath.Glob(filepath.Join(dir, BackupNameStart+"*"))
+	if err != nil {
+		return 0, err
+	}
+	for _, folder := range folders {
+		if err := os.RemoveAll(folder); err != nil {
+			return forgotten, fmt.Errorf("copy of before a recovery: %w", err)
+		}
+		forgotten++
+	}
+	return forgotten, nil
+}

@@ -55,6 +55,23 @@ func (s *Snapshots) restrict() error {
 	})
 }
 
+// Forget deletes the snapshots at or below an index, the newest of all aside.
+func (s *Snapshots) Forget(index uint64) error {
+	metas, err := s.List()
+	if err != nil {
+		return err
+	}
+	for i, meta := range metas {
+		if i == 0 || meta.Index > index {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(s.Dir, meta.ID)); err != nil {
+			return fmt.Errorf("snapshot %s: %w", meta.ID, err)
+		}
+	}
+	return nil
+}
+
 // Create implements raft.SnapshotStore.
 func (s *Snapshots) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration,
 	configurationIndex uint64, transport raft.Transport) (raft.SnapshotSink, error) {

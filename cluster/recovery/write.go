@@ -25,7 +25,7 @@ const (
 	BackupSpare     = 256 * engine.MiB // Free space that the copy must leave.
 	backupUnended   = ".unended"
 	lineageBytes    = 8
-	BackupNameStart = "before-recovery-"
+	BackupNameStart = datadir.BackupNameStart
 )
 
 // Recoverer does a recovery step by step. Every step can be done again, and the

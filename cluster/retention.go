@@ -1,0 +1,98 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"railguard/audit"
+	"railguard/cluster/datadir"
+	"railguard/engine"
+)
+
+const (
+	retainEvery = time.Minute
+	eraseStep   = 16 // Segments in one go.
+)
+
+// retention takes what is past it from this node's disk, by the time of the log,
+// whatever the node has been through: which leaves are past it stands in the
+// replicated state, and how old a log entry is follows from the entries. So a node
+// that was restarted, away or wiped knows it as soon as it has the state. Without a
+// quorum log time stands still and nothing is erased.
+type retention struct {
+	life       *life
+	dataDir    string
+	audit      *audit.Store
+	snaps      *datadir.Snapshots
+	state      *state
+	lineage    *lineage
+	compaction *compaction
+}
+
+// run is its goroutine.
+func (r *retention) run() {
+	ticker := time.NewTicker(retainEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-r.life.stop:
+			return
+		case <-ticker.C:
+			r.keep()
+		}
+	}
+}
+
+// keep erases what is past retention and has the log forget what is too old.
+func (r *retention) keep() {
+	if err := r.compaction.takeByAge(); err != nil && !errors.Is(err, raft.ErrNothingNewToSnapshot) {
+		r.life.log.Error("snapshot not taken", "error", err)
+	}
+	if err := r.snaps.Forget(r.compaction.ages.before(r.compaction.policy.LogAge)); err != nil {
+		r.life.log.Error("old snapshots not deleted", "error", err)
+	}
+	r.forgetBackups()
+	r.eraseHistory()
+}
+
+// forgetBackups deletes the copy of the log that a recovery made, before the records
+// in it are past retention: their texts stand there too.
+func (r *retention) forgetBackups() {
+	record, now := r.lineage.record, r.state.logTime.Load()
+	if record == nil || now == nil {
+		return
+	}
+	at, err := time.Parse(time.RFC3339, record.LastTime)
+	if err != nil || now.time < engine.Time(at.UnixNano())+engine.Retention-r.compaction.policy.LogAge {
+		return
+	}
+	forgotten, err := datadir.ForgetBackups(r.dataDir)
+	if err != nil {
+		r.life.log.Error("what a recovery kept is past its retention and not deleted", "error", err)
+	}
+	if forgotten > 0 {
+		r.life.log.Warn("what a recovery kept is past its retention: deleted", "folders", forgotten)
+	}
+}
+
+// eraseHistory deletes the leaves that are past retention, but for their hashes.
+func (r *retention) eraseHistory() {
+	oldest := r.state.published.Load().oldest.Load()
+	for !r.life.stopped() {
+		erased, err := r.audit.Erase(oldest, eraseStep)
+		if errors.Is(err, audit.ErrBroken) {
+			r.life.die(fmt.Sprintf("history past its retention cannot be deleted: %v", err))
+			return
+		}
+		if err != nil { // A full disk, a damaged file: all is tried again in a minute.
+			r.life.log.Error("history past its retention cannot be deleted", "error", err)
+			return
+		}
+		if erased < eraseStep {
+			return
+		}
+	}
+}

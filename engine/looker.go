@@ -102,7 +102,7 @@ func (l *Looker) screen(query *ofac.Query, memory *[lookerAnswers]answer) ofac.R
 // are rare and never taken for one another.
 func sameQuery(a, b *ofac.Query) bool {
 	return a.Name == b.Name && a.Type == b.Type && a.Review == b.Review && a.Block == b.Block &&
-		a.WeakAliases == b.WeakAliases && a.NonSDNPossible == b.NonSDNPossible &&
+		a.WeakAliases == b.WeakAliases && a.NonSDNPossible == b.NonSDNPossible && a.Context == b.Context &&
 		len(a.ClearedUIDs) == 0 && len(b.ClearedUIDs) == 0
 }
 

@@ -34,7 +34,7 @@ const (
 
 // MatcherVersion says which matcher this program compiles tables for and judges
 // with. It rises whenever the same list and query may be answered otherwise.
-const MatcherVersion uint32 = 2
+const MatcherVersion uint16 = 1
 
 // Errors of the canonical list.
 var (
@@ -46,7 +46,7 @@ var (
 
 // Compile makes the tables of one matcher version from an encoded list of
 // entities: the same bytes on every node.
-func Compile(encoded []byte, version uint32) ([]byte, error) {
+func Compile(encoded []byte, version uint16) ([]byte, error) {
 	if version != MatcherVersion {
 		return nil, fmt.Errorf("%w %d: this program has %d", ErrMatcherVersion, version, MatcherVersion)
 	}

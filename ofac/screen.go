@@ -35,6 +35,9 @@ type Query struct {
 	// ClearedUIDs are entries an officer has cleared for this name: they
 	// yield no possible match. An exact hit that blocks is not cleared.
 	ClearedUIDs []uint32
+	// Context orders matches that score alike, and changes nothing else.
+	Context Context
+
 	// Brief leaves out the possible matches when an exact one blocks: they could
 	// not change the outcome. A payment is judged so; a workbench wants them all.
 	Brief bool
@@ -82,6 +85,7 @@ type hit struct {
 	outcome       Outcome
 	form          uint8 // exactForm, or formPossible
 	sub           Sub
+	evidence      int32 // among equals
 }
 
 // formPossible is the form of a hit the possible matcher found.
@@ -154,6 +158,7 @@ func (x *Index) rank(q *Query, s *Scratch) Result {
 		x.clearHit(q, &s.hits[i])
 	}
 	slices.SortFunc(s.hits, func(a, b hit) int { return cmp.Or(compareHits(a, b), cmp.Compare(a.entity, b.entity)) })
+	x.breakTies(q, s.hits)
 	result := Result{Matches: s.matches[:0]}
 	for _, h := range s.hits[:min(len(s.hits), matchesMax)] {
 		result.Outcome = max(result.Outcome, h.outcome)

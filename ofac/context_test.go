@@ -1,0 +1,82 @@
+package ofac
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func contextList(t testing.TB) *Index {
+	older := named(1, Individual, ListSDN, "ALI, Hassan")
+	older.Facts = []Fact{
+		{FactBirthDate, "Birthdate", "1962-11-23"}, {FactBirthDate, "Birthdate", "circa 1964"}, {FactNationality, "Nationality Country", "Venezuela"},
+		{FactPostalAddress, "", "Calle Sierra Madre No. 1280, Culiacan, Mexico"},
+	}
+	younger := named(2, Individual, ListSDN, "HASSAN, Ali")
+	younger.Facts = []Fact{{FactBirthDate, "Birthdate", "02 Mar 1975"}, {FactBirthPlace, "Place of Birth", "Pyongyang, Korea, North"}}
+	other := named(3, Individual, ListCONS, "HASSAN, Ali")
+	rare := named(4, Individual, ListSDN, "ALI HASSAN, Zubaydullahov")
+	return mustOpen(t, mustBuild(t, []Entity{older, younger, other, rare}))
+}
+
+func TestAgreements(t *testing.T) {
+	list := contextList(t)
+	for _, c := range []struct {
+		uid     uint32
+		context Context
+		want    []string
+	}{
+		{1, Context{}, nil},
+		{1, Context{BirthDate: "1975"}, []string{"date of birth differs: 1975 against 1962, 1964"}},
+		{1, Context{BirthDate: "1975-01-02"}, []string{"date of birth differs: 1975 against 1962, 1964"}},
+		{1, Context{BirthDate: "1962-11-23"}, []string{"date of birth agrees: 1962-11-23"}},
+		{1, Context{BirthDate: "1962-11"}, []string{"date of birth agrees: 1962-11-23"}},
+		{1, Context{BirthDate: "1962-11-24"}, []string{"date of birth differs: 1962-11-24 against 1962-11-23"}},
+		{1, Context{BirthDate: "1964-05-05"}, []string{"date of birth agrees: circa 1964"}},
+		{1, Context{BirthDate: "yesterday"}, nil},
+		{2, Context{BirthDate: "1975-03-02"}, []string{"date of birth agrees: 02 Mar 1975"}},
+		{1, Context{Country: "ve"}, []string{"country agrees: Venezuela"}},
+		{1, Context{Country: "Mexico"}, []string{"country agrees: Mexico"}},
+		{1, Context{Country: "DE"}, []string{"country differs: DE against Venezuela, Mexico"}},
+		{1, Context{Country: "Atlantis"}, nil},
+		{2, Context{Country: "North Korea"}, []string{"country agrees: Korea, North"}},
+		{2, Context{Country: "KR"}, []string{"country differs: KR against Korea, North"}},
+		{1, Context{Address: "Sierra Madre 1280, Culiacán"}, []string{"address agrees: Calle Sierra Madre No. 1280, Culiacan, Mexico"}},
+		{1, Context{Address: "12 High Street, London"}, nil},
+		{4, Context{BirthDate: "1975", Country: "DE", Address: "x"}, nil},
+		{99, Context{BirthDate: "1975"}, nil},
+	} {
+		var got []string
+		for _, agreement := range list.Agreements(c.uid, &c.context) {
+			got = append(got, agreement.String())
+		}
+		require.Equal(t, c.want, got, "%+v", c)
+	}
+	require.Equal(t, []birth{{year: 1959}, {year: 1960}, {year: 1961}}, readBirths("1959 to 1961"))
+}
+
+// Equal matches are ordered by evidence, and context changes no outcome.
+func TestTiesAreBrokenByEvidence(t *testing.T) {
+	list, scratch := contextList(t), NewScratch()
+	order := func(context Context) (uids []uint32) {
+		result := list.Screen(&Query{Name: "Ali Hassan", Context: context}, scratch)
+		require.Equal(t, Listed, result.Outcome)
+		for _, match := range result.Matches {
+			require.Equal(t, int32(scoreOne), match.Score)
+			require.Equal(t, Listed, match.Outcome)
+			uids = append(uids, match.UID)
+		}
+		return uids
+	}
+	require.Equal(t, []uint32{1, 2, 3}, order(Context{}), "the SDN before others")
+	require.Equal(t, []uint32{2, 3, 1}, order(Context{BirthDate: "1975-03-02"}), "who agrees first, who differs last")
+	require.Equal(t, []uint32{1, 3, 2}, order(Context{Country: "MX"}))
+}
+
+func TestCountriesAreKnown(t *testing.T) {
+	for name, code := range map[string]string{
+		"Korea, North": "kp", "north korea": "kp", "Iran": "ir", "RU": "ru", "Russian Federation": "ru", "Syria": "sy", "Burma": "mm", "United States": "us", "": "",
+	} {
+		require.Equal(t, code, countryCode(name), name)
+	}
+}

@@ -11,25 +11,41 @@ import (
 // outcomeWords are what a match leads to, as the workbench says it.
 var outcomeWords = [...]string{ofac.Clear: "CLEAR", ofac.Possible: "REVIEW", ofac.Listed: "BLOCK"}
 
+// MatchQuestion is what the workbench asks of the list.
+type MatchQuestion struct {
+	Name, Wallet string
+	Type         ofac.PartyType
+	Context      ofac.Context // Orders equal matches and explains; changes no outcome.
+	Explain      bool         // Say of each name why it matches, pair by pair.
+}
+
 // Matches asks the list as the strictest caller would: possible matches against
 // every list, cleared pairs named but not applied. The wallet's match, which is
 // certain, stands before those of the name.
-func (j *Judge) Matches(name, wallet string, kind ofac.PartyType, list *ofac.Index) strictjson.Members {
-	policy := j.Terms.Settings.Policy
+func (j *Judge) Matches(question *MatchQuestion, list *ofac.Index) strictjson.Members {
+	policy, name, wallet := j.Terms.Settings.Policy, question.Name, question.Wallet
 	scratch := scratches.Get().(*ofac.Scratch)
 	defer scratches.Put(scratch)
-	result := list.Screen(&ofac.Query{
-		Name: name, Type: kind, Review: policy.NameReview, Block: policy.NameBlock, WeakAliases: policy.WeakAliases, NonSDNPossible: true,
-	}, scratch)
+	asked := ofac.Query{
+		Name: name, Type: question.Type, Review: policy.NameReview, Block: policy.NameBlock, WeakAliases: policy.WeakAliases, NonSDNPossible: true,
+		Context: question.Context,
+	}
+	result := list.Screen(&asked, scratch)
 	outcome := result.Outcome
 	items, now := []strictjson.Members{}, j.shared.deps.Published.LogTime()
 	if match, listed := list.Wallet(wallet); listed && wallet != "" {
 		outcome = ofac.Listed
-		items = append(items, walletItem(&match, list))
+		item := walletItem(&match, list)
+		who(&item, match.UID, &question.Context, list)
+		items = append(items, item)
 	}
 	normalised := ofac.NormaliseName(name)
 	for i := range result.Matches {
 		item := nameItem(&result.Matches[i], list)
+		who(&item, result.Matches[i].UID, &question.Context, list)
+		if question.Explain {
+			explain(&item, result.Matches[i].UID, &asked, list)
+		}
 		item.Bool("cleared", j.Terms.isCleared(normalised, result.Matches[i].UID, list, now))
 		items = append(items, item)
 	}
@@ -39,7 +55,7 @@ func (j *Judge) Matches(name, wallet string, kind ofac.PartyType, list *ofac.Ind
 	query.TextOrNull("normalised", normalised)
 	query.TextOrNull("wallet", wallet)
 	query.TextOrNull("canonicalWallet", engine.CanonicalWallet(wallet))
-	query.TextOrNull("cpType", engine.PartyTypeName(kind))
+	query.TextOrNull("cpType", engine.PartyTypeName(question.Type))
 	m.Text("outcome", outcomeWords[outcome])
 	m.Uint("listVersion", info.Version)
 	m.List("matches", items)
@@ -48,6 +64,68 @@ func (j *Judge) Matches(name, wallet string, kind ofac.PartyType, list *ofac.Ind
 	m.Text("snapshotId", SnapshotID(info.Digest))
 	m.Text("ofacSource", ListSource(info))
 	return m
+}
+
+// factsShownMax bounds what one match shows of a party; one has more than this.
+const factsShownMax = 200
+
+// who says who is meant: what OFAC tells of the party besides names, and where the
+// caller's context agrees with it or differs.
+func who(item *strictjson.Members, uid uint32, context *ofac.Context, list *ofac.Index) {
+	entry, _ := list.Entry(uid)
+	facts := make([]strictjson.Members, 0, min(len(entry.Facts), factsShownMax))
+	for _, fact := range entry.Facts[:min(len(entry.Facts), factsShownMax)] {
+		var m strictjson.Members
+		m.Text("kind", fact.Kind.String())
+		m.Optional("label", fact.Label)
+		m.Text("value", fact.Value)
+		facts = append(facts, m)
+	}
+	item.List("facts", facts)
+	if *context == (ofac.Context{}) {
+		return
+	}
+	words := []string{}
+	for _, agreement := range list.Agreements(uid, context) {
+		words = append(words, agreement.String())
+	}
+	item.Texts("context", words)
+}
+
+// explain says why a name matches, on one line and pair by pair.
+func explain(item *strictjson.Members, uid uint32, asked *ofac.Query, list *ofac.Index) {
+	scratch := scratches.Get().(*ofac.Scratch)
+	defer scratches.Put(scratch)
+	explanation, ok := list.Explain(uid, asked, scratch)
+	if !ok {
+		return
+	}
+	item.Text("explanation", explanation.String())
+	pairs := make([]strictjson.Members, 0, len(explanation.Pairs))
+	for _, pair := range explanation.Pairs {
+		var m strictjson.Members
+		m.Text("query", pair.Query)
+		m.Text("listed", pair.Listed)
+		m.Text("kind", pair.Kind)
+		m.Score("similarity", pair.Similarity)
+		m.Score("loss", pair.Loss)
+		pairs = append(pairs, m)
+	}
+	item.List("pairs", pairs)
+	losses := []strictjson.Members{}
+	for _, group := range []struct {
+		where string
+		list  []ofac.ExplainedLoss
+	}{{"query only", explanation.QueryOnly}, {"listed only", explanation.ListedOnly}, {"whole", explanation.Shares}} {
+		for _, loss := range group.list {
+			var m strictjson.Members
+			m.Text("where", group.where)
+			m.Text("what", loss.What)
+			m.Score("loss", loss.Loss)
+			losses = append(losses, m)
+		}
+	}
+	item.List("losses", losses)
 }
 
 // nameItem is one listed name that the query may mean.

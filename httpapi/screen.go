@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/leafjson"
 	"railguard/fsm/wire"
@@ -137,7 +138,34 @@ func matchName(c *call) error {
 	if err != nil {
 		return err
 	}
-	m := c.judge.Matches(name, wallet, kind, list)
+	question := edge.MatchQuestion{Name: name, Wallet: wallet, Type: kind}
+	if err := c.matchContext(&question); err != nil {
+		return err
+	}
+	m := c.judge.Matches(&question, list)
 	c.reply(http.StatusOK, m)
+	return nil
+}
+
+// matchContext reads cpCountry, cpDateOfBirth, cpAddress and explain.
+func (c *call) matchContext(question *edge.MatchQuestion) error {
+	for _, parameter := range []struct {
+		name string
+		into *string
+	}{
+		{"cpCountry", &question.Context.Country}, {"cpDateOfBirth", &question.Context.BirthDate}, {"cpAddress", &question.Context.Address},
+	} {
+		*parameter.into = c.query(parameter.name)
+		if !utf8.ValidString(*parameter.into) || len(*parameter.into) > engine.FieldMax {
+			return invalidField(parameter.name, "must be UTF-8 of at most 256 bytes")
+		}
+	}
+	switch text := c.query("explain"); text {
+	case "", "false":
+	case "true":
+		question.Explain = true
+	default:
+		return invalidField("explain", "must be true or false")
+	}
 	return nil
 }

@@ -26,6 +26,10 @@ func (k *Caller) SeesAll() bool {
 	return k.May(wire.RoleReviewer | wire.RoleAuditor)
 }
 
+// Officer reports whether the key speaks for the whole institution's policy: no
+// operator's scope, and the role policy.
+func (k *Caller) Officer() bool { return k.Operator == "" && k.May(wire.RolePolicy) }
+
 // Covers reports whether the operator is within the key's scope.
 func (k *Caller) Covers(operatorLegalName string) bool {
 	return k.Operator == "" || k.Operator == OperatorKey(operatorLegalName)

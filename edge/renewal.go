@@ -75,6 +75,10 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 		refused.Note = j.attemptNote(&next, &found)
 		return nil, refused
 	}
+	if old.WalletMatched && engine.CanonicalWallet(old.OperatorWallet) != engine.CanonicalWallet(next.OperatorWallet) && !j.call.Caller.Officer() {
+		return nil, changeable(refuse("forbidden",
+			"the operator's wallet was on the sanctions list at issuance: another takes a key of the institution with the role policy"))
+	}
 	next.WalletMatched, next.NameMatched = found.walletMatched, found.NameMatched
 	plain, err := in.plain(j, old, &next)
 	if err != nil {

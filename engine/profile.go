@@ -53,6 +53,12 @@ type AgentProfile struct {
 	WalletMatched     bool   `cbor:"35,keyasint,omitempty"` // Operator wallet was listed at issuance; R3.
 	NameMatched       bool   `cbor:"36,keyasint,omitempty"` // Operator name was listed at issuance.
 
+	// While an ownership transfer is flagged (R8): the normalised name of the new
+	// operator, which a re-issue must name, and whether a key of the whole
+	// institution said so.
+	TransferTo           string `cbor:"37,keyasint,omitempty"`
+	TransferInstitutions bool   `cbor:"38,keyasint,omitempty"`
+
 	Settings AgentSettings `cbor:"40,keyasint"`
 }
 

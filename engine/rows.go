@@ -37,6 +37,7 @@ func (s *Spend) Add(d Day, amount USD) {
 // AgentRow is the live state of one agent.
 type AgentRow struct {
 	Status        Status
+	Institutions  bool   // The suspension is the institution's: a key of one operator does not lift it.
 	StatusReason  uint8  // reasonCode of a revocation, see StatusReason*.
 	MinVersion    uint16 // Older credential versions than this are superseded at once.
 	Children      uint16
@@ -67,14 +68,16 @@ type FleetRow struct {
 
 // OperatorRow is the live state of one operator (one normalised legal name).
 type OperatorRow struct {
-	Suspended bool
-	Agents    uint32
-	StatusAt  Time
+	Suspended    bool
+	Institutions bool // See AgentRow.
+	Agents       uint32
+	StatusAt     Time
 }
 
 // UserRow is the live state of one user credential.
 type UserRow struct {
 	Status       Status
+	Institutions bool // See AgentRow.
 	StatusReason uint8
 	MinVersion   uint16
 	Purged       bool // The profile was erased after its 31 days.

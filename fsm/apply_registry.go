@@ -107,6 +107,7 @@ func (m *Machine) enrol(profile *engine.AgentProfile, b *wire.Register, signing 
 		profile.Root, profile.Depth = profile.Slot, 0
 	}
 	profile.CredentialVersion, profile.KeyID = 1, signing.KID
+	profile.TransferTo, profile.TransferInstitutions = "", false
 	profile.IssuedAt, profile.RegisteredAt = m.now, m.now
 	profile.ExpiresAt = m.expiry(profile.Parent, b.ExpiresAt)
 	row := engine.AgentRow{MinVersion: 1, StatusAt: m.now}
@@ -200,6 +201,13 @@ func (m *Machine) applyReissue(b *wire.Reissue, r *wire.Result) {
 		r.State = engine.Revoked
 		refuse(r, wire.RefusedTransition)
 		return
+	case row.Status == engine.Suspended && row.Institutions && !m.institutions(&b.Common):
+		r.State = engine.Suspended
+		refuse(r, wire.RefusedScope)
+		return
+	case row.OwnershipFrom != 0 && b.OperatorKey != old.TransferTo && !m.officers(&b.Common):
+		refuse(r, wire.RefusedTransfer)
+		return
 	case old.Rev != b.BaseRev || b.List != m.settings.ListVersion:
 		r.Code = wire.Stale
 		return
@@ -266,7 +274,8 @@ func (m *Machine) renew(b *wire.Reissue, profile *engine.AgentProfile) (supersed
 	if row.OwnershipFrom != 0 {
 		row.OwnershipFrom, row.OwnershipAt, row.AttestedAt = 0, 0, 0
 	}
-	row.Status, row.StatusReason, row.StatusAt = engine.Active, 0, m.now
+	profile.TransferTo, profile.TransferInstitutions = "", false
+	row.Status, row.Institutions, row.StatusReason, row.StatusAt = engine.Active, false, 0, m.now
 	m.replaceProfile(profile)
 	return superseded
 }

@@ -45,6 +45,49 @@ func transition(own, derived, to engine.Status, since engine.Time, r *wire.Resul
 	return allowed
 }
 
+// caller returns the API key a record was admitted with; nil for the node itself
+// and the person at its own machine. The key has not moved.
+func (m *Machine) caller(common *wire.Common) *wire.APIKey {
+	if common.Key == nil || *common.Key == (wire.KeyRef{}) {
+		return nil
+	}
+	return m.settings.Keys[common.Key.Row-1]
+}
+
+// institutions tells whether a record comes from a key of the whole institution:
+// one without an operator's scope.
+func (m *Machine) institutions(common *wire.Common) bool {
+	key := m.caller(common)
+	return key == nil || key.Operator == ""
+}
+
+// officers tells the same of a key that has the role policy besides.
+func (m *Machine) officers(common *wire.Common) bool {
+	key := m.caller(common)
+	return key == nil || key.Operator == "" && (key.Roles == 0 || key.Roles&(wire.RolePolicy|wire.RoleAdmin) != 0)
+}
+
+// mayMove judges one change of status: transition, and who suspended. What the
+// institution suspended it alone lifts; what an operator suspended it may make its
+// own by suspending it again. institutions is the row's, and becomes what it is
+// after the change.
+func (m *Machine) mayMove(own, derived engine.Status, institutions *bool, b *wire.Status, since engine.Time, r *wire.Result) bool {
+	broad := m.institutions(&b.Common)
+	suspended := own == engine.Suspended && derived == engine.Suspended
+	switch {
+	case suspended && b.To == engine.Active && *institutions && !broad:
+		r.State = derived
+		refuse(r, wire.RefusedScope)
+		return false
+	case suspended && b.To == engine.Suspended && broad && !*institutions:
+		r.State = derived
+	case !transition(own, derived, b.To, since, r):
+		return false
+	}
+	*institutions = broad && b.To == engine.Suspended
+	return true
+}
+
 func (m *Machine) agentStatus(b *wire.Status, r *wire.Result) {
 	slot := uint64(b.Slot)
 	if !m.agents.Has(slot) {
@@ -56,10 +99,12 @@ func (m *Machine) agentStatus(b *wire.Status, r *wire.Result) {
 	if derived != engine.Revoked && m.now >= (*m.profiles.At(slot)).ExpiresAt {
 		derived = engine.Expired
 	}
-	if !transition(row.Status, derived, b.To, row.StatusAt, r) {
+	institutions := row.Institutions
+	if !m.mayMove(row.Status, derived, &institutions, b, row.StatusAt, r) {
 		return
 	}
 	row = m.agents.Edit(slot)
+	row.Institutions = institutions
 	row.Status, row.StatusReason, row.StatusAt = b.To, b.ReasonCode, m.now
 	id := m.ids.AgentID(b.Slot)
 	kind := statusKinds[b.Target][b.To]
@@ -77,10 +122,12 @@ func (m *Machine) userStatus(b *wire.Status, r *wire.Result) {
 	if derived != engine.Revoked && m.now >= profile.ExpiresAt {
 		derived = engine.Expired
 	}
-	if !transition(row.Status, derived, b.To, row.StatusAt, r) {
+	institutions := row.Institutions
+	if !m.mayMove(row.Status, derived, &institutions, b, row.StatusAt, r) {
 		return
 	}
 	row = m.users.Edit(uint64(b.Slot))
+	row.Institutions = institutions
 	row.Status, row.StatusReason, row.StatusAt = b.To, b.ReasonCode, m.now
 	id := m.ids.UserID(b.Slot)
 	m.writeStatus(statusKinds[b.Target][b.To], "userId", id, derived, b, r, engine.FilterKey(engine.FilterAgent, id))
@@ -97,14 +144,16 @@ func (m *Machine) operatorStatus(b *wire.Status, r *wire.Result) {
 	if row.Suspended {
 		current = engine.Suspended
 	}
-	if b.To == engine.Revoked || !transition(current, current, b.To, row.StatusAt, r) {
-		if b.To == engine.Revoked {
-			refuse(r, wire.RefusedTransition)
-		}
+	if b.To == engine.Revoked {
+		refuse(r, wire.RefusedTransition)
+		return
+	}
+	institutions := row.Institutions
+	if !m.mayMove(current, current, &institutions, b, row.StatusAt, r) {
 		return
 	}
 	row = m.operators.Edit(uint64(slot))
-	row.Suspended, row.StatusAt = b.To == engine.Suspended, m.now
+	row.Suspended, row.Institutions, row.StatusAt = b.To == engine.Suspended, institutions, m.now
 	id := m.ids.OperatorID(uint32(slot))
 	r.Value = uint64(row.Agents)
 	m.writeStatus(statusKinds[b.Target][b.To], "operatorId", id, current, b, r, engine.FilterKey(engine.FilterOperator, b.OperatorKey))
@@ -150,9 +199,22 @@ func (m *Machine) applyOwnership(b *wire.Ownership, r *wire.Result) {
 	case b.Cancel && row.OwnershipFrom == 0:
 		r.Code = wire.Unchanged
 		return
+	case b.Cancel && !m.officers(&b.Common):
+		refuse(r, wire.RefusedScope)
+		return
 	case b.Cancel:
 		kind = "ownership.cancelled"
+	case b.OperatorKey == "":
+		refuse(r, wire.RefusedMalformed)
+		return
+	case !m.mayFlag(b, row.OwnershipFrom != 0):
+		refuse(r, wire.RefusedTransfer)
+		return
 	}
+	if b.Cancel {
+		b.OperatorKey = ""
+	}
+	m.noteTransfer(b)
 	row = m.agents.Edit(slot)
 	head := plain(m.head(kind), "agentId", id)
 	if b.Cancel {
@@ -167,4 +229,24 @@ func (m *Machine) applyOwnership(b *wire.Ownership, r *wire.Result) {
 		head = instant(head, "effectiveAt", row.OwnershipFrom)
 	}
 	m.write(head, &b.Common, kind, r, engine.FilterKey(engine.FilterAgent, id))
+}
+
+// mayFlag tells whether a flag may name this operator. Once one is named, another
+// takes its place only by a broader key: an operator must not flag its own name to
+// be the one that a re-issue has to give.
+func (m *Machine) mayFlag(b *wire.Ownership, flagged bool) bool {
+	profile := *m.profiles.At(uint64(b.Agent))
+	return !flagged || profile.TransferTo == b.OperatorKey || m.officers(&b.Common) ||
+		!profile.TransferInstitutions && m.institutions(&b.Common)
+}
+
+// noteTransfer keeps who the new operator is, for the re-issue that ends the
+// transfer; of a cancelled one nothing.
+func (m *Machine) noteTransfer(b *wire.Ownership) {
+	old := *m.profiles.At(uint64(b.Agent))
+	institutions := !b.Cancel && (m.institutions(&b.Common) || old.TransferTo == b.OperatorKey && old.TransferInstitutions)
+	profile := *old
+	profile.Rev++
+	profile.TransferTo, profile.TransferInstitutions = b.OperatorKey, institutions
+	m.replaceProfile(&profile)
 }

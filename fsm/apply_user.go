@@ -86,6 +86,10 @@ func (m *Machine) applyUserReissue(b *wire.UserReissue, r *wire.Result) {
 		r.State = engine.Revoked
 		refuse(r, wire.RefusedTransition)
 		return
+	case m.users.At(uint64(b.User)).Status == engine.Suspended && m.users.At(uint64(b.User)).Institutions && !m.institutions(&b.Common):
+		r.State = engine.Suspended
+		refuse(r, wire.RefusedScope)
+		return
 	case old.Rev != b.BaseRev:
 		r.Code = wire.Stale
 		return
@@ -97,7 +101,7 @@ func (m *Machine) applyUserReissue(b *wire.UserReissue, r *wire.Result) {
 	profile.Rev, profile.CredentialVersion, profile.NameMatched = old.Rev+1, old.CredentialVersion+1, b.NameMatched
 	m.dateUser(&profile, signing)
 	row := m.users.Edit(uint64(b.User))
-	row.Status, row.StatusReason, row.StatusAt = engine.Active, 0, m.now
+	row.Status, row.Institutions, row.StatusReason, row.StatusAt = engine.Active, false, 0, m.now
 	row.MinVersion, row.OverlapUntil = m.overlap(row.MinVersion, profile.CredentialVersion, row.OverlapUntil, b.Overlap)
 	*m.userProfiles.Edit(uint64(b.User)) = &profile
 	m.out.Users = append(m.out.Users, &profile)

@@ -158,7 +158,7 @@ func (w *world) randomStep(random *rand.Rand) {
 	case 11, 12:
 		w.randomQueue(random)
 	case 13:
-		w.do(wire.KindOwnership, &wire.Ownership{Common: randomCommon(random), Agent: slot, Cancel: random.IntN(2) == 0, EffectiveAt: engine.Time(random.IntN(2)) * (w.now + engine.Hour)})
+		w.do(wire.KindOwnership, &wire.Ownership{Common: randomCommon(random), Agent: slot, OperatorKey: []string{"acme", "globex"}[random.IntN(2)], Cancel: random.IntN(2) == 0, EffectiveAt: engine.Time(random.IntN(2)) * (w.now + engine.Hour)})
 	case 14:
 		w.randomUser(random)
 	case 15:

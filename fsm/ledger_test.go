@@ -209,6 +209,8 @@ func (l *ledger) registry(record wire.Record) {
 		one.rev++
 	case wire.KindSettings:
 		l.agents[body[wire.Settings](record).Agent].rev++
+	case wire.KindOwnership:
+		l.agents[body[wire.Ownership](record).Agent].rev++
 	case wire.KindFleet:
 		b := body[wire.Fleet](record)
 		l.fleets[engine.FleetSlot(len(l.fleets)+1)] = &account{limit: b.Profile.DailyLimit, rev: 1}

@@ -199,7 +199,7 @@ func TestOwnershipTransferBlocksUntilReissue(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a", autonomous)
 	old := w.screening(slot, engine.Dollar)
-	require.Equal(t, wire.Applied, w.do(wire.KindOwnership, &wire.Ownership{Agent: slot, EffectiveAt: w.now + engine.Hour}).Code)
+	require.Equal(t, wire.Applied, w.do(wire.KindOwnership, &wire.Ownership{Agent: slot, OperatorKey: "new", EffectiveAt: w.now + engine.Hour}).Code)
 	require.Equal(t, `PROCEED null`, verdict(w.screen(slot, 1)))
 	w.now += engine.Hour
 	require.Equal(t, `BLOCK "R8_OWNERSHIP_TRANSFER"`, verdict(w.screen(slot, 1)))

@@ -90,7 +90,7 @@ func (r *rowReader) spend() engine.Spend {
 }
 
 func appendAgentRow(dst []byte, row *engine.AgentRow) []byte {
-	dst = append(dst, byte(row.Status), row.StatusReason)
+	dst = append(dst, byte(row.Status), row.StatusReason, flag(row.Institutions))
 	dst = binary.AppendUvarint(dst, uint64(row.MinVersion))
 	dst = binary.AppendUvarint(dst, uint64(row.Children))
 	dst = binary.AppendVarint(dst, int64(row.StatusAt))
@@ -106,7 +106,7 @@ func appendAgentRow(dst []byte, row *engine.AgentRow) []byte {
 
 func readAgentRow(r *rowReader) engine.AgentRow {
 	return engine.AgentRow{
-		Status: r.status(), StatusReason: r.byte(),
+		Status: r.status(), StatusReason: r.byte(), Institutions: r.byte() != 0,
 		MinVersion: uint16(r.unsigned()), Children: uint16(r.unsigned()),
 		StatusAt: r.time(), OverlapUntil: r.time(), OwnershipFrom: r.time(), OwnershipAt: r.time(), AttestedAt: r.time(),
 		Spend: r.spend(), Sequence: r.unsigned(), LastLeaf: r.unsigned(), Judged: readUse(r),
@@ -176,7 +176,7 @@ func readVelocityRow(r *rowReader) (row engine.VelocityRow) {
 }
 
 func appendUserRow(dst []byte, row *engine.UserRow) []byte {
-	dst = append(dst, byte(row.Status), row.StatusReason, flag(row.Purged))
+	dst = append(dst, byte(row.Status), row.StatusReason, flag(row.Purged), flag(row.Institutions))
 	dst = binary.AppendUvarint(dst, uint64(row.MinVersion))
 	dst = binary.AppendVarint(dst, int64(row.StatusAt))
 	dst = binary.AppendVarint(dst, int64(row.OverlapUntil))
@@ -185,7 +185,7 @@ func appendUserRow(dst []byte, row *engine.UserRow) []byte {
 
 func readUserRow(r *rowReader) engine.UserRow {
 	return engine.UserRow{
-		Status: r.status(), StatusReason: r.byte(), Purged: r.byte() != 0,
+		Status: r.status(), StatusReason: r.byte(), Purged: r.byte() != 0, Institutions: r.byte() != 0,
 		MinVersion: uint16(r.unsigned()), StatusAt: r.time(), OverlapUntil: r.time(), Judged: readUse(r),
 	}
 }
@@ -199,12 +199,12 @@ func readFleetRow(r *rowReader) engine.FleetRow {
 }
 
 func appendOperatorRow(dst []byte, row *engine.OperatorRow) []byte {
-	dst = binary.AppendUvarint(append(dst, flag(row.Suspended)), uint64(row.Agents))
+	dst = binary.AppendUvarint(append(dst, flag(row.Suspended), flag(row.Institutions)), uint64(row.Agents))
 	return binary.AppendVarint(dst, int64(row.StatusAt))
 }
 
 func readOperatorRow(r *rowReader) engine.OperatorRow {
-	return engine.OperatorRow{Suspended: r.byte() != 0, Agents: uint32(r.unsigned()), StatusAt: r.time()}
+	return engine.OperatorRow{Suspended: r.byte() != 0, Institutions: r.byte() != 0, Agents: uint32(r.unsigned()), StatusAt: r.time()}
 }
 
 func appendReviewRow(dst []byte, row *ReviewRow) []byte {

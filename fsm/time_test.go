@@ -74,7 +74,7 @@ func TestOwnershipTransferCannotBePutOff(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a")
 	flag := func(at engine.Time) wire.Result {
-		return w.do(wire.KindOwnership, &wire.Ownership{Agent: slot, EffectiveAt: at})
+		return w.do(wire.KindOwnership, &wire.Ownership{Agent: slot, OperatorKey: "new", EffectiveAt: at})
 	}
 	require.Equal(t, wire.Applied, flag(0).Code)
 	require.Equal(t, `BLOCK "R8_OWNERSHIP_TRANSFER"`, verdict(w.screen(slot, 1)))

@@ -222,6 +222,13 @@ func refusal(r wire.Result) error {
 		return failure(http.StatusForbidden, "forbidden", "only a development cluster allows this")
 	case wire.RefusedGenesis:
 		return unavailable("no_leader", "the cluster is not bootstrapped")
+	case wire.RefusedScope:
+		return &Error{
+			Status: http.StatusForbidden, Code: "forbidden", Extra: statusMember(r),
+			Message: "the institution suspended it: a key with an operator's scope may not lift that",
+		}
+	case wire.RefusedTransfer:
+		return failure(http.StatusForbidden, "forbidden", "an ownership transfer is flagged: name its new operator, or use a key of the institution with the role policy")
 	case wire.RefusedNotOpen:
 		return conflict("invalid_transition", "the review is not open", nil)
 	}

@@ -18,6 +18,9 @@ func flagOwnership(c *call) error {
 	}
 	f := c.fields()
 	owner := f.RequiredName("newOperatorLegalName")
+	if owner != "" && edge.OperatorKey(owner) == "" {
+		f.Invalid("newOperatorLegalName", "must have letters or digits")
+	}
 	at, given := f.Instant("effectiveAt")
 	note, actor := f.Text("note", engine.TextMax), f.Text("actor", engine.FieldMax)
 	if err := f.Err(); err != nil {
@@ -28,7 +31,7 @@ func flagOwnership(c *call) error {
 		m.Text("newOperatorLegalName", owner)
 		m.TextOrNull("note", note)
 		m.TextOrNull("actor", actor)
-		record := &wire.Ownership{Agent: profile.Slot}
+		record := &wire.Ownership{Agent: profile.Slot, OperatorKey: edge.OperatorKey(owner)}
 		if given {
 			record.EffectiveAt = at
 		}

@@ -47,7 +47,7 @@ func agentRoutes() []route {
 		{method: http.MethodPost, path: "/v1/agents/{id}/model", scope: scopeOwner, roles: registers, body: bodyObject, handle: setModel},
 		{method: http.MethodPost, path: "/v1/agents/{id}/reissue", scope: scopeOwner, roles: registers, body: bodyOptional, handle: reissueAgent},
 		{method: http.MethodPost, path: "/v1/agents/{id}/ownership-transfer", scope: scopeOwner, roles: registers, body: bodyObject, handle: flagOwnership},
-		{method: http.MethodDelete, path: "/v1/agents/{id}/ownership-transfer", scope: scopeOwner, roles: wire.RolePolicy, body: bodyOptional, handle: cancelOwnership},
+		{method: http.MethodDelete, path: "/v1/agents/{id}/ownership-transfer", scope: scopeInstitution, roles: wire.RolePolicy, body: bodyOptional, handle: cancelOwnership},
 	}
 }
 

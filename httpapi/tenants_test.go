@@ -122,3 +122,59 @@ func TestJoinTellsNothing(t *testing.T) {
 	n.api = n.another(func(d *Deps) { d.Operations = joinFails{n, wire.ErrNoLeader} })
 	require.Equal(t, 503, n.do("ops", "POST", "/v1/cluster/join", `{"id":"n2","addr":"10.0.0.1:22"}`).Code)
 }
+
+// A wallet that was listed at issuance is R3 until the institution's policy says
+// otherwise: another wallet, or none, in a re-issue is not enough.
+func TestListedWalletIsTheInstitutions(t *testing.T) {
+	n := newTestNode(t)
+	n.addCaller("acme", "Acme Inc", 0)
+	n.addCaller("officer", "", wire.RoleOperator|wire.RolePolicy)
+	id, token := n.register(`,"operatorWallet":"0x098B716B8Aaf21512996dC57EB0615e2383E2f96"`)
+	blocked := func(token string) bool {
+		return verdict(t, n.screen(token, "")) == "BLOCK R3_OPERATOR_OFAC_ISSUANCE"
+	}
+	require.True(t, blocked(token))
+	for _, key := range []string{"acme", "operator"} {
+		for _, wallet := range []string{`"0x00000000000000000000000000000000000000aa"`, `""`} {
+			w := n.do(key, "POST", "/v1/agents/"+id+"/reissue", `{"operatorWallet":`+wallet+`}`)
+			require.NotEqual(t, 201, w.Code, "%s %s", key, wallet)
+		}
+	}
+	w := n.do("operator", "POST", "/v1/agents/"+id+"/reissue", `{"operatorLegalName":"Globex"}`)
+	require.Equal(t, 403, w.Code, "a change of operator takes the wallet away: %s", w.Body)
+	w = n.do("acme", "POST", "/v1/agents/"+id+"/reissue", `{}`)
+	require.Equal(t, 201, w.Code, "the same wallet again changes nothing")
+	require.True(t, blocked(member(t, w.Body.Bytes(), "token")))
+	w = n.do("officer", "POST", "/v1/agents/"+id+"/reissue", `{"operatorWallet":"0x00000000000000000000000000000000000000aa"}`)
+	require.Equal(t, 201, w.Code, w.Body)
+	require.False(t, blocked(member(t, w.Body.Bytes(), "token")))
+}
+
+// What the institution suspended or flagged is told as such to a tenant.
+func TestTenantsMayNotLift(t *testing.T) {
+	n := newTestNode(t)
+	n.addCaller("acme", "Acme Inc", 0)
+	id, _ := n.register("")
+	refused := func(method, path, body string) string {
+		w := n.do("acme", method, path, body)
+		require.Equal(t, 403, w.Code, w.Body)
+		return member(t, w.Body.Bytes(), "message")
+	}
+	answer(t, n.do("acme", "POST", "/v1/agents/"+id+"/suspend", `{"reason":"x"}`), 200)
+	v := answer(t, n.do("operator", "POST", "/v1/agents/"+id+"/suspend", `{"reason":"x"}`), 200)
+	require.Equal(t, "SUSPENDED", textOf(v, "previousStatus"))
+	require.False(t, v.Exists("unchanged"))
+	require.Contains(t, refused("POST", "/v1/agents/"+id+"/reinstate", `{"reason":"x"}`), "the institution suspended it")
+	require.Contains(t, refused("POST", "/v1/agents/"+id+"/reissue", `{}`), "the institution suspended it")
+	answer(t, n.do("operator", "POST", "/v1/agents/"+id+"/reinstate", `{"reason":"x"}`), 200)
+
+	answer(t, n.do("operator", "POST", "/v1/operators/suspend", `{"operatorLegalName":"Acme Inc","reason":"x"}`), 200)
+	require.Contains(t, refused("POST", "/v1/operators/reinstate", `{"operatorLegalName":"Acme Inc","reason":"x"}`), "the institution suspended it")
+	answer(t, n.do("operator", "POST", "/v1/operators/reinstate", `{"operatorLegalName":"Acme Inc","reason":"x"}`), 200)
+
+	answer(t, n.do("operator", "POST", "/v1/agents/"+id+"/ownership-transfer", `{"newOperatorLegalName":"Globex"}`), 200)
+	require.Contains(t, refused("POST", "/v1/agents/"+id+"/reissue", `{}`), "ownership transfer is flagged")
+	require.Contains(t, refused("DELETE", "/v1/agents/"+id+"/ownership-transfer", ""), "institution's")
+	require.Equal(t, 403, n.do("operator", "POST", "/v1/agents/"+id+"/reissue", `{}`).Code, "a key without policy names the new operator")
+	answer(t, n.do("operator", "POST", "/v1/agents/"+id+"/reissue", `{"operatorLegalName":"GLOBEX"}`), 201)
+}

@@ -213,6 +213,7 @@ type Ownership struct {
 	Agent       engine.AgentSlot `cbor:"4,keyasint"`
 	EffectiveAt engine.Time      `cbor:"5,keyasint,omitempty"` // 0: at once.
 	Cancel      bool             `cbor:"6,keyasint,omitempty"`
+	OperatorKey string           `cbor:"7,keyasint,omitempty"` // The new operator, normalised; "" when cancelling.
 }
 
 // Dispositions of specification 4.7.

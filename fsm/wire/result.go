@@ -42,6 +42,8 @@ const (
 	RefusedGenesis  // No genesis yet, or a second one.
 	RefusedInactive // Agent revoked or expired where it must not be.
 	RefusedNotOpen  // Not an open review.
+	RefusedScope    // What a key of the institution suspended, lifted by one with an operator's scope.
+	RefusedTransfer // An ownership transfer to another operator is flagged.
 )
 
 // Result is the outcome of one record, handed back to its proposer.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,6 +19,7 @@ import (
 
 // exporting is a server whose exports break after so many bytes, -1: never.
 type exporting struct {
+	mutex   sync.Mutex // Over all of it: the test changes it between two runs.
 	whole   string
 	breaks  int
 	asked   []string
@@ -25,7 +27,16 @@ type exporting struct {
 	cleanly bool // It ends the answer as if that were all.
 }
 
+// set changes how the server answers.
+func (s *exporting) set(breaks, refuse int, cleanly bool) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.breaks, s.refuse, s.cleanly = breaks, refuse, cleanly
+}
+
 func (s *exporting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
 	s.asked = append(s.asked, r.URL.RawQuery)
 	if s.refuse != 0 {
 		w.WriteHeader(s.refuse)
@@ -106,7 +117,7 @@ func TestExportGoesOn(t *testing.T) {
 				require.Error(t, err, breaks)
 				require.Equal(t, exitAway, code, breaks)
 				require.NoFileExists(t, path, "what is not whole does not bear the name")
-				s.breaks = -1
+				s.set(-1, 0, false)
 				_, _, err = run(t, args...)
 				require.NoError(t, err, breaks)
 				server.Close()
@@ -138,7 +149,7 @@ func TestExportOfOtherWords(t *testing.T) {
 	_, code, err = run(t, append(args, "--from", "2026-03-02")...)
 	require.ErrorContains(t, err, "another export")
 	require.Equal(t, exitUsage, code)
-	s.refuse = http.StatusNotFound
+	s.set(150, http.StatusNotFound, false)
 	_, code, err = run(t, args...)
 	require.ErrorContains(t, err, "--resume=false")
 	require.Equal(t, exitFailed, code)
@@ -146,7 +157,7 @@ func TestExportOfOtherWords(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(part[:bytes.LastIndexByte(part, '\n')+1]), string(kept), "nothing is lost by a refusal")
 
-	s.refuse, s.breaks = 0, -1
+	s.set(-1, 0, false)
 	_, _, err = run(t, append(args, "--from", "2026-03-02", "--resume=false")...)
 	require.NoError(t, err)
 	got, err := os.ReadFile(path)
@@ -165,7 +176,7 @@ func TestExportToOutput(t *testing.T) {
 		require.Equal(t, exitOK, code)
 		require.Equal(t, s.whole, out)
 		for _, cleanly := range []bool{false, true} {
-			s.breaks, s.cleanly = len(s.whole)-3, cleanly
+			s.set(len(s.whole)-3, 0, cleanly)
 			_, code, err = run(t, args...)
 			require.Error(t, err)
 			require.Equal(t, exitAway, code)

@@ -78,6 +78,7 @@ type Call struct {
 	Idem      *wire.Idem
 	IdemHash  string // Hex; for the record.
 	Trace     string // The caller's trace id (W3C Trace Context), 32 hex digits; "" without one.
+	Strict    bool   // Any unknown member of a screening call is refused.
 }
 
 // Timing is what judging took.

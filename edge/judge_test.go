@@ -81,7 +81,7 @@ func token(t testing.TB, judges *Judges, agent *engine.AgentProfile) string {
 	terms := judges.Now()
 	require.NoError(t, terms.WriteCredential(&m, terms.ProfileCredential([]*engine.AgentProfile{agent}), seal.FirstKID))
 	var document strictjson.Document
-	require.NoError(t, document.Read(m.Body()))
+	require.NoError(t, document.Read(m.Body(), engine.BodyValuesMax))
 	f := document.Fields()
 	return f.Text("token", engine.TokenMax)
 }
@@ -103,7 +103,7 @@ func TestOneJudgeManyCalls(t *testing.T) {
 			sent = unknown
 		}
 		call := Call{Caller: caller, RequestID: "req_" + strconv.Itoa(i), Body: []byte(`{"token":"` + sent + `","amount":` + strconv.Itoa(i) + `,"chain":"BASE"}`)}
-		require.NoError(t, call.Document.Read(call.Body))
+		require.NoError(t, call.Document.Read(call.Body, engine.ScreenValuesMax))
 		judge.Begin(context.Background(), judges, &call)
 		require.NoError(t, judge.Read())
 		record, err := judge.Screen()
@@ -151,7 +151,7 @@ func TestScreenRefusals(t *testing.T) {
 				c.change()
 			}
 			call := Call{Caller: &Caller{ID: "key_a", Operator: c.operator}, Body: []byte(c.body)}
-			require.NoError(t, call.Document.Read(call.Body))
+			require.NoError(t, call.Document.Read(call.Body, engine.ScreenValuesMax))
 			var judge Judge
 			defer judge.Reset()
 			judge.Begin(context.Background(), judges, &call)
@@ -165,7 +165,7 @@ func TestScreenRefusals(t *testing.T) {
 		})
 	}
 	call := Call{Body: []byte(`{"token":"x","amount":1,"chain":5}`)}
-	require.NoError(t, call.Document.Read(call.Body))
+	require.NoError(t, call.Document.Read(call.Body, engine.ScreenValuesMax))
 	var judge Judge
 	judge.Begin(context.Background(), judges, &call)
 	var invalid *strictjson.InvalidBody
@@ -182,7 +182,7 @@ func BenchmarkScreen(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		judge.Begin(context.Background(), judges, &call)
-		if call.Document.Read(call.Body) != nil || judge.Read() != nil {
+		if call.Document.Read(call.Body, engine.ScreenValuesMax) != nil || judge.Read() != nil {
 			b.Fatal("body")
 		}
 		if _, err := judge.Screen(); err != nil {

@@ -226,6 +226,9 @@ func (j *Judge) DryRun(m *strictjson.Members) error {
 	m.Texts("shadow", ruleCodes(x.decision.Shadow))
 	j.writeMatches(m, list)
 	x.write(m)
+	if warnings := s.warnings(); len(warnings) > 0 {
+		m.List("warnings", warnings)
+	}
 	m.Texts("notSimulated", []string{engine.RuleID(25).Code()})
 	return nil
 }

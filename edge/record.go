@@ -75,6 +75,9 @@ func (j *Judge) buildRecord(list *ofac.Index) {
 	*f = leaf.Fragment{}
 	nameOrigin(j, f)
 	nameFound(&s.facts, f, list)
+	if warnings := s.warnings(); len(warnings) > 0 {
+		f.Set(leaf.TagWarnings, strictjson.AppendList(nil, warnings))
+	}
 	for i := range requestTags {
 		if raw := j.call.Document.Raw(requestTags[i].name); raw != nil {
 			f.Set(requestTags[i].tag, raw)

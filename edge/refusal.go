@@ -19,6 +19,10 @@ type Refusal struct {
 	Details []strictjson.Finding
 	Extra   strictjson.Members // The state that stands in the way.
 
+	// BadRequest says that the call itself is wrong where the code alone says that its
+	// content is: a screening call answers 400 to what is 422 elsewhere.
+	BadRequest bool
+
 	// Changeable says that the refusal rests on something that can change: a
 	// parent's policy, a list, a status. Had the call been made before with the
 	// same idempotency key, its first answer stands.

@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -33,6 +32,7 @@ type screening struct {
 	token     string // As sent, prefix and all; "" when not a string.
 	userToken string
 	userGiven bool
+	strangers []strictjson.Stranger // Unknown members that are near to none; warned of.
 	agent     credentialClaims
 	user      credentialClaims
 }
@@ -279,43 +279,6 @@ func (j *Judge) checkScope() error {
 		return foreignOperator()
 	}
 	return nil
-}
-
-// Read reads the request: JSON, then required, then semantic.
-func (j *Judge) Read() error {
-	f := j.call.Document.Fields()
-	s := &j.screen
-	if !f.Has("token") {
-		return refuse("missing_token", "token is required")
-	}
-	if !f.Has("amount") {
-		return &Refusal{Code: "missing_amount", Message: "amount is required", Param: "amount"}
-	}
-	amount, err := engine.ParseUSD(j.call.Document.Raw("amount"))
-	if err != nil {
-		message := "amount must be a number from 0 to 1e12: " + amountProblem(err)
-		return &Refusal{Code: "invalid_amount", Message: message, Param: "amount"}
-	}
-	s.request = engine.Request{
-		Amount: amount, AmountText: string(j.call.Document.Raw("amount")),
-		Chain: f.Text("chain", engine.FieldMax), Rail: f.Text("rail", engine.FieldMax),
-		Wallet: f.Text("cpWallet", engine.FieldMax), Name: f.Name("cpName"),
-		Type: f.Text("cpType", engine.FieldMax), Protocol: f.Text("protocol", engine.FieldMax),
-		Model: f.Text("underlyingModel", engine.FieldMax), TravelRule: f.Text("travelRuleRef", engine.FieldMax),
-	}
-	if alias := f.Text("model", engine.FieldMax); s.request.Model == "" {
-		s.request.Model = alias
-	}
-	s.token, s.userToken = looseText(&f, "token"), looseText(&f, "userToken")
-	s.userGiven = f.Get("userToken") != nil
-	return f.Err()
-}
-
-func amountProblem(err error) string {
-	if errors.Is(err, engine.ErrAmountNegative) || errors.Is(err, engine.ErrAmountTooLarge) {
-		return err.Error()
-	}
-	return "not a number"
 }
 
 // looseText reads a credential: anything but a string is a malformed one (R1),

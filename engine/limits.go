@@ -13,6 +13,8 @@ const (
 	HeaderMax         = 16 * KiB
 	JSONDepthMax      = 32
 	JSONMembersMax    = 1024
+	ScreenValuesMax   = 256 // JSON values in the body of a screening call, objects and lists counted.
+	BodyValuesMax     = 16_384
 	TokenMax          = 8 * KiB // A longer token is UNKNOWN, R1.
 	NameRunesMax      = 512     // agentName, operatorLegalName, legalName, fleetName, cpName.
 	TextMax           = 8 * KiB // purpose, note, notes, reason.

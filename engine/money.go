@@ -19,6 +19,7 @@ var (
 	ErrAmountSyntax   = errors.New("not a JSON number")
 	ErrAmountNegative = errors.New("below zero")
 	ErrAmountTooLarge = errors.New("above 1e12")
+	ErrAmountLong     = errors.New("longer than 256 characters")
 )
 
 // Plus adds two non-negative amounts and saturates at the int64 maximum, which
@@ -37,10 +38,13 @@ func (u USD) Exceeds(limit USD) bool { return limit != NoLimit && u > limit }
 // digit by digit. What is below a micro-dollar is rounded up, so that a
 // comparison can only be too strict (decision 31, "Money"). An exponent moves the
 // decimal point and is never expanded: 1e999999999 costs as little as 1.
-// Errors: ErrAmountSyntax, ErrAmountNegative, ErrAmountTooLarge (AmountMax).
+// Errors: ErrAmountSyntax, ErrAmountNegative, ErrAmountTooLarge (AmountMax), ErrAmountLong (FieldMax).
 func ParseUSD[T ~string | ~[]byte](literal T) (USD, error) {
 	number, ok := scanNumber(literal)
 	if !ok {
+		if len(literal) > FieldMax && (literal[0] == '-' || literal[0] >= '0' && literal[0] <= '9') {
+			return 0, ErrAmountLong
+		}
 		return 0, ErrAmountSyntax
 	}
 	if number.size == 0 {

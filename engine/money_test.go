@@ -57,7 +57,7 @@ func TestParseUSD(t *testing.T) {
 		{"NaN", "NaN", 0, ErrAmountSyntax},
 		{"blank", " 1", 0, ErrAmountSyntax},
 		{"longest literal", "1." + strings.Repeat("0", FieldMax-2), Dollar, nil},
-		{"longer literal", "1." + strings.Repeat("0", FieldMax-1), 0, ErrAmountSyntax},
+		{"longer literal", "1." + strings.Repeat("0", FieldMax-1), 0, ErrAmountLong},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

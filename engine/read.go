@@ -17,6 +17,7 @@ import (
 type FieldError struct {
 	Param   string // "spendPolicy.dailyLimitUSDC"
 	Message string // "must be a number from 0 to 1e12"
+	Unknown bool   // There is no such member.
 }
 
 // Error returns both, as the API words it.
@@ -97,12 +98,22 @@ func (r *reader) object(param string, document []byte, each func(name, path stri
 	}
 }
 
-func (r *reader) unknown(param string) { r.fail(param, "is not a known member") }
+func (r *reader) unknown(param string) {
+	r.errors = append(r.errors, FieldError{Param: param, Message: "is not a known member", Unknown: true})
+}
+
+// WhyNotUSD is what is told of a literal that ParseUSD refused.
+func WhyNotUSD(err error) string {
+	if err == ErrAmountLong {
+		return "must be written in at most 256 characters"
+	}
+	return "must be a number from 0 to 1e12"
+}
 
 func (r *reader) usd(param string, value json.RawMessage) USD {
 	amount, err := ParseUSD([]byte(value))
 	if err != nil {
-		r.fail(param, "must be a number from 0 to 1e12")
+		r.fail(param, WhyNotUSD(err))
 		return 0
 	}
 	return amount

@@ -168,14 +168,18 @@ func listAgents(c *call) error {
 
 // readAgentFilter compiles the query of a list of agents. A key's scope is part of it.
 func readAgentFilter(c *call) (func(*fsm.View, []*engine.AgentProfile) bool, error) {
-	operator, status, kind := c.query("operator"), c.query("status"), engine.AgentType(0)
+	operator, err := c.normalised("operator", edge.OperatorKey)
+	if err != nil {
+		return nil, err
+	}
+	status, kind := c.query("status"), engine.AgentType(0)
 	if status != "" && statusByName(status) < 0 {
-		return nil, invalidField("status", "must be ACTIVE, SUSPENDED, REVOKED or EXPIRED")
+		return nil, badQuery("status", "must be ACTIVE, SUSPENDED, REVOKED or EXPIRED")
 	}
 	if text := c.query("type"); text != "" {
 		var known bool
 		if kind, known = engine.ParseAgentType(text); !known {
-			return nil, invalidField("type", "must be autonomous or supervised")
+			return nil, badQuery("type", "must be autonomous or supervised")
 		}
 	}
 	var fleet engine.FleetSlot
@@ -186,11 +190,11 @@ func readAgentFilter(c *call) (func(*fsm.View, []*engine.AgentProfile) bool, err
 		}
 		fleet = profile.Slot
 	}
-	scope, wantedKey := c.key.Operator, edge.OperatorKey(operator)
+	scope := c.key.Operator
 	return func(view *fsm.View, chain []*engine.AgentProfile) bool {
 		p := chain[0]
 		if _, named, known := view.Operator(p.Operator); !known ||
-			scope != "" && named.Key != scope || operator != "" && named.Key != wantedKey {
+			scope != "" && named.Key != scope || operator != "" && named.Key != operator {
 			return false
 		}
 		return (kind == 0 || p.Type == kind) && (fleet == 0 || chain[len(chain)-1].Fleet == fleet) &&

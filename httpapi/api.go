@@ -18,6 +18,7 @@ import (
 	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/seal"
+	"railguard/strictjson"
 )
 
 // Deps is everything the border needs from the rest of the house.
@@ -94,6 +95,10 @@ type route struct {
 	body   bodyKind
 	max    int64 // Body bytes; 0: engine.BodyMax.
 
+	shape      strictjson.Shape // Members of the body; see members.go, which fills these.
+	late       bool             // The handler asks for them itself.
+	parameters []string         // Of the query.
+
 	admin     bool // On the admin listener; set by newListener.
 	reserved  bool // Not counted against inFlightMax: reviews, health, cluster verbs.
 	always    bool // Answers before bootstrap and while draining.
@@ -129,6 +134,9 @@ func New(deps Deps) (*API, error) {
 	for _, r := range slices.Concat(public, admin) {
 		if r.scope == scopeNone || (r.scope == scopePublic) != (r.roles == 0) {
 			return nil, errors.New("httpapi: " + r.method + " " + r.path + " does not say whose affair it is")
+		}
+		if !r.declare() {
+			return nil, errors.New("httpapi: " + r.method + " " + r.path + " does not say which members its body has")
 		}
 	}
 	a.public = newListener(a, public, false)
@@ -201,6 +209,7 @@ func newListener(a *API, routes []route, admin bool) *listener {
 		if r.max == 0 {
 			r.max = engine.BodyMax
 		}
+		r.declare()
 		known := byPath[r.path]
 		if known == nil {
 			known = &resource{api: a, path: r.path}

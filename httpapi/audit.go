@@ -97,8 +97,7 @@ func listRecords(c *call) error {
 	if !page.Done {
 		cursor = q.page.cursor(page.Next, scan.From, scan.To)
 	}
-	c.replyPage(items, cursor)
-	return nil
+	return c.list(items, cursor)
 }
 
 // considerRecord judges one leaf against the query: filter keys are hashes and may
@@ -205,16 +204,25 @@ func readRecordQuery(c *call) (*recordQuery, error) {
 	if q.agent = c.query("agentId"); q.agent != "" {
 		q.keys = append(q.keys, engine.FilterKey(engine.FilterAgent, q.agent))
 	}
-	if q.operator = edge.OperatorKey(c.query("operator")); q.operator == "" {
+	if q.operator, err = c.normalised("operator", edge.OperatorKey); err != nil {
+		return nil, err
+	}
+	if q.operator == "" {
 		q.operator = c.key.Operator
 	}
 	if q.operator != "" {
 		q.keys = append(q.keys, engine.FilterKey(engine.FilterOperator, q.operator))
 	}
-	if q.wallet = engine.CanonicalWallet(c.query("wallet")); q.wallet != "" {
+	if q.wallet, err = c.normalised("wallet", engine.CanonicalWallet); err != nil {
+		return nil, err
+	}
+	if q.name, err = c.normalised("name", ofac.NormaliseName); err != nil {
+		return nil, err
+	}
+	if q.wallet != "" {
 		q.keys = append(q.keys, engine.FilterKey(engine.FilterWallet, q.wallet))
 	}
-	if q.name = ofac.NormaliseName(c.query("name")); q.name != "" && !c.key.May(edge.ReadsNames) {
+	if q.name != "" && !c.key.May(edge.ReadsNames) {
 		return nil, forbidden(edge.ReadsNames)
 	}
 	if q.name != "" && c.key.SeesAll() { // Where a scan ends must not tell of names that are not shown.
@@ -226,14 +234,14 @@ func readRecordQuery(c *call) (*recordQuery, error) {
 func readVerdictFilters(c *call, q *recordQuery) error {
 	if q.verdict = c.query("verdict"); q.verdict != "" {
 		if q.verdict != "PROCEED" && q.verdict != "REVIEW" && q.verdict != "BLOCK" && q.verdict != "UNKNOWN" {
-			return invalidField("verdict", "must be PROCEED, REVIEW, BLOCK or UNKNOWN")
+			return badQuery("verdict", "must be PROCEED, REVIEW, BLOCK or UNKNOWN")
 		}
 		q.keys = append(q.keys, engine.FilterKey(engine.FilterVerdict, q.verdict))
 	}
 	if text := c.query("rule"); text != "" {
 		id, ok := engine.RuleByCode(text)
 		if !ok {
-			return invalidField("rule", "must be a rule id")
+			return badQuery("rule", "must be a rule id")
 		}
 		q.rule = id.Code()
 		q.keys = append(q.keys, engine.FilterKey(engine.FilterRule, q.rule))
@@ -244,7 +252,7 @@ func readVerdictFilters(c *call, q *recordQuery) error {
 				return nil
 			}
 		}
-		return invalidField("disposition", "must be one of "+strings.Join(dispositionFilters, ", "))
+		return badQuery("disposition", "must be one of "+strings.Join(dispositionFilters, ", "))
 	}
 	return nil
 }
@@ -255,18 +263,18 @@ func timeRange(c *call, span engine.Time) (from, to engine.Time, err error) {
 	if text := c.query("to"); text != "" {
 		var ok bool
 		if to, ok = strictjson.ParseTime(text); !ok {
-			return 0, 0, invalidField("to", "must be an ISO 8601 time")
+			return 0, 0, badQuery("to", "must be an ISO 8601 time")
 		}
 	}
 	from = max(to-span, 0)
 	if text := c.query("from"); text != "" {
 		var ok bool
 		if from, ok = strictjson.ParseTime(text); !ok {
-			return 0, 0, invalidField("from", "must be an ISO 8601 time")
+			return 0, 0, badQuery("from", "must be an ISO 8601 time")
 		}
 	}
 	if from > to {
-		return 0, 0, invalidField("from", "must not be after to")
+		return 0, 0, badQuery("from", "must not be after to")
 	}
 	return from, to, nil
 }

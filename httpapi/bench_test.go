@@ -70,7 +70,7 @@ func BenchmarkScreenEdge(b *testing.B) {
 	c.asked.Body = data
 	b.ReportAllocs()
 	for b.Loop() {
-		require.NoError(b, c.asked.Document.Read(data))
+		require.NoError(b, c.asked.Document.Read(data, engine.ScreenValuesMax))
 		if c.judge.Read() != nil {
 			b.Fatal("body")
 		}

@@ -28,6 +28,9 @@ type call struct {
 
 	key   *apiKey   // nil on a public route.
 	asked edge.Call // What the judge sees of the call.
+
+	parameters []parameter // Of the query, as the route declares them.
+
 	judge edge.Judge
 	start time.Time
 	txnID string // For the error body and the access log.
@@ -75,6 +78,9 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route *route) {
 	if err == nil {
 		err = c.readBody()
 	}
+	if err == nil && !route.late {
+		err = c.checkMembers()
+	}
 	if err == nil {
 		err = c.beginIdempotent()
 	}
@@ -112,7 +118,7 @@ func (c *call) finish() {
 	c.asked.Document.Reset()
 	*c = call{
 		asked: edge.Call{Body: c.asked.Body[:0], Document: c.asked.Document}, judge: c.judge,
-		out: c.out[:0], buffer: c.buffer[:0],
+		out: c.out[:0], buffer: c.buffer[:0], parameters: c.parameters[:0],
 	}
 	calls.Put(c)
 }
@@ -179,6 +185,9 @@ func (c *call) admit() (context.CancelFunc, error) {
 			return nil, err
 		}
 	}
+	if err := c.readQuery(); err != nil {
+		return nil, err
+	}
 	cancel, err := c.setDeadline()
 	if err != nil {
 		return cancel, err
@@ -218,7 +227,7 @@ func (c *call) waitForIndex() error {
 			c.judge.Renew()
 		}
 	}
-	if c.r.URL.RawQuery == "" || c.r.Method == http.MethodPost {
+	if c.r.Method == http.MethodPost {
 		return nil
 	}
 	switch c.query("consistency") {
@@ -227,15 +236,7 @@ func (c *call) waitForIndex() error {
 	case "leader":
 		return c.judge.Confirm()
 	}
-	return invalidField("consistency", "must be local or leader")
-}
-
-// query returns a query parameter.
-func (c *call) query(name string) string {
-	if c.r.URL.RawQuery == "" {
-		return ""
-	}
-	return c.r.URL.Query().Get(name)
+	return badQuery("consistency", "must be local or leader")
 }
 
 // ifMatch reads If-Match as a version: 0 when absent or *.

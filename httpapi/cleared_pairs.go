@@ -1,7 +1,9 @@
 package httpapi
 
 import (
+	"cmp"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/valyala/fastjson"
@@ -115,8 +117,18 @@ func listCleared(c *call) error {
 	pairs, now := c.judge.Terms.Settings.Cleared, c.api.deps.Published.LogTime()
 	c.judge.Index = c.api.deps.Published.Applied()
 	var items []strictjson.Members
-	next := p.scan(uint64(len(pairs)), func(row uint64) bool {
-		pair := pairs[row-1]
+	last := uint64(0)
+	if len(pairs) > 0 {
+		last = uint64(pairs[len(pairs)-1].ID)
+	}
+	// The key is the pair's own number, by which they are sorted: one that is taken away
+	// moves no other.
+	next := p.scan(last, func(row uint64) bool {
+		at, found := slices.BinarySearchFunc(pairs, row, func(pair *wire.ClearedPair, row uint64) int { return cmp.Compare(uint64(pair.ID), row) })
+		if !found {
+			return false
+		}
+		pair := pairs[at]
 		digest, listed := list.EntryDigest(pair.UID)
 		var m strictjson.Members
 		m.Text("clearedId", uintText(uint64(pair.ID)))

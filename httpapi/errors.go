@@ -44,11 +44,11 @@ type codeText struct {
 // codeTable is every code of the service, in the order of the documentation.
 var codeTable = []codeText{
 	{"missing_token", 400, "The body has no member token. A token that is there but not a valid credential is not an error: it gives the verdict UNKNOWN."},
-	{"invalid_json", 400, "The body is not one JSON object: broken syntax, a duplicate name, invalid UTF-8, a lone surrogate, trailing bytes, too deep or too many members."},
+	{"invalid_json", 400, "The body is not one JSON object: broken syntax, a duplicate name, invalid UTF-8, a lone surrogate, trailing bytes, too deep, too many members or values, or cut short."},
 	{"missing_amount", 400, "The body of a screening call has no member amount."},
 	{"invalid_amount", 400, "The amount is not a JSON number from 0 to 1e12."},
 	{"not_reviewable", 400, "Only a transaction whose verdict was REVIEW can be dispositioned."},
-	{"bad_request", 400, "The HTTP request itself is not acceptable: a duplicate Authorization, Content-Type or Host, or an absolute-form target."},
+	{"bad_request", 400, "The HTTP request itself is not acceptable: a query parameter that is unknown, unreadable, empty or has no meaning here (param names it), a duplicate Authorization, Content-Type or Host, or an absolute-form target."},
 	{"unauthorized", 401, "No API key, or not a valid one."},
 	{"forbidden", 403, "The API key is valid but lacks the role, or the operator is outside of its scope."},
 	{"not_found", 404, "No such path, or no such record, or one past its retention."},
@@ -66,6 +66,7 @@ var codeTable = []codeText{
 	{"payload_too_large", 413, "The body is larger than the limit of this path."},
 	{"invalid_field", 422, "A member has the wrong type or value (400 on a screening call)."},
 	{"missing_field", 422, "A required member is missing."},
+	{"unknown_field", 422, "The body has a member that is not known here; didYouMean names the one it is near to. On a screening call 400, and only for such a member unless strictness was asked for."},
 	{"invalid_disposition", 422, "disposition must be APPROVED, REJECTED or ESCALATE_SAR."},
 	{"policy_widening", 422, "A delegate may only narrow its parent's policy."},
 	{"delegation_depth_exceeded", 422, "A delegation chain has at most three generations below the root."},
@@ -103,7 +104,11 @@ func invalidField(param, message string) *Error {
 // badFields is the answer for what is wrong with a body: 422, but 400 on a
 // screening call.
 func badFields(status int, e *strictjson.InvalidBody) *Error {
-	return &Error{Status: status, Code: e.Code, Message: e.Error(), Param: e.Findings[0].Param, Details: e.Findings}
+	answer := &Error{Status: status, Code: e.Code, Message: e.Error(), Param: e.Findings[0].Param, Details: e.Findings}
+	if e.Code == "unknown_field" {
+		answer.Extra = e.Findings[0].Extra
+	}
+	return answer
 }
 
 // conflict is a 409 whose body carries the current state in extra.
@@ -170,6 +175,9 @@ func unreadable(err error) error {
 // answerOf is how a refusal of the edge travels over HTTP: its status is its code's.
 func answerOf(r *edge.Refusal) *Error {
 	e := &Error{Status: statusOf(r.Code), Code: r.Code, Message: r.Message, Param: r.Param, Details: r.Details, Extra: r.Extra}
+	if r.BadRequest {
+		e.Status = http.StatusBadRequest
+	}
 	if e.Status == http.StatusServiceUnavailable {
 		e.Outcome, e.Retry = outcomeNone, 1
 	}

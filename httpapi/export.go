@@ -64,7 +64,7 @@ func exportRecords(c *call) error {
 	x := &exporter{c: c, w: c.w, control: http.NewResponseController(c.w), store: c.api.deps.Records.Audit(), digest: sha256.New()}
 	format := c.query("format")
 	if format != "" && format != "ndjson" && format != "csv" {
-		return invalidField("format", "must be ndjson or csv")
+		return badQuery("format", "must be ndjson or csv")
 	}
 	var err error
 	if x.from, x.to, err = timeRange(c, engine.Retention); err != nil {
@@ -119,14 +119,14 @@ func (x *exporter) goOn() error {
 	for i, name := range []string{"cursor", "first", "treeSize"} {
 		n, err := strconv.ParseUint(c.query(name), 10, 62)
 		if err != nil {
-			return invalidField(name, "an export goes on with the index of the last leaf received as cursor, and first, from, to and treeSize as in its head")
+			return badQuery(name, "an export goes on with the index of the last leaf received as cursor, and first, from, to and treeSize as in its head")
 		}
 		numbers[i] = n
 	}
 	x.continued, x.cursor, x.first = true, numbers[0]+1, numbers[1]
 	size := numbers[2]
 	if c.query("from") == "" || c.query("to") == "" {
-		return invalidField("from", "an export goes on with the from and to of its head")
+		return badQuery("from", "an export goes on with the from and to of its head")
 	}
 	if size > x.store.Size() {
 		if err := c.judge.Confirm(); err != nil {
@@ -134,17 +134,17 @@ func (x *exporter) goOn() error {
 		}
 	}
 	if size > x.store.Size() {
-		return invalidField("treeSize", "the log is not that long")
+		return badQuery("treeSize", "the log is not that long")
 	}
 	x.end = min(x.behind(), size)
 	if x.first < x.store.Oldest() {
 		return notFound("that export begins with records past their 90 days; begin a new one")
 	}
 	if x.first != min(x.store.FindTime(int64(x.from)), x.end) {
-		return invalidField("first", "is not the first leaf of that time")
+		return badQuery("first", "is not the first leaf of that time")
 	}
 	if x.cursor <= x.first || x.cursor > x.end {
-		return invalidField("cursor", "is not within that export")
+		return badQuery("cursor", "is not within that export")
 	}
 	root, err := x.store.Root(size)
 	if err != nil {

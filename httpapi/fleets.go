@@ -115,12 +115,14 @@ func listFleets(c *call) error {
 	if err != nil {
 		return err
 	}
+	operator, err := c.normalised("operator", edge.OperatorKey)
+	if err != nil {
+		return err
+	}
 	view, err := c.judge.View()
 	if err != nil {
 		return err
 	}
-	operator := c.query("operator")
-	wanted := edge.OperatorKey(operator)
 	var items []strictjson.Members
 	next := p.scan(uint64(view.Fleets()), func(row uint64) bool {
 		_, profile, known := view.Fleet(engine.FleetSlot(row))
@@ -128,7 +130,7 @@ func listFleets(c *call) error {
 			return false
 		}
 		_, named, known := view.Operator(profile.Operator)
-		if !known || c.key.Operator != "" && named.Key != c.key.Operator || operator != "" && named.Key != wanted {
+		if !known || c.key.Operator != "" && named.Key != c.key.Operator || operator != "" && named.Key != operator {
 			return false
 		}
 		items = append(items, fleetMembers(c, view, profile.Slot))

@@ -198,15 +198,16 @@ func ready(c *call) error {
 }
 
 func readReadyQuery(c *call) (report.ReadyQuery, error) {
-	values := c.r.URL.Query()
-	query := report.ReadyQuery{NoLeader: values.Has("noleader"), Sync: values.Has("sync"), Leader: values.Has("leader")}
-	for _, list := range values["exclude"] {
-		query.Exclude = append(query.Exclude, strings.Split(list, ",")...)
+	query := report.ReadyQuery{NoLeader: c.hasQuery("noleader"), Sync: c.hasQuery("sync"), Leader: c.hasQuery("leader")}
+	for _, p := range c.parameters {
+		if p.name == "exclude" {
+			query.Exclude = append(query.Exclude, strings.Split(p.value, ",")...)
+		}
 	}
-	if text := values.Get("maxlag"); text != "" {
+	if text := c.query("maxlag"); text != "" {
 		lag, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
-			return query, invalidField("maxlag", "must be a number of log entries")
+			return query, badQuery("maxlag", "must be a number of log entries")
 		}
 		query.MaxLag = lag
 	}

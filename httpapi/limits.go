@@ -18,6 +18,7 @@ const (
 
 	// Calls.
 	requestIDMax     = 128
+	parameterNameMax = 64
 	inFlightMax      = 16_384   // Ordinary calls at once; reviews, health and cluster verbs are not counted.
 	bodyBufferKept   = 64 << 10 // A larger buffer is not kept for the next call.
 	drainWait        = 10 * time.Second

@@ -201,7 +201,7 @@ func TestUploadRefused(t *testing.T) {
 	require.Contains(t, textOf(v, "message"), "truncated")
 	v = answer(t, n.doAdmin("POST", "/v1/ofac/snapshots", ""), 422)
 	require.Equal(t, "list_rejected", textOf(v, "code"))
-	answer(t, n.doAdmin("POST", "/v1/ofac/snapshots?name="+strings.Repeat("n", 257), "x"), 422)
+	answer(t, n.doAdmin("POST", "/v1/ofac/snapshots?name="+strings.Repeat("n", 257), "x"), 400)
 	// An empty list is staged with that said, and never activated unforced.
 	id := n.upload("SDN.CSV", "2026-03-10")
 	v = answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 422)
@@ -440,6 +440,6 @@ func TestClearedTakesTheUIDAsShown(t *testing.T) {
 		w := n.do("reviewer", "POST", "/v1/cleared", `{"name":"Lazarus Groupe","uid":`+c.uid+`,"reason":"our caterer"}`)
 		require.Equal(t, c.status, w.Code, c.uid)
 	}
-	v := answer(t, n.do("reviewer", "GET", "/v1/match?name=%FF", ""), 422)
+	v := answer(t, n.do("reviewer", "GET", "/v1/match?name=%FF", ""), 400)
 	require.Contains(t, textOf(v, "message"), "UTF-8")
 }

@@ -50,7 +50,7 @@ func uploadList(c *call) error {
 		name = "upload"
 	}
 	if len(name) > engine.FieldMax {
-		return invalidField("name", "must have at most 256 bytes")
+		return badQuery("name", "must have at most 256 bytes")
 	}
 	compiled, info, found, err := c.api.deps.LoadList(map[string][]byte{name: body})
 	if err != nil {

@@ -3,8 +3,11 @@ package httpapi
 import (
 	"encoding/base64"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"railguard/engine"
 	"railguard/strictjson"
@@ -31,7 +34,7 @@ func (c *call) keyPage(kind string, parts int) (page, error) {
 	if text := c.query("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > engine.PageMax {
-			return p, invalidField("limit", "must be a whole number from 1 to "+strconv.Itoa(engine.PageMax))
+			return p, badQuery("limit", "must be a whole number from 1 to "+strconv.Itoa(engine.PageMax))
 		}
 		p.limit = n
 	}
@@ -40,7 +43,7 @@ func (c *call) keyPage(kind string, parts int) (page, error) {
 	case "asc":
 		p.ascending = true
 	default:
-		return p, invalidField("order", "must be asc or desc")
+		return p, badQuery("order", "must be asc or desc")
 	}
 	if text := c.query("cursor"); text != "" {
 		after, ok := parseCursor(p.cursorKind(), parts, text)
@@ -52,7 +55,7 @@ func (c *call) keyPage(kind string, parts int) (page, error) {
 	return p, nil
 }
 
-func noCursor() *Error { return invalidField("cursor", "is not a cursor of this list") }
+func noCursor() *Error { return badQuery("cursor", "is not a cursor of this list") }
 
 func (p *page) cursorKind() string {
 	if p.ascending {
@@ -140,21 +143,107 @@ func (p rowPage) scan(count uint64, visit func(row uint64) (listed bool)) (next 
 	return ""
 }
 
-// list answers with one page.
+// list answers with one page as of the index that the judge read its state at, or of
+// what this node has applied where it read history.
 func (c *call) list(items []strictjson.Members, next string) error {
-	var m strictjson.Members
+	if c.judge.Index == 0 {
+		c.judge.Index = c.api.deps.Published.Applied()
+	}
+	m := c.out[:0]
 	m.List("data", items)
 	m.TextOrNull("nextCursor", next)
 	m.Uint("asOfIndex", c.judge.Index)
-	c.reply(200, m)
+	c.out = m
+	c.reply(http.StatusOK, m)
 	return nil
 }
 
-// replyPage answers with one page of what does not rest on one index.
-func (c *call) replyPage(items []strictjson.Members, cursor string) {
-	m := c.out[:0]
-	m.List("data", items)
-	m.TextOrNull("nextCursor", cursor)
-	c.out = m
-	c.reply(http.StatusOK, m)
+// A parameter that is misspelt, garbled or empty would be a filter that filters
+// nothing: everything would come back, and look like the answer. So each route declares
+// its parameters, a query is read once, and what is wrong in it is 400 with its name.
+
+// parameter is one name and value of a query.
+type parameter struct{ name, value string }
+
+// badQuery is the refusal of a query parameter.
+func badQuery(name, message string) *Error {
+	e := failure(http.StatusBadRequest, "bad_request", "the query parameter "+name+" "+message)
+	e.Param = name
+	return e
+}
+
+// readQuery reads the query of a call whose route is known. Where the route declares
+// nothing and is no GET, a query means nothing and is left alone.
+func (c *call) readQuery() error {
+	text := c.r.URL.RawQuery
+	if text == "" {
+		return nil
+	}
+	if c.route.parameters == nil && c.route.method != http.MethodGet {
+		return nil
+	}
+	for pair := range strings.SplitSeq(text, "&") {
+		if pair == "" {
+			continue
+		}
+		p, err := readParameter(pair)
+		if err != nil {
+			return err
+		}
+		flag := slices.Contains(c.route.parameters, p.name+"?")
+		switch {
+		case !flag && p.name != "consistency" && !slices.Contains(c.route.parameters, p.name):
+			return badQuery(p.name, "is not known here")
+		case !flag && strings.TrimSpace(p.value) == "":
+			return badQuery(p.name, "is empty: leave it out, or give it a value")
+		case !flag && c.hasQuery(p.name):
+			return badQuery(p.name, "stands twice")
+		}
+		c.parameters = append(c.parameters, p)
+	}
+	return nil
+}
+
+// readParameter reads one pair: percent-encoded UTF-8 without control characters.
+func readParameter(pair string) (parameter, error) {
+	rawName, rawValue, _ := strings.Cut(pair, "=")
+	name, err := url.QueryUnescape(rawName)
+	if err != nil || !utf8.ValidString(name) || len(name) > parameterNameMax || strings.Contains(pair, ";") {
+		return parameter{}, badQuery(strings.ToValidUTF8(rawName[:min(len(rawName), parameterNameMax)], ""), "cannot be read: it must be percent-encoded UTF-8")
+	}
+	value, err := url.QueryUnescape(rawValue)
+	if err != nil || !utf8.ValidString(value) || strings.ContainsFunc(value, isControl) {
+		return parameter{}, badQuery(name, "cannot be read: it must be percent-encoded UTF-8")
+	}
+	return parameter{name, value}, nil
+}
+
+func isControl(r rune) bool { return r < 0x20 || r == 0x7f }
+
+// query returns a query parameter; "" when it is not given.
+func (c *call) query(name string) string {
+	for i := range c.parameters {
+		if c.parameters[i].name == name {
+			return c.parameters[i].value
+		}
+	}
+	return ""
+}
+
+func (c *call) hasQuery(name string) bool {
+	return slices.ContainsFunc(c.parameters, func(p parameter) bool { return p.name == name })
+}
+
+// normalised returns a query parameter in the form it is compared in. One of which
+// nothing is left would match anything, and is refused.
+func (c *call) normalised(name string, form func(string) string) (string, error) {
+	given := c.query(name)
+	if given == "" {
+		return "", nil
+	}
+	text := form(given)
+	if text == "" {
+		return "", badQuery(name, "has nothing to compare in it")
+	}
+	return text, nil
 }

@@ -84,7 +84,7 @@ func isYAML(c *call) bool {
 // parseBody reads c.asked.body as one JSON object, as readBody does for routes whose
 // body is JSON in any case.
 func (c *call) parseBody() error {
-	if err := c.asked.Document.Read(c.asked.Body); err != nil {
+	if err := c.asked.Document.Read(c.asked.Body, c.route.values()); err != nil {
 		return failure(http.StatusBadRequest, "invalid_json", err.Error())
 	}
 	return nil
@@ -337,7 +337,7 @@ func appendYAMLScalar(dst []byte, node *yaml.Node) ([]byte, error) {
 		return strconv.AppendBool(dst, value), nil
 	case "!!int", "!!float":
 		// A number is copied digit by digit, so that no cent is lost on the way.
-		if _, err := engine.ParseUSD(node.Value); errors.Is(err, engine.ErrAmountSyntax) {
+		if _, err := engine.ParseUSD(node.Value); errors.Is(err, engine.ErrAmountSyntax) || errors.Is(err, engine.ErrAmountLong) {
 			return nil, fmt.Errorf("line %d: %q is not a decimal number", node.Line, node.Value)
 		}
 		return append(dst, node.Value...), nil

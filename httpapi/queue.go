@@ -58,7 +58,7 @@ type queueItem struct {
 
 // listQueue is GET /v1/queue.
 func listQueue(c *call) error {
-	filter, err := readQueueFilter(c, c.query)
+	filter, err := readQueueFilter(c, c.query, badQuery)
 	if err != nil {
 		return err
 	}
@@ -92,41 +92,51 @@ func listQueue(c *call) error {
 		cursor = p.cursor(last.rank(filter.sort), last.row.Leaf)
 	}
 	c.judge.Index = view.Index
-	c.replyPage(data, cursor)
-	return nil
+	return c.list(data, cursor)
 }
 
-// readQueueFilter reads the filters from the query or, for "next", from the body.
-func readQueueFilter(c *call, get func(string) string) (*queueFilter, error) {
+// readQueueFilter reads the filters from the query or, for "next", from the body; bad is
+// how a filter of that place is refused.
+func readQueueFilter(c *call, get func(string) string, bad func(param, message string) *Error) (*queueFilter, error) {
 	q := &queueFilter{state: get("state"), assignee: get("assignee"), text: strings.ToLower(get("q")), max: engine.AmountMax, sort: get("sort")}
 	if q.state != "" && !slices.Contains(queueStates, q.state) {
-		return nil, invalidField("state", "must be one of "+strings.Join(queueStates, ", "))
+		return nil, bad("state", "must be one of "+strings.Join(queueStates, ", "))
 	}
 	if q.sort != "" && q.sort != "age" && q.sort != "amount" && q.sort != "priority" {
-		return nil, invalidField("sort", "must be age, amount or priority")
+		return nil, bad("sort", "must be age, amount or priority")
 	}
 	if text := get("rule"); text != "" {
 		var ok bool
 		if q.rule, ok = engine.RuleByCode(text); !ok {
-			return nil, invalidField("rule", "must be a rule id")
+			return nil, bad("rule", "must be a rule id")
 		}
 	}
 	if text := get("agentId"); text != "" {
 		var ok bool
 		if q.agent, ok = c.judge.Terms.ParseAgent(text); !ok {
-			return nil, invalidField("agentId", "must be an agent id")
+			return nil, bad("agentId", "must be an agent id")
 		}
 	}
-	if q.operator = edge.OperatorKey(get("operator")); q.operator == "" {
+	operator := get("operator")
+	if q.operator = edge.OperatorKey(operator); operator != "" && q.operator == "" {
+		return nil, bad("operator", "has nothing to compare in it")
+	}
+	if q.operator == "" {
 		q.operator = c.key.Operator
 	} else if c.key.Operator != "" && q.operator != c.key.Operator {
 		return nil, outOfScope()
 	}
-	q.slaBreached = get("slaBreached") == "true"
-	return q, q.ranges(get)
+	switch get("slaBreached") {
+	case "", "false":
+	case "true":
+		q.slaBreached = true
+	default:
+		return nil, bad("slaBreached", "must be true or false")
+	}
+	return q, q.ranges(get, bad)
 }
 
-func (q *queueFilter) ranges(get func(string) string) error {
+func (q *queueFilter) ranges(get func(string) string, bad func(param, message string) *Error) error {
 	for _, bound := range []struct {
 		name string
 		into *engine.USD
@@ -134,7 +144,7 @@ func (q *queueFilter) ranges(get func(string) string) error {
 		if text := get(bound.name); text != "" {
 			amount, err := engine.ParseUSD(text)
 			if err != nil {
-				return invalidField(bound.name, "must be a number from 0 to 1e12")
+				return bad(bound.name, "must be a number from 0 to 1e12")
 			}
 			*bound.into = amount
 		}
@@ -146,7 +156,7 @@ func (q *queueFilter) ranges(get func(string) string) error {
 		if text := get(bound.name); text != "" {
 			at, ok := strictjson.ParseTime(text)
 			if !ok {
-				return invalidField(bound.name, "must be an ISO 8601 time")
+				return bad(bound.name, "must be an ISO 8601 time")
 			}
 			*bound.into = at
 		}

@@ -20,7 +20,8 @@ func nextReview(c *call) error {
 	if err := f.Err(); err != nil {
 		return err
 	}
-	filter, err := readQueueFilter(c, func(name string) string { return looseField(&inner, given, name) })
+	filter, err := readQueueFilter(c, func(name string) string { return looseField(&inner, given, name) },
+		func(param, message string) *Error { return invalidField("filter."+param, message) })
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"slices"
 	"time"
 
 	"github.com/valyala/fastjson"
@@ -47,6 +48,9 @@ func (c *call) writeScreen(x *leafjson.Screen, m *strictjson.Members) {
 	if x.ListStale {
 		m.Bool("ofacStale", true)
 	}
+	if warnings := x.Warnings(); warnings != nil {
+		m.Raw("warnings", warnings)
+	}
 	if c.key.SeesAll() {
 		leafjson.Codes(m, "triggered", x.Triggered)
 		leafjson.Codes(m, "shadow", x.Shadow)
@@ -59,7 +63,7 @@ var (
 		"credentialStatus", "ofacSource", "screenedAt"}
 	recordExtras = []string{"version", "keyId", "node", "index", "ruleSet", "policyVersion", "listVersion", "listDigest", "matcherVersion",
 		"mixerVersion", "tzVersion", "ofacStale", "requestHash", "idempotencyKeyHash", "requestId", "traceId", "jti", "userJti",
-		"userId", "fleetId", "chain", "agentSequence", "agentPrevious", "profile", "userProfile"}
+		"userId", "fleetId", "chain", "agentSequence", "agentPrevious", "profile", "userProfile", "warnings"}
 	recordInner = []string{"triggered", "shadow", "matches", "matchesTruncated", "evidence"} // Behind the wall.
 )
 
@@ -96,7 +100,10 @@ func (c *call) writeRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Disposit
 // maskedText stands where a name may not be read.
 const maskedText = "***"
 
-// copyRequest copies _request; masked is the counterparty's name alone.
+// maskedMembers say who the counterparty is.
+var maskedMembers = []string{"cpName", "cpDateOfBirth", "cpAddress"}
+
+// copyRequest copies _request; masked is who the counterparty is alone.
 func copyRequest(m *strictjson.Members, l *edge.Leaf, masked bool) {
 	if !masked {
 		l.CopyTo(m, "_request")
@@ -108,8 +115,8 @@ func copyRequest(m *strictjson.Members, l *edge.Leaf, masked bool) {
 	}
 	var inner strictjson.Members
 	object.Visit(func(key []byte, value *fastjson.Value) {
-		if string(key) == "cpName" && value.Type() != fastjson.TypeNull {
-			inner.Text("cpName", maskedText)
+		if name := string(key); slices.Contains(maskedMembers, name) && value.Type() != fastjson.TypeNull {
+			inner.Text(name, maskedText)
 			return
 		}
 		inner.Raw(string(key), strictjson.AppendValue(nil, value))

@@ -40,7 +40,7 @@ func FuzzPolicyYAML(f *testing.F) {
 		}
 		var g strictjson.Gate
 		wrapped := append(append([]byte(`{"x":`), converted...), '}')
-		if err := g.Check(wrapped); err != nil && err != strictjson.ErrDepth && err != strictjson.ErrMembers {
+		if err := g.Check(wrapped, engine.BodyValuesMax); err != nil && err != strictjson.ErrDepth && err != strictjson.ErrMembers {
 			t.Fatalf("%q became %q: %v", text, converted, err)
 		}
 	})
@@ -103,7 +103,7 @@ func FuzzRegister(f *testing.F) {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
 		var g strictjson.Gate
-		if err := g.Check(w.Body.Bytes()); err != nil {
+		if err := g.Check(w.Body.Bytes(), engine.BodyValuesMax); err != nil {
 			t.Fatalf("%v: %s", err, w.Body)
 		}
 	})

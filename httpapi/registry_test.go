@@ -292,7 +292,7 @@ func TestRegistrationBounds(t *testing.T) {
 		{"model past bound", body("n", strings.Repeat("m", engine.FieldMax+1), "p"), 422, "underlyingModel"},
 		{"purpose at bound", body("n", "m", strings.Repeat("p", engine.TextMax)), 201, ""},
 		{"purpose past bound", body("n", "m", strings.Repeat("p", engine.TextMax+1)), 422, "purpose"},
-		{"credential larger than a token", `{"agentName":"n","agentType":"supervised","operatorLegalName":"Acme","purpose":"p","spendPolicy":{"x":"` + strings.Repeat("y", 6000) + `"}}`, 422, "spendPolicy"},
+		{"credential larger than a token", `{"agentName":"n","agentType":"supervised","operatorLegalName":"Acme","purpose":"p","spendPolicy":{"allowedChains":["ETH"` + strings.Repeat(`,"ETH"`, 1000) + `]}}`, 422, "spendPolicy"},
 		{"metadata past bound", `{"agentName":"n","agentType":"supervised","operatorLegalName":"Acme","purpose":"p","metadata":{"x":"` + strings.Repeat("y", engine.TextMax) + `"}}`, 422, "metadata"},
 		{"leaf past bound", `{"agentName":"n","agentType":"supervised","operatorLegalName":"Acme","purpose":"` + strings.Repeat(`\u0001`, engine.TextMax) + `","metadata":{"x":"` + strings.Repeat("<", 1300) + `"}}`, 413, ""},
 		{"EIN with a dash", `{"agentName":"n","agentType":"supervised","operatorLegalName":"Acme","purpose":"p","operatorEIN":"12-3456789"}`, 201, ""},
@@ -351,7 +351,7 @@ func TestAnswersAreStrictJSON(t *testing.T) {
 				continue
 			}
 			var g strictjson.Gate
-			require.NoError(t, g.Check([]byte("{\n"+body)), "%s: %s", file, block)
+			require.NoError(t, g.Check([]byte("{\n"+body), engine.BodyValuesMax), "%s: %s", file, block)
 			checked++
 		}
 	}

@@ -31,6 +31,9 @@ func review(c *call) error {
 	if err != nil {
 		return err
 	}
+	if err := c.checkMembers(); err != nil {
+		return err
+	}
 	request, err := readReviewRequest(c)
 	if err != nil {
 		return err

@@ -24,8 +24,8 @@ func (a *API) screenRoutes() []route {
 // screen is POST /v1/screen. What cannot change is judged by the edge, what can
 // change in the log.
 func screen(c *call) error {
-	if err := c.judge.Read(); err != nil {
-		return screeningError(err)
+	if err := c.readScreening(); err != nil {
+		return err
 	}
 	began := time.Now()
 	result, err := c.propose(proposal{kind: wire.KindScreen, record: func() (any, error) { return c.judge.Screen() }})
@@ -59,9 +59,19 @@ func (c *call) resultRecord(result wire.Result) (*leafjson.Screen, error) {
 	return l.Record, nil
 }
 
-// screeningError answers what is wrong with the body of a screening call: 400, where
+// readScreening reads the body of a screening call. What is wrong with it is 400, where
 // other calls say 422.
-func screeningError(err error) error {
+func (c *call) readScreening() error {
+	switch c.r.Header.Get("X-Railguard-Strict") {
+	case "", "false":
+	case "true":
+		c.asked.Strict = true
+	default:
+		e := failure(http.StatusBadRequest, "bad_request", "X-Railguard-Strict must be true or false")
+		e.Param = "X-Railguard-Strict"
+		return e
+	}
+	err := c.judge.Read()
 	var invalid *strictjson.InvalidBody
 	if errors.As(err, &invalid) {
 		return badFields(http.StatusBadRequest, invalid)
@@ -71,8 +81,8 @@ func screeningError(err error) error {
 
 // dryRun is POST /v1/screen/dry-run: the same judgement without a record.
 func dryRun(c *call) error {
-	if err := c.judge.Read(); err != nil {
-		return screeningError(err)
+	if err := c.readScreening(); err != nil {
+		return err
 	}
 	if err := c.judge.DryRun(&c.out); err != nil {
 		return err
@@ -119,20 +129,19 @@ func matchName(c *call) error {
 	}
 	switch {
 	case name == "" && wallet == "":
-		return &Error{
-			Status: http.StatusUnprocessableEntity, Code: "missing_field", Param: "name",
-			Message: "name or wallet is required",
-		}
-	case !utf8.ValidString(name):
-		return invalidField("name", "must be UTF-8")
-	case !utf8.ValidString(wallet):
-		return invalidField("wallet", "must be UTF-8")
+		return badQuery("name", "or wallet is required")
 	case utf8.RuneCountInString(name) > engine.NameRunesMax:
-		return invalidField("name", "must have at most 512 characters")
+		return badQuery("name", "must have at most 512 characters")
 	case len(wallet) > engine.FieldMax:
-		return invalidField("wallet", "must have at most 256 bytes")
+		return badQuery("wallet", "must have at most 256 bytes")
 	case !known:
-		return invalidField("cpType", "must be individual, business or exchange")
+		return badQuery("cpType", "must be individual, business or exchange")
+	}
+	if _, err := c.normalised("name", ofac.NormaliseName); err != nil {
+		return err
+	}
+	if _, err := c.normalised("wallet", engine.CanonicalWallet); err != nil {
+		return err
 	}
 	list, err := c.judge.ActiveList()
 	if err != nil {
@@ -157,7 +166,7 @@ func (c *call) matchContext(question *edge.MatchQuestion) error {
 	} {
 		*parameter.into = c.query(parameter.name)
 		if !utf8.ValidString(*parameter.into) || len(*parameter.into) > engine.FieldMax {
-			return invalidField(parameter.name, "must be UTF-8 of at most 256 bytes")
+			return badQuery(parameter.name, "must be UTF-8 of at most 256 bytes")
 		}
 	}
 	switch text := c.query("explain"); text {
@@ -165,7 +174,7 @@ func (c *call) matchContext(question *edge.MatchQuestion) error {
 	case "true":
 		question.Explain = true
 	default:
-		return invalidField("explain", "must be true or false")
+		return badQuery("explain", "must be true or false")
 	}
 	return nil
 }

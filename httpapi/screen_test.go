@@ -295,7 +295,7 @@ func TestMinIndex(t *testing.T) {
 	require.Equal(t, "none", late.Header().Get(headerOutcome))
 	require.Equal(t, 422, n.do("auditor", "GET", "/v1/audit/"+txn, "", "X-Railguard-Min-Index", "x").Code)
 	require.Equal(t, 200, n.do("auditor", "GET", "/v1/audit/"+txn+"?consistency=leader", "").Code)
-	require.Equal(t, 422, n.do("auditor", "GET", "/v1/audit/"+txn+"?consistency=maybe", "").Code)
+	require.Equal(t, 400, n.do("auditor", "GET", "/v1/audit/"+txn+"?consistency=maybe", "").Code)
 }
 
 // Without a leader a local hit is answered, a local miss is not a 404.

@@ -1,22 +1,38 @@
 package strictjson
 
-import "github.com/valyala/fastjson"
+import (
+	"github.com/valyala/fastjson"
+
+	"railguard/engine"
+)
 
 // Document is the room in which one JSON object is checked, parsed and read. It
 // is reused; nothing may keep what it holds after reset. The zero value has read
 // nothing: its fields are all absent.
 type Document struct {
 	gate     Gate
-	parser   fastjson.Parser
+	parser   *fastjson.Parser // nil before the first reading, and after a large one.
+	swollen  bool             // What was read last is more than a pool should keep room for.
 	object   *fastjson.Object
 	findings findings
 }
 
-// Read checks data and parses it. The error is one of this room's, for the caller
-// to see. data must not change until reset.
-func (d *Document) Read(data []byte) error {
-	if err := d.gate.Check(data); err != nil {
+// Room that a document keeps for the next reading: a parser never shrinks by itself.
+const (
+	valuesKept = 1024
+	bytesKept  = 64 * engine.KiB
+)
+
+// Read checks data, of at most so many values, and parses it. The error is one of this
+// room's, for the caller to see. data must not change until reset.
+func (d *Document) Read(data []byte, values int) error {
+	err := d.gate.Check(data, values)
+	d.swollen = d.swollen || values-d.gate.values > valuesKept || len(data) > bytesKept
+	if err != nil {
 		return err
+	}
+	if d.parser == nil {
+		d.parser = new(fastjson.Parser)
 	}
 	value, err := d.parser.ParseBytes(data)
 	if err != nil {
@@ -38,8 +54,12 @@ func (d *Document) Fields() Fields {
 	return Fields{object: d.object, gate: &d.gate, findings: &d.findings}
 }
 
-// Reset forgets what was read and keeps the room.
+// Reset forgets what was read and keeps the room, unless it has become large.
 func (d *Document) Reset() {
+	if d.swollen {
+		*d = Document{}
+		return
+	}
 	d.gate.data, d.object, d.findings = nil, nil, findings{}
 	d.gate.top, d.gate.names, d.gate.scratch = d.gate.top[:0], d.gate.names[:0], d.gate.scratch[:0]
 }

@@ -16,7 +16,7 @@ func ExampleDocument() {
 		`{"amount":100} and more`,
 	} {
 		body.Reset()
-		if err := body.Read([]byte(text)); err != nil {
+		if err := body.Read([]byte(text), 256); err != nil {
 			fmt.Println("refused:", err)
 			continue
 		}

@@ -1,6 +1,7 @@
 package strictjson
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +14,7 @@ import (
 
 // Fields reads the members of one JSON object and collects what is wrong with
 // them, so that a caller learns of all mistakes at once. null counts as absent,
-// unknown members are ignored. Every string is copied out of
+// unknown members are a Shape's affair. Every string is copied out of
 // the parser. Nested objects share the findings of their parent.
 type Fields struct {
 	object   *fastjson.Object
@@ -30,13 +31,13 @@ type Finding struct {
 }
 
 // findings is what was wrong with one body.
-type findings struct{ missing, invalid []Finding }
+type findings struct{ unknown, missing, invalid []Finding }
 
 // FindingsMax is how many findings of each kind one body is told.
 const FindingsMax = 32
 
 // InvalidBody is a body that is JSON, but whose members are not as they must be.
-// Code is missing_field or invalid_field; Findings has at least one.
+// Code is missing_field, invalid_field or unknown_field; Findings has at least one.
 type InvalidBody struct {
 	Code     string
 	Findings []Finding
@@ -46,9 +47,12 @@ func (e *InvalidBody) Error() string {
 	return e.Findings[0].Param + " " + e.Findings[0].Message
 }
 
-// Err returns what was found, nil when nothing was: missing members come before
-// invalid ones.
+// Err returns what was found, nil when nothing was: unknown members come before missing
+// ones, of which they may be misspellings, and those before invalid ones.
 func (f *Fields) Err() error {
+	if found := f.findings; len(found.unknown) > 0 {
+		return &InvalidBody{Code: "unknown_field", Findings: slices.Concat(found.unknown, found.missing, found.invalid)}
+	}
 	list, code := f.findings.missing, "missing_field"
 	if len(list) == 0 {
 		list, code = f.findings.invalid, "invalid_field"
@@ -179,7 +183,7 @@ func (f *Fields) usd(name string) (engine.USD, string) {
 	literal := string(AppendValue(nil, v))
 	amount, err := engine.ParseUSD(literal)
 	if err != nil {
-		f.Invalid(name, "must be a number from 0 to 1e12")
+		f.Invalid(name, engine.WhyNotUSD(err))
 		return engine.NoLimit, ""
 	}
 	return amount, literal
@@ -272,13 +276,16 @@ func (f *Fields) Texts(name string, count, max int) (values []string, given bool
 	for i, item := range items {
 		b, err := item.StringBytes()
 		if err != nil || len(b) > max {
-			f.Invalid(name+"["+strconv.Itoa(i)+"]", "must be a string of at most "+strconv.Itoa(max)+" bytes")
+			f.Invalid(element(name, i), "must be a string of at most "+strconv.Itoa(max)+" bytes")
 			continue
 		}
 		values = append(values, string(b))
 	}
 	return values, true
 }
+
+// element is the path of a list's element.
+func element(name string, i int) string { return name + "[" + strconv.Itoa(i) + "]" }
 
 // Nested reads an optional object; ok is false when it is absent or not one.
 func (f *Fields) Nested(name string) (inner Fields, ok bool) {
@@ -310,7 +317,7 @@ func (f *Fields) Items(name string, count int, read func(Fields)) (given bool) {
 		return true
 	}
 	for i, item := range list {
-		at := name + "[" + strconv.Itoa(i) + "]"
+		at := element(name, i)
 		object, err := item.Object()
 		if err != nil {
 			f.Invalid(at, "must be an object")
@@ -324,8 +331,12 @@ func (f *Fields) Items(name string, count int, read func(Fields)) (given bool) {
 // Report adds what a compiler of the engine found.
 func (f *Fields) Report(wrong []engine.FieldError) {
 	for _, e := range wrong {
-		if len(f.findings.invalid) < FindingsMax {
-			f.findings.invalid = append(f.findings.invalid, Finding{Param: f.path + e.Param, Message: e.Message})
+		list := &f.findings.invalid
+		if e.Unknown {
+			list = &f.findings.unknown
+		}
+		if len(*list) < FindingsMax {
+			*list = append(*list, Finding{Param: f.path + e.Param, Message: e.Message})
 		}
 	}
 }

@@ -13,7 +13,8 @@ import (
 // is quadratic in nesting, so every body passes this one-pass check before
 // fastjson reads it: RFC 8259 to the letter, plus what this service asks:
 // valid UTF-8, no lone surrogate, no name twice in one object at any depth,
-// nothing after the value, bounded depth and members, an object at the top.
+// nothing after the value, bounded depth, members and values (a value of two bytes
+// costs its parser a hundred), an object at the top.
 
 var (
 	ErrSyntax    = errors.New("not valid JSON")
@@ -21,6 +22,7 @@ var (
 	ErrDuplicate = errors.New("a member name stands twice in one object")
 	ErrDepth     = errors.New("nested too deeply")
 	ErrMembers   = errors.New("too many members in one object")
+	ErrValues    = errors.New("too many values")
 	ErrText      = errors.New("a string is not valid Unicode")
 	ErrTrailing  = errors.New("bytes after the object")
 )
@@ -38,6 +40,7 @@ type Gate struct {
 	data    []byte
 	at      int
 	depth   int
+	values  int // Still allowed.
 	top     []span
 	names   [][]byte // Unescaped names of the objects now open, innermost last.
 	scratch []byte
@@ -47,10 +50,11 @@ type Gate struct {
 // object gets a map, so that the pass stays linear.
 const linearNames = 24
 
-// Check reports whether data is one acceptable JSON object, and leaves the
-// spans of its members in g.top.
-func (g *Gate) Check(data []byte) error {
-	g.data, g.at, g.depth = data, 0, 0
+// Check reports whether data is one acceptable JSON object of at most so many values,
+// and leaves the spans of its members in g.top. Objects and lists are values too; the
+// one at the top is not counted.
+func (g *Gate) Check(data []byte, values int) error {
+	g.data, g.at, g.depth, g.values = data, 0, 0, values+1
 	g.top, g.names, g.scratch = g.top[:0], g.names[:0], g.scratch[:0]
 	g.space()
 	if g.at >= len(data) {
@@ -103,6 +107,9 @@ func (g *Gate) space() {
 func (g *Gate) value() error {
 	if g.at >= len(g.data) {
 		return ErrSyntax
+	}
+	if g.values--; g.values < 0 {
+		return ErrValues
 	}
 	switch c := g.data[g.at]; {
 	case c == '{':

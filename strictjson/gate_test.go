@@ -60,9 +60,9 @@ func TestGate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var g Gate
-			require.ErrorIs(t, g.Check([]byte(c.body)), c.want)
+			require.ErrorIs(t, g.Check([]byte(c.body), engine.BodyValuesMax), c.want)
 			if c.want == nil {
-				require.NoError(t, g.Check([]byte(c.body)), "a gate is used again")
+				require.NoError(t, g.Check([]byte(c.body), engine.BodyValuesMax), "a gate is used again")
 			}
 		})
 	}
@@ -86,7 +86,7 @@ func wide(members int) string {
 
 func TestGateRaw(t *testing.T) {
 	var g Gate
-	require.NoError(t, g.Check([]byte(`{ "amount" : 1.50e1 , "cp\u004eame":"A\u0026B", "x":{"amount":2} }`)))
+	require.NoError(t, g.Check([]byte(`{ "amount" : 1.50e1 , "cp\u004eame":"A\u0026B", "x":{"amount":2} }`), engine.BodyValuesMax))
 	require.Equal(t, "1.50e1", string(g.Raw("amount")))
 	require.Equal(t, `"A\u0026B"`, string(g.Raw("cpName")))
 	require.Nil(t, g.Raw("y"))
@@ -103,7 +103,7 @@ func TestGateIsLinear(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var g Gate
 			require.LessOrEqual(t, len(body), engine.BodyMax+64)
-			_ = g.Check([]byte(body)) // Quadratic work would run into the test's own deadline.
+			_ = g.Check([]byte(body), engine.BodyValuesMax) // Quadratic work would run into the test's own deadline.
 		})
 	}
 }
@@ -117,7 +117,7 @@ func FuzzGate(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var g Gate
-		err := g.Check(body)
+		err := g.Check(body, engine.BodyValuesMax)
 		if err == ErrSyntax || err == ErrTrailing {
 			require.False(t, json.Valid(body) && utf8.Valid(body), "refused as broken: %q", body)
 			return
@@ -167,7 +167,7 @@ func BenchmarkGate(b *testing.B) {
 	var g Gate
 	b.ReportAllocs()
 	for b.Loop() {
-		if g.Check(data) != nil {
+		if g.Check(data, engine.BodyValuesMax) != nil {
 			b.Fatal("gate")
 		}
 	}

@@ -236,10 +236,14 @@ func (x *Screen) list(m *strictjson.Members) {
 	if x.Edge.Has(leaf.TagTruncated) {
 		m.Bool("matchesTruncated", true)
 	}
-	if x.Edge.Has(leaf.TagWarnings) {
-		m.Raw("warnings", x.Edge.Get(leaf.TagWarnings))
+	if warnings := x.Warnings(); warnings != nil {
+		m.Raw("warnings", warnings)
 	}
 }
+
+// Warnings is a JSON array of what was judged as absent in the call; nil when there is
+// nothing to warn of.
+func (x *Screen) Warnings() []byte { return x.Edge.Get(leaf.TagWarnings) }
 
 // The members of _request: the first are always shown (specification 2.3), the
 // others when they were sent.

@@ -1,0 +1,125 @@
+package edge
+
+import (
+	"errors"
+	"strconv"
+
+	"railguard/engine"
+	"railguard/strictjson"
+)
+
+// The members of a screening call. A member that is none of them may be a misspelling
+// of one, and then the call would be judged without what its sender believes it said:
+// such a call is refused. Any other member is judged as absent and named in a warning.
+var requestShape = strictjson.Names("token", "userToken", "amount", "chain", "rail", "cpWallet", "cpName", "cpType", "protocol",
+	"underlyingModel", "model", "travelRuleRef", "cpCountry", "cpDateOfBirth", "cpAddress", "paymentRef", "hold")
+
+// unsupported are members of calls to come. A caller that sends one relies on it: it
+// is told, and not judged as if it had not.
+var unsupported = []string{"paymentRef", "hold"}
+
+// warningsMax is how many unknown members an answer and a record name.
+const warningsMax = 8
+
+// Read reads the request: JSON, then required, then unknown, then semantic.
+func (j *Judge) Read() error {
+	f := j.call.Document.Fields()
+	s := &j.screen
+	strangers := j.call.Document.Strangers(requestShape)
+	for _, name := range []string{"token", "amount"} {
+		if !f.Has(name) {
+			return missingMember(name, strangers)
+		}
+	}
+	if err := refuseStrangers(strangers, j.call.Strict); err != nil {
+		return err
+	}
+	s.strangers = strangers
+	literal := j.call.Document.Raw("amount")
+	amount, err := engine.ParseUSD(literal)
+	if err != nil {
+		message := "amount must be a number from 0 to 1e12: " + amountProblem(literal, err)
+		return &Refusal{Code: "invalid_amount", Message: message, Param: "amount"}
+	}
+	s.request = engine.Request{
+		Amount: amount, AmountText: string(literal),
+		Chain: f.Text("chain", engine.FieldMax), Rail: f.Text("rail", engine.FieldMax),
+		Wallet: f.Text("cpWallet", engine.FieldMax), Name: f.Name("cpName"),
+		Type: f.Text("cpType", engine.FieldMax), Protocol: f.Text("protocol", engine.FieldMax),
+		Model: f.Text("underlyingModel", engine.FieldMax), TravelRule: f.Text("travelRuleRef", engine.FieldMax),
+	}
+	if alias := f.Text("model", engine.FieldMax); s.request.Model == "" {
+		s.request.Model = alias
+	}
+	f.Text("cpCountry", engine.FieldMax) // Kept in the record; no rule reads them.
+	f.Text("cpDateOfBirth", engine.FieldMax)
+	f.Name("cpAddress")
+	for _, name := range unsupported {
+		if f.Get(name) != nil {
+			f.Invalid(name, "is not supported yet: leave it out")
+		}
+	}
+	s.token, s.userToken = looseText(&f, "token"), looseText(&f, "userToken")
+	s.userGiven = f.Get("userToken") != nil
+	return f.Err()
+}
+
+// missingMember says that a member is missing, and as what it was perhaps sent.
+func missingMember(name string, strangers []strictjson.Stranger) *Refusal {
+	r := &Refusal{Code: "missing_" + name, Message: name + " is required", Param: name}
+	for i := range strangers {
+		if strangers[i].Near == name {
+			r.Message += ": is it what was sent as " + strconv.Quote(strangers[i].Param) + "?"
+			r.Details = append(r.Details, strangers[i].Finding())
+			r.Extra.Text("didYouMean", name)
+			break
+		}
+	}
+	return r
+}
+
+// refuseStrangers refuses members that are near to known ones, and any unknown member
+// of a strict caller.
+func refuseStrangers(strangers []strictjson.Stranger, strict bool) error {
+	var refused *Refusal
+	for i := range strangers {
+		if strangers[i].Near == "" && !strict {
+			continue
+		}
+		finding := strangers[i].Finding()
+		if refused == nil {
+			refused = &Refusal{
+				Code: "unknown_field", Param: finding.Param, Message: finding.Param + " " + finding.Message, Extra: finding.Extra, BadRequest: true,
+			}
+		}
+		refused.Details = append(refused.Details, finding)
+	}
+	if refused == nil {
+		return nil
+	}
+	return refused
+}
+
+// warnings name the members that were judged as absent; nil when there are none.
+func (s *screening) warnings() []strictjson.Members {
+	if len(s.strangers) == 0 {
+		return nil
+	}
+	items := make([]strictjson.Members, min(len(s.strangers), warningsMax))
+	for i := range items {
+		items[i].Text("code", "unknown_field")
+		items[i].Text("param", s.strangers[i].Param)
+	}
+	return items
+}
+
+// amountProblem says what is wrong with an amount's literal.
+func amountProblem(literal []byte, err error) string {
+	switch {
+	case errors.Is(err, engine.ErrAmountNegative), errors.Is(err, engine.ErrAmountTooLarge), errors.Is(err, engine.ErrAmountLong):
+		return err.Error()
+	case len(literal) > 0 && literal[0] == '"':
+		return "it is a string, not a number"
+	}
+	return "not a number"
+}

@@ -1,0 +1,219 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A screening call in which a known member is misspelt is refused: judged without it,
+// it would have passed.
+func TestMisspeltMembersOfAScreening(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	listed := "0x098b716b8aaf21512996dc57eb0615e2383e2f96"
+	for member, want := range map[string]string{
+		"cp_wallet": "cpWallet", "CPNAME": "cpName", "cpWalet": "cpWallet", "cp-type": "cpType", "Chain": "chain", "user_token": "userToken",
+		"PaymentRef": "paymentRef", "Hold": "hold", "cpAdress": "cpAddress",
+	} {
+		for role, path := range map[string]string{"screener": "/v1/screen", "policy": "/v1/screen/dry-run"} {
+			size := n.store.Size()
+			v := answer(t, n.do(role, "POST", path, `{"token":"`+token+`","amount":1,"`+member+`":"`+listed+`"}`), 400)
+			require.Equal(t, "unknown_field", textOf(v, "code"), member)
+			require.Equal(t, member, textOf(v, "param"))
+			require.Equal(t, want, textOf(v, "didYouMean"))
+			require.Equal(t, want, textOf(v, "details", "0", "didYouMean"))
+			require.Equal(t, size, n.store.Size())
+		}
+	}
+	for body, want := range map[string][3]string{
+		`{"Token":"x","amount":1}`:             {"missing_token", "token", "token"},
+		`{"amount":1}`:                         {"missing_token", "token", ""},
+		`{"token":"x","amout":1,"cpWalet":1}`:  {"missing_amount", "amount", "amount"},
+		`{"amount":1,"x":{"token":"y"}}`:       {"missing_token", "token", ""},
+		`{"token":"x","amount":"1","cpnam":1}`: {"unknown_field", "cpnam", "cpName"},
+	} {
+		v := answer(t, n.do("screener", "POST", "/v1/screen", body), 400)
+		require.Equal(t, want, [3]string{textOf(v, "code"), textOf(v, "param"), textOf(v, "didYouMean")}, body)
+	}
+}
+
+// Any other unknown member is judged as absent, and answer and record say so.
+func TestUnknownMembersAreWarnedOf(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	body := `{"token":"` + token + `","amount":1,"orderReference":"A-1","cpCountry":"DE","cpDateOfBirth":"1970-01-01","cpAddress":"Main St","nested":{"cpWalet":1}}`
+	want := `[{"code":"unknown_field","param":"orderReference"},{"code":"unknown_field","param":"nested"}]`
+	v := answer(t, n.do("screener", "POST", "/v1/screen", body), 200)
+	require.Equal(t, "PROCEED", textOf(v, "verdict"))
+	require.Equal(t, want, v.Get("warnings").String())
+	record := answer(t, n.do("auditor", "GET", "/v1/audit/"+textOf(v, "txnId"), ""), 200)
+	require.Equal(t, want, record.Get("warnings").String())
+	require.Equal(t, "DE", textOf(record, "_request", "cpCountry"))
+	require.Equal(t, "Main St", textOf(record, "_request", "cpAddress"))
+	dry := answer(t, n.do("policy", "POST", "/v1/screen/dry-run", body), 200)
+	require.Equal(t, want, dry.Get("warnings").String())
+	blocked := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"x","amount":1,"zzz":1}`), 200)
+	require.Equal(t, "UNKNOWN", textOf(blocked, "verdict"))
+	require.NotNil(t, blocked.Get("warnings"))
+	quiet := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1}`), 200)
+	require.Nil(t, quiet.Get("warnings"))
+
+	var many strings.Builder
+	for _, c := range "abcdefghijklmnop" {
+		many.WriteString(`,"zz` + string(c) + `":1`)
+	}
+	v = answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1`+many.String()+`}`), 200)
+	require.Len(t, v.GetArray("warnings"), 8)
+}
+
+func TestStrictScreening(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	body := `{"token":"` + token + `","amount":1,"orderReference":"A-1"}`
+	v := answer(t, n.do("screener", "POST", "/v1/screen", body, "X-Railguard-Strict", "true"), 400)
+	require.Equal(t, "unknown_field", textOf(v, "code"))
+	require.Equal(t, "orderReference", textOf(v, "param"))
+	require.Equal(t, "", textOf(v, "didYouMean"))
+	answer(t, n.do("policy", "POST", "/v1/screen/dry-run", body, "X-Railguard-Strict", "true"), 400)
+	answer(t, n.do("screener", "POST", "/v1/screen", body, "X-Railguard-Strict", "false"), 200)
+	v = answer(t, n.do("screener", "POST", "/v1/screen", body, "X-Railguard-Strict", "1"), 400)
+	require.Equal(t, "X-Railguard-Strict", textOf(v, "param"))
+}
+
+// Who sends a hold or a payment reference relies on it: until there are any, the call
+// is refused.
+func TestHoldsAreNotPretended(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	for member, value := range map[string]string{"hold": `{"ttlSeconds":60}`, "paymentRef": `"ref-1"`} {
+		v := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1,"`+member+`":`+value+`}`), 400)
+		require.Equal(t, "invalid_field", textOf(v, "code"))
+		require.Equal(t, member, textOf(v, "param"))
+	}
+}
+
+// Every other write refuses what it does not know, at every depth, before anything
+// else of its body is judged.
+func TestEveryWriteRefusesUnknownMembers(t *testing.T) {
+	n := newTestNode(t)
+	walked := 0
+	for _, listener := range []struct {
+		routes []route
+		admin  bool
+	}{{n.api.publicRoutes(), false}, {n.api.adminRoutes(), true}} {
+		for _, r := range listener.routes {
+			if r.body != bodyObject && r.body != bodyOptional || strings.HasPrefix(r.path, "/v1/screen") || r.path == "/v1/reviews/{txnId}" {
+				continue
+			}
+			walked++
+			path := pathValue.ReplaceAllString(r.path, "x")
+			size := n.store.Size()
+			w := n.do("admin", r.method, path, `{"zzUnknown":1}`)
+			if listener.admin {
+				w = n.doAdmin(r.method, path, `{"zzUnknown":1}`)
+			}
+			v := answer(t, w, 422)
+			require.Equal(t, [2]string{"unknown_field", "zzUnknown"}, [2]string{textOf(v, "code"), textOf(v, "param")}, "%s %s", r.method, path)
+			require.Equal(t, size, n.store.Size())
+		}
+	}
+	require.Greater(t, walked, 40)
+	for path, c := range map[string][3]string{
+		"/v1/agents/register": {`{"agentName":"a","agentType":"supervised","operatorLegalName":"A","purpose":"p","spendPolicy":{"dailyLimitUSD":1}}`, "spendPolicy.dailyLimitUSD", "dailyLimitUSDC"},
+		"/v1/fleets/create":   {`{"fleetName":"a","operatorLegalName":"A","dailyLimitUsd":1}`, "dailyLimitUsd", "dailyLimitUSDC"},
+		"/v1/whitelist":       {`{"mode":"enforce","entries":[{"wallets":"0x1"}]}`, "entries[0].wallets", "wallet"},
+		"/v1/policy":          {`{"velocty":{"maxPerMinute":1}}`, "velocty", ""},
+	} {
+		method := "POST"
+		if path == "/v1/whitelist" || path == "/v1/policy" {
+			method = "PUT"
+		}
+		v := answer(t, n.do("admin", method, path, c[0]), 422)
+		require.Equal(t, [4]string{path, "unknown_field", c[1], c[2]}, [4]string{path, textOf(v, "code"), textOf(v, "param"), textOf(v, "didYouMean")})
+	}
+	v := answer(t, n.do("admin", "POST", "/v1/agents/register", `{"agentName":"a","agentType":"supervised","operatorLegalName":"A","purpose":"p","metadata":{"any":{"thing":1}}}`), 201)
+	require.NotEmpty(t, textOf(v, "agentId"))
+}
+
+// A review's order of checks stays: 404 before 422.
+func TestUnknownMemberOfAReview(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":1}`)
+	body := `{"disposition":"APPROVED","reviewedBy":"r","note":"n"}`
+	answer(t, n.do("reviewer", "POST", "/v1/reviews/txn_zzzzzzzz", body), 404)
+	txn := textOf(answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":2}`), 200), "txnId")
+	v := answer(t, n.do("reviewer", "POST", "/v1/reviews/"+txn, body), 422)
+	require.Equal(t, [2]string{"unknown_field", "notes"}, [2]string{textOf(v, "code"), textOf(v, "didYouMean")})
+}
+
+// The tables name routes that exist, and every parameter is one that some handler reads.
+func TestTablesAreOfRoutes(t *testing.T) {
+	n := newTestNode(t)
+	known := map[string]bool{}
+	for _, r := range append(n.api.publicRoutes(), n.api.adminRoutes()...) {
+		known[r.method+" "+r.path] = true
+	}
+	for key := range bodyShapes {
+		require.True(t, known[key], key)
+	}
+	for key := range queryParameters {
+		require.True(t, known[key], key)
+	}
+}
+
+// A query that is misspelt, garbled or empty is refused on every GET, with its name.
+func TestEveryGetDeclaresItsQuery(t *testing.T) {
+	n := newTestNode(t)
+	walked := 0
+	for _, r := range n.api.publicRoutes() {
+		if r.method != http.MethodGet {
+			continue
+		}
+		walked++
+		path := pathValue.ReplaceAllString(r.path, "x")
+		for query, param := range map[string]string{
+			"zzUnknown=1": "zzUnknown", "zzUnknown": "zzUnknown", "a%zz=1": "a%zz", "consistency=%zz": "consistency", "consistency=": "consistency",
+			"consistency=%20": "consistency", "consistency=local&consistency=local": "consistency", "consistency=%ff": "consistency",
+			"consistency=a%00": "consistency", "Consistency=local": "Consistency",
+		} {
+			v := answer(t, n.do("admin", "GET", path+"?"+query, ""), 400)
+			require.Equal(t, [2]string{"bad_request", param}, [2]string{textOf(v, "code"), textOf(v, "param")}, "%s?%s", path, query)
+		}
+		for _, name := range queryParameters["GET "+r.path] {
+			name, flag := strings.CutSuffix(name, "?")
+			if flag {
+				continue
+			}
+			for _, value := range []string{"", "%20", "%zz"} {
+				v := answer(t, n.do("admin", "GET", path+"?"+name+"="+value, ""), 400)
+				require.Equal(t, [2]string{"bad_request", name}, [2]string{textOf(v, "code"), textOf(v, "param")}, "%s?%s=%s", path, name, value)
+			}
+		}
+	}
+	require.Greater(t, walked, 30)
+	for path, param := range map[string]string{
+		"/v1/audit?name=...": "name", "/v1/audit?wallet=%C2%A0": "wallet", "/v1/audit?operator=%3F": "operator", "/v1/agents?operator=-": "operator",
+		"/v1/fleets?operator=.": "operator", "/v1/queue?operator=%2C": "operator", "/v1/match?name=%21%21": "name", "/v1/audit?agentid=x": "agentid",
+		"/v1/queue?slaBreached=yes": "slaBreached",
+	} {
+		v := answer(t, n.do("admin", "GET", path, ""), 400)
+		require.Equal(t, [2]string{"bad_request", param}, [2]string{textOf(v, "code"), textOf(v, "param")}, path)
+	}
+	// A call that declares no query is no place for one to be read.
+	answer(t, n.do("screener", "POST", "/v1/screen?x=1&amount=0", `{"token":"x","amount":1}`), 200)
+}
+
+// Every list says what state it is of.
+func TestListsSayTheirIndex(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	n.screen(token, "")
+	for _, path := range []string{"/v1/audit", "/v1/queue", "/v1/agents", "/v1/fleets", "/v1/policy/versions", "/v1/cleared"} {
+		v := answer(t, n.do("admin", "GET", path, ""), 200)
+		require.Equal(t, int(n.index), v.GetInt("asOfIndex"), path)
+	}
+	require.NotZero(t, answer(t, n.doAdmin("GET", "/admin/keys", ""), 200).GetInt("asOfIndex"))
+}

@@ -5,7 +5,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
+	"sync/atomic"
+
+	"railguard/strictjson"
 )
 
 // ServerLimits are the settings of a server that its operator may want to change.
@@ -83,5 +87,55 @@ func (k *connections) changed(conn net.Conn, state http.ConnState) {
 	if surplus != nil {
 		connectionsDropped.Inc()
 		_ = surplus.Close()
+	}
+}
+
+// Entrance answers from the moment a node's listener is open: while its state is
+// still being read the process is alive and nothing more, then it is the handler
+// given to Open.
+type Entrance struct {
+	version string
+	handler atomic.Pointer[http.Handler]
+}
+
+// NewEntrance returns an entrance that is not open yet.
+func NewEntrance(version string) *Entrance { return &Entrance{version: version} }
+
+// Open lets calls through to handler.
+func (e *Entrance) Open(handler http.Handler) { e.handler.Store(&handler) }
+
+// ServeHTTP answers /livez with 200 and everything else with 503 until Open.
+func (e *Entrance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if handler := e.handler.Load(); handler != nil {
+		(*handler).ServeHTTP(w, r)
+		return
+	}
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	switch path := r.URL.Path; {
+	case path == "/livez":
+		h.Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = w.Write([]byte("ok\n"))
+	case path == "/readyz":
+		h.Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte("[-]node starting: its state is being read\n"))
+	default:
+		var m strictjson.Members
+		if path == "/v1/health" {
+			m.Text("status", "starting")
+			m.Text("version", e.version)
+		}
+		m.Text("error", "no_leader")
+		m.Text("code", "no_leader")
+		m.Text("message", "this node is starting: its state is being read")
+		m.Text("requestId", requestID(r))
+		h.Set("Content-Type", "application/json")
+		h.Set("Retry-After", strconv.Itoa(1))
+		h.Set("X-Railguard-Outcome", outcomeNone)
+		h.Set("Connection", "close")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write(append(m.Body(), '\n'))
 	}
 }

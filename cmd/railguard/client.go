@@ -3,13 +3,17 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,10 +22,13 @@ import (
 
 // client calls a server for the verbs.
 type client struct {
-	url, key, admin, data string
-	output                string
-	timeout               time.Duration
-	http                  *http.Client
+	url, admin []string // Addresses, tried in turn.
+	key, data  string
+	ca         string // File with the authorities of https addresses; "": the system's.
+	output     string
+	timeout    time.Duration
+	http       *http.Client
+	at         int // The address that answered last.
 }
 
 // answerMax bounds an answer that is held in memory; exports are streamed.
@@ -34,41 +41,87 @@ func (c *client) flags(cmd *cobra.Command, admin bool) {
 	flags.StringVar(&c.key, "key", "", "API key (better: RAILGUARD_KEY)")
 	flags.StringVar(&c.data, "data", "railguard-data", "a development cluster's or a node's folder, to find address and key when none is given")
 	if admin {
-		flags.StringVar(&c.admin, "admin", "", "address of the admin listener, e.g. http://127.0.0.1:8180 (RAILGUARD_ADMIN)")
-		return
+		flags.StringSliceVar(&c.admin, "admin", nil, "address of the admin listener, e.g. http://127.0.0.1:8180 (RAILGUARD_ADMIN); several, comma-separated, are tried in turn")
+	} else {
+		flags.StringSliceVar(&c.url, "url", nil, "address of the service, e.g. http://127.0.0.1:8080 (RAILGUARD_URL); several, comma-separated, are tried in turn")
 	}
-	flags.StringVar(&c.url, "url", "", "address of the service, e.g. http://127.0.0.1:8080 (RAILGUARD_URL)")
+	flags.StringVar(&c.ca, "ca", "", "file with the certificate authorities of https addresses (default: the system's; RAILGUARD_CA)")
 }
 
 // settle finds the server: flags, environment, then the development cluster's file.
 func (c *client) settle(cmd *cobra.Command, admin bool) error {
-	if err := settle(cmd); err != nil {
+	if err := settleVerb(cmd); err != nil {
 		return err
 	}
 	if c.output != "table" && c.output != "json" {
 		return usage("--output must be table or json")
 	}
-	c.http = &http.Client{Timeout: c.timeout}
-	dev, devErr := readDevFile(c.data)
-	if c.url == "" && devErr == nil {
-		c.url = "http://" + dev.Nodes[0].HTTP
+	if err := c.trust(); err != nil {
+		return err
 	}
-	if c.admin == "" && devErr == nil {
-		c.admin = "http://" + dev.Nodes[0].Admin
-	}
-	if c.key == "" && devErr == nil {
-		c.key = dev.APIKey
+	if dev, err := readDevFile(c.data); err == nil {
+		if err := c.develop(&dev, admin); err != nil {
+			return err
+		}
 	}
 	if token, err := os.ReadFile(filepath.Join(c.data, adminTokenFile)); c.key == "" && admin && err == nil {
 		c.key = strings.TrimSpace(string(token))
 	}
-	base := c.base(admin)
-	if base == "" {
+	bases := c.bases(admin)
+	if len(bases) == 0 {
 		return usage("no server given: set --%s, %s, or --data to a development cluster's folder", addressFlag(admin), envName(addressFlag(admin)))
 	}
-	if !strings.Contains(base, "://") {
-		return usage("--%s: %q has no scheme: write http://%s", addressFlag(admin), base, base)
+	for _, base := range bases {
+		if !strings.Contains(base, "://") {
+			return usage("--%s: %q has no scheme: write http://%s", addressFlag(admin), base, base)
+		}
 	}
+	return nil
+}
+
+// trust makes the HTTP client, with the authorities of --ca.
+func (c *client) trust() error {
+	c.http = &http.Client{Timeout: c.timeout}
+	if c.ca == "" {
+		return nil
+	}
+	text, err := os.ReadFile(c.ca)
+	if err != nil {
+		return usage("--ca: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return usage("--ca: %s holds no certificate", c.ca)
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	c.http.Transport = transport
+	return nil
+}
+
+// develop takes addresses and key from a development cluster's file, the
+// addresses only with that key and only on this machine: a file that lies in the
+// current folder must not decide where a production key is sent.
+func (c *client) develop(dev *devFile, admin bool) error {
+	given := c.key != "" && c.key != dev.APIKey
+	if given && len(c.bases(admin)) == 0 {
+		return usage("--%s is not given, and %s is of another key than yours: say where to send it", addressFlag(admin), filepath.Join(c.data, "dev.json"))
+	}
+	if bases := c.bases(admin); given || len(bases) > 0 {
+		if c.key == "" && dev.has(bases) {
+			c.key = dev.APIKey
+		}
+		return nil
+	}
+	for _, node := range dev.Nodes {
+		for _, address := range []string{node.HTTP, node.Admin} {
+			if host, _, err := net.SplitHostPort(address); err != nil || !net.ParseIP(host).IsLoopback() {
+				return usage("%s names %s, which is not on this machine: give --%s", filepath.Join(c.data, "dev.json"), address, addressFlag(admin))
+			}
+		}
+		c.url, c.admin = append(c.url, "http://"+node.HTTP), append(c.admin, "http://"+node.Admin)
+	}
+	c.key = dev.APIKey
 	return nil
 }
 
@@ -79,11 +132,21 @@ func addressFlag(admin bool) string {
 	return "url"
 }
 
-func (c *client) base(admin bool) string {
-	if admin {
-		return strings.TrimRight(c.admin, "/")
+// has tells whether all addresses are the development cluster's own.
+func (f *devFile) has(bases []string) bool {
+	for _, base := range bases {
+		if !slices.ContainsFunc(f.Nodes, func(n devNode) bool { return base == "http://"+n.HTTP || base == "http://"+n.Admin }) {
+			return false
+		}
 	}
-	return strings.TrimRight(c.url, "/")
+	return true
+}
+
+func (c *client) bases(admin bool) []string {
+	if admin {
+		return c.admin
+	}
+	return c.url
 }
 
 func readDevFile(folder string) (devFile, error) {
@@ -111,14 +174,33 @@ type call struct {
 }
 
 // open sends a call and returns the answer of a success; the caller closes it.
-func (c *client) open(ctx context.Context, call *call) (*http.Response, error) {
+// Of several addresses the next is tried where the one before certainly did
+// nothing: it could not be reached, or said so; a read is tried anywhere.
+func (c *client) open(ctx context.Context, call *call) (response *http.Response, err error) {
+	bases := c.bases(call.admin)
+	for try := range bases {
+		at := (c.at + try) % len(bases)
+		var elsewhere bool
+		response, elsewhere, err = c.send(ctx, strings.TrimRight(bases[at], "/"), call)
+		if err == nil {
+			c.at = at
+		}
+		if err == nil || !elsewhere || ctx.Err() != nil {
+			break
+		}
+	}
+	return response, err
+}
+
+// send sends a call to one address; elsewhere says that another may be asked.
+func (c *client) send(ctx context.Context, base string, call *call) (answer *http.Response, elsewhere bool, err error) {
 	var body io.Reader
 	if call.body != nil {
 		body = bytes.NewReader(call.body)
 	}
-	request, err := http.NewRequestWithContext(ctx, call.method, c.base(call.admin)+call.path, body)
+	request, err := http.NewRequestWithContext(ctx, call.method, base+call.path, body)
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, false, usage("%w", err)
 	}
 	if c.key != "" {
 		request.Header.Set("Authorization", "Bearer "+c.key)
@@ -132,14 +214,19 @@ func (c *client) open(ctx context.Context, call *call) (*http.Response, error) {
 		request.Header.Set(name, value)
 	}
 	response, err := c.http.Do(request)
+	read := call.method == http.MethodGet
 	if err != nil {
-		return nil, &exitError{code: exitAway, err: err}
+		var dial *net.OpError
+		unreached := errors.As(err, &dial) && dial.Op == "dial"
+		return nil, read || unreached, &exitError{code: exitAway, err: err}
 	}
 	if response.StatusCode/100 == 2 {
-		return response, nil
+		return response, false, nil
 	}
 	defer response.Body.Close()
-	return nil, refusedBy(response)
+	away := response.StatusCode == http.StatusServiceUnavailable || response.StatusCode == http.StatusBadGateway
+	elsewhere = away && (read || response.Header.Get("X-Railguard-Outcome") == "none")
+	return nil, elsewhere, refusedBy(response)
 }
 
 // refusedBy turns an error answer into one line: status, code, message, what is

@@ -24,7 +24,7 @@ reason. The suite registers agents and screens payments: never run it against
 production.`,
 		Example: "  railguard conformance --base-url http://127.0.0.1:8080 --key rg_live_... --admin-url http://127.0.0.1:8180\n  railguard conformance --data railguard-data",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := settle(cmd); err != nil {
+			if err := settleVerb(cmd); err != nil {
 				return err
 			}
 			if data != "" {

@@ -108,6 +108,8 @@ type server struct {
 	admin   *http.Server
 	failed  chan error
 	closing chan struct{}
+
+	publicDoor, adminDoor *httpapi.Entrance
 }
 
 // serve opens everything, waits for the end and closes in reverse.
@@ -122,18 +124,21 @@ func serve(ctx context.Context, f *serveFlags) error {
 	}
 	publicListener, err := net.Listen("tcp", f.http)
 	if err != nil {
-		return usage("--http: %w", err)
+		return fmt.Errorf("--http: %w", err) // Not a wrong flag: a supervisor should try again.
 	}
 	defer publicListener.Close()
 	adminListener, err := net.Listen("tcp", f.admin)
 	if err != nil {
-		return usage("--admin: %w", err)
+		return fmt.Errorf("--admin: %w", err)
 	}
 	defer adminListener.Close()
-	if err := s.open(); err != nil {
-		return err
-	}
 	s.serveOn(publicListener, adminListener)
+	if err := s.open(); err != nil {
+		return errors.Join(err, s.public.Close(), s.admin.Close())
+	}
+	s.publicDoor.Open(s.api.Handler())
+	s.adminDoor.Open(s.api.AdminHandler())
+	s.lists.Start()
 	s.log.Info("serving", "id", f.id, "http", publicListener.Addr().String(), "admin", adminListener.Addr().String(), "version", version)
 	select {
 	case <-ctx.Done():
@@ -223,13 +228,15 @@ func newLogger(level string) (*slog.Logger, error) {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: l})), nil
 }
 
+// serveOn answers on both listeners from now on: that this node lives, until it
+// is open.
 func (s *server) serveOn(public, admin net.Listener) {
 	limits := httpapi.ServerLimits{Logger: s.log}
-	s.public, s.admin = httpapi.NewServer(s.api.Handler(), limits), httpapi.NewServer(s.api.AdminHandler(), limits)
+	s.publicDoor, s.adminDoor = httpapi.NewEntrance(version), httpapi.NewEntrance(version)
+	s.public, s.admin = httpapi.NewServer(s.publicDoor, limits), httpapi.NewServer(s.adminDoor, limits)
 	s.admin.ReadTimeout, s.admin.WriteTimeout = 10*time.Minute, 10*time.Minute // List uploads and profiles.
 	go func() { s.failed <- ended(s.public, public, s.flags.tlsCert, s.flags.tlsKey) }()
 	go func() { s.failed <- ended(s.admin, admin, "", "") }()
-	s.lists.Start()
 }
 
 func ended(server *http.Server, listener net.Listener, cert, key string) error {

@@ -18,8 +18,29 @@ func envName(flag string) string {
 	return "RAILGUARD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
+// verbTwins are the flags of verbs that the environment may fill. Others of a
+// verb say what it does, and what was meant for a server (RAILGUARD_ID=n1) must
+// not choose the node that a verb removes.
+var verbTwins = map[string]bool{
+	"url": true, "key": true, "admin": true, "data": true, "output": true, "timeout": true, "ca": true,
+}
+
+// settleVerb is settle for verbs.
+func settleVerb(cmd *cobra.Command) error {
+	return settleFrom(cmd, func(flag string) string {
+		if !verbTwins[flag] {
+			return ""
+		}
+		return os.Getenv(envName(flag))
+	})
+}
+
 // settle fills flags that were not given from the environment and the file.
 func settle(cmd *cobra.Command) error {
+	return settleFrom(cmd, func(flag string) string { return os.Getenv(envName(flag)) })
+}
+
+func settleFrom(cmd *cobra.Command, environment func(flag string) string) error {
 	file, err := configFile(cmd)
 	if err != nil {
 		return err
@@ -31,7 +52,7 @@ func settle(cmd *cobra.Command) error {
 		if f.Changed || failed != nil {
 			return
 		}
-		value, from := os.Getenv(envName(f.Name)), envName(f.Name)
+		value, from := environment(f.Name), envName(f.Name)
 		if value == "" {
 			value, from = file[f.Name], "config file: "+f.Name
 		}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// answering is a server that says one thing to every call.
+func answering(t *testing.T, status int, outcome, body string, calls *[]string) string {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		*calls = append(*calls, r.Method+" "+r.URL.Path+" "+r.Header.Get("Authorization"))
+		if outcome != "" {
+			w.Header().Set("X-Railguard-Outcome", outcome)
+		}
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func closedAddress(t *testing.T) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	return "http://" + listener.Addr().String()
+}
+
+// TestVerbsTrySeveralAddresses: the next one where nothing can have happened, no
+// other where something may have.
+func TestVerbsTrySeveralAddresses(t *testing.T) {
+	var good, none, unknown, refused []string
+	away := closedAddress(t)
+	works := answering(t, 200, "", `{"status":"ok"}`, &good)
+	idle := answering(t, 503, "none", `{"code":"no_leader","message":"m"}`, &none)
+	lost := answering(t, 503, "unknown", `{"code":"outcome_unknown","message":"m"}`, &unknown)
+	no := answering(t, 403, "", `{"code":"forbidden","message":"m"}`, &refused)
+	ask := func(verb []string, urls ...string) error {
+		good, none, unknown, refused = nil, nil, nil, nil
+		_, _, err := run(t, append(verb, "--url", strings.Join(urls, ","), "--key", "k")...)
+		return err
+	}
+	read, write := []string{"cluster", "status"}, []string{"agent", "suspend", "agt_x", "--reason", "r", "--actor", "a"}
+	for _, verb := range [][]string{read, write} {
+		require.NoError(t, ask(verb, away, works))
+		require.Len(t, good, 1)
+		require.NoError(t, ask(verb, idle, works))
+		require.Len(t, good, 1)
+		require.Error(t, ask(verb, no, works), "a refusal is an answer")
+		require.Empty(t, good)
+		require.Error(t, ask(verb, away, idle))
+	}
+	require.NoError(t, ask(read, lost, works))
+	require.Error(t, ask(write, lost, works), "it may have happened")
+	require.Empty(t, good)
+}
+
+// TestAFileInTheFolderSendsNoKeyAway: the current folder may hold anybody's
+// dev.json; it must not decide where a production key goes.
+func TestAFileInTheFolderSendsNoKeyAway(t *testing.T) {
+	var calls []string
+	address := strings.TrimPrefix(answering(t, 200, "", `{"status":"ok"}`, &calls), "http://")
+	folder := t.TempDir()
+	write := func(file devFile) {
+		data, err := json.Marshal(file)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "dev.json"), data, 0o600))
+	}
+	write(devFile{APIKey: "dev-key", Nodes: []devNode{{ID: "n1", HTTP: address, Admin: address}}})
+	t.Setenv("RAILGUARD_KEY", "production-key")
+	_, _, err := run(t, "cluster", "status", "--data", folder)
+	require.ErrorContains(t, err, "of another key than yours")
+	require.Empty(t, calls)
+	t.Setenv("RAILGUARD_KEY", "")
+	_, _, err = run(t, "cluster", "status", "--data", folder)
+	require.NoError(t, err)
+	require.Contains(t, calls[0], "dev-key")
+	_, _, err = run(t, "cluster", "status", "--data", folder, "--url", "http://"+address)
+	require.NoError(t, err)
+	require.Contains(t, calls[1], "dev-key", "the cluster's own address")
+	write(devFile{APIKey: "dev-key", Nodes: []devNode{{ID: "n1", HTTP: "192.0.2.1:8080", Admin: address}}})
+	_, _, err = run(t, "cluster", "status", "--data", folder)
+	require.ErrorContains(t, err, "not on this machine")
+}
+
+// TestServersSettingsDoNotReachVerbs: RAILGUARD_ID names a node to `serve`, and
+// must not name the one that a verb acts on.
+func TestServersSettingsDoNotReachVerbs(t *testing.T) {
+	var calls []string
+	address := answering(t, 200, "", `{}`, &calls)
+	t.Setenv("RAILGUARD_ID", "n1")
+	t.Setenv("RAILGUARD_REASON", "from the environment")
+	t.Setenv("RAILGUARD_URL", address)
+	t.Setenv("RAILGUARD_KEY", "k")
+	_, _, err := run(t, "agent", "suspend", "agt_x")
+	require.ErrorContains(t, err, "--reason is required")
+	_, _, err = run(t, "cluster", "remove")
+	require.ErrorContains(t, err, "--id is required")
+	require.Empty(t, calls)
+}
+
+func TestPortInUseIsNoUsageError(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	_, code, err := run(t, "serve", "--id", "n1", "--data", t.TempDir(), "--http", listener.Addr().String(), "--admin", "127.0.0.1:0", "--bootstrap-expect", "1")
+	require.ErrorContains(t, err, "--http")
+	require.Equal(t, exitFailed, code, "supervisors do not start again after a wrong flag")
+}

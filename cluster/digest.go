@@ -20,9 +20,10 @@ const (
 	digestEvery = 4 * engine.Second // Of log time: the indices are the same on every node.
 	digestsKept = 32
 
-	// A state of more rows is digested at every second, fourth, ... instant: hashing
-	// costs as much as the state is large, and may take a twentieth of one core.
-	digestRows     = 200_000
+	// A state of more rows is digested at every second, fourth, ... instant. Hashing
+	// costs as much as has changed since the last time, but looking for it grows with
+	// the state, and the first digest after a start hashes everything.
+	digestRows     = 16_000_000
 	digestScaleMax = 8
 
 	disputesKept = 4
@@ -164,10 +165,11 @@ func (d *digester) watch(a *adapter, out *fsm.Effects, before engine.Time) {
 
 // run is the digester's goroutine.
 func (d *digester) run() {
+	parts := fsm.NewDigester()
 	for {
 		select {
 		case view := <-d.views:
-			digest := view.Digest()
+			digest := parts.Digest(view)
 			if d.add(wire.Tick{Index: view.Index, Digest: digest[:]}) != nil {
 				d.mismatch(view.Index, true)
 			}

@@ -111,7 +111,7 @@ func BenchmarkVelocityAdd(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		now += 100 * Millisecond
-		row.Add(now)
+		row.Add(now, from)
 	}
 }
 

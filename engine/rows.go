@@ -49,7 +49,8 @@ type AgentRow struct {
 	Spend         Spend
 	Sequence      uint64 // Screening records of this agent so far.
 	LastLeaf      uint64 // The newest of them; meaningful when Sequence > 0.
-	Judged        ProfileUse
+	CountedFrom   int64  // Unix second of its first transaction that R16 counted; 0: none.
+	Activity      uint32 // Where its row of the last 24 hours stands; 0: it has none.
 }
 
 // ProfileUse remembers the profile leaf that the day's records refer to.
@@ -91,7 +92,6 @@ type UserRow struct {
 // The methods are in velocity.go.
 type VelocityRow struct {
 	Second  int64 // Unix second of the newest bucket; 0 when nothing was counted.
-	First   int64 // Unix second of the first count ever; the day's mean needs 24 h of history.
 	Seconds [60]uint16
 	Minutes [60]uint32
 	Hours   [24]uint32

@@ -19,29 +19,39 @@ type Pace struct {
 	DayMeanX100 uint32 // Mean per minute of the trailing 24 hours times 100, rounded up; 0 without 24 h of history.
 }
 
-// Add counts one screened transaction at now and returns the pace with it.
+// UnixSecond is the second that a transaction at now counts in; never 0, which is
+// "none".
+func UnixSecond(now Time) int64 { return max(int64(now/Second), 1) }
+
+// Add counts one screened transaction at now and returns the pace with it. from is
+// the second of the agent's first one ever: the day's mean needs 24 h of history.
 // Log time is monotone; a time before the newest bucket counts there.
-func (v *VelocityRow) Add(now Time) Pace {
-	second := max(int64(now/Second), 1)
-	if v.First == 0 {
-		v.First, v.Second = second, second
+func (v *VelocityRow) Add(now Time, from int64) Pace {
+	second := UnixSecond(now)
+	if v.Second == 0 {
+		v.Second = second
 	}
 	v.advance(second)
 	second = v.Second
 	v.Seconds[second%60] = saturate16(v.Seconds[second%60])
 	v.Minutes[second/60%60] = saturate32(v.Minutes[second/60%60])
 	v.Hours[second/3600%24] = saturate32(v.Hours[second/3600%24])
-	return v.pace()
+	return v.pace(from)
+}
+
+// Idle tells whether every bucket has run out by now: a new row counts the same.
+func (v *VelocityRow) Idle(now Time) bool {
+	return UnixSecond(now)/3600-v.Second/3600 >= int64(len(v.Hours))
 }
 
 // Pace returns the pace at now without counting anything. The row is a copy: a
 // look does not move the buckets.
-func (v VelocityRow) Pace(now Time) Pace {
-	if v.First == 0 {
+func (v VelocityRow) Pace(now Time, from int64) Pace {
+	if v.Second == 0 {
 		return Pace{}
 	}
 	v.advance(int64(now / Second))
-	return v.pace()
+	return v.pace(from)
 }
 
 // advance empties the buckets between the newest one and second.
@@ -61,7 +71,7 @@ func (v *VelocityRow) advance(second int64) {
 	v.Second = second
 }
 
-func (v *VelocityRow) pace() Pace {
+func (v *VelocityRow) pace(from int64) Pace {
 	var minute, hour, day uint64
 	for _, n := range v.Seconds {
 		minute += uint64(n)
@@ -73,7 +83,7 @@ func (v *VelocityRow) pace() Pace {
 		day += uint64(n)
 	}
 	pace := Pace{Minute: clamp32(minute), PerHour: clamp32(hour)}
-	if v.Second-v.First >= daySeconds {
+	if v.Second-from >= daySeconds {
 		pace.DayMeanX100 = clamp32((day*100 + minutesPerDay - 1) / minutesPerDay)
 	}
 	return pace

@@ -116,7 +116,6 @@ func (m *Machine) enrol(profile *engine.AgentProfile, b *wire.Register, signing 
 	}
 	m.agents.Append(row)
 	m.profiles.Append(profile)
-	m.velocity.Append(engine.VelocityRow{})
 	m.attestations.Append(nil)
 	m.operators.Edit(uint64(profile.Operator)).Agents++
 	if profile.Parent != 0 {

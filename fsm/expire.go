@@ -19,6 +19,7 @@ func (m *Machine) applyTick(body []byte, r *wire.Result) {
 		m.out.CheckIndex, m.out.CheckDigest = tick.Index, tick.Digest
 	}
 	m.sweepUsers()
+	m.sweepActivity()
 	m.retireKeys()
 	r.Code = wire.Unchanged
 }
@@ -88,11 +89,11 @@ func (m *Machine) expireReviews() {
 // number a tick, round and round.
 func (m *Machine) sweepUsers() {
 	for n := 0; n < m.limits.ForgottenAtOneTime && n < m.users.Len(); n++ {
-		if m.userSweep >= m.users.Next() {
-			m.userSweep = m.users.First()
+		if m.sweep.users >= m.users.Next() {
+			m.sweep.users = m.users.First()
 		}
-		slot := m.userSweep
-		m.userSweep++
+		slot := m.sweep.users
+		m.sweep.users++
 		profile := *m.userProfiles.At(slot)
 		if profile == nil || m.now < profile.StoredUntil {
 			continue

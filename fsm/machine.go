@@ -25,25 +25,27 @@ type Machine struct {
 	edited   bool      // settings was replaced by the entry being applied.
 
 	// Positions in the first three tables of each group are slots, from 1 on.
-	agents       Table[engine.AgentRow]
-	profiles     Table[*engine.AgentProfile]
-	velocity     Table[engine.VelocityRow]
-	attestations Table[*[]engine.Attestation]
-	users        Table[engine.UserRow]
-	userProfiles Table[*engine.UserProfile]
-	userSweep    uint64 // Next user slot that retention looks at.
+	agents       Table[engine.AgentRow, agentPage]
+	profiles     Table[*engine.AgentProfile, profilePage]
+	attestations Table[*[]engine.Attestation, attestationPage]
+	users        Table[engine.UserRow, userPage]
+	userProfiles Table[*engine.UserProfile, userProfilePage]
 
-	fleets           Table[engine.FleetRow]
-	fleetProfiles    Table[*engine.FleetProfile]
-	operators        Table[engine.OperatorRow]
-	operatorProfiles Table[*engine.OperatorProfile]
+	activity Table[activityRow, activityPage] // From position 1 on, in no order.
 
-	reviews      Table[ReviewRow] // By leaf, ascending.
+	fleets           Table[engine.FleetRow, fleetPage]
+	fleetProfiles    Table[*engine.FleetProfile, fleetProfilePage]
+	operators        Table[engine.OperatorRow, operatorPage]
+	operatorProfiles Table[*engine.OperatorProfile, operatorProfilePage]
+
+	reviews      Table[ReviewRow, reviewPage] // By leaf, ascending.
 	openReviews  int
-	dispositions Table[dispositionRow]
-	idem         Table[idemRow]
-	structuring  Table[structuringRow]
-	days         Table[dayRow]
+	dispositions Table[dispositionRow, dispositionPage]
+	idem         Table[idemRow, idemPage]
+	structuring  Table[structuringRow, structuringPage]
+	days         Table[dayRow, dayPage]
+
+	sweep sweeps
 
 	// Private to Apply, rebuilt by Restore, never iterated.
 	operatorByKey map[string]engine.OperatorSlot
@@ -67,35 +69,11 @@ type Machine struct {
 	hash    merkle.Hasher
 	keys    []uint64 // What is left of the block that filters are cut from.
 	out     *Effects // Only during Apply.
+	birth   *birth
 }
 
-type dispositionRow struct {
-	Leaf  uint64
-	Later uint64
-	At    engine.Time
-}
-
-type idemRow struct {
-	Key  [16]byte
-	Body [16]byte
-	Leaf uint64
-	At   engine.Time
-}
-
-type structuringKey struct {
-	Root  engine.AgentSlot
-	Party engine.PartyKey
-}
-
-type structuringRow struct {
-	Key  structuringKey
-	Band engine.BandRow
-}
-
-type dayRow struct {
-	Day   engine.Day
-	First uint64 // First leaf of that UTC date.
-}
+// sweeps are the next rows that retention looks at, a few a tick.
+type sweeps struct{ users, activity uint64 }
 
 // staging is the list being replicated in chunks, one at a time.
 type staging struct {
@@ -127,11 +105,12 @@ func New() *Machine {
 		idemByKey:     map[[16]byte]uint64{},
 		structuringBy: map[structuringKey]uint64{},
 		frontier:      ranges.NewEmptyRange(0),
-		userSweep:     1,
+		sweep:         sweeps{users: 1, activity: 1},
+		birth:         new(birth),
 	}
 	m.agents.startAt(1)
 	m.profiles.startAt(1)
-	m.velocity.startAt(1)
+	m.activity.startAt(1)
 	m.attestations.startAt(1)
 	m.users.startAt(1)
 	m.userProfiles.startAt(1)
@@ -176,7 +155,7 @@ func (m *Machine) Apply(index, term uint64, entry []byte, out *Effects) {
 
 // Rows returns how many rows the tables hold: what a digest or a snapshot costs.
 func (m *Machine) Rows() int {
-	return m.agents.Len() + m.profiles.Len() + m.velocity.Len() + m.attestations.Len() + m.users.Len() + m.userProfiles.Len() +
+	return m.agents.Len() + m.profiles.Len() + m.activity.Len() + m.attestations.Len() + m.users.Len() + m.userProfiles.Len() +
 		m.fleets.Len() + m.fleetProfiles.Len() + m.operators.Len() + m.operatorProfiles.Len() +
 		m.reviews.Len() + m.dispositions.Len() + m.idem.Len() + m.structuring.Len() + m.days.Len()
 }

@@ -177,7 +177,7 @@ func (m *Machine) userAt(slot engine.UserSlot) (*engine.UserRow, *engine.UserPro
 }
 
 func (m *Machine) count(now engine.Time, root engine.AgentSlot, s *wire.Screen) (pace engine.Pace, band uint8) {
-	pace = m.velocity.Edit(uint64(s.Agent)).Add(now)
+	pace = m.pace(s.Agent, now)
 	if s.Party != (engine.PartyKey{}) && m.settings.Policy.InBand(s.Amount) {
 		band = m.countBand(structuringKey{Root: root, Party: s.Party})
 	}
@@ -220,8 +220,11 @@ func (g *glance) userAt(slot engine.UserSlot) (*engine.UserRow, *engine.UserProf
 }
 
 func (g *glance) count(now engine.Time, _ engine.AgentSlot, s *wire.Screen) (engine.Pace, uint8) {
-	row := *g.velocity.At(uint64(s.Agent)) // A copy: the buckets of the table stay.
-	return row.Add(now), 0
+	row, from := g.velocityOf(s.Agent), g.agents.At(uint64(s.Agent)).CountedFrom
+	if from == 0 {
+		from = engine.UnixSecond(now)
+	}
+	return row.Add(now, from), 0
 }
 
 // Moment returns what the live rules would see of a call at this view and at now,

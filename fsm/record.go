@@ -91,7 +91,7 @@ func (m *Machine) profileOf(slot engine.AgentSlot) leaf.Ref {
 	foldAgent(m, &basis, slot)
 	m.foldPolicy(&basis)
 	day := m.now.Day()
-	if use := &m.agents.At(uint64(slot)).Judged; use.Day == day && use.Revs == basis.Revs {
+	if use := &m.activity.At(uint64(m.agents.At(uint64(slot)).Activity)).Judged; use.Day == day && use.Revs == basis.Revs {
 		return leaf.Ref{Leaf: use.Leaf, Hash: use.Hash}
 	}
 	p := m.newProfile()
@@ -107,7 +107,7 @@ func (m *Machine) profileOf(slot engine.AgentSlot) leaf.Ref {
 	}
 	operator := (*m.operatorProfiles.At(uint64(p.Agents[0].Operator))).Key
 	ref := m.writeProfile(p, engine.FilterKey(engine.FilterAgent, p.AgentIDs[0]), engine.FilterKey(engine.FilterOperator, operator))
-	m.agents.Edit(uint64(slot)).Judged = engine.ProfileUse{Day: day, Revs: basis.Revs, Leaf: ref.Leaf, Hash: ref.Hash}
+	m.activityOf(slot).Judged = engine.ProfileUse{Day: day, Revs: basis.Revs, Leaf: ref.Leaf, Hash: ref.Hash}
 	return ref
 }
 

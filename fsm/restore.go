@@ -37,8 +37,8 @@ func (s *restorer) block(section uint16, rows uint32, payload []byte) error {
 		return readRows(r, rows, &m.agents, m.limits.Agents, readAgentRow)
 	case sectionProfiles:
 		return readValues(r, rows, &m.profiles, m.agents.Len())
-	case sectionVelocity:
-		return readRows(r, rows, &m.velocity, m.agents.Len(), readVelocityRow)
+	case sectionActivity:
+		return readRows(r, rows, &m.activity, m.agents.Len(), readActivityRow)
 	case sectionAttestations:
 		return readValues(r, rows, &m.attestations, m.agents.Len())
 	case sectionUsers:
@@ -92,7 +92,8 @@ func (s *restorer) readMeta(r *rowReader, rows uint32) error {
 	}
 	m.limits = engine.LimitsOf(meta.Format)
 	m.format, m.index, m.term, m.now = meta.Format, meta.Index, meta.Term, meta.Time
-	m.size, m.oldest, m.userSweep = meta.Size, meta.Oldest, meta.UserSweep
+	m.size, m.oldest, m.sweep.users = meta.Size, meta.Oldest, meta.UserSweep
+	m.sweep.activity = meta.Sweep
 	m.ratchet = leaf.Ratchet{Key: meta.SaltKey, Day: meta.SaltDay}
 	if meta.Size > txnCount || meta.Oldest > meta.Size {
 		return errRow
@@ -150,7 +151,7 @@ func (s *restorer) readSettings(r *rowReader, rows uint32) error {
 	return nil
 }
 
-func readRows[R any](r *rowReader, rows uint32, t *Table[R], most int, decode func(*rowReader) R) error {
+func readRows[R any, P pageOf[R]](r *rowReader, rows uint32, t *Table[R, P], most int, decode func(*rowReader) R) error {
 	for range rows {
 		row := decode(r)
 		if r.bad || t.Len() >= most {
@@ -164,7 +165,7 @@ func readRows[R any](r *rowReader, rows uint32, t *Table[R], most int, decode fu
 	return nil
 }
 
-func readValues[V any](r *rowReader, rows uint32, t *Table[*V], most int) error {
+func readValues[V any, P pageOf[*V]](r *rowReader, rows uint32, t *Table[*V, P], most int) error {
 	for range rows {
 		data := r.bytes()
 		if r.bad || t.Len() >= most {
@@ -226,14 +227,14 @@ func (s *restorer) finish() (*Machine, error) {
 		return nil, fmt.Errorf("%w: tree head does not match its frontier", ErrSnapshot)
 	}
 	agents, users, fleets, operators := m.agents.Len(), m.users.Len(), m.fleets.Len(), m.operators.Len()
-	if m.profiles.Len() != agents || m.velocity.Len() != agents || m.attestations.Len() != agents ||
+	if m.profiles.Len() != agents || m.attestations.Len() != agents ||
 		m.userProfiles.Len() != users || m.fleetProfiles.Len() != fleets || m.operatorProfiles.Len() != operators {
 		return nil, fmt.Errorf("%w: tables of different lengths", ErrSnapshot)
 	}
 	if !s.settled {
 		return nil, fmt.Errorf("%w: no settings", ErrSnapshot)
 	}
-	for _, check := range []func() error{m.checkAgents, m.checkLinks, m.checkQueues, m.checkSettings, m.checkLists} {
+	for _, check := range []func() error{m.checkAgents, m.checkActivity, m.checkLinks, m.checkQueues, m.checkSettings, m.checkLists} {
 		if err := check(); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
 		}

@@ -34,6 +34,22 @@ func (m *Machine) checkAgents() error {
 	return nil
 }
 
+// checkActivity demands that every row is one agent's, and tells the agents where
+// their rows are.
+func (m *Machine) checkActivity() error {
+	for i := m.activity.First(); i < m.activity.Next(); i++ {
+		row := m.activity.At(i)
+		if !m.agents.Has(uint64(row.Agent)) || m.agents.At(uint64(row.Agent)).Activity != 0 || m.agents.At(uint64(row.Agent)).CountedFrom <= 0 {
+			return errors.New("activity: broken link")
+		}
+		m.agents.Edit(uint64(row.Agent)).Activity = uint32(i)
+	}
+	if m.sweep.activity < m.activity.First() || m.sweep.activity > m.activity.Next() {
+		return errors.New("activity sweep outside the rows")
+	}
+	return nil
+}
+
 // checkLinks demands that every other profile stands at its slot and names slots
 // that exist.
 func (m *Machine) checkLinks() error {
@@ -61,7 +77,7 @@ func (m *Machine) checkLinks() error {
 			return errors.New("operator: broken link")
 		}
 	}
-	if m.userSweep < m.users.First() || m.userSweep > m.users.Next() {
+	if m.sweep.users < m.users.First() || m.sweep.users > m.users.Next() {
 		return errors.New("user sweep outside the users")
 	}
 	return nil

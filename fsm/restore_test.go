@@ -25,16 +25,21 @@ func TestRestoreRefusesWhatApplyCannotUse(t *testing.T) {
 		}
 	}
 	for name, spoil := range map[string]func(*Machine){
-		"user sweep at none":      func(m *Machine) { m.userSweep = 0 },
-		"user sweep beyond users": func(m *Machine) { m.userSweep = 99 },
+		"user sweep at none":      func(m *Machine) { m.sweep.users = 0 },
+		"user sweep beyond users": func(m *Machine) { m.sweep.users = 99 },
 		"more leaves than ids":    func(m *Machine) { m.size = txnCount + 1 },
 		"oldest above size":       func(m *Machine) { m.oldest = m.size + 1 },
-		"positions above size":    func(m *Machine) { m.dispositions = Table[dispositionRow]{first: m.size + 1, next: m.size + 1} },
-		"positions at the end":    func(m *Machine) { m.idem = Table[idemRow]{first: 1<<64 - 1, next: 1<<64 - 1} },
+		"positions above size": func(m *Machine) {
+			m.dispositions = Table[dispositionRow, dispositionPage]{first: m.size + 1, next: m.size + 1}
+		},
+		"positions at the end":    func(m *Machine) { m.idem = Table[idemRow, idemPage]{first: 1<<64 - 1, next: 1<<64 - 1} },
 		"agent status":            func(m *Machine) { m.agents.Edit(1).Status = engine.Expired },
 		"user status":             func(m *Machine) { m.users.Edit(1).Status = 9 },
-		"velocity before time":    func(m *Machine) { m.velocity.Edit(1).Second = -7 },
-		"velocity without start":  func(m *Machine) { *m.velocity.Edit(1) = engine.VelocityRow{Second: 7} },
+		"activity before time":    func(m *Machine) { m.activity.Edit(1).Velocity.Second = -7 },
+		"activity without start":  func(m *Machine) { m.agents.Edit(uint64(m.activity.At(1).Agent)).CountedFrom = 0 },
+		"activity of no agent":    func(m *Machine) { m.activity.Edit(1).Agent = 99 },
+		"activity twice":          func(m *Machine) { m.activity.Append(*m.activity.At(1)) },
+		"activity sweep at none":  func(m *Machine) { m.sweep.activity = 0 },
 		"user profile of another": func(m *Machine) { *m.userProfiles.Edit(1) = &engine.UserProfile{Slot: 2} },
 		"user of no agent": func(m *Machine) {
 			*m.userProfiles.Edit(1) = &engine.UserProfile{Slot: 1, Agents: []engine.AgentSlot{99}}

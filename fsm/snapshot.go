@@ -36,7 +36,7 @@ const (
 	sectionSettings
 	sectionAgents
 	sectionProfiles
-	sectionVelocity
+	sectionActivity
 	sectionAttestations
 	sectionUsers
 	sectionUserProfiles
@@ -78,6 +78,7 @@ type snapshotMeta struct {
 	Staged    *stagedMeta   `cbor:"11,keyasint,omitempty"`
 	SaltKey   [16]byte      `cbor:"12,keyasint"` // Of SaltDay; earlier ones cannot be made from it.
 	SaltDay   engine.Day    `cbor:"13,keyasint"`
+	Sweep     uint64        `cbor:"14,keyasint"` // Of the activity.
 }
 
 type stagedMeta struct {
@@ -179,19 +180,19 @@ func (v *View) WriteTo(w io.Writer) (int64, error) {
 	return b.written + int64(n), err
 }
 
-// Digest is the hash over the whole state: equal on every node at one index.
-// It costs as much as a snapshot, so it is made off the hot path.
-func (v *View) Digest() [32]byte {
-	b := &blockWriter{w: io.Discard, sum: sha256.New()}
-	v.writeBlocks(b)
-	b.flush()
-	return [32]byte(b.sum.Sum(nil))
+func (v *View) writeBlocks(b *blockWriter) {
+	v.writeHead(b)
+	v.writeTables(b)
+	bytesOf(b, sectionList, v.listData)
+	bytesOf(b, sectionStaged, v.staged.data)
+	writeLists(b, v.settings)
 }
 
-func (v *View) writeBlocks(b *blockWriter) {
+// writeHead writes what stands before the tables.
+func (v *View) writeHead(b *blockWriter) {
 	meta := snapshotMeta{
 		Format: v.Format, Index: v.Index, Term: v.Term, Time: v.Time, Size: v.Size, Oldest: v.Oldest,
-		UserSweep: v.userSweep, Frontier: v.frontier, Root: v.Root,
+		UserSweep: v.sweep.users, Sweep: v.sweep.activity, Frontier: v.frontier, Root: v.Root,
 		SaltKey: v.ratchet.Key, SaltDay: v.ratchet.Day,
 		Firsts: [5]uint64{v.reviews.first, v.dispositions.first, v.idem.first, v.structuring.first, v.days.first},
 	}
@@ -207,9 +208,12 @@ func (v *View) writeBlocks(b *blockWriter) {
 		List: s.List, ListSynced: s.ListSynced, ListVersion: s.ListVersion, Staged: s.Staged, ClockOffset: s.ClockOffset,
 		Matcher: s.Matcher, Lineage: s.Lineage, Removed: s.Removed,
 	})
+}
+
+func (v *View) writeTables(b *blockWriter) {
 	rowsOf(b, sectionAgents, &v.agents, appendAgentRow)
 	valuesOf(b, sectionProfiles, &v.profiles)
-	rowsOf(b, sectionVelocity, &v.velocity, appendVelocityRow)
+	rowsOf(b, sectionActivity, &v.activity, appendActivityRow)
 	valuesOf(b, sectionAttestations, &v.attestations)
 	rowsOf(b, sectionUsers, &v.users, appendUserRow)
 	valuesOf(b, sectionUserProfiles, &v.userProfiles)
@@ -222,15 +226,17 @@ func (v *View) writeBlocks(b *blockWriter) {
 	rowsOf(b, sectionIdempotency, &v.idem, appendIdemRow)
 	rowsOf(b, sectionStructuring, &v.structuring, appendStructuringRow)
 	rowsOf(b, sectionDays, &v.days, appendDayRow)
-	bytesOf(b, sectionList, v.listData)
-	bytesOf(b, sectionStaged, v.staged.data)
+}
+
+// writeLists writes what the settings hold in long lists.
+func writeLists(b *blockWriter, s *Settings) {
 	listOf(b, sectionAPIKeys, s.Keys)
 	listOf(b, sectionSigningKeys, s.SigningKeys)
 	listOf(b, sectionCleared, s.Cleared)
 	listOf(b, sectionHistory, s.History)
 }
 
-func rowsOf[R any](b *blockWriter, section uint16, f *Frozen[R], encode func([]byte, *R) []byte) {
+func rowsOf[R any, P pageOf[R]](b *blockWriter, section uint16, f *Frozen[R, P], encode func([]byte, *R) []byte) {
 	b.begin(section)
 	for i := f.First(); i < f.Next(); i++ {
 		b.payload = encode(b.payload, f.At(i))
@@ -239,16 +245,21 @@ func rowsOf[R any](b *blockWriter, section uint16, f *Frozen[R], encode func([]b
 }
 
 // valuesOf writes a table of pointers to immutable values; nil is an empty row.
-func valuesOf[V any](b *blockWriter, section uint16, f *Frozen[*V]) {
+func valuesOf[V any, P pageOf[*V]](b *blockWriter, section uint16, f *Frozen[*V, P]) {
 	b.begin(section)
 	for i := f.First(); i < f.Next(); i++ {
-		if value := *f.At(i); value != nil {
-			b.value(value)
-			continue
-		}
-		b.payload = append(b.payload, 0)
+		b.payload = appendValue(b.payload, f.At(i))
 		b.row()
 	}
+}
+
+// appendValue writes a value as CBOR with its length before it; nil is empty.
+func appendValue[V any](dst []byte, value **V) []byte {
+	if *value == nil {
+		return append(dst, 0)
+	}
+	data := wire.Encode(*value)
+	return append(binary.AppendUvarint(dst, uint64(len(data))), data...)
 }
 
 // listOf writes a list of the settings, a row a value.

@@ -101,7 +101,7 @@ func appendAgentRow(dst []byte, row *engine.AgentRow) []byte {
 	dst = appendSpend(dst, &row.Spend)
 	dst = binary.AppendUvarint(dst, row.Sequence)
 	dst = binary.AppendUvarint(dst, row.LastLeaf)
-	return appendUse(dst, &row.Judged)
+	return binary.AppendVarint(dst, row.CountedFrom)
 }
 
 func readAgentRow(r *rowReader) engine.AgentRow {
@@ -109,7 +109,7 @@ func readAgentRow(r *rowReader) engine.AgentRow {
 		Status: r.status(), StatusReason: r.byte(), Institutions: r.byte() != 0,
 		MinVersion: uint16(r.unsigned()), Children: uint16(r.unsigned()),
 		StatusAt: r.time(), OverlapUntil: r.time(), OwnershipFrom: r.time(), OwnershipAt: r.time(), AttestedAt: r.time(),
-		Spend: r.spend(), Sequence: r.unsigned(), LastLeaf: r.unsigned(), Judged: readUse(r),
+		Spend: r.spend(), Sequence: r.unsigned(), LastLeaf: r.unsigned(), CountedFrom: r.signed(),
 	}
 }
 
@@ -135,44 +135,61 @@ func readUse(r *rowReader) (use engine.ProfileUse) {
 	return use
 }
 
-// appendVelocityRow writes a row that never counted as one zero byte.
-func appendVelocityRow(dst []byte, row *engine.VelocityRow) []byte {
-	dst = binary.AppendVarint(dst, row.Second)
-	if row.Second == 0 {
-		return dst
+// appendActivityRow writes of the three rings only the buckets that counted.
+func appendActivityRow(dst []byte, row *activityRow) []byte {
+	dst = binary.AppendUvarint(dst, uint64(row.Agent))
+	dst = appendUse(dst, &row.Judged)
+	dst = binary.AppendVarint(dst, row.Velocity.Second)
+	dst = appendRing(dst, row.Velocity.Seconds[:])
+	dst = appendRing(dst, row.Velocity.Minutes[:])
+	return appendRing(dst, row.Velocity.Hours[:])
+}
+
+func readActivityRow(r *rowReader) (row activityRow) {
+	row.Agent, row.Judged = engine.AgentSlot(r.unsigned()), readUse(r)
+	if row.Velocity.Second = r.signed(); row.Velocity.Second <= 0 {
+		r.bad = true
 	}
-	dst = binary.AppendVarint(dst, row.First)
-	for _, n := range row.Seconds {
-		dst = binary.AppendUvarint(dst, uint64(n))
+	readRing(r, row.Velocity.Seconds[:])
+	readRing(r, row.Velocity.Minutes[:])
+	readRing(r, row.Velocity.Hours[:])
+	return row
+}
+
+// appendRing writes how many buckets are not empty, and of each how many empty ones
+// stand before it and its count.
+func appendRing[N uint16 | uint32](dst []byte, ring []N) []byte {
+	filled := 0
+	for _, n := range ring {
+		if n != 0 {
+			filled++
+		}
 	}
-	for _, n := range row.Minutes {
-		dst = binary.AppendUvarint(dst, uint64(n))
-	}
-	for _, n := range row.Hours {
-		dst = binary.AppendUvarint(dst, uint64(n))
+	dst = append(dst, byte(filled))
+	gap := byte(0)
+	for _, n := range ring {
+		if n == 0 {
+			gap++
+			continue
+		}
+		dst = binary.AppendUvarint(append(dst, gap), uint64(n))
+		gap = 0
 	}
 	return dst
 }
 
-func readVelocityRow(r *rowReader) (row engine.VelocityRow) {
-	if row.Second = r.signed(); row.Second == 0 {
-		return row
+func readRing[N uint16 | uint32](r *rowReader, ring []N) {
+	at := 0
+	for range r.byte() {
+		at += int(r.byte())
+		n := r.unsigned()
+		if at >= len(ring) || n == 0 || uint64(N(n)) != n {
+			r.bad = true
+			return
+		}
+		ring[at] = N(n)
+		at++
 	}
-	row.First = r.signed()
-	if row.First <= 0 || row.Second < row.First {
-		r.bad = true
-		return row
-	}
-	for i := range row.Seconds {
-		row.Seconds[i] = uint16(r.unsigned())
-	}
-	for i := range row.Minutes {
-		row.Minutes[i] = uint32(r.unsigned())
-	}
-	for i := range row.Hours {
-		row.Hours[i] = uint32(r.unsigned())
-	}
-	return row
 }
 
 func appendUserRow(dst []byte, row *engine.UserRow) []byte {

@@ -9,73 +9,100 @@ package fsm
 // the writer never copies more than it touches, and neither waits for the other.
 //
 // Rows are addressed by a rising position. DropFront forgets the oldest
-// positions, which makes the table a queue too.
-type Table[R any] struct {
-	root  []*chunk[R]
+// positions, which makes the table a queue too; DropBack the newest, which makes it
+// a dense set whose last row moves into a gap. A page whose rows are all gone can be
+// released: its positions stay, its memory does not.
+//
+// P is the page: how many rows are copied when one is touched. Large rows have small
+// pages (tables.go).
+type Table[R any, P pageOf[R]] struct {
+	root  []*chunk[R, P]
 	owned bool   // root belongs to this epoch alone.
 	epoch uint64 // Rises with every Freeze.
 	first uint64 // Oldest position still held.
 	next  uint64 // Position that the next Append takes.
 }
 
-const (
-	pageRows   = 16
-	chunkPages = 256
-	chunkRows  = pageRows * chunkPages
-)
+// chunkPages is how many pages a chunk has.
+const chunkPages = 128
 
-type page[R any] struct {
-	epoch uint64
-	rows  [pageRows]R
+// pageOf are the sizes of pages.
+type pageOf[R any] interface {
+	[2]R | [4]R | [8]R | [16]R | [64]R
 }
 
-type chunk[R any] struct {
+type page[R any, P pageOf[R]] struct {
 	epoch uint64
-	pages [chunkPages]*page[R]
+	rows  P
+}
+
+type chunk[R any, P pageOf[R]] struct {
+	epoch uint64
+	pages [chunkPages]*page[R, P]
 }
 
 // Frozen is a Table at one instant. It is safe for any number of readers.
-type Frozen[R any] struct {
-	root  []*chunk[R]
+type Frozen[R any, P pageOf[R]] struct {
+	root  []*chunk[R, P]
 	base  uint64 // Position of root[0]'s first row.
 	first uint64
 	next  uint64
 }
 
+// pageRows returns how many rows a page has; chunkRows how many a chunk has.
+func pageRows[R any, P pageOf[R]]() uint64 {
+	var p P
+	return uint64(len(p))
+}
+
+func chunkRows[R any, P pageOf[R]]() uint64 { return chunkPages * pageRows[R, P]() }
+
 // First returns the oldest position held; Next the one after the newest.
-func (t *Table[R]) First() uint64 { return t.first }
+func (t *Table[R, P]) First() uint64 { return t.first }
 
 // Next returns the position that the next Append takes.
-func (t *Table[R]) Next() uint64 { return t.next }
+func (t *Table[R, P]) Next() uint64 { return t.next }
 
 // Len returns how many rows are held.
-func (t *Table[R]) Len() int { return int(t.next - t.first) }
+func (t *Table[R, P]) Len() int { return int(t.next - t.first) }
 
 // Has reports whether position i is held.
-func (t *Table[R]) Has(i uint64) bool { return i >= t.first && i < t.next }
+func (t *Table[R, P]) Has(i uint64) bool { return i >= t.first && i < t.next }
 
-func (t *Table[R]) base() uint64 { return t.first / chunkRows * chunkRows }
+func (t *Table[R, P]) base() uint64 { return t.first / chunkRows[R, P]() * chunkRows[R, P]() }
 
-// At returns the row at position i for reading only. It panics outside the table.
-func (t *Table[R]) At(i uint64) *R {
+// At returns the row at position i for reading only; of a released page, a zero
+// row. It panics outside the table.
+func (t *Table[R, P]) At(i uint64) *R {
 	if !t.Has(i) {
 		panic("BUG: table position out of range")
 	}
 	at := i - t.base()
-	return &t.root[at/chunkRows].pages[at%chunkRows/pageRows].rows[at%pageRows]
+	if c := t.root[at/chunkRows[R, P]()]; c != nil {
+		if p := c.pages[at%chunkRows[R, P]()/pageRows[R, P]()]; p != nil {
+			return &p.rows[at%pageRows[R, P]()]
+		}
+	}
+	return new(R)
 }
 
 // Edit returns the row at position i for changing, cloning its page if a frozen
 // table still shares it.
-func (t *Table[R]) Edit(i uint64) *R {
+func (t *Table[R, P]) Edit(i uint64) *R {
 	if !t.Has(i) {
 		panic("BUG: table position out of range")
+	}
+	at := i - t.base()
+	if c := t.root[at/chunkRows[R, P]()]; c != nil && c.epoch == t.epoch {
+		if p := c.pages[at%chunkRows[R, P]()/pageRows[R, P]()]; p != nil && p.epoch == t.epoch {
+			return &p.rows[at%pageRows[R, P]()]
+		}
 	}
 	return t.slot(i)
 }
 
 // Append adds a row and returns its position.
-func (t *Table[R]) Append(row R) uint64 {
+func (t *Table[R, P]) Append(row R) uint64 {
 	i := t.next
 	t.next++
 	*t.slot(i) = row
@@ -84,59 +111,155 @@ func (t *Table[R]) Append(row R) uint64 {
 
 // slot returns the writable place of position i, making what is missing and
 // cloning what is shared.
-func (t *Table[R]) slot(i uint64) *R {
-	if !t.owned {
-		t.root = append(make([]*chunk[R], 0, len(t.root)+1), t.root...)
-		t.owned = true
-	}
+func (t *Table[R, P]) slot(i uint64) *R {
 	at := i - t.base()
-	for uint64(len(t.root)) <= at/chunkRows {
-		t.root = append(t.root, &chunk[R]{epoch: t.epoch})
-	}
-	c := t.root[at/chunkRows]
-	if c.epoch != t.epoch {
-		clone := *c
-		clone.epoch = t.epoch
-		c = &clone
-		t.root[at/chunkRows] = c
-	}
-	p := c.pages[at%chunkRows/pageRows]
+	c := t.ownChunk(at)
+	place := &c.pages[at%chunkRows[R, P]()/pageRows[R, P]()]
+	p := *place
 	switch {
 	case p == nil:
-		p = &page[R]{epoch: t.epoch}
-		c.pages[at%chunkRows/pageRows] = p
+		p = &page[R, P]{epoch: t.epoch}
+		*place = p
 	case p.epoch != t.epoch:
 		clone := *p
 		clone.epoch = t.epoch
 		p = &clone
-		c.pages[at%chunkRows/pageRows] = p
+		*place = p
 	}
-	return &p.rows[at%pageRows]
+	return &p.rows[at%pageRows[R, P]()]
 }
 
-// DropFront forgets the oldest row. Its memory goes when its chunk is empty.
-func (t *Table[R]) DropFront() {
-	if t.first == t.next {
-		panic("BUG: drop from an empty table")
+// ownChunk returns the chunk that holds the row so far behind the root's first, for
+// changing.
+func (t *Table[R, P]) ownChunk(at uint64) *chunk[R, P] {
+	t.ownRoot()
+	number := at / chunkRows[R, P]()
+	for uint64(len(t.root)) <= number {
+		t.root = append(t.root, nil)
 	}
-	before := t.base()
-	t.first++
-	if t.base() != before && len(t.root) > 0 {
-		t.root = append([]*chunk[R](nil), t.root[1:]...)
+	c := t.root[number]
+	switch {
+	case c == nil:
+		c = &chunk[R, P]{epoch: t.epoch}
+		t.root[number] = c
+	case c.epoch != t.epoch:
+		clone := *c
+		clone.epoch = t.epoch
+		c = &clone
+		t.root[number] = c
+	}
+	return c
+}
+
+func (t *Table[R, P]) ownRoot() {
+	if !t.owned {
+		t.root = append(make([]*chunk[R, P], 0, len(t.root)+1), t.root...)
 		t.owned = true
 	}
 }
 
+// DropBack forgets the newest row; its position is the next Append's.
+func (t *Table[R, P]) DropBack() {
+	if t.first == t.next {
+		panic("BUG: drop from an empty table")
+	}
+	var none R
+	*t.slot(t.next - 1) = none // The chunk is another one now, to a frozen table and to a digest.
+	t.next--
+	at := t.next - t.base()
+	if at%pageRows[R, P]() == 0 {
+		t.free(at)
+	}
+}
+
+// Release gives the memory of position i's page back when every row of it that is
+// held is gone. They read as zero rows from then on.
+func (t *Table[R, P]) Release(i uint64, gone func(*R) bool) {
+	rows := pageRows[R, P]()
+	for n := max(i/rows*rows, t.first); n < min(i/rows*rows+rows, t.next); n++ {
+		if !gone(t.At(n)) {
+			return
+		}
+	}
+	t.free(i - t.base())
+}
+
+// free drops the page of the row so far behind the root's first, and its chunk when
+// that has no other.
+func (t *Table[R, P]) free(at uint64) {
+	c := t.ownChunk(at)
+	c.pages[at%chunkRows[R, P]()/pageRows[R, P]()] = nil
+	for _, p := range c.pages {
+		if p != nil {
+			return
+		}
+	}
+	t.root[at/chunkRows[R, P]()] = nil
+}
+
+// skipTo leaves positions before next out: they are held, and read as zero rows.
+func (t *Table[R, P]) skipTo(next uint64) {
+	if next < t.next {
+		panic("BUG: table skips back")
+	}
+	t.next = next
+	if t.first == next {
+		return
+	}
+	t.ownRoot()
+	for at := next - 1 - t.base(); uint64(len(t.root)) <= at/chunkRows[R, P](); {
+		t.root = append(t.root, nil)
+	}
+}
+
+// skip returns the first position from i on whose page is there, or the end.
+func (t *Table[R, P]) skip(i uint64) uint64 {
+	rows, many := pageRows[R, P](), chunkRows[R, P]()
+	for i < t.next {
+		at := i - t.base()
+		switch c := t.root[at/many]; {
+		case c == nil:
+			i = (i/many + 1) * many
+		case c.pages[at%many/rows] == nil:
+			i = (i/rows + 1) * rows
+		default:
+			return i
+		}
+	}
+	return t.next
+}
+
+// dropTo forgets every row before position first.
+func (t *Table[R, P]) dropTo(first uint64) {
+	if first < t.first || first > t.next {
+		panic("BUG: drop outside the table")
+	}
+	gone := (first/chunkRows[R, P]()*chunkRows[R, P]() - t.base()) / chunkRows[R, P]()
+	t.first = first
+	if gone = min(gone, uint64(len(t.root))); gone > 0 {
+		t.root = append([]*chunk[R, P](nil), t.root[gone:]...)
+		t.owned = true
+	}
+}
+
+// DropFront forgets the oldest row. Its memory goes when its chunk is empty.
+func (t *Table[R, P]) DropFront() {
+	if t.first == t.next {
+		panic("BUG: drop from an empty table")
+	}
+	t.dropTo(t.first + 1)
+}
+
 // Freeze returns the table as it is now. O(1).
-func (t *Table[R]) Freeze() Frozen[R] {
+func (t *Table[R, P]) Freeze() Frozen[R, P] {
 	t.epoch++
 	t.owned = false
-	return Frozen[R]{root: t.root, base: t.base(), first: t.first, next: t.next}
+	return Frozen[R, P]{root: t.root, base: t.base(), first: t.first, next: t.next}
 }
 
 // startAt makes an empty table begin at position first; for Restore and for
 // tables whose position 0 means "none".
-func (t *Table[R]) startAt(first uint64) {
+func (t *Table[R, P]) startAt(first uint64) {
 	if t.next != t.first || len(t.root) != 0 {
 		panic("BUG: startAt on a used table")
 	}
@@ -144,22 +267,27 @@ func (t *Table[R]) startAt(first uint64) {
 }
 
 // First returns the oldest position held.
-func (f *Frozen[R]) First() uint64 { return f.first }
+func (f *Frozen[R, P]) First() uint64 { return f.first }
 
 // Next returns the position after the newest.
-func (f *Frozen[R]) Next() uint64 { return f.next }
+func (f *Frozen[R, P]) Next() uint64 { return f.next }
 
 // Len returns how many rows are held.
-func (f *Frozen[R]) Len() int { return int(f.next - f.first) }
+func (f *Frozen[R, P]) Len() int { return int(f.next - f.first) }
 
 // Has reports whether position i is held.
-func (f *Frozen[R]) Has(i uint64) bool { return i >= f.first && i < f.next }
+func (f *Frozen[R, P]) Has(i uint64) bool { return i >= f.first && i < f.next }
 
-// At returns the row at position i; it must be held.
-func (f *Frozen[R]) At(i uint64) *R {
+// At returns the row at position i, a zero row of a released page; it must be held.
+func (f *Frozen[R, P]) At(i uint64) *R {
 	if !f.Has(i) {
 		panic("BUG: frozen table position out of range")
 	}
 	at := i - f.base
-	return &f.root[at/chunkRows].pages[at%chunkRows/pageRows].rows[at%pageRows]
+	if c := f.root[at/chunkRows[R, P]()]; c != nil {
+		if p := c.pages[at%chunkRows[R, P]()/pageRows[R, P]()]; p != nil {
+			return &p.rows[at%pageRows[R, P]()]
+		}
+	}
+	return new(R)
 }

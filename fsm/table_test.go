@@ -10,14 +10,15 @@ import (
 // TestTableAgainstModel drives a table and a plain slice with the same random
 // operations and demands that every frozen copy keeps what it saw.
 func TestTableAgainstModel(t *testing.T) {
+	rows := chunkRows[int, [16]int]()
 	rapid.Check(t, func(t *rapid.T) {
-		var table Table[int]
-		start := rapid.Uint64Range(0, 2*chunkRows).Draw(t, "start")
+		var table Table[int, [16]int]
+		start := rapid.Uint64Range(0, 2*rows).Draw(t, "start")
 		table.startAt(start)
 		first := start
 		var model []int
 		type frozen struct {
-			table Frozen[int]
+			table Frozen[int, [16]int]
 			first uint64
 			rows  []int
 		}
@@ -25,7 +26,7 @@ func TestTableAgainstModel(t *testing.T) {
 		for range rapid.IntRange(1, 400).Draw(t, "steps") {
 			switch rapid.IntRange(0, 9).Draw(t, "op") {
 			case 0, 1, 2, 3:
-				for n := range rapid.IntRange(1, 3*pageRows).Draw(t, "many") {
+				for n := range rapid.IntRange(1, 48).Draw(t, "many") {
 					require.Equal(t, first+uint64(len(model)), table.Append(n))
 					model = append(model, n)
 				}
@@ -36,6 +37,10 @@ func TestTableAgainstModel(t *testing.T) {
 					model[i] += 7
 				}
 			case 7:
+				for range min(len(model), rapid.IntRange(0, 500).Draw(t, "drop back")) {
+					table.DropBack()
+					model = model[:len(model)-1]
+				}
 				for range min(len(model), rapid.IntRange(0, 5000).Draw(t, "drop")) {
 					table.DropFront()
 					model = model[1:]

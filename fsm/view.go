@@ -47,28 +47,29 @@ type View struct {
 	Root   [32]byte // Tree head over them.
 	Oldest uint64   // First leaf within retention.
 
-	settings  *Settings
-	ratchet   leaf.Ratchet
-	userSweep uint64
-	open      int
+	settings *Settings
+	ratchet  leaf.Ratchet
+	sweep    sweeps
+	open     int
+	birth    *birth
 
-	agents       Frozen[engine.AgentRow]
-	profiles     Frozen[*engine.AgentProfile]
-	velocity     Frozen[engine.VelocityRow]
-	attestations Frozen[*[]engine.Attestation]
-	users        Frozen[engine.UserRow]
-	userProfiles Frozen[*engine.UserProfile]
+	activity     Frozen[activityRow, activityPage]
+	agents       Frozen[engine.AgentRow, agentPage]
+	profiles     Frozen[*engine.AgentProfile, profilePage]
+	attestations Frozen[*[]engine.Attestation, attestationPage]
+	users        Frozen[engine.UserRow, userPage]
+	userProfiles Frozen[*engine.UserProfile, userProfilePage]
 
-	fleets           Frozen[engine.FleetRow]
-	fleetProfiles    Frozen[*engine.FleetProfile]
-	operators        Frozen[engine.OperatorRow]
-	operatorProfiles Frozen[*engine.OperatorProfile]
+	fleets           Frozen[engine.FleetRow, fleetPage]
+	fleetProfiles    Frozen[*engine.FleetProfile, fleetProfilePage]
+	operators        Frozen[engine.OperatorRow, operatorPage]
+	operatorProfiles Frozen[*engine.OperatorProfile, operatorProfilePage]
 
-	reviews      Frozen[ReviewRow]
-	dispositions Frozen[dispositionRow]
-	idem         Frozen[idemRow]
-	structuring  Frozen[structuringRow]
-	days         Frozen[dayRow]
+	reviews      Frozen[ReviewRow, reviewPage]
+	dispositions Frozen[dispositionRow, dispositionPage]
+	idem         Frozen[idemRow, idemPage]
+	structuring  Frozen[structuringRow, structuringPage]
+	days         Frozen[dayRow, dayPage]
 
 	frontier [][]byte
 	listData []byte
@@ -80,9 +81,10 @@ func (m *Machine) Freeze() *View {
 	return &View{
 		Index: m.index, Term: m.term, Format: m.format, Time: m.now,
 		Size: m.size, Root: m.root(), Oldest: m.oldest,
-		settings: m.settings, ratchet: m.ratchet, userSweep: m.userSweep, open: m.openReviews,
+		settings: m.settings, ratchet: m.ratchet, sweep: m.sweep, open: m.openReviews,
 		agents: m.agents.Freeze(), profiles: m.profiles.Freeze(),
-		velocity: m.velocity.Freeze(), attestations: m.attestations.Freeze(),
+		attestations: m.attestations.Freeze(),
+		activity:     m.activity.Freeze(), birth: m.birth,
 		users: m.users.Freeze(), userProfiles: m.userProfiles.Freeze(),
 		fleets: m.fleets.Freeze(), fleetProfiles: m.fleetProfiles.Freeze(),
 		operators: m.operators.Freeze(), operatorProfiles: m.operatorProfiles.Freeze(),
@@ -135,10 +137,21 @@ func (v *View) Attestations(slot engine.AgentSlot) []engine.Attestation {
 
 // Pace returns how fast an agent goes at the view's time.
 func (v *View) Pace(slot engine.AgentSlot) engine.Pace {
-	if !v.velocity.Has(uint64(slot)) {
+	if !v.agents.Has(uint64(slot)) {
 		return engine.Pace{}
 	}
-	return v.velocity.At(uint64(slot)).Pace(v.Time)
+	row := v.velocityOf(slot)
+	return row.Pace(v.Time, v.agents.At(uint64(slot)).CountedFrom)
+}
+
+// velocityOf returns a copy of an agent's buckets; empty ones of an agent that was
+// not screened of late.
+func (v *View) velocityOf(slot engine.AgentSlot) engine.VelocityRow {
+	at := v.agents.At(uint64(slot)).Activity
+	if at == 0 {
+		return engine.VelocityRow{}
+	}
+	return v.activity.At(uint64(at)).Velocity
 }
 
 // Users returns how many users were ever registered: slots 1 to that.

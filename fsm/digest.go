@@ -1,0 +1,186 @@
+package fsm
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"io"
+)
+
+// The digest of a state is a hash over hashes of its parts:
+//
+//	page    the first 16 bytes of sha256 of its rows, as a snapshot writes them
+//	chunk   sha256 of its pages, 128 in a row; 16 zero bytes for a released page
+//	table   section u16 | first position u64 | next position u64 | its chunks
+//	state   sha256 of the first blocks, the tables, the lists
+//
+// So it follows from the content alone, and a page that has not changed since the
+// last time need not be hashed again.
+
+// birth tells the Machines of one process apart: epochs of different ones must not
+// be compared.
+type birth struct{ _ byte }
+
+// Digester makes the digests of one Machine's views and remembers their parts. It
+// is one goroutine's.
+type Digester struct {
+	of     *birth
+	tables [sectionDays + 1]tableSums
+
+	settings *Settings // Of the list sums.
+	lists    [sha256.Size]byte
+	buffer   []byte // Of the tables.
+	rows     []byte // Of one page.
+}
+
+// tableSums is what is remembered of one table: its chunks, from the one of number
+// first on.
+type tableSums struct {
+	first  uint64
+	chunks []chunkSums
+}
+
+// A sum holds as long as epoch and range of what it is of are the same.
+type chunkSums struct {
+	held  span
+	sum   [sha256.Size]byte
+	pages [chunkPages]pageSum
+}
+
+type pageSum struct {
+	held span
+	sum  [pageSumSize]byte
+}
+
+// span is which rows of a page or chunk were there, in which epoch it was touched
+// last, one more.
+type span struct {
+	epoch    uint64
+	from, to uint16
+}
+
+const pageSumSize = 16
+
+// NewDigester returns one that remembers nothing.
+func NewDigester() *Digester { return &Digester{} }
+
+// Digest is the hash over the whole state: equal on every node at one index. It is
+// made off the hot path.
+func (v *View) Digest() [32]byte { return NewDigester().Digest(v) }
+
+// Digest returns v's digest. What is remembered of a former view of the same
+// Machine is not hashed again.
+func (d *Digester) Digest(v *View) [32]byte {
+	if d.of != v.birth {
+		*d = Digester{of: v.birth}
+	}
+	sum := sha256.New()
+	b := &blockWriter{w: sum, sum: sha256.New()}
+	v.writeHead(b)
+	b.flush()
+	out := d.buffer[:0]
+	out = sumTable(d, out, sectionAgents, &v.agents, appendAgentRow)
+	out = sumTable(d, out, sectionProfiles, &v.profiles, appendValue)
+	out = sumTable(d, out, sectionActivity, &v.activity, appendActivityRow)
+	out = sumTable(d, out, sectionAttestations, &v.attestations, appendValue)
+	out = sumTable(d, out, sectionUsers, &v.users, appendUserRow)
+	out = sumTable(d, out, sectionUserProfiles, &v.userProfiles, appendValue)
+	out = sumTable(d, out, sectionFleets, &v.fleets, appendFleetRow)
+	out = sumTable(d, out, sectionFleetProfiles, &v.fleetProfiles, appendValue)
+	out = sumTable(d, out, sectionOperators, &v.operators, appendOperatorRow)
+	out = sumTable(d, out, sectionOperatorProfiles, &v.operatorProfiles, appendValue)
+	out = sumTable(d, out, sectionReviews, &v.reviews, appendReviewRow)
+	out = sumTable(d, out, sectionDispositions, &v.dispositions, appendDispositionRow)
+	out = sumTable(d, out, sectionIdempotency, &v.idem, appendIdemRow)
+	out = sumTable(d, out, sectionStructuring, &v.structuring, appendStructuringRow)
+	out = sumTable(d, out, sectionDays, &v.days, appendDayRow)
+	sum.Write(out)
+	d.buffer = out
+	sum.Write(d.sumLists(v))
+	return [32]byte(sum.Sum(nil))
+}
+
+// sumLists hashes what the settings hold in long lists, once for each settings, and
+// the staged bytes. Those of the active list are named by their digest.
+func (d *Digester) sumLists(v *View) []byte {
+	if d.settings != v.settings {
+		b := &blockWriter{w: io.Discard, sum: sha256.New()}
+		writeLists(b, v.settings)
+		b.flush()
+		d.settings, d.lists = v.settings, [32]byte(b.sum.Sum(nil))
+	}
+	staged := sha256.Sum256(v.staged.data)
+	return append(d.lists[:len(d.lists):len(d.lists)], staged[:]...)
+}
+
+// sumTable appends a table's part of the digest.
+func sumTable[R any, P pageOf[R]](d *Digester, dst []byte, section uint16, f *Frozen[R, P], encode func([]byte, *R) []byte) []byte {
+	dst = binary.LittleEndian.AppendUint16(dst, section)
+	dst = binary.LittleEndian.AppendUint64(dst, f.first)
+	dst = binary.LittleEndian.AppendUint64(dst, f.next)
+	if f.first == f.next {
+		return dst
+	}
+	rows := chunkRows[R, P]()
+	sums := &d.tables[section]
+	sums.fit(f.first/rows, (f.next-1)/rows+1)
+	for n := range sums.chunks {
+		base := (sums.first + uint64(n)) * rows
+		held := span{from: uint16(max(f.first, base) - base), to: uint16(min(f.next, base+rows) - base)}
+		c := f.root[n]
+		if c != nil {
+			held.epoch = c.epoch + 1
+		}
+		if one := &sums.chunks[n]; one.held != held {
+			one.held = held
+			sumChunk(d, one, c, encode)
+		}
+		dst = append(dst, sums.chunks[n].sum[:]...)
+	}
+	return dst
+}
+
+// fit makes the sums those of chunks first to end-1.
+func (s *tableSums) fit(first, end uint64) {
+	if first < s.first || first >= s.first+uint64(len(s.chunks)) {
+		s.first, s.chunks = first, nil
+	}
+	if gone := first - s.first; gone > 0 {
+		s.first, s.chunks = first, append([]chunkSums(nil), s.chunks[gone:]...)
+	}
+	for uint64(len(s.chunks)) < end-first {
+		s.chunks = append(s.chunks, chunkSums{})
+	}
+	s.chunks = s.chunks[:end-first]
+}
+
+func sumChunk[R any, P pageOf[R]](d *Digester, s *chunkSums, c *chunk[R, P], encode func([]byte, *R) []byte) {
+	sum := sha256.New()
+	rows := int(pageRows[R, P]())
+	for n := int(s.held.from) / rows; n < (int(s.held.to)+rows-1)/rows; n++ {
+		held := span{from: uint16(max(int(s.held.from), n*rows) - n*rows), to: uint16(min(int(s.held.to), n*rows+rows) - n*rows)}
+		one := &s.pages[n]
+		var p *page[R, P]
+		if c != nil {
+			p = c.pages[n]
+		}
+		switch {
+		case p == nil:
+			*one = pageSum{}
+		case one.held != (span{p.epoch + 1, held.from, held.to}):
+			one.held = span{p.epoch + 1, held.from, held.to}
+			one.sum = sumPage(d, p, held, encode)
+		}
+		sum.Write(one.sum[:])
+	}
+	sum.Sum(s.sum[:0])
+}
+
+func sumPage[R any, P pageOf[R]](d *Digester, p *page[R, P], held span, encode func([]byte, *R) []byte) [pageSumSize]byte {
+	rows := d.rows[:0]
+	for n := held.from; n < held.to; n++ {
+		rows = encode(rows, &p.rows[n])
+	}
+	d.rows = rows
+	sum := sha256.Sum256(rows)
+	return [pageSumSize]byte(sum[:pageSumSize])
+}

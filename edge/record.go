@@ -68,7 +68,8 @@ func (j *Judge) buildRecord(list *ofac.Index) {
 	s.subs = s.record.Subs
 	s.record.ValidUntil = s.facts.ValidUntil
 	if s.facts.Token != engine.TokenGood {
-		s.record.Agent, s.record.User = 0, 0 // R1 stands alone: nobody is named but in the evidence.
+		// R1 stands alone: nobody is named but in the evidence, and the basis rests on nobody's revision.
+		s.record.Agent, s.record.User, s.record.Basis.Revs = 0, 0, 0
 	}
 	j.filters()
 	f := &s.members

@@ -215,7 +215,7 @@ func (x *rebuilt) readEvidence(l *Leaf) {
 		row.OwnershipFrom = engine.Time(v.GetInt64("ownershipFrom"))
 		row.AttestedAt = engine.Time(v.GetInt64("attestedAt"))
 		row.Spend = engine.Spend{Day: day, Spent: engine.USD(v.GetInt64("spent"))}
-		o.Levels[i] = engine.Level{Row: row, Profile: x.facts.Chain[i]}
+		o.Levels[i] = engine.Level{Row: row, Profile: x.facts.Chain[i], KeyRevoked: v.GetBool("keyRevoked")}
 		o.LevelCount++
 	}
 	if l.Has("evidence", "fleet") {

@@ -186,7 +186,11 @@ func (j *Judge) loadParties(slot engine.AgentSlot, version uint16, expires engin
 		return err
 	}
 	record.Agent, record.Version, record.Expires = slot, version, expires
-	if j.Terms.Settings.KeyRevoked(s.agent.kid) {
+	signer := s.agent.kid
+	if s.agent.kind == 0 && f.ChainSize > 0 { // A user credential alone: the registry's credential stands in, signer and all.
+		signer = f.Chain[0].KeyID
+	}
+	if j.Terms.Settings.KeyRevoked(signer) {
 		record.Version = 0 // Never passes R2 (decision 56: an emergency rotation).
 	}
 	if f.ChainSize > 0 {

@@ -70,8 +70,9 @@ type Facts struct {
 
 // Level is one link of the delegation chain as live rules see it.
 type Level struct {
-	Row     *AgentRow
-	Profile *AgentProfile
+	Row        *AgentRow
+	Profile    *AgentProfile
+	KeyRevoked bool // Of an ancestor: the key that signed its credential was revoked. The own token's is Moment.KeyRevoked.
 }
 
 // Moment is what can change: judged in the log, by live rules.

@@ -37,7 +37,7 @@ func (m *Moment) standing() (first Sub, worst Status) {
 	}
 	for i := 1; i < m.LevelCount; i++ {
 		parent := &m.Levels[i]
-		status := CredentialStatus(parent.Row.Status, parent.Profile.ExpiresAt, m.Now, false)
+		status := CredentialStatus(parent.Row.Status, parent.Profile.ExpiresAt, m.Now, parent.KeyRevoked)
 		worst = worse(worst, status)
 		if first == 0 {
 			first = [...]Sub{Active: 0, Revoked: SubParentRevoked, Suspended: SubParentSuspend, Expired: SubParentExpired}[status]

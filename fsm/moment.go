@@ -120,7 +120,8 @@ func observe(o *engine.Moment, from state, s *wire.Screen) {
 func climb(o *engine.Moment, from state, slot engine.AgentSlot) {
 	for slot != 0 && o.LevelCount < len(o.Levels) {
 		row, profile := from.agentAt(slot)
-		o.Levels[o.LevelCount] = engine.Level{Row: row, Profile: profile}
+		above := o.LevelCount > 0
+		o.Levels[o.LevelCount] = engine.Level{Row: row, Profile: profile, KeyRevoked: above && from.inForce().KeyRevoked(profile.KeyID)}
 		o.LevelCount++
 		slot = profile.Parent
 	}

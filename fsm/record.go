@@ -37,6 +37,7 @@ func (m *Machine) evidence(c *leaf.Screen, s *wire.Screen) {
 		c.Levels[i] = leaf.Level{
 			Status: row.Status, MinVersion: row.MinVersion, OverlapUntil: row.OverlapUntil,
 			OwnershipFrom: row.OwnershipFrom, AttestedAt: row.AttestedAt, Spent: row.Spend.On(day),
+			KeyRevoked: o.Levels[i].KeyRevoked,
 		}
 	}
 	if o.Fleet != nil {

@@ -83,3 +83,48 @@ func TestStatusIsTheRecords(t *testing.T) {
 		})
 	}
 }
+
+// The key that signed a credential counts wherever the credential does: for a user
+// alone, whose agent's credential stands in, and for the parents of a delegate.
+func TestRevokedSigningKeyCountsEverywhere(t *testing.T) {
+	n := newTestNode(t)
+	parent, _ := n.register("")
+	answer(t, n.doAdmin("POST", "/admin/signing-key/rotate", `{"emergency":true,"reason":"next"}`), 201)
+	v := answer(t, n.do("admin", "POST", "/v1/delegates/create", `{"agentName":"child","parentAgentId":"`+parent+`"}`), 201)
+	delegate := textOf(v, "token")
+	v = answer(t, n.do("admin", "POST", "/v1/users/register", `{"legalName":"Ivo","agentIds":["`+parent+`"]}`), 201)
+	alone := textOf(v, "token")
+	require.Equal(t, "PROCEED null", verdict(t, n.screen(delegate, "")))
+	require.Equal(t, "PROCEED null", verdict(t, n.screen(alone, "")))
+	answer(t, n.doAdmin("POST", "/admin/signing-keys/cc-v1/revoke", `{"reason":"leaked"}`), 200)
+	for token, reason := range map[string]string{
+		delegate: "A parent of the delegate is revoked.", alone: "The key that signed the credential is revoked.",
+	} {
+		w := n.screen(token, "")
+		require.Equal(t, "BLOCK R2_CREDENTIAL_STATUS", verdict(t, w))
+		require.Equal(t, reason, member(t, w.Body.Bytes(), "reason"))
+		replay := n.do("auditor", "POST", "/v1/audit/"+member(t, w.Body.Bytes(), "txnId")+"/replay", "")
+		require.Equal(t, "true", member(t, replay.Body.Bytes(), "match"), replay.Body)
+		dry := answer(t, n.do("policy", "POST", "/v1/screen/dry-run", `{"token":"`+token+`","amount":1}`), 200)
+		require.Equal(t, reason, textOf(dry, "reason"))
+	}
+	v = answer(t, n.do("admin", "GET", "/v1/agents/"+textOf(answer(t, n.do("admin", "GET", "/v1/agents?limit=1", ""), 200), "data", "0", "agentId"), ""), 200)
+	require.Equal(t, "REVOKED", textOf(v, "credentialStatus"), "the delegate, by its parent's key")
+	require.Equal(t, 409, n.do("admin", "POST", "/v1/delegates/create", `{"agentName":"two","parentAgentId":"`+parent+`"}`).Code)
+}
+
+// A good agent's token beside the credential of a user who was erased is R1, not a
+// call that is judged again for ever.
+func TestErasedUserIsUnknown(t *testing.T) {
+	n := newTestNode(t)
+	id, token := n.register("")
+	v := answer(t, n.do("admin", "POST", "/v1/users/register", `{"legalName":"Ivo","agentIds":["`+id+`"]}`), 201)
+	user := textOf(v, "token")
+	for range 33 {
+		n.advance(engine.DayLength)
+	}
+	require.Nil(t, n.User(1), "erased")
+	require.Equal(t, "UNKNOWN R1_NO_CREDENTIAL", verdict(t, n.screen(token, `,"userToken":"`+user+`"`)))
+	require.Equal(t, "UNKNOWN R1_NO_CREDENTIAL", verdict(t, n.screen(user, "")))
+	require.Equal(t, "PROCEED null", verdict(t, n.screen(token, "")))
+}

@@ -56,7 +56,7 @@ func randomEvidence(r *rand.Rand, s *Screen) {
 	for i := range s.LevelCount {
 		s.Levels[i] = Level{
 			Status: engine.Status(r.IntN(4)), MinVersion: uint16(r.Uint32()), OverlapUntil: engine.Time(r.Int64()),
-			OwnershipFrom: engine.Time(r.Int64()), AttestedAt: engine.Time(r.Int64()), Spent: engine.USD(r.Int64()),
+			OwnershipFrom: engine.Time(r.Int64()), AttestedAt: engine.Time(r.Int64()), Spent: engine.USD(r.Int64()), KeyRevoked: coin(r),
 		}
 	}
 	if s.InFleet = coin(r); s.InFleet {

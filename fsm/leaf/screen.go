@@ -21,7 +21,11 @@ type Level struct {
 	OwnershipFrom engine.Time
 	AttestedAt    engine.Time
 	Spent         engine.USD // On the record's UTC date, before this call.
+	KeyRevoked    bool       // Of an ancestor: the key that signed its credential was revoked.
 }
+
+// levelKeyRevoked stands in a level's first byte, beside the status.
+const levelKeyRevoked = 0x10
 
 // UserSeen is what the live rules saw of a user credential.
 type UserSeen struct {
@@ -185,8 +189,11 @@ func appendRef(dst []byte, ref *Ref, present bool) []byte {
 }
 
 func appendLevel(dst []byte, l *Level) []byte {
-	dst = append(dst, byte(l.Status))
-	dst = binary.AppendUvarint(dst, uint64(l.MinVersion))
+	first := byte(l.Status)
+	if l.KeyRevoked {
+		first |= levelKeyRevoked
+	}
+	dst = binary.AppendUvarint(append(dst, first), uint64(l.MinVersion))
 	dst = binary.AppendVarint(dst, int64(l.OverlapUntil))
 	dst = binary.AppendVarint(dst, int64(l.OwnershipFrom))
 	dst = binary.AppendVarint(dst, int64(l.AttestedAt))
@@ -249,8 +256,9 @@ func (s *Screen) readEvidence(r *reader, flags uint64) {
 		return
 	}
 	for i := range s.LevelCount {
+		first := r.byte()
 		s.Levels[i] = Level{
-			Status: readStatus(r), MinVersion: readVersion(r), OverlapUntil: r.time(),
+			Status: soundStatus(r, first&^levelKeyRevoked), KeyRevoked: first&levelKeyRevoked != 0, MinVersion: readVersion(r), OverlapUntil: r.time(),
 			OwnershipFrom: r.time(), AttestedAt: r.time(), Spent: engine.USD(r.signed()),
 		}
 	}
@@ -278,8 +286,10 @@ func readRef(r *reader, ref *Ref, present bool) {
 	}
 }
 
-func readStatus(r *reader) engine.Status {
-	status := engine.Status(r.byte())
+func readStatus(r *reader) engine.Status { return soundStatus(r, r.byte()) }
+
+func soundStatus(r *reader, number byte) engine.Status {
+	status := engine.Status(number)
 	if status > engine.Expired {
 		r.fail()
 	}

@@ -151,6 +151,9 @@ func (x *Screen) level(i int, m *strictjson.Members) {
 	if profile != nil {
 		m.Int("expires", int64(profile.ExpiresAt))
 	}
+	if seen.KeyRevoked {
+		m.Bool("keyRevoked", true)
+	}
 	m.Int("ownershipFrom", int64(seen.OwnershipFrom))
 	m.Int("attestedAt", int64(seen.AttestedAt))
 	if profile != nil {

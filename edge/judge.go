@@ -143,8 +143,8 @@ func (j *Judge) ConfirmBriefly() {
 	}
 }
 
-// catchUp is Confirm, once a call.
-func (j *Judge) catchUp() error {
+// CatchUp is Confirm, once a call.
+func (j *Judge) CatchUp() error {
 	if j.fresh {
 		return nil
 	}

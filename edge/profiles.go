@@ -46,7 +46,7 @@ func (j *Judge) KnownFleet(id string) (*engine.FleetProfile, error) {
 	}
 	profile := j.shared.deps.Published.Fleet(slot)
 	if profile == nil {
-		if err := j.catchUp(); err != nil {
+		if err := j.CatchUp(); err != nil {
 			return nil, err
 		}
 		profile = j.shared.deps.Published.Fleet(slot)

@@ -256,7 +256,7 @@ func (j *Judge) agentProfile(slot engine.AgentSlot) (*engine.AgentProfile, error
 	if profile := j.shared.deps.Published.Agent(slot); profile != nil {
 		return profile, nil
 	}
-	if err := j.catchUp(); err != nil {
+	if err := j.CatchUp(); err != nil {
 		return nil, err
 	}
 	return j.shared.deps.Published.Agent(slot), nil
@@ -267,7 +267,7 @@ func (j *Judge) UserProfile(slot engine.UserSlot) (*engine.UserProfile, error) {
 	if profile := j.shared.deps.Published.User(slot); profile != nil {
 		return profile, nil
 	}
-	if err := j.catchUp(); err != nil {
+	if err := j.CatchUp(); err != nil {
 		return nil, err
 	}
 	return j.shared.deps.Published.User(slot), nil

@@ -80,7 +80,7 @@ func (j *Judge) Claims(text string) (credentialClaims, engine.TokenState, error)
 	if !early {
 		return claims, state, nil
 	}
-	if err := j.catchUp(); err != nil {
+	if err := j.CatchUp(); err != nil {
 		return credentialClaims{}, state, err
 	}
 	claims, state, _ = j.claimsHere(text)

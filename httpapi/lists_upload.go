@@ -124,7 +124,8 @@ func stageCompiled(c *call, compiled []byte, info wire.ListInfo, problems []stri
 	if result.Code != wire.Applied {
 		return result, listRejected([]string{"another list was staged at the same time: try again"})
 	}
-	return result, nil
+	c.happened = true
+	return result, c.applied(wire.KindListChunk, result)
 }
 
 // renderStaged answers an upload.

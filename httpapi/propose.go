@@ -26,7 +26,7 @@ type proposal struct {
 // Replayed; everything else is an error.
 func (c *call) propose(p proposal) (wire.Result, error) {
 	for try := 0; ; try++ {
-		record, err := p.record()
+		record, err := c.judgedFresh(p.record)
 		if err != nil {
 			return wire.Result{}, err
 		}
@@ -38,9 +38,9 @@ func (c *call) propose(p proposal) (wire.Result, error) {
 		switch result.Code {
 		case wire.Applied, wire.Replayed:
 			c.happened = true
-			return result, nil
+			return result, c.applied(p.kind, result)
 		case wire.Unchanged:
-			return result, nil
+			return result, c.applied(p.kind, result)
 		case wire.Conflict:
 			return result, failure(http.StatusUnprocessableEntity, "idempotency_conflict",
 				"this Idempotency-Key was used for another body")
@@ -61,6 +61,56 @@ func (c *call) propose(p proposal) (wire.Result, error) {
 			return result, errors.New("BUG: result code of a proposal")
 		}
 	}
+}
+
+// judgedFresh builds a record. What this node knows may be older than what the group
+// does: a refusal that rests on state is given only after the leader was asked, once.
+func (c *call) judgedFresh(build func() (any, error)) (any, error) {
+	record, err := build()
+	if err == nil || !restsOnState(err) {
+		return record, err
+	}
+	if err := c.judge.CatchUp(); err != nil {
+		return nil, err
+	}
+	return build()
+}
+
+// restsOnState tells refusals that a newer state could undo from those that the call
+// itself is the reason of.
+func restsOnState(err error) bool {
+	var here judged
+	if errors.As(err, &here) {
+		return true
+	}
+	status := 0
+	var e *Error
+	var refused *edge.Refusal
+	switch {
+	case errors.As(err, &e):
+		status = e.Status
+	case errors.As(err, &refused) && refused.Changeable:
+		return true
+	case errors.As(err, &refused):
+		status = statusOf(refused.Code)
+	}
+	return status == http.StatusNotFound || status == http.StatusConflict || status == http.StatusPreconditionFailed
+}
+
+// applied waits until this node has applied what the call wrote, so that whatever it
+// shows and judges next includes it. Screening calls are excepted: they change what no
+// other call of the node is judged with at the edge.
+func (c *call) applied(kind wire.Kind, result wire.Result) error {
+	if kind == wire.KindScreen {
+		return nil
+	}
+	if result.Index > c.api.deps.Published.Applied() {
+		if err := c.api.deps.Records.WaitApplied(c.ctx, result.Index); err != nil {
+			return unreadable(err) // Told as what it is where the call took effect: see fail.
+		}
+	}
+	c.judge.Renew()
+	return nil
 }
 
 func (c *call) refused(p proposal, result wire.Result) error {

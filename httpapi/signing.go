@@ -32,6 +32,11 @@ func rotateSigningKey(c *call) error {
 		f.Invalid("revoke", "needs emergency: a key is not revoked before its successor signs")
 	}
 	if revoke != "" && findSigningKey(c, revoke) == nil {
+		if err := c.judge.CatchUp(); err != nil {
+			return err
+		}
+	}
+	if revoke != "" && findSigningKey(c, revoke) == nil {
 		f.Invalid("revoke", "is no signing key")
 	}
 	if err := f.Err(); err != nil {

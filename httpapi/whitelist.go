@@ -95,15 +95,15 @@ func putWhitelist(find placeOf) func(*call) error {
 	})
 }
 
-// addEntry is POST …/whitelist/entries: one more entry. The first entry of a
-// list that was never set turns it on.
+// addEntry is POST …/whitelist/entries: one more entry. A list that was never set stays
+// off until a call says otherwise: the next payment must not meet a list of one.
 func addEntry(find placeOf) func(*call) error {
 	return changeWhitelist(find, func(_ *call, f *strictjson.Fields, old *engine.Whitelist, m *strictjson.Members) (*engine.Whitelist, error) {
 		entry := edge.ReadWhitelistEntry(f)
 		next := old.With(entry)
-		next.Enforce = old == nil || old.Enforce
+		next.Enforce = old != nil && old.Enforce
 		if len(next.Entries) > engine.WhitelistMax {
-			f.Invalid("entries", "must have at most "+strconv.Itoa(engine.WhitelistMax)+" items")
+			return nil, judged{invalidField("entries", "must have at most "+strconv.Itoa(engine.WhitelistMax)+" items")}
 		}
 		added := next.InOrder()
 		m.Raw("change", []byte(`"added"`))

@@ -1,6 +1,9 @@
 package ofac
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // Names stand inside other words: "LAZARUS GROUP HK", "ATTN Nicolas Maduro
 // Moros", "Smith or Jones". Every run of words of the query is therefore looked
@@ -10,6 +13,7 @@ import "bytes"
 // Bounds of the runs.
 const (
 	containedWordsMax   = 24 // Words of one run: 276 runs of two words and more for a query of 24.
+	spelledWordsMax     = 64 // Words of a run of single letters.
 	containedLettersMin = 6  // Letters a listed name needs to be found inside another,
 	containedWithForm   = 4  // and one that is found with its legal form.
 	containedHitsMax    = 1024
@@ -51,8 +55,18 @@ func (x *Index) runs(forms formSet, q *Query, s *Scratch) {
 		m.spans = append(m.spans[:0], span{i, i})
 		m.joint = append(m.joint[:0], m.tokens.word(m.words, i)...)
 		x.lookupRun(m.joint, 1, n, forms, q, s)
-		for k := i + 1; k < min(n, i+containedWordsMax); k++ {
+		letters := len(m.joint) == 1 // the run is letters, a word each: a name spelled out
+		for k := i + 1; k < min(n, i+spelledWordsMax); k++ {
 			word := m.tokens.word(m.words, k)
+			letters = letters && len(word) == 1
+			if k-i >= containedWordsMax {
+				if !letters {
+					break
+				}
+				m.joint = append(m.joint, word...)
+				x.lookupRun(m.joint, k-i+1, n, forms, q, s)
+				continue
+			}
 			if len(s.hits)-first > containedHitsMax {
 				s.cut = true
 				return
@@ -164,4 +178,57 @@ func (x *Index) telling(id uint32, name *nameRecord) int {
 func (l *wordLayer) whole(word []byte) bool {
 	id, ok := l.find(word)
 	return ok && l.word(id).flags&wordWhole != 0
+}
+
+// Parts of a query that names several parties.
+const (
+	partsMax       = 4
+	partWordsMin   = 2 // Words of a part, and of the listed name, that are not grammar,
+	partLettersMin = 8 // and its letters. Common words, as rare together as two common names, are not enough.
+)
+
+// parties screens the names of a field that holds several, each for itself: "Smith
+// or Jones", "A Trading / B Shipping". What is near a listed name in a part is
+// possible, never more. True: not all of it was looked at.
+func (x *Index) parties(name string, q *Query, s *Scratch) bool {
+	truncated, found := false, 0
+	for rest := name; rest != "" && found < partsMax; {
+		part, after, joined := cutParty(rest)
+		if !joined && len(part) == len(name) {
+			return false // one party
+		}
+		rest = after
+		s.scorer.words = appendWords(s.scorer.words[:0], part, false)
+		if bytes.Count(s.scorer.words, []byte{' '})+1 < partWordsMin {
+			continue
+		}
+		found++
+		first := len(s.hits)
+		truncated = x.possible(part, q, s) || truncated
+		kept := s.hits[:first]
+		for _, h := range s.hits[first:] {
+			if h.outcome == Listed {
+				h.outcome, h.sub = Possible, SubContained
+			}
+			if record := x.name(h.name); x.telling(h.name, &record) >= partWordsMin && record.letters >= partLettersMin && x.weightOfName(h.name) >= s.scorer.tuned.commonNames {
+				kept = append(kept, h)
+			}
+		}
+		s.hits = kept
+	}
+	return truncated
+}
+
+// partyJoints stand between two parties of one field.
+var partyJoints = [...]string{"/", "&", "+", ";", "|", " or ", " and ", " OR ", " AND ", " Or ", " And "}
+
+// cutParty cuts a text at its first joint.
+func cutParty(text string) (part, after string, joined bool) {
+	at, length := len(text), 0
+	for _, joint := range partyJoints {
+		if i := strings.Index(text[:min(at+len(joint), len(text))], joint); i >= 0 && i < at {
+			at, length = i, len(joint)
+		}
+	}
+	return text[:at], text[at+length:], length > 0
 }

@@ -95,3 +95,29 @@ func BenchmarkContainedWorst(b *testing.B) {
 		list.Screen(&query, scratch)
 	}
 }
+
+// Of a field that holds several parties each is screened for itself, spelling and all;
+// what is near in a part reviews and never blocks.
+func TestPartiesOfOneFieldAreScreenedApart(t *testing.T) {
+	list, scratch := containedList(t), NewScratch()
+	for _, query := range []string{
+		"Oliver Bennett or Nicolas Madura Moros", "NICOLAS MADURO MOROZ / Oliver Bennett", "Oliver Bennett & Nikolas Maduro Moros", "A B; Nicolas Maduro Moross; C D",
+	} {
+		result := list.Screen(&Query{Name: query}, scratch)
+		require.Equal(t, Possible.String(), result.Outcome.String(), query)
+		require.Equal(t, uint32(1), result.Matches[0].UID, query)
+	}
+	require.Equal(t, Clear.String(), list.Screen(&Query{Name: "Oliver Bennett or Jane Public"}, scratch).Outcome.String())
+}
+
+// What payment messages write around a name costs it little, and a name spelled out
+// letter by letter is found among other words.
+func TestWordsOfThePayment(t *testing.T) {
+	list, scratch := containedList(t), NewScratch()
+	for _, query := range []string{
+		"ATTN Nikolas Maduro Moros", "Nicolas Madura Moros account 48291", "the Lazarus Groupe", "Payment to L-A-Z-A-R-U-S G-R-O-U-P ref 123456",
+		"to N I C O L A S  M A D U R O  M O R O S  D U B A I",
+	} {
+		require.NotEqual(t, Clear.String(), list.Screen(&Query{Name: query}, scratch).Outcome.String(), query)
+	}
+}

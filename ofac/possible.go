@@ -10,6 +10,8 @@ type queryWord struct {
 	start, end   uint16 // bytes of scorer.words
 	fold, folded uint16 // bytes of scorer.folds: its spelling fold
 	weight       int32
+	whole        int32 // its weight were it a word of the name
+	payment      bool  // a word of the payment rather than of the name
 	known        bool  // a listed word
 	initial      bool  // one letter
 	title        bool  // does not belong to the name
@@ -169,10 +171,17 @@ func (c *scorer) addWord(l *wordLayer, token *token, optional bool) {
 	case w.initial || len(text) == 1:
 		w.weight = weightFloor // a letter, or a digit: often left out
 	}
+	w.whole = w.weight
+	if w.payment = isPayWord(text); w.payment {
+		w.weight = min(w.weight, paymentWeight)
+	}
 	c.list[c.count] = w
 	c.count++
 	c.total += w.weight
 }
+
+// paymentWeight is the most a word of the payment weighs.
+const paymentWeight = 2000
 
 // said counts how often a word, in whatever spelling, is already among the
 // content words.

@@ -11,8 +11,7 @@ const (
 	agreesEvidence  = 1_000_000 // for each thing of the context that agrees
 	differsEvidence = -500_000  // and for each that differs
 	sdnEvidence     = 100_000
-	rareEvidence    = 1 // times the weight of the words, at most
-	rareMost        = 80_000
+	rareMost        = 80_000 // the weight of the name's words, at most
 	programEvidence = 10
 	programsMost    = 100
 )
@@ -31,14 +30,19 @@ func (x *Index) evidenceOf(h *hit, q *Query) int32 {
 	if entity.lists&ListSDN != 0 {
 		evidence += sdnEvidence
 	}
-	rare := int32(0)
-	for i := x.words.tokenOffsets.at(h.name); i < x.words.tokenOffsets.at(h.name+1); i++ {
+	evidence += min(x.weightOfName(h.name), rareMost)
+	return evidence + int32(min(next.sublists-entity.programs, programsMost))*programEvidence
+}
+
+// weightOfName is how much the words of a listed name weigh together.
+func (x *Index) weightOfName(name uint32) int32 {
+	weight := int32(0)
+	for i := x.words.tokenOffsets.at(name); i < x.words.tokenOffsets.at(name+1); i++ {
 		if token := readNameToken(x.words.tokens[uint64(i)*nameTokenBytes:]); token.count == 1 {
-			rare += token.weight
+			weight += token.weight
 		}
 	}
-	evidence += min(rare, rareMost) * rareEvidence
-	return evidence + int32(min(next.sublists-entity.programs, programsMost))*programEvidence
+	return weight
 }
 
 // breakTies orders the first hits that lead to the same and score alike.

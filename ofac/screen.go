@@ -127,6 +127,9 @@ func (x *Index) Screen(q *Query, s *Scratch) Result {
 	if !(q.Brief && blocks(s.hits)) && x.possible(name, q, s) {
 		truncated = true
 	}
+	if !blocks(s.hits) && x.parties(name, q, s) {
+		truncated = true
+	}
 	truncated = truncated || s.cut
 	x.spareGuesses(name, s)
 	result := x.rank(q, s)

@@ -74,7 +74,7 @@ type constant struct {
 var constants = [...]constant{
 	{"impreciseBelow", "a pair of words below this similarity ...", func(t *tuning) *int32 { return &t.impreciseBelow }},
 	{"impreciseWeight", "... weighs at least this much, however common the word", func(t *tuning) *int32 { return &t.impreciseWeight }},
-	{"titleLeft", "weight of a title in the query that the listed name does not have", func(t *tuning) *int32 { return &t.titleLeft }},
+	{"titleLeft", "weight of a title, or a word of the payment, in the query alone", func(t *tuning) *int32 { return &t.titleLeft }},
 	{"patronymicLeft", "per cent of its weight that a patronymic in the query alone counts", func(t *tuning) *int32 { return &t.patronymicLeft }},
 	{"initialWeight", "weight of an initial that fits", func(t *tuning) *int32 { return &t.initialWeight }},
 	{"initialStrict", "per cent of the word's weight that an initial leaves open in the strict score", func(t *tuning) *int32 { return &t.initialStrict }},

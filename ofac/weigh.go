@@ -28,26 +28,30 @@ func (m *comparison) matchInitials(c *scorer, l *wordLayer) {
 // queryLeft weighs the words of the query the listed name does not have. A word
 // said twice is not missed; nor is a title; a patronymic hardly, unless the
 // listed name has another.
-func (m *comparison) queryLeft(c *scorer, kind EntityType) int32 {
-	weight, patronymic := int32(0), false
+func (m *comparison) queryLeft(c *scorer, kind EntityType) left {
+	var surplus left
+	patronymic := false
 	for i := range m.count {
 		patronymic = patronymic || m.tokens[i].part == partPatronymic && m.listed&(1<<i) == 0
 	}
 	for i := range c.count {
-		lost := int32(0)
+		lost, strict := int32(0), int32(0)
 		switch {
 		case m.query&(1<<i) != 0 || c.repeats(i):
 		case c.list[i].title:
 			lost = m.tune.titleLeft
+		case c.list[i].payment:
+			lost, strict = m.tune.titleLeft, c.list[i].whole
 		case kind == Individual && !patronymic && c.count > 2 && isPatronymic(c.text(i)):
 			lost = c.list[i].weight * m.tune.patronymicLeft / 100
 		default:
 			lost = c.list[i].weight
 		}
 		m.queryLost[i] = lost
-		weight += lost
+		surplus.review += lost
+		surplus.strict += max(lost, strict)
 	}
-	return weight
+	return surplus
 }
 
 // repeats reports whether a word of the query was said before.
@@ -60,8 +64,8 @@ func (c *scorer) repeats(i int) bool {
 	return false
 }
 
-// left is what of a listed name the query does not have, weighed by how much
-// it is missed.
+// left is what one side of a comparison has alone, weighed by how much it counts in
+// either score.
 type left struct{ review, strict int32 }
 
 // leftOver weighs the unmatched words of the listed name. A person's middle
@@ -166,12 +170,12 @@ func (m *comparison) score(c *scorer, l *wordLayer, record *nameRecord, kind Ent
 	queryLeft := m.queryLeft(c, kind)
 	missing := m.leftOver(kind)
 	if kind == Vessel || kind == Aircraft {
-		if m.lowest < joinSimilarity || queryLeft > 0 || missing.review > 0 {
+		if m.lowest < joinSimilarity || queryLeft.review > 0 || missing.review > 0 {
 			return 0, 0
 		}
 	}
 	sameForm := kind != Individual && c.forms.kin() != 0 && c.forms.kin() == record.forms.kin()
-	part, ok := m.oneWord(queryLeft, sameForm, record)
+	part, ok := m.oneWord(queryLeft.review, sameForm, record)
 	if !ok {
 		return 0, 0
 	}
@@ -179,12 +183,12 @@ func (m *comparison) score(c *scorer, l *wordLayer, record *nameRecord, kind Ent
 		m.pair(pair{similarity: scoreOne, weight: m.tune.sameFormWeight, kind: pairForm})
 	}
 	surplus := m.surplus(missing)
-	m.whole = m.matched + queryLeft*surplus/100 + missing.review
+	m.whole = m.matched + queryLeft.review*surplus/100 + missing.review
 	for i := range m.queryLost {
 		m.queryLost[i] = m.queryLost[i] * surplus / 100
 	}
 	score = m.lower(factorOneWord, share(m.worth, m.whole), part)
-	strict = share(m.strict, m.matched+queryLeft+missing.strict) * part / 100
+	strict = share(m.strict, m.matched+queryLeft.strict+missing.strict) * part / 100
 	return m.lowered(score, strict, c, record, kind, missing)
 }
 

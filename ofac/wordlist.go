@@ -72,6 +72,31 @@ var titleWords = map[string]bool{
 	"jr": true, "sr": true, "ii": true, "iii": true, "esq": true, "phd": true, "md": true,
 }
 
+// payWords are what payment messages write around a name, and grammar: a query is
+// hardly another party for having them.
+var payWords = map[string]bool{
+	"account": true, "acct": true, "acc": true, "attn": true, "attention": true, "payee": true, "beneficiary": true, "bnf": true, "fbo": true, "iban": true,
+	"invoice": true, "inv": true, "ref": true, "reference": true, "branch": true, "payment": true, "pay": true, "order": true, "favour": true, "favor": true,
+	"care": true, "c": true, "o": true, "the": true, "of": true, "or": true, "to": true, "for": true, "from": true, "by": true,
+}
+
+// accountDigitsMin is how many digits a number has that numbers an account or an
+// invoice; shorter ones are part of names (PLANT 44).
+const accountDigitsMin = 5
+
+// isPayWord holds for a word that belongs to the payment and not to the name.
+func isPayWord(word []byte) bool {
+	if payWords[string(word)] {
+		return true
+	}
+	for _, c := range word {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return len(word) >= accountDigitsMin
+}
+
 // letterCount counts the letters of a folded word. A character of a script
 // that writes a syllable or a word in one character counts as three.
 func letterCount(word []byte) int {

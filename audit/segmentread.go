@@ -169,41 +169,88 @@ func (s *openSegment) askFilter(at int64, blocks uint32, keys []uint64) (perhaps
 }
 
 // segmentCache keeps the segments read last open, so that history of any length
-// needs a bounded number of file handles. A segment in use is never closed.
+// needs a bounded number of file handles. A segment in use is never closed. Files are
+// opened outside the lock, each by one of those who ask for it: a slow disk holds up
+// those who want the same file, nobody else.
 type segmentCache struct {
 	dir  Dir
 	form shape
 
-	mu    sync.Mutex
-	open  map[uint64]*openSegment
-	clock uint64
+	mu      sync.Mutex
+	open    map[uint64]*openSegment
+	opening map[uint64]*segmentOpening
+	clock   uint64
+}
+
+// segmentOpening is a segment on its way into the cache.
+type segmentOpening struct {
+	done  chan struct{}
+	err   error // Of whoever opened it; when done.
+	stale bool  // The file was replaced or erased meanwhile. Under the cache's lock.
 }
 
 func newSegmentCache(d Dir, form shape) *segmentCache {
-	return &segmentCache{dir: d, form: form, open: make(map[uint64]*openSegment)}
+	return &segmentCache{dir: d, form: form, open: make(map[uint64]*openSegment), opening: make(map[uint64]*segmentOpening)}
 }
 
 // acquire opens a segment, or its hash file, for use until release.
 func (c *segmentCache) acquire(number uint64, erased bool) (*openSegment, error) {
+	for {
+		c.mu.Lock()
+		if s := c.open[number]; s != nil {
+			defer c.mu.Unlock()
+			c.use(s)
+			return s, nil
+		}
+		other := c.opening[number]
+		if other == nil {
+			break // With mu held.
+		}
+		c.mu.Unlock()
+		<-other.done
+		if other.err != nil && !other.stale {
+			return nil, other.err
+		}
+	}
+	mine := &segmentOpening{done: make(chan struct{})}
+	c.opening[number] = mine
+	c.mu.Unlock()
+	s, err := c.load(number, erased)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.open[number]
-	if s == nil {
-		suffix := segmentSuffix
-		if erased {
-			suffix = hashSuffix
-		}
-		var err error
-		if s, err = loadSegment(c.dir, segmentName(number, suffix), c.form, number); err != nil {
-			return nil, fmt.Errorf("segment %d: %w", number, err)
-		}
+	defer close(mine.done)
+	mine.err = err
+	if c.opening[number] == mine {
+		delete(c.opening, number)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.dropped = mine.stale; !mine.stale {
 		c.evict()
 		c.open[number] = s
 	}
+	c.use(s)
+	return s, nil
+}
+
+func (c *segmentCache) load(number uint64, erased bool) (*openSegment, error) {
+	suffix := segmentSuffix
+	if erased {
+		suffix = hashSuffix
+	}
+	s, err := loadSegment(c.dir, segmentName(number, suffix), c.form, number)
+	if err != nil {
+		return nil, fmt.Errorf("segment %d: %w", number, err)
+	}
+	return s, nil
+}
+
+// use notes one more reader. Called with mu held.
+func (c *segmentCache) use(s *openSegment) {
 	c.clock++
 	s.used = c.clock
 	s.references++
-	return s, nil
 }
 
 func (c *segmentCache) release(s *openSegment) {
@@ -222,6 +269,16 @@ func (c *segmentCache) forget(number uint64) {
 		delete(c.open, number)
 		s.dropped = true
 		c.closeUnused(s)
+	}
+	c.overtake(number)
+}
+
+// overtake lets who is opening a file finish on it alone: whoever comes from now on
+// opens the one of now.
+func (c *segmentCache) overtake(number uint64) {
+	if o := c.opening[number]; o != nil {
+		o.stale = true
+		delete(c.opening, number)
 	}
 }
 
@@ -252,6 +309,9 @@ func (c *segmentCache) closeAll() {
 		delete(c.open, number)
 		s.dropped = true
 		c.closeUnused(s)
+	}
+	for number := range c.opening {
+		c.overtake(number)
 	}
 }
 

@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"railguard/engine"
 )
@@ -41,7 +42,21 @@ func levelOf(free, total uint64) diskLevel {
 	return diskFine
 }
 
-// check is a duty.
+// run is the goroutine of the watch.
+func (d *disk) run() {
+	ticker := time.NewTicker(tickEvery)
+	defer ticker.Stop()
+	for {
+		d.check()
+		select {
+		case <-d.life.stop:
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// check looks at the free space and says what follows from it.
 func (d *disk) check() {
 	free, total, err := d.free(d.dir)
 	if err != nil || total == 0 {

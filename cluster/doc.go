@@ -49,11 +49,12 @@
 //   - A disk error ends the process through Config.Fatal; nothing is retried on
 //     the same file.
 //
-// Goroutines of a node, each a run of its part: sequencer (builds entries on the leader, frames on the
-// others), one finisher for every entry in flight (at most three) and one sender
-// for every frame (at most two), duties (leadership, disk, snapshots, votes),
-// scrubber, list keeper, digester, and raft's own. With a port between nodes also: the
-// port's acceptor and one for every connection, one reader for every link, the
-// watcher of peers, the finder of the group, the fetcher of history, and with given
-// certificates the watcher of their files.
+// Goroutines of a node, each a run of its part: sequencer (builds entries on the
+// leader, frames on the others), one finisher for every entry in flight (at most
+// three) and one sender for every frame (at most two), duties (leadership, snapshots,
+// votes), upkeep (what may wait for the disk), disk watch, scrubber, list keeper,
+// digester, and raft's own. With a port between nodes also: the port's acceptor and
+// one for every connection, one reader for every link, the watcher of peers, the
+// finder of the group, the fetcher of history, and with given certificates the watcher
+// of their files.
 package cluster

@@ -12,7 +12,9 @@ const (
 	housekeepEvery = time.Hour
 )
 
-// duties are what has to be done now and then.
+// duties are what has to be done now and then. What may wait for the disk, upkeep,
+// has a goroutine of its own, as the watch of the disk has: no file that hangs keeps
+// this node from seeing that its leader is gone or its disk full.
 type duties struct {
 	life       *life
 	state      *state
@@ -32,11 +34,8 @@ type duties struct {
 func (d *duties) run() {
 	fast := time.NewTicker(dutyEvery)
 	slow := time.NewTicker(tickEvery)
-	rare := time.NewTicker(housekeepEvery)
 	defer fast.Stop()
 	defer slow.Stop()
-	defer rare.Stop()
-	d.disk.check()
 	for {
 		select {
 		case <-d.life.stop:
@@ -47,12 +46,26 @@ func (d *duties) run() {
 			d.lookAtLeader()
 			d.failWhenLeaderless()
 		case now := <-slow.C:
-			d.disk.check()
 			d.compaction.takeWhenDue(now)
 			d.membership.promoteCaughtUp(now)
 			d.membership.watchDead(now)
 			d.yieldWhenLow()
 			d.stopWhenShut()
+		}
+	}
+}
+
+// upkeep is the goroutine of those duties that may wait for the disk.
+func (d *duties) upkeep() {
+	slow := time.NewTicker(tickEvery)
+	rare := time.NewTicker(housekeepEvery)
+	defer slow.Stop()
+	defer rare.Stop()
+	for {
+		select {
+		case <-d.life.stop:
+			return
+		case now := <-slow.C:
 			d.scrubber.tellDamage()
 			d.measure(now)
 		case <-rare.C:

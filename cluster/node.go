@@ -264,7 +264,9 @@ func (n *Node) stallLimit() time.Duration {
 // start runs the goroutines.
 func (n *Node) start() {
 	n.replica.watch()
-	for _, run := range []func(){n.scrubber.run, n.sequencer.run, n.duties.run, n.retention.run, n.lists.run, n.digester.run} {
+	for _, run := range []func(){
+		n.sequencer.run, n.duties.run, n.duties.upkeep, n.disk.run, n.retention.run, n.scrubber.run, n.lists.run, n.digester.run,
+	} {
 		n.life.running.Go(run)
 	}
 	n.gateway.begin()

@@ -1,0 +1,57 @@
+package cluster
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/cluster/datadir"
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// stuckLog is a raft log whose oldest index cannot be read any more, as on a disk that
+// hangs for reading.
+type stuckLog struct {
+	datadir.LogStore
+	stuck   atomic.Bool
+	reading chan struct{}
+	release chan struct{}
+}
+
+func (l *stuckLog) FirstIndex() (uint64, error) {
+	if l.stuck.Load() {
+		select {
+		case l.reading <- struct{}{}:
+		default:
+		}
+		<-l.release
+	}
+	return l.LogStore.FirstIndex()
+}
+
+// TestDiskIsWatchedBesideASlowDuty: a duty that waits for the disk keeps the node
+// neither from seeing that the disk is full nor from looking at its leader.
+func TestDiskIsWatchedBesideASlowDuty(t *testing.T) {
+	log := &stuckLog{reading: make(chan struct{}, 1), release: make(chan struct{})}
+	var free atomic.Uint64
+	free.Store(100 * engine.MiB)
+	gave := &gaveUp{}
+	n := openAlone(t, t.TempDir(), func(c *Config) {
+		c.Fatal = gave.fatal
+		c.FreeSpace = func(string) (uint64, uint64, error) { return free.Load(), 200 * engine.MiB, nil }
+		c.OpenLog = func(dir string) (store datadir.LogStore, err error) {
+			log.LogStore, err = datadir.OpenLog(dir)
+			return log, err
+		}
+	})
+	defer close(log.release) // Before the node is closed.
+	propose(t, n, wire.KindRegister, register("a"))
+	log.stuck.Store(true)
+	<-log.reading
+	free.Store(5 * engine.MiB)
+	require.Eventually(t, func() bool { return len(gave.all()) == 1 }, 20*time.Second, 10*time.Millisecond)
+	require.Contains(t, gave.all()[0], "disk full")
+}

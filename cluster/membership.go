@@ -61,7 +61,7 @@ func (m *membership) toLeader(ctx context.Context, verb, id, addr string) error 
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*membershipPatience)
 	defer cancel()
-	// A lane of their own: a ping that is not answered in time ends its connection.
+	// A lane of their own: they take their time, and a peer silent to pings is dialled anew.
 	_, err := port.Ask(ctx, m.peers.link(string(leader), linkVerb), &call)
 	if errors.Is(err, port.ErrLinkDown) && !errors.Is(err, port.ErrNotSent) {
 		return fmt.Errorf("%w: %w", wire.ErrUnknown, err)

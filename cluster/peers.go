@@ -35,6 +35,7 @@ const (
 	linkFetch
 	linkRead // Of single leaves: who waits for a record does not wait behind segments.
 	linkVerb
+	linkConfirm // Of read indices: no other call that is late ends their connection.
 )
 
 type linkKey struct {

@@ -106,3 +106,22 @@ func answered(l *port.Link) error {
 	_, err := port.Ask(context.Background(), l, port.PingCall{})
 	return err
 }
+
+// TestReadsHaveALane: a read index is asked and confirmed over connections of its own.
+// Whatever becomes of those of pings, reads go on, at the leader and elsewhere.
+func TestReadsHaveALane(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	leader, follower := g.leader(), g.follower()
+	for _, n := range []*Node{leader, follower} {
+		for _, id := range n.replica.others() {
+			n.peers.link(string(id), linkControl).Close()
+		}
+	}
+	for _, n := range []*Node{leader, follower} {
+		for range 20 {
+			_, err := n.reads.askReadIndexOnce(t.Context())
+			require.NoError(t, err)
+		}
+	}
+}

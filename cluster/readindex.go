@@ -100,7 +100,7 @@ func (r *readRounds) readRoundOnce(term uint64) (uint64, error) {
 	terms := make(chan uint64, len(asked))
 	for _, id := range asked {
 		go func() {
-			got, err := port.Ask(ctx, r.peers.link(id, linkControl), port.TermCall{})
+			got, err := port.Ask(ctx, r.peers.link(id, linkConfirm), port.TermCall{})
 			if err != nil {
 				terms <- 0
 				return
@@ -186,7 +186,7 @@ func (r *readRounds) askReadIndexOnce(ctx context.Context) (uint64, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, readRoundPatience)
 	defer cancel()
-	got, err := port.Ask(ctx, r.peers.link(string(leader), linkControl), port.ReadIndexCall{})
+	got, err := port.Ask(ctx, r.peers.link(string(leader), linkConfirm), port.ReadIndexCall{})
 	if err != nil {
 		return 0, err
 	}

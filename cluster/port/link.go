@@ -16,7 +16,10 @@ const (
 	CallPatience    = time.Second // Of a call whose caller names no other.
 	linkWriteBuffer = 64 * engine.KiB
 	linkReadBuffer  = 64 * engine.KiB
-	RedialPause     = 50 * time.Millisecond // Between two attempts to reach a peer that cannot be.
+	// silenceMax is how long a peer that owes an answer may say nothing at all. One that
+	// answers, though late, is busy: to dial it anew would cost both a handshake.
+	silenceMax  = time.Second
+	RedialPause = 50 * time.Millisecond // Between two attempts to reach a peer that cannot be.
 )
 
 // Errors of a call. errNotSent means that the peer certainly never saw it.
@@ -52,6 +55,7 @@ type linkConn struct {
 
 	mu      sync.Mutex
 	pending map[uint64]chan reply
+	owing   time.Time // Since when the peer has owed an answer and said nothing; zero: it does not.
 	next    uint64
 	err     error
 	down    chan struct{}
@@ -152,8 +156,8 @@ func (l *Link) callRaw(ctx context.Context, kind Kind, payload []byte) ([]byte, 
 	case r := <-result:
 		return r.payload, r.err
 	case <-ctx.Done():
-		conn.give(number)
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		silent := conn.give(number)
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) && silent >= silenceMax {
 			conn.fail(errors.New("no answer in time")) // A hole in the network looks like this.
 		}
 		return nil, fmt.Errorf("%w: %w", ErrLinkDown, ctx.Err())
@@ -178,6 +182,9 @@ func (c *linkConn) begin() (uint64, chan reply, error) {
 	c.next++
 	result := make(chan reply, 1)
 	c.pending[c.next] = result
+	if c.owing.IsZero() {
+		c.owing = time.Now()
+	}
 	return c.next, result, nil
 }
 
@@ -194,10 +201,24 @@ func (c *linkConn) send(kind Kind, number uint64, payload []byte) error {
 	return c.buffer.Flush()
 }
 
-func (c *linkConn) give(number uint64) {
+// give gives a call up and returns for how long the peer has owed an answer and said
+// nothing.
+func (c *linkConn) give(number uint64) (silent time.Duration) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	delete(c.pending, number)
-	c.mu.Unlock()
+	if c.owing.IsZero() {
+		return 0
+	}
+	return time.Since(c.owing)
+}
+
+// heard notes that the peer said something. Called with mu held.
+func (c *linkConn) heard() {
+	c.owing = time.Time{}
+	if len(c.pending) > 0 {
+		c.owing = time.Now()
+	}
 }
 
 // fail closes the connection; every call that waits learns it.
@@ -234,6 +255,7 @@ func (c *linkConn) read() {
 			delete(c.pending, number)
 			result <- r
 		}
+		c.heard()
 		c.mu.Unlock()
 	}
 }

@@ -211,6 +211,11 @@ func (misnamedListener) Close() error   { return nil }
 
 // transportPair joins two transports by pipes; the one side is node n1.
 func transportPair(t *testing.T) (from, to *PeerTransport) {
+	return transportPairOver(t, func(c net.Conn) net.Conn { return c })
+}
+
+// transportPairOver joins two transports by pipes whose near end is as over makes it.
+func transportPairOver(t *testing.T, over func(net.Conn) net.Conn) (from, to *PeerTransport) {
 	self := Address{Host: "127.0.0.1:1", Incarnation: "aa"}
 	logger := hclog.NewNullLogger()
 	term := func() uint64 { return 5 }
@@ -219,7 +224,7 @@ func transportPair(t *testing.T) (from, to *PeerTransport) {
 	dial := func(string, Address, time.Duration) (net.Conn, error) {
 		near, far := net.Pipe()
 		go to.Receive("n1", far)
-		return near, nil
+		return over(near), nil
 	}
 	from = NewPeerTransport(Address{Host: "127.0.0.1:2", Incarnation: "bb"}, logger, term, dial, lookup)
 	t.Cleanup(func() { from.Close(); to.Close() })

@@ -13,6 +13,7 @@ import (
 	"railguard/audit"
 	"railguard/cluster/datadir"
 	"railguard/fsm"
+	"railguard/fsm/wire"
 )
 
 // adapter is the machine behind raft's FSM interface. Raft calls Apply, Snapshot,
@@ -42,7 +43,8 @@ type adapter struct {
 	machine *fsm.Machine
 }
 
-var errHalted = errors.New("cluster: this node has stopped applying the log")
+// errHalted is the end of all that waits for the log on a node that applies it no more.
+var errHalted = fmt.Errorf("cluster: this node has stopped applying the log: %w", wire.ErrShuttingDown)
 
 // Apply implements raft.FSM. It returns the entry's results, one a record.
 func (a *adapter) Apply(log *raft.Log) any {

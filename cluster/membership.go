@@ -63,7 +63,10 @@ func (m *membership) toLeader(ctx context.Context, verb, id, addr string) error 
 	defer cancel()
 	// A lane of their own: they take their time, and a peer silent to pings is dialled anew.
 	_, err := port.Ask(ctx, m.peers.link(string(leader), linkVerb), &call)
-	if errors.Is(err, port.ErrLinkDown) && !errors.Is(err, port.ErrNotSent) {
+	switch {
+	case errors.Is(err, port.ErrNotSent), errors.Is(err, port.ErrNotLeader):
+		return fmt.Errorf("%w: %w", m.peers.noLeaderError(), err)
+	case errors.Is(err, port.ErrLinkDown):
 		return fmt.Errorf("%w: %w", wire.ErrUnknown, err)
 	}
 	return err

@@ -367,7 +367,7 @@ func (n *Node) unserved() error {
 
 // ReadIndex returns the leader's commit index, confirmed by a quorum after it was
 // read, and waits until it is applied here: a read after it sees everything
-// that was acknowledged before the call.
+// that was acknowledged before the call. Its error is one of wire's, or that of ctx.
 func (n *Node) ReadIndex(ctx context.Context) (uint64, error) { return n.reads.await(ctx) }
 
 // Leaf returns a leaf's bytes: this node's own, and where these are not here (not

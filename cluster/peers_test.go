@@ -125,3 +125,24 @@ func TestReadsHaveALane(t *testing.T) {
 		}
 	}
 }
+
+// TestReadsEndInWordsOfTheLog: whatever ends a read, a link that flaps or a node that
+// has stopped, its error is one that callers can act on.
+func TestReadsEndInWordsOfTheLog(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	leader, follower := g.leader(), g.follower()
+	follower.peers.link(leader.NodeID(), linkConfirm).Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := follower.ReadIndex(ctx)
+	require.ErrorIs(t, err, wire.ErrNoLeader)
+
+	follower.peers.link(leader.NodeID(), linkVerb).Close()
+	require.ErrorIs(t, follower.Promote(t.Context(), follower.NodeID()), wire.ErrNoLeader, "certainly nothing happened")
+
+	follower.life.die("for this test")
+	require.ErrorIs(t, follower.WaitApplied(t.Context(), 1<<60), wire.ErrShuttingDown)
+	_, err = follower.View(t.Context(), 1<<60)
+	require.ErrorIs(t, err, wire.ErrShuttingDown)
+}

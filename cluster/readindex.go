@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -170,9 +171,18 @@ func (r *readRounds) askReadIndex(ctx context.Context) (uint64, error) {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return 0, err
+			return 0, r.unled(err)
 		}
 	}
+}
+
+// unled gives an error of the port, which means nothing to callers, the word of the log
+// for it: no leader answered.
+func (r *readRounds) unled(err error) error {
+	if errors.Is(err, wire.ErrNoLeader) || errors.Is(err, wire.ErrNoQuorum) || errors.Is(err, wire.ErrShuttingDown) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", r.peers.noLeaderError(), err)
 }
 
 func (r *readRounds) askReadIndexOnce(ctx context.Context) (uint64, error) {

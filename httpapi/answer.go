@@ -112,13 +112,13 @@ func (c *call) fail(err error) {
 	}
 	var e *Error
 	if !errors.As(err, &e) {
-		if !errors.As(proposalError(err), &e) {
+		if !errors.As(endError(err), &e) {
 			internalErrorsTotal.Inc()
 			c.api.log.Error("call failed", "requestId", c.asked.RequestID, "error", err)
 			e = failure(http.StatusInternalServerError, "internal_error", "internal error; give support the requestId")
 		}
 	}
-	if c.happened && (e.Status == http.StatusServiceUnavailable || e.Status == http.StatusNotFound) {
+	if c.happened && (e.Status >= http.StatusInternalServerError || e.Status == http.StatusNotFound) {
 		e = afterTheFact()
 	}
 	c.failHeaders(e)

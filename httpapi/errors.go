@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"railguard/audit"
 	"railguard/edge"
 	"railguard/fsm/wire"
 	"railguard/strictjson"
@@ -159,6 +160,24 @@ func proposalError(err error) error {
 		return unavailable("shutting_down", "this node is going down")
 	case errors.Is(err, wire.ErrTooLarge):
 		return failure(http.StatusRequestEntityTooLarge, "payload_too_large", "the record is larger than the log takes")
+	}
+	return err
+}
+
+// endError is proposalError for what no endpoint knew better: a call that ended with its
+// time or its node is no fault of ours, and its caller may try again, elsewhere.
+func endError(err error) error {
+	known := proposalError(err)
+	var e *Error
+	switch {
+	case errors.As(known, &e):
+		return e
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return unavailable("overloaded", "the call was not done in its time")
+	case errors.Is(err, audit.ErrBroken), errors.Is(err, audit.ErrClosed):
+		return unavailable("shutting_down", "this node is going down")
+	case errors.Is(err, audit.ErrMissing):
+		return unavailable("overloaded", "this node is catching up; retry")
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"railguard/audit"
 	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
@@ -86,22 +87,41 @@ func dispositionRecord(c *call, l *edge.Leaf, request reviewRequest) (any, error
 	return record, nil
 }
 
-// dispositionRefused shows the disposition that stands already.
+// dispositionRefused shows the disposition that stands already. Where it cannot be read
+// in time, all that is sure is that one was recorded, this caller's own perhaps.
 func dispositionRefused(c *call, l *edge.Leaf, r wire.Result) error {
 	if r.Refusal != wire.RefusedDispositioned {
 		return nil
 	}
-	var extra strictjson.Members
-	if err := c.api.deps.Records.WaitApplied(c.ctx, r.Index); err == nil {
-		if later, ok := c.api.deps.Published.Disposition(l.Index); ok {
-			if data, err := c.api.deps.Records.Leaf(c.ctx, later); err == nil {
-				if d, err := c.judge.OpenLeaf(later, data); err == nil {
-					d.CopyTo(&extra, "disposition", "reviewedBy", "reviewedAt", "sarEscalated")
-				}
-			}
-		}
+	extra, err := standingDisposition(c, l, r.Index)
+	if err != nil {
+		c.api.log.Warn("a standing disposition cannot be shown", "requestId", c.asked.RequestID, "leaf", l.Index, "error", err)
+		e := unavailable("outcome_unknown", "a disposition was recorded already, by this call or another, and cannot be read here now; retry with the same Idempotency-Key")
+		e.Outcome = outcomeUnknown
+		return e
 	}
 	return conflict("already_dispositioned", "a disposition was recorded already", extra)
+}
+
+// standingDisposition reads the disposition of a leaf, as of a log index.
+func standingDisposition(c *call, l *edge.Leaf, index uint64) (state strictjson.Members, err error) {
+	if err := c.api.deps.Records.WaitApplied(c.ctx, index); err != nil {
+		return state, err
+	}
+	later, ok := c.api.deps.Published.Disposition(l.Index)
+	if !ok {
+		return state, audit.ErrMissing
+	}
+	data, err := c.api.deps.Records.Leaf(c.ctx, later)
+	if err != nil {
+		return state, err
+	}
+	d, err := c.judge.OpenLeaf(later, data)
+	if err != nil {
+		return state, err
+	}
+	d.CopyTo(&state, "disposition", "reviewedBy", "reviewedAt", "sarEscalated")
+	return state, nil
 }
 
 // renderDisposition is the answer of a review: the complete record, the rule

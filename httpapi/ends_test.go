@@ -1,0 +1,69 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/audit"
+	"railguard/fsm/wire"
+)
+
+// TestEveryEndIsMapped: a read that ends with its time, its link or its node is a 503
+// that says that nothing happened; a fault of ours is the one thing that is not.
+func TestEveryEndIsMapped(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	txn := member(t, n.screen(token, "").Body.Bytes(), "txnId")
+	for _, c := range []struct {
+		err  error
+		code string
+	}{
+		{fmt.Errorf("stopped applying: %w", wire.ErrShuttingDown), "shutting_down"},
+		{fmt.Errorf("%w: link down", wire.ErrNoLeader), "no_leader"},
+		{context.DeadlineExceeded, ""},
+		{context.Canceled, ""},
+		{fmt.Errorf("append: %w", audit.ErrBroken), "shutting_down"},
+		{audit.ErrClosed, ""},
+		{audit.ErrMissing, ""},
+	} {
+		t.Run(c.err.Error(), func(t *testing.T) {
+			n.readError, n.leafError = c.err, c.err
+			defer func() { n.readError, n.leafError = nil, nil }()
+			for _, path := range []string{"/v1/audit/" + txn, "/v1/audit/" + txn + "?consistency=leader"} {
+				w := n.do("auditor", "GET", path, "")
+				require.Equal(t, http.StatusServiceUnavailable, w.Code, "%s: %s", path, w.Body)
+				require.Equal(t, "none", w.Header().Get(headerOutcome))
+				require.Equal(t, "1", w.Header().Get("Retry-After"))
+				if c.code != "" {
+					require.Equal(t, c.code, member(t, w.Body.Bytes(), "code"))
+				}
+			}
+		})
+	}
+}
+
+// TestStandingDispositionOrUnknown: a 409 of a review shows what stands. Where that
+// cannot be read in time, it is a 503 of unknown outcome: it may be this caller's own.
+func TestStandingDispositionOrUnknown(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":0}`)
+	txn := member(t, n.screen(token, "").Body.Bytes(), "txnId")
+	path, body := "/v1/reviews/"+txn, `{"disposition":"REJECTED","reviewedBy":"Carla"}`
+	require.Equal(t, 200, n.do("reviewer", "POST", path, body).Code)
+
+	n.before = func(wire.Kind) { n.leafError = context.DeadlineExceeded }
+	w := n.do("reviewer", "POST", path, body)
+	n.before, n.leafError = nil, nil
+	require.Equal(t, http.StatusServiceUnavailable, w.Code, w.Body)
+	require.Equal(t, "unknown", w.Header().Get(headerOutcome))
+	require.Equal(t, "outcome_unknown", member(t, w.Body.Bytes(), "code"))
+
+	w = n.do("reviewer", "POST", path, body)
+	require.Equal(t, http.StatusConflict, w.Code)
+	require.Equal(t, "REJECTED", member(t, w.Body.Bytes(), "disposition"))
+	require.Equal(t, "Carla", member(t, w.Body.Bytes(), "reviewedBy"))
+}

@@ -160,8 +160,16 @@ func (a *adapter) Restore(source io.ReadCloser) error {
 	a.mu.Lock()
 	a.machine = machine
 	a.mu.Unlock()
-	machine.Everything(&a.effects)
-	return a.restored(&a.effects)
+	return a.everything(machine)
+}
+
+// everything publishes a machine's whole state. Its effects are not those that Apply
+// reuses: their arrays would keep every profile that is replaced later.
+func (a *adapter) everything(machine *fsm.Machine) error {
+	var all fsm.Effects
+	machine.Everything(&all)
+	a.effects = fsm.Effects{Index: all.Index, Term: all.Term, Time: all.Time, Oldest: all.Oldest}
+	return a.restored(&all)
 }
 
 // publish brings an entry's effects to readers.
@@ -182,6 +190,10 @@ func (a *adapter) publish(out *fsm.Effects, size int) error {
 	a.audit.Prune(out.Oldest)
 	entriesApplied.Inc()
 	recordsApplied.Add(len(out.Results))
+	if out.PairsDisplaced > 0 {
+		pairsDisplaced.Add(out.PairsDisplaced)
+		a.state.displaced.Store(int64(out.Time))
+	}
 	return nil
 }
 

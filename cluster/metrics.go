@@ -16,6 +16,7 @@ var (
 	recordsProposed = metrics.NewCounter("railguard_cluster_records_proposed_total")
 	entriesApplied  = metrics.NewCounter("railguard_cluster_entries_applied_total")
 	recordsApplied  = metrics.NewCounter("railguard_cluster_records_applied_total")
+	pairsDisplaced  = metrics.NewCounter("railguard_structuring_displaced_total")
 	recordsFenced   = metrics.NewCounter("railguard_cluster_records_fenced_total")
 	recordsRetried  = metrics.NewCounter("railguard_cluster_records_retried_total")
 	commitSeconds   = metrics.NewHistogram("railguard_cluster_commit_seconds")

@@ -226,8 +226,7 @@ func (n *Node) startRaft() error {
 			return fmt.Errorf("cluster: bootstrap: %w", err)
 		}
 	}
-	n.adapter.machine.Everything(&n.adapter.effects)
-	if err := n.adapter.restored(&n.adapter.effects); err != nil {
+	if err := n.adapter.everything(n.adapter.machine); err != nil {
 		return err
 	}
 	replica, err := raft.NewRaft(config, n.adapter, cache, guarded, n.snaps, transport)

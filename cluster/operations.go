@@ -32,14 +32,31 @@ func (n *Node) Snapshot(ctx context.Context) (report.SnapshotInfo, error) {
 	}, nil
 }
 
-// SaveSnapshot writes the state as it is now, in the snapshot's form, to w.
-func (n *Node) SaveSnapshot(ctx context.Context, w io.Writer) error {
-	view, err := n.View(ctx, n.Applied())
+// SaveSnapshot writes the newest snapshot on this node's disk to w; where there is
+// none, one is taken first. It is read from its file: a slow reader of the state in
+// memory would keep every page that is replaced meanwhile.
+func (n *Node) SaveSnapshot(ctx context.Context, w io.Writer) (err error) {
+	metas, err := n.snaps.List()
 	if err != nil {
-		return err
+		return fmt.Errorf("cluster: snapshots: %w", err)
 	}
-	_, err = view.WriteTo(w)
-	return err
+	if len(metas) == 0 {
+		if _, err := n.Snapshot(ctx); err != nil {
+			return err
+		}
+		if metas, err = n.snaps.List(); err != nil || len(metas) == 0 {
+			return fmt.Errorf("cluster: no snapshot: %w", err)
+		}
+	}
+	_, source, err := n.snaps.Open(metas[0].ID)
+	if err != nil {
+		return fmt.Errorf("cluster: snapshot %s: %w", metas[0].ID, err)
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	if _, err = io.Copy(w, source); err != nil {
+		return fmt.Errorf("cluster: snapshot %s: %w", metas[0].ID, err)
+	}
+	return ctx.Err()
 }
 
 // TransferLeader hands leadership to another voter; "" lets raft choose. Any node

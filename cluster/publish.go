@@ -101,6 +101,7 @@ type state struct {
 	commands  atomic.Uint64 // Index of the last applied entry of our own kind.
 	progress  progress
 	views     viewCache
+	displaced atomic.Int64 // Log time at which R25 last forgot a pair that still counted; 0: never here.
 }
 
 func newState(clock Clock, freeze func() *fsm.View) *state {

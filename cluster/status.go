@@ -19,6 +19,7 @@ import (
 const (
 	clockOffsetMax = 500 * engine.Millisecond // Beyond it a node is named everywhere.
 	maxLagDefault  = 1000                     // Entries a ready node may be behind.
+	displacedShown = engine.Hour              // How long a full table of R25 is told, in log time.
 )
 
 // Role says what this node is to the group: leader, follower, candidate, nonvoter
@@ -226,6 +227,9 @@ func (n *Node) warnings() []string {
 	}
 	if index, open := n.digester.inDispute(); open {
 		warnings = append(warnings, fmt.Sprintf("states differ between nodes since log index %d, and no majority has one yet: bring every voter up", index))
+	}
+	if at := engine.Time(n.state.displaced.Load()); at > 0 && n.LogTime() < at+displacedShown {
+		warnings = append(warnings, "R25 forgets payments that still count: there are more pairs of agent and counterparty than its table holds")
 	}
 	if n.waitsToBeTold() {
 		warnings = append(warnings, waitingText)

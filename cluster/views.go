@@ -23,8 +23,13 @@ type viewCache struct {
 	freeze func() *fsm.View // The state between two entries.
 }
 
+// drop forgets the last state: it would keep all that was replaced since.
 func (c *viewCache) drop() {
 	c.forget.Add(1)
+	if c.gate.tryEnter() {
+		c.last = nil
+		c.gate.leave()
+	}
 }
 
 // View returns a frozen state of at least index minIndex, and of at least what was

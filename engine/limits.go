@@ -35,8 +35,8 @@ const (
 	APIKeysMax          = 10_000
 	SigningKeysMax      = 64
 	ClearedMax          = 100_000
-	StructuringMax      = 65_536 // Rows of the bounded table of R25.
-	StructuringCallsMax = 16     // Calls kept in one such row; the largest n of R25.
+	StructuringMax      = 1_048_576 // Pairs that R25 counts: 12 new ones a second through a day, 176 MB.
+	StructuringCallsMax = 16        // Calls kept in one such row; the largest n of R25.
 	HolidaysMax         = 400
 	WindowsMax          = 64
 	DepthMax            = 3 // Generations of delegates below the root.

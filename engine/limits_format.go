@@ -15,6 +15,7 @@ type Limits struct {
 type TableLimits struct {
 	Agents, Users, Fleets, Operators int
 	OpenReviews, Idempotency         int
+	ClosedReviews                    int // Dispositions kept; each goes with its record.
 	Structuring                      int // Rows of the table of R25.
 	APIKeys, SigningKeys, Cleared    int
 	ListHistory                      int
@@ -64,8 +65,8 @@ var limitsByFormat = [FormatNewest + 1]*Limits{
 	Format1: {TableLimits{
 		Agents: 16_777_216, Users: 4_194_304, Fleets: 262_144, Operators: 1_048_576,
 		OpenReviews: 4_194_304, Idempotency: 8_388_608,
-		Structuring: 65_536,
-		APIKeys:     10_000, SigningKeys: 64, Cleared: 100_000,
+		ClosedReviews: 33_554_432, Structuring: 1_048_576,
+		APIKeys: 10_000, SigningKeys: 64, Cleared: 100_000,
 		ListHistory: 256, Removed: 1024,
 	}, RowLimits{
 		Depth:              3,

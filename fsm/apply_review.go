@@ -24,6 +24,10 @@ func (m *Machine) applyDisposition(b *wire.Disposition, r *wire.Result) {
 		refuse(r, wire.RefusedDispositioned)
 		return
 	}
+	if m.dispositions.Len() >= m.limits.ClosedReviews {
+		refuse(r, wire.RefusedFull)
+		return
+	}
 	over := false
 	if b.Disposition == wire.Approved && m.agents.Has(uint64(b.Agent)) {
 		over = m.overLimit(b)

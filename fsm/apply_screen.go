@@ -53,21 +53,6 @@ func (m *Machine) fleetOf(slot engine.AgentSlot) engine.FleetSlot {
 	return (*m.profiles.At(uint64(root))).Fleet
 }
 
-// countBand counts one call into R25's bounded table: when it is full the row
-// that was begun first makes room.
-func (m *Machine) countBand(key structuringKey) uint8 {
-	at, known := m.structuringBy[key]
-	if !known {
-		if m.structuring.Len() >= m.limits.Structuring {
-			delete(m.structuringBy, m.structuring.At(m.structuring.First()).Key)
-			m.structuring.DropFront()
-		}
-		at = m.structuring.Append(structuringRow{Key: key})
-		m.structuringBy[key] = at
-	}
-	return m.structuring.Edit(at).Band.Add(m.now, m.settings.Policy.StructuringWindow)
-}
-
 // spend books an amount on an agent, its ancestors and a fleet, on today's date.
 func (m *Machine) spend(slot engine.AgentSlot, amount engine.USD, fleet engine.FleetSlot) {
 	day := m.now.Day()

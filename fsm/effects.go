@@ -38,6 +38,8 @@ type Effects struct {
 	Settings     *Settings // Non-nil when anything in it changed.
 	ListData     []byte    // Compiled bytes of a list activated by this entry; nil otherwise.
 
+	PairsDisplaced int // Pairs of R25 that were forgotten although they still counted: its table is full.
+
 	Oldest uint64 // First leaf that is still within retention.
 
 	CheckIndex  uint64 // A digest the leader claims for a past index, to be compared off the hot path.

@@ -39,14 +39,7 @@ func (m *Machine) expire() {
 		delete(m.disposedBy, row.Leaf)
 		m.dispositions.DropFront()
 	}
-	for n := 0; n < m.limits.ForgottenAtOneTime && m.structuring.Len() > 0; n++ {
-		row := m.structuring.At(m.structuring.First())
-		if row.Band.Newest()+m.settings.Policy.StructuringWindow > m.now {
-			break
-		}
-		delete(m.structuringBy, row.Key)
-		m.structuring.DropFront()
-	}
+	m.expireBands()
 }
 
 // expireDays moves the retention on: a day's leaves go 90 days after its end.

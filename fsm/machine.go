@@ -45,7 +45,8 @@ type Machine struct {
 	structuring  Table[structuringRow, structuringPage]
 	days         Table[dayRow, dayPage]
 
-	sweep sweeps
+	sweep    sweeps
+	bandEnds bandEnds // Of structuring; follows from its rows.
 
 	// Private to Apply, rebuilt by Restore, never iterated.
 	operatorByKey map[string]engine.OperatorSlot
@@ -111,6 +112,7 @@ func New() *Machine {
 	m.agents.startAt(1)
 	m.profiles.startAt(1)
 	m.activity.startAt(1)
+	m.structuring.startAt(1)
 	m.attestations.startAt(1)
 	m.users.startAt(1)
 	m.userProfiles.startAt(1)

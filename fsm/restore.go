@@ -116,8 +116,7 @@ func (s *restorer) readMeta(r *rowReader, rows uint32) error {
 	m.reviews.startAt(meta.Firsts[0])
 	m.dispositions.startAt(meta.Firsts[1])
 	m.idem.startAt(meta.Firsts[2])
-	m.structuring.startAt(meta.Firsts[3])
-	m.days.startAt(meta.Firsts[4])
+	m.days.startAt(meta.Firsts[3])
 	if meta.Staged != nil {
 		m.staged = staging{digest: meta.Staged.Digest, total: meta.Staged.Total, whole: meta.Staged.Whole}
 	}
@@ -234,7 +233,7 @@ func (s *restorer) finish() (*Machine, error) {
 	if !s.settled {
 		return nil, fmt.Errorf("%w: no settings", ErrSnapshot)
 	}
-	for _, check := range []func() error{m.checkAgents, m.checkActivity, m.checkLinks, m.checkQueues, m.checkSettings, m.checkLists} {
+	for _, check := range []func() error{m.checkAgents, m.checkActivity, m.checkBands, m.checkLinks, m.checkQueues, m.checkSettings, m.checkLists} {
 		if err := check(); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
 		}

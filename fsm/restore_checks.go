@@ -50,6 +50,33 @@ func (m *Machine) checkActivity() error {
 	return nil
 }
 
+// checkBands demands that the pairs of R25 are one chain, and finds its ends.
+func (m *Machine) checkBands() error {
+	broken := errors.New("structuring: broken chain")
+	t := &m.structuring
+	for i := t.First(); i < t.Next(); i++ {
+		row := t.At(i)
+		if row.Older == 0 {
+			m.bandEnds.oldest = i
+		} else if !t.Has(uint64(row.Older)) || uint64(t.At(uint64(row.Older)).Newer) != i {
+			return broken
+		}
+		if row.Newer == 0 {
+			m.bandEnds.newest = i
+		} else if !t.Has(uint64(row.Newer)) || uint64(t.At(uint64(row.Newer)).Older) != i {
+			return broken
+		}
+	}
+	count := 0
+	for at := m.bandEnds.oldest; at != 0 && count <= t.Len(); at = uint64(t.At(at).Newer) {
+		count++
+	}
+	if count != t.Len() {
+		return broken
+	}
+	return nil
+}
+
 // checkLinks demands that every other profile stands at its slot and names slots
 // that exist.
 func (m *Machine) checkLinks() error {
@@ -86,7 +113,7 @@ func (m *Machine) checkLinks() error {
 // checkQueues demands that rows of leaves name leaves that were written, and
 // rise where Apply searches by halving or forgets from the front.
 func (m *Machine) checkQueues() error {
-	for _, next := range []uint64{m.reviews.Next(), m.dispositions.Next(), m.idem.Next(), m.structuring.Next(), m.days.Next()} {
+	for _, next := range []uint64{m.reviews.Next(), m.dispositions.Next(), m.idem.Next(), m.days.Next()} {
 		if next > m.size {
 			return errPositions
 		}

@@ -74,7 +74,7 @@ type snapshotMeta struct {
 	UserSweep uint64        `cbor:"7,keyasint"`
 	Frontier  [][]byte      `cbor:"8,keyasint"`
 	Root      [32]byte      `cbor:"9,keyasint"`
-	Firsts    [5]uint64     `cbor:"10,keyasint"` // reviews, dispositions, idempotency, structuring, days
+	Firsts    [4]uint64     `cbor:"10,keyasint"` // reviews, dispositions, idempotency, days
 	Staged    *stagedMeta   `cbor:"11,keyasint,omitempty"`
 	SaltKey   [16]byte      `cbor:"12,keyasint"` // Of SaltDay; earlier ones cannot be made from it.
 	SaltDay   engine.Day    `cbor:"13,keyasint"`
@@ -194,7 +194,7 @@ func (v *View) writeHead(b *blockWriter) {
 		Format: v.Format, Index: v.Index, Term: v.Term, Time: v.Time, Size: v.Size, Oldest: v.Oldest,
 		UserSweep: v.sweep.users, Sweep: v.sweep.activity, Frontier: v.frontier, Root: v.Root,
 		SaltKey: v.ratchet.Key, SaltDay: v.ratchet.Day,
-		Firsts: [5]uint64{v.reviews.first, v.dispositions.first, v.idem.first, v.structuring.first, v.days.first},
+		Firsts: [4]uint64{v.reviews.first, v.dispositions.first, v.idem.first, v.days.first},
 	}
 	if v.staged.total > 0 {
 		meta.Staged = &stagedMeta{Digest: v.staged.digest, Total: v.staged.total, Whole: v.staged.whole}

@@ -293,6 +293,8 @@ func readIdemRow(r *rowReader) (row idemRow) {
 func appendStructuringRow(dst []byte, row *structuringRow) []byte {
 	dst = binary.AppendUvarint(dst, uint64(row.Key.Root))
 	dst = append(dst, row.Key.Party[:]...)
+	dst = binary.AppendUvarint(dst, uint64(row.Older))
+	dst = binary.AppendUvarint(dst, uint64(row.Newer))
 	dst = append(dst, row.Band.Next)
 	for _, at := range row.Band.Times {
 		dst = binary.AppendVarint(dst, int64(at))
@@ -303,6 +305,7 @@ func appendStructuringRow(dst []byte, row *structuringRow) []byte {
 func readStructuringRow(r *rowReader) (row structuringRow) {
 	row.Key.Root = engine.AgentSlot(r.unsigned())
 	r.fill(row.Key.Party[:])
+	row.Older, row.Newer = uint32(r.unsigned()), uint32(r.unsigned())
 	row.Band.Next = r.byte()
 	if row.Band.Next >= engine.StructuringCallsMax {
 		r.bad = true

@@ -52,8 +52,10 @@ type structuringKey struct {
 }
 
 type structuringRow struct {
-	Key  structuringKey
-	Band engine.BandRow
+	Key   structuringKey
+	Older uint32 // The pair whose newest call came before this one's; 0: none did.
+	Newer uint32
+	Band  engine.BandRow
 }
 
 type dayRow struct {

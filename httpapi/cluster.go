@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strconv"
 	"time"
 
 	"railguard/engine"
@@ -195,12 +194,12 @@ func takeSnapshot(c *call) error {
 	return replyJSON(c, info)
 }
 
-// saveSnapshot is GET /v1/cluster/snapshot: the state as a file. It holds
+// saveSnapshot is GET /v1/cluster/snapshot: the newest snapshot. It holds
 // personal data; the role admin guards it.
 func saveSnapshot(c *call) error {
 	c.commonHeaders()
 	c.header("Content-Type", "application/octet-stream")
-	c.header("Content-Disposition", `attachment; filename="railguard-`+strconv.FormatUint(c.api.deps.Published.Applied(), 10)+`.snapshot"`)
+	c.header("Content-Disposition", `attachment; filename="railguard.snapshot"`)
 	w := &snapshotWriter{c: c, control: http.NewResponseController(c.w)}
 	if err := c.api.deps.Operations.SaveSnapshot(c.ctx, w); err != nil {
 		if !c.wrote {

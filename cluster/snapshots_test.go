@@ -1,0 +1,71 @@
+package cluster
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/wire"
+)
+
+// TestSavedSnapshotIsTheFile: a download is read from the newest snapshot's file and
+// holds no state in memory; where there is no file, one is written first.
+func TestSavedSnapshotIsTheFile(t *testing.T) {
+	n := openAlone(t, t.TempDir())
+	saved := func() *fsm.View {
+		var data bytes.Buffer
+		require.NoError(t, n.SaveSnapshot(t.Context(), &data))
+		machine, err := fsm.Restore(&data)
+		require.NoError(t, err)
+		return machine.Freeze()
+	}
+	propose(t, n, wire.KindRegister, register("first"))
+	require.Equal(t, 1, saved().Agents())
+	propose(t, n, wire.KindRegister, register("second"))
+	require.Equal(t, 1, saved().Agents(), "the newest file")
+	info, err := n.Snapshot(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 2, saved().Agents())
+	require.Equal(t, info.Index, saved().Index)
+}
+
+// TestRestoreKeepsNothingOfTheOldState: the effects that Apply reuses hold none of
+// the profiles that were published when the node started or installed a snapshot,
+// and no view of the former state is kept for readers.
+func TestRestoreKeepsNothingOfTheOldState(t *testing.T) {
+	dir := t.TempDir()
+	n := openAlone(t, dir)
+	for i := range 20 {
+		propose(t, n, wire.KindRegister, register(fmt.Sprint("agent ", i)))
+	}
+	_, err := n.Snapshot(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, n.Close())
+	n = openAlone(t, dir)
+	require.NotNil(t, n.Agent(20))
+	n.adapter.mu.Lock()
+	require.Less(t, cap(n.adapter.effects.Agents), 20)
+	n.adapter.mu.Unlock()
+	_, err = n.View(t.Context(), 0)
+	require.NoError(t, err)
+	require.NotNil(t, n.state.views.last)
+	n.state.views.drop()
+	require.Nil(t, n.state.views.last)
+}
+
+// TestFullTableOfPairsIsTold: a metric and a line of the status, for an hour.
+func TestFullTableOfPairsIsTold(t *testing.T) {
+	n := openAlone(t, t.TempDir())
+	const told = "R25 forgets payments that still count: there are more pairs of agent and counterparty than its table holds"
+	require.NotContains(t, n.Status(t.Context()).Warnings, told)
+	before, now := pairsDisplaced.Get(), n.LogTime()
+	require.NoError(t, n.adapter.publish(&fsm.Effects{PairsDisplaced: 3, Time: now}, 0))
+	require.Equal(t, before+3, pairsDisplaced.Get())
+	require.Contains(t, n.Status(t.Context()).Warnings, told)
+	n.state.displaced.Store(int64(now - engine.Hour - engine.Minute))
+	require.NotContains(t, n.Status(t.Context()).Warnings, told)
+}

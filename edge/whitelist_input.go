@@ -23,6 +23,9 @@ func ReadWhitelist(f *strictjson.Fields, name string, old *engine.Whitelist) *en
 // ReadWhitelistBody is ReadWhitelist for an object that is one itself.
 func ReadWhitelistBody(f *strictjson.Fields, old *engine.Whitelist) *engine.Whitelist {
 	mode := f.OneOf("mode", "enforce", "off")
+	if mode == "" && old != nil {
+		mode = whitelistMode(old) // It changes by being said.
+	}
 	var entries []engine.WhitelistEntry
 	if mode != "off" && !f.Has("entries") { // An empty list refuses everyone: it must be meant.
 		f.Missing("entries")
@@ -30,7 +33,48 @@ func ReadWhitelistBody(f *strictjson.Fields, old *engine.Whitelist) *engine.Whit
 	f.Items("entries", engine.WhitelistMax, func(inner strictjson.Fields) {
 		entries = append(entries, ReadWhitelistEntry(&inner))
 	})
-	return replaced(old, mode != "off", entries)
+	kinds, said := readKinds(f)
+	next := replaced(old, mode != "off", entries)
+	switch present := next.Present(); {
+	case said && present&^kinds != 0:
+		f.Invalid("kinds", "must name the kinds of all entries")
+	case said:
+		next.Kinds = kinds
+	case next.Enforce && old != nil && old.Enforce:
+		next.Kinds = old.Kinds | present // A list in force forgets no kind by itself.
+	default:
+		next.Kinds = present
+	}
+	return next
+}
+
+// readKinds reads the kinds of identifier that a list speaks of.
+func readKinds(f *strictjson.Fields) (kinds engine.Kinds, said bool) {
+	words, said := f.Texts("kinds", len(kindNames), engine.FieldMax)
+	for _, word := range words {
+		switch word {
+		case kindNames[0]:
+			kinds |= engine.KindWallet
+		case kindNames[1]:
+			kinds |= engine.KindName
+		default:
+			f.Invalid("kinds", "must be of wallet, name")
+		}
+	}
+	return kinds, said
+}
+
+// kindNames are the words of engine.Kinds, by bit.
+var kindNames = [...]string{"wallet", "name"}
+
+func kindTexts(list *engine.Whitelist) []string {
+	words := []string{}
+	for i, word := range kindNames {
+		if list != nil && list.Kinds&(1<<i) != 0 {
+			words = append(words, word)
+		}
+	}
+	return words
 }
 
 // ReadWhitelistEntry reads one approved counterparty: a wallet or a name.
@@ -103,6 +147,7 @@ func whitelistMode(list *engine.Whitelist) string {
 func WhitelistSummary(list *engine.Whitelist) strictjson.Members {
 	var m strictjson.Members
 	m.Text("mode", whitelistMode(list))
+	m.Texts("kinds", kindTexts(list))
 	m.Uint("version", WhitelistVersion(list))
 	count := 0
 	if list != nil {

@@ -76,10 +76,5 @@ func WhitelistWidens(old, new *Whitelist) bool {
 	if new == nil || !new.Enforce || new.wider(old) != nil {
 		return true
 	}
-	for _, of := range []identifier{byName, byWallet} {
-		if len(old.kind(of)) > 0 && len(new.kind(of)) == 0 && len(new.Entries) > 0 {
-			return true
-		}
-	}
-	return false
+	return old.Kinds&^new.Kinds != 0 && len(new.Entries) > 0 // Without entries nobody is on it.
 }

@@ -138,7 +138,21 @@ type Whitelist struct {
 	Enforce bool             `cbor:"1,keyasint"`
 	Rev     uint32           `cbor:"2,keyasint"` // Its ETag.
 	Entries []WhitelistEntry `cbor:"3,keyasint"`
+
+	// Kinds are the kinds of identifier the list speaks of: of a call that names a
+	// counterparty by one of them, it must be listed. Never less than what the
+	// entries are of; what is left of it when entries go is not for them to say.
+	Kinds Kinds `cbor:"4,keyasint,omitempty"`
 }
+
+// Kinds are kinds of identifier, a bit each.
+type Kinds uint8
+
+// The kinds.
+const (
+	KindWallet Kinds = 1 << iota
+	KindName
+)
 
 // WhitelistEntry is one approved counterparty: a wallet or a name.
 type WhitelistEntry struct {

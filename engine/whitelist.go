@@ -40,13 +40,15 @@ func (w *Whitelist) With(entries ...WhitelistEntry) *Whitelist {
 		last++
 		entry.ID = last
 		next.Entries = append(next.Entries, entry)
+		next.Kinds |= entry.kind()
 	}
 	slices.SortFunc(next.Entries, compareEntries)
 	next.Rev++
 	return next
 }
 
-// Without returns a copy without the entry id and with Rev+1; false: there is none.
+// Without returns a copy without the entry id and with Rev+1; false: there is
+// none. The kinds stay: a list that lost its last name goes on asking for names.
 func (w *Whitelist) Without(id uint32) (*Whitelist, bool) {
 	if w == nil {
 		return nil, false
@@ -59,6 +61,21 @@ func (w *Whitelist) Without(id uint32) (*Whitelist, bool) {
 	next.Entries = slices.Delete(slices.Clone(w.Entries), at, at+1)
 	next.Rev++
 	return &next, true
+}
+
+// Present returns the kinds that the entries are of.
+func (w *Whitelist) Present() (kinds Kinds) {
+	if last := len(w.Entries) - 1; last >= 0 { // Names stand before wallets.
+		kinds = w.Entries[0].kind() | w.Entries[last].kind()
+	}
+	return kinds
+}
+
+func (e *WhitelistEntry) kind() Kinds {
+	if e.Wallet != "" {
+		return KindWallet
+	}
+	return KindName
 }
 
 // InOrder returns the entries in the order they were added, for GET.
@@ -134,6 +151,7 @@ func (w *Whitelist) lasts(of identifier, key []byte, now Time) (until Time, list
 type whitelists struct {
 	lists [DepthMax + 3]*Whitelist
 	size  int
+	kinds Kinds // Of any of them.
 	now   Time
 	until Time // When the answers given so far may change; 0 is never.
 }
@@ -141,13 +159,14 @@ type whitelists struct {
 func (s *whitelists) add(list *Whitelist) {
 	if list != nil && list.Enforce {
 		s.lists[s.size] = list
+		s.kinds |= list.Kinds | list.Present()
 		s.size++
 	}
 }
 
-// whitelisted is R13: the intersection of all lists that are set. Every
-// identifier of the call whose kind is in use on the effective list must be on
-// it, and at least one must be.
+// whitelisted is R13. Every identifier of the call that is of a kind that any list
+// in force speaks of must be on all of them, and at least one must be: so another
+// list, or a narrower one, only ever lets less through.
 func whitelisted(f *Facts) Sub {
 	set := whitelists{now: f.Now}
 	for i := 0; i < f.ChainSize; i++ {
@@ -166,17 +185,20 @@ func whitelisted(f *Facts) Sub {
 	if len(wallet) == 0 && len(name) == 0 {
 		return 2
 	}
-	walletListed := len(wallet) > 0 && set.holds(byWallet, wallet)
-	nameListed := len(name) > 0 && set.holds(byName, name)
+	byWallets := len(wallet) > 0 && set.kinds&KindWallet != 0
+	byNames := len(name) > 0 && set.kinds&KindName != 0
+	walletListed := byWallets && set.holds(byWallet, wallet)
+	nameListed := byNames && set.holds(byName, name)
 	sub := Sub(0)
 	switch {
 	case !walletListed && !nameListed:
 		sub = 1
-	case len(wallet) > 0 && !walletListed && set.uses(byWallet),
-		len(name) > 0 && !nameListed && set.uses(byName):
+	case byWallets && !walletListed, byNames && !nameListed:
 		sub = 3
 	}
-	f.lapse(set.until)
+	if sub == 0 { // Time takes entries away and so turns a pass into a hit, never the other way round.
+		f.lapse(set.until)
+	}
 	return sub
 }
 
@@ -192,25 +214,6 @@ func (s *whitelists) holds(of identifier, key []byte) bool {
 	}
 	s.until = earlier(s.until, first)
 	return true
-}
-
-// uses reports whether the effective list has any entry of the kind: one that
-// stands on all lists. It looks at the shortest list first; the usual answer
-// comes at once, and the bound is WhitelistMax lookups.
-func (s *whitelists) uses(of identifier) bool {
-	shortest := s.lists[0].kind(of)
-	for _, list := range s.lists[1:s.size] {
-		if entries := list.kind(of); len(entries) < len(shortest) {
-			shortest = entries
-		}
-	}
-	for i := range shortest {
-		var room [4 * FieldMax]byte
-		if s.holds(of, append(room[:0], shortest[i].key(of)...)) {
-			return true
-		}
-	}
-	return false
 }
 
 // lapse notes that the judgement can change at an instant; 0 is never.

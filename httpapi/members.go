@@ -20,7 +20,7 @@ var (
 	hoursShape    = strictjson.Names("timezone", "holidays").Holding("windows", strictjson.Names("days", "from", "to"))
 	spendShape    = strictjson.Names("maxSingleTxUSDC", "dailyLimitUSDC", "allowedChains", "allowedRails", "counterpartyScreening", "noMixerProtocols")
 	entryShape    = strictjson.Names("wallet", "name", "label", "expiresAt", "addedBy")
-	listShape     = strictjson.Names("mode").Holding("entries", entryShape.With("id"))
+	listShape     = strictjson.Names("mode", "kinds").Holding("entries", entryShape.With("id"))
 	paceShape     = strictjson.Shape{"operatingHours": hoursShape, "velocity": velocityShape}
 	settingsShape = paceShape.With("allowedCounterpartyTypes").Holding("whitelist", listShape)
 	agentShape    = settingsShape.Holding("spendPolicy", spendShape).

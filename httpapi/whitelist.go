@@ -101,7 +101,9 @@ func addEntry(find placeOf) func(*call) error {
 	return changeWhitelist(find, func(_ *call, f *strictjson.Fields, old *engine.Whitelist, m *strictjson.Members) (*engine.Whitelist, error) {
 		entry := edge.ReadWhitelistEntry(f)
 		next := old.With(entry)
-		next.Enforce = old != nil && old.Enforce
+		if !next.Enforce {
+			next.Kinds = next.Present()
+		}
 		if len(next.Entries) > engine.WhitelistMax {
 			return nil, judged{invalidField("entries", "must have at most "+strconv.Itoa(engine.WhitelistMax)+" items")}
 		}
@@ -192,7 +194,7 @@ func writeWhitelist(c *call, m *strictjson.Members, list *engine.Whitelist) {
 // is answered without its entries; GET has them.
 func renderWhitelist(c *call, l *edge.Leaf, m *strictjson.Members) error {
 	l.CopyTo(m, "agentId", "fleetId")
-	for _, name := range []string{"mode", "version", "entryCount", "entries"} {
+	for _, name := range []string{"mode", "kinds", "version", "entryCount", "entries"} {
 		if raw := l.Raw("whitelist", name); raw != nil {
 			m.Raw(name, raw)
 		}

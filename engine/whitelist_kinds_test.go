@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// drawList is any whitelist of a few identifiers: enforced or not, with entries
+// that expire, with kinds that were named.
+func drawList(rt *rapid.T, label string) *Whitelist {
+	list := &Whitelist{Enforce: rapid.IntRange(0, 4).Draw(rt, label+" mode") > 0}
+	for _, text := range rapid.SliceOfN(rapid.SampledFrom([]string{walletA, walletB, "Acme Ltd", "Globex"}), 0, 4).Draw(rt, label) {
+		entry := listOf(rt, text).Entries[0]
+		entry.ExpiresAt = rapid.SampledFrom([]Time{0, 0, someday, someday + Hour}).Draw(rt, label+" expiry")
+		list = list.With(entry)
+	}
+	list.Kinds |= Kinds(rapid.IntRange(0, 3).Draw(rt, label+" kinds"))
+	return list
+}
+
+// drawNarrower is list with something less: an entry gone or sooner gone, or a kind
+// that it speaks of now.
+func drawNarrower(rt *rapid.T, list *Whitelist) *Whitelist {
+	next := *list
+	next.Entries = slices.Clone(list.Entries)
+	if len(next.Entries) > 0 {
+		at := rapid.IntRange(0, len(next.Entries)-1).Draw(rt, "which")
+		if rapid.Bool().Draw(rt, "goes") {
+			shorter, _ := next.Without(next.Entries[at].ID)
+			next = *shorter
+		} else {
+			next.Entries[at].ExpiresAt = someday
+		}
+	}
+	next.Kinds |= Kinds(rapid.IntRange(0, 3).Draw(rt, "more kinds"))
+	return &next
+}
+
+// places are where a list can stand, by number.
+func place(f *Facts, at int) **Whitelist {
+	switch at {
+	case 0:
+		return &f.Chain[0].Settings.Whitelist
+	case 1:
+		return &f.Chain[1].Settings.Whitelist
+	case 2:
+		return &f.Fleet.Whitelist
+	}
+	return &f.Policy.Whitelist
+}
+
+const places = 4
+
+func drawCall(rt *rapid.T) *Facts {
+	f := withParents(cleanFacts(), 1)
+	f.Fleet = &FleetProfile{}
+	f.Request.Wallet = rapid.SampledFrom([]string{"", walletA, walletB}).Draw(rt, "cpWallet")
+	f.Request.Name = rapid.SampledFrom([]string{"", "Acme Ltd", "Globex", "Contoso"}).Draw(rt, "cpName")
+	for at := range places {
+		if rapid.Bool().Draw(rt, "set") {
+			*place(f, at) = drawList(rt, "list")
+		}
+	}
+	return f
+}
+
+// Adding any list, or narrowing any, never turns R13 into a pass (T147); nor does
+// any change that WhitelistWidens does not call a widening.
+func TestListsOnlyNarrow(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		f := drawCall(rt)
+		hit := whitelisted(f)
+		if hit == 0 {
+			return
+		}
+		at := place(f, rapid.IntRange(0, places-1).Draw(rt, "place"))
+		old := *at
+		switch {
+		case old == nil || !old.Enforce:
+			*at = drawList(rt, "added")
+		case rapid.Bool().Draw(rt, "narrowed"):
+			*at = drawNarrower(rt, old)
+		default:
+			if *at = drawList(rt, "put"); WhitelistWidens(old, *at) {
+				return
+			}
+		}
+		require.NotZero(rt, whitelisted(f), "from %+v to %+v", old, *at)
+	})
+}
+
+// Entries of a list that is not set change nothing.
+func TestEntriesOfAnUnsetListChangeNothing(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		f := drawCall(rt)
+		hit := whitelisted(f)
+		at := place(f, rapid.IntRange(0, places-1).Draw(rt, "place"))
+		if *at != nil && (*at).Enforce {
+			return
+		}
+		*at = (*at).With(listOf(rt, rapid.SampledFrom([]string{walletA, "Acme Ltd"}).Draw(rt, "entry")).Entries[0])
+		require.False(rt, (*at).Enforce)
+		require.Equal(rt, hit, whitelisted(f))
+	})
+}

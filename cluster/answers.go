@@ -37,6 +37,9 @@ func (n *Node) service() *port.Service {
 	port.Handle(s, func(ctx context.Context, _ string, q *port.VerbCall) (*port.Done, error) {
 		return &port.Done{}, n.membership.doVerb(ctx, q)
 	})
+	port.Handle(s, func(_ context.Context, _ string, q *port.RemovedCall) (*port.Done, error) {
+		return &port.Done{}, n.finder.hearRemoved(q)
+	})
 	port.Handle(s, func(_ context.Context, peer string, q *port.PromiseCall) (*port.Done, error) {
 		if q.ID != peer { // Given once for ever: not in another's name.
 			return nil, fmt.Errorf("cluster: node %q asks for a promise to %q", peer, q.ID)

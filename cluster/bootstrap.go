@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -30,6 +31,8 @@ type finder struct {
 	greeter    *greeter
 	peers      *peers
 	membership *membership
+
+	asking atomic.Bool // Whether it is a member still.
 
 	join    []string // Where to look.
 	expect  int      // How many nodes form a new group; 0: this one forms none.

@@ -3,8 +3,6 @@ package cluster
 import (
 	"context"
 	"time"
-
-	"github.com/hashicorp/raft"
 )
 
 const (
@@ -27,6 +25,7 @@ type duties struct {
 	compaction *compaction
 	lists      *listKeeper
 	scrubber   *scrubber
+	askGroup   func() // Whether this node is a member still.
 	measure    func(now time.Time)
 }
 
@@ -50,7 +49,7 @@ func (d *duties) run() {
 			d.membership.promoteCaughtUp(now)
 			d.membership.watchDead(now)
 			d.yieldWhenLow()
-			d.stopWhenShut()
+			d.askWhenLeftOut()
 		}
 	}
 }
@@ -102,10 +101,14 @@ func (d *duties) yieldWhenLow() {
 	})
 }
 
-// stopWhenShut ends a node whose replica has stopped: it was removed while it led.
-func (d *duties) stopWhenShut() {
-	if d.replica.raft.State() == raft.Shutdown {
-		d.life.die("this node was removed from the cluster")
+// askWhenLeftOut has a node that the configuration does not name any more ask the
+// others: it was removed, and perhaps not told.
+func (d *duties) askWhenLeftOut() {
+	if len(d.replica.servers()) == 0 {
+		return
+	}
+	if _, member := d.replica.find(d.replica.self); !member {
+		d.askGroup()
 	}
 }
 

@@ -26,6 +26,7 @@ type greeter struct {
 	state       *state
 	replica     *replica
 	lineage     *lineage
+	life        *life
 	mux         *port.Mux    // nil: no port between nodes. Set before anything is dialled.
 	address     port.Address // Where this node can be dialled. Set like mux.
 
@@ -33,9 +34,9 @@ type greeter struct {
 	reached map[string]reached
 }
 
-func newGreeter(config *Config, log *slog.Logger, folder *datadir.Folder, s *state, r *replica, k *lineage) *greeter {
+func newGreeter(config *Config, l *life, folder *datadir.Folder, s *state, r *replica, k *lineage) *greeter {
 	return &greeter{
-		id: config.ID, version: config.Version, log: log, folder: folder, state: s, replica: r, lineage: k,
+		id: config.ID, version: config.Version, log: l.log, life: l, folder: folder, state: s, replica: r, lineage: k,
 		reached: map[string]reached{},
 	}
 }
@@ -129,6 +130,8 @@ func (g *greeter) greet(h port.Hello, protocol byte, heard map[string]reached) p
 	case h.ClusterID != "" && own.ClusterID != "" && h.ClusterID != own.ClusterID:
 		w.Refused = fmt.Sprintf("node %q is of cluster %s, this one is of cluster %s", h.ID, h.ClusterID, own.ClusterID)
 	case g.lineage.refusesKin(&own, &h, protocol, &w):
+	case isGone(g.state, h.ID, h.Incarnation) && !isMember(g.replica, h.ID, h.Incarnation):
+		w.Refused, w.Removed = wasRemoved(h.ID), h.Incarnation
 	case protocol == port.ProtocolRaft:
 		known, err := g.replica.addressOf(raft.ServerID(h.ID))
 		if err == nil && known.Incarnation != port.Shown(h.Incarnation) {
@@ -151,6 +154,9 @@ func (g *greeter) checkWelcome(w *port.Welcome, refused bool) error {
 	}
 	if stranger := g.lineage.meet(&own, other, port.ProtocolCalls); stranger != "" && !refused {
 		return fmt.Errorf("%w: %s", errStranger, stranger)
+	}
+	if refused && w.Removed == own.Incarnation && w.Lineage == own.Lineage {
+		endRemoved(g.folder, g.life, w.ID)
 	}
 	return nil
 }

@@ -318,17 +318,20 @@ func TestJoinPromoteDemoteRemove(t *testing.T) {
 	verb := func(do func(context.Context, string) error, id string) {
 		require.Eventually(t, func() bool { return do(t.Context(), id) == nil }, 10*time.Second, 50*time.Millisecond)
 	}
-	verb(third.Demote, "n2")
+	taking := func(do func(context.Context, string, bool) error, id string) {
+		verb(func(ctx context.Context, id string) error { return do(ctx, id, false) }, id)
+	}
+	taking(third.Demote, "n2")
 	require.Eventually(t, func() bool { return third.Status(t.Context()).Quorum.Voters == 2 }, 5*time.Second, 10*time.Millisecond)
 	time.Sleep(2 * promoteStable) // The duty would have promoted it by now.
 	require.Equal(t, 2, third.Status(t.Context()).Quorum.Voters, "an operator's word holds")
 	verb(third.Promote, "n2")
 	require.Eventually(t, func() bool { return third.Status(t.Context()).Quorum.Voters == 3 }, 5*time.Second, 10*time.Millisecond)
 
-	verb(third.Remove, "n2")
+	taking(third.Remove, "n2")
 	require.Eventually(t, func() bool { return len(g.gave["n2"].all()) == 1 }, 5*time.Second, 10*time.Millisecond)
 	require.Contains(t, g.gave["n2"].all()[0], "removed")
-	require.ErrorIs(t, third.Remove(t.Context(), "n2"), port.ErrNoPeer)
+	require.ErrorIs(t, third.Remove(t.Context(), "n2", false), port.ErrNoPeer)
 	require.ErrorIs(t, third.Promote(t.Context(), "nobody"), port.ErrNoPeer)
 	propose(t, third, wire.KindRegister, register("after"))
 }

@@ -29,8 +29,10 @@ const (
 	verbRemove   = "remove"
 	verbPromote  = "promote"
 	verbDemote   = "demote"
-	verbRemoved  = "removed" // Told to a node that is no member any more.
 )
+
+// proposer puts a record into the log and waits for its outcome.
+type proposer func(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error)
 
 // membership is the leader's side of who belongs to the group, and the way of a verb
 // to the leader.
@@ -40,6 +42,7 @@ type membership struct {
 	replica   *replica
 	lineage   *lineage
 	peers     *peers
+	propose   proposer
 	deadAfter time.Duration // Of a voter's silence; below 0: it never loses its vote.
 
 	changing gate                 // One change at a time.
@@ -50,8 +53,7 @@ type membership struct {
 }
 
 // toLeader does a verb here, if this node leads, or has the leader do it.
-func (m *membership) toLeader(ctx context.Context, verb, id, addr string) error {
-	call := port.VerbCall{Verb: verb, ID: id, Addr: addr}
+func (m *membership) toLeader(ctx context.Context, call port.VerbCall) error {
 	if m.replica.leads() {
 		return m.doVerb(ctx, &call)
 	}
@@ -72,12 +74,8 @@ func (m *membership) toLeader(ctx context.Context, verb, id, addr string) error 
 	return err
 }
 
-// doVerb is the leader's side; only verbRemoved is for any node.
+// doVerb is the leader's side.
 func (m *membership) doVerb(ctx context.Context, v *port.VerbCall) error {
-	if v.Verb == verbRemoved {
-		m.life.die("this node was removed from the cluster")
-		return nil
-	}
 	if !m.replica.leads() {
 		return port.ErrNotLeader
 	}
@@ -87,11 +85,11 @@ func (m *membership) doVerb(ctx context.Context, v *port.VerbCall) error {
 	case verbJoin:
 		return m.admitMember(ctx, &port.JoinCall{ID: v.ID, Address: v.Addr, Format: uint16(engine.FormatNewest)})
 	case verbRemove:
-		return m.removeMember(ctx, v.ID)
+		return m.removeMember(ctx, v.ID, v.Force)
 	case verbPromote:
 		return m.promoteMember(ctx, v.ID)
 	case verbDemote:
-		return m.demoteMember(ctx, v.ID)
+		return m.demoteMember(ctx, v.ID, v.Force)
 	}
 	return port.ErrUnknownCall
 }
@@ -138,6 +136,9 @@ func (m *membership) admitMember(ctx context.Context, q *port.JoinCall) error {
 	if server, known := m.replica.find(id); known && string(server.Address) == to.String() {
 		return nil
 	}
+	if m.gone(q.ID, to.Incarnation) {
+		return errors.New(wasRemoved(q.ID))
+	}
 	if err := m.checkReachable(ctx, q.ID, to); err != nil { // Before the gate: who cannot be reached holds up nobody.
 		return err
 	}
@@ -165,7 +166,7 @@ func (m *membership) admitMember(ctx context.Context, q *port.JoinCall) error {
 		m.life.log.Info("a member moved", "peer", q.ID, "from", before.Host, "to", to.Host)
 		return m.add(id, to, server.Suffrage == raft.Voter)
 	}
-	return m.replace(server, to)
+	return m.replace(ctx, server, before, to)
 }
 
 // checkReachable asks the address that a node gives for its own who is there. Raft
@@ -186,12 +187,15 @@ func (m *membership) checkReachable(ctx context.Context, id string, to port.Addr
 }
 
 // replace takes in a node whose former self is a member.
-func (m *membership) replace(server raft.Server, to port.Address) error {
+func (m *membership) replace(ctx context.Context, server raft.Server, before, to port.Address) error {
 	id := string(server.ID)
 	if _, alive := m.peers.fresh(id); alive || id == string(m.replica.self) {
 		return fmt.Errorf("cluster: a node %q with another data folder is alive", id)
 	}
 	m.life.log.Warn("a member comes back with another data folder: it has forgotten its votes and joins without one", "peer", id)
+	if err := m.bury(ctx, id, before.Incarnation); err != nil {
+		return err
+	}
 	if server.Suffrage == raft.Voter {
 		err := m.change(func() raft.IndexFuture { return m.replica.raft.DemoteVoter(server.ID, 0, membershipPatience) })
 		if err != nil {
@@ -211,7 +215,10 @@ func (m *membership) passOn(ctx context.Context, q *port.JoinCall) error {
 	return err
 }
 
-func (m *membership) removeMember(ctx context.Context, id string) error {
+// removeMember takes a node out for good. That it is gone is in the log before it is
+// out of the configuration: a leader may remove itself, and one that dies in between
+// leaves a member that goes on as such.
+func (m *membership) removeMember(ctx context.Context, id string, force bool) error {
 	if err := m.changing.enter(ctx); err != nil {
 		return err
 	}
@@ -223,28 +230,34 @@ func (m *membership) removeMember(ctx context.Context, id string) error {
 	if server.Suffrage == raft.Voter && m.replica.voterCount() == 1 {
 		return fmt.Errorf("%w: %s is the last one", port.ErrAlone, id)
 	}
+	if err := m.outvoted(ctx, server, force); err != nil {
+		return err
+	}
+	to, err := port.ParseAddress(string(server.Address))
+	if err != nil {
+		return err
+	}
 	m.life.log.Warn("a node is removed", "peer", id)
-	err := m.change(func() raft.IndexFuture { return m.replica.raft.RemoveServer(server.ID, 0, membershipPatience) })
+	if err := m.bury(ctx, id, to.Incarnation); err != nil {
+		return err
+	}
+	err = m.change(func() raft.IndexFuture { return m.replica.raft.RemoveServer(server.ID, 0, membershipPatience) })
 	if err != nil || id == string(m.replica.self) {
 		return err
 	}
-	m.tellRemoved(ctx, string(server.Address))
+	m.tellRemoved(ctx, id, to)
 	return nil
 }
 
-// tellRemoved lets a removed node stop by itself; if it cannot be reached, it will
-// find no leader.
-func (m *membership) tellRemoved(ctx context.Context, address string) {
-	to, err := port.ParseAddress(address)
-	if err != nil {
-		return
-	}
+// tellRemoved has a removed node look whether it is a member still; if it cannot be
+// reached, it hears of it from whomever it asks next.
+func (m *membership) tellRemoved(ctx context.Context, id string, to port.Address) {
 	ctx, cancel := context.WithTimeout(ctx, removedPatience)
 	defer cancel()
 	l := m.peers.linkTo(to.Host)
 	defer l.Close()
-	if _, err := port.Ask(ctx, l, &port.VerbCall{Verb: verbRemoved}); err != nil {
-		m.life.log.Warn("the removed node could not be told", "addr", to.Host, "error", err)
+	if _, err := port.Ask(ctx, l, &port.RemovedCall{ID: id, Incarnation: to.Incarnation}); err != nil {
+		m.life.log.Warn("the removed node could not be told", "peer", id, "addr", to.Host, "error", err)
 	}
 }
 
@@ -273,7 +286,7 @@ func (m *membership) promoteMember(ctx context.Context, id string) error {
 }
 
 // demoteMember takes a vote and holds the node without one.
-func (m *membership) demoteMember(ctx context.Context, id string) error {
+func (m *membership) demoteMember(ctx context.Context, id string, force bool) error {
 	if err := m.changing.enter(ctx); err != nil {
 		return err
 	}
@@ -285,6 +298,9 @@ func (m *membership) demoteMember(ctx context.Context, id string) error {
 	if server.Suffrage == raft.Voter {
 		if m.replica.voterCount() == 1 {
 			return fmt.Errorf("%w: %s is the last one", port.ErrAlone, id)
+		}
+		if err := m.outvoted(ctx, server, force); err != nil {
+			return err
 		}
 		err := m.change(func() raft.IndexFuture { return m.replica.raft.DemoteVoter(server.ID, 0, membershipPatience) })
 		if err != nil {

@@ -100,8 +100,8 @@ func TestVerbsOfAGroupOfOne(t *testing.T) {
 	n := g.open("n1", expect(1))
 	awaitReady(t, n)
 	require.ErrorIs(t, n.TransferLeader(t.Context(), ""), port.ErrAlone)
-	require.ErrorIs(t, n.Remove(t.Context(), "n1"), port.ErrAlone)
-	require.ErrorIs(t, n.Demote(t.Context(), "n1"), port.ErrAlone)
+	require.ErrorIs(t, n.Remove(t.Context(), "n1", false), port.ErrAlone)
+	require.ErrorIs(t, n.Demote(t.Context(), "n1", false), port.ErrAlone)
 	require.NoError(t, n.Promote(t.Context(), "n1"))
 	propose(t, n, wire.KindRegister, register("still here"))
 }

@@ -128,7 +128,7 @@ func (n *Node) open() (err error) {
 // assemble makes the parts that know of the stores and of each other.
 func (n *Node) assemble() {
 	n.disk = &disk{life: n.life, dir: n.config.DataDir, free: n.config.FreeSpace}
-	n.greeter = newGreeter(&n.config, n.life.log, n.folder, n.state, n.replica, n.lineage)
+	n.greeter = newGreeter(&n.config, n.life, n.folder, n.state, n.replica, n.lineage)
 	n.gateway = &gateway{config: &n.config, life: n.life, folder: n.folder, replica: n.replica, greeter: n.greeter}
 	n.peers = newPeers(n.life, n.config.Clock, n.replica, n.greeter)
 	n.clocks = &clocks{n.config.Clock, n.state, n.replica, n.peers}
@@ -139,7 +139,7 @@ func (n *Node) assemble() {
 	}
 	n.membership = &membership{
 		life: n.life, state: n.state, replica: n.replica, lineage: n.lineage, peers: n.peers, deadAfter: n.config.DeadAfter,
-		changing: newGate(),
+		changing: newGate(), propose: n.propose,
 	}
 	n.finder = &finder{
 		life: n.life, folder: n.folder, state: n.state, replica: n.replica, greeter: n.greeter, peers: n.peers,
@@ -158,7 +158,7 @@ func (n *Node) assemble() {
 	n.duties = &duties{
 		life: n.life, state: n.state, replica: n.replica, peers: n.peers, waiters: n.waiters,
 		signal: n.sequencer.signal, membership: n.membership, disk: n.disk, compaction: n.compaction, lists: n.lists,
-		scrubber: n.scrubber, measure: n.measure,
+		scrubber: n.scrubber, askGroup: n.finder.askBeside, measure: n.measure,
 	}
 }
 
@@ -246,6 +246,7 @@ func (n *Node) raftConfig() *raft.Config {
 	c.CommitTimeout = n.config.Timing.Commit
 	c.SnapshotInterval, c.SnapshotThreshold = never, 1<<62 // A duty decides, by bytes.
 	c.TrailingLogs = trailingEntriesMin
+	c.ShutdownOnRemove = false // A leader that loses its vote goes on without one; one that is removed is told so.
 	c.NoLegacyTelemetry = true
 	c.Logger = newRaftLogger(n.life.log)
 	return c
@@ -334,6 +335,11 @@ func (n *Node) Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.R
 	if err := n.serving(); err != nil {
 		return wire.Result{}, err
 	}
+	return n.propose(ctx, kind, body)
+}
+
+// propose is Propose also where callers are turned away.
+func (n *Node) propose(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error) {
 	p, err := n.waiters.admit(kind, body)
 	if err != nil {
 		return wire.Result{}, err

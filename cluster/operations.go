@@ -62,7 +62,7 @@ func (n *Node) SaveSnapshot(ctx context.Context, w io.Writer) (err error) {
 // TransferLeader hands leadership to another voter; "" lets raft choose. Any node
 // may be asked.
 func (n *Node) TransferLeader(ctx context.Context, to string) error {
-	return n.membership.toLeader(ctx, verbTransfer, to, "")
+	return n.membership.toLeader(ctx, port.VerbCall{Verb: verbTransfer, ID: to})
 }
 
 // Drain prepares a planned stop: not ready, no new proposals, leadership handed on,
@@ -113,20 +113,21 @@ func (n *Node) Join(ctx context.Context, id, addr string) error {
 	if p.ID != id {
 		return fmt.Errorf("cluster: the node at %s is %q, not %q", addr, p.ID, id)
 	}
-	return n.membership.toLeader(ctx, verbJoin, id, p.Address)
+	return n.membership.toLeader(ctx, port.VerbCall{Verb: verbJoin, ID: id, Addr: p.Address})
 }
 
-// Remove takes a node out of the group.
-func (n *Node) Remove(ctx context.Context, id string) error {
-	return n.membership.toLeader(ctx, verbRemove, id, "")
+// Remove takes a node out of the group, for good: its folder is not admitted again.
+// It is refused where no majority of the voters that stay answers, unless force is set.
+func (n *Node) Remove(ctx context.Context, id string, force bool) error {
+	return n.membership.toLeader(ctx, port.VerbCall{Verb: verbRemove, ID: id, Force: force})
 }
 
 // Promote gives a member that has caught up a vote.
 func (n *Node) Promote(ctx context.Context, id string) error {
-	return n.membership.toLeader(ctx, verbPromote, id, "")
+	return n.membership.toLeader(ctx, port.VerbCall{Verb: verbPromote, ID: id})
 }
 
-// Demote takes a member's vote and holds it without one.
-func (n *Node) Demote(ctx context.Context, id string) error {
-	return n.membership.toLeader(ctx, verbDemote, id, "")
+// Demote takes a member's vote and holds it without one. It is refused like Remove.
+func (n *Node) Demote(ctx context.Context, id string, force bool) error {
+	return n.membership.toLeader(ctx, port.VerbCall{Verb: verbDemote, ID: id, Force: force})
 }

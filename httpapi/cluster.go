@@ -9,6 +9,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/strictjson"
 )
 
 // The cluster's verbs (decision 54), for keys with the role ops.
@@ -31,9 +32,9 @@ func (a *API) clusterRoutes() []route {
 		take,
 		post("/v1/cluster/transfer-leader", bodyOptional, transferLeader),
 		post("/v1/cluster/join", bodyObject, joinNode),
-		post("/v1/cluster/remove", bodyObject, func(c *call) error { return memberVerb(c, c.api.deps.Operations.Remove) }),
+		post("/v1/cluster/remove", bodyObject, func(c *call) error { return takingVerb(c, c.api.deps.Operations.Remove) }),
 		post("/v1/cluster/promote", bodyObject, func(c *call) error { return memberVerb(c, c.api.deps.Operations.Promote) }),
-		post("/v1/cluster/demote", bodyObject, func(c *call) error { return memberVerb(c, c.api.deps.Operations.Demote) }),
+		post("/v1/cluster/demote", bodyObject, func(c *call) error { return takingVerb(c, c.api.deps.Operations.Demote) }),
 		post("/v1/cluster/drain", bodyOptional, drain),
 	}
 }
@@ -133,6 +134,17 @@ func (c *call) joinError(err error) error {
 
 func memberVerb(c *call, verb func(ctx context.Context, id string) error) error {
 	f := c.fields()
+	return runVerb(c, &f, verb)
+}
+
+// takingVerb is a verb that takes a vote: with force also where too few would be left.
+func takingVerb(c *call, verb func(ctx context.Context, id string, force bool) error) error {
+	f := c.fields()
+	force, _ := f.Flag("force")
+	return runVerb(c, &f, func(ctx context.Context, id string) error { return verb(ctx, id, force) })
+}
+
+func runVerb(c *call, f *strictjson.Fields, verb func(ctx context.Context, id string) error) error {
 	id := f.RequiredText("id", engine.FieldMax)
 	if err := f.Err(); err != nil {
 		return err

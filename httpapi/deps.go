@@ -42,9 +42,9 @@ type Operations interface {
 	Snapshot(ctx context.Context) (report.SnapshotInfo, error)
 	SaveSnapshot(ctx context.Context, w io.Writer) error
 	Join(ctx context.Context, id, addr string) error
-	Remove(ctx context.Context, id string) error
+	Remove(ctx context.Context, id string, force bool) error
 	Promote(ctx context.Context, id string) error
-	Demote(ctx context.Context, id string) error
+	Demote(ctx context.Context, id string, force bool) error
 }
 
 // Syncer fetches, compiles and stages the published list, then activates it

@@ -383,9 +383,20 @@ func (n *testNode) TransferLeader(_ context.Context, to string) error { return n
 func (n *testNode) Undrain()                                          { _ = n.verb("undrain") }
 func (n *testNode) Drain(context.Context) error                       { return n.verb("drain") }
 func (n *testNode) Join(_ context.Context, id, addr string) error     { return n.verb("join", id, addr) }
-func (n *testNode) Remove(_ context.Context, id string) error         { return n.verb("remove", id) }
-func (n *testNode) Promote(_ context.Context, id string) error        { return n.verb("promote", id) }
-func (n *testNode) Demote(_ context.Context, id string) error         { return n.verb("demote", id) }
+func (n *testNode) Remove(_ context.Context, id string, force bool) error {
+	return n.verb(forced("remove", id, force)...)
+}
+func (n *testNode) Promote(_ context.Context, id string) error { return n.verb("promote", id) }
+func (n *testNode) Demote(_ context.Context, id string, force bool) error {
+	return n.verb(forced("demote", id, force)...)
+}
+
+func forced(verb, id string, force bool) []string {
+	if force {
+		return []string{verb, id, "force"}
+	}
+	return []string{verb, id}
+}
 
 func (n *testNode) Snapshot(context.Context) (report.SnapshotInfo, error) {
 	return report.SnapshotInfo{ID: "1-2", Index: n.Applied(), Term: 1, Size: 3, Time: "2026-03-22T00:00:00.000Z"}, n.verb("snapshot")

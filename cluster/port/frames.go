@@ -60,6 +60,9 @@ type Welcome struct {
 	Recovery    uint64 `cbor:"7,keyasint,omitempty"`
 	Lineage     string `cbor:"8,keyasint,omitempty"`
 	Recorded    bool   `cbor:"9,keyasint,omitempty"`
+
+	// Removed: the dialler's incarnation was removed from the group, or superseded.
+	Removed string `cbor:"10,keyasint,omitempty"`
 }
 
 // AsHello is who a welcome comes from.

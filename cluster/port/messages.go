@@ -26,6 +26,7 @@ const (
 	callDigest  Kind = 13
 	callList    Kind = 14
 	callGiveUp  Kind = 15
+	callRemoved Kind = 16
 	callFailed  Kind = 255
 )
 
@@ -118,6 +119,15 @@ type VerbCall struct {
 	Verb string `cbor:"1,keyasint"`
 	ID   string `cbor:"2,keyasint,omitempty"`
 	Addr string `cbor:"3,keyasint,omitempty"`
+
+	Force bool `cbor:"4,keyasint,omitempty"` // Although too few of those that stay answer.
+}
+
+// RemovedCall tells a node that it may be no member any more. It ends nobody: who is
+// named, by id and by the incarnation as addresses show it, asks the group.
+type RemovedCall struct {
+	ID          string `cbor:"1,keyasint"`
+	Incarnation string `cbor:"2,keyasint"`
 }
 
 // PromiseCall asks a node without data to let the caller form the group.
@@ -223,6 +233,7 @@ func (TermCall) kind(TermReply) Kind           { return callTerm }
 func (LeafCall) kind(LeafReply) Kind           { return callLeaf }
 func (JoinCall) kind(Done) Kind                { return callJoin }
 func (VerbCall) kind(Done) Kind                { return callVerb }
+func (RemovedCall) kind(Done) Kind             { return callRemoved }
 func (PromiseCall) kind(Done) Kind             { return callPromise }
 func (RootsCall) kind(RootsReply) Kind         { return callRoots }
 func (BundleCall) kind(BundleReply) Kind       { return callBundle }

@@ -81,9 +81,9 @@ var operationVerbs = []verb{
 	{path: "cluster join", group: "operation", short: "Take in a node that waits at a cluster address", method: http.MethodPost, url: "/v1/cluster/join", fields: []field{{flag: "id", required: true, help: "node id"}, {flag: "addr", required: true, help: "its cluster address"}}},
 	{path: "cluster transfer-leader", group: "operation", short: "Hand leadership to another node", method: http.MethodPost, url: "/v1/cluster/transfer-leader", fields: []field{{flag: "to", help: "node id"}}},
 	{path: "cluster drain", short: "Refuse new calls, hand over leadership", method: http.MethodPost, url: "/v1/cluster/drain"},
-	{path: "cluster remove", short: "Remove a node", method: http.MethodPost, url: "/v1/cluster/remove", fields: []field{{flag: "id", required: true, help: "node id"}}},
+	{path: "cluster remove", short: "Remove a node", method: http.MethodPost, url: "/v1/cluster/remove", fields: []field{{flag: "id", required: true, help: "node id"}, {flag: "force", kind: "bool", help: "although no majority of the others answers"}}},
 	{path: "cluster promote", short: "Make a node a voter", method: http.MethodPost, url: "/v1/cluster/promote", fields: []field{{flag: "id", required: true, help: "node id"}}},
-	{path: "cluster demote", short: "Make a voter a non-voter", method: http.MethodPost, url: "/v1/cluster/demote", fields: []field{{flag: "id", required: true, help: "node id"}}},
+	{path: "cluster demote", short: "Make a voter a non-voter", method: http.MethodPost, url: "/v1/cluster/demote", fields: []field{{flag: "id", required: true, help: "node id"}, {flag: "force", kind: "bool", help: "although no majority of the others answers"}}},
 	{path: "cluster snapshot", short: "Cut the log with a snapshot now", method: http.MethodPost, url: "/v1/cluster/snapshot"},
 	{path: "clock advance", group: "operation", short: "Advance the test clock (development clusters only)", method: http.MethodPost, url: "/v1/test/clock", fields: []field{{flag: "by", name: "advance", required: true, help: "e.g. 25h"}}},
 }

@@ -1,0 +1,134 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/raft"
+
+	"railguard/cluster/datadir"
+	"railguard/cluster/port"
+	"railguard/fsm/wire"
+)
+
+// Who is removed, or comes back with another data folder, leaves an incarnation behind
+// that no node admits again. It stands in the replicated state, which every node keeps:
+// the folder of a removed node may be started years later, by a supervisor or from a
+// copy, with flags that name the group. Nobody ends by being told so: a node that is
+// named asks those whom it knows for members, over connections that it dials itself,
+// and ends when one of them says that its incarnation is gone.
+
+func wasRemoved(id string) string {
+	return fmt.Sprintf("node %q was removed from the cluster, or superseded by a node with another data folder: this folder is not admitted again", id)
+}
+
+// outvoted refuses to take a voter's vote where those that stay could not commit any
+// more. Each is asked now: what was heard last may be from before it died.
+func (m *membership) outvoted(ctx context.Context, leaving raft.Server, force bool) error {
+	if leaving.Suffrage != raft.Voter || force {
+		return nil
+	}
+	var asked sync.WaitGroup
+	var stay []string
+	for _, server := range m.replica.servers() {
+		if server.Suffrage != raft.Voter || server.ID == leaving.ID {
+			continue
+		}
+		id := string(server.ID)
+		stay = append(stay, id)
+		if server.ID == m.replica.self {
+			continue
+		}
+		asked.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+			defer cancel()
+			_ = m.peers.ping(ctx, id) // Its outcome is read below.
+		})
+	}
+	asked.Wait()
+	silent := slices.DeleteFunc(slices.Clone(stay), m.peers.answers)
+	if len(stay)-len(silent) >= len(stay)/2+1 {
+		return nil
+	}
+	return fmt.Errorf("cluster: without %s no majority of the voters would answer: silent is %s. Start it, or remove it instead; with force it is done all the same, and nothing can be written until a majority answers",
+		leaving.ID, strings.Join(silent, ", "))
+}
+
+// bury puts it into the replicated state that an incarnation is gone for good.
+func (m *membership) bury(ctx context.Context, id, incarnation string) error {
+	if isGone(m.state, id, incarnation) {
+		return nil
+	}
+	result, err := m.propose(ctx, wire.KindMember, wire.Encode(&wire.Member{ID: id, Incarnation: incarnation}))
+	switch {
+	case err != nil:
+		return fmt.Errorf("cluster: not written down that %s is gone: %w", id, err)
+	case result.Code != wire.Applied && result.Code != wire.Unchanged:
+		return fmt.Errorf("cluster: the state machine refuses to write down that %s is gone (%d, %d)", id, result.Code, result.Refusal)
+	}
+	return nil
+}
+
+// gone reports whether an incarnation was removed. A member of the configuration of
+// now is none of these, whatever the state says: its removal did not come to an end.
+func (m *membership) gone(id, incarnation string) bool {
+	return isGone(m.state, id, incarnation) && !isMember(m.replica, id, incarnation)
+}
+
+func isGone(s *state, id, incarnation string) bool {
+	for _, removed := range s.Settings().Removed {
+		if removed.ID == id && removed.Incarnation == port.Shown(incarnation) {
+			return true
+		}
+	}
+	return false
+}
+
+func isMember(r *replica, id, incarnation string) bool {
+	known, err := r.addressOf(raft.ServerID(id))
+	return err == nil && known.Incarnation == port.Shown(incarnation)
+}
+
+// hearRemoved is told by a peer that this node is no member any more.
+func (f *finder) hearRemoved(q *port.RemovedCall) error {
+	own := f.folder.Identity()
+	if q.ID != own.ID || q.Incarnation != port.Shown(own.Incarnation) {
+		return fmt.Errorf("cluster: this is node %q with another data folder than the one that was removed", own.ID)
+	}
+	f.askBeside()
+	return nil
+}
+
+// askBeside asks the group, beside, whether this node is a member still: whoever knows
+// better refuses it at the door, and the greeter hears it.
+func (f *finder) askBeside() {
+	if !f.asking.CompareAndSwap(false, true) {
+		return
+	}
+	f.life.running.Go(func() {
+		defer f.asking.Store(false)
+		for _, host := range f.knownHosts() {
+			conn, err := f.greeter.dial(host, port.ProtocolCalls, "", "", pingTimeout)
+			if err == nil {
+				err = conn.Close()
+			}
+			if err != nil && !errors.Is(err, port.ErrRefused) {
+				f.life.log.Info("asked whether this node is a member still, in vain", "addr", host, "error", err)
+			}
+		}
+	})
+}
+
+// endRemoved ends a node that was told at a door, which it knocked at itself, that it
+// is none of the group any more; its folder is marked first.
+func endRemoved(f *datadir.Folder, l *life, by string) {
+	reason := "this node was removed from the cluster, or superseded by one with another data folder (so says " + by + "): its folder is of no use any more; wipe it to let a node of this name join anew"
+	if err := f.Supersede(reason); err != nil {
+		l.log.Error("not written down that this node was removed", "error", err)
+	}
+	l.die(reason)
+}

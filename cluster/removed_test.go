@@ -1,0 +1,148 @@
+package cluster
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"github.com/stretchr/testify/require"
+
+	"railguard/cluster/port"
+	"railguard/fsm/wire"
+)
+
+// removeSoon removes a member as soon as there is a leader to do it.
+func (g *group) removeSoon(id string) {
+	g.t.Helper()
+	require.Eventually(g.t, func() bool { return g.leader().Remove(g.t.Context(), id, false) == nil }, 10*time.Second, 50*time.Millisecond)
+}
+
+func (g *group) awaitEnd(id, why string) {
+	g.t.Helper()
+	require.Eventually(g.t, func() bool { return len(g.gave[id].all()) > 0 }, 10*time.Second, 10*time.Millisecond)
+	require.Contains(g.t, g.gave[id].all()[0], why)
+}
+
+// One of three is dead: a verb that takes another's vote would leave a group that
+// can never commit again.
+func TestVotesAreNotTakenFromTheLastMajority(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	leader := g.leader()
+	others := leader.replica.others()
+	dead, alive := string(others[0]), string(others[1])
+	g.close(dead)
+	err := leader.Remove(t.Context(), alive, false)
+	require.ErrorContains(t, err, "silent is "+dead)
+	require.ErrorContains(t, leader.Demote(t.Context(), alive, false), "silent is "+dead)
+	require.ErrorContains(t, g.nodes[alive].Remove(t.Context(), leader.NodeID(), false), "silent is "+dead, "over the wire, and of the leader itself")
+	require.Equal(t, 3, leader.replica.voterCount())
+	propose(t, leader, wire.KindRegister, register("it goes on"))
+	require.NoError(t, leader.Remove(t.Context(), dead, false), "the dead one may go")
+	propose(t, leader, wire.KindRegister, register("and on"))
+}
+
+// A removed node does not come back by being started again, with the mark in its
+// folder or from a copy without one.
+func TestRemovedNodeStaysOut(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	gone := g.follower().NodeID()
+	hosts := join(g.host("n1"), g.host("n2"), g.host("n3"))
+	g.close(gone)
+	folder, copied := filepath.Join(g.dir, gone), filepath.Join(g.dir, "copy")
+	require.NoError(t, os.CopyFS(copied, os.DirFS(folder)))
+	g.open(gone, hosts)
+	g.awaitReady()
+	g.removeSoon(gone)
+	g.awaitEnd(gone, "was removed")
+	g.close(gone)
+
+	_, err := Open(g.config(gone, hosts))
+	require.ErrorContains(t, err, "was removed", "its folder is marked")
+
+	require.NoError(t, os.RemoveAll(folder))
+	require.NoError(t, os.Rename(copied, folder))
+	g.open(gone, hosts, func(c *Config) { c.BootstrapExpect = 3 })
+	g.awaitEnd(gone, "was removed")
+	g.close(gone)
+	require.Equal(t, 2, g.leader().replica.voterCount())
+	require.Len(t, g.leader().replica.servers(), 2)
+	propose(t, g.leader(), wire.KindRegister, register("the others go on"))
+
+	require.NoError(t, os.RemoveAll(folder))
+	g.open(gone, hosts)
+	require.Eventually(t, func() bool { return g.leader().replica.voterCount() == 3 }, 20*time.Second, 10*time.Millisecond, "wiped, it is a new node")
+}
+
+// The leader removes itself and is no exception.
+func TestLeaderRemovesItself(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	gone := g.leader().NodeID()
+	g.removeSoon(gone)
+	g.awaitEnd(gone, "was removed")
+	g.close(gone)
+	require.Eventually(t, func() bool { return g.leader().replica.voterCount() == 2 }, 10*time.Second, 10*time.Millisecond)
+	_, err := Open(g.config(gone))
+	require.ErrorContains(t, err, "was removed")
+}
+
+// The folder that a wiped node left behind is not admitted again either.
+func TestSupersededFolderStaysOut(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	id := g.follower().NodeID()
+	hosts := join(g.host("n1"), g.host("n2"), g.host("n3"))
+	g.close(id)
+	aside := filepath.Join(g.dir, "aside")
+	require.NoError(t, os.Rename(filepath.Join(g.dir, id), aside))
+	g.open(id, hosts)
+	require.Eventually(t, func() bool {
+		known, found := g.leader().replica.find(raft.ServerID(id))
+		return found && string(known.Address) == g.nodes[id].greeter.address.String() && known.Suffrage == raft.Voter
+	}, 20*time.Second, 10*time.Millisecond)
+	g.close(id)
+	require.NoError(t, os.Rename(filepath.Join(g.dir, id), filepath.Join(g.dir, "newer")))
+	require.NoError(t, os.Rename(aside, filepath.Join(g.dir, id)))
+	g.open(id, hosts)
+	g.awaitEnd(id, "superseded")
+}
+
+// Whom the word was not meant for does not end, nor who is a member still.
+func TestWordOfRemovalIsChecked(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	leader, told := g.leader(), g.follower()
+	own, err := leader.replica.addressOf(raft.ServerID(told.NodeID()))
+	require.NoError(t, err)
+	say := func(id, incarnation string) error {
+		l := leader.peers.linkTo(own.Host)
+		defer l.Close()
+		_, err := port.Ask(t.Context(), l, &port.RemovedCall{ID: id, Incarnation: incarnation})
+		return err
+	}
+	require.ErrorContains(t, say("n9", own.Incarnation), "another data folder")
+	require.ErrorContains(t, say(told.NodeID(), "0123456789abcdef"), "another data folder")
+	require.NoError(t, say(told.NodeID(), own.Incarnation), "it looks, and finds that it is a member")
+	require.Eventually(t, func() bool { return !told.finder.asking.Load() }, 5*time.Second, 10*time.Millisecond)
+	require.Empty(t, g.gave[told.NodeID()].all())
+
+	// A dead member's address was given to another node: the word goes there.
+	dead := "n1"
+	for id := range g.all() {
+		if id != leader.NodeID() && id != told.NodeID() {
+			dead = id
+		}
+	}
+	g.close(dead)
+	g.hosts["n4"] = g.hosts[dead]
+	heir := g.open("n4", join(g.host(leader.NodeID())))
+	require.Eventually(t, func() bool { return leader.replica.voterCount() == 4 }, 20*time.Second, 10*time.Millisecond)
+	g.removeSoon(dead)
+	require.Eventually(t, func() bool { return !heir.finder.asking.Load() }, 5*time.Second, 10*time.Millisecond)
+	require.Empty(t, g.gave["n4"].all())
+	propose(t, heir, wire.KindRegister, register("from the heir"))
+}

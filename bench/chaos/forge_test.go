@@ -53,7 +53,7 @@ func (f *forge) add(o operation, kindOfLeaf string, record map[string]any) *entr
 	if record != nil {
 		e.record = map[string]any{
 			"kind": kindOfLeaf, "index": 10 + number, "eventId": fmt.Sprintf("evt_%d", number), "time": at,
-			"actorKeyId": forgedKey, "idempotencyKeyHash": keyHash(forgedKey, o.path, o.key), "agentId": o.subject,
+			"actorKeyId": forgedKey, "idempotencyKeyHash": keyHash(o.path, o.key), "agentId": o.subject,
 		}
 		for name, value := range record {
 			e.record[name] = value

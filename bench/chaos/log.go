@@ -214,24 +214,12 @@ func limits(policy json.RawMessage) (daily, single engine.USD, err error) {
 }
 
 // keyHash is the hash under which a leaf names a caller's Idempotency-Key
-// (decision 31, "Idempotency": scope API key and path).
-func keyHash(apiKeyID, path, key string) string {
+// (decision 31, "Idempotency": scope owner and path; all callers here are the institution's).
+func keyHash(path, key string) string {
 	scope := sha256.New()
-	for _, part := range []string{"railguard idempotency", apiKeyID, path, key} {
+	for _, part := range []string{"railguard idempotency", "institution", path, key} {
 		scope.Write([]byte(part))
 		scope.Write([]byte{0})
 	}
 	return hex.EncodeToString(scope.Sum(nil)[:16])
-}
-
-var errNoKeyID = errors.New("no leaf names the API key")
-
-// apiKeyID is the id of the one key that all callers of a run use.
-func (x *exported) apiKeyID() (string, error) {
-	for i := range x.leaves {
-		if id := x.leaves[i].KeyID + x.leaves[i].ActorKeyID; id != "" {
-			return id, nil
-		}
-	}
-	return "", errNoKeyID
 }

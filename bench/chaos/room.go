@@ -149,10 +149,7 @@ func (r *room) resolve(ctx context.Context, operations []*operation) {
 // resolveFromLog settles what retries could not: after healing, what is not in the
 // log never happened.
 func resolveFromLog(operations []*operation, x *exported) error {
-	s, err := layOut(x)
-	if err != nil {
-		return err
-	}
+	s := layOut(x)
 	for _, o := range operations {
 		if o.outcome != pending || o.kind == opRead {
 			continue

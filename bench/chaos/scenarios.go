@@ -14,6 +14,7 @@ var (
 var scenarios = []scenario{
 	{id: "C01", statement: "a write sent to any node succeeds and shows on all", shape: three, rounds: 3, run: everyNodeWrites},
 	{id: "C06", statement: "revoked at one node, the next call at another is R2", shape: three, rounds: 5, run: revokedEverywhere},
+	{id: "C26", statement: "an API key revoked at one node gets no verdict at any", shape: three, rounds: 10, run: revokedKeys},
 	{id: "C16", statement: "an Idempotency-Key replays on another node and after a failover", shape: three, rounds: 5, run: replaysAnywhere},
 	{id: "N1", statement: "a limit of 1,000, 300 calls of 10 at once, the leader killed in the middle: exactly 100 PROCEED", shape: three, rounds: 30, run: overspend},
 	{id: "N1/repeated", statement: "N1 as often as is asked for, the leader killed each time", shape: three, fresh: true, repeat: true, run: overspendManyTimes},

@@ -94,6 +94,7 @@ func play(t *testing.T, id string) {
 
 func TestC01(t *testing.T)          { play(t, "C01") }
 func TestC06(t *testing.T)          { play(t, "C06") }
+func TestC26(t *testing.T)          { play(t, "C26") }
 func TestC16(t *testing.T)          { play(t, "C16") }
 func TestN1Overspend(t *testing.T)  { play(t, "N1") }
 func TestN1Repeated(t *testing.T)   { play(t, "N1/repeated") }

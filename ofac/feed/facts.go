@@ -2,6 +2,7 @@ package feed
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -84,8 +85,8 @@ const quarantinedPerMille = 1
 // depth is left, and reading goes on behind it. Damage to the document itself is no
 // matter of one entity, and stays.
 func (b *builder) setAside(uid uint32, depth int) {
-	refusal, ok := b.failure.(*Error)
-	if !ok || refusal.Reason != ReasonSchema || len(b.quarantined) == WarningsMax {
+	var refusal *Error
+	if !errors.As(b.failure, &refusal) || refusal.Reason != ReasonSchema || len(b.quarantined) == WarningsMax {
 		return
 	}
 	if len(b.quarantined) == 0 {

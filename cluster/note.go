@@ -14,7 +14,6 @@ func noteOf(r *datadir.Record) (*wire.Note, error) {
 		ClusterID    string           `json:"clusterId"`
 		Node         string           `json:"node"`
 		Recovery     uint64           `json:"recovery"`
-		Lineage      string           `json:"lineage"`
 		LastIndex    uint64           `json:"lastIndex"`
 		LastTerm     uint64           `json:"lastTerm"`
 		LastTime     string           `json:"lastTime"`
@@ -33,7 +32,7 @@ func noteOf(r *datadir.Record) (*wire.Note, error) {
 		Reason       string           `json:"reason"`
 		DecidedAt    string           `json:"decidedAt"`
 	}{
-		r.ClusterID, r.Node, r.Recovery, r.Lineage, r.LastIndex, r.LastTerm, r.LastTime, r.CommittedIndex,
+		r.ClusterID, r.Node, r.Recovery, r.LastIndex, r.LastTerm, r.LastTime, r.CommittedIndex,
 		r.TakenOver, r.TakenLeaves, r.LastIndex + 1, r.LastTime, r.AuditLeaves, r.TreeHead, r.Former, r.Kept, r.Forced,
 		r.By, r.Second, r.Reason, r.DecidedAt,
 	})
@@ -43,5 +42,5 @@ func noteOf(r *datadir.Record) (*wire.Note, error) {
 	var key wire.Idem
 	copy(key.Key[:], r.Lineage)
 	copy(key.Body[:], r.Lineage)
-	return &wire.Note{Event: wire.EventRecovered, Common: wire.Common{Idem: &key, Fragment: fragment[1 : len(fragment)-1]}}, nil
+	return &wire.Note{Event: wire.EventRecovered, Lineage: r.Lineage, Common: wire.Common{Idem: &key, Fragment: fragment[1 : len(fragment)-1]}}, nil
 }

@@ -20,6 +20,7 @@ type TableLimits struct {
 	APIKeys, SigningKeys, Cleared    int
 	ListHistory                      int
 	Removed                          int // Removed members that are remembered.
+	LogLines                         int // Names and keys of the log that are remembered.
 }
 
 // RowLimits bound the parts of a row, a profile or a record.
@@ -67,7 +68,7 @@ var limitsByFormat = [FormatNewest + 1]*Limits{
 		OpenReviews: 4_194_304, Idempotency: 8_388_608,
 		ClosedReviews: 33_554_432, Structuring: 1_048_576,
 		APIKeys: 10_000, SigningKeys: 64, Cleared: 100_000,
-		ListHistory: 256, Removed: 1024,
+		ListHistory: 256, Removed: 1024, LogLines: 64,
 	}, RowLimits{
 		Depth:              3,
 		Children:           1000,

@@ -320,6 +320,7 @@ func (m *Machine) applyNote(b *wire.Note, r *wire.Result) {
 			refuse(r, wire.RefusedMalformed)
 			return
 		}
+		m.beginLine(b.Lineage, m.logSeed())
 		m.edit().Lineage = b.Lineage
 		head = quoted(head, "lineage", b.Lineage)
 	}

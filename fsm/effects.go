@@ -58,8 +58,9 @@ type Settings struct {
 	Keys        []*wire.APIKey
 	SigningKeys []*wire.SigningKey // Oldest first; the signing one is ActiveKey's.
 	Cleared     []*wire.ClearedPair
-	Matcher     uint16 // Version of the name matcher that verdicts are judged with.
-	Lineage     string // Of the log, after a recovery or a restore; "" before any.
+	Matcher     uint16          // Version of the name matcher that verdicts are judged with.
+	Lineage     string          // Of the log, after a recovery or a restore; "" before any.
+	LogLines    []*wire.LogLine // Of the log's checkpoints, after the genesis's; oldest first.
 	Removed     []*wire.Removed
 	List        *wire.ListInfo // nil: no list was ever activated.
 	ListSynced  engine.Time    // Last successful sync or import of the active list.

@@ -335,6 +335,7 @@ func (w *world) randomAdministration(random *rand.Rand) {
 		w.do(wire.KindFormat, &wire.FormatRaise{Common: common, To: engine.Format1})
 		w.do(wire.KindNote, &wire.Note{Common: common, Event: []string{"agent.refused", "Refused"}[random.IntN(2)]})
 		w.do(wire.KindMember, &wire.Member{Common: common, ID: "n2", Incarnation: strconv.Itoa(random.IntN(8))})
+		w.do(wire.KindLogKey, &wire.LogKeyPut{Common: common, Seed: []byte("a sealed seed")[:13*random.IntN(2)]})
 		w.do(wire.KindGenesis, testGenesis())
 	}
 }

@@ -255,6 +255,8 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		apply(m, record.Body, r, m.applyNote)
 	case wire.KindMember:
 		apply(m, record.Body, r, m.applyMember)
+	case wire.KindLogKey:
+		apply(m, record.Body, r, m.applyLogKey)
 	default:
 		m.out.Stop = "record kind that this binary does not know: upgrade this node"
 	}

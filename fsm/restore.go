@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 
 	"railguard/engine"
 	"railguard/fsm/leaf"
@@ -136,16 +137,14 @@ func (s *restorer) readSettings(r *rowReader, rows uint32) error {
 			return errRow
 		}
 	}
-	for _, gone := range v.Removed {
-		if gone == nil {
-			return errRow
-		}
+	if slices.Contains(v.Removed, nil) || slices.Contains(v.LogLines, nil) {
+		return errRow
 	}
 	s.settled = true
 	s.m.settings = &Settings{
 		Index: v.Index, Format: s.m.format, Genesis: v.Genesis, Policy: v.Policy,
 		List: v.List, ListSynced: v.ListSynced, ListVersion: v.ListVersion, Staged: v.Staged, ClockOffset: v.ClockOffset,
-		Matcher: v.Matcher, Lineage: v.Lineage, Removed: v.Removed,
+		Matcher: v.Matcher, Lineage: v.Lineage, Removed: v.Removed, LogLines: v.LogLines,
 	}
 	return nil
 }

@@ -101,6 +101,7 @@ type snapshotSettings struct {
 	Matcher     uint16           `cbor:"9,keyasint"`
 	Lineage     string           `cbor:"10,keyasint,omitempty"`
 	Removed     []*wire.Removed  `cbor:"11,keyasint,omitempty"`
+	LogLines    []*wire.LogLine  `cbor:"12,keyasint,omitempty"`
 }
 
 // blockWriter cuts a section's rows into blocks.
@@ -206,7 +207,7 @@ func (v *View) writeHead(b *blockWriter) {
 	b.value(&snapshotSettings{
 		Index: s.Index, Genesis: s.Genesis, Policy: s.Policy,
 		List: s.List, ListSynced: s.ListSynced, ListVersion: s.ListVersion, Staged: s.Staged, ClockOffset: s.ClockOffset,
-		Matcher: s.Matcher, Lineage: s.Lineage, Removed: s.Removed,
+		Matcher: s.Matcher, Lineage: s.Lineage, Removed: s.Removed, LogLines: s.LogLines,
 	})
 }
 

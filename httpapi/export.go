@@ -99,7 +99,7 @@ func (x *exporter) settle() error {
 	}
 	expired := x.c.api.deps.Published.LogTime() - engine.Retention
 	x.from = max(x.from, expired/engine.Millisecond*engine.Millisecond+engine.Millisecond)
-	point, err := x.c.api.checkpoint(x.c.judge.Terms, x.behind())
+	point, err := x.c.checkpoint(x.behind())
 	if err != nil {
 		return edge.LeafError(err)
 	}
@@ -150,7 +150,11 @@ func (x *exporter) goOn() error {
 	if err != nil {
 		return edge.LeafError(err)
 	}
-	x.point = &checkpoint{size: size, root: root}
+	signer, err := c.logSigner(size)
+	if err != nil {
+		return err
+	}
+	x.point = &checkpoint{size: size, root: root, signer: signer}
 	return x.checkEdges()
 }
 
@@ -229,7 +233,7 @@ func (x *exporter) head() {
 	m.Text("clusterId", genesis.ClusterID)
 	m.Uint("treeSize", x.point.size)
 	m.Text("checkpoint", string(x.point.text))
-	m.Text("keys", genesis.LogKeys)
+	m.Text("keys", x.point.signer.VerifierKeys())
 	m.Time("from", x.from)
 	m.Time("to", x.to)
 	m.Uint("first", x.first)
@@ -279,11 +283,7 @@ func (x *exporter) finish() error {
 	if x.csv != nil {
 		return x.csv.Write(csvEnd(x.leaves, digest, x.c.key.Operator))
 	}
-	signer, err := x.c.api.signer(x.c.judge.Terms)
-	if err != nil {
-		return err
-	}
-	signature := signer.SignExport(note.Export{
+	signature := x.point.signer.SignExport(note.Export{
 		Cluster: x.c.judge.Terms.Settings.Genesis.ClusterID, Size: x.point.size, Root: x.point.root, First: x.first, End: x.end,
 		From: x.from.String(), To: x.to.String(), Operator: x.c.key.Operator, Leaves: x.leaves, Digest: digest,
 	})

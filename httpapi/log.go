@@ -1,9 +1,11 @@
 package httpapi
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"railguard/audit/note"
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/fsm"
 	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 	"railguard/seal"
@@ -41,80 +44,145 @@ const (
 
 // checkpoint is one signed statement of the log.
 type checkpoint struct {
-	size uint64
-	root note.Hash
-	at   engine.Time
-	text []byte
+	size   uint64
+	root   note.Hash
+	at     engine.Time
+	text   []byte
+	signer *note.Signer // Of the line it is of.
 }
 
 // checkpoints signs at most one a second, on any node: raft makes a split view
 // impossible inside the cluster, and one seed makes all nodes sign alike.
 type checkpoints struct {
-	mutex  sync.Mutex
-	signer *note.Signer
-	last   *checkpoint
+	mutex sync.Mutex
+	lines []logLine
+	last  *checkpoint
 }
 
-// checkpoint returns a checkpoint that covers at least size leaves.
-func (a *API) checkpoint(e *edge.Terms, size uint64) (*checkpoint, error) {
-	k := &a.signed
+// logLine is a stretch of the log under one name and one pair of keys.
+type logLine struct {
+	from   uint64 // The smallest tree it vouches for.
+	origin string
+	seed   []byte // Sealed.
+	signer *note.Signer
+}
+
+// checkpoint returns a checkpoint that covers at least size leaves. The tree and the
+// name it is signed under come from one state: no line signs a leaf of the next one.
+func (c *call) checkpoint(size uint64) (*checkpoint, error) {
+	k, deps := &c.api.signed, &c.api.deps
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	now := a.deps.Published.LogTime()
+	if c.judge.Terms.Settings.Genesis == nil {
+		return nil, notBorn()
+	}
+	now := deps.Published.LogTime()
 	if k.last != nil && k.last.size >= size && now-k.last.at < checkpointKept {
 		return k.last, nil
 	}
-	signer, err := k.open(a, e)
+	view, err := c.judge.View()
 	if err != nil {
 		return nil, err
 	}
-	store := a.deps.Records.Audit()
-	current := store.Size()
-	if k.last != nil && current == k.last.size && current >= size {
+	if err := k.open(c.api, view.Settings()); err != nil {
+		return nil, err
+	}
+	store := deps.Records.Audit()
+	current := min(store.Size(), view.Size)
+	if k.last != nil && current <= k.last.size && k.last.size >= size {
 		return k.last, nil
 	}
 	root, err := store.Root(current)
 	if err != nil {
 		return nil, fmt.Errorf("tree head: %w", err)
 	}
-	k.last = &checkpoint{size: current, root: root, at: now, text: signer.Sign(current, root, int64(now))}
+	signer := k.signerOf(current)
+	k.last = &checkpoint{size: current, root: root, at: now, text: signer.Sign(current, root, int64(now)), signer: signer}
 	return k.last, nil
 }
 
-// signer returns the log's signer.
-func (a *API) signer(e *edge.Terms) (*note.Signer, error) {
-	a.signed.mutex.Lock()
-	defer a.signed.mutex.Unlock()
-	return a.signed.open(a, e)
-}
-
-// open makes the signer at its first use. The caller holds the mutex.
-func (k *checkpoints) open(a *API, e *edge.Terms) (*note.Signer, error) {
-	if k.signer == nil {
-		signer, err := a.logSigner(e)
-		if err != nil {
-			return nil, err
+// signerOf is the signer that vouches for a tree of a size. The caller holds the mutex.
+func (k *checkpoints) signerOf(size uint64) *note.Signer {
+	signer := k.lines[0].signer
+	for _, line := range k.lines[1:] {
+		if line.from <= size {
+			signer = line.signer
 		}
-		k.signer = signer
 	}
-	return k.signer, nil
+	return signer
 }
 
-func (a *API) logSigner(e *edge.Terms) (*note.Signer, error) {
-	if e.Settings.Genesis == nil {
-		return nil, unavailable("no_leader", "the cluster is not bootstrapped")
-	}
-	seed, err := a.deps.Secrets.Open(seal.LabelLogSeed, e.Settings.Genesis.LogSeed)
+// logSigner is the signer that vouches for a tree of a size, which this node has.
+func (c *call) logSigner(size uint64) (*note.Signer, error) {
+	k := &c.api.signed
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	view, err := c.judge.View()
 	if err != nil {
-		return nil, fmt.Errorf("log seed: %w", err)
+		return nil, err
 	}
-	return note.NewSigner(logOrigin(e.Settings.Genesis), seed)
+	if err := k.open(c.api, view.Settings()); err != nil {
+		return nil, err
+	}
+	return k.signerOf(size), nil
 }
 
-// logOrigin is the log's name: the one its verifier keys carry.
-func logOrigin(genesis *wire.Genesis) string {
-	origin, _, _ := strings.Cut(genesis.LogKeys, "+")
-	return origin
+func notBorn() error { return unavailable("no_leader", "the cluster is not bootstrapped") }
+
+// open makes the signers of lines that are new. The caller holds the mutex.
+func (k *checkpoints) open(a *API, settings *fsm.Settings) error {
+	if settings.Genesis == nil {
+		return notBorn()
+	}
+	lines := logLines(settings)
+	for i := range lines {
+		if i < len(k.lines) && k.lines[i].from == lines[i].from && bytes.Equal(k.lines[i].seed, lines[i].seed) {
+			lines[i].signer = k.lines[i].signer
+			continue
+		}
+		seed, err := a.deps.Secrets.Open(seal.LabelLogSeed, lines[i].seed)
+		if err != nil {
+			return fmt.Errorf("log seed: %w", err)
+		}
+		if lines[i].signer, err = note.NewSigner(lines[i].origin, seed); err != nil {
+			return err
+		}
+	}
+	k.lines = lines
+	return nil
+}
+
+// logLines are the log's lines, oldest first.
+func logLines(settings *fsm.Settings) []logLine {
+	base, _, _ := strings.Cut(settings.Genesis.LogKeys, "+")
+	lines := []logLine{{origin: base, seed: settings.Genesis.LogSeed}}
+	for _, line := range settings.LogLines {
+		origin := base
+		if line.Lineage != "" {
+			origin += "/" + line.Lineage
+		}
+		lines = append(lines, logLine{from: line.From, origin: origin, seed: line.Seed})
+	}
+	return lines
+}
+
+// keys are the verifier keys of all lines, the one that signs now first. A line that
+// was followed by another of its name ends there; one that a recovery ended may have
+// signed what was lost, and has no end.
+func (k *checkpoints) keys() string {
+	if len(k.lines) == 1 {
+		return k.lines[0].signer.VerifierKeys()
+	}
+	var text strings.Builder
+	for i := len(k.lines) - 1; i >= 0; i-- {
+		to := uint64(math.MaxUint64)
+		if i+1 < len(k.lines) && k.lines[i+1].origin == k.lines[i].origin {
+			to = k.lines[i+1].from - 1
+		}
+		text.WriteString(note.SizesLine(k.lines[i].from, to))
+		text.WriteString(k.lines[i].signer.VerifierKeys())
+	}
+	return text.String()
 }
 
 // treeSize is how many leaves this node has.
@@ -127,7 +195,7 @@ var (
 
 // showCheckpoint is GET /log/checkpoint.
 func showCheckpoint(c *call) error {
-	cp, err := c.api.checkpoint(c.judge.Terms, 0)
+	cp, err := c.checkpoint(0)
 	if err != nil {
 		return edge.LeafError(err)
 	}
@@ -137,11 +205,56 @@ func showCheckpoint(c *call) error {
 
 // showLogKeys is GET /log/keys: the verifier keys of the checkpoints.
 func showLogKeys(c *call) error {
-	if c.judge.Terms.Settings.Genesis == nil {
-		return unavailable("no_leader", "the cluster is not bootstrapped")
+	k := &c.api.signed
+	k.mutex.Lock()
+	err := k.open(c.api, c.judge.Terms.Settings)
+	text := ""
+	if err == nil {
+		text = k.keys()
+	}
+	k.mutex.Unlock()
+	if err != nil {
+		return err
 	}
 	c.header("Cache-Control", "public, max-age=3600")
-	c.send(http.StatusOK, textType, []byte(c.judge.Terms.Settings.Genesis.LogKeys))
+	c.send(http.StatusOK, textType, []byte(text))
+	return nil
+}
+
+// rotateLogKey is POST /admin/log-key/rotate {"reason"}: the log's checkpoints are
+// signed by new keys from the next leaf on; the old ones stay listed for those that
+// they signed.
+func rotateLogKey(c *call) error {
+	f := c.fields()
+	reason := f.Text("reason", engine.TextMax)
+	if strings.TrimSpace(reason) == "" {
+		f.Missing("reason")
+	}
+	if err := f.Err(); err != nil {
+		return err
+	}
+	seed, err := seal.NewLogSeed(c.api.deps.Secrets)
+	if err != nil {
+		return err
+	}
+	result, err := c.propose(proposal{kind: wire.KindLogKey, record: func() (any, error) {
+		var m strictjson.Members
+		m.Text("reason", reason)
+		record := &wire.LogKeyPut{Seed: seed}
+		var err error
+		record.Common, err = c.judge.Recorded(m)
+		return record, err
+	}})
+	if err != nil {
+		return err
+	}
+	rotated, err := c.resultLeaf(result)
+	if err != nil {
+		return err
+	}
+	var m strictjson.Members
+	rotated.CopyTo(&m, "fromTreeSize", "time", "reason", "eventId")
+	c.reply(http.StatusCreated, m)
 	return nil
 }
 
@@ -225,7 +338,7 @@ func proveRecord(c *call) error {
 			return err
 		}
 	}
-	cp, err := c.api.checkpoint(c.judge.Terms, l.Index+1)
+	cp, err := c.checkpoint(l.Index + 1)
 	if err != nil {
 		return edge.LeafError(err)
 	}
@@ -238,7 +351,7 @@ func proveRecord(c *call) error {
 		return err
 	}
 	m.Text("checkpoint", string(cp.text))
-	m.Text("keys", c.judge.Terms.Settings.Genesis.LogKeys)
+	m.Text("keys", cp.signer.VerifierKeys())
 	if later, ok := c.api.deps.Published.Disposition(l.Index); ok && later < cp.size {
 		inner, err := c.laterProof(later, cp.size)
 		if err != nil {

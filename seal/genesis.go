@@ -93,6 +93,13 @@ func sealGenesis(g *wire.Genesis, secrets *Secrets, host string) error {
 	return err
 }
 
+// NewLogSeed draws the seed of new checkpoint keys and seals it.
+func NewLogSeed(secrets *Secrets) ([]byte, error) {
+	seed := make([]byte, note.SeedSize)
+	_, _ = rand.Read(seed) // Never fails (crypto/rand).
+	return secrets.Seal(LabelLogSeed, seed)
+}
+
 // NewSigningKey draws a P-256 key and seals its scalar under the cluster secret.
 func NewSigningKey(secrets *Secrets, kid string) (wire.SigningKey, error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

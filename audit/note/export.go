@@ -84,18 +84,31 @@ func VerifyExport(x *Export, signatures []byte, keys string) error {
 	if len(signatures) > CheckpointSizeMax {
 		return fmt.Errorf("export signature of %d bytes: %w", len(signatures), ErrMalformed)
 	}
-	verifiers, err := parseKeys(keys)
+	stretches, err := parseStretches(keys)
 	if err != nil {
 		return err
 	}
+	err = fmt.Errorf("no key of the log %q: %w", x.Origin, ErrUnverified)
+	for _, s := range stretches {
+		if !s.names(x.Origin) {
+			continue
+		}
+		if err = s.verifyExport(x, signatures); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func (s *stretch) verifyExport(x *Export, signatures []byte) error {
+	if err := s.holds(x.Size); err != nil {
+		return err
+	}
 	var own []sumdb.Verifier
-	for _, v := range verifiers {
+	for _, v := range s.keys {
 		if v.name == x.Origin {
 			own = append(own, &exportVerifier{v})
 		}
-	}
-	if len(own) == 0 {
-		return fmt.Errorf("no key of the log %q: %w", x.Origin, ErrUnverified)
 	}
 	signed := append(append(x.text(), '\n'), signatures...)
 	opened, err := sumdb.Open(signed, sumdb.VerifierList(own...))
@@ -141,6 +154,6 @@ func (v *exportVerifier) Verify(text, signature []byte) bool {
 // CheckKeys reports what is wrong with verifier keys: no key at all, or a line
 // that is none.
 func CheckKeys(keys string) error {
-	_, err := parseKeys(keys)
+	_, err := parseStretches(keys)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"flag"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -294,4 +295,39 @@ func BenchmarkVerify(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// Keys of a log that went on under others stand behind the sizes they vouch for.
+func TestKeysOfSeveralLines(t *testing.T) {
+	signers := make([]*Signer, 3)
+	for i, origin := range []string{"log.example/a", "log.example/a", "log.example/a/line"} {
+		var err error
+		signers[i], err = NewSigner(origin, bytes.Repeat([]byte{byte(i + 1)}, SeedSize))
+		require.NoError(t, err)
+	}
+	keys := SizesLine(20, math.MaxUint64) + signers[2].VerifierKeys() + SizesLine(10, 19) + signers[1].VerifierKeys() +
+		SizesLine(0, 9) + signers[0].VerifierKeys()
+	require.NoError(t, CheckKeys(keys))
+	for i, sizes := range [][2]uint64{{0, 9}, {10, 19}, {20, 1 << 40}} {
+		for _, size := range sizes {
+			c, err := Verify(signers[i].Sign(size, Hash{1}, 5e9), keys)
+			require.NoError(t, err, "line %d at %d", i, size)
+			require.Equal(t, int64(5), c.Time)
+			for other := range signers {
+				if other != i {
+					_, err := Verify(signers[other].Sign(size, Hash{1}, 0), keys)
+					require.ErrorContains(t, err, "do not vouch", "line %d at %d", other, size)
+				}
+			}
+		}
+	}
+	stranger, err := NewSigner("log.example/b", bytes.Repeat([]byte{9}, SeedSize))
+	require.NoError(t, err)
+	_, err = Verify(stranger.Sign(5, Hash{}, 0), keys)
+	require.ErrorIs(t, err, ErrUnverified)
+	for _, bad := range []string{"#: ", "#: sizes", "#: sizes 1", "#: sizes x up", "#: sizes 1 to x", "#: sizes 1 to", "#: sizes 01 up", "#: sizes 1  up", "#: lines 1 up", "#: sizes 1 to 2 3"} {
+		require.ErrorIs(t, CheckKeys(bad+"\n"+signers[0].VerifierKeys()), ErrMalformed, bad)
+	}
+	require.ErrorIs(t, CheckKeys(SizesLine(0, 9)), ErrMalformed, "no key at all")
+	require.NoError(t, CheckKeys("# a comment\n"+signers[0].VerifierKeys()))
 }

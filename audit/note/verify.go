@@ -4,7 +4,10 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,7 +16,7 @@ import (
 )
 
 // keysMax bounds the keys of one Verify.
-const keysMax = 64
+const keysMax = 256
 
 // timestampMax keeps a signed time within what Time can say.
 const timestampMax = 1 << 62
@@ -23,16 +26,96 @@ const timestampMax = 1 << 62
 // is given must have signed, and one of them must bear the log's name: who gives
 // both of a log's keys is safe if either algorithm falls, who gives one relies on
 // that one. Further signatures, as of witnesses, are passed over.
+//
+// A log that went on under another name or with other keys lists them all, each
+// stretch behind a line that says which sizes of the tree it vouches for (SizesLine).
+// The checkpoint then needs the keys of one stretch, and a size in it.
 func Verify(checkpoint []byte, keys string) (Checkpoint, error) {
 	if len(checkpoint) > CheckpointSizeMax {
 		return Checkpoint{}, fmt.Errorf("checkpoint of %d bytes: %w", len(checkpoint), ErrMalformed)
 	}
-	verifiers, err := parseKeys(keys)
+	stretches, err := parseStretches(keys)
 	if err != nil {
 		return Checkpoint{}, err
 	}
-	list := make([]sumdb.Verifier, len(verifiers))
-	for i, v := range verifiers {
+	origin, _, _ := strings.Cut(string(checkpoint), "\n")
+	told := 0 // How near the stretch came whose error is told.
+	for _, s := range stretches {
+		c, why := s.verify(checkpoint)
+		near := 1
+		switch {
+		case why == nil:
+			return c, nil
+		case errors.Is(why, errSizes):
+			near = 3
+		case s.names(origin):
+			near = 2
+		}
+		if near > told {
+			told, err = near, why
+		}
+	}
+	return Checkpoint{}, err
+}
+
+// errSizes: the keys signed, and do not vouch for that size.
+var errSizes = fmt.Errorf("these keys do not vouch for a tree of that size: %w", ErrUnverified)
+
+// stretch is the keys that vouch together for some sizes of a tree.
+type stretch struct {
+	from, to uint64 // Both included.
+	keys     []*verifier
+}
+
+const sizesMark = "#: "
+
+// SizesLine says for which sizes of the tree the verifier keys behind it vouch, up to
+// the next such line: from and to are included; to is math.MaxUint64 where they go on.
+func SizesLine(from, to uint64) string {
+	if to == math.MaxUint64 {
+		return fmt.Sprintf("%ssizes %d up\n", sizesMark, from)
+	}
+	return fmt.Sprintf("%ssizes %d to %d\n", sizesMark, from, to)
+}
+
+func parseSizes(line string) (stretch, error) {
+	s := stretch{to: math.MaxUint64}
+	words := strings.Fields(line)
+	malformed := fmt.Errorf("sizes of verifier keys: %w", ErrMalformed)
+	if len(words) < 4 {
+		return s, malformed
+	}
+	var errs [2]error
+	s.from, errs[0] = strconv.ParseUint(words[2], 10, 63)
+	if len(words) == 5 {
+		s.to, errs[1] = strconv.ParseUint(words[4], 10, 63)
+	}
+	if errs[0] != nil || errs[1] != nil || SizesLine(s.from, s.to) != line+"\n" {
+		return s, malformed
+	}
+	return s, nil
+}
+
+func (s *stretch) names(origin string) bool {
+	for _, v := range s.keys {
+		if v.name == origin {
+			return true
+		}
+	}
+	return false
+}
+
+// holds refuses a size that the stretch does not vouch for.
+func (s *stretch) holds(size uint64) error {
+	if size < s.from || size > s.to {
+		return fmt.Errorf("%d leaves: %w", size, errSizes)
+	}
+	return nil
+}
+
+func (s *stretch) verify(checkpoint []byte) (Checkpoint, error) {
+	list := make([]sumdb.Verifier, len(s.keys))
+	for i, v := range s.keys {
 		list[i] = v
 	}
 	opened, err := sumdb.Open(checkpoint, sumdb.VerifierList(list...))
@@ -46,7 +129,10 @@ func Verify(checkpoint []byte, keys string) (Checkpoint, error) {
 	if err != nil {
 		return Checkpoint{}, err
 	}
-	return c, c.require(verifiers, opened.Sigs)
+	if err := c.require(s.keys, opened.Sigs); err != nil {
+		return c, err
+	}
+	return c, s.holds(c.Size)
 }
 
 // require holds the verified signatures to the keys that were given and takes the
@@ -94,10 +180,19 @@ type verifier struct {
 	quantum *mldsa44.PublicKey
 }
 
-func parseKeys(keys string) ([]*verifier, error) {
-	var out []*verifier
+func parseStretches(keys string) ([]*stretch, error) {
+	all := []*stretch{{to: math.MaxUint64}}
+	count := 0
 	for line := range strings.Lines(keys) {
 		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, strings.TrimSpace(sizesMark)) {
+			s, err := parseSizes(line)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, &s)
+			continue
+		}
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
@@ -105,14 +200,17 @@ func parseKeys(keys string) ([]*verifier, error) {
 		if err != nil {
 			return nil, err
 		}
-		if out = append(out, v); len(out) > keysMax {
+		if count++; count > keysMax {
 			return nil, fmt.Errorf("more than %d keys: %w", keysMax, ErrMalformed)
 		}
+		last := all[len(all)-1]
+		last.keys = append(last.keys, v)
 	}
-	if len(out) == 0 {
+	all = slices.DeleteFunc(all, func(s *stretch) bool { return len(s.keys) == 0 })
+	if len(all) == 0 {
 		return nil, fmt.Errorf("no verifier key: %w", ErrMalformed)
 	}
-	return out, nil
+	return all, nil
 }
 
 func parseKey(line string) (*verifier, error) {

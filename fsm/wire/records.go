@@ -34,10 +34,11 @@ const (
 	KindFormat
 	KindNote
 	KindMember
+	KindLogKey
 )
 
 // KindNewest is the highest kind this binary knows.
-const KindNewest = KindMember
+const KindNewest = KindLogKey
 
 // Idem is a caller's Idempotency-Key: hashes of key (scoped by owner and
 // path) and body. The zero value is "no key given".
@@ -424,3 +425,18 @@ type Removed struct {
 
 // EventRecovered is the kind of the leaf about a lost majority's recovery.
 const EventRecovered = "cluster.recovered"
+
+// LogKeyPut has the log's checkpoints signed by keys of a new seed from here on.
+type LogKeyPut struct {
+	Common
+	Seed []byte `cbor:"4,keyasint"` // Sealed.
+}
+
+// LogLine is a stretch of the log that one name and one pair of keys vouch for: what
+// follows a recovery, or a change of keys.
+type LogLine struct {
+	From    uint64      `cbor:"1,keyasint"` // The smallest tree it vouches for, in leaves.
+	At      engine.Time `cbor:"2,keyasint"`
+	Lineage string      `cbor:"3,keyasint,omitempty"` // Behind the log's first name; "": that alone.
+	Seed    []byte      `cbor:"4,keyasint"`           // Sealed seed of its keys.
+}

@@ -198,9 +198,6 @@ func (l *wordLayer) probe(f *finder, hash uint64, word *spelledWord) {
 		if !sameFold && farApart(word.textBag.once, other.textBag.once, len(word.text), len(other.text)) {
 			continue
 		}
-		if !sameFold && farApart(word.textBag.once, other.textBag.once, len(word.text), len(other.text)) {
-			continue
-		}
 		if similarity := wordSimilarity(word, &other); similarity > 0 {
 			f.found = append(f.found, neighbour{id, similarity})
 		}

@@ -13,7 +13,7 @@ import (
 
 // newMatchEval is `railguard match eval`: the matcher against labelled names.
 func newMatchEval() *cobra.Command {
-	folder, svg := "", ""
+	folder, svg, sensitivity, rows := "", "", false, 0
 	cmd := &cobra.Command{
 		Use: "eval", Short: "Measure the matcher on labelled names: recall, false positives, latency, trade-off", Args: cobra.NoArgs,
 		Long: `Screen every labelled name of a folder and print recall by category, false
@@ -27,11 +27,21 @@ trade-off is drawn into a file as well.`,
 			if err != nil {
 				return usage("%w", err)
 			}
+			if sensitivity {
+				table, err := eval.Sensitivities(data)
+				if err == nil {
+					eval.WriteSensitivities(cmd.OutOrStdout(), table)
+				}
+				return err
+			}
 			outcomes, err := eval.Run(data)
 			if err != nil {
 				return err
 			}
 			eval.Write(cmd.OutOrStdout(), data, outcomes)
+			if rows > 0 {
+				eval.WritePeers(cmd.OutOrStdout(), eval.Peers(data, outcomes, rows))
+			}
 			if svg == "" {
 				return nil
 			}
@@ -39,6 +49,8 @@ trade-off is drawn into a file as well.`,
 		},
 	}
 	cmd.Flags().StringVar(&folder, "names", "", "folder with the labelled TSV files")
+	cmd.Flags().BoolVar(&sensitivity, "sensitivity", false, "print what moves when each constant of the scorer is moved by ten per cent, and nothing else")
+	cmd.Flags().IntVar(&rows, "peers", 0, "also hold other ways of scoring against so many rows of each kind (slow: 0.2 seconds a row)")
 	cmd.Flags().StringVar(&svg, "svg", "", "file to draw recall and false positives over the review threshold into")
 	return cmd
 }

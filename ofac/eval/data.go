@@ -28,7 +28,10 @@ type Positive struct {
 type Negative struct{ Kind, Query string }
 
 // Pair is one labelled pair of two names.
-type Pair struct{ Source, Schema, Query, Target, Expected string }
+type Pair struct {
+	Source, Schema, Query, Target, Expected string
+	LogicV2                                 float64 // logic-v2's published score; 0 where there is none
+}
 
 // Collision is a name whose words equal a listed name.
 type Collision struct {
@@ -152,7 +155,11 @@ func (d *Data) negative(f []string) error {
 }
 
 func (d *Data) pair(f []string) error {
-	d.Pairs = append(d.Pairs, Pair{Source: f[1], Schema: f[3], Query: f[4], Target: f[5], Expected: f[6]})
+	pair := Pair{Source: f[1], Schema: f[3], Query: f[4], Target: f[5], Expected: f[6]}
+	if len(f) > 11 && f[11] != "" {
+		pair.LogicV2, _ = strconv.ParseFloat(f[11], 64) // not every pair has one
+	}
+	d.Pairs = append(d.Pairs, pair)
 	return nil
 }
 

@@ -105,26 +105,8 @@ func count(table map[string]*Share, order *[]string, key string) *Share {
 
 // judgePairs computes precision, recall and F1 on name_bench.
 func (s *Summary) judgePairs(d *Data, o *Outcomes, review int32) {
-	right, wrong, missed := 0, 0, 0
-	for i := range d.Pairs {
-		if d.Pairs[i].Source != "nomenklatura_name_bench" {
-			continue
-		}
-		flagged := o.Pairs[i].Flagged(review)
-		switch {
-		case flagged && d.Pairs[i].Expected == expectedMatch:
-			right++
-		case flagged:
-			wrong++
-		case d.Pairs[i].Expected == expectedMatch:
-			missed++
-		}
-	}
-	if right > 0 {
-		s.Precision = float64(right) / float64(right+wrong)
-		s.Recall = float64(right) / float64(right+missed)
-		s.F1 = 2 * s.Precision * s.Recall / (s.Precision + s.Recall)
-	}
+	quality := pairQuality(d, func(i int) bool { return o.Pairs[i].Flagged(review) })
+	s.Precision, s.Recall, s.F1 = quality.Precision, quality.Recall, quality.F1
 }
 
 // Write prints the table, the curve over thresholds and the latencies.

@@ -1,11 +1,6 @@
 package leaf
 
-import (
-	"encoding/binary"
-	"errors"
-
-	"railguard/engine"
-)
+import "errors"
 
 // Form is a leaf's first byte.
 type Form byte
@@ -31,58 +26,3 @@ func FormOf(data []byte) Form {
 	}
 	return Form(data[0])
 }
-
-// reader takes a leaf apart. After an error everything reads as zero.
-type reader struct {
-	rest []byte
-	bad  bool
-}
-
-func (r *reader) fail() { r.rest, r.bad = nil, true }
-
-func (r *reader) take(n uint64) []byte {
-	if n > uint64(len(r.rest)) {
-		r.fail()
-		return nil
-	}
-	head := r.rest[:n:n]
-	r.rest = r.rest[n:]
-	return head
-}
-
-func (r *reader) byte() byte {
-	if b := r.take(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
-
-// unsigned reads a uvarint in its shortest form: every value has one encoding.
-func (r *reader) unsigned() uint64 {
-	v, n := binary.Uvarint(r.rest)
-	if n <= 0 || n > 1 && r.rest[n-1] == 0 {
-		r.fail()
-		return 0
-	}
-	r.rest = r.rest[n:]
-	return v
-}
-
-// limited is unsigned with an upper bound.
-func (r *reader) limited(max uint64) uint64 {
-	v := r.unsigned()
-	if v > max {
-		r.fail()
-		return 0
-	}
-	return v
-}
-
-func (r *reader) signed() int64 {
-	v := r.unsigned()
-	return int64(v>>1) ^ -int64(v&1)
-}
-
-func (r *reader) time() engine.Time { return engine.Time(r.signed()) }
-
-func (r *reader) fill(dst []byte) { copy(dst, r.take(uint64(len(dst)))) }

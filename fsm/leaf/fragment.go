@@ -1,6 +1,10 @@
 package leaf
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"railguard/fsm/wire"
+)
 
 // Tag names one member of a fragment. Numbers are for ever; the order of the
 // numbers is the order of the bytes and of the rendered members.
@@ -99,12 +103,12 @@ func SoundFragment(data []byte) bool { return walk(data, nil) }
 
 // walk calls visit for every member; false means that the bytes are no fragment.
 func walk(data []byte, visit func(Tag, []byte)) bool {
-	r := reader{rest: data}
+	r := wire.NewReader(data)
 	last := Tag(0)
-	for len(r.rest) > 0 {
-		t := Tag(r.byte())
-		value := r.take(r.unsigned())
-		if r.bad || t <= last || t > TagLast || sizes[t] != 0 && len(value) != sizes[t] {
+	for len(r.Rest()) > 0 {
+		t := Tag(r.Byte())
+		value := r.Take(r.Unsigned())
+		if r.Broken() || t <= last || t > TagLast || sizes[t] != 0 && len(value) != sizes[t] {
 			return false
 		}
 		if visit != nil {
@@ -112,5 +116,5 @@ func walk(data []byte, visit func(Tag, []byte)) bool {
 		}
 		last = t
 	}
-	return !r.bad
+	return !r.Broken()
 }

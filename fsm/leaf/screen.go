@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"railguard/engine"
+	"railguard/fsm/wire"
 )
 
 // Ref names another leaf: its index and its RFC 6962 leaf hash.
@@ -203,28 +204,28 @@ func appendLevel(dst []byte, l *Level) []byte {
 // DecodeScreen reads a screening record. Edge aliases data.
 func DecodeScreen(data []byte, s *Screen) error {
 	*s = Screen{}
-	r := reader{rest: data}
-	if Form(r.byte()) != FormScreen {
+	r := wire.NewReader(data)
+	if Form(r.Byte()) != FormScreen {
 		return ErrForm
 	}
-	r.fill(s.Salt[:])
-	flags := r.limited(flagsAll)
-	s.Leaf, s.Index, s.At = r.unsigned(), r.unsigned(), r.time()
-	r.fill(s.Txn[:])
-	s.Verdict, s.Rule, s.Sub = engine.Verdict(r.byte()), engine.RuleID(r.byte()), engine.Sub(r.byte())
-	s.Triggered = uint32(r.limited(1<<(engine.RuleCount+1) - 1))
+	r.Fill(s.Salt[:])
+	flags := r.Limited(flagsAll)
+	s.Leaf, s.Index, s.At = r.Unsigned(), r.Unsigned(), readTime(&r)
+	r.Fill(s.Txn[:])
+	s.Verdict, s.Rule, s.Sub = engine.Verdict(r.Byte()), engine.RuleID(r.Byte()), engine.Sub(r.Byte())
+	s.Triggered = uint32(r.Limited(1<<(engine.RuleCount+1) - 1))
 	if flags&flagShadow != 0 {
-		s.Shadow = uint32(r.limited(1<<(engine.RuleCount+1) - 1))
+		s.Shadow = uint32(r.Limited(1<<(engine.RuleCount+1) - 1))
 	}
-	s.PolicyVersion, s.ListVersion = r.unsigned(), r.unsigned()
-	r.fill(s.ListDigest[:])
-	s.Matcher = uint16(r.limited(1<<16 - 1))
+	s.PolicyVersion, s.ListVersion = r.Unsigned(), r.Unsigned()
+	r.Fill(s.ListDigest[:])
+	s.Matcher = uint16(r.Limited(1<<16 - 1))
 	s.ListStale, s.Judged = flags&flagListStale != 0, flags&flagJudged != 0
 	if s.Judged {
 		s.readEvidence(&r, flags)
 	}
-	s.Edge = r.rest
-	if r.bad || s.flags() != flags || s.Verdict > engine.Unknown || s.Rule > engine.RuleCount ||
+	s.Edge = r.Rest()
+	if r.Broken() || s.flags() != flags || s.Verdict > engine.Unknown || s.Rule > engine.RuleCount ||
 		!validTxn(&s.Txn) || !SoundFragment(s.Edge) {
 		return ErrForm
 	}
@@ -240,60 +241,62 @@ func validTxn(txn *[8]byte) bool {
 	return true
 }
 
-func (s *Screen) readEvidence(r *reader, flags uint64) {
+func (s *Screen) readEvidence(r *wire.Reader, flags uint64) {
 	readRef(r, &s.Profile, flags&flagProfile != 0)
 	readRef(r, &s.User, flags&flagUser != 0)
-	s.Sequence = r.unsigned()
+	s.Sequence = r.Unsigned()
 	if flags&flagPrevious != 0 {
-		s.Previous = r.unsigned()
+		s.Previous = r.Unsigned()
 	}
 	s.Status = readStatus(r)
-	s.StaticMask = uint32(r.limited(1<<(engine.RuleCount+1) - 1))
-	s.Amount = engine.USD(r.signed())
-	s.LevelCount = r.byte()
+	s.StaticMask = uint32(r.Limited(1<<(engine.RuleCount+1) - 1))
+	s.Amount = engine.USD(r.Signed())
+	s.LevelCount = r.Byte()
 	if int(s.LevelCount) > len(s.Levels) {
-		r.fail()
+		r.Fail()
 		return
 	}
 	for i := range s.LevelCount {
-		first := r.byte()
+		first := r.Byte()
 		s.Levels[i] = Level{
-			Status: soundStatus(r, first&^levelKeyRevoked), KeyRevoked: first&levelKeyRevoked != 0, MinVersion: readVersion(r), OverlapUntil: r.time(),
-			OwnershipFrom: r.time(), AttestedAt: r.time(), Spent: engine.USD(r.signed()),
+			Status: soundStatus(r, first&^levelKeyRevoked), KeyRevoked: first&levelKeyRevoked != 0, MinVersion: readVersion(r), OverlapUntil: readTime(r),
+			OwnershipFrom: readTime(r), AttestedAt: readTime(r), Spent: engine.USD(r.Signed()),
 		}
 	}
 	s.OperatorSuspended, s.SameToken = flags&flagOperatorSuspended != 0, flags&flagSameToken != 0
 	if s.InFleet = flags&flagFleet != 0; s.InFleet {
-		s.FleetSpent = engine.USD(r.signed())
+		s.FleetSpent = engine.USD(r.Signed())
 	}
 	if !s.SameToken {
-		s.TokenVersion, s.TokenExpires = readVersion(r), r.time()
+		s.TokenVersion, s.TokenExpires = readVersion(r), readTime(r)
 	}
 	if s.WithUser = flags&flagWithUser != 0; s.WithUser {
 		s.UserSeen = UserSeen{
-			Status: readStatus(r), MinVersion: readVersion(r), OverlapUntil: r.time(),
-			Version: readVersion(r), Expires: r.time(),
+			Status: readStatus(r), MinVersion: readVersion(r), OverlapUntil: readTime(r),
+			Version: readVersion(r), Expires: readTime(r),
 		}
 	}
-	s.Minute, s.Hour = uint32(r.limited(1<<32-1)), uint32(r.limited(1<<32-1))
-	s.DayMeanX100, s.Structuring = uint32(r.limited(1<<32-1)), r.byte()
+	s.Minute, s.Hour = uint32(r.Limited(1<<32-1)), uint32(r.Limited(1<<32-1))
+	s.DayMeanX100, s.Structuring = uint32(r.Limited(1<<32-1)), r.Byte()
 }
 
-func readRef(r *reader, ref *Ref, present bool) {
+func readRef(r *wire.Reader, ref *Ref, present bool) {
 	if present {
-		ref.Leaf = r.unsigned()
-		r.fill(ref.Hash[:])
+		ref.Leaf = r.Unsigned()
+		r.Fill(ref.Hash[:])
 	}
 }
 
-func readStatus(r *reader) engine.Status { return soundStatus(r, r.byte()) }
+func readStatus(r *wire.Reader) engine.Status { return soundStatus(r, r.Byte()) }
 
-func soundStatus(r *reader, number byte) engine.Status {
+func soundStatus(r *wire.Reader, number byte) engine.Status {
 	status := engine.Status(number)
 	if status > engine.Expired {
-		r.fail()
+		r.Fail()
 	}
 	return status
 }
 
-func readVersion(r *reader) uint16 { return uint16(r.limited(1<<16 - 1)) }
+func readTime(r *wire.Reader) engine.Time { return engine.Time(r.Signed()) }
+
+func readVersion(r *wire.Reader) uint16 { return uint16(r.Limited(1<<16 - 1)) }

@@ -95,113 +95,54 @@ func appendCredential(dst []byte, slot uint32, version uint16, expires engine.Ti
 func DecodeScreen(data []byte, s *Screen) error {
 	filters := s.Filters[:0]
 	*s = Screen{}
-	r := fields{rest: data}
-	flags := r.byte()
+	r := NewReader(data)
+	flags := r.Byte()
 	if flags > screenFlags {
 		return ErrScreen
 	}
 	if flags&screenIdem != 0 {
 		s.Idem = new(Idem)
-		r.fill(s.Idem.Key[:])
-		r.fill(s.Idem.Body[:])
+		r.Fill(s.Idem.Key[:])
+		r.Fill(s.Idem.Body[:])
 	}
 	if flags&screenKey != 0 {
-		s.Key = KeyRef{Row: uint32(r.limited(1<<32 - 1)), Rev: uint32(r.limited(1<<32 - 1))}
+		s.Key = KeyRef{Row: uint32(r.Limited(1<<32 - 1)), Rev: uint32(r.Limited(1<<32 - 1))}
 	}
 	if flags&screenAgent != 0 {
-		slot, version, expires := r.credential()
+		slot, version, expires := readCredential(&r)
 		s.Agent, s.Version, s.Expires = engine.AgentSlot(slot), version, expires
 	}
 	if flags&screenUser != 0 {
-		slot, version, expires := r.credential()
+		slot, version, expires := readCredential(&r)
 		s.User, s.UserVersion, s.UserExpires = engine.UserSlot(slot), version, expires
 	}
 	if flags&screenParty != 0 {
-		r.fill(s.Party[:])
+		r.Fill(s.Party[:])
 	}
 	if flags&screenValid != 0 {
-		s.ValidUntil = engine.Time(r.signed())
+		s.ValidUntil = engine.Time(r.Signed())
 	}
-	s.Amount = engine.USD(r.signed())
-	s.Mask = uint32(r.limited(1<<32 - 1))
-	if subs := r.take(uint64(r.byte())); len(subs) > 0 {
+	s.Amount = engine.USD(r.Signed())
+	s.Mask = uint32(r.Limited(1<<32 - 1))
+	if subs := r.Take(uint64(r.Byte())); len(subs) > 0 {
 		s.Subs = subs
 	}
-	s.Basis.List, s.Basis.Policy = r.unsigned(), r.unsigned()
-	s.Basis.Matcher = uint16(r.limited(1<<16 - 1))
-	s.Basis.Revs = r.word()
-	for range r.byte() {
-		filters = append(filters, r.word())
+	s.Basis.List, s.Basis.Policy = r.Unsigned(), r.Unsigned()
+	s.Basis.Matcher = uint16(r.Limited(1<<16 - 1))
+	s.Basis.Revs = r.Word()
+	for range r.Byte() {
+		filters = append(filters, r.Word())
 	}
 	if len(filters) > 0 {
 		s.Filters = filters
 	}
-	s.Fragment = r.rest
-	if r.bad || s.flags() != flags {
+	s.Fragment = r.Rest()
+	if r.Broken() || s.flags() != flags {
 		return fmt.Errorf("%w: %d bytes", ErrScreen, len(data))
 	}
 	return nil
 }
 
-// fields takes a body apart. After an error everything reads as zero.
-type fields struct {
-	rest []byte
-	bad  bool
-}
-
-func (r *fields) fail() { r.rest, r.bad = nil, true }
-
-func (r *fields) take(n uint64) []byte {
-	if n > uint64(len(r.rest)) {
-		r.fail()
-		return nil
-	}
-	head := r.rest[:n:n]
-	r.rest = r.rest[n:]
-	return head
-}
-
-func (r *fields) byte() byte {
-	if b := r.take(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
-
-func (r *fields) fill(dst []byte) { copy(dst, r.take(uint64(len(dst)))) }
-
-func (r *fields) word() uint64 {
-	if b := r.take(8); b != nil {
-		return binary.LittleEndian.Uint64(b)
-	}
-	return 0
-}
-
-// unsigned reads a uvarint in its shortest form.
-func (r *fields) unsigned() uint64 {
-	v, n := binary.Uvarint(r.rest)
-	if n <= 0 || n > 1 && r.rest[n-1] == 0 {
-		r.fail()
-		return 0
-	}
-	r.rest = r.rest[n:]
-	return v
-}
-
-func (r *fields) limited(max uint64) uint64 {
-	v := r.unsigned()
-	if v > max {
-		r.fail()
-		return 0
-	}
-	return v
-}
-
-func (r *fields) signed() int64 {
-	v := r.unsigned()
-	return int64(v>>1) ^ -int64(v&1)
-}
-
-func (r *fields) credential() (slot uint32, version uint16, expires engine.Time) {
-	return uint32(r.limited(1<<32 - 1)), uint16(r.limited(1<<16 - 1)), engine.Time(r.signed())
+func readCredential(r *Reader) (slot uint32, version uint16, expires engine.Time) {
+	return uint32(r.Limited(1<<32 - 1)), uint16(r.Limited(1<<16 - 1)), engine.Time(r.Signed())
 }

@@ -5,7 +5,10 @@ import "sync/atomic"
 const pageSlots = 4096
 
 // page is a run of neighbouring slots.
-type page[T any] [pageSlots]atomic.Pointer[T]
+type page[T any] struct {
+	slots [pageSlots]atomic.Pointer[T]
+	held  int // How many are not nil; the writer's.
+}
 
 // pages maps dense slots to immutable values: one writer, readers without a lock.
 // The directory is as long as the limit on slots allows from the start, so
@@ -28,10 +31,10 @@ func (p *pages[T]) at(slot uint32) *T {
 	if page == nil {
 		return nil
 	}
-	return page[slot%pageSlots].Load()
+	return page.slots[slot%pageSlots].Load()
 }
 
-// set is for the one writer. A slot beyond the limit is ignored: the state machine
+// set is for the one writer; a page of which nothing is left goes. A slot beyond the limit is ignored: the state machine
 // has refused it before.
 func (p *pages[T]) set(slot uint32, value *T) {
 	at := int(slot / pageSlots)
@@ -40,8 +43,18 @@ func (p *pages[T]) set(slot uint32, value *T) {
 	}
 	target := p.directory[at].Load()
 	if target == nil {
+		if value == nil {
+			return
+		}
 		target = new(page[T])
 		p.directory[at].Store(target)
 	}
-	target[slot%pageSlots].Store(value)
+	if before := target.slots[slot%pageSlots].Swap(value); (before == nil) != (value == nil) {
+		if target.held++; value == nil {
+			target.held -= 2
+		}
+	}
+	if target.held == 0 {
+		p.directory[at].Store(nil)
+	}
 }

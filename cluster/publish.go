@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -29,7 +30,7 @@ type published struct {
 func newPublished() *published {
 	p := &published{
 		agents: newPages[engine.AgentProfile](engine.AgentsMax),
-		users:  newPages[engine.UserProfile](engine.UsersMax),
+		users:  newPages[engine.UserProfile](math.MaxUint32), // Slots of erased users are not given out again.
 		fleets: newPages[engine.FleetProfile](engine.FleetsMax),
 	}
 	p.settings.Store(&fsm.Settings{Format: engine.Format1})

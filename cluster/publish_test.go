@@ -38,6 +38,13 @@ func TestPages(t *testing.T) {
 	p.set(3*pageSlots, &beyond)
 	require.Nil(t, p.at(3*pageSlots))
 	require.Nil(t, p.at(1<<31))
+	p.set(pageSlots, nil)
+	require.Nil(t, p.directory[1].Load(), "nothing is left of the page")
+	p.set(pageSlots, nil)
+	require.Nil(t, p.directory[1].Load())
+	p.set(0, nil)
+	p.set(0, nil)
+	require.Equal(t, 1, *p.at(1))
 }
 
 func TestPublishedTake(t *testing.T) {

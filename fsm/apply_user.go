@@ -29,14 +29,13 @@ func (m *Machine) applyUser(b *wire.User, r *wire.Result) {
 		}
 	}
 	signing := m.settings.ActiveKey(m.now)
-	if m.users.Len() >= m.limits.Users || signing == nil {
+	if m.usersFull() || signing == nil {
 		refuse(r, wire.RefusedFull)
 		return
 	}
 	profile.Slot, profile.Rev, profile.CredentialVersion = engine.UserSlot(m.users.Next()), 1, 1
 	m.dateUser(&profile, signing)
-	m.users.Append(engine.UserRow{MinVersion: 1, StatusAt: m.now})
-	m.userProfiles.Append(&profile)
+	m.enterUser(&profile)
 	m.out.Users = append(m.out.Users, &profile)
 	m.writeUser("user.registered", &profile, &b.Common, r)
 }

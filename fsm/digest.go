@@ -9,7 +9,8 @@ import (
 // The digest of a state is a hash over hashes of its parts:
 //
 //	page    the first 16 bytes of sha256 of its rows, as a snapshot writes them
-//	chunk   sha256 of its pages, 128 in a row; 16 zero bytes for a released page
+//	chunk   sha256 of its pages, 128 in a row; 16 zero bytes for a released page;
+//	        32 zero bytes where all were released
 //	table   section u16 | first position u64 | next position u64 | its chunks
 //	state   sha256 of the first blocks, the tables, the lists
 //
@@ -36,7 +37,7 @@ type Digester struct {
 // first on.
 type tableSums struct {
 	first  uint64
-	chunks []chunkSums
+	chunks []*chunkSums // nil for one that was released.
 }
 
 // A sum holds as long as epoch and range of what it is of are the same.
@@ -124,13 +125,18 @@ func sumTable[R any, P pageOf[R]](d *Digester, dst []byte, section uint16, f *Fr
 	sums := &d.tables[section]
 	sums.fit(f.first/rows, (f.next-1)/rows+1)
 	for n := range sums.chunks {
-		base := (sums.first + uint64(n)) * rows
-		held := span{from: uint16(max(f.first, base) - base), to: uint16(min(f.next, base+rows) - base)}
 		c := f.root[n]
-		if c != nil {
-			held.epoch = c.epoch + 1
+		if c == nil {
+			sums.chunks[n] = nil
+			dst = append(dst, make([]byte, sha256.Size)...)
+			continue
 		}
-		if one := &sums.chunks[n]; one.held != held {
+		base := (sums.first + uint64(n)) * rows
+		held := span{c.epoch + 1, uint16(max(f.first, base) - base), uint16(min(f.next, base+rows) - base)}
+		if sums.chunks[n] == nil {
+			sums.chunks[n] = new(chunkSums)
+		}
+		if one := sums.chunks[n]; one.held != held {
 			one.held = held
 			sumChunk(d, one, c, encode)
 		}
@@ -145,10 +151,10 @@ func (s *tableSums) fit(first, end uint64) {
 		s.first, s.chunks = first, nil
 	}
 	if gone := first - s.first; gone > 0 {
-		s.first, s.chunks = first, append([]chunkSums(nil), s.chunks[gone:]...)
+		s.first, s.chunks = first, append([]*chunkSums(nil), s.chunks[gone:]...)
 	}
 	for uint64(len(s.chunks)) < end-first {
-		s.chunks = append(s.chunks, chunkSums{})
+		s.chunks = append(s.chunks, nil)
 	}
 	s.chunks = s.chunks[:end-first]
 }
@@ -159,10 +165,7 @@ func sumChunk[R any, P pageOf[R]](d *Digester, s *chunkSums, c *chunk[R, P], enc
 	for n := int(s.held.from) / rows; n < (int(s.held.to)+rows-1)/rows; n++ {
 		held := span{from: uint16(max(int(s.held.from), n*rows) - n*rows), to: uint16(min(int(s.held.to), n*rows+rows) - n*rows)}
 		one := &s.pages[n]
-		var p *page[R, P]
-		if c != nil {
-			p = c.pages[n]
-		}
+		p := c.pages[n]
 		switch {
 		case p == nil:
 			*one = pageSum{}

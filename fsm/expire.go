@@ -78,25 +78,6 @@ func (m *Machine) expireReviews() {
 	}
 }
 
-// sweepUsers erases the profiles of users whose 31 days are over, a bounded
-// number a tick, round and round.
-func (m *Machine) sweepUsers() {
-	for n := 0; n < m.limits.ForgottenAtOneTime && n < m.users.Len(); n++ {
-		if m.sweep.users >= m.users.Next() {
-			m.sweep.users = m.users.First()
-		}
-		slot := m.sweep.users
-		m.sweep.users++
-		profile := *m.userProfiles.At(slot)
-		if profile == nil || m.now < profile.StoredUntil {
-			continue
-		}
-		m.users.Edit(slot).Purged = true
-		*m.userProfiles.Edit(slot) = nil
-		m.out.UsersGone = append(m.out.UsersGone, engine.UserSlot(slot))
-	}
-}
-
 // retireKeys drops signing keys whose last token has certainly expired: 91 days
 // and the allowed skew after a newer key, itself not revoked, began to sign.
 func (m *Machine) retireKeys() {

@@ -142,7 +142,7 @@ func (w *world) randomStep(random *rand.Rand) {
 	case 8, 20, 21:
 		body := &wire.Status{Common: randomCommon(random), Target: wire.Target(1 + random.IntN(3)), Slot: uint32(slot), OperatorKey: randomOperator(random), To: engine.Status(random.IntN(9) % 4), ReasonCode: uint8(random.IntN(3))}
 		if body.Target == wire.TargetUser {
-			body.Slot = pick[uint32](random, w.m.users.Len())
+			body.Slot = pick[uint32](random, int(w.m.users.Next()-1))
 		}
 		if body.To == engine.Revoked && random.IntN(2) == 0 { // Not too many at once: nothing follows.
 			body.To = engine.Active
@@ -199,7 +199,7 @@ func (w *world) randomScreens(random *rand.Rand) {
 		s := w.screening(slot, engine.USD(random.IntN(12_000))*engine.Dollar)
 		s.Party = engine.PartyKey{byte(random.IntN(3))}
 		s.Idem = randomCommon(random).Idem
-		if user := pick[engine.UserSlot](random, w.m.users.Len()); random.IntN(4) == 0 && user != 0 {
+		if user := pick[engine.UserSlot](random, int(w.m.users.Next()-1)); random.IntN(4) == 0 && user != 0 {
 			s.User, s.UserVersion, s.UserExpires = user, uint16(random.IntN(3)), w.now+engine.Hour
 			s.Basis.Fold(engine.RevUser, uint32(user), userRev(w.m, user))
 		}
@@ -234,7 +234,7 @@ func (w *world) randomQueue(random *rand.Rand) {
 }
 
 func (w *world) randomUser(random *rand.Rand) {
-	if user := pick[engine.UserSlot](random, w.m.users.Len()); random.IntN(2) == 0 {
+	if user := pick[engine.UserSlot](random, int(w.m.users.Next()-1)); random.IntN(2) == 0 {
 		w.do(wire.KindUserReissue, &wire.UserReissue{
 			Common: randomCommon(random), User: user, BaseRev: userRev(w.m, user), Overlap: engine.Time(random.IntN(3)) * engine.Hour, NameMatched: random.IntN(9) == 0,
 		})

@@ -45,8 +45,9 @@ type Machine struct {
 	structuring  Table[structuringRow, structuringPage]
 	days         Table[dayRow, dayPage]
 
-	sweep    sweeps
-	bandEnds bandEnds // Of structuring; follows from its rows.
+	sweep     sweeps
+	usersHeld int
+	bandEnds  bandEnds // Of structuring; follows from its rows.
 
 	// Private to Apply, rebuilt by Restore, never iterated.
 	operatorByKey map[string]engine.OperatorSlot

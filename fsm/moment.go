@@ -171,10 +171,11 @@ func (m *Machine) fleetAt(slot engine.FleetSlot) (*engine.FleetRow, *engine.Flee
 }
 
 func (m *Machine) userAt(slot engine.UserSlot) (*engine.UserRow, *engine.UserProfile) {
-	if !m.users.Has(uint64(slot)) {
-		return nil, nil
-	}
-	return m.users.At(uint64(slot)), *m.userProfiles.At(uint64(slot))
+	return userRowAt(m.users.First(), m.users.Next(), slot, m.heldUser)
+}
+
+func (m *Machine) heldUser(slot uint64) (*engine.UserRow, *engine.UserProfile) {
+	return m.users.At(slot), *m.userProfiles.At(slot)
 }
 
 func (m *Machine) count(now engine.Time, root engine.AgentSlot, s *wire.Screen) (pace engine.Pace, band uint8) {
@@ -214,10 +215,11 @@ func (g *glance) fleetAt(slot engine.FleetSlot) (*engine.FleetRow, *engine.Fleet
 }
 
 func (g *glance) userAt(slot engine.UserSlot) (*engine.UserRow, *engine.UserProfile) {
-	if !g.users.Has(uint64(slot)) {
-		return nil, nil
-	}
-	return g.users.At(uint64(slot)), *g.userProfiles.At(uint64(slot))
+	return userRowAt(g.users.First(), g.users.Next(), slot, g.heldUser)
+}
+
+func (v *View) heldUser(slot uint64) (*engine.UserRow, *engine.UserProfile) {
+	return v.users.At(slot), *v.userProfiles.At(slot)
 }
 
 func (g *glance) count(now engine.Time, _ engine.AgentSlot, s *wire.Screen) (engine.Pace, uint8) {

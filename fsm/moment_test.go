@@ -29,7 +29,7 @@ func (w *world) randomCall(random *rand.Rand) *wire.Screen {
 	if random.IntN(12) == 0 {
 		s.Agent, s.Basis.Revs, s.Version, s.Mask, s.Subs = 0, 0, 0, 1<<24, []byte{1}
 	}
-	if user := pick[engine.UserSlot](random, w.m.users.Len()); user != 0 && (s.Agent == 0 || random.IntN(2) == 0) {
+	if user := pick[engine.UserSlot](random, int(w.m.users.Next()-1)); user != 0 && (s.Agent == 0 || random.IntN(2) == 0) {
 		s.User, s.UserVersion, s.UserExpires = user, uint16(random.IntN(3)), w.now+engine.Time(random.IntN(2))*engine.Hour
 		s.Basis.Fold(engine.RevUser, uint32(user), userRev(w.m, user))
 	}

@@ -78,7 +78,7 @@ func (w *world) paymentStep(random *rand.Rand) {
 	case 1:
 		w.turn(random, wire.Status{Target: wire.TargetOperator, OperatorKey: randomOperator(random)})
 	case 2:
-		w.turn(random, wire.Status{Target: wire.TargetUser, Slot: uint32(1 + random.IntN(w.m.users.Len()))})
+		w.turn(random, wire.Status{Target: wire.TargetUser, Slot: uint32(1 + random.IntN(int(w.m.users.Next()-1)))})
 	case 3:
 		fleet := engine.FleetSlot(1 + random.IntN(w.m.fleets.Len()))
 		old := *w.m.fleetProfiles.At(uint64(fleet))
@@ -133,7 +133,7 @@ func (w *world) pay(random *rand.Rand) {
 		s := w.screening(slot, engine.USD(1+random.IntN(30))*engine.Dollar)
 		s.Idem = keyedOnce(random).Idem
 		if random.IntN(6) == 0 {
-			user := engine.UserSlot(1 + random.IntN(w.m.users.Len()))
+			user := engine.UserSlot(1 + random.IntN(int(w.m.users.Next()-1)))
 			s.User, s.UserVersion, s.UserExpires = user, 1, w.now+engine.Hour
 			s.Basis.Fold(engine.RevUser, uint32(user), userRev(w.m, user))
 		}

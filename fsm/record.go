@@ -118,12 +118,12 @@ func (m *Machine) profileOfUser(slot engine.UserSlot) leaf.Ref {
 	basis.Fold(engine.RevUser, uint32(slot), userRev(m, slot))
 	m.foldPolicy(&basis)
 	day := m.now.Day()
-	if use := &m.users.At(uint64(slot)).Judged; use.Day == day && use.Revs == basis.Revs {
-		return leaf.Ref{Leaf: use.Leaf, Hash: use.Hash}
-	}
-	profile := *m.userProfiles.At(uint64(slot))
+	_, profile := m.userAt(slot)
 	if profile == nil {
 		return leaf.Ref{} // Erased: the basis saw revision 0, and R2 its end.
+	}
+	if use := &m.users.At(uint64(slot)).Judged; use.Day == day && use.Revs == basis.Revs {
+		return leaf.Ref{Leaf: use.Leaf, Hash: use.Hash}
 	}
 	p := m.newProfile()
 	p.User, p.UserID = leaf.ReduceUser(profile), m.ids.UserID(uint32(slot))

@@ -43,9 +43,9 @@ func (s *restorer) block(section uint16, rows uint32, payload []byte) error {
 	case sectionAttestations:
 		return readValues(r, rows, &m.attestations, m.agents.Len())
 	case sectionUsers:
-		return readRows(r, rows, &m.users, m.limits.Users, readUserRow)
+		return readUsers(r, rows, m, s.meta.UserNext)
 	case sectionUserProfiles:
-		return readValues(r, rows, &m.userProfiles, m.users.Len())
+		return readUserProfiles(r, rows, m, s.meta.UserNext)
 	case sectionFleets:
 		return readRows(r, rows, &m.fleets, m.limits.Fleets, readFleetRow)
 	case sectionFleetProfiles:
@@ -96,7 +96,7 @@ func (s *restorer) readMeta(r *rowReader, rows uint32) error {
 	m.size, m.oldest, m.sweep.users = meta.Size, meta.Oldest, meta.UserSweep
 	m.sweep.activity = meta.Sweep
 	m.ratchet = leaf.Ratchet{Key: meta.SaltKey, Day: meta.SaltDay}
-	if meta.Size > txnCount || meta.Oldest > meta.Size {
+	if meta.Size > txnCount || meta.Oldest > meta.Size || meta.UserNext == 0 || meta.UserNext > userSlots+1 {
 		return errRow
 	}
 	for _, first := range meta.Firsts {
@@ -165,16 +165,16 @@ func readRows[R any, P pageOf[R]](r *rowReader, rows uint32, t *Table[R, P], mos
 
 func readValues[V any, P pageOf[*V]](r *rowReader, rows uint32, t *Table[*V, P], most int) error {
 	for range rows {
-		data := r.bytes()
-		if r.bad || t.Len() >= most {
+		if t.Len() >= most {
 			return errRow
 		}
-		if len(data) == 0 {
+		if len(r.data) > 0 && r.data[0] == 0 {
+			r.data = r.data[1:]
 			t.Append(nil)
 			continue
 		}
 		value := new(V)
-		if err := wire.DecodeBody(data, value); err != nil {
+		if err := readValue(r, value); err != nil {
 			return err
 		}
 		t.Append(value)
@@ -183,6 +183,15 @@ func readValues[V any, P pageOf[*V]](r *rowReader, rows uint32, t *Table[*V, P],
 		return errRow
 	}
 	return nil
+}
+
+// readValue reads a value that appendValue wrote.
+func readValue(r *rowReader, value any) error {
+	data := r.bytes()
+	if r.bad {
+		return errRow
+	}
+	return wire.DecodeBody(data, value)
 }
 
 // readList reads values that were written by listOf.
@@ -224,10 +233,13 @@ func (s *restorer) finish() (*Machine, error) {
 	if m.root() != s.meta.Root {
 		return nil, fmt.Errorf("%w: tree head does not match its frontier", ErrSnapshot)
 	}
-	agents, users, fleets, operators := m.agents.Len(), m.users.Len(), m.fleets.Len(), m.operators.Len()
+	agents, fleets, operators := m.agents.Len(), m.fleets.Len(), m.operators.Len()
 	if m.profiles.Len() != agents || m.attestations.Len() != agents ||
-		m.userProfiles.Len() != users || m.fleetProfiles.Len() != fleets || m.operatorProfiles.Len() != operators {
+		m.fleetProfiles.Len() != fleets || m.operatorProfiles.Len() != operators {
 		return nil, fmt.Errorf("%w: tables of different lengths", ErrSnapshot)
+	}
+	if err := m.finishUsers(s.meta.UserNext); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
 	if !s.settled {
 		return nil, fmt.Errorf("%w: no settings", ErrSnapshot)

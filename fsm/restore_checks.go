@@ -80,7 +80,7 @@ func (m *Machine) checkBands() error {
 // checkLinks demands that every other profile stands at its slot and names slots
 // that exist.
 func (m *Machine) checkLinks() error {
-	for i := m.userProfiles.First(); i < m.userProfiles.Next(); i++ {
+	for i := m.userProfiles.skip(m.userProfiles.First()); i < m.userProfiles.Next(); i = m.userProfiles.skip(i + 1) {
 		p := *m.userProfiles.At(i)
 		if p == nil {
 			continue // Erased.

@@ -41,6 +41,9 @@ func TestRestoreRefusesWhatApplyCannotUse(t *testing.T) {
 		"activity twice":          func(m *Machine) { m.activity.Append(*m.activity.At(1)) },
 		"activity sweep at none":  func(m *Machine) { m.sweep.activity = 0 },
 		"user profile of another": func(m *Machine) { *m.userProfiles.Edit(1) = &engine.UserProfile{Slot: 2} },
+		"user without a profile":  func(m *Machine) { *m.userProfiles.Edit(1) = nil },
+		"profile without a user":  func(m *Machine) { *m.users.Edit(1) = engine.UserRow{} },
+		"more users than slots":   func(m *Machine) { m.users = Table[engine.UserRow, userPage]{first: 1 << 40, next: 1 << 40} },
 		"user of no agent": func(m *Machine) {
 			*m.userProfiles.Edit(1) = &engine.UserProfile{Slot: 1, Agents: []engine.AgentSlot{99}}
 		},

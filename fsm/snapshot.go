@@ -79,6 +79,7 @@ type snapshotMeta struct {
 	SaltKey   [16]byte      `cbor:"12,keyasint"` // Of SaltDay; earlier ones cannot be made from it.
 	SaltDay   engine.Day    `cbor:"13,keyasint"`
 	Sweep     uint64        `cbor:"14,keyasint"` // Of the activity.
+	UserNext  uint64        `cbor:"15,keyasint"` // The slot that the next user gets.
 }
 
 type stagedMeta struct {
@@ -193,7 +194,7 @@ func (v *View) writeBlocks(b *blockWriter) {
 func (v *View) writeHead(b *blockWriter) {
 	meta := snapshotMeta{
 		Format: v.Format, Index: v.Index, Term: v.Term, Time: v.Time, Size: v.Size, Oldest: v.Oldest,
-		UserSweep: v.sweep.users, Sweep: v.sweep.activity, Frontier: v.frontier, Root: v.Root,
+		UserSweep: v.sweep.users, Sweep: v.sweep.activity, UserNext: v.users.next, Frontier: v.frontier, Root: v.Root,
 		SaltKey: v.ratchet.Key, SaltDay: v.ratchet.Day,
 		Firsts: [4]uint64{v.reviews.first, v.dispositions.first, v.idem.first, v.days.first},
 	}
@@ -216,8 +217,7 @@ func (v *View) writeTables(b *blockWriter) {
 	valuesOf(b, sectionProfiles, &v.profiles)
 	rowsOf(b, sectionActivity, &v.activity, appendActivityRow)
 	valuesOf(b, sectionAttestations, &v.attestations)
-	rowsOf(b, sectionUsers, &v.users, appendUserRow)
-	valuesOf(b, sectionUserProfiles, &v.userProfiles)
+	v.writeUsers(b)
 	rowsOf(b, sectionFleets, &v.fleets, appendFleetRow)
 	valuesOf(b, sectionFleetProfiles, &v.fleetProfiles)
 	rowsOf(b, sectionOperators, &v.operators, appendOperatorRow)
@@ -242,6 +242,24 @@ func rowsOf[R any, P pageOf[R]](b *blockWriter, section uint16, f *Frozen[R, P],
 	for i := f.First(); i < f.Next(); i++ {
 		b.payload = encode(b.payload, f.At(i))
 		b.row()
+	}
+}
+
+// writeUsers writes the users that are held, each row behind its slot.
+func (v *View) writeUsers(b *blockWriter) {
+	b.begin(sectionUsers)
+	for i := v.users.skip(v.users.First()); i < v.users.Next(); i = v.users.skip(i + 1) {
+		if row := v.users.At(i); *row != (engine.UserRow{}) {
+			b.payload = appendUserRow(binary.AppendUvarint(b.payload, i), row)
+			b.row()
+		}
+	}
+	b.begin(sectionUserProfiles)
+	for i := v.userProfiles.skip(v.userProfiles.First()); i < v.userProfiles.Next(); i = v.userProfiles.skip(i + 1) {
+		if profile := v.userProfiles.At(i); *profile != nil {
+			b.payload = appendValue(b.payload, profile)
+			b.row()
+		}
 	}
 }
 

@@ -193,7 +193,7 @@ func readRing[N uint16 | uint32](r *rowReader, ring []N) {
 }
 
 func appendUserRow(dst []byte, row *engine.UserRow) []byte {
-	dst = append(dst, byte(row.Status), row.StatusReason, flag(row.Purged), flag(row.Institutions))
+	dst = append(dst, byte(row.Status), row.StatusReason, flag(row.Institutions))
 	dst = binary.AppendUvarint(dst, uint64(row.MinVersion))
 	dst = binary.AppendVarint(dst, int64(row.StatusAt))
 	dst = binary.AppendVarint(dst, int64(row.OverlapUntil))
@@ -202,7 +202,7 @@ func appendUserRow(dst []byte, row *engine.UserRow) []byte {
 
 func readUserRow(r *rowReader) engine.UserRow {
 	return engine.UserRow{
-		Status: r.status(), StatusReason: r.byte(), Purged: r.byte() != 0, Institutions: r.byte() != 0,
+		Status: r.status(), StatusReason: r.byte(), Institutions: r.byte() != 0,
 		MinVersion: uint16(r.unsigned()), StatusAt: r.time(), OverlapUntil: r.time(), Judged: readUse(r),
 	}
 }

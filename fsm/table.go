@@ -213,11 +213,13 @@ func (t *Table[R, P]) skipTo(next uint64) {
 }
 
 // skip returns the first position from i on whose page is there, or the end.
-func (t *Table[R, P]) skip(i uint64) uint64 {
+func (t *Table[R, P]) skip(i uint64) uint64 { return skip(t.root, t.base(), i, t.next) }
+
+func skip[R any, P pageOf[R]](root []*chunk[R, P], base, i, end uint64) uint64 {
 	rows, many := pageRows[R, P](), chunkRows[R, P]()
-	for i < t.next {
-		at := i - t.base()
-		switch c := t.root[at/many]; {
+	for i < end {
+		at := i - base
+		switch c := root[at/many]; {
 		case c == nil:
 			i = (i/many + 1) * many
 		case c.pages[at%many/rows] == nil:
@@ -226,7 +228,7 @@ func (t *Table[R, P]) skip(i uint64) uint64 {
 			return i
 		}
 	}
-	return t.next
+	return end
 }
 
 // dropTo forgets every row before position first.
@@ -277,6 +279,9 @@ func (f *Frozen[R, P]) Len() int { return int(f.next - f.first) }
 
 // Has reports whether position i is held.
 func (f *Frozen[R, P]) Has(i uint64) bool { return i >= f.first && i < f.next }
+
+// skip returns the first position from i on whose page is there, or the end.
+func (f *Frozen[R, P]) skip(i uint64) uint64 { return skip(f.root, f.base, i, f.next) }
 
 // At returns the row at position i, a zero row of a released page; it must be held.
 func (f *Frozen[R, P]) At(i uint64) *R {

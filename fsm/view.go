@@ -50,7 +50,7 @@ type View struct {
 	settings *Settings
 	ratchet  leaf.Ratchet
 	sweep    sweeps
-	open     int
+	held     heldCounts
 	birth    *birth
 
 	activity     Frozen[activityRow, activityPage]
@@ -81,7 +81,7 @@ func (m *Machine) Freeze() *View {
 	return &View{
 		Index: m.index, Term: m.term, Format: m.format, Time: m.now,
 		Size: m.size, Root: m.root(), Oldest: m.oldest,
-		settings: m.settings, ratchet: m.ratchet, sweep: m.sweep, open: m.openReviews,
+		settings: m.settings, ratchet: m.ratchet, sweep: m.sweep, held: heldCounts{m.openReviews, m.usersHeld},
 		agents: m.agents.Freeze(), profiles: m.profiles.Freeze(),
 		attestations: m.attestations.Freeze(),
 		activity:     m.activity.Freeze(), birth: m.birth,
@@ -154,8 +154,11 @@ func (v *View) velocityOf(slot engine.AgentSlot) engine.VelocityRow {
 	return v.activity.At(uint64(at)).Velocity
 }
 
-// Users returns how many users were ever registered: slots 1 to that.
-func (v *View) Users() int { return v.users.Len() }
+// heldCounts are how many reviews are open and how many users are stored.
+type heldCounts struct{ reviews, users int }
+
+// Users returns how many users are stored.
+func (v *View) Users() int { return v.held.users }
 
 // User returns a user's row and profile while its record is stored (31 days).
 func (v *View) User(slot engine.UserSlot) (engine.UserRow, *engine.UserProfile, bool) {
@@ -192,7 +195,7 @@ func (v *View) Operator(slot engine.OperatorSlot) (engine.OperatorRow, *engine.O
 }
 
 // OpenReviews returns how many reviews wait for a disposition.
-func (v *View) OpenReviews() int { return v.open }
+func (v *View) OpenReviews() int { return v.held.reviews }
 
 // Review returns the row of a REVIEW leaf that waits or waited in the queue.
 func (v *View) Review(leaf uint64) (ReviewRow, bool) {
@@ -220,7 +223,7 @@ func (m *Machine) Everything(out *Effects) {
 	for i := m.profiles.First(); i < m.profiles.Next(); i++ {
 		out.Agents = append(out.Agents, *m.profiles.At(i))
 	}
-	for i := m.userProfiles.First(); i < m.userProfiles.Next(); i++ {
+	for i := m.userProfiles.skip(m.userProfiles.First()); i < m.userProfiles.Next(); i = m.userProfiles.skip(i + 1) {
 		if profile := *m.userProfiles.At(i); profile != nil {
 			out.Users = append(out.Users, profile)
 		}

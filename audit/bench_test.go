@@ -225,3 +225,38 @@ func heap() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
+
+// BenchmarkRareKey looks for a key that no segment has, over many of them (small ones:
+// what counts is a page for each against a file opened for each).
+func BenchmarkRareKey(b *testing.B) {
+	const segments = 2000
+	dir := b.TempDir()
+	s := open(b, audit.OSDir(dir), small)
+	fill(b, s, segments*smallSegment)
+	run := func(name string) {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				q := audit.Query{To: segments * smallSegment, Keys: []uint64{99 << 40}}
+				for done := false; !done; {
+					page, err := s.Scan(q, nil)
+					if err != nil {
+						b.Fatal(err)
+					}
+					q.From, done = page.Next, page.Done
+				}
+			}
+		})
+	}
+	run("one-file")
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	var err error
+	if s, err = audit.OpenReadOnly(audit.OSDir(dir), small); err != nil { // Without the file of all filters.
+		b.Fatal(err)
+	}
+	run("every-segment")
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+}

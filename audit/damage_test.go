@@ -110,7 +110,7 @@ func TestFlippedBitAnywhere(t *testing.T) {
 					continue
 				}
 				noticed := noticedAt(t, h, s, size)
-				if name != "segments.idx" {
+				if name != "segments.idx" && name != "filters.idx" { // Caches: made again without a word.
 					require.True(t, noticed, "byte %d of %s", at, name)
 				}
 				catchUp(t, s, peer)

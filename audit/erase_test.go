@@ -31,6 +31,9 @@ func look(t tester, d *audittest.MemDir) *looker {
 			content = contentOf(t, d, name)
 		}
 		l.texts[name] = content
+		if name == "filters.idx" {
+			l.filterFile([]byte(content))
+		}
 		if strings.HasSuffix(name, ".seg") {
 			l.texts[name] = content + l.segment([]byte(content))
 		}
@@ -58,6 +61,15 @@ func (l *looker) segment(b []byte) (text string) {
 		l.filters = append(l.filters, bloom(b[filters+int(binary.LittleEndian.Uint32(row[24:])):], binary.LittleEndian.Uint32(row[28:])))
 	}
 	return text
+}
+
+// filterFile takes up the filters of the file of all filters, void ones too.
+func (l *looker) filterFile(b []byte) {
+	for len(b) > 0 {
+		blocks := binary.LittleEndian.Uint32(b[16:])
+		l.filters = append(l.filters, bloom(b[24:], blocks))
+		b = b[24+bloomSize(blocks):]
+	}
 }
 
 func bloomSize(blocks uint32) int { return int((blocks+126)/127*4 + blocks*32) }
@@ -384,4 +396,47 @@ func TestErasureBesideEverything(t *testing.T) {
 	require.NoError(t, s.SyncTo(size))
 	requireOwn(t, d, s, size-20, size)
 	requireOwn(t, d, reopen(t, s, d), size-20, size)
+}
+
+// The file of all filters answers for segments whose own files are not even opened,
+// and is made again where it is lost or damaged: nothing is ever hidden.
+func TestFiltersOfAllSegmentsInOneFile(t *testing.T) {
+	const size = 6*smallSegment + 20
+	d := audittest.NewMemDir()
+	s := open(t, d, small)
+	fillOwn(t, s, size)
+	absent := audit.Query{To: 6 * smallSegment, Keys: []uint64{0x1234_5678_9abc}}
+	cheap, err := s.Scan(absent, nil)
+	require.NoError(t, err)
+	require.Equal(t, 6, cheap.Examined, "one for a segment")
+	for name, spoil := range map[string]func(){
+		"lost":     func() { require.NoError(t, d.Remove("filters.idx")) },
+		"cut":      func() { truncate(t, d, "filters.idx", 50) },
+		"damaged":  func() { require.NoError(t, d.FlipBit("filters.idx", 8*(24+10))) },
+		"a header": func() { require.NoError(t, d.FlipBit("filters.idx", 8*9)) },
+	} {
+		require.NoError(t, s.Close())
+		spoil()
+		s = open(t, d, small)
+		for _, i := range []uint64{3, 700, 3000, size - 1} {
+			require.Equal(t, []uint64{i}, scanAll(t, s, audit.Query{To: size, Keys: []uint64{ownKey(i)}}), name)
+		}
+		_, err := s.Scan(absent, nil)
+		require.NoError(t, err)
+		again, err := s.Scan(absent, nil)
+		require.NoError(t, err)
+		require.Equal(t, 6, again.Examined, "%s: made again", name)
+	}
+	s.Prune(3*smallSegment + 100)
+	_, err = s.Erase(size, 10)
+	require.NoError(t, err)
+	requireOwn(t, d, s, 3*smallSegment+100, size)
+}
+
+func truncate(t *testing.T, d *audittest.MemDir, name string, size int64) {
+	t.Helper()
+	f, err := d.Create(name)
+	require.NoError(t, err)
+	require.NoError(t, f.Truncate(size))
+	require.NoError(t, f.Close())
 }

@@ -81,6 +81,7 @@ func open(d Dir, o Options, readOnly bool) (*Store, error) {
 	s := &Store{
 		dir: d, form: form, inline: o.SealInline, readOnly: readOnly,
 		sealed:   newSegmentCache(d, form),
+		filters:  &filterFile{},
 		shelf:    shelf{form: form, tails: make(map[uint64]*tail)},
 		hash:     new(merkle.Hasher),
 		damaged:  make(map[uint64]*DamageError),
@@ -95,7 +96,7 @@ func open(d Dir, o Options, readOnly bool) (*Store, error) {
 			err = errors.Join(err, t.close())
 		}
 		s.sealed.closeAll()
-		return nil, err
+		return nil, errors.Join(err, s.filters.close())
 	}
 	go s.sealer()
 	return s, nil
@@ -111,6 +112,11 @@ func (s *Store) load() error {
 	}
 	if err := s.loadSegments(found); err != nil {
 		return err
+	}
+	if !s.readOnly {
+		s.filters = openFilters(s.dir, func(number uint64, cut uint32) bool {
+			return s.shelf.state(number) == slotSealed && s.shelf.slots[number].cut == cut
+		})
 	}
 	if err := s.loadAdopted(); err != nil {
 		return err

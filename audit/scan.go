@@ -14,6 +14,7 @@ const ScanLeavesMax = 1 << 17
 // its budget of leaves.
 const (
 	scanSegmentCost = 16
+	scanFilterCost  = 1 // Passed over by the file of all filters.
 	scanBundleCost  = 1
 )
 
@@ -139,11 +140,20 @@ func (c *scanner) step() error {
 func (c *scanner) stepSealed(number, from, to uint64) error {
 	if c.open == nil || c.open.number != number {
 		c.leave()
+		perhaps, known := c.s.filters.ask(number, c.q.Keys)
+		if known && !perhaps {
+			from, to := c.bounds(c.s.form.leaves())
+			c.pass(from, to, scanFilterCost)
+			return nil
+		}
 		open, err := c.s.openSegment(number)
 		if err != nil {
 			return err
 		}
 		c.open = open
+		if !known {
+			c.s.filters.keep(open)
+		}
 		if perhaps, err := c.ask(0)(open.mayHave(c.q.Keys)); err != nil {
 			return err
 		} else if !perhaps {

@@ -157,6 +157,9 @@ func (s *Store) install(number uint64, info *segmentInfo) error {
 	s.repaired(s.form.first(number), s.form.first(number+1))
 	record := indexRecord{number, info.cut, info.timeFirst, info.timeLast, info.root}
 	s.noteIndex(&record)
+	if err := s.renewFilter(number, info); err != nil {
+		return err
+	}
 	// Not synced: if a name comes back after a crash, Open removes it again.
 	if info.erased {
 		if err := s.dir.Remove(segmentName(number, segmentSuffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -167,6 +170,18 @@ func (s *Store) install(number uint64, info *segmentInfo) error {
 		return nil
 	}
 	return errors.Join(t.close(), s.dir.Remove(t.name))
+}
+
+// renewFilter has the file of all filters follow a segment that changed.
+func (s *Store) renewFilter(number uint64, info *segmentInfo) error {
+	if err := s.filters.forget(number); err != nil || info.erased {
+		return err
+	}
+	if open, err := s.openSegment(number); err == nil { // Else it is damaged, and a search finds that out.
+		s.filters.keep(open)
+		s.sealed.release(open)
+	}
+	return nil
 }
 
 const indexName = "segments.idx"

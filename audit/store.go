@@ -38,6 +38,7 @@ type Store struct {
 	broken   atomic.Pointer[error]
 	closed   atomic.Bool
 	sealed   *segmentCache
+	filters  *filterFile
 	bundles  bundleCache
 
 	mu    sync.RWMutex // guards shelf
@@ -440,5 +441,5 @@ func (s *Store) Close() error {
 		errs = append(errs, t.close())
 	}
 	s.sealed.closeAll()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.filters.close())...)
 }

@@ -1,0 +1,238 @@
+package audit
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"math"
+	"sync"
+)
+
+// filterFile holds copies of the filters of all sealed segments in one file, so that
+// a search over a long time for a rare key reads a page of this file for each segment
+// and opens the few segments that may have it. A record is
+//
+//	 0 magic "RGfl"   4 crc32c u32 of bytes 8 to 24
+//	 8 segment u32    12 cut u32   16 blocks u32   20 zero u32
+//	24 the segment's filter, as it stands in its file
+//
+// A record of segment 2^32-1 is void: its filter is zeros. The file is a cache:
+// never trusted beyond its checksums, made again record by record as segments are
+// opened. Of a segment that was cut or erased the record is made void.
+type filterFile struct {
+	dir  Dir
+	file File // nil: none, every segment is opened.
+
+	mu    sync.RWMutex
+	place map[uint64]filterPlace
+	end   int64
+	void  int64 // Bytes of void records.
+}
+
+type filterPlace struct {
+	offset int64 // Of the record.
+	cut    uint32
+	blocks uint32
+}
+
+const (
+	filtersName      = "filters.idx"
+	filterRecordSize = 24
+	filterVoid       = math.MaxUint32
+	filterBlocksMax  = 1 << 21 // 64 MiB: 65,536 leaves with 32 keys each need 98,304.
+	filtersSlack     = 1 << 20 // Void bytes that are not worth a rewrite.
+)
+
+var filterRecordMagic = []byte("RGfl")
+
+func (p filterPlace) size() int64 { return filterRecordSize + filterSize(p.blocks) }
+
+func appendFilterRecord(dst []byte, number, cut, blocks uint32) []byte {
+	start := len(dst)
+	dst = append(dst, filterRecordMagic...)
+	dst = append(dst, 0, 0, 0, 0)
+	for _, v := range [...]uint32{number, cut, blocks, 0} {
+		dst = binary.LittleEndian.AppendUint32(dst, v)
+	}
+	binary.LittleEndian.PutUint32(dst[start+4:], crc32.Checksum(dst[start+8:], castagnoli))
+	return dst
+}
+
+// openFilters reads which filters the file has. What is not a record ends it; a
+// record for which wanted says no is made void. A failure costs the cache alone.
+func openFilters(d Dir, wanted func(number uint64, cut uint32) bool) *filterFile {
+	f := &filterFile{dir: d, place: make(map[uint64]filterPlace)}
+	file, err := d.Create(filtersName)
+	if err != nil {
+		return f
+	}
+	f.file = file
+	size, err := file.Size()
+	if err != nil {
+		size = 0
+	}
+	header := make([]byte, filterRecordSize)
+	for f.end+filterRecordSize <= size && readFull(file, header, f.end) == nil {
+		number, p := binary.LittleEndian.Uint32(header[8:]), filterPlace{
+			offset: f.end, cut: binary.LittleEndian.Uint32(header[12:]), blocks: binary.LittleEndian.Uint32(header[16:]),
+		}
+		if string(header[:4]) != string(filterRecordMagic) || p.blocks > filterBlocksMax || f.end+p.size() > size ||
+			crc32.Checksum(header[8:], castagnoli) != binary.LittleEndian.Uint32(header[4:]) {
+			break
+		}
+		f.end += p.size()
+		switch {
+		case number == filterVoid:
+			f.void += p.size()
+		case wanted(uint64(number), p.cut):
+			f.drop(uint64(number)) // An earlier one.
+			f.place[uint64(number)] = p
+		default:
+			f.wipe(p)
+		}
+	}
+	if err := file.Truncate(f.end); err != nil {
+		f.give()
+	}
+	return f
+}
+
+// give gives the cache up, and its file with it: it could keep what is erased.
+func (f *filterFile) give() {
+	if f.file != nil {
+		f.file.Close() // A cache: nothing can be lost.
+		_ = f.dir.Remove(filtersName)
+	}
+	f.file, f.place, f.end, f.void = nil, nil, 0, 0
+}
+
+// ask asks a segment's filter for all keys; known is false where the file has none
+// for that segment, or a damaged one. One of before the segment was cut knows more keys
+// than it has, never fewer.
+func (f *filterFile) ask(number uint64, keys []uint64) (perhaps, known bool) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	p, ok := f.place[number]
+	if !ok || f.file == nil {
+		return true, false
+	}
+	page := make([]byte, filterPageSize)
+	for _, k := range keys {
+		if p.blocks == 0 {
+			return false, true
+		}
+		offset, size := filterPageOf(k, p.blocks)
+		if readFull(f.file, page[:size], p.offset+filterRecordSize+offset) != nil {
+			return true, false
+		}
+		has, sound := filterHas(page[:size], k, p.blocks)
+		if !sound {
+			return true, false
+		}
+		if !has {
+			return false, true
+		}
+	}
+	return true, true
+}
+
+// keep copies a segment's filter into the file, in place of one that is there.
+func (f *filterFile) keep(o *openSegment) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.drop(o.number); f.file == nil || o.info.erased {
+		return
+	}
+	p := filterPlace{offset: f.end, cut: uint32(o.info.cut), blocks: o.info.filterBlocks}
+	record := appendFilterRecord(make([]byte, 0, p.size()), uint32(o.number), p.cut, p.blocks)
+	record = record[:p.size()]
+	if p.blocks > filterBlocksMax || readFull(o.file, record[filterRecordSize:], o.info.filterAt()) != nil {
+		return
+	}
+	if _, err := f.file.WriteAt(record, f.end); err != nil {
+		f.give()
+		return
+	}
+	f.place[o.number] = p
+	f.end += p.size()
+}
+
+// forget makes a segment's record void, and the file anew where that is most of it.
+func (f *filterFile) forget(number uint64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.place[number]; !ok {
+		return nil
+	}
+	f.drop(number)
+	if f.file == nil {
+		return nil
+	}
+	if f.void > filtersSlack && f.void > f.end/2 {
+		return f.rewrite()
+	}
+	return f.file.Sync()
+}
+
+// drop makes the record of a segment void, if there is one.
+func (f *filterFile) drop(number uint64) {
+	if p, ok := f.place[number]; ok {
+		delete(f.place, number)
+		f.wipe(p)
+	}
+}
+
+// wipe overwrites a record: the keys of erased leaves can be confirmed by their bits.
+func (f *filterFile) wipe(p filterPlace) {
+	record := appendFilterRecord(make([]byte, 0, p.size()), filterVoid, 0, p.blocks)
+	if _, err := f.file.WriteAt(record[:p.size()], p.offset); err != nil {
+		f.give()
+		return
+	}
+	f.void += p.size()
+}
+
+// rewrite leaves the void records out.
+func (f *filterFile) rewrite() error {
+	fresh, err := f.dir.Create(filtersName + temporarySuffix)
+	if err != nil {
+		return err
+	}
+	place, end := make(map[uint64]filterPlace, len(f.place)), int64(0)
+	err = fresh.Truncate(0)
+	for number, p := range f.place {
+		record := make([]byte, p.size())
+		if err == nil {
+			err = readFull(f.file, record, p.offset)
+		}
+		if err == nil {
+			_, err = fresh.WriteAt(record, end)
+		}
+		p.offset = end
+		place[number] = p
+		end += p.size()
+	}
+	if err == nil {
+		err = fresh.Sync()
+	}
+	if err == nil {
+		err = f.dir.Rename(filtersName+temporarySuffix, filtersName)
+	}
+	if err != nil {
+		return errors.Join(err, fresh.Close())
+	}
+	old := f.file
+	f.file, f.place, f.end, f.void = fresh, place, end, 0
+	return old.Close()
+}
+
+func (f *filterFile) close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.file == nil {
+		return nil
+	}
+	err := f.file.Close()
+	f.file = nil
+	return err
+}

@@ -3,6 +3,8 @@ package edge
 import (
 	"strconv"
 
+	"github.com/valyala/fastjson"
+
 	"railguard/engine"
 	"railguard/strictjson"
 )
@@ -80,19 +82,26 @@ func kindTexts(list *engine.Whitelist) []string {
 // ReadWhitelistEntry reads one approved counterparty: a wallet or a name.
 func ReadWhitelistEntry(f *strictjson.Fields) engine.WhitelistEntry {
 	wallet, name := f.Text("wallet", engine.FieldMax), f.Name("name")
+	hasWallet, hasName := given(f, "wallet"), given(f, "name")
 	switch {
-	case wallet == "" && name == "":
+	case !hasWallet && !hasName:
 		f.Missing("wallet")
-	case wallet != "" && name != "":
+	case hasWallet && hasName:
 		f.Invalid("wallet", "and name exclude each other: one entry is one of them")
 	}
 	entry, ok := engine.NewEntry(wallet, name)
-	if !ok && (wallet == "") != (name == "") {
+	if !ok && wallet != "" && !hasName || !ok && name != "" && !hasWallet {
 		f.Invalid(whichOf(wallet), "has no letters or digits")
 	}
 	entry.Label, entry.AddedBy = f.Text("label", engine.FieldMax), f.Text("addedBy", engine.FieldMax)
 	entry.ExpiresAt, _ = f.Instant("expiresAt")
 	return entry
+}
+
+// given tells whether a member says anything, be it wrong or too long.
+func given(f *strictjson.Fields, name string) bool {
+	v := f.Get(name)
+	return v != nil && (v.Type() != fastjson.TypeString || len(v.GetStringBytes()) > 0)
 }
 
 func whichOf(wallet string) string {

@@ -23,6 +23,9 @@ const (
 	PageMax           = 500
 	IdempotencyKeyMax = 255
 
+	AddressConnectionsMax = 16_384 // Of one client address.
+	AddressUnfinishedMax  = 1024   // Requests of one client address that are not here whole.
+
 	// State.
 	WhitelistMax        = 2000
 	ChildrenMax         = 1000

@@ -32,8 +32,21 @@ var (
 // header sets a header of the answer.
 func (c *call) header(name, value string) { c.w.Header().Set(name, value) }
 
+// leaveBody sees to it that nobody waits for a body that the answer does not: what is
+// here already is passed over, and the connection ends if that is not all of it.
+func (c *call) leaveBody() {
+	if !c.bodyRead && c.r.ContentLength != 0 && c.r.Body != nil && c.r.Body != http.NoBody {
+		_ = http.NewResponseController(c.w).SetReadDeadline(time.Now()) // A writer that has none needs none.
+	}
+	if c.r.ProtoMajor < 2 && len(c.r.TransferEncoding) > 0 {
+		// A Content-Length besides, which a proxy may have gone by, is not seen here any more.
+		c.w.Header().Set("Connection", "close")
+	}
+}
+
 // commonHeaders sets what every answer carries.
 func (c *call) commonHeaders() {
+	c.leaveBody()
 	h := c.w.Header()
 	h[headerRequest] = []string{c.asked.RequestID}
 	h[headerNode] = []string{c.api.deps.Node}

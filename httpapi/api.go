@@ -301,9 +301,6 @@ func checkBorder(r *http.Request) error {
 	if len(r.Header["Authorization"]) > 1 || len(r.Header["Content-Type"]) > 1 || len(r.Header["Host"]) > 0 {
 		return failure(http.StatusBadRequest, "bad_request", "a header that must be single stands twice")
 	}
-	if len(r.TransferEncoding) > 0 {
-		return failure(http.StatusLengthRequired, "length_required", "send a Content-Length; transfer encodings are refused")
-	}
 	return nil
 }
 

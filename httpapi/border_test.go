@@ -53,8 +53,12 @@ func TestSmuggling(t *testing.T) {
 		status  int
 	}{
 		"plain":                    {"POST /v1/screen HTTP/1.1\r\n" + host + key + length + "\r\n" + body, 200},
-		"chunked":                  {"POST /v1/screen HTTP/1.1\r\n" + host + key + "Transfer-Encoding: chunked\r\n\r\n18\r\n" + body + "\r\n0\r\n\r\n", 411},
-		"chunked and length":       {"POST /v1/screen HTTP/1.1\r\n" + host + key + length + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 411},
+		"chunked":                  {"POST /v1/screen HTTP/1.1\r\n" + host + key + "Transfer-Encoding: chunked\r\n\r\n18\r\n" + body + "\r\n0\r\n\r\n", 200},
+		"chunked and length":       {"POST /v1/screen HTTP/1.1\r\n" + host + key + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n18\r\n" + body + "\r\n0\r\n\r\n", 200},
+		"chunked, too much":        {"POST /v1/screen HTTP/1.1\r\n" + host + key + "Transfer-Encoding: chunked\r\n\r\n" + chunked(engine.ScreenBodyMax+1), 413},
+		"chunked, up to the bound": {"POST /v1/screen HTTP/1.1\r\n" + host + key + "Transfer-Encoding: chunked\r\n\r\n" + chunked(engine.ScreenBodyMax), 200},
+		"chunked, not so":          {"POST /v1/screen HTTP/1.1\r\n" + host + key + "Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400},
+		"gzip":                     {"POST /v1/screen HTTP/1.1\r\n" + host + key + "Transfer-Encoding: gzip\r\n\r\n", 501},
 		"two keys":                 {"POST /v1/screen HTTP/1.1\r\n" + host + key + key + length + "\r\n" + body, 400},
 		"two content types":        {"POST /v1/screen HTTP/1.1\r\n" + host + key + "Content-Type: a/b\r\nContent-Type: c/d\r\n" + length + "\r\n" + body, 400},
 		"two hosts":                {"GET /v1/health HTTP/1.1\r\n" + host + host + "\r\n", 400},
@@ -86,6 +90,19 @@ func TestSmuggling(t *testing.T) {
 			require.Equal(t, c.status, status, answer)
 		})
 	}
+}
+
+// chunked is a screening body of so many bytes, in chunks.
+func chunked(size int) string {
+	body := `{"token":"x","amount":1}`
+	body += strings.Repeat(" ", size-len(body))
+	var sent strings.Builder
+	for len(body) > 0 {
+		piece := body[:min(len(body), 5000)]
+		fmt.Fprintf(&sent, "%x\r\n%s\r\n", len(piece), piece)
+		body = body[len(piece):]
+	}
+	return sent.String() + "0\r\n\r\n"
 }
 
 // After a refused request nothing more is read from its connection: what follows

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -39,6 +40,7 @@ type call struct {
 	replayed bool
 	happened bool // A record of this call, now or at its first try, is in the log.
 	wrote    bool
+	bodyRead bool               // To its end.
 	commit   time.Duration      // What the log took; for Server-Timing and the metrics.
 	out      strictjson.Members // Answer under construction; its room is reused.
 	buffer   []byte
@@ -69,14 +71,14 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route *route) {
 	if cancel != nil {
 		defer cancel()
 	}
+	if err == nil {
+		err = c.readBody() // Before the call counts: half a body must hold no place.
+	}
 	if err == nil && !route.reserved {
 		counted = true
 		if a.running.Add(1) > inFlightMax {
 			err = unavailable("overloaded", "too many calls at once on this node")
 		}
-	}
-	if err == nil {
-		err = c.readBody()
 	}
 	if err == nil && !route.late {
 		err = c.checkMembers()
@@ -282,6 +284,7 @@ func (c *call) slurp() error {
 		n, err := body.Read(c.asked.Body[len(c.asked.Body):cap(c.asked.Body)])
 		c.asked.Body = c.asked.Body[:len(c.asked.Body)+n]
 		if err == io.EOF {
+			c.bodyRead = true
 			return nil
 		}
 		var large *http.MaxBytesError
@@ -289,9 +292,17 @@ func (c *call) slurp() error {
 			return tooLarge(c.route.max)
 		}
 		if err != nil {
-			return failure(http.StatusBadRequest, "invalid_json", "the body ended early")
+			return brokenBody(err)
 		}
 	}
+}
+
+// brokenBody says why a body could not be read to its end.
+func brokenBody(err error) *Error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return failure(http.StatusBadRequest, "bad_request", "the body did not come in time")
+	}
+	return failure(http.StatusBadRequest, "bad_request", "the body ended before it was whole, or is not chunked as it says")
 }
 
 func tooLarge(max int64) *Error {

@@ -45,11 +45,11 @@ type codeText struct {
 // codeTable is every code of the service, in the order of the documentation.
 var codeTable = []codeText{
 	{"missing_token", 400, "The body has no member token. A token that is there but not a valid credential is not an error: it gives the verdict UNKNOWN."},
-	{"invalid_json", 400, "The body is not one JSON object: broken syntax, a duplicate name, invalid UTF-8, a lone surrogate, trailing bytes, too deep, too many members or values, or cut short."},
+	{"invalid_json", 400, "The body is not one JSON object: broken syntax, a duplicate name, invalid UTF-8, a lone surrogate, trailing bytes, too deep, too many members or values."},
 	{"missing_amount", 400, "The body of a screening call has no member amount."},
 	{"invalid_amount", 400, "The amount is not a JSON number from 0 to 1e12."},
 	{"not_reviewable", 400, "Only a transaction whose verdict was REVIEW can be dispositioned."},
-	{"bad_request", 400, "The HTTP request itself is not acceptable: a query parameter that is unknown, unreadable, empty or has no meaning here (param names it), a duplicate Authorization, Content-Type or Host, or an absolute-form target."},
+	{"bad_request", 400, "The HTTP request itself is not acceptable: a query parameter that is unknown, unreadable, empty or has no meaning here (param names it), a duplicate Authorization, Content-Type or Host, or an absolute-form target, a body that never came whole."},
 	{"unauthorized", 401, "No API key, or not a valid one."},
 	{"forbidden", 403, "The API key is valid but lacks the role, or the operator is outside of its scope."},
 	{"not_found", 404, "No such path, or no such record, or one past its retention."},
@@ -62,7 +62,6 @@ var codeTable = []codeText{
 	{"claimed_by_other", 409, "Another reviewer holds the claim."},
 	{"refresh_running", 409, "A list synchronisation is running already."},
 	{"limit_reached", 409, "A table is full: children of one parent, agents of one fleet."},
-	{"length_required", 411, "Bodies need a Content-Length; transfer encodings are refused."},
 	{"version_mismatch", 412, "If-Match does not name the current version."},
 	{"payload_too_large", 413, "The body is larger than the limit of this path."},
 	{"invalid_field", 422, "A member has the wrong type or value (400 on a screening call)."},

@@ -320,13 +320,16 @@ func outOfScope() *Error {
 // clientAddress is who calls: the connection's address, or, when that is a
 // trusted proxy's, the last X-Forwarded-For address that is not. A hop that cannot
 // be read leaves no address: it must not pass for the proxy's own.
-func (a *API) clientAddress(r *http.Request) netip.Addr {
+func (a *API) clientAddress(r *http.Request) netip.Addr { return clientOf(r, a.deps.TrustedProxies) }
+
+// clientOf is clientAddress behind these proxies.
+func clientOf(r *http.Request, proxies []netip.Prefix) netip.Addr {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		host = r.RemoteAddr
 	}
 	address, _ := netip.ParseAddr(host)
-	if len(a.deps.TrustedProxies) == 0 || !a.trusted(address) {
+	if !within(proxies, address) {
 		return address
 	}
 	forwarded := r.Header["X-Forwarded-For"]
@@ -340,15 +343,15 @@ func (a *API) clientAddress(r *http.Request) netip.Addr {
 			return netip.Addr{}
 		}
 		address = hop
-		if !a.trusted(hop) {
+		if !within(proxies, hop) {
 			break
 		}
 	}
 	return address
 }
 
-func (a *API) trusted(address netip.Addr) bool {
-	for _, network := range a.deps.TrustedProxies {
+func within(networks []netip.Prefix, address netip.Addr) bool {
+	for _, network := range networks {
 		if network.Contains(address.Unmap()) {
 			return true
 		}

@@ -88,8 +88,9 @@ func readUpload(c *call) ([]byte, error) {
 		if int64(body.Len()) >= c.route.max {
 			return nil, tooLarge(c.route.max)
 		}
-		return nil, failure(http.StatusBadRequest, "bad_request", "the body ended early")
+		return nil, brokenBody(err)
 	}
+	c.bodyRead = true
 	return body.Bytes(), nil
 }
 

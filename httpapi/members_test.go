@@ -217,3 +217,32 @@ func TestListsSayTheirIndex(t *testing.T) {
 	}
 	require.NotZero(t, answer(t, n.doAdmin("GET", "/admin/keys", ""), 200).GetInt("asOfIndex"))
 }
+
+// What is wrong is what is said.
+func TestMessagesSayWhatIsWrong(t *testing.T) {
+	n := newTestNode(t)
+	long := "1." + strings.Repeat("0", 300)
+	for name, c := range map[string]struct {
+		method, path, body string
+		status             int
+		code, param, says  string
+	}{
+		"long amount":       {"POST", "/v1/screen", `{"token":"x","amount":` + long + `}`, 400, "invalid_amount", "amount", "longer than 256 characters"},
+		"amount in quotes":  {"POST", "/v1/screen", `{"token":"x","amount":"1"}`, 400, "invalid_amount", "amount", "it is a string"},
+		"long limit":        {"POST", "/v1/fleets/create", `{"fleetName":"f","operatorLegalName":"A","dailyLimitUSDC":` + long + `}`, 422, "invalid_field", "dailyLimitUSDC", "256 characters"},
+		"long spend limit":  {"POST", "/v1/agents/register", `{"agentName":"n","agentType":"supervised","operatorLegalName":"A","purpose":"p","spendPolicy":{"maxSingleTxUSDC":` + long + `}}`, 422, "invalid_field", "spendPolicy.maxSingleTxUSDC", "256 characters"},
+		"long entry name":   {"POST", "/v1/whitelist/entries", `{"name":"` + strings.Repeat("n", 513) + `"}`, 422, "invalid_field", "name", "at most 512 characters"},
+		"long entry wallet": {"POST", "/v1/whitelist/entries", `{"wallet":"` + strings.Repeat("n", 257) + `"}`, 422, "invalid_field", "wallet", "at most 256 bytes"},
+		"entry of nothing":  {"POST", "/v1/whitelist/entries", `{"label":"l"}`, 422, "missing_field", "wallet", "is required"},
+		"entry of both":     {"POST", "/v1/whitelist/entries", `{"name":"n","wallet":"w"}`, 422, "invalid_field", "wallet", "exclude each other"},
+		"entry of dots":     {"POST", "/v1/whitelist/entries", `{"name":"..."}`, 422, "invalid_field", "name", "no letters or digits"},
+		"no token":          {"POST", "/v1/screen", `{"amount":1}`, 400, "missing_token", "token", "token is required"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := answer(t, n.do("admin", c.method, c.path, c.body), c.status)
+			require.Equal(t, [2]string{c.code, c.param}, [2]string{textOf(v, "code"), textOf(v, "param")})
+			require.Contains(t, textOf(v, "message"), c.says)
+			require.Less(t, len(v.GetArray("details")), 2, "one mistake is told once")
+		})
+	}
+}

@@ -1,13 +1,17 @@
 package httpapi
 
 import (
+	"container/list"
 	"crypto/tls"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"railguard/strictjson"
 )
@@ -17,6 +21,12 @@ type ServerLimits struct {
 	Connections int         // 0: connectionsMax.
 	TLS         *tls.Config // nil: plain HTTP.
 	Logger      *slog.Logger
+
+	// Of one client address (an IPv6 client is its /64): open connections, and unfinished
+	// requests: connections that never sent a whole header, bodies that are not whole. 0 is no bound. A trusted proxy's connections are
+	// not counted; the requests it forwards are their client's.
+	PerAddress, UnfinishedPerAddress int
+	TrustedProxies                   []netip.Prefix
 }
 
 // NewServer returns a server with every timeout set (decision 61, no. 20):
@@ -26,9 +36,11 @@ func NewServer(handler http.Handler, limits ServerLimits) *http.Server {
 	if limits.Connections == 0 {
 		limits.Connections = connectionsMax
 	}
-	known := &connections{max: limits.Connections, waiting: make(map[net.Conn]struct{})}
+	known := &connections{
+		limits: limits, waiting: make(map[net.Conn]struct{}), open: make(map[net.Conn]*connection), clients: make(map[netip.Addr]*client),
+	}
 	server := &http.Server{
-		Handler:           handler,
+		Handler:           known.follow(handler),
 		TLSConfig:         limits.TLS,
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
@@ -48,46 +60,214 @@ func NewServer(handler http.Handler, limits ServerLimits) *http.Server {
 	return server
 }
 
-// connections bounds the open connections of one server. When there are too
-// many, one that waits (idle, or new and silent) makes room: ten thousand idle
-// peers must not keep a caller out.
+// connections bounds what is open on one server, in all and for each client. When there
+// is too much, the one that waits makes room: of connections one that is idle, or new and
+// silent, of the same client before any other's; of unfinished requests the client's
+// oldest. Ten thousand idle or half-sent peers must not keep a caller out, who is done
+// within a moment.
 type connections struct {
+	limits  ServerLimits
 	mutex   sync.Mutex
-	max     int
-	open    int
+	open    map[net.Conn]*connection
 	waiting map[net.Conn]struct{}
+	clients map[netip.Addr]*client
+}
+
+// connection is one open connection.
+type connection struct {
+	client *client // nil: a trusted proxy's, or of no address.
+	head   *list.Element
+}
+
+// client is what one address has open.
+type client struct {
+	address    netip.Addr
+	open       int
+	unfinished *list.List            // Of func(): what cuts the request off; the oldest first.
+	waiting    map[net.Conn]struct{} // Of its connections.
+}
+
+// clientFor returns the client of an address, nil for none. The caller holds the mutex.
+func (k *connections) clientFor(address netip.Addr) *client {
+	address = address.Unmap().WithZone("")
+	if address.Is6() {
+		prefix, _ := address.Prefix(64)
+		address = prefix.Addr()
+	}
+	if !address.IsValid() {
+		return nil
+	}
+	known := k.clients[address]
+	if known == nil {
+		known = &client{address: address, unfinished: list.New(), waiting: make(map[net.Conn]struct{})}
+		k.clients[address] = known
+	}
+	return known
+}
+
+// leave forgets a client that has nothing open.
+func (k *connections) leave(c *client) {
+	if c != nil && c.open == 0 && c.unfinished.Len() == 0 {
+		delete(k.clients, c.address)
+	}
 }
 
 func (k *connections) changed(conn net.Conn, state http.ConnState) {
+	var cut func()
 	k.mutex.Lock()
-	var surplus net.Conn
 	switch state {
 	case http.StateNew:
-		k.open++
-		if k.open > k.max {
-			surplus = conn
-			for other := range k.waiting {
-				surplus = other // Any will do.
-				break
-			}
-			delete(k.waiting, surplus)
-		}
-		if surplus != conn {
-			k.waiting[conn] = struct{}{}
-		}
+		cut = k.opened(conn)
 	case http.StateIdle:
-		k.waiting[conn] = struct{}{}
-	case http.StateActive:
+		k.headDone(k.open[conn])
+		k.wait(conn)
+	case http.StateActive: // A header is here, whole.
+		k.headDone(k.open[conn])
 		delete(k.waiting, conn)
+		if c := k.open[conn]; c != nil && c.client != nil {
+			delete(c.client.waiting, conn)
+		}
 	case http.StateClosed, http.StateHijacked:
-		delete(k.waiting, conn)
-		k.open--
+		k.closed(conn)
 	}
 	k.mutex.Unlock()
-	if surplus != nil {
+	if cut != nil {
 		connectionsDropped.Inc()
-		_ = surplus.Close()
+		cut()
 	}
+}
+
+func (k *connections) wait(conn net.Conn) {
+	k.waiting[conn] = struct{}{}
+	if c := k.open[conn]; c != nil && c.client != nil {
+		c.client.waiting[conn] = struct{}{}
+	}
+}
+
+// opened counts a new connection and says which is one too many.
+func (k *connections) opened(conn net.Conn) func() {
+	c := new(connection)
+	k.open[conn] = c
+	if remote, ok := conn.RemoteAddr().(*net.TCPAddr); ok && !within(k.limits.TrustedProxies, remote.AddrPort().Addr()) {
+		if c.client = k.clientFor(remote.AddrPort().Addr()); c.client != nil {
+			c.client.open++
+		}
+	}
+	many := c.client != nil && k.limits.PerAddress > 0 && c.client.open > k.limits.PerAddress
+	if !many && len(k.open) <= k.limits.Connections {
+		k.wait(conn)
+		var oldest func()
+		if c.client != nil {
+			c.head, oldest = k.begun(c.client, func() { _ = conn.Close() })
+		}
+		return oldest
+	}
+	surplus := conn
+	if c.client != nil {
+		surplus = anyOf(c.client.waiting, conn)
+	}
+	if surplus == conn && !many {
+		surplus = anyOf(k.waiting, conn)
+	}
+	if surplus != conn {
+		delete(k.waiting, surplus)
+		if other := k.open[surplus]; other != nil && other.client != nil {
+			delete(other.client.waiting, surplus)
+		}
+		k.wait(conn)
+		if c.client != nil {
+			c.head, _ = k.begun(c.client, func() { _ = conn.Close() })
+		}
+	}
+	return func() { _ = surplus.Close() }
+}
+
+func anyOf(set map[net.Conn]struct{}, otherwise net.Conn) net.Conn {
+	for conn := range set {
+		return conn
+	}
+	return otherwise
+}
+
+func (k *connections) closed(conn net.Conn) {
+	delete(k.waiting, conn)
+	c := k.open[conn]
+	delete(k.open, conn)
+	if c == nil || c.client == nil {
+		return
+	}
+	k.headDone(c)
+	delete(c.client.waiting, conn)
+	c.client.open--
+	k.leave(c.client)
+}
+
+// begun counts an unfinished request and says which is one too many.
+func (k *connections) begun(c *client, cut func()) (*list.Element, func()) {
+	var oldest func()
+	if most := k.limits.UnfinishedPerAddress; most > 0 && c.unfinished.Len() >= most {
+		oldest = c.unfinished.Remove(c.unfinished.Front()).(func())
+	}
+	return c.unfinished.PushBack(cut), oldest
+}
+
+// headDone ends the wait for a request's header. Removing twice does nothing.
+func (k *connections) headDone(c *connection) {
+	if c != nil && c.head != nil {
+		c.client.unfinished.Remove(c.head)
+		c.head = nil
+	}
+}
+
+// follow counts requests whose body is still to come.
+func (k *connections) follow(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 && r.Body != nil && r.Body != http.NoBody {
+			body := k.body(w, r)
+			defer body.whole()
+			r.Body = body
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// followedBody tells when a body is read to its end.
+type followedBody struct {
+	io.ReadCloser
+	once  sync.Once
+	ended func()
+}
+
+func (k *connections) body(w http.ResponseWriter, r *http.Request) *followedBody {
+	k.mutex.Lock()
+	c := k.clientFor(clientOf(r, k.limits.TrustedProxies))
+	if c == nil {
+		k.mutex.Unlock()
+		return &followedBody{ReadCloser: r.Body, ended: func() {}}
+	}
+	control := http.NewResponseController(w)
+	place, cut := k.begun(c, func() { _ = control.SetReadDeadline(time.Now()) })
+	k.mutex.Unlock()
+	if cut != nil {
+		connectionsDropped.Inc()
+		cut()
+	}
+	return &followedBody{ReadCloser: r.Body, ended: func() {
+		k.mutex.Lock()
+		defer k.mutex.Unlock()
+		c.unfinished.Remove(place)
+		k.leave(c)
+	}}
+}
+
+func (b *followedBody) whole() { b.once.Do(b.ended) }
+
+func (b *followedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		b.whole()
+	}
+	return n, err
 }
 
 // Entrance answers from the moment a node's listener is open: while its state is

@@ -1,9 +1,17 @@
 package httpapi
 
 import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
+	"os"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -27,3 +35,185 @@ func TestEntrance(t *testing.T) {
 	e.Open(http.NotFoundHandler())
 	require.Equal(t, 404, ask("GET", "/livez").Code)
 }
+
+// half opens a connection that sends a whole header and half a body.
+func half(t *testing.T, addr, headers string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	_, err = io.WriteString(conn, "POST /v1/screen HTTP/1.1\r\nHost: x\r\n"+headers+"Content-Length: 1000\r\n\r\n{")
+	require.NoError(t, err)
+	return conn
+}
+
+// answers reads everything until the other side closes. It fails where the server
+// waits for the body: then net/http's own timeout of ten seconds would end it.
+func answers(t *testing.T, conn net.Conn) string {
+	t.Helper()
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(readTimeout/2)))
+	data, err := io.ReadAll(conn)
+	if err != nil {
+		require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "the connection is held: %s", data)
+	}
+	return string(data)
+}
+
+// Who is answered before its body was read does not hold its connection by never
+// sending the rest.
+func TestRefusedBeforeItsBodyIsClosedAtOnce(t *testing.T) {
+	_, addr := serveNode(t, ServerLimits{})
+	for name, c := range map[string]struct{ headers, want string }{
+		"no key":     {"", "401 Unauthorized"},
+		"wrong role": {"Authorization: Bearer " + testSecret("auditor") + "\r\n", "403 Forbidden"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Contains(t, answers(t, half(t, addr, c.headers)), c.want)
+		})
+	}
+	conn, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "GET /v1/health HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+	require.NoError(t, err)
+	require.Contains(t, answers(t, conn), "200 OK")
+}
+
+// A refused call whose body is here already keeps its connection: a caller that is
+// told to slow down need not open another.
+func TestRefusedCallKeepsItsConnection(t *testing.T) {
+	_, addr := serveNode(t, ServerLimits{})
+	conn, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	defer conn.Close()
+	reader := bufio.NewReader(conn)
+	for range 3 {
+		_, err = io.WriteString(conn, "POST /v1/screen HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+		require.NoError(t, err)
+		response, err := http.ReadResponse(reader, nil)
+		require.NoError(t, err)
+		require.Equal(t, 401, response.StatusCode)
+		_, err = io.Copy(io.Discard, response.Body)
+		require.NoError(t, err)
+	}
+}
+
+// Half-sent bodies hold no place among the calls of a node.
+func TestHalfABodyIsNoCall(t *testing.T) {
+	n, addr := serveNode(t, ServerLimits{})
+	for range 4 {
+		half(t, addr, "Authorization: Bearer "+testSecret("screener")+"\r\n")
+	}
+	status, _ := raw(t, addr, "POST /v1/screen HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+testSecret("screener")+"\r\nContent-Length: 24\r\n\r\n{\"token\":\"x\",\"amount\":1}")
+	require.Equal(t, 200, status)
+	require.Zero(t, n.api.Running())
+}
+
+// One address has so many unfinished requests: the oldest make room for the newest,
+// and a whole request passes between them.
+func TestUnfinishedRequestsOfOneAddress(t *testing.T) {
+	_, addr := serveNode(t, ServerLimits{UnfinishedPerAddress: 4})
+	key := "Authorization: Bearer " + testSecret("screener") + "\r\n"
+	var held []net.Conn
+	for range 12 {
+		held = append(held, half(t, addr, key))
+	}
+	status, _ := raw(t, addr, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+	require.Equal(t, 200, status)
+	for _, conn := range held[:7] {
+		answers(t, conn) // Closed, with an answer or without.
+	}
+}
+
+// One address has so many connections; another's are not touched for them. A trusted
+// proxy's are not counted, the bodies that it forwards are their client's.
+func TestConnectionsOfOneAddress(t *testing.T) {
+	_, addr := serveNode(t, ServerLimits{PerAddress: 3})
+	dial := func(from string) net.Conn {
+		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+		conn, err := dialer.Dial("tcp", addr)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = conn.Close() })
+		return conn
+	}
+	other := dial("127.0.0.2")
+	closed := 0
+	var held []net.Conn
+	for range 8 {
+		held = append(held, dial("127.0.0.1"))
+	}
+	_, err := io.WriteString(other, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+	require.NoError(t, err)
+	response, err := http.ReadResponse(bufio.NewReader(other), nil)
+	require.NoError(t, err)
+	require.Equal(t, 200, response.StatusCode)
+	for _, conn := range held {
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(readHeaderTimeout/6)))
+		if _, err := conn.Read(make([]byte, 1)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			closed++
+		}
+	}
+	require.Equal(t, 5, closed)
+}
+
+func TestConnectionsBehindAProxy(t *testing.T) {
+	proxy := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	_, addr := serveNode(t, ServerLimits{PerAddress: 1, UnfinishedPerAddress: 2, TrustedProxies: proxy})
+	key := "Authorization: Bearer " + testSecret("screener") + "\r\n"
+	var flood []net.Conn
+	for range 5 {
+		flood = append(flood, half(t, addr, key+"X-Forwarded-For: 192.0.2.1\r\n"))
+	}
+	for _, conn := range flood[:3] {
+		answers(t, conn)
+	}
+	quiet := half(t, addr, key+"X-Forwarded-For: 192.0.2.2\r\n")
+	_, err := io.WriteString(quiet, strings.Repeat(" ", 998)+"}")
+	require.NoError(t, err)
+	response, err := http.ReadResponse(bufio.NewReader(quiet), nil)
+	require.NoError(t, err)
+	require.Equal(t, 400, response.StatusCode, "it is whole, and its own client's")
+}
+
+// What a body's end is called: nothing is said of JSON that was never read.
+func TestBodyThatNeverComes(t *testing.T) {
+	n := newTestNode(t)
+	for _, c := range []struct {
+		err  error
+		want string
+	}{{os.ErrDeadlineExceeded, "did not come in time"}, {io.ErrUnexpectedEOF, "ended before it was whole"}} {
+		r := httptest.NewRequest("POST", "/v1/screen", io.MultiReader(strings.NewReader("{"), broken{c.err}))
+		r.Header.Set("Authorization", "Bearer "+testSecret("screener"))
+		w := httptest.NewRecorder()
+		n.api.Handler().ServeHTTP(w, r)
+		v := answer(t, w, 400)
+		require.Equal(t, "bad_request", textOf(v, "code"))
+		require.Contains(t, textOf(v, "message"), c.want)
+	}
+}
+
+type broken struct{ err error }
+
+func (b broken) Read([]byte) (int, error) { return 0, b.err }
+
+// No client is remembered that has nothing open.
+func TestClientsAreForgotten(t *testing.T) {
+	k := &connections{waiting: map[net.Conn]struct{}{}, open: map[net.Conn]*connection{}, clients: map[netip.Addr]*client{}}
+	for range 3 {
+		near, far := net.Pipe()
+		conn := addressed{near}
+		k.changed(conn, http.StateNew)
+		k.changed(conn, http.StateActive)
+		k.changed(conn, http.StateIdle)
+		require.Len(t, k.clients, 1)
+		k.changed(conn, http.StateClosed)
+		_ = far.Close()
+	}
+	require.Empty(t, k.clients)
+	require.Empty(t, k.open)
+	require.Empty(t, k.waiting)
+}
+
+type addressed struct{ net.Conn }
+
+func (addressed) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP("2001:db8::1"), Port: 1} }

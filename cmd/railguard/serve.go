@@ -17,6 +17,7 @@ import (
 
 	"railguard/cluster"
 	"railguard/cluster/port"
+	"railguard/engine"
 	"railguard/httpapi"
 	"railguard/ofac/keeper"
 )
@@ -34,6 +35,7 @@ type serveFlags struct {
 	insecure, dev, testClock                  bool
 	testClockFile                             string // A wrong clock for fault tests.
 	ofacEvery, deadAfter                      time.Duration
+	perAddress, unfinished                    int // Bounds of one client address.
 }
 
 func newServe() *cobra.Command {
@@ -86,6 +88,8 @@ Every flag has an environment twin: --ofac-dir is RAILGUARD_OFAC_DIR.`,
 	flags.StringVar(&f.tlsCert, "tls-cert", "", "certificate file of the public API")
 	flags.StringVar(&f.tlsKey, "tls-key", "", "key file of the public API")
 	flags.StringSliceVar(&f.trustedProxies, "trusted-proxies", nil, "networks (CIDR) whose X-Forwarded-For is believed")
+	flags.IntVar(&f.perAddress, "connections-per-address", engine.AddressConnectionsMax, "open connections of one client address; behind a trusted proxy not counted; 0: no bound")
+	flags.IntVar(&f.unfinished, "unfinished-per-address", engine.AddressUnfinishedMax, "requests of one client address, or of one behind a trusted proxy, that are not here whole; 0: no bound")
 	flags.StringVar(&f.config, "config", "", "YAML or JSON file with any of these settings")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	flags.BoolVar(&f.insecure, "insecure", false, "plain text between nodes; refused unless every address is loopback")
@@ -231,7 +235,10 @@ func newLogger(level string) (*slog.Logger, error) {
 // serveOn answers on both listeners from now on: that this node lives, until it
 // is open.
 func (s *server) serveOn(public, admin net.Listener) {
-	limits := httpapi.ServerLimits{Logger: s.log}
+	proxies, _ := proxies(s.flags.trustedProxies) // Whether they can be read is told when the node is opened.
+	limits := httpapi.ServerLimits{
+		Logger: s.log, PerAddress: s.flags.perAddress, UnfinishedPerAddress: s.flags.unfinished, TrustedProxies: proxies,
+	}
 	s.publicDoor, s.adminDoor = httpapi.NewEntrance(version), httpapi.NewEntrance(version)
 	s.public, s.admin = httpapi.NewServer(s.publicDoor, limits), httpapi.NewServer(s.adminDoor, limits)
 	s.admin.ReadTimeout, s.admin.WriteTimeout = 10*time.Minute, 10*time.Minute // List uploads and profiles.

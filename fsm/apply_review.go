@@ -38,7 +38,7 @@ func (m *Machine) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	if at, open := m.reviewAt(b.Leaf); open {
 		row := m.reviews.Edit(at)
 		row.State, row.Disposition = ReviewDone, later
-		m.openReviews--
+		m.reviewClosed(at)
 	}
 	m.out.Dispositions = append(m.out.Dispositions, LeafLink{Leaf: b.Leaf, Later: later})
 	txn := m.ids.TxnID(b.Leaf)
@@ -79,6 +79,29 @@ func (m *Machine) overLimit(b *wire.Disposition) bool {
 func (m *Machine) reviewAt(leaf uint64) (uint64, bool) {
 	at, found := searchReviews(m.reviews.First(), m.reviews.Next(), leaf, func(i uint64) uint64 { return m.reviews.At(i).Leaf })
 	return at, found && m.reviews.At(at).State == ReviewOpen
+}
+
+// openWord is how many reviews a word of the table open tells of.
+const openWord = 64
+
+// reviewOpened notes that a row waits for a disposition.
+func (m *Machine) reviewOpened(at uint64) {
+	m.openWordOf(at)
+	*m.open.Edit(at / openWord) |= 1 << (at % openWord)
+	m.openReviews++
+}
+
+// reviewClosed notes that a row waits no longer.
+func (m *Machine) reviewClosed(at uint64) {
+	*m.open.Edit(at / openWord) &^= 1 << (at % openWord)
+	m.openReviews--
+}
+
+// openWordOf makes the word of a row, in their order.
+func (m *Machine) openWordOf(at uint64) {
+	if at/openWord == m.open.Next() {
+		m.open.Append(0)
+	}
 }
 
 func searchReviews(low, high, leaf uint64, at func(uint64) uint64) (uint64, bool) {

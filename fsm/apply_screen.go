@@ -86,8 +86,7 @@ func (m *Machine) finishScreen(s *wire.Screen, d *engine.Decision, r *wire.Resul
 	m.settle(data, filters, r)
 	m.remember(s.Idem, r.Leaf)
 	if d.Verdict == engine.Review && m.openReviews < m.limits.OpenReviews {
-		m.reviews.Append(ReviewRow{Leaf: r.Leaf, At: m.now, Amount: s.Amount, Agent: s.Agent, Rule: d.Rule})
-		m.openReviews++
+		m.reviewOpened(m.reviews.Append(ReviewRow{Leaf: r.Leaf, At: m.now, Amount: s.Amount, Agent: s.Agent, Rule: d.Rule}))
 	}
 }
 

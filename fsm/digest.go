@@ -89,7 +89,7 @@ func (d *Digester) Digest(v *View) [32]byte {
 	out = sumTable(d, out, sectionFleetProfiles, &v.fleetProfiles, appendValue)
 	out = sumTable(d, out, sectionOperators, &v.operators, appendOperatorRow)
 	out = sumTable(d, out, sectionOperatorProfiles, &v.operatorProfiles, appendValue)
-	out = sumTable(d, out, sectionReviews, &v.reviews, appendReviewRow)
+	out = sumTable(d, out, sectionReviews, &v.reviews.Frozen, appendReviewRow)
 	out = sumTable(d, out, sectionDispositions, &v.dispositions, appendDispositionRow)
 	out = sumTable(d, out, sectionIdempotency, &v.idem, appendIdemRow)
 	out = sumTable(d, out, sectionStructuring, &v.structuring, appendStructuringRow)

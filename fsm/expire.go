@@ -72,9 +72,12 @@ func (m *Machine) expireReviews() {
 			return
 		}
 		if row.State == ReviewOpen {
-			m.openReviews--
+			m.reviewClosed(m.reviews.First())
 		}
 		m.reviews.DropFront()
+		if m.open.First() < m.reviews.First()/openWord {
+			m.open.DropFront()
+		}
 	}
 }
 

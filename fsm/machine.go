@@ -39,6 +39,7 @@ type Machine struct {
 	operatorProfiles Table[*engine.OperatorProfile, operatorProfilePage]
 
 	reviews      Table[ReviewRow, reviewPage] // By leaf, ascending.
+	open         Table[uint64, openPage]      // A bit for each row of reviews that is open, 64 a word; follows from them.
 	openReviews  int
 	dispositions Table[dispositionRow, dispositionPage]
 	idem         Table[idemRow, idemPage]

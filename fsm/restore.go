@@ -275,9 +275,11 @@ func (m *Machine) rebuildMaps() {
 	for i := m.structuring.First(); i < m.structuring.Next(); i++ {
 		m.structuringBy[m.structuring.At(i).Key] = i
 	}
+	m.open.startAt(m.reviews.First() / openWord)
 	for i := m.reviews.First(); i < m.reviews.Next(); i++ {
+		m.openWordOf(i)
 		if m.reviews.At(i).State == ReviewOpen {
-			m.openReviews++
+			m.reviewOpened(i)
 		}
 	}
 }

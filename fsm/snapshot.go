@@ -222,7 +222,7 @@ func (v *View) writeTables(b *blockWriter) {
 	valuesOf(b, sectionFleetProfiles, &v.fleetProfiles)
 	rowsOf(b, sectionOperators, &v.operators, appendOperatorRow)
 	valuesOf(b, sectionOperatorProfiles, &v.operatorProfiles)
-	rowsOf(b, sectionReviews, &v.reviews, appendReviewRow)
+	rowsOf(b, sectionReviews, &v.reviews.Frozen, appendReviewRow)
 	rowsOf(b, sectionDispositions, &v.dispositions, appendDispositionRow)
 	rowsOf(b, sectionIdempotency, &v.idem, appendIdemRow)
 	rowsOf(b, sectionStructuring, &v.structuring, appendStructuringRow)

@@ -19,6 +19,7 @@ type (
 	operatorProfilePage = [16]*engine.OperatorProfile
 
 	reviewPage      = [16]ReviewRow
+	openPage        = [16]uint64
 	dispositionPage = [16]dispositionRow
 	idemPage        = [16]idemRow
 	structuringPage = [4]structuringRow

@@ -283,3 +283,56 @@ func TestRefusedChunkLeavesTheStagedList(t *testing.T) {
 	require.Empty(t, w.m.settings.Staged, "what was staged is gone, and nobody says otherwise")
 	require.Equal(t, wire.RefusedList, w.do(wire.KindListActivate, &wire.ListActivate{Digest: sha(other)}).Refusal)
 }
+
+// The index of open reviews says what the rows say, through decisions, expiry and a
+// restore, and costs a bit for each closed one.
+func TestOpenReviewsAreIndexed(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("a", dailyLimit(1))
+	check := func() {
+		t.Helper()
+		for _, m := range []*Machine{w.m, restoredFrom(t, w.m)} {
+			var want, got []uint64
+			view := m.Freeze()
+			view.Reviews(func(row ReviewRow) bool {
+				if row.State == ReviewOpen {
+					want = append(want, row.Leaf)
+				}
+				return true
+			})
+			view.Open(func(row ReviewRow) bool { got = append(got, row.Leaf); return true })
+			require.Equal(t, want, got)
+			require.Len(t, got, view.OpenReviews())
+		}
+	}
+	check()
+	var leaves []uint64
+	for i := range 300 {
+		if i == 150 {
+			w.now += engine.DayLength * 3
+		}
+		leaves = append(leaves, w.screen(slot, 5).Leaf)
+	}
+	check()
+	for i, leaf := range leaves {
+		if i%3 != 0 || i > 60 && i < 200 {
+			require.Equal(t, wire.Applied, w.do(wire.KindDisposition, &wire.Disposition{Leaf: leaf, Disposition: wire.Rejected}).Code)
+		}
+	}
+	check()
+	w.now += engine.Retention - engine.DayLength
+	for range 10 {
+		w.now += engine.Second
+		w.tick()
+	}
+	check()
+	w.now += 10 * engine.DayLength
+	for range 10 {
+		w.now += engine.Second
+		w.tick()
+	}
+	check()
+	require.Zero(t, w.m.Freeze().OpenReviews())
+	w.screen(slot, 5)
+	check()
+}

@@ -1,6 +1,8 @@
 package fsm
 
 import (
+	"math/bits"
+
 	"github.com/transparency-dev/merkle/compact"
 
 	"railguard/engine"
@@ -65,7 +67,7 @@ type View struct {
 	operators        Frozen[engine.OperatorRow, operatorPage]
 	operatorProfiles Frozen[*engine.OperatorProfile, operatorProfilePage]
 
-	reviews      Frozen[ReviewRow, reviewPage]
+	reviews      frozenReviews
 	dispositions Frozen[dispositionRow, dispositionPage]
 	idem         Frozen[idemRow, idemPage]
 	structuring  Frozen[structuringRow, structuringPage]
@@ -74,6 +76,12 @@ type View struct {
 	frontier [][]byte
 	listData []byte
 	staged   staging
+}
+
+// frozenReviews are the rows of the queue and which of them are open.
+type frozenReviews struct {
+	Frozen[ReviewRow, reviewPage]
+	open Frozen[uint64, openPage]
 }
 
 // Freeze returns the state as it is. O(1) but for the tree head (at most 64 hashes).
@@ -88,7 +96,7 @@ func (m *Machine) Freeze() *View {
 		users: m.users.Freeze(), userProfiles: m.userProfiles.Freeze(),
 		fleets: m.fleets.Freeze(), fleetProfiles: m.fleetProfiles.Freeze(),
 		operators: m.operators.Freeze(), operatorProfiles: m.operatorProfiles.Freeze(),
-		reviews: m.reviews.Freeze(), dispositions: m.dispositions.Freeze(),
+		reviews: frozenReviews{m.reviews.Freeze(), m.open.Freeze()}, dispositions: m.dispositions.Freeze(),
 		idem: m.idem.Freeze(), structuring: m.structuring.Freeze(), days: m.days.Freeze(),
 		frontier: append([][]byte(nil), m.frontier.Hashes()...),
 		listData: m.listData,
@@ -211,6 +219,20 @@ func (v *View) Reviews(fn func(ReviewRow) bool) {
 	for i := v.reviews.Next(); i > v.reviews.First(); i-- {
 		if !fn(*v.reviews.At(i - 1)) {
 			return
+		}
+	}
+}
+
+// Open calls fn with the rows that wait for a disposition, newest first, until it
+// returns false. What is closed between them costs a bit each.
+func (v *View) Open(fn func(ReviewRow) bool) {
+	for w := v.reviews.open.Next(); w > v.reviews.open.First(); w-- {
+		for word := *v.reviews.open.At(w - 1); word != 0; {
+			bit := uint64(bits.Len64(word)) - 1
+			word &^= 1 << bit
+			if !fn(*v.reviews.At((w-1)*openWord + bit)) {
+				return
+			}
 		}
 	}
 }

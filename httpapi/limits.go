@@ -39,7 +39,10 @@ const (
 	// Audit.
 	leafScanMax     = 4096 // Leaves one list call looks at.
 	exportPageMax   = 512  // Leaves between two flushes of an export.
-	queueScanMax    = 65_536
-	queueNextMax    = 64 // Candidates one "next" offers to the log.
+	queueNextMax    = 64   // Candidates one "next" offers to the log.
 	similarCountMax = 65_536
 )
+
+// queueScanMax is how many cases of the queue one call looks at for what only leaves
+// know. A variable for tests alone.
+var queueScanMax = 65_536

@@ -63,3 +63,43 @@ func TestQueuePagesHoldStill(t *testing.T) {
 		}
 	}
 }
+
+// A case that waits is found however many newer ones were decided since.
+func TestOldOpenCasesAreNeverDropped(t *testing.T) {
+	before := queueScanMax
+	queueScanMax = 4
+	defer func() { queueScanMax = before }()
+	n := newTestNode(t)
+	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":1}`)
+	asked := func() string {
+		return textOf(answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":2}`), 200), "txnId")
+	}
+	old := asked()
+	for range 10 {
+		answer(t, n.do("reviewer", "POST", "/v1/reviews/"+asked(), `{"disposition":"REJECTED","reviewedBy":"r"}`), 200)
+	}
+	for range 10 {
+		asked()
+	}
+	for _, query := range []string{"", "?sort=age", "?sort=amount", "?sort=priority", "?state=open"} {
+		found := false
+		for cursor, pages := "", 0; pages < 12 && !found; pages++ {
+			separator := "?"
+			if query != "" {
+				separator = "&"
+			}
+			listed := answer(t, n.do("reviewer", "GET", "/v1/queue"+query+separator+"limit=3"+cursor, ""), 200)
+			for _, item := range listed.GetArray("data") {
+				found = found || textOf(item, "txnId") == old
+				require.Equal(t, 11, item.GetInt("similarOpen"))
+			}
+			if textOf(listed, "nextCursor") == "" {
+				break
+			}
+			cursor = "&cursor=" + textOf(listed, "nextCursor")
+		}
+		require.True(t, found, query)
+	}
+	next := answer(t, n.do("reviewer", "POST", "/v1/queue/next", `{"assignee":"r"}`), 200)
+	require.Equal(t, old, textOf(next, "txnId"), "the oldest of equal priority")
+}

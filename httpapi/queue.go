@@ -43,6 +43,7 @@ type queueFilter struct {
 	text        string
 	slaBreached bool
 	sort        string
+	freeFor     string // Only what nobody else holds; "": all.
 }
 
 var queueStates = []string{"open", "claimed", "dispositioned", "escalated"}
@@ -70,16 +71,12 @@ func listQueue(c *call) error {
 	if err != nil {
 		return err
 	}
-	items, err := walkQueue(c, view, filter)
+	items, err := walkQueue(c, view, filter, queueOrder{by: filter.sort, ascending: p.ascending, after: p.after, keep: p.limit + 1})
 	if err != nil {
 		return err
 	}
-	sortQueue(items, filter.sort, p.ascending)
-	rest := items
-	if p.after != nil {
-		rest = items[behind(items, p.after, filter.sort, p.ascending):]
-	}
-	shown := rest[:min(p.limit, len(rest))]
+	shown := items[:min(p.limit, len(items))]
+	countSimilar(view, shown)
 	data := make([]strictjson.Members, len(shown))
 	for i := range shown {
 		if err := writeQueueItem(c, &data[i], view, &shown[i]); err != nil {
@@ -87,7 +84,7 @@ func listQueue(c *call) error {
 		}
 	}
 	cursor := ""
-	if len(rest) > len(shown) {
+	if len(items) > len(shown) {
 		last := &shown[len(shown)-1]
 		cursor = p.cursor(last.rank(filter.sort), last.row.Leaf)
 	}
@@ -169,18 +166,26 @@ type similarKey struct {
 	rule  engine.RuleID
 }
 
-// walkQueue walks the queue once, newest first, within a bound.
-func walkQueue(c *call, view *fsm.View, q *queueFilter) ([]queueItem, error) {
+// queueOrder is which items of the queue are wanted: the first so many behind a key.
+type queueOrder struct {
+	by        string
+	ascending bool
+	after     []uint64 // A rank and a leaf; nil: from the start.
+	keep      int
+}
+
+// walkQueue returns the first items of the queue in their order. Every open case is
+// looked at, however old, through the index of open ones; what only leaves know (a
+// text, decided cases) is looked for in the newest queueScanMax alone.
+func walkQueue(c *call, view *fsm.View, q *queueFilter, wanted queueOrder) ([]queueItem, error) {
 	var items []queueItem
-	similar := make(map[similarKey]int)
-	seen := 0
+	looked := 0
 	var failed error
-	view.Reviews(func(row fsm.ReviewRow) bool {
-		seen++
-		if row.State == fsm.ReviewOpen {
-			similar[similarKey{row.Agent, row.Rule}]++
-		}
+	visit := func(row fsm.ReviewRow) bool {
 		item := queueItem{row: row, claimed: inForce(row.Claim, view.Time), priority: priority(&row)}
+		if !wanted.behind(&item) || q.freeFor != "" && item.claimed && row.Claim.Assignee != q.freeFor {
+			return true
+		}
 		ok, err := queueMatch(c, view, q, &item)
 		if err != nil {
 			failed = err
@@ -189,12 +194,58 @@ func walkQueue(c *call, view *fsm.View, q *queueFilter) ([]queueItem, error) {
 		if ok {
 			items = append(items, item)
 		}
-		return seen < queueScanMax
+		if len(items) >= 2*wanted.keep+queueSlack {
+			items = wanted.first(items)
+		}
+		looked++
+		return looked < queueScanMax || q.state != "dispositioned" && q.state != "escalated" && q.text == ""
+	}
+	if q.state == "dispositioned" || q.state == "escalated" {
+		view.Reviews(visit)
+	} else {
+		view.Open(visit)
+	}
+	return wanted.first(items), failed
+}
+
+// queueSlack is how many items beyond those wanted are held before they are sorted.
+const queueSlack = 1024
+
+// behind tells whether an item comes behind the key.
+func (o *queueOrder) behind(i *queueItem) bool {
+	return o.after == nil || order(i.rank(o.by), i.row.Leaf, o.after[0], o.after[1], o.by, o.ascending) > 0
+}
+
+// first sorts items and keeps those that are wanted.
+func (o *queueOrder) first(items []queueItem) []queueItem {
+	slices.SortFunc(items, func(a, b queueItem) int {
+		return order(a.rank(o.by), a.row.Leaf, b.rank(o.by), b.row.Leaf, o.by, o.ascending)
+	})
+	return items[:min(len(items), o.keep)]
+}
+
+// countSimilar counts the open cases of the same agent and rule, of the newest
+// similarCountMax.
+func countSimilar(view *fsm.View, items []queueItem) {
+	if len(items) == 0 {
+		return
+	}
+	similar := make(map[similarKey]int, len(items))
+	for i := range items {
+		similar[similarKey{items[i].row.Agent, items[i].row.Rule}] = 0
+	}
+	looked := 0
+	view.Open(func(row fsm.ReviewRow) bool {
+		key := similarKey{row.Agent, row.Rule}
+		if count, asked := similar[key]; asked {
+			similar[key] = count + 1
+		}
+		looked++
+		return looked < similarCountMax
 	})
 	for i := range items {
 		items[i].similar = similar[similarKey{items[i].row.Agent, items[i].row.Rule}]
 	}
-	return items, failed
 }
 
 // inForce reports whether somebody holds the review now.
@@ -308,23 +359,6 @@ func order(rankA, leafA, rankB, leafB uint64, by string, ascending bool) int {
 		primary = -primary
 	}
 	return cmp.Or(primary, cmp.Compare(leafA, leafB))
-}
-
-func sortQueue(items []queueItem, by string, ascending bool) {
-	slices.SortFunc(items, func(a, b queueItem) int {
-		return order(a.rank(by), a.row.Leaf, b.rank(by), b.row.Leaf, by, ascending)
-	})
-}
-
-// behind is the place of the first item behind a key of the sorted queue.
-func behind(items []queueItem, key []uint64, by string, ascending bool) int {
-	at, found := slices.BinarySearchFunc(items, key, func(item queueItem, key []uint64) int {
-		return order(item.rank(by), item.row.Leaf, key[0], key[1], by, ascending)
-	})
-	if found {
-		return at + 1
-	}
-	return at
 }
 
 // writeQueueItem writes one line of the queue.

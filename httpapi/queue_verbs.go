@@ -25,7 +25,7 @@ func nextReview(c *call) error {
 	if err != nil {
 		return err
 	}
-	filter.state, filter.assignee = "", ""
+	filter.state, filter.assignee, filter.freeFor = "", "", who
 	return answerNext(c, filter, who)
 }
 
@@ -53,17 +53,13 @@ func answerNext(c *call, filter *queueFilter, who string) error {
 		if err != nil {
 			return nil, err
 		}
-		items, err := walkQueue(c, view, filter)
+		items, err := walkQueue(c, view, filter, queueOrder{by: nextSort(filter.sort), keep: queueNextMax})
 		if err != nil {
 			return nil, err
 		}
-		sortQueue(items, nextSort(filter.sort), false)
 		record := &wire.Queue{Common: c.judge.Common(fragment), Op: wire.QueueClaim, Who: who}
 		for i := range items {
-			free := !items[i].claimed || items[i].row.Claim.Assignee == who
-			if free && len(record.Leaves) < queueNextMax {
-				record.Leaves = append(record.Leaves, items[i].row.Leaf)
-			}
+			record.Leaves = append(record.Leaves, items[i].row.Leaf)
 		}
 		if len(record.Leaves) == 0 {
 			return nil, judged{errNothingOpen} // Unless a call with this key leased one before.

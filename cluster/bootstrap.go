@@ -22,6 +22,11 @@ import (
 // promise, given once in a data folder's life, and with all of them forms the
 // group of all N. So no two groups can come out of the same nodes.
 
+const (
+	unreachedMin   = 3 * time.Second
+	unreachedEvery = 10 // Rounds.
+)
+
 // finder is how a node finds its group, and tells it where it is.
 type finder struct {
 	life       *life
@@ -32,7 +37,8 @@ type finder struct {
 	peers      *peers
 	membership *membership
 
-	asking atomic.Bool // Whether it is a member still.
+	asking    atomic.Bool // Whether it is a member still.
+	unreached int         // Rounds without a leader. Of run.
 
 	join    []string // Where to look.
 	expect  int      // How many nodes form a new group; 0: this one forms none.
@@ -60,11 +66,17 @@ func (f *finder) run() {
 	}
 }
 
-// misplaced reports whether the group does not know this node, or not where it is.
+// misplaced reports whether the group does not know this node, or not where it is. A
+// node that no leader reaches says where it is now and then: its own configuration may
+// be older than the one that has it elsewhere.
 func (f *finder) misplaced() bool {
 	known, err := f.replica.addressOf(f.replica.self)
 	if err == nil && known.Host == f.greeter.address.Host && known.Incarnation == f.greeter.address.Incarnation {
-		return false
+		f.unreached++
+		if _, _, without := f.replica.current(time.Now()); without < unreachedMin {
+			f.unreached = 0
+		}
+		return f.unreached%unreachedEvery == 1
 	}
 	if f.replica.leads() && err == nil {
 		to := f.greeter.address
@@ -120,8 +132,6 @@ func (f *finder) lookAround() map[string]*port.Pong {
 		cancel()
 		if err == nil && p.ID != f.greeter.id {
 			seen[p.ID] = p
-		} else if errors.Is(err, port.ErrRefused) {
-			f.life.log.Error("a peer refuses this node", "addr", host, "error", err)
 		}
 	}
 	return seen
@@ -136,12 +146,16 @@ func (f *finder) joinThrough(hosts []string) {
 		_, last = port.Ask(ctx, l, &message)
 		l.Close()
 		cancel()
-		if last == nil {
+		switch {
+		case last == nil:
+			return
+		case errors.Is(last, port.ErrWentBack), errors.Is(last, port.ErrCopy):
+			f.life.die("this node is not taken in at " + f.greeter.address.Host + ": " + last.Error())
 			return
 		}
 	}
 	if last != nil {
-		f.life.log.Warn("not a member yet", "error", last)
+		f.life.log.Warn("the group does not take this node in yet", "error", last)
 	}
 }
 

@@ -252,14 +252,14 @@ func (d *digester) settleOnce() bool {
 		own, against, quorum := d.countDigests(open.index)
 		switch {
 		case open.logged && d.replica.onlyVoter(): // Nobody to ask: the own log contradicts the own state.
-			d.life.die(fmt.Sprintf("BUG: state diverged at index %d: it is not this node's past; wipe this node and let it join anew", open.index))
+			d.life.die(fmt.Sprintf("BUG: state diverged at index %d: it is not this node's past. If folders were put back on the others, this one may be the only right one; else wipe it and let it join anew", open.index))
 			return true
 		case own >= quorum:
 			d.life.log.Error("BUG: another node's state has diverged; this one is with the majority", "index", open.index)
 			d.settled()
 			return true
 		case against >= quorum:
-			d.life.die(fmt.Sprintf("BUG: state diverged at index %d: a majority has another one; wipe this node and let it join anew", open.index))
+			d.life.die(fmt.Sprintf("BUG: state diverged at index %d: a majority has another one. If folders were put back on the others, this one may be the only right one; else wipe it and let it join anew", open.index))
 			return true
 		}
 	}

@@ -21,6 +21,7 @@ import (
 // those that arrive: the right cluster, the right lineage, the member's own folder.
 type greeter struct {
 	id, version string
+	process     uint64 // Random, of this process.
 	log         *slog.Logger
 	folder      *datadir.Folder
 	state       *state
@@ -32,11 +33,12 @@ type greeter struct {
 
 	mu      sync.Mutex
 	reached map[string]reached
+	trouble trouble
 }
 
 func newGreeter(config *Config, l *life, folder *datadir.Folder, s *state, r *replica, k *lineage) *greeter {
 	return &greeter{
-		id: config.ID, version: config.Version, log: l.log, life: l, folder: folder, state: s, replica: r, lineage: k,
+		id: config.ID, version: config.Version, process: randomSeq(), log: l.log, life: l, folder: folder, state: s, replica: r, lineage: k,
 		reached: map[string]reached{},
 	}
 }
@@ -78,24 +80,23 @@ func (g *greeter) forget(id string) {
 	g.mu.Unlock()
 }
 
-// dial opens a proven connection to a node.
-func (g *greeter) dial(host string, protocol byte, id, incarnation string, timeout time.Duration) (net.Conn, error) {
+// meet opens a proven connection to a node, and says whom it met, also where it fails.
+func (g *greeter) meet(host string, protocol byte, id, incarnation string, timeout time.Duration) (conn net.Conn, w port.Welcome, err error) {
 	if g.mux == nil {
-		return nil, errNoPort
+		return nil, w, errNoPort
 	}
+	defer func() { g.noteTrouble(host, err) }()
 	heard := g.heard()
-	conn, w, err := g.mux.Dial(host, protocol, g.hello, id, incarnation, timeout)
+	conn, w, err = g.mux.Dial(host, protocol, g.hello, id, incarnation, timeout)
 	if strange := g.checkWelcome(&w, err != nil); strange != nil {
-		return nil, errors.Join(strange, conn.Close())
+		return nil, w, errors.Join(strange, conn.Close())
 	}
 	if err == nil && protocol == port.ProtocolRaft && heard[w.ID].wentBack(w.Incarnation, w.LastIndex) {
 		g.log.Error("raft is not spoken with a node whose log went back", "peer", w.ID)
-		return nil, errors.Join(errWentBack, conn.Close())
+		return nil, w, errors.Join(port.ErrWentBack, conn.Close())
 	}
-	return conn, err
+	return conn, w, err
 }
-
-var errWentBack = errors.New("cluster: the node's log ends before what it had applied: its folder is an older copy; wipe it and let it join anew")
 
 func (g *greeter) hello() port.Hello {
 	h := port.Hello{ID: g.id, Incarnation: g.folder.Identity().Incarnation, Release: g.version}
@@ -123,6 +124,7 @@ func (g *greeter) greet(h port.Hello, protocol byte, heard map[string]reached) p
 	w := port.Welcome{
 		ID: own.ID, Incarnation: own.Incarnation, ClusterID: own.ClusterID, Release: own.Release, LastIndex: own.LastIndex,
 		Recovery: own.Recovery, Lineage: own.Lineage, Recorded: own.Recorded,
+		Process: g.process,
 	}
 	switch {
 	case h.ID == own.ID && h.Incarnation != own.Incarnation:
@@ -138,7 +140,7 @@ func (g *greeter) greet(h port.Hello, protocol byte, heard map[string]reached) p
 			w.Refused = fmt.Sprintf("node %q has another data folder than the member of that name: it must join anew", h.ID)
 		}
 		if heard[h.ID].wentBack(h.Incarnation, h.LastIndex) {
-			w.Refused = errWentBack.Error()
+			w.Refused, w.Reached = port.ErrWentBack.Error(), heard[h.ID].applied
 		}
 	}
 	return w
@@ -157,6 +159,9 @@ func (g *greeter) checkWelcome(w *port.Welcome, refused bool) error {
 	}
 	if refused && w.Removed == own.Incarnation && w.Lineage == own.Lineage {
 		endRemoved(g.folder, g.life, w.ID)
+	}
+	if refused && w.Reached > 0 && w.Lineage == own.Lineage && g.replica.started.Load() {
+		g.endOutdated(w)
 	}
 	return nil
 }

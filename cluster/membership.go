@@ -139,7 +139,8 @@ func (m *membership) admitMember(ctx context.Context, q *port.JoinCall) error {
 	if m.gone(q.ID, to.Incarnation) {
 		return errors.New(wasRemoved(q.ID))
 	}
-	if err := m.checkReachable(ctx, q.ID, to); err != nil { // Before the gate: who cannot be reached holds up nobody.
+	before, err := m.checkDialled(ctx, q.ID, to) // Before the gate: who cannot be reached holds up nobody.
+	if err != nil {
 		return err
 	}
 	if err := m.changing.enter(ctx); err != nil {
@@ -147,6 +148,9 @@ func (m *membership) admitMember(ctx context.Context, q *port.JoinCall) error {
 	}
 	defer m.changing.leave()
 	server, known := m.replica.find(id)
+	if known && string(server.Address) != before {
+		return errors.New("cluster: its membership has just changed: try again")
+	}
 	if !known {
 		if len(m.replica.servers()) >= port.MembersMax {
 			return fmt.Errorf("cluster: it has %d members already", port.MembersMax)
@@ -154,36 +158,42 @@ func (m *membership) admitMember(ctx context.Context, q *port.JoinCall) error {
 		m.life.log.Info("a node joins", "peer", q.ID, "addr", to.Host)
 		return m.add(id, to, false)
 	}
+	return m.follow(ctx, server, to)
+}
+
+// checkDialled dials who joins, and where a member moves also where it was. It returns
+// the member's address of before.
+func (m *membership) checkDialled(ctx context.Context, id string, to port.Address) (known string, err error) {
+	there, err := m.checkReachable(ctx, id, to)
+	if err != nil {
+		return "", err
+	}
+	server, found := m.replica.find(raft.ServerID(id))
+	if !found {
+		return "", nil
+	}
+	before, err := port.ParseAddress(string(server.Address))
+	if err == nil && before.Incarnation == to.Incarnation && before.Host != to.Host {
+		err = m.checkMoved(ctx, id, before, there)
+	}
+	return string(server.Address), err
+}
+
+// follow takes a member to its new address, or in with its new folder.
+func (m *membership) follow(ctx context.Context, server raft.Server, to port.Address) error {
 	before, err := port.ParseAddress(string(server.Address))
 	if err != nil {
 		return err
 	}
-	if before.Incarnation == to.Incarnation {
-		to.Hold = before.Hold
-		if before == to {
-			return nil
-		}
-		m.life.log.Info("a member moved", "peer", q.ID, "from", before.Host, "to", to.Host)
-		return m.add(id, to, server.Suffrage == raft.Voter)
+	if before.Incarnation != to.Incarnation {
+		return m.replace(ctx, server, before, to)
 	}
-	return m.replace(ctx, server, before, to)
-}
-
-// checkReachable asks the address that a node gives for its own who is there. Raft
-// would count a member that nobody can reach.
-func (m *membership) checkReachable(ctx context.Context, id string, to port.Address) error {
-	ctx, cancel := context.WithTimeout(ctx, port.CallPatience)
-	defer cancel()
-	l := m.peers.linkTo(to.Host)
-	defer l.Close()
-	p, err := port.Ask(ctx, l, port.PingCall{})
-	if err != nil {
-		return fmt.Errorf("cluster: node %q cannot be reached from the leader at %s, the address it gives (its --advertise): %w", id, to.Host, err)
+	to.Hold = before.Hold
+	if before == to {
+		return nil
 	}
-	if p.ID != id || port.Shown(p.Incarnation) != to.Incarnation {
-		return fmt.Errorf("cluster: at %s, the address that node %q gives (its --advertise), is another node: %q", to.Host, id, p.ID)
-	}
-	return nil
+	m.life.log.Info("a member moved", "peer", server.ID, "from", before.Host, "to", to.Host)
+	return m.add(server.ID, to, server.Suffrage == raft.Voter)
 }
 
 // replace takes in a node whose former self is a member.

@@ -227,7 +227,7 @@ func TestFolderFromAnOlderCopy(t *testing.T) {
 	require.NoError(t, os.RemoveAll(filepath.Join(g.dir, old)))
 	require.NoError(t, os.Rename(copied, filepath.Join(g.dir, old)))
 	n := g.open(old, hosts)
-	time.Sleep(2 * time.Second)
+	g.awaitEnd(old, "older copy")
 	require.False(t, n.Ready(t.Context(), report.ReadyQuery{}).Ready)
 	require.Nil(t, n.Agent(20), "it gets no entries under its old name")
 	propose(t, g.leader(), wire.KindRegister, register("the others go on"))

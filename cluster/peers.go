@@ -63,6 +63,7 @@ type peers struct {
 
 	mu      sync.Mutex
 	links   map[linkKey]*port.Link
+	dialled map[linkKey]string // Host, of the last dial of a link.
 	samples map[string]sample
 	asked   map[string]bool // A ping is under way.
 	closed  bool
@@ -71,7 +72,7 @@ type peers struct {
 func newPeers(l *life, clock Clock, r *replica, g *greeter) *peers {
 	return &peers{
 		life: l, clock: clock, replica: r, greeter: g, pingNow: make(chan struct{}, 1),
-		links: map[linkKey]*port.Link{}, samples: map[string]sample{}, asked: map[string]bool{},
+		links: map[linkKey]*port.Link{}, dialled: map[linkKey]string{}, samples: map[string]sample{}, asked: map[string]bool{},
 	}
 }
 
@@ -93,6 +94,9 @@ func (p *peers) link(id string, lane linkLane) *port.Link {
 		if err != nil {
 			return nil, err
 		}
+		p.mu.Lock()
+		p.dialled[key] = to.Host
+		p.mu.Unlock()
 		return p.greeter.dial(to.Host, port.ProtocolCalls, id, to.Incarnation, timeout)
 	})
 	if p.closed {
@@ -120,7 +124,9 @@ func (p *peers) close() {
 	}
 }
 
-// forget drops the connections of those who are no members any more.
+// forget drops the connections of those who are no members any more, and those to an
+// address that is not a member's any more: what answers there is not what the group
+// counts on.
 func (p *peers) forget(members []raft.Server) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,6 +138,27 @@ func (p *peers) forget(members []raft.Server) {
 			p.greeter.forget(key.id)
 		}
 	}
+	for key, host := range p.dialled {
+		at := slices.IndexFunc(members, func(s raft.Server) bool { return string(s.ID) == key.id })
+		if at >= 0 && port.HostOf(string(members[at].Address)) == host {
+			continue
+		}
+		delete(p.dialled, key)
+		if l := p.links[key]; l != nil {
+			l.Close()
+			delete(p.links, key)
+		}
+		if last, known := p.samples[key.id]; known {
+			last.silent = true
+			p.samples[key.id] = last
+		}
+	}
+}
+
+// isProcess reports whether a peer's last answer came from a process.
+func (p *peers) isProcess(id string, process uint64) bool {
+	last, known := p.last(id)
+	return known && last.pong.Process == process
 }
 
 // fresh returns a peer's last answer if it is new enough.

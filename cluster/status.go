@@ -172,7 +172,7 @@ func (n *Node) pong() *port.Pong {
 		FormatMax: uint16(engine.FormatNewest), Leads: n.replica.opened.Load() != 0,
 		Healthy: self.Healthy, Member: len(n.replica.servers()) > 0 || settings.Genesis != nil,
 		Expect: n.config.BootstrapExpect, Address: n.greeter.address.String(),
-		Missing: n.history.busy.Load(), Use: n.use.lately(),
+		Missing: n.history.busy.Load(), Use: n.use.lately(), Process: n.greeter.process,
 	}
 	if settings.Genesis != nil {
 		p.ClusterID = settings.Genesis.ClusterID
@@ -306,7 +306,7 @@ func (n *Node) checkNode() report.ReadyCheck {
 	case n.waitsToBeTold():
 		c.OK, c.Text = false, waitingText
 	case n.Settings().Genesis == nil:
-		c.OK, c.Text = false, "no state yet"
+		c.OK, c.Text = false, "no state yet"+n.greeter.because()
 	}
 	return c
 }
@@ -315,13 +315,13 @@ func (n *Node) checkLeader(ctx context.Context, query report.ReadyQuery) report.
 	start := time.Now()
 	id, address, without := n.replica.current(start)
 	if address == "" {
-		return report.ReadyCheck{Name: "leader", Text: fmt.Sprintf("none for %v", without.Round(time.Millisecond))}
+		return report.ReadyCheck{Name: "leader", Text: fmt.Sprintf("none for %v%s", without.Round(time.Millisecond), n.greeter.because())}
 	}
 	if query.Leader && string(id) != n.config.ID {
 		return report.ReadyCheck{Name: "leader", Text: fmt.Sprintf("is %s, not this node", id)}
 	}
 	if err := n.reads.contactLeader(ctx); err != nil {
-		return report.ReadyCheck{Name: "leader", Text: fmt.Sprintf("%s does not answer: %v", id, err)}
+		return report.ReadyCheck{Name: "leader", Text: fmt.Sprintf("%s does not answer: %v%s", id, err, n.greeter.because())}
 	}
 	return report.ReadyCheck{Name: "leader", OK: true, Text: fmt.Sprintf("ok (%s, %v)", id, time.Since(start).Round(time.Millisecond))}
 }

@@ -12,12 +12,14 @@ var (
 	ErrNotLeader = errors.New("cluster: this node does not lead")
 	ErrNoPeer    = errors.New("cluster: no such peer")
 	ErrAlone     = errors.New("cluster: there is no other voter")
+	ErrWentBack  = errors.New("cluster: the node's log ends before what it had applied: its folder is an older copy")
+	ErrCopy      = errors.New("cluster: the member of this name and folder answers at its own address: this one runs on a copy of its folder")
 )
 
 // remoteErrors are the errors that keep their meaning over the wire.
 var remoteErrors = []error{
 	wire.ErrNoLeader, wire.ErrNoQuorum, wire.ErrOverloaded, wire.ErrShuttingDown, wire.ErrUnknown,
-	ErrNotLeader, ErrNoPeer, ErrAlone,
+	ErrNotLeader, ErrNoPeer, ErrAlone, ErrWentBack, ErrCopy,
 }
 
 // remoteError is what a peer answered instead of a reply.

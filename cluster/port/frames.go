@@ -63,6 +63,9 @@ type Welcome struct {
 
 	// Removed: the dialler's incarnation was removed from the group, or superseded.
 	Removed string `cbor:"10,keyasint,omitempty"`
+	Process uint64 `cbor:"11,keyasint,omitempty"` // Random, of the process that answers.
+	// Reached: the dialler is refused since its log ends before what it had applied.
+	Reached uint64 `cbor:"12,keyasint,omitempty"`
 }
 
 // AsHello is who a welcome comes from.

@@ -77,6 +77,8 @@ type Pong struct {
 
 	Recovery uint64 `cbor:"22,keyasint,omitempty"` // Of its group, and whether the leaf of it
 	Recorded bool   `cbor:"23,keyasint,omitempty"` // is in the log.
+
+	Process uint64 `cbor:"24,keyasint,omitempty"` // Random, of the process that answers.
 }
 
 // ForwardCall carries a frame of records to the leader.

@@ -290,7 +290,7 @@ func (m *Mux) enter(raw net.Conn, protocol byte, h func() Hello) (*proven, Welco
 	out, err := m.prove(raw, tls.Client)
 	if err != nil {
 		m.refusals.tell(m.log, "a node on the port between nodes is not known for one", raw, err)
-		return nil, w, err
+		return nil, w, unproven(err)
 	}
 	head := append(append([]byte(nil), muxMagic...), protocol, muxVersion)
 	own := h()
@@ -300,6 +300,7 @@ func (m *Mux) enter(raw net.Conn, protocol byte, h func() Hello) (*proven, Welco
 	if err := readSized(out.conn, &w); err != nil {
 		if m.authority != nil && isAlert(err) { // TLS 1.3 tells a client afterwards.
 			m.refusals.tell(m.log, "a node does not take this node's certificate", raw, err)
+			err = unproven(err)
 		}
 		return nil, w, err
 	}
@@ -311,6 +312,18 @@ func (m *Mux) enter(raw net.Conn, protocol byte, h func() Hello) (*proven, Welco
 	}
 	out.who = w.ID
 	return out, w, raw.SetDeadline(time.Time{})
+}
+
+// ErrUnproven: the two do not know each other's secret or authority.
+var ErrUnproven = errors.New("cluster: the peer and this node have no secret (or authority) in common: look at the cluster secret of both")
+
+// unproven tells what the handshake found from a connection that only broke.
+func unproven(err error) error {
+	var network net.Error
+	if errors.Is(err, io.EOF) || errors.As(err, &network) && !isAlert(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnproven, err)
 }
 
 // isAlert reports whether an error is what the other side of TLS objected.

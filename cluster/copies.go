@@ -1,0 +1,122 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"railguard/cluster/port"
+)
+
+// A copy of a member's folder has its id and its incarnation. Put back in its place, it
+// has forgotten votes and entries that the group counts on; started beside it, it would
+// have two processes vote as one. So a folder whose log ends before what its node had
+// applied is not spoken with, a member's address changes only when nobody answers at the
+// one before, and a node that hears that it is such a copy ends.
+
+// look goes through the door of a host and says whom it met there, also where it is
+// refused.
+func (g *greeter) look(host string, timeout time.Duration) (port.Welcome, error) {
+	conn, w, err := g.meet(host, port.ProtocolCalls, "", "", timeout)
+	if err == nil {
+		err = conn.Close()
+	}
+	return w, err
+}
+
+// checkReachable asks the address that a node gives for its own who is there. Raft
+// would count a member that nobody can reach.
+func (m *membership) checkReachable(ctx context.Context, id string, to port.Address) (port.Welcome, error) {
+	heard := m.peers.greeter.heard()[id]
+	w, err := m.peers.greeter.look(to.Host, patienceOf(ctx))
+	switch {
+	case err != nil:
+		return w, fmt.Errorf("cluster: node %q cannot be reached from the leader at %s, the address it gives (its --advertise): %w", id, to.Host, err)
+	case w.ID != id || port.Shown(w.Incarnation) != to.Incarnation:
+		return w, fmt.Errorf("cluster: at %s, the address that node %q gives (its --advertise), is another node: %q", to.Host, id, w.ID)
+	case heard.wentBack(w.Incarnation, w.LastIndex):
+		return w, port.ErrWentBack
+	}
+	return w, nil
+}
+
+// checkMoved dials the address that a member had: if its folder is alive there, in
+// another process than at its new one, one of the two is a copy.
+func (m *membership) checkMoved(ctx context.Context, id string, before port.Address, there port.Welcome) error {
+	w, err := m.peers.greeter.look(before.Host, patienceOf(ctx))
+	switch {
+	case w.ID != id || w.Incarnation != there.Incarnation:
+		if m.peers.answers(id) && !m.peers.isProcess(id, there.Process) {
+			return fmt.Errorf("cluster: node %q still answers from where it was: try again", id)
+		}
+		return nil
+	case w.Process == there.Process: // One node behind two addresses.
+		return nil
+	case err != nil && !errors.Is(err, port.ErrRefused):
+		return fmt.Errorf("cluster: node %q at %s, where it was: %w", id, before.Host, err)
+	}
+	return port.ErrCopy
+}
+
+func patienceOf(ctx context.Context) time.Duration {
+	if end, bounded := ctx.Deadline(); bounded {
+		return max(min(time.Until(end), port.CallPatience), time.Millisecond)
+	}
+	return port.CallPatience
+}
+
+// endOutdated ends a node that was told that its log ends before what it had applied,
+// if it does: the folder is an older copy.
+func (g *greeter) endOutdated(w *port.Welcome) {
+	if last := g.replica.raft.LastIndex(); last < w.Reached {
+		g.life.die(fmt.Sprintf("the data folder is an older copy: its log ends at %d and this node had applied %d (so says %s). "+
+			"If folders were put back on several nodes, the others may be the older ones: look at all of them before any is wiped", last, w.Reached, w.ID))
+	}
+}
+
+// trouble is the last reason for which a peer would not talk with this node, or could
+// not prove itself; what only does not answer is none.
+type trouble struct {
+	text string
+	at   time.Time
+	told time.Time
+}
+
+const (
+	troubleFresh     = 10 * time.Second
+	troubleToldEvery = 10 * time.Second
+)
+
+// noteTrouble keeps and logs why a dial came to nothing.
+func (g *greeter) noteTrouble(host string, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case err == nil:
+		g.trouble.at = time.Time{}
+	case errors.Is(err, port.ErrRefused), errors.Is(err, port.ErrUnproven), errors.Is(err, errStranger), errors.Is(err, port.ErrWentBack):
+		g.trouble.text, g.trouble.at = host+": "+err.Error(), time.Now()
+		if time.Since(g.trouble.told) >= troubleToldEvery {
+			g.trouble.told = time.Now()
+			g.log.Error("no peer talks with this node", "addr", host, "reason", err)
+		}
+	}
+}
+
+// because is ": " and the trouble of now, or nothing.
+func (g *greeter) because() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.trouble.at.IsZero() || time.Since(g.trouble.at) > troubleFresh {
+		return ""
+	}
+	return ": " + g.trouble.text
+}
+
+// dial opens a proven connection to a node.
+func (g *greeter) dial(host string, protocol byte, id, incarnation string, timeout time.Duration) (net.Conn, error) {
+	conn, _, err := g.meet(host, protocol, id, incarnation, timeout)
+	return conn, err
+}

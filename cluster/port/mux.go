@@ -290,7 +290,7 @@ func (m *Mux) enter(raw net.Conn, protocol byte, h func() Hello) (*proven, Welco
 	out, err := m.prove(raw, tls.Client)
 	if err != nil {
 		m.refusals.tell(m.log, "a node on the port between nodes is not known for one", raw, err)
-		return nil, w, unproven(err)
+		return nil, w, notProven(err)
 	}
 	head := append(append([]byte(nil), muxMagic...), protocol, muxVersion)
 	own := h()
@@ -300,7 +300,7 @@ func (m *Mux) enter(raw net.Conn, protocol byte, h func() Hello) (*proven, Welco
 	if err := readSized(out.conn, &w); err != nil {
 		if m.authority != nil && isAlert(err) { // TLS 1.3 tells a client afterwards.
 			m.refusals.tell(m.log, "a node does not take this node's certificate", raw, err)
-			err = unproven(err)
+			err = notProven(err)
 		}
 		return nil, w, err
 	}
@@ -317,8 +317,8 @@ func (m *Mux) enter(raw net.Conn, protocol byte, h func() Hello) (*proven, Welco
 // ErrUnproven: the two do not know each other's secret or authority.
 var ErrUnproven = errors.New("cluster: the peer and this node have no secret (or authority) in common: look at the cluster secret of both")
 
-// unproven tells what the handshake found from a connection that only broke.
-func unproven(err error) error {
+// notProven tells what the handshake found from a connection that only broke.
+func notProven(err error) error {
 	var network net.Error
 	if errors.Is(err, io.EOF) || errors.As(err, &network) && !isAlert(err) {
 		return err

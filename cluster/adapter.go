@@ -179,9 +179,9 @@ func (a *adapter) publish(out *fsm.Effects, size int) error {
 			return err
 		}
 	}
-	a.lists.openAhead(out)
 	p := a.state.published.Load()
-	p.take(out, a.lists.openList(out))
+	p.take(out, a.lists.follow(out))
+	a.lists.settle(out)
 	live := a.replica.started.Load() && a.replica.raft.CurrentTerm() == out.Term && a.replica.raft.CommitIndex() <= out.Index
 	a.state.logTime.Store(&instant{out.Time, a.state.clock.Monotonic(), live})
 	a.state.commands.Store(out.Index)
@@ -205,8 +205,10 @@ func (a *adapter) restored(out *fsm.Effects) error {
 			return err
 		}
 	}
-	p.take(out, a.lists.openList(out))
+	a.lists.follow(out)
+	p.take(out, a.lists.load())
 	a.state.published.Store(p)
+	a.lists.settle(out)
 	a.state.logTime.Store(&instant{time: out.Time, at: a.state.clock.Monotonic()})
 	a.state.commands.Store(out.Index)
 	a.compaction.installedAt = out.Index

@@ -13,6 +13,7 @@ import (
 	"railguard/cluster/port"
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/ofac"
 )
 
 // ErrConfig marks an error of what was asked for, found before the log is opened.
@@ -61,6 +62,10 @@ type Config struct {
 
 	WriteDeadline time.Duration // Longest wait of a proposal; 2 s.
 
+	// Matchers are the versions of the matcher to compile lists for; those of ofac. Of
+	// tests.
+	Matchers ofac.Matchers
+
 	// Disk is the seam for the small files of DataDir and the names of snapshots.
 	Disk datadir.Disk
 	// History is the seam for the disk under the audit store; nil: a folder of DataDir.
@@ -105,6 +110,9 @@ func (c *Config) fill() {
 	}
 	if c.Clock == nil {
 		c.Clock = SystemClock()
+	}
+	if c.Matchers == nil {
+		c.Matchers = ofac.Carried()
 	}
 	if c.Network == nil {
 		c.Network = port.TCP{}

@@ -29,7 +29,7 @@
 //	membership   membership.go, autopilot.go    changes of the group, on the leader
 //	finder       bootstrap.go                   how a node finds or forms its group
 //	history      catchup.go, catchup_source.go  leaves that are fetched, and given (answers.go)
-//	lists        lists.go                       compiled lists by digest
+//	lists        lists.go, listtables.go        lists by digest, and their tables
 //	digester     digest.go                      states compared between nodes
 //	compaction   snapshots.go                   when the log is cut
 //	duties       duties.go, disk.go, scrub.go   what has to be done now and then

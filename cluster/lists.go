@@ -10,116 +10,120 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 	"railguard/engine"
-	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/ofac"
 )
 
 const (
-	listSuffix      = ".list"
+	listSuffix      = ".entities"
+	tablesInfix     = ".v"             // DIGEST.v1: the tables of matcher version 1.
 	listsOpenMax    = 4                // Old lists kept open for replays and diffs.
 	listKept        = engine.Retention // After a list's last day as the active one.
+	tablesKept      = engine.DayLength // After the last day they were asked; they can be made again.
 	listWriteQueue  = 4                // Activated lists waiting to be written.
 	listRecordSlack = 4 * engine.KiB   // A chunk record's fields beside its data.
-	openPatience    = 300 * time.Millisecond
-	openLook        = 5 * time.Millisecond // Between two looks at whether a staged list is open.
 	policyRecordMax = engine.PolicyRecordMax
 )
 
 // ErrNoList says that this node has no list of that digest (any more).
 var ErrNoList = errors.New("cluster: no list of that digest")
 
-// listKeeper keeps every list that was active in the last 90 days by its digest,
-// so that a past verdict can be judged again with the very list it saw. Files
-// carry log time as their modification time: the last time they were in use.
+// listKeeper keeps every list that was active in the last 90 days by its digest, as
+// entities, so that a past verdict can be judged again with the very list it saw; and
+// the tables of those that are asked. Files carry log time as their modification time:
+// the last time they were in use.
 type listKeeper struct {
-	dir     string
-	life    *life
-	state   *state
-	peers   *peers
-	staging gate // One list at a time.
-	queue   chan keptList
-	asked   [32]byte                   // Digest of the list last sent to be opened ahead. Of the apply goroutine.
-	ahead   atomic.Pointer[ofac.Index] // The staged list, opened before it is activated.
+	dir      string
+	matchers ofac.Matchers
+	life     *life
+	state    *state
+	peers    *peers
+	staging  gate // One list at a time.
+	queue    chan keptList
+	wake     chan struct{} // What is wanted changed.
 
-	mu   sync.Mutex
-	open []*ofac.Index // Most recently asked last.
+	mu      sync.Mutex // Of these:
+	active  wantedList
+	staged  wantedList
+	matcher uint16              // In force.
+	ready   []*ofac.Index       // Tables of the two, at most of two versions each.
+	failed  map[tablesKey]error // Of the two: why they cannot be compiled.
+
+	finding sync.Mutex    // One old list is opened or compiled at a time.
+	open    []*ofac.Index // Most recently asked last.
 }
 
 type keptList struct {
 	digest [32]byte
-	data   []byte
+	data   []byte // Its entities.
 	at     engine.Time
-	staged bool // To be opened, not yet to be written.
 }
 
-func newListKeeper(dir string, l *life, s *state, p *peers) *listKeeper {
-	return &listKeeper{dir: dir, life: l, state: s, peers: p, staging: newGate(), queue: make(chan keptList, listWriteQueue)}
+func newListKeeper(dir string, matchers ofac.Matchers, l *life, s *state, p *peers) *listKeeper {
+	return &listKeeper{
+		dir: dir, matchers: matchers, life: l, state: s, peers: p, staging: newGate(),
+		queue: make(chan keptList, listWriteQueue), wake: make(chan struct{}, 1), failed: map[tablesKey]error{},
+	}
 }
 
 func (k *listKeeper) path(digest [32]byte) string {
 	return filepath.Join(k.dir, hex.EncodeToString(digest[:])+listSuffix)
 }
 
-// keep has the bytes written beside the apply goroutine. When the queue is full
-// the list is not written here; replays then ask a peer's copy.
-func (k *listKeeper) keep(index *ofac.Index, data []byte, at engine.Time) bool {
+func (k *listKeeper) tablesPath(key tablesKey) string {
+	return filepath.Join(k.dir, hex.EncodeToString(key.digest[:])+tablesInfix+strconv.Itoa(int(key.matcher)))
+}
+
+// keep has a list written beside the apply goroutine. When the queue is full it is not
+// written here; replays then ask a peer's copy.
+func (k *listKeeper) keep(list keptList) bool {
 	select {
-	case k.queue <- keptList{digest: index.Digest(), data: data, at: at}:
+	case k.queue <- list:
 		return true
 	default:
 		return false
 	}
 }
 
-// openStaged makes a staged list ready. One that cannot be opened is told when it is
-// activated.
-func (k *listKeeper) openStaged(list keptList) {
-	if index, err := ofac.Open(list.data); err == nil {
-		k.ahead.Store(index)
-	}
-}
-
-// opened returns the list of a digest if it was opened ahead, and forgets it.
-func (k *listKeeper) opened(digest [32]byte) *ofac.Index {
-	index := k.ahead.Load()
-	if index == nil || index.Digest() != digest {
-		return nil
-	}
-	k.ahead.Store(nil)
-	return index
-}
-
 // write puts one list on disk.
 func (k *listKeeper) write(list keptList) error {
-	path := k.path(list.digest)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if err := datadir.ReplaceFile(k.dir, filepath.Base(path), list.data); err != nil {
-			return fmt.Errorf("list %x: %w", list.digest[:4], err)
-		}
-	}
-	return k.used(list.digest, list.at)
+	return k.writeFile(k.path(list.digest), list.data, list.at)
 }
 
-// used marks a list as in use at log time.
-func (k *listKeeper) used(digest [32]byte, at engine.Time) error {
+// writeFile writes a file unless it is there, in use at log time.
+func (k *listKeeper) writeFile(path string, data []byte, at engine.Time) error {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := datadir.ReplaceFile(k.dir, filepath.Base(path), data); err != nil {
+			return fmt.Errorf("%s: %w", filepath.Base(path), err)
+		}
+	}
+	return touch(path, at)
+}
+
+// touch marks a file as in use at log time.
+func touch(path string, at engine.Time) error {
 	stamp := time.Unix(0, int64(at))
-	err := os.Chtimes(k.path(digest), stamp, stamp)
+	err := os.Chtimes(path, stamp, stamp)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-// prune deletes lists that left their 90 days.
+// used marks the active list as in use at log time.
+func (k *listKeeper) used(digest [32]byte, at engine.Time) error {
+	return touch(k.path(digest), at)
+}
+
+// prune deletes lists that left their 90 days, and tables that nobody asked for a day.
 func (k *listKeeper) prune(active [32]byte, now engine.Time) error {
 	entries, err := os.ReadDir(k.dir)
 	if err != nil {
@@ -127,13 +131,22 @@ func (k *listKeeper) prune(active [32]byte, now engine.Time) error {
 	}
 	for _, entry := range entries {
 		name := entry.Name()
-		path := filepath.Join(k.dir, name)
 		info, err := entry.Info()
-		if err != nil || path == k.path(active) || !strings.HasSuffix(name, listSuffix) {
+		if err != nil {
 			continue
 		}
-		if engine.Time(info.ModTime().UnixNano())+listKept < now {
-			if err := os.Remove(path); err != nil {
+		kept := listKept
+		switch digest, kind, _ := strings.Cut(name, "."); {
+		case digest == hex.EncodeToString(active[:]) && k.serves("."+kind):
+			continue
+		case "."+kind == listSuffix:
+		case strings.HasPrefix("."+kind, tablesInfix):
+			kept = tablesKept
+		default:
+			continue
+		}
+		if engine.Time(info.ModTime().UnixNano())+kept < now {
+			if err := os.Remove(filepath.Join(k.dir, name)); err != nil {
 				return err
 			}
 		}
@@ -141,28 +154,31 @@ func (k *listKeeper) prune(active [32]byte, now engine.Time) error {
 	return nil
 }
 
-// find opens a kept list and checks that its bytes are those of the digest.
-func (k *listKeeper) find(digest [32]byte) (*ofac.Index, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+// serves reports whether the active list's file of that ending is needed as long as the
+// list is active: its entities, and its tables for what this binary carries.
+func (k *listKeeper) serves(ending string) bool {
+	version, err := strconv.ParseUint(strings.TrimPrefix(ending, tablesInfix), 10, 16)
+	return ending == listSuffix || err == nil && k.matchers.Carries(uint16(version))
+}
+
+// find opens a kept list, and compiles it where its tables are not on disk. Its
+// entities must be those of the digest.
+func (k *listKeeper) find(key tablesKey) (*ofac.Index, error) {
+	k.finding.Lock()
+	defer k.finding.Unlock()
 	for _, index := range k.open {
-		if index.Digest() == digest {
+		if keyOf(index) == key {
 			return index, nil
 		}
 	}
-	data, err := os.ReadFile(k.path(digest))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNoList
+	index, err := k.openTables(key)
+	if err == nil {
+		err = touch(k.tablesPath(key), k.state.LogTime())
+	} else {
+		index, err = k.compileKept(key)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list %x: %w", digest[:4], err)
-	}
-	if ofac.Digest(data) != digest { // A peer's copy takes its place.
-		return nil, errors.Join(ErrNoList, fmt.Errorf("list %x: the bytes on disk are damaged", digest[:4]), os.Remove(k.path(digest)))
-	}
-	index, err := ofac.Open(data)
-	if err != nil {
-		return nil, fmt.Errorf("list %x: %w", digest[:4], err)
+		return nil, fmt.Errorf("list %x: %w", key.digest[:4], err)
 	}
 	if len(k.open) >= listsOpenMax {
 		k.open = k.open[1:]
@@ -171,20 +187,51 @@ func (k *listKeeper) find(digest [32]byte) (*ofac.Index, error) {
 	return index, nil
 }
 
-// byDigest returns any list that was active in the last 90 days; ErrNoList when
-// neither this node nor one that answers has it.
-func (k *listKeeper) byDigest(digest [32]byte) (*ofac.Index, error) {
-	if active := k.state.List(); active != nil && active.Digest() == digest {
+// compileKept makes the tables of a list whose entities are on disk.
+func (k *listKeeper) compileKept(key tablesKey) (*ofac.Index, error) {
+	path := k.path(key.digest)
+	entities, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNoList
+	}
+	if err != nil {
+		return nil, err
+	}
+	if ofac.Digest(entities) != key.digest { // A peer's copy takes its place.
+		return nil, errors.Join(ErrNoList, errors.New("the bytes on disk are damaged"), os.Remove(path))
+	}
+	return k.compile(key, entities, k.state.LogTime())
+}
+
+// as returns any list that was active in the last 90 days, and the one that is staged,
+// with the tables of that version of the matcher; ErrNoList when neither this node nor
+// one that answers has it, or when the tables of the active or the staged one are not
+// made yet: whoever needs those goes to another node.
+func (k *listKeeper) as(digest [32]byte, matcher uint16) (*ofac.Index, error) {
+	key := tablesKey{digest, matcher}
+	if active := k.state.List(); active != nil && keyOf(active) == key {
 		return active, nil
 	}
-	index, err := k.find(digest)
+	if !k.matchers.Carries(matcher) {
+		return nil, fmt.Errorf("%w %d: this node has %v", ofac.ErrMatcherVersion, matcher, []uint16(k.matchers))
+	}
+	k.mu.Lock()
+	index, coming := k.readyList(key), k.wants(key)
+	k.mu.Unlock()
+	if index != nil {
+		return index, nil
+	}
+	if coming {
+		return nil, fmt.Errorf("list %x: its tables are being made: %w", digest[:4], ErrNoList)
+	}
+	index, err := k.find(key)
 	if !errors.Is(err, ErrNoList) || k.peers.portless() {
 		return index, err
 	}
 	if err := k.fetchList(digest); err != nil {
 		return nil, err
 	}
-	return k.find(digest)
+	return k.find(key)
 }
 
 // fetchList takes a list from a peer: this node joined after it was in use.
@@ -247,12 +294,14 @@ func (k *listKeeper) run() {
 	for {
 		select {
 		case list := <-k.queue:
-			if list.staged {
-				k.openStaged(list)
-				continue
-			}
 			if err := k.write(list); err != nil {
-				k.life.log.Error("compiled list not kept on disk", "error", err)
+				k.life.log.Error("list not kept on disk", "error", err)
+			}
+		case <-k.wake:
+			for k.prepare() {
+				if k.life.stopped() {
+					return
+				}
 			}
 		case <-k.life.stop:
 			return
@@ -260,96 +309,17 @@ func (k *listKeeper) run() {
 	}
 }
 
-// openAhead has a list that an entry made whole opened beside the apply goroutine:
-// checking its bytes takes tens of milliseconds, and by the time of its activation
-// they should be over, so that the switch holds up no verdict. A list that is not
-// ready by then is opened at its activation.
-func (k *listKeeper) openAhead(out *fsm.Effects) {
-	if out.Settings == nil || len(out.Settings.Staged) == 0 || out.Settings.Staged[0].Digest == k.asked {
-		return
-	}
-	digest, data, whole := k.state.views.freeze().Staged()
-	if !whole {
-		return
-	}
-	select {
-	case k.queue <- keptList{digest: digest, data: data, staged: true}:
-		k.asked = digest
-	default:
-	}
+// ListByDigest returns any list that was active in the last 90 days, with the tables of
+// the matcher in force; ErrNoList when neither this node nor one that answers has it.
+func (n *Node) ListByDigest(digest [32]byte) (*ofac.Index, error) {
+	return n.lists.as(digest, n.Settings().Matcher)
 }
 
-// openList gives the list that an entry activated. Bytes that cannot be opened (the
-// edge checked them before they were staged) leave no list: no verdict is given.
-func (k *listKeeper) openList(out *fsm.Effects) *ofac.Index {
-	if out.ListData == nil {
-		return nil
-	}
-	var index *ofac.Index
-	if out.Settings != nil && out.Settings.List != nil {
-		index = k.opened(out.Settings.List.Digest)
-	}
-	k.asked = [32]byte{}
-	if index == nil {
-		var err error
-		if index, err = ofac.Open(out.ListData); err != nil {
-			k.life.log.Error("the activated list cannot be opened: no verdicts until another one is activated", "error", err)
-			return nil
-		}
-	}
-	if !k.keep(index, out.ListData, out.Time) {
-		k.life.log.Error("compiled list not kept on disk: too many wait")
-	}
-	return index
-}
-
-// awaitOpened waits a moment for a staged list to be opened here, and so, more or
-// less, on the other nodes: they began at the same entry.
-func (k *listKeeper) awaitOpened(ctx context.Context, digest [32]byte) {
-	for range openPatience / openLook {
-		if index := k.ahead.Load(); index != nil && index.Digest() == digest {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(openLook):
-		}
-	}
-}
-
-// ListByDigest returns any list that was active in the last 90 days; ErrNoList when
-// neither this node nor one that answers has it.
-func (n *Node) ListByDigest(digest [32]byte) (*ofac.Index, error) { return n.lists.byDigest(digest) }
-
-// Stage replicates a compiled list in chunks through the log, one after another
-// so that screening goes on between them. The result is the last chunk's: its
-// leaf says that the list is staged. One list is staged at a time.
-func (n *Node) Stage(ctx context.Context, compiled []byte, info wire.ListInfo, common wire.Common) (wire.Result, error) {
-	if len(compiled) == 0 || len(compiled) > engine.ListMax {
-		return wire.Result{}, fmt.Errorf("compiled list of %d bytes: %w", len(compiled), wire.ErrTooLarge)
-	}
-	if err := n.lists.staging.enter(ctx); err != nil {
-		return wire.Result{}, err
-	}
-	defer n.lists.staging.leave()
-	chunk := wire.ListChunk{Digest: ofac.Digest(compiled), Total: uint32(len(compiled))}
-	info.Digest = chunk.Digest
-	for at := 0; ; at += len(chunk.Data) {
-		chunk.Offset = uint32(at)
-		chunk.Data = compiled[at:min(at+engine.ListChunkMax, len(compiled))]
-		last := at+len(chunk.Data) == len(compiled)
-		if last {
-			chunk.Info, chunk.Common = &info, common
-		}
-		result, err := n.Propose(ctx, wire.KindListChunk, wire.Encode(&chunk))
-		if last && err == nil && result.Code == wire.Applied {
-			n.lists.awaitOpened(ctx, chunk.Digest)
-		}
-		if err != nil || last || result.Code != wire.Unchanged {
-			return result, err
-		}
-	}
+// ListAs is ListByDigest with the tables of another version of the matcher: what is in
+// an old record was judged with those. ofac.ErrMatcherVersion where this binary does not
+// carry it.
+func (n *Node) ListAs(digest [32]byte, matcher uint16) (*ofac.Index, error) {
+	return n.lists.as(digest, matcher)
 }
 
 // recordMax is the largest body of a kind.

@@ -1,32 +1,37 @@
 package cluster
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/port"
+	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/ofac"
 )
 
-// compiledList is a small list with one company of the name.
-func compiledList(t testing.TB, name string) []byte {
+// encodedList is a small list with one company of the name.
+func encodedList(t testing.TB, name string) []byte {
 	t.Helper()
-	compiled, err := ofac.Build([]ofac.Entity{{
+	entities, err := ofac.EncodeEntities([]ofac.Entity{{
 		UID: 7, Type: ofac.Company, Lists: ofac.ListSDN, Programs: []string{"TEST"},
 		Names: []ofac.Name{{ID: 1, AliasType: "Name", Primary: true, Script: "Latin", Full: name}},
 	}}, ofac.Meta{Source: name, PublishedAt: 1, Sample: true})
 	require.NoError(t, err)
-	return compiled
+	return entities
 }
 
-func stageList(t testing.TB, n *Node, compiled []byte) [32]byte {
+func stageList(t testing.TB, n *Node, entities []byte) [32]byte {
 	t.Helper()
-	digest := ofac.Digest(compiled)
-	r, err := n.Stage(t.Context(), compiled, wire.ListInfo{Digest: digest, Source: "test", Entries: 1, Sample: true}, wire.Common{})
+	digest := ofac.Digest(entities)
+	r, err := n.Stage(t.Context(), entities, wire.ListInfo{Digest: digest, Source: "test", Entries: 1, Sample: true}, wire.Common{})
 	require.NoError(t, err)
 	require.Equal(t, wire.Applied, r.Code, "%+v", r)
 	return digest
@@ -37,33 +42,156 @@ func activateList(t testing.TB, n *Node, digest [32]byte) wire.Result {
 	return propose(t, n, wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: digest}))
 }
 
-// A staged list is opened beside the apply goroutine; its activation takes the very
-// index that was opened.
-func TestStagedListIsOpenedAhead(t *testing.T) {
+// awaitList waits until the list is the one to judge with.
+func awaitList(t testing.TB, n *Node, digest [32]byte) {
+	t.Helper()
+	require.Eventually(t, func() bool { return n.List() != nil && n.List().Digest() == digest && n.checkList().OK }, 20*time.Second, 2*time.Millisecond)
+}
+
+// A staged list is compiled beside the apply goroutine; its activation takes the very
+// tables that were made.
+func TestStagedListIsCompiledAhead(t *testing.T) {
 	n := openAlone(t, t.TempDir())
-	digest := stageList(t, n, compiledList(t, "FIRST WORKS"))
-	ahead := n.lists.ahead.Load()
-	require.NotNil(t, ahead)
+	digest := stageList(t, n, encodedList(t, "FIRST WORKS"))
+	ahead, err := n.ListByDigest(digest)
+	require.NoError(t, err)
 	require.Equal(t, digest, ahead.Digest())
 	require.Nil(t, n.List(), "staged is not active")
 	activateList(t, n, digest)
 	require.Same(t, ahead, n.List())
-	require.Nil(t, n.lists.ahead.Load())
+	require.FileExists(t, n.lists.tablesPath(keyOf(ahead)))
 
-	// One that is not ready in time is opened at its activation.
-	digest = stageList(t, n, compiledList(t, "SECOND WORKS"))
-	n.lists.ahead.Store(nil)
-	activateList(t, n, digest)
-	require.Equal(t, digest, n.List().Digest())
-
-	// Another list's index is never taken for it.
-	other := stageList(t, n, compiledList(t, "THIRD WORKS"))
-	third := n.lists.ahead.Load()
-	digest = stageList(t, n, compiledList(t, "FOURTH WORKS"))
-	n.lists.ahead.Store(third)
+	// Another list's tables are never taken for it.
+	other := stageList(t, n, encodedList(t, "THIRD WORKS"))
+	digest = stageList(t, n, encodedList(t, "FOURTH WORKS"))
+	require.Len(t, n.lists.told(), 2, "the active and the staged one")
 	activateList(t, n, digest)
 	require.Equal(t, digest, n.List().Digest())
 	require.NotEqual(t, other, digest)
+}
+
+// A list whose tables are not made when it is activated is compiled then; until they
+// are made the list before is no substitute: the node is not ready and says why.
+func TestListNotCompiledInTime(t *testing.T) {
+	n := openAlone(t, t.TempDir())
+	first := stageList(t, n, encodedList(t, "FIRST WORKS"))
+	activateList(t, n, first)
+	before := n.List()
+	digest := stageList(t, n, encodedList(t, "SECOND WORKS"))
+	forget := func() { // As if the keeper had not come to it.
+		n.lists.mu.Lock()
+		n.lists.ready = slices.DeleteFunc(n.lists.ready, func(index *ofac.Index) bool { return index.Digest() == digest })
+		n.lists.mu.Unlock()
+	}
+	forget()
+	settings := *n.Settings()
+	settings.List = settings.Staged[0]
+	require.Nil(t, n.lists.follow(&fsm.Effects{Settings: &settings, ListData: encodedList(t, "SECOND WORKS"), Time: n.LogTime()}))
+	require.Equal(t, "the active list is being compiled", n.lists.missing(&settings))
+	_, err := n.ListByDigest(digest)
+	require.ErrorIs(t, err, ErrNoList)
+	require.Same(t, before, n.List())
+
+	activateList(t, n, digest)
+	awaitList(t, n, digest)
+}
+
+// What is no list of entities leaves no list: readiness says so, and staging does not
+// wait for tables that will never be.
+func TestListThatCannotBeCompiled(t *testing.T) {
+	n := openAlone(t, t.TempDir())
+	digest := stageList(t, n, []byte("not a list"))
+	activateList(t, n, digest)
+	check := n.checkList()
+	require.False(t, check.OK)
+	require.Contains(t, check.Text, "cannot be compiled")
+	require.Nil(t, n.List())
+}
+
+// Tables are this node's own: where they are gone, rotten, of another list or of
+// another matcher when it starts, it makes them again from the log's entities, also
+// when what it kept of those is gone.
+func TestTablesAreMadeAgain(t *testing.T) {
+	dir := t.TempDir()
+	n := openAlone(t, dir)
+	digest := stageList(t, n, encodedList(t, "FIRST WORKS"))
+	activateList(t, n, digest)
+	tables := n.lists.tablesPath(tablesKey{digest, ofac.MatcherVersion})
+	good, err := os.ReadFile(tables)
+	require.NoError(t, err)
+	other, err := ofac.Compile(encodedList(t, "OTHER WORKS"), ofac.MatcherVersion)
+	require.NoError(t, err)
+	later, err := ofac.Matchers{1, 2}.Compile(encodedList(t, "FIRST WORKS"), 2)
+	require.NoError(t, err)
+	rotten := bytes.Clone(good)
+	rotten[len(rotten)/2] ^= 1
+	for _, snapshot := range []bool{false, true} {
+		for name, spoil := range map[string]func() error{
+			"gone":            func() error { return os.Remove(tables) },
+			"rotten":          func() error { return os.WriteFile(tables, rotten, 0o600) },
+			"short":           func() error { return os.WriteFile(tables, good[:40], 0o600) },
+			"another list":    func() error { return os.WriteFile(tables, other, 0o600) },
+			"another matcher": func() error { return os.WriteFile(tables, later, 0o600) },
+			"all gone": func() error {
+				return errors.Join(os.Remove(tables), os.Remove(n.lists.path(digest)))
+			},
+		} {
+			if snapshot {
+				_, err := n.Snapshot(t.Context())
+				require.NoError(t, err)
+			}
+			awaitFile(t, n.lists.path(digest))
+			require.NoError(t, n.Close())
+			require.NoError(t, spoil())
+			n = openAlone(t, dir)
+			awaitList(t, n, digest)
+			made, err := os.ReadFile(tables)
+			require.NoError(t, err, name)
+			require.Equal(t, good, made, name)
+		}
+	}
+}
+
+// awaitFile waits for a file that is written beside the apply goroutine.
+func awaitFile(t testing.TB, path string) {
+	t.Helper()
+	require.Eventually(t, func() bool { _, err := os.Stat(path); return err == nil }, 10*time.Second, 2*time.Millisecond)
+}
+
+// Staging ends when every voter that answers has the tables, and so the activation
+// holds up no verdict on any node; a node whose tables are lost or rotten makes them
+// again at its start and is ready with the same list.
+func TestEveryNodeCompiles(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	digest := stageList(t, g.follower(), encodedList(t, "FIRST WORKS"))
+	want := port.ListTables{Digest: digest, Matcher: ofac.MatcherVersion}
+	for id, n := range g.all() {
+		require.Contains(t, n.lists.told(), want, id)
+		require.Nil(t, n.List())
+	}
+	activateList(t, g.follower(), digest)
+	g.awaitEqual()
+	for id, n := range g.all() {
+		require.NotNil(t, n.List(), id)
+		require.Equal(t, digest, n.List().Digest(), id)
+	}
+	for i, spoil := range []func(path string) error{
+		os.Remove,
+		func(path string) error { return os.WriteFile(path, []byte("RGLIST rotten"), 0o600) },
+	} {
+		node := g.follower()
+		id, path := node.NodeID(), node.lists.tablesPath(tablesKey{digest, ofac.MatcherVersion})
+		g.close(id)
+		require.NoError(t, spoil(path))
+		if i == 1 { // A voter that does not answer holds nobody up for longer than its silence is fresh.
+			digest = stageList(t, g.leader(), encodedList(t, "SECOND WORKS"))
+			activateList(t, g.leader(), digest)
+		}
+		node = g.open(id)
+		awaitList(t, node, digest)
+		g.awaitEqual()
+	}
 }
 
 // Every node has every list of the last 90 days: from its own disk, or from that of
@@ -74,7 +202,7 @@ func TestListsOfAnEmptiedNode(t *testing.T) {
 	digests := make([][32]byte, 3)
 	for i := range digests {
 		n := g.follower()
-		digests[i] = stageList(t, n, compiledList(t, fmt.Sprintf("WORKS NUMBER %c", 'A'+i)))
+		digests[i] = stageList(t, n, encodedList(t, fmt.Sprintf("WORKS NUMBER %c", 'A'+i)))
 		activateList(t, n, digests[i])
 	}
 	g.awaitEqual()
@@ -88,6 +216,7 @@ func TestListsOfAnEmptiedNode(t *testing.T) {
 			}
 			return true
 		}, 10*time.Second, 5*time.Millisecond)
+		_ = os.Remove(emptied.lists.tablesPath(tablesKey{digest, ofac.MatcherVersion}))
 		if i == 0 {
 			require.NoError(t, os.Remove(emptied.lists.path(digest)))
 		} else {

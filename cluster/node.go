@@ -132,7 +132,7 @@ func (n *Node) assemble() {
 	n.gateway = &gateway{config: &n.config, life: n.life, folder: n.folder, replica: n.replica, greeter: n.greeter}
 	n.peers = newPeers(n.life, n.config.Clock, n.replica, n.greeter)
 	n.clocks = &clocks{n.config.Clock, n.state, n.replica, n.peers}
-	n.lists = newListKeeper(n.folder.Sub(datadir.ListFolder), n.life, n.state, n.peers)
+	n.lists = newListKeeper(n.folder.Sub(datadir.ListFolder), n.config.Matchers, n.life, n.state, n.peers)
 	n.history = &history{
 		life: n.life, folder: n.folder, audit: n.audit, state: n.state, replica: n.replica, peers: n.peers, disk: n.disk,
 		wake: make(chan struct{}, 1),

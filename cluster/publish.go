@@ -12,15 +12,17 @@ import (
 )
 
 // published is what edges read without a lock: immutable values behind atomic
-// pointers, written by the apply goroutine alone. A restore builds a whole new
+// pointers, written by the apply goroutine alone; the list keeper brings a list that
+// was not compiled in time. A restore builds a whole new
 // one and swaps it in, so that no reader sees half of it.
 type published struct {
 	agents pages[engine.AgentProfile]
 	users  pages[engine.UserProfile]
 	fleets pages[engine.FleetProfile]
 
+	listing  sync.Mutex // Of the next two, when they are written.
 	settings atomic.Pointer[fsm.Settings]
-	list     atomic.Pointer[ofac.Index]
+	list     atomic.Pointer[ofac.Index] // May be behind the settings, while its tables are being made.
 
 	dispositions sync.Map // leaf uint64 -> leaf uint64
 	comments     sync.Map // leaf uint64 -> []uint64, replaced whole
@@ -59,13 +61,25 @@ func (p *published) take(out *fsm.Effects, opened *ofac.Index) {
 	for _, link := range out.Comments {
 		p.comment(link)
 	}
-	if opened != nil {
-		p.list.Store(opened)
-	}
 	if out.Settings != nil {
+		p.listing.Lock()
+		if opened != nil {
+			p.list.Store(opened)
+		}
 		p.settings.Store(out.Settings)
+		p.listing.Unlock()
 	}
 	p.oldest.Store(out.Oldest)
+}
+
+// bring publishes a list, if the settings name it and its version of the matcher.
+func (p *published) bring(index *ofac.Index) {
+	p.listing.Lock()
+	defer p.listing.Unlock()
+	settings := p.settings.Load()
+	if settings.List != nil && settings.List.Digest == index.Digest() && settings.Matcher == index.Matcher() {
+		p.list.Store(index)
+	}
 }
 
 func (p *published) comment(link fsm.LeafLink) {
@@ -124,7 +138,8 @@ const logTimeAhead = 2 * engine.Second
 // Settings returns everything edges need besides profiles; never nil.
 func (s *state) Settings() *fsm.Settings { return s.published.Load().settings.Load() }
 
-// List returns the active list, nil when none is open.
+// List returns the active list, nil when none is open. It may be another one than the
+// settings name for as long as the tables of that one are made here.
 func (s *state) List() *ofac.Index { return s.published.Load().list.Load() }
 
 // Agent returns an agent's profile, nil when there is none.

@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
+	"railguard/ofac"
 )
 
 var readyQueryAll = report.ReadyQuery{}
@@ -125,7 +128,7 @@ func TestLogTimeRunsAheadBoundedly(t *testing.T) {
 }
 
 func TestListKeeper(t *testing.T) {
-	k := newListKeeper(t.TempDir(), nil, nil, nil)
+	k := newListKeeper(t.TempDir(), ofac.Carried(), nil, newState(&handClock{}, nil), nil)
 	digest := func(b byte) (d [32]byte) { d[0] = b; return d }
 	const day = engine.DayLength
 	require.NoError(t, k.write(keptList{digest: digest(1), data: []byte("one"), at: 1 * day}))
@@ -141,10 +144,31 @@ func TestListKeeper(t *testing.T) {
 	require.NoFileExists(t, k.path(digest(2)))
 	require.FileExists(t, k.path(digest(3)), "is active")
 
-	_, err := k.find(digest(2))
+	_, err := k.find(tablesKey{digest(2), 1})
 	require.ErrorIs(t, err, ErrNoList)
-	_, err = k.find(digest(1))
+	_, err = k.find(tablesKey{digest(1), 1})
 	require.ErrorContains(t, err, "damaged")
+}
+
+// Tables can be made again: those of a list that is not active go a day after they
+// were last asked, and those of a matcher that is not carried go whatever list's they are.
+func TestTablesArePruned(t *testing.T) {
+	k := newListKeeper(t.TempDir(), ofac.Matchers{2, 3}, nil, newState(&handClock{}, nil), nil)
+	const day = engine.DayLength
+	path := func(list byte, matcher uint16) string { return k.tablesPath(tablesKey{[32]byte{list}, matcher}) }
+	for _, list := range []byte{1, 2} {
+		for matcher := range uint16(3) {
+			require.NoError(t, k.writeFile(path(list, matcher+1), []byte("tables"), 5*day))
+		}
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(k.dir, "stranger"), nil, 0o600))
+	require.NoError(t, k.prune([32]byte{1}, 6*day))
+	require.FileExists(t, path(1, 1))
+	require.FileExists(t, path(2, 2))
+	require.NoError(t, k.prune([32]byte{1}, 6*day+1))
+	left, err := filepath.Glob(filepath.Join(k.dir, "*"))
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{path(1, 2), path(1, 3), filepath.Join(k.dir, "stranger")}, left)
 }
 
 func TestDiskLevels(t *testing.T) {

@@ -173,6 +173,7 @@ func (n *Node) pong() *port.Pong {
 		Healthy: self.Healthy, Member: len(n.replica.servers()) > 0 || settings.Genesis != nil,
 		Expect: n.config.BootstrapExpect, Address: n.greeter.address.String(),
 		Missing: n.history.busy.Load(), Use: n.use.lately(), Process: n.greeter.process,
+		Tables: n.lists.told(),
 	}
 	if settings.Genesis != nil {
 		p.ClusterID = settings.Genesis.ClusterID
@@ -349,12 +350,12 @@ func (n *Node) checkApplied(ctx context.Context, query report.ReadyQuery) report
 // checkList says whether the list that the log activated can be asked here. That a
 // list must be there at all is the API's matter.
 func (n *Node) checkList() report.ReadyCheck {
-	settings, list := n.Settings(), n.List()
-	switch {
-	case settings.List == nil:
+	settings := n.Settings()
+	if settings.List == nil {
 		return report.ReadyCheck{Name: "ofac", OK: true, Text: "no list activated yet"}
-	case list == nil || list.Digest() != settings.List.Digest:
-		return report.ReadyCheck{Name: "ofac", Text: "the active list cannot be opened"}
+	}
+	if missing := n.lists.missing(settings); missing != "" {
+		return report.ReadyCheck{Name: "ofac", Text: missing}
 	}
 	age := time.Duration(n.LogTime() - settings.ListSynced).Round(time.Minute)
 	return report.ReadyCheck{Name: "ofac", OK: true, Text: fmt.Sprintf("synced %v ago", age)}

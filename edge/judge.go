@@ -39,7 +39,9 @@ type Published interface {
 	Comments(leaf uint64) []uint64                     // Leaves of a review's comments.
 	LogTime() engine.Time                              // Log time, moved on by this node's clock since the last entry, at most 2 s.
 	Applied() uint64                                   // Applied log index.
-	ListByDigest(digest [32]byte) (*ofac.Index, error) // Any list of the last 90 days (replay, diff).
+	ListByDigest(digest [32]byte) (*ofac.Index, error) // Any list of the last 90 days (diff).
+	// ListAs is ListByDigest with the tables of one version of the matcher (replay).
+	ListAs(digest [32]byte, matcher uint16) (*ofac.Index, error)
 }
 
 // Records reads history and frozen state.

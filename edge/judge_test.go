@@ -38,6 +38,7 @@ func (n *testNode) Comments(uint64) []uint64                     { return nil }
 func (n *testNode) LogTime() engine.Time                         { return testNow }
 func (n *testNode) Applied() uint64                              { return 1 }
 func (n *testNode) ListByDigest([32]byte) (*ofac.Index, error)   { return nil, nil }
+func (n *testNode) ListAs([32]byte, uint16) (*ofac.Index, error) { return nil, nil }
 func (n *testNode) Leaf(context.Context, uint64) ([]byte, error) { return nil, wire.ErrNoLeader }
 func (n *testNode) WaitApplied(context.Context, uint64) error    { return nil }
 
@@ -66,7 +67,7 @@ func newTestNode(t testing.TB) (*testNode, *Judges) {
 	require.NoError(t, err)
 	n := &testNode{list: list, settings: &fsm.Settings{
 		Index: 1, Genesis: &genesis, Policy: engine.DefaultPolicy(), SigningKeys: []*wire.SigningKey{&genesis.SigningKey},
-		List: &wire.ListInfo{Digest: list.Digest(), Entries: 1, Sample: true}, ListVersion: 1, ListSynced: testNow,
+		List: &wire.ListInfo{Digest: list.Digest(), Entries: 1, Sample: true}, ListVersion: 1, ListSynced: testNow, Matcher: list.Matcher(),
 	}, agent: &engine.AgentProfile{
 		Slot: 7, Rev: 1, Operator: 1, Root: 7, Type: engine.Supervised, AgentName: "Payer", OperatorLegalName: "Acme Inc",
 		Policy: engine.NoSpendPolicy(), CredentialVersion: 1, IssuedAt: testNow - engine.Hour, ExpiresAt: testNow + engine.DayLength,

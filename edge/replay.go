@@ -2,6 +2,8 @@ package edge
 
 import (
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"slices"
 
 	"railguard/engine"
@@ -25,6 +27,8 @@ type rebuilt struct {
 	chain    [engine.DepthMax + 1]engine.AgentProfile
 	request  engine.Request
 	list     *ofac.Index
+	matcher  uint16 // Version of the matcher it was judged with.
+	listGone string // Why the list cannot be asked again as it was; empty: it can.
 }
 
 // Explain writes the ladder of a screening record as it was judged.
@@ -73,6 +77,8 @@ func (j *Judge) Replay(l *Leaf, m *strictjson.Members) error {
 	}
 	m.Texts("assumed", assumed)
 	m.Text("listDigest", l.Text("listDigest"))
+	m.Uint("matcherVersion", uint64(x.matcher))
+	m.TextOrNull("listUnavailable", x.listGone)
 	return nil
 }
 
@@ -101,7 +107,7 @@ func (j *Judge) rebuild(l *Leaf) (*rebuilt, error) {
 		return nil, err
 	}
 	*l = whole
-	x := &rebuilt{request: requestOfRecord(l), static: uint32(l.Number("evidence", "staticMask"))}
+	x := &rebuilt{request: requestOfRecord(l), static: uint32(l.Number("evidence", "staticMask")), matcher: uint16(l.Number("matcherVersion"))}
 	x.recorded = recordedDecision(l)
 	x.facts = &engine.Facts{Request: &x.request, Now: engine.Time(l.Value.GetInt64("evidence", "now"))}
 	if !l.Has("inputs", "policy") || !l.Has("evidence") {
@@ -110,12 +116,30 @@ func (j *Judge) rebuild(l *Leaf) (*rebuilt, error) {
 	if err := x.readInputs(l); err != nil {
 		return nil, err
 	}
-	if digest, err := hex.DecodeString(l.Text("listDigest")); err == nil && len(digest) == 32 {
-		x.list, _ = j.shared.deps.Published.ListByDigest([32]byte(digest))
-	}
+	x.openList(j, l)
 	x.readEvidence(l)
 	x.known = true
 	return x, nil
+}
+
+// openList finds the list that the record names, with the tables of the matcher that it
+// was judged with: with other ones the same name may be answered otherwise, and a
+// replay would differ though nothing was wrong.
+func (x *rebuilt) openList(j *Judge, l *Leaf) {
+	digest, err := hex.DecodeString(l.Text("listDigest"))
+	if err != nil || len(digest) != 32 {
+		x.listGone = "the record names no list"
+		return
+	}
+	list, err := j.shared.deps.Published.ListAs([32]byte(digest), x.matcher)
+	switch {
+	case errors.Is(err, ofac.ErrMatcherVersion):
+		x.listGone = fmt.Sprintf("judged with matcher version %d, which this binary does not carry", x.matcher)
+	case err != nil || list == nil:
+		x.listGone = "no node that answers holds the list any more"
+	default:
+		x.list = list
+	}
 }
 
 // recordedDecision reads the outcome back; the sub-reason is found by its text.

@@ -75,8 +75,9 @@ func (j *Judge) Screen() (*wire.Screen, error) {
 	return &s.record, nil
 }
 
-// ActiveList returns the list that the settings of this moment name: the pointer
-// published beside them may be one step ahead or behind.
+// ActiveList returns the list that the settings of this moment name, with the tables of
+// the matcher they name: the pointer published beside them may be one step ahead or
+// behind, and a node that has not made those tables yet gives no verdict.
 func (j *Judge) ActiveList() (*ofac.Index, error) {
 	settings := j.Terms.Settings
 	if settings.List == nil || settings.List.Entries == 0 {
@@ -86,12 +87,12 @@ func (j *Judge) ActiveList() (*ofac.Index, error) {
 		return nil, noList()
 	}
 	list := j.shared.deps.Published.List()
-	if list != nil && list.Digest() == settings.List.Digest {
+	if list != nil && list.Digest() == settings.List.Digest && list.Matcher() == settings.Matcher {
 		return list, nil
 	}
-	list, err := j.shared.deps.Published.ListByDigest(settings.List.Digest)
+	list, err := j.shared.deps.Published.ListAs(settings.List.Digest, settings.Matcher)
 	if err != nil || list == nil {
-		return nil, noList()
+		return nil, refuse("sanctions_data_unavailable", "this node has not compiled the active sanctions list yet; no verdict can be given here: ask another node")
 	}
 	return list, nil
 }

@@ -58,7 +58,7 @@ const (
 	EntryRecordsMax = 512
 	EntryMax        = 512 * KiB
 	LeafMax         = 64*KiB - 1
-	ListMax         = 64 * MiB
+	ListMax         = 96 * MiB
 
 	// Queues.
 	WaitingMax      = 65_536

@@ -85,7 +85,7 @@ var limitsByFormat = [FormatNewest + 1]*Limits{
 		RecordBytes:        262_144,
 		FragmentBytes:      53_247,
 		FilterKeys:         24,
-		ListBytes:          67_108_864,
+		ListBytes:          100_663_296,
 		ListChunkBytes:     131_072,
 		RecordTargets:      500,
 		ForgottenAtOneTime: 1024,

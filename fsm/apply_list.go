@@ -6,7 +6,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// applyListChunk assembles a compiled list. One list is staged at a time: offset
+// applyListChunk assembles a list of entities, which it never opens. One list is staged at a time: offset
 // 0 begins anew. The last chunk carries the list's description and is a leaf.
 func (m *Machine) applyListChunk(b *wire.ListChunk, r *wire.Result) {
 	if m.settled(&b.Common, r) {

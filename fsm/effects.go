@@ -36,7 +36,7 @@ type Effects struct {
 	Dispositions []LeafLink
 	Comments     []LeafLink
 	Settings     *Settings // Non-nil when anything in it changed.
-	ListData     []byte    // Compiled bytes of a list activated by this entry; nil otherwise.
+	ListData     []byte    // The entities of a list activated by this entry; nil otherwise.
 
 	PairsDisplaced int // Pairs of R25 that were forgotten although they still counted: its table is full.
 

@@ -60,7 +60,7 @@ type Machine struct {
 	size     uint64 // Leaves written.
 	oldest   uint64
 
-	listData []byte // The active list's compiled bytes.
+	listData []byte // The active list's entities.
 	staged   staging
 
 	ids     *IDs

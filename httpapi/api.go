@@ -57,7 +57,7 @@ type API struct {
 	signed    checkpoints
 	health    healthCache
 
-	upload atomic.Pointer[ofac.Index] // The newest list staged, as far as this node opened it.
+	upload atomic.Pointer[ofac.Index] // The newest list staged, where a call had to compile it.
 
 	share    fairShare
 	refusals *rate.Limiter // Of log lines about refused calls.

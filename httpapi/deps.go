@@ -26,9 +26,9 @@ type Records interface {
 	Audit() *audit.Store
 }
 
-// Lists replicates compiled lists: chunks through the log, then staged.
+// Lists replicates lists of entities: chunks through the log, then staged.
 type Lists interface {
-	Stage(ctx context.Context, compiled []byte, info wire.ListInfo, common wire.Common) (wire.Result, error)
+	Stage(ctx context.Context, entities []byte, info wire.ListInfo, common wire.Common) (wire.Result, error)
 }
 
 // Operations are the cluster's verbs and its state for people and load balancers.
@@ -56,4 +56,4 @@ type Syncer interface {
 // ListLoader compiles published files into a list (POST /v1/ofac/snapshots).
 // found is what stands against their content whatever the list replaces, in the
 // words of feed.Inspect.
-type ListLoader func(files map[string][]byte) (compiled []byte, info wire.ListInfo, found []string, err error)
+type ListLoader func(files map[string][]byte) (entities []byte, info wire.ListInfo, found []string, err error)

@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"errors"
+	"fmt"
 	"io"
 	"net/http/httptest"
 	"strings"
@@ -47,6 +48,7 @@ type testNode struct {
 	comments     map[uint64][]uint64
 	list         *ofac.Index
 	lists        map[[32]byte]*ofac.Index
+	matchers     ofac.Matchers // Versions that this node carries.
 
 	secrets *seal.Secrets
 	api     *API
@@ -87,7 +89,7 @@ func newTestNode(t testing.TB) *testNode {
 		t: t, machine: fsm.New(), now: testStart, settings: &fsm.Settings{Policy: engine.DefaultPolicy()},
 		agents: map[engine.AgentSlot]*engine.AgentProfile{}, users: map[engine.UserSlot]*engine.UserProfile{},
 		fleets: map[engine.FleetSlot]*engine.FleetProfile{}, dispositions: map[uint64]uint64{},
-		comments: map[uint64][]uint64{}, lists: map[[32]byte]*ofac.Index{}, hidden: map[engine.AgentSlot]int{},
+		comments: map[uint64][]uint64{}, lists: map[[32]byte]*ofac.Index{}, matchers: ofac.Carried(), hidden: map[engine.AgentSlot]int{},
 		secrets: seal.NewSecrets([]byte("a cluster secret of the tests")),
 	}
 	store, err := audit.Open(audittest.NewMemDir(), audit.Options{SegmentLevel: audit.SegmentLevelMin, SealInline: true})
@@ -138,12 +140,21 @@ func (n *testNode) addKey(key wire.APIKey, secret string) {
 	n.must(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key})
 }
 
-// activate compiles and activates a list.
+// openEntities compiles an encoded list and opens it, as a node does.
+func openEntities(entities []byte) (*ofac.Index, error) {
+	compiled, err := ofac.Compile(entities, ofac.MatcherVersion)
+	if err != nil {
+		return nil, err
+	}
+	return ofac.Open(compiled)
+}
+
+// activate stages and activates a list.
 func (n *testNode) activate(entities []ofac.Entity, meta ofac.Meta) {
 	n.t.Helper()
-	data, err := ofac.Build(entities, meta)
+	data, err := ofac.EncodeEntities(entities, meta)
 	require.NoError(n.t, err)
-	index, err := ofac.Open(data)
+	index, err := openEntities(data)
 	require.NoError(n.t, err)
 	counts := index.Counts()
 	info := wire.ListInfo{
@@ -231,7 +242,7 @@ func (n *testNode) publish() {
 		n.comments[link.Leaf] = append(n.comments[link.Leaf], link.Later)
 	}
 	if n.out.ListData != nil {
-		list, err := ofac.Open(n.out.ListData)
+		list, err := openEntities(n.out.ListData)
 		require.NoError(n.t, err)
 		n.list, n.lists[list.Digest()] = list, list
 	}
@@ -291,8 +302,15 @@ func (n *testNode) Comments(leaf uint64) []uint64 {
 }
 
 func (n *testNode) ListByDigest(digest [32]byte) (*ofac.Index, error) {
+	return n.ListAs(digest, n.Settings().Matcher)
+}
+
+func (n *testNode) ListAs(digest [32]byte, matcher uint16) (*ofac.Index, error) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
+	if !n.matchers.Carries(matcher) {
+		return nil, fmt.Errorf("%w %d", ofac.ErrMatcherVersion, matcher)
+	}
 	if list := n.lists[digest]; list != nil {
 		return list, nil
 	}
@@ -334,12 +352,13 @@ func (n *testNode) WaitApplied(_ context.Context, index uint64) error {
 
 // Lists.
 
-func (n *testNode) Stage(ctx context.Context, compiled []byte, info wire.ListInfo, common wire.Common) (wire.Result, error) {
+func (n *testNode) Stage(ctx context.Context, entities []byte, info wire.ListInfo, common wire.Common) (wire.Result, error) {
 	var result wire.Result
-	for offset := 0; offset < len(compiled); offset += engine.ListChunkMax {
-		end := min(offset+engine.ListChunkMax, len(compiled))
-		chunk := &wire.ListChunk{Digest: info.Digest, Total: uint32(len(compiled)), Offset: uint32(offset), Data: compiled[offset:end]}
-		if end == len(compiled) {
+	step := min(engine.ListChunkMax, (len(entities)+1)/2) // No list is staged by one entry.
+	for offset := 0; offset < len(entities); offset += step {
+		end := min(offset+step, len(entities))
+		chunk := &wire.ListChunk{Digest: info.Digest, Total: uint32(len(entities)), Offset: uint32(offset), Data: entities[offset:end]}
+		if end == len(entities) {
 			chunk.Info, chunk.Common = &info, common
 		}
 		var err error

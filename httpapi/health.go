@@ -230,8 +230,12 @@ func ownChecks(c *call) []report.ReadyCheck {
 	list := report.ReadyCheck{Name: "list", Text: "none"}
 	if settings.List != nil {
 		opened := c.api.deps.Published.List()
-		list.OK = opened != nil && (!settings.List.Sample || settings.Genesis.Dev)
+		compiled := opened != nil && opened.Digest() == settings.List.Digest && opened.Matcher() == settings.Matcher
+		list.OK = compiled && (!settings.List.Sample || settings.Genesis.Dev)
 		list.Text = edge.ListSource(settings.List) + " version " + strconv.FormatUint(settings.ListVersion, 10)
+		if !compiled {
+			list.Text += ", not compiled here"
+		}
 	}
 	drain := report.ReadyCheck{Name: "drain", OK: !c.api.draining.Load(), Text: "serving"}
 	if !drain.OK {

@@ -127,18 +127,16 @@ func listHere(c *call, id string) *wire.ListInfo {
 }
 
 // openList returns a list's content: one that is or was active, or the one that is
-// staged. The staged one is looked for first: no other node need be asked for it.
+// staged, whose tables may still be in the making.
 func openList(c *call, info *wire.ListInfo) (*ofac.Index, error) {
 	if held := c.api.upload.Load(); held != nil && held.Digest() == info.Digest {
 		return held, nil
 	}
-	if info.ActivatedAt == 0 {
-		if list, err := openStaged(c, info); list != nil || err != nil {
-			return list, err
-		}
-	}
 	if list, err := c.api.deps.Published.ListByDigest(info.Digest); err == nil && list != nil {
 		return list, nil
+	}
+	if list, err := openStaged(c, info); list != nil || err != nil {
+		return list, err
 	}
 	return nil, notFound("no node that answers holds the content of that list any more: upload it again")
 }
@@ -152,7 +150,11 @@ func openStaged(c *call, info *wire.ListInfo) (*ofac.Index, error) {
 	if !whole || digest != info.Digest {
 		return nil, nil
 	}
-	list, err := ofac.Open(data)
+	compiled, err := ofac.Compile(data, ofac.MatcherVersion)
+	if err != nil {
+		return nil, err
+	}
+	list, err := ofac.Open(compiled)
 	if err != nil {
 		return nil, err
 	}

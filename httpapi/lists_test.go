@@ -43,11 +43,11 @@ func testLoader(files map[string][]byte) ([]byte, wire.ListInfo, []string, error
 		if name == "broken" {
 			return nil, wire.ListInfo{}, nil, errors.New("SDN_ENHANCED.XML: truncated")
 		}
-		compiled, err := ofac.Build(testEntities(fields[1:]...), testMeta(fields[0], false))
+		entities, err := ofac.EncodeEntities(testEntities(fields[1:]...), testMeta(fields[0], false))
 		if err != nil {
 			return nil, wire.ListInfo{}, nil, err
 		}
-		index, err := ofac.Open(compiled)
+		index, err := openEntities(entities)
 		if err != nil {
 			return nil, wire.ListInfo{}, nil, err
 		}
@@ -56,7 +56,7 @@ func testLoader(files map[string][]byte) ([]byte, wire.ListInfo, []string, error
 		if name == "suspicious" {
 			problems = []string{"canary LAZARUS GROUP is missing"}
 		}
-		return compiled, wire.ListInfo{
+		return entities, wire.ListInfo{
 			Digest: index.Digest(), Source: meta.Source, PublishedAt: engine.Time(meta.PublishedAt),
 			Entries: uint32(counts.Entries), SDN: uint32(counts.SDN), Names: uint32(counts.Names),
 		}, problems, nil
@@ -285,19 +285,19 @@ func TestUploadChecksAreNotForgotten(t *testing.T) {
 	require.Contains(t, problems[0], "cannot be read")
 }
 
-// familyLoader compiles "date;sdn count;cons count".
+// familyLoader reads "date;sdn count;cons count".
 func familyLoader(files map[string][]byte) ([]byte, wire.ListInfo, []string, error) {
 	for _, data := range files {
 		fields := strings.Split(string(data), ";")
-		compiled, err := ofac.Build(testEntities(strings.Split(manyNames(40), ";")...), testMeta(fields[0], false))
+		entities, err := ofac.EncodeEntities(testEntities(strings.Split(manyNames(40), ";")...), testMeta(fields[0], false))
 		if err != nil {
 			return nil, wire.ListInfo{}, nil, err
 		}
 		sdn, _ := strconv.Atoi(fields[1])
 		cons, _ := strconv.Atoi(fields[2])
 		at, _ := time.Parse(time.DateOnly, fields[0])
-		return compiled, wire.ListInfo{
-			Digest: ofac.Digest(compiled), PublishedAt: engine.Time(at.UnixNano()),
+		return entities, wire.ListInfo{
+			Digest: ofac.Digest(entities), PublishedAt: engine.Time(at.UnixNano()),
 			Entries: uint32(sdn + cons), SDN: uint32(sdn), CONS: uint32(cons),
 		}, nil, nil
 	}
@@ -442,4 +442,23 @@ func TestClearedTakesTheUIDAsShown(t *testing.T) {
 	}
 	v := answer(t, n.do("reviewer", "GET", "/v1/match?name=%FF", ""), 400)
 	require.Contains(t, textOf(v, "message"), "UTF-8")
+}
+
+// A record that was judged with a matcher that this node does not carry is not judged
+// with another one: the replay says so, and takes the list's rules from the record.
+func TestReplayOfAnotherMatcher(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	v := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1,"cpName":"A Name"}`), 200)
+	path := "/v1/audit/" + textOf(v, "txnId") + "/replay"
+	v = answer(t, n.do("auditor", "POST", path, ""), 200)
+	require.Empty(t, v.GetArray("assumed"))
+	require.Equal(t, "null", v.Get("listUnavailable").String())
+
+	n.matchers = ofac.Matchers{ofac.MatcherVersion + 1} // The binary of another release.
+	v = answer(t, n.do("auditor", "POST", path, ""), 200)
+	require.True(t, v.GetBool("match"))
+	require.Len(t, v.GetArray("assumed"), 5)
+	require.Equal(t, 1, v.GetInt("matcherVersion"))
+	require.Equal(t, "judged with matcher version 1, which this binary does not carry", textOf(v, "listUnavailable"))
 }

@@ -17,13 +17,13 @@ import (
 )
 
 // uploading lets one upload in at a time, since each may take hundreds of MiB of
-// memory until it is compiled.
+// memory until its entities are read.
 var uploading = make(chan struct{}, 1)
 
 // uploadList is POST /v1/ofac/snapshots on the admin listener, the way in for a
 // list where there is no network. The body is one published file as it is, its
 // name in ?name=, or a ZIP archive of several; XML is known by its content
-// without a name. The list is compiled, replicated and staged, not activated.
+// without a name. The list of its entities is replicated and staged, not activated.
 func uploadList(c *call) error {
 	if c.api.deps.LoadList == nil || c.api.deps.Lists == nil {
 		return listRejected([]string{"this node takes no list uploads"})
@@ -52,18 +52,15 @@ func uploadList(c *call) error {
 	if len(name) > engine.FieldMax {
 		return badQuery("name", "must have at most 256 bytes")
 	}
-	compiled, info, found, err := c.api.deps.LoadList(map[string][]byte{name: body})
+	entities, info, found, err := c.api.deps.LoadList(map[string][]byte{name: body})
 	if err != nil {
 		return listRejected([]string{err.Error()})
 	}
-	if len(compiled) > engine.ListMax {
-		return listRejected([]string{"the compiled list is larger than 64 MiB"})
+	if len(entities) > engine.ListMax {
+		return listRejected([]string{"the list of entities is larger than 96 MiB"})
 	}
 	problems := judge.Replacement(nil, &info, found)
-	if held, err := ofac.Open(compiled); err == nil {
-		c.api.upload.Store(held)
-	}
-	return stageUpload(c, compiled, info, problems, "upload")
+	return stageUpload(c, entities, info, problems, "upload")
 }
 
 // takeTime gives a long call more than the server's timeouts, and an end of its
@@ -94,9 +91,9 @@ func readUpload(c *call) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-// stageUpload replicates a compiled list and answers with its leaf.
-func stageUpload(c *call, compiled []byte, info wire.ListInfo, problems []string, origin string) error {
-	result, err := stageCompiled(c, compiled, info, problems, origin)
+// stageUpload replicates a list of entities and answers with its leaf.
+func stageUpload(c *call, entities []byte, info wire.ListInfo, problems []string, origin string) error {
+	result, err := stage(c, entities, info, problems, origin)
 	if err != nil {
 		return err
 	}
@@ -107,9 +104,9 @@ func stageUpload(c *call, compiled []byte, info wire.ListInfo, problems []string
 	return c.renderLeaf(&l)
 }
 
-func stageCompiled(c *call, compiled []byte, info wire.ListInfo, problems []string, origin string) (wire.Result, error) {
+func stage(c *call, entities []byte, info wire.ListInfo, problems []string, origin string) (wire.Result, error) {
 	var m strictjson.Members
-	info.Size = uint32(len(compiled))
+	info.Size = uint32(len(entities))
 	m.Object("list", listMembers(&info))
 	m.Texts("problems", problems)
 	m.Text("origin", origin)
@@ -118,7 +115,7 @@ func stageCompiled(c *call, compiled []byte, info wire.ListInfo, problems []stri
 		return wire.Result{}, err
 	}
 	common.Idem = nil // The body is no part of the key's scope on a raw route.
-	result, err := c.api.deps.Lists.Stage(c.ctx, compiled, info, common)
+	result, err := c.api.deps.Lists.Stage(c.ctx, entities, info, common)
 	if err != nil {
 		return result, proposalError(err)
 	}
@@ -141,8 +138,9 @@ func renderStaged(c *call, l *edge.Leaf, m *strictjson.Members) error {
 }
 
 // rollbackList is POST /v1/ofac/{id}/rollback: a list of the history becomes
-// active again; without an id, the one before the active list. The list is
-// compiled again from what this node holds of it, and must be the same bytes.
+// active again; without an id, the one before the active list. Its
+// entities are taken from the tables that this node has of it, whatever matcher those
+// are for, and must be the same bytes as they were.
 func rollbackList(c *call) error {
 	f := c.fields()
 	a := activation{force: true, rollback: true}
@@ -168,11 +166,11 @@ func rollbackList(c *call) error {
 	if err != nil {
 		return err
 	}
-	compiled, err := ofac.Build(list.Entities(), list.Meta())
-	if err != nil || ofac.Digest(compiled) != info.Digest {
-		return listRejected([]string{"this version compiles that list to other bytes: upload its files again"})
+	entities, err := ofac.EncodeEntities(list.Entities(), list.Meta())
+	if err != nil || ofac.Digest(entities) != info.Digest {
+		return listRejected([]string{"this version writes that list as other bytes: upload its files again"})
 	}
-	if _, err := stageCompiled(c, compiled, *info, nil, "rollback"); err != nil {
+	if _, err := stage(c, entities, *info, nil, "rollback"); err != nil {
 		return err
 	}
 	if err := c.judge.Confirm(); err != nil {

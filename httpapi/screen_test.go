@@ -115,6 +115,12 @@ func TestNoListNoVerdict(t *testing.T) {
 		"empty":             func(n *testNode) { info := *n.settings.List; info.Entries = 0; n.settings.List = &info },
 		"sample in earnest": func(n *testNode) { g := *n.settings.Genesis; g.Dev = false; n.settings.Genesis = &g },
 		"not opened":        func(n *testNode) { n.list, n.lists = nil, nil },
+		"not compiled yet": func(n *testNode) { // Only the list before is.
+			info := *n.settings.List
+			info.Digest[0] ^= 1
+			n.settings.List = &info
+		},
+		"compiled for another matcher": func(n *testNode) { n.settings.Matcher++ },
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newTestNode(t)

@@ -12,7 +12,23 @@ import (
 // Build compiles entities to a list: canonical bytes, the same for the same
 // set of entities in any order, at most 64 MiB. It is refused if an entity has
 // no uid, type, list or name, or if any bound of limits.go is passed.
+//
+// What the cluster replicates is EncodeEntities' bytes, and a node makes the tables of
+// them with Compile; this is the same in one step, for the newest matcher.
 func Build(entities []Entity, meta Meta) ([]byte, error) {
+	b, err := newBuilder(entities, meta)
+	if err != nil {
+		return nil, err
+	}
+	encoded, err := b.encode()
+	if err != nil {
+		return nil, err
+	}
+	return b.tables(Digest(encoded), MatcherVersion)
+}
+
+// newBuilder checks the entities and brings them into their one order.
+func newBuilder(entities []Entity, meta Meta) (*builder, error) {
 	if len(meta.Source) > textBytesMax {
 		return nil, fmt.Errorf("source of %d bytes, at most %d", len(meta.Source), textBytesMax)
 	}
@@ -20,8 +36,13 @@ func Build(entities []Entity, meta Meta) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := builder{entities: list, meta: meta}
+	b := &builder{entities: list, meta: meta}
 	b.collectText()
+	return b, nil
+}
+
+// tables compiles the canonical entities whose encoding has that digest.
+func (b *builder) tables(digest [32]byte, version uint16) ([]byte, error) {
 	if err := b.encodeEntities(); err != nil {
 		return nil, err
 	}
@@ -34,7 +55,7 @@ func Build(entities []Entity, meta Meta) ([]byte, error) {
 	if err := b.encodeWords(); err != nil {
 		return nil, err
 	}
-	b.encodeMeta()
+	b.encodeMeta(digest, version)
 	return assemble(b.sections)
 }
 
@@ -259,12 +280,17 @@ func (b *builder) encodeExact() error {
 
 const exactFormBits = 4
 
+// metaBytes is the size of the section of the Meta: what the list says of itself, the
+// digest of the entities that the tables were made of, and for which matcher.
+const metaBytes = 32 + 32 + 8
+
 // encodeMeta writes where the list comes from.
-func (b *builder) encodeMeta() {
+func (b *builder) encodeMeta(digest [32]byte, version uint16) {
 	meta := binary.LittleEndian.AppendUint64(nil, uint64(b.meta.PublishedAt))
 	meta = binary.LittleEndian.AppendUint32(meta, b.textOf[b.meta.Source])
 	meta = binary.LittleEndian.AppendUint32(meta, uint32(boolByte(b.meta.Sample)))
 	meta = binary.LittleEndian.AppendUint64(meta, uint64(b.meta.SDNAsOf))
 	meta = binary.LittleEndian.AppendUint64(meta, uint64(b.meta.CONSAsOf))
-	b.sections[sectionMeta] = meta
+	meta = append(meta, digest[:]...)
+	b.sections[sectionMeta] = binary.LittleEndian.AppendUint64(meta, uint64(version))
 }

@@ -1,8 +1,9 @@
 // Package ofac is an immutable sanctions list that can be asked.
 //
-// Purpose: turn listed entities into one canonical, content-addressed compiled
-// list, open such bytes without copying, and look up wallets and names in it
-// without allocation. The same (list, query) gives the same answer everywhere.
+// Purpose: write listed entities as one canonical, content-addressed list, compile
+// the tables of one matcher version from it, open such bytes without copying, and
+// look up wallets and names in it without allocation. The same (list, matcher
+// version, query) gives the same answer everywhere.
 //
 // May import: the standard library, golang.org/x/text/unicode/norm, ofac/wallet.
 // Never: clocks, randomness, disk, network, goroutines, locks, floats, map

@@ -1,6 +1,7 @@
 package ofac
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -32,43 +33,25 @@ const (
 	entityTextsMax   = 1 << 23
 )
 
-// MatcherVersion says which matcher this program compiles tables for and judges
-// with. It rises whenever the same list and query may be answered otherwise.
-const MatcherVersion uint16 = 1
-
-// Errors of the canonical list.
-var (
-	// ErrEntities is wrapped by every error of DecodeEntities.
-	ErrEntities = errors.New("list of entities")
-	// ErrMatcherVersion is wrapped by Compile for a version this program does not have.
-	ErrMatcherVersion = errors.New("matcher version")
-)
-
-// Compile makes the tables of one matcher version from an encoded list of
-// entities: the same bytes on every node.
-func Compile(encoded []byte, version uint16) ([]byte, error) {
-	if version != MatcherVersion {
-		return nil, fmt.Errorf("%w %d: this program has %d", ErrMatcherVersion, version, MatcherVersion)
-	}
-	entities, meta, err := DecodeEntities(encoded)
-	if err != nil {
-		return nil, err
-	}
-	return Build(entities, meta)
-}
+// ErrEntities is wrapped by every error of DecodeEntities.
+var ErrEntities = errors.New("list of entities")
 
 // EncodeEntities writes the canonical list of entities. It refuses what Build
 // refuses, and more than 96 MiB.
 func EncodeEntities(entities []Entity, meta Meta) ([]byte, error) {
-	if len(meta.Source) > textBytesMax {
-		return nil, fmt.Errorf("source of %d bytes, at most %d", len(meta.Source), textBytesMax)
-	}
-	list, err := canonicalEntities(entities)
+	b, err := newBuilder(entities, meta)
 	if err != nil {
 		return nil, err
 	}
-	b := builder{entities: list, meta: meta}
-	b.collectText()
+	return b.encode()
+}
+
+// IsEntities reports whether the bytes begin as an encoded list of entities does.
+func IsEntities(data []byte) bool { return bytes.HasPrefix(data, []byte(entitiesMagic)) }
+
+// encode writes the canonical bytes of the builder's entities.
+func (b *builder) encode() ([]byte, error) {
+	meta, list := &b.meta, b.entities
 	e := entityEncoder{data: []byte(entitiesMagic), textOf: b.textOf}
 	e.number(uint64(len(b.texts)))
 	for _, text := range b.texts {
@@ -146,7 +129,7 @@ func DecodeEntities(data []byte) ([]Entity, Meta, error) {
 	if len(data) > entitiesBytesMax {
 		return nil, Meta{}, fmt.Errorf("%w: longer than %d bytes", ErrEntities, entitiesBytesMax)
 	}
-	if len(data) < len(entitiesMagic) || string(data[:len(entitiesMagic)]) != entitiesMagic {
+	if !IsEntities(data) {
 		return nil, Meta{}, fmt.Errorf("%w: not of this format and version", ErrEntities)
 	}
 	d := entityDecoder{data: data[len(entitiesMagic):]}

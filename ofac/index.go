@@ -2,9 +2,10 @@ package ofac
 
 // Index is an opened list. It is immutable and safe for any number of readers.
 type Index struct {
-	digest [32]byte
-	meta   Meta
-	counts Counts
+	digest  [32]byte
+	matcher uint16
+	meta    Meta
+	counts  Counts
 
 	text        string // one copy, so that answers can point into it without allocating
 	textOffsets words32
@@ -39,8 +40,12 @@ type Counts struct {
 	Aircraft    int
 }
 
-// Digest is the SHA-256 of the compiled bytes: the list's name.
+// Digest is the SHA-256 of the encoded list of entities that the tables were made of:
+// the list's name, the same for every version of the matcher.
 func (x *Index) Digest() [32]byte { return x.digest }
+
+// Matcher is the version of the matcher whose tables these are.
+func (x *Index) Matcher() uint16 { return x.matcher }
 
 // Meta says where the list comes from.
 func (x *Index) Meta() Meta { return x.meta }

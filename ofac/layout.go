@@ -15,10 +15,11 @@ import (
 //	u32 number of sections, u32 zero
 //	per section: u32 id, u32 zero, u64 offset, u64 length
 //
-// The bytes are a pure function of the set of entities and the Meta. Their
-// SHA-256 is the name of the list.
+// The bytes are a pure function of the set of entities, the Meta and the version of
+// the matcher; the Meta's section names the digest of the entities and that version.
+// They never leave the node that compiled them.
 const (
-	compiledMagic   = "RGLIST\x00\x05"
+	compiledMagic   = "RGLIST\x00\x06"
 	compiledHeader  = 32
 	sectionRow      = 24
 	checksummedFrom = 24

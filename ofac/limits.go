@@ -3,7 +3,7 @@ package ofac
 // The bounds of the package. Input beyond a bound is refused (Build, Open) or
 // answered without the part beyond it (Screen), never read without end.
 const (
-	compiledBytesMax = 64 << 20 // One compiled list (the limits table of the rulings).
+	compiledBytesMax = 64 << 20 // The tables of one list (the limits table of the rulings).
 
 	entitiesMax      = 1 << 19 // Entities of one list; the list of 2025 has 18,809.
 	namesMax         = 1 << 20 // Names of one list, weak ones included.

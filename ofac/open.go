@@ -6,22 +6,19 @@ import (
 	"encoding/hex"
 )
 
-// Digest is the SHA-256 of compiled bytes: the list's name.
+// Digest is the SHA-256 of an encoded list of entities: the list's name.
 func Digest(data []byte) [32]byte { return sha256.Sum256(data) }
 
 // SnapshotID is the id under which people know the list of a digest.
 func SnapshotID(digest [32]byte) string { return "snp_" + hex.EncodeToString(digest[:8]) }
 
-// Open makes a list of compiled bytes. It checks the checksum and every
-// reference, so that no later call can leave the bytes; whatever they are, it
-// returns an error (wrapping ErrCompiled) and never panics. The Index keeps
-// data, which must not change afterwards.
-func Open(data []byte) (*Index, error) {
+// openTables is Open for any version of the matcher.
+func openTables(data []byte) (*Index, error) {
 	sections, err := disassemble(data)
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{digest: Digest(data)}
+	x := &Index{}
 	for _, open := range []func([sectionEnd][]byte) error{
 		x.openText, x.openEntities, x.openNames, x.openAddresses, x.openMeta, x.openWallets, x.openExact, x.openWords,
 	} {
@@ -129,13 +126,15 @@ func (x *Index) openAddresses([sectionEnd][]byte) error {
 
 func (x *Index) openMeta(sections [sectionEnd][]byte) error {
 	data := sections[sectionMeta]
-	if len(data) != 32 {
+	if len(data) != metaBytes {
 		return malformed("size of meta")
 	}
 	source, sample := binary.LittleEndian.Uint32(data[8:]), binary.LittleEndian.Uint32(data[12:])
-	if source >= x.texts() || sample > 1 {
+	version := binary.LittleEndian.Uint64(data[64:])
+	if source >= x.texts() || sample > 1 || version == 0 || version > 1<<16-1 {
 		return malformed("meta")
 	}
+	x.digest, x.matcher = [32]byte(data[32:64]), uint16(version)
 	x.meta = Meta{Source: x.textAt(source), PublishedAt: int64(binary.LittleEndian.Uint64(data)), Sample: sample == 1,
 		SDNAsOf: int64(binary.LittleEndian.Uint64(data[16:])), CONSAsOf: int64(binary.LittleEndian.Uint64(data[24:]))}
 	return nil

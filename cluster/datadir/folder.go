@@ -21,7 +21,7 @@ import (
 //	DIR/raft/raft.db    log and votes (bbolt)
 //	DIR/raft/snapshots  state snapshots
 //	DIR/audit           leaves and tiles
-//	DIR/lists           <sha256>.list, compiled lists of the last 90 days
+//	DIR/lists           <sha256>.entities, lists of the last 90 days; <sha256>.v<matcher>, their tables
 const (
 	LockFile     = "lock"
 	IdentityFile = "node.json"

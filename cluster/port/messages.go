@@ -79,6 +79,15 @@ type Pong struct {
 	Recorded bool   `cbor:"23,keyasint,omitempty"` // is in the log.
 
 	Process uint64 `cbor:"24,keyasint,omitempty"` // Random, of the process that answers.
+
+	Tables []ListTables `cbor:"25,keyasint,omitempty"` // Of the active and the staged list, ready to be asked.
+}
+
+// ListTables names a compiled list: the digest of its entities, and the version of
+// the matcher.
+type ListTables struct {
+	Digest  [32]byte `cbor:"1,keyasint"`
+	Matcher uint16   `cbor:"2,keyasint"`
 }
 
 // ForwardCall carries a frame of records to the leader.
@@ -214,7 +223,7 @@ type DigestReply struct {
 	Code   Code   `cbor:"4,keyasint,omitempty"`
 }
 
-// ListCall asks for a piece of a compiled list.
+// ListCall asks for a piece of an encoded list of entities.
 type ListCall struct {
 	Offset int64  `cbor:"4,keyasint,omitempty"`
 	Digest []byte `cbor:"5,keyasint,omitempty"`

@@ -273,19 +273,19 @@ func (w *World) mend() {
 	}
 }
 
-// lists are two compiled lists, made once for all worlds.
-var lists = sync.OnceValue(func() (compiled [2][]byte) {
+// lists are two lists of entities, made once for all worlds.
+var lists = sync.OnceValue(func() (encoded [2][]byte) {
 	for i, name := range []string{"Ivan Example", "Acme Paper Shells"} {
-		data, err := ofac.Build([]ofac.Entity{{
+		data, err := ofac.EncodeEntities([]ofac.Entity{{
 			UID: uint32(i + 1), Type: ofac.Individual, Lists: ofac.ListSDN, Sublists: []string{"SDN List"}, Programs: []string{"TEST"},
 			Names: []ofac.Name{{Full: name, Primary: true, AliasType: "Name", Script: "Latin"}},
 		}}, ofac.Meta{Source: "sim"})
 		if err != nil {
 			panic("BUG: " + err.Error())
 		}
-		compiled[i] = data
+		encoded[i] = data
 	}
-	return compiled
+	return encoded
 })
 
 // list makes another list the active one, beside what else goes on.

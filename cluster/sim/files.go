@@ -19,7 +19,7 @@ import (
 // apart what would survive a power cut. It implements datadir.Disk. A file's content is
 // durable after its sync, its name after that of its folder; what raft's own store
 // syncs (the contents of a snapshot, the name of its folder) is taken as durable.
-// Compiled lists are left as they are: what is wrong with them comes from peers again.
+// Lists are left as they are: what is wrong with them comes from peers again.
 type files struct {
 	root string
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"railguard/audit"
+	"railguard/engine"
 	"railguard/fsm"
 	"railguard/ofac"
 )
@@ -22,7 +23,7 @@ func newDump() *cobra.Command {
 		Use: "dump PATH", Short: "Say what a file of a node holds, and whether it is whole", GroupID: "operation",
 		Long: `Read a file of a stopped node and say what it is:
   a raft snapshot (raft/snapshots/ID/state.bin): index, counts, tree head, list
-  a compiled sanctions list (lists/DIGEST.list): source, date, counts
+  a sanctions list (lists/DIGEST.entities, or its tables lists/DIGEST.v1): source, date, counts
   a node's audit folder (audit): every leaf read and hashed; damage is named
 
 Exit codes: 0 whole, 1 damaged, 2 not readable.`,
@@ -57,16 +58,23 @@ func dumpFile(out io.Writer, path string) error {
 		return nil
 	}
 	var data bytes.Buffer
-	if _, err := io.Copy(&data, io.LimitReader(reader, 65<<20)); err != nil {
+	if _, err := io.Copy(&data, io.LimitReader(reader, engine.ListMax+1)); err != nil {
 		return err
 	}
-	index, err := ofac.Open(data.Bytes())
+	compiled, kind := data.Bytes(), "compiled list"
+	if ofac.IsEntities(compiled) {
+		kind = "list of entities"
+		if compiled, err = ofac.Compile(compiled, ofac.MatcherVersion); err != nil {
+			return usage("%s: %w", filepath.Base(path), err)
+		}
+	}
+	index, err := ofac.Open(compiled)
 	if err != nil {
-		return usage("%s: neither a snapshot nor a compiled list: %w", filepath.Base(path), err)
+		return usage("%s: neither a snapshot nor a list: %w", filepath.Base(path), err)
 	}
 	meta, counts := index.Meta(), index.Counts()
-	fmt.Fprintf(out, "compiled list\ndigest    %x\nsource    %s\nentries   %d (SDN %d, CONS %d)\nnames     %d\nwallets   %d\nbytes     %d\n",
-		index.Digest(), meta.Source, counts.Entries, counts.SDN, counts.CONS, counts.Names, counts.Wallets, data.Len())
+	fmt.Fprintf(out, "%s\ndigest    %x\nmatcher   %d\nsource    %s\nentries   %d (SDN %d, CONS %d)\nnames     %d\nwallets   %d\nbytes     %d\n",
+		kind, index.Digest(), index.Matcher(), meta.Source, counts.Entries, counts.SDN, counts.CONS, counts.Names, counts.Wallets, data.Len())
 	return nil
 }
 

@@ -82,7 +82,7 @@ func (s *server) open() error {
 	}, s.log)}
 	s.api, err = httpapi.New(httpapi.Deps{
 		Proposer: s.node, Published: s.node, Records: s.node, Lists: s.node, Operations: s.node, Neighbours: s.node,
-		Secrets: secrets, Sync: s.lists, LoadList: keeper.CompileFiles, AdminToken: token,
+		Secrets: secrets, Sync: s.lists, LoadList: keeper.EncodeFiles, AdminToken: token,
 		Node: f.id, Version: version, Logger: s.log, TrustedProxies: trusted,
 	})
 	if err != nil {

@@ -251,7 +251,7 @@ type Queue struct {
 	Force  bool     `cbor:"7,keyasint,omitempty"` // Release or take another's claim.
 }
 
-// ListChunk replicates a part of a compiled list. Offset 0 begins a new one.
+// ListChunk replicates a part of an encoded list of entities. Offset 0 begins a new one.
 type ListChunk struct {
 	Digest [32]byte  `cbor:"1,keyasint"`
 	Total  uint32    `cbor:"2,keyasint"`
@@ -261,7 +261,7 @@ type ListChunk struct {
 	Common Common    `cbor:"6,keyasint"`
 }
 
-// ListInfo describes a compiled list without opening it.
+// ListInfo describes a list without opening it.
 type ListInfo struct {
 	Digest      [32]byte    `cbor:"1,keyasint"`
 	Source      string      `cbor:"2,keyasint"`

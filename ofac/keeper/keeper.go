@@ -27,7 +27,7 @@ type Cluster interface {
 	Role() string // "leader" on the one node that fetches.
 	Settings() *fsm.Settings
 	ListByDigest(digest [32]byte) (*ofac.Index, error)
-	Stage(ctx context.Context, compiled []byte, info wire.ListInfo, common wire.Common) (wire.Result, error)
+	Stage(ctx context.Context, entities []byte, info wire.ListInfo, common wire.Common) (wire.Result, error)
 	Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error)
 }
 
@@ -141,11 +141,15 @@ func (d *Keeper) tellMissing(ctx context.Context) {
 
 func (d *Keeper) importFirst(ctx context.Context) error {
 	if d.config.Dir == "" {
-		compiled, err := ofac.Build(sample.Entities(), sample.Meta())
+		encoded, err := ofac.EncodeEntities(sample.Entities(), sample.Meta())
 		if err != nil {
 			return err
 		}
-		return d.put(ctx, compiled, d.fragment("embedded sample", ""), 0)
+		info, err := describe(encoded)
+		if err != nil {
+			return err
+		}
+		return d.put(ctx, encoded, info, d.fragment("embedded sample", ""), 0)
 	}
 	started := time.Now()
 	loaded, err := feed.LoadDir(d.config.Dir, progressLog(d.log))
@@ -158,17 +162,17 @@ func (d *Keeper) importFirst(ctx context.Context) error {
 	if loaded.Meta.PublishedAt == 0 { // CSV files carry no date: the newest file's is the best there is.
 		loaded.Meta.PublishedAt = newestFile(d.config.Dir)
 	}
-	compiled, info, err := compile(&loaded)
+	encoded, info, err := encode(&loaded)
 	if err != nil {
 		return err
 	}
 	if problems := judge.Replacement(nil, &info, feed.Inspect(&loaded, feed.DefaultCanaries())); len(problems) > 0 {
 		return fmt.Errorf("%s is not taken (`railguard ofac import --force` can): %q", d.config.Dir, problems)
 	}
-	if err := d.put(ctx, compiled, d.fragment("first import", ""), 0); err != nil {
+	if err := d.put(ctx, encoded, info, d.fragment("first import", ""), 0); err != nil {
 		return err
 	}
-	d.log.Info("list imported", "source", loaded.Meta.Source, "entities", len(loaded.Entities), "bytes", len(compiled), "took", time.Since(started).Round(time.Millisecond))
+	d.log.Info("list imported", "source", loaded.Meta.Source, "entities", len(loaded.Entities), "bytes", len(encoded), "took", time.Since(started).Round(time.Millisecond))
 	return nil
 }
 
@@ -200,14 +204,10 @@ func (d *Keeper) fragment(origin, from string) []byte {
 	return raw[1 : len(raw)-1]
 }
 
-// put stages and activates compiled bytes, if the list version is still that of base.
-func (d *Keeper) put(ctx context.Context, compiled, fragment []byte, base uint64) error {
-	info, err := describe(compiled)
-	if err != nil {
-		return err
-	}
+// put stages and activates an encoded list, if the list version is still that of base.
+func (d *Keeper) put(ctx context.Context, encoded []byte, info wire.ListInfo, fragment []byte, base uint64) error {
 	common := wire.Common{Fragment: fragment}
-	if result, err := d.node.Stage(ctx, compiled, info, common); err != nil || result.Code == wire.Refused {
+	if result, err := d.node.Stage(ctx, encoded, info, common); err != nil || result.Code == wire.Refused {
 		return errors.Join(err, refusedList(result))
 	}
 	result, err := d.node.Propose(ctx, wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: info.Digest, Base: base, Common: common}))
@@ -227,8 +227,13 @@ func refusedList(result wire.Result) error {
 	return nil
 }
 
-// describe opens compiled bytes and returns what the log says of them.
-func describe(compiled []byte) (wire.ListInfo, error) {
+// describe returns what the log says of an encoded list. The list is compiled for it:
+// what no node could make tables of is not replicated.
+func describe(encoded []byte) (wire.ListInfo, error) {
+	compiled, err := ofac.Compile(encoded, ofac.MatcherVersion)
+	if err != nil {
+		return wire.ListInfo{}, err
+	}
 	index, err := ofac.Open(compiled)
 	if err != nil {
 		return wire.ListInfo{}, err
@@ -238,7 +243,7 @@ func describe(compiled []byte) (wire.ListInfo, error) {
 		Digest: index.Digest(), Source: meta.Source, Sample: meta.Sample, PublishedAt: engine.Time(meta.PublishedAt),
 		Entries: uint32(counts.Entries), SDN: uint32(counts.SDN), CONS: uint32(counts.CONS), Names: uint32(counts.Names),
 		Wallets: uint32(counts.Wallets), Individuals: uint32(counts.Individuals), Companies: uint32(counts.Entities),
-		Vessels: uint32(counts.Vessels), Aircraft: uint32(counts.Aircraft), Size: uint32(len(compiled)),
+		Vessels: uint32(counts.Vessels), Aircraft: uint32(counts.Aircraft), Size: uint32(len(encoded)),
 	}, nil
 }
 
@@ -256,19 +261,19 @@ func progressLog(log *slog.Logger) func(feed.Progress) {
 	}
 }
 
-// compile builds a loaded list and describes it.
-func compile(loaded *feed.Loaded) ([]byte, wire.ListInfo, error) {
-	compiled, err := ofac.Build(loaded.Entities, loaded.Meta)
+// encode makes the canonical list of entities of what was loaded, and describes it.
+func encode(loaded *feed.Loaded) ([]byte, wire.ListInfo, error) {
+	encoded, err := ofac.EncodeEntities(loaded.Entities, loaded.Meta)
 	if err != nil {
 		return nil, wire.ListInfo{}, err
 	}
-	info, err := describe(compiled)
-	return compiled, info, err
+	info, err := describe(encoded)
+	return encoded, info, err
 }
 
-// CompileFiles is what an uploaded set of files becomes: compiled bytes, their
-// description, and what stands against their content.
-func CompileFiles(files map[string][]byte) ([]byte, wire.ListInfo, []string, error) {
+// EncodeFiles is what an uploaded set of files becomes: the canonical list of entities,
+// its description, and what stands against its content.
+func EncodeFiles(files map[string][]byte) ([]byte, wire.ListInfo, []string, error) {
 	list := make([]feed.File, 0, len(files))
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		list = append(list, feed.File{Name: name, Data: files[name]})
@@ -277,6 +282,6 @@ func CompileFiles(files map[string][]byte) ([]byte, wire.ListInfo, []string, err
 	if err != nil {
 		return nil, wire.ListInfo{}, nil, err
 	}
-	compiled, info, err := compile(&loaded)
-	return compiled, info, feed.Inspect(&loaded, feed.DefaultCanaries()), err
+	encoded, info, err := encode(&loaded)
+	return encoded, info, feed.Inspect(&loaded, feed.DefaultCanaries()), err
 }

@@ -214,7 +214,7 @@ func (d *Keeper) fetchFrom(ctx context.Context, origin fetch.Origin) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", got.Origin, err)
 	}
-	compiled, info, err := compile(&loaded)
+	encoded, info, err := encode(&loaded)
 	if err != nil {
 		return fmt.Errorf("%s: %w", got.Origin, err)
 	}
@@ -229,7 +229,7 @@ func (d *Keeper) fetchFrom(ctx context.Context, origin fetch.Origin) error {
 	case wasActive(settings.History, digest):
 		err = fmt.Errorf("%s: %w", ofac.SnapshotID(digest), errReplaced)
 	default:
-		err = d.put(ctx, compiled, d.fragment("sync", got.Origin), settings.ListVersion)
+		err = d.put(ctx, encoded, info, d.fragment("sync", got.Origin), settings.ListVersion)
 	}
 	if err == nil {
 		d.sync.tags, d.sync.tagged = got.Tags, digest

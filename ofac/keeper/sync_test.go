@@ -153,13 +153,13 @@ func (g *group) Propose(_ context.Context, kind wire.Kind, body []byte) (wire.Re
 	return g.out.Results[0], nil
 }
 
-func (g *group) Stage(ctx context.Context, compiled []byte, info wire.ListInfo, common wire.Common) (result wire.Result, err error) {
+func (g *group) Stage(ctx context.Context, entities []byte, info wire.ListInfo, common wire.Common) (result wire.Result, err error) {
 	g.mu.Lock()
-	g.lists[info.Digest] = compiled
+	g.lists[info.Digest] = entities
 	g.mu.Unlock()
-	for at := 0; at < len(compiled) && err == nil; at += engine.ListChunkMax {
-		chunk := wire.ListChunk{Digest: info.Digest, Total: uint32(len(compiled)), Offset: uint32(at), Data: compiled[at:min(at+engine.ListChunkMax, len(compiled))]}
-		if at+engine.ListChunkMax >= len(compiled) {
+	for at := 0; at < len(entities) && err == nil; at += engine.ListChunkMax {
+		chunk := wire.ListChunk{Digest: info.Digest, Total: uint32(len(entities)), Offset: uint32(at), Data: entities[at:min(at+engine.ListChunkMax, len(entities))]}
+		if at+engine.ListChunkMax >= len(entities) {
 			chunk.Info, chunk.Common = &info, common
 		}
 		result, err = g.Propose(ctx, wire.KindListChunk, wire.Encode(&chunk))
@@ -170,7 +170,11 @@ func (g *group) Stage(ctx context.Context, compiled []byte, info wire.ListInfo, 
 func (g *group) ListByDigest(digest [32]byte) (*ofac.Index, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return ofac.Open(g.lists[digest])
+	compiled, err := ofac.Compile(g.lists[digest], g.settings.Matcher)
+	if err != nil {
+		return nil, err
+	}
+	return ofac.Open(compiled)
 }
 
 // dutyOn is a keeper that fetches from the mirror; its goroutine does not run.
@@ -252,9 +256,12 @@ func TestSyncKeepsRollback(t *testing.T) {
 	m.lists("2026-03-02", 41)
 	require.NoError(t, d.runs(t))
 
-	compiled, err := ofac.Build(old.Entities(), old.Meta())
+	encoded, err := ofac.EncodeEntities(old.Entities(), old.Meta())
 	require.NoError(t, err)
-	require.NoError(t, d.put(t.Context(), compiled, d.fragment("rollback", ""), 0))
+	info, err := describe(encoded)
+	require.NoError(t, err)
+	require.Equal(t, good, info.Digest, "the entities come back from the tables")
+	require.NoError(t, d.put(t.Context(), encoded, info, d.fragment("rollback", ""), 0))
 	synced := d.node.Settings().ListSynced
 	for range 2 {
 		err = d.runs(t)
@@ -384,15 +391,17 @@ func TestSyncYieldsToWhatIsActivatedMeanwhile(t *testing.T) {
 	require.NoError(t, d.runs(t))
 	m.lists("2026-03-03", 42)
 	plain := m.answer["CONS_ENHANCED.XML"]
-	compiled, err := ofac.Build(sample.Entities()[:50], ofac.Meta{Source: "by hand", PublishedAt: 1})
+	encoded, err := ofac.EncodeEntities(sample.Entities()[:50], ofac.Meta{Source: "by hand", PublishedAt: 1})
+	require.NoError(t, err)
+	info, err := describe(encoded)
 	require.NoError(t, err)
 	m.set("CONS_ENHANCED.XML", func(w http.ResponseWriter, r *http.Request) {
-		require.NoError(t, d.put(context.WithoutCancel(t.Context()), compiled, d.fragment("by hand", ""), 0))
+		require.NoError(t, d.put(context.WithoutCancel(t.Context()), encoded, info, d.fragment("by hand", ""), 0))
 		m.set("CONS_ENHANCED.XML", plain)
 		plain(w, r)
 	})
 	require.ErrorContains(t, d.runs(t), "meanwhile")
-	require.Equal(t, ofac.Digest(compiled), d.node.Settings().List.Digest)
+	require.Equal(t, info.Digest, d.node.Settings().List.Digest)
 }
 
 func TestSyncOneAtATime(t *testing.T) {

@@ -1,0 +1,323 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"railguard/cluster/port"
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+)
+
+// What the log carries of a list is its entities. Each node makes the tables that can
+// be asked from them, for the version of the matcher in force, and for the next one
+// where its binary carries that. Making them takes seconds, so it is done beside the
+// apply goroutine: for a staged list before it is activated, and for the active one
+// as soon as it is known that its tables are missing here.
+
+const (
+	tablesPatience = 30 * time.Second      // How long staging waits for the tables of others.
+	tablesLook     = 20 * time.Millisecond // Between two looks at whether they are made.
+)
+
+// wantedList is a list whose tables this node makes.
+type wantedList struct {
+	digest   [32]byte
+	entities []byte
+	at       engine.Time
+}
+
+// tablesKey names the tables of one list.
+type tablesKey struct {
+	digest  [32]byte
+	matcher uint16
+}
+
+func keyOf(index *ofac.Index) tablesKey { return tablesKey{index.Digest(), index.Matcher()} }
+
+// follow takes an entry's lists. It returns the active list if its tables are made:
+// nil leaves the one before published, which no verdict is given from, because the
+// settings name another. Of the apply goroutine.
+func (k *listKeeper) follow(out *fsm.Effects) *ofac.Index {
+	settings := out.Settings
+	if settings == nil {
+		return nil
+	}
+	k.mu.Lock()
+	active, staged := k.active, k.staged
+	k.mu.Unlock()
+	if out.ListData != nil && settings.List != nil {
+		active = wantedList{settings.List.Digest, out.ListData, out.Time}
+		if !k.keep(keptList{digest: active.digest, data: active.entities, at: active.at}) {
+			k.life.log.Error("list not kept on disk: too many wait")
+		}
+	}
+	switch {
+	case len(settings.Staged) == 0:
+		staged = wantedList{}
+	case settings.Staged[0].Digest != staged.digest:
+		if digest, entities, whole := k.state.views.freeze().Staged(); whole {
+			staged = wantedList{digest, entities, out.Time}
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.active, k.staged, k.matcher = active, staged, settings.Matcher
+	k.ready = slices.DeleteFunc(k.ready, func(index *ofac.Index) bool { return !k.wants(keyOf(index)) })
+	for key := range k.failed {
+		if !k.wants(key) {
+			delete(k.failed, key)
+		}
+	}
+	return k.readyList(tablesKey{active.digest, settings.Matcher})
+}
+
+// settle publishes what became ready while the entry was published, and has the
+// keeper's goroutine look at what is wanted now.
+func (k *listKeeper) settle(out *fsm.Effects) {
+	if out.Settings == nil {
+		return
+	}
+	k.mu.Lock()
+	index := k.readyList(tablesKey{k.active.digest, k.matcher})
+	k.mu.Unlock()
+	if index != nil && k.state.List() != index {
+		k.state.published.Load().bring(index)
+	}
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// load opens the active list's tables at once if they are on disk: after a start or
+// an installed snapshot nothing waits for them but verdicts.
+func (k *listKeeper) load() *ofac.Index {
+	k.mu.Lock()
+	key := tablesKey{k.active.digest, k.matcher}
+	index := k.readyList(key)
+	k.mu.Unlock()
+	if index != nil || key.digest == [32]byte{} {
+		return index
+	}
+	if index, _ = k.openTables(key); index != nil {
+		k.mu.Lock()
+		k.ready = append(k.ready, index)
+		k.mu.Unlock()
+	}
+	return index
+}
+
+// wants reports whether these are tables to have in memory. Under mu.
+func (k *listKeeper) wants(key tablesKey) bool {
+	return key.digest != [32]byte{} && (key.digest == k.active.digest || key.digest == k.staged.digest) &&
+		(key.matcher == k.matcher || key.matcher == k.matcher+1)
+}
+
+// readyList is the list whose tables those are, nil where they are not made. Under mu.
+func (k *listKeeper) readyList(key tablesKey) *ofac.Index {
+	for _, index := range k.ready {
+		if keyOf(index) == key {
+			return index
+		}
+	}
+	return nil
+}
+
+// next is what to make tables for: the version in force first.
+func (k *listKeeper) next() (wantedList, uint16, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, matcher := range []uint16{k.matcher, k.matcher + 1} {
+		for _, list := range []wantedList{k.active, k.staged} {
+			key := tablesKey{list.digest, matcher}
+			if k.matchers.Carries(matcher) && k.wants(key) && k.failed[key] == nil && k.readyList(key) == nil {
+				return list, matcher, true
+			}
+		}
+	}
+	return wantedList{}, 0, false
+}
+
+// prepare makes the tables of one list that is wanted, and tells whether there was one.
+func (k *listKeeper) prepare() bool {
+	list, matcher, any := k.next()
+	if !any {
+		return false
+	}
+	key := tablesKey{list.digest, matcher}
+	index, err := k.openTables(key)
+	if err != nil {
+		index, err = k.compile(key, list.entities, list.at)
+	}
+	k.mu.Lock()
+	if !k.wants(key) {
+		k.mu.Unlock()
+		return true
+	}
+	if err != nil {
+		k.failed[key] = err
+		k.mu.Unlock()
+		k.life.log.Error("a list cannot be compiled: no verdicts from it", "snapshot", ofac.SnapshotID(key.digest), "matcher", matcher, "error", err)
+		return true
+	}
+	k.ready = append(k.ready, index)
+	k.mu.Unlock()
+	k.state.published.Load().bring(index)
+	return true
+}
+
+// openTables opens tables that are on disk, if they are those that the name says. What
+// is damaged or of another layout goes: it is made anew.
+func (k *listKeeper) openTables(key tablesKey) (*ofac.Index, error) {
+	path := k.tablesPath(key)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	index, err := k.matchers.Open(data)
+	if err == nil && keyOf(index) != key {
+		err = fmt.Errorf("%w: of another list or matcher", ofac.ErrCompiled)
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.Remove(path))
+	}
+	return index, nil
+}
+
+// compile makes tables and keeps them beside the entities. Tables that cannot be
+// written are still good.
+func (k *listKeeper) compile(key tablesKey, entities []byte, at engine.Time) (*ofac.Index, error) {
+	began := time.Now()
+	compiled, err := k.matchers.Compile(entities, key.matcher)
+	if err != nil {
+		return nil, err
+	}
+	index, err := k.matchers.Open(compiled)
+	if err != nil {
+		return nil, err
+	}
+	if keyOf(index) != key {
+		return nil, fmt.Errorf("%w: the entities are of another digest", ofac.ErrEntities)
+	}
+	if err := k.writeFile(k.tablesPath(key), compiled, at); err != nil {
+		k.life.log.Error("compiled list not kept on disk", "error", err)
+	}
+	k.life.log.Info("list compiled", "snapshot", ofac.SnapshotID(key.digest), "matcher", key.matcher,
+		"entities_bytes", len(entities), "compiled_bytes", len(compiled), "took", time.Since(began).Round(time.Millisecond))
+	return index, nil
+}
+
+// told names the tables that are made, for the others.
+func (k *listKeeper) told() []port.ListTables {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var tables []port.ListTables
+	for _, index := range k.ready {
+		tables = append(tables, port.ListTables{Digest: index.Digest(), Matcher: index.Matcher()})
+	}
+	return tables
+}
+
+// missing says why no verdict can be given from the active list; empty: it can.
+func (k *listKeeper) missing(settings *fsm.Settings) string {
+	list := k.state.List()
+	key := tablesKey{settings.List.Digest, settings.Matcher}
+	if list != nil && keyOf(list) == key {
+		return ""
+	}
+	if !k.matchers.Carries(settings.Matcher) {
+		return fmt.Sprintf("matcher version %d is in force and this binary carries %v: upgrade it", settings.Matcher, []uint16(k.matchers))
+	}
+	k.mu.Lock()
+	err := k.failed[key]
+	k.mu.Unlock()
+	if err != nil {
+		return fmt.Sprintf("the active list cannot be compiled: %v", err)
+	}
+	return "the active list is being compiled"
+}
+
+// awaitTables waits until this node and every voter that answers has made the tables,
+// so that the entry that needs them holds up no verdict. A voter that does not answer
+// makes them when it is back; nobody waits longer than a while.
+func (k *listKeeper) awaitTables(ctx context.Context, key tablesKey) {
+	for range tablesPatience / tablesLook {
+		k.mu.Lock()
+		failed := k.failed[key] != nil // Elsewhere, then, too.
+		k.mu.Unlock()
+		if failed || k.everywhere(key) {
+			return
+		}
+		select {
+		case k.peers.pingNow <- struct{}{}:
+		default:
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.life.stop:
+			return
+		case <-time.After(tablesLook):
+		}
+	}
+}
+
+// everywhere reports whether every voter that answers has made the tables.
+func (k *listKeeper) everywhere(key tablesKey) bool {
+	want := port.ListTables{Digest: key.digest, Matcher: key.matcher}
+	if !slices.Contains(k.told(), want) {
+		return false
+	}
+	if k.peers.portless() {
+		return true
+	}
+	for _, server := range k.peers.replica.servers() {
+		if server.Suffrage != raft.Voter || server.ID == k.peers.replica.self {
+			continue
+		}
+		if s, fresh := k.peers.fresh(string(server.ID)); fresh && !s.silent && !slices.Contains(s.pong.Tables, want) {
+			return false
+		}
+	}
+	return true
+}
+
+// Stage replicates an encoded list of entities in chunks through the log, one after
+// another so that screening goes on between them. The result is the last chunk's: its
+// leaf says that the list is staged, and by then the voters that answer have its
+// tables. One list is staged at a time.
+func (n *Node) Stage(ctx context.Context, entities []byte, info wire.ListInfo, common wire.Common) (wire.Result, error) {
+	if len(entities) == 0 || len(entities) > engine.ListMax {
+		return wire.Result{}, fmt.Errorf("list of entities of %d bytes: %w", len(entities), wire.ErrTooLarge)
+	}
+	if err := n.lists.staging.enter(ctx); err != nil {
+		return wire.Result{}, err
+	}
+	defer n.lists.staging.leave()
+	chunk := wire.ListChunk{Digest: ofac.Digest(entities), Total: uint32(len(entities))}
+	info.Digest = chunk.Digest
+	for at := 0; ; at += len(chunk.Data) {
+		chunk.Offset = uint32(at)
+		chunk.Data = entities[at:min(at+engine.ListChunkMax, len(entities))]
+		last := at+len(chunk.Data) == len(entities)
+		if last {
+			chunk.Info, chunk.Common = &info, common
+		}
+		result, err := n.Propose(ctx, wire.KindListChunk, wire.Encode(&chunk))
+		if last && err == nil && result.Code == wire.Applied {
+			n.lists.awaitTables(ctx, tablesKey{chunk.Digest, n.Settings().Matcher})
+		}
+		if err != nil || last || result.Code != wire.Unchanged {
+			return result, err
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package ofac
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// MatcherVersion is the newest matcher this program compiles tables for and judges
+// with. It rises whenever the same list and query may be answered otherwise; the
+// version before it then stays beside it for one release, so that a cluster can be
+// upgraded node by node.
+const MatcherVersion uint16 = 1
+
+// ErrMatcherVersion is wrapped by the errors of versions that a program does not carry.
+var ErrMatcherVersion = errors.New("matcher version")
+
+// Matchers are the versions of the matcher that a program carries, ascending. One
+// list has other tables for each. All versions up to MatcherVersion are of this
+// package; a number beyond it, which tests alone carry, has the tables of the newest.
+type Matchers []uint16
+
+// Carried are the versions of this program.
+func Carried() Matchers { return Matchers{MatcherVersion} }
+
+// Carries reports whether the program has that version.
+func (m Matchers) Carries(version uint16) bool { return slices.Contains(m, version) }
+
+// Newest is the highest version, 0 where there is none.
+func (m Matchers) Newest() uint16 {
+	if len(m) == 0 {
+		return 0
+	}
+	return m[len(m)-1]
+}
+
+func (m Matchers) missing(version uint16) error {
+	return fmt.Errorf("%w %d: this program has %v", ErrMatcherVersion, version, []uint16(m))
+}
+
+// Compile makes the tables of one matcher version from an encoded list of
+// entities: the same bytes on every node.
+func (m Matchers) Compile(encoded []byte, version uint16) ([]byte, error) {
+	if !m.Carries(version) {
+		return nil, m.missing(version)
+	}
+	entities, meta, err := DecodeEntities(encoded) // Canonical: it refuses what is not.
+	if err != nil {
+		return nil, err
+	}
+	b := builder{entities: entities, meta: meta}
+	b.collectText()
+	return b.tables(Digest(encoded), version)
+}
+
+// Open makes a list of compiled bytes. It checks the checksum and every reference,
+// so that no later call can leave the bytes; whatever they are, it returns an error
+// (wrapping ErrCompiled or ErrMatcherVersion) and never panics. The Index keeps
+// data, which must not change afterwards.
+func (m Matchers) Open(data []byte) (*Index, error) {
+	x, err := openTables(data)
+	if err != nil {
+		return nil, err
+	}
+	if !m.Carries(x.matcher) {
+		return nil, m.missing(x.matcher)
+	}
+	return x, nil
+}
+
+// Compile makes the tables of a version that this program carries.
+func Compile(encoded []byte, version uint16) ([]byte, error) {
+	return Carried().Compile(encoded, version)
+}
+
+// Open opens tables of a version that this program carries: see Matchers.Open.
+func Open(data []byte) (*Index, error) { return Carried().Open(data) }

@@ -7,7 +7,7 @@ FUZZ    ?= 10s
 RACE_SKIP := Join|Rejoin|Wiped|Moves|OlderCopy|SecondNode|Diverged|Dead|Recover|Guard
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: help build run quick test race house lint fuzz bench golden conformance names-eval sim mutants overspend rejoin chaos-short chaos release release-check
+.PHONY: help build run quick test race house lint fuzz bench golden conformance names-eval sim mutants overspend rejoin scale chaos-short chaos release release-check
 
 # Tools have a module of their own, so that their dependencies are not the service's.
 TOOL := $(GO) tool -modfile=.ci/tools/go.mod
@@ -79,6 +79,9 @@ overspend: ## The overspend race with real processes, RACES (1000) times, the le
 
 rejoin: ## A wiped node comes back among 100,000 agents and 5,000,000 records
 	RAILGUARD_REJOIN_AGENTS=100000 RAILGUARD_REJOIN_RECORDS=5000000 $(GO) test ./cluster -run '^$$' -bench Rejoin -benchtime 1x -timeout 2h
+
+scale: ## What 2,000,000 agents (AGENTS) cost: memory, snapshot, restore, digest, freeze
+	GOGC=40 GOMEMLIMIT=7GiB RAILGUARD_SCALE_AGENTS=$(or $(AGENTS),2000000) $(GO) test ./fsm -run '^$$' -bench Scale -benchtime 1x -timeout 1h
 
 chaos-short: ## Every fault scenario with real processes, short form
 	RAILGUARD_CHAOS=short $(GO) test -count=1 -v ./bench/chaos

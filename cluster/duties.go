@@ -46,6 +46,7 @@ func (d *duties) run() {
 			d.failWhenLeaderless()
 		case now := <-slow.C:
 			d.compaction.takeWhenDue(now)
+			d.state.views.tidy(now)
 			d.membership.promoteCaughtUp(now)
 			d.membership.watchDead(now)
 			d.yieldWhenLow()

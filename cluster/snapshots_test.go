@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,8 +35,7 @@ func TestSavedSnapshotIsTheFile(t *testing.T) {
 }
 
 // TestRestoreKeepsNothingOfTheOldState: the effects that Apply reuses hold none of
-// the profiles that were published when the node started or installed a snapshot,
-// and no view of the former state is kept for readers.
+// the profiles that were published when the node started or installed a snapshot.
 func TestRestoreKeepsNothingOfTheOldState(t *testing.T) {
 	dir := t.TempDir()
 	n := openAlone(t, dir)
@@ -50,11 +50,21 @@ func TestRestoreKeepsNothingOfTheOldState(t *testing.T) {
 	n.adapter.mu.Lock()
 	require.Less(t, cap(n.adapter.effects.Agents), 20)
 	n.adapter.mu.Unlock()
-	_, err = n.View(t.Context(), 0)
-	require.NoError(t, err)
-	require.NotNil(t, n.state.views.last)
-	n.state.views.drop()
-	require.Nil(t, n.state.views.last)
+}
+
+// TestLastViewIsForgotten: a state frozen for readers goes with a restore, and when
+// no reader comes.
+func TestLastViewIsForgotten(t *testing.T) {
+	views := viewCache{gate: newGate()}
+	view := fsm.New().Freeze()
+	views.last = view
+	views.drop()
+	require.Nil(t, views.last)
+	views.last, views.frozen = view, time.Now()
+	views.tidy(views.frozen.Add(viewKept))
+	require.NotNil(t, views.last)
+	views.tidy(views.frozen.Add(viewKept + 1))
+	require.Nil(t, views.last, "nobody has asked for it")
 }
 
 // TestFullTableOfPairsIsTold: a metric and a line of the status, for an hour.

@@ -23,6 +23,21 @@ type viewCache struct {
 	freeze func() *fsm.View // The state between two entries.
 }
 
+// viewKept is how long a state is kept for readers that do not come.
+const viewKept = 2 * time.Second
+
+// tidy forgets a state that nobody has asked for: it would keep every page that is
+// replaced.
+func (c *viewCache) tidy(now time.Time) {
+	if !c.gate.tryEnter() {
+		return
+	}
+	if now.Sub(c.frozen) > viewKept {
+		c.last = nil
+	}
+	c.gate.leave()
+}
+
 // drop forgets the last state: it would keep all that was replaced since.
 func (c *viewCache) drop() {
 	c.forget.Add(1)

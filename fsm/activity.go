@@ -8,12 +8,12 @@ import "railguard/engine"
 
 // activityOf returns the row of an agent that is being screened, for changing.
 func (m *Machine) activityOf(slot engine.AgentSlot) *activityRow {
-	at := uint64(m.agents.At(uint64(slot)).Activity)
-	if at == 0 {
-		at = m.activity.Append(activityRow{Agent: slot})
-		m.agents.Edit(uint64(slot)).Activity = uint32(at)
+	row := m.agents.At(uint64(slot))
+	if row.Activity == 0 {
+		row = m.agents.Edit(uint64(slot))
+		row.Activity = uint32(m.activity.Append(activityRow{Agent: slot}))
 	}
-	return m.activity.Edit(at)
+	return m.activity.Edit(uint64(row.Activity))
 }
 
 // pace counts one screened transaction of an agent and returns its pace.
@@ -23,7 +23,10 @@ func (m *Machine) pace(slot engine.AgentSlot, now engine.Time) engine.Pace {
 		row = m.agents.Edit(uint64(slot))
 		row.CountedFrom = engine.UnixSecond(now)
 	}
-	return m.activityOf(slot).Velocity.Add(now, row.CountedFrom)
+	if row.Activity == 0 {
+		return m.activityOf(slot).Velocity.Add(now, row.CountedFrom)
+	}
+	return m.activity.Edit(uint64(row.Activity)).Velocity.Add(now, row.CountedFrom)
 }
 
 // sweepActivity forgets rows that have run out, a bounded number a tick, round and

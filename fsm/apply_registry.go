@@ -115,6 +115,7 @@ func (m *Machine) enrol(profile *engine.AgentProfile, b *wire.Register, signing 
 		row.AttestedAt = m.now
 	}
 	m.agents.Append(row)
+	m.shared.agent(profile)
 	m.profiles.Append(profile)
 	m.attestations.Append(nil)
 	m.operators.Edit(uint64(profile.Operator)).Agents++
@@ -294,6 +295,7 @@ func (m *Machine) overlap(least, version uint16, until, overlap engine.Time) (ui
 
 // replaceProfile publishes an agent's new profile.
 func (m *Machine) replaceProfile(profile *engine.AgentProfile) {
+	m.shared.agent(profile)
 	*m.profiles.Edit(uint64(profile.Slot)) = profile
 	m.out.Agents = append(m.out.Agents, profile)
 }

@@ -73,6 +73,7 @@ type Machine struct {
 	keys    []uint64 // What is left of the block that filters are cut from.
 	out     *Effects // Only during Apply.
 	birth   *birth
+	shared  sharer
 }
 
 // sweeps are the next rows that retention looks at, a few a tick.

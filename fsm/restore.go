@@ -37,11 +37,11 @@ func (s *restorer) block(section uint16, rows uint32, payload []byte) error {
 	case sectionAgents:
 		return readRows(r, rows, &m.agents, m.limits.Agents, readAgentRow)
 	case sectionProfiles:
-		return readValues(r, rows, &m.profiles, m.agents.Len())
+		return readValues(r, rows, &m.profiles, m.agents.Len(), m.shared.agent)
 	case sectionActivity:
 		return readRows(r, rows, &m.activity, m.agents.Len(), readActivityRow)
 	case sectionAttestations:
-		return readValues(r, rows, &m.attestations, m.agents.Len())
+		return readValues(r, rows, &m.attestations, m.agents.Len(), nil)
 	case sectionUsers:
 		return readUsers(r, rows, m, s.meta.UserNext)
 	case sectionUserProfiles:
@@ -49,11 +49,11 @@ func (s *restorer) block(section uint16, rows uint32, payload []byte) error {
 	case sectionFleets:
 		return readRows(r, rows, &m.fleets, m.limits.Fleets, readFleetRow)
 	case sectionFleetProfiles:
-		return readValues(r, rows, &m.fleetProfiles, m.limits.Fleets)
+		return readValues(r, rows, &m.fleetProfiles, m.limits.Fleets, nil)
 	case sectionOperators:
 		return readRows(r, rows, &m.operators, m.limits.Operators, readOperatorRow)
 	case sectionOperatorProfiles:
-		return readValues(r, rows, &m.operatorProfiles, m.limits.Operators)
+		return readValues(r, rows, &m.operatorProfiles, m.limits.Operators, nil)
 	case sectionReviews:
 		return readRows(r, rows, &m.reviews, 1<<31, readReviewRow)
 	case sectionDispositions:
@@ -163,7 +163,7 @@ func readRows[R any, P pageOf[R]](r *rowReader, rows uint32, t *Table[R, P], mos
 	return nil
 }
 
-func readValues[V any, P pageOf[*V]](r *rowReader, rows uint32, t *Table[*V, P], most int) error {
+func readValues[V any, P pageOf[*V]](r *rowReader, rows uint32, t *Table[*V, P], most int, each func(*V)) error {
 	for range rows {
 		if t.Len() >= most {
 			return errRow
@@ -176,6 +176,9 @@ func readValues[V any, P pageOf[*V]](r *rowReader, rows uint32, t *Table[*V, P],
 		value := new(V)
 		if err := readValue(r, value); err != nil {
 			return err
+		}
+		if each != nil {
+			each(value)
 		}
 		t.Append(value)
 	}

@@ -34,8 +34,12 @@ type LogStore interface {
 }
 
 // OpenLog opens the log. NoFreelistSync with the map free list keeps small
-// writes cheap while the file is large; the free list is rebuilt at open.
+// writes cheap while the file is large; the free list is rebuilt at open. A file that
+// is cut short or no log at all is ErrDamaged.
 func OpenLog(dir string) (LogStore, error) {
+	if err := checkLogFile(filepath.Join(dir, LogFile)); err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
 	store, err := raftboltdb.New(raftboltdb.Options{
 		Path: filepath.Join(dir, LogFile),
 		BoltOptions: &bbolt.Options{
@@ -53,6 +57,9 @@ func OpenLog(dir string) (LogStore, error) {
 
 // OpenLogToRead opens the log of a stopped node without writing to its file.
 func OpenLogToRead(dir string) (LogStore, error) {
+	if err := checkLogFile(filepath.Join(dir, LogFile)); err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
 	store, err := raftboltdb.New(raftboltdb.Options{
 		Path:        filepath.Join(dir, LogFile),
 		BoltOptions: &bbolt.Options{Timeout: boltOpenPatience, ReadOnly: true},

@@ -70,6 +70,8 @@ func (s *server) open() error {
 	switch {
 	case errors.Is(err, cluster.ErrConfig):
 		return usage("%w", err)
+	case errors.Is(err, datadir.ErrDamaged): // No restart mends it.
+		return &exitError{code: exitFatal, err: fmt.Errorf("open %s: %w", f.data, err)}
 	case err != nil:
 		return fmt.Errorf("open %s: %w", f.data, err)
 	}

@@ -1,0 +1,124 @@
+package datadir
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// The log's file is mapped into memory: where it ends before what its header says, or
+// is no such file at all, the first look at what is missing would end the process by a
+// signal, without a word. So its length and header are looked at before.
+//
+// A header is a page of its own, at the beginning of the file and one page behind it;
+// the valid one of the higher transaction counts. All numbers are in the machine's
+// order of bytes.
+const (
+	metaOffset    = 16 // Behind the page's own header.
+	metaSize      = 64
+	metaSummed    = metaSize - 8 // What the checksum is of.
+	metaMagic     = 0xED0CDAED
+	metaVersion   = 2
+	metaMagicAt   = 0
+	metaVersionAt = 4
+	metaPageAt    = 8  // Bytes of a page.
+	metaEndAt     = 40 // Pages in use, from the first on.
+	metaTxAt      = 48
+	pageSizeMin   = 1 << 10
+	pageSizeMax   = 1 << 24
+)
+
+// ErrDamaged says that the log's file cannot be opened: it is cut short, or no log.
+var ErrDamaged = errors.New("the raft log is damaged")
+
+// remedy is what to do about a damaged log.
+const remedy = "its votes and entries are gone. Where a majority of the group answers, " +
+	"keep the data folder aside and let the node join anew with an empty one; " +
+	"otherwise put back the whole folder, or see `railguard cluster recover`"
+
+// logMeta is what a header says.
+type logMeta struct {
+	pageSize int64
+	pages    uint64
+	tx       uint64
+}
+
+// checkLogFile refuses a file that must not be mapped. One that is not there, or empty,
+// is a new log.
+func checkLogFile(path string) error {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil || info.Size() == 0 {
+		return err
+	}
+	meta, err := newestMeta(file, info.Size())
+	if err != nil {
+		return err
+	}
+	if meta == nil {
+		return fmt.Errorf("%w: %s: no header with a right checksum in %d bytes; %s", ErrDamaged, path, info.Size(), remedy)
+	}
+	if need := meta.pages * uint64(meta.pageSize); uint64(info.Size()) < need {
+		return fmt.Errorf("%w: %s is cut short: %d of %d bytes; %s", ErrDamaged, path, info.Size(), need, remedy)
+	}
+	return nil
+}
+
+// newestMeta returns the header that counts; nil: there is none. Where the first one is
+// spoilt, the second one is looked for behind a page of any size.
+func newestMeta(file io.ReaderAt, size int64) (newest *logMeta, err error) {
+	first, err := readMeta(file, 0, size)
+	if err != nil {
+		return nil, err
+	}
+	from, to := int64(pageSizeMin), int64(pageSizeMax)
+	if first != nil {
+		from, to = first.pageSize, first.pageSize
+	}
+	newest = first
+	for page := from; page <= to; page *= 2 {
+		second, err := readMeta(file, page, size)
+		if err != nil {
+			return nil, err
+		}
+		if second != nil && second.pageSize == page && (newest == nil || second.tx > newest.tx) {
+			newest = second
+		}
+	}
+	return newest, nil
+}
+
+// readMeta reads the header of a page; nil: there is none, or its checksum is wrong.
+func readMeta(file io.ReaderAt, at, size int64) (*logMeta, error) {
+	if at+metaOffset+metaSize > size {
+		return nil, nil
+	}
+	var b [metaSize]byte
+	if _, err := file.ReadAt(b[:], at+metaOffset); err != nil {
+		return nil, err
+	}
+	order := binary.NativeEndian
+	sum := fnv.New64a()
+	_, _ = sum.Write(b[:metaSummed]) // Never fails (hash.Hash).
+	meta := &logMeta{int64(order.Uint32(b[metaPageAt:])), order.Uint64(b[metaEndAt:]), order.Uint64(b[metaTxAt:])}
+	switch {
+	case order.Uint32(b[metaMagicAt:]) != metaMagic, order.Uint32(b[metaVersionAt:]) != metaVersion:
+		return nil, nil
+	case sum.Sum64() != order.Uint64(b[metaSummed:]):
+		return nil, nil
+	case meta.pageSize < pageSizeMin || meta.pageSize > pageSizeMax || meta.pages > 1<<40:
+		return nil, nil
+	}
+	return meta, nil
+}

@@ -46,6 +46,7 @@ func (n *Node) service() *port.Service {
 		}
 		return &port.Done{}, n.finder.promise(q)
 	})
+	port.Handle(s, n.greeter.secret.answer)
 	port.Handle(s, n.history.answerLeaf)
 	port.Handle(s, func(_ context.Context, _ string, q *port.RootsCall) (*port.RootsReply, error) {
 		roots, err := n.audit.SegmentRoots(q.Size)

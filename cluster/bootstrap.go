@@ -36,6 +36,7 @@ type finder struct {
 	greeter    *greeter
 	peers      *peers
 	membership *membership
+	secret     *secretProver
 
 	asking    atomic.Bool // Whether it is a member still.
 	unreached int         // Rounds without a leader. Of run.
@@ -171,7 +172,7 @@ func (f *finder) form(seen map[string]*port.Pong) error {
 		if p.Expect != expect {
 			return fmt.Errorf("node %s expects %d nodes, this one %d", id, p.Expect, expect)
 		}
-		if _, err := port.ParseAddress(p.Address); err != nil {
+		if err := f.checkSecret(p); err != nil {
 			return err
 		}
 		servers = append(servers, raft.Server{Suffrage: raft.Voter, ID: raft.ServerID(id), Address: raft.ServerAddress(p.Address)})
@@ -190,6 +191,19 @@ func (f *finder) form(seen map[string]*port.Pong) error {
 	}
 	f.life.log.Info("forming a group", "nodes", len(servers))
 	return f.replica.raft.BootstrapCluster(raft.Configuration{Servers: servers}).Error()
+}
+
+// checkSecret has a node that would be of the group prove the cluster secret.
+func (f *finder) checkSecret(p *port.Pong) error {
+	to, err := port.ParseAddress(p.Address)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), port.CallPatience)
+	defer cancel()
+	l := f.peers.linkTo(to.Host)
+	defer l.Close()
+	return f.secret.check(ctx, l, p.ID, p.Incarnation)
 }
 
 func (f *finder) askPromise(server raft.Server) error {

@@ -26,8 +26,9 @@ func (g *greeter) look(host string, timeout time.Duration) (port.Welcome, error)
 	return w, err
 }
 
-// checkReachable asks the address that a node gives for its own who is there. Raft
-// would count a member that nobody can reach.
+// checkReachable asks the address that a node gives for its own who is there, and has
+// it prove the cluster secret. Raft would count a member that nobody can reach, or that
+// ends as soon as it has the state.
 func (m *membership) checkReachable(ctx context.Context, id string, to port.Address) (port.Welcome, error) {
 	heard := m.peers.greeter.heard()[id]
 	w, err := m.peers.greeter.look(to.Host, patienceOf(ctx))
@@ -39,7 +40,9 @@ func (m *membership) checkReachable(ctx context.Context, id string, to port.Addr
 	case heard.wentBack(w.Incarnation, w.LastIndex):
 		return w, port.ErrWentBack
 	}
-	return w, nil
+	l := m.peers.linkTo(to.Host)
+	defer l.Close()
+	return w, m.secret.check(ctx, l, w.ID, w.Incarnation)
 }
 
 // checkMoved dials the address that a member had: if its folder is alive there, in

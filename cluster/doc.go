@@ -23,7 +23,7 @@
 //	state        publish.go, views.go, pages.go what readers see of what is applied
 //	clocks       clock.go                       this clock, the others' and log time
 //	gateway      gateway.go                     the port between nodes, and raft's network over it
-//	greeter      greeter.go                     who is let in, and dialled
+//	greeter      greeter.go, secret.go          who is let in, dialled, and knows the secret
 //	peers        peers.go                       links to the others, and how they are
 //	lineage      lineage.go, note.go            of which recovery this folder is
 //	membership   membership.go, autopilot.go    changes of the group, on the leader

@@ -27,6 +27,7 @@ type greeter struct {
 	state       *state
 	replica     *replica
 	lineage     *lineage
+	secret      *secretProver // Also where certificates are shown.
 	life        *life
 	mux         *port.Mux    // nil: no port between nodes. Set before anything is dialled.
 	address     port.Address // Where this node can be dialled. Set like mux.
@@ -39,6 +40,7 @@ type greeter struct {
 func newGreeter(config *Config, l *life, folder *datadir.Folder, s *state, r *replica, k *lineage) *greeter {
 	return &greeter{
 		id: config.ID, version: config.Version, process: randomSeq(), log: l.log, life: l, folder: folder, state: s, replica: r, lineage: k,
+		secret:  &secretProver{config.Secret, config.ID, folder.Identity().Incarnation},
 		reached: map[string]reached{},
 	}
 }

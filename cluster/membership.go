@@ -43,6 +43,7 @@ type membership struct {
 	lineage   *lineage
 	peers     *peers
 	propose   proposer
+	secret    *secretProver
 	deadAfter time.Duration // Of a voter's silence; below 0: it never loses its vote.
 
 	changing gate                 // One change at a time.
@@ -54,19 +55,27 @@ type membership struct {
 
 // toLeader does a verb here, if this node leads, or has the leader do it.
 func (m *membership) toLeader(ctx context.Context, call port.VerbCall) error {
+	err := m.askLeader(ctx, &call)
+	if errors.Is(err, port.ErrNotLeader) {
+		return m.peers.noLeaderError()
+	}
+	return err
+}
+
+func (m *membership) askLeader(ctx context.Context, call *port.VerbCall) error {
 	if m.replica.leads() {
-		return m.doVerb(ctx, &call)
+		return m.doVerb(ctx, call)
 	}
 	leader, _ := m.replica.remoteLeader()
 	if leader == "" {
-		return m.peers.noLeaderError()
+		return port.ErrNotLeader
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*membershipPatience)
 	defer cancel()
 	// A lane of their own: they take their time, and a peer silent to pings is dialled anew.
-	_, err := port.Ask(ctx, m.peers.link(string(leader), linkVerb), &call)
+	_, err := port.Ask(ctx, m.peers.link(string(leader), linkVerb), call)
 	switch {
-	case errors.Is(err, port.ErrNotSent), errors.Is(err, port.ErrNotLeader):
+	case errors.Is(err, port.ErrNotSent):
 		return fmt.Errorf("%w: %w", m.peers.noLeaderError(), err)
 	case errors.Is(err, port.ErrLinkDown):
 		return fmt.Errorf("%w: %w", wire.ErrUnknown, err)

@@ -138,12 +138,12 @@ func (n *Node) assemble() {
 		wake: make(chan struct{}, 1),
 	}
 	n.membership = &membership{
-		life: n.life, state: n.state, replica: n.replica, lineage: n.lineage, peers: n.peers, deadAfter: n.config.DeadAfter,
-		changing: newGate(), propose: n.propose,
+		life: n.life, state: n.state, replica: n.replica, lineage: n.lineage, peers: n.peers, secret: n.greeter.secret,
+		deadAfter: n.config.DeadAfter, changing: newGate(), propose: n.propose,
 	}
 	n.finder = &finder{
 		life: n.life, folder: n.folder, state: n.state, replica: n.replica, greeter: n.greeter, peers: n.peers,
-		membership: n.membership, join: n.config.Join, expect: n.config.BootstrapExpect, release: n.config.Version,
+		membership: n.membership, secret: n.greeter.secret, join: n.config.Join, expect: n.config.BootstrapExpect, release: n.config.Version,
 	}
 	n.digester = newDigester(n.life, n.replica, n.peers)
 	n.scrubber = &scrubber{life: n.life, audit: n.audit, every: n.config.ScrubEvery}

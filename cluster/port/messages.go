@@ -27,6 +27,7 @@ const (
 	callList    Kind = 14
 	callGiveUp  Kind = 15
 	callRemoved Kind = 16
+	callSecret  Kind = 17
 	callFailed  Kind = 255
 )
 
@@ -147,6 +148,17 @@ type PromiseCall struct {
 	Incarnation string `cbor:"2,keyasint"`
 }
 
+// SecretCall asks a node to prove that it knows the cluster secret, which certificates
+// alone do not say.
+type SecretCall struct {
+	Challenge []byte `cbor:"1,keyasint"`
+}
+
+// SecretReply has the proof: of the challenge, by this node and no other.
+type SecretReply struct {
+	Proof []byte `cbor:"1,keyasint"`
+}
+
 // ReadIndexCall asks the leader for its commit index, confirmed by a quorum.
 type ReadIndexCall struct{}
 
@@ -246,6 +258,7 @@ func (JoinCall) kind(Done) Kind                { return callJoin }
 func (VerbCall) kind(Done) Kind                { return callVerb }
 func (RemovedCall) kind(Done) Kind             { return callRemoved }
 func (PromiseCall) kind(Done) Kind             { return callPromise }
+func (SecretCall) kind(SecretReply) Kind       { return callSecret }
 func (RootsCall) kind(RootsReply) Kind         { return callRoots }
 func (BundleCall) kind(BundleReply) Kind       { return callBundle }
 func (SegmentCall) kind(SegmentReply) Kind     { return callSegment }

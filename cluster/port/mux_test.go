@@ -362,7 +362,7 @@ func FuzzPeerMessages(f *testing.F) {
 			new(Hello), new(Welcome), new(Pong), new(ForwardCall), new(ForwardReply), new(GiveUpCall), new(GiveUpReply),
 			new(ReadIndexReply), new(TermReply), new(LeafCall), new(LeafReply), new(RootsCall), new(RootsReply), new(BundleCall),
 			new(BundleReply), new(SegmentCall), new(SegmentReply), new(DigestCall), new(DigestReply), new(ListCall), new(ListReply),
-			new(VerbCall), new(PromiseCall),
+			new(VerbCall), new(PromiseCall), new(SecretCall), new(SecretReply),
 		} {
 			_ = decodeMessage(data, v)
 		}

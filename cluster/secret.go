@@ -1,0 +1,62 @@
+package cluster
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"railguard/cluster/port"
+)
+
+const (
+	challengeSize = 32
+	// secretUse keeps what is proven here apart from all else that the secret is for.
+	secretUse = "railguard: proof of the cluster secret"
+)
+
+var errSecret = errors.New("has another cluster secret than this node")
+
+// secretProver tells who knows the cluster secret. Where nodes show certificates, these
+// say which machine it is and nothing of the secret; without the secret a node cannot
+// open the group's keys and ends, and would stay behind as a member that never answers.
+// So nobody becomes a member before it has proven the secret.
+type secretProver struct {
+	secret          []byte
+	id, incarnation string
+}
+
+// proof answers a challenge as the node of that name and folder. It is good for no
+// other, so nobody can have it made by a member and show it for its own.
+func (s *secretProver) proof(challenge []byte, id, incarnation string) []byte {
+	mac := hmac.New(sha256.New, s.secret)
+	for _, part := range [][]byte{[]byte(secretUse), challenge, []byte(id), []byte(incarnation)} {
+		fmt.Fprintf(mac, "%d:", len(part)) // Never fails (hash.Hash).
+		mac.Write(part)
+	}
+	return mac.Sum(nil)
+}
+
+// answer proves the secret to a peer.
+func (s *secretProver) answer(_ context.Context, _ string, q *port.SecretCall) (*port.SecretReply, error) {
+	if len(q.Challenge) != challengeSize {
+		return nil, fmt.Errorf("cluster: a challenge has %d bytes, not %d", challengeSize, len(q.Challenge))
+	}
+	return &port.SecretReply{Proof: s.proof(q.Challenge, s.id, s.incarnation)}, nil
+}
+
+// check has the node at the other end of a link prove the secret.
+func (s *secretProver) check(ctx context.Context, l *port.Link, id, incarnation string) error {
+	challenge := make([]byte, challengeSize)
+	rand.Read(challenge) // Never fails.
+	r, err := port.Ask(ctx, l, &port.SecretCall{Challenge: challenge})
+	if err != nil {
+		return fmt.Errorf("cluster: node %q does not prove that it knows the cluster secret: %w", id, err)
+	}
+	if !hmac.Equal(r.Proof, s.proof(challenge, id, incarnation)) {
+		return fmt.Errorf("cluster: node %q %w", id, errSecret)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package cluster
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/cluster/port"
+	"railguard/cluster/porttest"
+	"railguard/engine"
+)
+
+// TestWrongSecretIsNoMember: a certificate of the right authority opens the port; whoever
+// does not know the cluster secret becomes no member, neither by asking for it nor by
+// an operator's word, at any node; with the right secret the same node does.
+func TestWrongSecretIsNoMember(t *testing.T) {
+	root := porttest.New(t, "root", nil)
+	g := newGroup(t, func(c *Config) { c.Certificates = root.Files(c.ID, nil) })
+	leader := g.open("n1", expect(1))
+	awaitReady(t, leader)
+	wrong := g.open("n2", join(g.host("n1")), func(c *Config) { c.Secret = []byte("another secret, as long as it must be") })
+	err := leader.membership.admitMember(t.Context(), &port.JoinCall{
+		ID: "n2", Address: wrong.greeter.address.String(), Format: uint16(engine.FormatNewest),
+	})
+	require.ErrorIs(t, err, errSecret)
+	require.ErrorIs(t, leader.Join(t.Context(), "n2", g.host("n2")), errSecret)
+	require.Len(t, leader.replica.servers(), 1)
+	require.Empty(t, wrong.replica.servers())
+	g.close("n2")
+	require.Len(t, leader.replica.servers(), 1, "no ghost")
+
+	g.open("n2", join(g.host("n1")))
+	require.Eventually(t, func() bool { return len(leader.replica.servers()) == 2 }, 20*time.Second, 10*time.Millisecond)
+}
+
+// TestWrongSecretFormsNoGroup: nodes that expect each other form no group with one that
+// does not know their secret, and nobody has promised anything.
+func TestWrongSecretFormsNoGroup(t *testing.T) {
+	root := porttest.New(t, "root", nil)
+	g := newGroup(t, func(c *Config) { c.Certificates = root.Files(c.ID, nil) })
+	hosts := join(g.host("n1"), g.host("n2"))
+	first := g.open("n1", expect(2), hosts)
+	second := g.open("n2", expect(2), hosts, func(c *Config) { c.Secret = []byte("another secret, as long as it must be") })
+	for _, n := range []*Node{first, second} {
+		require.Eventually(t, func() bool { return len(n.finder.lookAround()) == 1 }, 20*time.Second, 10*time.Millisecond)
+		require.ErrorIs(t, n.finder.form(n.finder.lookAround()), errSecret)
+		require.Empty(t, n.replica.servers())
+	}
+	g.close("n2")
+	g.open("n2", expect(2), hosts)
+	g.awaitReady()
+}
+
+// TestSecretProof: a proof is one of this challenge, by this node with this folder, of
+// this secret.
+func TestSecretProof(t *testing.T) {
+	s := &secretProver{[]byte("secret"), "n1", "aa"}
+	challenge := make([]byte, challengeSize)
+	r, err := s.answer(context.Background(), "", &port.SecretCall{Challenge: challenge})
+	require.NoError(t, err)
+	require.Equal(t, s.proof(challenge, "n1", "aa"), r.Proof)
+	for _, other := range [][]byte{
+		s.proof(append([]byte{1}, challenge[1:]...), "n1", "aa"),
+		s.proof(challenge, "n2", "aa"),
+		s.proof(challenge, "n1", "ab"),
+		s.proof(challenge, "n1a", "a"),
+		(&secretProver{secret: []byte("Secret")}).proof(challenge, "n1", "aa"),
+	} {
+		require.NotEqual(t, r.Proof, other)
+	}
+	for _, size := range []int{0, challengeSize - 1, challengeSize + 1} {
+		_, err := s.answer(context.Background(), "", &port.SecretCall{Challenge: make([]byte, size)})
+		require.Error(t, err)
+	}
+}

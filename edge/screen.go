@@ -277,7 +277,13 @@ func (j *Judge) UserProfile(slot engine.UserSlot) (*engine.UserProfile, error) {
 // checkScope keeps a key of one operator from screening another's agents.
 func (j *Judge) checkScope() error {
 	f := &j.screen.facts
-	if j.call.Caller.Operator == "" || f.Token != engine.TokenGood || f.ChainSize == 0 {
+	if j.call.Caller.Operator == "" || f.Token != engine.TokenGood {
+		return nil
+	}
+	if f.ChainSize == 0 { // A user credential alone, which stands for no one agent.
+		if f.User == nil || !j.call.Caller.Covers(f.User.OperatorLegalName) {
+			return foreignOperator()
+		}
 		return nil
 	}
 	if j.Terms.card(j.shared.cards, f.Chain[0]).operatorKey != j.call.Caller.Operator {

@@ -94,6 +94,7 @@ func (j *Judge) UserRecord(profile engine.UserProfile) (any, error) {
 		return nil, err
 	}
 	if refused := found.refusedBy(j.Terms.Settings.Policy); refused != nil {
+		refused.Note = j.attemptedUser(&profile, &found)
 		return nil, refused
 	}
 	profile.NameMatched = found.NameMatched
@@ -146,6 +147,16 @@ func (i *issuance) userWarnings() []strictjson.Members {
 		return []strictjson.Members{warning("user_possible_match", "the person's legal name resembles a listed one: payments will be reviewed", "R21_POSSIBLE_NAME_MATCH")}
 	}
 	return nil
+}
+
+// attemptedUser is the evidence of a user's registration that the institution's
+// policy refused.
+func (j *Judge) attemptedUser(profile *engine.UserProfile, found *issuance) *wire.Note {
+	var m strictjson.Members
+	j.Terms.writeUser(&m, profile)
+	found.write(&m, j.Terms.Settings.ListVersion)
+	j.Actor(&m)
+	return &wire.Note{Event: "user.refused", Common: wire.Common{Key: j.key(), Fragment: m, Filters: j.Terms.userFilters(profile)}}
 }
 
 // UserReissue is the body of a user's re-issue.

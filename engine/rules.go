@@ -146,13 +146,15 @@ func JudgeLive(m *Moment) Hits {
 		// ofac.onStale "review" (decision 43, "Modes"): while the list is too old no name
 		// can be said to be clear, so the stale list is a possible match of its own.
 		hits.Add(21, SubListStale)
+		hits.ListStale = true
 	}
 	return hits
 }
 
 // Decide chooses the first hit of the table, under the institution's modes of
 // the REVIEW rules: off drops a hit, shadow only records it, block decides it
-// before every REVIEW. R1 stands alone.
+// before every REVIEW. R1 stands alone. A stale list asks for a review (ofac.onStale)
+// whatever the mode of name matches is.
 func Decide(hits *Hits, policy *Policy) Decision {
 	if hits.Mask == 0 {
 		return Decision{Verdict: Proceed}
@@ -162,6 +164,7 @@ func Decide(hits *Hits, policy *Policy) Decision {
 	}
 	var decision Decision
 	var behind RuleID // The first of those that are decided after all BLOCKs.
+	aged := false     // R21 counts for the list's age alone.
 	for i := range Rules {
 		rule := &Rules[i]
 		if !hits.Has(rule.ID) {
@@ -169,7 +172,11 @@ func Decide(hits *Hits, policy *Policy) Decision {
 		}
 		verdict, ahead := rule.Verdict, rule.Verdict == Block
 		if verdict == Review {
-			switch policy.Modes[rule.ID] {
+			mode := policy.Modes[rule.ID]
+			if rule.ID == 21 && hits.ListStale && (mode == ModeOff || mode == ModeShadow) {
+				mode, aged = ModeReview, true
+			}
+			switch mode {
 			case ModeOff:
 				continue
 			case ModeShadow:
@@ -191,5 +198,8 @@ func Decide(hits *Hits, policy *Policy) Decision {
 		decision.Rule, decision.Verdict = behind, RuleByID(behind).Verdict
 	}
 	decision.Sub = hits.Subs[decision.Rule]
+	if decision.Rule == 21 && aged {
+		decision.Sub = SubListStale
+	}
 	return decision
 }

@@ -420,3 +420,31 @@ func TestStaticRules(t *testing.T) {
 		})
 	}
 }
+
+// The mode of name matches does not speak of a list that is too old.
+func TestStaleListReviewsWhateverTheModeOfNames(t *testing.T) {
+	policy := DefaultPolicy()
+	policy.ListStaleReview = true
+	for _, mode := range []Mode{ModeOff, ModeShadow, ModeReview} {
+		policy.Modes[21] = mode
+		for _, matched := range []bool{false, true} {
+			var hits Hits
+			if matched {
+				hits.Add(21, 1)
+			}
+			live := JudgeLive(&Moment{Now: someday, Policy: policy, ListStale: true})
+			hits.Merge(&live)
+			decision := Decide(&hits, policy)
+			require.Equal(t, Review, decision.Verdict, "mode %s, matched %v", mode, matched)
+			want := SubListStale
+			if matched && mode == ModeReview {
+				want = 1
+			}
+			require.Equal(t, want, decision.Sub)
+		}
+		policy.ListStaleReview = false
+		live := JudgeLive(&Moment{Now: someday, Policy: policy, ListStale: true})
+		require.Equal(t, Proceed, Decide(&live, policy).Verdict)
+		policy.ListStaleReview = true
+	}
+}

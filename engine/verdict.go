@@ -67,6 +67,10 @@ type Sub uint8
 type Hits struct {
 	Mask uint32
 	Subs [RuleCount + 1]Sub
+
+	// ListStale says that R21 fired because of the list's age (SubListStale), whatever
+	// else it fired for: the mode of names does not speak of that.
+	ListStale bool
 }
 
 // Add records a hit of rule id; a zero sub is no hit.
@@ -88,4 +92,5 @@ func (h *Hits) Merge(other *Hits) {
 			h.Add(id, other.Subs[id])
 		}
 	}
+	h.ListStale = h.ListStale || other.ListStale
 }

@@ -310,7 +310,7 @@ func (m *Machine) applyNote(b *wire.Note, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
-	if !eventOf(b.Event, "agent.") && b.Event != wire.EventRecovered {
+	if !eventOf(b.Event, "agent.") && !eventOf(b.Event, "user.") && b.Event != wire.EventRecovered {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"strings"
 
 	"railguard/edge"
 	"railguard/engine"
@@ -31,7 +32,7 @@ func patchAgent(c *call) error {
 		if err := f.Err(); err != nil {
 			return nil, err
 		}
-		if err := mayWiden(c, edge.SettingsWiden(&profile.Settings, &next)); err != nil {
+		if err := mayWiden(c, edge.SettingsWiden(&profile.Settings, &next), reason); err != nil {
 			return nil, err
 		}
 		var m strictjson.Members
@@ -42,12 +43,21 @@ func patchAgent(c *call) error {
 	})
 }
 
-// mayWiden refuses a widening to keys that may only tighten.
-func mayWiden(c *call, widens bool) error {
-	if widens && !c.key.May(wire.RolePolicy) {
+// mayWiden refuses a widening to keys that may only tighten, and without a reason.
+func mayWiden(c *call, widens bool, reason string) error {
+	if !widens {
+		return nil
+	}
+	if !c.key.May(wire.RolePolicy) {
 		refused := forbidden(wire.RolePolicy)
 		refused.Message = "this change lets through what was stopped before: it needs the role policy"
 		return judged{refused}
+	}
+	if strings.TrimSpace(reason) == "" {
+		return judged{&Error{
+			Status: http.StatusUnprocessableEntity, Code: "missing_field", Param: "reason",
+			Message: "reason is required: this change lets through what was stopped before",
+		}}
 	}
 	return nil
 }

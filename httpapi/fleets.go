@@ -162,7 +162,7 @@ func patchFleet(c *call) error {
 			return nil, err
 		}
 		widens := next.DailyLimit > old.DailyLimit || edge.PaceWidens(old.Hours, next.Hours, old.Velocity, next.Velocity)
-		if err := mayWiden(c, widens); err != nil {
+		if err := mayWiden(c, widens, reason); err != nil {
 			return nil, err
 		}
 		var m strictjson.Members

@@ -146,7 +146,7 @@ func TestWiderParentIsSeen(t *testing.T) {
 	f := newFollower(t)
 	parent, _ := f.register(`,"allowedCounterpartyTypes":["business"]`)
 	f.fallBehind()
-	require.Equal(t, 200, f.elsewhere("policy", "PATCH", "/v1/agents/"+parent, `{"allowedCounterpartyTypes":["business","exchange"]}`).Code)
+	require.Equal(t, 200, f.elsewhere("policy", "PATCH", "/v1/agents/"+parent, `{"allowedCounterpartyTypes":["business","exchange"],"reason":"r"}`).Code)
 	require.True(t, f.held)
 	w := f.do("operator", "POST", "/v1/delegates/create", `{"parentAgentId":"`+parent+`","agentName":"child","allowedCounterpartyTypes":["exchange"]}`)
 	require.Equal(t, 201, w.Code, w.Body)
@@ -190,7 +190,7 @@ func TestAddingEntriesNeverEnforces(t *testing.T) {
 		require.Equal(t, "off", textOf(v, "mode"))
 		require.Equal(t, "PROCEED", pays())
 		answer(t, n.do("policy", "PUT", place, `{"mode":"enforce","entries":[{"name":"Acme"}]}`), 200)
-		require.Equal(t, "enforce", textOf(answer(t, n.do("policy", "POST", place+"/entries", `{"name":"Beta"}`), 200), "mode"))
+		require.Equal(t, "enforce", textOf(answer(t, n.do("policy", "POST", place+"/entries", `{"name":"Beta","reason":"r"}`), 200), "mode"))
 		require.Equal(t, "REVIEW", pays())
 		answer(t, n.do("policy", "PUT", place, `{"mode":"off","reason":"r"}`), 200)
 	}

@@ -178,3 +178,57 @@ func TestTenantsMayNotLift(t *testing.T) {
 	require.Equal(t, 403, n.do("operator", "POST", "/v1/agents/"+id+"/reissue", `{}`).Code, "a key without policy names the new operator")
 	answer(t, n.do("operator", "POST", "/v1/agents/"+id+"/reissue", `{"operatorLegalName":"GLOBEX"}`), 201)
 }
+
+// A user's credential alone is of its operator, as an agent's is: a key of another
+// operator does not screen with it.
+func TestUserAloneIsInScope(t *testing.T) {
+	n := newTenants(t)
+	unbound := answer(t, n.do("acme", "POST", "/v1/users/register", `{"legalName":"Acme Person","operatorLegalName":"Acme"}`), 201)
+	size := n.store.Size()
+	for _, token := range []string{textOf(unbound, "token"), n.userToken} {
+		for _, path := range []string{"/v1/screen", "/v1/screen/dry-run"} {
+			require.Equal(t, 403, n.do("globex", "POST", path, `{"token":"`+token+`","amount":1}`).Code, path)
+			require.Equal(t, 403, n.do("globex", "POST", path, `{"token":"`+token+`","amount":1}`).Code, path)
+		}
+	}
+	require.Equal(t, size, n.store.Size())
+	require.Equal(t, 200, n.do("acme", "POST", "/v1/screen", `{"token":"`+textOf(unbound, "token")+`","amount":1}`).Code)
+}
+
+// What the institution refused to register leaves evidence, persons as agents.
+func TestRefusedUsersLeaveANote(t *testing.T) {
+	n := newTestNode(t)
+	answer(t, n.do("policy", "PUT", "/v1/policy", `{"registration":{"onMatch":"refuse"}}`), 200)
+	size := n.store.Size()
+	w := n.do("operator", "POST", "/v1/users/register", `{"legalName":"Nicolas Maduro Moros"}`)
+	require.Equal(t, 422, w.Code, w.Body)
+	require.Equal(t, "operator_sanctioned", member(t, w.Body.Bytes(), "code"))
+	require.Equal(t, size+1, n.store.Size())
+	leaf, err := n.store.Leaf(size)
+	require.NoError(t, err)
+	require.Equal(t, "user.refused", member(t, leaf, "kind"))
+	require.Equal(t, "Nicolas Maduro Moros", member(t, leaf, "legalName"))
+	require.Equal(t, "key_operator", member(t, leaf, "actorKeyId"))
+}
+
+// Whatever lets through what was stopped needs a reason, wherever it is set.
+func TestWideningNeedsAReason(t *testing.T) {
+	n := newTestNode(t)
+	id, _ := n.register(`,"velocity":{"maxPerMinute":5},"whitelist":{"mode":"enforce","entries":[]}`)
+	fleet := textOf(answer(t, n.do("operator", "POST", "/v1/fleets/create", `{"fleetName":"F","operatorLegalName":"Acme Inc","dailyLimitUSDC":5}`), 201), "fleetId")
+	answer(t, n.do("policy", "PUT", "/v1/whitelist", `{"mode":"enforce","entries":[]}`), 200)
+	for _, c := range []struct{ method, path, body string }{
+		{"PATCH", "/v1/agents/" + id, `"velocity":{"maxPerMinute":6}`},
+		{"PATCH", "/v1/fleets/" + fleet, `"dailyLimitUSDC":6`},
+		{"PUT", "/v1/agents/" + id + "/whitelist", `"mode":"enforce","entries":[{"name":"Pens Ltd"}]`},
+		{"POST", "/v1/whitelist/entries", `"name":"Pens Ltd"`},
+		{"PUT", "/v1/whitelist", `"mode":"off","entries":[]`},
+	} {
+		for _, reason := range []string{"", `,"reason":""`, `,"reason":"  "`} {
+			w := n.do("policy", c.method, c.path, "{"+c.body+reason+"}")
+			require.Equal(t, 422, w.Code, "%s %s: %s", c.method, c.path, w.Body)
+			require.Equal(t, "reason", member(t, w.Body.Bytes(), "param"))
+		}
+		answer(t, n.do("policy", c.method, c.path, "{"+c.body+`,"reason":"wanted"}`), 200)
+	}
+}

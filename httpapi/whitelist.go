@@ -168,7 +168,7 @@ func whitelistRecord(c *call, find placeOf, change listChange, match uint64) (an
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
-	if err := mayWiden(c, engine.WhitelistWidens(place.current, next)); err != nil {
+	if err := mayWiden(c, engine.WhitelistWidens(place.current, next), reason); err != nil {
 		return nil, err
 	}
 	writeWhitelist(c, &m, next)

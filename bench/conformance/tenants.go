@@ -11,6 +11,7 @@ var tenantChecks = []Check{
 	{ID: "T144", Title: "a key with an operator's scope is closed out of what is the institution's, whatever its roles", Source: Ruling, Needs: NeedAdmin, run: checkInstitution},
 	{ID: "T145", Title: "the same Idempotency-Key under another API key of the same owner: one outcome", Source: Ruling, Needs: NeedAdmin, run: checkOwnersKey},
 	{ID: "T146", Title: "a record is readable by every screener key of its owner and by none of another", Source: Ruling, Needs: NeedAdmin, run: checkOwnersRecord},
+	{ID: "T148", Title: "R8, R3 and a suspension set by an unscoped key are lifted by whom they may be, and by nobody else", Source: Ruling, Needs: NeedAdmin, run: checkLifting},
 	{ID: "T153", Title: "no public document counts open or closed reviews", Source: Ruling, run: checkNothingCounted},
 }
 
@@ -89,6 +90,50 @@ func checkOwnersRecord(p *probe) {
 			p.expect(!strings.Contains(string(a.raw), g.id), "the refusal names the agent")
 		}
 	}
+}
+
+func checkLifting(p *probe) {
+	operator := p.name("Lifting Orchard Holdings")
+	tenant, plain := p.makeKey(operator), p.makeKey("", "operator")
+	officer := p.makeKey("", "operator", "policy")
+	closed := func(what, method, path string, body obj, keys ...apiKey) {
+		for _, key := range keys {
+			a := p.call(method, path, body, withKey(key.secret))
+			p.expect(a.status == 403 || a.status == 404, "%s: status %d, want 403 or 404", what, a.status)
+		}
+	}
+	g := p.register(with("operatorLegalName", operator))
+	path := "/v1/agents/" + g.id
+	p.success(p.post(path+"/suspend", obj{"reason": "x"}, withKey(tenant.secret)))
+	p.success(p.post(path+"/suspend", obj{"reason": "x"}, withKey(plain.secret)))
+	closed("reinstating what the institution suspended", "POST", path+"/reinstate", obj{"reason": "x"}, tenant)
+	closed("re-issuing what the institution suspended", "POST", path+"/reissue", obj{}, tenant)
+	p.verdict(p.screen(g, "1"), "BLOCK", "R2_CREDENTIAL_STATUS")
+	p.success(p.post(path+"/reinstate", obj{"reason": "x"}, withKey(plain.secret)))
+	named := obj{"operatorLegalName": operator, "reason": "x"}
+	p.success(p.post("/v1/operators/suspend", named, withKey(plain.secret)))
+	closed("reinstating an operator that the institution suspended", "POST", "/v1/operators/reinstate", named, tenant)
+	p.success(p.post("/v1/operators/reinstate", named, withKey(plain.secret)))
+	p.success(p.post(path+"/suspend", obj{"reason": "x"}, withKey(tenant.secret)))
+	p.success(p.post(path+"/reinstate", obj{"reason": "x"}, withKey(tenant.secret)))
+
+	p.success(p.post(path+"/ownership-transfer", obj{"newOperatorLegalName": newOperator}, withKey(plain.secret)))
+	closed("an empty re-issue under R8", "POST", path+"/reissue", obj{}, tenant, plain)
+	closed("cancelling R8", "DELETE", path+"/ownership-transfer", obj{}, tenant, plain)
+	closed("flagging another operator", "POST", path+"/ownership-transfer", obj{"newOperatorLegalName": operator}, tenant, plain)
+	p.verdict(p.screen(g, "1"), "BLOCK", "R8_OWNERSHIP_TRANSFER")
+	moved := p.registered(p.post(path+"/reissue", obj{"operatorLegalName": newOperator}, withKey(plain.secret)))
+	p.proceeds(p.screen(moved, "1"))
+	p.success(p.post(path+"/ownership-transfer", obj{"newOperatorLegalName": operator}, withKey(plain.secret)))
+	p.proceeds(p.screen(p.registered(p.post(path+"/reissue", obj{}, withKey(officer.secret))), "1"))
+
+	listed := p.register(with("operatorLegalName", operator), with("operatorWallet", p.listedWallet()))
+	p.verdict(p.screen(listed, "1"), "BLOCK", "R3_OPERATOR_OFAC_ISSUANCE")
+	path = "/v1/agents/" + listed.id + "/reissue"
+	closed("another wallet under R3", "POST", path, obj{"operatorWallet": cleanWallet()}, tenant, plain)
+	closed("another operator under R3", "POST", path, obj{"operatorLegalName": newOperator}, plain)
+	cured := p.registered(p.post(path, obj{"operatorWallet": cleanWallet()}, withKey(officer.secret)))
+	p.proceeds(p.screen(cured, "1"))
 }
 
 // publicPaths are the documents that need no key.

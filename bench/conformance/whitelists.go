@@ -7,6 +7,7 @@ var whitelistChecks = []Check{
 	{ID: "X-WL-2", Title: "every identifier of a listed kind must be listed; unidentified counterparties are R13", Source: Ruling, run: checkWhitelistMatch},
 	{ID: "X-WL-3", Title: "adding and removing single entries", Source: Ruling, run: checkWhitelistEntries},
 	{ID: "X-WL-4", Title: "agent and fleet lists intersect; mode off is no list", Source: Ruling, run: checkWhitelistIntersection},
+	{ID: "T147", Title: "adding or narrowing a whitelist never turns R13 into PROCEED; entries of an unset one change no verdict", Source: Ruling, run: checkListsOnlyNarrow},
 	{ID: "X-WL-5", Title: "at most 2,000 entries of sane form", Source: Ruling, run: checkWhitelistLimits},
 }
 
@@ -54,7 +55,7 @@ func checkWhitelistEntries(p *probe) {
 	g, one, two := p.register(), cleanWallet(), cleanWallet()
 	path := "/v1/agents/" + g.id + "/whitelist"
 	p.whitelist(g, obj{"wallet": one})
-	a := p.success(p.post(path+"/entries", obj{"wallet": two}))
+	a := p.success(p.post(path+"/entries", obj{"wallet": two, "reason": "a new supplier"}))
 	p.proceeds(p.screen(g, "1", obj{"cpWallet": two}))
 	listed := p.success(p.get(path))
 	entries := p.array(listed, "entries")
@@ -78,9 +79,50 @@ func checkWhitelistIntersection(p *probe) {
 	for _, wallet := range []string{agentOnly, fleetOnly} {
 		p.verdict(p.screen(g, "1", obj{"cpWallet": wallet}), "REVIEW", "R13_COUNTERPARTY_WHITELIST")
 	}
-	p.success(p.call("PUT", path, obj{"mode": "off", "entries": list{obj{"wallet": both}}}))
+	p.success(p.call("PUT", path, obj{"mode": "off", "entries": list{obj{"wallet": both}}, "reason": "conformance"}))
 	p.proceeds(p.screen(g, "1", obj{"cpWallet": agentOnly}))
 	p.same(p.success(p.get("/v1/whitelist")), "mode", "off")
+}
+
+// checkListsOnlyNarrow holds calls that are R13 against lists that are added and
+// narrowed: a name beside a known wallet above all, which an intersection of kinds
+// once let through.
+func checkListsOnlyNarrow(p *probe) {
+	const rule = "R13_COUNTERPARTY_WHITELIST"
+	wallet, other := cleanWallet(), cleanWallet()
+	calls := []obj{
+		{"cpWallet": wallet, "cpName": "A Foreign Name"}, {"cpWallet": other, "cpName": cleanCounterparty}, {"cpName": "A Foreign Name"}, {"cpWallet": other}, {},
+	}
+	fleet := p.fleet("1000000")
+	g := p.register(with("fleetId", fleet))
+	agents, fleets := "/v1/agents/"+g.id+"/whitelist", "/v1/fleets/"+fleet+"/whitelist"
+	p.whitelist(g, obj{"wallet": wallet}, obj{"name": cleanCounterparty})
+	held := func(after string) {
+		for _, call := range calls {
+			a := p.screen(g, "1", call)
+			p.expect(a.text("verdict") == "REVIEW" && hasRule(a, "R13"), "%v after %s: %s %s, want REVIEW %s", call, after, a.text("verdict"), a.text("rule"), rule)
+		}
+	}
+	held("nothing")
+	for _, entries := range []list{{obj{"wallet": wallet}}, {obj{"wallet": other}}, {obj{"name": "A Foreign Name"}}, {}} {
+		p.success(p.call("PUT", fleets, obj{"mode": "enforce", "entries": entries, "reason": "conformance"}))
+		held("the fleet's list")
+	}
+	p.success(p.call("PUT", fleets, obj{"mode": "off", "entries": list{}, "reason": "conformance"}))
+	entries := p.array(p.success(p.get(agents)), "entries")
+	p.must(len(entries) == 2, "the list has %d entries, want 2", len(entries))
+	p.success(p.call("DELETE", agents+"/entries/"+fmt.Sprint(memberOf(entries[1], "id")), nil))
+	held("its last name went")
+	p.success(p.call("DELETE", agents+"/entries/"+fmt.Sprint(memberOf(entries[0], "id")), nil))
+	held("its last entry went")
+
+	unset := p.register()
+	path := "/v1/agents/" + unset.id + "/whitelist"
+	p.success(p.post(path+"/entries", obj{"wallet": wallet, "reason": "conformance"}))
+	p.same(p.success(p.get(path)), "mode", "off")
+	for _, call := range calls {
+		p.proceeds(p.screen(unset, "1", call))
+	}
 }
 
 func checkWhitelistLimits(p *probe) {
@@ -91,7 +133,7 @@ func checkWhitelistLimits(p *probe) {
 		entries[i] = obj{"wallet": fmt.Sprintf("0x%040x", i+1)}
 	}
 	p.refused(p.call("PUT", path, obj{"mode": "enforce", "entries": entries}), 422, "invalid_field")
-	p.success(p.call("PUT", path, obj{"mode": "enforce", "entries": entries[:2000]}))
+	p.success(p.call("PUT", path, obj{"mode": "enforce", "entries": entries[:2000], "reason": "conformance"}))
 	p.proceeds(p.screen(g, "1", obj{"cpWallet": fmt.Sprintf("0x%040x", 2000)}))
 	for _, entry := range []any{obj{}, obj{"wallet": ""}, obj{"name": 5}, "0x1", nil} {
 		a := p.call("PUT", path, obj{"mode": "enforce", "entries": list{entry}})

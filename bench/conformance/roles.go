@@ -183,8 +183,9 @@ func checkPlainKey(p *probe) {
 	key := p.makeKey("")
 	made := p.registered(p.post("/v1/agents/register", p.registration(policy(obj{"maxSingleTxUSDC": 100})), withKey(key.secret)))
 	txn := p.screenBody(made.payment("150"), withKey(key.secret)).text("txnId")
-	a := p.post("/v1/reviews/"+txn, obj{"disposition": "APPROVED", "reviewedBy": "officer", "reviewedByKey": "forged"}, withKey(key.secret))
-	p.status(a, 200)
+	forged := obj{"disposition": "APPROVED", "reviewedBy": "officer", "reviewedByKey": "forged"}
+	p.refused(p.post("/v1/reviews/"+txn, forged, withKey(key.secret)), 422, "unknown_field")
+	a := p.status(p.post("/v1/reviews/"+txn, obj{"disposition": "APPROVED", "reviewedBy": "officer"}, withKey(key.secret)), 200)
 	p.same(a, "reviewedByKey", key.id)
 }
 

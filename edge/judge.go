@@ -97,6 +97,7 @@ type Judge struct {
 	Terms  *Terms // Of now; renewed when this node had to catch up.
 	Index  uint64 // Log index that an answer rests on; 0: what is applied.
 	Timing Timing
+	Forged bool // A token of the call had to be tried, and its signature was no good.
 
 	screen  screening
 	answer  leafjson.Screen    // The record that OpenAnswer read.
@@ -110,7 +111,7 @@ var leafParsers fastjson.ParserPool
 // before is left but the room.
 func (j *Judge) Begin(ctx context.Context, shared *Judges, call *Call) {
 	j.ctx, j.shared, j.call, j.Terms = ctx, shared, call, shared.Now()
-	j.Index, j.Timing, j.fresh = 0, Timing{}, false
+	j.Index, j.Timing, j.Forged, j.fresh = 0, Timing{}, false, false
 }
 
 // Within replaces the context: a deadline is known only after the caller is.

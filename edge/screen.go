@@ -62,6 +62,7 @@ func (j *Judge) Screen() (*wire.Screen, error) {
 	if err := j.checkScope(); err != nil {
 		return nil, err
 	}
+	j.Forged = j.screen.facts.Token == engine.TokenSignature
 	j.lookUpCleared(list)
 	verified := time.Now()
 	j.Timing.Verify += verified.Sub(began)

@@ -94,7 +94,7 @@ func (j *Judge) UserRecord(profile engine.UserProfile) (any, error) {
 		return nil, err
 	}
 	if refused := found.refusedBy(j.Terms.Settings.Policy); refused != nil {
-		refused.Note = j.attemptedUser(&profile, &found)
+		refused.Note = attemptedUser(j, &profile, &found)
 		return nil, refused
 	}
 	profile.NameMatched = found.NameMatched
@@ -151,7 +151,7 @@ func (i *issuance) userWarnings() []strictjson.Members {
 
 // attemptedUser is the evidence of a user's registration that the institution's
 // policy refused.
-func (j *Judge) attemptedUser(profile *engine.UserProfile, found *issuance) *wire.Note {
+func attemptedUser(j *Judge, profile *engine.UserProfile, found *issuance) *wire.Note {
 	var m strictjson.Members
 	j.Terms.writeUser(&m, profile)
 	found.write(&m, j.Terms.Settings.ListVersion)

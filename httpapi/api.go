@@ -99,6 +99,7 @@ type route struct {
 	late       bool             // The handler asks for them itself.
 	parameters []string         // Of the query.
 
+	cost      int  // What a call counts against its key's rate; set by newListener, see costOf.
 	admin     bool // On the admin listener; set by newListener.
 	reserved  bool // Not counted against inFlightMax: reviews, health, cluster verbs.
 	always    bool // Answers before bootstrap and while draining.
@@ -205,7 +206,7 @@ func newListener(a *API, routes []route, admin bool) *listener {
 	byPath := make(map[string]*resource)
 	var order []*resource
 	for _, r := range routes {
-		r.admin = admin
+		r.admin, r.cost = admin, costOf(&r)
 		if r.max == 0 {
 			r.max = engine.BodyMax
 		}

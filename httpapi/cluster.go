@@ -115,7 +115,7 @@ func joinNode(c *call) error {
 	ctx, cancel := operation(c)
 	defer cancel()
 	if err := c.api.deps.Operations.Join(ctx, id, addr); err != nil {
-		return c.joinError(err)
+		return joinError(c, err)
 	}
 	return done(c)
 }
@@ -123,7 +123,7 @@ func joinNode(c *call) error {
 // joinError answers a join that failed without a word of what came from the
 // address: who may join nodes must not be able to look at other hosts with it. The
 // node's log has the reason.
-func (c *call) joinError(err error) error {
+func joinError(c *call, err error) error {
 	var known *Error
 	if errors.As(operationError(err), &known) && known.Status == http.StatusServiceUnavailable {
 		return known

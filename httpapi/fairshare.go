@@ -23,6 +23,10 @@ const (
 	shareEvery  = 250 * time.Millisecond
 	shareLeast  = 16   // A node's part of a rate is never under one in so many.
 	demandLeast = 0.01 // Calls a second; less is none.
+
+	// registrationsOf behind a key's id names its registrations among the uses that
+	// nodes tell each other. No key's id has a space.
+	registrationsOf = " registrations"
 )
 
 // fairShare divides each key's rate among the nodes: what the others do not use is
@@ -56,18 +60,22 @@ func (a *API) divideRates(keys *keyTable) {
 // what is asked here of the keys that are used most.
 func (t *keyTable) divide(passed time.Duration, others map[string]uint64) []report.KeyUse {
 	var use []report.KeyUse
+	share := func(name string, limiter *rate.Limiter, asked *keyUse, limit float64) {
+		own := asked.demand(passed)
+		part := rate.Limit(partOf(limit, own, float64(others[name])/1000))
+		if part != limiter.Limit() {
+			limiter.SetLimit(part)
+		}
+		if milli := uint32(min(own*1000, math.MaxUint32)); milli > 0 {
+			use = append(use, report.KeyUse{Key: name, Milli: milli})
+		}
+	}
 	for id, key := range t.byID {
 		if key.calls == nil {
 			continue
 		}
-		own := key.demand(passed)
-		part := rate.Limit(partOf(float64(key.limit), own, float64(others[id])/1000))
-		if part != key.calls.Limit() {
-			key.calls.SetLimit(part)
-		}
-		if milli := uint32(min(own*1000, math.MaxUint32)); milli > 0 {
-			use = append(use, report.KeyUse{Key: id, Milli: milli})
-		}
+		share(id, key.calls, key.use, float64(key.limit))
+		share(id+registrationsOf, key.creates, key.creating, registrationRate)
 	}
 	slices.SortFunc(use, func(a, b report.KeyUse) int { return cmp.Compare(b.Milli, a.Milli) })
 	return use[:min(len(use), report.KeyUseMax)]
@@ -79,15 +87,15 @@ type keyUse struct {
 	average atomic.Uint64 // Calls a second, the bits of a float64.
 }
 
-// demand is how often a second the key was asked for here lately, refused calls
+// demand is how much a second the key was asked for here lately, refused calls
 // included: half what it was, half what it is.
-func (k *apiKey) demand(passed time.Duration) float64 {
-	lately := float64(k.use.asked.Swap(0)) / passed.Seconds()
-	average := (math.Float64frombits(k.use.average.Load()) + lately) / 2
+func (k *keyUse) demand(passed time.Duration) float64 {
+	lately := float64(k.asked.Swap(0)) / passed.Seconds()
+	average := (math.Float64frombits(k.average.Load()) + lately) / 2
 	if average < demandLeast {
 		average = 0
 	}
-	k.use.average.Store(math.Float64bits(average))
+	k.average.Store(math.Float64bits(average))
 	return average
 }
 

@@ -114,3 +114,28 @@ func TestRateIsTheClusters(t *testing.T) {
 	}
 	require.Fail(t, "never limited")
 }
+
+// Registrations on other nodes take from this node's part, too: the rate is the
+// cluster's, whichever node is asked.
+func TestRegistrationRateIsTheClusters(t *testing.T) {
+	var nodes [3]*keyTable
+	for i := range nodes {
+		nodes[i] = newKeyTable([]*wire.APIKey{{ID: "a"}}, nil)
+	}
+	told := [3]uint64{}
+	for range 40 {
+		for i, node := range nodes {
+			node.byID["a"].creating.asked.Store(100)
+			name := "a" + registrationsOf
+			use := node.divide(time.Second, map[string]uint64{name: told[(i+1)%3] + told[(i+2)%3]})
+			require.Len(t, use, 1)
+			require.Equal(t, name, use[0].Key)
+			told[i] = uint64(use[0].Milli)
+		}
+	}
+	sum := 0.0
+	for _, node := range nodes {
+		sum += float64(node.byID["a"].creates.Limit())
+	}
+	require.InDelta(t, registrationRate, sum, 1)
+}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/time/rate"
 
@@ -27,7 +28,8 @@ type apiKey struct {
 	limit    int           // Calls a second; for RateLimit-Limit.
 	calls    *rate.Limiter // nil: no limit.
 	creates  *rate.Limiter // Registrations; nil: no limit.
-	use      *keyUse
+	use      *keyUse       // Of calls, by cost.
+	creating *keyUse       // Of registrations.
 }
 
 // keyTable is the immutable table of all live secrets, by their SHA-256.
@@ -50,7 +52,7 @@ func newKeyTable(keys []*wire.APIKey, before *keyTable) *keyTable {
 				ID: key.ID, Name: key.Name, Roles: key.Roles, Operator: key.Operator,
 				Key: wire.KeyRef{Row: uint32(i) + 1, Rev: key.Rev},
 			},
-			expires: key.ExpiresAt, use: new(keyUse),
+			expires: key.ExpiresAt, use: new(keyUse), creating: new(keyUse),
 		}
 		if entry.Roles == 0 {
 			entry.Roles = wire.RoleAdmin // A key without roles is admin of its tenant.
@@ -105,7 +107,7 @@ func (k *apiKey) setLimits(perSecond int32, before *keyTable) {
 	}
 	if before != nil {
 		if old := before.byID[k.ID]; old != nil && old.limit == k.limit && old.calls != nil {
-			k.calls, k.creates, k.use = old.calls, old.creates, old.use
+			k.calls, k.creates, k.use, k.creating = old.calls, old.creates, old.use, old.creating
 			return
 		}
 	}
@@ -199,11 +201,15 @@ func (c *call) authenticate() error {
 		return unauthorized()
 	}
 	c.key, c.asked.Caller = key, &key.Caller
+	cost := c.route.cost + costOfBody(c.r.ContentLength)
 	if key.use != nil {
-		key.use.asked.Add(1)
+		key.use.asked.Add(int64(cost))
+		if c.route.registers {
+			key.creating.asked.Add(1)
+		}
 		c.api.divideRates(keys)
 	}
-	if err := c.takeToken(key.calls, key.limit); err != nil {
+	if err := c.takeTokens(key.calls, key.limit, cost); err != nil {
 		return err
 	}
 	if !key.May(c.route.roles) {
@@ -213,7 +219,7 @@ func (c *call) authenticate() error {
 		return err
 	}
 	if c.route.registers {
-		return c.takeToken(key.creates, registrationRate)
+		return c.takeTokens(key.creates, registrationRate, 1)
 	}
 	return nil
 }
@@ -258,9 +264,10 @@ func (a *API) adminKey(secret string, key *apiKey) *apiKey {
 	return key
 }
 
-// takeToken counts one call against a rate, of which this node may have a part.
-func (c *call) takeToken(limiter *rate.Limiter, whole int) error {
-	if limiter == nil || limiter.Allow() {
+// takeTokens counts a call against a rate, of which this node may have a part. No
+// call costs more than a burst: a slow key must be good for it some time.
+func (c *call) takeTokens(limiter *rate.Limiter, whole, cost int) error {
+	if limiter == nil || limiter.AllowN(time.Now(), min(cost, limiter.Burst())) {
 		return nil
 	}
 	rateLimitedTotal.Inc()
@@ -275,7 +282,7 @@ func (c *call) takeToken(limiter *rate.Limiter, whole int) error {
 	h.Set("RateLimit-Reset", strconv.Itoa(wait))
 	return &Error{
 		Status: http.StatusTooManyRequests, Code: "rate_limited", Retry: wait,
-		Message: "more than " + strconv.Itoa(whole) + " calls a second with this key",
+		Message: "more than " + strconv.Itoa(whole) + " calls a second with this key; a dear one counts as several",
 	}
 }
 

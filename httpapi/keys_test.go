@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -99,6 +100,46 @@ func TestRegistrationRate(t *testing.T) {
 	}
 	require.True(t, limited)
 	require.NotEqual(t, http.StatusTooManyRequests, n.do("operator", "GET", "/v1/agents", "").Code, "only registrations are")
+}
+
+// A call counts what it costs: a list ten times, a large body by its blocks, a
+// forged token ten times, and none more than a burst.
+func TestCallsAreChargedByCost(t *testing.T) {
+	n := newTestNode(t)
+	named := map[string]bool{}
+	for _, r := range append(n.api.publicRoutes(), n.api.adminRoutes()...) {
+		named[r.method+" "+r.path] = true
+		require.Equal(t, r.roles == 0, costOf(&r) == 0, "%s %s", r.method, r.path)
+	}
+	for route := range costs {
+		require.True(t, named[route], "no such route: %s", route)
+	}
+	_, token := n.register("")
+	forged := token[:len(token)-8] + "AAAAAAAA"
+	left := func(name string, call func(key string)) int {
+		slow := testKey(name)
+		slow.Rate = 100
+		n.addKey(slow, testSecret(name))
+		call(name)
+		return int(n.api.keysNow().byID[slow.ID].calls.Tokens())
+	}
+	screen := func(token, extra string) func(string) {
+		return func(key string) {
+			require.Equal(t, 200, n.do(key, "POST", "/v1/screen", `{"token":"`+token+`","amount":1`+extra+`}`).Code)
+		}
+	}
+	const burst = 100 * burstFactor
+	require.InDelta(t, burst-1, left("plain", screen(token, "")), 1)
+	require.InDelta(t, burst-costForged, left("forger", screen(forged, "")), 1)
+	require.InDelta(t, burst-3, left("large", screen(token, `,"protocol":"x"`+strings.Repeat(" ", 2*bodyBlock))), 1)
+	require.InDelta(t, burst-costScan, left("lister", func(key string) { n.do(key, "GET", "/v1/agents", "") }), 1)
+	require.InDelta(t, burst-costWhole, left("exporter", func(key string) { n.do(key, "GET", "/v1/audit/export", "") }), 1)
+
+	tiny := testKey("tiny")
+	tiny.Rate = 1
+	n.addKey(tiny, testSecret("tiny"))
+	require.Equal(t, 200, n.do("tiny", "GET", "/v1/agents", "").Code, "a dear call is good for a slow key, too")
+	require.Equal(t, 429, n.do("tiny", "GET", "/v1/agents", "").Code)
 }
 
 func TestBearer(t *testing.T) {

@@ -32,6 +32,9 @@ func screen(c *call) error {
 	if err != nil {
 		return err
 	}
+	if c.judge.Forged {
+		c.key.charge(costForged - 1)
+	}
 	c.commit = time.Since(began) - c.judge.Timing.Verify - c.judge.Timing.Rules
 	record, err := c.resultRecord(result)
 	if err != nil {

@@ -26,6 +26,7 @@ type disk struct {
 
 	level   atomic.Int32
 	percent atomic.Int32 // Free, 0 to 100; -1: not known.
+	spare   atomic.Int64 // Bytes above the mark at which this node stops.
 }
 
 // levelOf judges free space: each mark is the lower of a share and an absolute.
@@ -66,6 +67,7 @@ func (d *disk) check() {
 	}
 	d.percent.Store(int32(float64(free) / float64(total) * 100))
 	level := levelOf(free, total)
+	d.spare.Store(int64(free) - int64(min(total/100*5, 256*engine.MiB)))
 	before := diskLevel(d.level.Swap(int32(level)))
 	if level == before {
 		return
@@ -74,12 +76,16 @@ func (d *disk) check() {
 	case diskFull:
 		d.life.die(fmt.Sprintf("disk full: %d of %d bytes free under %s: make room, then start again", free, total, d.dir))
 	case diskLow:
-		d.life.log.Error("disk nearly full: this node takes no writes and no leadership", "freeBytes", free)
+		d.life.log.Error("disk nearly full: this node takes no leadership, and no writes where no voter has room", "freeBytes", free)
 	case diskWarn:
 		d.life.log.Warn("disk is getting full", "freeBytes", free)
 	case diskFine:
 		d.life.log.Info("disk has room again", "freeBytes", free)
 	}
 }
+
+// fits reports whether a file of so many bytes can be written: the log must be cut also
+// on a disk that is nearly full, and most of all there.
+func (d *disk) fits(bytes int64) bool { return !d.low() || bytes < d.spare.Load() }
 
 func (d *disk) low() bool { return diskLevel(d.level.Load()) >= diskLow }

@@ -90,13 +90,18 @@ func (d *duties) failWhenLeaderless() {
 	}
 }
 
-// yieldWhenLow hands leadership on while the disk is nearly full.
+// yieldWhenLow hands leadership on while the disk is nearly full, to a voter with room:
+// where none has, leadership that goes round would help nobody.
 func (d *duties) yieldWhenLow() {
 	if !d.disk.low() || !d.replica.leads() || d.replica.voterCount() < 2 {
 		return
 	}
+	to := d.peers.roomiest()
+	if to == "" {
+		return
+	}
 	d.life.running.Go(func() {
-		if err := d.membership.transfer(context.Background(), ""); err != nil {
+		if err := d.membership.transfer(context.Background(), to); err != nil {
 			d.life.log.Warn("leadership not handed on though the disk is nearly full", "error", err)
 		}
 	})

@@ -354,11 +354,17 @@ func (n *Node) serving() error {
 	if n.life.dead.Load() != nil {
 		return wire.ErrShuttingDown
 	}
-	if n.disk.low() && n.replica.alone.Load() {
-		return wire.ErrOverloaded
+	if err := n.peers.leaderless(); err != nil {
+		return err
 	}
-	return n.peers.leaderless()
+	if n.storageLow() {
+		return wire.ErrStorageLow
+	}
+	return nil
 }
+
+// storageLow reports whether no voter has room for more: all nodes see it alike.
+func (n *Node) storageLow() bool { return n.disk.low() && n.peers.roomiest() == "" }
 
 // unserved is the error of a proposal that was still queued at its deadline: no
 // leader, one that does not answer this node, or too much to do.
@@ -366,6 +372,9 @@ func (n *Node) unserved() error {
 	leader, _, without := n.replica.current(time.Now())
 	if without > 0 || !n.peers.answers(string(leader)) {
 		return n.peers.noLeaderError()
+	}
+	if n.storageLow() {
+		return wire.ErrStorageLow
 	}
 	return wire.ErrOverloaded
 }

@@ -272,6 +272,22 @@ func (p *peers) answers(id string) bool {
 	return fresh && !s.silent
 }
 
+// roomiest is the other voter that answers, whose disk has room and whose log is the
+// furthest; "": there is none.
+func (p *peers) roomiest() (id string) {
+	var furthest uint64
+	for _, server := range p.replica.servers() {
+		if server.Suffrage != raft.Voter || server.ID == p.replica.self {
+			continue
+		}
+		s, fresh := p.fresh(string(server.ID))
+		if fresh && !s.silent && !s.pong.Low && (id == "" || s.pong.Applied > furthest) {
+			id, furthest = string(server.ID), s.pong.Applied
+		}
+	}
+	return id
+}
+
 // leaderFirst are links to the others, the leader first.
 func (p *peers) leaderFirst(lane linkLane) []*port.Link {
 	leader, _ := p.replica.remoteLeader()

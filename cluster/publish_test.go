@@ -204,7 +204,7 @@ func TestNodeLowOnDisk(t *testing.T) {
 	free.Store(15 * engine.MiB)
 	n.disk.check()
 	_, err := n.Propose(t.Context(), wire.KindRegister, register("b"))
-	require.ErrorIs(t, err, wire.ErrOverloaded)
+	require.ErrorIs(t, err, wire.ErrStorageLow)
 	require.False(t, n.Ready(t.Context(), readyQueryAll).Ready)
 	free.Store(100 * engine.MiB)
 	n.disk.check()

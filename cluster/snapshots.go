@@ -30,6 +30,7 @@ type compaction struct {
 
 	bytes   atomic.Int64 // Applied since the last snapshot.
 	entries atomic.Int64
+	size    atomic.Int64 // Of the last snapshot.
 	ages    ages
 
 	gate gate // One snapshot at a time.
@@ -46,7 +47,7 @@ func (c *compaction) applied(size int) {
 
 // takeWhenDue is a duty. The snapshot itself runs beside the duties.
 func (c *compaction) takeWhenDue(now time.Time) {
-	if c.bytes.Load() < c.due() || c.disk.low() || !c.gate.tryEnter() {
+	if c.bytes.Load() < c.due() || !c.disk.fits(c.size.Load()) || !c.gate.tryEnter() {
 		return
 	}
 	if now.Sub(c.last) < c.policy.Interval {
@@ -83,7 +84,7 @@ func (c *compaction) membersBefore() (before int64) {
 // takeByAge takes a snapshot, and so has the log cut, some times within the age the
 // log may reach. The nodes' turns come one after the other.
 func (c *compaction) takeByAge() error {
-	if c.disk.low() || !c.gate.tryEnter() {
+	if !c.disk.fits(c.size.Load()) || !c.gate.tryEnter() {
 		return nil
 	}
 	defer c.gate.leave()
@@ -118,6 +119,7 @@ func (c *compaction) take() (*raft.SnapshotMeta, error) {
 	if err != nil {
 		return nil, fmt.Errorf("snapshot cannot be opened again: %w", err)
 	}
+	c.size.Store(meta.Size)
 	return meta, source.Close()
 }
 

@@ -83,6 +83,7 @@ var codeTable = []codeText{
 	{"no_leader", 503, "The cluster is choosing a leader."},
 	{"sanctions_data_unavailable", 503, "No published sanctions list is loaded: no verdict can be given."},
 	{"overloaded", 503, "A queue or table of this node is full."},
+	{"storage_low", 503, "No voter's disk has room. Reads go on; writes come back by themselves when there is room."},
 	{"shutting_down", 503, "This node is going down."},
 	{"outcome_unknown", 503, "It is not known whether the call took effect. Retry with the same Idempotency-Key."},
 }
@@ -155,6 +156,8 @@ func proposalError(err error) error {
 		return unavailable("no_leader", "the cluster is choosing a leader")
 	case errors.Is(err, wire.ErrOverloaded):
 		return unavailable("overloaded", "too many calls wait")
+	case errors.Is(err, wire.ErrStorageLow):
+		return unavailable("storage_low", "the disks of the cluster are nearly full: reads go on, writes wait for room")
 	case errors.Is(err, wire.ErrShuttingDown):
 		return unavailable("shutting_down", "this node is going down")
 	case errors.Is(err, wire.ErrTooLarge):

@@ -152,6 +152,7 @@ func TestProposalErrors(t *testing.T) {
 		{wire.ErrNoQuorum, 503, "no_quorum", "none"},
 		{wire.ErrNoLeader, 503, "no_leader", "none"},
 		{wire.ErrOverloaded, 503, "overloaded", "none"},
+		{wire.ErrStorageLow, 503, "storage_low", "none"},
 		{wire.ErrShuttingDown, 503, "shutting_down", "none"},
 		{wire.ErrUnknown, 503, "outcome_unknown", "unknown"},
 		{wire.ErrTooLarge, 413, "payload_too_large", ""},

@@ -81,6 +81,8 @@ type Pong struct {
 
 	Process uint64 `cbor:"24,keyasint,omitempty"` // Random, of the process that answers.
 
+	Low bool `cbor:"26,keyasint,omitempty"` // Its disk is nearly full.
+
 	Tables []ListTables `cbor:"25,keyasint,omitempty"` // Of the active and the staged list, ready to be asked.
 }
 

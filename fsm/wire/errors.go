@@ -8,6 +8,7 @@ var (
 	ErrNoQuorum     = errors.New("no quorum")
 	ErrNoLeader     = errors.New("no leader")
 	ErrOverloaded   = errors.New("overloaded")
+	ErrStorageLow   = errors.New("storage low") // No voter's disk has room.
 	ErrShuttingDown = errors.New("shutting down")
 	ErrUnknown      = errors.New("outcome unknown") // It may or may not have happened.
 	ErrTooLarge     = errors.New("record too large")

@@ -72,18 +72,19 @@ func (v *VelocityRow) advance(second int64) {
 }
 
 func (v *VelocityRow) pace(from int64) Pace {
-	var minute, hour, day uint64
-	for _, n := range v.Seconds {
-		minute += uint64(n)
+	var minute, minuteOdd, hour, hourOdd uint64 // Two sums of each: no addition waits for the one before.
+	for i := 0; i < len(v.Seconds); i += 2 {
+		minute += uint64(v.Seconds[i])
+		minuteOdd += uint64(v.Seconds[i+1])
+		hour += uint64(v.Minutes[i])
+		hourOdd += uint64(v.Minutes[i+1])
 	}
-	for _, n := range v.Minutes {
-		hour += uint64(n)
-	}
-	for _, n := range v.Hours {
-		day += uint64(n)
-	}
-	pace := Pace{Minute: clamp32(minute), PerHour: clamp32(hour)}
+	pace := Pace{Minute: clamp32(minute + minuteOdd), PerHour: clamp32(hour + hourOdd)}
 	if v.Second-from >= daySeconds {
+		day := uint64(0)
+		for _, n := range v.Hours {
+			day += uint64(n)
+		}
 		pace.DayMeanX100 = clamp32((day*100 + minutesPerDay - 1) / minutesPerDay)
 	}
 	return pace

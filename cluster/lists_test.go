@@ -194,6 +194,53 @@ func TestEveryNodeCompiles(t *testing.T) {
 	}
 }
 
+// A release with another matcher carries the one before it too: while it is rolled out
+// every node judges with the version in force; the raise waits for all of them, and
+// needs no restart, no import and no pause. A binary without the version in force gives
+// no verdict and says so.
+func TestMatcherIsRaisedUnderWay(t *testing.T) {
+	upgraded := func(c *Config) { c.Matchers = ofac.Matchers{1, 2} }
+	g := newGroup(t)
+	g.form(3)
+	digest := stageList(t, g.leader(), encodedList(t, "FIRST WORKS"))
+	activateList(t, g.leader(), digest)
+	for i, id := range []string{"n1", "n2", "n3"} {
+		if i > 0 {
+			_, err := g.all()["n1"].RaiseMatcher(t.Context(), 2, wire.Common{})
+			require.ErrorIs(t, err, ErrMatcherNotReady, "%s is not upgraded", id)
+		}
+		g.close(id)
+		n := g.open(id, upgraded)
+		awaitList(t, n, digest)
+		require.EqualValues(t, 1, n.List().Matcher())
+	}
+	g.awaitReady()
+	require.Eventually(t, func() bool {
+		r, err := g.leader().RaiseMatcher(t.Context(), 2, wire.Common{})
+		return err == nil && r.Code == wire.Applied
+	}, 20*time.Second, 50*time.Millisecond)
+	g.awaitEqual()
+	for id, n := range g.all() {
+		require.Equal(t, tablesKey{digest, 2}, keyOf(n.List()), "%s at the very entry", id)
+		require.True(t, n.checkList().OK)
+		old, err := n.ListAs(digest, 1)
+		require.NoError(t, err, "for replays")
+		require.EqualValues(t, 1, old.Matcher())
+	}
+
+	old := g.follower().NodeID()
+	g.close(old)
+	n, err := Open(g.config(old))
+	require.NoError(t, err)
+	defer n.Close()
+	require.Eventually(t, func() bool { return n.Settings().Matcher == 2 }, 20*time.Second, 5*time.Millisecond)
+	check := n.checkList()
+	require.False(t, check.OK)
+	require.Equal(t, "matcher version 2 is in force and this binary carries [1]: upgrade it", check.Text)
+	_, err = n.ListByDigest(digest)
+	require.ErrorIs(t, err, ofac.ErrMatcherVersion)
+}
+
 // Every node has every list of the last 90 days: from its own disk, or from that of
 // another, also when its own folder is empty or damaged.
 func TestListsOfAnEmptiedNode(t *testing.T) {

@@ -28,6 +28,9 @@ const (
 	tablesLook     = 20 * time.Millisecond // Between two looks at whether they are made.
 )
 
+// ErrMatcherNotReady says that not every voter can judge with a version of the matcher.
+var ErrMatcherNotReady = errors.New("cluster: not every voter answers and has compiled the active list for that matcher")
+
 // wantedList is a list whose tables this node makes.
 type wantedList struct {
 	digest   [32]byte
@@ -289,6 +292,21 @@ func (k *listKeeper) everywhere(key tablesKey) bool {
 		}
 	}
 	return true
+}
+
+// RaiseMatcher raises the version of the matcher in force by one, once every voter that
+// answers has the active list's tables for it: from one log index on all judge with it.
+// It is refused with ErrMatcherNotReady where a voter does not answer or has not (or
+// cannot have) those tables: its calls would be 503 until it is upgraded.
+func (n *Node) RaiseMatcher(ctx context.Context, to uint16, common wire.Common) (wire.Result, error) {
+	settings := n.Settings()
+	if to == settings.Matcher+1 && settings.List != nil {
+		answering, voters := n.peers.reachable()
+		if answering < voters || !n.lists.everywhere(tablesKey{settings.List.Digest, to}) {
+			return wire.Result{}, fmt.Errorf("%w: version %d", ErrMatcherNotReady, to)
+		}
+	}
+	return n.Propose(ctx, wire.KindMatcher, wire.Encode(&wire.Matcher{Common: common, To: to}))
 }
 
 // Stage replicates an encoded list of entities in chunks through the log, one after

@@ -105,6 +105,26 @@ func (m *Machine) activate(info *wire.ListInfo, b *wire.ListActivate, r *wire.Re
 	m.write(head, &b.Common, "list.activated", r)
 }
 
+// applyMatcher raises the version of the matcher by one: what was judged with the one
+// before is stale from this index on. Apply knows no matcher; a node that does not carry
+// the new one gives no verdicts until it is upgraded.
+func (m *Machine) applyMatcher(b *wire.Matcher, r *wire.Result) {
+	if m.settled(&b.Common, r) {
+		return
+	}
+	switch {
+	case b.To == m.settings.Matcher:
+		r.Code = wire.Unchanged
+		return
+	case uint32(b.To) != uint32(m.settings.Matcher)+1:
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	m.edit().Matcher = b.To
+	head := number(m.head("matcher.raised"), "matcherVersion", int64(b.To))
+	m.write(head, &b.Common, "matcher.raised", r)
+}
+
 func (m *Machine) refreshList(b *wire.ListActivate, r *wire.Result) {
 	if m.settings.List == nil || m.settings.List.Digest != b.Digest {
 		refuse(r, wire.RefusedList)

@@ -260,6 +260,8 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		apply(m, record.Body, r, m.applyMember)
 	case wire.KindLogKey:
 		apply(m, record.Body, r, m.applyLogKey)
+	case wire.KindMatcher:
+		apply(m, record.Body, r, m.applyMatcher)
 	default:
 		m.out.Stop = "record kind that this binary does not know: upgrade this node"
 	}

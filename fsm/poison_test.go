@@ -56,6 +56,7 @@ func TestLeafFitsItsBound(t *testing.T) {
 			wire.KindPolicy:      &wire.PolicyPut{Common: common, Policy: *engine.DefaultPolicy()},
 			wire.KindNote:        &wire.Note{Common: common, Event: "agent.refused"},
 			wire.KindFormat:      &wire.FormatRaise{Common: common, To: engine.Format1},
+			wire.KindMatcher:     &wire.Matcher{Common: common, To: 1},
 			wire.KindListChunk:   &wire.ListChunk{Common: common, Total: 1, Data: []byte{1}},
 			wire.KindDisposition: &wire.Disposition{Common: common, Leaf: 0, Disposition: wire.Rejected},
 		}

@@ -201,3 +201,17 @@ func saltOf(t *testing.T, data []byte) (salt [leaf.SaltSize]byte) {
 	}
 	return salt
 }
+
+// The matcher rises by one, and what was judged with the one before is judged again.
+func TestMatcherRises(t *testing.T) {
+	w := newWorld(t)
+	require.EqualValues(t, 1, w.m.settings.Matcher)
+	for _, to := range []uint16{0, 3, 1<<16 - 1} {
+		require.Equal(t, wire.RefusedMalformed, w.do(wire.KindMatcher, &wire.Matcher{To: to}).Refusal)
+	}
+	require.Equal(t, wire.Unchanged, w.do(wire.KindMatcher, &wire.Matcher{To: 1}).Code)
+	require.Equal(t, wire.Applied, w.do(wire.KindMatcher, &wire.Matcher{To: 2}).Code)
+	require.EqualValues(t, 2, w.m.settings.Matcher)
+	require.EqualValues(t, 2, restoredFrom(t, w.m).settings.Matcher)
+	require.Equal(t, wire.RefusedMalformed, w.do(wire.KindMatcher, &wire.Matcher{To: 1}).Refusal)
+}

@@ -35,10 +35,11 @@ const (
 	KindNote
 	KindMember
 	KindLogKey
+	KindMatcher
 )
 
 // KindNewest is the highest kind this binary knows.
-const KindNewest = KindLogKey
+const KindNewest = KindMatcher
 
 // Idem is a caller's Idempotency-Key: hashes of key (scoped by owner and
 // path) and body. The zero value is "no key given".
@@ -399,6 +400,12 @@ type Clock struct {
 type FormatRaise struct {
 	Common
 	To engine.Format `cbor:"4,keyasint"`
+}
+
+// Matcher raises the version of the matcher that verdicts are judged with, by one.
+type Matcher struct {
+	Common
+	To uint16 `cbor:"4,keyasint"`
 }
 
 // Note writes a leaf about something that changed no state: a registration that

@@ -18,7 +18,7 @@ func bodies() map[Kind]any {
 		KindUser: &User{}, KindUserReissue: &UserReissue{}, KindFleet: &Fleet{}, KindFleetUpdate: &FleetUpdate{}, KindAssign: &Assign{},
 		KindSettings: &Settings{}, KindAttest: &Attest{}, KindStatus: &Status{}, KindOwnership: &Ownership{}, KindDisposition: &Disposition{},
 		KindQueue: &Queue{}, KindListChunk: &ListChunk{}, KindListActivate: &ListActivate{}, KindPolicy: &PolicyPut{}, KindWhitelist: &WhitelistPut{},
-		KindAPIKey: &APIKeyPut{}, KindSigningKey: &SigningKeyPut{}, KindCleared: &ClearedPut{}, KindClock: &Clock{}, KindFormat: &FormatRaise{}, KindNote: &Note{}, KindMember: &Member{}, KindLogKey: &LogKeyPut{},
+		KindAPIKey: &APIKeyPut{}, KindSigningKey: &SigningKeyPut{}, KindCleared: &ClearedPut{}, KindClock: &Clock{}, KindFormat: &FormatRaise{}, KindNote: &Note{}, KindMember: &Member{}, KindLogKey: &LogKeyPut{}, KindMatcher: &Matcher{},
 	}
 }
 

@@ -71,8 +71,8 @@ var bodyShapes = map[string]strictjson.Shape{
 
 	"POST /v1/ofac/sync":          whySaid,
 	"POST /v1/ofac/{id}/activate": whySaid.With("force"),
-	"POST /v1/ofac/{id}/rollback": whySaid,
-	"POST /v1/ofac/rollback":      whySaid,
+	"POST /v1/ofac/{id}/rollback": whySaid.With("force"),
+	"POST /v1/ofac/rollback":      whySaid.With("force"), // A rollback is forced in any case.
 	"POST /v1/cleared":            strictjson.Names("name", "uid", "reason", "expiresAt", "clearedBy"),
 	"DELETE /v1/cleared/{id}":     whySaid,
 

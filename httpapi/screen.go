@@ -132,7 +132,10 @@ func matchName(c *call) error {
 	}
 	switch {
 	case name == "" && wallet == "":
-		return badQuery("name", "or wallet is required")
+		return &Error{
+			Status: http.StatusUnprocessableEntity, Code: "missing_field", Param: "name",
+			Message: "name or wallet is required",
+		}
 	case utf8.RuneCountInString(name) > engine.NameRunesMax:
 		return badQuery("name", "must have at most 512 characters")
 	case len(wallet) > engine.FieldMax:

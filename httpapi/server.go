@@ -225,6 +225,9 @@ func (k *connections) follow(handler http.Handler) http.Handler {
 		if r.ContentLength != 0 && r.Body != nil && r.Body != http.NoBody {
 			body := k.body(w, r)
 			defer body.whole()
+			// The server's own request keeps its own body: by it net/http sees that it was
+			// left early, and gives the caller time to read the answer before it closes.
+			r = r.WithContext(r.Context())
 			r.Body = body
 		}
 		handler.ServeHTTP(w, r)

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
 )
 
 func TestEntrance(t *testing.T) {
@@ -217,3 +219,18 @@ func TestClientsAreForgotten(t *testing.T) {
 type addressed struct{ net.Conn }
 
 func (addressed) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP("2001:db8::1"), Port: 1} }
+
+// A caller that is still writing when it is refused gets its answer, not a reset.
+func TestRefusedWhileWritingStillReads(t *testing.T) {
+	_, addr := serveNode(t, ServerLimits{UnfinishedPerAddress: 10})
+	for range 5 {
+		body := strings.NewReader(strings.Repeat(" ", engine.BodyMax+1))
+		r, err := http.NewRequest("POST", "http://"+addr+"/v1/agents/register", body)
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer "+testSecret("operator"))
+		response, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		require.Equal(t, 413, response.StatusCode)
+		require.NoError(t, response.Body.Close())
+	}
+}

@@ -63,7 +63,7 @@ func Checks() []Check {
 		statusChecks, reviewChecks, auditChecks, healthChecks,
 		jsonChecks, tokenChecks, httpChecks, idempotencyChecks, registrationChecks,
 		whitelistChecks, ownershipChecks, policyChecks, queueChecks, historyChecks, evidenceChecks,
-		matchChecks, limitChecks, roleChecks, tenantChecks, keyChecks,
+		matchChecks, limitChecks, inputChecks, roleChecks, tenantChecks, keyChecks,
 		listSwitchChecks, clockChecks, ledgerChecks,
 	}
 	var all []Check

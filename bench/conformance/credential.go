@@ -258,7 +258,7 @@ func checkOptional(p *probe) {
 	p.register()
 	p.register(with("operatorWallet", cleanWallet()), with("operatorEIN", "12-3456789"), with("agentFramework", "none in particular"),
 		with("underlyingModel", "model-a"), policy(obj{"allowedChains": list{"ETH"}, "allowedRails": list{"USDC"}}))
-	p.register(with("unheardOfMember", obj{"a": 1}))
+	p.register(with("metadata", obj{"a": 1}))
 }
 
 func checkPolicyEnums(p *probe) {

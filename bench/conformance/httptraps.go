@@ -47,7 +47,7 @@ func (p *probe) unprocessed(what string, a rawAnswer) {
 func checkTransferEncoding(p *probe) {
 	body := p.screenText(p.register())
 	chunk := fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
-	for _, coding := range []string{"chunked", "Chunked", "gzip, chunked", "identity", "chunked, identity"} {
+	for _, coding := range []string{"gzip, chunked", "identity", "chunked, identity", "gzip"} {
 		a := p.raw(p.rawPost("/v1/screen", "Transfer-Encoding: "+coding+"\r\n", chunk))
 		p.unprocessed("Transfer-Encoding "+coding, a)
 	}

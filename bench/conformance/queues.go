@@ -38,7 +38,7 @@ func checkQueueClaim(p *probe) {
 	a := p.success(p.post(path+"claim", obj{"assignee": "carla"}))
 	p.same(a, "assignee", "carla")
 	p.refused(p.post(path+"claim", obj{"assignee": "someone else"}), 409, "claimed_by_other")
-	p.success(p.post(path+"comment", obj{"comment": "called the operator", "author": "carla"}))
+	p.success(p.post(path+"comment", obj{"comment": "called the operator", "by": "carla"}))
 	p.success(p.post(path+"release", obj{"assignee": "carla"}))
 	p.success(p.post(path+"claim", obj{"assignee": "someone else"}))
 	p.disposition(txn, "APPROVED") // A claim is advisory: it does not stop a disposition.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -74,6 +75,7 @@ func (n *Node) Status(ctx context.Context) report.ClusterStatus {
 	}
 	s.Quorum = quorumOf(s.Nodes)
 	s.Writes.State = n.writes(&s)
+	s.TakeDown = n.takeDown(&s)
 	s.Autopilot = n.membership.autopilot(s.Nodes)
 	s.Warnings = append(n.warnings(), n.groupWarnings(&s)...)
 	return s
@@ -127,6 +129,8 @@ func (n *Node) nodes(_ context.Context, commit uint64) []report.NodeStatus {
 		node.Suffrage = suffrageNonvoter
 		if server.Suffrage == raft.Voter {
 			node.Suffrage = suffrageVoter
+		} else if to, err := port.ParseAddress(string(server.Address)); err == nil && !to.Hold {
+			node.Healthy = false // It has no vote yet where it should have one.
 		}
 		nodes = append(nodes, node)
 	}
@@ -147,13 +151,13 @@ func (n *Node) peerStatus(id string, commit uint64, now time.Time) report.NodeSt
 	median, _ := n.clocks.medianOffset()
 	p := &last.pong
 	node.APIAddr, node.Role, node.Version, node.UpSince = p.APIAddr, p.Role, p.Release, p.UpSince
-	node.Healthy = fresh && !last.silent && p.Healthy
 	if !fresh || last.silent {
 		node.Role = roleUnreachable // What it was when it last answered means nothing now.
 	}
 	node.LastContactMs = now.Sub(last.at).Milliseconds()
 	node.AppliedIndex = p.Applied
 	node.Lag = max(commit, p.Commit) - min(p.Applied, max(commit, p.Commit))
+	node.Healthy = fresh && !last.silent && p.Healthy && node.Lag <= maxLagDefault
 	node.ClockSkewMs = int64((last.offset - median) / engine.Millisecond)
 	node.DiskFreePct, node.ListVersion = int(p.DiskFree), p.ListVersion
 	return node
@@ -190,7 +194,7 @@ func (n *Node) self(commit uint64) report.NodeStatus {
 		ID: n.config.ID, Addr: n.greeter.address.Host, APIAddr: n.config.APIAddr,
 		Suffrage: suffrageNonvoter, Role: n.Role(),
 		// Without its history a node is no copy yet that others could be lost for.
-		Healthy:      n.life.dead.Load() == nil && !n.disk.low() && !n.history.busy.Load(),
+		Healthy:      n.life.dead.Load() == nil && !n.disk.low() && !n.history.busy.Load() && n.checkList().OK,
 		AppliedIndex: applied, Lag: commit - min(applied, commit),
 		Version: n.config.Version, UpSince: n.since.UTC().Format(datadir.TimeFormat),
 		ClockSkewMs: int64(n.clocks.offset() / engine.Millisecond),
@@ -254,10 +258,35 @@ func (n *Node) groupWarnings(s *report.ClusterStatus) (warnings []string) {
 			warnings = append(warnings, fmt.Sprintf("history of %s is incomplete: it is fetched from the others", node.ID))
 		}
 	}
-	if s.Quorum.Voters > 2 && s.Quorum.FailureTolerance == 0 && s.Writes.State != "no_quorum" {
-		warnings = append(warnings, "no further node may be lost")
+	if len(s.Nodes) > 2 && !s.TakeDown.OK && s.Writes.State != "no_quorum" {
+		warnings = append(warnings, "do not take another node down: "+strings.Join(s.TakeDown.Why, "; "))
 	}
 	return warnings
+}
+
+// takeDown says whether a node may be taken: every other one must be what the group
+// counts on, and the group must survive it.
+func (n *Node) takeDown(s *report.ClusterStatus) report.TakeDown {
+	t := report.TakeDown{Why: []string{}}
+	if s.Writes.State != "ok" {
+		t.Why = append(t.Why, "writes: "+s.Writes.State)
+	}
+	for _, node := range s.Nodes {
+		switch server, known := n.replica.find(raft.ServerID(node.ID)); {
+		case node.Healthy:
+		case node.Role == roleUnreachable:
+			t.Why = append(t.Why, node.ID+" does not answer")
+		case known && server.Suffrage != raft.Voter:
+			t.Why = append(t.Why, node.ID+" has no vote yet")
+		default:
+			t.Why = append(t.Why, node.ID+" is not healthy")
+		}
+	}
+	if s.Quorum.FailureTolerance == 0 {
+		t.Why = append(t.Why, "no further node may be lost")
+	}
+	t.OK = len(t.Why) == 0
+	return t
 }
 
 // skewed names members whose clocks stand apart from the others'.
@@ -283,7 +312,7 @@ func (n *Node) waitsToBeTold() bool {
 func (n *Node) Ready(ctx context.Context, query report.ReadyQuery) report.Readiness {
 	checks := []report.ReadyCheck{n.checkNode()}
 	if !query.NoLeader { // First: what the leader says of its commit index counts for the next.
-		checks = append(checks, n.checkLeader(ctx, query))
+		checks = append(checks, n.checkLeader(ctx, query), n.checkVote())
 	}
 	checks = append(checks, n.checkApplied(ctx, query), n.checkList(), n.checkDiskRoom(), n.checkClock())
 	r := report.Readiness{Ready: true}
@@ -325,6 +354,22 @@ func (n *Node) checkLeader(ctx context.Context, query report.ReadyQuery) report.
 		return report.ReadyCheck{Name: "leader", Text: fmt.Sprintf("%s does not answer: %v%s", id, err, n.greeter.because())}
 	}
 	return report.ReadyCheck{Name: "leader", OK: true, Text: fmt.Sprintf("ok (%s, %v)", id, time.Since(start).Round(time.Millisecond))}
+}
+
+// checkVote keeps a node out that the group does not count on yet, so that whoever
+// replaces one node after the other by their readiness waits for its vote.
+func (n *Node) checkVote() report.ReadyCheck {
+	server, known := n.replica.find(n.replica.self)
+	to, err := port.ParseAddress(string(server.Address))
+	switch {
+	case !known || err != nil:
+		return report.ReadyCheck{Name: "vote", Text: "no member yet"}
+	case server.Suffrage != raft.Voter && !to.Hold:
+		return report.ReadyCheck{Name: "vote", Text: "none yet: catching up"}
+	case server.Suffrage != raft.Voter:
+		return report.ReadyCheck{Name: "vote", OK: true, Text: "held without one"}
+	}
+	return report.ReadyCheck{Name: "vote", OK: true, Text: "ok"}
 }
 
 func (n *Node) checkApplied(ctx context.Context, query report.ReadyQuery) report.ReadyCheck {

@@ -17,7 +17,14 @@ type ClusterStatus struct {
 	FeatureLevel uint16       `json:"featureLevel"` // Replicated format.
 	MaxLevel     uint16       `json:"maxFeatureLevel"`
 	LogTime      string       `json:"logTime"`
+	TakeDown     TakeDown     `json:"takeDown"`
 	Warnings     []string     `json:"warnings"`
+}
+
+// TakeDown says whether a node may be stopped, wiped or replaced now, and if not why.
+type TakeDown struct {
+	OK  bool     `json:"ok"`
+	Why []string `json:"why"`
 }
 
 // LeaderInfo names the leader.

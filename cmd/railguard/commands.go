@@ -29,7 +29,7 @@ func clientCommands() []*cobra.Command {
 	under("ofac", newImport())
 	under("policy", newPolicyPut())
 	under("match", newMatchEval())
-	under("cluster", newClusterStatus(), newClusterRecover())
+	under("cluster", newClusterStatus(), newClusterWait(), newClusterRecover())
 	return append(commands, newVerify(), newDump(), newConformance(), newHealth(), newTLS())
 }
 

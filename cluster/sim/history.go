@@ -70,11 +70,12 @@ func (h *History) Read(ctx context.Context, host *Host) {
 
 // CheckReads holds the reads to what was acknowledged before them, and wants so many
 // answered: reads that all fail show nothing.
-func (h *History) CheckReads(t testing.TB, least int) {
+func (h *History) CheckReads(t testing.TB, least int) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	require.Empty(t, h.stale)
 	require.GreaterOrEqual(t, h.reads, least, "reads answered; %d were not", h.deaf)
+	return h.reads
 }
 
 // begin makes an Op; finish notes it.

@@ -81,6 +81,7 @@ func TestSchedules(t *testing.T) {
 	sum, runs := map[string]int{}, 0
 	t.Cleanup(func() { // Over all of them there was something to find.
 		t.Logf("%d schedules: %v", runs, sum)
+		require.GreaterOrEqual(t, sum["reads"], 5*runs, "reads that all fail show nothing: %v", sum)
 		for _, what := range []string{"PROCEED", "REVIEW", "BLOCK", "approved", "of a delegate", "suspended", "revoked"} {
 			require.GreaterOrEqual(t, sum[what], runs/20, "%s: %v", what, sum)
 		}
@@ -140,7 +141,7 @@ func schedule(t testing.TB, seed uint64) (counts map[string]int) {
 	l.end()
 	w.settle(t)
 	h.CheckAll(t, w, spendLimits)
-	h.CheckReads(t, 5)
+	reads := h.CheckReads(t, 0)
 	good, unknown, refused := h.Count()
 	w.trace(fmt.Sprintf("%d acknowledged, %d unknown, %d refused", good, unknown, refused))
 	require.Greater(t, good, 40)
@@ -149,6 +150,7 @@ func schedule(t testing.TB, seed uint64) (counts map[string]int) {
 		b.leaf(i, leaf)
 	}
 	require.GreaterOrEqual(t, b.counts["PROCEED"], 10, "verdicts: %v", b.counts)
+	b.counts["reads"] = reads // One that is hit hard may have few; all together must not.
 	return b.counts
 }
 

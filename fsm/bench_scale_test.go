@@ -75,7 +75,7 @@ func scale(b *testing.B, agents int) {
 	_, err = view.WriteTo(&snapshot)
 	require.NoError(b, err)
 	want := digester.Digest(view)
-	w.m, view, digester = nil, nil, NewDigester()
+	w.m, view, digester = nil, nil, NewDigester() //nolint:wastedassign // Nothing may keep the old state alive.
 	runtime.GC()
 	at = time.Now()
 	w.m, err = Restore(bytes.NewReader(snapshot.Bytes()))

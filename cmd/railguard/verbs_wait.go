@@ -32,7 +32,8 @@ so that the cluster survives the next one's absence. Ask a node that stays up.`,
 			if err := c.settle(cmd, false); err != nil {
 				return err
 			}
-			last, end := "no answer yet", time.Now().Add(patience)
+			var last string // What is still missing; "" when nothing is.
+			end := time.Now().Add(patience)
 			for {
 				data, err := c.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/v1/cluster/status"})
 				if err != nil {

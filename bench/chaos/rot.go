@@ -30,7 +30,7 @@ type rot struct {
 var rots = []rot{
 	{name: "audit record, while the node runs", folder: "audit", mark: `"txnId":"txn_`, runs: true, tries: 1},
 	{name: "audit record", folder: "audit", mark: `"txnId":"txn_`, tries: 1},
-	{name: "entry of the raft log", folder: "raft", mark: `"requestId":"`, tries: 8},
+	{name: "entry of the raft log", folder: "raft", mark: "req_", tries: 8},
 	{name: "raft snapshot", folder: filepath.Join("raft", "snapshots"), tries: 1, before: func(ctx context.Context, s *stage, n *node) error {
 		_, err := s.caller.verb(ctx, n.api+"/v1/cluster/snapshot", map[string]any{})
 		return err

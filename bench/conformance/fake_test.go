@@ -111,7 +111,7 @@ func rubberStamp(w http.ResponseWriter, r *http.Request) {
 func TestRubberStamp(t *testing.T) {
 	t.Parallel()
 	results := fakeRun(t, rubberStamp, nil)
-	allowed := "T003 T017 T020 T035 T086 T042 T042/us T043 T055 T056 T090 T011 T015 T015/all T017/all T040/all T042/all T044/all T045/all T046/all T048/all X-HDR-1 X-HDR-2 T049 T050 X-JSON-2 X-JSON-6"
+	allowed := "T003 T017 T020 T035 T086 T042 T042/us T043 T055 T056 T090 T011 T015 T015/all T017/all T040/all T042/all T044/all T045/all T046/all T048/all X-HDR-1 X-HDR-2 T049 T050 X-JSON-2 X-JSON-6 X-HTTP-2"
 	require.Empty(t, surprising(passed(results), allowed))
 	for _, id := range []string{"T060", "T063", "T064", "T065", "T068", "T069", "T072", "T074", "T075", "T079", "T052"} {
 		require.Equal(t, Fail, results[id].Outcome, id)

@@ -50,7 +50,9 @@ func checkReviewOrderOfRules(p *probe) {
 		}},
 		{"R13_COUNTERPARTY_WHITELIST", func() { call["cpWallet"] = known }},
 		{"R15_MODEL_CHANGED", func() { call["underlyingModel"] = "model-a" }},
-		{"R17_UNUSUAL_HOUR", func() { p.success(p.call("PATCH", "/v1/agents/"+g.id, obj{"operatingHours": nil})) }},
+		{"R17_UNUSUAL_HOUR", func() {
+			p.success(p.call("PATCH", "/v1/agents/"+g.id, obj{"operatingHours": nil, "reason": "the conformance run"}))
+		}},
 		{"R18_RAIL_POLICY", func() { delete(call, "rail") }},
 		{"R20_COUNTERPARTY_TYPE", func() { call["cpType"] = "business" }},
 		{"R22_ATTESTATION_STALE", func() { p.attest(g) }},

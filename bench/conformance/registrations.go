@@ -121,7 +121,7 @@ func checkAgentPatch(p *probe) {
 	p.proceeds(p.screen(g, "1"))
 	p.success(p.call("PATCH", "/v1/agents/"+g.id, obj{"operatingHours": otherHours(p)}))
 	p.verdict(p.screen(g, "1"), "REVIEW", "R17_UNUSUAL_HOUR")
-	p.success(p.call("PATCH", "/v1/agents/"+g.id, obj{"operatingHours": nil}))
+	p.success(p.call("PATCH", "/v1/agents/"+g.id, obj{"operatingHours": nil, "reason": "the conformance run"}))
 	p.proceeds(p.screen(g, "1"))
 	a := p.call("PATCH", "/v1/agents/"+g.id, obj{"spendPolicy": obj{"maxSingleTxUSDC": 1000000}})
 	p.verdict(p.screen(g, "101"), "REVIEW", "R10_SINGLE_TX_LIMIT")

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/audit"
+	"railguard/audit/merkle"
 )
 
 // record is a leaf of the size and make-up of a screening record, about 600
@@ -69,6 +70,11 @@ func BenchmarkAppend(b *testing.B) {
 		run(fmt.Sprintf("batch=%d", batch), batch, 1<<16-1)
 	}
 	run("batch=512/sealing", 512, 1<<62)
+	for i := range leaves {
+		leaves[i].Hash = new(merkle.Hasher).Leaf(leaves[i].Data)
+	}
+	run("batch=512/hashed", 512, 1<<16-1)
+	run("batch=512/hashed/sealing", 512, 1<<62)
 }
 
 // filled returns a store with sealed segments of n records.

@@ -417,7 +417,7 @@ func provenSegment(f File, form shape, number uint64, root Hash) (*segmentInfo, 
 		if first == nil {
 			first = d
 		}
-	}); err != nil {
+	}, &pacer{}); err != nil {
 		return nil, err
 	}
 	if first != nil {

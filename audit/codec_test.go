@@ -69,7 +69,7 @@ func testSegment(t testing.TB, number uint64) (*memFile, *segmentParts) {
 	f := &memFile{}
 	parts, err := writeSegment(f, form, number, 0, func(i int) (*part, error) {
 		return newPart(testLeaves(int(form.first(number))+i*bundleLeaves, bundleLeaves))
-	})
+	}, &pacer{})
 	require.NoError(t, err)
 	return f, parts
 }

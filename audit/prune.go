@@ -67,7 +67,7 @@ func (s *Store) eraseUpTo(number, before uint64) error {
 		full := t.full.Load()
 		t.release()
 		if full { // Sealing leaves them out; where it fails, the tail is cut.
-			if err := s.seal(t); errors.Is(err, ErrBroken) {
+			if err := s.seal(t, &pacer{}); errors.Is(err, ErrBroken) {
 				return err
 			}
 		}

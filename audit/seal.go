@@ -33,7 +33,7 @@ func (s *Store) offerSeal(t *tail) error {
 		return nil
 	}
 	if s.inline || len(s.fullTails()) > sealBacklogMax {
-		if err := s.seal(t); errors.Is(err, ErrBroken) {
+		if err := s.seal(t, &pacer{}); errors.Is(err, ErrBroken) {
 			return err
 		}
 		return nil
@@ -69,16 +69,19 @@ func (s *Store) sealer() {
 			if s.usable() != nil {
 				break
 			}
-			_ = s.seal(t) // counted and, if it matters, sticky
+			_ = s.seal(t, &pacer{rest: sealRest, urgent: s.sealingIsUrgent}) // counted and, if it matters, sticky
 		}
 	}
 }
+
+// sealingIsUrgent: another tail is full already, or the store closes.
+func (s *Store) sealingIsUrgent() bool { return s.closed.Load() || len(s.fullTails()) > 1 }
 
 // seal writes a full tail as a segment and removes the tail, in this order:
 // segment written and synced, renamed, folders synced, readers switched, tail
 // removed. At each point between, a crash leaves the tail or the segment or
 // both, and Open takes the segment.
-func (s *Store) seal(t *tail) error {
+func (s *Store) seal(t *tail, pace *pacer) error {
 	s.filing.Lock()
 	defer s.filing.Unlock()
 	s.mu.RLock()
@@ -93,7 +96,7 @@ func (s *Store) seal(t *tail) error {
 	}
 	var parts *segmentParts
 	err := s.fileSegment(t.number, suffix, func(f File) (err error) {
-		if parts, err = writeSegment(f, s.form, t.number, cut, func(i int) (*part, error) { return t.part(i, cut) }); err != nil {
+		if parts, err = writeSegment(f, s.form, t.number, cut, func(i int) (*part, error) { return t.part(i, cut) }, pace); err != nil {
 			return err
 		}
 		if !slices.Equal(parts.nodes, t.bundleRoot) {

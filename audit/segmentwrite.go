@@ -51,6 +51,7 @@ type segmentParts struct {
 type part struct {
 	erased []Hash  // of the leaves at its front that are erased
 	bundle *bundle // of the others; nil: none is left
+	hashes []Hash  // of all leaves, where they are known; nil: they are computed
 	// Times of the first and the last leaf that are known.
 	timeFirst, timeLast int64
 }
@@ -82,7 +83,7 @@ func (p *part) len() int {
 // writeSegment writes a whole segment from its bundles, in order; its first cut
 // leaves are erased. The caller syncs the file and renames it into place. The file
 // depends on the leaves alone (and on the compressor's version).
-func writeSegment(f File, form shape, number uint64, cut int, source func(i int) (*part, error)) (*segmentParts, error) {
+func writeSegment(f File, form shape, number uint64, cut int, source func(i int) (*part, error), pace *pacer) (*segmentParts, error) {
 	if err := f.Truncate(0); err != nil {
 		return nil, err
 	}
@@ -97,6 +98,7 @@ func writeSegment(f File, form shape, number uint64, cut int, source func(i int)
 	hash := new(merkle.Hasher)
 	var packed []byte
 	for i := range form.bundles() {
+		pace.begin()
 		b, err := source(i)
 		if err != nil {
 			return nil, err
@@ -114,6 +116,7 @@ func writeSegment(f File, form shape, number uint64, cut int, source func(i int)
 		}
 		p.addBundle(b, hash, packed, w.position())
 		w.write(packed)
+		pace.end()
 	}
 	p.info.tableAt = w.position()
 	p.finish(w)
@@ -121,8 +124,13 @@ func writeSegment(f File, form shape, number uint64, cut int, source func(i int)
 }
 
 func (p *segmentParts) addBundle(b *part, hash *merkle.Hasher, packed []byte, offset int64) {
-	p.hashes = append(p.hashes, b.erased...)
-	if b.bundle != nil {
+	switch {
+	case b.hashes != nil:
+		p.hashes = append(p.hashes, b.hashes...)
+	case b.bundle == nil:
+		p.hashes = append(p.hashes, b.erased...)
+	default:
+		p.hashes = append(p.hashes, b.erased...)
 		for i := range b.bundle.len() {
 			p.hashes = append(p.hashes, hash.Leaf(b.bundle.data(i)))
 		}

@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -261,6 +262,26 @@ func TestAppendIsIdempotentAndStrict(t *testing.T) {
 	require.ErrorIs(t, s.Append(size+10, []audit.Leaf{early}), audit.ErrTime)
 	require.NoError(t, s.Append(size+10, leavesAt(size+10, size+11)))
 	require.Equal(t, uint64(size+11), s.Size())
+}
+
+// A leaf that comes with its hash is not hashed again, neither when it is written
+// nor when it is sealed; reading history again is what finds that the two differ.
+func TestHashesAreTakenAsGiven(t *testing.T) {
+	s := open(t, audittest.NewMemDir(), small)
+	leaves := leavesAt(0, smallSegment+256)
+	for i := range leaves {
+		leaves[i].Hash = audit.Hash{byte(i), byte(i >> 8), 1}
+	}
+	require.NoError(t, s.Append(0, leaves))
+	for _, index := range []uint64{0, 255, smallSegment + 7} {
+		tile, err := s.Tile(0, index/256, 256)
+		require.NoError(t, err)
+		require.Equal(t, leaves[index].Hash[:], tile[index%256*32:][:32])
+	}
+	sum, err := s.Verify(context.Background(), nil)
+	require.NoError(t, err)
+	require.Equal(t, uint64(len(leaves)), sum.Leaves)
+	require.NotZero(t, sum.Damaged)
 }
 
 func TestLimits(t *testing.T) {

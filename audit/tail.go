@@ -268,7 +268,12 @@ func (t *tail) part(i, cut int) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newPart(append(leaves, rest...))
+	p, err := newPart(append(leaves, rest...))
+	if err != nil {
+		return nil, err
+	}
+	p.hashes = t.hashes[from:to] // Each frame's checksum has just been checked.
+	return p, nil
 }
 
 // sync makes what is written durable and writes a mark that says so: bytes

@@ -35,7 +35,7 @@ func (s *Store) Verify(ctx context.Context, report func(*DamageError)) (VerifySu
 		if err := ctx.Err(); err != nil {
 			return sum, err
 		}
-		if err := s.verifySegment(number, &sum, found); err != nil {
+		if err := s.verifySegment(number, &sum, found, &pacer{}); err != nil {
 			return sum, fmt.Errorf("segment %d: %w", number, err)
 		}
 	}
@@ -43,8 +43,9 @@ func (s *Store) Verify(ctx context.Context, report func(*DamageError)) (VerifySu
 	return sum, nil
 }
 
-// VerifySegment is Verify for one segment, or for the tail that is to become it. It
-// returns the number of the next one, 0 behind the last.
+// VerifySegment is Verify for one segment, or for the tail that is to become it, in
+// steps of 256 leaves with rests between them: it is for a server that answers calls
+// meanwhile. It returns the number of the next one, 0 behind the last.
 func (s *Store) VerifySegment(number uint64, report func(*DamageError)) (next uint64, err error) {
 	var sum VerifySummary
 	err = s.verifySegment(number, &sum, func(d *DamageError) {
@@ -52,18 +53,18 @@ func (s *Store) VerifySegment(number uint64, report func(*DamageError)) (next ui
 		if report != nil {
 			report(d)
 		}
-	})
+	}, &pacer{rest: scrubRest, urgent: s.closed.Load})
 	if s.form.first(number+1) < s.size.Load() {
 		next = number + 1
 	}
 	return next, err
 }
 
-func (s *Store) verifySegment(number uint64, sum *VerifySummary, found func(*DamageError)) error {
+func (s *Store) verifySegment(number uint64, sum *VerifySummary, found func(*DamageError), pace *pacer) error {
 	t, state := s.find(number)
 	if t != nil {
 		defer t.release()
-		s.verifyTail(t, sum, found)
+		s.verifyTail(t, sum, found, pace)
 		return nil
 	}
 	if state == slotAbsent {
@@ -89,7 +90,7 @@ func (s *Store) verifySegment(number uint64, sum *VerifySummary, found func(*Dam
 	if root != noHash && root != again.info.root {
 		found(&DamageError{open.name, s.form.first(number), s.form.first(number+1) - 1, "segment's root differs from the tree's"})
 	}
-	return checkSegment(again, found)
+	return checkSegment(again, found, pace)
 }
 
 func reported(err error, found func(*DamageError)) error {
@@ -100,23 +101,44 @@ func reported(err error, found func(*DamageError)) error {
 	return err
 }
 
-func (s *Store) verifyTail(t *tail, sum *VerifySummary, found func(*DamageError)) {
+func (s *Store) verifyTail(t *tail, sum *VerifySummary, found func(*DamageError), pace *pacer) {
 	hash := new(merkle.Hasher)
-	for k := range t.place {
-		if !t.has(k) {
-			continue
+	for from := 0; from < len(t.place); from += bundleLeaves {
+		pace.begin()
+		leaves, err := t.leaves(from, from+bundleLeaves) // In one read, where the bundle is whole and sound.
+		for k := range bundleLeaves {
+			if err == nil {
+				s.verifyTailLeaf(t, from+k, &leaves[k], hash, sum, found)
+			} else if t.has(from + k) {
+				s.verifyTailFrame(t, from+k, hash, sum, found)
+			}
 		}
+		pace.end()
+	}
+}
+
+// verifyTailFrame reads one leaf by itself.
+func (s *Store) verifyTailFrame(t *tail, k int, hash *merkle.Hasher, sum *VerifySummary, found func(*DamageError)) {
+	f, err := t.frame(k)
+	if err != nil {
 		if t.hasText(k) {
 			sum.Leaves++
 		}
-		f, err := t.frame(k)
-		if err != nil {
-			found(asDamage(err))
-			continue
-		}
-		if f.hash(hash) != t.hashes[k] {
-			found(t.damage(k, "leaf hash"))
-		}
+		found(asDamage(err))
+		return
+	}
+	leaf := f.leaf()
+	s.verifyTailLeaf(t, k, &leaf, hash, sum, found)
+}
+
+func (s *Store) verifyTailLeaf(t *tail, k int, leaf *Leaf, hash *merkle.Hasher, sum *VerifySummary, found func(*DamageError)) {
+	have := leaf.Hash
+	if !leaf.Erased {
+		sum.Leaves++
+		have = hash.Leaf(leaf.Data)
+	}
+	if have != t.hashes[k] {
+		found(t.damage(k, "leaf hash"))
 	}
 }
 
@@ -132,7 +154,7 @@ type segmentCheck struct {
 
 // checkSegment reads everything in a segment file and reports what does not fit.
 // An error means that the file could not be read at all.
-func checkSegment(o *openSegment, found func(*DamageError)) error {
+func checkSegment(o *openSegment, found func(*DamageError), pace *pacer) error {
 	c := &segmentCheck{openSegment: o, found: found, hash: new(merkle.Hasher), sound: true, lastTime: o.info.timeFirst}
 	header := make([]byte, segmentHeaderSize)
 	if err := readFull(o.file, header, 0); err != nil {
@@ -142,9 +164,11 @@ func checkSegment(o *openSegment, found func(*DamageError)) error {
 		found(&DamageError{o.name, o.info.first, o.info.first, "header"})
 	}
 	for i := range o.table {
+		pace.begin()
 		if err := c.bundle(i); err != nil {
 			return err
 		}
+		pace.end()
 	}
 	if subtreeRoot(o.nodes) != o.info.root {
 		found(&DamageError{o.name, o.info.first, o.info.first + o.info.leaves() - 1, "nodes do not lead to the segment's root"})

@@ -78,7 +78,7 @@ func (a *adapter) record(out *fsm.Effects) error {
 	a.leaves = a.leaves[:0]
 	for i := range out.Leaves {
 		leaf := &out.Leaves[i]
-		a.leaves = append(a.leaves, audit.Leaf{Time: int64(leaf.Time), Keys: leaf.Filters, Data: leaf.Data})
+		a.leaves = append(a.leaves, audit.Leaf{Time: int64(leaf.Time), Keys: leaf.Filters, Data: leaf.Data, Hash: leaf.Hash})
 	}
 	if len(a.leaves) == 0 {
 		return nil

@@ -10,6 +10,7 @@ type Leaf struct {
 	Time    engine.Time
 	Data    []byte   // The leaf's bytes: one JSON object.
 	Filters []uint64 // engine.FilterKey values for searching; not part of the leaf hash.
+	Hash    [32]byte // RFC 6962's leaf hash of Data: history takes it as it is.
 }
 
 // LeafLink says that a later leaf (a disposition, a comment) speaks of an earlier one.

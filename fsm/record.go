@@ -174,6 +174,6 @@ func (m *Machine) appendLeaf(data []byte, filters []uint64) [32]byte {
 		m.days.Append(dayRow{Day: day, First: m.size})
 	}
 	m.size++
-	m.out.Leaves = append(m.out.Leaves, Leaf{Time: m.now, Data: data, Filters: filters})
+	m.out.Leaves = append(m.out.Leaves, Leaf{Time: m.now, Data: data, Filters: filters, Hash: hash})
 	return hash
 }

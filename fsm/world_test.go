@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/audit/merkle"
 	"railguard/engine"
 	"railguard/fsm/leaf"
 	"railguard/fsm/leafjson"
@@ -85,6 +86,7 @@ func (w *world) apply(entry []byte) {
 	w.entries, w.terms = append(w.entries, entry), append(w.terms, w.term)
 	for i, leaf := range w.out.Leaves {
 		require.Equal(w.t, w.out.FirstLeaf+uint64(i), uint64(len(w.leaves)))
+		require.Equal(w.t, new(merkle.Hasher).Leaf(leaf.Data), leaf.Hash, "history takes this hash as it is")
 		w.leaves = append(w.leaves, leaf.Data)
 	}
 }

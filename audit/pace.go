@@ -1,0 +1,36 @@
+package audit
+
+import "time"
+
+// pacer spreads background work on history over time, so that no verdict waits for
+// it: after each step it rests for a multiple of what the step took. The zero value
+// does not rest.
+type pacer struct {
+	rest   int         // Times the step's length.
+	urgent func() bool // No rest now: others wait for the work, or the store closes.
+	since  time.Time
+}
+
+const (
+	// sealRest leaves a third of a core at most to sealing: a full segment of
+	// 65,536 leaves takes 1 to 3 seconds of which 0.3 to 0.7 are work.
+	sealRest = 3
+	// scrubRest leaves a tenth of a core at most to reading history again.
+	scrubRest = 9
+	// restMax bounds one rest, whatever the step took on a slow disk.
+	restMax = 20 * time.Millisecond
+)
+
+// begin starts a step.
+func (p *pacer) begin() {
+	if p.rest > 0 {
+		p.since = time.Now()
+	}
+}
+
+// end ends a step and rests.
+func (p *pacer) end() {
+	if p.rest > 0 && !p.urgent() {
+		time.Sleep(min(time.Duration(p.rest)*time.Since(p.since), restMax))
+	}
+}

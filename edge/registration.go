@@ -138,7 +138,12 @@ func (in *Registration) Register(j *Judge) (any, error) {
 	var m strictjson.Members
 	writeProfile(&m, &p)
 	found.write(&m, j.Terms.Settings.ListVersion)
-	m.List("warnings", append(found.Warnings(), in.advice(j, &p)...))
+	above, err := VelocityAbove(j, &p)
+	if err != nil {
+		return nil, err
+	}
+	advice := append(in.advice(j, &p), WriteEffectiveVelocity(&m, p.Settings.Velocity, above...)...)
+	m.List("warnings", append(found.Warnings(), advice...))
 	record.Common, err = j.Recorded(m, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
 	return record, err
 }

@@ -97,7 +97,12 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 	if next.Parent != 0 {
 		m.Raw("effectivePolicy", next.Policy.AppendJSON(nil))
 	}
-	m.List("warnings", append(found.Warnings(), in.advice(j, &next)...))
+	above, err := VelocityAbove(j, &next)
+	if err != nil {
+		return nil, err
+	}
+	advice := append(in.advice(j, &next), WriteEffectiveVelocity(&m, next.Settings.Velocity, above...)...)
+	m.List("warnings", append(found.Warnings(), advice...))
 	record.Common, err = j.Recorded(m, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
 	return record, err
 }

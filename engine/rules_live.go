@@ -156,9 +156,9 @@ func fleetLimit(m *Moment) Sub {
 func velocity(m *Moment) Sub {
 	limit := m.Policy.Velocity
 	for i := 0; i < m.LevelCount; i++ {
-		limit.tighten(m.Levels[i].Profile.Settings.Velocity)
+		limit.Tighten(m.Levels[i].Profile.Settings.Velocity)
 	}
-	limit.tighten(m.FleetPace)
+	limit.Tighten(m.FleetPace)
 	switch {
 	case limit.MaxPerMinute != 0 && m.Minute > limit.MaxPerMinute:
 		return 1

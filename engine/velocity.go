@@ -106,9 +106,9 @@ func saturate32(n uint32) uint32 {
 
 func clamp32(n uint64) uint32 { return uint32(min(n, 1<<32-1)) }
 
-// tighten lowers the setting to another one's wherever that is set and lower:
+// Tighten lowers the setting to another one's wherever that is set and lower:
 // the strictest of agent, ancestors, fleet and institution holds.
-func (v *Velocity) tighten(other *Velocity) {
+func (v *Velocity) Tighten(other *Velocity) {
 	if other == nil {
 		return
 	}

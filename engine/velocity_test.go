@@ -103,9 +103,9 @@ func TestVelocityAgainstPlainList(t *testing.T) {
 
 func TestVelocityTighten(t *testing.T) {
 	limit := Velocity{MaxPerMinute: 1000, BurstFactor: 20}
-	limit.tighten(nil)
-	limit.tighten(&Velocity{MaxPerMinute: 5000, MaxPerHour: 60})
-	limit.tighten(&Velocity{MaxPerMinute: 10, BurstFactor: 30})
+	limit.Tighten(nil)
+	limit.Tighten(&Velocity{MaxPerMinute: 5000, MaxPerHour: 60})
+	limit.Tighten(&Velocity{MaxPerMinute: 10, BurstFactor: 30})
 	require.Equal(t, Velocity{MaxPerMinute: 10, MaxPerHour: 60, BurstFactor: 20}, limit)
 }
 

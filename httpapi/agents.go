@@ -53,6 +53,7 @@ func renderAgent(c *call, l *edge.Leaf, m *strictjson.Members) error {
 	m.Raw("fleetId", l.Raw("fleetId"))
 	l.CopyTo(m, "credentialVersion", "operatorEIN", "parentAgentId", "rootAgentId", "depth", "effectivePolicy",
 		"previousStatus", "superseded", "overlapUntil")
+	l.CopyTo(m, "effectiveVelocity")
 	m.Raw("warnings", l.Raw("warnings"))
 	m.Text("eventId", l.Text("eventId"))
 	return nil

@@ -101,6 +101,8 @@ func agentDetails(c *call, m *strictjson.Members, view *fsm.View, chain []*engin
 	effective := engine.EffectivePolicy(chain)
 	m.Raw("effectivePolicy", effective.AppendJSON(nil))
 	edge.WriteSettings(m, &p.Settings)
+	_, fleet, _ := view.Fleet(chain[len(chain)-1].Fleet)
+	writeWarnings(m, edge.WriteEffectiveVelocity(m, p.Settings.Velocity, edge.VelocityOf(view.Settings().Policy, chain, fleet)...))
 	var spend strictjson.Members
 	spend.Text("date", dateText(view.Time.Day()))
 	spend.USD("spentUSDC", row.Spend.On(view.Time.Day()))

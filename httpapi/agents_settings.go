@@ -37,6 +37,11 @@ func patchAgent(c *call) error {
 		}
 		var m strictjson.Members
 		edge.WriteSettings(&m, &next)
+		above, err := edge.VelocityAbove(&c.judge, profile)
+		if err != nil {
+			return nil, err
+		}
+		writeWarnings(&m, edge.WriteEffectiveVelocity(&m, next.Velocity, above...))
 		m.TextOrNull("reason", reason)
 		m.TextOrNull("actor", actor)
 		return settingsRecord(c, profile, next, "agent.settings", m)
@@ -62,6 +67,13 @@ func mayWiden(c *call, widens bool, reason string) error {
 	return nil
 }
 
+// writeWarnings adds warnings where there are any.
+func writeWarnings(m *strictjson.Members, warnings []strictjson.Members) {
+	if len(warnings) > 0 {
+		m.List("warnings", warnings)
+	}
+}
+
 // settingsRecord replaces an agent's settings from the revision of profile.
 func settingsRecord(c *call, profile *engine.AgentProfile, next engine.AgentSettings, event string, m strictjson.Members) (any, error) {
 	record := &wire.Settings{Agent: profile.Slot, BaseRev: profile.Rev, Settings: next, Event: event}
@@ -76,7 +88,7 @@ func renderSettings(c *call, l *edge.Leaf, m *strictjson.Members) error {
 	for _, name := range []string{"operatingHours", "velocity", "allowedCounterpartyTypes", "whitelist"} {
 		m.Raw(name, l.Raw(name))
 	}
-	l.CopyTo(m, "rev", "reason", "actor")
+	l.CopyTo(m, "effectiveVelocity", "warnings", "rev", "reason", "actor")
 	m.Text("updatedAt", l.Text("time"))
 	m.Text("eventId", l.Text("eventId"))
 	c.header("ETag", etag(l.Number("rev")))

@@ -43,7 +43,8 @@ func createFleet(c *call) error {
 			m.List("matches", found.Evidence)
 		}
 		m.Bool("operatorMatched", found.NameMatched)
-		m.List("warnings", found.Warnings())
+		effect := edge.WriteEffectiveVelocity(&m, profile.Velocity, &c.judge.Terms.Settings.Policy.Velocity)
+		m.List("warnings", append(found.Warnings(), effect...))
 		record.Common, err = c.judge.Recorded(m, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
 		return record, err
 	}}, nil)
@@ -70,7 +71,7 @@ func renderFleet(c *call, l *edge.Leaf, m *strictjson.Members) error {
 	m.Int("spentTodayUSDC", 0)
 	l.CopyTo(m, "date")
 	m.Text("createdAt", l.Text("time"))
-	l.CopyTo(m, "operatingHours", "velocity", "whitelist", "operatorMatched", "warnings", "eventId")
+	l.CopyTo(m, "operatingHours", "velocity", "effectiveVelocity", "whitelist", "operatorMatched", "warnings", "eventId")
 	return nil
 }
 
@@ -99,6 +100,7 @@ func fleetMembers(c *call, view *fsm.View, slot engine.FleetSlot) strictjson.Mem
 	var m strictjson.Members
 	m.Text("fleetId", c.judge.Terms.FleetID(slot))
 	writeFleet(&m, p)
+	writeWarnings(&m, edge.WriteEffectiveVelocity(&m, p.Velocity, &view.Settings().Policy.Velocity))
 	m.Uint("agentCount", uint64(row.Agents))
 	m.USD("spentTodayUSDC", row.Spend.On(today))
 	m.USD("remainingTodayUSDC", max(p.DailyLimit-row.Spend.On(today), 0))
@@ -167,6 +169,7 @@ func patchFleet(c *call) error {
 		}
 		var m strictjson.Members
 		writeFleet(&m, &next)
+		writeWarnings(&m, edge.WriteEffectiveVelocity(&m, next.Velocity, &c.judge.Terms.Settings.Policy.Velocity))
 		m.Raw("previousDailyLimitUSDC", []byte(old.DailyLimitText))
 		m.TextOrNull("reason", reason)
 		m.TextOrNull("actor", actor)
@@ -200,7 +203,7 @@ func fleetRecord(c *call, old *engine.FleetProfile, next engine.FleetProfile, ev
 // renderFleetUpdate answers a PATCH of a fleet.
 func renderFleetUpdate(c *call, l *edge.Leaf, m *strictjson.Members) error {
 	l.CopyTo(m, "fleetId", "fleetName", "operatorLegalName", "dailyLimitUSDC", "previousDailyLimitUSDC",
-		"operatingHours", "velocity", "whitelist", "rev", "reason", "actor")
+		"operatingHours", "velocity", "effectiveVelocity", "warnings", "whitelist", "rev", "reason", "actor")
 	m.Text("updatedAt", l.Text("time"))
 	m.Text("eventId", l.Text("eventId"))
 	c.header("ETag", etag(l.Number("rev")))

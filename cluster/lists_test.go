@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -206,8 +207,7 @@ func TestMatcherIsRaisedUnderWay(t *testing.T) {
 	activateList(t, g.leader(), digest)
 	for i, id := range []string{"n1", "n2", "n3"} {
 		if i > 0 {
-			_, err := g.all()["n1"].RaiseMatcher(t.Context(), 2, wire.Common{})
-			require.ErrorIs(t, err, ErrMatcherNotReady, "%s is not upgraded", id)
+			require.ErrorIs(t, g.all()["n1"].MatcherReady(2), ErrMatcherNotReady, "%s is not upgraded", id)
 		}
 		g.close(id)
 		n := g.open(id, upgraded)
@@ -216,9 +216,19 @@ func TestMatcherIsRaisedUnderWay(t *testing.T) {
 	}
 	g.awaitReady()
 	require.Eventually(t, func() bool {
-		r, err := g.leader().RaiseMatcher(t.Context(), 2, wire.Common{})
-		return err == nil && r.Code == wire.Applied
+		return g.leader().MatcherReady(2) == nil
 	}, 20*time.Second, 50*time.Millisecond)
+	for id, n := range g.all() {
+		require.Eventually(t, func() bool { // Once it has heard of all.
+			return strings.Contains(strings.Join(n.Status(t.Context()).Warnings, "\n"), "every voter carries matcher version 2, and 1 is in force")
+		}, 20*time.Second, 10*time.Millisecond, id)
+		s := n.Status(t.Context())
+		require.EqualValues(t, 1, s.Matcher, "carried is not in force")
+		for _, node := range s.Nodes {
+			require.Equal(t, []uint16{1, 2}, node.Matchers, "%s of %s", node.ID, id)
+		}
+	}
+	propose(t, g.leader(), wire.KindMatcher, wire.Encode(&wire.Matcher{To: 2}))
 	g.awaitEqual()
 	for id, n := range g.all() {
 		require.Equal(t, tablesKey{digest, 2}, keyOf(n.List()), "%s at the very entry", id)

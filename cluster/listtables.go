@@ -29,7 +29,7 @@ const (
 )
 
 // ErrMatcherNotReady says that not every voter can judge with a version of the matcher.
-var ErrMatcherNotReady = errors.New("cluster: not every voter answers and has compiled the active list for that matcher")
+var ErrMatcherNotReady = errors.New("cluster: not every voter can judge with that matcher yet")
 
 // wantedList is a list whose tables this node makes.
 type wantedList struct {
@@ -294,19 +294,32 @@ func (k *listKeeper) everywhere(key tablesKey) bool {
 	return true
 }
 
-// RaiseMatcher raises the version of the matcher in force by one, once every voter that
-// answers has the active list's tables for it: from one log index on all judge with it.
-// It is refused with ErrMatcherNotReady where a voter does not answer or has not (or
-// cannot have) those tables: its calls would be 503 until it is upgraded.
-func (n *Node) RaiseMatcher(ctx context.Context, to uint16, common wire.Common) (wire.Result, error) {
+// MatcherReady says whether the version of the matcher in force may be raised to that
+// one: nil once every voter has the active list's tables for it, so that from one log
+// index on all judge with it. The error names a voter that does not answer, or that has
+// not (or cannot have) those tables: its calls would be 503 until it is upgraded.
+func (n *Node) MatcherReady(to uint16) error {
 	settings := n.Settings()
-	if to == settings.Matcher+1 && settings.List != nil {
-		answering, voters := n.peers.reachable()
-		if answering < voters || !n.lists.everywhere(tablesKey{settings.List.Digest, to}) {
-			return wire.Result{}, fmt.Errorf("%w: version %d", ErrMatcherNotReady, to)
+	for _, server := range n.replica.servers() {
+		if server.Suffrage != raft.Voter {
+			continue
+		}
+		id, carried, tables := string(server.ID), []uint16(n.lists.matchers), n.lists.told()
+		if server.ID != n.replica.self {
+			s, fresh := n.peers.fresh(id)
+			if !fresh || s.silent {
+				return fmt.Errorf("%w: %s does not answer", ErrMatcherNotReady, id)
+			}
+			carried, tables = s.pong.Matchers, s.pong.Tables
+		}
+		switch {
+		case !slices.Contains(carried, to):
+			return fmt.Errorf("%w: %s carries %v, not %d", ErrMatcherNotReady, id, carried, to)
+		case settings.List != nil && !slices.Contains(tables, port.ListTables{Digest: settings.List.Digest, Matcher: to}):
+			return fmt.Errorf("%w: %s has not compiled the active list for version %d yet", ErrMatcherNotReady, id, to)
 		}
 	}
-	return n.Propose(ctx, wire.KindMatcher, wire.Encode(&wire.Matcher{Common: common, To: to}))
+	return nil
 }
 
 // Stage replicates an encoded list of entities in chunks through the log, one after

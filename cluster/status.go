@@ -55,7 +55,7 @@ func (n *Node) Status(ctx context.Context) report.ClusterStatus {
 			Commit: commit, Applied: n.Applied(), Snapshot: n.snapshotIndex(),
 		},
 		FeatureLevel: uint16(settings.Format), MaxLevel: uint16(engine.FormatNewest),
-		LogTime: n.LogTime().String(),
+		Matcher: settings.Matcher, LogTime: n.LogTime().String(),
 	}
 	if settings.Genesis != nil {
 		s.ClusterID = settings.Genesis.ClusterID
@@ -159,7 +159,7 @@ func (n *Node) peerStatus(id string, commit uint64, now time.Time) report.NodeSt
 	node.Lag = max(commit, p.Commit) - min(p.Applied, max(commit, p.Commit))
 	node.Healthy = fresh && !last.silent && p.Healthy && node.Lag <= maxLagDefault
 	node.ClockSkewMs = int64((last.offset - median) / engine.Millisecond)
-	node.DiskFreePct, node.ListVersion = int(p.DiskFree), p.ListVersion
+	node.DiskFreePct, node.ListVersion, node.Matchers = int(p.DiskFree), p.ListVersion, p.Matchers
 	return node
 }
 
@@ -177,7 +177,7 @@ func (n *Node) pong() *port.Pong {
 		Healthy: self.Healthy, Member: len(n.replica.servers()) > 0 || settings.Genesis != nil,
 		Expect: n.config.BootstrapExpect, Address: n.greeter.address.String(),
 		Missing: n.history.busy.Load(), Use: n.use.lately(), Process: n.greeter.process, Low: n.disk.low(),
-		Tables: n.lists.told(),
+		Tables: n.lists.told(), Matchers: self.Matchers,
 	}
 	if settings.Genesis != nil {
 		p.ClusterID = settings.Genesis.ClusterID
@@ -199,7 +199,7 @@ func (n *Node) self(commit uint64) report.NodeStatus {
 		Version: n.config.Version, UpSince: n.since.UTC().Format(datadir.TimeFormat),
 		ClockSkewMs: int64(n.clocks.offset() / engine.Millisecond),
 		DiskFreePct: int(n.disk.percent.Load()),
-		ListVersion: n.Settings().ListVersion,
+		ListVersion: n.Settings().ListVersion, Matchers: n.lists.matchers,
 	}
 }
 
@@ -258,8 +258,30 @@ func (n *Node) groupWarnings(s *report.ClusterStatus) (warnings []string) {
 			warnings = append(warnings, fmt.Sprintf("history of %s is incomplete: it is fetched from the others", node.ID))
 		}
 	}
+	warnings = append(warnings, matcherWarnings(s)...)
 	if len(s.Nodes) > 2 && !s.TakeDown.OK && s.Writes.State != "no_quorum" {
 		warnings = append(warnings, "do not take another node down: "+strings.Join(s.TakeDown.Why, "; "))
+	}
+	return warnings
+}
+
+// matcherWarnings names voters that cannot judge with the matcher in force, and tells
+// of an upgrade whose last step is still to be done.
+func matcherWarnings(s *report.ClusterStatus) (warnings []string) {
+	next, voters := 0, 0
+	for _, node := range s.Nodes {
+		if len(node.Matchers) > 0 && !slices.Contains(node.Matchers, s.Matcher) {
+			warnings = append(warnings, fmt.Sprintf("%s cannot judge: matcher version %d is in force and it carries %v", node.ID, s.Matcher, node.Matchers))
+		}
+		if node.Suffrage == suffrageVoter {
+			voters++
+			if slices.Contains(node.Matchers, s.Matcher+1) {
+				next++
+			}
+		}
+	}
+	if voters > 0 && next == voters && s.Matcher > 0 {
+		warnings = append(warnings, fmt.Sprintf("every voter carries matcher version %d, and %d is in force: raise it with `railguard cluster raise-matcher --to %d`", s.Matcher+1, s.Matcher, s.Matcher+1))
 	}
 	return warnings
 }

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/strictjson"
@@ -36,6 +38,7 @@ func (a *API) clusterRoutes() []route {
 		post("/v1/cluster/promote", bodyObject, func(c *call) error { return memberVerb(c, c.api.deps.Operations.Promote) }),
 		post("/v1/cluster/demote", bodyObject, func(c *call) error { return takingVerb(c, c.api.deps.Operations.Demote) }),
 		post("/v1/cluster/drain", bodyOptional, drain),
+		{method: http.MethodPost, path: "/v1/cluster/matcher", scope: scopeInstitution, roles: wire.RoleOps, body: bodyObject, reserved: true, handle: raiseMatcher},
 	}
 }
 
@@ -237,4 +240,64 @@ func (w *snapshotWriter) Write(p []byte) (int, error) {
 	}
 	_ = w.control.SetWriteDeadline(time.Now().Add(chunkWriteTimeout))
 	return w.c.w.Write(p)
+}
+
+// raiseMatcher is POST /v1/cluster/matcher: the last step of an upgrade whose binary
+// brings another matcher. Until then every node judges with the version in force; from
+// the log index of this call's record on all judge with the next one. It is refused
+// while a voter could not.
+func raiseMatcher(c *call) error {
+	f := c.fields()
+	to := uint16(0)
+	if n, ok := f.Integer("to", 1, 65_535); ok {
+		to = uint16(n)
+	} else if f.Get("to") == nil {
+		f.Missing("to")
+	}
+	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
+	if err := f.Err(); err != nil {
+		return err
+	}
+	return c.submit(proposal{kind: wire.KindMatcher, record: func() (any, error) {
+		if err := c.matcherProblem(to); err != nil {
+			return nil, judged{err}
+		}
+		var m strictjson.Members
+		m.Uint("previousMatcherVersion", uint64(c.judge.Terms.Settings.Matcher))
+		m.TextOrNull("reason", reason)
+		m.TextOrNull("actor", actor)
+		record := &wire.Matcher{To: to}
+		var err error
+		record.Common, err = c.judge.Recorded(m)
+		return record, err
+	}}, func(wire.Result) error {
+		var m strictjson.Members
+		m.Uint("matcherVersion", uint64(c.judge.Terms.Settings.Matcher))
+		m.Bool("unchanged", true)
+		c.reply(200, m)
+		return nil
+	})
+}
+
+// matcherProblem says why the version in force cannot become that one.
+func (c *call) matcherProblem(to uint16) error {
+	now := c.judge.Terms.Settings.Matcher
+	switch {
+	case to == now:
+		return nil // The log says that nothing changes.
+	case to != now+1:
+		return invalidField("to", "must be one above the version in force: see matcherVersion in /v1/cluster/status")
+	}
+	if err := c.api.deps.Operations.MatcherReady(to); err != nil {
+		return conflict("matcher_not_ready", strings.TrimPrefix(err.Error(), "cluster: "), nil)
+	}
+	return nil
+}
+
+// renderMatcher answers raiseMatcher.
+func renderMatcher(_ *call, l *edge.Leaf, m *strictjson.Members) error {
+	l.CopyTo(m, "matcherVersion", "previousMatcherVersion")
+	m.Text("raisedAt", l.Text("time"))
+	l.CopyTo(m, "reason", "actor", "eventId", "actorKeyId")
+	return nil
 }

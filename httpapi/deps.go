@@ -45,6 +45,7 @@ type Operations interface {
 	Remove(ctx context.Context, id string, force bool) error
 	Promote(ctx context.Context, id string) error
 	Demote(ctx context.Context, id string, force bool) error
+	MatcherReady(to uint16) error // Why the matcher cannot be raised to that version; nil: it can.
 }
 
 // Syncer fetches, compiles and stages the published list, then activates it

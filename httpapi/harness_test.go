@@ -410,6 +410,14 @@ func (n *testNode) Demote(_ context.Context, id string, force bool) error {
 	return n.verb(forced("demote", id, force)...)
 }
 
+// MatcherReady is as of a group whose nodes carry what this one carries.
+func (n *testNode) MatcherReady(to uint16) error {
+	if !n.matchers.Carries(to) {
+		return fmt.Errorf("cluster: not ready: n1 carries %v", n.matchers)
+	}
+	return nil
+}
+
 func forced(verb, id string, force bool) []string {
 	if force {
 		return []string{verb, id, "force"}

@@ -17,11 +17,19 @@ var ErrMatcherVersion = errors.New("matcher version")
 
 // Matchers are the versions of the matcher that a program carries, ascending. One
 // list has other tables for each. All versions up to MatcherVersion are of this
-// package; a number beyond it, which tests alone carry, has the tables of the newest.
+// package. A number beyond it is a rehearsal, which tests alone carry: the tables of the
+// newest, and weak aliases count, so that which version judged can be seen from outside.
 type Matchers []uint16
 
 // Carried are the versions of this program.
 func Carried() Matchers { return Matchers{MatcherVersion} }
+
+// rehearsed is the query as a rehearsal reads it.
+func rehearsed(q *Query) *Query {
+	wider := *q
+	wider.WeakAliases = true
+	return &wider
+}
 
 // Carries reports whether the program has that version.
 func (m Matchers) Carries(version uint16) bool { return slices.Contains(m, version) }

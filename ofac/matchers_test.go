@@ -33,6 +33,15 @@ func TestMatchers(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, encoded, back, "the entities come back from any tables")
 	}
+	// What the next version flags and this one does not tells which of them judged.
+	now, err := both.Open(first)
+	require.NoError(t, err)
+	then, err := both.Open(second)
+	require.NoError(t, err)
+	for query, outcomes := range map[string][2]Outcome{"ZINC": {Clear, Possible}, "LAZARUS GROUP": {Listed, Listed}, "Anybody": {Clear, Clear}} {
+		require.Equal(t, outcomes[0], now.Screen(&Query{Name: query}, NewScratch()).Outcome, query)
+		require.Equal(t, outcomes[1], then.Screen(&Query{Name: query}, NewScratch()).Outcome, query)
+	}
 	_, err = Open(second)
 	require.ErrorIs(t, err, ErrMatcherVersion)
 	for _, version := range []uint16{0, next} {

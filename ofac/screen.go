@@ -117,6 +117,9 @@ func NewScratch() *Scratch {
 // query, and its work is bounded whatever the name is.
 func (x *Index) Screen(q *Query, s *Scratch) Result {
 	s.hits, s.cut = s.hits[:0], false
+	if x.matcher > MatcherVersion {
+		q = rehearsed(q)
+	}
 	name := q.Name
 	truncated := false
 	if len(name) > queryBytesMax {

@@ -84,6 +84,8 @@ type Pong struct {
 	Low bool `cbor:"26,keyasint,omitempty"` // Its disk is nearly full.
 
 	Tables []ListTables `cbor:"25,keyasint,omitempty"` // Of the active and the staged list, ready to be asked.
+
+	Matchers []uint16 `cbor:"27,keyasint,omitempty"` // Versions of the matcher that its binary carries.
 }
 
 // ListTables names a compiled list: the digest of its entities, and the version of

@@ -16,6 +16,7 @@ type ClusterStatus struct {
 	Autopilot    Autopilot    `json:"autopilot"`
 	FeatureLevel uint16       `json:"featureLevel"` // Replicated format.
 	MaxLevel     uint16       `json:"maxFeatureLevel"`
+	Matcher      uint16       `json:"matcherVersion"` // Version of the matcher in force; 0 before bootstrap.
 	LogTime      string       `json:"logTime"`
 	TakeDown     TakeDown     `json:"takeDown"`
 	Warnings     []string     `json:"warnings"`
@@ -64,6 +65,8 @@ type NodeStatus struct {
 	ClockSkewMs   int64  `json:"clockSkewMs"`
 	DiskFreePct   int    `json:"diskFreePct"`
 	ListVersion   uint64 `json:"listVersion"`
+
+	Matchers []uint16 `json:"matcherVersions"` // Versions of the matcher that it carries; null: it never answered.
 }
 
 // KeyUse is how often one node was asked with an API key lately.

@@ -116,15 +116,15 @@ func printStatus(out io.Writer, s *report.ClusterStatus) {
 	}
 	fmt.Fprintf(out, "cluster %s, seen from %s (%s), term %d\n", s.ClusterID, s.Node, s.Role, s.Term)
 	fmt.Fprintf(out, "leader %s, writes %s, %d of %d voters healthy, survives the loss of %d\n", leader, s.Writes.State, s.Quorum.Healthy, s.Quorum.Voters, s.Quorum.FailureTolerance)
-	fmt.Fprintf(out, "commit %d, applied %d, snapshot %d, log time %s, feature level %d\n\n", s.Index.Commit, s.Index.Applied, s.Index.Snapshot, s.LogTime, s.FeatureLevel)
+	fmt.Fprintf(out, "commit %d, applied %d, snapshot %d, log time %s, feature level %d, matcher %d\n\n", s.Index.Commit, s.Index.Applied, s.Index.Snapshot, s.LogTime, s.FeatureLevel, s.Matcher)
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "NODE\tROLE\tHEALTHY\tLAG\tCONTACT MS\tCLOCK MS\tDISK FREE\tLIST\tVERSION\tADDRESS")
+	fmt.Fprintln(table, "NODE\tROLE\tHEALTHY\tLAG\tCONTACT MS\tCLOCK MS\tDISK FREE\tLIST\tMATCHERS\tVERSION\tADDRESS")
 	for _, n := range s.Nodes {
 		healthy := "yes"
 		if !n.Healthy {
 			healthy = "NO"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%d%%\t%d\t%s\t%s\n", n.ID, n.Role, healthy, n.Lag, n.LastContactMs, n.ClockSkewMs, n.DiskFreePct, n.ListVersion, n.Version, n.Addr)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%d%%\t%d\t%v\t%s\t%s\n", n.ID, n.Role, healthy, n.Lag, n.LastContactMs, n.ClockSkewMs, n.DiskFreePct, n.ListVersion, n.Matchers, n.Version, n.Addr)
 	}
 	_ = table.Flush()
 	for _, warning := range s.Warnings {

@@ -85,6 +85,7 @@ var operationVerbs = []verb{
 	{path: "cluster remove", short: "Remove a node", method: http.MethodPost, url: "/v1/cluster/remove", fields: []field{{flag: "id", required: true, help: "node id"}, {flag: "force", kind: "bool", help: "although no majority of the others answers"}}},
 	{path: "cluster promote", short: "Make a node a voter", method: http.MethodPost, url: "/v1/cluster/promote", fields: []field{{flag: "id", required: true, help: "node id"}}},
 	{path: "cluster demote", short: "Make a voter a non-voter", method: http.MethodPost, url: "/v1/cluster/demote", fields: []field{{flag: "id", required: true, help: "node id"}, {flag: "force", kind: "bool", help: "although no majority of the others answers"}}},
+	{path: "cluster raise-matcher", short: "Judge names with the next version of the matcher, on every node at once: the last step of an upgrade that brings one", method: http.MethodPost, url: "/v1/cluster/matcher", keyed: true, fields: []field{{flag: "to", kind: "number", required: true, help: "the version, one above the one in force (cluster status shows both)"}, {flag: "reason", help: "why"}, {flag: "actor", help: "who decides"}}},
 	{path: "cluster snapshot", short: "Cut the log with a snapshot now", method: http.MethodPost, url: "/v1/cluster/snapshot"},
 	{path: "clock advance", group: "operation", short: "Advance the test clock (development clusters only)", method: http.MethodPost, url: "/v1/test/clock", fields: []field{{flag: "by", name: "advance", required: true, help: "e.g. 25h"}}},
 }

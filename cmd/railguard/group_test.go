@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/cluster"
+	"railguard/cluster/report"
+	"railguard/fsm/wire"
+	"railguard/httpapi"
+	"railguard/ofac"
+	"railguard/ofac/keeper"
+	"railguard/ofac/sample"
+	"railguard/seal"
+)
+
+const (
+	groupKey    = "rg_live_key_of_the_groups_of_these_tests"
+	groupSecret = "the cluster secret of these tests"
+	groupToken  = "the admin token of these tests"
+)
+
+// group is a few whole nodes, API included, in this process.
+type group struct {
+	t     testing.TB
+	dir   string
+	hosts map[string]string
+
+	mu    sync.RWMutex // Of nodes; a call holds it for reading, so that no node closes under it.
+	nodes map[string]*groupNode
+}
+
+type groupNode struct {
+	node *cluster.Node
+	api  *httpapi.API
+}
+
+func newGroup(t testing.TB) *group {
+	g := &group{t: t, dir: t.TempDir(), hosts: map[string]string{}, nodes: map[string]*groupNode{}}
+	for _, id := range []string{"n1", "n2", "n3"} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		g.hosts[id] = listener.Addr().String()
+		require.NoError(t, listener.Close())
+	}
+	t.Cleanup(func() {
+		for id := range g.nodes {
+			g.close(id)
+		}
+	})
+	return g
+}
+
+// open starts a node that carries those versions of the matcher.
+func (g *group) open(id string, matchers ofac.Matchers) *groupNode {
+	secrets := seal.NewSecrets([]byte(groupSecret))
+	genesis, err := seal.NewGenesis(seal.GenesisOptions{Secrets: secrets, PublicURL: "https://pay.example.com", Dev: true, APISecret: groupKey})
+	require.NoError(g.t, err)
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	if os.Getenv("RAILGUARD_TEST_LOG") != "" {
+		log = slog.New(slog.NewTextHandler(os.Stderr, nil)).With("node", id)
+	}
+	var peers []string
+	for peer, host := range g.hosts {
+		if peer != id {
+			peers = append(peers, host)
+		}
+	}
+	node, err := cluster.Open(cluster.Config{
+		ID: id, DataDir: filepath.Join(g.dir, id), ListenCluster: g.hosts[id], APIAddr: id, Join: peers, BootstrapExpect: len(g.hosts),
+		Genesis: func() wire.Genesis { return genesis }, Secret: []byte(groupSecret), Version: "test", Logger: log, Matchers: matchers,
+		Timing: cluster.Timing{Heartbeat: 400 * time.Millisecond, Stall: 20 * time.Second},
+	})
+	require.NoError(g.t, err)
+	api, err := httpapi.New(httpapi.Deps{
+		Proposer: node, Published: node, Records: node, Lists: node, Operations: node, Neighbours: node, Secrets: secrets,
+		LoadList: keeper.EncodeFiles, AdminToken: groupToken, Node: id, Version: "test", Logger: log, WriteDeadline: 20 * time.Second,
+	})
+	require.NoError(g.t, err)
+	n := &groupNode{node, api}
+	g.mu.Lock()
+	g.nodes[id] = n
+	g.mu.Unlock()
+	return n
+}
+
+// close stops a node as a rolling restart does: no call is under way on it.
+func (g *group) close(id string) {
+	g.mu.Lock()
+	n := g.nodes[id]
+	delete(g.nodes, id)
+	g.mu.Unlock()
+	if n != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+		defer cancel()
+		require.NoError(g.t, n.node.Drain(ctx))
+		require.NoError(g.t, n.node.Close())
+	}
+}
+
+// form starts all nodes and waits until they serve.
+func (g *group) form(matchers ofac.Matchers) {
+	var all sync.WaitGroup
+	for id := range g.hosts {
+		all.Go(func() { g.open(id, matchers) })
+	}
+	all.Wait()
+	require.Eventually(g.t, func() bool { return g.leader() != nil && g.nodes["n1"].node.Settings().Genesis != nil }, 30*time.Second, 10*time.Millisecond)
+}
+
+func (g *group) leader() *groupNode {
+	for _, n := range g.nodes {
+		if n.node.Role() == "leader" {
+			return n
+		}
+	}
+	return nil
+}
+
+// awaitReady waits until every node would be sent calls.
+func (g *group) awaitReady() {
+	g.t.Helper()
+	for id, n := range g.nodes {
+		require.Eventually(g.t, func() bool { return n.node.Ready(g.t.Context(), report.ReadyQuery{Sync: true}).Ready }, 60*time.Second, 20*time.Millisecond,
+			"%s: %v", id, n.node.Ready(g.t.Context(), report.ReadyQuery{}))
+	}
+}
+
+// useSample makes the embedded sample the active list.
+func (g *group) useSample() {
+	entities, err := ofac.EncodeEntities(sample.Entities(), sample.Meta())
+	require.NoError(g.t, err)
+	leader := g.leader()
+	info := wire.ListInfo{Source: "sample", Entries: uint32(len(sample.Entities())), SDN: uint32(len(sample.Entities())), Sample: true}
+	_, err = leader.node.Stage(g.t.Context(), entities, info, wire.Common{})
+	require.NoError(g.t, err)
+	r, err := leader.node.Propose(g.t.Context(), wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: ofac.Digest(entities)}))
+	require.NoError(g.t, err)
+	require.Equal(g.t, wire.Applied, r.Code)
+}
+
+// call makes a call of the public API and returns its status and answer.
+func (n *groupNode) call(method, path, body string) (int, map[string]any) {
+	return serveCall(n.api.Handler(), groupKey, method, path, body)
+}
+
+// admin is call on the admin listener.
+func (n *groupNode) admin(method, path, body string) (int, map[string]any) {
+	return serveCall(n.api.AdminHandler(), groupToken, method, path, body)
+}
+
+func serveCall(handler http.Handler, key, method, path, body string) (int, map[string]any) {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+key)
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	var answer map[string]any
+	_ = json.Unmarshal(w.Body.Bytes(), &answer)
+	return w.Code, answer
+}
+
+// must is call for calls that must succeed.
+func (n *groupNode) must(t testing.TB, status int, method, path, body string) map[string]any {
+	t.Helper()
+	code, answer := n.call(method, path, body)
+	require.Equal(t, status, code, "%s %s: %v", method, path, answer)
+	return answer
+}
+
+// token registers an agent and returns its credential.
+func (n *groupNode) token(t testing.TB) string {
+	answer := n.must(t, http.StatusCreated, "POST", "/v1/agents/register", `{"agentName":"payer","agentType":"supervised","operatorLegalName":"Quiet Harbour Bakery","purpose":"pays"}`)
+	token, ok := answer["token"].(string)
+	if !ok {
+		token, ok = answer["credential"].(string)
+	}
+	require.True(t, ok, "%v", answer)
+	return token
+}

@@ -56,7 +56,9 @@ var importLaw = map[string][]string{
 	"edge":              {"fsm/leaf", "fsm/leafjson", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/wire", "audit"},
 	"httpapi":           {"edge", "cluster/report", "ofac/judge", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/note"},
 	"bench/conformance": {"engine", "engine/credential", "audit/note", "audit/proof", "audit/examine"},
-	"bench/chaos":       {"engine", "engine/credential", "audit/note", "audit/proof", "audit/examine", "bench/conformance"},
+	"bench/process":     {},
+	"bench/load":        {"bench/conformance", "bench/process", "engine", "engine/credential", "ofac"},
+	"bench/chaos":       {"engine", "engine/credential", "audit/note", "audit/proof", "audit/examine", "bench/conformance", "bench/process"},
 	"bench/mutants":     {},
 	"cmd/railguard":     {"*"},
 	".":                 {},
@@ -65,10 +67,11 @@ var importLaw = map[string][]string{
 // externalLaw says which rooms may import a foreign module; a module that is not
 // here may be imported by nobody outside tests.
 var externalLaw = map[string][]string{
-	"github.com/hashicorp/raft":               {"cluster", "cluster/datadir", "cluster/port", "cluster/recovery", "cluster/sim"},
-	"github.com/hashicorp/raft-boltdb":        {"cluster/datadir"},
-	"go.etcd.io/bbolt":                        {"cluster/datadir"},
-	"github.com/hashicorp/go-hclog":           {"cluster", "cluster/datadir", "cluster/port", "cluster/sim"},
+	"github.com/hashicorp/raft":               {"cluster", "cluster/datadir", "cluster/port", "cluster/recovery", "cluster/sim", "bench/load"},
+	"github.com/hashicorp/raft-boltdb":        {"cluster/datadir", "bench/load"},
+	"github.com/hashicorp/raft-wal":           {"bench/load"},
+	"go.etcd.io/bbolt":                        {"cluster/datadir", "bench/load"},
+	"github.com/hashicorp/go-hclog":           {"cluster", "cluster/datadir", "cluster/port", "cluster/sim", "bench/load"},
 	"github.com/hashicorp/go-metrics":         {"cluster"},
 	"github.com/valyala/fastjson":             {"strictjson", "edge", "httpapi"},
 	"github.com/cloudflare/circl":             {"audit/note"},
@@ -90,7 +93,7 @@ var externalLaw = map[string][]string{
 	"github.com/spf13/pflag":                  {"cmd/railguard"},
 	"github.com/stretchr/testify":             {"cluster/porttest", "cluster/sim"},
 	"github.com/anishathalye/porcupine":       {"bench/chaos"},
-	"github.com/HdrHistogram/hdrhistogram-go": {"bench/chaos"},
+	"github.com/HdrHistogram/hdrhistogram-go": {"bench/chaos", "bench/load"},
 }
 
 // pureRooms have no clock, randomness, disk, network, goroutines or locks.

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"railguard/bench/process"
 )
 
 // shape is what a cluster is started as.
@@ -35,7 +37,7 @@ type cluster struct {
 	wires          network // nil for a cluster of one.
 	relays         *wires  // The same, where nodes stand behind relays.
 	fabric         *fabric // The same, where nodes live in namespaces.
-	spawner        *spawner
+	spawner        *process.Spawner
 	ended          atomic.Bool // Nothing is started any more.
 
 	mu     sync.Mutex
@@ -60,7 +62,7 @@ func (c *cluster) forget(gone *node) {
 // node is one member: an identity, addresses and a folder that outlive its process.
 type node struct {
 	cluster *cluster
-	spawner *spawner // Of its process: it lives where the node does.
+	spawner *process.Spawner // Of its process: it lives where the node does.
 	id      string
 	api     string // http://host:port
 	admin   string
@@ -73,14 +75,14 @@ type node struct {
 	expect  int
 
 	mu     sync.Mutex
-	child  *child
+	child  *process.Child
 	mayEnd bool // A scenario expects the process to give up by itself.
 }
 
 // startCluster starts a new cluster and waits until every node is ready.
 func startCluster(ctx context.Context, binary, folder string, s shape) (*cluster, error) {
 	c := &cluster{
-		binary: binary, folder: folder, shape: s, spawner: newSpawner(),
+		binary: binary, folder: folder, shape: s, spawner: process.NewSpawner(),
 		key: "rg_live_" + randomHex(14), secret: randomHex(32),
 	}
 	if err := c.lay(); err != nil {
@@ -136,7 +138,7 @@ func (c *cluster) lay() error {
 
 // add makes a node, not yet started. expect 0 joins what there is.
 func (c *cluster) add(id string, expect int) (*node, error) {
-	ports, err := freePorts(3)
+	ports, err := process.FreePorts(3)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +218,7 @@ func (n *node) args() []string {
 func (n *node) start() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.child != nil && !n.child.ended() {
+	if n.child != nil && !n.child.Ended() {
 		return nil
 	}
 	if n.cluster.ended.Load() {
@@ -226,7 +228,7 @@ func (n *node) start() error {
 		return err
 	}
 	env := append(os.Environ(), "RAILGUARD_CLUSTER_SECRET="+n.cluster.secret, "RAILGUARD_BOOTSTRAP_KEY="+n.cluster.key)
-	started, err := n.spawner.launch(n.cluster.binary, n.args(), env, n.log)
+	started, err := n.spawner.Launch(n.cluster.binary, n.args(), env, n.log)
 	if err != nil {
 		return fmt.Errorf("%s: %w", n.id, err)
 	}
@@ -238,10 +240,10 @@ func (n *node) start() error {
 // watch notes an end that nobody asked for. A node that gave up because its disk
 // did not answer in time did as it should; on a busy machine that happens, and it is
 // started again, as its supervisor would.
-func (n *node) watch(c *child) {
-	<-c.done
+func (n *node) watch(c *process.Child) {
+	<-c.Done
 	n.mu.Lock()
-	asked := c.asked || n.mayEnd
+	asked := c.Asked || n.mayEnd
 	n.mu.Unlock()
 	if asked {
 		return
@@ -255,34 +257,34 @@ func (n *node) watch(c *child) {
 	}
 	n.cluster.mu.Lock()
 	defer n.cluster.mu.Unlock()
-	n.cluster.deaths = append(n.cluster.deaths, fmt.Sprintf("%s ended by itself (%s)", n.id, c.exitText()))
+	n.cluster.deaths = append(n.cluster.deaths, fmt.Sprintf("%s ended by itself (%s)", n.id, c.ExitText()))
 }
 
 func (n *node) pid() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.child == nil || n.child.ended() {
+	if n.child == nil || n.child.Ended() {
 		return 0
 	}
-	return n.child.pid()
+	return n.child.PID()
 }
 
 func (n *node) running() bool { return n.pid() != 0 }
 
 // signal sends a signal to the node's own process, if it runs.
-func (n *node) signal(s os.Signal, ends bool) (*child, error) {
+func (n *node) signal(s os.Signal, ends bool) (*process.Child, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.child == nil || n.child.ended() {
+	if n.child == nil || n.child.Ended() {
 		return nil, nil
 	}
 	if ends {
-		n.child.asked = true
+		n.child.Asked = true
 	}
-	if err := n.child.command.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := n.child.Command.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return nil, fmt.Errorf("%s: %w", n.id, err)
 	}
-	n.child.paused = s == signalPause
+	n.child.Paused = s == process.SignalPause
 	return n.child, nil
 }
 
@@ -292,25 +294,25 @@ func (n *node) kill() error {
 	if err != nil || c == nil {
 		return err
 	}
-	return c.wait(stopPatience)
+	return c.Wait(stopPatience)
 }
 
 // stop asks the node to drain and end.
 func (n *node) stop() error {
-	c, err := n.signal(signalEnd, true)
+	c, err := n.signal(process.SignalEnd, true)
 	if err != nil || c == nil {
 		return err
 	}
-	if err := c.wait(stopPatience); err != nil {
+	if err := c.Wait(stopPatience); err != nil {
 		return errors.Join(fmt.Errorf("%s was asked to stop: %w", n.id, err), n.kill())
 	}
 	return nil
 }
 
 // pause stops the process where it stands, as a long pause of the machine would.
-func (n *node) pause() error { _, err := n.signal(signalPause, false); return err }
+func (n *node) pause() error { _, err := n.signal(process.SignalPause, false); return err }
 
-func (n *node) resume() error { _, err := n.signal(signalResume, false); return err }
+func (n *node) resume() error { _, err := n.signal(process.SignalResume, false); return err }
 
 // setClock makes the node's clock wrong by so much, at once: a jump. 0 mends it.
 func (n *node) setClock(by time.Duration) error {
@@ -402,7 +404,7 @@ func (c *cluster) close() {
 	for _, n := range c.nodes {
 		_ = n.kill() // A paused process dies of it too.
 	}
-	c.spawner.close()
+	c.spawner.Close()
 	if c.wires != nil {
 		c.wires.close()
 	}

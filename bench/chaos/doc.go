@@ -7,7 +7,7 @@
 // or doubled, one log on all nodes.
 //
 // May import: engine (amounts), audit/note and audit/examine (signed checkpoints,
-// proofs), bench/conformance (hand-made lists), the Merkle library, Porcupine, the
+// proofs), bench/conformance (hand-made lists), bench/process (children), the Merkle library, Porcupine, the
 // HDR histogram.
 // Never: any other room of the server. It is a black box behind HTTP.
 //

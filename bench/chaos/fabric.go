@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"railguard/bench/process"
 )
 
 // fabric is the network between nodes that live in network namespaces of their
@@ -29,7 +31,7 @@ type fabric struct {
 type cell struct {
 	node    string
 	address netip.Addr
-	thread  *spawner           // Lives in the namespace.
+	thread  *process.Spawner   // Lives in the namespace.
 	device  io.ReadWriteCloser // IP packets out of it, and into it.
 }
 
@@ -167,7 +169,7 @@ func (f *fabric) close() {
 	f.mu.Unlock()
 	for _, c := range cells {
 		_ = c.device.Close()
-		c.thread.close()
+		c.thread.Close()
 	}
 	f.done.Wait()
 }

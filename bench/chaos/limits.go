@@ -20,9 +20,6 @@ const (
 	leafBytesMax    = 4 << 20 // One line of an export.
 	violationsKept  = 20
 	logTailBytes    = 3 << 10
-	portLow         = 18_000 // Below the range that systems give to outgoing connections.
-	portHigh        = 30_000
-	portTries       = 2_000
 	spawnTries      = 3
 	accountsMax     = 16               // Agents of one group: the model's state is an array.
 	reviewsKept     = 64               // Open reviews of a group that clients pick from.

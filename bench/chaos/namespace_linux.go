@@ -9,13 +9,15 @@ import (
 	"os/exec"
 	"syscall"
 	"unsafe"
+
+	"railguard/bench/process"
 )
 
 // newCell makes a network namespace with one device, tun0, whose packets come here.
 // The namespace has no name: it ends with the last process in it and with us.
 func newCell(node string, address netip.Addr) (*cell, error) {
-	c := &cell{node: node, address: address, thread: newSpawner()}
-	err := c.thread.do(func() error {
+	c := &cell{node: node, address: address, thread: process.NewSpawner()}
+	err := c.thread.Do(func() error {
 		if err := syscall.Unshare(syscall.CLONE_NEWNET); err != nil {
 			return fmt.Errorf("a network namespace: %w", err)
 		}
@@ -39,7 +41,7 @@ func newCell(node string, address netip.Addr) (*cell, error) {
 		if c.device != nil {
 			_ = c.device.Close()
 		}
-		c.thread.close()
+		c.thread.Close()
 		return nil, skipped(fmt.Sprintf("no network namespaces here (they need root, iproute2 and /dev/net/tun): %v", err))
 	}
 	return c, nil

@@ -1,4 +1,4 @@
-package chaos
+package process
 
 import (
 	"fmt"
@@ -7,10 +7,16 @@ import (
 	"strconv"
 )
 
-// freePorts finds ports that nobody listens on. They lie below the range from
+const (
+	portLow   = 18_000 // Below the range that systems give to outgoing connections.
+	portHigh  = 30_000
+	portTries = 2_000
+)
+
+// FreePorts finds ports that nobody listens on. They lie below the range from
 // which systems take ports for outgoing connections, so that a node that is down
 // for a while finds its own again.
-func freePorts(count int) ([]string, error) {
+func FreePorts(count int) ([]string, error) {
 	addresses := make([]string, 0, count)
 	taken := make(map[int]bool)
 	for range portTries {

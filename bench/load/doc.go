@@ -1,0 +1,26 @@
+// Package load measures Railguard under load and judges the figures: `railguard bench`.
+//
+// Purpose: drive a cluster (its own, spawned for the run, or one that is named) with
+// a seeded workload, in an open loop with constant arrival or in a closed loop;
+// measure the same machine's disk, bare HTTP and bare raft in the same run; hold the
+// figures against targets; keep them in a file that two runs can be compared by.
+//
+// May import: engine, engine/credential and ofac (the suites in process),
+// bench/conformance (hand-made lists), bench/process (children), hashicorp/raft with
+// two log stores (a base line), the HDR histogram.
+// Never: any other room of the server. A cluster is a black box behind HTTP.
+//
+// Invariants
+//
+//   - A figure that was not measured is not printed: a suite that could not run says
+//     why, and its targets count as missed.
+//   - In an open loop a call's latency runs from the instant it was due, whether or
+//     not it could be sent then: a stall is felt by every call that fell into it.
+//   - Nothing is sent to a cluster that has agents of somebody else, unless told so.
+//   - Everything spawned listens on the loopback and is gone, with its folder, when the
+//     run ends.
+//
+// Goroutines: one a caller (closed loop) or a connection and one dispatcher on a
+// thread of its own (open loop), one that tells progress; they end with their load.
+// Children are bench/process's.
+package load

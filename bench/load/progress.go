@@ -1,0 +1,53 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+)
+
+// tell says once a second how a load goes; the function it returns ends that.
+func (b *bench) tell(r *running) (stop func()) {
+	quit, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(tellEvery)
+		defer tick.Stop()
+		last := int64(0)
+		for {
+			select {
+			case <-quit:
+				return
+			case <-tick.C:
+				done := r.done.Load()
+				phase := ""
+				if time.Now().Before(r.recorder.start) {
+					phase = "warming up, "
+				}
+				text := fmt.Sprintf("%s: %s%d/s, %d failed, %.0f s left", r.load.name, phase, done-last, r.failed.Load(), max(time.Until(r.end).Seconds(), 0))
+				b.options.progress(text)
+				last = done
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-ended
+	}
+}
+
+// shortError names the kind of a connection's error: many say the same of other ports.
+func shortError(err error) string {
+	var timeout net.Error
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "refused"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "reset"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "no answer in time"
+	}
+	return err.Error()
+}

@@ -1,0 +1,208 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"railguard/bench/process"
+)
+
+// Options say what a run is.
+type Options struct {
+	Binary   string   // This program; it is what is spawned.
+	Version  string   // Of this program.
+	Folder   string   // Where the run's own folder is made and removed; "": the system's.
+	Targets  []string // A cluster that runs; empty: one is spawned.
+	Key      string   // API key of a cluster that runs.
+	Foreign  bool     // It may have agents of others.
+	Spawn    int      // Nodes to spawn.
+	Suites   []string // Empty: all but the soak.
+	Brief    bool     // Seconds instead of minutes: to see that the program works, not for figures.
+	Soak     time.Duration
+	Workload Workload
+	Goals    []Target
+	Profiles string    // Folder for CPU profiles of the nodes under saturation; "": none.
+	Progress io.Writer // What happens; nil: nothing is said.
+	OneLine  bool      // Progress is a terminal: a load's progress stays on one line.
+}
+
+func (o *Options) check() error {
+	for _, name := range o.Suites {
+		if !slices.Contains(SuiteNames(), name) {
+			return fmt.Errorf("there is no suite %q: there are %s", name, strings.Join(SuiteNames(), ", "))
+		}
+	}
+	if len(o.Targets) == 0 && (o.Spawn < 1 || o.Spawn > 7) {
+		return fmt.Errorf("spawn %d: want 1 to 7 nodes", o.Spawn)
+	}
+	if len(o.Targets) > 0 && o.Key == "" {
+		return errors.New("a cluster that runs needs an API key")
+	}
+	return o.Workload.check()
+}
+
+func (o *Options) progress(text string) {
+	switch {
+	case o.Progress == nil:
+	case o.OneLine:
+		fmt.Fprintf(o.Progress, "\r\x1b[K%s", text)
+	}
+}
+
+// bench is one run.
+type bench struct {
+	options  Options
+	report   *Report
+	work     string // The run's own folder.
+	spawner  *process.Spawner
+	echoes   *helper
+	target   *target // The cluster that suites share.
+	loads    uint64
+	clusters int
+}
+
+// suite is one part of a run.
+type suite struct {
+	name    string
+	about   string
+	spawned bool // It needs a cluster of our own.
+	apart   bool // Only when it is named.
+	run     func(context.Context, *bench) error
+}
+
+// SuiteNames are all suites in the order in which they run.
+func SuiteNames() []string {
+	var names []string
+	for _, s := range suites {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// DescribeSuites is a line for every suite.
+func DescribeSuites() string {
+	var b strings.Builder
+	for _, s := range suites {
+		fmt.Fprintf(&b, "  %-12s %s\n", s.name, s.about)
+	}
+	return b.String()
+}
+
+// Run makes a run. The report is there also when suites could not run; an error
+// means that there is nothing to report.
+func Run(ctx context.Context, options Options) (*Report, error) {
+	if err := options.check(); err != nil {
+		return nil, err
+	}
+	if options.Folder == "" {
+		options.Folder = os.TempDir()
+	}
+	work, err := os.MkdirTemp(options.Folder, "railguard-bench-")
+	if err != nil {
+		return nil, fmt.Errorf("folder: %w", err)
+	}
+	b := &bench{options: options, work: work, report: &Report{
+		Version: options.Version, Began: time.Now().UTC(), Workload: options.Workload, Targets: options.Targets,
+		Measures: map[string]*Measure{}, Skipped: map[string]string{}, Machine: thisMachine(work), Build: buildID(options.Binary),
+	}}
+	defer b.close()
+	b.runSuites(ctx)
+	b.report.Took = time.Since(b.report.Began).Round(time.Second).String()
+	b.report.judgeRows(options.Goals)
+	return b.report, ctx.Err()
+}
+
+func (b *bench) close() {
+	if b.target != nil {
+		b.target.close()
+	}
+	if b.echoes != nil {
+		b.echoes.close()
+	}
+	if b.spawner != nil {
+		b.spawner.Close()
+	}
+	if err := os.RemoveAll(b.work); err != nil {
+		b.say("folder %s stays: %v", b.work, err)
+	}
+}
+
+func (b *bench) runSuites(ctx context.Context) {
+	if err := b.fsyncFloor(ctx, b.span(2*time.Second)); err != nil {
+		b.report.Notes = append(b.report.Notes, err.Error())
+	}
+	for _, s := range suites {
+		if wanted := slices.Contains(b.options.Suites, s.name); !wanted && (len(b.options.Suites) > 0 || s.apart) {
+			continue
+		}
+		b.report.Suites = append(b.report.Suites, s.name)
+		began := time.Now()
+		err := ctx.Err()
+		switch {
+		case err != nil:
+		case s.spawned && len(b.options.Targets) > 0:
+			err = errors.New("it needs a cluster of its own: --spawn")
+		default:
+			b.say("== %s: %s", s.name, s.about)
+			err = s.run(ctx, b)
+		}
+		if err != nil {
+			b.say("%s: %v", s.name, err)
+			b.report.Skipped[s.name] = err.Error()
+			continue
+		}
+		b.say("== %s took %v", s.name, time.Since(began).Round(100*time.Millisecond))
+	}
+}
+
+// shared is the cluster that most suites use one after another.
+func (b *bench) shared(ctx context.Context) (*target, error) {
+	if b.target != nil {
+		return b.target, nil
+	}
+	t, err := b.openTarget(ctx, b.options.Spawn)
+	if err != nil {
+		return nil, err
+	}
+	b.target = t
+	return t, nil
+}
+
+func (b *bench) folder(name string) string { return filepath.Join(b.work, name) }
+
+// span is how long something is measured: as said, or a moment of it.
+func (b *bench) span(full time.Duration) time.Duration {
+	if b.options.Brief {
+		return min(full, briefSpan)
+	}
+	return full
+}
+
+// times is how often something is done.
+func (b *bench) times(full int) int {
+	if b.options.Brief {
+		return 1
+	}
+	return full
+}
+
+const briefSpan = 200 * time.Millisecond
+
+// say tells what happens, on a line of its own.
+func (b *bench) say(format string, args ...any) {
+	if b.options.Progress == nil {
+		return
+	}
+	clear := ""
+	if b.options.OneLine {
+		clear = "\r\x1b[K"
+	}
+	fmt.Fprintf(b.options.Progress, clear+"%6.1fs "+format+"\n", append([]any{time.Since(b.report.Began).Seconds()}, args...)...)
+}

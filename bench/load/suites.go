@@ -1,0 +1,265 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// suites in the order in which they run: those that leave a cluster as they found
+// it first, those that kill nodes last.
+var suites = []suite{
+	{name: "single", about: "one durable node over HTTP", spawned: true, run: runSingle},
+	{name: "cluster", about: "one caller at the leader, 256 over all nodes, CPU and bytes a verdict, against bare raft and bare HTTP", run: runCluster},
+}
+
+const (
+	manyCallers  = 256
+	quickCallers = 16 // Of the brief form.
+	recordBytes  = 450
+	profileSpan  = 5 * time.Second
+)
+
+func (b *bench) callers() int {
+	if b.options.Brief {
+		return quickCallers
+	}
+	return manyCallers
+}
+
+// screening is a load of screening calls on some homes.
+func (t *target) screening(name string, homes []*endpoint, callers, rate int, span time.Duration) load {
+	w := t.bench.options.Workload
+	return load{
+		name: name, homes: homes, callers: callers, rate: rate, warm: t.bench.span(time.Second), span: span, seed: w.Seed + t.bench.loads,
+		make: t.crew.payments(w), accept: acceptVerdict, verdict: true,
+	}
+}
+
+// acceptVerdict wants 200 with a verdict.
+func acceptVerdict(got reply) string {
+	if failure := acceptOK(got); failure != "" {
+		return failure
+	}
+	if member(got.body, "verdict") == "" {
+		return "no verdict"
+	}
+	return ""
+}
+
+// measured is a load with what the nodes used for it.
+type measured struct {
+	*outcome
+	used usage
+	err  error // Why used is not known.
+}
+
+// drive runs a load and measures what the nodes use meanwhile, warm-up included in
+// neither.
+func (t *target) drive(ctx context.Context, l load) (*measured, error) {
+	warm := l.warm
+	if warm > 0 {
+		first := l
+		first.name, first.span, first.warm = l.name+", warm-up", warm, 0
+		if err := t.bench.warm(ctx, first); err != nil {
+			return nil, err
+		}
+		l.warm = 0
+	}
+	before, err := t.usage()
+	o, failed := t.bench.drive(ctx, l)
+	if failed != nil {
+		return nil, failed
+	}
+	m := &measured{outcome: o, err: err}
+	if err == nil {
+		var after usage
+		if after, m.err = t.usage(); m.err == nil {
+			m.used = after.since(before)
+		}
+	}
+	return m, nil
+}
+
+// warm runs a load that is not reported.
+func (b *bench) warm(ctx context.Context, l load) error {
+	curves := len(b.report.Curves)
+	_, err := b.drive(ctx, l)
+	b.report.Curves = b.report.Curves[:curves]
+	return err
+}
+
+// noteUse adds CPU, bytes and memory a verdict under a key.
+func (m *measured) noteUse(b *bench, key string, nodes int) {
+	if m.err != nil {
+		b.report.Notes = append(b.report.Notes, key+": "+m.err.Error())
+		return
+	}
+	b.add(key+".cpu", "µs", less, micros(m.used.cpu)/float64(m.done))
+	b.add(key+".disk", "KB", less, float64(m.used.written)/1000/float64(m.done)/float64(nodes))
+	b.add(key+".memory", "MB", less, float64(m.used.held)/1e6/float64(nodes))
+}
+
+// runSingle measures one node alone.
+func runSingle(ctx context.Context, b *bench) error {
+	t, err := b.openTarget(ctx, 1)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	m, err := t.drive(ctx, t.screening("one node, one caller", t.homes, 1, 0, b.span(4*time.Second)))
+	if err != nil {
+		return err
+	}
+	b.set("single.one.p50", "ms", less, m.quantile(50), m.quantiles(50))
+	if m, err = t.drive(ctx, t.screening(fmt.Sprintf("one node, %d callers", b.callers()), t.homes, b.callers(), 0, b.span(6*time.Second))); err != nil {
+		return err
+	}
+	b.set("single.rate", "/s", more, m.perSecond(), m.rates())
+	b.set("single.p99", "ms", less, m.quantile(99), m.quantiles(99))
+	m.noteUse(b, "single", 1)
+	return nil
+}
+
+// runCluster takes turns between the base lines and us, several rounds, so that
+// what else happens on the machine falls on all of them.
+func runCluster(ctx context.Context, b *bench) error {
+	t, err := b.shared(ctx)
+	if err != nil {
+		return err
+	}
+	if err := b.oneCaller(ctx, t); err != nil {
+		return err
+	}
+	requests := t.crew.payments(b.options.Workload)
+	nodes := len(t.homes)
+	for round := range b.times(3) {
+		if _, err := b.echoRound(ctx, b.callers(), b.span(4*time.Second), requests); err != nil {
+			return err
+		}
+		m, err := t.drive(ctx, t.screening(fmt.Sprintf("cluster, %d callers, round %d", b.callers(), round+1), t.homes, b.callers(), 0, b.span(8*time.Second)))
+		if err != nil {
+			return err
+		}
+		b.add("cluster.rate", "/s", more, m.perSecond())
+		b.add("cluster.p50", "ms", less, m.quantile(50))
+		b.add("cluster.p99", "ms", less, m.quantile(99))
+		m.noteUse(b, "cluster", nodes)
+	}
+	for _, rate := range []int{100, 1000} {
+		m, err := t.drive(ctx, t.screening(fmt.Sprintf("cluster, %d/s", rate), t.homes, b.callers(), rate, b.span(10*time.Second)))
+		if err != nil {
+			return err
+		}
+		key := fmt.Sprintf("cluster.at%d", rate)
+		m.noteUse(b, key, nodes)
+		b.set(key+".p50", "ms", less, m.quantile(50), m.quantiles(50))
+		b.set(key+".p99", "ms", less, m.quantile(99), m.quantiles(99))
+		if cpu := b.report.Measures[key+".cpu"]; cpu != nil {
+			b.set(key+".cpums", "ms", less, cpu.Value/1000, nil)
+		}
+	}
+	return b.profile(ctx, t)
+}
+
+// oneCaller holds one caller at the leader against bare raft on both log stores.
+func (b *bench) oneCaller(ctx context.Context, t *target) error {
+	var trios []*trio
+	defer func() {
+		for _, one := range trios {
+			one.close()
+		}
+	}()
+	for _, store := range []string{"bolt", "wal"} {
+		one, err := b.startTrio(ctx, store)
+		if err != nil {
+			return err
+		}
+		trios = append(trios, one)
+	}
+	requests := t.crew.payments(b.options.Workload)
+	for round := range b.times(3) {
+		for _, one := range trios {
+			r, err := one.apply(ctx, 1, recordBytes, b.span(2*time.Second))
+			if err != nil {
+				return err
+			}
+			b.add("raft."+one.store+".p50", "ms", less, r.P50)
+			b.add("raft."+one.store+".p99", "ms", less, r.P99)
+			if r, err = one.apply(ctx, b.callers(), recordBytes, b.span(2*time.Second)); err != nil {
+				return err
+			}
+			b.add("raft."+one.store+".rate", "/s", more, r.Rate)
+			b.say("bare raft on %s: p50 %.2f ms, %.0f/s with %d callers", one.store, b.report.Measures["raft."+one.store+".p50"].Value, r.Rate, b.callers())
+		}
+		leader, _, err := t.leader(ctx)
+		if err != nil {
+			return err
+		}
+		m, err := t.drive(ctx, t.screening(fmt.Sprintf("leader, one caller, round %d", round+1), []*endpoint{leader}, 1, 0, b.span(3*time.Second)))
+		if err != nil {
+			return err
+		}
+		b.add("cluster.one.p50", "ms", less, m.quantile(50))
+		b.add("cluster.one.p99", "ms", less, m.quantile(99))
+		m.noteUse(b, "cluster.one", len(t.homes))
+		if _, err := b.echoRound(ctx, 1, b.span(time.Second), requests); err != nil {
+			return err
+		}
+	}
+	best := b.report.Measures["raft.bolt.p50"]
+	if other := b.report.Measures["raft.wal.p50"]; other.Value < best.Value {
+		best = other
+	}
+	b.set("raft.best.p50", "ms", less, best.Value, best.Samples)
+	return nil
+}
+
+// profile keeps a CPU profile of every node under saturation.
+func (b *bench) profile(ctx context.Context, t *target) error {
+	if b.options.Profiles == "" || t.group == nil {
+		return nil
+	}
+	if err := os.MkdirAll(b.options.Profiles, 0o700); err != nil {
+		return err
+	}
+	failures := make(chan error, len(t.group.nodes))
+	for _, n := range t.group.nodes {
+		go func() { failures <- n.profile(ctx, filepath.Join(b.options.Profiles, n.id+".pprof")) }()
+	}
+	_, err := t.drive(ctx, t.screening("under the profiler", t.homes, b.callers(), 0, profileSpan+2*time.Second))
+	for range t.group.nodes {
+		if failed := <-failures; failed != nil {
+			err = failed
+		}
+	}
+	return err
+}
+
+func (n *node) profile(ctx context.Context, path string) error {
+	url := fmt.Sprintf("%s/debug/pprof/profile?seconds=%d", n.admin, int(profileSpan.Seconds()))
+	call, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(call)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("profile of %s: %s", n.id, strings.TrimSpace(response.Status))
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = io.Copy(file, response.Body)
+	return err
+}

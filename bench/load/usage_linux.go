@@ -1,0 +1,48 @@
+package load
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+)
+
+const clockTick = 10 * time.Millisecond // USER_HZ is 100 on every Linux.
+
+// processUsage reads /proc of one process.
+func processUsage(pid int) (usage, error) {
+	folder := "/proc/" + strconv.Itoa(pid)
+	stat, err := os.ReadFile(folder + "/stat")
+	if err != nil {
+		return usage{}, fmt.Errorf("process %d: %w", pid, err)
+	}
+	at := bytes.LastIndexByte(stat, ')') // The name before it may hold anything.
+	fields := bytes.Fields(stat[at+1:])
+	if at < 0 || len(fields) < 22 {
+		return usage{}, fmt.Errorf("process %d: its stat is unreadable", pid)
+	}
+	var u usage
+	for _, field := range fields[11:13] { // utime and stime.
+		ticks, err := strconv.ParseInt(string(field), 10, 64)
+		if err != nil {
+			return usage{}, fmt.Errorf("process %d: its stat is unreadable", pid)
+		}
+		u.cpu += time.Duration(ticks) * clockTick
+	}
+	pages, err := strconv.ParseInt(string(fields[21]), 10, 64)
+	if err != nil {
+		return usage{}, fmt.Errorf("process %d: its stat is unreadable", pid)
+	}
+	u.held = pages * int64(os.Getpagesize())
+	io, err := os.ReadFile(folder + "/io")
+	if err != nil {
+		return usage{}, fmt.Errorf("process %d: %w", pid, err)
+	}
+	for line := range bytes.Lines(io) {
+		if value, found := bytes.CutPrefix(line, []byte("write_bytes: ")); found {
+			u.written, err = strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64)
+		}
+	}
+	return u, err
+}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package load
+
+func processUsage(int) (usage, error) { return usage{}, errNoUsage }

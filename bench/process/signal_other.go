@@ -1,0 +1,12 @@
+//go:build !unix
+
+package process
+
+import "os"
+
+// No process can be paused here; os.Process.Signal says so.
+var (
+	SignalPause  os.Signal = os.Interrupt
+	SignalResume os.Signal = os.Interrupt
+	SignalEnd    os.Signal = os.Interrupt
+)

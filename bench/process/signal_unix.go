@@ -1,0 +1,15 @@
+//go:build unix
+
+package process
+
+import (
+	"os"
+	"syscall"
+)
+
+// The signals that stop a process in its tracks and let it go on.
+var (
+	SignalPause  os.Signal = syscall.SIGSTOP
+	SignalResume os.Signal = syscall.SIGCONT
+	SignalEnd    os.Signal = syscall.SIGTERM
+)

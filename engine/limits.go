@@ -47,6 +47,9 @@ const (
 	CommentsKept        = 32
 	UserAgentsMax       = 64
 	ListHistoryMax      = 256
+	HoldsMax            = 4_194_304
+	ReferencesMax       = 16_777_216
+	AlertsMax           = 65_536
 
 	// Idempotency (decision 31, "Idempotency").
 	IdempotencyMax = 8_388_608
@@ -84,6 +87,9 @@ const (
 	IdempotencyKept     = 24 * Hour
 	IdempotencyYoung    = 5 * Minute // A key younger than this is never displaced.
 	ClaimLease          = 10 * Minute
+	HoldLeast           = 30 * Second
+	HoldMost            = 7 * DayLength
+	ReferenceKept       = 30 * DayLength
 	OverlapDefault      = 24 * Hour
 	OverlapMax          = 168 * Hour
 	ListAgeDefault      = 48 * Hour

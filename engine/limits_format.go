@@ -21,6 +21,12 @@ type TableLimits struct {
 	ListHistory                      int
 	Removed                          int // Removed members that are remembered.
 	LogLines                         int // Names and keys of the log that are remembered.
+	Holds                            int // Open ones.
+	Outcomes                         int // Ended holds and other settled payments; each goes with its record's retention.
+	References                       int // Payment references that were used.
+	Proposals, Alerts, SARs          int // Open ones.
+	Webhooks, DeadLetters            int
+	Dues, Epochs                     int
 }
 
 // RowLimits bound the parts of a row, a profile or a record.
@@ -44,6 +50,9 @@ type RowLimits struct {
 	ListChunkBytes     int
 	RecordTargets      int // Agents of one assignment, leaves of one queue record.
 	ForgottenAtOneTime int // Of each kind, by one entry: none is slow.
+	ExpiredAtOneTick   int // Holds that end by one tick.
+	HoldSecondsLeast   uint32
+	HoldSecondsMost    uint32
 }
 
 // Spans are lengths of log time.
@@ -58,6 +67,10 @@ type Spans struct {
 	IdempotencyYoung    Time // A key younger than this is never displaced.
 	ClaimLease          Time
 	Overlap             Time
+	ReferenceKept       Time
+	ReferenceYoung      Time // A reference younger than this is never displaced.
+	ProposalKept        Time
+	SARDue              Time
 }
 
 // limitsByFormat holds one row a format, in literals: no constant is named, so that
@@ -69,6 +82,9 @@ var limitsByFormat = [FormatNewest + 1]*Limits{
 		ClosedReviews: 33_554_432, Structuring: 1_048_576,
 		APIKeys: 10_000, SigningKeys: 64, Cleared: 100_000,
 		ListHistory: 256, Removed: 1024, LogLines: 64,
+		Holds: 4_194_304, Outcomes: 33_554_432, References: 16_777_216,
+		Proposals: 65_536, Alerts: 65_536, SARs: 1_048_576,
+		Webhooks: 1000, DeadLetters: 65_536, Dues: 67_108_864, Epochs: 64,
 	}, RowLimits{
 		Depth:              3,
 		Children:           1000,
@@ -89,6 +105,9 @@ var limitsByFormat = [FormatNewest + 1]*Limits{
 		ListChunkBytes:     131_072,
 		RecordTargets:      500,
 		ForgottenAtOneTime: 1024,
+		ExpiredAtOneTick:   2048,
+		HoldSecondsLeast:   30,
+		HoldSecondsMost:    604_800,
 	}, Spans{
 		AgentValidity:       91 * DayLength,
 		UserValidity:        30 * DayLength,
@@ -100,6 +119,10 @@ var limitsByFormat = [FormatNewest + 1]*Limits{
 		IdempotencyYoung:    5 * Minute,
 		ClaimLease:          10 * Minute,
 		Overlap:             168 * Hour,
+		ReferenceKept:       30 * DayLength,
+		ReferenceYoung:      24 * Hour,
+		ProposalKept:        24 * Hour,
+		SARDue:              30 * DayLength,
 	}},
 }
 

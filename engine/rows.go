@@ -11,10 +11,12 @@ type (
 	OperatorSlot uint32
 )
 
-// Spend is a daily counter: what one agent or fleet spent on one UTC date.
+// Spend is a daily counter: what one agent or fleet spent on one UTC date, and what
+// is held of that date's payments. Both count against limits.
 type Spend struct {
 	Day   Day
 	Spent USD
+	Held  USD
 }
 
 // On returns what was spent on day d.
@@ -25,12 +27,49 @@ func (s *Spend) On(d Day) USD {
 	return s.Spent
 }
 
+// HeldOn returns what is held of day d's payments.
+func (s *Spend) HeldOn(d Day) USD {
+	if s.Day != d {
+		return 0
+	}
+	return s.Held
+}
+
+// Counted returns what counts against a limit on day d: spent and held.
+func (s *Spend) Counted(d Day) USD { return s.On(d).Plus(s.HeldOn(d)) }
+
+// Hold holds amount on day d, as Add books it.
+func (s *Spend) Hold(d Day, amount USD) {
+	s.turn(d)
+	s.Held = s.Held.Plus(amount)
+}
+
+// Unhold returns what was held on day d. Of a day that is not counted any more there is
+// nothing to return. A counter that was saturated does not fall below zero.
+func (s *Spend) Unhold(d Day, amount USD) {
+	if s.Day == d {
+		s.Held = max(s.Held-amount, 0)
+	}
+}
+
+// Return takes back what was spent on day d, as Unhold does.
+func (s *Spend) Return(d Day, amount USD) {
+	if s.Day == d {
+		s.Spent = max(s.Spent-amount, 0)
+	}
+}
+
+// turn begins a new day from zero.
+func (s *Spend) turn(d Day) {
+	if d > s.Day {
+		*s = Spend{Day: d}
+	}
+}
+
 // Add books amount on day d. A new day starts from zero; an older day than the
 // one counted is booked on the counted day, so that a counter never shrinks.
 func (s *Spend) Add(d Day, amount USD) {
-	if d > s.Day {
-		s.Day, s.Spent = d, 0
-	}
+	s.turn(d)
 	s.Spent = s.Spent.Plus(amount)
 }
 

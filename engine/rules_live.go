@@ -136,7 +136,7 @@ func dailyLimit(m *Moment) Sub {
 	day := m.Now.Day()
 	for i := 0; i < m.LevelCount; i++ {
 		level := &m.Levels[i]
-		if level.Row.Spend.On(day).Plus(m.Amount).Exceeds(level.Profile.Policy.DailyLimit) {
+		if level.Row.Spend.Counted(day).Plus(m.Amount).Exceeds(level.Profile.Policy.DailyLimit) {
 			return atLevel(i)
 		}
 	}
@@ -145,7 +145,7 @@ func dailyLimit(m *Moment) Sub {
 
 // fleetLimit is R12.
 func fleetLimit(m *Moment) Sub {
-	if m.Fleet == nil || !m.Fleet.Spend.On(m.Now.Day()).Plus(m.Amount).Exceeds(m.FleetLimit) {
+	if m.Fleet == nil || !m.Fleet.Spend.Counted(m.Now.Day()).Plus(m.Amount).Exceeds(m.FleetLimit) {
 		return 0
 	}
 	return 1

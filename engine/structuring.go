@@ -14,6 +14,10 @@ import (
 // hold names. The zero key is a counterparty that is not identified.
 type PartyKey [16]byte
 
+// ReferenceKey is a caller's paymentRef within its owner's scope: a hash, because the
+// table of references must not hold texts. The zero key is "none given".
+type ReferenceKey [16]byte
+
 // BandRow keeps the newest calls of one root agent to one counterparty in the band.
 type BandRow struct {
 	Times [StructuringCallsMax]Time // A ring; 0 is empty.

@@ -47,6 +47,10 @@ func (m *Machine) applyPolicy(b *wire.PolicyPut, r *wire.Result) {
 	if m.settled(&b.Common, r) || !m.baseIs(b.Base, r) {
 		return
 	}
+	if b.Policy.Unbuilt() {
+		refuse(r, wire.RefusedUnbuilt)
+		return
+	}
 	policy := b.Policy
 	policy.Whitelist = m.settings.Policy.Whitelist
 	if !m.soundPolicy(&policy) {
@@ -88,6 +92,10 @@ func (m *Machine) putPolicy(policy *engine.Policy, kind string, common *wire.Com
 
 func (m *Machine) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 	if m.settled(&b.Common, r) {
+		return
+	}
+	if b.Key.Strict {
+		refuse(r, wire.RefusedUnbuilt)
 		return
 	}
 	keys := m.settings.Keys

@@ -15,6 +15,10 @@ func (m *Machine) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
+	if b.Hold != 0 || b.Reference != (engine.ReferenceKey{}) || b.By != "" || b.Rule != 0 {
+		refuse(r, wire.RefusedUnbuilt)
+		return
+	}
 	if b.Leaf >= m.size || b.Disposition == 0 || b.Disposition > wire.EscalateSAR || b.Amount < 0 {
 		refuse(r, wire.RefusedMalformed)
 		return
@@ -34,7 +38,7 @@ func (m *Machine) applyDisposition(b *wire.Disposition, r *wire.Result) {
 		m.spend(b.Agent, b.Amount, b.Fleet)
 	}
 	later := m.size
-	m.disposedBy[b.Leaf] = m.dispositions.Append(dispositionRow{Leaf: b.Leaf, Later: later, At: m.now})
+	m.disposedBy[b.Leaf] = m.dispositions.Append(dispositionRow{Leaf: b.Leaf, Later: later, At: m.now, Kind: b.Disposition})
 	if at, open := m.reviewAt(b.Leaf); open {
 		row := m.reviews.Edit(at)
 		row.State, row.Disposition = ReviewDone, later
@@ -62,7 +66,7 @@ func (m *Machine) overLimit(b *wire.Disposition) bool {
 			break
 		}
 		profile := *m.profiles.At(uint64(slot))
-		if m.agents.At(uint64(slot)).Spend.On(day).Plus(b.Amount).Exceeds(profile.Policy.DailyLimit) {
+		if m.agents.At(uint64(slot)).Spend.Counted(day).Plus(b.Amount).Exceeds(profile.Policy.DailyLimit) {
 			return true
 		}
 		slot = profile.Parent
@@ -71,7 +75,7 @@ func (m *Machine) overLimit(b *wire.Disposition) bool {
 		return false
 	}
 	fleet := *m.fleetProfiles.At(uint64(b.Fleet))
-	return m.fleets.At(uint64(b.Fleet)).Spend.On(day).Plus(b.Amount).Exceeds(fleet.DailyLimit)
+	return m.fleets.At(uint64(b.Fleet)).Spend.Counted(day).Plus(b.Amount).Exceeds(fleet.DailyLimit)
 }
 
 // reviewAt finds the position of an open review by binary search: reviews are

@@ -17,6 +17,10 @@ func (m *Machine) applyScreen(body []byte, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
+	if s.Hold != 0 || s.Reference != (engine.ReferenceKey{}) {
+		refuse(r, wire.RefusedUnbuilt)
+		return
+	}
 	if m.keyMoved(s.Key) {
 		r.Code = wire.KeyMoved
 		return

@@ -40,7 +40,7 @@ func (m *Machine) soundFleet(p *engine.FleetProfile) bool {
 }
 
 func (m *Machine) soundPolicy(p *engine.Policy) bool {
-	return m.soundWhitelist(p.Whitelist) && m.soundHours(p.Hours)
+	return !p.Unbuilt() && m.soundWhitelist(p.Whitelist) && m.soundHours(p.Hours)
 }
 
 // soundSigningKey tells whether a signing key can be named in leaves without
@@ -57,6 +57,6 @@ func (m *Machine) soundSigningKey(k *wire.SigningKey) bool {
 
 // soundAPIKey tells whether a new API key has an id and one secret.
 func (m *Machine) soundAPIKey(k *wire.APIKey) bool {
-	return len(k.ID) > 0 && len(k.ID) <= m.limits.FieldBytes && len(k.Prefix) <= m.limits.FieldBytes &&
+	return !k.Strict && len(k.ID) > 0 && len(k.ID) <= m.limits.FieldBytes && len(k.Prefix) <= m.limits.FieldBytes &&
 		len(k.Hashes) == 1 && len(k.Hashes[0]) == 32
 }

@@ -45,6 +45,8 @@ type Machine struct {
 	idem         Table[idemRow, idemPage]
 	structuring  Table[structuringRow, structuringPage]
 	days         Table[dayRow, dayPage]
+	paymentTables
+	desk
 
 	sweep     sweeps
 	usersHeld int
@@ -123,6 +125,8 @@ func New() *Machine {
 	m.fleetProfiles.startAt(1)
 	m.operators.startAt(1)
 	m.operatorProfiles.startAt(1)
+	m.paymentTables.begin()
+	m.desk.begin()
 	return m
 }
 
@@ -162,7 +166,8 @@ func (m *Machine) Apply(index, term uint64, entry []byte, out *Effects) {
 func (m *Machine) Rows() int {
 	return m.agents.Len() + m.profiles.Len() + m.activity.Len() + m.attestations.Len() + m.users.Len() + m.userProfiles.Len() +
 		m.fleets.Len() + m.fleetProfiles.Len() + m.operators.Len() + m.operatorProfiles.Len() +
-		m.reviews.Len() + m.dispositions.Len() + m.idem.Len() + m.structuring.Len() + m.days.Len()
+		m.reviews.Len() + m.dispositions.Len() + m.idem.Len() + m.structuring.Len() + m.days.Len() +
+		m.holds.Len() + m.outcomes.Len() + m.references.Len()
 }
 
 // fence answers an entry whose header names another term than raft's own: the
@@ -262,6 +267,8 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		apply(m, record.Body, r, m.applyLogKey)
 	case wire.KindMatcher:
 		apply(m, record.Body, r, m.applyMatcher)
+	case wire.KindHold, wire.KindWithdraw, wire.KindAlert, wire.KindSAR, wire.KindWebhook, wire.KindDelivery, wire.KindRetro, wire.KindRestored:
+		refuse(r, wire.RefusedUnbuilt)
 	default:
 		m.out.Stop = "record kind that this binary does not know: upgrade this node"
 	}

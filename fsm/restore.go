@@ -77,8 +77,15 @@ func (s *restorer) block(section uint16, rows uint32, payload []byte) error {
 	case sectionHistory:
 		return readList(r, rows, &m.settings.History, m.limits.ListHistory)
 	}
-	return errors.New("unknown section: upgrade this node")
+	if section <= sectionReferences {
+		return m.paymentTables.read(section, r, rows, m.limits)
+	}
+	return m.desk.read(section, r, rows)
 }
+
+// errSection says that a section is not one of this release's, or is one that it does
+// not fill.
+var errSection = errors.New("unknown section: upgrade this node")
 
 func (s *restorer) readMeta(r *rowReader, rows uint32) error {
 	if err := wire.DecodeBody(r.bytes(), s.meta); err != nil || rows != 1 || r.bad {
@@ -118,6 +125,9 @@ func (s *restorer) readMeta(r *rowReader, rows uint32) error {
 	m.dispositions.startAt(meta.Firsts[1])
 	m.idem.startAt(meta.Firsts[2])
 	m.days.startAt(meta.Firsts[3])
+	m.outcomes.startAt(meta.Firsts[4])
+	m.references.startAt(meta.Firsts[5])
+	m.desk.startAt(meta.Firsts[6:])
 	if meta.Staged != nil {
 		m.staged = staging{digest: meta.Staged.Digest, total: meta.Staged.Total, whole: meta.Staged.Whole}
 	}
@@ -139,6 +149,9 @@ func (s *restorer) readSettings(r *rowReader, rows uint32) error {
 	}
 	if slices.Contains(v.Removed, nil) || slices.Contains(v.LogLines, nil) {
 		return errRow
+	}
+	if len(v.Epochs) > 0 || v.Retro != nil || v.WebhookNext != 0 {
+		return errSection
 	}
 	s.settled = true
 	s.m.settings = &Settings{

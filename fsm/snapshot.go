@@ -55,6 +55,16 @@ const (
 	sectionSigningKeys
 	sectionCleared
 	sectionHistory
+	sectionHolds
+	sectionOutcomes
+	sectionReferences
+	sectionDues
+	sectionProposals
+	sectionAlerts
+	sectionSARs
+	sectionCursors
+	sectionDeadLetters
+	sectionWebhooks
 	sectionEnd uint16 = 0xffff
 )
 
@@ -74,7 +84,7 @@ type snapshotMeta struct {
 	UserSweep uint64        `cbor:"7,keyasint"`
 	Frontier  [][]byte      `cbor:"8,keyasint"`
 	Root      [32]byte      `cbor:"9,keyasint"`
-	Firsts    [4]uint64     `cbor:"10,keyasint"` // reviews, dispositions, idempotency, days
+	Firsts    [10]uint64    `cbor:"10,keyasint"` // reviews, dispositions, idempotency, days, outcomes, references, proposals, alerts, reports, dead letters
 	Staged    *stagedMeta   `cbor:"11,keyasint,omitempty"`
 	SaltKey   [16]byte      `cbor:"12,keyasint"` // Of SaltDay; earlier ones cannot be made from it.
 	SaltDay   engine.Day    `cbor:"13,keyasint"`
@@ -103,6 +113,9 @@ type snapshotSettings struct {
 	Lineage     string           `cbor:"10,keyasint,omitempty"`
 	Removed     []*wire.Removed  `cbor:"11,keyasint,omitempty"`
 	LogLines    []*wire.LogLine  `cbor:"12,keyasint,omitempty"`
+	Epochs      []*wire.Epoch    `cbor:"13,keyasint,omitempty"` // Not filled yet,
+	Retro       *wire.RetroRun   `cbor:"14,keyasint,omitempty"` // nor are these two.
+	WebhookNext uint32           `cbor:"15,keyasint,omitempty"` // Id of the webhook made last.
 }
 
 // blockWriter cuts a section's rows into blocks.
@@ -188,6 +201,8 @@ func (v *View) writeBlocks(b *blockWriter) {
 	bytesOf(b, sectionList, v.listData)
 	bytesOf(b, sectionStaged, v.staged.data)
 	writeLists(b, v.settings)
+	v.frozenPayments.write(b)
+	v.frozenDesk.write(b)
 }
 
 // writeHead writes what stands before the tables.
@@ -196,8 +211,10 @@ func (v *View) writeHead(b *blockWriter) {
 		Format: v.Format, Index: v.Index, Term: v.Term, Time: v.Time, Size: v.Size, Oldest: v.Oldest,
 		UserSweep: v.sweep.users, Sweep: v.sweep.activity, UserNext: v.users.next, Frontier: v.frontier, Root: v.Root,
 		SaltKey: v.ratchet.Key, SaltDay: v.ratchet.Day,
-		Firsts: [4]uint64{v.reviews.first, v.dispositions.first, v.idem.first, v.days.first},
+		Firsts: [10]uint64{v.reviews.first, v.dispositions.first, v.idem.first, v.days.first, v.outcomes.first, v.references.first},
 	}
+	desk := v.frozenDesk.firsts()
+	copy(meta.Firsts[6:], desk[:])
 	if v.staged.total > 0 {
 		meta.Staged = &stagedMeta{Digest: v.staged.digest, Total: v.staged.total, Whole: v.staged.whole}
 	}

@@ -82,11 +82,12 @@ func (r *rowReader) bytes() []byte {
 
 func appendSpend(dst []byte, s *engine.Spend) []byte {
 	dst = binary.AppendUvarint(dst, uint64(s.Day))
-	return binary.AppendVarint(dst, int64(s.Spent))
+	dst = binary.AppendVarint(dst, int64(s.Spent))
+	return binary.AppendVarint(dst, int64(s.Held))
 }
 
 func (r *rowReader) spend() engine.Spend {
-	return engine.Spend{Day: engine.Day(r.unsigned()), Spent: engine.USD(r.signed())}
+	return engine.Spend{Day: engine.Day(r.unsigned()), Spent: engine.USD(r.signed()), Held: engine.USD(r.signed())}
 }
 
 func appendAgentRow(dst []byte, row *engine.AgentRow) []byte {
@@ -269,11 +270,11 @@ func readReviewRow(r *rowReader) ReviewRow {
 func appendDispositionRow(dst []byte, row *dispositionRow) []byte {
 	dst = binary.AppendUvarint(dst, row.Leaf)
 	dst = binary.AppendUvarint(dst, row.Later)
-	return binary.AppendVarint(dst, int64(row.At))
+	return append(binary.AppendVarint(dst, int64(row.At)), row.Kind)
 }
 
 func readDispositionRow(r *rowReader) dispositionRow {
-	return dispositionRow{Leaf: r.unsigned(), Later: r.unsigned(), At: r.time()}
+	return dispositionRow{Leaf: r.unsigned(), Later: r.unsigned(), At: r.time(), Kind: r.byte()}
 }
 
 func appendIdemRow(dst []byte, row *idemRow) []byte {

@@ -38,6 +38,7 @@ type dispositionRow struct {
 	Leaf  uint64
 	Later uint64
 	At    engine.Time
+	Kind  uint8 // wire.Approved and its like.
 }
 
 type idemRow struct {

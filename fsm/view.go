@@ -72,6 +72,8 @@ type View struct {
 	idem         Frozen[idemRow, idemPage]
 	structuring  Frozen[structuringRow, structuringPage]
 	days         Frozen[dayRow, dayPage]
+	frozenPayments
+	frozenDesk
 
 	frontier [][]byte
 	listData []byte
@@ -98,6 +100,7 @@ func (m *Machine) Freeze() *View {
 		operators: m.operators.Freeze(), operatorProfiles: m.operatorProfiles.Freeze(),
 		reviews: frozenReviews{m.reviews.Freeze(), m.open.Freeze()}, dispositions: m.dispositions.Freeze(),
 		idem: m.idem.Freeze(), structuring: m.structuring.Freeze(), days: m.days.Freeze(),
+		frozenPayments: m.paymentTables.freeze(), frozenDesk: m.desk.freeze(),
 		frontier: append([][]byte(nil), m.frontier.Hashes()...),
 		listData: m.listData,
 		// The staged bytes only ever grow behind this length, or are replaced.

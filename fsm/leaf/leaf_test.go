@@ -72,12 +72,34 @@ func randomEvidence(r *rand.Rand, s *Screen) {
 	s.Minute, s.Hour, s.DayMeanX100, s.Structuring = r.Uint32(), r.Uint32(), r.Uint32(), uint8(r.Uint32())
 }
 
+// randomPayments adds what a record says of holds and payment references.
+func randomPayments(r *rand.Rand, s *Screen) {
+	if !s.Judged {
+		return
+	}
+	for i := range s.LevelCount {
+		if coin(r) {
+			s.Levels[i].Held = 1 + engine.USD(r.Int64())
+		}
+	}
+	if s.InFleet && coin(r) {
+		s.FleetHeld = 1 + engine.USD(r.Int64())
+	}
+	if coin(r) {
+		s.HoldUntil = 1 + engine.Time(r.Int64())
+	}
+	if s.Used = coin(r); s.Used {
+		s.UsedBy = r.Uint64()
+	}
+}
+
 func coin(r *rand.Rand) bool { return r.IntN(2) == 0 }
 
 func TestScreenRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		want := randomScreen(r)
+		randomPayments(r, want)
 		data := AppendScreen(nil, want)
 		require.Equal(t, FormScreen, FormOf(data))
 		var got Screen
@@ -92,7 +114,10 @@ func TestScreenRoundTrip(t *testing.T) {
 func FuzzDecodeScreen(f *testing.F) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
-		f.Add(AppendScreen(nil, randomScreen(r)))
+		s := randomScreen(r)
+		f.Add(AppendScreen(nil, s))
+		randomPayments(r, s)
+		f.Add(AppendScreen(nil, s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var s Screen
@@ -144,8 +169,12 @@ func FuzzDecodeProfile(f *testing.F) {
 func TestGolden(t *testing.T) {
 	screen := randomScreen(rand.New(rand.NewPCG(7, 9)))
 	randomEvidence(rand.New(rand.NewPCG(8, 9)), screen)
+	held := *screen
+	held.InFleet, held.FleetSpent, held.FleetHeld = true, 70_000_000, 20_000_000
+	held.Levels[0].Held, held.HoldUntil, held.Used, held.UsedBy = 12_500_000, 1_774_150_468_589_000_000, true, 4711
 	for name, data := range map[string][]byte{
 		"testdata/screen-1.hex":  AppendScreen(nil, screen),
+		"testdata/screen-2.hex":  AppendScreen(nil, &held),
 		"testdata/profile-1.hex": AppendProfile(nil, goldenProfile()),
 	} {
 		want, err := os.ReadFile(name)

@@ -22,11 +22,15 @@ type Level struct {
 	OwnershipFrom engine.Time
 	AttestedAt    engine.Time
 	Spent         engine.USD // On the record's UTC date, before this call.
+	Held          engine.USD // Of that date's payments, before this call.
 	KeyRevoked    bool       // Of an ancestor: the key that signed its credential was revoked.
 }
 
 // levelKeyRevoked stands in a level's first byte, beside the status.
 const levelKeyRevoked = 0x10
+
+// levelHeld stands there too: something was held.
+const levelHeld = 0x20
 
 // UserSeen is what the live rules saw of a user credential.
 type UserSeen struct {
@@ -88,6 +92,10 @@ type Evidence struct {
 	Hour              uint32
 	DayMeanX100       uint32
 	Structuring       uint8
+	FleetHeld         engine.USD
+	HoldUntil         engine.Time // A PROCEED that is held: when that ends by itself; else 0.
+	Used              bool        // The payment reference was used before,
+	UsedBy            uint64      // by this record.
 }
 
 // Bits of a screening record's flags.
@@ -102,6 +110,9 @@ const (
 	flagOperatorSuspended
 	flagSameToken
 	flagWithUser
+	flagFleetHeld
+	flagHold
+	flagUsed
 	flagsAll = 1<<iota - 1
 )
 
@@ -114,6 +125,7 @@ func (s *Screen) flags() uint64 {
 		{s.Judged, flagJudged}, {s.ListStale, flagListStale}, {s.Shadow != 0, flagShadow},
 		{s.Profile.Hash != [32]byte{}, flagProfile}, {s.User.Hash != [32]byte{}, flagUser}, {s.Sequence > 1, flagPrevious},
 		{s.InFleet, flagFleet}, {s.OperatorSuspended, flagOperatorSuspended}, {s.SameToken, flagSameToken}, {s.WithUser, flagWithUser},
+		{s.FleetHeld != 0, flagFleetHeld}, {s.HoldUntil != 0, flagHold}, {s.Used, flagUsed},
 	} {
 		if f.on {
 			flags |= f.bit
@@ -164,6 +176,9 @@ func (s *Screen) appendEvidence(dst []byte, flags uint64) []byte {
 	if s.InFleet {
 		dst = binary.AppendVarint(dst, int64(s.FleetSpent))
 	}
+	if flags&flagFleetHeld != 0 {
+		dst = binary.AppendVarint(dst, int64(s.FleetHeld))
+	}
 	if !s.SameToken {
 		dst = binary.AppendUvarint(dst, uint64(s.TokenVersion))
 		dst = binary.AppendVarint(dst, int64(s.TokenExpires))
@@ -179,7 +194,14 @@ func (s *Screen) appendEvidence(dst []byte, flags uint64) []byte {
 	dst = binary.AppendUvarint(dst, uint64(s.Minute))
 	dst = binary.AppendUvarint(dst, uint64(s.Hour))
 	dst = binary.AppendUvarint(dst, uint64(s.DayMeanX100))
-	return append(dst, s.Structuring)
+	dst = append(dst, s.Structuring)
+	if flags&flagHold != 0 {
+		dst = binary.AppendVarint(dst, int64(s.HoldUntil))
+	}
+	if flags&flagUsed != 0 {
+		dst = binary.AppendUvarint(dst, s.UsedBy)
+	}
+	return dst
 }
 
 func appendRef(dst []byte, ref *Ref, present bool) []byte {
@@ -194,11 +216,18 @@ func appendLevel(dst []byte, l *Level) []byte {
 	if l.KeyRevoked {
 		first |= levelKeyRevoked
 	}
+	if l.Held != 0 {
+		first |= levelHeld
+	}
 	dst = binary.AppendUvarint(append(dst, first), uint64(l.MinVersion))
 	dst = binary.AppendVarint(dst, int64(l.OverlapUntil))
 	dst = binary.AppendVarint(dst, int64(l.OwnershipFrom))
 	dst = binary.AppendVarint(dst, int64(l.AttestedAt))
-	return binary.AppendVarint(dst, int64(l.Spent))
+	dst = binary.AppendVarint(dst, int64(l.Spent))
+	if l.Held != 0 {
+		dst = binary.AppendVarint(dst, int64(l.Held))
+	}
+	return dst
 }
 
 // DecodeScreen reads a screening record. Edge aliases data.
@@ -259,13 +288,19 @@ func (s *Screen) readEvidence(r *wire.Reader, flags uint64) {
 	for i := range s.LevelCount {
 		first := r.Byte()
 		s.Levels[i] = Level{
-			Status: soundStatus(r, first&^levelKeyRevoked), KeyRevoked: first&levelKeyRevoked != 0, MinVersion: readVersion(r), OverlapUntil: readTime(r),
+			Status: soundStatus(r, first&^(levelKeyRevoked|levelHeld)), KeyRevoked: first&levelKeyRevoked != 0, MinVersion: readVersion(r), OverlapUntil: readTime(r),
 			OwnershipFrom: readTime(r), AttestedAt: readTime(r), Spent: engine.USD(r.Signed()),
+		}
+		if first&levelHeld != 0 {
+			s.Levels[i].Held = readHeld(r)
 		}
 	}
 	s.OperatorSuspended, s.SameToken = flags&flagOperatorSuspended != 0, flags&flagSameToken != 0
 	if s.InFleet = flags&flagFleet != 0; s.InFleet {
 		s.FleetSpent = engine.USD(r.Signed())
+	}
+	if flags&flagFleetHeld != 0 {
+		s.FleetHeld = readHeld(r)
 	}
 	if !s.SameToken {
 		s.TokenVersion, s.TokenExpires = readVersion(r), readTime(r)
@@ -278,6 +313,21 @@ func (s *Screen) readEvidence(r *wire.Reader, flags uint64) {
 	}
 	s.Minute, s.Hour = uint32(r.Limited(1<<32-1)), uint32(r.Limited(1<<32-1))
 	s.DayMeanX100, s.Structuring = uint32(r.Limited(1<<32-1)), r.Byte()
+	if flags&flagHold != 0 {
+		s.HoldUntil = readTime(r)
+	}
+	if s.Used = flags&flagUsed != 0; s.Used {
+		s.UsedBy = r.Unsigned()
+	}
+}
+
+// readHeld reads an amount that is written only where there is one.
+func readHeld(r *wire.Reader) engine.USD {
+	held := engine.USD(r.Signed())
+	if held == 0 {
+		r.Fail()
+	}
+	return held
 }
 
 func readRef(r *wire.Reader, ref *Ref, present bool) {

@@ -101,6 +101,9 @@ func (x *Screen) evidence(m *strictjson.Members) {
 			fleet.Int("limit", int64(x.Agent.Fleet.DailyLimit))
 		}
 		fleet.Int("spent", int64(x.FleetSpent))
+		if x.FleetHeld != 0 {
+			fleet.Int("held", int64(x.FleetHeld))
+		}
 		e.Object("fleet", fleet)
 	}
 	e.Bool("operatorSuspended", x.OperatorSuspended)
@@ -123,6 +126,9 @@ func (x *Screen) evidence(m *strictjson.Members) {
 	e.Uint("hour", uint64(x.Hour))
 	e.Uint("dayMeanX100", uint64(x.DayMeanX100))
 	e.Uint("structuring", uint64(x.Structuring))
+	if x.Used {
+		e.Uint("referenceUsedBy", x.UsedBy)
+	}
 	m.Object("evidence", e)
 }
 
@@ -160,6 +166,9 @@ func (x *Screen) level(i int, m *strictjson.Members) {
 		m.Int("limit", int64(profile.Policy.DailyLimit))
 	}
 	m.Int("spent", int64(seen.Spent))
+	if seen.Held != 0 {
+		m.Int("held", int64(seen.Held))
+	}
 }
 
 // references name the profile leaves and the record's place among its agent's.

@@ -36,10 +36,20 @@ const (
 	KindMember
 	KindLogKey
 	KindMatcher
+	KindHold
+	KindWithdraw
+	KindAlert
+	KindSAR
+	KindWebhook
+	KindDelivery
+	KindRetro
+	KindRestored
 )
 
-// KindNewest is the highest kind this binary knows.
-const KindNewest = KindMatcher
+// KindNewest is the highest kind this binary knows. Apply refuses records from KindWithdraw
+// on (RefusedUnbuilt): they have their bytes, so that a later release fills them
+// without a change of format.
+const KindNewest = KindRestored
 
 // Idem is a caller's Idempotency-Key: hashes of key (scoped by owner and
 // path) and body. The zero value is "no key given".
@@ -92,22 +102,24 @@ type Genesis struct {
 // Screen is one screening call as its edge judged it. Its body is AppendScreen's;
 // the CBOR keys serve the tests, which hold the two forms against each other.
 type Screen struct {
-	Idem        *Idem            `cbor:"1,keyasint,omitempty"`
-	Fragment    []byte           `cbor:"2,keyasint"` // A leaf.Fragment's bytes.
-	Filters     []uint64         `cbor:"3,keyasint,omitempty"`
-	Agent       engine.AgentSlot `cbor:"4,keyasint,omitempty"` // 0: UNKNOWN.
-	Version     uint16           `cbor:"5,keyasint,omitempty"` // Claimed credential version; 0 never passes R2.
-	Expires     engine.Time      `cbor:"6,keyasint,omitempty"`
-	User        engine.UserSlot  `cbor:"7,keyasint,omitempty"`
-	UserVersion uint16           `cbor:"8,keyasint,omitempty"`
-	UserExpires engine.Time      `cbor:"9,keyasint,omitempty"`
-	Amount      engine.USD       `cbor:"10,keyasint"`
-	Mask        uint32           `cbor:"11,keyasint,omitempty"` // Static hits.
-	Subs        []byte           `cbor:"12,keyasint,omitempty"` // One sub-reason a set bit, ascending.
-	Basis       engine.Basis     `cbor:"13,keyasint"`
-	ValidUntil  engine.Time      `cbor:"14,keyasint,omitempty"`
-	Party       engine.PartyKey  `cbor:"15,keyasint,omitempty"` // Who is paid, as a hash; R25.
-	Key         KeyRef           `cbor:"16,keyasint"`
+	Idem        *Idem               `cbor:"1,keyasint,omitempty"`
+	Fragment    []byte              `cbor:"2,keyasint"` // A leaf.Fragment's bytes.
+	Filters     []uint64            `cbor:"3,keyasint,omitempty"`
+	Agent       engine.AgentSlot    `cbor:"4,keyasint,omitempty"` // 0: UNKNOWN.
+	Version     uint16              `cbor:"5,keyasint,omitempty"` // Claimed credential version; 0 never passes R2.
+	Expires     engine.Time         `cbor:"6,keyasint,omitempty"`
+	User        engine.UserSlot     `cbor:"7,keyasint,omitempty"`
+	UserVersion uint16              `cbor:"8,keyasint,omitempty"`
+	UserExpires engine.Time         `cbor:"9,keyasint,omitempty"`
+	Amount      engine.USD          `cbor:"10,keyasint"`
+	Mask        uint32              `cbor:"11,keyasint,omitempty"` // Static hits.
+	Subs        []byte              `cbor:"12,keyasint,omitempty"` // One sub-reason a set bit, ascending.
+	Basis       engine.Basis        `cbor:"13,keyasint"`
+	ValidUntil  engine.Time         `cbor:"14,keyasint,omitempty"`
+	Party       engine.PartyKey     `cbor:"15,keyasint,omitempty"` // Who is paid, as a hash; R25.
+	Key         KeyRef              `cbor:"16,keyasint"`
+	Hold        uint32              `cbor:"17,keyasint,omitempty"` // How many seconds a PROCEED is held; 0: not at all.
+	Reference   engine.ReferenceKey `cbor:"18,keyasint,omitzero"` // The paymentRef, as a hash.
 }
 
 // Register creates an agent, or a delegate when Profile.Parent is set.
@@ -228,11 +240,15 @@ const (
 // Disposition records a reviewer's decision on a REVIEW leaf.
 type Disposition struct {
 	Common
-	Leaf        uint64           `cbor:"4,keyasint"`
-	Disposition uint8            `cbor:"5,keyasint"`
-	Agent       engine.AgentSlot `cbor:"6,keyasint"`
-	Fleet       engine.FleetSlot `cbor:"7,keyasint,omitempty"` // As named in the reviewed record.
-	Amount      engine.USD       `cbor:"8,keyasint"`
+	Leaf        uint64              `cbor:"4,keyasint"`
+	Disposition uint8               `cbor:"5,keyasint"`
+	Agent       engine.AgentSlot    `cbor:"6,keyasint"`
+	Fleet       engine.FleetSlot    `cbor:"7,keyasint,omitempty"` // As named in the reviewed record.
+	Amount      engine.USD          `cbor:"8,keyasint"`
+	Hold        uint32              `cbor:"9,keyasint,omitempty"`  // As asked for in the reviewed call: an approval holds so many seconds.
+	Reference   engine.ReferenceKey `cbor:"10,keyasint,omitzero"` // Of the reviewed call: an approval uses it.
+	By          string              `cbor:"11,keyasint,omitempty"` // reviewedBy; for four eyes.
+	Rule        engine.RuleID       `cbor:"12,keyasint,omitempty"` // That decided; for four eyes.
 }
 
 // Queue operations (decision 48).
@@ -332,6 +348,7 @@ type APIKey struct {
 	CreatedAt engine.Time `cbor:"10,keyasint,omitempty"` // Set by Apply.
 	RevokedAt engine.Time `cbor:"11,keyasint,omitempty"`
 	Rev       uint32      `cbor:"12,keyasint,omitempty"` // From 1, one more with every change; set by Apply.
+	Strict    bool        `cbor:"13,keyasint,omitempty"` // Unknown members of a screening call are errors; not built yet.
 }
 
 // API key operations.

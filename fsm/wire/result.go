@@ -44,6 +44,9 @@ const (
 	RefusedNotOpen  // Not an open review.
 	RefusedScope    // What a key of the institution suspended, lifted by one with an operator's scope.
 	RefusedTransfer // An ownership transfer to another operator is flagged.
+	RefusedUnbuilt  // The record has its bytes, and this release does not apply it.
+	RefusedEnded    // A payment's hold has ended in another way; the leaf that ended it in Result.Value.
+	RefusedLate     // The time in which a payment without a hold could be released is over.
 )
 
 // Result is the outcome of one record, handed back to its proposer.

@@ -23,13 +23,15 @@ const (
 	screenParty
 	screenValid
 	screenKey
+	screenHold
+	screenReference
 	screenFlags = 1<<iota - 1
 )
 
 // AppendScreen writes the body of a screening record.
 func AppendScreen(dst []byte, s *Screen) []byte {
 	flags := s.flags()
-	dst = append(dst, flags)
+	dst = binary.AppendUvarint(dst, flags)
 	if s.Idem != nil {
 		dst = append(append(dst, s.Idem.Key[:]...), s.Idem.Body[:]...)
 	}
@@ -48,6 +50,12 @@ func AppendScreen(dst []byte, s *Screen) []byte {
 	if flags&screenValid != 0 {
 		dst = binary.AppendVarint(dst, int64(s.ValidUntil))
 	}
+	if flags&screenHold != 0 {
+		dst = binary.AppendUvarint(dst, uint64(s.Hold))
+	}
+	if flags&screenReference != 0 {
+		dst = append(dst, s.Reference[:]...)
+	}
 	dst = binary.AppendVarint(dst, int64(s.Amount))
 	dst = binary.AppendUvarint(dst, uint64(s.Mask))
 	dst = append(append(dst, byte(len(s.Subs))), s.Subs...)
@@ -62,7 +70,7 @@ func AppendScreen(dst []byte, s *Screen) []byte {
 	return append(dst, s.Fragment...)
 }
 
-func (s *Screen) flags() (flags byte) {
+func (s *Screen) flags() (flags uint64) {
 	if s.Idem != nil {
 		flags |= screenIdem
 	}
@@ -81,6 +89,12 @@ func (s *Screen) flags() (flags byte) {
 	if s.Key != (KeyRef{}) {
 		flags |= screenKey
 	}
+	if s.Hold != 0 {
+		flags |= screenHold
+	}
+	if s.Reference != (engine.ReferenceKey{}) {
+		flags |= screenReference
+	}
 	return flags
 }
 
@@ -96,10 +110,7 @@ func DecodeScreen(data []byte, s *Screen) error {
 	filters := s.Filters[:0]
 	*s = Screen{}
 	r := NewReader(data)
-	flags := r.Byte()
-	if flags > screenFlags {
-		return ErrScreen
-	}
+	flags := r.Limited(screenFlags)
 	if flags&screenIdem != 0 {
 		s.Idem = new(Idem)
 		r.Fill(s.Idem.Key[:])
@@ -121,6 +132,12 @@ func DecodeScreen(data []byte, s *Screen) error {
 	}
 	if flags&screenValid != 0 {
 		s.ValidUntil = engine.Time(r.Signed())
+	}
+	if flags&screenHold != 0 {
+		s.Hold = uint32(r.Limited(1<<32 - 1))
+	}
+	if flags&screenReference != 0 {
+		r.Fill(s.Reference[:])
 	}
 	s.Amount = engine.USD(r.Signed())
 	s.Mask = uint32(r.Limited(1<<32 - 1))

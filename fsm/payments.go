@@ -1,0 +1,144 @@
+package fsm
+
+import (
+	"encoding/binary"
+
+	"railguard/engine"
+)
+
+// What became of payments: open holds, how each ended, and the payment references
+// that were used.
+
+// holdRow is one open hold.
+type holdRow struct {
+	Leaf      uint64 // The screening record.
+	ExpiresAt engine.Time
+	Amount    engine.USD
+	Reference engine.ReferenceKey // Zero: none was given.
+	Agent     engine.AgentSlot
+	Fleet     engine.FleetSlot // Of the agent's root when the payment was held.
+	Day       engine.Day       // The date it counts on.
+}
+
+// HoldState is where a payment stands that was held, settled or released.
+type HoldState uint8
+
+// The states; a number is for ever.
+const (
+	HoldOpen     HoldState = 0
+	HoldSettled  HoldState = 1
+	HoldReleased HoldState = 2
+	HoldExpired  HoldState = 3
+)
+
+// outcomeRow says how a payment ended, in the order of the leaves that say so.
+type outcomeRow struct {
+	Leaf  uint64 // The screening record.
+	Later uint64 // The leaf that ended it.
+	Late  uint64 // Of a settle after a release or an expiry; 0: there was none.
+	At    engine.Time
+	State HoldState
+}
+
+// referenceRow is a payment reference that was used, in the order of use.
+type referenceRow struct {
+	Key  engine.ReferenceKey // Zero: it is free again.
+	Leaf uint64              // The screening record that used it.
+	At   engine.Time
+}
+
+type (
+	holdPage      = [16]holdRow
+	outcomePage   = [16]outcomeRow
+	referencePage = [16]referenceRow
+)
+
+// paymentTables are the tables of them.
+type paymentTables struct {
+	holds      Table[holdRow, holdPage] // From position 1 on: a binary heap by expiry and leaf.
+	outcomes   Table[outcomeRow, outcomePage]
+	references Table[referenceRow, referencePage]
+}
+
+type frozenPayments struct {
+	holds      Frozen[holdRow, holdPage]
+	outcomes   Frozen[outcomeRow, outcomePage]
+	references Frozen[referenceRow, referencePage]
+}
+
+func (p *paymentTables) begin() { p.holds.startAt(1) }
+
+func (p *paymentTables) freeze() frozenPayments {
+	return frozenPayments{holds: p.holds.Freeze(), outcomes: p.outcomes.Freeze(), references: p.references.Freeze()}
+}
+
+func (p *frozenPayments) write(b *blockWriter) {
+	rowsOf(b, sectionHolds, &p.holds, appendHoldRow)
+	rowsOf(b, sectionOutcomes, &p.outcomes, appendOutcomeRow)
+	rowsOf(b, sectionReferences, &p.references, appendReferenceRow)
+}
+
+func (p *frozenPayments) sum(by *Digester, out []byte) []byte {
+	out = sumTable(by, out, sectionHolds, &p.holds, appendHoldRow)
+	out = sumTable(by, out, sectionOutcomes, &p.outcomes, appendOutcomeRow)
+	return sumTable(by, out, sectionReferences, &p.references, appendReferenceRow)
+}
+
+// read reads rows of the three sections.
+func (p *paymentTables) read(section uint16, r *rowReader, rows uint32, limits *engine.Limits) error {
+	switch section {
+	case sectionHolds:
+		return readRows(r, rows, &p.holds, limits.Holds, readHoldRow)
+	case sectionOutcomes:
+		return readRows(r, rows, &p.outcomes, limits.Outcomes, readOutcomeRow)
+	case sectionReferences:
+		return readRows(r, rows, &p.references, limits.References, readReferenceRow)
+	}
+	return errSection
+}
+
+func appendHoldRow(dst []byte, row *holdRow) []byte {
+	dst = binary.AppendUvarint(dst, row.Leaf)
+	dst = binary.AppendVarint(dst, int64(row.ExpiresAt))
+	dst = binary.AppendVarint(dst, int64(row.Amount))
+	dst = append(dst, row.Reference[:]...)
+	dst = binary.AppendUvarint(dst, uint64(row.Agent))
+	dst = binary.AppendUvarint(dst, uint64(row.Fleet))
+	return binary.AppendUvarint(dst, uint64(row.Day))
+}
+
+func readHoldRow(r *rowReader) (row holdRow) {
+	row.Leaf, row.ExpiresAt, row.Amount = r.unsigned(), r.time(), engine.USD(r.signed())
+	r.fill(row.Reference[:])
+	row.Agent, row.Fleet, row.Day = engine.AgentSlot(r.unsigned()), engine.FleetSlot(r.unsigned()), engine.Day(r.unsigned())
+	if row.Amount < 0 {
+		r.bad = true
+	}
+	return row
+}
+
+func appendOutcomeRow(dst []byte, row *outcomeRow) []byte {
+	dst = binary.AppendUvarint(dst, row.Leaf)
+	dst = binary.AppendUvarint(dst, row.Later)
+	dst = binary.AppendUvarint(dst, row.Late)
+	return append(binary.AppendVarint(dst, int64(row.At)), byte(row.State))
+}
+
+func readOutcomeRow(r *rowReader) outcomeRow {
+	row := outcomeRow{Leaf: r.unsigned(), Later: r.unsigned(), Late: r.unsigned(), At: r.time(), State: HoldState(r.byte())}
+	if row.State == HoldOpen || row.State > HoldExpired {
+		r.bad = true
+	}
+	return row
+}
+
+func appendReferenceRow(dst []byte, row *referenceRow) []byte {
+	dst = append(dst, row.Key[:]...)
+	return binary.AppendVarint(binary.AppendUvarint(dst, row.Leaf), int64(row.At))
+}
+
+func readReferenceRow(r *rowReader) (row referenceRow) {
+	r.fill(row.Key[:])
+	row.Leaf, row.At = r.unsigned(), r.time()
+	return row
+}

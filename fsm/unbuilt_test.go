@@ -1,0 +1,82 @@
+package fsm
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// TestWhatIsNotBuiltIsRefused: records and settings that have their bytes and no Apply
+// are refused in plain words, by every node alike, and change nothing.
+func TestWhatIsNotBuiltIsRefused(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("a")
+	policy := func(change func(*engine.Policy)) *wire.PolicyPut {
+		p := *engine.DefaultPolicy()
+		change(&p)
+		return &wire.PolicyPut{Policy: p}
+	}
+	key := wire.APIKey{ID: "k", Hashes: key32(1), Strict: true}
+	for name, record := range map[string]struct {
+		kind wire.Kind
+		body any
+		why  wire.Refusal
+	}{
+		"withdraw":     {wire.KindWithdraw, &wire.Withdraw{Leaf: 1, By: "b"}, wire.RefusedUnbuilt},
+		"alert":        {wire.KindAlert, &wire.Alert{Op: wire.AlertOpen, Kind: wire.AlertRetroHit}, wire.RefusedUnbuilt},
+		"SAR":          {wire.KindSAR, &wire.SAR{Leaf: 1, From: wire.SARDraft, To: wire.SARReady}, wire.RefusedUnbuilt},
+		"webhook":      {wire.KindWebhook, &wire.WebhookPut{Op: wire.WebhookCreate}, wire.RefusedUnbuilt},
+		"delivery":     {wire.KindDelivery, &wire.Delivery{Op: wire.DeliveryCursor, Webhook: 1}, wire.RefusedUnbuilt},
+		"retro":        {wire.KindRetro, &wire.Retro{Op: wire.RetroBegin}, wire.RefusedUnbuilt},
+		"restored":     {wire.KindRestored, &wire.Restored{Lineage: "l2"}, wire.RefusedUnbuilt},
+		"no such body": {wire.KindRetro, nil, wire.RefusedUnbuilt},
+		"requireNotes": {wire.KindPolicy, policy(func(p *engine.Policy) { p.ReviewNotes = true }), wire.RefusedUnbuilt},
+		"fourEyes":     {wire.KindPolicy, policy(func(p *engine.Policy) { p.FourEyes = &engine.FourEyes{} }), wire.RefusedUnbuilt},
+		"sla":          {wire.KindPolicy, policy(func(p *engine.Policy) { p.ReviewSLA = engine.Hour }), wire.RefusedUnbuilt},
+		"suspend":      {wire.KindPolicy, policy(func(p *engine.Policy) { p.RetroSuspend = true }), wire.RefusedUnbuilt},
+		"strict key":   {wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key}, wire.RefusedUnbuilt},
+	} {
+		size, digest := w.m.size, w.m.Freeze().settings
+		r := w.do(record.kind, record.body)
+		require.Equal(t, wire.Refused, r.Code, name)
+		require.Equal(t, record.why, r.Refusal, name)
+		require.Equal(t, size, w.m.size, name)
+		require.Same(t, digest, w.m.settings, name)
+	}
+	require.Equal(t, `PROCEED null`, verdict(w.screen(slot, 1)))
+}
+
+// TestRowsOfTheDeskComeBack: their bytes are for ever, though no table has a row yet.
+func TestRowsOfTheDeskComeBack(t *testing.T) {
+	back(t, dueRow{At: -5, Kind: 3, Subject: 1 << 40, Mark: 7}, appendDueRow, readDueRow)
+	back(t, proposalRow{Leaf: 9, Later: 10, At: 11, By: [16]byte{1, 15: 2}, Key: 70_000, Disposition: 1}, appendProposalRow, readProposalRow)
+	back(t, alertRow{Leaf: 9, At: 300, Subject: 1 << 60, Kind: 2, State: 1}, appendAlertRow, readAlertRow)
+	back(t, sarRow{Leaf: 1, Later: 2, DueAt: 3, First: 400, State: 4}, appendSARRow, readSARRow)
+	back(t, cursorRow{Webhook: 1000, Seq: 1 << 50, N: 3, At: 4}, appendCursorRow, readCursorRow)
+	back(t, deadLetterRow{Webhook: 7, Seq: 8, N: 1, Attempts: 10, Status: 504, At: 9}, appendDeadLetterRow, readDeadLetterRow)
+	back(t, holdRow{Leaf: 1 << 33, ExpiresAt: 5, Amount: 12_500_000, Reference: engine.ReferenceKey{1, 15: 2}, Agent: 7, Fleet: 8, Day: 20_000}, appendHoldRow, readHoldRow)
+	back(t, outcomeRow{Leaf: 1, Later: 200, Late: 3, At: -4, State: HoldReleased}, appendOutcomeRow, readOutcomeRow)
+	back(t, referenceRow{Key: engine.ReferenceKey{15: 9}, Leaf: 1 << 40, At: 77}, appendReferenceRow, readReferenceRow)
+}
+
+func back[R any](t *testing.T, want R, write func([]byte, *R) []byte, read func(*rowReader) R) {
+	t.Helper()
+	fields := reflect.ValueOf(want)
+	for i := range fields.NumField() {
+		require.False(t, fields.Field(i).IsZero(), "%T.%s", want, fields.Type().Field(i).Name)
+	}
+	data := write(nil, &want)
+	r := &rowReader{data: data}
+	require.Equal(t, want, read(r))
+	require.False(t, r.bad)
+	require.Empty(t, r.data)
+	for cut := range data {
+		short := &rowReader{data: data[:cut]}
+		read(short)
+		require.True(t, short.bad, "%T cut at %d", want, cut)
+	}
+}

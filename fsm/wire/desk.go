@@ -1,0 +1,92 @@
+package wire
+
+import "railguard/engine"
+
+// Records of the officer's desk: what four eyes, alerts, suspicious activity reports
+// and retro-screening write. No release applies them yet.
+
+// Withdraw takes back a disposition that was proposed and not confirmed. Proposing and
+// confirming are Dispositions: Apply tells them apart.
+type Withdraw struct {
+	Common
+	Leaf uint64 `cbor:"4,keyasint"` // The record under review.
+	By   string `cbor:"5,keyasint"`
+}
+
+// Alert operations.
+const (
+	AlertOpen        uint8 = 1
+	AlertAcknowledge uint8 = 2
+)
+
+// Kinds of alert: what wants a person and is no REVIEW.
+const (
+	AlertRetroHit   uint8 = 1
+	AlertLate       uint8 = 2 // A payment was settled after its hold had ended.
+	AlertOverLimit  uint8 = 3 // A settled amount lifted a total above its limit.
+	AlertNotAllowed uint8 = 4 // A payment was made that was not allowed.
+	AlertQuarantine uint8 = 5 // A malformed entity of a list was put aside.
+	AlertOperator   uint8 = 6 // An operator was listed after its agents' issuance.
+)
+
+// Alert opens an alert or acknowledges one.
+type Alert struct {
+	Common
+	Op      uint8  `cbor:"4,keyasint"`
+	Kind    uint8  `cbor:"5,keyasint,omitempty"`
+	Subject uint64 `cbor:"6,keyasint,omitempty"` // Open: the leaf, or by kind the slot, that it is about.
+	Leaf    uint64 `cbor:"7,keyasint,omitempty"` // Acknowledge: the leaf that opened it.
+}
+
+// States of a suspicious activity report.
+const (
+	SARDraft  uint8 = 1
+	SARReady  uint8 = 2
+	SARFiled  uint8 = 3
+	SARClosed uint8 = 4
+)
+
+// SAR moves a report from one state to the next. It is opened by the disposition.
+type SAR struct {
+	Common
+	Leaf uint64 `cbor:"4,keyasint"` // The record under review.
+	From uint8  `cbor:"5,keyasint"`
+	To   uint8  `cbor:"6,keyasint"`
+}
+
+// Retro operations.
+const (
+	RetroBegin   uint8 = 1
+	RetroAdvance uint8 = 2 // With hits, or without.
+	RetroEnd     uint8 = 3
+)
+
+// Retro moves the screening of the past against a list on: its cursor is replicated,
+// so that the next leader goes on where the last one stood.
+type Retro struct {
+	Common
+	Op   uint8      `cbor:"4,keyasint"`
+	Run  RetroRun   `cbor:"5,keyasint"`
+	Hits []RetroHit `cbor:"6,keyasint,omitempty"`
+}
+
+// RetroRun is one screening of the past: what it compares, and how far it is.
+type RetroRun struct {
+	List      uint64      `cbor:"1,keyasint"`           // List version whose entries are looked for,
+	Against   uint64      `cbor:"2,keyasint,omitempty"` // less what that version already had; 0: all of them.
+	From      engine.Time `cbor:"3,keyasint,omitempty"` // Records from this time on.
+	Leaf      uint64      `cbor:"4,keyasint,omitempty"` // The next record to look at.
+	Agent     uint32      `cbor:"5,keyasint,omitempty"` // The next slots.
+	User      uint32      `cbor:"6,keyasint,omitempty"`
+	Operator  uint32      `cbor:"7,keyasint,omitempty"`
+	Hits      uint64      `cbor:"8,keyasint,omitempty"`
+	StartedAt engine.Time `cbor:"9,keyasint,omitempty"` // Set by Apply.
+}
+
+// RetroHit is one record or party that a list now names.
+type RetroHit struct {
+	Target  Target   `cbor:"1,keyasint,omitempty"` // 0: a record.
+	Leaf    uint64   `cbor:"2,keyasint,omitempty"`
+	Slot    uint32   `cbor:"3,keyasint,omitempty"`
+	Entries []uint32 `cbor:"4,keyasint"` // Of the list.
+}

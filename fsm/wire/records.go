@@ -119,7 +119,7 @@ type Screen struct {
 	Party       engine.PartyKey     `cbor:"15,keyasint,omitempty"` // Who is paid, as a hash; R25.
 	Key         KeyRef              `cbor:"16,keyasint"`
 	Hold        uint32              `cbor:"17,keyasint,omitempty"` // How many seconds a PROCEED is held; 0: not at all.
-	Reference   engine.ReferenceKey `cbor:"18,keyasint,omitzero"` // The paymentRef, as a hash.
+	Reference   engine.ReferenceKey `cbor:"18,keyasint,omitzero"`  // The paymentRef, as a hash.
 }
 
 // Register creates an agent, or a delegate when Profile.Parent is set.
@@ -246,7 +246,7 @@ type Disposition struct {
 	Fleet       engine.FleetSlot    `cbor:"7,keyasint,omitempty"` // As named in the reviewed record.
 	Amount      engine.USD          `cbor:"8,keyasint"`
 	Hold        uint32              `cbor:"9,keyasint,omitempty"`  // As asked for in the reviewed call: an approval holds so many seconds.
-	Reference   engine.ReferenceKey `cbor:"10,keyasint,omitzero"` // Of the reviewed call: an approval uses it.
+	Reference   engine.ReferenceKey `cbor:"10,keyasint,omitzero"`  // Of the reviewed call: an approval uses it.
 	By          string              `cbor:"11,keyasint,omitempty"` // reviewedBy; for four eyes.
 	Rule        engine.RuleID       `cbor:"12,keyasint,omitempty"` // That decided; for four eyes.
 }

@@ -60,7 +60,11 @@ type paymentTables struct {
 	references Table[referenceRow, referencePage]
 }
 
+// frozenPayments are they in a View, beside the other tables of calls.
 type frozenPayments struct {
+	idem        Frozen[idemRow, idemPage]
+	structuring Frozen[structuringRow, structuringPage]
+
 	holds      Frozen[holdRow, holdPage]
 	outcomes   Frozen[outcomeRow, outcomePage]
 	references Frozen[referenceRow, referencePage]
@@ -68,8 +72,11 @@ type frozenPayments struct {
 
 func (p *paymentTables) begin() { p.holds.startAt(1) }
 
-func (p *paymentTables) freeze() frozenPayments {
-	return frozenPayments{holds: p.holds.Freeze(), outcomes: p.outcomes.Freeze(), references: p.references.Freeze()}
+func (m *Machine) freezePayments() frozenPayments {
+	return frozenPayments{
+		idem: m.idem.Freeze(), structuring: m.structuring.Freeze(),
+		holds: m.holds.Freeze(), outcomes: m.outcomes.Freeze(), references: m.references.Freeze(),
+	}
 }
 
 func (p *frozenPayments) write(b *blockWriter) {

@@ -69,8 +69,6 @@ type View struct {
 
 	reviews      frozenReviews
 	dispositions Frozen[dispositionRow, dispositionPage]
-	idem         Frozen[idemRow, idemPage]
-	structuring  Frozen[structuringRow, structuringPage]
 	days         Frozen[dayRow, dayPage]
 	frozenPayments
 	frozenDesk
@@ -99,8 +97,8 @@ func (m *Machine) Freeze() *View {
 		fleets: m.fleets.Freeze(), fleetProfiles: m.fleetProfiles.Freeze(),
 		operators: m.operators.Freeze(), operatorProfiles: m.operatorProfiles.Freeze(),
 		reviews: frozenReviews{m.reviews.Freeze(), m.open.Freeze()}, dispositions: m.dispositions.Freeze(),
-		idem: m.idem.Freeze(), structuring: m.structuring.Freeze(), days: m.days.Freeze(),
-		frozenPayments: m.paymentTables.freeze(), frozenDesk: m.desk.freeze(),
+		days:           m.days.Freeze(),
+		frozenPayments: m.freezePayments(), frozenDesk: m.desk.freeze(),
 		frontier: append([][]byte(nil), m.frontier.Hashes()...),
 		listData: m.listData,
 		// The staged bytes only ever grow behind this length, or are replaced.

@@ -38,8 +38,22 @@ func newGroup(t testing.TB, change ...func(*Config)) *group {
 		t: t, dir: t.TempDir(), change: change,
 		hosts: map[string]string{}, nodes: map[string]*Node{}, gave: map[string]*gaveUp{},
 	}
-	t.Cleanup(g.closeAll)
+	t.Cleanup(func() {
+		if t.Failed() {
+			g.tell()
+		}
+		g.closeAll()
+	})
 	return g
+}
+
+// tell says how the nodes are, for who reads of a failure.
+func (g *group) tell() {
+	for id, n := range g.all() {
+		s := n.Status(context.Background())
+		g.t.Logf("%s: %s in term %d, applied %d of %d, quorum %+v, %d leaves, missing %v, gave up: %q; warnings: %q",
+			id, s.Role, s.Term, s.Index.Applied, s.Index.Commit, s.Quorum, n.audit.Size(), n.audit.Missing(4), g.gave[id].all(), s.Warnings)
+	}
 }
 
 // host is a node's address, the same over restarts.
@@ -53,6 +67,10 @@ func (g *group) host(id string) string {
 	require.NoError(g.t, listener.Close())
 	return g.hosts[id]
 }
+
+// groupPatience is how long tests wait for what is certain to come. Nothing is measured
+// with it, and a busy machine takes its time.
+const groupPatience = time.Minute
 
 var testSecret = []byte("a secret of this test, long enough")
 
@@ -135,7 +153,7 @@ func (g *group) form(count int) {
 func (g *group) awaitReady() {
 	for id, n := range g.all() {
 		require.Eventually(g.t, func() bool { return n.Ready(context.Background(), report.ReadyQuery{}).Ready },
-			20*time.Second, 5*time.Millisecond, "%s", id)
+			groupPatience, 5*time.Millisecond, "%s", id)
 	}
 }
 
@@ -150,7 +168,7 @@ func (g *group) leader() *Node {
 			}
 		}
 		return leader != nil
-	}, 20*time.Second, 5*time.Millisecond)
+	}, groupPatience, 5*time.Millisecond)
 	return leader
 }
 
@@ -173,9 +191,9 @@ func (g *group) awaitEqual() {
 		var err error
 		index, err = leader.ReadIndex(context.Background())
 		return err == nil
-	}, 10*time.Second, 10*time.Millisecond)
+	}, groupPatience, 10*time.Millisecond)
 	for id, n := range g.all() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), groupPatience)
 		require.NoError(g.t, n.WaitApplied(ctx, index), "%s", id)
 		cancel()
 		view, err := n.View(context.Background(), 0)
@@ -185,7 +203,7 @@ func (g *group) awaitEqual() {
 	size := leader.Audit().Size()
 	want := mustRoot(g.t, leader, size)
 	for id, n := range g.all() {
-		require.Eventually(g.t, func() bool { return n.Audit().Size() >= size }, 10*time.Second, 5*time.Millisecond)
+		require.Eventually(g.t, func() bool { return n.Audit().Size() >= size }, groupPatience, 5*time.Millisecond)
 		require.Equal(g.t, want, mustRoot(g.t, n, size), "%s", id)
 	}
 }

@@ -100,7 +100,7 @@ func TestRecoverHistoryMissing(t *testing.T) {
 	require.Eventually(t, func() bool {
 		r, err := n.Propose(t.Context(), wire.KindRegister, register("goes on"))
 		return err == nil && r.Code == wire.Applied
-	}, 10*time.Second, 20*time.Millisecond)
+	}, groupPatience, 20*time.Millisecond)
 	require.False(t, n.lineage.waiting.Load(), "the leaf stands in the log")
 	require.NotEmpty(t, n.audit.Missing(1))
 }

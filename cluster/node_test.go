@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -51,7 +52,7 @@ func openAlone(t testing.TB, dir string, change ...func(*Config)) *Node {
 func awaitReady(t testing.TB, n *Node) {
 	require.Eventually(t, func() bool {
 		return n.Ready(t.Context(), report.ReadyQuery{}).Ready
-	}, 10*time.Second, 2*time.Millisecond, "%v", n.Ready(context.Background(), report.ReadyQuery{}))
+	}, groupPatience, 2*time.Millisecond, "%v", n.Ready(context.Background(), report.ReadyQuery{}))
 }
 
 // register is a record that registers an agent under a name.
@@ -66,8 +67,15 @@ func register(name string) []byte {
 	})
 }
 
+// propose has a node take a record. An error that says that nothing happened, because
+// the group elects another leader just now, is tried again.
 func propose(t testing.TB, n *Node, kind wire.Kind, body []byte) wire.Result {
+	t.Helper()
 	r, err := n.Propose(t.Context(), kind, body)
+	for began := time.Now(); (errors.Is(err, wire.ErrNoLeader) || errors.Is(err, wire.ErrNoQuorum)) && time.Since(began) < groupPatience; {
+		time.Sleep(20 * time.Millisecond)
+		r, err = n.Propose(t.Context(), kind, body)
+	}
 	require.NoError(t, err)
 	require.Equal(t, wire.Applied, r.Code, "%+v", r)
 	return r

@@ -32,7 +32,8 @@ const (
 	pageSizeMax   = 1 << 24
 )
 
-// ErrDamaged says that the log's file cannot be opened: it is cut short, or no log.
+// ErrDamaged says that the log's file cannot be used: it is cut short, no log, or does
+// not hold together.
 var ErrDamaged = errors.New("the raft log is damaged")
 
 // remedy is what to do about a damaged log.
@@ -44,6 +45,7 @@ const remedy = "its votes and entries are gone. Where a majority of the group an
 type logMeta struct {
 	pageSize int64
 	pages    uint64
+	root     uint64 // Page of the tables' names.
 	tx       uint64
 }
 
@@ -72,7 +74,15 @@ func checkLogFile(path string) error {
 	if need := meta.pages * uint64(meta.pageSize); uint64(info.Size()) < need {
 		return fmt.Errorf("%w: %s is cut short: %d of %d bytes; %s", ErrDamaged, path, info.Size(), need, remedy)
 	}
+	if err := checkPages(file, meta); err != nil {
+		return damaged(path, err)
+	}
 	return nil
+}
+
+// damaged names the file and says what to do.
+func damaged(path string, what any) error {
+	return fmt.Errorf("%w: %s: %v; %s", ErrDamaged, path, what, remedy)
 }
 
 // newestMeta returns the header that counts; nil: there is none. Where the first one is
@@ -111,7 +121,10 @@ func readMeta(file io.ReaderAt, at, size int64) (*logMeta, error) {
 	order := binary.NativeEndian
 	sum := fnv.New64a()
 	_, _ = sum.Write(b[:metaSummed]) // Never fails (hash.Hash).
-	meta := &logMeta{int64(order.Uint32(b[metaPageAt:])), order.Uint64(b[metaEndAt:]), order.Uint64(b[metaTxAt:])}
+	meta := &logMeta{
+		pageSize: int64(order.Uint32(b[metaPageAt:])), pages: order.Uint64(b[metaEndAt:]),
+		root: order.Uint64(b[metaRootAt:]), tx: order.Uint64(b[metaTxAt:]),
+	}
 	switch {
 	case order.Uint32(b[metaMagicAt:]) != metaMagic, order.Uint32(b[metaVersionAt:]) != metaVersion:
 		return nil, nil

@@ -37,37 +37,32 @@ type LogStore interface {
 // writes cheap while the file is large; the free list is rebuilt at open. A file that
 // is cut short or no log at all is ErrDamaged.
 func OpenLog(dir string) (LogStore, error) {
-	if err := checkLogFile(filepath.Join(dir, LogFile)); err != nil {
-		return nil, fmt.Errorf("cluster: %w", err)
-	}
-	store, err := raftboltdb.New(raftboltdb.Options{
-		Path: filepath.Join(dir, LogFile),
-		BoltOptions: &bbolt.Options{
-			Timeout:         boltOpenPatience,
-			NoFreelistSync:  true,
-			FreelistType:    bbolt.FreelistMapType,
-			InitialMmapSize: logMapBytes,
-		},
+	return openBolt(filepath.Join(dir, LogFile), &bbolt.Options{
+		Timeout:         boltOpenPatience,
+		NoFreelistSync:  true,
+		FreelistType:    bbolt.FreelistMapType,
+		InitialMmapSize: logMapBytes,
 	})
-	if err != nil {
-		return nil, fmt.Errorf("cluster: raft log: %w", err)
-	}
-	return store, nil
 }
 
 // OpenLogToRead opens the log of a stopped node without writing to its file.
 func OpenLogToRead(dir string) (LogStore, error) {
-	if err := checkLogFile(filepath.Join(dir, LogFile)); err != nil {
+	return openBolt(filepath.Join(dir, LogFile), &bbolt.Options{Timeout: boltOpenPatience, ReadOnly: true})
+}
+
+func openBolt(path string, options *bbolt.Options) (LogStore, error) {
+	if err := checkLogFile(path); err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
-	store, err := raftboltdb.New(raftboltdb.Options{
-		Path:        filepath.Join(dir, LogFile),
-		BoltOptions: &bbolt.Options{Timeout: boltOpenPatience, ReadOnly: true},
+	opened := &shielded{path: path}
+	err := opened.run(func() (err error) {
+		opened.store, err = raftboltdb.New(raftboltdb.Options{Path: path, BoltOptions: options})
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cluster: raft log: %w", err)
 	}
-	return store, nil
+	return opened, nil
 }
 
 // Guarded watches every write to the log and the votes (guard G4). A leader
@@ -81,6 +76,7 @@ type Guarded struct {
 	fatal  func(reason string)
 	later  func(time.Duration, func()) beatTimer // The seam for tests; nil: real timers.
 	gaveUp atomic.Bool
+	ending sync.Once
 }
 
 // watchBeats is how many beats of the watchdog's own heart make a stall. One long
@@ -152,6 +148,16 @@ func (g *Guarded) giveUp(reason string) {
 	}
 }
 
+// read runs one read. Raft panics where it cannot read what must be there: a log that is
+// damaged ends this node by name before.
+func (g *Guarded) read(do func() error) error {
+	err := do()
+	if errors.Is(err, ErrDamaged) {
+		g.ending.Do(func() { g.giveUp(err.Error()) }) // Whoever reads beside waits for the end, too.
+	}
+	return err
+}
+
 // watch runs one write under the watchdog.
 func (g *Guarded) watch(what string, write func() error) error {
 	if g.gaveUp.Load() {
@@ -182,13 +188,21 @@ func (g *Guarded) watch(what string, write func() error) error {
 func (g *Guarded) IsMonotonic() bool { return true }
 
 // FirstIndex implements raft.LogStore.
-func (g *Guarded) FirstIndex() (uint64, error) { return g.store.FirstIndex() }
+func (g *Guarded) FirstIndex() (index uint64, err error) {
+	err = g.read(func() error { index, err = g.store.FirstIndex(); return err })
+	return index, err
+}
 
 // LastIndex implements raft.LogStore.
-func (g *Guarded) LastIndex() (uint64, error) { return g.store.LastIndex() }
+func (g *Guarded) LastIndex() (index uint64, err error) {
+	err = g.read(func() error { index, err = g.store.LastIndex(); return err })
+	return index, err
+}
 
 // GetLog implements raft.LogStore.
-func (g *Guarded) GetLog(index uint64, log *raft.Log) error { return g.store.GetLog(index, log) }
+func (g *Guarded) GetLog(index uint64, log *raft.Log) error {
+	return g.read(func() error { return g.store.GetLog(index, log) })
+}
 
 // StoreLog implements raft.LogStore.
 func (g *Guarded) StoreLog(log *raft.Log) error { return g.StoreLogs([]*raft.Log{log}) }
@@ -239,7 +253,13 @@ func (g *Guarded) SetUint64(key []byte, value uint64) error {
 }
 
 // Get implements raft.StableStore.
-func (g *Guarded) Get(key []byte) ([]byte, error) { return g.store.Get(key) }
+func (g *Guarded) Get(key []byte) (value []byte, err error) {
+	err = g.read(func() error { value, err = g.store.Get(key); return err })
+	return value, err
+}
 
 // GetUint64 implements raft.StableStore.
-func (g *Guarded) GetUint64(key []byte) (uint64, error) { return g.store.GetUint64(key) }
+func (g *Guarded) GetUint64(key []byte) (value uint64, err error) {
+	err = g.read(func() error { value, err = g.store.GetUint64(key); return err })
+	return value, err
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,7 +11,7 @@ import (
 	"railguard/cluster/datadir"
 )
 
-// TestDamagedLogIsFatal: no restart mends a log that was cut short, so a supervisor
+// TestDamagedLogIsFatal: no restart mends a log that was cut short, or has a page that is none, so a supervisor
 // must not try: exit code 70, the file's name and what to do.
 func TestDamagedLogIsFatal(t *testing.T) {
 	dir := t.TempDir()
@@ -21,14 +22,29 @@ func TestDamagedLogIsFatal(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, store.Close())
 	require.NoError(t, node.Close())
-	require.NoError(t, os.Truncate(filepath.Join(folder, datadir.LogFile), 9000))
+	log := filepath.Join(folder, datadir.LogFile)
+	whole, err := os.ReadFile(log)
+	require.NoError(t, err)
+	spoilt := append([]byte(nil), whole...)
+	name := bytes.LastIndex(spoilt, []byte("logs")) // Of a table: taken for a new log it would have no votes.
+	spoilt[name] ^= 1
 
-	root := newRoot()
-	root.SetArgs([]string{"serve", "--id", "n1", "--data", dir, "--http", "127.0.0.1:0", "--admin", "", "--bootstrap-expect", "1"})
-	err = root.ExecuteContext(t.Context())
-	var coded *exitError
-	require.ErrorAs(t, err, &coded)
-	require.Equal(t, exitFatal, coded.code, err)
-	require.ErrorContains(t, err, filepath.Join(folder, datadir.LogFile)+" is cut short: 9000 of ")
-	require.ErrorContains(t, err, "join anew")
+	for _, damage := range []struct {
+		bytes []byte
+		says  string
+	}{
+		{whole[:9000], log + " is cut short: 9000 of "},
+		{spoilt, log + ": page "},
+		{append(append([]byte(nil), whole[:2*os.Getpagesize()]...), make([]byte, len(whole)-2*os.Getpagesize())...), log + ": page "},
+	} {
+		require.NoError(t, os.WriteFile(log, damage.bytes, 0o600))
+		root := newRoot()
+		root.SetArgs([]string{"serve", "--id", "n1", "--data", dir, "--http", "127.0.0.1:0", "--admin", "", "--bootstrap-expect", "1"})
+		err = root.ExecuteContext(t.Context())
+		var coded *exitError
+		require.ErrorAs(t, err, &coded)
+		require.Equal(t, exitFatal, coded.code, err)
+		require.ErrorContains(t, err, damage.says)
+		require.ErrorContains(t, err, "join anew")
+	}
 }

@@ -1,0 +1,277 @@
+package datadir
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// The log's file has checksums of its headers alone. What stands in its pages is
+// believed by the library that maps it, which ends the process from a goroutine of its
+// own where a page is none, or takes an unreadable name for a new, empty log. So every
+// page in use is looked at before: that it is one, is used once, has its keys in
+// order, and leads to the two tables of a log with entries one after the other. The
+// texts of entries have checksums of their own.
+const (
+	pageHead     = 16 // Number, flags, count of elements, pages that follow.
+	pageElement  = 16
+	pageBranch   = 0x01
+	pageLeaf     = 0x02
+	elementTable = 0x01 // Flag of an element whose value is a table.
+	tableHead    = 16   // Root page (0: its only page stands behind this head), sequence.
+	metaRootAt   = 16
+	treeDepthMax = 32
+	elementMax   = 1 << 16 // Bytes of a key, and of a table that stands in its value.
+)
+
+// What a log is made of.
+var (
+	entryTable = []byte("logs")
+	voteTable  = []byte("conf")
+	voteKeys   = [][]byte{[]byte("CurrentTerm"), []byte("LastVoteTerm"), []byte("LastVoteCand")}
+)
+
+// logPages walks over the pages of a log's file.
+type logPages struct {
+	file io.ReaderAt
+	meta *logMeta
+	used map[uint64]bool
+}
+
+// checkPages looks at every page in use.
+func checkPages(file io.ReaderAt, meta *logMeta) error {
+	w := &logPages{file: file, meta: meta, used: make(map[uint64]bool)}
+	tables := 0
+	err := w.tree(meta.root, func(name, value []byte, table bool) error {
+		tables++
+		switch {
+		case !table:
+			return fmt.Errorf("%q is no table of a log", name)
+		case bytes.Equal(name, entryTable):
+			return w.table(value, w.entries())
+		case bytes.Equal(name, voteTable):
+			return w.table(value, checkVote)
+		}
+		return fmt.Errorf("there is no table %q in a log", name)
+	})
+	if err == nil && tables != 0 && tables != 2 { // None: it was made and nothing was written yet.
+		err = fmt.Errorf("%d of 2 tables", tables)
+	}
+	return err
+}
+
+// element is what a walk finds in a leaf. A value's first bytes are given where it is a
+// table, and no more than those.
+type element func(key, value []byte, table bool) error
+
+// entries checks that entries follow one another.
+func (w *logPages) entries() element {
+	var last uint64
+	return func(key, _ []byte, table bool) error {
+		if len(key) != 8 || table {
+			return fmt.Errorf("%x is no index of an entry", key)
+		}
+		index := binary.BigEndian.Uint64(key)
+		if last != 0 && index != last+1 {
+			return fmt.Errorf("entry %d comes after entry %d", index, last)
+		}
+		last = index
+		return nil
+	}
+}
+
+func checkVote(key, _ []byte, table bool) error {
+	for _, known := range voteKeys {
+		if bytes.Equal(key, known) && !table {
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is nothing that a log keeps beside its entries", key)
+}
+
+// table walks over a table, which has pages of its own or stands in its value.
+func (w *logPages) table(value []byte, found element) error {
+	if len(value) < tableHead {
+		return fmt.Errorf("a table's head has %d bytes", len(value))
+	}
+	if root := binary.NativeEndian.Uint64(value); root != 0 {
+		return w.tree(root, found)
+	}
+	inside := value[tableHead:]
+	p, err := readPage(bytes.NewReader(inside), 0, int64(len(inside)))
+	if err != nil {
+		return err
+	}
+	if p.flags != pageLeaf {
+		return fmt.Errorf("a small table has flags %x", p.flags)
+	}
+	return p.leaf(found, &order{})
+}
+
+// tree walks over the pages below a root, in the order of their keys.
+func (w *logPages) tree(root uint64, found element) error {
+	return w.descend(root, found, &order{}, 0)
+}
+
+// order is that of the keys on a walk: each is above the last one, and not below what
+// the way down to its leaf says.
+type order struct{ last, floor []byte }
+
+var (
+	errOrder  = errors.New("its keys are not in order")
+	errBeyond = errors.New("an element goes beyond its page")
+)
+
+func (w *logPages) descend(number uint64, found element, o *order, depth int) error {
+	if depth == treeDepthMax {
+		return fmt.Errorf("page %d is too deep", number)
+	}
+	p, err := w.page(number)
+	if err != nil {
+		return err
+	}
+	if p.flags == pageLeaf {
+		if err := p.leaf(found, o); err != nil {
+			return fmt.Errorf("page %d: %w", number, err)
+		}
+		return nil
+	}
+	if p.count == 0 {
+		return fmt.Errorf("page %d leads nowhere", number)
+	}
+	for i := range p.count {
+		at, e := p.element(i)
+		key, err := p.bytes(at+int64(binary.NativeEndian.Uint32(e)), binary.NativeEndian.Uint32(e[4:]))
+		if err != nil {
+			return fmt.Errorf("page %d: %w", number, err)
+		}
+		if bytes.Compare(o.last, key) >= 0 || bytes.Compare(key, o.floor) < 0 {
+			return fmt.Errorf("page %d: %w", number, errOrder)
+		}
+		o.floor = append(o.floor[:0], key...)
+		if err := w.descend(binary.NativeEndian.Uint64(e[8:]), found, o, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// page reads a page that nothing else has led to.
+func (w *logPages) page(number uint64) (*logPage, error) {
+	if number < 2 || number >= w.meta.pages {
+		return nil, fmt.Errorf("page %d of %d is none that can hold something", number, w.meta.pages)
+	}
+	size := w.meta.pageSize
+	p, err := readPage(w.file, int64(number)*size, size)
+	if err != nil {
+		return nil, fmt.Errorf("page %d: %w", number, err)
+	}
+	switch {
+	case p.number != number:
+		return nil, fmt.Errorf("page %d calls itself %d", number, p.number)
+	case p.flags != pageLeaf && p.flags != pageBranch:
+		return nil, fmt.Errorf("page %d has flags %x", number, p.flags)
+	case p.more >= w.meta.pages-number:
+		return nil, fmt.Errorf("page %d goes on for %d pages", number, p.more)
+	}
+	for i := number; i <= number+p.more; i++ {
+		if w.used[i] {
+			return nil, fmt.Errorf("page %d is used twice", i)
+		}
+		w.used[i] = true
+	}
+	p.size = int64(p.more+1) * size
+	if int64(p.count)*pageElement+pageHead > p.size {
+		return nil, fmt.Errorf("page %d has no room for %d elements", number, p.count)
+	}
+	if missing := int64(p.count)*pageElement + pageHead - int64(len(p.head)); missing > 0 {
+		p.head = make([]byte, p.size)
+		if _, err := w.file.ReadAt(p.head, p.from); err != nil {
+			return nil, fmt.Errorf("page %d: %w", number, err)
+		}
+	}
+	return p, nil
+}
+
+// logPage is a page with what follows it.
+type logPage struct {
+	file   io.ReaderAt
+	from   int64 // Its place in the file.
+	size   int64
+	head   []byte // Its first bytes, all elements among them.
+	number uint64
+	flags  uint16
+	count  int
+	more   uint64 // Pages.
+}
+
+func readPage(file io.ReaderAt, from, size int64) (*logPage, error) {
+	p := &logPage{file: file, from: from, size: size, head: make([]byte, max(size, 0))}
+	if _, err := file.ReadAt(p.head, from); err != nil && err != io.EOF {
+		return nil, err
+	}
+	if size < pageHead {
+		return nil, fmt.Errorf("a page of %d bytes", size)
+	}
+	p.number = binary.NativeEndian.Uint64(p.head)
+	p.flags = binary.NativeEndian.Uint16(p.head[8:])
+	p.count = int(binary.NativeEndian.Uint16(p.head[10:]))
+	p.more = uint64(binary.NativeEndian.Uint32(p.head[12:]))
+	if p.more == 0 && int64(p.count)*pageElement+pageHead > size {
+		return nil, fmt.Errorf("no room for %d elements", p.count)
+	}
+	return p, nil
+}
+
+func (p *logPage) element(i int) (at int64, e []byte) {
+	at = pageHead + int64(i)*pageElement
+	return at, p.head[at : at+pageElement]
+}
+
+// bytes are some of the page's, from its beginning on.
+func (p *logPage) bytes(at int64, size uint32) ([]byte, error) {
+	switch end := at + int64(size); {
+	case end > p.size:
+		return nil, errBeyond
+	case size > elementMax:
+		return nil, fmt.Errorf("a key of %d bytes", size)
+	case end <= int64(len(p.head)):
+		return p.head[at:end], nil
+	}
+	data := make([]byte, size)
+	_, err := p.file.ReadAt(data, p.from+at)
+	return data, err
+}
+
+// leaf hands out a leaf's elements.
+func (p *logPage) leaf(found element, o *order) error {
+	for i := range p.count {
+		at, e := p.element(i)
+		at += int64(binary.NativeEndian.Uint32(e[4:]))
+		keySize, valueSize := binary.NativeEndian.Uint32(e[8:]), binary.NativeEndian.Uint32(e[12:])
+		key, err := p.bytes(at, keySize)
+		if err != nil {
+			return err
+		}
+		if bytes.Compare(o.last, key) >= 0 || bytes.Compare(key, o.floor) < 0 {
+			return errOrder
+		}
+		o.last = append(o.last[:0], key...)
+		if at+int64(keySize)+int64(valueSize) > p.size {
+			return errBeyond
+		}
+		var value []byte
+		table := binary.NativeEndian.Uint32(e)&elementTable != 0
+		if table {
+			if value, err = p.bytes(at+int64(keySize), valueSize); err != nil {
+				return err
+			}
+		}
+		if err := found(key, value, table); err != nil {
+			return err
+		}
+	}
+	return nil
+}

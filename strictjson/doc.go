@@ -6,7 +6,8 @@
 // are written member by member, every string through the one escaper.
 //
 // Map: gate.go checks bytes, document.go holds one checked object, fields.go reads
-// its members, value.go writes a parsed value back, members.go writes new ones.
+// its members, spans.go those of a body that needs no parser, batch.go a list of such
+// bodies; value.go writes a parsed value back, members.go writes new ones.
 //
 // May import: engine (limits, amounts, times), fastjson.
 // Never: net/http, files, clocks, or any other room.

@@ -114,10 +114,14 @@ func (f *Fields) bounded(name string, max int, size func(string) int, unit strin
 	}
 	text := string(b)
 	if size(text) > max {
-		f.Invalid(name, "must have at most "+strconv.Itoa(max)+unit)
+		f.tooLong(name, max, unit)
 		return ""
 	}
 	return text
+}
+
+func (f *Fields) tooLong(name string, max int, unit string) {
+	f.Invalid(name, "must have at most "+strconv.Itoa(max)+unit)
 }
 
 // RequiredText reads a string that must be there and not blank.

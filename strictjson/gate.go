@@ -54,8 +54,7 @@ const linearNames = 24
 // and leaves the spans of its members in g.top. Objects and lists are values too; the
 // one at the top is not counted.
 func (g *Gate) Check(data []byte, values int) error {
-	g.data, g.at, g.depth, g.values = data, 0, 0, values+1
-	g.top, g.names, g.scratch = g.top[:0], g.names[:0], g.scratch[:0]
+	g.start(data, values+1)
 	g.space()
 	if g.at >= len(data) {
 		return ErrSyntax
@@ -69,8 +68,18 @@ func (g *Gate) Check(data []byte, values int) error {
 	if err := g.value(); err != nil {
 		return err
 	}
-	g.space()
-	if g.at != len(data) {
+	return g.end()
+}
+
+// start makes the gate ready for a body.
+func (g *Gate) start(data []byte, values int) {
+	g.data, g.at, g.depth, g.values = data, 0, 0, values
+	g.top, g.names, g.scratch = g.top[:0], g.names[:0], g.scratch[:0]
+}
+
+// end holds that nothing but white space is left.
+func (g *Gate) end() error {
+	if g.space(); g.at != len(g.data) {
 		return ErrTrailing
 	}
 	return nil

@@ -54,7 +54,10 @@ type proposal struct {
 	seq      uint64 // Of the attempt under way.
 	term     uint64 // That the attempt is bound to.
 	enqueued engine.Time
-	answer   chan answer // Holds one.
+	queued   bool        // It was ever given a place.
+	answer   chan answer // Holds one; nil where several wait together.
+	together *gathering  // Of several that one caller waits for.
+	got      answer      // With together: the answer, once done.
 }
 
 // attempt is one try of one proposal, taken out of the queue.
@@ -162,25 +165,13 @@ func (w *waiters) signal() {
 
 // admit queues a record, or says why not: all its errors mean that nothing happened.
 func (w *waiters) admit(kind wire.Kind, body []byte) (*proposal, error) {
-	size := recordFrame + len(body)
-	countMax, bytesMax := engine.WaitingMax, engine.WaitingBytesMax
-	if kind == wire.KindScreen {
-		countMax -= countMax / reservedShare
-		bytesMax -= bytesMax / reservedShare
-	}
 	p := &proposal{kind: kind, body: body, answer: make(chan answer, 1), enqueued: w.clock.Monotonic()}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.refusal != nil {
-		return nil, w.refusal
+	if err := w.room(kind, recordFrame+len(body), kind == wire.KindScreen && w.tooSlow(p.enqueued)); err != nil {
+		return nil, err
 	}
-	if w.count >= countMax || w.bytes+size > bytesMax || kind == wire.KindScreen && w.tooSlow(p.enqueued) {
-		proposalsOverloaded.Inc()
-		return nil, wire.ErrOverloaded
-	}
-	w.count++
-	w.bytes += size
-	w.lane(kind).push(p)
+	w.enqueue(p)
 	w.signal()
 	return p, nil
 }
@@ -252,7 +243,14 @@ func (w *waiters) finish(p *proposal, a answer) {
 	p.state = proposalDone
 	w.count--
 	w.bytes -= recordFrame + len(p.body)
-	p.answer <- a
+	if p.together == nil {
+		p.answer <- a
+		return
+	}
+	p.got = a
+	if p.together.left--; p.together.left == 0 {
+		close(p.together.done)
+	}
 }
 
 // requeue puts a proposal whose attempt certainly came to nothing in front of its
@@ -348,17 +346,22 @@ func (w *waiters) jumped(term uint64) {
 // answer came in this very moment.
 func (w *waiters) abandon(p *proposal, unserved error) answer {
 	w.mu.Lock()
+	w.drop(p, unserved)
+	w.compact(w.lane(p.kind))
+	w.mu.Unlock()
+	return <-p.answer
+}
+
+// drop ends a proposal as abandon says. Called with mu held.
+func (w *waiters) drop(p *proposal, unserved error) {
 	switch p.state {
 	case proposalQueued:
 		proposalsRefused.Inc()
 		w.finish(p, answer{err: unserved})
-		w.compact(w.lane(p.kind))
 	case proposalSent:
 		proposalsUnknown.Inc()
 		w.finish(p, answer{err: wire.ErrUnknown})
 	}
-	w.mu.Unlock()
-	return <-p.answer
 }
 
 // compact drops given-up proposals from a lane that nobody takes from.

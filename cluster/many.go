@@ -1,0 +1,114 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// gathering is what the proposals of one call wait for together: one lock to queue
+// them, one timer, one waking. Each keeps an answer of its own. Guarded by waiters.mu.
+type gathering struct {
+	left int           // Proposals without an answer.
+	done chan struct{} // Closed with the last one's.
+}
+
+// ProposeMany is Propose for records of one kind that a caller has at once: results[i]
+// or errs[i] is what became of bodies[i]. They are queued one behind the other, as many
+// to an entry as it takes, and nothing is atomic between them: some may be turned away,
+// some unknown, the others applied, and what goes into several entries may change order.
+func (n *Node) ProposeMany(ctx context.Context, kind wire.Kind, bodies [][]byte) (results []wire.Result, errs []error) {
+	results, errs = make([]wire.Result, len(bodies)), make([]error, len(bodies))
+	for i := range bodies {
+		if len(bodies[i]) > recordMax(kind) {
+			errs[i] = fmt.Errorf("record of %d bytes: %w", len(bodies[i]), wire.ErrTooLarge)
+		}
+	}
+	if err := n.serving(); err != nil {
+		for i := range errs {
+			errs[i] = err
+		}
+		return results, errs
+	}
+	proposals, together := n.waiters.admitMany(kind, bodies, errs)
+	limit, cancel := context.WithTimeout(ctx, n.config.WriteDeadline)
+	defer cancel()
+	select {
+	case <-together.done:
+	case <-limit.Done():
+		n.waiters.abandonMany(proposals, n.unserved())
+	}
+	for i := range proposals {
+		if errs[i] == nil {
+			results[i], errs[i] = proposals[i].got.result, proposals[i].got.err
+		}
+	}
+	return results, errs
+}
+
+// admitMany queues the records that have no error yet, behind each other. Those that
+// find no room get the error that admit gives.
+func (w *waiters) admitMany(kind wire.Kind, bodies [][]byte, errs []error) ([]proposal, *gathering) {
+	proposals, together := make([]proposal, len(bodies)), &gathering{done: make(chan struct{})}
+	now := w.clock.Monotonic()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	slow := kind == wire.KindScreen && w.tooSlow(now)
+	for i := range proposals {
+		p := &proposals[i]
+		*p = proposal{kind: kind, body: bodies[i], enqueued: now, together: together}
+		if errs[i] != nil {
+			continue
+		}
+		if errs[i] = w.room(kind, recordFrame+len(p.body), slow); errs[i] != nil {
+			continue
+		}
+		together.left++
+		w.enqueue(p)
+	}
+	if together.left == 0 {
+		close(together.done)
+		return proposals, together
+	}
+	w.signal()
+	return proposals, together
+}
+
+// abandonMany is abandon for proposals that wait together.
+func (w *waiters) abandonMany(proposals []proposal, unserved error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range proposals {
+		if p := &proposals[i]; p.state != proposalDone && p.queued {
+			w.drop(p, unserved)
+		}
+	}
+	w.compact(w.lane(proposals[0].kind))
+}
+
+// room says why a record finds no place in the queue, or nil. Called with mu held.
+func (w *waiters) room(kind wire.Kind, size int, slow bool) error {
+	countMax, bytesMax := engine.WaitingMax, engine.WaitingBytesMax
+	if kind == wire.KindScreen {
+		countMax -= countMax / reservedShare
+		bytesMax -= bytesMax / reservedShare
+	}
+	if w.refusal != nil {
+		return w.refusal
+	}
+	if w.count >= countMax || w.bytes+size > bytesMax || slow {
+		proposalsOverloaded.Inc()
+		return wire.ErrOverloaded
+	}
+	return nil
+}
+
+// enqueue puts a record behind the others of its lane. Called with mu held.
+func (w *waiters) enqueue(p *proposal) {
+	p.queued = true
+	w.count++
+	w.bytes += recordFrame + len(p.body)
+	w.lane(p.kind).push(p)
+}

@@ -81,6 +81,7 @@ type Call struct {
 	IdemHash  string // Hex; for the record.
 	Trace     string // The caller's trace id (W3C Trace Context), 32 hex digits; "" without one.
 	Strict    bool   // Any unknown member of a screening call is refused.
+	Item      bool   // One of a batch: its Body and Document are the item's.
 }
 
 // Timing is what judging took.
@@ -112,6 +113,13 @@ var leafParsers fastjson.ParserPool
 func (j *Judge) Begin(ctx context.Context, shared *Judges, call *Call) {
 	j.ctx, j.shared, j.call, j.Terms = ctx, shared, call, shared.Now()
 	j.Index, j.Timing, j.Forged, j.fresh = 0, Timing{}, false, false
+}
+
+// Next makes the judge ready for the next item of the same batch: terms, context and
+// what was asked of the leader stay.
+func (j *Judge) Next() {
+	j.Timing, j.Forged = Timing{}, false
+	j.screen = j.screen.reset()
 }
 
 // Within replaces the context: a deadline is known only after the caller is.

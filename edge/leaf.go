@@ -74,17 +74,26 @@ func (j *Judge) OpenRecord(data []byte) (*leafjson.Screen, error) {
 	return x, err
 }
 
-// OpenAnswer reads the record that this call has just written. Its profile may
-// not be here yet: what the answer shows of the agent is what was judged.
-func (j *Judge) OpenAnswer(data []byte) (*leafjson.Screen, error) {
+// OpenAnswer reads the record that a call has just written, judged with that profile
+// (see Agent). The leaf of it may not be here yet: what the answer shows of the agent
+// is what was judged.
+func (j *Judge) OpenAnswer(data []byte, agent *engine.AgentProfile) (*leafjson.Screen, error) {
 	x := &j.answer
 	if err := x.Open(data); err != nil {
 		return nil, err
 	}
-	if f := &j.screen.facts; x.Judged && f.ChainSize > 0 {
-		x.Agent = j.Terms.card(j.shared.cards, f.Chain[0]).shown
+	if x.Judged && agent != nil {
+		x.Agent = j.Terms.card(j.shared.cards, agent).shown
 	}
 	return x, nil
+}
+
+// Agent is the profile that the call was judged with, nil when it was none's.
+func (j *Judge) Agent() *engine.AgentProfile {
+	if f := &j.screen.facts; f.ChainSize > 0 {
+		return f.Chain[0]
+	}
+	return nil
 }
 
 // profilesMax is how many profiles are kept, read and taken apart.
@@ -116,6 +125,9 @@ func (js *Judges) profile(ctx context.Context, ref leaf.Ref) (*leaf.Profile, err
 	place.Store(p)
 	return p, nil
 }
+
+// LeavesOpen is how many leaves are open.
+func (j *Judge) LeavesOpen() int { return len(j.parsers) }
 
 // DropLeaf gives back the parser of the leaf that was opened last: walks over
 // many leaves must not hold a parser for each.

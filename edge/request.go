@@ -14,6 +14,9 @@ import (
 var requestShape = strictjson.Names("token", "userToken", "amount", "chain", "rail", "cpWallet", "cpName", "cpType", "protocol",
 	"underlyingModel", "model", "travelRuleRef", "cpCountry", "cpDateOfBirth", "cpAddress", "paymentRef", "hold")
 
+// itemShape is requestShape in a batch, where what is a header elsewhere is a member.
+var itemShape = requestShape.With("idempotencyKey")
+
 // unsupported are members of calls to come. A caller that sends one relies on it: it
 // is told, and not judged as if it had not.
 var unsupported = []string{"paymentRef", "hold"}
@@ -23,15 +26,19 @@ const warningsMax = 8
 
 // Read reads the request: JSON, then required, then unknown, then semantic.
 func (j *Judge) Read() error {
-	f := j.call.Document.Fields()
+	f := j.call.Document.Spans()
 	s := &j.screen
-	strangers := j.call.Document.Strangers(requestShape)
+	shape := requestShape
+	if j.call.Item {
+		shape = itemShape
+	}
+	strangers := f.Strangers(shape)
 	for _, name := range []string{"token", "amount"} {
 		if !f.Has(name) {
 			return missingMember(name, strangers)
 		}
 	}
-	if err := refuseStrangers(strangers, j.call.Strict); err != nil {
+	if err := RefuseStrangers(strangers, j.call.Strict); err != nil {
 		return err
 	}
 	s.strangers = strangers
@@ -55,12 +62,12 @@ func (j *Judge) Read() error {
 	f.Text("cpDateOfBirth", engine.FieldMax)
 	f.Name("cpAddress")
 	for _, name := range unsupported {
-		if f.Get(name) != nil {
+		if f.Given(name) {
 			f.Invalid(name, "is not supported yet: leave it out")
 		}
 	}
-	s.token, s.userToken = looseText(&f, "token"), looseText(&f, "userToken")
-	s.userGiven = f.Get("userToken") != nil
+	s.token, s.userToken = f.Loose("token"), f.Loose("userToken") // Anything but a string is a malformed credential (R1), not an error.
+	s.userGiven = f.Given("userToken")
 	return f.Err()
 }
 
@@ -78,9 +85,9 @@ func missingMember(name string, strangers []strictjson.Stranger) *Refusal {
 	return r
 }
 
-// refuseStrangers refuses members that are near to known ones, and any unknown member
+// RefuseStrangers refuses members that are near to known ones, and any unknown member
 // of a strict caller.
-func refuseStrangers(strangers []strictjson.Stranger, strict bool) error {
+func RefuseStrangers(strangers []strictjson.Stranger, strict bool) error {
 	var refused *Refusal
 	for i := range strangers {
 		if strangers[i].Near == "" && !strict {
@@ -100,15 +107,17 @@ func refuseStrangers(strangers []strictjson.Stranger, strict bool) error {
 	return refused
 }
 
-// warnings name the members that were judged as absent; nil when there are none.
-func (s *screening) warnings() []strictjson.Members {
-	if len(s.strangers) == 0 {
+func (s *screening) warnings() []strictjson.Members { return Warnings(s.strangers) }
+
+// Warnings name members that were taken as absent; nil when there are none.
+func Warnings(strangers []strictjson.Stranger) []strictjson.Members {
+	if len(strangers) == 0 {
 		return nil
 	}
-	items := make([]strictjson.Members, min(len(s.strangers), warningsMax))
+	items := make([]strictjson.Members, min(len(strangers), warningsMax))
 	for i := range items {
 		items[i].Text("code", "unknown_field")
-		items[i].Text("param", s.strangers[i].Param)
+		items[i].Text("param", strangers[i].Param)
 	}
 	return items
 }

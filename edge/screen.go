@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"strings"
 	"sync"
 	"time"
 
@@ -291,14 +290,4 @@ func (j *Judge) checkScope() error {
 		return foreignOperator()
 	}
 	return nil
-}
-
-// looseText reads a credential: anything but a string is a malformed one (R1),
-// not an error (specification 7).
-func looseText(f *strictjson.Fields, name string) string {
-	v := f.Get(name)
-	if v == nil {
-		return ""
-	}
-	return strings.TrimSpace(string(v.GetStringBytes()))
 }

@@ -15,6 +15,8 @@ const (
 	JSONMembersMax    = 1024
 	ScreenValuesMax   = 256 // JSON values in the body of a screening call, objects and lists counted.
 	BodyValuesMax     = 16_384
+	BatchMax          = 256 // Payments in one batch.
+	BatchBodyMax      = 2 * MiB
 	TokenMax          = 8 * KiB // A longer token is UNKNOWN, R1.
 	NameRunesMax      = 512     // agentName, operatorLegalName, legalName, fleetName, cpName.
 	TextMax           = 8 * KiB // purpose, note, notes, reason.

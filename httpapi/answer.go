@@ -123,17 +123,7 @@ func (c *call) fail(err error) {
 		c.api.log.Error("call failed after its answer began", "requestId", c.asked.RequestID, "error", err)
 		return
 	}
-	var e *Error
-	if !errors.As(err, &e) {
-		if !errors.As(endError(err), &e) {
-			internalErrorsTotal.Inc()
-			c.api.log.Error("call failed", "requestId", c.asked.RequestID, "error", err)
-			e = failure(http.StatusInternalServerError, "internal_error", "internal error; give support the requestId")
-		}
-	}
-	if c.happened && (e.Status >= http.StatusInternalServerError || e.Status == http.StatusNotFound) {
-		e = afterTheFact()
-	}
+	e := c.known(err, c.happened)
 	c.failHeaders(e)
 	contentType := jsonType
 	var m strictjson.Members
@@ -149,6 +139,26 @@ func (c *call) fail(err error) {
 	c.send(e.Status, contentType, m.Body())
 }
 
+// known is an error as the caller may see it. happened says that a record of the call
+// is in the log: then nobody is told that nothing happened.
+func (c *call) known(err error, happened bool) *Error {
+	var e *Error
+	if !errors.As(err, &e) {
+		if !errors.As(endError(err), &e) {
+			internalErrorsTotal.Inc()
+			c.api.log.Error("call failed", "requestId", c.asked.RequestID, "error", err)
+			e = failure(http.StatusInternalServerError, "internal_error", "internal error; give support the requestId")
+		}
+	}
+	if happened && (e.Status >= http.StatusInternalServerError || e.Status == http.StatusNotFound) {
+		e = afterTheFact()
+	}
+	if e.Status == http.StatusServiceUnavailable && e.Outcome == "" {
+		e.Outcome = outcomeNone
+	}
+	return e
+}
+
 func (c *call) failHeaders(e *Error) {
 	h := c.w.Header()
 	if e.Allow != "" {
@@ -158,9 +168,6 @@ func (c *call) failHeaders(e *Error) {
 		h.Set("Retry-After", strconv.Itoa(e.Retry))
 	}
 	if e.Status == http.StatusServiceUnavailable {
-		if e.Outcome == "" {
-			e.Outcome = outcomeNone
-		}
 		h.Set(headerOutcome, e.Outcome)
 	}
 	if e.Status == http.StatusUnauthorized {

@@ -69,6 +69,7 @@ type API struct {
 	running    atomic.Int64 // Ordinary calls in flight.
 	draining   atomic.Bool
 	idempotent inFlight
+	batches    batchBytes
 }
 
 // bodyKind says what a route does with a request body.
@@ -79,6 +80,7 @@ const (
 	bodyObject                   // One JSON object.
 	bodyOptional                 // One JSON object or nothing.
 	bodyRaw                      // Bytes; the handler reads them.
+	bodyBatch                    // A list of screening calls; the handler takes it apart.
 )
 
 // anyRole admits every valid key.

@@ -44,6 +44,8 @@ type call struct {
 	commit   time.Duration      // What the log took; for Server-Timing and the metrics.
 	out      strictjson.Members // Answer under construction; its room is reused.
 	buffer   []byte
+	batch    *batchRoom // Of a batch alone.
+	claimed  int        // Bytes of its body.
 }
 
 var calls = sync.Pool{New: func() any { return new(call) }}
@@ -114,6 +116,7 @@ func (a *API) begin(w http.ResponseWriter, r *http.Request, route *route) *call 
 func (c *call) finish() {
 	c.api.logAccess(c)
 	c.judge.Reset()
+	c.endBatch()
 	if cap(c.asked.Body) > bodyBufferKept || cap(c.out) > bodyBufferKept || cap(c.buffer) > bodyBufferKept {
 		return // Let the garbage collector have a large one.
 	}
@@ -262,6 +265,12 @@ func (c *call) readBody() error {
 	if c.r.ContentLength > c.route.max {
 		return tooLarge(c.route.max)
 	}
+	if c.route.body == bodyBatch {
+		if err := c.beginBatch(); err != nil {
+			return err
+		}
+		return c.slurp()
+	}
 	if err := c.slurp(); err != nil {
 		return err
 	}
@@ -274,12 +283,16 @@ func (c *call) readBody() error {
 // slurp reads the body into c.asked.body. A read that fails is never taken for the end.
 func (c *call) slurp() error {
 	body := http.MaxBytesReader(c.w, c.r.Body, c.route.max)
-	if size := int(c.r.ContentLength); size > cap(c.asked.Body) {
-		c.asked.Body = make([]byte, 0, size+1)
+	if size := int(c.r.ContentLength); size >= cap(c.asked.Body) {
+		if err := c.growBody(min(size+1, engine.BodyMax)); err != nil {
+			return err
+		}
 	}
 	for {
 		if len(c.asked.Body) == cap(c.asked.Body) {
-			c.asked.Body = append(c.asked.Body, 0)[:len(c.asked.Body)]
+			if err := c.growBody(max(2*cap(c.asked.Body), 4*engine.KiB)); err != nil {
+				return err
+			}
 		}
 		n, err := body.Read(c.asked.Body[len(c.asked.Body):cap(c.asked.Body)])
 		c.asked.Body = c.asked.Body[:len(c.asked.Body)+n]
@@ -295,6 +308,18 @@ func (c *call) slurp() error {
 			return brokenBody(err)
 		}
 	}
+}
+
+// growBody makes room for size bytes. A large body gets it as it comes, not for saying
+// that it will.
+func (c *call) growBody(size int) error {
+	if c.batch != nil {
+		if err := c.claimBody(size - cap(c.asked.Body)); err != nil {
+			return err
+		}
+	}
+	c.asked.Body = append(make([]byte, 0, size), c.asked.Body...)
+	return nil
 }
 
 // brokenBody says why a body could not be read to its end.

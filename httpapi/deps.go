@@ -15,6 +15,10 @@ import (
 // fenced records come back as results; Fenced is retried by the proposer itself.
 type Proposer interface {
 	Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error)
+
+	// ProposeMany is Propose for records that are there at once; each has a result or
+	// an error of its own, in its place.
+	ProposeMany(ctx context.Context, kind wire.Kind, bodies [][]byte) ([]wire.Result, []error)
 }
 
 // Published is what this node knows now, lock-free.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -53,14 +54,15 @@ type testNode struct {
 	secrets *seal.Secrets
 	api     *API
 
-	proposeError error                    // Answers every proposal.
-	leafError    error                    // Answers every reading of a leaf.
-	before       func(kind wire.Kind)     // Called without the lock before a proposal is applied.
-	status       *report.ClusterStatus    // Answers Status when set.
-	verbs        []string                 // Cluster verbs called, in order.
-	readError    error                    // Answers ReadIndex.
-	hidden       map[engine.AgentSlot]int // Profiles that Agent does not know for so many calls.
-	behind       engine.Time              // By which log time here is older than the leader's, until ReadIndex.
+	proposeError error                                          // Answers every proposal.
+	leafError    error                                          // Answers every reading of a leaf.
+	many         func(bodies [][]byte) ([]wire.Result, []error) // Answers ProposeMany when set.
+	before       func(kind wire.Kind)                           // Called without the lock before a proposal is applied.
+	status       *report.ClusterStatus                          // Answers Status when set.
+	verbs        []string                                       // Cluster verbs called, in order.
+	readError    error                                          // Answers ReadIndex.
+	hidden       map[engine.AgentSlot]int                       // Profiles that Agent does not know for so many calls.
+	behind       engine.Time                                    // By which log time here is older than the leader's, until ReadIndex.
 }
 
 // testStart is 2026-03-22T03:33:28.589Z, a Sunday.
@@ -212,6 +214,33 @@ func (n *testNode) Propose(_ context.Context, kind wire.Kind, body []byte) (wire
 	require.Empty(n.t, n.out.Stop)
 	n.publish()
 	return n.out.Results[0], nil
+}
+
+// ProposeMany applies the records one after the other, in one entry.
+func (n *testNode) ProposeMany(ctx context.Context, kind wire.Kind, bodies [][]byte) ([]wire.Result, []error) {
+	if n.many != nil {
+		return n.many(bodies)
+	}
+	results, errs := make([]wire.Result, len(bodies)), make([]error, len(bodies))
+	if n.before != nil {
+		n.before(kind)
+	}
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	entry := wire.AppendHeader(nil, wire.Header{Format: engine.Format1, Term: 1, Time: n.now})
+	for i, body := range bodies {
+		if errs[i] = n.proposeError; errs[i] != nil {
+			return results, slices.Repeat([]error{n.proposeError}, len(bodies))
+		}
+		n.seq++
+		entry = wire.AppendRecord(entry, wire.Record{Kind: kind, Version: wire.RecordVersion, Origin: 1, Seq: n.seq, Body: body})
+	}
+	n.index++
+	n.machine.Apply(n.index, 1, wire.Seal(entry, len(bodies)), &n.out)
+	require.Empty(n.t, n.out.Stop)
+	n.publish()
+	copy(results, n.out.Results)
+	return results, errs
 }
 
 // publish is what the cluster's adapter does with effects.

@@ -45,30 +45,51 @@ func (c *call) beginIdempotent() error {
 	if len(values) == 0 {
 		return nil
 	}
+	if c.route.body == bodyBatch {
+		e := failure(http.StatusBadRequest, "bad_request", "a batch has no Idempotency-Key: give each payment an idempotencyKey of its own")
+		e.Param = "Idempotency-Key"
+		return e
+	}
 	value := values[0]
-	if len(values) > 1 || value == "" || len(value) > engine.IdempotencyKeyMax || !visible(value) {
+	if len(values) > 1 || !keyText(value) {
 		return invalidField("Idempotency-Key", "must be 1 to 255 printable characters")
 	}
+	idem := c.idempotency(c.r.URL.Path, value, c.asked.Body)
+	if !c.api.idempotent.begin(idem.Key) {
+		return keyInFlight("Idempotency-Key")
+	}
+	c.asked.Idem, c.asked.IdemHash = idem, hex.EncodeToString(idem.Key[:])
+	return nil
+}
+
+// keyText tells whether a caller's key may be one.
+func keyText(value string) bool {
+	return value != "" && len(value) <= engine.IdempotencyKeyMax && visible(value)
+}
+
+// keyInFlight is the 409 of a call with a key that another call has claimed.
+func keyInFlight(name string) *Error {
+	return &Error{
+		Status: http.StatusConflict, Code: "idempotency_in_flight", Retry: 1,
+		Message: "a call with this " + name + " is still running",
+	}
+}
+
+// idempotency is a caller's key for a path, in the scope of its owner, and what is
+// compared of the body.
+func (c *call) idempotency(path, value string, content []byte) *wire.Idem {
 	owner := "institution" // A retry may come with a newer key of the same owner.
 	if c.key.Owner() != "" {
 		owner = "operator " + c.key.Owner()
 	}
 	scope := sha256.New()
-	for _, part := range []string{"railguard idempotency", owner, c.r.URL.Path, value} {
+	for _, part := range []string{"railguard idempotency", owner, path, value} {
 		scope.Write([]byte(part))
 		scope.Write([]byte{0})
 	}
 	key := scope.Sum(nil)
-	body := sha256.Sum256(c.asked.Body)
-	idem := &wire.Idem{Key: [16]byte(key[:16]), Body: [16]byte(body[:16])}
-	if !c.api.idempotent.begin(idem.Key) {
-		return &Error{
-			Status: http.StatusConflict, Code: "idempotency_in_flight", Retry: 1,
-			Message: "a call with this Idempotency-Key is still running",
-		}
-	}
-	c.asked.Idem, c.asked.IdemHash = idem, hex.EncodeToString(idem.Key[:])
-	return nil
+	body := sha256.Sum256(content)
+	return &wire.Idem{Key: [16]byte(key[:16]), Body: [16]byte(body[:16])}
 }
 
 func (c *call) endIdempotent() {

@@ -21,6 +21,8 @@ const (
 	parameterNameMax = 64
 	inFlightMax      = 16_384   // Ordinary calls at once; reviews, health and cluster verbs are not counted.
 	bodyBufferKept   = 64 << 10 // A larger buffer is not kept for the next call.
+	batchBodyKept    = 512 << 10
+	batchBytesMax    = 256 << 20 // Bodies of batches at once.
 	drainWait        = 10 * time.Second
 	drainPoll        = 20 * time.Millisecond
 	operationTimeout = 10 * time.Second // A cluster verb.

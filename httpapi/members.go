@@ -33,6 +33,7 @@ var (
 var bodyShapes = map[string]strictjson.Shape{
 	"POST /v1/screen":         nil,
 	"POST /v1/screen/dry-run": nil,
+	"POST /v1/screen/batch":   nil,
 
 	"POST /v1/agents/register":                  agentShape.With("operatorWallet", "operatorEIN", "fleetId"),
 	"POST /v1/delegates/create":                 agentShape.With("parentAgentId", "parentToken", "expiresAt"),

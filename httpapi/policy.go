@@ -84,7 +84,11 @@ func isYAML(c *call) bool {
 // parseBody reads c.asked.body as one JSON object, as readBody does for routes whose
 // body is JSON in any case.
 func (c *call) parseBody() error {
-	if err := c.asked.Document.Read(c.asked.Body, c.route.values()); err != nil {
+	read := c.asked.Document.Read
+	if c.route.max == engine.ScreenBodyMax {
+		read = c.asked.Document.Check // Judged from where its members stand.
+	}
+	if err := read(c.asked.Body, c.route.values()); err != nil {
 		return failure(http.StatusBadRequest, "invalid_json", err.Error())
 	}
 	return nil

@@ -42,8 +42,7 @@ func (c *call) propose(p proposal) (wire.Result, error) {
 		case wire.Unchanged:
 			return result, c.applied(p.kind, result)
 		case wire.Conflict:
-			return result, failure(http.StatusUnprocessableEntity, "idempotency_conflict",
-				"this Idempotency-Key was used for another body")
+			return result, keyConflict()
 		case wire.Stale:
 			if err := c.judge.Again(try, result.Index); err != nil {
 				return result, err
@@ -111,6 +110,21 @@ func (c *call) applied(kind wire.Kind, result wire.Result) error {
 	}
 	c.judge.Renew()
 	return nil
+}
+
+// noVerdict is why the log gave a payment none.
+func noVerdict(result wire.Result) error {
+	switch result.Code {
+	case wire.Conflict:
+		return keyConflict()
+	case wire.Refused:
+		return refusal(result)
+	}
+	return errors.New("BUG: result code of a payment")
+}
+
+func keyConflict() *Error {
+	return failure(http.StatusUnprocessableEntity, "idempotency_conflict", "this Idempotency-Key was used for another body")
 }
 
 func (c *call) refused(p proposal, result wire.Result) error {
@@ -222,7 +236,7 @@ func (c *call) orReplay(cause error) error {
 		}
 		return c.renderLeaf(&l)
 	case wire.Conflict:
-		return failure(http.StatusUnprocessableEntity, "idempotency_conflict", "this Idempotency-Key was used for another body")
+		return keyConflict()
 	}
 	return cause
 }

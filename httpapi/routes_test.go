@@ -36,7 +36,7 @@ Written by a test from the route table of the code, and compared with it: a rout
 
 One of the *roles* is enough; admin has all of them. On the admin listener a key with an operator's scope is no key (401).
 *Cost* is what a call counts against its key's rate, in screening calls; each 16 KiB of a body beyond the first count one more,
-and a screening call whose token had to be tried and was no good counts 10.
+and a screening call whose token had to be tried and was no good counts 10. A batch counts its payments, each as a call of its own.
 No key, an unknown one, one that has expired, was revoked or comes from a network that is not its own: 401.
 
 `

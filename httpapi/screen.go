@@ -14,10 +14,15 @@ import (
 	"railguard/strictjson"
 )
 
+// screenPath is where payments are screened one by one; those of a batch share its
+// scope of idempotency keys.
+const screenPath = "/v1/screen"
+
 func (a *API) screenRoutes() []route {
 	return []route{
-		{method: http.MethodPost, path: "/v1/screen", scope: scopeOwner, roles: wire.RoleScreener, body: bodyObject, max: engine.ScreenBodyMax, handle: screen},
+		{method: http.MethodPost, path: screenPath, scope: scopeOwner, roles: wire.RoleScreener, body: bodyObject, max: engine.ScreenBodyMax, handle: screen},
 		{method: http.MethodPost, path: "/v1/screen/dry-run", scope: scopeOwner, roles: wire.RolePolicy | wire.RoleReviewer, body: bodyObject, max: engine.ScreenBodyMax, handle: dryRun},
+		{method: http.MethodPost, path: "/v1/screen/batch", scope: scopeOwner, roles: wire.RoleScreener, body: bodyBatch, max: engine.BatchBodyMax, handle: screenBatch},
 	}
 }
 
@@ -36,7 +41,7 @@ func screen(c *call) error {
 		c.key.charge(costForged - 1)
 	}
 	c.commit = time.Since(began) - c.judge.Timing.Verify - c.judge.Timing.Rules
-	record, err := c.resultRecord(result)
+	record, err := c.resultRecord(result, c.judge.Agent())
 	if err != nil {
 		return err
 	}
@@ -47,10 +52,11 @@ func screen(c *call) error {
 	return nil
 }
 
-// resultRecord is the record that the call wrote, now or at its first try.
-func (c *call) resultRecord(result wire.Result) (*leafjson.Screen, error) {
+// resultRecord is the record that a call wrote, now or at its first try, judged with
+// that agent.
+func (c *call) resultRecord(result wire.Result, agent *engine.AgentProfile) (*leafjson.Screen, error) {
 	if result.Code == wire.Applied {
-		return c.judge.OpenAnswer(result.Data)
+		return c.judge.OpenAnswer(result.Data, agent)
 	}
 	l, err := c.resultLeaf(result)
 	if err != nil {
@@ -62,9 +68,16 @@ func (c *call) resultRecord(result wire.Result) (*leafjson.Screen, error) {
 	return l.Record, nil
 }
 
-// readScreening reads the body of a screening call. What is wrong with it is 400, where
-// other calls say 422.
+// readScreening reads the body of a screening call.
 func (c *call) readScreening() error {
+	if err := c.readStrict(); err != nil {
+		return err
+	}
+	return c.readMembers()
+}
+
+// readStrict reads whether the caller wants any unknown member refused.
+func (c *call) readStrict() error {
 	switch c.r.Header.Get("X-Railguard-Strict") {
 	case "", "false":
 	case "true":
@@ -74,6 +87,12 @@ func (c *call) readScreening() error {
 		e.Param = "X-Railguard-Strict"
 		return e
 	}
+	return nil
+}
+
+// readMembers reads the members of a payment. What is wrong with them is 400, where
+// other calls say 422.
+func (c *call) readMembers() error {
 	err := c.judge.Read()
 	var invalid *strictjson.InvalidBody
 	if errors.As(err, &invalid) {

@@ -78,12 +78,18 @@ func (s *Spans) text(name string) (string, bool) {
 	return unquoted(raw), true
 }
 
+// String is a member's string; not ok when it is absent or no string.
+func (s *Spans) String(name string) (text string, ok bool) {
+	if raw := s.raw(name); len(raw) > 0 && raw[0] == '"' {
+		return unquoted(raw), true
+	}
+	return "", false
+}
+
 // Loose is a member's string without the white space around it; "" for anything else.
 func (s *Spans) Loose(name string) string {
-	if raw := s.raw(name); len(raw) > 0 && raw[0] == '"' {
-		return strings.TrimSpace(unquoted(raw))
-	}
-	return ""
+	text, _ := s.String(name)
+	return strings.TrimSpace(text)
 }
 
 // Invalid records what is wrong with a member.

@@ -80,6 +80,16 @@ func drop(verdict, member string) func(*spoiled) {
 }
 
 var mutations = []mutation{
+	{"a batch's results change places", "X-BATCH-1", func(s *spoiled) {
+		if results, _ := s.tree["results"].([]any); s.path == batchPath && len(results) > 1 {
+			results[0], results[1] = results[1], results[0]
+		}
+	}},
+	{"a replay in a batch does not say so", "X-BATCH-3", func(s *spoiled) {
+		if results, _ := s.tree["results"].([]any); s.path == batchPath && len(results) == 1 {
+			delete(results[0].(map[string]any), "replayed")
+		}
+	}},
 	{"401 becomes 403", "T002", code("unauthorized", "forbidden", 403)},
 	{"401 has another code", "T001", code("unauthorized", "no_key", 401)},
 	{"405 becomes 404", "T006", code("method_not_allowed", "not_found", 404)},

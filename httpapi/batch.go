@@ -1,0 +1,336 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/leafjson"
+	"railguard/fsm/wire"
+	"railguard/strictjson"
+)
+
+// POST /v1/screen/batch: payments that one caller has at once. Each is judged, counted,
+// charged and answered as a call of its own; what they share is the border, the body's
+// one pass, the way through the log and the answer's bytes.
+
+// batchRoom is the working space of one batch. It is pooled.
+type batchRoom struct {
+	body    []byte
+	parsed  strictjson.Batch
+	items   []batchItem
+	waiting []int // Items that have no outcome yet.
+	ready   []int // Those of them whose records are in bodies.
+	bodies  [][]byte
+	keys    map[[16]byte]struct{} // Claimed by this batch.
+	timing  edge.Timing           // Of all items.
+	out     []byte
+
+	ownBody     []byte // The call's own, while an item's stands in their place.
+	ownDocument strictjson.Document
+}
+
+// batchItem is one payment on its way.
+type batchItem struct {
+	idem   *wire.Idem
+	agent  *engine.AgentProfile // It was judged with.
+	timing edge.Timing
+	result wire.Result // Applied or Replayed, when err is nil.
+	err    error
+}
+
+var batchRooms = sync.Pool{New: func() any { return &batchRoom{keys: make(map[[16]byte]struct{})} }}
+
+// batchBytes is what the bodies of batches take on this node, as far as they have come.
+type batchBytes struct{ held atomic.Int64 }
+
+func (b *batchBytes) claim(size int) bool {
+	if b.held.Add(int64(size)) <= batchBytesMax {
+		return true
+	}
+	b.held.Add(int64(-size))
+	return false
+}
+
+// beginBatch makes room for a batch's body.
+func (c *call) beginBatch() error {
+	b := batchRooms.Get().(*batchRoom)
+	c.batch, b.ownBody, b.ownDocument = b, c.asked.Body, c.asked.Document
+	c.asked.Body = b.body[:0]
+	return c.claimBody(cap(c.asked.Body))
+}
+
+// claimBody counts size more bytes of a batch's body.
+func (c *call) claimBody(size int) error {
+	if !c.api.batches.claim(size) {
+		return unavailable("overloaded", "too many batches at once on this node")
+	}
+	c.claimed += size
+	return nil
+}
+
+// endBatch gives back what the batch holds.
+func (c *call) endBatch() {
+	b := c.batch
+	if b == nil {
+		return
+	}
+	for key := range b.keys {
+		c.api.idempotent.end(key)
+	}
+	clear(b.keys)
+	c.asked.Item, c.asked.Body, c.asked.Document = false, b.ownBody, b.ownDocument
+	c.api.batches.held.Add(int64(-c.claimed))
+	c.batch, c.claimed = nil, 0
+	b.parsed.Reset()
+	clear(b.items)
+	clear(b.bodies)
+	b.timing, b.ownBody, b.ownDocument = edge.Timing{}, nil, strictjson.Document{}
+	b.items, b.waiting, b.ready, b.bodies, b.out = b.items[:0], b.waiting[:0], b.ready[:0], b.bodies[:0], b.out[:0]
+	if cap(b.body) <= batchBodyKept && cap(b.out) <= batchBodyKept {
+		batchRooms.Put(b)
+	}
+}
+
+// screenBatch is POST /v1/screen/batch.
+func screenBatch(c *call) error {
+	strangers, err := c.openBatch()
+	if err != nil {
+		return err
+	}
+	defer func() { c.asked.Idem = nil }() // endBatch gives the keys back.
+	b := c.batch
+	for i := range b.items {
+		if b.items[i].err = c.beginItem(i); b.items[i].err == nil {
+			b.waiting = append(b.waiting, i)
+		}
+	}
+	for try := 0; len(b.waiting) > 0; try++ {
+		c.judgeItems()
+		c.proposeItems(try)
+	}
+	c.judge.Timing = b.timing
+	c.answerBatch(strangers)
+	return nil
+}
+
+// openBatch reads the body: what is wrong with it as a whole ends the call, and
+// nothing happened. It charges the payments.
+func (c *call) openBatch() ([]strictjson.Stranger, error) {
+	if err := c.readStrict(); err != nil {
+		return nil, err
+	}
+	b := c.batch
+	b.body = c.asked.Body
+	if err := b.parsed.Read(c.asked.Body, "payments", engine.BatchMax, engine.ScreenValuesMax, engine.BodyValuesMax); err != nil {
+		return nil, failure(http.StatusBadRequest, "invalid_json", err.Error())
+	}
+	strangers := b.parsed.Strangers(batchShape)
+	if err := edge.RefuseStrangers(strangers, c.asked.Strict); err != nil {
+		return nil, err
+	}
+	if !b.parsed.Given() {
+		return nil, &Error{Status: http.StatusUnprocessableEntity, Code: "missing_field", Message: "payments is required", Param: "payments"}
+	}
+	if n := b.parsed.Count(); !b.parsed.List() || n == 0 || n > engine.BatchMax {
+		return nil, invalidField("payments", "must be a list of 1 to "+strconv.Itoa(engine.BatchMax)+" payments")
+	}
+	b.items = append(b.items, make([]batchItem, b.parsed.Count())...)
+	return strangers, c.chargeBatch()
+}
+
+var batchShape = strictjson.Names("payments")
+
+// chargeBatch counts the payments as so many calls, less what the call itself was
+// charged when it came.
+func (c *call) chargeBatch() error {
+	cost := 0
+	for i := range c.batch.items {
+		cost += costOrdinary + costOfBody(int64(len(c.batch.parsed.Bytes(i))))
+	}
+	more := cost - c.route.cost - costOfBody(c.r.ContentLength)
+	if more <= 0 || c.key.use == nil {
+		return nil
+	}
+	c.key.use.asked.Add(int64(more))
+	return c.takeTokens(c.key.calls, c.key.limit, more)
+}
+
+// beginItem reads what a border reads of a call: size, JSON, idempotency key.
+func (c *call) beginItem(i int) error {
+	b := c.batch
+	document, err := b.parsed.Item(i)
+	body := b.parsed.Bytes(i)
+	switch {
+	case len(body) > engine.ScreenBodyMax:
+		return tooLarge(engine.ScreenBodyMax)
+	case err == strictjson.ErrTop:
+		return failure(http.StatusBadRequest, "invalid_json", "a payment must be one JSON object")
+	case err != nil:
+		return failure(http.StatusBadRequest, "invalid_json", err.Error())
+	}
+	spans := document.Spans()
+	if !spans.Given("idempotencyKey") {
+		return nil
+	}
+	value, ok := spans.String("idempotencyKey")
+	if !ok || !keyText(value) {
+		e := invalidField("idempotencyKey", "must be a string of 1 to 255 printable characters")
+		e.Status = http.StatusBadRequest
+		return e
+	}
+	idem := c.idempotency(screenPath, value, body)
+	if _, own := b.keys[idem.Key]; !own {
+		if !c.api.idempotent.begin(idem.Key) {
+			return keyInFlight("idempotencyKey")
+		}
+		b.keys[idem.Key] = struct{}{}
+	}
+	b.items[i].idem = idem // Where this batch has it twice, the log decides.
+	return nil
+}
+
+// judgeItems judges those that wait, and makes their records.
+func (c *call) judgeItems() {
+	b := c.batch
+	b.ready, b.bodies = b.ready[:0], b.bodies[:0]
+	records := make([]byte, 0, len(b.waiting)*recordGuess) // The log keeps it for as long as it likes.
+	for _, i := range b.waiting {
+		item := &b.items[i]
+		record, err := c.judgeItem(i)
+		item.timing.Verify += c.judge.Timing.Verify
+		item.timing.Rules += c.judge.Timing.Rules
+		b.timing.Verify += c.judge.Timing.Verify
+		b.timing.Rules += c.judge.Timing.Rules
+		if c.judge.Forged {
+			c.key.charge(costForged - 1)
+		}
+		if err != nil {
+			item.err = err
+			continue
+		}
+		item.agent = c.judge.Agent()
+		from := len(records)
+		records = wire.AppendScreen(records, record)
+		b.ready, b.bodies = append(b.ready, i), append(b.bodies, records[from:len(records):len(records)])
+	}
+}
+
+// recordGuess is about what a screening record takes.
+const recordGuess = 640
+
+func (c *call) judgeItem(i int) (*wire.Screen, error) {
+	b := c.batch
+	c.judge.Next()
+	c.asked.Item, c.asked.Body, c.asked.Idem = true, b.parsed.Bytes(i), b.items[i].idem
+	c.asked.Document, _ = b.parsed.Item(i) // Was looked at in beginItem.
+	if err := c.readMembers(); err != nil {
+		return nil, err
+	}
+	record, err := c.judgedFresh(func() (any, error) { return c.judge.Screen() })
+	if err != nil {
+		return nil, err
+	}
+	return record.(*wire.Screen), nil
+}
+
+// proposeItems puts the records into the log together. What the log knew to be judged
+// with something older waits for another round, as a single call does.
+func (c *call) proposeItems(try int) {
+	b := c.batch
+	b.waiting = b.waiting[:0]
+	if len(b.ready) == 0 {
+		return
+	}
+	began := time.Now()
+	results, errs := c.api.deps.Proposer.ProposeMany(c.ctx, wire.KindScreen, b.bodies)
+	c.commit += time.Since(began)
+	moved, keyMoved := uint64(0), false
+	for at, i := range b.ready {
+		item := &b.items[i]
+		item.result = results[at]
+		c.judge.Index = max(c.judge.Index, item.result.Index)
+		if item.err = errs[at]; item.err != nil {
+			continue
+		}
+		switch item.result.Code {
+		case wire.Applied, wire.Replayed:
+			c.happened = true
+		case wire.Stale, wire.KeyMoved:
+			keyMoved = keyMoved || item.result.Code == wire.KeyMoved
+			moved = max(moved, item.result.Index)
+			b.waiting = append(b.waiting, i)
+		default:
+			item.err = noVerdict(item.result)
+		}
+	}
+	if len(b.waiting) == 0 {
+		return
+	}
+	err := c.judge.Again(try, moved)
+	if err == nil && keyMoved {
+		err = c.authenticateAgain()
+	}
+	if err != nil {
+		for _, i := range b.waiting {
+			b.items[i].err = err
+		}
+		b.waiting = b.waiting[:0]
+	}
+}
+
+// answerBatch writes what became of every payment, in order.
+func (c *call) answerBatch(strangers []strictjson.Stranger) {
+	b := c.batch
+	out := append(b.out[:0], `{"results":[`...)
+	for i := range b.items {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		c.out, c.txnID, c.replayed = c.out[:0], "", false
+		c.writeItem(&b.items[i])
+		out = append(append(append(out, '{'), c.out...), '}')
+	}
+	c.txnID, c.replayed = "", false
+	out = append(out, ']')
+	if warnings := edge.Warnings(strangers); len(warnings) > 0 {
+		out = strictjson.AppendList(append(out, `,"warnings":`...), warnings)
+	}
+	b.out = append(out, '}')
+	c.send(http.StatusOK, jsonType, b.out)
+}
+
+// writeItem writes one result: the answer or the error of a call of its own, behind its status.
+func (c *call) writeItem(item *batchItem) {
+	var record *leafjson.Screen
+	happened := item.err == nil
+	if happened {
+		record, item.err = c.itemRecord(item)
+	}
+	if item.err != nil {
+		e := c.known(item.err, happened)
+		c.out.Int("status", int64(e.Status))
+		c.out.Join(c.errorMembers(e))
+		c.out.Optional("outcome", e.Outcome)
+		return
+	}
+	c.out.Int("status", http.StatusOK)
+	c.writeScreen(record, &c.out)
+	if c.replayed {
+		c.out.Bool("replayed", true)
+	}
+	countScreen(record.Verdict.String(), record.Rule.Code(), item.timing, c.commit, time.Since(c.start))
+}
+
+func (c *call) itemRecord(item *batchItem) (*leafjson.Screen, error) {
+	held := c.judge.LeavesOpen()
+	record, err := c.resultRecord(item.result, item.agent)
+	if c.judge.LeavesOpen() > held {
+		c.judge.DropLeaf() // The record is taken apart already; its JSON is not asked for.
+	}
+	return record, err
+}

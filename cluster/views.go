@@ -75,3 +75,29 @@ func (s *state) View(ctx context.Context, minIndex uint64) (*fsm.View, error) {
 	c.of, c.last, c.frozen = restores, c.freeze(), time.Now()
 	return c.last, nil
 }
+
+// gate lets one in at a time, like a mutex, but who waits can be called away.
+// For what is held over a wait; a plain mutex is for a few instructions.
+type gate chan struct{}
+
+func newGate() gate { return make(gate, 1) }
+
+func (g gate) enter(ctx context.Context) error {
+	select {
+	case g <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (g gate) tryEnter() bool {
+	select {
+	case g <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (g gate) leave() { <-g }

@@ -98,7 +98,8 @@ type Judge struct {
 	Terms  *Terms // Of now; renewed when this node had to catch up.
 	Index  uint64 // Log index that an answer rests on; 0: what is applied.
 	Timing Timing
-	Forged bool // A token of the call had to be tried, and its signature was no good.
+	Forged bool                 // A token of the call had to be tried, and its signature was no good.
+	Agent  *engine.AgentProfile // The call was judged with; nil: nobody's.
 
 	screen  screening
 	answer  leafjson.Screen    // The record that OpenAnswer read.
@@ -113,13 +114,6 @@ var leafParsers fastjson.ParserPool
 func (j *Judge) Begin(ctx context.Context, shared *Judges, call *Call) {
 	j.ctx, j.shared, j.call, j.Terms = ctx, shared, call, shared.Now()
 	j.Index, j.Timing, j.Forged, j.fresh = 0, Timing{}, false, false
-}
-
-// Next makes the judge ready for the next item of the same batch: terms, context and
-// what was asked of the leader stay.
-func (j *Judge) Next() {
-	j.Timing, j.Forged = Timing{}, false
-	j.screen = j.screen.reset()
 }
 
 // Within replaces the context: a deadline is known only after the caller is.

@@ -88,14 +88,6 @@ func (j *Judge) OpenAnswer(data []byte, agent *engine.AgentProfile) (*leafjson.S
 	return x, nil
 }
 
-// Agent is the profile that the call was judged with, nil when it was none's.
-func (j *Judge) Agent() *engine.AgentProfile {
-	if f := &j.screen.facts; f.ChainSize > 0 {
-		return f.Chain[0]
-	}
-	return nil
-}
-
 // profilesMax is how many profiles are kept, read and taken apart.
 const profilesMax = 16_384
 
@@ -125,9 +117,6 @@ func (js *Judges) profile(ctx context.Context, ref leaf.Ref) (*leaf.Profile, err
 	place.Store(p)
 	return p, nil
 }
-
-// LeavesOpen is how many leaves are open.
-func (j *Judge) LeavesOpen() int { return len(j.parsers) }
 
 // DropLeaf gives back the parser of the leaf that was opened last: walks over
 // many leaves must not hold a parser for each.

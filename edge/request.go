@@ -24,8 +24,10 @@ var unsupported = []string{"paymentRef", "hold"}
 // warningsMax is how many unknown members an answer and a record name.
 const warningsMax = 8
 
-// Read reads the request: JSON, then required, then unknown, then semantic.
+// Read reads the request: JSON, then required, then unknown, then semantic. In a batch
+// the item before is forgotten; terms, and what was asked of the leader, stay.
 func (j *Judge) Read() error {
+	j.Timing, j.Forged = Timing{}, false
 	f := j.call.Document.Spans()
 	s := &j.screen
 	shape := requestShape

@@ -69,6 +69,9 @@ func (j *Judge) Screen() (*wire.Screen, error) {
 	s := &j.screen
 	looker.Look(&s.facts)
 	s.hits = engine.JudgeStatic(&s.facts)
+	if j.Agent = nil; s.facts.ChainSize > 0 {
+		j.Agent = s.facts.Chain[0]
+	}
 	j.buildRecord(list) // Reads the matches, which live in the looker.
 	lookers.Put(looker)
 	j.Timing.Rules += time.Since(verified)

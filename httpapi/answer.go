@@ -123,7 +123,7 @@ func (c *call) fail(err error) {
 		c.api.log.Error("call failed after its answer began", "requestId", c.asked.RequestID, "error", err)
 		return
 	}
-	e := c.known(err, c.happened)
+	e := c.api.known(err, c.happened, c.asked.RequestID)
 	c.failHeaders(e)
 	contentType := jsonType
 	var m strictjson.Members
@@ -141,12 +141,12 @@ func (c *call) fail(err error) {
 
 // known is an error as the caller may see it. happened says that a record of the call
 // is in the log: then nobody is told that nothing happened.
-func (c *call) known(err error, happened bool) *Error {
+func (a *API) known(err error, happened bool, requestID string) *Error {
 	var e *Error
 	if !errors.As(err, &e) {
 		if !errors.As(endError(err), &e) {
 			internalErrorsTotal.Inc()
-			c.api.log.Error("call failed", "requestId", c.asked.RequestID, "error", err)
+			a.log.Error("call failed", "requestId", requestID, "error", err)
 			e = failure(http.StatusInternalServerError, "internal_error", "internal error; give support the requestId")
 		}
 	}

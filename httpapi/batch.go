@@ -18,8 +18,11 @@ import (
 // charged and answered as a call of its own; what they share is the border, the body's
 // one pass, the way through the log and the answer's bytes.
 
-// batchRoom is the working space of one batch. It is pooled.
-type batchRoom struct {
+// batch is one such call, and its working space. It is pooled.
+type batch struct {
+	call    *call
+	claimed int // Bytes of the body, as far as they have come.
+
 	body    []byte
 	parsed  strictjson.Batch
 	items   []batchItem
@@ -43,7 +46,7 @@ type batchItem struct {
 	err    error
 }
 
-var batchRooms = sync.Pool{New: func() any { return &batchRoom{keys: make(map[[16]byte]struct{})} }}
+var batchPool = sync.Pool{New: func() any { return &batch{keys: make(map[[16]byte]struct{})} }}
 
 // batchBytes is what the bodies of batches take on this node, as far as they have come.
 type batchBytes struct{ held atomic.Int64 }
@@ -56,75 +59,75 @@ func (b *batchBytes) claim(size int) bool {
 	return false
 }
 
-// beginBatch makes room for a batch's body.
-func (c *call) beginBatch() error {
-	b := batchRooms.Get().(*batchRoom)
-	c.batch, b.ownBody, b.ownDocument = b, c.asked.Body, c.asked.Document
+// beginBatch makes room for a batch's body in place of the call's own.
+func beginBatch(c *call) error {
+	b := batchPool.Get().(*batch)
+	b.call, c.batch, b.ownBody, b.ownDocument = c, b, c.asked.Body, c.asked.Document
 	c.asked.Body = b.body[:0]
-	return c.claimBody(cap(c.asked.Body))
+	return b.claim(cap(c.asked.Body))
 }
 
-// claimBody counts size more bytes of a batch's body.
-func (c *call) claimBody(size int) error {
-	if !c.api.batches.claim(size) {
+// claim counts size more bytes of the body.
+func (b *batch) claim(size int) error {
+	if !b.call.api.batches.claim(size) {
 		return unavailable("overloaded", "too many batches at once on this node")
 	}
-	c.claimed += size
+	b.claimed += size
 	return nil
 }
 
-// endBatch gives back what the batch holds.
-func (c *call) endBatch() {
-	b := c.batch
+// end gives back what the batch holds.
+func (b *batch) end() {
 	if b == nil {
 		return
 	}
+	c := b.call
 	for key := range b.keys {
 		c.api.idempotent.end(key)
 	}
 	clear(b.keys)
-	c.asked.Item, c.asked.Body, c.asked.Document = false, b.ownBody, b.ownDocument
-	c.api.batches.held.Add(int64(-c.claimed))
-	c.batch, c.claimed = nil, 0
+	c.asked.Item, c.asked.Body, c.asked.Document, c.batch = false, b.ownBody, b.ownDocument, nil
+	c.api.batches.held.Add(int64(-b.claimed))
 	b.parsed.Reset()
 	clear(b.items)
 	clear(b.bodies)
-	b.timing, b.ownBody, b.ownDocument = edge.Timing{}, nil, strictjson.Document{}
+	b.call, b.claimed, b.timing, b.ownBody, b.ownDocument = nil, 0, edge.Timing{}, nil, strictjson.Document{}
 	b.items, b.waiting, b.ready, b.bodies, b.out = b.items[:0], b.waiting[:0], b.ready[:0], b.bodies[:0], b.out[:0]
 	if cap(b.body) <= batchBodyKept && cap(b.out) <= batchBodyKept {
-		batchRooms.Put(b)
+		batchPool.Put(b)
 	}
 }
 
 // screenBatch is POST /v1/screen/batch.
 func screenBatch(c *call) error {
-	strangers, err := c.openBatch()
+	defer func() { c.asked.Idem = nil }() // end gives the keys back.
+	b := c.batch
+	strangers, err := b.open()
 	if err != nil {
 		return err
 	}
-	defer func() { c.asked.Idem = nil }() // endBatch gives the keys back.
-	b := c.batch
 	for i := range b.items {
-		if b.items[i].err = c.beginItem(i); b.items[i].err == nil {
+		if b.items[i].err = b.begin(i); b.items[i].err == nil {
 			b.waiting = append(b.waiting, i)
 		}
 	}
 	for try := 0; len(b.waiting) > 0; try++ {
-		c.judgeItems()
-		c.proposeItems(try)
+		b.judge()
+		b.propose(try)
 	}
 	c.judge.Timing = b.timing
-	c.answerBatch(strangers)
+	b.answer(strangers)
 	return nil
 }
 
-// openBatch reads the body: what is wrong with it as a whole ends the call, and
+// open reads the body: what is wrong with it as a whole ends the call, and
 // nothing happened. It charges the payments.
-func (c *call) openBatch() ([]strictjson.Stranger, error) {
-	if err := c.readStrict(); err != nil {
+func (b *batch) open() ([]strictjson.Stranger, error) {
+	c := b.call
+	var err error
+	if c.asked.Strict, err = strictOf(c.r); err != nil {
 		return nil, err
 	}
-	b := c.batch
 	b.body = c.asked.Body
 	if err := b.parsed.Read(c.asked.Body, "payments", engine.BatchMax, engine.ScreenValuesMax, engine.BodyValuesMax); err != nil {
 		return nil, failure(http.StatusBadRequest, "invalid_json", err.Error())
@@ -140,18 +143,19 @@ func (c *call) openBatch() ([]strictjson.Stranger, error) {
 		return nil, invalidField("payments", "must be a list of 1 to "+strconv.Itoa(engine.BatchMax)+" payments")
 	}
 	b.items = append(b.items, make([]batchItem, b.parsed.Count())...)
-	return strangers, c.chargeBatch()
+	return strangers, b.charge()
 }
 
 var batchShape = strictjson.Names("payments")
 
-// chargeBatch counts the payments as so many calls, less what the call itself was
+// charge counts the payments as so many calls, less what the call itself was
 // charged when it came.
-func (c *call) chargeBatch() error {
+func (b *batch) charge() error {
 	cost := 0
-	for i := range c.batch.items {
-		cost += costOrdinary + costOfBody(int64(len(c.batch.parsed.Bytes(i))))
+	for i := range b.items {
+		cost += costOrdinary + costOfBody(int64(len(b.parsed.Bytes(i))))
 	}
+	c := b.call
 	more := cost - c.route.cost - costOfBody(c.r.ContentLength)
 	if more <= 0 || c.key.use == nil {
 		return nil
@@ -160,9 +164,8 @@ func (c *call) chargeBatch() error {
 	return c.takeTokens(c.key.calls, c.key.limit, more)
 }
 
-// beginItem reads what a border reads of a call: size, JSON, idempotency key.
-func (c *call) beginItem(i int) error {
-	b := c.batch
+// begin reads what a border reads of a call: size, JSON, idempotency key.
+func (b *batch) begin(i int) error {
 	document, err := b.parsed.Item(i)
 	body := b.parsed.Bytes(i)
 	switch {
@@ -183,9 +186,9 @@ func (c *call) beginItem(i int) error {
 		e.Status = http.StatusBadRequest
 		return e
 	}
-	idem := c.idempotency(screenPath, value, body)
+	idem := b.call.key.idempotency(screenPath, value, body)
 	if _, own := b.keys[idem.Key]; !own {
-		if !c.api.idempotent.begin(idem.Key) {
+		if !b.call.api.idempotent.begin(idem.Key) {
 			return keyInFlight("idempotencyKey")
 		}
 		b.keys[idem.Key] = struct{}{}
@@ -194,14 +197,14 @@ func (c *call) beginItem(i int) error {
 	return nil
 }
 
-// judgeItems judges those that wait, and makes their records.
-func (c *call) judgeItems() {
-	b := c.batch
+// judge judges those that wait, and makes their records.
+func (b *batch) judge() {
+	c := b.call
 	b.ready, b.bodies = b.ready[:0], b.bodies[:0]
 	records := make([]byte, 0, len(b.waiting)*recordGuess) // The log keeps it for as long as it likes.
 	for _, i := range b.waiting {
 		item := &b.items[i]
-		record, err := c.judgeItem(i)
+		record, err := b.judgeOne(i)
 		item.timing.Verify += c.judge.Timing.Verify
 		item.timing.Rules += c.judge.Timing.Rules
 		b.timing.Verify += c.judge.Timing.Verify
@@ -213,7 +216,7 @@ func (c *call) judgeItems() {
 			item.err = err
 			continue
 		}
-		item.agent = c.judge.Agent()
+		item.agent = c.judge.Agent
 		from := len(records)
 		records = wire.AppendScreen(records, record)
 		b.ready, b.bodies = append(b.ready, i), append(b.bodies, records[from:len(records):len(records)])
@@ -223,12 +226,11 @@ func (c *call) judgeItems() {
 // recordGuess is about what a screening record takes.
 const recordGuess = 640
 
-func (c *call) judgeItem(i int) (*wire.Screen, error) {
-	b := c.batch
-	c.judge.Next()
+func (b *batch) judgeOne(i int) (*wire.Screen, error) {
+	c := b.call
 	c.asked.Item, c.asked.Body, c.asked.Idem = true, b.parsed.Bytes(i), b.items[i].idem
 	c.asked.Document, _ = b.parsed.Item(i) // Was looked at in beginItem.
-	if err := c.readMembers(); err != nil {
+	if err := readMembers(&c.judge); err != nil {
 		return nil, err
 	}
 	record, err := c.judgedFresh(func() (any, error) { return c.judge.Screen() })
@@ -238,10 +240,10 @@ func (c *call) judgeItem(i int) (*wire.Screen, error) {
 	return record.(*wire.Screen), nil
 }
 
-// proposeItems puts the records into the log together. What the log knew to be judged
+// propose puts the records into the log together. What the log knew to be judged
 // with something older waits for another round, as a single call does.
-func (c *call) proposeItems(try int) {
-	b := c.batch
+func (b *batch) propose(try int) {
+	c := b.call
 	b.waiting = b.waiting[:0]
 	if len(b.ready) == 0 {
 		return
@@ -283,16 +285,16 @@ func (c *call) proposeItems(try int) {
 	}
 }
 
-// answerBatch writes what became of every payment, in order.
-func (c *call) answerBatch(strangers []strictjson.Stranger) {
-	b := c.batch
+// answer writes what became of every payment, in order.
+func (b *batch) answer(strangers []strictjson.Stranger) {
+	c := b.call
 	out := append(b.out[:0], `{"results":[`...)
 	for i := range b.items {
 		if i > 0 {
 			out = append(out, ',')
 		}
 		c.out, c.txnID, c.replayed = c.out[:0], "", false
-		c.writeItem(&b.items[i])
+		b.write(&b.items[i])
 		out = append(append(append(out, '{'), c.out...), '}')
 	}
 	c.txnID, c.replayed = "", false
@@ -304,15 +306,16 @@ func (c *call) answerBatch(strangers []strictjson.Stranger) {
 	c.send(http.StatusOK, jsonType, b.out)
 }
 
-// writeItem writes one result: the answer or the error of a call of its own, behind its status.
-func (c *call) writeItem(item *batchItem) {
+// write writes one result: the answer or the error of a call of its own, behind its status.
+func (b *batch) write(item *batchItem) {
+	c := b.call
 	var record *leafjson.Screen
 	happened := item.err == nil
 	if happened {
-		record, item.err = c.itemRecord(item)
+		record, item.err = c.resultRecord(item.result, item.agent)
 	}
 	if item.err != nil {
-		e := c.known(item.err, happened)
+		e := c.api.known(item.err, happened, c.asked.RequestID)
 		c.out.Int("status", int64(e.Status))
 		c.out.Join(c.errorMembers(e))
 		c.out.Optional("outcome", e.Outcome)
@@ -324,13 +327,4 @@ func (c *call) writeItem(item *batchItem) {
 		c.out.Bool("replayed", true)
 	}
 	countScreen(record.Verdict.String(), record.Rule.Code(), item.timing, c.commit, time.Since(c.start))
-}
-
-func (c *call) itemRecord(item *batchItem) (*leafjson.Screen, error) {
-	held := c.judge.LeavesOpen()
-	record, err := c.resultRecord(item.result, item.agent)
-	if c.judge.LeavesOpen() > held {
-		c.judge.DropLeaf() // The record is taken apart already; its JSON is not asked for.
-	}
-	return record, err
 }

@@ -66,7 +66,7 @@ func TestBatchIsJudgedAgain(t *testing.T) {
 			return
 		}
 		if rounds++; rounds == 1 {
-			require.Equal(t, 201, n.do("admin", "POST", "/v1/whitelist/entries", `{"name":"x","reason":"r"}`).Code)
+			require.Less(t, n.do("admin", "POST", "/v1/whitelist/entries", `{"name":"x","reason":"r"}`).Code, 300)
 		}
 	}
 	got := results(t, n.batch(payment(token, `,"idempotencyKey":"a"`), payment("x", ""), payment(other, "")))

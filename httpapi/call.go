@@ -44,8 +44,7 @@ type call struct {
 	commit   time.Duration      // What the log took; for Server-Timing and the metrics.
 	out      strictjson.Members // Answer under construction; its room is reused.
 	buffer   []byte
-	batch    *batchRoom // Of a batch alone.
-	claimed  int        // Bytes of its body.
+	batch    *batch // nil for any other call.
 }
 
 var calls = sync.Pool{New: func() any { return new(call) }}
@@ -116,7 +115,7 @@ func (a *API) begin(w http.ResponseWriter, r *http.Request, route *route) *call 
 func (c *call) finish() {
 	c.api.logAccess(c)
 	c.judge.Reset()
-	c.endBatch()
+	c.batch.end()
 	if cap(c.asked.Body) > bodyBufferKept || cap(c.out) > bodyBufferKept || cap(c.buffer) > bodyBufferKept {
 		return // Let the garbage collector have a large one.
 	}
@@ -266,7 +265,7 @@ func (c *call) readBody() error {
 		return tooLarge(c.route.max)
 	}
 	if c.route.body == bodyBatch {
-		if err := c.beginBatch(); err != nil {
+		if err := beginBatch(c); err != nil {
 			return err
 		}
 		return c.slurp()
@@ -284,13 +283,13 @@ func (c *call) readBody() error {
 func (c *call) slurp() error {
 	body := http.MaxBytesReader(c.w, c.r.Body, c.route.max)
 	if size := int(c.r.ContentLength); size >= cap(c.asked.Body) {
-		if err := c.growBody(min(size+1, engine.BodyMax)); err != nil {
+		if err := growBody(c, min(size+1, engine.BodyMax)); err != nil {
 			return err
 		}
 	}
 	for {
 		if len(c.asked.Body) == cap(c.asked.Body) {
-			if err := c.growBody(max(2*cap(c.asked.Body), 4*engine.KiB)); err != nil {
+			if err := growBody(c, max(2*cap(c.asked.Body), 4*engine.KiB)); err != nil {
 				return err
 			}
 		}
@@ -312,9 +311,9 @@ func (c *call) slurp() error {
 
 // growBody makes room for size bytes. A large body gets it as it comes, not for saying
 // that it will.
-func (c *call) growBody(size int) error {
+func growBody(c *call, size int) error {
 	if c.batch != nil {
-		if err := c.claimBody(size - cap(c.asked.Body)); err != nil {
+		if err := c.batch.claim(size - cap(c.asked.Body)); err != nil {
 			return err
 		}
 	}

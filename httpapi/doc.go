@@ -6,7 +6,7 @@
 //
 // Map: api.go is the listeners and the route tables, call.go one call on its way,
 // keys.go who calls, errors.go and answer.go what is answered, propose.go
-// the way into the log, render.go and record.go answers from leaves; the other files
+// the way into the log, record.go answers from leaves, batch.go many payments at once; the other files
 // are the endpoints, a noun each.
 //
 // May import: edge, strictjson, seal, engine, engine/credential, ofac, ofac/judge, fsm

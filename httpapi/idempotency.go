@@ -54,7 +54,7 @@ func (c *call) beginIdempotent() error {
 	if len(values) > 1 || !keyText(value) {
 		return invalidField("Idempotency-Key", "must be 1 to 255 printable characters")
 	}
-	idem := c.idempotency(c.r.URL.Path, value, c.asked.Body)
+	idem := c.key.idempotency(c.r.URL.Path, value, c.asked.Body)
 	if !c.api.idempotent.begin(idem.Key) {
 		return keyInFlight("Idempotency-Key")
 	}
@@ -77,10 +77,10 @@ func keyInFlight(name string) *Error {
 
 // idempotency is a caller's key for a path, in the scope of its owner, and what is
 // compared of the body.
-func (c *call) idempotency(path, value string, content []byte) *wire.Idem {
+func (k *apiKey) idempotency(path, value string, content []byte) *wire.Idem {
 	owner := "institution" // A retry may come with a newer key of the same owner.
-	if c.key.Owner() != "" {
-		owner = "operator " + c.key.Owner()
+	if k.Owner() != "" {
+		owner = "operator " + k.Owner()
 	}
 	scope := sha256.New()
 	for _, part := range []string{"railguard idempotency", owner, path, value} {

@@ -41,7 +41,7 @@ func screen(c *call) error {
 		c.key.charge(costForged - 1)
 	}
 	c.commit = time.Since(began) - c.judge.Timing.Verify - c.judge.Timing.Rules
-	record, err := c.resultRecord(result, c.judge.Agent())
+	record, err := c.resultRecord(result, c.judge.Agent)
 	if err != nil {
 		return err
 	}
@@ -70,30 +70,30 @@ func (c *call) resultRecord(result wire.Result, agent *engine.AgentProfile) (*le
 
 // readScreening reads the body of a screening call.
 func (c *call) readScreening() error {
-	if err := c.readStrict(); err != nil {
+	var err error
+	if c.asked.Strict, err = strictOf(c.r); err != nil {
 		return err
 	}
-	return c.readMembers()
+	return readMembers(&c.judge)
 }
 
-// readStrict reads whether the caller wants any unknown member refused.
-func (c *call) readStrict() error {
-	switch c.r.Header.Get("X-Railguard-Strict") {
+// strictOf tells whether the caller wants any unknown member refused.
+func strictOf(r *http.Request) (bool, error) {
+	switch r.Header.Get("X-Railguard-Strict") {
 	case "", "false":
+		return false, nil
 	case "true":
-		c.asked.Strict = true
-	default:
-		e := failure(http.StatusBadRequest, "bad_request", "X-Railguard-Strict must be true or false")
-		e.Param = "X-Railguard-Strict"
-		return e
+		return true, nil
 	}
-	return nil
+	e := failure(http.StatusBadRequest, "bad_request", "X-Railguard-Strict must be true or false")
+	e.Param = "X-Railguard-Strict"
+	return false, e
 }
 
 // readMembers reads the members of a payment. What is wrong with them is 400, where
 // other calls say 422.
-func (c *call) readMembers() error {
-	err := c.judge.Read()
+func readMembers(judge *edge.Judge) error {
+	err := judge.Read()
 	var invalid *strictjson.InvalidBody
 	if errors.As(err, &invalid) {
 		return badFields(http.StatusBadRequest, invalid)

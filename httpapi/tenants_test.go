@@ -52,6 +52,7 @@ func (n *tenants) foreignBodies() map[string]string {
 		"/v1/operators/reinstate": `{"operatorLegalName":"Acme","reason":"r"}`,
 		"/v1/screen":              `{"token":"` + n.token + `","amount":1}`,
 		"/v1/screen/dry-run":      `{"token":"` + n.token + `","amount":1}`,
+		"/v1/screen/batch":        `{"payments":[{"token":"` + n.token + `","amount":1},{"token":"` + n.token + `","amount":1,"idempotencyKey":"k"}]}`,
 		"/v1/queue/next":          `{"assignee":"me"}`,
 
 		// Bodies that are judged before the id in the path.
@@ -94,7 +95,13 @@ func TestTenantsAreApart(t *testing.T) {
 			require.Equal(t, 204, w.Code)
 			continue
 		}
-		require.Contains(t, []int{403, 404}, w.Code, "%s %s: %s", r.method, r.path, w.Body)
+		if r.path == "/v1/screen/batch" {
+			for _, result := range results(t, w) {
+				require.Equal(t, 403, result.GetInt("status"), "%s", result)
+			}
+		} else {
+			require.Contains(t, []int{403, 404}, w.Code, "%s %s: %s", r.method, r.path, w.Body)
+		}
 		require.NotContains(t, strings.ToLower(w.Body.String()), "acme", "%s %s", r.method, r.path)
 	}
 	require.Equal(t, before, n.store.Size(), "nothing came into the log")

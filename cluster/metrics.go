@@ -7,6 +7,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/timing"
 	"railguard/engine"
 )
 
@@ -19,7 +20,7 @@ var (
 	pairsDisplaced  = metrics.NewCounter("railguard_structuring_displaced_total")
 	recordsFenced   = metrics.NewCounter("railguard_cluster_records_fenced_total")
 	recordsRetried  = metrics.NewCounter("railguard_cluster_records_retried_total")
-	commitSeconds   = metrics.NewHistogram("railguard_cluster_commit_seconds")
+	commitSeconds   = timing.New("railguard_cluster_commit_seconds", "", timing.Disk)
 
 	proposalsOverloaded = metrics.NewCounter("railguard_cluster_proposals_overloaded_total")
 	proposalsUnknown    = metrics.NewCounter("railguard_cluster_proposals_unknown_total")
@@ -31,7 +32,7 @@ var (
 	heartbeatsFailed  = metrics.NewCounter("railguard_cluster_heartbeats_failed_total") // Of this node as leader, each to one peer.
 	leaderChanges     = metrics.NewCounter("railguard_cluster_leader_changes_total")
 	snapshotsTaken    = metrics.NewCounter("railguard_cluster_snapshots_total")
-	snapshotSeconds   = metrics.NewHistogram("railguard_cluster_snapshot_seconds")
+	snapshotSeconds   = timing.New("railguard_cluster_snapshot_seconds", "", timing.Disk)
 	snapshotErrors    = metrics.NewCounter("railguard_cluster_snapshot_errors_total")
 	snapshotsRestored = metrics.NewCounter("railguard_cluster_snapshots_restored_total")
 	digestMismatches  = metrics.NewCounter("railguard_cluster_digest_mismatches_total")
@@ -54,7 +55,7 @@ func newGauges(id string) *gauges {
 		term: gauge("term"), leads: gauge("leads"), commit: gauge("commit_index"), applied: gauge("applied_index"),
 		lag: gauge("apply_lag_entries"), snapshotIndex: gauge("snapshot_index"),
 		logBytes: gauge("log_bytes_since_snapshot"), waiting: gauge("proposals_waiting"),
-		diskFree: gauge("disk_free_percent"), clockOffset: gauge("clock_offset_milliseconds"),
+		diskFree: gauge("disk_free_ratio"), clockOffset: gauge("clock_offset_seconds"),
 		voters: gauge("voters"), healthy: gauge("voters_answering"),
 		historyMissing: gauge("history_incomplete"), oldestLogAge: gauge("oldest_log_age_seconds"),
 		snapshotTime: gauge("snapshot_taken_timestamp_seconds"),
@@ -74,8 +75,8 @@ func (n *Node) measure(now time.Time) {
 	g.snapshotIndex.Set(float64(n.snapshotIndex()))
 	g.logBytes.Set(float64(n.compaction.bytes.Load()))
 	g.waiting.Set(float64(n.waiters.waiting()))
-	g.diskFree.Set(float64(n.disk.percent.Load()))
-	g.clockOffset.Set(float64(n.clocks.offset() / engine.Millisecond))
+	g.diskFree.Set(max(float64(n.disk.percent.Load())/100, -1))
+	g.clockOffset.Set(float64(n.clocks.offset()) / float64(engine.Second))
 	g.voters.Set(float64(voters))
 	g.healthy.Set(float64(answering))
 	g.historyMissing.Set(truth(n.history.busy.Load()))

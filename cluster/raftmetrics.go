@@ -6,18 +6,20 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 	raftmetrics "github.com/hashicorp/go-metrics/compat"
+
+	"railguard/cluster/timing"
 )
 
 // raftTimings are the measurements of raft's own that stand in /metrics, by raft's
 // name for them. The other forty are dropped: one system of metrics is enough.
-var raftTimings = map[string]*metrics.Histogram{
-	"raft.fsm.apply":                     metrics.NewHistogram("railguard_raft_fsm_apply_seconds"),
-	"raft.fsm.restore":                   metrics.NewHistogram("railguard_raft_fsm_restore_seconds"),
-	"raft.snapshot.persist":              metrics.NewHistogram("railguard_raft_snapshot_persist_seconds"),
-	"raft.rpc.appendEntries":             metrics.NewHistogram("railguard_raft_append_entries_served_seconds"),
-	"raft.replication.appendEntries.rpc": metrics.NewHistogram("railguard_raft_append_entries_asked_seconds"),
-	"raft.rpc.installSnapshot":           metrics.NewHistogram("railguard_raft_install_snapshot_seconds"),
-	"raft.leader.lastContact":            metrics.NewHistogram("railguard_raft_last_contact_seconds"),
+var raftTimings = map[string]*timing.Histogram{
+	"raft.fsm.apply":                     timing.New("railguard_raft_fsm_apply_seconds", "", timing.Disk),
+	"raft.fsm.restore":                   timing.New("railguard_raft_fsm_restore_seconds", "", timing.Disk),
+	"raft.snapshot.persist":              timing.New("railguard_raft_snapshot_persist_seconds", "", timing.Disk),
+	"raft.rpc.appendEntries":             timing.New("railguard_raft_append_entries_served_seconds", "", timing.Disk),
+	"raft.replication.appendEntries.rpc": timing.New("railguard_raft_append_entries_asked_seconds", "", timing.Disk),
+	"raft.rpc.installSnapshot":           timing.New("railguard_raft_install_snapshot_seconds", "", timing.Disk),
+	"raft.leader.lastContact":            timing.New("railguard_raft_last_contact_seconds", "", timing.Disk),
 }
 
 // raftCounts are raft's counters that stand in /metrics.

@@ -297,7 +297,7 @@ func (s *sequencer) finish(e *entry, future raft.ApplyFuture) {
 	var results []wire.Result
 	if err == nil {
 		results, _ = future.Response().([]wire.Result)
-		commitSeconds.UpdateDuration(e.sent)
+		commitSeconds.Observe(time.Since(e.sent))
 	}
 	switch what := fateOf(err); {
 	case what == fateDone && len(results) == e.count:

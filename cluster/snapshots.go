@@ -113,7 +113,7 @@ func (c *compaction) take() (*raft.SnapshotMeta, error) {
 	c.bytes.Add(-bytes)
 	c.entries.Add(-entries)
 	snapshotsTaken.Inc()
-	snapshotSeconds.UpdateDuration(c.last)
+	snapshotSeconds.Observe(time.Since(c.last))
 	c.taken.Set(float64(time.Now().Unix()))
 	meta, source, err := future.Open()
 	if err != nil {

@@ -238,6 +238,16 @@ func (v *View) Open(fn func(ReviewRow) bool) {
 	}
 }
 
+// OldestOpen returns the row that has waited longest for a disposition.
+func (v *View) OldestOpen() (ReviewRow, bool) {
+	for w := v.reviews.open.First(); w < v.reviews.open.Next(); w++ {
+		if word := *v.reviews.open.At(w); word != 0 {
+			return *v.reviews.At(w*openWord + uint64(bits.TrailingZeros64(word))), true
+		}
+	}
+	return ReviewRow{}, false
+}
+
 // Everything reports the whole published state, as if it had just changed: for
 // the edges of a node that started or installed a snapshot.
 func (m *Machine) Everything(out *Effects) {

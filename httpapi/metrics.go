@@ -2,11 +2,13 @@ package httpapi
 
 import (
 	"context"
+	"runtime"
 	"strconv"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
 
+	"railguard/cluster/timing"
 	"railguard/edge"
 	"railguard/engine"
 )
@@ -29,10 +31,10 @@ var (
 	linesDropped        = metrics.NewCounter("railguard_http_log_lines_dropped_total")
 	connectionsDropped  = metrics.NewCounter("railguard_http_connections_dropped_total")
 
-	screenVerify = metrics.NewHistogram(nameScreenSeconds + `{stage="verify"}`)
-	screenRules  = metrics.NewHistogram(nameScreenSeconds + `{stage="rules"}`)
-	screenCommit = metrics.NewHistogram(nameScreenSeconds + `{stage="commit"}`)
-	screenWhole  = metrics.NewHistogram(nameScreenSeconds + `{stage="total"}`)
+	screenVerify = timing.New(nameScreenSeconds, `stage="verify"`, timing.Call)
+	screenRules  = timing.New(nameScreenSeconds, `stage="rules"`, timing.Call)
+	screenCommit = timing.New(nameScreenSeconds, `stage="commit"`, timing.Call)
+	screenWhole  = timing.New(nameScreenSeconds, `stage="total"`, timing.Call)
 
 	// statusTotals counts answers by status: a fixed set, so that the hot path
 	// formats nothing.
@@ -88,10 +90,10 @@ func countScreen(verdict, rule string, t edge.Timing, commit, whole time.Duratio
 	if rule == limitRules[0] || rule == limitRules[1] || rule == limitRules[2] {
 		limitDeniedTotal.Inc()
 	}
-	screenVerify.Update(t.Verify.Seconds())
-	screenRules.Update(t.Rules.Seconds())
-	screenCommit.Update(commit.Seconds())
-	screenWhole.Update(whole.Seconds())
+	screenVerify.Observe(t.Verify)
+	screenRules.Observe(t.Rules)
+	screenCommit.Observe(commit)
+	screenWhole.Observe(whole)
 }
 
 // limitRules are the rules that speak of a spending limit.
@@ -106,6 +108,8 @@ func (a *API) registerGauges(set *metrics.Set) {
 		}
 		return float64(a.deps.Published.LogTime()-settings.ListSynced) / float64(engine.Second)
 	})
+	set.NewGauge(`railguard_build_info{version="`+a.deps.Version+`",go="`+runtime.Version()+`"}`, func() float64 { return 1 })
+	set.NewGauge("railguard_review_oldest_age_seconds", a.oldestReviewAge)
 	set.NewGauge("railguard_log_tree_size", func() float64 { return float64(a.treeSize()) })
 	set.NewGauge("railguard_review_open", func() float64 {
 		view, err := a.deps.Records.View(context.Background(), 0)
@@ -116,4 +120,18 @@ func (a *API) registerGauges(set *metrics.Set) {
 	})
 	set.NewGauge("railguard_http_in_flight", func() float64 { return float64(a.running.Load()) })
 	set.NewGauge("railguard_token_cache_entries", func() float64 { return float64(a.judges.TokensHeld()) })
+}
+
+// oldestReviewAge is how long the oldest open review has waited, in seconds of log
+// time; 0: none waits, -1: not known.
+func (a *API) oldestReviewAge() float64 {
+	view, err := a.deps.Records.View(context.Background(), 0)
+	if err != nil {
+		return -1
+	}
+	row, found := view.OldestOpen()
+	if !found {
+		return 0
+	}
+	return float64(a.deps.Published.LogTime()-row.At) / float64(engine.Second)
 }

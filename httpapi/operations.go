@@ -26,9 +26,8 @@ func (a *API) operationRoutes() []route {
 	}
 	routes := []route{
 		plain("/metrics", func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-			metrics.WritePrometheus(w, true)
-			set.WritePrometheus(w)
+			w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+			_ = writeMetrics(w, set) // Whoever scrapes has gone.
 		}),
 		plain("/debug/pprof/profile", pprof.Profile),
 		plain("/debug/pprof/trace", pprof.Trace),

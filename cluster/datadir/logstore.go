@@ -170,7 +170,7 @@ func (g *Guarded) watch(what string, write func() error) error {
 	start := time.Now()
 	err := write()
 	dog.Stop()
-	logWriteSeconds.UpdateDuration(start)
+	logWriteSeconds.Observe(time.Since(start))
 	if err != nil {
 		logWriteErrors.Inc()
 		g.giveUp(fmt.Sprintf("disk failed: %s: %v", what, err))

@@ -1,0 +1,151 @@
+package httpapi
+
+import (
+	"bytes"
+	"io"
+	"strings"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"railguard/cluster/timing"
+)
+
+// metricHelp is one line a family: what Prometheus shows as its help, and
+// docs/METRICS.md. A test holds that it names each family that is shown.
+var metricHelp = map[string]string{
+	"railguard_agents_registered_with_match_total":       "Agents issued although their operator is listed; they are blocked.",
+	"railguard_audit_bytes_appended_total":               "Bytes written to history, before sealing.",
+	"railguard_audit_damage_found_total":                 "Damaged places found in history on this disk; fetched again from peers.",
+	"railguard_audit_leaves_appended_total":              "Leaves written to history.",
+	"railguard_audit_leaves_imported_total":              "Leaves fetched from peers.",
+	"railguard_audit_leaves_replayed_total":              "Leaves read again at a start and found equal.",
+	"railguard_audit_seal_errors_total":                  "Segments that could not be finished.",
+	"railguard_audit_segments_erased_total":              "Segments erased in part or whole after retention.",
+	"railguard_audit_segments_sealed_total":              "Segments finished.",
+	"railguard_build_info":                               "1; which binary answers.",
+	"railguard_cluster_applied_index":                    "Index of the last entry applied here.",
+	"railguard_cluster_apply_lag_entries":                "Entries committed and not applied here.",
+	"railguard_cluster_certificate_errors_total":         "Certificate files refused.",
+	"railguard_cluster_certificate_expires_seconds":      "Time until this node's certificate for the port, or what vouches for it, ends; only with --cluster-cert.",
+	"railguard_cluster_certificates_renewed_total":       "Certificate files taken up.",
+	"railguard_cluster_clock_offset_seconds":             "How far this clock is from the quorum's.",
+	"railguard_cluster_commit_index":                     "Index of the last entry known to be committed.",
+	"railguard_cluster_commit_seconds":                   "Time from proposal to committed.",
+	"railguard_cluster_digest_mismatches_total":          "Times this node's state differed from the group's: it stops itself.",
+	"railguard_cluster_disk_free_ratio":                  "Free part of the data disk, 0 to 1; -1: not known.",
+	"railguard_cluster_elections_total":                  "Elections this node stood in.",
+	"railguard_cluster_entries_applied_total":            "Log entries applied.",
+	"railguard_cluster_entries_proposed_total":           "Log entries proposed by this node as leader.",
+	"railguard_cluster_handshakes_refused_total":         "Connections between nodes refused: wrong secret, wrong cluster, or a stranger.",
+	"railguard_cluster_heartbeats_failed_total":          "Heartbeats of this node as leader that a peer did not answer.",
+	"railguard_cluster_history_incomplete":               "1 while history is fetched from peers.",
+	"railguard_cluster_history_pieces_refused_total":     "Pieces of history from peers that did not lead to the root: a peer's disk is damaged.",
+	"railguard_cluster_leader_changes_total":             "Changes of leader seen by this node.",
+	"railguard_cluster_leads":                            "1 while this node leads and serves.",
+	"railguard_cluster_log_bytes_since_snapshot":         "Bytes of log applied since the newest snapshot.",
+	"railguard_cluster_log_write_errors_total":           "Writes of the log that the disk refused.",
+	"railguard_cluster_log_write_seconds":                "Time of one durable write of the log.",
+	"railguard_cluster_oldest_log_age_seconds":           "How long a peer may be away and still come back without a snapshot.",
+	"railguard_cluster_peer_call_errors_total":           "Calls between nodes that failed.",
+	"railguard_cluster_proposals_overloaded_total":       "Calls answered 503 overloaded.",
+	"railguard_cluster_proposals_unknown_total":          "Calls answered 503 with outcome unknown.",
+	"railguard_cluster_proposals_unserved_total":         "Calls answered 503 with outcome none.",
+	"railguard_cluster_proposals_waiting":                "Calls that wait for their entry.",
+	"railguard_cluster_raft_rpcs_refused_total":          "Raft messages refused.",
+	"railguard_cluster_records_applied_total":            "Records applied.",
+	"railguard_cluster_records_fenced_total":             "Records of a leader that lost its term.",
+	"railguard_cluster_records_proposed_total":           "Records in the entries proposed by this node as leader.",
+	"railguard_cluster_records_retried_total":            "Fenced records proposed again.",
+	"railguard_cluster_snapshot_errors_total":            "Snapshots that failed.",
+	"railguard_cluster_snapshot_index":                   "Index of the newest snapshot.",
+	"railguard_cluster_snapshot_seconds":                 "Time to take a snapshot.",
+	"railguard_cluster_snapshot_taken_timestamp_seconds": "When the last snapshot was taken; 0: none since the start.",
+	"railguard_cluster_snapshots_restored_total":         "Snapshots taken over from a leader or at a start.",
+	"railguard_cluster_snapshots_total":                  "Snapshots taken.",
+	"railguard_cluster_term":                             "Raft's term.",
+	"railguard_cluster_terms_led_total":                  "Terms this node has led.",
+	"railguard_cluster_voters":                           "Voters of the group.",
+	"railguard_cluster_voters_answering":                 "Voters that answer this node, itself included.",
+	"railguard_cluster_votes_retired_total":              "Votes taken from voters that did not answer for --dead-after.",
+	"railguard_http_connections_dropped_total":           "Connections closed because their address had too many.",
+	"railguard_http_in_flight":                           "Calls being answered.",
+	"railguard_http_internal_errors_total":               "Answers 500: faults of ours.",
+	"railguard_http_log_lines_dropped_total":             "Lines about refused calls that were not written: at most 20 a second are.",
+	"railguard_http_panics_total":                        "Calls that ended in a panic: faults of ours.",
+	"railguard_http_rate_limited_total":                  "Answers 429.",
+	"railguard_http_requests_total":                      "Answers by status.",
+	"railguard_http_unauthorized_total":                  "Answers 401.",
+	"railguard_idempotent_replays_total":                 "Answers given again for an Idempotency-Key.",
+	"railguard_limit_denied_total":                       "Verdicts decided by R10, R11 or R12.",
+	"railguard_log_tree_size":                            "Leaves of the audit log.",
+	"railguard_ofac_age_seconds":                         "Time since the last sync of the list in force; -1: no list.",
+	"railguard_ofac_sync_failures_total":                 "Fetches of lists by this node that failed.",
+	"railguard_ofac_syncs_total":                         "Fetches of lists by this node.",
+	"railguard_raft_append_entries_asked_seconds":        "A peer's log write with its round trip, as the leader sees it.",
+	"railguard_raft_append_entries_served_seconds":       "A log write asked for by the leader, as this node sees it.",
+	"railguard_raft_fsm_apply_seconds":                   "Time to apply an entry.",
+	"railguard_raft_fsm_restore_seconds":                 "Time to restore a snapshot.",
+	"railguard_raft_heartbeat_timeouts_total":            "How often this node gave up on the leader.",
+	"railguard_raft_install_snapshot_seconds":            "Time to take a snapshot from the leader.",
+	"railguard_raft_last_contact_seconds":                "Time since the leader last heard from a quorum.",
+	"railguard_raft_lease_timeouts_total":                "How often this node gave up leading.",
+	"railguard_raft_snapshot_persist_seconds":            "Time to write a snapshot.",
+	"railguard_registrations_refused_total":              "Registrations refused because the operator is listed.",
+	"railguard_review_oldest_age_seconds":                "How long the oldest open review has waited; 0: none waits, -1: not known.",
+	"railguard_review_open":                              "Reviews that wait; -1: not known.",
+	"railguard_screen_forged_tokens_total":               "Tokens whose signature does not verify.",
+	"railguard_screen_rejudged_total":                    "Screening calls judged again because something changed under them.",
+	"railguard_screen_seconds":                           "Time of a screening call by stage: verify, rules, commit, total.",
+	"railguard_screen_total":                             "Verdicts by rule.",
+	"railguard_structuring_displaced_total":              "Pairs of agent and counterparty that R25 forgot although they still counted: its table is full.",
+	"railguard_token_cache_entries":                      "Verified tokens remembered.",
+	"railguard_token_cache_hits_total":                   "Tokens found among those verified.",
+	"railguard_token_cache_misses_total":                 "Tokens verified anew.",
+}
+
+// helpOf is the help of a family; those of the Go runtime and of the process are the
+// library's.
+func helpOf(family string) string {
+	switch {
+	case metricHelp[family] != "":
+		return metricHelp[family]
+	case strings.HasPrefix(family, "go_"):
+		return "Of the Go runtime: runtime/metrics says more."
+	case strings.HasPrefix(family, "process_"):
+		return "Of the process, from /proc."
+	}
+	return ""
+}
+
+// unfit are the library's families whose names Prometheus' conventions forbid; the
+// same numbers stand in others.
+var unfit = map[string]bool{"go_cgo_calls_count": true, "go_cpu_count": true, "go_gc_forced_count": true}
+
+// writeMetrics writes the sets in Prometheus' text format 0.0.4, each family with its
+// HELP and TYPE.
+func writeMetrics(w io.Writer, sets ...*metrics.Set) error {
+	metrics.ExposeMetadata(true)
+	var raw, out bytes.Buffer
+	metrics.WritePrometheus(&raw, true)
+	for _, set := range sets {
+		set.WritePrometheus(&raw)
+	}
+	family := ""
+	for line := range strings.Lines(raw.String()) {
+		if name, isHelp := strings.CutPrefix(line, "# HELP "); isHelp {
+			family = strings.TrimSpace(name)
+			line = "# HELP " + family + " " + helpOf(family) + "\n"
+		}
+		if line == "# TYPE "+family+" gauge\n" && strings.HasSuffix(family, "_total") {
+			line = "# TYPE " + family + " counter\n"
+		}
+		if !unfit[family] {
+			out.WriteString(line)
+		}
+	}
+	if err := timing.Write(&out, helpOf); err != nil {
+		return err
+	}
+	_, err := w.Write(out.Bytes())
+	return err
+}

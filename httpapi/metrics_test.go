@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"railguard/httpapi/exposition"
 )
 
 // metricPage is docs/METRICS.md.
@@ -24,7 +26,7 @@ func metricNames(t *testing.T) []string {
 	found := make(map[string]bool)
 	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
-			strings.HasPrefix(path, "../bench") || strings.HasSuffix(path, "metrics_help.go") {
+			strings.HasPrefix(path, "../bench") || strings.HasSuffix(path, "exposition.go") {
 			return err
 		}
 		source, err := os.ReadFile(path)
@@ -46,12 +48,12 @@ func metricNames(t *testing.T) []string {
 // Every family has its help, no help is without its family, and both are in the
 // documentation (docs/METRICS.md, written by -update).
 func TestEveryMetricIsExplained(t *testing.T) {
-	require.Equal(t, slices.Sorted(maps.Keys(metricHelp)), metricNames(t))
+	require.Equal(t, slices.Sorted(maps.Keys(exposition.Help)), metricNames(t))
 	var page strings.Builder
 	page.WriteString("# Metrics\n\n`GET /metrics` on the admin listener, in Prometheus' text format; times in seconds, sizes in bytes, counters end in `_total`.\n" +
 		"What to be alarmed by stands in [OPERATING.md](OPERATING.md#metrics). Written by `make golden`.\n\n| family | what it says |\n|---|---|\n")
-	for _, name := range slices.Sorted(maps.Keys(metricHelp)) {
-		page.WriteString("| `" + name + "` | " + metricHelp[name] + " |\n")
+	for _, name := range slices.Sorted(maps.Keys(exposition.Help)) {
+		page.WriteString("| `" + name + "` | " + exposition.Help[name] + " |\n")
 	}
 	if *update {
 		require.NoError(t, os.WriteFile(metricPage, []byte(page.String()), 0o644))
@@ -80,11 +82,11 @@ func TestMetricsArePrometheus(t *testing.T) {
 		}
 		family := sample.FindString(line)
 		for _, suffix := range []string{"_bucket", "_sum", "_count"} {
-			if base, cut := strings.CutSuffix(family, suffix); cut && metricHelp[base] != "" {
+			if base, cut := strings.CutSuffix(family, suffix); cut && exposition.Help[base] != "" {
 				family = base
 			}
 		}
-		require.Contains(t, text, "# HELP "+family+" "+metricHelp[family]+"\n")
+		require.Contains(t, text, "# HELP "+family+" "+exposition.Help[family]+"\n")
 	}
 	tool, err := exec.LookPath("promtool")
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/httpapi/exposition"
 	"railguard/strictjson"
 )
 
@@ -27,7 +28,7 @@ func (a *API) operationRoutes() []route {
 	routes := []route{
 		plain("/metrics", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-			_ = writeMetrics(w, set) // Whoever scrapes has gone.
+			_ = exposition.Write(w, set) // Whoever scrapes has gone.
 		}),
 		plain("/debug/pprof/profile", pprof.Profile),
 		plain("/debug/pprof/trace", pprof.Trace),

@@ -1,4 +1,4 @@
-package httpapi
+package exposition
 
 import (
 	"bytes"
@@ -10,9 +10,9 @@ import (
 	"railguard/cluster/timing"
 )
 
-// metricHelp is one line a family: what Prometheus shows as its help, and
+// Help is one line a family: what Prometheus shows as its help, and
 // docs/METRICS.md. A test holds that it names each family that is shown.
-var metricHelp = map[string]string{
+var Help = map[string]string{
 	"railguard_agents_registered_with_match_total":       "Agents issued although their operator is listed; they are blocked.",
 	"railguard_audit_bytes_appended_total":               "Bytes written to history, before sealing.",
 	"railguard_audit_damage_found_total":                 "Damaged places found in history on this disk; fetched again from peers.",
@@ -107,8 +107,8 @@ var metricHelp = map[string]string{
 // library's.
 func helpOf(family string) string {
 	switch {
-	case metricHelp[family] != "":
-		return metricHelp[family]
+	case Help[family] != "":
+		return Help[family]
 	case strings.HasPrefix(family, "go_"):
 		return "Of the Go runtime: runtime/metrics says more."
 	case strings.HasPrefix(family, "process_"):
@@ -121,9 +121,9 @@ func helpOf(family string) string {
 // same numbers stand in others.
 var unfit = map[string]bool{"go_cgo_calls_count": true, "go_cpu_count": true, "go_gc_forced_count": true}
 
-// writeMetrics writes the sets in Prometheus' text format 0.0.4, each family with its
+// Write writes the sets in Prometheus' text format 0.0.4, each family with its
 // HELP and TYPE.
-func writeMetrics(w io.Writer, sets ...*metrics.Set) error {
+func Write(w io.Writer, sets ...*metrics.Set) error {
 	metrics.ExposeMetadata(true)
 	var raw, out bytes.Buffer
 	metrics.WritePrometheus(&raw, true)

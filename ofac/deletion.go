@@ -14,7 +14,9 @@ var errVocabulary = errors.New("too many distinct words")
 // left out. Kept are, for each word, its spelling fold and the fold's
 // deletions, its letters' deletions where they differ, and its consonants.
 //
-// Layout: u32 offset × (buckets+1), then (u32 check, u32 word) × entries.
+// Layout: u32 offset × (buckets+1), then (u32 word and check, u32 shape) × entries.
+// The shape (a word's length and letters) tells most words that are not close without
+// a look at them.
 
 // deletionKind keeps the forms of different kinds apart.
 type deletionKind uint8
@@ -35,6 +37,22 @@ const (
 	consonantsMin      = 3
 )
 
+// A row names its word, and the form by some bits of its hash.
+const (
+	deletionCheckBits = 14 // beside the number of a word, see vocabularyMax
+	deletionCheck     = 1<<deletionCheckBits - 1
+)
+
+// A shape is a word's letters, a bit for each as in a letterBag, and its length.
+const (
+	shapeLength  = 27 // bits below it are letters
+	shapeLetters = 1<<shapeLength - 1
+)
+
+func shapeOf(word []byte) uint32 {
+	return bagOf(word).once&shapeLetters | uint32(len(word))<<shapeLength
+}
+
 type deletionEntry struct {
 	hash uint64
 	word uint32
@@ -43,31 +61,30 @@ type deletionEntry struct {
 // deletionForms calls give with the hash of every form of a word. With whole
 // only, the fold itself is the only form.
 func deletionForms(word, fold []byte, wholeOnly bool, room []byte, give func(uint64)) {
-	give(deletionHash(deletedFold, fold, -1))
+	give(formHash(deletedFold, fold))
 	if !isLatin(word) {
 		return
 	}
 	for _, system := range syllableSystems {
 		if key, count := appendSyllables(room[:0], word, system.table); count >= system.least {
-			give(deletionHash(system.listed, key, -1))
+			give(formHash(system.listed, key))
 		}
 	}
 	if wholeOnly {
 		return
 	}
+	var hashes []uint64
 	if len(fold) >= foldDeletionMin {
-		for i := range fold {
-			give(deletionHash(deletedFold, fold, i))
-		}
+		hashes = appendDeletionHashes(hashes, deletedFold, fold)
 	}
 	if len(word) >= lettersDeletionMin {
-		give(deletionHash(deletedLetters, word, -1))
-		for i := range word {
-			give(deletionHash(deletedLetters, word, i))
-		}
+		hashes = appendDeletionHashes(append(hashes, formHash(deletedLetters, word)), deletedLetters, word)
+	}
+	for _, hash := range hashes {
+		give(hash)
 	}
 	if room = appendSkeleton(room[:0], fold); len(room) >= consonantsMin {
-		give(deletionHash(deletedConsonants, room, -1))
+		give(formHash(deletedConsonants, room))
 	}
 }
 
@@ -81,17 +98,43 @@ func isLatin(word []byte) bool {
 	return true
 }
 
-// deletionHash hashes a form with the letter at skip left out; -1: none.
-func deletionHash(kind deletionKind, form []byte, skip int) uint64 {
-	const prime = 0x100000001B3
-	hash := uint64(kind) * hashOdd1
-	for i, c := range form {
-		if i != skip {
-			hash = (hash ^ uint64(c)) * prime
-		}
+// deletionPrime is the base of the polynomial over the letters of a form. A form
+// with a letter left out costs no more to hash than one letter.
+const deletionPrime = 0x100000001B3
+
+// formHash hashes a form as it is.
+func formHash(kind deletionKind, form []byte) uint64 {
+	sum := uint64(0)
+	for _, c := range form {
+		sum = sum*deletionPrime + uint64(c)
 	}
-	return fold64(hash, hashOdd2)
+	return mixForm(kind, sum)
 }
+
+func mixForm(kind deletionKind, sum uint64) uint64 {
+	return fold64(sum^uint64(kind)*hashOdd1, hashOdd2)
+}
+
+// appendDeletionHashes appends the hashes of the form with each letter left out in turn.
+func appendDeletionHashes(dst []uint64, kind deletionKind, form []byte) []uint64 {
+	// From the last letter on: rest is the polynomial of the letters behind it.
+	before := uint64(0)
+	for _, c := range form {
+		before = before*deletionPrime + uint64(c)
+	}
+	rest, power, shifted := uint64(0), uint64(1), before
+	for i := len(form) - 1; i >= 0; i-- {
+		// What stands before letter i, one place further right than in the whole.
+		shifted = (shifted - uint64(form[i])) * deletionInverse
+		dst = append(dst, mixForm(kind, shifted*power+rest))
+		rest += uint64(form[i]) * power
+		power *= deletionPrime
+	}
+	return dst
+}
+
+// deletionInverse times deletionPrime is 1.
+const deletionInverse = 0xCE965057AFF6957B
 
 // encodeDeletions writes the table.
 func (b *builder) encodeDeletions(v *vocabulary) {
@@ -113,7 +156,7 @@ func (b *builder) encodeDeletions(v *vocabulary) {
 		for uint32(len(offsets)) <= bucketOf(entry) {
 			offsets = append(offsets, uint32(len(rows)/2))
 		}
-		rows = append(rows, uint32(entry.hash), entry.word)
+		rows = append(rows, entry.word<<deletionCheckBits|uint32(entry.hash)&deletionCheck, shapeOf([]byte(v.words[entry.word])))
 	}
 	for uint32(len(offsets)) <= buckets {
 		offsets = append(offsets, uint32(len(rows)/2))

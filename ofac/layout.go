@@ -19,7 +19,7 @@ import (
 // the matcher; the Meta's section names the digest of the entities and that version.
 // They never leave the node that compiled them.
 const (
-	compiledMagic   = "RGLIST\x00\x06"
+	compiledMagic   = "RGLIST\x00\x07"
 	compiledHeader  = 32
 	sectionRow      = 24
 	checksummedFrom = 24

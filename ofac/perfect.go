@@ -3,6 +3,7 @@ package ofac
 import (
 	"encoding/binary"
 	"errors"
+	"math/bits"
 	"slices"
 )
 
@@ -20,6 +21,8 @@ type perfectHash struct {
 	pilots               []byte
 	remap                []byte
 	prints               []byte
+	filter               []uint64 // a bit for each print, made when the table is opened: spares most keys that are not in the set the table
+	filterShift          uint8
 }
 
 const (
@@ -177,14 +180,27 @@ func openPerfect(data []byte) (perfectHash, error) {
 			return p, errPerfect
 		}
 	}
+	p.makeFilter()
 	return p, nil
+}
+
+// filterBitsPerKey of the filter are made for each key, rounded up to a power of two.
+const filterBitsPerKey = 8
+
+func (p *perfectHash) makeFilter() {
+	log := max(bits.Len32(p.keys*filterBitsPerKey), 6)
+	p.filter, p.filterShift = make([]uint64, 1<<(log-6)), uint8(64-log)
+	for i := range p.keys {
+		bit := binary.LittleEndian.Uint64(p.prints[i*8:]) >> p.filterShift
+		p.filter[bit/64] |= 1 << (bit % 64)
+	}
 }
 
 func align(n, to int) int { return (n + to - 1) / to * to }
 
 // find returns the slot of a key, false if the key is not in the set.
 func (p *perfectHash) find(key hashPair) (uint32, bool) {
-	if p.keys == 0 {
+	if bit := key.print >> p.filterShift; p.filter[bit/64]>>(bit%64)&1 == 0 {
 		return 0, false
 	}
 	bucket := reduce(fold64(key.place, bucketSalt), p.buckets)

@@ -288,14 +288,13 @@ func (c *scorer) markJoin(l *wordLayer, mask uint32) {
 		c.mark(id, mask, joinSimilarity)
 	}
 	c.fold = appendSpelling(c.fold[:0], c.join)
-	hash := deletionHash(deletedFold, c.fold, -1)
-	bucket := reduce(hash, l.buckets)
-	first, end := l.deletionOffsets.at(bucket), l.deletionOffsets.at(bucket+1)
-	for i := first; i < min(end, first+bucketProbeMax); i++ {
-		if l.deletionRows.at(i*2) != uint32(hash) {
+	hash := formHash(deletedFold, c.fold)
+	first, end := l.bucket(hash)
+	for i := first; i < end; i++ {
+		id, ok := l.filed(i, uint32(hash))
+		if !ok {
 			continue
 		}
-		id := l.deletionRows.at(i*2 + 1)
 		record := l.word(id)
 		if word := l.spelled(&record); string(word.fold) == string(c.fold) && string(word.text) != string(c.join) {
 			c.mark(id, mask, joinSimilarity-scoreOne+sameSpelling)

@@ -101,7 +101,21 @@ type finder struct {
 	// It is one Chinese or Korean syllable.
 	syllable bool
 	found    []neighbour
+	hashes   []uint64
+	probes   [deletionProbesMax]probe
+	touched  uint32
 }
+
+// probe is a run of rows of the deletion table to be compared.
+type probe struct {
+	first, end uint32
+	check      uint32
+	spelled    bool // the form is the whole fold
+}
+
+// deletionProbesMax is how many forms one word has at most: its fold, the fold with
+// each letter left out, its letters, with each left out, and its consonants.
+const deletionProbesMax = 3 + 2*wordBytesMax + wordBytesMax
 
 // near finds the listed words close to a word that is not listed, itself
 // excluded, best first, at most neighboursMax. The result is valid until the next call.
@@ -115,24 +129,22 @@ func (l *wordLayer) near(f *finder, word *spelledWord) []neighbour {
 		l.probeSyllables(f, text)
 	}
 	f.room = appendSkeleton(f.room[:0], fold)
-	l.probe(f, deletionHash(deletedFold, fold, -1), word)
+	f.hashes = append(f.hashes[:0], formHash(deletedFold, fold))
 	if !latin {
+		l.probeAll(f, word, false)
 		return f.found
 	}
 	if len(fold) >= foldDeletionMin-1 {
-		for i := range fold {
-			l.probe(f, deletionHash(deletedFold, fold, i), word)
-		}
+		f.hashes = appendDeletionHashes(f.hashes, deletedFold, fold)
 	}
 	if len(text) >= lettersDeletionMin-1 {
-		l.probe(f, deletionHash(deletedLetters, text, -1), word)
-		for i := range text {
-			l.probe(f, deletionHash(deletedLetters, text, i), word)
-		}
+		f.hashes = append(f.hashes, formHash(deletedLetters, text))
+		f.hashes = appendDeletionHashes(f.hashes, deletedLetters, text)
 	}
 	if len(f.room) >= consonantsMin {
-		l.probe(f, deletionHash(deletedConsonants, f.room, -1), word)
+		f.hashes = append(f.hashes, formHash(deletedConsonants, f.room))
 	}
+	l.probeAll(f, word, !f.bare && !f.syllable)
 	slices.SortFunc(f.found, compareNeighbours)
 	return f.found[:min(len(f.found), neighboursMax)]
 }
@@ -152,27 +164,63 @@ func (l *wordLayer) probeSyllables(f *finder, word []byte) {
 		if f.room = key; count < system.least {
 			continue
 		}
-		hash := deletionHash(system.sought, key, -1)
-		bucket := reduce(hash, l.buckets)
-		first, end := l.deletionOffsets.at(bucket), l.deletionOffsets.at(bucket+1)
-		for k := first; k < min(end, first+bucketProbeMax); k++ {
-			id := l.deletionRows.at(k*2 + 1)
-			if l.deletionRows.at(k*2) == uint32(hash) && string(l.wordText(id)) != string(word) && f.seen.first(id) {
+		hash := formHash(system.sought, key)
+		first, end := l.bucket(hash)
+		for k := first; k < end; k++ {
+			if id, ok := l.filed(k, uint32(hash)); ok && string(l.wordText(id)) != string(word) && f.seen.first(id) {
 				f.found = append(f.found, neighbour{id, sameSyllables})
 			}
 		}
 	}
 }
 
-// probe compares the words filed under one form.
-func (l *wordLayer) probe(f *finder, hash uint64, word *spelledWord) {
+// probeAll compares the words filed under the forms of f.hashes, of which the first
+// is the whole fold. With shapes, words whose shape tells that they are not close are
+// passed over. The tables are read in rounds, so that no read waits for the one before.
+func (l *wordLayer) probeAll(f *finder, word *spelledWord, shapes bool) {
+	count := min(len(f.hashes), len(f.probes))
+	for i, hash := range f.hashes[:count] {
+		first, end := l.bucket(hash)
+		f.probes[i] = probe{first, end, uint32(hash) & deletionCheck, i == 0}
+	}
+	kept := f.probes[:0]
+	for _, p := range f.probes[:count] {
+		if p.first < p.end {
+			f.touched ^= l.deletionRows.at(p.first * 2)
+			kept = append(kept, p)
+		}
+	}
+	for i := range kept {
+		l.probe(f, &kept[i], word, shapes)
+	}
+}
+
+// bucket gives the rows of the deletion table that a hash may be in.
+func (l *wordLayer) bucket(hash uint64) (first, end uint32) {
 	bucket := reduce(hash, l.buckets)
-	first, end := l.deletionOffsets.at(bucket), l.deletionOffsets.at(bucket+1)
-	for i := first; i < min(end, first+bucketProbeMax); i++ {
-		if l.deletionRows.at(i*2) != uint32(hash) {
+	first, end = l.deletionOffsets.at(bucket), l.deletionOffsets.at(bucket+1)
+	return first, min(end, first+bucketProbeMax)
+}
+
+// filed gives the word of a row of the deletion table; false: the row is of another form.
+func (l *wordLayer) filed(row, check uint32) (uint32, bool) {
+	value := l.deletionRows.at(row * 2)
+	return value >> deletionCheckBits, value&deletionCheck == check&deletionCheck
+}
+
+// probe compares the words filed under one form.
+func (l *wordLayer) probe(f *finder, p *probe, word *spelledWord, shapes bool) {
+	for i := p.first; i < p.end; i++ {
+		id, ok := l.filed(i, p.check)
+		if !ok {
 			continue
 		}
-		id := l.deletionRows.at(i*2 + 1)
+		if shapes && !p.spelled {
+			shape := l.deletionRows.at(i*2 + 1)
+			if farApart(word.textBag.once&shapeLetters, shape&shapeLetters, len(word.text), int(shape>>shapeLength)) {
+				continue
+			}
+		}
 		if !f.seen.first(id) {
 			continue
 		}
@@ -324,7 +372,7 @@ func (l *wordLayer) checkRows(names uint32) error {
 		return malformed("letters of words")
 	}
 	for i := range l.deletionRows.len() / 2 {
-		if l.deletionRows.at(i*2+1) >= l.count {
+		if l.deletionRows.at(i*2)>>deletionCheckBits >= l.count {
 			return malformed("word of a deletion")
 		}
 	}

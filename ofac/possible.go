@@ -10,13 +10,15 @@ type queryWord struct {
 	start, end   uint16 // bytes of scorer.words
 	fold, folded uint16 // bytes of scorer.folds: its spelling fold
 	weight       int32
-	whole        int32 // its weight were it a word of the name
-	payment      bool  // a word of the payment rather than of the name
-	known        bool  // a listed word
-	initial      bool  // one letter
-	title        bool  // does not belong to the name
-	syllable     bool  // one Chinese or Korean syllable
-	begins       uint8 // first letter of the fold, 0 if the word is too short to be compared loosely
+	whole        int32  // its weight were it a word of the name
+	payment      bool   // a word of the payment rather than of the name
+	known        bool   // a listed word
+	initial      bool   // one letter
+	title        bool   // does not belong to the name
+	syllable     bool   // one Chinese or Korean syllable
+	loosely      uint64 // first letters of listed words it may be paired with though no table says so
+	lostLeast    int32  // what it counts at least where it is not matched
+	begins       uint8  // first letter of the fold, 0 if the word is too short to be compared loosely
 	textBag      letterBag
 	foldBag      letterBag
 	listed       bool // word is its number among the listed words, those that are only joins included
@@ -50,7 +52,10 @@ type scorer struct {
 	tokens  tokenList
 	list    [scoredWordsMax]queryWord
 	count   int
-	total   int32 // weight of all words
+	total   int32  // weight of all words
+	least   int32  // score that is asked for; 0: every name is compared
+	room    int32  // weight a match may have besides its words
+	loosely uint64 // first letters of listed words that a word of the query may be paired with though no table says so
 	forms   formSet
 	finder  finder
 	marked  numberSet    // listed words with marks
@@ -59,6 +64,7 @@ type scorer struct {
 	visited numberSet
 	read    int // postings read
 	looked  int // names looked at
+	touched byte
 	loose   int // words compared letter by letter with those of a listed name
 	edges   [edgesMax]edge
 	held    comparison
@@ -320,7 +326,8 @@ const (
 // carry a match alone.
 func (x *Index) candidates(q *Query, s *Scratch) {
 	c := &s.scorer
-	c.visited.begin(x.nameCount)
+	c.visited.begin(uint32(len(x.words.tokens) / nameTokenBytes))
+	c.bound(q)
 	done, left := uint32(0), c.total
 	for left*(scoreOne/100) >= c.total*(coverageNeeded/100) {
 		best := -1
@@ -345,6 +352,38 @@ func (x *Index) candidates(q *Query, s *Scratch) {
 	}
 }
 
+// bound gathers what a score can come up to at most.
+func (c *scorer) bound(q *Query) {
+	c.least, c.room, c.loosely = 0, 0, 0
+	if c.tuned != &shipped || c.trace != nil {
+		return // other numbers may raise a score
+	}
+	c.least = reviewThreshold(q)
+	if c.forms.kin() != 0 {
+		c.room = c.tuned.sameFormWeight + c.tuned.onlyFormWeight
+	}
+	for i := range c.count {
+		w := &c.list[i]
+		w.loosely = 1 << beginsInitial
+		switch {
+		case len(c.text(i)) == 1:
+			w.loosely = ^uint64(0)
+		case w.begins != 0:
+			w.loosely |= 1 << (w.begins & 63)
+		}
+		c.loosely |= w.loosely
+		w.lostLeast = w.weight
+		switch {
+		case c.repeats(i):
+			w.lostLeast = 0
+		case w.title || w.payment:
+			w.lostLeast = min(w.weight, c.tuned.titleLeft)
+		case c.count > 2 && isPatronymic(c.text(i)):
+			w.lostLeast = w.weight * c.tuned.patronymicLeft / 100
+		}
+	}
+}
+
 // cheaper prefers words with fewer names for their weight.
 func (c *scorer) cheaper(i, k int) bool {
 	a, b := &c.list[i], &c.list[k]
@@ -352,15 +391,28 @@ func (c *scorer) cheaper(i, k int) bool {
 	return left < right
 }
 
+// lookAhead is how many listed names are fetched before the first of them is looked
+// at, so that no fetch waits for the one before.
+const lookAhead = 16
+
 // lookAt scores the names that hold a word.
 func (x *Index) lookAt(word uint32, q *Query, s *Scratch) {
 	c, l := &s.scorer, &x.words
-	for i := l.postingOffsets.at(word); i < l.postingOffsets.at(word+1); i++ {
-		if c.read++; c.read > postingsReadMax || c.looked > candidatesMax {
-			return
+	var names [lookAhead]uint32
+	for i, end := l.postingOffsets.at(word), l.postingOffsets.at(word+1); i < end; {
+		count := min(end-i, lookAhead)
+		for k := range count {
+			names[k] = l.postings.at(i + k)
+			c.touched ^= l.tokens[uint64(names[k])*nameTokenBytes]
 		}
-		if name := l.postings.at(i); c.visited.first(name) {
-			x.scoreName(name, q, s)
+		i += count
+		for _, name := range names[:count] {
+			if c.read++; c.read > postingsReadMax || c.looked > candidatesMax {
+				return
+			}
+			if c.visited.first(name) {
+				x.scoreName(name, q, s)
+			}
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package ofac
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // edge says that some words of a listed name are some words of the query.
 type edge struct {
@@ -79,21 +82,23 @@ type evidence struct {
 	words, pairs  int    // words of the listed name that are not grammar; of them, matched
 }
 
-// scoreName compares one listed name with the query and keeps it if its score
-// reaches the review threshold.
-func (x *Index) scoreName(name uint32, q *Query, s *Scratch) {
+// scoreName compares the listed name whose words begin at a row with the query and
+// keeps it if its score reaches the review threshold.
+func (x *Index) scoreName(first uint32, q *Query, s *Scratch) {
 	c := &s.scorer
-	first, end := x.words.tokenOffsets.at(name), x.words.tokenOffsets.at(name+1)
-	tokens := x.words.tokens[uint64(first)*nameTokenBytes : uint64(end)*nameTokenBytes]
-	if !c.reaches(tokens) {
+	tokens := x.words.tokens[uint64(first)*nameTokenBytes:]
+	length, ok := c.reaches(tokens)
+	if !ok {
 		return
 	}
+	tokens = tokens[:length]
 	m := &c.held
 	m.count, m.edges, m.evidence, m.taken, m.tune = 0, 0, evidence{}, 0, c.tuned
 	if !m.align(tokens, c, &x.words) {
 		return
 	}
 	c.looked++
+	name := x.words.nameAt(first)
 	record := x.name(name)
 	kind := x.entity(record.entity).kind
 	score, strict := m.score(c, &x.words, &record, kind)
@@ -195,15 +200,46 @@ func blockThreshold(q *Query) int32 {
 }
 
 // reaches tells from the marks alone whether the words of a listed name could
-// match enough of the query to be worth aligning.
-func (c *scorer) reaches(tokens []byte) bool {
-	reach := uint32(0)
-	for ; len(tokens) >= nameTokenBytes; tokens = tokens[nameTokenBytes:] {
-		if word := nameTokenWord(tokens); c.marked.has(word) {
-			reach |= c.heads[word].reach
+// match enough of the query to be worth aligning, and whether the score could come
+// up to the threshold if every word that may be matched were equal.
+// It gives how many bytes the words take.
+func (c *scorer) reaches(tokens []byte) (int, bool) {
+	reach, words, weight := uint32(0), 0, c.room
+	begins, length := uint64(0), 0
+	for last := false; !last; {
+		row := binary.LittleEndian.Uint64(tokens[length:])
+		length += nameTokenBytes
+		last = uint8(row>>48)&tokenLast != 0
+		letter := uint64(1) << (uint8(row>>56) & 63)
+		marked := c.marked.has(uint32(row) >> weightBits)
+		if marked {
+			reach |= c.heads[uint32(row)>>weightBits].reach
+		}
+		switch {
+		case uint8(row>>40) == 1:
+			words++
+			begins |= letter
+			if marked || letter&c.loosely != 0 {
+				weight += max(int32(row&(1<<weightBits-1)), c.tuned.impreciseWeight)
+			}
+		case marked: // A join: what it covers comes up to no more than this.
+			weight += int32(uint8(row>>40)) * scoreOne
 		}
 	}
-	return c.weightOf(reach)*(scoreOne/100) >= c.total*(coverageSeen/100)
+	if c.weightOf(reach)*(scoreOne/100) < c.total*(coverageSeen/100) {
+		return length, false
+	}
+	lost := int32(0)
+	for i := range c.count {
+		if w := &c.list[i]; reach&(1<<i) == 0 && begins&w.loosely == 0 {
+			lost += w.lostLeast
+		}
+	}
+	share := c.tuned.surplusShare
+	if words >= wholeNameWords {
+		share = min(share, c.tuned.surplusWhole)
+	}
+	return length, int64(weight)*scoreOne >= int64(c.least)*int64(weight+lost*share/100)
 }
 
 // align pairs the words of a listed name with those of the query, each word at

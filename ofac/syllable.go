@@ -68,9 +68,10 @@ var wadeWhole = map[string]string{
 // syllableTable maps the spelling of a syllable to its key.
 type syllableTable struct {
 	keys map[string]string
-	// The letters that begin and end a syllable, a bit for each: they spare most
-	// words the look into the map.
+	// What spares most words the look into the map: the letters that begin and end
+	// a syllable, a bit for each,
 	begins, ends uint32
+	lengths      [32][32]uint8 // and by first and last letter a bit for each length.
 }
 
 func newSyllableTable(keys map[string]string) *syllableTable {
@@ -78,13 +79,14 @@ func newSyllableTable(keys map[string]string) *syllableTable {
 	for _, spelling := range slices.Sorted(maps.Keys(keys)) {
 		t.begins |= 1 << (spelling[0] & 31)
 		t.ends |= 1 << (spelling[len(spelling)-1] & 31)
+		t.lengths[spelling[0]&31][spelling[len(spelling)-1]&31] |= 1 << len(spelling)
 	}
 	return t
 }
 
 // key returns the key of a syllable; false: the word is none.
 func (t *syllableTable) key(word []byte) (string, bool) {
-	if t.begins>>(word[0]&31)&1 == 0 || t.ends>>(word[len(word)-1]&31)&1 == 0 {
+	if t.lengths[word[0]&31][word[len(word)-1]&31]>>len(word)&1 == 0 {
 		return "", false
 	}
 	key, ok := t.keys[string(word)]
@@ -159,7 +161,7 @@ const (
 // throughout, and returns how many; 0: it is not. The longest syllable that
 // leaves a readable rest is taken.
 func appendSyllables(dst, word []byte, table *syllableTable) ([]byte, int) {
-	if len(word) == 0 || table.ends>>(word[len(word)-1]&31)&1 == 0 {
+	if len(word) == 0 || table.begins>>(word[0]&31)&1 == 0 || table.ends>>(word[len(word)-1]&31)&1 == 0 {
 		return dst, 0
 	}
 	tries := syllableTries

@@ -31,8 +31,15 @@ type nameToken struct {
 	first  uint8 // the first word covered
 	count  uint8 // how many are covered; 1 for a word itself
 	part   namePartKind
+	last   bool // no other word of the name follows
 	begins uint8
 }
+
+// tokenLast marks the last word of a name, beside its part.
+const tokenLast = 0x80
+
+// beginsInitial stands for the first letter of a word of one letter.
+const beginsInitial = 0x3F
 
 const (
 	nameTokenBytes = 8  // word<<14 | weight, first, count, part, first letter
@@ -41,14 +48,18 @@ const (
 
 func (t *nameToken) append(dst []byte) []byte {
 	dst = appendWords32(dst, []uint32{t.word<<weightBits | uint32(t.weight)})
-	return append(dst, t.first, t.count, byte(t.part), t.begins)
+	part := byte(t.part)
+	if t.last {
+		part |= tokenLast
+	}
+	return append(dst, t.first, t.count, part, t.begins)
 }
 
 func readNameToken(data []byte) nameToken {
 	row := binary.LittleEndian.Uint64(data)
 	return nameToken{
 		word: uint32(row) >> weightBits, weight: int32(row & (1<<weightBits - 1)),
-		first: uint8(row >> 32), count: uint8(row >> 40), part: namePartKind(row >> 48), begins: uint8(row >> 56),
+		first: uint8(row >> 32), count: uint8(row >> 40), part: namePartKind(row >> 48 & 0x7F), last: row>>48&tokenLast != 0, begins: uint8(row >> 56),
 	}
 }
 
@@ -230,7 +241,7 @@ func isArticle(word string) bool {
 	return false
 }
 
-// posting says that a name holds a word.
+// posting says that a name, whose words begin at a row, holds a word.
 type posting struct{ word, name uint32 }
 
 // encodeWords writes the tables of the possible matcher.
@@ -306,12 +317,15 @@ func (b *builder) encodeTokens(v *vocabulary) {
 	var tokens []byte
 	var postings []posting
 	for name, list := range v.tokens {
-		for _, raw := range list {
-			token := nameToken{word: v.wordOf[raw.text], first: raw.first, count: raw.count, part: raw.part}
+		for i, raw := range list {
+			token := nameToken{word: v.wordOf[raw.text], first: raw.first, count: raw.count, part: raw.part, last: i+1 == len(list)}
 			word := readWord(b.sections[sectionWords][token.word*wordBytes:])
 			token.weight, token.begins = int32(word.weight), word.begins
+			if len(raw.text) == 1 {
+				token.begins = beginsInitial
+			}
 			tokens = token.append(tokens)
-			postings = append(postings, posting{token.word, uint32(name)})
+			postings = append(postings, posting{token.word, offsets[name]})
 		}
 		offsets = append(offsets, uint32(len(tokens)/nameTokenBytes))
 	}

@@ -1,6 +1,7 @@
 package ofac
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"slices"
 )
@@ -103,7 +104,8 @@ type finder struct {
 	found    []neighbour
 	hashes   []uint64
 	probes   [deletionProbesMax]probe
-	touched  uint32
+	near     []uint32 // words to be compared
+	touched  uint32   // keeps the reads that only fetch
 }
 
 // probe is a run of rows of the deletion table to be compared.
@@ -190,8 +192,18 @@ func (l *wordLayer) probeAll(f *finder, word *spelledWord, shapes bool) {
 			kept = append(kept, p)
 		}
 	}
+	f.near = f.near[:0]
 	for i := range kept {
-		l.probe(f, &kept[i], word, shapes)
+		l.gather(f, &kept[i], word, shapes)
+	}
+	for _, id := range f.near {
+		f.touched ^= uint32(l.records[uint64(id)*wordBytes])
+	}
+	for _, id := range f.near {
+		f.touched ^= uint32(l.letters[binary.LittleEndian.Uint32(l.records[uint64(id)*wordBytes:])])
+	}
+	for _, id := range f.near {
+		l.compare(f, id, word)
 	}
 }
 
@@ -208,8 +220,8 @@ func (l *wordLayer) filed(row, check uint32) (uint32, bool) {
 	return value >> deletionCheckBits, value&deletionCheck == check&deletionCheck
 }
 
-// probe compares the words filed under one form.
-func (l *wordLayer) probe(f *finder, p *probe, word *spelledWord, shapes bool) {
+// gather notes the words filed under one form.
+func (l *wordLayer) gather(f *finder, p *probe, word *spelledWord, shapes bool) {
 	for i := p.first; i < p.end; i++ {
 		id, ok := l.filed(i, p.check)
 		if !ok {
@@ -221,34 +233,38 @@ func (l *wordLayer) probe(f *finder, p *probe, word *spelledWord, shapes bool) {
 				continue
 			}
 		}
-		if !f.seen.first(id) {
-			continue
+		if f.seen.first(id) {
+			f.near = append(f.near, id)
 		}
-		record := l.word(id)
-		if strangers(f.group, uint32(record.group)) {
-			continue
+	}
+}
+
+// compare keeps a listed word that is close.
+func (l *wordLayer) compare(f *finder, id uint32, word *spelledWord) {
+	record := l.word(id)
+	if strangers(f.group, uint32(record.group)) {
+		return
+	}
+	other := l.spelled(&record)
+	if string(other.text) == string(word.text) {
+		return
+	}
+	if f.bare && f.sameConsonants(other.fold) {
+		f.found = append(f.found, neighbour{id, consonantsEqual})
+		return
+	}
+	sameFold := string(other.fold) == string(word.fold)
+	if f.syllable && record.flags&wordSyllable != 0 && !sameFold {
+		if sameSyllable(word.text, other.text) { // PONG, Bong
+			f.found = append(f.found, neighbour{id, clearlyClose})
 		}
-		other := l.spelled(&record)
-		if string(other.text) == string(word.text) {
-			continue
-		}
-		if f.bare && f.sameConsonants(other.fold) {
-			f.found = append(f.found, neighbour{id, consonantsEqual})
-			continue
-		}
-		sameFold := string(other.fold) == string(word.fold)
-		if f.syllable && record.flags&wordSyllable != 0 && !sameFold {
-			if sameSyllable(word.text, other.text) { // PONG, Bong
-				f.found = append(f.found, neighbour{id, clearlyClose})
-			}
-			continue
-		}
-		if !sameFold && farApart(word.textBag.once, other.textBag.once, len(word.text), len(other.text)) {
-			continue
-		}
-		if similarity := wordSimilarity(word, &other); similarity > 0 {
-			f.found = append(f.found, neighbour{id, similarity})
-		}
+		return
+	}
+	if !sameFold && farApart(word.textBag.once, other.textBag.once, len(word.text), len(other.text)) {
+		return
+	}
+	if similarity := wordSimilarity(word, &other); similarity > 0 {
+		f.found = append(f.found, neighbour{id, similarity})
 	}
 }
 
@@ -344,7 +360,7 @@ func (l *wordLayer) open(sections [sectionEnd][]byte, names uint32) (err error) 
 		return malformed("ids of words")
 	case !l.neighbourOffsets.offsets(l.count, l.neighbourRows.len()) || !l.neighbourRows.below(l.count<<similarityBits):
 		return malformed("neighbours of words")
-	case !l.postingOffsets.offsets(l.count, l.postings.len()) || !l.postings.below(names):
+	case !l.postingOffsets.offsets(l.count, l.postings.len()) || !l.postings.below(uint32(len(l.tokens)/nameTokenBytes)):
 		return malformed("names of words")
 	case len(l.deletionOffsets) < 8 || len(l.deletionOffsets)%4 != 0 || len(l.deletionRows)%8 != 0:
 		return malformed("size of deletions")
@@ -381,6 +397,9 @@ func (l *wordLayer) checkRows(names uint32) error {
 		words := uint8(0)
 		for i := first; i < end; i++ {
 			token := readNameToken(l.tokens[uint64(i)*nameTokenBytes:])
+			if token.last != (i+1 == end) {
+				return malformed("last word of a name")
+			}
 			if token.count == 1 && token.first == words && words < nameTokensMax {
 				words++
 			} else if token.count < 2 || token.count > 3 || token.first+token.count > words {
@@ -391,5 +410,23 @@ func (l *wordLayer) checkRows(names uint32) error {
 			}
 		}
 	}
+	for i := range l.postings.len() {
+		if at := l.postings.at(i); at > 0 && !readNameToken(l.tokens[uint64(at-1)*nameTokenBytes:]).last {
+			return malformed("first word of a name")
+		}
+	}
 	return nil
+}
+
+// nameAt is the name whose words begin at a row of tokens.
+func (l *wordLayer) nameAt(row uint32) uint32 {
+	low, high := uint32(0), l.tokenOffsets.len()-1 // The name is the last that begins at the row: those before it have no words.
+	for low+1 < high {
+		if middle := (low + high) / 2; l.tokenOffsets.at(middle) <= row {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
 }

@@ -90,6 +90,7 @@ func (h *history) adopt(view *fsm.View) error {
 	if err := h.audit.Adopt(view.Size, frontier); err != nil {
 		return fmt.Errorf("history on disk: %w", err)
 	}
+	h.busy.Store(true) // Again: before there was a hole, somebody may have looked and found none.
 	h.life.log.Warn("history before the snapshot is fetched from peers", "leaves", view.Size)
 	return nil
 }
@@ -170,9 +171,14 @@ func (h *history) fillHoles() (got int, err error) {
 	for {
 		missing := h.audit.Missing(missingLookups)
 		if len(missing) == 0 {
-			if h.busy.Swap(false) {
-				h.life.log.Info("history is complete")
+			if !h.busy.Swap(false) {
+				return got, nil
 			}
+			if len(h.audit.Missing(1)) > 0 { // A snapshot came between the look and the word.
+				h.busy.Store(true)
+				continue
+			}
+			h.life.log.Info("history is complete")
 			return got, nil
 		}
 		came, err := h.fetchStretches(missing)

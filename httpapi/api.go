@@ -16,6 +16,7 @@ import (
 
 	"railguard/edge"
 	"railguard/fsm/wire"
+	"railguard/httpapi/lanes"
 	"railguard/ofac"
 	"railguard/seal"
 	"railguard/strictjson"
@@ -59,6 +60,10 @@ type API struct {
 
 	upload atomic.Pointer[ofac.Index] // The newest list staged, where a call had to compile it.
 
+	scans     *lanes.Lane      // Turns of what computes long.
+	streams   *lanes.Lane      // Places of what lasts long.
+	addresses *lanes.Addresses // Rates of callers without a key.
+
 	share    fairShare
 	refusals *rate.Limiter // Of log lines about refused calls.
 
@@ -101,12 +106,12 @@ type route struct {
 	late       bool             // The handler asks for them itself.
 	parameters []string         // Of the query.
 
-	cost      int  // What a call counts against its key's rate; set by newListener, see costOf.
-	admin     bool // On the admin listener; set by newListener.
-	reserved  bool // Not counted against inFlightMax: reviews, health, cluster verbs.
-	always    bool // Answers before bootstrap and while draining.
-	registers bool // Counts against the registration rate.
-	stream    bool // Writes its answer piecewise: no deadline over the whole.
+	charge    charge // What a call counts, and its lane; set by newListener.
+	admin     bool   // On the admin listener; set by newListener.
+	reserved  bool   // Not counted against inFlightMax: reviews, health, cluster verbs.
+	always    bool   // Answers before bootstrap and while draining.
+	registers bool   // Counts against the registration rate.
+	stream    bool   // Writes its answer piecewise: no deadline over the whole.
 
 	handle func(*call) error
 }
@@ -130,6 +135,9 @@ func New(deps Deps) (*API, error) {
 	}
 	a := &API{deps: deps, log: deps.Logger, deadline: deps.WriteDeadline, started: time.Now()}
 	a.judges = judgesOf(deps)
+	a.scans = lanes.NewLane(scanPlaces(), laneWaitingMax, scansOfOneKey)
+	a.streams = lanes.NewLane(streamPlaces, laneWaitingMax, streamsOfOneKey)
+	a.addresses = lanes.NewAddresses(keylessRate, burstFactor*keylessRate, addressesKnown)
 	a.refusals = rate.NewLimiter(refusalLines, refusalLinesBurst)
 	a.idempotent.running = make(map[[16]byte]struct{})
 	a.renderers = a.allRenderers()
@@ -208,7 +216,7 @@ func newListener(a *API, routes []route, admin bool) *listener {
 	byPath := make(map[string]*resource)
 	var order []*resource
 	for _, r := range routes {
-		r.admin, r.cost = admin, costOf(&r)
+		r.admin, r.charge = admin, chargeOf(&r)
 		if r.max == 0 {
 			r.max = engine.BodyMax
 		}

@@ -72,7 +72,13 @@ func listRecords(c *call) error {
 	}
 	var found []edge.Leaf
 	var failed error
+	seen := 0
 	page, err := c.api.deps.Records.Audit().Scan(scan, func(index uint64, stored audit.Leaf) bool {
+		if seen++; seen%scanStep == 0 {
+			if failed = step(c); failed != nil {
+				return false
+			}
+		}
 		l, ok, err := considerRecord(c, q, index, stored.Data)
 		if err != nil {
 			failed = err
@@ -83,6 +89,7 @@ func listRecords(c *call) error {
 		}
 		return len(found) < q.page.limit
 	})
+	looked(c, page.Examined)
 	if failed != nil {
 		return failed
 	}

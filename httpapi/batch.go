@@ -153,10 +153,10 @@ var batchShape = strictjson.Names("payments")
 func (b *batch) charge() error {
 	cost := 0
 	for i := range b.items {
-		cost += costOrdinary + costOfBody(int64(len(b.parsed.Bytes(i))))
+		cost += charges[kindScreening].cost + costOfBody(int64(len(b.parsed.Bytes(i))))
 	}
 	c := b.call
-	more := cost - c.route.cost - costOfBody(c.r.ContentLength)
+	more := cost - c.route.charge.cost - costOfBody(c.r.ContentLength)
 	if more <= 0 || c.key.use == nil {
 		return nil
 	}

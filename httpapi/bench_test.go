@@ -24,6 +24,7 @@ type discard struct {
 func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d *discard) WriteHeader(status int)      { d.status = status }
+func (d *discard) Flush()                      {}
 
 // body is a request body that can be read again and again.
 type body struct{ bytes.Reader }

@@ -41,6 +41,7 @@ type call struct {
 	happened bool // A record of this call, now or at its first try, is in the log.
 	wrote    bool
 	bodyRead bool               // To its end.
+	lost     bool               // Its place in the lane of scans.
 	commit   time.Duration      // What the log took; for Server-Timing and the metrics.
 	out      strictjson.Members // Answer under construction; its room is reused.
 	buffer   []byte
@@ -53,11 +54,11 @@ var calls = sync.Pool{New: func() any { return new(call) }}
 // of decision 32 is this function.
 func (a *API) serve(w http.ResponseWriter, r *http.Request, route *route) {
 	c := a.begin(w, r, route)
-	counted := false
+	entered := false
 	defer func() {
 		p := recover()
-		if counted {
-			a.running.Add(-1)
+		if entered {
+			leaveLane(c)
 		}
 		c.endIdempotent()
 		if p != nil {
@@ -75,11 +76,9 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route *route) {
 	if err == nil {
 		err = c.readBody() // Before the call counts: half a body must hold no place.
 	}
-	if err == nil && !route.reserved {
-		counted = true
-		if a.running.Add(1) > inFlightMax {
-			err = unavailable("overloaded", "too many calls at once on this node")
-		}
+	if err == nil {
+		err = enterLane(c)
+		entered = err == nil
 	}
 	if err == nil && !route.late {
 		err = c.checkMembers()
@@ -98,6 +97,9 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route *route) {
 // refuse answers a request that belongs to no route.
 func (a *API) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	c := a.begin(w, r, nil)
+	if many := a.keyless(r, 1); many != nil {
+		err = many
+	}
 	c.fail(err)
 	c.finish()
 }
@@ -186,6 +188,10 @@ func (c *call) admit() (context.CancelFunc, error) {
 	}
 	if c.route.roles != 0 {
 		if err := c.authenticate(); err != nil {
+			return nil, err
+		}
+	} else if !c.route.admin {
+		if err := a.keyless(c.r, c.route.charge.cost); err != nil {
 			return nil, err
 		}
 	}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
@@ -42,7 +43,6 @@ const (
 // exporter is one running export.
 type exporter struct {
 	c       *call
-	w       http.ResponseWriter
 	control *http.ResponseController
 	store   *audit.Store
 
@@ -52,7 +52,8 @@ type exporter struct {
 	cursor     uint64      // The first leaf to send.
 	continued  bool
 
-	csv    *csv.Writer // nil for NDJSON.
+	csv    *csv.Writer  // nil for NDJSON.
+	out    bytes.Buffer // What was written since the last flush: nobody waits for the caller's connection within a turn.
 	line   strictjson.Members
 	sent   map[uint64]struct{} // Profiles, by leaf.
 	next   uint64              // The leaf that must come next.
@@ -61,7 +62,7 @@ type exporter struct {
 }
 
 func exportRecords(c *call) error {
-	x := &exporter{c: c, w: c.w, control: http.NewResponseController(c.w), store: c.api.deps.Records.Audit(), digest: sha256.New()}
+	x := &exporter{c: c, control: http.NewResponseController(c.w), store: c.api.deps.Records.Audit(), digest: sha256.New()}
 	format := c.query("format")
 	if format != "" && format != "ndjson" && format != "csv" {
 		return badQuery("format", "must be ndjson or csv")
@@ -204,7 +205,7 @@ func (x *exporter) begin(asCSV bool) {
 		rest.Set("format", "csv")
 		c.header("Content-Type", "text/csv; charset=utf-8")
 		c.header("Content-Disposition", `attachment; filename="`+name+`.csv"`)
-		x.csv = csv.NewWriter(x.w)
+		x.csv = csv.NewWriter(&x.out)
 		x.csv.UseCRLF = true
 	} else {
 		c.header("Content-Type", "application/x-ndjson")
@@ -255,16 +256,7 @@ func (x *exporter) run() error {
 		if err := x.c.ctx.Err(); err != nil {
 			return err
 		}
-		_ = x.control.SetWriteDeadline(time.Now().Add(chunkWriteTimeout))
-		var failed error
-		_, err := x.store.Scan(audit.Query{From: x.next, To: x.end, Examine: exportPageMax}, func(index uint64, stored audit.Leaf) bool {
-			failed = x.leaf(index, stored.Data)
-			return failed == nil
-		})
-		if failed != nil {
-			return failed
-		}
-		if err != nil {
+		if err := turn(x.c, x.page); err != nil {
 			return err
 		}
 		if err := x.flush(); err != nil {
@@ -275,6 +267,21 @@ func (x *exporter) run() error {
 		return err
 	}
 	return x.flush()
+}
+
+// page writes what follows from so many leaves.
+func (x *exporter) page() error {
+	var failed error
+	before := x.next
+	_, err := x.store.Scan(audit.Query{From: x.next, To: x.end, Examine: exportPageMax}, func(index uint64, stored audit.Leaf) bool {
+		failed = x.leaf(index, stored.Data)
+		return failed == nil
+	})
+	looked(x.c, int(x.next-before))
+	if failed != nil {
+		return failed
+	}
+	return err
 }
 
 // finish writes the end line, under the log's signature.
@@ -305,6 +312,11 @@ func (x *exporter) flush() error {
 			return err
 		}
 	}
+	_ = x.control.SetWriteDeadline(time.Now().Add(chunkWriteTimeout))
+	if _, err := x.c.w.Write(x.out.Bytes()); err != nil {
+		return err
+	}
+	x.out.Reset()
 	return x.control.Flush()
 }
 
@@ -418,6 +430,6 @@ func (x *exporter) writeLine() error {
 	buffer := append(x.c.buffer[:0], '{')
 	buffer = append(append(buffer, x.line...), '}', '\n')
 	x.c.buffer = buffer
-	_, err := x.w.Write(buffer)
-	return err
+	x.out.Write(buffer)
+	return nil
 }

@@ -198,10 +198,13 @@ func (c *call) authenticate() error {
 	}
 	if key == nil {
 		unauthorizedTotal.Inc()
+		if err := c.api.keyless(c.r, 1); err != nil {
+			return err
+		}
 		return unauthorized()
 	}
 	c.key, c.asked.Caller = key, &key.Caller
-	cost := c.route.cost + costOfBody(c.r.ContentLength)
+	cost := c.route.charge.cost + costOfBody(c.r.ContentLength)
 	if key.use != nil {
 		key.use.asked.Add(int64(cost))
 		if c.route.registers {
@@ -262,6 +265,18 @@ func (a *API) adminKey(secret string, key *apiKey) *apiKey {
 		return nil
 	}
 	return key
+}
+
+// keyless counts a call without a key against its address.
+func (a *API) keyless(r *http.Request, cost int) error {
+	if cost == 0 || a.addresses.Allow(a.clientAddress(r), cost, time.Now()) {
+		return nil
+	}
+	rateLimitedTotal.Inc()
+	return &Error{
+		Status: http.StatusTooManyRequests, Code: "rate_limited", Retry: 1,
+		Message: "more than " + strconv.Itoa(keylessRate) + " calls a second without a key from this address",
+	}
 }
 
 // takeTokens counts a call against a rate, of which this node may have a part. No

@@ -34,6 +34,15 @@ const (
 	registrationRate  = 50
 	registrationBurst = 500
 
+	// Lanes (decision 55).
+	laneWaitingMax  = 64 // Calls that wait for a turn or place in one lane.
+	scansOfOneKey   = 8  // Running and waiting.
+	streamPlaces    = 8  // Exports, snapshots, changes of lists at once.
+	streamsOfOneKey = 2
+	scanStep        = 1024 // Leaves or cases looked at between two turns.
+	keylessRate     = 2000 // Calls a second without a key from one address.
+	addressesKnown  = 65_536
+
 	// Log lines about refused calls, a second and at once.
 	refusalLines      = 20
 	refusalLinesBurst = 200

@@ -179,7 +179,7 @@ type queueOrder struct {
 // text, decided cases) is looked for in the newest queueScanMax alone.
 func walkQueue(c *call, view *fsm.View, q *queueFilter, wanted queueOrder) ([]queueItem, error) {
 	var items []queueItem
-	looked := 0
+	seen := 0
 	var failed error
 	visit := func(row fsm.ReviewRow) bool {
 		item := queueItem{row: row, claimed: inForce(row.Claim, view.Time), priority: priority(&row)}
@@ -187,6 +187,9 @@ func walkQueue(c *call, view *fsm.View, q *queueFilter, wanted queueOrder) ([]qu
 			return true
 		}
 		ok, err := queueMatch(c, view, q, &item)
+		if err == nil && seen%scanStep == scanStep-1 {
+			err = step(c)
+		}
 		if err != nil {
 			failed = err
 			return false
@@ -197,16 +200,23 @@ func walkQueue(c *call, view *fsm.View, q *queueFilter, wanted queueOrder) ([]qu
 		if len(items) >= 2*wanted.keep+queueSlack {
 			items = wanted.first(items)
 		}
-		looked++
-		return looked < queueScanMax || q.state != "dispositioned" && q.state != "escalated" && q.text == ""
+		seen++
+		return seen < queueScanMax || q.state != "dispositioned" && q.state != "escalated" && q.text == ""
 	}
 	if q.state == "dispositioned" || q.state == "escalated" {
 		view.Reviews(visit)
 	} else {
 		view.Open(visit)
 	}
+	if q.text == "" && q.state != "dispositioned" && q.state != "escalated" {
+		seen /= rowsOfOneLeaf // No leaf was read.
+	}
+	looked(c, seen)
 	return wanted.first(items), failed
 }
+
+// rowsOfOneLeaf is how many rows are looked at for what reading one leaf costs.
+const rowsOfOneLeaf = 32
 
 // queueSlack is how many items beyond those wanted are held before they are sorted.
 const queueSlack = 1024

@@ -6,7 +6,6 @@ import (
 	"os"
 	"regexp"
 	"sort"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -35,8 +34,7 @@ Written by a test from the route table of the code, and compared with it: a rout
 - *institution*: what holds for all operators. Closed (403) to keys with an operator's scope, whatever their roles.
 
 One of the *roles* is enough; admin has all of them. On the admin listener a key with an operator's scope is no key (401).
-*Cost* is what a call counts against its key's rate, in screening calls; each 16 KiB of a body beyond the first count one more,
-and a screening call whose token had to be tried and was no good counts 10. A batch counts its payments, each as a call of its own.
+*Kind* names the kind of call by what it costs, with the *lane* it runs in: see [What calls cost](#what-calls-cost).
 No key, an unknown one, one that has expired, was revoked or comes from a network that is not its own: 401.
 
 `
@@ -46,19 +44,20 @@ func routeTable(n *testNode) string {
 	var page strings.Builder
 	page.WriteString(routePageHead)
 	table := func(title string, routes []route) {
-		page.WriteString("## " + title + "\n\n| call | scope | roles | cost |\n|---|---|---|---|\n")
+		page.WriteString("## " + title + "\n\n| call | scope | roles | kind | lane |\n|---|---|---|---|---|\n")
 		sort.Slice(routes, func(i, j int) bool { return routes[i].path+" "+routes[i].method < routes[j].path+" "+routes[j].method })
 		for _, r := range routes {
 			who := strings.Join(roleList(r.roles), ", ")
 			if r.roles == anyRole {
 				who = "any"
 			}
-			page.WriteString("| " + r.method + " " + r.path + " | " + r.scope.text() + " | " + who + " | " + strconv.Itoa(costOf(&r)) + " |\n")
+			page.WriteString("| " + r.method + " " + r.path + " | " + r.scope.text() + " | " + who + " | " + chargeOf(&r).name + " | " + chargeOf(&r).lane.text() + " |\n")
 		}
 	}
 	table("Public API", n.api.publicRoutes())
 	page.WriteString("\n")
 	table("Admin listener", n.api.adminRoutes())
+	page.WriteString("\n" + costTable(n.t))
 	return page.String()
 }
 

@@ -1,8 +1,13 @@
 package httpapi
 
 import (
+	"context"
+	"errors"
 	"net/http"
+	"runtime"
 	"time"
+
+	"railguard/httpapi/lanes"
 )
 
 // scope says whose affair a route is: what a key with an operator's scope may do
@@ -31,44 +36,178 @@ func (c *call) admitScope() error {
 	return nil
 }
 
-// What a call counts against its key's rate, in screening calls: about what it
-// costs a node beside one. A flood of the dearest call on one key must not be worth
-// more than a flood of the cheapest.
+// A kind of call is what calls have in common in what they cost a node. A flood of the
+// dearest must not be worth more than a flood of the cheapest, and must not keep others
+// waiting: so each kind has a cost, and a lane.
+type kind uint8
+
 const (
-	costScan     = 10  // Walks rows or leaves: lists, the queue, evidence.
-	costIssue    = 5   // Screens a party and signs a credential, or looks names up.
-	costWhole    = 100 // Reads or writes a history, a list or the whole state.
-	costForged   = 10  // A token whose signature had to be tried and was no good.
-	costOfBlock  = 1   // Each further block of a body.
-	bodyBlock    = 16 << 10
-	costOrdinary = 1
+	kindNone kind = iota // Not in the table: as dear as the dearest, and a test names it.
+	kindScreening
+	kindRead       // Reads a row and its profile, or one leaf.
+	kindWrite      // One record in the log.
+	kindCredential // Signs a credential that stands.
+	kindIssue      // Screens a party and signs a credential.
+	kindNames      // Looks names up, or judges without a record.
+	kindPolicy     // Compiles a policy.
+	kindPage       // Walks rows of the state: a page of a list.
+	kindSearch     // Walks leaves.
+	kindQueue      // Walks open cases, and their leaves for a text.
+	kindEvidence   // Proves, explains or replays one record.
+	kindBundle     // 256 leaves as they are.
+	kindExport     // Streams history with its proofs.
+	kindDiff       // Compares two lists.
+	kindWhole      // Reads or writes a list or the whole state.
+	kindVerb       // What operators do: the cluster, keys.
+	kindOpen       // Without a key: documents, checkpoints, tiles, health.
+	kindProbe      // Whether this node lives: nothing may stand in its way.
+	kindDebug      // Metrics and profiles, on the admin listener.
+	kinds
 )
 
-// costs are the routes that cost more than an ordinary call.
-var costs = map[string]int{
-	"POST /v1/agents/register": costIssue, "POST /v1/delegates/create": costIssue, "POST /v1/agents/{id}/reissue": costIssue,
-	"POST /v1/users/register": costIssue, "POST /v1/users/{id}/reissue": costIssue, "POST /v1/fleets/create": costIssue,
-	"POST /v1/screen/dry-run": costIssue, "GET /v1/match": costIssue, "POST /v1/reviews/{txnId}": costIssue,
+// lane says what bounds how many calls of a kind run at once.
+type lane uint8
 
-	"GET /v1/agents": costScan, "GET /v1/fleets": costScan, "GET /v1/audit": costScan, "GET /v1/cleared": costScan,
-	"GET /v1/queue": costScan, "POST /v1/queue/next": costScan, "GET /v1/policy/versions": costScan,
-	"GET /v1/audit/{txnId}/proof": costScan, "GET /v1/audit/{txnId}/explain": costScan, "POST /v1/audit/{txnId}/replay": costScan,
-	"PUT /v1/policy": costScan, "POST /v1/policy/validate": costScan, "GET /log/tile/entries/{index...}": costScan,
+const (
+	laneOrdinary lane = iota // inFlightMax of them.
+	laneReserved             // Not counted: an officer and an operator get through a flood.
+	laneScan                 // In turns: see scanPlaces.
+	laneStream               // So many at once for as long as they last; each step in turns.
+)
 
-	"GET /v1/audit/export": costWhole, "GET /v1/ofac/{id}/diff": costWhole, "POST /v1/ofac/sync": costWhole,
-	"POST /v1/ofac/{id}/activate": costWhole, "POST /v1/ofac/{id}/rollback": costWhole, "POST /v1/ofac/rollback": costWhole,
-	"GET /v1/cluster/snapshot": costWhole, "POST /v1/cluster/snapshot": costWhole, "POST /v1/ofac/snapshots": costWhole,
+// text is the lane as docs/ROUTES.md tells it.
+func (l lane) text() string { return [...]string{"ordinary", "reserved", "scans", "streams"}[l] }
+
+// charge is what a call of a kind counts in screening calls, by what it was measured
+// to cost beside one (testdata/costs.tsv, shown in docs/ROUTES.md).
+type charge struct {
+	name string
+	cost int // Against its key's rate at once; where no key is, its address'.
+	lane lane
+	each int // Tenths more for each leaf, row or case it looked at, once they are known.
 }
 
-// costOf is what a route's call costs, its body aside; nothing where no key is.
-func costOf(r *route) int {
-	if r.roles == 0 {
-		return 0
+var charges = [kinds]charge{
+	kindNone:       {"not in the table", 1000, laneScan, 0},
+	kindScreening:  {"screening", 1, laneOrdinary, 0},
+	kindRead:       {"read", 1, laneOrdinary, 0},
+	kindWrite:      {"write", 1, laneOrdinary, 0},
+	kindCredential: {"credential", 4, laneOrdinary, 0},
+	kindIssue:      {"issue", 6, laneOrdinary, 0},
+	kindNames:      {"names", 5, laneOrdinary, 0},
+	kindPolicy:     {"policy", 5, laneOrdinary, 0},
+	kindPage:       {"page", 50, laneScan, 0},
+	kindSearch:     {"search", 10, laneScan, 4},
+	kindQueue:      {"queue", 10, laneScan, 7},
+	kindEvidence:   {"evidence", 5, laneScan, 0},
+	kindBundle:     {"bundle", 5, laneScan, 0},
+	kindExport:     {"export", 10, laneStream, 50},
+	kindDiff:       {"diff", 100, laneScan, 0},
+	kindWhole:      {"whole", 100, laneStream, 0},
+	kindVerb:       {"verb", 1, laneReserved, 0},
+	kindOpen:       {"open", 1, laneOrdinary, 0},
+	kindProbe:      {"probe", 0, laneReserved, 0},
+	kindDebug:      {"debug", 0, laneReserved, 0},
+}
+
+// routesOf is every route by its kind.
+var routesOf = [kinds][]string{
+	kindScreening: {
+		"POST /v1/screen", "POST /v1/screen/batch",
+	},
+	kindRead: {
+		"GET /v1/agents/{id}/attestations", "GET /v1/agents/{id}/limits", "GET /v1/agents/{id}/whitelist", "GET /v1/audit/{txnId}",
+		"GET /v1/fleets/{id}", "GET /v1/fleets/{id}/whitelist", "GET /v1/ofac", "GET /v1/policy", "GET /v1/whitelist",
+	},
+	kindWrite: {
+		"PATCH /v1/agents/{id}", "POST /v1/agents/{id}/attest", "POST /v1/agents/{id}/model", "DELETE /v1/agents/{id}/ownership-transfer",
+		"POST /v1/agents/{id}/ownership-transfer", "POST /v1/agents/{id}/reinstate", "POST /v1/agents/{id}/revoke", "POST /v1/agents/{id}/suspend",
+		"PUT /v1/agents/{id}/whitelist", "POST /v1/agents/{id}/whitelist/entries", "DELETE /v1/agents/{id}/whitelist/entries/{entry}", "POST /v1/cleared",
+		"DELETE /v1/cleared/{id}", "PATCH /v1/fleets/{id}", "POST /v1/fleets/{id}/agents", "DELETE /v1/fleets/{id}/agents/{agentId}",
+		"PUT /v1/fleets/{id}/whitelist", "POST /v1/fleets/{id}/whitelist/entries", "DELETE /v1/fleets/{id}/whitelist/entries/{entry}",
+		"POST /v1/operators/reinstate", "POST /v1/operators/suspend", "POST /v1/queue/{txnId}/assign", "POST /v1/queue/{txnId}/claim",
+		"POST /v1/queue/{txnId}/comment", "POST /v1/queue/{txnId}/release", "POST /v1/test/clock", "POST /v1/users/{id}/reinstate",
+		"POST /v1/users/{id}/revoke", "POST /v1/users/{id}/suspend", "PUT /v1/whitelist", "POST /v1/whitelist/entries",
+		"DELETE /v1/whitelist/entries/{entry}",
+	},
+	kindCredential: {"GET /v1/agents/{id}", "GET /v1/users/{id}"},
+	kindIssue: {
+		"POST /v1/agents/register", "POST /v1/agents/{id}/reissue", "POST /v1/delegates/create", "POST /v1/fleets/create", "POST /v1/users/register",
+		"POST /v1/users/{id}/reissue",
+	},
+	kindNames: {
+		"GET /v1/match", "POST /v1/reviews/{txnId}", "POST /v1/screen/dry-run",
+	},
+	kindPolicy: {
+		"PUT /v1/policy", "POST /v1/policy/validate",
+	},
+	kindPage: {
+		"GET /v1/agents", "GET /v1/cleared", "GET /v1/fleets", "GET /v1/policy/versions", "GET /admin/keys",
+	},
+	kindSearch: {
+		"GET /v1/audit",
+	},
+	kindQueue: {
+		"GET /v1/queue", "POST /v1/queue/next",
+	},
+	kindEvidence: {
+		"GET /v1/audit/{txnId}/explain", "GET /v1/audit/{txnId}/proof", "POST /v1/audit/{txnId}/replay",
+	},
+	kindBundle: {
+		"GET /log/tile/entries/{index...}",
+	},
+	kindExport: {
+		"GET /v1/audit/export",
+	},
+	kindDiff: {
+		"GET /v1/ofac/{id}/diff",
+	},
+	kindWhole: {
+		"GET /v1/cluster/snapshot", "POST /v1/cluster/snapshot", "POST /v1/ofac/rollback", "POST /v1/ofac/sync", "POST /v1/ofac/{id}/activate",
+		"POST /v1/ofac/{id}/rollback", "POST /v1/ofac/snapshots",
+	},
+	kindVerb: {
+		"POST /v1/cluster/demote", "POST /v1/cluster/drain", "POST /v1/cluster/join", "GET /v1/cluster/leader", "GET /v1/cluster/peers",
+		"POST /v1/cluster/promote", "POST /v1/cluster/remove", "GET /v1/cluster/status", "POST /v1/cluster/matcher", "POST /v1/cluster/transfer-leader", "POST /admin/keys",
+		"DELETE /admin/keys/{id}", "POST /admin/keys/{id}/rotate", "POST /admin/log-key/rotate", "POST /admin/signing-key/rotate",
+		"GET /admin/signing-keys", "POST /admin/signing-keys/{kid}/revoke",
+	},
+	kindOpen: {
+		"GET /contexts/kya/v1", "GET /docs/errors", "GET /docs/rules", "GET /log/checkpoint", "GET /log/keys", "GET /log/tile", "GET /log/tile/entries",
+		"GET /log/tile/{level}", "GET /log/tile/{level}/{index...}", "GET /v1/.well-known/jwks.json", "GET /v1/health",
+	},
+	kindProbe: {
+		"GET /livez", "GET /readyz",
+	},
+	kindDebug: {
+		"GET /debug/pprof/allocs", "GET /debug/pprof/block", "GET /debug/pprof/cmdline", "GET /debug/pprof/goroutine", "GET /debug/pprof/heap",
+		"GET /debug/pprof/mutex", "GET /debug/pprof/profile", "GET /debug/pprof/symbol", "GET /debug/pprof/threadcreate", "GET /debug/pprof/trace",
+		"GET /metrics",
+	},
+}
+
+var kindOf = func() map[string]kind {
+	known := make(map[string]kind)
+	for k, routes := range routesOf {
+		for _, route := range routes {
+			known[route] = kind(k)
+		}
 	}
-	if cost, dear := costs[r.method+" "+r.path]; dear {
-		return cost
+	return known
+}()
+
+const (
+	costForged = 10       // A token whose signature had to be tried and was no good.
+	bodyBlock  = 16 << 10 // Each further one of a body counts one more.
+)
+
+// chargeOf is what a call of a route counts, its body aside, and its lane.
+func chargeOf(r *route) charge {
+	is := charges[kindOf[r.method+" "+r.path]]
+	if r.reserved && is.lane == laneOrdinary {
+		is.lane = laneReserved
 	}
-	return costOrdinary
+	return is
 }
 
 // costOfBody is what a body costs beyond its first block. One of unknown length is
@@ -77,15 +216,104 @@ func costOfBody(size int64) int {
 	if size < 0 {
 		size = 4 * bodyBlock
 	}
-	return int(min(size, 256<<20) / bodyBlock * costOfBlock)
+	return int(min(size, 256<<20) / bodyBlock)
 }
 
 // charge counts more against the key once it is known that the call cost more. It
-// refuses nothing: what follows waits for it.
+// refuses nothing: what follows waits for it. A debt is never more than a burst, or a
+// long export would shut its key out for an hour.
 func (k *apiKey) charge(more int) {
-	if k.calls == nil {
+	if k.calls == nil || more <= 0 {
 		return
 	}
 	k.use.asked.Add(int64(more))
+	if k.calls.Tokens() < 0 {
+		return
+	}
 	k.calls.ReserveN(time.Now(), min(more, k.calls.Burst()))
+}
+
+// looked charges what a walk looked at.
+func looked(c *call, at int) {
+	c.key.charge(at * c.route.charge.each / 10)
+}
+
+// scanPlaces is how many scans compute at once on this node: half its processors, since
+// a verdict must not wait for somebody's search. A scan passes its turn on between its
+// steps, so that keys go in turns however long a walk is.
+func scanPlaces() int { return max(1, runtime.GOMAXPROCS(0)/2) }
+
+// enterLane waits for the call's place in its lane. The error says that there is none;
+// without one the call must leaveLane.
+func enterLane(c *call) error {
+	a := c.api
+	switch c.route.charge.lane {
+	case laneReserved:
+		return nil
+	case laneScan:
+		if err := a.scans.Enter(c.ctx, caller(c)); err != nil {
+			return noTurn(err)
+		}
+	case laneStream:
+		ctx, cancel := context.WithTimeout(c.ctx, a.deadline)
+		defer cancel()
+		if err := a.streams.Enter(ctx, caller(c)); err != nil {
+			return noTurn(err)
+		}
+	}
+	if a.running.Add(1) > inFlightMax {
+		leaveLane(c)
+		return unavailable("overloaded", "too many calls at once on this node")
+	}
+	return nil
+}
+
+func leaveLane(c *call) {
+	switch c.route.charge.lane {
+	case laneReserved:
+		return
+	case laneScan:
+		if !c.lost {
+			c.api.scans.Leave(caller(c))
+		}
+	case laneStream:
+		c.api.streams.Leave(caller(c))
+	}
+	c.api.running.Add(-1)
+}
+
+// step lets other scans take their turn between two steps of this one.
+func step(c *call) error {
+	if c.route.charge.lane != laneScan {
+		return nil
+	}
+	if err := c.api.scans.Pass(c.ctx, caller(c)); err != nil {
+		c.lost = true
+		return noTurn(err)
+	}
+	return nil
+}
+
+// turn runs one step of a stream in the lane of scans.
+func turn(c *call, step func() error) error {
+	if err := c.api.scans.Enter(c.ctx, caller(c)); err != nil {
+		return noTurn(err)
+	}
+	defer c.api.scans.Leave(caller(c))
+	return step()
+}
+
+// caller is whose calls take turns with others'.
+func caller(c *call) string {
+	if c.key != nil {
+		return c.key.ID
+	}
+	return c.api.clientAddress(c.r).String()
+}
+
+func noTurn(err error) error {
+	if errors.Is(err, lanes.ErrFull) {
+		return unavailable("overloaded", "too many searches, exports or other long calls wait already, on this node or of this key")
+	}
+	return unavailable("overloaded", "no turn among the searches, exports and other long calls of this node came in time")
 }

@@ -1,0 +1,221 @@
+package httpapi
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/httpapi/lanes"
+)
+
+// costFile is what calls of each kind were measured to cost: see TestMeasureCosts.
+const costFile = "testdata/costs.tsv"
+
+// measured is one line of it.
+type measured struct {
+	micros float64 // Of the processor, a call.
+	ratio  float64 // In screening calls; of a walk, for each thing looked at, too.
+	per    float64
+	what   string
+}
+
+func readCosts(t testing.TB) map[string]measured {
+	t.Helper()
+	file, err := os.Open(costFile)
+	require.NoError(t, err)
+	defer file.Close()
+	known := map[string]measured{}
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), "#") {
+			continue
+		}
+		parts := strings.Split(lines.Text(), "\t")
+		require.Len(t, parts, 5, lines.Text())
+		var m measured
+		for i, into := range []*float64{&m.micros, &m.ratio, &m.per} {
+			*into, err = strconv.ParseFloat(parts[i+1], 64)
+			require.NoError(t, err)
+		}
+		m.what = parts[4]
+		known[parts[0]] = m
+	}
+	require.NoError(t, lines.Err())
+	return known
+}
+
+// notMeasured are kinds that no run here can tell, each with why its cost is right.
+var notMeasured = map[kind]string{
+	kindNone:  "as dear as the dearest: a route that is not in the table",
+	kindVerb:  "what operators do by hand, a few a day, bounded by the group they ask",
+	kindProbe: "must answer whatever happens; as cheap as a 404",
+	kindDebug: "the admin listener's, which is not open to callers",
+	kindWhole: "as a list's compilation on every node, one second: a hundred times what the request itself costs here",
+}
+
+// Every route has a kind, and so a cost and a lane; every cost rests on a measurement
+// or says why not.
+func TestEveryRouteHasACostAndALane(t *testing.T) {
+	n := newTestNode(t)
+	named := map[string]bool{}
+	for _, r := range append(n.api.publicRoutes(), n.api.adminRoutes()...) {
+		at := r.method + " " + r.path
+		named[at] = true
+		is := chargeOf(&r)
+		require.NotEqual(t, kindNone, kindOf[at], "%s: name it in routesOf", at)
+		require.False(t, r.roles != 0 && is.cost == 0, "%s: whoever has a key pays for the call", at)
+		require.Equal(t, kindOf[at] == kindOpen || is.cost == 0, r.roles == 0, "%s: what has no key is paid for by its address", at)
+	}
+	for at := range kindOf {
+		require.True(t, named[at], "no such route: %s", at)
+	}
+	count := 0
+	for _, routes := range routesOf {
+		count += len(routes)
+	}
+	require.Len(t, kindOf, count, "a route has one kind")
+	costs := readCosts(t)
+	for k := range kinds {
+		is := charges[k]
+		if why := notMeasured[k]; why != "" {
+			require.NotContains(t, costs, is.name)
+			continue
+		}
+		m, known := costs[is.name]
+		require.True(t, known, "%s: not measured", is.name)
+		counted := float64(is.cost)
+		if m.per > 0 {
+			counted += m.ratio / m.per * float64(is.each) / 10
+		}
+		require.GreaterOrEqual(t, counted*1.25, m.ratio, "%s costs more than it counts", is.name)
+	}
+}
+
+// costTable is the part of docs/ROUTES.md about costs.
+func costTable(t testing.TB) string {
+	var page strings.Builder
+	page.WriteString(costPageHead)
+	costs := readCosts(t)
+	for k := range kinds {
+		is := charges[k]
+		if k == kindNone {
+			continue
+		}
+		counts := strconv.Itoa(is.cost)
+		if is.each != 0 {
+			counts += fmt.Sprintf(", and %.1f for each", float64(is.each)/10)
+		}
+		if why := notMeasured[k]; why != "" {
+			fmt.Fprintf(&page, "| %s | %s | %s | | | %s |\n", is.name, counts, is.lane.text(), why)
+			continue
+		}
+		m := costs[is.name]
+		fmt.Fprintf(&page, "| %s | %s | %s | %.0f µs | %.1f | %s |\n", is.name, counts, is.lane.text(), m.micros, m.ratio, m.what)
+	}
+	return page.String()
+}
+
+const costPageHead = `## What calls cost
+
+In screening calls, as measured beside one: processor time of the whole call within one node, without the network
+(` + "`go test ./httpapi -run MeasureCosts -measure`" + `). A call counts that much against its key's rate, a call without a key against its address
+(2,000 a second, burst twice that). A walk counts more for each leaf or case it looked at, once that is known. Each 16 KiB of a body beyond the first count one more,
+a screening call whose token had to be tried and was no good counts 10, a batch its payments, each as a call of its own. No call counts more than its key's burst.
+
+Lanes bound what runs at once on one node. *ordinary*: 16,384 calls. *reserved*: not counted, so that reviewers and operators get through.
+*scans*: half the processors, at least one; keys take turns, a long walk after every 1,024 leaves or cases. *streams*: 8, of one key 2, each
+step in a turn of the scans. In the last two 64 wait (8 of one key among the scans); others get 503 ` + "`overloaded`" + `.
+
+| kind | counts | lane | measured | in screening calls | what was measured |
+|---|---|---|---|---|---|
+`
+
+// Scans wait for one another, in turns, and verdicts for none of them: a node whose
+// places are all taken by one key's searches answers screening calls, and every other
+// key's search has the next turn.
+func TestScansHaveALaneOfTheirOwn(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	ctx := context.Background()
+	for range scanPlaces() {
+		require.NoError(t, n.api.scans.Enter(ctx, "key_admin"))
+	}
+	for _, path := range []string{"/v1/audit?disposition=REJECTED", "/v1/queue?q=x", "/v1/agents"} {
+		w := n.do("admin", "GET", path, "", "X-Railguard-Timeout-Ms", "20")
+		require.Equal(t, 503, w.Code, path)
+		require.Equal(t, "none", w.Header().Get("X-Railguard-Outcome"))
+		require.Contains(t, w.Body.String(), `"overloaded"`)
+	}
+	w := n.do("admin", "POST", "/v1/audit/txn_00000000/replay", "", "X-Railguard-Timeout-Ms", "20")
+	require.Equal(t, 503, w.Code)
+	require.Equal(t, 200, n.screen(token, "").Code)
+	require.Equal(t, 200, n.do("admin", "GET", "/v1/health", "").Code)
+	for range scanPlaces() {
+		n.api.scans.Leave("key_admin")
+	}
+	require.Equal(t, 200, n.do("admin", "GET", "/v1/queue?q=x", "").Code)
+	require.NoError(t, n.api.scans.Enter(ctx, "x"), "a place is left behind by none of them")
+	require.Zero(t, n.api.Running())
+}
+
+// One key has so many exports at once; its third waits for a place and is told so.
+func TestStreamsHavePlaces(t *testing.T) {
+	n := newTestNode(t)
+	n.api.deadline = 20 * time.Millisecond
+	for range streamsOfOneKey {
+		require.NoError(t, n.api.streams.Enter(context.Background(), "key_auditor"))
+	}
+	require.Equal(t, 503, n.do("auditor", "GET", "/v1/audit/export", "").Code)
+	require.Equal(t, 200, n.do("admin", "GET", "/v1/audit/export", "").Code)
+	n.api.streams.Leave("key_auditor")
+	require.Equal(t, 200, n.do("auditor", "GET", "/v1/audit/export", "").Code)
+	require.Zero(t, n.api.Running())
+}
+
+// What a walk looked at is charged when it is known.
+func TestWalksAreChargedByWhatTheyLookAt(t *testing.T) {
+	n := newTestNode(t)
+	slow := testKey("slow")
+	slow.Rate = 500
+	n.addKey(slow, testSecret("slow"))
+	_, token := n.register("")
+	for range 100 {
+		require.Equal(t, 200, n.screen(token, "").Code)
+	}
+	left := func(path string) float64 {
+		limiter := n.api.keysNow().byID[slow.ID].calls
+		limiter.SetBurstAt(time.Now(), 1000)
+		before := limiter.Tokens()
+		require.Equal(t, 200, n.do("slow", "GET", path, "").Code, path)
+		return before - limiter.Tokens()
+	}
+	n.api.keysNow().byID[slow.ID].calls.SetLimit(0)
+	require.InDelta(t, float64(charges[kindSearch].cost+100*charges[kindSearch].each/10), left("/v1/audit?disposition=REJECTED"), 5)
+	require.Greater(t, left("/v1/audit/export"), 100*float64(charges[kindExport].each)/10)
+}
+
+// Who has no key has a rate by address; who has one is not asked for it, and a probe
+// is always answered.
+func TestKeylessCallsAreBoundedByAddress(t *testing.T) {
+	n := newTestNode(t)
+	limited := map[string]int{}
+	for _, path := range []string{"/v1/health", "/v1/agents", "/nothing", "/log/checkpoint"} {
+		n.api.addresses = lanes.NewAddresses(1, 20, 16)
+		for range 25 {
+			if n.do("", "GET", path, "").Code == 429 {
+				limited[path]++
+			}
+		}
+		require.InDelta(t, 5, limited[path], 1, path)
+		require.Equal(t, 200, n.do("admin", "GET", "/v1/agents", "").Code)
+		require.Equal(t, 200, n.do("", "GET", "/livez", "").Code)
+		require.Equal(t, 200, n.do("", "GET", "/readyz", "").Code)
+	}
+}

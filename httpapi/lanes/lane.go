@@ -1,0 +1,143 @@
+package lanes
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"sync"
+)
+
+// ErrFull says that too many wait for a turn already, or too many of this caller.
+var ErrFull = errors.New("too many wait for a turn")
+
+// Lane is a number of places for dear work. Who finds none free waits, each caller in
+// a line of its own, and the lines take turns: who asks a hundred times waits longer,
+// and nobody else does. It is safe for concurrent use.
+type Lane struct {
+	waitingMax, perCaller int
+
+	mutex   sync.Mutex
+	free    int
+	waiting int              // In all lines.
+	lines   map[string]*line // Of callers that hold or wait for a place.
+	next    *list.List       // Of *line: those with somebody in them, in the order of their turns.
+}
+
+// line is one caller's calls.
+type line struct {
+	held    int       // Places and waiters.
+	waiting list.List // Of chan struct{}: closed when the turn has come.
+}
+
+// NewLane returns a lane with so many places, and bounds for those that wait in it:
+// altogether, and of one caller (those that have a place counted in).
+func NewLane(places, waitingMax, perCaller int) *Lane {
+	return &Lane{waitingMax: waitingMax, perCaller: perCaller, free: places, lines: make(map[string]*line), next: list.New()}
+}
+
+// Enter takes a place for caller, and waits for it until ctx ends. The error is
+// ErrFull at once, or that of ctx. Who got in must Leave.
+func (l *Lane) Enter(ctx context.Context, caller string) error {
+	l.mutex.Lock()
+	own := l.lines[caller]
+	if own == nil {
+		own = &line{}
+		l.lines[caller] = own
+	}
+	if own.held >= l.perCaller || l.free == 0 && l.waiting >= l.waitingMax {
+		l.forget(caller, own)
+		l.mutex.Unlock()
+		return ErrFull
+	}
+	own.held++
+	if l.free > 0 {
+		l.free--
+		l.mutex.Unlock()
+		return nil
+	}
+	return l.wait(ctx, caller, own)
+}
+
+// wait stands in line. The caller holds the mutex, which is released.
+func (l *Lane) wait(ctx context.Context, caller string, own *line) error {
+	turn := make(chan struct{})
+	place := own.waiting.PushBack(turn)
+	if own.waiting.Len() == 1 {
+		l.next.PushBack(own)
+	}
+	l.waiting++
+	l.mutex.Unlock()
+	select {
+	case <-turn:
+		return nil
+	case <-ctx.Done():
+	}
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	select {
+	case <-turn: // It came in the same moment, and belongs to the next.
+		l.give()
+	default:
+		own.waiting.Remove(place)
+		l.waiting--
+		if own.waiting.Len() == 0 {
+			l.drop(own)
+		}
+	}
+	own.held--
+	l.forget(caller, own)
+	return ctx.Err()
+}
+
+// Leave gives the caller's place to the line whose turn it is.
+func (l *Lane) Leave(caller string) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	own := l.lines[caller]
+	own.held--
+	l.forget(caller, own)
+	l.give()
+}
+
+// Pass lets one other caller go first, if anybody waits, and waits for the next turn:
+// long work calls it between its steps. After an error the place is gone.
+func (l *Lane) Pass(ctx context.Context, caller string) error {
+	l.mutex.Lock()
+	if l.waiting == 0 {
+		l.mutex.Unlock()
+		return nil
+	}
+	l.give()
+	return l.wait(ctx, caller, l.lines[caller])
+}
+
+// give hands one place on, or frees it.
+func (l *Lane) give() {
+	front := l.next.Front()
+	if front == nil {
+		l.free++
+		return
+	}
+	own := l.next.Remove(front).(*line)
+	close(own.waiting.Remove(own.waiting.Front()).(chan struct{}))
+	l.waiting--
+	if own.waiting.Len() > 0 {
+		l.next.PushBack(own)
+	}
+}
+
+// drop takes a line that is empty out of the order of turns.
+func (l *Lane) drop(own *line) {
+	for e := l.next.Front(); e != nil; e = e.Next() {
+		if e.Value.(*line) == own {
+			l.next.Remove(e)
+			return
+		}
+	}
+}
+
+func (l *Lane) forget(caller string, own *line) {
+	if own.held == 0 {
+		delete(l.lines, caller)
+	}
+}

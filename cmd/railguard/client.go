@@ -251,7 +251,7 @@ func refusedBy(response *http.Response) error {
 	if response.StatusCode == http.StatusServiceUnavailable || response.StatusCode == http.StatusBadGateway {
 		code = exitAway
 	}
-	return &exitError{code: code, err: fmt.Errorf("%d %s", response.StatusCode, text)}
+	return &exitError{code: code, err: fmt.Errorf("%d %s", response.StatusCode, text), status: response.StatusCode}
 }
 
 // fetch sends a call and returns the whole answer.

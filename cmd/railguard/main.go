@@ -25,8 +25,9 @@ const (
 
 // exitError carries an exit code up to main.
 type exitError struct {
-	code int
-	err  error
+	code   int
+	err    error
+	status int // Of the HTTP answer that it is; 0: of none.
 }
 
 func (e *exitError) Error() string { return e.err.Error() }

@@ -16,6 +16,7 @@ import (
 type verb struct {
 	path    string // "agent register": command and subcommand.
 	short   string
+	long    string
 	example string
 	group   string // Of the command; the first verb of a command decides.
 	method  string
@@ -28,6 +29,7 @@ type verb struct {
 	admin   bool              // On the admin listener.
 	keyed   bool              // Offers --idempotency-key.
 	preset  map[string]string // Fields that the verb itself sets.
+	file    bool              // Takes a file of payments.
 	token   bool              // Reads the credential from --token, --token-file or standard input.
 }
 
@@ -63,7 +65,7 @@ func (v *verb) command() *cobra.Command {
 		use += " [" + strings.ToUpper(v.loose) + "]"
 	}
 	cmd := &cobra.Command{
-		Use: use, Short: v.short, Example: v.example,
+		Use: use, Short: v.short, Long: v.long, Example: v.example,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != len(v.args) && (v.loose == "" || len(args) != len(v.args)+1) {
 				return usage("expected %d argument(s): %s", len(v.args), strings.ToUpper(strings.Join(v.args, " ")))
@@ -85,6 +87,10 @@ func (v *verb) command() *cobra.Command {
 	if v.pages() {
 		cmd.Flags().BoolVar(&all, "all", false, "to the end (default: 50 rows, or --limit)")
 	}
+	file := &fileRun{client: c}
+	if v.file {
+		file.flags(cmd)
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := c.settle(cmd, v.admin); err != nil {
 			return err
@@ -95,6 +101,10 @@ func (v *verb) command() *cobra.Command {
 				return err
 			}
 			*values["token"] = token
+		}
+		if file.path != "" {
+			file.token = *values["token"]
+			return file.screen(cmd)
 		}
 		if len(args) > len(v.args) {
 			if *values[v.loose] != "" {

@@ -116,8 +116,17 @@ var paymentVerbs = append(append([]verb{
 	{path: "user reissue", short: "Issue a new user credential", method: http.MethodPost, url: "/v1/users/{user}/reissue", args: []string{"user"}, keyed: true, fields: []field{{flag: "overlap-hours", kind: "number", help: "how long older tokens stay good (0 to 168)"}, {flag: "reason", help: "why"}, {flag: "actor", help: "who decides"}}},
 	{path: "user get", short: "Show a user", method: http.MethodGet, url: "/v1/users/{user}", args: []string{"user"}},
 	{
-		path: "screen", group: "payments", short: "Screen a payment", method: http.MethodPost, url: "/v1/screen", fields: screenFields, keyed: true, token: true,
-		example: `  railguard screen --token "$TOKEN" --amount 100 --chain ETH --cp-wallet 0x098B716B8Aaf21512996dC57EB0615e2383E2f96`,
+		path: "screen", group: "payments", short: "Screen a payment", method: http.MethodPost, url: "/v1/screen", fields: screenFields, keyed: true, token: true, file: true,
+		long: `Screen one payment, or with --file many: one JSON object a line, with the members
+of POST /v1/screen (token may be left to --token-file). The results come one a
+line, in order. Each payment is sent with an idempotency key made of its bytes:
+a run that broke off is run again, and what was screened is not screened twice
+(for 24 hours; --run names another run).
+
+Exit codes with --file: 0 every payment has a verdict, 1 some were refused,
+2 wrong flags, 3 some have no outcome yet: run it again.`,
+		example: `  railguard screen --file payments.ndjson --out verdicts.ndjson
+  railguard screen --token "$TOKEN" --amount 100 --chain ETH --cp-wallet 0x098B716B8Aaf21512996dC57EB0615e2383E2f96`,
 	},
 	{path: "dry-run", group: "payments", short: "Show what a payment would get, without record or debit", method: http.MethodPost, url: "/v1/screen/dry-run", fields: screenFields, token: true},
 }, statusVerbs("user", "user", "/v1/users")...)...)

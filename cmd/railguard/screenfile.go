@@ -1,0 +1,405 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// fileRun is one run of `railguard screen --file`: a file of payments, one JSON object
+// a line, through the batch call. Every payment is sent with an idempotency key that
+// comes of its own bytes, so that a run that broke off is simply run again.
+type fileRun struct {
+	client   *client
+	path     string
+	out      string
+	run      string // Part of the keys.
+	token    string // For payments that have none.
+	size     int    // Payments in a batch.
+	parallel int
+
+	total  tally
+	seen   map[[16]byte]uint32 // How often a payment stood in the file already.
+	errors chan error
+}
+
+// Bounds of a run.
+const (
+	fileBatchMax    = 256
+	fileBatchBytes  = 1 << 20
+	fileLineMax     = 64 << 10
+	fileLinesMax    = 8_388_608 // No more keys than that are kept by a cluster.
+	fileParallelMax = 64
+	fileTries       = 8
+)
+
+// filePause is how long the first pause between two tries is; each is twice as long as
+// the one before, up to 16 times. A variable for tests alone.
+var filePause = 250 * time.Millisecond
+
+func (x *fileRun) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&x.path, "file", "", "screen all payments of this file, one JSON object a line (- is standard input)")
+	flags.StringVar(&x.out, "out", "", "with --file: where the results go, one a line (default: standard output)")
+	flags.StringVar(&x.run, "run", "", "with --file: name of the run; the same payments under another name are other payments")
+	flags.IntVar(&x.size, "batch", 100, "with --file: payments in one call, 1 to 256")
+	flags.IntVar(&x.parallel, "parallel", 4, "with --file: calls at once, 1 to 64")
+}
+
+// tally is what came of the payments.
+type tally struct {
+	lines, refused, open, replayed int
+	verdicts                       map[string]int
+}
+
+// filePayment is one line on its way.
+type filePayment struct {
+	line   int
+	body   []byte // As it is sent.
+	result []byte // As it is written, without its line number.
+}
+
+// fileBatch is some payments that are sent together.
+type fileBatch struct {
+	payments []filePayment
+	read     int64 // Bytes of the file up to here.
+	done     chan struct{}
+}
+
+// screen reads, sends and writes; the results keep the order of the file.
+func (x *fileRun) screen(cmd *cobra.Command) error {
+	if x.size < 1 || x.size > fileBatchMax || x.parallel < 1 || x.parallel > fileParallelMax {
+		return usage("--batch must be 1 to %d and --parallel 1 to %d", fileBatchMax, fileParallelMax)
+	}
+	in, size, err := openPayments(x.path, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, finish, err := x.output(cmd.OutOrStdout())
+	if err != nil {
+		return err
+	}
+	began, shown := time.Now(), newProgress(cmd.ErrOrStderr(), "screening")
+	err = x.stream(cmd.Context(), in, func(b *fileBatch) error {
+		shown.set(b.read, size)
+		return x.write(out, b)
+	})
+	shown.end()
+	if closing := finish(); err == nil {
+		err = closing
+	}
+	x.summary(cmd.ErrOrStderr(), time.Since(began))
+	return x.verdict(err)
+}
+
+func openPayments(path string, standard io.Reader) (io.ReadCloser, int64, error) {
+	if path == "-" {
+		return io.NopCloser(standard), 0, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, 0, usage("--file: %w", err)
+	}
+	size := int64(0)
+	if info, err := file.Stat(); err == nil {
+		size = info.Size()
+	}
+	return file, size, nil
+}
+
+func (x *fileRun) output(standard io.Writer) (*bufio.Writer, func() error, error) {
+	if x.out == "" {
+		buffered := bufio.NewWriter(standard)
+		return buffered, buffered.Flush, nil
+	}
+	file, err := os.OpenFile(x.out, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, nil, usage("--out: %w", err)
+	}
+	buffered := bufio.NewWriter(file)
+	return buffered, func() error { return errors.Join(buffered.Flush(), file.Close()) }, nil
+}
+
+// stream sends batches as many at once as it may, and hands them on in order. What
+// cannot be mended (a key that is none, a line that is too long) ends it.
+func (x *fileRun) stream(ctx context.Context, in io.Reader, take func(*fileBatch) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	x.seen, x.total.verdicts, x.errors = map[[16]byte]uint32{}, map[string]int{}, make(chan error, x.parallel+1)
+	work, order := make(chan *fileBatch, x.parallel), make(chan *fileBatch, 2*x.parallel)
+	for range x.parallel {
+		own := *x.client // Each worker keeps to the address that answered it last.
+		go func() {
+			for b := range work {
+				if err := x.send(ctx, &own, b.payments); err != nil {
+					x.errors <- err
+					return
+				}
+				close(b.done)
+			}
+		}()
+	}
+	go func() {
+		defer close(work)
+		defer close(order)
+		if err := x.read(ctx, in, work, order); err != nil {
+			x.errors <- err
+		}
+	}()
+	for b := range order {
+		select {
+		case <-b.done:
+		case err := <-x.errors:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if err := take(b); err != nil {
+			return err
+		}
+	}
+	select {
+	case err := <-x.errors:
+		return err
+	default:
+		return nil
+	}
+}
+
+// read makes batches of the lines.
+func (x *fileRun) read(ctx context.Context, in io.Reader, work, order chan<- *fileBatch) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 0, 64<<10), 1<<20)
+	b, bytesHeld, read := &fileBatch{done: make(chan struct{})}, 0, int64(0)
+	flush := func() error {
+		if b.read = read; len(b.payments) == 0 {
+			return nil
+		}
+		for _, to := range []chan<- *fileBatch{order, work} {
+			select {
+			case to <- b:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		b, bytesHeld = &fileBatch{done: make(chan struct{})}, 0
+		return nil
+	}
+	for number := 1; lines.Scan(); number++ {
+		read += int64(len(lines.Bytes())) + 1
+		text := bytes.TrimSpace(lines.Bytes())
+		if len(text) == 0 {
+			continue
+		}
+		if number > fileLinesMax {
+			return fmt.Errorf("%s has more than %d lines: split it", x.path, fileLinesMax)
+		}
+		payment := x.payment(number, text)
+		b.payments = append(b.payments, payment)
+		if bytesHeld += len(payment.body); len(b.payments) == x.size || bytesHeld > fileBatchBytes {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("%s: %w", x.path, err)
+	}
+	return flush()
+}
+
+// payment makes a line ready to be sent: with a key, and the token where it has none.
+func (x *fileRun) payment(number int, text []byte) filePayment {
+	p := filePayment{line: number}
+	var members map[string]json.RawMessage
+	switch {
+	case len(text) > fileLineMax:
+		p.result = []byte(`{"status":413,"code":"payload_too_large","message":"the line is longer than 64 KiB"}`)
+		return p
+	case text[0] != '{' || json.Unmarshal(text, &members) != nil:
+		p.result = []byte(`{"status":400,"code":"invalid_json","message":"the line is not one JSON object"}`)
+		return p
+	}
+	var added []byte
+	if _, given := members["token"]; !given && x.token != "" {
+		quoted, _ := json.Marshal(x.token) // A string can always be written.
+		added = append(append(append(added, `"token":`...), quoted...), ',')
+	}
+	if _, given := members["idempotencyKey"]; !given {
+		added = append(append(append(added, `"idempotencyKey":"`...), x.key(text)...), `",`...)
+	}
+	rest := bytes.TrimLeft(text[1:], " \t\r\n")
+	if len(members) == 0 {
+		added = bytes.TrimSuffix(added, []byte{','})
+	}
+	p.body = append(append([]byte{'{'}, added...), rest...)
+	return p
+}
+
+// key comes of the run's name, the payment's bytes and how often they stood in the
+// file before: lines may be added, taken out or moved between two runs.
+func (x *fileRun) key(text []byte) string {
+	sum := sha256.Sum256(append([]byte("railguard screen --file\x00"+x.run+"\x00"), text...))
+	again := x.seen[[16]byte(sum[:])]
+	x.seen[[16]byte(sum[:])] = again + 1
+	return fmt.Sprintf("file-%s-%d", hex.EncodeToString(sum[:16]), again)
+}
+
+// send sends payments until each has an outcome, as often as is reasonable. What it
+// cannot get stays open: its last answer is its result.
+func (x *fileRun) send(ctx context.Context, c *client, payments []filePayment) error {
+	var waiting []*filePayment
+	for i := range payments {
+		if payments[i].body != nil {
+			waiting = append(waiting, &payments[i])
+		}
+	}
+	for try := 0; len(waiting) > 0 && try < fileTries; try++ {
+		if try > 0 {
+			select {
+			case <-time.After(filePause << min(try-1, 4)):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		if err := x.sendOnce(ctx, c, waiting); err != nil {
+			return err
+		}
+		still := waiting[:0]
+		for _, p := range waiting {
+			if read := readResult(p.result); read.Status == http.StatusServiceUnavailable || read.Code == "idempotency_in_flight" {
+				still = append(still, p)
+			}
+		}
+		waiting = still
+	}
+	return nil
+}
+
+// sendOnce makes one call. One that is refused whole for what is in it is made in
+// halves, so that what is wrong with one payment is said of that one.
+func (x *fileRun) sendOnce(ctx context.Context, c *client, payments []*filePayment) error {
+	body := []byte(`{"payments":[`)
+	for i, p := range payments {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, p.body...)
+	}
+	data, err := c.fetch(ctx, &call{method: http.MethodPost, path: "/v1/screen/batch", body: append(body, ']', '}')})
+	var refused *exitError
+	if errors.As(err, &refused) {
+		return x.refused(ctx, c, payments, refused)
+	}
+	if err != nil {
+		return err
+	}
+	var answer struct{ Results []json.RawMessage }
+	if err := json.Unmarshal(data, &answer); err != nil || len(answer.Results) != len(payments) {
+		return fmt.Errorf("the answer has %d results for %d payments", len(answer.Results), len(payments))
+	}
+	for i, p := range payments {
+		p.result = answer.Results[i]
+	}
+	return nil
+}
+
+func (x *fileRun) refused(ctx context.Context, c *client, payments []*filePayment, refused *exitError) error {
+	switch status := refused.status; {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case refused.code == exitAway, status == http.StatusTooManyRequests:
+		for _, p := range payments { // Comes again: with its key it counts once, whatever became of it.
+			p.result = []byte(`{"status":503,"code":"outcome_unknown","outcome":"unknown","message":` + quote(refused.Error()) + `}`)
+		}
+		return nil
+	case status != http.StatusBadRequest && status != http.StatusRequestEntityTooLarge:
+		return refused
+	case len(payments) == 1:
+		payments[0].result = fmt.Appendf(nil, `{"status":%d,"code":"invalid_json","message":%s}`, status, quote(refused.Error()))
+		return nil
+	}
+	half := len(payments) / 2
+	if err := x.sendOnce(ctx, c, payments[:half]); err != nil {
+		return err
+	}
+	return x.sendOnce(ctx, c, payments[half:])
+}
+
+func quote(text string) string {
+	data, _ := json.Marshal(text) // A string can always be written.
+	return string(data)
+}
+
+// fileResult is what a run reads of a payment's result.
+type fileResult struct {
+	Status        int
+	Verdict, Code string
+	Replayed      bool
+}
+
+func readResult(data []byte) (read fileResult) {
+	_ = json.Unmarshal(data, &read) // Of our own service; a status of 0 counts as refused.
+	return read
+}
+
+// write writes a batch's results and counts them.
+func (x *fileRun) write(out *bufio.Writer, b *fileBatch) error {
+	for i := range b.payments {
+		p := &b.payments[i]
+		read := readResult(p.result)
+		x.total.lines++
+		switch {
+		case read.Status == http.StatusOK:
+			x.total.verdicts[read.Verdict]++
+		case read.Status == http.StatusServiceUnavailable || read.Code == "idempotency_in_flight":
+			x.total.open++
+		default:
+			x.total.refused++
+		}
+		if read.Replayed {
+			x.total.replayed++
+		}
+		if _, err := fmt.Fprintf(out, "{\"line\":%d,%s\n", p.line, p.result[1:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *fileRun) summary(out io.Writer, took time.Duration) {
+	t := &x.total
+	fmt.Fprintf(out, "%d payments in %s (%.0f a second):", t.lines, took.Round(time.Millisecond), float64(t.lines)/max(took.Seconds(), 0.001))
+	for _, verdict := range []string{"PROCEED", "REVIEW", "BLOCK", "UNKNOWN"} {
+		fmt.Fprintf(out, " %d %s,", t.verdicts[verdict], verdict)
+	}
+	fmt.Fprintf(out, " %d refused, %d without an outcome; %d were known from before\n", t.refused, t.open, t.replayed)
+}
+
+// verdict is the run's exit code.
+func (x *fileRun) verdict(err error) error {
+	again := "run the same command again: what has been screened is not screened twice (for 24 hours)"
+	switch {
+	case errors.Is(err, context.Canceled):
+		return &exitError{code: exitAway, err: errors.New("interrupted; " + again)}
+	case err != nil:
+		return err
+	case x.total.open > 0:
+		return &exitError{code: exitAway, err: fmt.Errorf("%d payments have no outcome yet; %s", x.total.open, again)}
+	case x.total.refused > 0:
+		return &exitError{code: exitFailed, err: fmt.Errorf("%d payments were refused; see their results", x.total.refused)}
+	}
+	return nil
+}

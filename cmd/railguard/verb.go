@@ -95,22 +95,12 @@ func (v *verb) command() *cobra.Command {
 		if err := c.settle(cmd, v.admin); err != nil {
 			return err
 		}
-		if v.token && *values["token"] == "" && tokenFile != "" {
-			token, err := readTokenFile(tokenFile)
-			if err != nil {
-				return err
-			}
-			*values["token"] = token
+		if err := v.fill(args, values, tokenFile); err != nil {
+			return err
 		}
 		if file.path != "" {
 			file.token = *values["token"]
 			return file.screen(cmd)
-		}
-		if len(args) > len(v.args) {
-			if *values[v.loose] != "" {
-				return usage("give the %s once: as an argument or with --%s", v.loose, v.loose)
-			}
-			*values[v.loose] = args[len(v.args)]
 		}
 		request, err := v.request(args, values)
 		if err != nil {
@@ -126,6 +116,24 @@ func (v *verb) command() *cobra.Command {
 		return show(cmd.OutOrStdout(), data, c.output, v.columns)
 	}
 	return cmd
+}
+
+// fill gives values what stands in a file or as an argument.
+func (v *verb) fill(args []string, values map[string]*string, tokenFile string) error {
+	if v.token && *values["token"] == "" && tokenFile != "" {
+		token, err := readTokenFile(tokenFile)
+		if err != nil {
+			return err
+		}
+		*values["token"] = token
+	}
+	if len(args) > len(v.args) {
+		if *values[v.loose] != "" {
+			return usage("give the %s once: as an argument or with --%s", v.loose, v.loose)
+		}
+		*values[v.loose] = args[len(v.args)]
+	}
+	return nil
 }
 
 // flagValues makes the flags of a verb's fields and parameters.

@@ -29,7 +29,7 @@ const (
 	listKept        = engine.Retention // After a list's last day as the active one.
 	tablesKept      = engine.DayLength // After the last day they were asked; they can be made again.
 	listWriteQueue  = 4                // Activated lists waiting to be written.
-	listRecordSlack = 4 * engine.KiB   // A chunk record's fields beside its data.
+	listRecordSlack = 16 * engine.KiB  // A chunk record's fields beside its data.
 	policyRecordMax = engine.PolicyRecordMax
 )
 
@@ -216,13 +216,15 @@ func (k *listKeeper) as(digest [32]byte, matcher uint16) (*ofac.Index, error) {
 		return nil, fmt.Errorf("%w %d: this node has %v", ofac.ErrMatcherVersion, matcher, []uint16(k.matchers))
 	}
 	k.mu.Lock()
-	index, coming := k.readyList(key), k.wants(key)
+	index, coming, failed := k.readyList(key), k.wants(key), k.failed[key]
 	k.mu.Unlock()
-	if index != nil {
+	switch {
+	case index != nil:
 		return index, nil
-	}
-	if coming {
-		return nil, fmt.Errorf("list %x: its tables are being made: %w", digest[:4], ErrNoList)
+	case failed != nil:
+		return nil, fmt.Errorf("list %x: %w: %w", digest[:4], ErrNoList, failed)
+	case coming:
+		return nil, fmt.Errorf("list %x: %w: %w", digest[:4], ErrNoList, ofac.ErrBeingCompiled)
 	}
 	index, err := k.find(key)
 	if !errors.Is(err, ErrNoList) || k.peers.portless() {

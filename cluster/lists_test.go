@@ -90,7 +90,7 @@ func TestListNotCompiledInTime(t *testing.T) {
 	require.Nil(t, n.lists.follow(&fsm.Effects{Settings: &settings, ListData: encodedList(t, "SECOND WORKS"), Time: n.LogTime()}))
 	require.Equal(t, "the active list is being compiled", n.lists.missing(&settings))
 	_, err := n.ListByDigest(digest)
-	require.ErrorIs(t, err, ErrNoList)
+	require.ErrorIs(t, err, ofac.ErrBeingCompiled)
 	require.Same(t, before, n.List())
 
 	activateList(t, n, digest)
@@ -101,8 +101,15 @@ func TestListNotCompiledInTime(t *testing.T) {
 // wait for tables that will never be.
 func TestListThatCannotBeCompiled(t *testing.T) {
 	n := openAlone(t, t.TempDir())
-	digest := stageList(t, n, []byte("not a list"))
+	notOne := []byte("not a list")
+	_, err := n.Stage(t.Context(), notOne, wire.ListInfo{}, wire.Common{})
+	require.ErrorIs(t, err, ofac.ErrEntities, "what this node cannot compile is not replicated")
+	require.Empty(t, n.Settings().Staged)
+	digest := ofac.Digest(notOne) // Another binary may have.
+	chunk := wire.ListChunk{Digest: digest, Total: uint32(len(notOne)), Data: notOne, Info: &wire.ListInfo{Digest: digest, Entries: 1, Sample: true}}
+	require.Equal(t, wire.Applied, propose(t, n, wire.KindListChunk, wire.Encode(&chunk)).Code)
 	activateList(t, n, digest)
+	require.Eventually(t, func() bool { return strings.Contains(n.checkList().Text, "cannot") }, 10*time.Second, time.Millisecond)
 	check := n.checkList()
 	require.False(t, check.OK)
 	require.Contains(t, check.Text, "cannot be compiled")

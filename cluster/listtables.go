@@ -219,6 +219,18 @@ func (k *listKeeper) compile(key tablesKey, entities []byte, at engine.Time) (*o
 	return index, nil
 }
 
+// compileAhead makes the tables of a list that is about to be staged and leaves them on
+// disk, where they are found when it is: once is enough.
+func (k *listKeeper) compileAhead(key tablesKey, entities []byte) error {
+	if _, err := os.Stat(k.tablesPath(key)); err == nil {
+		return nil // Whether they are good is looked at when they are opened.
+	}
+	if _, err := k.compile(key, entities, k.state.LogTime()); err != nil {
+		return fmt.Errorf("%w: it cannot be compiled: %w", ofac.ErrEntities, err)
+	}
+	return nil
+}
+
 // told names the tables that are made, for the others.
 func (k *listKeeper) told() []port.ListTables {
 	k.mu.Lock()
@@ -325,7 +337,8 @@ func (n *Node) MatcherReady(to uint16) error {
 // Stage replicates an encoded list of entities in chunks through the log, one after
 // another so that screening goes on between them. The result is the last chunk's: its
 // leaf says that the list is staged, and by then the voters that answer have its
-// tables. One list is staged at a time.
+// tables. One list is staged at a time. What cannot be compiled here is not replicated:
+// the error wraps ofac.ErrEntities.
 func (n *Node) Stage(ctx context.Context, entities []byte, info wire.ListInfo, common wire.Common) (wire.Result, error) {
 	if len(entities) == 0 || len(entities) > engine.ListMax {
 		return wire.Result{}, fmt.Errorf("list of entities of %d bytes: %w", len(entities), wire.ErrTooLarge)
@@ -335,6 +348,9 @@ func (n *Node) Stage(ctx context.Context, entities []byte, info wire.ListInfo, c
 	}
 	defer n.lists.staging.leave()
 	chunk := wire.ListChunk{Digest: ofac.Digest(entities), Total: uint32(len(entities))}
+	if err := n.lists.compileAhead(tablesKey{chunk.Digest, n.Settings().Matcher}, entities); err != nil {
+		return wire.Result{}, err
+	}
 	info.Digest = chunk.Digest
 	for at := 0; ; at += len(chunk.Data) {
 		chunk.Offset = uint32(at)

@@ -15,6 +15,7 @@ import (
 	"railguard/cluster/port"
 	"railguard/cluster/report"
 	"railguard/engine"
+	"railguard/fsm/wire"
 )
 
 const (
@@ -236,8 +237,26 @@ func (n *Node) warnings() []string {
 	if at := engine.Time(n.state.displaced.Load()); at > 0 && n.LogTime() < at+displacedShown {
 		warnings = append(warnings, "R25 forgets payments that still count: there are more pairs of agent and counterparty than its table holds")
 	}
+	warnings = append(warnings, listWarnings(n.Settings().List)...)
 	if n.waitsToBeTold() {
 		warnings = append(warnings, waitingText)
+	}
+	return warnings
+}
+
+// listWarnings names what the active list lacks.
+func listWarnings(list *wire.ListInfo) (warnings []string) {
+	if list == nil || list.Sample {
+		return nil
+	}
+	if list.SDN == 0 {
+		warnings = append(warnings, "the active sanctions list has no SDN list: nobody on it is found")
+	}
+	if list.CONS == 0 {
+		warnings = append(warnings, "the active sanctions list has no consolidated (non-SDN) list: nobody on it is found")
+	}
+	if list.Quarantined > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d malformed entities were left out of the active sanctions list: `railguard ofac status` names them", list.Quarantined))
 	}
 	return warnings
 }

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strconv"
 	"testing"
@@ -27,6 +28,9 @@ type testNode struct {
 	list     *ofac.Index
 	agent    *engine.AgentProfile
 	asked    int
+
+	coming            *ofac.Index // What ListAs gives after so many looks; below 0: never.
+	compiling, looked int
 }
 
 func (n *testNode) Settings() *fsm.Settings                      { return n.settings }
@@ -38,11 +42,22 @@ func (n *testNode) Comments(uint64) []uint64                     { return nil }
 func (n *testNode) LogTime() engine.Time                         { return testNow }
 func (n *testNode) Applied() uint64                              { return 1 }
 func (n *testNode) ListByDigest([32]byte) (*ofac.Index, error)   { return nil, nil }
-func (n *testNode) ListAs([32]byte, uint16) (*ofac.Index, error) { return nil, nil }
 func (n *testNode) Leaf(context.Context, uint64) ([]byte, error) { return nil, wire.ErrNoLeader }
 func (n *testNode) WaitApplied(context.Context, uint64) error    { return nil }
 
 func (n *testNode) View(context.Context, uint64) (*fsm.View, error) { return nil, wire.ErrNoLeader }
+
+// ListAs gives the list once the tables are made: after so many looks.
+func (n *testNode) ListAs([32]byte, uint16) (*ofac.Index, error) {
+	n.looked++
+	switch {
+	case n.compiling < 0:
+		return nil, ofac.ErrMatcherVersion
+	case n.looked <= n.compiling:
+		return nil, fmt.Errorf("list: %w", ofac.ErrBeingCompiled)
+	}
+	return n.coming, nil
+}
 
 func (n *testNode) Agent(slot engine.AgentSlot) *engine.AgentProfile {
 	if slot == n.agent.Slot {
@@ -189,5 +204,34 @@ func BenchmarkScreen(b *testing.B) {
 		if _, err := judge.Screen(); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// A call waits a moment for tables that are being made here, and no longer; where they
+// will not be made it does not wait at all.
+func TestCallsWaitForTables(t *testing.T) {
+	n, judges := newTestNode(t)
+	n.coming, n.list = n.list, nil
+	var judge Judge
+	defer judge.Reset()
+	for _, c := range []struct {
+		name              string
+		compiling, looked int
+		found             bool
+	}{
+		{"made meanwhile", 3, 4, true}, {"not made in time", 1 << 30, int(listPatience / listLook), false}, {"never", -1, 1, false},
+	} {
+		n.compiling, n.looked = c.compiling, 0
+		judge.Begin(context.Background(), judges, &Call{Caller: &Caller{}})
+		list, err := judge.ActiveList()
+		require.Equal(t, c.looked, n.looked, c.name)
+		if c.found {
+			require.NoError(t, err)
+			require.Same(t, n.coming, list)
+			continue
+		}
+		var refused *Refusal
+		require.ErrorAs(t, err, &refused, c.name)
+		require.Equal(t, "sanctions_data_unavailable", refused.Code)
 	}
 }

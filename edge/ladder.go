@@ -225,6 +225,7 @@ func (j *Judge) DryRun(m *strictjson.Members) error {
 	m.Texts("triggered", ruleCodes(x.decision.Triggered))
 	m.Texts("shadow", ruleCodes(x.decision.Shadow))
 	j.writeMatches(m, list)
+	s.parties(m, list)
 	x.write(m)
 	if warnings := s.warnings(); len(warnings) > 0 {
 		m.List("warnings", warnings)

@@ -39,6 +39,7 @@ func (j *Judge) Explain(l *Leaf, m *strictjson.Members) error {
 	}
 	x.decision, x.mask = x.recorded, x.static|x.recorded.Triggered|x.recorded.Shadow
 	l.CopyTo(m, "txnId", "verdict", "rule", "reason", "screenedAt", "ruleSet", "policyVersion", "listVersion", "credentialStatus", "matches")
+	j.shared.Parties(l, m)
 	x.write(m)
 	return nil
 }

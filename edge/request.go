@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"railguard/engine"
+	"railguard/ofac"
 	"railguard/strictjson"
 )
 
@@ -60,9 +61,7 @@ func (j *Judge) Read() error {
 	if alias := f.Text("model", engine.FieldMax); s.request.Model == "" {
 		s.request.Model = alias
 	}
-	f.Text("cpCountry", engine.FieldMax) // Kept in the record; no rule reads them.
-	f.Text("cpDateOfBirth", engine.FieldMax)
-	f.Name("cpAddress")
+	s.context = ofac.Context{Country: f.Text("cpCountry", engine.FieldMax), BirthDate: f.Text("cpDateOfBirth", engine.FieldMax), Address: f.Name("cpAddress")}
 	for _, name := range unsupported {
 		if f.Given(name) {
 			f.Invalid(name, "is not supported yet: leave it out")

@@ -1,10 +1,13 @@
 package edge
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"railguard/engine"
+	"railguard/fsm"
 	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 	"railguard/ofac"
@@ -31,6 +34,7 @@ type screening struct {
 	token     string // As sent, prefix and all; "" when not a string.
 	userToken string
 	userGiven bool
+	context   ofac.Context          // What the call says of its counterparty besides; no rule reads it.
 	strangers []strictjson.Stranger // Unknown members that are near to none; warned of.
 	agent     credentialClaims
 	user      credentialClaims
@@ -93,11 +97,35 @@ func (j *Judge) ActiveList() (*ofac.Index, error) {
 	if list != nil && list.Digest() == settings.List.Digest && list.Matcher() == settings.Matcher {
 		return list, nil
 	}
-	list, err := j.shared.deps.Published.ListAs(settings.List.Digest, settings.Matcher)
-	if err != nil || list == nil {
-		return nil, refuse("sanctions_data_unavailable", "this node has not compiled the active sanctions list yet; no verdict can be given here: ask another node")
+	return j.shared.awaitList(j.ctx, settings)
+}
+
+// How long a call waits for the tables of the active list, and between two looks. A call
+// that waits is in flight, and as bounded as any.
+const (
+	listPatience = 1200 * time.Millisecond
+	listLook     = 10 * time.Millisecond
+)
+
+// awaitList waits a moment for tables that are being made here: most are within a
+// second. Whoever waits longer is told to ask another node; nothing happened.
+func (js *Judges) awaitList(ctx context.Context, settings *fsm.Settings) (*ofac.Index, error) {
+	for range listPatience / listLook {
+		list, err := js.deps.Published.ListAs(settings.List.Digest, settings.Matcher)
+		if err == nil && list != nil {
+			return list, nil
+		}
+		if !errors.Is(err, ofac.ErrBeingCompiled) {
+			break
+		}
+		select {
+		case <-time.After(listLook):
+			continue
+		case <-ctx.Done():
+		}
+		break
 	}
-	return list, nil
+	return nil, refuse("sanctions_data_unavailable", "this node has not compiled the active sanctions list yet; no verdict can be given here: ask another node")
 }
 
 func noList() *Refusal {

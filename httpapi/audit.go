@@ -38,6 +38,9 @@ func showRecord(c *call) error {
 		return err
 	}
 	c.writeRecord(&c.out, &l, disposition)
+	if c.key.SeesAll() {
+		c.api.judges.Parties(&l, &c.out)
+	}
 	c.reply(http.StatusOK, c.out)
 	return nil
 }

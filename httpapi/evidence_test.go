@@ -21,6 +21,7 @@ import (
 	"railguard/audit/proof"
 	"railguard/edge"
 	"railguard/fsm/wire"
+	"railguard/ofac"
 )
 
 // Evidence of a real node under scissors: whatever is cut, moved, joined or
@@ -405,4 +406,55 @@ func TestProofsCannotBeCut(t *testing.T) {
 		require.Error(t, err, "%s", forged)
 	}
 	require.True(t, strings.Contains(string(e.proof), `"comments"`))
+}
+
+// Whoever sees what matched sees who is meant: the facts of the list that the record
+// names, and where the call's context agrees or differs. The context changes no verdict.
+func TestMatchesSayWhoIsMeant(t *testing.T) {
+	n := newTestNode(t)
+	person := func(uid uint32, born, country string) ofac.Entity {
+		return ofac.Entity{
+			UID: uid, Type: ofac.Individual, Lists: ofac.ListSDN, Sublists: []string{"SDN List"}, Programs: []string{"TEST"},
+			Names: []ofac.Name{{ID: uid, AliasType: "Name", Primary: true, Script: "Latin", Full: "QUILLFEATHER, Ambrose"}},
+			Facts: []ofac.Fact{{Kind: ofac.FactBirthDate, Label: "Birthdate", Value: born}, {Kind: ofac.FactNationality, Label: "Nationality Country", Value: country}},
+		}
+	}
+	n.activate([]ofac.Entity{person(501, "1962-11-23", "Venezuela"), person(502, "1975-01-01", "Iran")}, testMeta("2026-03-10", false))
+	_, token := n.registered("")
+	body := func(context string) string {
+		return `{"token":"` + token + `","amount":1,"cpName":"Ambrose Quillfeather"` + context + `}`
+	}
+	plain := answer(t, n.do("screener", "POST", "/v1/screen", body("")), 200)
+	v := answer(t, n.do("screener", "POST", "/v1/screen", body(`,"cpDateOfBirth":"1975","cpCountry":"IR"`)), 200)
+	require.Equal(t, "BLOCK", textOf(plain, "verdict"))
+	require.Equal(t, "BLOCK", textOf(v, "verdict"), "context never softens")
+	require.Nil(t, v.Get("parties"), "nor tells the caller")
+	path := "/v1/audit/" + textOf(v, "txnId")
+
+	for _, place := range []struct{ role, path string }{{"reviewer", path}, {"auditor", path + "/explain"}} {
+		shown := answer(t, n.do(place.role, "GET", place.path, ""), 200)
+		require.Equal(t, "null", shown.Get("partiesUnavailable").String())
+		require.Len(t, shown.GetArray("parties"), 2)
+		require.Equal(t, "502", textOf(shown, "parties", "0", "uid"), "whom the context agrees with comes first")
+		require.Equal(t, "date of birth", textOf(shown, "parties", "0", "facts", "0", "kind"))
+		require.Equal(t, "date of birth agrees: 1975-01-01", textOf(shown, "parties", "0", "context", "0"))
+		require.Equal(t, "date of birth differs: 1975 against 1962", textOf(shown, "parties", "1", "context", "0"))
+	}
+	require.Nil(t, answer(t, n.do("screener", "GET", path, ""), 200).Get("parties"))
+	require.Nil(t, answer(t, n.do("ops", "GET", path, ""), 200).Get("parties"))
+	masked := answer(t, n.do("ops", "GET", path, ""), 200)
+	require.Equal(t, maskedText, textOf(masked, "_request", "cpDateOfBirth"))
+	dry := answer(t, n.do("reviewer", "POST", "/v1/screen/dry-run", body(`,"cpDateOfBirth":"23 Nov 1962"`)), 200)
+	require.Equal(t, "501", textOf(dry, "parties", "0", "uid"))
+	require.Equal(t, "date of birth agrees: 1962-11-23", textOf(dry, "parties", "0", "context", "0"))
+
+	// Another list is active, and this one is gone.
+	digest := n.Settings().List.Digest
+	n.activate(testEntities("SOMEBODY ELSE"), testMeta("2026-03-11", false))
+	require.Len(t, answer(t, n.do("auditor", "GET", path, ""), 200).GetArray("parties"), 2, "still kept")
+	delete(n.lists, digest)
+	shown := answer(t, n.do("auditor", "GET", path, ""), 200)
+	require.Empty(t, shown.GetArray("parties"))
+	require.Equal(t, "no node that answers holds the list any more", textOf(shown, "partiesUnavailable"))
+	require.Len(t, shown.GetArray("matches"), 2, "what matched stands in the record")
 }

@@ -12,6 +12,7 @@ import (
 	"railguard/cluster/report"
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/ofac/judge"
 	"railguard/strictjson"
 )
 
@@ -107,6 +108,8 @@ func writeListHealth(c *call, m *strictjson.Members) {
 	list.Time("syncedAt", settings.ListSynced)
 	list.Uint("listVersion", settings.ListVersion)
 	list.Int("ageSeconds", int64(max(age, 0)/engine.Second))
+	list.Texts("missing", append([]string{}, judge.Missing(settings.List)...))
+	list.Uint("quarantined", uint64(settings.List.Quarantined))
 	list.Bool("stale", settings.Policy != nil && settings.Policy.ListAgeMax > 0 && age > settings.Policy.ListAgeMax)
 	m.Object("ofac", list)
 }
@@ -235,6 +238,12 @@ func ownChecks(c *call) []report.ReadyCheck {
 		list.Text = edge.ListSource(settings.List) + " version " + strconv.FormatUint(settings.ListVersion, 10)
 		if !compiled {
 			list.Text += ", not compiled here"
+		}
+		for _, family := range judge.Missing(settings.List) {
+			list.Text += ", WITHOUT the " + family + " list"
+		}
+		if settings.List.Quarantined > 0 {
+			list.Text += ", " + strconv.Itoa(int(settings.List.Quarantined)) + " malformed entities left out"
 		}
 	}
 	drain := report.ReadyCheck{Name: "drain", OK: !c.api.draining.Load(), Text: "serving"}

@@ -86,8 +86,37 @@ func listMembers(info *wire.ListInfo) strictjson.Members {
 		counts.Uint(part.name, uint64(part.count))
 	}
 	m.Object("counts", counts)
+	families(&m, info)
 	m.Uint("sizeBytes", uint64(info.Size))
 	return m
+}
+
+// families tells each family's date and entries apart, which are missing, and what was
+// noticed in the files.
+func families(m *strictjson.Members, info *wire.ListInfo) {
+	var all, chains strictjson.Members
+	for _, family := range []struct {
+		name  string
+		count uint32
+		at    engine.Time
+	}{{"SDN", info.SDN, info.SDNAsOf}, {"CONS", info.CONS, info.CONSAsOf}} {
+		var one strictjson.Members
+		one.Uint("entries", uint64(family.count))
+		if family.at == 0 {
+			one.Null("publishedAt")
+		} else {
+			one.Time("publishedAt", family.at)
+		}
+		all.Object(family.name, one)
+	}
+	for _, chain := range info.Chains {
+		chains.Uint(chain.Chain, uint64(chain.Count))
+	}
+	m.Object("families", all)
+	m.Texts("missing", append([]string{}, judge.Missing(info)...))
+	m.Object("walletsByChain", chains)
+	m.Uint("quarantined", uint64(info.Quarantined))
+	m.Texts("warnings", append([]string{}, info.Warnings...))
 }
 
 // pathList finds the list that a path names: the active one, a staged one, or

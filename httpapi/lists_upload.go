@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -59,7 +60,7 @@ func uploadList(c *call) error {
 	if len(entities) > engine.ListMax {
 		return listRejected([]string{"the list of entities is larger than 96 MiB"})
 	}
-	problems := judge.Replacement(nil, &info, found)
+	problems := judge.Content(&info, found)
 	return stageUpload(c, entities, info, problems, "upload")
 }
 
@@ -116,6 +117,9 @@ func stage(c *call, entities []byte, info wire.ListInfo, problems []string, orig
 	}
 	common.Idem = nil // The body is no part of the key's scope on a raw route.
 	result, err := c.api.deps.Lists.Stage(c.ctx, entities, info, common)
+	if errors.Is(err, ofac.ErrEntities) {
+		return result, listRejected([]string{err.Error()})
+	}
 	if err != nil {
 		return result, proposalError(err)
 	}
@@ -129,7 +133,7 @@ func stage(c *call, entities []byte, info wire.ListInfo, problems []string, orig
 // renderStaged answers an upload.
 func renderStaged(c *call, l *edge.Leaf, m *strictjson.Members) error {
 	c.status = http.StatusCreated
-	for _, name := range []string{"snapshotId", "source", "sha256", "sample", "publishedAt", "counts", "sizeBytes"} {
+	for _, name := range []string{"snapshotId", "source", "sha256", "sample", "publishedAt", "families", "missing", "counts", "walletsByChain", "quarantined", "warnings", "sizeBytes"} {
 		m.Raw(name, l.Raw("list", name))
 	}
 	m.Text("stagedAt", l.Text("time"))

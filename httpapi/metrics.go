@@ -11,6 +11,7 @@ import (
 	"railguard/cluster/timing"
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/ofac/judge"
 )
 
 // Names of the metrics of this room. They count over all
@@ -110,6 +111,18 @@ func (a *API) registerGauges(set *metrics.Set) {
 	})
 	set.NewGauge(`railguard_build_info{version="`+a.deps.Version+`",go="`+runtime.Version()+`"}`, func() float64 { return 1 })
 	set.NewGauge("railguard_review_oldest_age_seconds", a.oldestReviewAge)
+	set.NewGauge("railguard_ofac_quarantined", func() float64 {
+		if list := a.deps.Published.Settings().List; list != nil {
+			return float64(list.Quarantined)
+		}
+		return 0
+	})
+	set.NewGauge("railguard_ofac_families_missing", func() float64 {
+		if list := a.deps.Published.Settings().List; list != nil {
+			return float64(len(judge.Missing(list)))
+		}
+		return 0
+	})
 	set.NewGauge("railguard_log_tree_size", func() float64 { return float64(a.treeSize()) })
 	set.NewGauge("railguard_review_open", func() float64 {
 		view, err := a.deps.Records.View(context.Background(), 0)

@@ -15,6 +15,9 @@ const MatcherVersion uint16 = 1
 // ErrMatcherVersion is wrapped by the errors of versions that a program does not carry.
 var ErrMatcherVersion = errors.New("matcher version")
 
+// ErrBeingCompiled is wrapped by the errors of lists whose tables are being made.
+var ErrBeingCompiled = errors.New("the list is being compiled")
+
 // Matchers are the versions of the matcher that a program carries, ascending. One
 // list has other tables for each. All versions up to MatcherVersion are of this
 // package. A number beyond it is a rehearsal, which tests alone carry: the tables of the

@@ -297,6 +297,18 @@ type ListInfo struct {
 	StagedAt    engine.Time `cbor:"15,keyasint,omitempty"` // Set by Apply.
 	ActivatedAt engine.Time `cbor:"16,keyasint,omitempty"`
 	Version     uint64      `cbor:"17,keyasint,omitempty"` // List version it became; set by Apply.
+
+	SDNAsOf     engine.Time  `cbor:"18,keyasint,omitempty"` // Each family's date of publication; 0: not known.
+	CONSAsOf    engine.Time  `cbor:"19,keyasint,omitempty"`
+	Chains      []ChainCount `cbor:"20,keyasint,omitempty"` // Wallets, by chain.
+	Quarantined uint32       `cbor:"21,keyasint,omitempty"` // Malformed entities that were left out.
+	Warnings    []string     `cbor:"22,keyasint,omitempty"` // What was noticed in its files; those entities first.
+}
+
+// ChainCount is how many distinct accounts of one chain a list has.
+type ChainCount struct {
+	Chain string `cbor:"1,keyasint"` // What the address says, not its ticker.
+	Count uint32 `cbor:"2,keyasint"`
 }
 
 // ListActivate makes a staged list the active one at its own log index, or,

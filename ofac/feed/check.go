@@ -27,12 +27,12 @@ type ChainCount struct {
 	Count int
 }
 
-// countWallets counts the distinct accounts of each chain.
-func countWallets(entities []ofac.Entity) []ChainCount {
+// CountWallets counts the distinct accounts of each chain, the most first.
+func CountWallets(entities []ofac.Entity) []ChainCount {
 	seen, counts := map[string]bool{}, map[string]int{}
 	for i := range entities {
 		for _, address := range entities[i].Addresses {
-			if key := string(wallet.AppendKey(nil, address.Value)); !seen[key] {
+			if key := string(wallet.AppendKey(nil, address.Value)); key != "" && !seen[key] {
 				seen[key] = true
 				counts[wallet.Chain(address.Value)]++
 			}
@@ -50,29 +50,8 @@ func countWallets(entities []ofac.Entity) []ChainCount {
 // new list must keep: OFAC removed 90 of 717 at once in 2025, of two chains.
 const WalletsKeptPercentMin = 80
 
-// chainFew is how many accounts a chain must have for a share of them to say anything.
-const chainFew = 10
-
-// ShrunkWallets says, in the words of Problem, which chains lost more accounts from
-// the active list to the loaded one than a list ever loses by delisting: a reworded
-// feature type drops all wallets of a ticker, and no count of entries tells.
-func ShrunkWallets(active *ofac.Index, loaded *Loaded) []string {
-	if active == nil || active.Meta().Sample {
-		return nil
-	}
-	has := map[string]int{}
-	for _, chain := range countWallets(loaded.Entities) {
-		has[chain.Chain] = chain.Count
-	}
-	var problems []string
-	for _, chain := range countWallets(active.Entities()) {
-		if chain.Count >= chainFew && has[chain.Chain]*100 < chain.Count*WalletsKeptPercentMin {
-			detail := fmt.Sprintf("%s accounts would shrink from %d to %d: at least %d %% must stay", chain.Chain, chain.Count, has[chain.Chain], WalletsKeptPercentMin)
-			problems = append(problems, Problem{ProblemWallets, detail}.String())
-		}
-	}
-	return problems
-}
+// ChainFew is how many accounts a chain must have for a share of them to say anything.
+const ChainFew = 10
 
 // Summary counts what is loaded.
 type Summary struct {
@@ -92,7 +71,7 @@ func familySummary(list *List) FamilySummary {
 	if list == nil {
 		return FamilySummary{}
 	}
-	return FamilySummary{list.Format, list.DataAsOf, len(list.Entities), list.Names(), list.Addresses(), countWallets(list.Entities)}
+	return FamilySummary{list.Format, list.DataAsOf, len(list.Entities), list.Names(), list.Addresses(), CountWallets(list.Entities)}
 }
 
 // Canaries are what every real list is known to hold. A list without them is

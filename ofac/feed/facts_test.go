@@ -100,26 +100,5 @@ func TestWalletsAreCountedByChain(t *testing.T) {
 		{Ticker: "TRX", Value: "TNXoiAJ3dct8Fjg4M9fkLFh9S2v9TXc32G"}, {Ticker: "USDT", Value: "TNXoiAJ3dct8Fjg4M9fkLFh9S2v9TXc32G"},
 		{Ticker: "XBT", Value: "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"}, {Ticker: "BCH", Value: "qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a"},
 	}
-	require.Equal(t, []ChainCount{{"BCH", 1}, {"BTC", 1}, {"TRON", 1}}, countWallets([]ofac.Entity{{Addresses: tron}}))
-}
-
-// A chain that loses a fifth of its accounts is told; a delisting is not.
-func TestShrunkWallets(t *testing.T) {
-	list := func(evm, xmr int) []ofac.Entity {
-		entity := ofac.Entity{UID: 1, Type: ofac.Company, Lists: ofac.ListSDN, Names: []ofac.Name{{Primary: true, Full: "LAZARUS GROUP"}}}
-		for i := range evm {
-			entity.Addresses = append(entity.Addresses, ofac.Address{Ticker: "ETH", Value: fmt.Sprintf("0x%040x", i+1)})
-		}
-		for i := range xmr {
-			entity.Addresses = append(entity.Addresses, ofac.Address{Ticker: "XMR", Value: fmt.Sprintf("unread-%d-abcdefghijklmnop", i)})
-		}
-		return []ofac.Entity{entity}
-	}
-	compiled, err := ofac.Build(list(100, 5), ofac.Meta{})
-	require.NoError(t, err)
-	active, err := ofac.Open(compiled)
-	require.NoError(t, err)
-	require.Empty(t, ShrunkWallets(active, &Loaded{Entities: list(80, 0)}))
-	require.Equal(t, []string{"wallets_shrunk: EVM accounts would shrink from 100 to 79: at least 80 % must stay"}, ShrunkWallets(active, &Loaded{Entities: list(79, 5)}))
-	require.Empty(t, ShrunkWallets(nil, &Loaded{}))
+	require.Equal(t, []ChainCount{{"BCH", 1}, {"BTC", 1}, {"TRON", 1}}, CountWallets([]ofac.Entity{{Addresses: tron}}))
 }

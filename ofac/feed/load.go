@@ -250,7 +250,12 @@ func (l *loader) load() (Loaded, error) {
 			loaded.Suspects = append(loaded.Suspects, list.Suspects...)
 		}
 	}
+	others := l.warnings // What is missing from the list comes first.
+	l.warnings = nil
 	l.warnFindings(&loaded)
+	for _, warning := range others {
+		l.warnf("%s", warning)
+	}
 	if l.dropped > 0 {
 		l.warnings = append(l.warnings, fmt.Sprintf("%d more warnings", l.dropped))
 	}

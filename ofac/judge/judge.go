@@ -10,6 +10,10 @@ import (
 	"railguard/ofac/feed"
 )
 
+// FirstEntriesMin is how many entries the first published list of a cluster must have;
+// OFAC's lists have had more for years. There is nothing else to hold it to.
+const FirstEntriesMin = 10_000
+
 // EntitiesKeptPercentMin is how much of the active list's entries, of each family's
 // and of the whole, a new list must reach.
 const EntitiesKeptPercentMin = 95
@@ -20,16 +24,25 @@ const (
 	ProblemEmpty         feed.ProblemCode = "empty"          // No entry at all.
 	ProblemFamilyMissing feed.ProblemCode = "family_missing" // No SDN list, or a family that the active list has.
 	ProblemOlder         feed.ProblemCode = "older"          // A family's date before that of the active list.
+	ProblemSmall         feed.ProblemCode = "small"          // A first list of fewer entries than FirstEntriesMin.
 	ProblemShrunk        feed.ProblemCode = "shrunk"         // Entries below EntitiesKeptPercentMin.
 	ProblemSample        feed.ProblemCode = "sample"         // The embedded sample over a published list.
 )
 
+// Content judges a list by itself, whatever it replaces. found is what stood against
+// its content when it was loaded, in the words of feed.Problem; so is the answer, one a
+// problem.
+func Content(next *wire.ListInfo, found []string) []string { return judge(nil, next, found, false) }
+
 // Replacement judges whether next may take the place of active, nil where no list
-// is active. found is what stood against next's content when it was loaded, in the
-// words of feed.Problem. The answer is in the same words, one a problem; none means
-// that the switch may go ahead. An operator may force a switch past all of them,
-// with a reason. The sample is no measure for a published list.
+// is active: its content, and how it compares. Uploads and fetches are judged alike.
+// None means that the switch may go ahead. An operator may force a switch past all of
+// them, with a reason. The sample is no measure for a published list.
 func Replacement(active, next *wire.ListInfo, found []string) []string {
+	return judge(active, next, found, true)
+}
+
+func judge(active, next *wire.ListInfo, found []string, switches bool) []string {
 	var problems []string
 	tell := func(code feed.ProblemCode, format string, values ...any) {
 		problem := feed.Problem{Code: code, Detail: fmt.Sprintf(format, values...)}.String()
@@ -44,12 +57,15 @@ func Replacement(active, next *wire.ListInfo, found []string) []string {
 	if next.SDN == 0 {
 		tell(ProblemFamilyMissing, "the new list has no SDN entries")
 	}
-	if active != nil && !active.Sample {
-		if next.Sample {
-			tell(ProblemSample, "the embedded sample would replace a published list")
-		} else {
-			compare(active, next, tell)
-		}
+	switch {
+	case !switches:
+	case active == nil && !next.Sample && next.Entries < FirstEntriesMin:
+		tell(ProblemSmall, "a first list of %d entries: a whole one has at least %d", next.Entries, FirstEntriesMin)
+	case active == nil || active.Sample:
+	case next.Sample:
+		tell(ProblemSample, "the embedded sample would replace a published list")
+	default:
+		compare(active, next, tell)
 	}
 	for _, problem := range found {
 		if !slices.Contains(problems, problem) {
@@ -57,6 +73,17 @@ func Replacement(active, next *wire.ListInfo, found []string) []string {
 		}
 	}
 	return problems
+}
+
+// Missing names the families that a published list has no entry of.
+func Missing(info *wire.ListInfo) (families []string) {
+	if info.SDN == 0 && !info.Sample {
+		families = append(families, "SDN")
+	}
+	if info.CONS == 0 && !info.Sample {
+		families = append(families, "CONS")
+	}
+	return families
 }
 
 // family is one of a list's families as its counts and its source describe it.
@@ -94,6 +121,21 @@ func compare(active, next *wire.ListInfo, tell func(feed.ProblemCode, string, ..
 	}
 	if uint64(next.Wallets)*100 < uint64(active.Wallets)*feed.WalletsKeptPercentMin {
 		tell(feed.ProblemWallets, "digital currency accounts would shrink from %d to %d: at least %d %% must stay", active.Wallets, next.Wallets, feed.WalletsKeptPercentMin)
+	}
+	compareChains(active, next, tell)
+}
+
+// compareChains holds each chain to its own count: a reworded feature type drops all
+// wallets of a ticker, and no count of entries tells.
+func compareChains(active, next *wire.ListInfo, tell func(feed.ProblemCode, string, ...any)) {
+	has := map[string]uint32{}
+	for _, chain := range next.Chains {
+		has[chain.Chain] = chain.Count
+	}
+	for _, had := range active.Chains {
+		if had.Count >= feed.ChainFew && uint64(has[had.Chain])*100 < uint64(had.Count)*feed.WalletsKeptPercentMin {
+			tell(feed.ProblemWallets, "%s accounts would shrink from %d to %d: at least %d %% must stay", had.Chain, had.Count, has[had.Chain], feed.WalletsKeptPercentMin)
+		}
 	}
 }
 

@@ -23,6 +23,12 @@ func with(info *wire.ListInfo, names, wallets uint32) *wire.ListInfo {
 	return &changed
 }
 
+func chains(info *wire.ListInfo, counts ...wire.ChainCount) *wire.ListInfo {
+	changed := *info
+	changed.Chains = counts
+	return &changed
+}
+
 func TestReplacement(t *testing.T) {
 	active := info(both, 200, 100)
 	sample := &wire.ListInfo{Source: "sample", SDN: 900, Entries: 1000, Sample: true}
@@ -35,7 +41,14 @@ func TestReplacement(t *testing.T) {
 		found        []string
 		want         []feed.ProblemCode
 	}{
-		{"first list", nil, info(both, 200, 100), nil, nil},
+		{"first list", nil, info(both, 9_900, 100), nil, nil},
+		{"small first list", nil, info(both, 9_900, 99), nil, []feed.ProblemCode{ProblemSmall}},
+		{"small first list after the sample", sample, info(both, 200, 100), nil, nil},
+		{"80 % of each chain stay", chains(active, wire.ChainCount{Chain: "EVM", Count: 100}, wire.ChainCount{Chain: "XMR", Count: 9}),
+			chains(active, wire.ChainCount{Chain: "EVM", Count: 80}), nil, nil},
+		{"one chain below 80 %", chains(active, wire.ChainCount{Chain: "BTC", Count: 500}, wire.ChainCount{Chain: "TRON", Count: 100}),
+			chains(active, wire.ChainCount{Chain: "BTC", Count: 500}, wire.ChainCount{Chain: "TRON", Count: 79}), nil, []feed.ProblemCode{feed.ProblemWallets}},
+		{"a chain of ten is gone", chains(active, wire.ChainCount{Chain: "DASH", Count: 10}), chains(active), nil, []feed.ProblemCode{feed.ProblemWallets}},
 		{"the same again", active, info(both, 200, 100), nil, nil},
 		{"newer", active, info("SDN_ENHANCED 2026-03-11 + CONS_ENHANCED 2026-03-08", 200, 100), nil, nil},
 		{"empty", active, info(both, 0, 0), nil, []feed.ProblemCode{ProblemEmpty}},
@@ -54,12 +67,12 @@ func TestReplacement(t *testing.T) {
 		{"much larger", active, info(both, 20_000, 100), nil, nil},
 		{"CONS is gone", active, info(both, 300, 0), nil, []feed.ProblemCode{ProblemFamilyMissing}},
 		{"SDN is gone", active, info(both, 0, 300), nil, []feed.ProblemCode{ProblemFamilyMissing}},
-		{"first list without SDN", nil, info(both, 0, 300), nil, []feed.ProblemCode{ProblemFamilyMissing}},
-		{"first list without CONS", nil, info(both, 300, 0), nil, nil},
+		{"first list without SDN", nil, info(both, 0, 30_000), nil, []feed.ProblemCode{ProblemFamilyMissing}},
+		{"first list without CONS", nil, info(both, 30_000, 0), nil, nil},
 		{"the sample is no measure", sample, info(both, 20, 1), nil, nil},
 		{"the sample over a published list", active, sample, nil, []feed.ProblemCode{ProblemSample}},
 		{"what the content showed", active, info(both, 200, 100), []string{"canary: x"}, []feed.ProblemCode{feed.ProblemCanary}},
-		{"told once", nil, info(both, 0, 300), []string{"family_missing: the new list has no SDN entries", "canary: x"}, []feed.ProblemCode{ProblemFamilyMissing, feed.ProblemCanary}},
+		{"told once", nil, info(both, 0, 30_000), []string{"family_missing: the new list has no SDN entries", "canary: x"}, []feed.ProblemCode{ProblemFamilyMissing, feed.ProblemCanary}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -77,4 +90,13 @@ func TestReplacement(t *testing.T) {
 		"shrunk: SDN would shrink from 200 to 150 entries: at least 95 % must stay",
 		"shrunk: the whole list would shrink from 300 to 250 entries: at least 95 % must stay",
 	}, Replacement(active, info("SDN_ENHANCED 2026-03-09 + CONS_ENHANCED 2026-03-08", 150, 100), nil))
+	require.Equal(t, []string{"canary: x"}, Content(info(both, 20, 10), []string{"canary: x"}), "an upload is not held to its size")
+	require.Equal(t, []string{"empty: the new list has no entry"}, Content(info(both, 0, 0), nil))
+}
+
+func TestMissing(t *testing.T) {
+	require.Equal(t, []string{"CONS"}, Missing(info("SDN_CSV", 20_000, 0)))
+	require.Equal(t, []string{"SDN"}, Missing(info("CONS_CSV", 0, 20_000)))
+	require.Empty(t, Missing(info(both, 2, 1)))
+	require.Empty(t, Missing(&wire.ListInfo{SDN: 9, Sample: true}))
 }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,7 +27,6 @@ type Cluster interface {
 	NodeID() string
 	Role() string // "leader" on the one node that fetches.
 	Settings() *fsm.Settings
-	ListByDigest(digest [32]byte) (*ofac.Index, error)
 	Stage(ctx context.Context, entities []byte, info wire.ListInfo, common wire.Common) (wire.Result, error)
 	Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error)
 }
@@ -156,9 +156,7 @@ func (d *Keeper) importFirst(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, warning := range loaded.Warnings {
-		d.log.Warn("list import", "warning", warning)
-	}
+	d.tell("list import", &loaded)
 	if loaded.Meta.PublishedAt == 0 { // CSV files carry no date: the newest file's is the best there is.
 		loaded.Meta.PublishedAt = newestFile(d.config.Dir)
 	}
@@ -174,6 +172,16 @@ func (d *Keeper) importFirst(ctx context.Context) error {
 	}
 	d.log.Info("list imported", "source", loaded.Meta.Source, "entities", len(loaded.Entities), "bytes", len(encoded), "took", time.Since(started).Round(time.Millisecond))
 	return nil
+}
+
+// tell logs what was noticed in the files; that an entity is missing is an error.
+func (d *Keeper) tell(what string, loaded *feed.Loaded) {
+	for _, warning := range loaded.Warnings {
+		d.log.Warn(what, "warning", warning)
+	}
+	if left := len(loaded.Quarantined); left > 0 {
+		d.log.Error(what+": malformed entities are left out and cannot be matched", "count", left)
+	}
 }
 
 // newestFile returns the newest modification time of a folder's files, ns UTC.
@@ -227,24 +235,64 @@ func refusedList(result wire.Result) error {
 	return nil
 }
 
-// describe returns what the log says of an encoded list. The list is compiled for it:
-// what no node could make tables of is not replicated.
+// describe returns what the log says of an encoded list. It is not compiled for that:
+// whoever stages it does, and refuses what no node could make tables of.
 func describe(encoded []byte) (wire.ListInfo, error) {
-	compiled, err := ofac.Compile(encoded, ofac.MatcherVersion)
+	entities, meta, err := ofac.DecodeEntities(encoded)
 	if err != nil {
 		return wire.ListInfo{}, err
 	}
-	index, err := ofac.Open(compiled)
-	if err != nil {
-		return wire.ListInfo{}, err
+	info := wire.ListInfo{
+		Digest: ofac.Digest(encoded), Source: meta.Source, Sample: meta.Sample, PublishedAt: engine.Time(meta.PublishedAt),
+		SDNAsOf: engine.Time(meta.SDNAsOf), CONSAsOf: engine.Time(meta.CONSAsOf), Entries: uint32(len(entities)), Size: uint32(len(encoded)),
 	}
-	counts, meta := index.Counts(), index.Meta()
-	return wire.ListInfo{
-		Digest: index.Digest(), Source: meta.Source, Sample: meta.Sample, PublishedAt: engine.Time(meta.PublishedAt),
-		Entries: uint32(counts.Entries), SDN: uint32(counts.SDN), CONS: uint32(counts.CONS), Names: uint32(counts.Names),
-		Wallets: uint32(counts.Wallets), Individuals: uint32(counts.Individuals), Companies: uint32(counts.Entities),
-		Vessels: uint32(counts.Vessels), Aircraft: uint32(counts.Aircraft), Size: uint32(len(encoded)),
-	}, nil
+	for i := range entities {
+		entity := &entities[i]
+		info.Names += uint32(len(entity.Names))
+		if entity.Lists&ofac.ListSDN != 0 {
+			info.SDN++
+		}
+		if entity.Lists&ofac.ListCONS != 0 {
+			info.CONS++
+		}
+		switch entity.Type {
+		case ofac.Individual:
+			info.Individuals++
+		case ofac.Company:
+			info.Companies++
+		case ofac.Vessel:
+			info.Vessels++
+		case ofac.Aircraft:
+			info.Aircraft++
+		}
+	}
+	for _, chain := range feed.CountWallets(entities) {
+		info.Wallets += uint32(chain.Count)
+		info.Chains = append(info.Chains, wire.ChainCount{Chain: chain.Chain, Count: uint32(chain.Count)})
+	}
+	return info, nil
+}
+
+// What the log says of a list's files: the rest is in the log of the node that read them.
+const (
+	warningsKept    = 16
+	warningBytesMax = 160
+)
+
+// noticed adds to a description what was noticed in the files: malformed entities that
+// were left out, and digital currency addresses of unknown types, before the rest.
+func noticed(info *wire.ListInfo, loaded *feed.Loaded) {
+	info.Quarantined = uint32(len(loaded.Quarantined))
+	for _, warning := range loaded.Warnings {
+		if len(info.Warnings) == warningsKept-1 && len(loaded.Warnings) > warningsKept {
+			info.Warnings = append(info.Warnings, fmt.Sprintf("%d more: see the log of the node that read the files", len(loaded.Warnings)-len(info.Warnings)))
+			return
+		}
+		if len(warning) > warningBytesMax {
+			warning = strings.ToValidUTF8(warning[:warningBytesMax], "") + "..."
+		}
+		info.Warnings = append(info.Warnings, warning)
+	}
 }
 
 // progressLog tells how far a load is, at most once a second, and its end once.
@@ -268,6 +316,7 @@ func encode(loaded *feed.Loaded) ([]byte, wire.ListInfo, error) {
 		return nil, wire.ListInfo{}, err
 	}
 	info, err := describe(encoded)
+	noticed(&info, loaded)
 	return encoded, info, err
 }
 

@@ -218,9 +218,9 @@ func (d *Keeper) fetchFrom(ctx context.Context, origin fetch.Origin) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", got.Origin, err)
 	}
+	d.tell("list sync", &loaded)
 	digest := info.Digest
-	found := append(feed.Inspect(&loaded, feed.DefaultCanaries()), feed.ShrunkWallets(d.activeIndex(active), &loaded)...)
-	problems := judge.Replacement(active, &info, found)
+	problems := judge.Replacement(active, &info, feed.Inspect(&loaded, feed.DefaultCanaries()))
 	switch {
 	case active != nil && digest == active.Digest:
 		err = d.refresh(ctx, digest, got.Origin) // Whatever speaks against it, it is what is published.
@@ -236,18 +236,6 @@ func (d *Keeper) fetchFrom(ctx context.Context, origin fetch.Origin) error {
 		d.log.Info("list sync", "origin", got.Origin, "source", loaded.Meta.Source, "snapshot", ofac.SnapshotID(digest), "entities", len(loaded.Entities))
 	}
 	return err
-}
-
-// activeIndex is the active list where this node has it opened, else nil.
-func (d *Keeper) activeIndex(active *wire.ListInfo) *ofac.Index {
-	if active == nil {
-		return nil
-	}
-	list, err := d.node.ListByDigest(active.Digest)
-	if err != nil {
-		return nil
-	}
-	return list
 }
 
 func wasActive(history []*wire.ListInfo, digest [32]byte) bool {

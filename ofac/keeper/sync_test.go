@@ -119,7 +119,7 @@ type group struct {
 func newGroup(t *testing.T) *group {
 	g := &group{machine: fsm.New(), lists: map[[32]byte][]byte{}}
 	result, err := g.Propose(t.Context(), wire.KindGenesis, wire.Encode(&wire.Genesis{
-		ClusterID: "c-test", Issuer: "test", Policy: *engine.DefaultPolicy(),
+		ClusterID: "c-test", Issuer: "test", Dev: true, Policy: *engine.DefaultPolicy(),
 		SigningKey: wire.SigningKey{KID: "cc-v1", Public: make([]byte, 64), Sealed: []byte{9}},
 	}))
 	require.NoError(t, err)
@@ -180,7 +180,7 @@ func (g *group) ListByDigest(digest [32]byte) (*ofac.Index, error) {
 // dutyOn is a keeper that fetches from the mirror; its goroutine does not run.
 func dutyOn(t *testing.T, m *mirror) *Keeper {
 	t.Helper()
-	d := New(newGroup(t), Config{Source: m.URL + "/ofac", Every: time.Hour, Ran: func(error) {}}, slog.New(slog.DiscardHandler))
+	d := New(useSample(t, newGroup(t)), Config{Source: m.URL + "/ofac", Every: time.Hour, Ran: func(error) {}}, slog.New(slog.DiscardHandler))
 	roots := x509.NewCertPool()
 	roots.AddCert(m.Certificate())
 	d.sync.adjust = func(source *fetch.Source) {
@@ -209,7 +209,7 @@ func TestSyncFromMirror(t *testing.T) {
 
 	// The same files: the list's date alone is renewed.
 	require.NoError(t, d.runs(t))
-	require.EqualValues(t, 1, d.node.Settings().ListVersion)
+	require.EqualValues(t, 2, d.node.Settings().ListVersion)
 	require.Greater(t, d.node.Settings().ListSynced, first.ListSynced)
 	for _, call := range m.calls() {
 		require.Contains(t, call, `"`, "conditional")
@@ -217,11 +217,11 @@ func TestSyncFromMirror(t *testing.T) {
 	// A node that has no tags fetches them all and finds that nothing changed.
 	d.sync.tagged = [32]byte{}
 	require.NoError(t, d.runs(t))
-	require.EqualValues(t, 1, d.node.Settings().ListVersion)
+	require.EqualValues(t, 2, d.node.Settings().ListVersion)
 
 	m.lists("2026-03-02", 41)
 	require.NoError(t, d.runs(t))
-	require.EqualValues(t, 2, d.node.Settings().ListVersion)
+	require.EqualValues(t, 3, d.node.Settings().ListVersion)
 	report := d.LastSync()
 	require.Empty(t, report.Failure)
 	require.False(t, report.Running)
@@ -238,7 +238,7 @@ func TestSyncComparesDatesByFamily(t *testing.T) {
 	require.NoError(t, d.runs(t))
 	m.set("SDN_ENHANCED.XML", tagged(sdnOf(time.Date(2026, 3, 3, 0, 0, 0, 0, time.UTC), 41)))
 	require.NoError(t, d.runs(t))
-	require.EqualValues(t, 2, d.node.Settings().ListVersion)
+	require.EqualValues(t, 3, d.node.Settings().ListVersion)
 	m.set("SDN_ENHANCED.XML", tagged(sdnOf(time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC), 42)))
 	require.ErrorContains(t, d.runs(t), "SDN of 2026-03-02 would replace SDN of 2026-03-03")
 }
@@ -361,7 +361,7 @@ func TestSyncFromBadMirror(t *testing.T) {
 	m.lists("2026-03-11", 41)
 	require.NoError(t, d.runs(t))
 	require.Empty(t, d.LastSync().Failure)
-	require.EqualValues(t, 2, d.node.Settings().ListVersion)
+	require.EqualValues(t, 3, d.node.Settings().ListVersion)
 }
 
 // A mirror may hold the archives, or the ADVANCED form, alone.
@@ -372,7 +372,7 @@ func TestSyncFindsOtherForms(t *testing.T) {
 	for _, file := range []string{"SDN_ENHANCED.XML", "SDN_ENHANCED.ZIP", "SDN_ADVANCED.XML"} {
 		require.ErrorContains(t, err, file)
 	}
-	require.Nil(t, d.node.Settings().List)
+	require.True(t, d.node.Settings().List.Sample)
 	m.lists("2026-03-10", 40)
 	for _, family := range []string{"SDN", "CONS"} {
 		plain := m.answer[family+"_ENHANCED.XML"]

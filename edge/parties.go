@@ -1,0 +1,164 @@
+package edge
+
+import (
+	"cmp"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strconv"
+
+	"railguard/engine"
+	"railguard/ofac"
+	"railguard/strictjson"
+)
+
+// Who is meant by the matches of a record: the parties they name, each once, with what
+// the list of the record says of it, and where the call's context agrees with that or
+// differs. A leaf holds the matches alone; the rest is read from the list it names.
+
+// partiesMax bounds the parties of one record: three names of ten matches, two wallets.
+const partiesMax = 32
+
+// meant is one party that a record's matches name.
+type meant struct {
+	uid     uint32
+	outcome ofac.Outcome
+	score   int32 // 1e-4; a wallet's is whole.
+	context ofac.Context
+}
+
+// Parties adds the members parties and partiesUnavailable to a record that has matches:
+// null, or why the list cannot be read any more.
+func (js *Judges) Parties(l *Leaf, m *strictjson.Members) {
+	matches := l.Value.GetArray("matches")
+	if len(matches) == 0 {
+		return
+	}
+	list, gone := js.listOf(l)
+	if list == nil {
+		m.List("parties", []strictjson.Members{})
+		m.TextOrNull("partiesUnavailable", gone)
+		return
+	}
+	var all []meant
+	for _, match := range matches[:min(len(matches), partiesMax)] {
+		uid, err := strconv.ParseUint(string(match.GetStringBytes("uid")), 10, 32)
+		if err != nil {
+			continue
+		}
+		party := meant{uid: uint32(uid), score: scoreOne}
+		if match.Exists("score") {
+			party.score = int32(match.GetFloat64("score")*scoreOne + 0.5)
+		}
+		for outcome := ofac.Clear; outcome <= ofac.Listed; outcome++ {
+			if string(match.GetStringBytes("outcome")) == outcome.String() {
+				party.outcome = outcome
+			}
+		}
+		if string(match.GetStringBytes("party")) == "counterparty" { // What a call says of it says nothing of others.
+			party.context = ofac.Context{
+				Country: l.Text("_request", "cpCountry"), BirthDate: l.Text("_request", "cpDateOfBirth"), Address: l.Text("_request", "cpAddress"),
+			}
+		}
+		all = append(all, party)
+	}
+	writeParties(all, list, m)
+	m.Null("partiesUnavailable")
+}
+
+// scoreOne is a whole score.
+const scoreOne = 10_000
+
+// parties is Parties of what is judged now.
+func (s *screening) parties(m *strictjson.Members, list *ofac.Index) {
+	f := &s.facts
+	if f.Token != engine.TokenGood {
+		return
+	}
+	var all []meant
+	for _, wallet := range []struct {
+		listed  bool
+		uid     uint32
+		context ofac.Context
+	}{{f.PartyListed, f.PartyWallet.UID, s.context}, {f.OperatorListed, f.OperatorWallet.UID, ofac.Context{}}} {
+		if wallet.listed {
+			all = append(all, meant{wallet.uid, ofac.Listed, scoreOne, wallet.context})
+		}
+	}
+	for _, name := range []struct {
+		result  *ofac.Result
+		context ofac.Context
+	}{{&f.PartyName, s.context}, {&f.OperatorName, ofac.Context{}}, {&f.UserName, ofac.Context{}}} {
+		for i := range name.result.Matches {
+			match := &name.result.Matches[i]
+			all = append(all, meant{match.UID, match.Outcome, match.Score, name.context})
+		}
+	}
+	writeParties(all, list, m)
+}
+
+// writeParties shows each party once: the hardest outcome first, then the best score,
+// and among equals first whom the context agrees with.
+func writeParties(all []meant, list *ofac.Index, m *strictjson.Members) {
+	agreement := func(party *meant) (n int) {
+		for _, a := range list.Agreements(party.uid, &party.context) {
+			if a.Agrees {
+				n += 2
+			} else {
+				n--
+			}
+		}
+		return n
+	}
+	slices.SortStableFunc(all, func(a, b meant) int {
+		return cmp.Or(cmp.Compare(b.outcome, a.outcome), cmp.Compare(b.score, a.score), cmp.Compare(agreement(&b), agreement(&a)))
+	})
+	contexts := map[uint32]ofac.Context{} // Of whoever is the counterparty, too.
+	for _, party := range all {
+		if party.context != (ofac.Context{}) {
+			contexts[party.uid] = party.context
+		}
+	}
+	items, seen := []strictjson.Members{}, map[uint32]bool{}
+	for _, party := range all {
+		if seen[party.uid] {
+			continue
+		}
+		seen[party.uid] = true
+		context := contexts[party.uid]
+		var item strictjson.Members
+		item.Text("uid", strconv.FormatUint(uint64(party.uid), 10))
+		if entry, known := list.Entry(party.uid); known {
+			item.Text("name", entry.Primary)
+			item.Text("type", entry.Type.String())
+			item.Text("list", ListName(entry.Lists))
+			item.Texts("programs", entry.Programs)
+		}
+		who(&item, party.uid, &context, list)
+		items = append(items, item)
+	}
+	m.List("parties", items)
+}
+
+// listOf finds the list that a record names, with any tables: what it says of a party is
+// in all of them.
+func (js *Judges) listOf(l *Leaf) (list *ofac.Index, gone string) {
+	digest, err := hex.DecodeString(l.Text("listDigest"))
+	if err != nil || len(digest) != 32 {
+		return nil, "the record names no list"
+	}
+	if active := js.deps.Published.List(); active != nil && active.Digest() == [32]byte(digest) {
+		return active, ""
+	}
+	list, err = js.deps.Published.ListAs([32]byte(digest), uint16(l.Number("matcherVersion")))
+	if errors.Is(err, ofac.ErrMatcherVersion) {
+		list, err = js.deps.Published.ListByDigest([32]byte(digest))
+	}
+	switch {
+	case errors.Is(err, ofac.ErrBeingCompiled):
+		return nil, "the list is being compiled on this node: ask again"
+	case err != nil || list == nil:
+		return nil, "no node that answers holds the list any more"
+	}
+	return list, ""
+}

@@ -1,0 +1,75 @@
+package keeper
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/fsm/wire"
+	"railguard/ofac"
+	"railguard/ofac/feed"
+	"railguard/ofac/sample"
+)
+
+// A first list that is cut short is not taken by itself, wherever it comes from.
+func TestSmallFirstListIsNotTaken(t *testing.T) {
+	m := newMirror(t)
+	m.lists("2026-03-10", 40)
+	d := dutyOn(t, m)
+	d.node = newGroup(t)
+	require.ErrorContains(t, d.runs(t), "small: a first list of 42 entries: a whole one has at least 10000")
+	require.Nil(t, d.node.Settings().List)
+
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "SDN_ENHANCED.XML"), sdnOf(time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC), 40), 0o600))
+	d.config.Dir = folder
+	require.ErrorContains(t, d.importFirst(t.Context()), "small: ")
+	require.Nil(t, d.node.Settings().List)
+}
+
+// What the log says of a list is what its tables say.
+func TestDescribe(t *testing.T) {
+	encoded, err := ofac.EncodeEntities(sample.Entities(), sample.Meta())
+	require.NoError(t, err)
+	info, err := describe(encoded)
+	require.NoError(t, err)
+	compiled, err := ofac.Compile(encoded, ofac.MatcherVersion)
+	require.NoError(t, err)
+	index, err := ofac.Open(compiled)
+	require.NoError(t, err)
+	require.Equal(t, index.Counts(), ofac.Counts{
+		Entries: int(info.Entries), SDN: int(info.SDN), CONS: int(info.CONS), Names: int(info.Names), Wallets: int(info.Wallets),
+		Individuals: int(info.Individuals), Entities: int(info.Companies), Vessels: int(info.Vessels), Aircraft: int(info.Aircraft),
+	})
+	require.Equal(t, index.Digest(), info.Digest)
+}
+
+// Malformed entities are named first and counted; other warnings are bounded.
+func TestNoticed(t *testing.T) {
+	loaded := feed.Loaded{Quarantined: []feed.Quarantined{{UID: 7, Detail: "x"}}, Warnings: []string{"entity 7 is malformed"}}
+	for range 40 {
+		loaded.Warnings = append(loaded.Warnings, strings.Repeat("y", 500))
+	}
+	var info wire.ListInfo
+	noticed(&info, &loaded)
+	require.EqualValues(t, 1, info.Quarantined)
+	require.Len(t, info.Warnings, warningsKept)
+	require.Equal(t, "entity 7 is malformed", info.Warnings[0])
+	require.Equal(t, "26 more: see the log of the node that read the files", info.Warnings[warningsKept-1])
+	require.LessOrEqual(t, len(info.Warnings[1]), warningBytesMax+3)
+}
+
+// useSample makes the sample the active list, which is no measure for what follows.
+func useSample(t *testing.T, g *group) *group {
+	encoded, err := ofac.EncodeEntities(sample.Entities(), sample.Meta())
+	require.NoError(t, err)
+	info, err := describe(encoded)
+	require.NoError(t, err)
+	require.NoError(t, New(g, Config{}, slog.New(slog.DiscardHandler)).put(t.Context(), encoded, info, nil, 0))
+	return g
+}

@@ -7,7 +7,7 @@ FUZZ    ?= 10s
 RACE_SKIP := Join|Rejoin|Wiped|Moves|OlderCopy|SecondNode|Diverged|Dead|Recover|Guard
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: help build run quick test race house lint fuzz bench golden conformance names-eval sim mutants overspend rejoin scale chaos-short chaos release release-check
+.PHONY: help build run quick test race house lint fuzz bench soak bench-go golden conformance names-eval sim mutants overspend rejoin scale chaos-short chaos release release-check
 
 # Tools have a module of their own, so that their dependencies are not the service's.
 TOOL := $(GO) tool -modfile=.ci/tools/go.mod
@@ -56,7 +56,13 @@ fuzz: ## Run every fuzz target for FUZZ (10s) each
 	  done; \
 	done; rm -f .fuzz.out
 
-bench: ## Run the Go benchmarks
+bench: build ## Measure under load against targets, 15 minutes (ARGS, such as --suite cluster --out a.json)
+	./bin/railguard bench --folder . $(ARGS)
+
+soak: build ## Ten minutes at 60 % of saturation, with lists activated and snapshots meanwhile
+	./bin/railguard bench --folder . --suite soak $(ARGS)
+
+bench-go: ## Run the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./engine/... ./ofac ./fsm ./audit ./httpapi
 
 golden: ## Rewrite transcripts and generated documents; read the diff before you keep it

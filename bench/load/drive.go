@@ -38,12 +38,13 @@ const (
 
 // caller is one connection of a load with what it needs to make requests.
 type caller struct {
-	number int
-	load   uint64 // Number of the load within the run.
-	link   *link
-	random *random
-	buffer []byte
-	digits []byte
+	number  int
+	load    uint64 // Number of the load within the run.
+	link    *link
+	random  *random
+	buffer  []byte
+	digits  []byte
+	scratch []byte
 }
 
 // drive runs a load to its end.

@@ -18,3 +18,14 @@ func rest(wait time.Duration) {
 	t := syscall.NsecToTimespec(int64(wait))
 	_ = syscall.Nanosleep(&t, nil) // Woken early: the call is sent early by as much as a signal is rare.
 }
+
+const ofThread = 1 // RUSAGE_THREAD
+
+// threadTime is the CPU time of the calling thread so far.
+func threadTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(ofThread, &u); err != nil {
+		panic("FATAL: the system does not tell a thread's CPU time: " + err.Error())
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

@@ -31,6 +31,9 @@ func buildBinary(t *testing.T) string {
 // TestBrief runs suites in their brief form on one node: every figure that a
 // target names is there, nothing failed, and nothing is left behind.
 func TestBrief(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program and runs it for half a minute")
+	}
 	folder := t.TempDir()
 	w := StandardWorkload()
 	w.Agents, w.Delegates, w.Fleets = 12, 4, 2
@@ -64,7 +67,11 @@ func TestBrief(t *testing.T) {
 	require.Equal(t, report.Measures, again.Measures)
 }
 
-var briefSuites = []string{"single", "cluster"}
+// briefSuites are those that one node can do: the others need three (follower, roll,
+// kill) or half an hour.
+var briefSuites = []string{
+	"engine", "verify", "single", "cluster", "read", "hot", "names", "light", "connections", "snapshot", "batch", "flood", "soak", "lists",
+}
 
 func home(t *testing.T, handler http.HandlerFunc) *endpoint {
 	t.Helper()

@@ -14,8 +14,24 @@ import (
 // suites in the order in which they run: those that leave a cluster as they found
 // it first, those that kill nodes last.
 var suites = []suite{
+	{name: "engine", about: "static rules, a wallet and a name, in process", run: runEngine},
+	{name: "verify", about: "a token's signature and claims, in process", run: runVerify},
 	{name: "single", about: "one durable node over HTTP", spawned: true, run: runSingle},
 	{name: "cluster", about: "one caller at the leader, 256 over all nodes, CPU and bytes a verdict, against bare raft and bare HTTP", run: runCluster},
+	{name: "follower", about: "what a verdict costs more where it is taken at a follower", run: runFollower},
+	{name: "read", about: "audit records that were just made, at any node", run: runRead},
+	{name: "hot", about: "one agent, one fleet, one whitelisted pair, against spread load", run: runHot},
+	{name: "names", about: "every call a name never seen before, against calls without one", run: runNames},
+	{name: "light", about: "open loop at 200, 1,000 and 2,000 a second, a minute each", run: runLight},
+	{name: "connections", about: "500 a second while 10,000 idle and 2,000 busy connections are open", run: runConnections},
+	{name: "snapshot", about: "a snapshot written at the leader under load", run: runSnapshot},
+	{name: "batch", about: "payments in batches of 100, 16 callers, against single calls", run: runBatch},
+	{name: "flood", about: "4,096 callers at once: what is refused, and what goes on", run: runFlood},
+	{name: "soak", about: "open loop at 60 % of saturation, lists activated and snapshots written meanwhile (only when named)", spawned: true, apart: true, run: runSoak},
+	{name: "lists", about: "a list of full size activated under load", spawned: true, run: runLists},
+	{name: "roll", about: "every node restarted in turn under load", spawned: true, run: runRoll},
+	{name: "kill", about: "the leader killed under load, ten times", spawned: true, run: runKill},
+	{name: "memory", about: "a million agents (not measured here)", run: runMemory},
 }
 
 const (
@@ -182,16 +198,20 @@ func (b *bench) oneCaller(ctx context.Context, t *target) error {
 		}
 		trios = append(trios, one)
 	}
+	size, err := b.recordSize(ctx, t)
+	if err != nil {
+		return err
+	}
 	requests := t.crew.payments(b.options.Workload)
 	for round := range b.times(3) {
 		for _, one := range trios {
-			r, err := one.apply(ctx, 1, recordBytes, b.span(2*time.Second))
+			r, err := one.apply(ctx, 1, size, b.span(2*time.Second))
 			if err != nil {
 				return err
 			}
 			b.add("raft."+one.store+".p50", "ms", less, r.P50)
 			b.add("raft."+one.store+".p99", "ms", less, r.P99)
-			if r, err = one.apply(ctx, b.callers(), recordBytes, b.span(2*time.Second)); err != nil {
+			if r, err = one.apply(ctx, b.callers(), size, b.span(2*time.Second)); err != nil {
 				return err
 			}
 			b.add("raft."+one.store+".rate", "/s", more, r.Rate)

@@ -1,0 +1,339 @@
+package load
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"railguard/bench/conformance"
+)
+
+const (
+	eventRate      = 500
+	listParties    = 18_000
+	killRetries    = 400 // Of a call, a pause of 20 ms each: longer than any election.
+	uploadPatience = 3 * time.Minute
+)
+
+// during runs a steady load and does something in its middle; it returns the load
+// and the second of it in which that began and ended.
+func (t *target) during(ctx context.Context, l load, after time.Duration, do func(context.Context) error) (o *measured, from, to int, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := t.bench.warm(ctx, l.warmUp()); err != nil {
+		return nil, 0, 0, err
+	}
+	l.warm = 0
+	begin := time.Now()
+	done := make(chan error, 1)
+	go func() {
+		select {
+		case <-time.After(after):
+		case <-ctx.Done():
+		}
+		from = int(time.Since(begin) / windowSpan)
+		failed := do(ctx)
+		to = int(time.Since(begin) / windowSpan)
+		done <- failed
+	}()
+	o, err = t.drive(ctx, l)
+	if err != nil {
+		cancel()
+	}
+	return o, from, to, errors.Join(err, <-done)
+}
+
+// warmUp is the load that goes before.
+func (l load) warmUp() load {
+	l.name, l.span, l.warm = l.name+", warm-up", max(l.warm, time.Millisecond), 0
+	return l
+}
+
+// worstSecond is the highest p99 of a second between two, in ms.
+func (o *outcome) worstSecond(from, to int) float64 {
+	worst := 0.0
+	for i, w := range o.windows {
+		if i >= from && i <= to && w.latency != nil {
+			worst = max(worst, float64(w.latency.ValueAtQuantile(99))/1000)
+		}
+	}
+	return worst
+}
+
+// calm is the median p99 of the seconds before one, in ms; 0: there are none.
+func (o *outcome) calm(before int) float64 {
+	var all []float64
+	for i, w := range o.windows {
+		if i < before && w.latency != nil {
+			all = append(all, float64(w.latency.ValueAtQuantile(99))/1000)
+		}
+	}
+	return median(all)
+}
+
+// fullList is a ZIP with a list of made-up parties, as many as OFAC's.
+func fullList(parties int) ([]byte, error) {
+	var entities []conformance.ListedEntity
+	for i := range parties {
+		e := conformance.ListedEntity{ID: 800_000 + i, Last: fmt.Sprintf("QUOR%dVEN ZARB%dAL HOLDING", i*7919%parties, i), Aliases: []string{fmt.Sprintf("VELD%dAN TRADE", i)}}
+		if i%40 == 0 {
+			e.Wallets = map[string]string{"ETH": string(appendWallet(nil, 0xbe7c, uint64(i)))}
+		}
+		entities = append(entities, e)
+	}
+	var packed bytes.Buffer
+	archive := zip.NewWriter(&packed)
+	for name, raw := range map[string][]byte{
+		"SDN_ENHANCED.XML":  conformance.EnhancedXML("SDN List", time.Now(), entities...),
+		"CONS_ENHANCED.XML": conformance.EnhancedXML("Consolidated List", time.Now(), conformance.ListedEntity{ID: 799_999, Last: "BENCH PASSERBY HOLDING"}),
+	} {
+		part, err := archive.Create(name)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := part.Write(raw); err != nil {
+			return nil, err
+		}
+	}
+	err := archive.Close() // Writes the directory: the bytes are whole after it.
+	return packed.Bytes(), err
+}
+
+// stage uploads a list at the first node and returns its id.
+func (t *target) stage(ctx context.Context, parties int) (string, error) {
+	raw, err := fullList(parties)
+	if err != nil {
+		return "", err
+	}
+	patient := newAPI(t.api.key)
+	patient.client.Timeout = uploadPatience
+	defer patient.client.CloseIdleConnections()
+	var staged struct {
+		ID string `json:"snapshotId"`
+	}
+	err = patient.ask(ctx, http.MethodPost, t.group.nodes[0].admin+"/v1/ofac/snapshots?name=lists.zip", raw, &staged)
+	return staged.ID, err
+}
+
+func (t *target) activate(ctx context.Context, list string) error {
+	return t.api.ask(ctx, http.MethodPost, t.homes[0].url+"/v1/ofac/"+list+"/activate", map[string]any{"force": true, "reason": "load"}, nil)
+}
+
+func (b *bench) parties() int {
+	if b.options.Brief {
+		return 100
+	}
+	return listParties
+}
+
+// runLists activates a list of full size under load.
+func runLists(ctx context.Context, b *bench) error {
+	t, err := b.shared(ctx)
+	if err != nil {
+		return err
+	}
+	b.say("staging a list of %d parties", b.parties())
+	began := time.Now()
+	list, err := t.stage(ctx, b.parties())
+	if err != nil {
+		return err
+	}
+	b.set("lists.staged", "s", less, time.Since(began).Seconds(), nil)
+	l := t.screening("a list activated at 500/s", t.homes, b.callers(), eventRate, b.window(16*time.Second))
+	o, from, to, err := t.during(ctx, l, l.span/2, func(ctx context.Context) error { return t.activate(ctx, list) })
+	if err != nil {
+		return err
+	}
+	b.set("lists.errors", "", less, float64(o.failed), nil)
+	b.set("lists.calm", "ms", less, o.calm(from), nil)
+	b.set("lists.p99", "ms", less, o.worstSecond(from, to+1), nil)
+	return nil
+}
+
+// window is a span in which something happens: never so short that it could not.
+func (b *bench) window(full time.Duration) time.Duration {
+	if b.options.Brief {
+		return 2 * windowSpan
+	}
+	return full
+}
+
+// runSnapshot writes a snapshot at the leader under load.
+func runSnapshot(ctx context.Context, b *bench) error {
+	t, err := b.shared(ctx)
+	if err != nil {
+		return err
+	}
+	leader, _, err := t.leader(ctx)
+	if err != nil {
+		return err
+	}
+	l := t.screening("a snapshot at 500/s", t.homes, b.callers(), eventRate, b.window(16*time.Second))
+	o, from, to, err := t.during(ctx, l, l.span/2, func(ctx context.Context) error {
+		return t.api.ask(ctx, http.MethodPost, leader.url+"/v1/cluster/snapshot", map[string]any{}, nil)
+	})
+	if err != nil {
+		return err
+	}
+	b.set("snapshot.errors", "", less, float64(o.failed), nil)
+	b.set("snapshot.calm", "ms", less, o.calm(from), nil)
+	b.set("snapshot.p99", "ms", less, o.worstSecond(from, to+1), nil)
+	return nil
+}
+
+// keyed is a load whose calls may be sent again: each has a key.
+func (t *target) keyed(name string, span time.Duration, retries int) load {
+	l := t.screening(name, t.homes, 64, eventRate, span)
+	w := t.bench.options.Workload
+	w.KeyedPermille = 1000
+	l.make, l.retries = t.crew.payments(w), retries
+	return l
+}
+
+// runKill kills the leader again and again; what counts is how long no verdict
+// came back.
+func runKill(ctx context.Context, b *bench) error {
+	t, err := b.shared(ctx)
+	if err != nil {
+		return err
+	}
+	if len(t.homes) < 3 {
+		return errors.New("one node's death stops a cluster of fewer than three")
+	}
+	var gaps []float64
+	failed := int64(0)
+	for round := range b.times(10) {
+		l := t.keyed(fmt.Sprintf("leader killed, round %d", round+1), b.window(6*time.Second), killRetries)
+		var events []event
+		l.events = &events
+		var killed time.Time
+		var victim *node
+		o, _, _, err := t.during(ctx, l, l.span/4, func(ctx context.Context) error {
+			_, leads, err := t.leader(ctx)
+			if err != nil {
+				return err
+			}
+			victim, killed = leads, time.Now()
+			return leads.kill()
+		})
+		if err != nil {
+			return err
+		}
+		failed += o.failed
+		gaps = append(gaps, longestGap(events, killed, o.start.Add(o.span)).Seconds())
+		if err := errors.Join(victim.start(), victim.ready(ctx)); err != nil {
+			return err
+		}
+		b.say("no verdict for %.2f s", gaps[len(gaps)-1])
+	}
+	b.set("kill.median", "s", less, median(gaps), gaps)
+	b.set("kill.worst", "s", less, slices.Max(gaps), gaps)
+	b.set("kill.failed", "", less, float64(failed), nil)
+	return nil
+}
+
+// longestGap is the longest time without an answer after an instant.
+func longestGap(events []event, since, until time.Time) time.Duration {
+	var answered []time.Time
+	for _, e := range events {
+		if e.failure == "" && e.done.After(since) {
+			answered = append(answered, e.done)
+		}
+	}
+	slices.SortFunc(answered, time.Time.Compare)
+	longest, last := time.Duration(0), since
+	for _, at := range answered {
+		longest, last = max(longest, at.Sub(last)), at
+	}
+	return max(longest, until.Sub(last))
+}
+
+// runRoll restarts every node in turn, the leader last; a call may be made twice.
+func runRoll(ctx context.Context, b *bench) error {
+	t, err := b.shared(ctx)
+	if err != nil {
+		return err
+	}
+	if len(t.homes) < 3 {
+		return errors.New("a cluster of fewer than three does not stay up")
+	}
+	_, leads, err := t.leader(ctx)
+	if err != nil {
+		return err
+	}
+	order := slices.DeleteFunc(slices.Clone(t.group.nodes), func(n *node) bool { return n == leads })
+	l := t.keyed("rolling restart at 500/s", b.window(30*time.Second), 1)
+	began := time.Now()
+	var took time.Duration
+	o, from, to, err := t.during(ctx, l, 2*windowSpan, func(ctx context.Context) error {
+		for _, n := range append(order, leads) {
+			if err := errors.Join(n.stop(), n.start(), n.ready(ctx)); err != nil {
+				return err
+			}
+		}
+		took = time.Since(began)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	b.set("roll.took", "s", less, took.Seconds(), nil)
+	b.set("roll.failed", "", less, float64(o.failed), nil)
+	b.set("roll.p99", "ms", less, o.worstSecond(from, to), nil)
+	return nil
+}
+
+// runSoak is an open loop at 60 % of saturation; lists are activated and snapshots
+// written meanwhile.
+func runSoak(ctx context.Context, b *bench) error {
+	t, err := b.shared(ctx)
+	if err != nil {
+		return err
+	}
+	peak, err := t.drive(ctx, t.screening("saturation before the soak", t.homes, b.callers(), 0, b.span(10*time.Second)))
+	if err != nil {
+		return err
+	}
+	rate := max(int(peak.perSecond()*0.6), 1)
+	span := b.options.Soak
+	if b.options.Brief {
+		span = 2 * windowSpan
+	}
+	l := t.screening(fmt.Sprintf("soak, %d/s", rate), t.homes, 2*b.callers(), rate, span)
+	events := 0
+	o, _, _, err := t.during(ctx, l, span/8, func(ctx context.Context) error {
+		end := time.Now().Add(span * 3 / 4)
+		for ; time.Now().Before(end) && ctx.Err() == nil; events++ {
+			list, err := t.stage(ctx, b.parties()+events)
+			if err == nil {
+				err = t.activate(ctx, list)
+			}
+			for _, home := range t.homes {
+				err = errors.Join(err, t.api.ask(ctx, http.MethodPost, home.url+"/v1/cluster/snapshot", map[string]any{}, nil))
+			}
+			if err != nil {
+				return err
+			}
+			select {
+			case <-time.After(span / 10):
+			case <-ctx.Done():
+			}
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	b.set("soak.p99", "ms", less, o.quantile(99), o.quantiles(99))
+	b.set("soak.p999", "ms", less, o.quantile(99.9), o.quantiles(99.9))
+	b.set("soak.worst", "ms", less, o.worst(), o.quantiles(100))
+	b.set("soak.failed", "", less, float64(o.failed), nil)
+	b.set("soak.events", "", more, float64(events), nil)
+	o.noteUse(b, "soak", len(t.homes))
+	return nil
+}

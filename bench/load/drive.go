@@ -25,6 +25,7 @@ type load struct {
 	make    maker
 	accept  func(r reply) string // "" or what was wrong; nil: acceptOK.
 	verdict bool                 // Verdicts are counted.
+	greet   bool                 // Connections ask /livez first: a server may close those that never asked anything.
 	retries int                  // A call that failed is made again, the same bytes, at the next home.
 	events  *[]event             // Where every call is kept, if it matters when it was.
 }
@@ -61,6 +62,9 @@ func (b *bench) drive(ctx context.Context, l load) (*outcome, error) {
 	}
 	_ = each(l.callers, func(i int) error { // Who cannot connect now finds that out when it calls.
 		run.callers[i].link.connect()
+		if l.greet {
+			run.callers[i].link.greet()
+		}
 		return nil
 	})
 	run.begin = time.Now()

@@ -108,6 +108,13 @@ func (l *link) connect() {
 	}
 }
 
+// greet makes the connection one that has asked something.
+func (l *link) greet() {
+	if _, err := l.exchange([]byte("GET /livez HTTP/1.1\r\nHost: railguard\r\n\r\n")); err != nil {
+		l.leave()
+	}
+}
+
 // send writes a request, dialling first where there is no connection.
 func (l *link) send(request []byte) error {
 	if l.conn == nil {

@@ -26,7 +26,7 @@ var suites = []suite{
 	{name: "connections", about: "500 a second while 10,000 idle and 2,000 busy connections are open", run: runConnections},
 	{name: "snapshot", about: "a snapshot written at the leader under load", run: runSnapshot},
 	{name: "batch", about: "payments in batches of 100, 16 callers, against single calls", run: runBatch},
-	{name: "flood", about: "4,096 callers at once: what is refused, and what goes on", run: runFlood},
+	{name: "flood", about: "2,048 callers at once: what is refused, and what goes on", run: runFlood},
 	{name: "soak", about: "open loop at 60 % of saturation, lists activated and snapshots written meanwhile (only when named)", spawned: true, apart: true, run: runSoak},
 	{name: "lists", about: "a list of full size activated under load", spawned: true, run: runLists},
 	{name: "roll", about: "every node restarted in turn under load", spawned: true, run: runRoll},
@@ -53,7 +53,7 @@ func (t *target) screening(name string, homes []*endpoint, callers, rate int, sp
 	w := t.bench.options.Workload
 	return load{
 		name: name, homes: homes, callers: callers, rate: rate, warm: t.bench.span(time.Second), span: span, seed: w.Seed + t.bench.loads,
-		make: t.crew.payments(w), accept: acceptVerdict, verdict: true,
+		make: t.crew.payments(w), accept: acceptVerdict, verdict: true, greet: true,
 	}
 }
 

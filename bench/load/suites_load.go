@@ -281,7 +281,7 @@ func runFlood(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	o, err := t.drive(ctx, t.screening("flood", t.homes, 16*b.callers(), 0, b.span(8*time.Second)))
+	o, err := t.drive(ctx, t.screening("flood", t.homes, 8*b.callers(), 0, b.span(8*time.Second)))
 	if err != nil {
 		return err
 	}

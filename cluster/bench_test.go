@@ -88,7 +88,7 @@ func BenchmarkGroupPropose(b *testing.B) {
 	}
 }
 
-// BenchmarkLogAppend is the disk's part: one entry of one record, two syncs.
+// BenchmarkLogAppend is the disk's part: one entry of one record, one sync.
 func BenchmarkLogAppend(b *testing.B) {
 	store, err := datadir.OpenLog(b.TempDir())
 	require.NoError(b, err)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -237,7 +238,11 @@ func TestRecoverAfterAnyKill(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, saved, 1)
 			require.Equal(t, mustRead(t, filepath.Join(g.folder(survivor), datadir.IdentityFile)), mustRead(t, filepath.Join(saved[0], datadir.IdentityFile)))
-			require.Equal(t, mustRead(t, filepath.Join(g.folder(survivor), datadir.RaftFolder, datadir.LogFile)), mustRead(t, filepath.Join(saved[0], datadir.LogFile)))
+			written, still, err := datadir.LogFiles(filepath.Join(g.folder(survivor), datadir.RaftFolder))
+			require.NoError(t, err)
+			for _, path := range append(written, still...) {
+				require.True(t, bytes.Equal(mustRead(t, path), mustRead(t, filepath.Join(saved[0], filepath.Base(path)))), path)
+			}
 			g.close(survivor)
 		})
 	}

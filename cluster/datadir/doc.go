@@ -3,7 +3,7 @@
 // Purpose: the lock, node.json and recovery.json, raft's log and its snapshots, and the
 // one way in which small files are replaced.
 //
-// May import: hashicorp/raft (its store interfaces), raft-boltdb, bbolt, hclog,
+// May import: hashicorp/raft (its store interfaces), raft-boltdb (term and vote), bbolt, hclog,
 // VictoriaMetrics/metrics; engine (sizes).
 // Never: cluster, port, the state machine, audit (whose folder it only names).
 //
@@ -11,8 +11,9 @@
 //
 //   - folder.go: the layout, the lock, node.json; folder_unix.go: what the system does.
 //   - record.go: recovery.json, what two people decided and how far it is done.
-//   - logstore.go: the one place that names raft-boltdb, and the watchdog over every
-//     write to the log (guards G3 and G4).
+//   - logstore.go: opening the log, and the watchdog over every write to it (guards G3
+//     and G4); journal.go: entries in segment files, cuts; segment.go: one file of them,
+//     to the byte; logfile.go: a look at the file of votes before bbolt maps it.
 //   - snapshots.go: raft's snapshot files, written gently; stillsnapshot.go: the same
 //     of a stopped node, for reading.
 package datadir

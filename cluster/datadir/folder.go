@@ -17,8 +17,9 @@ import (
 //	DIR/lock            held by the one process that may use DIR
 //	DIR/node.json       who lives here
 //	DIR/recovery.json   the last recovery of a lost majority, if there was one
-//	DIR/before-recovery-N-LINEAGE   node.json and raft.db as they were before it
-//	DIR/raft/raft.db    log and votes (bbolt)
+//	DIR/before-recovery-N-LINEAGE   node.json, raft.db and the log's files as they were before it
+//	DIR/raft/raft.db    term and vote (bbolt)
+//	DIR/raft/*.log      the log's entries
 //	DIR/raft/snapshots  state snapshots
 //	DIR/audit           leaves and tiles
 //	DIR/lists           <sha256>.entities, lists of the last 90 days; <sha256>.v<matcher>, their tables

@@ -10,7 +10,7 @@ import (
 	"os"
 )
 
-// The log's file is mapped into memory: where it ends before what its header says, or
+// The file of term and vote is mapped into memory: where it ends before what its header says, or
 // is no such file at all, the first look at what is missing would end the process by a
 // signal, without a word. So its length and header are looked at before.
 //

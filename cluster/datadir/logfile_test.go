@@ -13,7 +13,7 @@ import (
 // what is in use.
 func writtenLog(t *testing.T) (dir string, data []byte) {
 	dir = t.TempDir()
-	store, err := OpenLog(dir)
+	store, err := openVotes(dir)
 	require.NoError(t, err)
 	for i := range uint64(300) {
 		require.NoError(t, store.StoreLogs([]*raft.Log{{Index: i + 1, Term: 1, Data: make([]byte, 4096)}}))
@@ -38,7 +38,7 @@ func TestTruncatedLog(t *testing.T) {
 	require.Less(t, used, len(data), "the file grows in large steps")
 	for _, size := range []int{1, 15, 79, 80, 4095, 4096, 4175, 8191, 8192, used / 2, used - 4096, used - 1} {
 		require.NoError(t, os.WriteFile(path, data[:size], 0o600))
-		for _, open := range []func(string) (LogStore, error){OpenLog, OpenLogToRead} {
+		for _, open := range []func(string) (LogStore, error){openVotes, OpenLog, OpenLogToRead} {
 			_, err := open(dir)
 			require.ErrorIs(t, err, ErrDamaged, size)
 			require.ErrorContains(t, err, path)
@@ -50,7 +50,7 @@ func TestTruncatedLog(t *testing.T) {
 	}
 	for _, size := range []int{used, used + 1, len(data)} {
 		require.NoError(t, os.WriteFile(path, data[:size], 0o600))
-		store, err := OpenLog(dir)
+		store, err := openVotes(dir)
 		require.NoError(t, err, size)
 		last, err := store.LastIndex()
 		require.NoError(t, err)
@@ -74,18 +74,18 @@ func TestSpoiltHeaders(t *testing.T) {
 	}
 	for _, at := range []int{metaOffset, page + metaOffset + metaTxAt} {
 		write(at)
-		store, err := OpenLog(dir)
+		store, err := openVotes(dir)
 		require.NoError(t, err)
 		require.NoError(t, store.Close())
 	}
 	write(metaOffset+metaTxAt, page+metaOffset+metaTxAt)
-	_, err := OpenLog(dir)
+	_, err := openVotes(dir)
 	require.ErrorIs(t, err, ErrDamaged)
 	require.NoError(t, os.WriteFile(path, make([]byte, len(data)), 0o600))
-	_, err = OpenLog(dir)
+	_, err = openVotes(dir)
 	require.ErrorIs(t, err, ErrDamaged)
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
-	store, err := OpenLog(dir)
+	store, err := openVotes(dir)
 	require.NoError(t, err, "empty: new")
 	require.NoError(t, store.Close())
 }

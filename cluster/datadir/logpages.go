@@ -30,7 +30,7 @@ const (
 var (
 	entryTable = []byte("logs")
 	voteTable  = []byte("conf")
-	voteKeys   = [][]byte{[]byte("CurrentTerm"), []byte("LastVoteTerm"), []byte("LastVoteCand")}
+	voteKeys   = [][]byte{[]byte("CurrentTerm"), []byte("LastVoteTerm"), []byte("LastVoteCand"), boundsKey}
 )
 
 // logPages walks over the pages of a log's file.

@@ -11,43 +11,44 @@ import (
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
-
-	"railguard/engine"
 )
 
 const (
-	LogFile          = "raft.db"
-	logMapBytes      = 512 * engine.MiB // Address space; below it readers never hold up the writer.
-	deleteChunk      = 2048             // Entries deleted in one transaction, so that appends get between.
+	LogFile          = "raft.db" // Term and vote, and which segments there are.
 	boltOpenPatience = 2 * time.Second
 )
 
 // ErrGaveUp is what a store that gave up answers for ever.
 var ErrGaveUp = errors.New("log store: gave up after a failed or stalled write")
 
-// LogStore is what a log store must be able to do; raft-boltdb is the one used, and
-// tests put failing and stalling ones in its place.
+// LogStore is what a log store must be able to do; tests put failing and stalling ones in its place.
 type LogStore interface {
 	raft.LogStore
 	raft.StableStore
 	Close() error
 }
 
-// OpenLog opens the log. NoFreelistSync with the map free list keeps small
-// writes cheap while the file is large; the free list is rebuilt at open. A file that
-// is cut short or no log at all is ErrDamaged.
+// OpenLog opens the log: entries in segment files, term and vote in a file of bbolt. A
+// file that is cut short, spoilt, missing or no log at all is ErrDamaged.
 func OpenLog(dir string) (LogStore, error) {
-	return openBolt(filepath.Join(dir, LogFile), &bbolt.Options{
-		Timeout:         boltOpenPatience,
-		NoFreelistSync:  true,
-		FreelistType:    bbolt.FreelistMapType,
-		InitialMmapSize: logMapBytes,
-	})
+	return openLog(dir, true, &bbolt.Options{Timeout: boltOpenPatience, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}, segmentBytes)
 }
 
-// OpenLogToRead opens the log of a stopped node without writing to its file.
+// OpenLogToRead opens the log of a stopped node without writing to its files.
 func OpenLogToRead(dir string) (LogStore, error) {
-	return openBolt(filepath.Join(dir, LogFile), &bbolt.Options{Timeout: boltOpenPatience, ReadOnly: true})
+	return openLog(dir, false, &bbolt.Options{Timeout: boltOpenPatience, ReadOnly: true}, segmentBytes)
+}
+
+func openLog(dir string, write bool, options *bbolt.Options, room int64) (LogStore, error) {
+	votes, err := openBolt(filepath.Join(dir, LogFile), options)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := openJournal(dir, votes, write, room)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("cluster: %w", err), votes.Close())
+	}
+	return entries, nil
 }
 
 func openBolt(path string, options *bbolt.Options) (LogStore, error) {
@@ -212,34 +213,9 @@ func (g *Guarded) StoreLogs(logs []*raft.Log) error {
 	return g.watch("append to the log", func() error { return g.store.StoreLogs(logs) })
 }
 
-// DeleteRange implements raft.LogStore. The front of the log is cut in pieces from
-// the lowest index on, the end of it from the highest index down, so that a
-// crash in between leaves a log without a hole.
+// DeleteRange implements raft.LogStore.
 func (g *Guarded) DeleteRange(low, high uint64) error {
-	first, err := g.store.FirstIndex()
-	if err != nil {
-		return err
-	}
-	front := low <= first
-	for low <= high {
-		from, to := low, high
-		if high-low >= deleteChunk {
-			if front {
-				to = low + deleteChunk - 1
-			} else {
-				from = high - deleteChunk + 1
-			}
-		}
-		if err := g.watch("cut of the log", func() error { return g.store.DeleteRange(from, to) }); err != nil {
-			return err
-		}
-		if front {
-			low = to + 1
-		} else {
-			high = from - 1
-		}
-	}
-	return nil
+	return g.watch("cut of the log", func() error { return g.store.DeleteRange(low, high) })
 }
 
 // Set implements raft.StableStore.

@@ -16,7 +16,6 @@ type memoryLog struct {
 	*raft.InmemStore
 	fail  atomic.Pointer[error]
 	stall atomic.Pointer[chan struct{}]
-	cuts  [][2]uint64
 }
 
 func newMemoryLog() *memoryLog { return &memoryLog{InmemStore: raft.NewInmemStore()} }
@@ -36,11 +35,6 @@ func (m *memoryLog) StoreLogs(logs []*raft.Log) error {
 		return err
 	}
 	return m.InmemStore.StoreLogs(logs)
-}
-
-func (m *memoryLog) DeleteRange(low, high uint64) error {
-	m.cuts = append(m.cuts, [2]uint64{low, high})
-	return m.InmemStore.DeleteRange(low, high)
 }
 
 func (m *memoryLog) Close() error { return nil }
@@ -98,35 +92,5 @@ func TestGuardG4StalledDisk(t *testing.T) {
 		require.Contains(t, gave.all()[0], "disk stalled")
 		close(release)
 		require.ErrorIs(t, <-result, ErrGaveUp, "what the disk answers later is not believed")
-	})
-}
-
-func TestGuardedStoreCutsInPieces(t *testing.T) {
-	fill := func() (*Guarded, *memoryLog) {
-		memory := newMemoryLog()
-		store, _ := guardOver(memory, time.Second)
-		for i := uint64(1); i <= 3*deleteChunk; i++ {
-			require.NoError(t, store.StoreLog(&raft.Log{Index: i}))
-		}
-		return store, memory
-	}
-	t.Run("front upwards", func(t *testing.T) {
-		store, memory := fill()
-		require.NoError(t, store.DeleteRange(1, deleteChunk+1))
-		require.Equal(t, [][2]uint64{{1, deleteChunk}, {deleteChunk + 1, deleteChunk + 1}}, memory.cuts)
-	})
-	t.Run("end downwards", func(t *testing.T) {
-		store, memory := fill()
-		require.NoError(t, store.DeleteRange(5, 3*deleteChunk))
-		require.Equal(t, [2]uint64{2*deleteChunk + 1, 3 * deleteChunk}, memory.cuts[0])
-		require.Equal(t, uint64(5), memory.cuts[len(memory.cuts)-1][0])
-		last, err := store.LastIndex()
-		require.NoError(t, err)
-		require.EqualValues(t, 4, last)
-	})
-	t.Run("one chunk", func(t *testing.T) {
-		store, memory := fill()
-		require.NoError(t, store.DeleteRange(1, deleteChunk))
-		require.Len(t, memory.cuts, 1)
 	})
 }

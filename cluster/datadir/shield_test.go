@@ -12,13 +12,19 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/bbolt"
 )
+
+// openVotes opens the file of bbolt alone: it can have entries too, and so many pages.
+func openVotes(dir string) (LogStore, error) {
+	return openBolt(filepath.Join(dir, LogFile), &bbolt.Options{Timeout: boltOpenPatience, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
+}
 
 // mixedLog is a folder with a log of small and large entries, votes, cut at the front,
 // and the bytes in use.
 func mixedLog(t *testing.T) (dir string, data []byte, pageSize int) {
 	dir = t.TempDir()
-	store, err := OpenLog(dir)
+	store, err := openVotes(dir)
 	require.NoError(t, err)
 	for i := range uint64(400) {
 		size := 50
@@ -47,7 +53,7 @@ func mixedLog(t *testing.T) (dir string, data []byte, pageSize int) {
 
 // readAll reads what a start of raft reads. A panic ends the test.
 func readAll(dir string) error {
-	store, err := OpenLog(dir)
+	store, err := openVotes(dir)
 	if err != nil {
 		return err
 	}
@@ -120,7 +126,7 @@ func TestSpoiltPages(t *testing.T) {
 		require.ErrorIs(t, err, ErrDamaged, "byte %d", at)
 		require.ErrorContains(t, err, path)
 		require.ErrorContains(t, err, "join anew")
-		if store, err := OpenLog(dir); err == nil { // In the bytes of an entry.
+		if store, err := openVotes(dir); err == nil { // In the bytes of an entry.
 			require.NoError(t, store.Close())
 			return
 		}
@@ -147,7 +153,7 @@ func TestSpoiltPages(t *testing.T) {
 func TestDamageWhileRunning(t *testing.T) {
 	dir, data, pageSize := mixedLog(t)
 	path := filepath.Join(dir, LogFile)
-	store, err := OpenLog(dir)
+	store, err := openVotes(dir)
 	require.NoError(t, err)
 	var gave []string
 	guarded := Guard(store, func() time.Duration { return time.Minute }, func(reason string) { gave = append(gave, reason) })

@@ -120,15 +120,23 @@ func (c *Recoverer) room(f *stillFolder, plan *datadir.Record) error {
 	if _, err := os.Stat(f.path(plan.Backup)); err == nil {
 		return nil
 	}
-	info, err := os.Stat(f.path(filepath.Join(datadir.RaftFolder, datadir.LogFile)))
+	copied, _, err := datadir.LogFiles(f.path(datadir.RaftFolder))
 	if err != nil {
 		return err
+	}
+	size := int64(0)
+	for _, path := range copied {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		size += info.Size()
 	}
 	free, _, err := c.Free(f.dir)
 	if err != nil {
 		return fmt.Errorf("cluster: free space: %w", err)
 	}
-	if needed := uint64(info.Size()) + BackupSpare; free < needed {
+	if needed := uint64(size) + BackupSpare; free < needed {
 		return fmt.Errorf("%w: the copy of the raft log needs %d bytes with what must stay free, and %d are free under %s: make room first",
 			ErrOrder, needed, free, f.dir)
 	}
@@ -175,11 +183,20 @@ func (c *Recoverer) backUp(f *stillFolder, plan *datadir.Record) error {
 	if err := os.Mkdir(unended, 0o700); err != nil {
 		return err
 	}
-	for _, name := range []string{datadir.IdentityFile, filepath.Join(datadir.RaftFolder, datadir.LogFile)} {
-		if err := copyFile(f.path(name), filepath.Join(unended, filepath.Base(name))); err != nil {
+	copied, linked, err := datadir.LogFiles(f.path(datadir.RaftFolder))
+	if err != nil {
+		return err
+	}
+	for _, path := range linked { // Never written to again: a second name keeps them.
+		if err := os.Link(path, filepath.Join(unended, filepath.Base(path))); err != nil {
+			copied = append(copied, path)
+		}
+	}
+	for _, path := range append([]string{f.path(datadir.IdentityFile)}, copied...) {
+		if err := copyFile(path, filepath.Join(unended, filepath.Base(path))); err != nil {
 			return err
 		}
-		if err := c.After("copy of " + filepath.Base(name)); err != nil {
+		if err := c.After("copy of " + filepath.Base(path)); err != nil {
 			return err
 		}
 	}

@@ -3,9 +3,9 @@ package main
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"testing"
 
+	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 
 	"railguard/cluster/datadir"
@@ -20,24 +20,36 @@ func TestDamagedLogIsFatal(t *testing.T) {
 	folder := node.Sub(datadir.RaftFolder)
 	store, err := datadir.OpenLog(folder)
 	require.NoError(t, err)
+	require.NoError(t, store.SetUint64([]byte("CurrentTerm"), 1))
+	require.NoError(t, store.StoreLogs([]*raft.Log{{Index: 1, Term: 1}}))
 	require.NoError(t, store.Close())
 	require.NoError(t, node.Close())
-	log := filepath.Join(folder, datadir.LogFile)
-	whole, err := os.ReadFile(log)
+	written, _, err := datadir.LogFiles(folder)
 	require.NoError(t, err)
-	spoilt := append([]byte(nil), whole...)
+	require.Len(t, written, 2)
+	votes, entries := written[0], written[1]
+	whole, err := os.ReadFile(votes)
+	require.NoError(t, err)
+	spoilt := bytes.Clone(whole)
 	name := bytes.LastIndex(spoilt, []byte("logs")) // Of a table: taken for a new log it would have no votes.
 	spoilt[name] ^= 1
+	log, err := os.ReadFile(entries)
+	require.NoError(t, err)
 
 	for _, damage := range []struct {
+		path  string
 		bytes []byte
 		says  string
 	}{
-		{whole[:9000], log + " is cut short: 9000 of "},
-		{spoilt, log + ": page "},
-		{append(append([]byte(nil), whole[:2*os.Getpagesize()]...), make([]byte, len(whole)-2*os.Getpagesize())...), log + ": page "},
+		{votes, whole[:9000], votes + " is cut short: 9000 of "},
+		{votes, spoilt, votes + ": page "},
+		{votes, append(bytes.Clone(whole[:2*os.Getpagesize()]), make([]byte, len(whole)-2*os.Getpagesize())...), votes + ": page "},
+		{entries, log[:9000], entries + " is cut short: 9000 of "},
+		{entries, make([]byte, len(log)), entries + ": no header"},
 	} {
-		require.NoError(t, os.WriteFile(log, damage.bytes, 0o600))
+		sound, err := os.ReadFile(damage.path)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(damage.path, damage.bytes, 0o600))
 		root := newRoot()
 		root.SetArgs([]string{"serve", "--id", "n1", "--data", dir, "--http", "127.0.0.1:0", "--admin", "", "--bootstrap-expect", "1"})
 		err = root.ExecuteContext(t.Context())
@@ -46,5 +58,6 @@ func TestDamagedLogIsFatal(t *testing.T) {
 		require.Equal(t, exitFatal, coded.code, err)
 		require.ErrorContains(t, err, damage.says)
 		require.ErrorContains(t, err, "join anew")
+		require.NoError(t, os.WriteFile(damage.path, sound, 0o600))
 	}
 }

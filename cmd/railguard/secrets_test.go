@@ -67,7 +67,7 @@ func TestNoSecretInTheDataFolder(t *testing.T) {
 		sealedIn[filepath.Base(path)] = bytes.Contains(data, settings.SigningKeys[0].Sealed)
 		return err
 	}))
-	for _, name := range []string{"raft.db", "state.bin", "saved.snapshot"} {
+	for _, name := range []string{"00000000000000000001.log", "state.bin", "saved.snapshot"} {
 		require.True(t, sealedIn[name], "%s holds the sealed key: what is looked for would be seen", name)
 	}
 }

@@ -185,8 +185,7 @@ func (a *adapter) publish(out *fsm.Effects, size int) error {
 	live := a.replica.started.Load() && a.replica.raft.CurrentTerm() == out.Term && a.replica.raft.CommitIndex() <= out.Index
 	a.state.logTime.Store(&instant{out.Time, a.state.clock.Monotonic(), live})
 	a.state.commands.Store(out.Index)
-	a.compaction.applied(size)
-	a.compaction.ages.applied(out.Index, out.Time)
+	a.compaction.applied(out.Index, out.Time, size)
 	a.audit.Prune(out.Oldest)
 	entriesApplied.Inc()
 	recordsApplied.Add(len(out.Results))

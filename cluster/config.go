@@ -94,14 +94,15 @@ type Timing struct {
 type SnapshotPolicy struct {
 	LogBytes      int64         // Applied bytes since the last snapshot.
 	Interval      time.Duration // Shortest time between two: installs must be able to keep up.
-	TrailingBytes int64         // Log kept behind a snapshot for peers that were away.
+	TrailingAge   engine.Time   // Log time; so much log is kept behind a snapshot for peers that were away,
+	TrailingBytes int64         // within so many bytes; 0: 2 GiB or a tenth of the disk, the smaller.
 	LogAge        engine.Time   // Log time; older entries and snapshots than this go: they hold what is erased elsewhere.
 }
 
 const (
 	commitTimeoutMin   = 5 * time.Millisecond
 	trailingEntriesMin = 1024
-	trailingEntriesMax = 600_000
+	trailingEntriesMax = 2_000_000
 )
 
 func (c *Config) fill() {
@@ -145,8 +146,8 @@ func (c *Config) fill() {
 	if c.Snapshot.LogBytes == 0 {
 		c.Snapshot.LogBytes = 128 * engine.MiB
 	}
-	if c.Snapshot.TrailingBytes == 0 {
-		c.Snapshot.TrailingBytes = 256 * engine.MiB
+	if c.Snapshot.TrailingAge == 0 {
+		c.Snapshot.TrailingAge = trailingAge
 	}
 }
 

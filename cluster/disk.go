@@ -26,6 +26,7 @@ type disk struct {
 
 	level   atomic.Int32
 	percent atomic.Int32 // Free, 0 to 100; -1: not known.
+	total   atomic.Int64 // Bytes; 0: not known.
 	spare   atomic.Int64 // Bytes above the mark at which this node stops.
 }
 
@@ -66,6 +67,7 @@ func (d *disk) check() {
 		return
 	}
 	d.percent.Store(int32(float64(free) / float64(total) * 100))
+	d.total.Store(int64(total))
 	level := levelOf(free, total)
 	d.spare.Store(int64(free) - int64(min(total/100*5, 256*engine.MiB)))
 	before := diskLevel(d.level.Swap(int32(level)))

@@ -148,7 +148,7 @@ func (n *Node) assemble() {
 	n.digester = newDigester(n.life, n.replica, n.peers)
 	n.scrubber = &scrubber{life: n.life, audit: n.audit, every: n.config.ScrubEvery}
 	n.compaction = &compaction{
-		policy: n.config.Snapshot, life: n.life, replica: n.replica, disk: n.disk, taken: n.gauges.snapshotTime, gate: newGate(),
+		policy: n.config.Snapshot, life: n.life, replica: n.replica, peers: n.peers, disk: n.disk, taken: n.gauges.snapshotTime, gate: newGate(),
 	}
 	n.retention = &retention{
 		life: n.life, dataDir: n.config.DataDir, audit: n.audit, snaps: n.snaps, state: n.state, lineage: n.lineage,
@@ -211,6 +211,13 @@ func (n *Node) startRaft() error {
 	}
 	if err := n.dropSupersededLog(guarded, n.life.log); err != nil {
 		return err
+	}
+	if sized, can := n.store.(interface{ Bytes() int64 }); can {
+		first, err := n.store.FirstIndex()
+		if err != nil {
+			return fmt.Errorf("cluster: raft log: %w", err)
+		}
+		n.compaction.ages.found(first, sized.Bytes())
 	}
 	if err := n.gateway.open(n.service()); err != nil {
 		return err

@@ -51,6 +51,7 @@ func (r *retention) keep() {
 	if err := r.compaction.takeByAge(); err != nil && !errors.Is(err, raft.ErrNothingNewToSnapshot) {
 		r.life.log.Error("snapshot not taken", "error", err)
 	}
+	r.compaction.ages.forget(r.compaction.policy.LogAge)
 	if err := r.snaps.Forget(r.compaction.ages.before(r.compaction.policy.LogAge)); err != nil {
 		r.life.log.Error("old snapshots not deleted", "error", err)
 	}

@@ -25,13 +25,13 @@ type compaction struct {
 	policy  SnapshotPolicy
 	life    *life
 	replica *replica
+	peers   *peers
 	disk    *disk
 	taken   *metrics.Gauge // Unix seconds.
 
-	bytes   atomic.Int64 // Applied since the last snapshot.
-	entries atomic.Int64
-	size    atomic.Int64 // Of the last snapshot.
-	ages    ages
+	bytes atomic.Int64 // Applied since the last snapshot.
+	size  atomic.Int64 // Of the last snapshot.
+	ages  ages
 
 	gate gate // One snapshot at a time.
 	last time.Time
@@ -40,14 +40,15 @@ type compaction struct {
 	installedAt uint64 // Index of the last entry of our own kind after the last of them.
 }
 
-func (c *compaction) applied(size int) {
+func (c *compaction) applied(index uint64, at engine.Time, size int) {
 	c.bytes.Add(int64(size))
-	c.entries.Add(1)
+	c.ages.applied(index, at, int64(size))
 }
 
 // takeWhenDue is a duty. The snapshot itself runs beside the duties.
 func (c *compaction) takeWhenDue(now time.Time) {
-	if c.bytes.Load() < c.due() || !c.disk.fits(c.size.Load()) || !c.gate.tryEnter() {
+	overdue := c.bytes.Load() >= overdueTimes*c.due()
+	if c.bytes.Load() < c.due() || !overdue && !c.mayBegin() || !c.disk.fits(c.size.Load()) || !c.gate.tryEnter() {
 		return
 	}
 	if now.Sub(c.last) < c.policy.Interval {
@@ -64,9 +65,17 @@ func (c *compaction) takeWhenDue(now time.Time) {
 	}()
 }
 
-// due is how many bytes of log make a snapshot due. All nodes apply the
-// same bytes, so each waits an eighth more than the member before it: writing a
-// snapshot slows a disk down, and a quorum's disks are not to be slow together.
+// overdueTimes what is due, no node waits for its turn any longer.
+const overdueTimes = 8
+
+// mayBegin reports whether it is this node's turn: writing a snapshot slows a disk down,
+// and a quorum's disks are not to be slow together.
+func (c *compaction) mayBegin() bool {
+	return turn(c.ages.now(), engine.Time(c.policy.Interval), c.membersBefore(), int64(len(c.replica.servers())))
+}
+
+// due is how many bytes of log make a snapshot due. All nodes apply the same bytes, so
+// each waits an eighth more than the member before it.
 func (c *compaction) due() int64 {
 	return c.policy.LogBytes / 8 * (8 + c.membersBefore())
 }
@@ -102,8 +111,8 @@ func (c *compaction) takeByAge() error {
 func (c *compaction) take() (*raft.SnapshotMeta, error) {
 	c.last = time.Now()
 	now := c.ages.now()
-	bytes, entries := c.bytes.Load(), c.entries.Load()
-	c.keepTrailing(bytes, entries)
+	bytes := c.bytes.Load()
+	c.keepTrailing()
 	future := c.replica.raft.Snapshot()
 	if err := future.Error(); err != nil {
 		snapshotErrors.Inc()
@@ -111,7 +120,6 @@ func (c *compaction) take() (*raft.SnapshotMeta, error) {
 	}
 	c.ages.snapshot.Store(int64(now))
 	c.bytes.Add(-bytes)
-	c.entries.Add(-entries)
 	snapshotsTaken.Inc()
 	snapshotSeconds.Observe(time.Since(c.last))
 	c.taken.Set(float64(time.Now().Unix()))
@@ -141,21 +149,5 @@ func (c *compaction) countInstall(commands uint64) {
 	c.installs++
 	if c.installs > installsMax {
 		c.life.die("snapshots are installed again and again without progress: restart this node")
-	}
-}
-
-// keepTrailing turns the bytes of log to keep, and the age it may reach, into raft's
-// count of entries.
-func (c *compaction) keepTrailing(bytes, entries int64) {
-	reload := c.replica.raft.ReloadableConfig()
-	if entries > 0 {
-		wanted := c.policy.TrailingBytes / max(bytes/entries, 1)
-		reload.TrailingLogs = uint64(min(max(wanted, trailingEntriesMin), trailingEntriesMax))
-	}
-	if old, last := c.ages.before(c.policy.LogAge), c.replica.raft.LastIndex(); old > 0 && old < last {
-		reload.TrailingLogs = max(min(reload.TrailingLogs, last-old), 1)
-	}
-	if err := c.replica.raft.ReloadConfig(reload); err != nil {
-		c.life.log.Error("trailing log not set", "error", err)
 	}
 }

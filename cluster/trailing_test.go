@@ -1,0 +1,101 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+)
+
+// loggedFor is a compaction that saw an entry of so many bytes every step of log time.
+func loggedFor(entries uint64, step engine.Time, bytes int64, policy SnapshotPolicy) *compaction {
+	c := &compaction{policy: policy, disk: &disk{}}
+	for index := uint64(1); index <= entries; index++ {
+		c.ages.applied(index, engine.Time(index)*step, bytes)
+	}
+	return c
+}
+
+// TestTrailingLogByTime: the log keeps ten minutes whatever the load, an hour while a
+// member is behind, within its bound of bytes and its age.
+func TestTrailingLogByTime(t *testing.T) {
+	policy := SnapshotPolicy{TrailingAge: trailingAge, LogAge: engine.DayLength, LogBytes: 128 * engine.MiB}
+	const last = 40_000
+	near := func(t *testing.T, want, got uint64, by uint64) {
+		require.LessOrEqual(t, got, want, "more is cut than may be")
+		require.GreaterOrEqual(t, got+by, want, "less is cut than can be")
+	}
+	t.Run("ten minutes", func(t *testing.T) {
+		c := loggedFor(last, 100*engine.Millisecond, 500, policy) // 4,000 s.
+		near(t, last-6_000, c.keptFrom(last, trailingBytesMax, 0), 110)
+	})
+	t.Run("an hour for a member that is behind", func(t *testing.T) {
+		c := loggedFor(last, 100*engine.Millisecond, 500, policy)
+		require.EqualValues(t, 20_000, c.keptFrom(last, trailingBytesMax, 20_000))
+		near(t, last-36_000, c.keptFrom(last, trailingBytesMax, 10), 110)
+		near(t, last-6_000, c.keptFrom(last, trailingBytesMax, last-3_000), 110)
+	})
+	t.Run("within its bytes", func(t *testing.T) {
+		c := loggedFor(last, engine.Millisecond, 300_000, policy) // 300 MB/s.
+		from := c.keptFrom(last, 2048*engine.MiB, 10)
+		require.LessOrEqual(t, int64(last-from)*300_000, int64(2048*engine.MiB))
+		require.Greater(t, int64(last-from)*300_000, int64(2000*engine.MiB))
+	})
+	t.Run("some entries always", func(t *testing.T) {
+		c := loggedFor(last, engine.Minute, 1<<20, policy)
+		require.EqualValues(t, last-trailingEntriesMin, c.keptFrom(last, engine.MiB, 0))
+	})
+	t.Run("but none past the age", func(t *testing.T) {
+		short := policy
+		short.LogAge = engine.Minute
+		c := loggedFor(last, engine.Second, 500, short)
+		near(t, last-60, c.keptFrom(last, trailingBytesMax, 10), 11)
+	})
+}
+
+// TestTrailingLogBytes: 2 GiB, a tenth of a small disk, next to nothing on one that is
+// nearly full.
+func TestTrailingLogBytes(t *testing.T) {
+	c := &compaction{policy: SnapshotPolicy{LogBytes: 128 * engine.MiB}, disk: &disk{}}
+	require.EqualValues(t, trailingBytesMax, c.bytesMax())
+	c.disk.total.Store(1000 * engine.MiB)
+	require.EqualValues(t, 100*engine.MiB, c.bytesMax())
+	c.disk.total.Store(1 << 40)
+	require.EqualValues(t, trailingBytesMax, c.bytesMax())
+	c.disk.level.Store(int32(diskLow))
+	require.EqualValues(t, 128*engine.MiB, c.bytesMax())
+}
+
+// TestMarksAreBounded: a long life at any load.
+func TestMarksAreBounded(t *testing.T) {
+	c := loggedFor(3*marksMax, ageStep, bytesStep, SnapshotPolicy{})
+	require.LessOrEqual(t, len(c.ages.marks), marksMax)
+	require.NotZero(t, c.ages.before(engine.DayLength))
+	c.ages.forget(engine.Hour)
+	require.Less(t, len(c.ages.marks), 400)
+}
+
+// TestSnapshotsTakeTurns: at no moment two nodes begin a snapshot, and each has its turn
+// within every interval, seen every second.
+func TestSnapshotsTakeTurns(t *testing.T) {
+	interval := engine.Time(30 * time.Second)
+	for _, members := range []int64{1, 3, 5} {
+		turns := make([]int, members)
+		for now := engine.Time(0); now < 10*interval; now += engine.Second {
+			at := 0
+			for place := range members {
+				if turn(now, interval, place, members) {
+					turns[place]++
+					at++
+				}
+			}
+			require.LessOrEqual(t, at, 1)
+		}
+		for _, n := range turns {
+			require.GreaterOrEqual(t, n, 10*2)
+		}
+	}
+	require.True(t, turn(0, 2*engine.Second, 2, 3), "too short to be divided")
+}

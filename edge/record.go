@@ -220,11 +220,15 @@ func (j *Judge) filters() {
 	if s.user.kind == kindUser {
 		s.keys = append(s.keys, engine.FilterKey(engine.FilterAgent, j.Terms.UserID(engine.UserSlot(s.user.slot))))
 	}
-	if wallet := engine.CanonicalWallet(s.request.Wallet); wallet != "" {
-		s.keys = append(s.keys, engine.FilterKey(engine.FilterWallet, wallet))
+	if key, ok := engine.WalletFilterKey(s.request.Wallet); ok {
+		s.keys = append(s.keys, key)
 	}
-	if name := ofac.NormaliseName(s.request.Name); name != "" {
-		s.keys = append(s.keys, engine.FilterKey(engine.FilterName, name))
+	name := f.PartyFilter // Made when the list was asked; it is not where there was nobody to ask about.
+	if f.Token != engine.TokenGood {
+		name = engine.NameFilterKey(s.request.Name)
+	}
+	if name != 0 {
+		s.keys = append(s.keys, name)
 	}
 }
 

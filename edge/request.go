@@ -3,6 +3,7 @@ package edge
 import (
 	"errors"
 	"strconv"
+	"unsafe"
 
 	"railguard/engine"
 	"railguard/ofac"
@@ -67,10 +68,14 @@ func (j *Judge) Read() error {
 			f.Invalid(name, "is not supported yet: leave it out")
 		}
 	}
-	s.token, s.userToken = f.Loose("token"), f.Loose("userToken") // Anything but a string is a malformed credential (R1), not an error.
+	s.token, s.userToken = borrowed(f.Loose("token")), borrowed(f.Loose("userToken")) // Anything but a string is a malformed credential (R1), not an error.
 	s.userGiven = f.Given("userToken")
 	return f.Err()
 }
+
+// borrowed is a text that is the body's own memory: good until the call ends, for what
+// compares and hashes alone.
+func borrowed(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
 
 // missingMember says that a member is missing, and as what it was perhaps sent.
 func missingMember(name string, strangers []strictjson.Stranger) *Refusal {

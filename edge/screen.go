@@ -31,7 +31,7 @@ type screening struct {
 
 	requestHash [32]byte
 
-	token     string // As sent, prefix and all; "" when not a string.
+	token     string // As sent, prefix and all; "" when not a string. Borrowed of the body, as userToken is.
 	userToken string
 	userGiven bool
 	context   ofac.Context          // What the call says of its counterparty besides; no rule reads it.

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"crypto/sha256"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 
@@ -98,7 +99,7 @@ func (j *Judge) claimsHere(text string) (claims credentialClaims, state engine.T
 	keys := j.Terms.Signing.Verify
 	claims, known := j.shared.tokens.find(&hash, keys)
 	if !known {
-		if claims, state = j.Terms.verifyToken(raw); state != engine.TokenGood {
+		if claims, state = j.Terms.verifyToken(strings.Clone(raw)); state != engine.TokenGood {
 			if state == engine.TokenSignature {
 				forgedTotal.Inc()
 			}

@@ -62,6 +62,7 @@ type Facts struct {
 	OperatorName   ofac.Result
 	UserName       ofac.Result
 	PartyName      ofac.Result
+	PartyFilter    uint64 // FilterKey of the counterparty's normalised name; 0: no name, or nothing left of it.
 
 	// ValidUntil is when the static judgement lapses (a whitelist entry or a
 	// cleared pair expires); 0 is never. Apply refuses the record after it.

@@ -1,5 +1,7 @@
 package engine
 
+import "unsafe"
+
 // FilterKey hashes one searchable fact of a record ("agentId" = "agt_…") to the
 // 64-bit key under which audit segments can be searched. FNV-1a over the field's
 // number and the text.
@@ -10,6 +12,14 @@ func FilterKey(field FilterField, text string) uint64 {
 		h = (h ^ uint64(text[i])) * 1099511628211
 	}
 	return h
+}
+
+// WalletFilterKey is FilterKey of a wallet's canonical form; not ok when nothing is
+// left of it.
+func WalletFilterKey(text string) (key uint64, ok bool) {
+	var room [FieldMax]byte
+	form := appendWallet(room[:0], text)
+	return FilterKey(FilterWallet, unsafe.String(unsafe.SliceData(form), len(form))), len(form) > 0 // Only read.
 }
 
 // FilterField names what a filter key was made from.

@@ -28,6 +28,7 @@ type answer struct {
 	query   ofac.Query
 	result  ofac.Result
 	matches []ofac.Match
+	filter  uint64 // Of the name: see NameFilterKey.
 	known   bool
 }
 
@@ -68,6 +69,7 @@ func (l *Looker) Look(f *Facts) {
 		query.Name, query.ClearedUIDs = f.Request.Name, f.PartyCleared
 		query.Type, _ = ParsePartyType(f.Request.Type)
 		f.PartyName = l.screen(&query, &l.party)
+		f.PartyFilter = l.party[nameHash(query.Name)%lookerAnswers].filter
 	}
 	f.lapse(f.ClearedUntil)
 }
@@ -95,7 +97,18 @@ func (l *Looker) screen(query *ofac.Query, memory *[lookerAnswers]answer) ofac.R
 	a.query, a.result, a.known = *query, result, true
 	a.query.Name = strings.Clone(query.Name) // The caller's buffer may be used again.
 	a.result.Matches = a.matches
+	if memory == &l.party {
+		a.filter = NameFilterKey(query.Name)
+	}
 	return a.result
+}
+
+// NameFilterKey is FilterKey of a name's normalised form, 0 when nothing is left of it.
+func NameFilterKey(name string) uint64 {
+	if name = ofac.NormaliseName(name); name == "" {
+		return 0
+	}
+	return FilterKey(FilterName, name)
 }
 
 // sameQuery compares all that an answer depends on. Queries with cleared pairs

@@ -48,14 +48,19 @@ func (c *call) leaveBody() {
 func (c *call) commonHeaders() {
 	c.leaveBody()
 	h := c.w.Header()
-	h[headerRequest] = []string{c.asked.RequestID}
-	h[headerNode] = []string{c.api.deps.Node}
+	values := make([]string, 0, 4) // One piece of memory for all of them.
+	set := func(name, value string) {
+		values = append(values, value)
+		h[name] = values[len(values)-1:]
+	}
+	set(headerRequest, c.asked.RequestID)
+	set(headerNode, c.api.deps.Node)
 	index := c.judge.Index
 	if index == 0 {
 		index = c.api.deps.Published.Applied()
 	}
-	h[headerIndex] = []string{strconv.FormatUint(index, 10)}
-	h[headerRole] = []string{c.api.role.text(c.api)}
+	set(headerIndex, strconv.FormatUint(index, 10))
+	set(headerRole, c.api.role.text(c.api))
 	h["X-Content-Type-Options"] = noSniff
 	if _, set := h["Cache-Control"]; !set {
 		h["Cache-Control"] = noStore
@@ -70,8 +75,8 @@ func (c *call) commonHeaders() {
 
 // timingText is the Server-Timing of one call, in milliseconds.
 func timingText(t edge.Timing, commit time.Duration) string {
-	b := make([]byte, 0, 64)
-	b = appendMillis(append(b, "verify;dur="...), t.Verify)
+	var room [96]byte
+	b := appendMillis(append(room[:0], "verify;dur="...), t.Verify)
 	b = appendMillis(append(b, ", rules;dur="...), t.Rules)
 	b = appendMillis(append(b, ", commit;dur="...), commit)
 	return string(b)

@@ -287,7 +287,7 @@ func (c *call) readBody() error {
 
 // slurp reads the body into c.asked.body. A read that fails is never taken for the end.
 func (c *call) slurp() error {
-	body := http.MaxBytesReader(c.w, c.r.Body, c.route.max)
+	body := c.r.Body
 	if size := int(c.r.ContentLength); size >= cap(c.asked.Body) {
 		if err := growBody(c, min(size+1, engine.BodyMax)); err != nil {
 			return err
@@ -301,15 +301,13 @@ func (c *call) slurp() error {
 		}
 		n, err := body.Read(c.asked.Body[len(c.asked.Body):cap(c.asked.Body)])
 		c.asked.Body = c.asked.Body[:len(c.asked.Body)+n]
-		if err == io.EOF {
+		switch {
+		case int64(len(c.asked.Body)) > c.route.max:
+			return tooLarge(c.route.max)
+		case err == io.EOF:
 			c.bodyRead = true
 			return nil
-		}
-		var large *http.MaxBytesError
-		if errors.As(err, &large) {
-			return tooLarge(c.route.max)
-		}
-		if err != nil {
+		case err != nil:
 			return brokenBody(err)
 		}
 	}

@@ -2,7 +2,6 @@ package strictjson
 
 import (
 	"bytes"
-	"strings"
 	"unicode/utf8"
 
 	"railguard/engine"
@@ -86,10 +85,18 @@ func (s *Spans) String(name string) (text string, ok bool) {
 	return "", false
 }
 
-// Loose is a member's string without the white space around it; "" for anything else.
-func (s *Spans) Loose(name string) string {
-	text, _ := s.String(name)
-	return strings.TrimSpace(text)
+// Loose is a member's string without the white space around it, nothing for anything
+// else. The bytes are the body's own where it has no escapes.
+func (s *Spans) Loose(name string) []byte {
+	raw := s.raw(name)
+	if len(raw) == 0 || raw[0] != '"' {
+		return nil
+	}
+	inside := raw[1 : len(raw)-1]
+	if bytes.IndexByte(inside, '\\') >= 0 {
+		inside, _ = unescape(nil, inside)
+	}
+	return bytes.TrimSpace(inside)
 }
 
 // Invalid records what is wrong with a member.

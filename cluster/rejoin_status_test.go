@@ -3,8 +3,11 @@ package cluster
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"railguard/fsm/wire"
 )
 
 // TestNotHealthyWithoutHistory: a node that still fetches history votes and
@@ -20,6 +23,22 @@ func TestNotHealthyWithoutHistory(t *testing.T) {
 	require.Equal(t, "ok", after.Writes.State, "it takes part in the log all the same")
 	require.False(t, n.pong().Healthy)
 	require.True(t, n.pong().Missing)
+}
+
+// TestStatusOfTheGroupAsItIs: a node that has not applied what the group committed knows
+// the members as they were, and lets nobody be taken.
+func TestStatusOfTheGroupAsItIs(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	leader, late := g.leader(), g.follower()
+	require.Eventually(t, func() bool { return late.Status(t.Context()).TakeDown.OK }, groupPatience, 20*time.Millisecond)
+	late.adapter.mu.Lock() // It applies nothing.
+	propose(t, leader, wire.KindRegister, register("not heard of"))
+	told := late.Status(t.Context()).TakeDown
+	late.adapter.mu.Unlock()
+	require.False(t, told.OK)
+	require.Contains(t, told.Why[0], "does not know how the group is now")
+	require.Eventually(t, func() bool { return late.Status(t.Context()).TakeDown.OK }, groupPatience, 20*time.Millisecond)
 }
 
 // TestSnapshotsAreNotDueTogether: no two members' snapshots are due at the same

@@ -64,8 +64,12 @@ func (n *Node) Status(ctx context.Context) report.ClusterStatus {
 	if digest, ok := n.digester.last(); ok {
 		s.StateDigest, s.DigestIndex = hex.EncodeToString(digest.Digest), digest.Index
 	}
-	s.Nodes = n.nodes(ctx, commit)
 	id, address, _ := n.replica.current(time.Now())
+	var stale error = wire.ErrNoLeader
+	if address != "" {
+		stale = n.upToDate(ctx) // Before the members are looked at.
+	}
+	s.Nodes = n.nodes(ctx, commit)
 	if address != "" {
 		s.Leader = &report.LeaderInfo{ID: string(id), Addr: port.HostOf(string(address))}
 		for _, node := range s.Nodes {
@@ -76,7 +80,7 @@ func (n *Node) Status(ctx context.Context) report.ClusterStatus {
 	}
 	s.Quorum = quorumOf(s.Nodes)
 	s.Writes.State = n.writes(&s)
-	s.TakeDown = n.takeDown(&s)
+	s.TakeDown = n.takeDown(&s, stale)
 	s.Autopilot = n.membership.autopilot(s.Nodes)
 	s.Warnings = append(n.warnings(), n.groupWarnings(&s)...)
 	return s
@@ -305,10 +309,29 @@ func matcherWarnings(s *report.ClusterStatus) (warnings []string) {
 	return warnings
 }
 
+// statusPatience is how long a status may wait for the leader's word.
+const statusPatience = 500 * time.Millisecond
+
+// upToDate waits until this node has applied what the group had committed when it was
+// asked. A node that has just joined anew knows the members as they were: itself with
+// its vote of before, and so nobody missing.
+func (n *Node) upToDate(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, statusPatience)
+	defer cancel()
+	index, err := n.ReadIndex(ctx)
+	if err != nil {
+		return err
+	}
+	return n.WaitApplied(ctx, index)
+}
+
 // takeDown says whether a node may be taken: every other one must be what the group
-// counts on, and the group must survive it.
-func (n *Node) takeDown(s *report.ClusterStatus) report.TakeDown {
+// counts on, and the group must survive it. stale says that the members may be others.
+func (n *Node) takeDown(s *report.ClusterStatus, stale error) report.TakeDown {
 	t := report.TakeDown{Why: []string{}}
+	if stale != nil {
+		t.Why = append(t.Why, fmt.Sprintf("%s does not know how the group is now: %v", n.config.ID, stale))
+	}
 	if s.Writes.State != "ok" {
 		t.Why = append(t.Why, "writes: "+s.Writes.State)
 	}

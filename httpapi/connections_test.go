@@ -1,0 +1,70 @@
+package httpapi
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Many connections that are kept open and idle, and many that are busy: every call of
+// the busy ones is answered, and the idle ones serve again. With TLS many calls share
+// one connection of HTTP/2.
+func TestManyConnections(t *testing.T) {
+	n := newTestNode(t)
+	const idle, busy, calls = 200, 50, 5
+	for _, secure := range []bool{false, true} {
+		t.Run(fmt.Sprintf("tls=%t", secure), func(t *testing.T) {
+			server := httptest.NewUnstartedServer(nil)
+			server.Config = NewServer(n.api.Handler(), ServerLimits{})
+			if server.EnableHTTP2 = secure; secure {
+				server.StartTLS()
+			} else {
+				server.Start()
+			}
+			defer server.Close()
+			server.Client().Transport.(*http.Transport).MaxIdleConnsPerHost = idle + busy
+			protocols := sync.Map{}
+			screen := func() {
+				r, err := http.NewRequest(http.MethodPost, server.URL+"/v1/screen", strings.NewReader(`{"token":"x","amount":1}`))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				r.Header.Set("Authorization", "Bearer "+testSecret("screener"))
+				answer, err := server.Client().Do(r)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer answer.Body.Close()
+				_, _ = io.Copy(io.Discard, answer.Body)
+				protocols.Store(answer.Proto, true)
+				if answer.StatusCode != http.StatusOK {
+					t.Error(answer.Status)
+				}
+			}
+			together := func(callers, each int) {
+				var all sync.WaitGroup
+				for range callers {
+					all.Go(func() {
+						for range each {
+							screen()
+						}
+					})
+				}
+				all.Wait()
+			}
+			together(idle, 1) // Opened, and kept.
+			together(busy, calls)
+			together(idle, 1)
+			_, second := protocols.Load("HTTP/2.0")
+			require.Equal(t, secure, second, "HTTP/2 where TLS is on, and only there")
+		})
+	}
+}

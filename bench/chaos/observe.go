@@ -31,19 +31,26 @@ type status struct {
 		Applied  uint64 `json:"applied"`
 		Snapshot uint64 `json:"snapshot"`
 	} `json:"index"`
-	Digest      string `json:"fsmHash"`
-	DigestIndex uint64 `json:"fsmHashIndex"`
-	Nodes       []struct {
-		ID       string `json:"id"`
-		Suffrage string `json:"suffrage"`
-		Healthy  bool   `json:"healthy"`
-		Skew     int64  `json:"clockSkewMs"`
-	} `json:"nodes"`
-	Writes struct {
+	Digest      string       `json:"fsmHash"`
+	DigestIndex uint64       `json:"fsmHashIndex"`
+	Nodes       []nodeStatus `json:"nodes"`
+	Writes      struct {
 		State string `json:"state"`
 	} `json:"writes"`
+	TakeDown struct {
+		OK  bool     `json:"ok"`
+		Why []string `json:"why"`
+	} `json:"takeDown"`
 	LogTime  time.Time `json:"logTime"`
 	Warnings []string  `json:"warnings"`
+}
+
+// nodeStatus is what a node's status says of one member.
+type nodeStatus struct {
+	ID       string `json:"id"`
+	Suffrage string `json:"suffrage"`
+	Healthy  bool   `json:"healthy"`
+	Skew     int64  `json:"clockSkewMs"`
 }
 
 func (c *caller) status(ctx context.Context, n *node) (status, error) {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,15 +22,16 @@ import (
 type rot struct {
 	name   string
 	folder string // In the node's data.
-	mark   string // Bytes to be found there; the bit flips inside them, or at the file's middle where there is no mark.
+	mark   string // Bytes to be found there; the bit flips behind them, or at the file's middle where there is no mark.
+	leaf   bool   // It flips in the leaf of a screening call.
 	runs   bool   // It flips while the node runs.
 	tries  int    // A page of the log that is not used any more rots unnoticed: then the next place is tried.
 	before func(context.Context, *stage, *node) error
 }
 
 var rots = []rot{
-	{name: "audit record, while the node runs", folder: "audit", mark: `"txnId":"txn_`, runs: true, tries: 1},
-	{name: "audit record", folder: "audit", mark: `"txnId":"txn_`, tries: 1},
+	{name: "screening record, while the node runs", folder: "audit", leaf: true, runs: true, tries: 1},
+	{name: "screening record", folder: "audit", leaf: true, tries: 1},
 	{name: "entry of the raft log", folder: "raft", mark: "req_", tries: 8},
 	{name: "raft snapshot", folder: filepath.Join("raft", "snapshots"), tries: 1, before: func(ctx context.Context, s *stage, n *node) error {
 		_, err := s.caller.verb(ctx, n.api+"/v1/cluster/snapshot", map[string]any{})
@@ -75,7 +77,15 @@ func (s *stage) decay(ctx context.Context, r rot, n *node) error {
 				return err
 			}
 		}
-		where, err := flipBit(filepath.Join(n.data, r.folder), r.mark, try)
+		m := mark{text: r.mark, after: flipAfter}
+		if r.leaf {
+			txn, err := s.screenedEarlier()
+			if err != nil {
+				return err
+			}
+			m = leafMark(txn)
+		}
+		where, err := flipBit(filepath.Join(n.data, r.folder), m, try)
 		if err != nil {
 			return err
 		}
@@ -86,7 +96,7 @@ func (s *stage) decay(ctx context.Context, r rot, n *node) error {
 		pause(ctx, time.Second) // What it notices only when others compare.
 		said := n.logText()[seen:]
 		if n.running() && err == nil {
-			if err := s.readsRight(ctx, n, where.txn); err != nil {
+			if err := s.readsRight(ctx, n, m.txn); err != nil {
 				return fmt.Errorf("%s: %w", where, err)
 			}
 			if found := s.damageFound(ctx, n); found > 0 || named(said) {
@@ -187,25 +197,44 @@ func (n *node) logText() string {
 
 const (
 	txnMark    = "txn_"
-	txnDigits  = 8
 	flipAfter  = 8 // Bytes behind the mark's beginning: inside the record.
 	flipFrom   = 3 // The search begins at this part of the places, so that it is neither the newest nor the oldest.
 	flipStride = 7
 )
 
-// place is where a bit was flipped.
-type place struct {
-	text string
-	txn  string // The transaction whose record it is in, if the mark names it.
+// mark is where to flip.
+type mark struct {
+	text  string // "": at the middle of a file.
+	after int    // Bytes behind the text's beginning.
+	not   string // What does not stand before it.
+	txn   string // The transaction whose record it is in, where that is known.
 }
 
-func (p place) String() string { return p.text }
+// leafMark finds the leaf of a screening call: binary, with the characters of its
+// transaction bare. Leaves of events that name it are text, and name it in full.
+func leafMark(txn string) mark {
+	return mark{text: strings.TrimPrefix(txn, txnMark), not: txnMark, txn: txn}
+}
+
+// screenedEarlier is a transaction that is neither among the newest nor the oldest.
+func (s *stage) screenedEarlier() (string, error) {
+	var txns []string
+	for _, o := range s.history.operations() {
+		if o.kind == opScreen && o.done() && o.txn != "" {
+			txns = append(txns, o.txn)
+		}
+	}
+	if len(txns) == 0 {
+		return "", errors.New("no screening call was answered yet: nothing can rot")
+	}
+	return txns[len(txns)/flipFrom], nil
+}
 
 // flipBit changes one bit in a file under a folder and says where. skip leaves places
 // out that were tried before.
-func flipBit(folder, mark string, skip int) (where place, err error) {
+func flipBit(folder string, m mark, skip int) (where string, err error) {
 	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || where.text != "" || entry.IsDir() || filepath.Ext(path) == ".json" {
+		if err != nil || where != "" || entry.IsDir() || filepath.Ext(path) == ".json" {
 			return err
 		}
 		raw, err := os.ReadFile(path)
@@ -213,21 +242,17 @@ func flipBit(folder, mark string, skip int) (where place, err error) {
 			return err
 		}
 		at := len(raw) / 2
-		if mark != "" {
-			places := allOf(raw, mark)
+		if m.text != "" {
+			places := slices.DeleteFunc(allOf(raw, m.text), func(i int) bool { return m.not != "" && bytes.HasSuffix(raw[:i], []byte(m.not)) })
 			if len(places) == 0 {
 				return nil
 			}
-			begin := places[(len(places)/flipFrom+flipStride*skip)%len(places)]
-			at = begin + flipAfter
-			if name := begin + len(mark); strings.HasSuffix(mark, txnMark) && name+txnDigits <= len(raw) {
-				where.txn, at = txnMark+string(raw[name:name+txnDigits]), begin
-			}
+			at = places[(len(places)/flipFrom+flipStride*skip)%len(places)] + m.after
 		}
-		where.text = fmt.Sprintf("%s, byte %d of %d", filepath.Base(path), at, len(raw))
+		where = fmt.Sprintf("%s, byte %d of %d", filepath.Base(path), at, len(raw))
 		return flipByte(path, int64(at), raw[at]^4)
 	})
-	if err == nil && where.text == "" {
+	if err == nil && where == "" {
 		err = fmt.Errorf("nothing to flip in %s", folder)
 	}
 	return where, err

@@ -40,5 +40,10 @@ var scenarios = []scenario{
 	{id: "A4", statement: "a flipped bit on one disk is found and named; the others go on, the node is mended or joins again", shape: three, fresh: true, rounds: 10, run: rotten},
 	{id: "C14", statement: "five nodes survive two losses and tell truthfully how many more", shape: five, fresh: true, rounds: 10, run: survivesLosses},
 	{id: "C15", statement: "a lost node comes back by being started, a dead one is replaced by one verb", shape: three, fresh: true, rounds: 10, run: lostAndReplaced},
+	{id: "C19", statement: "a removed node that is started again stays out, and the word of it ends no other", shape: three, fresh: true, rounds: 5, run: removedStaysOut},
+	{id: "C20", statement: "no verb without force leaves a group that cannot commit", shape: three, fresh: true, rounds: 5, run: votesStay},
+	{id: "C21", statement: "all disks low: reads go on, writes are refused by name, nobody leads in turn, room brings writes back", shape: three, fresh: true, rounds: 3, run: disksLow},
+	{id: "C27", statement: "a stale copy of a member's folder changes nothing for the real one; nobody calls a dead member healthy", shape: three, fresh: true, rounds: 5, run: copiesChangeNothing},
+	{id: "C28", statement: "all nodes replaced one after the other, each when status allows it: no quorum and no record is lost", shape: three, fresh: true, rounds: 5, run: replacedInTurn},
 	{id: "C17", statement: "what is past its time is gone on all nodes at one index", shape: three, fresh: true, rounds: 3, run: retention},
 }

@@ -120,4 +120,9 @@ func TestOverload(t *testing.T)     { play(t, "A5") }
 func TestRot(t *testing.T)          { play(t, "A4") }
 func TestC14(t *testing.T)          { play(t, "C14") }
 func TestC15(t *testing.T)          { play(t, "C15") }
+func TestC19(t *testing.T)          { play(t, "C19") }
+func TestC20(t *testing.T)          { play(t, "C20") }
+func TestC21(t *testing.T)          { play(t, "C21") }
+func TestC27(t *testing.T)          { play(t, "C27") }
+func TestC28(t *testing.T)          { play(t, "C28") }
 func TestC17(t *testing.T)          { play(t, "C17") }

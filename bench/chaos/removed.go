@@ -1,0 +1,225 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+)
+
+// What one operator does, or a supervisor that knows nothing of it, ends neither the
+// group nor a node that is a member.
+
+// removedStaysOut is C19: a removed node that is started again does not come back, from
+// its own folder or from a copy without the mark, and the word of a removal ends no
+// other node that has the address now.
+func removedStaysOut(ctx context.Context, s *stage) error {
+	s.allowed = append(s.allowed, "FATAL")
+	storm := s.storm(ctx, s.load())
+	defer storm.stop()
+	leader, err := s.cluster.leader(ctx, s.caller)
+	if err != nil {
+		return err
+	}
+	others := s.cluster.followers(leader)
+	heir, err := s.inherited(ctx, others[1])
+	if err != nil {
+		return err
+	}
+	gone := others[0]
+	copied := gone.data + ".copy"
+	if err := s.copyOf(ctx, gone, copied); err != nil {
+		return err
+	}
+	gone.expectEnd()
+	seen := len(gone.logText())
+	if err := s.take(ctx, "remove", gone); err != nil {
+		return err
+	}
+	s.findings.join(s.end(ctx, "a removed node", gone, seen, "was removed"))
+	s.findings.join(s.startedAgain(ctx, "a removed node that is started again", gone, "was removed"))
+	if err := os.Rename(gone.data, gone.data+".marked"); err != nil {
+		return err
+	}
+	if err := os.Rename(copied, gone.data); err != nil {
+		return err
+	}
+	s.findings.join(s.startedAgain(ctx, "a removed node that is started from a copy", gone, "was removed"))
+	s.cluster.forget(gone)
+	if !heir.running() {
+		s.findings.add("the node that has the address of a removed one ended with it: %s", heir.logTail())
+	}
+	return s.voters(ctx, 2)
+}
+
+// inherited kills a node, gives its address to another one and removes the dead.
+func (s *stage) inherited(ctx context.Context, dead *node) (*node, error) {
+	if err := dead.kill(); err != nil {
+		return nil, err
+	}
+	heir, err := s.cluster.add(fmt.Sprintf("n%d", len(s.cluster.nodes)+1), 0)
+	if err != nil {
+		return nil, err
+	}
+	heir.listen, heir.shown = dead.listen, dead.shown
+	s.cluster.forget(dead)
+	if err := heir.restart(ctx); err != nil {
+		return nil, fmt.Errorf("the heir: %w\n%s", err, heir.logTail())
+	}
+	s.observer.follow(heir)
+	if err := s.counted(ctx, 4, 3); err != nil {
+		return nil, err
+	}
+	if err := s.take(ctx, "remove", dead); err != nil {
+		return nil, err
+	}
+	return heir, s.voters(ctx, 3)
+}
+
+// take has a node removed or demoted, by whoever leads.
+func (s *stage) take(ctx context.Context, verb string, n *node) error {
+	leader, err := s.cluster.leader(ctx, s.caller)
+	if err != nil {
+		return err
+	}
+	_, err = s.caller.verb(ctx, leader.api+"/v1/cluster/"+verb, map[string]any{"id": n.id})
+	return err
+}
+
+// counted waits for so many voters, of which so many are healthy.
+func (s *stage) counted(ctx context.Context, voters, healthy int) error {
+	last := ""
+	err := until(ctx, settlePatience, func() bool {
+		leader, err := s.cluster.leader(ctx, s.caller)
+		if err != nil {
+			return false
+		}
+		st, err := s.caller.status(ctx, leader)
+		last = fmt.Sprintf("%+v", st.Nodes)
+		return err == nil && st.Quorum.Voters == voters && st.Quorum.Healthy == healthy
+	})
+	if err != nil {
+		return fmt.Errorf("not %d voters with %d healthy, but %s: %w", voters, healthy, last, err)
+	}
+	return nil
+}
+
+// copyOf copies a node's folder while it does not run, and starts it again.
+func (s *stage) copyOf(ctx context.Context, n *node, to string) error {
+	if err := n.stop(); err != nil {
+		return err
+	}
+	if err := copyFolder(n.data, to); err != nil {
+		return err
+	}
+	return n.restart(ctx)
+}
+
+func copyFolder(from, to string) error {
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		return err
+	}
+	return restrict(to)
+}
+
+// startedAgain starts a node that must end by itself.
+func (s *stage) startedAgain(ctx context.Context, what string, n *node, words ...string) []string {
+	n.expectEnd()
+	seen := len(n.logText())
+	if err := n.start(); err != nil {
+		var f findings
+		f.add("%s cannot even be started: %v", what, err)
+		return f.all()
+	}
+	return s.end(ctx, what, n, seen, words...)
+}
+
+// end waits for a node's end and looks at what it said since.
+func (s *stage) end(ctx context.Context, what string, n *node, seen int, words ...string) []string {
+	_ = until(ctx, settlePatience, func() bool { return !n.running() }) // judgeEnd says so.
+	return judgeEnd(what, !n.running(), n.logText()[seen:], words...)
+}
+
+// judgeEnd: a node that must not go on has ended, and says why.
+func judgeEnd(what string, ended bool, said string, words ...string) []string {
+	var f findings
+	if !ended {
+		f.add("%s goes on", what)
+		return f.all()
+	}
+	for _, word := range words {
+		if strings.Contains(said, word) {
+			return f.all()
+		}
+	}
+	f.add("%s ends and does not say %q: %.600s", what, words, said)
+	return f.all()
+}
+
+// votesStay is C20: one of three is dead, and no verb without force takes the vote of
+// another. Each is refused, and calls still get verdicts.
+func votesStay(ctx context.Context, s *stage) error {
+	s.allowed = append(s.allowed, "FATAL")
+	storm := s.storm(ctx, s.load())
+	defer storm.stop()
+	leader, err := s.cluster.leader(ctx, s.caller)
+	if err != nil {
+		return err
+	}
+	dead, alive := s.cluster.followers(leader)[0], s.cluster.followers(leader)[1]
+	if err := dead.kill(); err != nil {
+		return err
+	}
+	if err := s.counted(ctx, 3, 2); err != nil {
+		return err
+	}
+	refused := 0
+	for _, try := range []struct {
+		at, of *node
+		verb   string
+	}{
+		{leader, alive, "remove"}, {leader, alive, "demote"}, {alive, alive, "remove"}, {alive, alive, "demote"},
+		{alive, leader, "remove"}, {leader, leader, "demote"}, {leader, leader, "remove"},
+	} {
+		raw := body(map[string]any{"id": try.of.id})
+		a, err := s.caller.do(ctx, request{method: http.MethodPost, url: try.at.api + "/v1/cluster/" + try.verb, body: raw, patience: readPatience})
+		if err != nil {
+			return err
+		}
+		st, err := s.caller.status(ctx, leader)
+		s.findings.join(judgeVerb(try.verb+" of "+try.of.id, a, st.Quorum.Voters, err == nil && s.verdictAfter(ctx, s.history.now()) == nil))
+		if len(s.findings.list) > 0 {
+			return nil
+		}
+		refused++
+	}
+	s.figure("verbs refused while one of three is dead", refused)
+	if err := s.take(ctx, "remove", dead); err != nil {
+		return fmt.Errorf("the dead one may go: %w", err)
+	}
+	s.findings.join(s.startedAgain(ctx, "a dead node that was removed, started", dead, "was removed"))
+	if err := dead.wipe(); err != nil {
+		return err
+	}
+	if err := dead.restart(ctx); err != nil {
+		return fmt.Errorf("wiped, it is a new node: %w\n%s", err, dead.logTail())
+	}
+	return s.voters(ctx, 3)
+}
+
+// judgeVerb: a verb that would leave too few votes is refused, takes none, and the group
+// goes on.
+func judgeVerb(what string, a *answer, voters int, verdicts bool) []string {
+	var f findings
+	if a.ok() || a.status >= 500 {
+		f.add("%s, while one of three is dead, is answered %d %.300s", what, a.status, a.body)
+	}
+	if voters != 3 {
+		f.add("after %s there are %d voters of 3", what, voters)
+	}
+	if !verdicts {
+		f.add("after %s there is no verdict: the group cannot commit", what)
+	}
+	return f.all()
+}

@@ -103,5 +103,6 @@ type Moment struct {
 	PerHour     uint32
 	DayMeanX100 uint32 // Mean per minute over the trailing 24 h, times 100; 0 without 24 h of history.
 	Structuring uint8  // Calls in the band within the window, this one included.
+	Duplicate   bool   // The payment reference was used before.
 	ListStale   bool
 }

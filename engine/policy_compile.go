@@ -21,6 +21,7 @@ import (
 //	 "counterpartyCaps": {"exchange": 3000},
 //	 "ofac": {"maxAge": "48h", "onStale": "keep|review"},
 //	 "structuring": {"count": 5, "low": 9000, "high": 10000, "window": "24h"},
+//	 "paymentRef": {"once": "review|off"},
 //	 "registration": {"onMatch": "issue|refuse"}}
 
 // The bounds and defaults of the policy. Thresholds may only be tightened.
@@ -87,6 +88,14 @@ func ParsePolicy(document []byte, now Time) (*Policy, []FieldError) {
 			r.listAge(path, value, policy)
 		case "structuring":
 			r.structuring(path, value, policy)
+		case "paymentRef":
+			r.object(path, value, func(name, path string, value json.RawMessage) {
+				if name != "once" {
+					r.unknown(path)
+					return
+				}
+				policy.ReferenceOff = r.choice(path, value, "review", "off") == 1
+			})
 		case "registration":
 			r.object(path, value, func(name, path string, value json.RawMessage) {
 				if name != "onMatch" {

@@ -41,6 +41,7 @@ func Widens(old, new *Policy) []string {
 	note(new.StructuringLow > old.StructuringLow, "structuring.low")
 	note(new.StructuringHigh < old.StructuringHigh, "structuring.high")
 	note(new.StructuringWindow < old.StructuringWindow, "structuring.window")
+	note(new.ReferenceOff && !old.ReferenceOff, "paymentRef.once")
 	note(old.RefuseOnMatch && !new.RefuseOnMatch, "registration.onMatch")
 	return wider
 }

@@ -44,6 +44,13 @@ func (s *Spend) Hold(d Day, amount USD) {
 	s.Held = s.Held.Plus(amount)
 }
 
+// AddOn books what was held on day d. Of a day that is not counted any more nothing is.
+func (s *Spend) AddOn(d Day, amount USD) {
+	if s.Day == d {
+		s.Spent = s.Spent.Plus(amount)
+	}
+}
+
 // Unhold returns what was held on day d. Of a day that is not counted any more there is
 // nothing to return. A counter that was saturated does not fall below zero.
 func (s *Spend) Unhold(d Day, amount USD) {

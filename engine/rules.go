@@ -176,6 +176,9 @@ func Decide(hits *Hits, policy *Policy) Decision {
 			if rule.ID == 21 && hits.ListStale && (mode == ModeOff || mode == ModeShadow) {
 				mode, aged = ModeReview, true
 			}
+			if rule.ID == 25 && hits.Subs[25] == SubDuplicate {
+				mode = ModeReview // paymentRef.once is its switch.
+			}
 			switch mode {
 			case ModeOff:
 				continue

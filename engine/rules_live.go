@@ -211,9 +211,17 @@ func attestationStale(m *Moment) Sub {
 	return 0
 }
 
-// structuring is R25.
+// structuring is R25. A payment reference that was used before has a switch of its own
+// and is told where the band has no effect.
 func structuring(m *Moment) Sub {
-	if m.Policy.StructuringCount != 0 && m.Structuring >= m.Policy.StructuringCount && m.Policy.InBand(m.Amount) {
+	banded := m.Policy.StructuringCount != 0 && m.Structuring >= m.Policy.StructuringCount && m.Policy.InBand(m.Amount)
+	mode := m.Policy.Modes[25]
+	switch {
+	case banded && (mode == ModeReview || mode == ModeBlock):
+		return 1
+	case m.Duplicate && !m.Policy.ReferenceOff:
+		return SubDuplicate
+	case banded:
 		return 1
 	}
 	return 0

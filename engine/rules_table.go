@@ -192,9 +192,12 @@ var Rules = [RuleCount]Rule{
 		Trigger: "The agent is autonomous, its last attestation is not younger than 24 h, and amount > attestation.above.",
 		Default: "on, above 10,000 USD; never attested is stale", Params: "attestation.above (may only be lowered), attestation.issuanceCounts; mode"},
 	{ID: 25, Code: "R25_STRUCTURING", Verdict: Review, Live: structuring,
-		Reasons: []string{"Several payments to one counterparty stand just below the reporting threshold."},
-		Trigger: "At least structuring.count screened transactions of one root agent to one counterparty within structuring.window, each in [low, high).",
-		Default: "5 in 24 h in [9,000, 10,000)", Params: "structuring.count, low, high, window; mode"},
+		Reasons: []string{
+			"Several payments to one counterparty stand just below the reporting threshold.",
+			"The payment reference was used for another payment of the last 30 days.",
+		},
+		Trigger: "At least structuring.count screened transactions of one root agent to one counterparty within structuring.window, each in [low, high); or paymentRef is that of a PROCEED or an open hold of the same owner of the last 30 days.",
+		Default: "5 in 24 h in [9,000, 10,000); a paymentRef once", Params: "structuring.count, low, high, window; mode; paymentRef.once (review or off, apart from the mode)"},
 }
 
 // The sub-reasons that code outside the rules names.
@@ -214,6 +217,7 @@ const (
 	SubUserSuperseded Sub = 13
 
 	SubListStale Sub = 4 // Of R21.
+	SubDuplicate Sub = 2 // Of R25: duplicate_reference.
 )
 
 // levelNames are the links of a delegation chain, own level first.

@@ -15,11 +15,11 @@ func (m *Machine) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
-	if b.Hold != 0 || b.Reference != (engine.ReferenceKey{}) || b.By != "" || b.Rule != 0 {
+	if b.By != "" || b.Rule != 0 {
 		refuse(r, wire.RefusedUnbuilt)
 		return
 	}
-	if b.Leaf >= m.size || b.Disposition == 0 || b.Disposition > wire.EscalateSAR || b.Amount < 0 {
+	if b.Leaf >= m.size || b.Disposition == 0 || b.Disposition > wire.EscalateSAR || b.Amount < 0 || !m.soundHold(b.Hold) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -32,11 +32,7 @@ func (m *Machine) applyDisposition(b *wire.Disposition, r *wire.Result) {
 		refuse(r, wire.RefusedFull)
 		return
 	}
-	over := false
-	if b.Disposition == wire.Approved && m.agents.Has(uint64(b.Agent)) {
-		over = m.overLimit(b)
-		m.spend(b.Agent, b.Amount, b.Fleet)
-	}
+	over := b.Disposition == wire.Approved && m.approve(b)
 	later := m.size
 	m.disposedBy[b.Leaf] = m.dispositions.Append(dispositionRow{Leaf: b.Leaf, Later: later, At: m.now, Kind: b.Disposition})
 	if at, open := m.reviewAt(b.Leaf); open {
@@ -53,29 +49,48 @@ func (m *Machine) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	head = truth(head, "sarEscalated", b.Disposition == wire.EscalateSAR)
 	if b.Disposition == wire.Approved {
 		head = truth(head, "overLimitApproved", over)
+		if at, held := m.holdAt[b.Leaf]; held {
+			head = instant(head, "heldUntil", m.holds.At(at).ExpiresAt)
+		}
 	}
 	m.write(head, &b.Common, "review.dispositioned", r, engine.FilterKey(engine.FilterTxn, txn))
 }
 
-// overLimit tells whether an approval lifts any counter above its limit.
-func (m *Machine) overLimit(b *wire.Disposition) bool {
+// approve counts what was approved, as spent or as held, and uses its reference. A
+// payment that was settled before anybody approved it counts already. It tells
+// whether a total is above its limit now.
+func (m *Machine) approve(b *wire.Disposition) (over bool) {
+	if _, ended := m.outcomeAt[b.Leaf]; ended || !m.agents.Has(uint64(b.Agent)) {
+		return false
+	}
+	over = m.overLimit(b.Agent, b.Fleet, b.Amount)
+	if b.Hold != 0 && m.holds.Len() < m.limits.Holds {
+		m.hold(holdRow{Leaf: b.Leaf, Amount: b.Amount, Reference: b.Reference, Agent: b.Agent, Fleet: b.Fleet}, b.Hold)
+	} else {
+		m.spend(b.Agent, b.Amount, b.Fleet)
+	}
+	m.useReference(b.Reference, b.Leaf)
+	return over
+}
+
+// overLimit tells whether an amount lifts any counter above its limit.
+func (m *Machine) overLimit(slot engine.AgentSlot, fleetSlot engine.FleetSlot, amount engine.USD) bool {
 	day := m.now.Day()
-	slot := b.Agent
 	for range engine.DepthMax + 1 {
-		if slot == 0 {
+		if !m.agents.Has(uint64(slot)) {
 			break
 		}
 		profile := *m.profiles.At(uint64(slot))
-		if m.agents.At(uint64(slot)).Spend.Counted(day).Plus(b.Amount).Exceeds(profile.Policy.DailyLimit) {
+		if m.agents.At(uint64(slot)).Spend.Counted(day).Plus(amount).Exceeds(profile.Policy.DailyLimit) {
 			return true
 		}
 		slot = profile.Parent
 	}
-	if b.Fleet == 0 || !m.fleets.Has(uint64(b.Fleet)) {
+	if !m.fleets.Has(uint64(fleetSlot)) {
 		return false
 	}
-	fleet := *m.fleetProfiles.At(uint64(b.Fleet))
-	return m.fleets.At(uint64(b.Fleet)).Spend.Counted(day).Plus(b.Amount).Exceeds(fleet.DailyLimit)
+	fleet := *m.fleetProfiles.At(uint64(fleetSlot))
+	return m.fleets.At(uint64(fleetSlot)).Spend.Counted(day).Plus(amount).Exceeds(fleet.DailyLimit)
 }
 
 // reviewAt finds the position of an open review by binary search: reviews are

@@ -13,12 +13,8 @@ func (m *Machine) applyScreen(body []byte, r *wire.Result) {
 	s := &m.screen
 	var hits engine.Hits
 	if len(body) > m.limits.RecordBytes || wire.DecodeScreen(body, s) != nil || !wire.UnpackHits(s, &hits) ||
-		s.Amount < 0 || !m.fitsLeaf(s.Fragment, s.Filters) || !leaf.SoundFragment(s.Fragment) {
+		s.Amount < 0 || !m.soundHold(s.Hold) || !m.fitsLeaf(s.Fragment, s.Filters) || !leaf.SoundFragment(s.Fragment) {
 		refuse(r, wire.RefusedMalformed)
-		return
-	}
-	if s.Hold != 0 || s.Reference != (engine.ReferenceKey{}) {
-		refuse(r, wire.RefusedUnbuilt)
 		return
 	}
 	if m.keyMoved(s.Key) {
@@ -40,15 +36,33 @@ func (m *Machine) applyScreen(body []byte, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
+	if m.paymentsFull(s.Hold, s.Reference) {
+		refuse(r, wire.RefusedFull)
+		return
+	}
 	observe(&m.moment, m, s)
+	usedBy, used := m.referenceUsed(s.Reference)
+	m.moment.Duplicate = used
 	live := engine.JudgeLive(&m.moment)
 	hits.Merge(&live)
 	decision := engine.Decide(&hits, m.settings.Policy)
 	m.describe(s, &decision) // Before the debit: it shows what was spent until now.
-	if decision.Verdict == engine.Proceed {
-		m.spend(s.Agent, s.Amount, m.fleetOf(s.Agent))
+	m.written.Used, m.written.UsedBy = used, usedBy
+	if decision.Verdict != engine.Proceed {
+		m.finishScreen(s, &decision, r)
+		return
+	}
+	fleet := m.fleetOf(s.Agent)
+	if s.Hold == 0 {
+		m.spend(s.Agent, s.Amount, fleet)
+	} else {
+		m.written.HoldUntil = m.now + engine.Time(s.Hold)*engine.Second
 	}
 	m.finishScreen(s, &decision, r)
+	if s.Hold != 0 {
+		m.hold(holdRow{Leaf: r.Leaf, Amount: s.Amount, Reference: s.Reference, Agent: s.Agent, Fleet: fleet}, s.Hold)
+	}
+	m.useReference(s.Reference, r.Leaf)
 }
 
 // fleetOf returns the fleet of an agent's root, 0 for none.

@@ -36,8 +36,9 @@ type Effects struct {
 	Fleets       []*engine.FleetProfile
 	Dispositions []LeafLink
 	Comments     []LeafLink
-	Settings     *Settings // Non-nil when anything in it changed.
-	ListData     []byte    // The entities of a list activated by this entry; nil otherwise.
+	Outcomes     []LeafLink // How held, settled and released payments ended.
+	Settings     *Settings  // Non-nil when anything in it changed.
+	ListData     []byte     // The entities of a list activated by this entry; nil otherwise.
 
 	PairsDisplaced int // Pairs of R25 that were forgotten although they still counted: its table is full.
 

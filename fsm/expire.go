@@ -21,6 +21,7 @@ func (m *Machine) applyTick(body []byte, r *wire.Result) {
 	m.sweepUsers()
 	m.sweepActivity()
 	m.retireKeys()
+	m.expireHolds()
 	r.Code = wire.Unchanged
 }
 
@@ -40,6 +41,8 @@ func (m *Machine) expire() {
 		m.dispositions.DropFront()
 	}
 	m.expireBands()
+	m.expireOutcomes()
+	m.expireReferences()
 }
 
 // expireDays moves the retention on: a day's leaves go 90 days after its end.

@@ -47,6 +47,10 @@ func plain(dst []byte, member, text string) []byte {
 	return append(dst, '"')
 }
 
+func dollars(dst []byte, member string, amount engine.USD) []byte {
+	return engine.AppendUSD(name(dst, member), amount)
+}
+
 func instant(dst []byte, member string, t engine.Time) []byte {
 	dst = append(name(dst, member), '"')
 	dst = t.AppendTime(dst)

@@ -2,6 +2,8 @@ package fsm
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/fxamacker/cbor/v2"
@@ -32,7 +34,14 @@ type ledger struct {
 	keyed     map[[16]byte]keyedCall
 	disposed  map[uint64]engine.Time
 
+	held  map[purse]engine.USD
+	holds map[uint64]heldAmount // Open ones, by their record's leaf.
+	ended map[uint64]string     // How payments ended.
+	stood map[uint64]engine.Day // On which day a payment without a hold counts.
+	used  map[engine.ReferenceKey]uint64
+
 	profiles map[uint64]*leaf.Profile // By leaf.
+	expired  map[uint64]uint64        // Of holds that expired: by leaf, whose.
 
 	found  []string
 	counts map[string]int // What was seen, so that nothing passes for want of it.
@@ -56,6 +65,15 @@ type purse struct {
 	day   engine.Day
 }
 
+type heldAmount struct {
+	agent     engine.AgentSlot
+	fleet     engine.FleetSlot
+	amount    engine.USD
+	day       engine.Day
+	until     engine.Time
+	reference engine.ReferenceKey
+}
+
 type keyedCall struct {
 	leaf uint64
 	at   engine.Time
@@ -65,7 +83,9 @@ func newLedger() *ledger {
 	return &ledger{
 		agents: map[engine.AgentSlot]*account{}, fleets: map[engine.FleetSlot]*account{}, users: map[engine.UserSlot]*account{},
 		suspended: map[string]bool{}, spent: map[purse]engine.USD{}, keyed: map[[16]byte]keyedCall{},
-		disposed: map[uint64]engine.Time{}, profiles: map[uint64]*leaf.Profile{}, counts: map[string]int{},
+		disposed: map[uint64]engine.Time{}, profiles: map[uint64]*leaf.Profile{},
+		held: map[purse]engine.USD{}, holds: map[uint64]heldAmount{}, ended: map[uint64]string{}, stood: map[uint64]engine.Day{},
+		used: map[engine.ReferenceKey]uint64{}, expired: map[uint64]uint64{}, counts: map[string]int{},
 	}
 }
 
@@ -101,11 +121,17 @@ func (l *ledger) entry(t testing.TB, term uint64, entry []byte, out *Effects) {
 			require.NoError(t, err)
 			l.profiles[out.FirstLeaf+uint64(i)] = p
 		}
+		if text := string(out.Leaves[i].Data); strings.HasPrefix(text, `{"kind":"due"`) {
+			record, err := strconv.ParseUint(between(out.Leaves[i].Data, `"screenedLeaf":`, `,`), 10, 64)
+			require.NoError(t, err)
+			l.expired[out.FirstLeaf+uint64(i)] = record
+		}
 	}
 	for n := range out.Results {
 		record, _ := batch.Next()
 		l.record(record, &out.Results[n])
 	}
+	l.between()
 	if out.Time != l.now {
 		l.add("entry %d: log time is %d and should be %d", out.Index, out.Time, l.now)
 	}
@@ -113,12 +139,10 @@ func (l *ledger) entry(t testing.TB, term uint64, entry []byte, out *Effects) {
 
 // record books one record.
 func (l *ledger) record(record wire.Record, r *wire.Result) {
+	l.between()
 	l.key(record, r)
 	if r.Code != wire.Applied {
 		return
-	}
-	for l.profiles[l.leaves] != nil {
-		l.leaves++ // Profiles stand before the first record that names them.
 	}
 	if r.Leaf != l.leaves {
 		l.add("leaf %d where %d was next", r.Leaf, l.leaves)
@@ -143,6 +167,8 @@ func (l *ledger) record(record wire.Record, r *wire.Result) {
 		if wire.DecodeScreen(record.Body, &s) == nil {
 			l.screened(&s, r)
 		}
+	case wire.KindHold:
+		l.outcome(body[wire.Hold](record), r)
 	case wire.KindDisposition:
 		l.disposition(body[wire.Disposition](record), r)
 	default:
@@ -265,14 +291,17 @@ func (l *ledger) chain(slot engine.AgentSlot) (slots []engine.AgentSlot, fleet e
 	return slots, fleet
 }
 
-// book adds an amount to an agent, its ancestors and a fleet, on today's date.
-func (l *ledger) book(slot engine.AgentSlot, fleet engine.FleetSlot, amount engine.USD) {
+// book adds an amount to an agent, its ancestors and a fleet, on a date.
+func (l *ledger) book(sums map[purse]engine.USD, slot engine.AgentSlot, fleet engine.FleetSlot, day engine.Day, amount engine.USD) {
+	if l.agents[slot] == nil {
+		return
+	}
 	slots, _ := l.chain(slot)
 	for _, one := range slots {
-		l.spent[purse{agent: one, day: l.now.Day()}] += amount
+		sums[purse{agent: one, day: day}] += amount
 	}
 	if l.fleets[fleet] != nil {
-		l.spent[purse{fleet: fleet, day: l.now.Day()}] += amount
+		sums[purse{fleet: fleet, day: day}] += amount
 	}
 }
 
@@ -285,6 +314,7 @@ func (l *ledger) screened(s *wire.Screen, r *wire.Result) {
 	l.basis(s, r)
 	slots, fleet := l.chain(s.Agent)
 	l.evidence(s, slots, fleet, r)
+	l.reference(s, r)
 	if between(shown(r.Data), `"verdict":"`, `"`) != "PROCEED" {
 		if triggered := between(shown(r.Data), `"triggered":[`, `]`); len(triggered) > 0 {
 			l.counts["held up"]++
@@ -297,7 +327,7 @@ func (l *ledger) screened(s *wire.Screen, r *wire.Result) {
 	}
 	for _, one := range slots {
 		a := l.agents[one]
-		if total := l.spent[purse{agent: one, day: l.now.Day()}] + s.Amount; a.limit != engine.NoLimit && total > a.limit {
+		if total := l.counted(purse{agent: one, day: l.now.Day()}) + s.Amount; a.limit != engine.NoLimit && total > a.limit {
 			l.add("leaf %d: agent %d, level of %d, spent %d of %d", r.Leaf, one, s.Agent, total, a.limit)
 		}
 		if a.status != engine.Active || l.suspended[a.operator] {
@@ -306,14 +336,14 @@ func (l *ledger) screened(s *wire.Screen, r *wire.Result) {
 	}
 	if fleet != 0 {
 		l.counts["proceed in a fleet"]++
-		if total := l.spent[purse{fleet: fleet, day: l.now.Day()}] + s.Amount; total > l.fleets[fleet].limit {
+		if total := l.counted(purse{fleet: fleet, day: l.now.Day()}) + s.Amount; total > l.fleets[fleet].limit {
 			l.add("leaf %d: fleet %d spent %d of %d", r.Leaf, fleet, total, l.fleets[fleet].limit)
 		}
 	}
 	if s.User != 0 && l.users[s.User].status != engine.Active {
 		l.add("leaf %d: user %d goes through with status %d", r.Leaf, s.User, l.users[s.User].status)
 	}
-	l.book(s.Agent, fleet, s.Amount)
+	l.proceeds(s, fleet, r)
 }
 
 // basis: what an edge judged with is what is in force.
@@ -356,7 +386,8 @@ func (l *ledger) evidence(s *wire.Screen, slots []engine.AgentSlot, fleet engine
 		return
 	}
 	for i, one := range slots {
-		if spent := l.spent[purse{agent: one, day: l.now.Day()}]; e.Levels[i].Spent != spent || p.Agents[i].Policy.DailyLimit != l.agents[one].limit ||
+		mine := purse{agent: one, day: l.now.Day()}
+		if spent := l.spent[mine]; e.Levels[i].Spent != spent || e.Levels[i].Held != l.held[mine] || p.Agents[i].Policy.DailyLimit != l.agents[one].limit ||
 			p.Agents[i].Slot != one {
 			l.add("leaf %d: evidence %v of agent %d, booked are %d of %d", r.Leaf, e.Levels[i], one, spent, l.agents[one].limit)
 		}
@@ -364,7 +395,7 @@ func (l *ledger) evidence(s *wire.Screen, slots []engine.AgentSlot, fleet engine
 	if fleet == 0 {
 		return
 	}
-	if spent := l.spent[purse{fleet: fleet, day: l.now.Day()}]; e.FleetSpent != spent || p.Fleet.DailyLimit != l.fleets[fleet].limit {
+	if spent := l.spent[purse{fleet: fleet, day: l.now.Day()}]; e.FleetSpent != spent || e.FleetHeld != l.held[purse{fleet: fleet, day: l.now.Day()}] || p.Fleet.DailyLimit != l.fleets[fleet].limit {
 		l.add("leaf %d: evidence %v of fleet %d, booked are %d of %d", r.Leaf, e.FleetSpent, fleet, spent, l.fleets[fleet].limit)
 	}
 }
@@ -377,7 +408,9 @@ func (l *ledger) disposition(b *wire.Disposition, r *wire.Result) {
 	l.disposed[b.Leaf] = l.now
 	if b.Disposition == wire.Approved && l.agents[b.Agent] != nil {
 		l.counts["approved"]++
-		l.book(b.Agent, b.Fleet, b.Amount)
+		if l.ended[b.Leaf] == "" {
+			l.count(b.Leaf, heldAmount{agent: b.Agent, fleet: b.Fleet, amount: b.Amount, reference: b.Reference}, b.Hold)
+		}
 	}
 }
 

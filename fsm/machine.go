@@ -267,7 +267,9 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		apply(m, record.Body, r, m.applyLogKey)
 	case wire.KindMatcher:
 		apply(m, record.Body, r, m.applyMatcher)
-	case wire.KindHold, wire.KindWithdraw, wire.KindAlert, wire.KindSAR, wire.KindWebhook, wire.KindDelivery, wire.KindRetro, wire.KindRestored:
+	case wire.KindHold:
+		apply(m, record.Body, r, m.applyHold)
+	case wire.KindWithdraw, wire.KindAlert, wire.KindSAR, wire.KindWebhook, wire.KindDelivery, wire.KindRetro, wire.KindRestored:
 		refuse(r, wire.RefusedUnbuilt)
 	default:
 		m.out.Stop = "record kind that this binary does not know: upgrade this node"
@@ -306,7 +308,7 @@ func (out *Effects) begin(index, term, firstLeaf uint64) {
 		Index: index, Term: term, FirstLeaf: firstLeaf,
 		Results: out.Results[:0], Leaves: out.Leaves[:0],
 		Agents: out.Agents[:0], Users: out.Users[:0], UsersGone: out.UsersGone[:0], Fleets: out.Fleets[:0],
-		Dispositions: out.Dispositions[:0], Comments: out.Comments[:0],
+		Dispositions: out.Dispositions[:0], Comments: out.Comments[:0], Outcomes: out.Outcomes[:0],
 	}
 }
 

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"encoding/binary"
+	"errors"
 
 	"railguard/engine"
 )
@@ -58,6 +59,11 @@ type paymentTables struct {
 	holds      Table[holdRow, holdPage] // From position 1 on: a binary heap by expiry and leaf.
 	outcomes   Table[outcomeRow, outcomePage]
 	references Table[referenceRow, referencePage]
+
+	// Private to Apply, rebuilt by Restore, never iterated.
+	holdAt      map[uint64]uint64 // By the screening record's leaf.
+	outcomeAt   map[uint64]uint64
+	referenceAt map[engine.ReferenceKey]uint64
 }
 
 // frozenPayments are they in a View, beside the other tables of calls.
@@ -70,7 +76,94 @@ type frozenPayments struct {
 	references Frozen[referenceRow, referencePage]
 }
 
-func (p *paymentTables) begin() { p.holds.startAt(1) }
+func (p *paymentTables) begin() {
+	p.holds.startAt(1)
+	p.holdAt, p.outcomeAt, p.referenceAt = map[uint64]uint64{}, map[uint64]uint64{}, map[engine.ReferenceKey]uint64{}
+}
+
+// The open holds are a binary heap: none expires before the one at half its position.
+
+func (r *holdRow) before(other *holdRow) bool {
+	return r.ExpiresAt < other.ExpiresAt || r.ExpiresAt == other.ExpiresAt && r.Leaf < other.Leaf
+}
+
+func (p *paymentTables) raiseHold(at uint64) {
+	for ; at > 1 && p.holds.At(at).before(p.holds.At(at/2)); at /= 2 {
+		p.swapHolds(at, at/2)
+	}
+}
+
+func (p *paymentTables) sinkHold(at uint64) {
+	for {
+		least := at
+		for _, child := range [2]uint64{2 * at, 2*at + 1} {
+			if p.holds.Has(child) && p.holds.At(child).before(p.holds.At(least)) {
+				least = child
+			}
+		}
+		if least == at {
+			return
+		}
+		p.swapHolds(at, least)
+		at = least
+	}
+}
+
+func (p *paymentTables) swapHolds(a, b uint64) {
+	one, other := *p.holds.At(a), *p.holds.At(b)
+	*p.holds.Edit(a), *p.holds.Edit(b) = other, one
+	p.holdAt[other.Leaf], p.holdAt[one.Leaf] = a, b
+}
+
+// dropHold takes a hold out; the last one takes its place and finds its own.
+func (p *paymentTables) dropHold(at uint64) {
+	delete(p.holdAt, p.holds.At(at).Leaf)
+	last := p.holds.Next() - 1
+	if at != last {
+		moved := *p.holds.At(last)
+		*p.holds.Edit(at) = moved
+		p.holdAt[moved.Leaf] = at
+	}
+	p.holds.DropBack()
+	if at != last {
+		p.raiseHold(at)
+		p.sinkHold(at)
+	}
+}
+
+// rebuild fills the private maps of a restored state and demands what Apply relies on.
+func (p *paymentTables) rebuild(m *Machine) error {
+	for i := p.holds.First(); i < p.holds.Next(); i++ {
+		row := p.holds.At(i)
+		if row.Leaf >= m.size || i > 1 && row.before(p.holds.At(i/2)) || row.Agent != 0 && !m.agents.Has(uint64(row.Agent)) {
+			return errors.New("holds: broken row")
+		}
+		p.holdAt[row.Leaf] = i
+	}
+	after := uint64(0)
+	for i := p.outcomes.First(); i < p.outcomes.Next(); i++ {
+		row := p.outcomes.At(i)
+		if _, open := p.holdAt[row.Leaf]; open || row.Later < after || row.Later >= m.size || row.Late >= m.size || row.Leaf >= row.Later {
+			return errPositions
+		}
+		p.outcomeAt[row.Leaf], after = i, row.Later+1
+	}
+	used := 0
+	for i := p.references.First(); i < p.references.Next(); i++ {
+		row := p.references.At(i)
+		if row.Leaf >= m.size || i > p.references.First() && row.At < p.references.At(i-1).At {
+			return errPositions
+		}
+		if row.Key != (engine.ReferenceKey{}) {
+			p.referenceAt[row.Key] = i
+			used++
+		}
+	}
+	if len(p.holdAt) != p.holds.Len() || len(p.outcomeAt) != p.outcomes.Len() || len(p.referenceAt) != used {
+		return errors.New("payments: two rows of one key")
+	}
+	return nil
+}
 
 func (m *Machine) freezePayments() frozenPayments {
 	return frozenPayments{

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
@@ -101,9 +102,44 @@ func (w *world) paymentStep(random *rand.Rand) {
 		w.do(wire.KindWhitelist, &wire.WhitelistPut{})
 	case 9, 10, 11, 12:
 		w.approve(random)
+	case 13, 14, 15, 16, 17, 18, 19, 20:
+		w.endPayment(random)
+	case 21:
+		w.now += engine.Time(random.Int64N(int64(2 * engine.Hour)))
+		w.tick()
+	case 22, 23, 24:
+		w.tick()
 	default:
 		w.pay(random)
 	}
+}
+
+// endPayment settles or releases one of the payments so far, now and then once more.
+func (w *world) endPayment(random *rand.Rand) {
+	if len(w.paid) == 0 {
+		return
+	}
+	b := w.paid[len(w.paid)-1-random.IntN(min(len(w.paid), 30))]
+	b.Common = keyedOnce(random)
+	if b.Op = wire.HoldRelease; random.IntN(3) > 0 {
+		b.Op, b.Amount = wire.HoldSettle, b.Recorded*engine.USD(random.IntN(5))/3
+	}
+	w.do(wire.KindHold, &b)
+}
+
+// randomReference is one of a few.
+func randomReference(random *rand.Rand) (key engine.ReferenceKey) {
+	if random.IntN(3) == 0 {
+		key[0], key[1] = 1, byte(random.IntN(100))
+	}
+	return key
+}
+
+func randomHold(random *rand.Rand) uint32 {
+	if random.IntN(2) == 0 {
+		return 0
+	}
+	return 30 + uint32(random.IntN(4*3600))
 }
 
 // turn suspends, and reinstates more often.
@@ -120,18 +156,29 @@ func (w *world) approve(random *rand.Rand) {
 	row := w.m.reviews.At(w.m.reviews.First() + random.Uint64N(uint64(w.m.reviews.Len())))
 	w.do(wire.KindDisposition, &wire.Disposition{
 		Common: keyedOnce(random), Leaf: row.Leaf, Disposition: []uint8{wire.Approved, wire.Approved, wire.Rejected}[random.IntN(3)],
-		Agent: row.Agent, Amount: row.Amount, Fleet: w.m.fleetOf(row.Agent),
+		Agent: row.Agent, Amount: row.Amount, Fleet: w.m.fleetOf(row.Agent), Hold: randomHold(random), Reference: randomReference(random),
 	})
+}
+
+// paidBy is what an edge would say of a recorded call when it is settled or released.
+func paidBy(t testing.TB, s *wire.Screen, r *wire.Result, fleet engine.FleetSlot) wire.Hold {
+	var record leaf.Screen
+	require.NoError(t, leaf.DecodeScreen(r.Data, &record))
+	return wire.Hold{
+		Leaf: r.Leaf, Agent: s.Agent, Fleet: fleet, Verdict: record.Verdict, ScreenedAt: record.At, Recorded: s.Amount, Reference: s.Reference,
+	}
 }
 
 // pay puts some calls into one entry: each is judged with what the ones before it
 // left, though their edges knew nothing of each other.
 func (w *world) pay(random *rand.Rand) {
 	var records []wire.Record
+	var calls []*wire.Screen
 	for range 1 + random.IntN(6) {
 		slot := engine.AgentSlot(1 + random.IntN(w.m.agents.Len()))
 		s := w.screening(slot, engine.USD(1+random.IntN(30))*engine.Dollar)
 		s.Idem = keyedOnce(random).Idem
+		s.Hold, s.Reference = randomHold(random), randomReference(random)
 		if random.IntN(6) == 0 {
 			user := engine.UserSlot(1 + random.IntN(int(w.m.users.Next()-1)))
 			s.User, s.UserVersion, s.UserExpires = user, 1, w.now+engine.Hour
@@ -145,7 +192,12 @@ func (w *world) pay(random *rand.Rand) {
 		case 2:
 			s.Basis.Revs++
 		}
-		records = append(records, w.record(wire.KindScreen, s))
+		records, calls = append(records, w.record(wire.KindScreen, s)), append(calls, s)
 	}
 	w.apply(w.entry(records...))
+	for i, s := range calls {
+		if r := &w.out.Results[i]; r.Code == wire.Applied {
+			w.paid = append(w.paid, paidBy(w.t, s, r, w.m.fleetOf(s.Agent)))
+		}
+	}
 }

@@ -102,7 +102,7 @@ func TestHistoriesReachEveryKind(t *testing.T) {
 			}
 		}
 	}
-	for kind := wire.KindTick + 1; kind < wire.KindHold; kind++ { // Those behind it are refused (unbuilt_test.go).
+	for kind := wire.KindTick + 1; kind < wire.KindHold; kind++ { // Holds are in the payments; those behind them are refused (unbuilt_test.go).
 		if kind != wire.KindFormat { // There is no format to raise to yet.
 			require.NotZero(t, applied[kind], "kind %d", kind)
 		}
@@ -136,6 +136,7 @@ func TestLimitsHoldInEveryHistory(t *testing.T) {
 	}
 	for what, least := range map[string]int{
 		"proceed": 200, "proceed of a delegate": 50, "proceed in a fleet": 20, "approved": 20, "held up": 200, "replayed": 50, "fenced": 20, "older stamp": 20,
+		"held": 100, "hold settled": 10, "hold released": 10, "hold expired": 20, "settled late": 3, "over the hold": 10, "without a hold": 20, "not allowed": 10, "duplicate": 10,
 	} {
 		require.GreaterOrEqual(t, seen[what], least, "%s: %v", what, seen)
 	}

@@ -148,6 +148,9 @@ func (m *Machine) checkQueues() error {
 	return nil
 }
 
+// checkPayments demands that the tables of payments fit one another and the leaves.
+func (m *Machine) checkPayments() error { return m.paymentTables.rebuild(m) }
+
 // checkSettings demands of every key what Apply demanded of it.
 func (m *Machine) checkSettings() error {
 	for _, key := range m.settings.Keys {

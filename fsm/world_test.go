@@ -27,6 +27,7 @@ type world struct {
 	terms   []uint64
 	leaves  [][]byte
 	list    []byte
+	paid    []wire.Hold // What a settle or release would say of the calls that were recorded.
 }
 
 // start is 2026-03-22T03:33:28.589Z.

@@ -46,6 +46,7 @@ const (
 	RefusedTransfer // An ownership transfer to another operator is flagged.
 	RefusedUnbuilt  // The record has its bytes, and this release does not apply it.
 	RefusedEnded    // A payment's hold has ended in another way; the leaf that ended it in Result.Value.
+	RefusedNotHeld  // Nothing of a payment counts that could be released.
 	RefusedLate     // The time in which a payment without a hold could be released is over.
 )
 

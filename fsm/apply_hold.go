@@ -1,0 +1,228 @@
+package fsm
+
+import (
+	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
+)
+
+// Holds (decision 47): a PROCEED that is held counts against every limit as a spent one
+// does, until it is settled, released, or its time is over. Each ends exactly once. A
+// settle tells what happened in the world, so it is never refused for a limit.
+
+// soundHold tells whether a time to hold for is none or within its bounds.
+func (m *Machine) soundHold(seconds uint32) bool {
+	return seconds == 0 || seconds >= m.limits.HoldSecondsLeast && seconds <= m.limits.HoldSecondsMost
+}
+
+// paymentsFull tells whether there is no room for what a call asks for.
+func (m *Machine) paymentsFull(seconds uint32, reference engine.ReferenceKey) bool {
+	return seconds != 0 && m.holds.Len() >= m.limits.Holds || reference != (engine.ReferenceKey{}) && m.referencesFull()
+}
+
+// onBooks calls change with the counters that a payment stands on: the agent's, its
+// ancestors', the fleet's.
+func (m *Machine) onBooks(slot engine.AgentSlot, fleet engine.FleetSlot, change func(*engine.Spend)) {
+	for range engine.DepthMax + 1 {
+		if !m.agents.Has(uint64(slot)) {
+			break
+		}
+		change(&m.agents.Edit(uint64(slot)).Spend)
+		slot = (*m.profiles.At(uint64(slot))).Parent
+	}
+	if m.fleets.Has(uint64(fleet)) {
+		change(&m.fleets.Edit(uint64(fleet)).Spend)
+	}
+}
+
+// hold opens a hold from now on and counts it on today's date.
+func (m *Machine) hold(row holdRow, seconds uint32) {
+	row.Day, row.ExpiresAt = m.now.Day(), m.now+engine.Time(seconds)*engine.Second
+	m.onBooks(row.Agent, row.Fleet, func(s *engine.Spend) { s.Hold(row.Day, row.Amount) })
+	m.holdAt[row.Leaf] = m.holds.Append(row)
+	m.raiseHold(m.holds.Next() - 1)
+}
+
+// endHold takes an open hold off the books and the table and says how it ended, in the
+// leaf that is written next.
+func (m *Machine) endHold(at uint64, state HoldState) holdRow {
+	row := *m.holds.At(at)
+	m.onBooks(row.Agent, row.Fleet, func(s *engine.Spend) { s.Unhold(row.Day, row.Amount) })
+	m.dropHold(at)
+	m.ended(row.Leaf, state)
+	if state != HoldSettled {
+		m.freeReference(row.Reference, row.Leaf)
+	}
+	return row
+}
+
+// ended notes how a payment ended.
+func (m *Machine) ended(record uint64, state HoldState) {
+	m.outcomeAt[record] = m.outcomes.Append(outcomeRow{Leaf: record, Later: m.size, At: m.now, State: state})
+	m.out.Outcomes = append(m.out.Outcomes, LeafLink{Leaf: record, Later: m.size})
+}
+
+// expireHolds ends holds whose time is over, the earliest first, a bounded number a
+// tick: what is left counts a little longer, and that is the safe side.
+func (m *Machine) expireHolds() {
+	for n := 0; n < m.limits.ExpiredAtOneTick && m.holds.Len() > 0; n++ {
+		if m.now < m.holds.At(m.holds.First()).ExpiresAt {
+			return
+		}
+		m.expireHold(m.holds.First())
+	}
+}
+
+func (m *Machine) expireHold(at uint64) {
+	row := m.endHold(at, HoldExpired)
+	txn := m.ids.TxnID(row.Leaf)
+	head := plain(m.head(leaf.KindDue), "type", leaf.DueHold.String())
+	head = m.ofPayment(head, txn, row.Leaf, row.Amount)
+	head = instant(head, "expiredAt", row.ExpiresAt)
+	filters := append(m.filters(3), engine.FilterKey(engine.FilterKind, leaf.KindDue), engine.FilterKey(engine.FilterTxn, txn))
+	if row.Agent != 0 {
+		filters = append(filters, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(row.Agent))))
+	}
+	m.appendLeaf(append(head, '}'), filters)
+}
+
+// ofPayment writes which payment a leaf is about, and an amount of it.
+func (m *Machine) ofPayment(head []byte, txn string, record uint64, amount engine.USD) []byte {
+	head = number(plain(head, "txnId", txn), "screenedLeaf", int64(record))
+	return dollars(head, "amountUSDC", amount)
+}
+
+// applyHold settles or releases a payment. A hold whose time is over has ended, also
+// where its tick has not come yet.
+func (m *Machine) applyHold(b *wire.Hold, r *wire.Result) {
+	if m.settled(&b.Common, r) {
+		return
+	}
+	if b.Leaf >= m.size || b.Recorded < 0 || b.Amount < 0 || b.Verdict > engine.Unknown ||
+		b.Op != wire.HoldSettle && (b.Op != wire.HoldRelease || b.Amount != 0) {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	if m.outcomes.Len() >= m.limits.Outcomes {
+		refuse(r, wire.RefusedFull)
+		return
+	}
+	if at, open := m.holdAt[b.Leaf]; open && m.now >= m.holds.At(at).ExpiresAt {
+		m.expireHold(at)
+	}
+	if b.Op == wire.HoldSettle {
+		m.settlePayment(b, r)
+		return
+	}
+	m.releasePayment(b, r)
+}
+
+// settling is what a settle does to the books.
+type settling struct {
+	counted                     engine.USD // What counted of the payment until now.
+	late, notAllowed, overLimit bool
+}
+
+func (m *Machine) settlePayment(b *wire.Hold, r *wire.Result) {
+	var s settling
+	at, ended := m.outcomeAt[b.Leaf]
+	holdAt, open := m.holdAt[b.Leaf]
+	switch {
+	case ended && (m.outcomes.At(at).State == HoldSettled || m.outcomes.At(at).Late != 0):
+		row := m.outcomes.At(at)
+		r.Code, r.Leaf, r.Time = wire.Unchanged, max(row.Later, row.Late), row.At
+		return
+	case ended:
+		s.late = true
+		m.outcomes.Edit(at).Late = m.size
+		m.out.Outcomes = append(m.out.Outcomes, LeafLink{Leaf: b.Leaf, Later: m.size})
+	case open:
+		row := m.endHold(holdAt, HoldSettled)
+		s.counted = row.Amount
+		paid := min(b.Amount, row.Amount)
+		m.onBooks(row.Agent, row.Fleet, func(books *engine.Spend) { books.AddOn(row.Day, paid) })
+	default:
+		day, counts := m.countsOn(b)
+		if s.notAllowed = !counts; counts {
+			s.counted = b.Recorded
+			rest := max(b.Recorded-b.Amount, 0)
+			m.onBooks(b.Agent, b.Fleet, func(books *engine.Spend) { books.Return(day, rest) })
+		}
+		m.ended(b.Leaf, HoldSettled)
+	}
+	if more := b.Amount - s.counted; more > 0 {
+		s.overLimit = m.overLimit(b.Agent, b.Fleet, more)
+		day := m.now.Day()
+		m.onBooks(b.Agent, b.Fleet, func(books *engine.Spend) { books.Add(day, more) })
+	}
+	m.useReference(b.Reference, b.Leaf)
+	m.writeSettled(b, &s, r)
+}
+
+func (m *Machine) writeSettled(b *wire.Hold, s *settling, r *wire.Result) {
+	txn := m.ids.TxnID(b.Leaf)
+	head := m.ofPayment(m.head(leaf.KindHoldSettled), txn, b.Leaf, b.Amount)
+	head = dollars(head, "countedUSDC", s.counted)
+	for _, mark := range [...]struct {
+		name string
+		set  bool
+	}{{"late", s.late}, {"overLimit", s.overLimit}, {"notAllowed", s.notAllowed}} {
+		if mark.set {
+			head = truth(head, mark.name, true)
+		}
+	}
+	m.writePayment(head, leaf.KindHoldSettled, txn, b, r)
+}
+
+func (m *Machine) writePayment(head []byte, kind, txn string, b *wire.Hold, r *wire.Result) {
+	if b.Agent == 0 {
+		m.write(head, &b.Common, kind, r, engine.FilterKey(engine.FilterTxn, txn))
+		return
+	}
+	m.write(head, &b.Common, kind, r, engine.FilterKey(engine.FilterTxn, txn), engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(b.Agent))))
+}
+
+// countsOn returns the date on which a payment without a hold counts; false where
+// nothing of it does: it did not go through, or nobody has approved it.
+func (m *Machine) countsOn(b *wire.Hold) (engine.Day, bool) {
+	if b.Verdict == engine.Proceed {
+		return b.ScreenedAt.Day(), true
+	}
+	if at, done := m.disposedBy[b.Leaf]; done && b.Verdict == engine.Review && m.dispositions.At(at).Kind == wire.Approved {
+		return m.dispositions.At(at).At.Day(), true
+	}
+	return 0, false
+}
+
+func (m *Machine) releasePayment(b *wire.Hold, r *wire.Result) {
+	var returned engine.USD
+	if at, ended := m.outcomeAt[b.Leaf]; ended {
+		row := m.outcomes.At(at)
+		if row.State == HoldReleased {
+			r.Code, r.Leaf, r.Time = wire.Unchanged, row.Later, row.At
+			return
+		}
+		r.Value = row.Later
+		refuse(r, wire.RefusedEnded)
+		return
+	}
+	if at, open := m.holdAt[b.Leaf]; open {
+		returned = m.endHold(at, HoldReleased).Amount
+	} else {
+		day, counts := m.countsOn(b)
+		if !counts {
+			refuse(r, wire.RefusedNotHeld)
+			return
+		}
+		if m.now.Day() > day+1 {
+			refuse(r, wire.RefusedLate)
+			return
+		}
+		returned = b.Recorded
+		m.onBooks(b.Agent, b.Fleet, func(s *engine.Spend) { s.Return(day, returned) })
+		m.freeReference(b.Reference, b.Leaf)
+		m.ended(b.Leaf, HoldReleased)
+	}
+	txn := m.ids.TxnID(b.Leaf)
+	m.writePayment(m.ofPayment(m.head(leaf.KindHoldReleased), txn, b.Leaf, returned), leaf.KindHoldReleased, txn, b, r)
+}

@@ -1,0 +1,319 @@
+package fsm
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
+)
+
+// held makes a call that is held and returns what a settle or release would say of it.
+func (w *world) held(slot engine.AgentSlot, dollars engine.USD, seconds uint32, reference byte) wire.Hold {
+	s := w.screening(slot, dollars*engine.Dollar)
+	s.Hold = seconds
+	if reference != 0 {
+		s.Reference = engine.ReferenceKey{reference}
+	}
+	r := w.do(wire.KindScreen, s)
+	require.Equal(w.t, wire.Applied, r.Code, "%+v", r)
+	return paidBy(w.t, s, &r, w.m.fleetOf(slot))
+}
+
+func (w *world) settle(b wire.Hold, dollars engine.USD) wire.Result {
+	b.Op, b.Amount = wire.HoldSettle, dollars*engine.Dollar
+	return w.do(wire.KindHold, &b)
+}
+
+func (w *world) release(b wire.Hold) wire.Result {
+	b.Op = wire.HoldRelease
+	return w.do(wire.KindHold, &b)
+}
+
+// books are what an agent spent and what is held of it, in dollars.
+func (w *world) books(slot engine.AgentSlot) [2]engine.USD {
+	row := w.m.agents.At(uint64(slot))
+	day := w.m.now.Day()
+	return [2]engine.USD{row.Spend.On(day) / engine.Dollar, row.Spend.HeldOn(day) / engine.Dollar}
+}
+
+func TestHoldCountsEverywhereUntilItEnds(t *testing.T) {
+	w := newWorld(t)
+	require.Equal(t, wire.Applied, w.do(wire.KindFleet, &wire.Fleet{Profile: engine.FleetProfile{OperatorLegalName: "Acme Inc", DailyLimit: 100 * engine.Dollar}, OperatorKey: "acme inc"}).Code)
+	root, _ := w.register("root", dailyLimit(100), func(p *engine.AgentProfile) { p.Fleet = 1 })
+	child, _ := w.register("child", dailyLimit(100), parent(root))
+	b := w.held(child, 60, 60, 0)
+	fleet := func() engine.USD { return w.m.fleets.At(1).Spend.Counted(w.m.now.Day()) / engine.Dollar }
+	require.Equal(t, [2]engine.USD{0, 60}, w.books(child))
+	require.Equal(t, [2]engine.USD{0, 60}, w.books(root))
+	require.EqualValues(t, 60, fleet())
+	require.Equal(t, `REVIEW "R11_DAILY_LIMIT"`, verdict(w.screen(root, 41)), "held counts as spent does")
+	require.Equal(t, `PROCEED null`, verdict(w.screen(root, 40)))
+	r := w.settle(b, 25)
+	require.Equal(t, wire.Applied, r.Code)
+	require.Contains(t, string(r.Data), `"kind":"hold.settled"`)
+	require.Contains(t, string(r.Data), `"amountUSDC":25,"countedUSDC":60`)
+	require.Equal(t, [2]engine.USD{25, 0}, w.books(child))
+	require.Equal(t, [2]engine.USD{65, 0}, w.books(root))
+	require.EqualValues(t, 65, fleet())
+	again := w.settle(b, 26)
+	require.Equal(t, wire.Unchanged, again.Code)
+	require.Equal(t, r.Leaf, again.Leaf, "a repeated call is answered with the first one's leaf")
+	refused := w.release(b)
+	require.Equal(t, wire.RefusedEnded, refused.Refusal)
+	require.Equal(t, r.Leaf, refused.Value)
+}
+
+func TestHoldExpiresOnceByLogTime(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("a", dailyLimit(100))
+	b := w.held(slot, 60, 60, 1)
+	w.now += 60*engine.Second - 1
+	w.tick()
+	require.Equal(t, [2]engine.USD{0, 60}, w.books(slot), "a nanosecond before")
+	w.now++
+	w.tick()
+	require.Len(t, w.out.Leaves, 1)
+	require.Contains(t, string(w.out.Leaves[0].Data), `"kind":"due"`)
+	require.Contains(t, string(w.out.Leaves[0].Data), `"type":"hold.expired"`)
+	require.Equal(t, []LeafLink{{Leaf: b.Leaf, Later: w.m.size - 1}}, w.out.Outcomes)
+	require.Equal(t, [2]engine.USD{0, 0}, w.books(slot))
+	w.tick()
+	require.Empty(t, w.out.Leaves)
+	require.Equal(t, [2]engine.USD{0, 0}, w.books(slot), "not returned twice")
+	require.Equal(t, wire.RefusedEnded, w.release(b).Refusal)
+	late := w.settle(b, 70)
+	require.Contains(t, string(late.Data), `"late":true`)
+	require.NotContains(t, string(late.Data), `"overLimit"`)
+	require.Equal(t, [2]engine.USD{70, 0}, w.books(slot), "it happened, so it counts")
+	require.Equal(t, late.Leaf, w.settle(b, 70).Leaf)
+}
+
+// TestSettleBeforeTheTickIsLateAllTheSame: what the tick would have ended has ended.
+func TestSettleBeforeTheTickIsLateAllTheSame(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("a", dailyLimit(100))
+	b := w.held(slot, 60, 60, 0)
+	w.now += 60 * engine.Second
+	r := w.settle(b, 60)
+	require.Len(t, w.out.Leaves, 2)
+	require.Contains(t, string(w.out.Leaves[0].Data), `"type":"hold.expired"`)
+	require.Contains(t, string(r.Data), `"late":true`)
+	require.EqualValues(t, w.m.size-1, r.Leaf)
+	require.Equal(t, [2]engine.USD{60, 0}, w.books(slot))
+}
+
+func TestTicksExpireABoundedNumber(t *testing.T) {
+	w := newWorld(t)
+	most := w.m.limits.ExpiredAtOneTick
+	for range most/256 + 1 { // Of so many agents: none is too fast.
+		slot, _ := w.register("a")
+		var records []wire.Record
+		for range 256 {
+			s := w.screening(slot, engine.Dollar)
+			s.Hold = 60
+			records = append(records, w.record(wire.KindScreen, s))
+		}
+		w.apply(w.entry(records...))
+	}
+	w.now += 61 * engine.Second
+	w.tick()
+	require.Equal(t, most, len(w.out.Leaves))
+	require.Equal(t, 256, w.m.holds.Len())
+	w.tick()
+	require.Equal(t, 256, len(w.out.Leaves))
+	for slot := engine.AgentSlot(1); int(slot) <= w.m.agents.Len(); slot++ {
+		require.Equal(t, [2]engine.USD{0, 0}, w.books(slot))
+	}
+}
+
+func TestSettleIsNeverRefusedForALimit(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("a", dailyLimit(100))
+	over := w.held(slot, 60, 60, 0)
+	r := w.settle(over, 130)
+	require.Contains(t, string(r.Data), `"overLimit":true`)
+	require.Equal(t, [2]engine.USD{130, 0}, w.books(slot))
+
+	other, _ := w.register("b", dailyLimit(100))
+	review := w.held(other, 130, 60, 0)
+	require.Equal(t, engine.Review, review.Verdict)
+	require.Equal(t, wire.RefusedNotHeld, w.release(review).Refusal)
+	r = w.settle(review, 30)
+	require.Contains(t, string(r.Data), `"notAllowed":true`)
+	require.Equal(t, [2]engine.USD{30, 0}, w.books(other))
+	w.do(wire.KindDisposition, &wire.Disposition{Leaf: review.Leaf, Disposition: wire.Approved, Agent: other, Amount: review.Recorded, Hold: 60})
+	require.Equal(t, [2]engine.USD{30, 0}, w.books(other), "what was settled counts already")
+}
+
+func TestReviewIsHeldFromItsApproval(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("a", dailyLimit(100))
+	b := w.held(slot, 130, 60, 7)
+	require.Equal(t, [2]engine.USD{0, 0}, w.books(slot))
+	w.now += engine.Hour
+	r := w.do(wire.KindDisposition, &wire.Disposition{
+		Leaf: b.Leaf, Disposition: wire.Approved, Agent: slot, Amount: b.Recorded, Hold: 60, Reference: b.Reference,
+	})
+	require.Contains(t, string(r.Data), `"heldUntil":"`)
+	require.Equal(t, [2]engine.USD{0, 130}, w.books(slot))
+	by, used := w.m.referenceUsed(b.Reference)
+	require.True(t, used && by == b.Leaf, "an approved review uses its reference")
+	w.now += 60 * engine.Second
+	w.tick()
+	require.Equal(t, [2]engine.USD{0, 0}, w.books(slot))
+	_, used = w.m.referenceUsed(b.Reference)
+	require.False(t, used)
+}
+
+func TestPlainProceedIsReleasedUntilTheNextDayEnds(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("a", dailyLimit(100))
+	one, two := w.held(slot, 40, 0, 0), w.held(slot, 40, 0, 0)
+	require.Equal(t, wire.Applied, w.release(one).Code)
+	require.Equal(t, [2]engine.USD{40, 0}, w.books(slot))
+	require.Equal(t, wire.Unchanged, w.release(one).Code)
+	require.Equal(t, [2]engine.USD{40, 0}, w.books(slot), "once")
+	w.now = two.ScreenedAt.Day().Start() + 2*engine.DayLength - 1
+	require.Equal(t, `PROCEED null`, verdict(w.screen(slot, 30)))
+	require.Equal(t, wire.Applied, w.release(two).Code)
+	require.Equal(t, [2]engine.USD{30, 0}, w.books(slot), "it returns to its own day")
+	three := w.held(slot, 10, 0, 0)
+	w.now = three.ScreenedAt.Day().Start() + 2*engine.DayLength
+	require.Equal(t, wire.RefusedLate, w.release(three).Refusal)
+	require.Contains(t, string(w.settle(three, 15).Data), `"countedUSDC":10`)
+	require.Equal(t, [2]engine.USD{5, 0}, w.books(slot), "the difference, on the day of the settle")
+}
+
+func TestReferenceIsUsedOnce(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("a")
+	first := w.held(slot, 1, 60, 9)
+	require.Equal(t, engine.Review, w.held(slot, 1, 60, 9).Verdict)
+	text := string(shown(w.leaves[len(w.leaves)-1]))
+	require.Contains(t, text, engine.Reason(25, engine.SubDuplicate))
+	require.Contains(t, text, `"referenceUsedBy":`)
+	require.Equal(t, engine.Proceed, w.held(slot, 1, 60, 8).Verdict)
+	require.Equal(t, wire.Applied, w.release(first).Code)
+	second := w.held(slot, 1, 0, 9)
+	require.Equal(t, engine.Proceed, second.Verdict, "what was released is free again")
+	w.now += 30*engine.DayLength - 1
+	require.Equal(t, engine.Review, w.held(slot, 1, 0, 9).Verdict)
+	w.now++
+	require.Equal(t, engine.Proceed, w.held(slot, 1, 0, 9).Verdict)
+
+	off := *engine.DefaultPolicy()
+	off.ReferenceOff = true
+	require.Equal(t, wire.Applied, w.do(wire.KindPolicy, &wire.PolicyPut{Policy: off}).Code)
+	require.Equal(t, engine.Proceed, w.held(slot, 1, 0, 9).Verdict)
+	shadow := *engine.DefaultPolicy()
+	shadow.Modes[25] = engine.ModeOff
+	require.Equal(t, wire.Applied, w.do(wire.KindPolicy, &wire.PolicyPut{Policy: shadow}).Code)
+	require.Equal(t, engine.Review, w.held(slot, 1, 0, 9).Verdict, "the mode of R25 is another switch")
+}
+
+func TestFullTablesRefuseNewHolds(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("a")
+	limits := *w.m.limits
+	limits.Holds, limits.References = 1, 1
+	w.m.limits = &limits
+	w.held(slot, 1, 60, 1)
+	for _, s := range []*wire.Screen{w.screening(slot, 1), w.screening(slot, 1)} {
+		if s.Hold = 60; s.Idem == nil {
+			s.Hold, s.Reference = 0, engine.ReferenceKey{2}
+		}
+		require.Equal(t, wire.RefusedFull, w.do(wire.KindScreen, s).Refusal)
+	}
+	hold := w.screening(slot, 1)
+	hold.Hold = 60
+	require.Equal(t, wire.RefusedFull, w.do(wire.KindScreen, hold).Refusal)
+	require.Equal(t, `PROCEED null`, verdict(w.screen(slot, 1)), "other calls go on")
+	w.now += 24 * engine.Hour
+	require.Equal(t, engine.Proceed, w.held(slot, 1, 0, 2).Verdict, "one of a day makes room")
+}
+
+func TestHoldsAreChecked(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("a")
+	for _, seconds := range []uint32{1, 29, 604_801, 1<<32 - 1} {
+		s := w.screening(slot, 1)
+		s.Hold = seconds
+		require.Equal(t, wire.RefusedMalformed, w.do(wire.KindScreen, s).Refusal, seconds)
+	}
+	b := w.held(slot, 1, 604_800, 0)
+	for name, spoil := range map[string]func(*wire.Hold){
+		"no operation": func(b *wire.Hold) { b.Op = 0 }, "unknown operation": func(b *wire.Hold) { b.Op = 3 },
+		"leaf to come": func(b *wire.Hold) { b.Leaf = w.m.size }, "negative": func(b *wire.Hold) { b.Amount = -1 },
+		"release of an amount": func(b *wire.Hold) { b.Op, b.Amount = wire.HoldRelease, 1 }, "no verdict": func(b *wire.Hold) { b.Verdict = 9 },
+	} {
+		bad := b
+		bad.Op = wire.HoldSettle
+		spoil(&bad)
+		require.Equal(t, wire.RefusedMalformed, w.do(wire.KindHold, &bad).Refusal, name)
+	}
+	strange := wire.Hold{Op: wire.HoldSettle, Leaf: b.Leaf - 1, Agent: 4_000_000, Fleet: 4_000_000, Amount: 5, Verdict: engine.Block}
+	require.Equal(t, wire.Applied, w.do(wire.KindHold, &strange).Code, "an agent that is not there has no books")
+	require.Equal(t, 1, w.m.holds.Len())
+}
+
+// TestHoldsSurviveASnapshot: a restored state goes on as the one that was never stopped.
+func TestHoldsSurviveASnapshot(t *testing.T) {
+	for seed := range uint64(3) {
+		w := payments(t, seed, 300)
+		require.Greater(t, w.m.holds.Len()+w.m.outcomes.Len(), 20)
+		m := restoredFrom(t, w.m)
+		require.Equal(t, w.m.Freeze().Digest(), m.Freeze().Digest())
+		require.Equal(t, w.m.holdAt, m.holdAt)
+		require.Equal(t, w.m.outcomeAt, m.outcomeAt)
+		require.Equal(t, w.m.referenceAt, m.referenceAt)
+		var out, again Effects
+		for n := range 8 {
+			w.now += 3 * engine.Hour
+			tick := w.entry(w.record(wire.KindTick, &wire.Tick{}))
+			w.m.Apply(w.index+1+uint64(n), w.term, tick, &out)
+			m.Apply(w.index+1+uint64(n), w.term, tick, &again)
+			require.Equal(t, out.Leaves, again.Leaves)
+		}
+		require.Zero(t, m.holds.Len())
+		require.Equal(t, w.m.Freeze().Digest(), m.Freeze().Digest())
+	}
+}
+
+// TestBrokenTablesOfPaymentsAreRefused: what Apply follows without asking must be so.
+func TestBrokenTablesOfPaymentsAreRefused(t *testing.T) {
+	for name, spoil := range map[string]func(*Machine){
+		"heap":          func(m *Machine) { m.holds.Edit(1).ExpiresAt += 1000 * engine.DayLength },
+		"agent":         func(m *Machine) { m.holds.Edit(1).Agent = 99 },
+		"hold's leaf":   func(m *Machine) { m.holds.Edit(2).Leaf = m.size },
+		"twice":         func(m *Machine) { *m.holds.Edit(2) = *m.holds.At(1) },
+		"outcome":       func(m *Machine) { m.outcomes.Edit(0).Later = m.size },
+		"open":          func(m *Machine) { m.outcomes.Edit(0).Leaf = m.holds.At(1).Leaf },
+		"no state":      func(m *Machine) { m.outcomes.Edit(0).State = HoldOpen },
+		"reference":     func(m *Machine) { m.references.Edit(1).Key = m.references.At(0).Key },
+		"negative hold": func(m *Machine) { m.holds.Edit(1).Amount = -1 },
+	} {
+		w := newWorld(t)
+		slot, _ := w.register("a")
+		ended := w.held(slot, 1, 60, 1)
+		w.held(slot, 1, 90, 2)
+		w.held(slot, 1, 60, 3)
+		w.settle(ended, 1)
+		spoil(w.m)
+		var data bytes.Buffer
+		_, err := w.m.Freeze().WriteTo(&data)
+		require.NoError(t, err)
+		_, err = Restore(&data)
+		require.ErrorIs(t, err, ErrSnapshot, name)
+	}
+}
+
+func TestDueNames(t *testing.T) {
+	for due := leaf.DueHold; due <= leaf.DueCleared; due++ {
+		require.NotEmpty(t, due.String())
+	}
+	require.Empty(t, leaf.Due(200).String())
+}

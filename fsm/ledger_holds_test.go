@@ -1,0 +1,147 @@
+package fsm
+
+import (
+	"strings"
+
+	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
+)
+
+// The ledger's part about holds and payment references.
+
+func (l *ledger) counted(p purse) engine.USD { return l.spent[p] + l.held[p] }
+
+// between walks over the leaves that are no record's own: profiles, which stand before
+// the first record that names them, and holds that expired.
+func (l *ledger) between() {
+	for {
+		record, expired := l.expired[l.leaves]
+		if l.profiles[l.leaves] == nil && !expired {
+			return
+		}
+		l.leaves++
+		if !expired {
+			continue
+		}
+		h, open := l.holds[record]
+		if !open || l.now < h.until {
+			l.add("leaf %d: the hold of leaf %d expires; open: %v, until %v, at %v", l.leaves-1, record, open, h.until, l.now)
+		}
+		l.counts["hold expired"]++
+		l.endHold(record, "expired")
+		l.free(h.reference, record)
+	}
+}
+
+// endHold takes an open hold off the books.
+func (l *ledger) endHold(record uint64, how string) {
+	h := l.holds[record]
+	l.book(l.held, h.agent, h.fleet, h.day, -h.amount)
+	delete(l.holds, record)
+	l.ended[record] = how
+}
+
+func (l *ledger) free(key engine.ReferenceKey, record uint64) {
+	if by, known := l.used[key]; known && by == record {
+		delete(l.used, key)
+	}
+}
+
+// reference: one that is used is told as R25, and no other is.
+func (l *ledger) reference(s *wire.Screen, r *wire.Result) {
+	var record leaf.Screen
+	if err := leaf.DecodeScreen(r.Data, &record); err != nil {
+		l.add("leaf %d: %v", r.Leaf, err)
+		return
+	}
+	by, used := l.used[s.Reference]
+	if record.Used != used || record.UsedBy != by || used && record.Triggered&(1<<25) == 0 {
+		l.add("leaf %d: its reference is used: %v, by leaf %d; the record says %v, %d", r.Leaf, used, by, record.Used, record.UsedBy)
+	}
+	if used {
+		l.counts["duplicate"]++
+	}
+}
+
+// proceeds counts a PROCEED, as spent or as held, and its reference.
+func (l *ledger) proceeds(s *wire.Screen, fleet engine.FleetSlot, r *wire.Result) {
+	if _, used := l.used[s.Reference]; used {
+		l.add("leaf %d: a second payment of one reference goes through", r.Leaf)
+	}
+	l.count(r.Leaf, heldAmount{agent: s.Agent, fleet: fleet, amount: s.Amount, reference: s.Reference}, s.Hold)
+}
+
+func (l *ledger) count(record uint64, h heldAmount, seconds uint32) {
+	if h.day = l.now.Day(); seconds == 0 {
+		l.book(l.spent, h.agent, h.fleet, h.day, h.amount)
+		l.stood[record] = h.day
+	} else {
+		l.counts["held"]++
+		h.until = l.now + engine.Time(seconds)*engine.Second
+		l.book(l.held, h.agent, h.fleet, h.day, h.amount)
+		l.holds[record] = h
+	}
+	l.use(h.reference, record)
+}
+
+func (l *ledger) use(key engine.ReferenceKey, record uint64) {
+	if _, used := l.used[key]; !used && key != (engine.ReferenceKey{}) {
+		l.used[key] = record
+	}
+}
+
+// outcome books a settle or a release that was applied.
+func (l *ledger) outcome(b *wire.Hold, r *wire.Result) {
+	marks := func(name string) bool { return strings.Contains(string(r.Data), `"`+name+`":true`) }
+	h, open := l.holds[b.Leaf]
+	if open && l.now >= h.until {
+		l.add("leaf %d: a hold whose time is over is ended by a call", r.Leaf)
+	}
+	before := l.ended[b.Leaf]
+	day, stood := l.stood[b.Leaf]
+	if b.Op == wire.HoldRelease {
+		if before != "" || !open && !stood {
+			l.add("leaf %d: nothing is there to release: %q", r.Leaf, before)
+		}
+		l.counts["hold released"]++
+		if open {
+			l.endHold(b.Leaf, "released")
+			l.free(h.reference, b.Leaf)
+			return
+		}
+		l.book(l.spent, b.Agent, b.Fleet, day, -b.Recorded)
+		l.ended[b.Leaf] = "released"
+		l.free(b.Reference, b.Leaf)
+		return
+	}
+	more := b.Amount
+	switch {
+	case before == "released" || before == "expired":
+		l.counts["settled late"]++
+		l.ended[b.Leaf] = "settled late"
+	case before != "":
+		l.add("leaf %d: settled again after %q", r.Leaf, before)
+	case open:
+		l.counts["hold settled"]++
+		l.endHold(b.Leaf, "settled")
+		l.book(l.spent, h.agent, h.fleet, h.day, min(b.Amount, h.amount))
+		more = b.Amount - h.amount
+	case stood:
+		l.counts["without a hold"]++
+		l.ended[b.Leaf] = "settled"
+		l.book(l.spent, b.Agent, b.Fleet, day, -max(b.Recorded-b.Amount, 0))
+		more = b.Amount - b.Recorded
+	default:
+		l.counts["not allowed"]++
+		l.ended[b.Leaf] = "settled"
+	}
+	if marks("late") != (l.ended[b.Leaf] == "settled late") || marks("notAllowed") != (before == "" && !open && !stood) {
+		l.add("leaf %d: marked otherwise than it should be: %s", r.Leaf, r.Data)
+	}
+	if more > 0 {
+		l.counts["over the hold"]++
+		l.book(l.spent, b.Agent, b.Fleet, l.now.Day(), more)
+	}
+	l.use(b.Reference, b.Leaf)
+}

@@ -123,6 +123,7 @@ func (x *ladder) liveValues(id engine.RuleID, m *strictjson.Members) {
 	case 12:
 		if o.Fleet != nil {
 			m.USD("spentUSDC", o.Fleet.Spend.On(o.Now.Day()))
+			m.USD("heldUSDC", o.Fleet.Spend.HeldOn(o.Now.Day()))
 			m.USD("amount", o.Amount)
 			m.USD("dailyLimitUSDC", o.FleetLimit)
 		}
@@ -140,6 +141,7 @@ func (x *ladder) liveValues(id engine.RuleID, m *strictjson.Members) {
 	case 25:
 		m.Int("count", int64(o.Structuring))
 		m.Int("threshold", int64(x.policy.StructuringCount))
+		m.Bool("duplicateReference", o.Duplicate)
 	}
 }
 
@@ -164,6 +166,7 @@ func (x *ladder) spending(m *strictjson.Members) {
 		level := &o.Levels[i]
 		items[i].Int("level", int64(i))
 		items[i].USD("spentUSDC", level.Row.Spend.On(o.Now.Day()))
+		items[i].USD("heldUSDC", level.Row.Spend.HeldOn(o.Now.Day()))
 		if limit := level.Profile.Policy.DailyLimit; limit != engine.NoLimit {
 			items[i].USD("dailyLimitUSDC", limit)
 		} else {

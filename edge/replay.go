@@ -224,7 +224,7 @@ func (x *rebuilt) readEvidence(l *Leaf) {
 		Now: x.facts.Now, Amount: x.request.Amount, Policy: x.policy,
 		Version: uint16(integer("tokenVersion")), Expires: engine.Time(integer("tokenExpires")),
 		Minute: uint32(integer("minute")), PerHour: uint32(integer("hour")), DayMeanX100: uint32(integer("dayMeanX100")),
-		Structuring: uint8(integer("structuring")), ListStale: l.Flag("ofacStale"),
+		Structuring: uint8(integer("structuring")), Duplicate: l.Has("evidence", "referenceUsedBy"), ListStale: l.Flag("ofacStale"),
 		Operator:   &engine.OperatorRow{Suspended: l.Flag("evidence", "operatorSuspended")},
 		KeyRevoked: integer("tokenVersion") == 0, // What an edge sends for a token of a revoked key.
 	}
@@ -239,12 +239,12 @@ func (x *rebuilt) readEvidence(l *Leaf) {
 		row.OverlapUntil = engine.Time(v.GetInt64("overlapUntil"))
 		row.OwnershipFrom = engine.Time(v.GetInt64("ownershipFrom"))
 		row.AttestedAt = engine.Time(v.GetInt64("attestedAt"))
-		row.Spend = engine.Spend{Day: day, Spent: engine.USD(v.GetInt64("spent"))}
+		row.Spend = engine.Spend{Day: day, Spent: engine.USD(v.GetInt64("spent")), Held: engine.USD(v.GetInt64("held"))}
 		o.Levels[i] = engine.Level{Row: row, Profile: x.facts.Chain[i], KeyRevoked: v.GetBool("keyRevoked")}
 		o.LevelCount++
 	}
 	if l.Has("evidence", "fleet") {
-		o.Fleet = &engine.FleetRow{Spend: engine.Spend{Day: day, Spent: engine.USD(integer("fleet", "spent"))}}
+		o.Fleet = &engine.FleetRow{Spend: engine.Spend{Day: day, Spent: engine.USD(integer("fleet", "spent")), Held: engine.USD(integer("fleet", "held"))}}
 		o.FleetLimit = engine.USD(integer("fleet", "limit"))
 		o.FleetHours, o.FleetPace = x.fleet.Hours, x.fleet.Velocity
 	}

@@ -19,10 +19,6 @@ var requestShape = strictjson.Names("token", "userToken", "amount", "chain", "ra
 // itemShape is requestShape in a batch, where what is a header elsewhere is a member.
 var itemShape = requestShape.With("idempotencyKey")
 
-// unsupported are members of calls to come. A caller that sends one relies on it: it
-// is told, and not judged as if it had not.
-var unsupported = []string{"paymentRef", "hold"}
-
 // warningsMax is how many unknown members an answer and a record name.
 const warningsMax = 8
 
@@ -63,10 +59,12 @@ func (j *Judge) Read() error {
 		s.request.Model = alias
 	}
 	s.context = ofac.Context{Country: f.Text("cpCountry", engine.FieldMax), BirthDate: f.Text("cpDateOfBirth", engine.FieldMax), Address: f.Name("cpAddress")}
-	for _, name := range unsupported {
-		if f.Given(name) {
-			f.Invalid(name, "is not supported yet: leave it out")
-		}
+	seconds, sound := readHold(j.call.Document.Raw("hold"))
+	if s.hold = seconds; !sound {
+		f.Invalid("hold", `must be {"ttlSeconds": a whole number from 30 to 604800}`)
+	}
+	if s.reference = f.Text("paymentRef", referenceMax); f.Given("paymentRef") && !soundReference(s.reference) {
+		f.Invalid("paymentRef", "must be 1 to 128 printable ASCII characters")
 	}
 	s.token, s.userToken = borrowed(f.Loose("token")), borrowed(f.Loose("userToken")) // Anything but a string is a malformed credential (R1), not an error.
 	s.userGiven = f.Given("userToken")

@@ -30,6 +30,8 @@ type screening struct {
 	subs     []byte
 
 	requestHash [32]byte
+	hold        uint32 // Seconds; 0: none.
+	reference   string // paymentRef.
 
 	token     string // As sent, prefix and all; "" when not a string. Borrowed of the body, as userToken is.
 	userToken string
@@ -141,7 +143,7 @@ func (j *Judge) gatherFacts(list *ofac.Index) error {
 		Request: &s.request, Now: j.shared.deps.Published.LogTime(), Policy: settings.Policy, List: list,
 	}
 	s.record = wire.Screen{
-		Idem: j.call.Idem, Key: j.call.Caller.Key, Amount: s.request.Amount, Party: s.request.Party(),
+		Idem: j.call.Idem, Key: j.call.Caller.Key, Amount: s.request.Amount, Party: s.request.Party(), Hold: s.hold, Reference: referenceKey(j.call.Caller.Owner(), s.reference),
 		Basis: engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher},
 	}
 	s.agent, s.user = credentialClaims{}, credentialClaims{}

@@ -77,7 +77,7 @@ func (m *Machine) expireHold(at uint64) {
 	row := m.endHold(at, HoldExpired)
 	txn := m.ids.TxnID(row.Leaf)
 	head := plain(m.head(leaf.KindDue), "type", leaf.DueHold.String())
-	head = m.ofPayment(head, txn, row.Leaf, row.Amount)
+	head = m.ofPayment(head, txn, row.Leaf, HoldExpired, row.Amount)
 	head = instant(head, "expiredAt", row.ExpiresAt)
 	filters := append(m.filters(3), engine.FilterKey(engine.FilterKind, leaf.KindDue), engine.FilterKey(engine.FilterTxn, txn))
 	if row.Agent != 0 {
@@ -87,8 +87,9 @@ func (m *Machine) expireHold(at uint64) {
 }
 
 // ofPayment writes which payment a leaf is about, and an amount of it.
-func (m *Machine) ofPayment(head []byte, txn string, record uint64, amount engine.USD) []byte {
+func (m *Machine) ofPayment(head []byte, txn string, record uint64, state HoldState, amount engine.USD) []byte {
 	head = number(plain(head, "txnId", txn), "screenedLeaf", int64(record))
+	head = plain(head, "state", state.String())
 	return dollars(head, "amountUSDC", amount)
 }
 
@@ -161,7 +162,11 @@ func (m *Machine) settlePayment(b *wire.Hold, r *wire.Result) {
 
 func (m *Machine) writeSettled(b *wire.Hold, s *settling, r *wire.Result) {
 	txn := m.ids.TxnID(b.Leaf)
-	head := m.ofPayment(m.head(leaf.KindHoldSettled), txn, b.Leaf, b.Amount)
+	state := HoldSettled
+	if at, ended := m.outcomeAt[b.Leaf]; ended {
+		state = m.outcomes.At(at).State
+	}
+	head := m.ofPayment(m.head(leaf.KindHoldSettled), txn, b.Leaf, state, b.Amount)
 	head = dollars(head, "countedUSDC", s.counted)
 	for _, mark := range [...]struct {
 		name string
@@ -224,5 +229,5 @@ func (m *Machine) releasePayment(b *wire.Hold, r *wire.Result) {
 		m.ended(b.Leaf, HoldReleased)
 	}
 	txn := m.ids.TxnID(b.Leaf)
-	m.writePayment(m.ofPayment(m.head(leaf.KindHoldReleased), txn, b.Leaf, returned), leaf.KindHoldReleased, txn, b, r)
+	m.writePayment(m.ofPayment(m.head(leaf.KindHoldReleased), txn, b.Leaf, HoldReleased, returned), leaf.KindHoldReleased, txn, b, r)
 }

@@ -32,6 +32,11 @@ const (
 	HoldExpired  HoldState = 3
 )
 
+var holdStates = [...]string{HoldOpen: "held", HoldSettled: "settled", HoldReleased: "released", HoldExpired: "expired"}
+
+// String is the word of the API.
+func (s HoldState) String() string { return holdStates[s] }
+
 // outcomeRow says how a payment ended, in the order of the leaves that say so.
 type outcomeRow struct {
 	Leaf  uint64 // The screening record.

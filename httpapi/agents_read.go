@@ -234,7 +234,7 @@ func getLimits(c *call) error {
 	m.Text("agentId", c.judge.Terms.AgentID(profile.Slot))
 	m.Text("date", dateText(today))
 	row, _, _ := view.Agent(profile.Slot)
-	writeBudget(&m, chain[0].Policy.DailyLimit, row.Spend.On(today), &available)
+	writeBudget(&m, chain[0].Policy.DailyLimit, &row.Spend, today, &available)
 	effective := engine.EffectivePolicy(chain)
 	m.Limit("maxSingleTxUSDC", effective.MaxSingle)
 	ancestors := []strictjson.Members{}
@@ -242,14 +242,14 @@ func getLimits(c *call) error {
 		row, _, _ := view.Agent(ancestor.Slot)
 		var level strictjson.Members
 		level.Text("agentId", c.judge.Terms.AgentID(ancestor.Slot))
-		writeBudget(&level, ancestor.Policy.DailyLimit, row.Spend.On(today), &available)
+		writeBudget(&level, ancestor.Policy.DailyLimit, &row.Spend, today, &available)
 		ancestors = append(ancestors, level)
 	}
 	if fleet := chain[len(chain)-1].Fleet; fleet != 0 {
 		row, named, _ := view.Fleet(fleet)
 		var envelope strictjson.Members
 		envelope.Text("fleetId", c.judge.Terms.FleetID(fleet))
-		writeBudget(&envelope, named.DailyLimit, row.Spend.On(today), &available)
+		writeBudget(&envelope, named.DailyLimit, &row.Spend, today, &available)
 		m.Object("fleet", envelope)
 	} else {
 		m.Null("fleet")
@@ -261,17 +261,17 @@ func getLimits(c *call) error {
 	return nil
 }
 
-// writeBudget writes one level's daily limit and what is left of it; holds come
-// later (decision 47). available becomes the smallest remainder of all levels.
-func writeBudget(m *strictjson.Members, limit, spent engine.USD, available *engine.USD) {
+// writeBudget writes one level's daily limit and what is left of it: held counts as spent
+// does. available becomes the smallest remainder of all levels.
+func writeBudget(m *strictjson.Members, limit engine.USD, spend *engine.Spend, today engine.Day, available *engine.USD) {
 	m.Limit("dailyLimitUSDC", limit)
-	m.USD("spentUSDC", spent)
-	m.USD("heldUSDC", 0)
+	m.USD("spentUSDC", spend.On(today))
+	m.USD("heldUSDC", spend.HeldOn(today))
 	if limit == engine.NoLimit {
 		m.Null("remainingUSDC")
 		return
 	}
-	remaining := max(limit-spent, 0)
+	remaining := max(limit-spend.Counted(today), 0)
 	m.USD("remainingUSDC", remaining)
 	if *available == engine.NoLimit || remaining < *available {
 		*available = remaining

@@ -259,6 +259,14 @@ func refusal(r wire.Result) error {
 		}
 	case wire.RefusedTransfer:
 		return failure(http.StatusForbidden, "forbidden", "an ownership transfer is flagged: name its new operator, or use a key of the institution with the role policy")
+	case wire.RefusedEnded:
+		return conflict("invalid_transition", "the payment's hold was settled or has expired", nil)
+	case wire.RefusedNotHeld:
+		return conflict("invalid_transition", "nothing of this payment counts: there is nothing to release", nil)
+	case wire.RefusedLate:
+		return conflict("invalid_transition", "a payment without a hold can be released until the end of the next UTC day", nil)
+	case wire.RefusedUnbuilt:
+		return errors.New("BUG: record of a later release")
 	case wire.RefusedNotOpen:
 		return conflict("invalid_transition", "the review is not open", nil)
 	}

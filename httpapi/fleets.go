@@ -103,7 +103,7 @@ func fleetMembers(c *call, view *fsm.View, slot engine.FleetSlot) strictjson.Mem
 	writeWarnings(&m, edge.WriteEffectiveVelocity(&m, p.Velocity, &view.Settings().Policy.Velocity))
 	m.Uint("agentCount", uint64(row.Agents))
 	m.USD("spentTodayUSDC", row.Spend.On(today))
-	m.USD("remainingTodayUSDC", max(p.DailyLimit-row.Spend.On(today), 0))
+	m.USD("remainingTodayUSDC", max(p.DailyLimit-row.Spend.Counted(today), 0))
 	m.Text("date", dateText(today))
 	m.Text("operatorStatus", operatorStatus(view, p.Operator).String())
 	m.Bool("operatorMatched", p.NameMatched)

@@ -35,6 +35,9 @@ var bodyShapes = map[string]strictjson.Shape{
 	"POST /v1/screen/dry-run": nil,
 	"POST /v1/screen/batch":   nil,
 
+	"POST /v1/transactions/{txnId}/settle":  strictjson.Names("amount", "railRef"),
+	"POST /v1/transactions/{txnId}/release": strictjson.Names("reason"),
+
 	"POST /v1/agents/register":                  agentShape.With("operatorWallet", "operatorEIN", "fleetId"),
 	"POST /v1/delegates/create":                 agentShape.With("parentAgentId", "parentToken", "expiresAt"),
 	"PATCH /v1/agents/{id}":                     settingsShape.With("reason", "actor"),

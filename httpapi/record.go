@@ -29,6 +29,8 @@ func (a *API) allRenderers() map[string]renderer {
 	all := map[string]renderer{
 		"screen":               renderScreen,
 		"review.dispositioned": renderDisposition,
+		"hold.settled":         renderPayment,
+		"hold.released":        renderPayment,
 		"review.claimed":       renderQueueEvent,
 		"review.released":      renderQueueEvent,
 		"review.assigned":      renderQueueEvent,
@@ -81,6 +83,7 @@ func (c *call) writeScreen(x *leafjson.Screen, m *strictjson.Members) {
 		m.Text("ofacSource", x.Source())
 	}
 	m.Time("screenedAt", x.At)
+	x.AppendHold(m)
 	m.Name("latencyMs")
 	*m = appendMillis(*m, time.Since(c.start))
 	m.Text("ruleSet", engine.RuleSet)
@@ -105,7 +108,7 @@ var (
 		"credentialStatus", "ofacSource", "screenedAt"}
 	recordExtras = []string{"version", "keyId", "node", "index", "ruleSet", "policyVersion", "listVersion", "listDigest", "matcherVersion",
 		"mixerVersion", "tzVersion", "ofacStale", "requestHash", "idempotencyKeyHash", "requestId", "traceId", "jti", "userJti",
-		"userId", "fleetId", "chain", "agentSequence", "agentPrevious", "profile", "userProfile", "warnings"}
+		"userId", "fleetId", "chain", "agentSequence", "agentPrevious", "hold", "profile", "userProfile", "warnings"}
 	recordInner = []string{"triggered", "shadow", "matches", "matchesTruncated", "evidence"} // Behind the wall.
 )
 

@@ -22,6 +22,8 @@ func (a *API) screenRoutes() []route {
 	return []route{
 		{method: http.MethodPost, path: screenPath, scope: scopeOwner, roles: wire.RoleScreener, body: bodyObject, max: engine.ScreenBodyMax, handle: screen},
 		{method: http.MethodPost, path: "/v1/screen/dry-run", scope: scopeOwner, roles: wire.RolePolicy | wire.RoleReviewer, body: bodyObject, max: engine.ScreenBodyMax, handle: dryRun},
+		{method: http.MethodPost, path: "/v1/transactions/{txnId}/settle", scope: scopeOwner, roles: wire.RoleScreener, body: bodyOptional, max: engine.ScreenBodyMax, handle: settlePayment},
+		{method: http.MethodPost, path: "/v1/transactions/{txnId}/release", scope: scopeOwner, roles: wire.RoleScreener, body: bodyObject, max: engine.ScreenBodyMax, handle: releasePayment},
 		{method: http.MethodPost, path: "/v1/screen/batch", scope: scopeOwner, roles: wire.RoleScreener, body: bodyBatch, max: engine.BatchBodyMax, handle: screenBatch},
 	}
 }
@@ -49,6 +51,58 @@ func screen(c *call) error {
 	c.writeScreen(record, &c.out)
 	c.reply(http.StatusOK, c.out)
 	countScreen(record.Verdict.String(), record.Rule.Code(), c.judge.Timing, c.commit, time.Since(c.start))
+	return nil
+}
+
+// settlePayment is POST /v1/transactions/{txnId}/settle: what was paid. It is refused for
+// no limit; a repeated call is answered with the first one's leaf.
+func settlePayment(c *call) error {
+	f := c.fields()
+	outcome := &edge.Outcome{Op: wire.HoldSettle}
+	if f.Get("amount") != nil {
+		amount, _ := f.RequiredUSD("amount")
+		outcome.Amount = &amount
+	}
+	outcome.Said.Optional("railRef", f.Text("railRef", engine.FieldMax))
+	return endPayment(c, f.Err(), outcome)
+}
+
+// releasePayment is POST /v1/transactions/{txnId}/release: the payment was not made.
+func releasePayment(c *call) error {
+	f := c.fields()
+	outcome := &edge.Outcome{Op: wire.HoldRelease}
+	outcome.Said.Text("reason", f.RequiredText("reason", engine.TextMax))
+	return endPayment(c, f.Err(), outcome)
+}
+
+func endPayment(c *call, wrong error, outcome *edge.Outcome) error {
+	l, err := c.judge.OwnRecord(c.r.PathValue("txnId"))
+	if err != nil {
+		return err
+	}
+	if c.txnID = l.Text("txnId"); wrong != nil {
+		return wrong
+	}
+	return c.answer(proposal{
+		kind:   wire.KindHold,
+		record: func() (any, error) { return c.judge.Settlement(&l, outcome) },
+	}, func(r wire.Result) error {
+		data, err := c.api.deps.Records.Leaf(c.ctx, r.Leaf) // This node has applied it.
+		if err != nil {
+			return edge.LeafError(err)
+		}
+		first, err := c.judge.OpenLeaf(r.Leaf, data)
+		if err != nil {
+			return err
+		}
+		return c.renderLeaf(&first)
+	})
+}
+
+// renderPayment is the answer of a settle or a release.
+func renderPayment(c *call, l *edge.Leaf, m *strictjson.Members) error {
+	c.txnID = l.Text("txnId")
+	l.CopyTo(m, "txnId", "state", "amountUSDC", "countedUSDC", "late", "overLimit", "notAllowed", "railRef", "reason", "eventId", "time")
 	return nil
 }
 

@@ -66,6 +66,7 @@ func (x *Screen) Append(m *strictjson.Members) {
 	}
 	Codes(m, "triggered", x.Triggered)
 	Codes(m, "shadow", x.Shadow)
+	x.AppendHold(m)
 	if x.ListStale {
 		m.Bool("ofacStale", true)
 	}
@@ -82,6 +83,19 @@ func (x *Screen) Append(m *strictjson.Members) {
 	x.list(m)
 	x.request(m)
 	x.newer(m)
+}
+
+// AppendHold adds what the record says of the payment's hold, where there is one: its
+// state then, not what has become of it.
+func (x *Screen) AppendHold(m *strictjson.Members) {
+	if x.HoldUntil == 0 {
+		return
+	}
+	var hold strictjson.Members
+	hold.Text("state", "held")
+	hold.USD("amount", x.Amount)
+	hold.Time("expiresAt", x.HoldUntil)
+	m.Object("hold", hold)
 }
 
 // evidence is what the live rules saw: micro-dollars, nanoseconds of log time, counts.

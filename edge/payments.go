@@ -1,0 +1,113 @@
+package edge
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/strictjson"
+)
+
+// Holds, settles, releases and payment references, as far as they cannot change.
+
+// referenceMax is how long a paymentRef may be, in bytes of printable ASCII.
+const referenceMax = 128
+
+// readHold reads the member hold of a screening call: how many seconds a PROCEED is
+// held. 0 is not at all; false that it is no such member.
+func readHold(raw []byte) (seconds uint32, ok bool) {
+	if raw == nil || string(raw) == "null" {
+		return 0, true
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	var hold struct {
+		Seconds *uint32 `json:"ttlSeconds"`
+	}
+	if decoder.Decode(&hold) != nil || hold.Seconds == nil {
+		return 0, false
+	}
+	length := engine.Time(*hold.Seconds) * engine.Second
+	return *hold.Seconds, length >= engine.HoldLeast && length <= engine.HoldMost
+}
+
+// soundReference tells whether a paymentRef that was given can be one.
+func soundReference(text string) bool {
+	for i := 0; i < len(text); i++ {
+		if text[i] < 0x20 || text[i] > 0x7e {
+			return false
+		}
+	}
+	return len(text) > 0 && len(text) <= referenceMax
+}
+
+// referenceKey is a paymentRef within its owner's scope: two operators may use the same.
+func referenceKey(owner, text string) (key engine.ReferenceKey) {
+	if text == "" {
+		return key
+	}
+	scope := sha256.New()
+	whose := "institution"
+	if owner != "" {
+		whose = "operator " + owner
+	}
+	for _, part := range []string{"railguard payment reference", whose, text} {
+		scope.Write([]byte(part))
+		scope.Write([]byte{0})
+	}
+	copy(key[:], scope.Sum(nil))
+	return key
+}
+
+// PaymentOf returns what a recorded call asked for: how long to hold it, and its
+// reference in the scope of who made the call.
+func (j *Judge) PaymentOf(l *Leaf) (seconds uint32, reference engine.ReferenceKey) {
+	seconds, _ = readHold(l.Raw("_request", "hold"))
+	return seconds, referenceKey(j.Terms.owners.byKey[l.Text("keyId")], l.Text("_request", "paymentRef"))
+}
+
+// OwnRecord loads the record of a call that the caller's owner made: nobody else tells
+// what became of its payment.
+func (j *Judge) OwnRecord(txnID string) (Leaf, error) {
+	l, err := j.Record(txnID)
+	if err == nil && !j.Terms.ownCall(j.call.Caller, &l) {
+		return Leaf{}, unknownTransaction()
+	}
+	return l, err
+}
+
+// Outcome is what a caller says of a payment in the world.
+type Outcome struct {
+	Op     uint8       // wire.HoldSettle or wire.HoldRelease.
+	Amount *engine.USD // Settle: what was paid; nil: what was recorded.
+	Said   strictjson.Members
+}
+
+// Settlement makes the record of an outcome.
+func (j *Judge) Settlement(l *Leaf, o *Outcome) (*wire.Hold, error) {
+	common, err := j.Recorded(append(strictjson.Members(nil), o.Said...))
+	if err != nil {
+		return nil, err
+	}
+	b := &wire.Hold{
+		Common: common, Op: o.Op, Leaf: l.Index, ScreenedAt: l.Instant("screenedAt"), Recorded: RecordAmount(l),
+	}
+	if l.Record != nil {
+		b.Verdict, b.ScreenedAt = l.Record.Verdict, l.Record.At
+	}
+	if slot, ok := j.Terms.ParseAgent(l.Text("agentId")); ok {
+		b.Agent = slot
+	}
+	if slot, ok := j.Terms.ParseFleet(l.Text("fleetId")); ok {
+		b.Fleet = slot
+	}
+	_, b.Reference = j.PaymentOf(l)
+	if o.Op == wire.HoldSettle {
+		if b.Amount = b.Recorded; o.Amount != nil {
+			b.Amount = *o.Amount
+		}
+	}
+	return b, nil
+}

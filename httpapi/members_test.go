@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/valyala/fastjson"
+
+	"railguard/engine"
 )
 
 // A screening call in which a known member is misspelt is refused: judged without it,
@@ -83,16 +86,54 @@ func TestStrictScreening(t *testing.T) {
 	require.Equal(t, "X-Railguard-Strict", textOf(v, "param"))
 }
 
-// Who sends a hold or a payment reference relies on it: until there are any, the call
-// is refused.
-func TestHoldsAreNotPretended(t *testing.T) {
+// TestHoldsOverHTTP walks a payment from its hold to its end.
+func TestHoldsOverHTTP(t *testing.T) {
 	n := newTestNode(t)
-	_, token := n.register("")
-	for member, value := range map[string]string{"hold": `{"ttlSeconds":60}`, "paymentRef": `"ref-1"`} {
-		v := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1,"`+member+`":`+value+`}`), 400)
-		require.Equal(t, "invalid_field", textOf(v, "code"))
-		require.Equal(t, member, textOf(v, "param"))
+	agent, token := n.registered("")
+	for _, bad := range []string{`"hold":{"ttlSeconds":29}`, `"hold":{"ttlSeconds":604801}`, `"hold":{}`, `"hold":60`, `"hold":{"ttlSeconds":60,"x":1}`,
+		`"hold":{"ttlSeconds":1.5}`, `"hold":{"ttlSeconds":"60"}`, `"paymentRef":""`, `"paymentRef":"é"`, `"paymentRef":7`, `"paymentRef":"` + strings.Repeat("r", 129) + `"`} {
+		v := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1,`+bad+`}`), 400)
+		require.Equal(t, "invalid_field", textOf(v, "code"), bad)
 	}
+	screen := func(more string) *fastjson.Value {
+		return answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":20`+more+`}`), 200)
+	}
+	held := screen(`,"hold":{"ttlSeconds":60},"paymentRef":"ref-1"`)
+	require.Equal(t, "held", textOf(held, "hold", "state"))
+	require.EqualValues(t, 20, held.GetInt("hold", "amount"))
+	require.NotEmpty(t, textOf(held, "hold", "expiresAt"))
+	limits := func() *fastjson.Value {
+		return answer(t, n.do("screener", "GET", "/v1/agents/"+agent+"/limits", ""), 200)
+	}
+	require.EqualValues(t, 20, limits().GetInt("heldUSDC"))
+	require.EqualValues(t, 0, limits().GetInt("spentUSDC"))
+	twice := screen(`,"paymentRef":"ref-1"`)
+	require.Equal(t, "R25_STRUCTURING", textOf(twice, "rule"))
+	require.Equal(t, engine.Reason(25, engine.SubDuplicate), textOf(twice, "reason"))
+
+	path := "/v1/transactions/" + textOf(held, "txnId")
+	answer(t, n.do("auditor", "POST", path+"/settle", `{}`), 403)
+	answer(t, n.do("screener", "POST", path+"/settle", `{"amount":"15"}`), 422)
+	answer(t, n.do("screener", "POST", path+"/release", `{}`), 422)
+	answer(t, n.do("screener", "POST", "/v1/transactions/txn_00000000/settle", `{}`), 404)
+	settled := answer(t, n.do("screener", "POST", path+"/settle", `{"amount":15,"railRef":"0xabc"}`), 200)
+	require.Equal(t, "settled", textOf(settled, "state"))
+	require.Equal(t, "0xabc", textOf(settled, "railRef"))
+	require.EqualValues(t, 20, settled.GetInt("countedUSDC"))
+	again := answer(t, n.do("screener", "POST", path+"/settle", `{"amount":19}`), 200)
+	require.Equal(t, textOf(settled, "eventId"), textOf(again, "eventId"), "the first answer stands")
+	require.EqualValues(t, 15, again.GetInt("amountUSDC"))
+	v := answer(t, n.do("screener", "POST", path+"/release", `{"reason":"late"}`), 409)
+	require.Equal(t, "invalid_transition", textOf(v, "code"))
+	require.EqualValues(t, 15, limits().GetInt("spentUSDC"))
+	require.EqualValues(t, 0, limits().GetInt("heldUSDC"))
+
+	plain := screen("")
+	released := answer(t, n.do("screener", "POST", "/v1/transactions/"+textOf(plain, "txnId")+"/release", `{"reason":"payment_failed"}`), 200)
+	require.Equal(t, "released", textOf(released, "state"))
+	require.EqualValues(t, 15, limits().GetInt("spentUSDC"))
+	replayed := answer(t, n.do("auditor", "POST", "/v1/audit/"+textOf(twice, "txnId")+"/replay", `{}`), 200)
+	require.True(t, replayed.GetBool("match"), replayed.String())
 }
 
 // Every other write refuses what it does not know, at every depth, before anything

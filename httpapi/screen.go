@@ -22,8 +22,8 @@ func (a *API) screenRoutes() []route {
 	return []route{
 		{method: http.MethodPost, path: screenPath, scope: scopeOwner, roles: wire.RoleScreener, body: bodyObject, max: engine.ScreenBodyMax, handle: screen},
 		{method: http.MethodPost, path: "/v1/screen/dry-run", scope: scopeOwner, roles: wire.RolePolicy | wire.RoleReviewer, body: bodyObject, max: engine.ScreenBodyMax, handle: dryRun},
-		{method: http.MethodPost, path: "/v1/transactions/{txnId}/settle", scope: scopeOwner, roles: wire.RoleScreener, body: bodyOptional, max: engine.ScreenBodyMax, handle: settlePayment},
-		{method: http.MethodPost, path: "/v1/transactions/{txnId}/release", scope: scopeOwner, roles: wire.RoleScreener, body: bodyObject, max: engine.ScreenBodyMax, handle: releasePayment},
+		{method: http.MethodPost, path: "/v1/transactions/{txnId}/settle", scope: scopeOwner, roles: wire.RoleScreener, body: bodyObject, handle: settlePayment},
+		{method: http.MethodPost, path: "/v1/transactions/{txnId}/release", scope: scopeOwner, roles: wire.RoleScreener, body: bodyObject, handle: releasePayment},
 		{method: http.MethodPost, path: "/v1/screen/batch", scope: scopeOwner, roles: wire.RoleScreener, body: bodyBatch, max: engine.BatchBodyMax, handle: screenBatch},
 	}
 }

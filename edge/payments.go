@@ -63,14 +63,14 @@ func referenceKey(owner, text string) (key engine.ReferenceKey) {
 
 // PaymentOf returns what a recorded call asked for: how long to hold it, and its
 // reference in the scope of who made the call.
-func (j *Judge) PaymentOf(l *Leaf) (seconds uint32, reference engine.ReferenceKey) {
+func PaymentOf(j *Judge, l *Leaf) (seconds uint32, reference engine.ReferenceKey) {
 	seconds, _ = readHold(l.Raw("_request", "hold"))
 	return seconds, referenceKey(j.Terms.owners.byKey[l.Text("keyId")], l.Text("_request", "paymentRef"))
 }
 
 // OwnRecord loads the record of a call that the caller's owner made: nobody else tells
 // what became of its payment.
-func (j *Judge) OwnRecord(txnID string) (Leaf, error) {
+func OwnRecord(j *Judge, txnID string) (Leaf, error) {
 	l, err := j.Record(txnID)
 	if err == nil && !j.Terms.ownCall(j.call.Caller, &l) {
 		return Leaf{}, unknownTransaction()
@@ -86,7 +86,7 @@ type Outcome struct {
 }
 
 // Settlement makes the record of an outcome.
-func (j *Judge) Settlement(l *Leaf, o *Outcome) (*wire.Hold, error) {
+func Settlement(j *Judge, l *Leaf, o *Outcome) (*wire.Hold, error) {
 	common, err := j.Recorded(append(strictjson.Members(nil), o.Said...))
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (j *Judge) Settlement(l *Leaf, o *Outcome) (*wire.Hold, error) {
 	if slot, ok := j.Terms.ParseFleet(l.Text("fleetId")); ok {
 		b.Fleet = slot
 	}
-	_, b.Reference = j.PaymentOf(l)
+	_, b.Reference = PaymentOf(j, l)
 	if o.Op == wire.HoldSettle {
 		if b.Amount = b.Recorded; o.Amount != nil {
 			b.Amount = *o.Amount

@@ -94,10 +94,6 @@ func (m *Machine) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
-	if b.Key.Strict {
-		refuse(r, wire.RefusedUnbuilt)
-		return
-	}
 	keys := m.settings.Keys
 	at := -1
 	for i, key := range keys {

@@ -57,6 +57,6 @@ func (m *Machine) soundSigningKey(k *wire.SigningKey) bool {
 
 // soundAPIKey tells whether a new API key has an id and one secret.
 func (m *Machine) soundAPIKey(k *wire.APIKey) bool {
-	return !k.Strict && len(k.ID) > 0 && len(k.ID) <= m.limits.FieldBytes && len(k.Prefix) <= m.limits.FieldBytes &&
+	return len(k.ID) > 0 && len(k.ID) <= m.limits.FieldBytes && len(k.Prefix) <= m.limits.FieldBytes &&
 		len(k.Hashes) == 1 && len(k.Hashes[0]) == 32
 }

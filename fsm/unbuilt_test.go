@@ -20,7 +20,6 @@ func TestWhatIsNotBuiltIsRefused(t *testing.T) {
 		change(&p)
 		return &wire.PolicyPut{Policy: p}
 	}
-	key := wire.APIKey{ID: "k", Hashes: key32(1), Strict: true}
 	for name, record := range map[string]struct {
 		kind wire.Kind
 		body any
@@ -38,7 +37,6 @@ func TestWhatIsNotBuiltIsRefused(t *testing.T) {
 		"fourEyes":     {wire.KindPolicy, policy(func(p *engine.Policy) { p.FourEyes = &engine.FourEyes{} }), wire.RefusedUnbuilt},
 		"sla":          {wire.KindPolicy, policy(func(p *engine.Policy) { p.ReviewSLA = engine.Hour }), wire.RefusedUnbuilt},
 		"suspend":      {wire.KindPolicy, policy(func(p *engine.Policy) { p.RetroSuspend = true }), wire.RefusedUnbuilt},
-		"strict key":   {wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key}, wire.RefusedUnbuilt},
 	} {
 		size, digest := w.m.size, w.m.Freeze().settings
 		r := w.do(record.kind, record.body)

@@ -38,6 +38,7 @@ func createKey(c *call) error {
 	key.Networks = readNetworks(&f)
 	key.ExpiresAt = readExpiry(&f, now)
 	key.Rate = readRate(&f)
+	key.Strict, _ = f.Flag("strict")
 	if err := f.Err(); err != nil {
 		return err
 	}
@@ -197,7 +198,7 @@ func putKey(c *call, record *wire.APIKeyPut, secret string, status int) error {
 		return err
 	}
 	var m strictjson.Members
-	l.CopyTo(&m, "keyId", "name", "prefix", "roles", "operator", "networks", "expiresAt", "rate")
+	l.CopyTo(&m, "keyId", "name", "prefix", "roles", "operator", "networks", "expiresAt", "rate", "strict")
 	switch {
 	case l.Kind() == "key.revoked":
 		m.Text("revokedAt", l.Text("time"))
@@ -220,6 +221,9 @@ func writeKey(m *strictjson.Members, key *wire.APIKey) {
 	m.Texts("roles", roles)
 	m.TextOrNull("operator", key.Operator)
 	m.Texts("networks", key.Networks)
+	if key.Strict {
+		m.Bool("strict", true)
+	}
 	if key.ExpiresAt == 0 {
 		m.Null("expiresAt")
 	} else {

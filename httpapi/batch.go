@@ -125,7 +125,7 @@ func screenBatch(c *call) error {
 func (b *batch) open() ([]strictjson.Stranger, error) {
 	c := b.call
 	var err error
-	if c.asked.Strict, err = strictOf(c.r); err != nil {
+	if c.asked.Strict, err = strictOf(c); err != nil {
 		return nil, err
 	}
 	b.body = c.asked.Body

@@ -25,6 +25,7 @@ type apiKey struct {
 	edge.Caller
 	networks []netip.Prefix
 	expires  engine.Time
+	strict   bool          // Unknown members of its screening calls are errors.
 	limit    int           // Calls a second; for RateLimit-Limit.
 	calls    *rate.Limiter // nil: no limit.
 	creates  *rate.Limiter // Registrations; nil: no limit.
@@ -52,7 +53,7 @@ func newKeyTable(keys []*wire.APIKey, before *keyTable) *keyTable {
 				ID: key.ID, Name: key.Name, Roles: key.Roles, Operator: key.Operator,
 				Key: wire.KeyRef{Row: uint32(i) + 1, Rev: key.Rev},
 			},
-			expires: key.ExpiresAt, use: new(keyUse), creating: new(keyUse),
+			expires: key.ExpiresAt, strict: key.Strict, use: new(keyUse), creating: new(keyUse),
 		}
 		if entry.Roles == 0 {
 			entry.Roles = wire.RoleAdmin // A key without roles is admin of its tenant.

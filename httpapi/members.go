@@ -99,7 +99,7 @@ var bodyShapes = map[string]strictjson.Shape{
 	"POST /v1/cluster/matcher":         whySaid.With("to"),
 	"POST /v1/test/clock":              strictjson.Names("advance"),
 
-	"POST /admin/keys":                      strictjson.Names("name", "roles", "operator", "networks", "ips", "expires", "expiresAt", "rate"),
+	"POST /admin/keys":                      strictjson.Names("name", "roles", "operator", "networks", "ips", "expires", "expiresAt", "rate", "strict"),
 	"POST /admin/keys/{id}/rotate":          whySaid,
 	"POST /admin/log-key/rotate":            whySaid,
 	"POST /admin/signing-key/rotate":        strictjson.Names("emergency", "revoke", "reason"),

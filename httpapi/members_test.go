@@ -287,3 +287,24 @@ func TestMessagesSayWhatIsWrong(t *testing.T) {
 		})
 	}
 }
+
+// A key that is strict needs no header, and no header takes it away; a list of keys says so.
+func TestStrictKeys(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	made := n.doAdmin("POST", "/admin/keys", `{"name":"strict","roles":"screener","strict":true}`)
+	require.Equal(t, 201, made.Code, made.Body)
+	require.Equal(t, "true", member(t, made.Body.Bytes(), "strict"))
+	require.Contains(t, n.doAdmin("GET", "/admin/keys", "").Body.String(), `"strict":true`)
+	send := func(secret, body string, headers ...string) int {
+		return n.do("", "POST", "/v1/screen", body, append(headers, "Authorization", "Bearer "+secret)...).Code
+	}
+	secret, stranger := member(t, made.Body.Bytes(), "key"), `{"token":"`+token+`","amount":1,"zzz":1}`
+	require.Equal(t, 400, send(secret, stranger))
+	require.Equal(t, 400, send(secret, stranger, "X-Railguard-Strict", "false"))
+	require.Equal(t, 200, send(secret, `{"token":"`+token+`","amount":1}`))
+	require.Equal(t, 200, send(testSecret("screener"), stranger))
+	require.Equal(t, 200, n.doAdmin("POST", "/admin/keys/"+member(t, made.Body.Bytes(), "keyId")+"/rotate", "{}").Code)
+	require.Equal(t, 400, send(secret, stranger), "it stays strict")
+	require.Equal(t, 422, n.doAdmin("POST", "/admin/keys", `{"name":"x","strict":"yes"}`).Code)
+}

@@ -125,17 +125,17 @@ func (c *call) resultRecord(result wire.Result, agent *engine.AgentProfile) (*le
 // readScreening reads the body of a screening call.
 func (c *call) readScreening() error {
 	var err error
-	if c.asked.Strict, err = strictOf(c.r); err != nil {
+	if c.asked.Strict, err = strictOf(c); err != nil {
 		return err
 	}
 	return readMembers(&c.judge)
 }
 
-// strictOf tells whether the caller wants any unknown member refused.
-func strictOf(r *http.Request) (bool, error) {
-	switch r.Header.Get("X-Railguard-Strict") {
+// strictOf tells whether any unknown member is to be refused: the caller or its key says so.
+func strictOf(c *call) (bool, error) {
+	switch c.r.Header.Get("X-Railguard-Strict") {
 	case "", "false":
-		return false, nil
+		return c.key.strict, nil
 	case "true":
 		return true, nil
 	}

@@ -37,8 +37,9 @@ const answerMax = 64 << 20
 func (c *client) flags(cmd *cobra.Command, admin bool) {
 	flags := cmd.Flags()
 	flags.StringVarP(&c.output, "output", "o", "table", "table or json")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	flags.DurationVar(&c.timeout, "timeout", 30*time.Second, "longest wait for the answer")
-	flags.StringVar(&c.key, "key", "", "API key (better: RAILGUARD_KEY)")
+	flags.StringVar(&c.key, "key", "", "API key (better: RAILGUARD_KEY, or a file named by RAILGUARD_KEY_FILE)")
 	flags.StringVar(&c.data, "data", "railguard-data", "a development cluster's or a node's folder, to find address and key when none is given")
 	if admin {
 		flags.StringSliceVar(&c.admin, "admin", nil, "address of the admin listener, e.g. http://127.0.0.1:8180 (RAILGUARD_ADMIN); several, comma-separated, are tried in turn")
@@ -52,6 +53,13 @@ func (c *client) flags(cmd *cobra.Command, admin bool) {
 func (c *client) settle(cmd *cobra.Command, admin bool) error {
 	if err := settleVerb(cmd); err != nil {
 		return err
+	}
+	if c.key == "" { // Not from the flag, the environment or the configuration: from RAILGUARD_KEY_FILE.
+		key, err := secretOf("RAILGUARD_KEY")
+		if err != nil {
+			return usage("%w", err)
+		}
+		c.key = key
 	}
 	if c.output != "table" && c.output != "json" {
 		return usage("--output must be table or json")

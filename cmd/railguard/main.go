@@ -40,6 +40,7 @@ func usage(format string, args ...any) error {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // A second Ctrl-C ends at once what does not end by itself.
 	root := newRoot()
 	err := root.ExecuteContext(ctx)
 	if err == nil {
@@ -67,11 +68,13 @@ Against a server:  set RAILGUARD_URL and RAILGUARD_KEY, then e.g. railguard scre
 
 Exit codes: 0 done, 1 refused or failed, 2 wrong flags, 3 server not reachable or
 not able to answer now, 70 the node gave up (disk, divergence, newer data).`,
+		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.ArbitraryArgs, // helpOnly judges them.
 		RunE:          helpOnly,
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%w\nsee `%s --help`", err, cmd.CommandPath())
 	})

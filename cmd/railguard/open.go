@@ -58,6 +58,9 @@ func (s *server) open() error {
 		Version: version, Logger: s.log, Fatal: s.fatal, DeadAfter: deadAfter(f.deadAfter),
 	}
 	if f.bootstrapExpect > 0 {
+		if err := f.namesItself(); err != nil {
+			return err
+		}
 		config.Genesis, err = genesisOf(f, secrets, firstKey)
 		if err != nil {
 			return err
@@ -119,6 +122,15 @@ func (s *server) checkSecretLater(secrets *seal.Secrets) {
 	if err := s.checkSecret(secrets); err != nil {
 		s.failed <- err
 	}
+}
+
+// namesItself refuses to form a cluster without --public-url: this node's own address
+// would stand in every credential for good. A node that has data is past that.
+func (f *serveFlags) namesItself() error {
+	if _, err := os.Stat(filepath.Join(f.data, "node.json")); f.publicURL != "" || f.dev || err == nil {
+		return nil
+	}
+	return usage("--public-url is required to form a cluster: the address under which callers know the service stands in every credential for good")
 }
 
 // genesisOf makes the first record once, so that a retried proposal is the same.

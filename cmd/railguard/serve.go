@@ -59,7 +59,7 @@ Nodes prove themselves to each other on --cluster by the cluster secret, or by
 secret is needed in both cases: it also seals the cluster's signing keys.
 
 Every flag has an environment twin: --ofac-dir is RAILGUARD_OFAC_DIR.`,
-		Example: `  railguard serve --id n1 --data /var/lib/railguard --http 127.0.0.1:8080 --cluster 127.0.0.1:8280 --bootstrap-expect 1 --ofac-dir ./lists`,
+		Example: `  railguard serve --id n1 --data /var/lib/railguard --http 127.0.0.1:8080 --cluster 127.0.0.1:8280 --bootstrap-expect 1 --public-url https://guard.example.org --ofac-dir ./lists`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := settle(cmd); err != nil {
 				return err

@@ -1,14 +1,17 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // verb is one line of the command table: a call to the service described as
@@ -30,6 +33,7 @@ type verb struct {
 	keyed   bool              // Offers --idempotency-key.
 	preset  map[string]string // Fields that the verb itself sets.
 	file    bool              // Takes a file of payments.
+	confirm string            // Flag that, when set, asks for the word of the flag "revoke", or for its own name.
 	token   bool              // Reads the credential from --token, --token-file or standard input.
 }
 
@@ -83,6 +87,10 @@ func (v *verb) command() *cobra.Command {
 	if v.token {
 		cmd.Flags().StringVar(&tokenFile, "token-file", "", "file with the credential (- is standard input)")
 	}
+	confirm := ""
+	if v.confirm != "" {
+		cmd.Flags().StringVar(&confirm, "confirm", "", "the word that is asked for otherwise, with --"+v.confirm)
+	}
 	all := false
 	if v.pages() {
 		cmd.Flags().BoolVar(&all, "all", false, "to the end (default: 50 rows, or --limit)")
@@ -108,6 +116,9 @@ func (v *verb) command() *cobra.Command {
 		}
 		if idempotency != "" {
 			request.headers = map[string]string{"Idempotency-Key": idempotency}
+		}
+		if err := v.confirmed(cmd, values, confirm); err != nil {
+			return err
 		}
 		data, err := v.answer(cmd.Context(), c, request, values, all)
 		if err != nil {
@@ -146,9 +157,49 @@ func (v *verb) flagValues(cmd *cobra.Command) map[string]*string {
 				continue
 			}
 			values[list[i].flag] = cmd.Flags().String(list[i].flag, "", list[i].describe())
+			if list[i].kind == "bool" {
+				cmd.Flags().Lookup(list[i].flag).NoOptDefVal = "true"
+			}
 		}
 	}
+	cmd.Flags().SetNormalizeFunc(oldNames(values))
 	return values
+}
+
+// oldNames lets the flag --by be called by the names that verbs had for it before.
+func oldNames(values map[string]*string) func(*pflag.FlagSet, string) pflag.NormalizedName {
+	return func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		_, own := values[name]
+		_, by := values["by"]
+		if _, to := values["to"]; name == "who" && to && !own {
+			return "to"
+		}
+		if (name == "actor" || name == "who" || name == "added-by") && by && !own {
+			return "by"
+		}
+		return pflag.NormalizedName(name)
+	}
+}
+
+// confirmed asks for a word before what cannot be taken back: by --confirm, else on
+// standard input.
+func (v *verb) confirmed(cmd *cobra.Command, values map[string]*string, given string) error {
+	if v.confirm == "" || *values[v.confirm] != "true" {
+		return nil
+	}
+	word := *values["revoke"]
+	if word == "" {
+		word = v.confirm
+	}
+	if given == "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "This cannot be taken back. Type %s to go on: ", word)
+		line, _ := bufio.NewReader(io.LimitReader(cmd.InOrStdin(), 1024)).ReadString('\n')
+		given = strings.TrimSpace(line)
+	}
+	if given != word {
+		return usage("not confirmed: type %s, or give --confirm %s", word, word)
+	}
+	return nil
 }
 
 func (f *field) describe() string {
@@ -289,7 +340,12 @@ func tree(verbs []verb, describe map[string]string) []*cobra.Command {
 // helpOnly is what a command of subcommands does alone.
 func helpOnly(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usage("unknown command %q; see `%s --help`", args[0], cmd.CommandPath())
+		cmd.SuggestionsMinimumDistance = 2
+		meant := ""
+		if close := cmd.SuggestionsFor(args[0]); len(close) > 0 {
+			meant = "; did you mean " + strings.Join(close, " or ") + "?"
+		}
+		return usage("unknown command %q%s\nsee `%s --help`", args[0], meant, cmd.CommandPath())
 	}
 	return cmd.Help()
 }

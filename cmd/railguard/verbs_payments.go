@@ -16,7 +16,7 @@ var settingFields = []field{
 	{flag: "hours", name: "operatingHours", kind: "json", help: "JSON object; null takes it away"},
 	{flag: "velocity", kind: "json", help: "JSON object; null takes it away"},
 	{flag: "reason", help: "why"},
-	{flag: "actor", help: "who decides"},
+	{flag: "by", name: "actor", help: "who decides"},
 }
 
 var screenFields = []field{
@@ -33,7 +33,7 @@ var screenFields = []field{
 }
 
 func statusVerbs(what, id, path string) []verb {
-	reason := []field{{flag: "reason", required: true, help: "why; it goes into the audit record"}, {flag: "actor", required: true, help: "who decides"}}
+	reason := []field{{flag: "reason", required: true, help: "why; it goes into the audit record"}, {flag: "by", name: "actor", required: true, help: "who decides"}}
 	revoke := append(reason[:2:2], field{flag: "reason-code", help: "KEY_COMPROMISE, AFFILIATION_CHANGED, SUPERSEDED, CESSATION, SANCTIONS or OTHER"})
 	base := path + "/{" + id + "}/"
 	return []verb{
@@ -80,7 +80,7 @@ var paymentVerbs = append(append([]verb{
 	},
 	{
 		path: "agent transfer", short: "Flag an ownership transfer (BLOCK R8 until re-issue)", method: http.MethodPost, url: "/v1/agents/{agent}/ownership-transfer", args: []string{"agent"}, keyed: true,
-		fields: []field{{flag: "new-operator-legal-name", required: true, help: "the new operator"}, {flag: "effective-at", help: "from when (2026-03-22T00:00:00Z); now if left out"}, {flag: "note", help: "free text"}, {flag: "actor", help: "who decides"}},
+		fields: []field{{flag: "new-operator-legal-name", required: true, help: "the new operator"}, {flag: "effective-at", help: "from when (2026-03-22T00:00:00Z); now if left out"}, {flag: "note", help: "free text"}, {flag: "by", name: "actor", help: "who decides"}},
 	},
 	{path: "agent cancel-transfer", short: "Cancel an ownership transfer before any re-issue", method: http.MethodDelete, url: "/v1/agents/{agent}/ownership-transfer", args: []string{"agent"}},
 	{
@@ -113,7 +113,7 @@ var paymentVerbs = append(append([]verb{
 		path: "user register", group: "payments", short: "Issue a user credential (30 days, supervised agents only)", method: http.MethodPost, url: "/v1/users/register", keyed: true,
 		fields: []field{{flag: "legal-name", required: true, help: "the person's legal name"}, {flag: "email", help: "e-mail"}, {flag: "agents", name: "agentIds", kind: "list", help: "supervised agents it is bound to"}, {flag: "operator-legal-name", help: "the operator"}},
 	},
-	{path: "user reissue", short: "Issue a new user credential", method: http.MethodPost, url: "/v1/users/{user}/reissue", args: []string{"user"}, keyed: true, fields: []field{{flag: "overlap-hours", kind: "number", help: "how long older tokens stay good (0 to 168)"}, {flag: "reason", help: "why"}, {flag: "actor", help: "who decides"}}},
+	{path: "user reissue", short: "Issue a new user credential", method: http.MethodPost, url: "/v1/users/{user}/reissue", args: []string{"user"}, keyed: true, fields: []field{{flag: "overlap-hours", kind: "number", help: "how long older tokens stay good (0 to 168)"}, {flag: "reason", help: "why"}, {flag: "by", name: "actor", help: "who decides"}}},
 	{path: "user get", short: "Show a user", method: http.MethodGet, url: "/v1/users/{user}", args: []string{"user"}},
 	{
 		path: "screen", group: "payments", short: "Screen a payment", method: http.MethodPost, url: "/v1/screen", fields: screenFields, keyed: true, token: true, file: true,

@@ -360,7 +360,7 @@ type APIKey struct {
 	CreatedAt engine.Time `cbor:"10,keyasint,omitempty"` // Set by Apply.
 	RevokedAt engine.Time `cbor:"11,keyasint,omitempty"`
 	Rev       uint32      `cbor:"12,keyasint,omitempty"` // From 1, one more with every change; set by Apply.
-	Strict    bool        `cbor:"13,keyasint,omitempty"` // Unknown members of a screening call are errors; not built yet.
+	Strict    bool        `cbor:"13,keyasint,omitempty"` // Unknown members of a screening call are errors.
 }
 
 // API key operations.

@@ -78,7 +78,7 @@ func dispositionRecord(c *call, l *edge.Leaf, request reviewRequest) (any, error
 	record := &wire.Disposition{
 		Common: c.judge.Common(fragment), Leaf: l.Index, Disposition: request.disposition, Amount: edge.RecordAmount(l),
 	}
-	record.Hold, record.Reference = edge.PaymentOf(c.judge, l)
+	record.Hold, record.Reference = edge.PaymentOf(&c.judge, l)
 	if slot, ok := c.judge.Terms.ParseAgent(l.Text("agentId")); ok {
 		record.Agent = slot
 	}

@@ -76,7 +76,7 @@ func releasePayment(c *call) error {
 }
 
 func endPayment(c *call, wrong error, outcome *edge.Outcome) error {
-	l, err := edge.OwnRecord(c.judge, c.r.PathValue("txnId"))
+	l, err := edge.OwnRecord(&c.judge, c.r.PathValue("txnId"))
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func endPayment(c *call, wrong error, outcome *edge.Outcome) error {
 	}
 	return c.answer(proposal{
 		kind:   wire.KindHold,
-		record: func() (any, error) { return edge.Settlement(c.judge, &l, outcome) },
+		record: func() (any, error) { return edge.Settlement(&c.judge, &l, outcome) },
 	}, func(r wire.Result) error {
 		data, err := c.api.deps.Records.Leaf(c.ctx, r.Leaf) // This node has applied it.
 		if err != nil {

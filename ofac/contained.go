@@ -52,6 +52,7 @@ func (x *Index) contained(q *Query, s *Scratch) {
 func (x *Index) runs(forms formSet, q *Query, s *Scratch) {
 	m, n, first := &s.maker, s.maker.tokens.count, len(s.hits)
 	for i := range n {
+		s.father = m.isFather(i)
 		m.spans = append(m.spans[:0], span{i, i})
 		m.joint = append(m.joint[:0], m.tokens.word(m.words, i)...)
 		x.lookupRun(m.joint, 1, n, forms, q, s)
@@ -124,6 +125,9 @@ func (x *Index) lookupRun(key []byte, words, all int, forms formSet, q *Query, s
 		if !x.standsAlone(posting, &name, words, key) || kind == Vessel && forms != 0 {
 			continue // what has a legal form is no vessel
 		}
+		if s.father && kind == Individual && x.weightOfName(posting>>exactFormBits) < shipped.commonNames {
+			continue // two common names: many fathers bear them
+		}
 		h := hit{
 			entity: name.entity, name: posting >> exactFormBits, outcome: Possible, form: uint8(form), sub: SubContained,
 			score: max(containedFloor, containedScore-containedPerExtra*int32(all-words)),
@@ -154,6 +158,8 @@ func (x *Index) standsAlone(posting uint32, name *nameRecord, words int, key []b
 	switch {
 	case telling < 2 || int(name.letters) < least:
 		return false
+	case form == exactContent && name.forms != 0 && x.weightOfName(posting>>exactFormBits) < shipped.commonNames:
+		return false // common words without the legal form: anybody's
 	case form != exactJoined:
 		return words > 1
 	}
@@ -172,6 +178,12 @@ func (x *Index) telling(id uint32, name *nameRecord) int {
 		}
 	}
 	return count
+}
+
+// isFather reports whether the run of words that begins at word i stands behind "bin":
+// a name and bin before it make it the name of the party's father.
+func (m *formMaker) isFather(i int) bool {
+	return i >= 2 && respellingOf[string(m.tokens.word(m.words, i-1))].group == respellingOf["bin"].group
 }
 
 // whole reports whether a word stands alone in some listed name.

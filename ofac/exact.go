@@ -48,7 +48,7 @@ func hasForeign(name string) bool {
 				return true
 			}
 			letters = letters || letter
-			digits = digits || c >= '0' && c <= '8' && digitLetters[c-'0'] != 0
+			digits = digits || c >= '0' && c <= '9' && digitLetters[c-'0'] != 0
 			i++
 			continue
 		}

@@ -35,8 +35,41 @@ func hasLossy(name string) bool {
 	return false
 }
 
+// isForeign reports whether a name is written wholly in letters that are
+// transliterated. A Latin letter among them is a disguise, and spares nobody.
+func isForeign(name string) bool {
+	foreign := false
+	for i := 0; i < len(name); {
+		r, size := decode(name, i)
+		entry := folds.of(r)
+		if entry.kind == foldLatin && !isDigit(entry.plain) {
+			return false
+		}
+		foreign = foreign || entry.kind >= foldCyrillic
+		i += size
+	}
+	return foreign
+}
+
+// spareNamesakes takes the block back from a person's two names that the list has in
+// Latin letters alone: one spelling in Cyrillic stands for several in Latin (е is
+// written for ё), and without a patronymic many bear the name.
+func (x *Index) spareNamesakes(name string, s *Scratch) {
+	if !isForeign(name) {
+		return
+	}
+	for i := range s.hits {
+		h := &s.hits[i]
+		record := x.name(h.name)
+		if h.outcome == Listed && record.words == 2 && x.entity(h.entity).kind == Individual && !isForeign(x.textAt(record.full)) {
+			h.outcome, h.sub = Possible, SubTransliterated
+		}
+	}
+}
+
 // spareGuesses takes the block back from hits that rest on a lossy reading.
 func (x *Index) spareGuesses(name string, s *Scratch) {
+	x.spareNamesakes(name, s)
 	if !hasLossy(name) {
 		return
 	}

@@ -309,7 +309,7 @@ func squeeze(dst []byte, mark int) []byte {
 const disguisedMin = 2
 
 // digitLetters are the letters digits are written for; 1 is i or l.
-const digitLetters = "ol\x00eas\x00tb\x00\x00"
+const digitLetters = "ol\x00eas\x00tbg\x00"
 
 // readDisguise reads every digit of a word as the letter it is written for.
 func readDisguise(word []byte) {

@@ -21,6 +21,9 @@ var ordinalWords = [...]string{
 	"", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth",
 }
 
+// misspeltTens are slips with the tens that even careful writers make.
+var misspeltTens = map[string]int{"fourty": 4, "ninty": 9, "fivety": 5, "eigthy": 8}
+
 // numberWords maps every word, and every pair of words written as one, to digits.
 func numberWords() map[string]string {
 	table := map[string]string{}
@@ -34,7 +37,12 @@ func numberWords() map[string]string {
 			table[word] = strconv.Itoa(value)
 		}
 	}
+	tens := map[string]int{}
+	maps.Copy(tens, misspeltTens)
 	for ten, word := range tenWords {
+		tens[word] = ten
+	}
+	for word, ten := range tens {
 		if word == "" {
 			continue
 		}

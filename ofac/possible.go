@@ -130,6 +130,7 @@ func (c *scorer) prepare(l *wordLayer, q *Query) bool {
 	} else {
 		c.tokens.split(c.words)
 	}
+	c.tokens.freeInitials(c.words)
 	c.forms, c.count, c.total = c.tokens.forms(), 0, 0
 	c.folds = c.folds[:0]
 	for i := range c.tokens.count {

@@ -18,6 +18,18 @@ abdulaziz abdalaziz abdelaziz abdolaziz
 abdulkarim abdalkarim abdelkarim abdolkarim
 abdulmalik abdelmalek abdalmalik abdolmalek
 abdurrazzaq abdulrazzaq abdalrazzaq abdelrazak abderrazak
+abdurrahim abdulrahim abdalrahim abdelrahim abdirahim abdrahim abderrahim abdolrahim
+abdulhamid abdelhamid abdalhamid abdolhamid
+abdulmajid abdelmajid abdalmajid abdolmajid abdulmajeed
+abdulhalim abdelhalim abdalhalim abdolhalim
+abdulhakim abdelhakim abdalhakim abdolhakim
+abdulqadir abdelkader abdalqadir abdulkadir abdelqader abdulqader abdolqader
+abdulghani abdelghani abdalghani abdolghani
+abdulghaffar abdelghaffar abdalghaffar abdolghaffar
+abdullatif abdellatif abdallatif abdollatif
+abdulwahab abdelwahab abdalwahab abdolwahab
+abdulwahid abdelwahid abdalwahid abdolvahed abdelouahed
+abdulsalam abdelsalam abdalsalam abdussalam abdessalam abdolsalam
 mohammad muhammad mohammed mohamed muhammed mohamad muhamad mohamet mehmet mehmed mahomed mohamud mohammod muhamed mukhammad magomed mahamat mahammad mamadou mohd
 ahmad ahmed ahmet akhmed akhmad ahmadu achmad
 mahmud mahmoud mahmood mehmood mahamud makhmud
@@ -145,10 +157,10 @@ international internatsional mezhdunarodnaya mezhdunarodny mezhdunarodnyy mezhdu
 industry industries industrial industria industrias promyshlennost
 technology technologies technological tech tekhnologicheskiy tekhnologiy tekhnologii tekhnologiya tecnologia tehnologii technologie tekhnolodzhi
 institute institut institution instituto
-engineering inzhiniring ingenieria engineers engg
+engineering inzhiniringovyy inzhiniringovaya inzhenernyy inzhenernaya inzhenerno inzhiniring ingenieria engineers engg
 trading trade torgovy torgovyy torgovlya torgovaya bazargani
 plant zavod factory works fabrika fabriki zavody
-research scientific nauchno nauchnyy nauchnaya science sciences issledovatelsky issledovatelskiy issledovatelskaya
+research issledovatelskoe scientific nauchno nauchnyy nauchnaya science sciences issledovatelsky issledovatelskiy issledovatelskaya
 production proizvodstvennoe proizvodstvenny proizvodstvennaya
 association obedinenie obyedineniye asociacion assotsiatsiya
 enterprise predpriyatie predpriyatiye enterprises empresa
@@ -190,7 +202,7 @@ october oktyabr oktiabr
 leasing lizing
 district rayon raion
 new novy novaya novoe novyy
-shipbuilding sudostroitelny sudostroitelnyy
+shipbuilding sudostroitelny sudostroitelnyy sudostroitelnaya sudostroitelnoe sudostroenie sudostroeniya
 aircraft aviation aviatsionny aviatsionnyy aviatsionnaya
 military voenny voennaya voyenny
 special spetsialny spetsialnaya
@@ -205,6 +217,7 @@ mechanical mekhanicheskiy mekhanichesky
 electrical elektro electric elektricheskiy
 charitable charity blagotvoritelny kheiriyeh khairiah
 islamic islami islamiya islamiyya islamiyah
+us usa unitedstates
 united obyedinennaya obedinennaya obyedinennyy obedinennyy unidos unida
 savings sberegatelnyy sberegatelny
 joint sovmestnoe sovmestny sovmestnyy
@@ -247,6 +260,16 @@ radioelectronic radioelektronnye radioelektronnyy radioelectronics radioelektron
 concern kontsern konzern
 combine kombinat combinat
 house dom
+polar polyarnyy polyarny polyarnaya
+modern sovremennyy sovremennaya
+tool tools instrumentalnyy instrumentalny instrumentalnaya
+infrastructure infrastrukturnyy infrastrukturny infrastrukturnaya infrastruktura
+stevedoring stividornaya stevedornaya stividornyy
+geophysical geofizicheskiy geofizicheskaya geofizicheskikh geofizika
+exploration razvedka razvedki
+lottery lotereya loteriya lotariya
+lithium litiy
+social sotsialnyy sotsialnaya sotsialnoy
 regional regionalnyy regionalny regionalnaya
 information informatsionnyy informatsionny informatsionnaya informatsionnye informatsionno informacion
 communications communication kommunikatsii svyaz telecommunications telecommunication telekommunikatsii telekom telecom

@@ -97,6 +97,7 @@ type Scratch struct {
 	maker   formMaker
 	other   []byte // the second reading of the words
 	hits    []hit
+	father  bool // the run that is looked up stands behind "bin"
 	cut     bool // more names stand inside the query than are looked at
 	matches [matchesMax]Match
 	scorer  scorer

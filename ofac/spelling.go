@@ -1,5 +1,7 @@
 package ofac
 
+import "strings"
+
 // appendSpelling appends the spelling fold of a Latin word: letters that
 // transliterations of Cyrillic, Arabic, Persian and Greek names exchange for
 // one another become one letter, doubled letters one. Two words with the same
@@ -161,6 +163,7 @@ const (
 	costEdit       = 100
 	costVowels     = 45  // one vowel for another
 	costClass      = 60  // one consonant for another of its class
+	costKey        = 80  // a letter for one beside it on the keyboard
 	costSwap       = 70  // two letters exchanged
 	costDouble     = 25  // a letter doubled or undoubled
 	costWeak       = 50  // an h or y too many
@@ -186,11 +189,36 @@ func substitution(a, b byte) int32 {
 		if a == 'j' && (b == 'y' || b == 'g') || b == 'j' && (a == 'y' || a == 'g') || a == 'c' && b == 's' || a == 's' && b == 'c' {
 			return costClass
 		}
+		if beside(a, b) {
+			return costKey
+		}
 		return costEdit
 	case letterClass[a] == 1:
 		return costVowels
 	}
 	return costClass
+}
+
+// keyboardRows are the letters as they lie on the usual keyboard; each row begins
+// half a key further right than the one above it.
+var keyboardRows = [...]string{"qwertyuiop", "asdfghjkl", "zxcvbnm"}
+
+// beside reports whether two letters are neighbours on the keyboard: what a finger
+// that slips hits is not another sound, but it is no other word either.
+func beside(a, b byte) bool {
+	for row, keys := range keyboardRows {
+		at := strings.IndexByte(keys, a)
+		if at < 0 {
+			continue
+		}
+		for other := max(row-1, 0); other <= min(row+1, len(keyboardRows)-1); other++ {
+			to := strings.IndexByte(keyboardRows[other], b)
+			if first := at - max(other-row, 0); to >= 0 && (other == row && (to == at-1 || to == at+1) || other != row && (to == first || to == first+1)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // letterCodes numbers the letters for substitutions: a to z from 1, digits and

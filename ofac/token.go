@@ -1,6 +1,9 @@
 package ofac
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // token is one word of a folded name, or one legal form of several words.
 type token struct {
@@ -147,6 +150,40 @@ func oneSlip(word []byte, legal string) bool {
 	var meant [wordBytesMax]byte
 	return spellingCost(word, meant[:copy(meant[:], legal)], costEdit) <= costEdit
 }
+
+// freeInitials takes a legal form of single letters between other words apart: "Said
+// S. A. Alomgy" has two initials, and no company's form stands there.
+func (t *tokenList) freeInitials(words []byte) {
+	for i := 1; i+1 < t.count; i++ {
+		token := t.list[i]
+		text := words[token.start:token.end]
+		letters := (len(text) + 1) / 2
+		if token.form == formNone || t.list[i-1].form != formNone || t.list[i+1].form != formNone || t.count+letters-1 > tokensMax ||
+			!isSpelledOut(text) || isLegalWord(string(t.word(words, i+1)), true) {
+			continue
+		}
+		copy(t.list[i+letters:], t.list[i+1:t.count])
+		for k := range letters {
+			at := token.start + uint16(2*k)
+			t.list[i+k] = tokenOf(at, at+1)
+		}
+		t.count += letters - 1
+		i += letters - 1
+	}
+	t.hasForms = slices.ContainsFunc(t.list[:t.count], func(t token) bool { return t.form != formNone })
+}
+
+// isSpelledOut holds for two single letters or more.
+func isSpelledOut(text []byte) bool {
+	for i, c := range text {
+		if (c == ' ') != (i%2 == 1) {
+			return false
+		}
+	}
+	return len(text) > 2 && len(text)%2 == 1
+}
+
+func tokenOf(start, end uint16) token { return token{start: start, end: end} }
 
 // word returns the bytes of token i.
 func (t *tokenList) word(words []byte, i int) []byte {

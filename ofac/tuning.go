@@ -49,7 +49,7 @@ var shipped = tuning{
 		oneWordForm: 7700, oneWordFormMin: 5, oneWordMiddle: 9300, oneWordLong: 8800, shortWord: 5, provableWords: 3, commonWord: 6000,
 	},
 	lossTuning{
-		titleLeft: 300, patronymicLeft: 25, surplusShare: 90, surplusWhole: 45, missingName: 45, missingStrict: 80, missingMiddle: 16,
+		titleLeft: 300, patronymicLeft: 25, surplusShare: 90, surplusWhole: 45, missingName: 45, missingStrict: 80, missingMiddle: 17,
 		missingMiddleStrict: 45, middleMost: 9000, missingPatronymic: 50, missingBoth: 35,
 	},
 	shareTuning{

@@ -20,6 +20,7 @@ const (
 	partGiven // the first word after the comma
 	partMiddle
 	partPatronymic
+	partHalf // the second syllable of an East Asian given name
 )
 
 // nameToken is one word of a listed name, or several neighbours written as one.
@@ -154,6 +155,9 @@ func (c *nameCutter) cut(full string, person bool) []rawToken {
 		token := rawToken{text: string(word), first: uint8(len(list)), count: 1}
 		if person {
 			token.part = personPart(word, len(list), lastWords)
+			if n := len(list); token.part == partMiddle && n > 0 && list[n-1].part == partGiven && isSyllable(word) && isSyllable([]byte(list[n-1].text)) {
+				token.part = partHalf
+			}
 		}
 		list = append(list, token)
 	}

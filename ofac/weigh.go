@@ -69,7 +69,8 @@ func (c *scorer) repeats(i int) bool {
 type left struct{ review, strict int32 }
 
 // leftOver weighs the unmatched words of the listed name. A person's middle
-// names are often left out; a first name or the first last name is not.
+// names are often left out; a first name or the first last name is not, nor is half of
+// an East Asian given name where the rest is only close.
 func (m *comparison) leftOver(kind EntityType) left {
 	var missing left
 	middle, otherLast, sawLast := int32(0), int32(0), false
@@ -82,7 +83,7 @@ func (m *comparison) leftOver(kind EntityType) left {
 		case m.initials&(1<<i) != 0:
 			missing.strict += weight * m.tune.initialStrict / 100
 		case m.listed&(1<<i) != 0:
-		case kind != Individual || part == partGiven || firstLast:
+		case kind != Individual || part == partGiven || firstLast || part == partHalf && m.lowest < scoreOne:
 			m.listedLost[i] = weight * m.tune.missingName / 100
 			missing.review += m.listedLost[i]
 			missing.strict += weight * m.tune.missingStrict / 100

@@ -405,7 +405,7 @@ func (l *wordLayer) checkRows(names uint32) error {
 			} else if token.count < 2 || token.count > 3 || token.first+token.count > words {
 				return malformed("word of a name")
 			}
-			if token.word >= l.count || token.part > partPatronymic || token.weight > scoreOne {
+			if token.word >= l.count || token.part > partHalf || token.weight > scoreOne {
 				return malformed("word of a name")
 			}
 		}

@@ -84,7 +84,7 @@ var alikeMasks = [...]uint32{
 	1<<('j'&31) | 1<<('y'&31),
 }
 
-// Letters whose cheapest edit is neither costClass nor costEdit.
+// Letters whose cheapest edit is neither costClass nor costKey.
 const (
 	vowelsMask = 1<<('a'&31) | 1<<('e'&31) | 1<<('i'&31) | 1<<('o'&31) | 1<<('u'&31) | 1<<('y'&31)
 	breathMask = 1 << ('h' & 31)
@@ -104,7 +104,7 @@ func (a letterBag) surplus(b letterBag) int32 {
 	once &^= a.twice
 	others := once &^ (vowelsMask | breathMask)
 	cost := doubled*costDouble + bits.OnesCount32(once&vowelsMask)*costVowels
-	cost += bits.OnesCount32(others&b.alike)*costClass + bits.OnesCount32(others&^b.alike)*costEdit
+	cost += bits.OnesCount32(others&b.alike)*costClass + bits.OnesCount32(others&^b.alike)*costKey
 	if once&breathMask != 0 {
 		cost += costWeak
 	}

@@ -50,7 +50,7 @@ trade-off is drawn into a file as well.`,
 	}
 	cmd.Flags().StringVar(&folder, "names", "", "folder with the labelled TSV files")
 	cmd.Flags().BoolVar(&sensitivity, "sensitivity", false, "print what moves when each constant of the scorer is moved by ten per cent, and nothing else")
-	cmd.Flags().IntVar(&rows, "peers", 0, "also hold other ways of scoring against so many rows of each kind (slow: 0.2 seconds a row)")
+	cmd.Flags().IntVar(&rows, "peers", 20, "hold other ways of scoring against so many ordinary and hard rows, side by side (0.2 seconds a row; 0: none)")
 	cmd.Flags().StringVar(&svg, "svg", "", "file to draw recall and false positives over the review threshold into")
 	return cmd
 }

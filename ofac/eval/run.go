@@ -102,6 +102,16 @@ func screenAt(list *ofac.Index, scratch *ofac.Scratch, name string, uid uint32, 
 		verdict.Outcome = max(verdict.Outcome, match.Outcome)
 		verdict.Score, verdict.Strict = max(verdict.Score, match.Score), max(verdict.Strict, blocking(&match))
 	}
+	if uid != 0 && verdict.UID == 0 {
+		// Flagged behind the ten that are shown: a cut line that hundreds of entries share.
+		query := ofac.Query{Name: name, Review: lowestReview, Block: block, NonSDNPossible: true}
+		if match, ok := list.ScreenEntry(uid, &query, scratch); ok && match.Outcome != ofac.Clear {
+			verdict = Verdict{Outcome: match.Outcome, Score: match.Score, Strict: blocking(&match), Alias: match.Alias, Form: match.Form, UID: uid}
+			if match.Form != "possible" {
+				verdict.Exact = match.Outcome
+			}
+		}
+	}
 	return verdict
 }
 

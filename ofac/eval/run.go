@@ -62,6 +62,10 @@ func Run(d *Data) (*Outcomes, error) {
 	return o, o.pairs(d, scratch)
 }
 
+// latencyRounds is how often every negative is timed; the shortest counts, so that what
+// else the machine does is not the matcher's. A whole list lies between two rounds of one name.
+const latencyRounds = 3
+
 // full screens what belongs to the whole list, and takes the time.
 func (o *Outcomes) full(d *Data, list *ofac.Index, scratch *ofac.Scratch) {
 	for _, negative := range d.Negatives {
@@ -72,11 +76,16 @@ func (o *Outcomes) full(d *Data, list *ofac.Index, scratch *ofac.Scratch) {
 		o.Collisions = append(o.Collisions, screen(list, scratch, collision.Query, collision.UID))
 		o.Tightened = append(o.Tightened, screenAt(list, scratch, collision.Query, collision.UID, lowestBlock))
 	}
-	for _, negative := range d.Negatives {
-		query := ofac.Query{Name: negative.Query, NonSDNPossible: true}
-		start := time.Now()
-		list.Screen(&query, scratch)
-		o.Latencies = append(o.Latencies, time.Since(start))
+	o.Latencies = make([]time.Duration, len(d.Negatives))
+	for round := range latencyRounds {
+		for i := range d.Negatives {
+			query := ofac.Query{Name: d.Negatives[i].Query, NonSDNPossible: true}
+			start := time.Now()
+			list.Screen(&query, scratch)
+			if took := time.Since(start); round == 0 || took < o.Latencies[i] {
+				o.Latencies[i] = took
+			}
+		}
 	}
 	slices.Sort(o.Latencies)
 }

@@ -42,7 +42,8 @@ func numberWords() map[string]string {
 	for ten, word := range tenWords {
 		tens[word] = ten
 	}
-	for word, ten := range tens {
+	for _, word := range slices.Sorted(maps.Keys(tens)) {
+		ten := tens[word]
 		if word == "" {
 			continue
 		}

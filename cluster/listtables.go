@@ -347,10 +347,23 @@ func (n *Node) Stage(ctx context.Context, entities []byte, info wire.ListInfo, c
 		return wire.Result{}, err
 	}
 	defer n.lists.staging.leave()
-	chunk := wire.ListChunk{Digest: ofac.Digest(entities), Total: uint32(len(entities))}
-	if err := n.lists.compileAhead(tablesKey{chunk.Digest, n.Settings().Matcher}, entities); err != nil {
+	if err := n.lists.compileAhead(tablesKey{ofac.Digest(entities), n.Settings().Matcher}, entities); err != nil {
 		return wire.Result{}, err
 	}
+	for try := 0; ; try++ {
+		result, err := n.stageOnce(ctx, entities, info, common)
+		if !errors.Is(err, wire.ErrUnknown) || try == stageRetries || ctx.Err() != nil {
+			return result, err
+		}
+	}
+}
+
+// stageRetries is how often a list is sent anew because nobody knows what became of one
+// of its hundred chunks: the first chunk begins anew, whatever was there.
+const stageRetries = 5
+
+func (n *Node) stageOnce(ctx context.Context, entities []byte, info wire.ListInfo, common wire.Common) (wire.Result, error) {
+	chunk := wire.ListChunk{Digest: ofac.Digest(entities), Total: uint32(len(entities))}
 	info.Digest = chunk.Digest
 	for at := 0; ; at += len(chunk.Data) {
 		chunk.Offset = uint32(at)

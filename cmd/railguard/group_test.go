@@ -30,7 +30,6 @@ import (
 const (
 	groupKey    = "rg_live_key_of_the_groups_of_these_tests"
 	groupSecret = "the cluster secret of these tests"
-	groupToken  = "the admin token of these tests"
 )
 
 // group is a few whole nodes, API included, in this process.
@@ -48,9 +47,12 @@ type groupNode struct {
 	api  *httpapi.API
 }
 
-func newGroup(t testing.TB) *group {
+func newGroup(t testing.TB, ids ...string) *group {
 	g := &group{t: t, dir: t.TempDir(), hosts: map[string]string{}, nodes: map[string]*groupNode{}}
-	for _, id := range []string{"n1", "n2", "n3"} {
+	if len(ids) == 0 {
+		ids = []string{"n1", "n2", "n3"}
+	}
+	for _, id := range ids {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
 		g.hosts[id] = listener.Addr().String()
@@ -87,7 +89,7 @@ func (g *group) open(id string, matchers ofac.Matchers) *groupNode {
 	require.NoError(g.t, err)
 	api, err := httpapi.New(httpapi.Deps{
 		Proposer: node, Published: node, Records: node, Lists: node, Operations: node, Neighbours: node, Secrets: secrets,
-		LoadList: keeper.EncodeFiles, AdminToken: groupToken, Node: id, Version: "test", Logger: log, WriteDeadline: 20 * time.Second,
+		LoadList: keeper.EncodeFiles, Node: id, Version: "test", Logger: log, WriteDeadline: 20 * time.Second,
 	})
 	require.NoError(g.t, err)
 	n := &groupNode{node, api}
@@ -159,7 +161,7 @@ func (n *groupNode) call(method, path, body string) (int, map[string]any) {
 
 // admin is call on the admin listener.
 func (n *groupNode) admin(method, path, body string) (int, map[string]any) {
-	return serveCall(n.api.AdminHandler(), groupToken, method, path, body)
+	return serveCall(n.api.AdminHandler(), groupKey, method, path, body)
 }
 
 func serveCall(handler http.Handler, key, method, path, body string) (int, map[string]any) {

@@ -41,7 +41,7 @@ type verb struct {
 type field struct {
 	flag     string // The JSON name is the flag's camel case unless name is set.
 	name     string // May hold one dot: "spendPolicy.dailyLimitUSDC".
-	kind     string // "" text, "number" literal as given, "bool", "list" comma-separated, "json" as given
+	kind     string // "" text, "number" literal as given, "bool", "switch" true where given, "list" comma-separated, "json" as given
 	required bool
 	help     string
 }
@@ -323,7 +323,7 @@ func tree(verbs []verb, describe map[string]string) []*cobra.Command {
 		if !grouped {
 			cmd := v.command()
 			cmd.GroupID = v.group
-			parents = append(parents, cmd)
+			parents, byName[name] = append(parents, cmd), cmd
 			continue
 		}
 		parent := byName[name]

@@ -40,9 +40,13 @@ var complianceVerbs = []verb{
 	{path: "audit explain", short: "Show all 25 rules of a record and why each passed or fired", method: http.MethodGet, url: "/v1/audit/{txn}/explain", args: []string{"txn"}},
 	{path: "audit replay", short: "Judge a record again from its own evidence", method: http.MethodPost, url: "/v1/audit/{txn}/replay", args: []string{"txn"}},
 	{
-		path: "match name", group: "compliance", short: "Show what a name or wallet matches on the active list", method: http.MethodGet, url: "/v1/match", loose: "name",
+		path: "match", group: "compliance", short: "Show what a name or wallet matches on the active list", method: http.MethodGet, url: "/v1/match", loose: "name",
 		query:   []field{{flag: "name", help: "a party's name"}, {flag: "wallet", help: "a wallet"}, {flag: "type", name: "cpType", help: "individual, business or exchange"}, {flag: "explain", kind: "bool", help: "why each name matches, pair by pair"}, {flag: "country", name: "cpCountry", help: "the party's country, orders equal matches"}, {flag: "birth-date", name: "cpDateOfBirth", help: "its date of birth, likewise"}, {flag: "address", name: "cpAddress", help: "its address, likewise"}},
-		example: `  railguard match name "Nicolas Maduro Moros" --type individual --explain`,
+		example: `  railguard match "Nicolas Maduro Moros" --type individual --explain`,
+	},
+	{
+		path: "match name", short: "The same", method: http.MethodGet, url: "/v1/match", loose: "name",
+		query: []field{{flag: "name", help: "a party's name"}, {flag: "wallet", help: "a wallet"}, {flag: "type", name: "cpType", help: "individual, business or exchange"}, {flag: "explain", kind: "bool", help: "why each name matches, pair by pair"}, {flag: "country", name: "cpCountry", help: "the party's country, orders equal matches"}, {flag: "birth-date", name: "cpDateOfBirth", help: "its date of birth, likewise"}, {flag: "address", name: "cpAddress", help: "its address, likewise"}},
 	},
 	{
 		path: "clear add", group: "compliance", short: "Clear a pair: this name is not that listed entry (quietens R21 only)", method: http.MethodPost, url: "/v1/cleared", keyed: true,

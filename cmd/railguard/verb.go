@@ -41,7 +41,7 @@ type verb struct {
 type field struct {
 	flag     string // The JSON name is the flag's camel case unless name is set.
 	name     string // May hold one dot: "spendPolicy.dailyLimitUSDC".
-	kind     string // "" text, "number" literal as given, "bool", "switch" true where given, "list" comma-separated, "json" as given
+	kind     string // "" text, "number" literal as given, "bool" (given alone: true), "list" comma-separated, "json" as given
 	required bool
 	help     string
 }

@@ -71,7 +71,7 @@ type API struct {
 	keys       atomic.Pointer[heldKeys]
 	keysMutex  sync.Mutex // Serialises rebuilding the table; readers never take it.
 	role       nodeRole
-	running    atomic.Int64 // Ordinary calls in flight.
+	running    atomic.Int64  // Ordinary calls in flight.
 	leaving    atomic.Bool   // Not ready; calls are served.
 	draining   atomic.Bool   // Calls are refused.
 	drains     atomic.Uint64 // Counts the changes, so that a grace that is over changes nothing that was said since.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -35,3 +36,5 @@ func TestDrainWithGrace(t *testing.T) {
 	n.api.drainLater(time.Millisecond)
 	require.Eventually(t, func() bool { return n.do("admin", "GET", "/v1/agents?limit=1", "").Code == 503 }, 10*time.Second, 5*time.Millisecond)
 }
+
+func (n *testNode) Leave(context.Context) { _ = n.verb("leave") }

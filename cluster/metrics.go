@@ -72,7 +72,7 @@ func (n *Node) measure(now time.Time) {
 	g.commit.Set(float64(commit))
 	g.applied.Set(float64(applied))
 	g.lag.Set(float64(commit - min(applied, commit)))
-	g.snapshotIndex.Set(float64(n.snapshotIndex()))
+	g.snapshotIndex.Set(float64(newestSnapshot(n.snaps)))
 	g.logBytes.Set(float64(n.compaction.bytes.Load()))
 	g.waiting.Set(float64(n.waiters.waiting()))
 	g.diskFree.Set(max(float64(n.disk.percent.Load())/100, -1))
@@ -80,15 +80,15 @@ func (n *Node) measure(now time.Time) {
 	g.voters.Set(float64(voters))
 	g.healthy.Set(float64(answering))
 	g.historyMissing.Set(truth(n.history.busy.Load()))
-	g.oldestLogAge.Set(n.oldestLogAge(now).Seconds())
+	g.oldestLogAge.Set(oldestLogAge(n.store, now).Seconds())
 }
 
 // oldestLogAge is how long ago the oldest kept entry was written: how long a peer
 // may be away and still come back without a snapshot.
-func (n *Node) oldestLogAge(now time.Time) time.Duration {
-	first, err := n.store.FirstIndex()
+func oldestLogAge(store raft.LogStore, now time.Time) time.Duration {
+	first, err := store.FirstIndex()
 	var log raft.Log
-	if err != nil || first == 0 || n.store.GetLog(first, &log) != nil || log.AppendedAt.IsZero() {
+	if err != nil || first == 0 || store.GetLog(first, &log) != nil || log.AppendedAt.IsZero() {
 		return 0
 	}
 	return now.Sub(log.AppendedAt)

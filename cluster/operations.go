@@ -65,15 +65,20 @@ func (n *Node) TransferLeader(ctx context.Context, to string) error {
 	return n.membership.toLeader(ctx, port.VerbCall{Verb: verbTransfer, ID: to})
 }
 
-// Drain prepares a planned stop: not ready, no new proposals, leadership handed on,
-// and what was proposed answered.
-func (n *Node) Drain(ctx context.Context) error {
+// Leave begins a planned stop: not ready, leadership handed on. Proposals are taken
+// as before, so that callers who have not looked at readiness yet lose nothing.
+func (n *Node) Leave(ctx context.Context) {
 	n.draining.Store(true)
 	if n.replica.leads() && !n.replica.alone.Load() {
 		if err := n.TransferLeader(ctx, ""); err != nil && !errors.Is(err, port.ErrNotLeader) {
 			n.life.log.Warn("draining: leadership not handed on", "error", err)
 		}
 	}
+}
+
+// Drain ends what Leave began: no new proposals, and what was proposed answered.
+func (n *Node) Drain(ctx context.Context) error {
+	n.Leave(ctx)
 	n.waiters.refuse(wire.ErrShuttingDown)
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
@@ -87,7 +92,7 @@ func (n *Node) Drain(ctx context.Context) error {
 	return nil
 }
 
-// Undrain takes back a Drain: proposals are admitted again. A node that stops for
+// Undrain takes back a Leave or a Drain: proposals are admitted again. A node that stops for
 // good stays closed.
 func (n *Node) Undrain() {
 	select {

@@ -29,6 +29,16 @@ func TestDrainIsTakenBack(t *testing.T) {
 	require.ErrorIs(t, err, wire.ErrShuttingDown)
 }
 
+// TestLeaveServes: a node that leaves is not ready and takes proposals until it drains.
+func TestLeaveServes(t *testing.T) {
+	n := openAlone(t, t.TempDir())
+	n.Leave(t.Context())
+	require.False(t, n.Ready(t.Context(), report.ReadyQuery{}).Ready)
+	propose(t, n, wire.KindRegister, register("a"))
+	n.Undrain()
+	require.True(t, n.Ready(t.Context(), report.ReadyQuery{}).Ready)
+}
+
 // TestEveryKindIsForwarded: a frame may carry each kind that callers make, the
 // newest among them.
 func TestEveryKindIsForwarded(t *testing.T) {

@@ -53,7 +53,7 @@ func (n *Node) Status(ctx context.Context) report.ClusterStatus {
 	s := report.ClusterStatus{
 		Node: n.config.ID, Role: n.Role(), Term: n.replica.raft.CurrentTerm(),
 		Index: report.IndexInfo{
-			Commit: commit, Applied: n.Applied(), Snapshot: n.snapshotIndex(),
+			Commit: commit, Applied: n.Applied(), Snapshot: newestSnapshot(n.snaps),
 		},
 		FeatureLevel: uint16(settings.Format), MaxLevel: uint16(engine.FormatNewest),
 		Matcher: settings.Matcher, LogTime: n.LogTime().String(),
@@ -208,8 +208,8 @@ func (n *Node) self(commit uint64) report.NodeStatus {
 	}
 }
 
-func (n *Node) snapshotIndex() uint64 {
-	metas, err := n.snaps.List()
+func newestSnapshot(store raft.SnapshotStore) uint64 {
+	metas, err := store.List()
 	if err != nil || len(metas) == 0 {
 		return 0
 	}

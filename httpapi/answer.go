@@ -48,6 +48,9 @@ func (c *call) leaveBody() {
 func (c *call) commonHeaders() {
 	c.leaveBody()
 	h := c.w.Header()
+	if c.api.leaving.Load() {
+		h.Set("Connection", "close") // The next call of this caller goes to a node that stays. HTTP/2 says GOAWAY for it.
+	}
 	values := make([]string, 0, 4) // One piece of memory for all of them.
 	set := func(name, value string) {
 		values = append(values, value)

@@ -71,8 +71,10 @@ type API struct {
 	keys       atomic.Pointer[heldKeys]
 	keysMutex  sync.Mutex // Serialises rebuilding the table; readers never take it.
 	role       nodeRole
-	running    atomic.Int64 // Ordinary calls in flight.
-	draining   atomic.Bool
+	running    atomic.Int64  // Ordinary calls in flight.
+	leaving    atomic.Bool   // Not ready; calls are served.
+	draining   atomic.Bool   // Calls are refused.
+	drains     atomic.Uint64 // Counts the changes, so that a grace that is over changes nothing that was said since.
 	idempotent inFlight
 	batches    batchBytes
 }
@@ -172,8 +174,19 @@ func (a *API) Handler() http.Handler { return a.public }
 // uploads. The public API is not on it.
 func (a *API) AdminHandler() http.Handler { return a.admin }
 
-// SetDraining makes the node refuse new calls with shutting_down, or take them again.
-func (a *API) SetDraining(on bool) { a.draining.Store(on) }
+// SetLeaving makes the node unready while calls are served as before, each on a
+// connection that ends with it: who balances load looks elsewhere meanwhile.
+func (a *API) SetLeaving() {
+	a.drains.Add(1)
+	a.leaving.Store(true)
+}
+
+// SetDraining makes the node refuse new calls with shutting_down, or be ready and take them again.
+func (a *API) SetDraining(on bool) {
+	a.drains.Add(1)
+	a.leaving.Store(on)
+	a.draining.Store(on)
+}
 
 // Running returns the number of ordinary calls in flight.
 func (a *API) Running() int64 { return a.running.Load() }

@@ -160,31 +160,63 @@ func runVerb(c *call, f *strictjson.Fields, verb func(ctx context.Context, id st
 	return done(c)
 }
 
-// drain is POST /v1/cluster/drain: refuse new calls, let the running ones end,
-// hand leadership on. {"drain":false} takes calls again.
+// drain is POST /v1/cluster/drain {"grace"?, "drain"?}: not ready, leadership handed
+// on, and after the grace new calls refused and the running ones ended. The answer to
+// one with a grace comes at its beginning. {"drain":false} takes calls again, also
+// while a grace runs.
 func drain(c *call) error {
 	f := c.fields()
 	on, given := f.Flag("drain")
+	text := f.Text("grace", engine.FieldMax)
+	grace, readable := parseSpan(text)
+	if text != "" && (!readable || grace < 0 || grace > drainGraceMax) {
+		f.Invalid("grace", "must be a span such as 15s, at most 10m")
+	}
 	if err := f.Err(); err != nil {
 		return err
 	}
+	a := c.api
 	if given && !on {
-		c.api.deps.Operations.Undrain()
-		c.api.SetDraining(false)
+		a.deps.Operations.Undrain()
+		a.SetDraining(false)
 		return done(c)
 	}
-	c.api.SetDraining(true)
-	waited := c.api.waitIdle(c.ctx, drainWait)
 	ctx, cancel := operation(c)
 	defer cancel()
-	if err := c.api.deps.Operations.Drain(ctx); err != nil {
+	a.SetLeaving()
+	a.deps.Operations.Leave(ctx)
+	c.out.Bool("ok", true)
+	c.out.Text("node", a.deps.Node)
+	if grace > 0 {
+		a.drainLater(time.Duration(grace))
+		c.out.Int("refusesInSeconds", int64(grace/engine.Second))
+		c.reply(http.StatusOK, c.out)
+		return nil
+	}
+	a.SetDraining(true)
+	c.out.Bool("idle", a.waitIdle(c.ctx, drainWait))
+	if err := a.deps.Operations.Drain(ctx); err != nil {
 		return operationError(err)
 	}
-	c.out.Bool("ok", true)
-	c.out.Text("node", c.api.deps.Node)
-	c.out.Bool("idle", waited)
 	c.reply(http.StatusOK, c.out)
 	return nil
+}
+
+// drainLater refuses calls after a grace, unless something else was said meanwhile.
+func (a *API) drainLater(grace time.Duration) {
+	said := a.drains.Load()
+	time.AfterFunc(grace, func() {
+		if !a.drains.CompareAndSwap(said, said+1) {
+			return
+		}
+		a.draining.Store(true)
+		ctx, cancel := context.WithTimeout(context.Background(), drainWait)
+		defer cancel()
+		a.waitIdle(ctx, drainWait)
+		if err := a.deps.Operations.Drain(ctx); err != nil {
+			a.deps.Logger.Warn("drain", "error", err)
+		}
+	})
 }
 
 // waitIdle waits until no ordinary call runs, at most for limit.

@@ -41,6 +41,7 @@ type Operations interface {
 	Status(ctx context.Context) report.ClusterStatus
 	Ready(ctx context.Context, query report.ReadyQuery) report.Readiness
 	TransferLeader(ctx context.Context, to string) error
+	Leave(ctx context.Context)
 	Drain(ctx context.Context) error
 	Undrain()
 	Snapshot(ctx context.Context) (report.SnapshotInfo, error)

@@ -59,7 +59,7 @@ func health(c *call) error {
 	signing := signingState(c)
 	loaded := settings.List != nil && settings.List.Entries > 0
 	m := &c.out
-	if connected && loaded && signing != "unavailable" && !c.api.draining.Load() {
+	if connected && loaded && signing != "unavailable" && !c.api.leaving.Load() {
 		m.Text("status", "ok")
 	} else {
 		m.Text("status", "degraded")
@@ -86,7 +86,7 @@ func health(c *call) error {
 	m.Object("quorum", quorum)
 	m.Uint("index", c.api.deps.Published.Applied())
 	m.Int("uptimeSeconds", int64(time.Since(c.api.started)/time.Second))
-	m.Bool("draining", c.api.draining.Load())
+	m.Bool("draining", c.api.leaving.Load())
 	m.Bool("reviewQueueFull", full)
 	c.reply(http.StatusOK, c.out)
 	return nil
@@ -246,7 +246,7 @@ func ownChecks(c *call) []report.ReadyCheck {
 			list.Text += ", " + strconv.Itoa(int(settings.List.Quarantined)) + " malformed entities left out"
 		}
 	}
-	drain := report.ReadyCheck{Name: "drain", OK: !c.api.draining.Load(), Text: "serving"}
+	drain := report.ReadyCheck{Name: "drain", OK: !c.api.leaving.Load(), Text: "serving"}
 	if !drain.OK {
 		drain.Text = "draining"
 	}

@@ -1,6 +1,10 @@
 package httpapi
 
-import "time"
+import (
+	"time"
+
+	"railguard/engine"
+)
 
 // Bounds of the HTTP border alone; what the whole service is bound by stands in
 // engine/limits.go.
@@ -24,6 +28,7 @@ const (
 	batchBodyKept    = 512 << 10
 	batchBytesMax    = 256 << 20 // Bodies of batches at once.
 	drainWait        = 10 * time.Second
+	drainGraceMax    = 10 * engine.Minute
 	drainPoll        = 20 * time.Millisecond
 	operationTimeout = 10 * time.Second // A cluster verb.
 

@@ -95,7 +95,7 @@ var bodyShapes = map[string]strictjson.Shape{
 	"POST /v1/cluster/remove":          strictjson.Names("id"),
 	"POST /v1/cluster/promote":         strictjson.Names("id"),
 	"POST /v1/cluster/demote":          strictjson.Names("id"),
-	"POST /v1/cluster/drain":           strictjson.Names("drain"),
+	"POST /v1/cluster/drain":           strictjson.Names("drain", "grace"),
 	"POST /v1/cluster/matcher":         whySaid.With("to"),
 	"POST /v1/test/clock":              strictjson.Names("advance"),
 

@@ -10,7 +10,9 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,6 +33,7 @@ type serveFlags struct {
 	tlsCert, tlsKey                           string
 	nodeCert                                  port.Certificates // Of the port between nodes.
 	trustedProxies                            []string
+	grace                                     time.Duration
 	config, logLevel                          string
 	insecure, dev, testClock                  bool
 	testClockFile                             string // A wrong clock for fault tests.
@@ -87,6 +90,7 @@ Every flag has an environment twin: --ofac-dir is RAILGUARD_OFAC_DIR.`,
 	flags.StringVar(&f.issuer, "issuer", "railguard", "issuer name in did:kya:NAME, fixed at bootstrap")
 	flags.StringVar(&f.tlsCert, "tls-cert", "", "certificate file of the public API")
 	flags.StringVar(&f.tlsKey, "tls-key", "", "key file of the public API")
+	flags.DurationVar(&f.grace, "grace", 5*time.Second, "after SIGTERM: serve calls for so long while not ready, before new ones are refused; a second signal ends it at once (development: 0)")
 	flags.StringSliceVar(&f.trustedProxies, "trusted-proxies", nil, "networks (CIDR) whose X-Forwarded-For is believed")
 	flags.IntVar(&f.perAddress, "connections-per-address", engine.AddressConnectionsMax, "open connections of one client address; behind a trusted proxy not counted; 0: no bound")
 	flags.IntVar(&f.unfinished, "unfinished-per-address", engine.AddressUnfinishedMax, "requests of one client address, or of one behind a trusted proxy, that are not here whole; 0: no bound")
@@ -146,7 +150,8 @@ func serve(ctx context.Context, f *serveFlags) error {
 	s.log.Info("serving", "id", f.id, "http", publicListener.Addr().String(), "admin", adminListener.Addr().String(), "version", version)
 	select {
 	case <-ctx.Done():
-		s.log.Info("stopping")
+		s.log.Info("stopping", "grace", s.flags.grace)
+		s.leave()
 	case err = <-s.failed:
 	}
 	s.close()
@@ -167,6 +172,8 @@ func (f *serveFlags) check() error {
 		return usage("--test-clock-file is only for development clusters (railguard dev)")
 	case f.cluster == "" && (f.bootstrapExpect > 1 || len(f.join) > 0):
 		return usage("--cluster is required (the address of the port between nodes) with --bootstrap-expect above 1 or --join")
+	case f.grace < 0 || f.grace > 10*time.Minute:
+		return usage("--grace must be between 0 and 10m")
 	case f.bootstrapExpect < 0 || f.bootstrapExpect > 9:
 		return usage("--bootstrap-expect must be between 0 and 9")
 	}
@@ -257,6 +264,24 @@ func ended(server *http.Server, listener net.Listener, cert, key string) error {
 		return nil
 	}
 	return fmt.Errorf("listener: %w", err)
+}
+
+// leave serves calls for the grace, not ready meanwhile; a second signal ends it, and so
+// does a listener that fails.
+func (s *server) leave() {
+	if s.flags.dev {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.flags.grace)
+	defer cancel()
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	s.api.SetLeaving()
+	s.node.Leave(ctx)
+	select {
+	case <-ctx.Done():
+	case <-s.failed:
+	}
 }
 
 // close drains and closes in reverse order of opening.

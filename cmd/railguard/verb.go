@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,7 +42,7 @@ type verb struct {
 type field struct {
 	flag     string // The JSON name is the flag's camel case unless name is set.
 	name     string // May hold one dot: "spendPolicy.dailyLimitUSDC".
-	kind     string // "" text, "number" literal as given, "bool" (given alone: true), "list" comma-separated, "json" as given
+	kind     string // "" text, "number" literal as given, "bool" (given alone: true), "off" a bool that is sent the other way round, "list" comma-separated, "json" as given
 	required bool
 	help     string
 }
@@ -157,7 +158,7 @@ func (v *verb) flagValues(cmd *cobra.Command) map[string]*string {
 				continue
 			}
 			values[list[i].flag] = cmd.Flags().String(list[i].flag, "", list[i].describe())
-			if list[i].kind == "bool" {
+			if kind := list[i].kind; kind == "bool" || kind == "off" {
 				cmd.Flags().Lookup(list[i].flag).NoOptDefVal = "true"
 			}
 		}
@@ -302,6 +303,11 @@ func (f *field) encode(value string) (string, error) {
 			return "", usage("--%s must be true or false", f.flag)
 		}
 		return value, nil
+	case "off":
+		if value != "true" && value != "false" {
+			return "", usage("--%s must be true or false", f.flag)
+		}
+		return strconv.FormatBool(value == "false"), nil
 	case "list":
 		encoded, err := json.Marshal(strings.Split(value, ","))
 		return string(encoded), err

@@ -85,7 +85,12 @@ var operationVerbs = []verb{
 	{path: "signing-key revoke", short: "Make every token of a retired key BLOCK R2", method: http.MethodPost, url: "/admin/signing-keys/{kid}/revoke", args: []string{"kid"}, admin: true, fields: []field{{flag: "reason", required: true, help: "why"}}},
 	{path: "cluster join", group: "operation", short: "Take in a node that waits at a cluster address", method: http.MethodPost, url: "/v1/cluster/join", fields: []field{{flag: "id", required: true, help: "node id"}, {flag: "addr", required: true, help: "its cluster address"}}},
 	{path: "cluster transfer-leader", group: "operation", short: "Hand leadership to another node", method: http.MethodPost, url: "/v1/cluster/transfer-leader", fields: []field{{flag: "to", help: "node id"}}},
-	{path: "cluster drain", short: "Refuse new calls, hand over leadership", method: http.MethodPost, url: "/v1/cluster/drain"},
+	{
+		path: "cluster drain", short: "Take the node that is asked out of service: not ready, leadership handed on, then calls refused", method: http.MethodPost, url: "/v1/cluster/drain",
+		example: `  railguard cluster drain --grace 15s --url http://n2:8080   # balancers look elsewhere for 15 seconds, then calls are refused
+  railguard cluster drain --off --url http://n2:8080         # back into service`,
+		fields: []field{{flag: "grace", help: "serve calls for so long while not ready, e.g. 15s; at most 10m"}, {flag: "off", name: "drain", kind: "off", help: "take calls again"}},
+	},
 	{path: "cluster remove", short: "Remove a node", method: http.MethodPost, url: "/v1/cluster/remove", fields: []field{{flag: "id", required: true, help: "node id"}, {flag: "force", kind: "bool", help: "although no majority of the others answers"}}},
 	{path: "cluster promote", short: "Make a node a voter", method: http.MethodPost, url: "/v1/cluster/promote", fields: []field{{flag: "id", required: true, help: "node id"}}},
 	{path: "cluster demote", short: "Make a voter a non-voter", method: http.MethodPost, url: "/v1/cluster/demote", fields: []field{{flag: "id", required: true, help: "node id"}, {flag: "force", kind: "bool", help: "although no majority of the others answers"}}},

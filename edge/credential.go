@@ -45,7 +45,7 @@ func (t *Terms) AgentCredential(l *Leaf) *credential.Credential {
 func (t *Terms) ProfileCredential(chain []*engine.AgentProfile) *credential.Credential {
 	p := chain[0]
 	s := t.newCredential(credential.KindAgent)
-	s.ID, s.Subject = t.IDs.CredentialID(kindAgent, uint32(p.Slot), p.CredentialVersion), t.AgentID(p.Slot)
+	s.ID, s.Subject = t.IDs.CredentialID(kindAgent, uint32(p.Slot), p.Line.EpochOf(p.CredentialVersion), p.CredentialVersion), t.AgentID(p.Slot)
 	s.IssuedAt, s.ExpiresAt, s.ScreenedAt = wholeMilli(p.IssuedAt), p.ExpiresAt, wholeMilli(p.IssuedAt)
 	s.Name, s.AgentType, s.OperatorLegalName = p.AgentName, p.Type.String(), p.OperatorLegalName
 	s.SpendPolicy, s.Matched = p.PolicyJSON, p.WalletMatched || p.NameMatched
@@ -80,7 +80,7 @@ func (t *Terms) UserCredential(l *Leaf) *credential.Credential {
 // ProfileUserCredential is the same from the registry.
 func (t *Terms) ProfileUserCredential(p *engine.UserProfile) *credential.Credential {
 	s := t.newCredential(credential.KindUser)
-	s.ID, s.Subject = t.IDs.CredentialID(kindUser, uint32(p.Slot), p.CredentialVersion), t.UserID(p.Slot)
+	s.ID, s.Subject = t.IDs.CredentialID(kindUser, uint32(p.Slot), p.Line.EpochOf(p.CredentialVersion), p.CredentialVersion), t.UserID(p.Slot)
 	s.IssuedAt, s.ExpiresAt, s.ScreenedAt = wholeMilli(p.IssuedAt), p.ExpiresAt, wholeMilli(p.IssuedAt)
 	s.Name, s.AgentType, s.OperatorLegalName = p.LegalName, engine.Supervised.String(), p.OperatorLegalName
 	s.Agents, s.Matched = t.AgentIDs(p.Agents), p.NameMatched
@@ -131,7 +131,7 @@ func (j *Judge) canSign(s *credential.Credential) error {
 		return refuse("overloaded", "this node cannot unseal the signing key")
 	}
 	trial := *s // Its ids and times are the log's to assign; these have their length.
-	trial.ID, trial.Subject = j.Terms.IDs.CredentialID(kindAgent, 1, 1), j.Terms.AgentID(1)
+	trial.ID, trial.Subject = j.Terms.IDs.CredentialID(kindAgent, 1, 0, 1), j.Terms.AgentID(1)
 	if trial.Kind == credential.KindUser {
 		trial.Subject = j.Terms.UserID(1)
 	}

@@ -65,8 +65,8 @@ func (js *Judges) rebuild(settings *fsm.Settings) *Terms {
 	if next.owners == nil || !slices.Equal(next.owners.source, settings.Keys) {
 		next.owners = newOwners(settings.Keys)
 	}
-	if settings.Genesis != nil && next.IDs == nil {
-		next.IDs = fsm.NewIDs(settings.Genesis.IDKey)
+	if settings.Genesis != nil && (next.IDs == nil || len(before.Settings.Epochs) != len(settings.Epochs)) {
+		next.IDs = fsm.NewIDs(settings.Genesis.IDKey, settings.Epochs...)
 	}
 	if settings.Genesis != nil && (next.Signing == nil || !slices.Equal(next.Signing.source, settings.SigningKeys)) {
 		next.Signing = js.openSigningKeys(settings)

@@ -64,6 +64,7 @@ const (
 type credentialClaims struct {
 	kind    byte // 0: none.
 	slot    uint32
+	epoch   uint16 // In which the version was issued.
 	version uint16
 	begins  engine.Time // The later of nbf and iat.
 	expires engine.Time
@@ -110,7 +111,29 @@ func (j *Judge) claimsHere(text string) (claims credentialClaims, state engine.T
 	if claims.begins > j.shared.deps.Published.LogTime()+engine.ClockSkewAllowed {
 		return credentialClaims{}, engine.TokenMalformed, true
 	}
+	if len(j.Terms.Settings.Epochs) > 0 && !j.ofThisLine(&claims) {
+		return credentialClaims{}, engine.TokenUnknownAgent, true
+	}
 	return claims, engine.TokenGood, false
+}
+
+// ofThisLine tells whether the version that a token claims was issued in the epoch it
+// names. One that lost machines issued after the backup that was restored is unknown
+// here, also where a version of the same number has been issued since.
+func (j *Judge) ofThisLine(claims *credentialClaims) bool {
+	var line *engine.CredentialLine
+	if claims.kind == kindUser {
+		if profile := j.shared.deps.Published.User(engine.UserSlot(claims.slot)); profile != nil {
+			if line = profile.Line; claims.version > profile.CredentialVersion {
+				return false
+			}
+		}
+	} else if profile := j.shared.deps.Published.Agent(engine.AgentSlot(claims.slot)); profile != nil {
+		if line = profile.Line; claims.version > profile.CredentialVersion {
+			return false
+		}
+	}
+	return line.EpochOf(claims.version) == claims.epoch
 }
 
 // verifyToken verifies a token and reads whom it speaks of: the credential id
@@ -120,7 +143,7 @@ func (t *Terms) verifyToken(raw string) (credentialClaims, engine.TokenState) {
 	if err != nil {
 		return credentialClaims{}, credential.State(err)
 	}
-	kind, slot, version, ok := t.IDs.ParseCredential(claims.CredentialID)
+	kind, slot, epoch, version, ok := t.IDs.ParseCredential(claims.CredentialID)
 	subject := t.IDs.ParseAgent
 	if claims.Kind == credential.KindUser {
 		subject = t.IDs.ParseUser
@@ -130,7 +153,7 @@ func (t *Terms) verifyToken(raw string) (credentialClaims, engine.TokenState) {
 		return credentialClaims{}, engine.TokenUnknownAgent
 	}
 	return credentialClaims{
-		kind: kind, slot: slot, version: version, begins: max(claims.NotBefore, claims.IssuedAt),
+		kind: kind, slot: slot, epoch: epoch, version: version, begins: max(claims.NotBefore, claims.IssuedAt),
 		expires: claims.Expires, id: claims.CredentialID, kid: claims.KeyID,
 	}, engine.TokenGood
 }

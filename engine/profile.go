@@ -60,6 +60,43 @@ type AgentProfile struct {
 	TransferInstitutions bool   `cbor:"38,keyasint,omitempty"`
 
 	Settings AgentSettings `cbor:"40,keyasint"`
+
+	Line *CredentialLine `cbor:"41,keyasint,omitempty"` // nil: all versions are of epoch 0.
+}
+
+// CredentialLine says in which epochs of the log a party's credentials were issued: a
+// version that the lost machines issued after the backup that was restored is not the
+// one issued here under the same number.
+type CredentialLine struct {
+	Epoch  uint16 `cbor:"1,keyasint"` // Of the newest version,
+	From   uint16 `cbor:"2,keyasint"` // the first version of that epoch,
+	Before uint16 `cbor:"3,keyasint"` // and the epoch of the one before it.
+}
+
+// EpochOf is the epoch that a version's credential id must name. Versions before
+// those of the two newest epochs answer as the second: they are not known any more.
+func (l *CredentialLine) EpochOf(version uint16) uint16 {
+	switch {
+	case l == nil:
+		return 0
+	case version < l.From:
+		return l.Before
+	}
+	return l.Epoch
+}
+
+// Issued is the line when a version is issued in an epoch.
+func (l *CredentialLine) Issued(version, epoch uint16) *CredentialLine {
+	before := l.EpochOf(version - 1)
+	switch {
+	case epoch == 0:
+		return nil
+	case version == 1:
+		return &CredentialLine{Epoch: epoch, From: 1, Before: epoch}
+	case before == epoch:
+		return l
+	}
+	return &CredentialLine{Epoch: epoch, From: version, Before: before}
 }
 
 // AgentSettings is the registry side of an agent: not signed, changed by PATCH.
@@ -109,6 +146,8 @@ type UserProfile struct {
 	ExpiresAt         Time        `cbor:"22,keyasint"` // 30 days after issuance.
 	StoredUntil       Time        `cbor:"23,keyasint"` // 31 days after issuance.
 	KeyID             string      `cbor:"24,keyasint"`
+
+	Line *CredentialLine `cbor:"25,keyasint,omitempty"` // As of an agent.
 }
 
 // Attestation is one human re-attestation of an autonomous agent, kept 25 hours.

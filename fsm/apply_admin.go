@@ -35,7 +35,7 @@ func (m *Machine) applyGenesis(b *wire.Genesis, r *wire.Result) {
 		api.CreatedAt, api.RevokedAt, api.Rev = m.now, 0, 1
 		s.Keys = []*wire.APIKey{&api}
 	}
-	m.ids = NewIDs(genesis.IDKey)
+	m.ids = NewIDs(genesis.IDKey, m.settings.Epochs...)
 	head := quoted(m.head("cluster.created"), "clusterId", b.ClusterID)
 	head = truth(head, "dev", b.Dev)
 	head = plain(head, "kid", key.KID)

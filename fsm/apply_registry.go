@@ -107,6 +107,7 @@ func (m *Machine) enrol(profile *engine.AgentProfile, b *wire.Register, signing 
 		profile.Root, profile.Depth = profile.Slot, 0
 	}
 	profile.CredentialVersion, profile.KeyID = 1, signing.KID
+	profile.Line = profile.Line.Issued(1, m.epoch())
 	profile.TransferTo, profile.TransferInstitutions = "", false
 	profile.IssuedAt, profile.RegisteredAt = m.now, m.now
 	profile.ExpiresAt = m.expiry(profile.Parent, b.ExpiresAt)
@@ -145,7 +146,7 @@ func (m *Machine) expiry(parent engine.AgentSlot, asked engine.Time) engine.Time
 // so that the token can be minted again from the leaf alone.
 func (m *Machine) appendCredential(dst []byte, p *engine.AgentProfile) []byte {
 	dst = plain(dst, "agentId", m.ids.AgentID(uint32(p.Slot)))
-	dst = plain(dst, "credentialId", m.ids.CredentialID(CredentialAgent, uint32(p.Slot), p.CredentialVersion))
+	dst = plain(dst, "credentialId", m.ids.CredentialID(CredentialAgent, uint32(p.Slot), p.Line.EpochOf(p.CredentialVersion), p.CredentialVersion))
 	dst = number(dst, "credentialVersion", int64(p.CredentialVersion))
 	dst = instant(dst, "issuedAt", p.IssuedAt)
 	dst = instant(dst, "expiresAt", p.ExpiresAt)
@@ -229,6 +230,7 @@ func (m *Machine) applyReissue(b *wire.Reissue, r *wire.Result) {
 	}
 	previous := effective(m, b.Agent)
 	profile.CredentialVersion, profile.KeyID = old.CredentialVersion+1, signing.KID
+	profile.Line = old.Line.Issued(profile.CredentialVersion, m.epoch())
 	profile.IssuedAt, profile.ExpiresAt = m.now, m.expiry(old.Parent, 0)
 	superseded := m.renew(b, &profile)
 	head := m.appendCredential(m.head("agent.reissued"), &profile)

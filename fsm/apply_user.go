@@ -34,6 +34,7 @@ func (m *Machine) applyUser(b *wire.User, r *wire.Result) {
 		return
 	}
 	profile.Slot, profile.Rev, profile.CredentialVersion = engine.UserSlot(m.users.Next()), 1, 1
+	profile.Line = profile.Line.Issued(1, m.epoch())
 	m.dateUser(&profile, signing)
 	m.enterUser(&profile)
 	m.out.Users = append(m.out.Users, &profile)
@@ -49,7 +50,7 @@ func (m *Machine) dateUser(profile *engine.UserProfile, signing *wire.SigningKey
 func (m *Machine) writeUser(kind string, p *engine.UserProfile, common *wire.Common, r *wire.Result) {
 	id := m.ids.UserID(uint32(p.Slot))
 	head := plain(m.head(kind), "userId", id)
-	head = plain(head, "credentialId", m.ids.CredentialID(CredentialUser, uint32(p.Slot), p.CredentialVersion))
+	head = plain(head, "credentialId", m.ids.CredentialID(CredentialUser, uint32(p.Slot), p.Line.EpochOf(p.CredentialVersion), p.CredentialVersion))
 	head = number(head, "credentialVersion", int64(p.CredentialVersion))
 	head = instant(head, "issuedAt", p.IssuedAt)
 	head = instant(head, "expiresAt", p.ExpiresAt)
@@ -98,6 +99,7 @@ func (m *Machine) applyUserReissue(b *wire.UserReissue, r *wire.Result) {
 	}
 	profile := *old
 	profile.Rev, profile.CredentialVersion, profile.NameMatched = old.Rev+1, old.CredentialVersion+1, b.NameMatched
+	profile.Line = old.Line.Issued(profile.CredentialVersion, m.epoch())
 	m.dateUser(&profile, signing)
 	row := m.users.Edit(uint64(b.User))
 	row.Status, row.Institutions, row.StatusReason, row.StatusAt = engine.Active, false, 0, m.now

@@ -63,6 +63,7 @@ type Settings struct {
 	Matcher     uint16          // Version of the name matcher that verdicts are judged with.
 	Lineage     string          // Of the log, after a recovery or a restore; "" before any.
 	LogLines    []*wire.LogLine // Of the log's checkpoints, after the genesis's; oldest first.
+	Epochs      []*wire.Epoch   // Of ids, begun by restored backups; oldest first.
 	Removed     []*wire.Removed
 	List        *wire.ListInfo // nil: no list was ever activated.
 	ListSynced  engine.Time    // Last successful sync or import of the active list.

@@ -4,13 +4,20 @@ import (
 	"encoding/binary"
 
 	"github.com/dchest/siphash"
+
+	"railguard/fsm/wire"
 )
 
 // IDs turns dense slots into ids that look random and back: keyed bijections
 // (balanced Feistel networks with SipHash-2-4 as round function). So an id is an
 // address, two ids never collide, and an id alone tells "not yet" from "expired".
+//
+// A restored backup knows nothing of the slots and leaves that were given out after
+// it was taken. So it begins an epoch: from there on the epoch's number stands above
+// the slot or leaf, and what the lost machines had given out has no place in it.
 type IDs struct {
-	low, high uint64 // The key's halves.
+	low, high uint64        // The key's halves.
+	epochs    []*wire.Epoch // Numbers and places rise; before the first is epoch 0.
 }
 
 // Domains keep the permutations of different ids apart.
@@ -36,11 +43,54 @@ const (
 	rounds     = 6
 	uuidBits   = 122
 	uuidPrefix = "urn:uuid:"
+
+	epochShift = 40  // Leaves and slots stay below it.
+	epochMax   = 197 // The last one whose leaves all have a txnId: 198<<40 is at most 62^8.
 )
 
-// NewIDs returns the bijections of a cluster's key.
-func NewIDs(key [16]byte) *IDs {
-	return &IDs{low: binary.LittleEndian.Uint64(key[:8]), high: binary.LittleEndian.Uint64(key[8:])}
+// NewIDs returns the bijections of a cluster's key, and of the epochs that restored
+// backups have begun.
+func NewIDs(key [16]byte, epochs ...*wire.Epoch) *IDs {
+	return &IDs{low: binary.LittleEndian.Uint64(key[:8]), high: binary.LittleEndian.Uint64(key[8:]), epochs: epochs}
+}
+
+// ofLeaf puts the number of a leaf's epoch above it.
+func (d *IDs) ofLeaf(leaf uint64) uint64 {
+	for i := len(d.epochs) - 1; i >= 0; i-- {
+		if e := d.epochs[i]; leaf >= e.Leaf {
+			return uint64(e.Number)<<epochShift | leaf
+		}
+	}
+	return leaf
+}
+
+// leafOf is the leaf of a value, if the leaf is of the epoch that the value names.
+func (d *IDs) leafOf(value uint64) (uint64, bool) {
+	if len(d.epochs) == 0 {
+		return value, true
+	}
+	leaf := value & (1<<epochShift - 1)
+	return leaf, d.ofLeaf(leaf) == value
+}
+
+// ofSlot puts the number of a slot's epoch above it.
+func (d *IDs) ofSlot(domain byte, slot uint32) uint64 {
+	for i := len(d.epochs) - 1; i >= 0; i-- {
+		e := d.epochs[i]
+		first := e.Agents
+		switch domain {
+		case domainUser:
+			first = e.Users
+		case domainFleet:
+			first = e.Fleets
+		case domainOperator:
+			first = e.Operators
+		}
+		if slot >= first {
+			return uint64(e.Number)<<epochShift | uint64(slot)
+		}
+	}
+	return uint64(slot)
 }
 
 // round is the Feistel round function: SipHash of (half, domain, round).
@@ -111,24 +161,32 @@ func digit32(c byte) (uint64, bool) {
 }
 
 // AgentID returns agt_ and 12 base32 characters.
-func (d *IDs) AgentID(slot uint32) string { return d.encode32("agt_", domainAgent, uint64(slot)) }
+func (d *IDs) AgentID(slot uint32) string {
+	return d.encode32("agt_", domainAgent, d.ofSlot(domainAgent, slot))
+}
 
 // AppendAgentID writes AgentID's text.
 func (d *IDs) AppendAgentID(dst []byte, slot uint32) []byte {
-	return d.append32(dst, "agt_", domainAgent, uint64(slot))
+	return d.append32(dst, "agt_", domainAgent, d.ofSlot(domainAgent, slot))
 }
 
 // UserID returns usr_ and 12 base32 characters.
-func (d *IDs) UserID(slot uint32) string { return d.encode32("usr_", domainUser, uint64(slot)) }
+func (d *IDs) UserID(slot uint32) string {
+	return d.encode32("usr_", domainUser, d.ofSlot(domainUser, slot))
+}
 
 // FleetID returns flt_ and 12 base32 characters.
-func (d *IDs) FleetID(slot uint32) string { return d.encode32("flt_", domainFleet, uint64(slot)) }
+func (d *IDs) FleetID(slot uint32) string {
+	return d.encode32("flt_", domainFleet, d.ofSlot(domainFleet, slot))
+}
 
 // OperatorID returns opr_ and 12 base32 characters.
-func (d *IDs) OperatorID(slot uint32) string { return d.encode32("opr_", domainOperator, uint64(slot)) }
+func (d *IDs) OperatorID(slot uint32) string {
+	return d.encode32("opr_", domainOperator, d.ofSlot(domainOperator, slot))
+}
 
 // EventID returns evt_ and 12 base32 characters for a leaf index.
-func (d *IDs) EventID(leaf uint64) string { return d.encode32("evt_", domainEvent, leaf) }
+func (d *IDs) EventID(leaf uint64) string { return d.encode32("evt_", domainEvent, d.ofLeaf(leaf)) }
 
 // ParseAgent returns the slot of an agent id; whether such an agent exists is
 // the caller's to ask.
@@ -144,19 +202,26 @@ func (d *IDs) ParseFleet(text string) (uint32, bool) { return d.slot("flt_", tex
 func (d *IDs) ParseOperator(text string) (uint32, bool) { return d.slot("opr_", text, domainOperator) }
 
 // ParseEvent returns the leaf index of an event id.
-func (d *IDs) ParseEvent(text string) (uint64, bool) { return d.decode32("evt_", text, domainEvent) }
+func (d *IDs) ParseEvent(text string) (uint64, bool) {
+	v, ok := d.decode32("evt_", text, domainEvent)
+	if !ok {
+		return 0, false
+	}
+	return d.leafOf(v)
+}
 
 func (d *IDs) slot(prefix, text string, domain byte) (uint32, bool) {
 	v, ok := d.decode32(prefix, text, domain)
-	if !ok || v == 0 || v > 1<<32-1 {
+	slot := uint32(v & (1<<32 - 1))
+	if !ok || slot == 0 || d.ofSlot(domain, slot) != v {
 		return 0, false
 	}
-	return uint32(v), true
+	return slot, true
 }
 
 // AppendTxnID writes txn_ and 8 base62 characters for a leaf index below 62^8.
 func (d *IDs) AppendTxnID(dst []byte, leaf uint64) []byte {
-	v := leaf
+	v := d.ofLeaf(leaf)
 	for { // Cycle walking: 62^8 fills 78 % of the 48-bit space, so 1.3 steps on average.
 		v = d.permute(domainTxn, txnBits, v)
 		if v < txnCount {
@@ -196,7 +261,7 @@ func (d *IDs) ParseTxn(text string) (uint64, bool) {
 	for {
 		v = d.invert(domainTxn, txnBits, v)
 		if v < txnCount {
-			return v, true
+			return d.leafOf(v)
 		}
 	}
 }
@@ -220,27 +285,29 @@ const (
 )
 
 // CredentialID returns urn:uuid: and an RFC 9562 version 8 UUID that holds
-// (kind, slot, version) under the cluster's permutation: no randomness, and the
-// version that a token claims can be read back from it.
-func (d *IDs) CredentialID(kind byte, slot uint32, version uint16) string {
-	high, low := d.permuteWide(uint64(kind), uint64(slot)<<16|uint64(version))
+// (kind, epoch, slot, version) under the cluster's permutation: no randomness, and
+// the version that a token claims can be read back from it. The epoch is that in
+// which the version was issued, which may be later than the slot's.
+func (d *IDs) CredentialID(kind byte, slot uint32, epoch, version uint16) string {
+	high, low := d.permuteWide(uint64(epoch)<<8|uint64(kind), uint64(slot)<<16|uint64(version))
 	return uuidPrefix + formatUUID(high, low)
 }
 
 // ParseCredential reverses CredentialID.
-func (d *IDs) ParseCredential(text string) (kind byte, slot uint32, version uint16, ok bool) {
+func (d *IDs) ParseCredential(text string) (kind byte, slot uint32, epoch, version uint16, ok bool) {
 	if len(text) != len(uuidPrefix)+36 || text[:len(uuidPrefix)] != uuidPrefix {
-		return 0, 0, 0, false
+		return 0, 0, 0, 0, false
 	}
 	high, low, ok := parseUUID(text[len(uuidPrefix):])
 	if !ok {
-		return 0, 0, 0, false
+		return 0, 0, 0, 0, false
 	}
 	left, right := d.invertWide(high, low)
-	if left > 2 || left == 0 || right>>48 != 0 {
-		return 0, 0, 0, false
+	kind = byte(left)
+	if kind > CredentialUser || kind == 0 || left>>8 > epochMax || right>>48 != 0 {
+		return 0, 0, 0, 0, false
 	}
-	return byte(left), uint32(right >> 16), uint16(right), true
+	return kind, uint32(right >> 16), uint16(left >> 8), uint16(right), true
 }
 
 const wideMask = uint64(1)<<(uuidBits/2) - 1

@@ -31,12 +31,14 @@ func TestIDsRoundTrip(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, leaf, index)
 
-		id := ids.CredentialID(CredentialUser, slot, version)
+		epoch := rapid.Uint16Range(0, epochMax).Draw(t, "epoch")
+		id := ids.CredentialID(CredentialUser, slot, epoch, version)
 		require.Regexp(t, regexp.MustCompile(`^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`), id)
-		kind, s, v, ok := ids.ParseCredential(id)
+		kind, s, e, v, ok := ids.ParseCredential(id)
 		require.True(t, ok)
 		require.Equal(t, CredentialUser, kind)
 		require.Equal(t, slot, s)
+		require.Equal(t, epoch, e)
 		require.Equal(t, version, v)
 	})
 }

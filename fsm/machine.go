@@ -269,7 +269,9 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		apply(m, record.Body, r, m.applyMatcher)
 	case wire.KindHold:
 		apply(m, record.Body, r, m.applyHold)
-	case wire.KindWithdraw, wire.KindAlert, wire.KindSAR, wire.KindWebhook, wire.KindDelivery, wire.KindRetro, wire.KindRestored:
+	case wire.KindRestored:
+		apply(m, record.Body, r, m.applyRestored)
+	case wire.KindWithdraw, wire.KindAlert, wire.KindSAR, wire.KindWebhook, wire.KindDelivery, wire.KindRetro:
 		refuse(r, wire.RefusedUnbuilt)
 	default:
 		m.out.Stop = "record kind that this binary does not know: upgrade this node"

@@ -147,17 +147,17 @@ func (s *restorer) readSettings(r *rowReader, rows uint32) error {
 			return errRow
 		}
 	}
-	if slices.Contains(v.Removed, nil) || slices.Contains(v.LogLines, nil) {
+	if slices.Contains(v.Removed, nil) || slices.Contains(v.LogLines, nil) || slices.Contains(v.Epochs, nil) {
 		return errRow
 	}
-	if len(v.Epochs) > 0 || v.Retro != nil || v.WebhookNext != 0 {
+	if v.Retro != nil || v.WebhookNext != 0 {
 		return errSection
 	}
 	s.settled = true
 	s.m.settings = &Settings{
 		Index: v.Index, Format: s.m.format, Genesis: v.Genesis, Policy: v.Policy,
 		List: v.List, ListSynced: v.ListSynced, ListVersion: v.ListVersion, Staged: v.Staged, ClockOffset: v.ClockOffset,
-		Matcher: v.Matcher, Lineage: v.Lineage, Removed: v.Removed, LogLines: v.LogLines,
+		Matcher: v.Matcher, Lineage: v.Lineage, Removed: v.Removed, LogLines: v.LogLines, Epochs: v.Epochs,
 	}
 	return nil
 }
@@ -266,7 +266,7 @@ func (s *restorer) finish() (*Machine, error) {
 		}
 	}
 	if m.settings.Genesis != nil {
-		m.ids = NewIDs(m.settings.Genesis.IDKey)
+		m.ids = NewIDs(m.settings.Genesis.IDKey, m.settings.Epochs...)
 	}
 	m.rebuildMaps()
 	if len(m.operatorByKey) != operators || len(m.disposedBy) != m.dispositions.Len() ||

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+
+	"railguard/fsm/wire"
 )
 
 // What Restore demands of a state whose bytes are whole: that Apply can follow
@@ -162,6 +164,26 @@ func (m *Machine) checkSettings() error {
 		if !m.soundSigningKey(key) {
 			return errors.New("signing key broken")
 		}
+	}
+	return m.checkEpochs()
+}
+
+// checkEpochs demands that numbers and places of epochs rise and have begun.
+func (m *Machine) checkEpochs() error {
+	last := &wire.Epoch{}
+	if len(m.settings.Epochs) > m.limits.Epochs {
+		return errors.New("too many epochs")
+	}
+	for _, e := range m.settings.Epochs {
+		switch {
+		case e.Number <= last.Number, e.Number > epochMax, e.Leaf < last.Leaf, e.Agents < last.Agents,
+			e.Users < last.Users, e.Fleets < last.Fleets, e.Operators < last.Operators:
+			return errors.New("epochs out of order")
+		case e.Leaf >= m.size, uint64(e.Agents) > m.agents.Next(), uint64(e.Users) > m.users.Next(),
+			uint64(e.Fleets) > m.fleets.Next(), uint64(e.Operators) > m.operators.Next():
+			return errors.New("epoch that has not begun")
+		}
+		last = e
 	}
 	return nil
 }

@@ -113,9 +113,9 @@ type snapshotSettings struct {
 	Lineage     string           `cbor:"10,keyasint,omitempty"`
 	Removed     []*wire.Removed  `cbor:"11,keyasint,omitempty"`
 	LogLines    []*wire.LogLine  `cbor:"12,keyasint,omitempty"`
-	Epochs      []*wire.Epoch    `cbor:"13,keyasint,omitempty"` // Not filled yet,
-	Retro       *wire.RetroRun   `cbor:"14,keyasint,omitempty"` // nor are these two.
-	WebhookNext uint32           `cbor:"15,keyasint,omitempty"` // Id of the webhook made last.
+	Epochs      []*wire.Epoch    `cbor:"13,keyasint,omitempty"`
+	Retro       *wire.RetroRun   `cbor:"14,keyasint,omitempty"` // Not filled yet,
+	WebhookNext uint32           `cbor:"15,keyasint,omitempty"` // nor is this: the id of the webhook made last.
 }
 
 // blockWriter cuts a section's rows into blocks.
@@ -225,7 +225,7 @@ func (v *View) writeHead(b *blockWriter) {
 	b.value(&snapshotSettings{
 		Index: s.Index, Genesis: s.Genesis, Policy: s.Policy,
 		List: s.List, ListSynced: s.ListSynced, ListVersion: s.ListVersion, Staged: s.Staged, ClockOffset: s.ClockOffset,
-		Matcher: s.Matcher, Lineage: s.Lineage, Removed: s.Removed, LogLines: s.LogLines,
+		Matcher: s.Matcher, Lineage: s.Lineage, Removed: s.Removed, LogLines: s.LogLines, Epochs: s.Epochs,
 	})
 }
 

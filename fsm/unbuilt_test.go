@@ -31,7 +31,6 @@ func TestWhatIsNotBuiltIsRefused(t *testing.T) {
 		"webhook":      {wire.KindWebhook, &wire.WebhookPut{Op: wire.WebhookCreate}, wire.RefusedUnbuilt},
 		"delivery":     {wire.KindDelivery, &wire.Delivery{Op: wire.DeliveryCursor, Webhook: 1}, wire.RefusedUnbuilt},
 		"retro":        {wire.KindRetro, &wire.Retro{Op: wire.RetroBegin}, wire.RefusedUnbuilt},
-		"restored":     {wire.KindRestored, &wire.Restored{Lineage: "l2"}, wire.RefusedUnbuilt},
 		"no such body": {wire.KindRetro, nil, wire.RefusedUnbuilt},
 		"requireNotes": {wire.KindPolicy, policy(func(p *engine.Policy) { p.ReviewNotes = true }), wire.RefusedUnbuilt},
 		"fourEyes":     {wire.KindPolicy, policy(func(p *engine.Policy) { p.FourEyes = &engine.FourEyes{} }), wire.RefusedUnbuilt},

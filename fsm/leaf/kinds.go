@@ -6,21 +6,23 @@ const (
 	KindHoldSettled  = "hold.settled"
 	KindHoldReleased = "hold.released"
 
+	// KindClusterLineage is the first leaf of a restored backup's epoch.
+	KindClusterLineage = "cluster.restored"
+
 	// KindDue is what log time alone brought about, written by the tick at which it fell
 	// due; member type says what, one of the names of dueNames.
 	KindDue = "due"
 
-	KindProposed       = "review.proposed"  // Not written yet, nor are the following.
-	KindWithdrawn      = "review.withdrawn" // Taken back by a person; what lapses is due.
-	KindAlertOpened    = "alert.opened"
-	KindAcknowledged   = "alert.acknowledged"
-	KindSARMoved       = "sar.moved"
-	KindWebhook        = "webhook.changed" // Created, changed, given another secret, deleted.
-	KindDeadLetter     = "webhook.dead_letter"
-	KindRetroBegun     = "retro.begun"
-	KindRetroHit       = "retro.hit"
-	KindRetroEnded     = "retro.ended"
-	KindClusterLineage = "cluster.restored"
+	KindProposed     = "review.proposed"  // Not written yet, nor are the following.
+	KindWithdrawn    = "review.withdrawn" // Taken back by a person; what lapses is due.
+	KindAlertOpened  = "alert.opened"
+	KindAcknowledged = "alert.acknowledged"
+	KindSARMoved     = "sar.moved"
+	KindWebhook      = "webhook.changed" // Created, changed, given another secret, deleted.
+	KindDeadLetter   = "webhook.dead_letter"
+	KindRetroBegun   = "retro.begun"
+	KindRetroHit     = "retro.hit"
+	KindRetroEnded   = "retro.ended"
 )
 
 // Due numbers what falls due. Numbers and names are for ever.

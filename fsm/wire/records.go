@@ -47,7 +47,7 @@ const (
 )
 
 // KindNewest is the highest kind this binary knows. Apply refuses records from KindWithdraw
-// on (RefusedUnbuilt): they have their bytes, so that a later release fills them
+// to KindRetro (RefusedUnbuilt): they have their bytes, so that a later release fills them
 // without a change of format.
 const KindNewest = KindRestored
 

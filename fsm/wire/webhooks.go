@@ -2,7 +2,7 @@ package wire
 
 import "railguard/engine"
 
-// Records of webhooks, and of a backup's restoration. No release applies them yet.
+// Records of webhooks, which no release applies yet, and of a backup's restoration.
 
 // Webhook operations.
 const (
@@ -58,7 +58,8 @@ type Delivery struct {
 type Restored struct {
 	Common
 	Lineage string `cbor:"4,keyasint"`
-	Backup  string `cbor:"5,keyasint"` // Its digest, hexadecimal.
+	Backup  string `cbor:"5,keyasint"`           // Its digest, hexadecimal.
+	Number  uint16 `cbor:"6,keyasint,omitempty"` // Of the epoch it begins; 0: the next one.
 }
 
 // Epoch is a stretch of slots and leaves that ids were made for under one number: it

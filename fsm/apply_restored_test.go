@@ -1,0 +1,104 @@
+package fsm
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// TestNoIDIsGivenOutTwiceAfterARestore: one log went on after the backup and was lost,
+// another goes on from the backup. Nothing that either gave out has the other's name.
+func TestNoIDIsGivenOutTwiceAfterARestore(t *testing.T) {
+	w := newWorld(t)
+	old, _ := w.register("of before")
+	w.screen(old, 1)
+	var backup bytes.Buffer
+	_, err := w.m.Freeze().WriteTo(&backup)
+	require.NoError(t, err)
+	size := w.m.size
+
+	lost := map[string]bool{}
+	given := func(m *Machine, agent engine.AgentSlot) []string {
+		profile := *m.profiles.At(uint64(agent))
+		again := *m.profiles.At(uint64(old))
+		ids := []string{
+			m.ids.AgentID(uint32(agent)), m.ids.UserID(uint32(m.users.Next())), m.ids.FleetID(uint32(m.fleets.Next())), m.ids.OperatorID(uint32(m.operators.Next())),
+			m.ids.CredentialID(CredentialAgent, uint32(agent), profile.Line.EpochOf(1), 1),
+			m.ids.CredentialID(CredentialAgent, uint32(old), again.Line.EpochOf(again.CredentialVersion), again.CredentialVersion),
+		}
+		for leaf := size; leaf < m.size; leaf++ {
+			ids = append(ids, m.ids.TxnID(leaf), m.ids.EventID(leaf))
+		}
+		return ids
+	}
+	reissue := func() {
+		profile := *(*w.m.profiles.At(uint64(old)))
+		body := &wire.Reissue{Agent: old, BaseRev: profile.Rev, List: w.m.settings.ListVersion, OperatorKey: "acme inc", Profile: profile, Overlap: engine.Hour}
+		require.Equal(t, wire.Applied, w.do(wire.KindReissue, body).Code)
+	}
+	goOn := func() []string {
+		fresh, _ := w.register("of after")
+		reissue()
+		require.Equal(t, `PROCEED null`, verdict(w.screen(fresh, 1)))
+		return given(w.m, fresh)
+	}
+	for _, id := range goOn() {
+		lost[id] = true
+	}
+	lostMachine := w.m
+
+	for _, number := range []uint16{1, 7} { // The second restores a backup of the restored one.
+		m, err := Restore(bytes.NewReader(backup.Bytes()))
+		require.NoError(t, err)
+		w.m = m
+		w.leaves = w.leaves[:m.size]
+		before := m.ids.TxnID(size - 1)
+		body := &wire.Restored{Lineage: "l2", Backup: "d1"}
+		if number > 1 {
+			body.Number = number
+		}
+		require.Equal(t, wire.Applied, w.do(wire.KindRestored, body).Code)
+		require.Equal(t, number, m.epoch())
+		require.Equal(t, before, m.ids.TxnID(size-1), "what was given out before the backup stays")
+		leaf, ok := m.ids.ParseTxn(before)
+		require.True(t, ok)
+		require.Equal(t, size-1, leaf)
+		require.Contains(t, string(w.leaves[len(w.leaves)-1]), `"kind":"cluster.restored"`)
+		for _, id := range goOn() {
+			require.False(t, lost[id], "%s was given out twice", id)
+			lost[id] = true
+		}
+		_, ok = m.ids.ParseTxn(lostMachine.ids.TxnID(size + 1))
+		require.False(t, ok, "what the lost machines gave out is unknown")
+		line := (*m.profiles.At(uint64(old))).Line
+		require.Equal(t, number, line.EpochOf(2))
+		require.Equal(t, uint16(0), line.EpochOf(1), "the token of before the backup stays good")
+
+		digest := m.Freeze().Digest()
+		var again bytes.Buffer
+		_, err = m.Freeze().WriteTo(&again)
+		require.NoError(t, err)
+		back, err := Restore(&again)
+		require.NoError(t, err)
+		require.Equal(t, digest, back.Freeze().Digest())
+		require.Equal(t, m.ids.AgentID(2), back.ids.AgentID(2))
+	}
+}
+
+// TestRestoredRefusesEpochsThatWere: numbers rise, and have an end.
+func TestRestoredRefusesEpochsThatWere(t *testing.T) {
+	w := newWorld(t)
+	require.Equal(t, wire.Applied, w.do(wire.KindRestored, &wire.Restored{Lineage: "a", Number: 5}).Code)
+	for _, number := range []uint16{1, 5, epochMax + 1} {
+		settings := w.m.settings
+		r := w.do(wire.KindRestored, &wire.Restored{Lineage: "b", Number: number})
+		require.Equal(t, wire.RefusedMalformed, r.Refusal, number)
+		require.Same(t, settings, w.m.settings)
+	}
+	require.Equal(t, wire.RefusedMalformed, w.do(wire.KindRestored, &wire.Restored{}).Refusal)
+	require.Equal(t, wire.Applied, w.do(wire.KindRestored, &wire.Restored{Lineage: "c", Number: epochMax}).Code)
+}

@@ -111,7 +111,7 @@ func (j *Judge) claimsHere(text string) (claims credentialClaims, state engine.T
 	if claims.begins > j.shared.deps.Published.LogTime()+engine.ClockSkewAllowed {
 		return credentialClaims{}, engine.TokenMalformed, true
 	}
-	if len(j.Terms.Settings.Epochs) > 0 && !j.ofThisLine(&claims) {
+	if len(j.Terms.Settings.Epochs) > 0 && !ofThisLine(j.shared.deps.Published, &claims) {
 		return credentialClaims{}, engine.TokenUnknownAgent, true
 	}
 	return claims, engine.TokenGood, false
@@ -120,15 +120,15 @@ func (j *Judge) claimsHere(text string) (claims credentialClaims, state engine.T
 // ofThisLine tells whether the version that a token claims was issued in the epoch it
 // names. One that lost machines issued after the backup that was restored is unknown
 // here, also where a version of the same number has been issued since.
-func (j *Judge) ofThisLine(claims *credentialClaims) bool {
+func ofThisLine(published Published, claims *credentialClaims) bool {
 	var line *engine.CredentialLine
 	if claims.kind == kindUser {
-		if profile := j.shared.deps.Published.User(engine.UserSlot(claims.slot)); profile != nil {
+		if profile := published.User(engine.UserSlot(claims.slot)); profile != nil {
 			if line = profile.Line; claims.version > profile.CredentialVersion {
 				return false
 			}
 		}
-	} else if profile := j.shared.deps.Published.Agent(engine.AgentSlot(claims.slot)); profile != nil {
+	} else if profile := published.Agent(engine.AgentSlot(claims.slot)); profile != nil {
 		if line = profile.Line; claims.version > profile.CredentialVersion {
 			return false
 		}

@@ -22,19 +22,6 @@ func TestNoIDIsGivenOutTwiceAfterARestore(t *testing.T) {
 	size := w.m.size
 
 	lost := map[string]bool{}
-	given := func(m *Machine, agent engine.AgentSlot) []string {
-		profile := *m.profiles.At(uint64(agent))
-		again := *m.profiles.At(uint64(old))
-		ids := []string{
-			m.ids.AgentID(uint32(agent)), m.ids.UserID(uint32(m.users.Next())), m.ids.FleetID(uint32(m.fleets.Next())), m.ids.OperatorID(uint32(m.operators.Next())),
-			m.ids.CredentialID(CredentialAgent, uint32(agent), profile.Line.EpochOf(1), 1),
-			m.ids.CredentialID(CredentialAgent, uint32(old), again.Line.EpochOf(again.CredentialVersion), again.CredentialVersion),
-		}
-		for leaf := size; leaf < m.size; leaf++ {
-			ids = append(ids, m.ids.TxnID(leaf), m.ids.EventID(leaf))
-		}
-		return ids
-	}
 	reissue := func() {
 		profile := *(*w.m.profiles.At(uint64(old)))
 		body := &wire.Reissue{Agent: old, BaseRev: profile.Rev, List: w.m.settings.ListVersion, OperatorKey: "acme inc", Profile: profile, Overlap: engine.Hour}
@@ -44,7 +31,7 @@ func TestNoIDIsGivenOutTwiceAfterARestore(t *testing.T) {
 		fresh, _ := w.register("of after")
 		reissue()
 		require.Equal(t, `PROCEED null`, verdict(w.screen(fresh, 1)))
-		return given(w.m, fresh)
+		return givenOut(w.m, old, fresh, size)
 	}
 	for _, id := range goOn() {
 		lost[id] = true
@@ -78,15 +65,36 @@ func TestNoIDIsGivenOutTwiceAfterARestore(t *testing.T) {
 		require.Equal(t, number, line.EpochOf(2))
 		require.Equal(t, uint16(0), line.EpochOf(1), "the token of before the backup stays good")
 
-		digest := m.Freeze().Digest()
-		var again bytes.Buffer
-		_, err = m.Freeze().WriteTo(&again)
-		require.NoError(t, err)
-		back, err := Restore(&again)
-		require.NoError(t, err)
-		require.Equal(t, digest, back.Freeze().Digest())
-		require.Equal(t, m.ids.AgentID(2), back.ids.AgentID(2))
+		comesBack(t, m)
 	}
+}
+
+// givenOut are the names of an agent registered after the backup, of the version that
+// one of before it was issued after it, and of what comes next.
+func givenOut(m *Machine, old, fresh engine.AgentSlot, from uint64) []string {
+	again := *m.profiles.At(uint64(old))
+	ids := []string{
+		m.ids.AgentID(uint32(fresh)), m.ids.UserID(uint32(m.users.Next())), m.ids.FleetID(uint32(m.fleets.Next())), m.ids.OperatorID(uint32(m.operators.Next())),
+		m.ids.CredentialID(CredentialAgent, uint32(fresh), (*m.profiles.At(uint64(fresh))).Line.EpochOf(1), 1),
+		m.ids.CredentialID(CredentialAgent, uint32(old), again.Line.EpochOf(again.CredentialVersion), again.CredentialVersion),
+	}
+	for leaf := from; leaf < m.size; leaf++ {
+		ids = append(ids, m.ids.TxnID(leaf), m.ids.EventID(leaf))
+	}
+	return ids
+}
+
+// comesBack: a snapshot keeps the epochs.
+func comesBack(t *testing.T, m *Machine) {
+	t.Helper()
+	digest := m.Freeze().Digest()
+	var snapshot bytes.Buffer
+	_, err := m.Freeze().WriteTo(&snapshot)
+	require.NoError(t, err)
+	back, err := Restore(&snapshot)
+	require.NoError(t, err)
+	require.Equal(t, digest, back.Freeze().Digest())
+	require.Equal(t, m.ids.AgentID(2), back.ids.AgentID(2))
 }
 
 // TestRestoredRefusesEpochsThatWere: numbers rise, and have an end.

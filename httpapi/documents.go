@@ -7,15 +7,34 @@ import (
 	"strings"
 
 	"railguard/engine"
+	"railguard/httpapi/openapi"
 	"railguard/strictjson"
 )
 
 // Public documents outside of /v1.
 
 func (a *API) documentRoutes() []route {
-	return []route{
+	routes := []route{
 		{method: http.MethodGet, path: "/docs/errors", scope: scopePublic, always: true, handle: showErrors},
 		{method: http.MethodGet, path: "/docs/rules", scope: scopePublic, always: true, handle: showRules},
+	}
+	for _, page := range openapi.Pages() {
+		routes = append(routes, route{method: http.MethodGet, path: page.Path, scope: scopePublic, always: true, handle: showPage(page)})
+	}
+	return routes
+}
+
+// showPage serves one file of the API's document and its explorer.
+func showPage(page openapi.Page) func(*call) error {
+	return func(c *call) error {
+		data, err := page.Read()
+		if err != nil {
+			return err
+		}
+		c.header("Cache-Control", "public, max-age=3600")
+		c.header("Content-Security-Policy", openapi.Policy)
+		c.send(http.StatusOK, []string{page.Type}, data)
+		return nil
 	}
 }
 

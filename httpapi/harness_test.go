@@ -463,21 +463,6 @@ func (n *testNode) SaveSnapshot(_ context.Context, w io.Writer) error {
 	return err
 }
 
-// do sends one request to the public API. headers are name, value pairs.
-func (n *testNode) do(role, method, path, body string, headers ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
-	if role != "" {
-		r.Header.Set("Authorization", "Bearer "+testSecret(role))
-	}
-	r.Header.Set("X-Request-Id", "req_test")
-	for i := 0; i+1 < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	w := httptest.NewRecorder()
-	n.api.Handler().ServeHTTP(w, r)
-	return w
-}
-
 // doAdmin sends one request to the admin listener.
 func (n *testNode) doAdmin(method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))

@@ -94,7 +94,7 @@ func TestClearedNamesAreMasked(t *testing.T) {
 	require.NotContains(t, strings.ToLower(w.Body.String()), "lazare")
 }
 
-var uptimeLine = regexp.MustCompile(`"uptimeSeconds":[0-9]+`)
+var uptimeLine = regexp.MustCompile(`"(uptimeSeconds|index)":[0-9]+`)
 
 // No public document tells how many reviews are open or closed: an escalation would
 // show as a case that went without an answer (T153).
@@ -111,7 +111,7 @@ func TestNothingPublicCountsReviews(t *testing.T) {
 		n.api = n.another(nil) // Nothing kept.
 		seen := map[string]string{}
 		for _, path := range paths {
-			seen[path] = uptimeLine.ReplaceAllString(strings.ReplaceAll(n.do("", "GET", path, "").Body.String(), `"index":`+uintText(n.index), ""), "")
+			seen[path] = uptimeLine.ReplaceAllString(n.do("", "GET", path, "").Body.String(), "")
 		}
 		return seen
 	}

@@ -1,0 +1,77 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+)
+
+// Answers that the document declares and no other test brings out.
+
+func TestAnswersToVersions(t *testing.T) {
+	n := newTestNode(t)
+	agent, _ := n.register("")
+	fleet := textOf(answer(t, n.do("operator", "POST", "/v1/fleets/create", `{"fleetName":"F","operatorLegalName":"Acme Inc","dailyLimitUSDC":1}`), 201), "fleetId")
+	for _, place := range []string{"/v1/agents/" + agent + "/whitelist", "/v1/fleets/" + fleet + "/whitelist", "/v1/whitelist"} {
+		answer(t, n.do("policy", "POST", place+"/entries", `{"name":"Paper","reason":"r"}`), 200)
+		answer(t, n.do("policy", "POST", place+"/entries", `{"name":"Ink","reason":"r"}`, "If-Match", `"77"`), 412)
+		answer(t, n.do("policy", "PUT", place, `{"entries":[],"mode":"off","reason":"r"}`, "If-Match", `"77"`), 412)
+		answer(t, n.do("policy", "DELETE", place+"/entries/1", "", "If-Match", `"77"`), 412)
+		answer(t, n.do("policy", "DELETE", place+"/entries/1", ""), 200)
+	}
+	keys := n.do("", "GET", "/v1/.well-known/jwks.json", "")
+	require.Equal(t, http.StatusNotModified, n.do("", "GET", "/v1/.well-known/jwks.json", "", "If-None-Match", keys.Header().Get("ETag")).Code)
+	require.Equal(t, 431, n.do("", "GET", "/v1/health", "", "X-Long", strings.Repeat("x", engine.HeaderMax)).Code)
+}
+
+func TestAnswersToStates(t *testing.T) {
+	n := newTestNode(t)
+	agent, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":0.5}`)
+	user := textOf(answer(t, n.do("operator", "POST", "/v1/users/register", `{"legalName":"Ada","agentIds":["`+agent+`"]}`), 201), "userId")
+	txn := member(t, n.screen(token, "").Body.Bytes(), "txnId")
+	answer(t, n.do("reviewer", "POST", "/v1/queue/"+txn+"/claim", `{}`), 200)
+	answer(t, n.do("reviewer", "POST", "/v1/queue/"+txn+"/release", `{}`), 200)
+	answer(t, n.do("reviewer", "POST", "/v1/reviews/"+txn, `{"disposition":"APPROVED","reviewedBy":"o"}`), 200)
+	answer(t, n.do("reviewer", "POST", "/v1/queue/"+txn+"/assign", `{"assignee":"o"}`), 409)
+	for range engine.CommentsKept {
+		answer(t, n.do("reviewer", "POST", "/v1/queue/"+txn+"/comment", `{"comment":"o"}`), 200)
+	}
+	answer(t, n.do("reviewer", "POST", "/v1/queue/"+txn+"/comment", `{"comment":"o"}`), 409)
+	for _, verb := range []string{"suspend", "reinstate", "revoke"} {
+		answer(t, n.do("operator", "POST", "/v1/users/"+user+"/"+verb, `{"reason":"r"}`), 200)
+	}
+	answer(t, n.do("operator", "POST", "/v1/users/"+user+"/suspend", `{"reason":"r"}`), 409)
+	answer(t, n.do("operator", "POST", "/v1/users/"+user+"/reinstate", `{"reason":"r"}`), 409)
+	answer(t, n.do("operator", "POST", "/v1/agents/"+agent+"/revoke", `{"reason":"r"}`), 200)
+	for _, call := range []string{"/model", "/attest"} {
+		n.do("operator", "POST", "/v1/agents/"+agent+call, `{"underlyingModel":"m"}`)
+	}
+	for _, verb := range []string{"promote", "demote"} {
+		answer(t, n.do("ops", "POST", "/v1/cluster/"+verb, `{"id":"n2"}`), 200)
+	}
+	answer(t, n.do("auditor", "GET", "/v1/ofac/snp_none/diff", ""), 404)
+	answer(t, n.do("policy", "POST", "/v1/ofac/snp_none/rollback", `{"reason":"r"}`), 404)
+}
+
+func TestAnswersWithoutAList(t *testing.T) {
+	n := newTestNode(t)
+	agent, _ := n.register("")
+	user := textOf(answer(t, n.do("operator", "POST", "/v1/users/register", `{"legalName":"Ada"}`), 201), "userId")
+	settings := *n.settings
+	settings.List = nil
+	n.settings, n.list = &settings, nil
+	n.api.forget()
+	for _, call := range [][4]string{
+		{"operator", "POST", "/v1/agents/" + agent + "/reissue", ""},
+		{"operator", "POST", "/v1/users/" + user + "/reissue", ""},
+		{"operator", "POST", "/v1/delegates/create", `{"agentName":"Child","parentAgentId":"` + agent + `"}`},
+		{"reviewer", "GET", "/v1/match?name=x", ""},
+		{"reviewer", "POST", "/v1/cleared", `{"name":"x","uid":"1","reason":"r"}`},
+	} {
+		require.Equal(t, 503, n.do(call[0], call[1], call[2], call[3]).Code, "%s %s", call[1], call[2])
+	}
+}

@@ -1,0 +1,219 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Exchange is one request and its answer.
+type Exchange struct {
+	Method, Path, Query string // As sent; Path without the query.
+	Sent                []byte
+	Status              int
+	Header              http.Header
+	Body                []byte
+}
+
+// transport are headers of HTTP itself, which no document repeats.
+var transport = []string{"Content-Type", "Content-Length", "Cache-Control", "X-Content-Type-Options", "Content-Security-Policy",
+	"Date", "Connection", "Transfer-Encoding", "Access-Control-Allow-Origin", "Vary"}
+
+// Check returns what of an exchange the document does not say: of the answer anything,
+// of the request what was accepted although it is not valid.
+func (c *Contract) Check(x *Exchange) error {
+	operation, known := c.find(x.Method, x.Path)
+	if err := c.checkAnswer(x, operation, known); err != nil {
+		return fmt.Errorf("%s %s answered %d: %w", x.Method, x.Path, x.Status, err)
+	}
+	if operation != nil && x.Status < 300 {
+		if err := c.checkAccepted(x, operation); err != nil {
+			return fmt.Errorf("%s %s was accepted: %w", x.Method, x.Path, err)
+		}
+	}
+	return nil
+}
+
+func (c *Contract) checkAnswer(x *Exchange, operation *Operation, known bool) error {
+	status := strconv.Itoa(x.Status)
+	if operation == nil {
+		return c.checkStrange(x, known)
+	}
+	i := slices.IndexFunc(operation.Answers, func(a *Answer) bool { return a.Status == status })
+	if i < 0 {
+		return fmt.Errorf("a status that is not declared: %.300s", x.Body)
+	}
+	c.saw(operation, status)
+	if err := c.checkBody(x, operation.Answers[i]); err != nil {
+		return err
+	}
+	if x.Status < 400 || !isJSON(x.Header) {
+		return nil
+	}
+	code, err := codeOf(x)
+	if err != nil || x.Method == http.MethodHead {
+		return err
+	}
+	if !slices.Contains(operation.Codes[status], code) && !slices.Contains(c.common[status], code) {
+		return fmt.Errorf("code %q is not declared: %.300s", code, x.Body)
+	}
+	return nil
+}
+
+// checkStrange judges the answer to what is no operation.
+func (c *Contract) checkStrange(x *Exchange, known bool) error {
+	want := "NotFound"
+	switch {
+	case x.Status == http.StatusBadRequest:
+		want = "BadRequest"
+	case x.Status == http.StatusTooManyRequests:
+		want = "RateLimited"
+	case x.Status == http.StatusRequestHeaderFieldsTooLarge:
+		want = "HeadersTooLarge"
+	case x.Status == http.StatusMethodNotAllowed && known:
+		want = "MethodNotAllowed"
+	case x.Status != http.StatusNotFound:
+		return errors.New("no such operation is declared")
+	}
+	for _, a := range c.strange {
+		if a.Status == want {
+			c.saw(anyOperation, strconv.Itoa(x.Status))
+			return c.checkBody(x, a)
+		}
+	}
+	return errors.New("components/responses lacks " + want)
+}
+
+func (c *Contract) checkBody(x *Exchange, a *Answer) error {
+	if err := c.checkHeaders(x.Header, a); err != nil {
+		return err
+	}
+	if len(a.Content) == 0 {
+		if len(x.Body) > 0 {
+			return errors.New("a body, and none is declared")
+		}
+		return nil
+	}
+	media, _, err := mime.ParseMediaType(x.Header.Get("Content-Type"))
+	if err != nil {
+		return fmt.Errorf("content type: %w", err)
+	}
+	place, declared := a.Content[media]
+	if !declared {
+		return fmt.Errorf("content type %s is not declared", media)
+	}
+	if x.Method == http.MethodHead || place == "" || !isJSON(x.Header) {
+		return nil
+	}
+	return c.valid(place, x.Body)
+}
+
+func (c *Contract) checkHeaders(given http.Header, a *Answer) error {
+	for name, h := range a.Headers {
+		text := given.Get(name)
+		if text == "" {
+			if h.required {
+				return fmt.Errorf("header %s is missing", name)
+			}
+			continue
+		}
+		if err := c.validText(h.place, text); err != nil {
+			return fmt.Errorf("header %s: %w", name, err)
+		}
+	}
+	for name := range given {
+		declared := slices.Contains(transport, name)
+		for known := range a.Headers {
+			declared = declared || http.CanonicalHeaderKey(known) == name
+		}
+		if !declared && name != "Server-Timing" && name != "Idempotent-Replayed" {
+			return fmt.Errorf("header %s is not declared", name)
+		}
+	}
+	return nil
+}
+
+// checkAccepted judges a request that was taken.
+func (c *Contract) checkAccepted(x *Exchange, operation *Operation) error {
+	query, err := url.ParseQuery(x.Query)
+	if err != nil {
+		return fmt.Errorf("query: %w", err)
+	}
+	if operation.Query == nil && x.Method != http.MethodGet {
+		query = nil // Is not read.
+	}
+	for name, values := range query {
+		i := slices.IndexFunc(operation.Query, func(p Parameter) bool { return p.Name == name })
+		if i < 0 {
+			return fmt.Errorf("query parameter %s is not declared", name)
+		}
+		for _, value := range values {
+			if err := c.validText(operation.Query[i].Schema, value); err != nil {
+				return fmt.Errorf("query parameter %s: %w", name, err)
+			}
+		}
+	}
+	if operation.Body.Schema == "" || operation.Body.YAML && !json.Valid(x.Sent) {
+		return nil
+	}
+	if len(bytes.TrimSpace(x.Sent)) == 0 {
+		if operation.Body.Required {
+			return errors.New("without the body that is required")
+		}
+		return nil
+	}
+	return c.valid(operation.Body.Schema, x.Sent)
+}
+
+func (c *Contract) valid(place string, body []byte) error {
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("body: %w", err)
+	}
+	return c.Valid(place, value)
+}
+
+// Valid judges a value by the schema at a place of the document.
+func (c *Contract) Valid(place string, value any) error {
+	schema, err := c.Schema(place)
+	if err != nil {
+		return err
+	}
+	return schema.Validate(value)
+}
+
+// validText judges a header or parameter, which is a number where the schema says so.
+func (c *Contract) validText(place, text string) error {
+	at, said := c.resolve(place)
+	var value any = text
+	if kind := said["type"]; kind == "integer" || kind == "number" {
+		value = json.Number(text)
+		if _, err := strconv.ParseFloat(text, 64); err != nil {
+			return fmt.Errorf("%q is no number", text)
+		}
+	}
+	return c.Valid(at, value)
+}
+
+func isJSON(h http.Header) bool {
+	media, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	return media == "application/json" || strings.HasSuffix(media, "+json") && media != "application/ld+json"
+}
+
+func codeOf(x *Exchange) (string, error) {
+	var said struct{ Code string }
+	if x.Method == http.MethodHead {
+		return "", nil
+	}
+	err := json.Unmarshal(x.Body, &said)
+	return said.Code, err
+}

@@ -1,0 +1,143 @@
+package httpapi
+
+import (
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/httpapi/contract"
+	"railguard/strictjson"
+)
+
+// held is the document that every exchange of these tests is held against.
+var held = func() *contract.Contract {
+	c, err := contract.Load()
+	if err != nil {
+		panic(err)
+	}
+	return c
+}()
+
+// do sends one request to the public API. headers are name, value pairs.
+func (n *testNode) do(role, method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	if role != "" {
+		r.Header.Set("Authorization", "Bearer "+testSecret(role))
+	}
+	r.Header.Set("X-Request-Id", "req_test")
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	n.api.Handler().ServeHTTP(w, r)
+	hold(n.t, r, body, w)
+	return w
+}
+
+// hold fails a test whose exchange the document does not say.
+func hold(t testing.TB, r *http.Request, sent string, w *httptest.ResponseRecorder) {
+	path, query, _ := strings.Cut(r.RequestURI, "?") // As sent: escapes make another path.
+	if err := held.Check(&contract.Exchange{
+		Method: r.Method, Path: path, Query: query, Sent: []byte(sent),
+		Status: w.Code, Header: w.Header(), Body: w.Body.Bytes(),
+	}); err != nil {
+		t.Errorf("not as openapi.yaml says: %v", err)
+	}
+}
+
+// neverSeen are answers that no test here brings out, each with its reason.
+var neverSeen = map[string]string{
+	"POST /v1/agents/register 409": "needs a fleet of 100,000 agents",
+	"POST /v1/cleared 409":         "needs a full table of cleared pairs",
+}
+
+// TestMain demands, after a whole run, that every answer of every operation came.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if whole := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" && !testing.Short(); whole {
+		for _, answer := range held.Unseen() {
+			if neverSeen[answer] == "" {
+				fmt.Println("openapi.yaml declares what no test has seen:", answer)
+				code = 1
+			}
+		}
+	}
+	os.Exit(code)
+}
+
+// Route table and document say the same, both ways: paths, methods, scopes, roles,
+// query parameters, members of bodies.
+func TestDocumentIsTheRouteTable(t *testing.T) {
+	n := newTestNode(t)
+	routes := map[string]route{}
+	for _, r := range n.api.publicRoutes() {
+		r.declare()
+		routes[r.method+" "+documentPath(r.path)] = r
+	}
+	for _, o := range held.Operations {
+		name := o.Method + " " + o.Path
+		r, known := routes[name]
+		require.True(t, known, "openapi.yaml has %s, the route table does not", name)
+		delete(routes, name)
+		require.Equal(t, r.scope.text(), o.Scope, "%s: x-scope", name)
+		roles := roleList(r.roles)
+		if r.roles == anyRole {
+			roles = []string{"any"}
+		}
+		require.ElementsMatch(t, roles, o.Roles, "%s: x-roles", name)
+		requireParameters(t, name, r, o)
+		requireMembers(t, name, r, o)
+	}
+	for name := range routes {
+		require.Fail(t, "not in openapi.yaml", "%s: see \"A new route\" in CONTRIBUTING.md", name)
+	}
+}
+
+// documentPath is a route's path as OpenAPI writes it.
+func documentPath(path string) string { return strings.ReplaceAll(path, "...}", "}") }
+
+func requireParameters(t *testing.T, name string, r route, o *contract.Operation) {
+	var want, got []string
+	if r.method == http.MethodGet || r.parameters != nil {
+		want = append(want, "consistency")
+	}
+	want = append(want, r.parameters...)
+	for _, p := range o.Query {
+		if p.Flag {
+			p.Name += "?"
+		}
+		got = append(got, p.Name)
+	}
+	require.ElementsMatch(t, want, got, "%s: query parameters", name)
+}
+
+func requireMembers(t *testing.T, name string, r route, o *contract.Operation) {
+	if r.body == bodyNone {
+		require.Empty(t, o.Body.Schema, "%s takes no body", name)
+		return
+	}
+	require.NotEmpty(t, o.Body.Schema, "%s takes a body", name)
+	if r.body != bodyRaw {
+		require.Equal(t, r.body != bodyOptional, o.Body.Required, "%s: required", name)
+	}
+	if r.shape == nil {
+		return // Screening calls and policies have a rule of their own.
+	}
+	require.ElementsMatch(t, shapeNames(r.shape, ""), held.Members(o.Body.Schema), "%s: members of the body", name)
+}
+
+// shapeNames are the names of a shape, those of inner objects behind a dot.
+func shapeNames(shape strictjson.Shape, prefix string) []string {
+	var names []string
+	for name, inner := range shape {
+		names = append(names, prefix+name)
+		names = append(names, shapeNames(inner, prefix+name+".")...)
+	}
+	return names
+}

@@ -249,5 +249,5 @@ func (a *API) logAccess(c *call) {
 	a.log.LogAttrs(c.r.Context(), level, "request",
 		slog.String("method", safeMethod(c.r.Method)), slog.String("route", path), slog.Int("status", c.status),
 		slog.Duration("took", time.Since(c.start)), slog.String("requestId", c.asked.RequestID),
-		slog.String("keyId", keyID), slog.String("txnId", c.txnID))
+		slog.String("keyId", keyID), slog.String("txnId", c.txnID), slog.String("traceId", c.asked.Trace))
 }

@@ -35,6 +35,7 @@ type Deps struct {
 	Node           string // Shown in X-Railguard-Node and in records.
 	Version        string // Semantic version of the binary.
 	Logger         *slog.Logger
+	LogLevel       *slog.LevelVar // Of Logger, to be changed while the node runs; nil: it cannot.
 	TrustedProxies []netip.Prefix // Whose X-Forwarded-For is believed.
 	Console        http.Handler   // Mounted at /console/; nil: none.
 	WriteDeadline  time.Duration  // 0: engine.WriteDeadline.

@@ -1,8 +1,11 @@
 package httpapi
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/pprof"
+	"slices"
+	"strings"
 
 	"github.com/VictoriaMetrics/metrics"
 
@@ -26,6 +29,8 @@ func (a *API) operationRoutes() []route {
 		}}
 	}
 	routes := []route{
+		{method: http.MethodGet, path: "/admin/log-level", scope: scopeInstitution, roles: wire.RoleOps, always: true, handle: showLogLevel},
+		{method: http.MethodPost, path: "/admin/log-level", scope: scopeInstitution, roles: wire.RoleOps, always: true, body: bodyObject, handle: setLogLevel},
 		plain("/metrics", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 			_ = exposition.Write(w, set) // Whoever scrapes has gone.
@@ -44,6 +49,44 @@ func (a *API) operationRoutes() []route {
 		}
 	}
 	return routes
+}
+
+// logLevels are the words for the levels of the log.
+var logLevels = []string{"debug", "info", "warn", "error"}
+
+// showLogLevel is GET /admin/log-level: of this node.
+func showLogLevel(c *call) error {
+	if c.api.deps.LogLevel == nil {
+		return notFound("no such path")
+	}
+	c.out.Text("node", c.api.deps.Node)
+	c.out.Text("level", strings.ToLower(c.api.deps.LogLevel.Level().String()))
+	c.reply(http.StatusOK, c.out)
+	return nil
+}
+
+// setLogLevel is POST /admin/log-level {"level"}: of this node, until it is said anew
+// or the node ends.
+func setLogLevel(c *call) error {
+	level := c.api.deps.LogLevel
+	if level == nil {
+		return notFound("no such path")
+	}
+	f := c.fields()
+	word := f.RequiredText("level", engine.FieldMax)
+	if word != "" && !slices.Contains(logLevels, word) {
+		f.Invalid("level", "must be debug, info, warn or error")
+	}
+	if err := f.Err(); err != nil {
+		return err
+	}
+	var to slog.Level
+	if err := to.UnmarshalText([]byte(word)); err != nil {
+		return err
+	}
+	level.Set(to)
+	c.api.log.Warn("log level changed", "to", word, "requestId", c.asked.RequestID) // At any level but error: who looks for lines must know.
+	return showLogLevel(c)
 }
 
 // advanceClock is POST /v1/test/clock {"advance":"25h"}: log time of a cluster

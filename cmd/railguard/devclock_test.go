@@ -54,7 +54,7 @@ func TestTestClockIsRefused(t *testing.T) {
 func TestTestClockFollowsItsFile(t *testing.T) {
 	f := &serveFlags{testClockFile: filepath.Join(t.TempDir(), "clock")}
 	require.NoError(t, os.WriteFile(f.testClockFile, []byte("1h"), 0o600))
-	log, err := newLogger("error")
+	log, err := newLogs(os.Stderr, "error", "text")
 	require.NoError(t, err)
 	s := &server{flags: f, log: log, closing: make(chan struct{})}
 	defer close(s.closing)

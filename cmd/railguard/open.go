@@ -55,7 +55,7 @@ func (s *server) open() error {
 	config := cluster.Config{
 		ID: f.id, DataDir: f.data, ListenCluster: f.cluster, Advertise: f.advertise, APIAddr: f.http,
 		Join: f.join, BootstrapExpect: f.bootstrapExpect, Secret: secret, Certificates: f.nodeCert, Insecure: f.insecure,
-		Version: version, Logger: s.log, Fatal: s.fatal, DeadAfter: deadAfter(f.deadAfter),
+		Version: version, Logger: s.log.Logger, Fatal: s.fatal, DeadAfter: deadAfter(f.deadAfter),
 	}
 	if f.bootstrapExpect > 0 {
 		if err := f.namesItself(); err != nil {
@@ -84,11 +84,11 @@ func (s *server) open() error {
 	go s.checkSecretLater(secrets)
 	s.lists = listKeeper{keeper.New(s.node, keeper.Config{
 		Dir: f.ofacDir, Source: f.ofacSource, Every: f.ofacEvery, Dev: f.dev, Ran: httpapi.CountSync,
-	}, s.log)}
+	}, s.log.Logger)}
 	s.api, err = httpapi.New(httpapi.Deps{
 		Proposer: s.node, Published: s.node, Records: s.node, Lists: s.node, Operations: s.node, Neighbours: s.node,
 		Secrets: secrets, Sync: s.lists, LoadList: keeper.EncodeFiles, AdminToken: token,
-		Node: f.id, Version: version, Logger: s.log, TrustedProxies: trusted,
+		Node: f.id, Version: version, Logger: s.log.Logger, LogLevel: s.log.level, TrustedProxies: trusted,
 	})
 	if err != nil {
 		return errors.Join(err, s.node.Close())

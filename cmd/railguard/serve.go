@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -16,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"railguard/cluster"
 	"railguard/cluster/port"
@@ -31,10 +30,11 @@ type serveFlags struct {
 	join                                      []string
 	ofacDir, ofacSource, publicURL, issuer    string
 	tlsCert, tlsKey                           string
+	adminTLS                                  doorFiles
 	nodeCert                                  port.Certificates // Of the port between nodes.
 	trustedProxies                            []string
 	grace                                     time.Duration
-	config, logLevel                          string
+	config, logLevel, logFormat               string
 	insecure, dev, testClock                  bool
 	testClockFile                             string // A wrong clock for fault tests.
 	ofacEvery, deadAfter                      time.Duration
@@ -70,7 +70,12 @@ Every flag has an environment twin: --ofac-dir is RAILGUARD_OFAC_DIR.`,
 			return serve(cmd.Context(), f)
 		},
 	}
-	flags := cmd.Flags()
+	f.define(cmd.Flags())
+	return cmd
+}
+
+// define declares the flags; `railguard config` shares them.
+func (f *serveFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.id, "id", "", "this node's name for ever (letters, digits, - _ .)")
 	flags.StringVar(&f.data, "data", "", "folder for this node's data")
 	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "address of the public API")
@@ -89,26 +94,29 @@ Every flag has an environment twin: --ofac-dir is RAILGUARD_OFAC_DIR.`,
 	flags.StringVar(&f.publicURL, "public-url", "", "address under which callers know the service; part of issued credentials, fixed at bootstrap")
 	flags.StringVar(&f.issuer, "issuer", "railguard", "issuer name in did:kya:NAME, fixed at bootstrap")
 	flags.StringVar(&f.tlsCert, "tls-cert", "", "certificate file of the public API")
-	flags.StringVar(&f.tlsKey, "tls-key", "", "key file of the public API")
+	flags.StringVar(&f.tlsKey, "tls-key", "", "its key file; both are read again when they change")
+	flags.StringVar(&f.adminTLS.cert, "admin-cert", "", "certificate file of the admin listener; needed where that is not on loopback")
+	flags.StringVar(&f.adminTLS.key, "admin-key", "", "its key file")
+	flags.StringVar(&f.adminTLS.clients, "admin-ca", "", "file with the authorities of the certificates that clients of the admin listener must show")
 	flags.DurationVar(&f.grace, "grace", 5*time.Second, "after SIGTERM: serve calls for so long while not ready, before new ones are refused; a second signal ends it at once (development: 0)")
 	flags.StringSliceVar(&f.trustedProxies, "trusted-proxies", nil, "networks (CIDR) whose X-Forwarded-For is believed")
 	flags.IntVar(&f.perAddress, "connections-per-address", engine.AddressConnectionsMax, "open connections of one client address; behind a trusted proxy not counted; 0: no bound")
 	flags.IntVar(&f.unfinished, "unfinished-per-address", engine.AddressUnfinishedMax, "requests of one client address, or of one behind a trusted proxy, that are not here whole; 0: no bound")
 	flags.StringVar(&f.config, "config", "", "YAML or JSON file with any of these settings")
-	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error; changed while the node runs by PUT /admin/log-level")
+	flags.StringVar(&f.logFormat, "log-format", "text", "text or json: one object a line")
 	flags.BoolVar(&f.insecure, "insecure", false, "plain text between nodes; refused unless every address is loopback")
 	flags.BoolVar(&f.dev, "dev", false, "this cluster is for development: the embedded sample list may serve")
 	flags.BoolVar(&f.testClock, "test-clock", false, "serve POST /v1/test/clock; only for clusters bootstrapped with --dev")
 	flags.StringVar(&f.testClockFile, "test-clock-file", "", "file that says by how much this node's clock is wrong; only for clusters bootstrapped with --dev")
 	_ = flags.MarkHidden("dev")
 	_ = flags.MarkHidden("test-clock-file")
-	return cmd
 }
 
 // server is one running node, its doors in the order in which they opened.
 type server struct {
 	flags   *serveFlags
-	log     *slog.Logger
+	log     *logs
 	node    *cluster.Node
 	api     *httpapi.API
 	lists   listKeeper
@@ -127,7 +135,7 @@ func serve(ctx context.Context, f *serveFlags) error {
 	}
 	s := &server{flags: f, failed: make(chan error, 4), closing: make(chan struct{})}
 	var err error
-	if s.log, err = newLogger(f.logLevel); err != nil {
+	if s.log, err = newLogs(os.Stderr, f.logLevel, f.logFormat); err != nil {
 		return err
 	}
 	publicListener, err := net.Listen("tcp", f.http)
@@ -140,7 +148,9 @@ func serve(ctx context.Context, f *serveFlags) error {
 		return fmt.Errorf("--admin: %w", err)
 	}
 	defer adminListener.Close()
-	s.serveOn(publicListener, adminListener)
+	if err := s.serveOn(publicListener, adminListener); err != nil {
+		return err
+	}
 	if err := s.open(); err != nil {
 		return errors.Join(err, s.public.Close(), s.admin.Close())
 	}
@@ -164,8 +174,6 @@ func (f *serveFlags) check() error {
 		return usage("--id is required (this node's name, e.g. n1)")
 	case f.data == "":
 		return usage("--data is required (this node's folder)")
-	case (f.tlsCert == "") != (f.tlsKey == ""):
-		return usage("--tls-cert and --tls-key go together")
 	case f.testClock && !f.dev:
 		return usage("--test-clock is only for development clusters (railguard dev)")
 	case f.testClockFile != "" && !f.dev:
@@ -180,11 +188,6 @@ func (f *serveFlags) check() error {
 	if err := f.checkNodeCertificates(); err != nil {
 		return err
 	}
-	if f.tlsCert != "" { // Before any data is touched; ServeTLS reads them again.
-		if _, err := tls.LoadX509KeyPair(f.tlsCert, f.tlsKey); err != nil {
-			return usage("--tls-cert, --tls-key: %w", err)
-		}
-	}
 	if _, err := keeper.Origins(f.ofacSource); err != nil {
 		return usage("--ofac-source: %w", err)
 	}
@@ -196,7 +199,7 @@ func (f *serveFlags) check() error {
 		}
 		f.admin = address
 	}
-	return nil
+	return f.checkDoors()
 }
 
 // checkNodeCertificates refuses, before any data is touched, certificates with
@@ -231,32 +234,30 @@ func adminBeside(public string) (string, error) {
 	return fmt.Sprintf("127.0.0.1:%d", address.Port+100), nil
 }
 
-func newLogger(level string) (*slog.Logger, error) {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, usage("--log-level: %w", err)
-	}
-	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: l})), nil
-}
-
 // serveOn answers on both listeners from now on: that this node lives, until it
 // is open.
-func (s *server) serveOn(public, admin net.Listener) {
+func (s *server) serveOn(public, admin net.Listener) error {
+	publicTLS, adminTLS, err := s.doors()
+	if err != nil {
+		return err
+	}
 	proxies, _ := proxies(s.flags.trustedProxies) // Whether they can be read is told when the node is opened.
 	limits := httpapi.ServerLimits{
-		Logger: s.log, PerAddress: s.flags.perAddress, UnfinishedPerAddress: s.flags.unfinished, TrustedProxies: proxies,
+		Logger: s.log.Logger, PerAddress: s.flags.perAddress, UnfinishedPerAddress: s.flags.unfinished, TrustedProxies: proxies,
 	}
 	s.publicDoor, s.adminDoor = httpapi.NewEntrance(version), httpapi.NewEntrance(version)
 	s.public, s.admin = httpapi.NewServer(s.publicDoor, limits), httpapi.NewServer(s.adminDoor, limits)
 	s.admin.ReadTimeout, s.admin.WriteTimeout = 10*time.Minute, 10*time.Minute // List uploads and profiles.
-	go func() { s.failed <- ended(s.public, public, s.flags.tlsCert, s.flags.tlsKey) }()
-	go func() { s.failed <- ended(s.admin, admin, "", "") }()
+	s.public.TLSConfig, s.admin.TLSConfig = publicTLS, adminTLS
+	go func() { s.failed <- ended(s.public, public) }()
+	go func() { s.failed <- ended(s.admin, admin) }()
+	return nil
 }
 
-func ended(server *http.Server, listener net.Listener, cert, key string) error {
+func ended(server *http.Server, listener net.Listener) error {
 	var err error
-	if cert != "" {
-		err = server.ServeTLS(listener, cert, key)
+	if server.TLSConfig != nil {
+		err = server.ServeTLS(listener, "", "")
 	} else {
 		err = server.Serve(listener)
 	}

@@ -79,6 +79,8 @@ var operationVerbs = []verb{
 	{path: "key list", short: "List API keys", method: http.MethodGet, url: "/admin/keys", admin: true, query: pageQuery, columns: []string{"keyId", "name", "prefix", "roles", "operator", "strict", "expiresAt", "status"}},
 	{path: "key rotate", short: "Give a key a second secret; the older one stays until the next rotation", method: http.MethodPost, url: "/admin/keys/{key-id}/rotate", args: []string{"key-id"}, admin: true},
 	{path: "key revoke", short: "Revoke a key", method: http.MethodDelete, url: "/admin/keys/{key-id}", args: []string{"key-id"}, admin: true},
+	{path: "log-level show", group: "operation", short: "Show what a node logs from", method: http.MethodGet, url: "/admin/log-level", admin: true},
+	{path: "log-level set", group: "operation", short: "Log from another level on, until the node ends", method: http.MethodPost, url: "/admin/log-level", admin: true, fields: []field{{flag: "level", required: true, help: "debug, info, warn or error"}}},
 	{path: "log-key rotate", group: "operation", short: "Sign the log's checkpoints with new keys from here on", method: http.MethodPost, url: "/admin/log-key/rotate", admin: true, fields: []field{{flag: "reason", required: true, help: "why"}}},
 	{path: "signing-key list", group: "operation", short: "List the keys that sign credentials", method: http.MethodGet, url: "/admin/signing-keys", admin: true, columns: []string{"kid", "state", "activateAt", "revokedAt"}},
 	{path: "signing-key rotate", short: "Publish a new signing key; it signs 24 hours later", confirm: "emergency", method: http.MethodPost, url: "/admin/signing-key/rotate", admin: true, fields: []field{{flag: "emergency", kind: "bool", help: "sign with it at once"}, {flag: "revoke", help: "kid whose tokens become BLOCK R2"}, {flag: "reason", help: "why"}}},
@@ -104,5 +106,6 @@ var describeCommands = map[string]string{
 	"review": "The review queue and dispositions", "audit": "Audit records: read, search, explain, replay, export, prove", "match": "Ask the sanctions list",
 	"clear": "Cleared pairs: false positives remembered", "policy": "The institution's policy", "whitelist": "The institution's whitelist",
 	"operator": "Operators", "ofac": "Sanctions lists: status, import, activate, roll back", "key": "API keys (admin listener)",
-	"log-key": "Keys that sign the log's checkpoints (admin listener)", "signing-key": "Keys that sign credentials (admin listener)", "cluster": "The cluster and its nodes", "clock": "The test clock",
+	"log-level": "What one node logs (admin listener)",
+	"log-key":   "Keys that sign the log's checkpoints (admin listener)", "signing-key": "Keys that sign credentials (admin listener)", "cluster": "The cluster and its nodes", "clock": "The test clock",
 }

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// doorFiles are the PEM files of one HTTPS listener. They are read again when they
+// change; what cannot be used changes nothing.
+type doorFiles struct {
+	cert, key string
+	clients   string // Authorities of clients' certificates; "": clients need none.
+}
+
+const (
+	doorLookEvery = 5 * time.Second
+	doorBadTold   = time.Hour // Between two log lines about files that stay bad.
+)
+
+// doorTLS is a listener's TLS: the certificate in use, and the files it came from.
+//
+// The files are looked at when a client connects, at most every five seconds: there is
+// no goroutine, and nobody waits but that client.
+type doorTLS struct {
+	files doorFiles
+	log   *slog.Logger
+	now   func() time.Time
+	used  atomic.Pointer[tls.Config]
+
+	mutex   sync.Mutex // Held by whoever looks; of what is below.
+	looked  time.Time
+	read    [3][]byte // Behind used.
+	badTold time.Time
+}
+
+// newDoorTLS reads the files for the first time.
+func newDoorTLS(files doorFiles, log *slog.Logger, now func() time.Time) (*doorTLS, error) {
+	d := &doorTLS{files: files, log: log, now: now, looked: now()}
+	read, config, err := files.load()
+	if err != nil {
+		return nil, err
+	}
+	d.read = read
+	d.used.Store(config)
+	return d, nil
+}
+
+// config is what a server is given.
+func (d *doorTLS) config() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			d.look()
+			return d.used.Load(), nil
+		},
+	}
+}
+
+// look reads the files again where it is time to.
+func (d *doorTLS) look() {
+	if !d.mutex.TryLock() {
+		return // Somebody looks.
+	}
+	defer d.mutex.Unlock()
+	now := d.now()
+	if now.Sub(d.looked) < doorLookEvery {
+		return
+	}
+	d.looked = now
+	read, config, err := d.files.load()
+	if err != nil {
+		if now.Sub(d.badTold) >= doorBadTold {
+			d.badTold = now
+			d.log.Warn("certificate files of a listener are of no use: the ones before them stay", "certificate", d.files.cert, "error", err)
+		}
+		return
+	}
+	d.badTold = time.Time{}
+	if bytes.Equal(read[0], d.read[0]) && bytes.Equal(read[1], d.read[1]) && bytes.Equal(read[2], d.read[2]) {
+		return
+	}
+	d.read = read
+	d.used.Store(config)
+	d.log.Info("certificate of a listener renewed", "certificate", d.files.cert, "until", config.Certificates[0].Leaf.NotAfter.UTC())
+}
+
+// load makes of the files what the listener serves with.
+func (f doorFiles) load() (read [3][]byte, _ *tls.Config, err error) {
+	for i, name := range []string{f.cert, f.key, f.clients} {
+		if name == "" {
+			continue
+		}
+		if read[i], err = os.ReadFile(name); err != nil {
+			return read, nil, err
+		}
+	}
+	pair, err := tls.X509KeyPair(read[0], read[1])
+	if err != nil {
+		return read, nil, fmt.Errorf("%s, %s: %w", f.cert, f.key, err)
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}}
+	if f.clients != "" {
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(read[2]) {
+			return read, nil, fmt.Errorf("%s holds no certificate", f.clients)
+		}
+		config.ClientCAs, config.ClientAuth = pool, tls.RequireAndVerifyClientCert
+		config.SessionTicketsDisabled = true // Each connection is judged by the authorities of now.
+	}
+	return read, config, nil
+}
+
+// checkDoors refuses, before any data is touched, listeners that could not serve or
+// would let anybody in.
+func (f *serveFlags) checkDoors() error {
+	if (f.tlsCert == "") != (f.tlsKey == "") {
+		return usage("--tls-cert and --tls-key go together")
+	}
+	if f.tlsCert != "" {
+		if _, _, err := (doorFiles{cert: f.tlsCert, key: f.tlsKey}).load(); err != nil {
+			return usage("--tls-cert, --tls-key: %w", err)
+		}
+	}
+	if a := f.adminTLS; a != (doorFiles{}) {
+		if a.cert == "" || a.key == "" || a.clients == "" {
+			return usage("--admin-cert, --admin-key and --admin-ca go together")
+		}
+		if _, _, err := a.load(); err != nil {
+			return usage("--admin-cert, --admin-key, --admin-ca: %w", err)
+		}
+		return nil
+	}
+	if local, err := onLoopback(f.admin); err != nil {
+		return usage("--admin: %w", err)
+	} else if !local && !f.dev {
+		return usage("--admin %s is not on loopback, and the listener asks for no key (metrics, profiles): give --admin-cert, --admin-key and --admin-ca, by which clients prove themselves", f.admin)
+	}
+	return nil
+}
+
+// onLoopback says whether only this machine reaches an address.
+func onLoopback(address string) (bool, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false, err
+	}
+	if host == "localhost" {
+		return true, nil
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback(), nil
+}
+
+// doors makes the TLS of both listeners; nil: plain.
+func (s *server) doors() (public, admin *tls.Config, err error) {
+	open := func(files doorFiles) *tls.Config {
+		if files.cert == "" {
+			return nil
+		}
+		d, failed := newDoorTLS(files, s.log.Logger, time.Now)
+		if failed != nil {
+			err = errors.Join(err, usage("certificates: %w", failed))
+			return nil
+		}
+		return d.config()
+	}
+	public = open(doorFiles{cert: s.flags.tlsCert, key: s.flags.tlsKey})
+	admin = open(s.flags.adminTLS)
+	return public, admin, err
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// listenerFiles makes an authority and one certificate of it for 127.0.0.1.
+func listenerFiles(t *testing.T) (dir string, files doorFiles) {
+	dir = t.TempDir()
+	_, err := makeAuthority(dir, "tests", 10, time.Now())
+	require.NoError(t, err)
+	issueFor(t, dir, "door", false)
+	return dir, doorFiles{cert: filepath.Join(dir, "door.pem"), key: filepath.Join(dir, "door.key")}
+}
+
+func issueFor(t *testing.T, dir, id string, renew bool) {
+	f := &issueFlags{dir: dir, id: id, days: 5, ips: []net.IP{net.IPv4(127, 0, 0, 1)}, renew: renew, newKey: renew}
+	_, err := f.issue(time.Now())
+	require.NoError(t, err)
+}
+
+// serveDoor serves behind the files and returns how to ask it anew, on a connection of its own.
+func serveDoor(t *testing.T, d *doorTLS, ca string) func(client ...tls.Certificate) (*tls.ConnectionState, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server := &http.Server{Handler: http.NotFoundHandler(), TLSConfig: d.config(), ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.ServeTLS(listener, "", "") }()
+	t.Cleanup(func() { _ = server.Close() })
+	pool := x509.NewCertPool()
+	authority, err := os.ReadFile(ca)
+	require.NoError(t, err)
+	require.True(t, pool.AppendCertsFromPEM(authority))
+	return func(client ...tls.Certificate) (*tls.ConnectionState, error) {
+		caller := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, Certificates: client}, ForceAttemptHTTP2: true, DisableKeepAlives: true}}
+		answer, err := caller.Get("https://" + listener.Addr().String() + "/")
+		if err != nil {
+			return nil, err
+		}
+		defer answer.Body.Close()
+		require.Equal(t, "HTTP/2.0", answer.Proto)
+		return answer.TLS, nil
+	}
+}
+
+// Renewed files are served to the next connection; what cannot be used changes nothing.
+func TestListenerCertificatesAreReadAgain(t *testing.T) {
+	dir, files := listenerFiles(t)
+	var said bytes.Buffer
+	log, err := newLogs(&said, "info", "text")
+	require.NoError(t, err)
+	now := time.Now()
+	d, err := newDoorTLS(files, log.Logger, func() time.Time { return now })
+	require.NoError(t, err)
+	ask := serveDoor(t, d, filepath.Join(dir, "ca.pem"))
+	serial := func() string {
+		t.Helper()
+		state, err := ask()
+		require.NoError(t, err)
+		return state.PeerCertificates[0].SerialNumber.String()
+	}
+	first := serial()
+	issueFor(t, dir, "door", true)
+	require.Equal(t, first, serial(), "not looked at yet")
+	now = now.Add(doorLookEvery)
+	second := serial()
+	require.NotEqual(t, first, second)
+	require.Contains(t, said.String(), "renewed")
+
+	require.NoError(t, os.WriteFile(files.cert, []byte("not PEM"), 0o600))
+	for range 3 {
+		now = now.Add(doorLookEvery)
+		require.Equal(t, second, serial())
+	}
+	require.Equal(t, 1, bytes.Count(said.Bytes(), []byte("of no use")))
+}
+
+// The admin listener asks for a certificate of the authority named, and of no other.
+func TestAdminListenerAsksForCertificates(t *testing.T) {
+	dir, files := listenerFiles(t)
+	files.clients = filepath.Join(dir, "ca.pem")
+	log, err := newLogs(os.Stderr, "error", "text")
+	require.NoError(t, err)
+	d, err := newDoorTLS(files, log.Logger, time.Now)
+	require.NoError(t, err)
+	ask := serveDoor(t, d, files.clients)
+	pair := func(of doorFiles) tls.Certificate {
+		certificate, err := tls.LoadX509KeyPair(of.cert, of.key)
+		require.NoError(t, err)
+		return certificate
+	}
+	_, err = ask()
+	require.Error(t, err, "none shown")
+	_, strange := listenerFiles(t)
+	_, err = ask(pair(strange))
+	require.Error(t, err)
+	_, err = ask(pair(files))
+	require.NoError(t, err)
+}
+
+func TestAdminOffLoopbackNeedsCertificates(t *testing.T) {
+	dir, files := listenerFiles(t)
+	for _, test := range []struct {
+		admin string
+		tls   doorFiles
+		dev   bool
+		says  string
+	}{
+		{admin: "127.0.0.1:8180"}, {admin: "[::1]:8180"}, {admin: "localhost:8180"},
+		{admin: "0.0.0.0:8180", says: "is not on loopback"}, {admin: ":8180", says: "is not on loopback"},
+		{admin: "10.0.0.1:8180", says: "is not on loopback"}, {admin: "example.org:8180", says: "is not on loopback"},
+		{admin: "0.0.0.0:8180", dev: true},
+		{admin: "0.0.0.0:8180", tls: files, says: "go together"},
+		{admin: "0.0.0.0:8180", tls: doorFiles{files.cert, files.key, files.key}, says: "holds no certificate"},
+		{admin: "0.0.0.0:8180", tls: doorFiles{files.cert, files.key, filepath.Join(dir, "ca.pem")}},
+	} {
+		f := &serveFlags{admin: test.admin, adminTLS: test.tls, dev: test.dev}
+		if test.says == "" {
+			require.NoError(t, f.checkDoors(), test)
+		} else {
+			require.ErrorContains(t, f.checkDoors(), test.says)
+		}
+	}
+}
+
+func TestLogsAreJSON(t *testing.T) {
+	var said bytes.Buffer
+	log, err := newLogs(&said, "info", "json")
+	require.NoError(t, err)
+	log.Debug("not yet")
+	log.level.Set(-4)
+	log.Debug("now", "took", 1500*time.Millisecond)
+	require.Contains(t, said.String(), `"level":"DEBUG","msg":"now","tookSeconds":1.5}`)
+	require.NotContains(t, said.String(), "not yet")
+	_, err = newLogs(&said, "info", "xml")
+	require.ErrorContains(t, err, "--log-format")
+	_, err = newLogs(&said, "loud", "text")
+	require.ErrorContains(t, err, "--log-level")
+}

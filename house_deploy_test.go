@@ -1,0 +1,265 @@
+package railguard
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+
+	"railguard/httpapi/exposition"
+)
+
+// What stands in deploy/ is checked by the tools that will read it, where they are
+// installed, and against the rest of the house everywhere.
+
+func text(t *testing.T, path string) string {
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(data)
+}
+
+// tool runs a program of the machine in a folder and fails where it finds fault.
+func tool(t *testing.T, folder, name string, args ...string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skip(name + " is not installed: not asked")
+	}
+	command := exec.Command(path, args...)
+	command.Dir = folder
+	command.Env = append(os.Environ(), "RAILGUARD_BIND=127.0.0.1:8090", "RAILGUARD_N1=127.0.0.1:1", "RAILGUARD_N2=127.0.0.1:2", "RAILGUARD_N3=127.0.0.1:3")
+	said, err := command.CombinedOutput()
+	require.NoError(t, err, "%s: %s", name, said)
+	return string(said)
+}
+
+// documents reads every document of a YAML file.
+func documents(t *testing.T, path string) []map[string]any {
+	var all []map[string]any
+	decoder := yaml.NewDecoder(strings.NewReader(text(t, path)))
+	for {
+		var one map[string]any
+		if err := decoder.Decode(&one); err != nil {
+			require.ErrorContains(t, err, "EOF", path)
+			return all
+		}
+		all = append(all, one)
+	}
+}
+
+// at follows keys and places through a document; nil where nothing stands.
+func at(value any, path ...any) any {
+	for _, step := range path {
+		switch s := step.(type) {
+		case string:
+			object, _ := value.(map[string]any)
+			value = object[s]
+		case int:
+			array, _ := value.([]any)
+			if s >= len(array) {
+				return nil
+			}
+			value = array[s]
+		}
+	}
+	return value
+}
+
+type alertRule struct {
+	Alert, Expr, For    string
+	Labels, Annotations map[string]string
+}
+
+func alertRules(t *testing.T) []alertRule {
+	var file struct {
+		Groups []struct{ Rules []alertRule }
+	}
+	require.NoError(t, yaml.Unmarshal([]byte(text(t, "deploy/prometheus/alerts.yml")), &file))
+	var all []alertRule
+	for _, group := range file.Groups {
+		all = append(all, group.Rules...)
+	}
+	require.NotEmpty(t, all)
+	return all
+}
+
+var metricName = regexp.MustCompile(`\brailguard_[a-z0-9_]+`)
+
+// requireMetrics holds that every metric an expression names is exposed.
+func requireMetrics(t *testing.T, expression, where string) {
+	t.Helper()
+	for _, name := range metricName.FindAllString(expression, -1) {
+		_, plain := exposition.Help[name]
+		for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+			base, cut := strings.CutSuffix(name, suffix)
+			_, known := exposition.Help[base]
+			plain = plain || cut && known
+		}
+		require.True(t, plain, "%s names %s, which no node exposes", where, name)
+	}
+}
+
+// Each alert asks for metrics that exist and has a section of the runbooks; each
+// section has its alert.
+func TestAlertsHaveRunbooks(t *testing.T) {
+	var headings, names []string
+	for _, match := range regexp.MustCompile(`(?m)^### (\w+)$`).FindAllStringSubmatch(text(t, "docs/RUNBOOKS.md"), -1) {
+		headings = append(headings, match[1])
+	}
+	for _, rule := range alertRules(t) {
+		requireMetrics(t, rule.Expr, rule.Alert)
+		require.Contains(t, []string{"critical", "warning"}, rule.Labels["severity"], rule.Alert)
+		require.NotEmpty(t, rule.Annotations["summary"], rule.Alert)
+		require.Equal(t, "docs/RUNBOOKS.md#"+strings.ToLower(rule.Alert), rule.Annotations["runbook"])
+		names = append(names, rule.Alert)
+	}
+	require.Equal(t, names, headings)
+}
+
+func TestDashboardsAskWhatIsExposed(t *testing.T) {
+	files, err := filepath.Glob("deploy/grafana/*.json")
+	require.NoError(t, err)
+	require.Len(t, files, 3)
+	for _, file := range files {
+		var board struct {
+			UID    string
+			Panels []struct {
+				Title   string
+				Targets []struct{ Expr string }
+			}
+		}
+		require.NoError(t, json.Unmarshal([]byte(text(t, file)), &board), file)
+		require.Equal(t, filepath.Base(file), board.UID+".json")
+		require.NotEmpty(t, board.Panels)
+		for _, panel := range board.Panels {
+			require.NotEmpty(t, panel.Targets, panel.Title)
+			for _, target := range panel.Targets {
+				require.NotEmpty(t, target.Expr, panel.Title)
+				requireMetrics(t, target.Expr, file+": "+panel.Title)
+			}
+		}
+	}
+}
+
+func TestPromtoolTakesTheAlerts(t *testing.T) {
+	tool(t, "deploy/prometheus", "promtool", "check", "rules", "alerts.yml")
+	tool(t, "deploy/prometheus", "promtool", "test", "rules", "alerts_test.yml")
+	tool(t, "deploy/prometheus", "promtool", "check", "config", "--syntax-only", "prometheus.yml")
+}
+
+func TestSystemdTakesTheUnit(t *testing.T) {
+	unit := text(t, "deploy/systemd/railguard.service")
+	for _, line := range []string{"RestartPreventExitStatus=2", "NoNewPrivileges=yes", "ProtectSystem=strict", "KillSignal=SIGTERM"} {
+		require.Contains(t, unit, "\n"+line+"\n")
+	}
+	// The program need not be installed here; another one stands for it.
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "railguard.service"), []byte(strings.ReplaceAll(unit, "/usr/bin/railguard", "/bin/true")), 0o600))
+	require.Empty(t, strings.TrimSpace(tool(t, folder, "systemd-analyze", "verify", "--man=no", "./railguard.service")))
+	said := tool(t, folder, "systemd-analyze", "security", "--offline=true", "--no-pager", "./railguard.service")
+	level := regexp.MustCompile(`Overall exposure level for railguard.service: ([0-9.]+)`).FindStringSubmatch(said)
+	require.NotNil(t, level, said)
+	score, err := strconv.ParseFloat(level[1], 64)
+	require.NoError(t, err)
+	require.LessOrEqual(t, score, 1.5, "of 10; higher is more exposed")
+}
+
+func TestBalancersTakeTheirFiles(t *testing.T) {
+	t.Run("haproxy", func(t *testing.T) { tool(t, "deploy/haproxy", "haproxy", "-c", "-f", "haproxy.cfg") })
+	t.Run("nginx", func(t *testing.T) {
+		folder := t.TempDir()
+		whole := "pid " + folder + "/pid; error_log stderr; events {} http { access_log off;\n" + text(t, "deploy/nginx/railguard.conf") + "}\n"
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "nginx.conf"), []byte(whole), 0o600))
+		tool(t, folder, "nginx", "-t", "-q", "-p", folder, "-c", filepath.Join(folder, "nginx.conf"))
+	})
+}
+
+// What a cluster needs of its orchestrator, whatever else its file says.
+func TestKubernetesHoldsWhatMatters(t *testing.T) {
+	const folder = "deploy/kubernetes/"
+	set := documents(t, folder+"statefulset.yaml")[0]
+	pod := at(set, "spec", "template", "spec")
+	container := at(pod, "containers", 0)
+	require.Equal(t, 3, at(set, "spec", "replicas"))
+	require.Equal(t, "Parallel", at(set, "spec", "podManagementPolicy"), "a cluster forms when all are there")
+	require.Equal(t, true, at(pod, "securityContext", "runAsNonRoot"))
+	require.Equal(t, true, at(container, "securityContext", "readOnlyRootFilesystem"))
+	require.Equal(t, []any{"ALL"}, at(container, "securityContext", "capabilities", "drop"))
+	require.Equal(t, "kubernetes.io/hostname", at(pod, "affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution", 0, "topologyKey"))
+	require.Equal(t, "/readyz", at(container, "readinessProbe", "httpGet", "path"))
+	require.Equal(t, "/livez", at(container, "livenessProbe", "httpGet", "path"))
+	require.Equal(t, false, at(pod, "enableServiceLinks"), "its variables would look like settings")
+	require.NotNil(t, at(set, "spec", "volumeClaimTemplates", 0))
+	nodes := documents(t, folder+"service.yaml")[1]
+	require.Equal(t, true, at(nodes, "spec", "publishNotReadyAddresses"), "nodes find each other before any is ready")
+	require.Equal(t, "None", at(nodes, "spec", "clusterIP"))
+	require.Equal(t, at(set, "spec", "serviceName"), at(nodes, "metadata", "name"))
+	require.Equal(t, 1, at(documents(t, folder+"disruption.yaml")[0], "spec", "maxUnavailable"))
+	listed := at(documents(t, folder+"kustomization.yaml")[0], "resources")
+	for _, file := range listed.([]any) {
+		require.NotEmpty(t, documents(t, folder+file.(string)))
+	}
+	tool(t, folder, "kubectl", "kustomize", ".")
+}
+
+// serverFlags are the flags that `railguard serve` declares.
+func serverFlags(t *testing.T) []string {
+	var all []string
+	for _, match := range regexp.MustCompile(`flags\.\w+Var\(&f\.[\w.]+, "([a-z-]+)"`).FindAllStringSubmatch(text(t, "cmd/railguard/serve.go"), -1) {
+		all = append(all, match[1])
+	}
+	require.Greater(t, len(all), 20)
+	return all
+}
+
+// Every setting in deploy/ is one that `railguard serve` knows.
+func TestDeployNamesSettings(t *testing.T) {
+	known := []string{"RAILGUARD_CLUSTER_SECRET_FILE", "RAILGUARD_BOOTSTRAP_KEY_FILE", "RAILGUARD_VERSION", "RAILGUARD_BIND", "RAILGUARD_N1", "RAILGUARD_N2", "RAILGUARD_N3"}
+	for _, flag := range serverFlags(t) {
+		known = append(known, "RAILGUARD_"+strings.ToUpper(strings.ReplaceAll(flag, "-", "_")))
+	}
+	setting := regexp.MustCompile(`RAILGUARD_[A-Z0-9_]+`)
+	for _, pattern := range []string{"docker/*", "compose/*.yml", "kubernetes/*.yaml", "systemd/*", "haproxy/*"} {
+		files, err := filepath.Glob("deploy/" + pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		for _, file := range files {
+			for _, name := range setting.FindAllString(text(t, file), -1) {
+				require.True(t, slices.Contains(known, name) || name == "RAILGUARD_FLAG", "%s names %s", file, name)
+			}
+		}
+	}
+}
+
+// Every flag of a server is in the operator's handbook, which says that each has its
+// environment twin; so is each variable that has no flag.
+func TestSettingsAreDocumented(t *testing.T) {
+	handbook := text(t, "docs/OPERATING.md")
+	for _, flag := range serverFlags(t) {
+		if flag != "dev" && flag != "test-clock-file" && flag != "test-clock" { // Not for operators.
+			require.True(t, strings.Contains(handbook, "--"+flag), "docs/OPERATING.md does not tell of --%s", flag)
+		}
+	}
+	for _, name := range []string{"RAILGUARD_URL", "RAILGUARD_KEY", "RAILGUARD_KEY_FILE", "RAILGUARD_ADMIN", "RAILGUARD_CLUSTER_SECRET", "RAILGUARD_BOOTSTRAP_KEY"} {
+		require.True(t, strings.Contains(handbook, name), "docs/OPERATING.md does not tell of %s", name)
+	}
+}
+
+// The image holds the binary of `make release`.
+func TestImageIsTheRelease(t *testing.T) {
+	image := text(t, "deploy/docker/Dockerfile")
+	for _, part := range []string{"CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOAMD64=v1", "GOARM64=v8.0", "-trimpath", "-buildvcs=false", "-s -w -buildid= -X main.version="} {
+		require.Contains(t, image, part)
+	}
+	require.Contains(t, text(t, "Makefile"), "RELEASE := CGO_ENABLED=0 GOFLAGS=-mod=readonly GOAMD64=v1 GOARM64=v8.0")
+	require.Contains(t, image, "\nFROM scratch\n")
+	require.Contains(t, image, "\nUSER 65532:65532\n")
+}

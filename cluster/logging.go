@@ -2,15 +2,21 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log"
 	"log/slog"
+	"strings"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
 )
 
-// raftLogger carries raft's lines into our log. Raft is chatty about ordinary
-// life (elections, retries), so its levels are kept and its text marked.
+// raftLogger carries raft's lines into our log, marked with their room.
+//
+// Raft calls loud what is ordinary life (elections, a peer that is being restarted), again
+// at each try. Those lines have a level of ours; every other keeps raft's, so that what
+// it says of a disk, and what a later version says anew, is as loud as it was.
 type raftLogger struct {
 	hclog.Logger // Answers what is not overridden: a null logger.
 	to           *slog.Logger
@@ -25,22 +31,107 @@ var slogLevels = map[hclog.Level]slog.Level{
 	hclog.Warn: slog.LevelWarn, hclog.Error: slog.LevelError,
 }
 
-// Log implements hclog.Logger.
-func (l *raftLogger) Log(level hclog.Level, msg string, args ...any) {
-	l.to.Log(context.Background(), slogLevels[level], msg, args...)
+// raftLevels are the levels of lines that raft calls louder than they are, by their text.
+var raftLevels = map[string]slog.Level{
+	// A peer is away, restarted or busy. Said at each try; "failed to contact" says it
+	// once, and status, readiness and metrics tell for how long.
+	"failed to appendEntries to":                                slog.LevelDebug,
+	"failed to pipeline appendEntries":                          slog.LevelDebug,
+	"failed to start pipeline replication to":                   slog.LevelDebug,
+	"failed to heartbeat to":                                    slog.LevelDebug,
+	"failed to make requestVote RPC":                            slog.LevelDebug,
+	"failed to decode incoming command":                         slog.LevelDebug,
+	"failed to flush response":                                  slog.LevelDebug,
+	"target does not support pre-vote RPC, treating as granted": slog.LevelDebug,
+	"appendEntries rejected, sending older logs":                slog.LevelDebug,
+	"previous log term mis-match":                               slog.LevelDebug,
+	"failed to get previous log":                                slog.LevelDebug, // Of a leader that is ahead; of the disk it is "failed to get log".
+	"failed to contact":                                         slog.LevelInfo,
+	"failed to send snapshot to":                                slog.LevelInfo,
+	"installSnapshot rejected to":                               slog.LevelInfo,
+	"peer has newer term, stopping replication":                 slog.LevelInfo,
+
+	// Elections, each a line or two.
+	"heartbeat timeout reached, starting election":                                                                   slog.LevelInfo,
+	"heartbeat timeout reached, not part of a stable configuration or a non-voter, not triggering a leader election": slog.LevelInfo,
+	"Election timeout reached, restarting election":                                                                  slog.LevelInfo,
+	"not part of stable configuration, aborting election":                                                            slog.LevelInfo,
+	"no known peers, aborting election":                                                                              slog.LevelInfo,
+	"new leader elected, stepping down":                                                                              slog.LevelInfo,
+	"duplicate requestVote from":                                                                                     slog.LevelInfo,
+	"clearing log suffix":                                                                                            slog.LevelInfo,
 }
 
-func (l *raftLogger) Trace(string, ...any)           {}
-func (l *raftLogger) Debug(msg string, args ...any)  { l.to.Debug(msg, args...) }
-func (l *raftLogger) Info(msg string, args ...any)   { l.to.Info(msg, args...) }
-func (l *raftLogger) Warn(msg string, args ...any)   { l.to.Warn(msg, args...) }
-func (l *raftLogger) Error(msg string, args ...any)  { l.to.Error(msg, args...) }
-func (l *raftLogger) IsTrace() bool                  { return false }
-func (l *raftLogger) IsDebug() bool                  { return l.enabled(slog.LevelDebug) }
-func (l *raftLogger) IsInfo() bool                   { return l.enabled(slog.LevelInfo) }
-func (l *raftLogger) IsWarn() bool                   { return l.enabled(slog.LevelWarn) }
-func (l *raftLogger) IsError() bool                  { return l.enabled(slog.LevelError) }
-func (l *raftLogger) With(args ...any) hclog.Logger  { return &raftLogger{l.Logger, l.to.With(args...)} }
+// raftFamilies are the same for lines that begin so.
+var raftFamilies = map[string]slog.Level{
+	"rejecting vote request":     slog.LevelInfo,
+	"rejecting pre-vote request": slog.LevelInfo,
+	"Shutdown node at ":          slog.LevelInfo,
+}
+
+// levelOfRaft is the level of one of raft's lines.
+func levelOfRaft(level slog.Level, msg string) slog.Level {
+	if level <= slog.LevelInfo {
+		return level
+	}
+	if ours, known := raftLevels[msg]; known {
+		return ours
+	}
+	for beginning, ours := range raftFamilies {
+		if strings.HasPrefix(msg, beginning) {
+			return ours
+		}
+	}
+	return level
+}
+
+// plainValues writes out what raft leaves to its own logger: formats, members, errors.
+func plainValues(args []any) []any {
+	plain := make([]any, len(args))
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case hclog.Format:
+			plain[i] = ""
+			if len(v) > 0 {
+				plain[i] = fmt.Sprintf(fmt.Sprint(v[0]), v[1:]...)
+			}
+		case raft.Server:
+			plain[i] = string(v.ID)
+		case error:
+			plain[i] = v.Error()
+		case fmt.Stringer:
+			plain[i] = v.String()
+		default:
+			plain[i] = arg
+		}
+	}
+	return plain
+}
+
+func (l *raftLogger) write(level slog.Level, msg string, args []any) {
+	if level = levelOfRaft(level, msg); l.enabled(level) {
+		l.to.Log(context.Background(), level, msg, plainValues(args)...)
+	}
+}
+
+// Log implements hclog.Logger.
+func (l *raftLogger) Log(level hclog.Level, msg string, args ...any) {
+	l.write(slogLevels[level], msg, args)
+}
+
+func (l *raftLogger) Trace(string, ...any)          {}
+func (l *raftLogger) Debug(msg string, args ...any) { l.write(slog.LevelDebug, msg, args) }
+func (l *raftLogger) Info(msg string, args ...any)  { l.write(slog.LevelInfo, msg, args) }
+func (l *raftLogger) Warn(msg string, args ...any)  { l.write(slog.LevelWarn, msg, args) }
+func (l *raftLogger) Error(msg string, args ...any) { l.write(slog.LevelError, msg, args) }
+func (l *raftLogger) IsTrace() bool                 { return false }
+func (l *raftLogger) IsDebug() bool                 { return l.enabled(slog.LevelDebug) }
+func (l *raftLogger) IsInfo() bool                  { return l.enabled(slog.LevelInfo) }
+func (l *raftLogger) IsWarn() bool                  { return l.enabled(slog.LevelWarn) }
+func (l *raftLogger) IsError() bool                 { return l.enabled(slog.LevelError) }
+func (l *raftLogger) With(args ...any) hclog.Logger {
+	return &raftLogger{l.Logger, l.to.With(plainValues(args)...)}
+}
 func (l *raftLogger) Named(string) hclog.Logger      { return l }
 func (l *raftLogger) ResetNamed(string) hclog.Logger { return l }
 func (l *raftLogger) enabled(level slog.Level) bool  { return l.to.Enabled(context.Background(), level) }

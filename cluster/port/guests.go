@@ -2,6 +2,7 @@ package port
 
 import (
 	"crypto/x509"
+	"errors"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -167,6 +168,10 @@ type refusals struct {
 }
 
 func (r *refusals) tell(log *slog.Logger, what string, conn net.Conn, err error) {
+	if errors.Is(err, net.ErrClosed) { // By this node: it stops, or made room.
+		log.Debug(what, "addr", conn.RemoteAddr().String(), "error", err)
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if time.Since(r.told[what]) < refusalsToldEvery {

@@ -84,7 +84,7 @@ not able to answer now, 70 the node gave up (disk, divergence, newer data).`,
 		&cobra.Group{ID: "compliance", Title: "Compliance and evidence:"},
 		&cobra.Group{ID: "operation", Title: "Operation:"},
 	)
-	root.AddCommand(newServe(), newDev(), newVersion())
+	root.AddCommand(newServe(), newDev(), newConfig(), newVersion())
 	root.AddCommand(clientCommands()...)
 	return root
 }

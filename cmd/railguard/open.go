@@ -155,22 +155,30 @@ func genesisOf(f *serveFlags, secrets *seal.Secrets, firstKey string) (func() wi
 // clusterSecret is RAILGUARD_CLUSTER_SECRET; a node that is meant to be alone may
 // do without and keeps one of its own.
 func clusterSecret(f *serveFlags) ([]byte, error) {
+	secret, err := givenSecret(f)
+	if err != nil || secret != "" {
+		return []byte(secret), err
+	}
+	secret, err = keptSecret(filepath.Join(f.data, secretFile))
+	return []byte(secret), err
+}
+
+// givenSecret is the cluster secret that was given; "" where the node keeps its own.
+func givenSecret(f *serveFlags) (string, error) {
 	secret, err := secretOf("RAILGUARD_CLUSTER_SECRET")
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	if secret != "" {
 		if len(secret) < 16 {
-			return nil, usage("RAILGUARD_CLUSTER_SECRET: at least 16 bytes")
+			return "", usage("RAILGUARD_CLUSTER_SECRET: at least 16 bytes")
 		}
-		return []byte(secret), nil
+		return secret, nil
 	}
-	path := filepath.Join(f.data, secretFile)
-	if _, err := os.Stat(path); err != nil && (f.bootstrapExpect != 1 || len(f.join) > 0) {
-		return nil, usage("RAILGUARD_CLUSTER_SECRET is not set (only a cluster of one, --bootstrap-expect 1, may do without)")
+	if _, err := os.Stat(filepath.Join(f.data, secretFile)); err != nil && (f.bootstrapExpect != 1 || len(f.join) > 0) {
+		return "", usage("RAILGUARD_CLUSTER_SECRET is not set (only a cluster of one, --bootstrap-expect 1, may do without)")
 	}
-	secret, err = keptSecret(path)
-	return []byte(secret), err
+	return "", nil
 }
 
 // keptSecret reads a secret file, making it on first use (0600).

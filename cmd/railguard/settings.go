@@ -36,25 +36,36 @@ func settleVerb(cmd *cobra.Command) error {
 }
 
 // settle fills flags that were not given from the environment and the file.
-func settle(cmd *cobra.Command) error {
-	return settleFrom(cmd, func(flag string) string { return os.Getenv(envName(flag)) })
-}
+func settle(cmd *cobra.Command) error { return settleFrom(cmd, serverEnvironment) }
+
+func serverEnvironment(flag string) string { return os.Getenv(envName(flag)) }
 
 func settleFrom(cmd *cobra.Command, environment func(flag string) string) error {
+	_, err := settleOrigins(cmd, environment)
+	return err
+}
+
+// settleOrigins is settleFrom, and tells where each value comes from: "flag",
+// "environment", "file"; of what is its default nothing.
+func settleOrigins(cmd *cobra.Command, environment func(flag string) string) (map[string]string, error) {
 	file, err := configFile(cmd)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	origins := map[string]string{}
 	var failed error
 	known := map[string]bool{}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		known[f.Name] = true
+		if f.Changed {
+			origins[f.Name] = "flag"
+		}
 		if f.Changed || failed != nil {
 			return
 		}
-		value, from := environment(f.Name), envName(f.Name)
+		value, from, origin := environment(f.Name), envName(f.Name), "environment"
 		if value == "" {
-			value, from = file[f.Name], "config file: "+f.Name
+			value, from, origin = file[f.Name], "config file: "+f.Name, "file"
 		}
 		if value == "" {
 			return
@@ -62,13 +73,14 @@ func settleFrom(cmd *cobra.Command, environment func(flag string) string) error 
 		if err := cmd.Flags().Set(f.Name, value); err != nil {
 			failed = usage("%s: %w", from, err)
 		}
+		origins[f.Name] = origin
 	})
 	for name := range file {
 		if !known[name] && failed == nil {
 			failed = usage("config file: unknown setting %q", name)
 		}
 	}
-	return failed
+	return origins, failed
 }
 
 // configFile reads --config: a YAML (or JSON) object of flag names and values.

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// newConfig is `railguard config`: the settings of a server, without starting it.
+func newConfig() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "config", Short: "Check and show the settings of a server", GroupID: "server",
+		Long: `Read flags, environment and --config as ` + "`railguard serve`" + ` would, and start nothing.
+It takes the flags of serve. Nothing is written, and no address is bound.`,
+		RunE: helpOnly,
+	}
+	cmd.AddCommand(newConfigShow(), newConfigCheck())
+	return cmd
+}
+
+func newConfigShow() *cobra.Command {
+	f := &serveFlags{}
+	cmd := &cobra.Command{
+		Use: "show", Short: "Print every setting, its value and where that comes from", Args: cobra.NoArgs,
+		Example: "  railguard config show --config /etc/railguard/railguard.yaml",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			origins, err := settleOrigins(cmd, serverEnvironment)
+			if err != nil {
+				return err
+			}
+			rows := settings(cmd.Flags(), origins)
+			for _, row := range rows {
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%-24s %-12s %s\n", row[0], row[2], row[1]); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	f.define(cmd.Flags())
+	return cmd
+}
+
+func newConfigCheck() *cobra.Command {
+	f := &serveFlags{}
+	cmd := &cobra.Command{
+		Use: "check", Short: "Say whether a server would start with these settings", Args: cobra.NoArgs,
+		Long: `Say whether a server would start with these settings: that each can be read, that
+they go together, that files of certificates can be used and secrets are there.
+RAILGUARD_ variables that name no setting are told; they may be misspelt.
+
+Exit code 0: it would start; 2: it would not.`,
+		Example: "  set -a; . /etc/railguard/railguard.env; railguard config check",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range strangeVariables(cmd.Flags(), os.Environ()) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s names no setting\n", name)
+			}
+			if err := errors.Join(settle(cmd), f.checkAll()); err != nil {
+				return &exitError{code: exitUsage, err: err}
+			}
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "ok")
+			return err
+		},
+	}
+	f.define(cmd.Flags())
+	return cmd
+}
+
+// checkAll is check and what a start would find out besides, nothing written.
+func (f *serveFlags) checkAll() error {
+	_, logErr := newLogs(os.Stderr, f.logLevel, f.logFormat)
+	_, proxiesErr := proxies(f.trustedProxies)
+	firstKey, keyErr := secretOf("RAILGUARD_BOOTSTRAP_KEY")
+	if firstKey != "" && len(firstKey) < bootstrapKeyMin {
+		keyErr = usage("RAILGUARD_BOOTSTRAP_KEY: at least %d characters", bootstrapKeyMin)
+	}
+	_, secretErr := givenSecret(f)
+	var itself error
+	if f.bootstrapExpect > 0 && f.data != "" {
+		itself = f.namesItself()
+	}
+	return errors.Join(f.check(), logErr, proxiesErr, keyErr, secretErr, itself)
+}
+
+// secretVariables are settings that have no flag, since a process's flags are everybody's
+// to read.
+var secretVariables = []string{"RAILGUARD_CLUSTER_SECRET", "RAILGUARD_BOOTSTRAP_KEY"}
+
+// otherVariables belong to verbs.
+var otherVariables = []string{"RAILGUARD_URL", "RAILGUARD_KEY", "RAILGUARD_KEY_FILE", "RAILGUARD_CA", "RAILGUARD_OUTPUT", "RAILGUARD_TIMEOUT"}
+
+// settings are name, value and origin of all that a server goes by; of secrets only whether
+// they are there.
+func settings(flags *pflag.FlagSet, origins map[string]string) [][3]string {
+	var rows [][3]string
+	flags.VisitAll(func(flag *pflag.Flag) {
+		if flag.Name == "help" || flag.Hidden && !flag.Changed {
+			return
+		}
+		origin := origins[flag.Name]
+		if origin == "" {
+			origin = "default"
+		}
+		rows = append(rows, [3]string{flag.Name, flag.Value.String(), origin})
+	})
+	for _, name := range secretVariables {
+		row := [3]string{name, "not set", "default"}
+		if os.Getenv(name) != "" {
+			row = [3]string{name, "(hidden)", "environment"}
+		} else if path := os.Getenv(name + "_FILE"); path != "" {
+			row = [3]string{name, "(hidden) " + path, "file"}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// strangeVariables are those of the environment that look like settings and are none.
+func strangeVariables(flags *pflag.FlagSet, environment []string) []string {
+	var strange []string
+	known := slices.Clone(otherVariables)
+	for _, name := range secretVariables {
+		known = append(known, name, name+"_FILE")
+	}
+	flags.VisitAll(func(flag *pflag.Flag) { known = append(known, envName(flag.Name)) })
+	for _, entry := range environment {
+		name, _, _ := strings.Cut(entry, "=")
+		if strings.HasPrefix(name, "RAILGUARD_") && !slices.Contains(known, name) {
+			strange = append(strange, name)
+		}
+	}
+	slices.Sort(strange)
+	return strange
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A setting is shown with where it comes from, a secret never.
+func TestConfigShow(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "railguard.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("issuer: acme\nhttp: 10.0.0.9:1\njoin: [a:1, b:2]\n"), 0o600))
+	t.Setenv("RAILGUARD_HTTP", "10.0.0.1:8080")
+	t.Setenv("RAILGUARD_CLUSTER_SECRET", "a secret that nobody shall read")
+	t.Setenv("RAILGUARD_BOOTSTRAP_KEY_FILE", "/etc/railguard/first-key")
+	out, code, err := run(t, "config", "show", "--id", "n1", "--config", file)
+	require.NoError(t, err)
+	require.Zero(t, code)
+	for _, line := range []string{
+		`(?m)^id +flag +n1$`, `(?m)^http +environment +10\.0\.0\.1:8080$`, `(?m)^issuer +file +acme$`, `(?m)^join +file +\[a:1,b:2\]$`,
+		`(?m)^log-level +default +info$`, `(?m)^RAILGUARD_CLUSTER_SECRET +environment +\(hidden\)$`,
+		`(?m)^RAILGUARD_BOOTSTRAP_KEY +file +\(hidden\) /etc/railguard/first-key$`,
+	} {
+		require.Regexp(t, line, out)
+	}
+	require.NotContains(t, out, "nobody shall read")
+}
+
+// What would not start is exit 2, with every reason; nothing is written.
+func TestConfigCheck(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	good := []string{"config", "check", "--id", "n1", "--data", data, "--bootstrap-expect", "1", "--public-url", "https://guard.example.org"}
+	t.Setenv("RAILGUARD_OFACDIR", "/misspelt")
+	out, code, err := run(t, good...)
+	require.NoError(t, err)
+	require.Zero(t, code)
+	require.Contains(t, out, "ok\n")
+	for _, test := range []struct {
+		add  []string
+		says string
+	}{
+		{[]string{"--log-format", "xml"}, "--log-format"},
+		{[]string{"--log-level", "loud"}, "--log-level"},
+		{[]string{"--tls-cert", "/nowhere"}, "--tls-cert"},
+		{[]string{"--admin", "0.0.0.0:1"}, "not on loopback"},
+		{[]string{"--trusted-proxies", "10.0.0.1"}, "--trusted-proxies"},
+		{[]string{"--bootstrap-expect", "3", "--cluster", "127.0.0.1:1"}, "RAILGUARD_CLUSTER_SECRET is not set"},
+		{[]string{"--public-url", ""}, "--public-url is required"},
+		{[]string{"--grace", "11m"}, "--grace"},
+	} {
+		_, code, err := run(t, append(append([]string{}, good...), test.add...)...)
+		require.Equal(t, exitUsage, code, test.add)
+		require.ErrorContains(t, err, test.says)
+	}
+	_, err = os.Stat(data)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.Equal(t, []string{"RAILGUARD_OFACDIR"}, strangeVariables(newServe().Flags(), []string{"RAILGUARD_OFACDIR=1", "RAILGUARD_OFAC_DIR=1", "RAILGUARD_KEY=1", "PATH=1", "RAILGUARD_CLUSTER_SECRET_FILE=1"}))
+}

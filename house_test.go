@@ -60,6 +60,7 @@ var importLaw = map[string][]string{
 	"httpapi/openapi":    {},
 	"httpapi/contract":   {"httpapi/openapi"}, // For tests alone.
 	"httpapi":            {"httpapi/lanes", "httpapi/openapi", "edge", "cluster/report", "cluster/timing", "httpapi/exposition", "ofac/judge", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/note"},
+	"console":            {"seal"},
 	"bench/conformance":  {"engine", "engine/credential", "audit/note", "audit/proof", "audit/examine"},
 	"bench/process":      {},
 	"bench/load":         {"bench/conformance", "bench/process", "engine", "engine/credential", "ofac"},
@@ -100,6 +101,8 @@ var externalLaw = map[string][]string{
 	"github.com/spf13/pflag":                  {"cmd/railguard"},
 	"github.com/stretchr/testify":             {"cluster/porttest", "cluster/sim"},
 	"github.com/anishathalye/porcupine":       {"bench/chaos"},
+	"github.com/chromedp/cdproto":             {}, // Tests of console alone.
+	"github.com/chromedp/chromedp":            {},
 	"github.com/HdrHistogram/hdrhistogram-go": {"bench/chaos", "bench/load"},
 }
 

@@ -37,7 +37,6 @@ type Deps struct {
 	Logger         *slog.Logger
 	LogLevel       *slog.LevelVar // Of Logger, to be changed while the node runs; nil: it cannot.
 	TrustedProxies []netip.Prefix // Whose X-Forwarded-For is believed.
-	Console        http.Handler   // Mounted at /console/; nil: none.
 	WriteDeadline  time.Duration  // 0: engine.WriteDeadline.
 	AdminToken     string         // Secret that counts as an admin key on the admin listener; "": none.
 	Neighbours     Neighbours     // nil: rates hold for this node alone.
@@ -155,10 +154,6 @@ func New(deps Deps) (*API, error) {
 	}
 	a.public = newListener(a, public, false)
 	a.admin = newListener(a, admin, true)
-	if deps.Console != nil {
-		a.public.mux.Handle("GET /console/", http.StripPrefix("/console", deps.Console))
-		a.public.guests = append(a.public.guests, "/console/")
-	}
 	return a, nil
 }
 
@@ -212,9 +207,8 @@ func (a *API) adminRoutes() []route {
 
 // listener is one mux and its border checks.
 type listener struct {
-	api    *API
-	mux    *http.ServeMux
-	guests []string // Path prefixes of handlers that are not ours.
+	api *API
+	mux *http.ServeMux
 }
 
 // resource is all methods of one path.
@@ -266,12 +260,6 @@ func allowed(routes []route) string {
 // path that is not exactly one of ours: ServeMux would answer those with a
 // redirect.
 func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	for _, prefix := range l.guests {
-		if strings.HasPrefix(r.URL.Path, prefix) || r.URL.Path+"/" == prefix {
-			l.mux.ServeHTTP(w, r)
-			return
-		}
-	}
 	if err := checkBorder(r); err != nil {
 		w.Header().Set("Connection", "close") // What follows on it may be read in two ways as well.
 		l.api.refuse(w, r, err)

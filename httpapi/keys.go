@@ -316,6 +316,23 @@ func roleList(roles uint8) []string {
 	return names
 }
 
+// showOwnKey is GET /v1/key: what the caller's key is and may do. What is shown of it is
+// no secret to whoever holds it.
+func showOwnKey(c *call) error {
+	var m strictjson.Members
+	m.Text("keyId", c.key.ID)
+	m.Text("name", c.key.Name)
+	m.Texts("roles", roleList(c.key.Roles))
+	m.TextOrNull("operator", c.key.Operator)
+	if c.key.expires == 0 {
+		m.Null("expiresAt")
+	} else {
+		m.Time("expiresAt", c.key.expires)
+	}
+	c.reply(http.StatusOK, m)
+	return nil
+}
+
 // parseRole returns the bit of a role's name, 0 for none.
 func parseRole(name string) uint8 {
 	for i, known := range roleNames {

@@ -131,6 +131,7 @@ func listRoutes() []route {
 
 func matchRoutes() []route {
 	return []route{
+		{method: http.MethodGet, path: "/v1/key", scope: scopeReference, roles: anyRole, handle: showOwnKey},
 		{method: http.MethodGet, path: "/v1/match", scope: scopeReference, roles: wire.RoleReviewer | wire.RolePolicy | wire.RoleAuditor, handle: matchName},
 		{method: http.MethodGet, path: "/v1/cleared", scope: scopeInstitution, roles: wire.RoleReviewer | wire.RoleAuditor | wire.RolePolicy, handle: listCleared},
 		{method: http.MethodPost, path: "/v1/cleared", scope: scopeInstitution, roles: wire.RoleReviewer, body: bodyObject, handle: clearPair},

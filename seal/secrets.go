@@ -21,7 +21,10 @@ const (
 	LabelSigningKey = "railguard signing key"
 	LabelLogSeed    = "railguard log seed"
 	LabelEIN        = "railguard ein"
-	labelCheck      = "railguard secret check"
+
+	LabelConsoleSession = "railguard console session"
+
+	labelCheck = "railguard secret check"
 )
 
 const (

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"railguard/cluster"
 	"railguard/cluster/datadir"
+	"railguard/console"
 	"railguard/fsm/wire"
 	"railguard/httpapi"
 	"railguard/ofac/keeper"
@@ -93,7 +95,15 @@ func (s *server) open() error {
 	if err != nil {
 		return errors.Join(err, s.node.Close())
 	}
-	return nil
+	s.console, err = f.console(s.api.Handler(), secrets)
+	return err
+}
+
+// console puts the officers' console in front of the public API.
+func (f *serveFlags) console(api http.Handler, secrets *seal.Secrets) (*console.Console, error) {
+	return console.New(console.Config{
+		API: api, Secrets: secrets, Secure: f.tlsCert != "" || strings.HasPrefix(f.publicURL, "https://"),
+	})
 }
 
 // checkSecret refuses to serve a cluster whose secret this is not: its signing

@@ -18,6 +18,7 @@ import (
 
 	"railguard/cluster"
 	"railguard/cluster/port"
+	"railguard/console"
 	"railguard/engine"
 	"railguard/httpapi"
 	"railguard/ofac/keeper"
@@ -119,6 +120,7 @@ type server struct {
 	log     *logs
 	node    *cluster.Node
 	api     *httpapi.API
+	console *console.Console // The public API with the console in front of it.
 	lists   listKeeper
 	public  *http.Server
 	admin   *http.Server
@@ -154,7 +156,7 @@ func serve(ctx context.Context, f *serveFlags) error {
 	if err := s.open(); err != nil {
 		return errors.Join(err, s.public.Close(), s.admin.Close())
 	}
-	s.publicDoor.Open(s.api.Handler())
+	s.publicDoor.Open(s.console)
 	s.adminDoor.Open(s.api.AdminHandler())
 	s.lists.Start()
 	s.log.Info("serving", "id", f.id, "http", publicListener.Addr().String(), "admin", adminListener.Addr().String(), "version", version)

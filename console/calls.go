@@ -1,0 +1,207 @@
+package console
+
+import (
+	"bytes"
+	"crypto/subtle"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+const (
+	tokenHeader = "X-Railguard-Console-Token"
+	pollHeader  = "X-Railguard-Console-Poll" // The page asks, not the person: no sign of life.
+
+	signInMax   = 4 << 10 // Bytes.
+	answerBound = 64 << 10
+	keyMax      = 256
+)
+
+// session signs in (POST), tells who is signed in (GET) and signs out (DELETE).
+func (c *Console) session(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	if foreign(r) {
+		refuse(w, http.StatusForbidden, "forbidden", "the console is called by its own pages alone")
+		return
+	}
+	switch r.Method {
+	case http.MethodGet:
+		c.whoIs(w, r)
+	case http.MethodPost:
+		c.signIn(w, r)
+	case http.MethodDelete:
+		if s, err := c.opened(r); err == nil && !s.proves(r) {
+			refuse(w, http.StatusForbidden, "forbidden", "the console's token is missing or another's")
+			return
+		}
+		c.forget(w, r)
+		reply(w, http.StatusOK, map[string]any{"signedIn": false})
+	default:
+		w.Header().Set("Allow", "GET, POST, DELETE")
+		refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "a session is read, begun and ended")
+	}
+}
+
+// signIn exchanges an API key for a session, once the API knows the key.
+func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Content-Type") != "application/json" { // No form of another site can send this.
+		refuse(w, http.StatusUnsupportedMediaType, "bad_request", "sign in with a JSON object")
+		return
+	}
+	var asked struct {
+		Key string `json:"key"`
+	}
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, signInMax))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&asked); err != nil || asked.Key == "" || len(asked.Key) > keyMax {
+		refuse(w, http.StatusBadRequest, "bad_request", "key must be an API key")
+		return
+	}
+	s := c.newSession(asked.Key)
+	answer := c.ask(r, s)
+	if answer.status != http.StatusOK {
+		answer.send(w)
+		return
+	}
+	if err := c.keep(w, r, s); err != nil {
+		refuse(w, http.StatusInternalServerError, "internal_error", "the session could not be sealed")
+		return
+	}
+	c.tell(w, s, answer)
+}
+
+// whoIs tells a page that was just loaded whom it works for. Nobody is no error.
+func (c *Console) whoIs(w http.ResponseWriter, r *http.Request) {
+	s, err := c.opened(r)
+	if err != nil {
+		reply(w, http.StatusOK, map[string]any{"signedIn": false})
+		return
+	}
+	answer := c.ask(r, s)
+	switch answer.status {
+	case http.StatusOK:
+		c.tell(w, s, answer)
+	case http.StatusUnauthorized: // Revoked or expired meanwhile.
+		c.forget(w, r)
+		reply(w, http.StatusOK, map[string]any{"signedIn": false})
+	default:
+		answer.send(w)
+	}
+}
+
+func (c *Console) tell(w http.ResponseWriter, s *session, answer *buffered) {
+	reply(w, http.StatusOK, map[string]any{
+		"signedIn": true, "token": s.Token, "key": json.RawMessage(answer.body.Bytes()),
+		"idleSeconds": int64(c.config.Idle / time.Second), "endsAt": time.Unix(s.Born, 0).Add(c.config.Longest).UTC().Format(time.RFC3339),
+	})
+}
+
+// call is one call to the API in the name of the session's key. What may be done is
+// the API's affair; that the call is the page's own is ours.
+func (c *Console) call(w http.ResponseWriter, r *http.Request, path string) {
+	w.Header().Set("Cache-Control", "no-store")
+	if foreign(r) {
+		refuse(w, http.StatusForbidden, "forbidden", "the console is called by its own pages alone")
+		return
+	}
+	s, err := c.opened(r)
+	if err != nil {
+		c.forget(w, r)
+		refuse(w, http.StatusUnauthorized, "unauthorized", "the session is over: sign in again")
+		return
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead && !s.proves(r) {
+		refuse(w, http.StatusForbidden, "forbidden", "the console's token is missing or another's")
+		return
+	}
+	if now := c.config.Now(); r.Header.Get(pollHeader) == "" && now.Sub(time.Unix(s.Seen, 0)) >= renewAfter {
+		s.Seen = now.Unix()
+		if err := c.keep(w, r, s); err != nil {
+			refuse(w, http.StatusInternalServerError, "internal_error", "the session could not be sealed")
+			return
+		}
+	}
+	c.config.API.ServeHTTP(w, translated(r, s, path, r.URL.RawQuery))
+}
+
+// translated is the same request to the API. Cookies stay here.
+func translated(r *http.Request, s *session, path, query string) *http.Request {
+	call := r.Clone(r.Context())
+	call.URL = &url.URL{Path: path, RawQuery: query}
+	call.RequestURI = call.URL.RequestURI()
+	for _, ours := range []string{"Cookie", tokenHeader, pollHeader} {
+		call.Header.Del(ours)
+	}
+	call.Header.Set("Authorization", "Bearer "+s.Key)
+	return call
+}
+
+// ask asks the API what the session's key is.
+func (c *Console) ask(r *http.Request, s *session) *buffered {
+	call := translated(r, s, "/v1/key", "")
+	call.Method, call.Body, call.ContentLength, call.TransferEncoding = http.MethodGet, http.NoBody, 0, nil
+	for _, name := range []string{"Content-Type", "Content-Length", "If-None-Match", "Idempotency-Key"} {
+		call.Header.Del(name)
+	}
+	answer := &buffered{head: make(http.Header), status: http.StatusOK}
+	c.config.API.ServeHTTP(answer, call)
+	return answer
+}
+
+// proves reports whether a write repeats the session's token: a page of another
+// site cannot read it, whatever cookies its browser would send.
+func (s *session) proves(r *http.Request) bool {
+	return subtle.ConstantTimeCompare([]byte(r.Header.Get(tokenHeader)), []byte(s.Token)) == 1
+}
+
+// foreign reports whether a browser says that the call is not of our own pages. A
+// caller that says nothing is no browser, or an old one that the token holds off.
+func foreign(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+		return false
+	}
+	return true
+}
+
+// buffered keeps an answer of the API.
+type buffered struct {
+	head   http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (b *buffered) Header() http.Header    { return b.head }
+func (b *buffered) WriteHeader(status int) { b.status = status }
+func (b *buffered) Write(p []byte) (int, error) {
+	if b.body.Len()+len(p) > answerBound {
+		return 0, io.ErrShortBuffer
+	}
+	return b.body.Write(p)
+}
+
+func (b *buffered) send(w http.ResponseWriter) {
+	for _, name := range []string{"Content-Type", "Retry-After", "X-Railguard-Outcome"} {
+		if value := b.head.Get(name); value != "" {
+			w.Header().Set(name, value)
+		}
+	}
+	w.WriteHeader(b.status)
+	_, _ = w.Write(b.body.Bytes())
+}
+
+func refuse(w http.ResponseWriter, status int, code, message string) {
+	reply(w, status, map[string]any{"error": code, "code": code, "message": message})
+}
+
+func reply(w http.ResponseWriter, status int, members map[string]any) {
+	body, err := json.Marshal(members)
+	if err != nil {
+		status, body = http.StatusInternalServerError, []byte(`{"code":"internal_error"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n'))
+}

@@ -1,0 +1,162 @@
+package console
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"railguard/seal"
+)
+
+// Root is where the console lives. It is the cookie's path too.
+const Root = "/console"
+
+const (
+	idleDefault    = 15 * time.Minute
+	longestDefault = 12 * time.Hour
+)
+
+// policy is the Content-Security-Policy of every answer below Root. Trusted Types
+// without a single policy: no text of anybody's can become markup or code.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// Config is what the console needs.
+type Config struct {
+	API     http.Handler  // The public API, which answers everything outside of Root too.
+	Secrets *seal.Secrets // Seals sessions; the same on all nodes.
+	Secure  bool          // Callers come by TLS: the cookie never travels without.
+
+	Idle    time.Duration    // Without a call of a person a session ends; 0: 15 minutes.
+	Longest time.Duration    // Of any session; 0: 12 hours.
+	Now     func() time.Time // nil: time.Now.
+}
+
+//go:embed web
+var web embed.FS
+
+// file is one embedded file as it is sent.
+type file struct {
+	data []byte
+	kind string
+	tag  string
+}
+
+// Console is an http.Handler. It is safe for concurrent use and keeps no state:
+// any node serves any session.
+type Console struct {
+	config Config
+	files  map[string]*file // By path below Root.
+	page   *file
+}
+
+// New returns the API with the console in front of it.
+func New(config Config) (*Console, error) {
+	if config.API == nil || config.Secrets == nil {
+		return nil, errors.New("console: API and secrets are required")
+	}
+	if config.Idle == 0 {
+		config.Idle = idleDefault
+	}
+	if config.Longest == 0 {
+		config.Longest = longestDefault
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	c := &Console{config: config, files: make(map[string]*file)}
+	err := fs.WalkDir(web, "web", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		return c.add(name)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("console: embedded files: %w", err)
+	}
+	c.page = c.files["/web/index.html"]
+	return c, nil
+}
+
+// kinds are the content types of embedded files: the machine's own table is not asked.
+var kinds = map[string]string{
+	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
+}
+
+func (c *Console) add(name string) error {
+	data, err := web.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	kind := kinds[path.Ext(name)]
+	if kind == "" {
+		return fmt.Errorf("%s has no content type", name)
+	}
+	sum := sha256.Sum256(data)
+	c.files["/"+name] = &file{data: data, kind: kind, tag: `"` + hex.EncodeToString(sum[:8]) + `"`}
+	return nil
+}
+
+// ServeHTTP answers what is below Root and leaves everything else to the API.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	below, ours := strings.CutPrefix(r.URL.Path, Root)
+	if !ours || below != "" && below[0] != '/' {
+		c.config.API.ServeHTTP(w, r)
+		return
+	}
+	head := w.Header()
+	head.Set("Content-Security-Policy", policy)
+	head.Set("X-Content-Type-Options", "nosniff")
+	head.Set("X-Frame-Options", "DENY") // For browsers that know no frame-ancestors.
+	head.Set("Referrer-Policy", "no-referrer")
+	head.Set("Cross-Origin-Opener-Policy", "same-origin")
+	head.Set("Cross-Origin-Resource-Policy", "same-origin")
+	head.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+	switch {
+	case r.URL.RawPath != "":
+		refuse(w, http.StatusNotFound, "not_found", "a path of the console has no escapes")
+	case below == "/session":
+		c.session(w, r)
+	case strings.HasPrefix(below, "/api/"):
+		c.call(w, r, "/v1/"+below[len("/api/"):])
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		head.Set("Allow", "GET, HEAD")
+		refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "pages are read, not changed")
+	case below == "":
+		http.Redirect(w, r, Root+"/", http.StatusPermanentRedirect)
+	default:
+		c.serve(w, r, below)
+	}
+}
+
+// serve sends an embedded file, or the one page there is: its modules read the
+// path and show what belongs to it, so that every view has an address.
+func (c *Console) serve(w http.ResponseWriter, r *http.Request, below string) {
+	found := c.files[below]
+	if found == nil {
+		if strings.HasPrefix(below, "/web/") {
+			refuse(w, http.StatusNotFound, "not_found", "no such file")
+			return
+		}
+		found = c.page
+	}
+	head := w.Header()
+	head.Set("Content-Type", found.kind)
+	head.Set("Cache-Control", "no-cache") // Asked for again each time: nodes may be of two versions.
+	head.Set("ETag", found.tag)
+	if r.Header.Get("If-None-Match") == found.tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	if r.Method == http.MethodHead {
+		return
+	}
+	_, _ = w.Write(found.data)
+}

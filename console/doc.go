@@ -1,0 +1,13 @@
+// Package console is the officers' console at /console: pages, a stylesheet and
+// modules that are embedded in the binary, and sessions in place of API keys.
+//
+// Purpose: a guest in front of the public API. It knows that API as any caller
+// does, by its paths; a call to /console/api/… is the same call to /v1/… with the
+// API key of the session in Authorization.
+//
+// Map: console.go routes and serves; session.go seals and reads the cookie;
+// calls.go signs in and translates calls; web/ is what the browser gets.
+//
+// May import: seal (the cookie is sealed with the cluster secret).
+// Never: httpapi, edge, the state; a rule of its own about who may do what.
+package console

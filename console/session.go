@@ -1,0 +1,97 @@
+package console
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"railguard/seal"
+)
+
+const (
+	cookieName  = "railguard-session"
+	cookieMax   = 2048 // Characters.
+	tokenBytes  = 16
+	renewAfter  = 30 * time.Second // A session is sealed anew at most this often.
+	clockSpread = 2 * time.Minute  // By how much nodes' clocks may differ.
+)
+
+var errNoSession = errors.New("no session")
+
+// session is what the cookie holds, sealed: the browser can neither read nor make
+// one. Every node opens what any node sealed.
+type session struct {
+	Key   string `json:"key"`   // The API key.
+	Token string `json:"token"` // What a write must repeat in a header.
+	Born  int64  `json:"born"`  // Unix seconds.
+	Seen  int64  `json:"seen"`  // Of the last call of a person.
+}
+
+// newSession begins a session for a key that the API knows.
+func (c *Console) newSession(key string) *session {
+	var random [tokenBytes]byte
+	_, _ = rand.Read(random[:]) // Never fails (crypto/rand).
+	now := c.config.Now().Unix()
+	return &session{Key: key, Token: base64.RawURLEncoding.EncodeToString(random[:]), Born: now, Seen: now}
+}
+
+// keep seals the session into the cookie.
+func (c *Console) keep(w http.ResponseWriter, r *http.Request, s *session) error {
+	plain, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	sealed, err := c.config.Secrets.Seal(seal.LabelConsoleSession, plain)
+	if err != nil {
+		return err
+	}
+	http.SetCookie(w, c.cookie(r, base64.RawURLEncoding.EncodeToString(sealed)))
+	return nil
+}
+
+// cookie is for the console alone, and no script reads it. It has no age: it ends
+// with the browser, or by what is sealed in it.
+func (c *Console) cookie(r *http.Request, value string) *http.Cookie {
+	return &http.Cookie{
+		Name: cookieName, Value: value, Path: Root, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		// A header that anybody can send makes the cookie stricter here, never laxer.
+		Secure: c.config.Secure || r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https"),
+	}
+}
+
+func (c *Console) forget(w http.ResponseWriter, r *http.Request) {
+	gone := c.cookie(r, "")
+	gone.MaxAge = -1
+	http.SetCookie(w, gone)
+}
+
+// opened reads the session of a request. A session that idled or lasted too long
+// is none.
+func (c *Console) opened(r *http.Request) (*session, error) {
+	cookies := r.CookiesNamed(cookieName)
+	if len(cookies) != 1 || len(cookies[0].Value) > cookieMax {
+		return nil, errNoSession
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(cookies[0].Value)
+	if err != nil {
+		return nil, errNoSession
+	}
+	plain, err := c.config.Secrets.Open(seal.LabelConsoleSession, sealed)
+	if err != nil {
+		return nil, errNoSession
+	}
+	s := new(session)
+	if err := json.Unmarshal(plain, s); err != nil || s.Key == "" || s.Token == "" {
+		return nil, errNoSession
+	}
+	now := c.config.Now()
+	born, seen := time.Unix(s.Born, 0), time.Unix(s.Seen, 0)
+	if now.Sub(seen) >= c.config.Idle || now.Sub(born) >= c.config.Longest || seen.Sub(now) > clockSpread {
+		return nil, errNoSession
+	}
+	return s, nil
+}

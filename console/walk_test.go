@@ -1,0 +1,245 @@
+package console_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// TestOfficersDay walks the day of two officers at two nodes of three: sign in, skim by
+// keyboard alone, approve, reject, escalate, lose a race, verify a proof, sign out.
+func TestOfficersDay(t *testing.T) {
+	browser(t)
+	s := cluster(t, 3)
+	d := s.morning()
+	dana, eric := s.key("Dana", "reviewer"), s.key("Eric", "reviewer")
+	w := s.window(0)
+	w.at("/case/"+d.name, "Sign in") // A link in a mail: it is there after the sign-in.
+	w.do(chromedp.SendKeys("#key", "rg_live_nobody\n", chromedp.ByQuery))
+	w.shows("[role=alert]", "not known")
+	w.do(chromedp.SendKeys("#key", dana+"\n", chromedp.ByQuery))
+	w.shows("h1", "$120 to Nikolas Maduro")
+	require.Equal(t, "", w.value("document.cookie"), "no script reads the session")
+	require.Equal(t, "0", w.value(`[...document.querySelectorAll('nav a')].filter((a) => ['Cluster', 'Operators ', 'Settings'].includes(a.textContent)).length`), "a reviewer sees no page of ops")
+
+	w.shows("#proof", "proof verified in your browser")
+	w.shows(".sentence", "could be “MADURO MOROS, Nicolas”")
+	require.Equal(t, "k", w.value(`[...document.querySelectorAll('.hit .sides > div:first-child mark')].map((m) => m.textContent).join('')`), "the letter that differs")
+	w.at("/case/"+d.limit, "$6,200")
+	w.shows(".sentence", "$6,200 is above the single payment limit of this agent, $5,000.")
+	w.shows("td", "$5,000")
+
+	// Skim and decide by keyboard alone.
+	w.at("/queue", "Queue")
+	w.shows("#totals", "7 cases")
+	w.press("j")
+	w.shows(".preview .sentence", "attested")
+	w.press("k")
+	w.shows(".preview .sentence", "could be")
+	w.press("a")
+	w.shows("dialog .action", "Approve the payment of $120 to Nikolas Maduro")
+	w.shows("dialog", "Today’s list")
+	w.press("\r") // The button has the focus.
+	w.shows(".toast", "Approved")
+	w.shows("#totals", "6 cases")
+	record := s.call(2, s.Key, "GET", "/v1/audit/"+d.name+"?consistency=leader", "", 200)
+	require.Equal(t, "APPROVED", record["disposition"])
+	require.Equal(t, "Dana", record["reviewedBy"])
+
+	// The case that stood behind it is selected; a rejection wants a reason.
+	w.shows(".preview .sentence", "attested")
+	w.click(".preview button.bad")
+	w.shows("dialog .action", "Reject the payment of $15,000")
+	w.click("dialog button[type=submit]")
+	require.Equal(t, "true", w.value(`document.querySelector('dialog').open`), "no rejection without a reason")
+	w.do(chromedp.SendKeys("dialog textarea", "Nobody attested it, and nobody expects it. jkarsnx?", chromedp.ByQuery))
+	require.Contains(t, w.value(`document.querySelector('dialog textarea').value`), "jkarsnx?", "shortcuts are inert in inputs")
+	w.click("dialog button[type=submit]")
+	w.shows("#totals", "5 cases")
+	require.Equal(t, "REJECTED", s.call(1, s.Key, "GET", "/v1/audit/"+d.stale+"?consistency=leader", "", 200)["disposition"])
+
+	// Lose a race to another officer at another node.
+	w.at("/case/"+d.limit, "$6,200")
+	w.click("button.warn")
+	w.shows("dialog .action", "Escalate as suspicious")
+	w.do(chromedp.SendKeys("dialog textarea", "A pattern.", chromedp.ByQuery))
+	s.call(1, eric, "POST", "/v1/reviews/"+d.limit, `{"disposition":"APPROVED","reviewedBy":"Eric"}`, 200)
+	w.click("dialog button[type=submit]")
+	w.shows("dialog .lost", "Eric was faster")
+	w.shows("dialog .lost", "APPROVED")
+	require.Equal(t, "A pattern.", w.value(`document.querySelector('dialog textarea').value`), "the dialog keeps what she wrote")
+	w.click("dialog .lost a")
+	w.shows(".note", "by Eric")
+
+	// Someone else's claim is told; escalation.
+	s.call(1, eric, "POST", "/v1/queue/"+d.model+"/claim", `{"assignee":"Eric"}`, 200)
+	w.at("/case/"+d.model, "$300")
+	w.shows(".note.warn", "Eric is working on this case")
+	w.press("s")
+	w.shows("dialog .note.warn", "Eric is working on this case")
+	w.do(chromedp.SetValue("dialog textarea", "Another model, another pattern.", chromedp.ByQuery))
+	w.click("dialog button[type=submit]")
+	w.shows(".note", "ESCALATED")
+	w.shows("#proof", "proof verified in your browser") // The disposition's leaf too.
+
+	// The rest at once, each by itself.
+	w.at("/queue", "Queue")
+	w.shows("#totals", "3 cases")
+	w.do(chromedp.Evaluate(`document.querySelectorAll('.row input').forEach((box) => box.click())`, nil))
+	w.shows(".bulk", "3 selected")
+	w.click(".bulk button.bad")
+	w.do(chromedp.SendKeys("dialog textarea", "Not over this chain.", chromedp.ByQuery))
+	s.call(2, eric, "POST", "/v1/reviews/"+d.more[0], `{"disposition":"APPROVED","reviewedBy":"Eric"}`, 200)
+	w.click("dialog button[type=submit]")
+	w.shows("dialog", "Eric was faster: APPROVED")
+	w.shows("dialog button[type=submit]", "Done")
+	w.click("dialog button[type=submit]")
+	for _, id := range d.more[1:] {
+		require.Equal(t, "REJECTED", s.call(0, s.Key, "GET", "/v1/audit/"+id, "", 200)["disposition"])
+	}
+
+	// What happens elsewhere shows up by itself; another node serves the same session.
+	w.shows("#totals", "Nothing is waiting")
+	w.origin = "http://" + s.Nodes[1].HTTP
+	w.at("/queue", "Queue")
+	w.click(".menu summary")
+	w.click(".menu button")
+	w.shows("h1", "Sign in")
+	w.do(chromedp.Reload())
+	w.shows("h1", "Sign in")
+	w.clean()
+}
+
+// TestShortcutsAndRefresh: single keys can be switched off (WCAG 2.1.4), and a queue that
+// changes elsewhere does not move what is being read.
+func TestShortcutsAndRefresh(t *testing.T) {
+	browser(t)
+	s := cluster(t, 1)
+	d := s.morning()
+	w := s.window(0)
+	w.signIn(s.key("Dana", "reviewer"))
+	w.at("/queue", "Queue")
+	w.press("j")
+	w.shows(".row.selected", "Fjord")
+	w.click(".menu summary")
+	w.click(".menu input[type=checkbox]")
+	w.at("/queue", "Queue")
+	w.shows("#totals", "7 cases")
+	w.shows(".row.selected", "Maduro")
+	w.press("j", "a")
+	require.Equal(t, "false", w.value(`document.querySelector('dialog') !== null || document.querySelector('.row.selected').innerText.includes('Fjord')`))
+	w.click(".menu summary")
+	w.click(".menu input[type=checkbox]")
+
+	// A case decided elsewhere leaves, what is being read stays selected.
+	w.click("#" + d.stale + " a")
+	w.shows("h1", "$15,000")
+	w.at("/queue", "Queue")
+	w.press("j", "j")
+	w.shows(".row.selected", "Northwind")
+	s.call(0, s.Key, "POST", "/v1/reviews/"+d.name, `{"disposition":"REJECTED","reviewedBy":"Eric"}`, 200)
+	w.shows("#totals", "6 cases")
+	w.shows(".row.selected", "Northwind")
+	require.Contains(t, w.value(`document.getElementById('said').textContent`), "1 decided elsewhere")
+	w.clean()
+}
+
+// axeVersion is the accessibility checker's; it is fetched by the test and never kept here.
+const axeVersion = "4.10.3"
+
+// axe is the checker's source from the user's cache folder, fetched there at need.
+func axe(t *testing.T) string {
+	cache, err := os.UserCacheDir()
+	require.NoError(t, err)
+	folder := filepath.Join(cache, "railguard-axe", axeVersion)
+	file := filepath.Join(folder, "package", "axe.min.js")
+	if text, err := os.ReadFile(file); err == nil {
+		return string(text)
+	}
+	if _, err := exec.LookPath("npm"); err != nil {
+		t.Skip("no npm on this machine: accessibility is not checked")
+	}
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	pack := exec.CommandContext(ctx, "npm", "pack", "--silent", "axe-core@"+axeVersion)
+	pack.Dir = folder
+	if output, err := pack.CombinedOutput(); err != nil {
+		t.Skipf("axe-core cannot be fetched: accessibility is not checked: %s", output)
+	}
+	unpack := exec.Command("tar", "xzf", "axe-core-"+axeVersion+".tgz")
+	unpack.Dir = folder
+	output, err := unpack.CombinedOutput()
+	require.NoError(t, err, string(output))
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// TestAccessibility: axe-core finds nothing of level A or AA on any page, light or dark,
+// on a desk or a phone, and in the dialogs.
+func TestAccessibility(t *testing.T) {
+	browser(t)
+	source := axe(t)
+	s := cluster(t, 1)
+	d := s.morning()
+	w := s.window(0)
+	w.do(page.SetBypassCSP(true)) // For the checker alone; the other tests walk with it.
+	check := func(where string) {
+		t.Helper()
+		for _, look := range []string{"light", "dark"} {
+			w.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look}, {Name: "prefers-reduced-motion", Value: "reduce"}}))
+			var found string
+			w.do(chromedp.Evaluate(source+`;0`, nil), chromedp.Evaluate(`axe.run(document, {runOnly: {type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']}}).then((r) =>
+				JSON.stringify(r.violations.map((v) => [v.id, v.help, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + ' ' + (n.any[0]?.message ?? ''))])))`, &found, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+			var violations []any
+			require.NoError(t, json.Unmarshal([]byte(found), &violations))
+			if len(violations) > 0 {
+				t.Errorf("%s, %s: %s", where, look, found)
+			}
+		}
+	}
+	w.at("/", "Sign in")
+	check("sign-in")
+	w.signIn(s.Key)
+	walk := func(kind string) {
+		for _, p := range [][2]string{
+			{"/", "Overview"}, {"/queue", "Queue"}, {"/case/" + d.name, "$120"}, {"/case/" + d.limit, "$6,200"}, {"/match?name=Nikolas%20Maduro", "Match"}, {"/lists", "Lists"}, {"/agents", "Agents"},
+			{"/agents/" + d.runner, "Treasury"}, {"/fleets", "Fleets"}, {"/fleets/" + d.fleet, "Europe"}, {"/users/" + d.user, "Users"}, {"/operators", "Operators"}, {"/policy", "Policy"},
+			{"/activity", "Activity"}, {"/cluster", "Cluster"}, {"/playground", "Playground"}, {"/nowhere", "No such page"},
+		} {
+			w.at(p[0], p[1])
+			if p[1] == "Match" {
+				w.shows("h2", "Answer")
+			}
+			check(kind + " " + p[0])
+		}
+	}
+	walk("desk")
+	w.at("/case/"+d.name, "$120")
+	w.do(chromedp.Evaluate(`document.querySelectorAll('details').forEach((x) => { x.open = true; })`, nil))
+	check("everything unfolded")
+	for _, button := range []string{"button.good", "button.bad"} {
+		w.at("/case/"+d.name, "$120")
+		w.click(button)
+		w.do(chromedp.WaitVisible("dialog", chromedp.ByQuery))
+		check("dialog of " + button)
+	}
+	w.do(emulation.SetDeviceMetricsOverride(390, 844, 2, true))
+	for _, path := range []string{"/queue", "/case/" + d.name, "/"} {
+		w.at(path, "")
+		check("phone " + path)
+		require.LessOrEqual(t, w.value(`document.documentElement.scrollWidth - innerWidth`), "0", fmt.Sprintf("%s is wider than a phone", path))
+	}
+}

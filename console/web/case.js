@@ -1,0 +1,192 @@
+// One case on one page, in the order in which an officer asks.
+
+import {h, put, money, when, badge, bar, table, facts, field, toast, ruleShort, dialog} from './dom.js';
+import * as api from './api.js';
+import {sentence, deciding, ladderView, hitView, payment} from './words.js';
+import {decide, verbs, officer} from './decide.js';
+import {verify} from './proof.js';
+import {keys} from './keys.js';
+
+/** load gathers what the key may see of a case. */
+export async function load(id) {
+  const [record, explained, open] = await Promise.all([
+    api.call(`/audit/${id}`), api.maybe(`/audit/${id}/explain`),
+    api.may('reviewer', 'auditor') ? api.maybe(`/queue${api.query({q: id, limit: 1})}`) : null,
+  ]);
+  const claim = open?.data?.find((item) => item.txnId === id) ?? null;
+  return {record, ladder: explained?.ladder ?? null, claim};
+}
+
+/** hits shows the case's hits; compared is told how many are not marked as looked at. */
+export async function hits(record, marks) {
+  const found = record.matches ?? [];
+  if (found.length === 0) return null;
+  const q = record._request ?? {};
+  let now = null;
+  if (q.cpName && api.may('reviewer', 'policy', 'auditor')) {
+    now = await api.call(`/match${api.query({name: q.cpName, cpType: q.cpType, cpCountry: q.cpCountry, cpDateOfBirth: q.cpDateOfBirth, explain: 'true'})}`).catch(() => null);
+  }
+  return h('section', {class: 'card'}, h('h2', null, found.length === 1 ? 'The hit' : `${found.length} hits`),
+    h('p', {class: 'quiet'}, `List version ${record.listVersion} (${record.ofacSource ?? 'source unknown'}), matcher ${record.matcherVersion}. Letters that differ are marked.`),
+    record.partiesUnavailable && h('p', {class: 'note warn'}, record.partiesUnavailable),
+    found.map((match) => {
+      const box = h('input', {type: 'checkbox'});
+      marks?.push(box);
+      const asked = match.party === 'operator' ? record.operatorLegalName : match.party === 'user' ? record.userName : q.cpName ?? q.cpWallet;
+      return hitView(match, asked, (record.parties ?? []).find((p) => p.uid === match.uid), now?.matches?.find((m) => m.uid === match.uid && (m.alias ?? m.name) === (match.alias ?? match.name)),
+        h('div', {class: 'actions left'}, h('label', null, box, ' I have compared this hit'),
+          api.may('reviewer') && api.whole() && q.cpName && h('button', {type: 'button', onclick: () => clearPair(q.cpName, match)}, 'Clear this pair …')));
+    }));
+}
+
+function clearPair(name, match) {
+  const reason = h('textarea', {name: 'reason', rows: 3, required: true, maxlength: 8192});
+  const until = h('input', {name: 'until', type: 'date', required: true, value: new Date(Date.now() + 365 * 86400e3).toISOString().slice(0, 10)});
+  dialog('Clear this pair?', [h('p', {class: 'action'}, `“${name}” is not ${match.name} (entry ${match.uid}). Rule R21 stays quiet for this name and this entry alone; never a BLOCK.`),
+    field('Why (obligatory)', reason), field('Until', until, 'The pair ends then, and at once when the entry changes.')], 'Clear the pair', 'warn', async () => {
+    await api.call('/cleared', {method: 'POST', body: {name, uid: match.uid, reason: reason.value.trim(), expiresAt: until.value, clearedBy: officer()}});
+    toast('The pair is cleared.');
+  });
+}
+
+async function history(record) {
+  const q = record._request ?? {};
+  const from = new Date(Date.parse(record.screenedAt) - 30 * 86400e3).toISOString();
+  const ask = (members) => api.maybe(`/audit${api.query({...members, from, limit: 10})}`).catch(() => null);
+  const [cp, agent] = await Promise.all([
+    q.cpWallet ? ask({wallet: q.cpWallet}) : q.cpName ? ask({name: q.cpName}) : null, record.agentId ? ask({agentId: record.agentId}) : null]);
+  const rows = (page) => (page?.data ?? []).filter((r) => r.txnId !== record.txnId).map((r) => [
+    h('a', {href: `/console/case/${r.txnId}`}, when(r.screenedAt)), badge(r.verdict), r.rule ? ruleShort(r.rule) : '–', money((r._request ?? r).amount), (r._request ?? r).cpName ?? (r._request ?? r).cpWallet ?? '–',
+    r.disposition ? badge(r.disposition) : '–', r.reviewedBy ?? '–']);
+  const heads = ['When', 'Verdict', 'Rule', 'Amount', 'To', 'Decided', 'By'];
+  return h('section', {class: 'card'}, h('h2', null, 'The 30 days before'),
+    h('h3', null, 'This counterparty'), cp ? table('Payments to this counterparty', heads, rows(cp)) : h('p', {class: 'quiet'}, 'The payment names no counterparty.'),
+    h('h3', null, 'This agent'), agent ? table('Payments of this agent', heads, rows(agent)) : h('p', {class: 'quiet'}, 'Not to be seen with this key.'));
+}
+
+async function spend(record) {
+  if (!record.agentId) return null;
+  const limits = await api.maybe(`/agents/${record.agentId}/limits`);
+  if (!limits) return null;
+  return h('section', {class: 'card'}, h('h2', null, 'Spent today'), bar('This agent', limits.spentUSDC, limits.heldUSDC, limits.dailyLimitUSDC),
+    (limits.ancestors ?? []).map((a) => bar(`Parent ${a.agentId ?? ''}`, a.spentUSDC, a.heldUSDC, a.dailyLimitUSDC)),
+    limits.fleet && bar(`Fleet ${limits.fleet.fleetId ?? ''}`, limits.fleet.spentUSDC ?? limits.fleet.spentTodayUSDC, limits.fleet.heldUSDC, limits.fleet.dailyLimitUSDC),
+    h('p', {class: 'quiet'}, `Single payments up to ${money(limits.maxSingleTxUSDC)}.`));
+}
+
+function parties(record) {
+  const chain = (record.chain ?? []).map((x) => (typeof x === 'string' ? x : x.agentId));
+  const q = record._request ?? {};
+  return h('section', {class: 'card'}, h('h2', null, 'Who pays whom'),
+    h('ol', {class: 'chain'}, h('li', null, h('span', {class: 'quiet'}, 'operator'), ` ${record.operatorLegalName ?? '–'}`),
+      chain.slice().reverse().filter((id) => id !== record.agentId).map((id) => h('li', null, h('span', {class: 'quiet'}, 'parent '), h('a', {href: `/console/agents/${id}`}, id))),
+      h('li', null, h('span', {class: 'quiet'}, 'agent '), record.agentId ? h('a', {href: `/console/agents/${record.agentId}`}, record.agentName ?? record.agentId) : '–', ` (${record.agentType ?? '?'}) `, record.credentialStatus && badge(record.credentialStatus)),
+      record.userId && h('li', null, h('span', {class: 'quiet'}, 'user '), h('a', {href: `/console/users/${record.userId}`}, record.userId)),
+      h('li', null, h('span', {class: 'quiet'}, 'counterparty'), ` ${q.cpName ?? '–'}`)),
+    facts([['Wallet', q.cpWallet && h('span', {class: 'mono'}, q.cpWallet)], ['Type', q.cpType], ['Country', q.cpCountry], ['Date of birth', q.cpDateOfBirth], ['Address', q.cpAddress], ['Chain', q.chain], ['Rail', q.rail],
+      ['Protocol', q.protocol], ['Reference', q.paymentRef]].filter(([, v]) => v)));
+}
+
+/** proofBadge verifies inclusion in this browser. */
+function proofBadge(id) {
+  const state = h('span', {class: 'badge plain', id: 'proof'}, 'proof not checked');
+  const check = async () => {
+    state.className = 'badge plain';
+    put(state, 'checking …');
+    try {
+      const proof = await api.call(`/audit/${id}/proof`, {poll: true});
+      const got = await verify(proof);
+      state.className = 'badge good';
+      put(state, 'proof verified in your browser');
+      state.title = `${got.leaves} leaf/leaves lead to the root of the log's tree of ${got.size}. Signature: ${got.signature ? 'good' : 'not checked by this browser'}.`;
+    } catch (error) {
+      state.className = 'badge bad';
+      put(state, `proof not verified: ${error.message}`);
+    }
+  };
+  check();
+  return h('span', null, state, ' ', h('button', {type: 'button', class: 'small', onclick: check}, 'Check again'));
+}
+
+function comments(record, reload) {
+  const text = h('textarea', {name: 'comment', rows: 2, required: true, maxlength: 8192});
+  return h('section', {class: 'card'}, h('h2', null, 'Comments'),
+    (record.comments ?? []).length === 0 ? h('p', {class: 'quiet'}, 'None yet.') :
+      h('ul', {class: 'comments'}, record.comments.map((c) => h('li', null, h('strong', null, c.by ?? c.actorKeyId ?? ''), ' ', when(c.time), h('p', null, c.comment)))),
+    api.may('reviewer') && record.verdict === 'REVIEW' && h('form', {onsubmit: async (event) => {
+      event.preventDefault();
+      try {
+        await api.call(`/queue/${record.txnId}/comment`, {method: 'POST', body: {comment: text.value.trim(), by: officer()}});
+        toast('Comment recorded.');
+        reload();
+      } catch (error) {
+        toast(error.message, 'bad');
+      }
+    }}, field('Add a comment', text), h('button', {type: 'submit'}, 'Comment')));
+}
+
+/** claimView tells whose case it is and lets it be taken or given back. */
+function claimView(record, claim, reload) {
+  if (record.disposition || record.verdict !== 'REVIEW' || !api.may('reviewer')) return null;
+  const mine = claim?.assignee === officer();
+  const act = async (verb, body) => {
+    try {
+      await api.call(`/queue/${record.txnId}/${verb}`, {method: 'POST', body});
+      reload();
+    } catch (error) {
+      toast(error.code === 'claimed_by_other' ? `${error.body.assignee ?? 'Somebody'} has claimed this case.` : error.message, 'bad');
+    }
+  };
+  return h('span', {class: 'claim'}, claim?.assignee ?
+    [badge('claimed'), ` ${mine ? 'by you' : `by ${claim.assignee}`}`, claim.leaseUntil ? [' until ', when(claim.leaseUntil)] : '', ' ',
+      h('button', {type: 'button', class: 'small', onclick: () => act('release', mine ? {by: officer()} : {by: officer(), force: true})}, mine ? 'Give back' : 'Free it')] :
+    h('button', {type: 'button', class: 'small', onclick: () => act('claim', {assignee: officer()})}, 'Claim for ten minutes'));
+}
+
+export async function showCase(place, {id}, go) {
+  const marks = [];
+  const reload = async () => {
+    const next = h('div', {class: 'page'});
+    marks.length = 0;
+    await draw(next);
+    place.replaceChildren(...next.childNodes);
+  };
+  let current = null;
+  async function draw(into) {
+    const {record, ladder, claim} = await load(id);
+    current = {record, claim};
+    const undecided = record.verdict === 'REVIEW' && !record.disposition;
+    const act = (disposition) => decide(record, disposition, {claim, unseen: marks.filter((m) => !m.checked).length, then: reload});
+    put(into, h('div', {class: 'titlebar'}, h('h1', null, payment(record)), badge(record.verdict), record.disposition && badge(record.disposition), record.sarEscalated && !record.disposition && badge('ESCALATE_SAR')),
+      h('p', {class: 'sentence'}, sentence(record, ladder)),
+      claim?.assignee && claim.assignee !== officer() && h('p', {class: 'note warn'}, `${claim.assignee} is working on this case`, claim.leaseUntil ? [' until ', when(claim.leaseUntil)] : '', '. You can decide all the same; the first decision stands.'),
+      record.proposed && !record.disposition && h('p', {class: 'note'}, `${record.proposed.by} proposed `, badge(record.proposed.disposition), ' ', when(record.proposed.at), '. Another officer has to confirm.'),
+      record.disposition && h('p', {class: 'note'}, 'Decided ', badge(record.disposition), ` by ${record.reviewedBy ?? 'an officer'} `, when(record.reviewedAt), record.notes && h('q', null, record.notes),
+        record.overLimitApproved && ' It went over a limit.', record.recheck?.verdict === 'BLOCK' && h('strong', {class: 'over'}, ` At approval the payment would have been a BLOCK (${record.recheck.rule}).`)),
+      h('p', {class: 'meta'}, h('span', {class: 'mono'}, record.txnId), when(record.screenedAt), api.may('reviewer', 'auditor') && proofBadge(id), claimView(record, claim, reload),
+        h('button', {type: 'button', class: 'small', onclick: () => window.print()}, 'Print')),
+      undecided && api.may('reviewer') && h('div', {class: 'actions decide'}, Object.entries(verbs).map(([key, verb]) =>
+        h('button', {type: 'button', class: verb.kind, onclick: () => act(key)}, verb.word, h('kbd', null, verb.word[0] === 'E' ? 'S' : verb.word[0])))),
+      h('div', {class: 'columns'},
+        h('div', null, deciding(record, ladder), await hits(record, marks), await history(record)),
+        h('div', null, parties(record), await spend(record), comments(record, reload))),
+      ladder && h('details', {class: 'card'}, h('summary', null, 'All 25 rules, in order'), ladderView(ladder)),
+      h('details', {class: 'card'}, h('summary', null, 'In force at the time, and digests'), facts([['Policy version', record.policyVersion], ['Rule set', record.ruleSet], ['List version', record.listVersion], ['List digest', h('span', {class: 'mono'}, record.listDigest ?? '–')],
+        ['Matcher', record.matcherVersion], ['Leaf hash', h('span', {class: 'mono'}, record.leafHash)], ['Node', record.node], ['API key', record.keyId], ['Request', record.requestId]])));
+  }
+  await draw(place);
+  return keys({
+    a: () => act('APPROVED'), r: () => act('REJECTED'), s: () => act('ESCALATE_SAR'), q: () => go('/console/queue'),
+    n: async () => {
+      if (!api.may('reviewer')) return;
+      const next = await api.call('/queue/next', {method: 'POST', body: {assignee: officer()}});
+      if (next) go(`/console/case/${next.txnId ?? next.item?.txnId}`);
+      else toast('Nothing is open.');
+    },
+  });
+  function act(disposition) {
+    if (current.record.verdict === 'REVIEW' && !current.record.disposition && api.may('reviewer')) {
+      decide(current.record, disposition, {claim: current.claim, unseen: marks.filter((m) => !m.checked).length, then: reload});
+    }
+  }
+}

@@ -1,0 +1,137 @@
+// Elements without markup: text never becomes HTML here, and Trusted Types hold us to it.
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
+    else if (name === 'value') element.value = value;
+    else if (name === 'checked' || name === 'disabled' || name === 'open') element[name] = value;
+    else element.setAttribute(name, value === true ? '' : value);
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+/** h makes an HTML element: h('p', {class: 'x'}, 'text', child). */
+export const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+
+/** s makes an SVG element. */
+export const s = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+
+export const put = (place, ...children) => place.replaceChildren(...children.flat(Infinity).filter(Boolean));
+
+/** say tells a screen reader what changed. */
+export function say(text) {
+  document.getElementById('said').textContent = text;
+}
+
+/** toast shows, and says, what was done. */
+export function toast(text, kind = 'good') {
+  const box = h('div', {class: `toast ${kind}`}, text);
+  document.body.append(box);
+  say(text);
+  setTimeout(() => box.remove(), 6000);
+}
+
+const dollars = new Intl.NumberFormat('en-US', {style: 'currency', currency: 'USD', maximumFractionDigits: 6, minimumFractionDigits: 0});
+export const money = (n) => (n === null || n === undefined ? 'not set' : dollars.format(n));
+export const count = (n) => (n === null || n === undefined ? '–' : n.toLocaleString('en-US'));
+
+const clock = new Intl.DateTimeFormat('en-GB', {dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC'});
+export const when = (text) => (text ? h('time', {datetime: text, title: text}, `${clock.format(new Date(text))} UTC`) : 'never');
+export const whenText = (text) => (text ? `${clock.format(new Date(text))} UTC` : 'never');
+
+export function age(seconds) {
+  if (seconds < 90) return `${Math.max(0, Math.round(seconds))} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 172800) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86400)} days`;
+}
+
+export const ruleShort = (rule) => (rule ? rule.split('_')[0] : '');
+export const ruleWords = (rule) => (rule ? rule.split('_').slice(1).join(' ').toLowerCase().replace('tx', 'transaction') : '');
+
+/** badge is a word with a colour: never the colour alone. */
+export function badge(word) {
+  const kinds = {
+    PROCEED: 'good', APPROVED: 'good', ACTIVE: 'good', ok: 'good', CLEAR: 'good', REVIEW: 'warn', BLOCK: 'bad', REJECTED: 'bad', REVOKED: 'bad',
+    SUSPENDED: 'bad', ESCALATE_SAR: 'bad', UNKNOWN: 'warn', EXPIRED: 'warn', claimed: 'warn', stale: 'bad', unreachable: 'bad', leader: 'good',
+  };
+  return h('span', {class: `badge ${kinds[word] ?? 'plain'}`}, word === 'ESCALATE_SAR' ? 'ESCALATED' : word);
+}
+
+/** table is a table with a caption for those who do not see it. */
+export function table(caption, heads, rows) {
+  if (rows.length === 0) return h('p', {class: 'quiet'}, 'Nothing here.');
+  return h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption}, h('table', null,
+    h('caption', {class: 'unseen'}, caption),
+    h('thead', null, h('tr', null, heads.map((head) => h('th', {scope: 'col'}, head)))),
+    h('tbody', null, rows.map((cells) => h('tr', null, cells.map((cell, i) => h(i === 0 ? 'th' : 'td', i === 0 ? {scope: 'row'} : null, cell)))))));
+}
+
+/** facts is a list of name and value. */
+export const facts = (pairs) => h('dl', {class: 'facts'}, pairs.filter((p) => p && p[1] !== undefined).map(([name, value]) => [
+  h('dt', null, name), h('dd', null, value === null || value === '' ? '–' : value)]));
+
+/** bar is a spend bar that says its figures. */
+export function bar(label, used, held, limit) {
+  const share = limit > 0 ? Math.min(100, (100 * used) / limit) : 0;
+  const heldShare = limit > 0 ? Math.min(100 - share, (100 * (held ?? 0)) / limit) : 0;
+  const text = limit === null || limit === undefined ? `${money(used)} spent, no limit` :
+    `${money(used)} of ${money(limit)}${held ? `, ${money(held)} held` : ''}`;
+  return h('div', {class: 'bar'}, h('div', {class: 'barhead'}, h('span', null, label), h('span', null, text)),
+    s('svg', {viewBox: '0 0 100 6', preserveAspectRatio: 'none', 'aria-hidden': 'true', class: share + heldShare > 90 ? 'full' : ''},
+      s('rect', {class: 'track', width: 100, height: 6}), s('rect', {class: 'used', width: share, height: 6}),
+      s('rect', {class: 'held', x: share, width: heldShare, height: 6})));
+}
+
+let fields = 0;
+
+/** field is a labelled input; its value is read by name from the form. */
+export function field(label, input, hint) {
+  const id = `f${(fields += 1)}`;
+  input.id = id;
+  if (hint) input.setAttribute('aria-describedby', `${id}h`);
+  return h('div', {class: 'field'}, h('label', {for: id}, label), input, hint && h('p', {class: 'hint', id: `${id}h`}, hint));
+}
+
+export const select = (name, options, value) => h('select', {name}, options.map((o) => {
+  const [key, text] = Array.isArray(o) ? o : [o, o];
+  const option = h('option', null, text);
+  option.value = key;
+  option.selected = key === value;
+  return option;
+}));
+
+/** dialog asks before something is done. body may be a list; on(form) does it and throws to stay open. */
+export function dialog(title, body, word, kind, on) {
+  const before = document.activeElement;
+  const alert = h('div', {role: 'alert', class: 'alerts'});
+  const id = `d${(fields += 1)}`;
+  const go = h('button', {class: kind, type: 'submit'}, word);
+  const form = h('form', {method: 'dialog'}, h('h2', {id}, title), body, alert,
+    h('div', {class: 'actions'}, h('button', {type: 'button', onclick: () => box.close()}, 'Cancel'), go));
+  const box = h('dialog', {'aria-labelledby': id}, form);
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    go.disabled = true;
+    put(alert);
+    try {
+      await on(form);
+      box.close();
+    } catch (error) {
+      put(alert, error.shown ?? h('p', {class: 'note bad'}, error.message));
+    } finally {
+      go.disabled = false;
+    }
+  });
+  box.addEventListener('close', () => {
+    box.remove();
+    if (before?.isConnected) before.focus();
+  });
+  document.body.append(box);
+  box.showModal();
+  return box;
+}

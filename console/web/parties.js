@@ -1,0 +1,136 @@
+// Agents, fleets, users, operators: their state, their limits, what was done to them.
+
+import {h, put, money, count, when, badge, table, facts, bar, field, select, dialog, toast, ruleShort} from './dom.js';
+import * as api from './api.js';
+import {officer} from './decide.js';
+
+/** act asks for a reason, calls and draws anew. members: extra fields by name. */
+function act(title, action, word, kind, path, redraw, members = {}, method = 'POST') {
+  const why = h('textarea', {rows: 3, required: true, maxlength: 8192});
+  const inputs = Object.entries(members).map(([name, [label, input, read]]) => ({name, input, read, view: field(label, input)}));
+  dialog(title, [h('p', {class: 'action'}, action), inputs.map((i) => i.view), field('Why (obligatory)', why)], word, kind, async () => {
+    const extra = Object.fromEntries(inputs.map((i) => [i.name, i.read ? i.read(i.input.value) : i.input.value]));
+    const answer = await api.call(path, {method, body: {...extra, reason: why.value.trim(), actor: officer()}});
+    toast(answer?.unchanged ? 'It was so already.' : 'Done.');
+    redraw();
+  });
+}
+
+function search(place, title, path, hint) {
+  const id = h('input', {name: 'id', required: true, placeholder: hint, spellcheck: 'false'});
+  return h('form', {class: 'filters', role: 'search', onsubmit: (event) => {
+    event.preventDefault();
+    history.pushState(null, '', `/console/${path}/${encodeURIComponent(id.value.trim())}`);
+    window.dispatchEvent(new PopStateEvent('popstate'));
+  }}, field(title, id), h('div', {class: 'field'}, h('button', {type: 'submit'}, 'Open')));
+}
+
+/** paged is a table with a button for more. */
+async function paged(path, members, heads, row, caption) {
+  const place = h('div');
+  const data = [];
+  async function more(cursor) {
+    const page = await api.call(`${path}${api.query({...members, limit: 50, cursor})}`);
+    data.push(...page.data);
+    put(place, table(caption, heads, data.map(row)), page.nextCursor && h('button', {type: 'button', onclick: () => more(page.nextCursor).catch((e) => toast(e.message, 'bad'))}, 'Show more'));
+  }
+  await more();
+  return place;
+}
+
+export async function showAgents(place, _params, go) {
+  const filter = Object.fromEntries(new URLSearchParams(location.search));
+  const form = h('form', {class: 'filters', role: 'search', onsubmit: (event) => {
+    event.preventDefault();
+    go(`/console/agents${api.query(Object.fromEntries(new FormData(form)))}`);
+  }}, field('Operator', h('input', {name: 'operator', value: filter.operator ?? ''})), field('Status', select('status', [['', 'any'], 'ACTIVE', 'SUSPENDED', 'REVOKED', 'EXPIRED'], filter.status ?? '')),
+  field('Type', select('type', [['', 'any'], 'autonomous', 'supervised'], filter.type ?? '')), field('Fleet', h('input', {name: 'fleetId', value: filter.fleetId ?? ''})), h('div', {class: 'field'}, h('button', {type: 'submit'}, 'Filter')));
+  put(place, h('h1', null, 'Agents'), search(place, 'By id', 'agents', 'agt_…'), form, h('section', {class: 'card'}, await paged('/agents', filter, ['Agent', 'Operator', 'Type', 'Status', 'Expires', 'Fleet'], (a) => [
+    h('a', {href: `/console/agents/${a.agentId}`}, a.agentName), a.operatorLegalName, a.agentType, badge(a.credentialStatus), when(a.expiresAt), a.fleetId ? h('a', {href: `/console/fleets/${a.fleetId}`}, a.fleetId) : '–'], 'Agents')));
+}
+
+export async function showAgent(place, {id}) {
+  const redraw = () => showAgent(place, {id});
+  const [a, limits, records, attestations] = await Promise.all([api.call(`/agents/${id}`), api.maybe(`/agents/${id}/limits`), api.maybe(`/audit${api.query({agentId: id, limit: 20, from: new Date(Date.now() - 30 * 86400e3).toISOString()})}`),
+    api.maybe(`/agents/${id}/attestations`)]);
+  const can = api.may('operator');
+  const p = a.effectivePolicy ?? {};
+  const timeline = [[a.registeredAt, 'registered'], [a.issuedAt, `credential ${a.credentialVersion} issued`], [a.statusChangedAt, `status ${a.ownStatus}`], [a.ownershipTransfer?.effectiveAt, 'ownership transfer takes effect'],
+    ...(attestations?.data ?? []).map((x) => [x.attestedAt, `attested by ${x.attestedBy}`]), ...(records?.data ?? []).map((r) => [r.screenedAt, [badge(r.verdict), ` ${money((r._request ?? r).amount)} `, h('a', {href: `/console/case/${r.txnId}`}, r.rule ? ruleShort(r.rule) : r.txnId)]]),
+    [a.expiresAt, 'credential expires']].filter(([at]) => at).sort((x, y) => (x[0] < y[0] ? 1 : -1));
+  const status = (verb, word, kind, text) => h('button', {type: 'button', class: kind, onclick: () => act(`${word}?`, `${word} ${a.agentName}: ${text}`, word, kind, `/agents/${id}/${verb}`, redraw,
+    verb === 'revoke' ? {reasonCode: ['Code', select('reasonCode', ['OTHER', 'KEY_COMPROMISE', 'AFFILIATION_CHANGED', 'SUPERSEDED', 'CESSATION', 'SANCTIONS'], 'OTHER')]} : {})}, `${word} …`);
+  put(place, h('div', {class: 'titlebar'}, h('h1', null, a.agentName), badge(a.credentialStatus)), h('p', {class: 'meta'}, h('span', {class: 'mono'}, id), h('span', null, a.operatorLegalName), h('span', null, a.agentType)),
+    a.ownershipTransfer?.flagged && h('p', {class: 'note warn'}, 'An ownership transfer is flagged: payments are blocked until a re-issue.'),
+    a.attestation?.stale && h('p', {class: 'note warn'}, 'No attestation is in force. Attest before payments above 10,000.'),
+    can && h('div', {class: 'actions left'}, a.agentType === 'autonomous' && h('button', {type: 'button', class: 'good', onclick: () => attest(a, redraw)}, 'Attest …'), a.ownStatus === 'ACTIVE' && status('suspend', 'Suspend', 'warn', 'its payments are blocked until it is reinstated.'),
+      a.ownStatus === 'SUSPENDED' && status('reinstate', 'Reinstate', 'good', 'its payments are judged again.'), a.ownStatus !== 'REVOKED' && status('revoke', 'Revoke', 'bad', 'for good.'),
+      a.ownStatus !== 'REVOKED' && h('button', {type: 'button', onclick: () => act('Issue a new credential?', `A new credential for ${a.agentName}; the old one ends after the overlap.`, 'Re-issue', 'primary', `/agents/${id}/reissue`, redraw, {overlapHours: ['Overlap in hours', h('input', {type: 'number', min: 0, max: 168, value: 24}), Number]})}, 'Re-issue …'),
+      !a.ownershipTransfer?.flagged && h('button', {type: 'button', onclick: () => transfer(a, redraw)}, 'Transfer …')),
+    api.may('policy') && api.whole() && a.ownershipTransfer?.flagged && h('div', {class: 'actions left'}, h('button', {type: 'button', onclick: () => act('Take the transfer back?', `${a.agentName} stays with ${a.operatorLegalName}.`, 'Take back', 'warn', `/agents/${id}/ownership-transfer`, redraw, {}, 'DELETE')}, 'Take the transfer back …')),
+    h('div', {class: 'columns'}, h('div', null, limits && h('section', {class: 'card'}, h('h2', null, 'Spent today'), bar('This agent', limits.spentUSDC, limits.heldUSDC, limits.dailyLimitUSDC), limits.fleet && bar('Its fleet', limits.fleet.spentUSDC ?? limits.fleet.spentTodayUSDC, limits.fleet.heldUSDC, limits.fleet.dailyLimitUSDC),
+      facts([['Left', money(limits.availableUSDC)], ['Single payment', money(limits.maxSingleTxUSDC)]])), h('section', {class: 'card'}, h('h2', null, 'History'), h('ol', {class: 'comments'}, timeline.map(([at, what]) => h('li', null, when(at), ' ', what))))),
+    h('div', null, h('section', {class: 'card'}, h('h2', null, 'Credential and settings'), facts([['Purpose', a.purpose], ['Version', a.credentialVersion], ['Issued', when(a.issuedAt)], ['Expires', when(a.expiresAt)], ['Operator', badge(a.operatorStatus ?? 'ACTIVE')], ['Fleet', a.fleetId && h('a', {href: `/console/fleets/${a.fleetId}`}, a.fleetId)],
+      ['Parent', a.parentAgentId && h('a', {href: `/console/agents/${a.parentAgentId}`}, a.parentAgentId)], ['Model', a.currentModel ?? a.underlyingModel], ['Framework', a.agentFramework], ['Chains', (p.allowedChains ?? []).join(', ') || 'any'], ['Rails', (p.allowedRails ?? []).join(', ') || 'any'], ['Screening', p.counterpartyScreening]])),
+    a.attestation?.required !== undefined && h('section', {class: 'card'}, h('h2', null, 'Attestation'), facts([['Needed', a.attestation.required ? 'yes' : 'no'], ['Last', when(a.attestation.attestedAt)], ['Until', when(a.attestation.validUntil)]])))));
+}
+
+function attest(a, redraw) {
+  const by = h('input', {required: true, value: officer(), maxlength: 512});
+  const note = h('textarea', {rows: 3, maxlength: 8192});
+  dialog('Attest?', [h('p', {class: 'action'}, `Attest that ${a.agentName} acts within its mandate, for the next 24 hours.`), field('Attested by', by), field('Note', note)], 'Attest', 'good', async () => {
+    await api.call(`/agents/${a.agentId}/attest`, {method: 'POST', body: {attestedBy: by.value.trim(), ...(note.value.trim() && {note: note.value.trim()})}});
+    toast('Attested.');
+    redraw();
+  });
+}
+
+function transfer(a, redraw) {
+  const to = h('input', {required: true, maxlength: 512});
+  const note = h('textarea', {rows: 3, maxlength: 8192});
+  dialog('Flag an ownership transfer?', [h('p', {class: 'action'}, `${a.agentName} goes from ${a.operatorLegalName} to another operator. Its payments are blocked until a re-issue.`), field('New operator, legal name', to), field('Note', note)], 'Flag the transfer', 'warn', async () => {
+    await api.call(`/agents/${a.agentId}/ownership-transfer`, {method: 'POST', body: {newOperatorLegalName: to.value.trim(), actor: officer(), ...(note.value.trim() && {note: note.value.trim()})}});
+    toast('Flagged.');
+    redraw();
+  });
+}
+
+export async function showFleets(place) {
+  const filter = Object.fromEntries(new URLSearchParams(location.search));
+  put(place, h('h1', null, 'Fleets'), search(place, 'By id', 'fleets', 'flt_…'), h('section', {class: 'card'}, await paged('/fleets', filter, ['Fleet', 'Operator', 'Agents', 'Daily limit', 'Spent today'], (f) => [
+    h('a', {href: `/console/fleets/${f.fleetId}`}, f.fleetName), f.operatorLegalName, count(f.agentCount), money(f.dailyLimitUSDC), money(f.spentTodayUSDC)], 'Fleets')));
+}
+
+export async function showFleet(place, {id}) {
+  const f = await api.call(`/fleets/${id}`);
+  const redraw = () => showFleet(place, {id});
+  put(place, h('div', {class: 'titlebar'}, h('h1', null, f.fleetName ?? id), api.may('operator', 'policy') && h('button', {type: 'button', onclick: () => act('Change the daily limit?', `The daily limit of ${f.fleetName}, ${money(f.dailyLimitUSDC)} now.`, 'Change', 'warn', `/fleets/${id}`, redraw,
+    {dailyLimitUSDC: ['Daily limit in dollars', h('input', {type: 'number', min: 0, step: 'any', value: f.dailyLimitUSDC}), Number]}, 'PATCH')}, 'Change the limit …')), h('p', {class: 'meta'}, h('span', {class: 'mono'}, id), f.operatorLegalName),
+  h('section', {class: 'card'}, h('h2', null, 'Spent today'), bar('All agents together', f.spentTodayUSDC, f.heldTodayUSDC ?? f.heldUSDC, f.dailyLimitUSDC)),
+  api.may('operator', 'reviewer', 'auditor', 'policy') && h('section', {class: 'card'}, h('h2', null, `Agents: ${count(f.agentCount)}`), await paged('/agents', {fleetId: id}, ['Agent', 'Type', 'Status'], (a) => [h('a', {href: `/console/agents/${a.agentId}`}, a.agentName), a.agentType, badge(a.credentialStatus)], 'Agents of this fleet')));
+}
+
+export async function showUsers(place, {id} = {}) {
+  put(place, h('h1', null, 'Users'), search(place, 'By id', 'users', 'usr_…'));
+  if (!id) {
+    place.append(h('p', {class: 'quiet'}, 'Users are found by their id, which stands in the records of supervised agents.'));
+    return;
+  }
+  const u = await api.call(`/users/${id}`);
+  const redraw = () => showUsers(place, {id});
+  const status = (verb, word, kind) => h('button', {type: 'button', class: kind, onclick: () => act(`${word}?`, `${word} ${u.legalName ?? id}.`, word, kind, `/users/${id}/${verb}`, redraw)}, `${word} …`);
+  const own = u.ownStatus ?? u.credentialStatus;
+  place.append(h('section', {class: 'card'}, h('h2', null, u.legalName ?? u.userName ?? id, ' ', badge(u.credentialStatus)), facts([['Id', h('span', {class: 'mono'}, id)], ['Operator', u.operatorLegalName], ['Registered', when(u.registeredAt)], ['Expires', when(u.expiresAt)], ['Stored until', when(u.storedUntil)],
+    ['Agents', h('span', null, (u.agentIds ?? []).map((x) => [h('a', {href: `/console/agents/${x}`}, x), ' ']))]]), api.may('operator') && h('div', {class: 'actions left'}, own === 'ACTIVE' && status('suspend', 'Suspend', 'warn'), own === 'SUSPENDED' && status('reinstate', 'Reinstate', 'good'), own !== 'REVOKED' && status('revoke', 'Revoke', 'bad'))));
+}
+
+export async function showOperators(place) {
+  const page = await api.call(`/agents${api.query({limit: 500})}`);
+  const redraw = () => showOperators(place);
+  const names = [...new Set(page.data.map((a) => a.operatorLegalName))].sort((x, y) => x.localeCompare(y));
+  const change = (name, verb, word, kind) => h('button', {type: 'button', class: `small ${kind}`, onclick: () => act(`${word}?`, `${word} ${name}: this counts for all its agents at once.`, word, kind, `/operators/${verb}`, redraw, {operatorLegalName: ['Operator', h('input', {value: name, required: true})]})}, `${word} …`);
+  put(place, h('h1', null, 'Operators'), page.nextCursor && h('p', {class: 'quiet'}, 'Of the newest 500 agents.'), h('section', {class: 'card'}, table('Operators', ['Operator', 'Agents', 'Active', ''], names.map((name) => {
+    const own = page.data.filter((a) => a.operatorLegalName === name);
+    return [h('a', {href: `/console/agents${api.query({operator: name})}`}, name), count(own.length), count(own.filter((a) => a.credentialStatus === 'ACTIVE').length), api.may('operator') ? h('span', {class: 'actions left'}, change(name, 'suspend', 'Suspend', 'warn'), change(name, 'reinstate', 'Reinstate', 'good')) : '–'];
+  }))));
+}

@@ -1,0 +1,238 @@
+// The queue: skim, decide, next. Refreshes by itself and never moves what is being read.
+
+import {h, put, say, money, badge, age, ruleShort, ruleWords, field, select, toast, dialog, when} from './dom.js';
+import * as api from './api.js';
+import {keys} from './keys.js';
+import {load, hits} from './case.js';
+import {sentence, deciding} from './words.js';
+import {decide, verbs, officer} from './decide.js';
+
+const every = 5000;
+const bulkMax = 100;
+const wanted = ['state', 'rule', 'minAmount', 'maxAmount', 'operator', 'agentId', 'assignee', 'q', 'sort'];
+const rules = ['R9_CHAIN_POLICY', 'R10_SINGLE_TX_LIMIT', 'R11_DAILY_LIMIT', 'R12_FLEET_DAILY_LIMIT', 'R13_COUNTERPARTY_WHITELIST', 'R15_MODEL_CHANGED', 'R16_VELOCITY_FLAG', 'R17_UNUSUAL_HOUR',
+  'R18_RAIL_POLICY', 'R19_RAIL_CHAIN_MISMATCH', 'R20_COUNTERPARTY_TYPE', 'R21_POSSIBLE_NAME_MATCH', 'R22_ATTESTATION_STALE', 'R25_STRUCTURING'];
+
+export async function showQueue(place, _params, go) {
+  const filter = Object.fromEntries([...new URLSearchParams(location.search)].filter(([k, v]) => wanted.includes(k) && v));
+  filter.sort ??= 'priority';
+  const officerMay = api.may('reviewer');
+  const list = h('ul', {class: 'queue', 'aria-label': 'Cases'});
+  const preview = h('aside', {class: 'preview', 'aria-label': 'The selected case'});
+  const totals = h('p', {class: 'quiet', id: 'totals'});
+  const rows = new Map();
+  const picked = new Set();
+  let items = [];
+  let cursor = null;
+  let at = null;
+  let seen = 0;
+
+  const form = filterForm(filter, (members) => go(`/console/queue${api.query(members)}`));
+  const bulk = h('div', {class: 'actions left bulk', hidden: true});
+
+  function row(item) {
+    const known = rows.get(item.txnId);
+    const element = known ?? h('li', {class: 'row', id: item.txnId});
+    const box = known?.querySelector('input') ?? h('input', {type: 'checkbox', 'aria-label': `Select ${item.txnId}`, onchange: (e) => {
+      if (e.target.checked) picked.add(item.txnId);
+      else picked.delete(item.txnId);
+      showBulk();
+    }});
+    const link = known?.querySelector('a') ?? h('a', {href: `/console/case/${item.txnId}`, onfocus: () => select1(item.txnId)});
+    put(link, h('span', {class: 'amount'}, money(item.amount)), h('span', {class: 'to'}, item.cpName ?? item.cpWallet ?? 'no counterparty'));
+    put(element, officerMay && box, h('div', {class: 'rowbody', onclick: (e) => { if (!e.target.closest('a')) select1(item.txnId, true); }},
+      h('div', {class: 'line'}, link, h('span', {class: 'rule', title: item.reason}, `${ruleShort(item.rule)} ${ruleWords(item.rule)}`)),
+      h('div', {class: 'line quiet'}, h('span', null, `${item.agentName ?? item.agentId} · ${item.operatorLegalName ?? ''}`),
+        h('span', null, age(item.ageSeconds), item.slaDueAt && [', due ', when(item.slaDueAt)], item.similarOpen > 1 && ` · ${item.similarOpen} alike`, item.comments > 0 && ` · ${item.comments} comments`),
+        item.state === 'claimed' && h('span', null, badge('claimed'), ` ${item.assignee === officer() ? 'you' : item.assignee}`),
+        ['dispositioned', 'escalated'].includes(item.state) && badge(item.state))));
+    rows.set(item.txnId, element);
+    return element;
+  }
+
+  function select1(id, focus) {
+    if (!id || !rows.has(id)) return;
+    for (const [other, element] of rows) element.classList.toggle('selected', other === id);
+    if (focus) rows.get(id).querySelector('a').focus({preventScroll: false});
+    if (at === id) return;
+    at = id;
+    showPreview(id);
+  }
+
+  async function showPreview(id) {
+    const mine = (seen += 1);
+    preview.setAttribute('aria-busy', 'true');
+    try {
+      const {record, ladder, claim} = await load(id);
+      const found = await hits(record);
+      if (mine !== seen) return;
+      const act = (disposition) => decide(record, disposition, {claim, then: () => gone(id)});
+      put(preview, h('h2', null, record._request ? `${money(record._request.amount)} to ${record._request.cpName ?? record._request.cpWallet ?? '–'}` : id),
+        h('p', {class: 'sentence'}, sentence(record, ladder)),
+        record.disposition && h('p', {class: 'note'}, 'Decided ', badge(record.disposition), ` by ${record.reviewedBy} `, when(record.reviewedAt)),
+        officerMay && !record.disposition && h('div', {class: 'actions decide'}, Object.entries(verbs).map(([key, verb]) => h('button', {type: 'button', class: verb.kind, onclick: () => act(key)}, verb.word, h('kbd', null, key === 'ESCALATE_SAR' ? 'S' : verb.word[0])))),
+        deciding(record, ladder), found, h('p', null, h('a', {href: `/console/case/${id}`}, 'The whole case')));
+    } catch (error) {
+      if (mine === seen) put(preview, h('p', {class: 'note bad'}, error.message));
+    } finally {
+      preview.removeAttribute('aria-busy');
+    }
+  }
+
+  /** gone takes a decided case out and goes on to the one that stood behind it. */
+  function gone(id) {
+    const index = items.findIndex((item) => item.txnId === id);
+    items = items.filter((item) => item.txnId !== id);
+    rows.get(id)?.remove();
+    rows.delete(id);
+    picked.delete(id);
+    const next = items[Math.min(index, items.length - 1)];
+    at = null;
+    if (next) select1(next.txnId, true);
+    else put(preview, h('p', {class: 'quiet'}, 'Nothing is selected.'));
+    showTotals();
+  }
+
+  function showTotals() {
+    put(totals, items.length === 0 ? 'Nothing is waiting.' : `${items.length}${cursor ? ' and more' : ''} ${items.length === 1 ? 'case' : 'cases'}`);
+  }
+
+  const ask = (poll, after) => api.call(`/queue${api.query({...filter, limit: 50, cursor: after})}`, {poll});
+
+  async function refresh(first) {
+    const page = await ask(!first);
+    cursor = page.nextCursor;
+    const before = new Set(items.map((item) => item.txnId));
+    const fresh = page.data.filter((item) => !before.has(item.txnId));
+    const left = items.filter((item) => !page.data.some((x) => x.txnId === item.txnId));
+    const busy = !first && at;
+    // What is new goes below what is being read, what left stays in its place, greyed, until it is no longer selected.
+    const kept = items.map((item) => page.data.find((x) => x.txnId === item.txnId) ?? (busy && item.txnId === at && page.data.length < 50 ? item : page.data.length < 50 ? null : item)).filter(Boolean);
+    items = first ? page.data : [...kept, ...fresh];
+    for (const item of items) {
+      const element = row(item);
+      element.classList.toggle('selected', item.txnId === at);
+      if (!element.isConnected) list.append(element);
+    }
+    for (const [id, element] of rows) {
+      if (!items.some((item) => item.txnId === id)) {
+        element.remove();
+        rows.delete(id);
+      }
+    }
+    showTotals();
+    if (!first && (fresh.length || left.length)) say([fresh.length && `${fresh.length} new ${fresh.length === 1 ? 'case' : 'cases'}`, left.length && `${left.length} decided elsewhere`].filter(Boolean).join(', '));
+    if (!at && items.length && matchMedia('(min-width: 1000px)').matches) select1(items[0].txnId);
+    if (items.length === 0 && !at) put(preview, h('p', {class: 'quiet'}, 'Nothing is selected.'));
+    more.hidden = !cursor;
+  }
+
+  const more = h('button', {type: 'button', onclick: async () => {
+    const page = await ask(false, cursor);
+    cursor = page.nextCursor;
+    for (const item of page.data) if (!rows.has(item.txnId)) {
+      items.push(item);
+      list.append(row(item));
+    }
+    more.hidden = !cursor;
+    showTotals();
+  }}, 'Show more');
+
+  function step(by) {
+    const index = items.findIndex((item) => item.txnId === at);
+    const next = items[Math.max(0, Math.min(items.length - 1, index + by))];
+    if (next) select1(next.txnId, true);
+  }
+
+  async function next() {
+    if (!officerMay) return;
+    const {sort, state, ...rest} = filter;
+    for (const number of ['minAmount', 'maxAmount']) if (rest[number]) rest[number] = Number(rest[number]);
+    const taken = await api.call('/queue/next', {method: 'POST', body: {assignee: officer(), ...(Object.keys(rest).length && {filter: rest})}});
+    if (!taken) {
+      toast('Nothing is free.', 'warn');
+      return;
+    }
+    go(`/console/case/${taken.txnId}`);
+  }
+
+  async function decideSelected(disposition) {
+    if (!at || !officerMay) return;
+    const {record, claim} = await load(at);
+    if (record.disposition) toast('This case is decided already.', 'warn');
+    else decide(record, disposition, {claim, then: () => gone(record.txnId)});
+  }
+
+  function showBulk() {
+    bulk.hidden = picked.size === 0;
+    put(bulk, h('span', null, `${picked.size} selected`), Object.entries(verbs).map(([key, verb]) => h('button', {type: 'button', class: verb.kind, onclick: () => bulkDecide(key)}, `${verb.word} all …`)));
+  }
+
+  function bulkDecide(disposition) {
+    const chosen = items.filter((item) => picked.has(item.txnId)).slice(0, bulkMax);
+    const notes = h('textarea', {name: 'notes', rows: 3, required: true, maxlength: 8192});
+    const by = h('input', {name: 'by', required: true, maxlength: 512, value: officer()});
+    const results = h('ul', {class: 'results', 'aria-live': 'polite'});
+    const sum = chosen.reduce((n, item) => n + item.amount, 0);
+    let done = false;
+    const box = dialog(`${verbs[disposition].word} ${chosen.length} cases?`, [
+      h('p', {class: 'action'}, `${verbs[disposition].what} ${chosen.length} payments of ${money(sum)} in all. Each is recorded by itself; none can be undone.`),
+      h('details', null, h('summary', null, 'Which'), h('ul', null, chosen.map((item) => h('li', null, `${money(item.amount)} to ${item.cpName ?? item.cpWallet ?? '–'}, ${ruleShort(item.rule)}, ${item.agentName}`)))),
+      field('Decided by', by), field('Why (obligatory)', notes, 'Stands in each record.'), results,
+    ], verbs[disposition].word, verbs[disposition].kind, async () => {
+      if (done) return;
+      for (const item of chosen) {
+        let told = verbs[disposition].done;
+        try {
+          await api.call(`/reviews/${item.txnId}`, {method: 'POST', body: {disposition, reviewedBy: by.value.trim(), notes: notes.value.trim()}});
+          gone(item.txnId);
+        } catch (error) {
+          told = error.code === 'already_dispositioned' ? `${error.body.reviewedBy} was faster: ${error.body.disposition}` : error.message;
+          if (error.status === 0 || error.status === 401) throw error;
+        }
+        results.append(h('li', null, h('span', {class: 'mono'}, item.txnId), `: ${told}`));
+      }
+      picked.clear();
+      showBulk();
+      done = true;
+      box.querySelector('button[type=submit]').textContent = 'Done';
+      throw Object.assign(new Error(), {shown: h('p', {class: 'note'}, 'All were asked; what became of each stands above.')});
+    });
+  }
+
+  put(place, h('div', {class: 'titlebar'}, h('h1', null, 'Queue'), totals, officerMay && h('button', {type: 'button', class: 'primary', onclick: next}, 'Next case', h('kbd', null, 'N')),
+    h('button', {type: 'button', class: 'small', onclick: help}, 'Keys', h('kbd', null, '?'))), h('details', {class: 'filterbox', open: matchMedia('(min-width: 62.01rem)').matches || Object.keys(filter).length > 1}, h('summary', null, 'Filters'), form), bulk,
+  h('div', {class: 'skim'}, h('div', null, list, more), preview));
+  await refresh(true);
+
+  const timer = setInterval(() => { if (!document.hidden && !document.querySelector('dialog[open]')) refresh(false).catch(() => {}); }, every);
+  const unkey = keys({
+    j: () => step(1), k: () => step(-1), ArrowDown: () => step(1), ArrowUp: () => step(-1), Enter: () => at && go(`/console/case/${at}`), n: next, '/': () => form.elements.q.focus(), '?': help,
+    a: () => decideSelected('APPROVED'), r: () => decideSelected('REJECTED'), s: () => decideSelected('ESCALATE_SAR'),
+    x: () => { const box = rows.get(at)?.querySelector('input'); if (box) box.click(); },
+  });
+  return () => {
+    clearInterval(timer);
+    unkey();
+  };
+}
+
+function help() {
+  dialog('Keys', [h('dl', {class: 'facts'}, [['J, K', 'next, previous'], ['Enter', 'open the case'], ['A', 'approve'], ['R', 'reject'], ['S', 'escalate'], ['N', 'lease the next case'], ['X', 'select for all at once'], ['/', 'search'], ['?', 'this']].map(([k, v]) => [h('dt', null, h('kbd', null, k)), h('dd', null, v)])),
+    h('p', {class: 'quiet'}, 'They do nothing in a field or a dialog. The menu with your key’s name switches them off.')], 'Good', 'primary', async () => {});
+}
+
+function filterForm(filter, then) {
+  const input = (name, more) => h('input', {name, value: filter[name] ?? '', ...more});
+  const form = h('form', {class: 'filters', role: 'search', onsubmit: (event) => {
+    event.preventDefault();
+    then(Object.fromEntries([...new FormData(form)].map(([k, v]) => [k, v.trim()]).filter(([, v]) => v)));
+  }},
+  field('Search', input('q', {type: 'search', placeholder: 'name, wallet, id'})),
+  field('State', select('state', [['', 'undecided'], 'open', 'claimed', 'dispositioned', 'escalated'], filter.state ?? '')),
+  field('Rule', select('rule', [['', 'any'], ...rules.map((r) => [r, `${ruleShort(r)} ${ruleWords(r)}`])], filter.rule ?? '')),
+  field('From $', input('minAmount', {type: 'number', min: 0, step: 'any'})), field('To $', input('maxAmount', {type: 'number', min: 0, step: 'any'})),
+  field('Operator', input('operator')), field('Sort', select('sort', ['priority', 'age', 'amount'], filter.sort)),
+  h('div', {class: 'field'}, h('button', {type: 'submit'}, 'Filter')), Object.keys(filter).length > 1 && h('div', {class: 'field'}, h('a', {href: '/console/queue'}, 'Clear')));
+  return form;
+}

@@ -1,0 +1,146 @@
+// A verdict in plain words, and the numbers it rests on.
+
+import {h, money, table, facts, ruleShort, ruleWords, whenText} from './dom.js';
+
+const to = (r) => {
+  const q = r._request ?? r;
+  const party = q.cpName ?? q.cpWallet;
+  return party ? ` to ${party}` : '';
+};
+const levelName = (level) => (level === 0 ? 'this agent' : level === 1 ? 'its parent' : `its parent, ${level} levels up`);
+
+/** payment is the payment in a few words. */
+export function payment(r) {
+  const q = r._request ?? r;
+  return `${money(q.amount)}${to(r)}`;
+}
+
+/** sentence says why the case is here, in one sentence. */
+export function sentence(r, ladder) {
+  const q = r._request ?? r;
+  const v = ladder?.find((x) => x.rule === r.rule)?.values ?? {};
+  const hit = (r.matches ?? [])[0];
+  switch (ruleShort(r.rule)) {
+    case 'R6': return `The wallet ${q.cpWallet} is on the sanctions list.`;
+    case 'R7': return `“${q.cpName}” is on the sanctions list${hit ? ` as “${hit.name}”` : ''}.`;
+    case 'R9': return `The payment goes over ${q.chain}, a chain that this agent is not allowed.`;
+    case 'R10': {
+      const limit = (v.limits ?? []).find((x) => q.amount > x.limit) ?? (v.limits ?? [])[0];
+      return limit ? `${money(q.amount)} is above the single payment limit of ${levelName(limit.level)}, ${money(limit.limit)}.` : `${money(q.amount)} is above the agent's single payment limit.`;
+    }
+    case 'R11': {
+      const level = (v.levels ?? []).find((x) => x.dailyLimitUSDC !== null && x.spentUSDC + x.heldUSDC + v.amount > x.dailyLimitUSDC);
+      return level ? `With ${money(q.amount)} more, ${levelName(level.level)} would have spent ${money(level.spentUSDC + level.heldUSDC + v.amount)} that day; its daily limit is ${money(level.dailyLimitUSDC)}.` :
+        `${money(q.amount)} would lift the day's total above the agent's daily limit.`;
+    }
+    case 'R12': return v.dailyLimitUSDC ? `With ${money(q.amount)} more, the fleet would have spent ${money(v.spentUSDC + v.heldUSDC + v.amount)} that day; its daily limit is ${money(v.dailyLimitUSDC)}.` :
+      `${money(q.amount)} would lift the fleet's total above its daily limit.`;
+    case 'R13': return `${q.cpName ?? q.cpWallet ?? 'The counterparty'} is not on the whitelist that is in force.`;
+    case 'R15': return `The agent runs on ${v.reported ?? v.registered ?? 'another language model'} now; its credential was issued for ${v.baseline ?? 'another'}.`;
+    case 'R16': return `The agent made ${v.lastMinute ?? 'too many'} payments in the last minute and ${v.lastHour ?? 'many'} in the last hour: faster than it may.`;
+    case 'R17': return `The payment came outside of the agent's operating hours.`;
+    case 'R18': return `The payment uses the rail ${q.rail}, which this agent is not allowed.`;
+    case 'R19': return `Rail ${q.rail} and chain ${q.chain} do not go together.`;
+    case 'R20': return `The counterparty is ${q.cpType ? `of the type ${q.cpType}` : 'of no stated type'}, which this agent may not pay.`;
+    case 'R21': return hit ? `“${q.cpName}” could be “${hit.name}” on the ${hit.list} list: ${hit.why}, score ${hit.score.toFixed(2)}.` : 'The counterparty could be a listed party.';
+    case 'R22': return `${money(q.amount)} is above ${money(v.above ?? 10000)}, and nobody has attested the autonomous agent in the 24 hours before${v.attestedAt ? ` (last: ${whenText(v.attestedAt)})` : ''}.`;
+    case 'R25': return v.duplicateReference ? 'Another payment with the same reference was recorded before.' : `${v.count ?? 'Several'} payments just below the limit to the same counterparty look like one payment cut in pieces.`;
+    default: return r.reason ?? '';
+  }
+}
+
+/** deciding is a table of what was compared: the input beside the threshold. */
+export function deciding(r, ladder) {
+  const rung = ladder?.find((x) => x.rule === r.rule);
+  if (!rung) return null;
+  const v = rung.values ?? {};
+  let rows = [];
+  switch (rung.number) {
+    case 10: rows = (v.limits ?? []).map((l) => [`Single payment, ${levelName(l.level)}`, money(v.amount), money(l.limit), v.amount > l.limit]); break;
+    case 11: rows = (v.levels ?? []).map((l) => [`Day's total with this payment, ${levelName(l.level)}`, money(l.spentUSDC + l.heldUSDC + v.amount), l.dailyLimitUSDC === null ? 'no limit' : money(l.dailyLimitUSDC),
+      l.dailyLimitUSDC !== null && l.spentUSDC + l.heldUSDC + v.amount > l.dailyLimitUSDC]); break;
+    case 12: rows = v.dailyLimitUSDC ? [["Fleet's total with this payment", money(v.spentUSDC + v.heldUSDC + v.amount), money(v.dailyLimitUSDC), true]] : []; break;
+    case 16: rows = [['Payments in the last minute', v.lastMinute, v.maxPerMinute, v.lastMinute > v.maxPerMinute], ['Payments in the last hour', v.lastHour, '–', false]]; break;
+    case 22: rows = [['Amount', money(r._request?.amount), `attested, above ${money(v.above)}`, true], ['Last attestation', v.attestedAt ? whenText(v.attestedAt) : 'never', 'within 24 hours', true]]; break;
+    case 25: rows = [['Payments of this pattern', v.count, v.threshold, v.count >= v.threshold], ['Reference used before', v.duplicateReference ? 'yes' : 'no', 'no', v.duplicateReference]]; break;
+    case 21: rows = (r.matches ?? []).map((m) => [`Score against ${m.name}`, m.score.toFixed(4), 'possible or more', true]); break;
+    default: rows = Object.entries(v).filter(([, x]) => typeof x !== 'object').map(([k, x]) => [k, x === null ? 'not given' : String(x), '–', false]);
+  }
+  return h('section', {class: 'card'}, h('h2', null, `Rule ${ruleShort(rung.rule)}: ${ruleWords(rung.rule)}`), h('p', {class: 'quiet'}, rung.trigger),
+    rows.length > 0 && table('What was compared', ['What', 'This payment', 'Threshold', ''], rows.map(([a, b, c, over]) => [a, String(b ?? '–'), String(c ?? '–'), over ? h('strong', {class: 'over'}, 'asks for a person') : 'within'])));
+}
+
+/** ladderView is all rules in order and what became of each. */
+export function ladderView(ladder) {
+  return h('ol', {class: 'ladder'}, ladder.map((x) => h('li', {class: `rung ${x.outcome}`},
+    h('span', {class: 'rule'}, ruleShort(x.rule)), h('span', {class: 'what'}, ruleWords(x.rule)),
+    h('span', {class: 'outcome'}, x.outcome === 'passed' ? 'passed' : `${x.outcome} · ${x.verdict}`),
+    x.values && h('details', null, h('summary', null, `values of ${ruleShort(x.rule)}`), facts(Object.entries(x.values).map(([k, v]) => [k, typeof v === 'object' && v !== null ? JSON.stringify(v) : String(v)]))))));
+}
+
+const words = (text) => text.split(/([\s,.;]+)/);
+const alike = (x, y) => {
+  const best = Array.from({length: x.length + 1}, () => new Uint16Array(y.length + 1));
+  for (let i = x.length - 1; i >= 0; i -= 1) for (let j = y.length - 1; j >= 0; j -= 1) best[i][j] = x[i] === y[j] ? best[i + 1][j + 1] + 1 : Math.max(best[i + 1][j], best[i][j + 1]);
+  return best[0][0] / Math.max(x.length, y.length);
+};
+
+/** markedName marks, word by word whatever their order, the letters of a that b has not. */
+export function markedName(a, b) {
+  const others = words(b).filter((w) => /[^\s,.;]/.test(w)).slice(0, 40);
+  return words(a.slice(0, 512)).map((word) => {
+    if (!/[^\s,.;]/.test(word)) return word;
+    const ranked = others.map((other) => [alike(word.toUpperCase(), other.toUpperCase()), other]).sort((x, y) => y[0] - x[0]);
+    if (!ranked.length || ranked[0][0] < 0.5) return h('mark', null, word);
+    return marked(word, ranked[0][1]);
+  });
+}
+
+/** marked marks the letters of a that b has not at their place in the longest common order. */
+export function marked(a, b) {
+  const x = a.toUpperCase();
+  const y = b.toUpperCase();
+  const best = Array.from({length: x.length + 1}, () => new Uint16Array(y.length + 1));
+  for (let i = x.length - 1; i >= 0; i -= 1) {
+    for (let j = y.length - 1; j >= 0; j -= 1) best[i][j] = x[i] === y[j] ? best[i + 1][j + 1] + 1 : Math.max(best[i + 1][j], best[i][j + 1]);
+  }
+  const parts = [];
+  for (let i = 0, j = 0; i < x.length;) {
+    const same = j < y.length && x[i] === y[j];
+    if (!same && j < y.length && best[i][j + 1] > best[i + 1][j]) {
+      j += 1;
+      continue;
+    }
+    if (parts.length && parts[parts.length - 1].same === same) parts[parts.length - 1].text += a[i];
+    else parts.push({same, text: a[i]});
+    if (same) j += 1;
+    i += 1;
+  }
+  return parts.map((p) => (p.same ? p.text : h('mark', null, p.text)));
+}
+
+/** pairView shows word by word what the matcher compared. */
+export function pairView(match) {
+  if (!match.pairs) return null;
+  return table('Word by word', ['Asked', 'Listed', 'How', 'Alike'], [
+    ...match.pairs.map((p) => [h('span', {class: 'letters'}, marked(p.query, p.listed)), h('span', {class: 'letters'}, marked(p.listed, p.query)), p.kind, p.similarity.toFixed(2)]),
+    ...(match.losses ?? []).map((l) => [l.where === 'listed only' ? '–' : l.what, l.where === 'listed only' ? l.what : '–', l.where, `−${l.loss.toFixed(2)}`]),
+  ]);
+}
+
+/** hitView is a hit beside the list's entry. asked is the name of the call. */
+export function hitView(match, asked, party, explained, extra) {
+  const full = explained ?? match;
+  const list = (party?.facts ?? full.facts ?? []);
+  const context = party?.context ?? full.context ?? [];
+  const listed = match.alias ?? match.name;
+  return h('section', {class: 'hit'},
+    h('div', {class: 'sides'},
+      h('div', null, h('h3', null, 'In this payment'), h('p', {class: 'name letters'}, asked ? markedName(asked, listed) : '–')),
+      h('div', null, h('h3', null, `On the ${match.list} list`), h('p', {class: 'name letters'}, asked ? markedName(listed, asked) : listed),
+        match.alias && match.alias !== match.name && h('p', {class: 'quiet'}, `an alias of ${match.name}`),
+        facts([['Entry', match.uid], ['Type', match.type], ['Programmes', (match.programs ?? []).join(', ')], ['Score', match.score?.toFixed?.(4)], ['Why', match.why],
+          ...list.map((f) => [f.label ?? f.kind, f.value])]))),
+    context.length > 0 && h('ul', {class: 'context'}, context.map((c) => h('li', {class: /differ/.test(c) ? 'differs' : 'agrees'}, c))),
+    full.explanation && h('p', {class: 'quiet'}, full.explanation), pairView(full), extra);
+}

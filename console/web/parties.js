@@ -121,7 +121,7 @@ export async function showUsers(place, {id} = {}) {
   const status = (verb, word, kind) => h('button', {type: 'button', class: kind, onclick: () => act(`${word}?`, `${word} ${u.legalName ?? id}.`, word, kind, `/users/${id}/${verb}`, redraw)}, `${word} …`);
   const own = u.ownStatus ?? u.credentialStatus;
   place.append(h('section', {class: 'card'}, h('h2', null, u.legalName ?? u.userName ?? id, ' ', badge(u.credentialStatus)), facts([['Id', h('span', {class: 'mono'}, id)], ['Operator', u.operatorLegalName], ['Registered', when(u.registeredAt)], ['Expires', when(u.expiresAt)], ['Stored until', when(u.storedUntil)],
-    ['Agents', h('span', null, (u.agentIds ?? []).map((x) => [h('a', {href: `/console/agents/${x}`}, x), ' ']))]]), api.may('operator') && h('div', {class: 'actions left'}, own === 'ACTIVE' && status('suspend', 'Suspend', 'warn'), own === 'SUSPENDED' && status('reinstate', 'Reinstate', 'good'), own !== 'REVOKED' && status('revoke', 'Revoke', 'bad'))));
+    ['Agents', h('ul', {class: 'plainlist spaced'}, (u.agentIds ?? []).map((x) => h('li', null, h('a', {href: `/console/agents/${x}`}, x))))]]), api.may('operator') && h('div', {class: 'actions left'}, own === 'ACTIVE' && status('suspend', 'Suspend', 'warn'), own === 'SUSPENDED' && status('reinstate', 'Reinstate', 'good'), own !== 'REVOKED' && status('revoke', 'Revoke', 'bad'))));
 }
 
 export async function showOperators(place) {

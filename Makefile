@@ -7,7 +7,7 @@ FUZZ    ?= 10s
 RACE_SKIP := Join|Rejoin|Wiped|Moves|OlderCopy|SecondNode|Diverged|Dead|Recover|Guard
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: help build run quick test race house lint fuzz bench soak bench-go golden conformance names-eval sim mutants overspend rejoin scale chaos-short chaos release release-check
+.PHONY: help build run quick test race house lint fuzz bench soak bench-go golden conformance names-eval sim mutants overspend rejoin scale chaos-short chaos screenshots release release-check
 
 # Tools have a module of their own, so that their dependencies are not the service's.
 TOOL := $(GO) tool -modfile=.ci/tools/go.mod
@@ -94,6 +94,10 @@ chaos-short: ## Every fault scenario with real processes, short form
 
 chaos: ## Long fault tests with real processes
 	RAILGUARD_CHAOS=long $(GO) test -count=1 -v -timeout 4h ./bench/chaos
+
+screenshots: ## Draw the console's pages, light and dark, into docs/images (needs Chromium)
+	@mkdir -p docs/images
+	RAILGUARD_SCREENSHOTS=$(CURDIR)/docs/images $(GO) test -count=1 -timeout 15m -run TestScreenshots ./console
 
 release: ## Static binaries of VERSION for TARGETS in DIST (dist/), checksums and a bill of materials
 	@rm -rf $(DIST) && mkdir -p $(DIST)

@@ -33,14 +33,38 @@ func TestOfficersDay(t *testing.T) {
 	require.Equal(t, "", w.value("document.cookie"), "no script reads the session")
 	require.Equal(t, "0", w.value(`[...document.querySelectorAll('nav a')].filter((a) => ['Cluster', 'Operators ', 'Settings'].includes(a.textContent)).length`), "a reviewer sees no page of ops")
 
+	w.reads(d)
+	w.skims(s, d)
+	w.losesRace(s, d, eric)
+	w.seesClaim(s, d, eric)
+	w.decidesTheRest(s, d, eric)
+
+	// What happens elsewhere shows up by itself; another node serves the same session.
+	w.shows("#totals", "Nothing is waiting")
+	w.origin = "http://" + s.Nodes[1].HTTP
+	w.at("/queue", "Queue")
+	w.click(".menu summary")
+	w.click(".menu button")
+	w.shows("h1", "Sign in")
+	w.do(chromedp.Reload())
+	w.shows("h1", "Sign in")
+	w.clean()
+}
+
+// reads finds the proof, the sentence and the letters that differ.
+func (w *tab) reads(d *day) {
+	t := w.t
 	w.shows("#proof", "proof verified in your browser")
 	w.shows(".sentence", "could be “MADURO MOROS, Nicolas”")
 	require.Equal(t, "k", w.value(`[...document.querySelectorAll('.hit .sides > div:first-child mark')].map((m) => m.textContent).join('')`), "the letter that differs")
 	w.at("/case/"+d.limit, "$6,200")
 	w.shows(".sentence", "$6,200 is above the single payment limit of this agent, $5,000.")
 	w.shows("td", "$5,000")
+}
 
-	// Skim and decide by keyboard alone.
+// skims decides by keyboard; a rejection wants a reason.
+func (w *tab) skims(s *site, d *day) {
+	t := w.t
 	w.at("/queue", "Queue")
 	w.shows("#totals", "7 cases")
 	w.press("j")
@@ -68,8 +92,11 @@ func TestOfficersDay(t *testing.T) {
 	w.click("dialog button[type=submit]")
 	w.shows("#totals", "5 cases")
 	require.Equal(t, "REJECTED", s.call(1, s.Key, "GET", "/v1/audit/"+d.stale+"?consistency=leader", "", 200)["disposition"])
+}
 
-	// Lose a race to another officer at another node.
+// losesRace escalates what another officer approves at another node meanwhile.
+func (w *tab) losesRace(s *site, d *day, eric string) {
+	t := w.t
 	w.at("/case/"+d.limit, "$6,200")
 	w.click("button.warn")
 	w.shows("dialog .action", "Escalate as suspicious")
@@ -81,8 +108,10 @@ func TestOfficersDay(t *testing.T) {
 	require.Equal(t, "A pattern.", w.value(`document.querySelector('dialog textarea').value`), "the dialog keeps what she wrote")
 	w.click("dialog .lost a")
 	w.shows(".note", "by Eric")
+}
 
-	// Someone else's claim is told; escalation.
+// seesClaim is told of another's claim, and escalates all the same.
+func (w *tab) seesClaim(s *site, d *day, eric string) {
 	s.call(1, eric, "POST", "/v1/queue/"+d.model+"/claim", `{"assignee":"Eric"}`, 200)
 	w.at("/case/"+d.model, "$300")
 	w.shows(".note.warn", "Eric is working on this case")
@@ -92,8 +121,11 @@ func TestOfficersDay(t *testing.T) {
 	w.click("dialog button[type=submit]")
 	w.shows(".note", "ESCALATED")
 	w.shows("#proof", "proof verified in your browser") // The disposition's leaf too.
+}
 
-	// The rest at once, each by itself.
+// decidesTheRest rejects three at once, one of which somebody else decides meanwhile.
+func (w *tab) decidesTheRest(s *site, d *day, eric string) {
+	t := w.t
 	w.at("/queue", "Queue")
 	w.shows("#totals", "3 cases")
 	w.do(chromedp.Evaluate(`document.querySelectorAll('.row input').forEach((box) => box.click())`, nil))
@@ -108,17 +140,6 @@ func TestOfficersDay(t *testing.T) {
 	for _, id := range d.more[1:] {
 		require.Equal(t, "REJECTED", s.call(0, s.Key, "GET", "/v1/audit/"+id, "", 200)["disposition"])
 	}
-
-	// What happens elsewhere shows up by itself; another node serves the same session.
-	w.shows("#totals", "Nothing is waiting")
-	w.origin = "http://" + s.Nodes[1].HTTP
-	w.at("/queue", "Queue")
-	w.click(".menu summary")
-	w.click(".menu button")
-	w.shows("h1", "Sign in")
-	w.do(chromedp.Reload())
-	w.shows("h1", "Sign in")
-	w.clean()
 }
 
 // TestShortcutsAndRefresh: single keys can be switched off (WCAG 2.1.4), and a queue that

@@ -88,14 +88,14 @@ function parties(record) {
 }
 
 /** proofBadge verifies inclusion in this browser. */
-function proofBadge(id) {
+function proofBadge({txnId: id, leafHash}) {
   const state = h('span', {class: 'badge plain', id: 'proof'}, 'proof not checked');
   const check = async () => {
     state.className = 'badge plain';
     put(state, 'checking …');
     try {
       const proof = await api.call(`/audit/${id}/proof`, {poll: true});
-      const got = await verify(proof);
+      const got = await verify(proof, leafHash);
       state.className = 'badge good';
       put(state, 'proof verified in your browser');
       state.title = `${got.leaves} leaf/leaves lead to the root of the log's tree of ${got.size}. Signature: ${got.signature ? 'good' : 'not checked by this browser'}.`;
@@ -163,7 +163,7 @@ export async function showCase(place, {id}, go) {
       record.proposed && !record.disposition && h('p', {class: 'note'}, `${record.proposed.by} proposed `, badge(record.proposed.disposition), ' ', when(record.proposed.at), '. Another officer has to confirm.'),
       record.disposition && h('p', {class: 'note'}, 'Decided ', badge(record.disposition), ` by ${record.reviewedBy ?? 'an officer'} `, when(record.reviewedAt), record.notes && h('q', null, record.notes),
         record.overLimitApproved && ' It went over a limit.', record.recheck?.verdict === 'BLOCK' && h('strong', {class: 'over'}, ` At approval the payment would have been a BLOCK (${record.recheck.rule}).`)),
-      h('p', {class: 'meta'}, h('span', {class: 'mono'}, record.txnId), when(record.screenedAt), api.may('reviewer', 'auditor') && proofBadge(id), claimView(record, claim, reload),
+      h('p', {class: 'meta'}, h('span', {class: 'mono'}, record.txnId), when(record.screenedAt), api.may('reviewer', 'auditor') && proofBadge(record), claimView(record, claim, reload),
         h('button', {type: 'button', class: 'small', onclick: () => window.print()}, 'Print')),
       undecided && api.may('reviewer') && h('div', {class: 'actions decide'}, Object.entries(verbs).map(([key, verb]) =>
         h('button', {type: 'button', class: verb.kind, onclick: () => act(key)}, verb.word, h('kbd', null, verb.word[0] === 'E' ? 'S' : verb.word[0])))),

@@ -1,6 +1,9 @@
 // Inclusion in the transparency log, verified here by WebCrypto and by nothing the server says of itself.
 
 const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+/** stored is a leaf's bytes: older kinds of leaves are text and stand in the answer as they are. */
+const stored = (leaf) => (leaf.startsWith('{') ? new TextEncoder().encode(leaf) : bytes(leaf));
+
 const sha = async (...parts) => {
   const all = new Uint8Array(parts.reduce((n, p) => n + p.length, 0));
   let at = 0;
@@ -59,14 +62,15 @@ async function signed(checkpoint, keys) {
   return false;
 }
 
-/** verify checks a whole proof: the record, its disposition, its comments. It throws with what is wrong. */
-export async function verify(proof) {
+/** verify checks a whole proof: the record, whose hash is shown, its disposition, its comments. It throws with what is wrong. */
+export async function verify(proof, shown) {
   if (!crypto.subtle) throw new Error('This browser verifies only over HTTPS or on this machine itself.');
   const [, size, top] = proof.checkpoint.split('\n');
+  if (!same(await sha(Uint8Array.of(0), stored(proof.leaf)), bytes(shown))) throw new Error('The proof is of another record than the one shown.');
   const leaves = [proof, proof.disposition, ...(proof.comments ?? [])].filter(Boolean);
   for (const leaf of leaves) {
     if (String(leaf.treeSize) !== size) throw new Error('A path belongs to another tree head.');
-    const reached = await root(bytes(leaf.leaf), leaf.index, leaf.treeSize, leaf.path.map(bytes));
+    const reached = await root(stored(leaf.leaf), leaf.index, leaf.treeSize, leaf.path.map(bytes));
     if (!same(reached, bytes(top))) throw new Error(`Leaf ${leaf.index} does not lead to the root of the tree.`);
   }
   const signature = await signed(proof.checkpoint, proof.keys);

@@ -189,6 +189,7 @@ export async function showQueue(place, _params, go) {
         } catch (error) {
           told = error.code === 'already_dispositioned' ? `${error.body.reviewedBy} was faster: ${error.body.disposition}` : error.message;
           if (error.status === 0 || error.status === 401) throw error;
+          if (error.code === 'already_dispositioned') gone(item.txnId);
         }
         results.append(h('li', null, h('span', {class: 'mono'}, item.txnId), `: ${told}`));
       }

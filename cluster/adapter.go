@@ -12,6 +12,7 @@ import (
 
 	"railguard/audit"
 	"railguard/cluster/datadir"
+	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
 )
@@ -38,7 +39,7 @@ type adapter struct {
 	leaves  []audit.Leaf
 	halted  bool // The node must stop: nothing is applied or answered any more.
 
-	// mu is shared by Apply and Freeze alone: a reader may freeze the machine between two entries. Nothing else is done under it.
+	// mu is shared by Apply, Freeze and referenceUsed alone: a reader may freeze or ask the machine between two entries. Nothing else is done under it.
 	mu      sync.Mutex
 	machine *fsm.Machine
 }
@@ -102,6 +103,13 @@ func (a *adapter) Freeze() *fsm.View {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.machine.Freeze()
+}
+
+// referenceUsed asks the state between two entries.
+func (a *adapter) referenceUsed(key engine.ReferenceKey) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.machine.ReferenceUsed(key)
 }
 
 // StoreConfiguration implements raft.ConfigurationStore, for its place in the
@@ -189,6 +197,7 @@ func (a *adapter) publish(out *fsm.Effects, size int) error {
 	a.audit.Prune(out.Oldest)
 	entriesApplied.Inc()
 	recordsApplied.Add(len(out.Results))
+	outcomesDisplaced.Add(out.OutcomesDisplaced)
 	if out.PairsDisplaced > 0 {
 		pairsDisplaced.Add(out.PairsDisplaced)
 		a.state.displaced.Store(int64(out.Time))

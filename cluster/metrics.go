@@ -13,14 +13,15 @@ import (
 
 // Names of the metrics of this room. They count over all nodes of a process.
 var (
-	entriesProposed = metrics.NewCounter("railguard_cluster_entries_proposed_total")
-	recordsProposed = metrics.NewCounter("railguard_cluster_records_proposed_total")
-	entriesApplied  = metrics.NewCounter("railguard_cluster_entries_applied_total")
-	recordsApplied  = metrics.NewCounter("railguard_cluster_records_applied_total")
-	pairsDisplaced  = metrics.NewCounter("railguard_structuring_displaced_total")
-	recordsFenced   = metrics.NewCounter("railguard_cluster_records_fenced_total")
-	recordsRetried  = metrics.NewCounter("railguard_cluster_records_retried_total")
-	commitSeconds   = timing.New("railguard_cluster_commit_seconds", "", timing.Disk)
+	entriesProposed   = metrics.NewCounter("railguard_cluster_entries_proposed_total")
+	recordsProposed   = metrics.NewCounter("railguard_cluster_records_proposed_total")
+	entriesApplied    = metrics.NewCounter("railguard_cluster_entries_applied_total")
+	recordsApplied    = metrics.NewCounter("railguard_cluster_records_applied_total")
+	pairsDisplaced    = metrics.NewCounter("railguard_structuring_displaced_total")
+	outcomesDisplaced = metrics.NewCounter("railguard_payment_outcomes_displaced_total")
+	recordsFenced     = metrics.NewCounter("railguard_cluster_records_fenced_total")
+	recordsRetried    = metrics.NewCounter("railguard_cluster_records_retried_total")
+	commitSeconds     = timing.New("railguard_cluster_commit_seconds", "", timing.Disk)
 
 	proposalsOverloaded = metrics.NewCounter("railguard_cluster_proposals_overloaded_total")
 	proposalsUnknown    = metrics.NewCounter("railguard_cluster_proposals_unknown_total")

@@ -14,6 +14,7 @@ import (
 
 	"railguard/audit"
 	"railguard/cluster/datadir"
+	"railguard/engine"
 	"railguard/cluster/port"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -385,6 +386,9 @@ func (n *Node) unserved() error {
 	}
 	return wire.ErrOverloaded
 }
+
+// ReferenceUsed tells whether a payment reference is used, as of what is applied here.
+func (n *Node) ReferenceUsed(key engine.ReferenceKey) bool { return n.adapter.referenceUsed(key) }
 
 // ReadIndex returns the leader's commit index, confirmed by a quorum after it was
 // read, and waits until it is applied here: a read after it sees everything

@@ -26,6 +26,7 @@ type published struct {
 
 	dispositions sync.Map // leaf uint64 -> leaf uint64
 	comments     sync.Map // leaf uint64 -> []uint64, replaced whole
+	outcomes     sync.Map // leaf uint64 -> [2]uint64: the ending, a late settle or 0
 	oldest       atomic.Uint64
 }
 
@@ -61,6 +62,9 @@ func (p *published) take(out *fsm.Effects, opened *ofac.Index) {
 	for _, link := range out.Comments {
 		p.comment(link)
 	}
+	for _, link := range out.Outcomes {
+		p.outcome(link)
+	}
 	if out.Settings != nil {
 		p.listing.Lock()
 		if opened != nil {
@@ -82,6 +86,15 @@ func (p *published) bring(index *ofac.Index) {
 	}
 }
 
+// outcome links a payment's ending, the first of its leaves, or its late settle.
+func (p *published) outcome(link fsm.LeafLink) {
+	leaves := [2]uint64{link.Later}
+	if known, ok := p.outcomes.Load(link.Leaf); ok && known.([2]uint64)[0] < link.Later {
+		leaves = [2]uint64{known.([2]uint64)[0], link.Later}
+	}
+	p.outcomes.Store(link.Leaf, leaves)
+}
+
 func (p *published) comment(link fsm.LeafLink) {
 	var known []uint64
 	if value, ok := p.comments.Load(link.Leaf); ok {
@@ -97,7 +110,7 @@ func (p *published) comment(link fsm.LeafLink) {
 // writer; a link below oldest is never written again.
 func (p *published) forget() {
 	oldest := p.oldest.Load()
-	for _, links := range []*sync.Map{&p.dispositions, &p.comments} {
+	for _, links := range []*sync.Map{&p.dispositions, &p.comments, &p.outcomes} {
 		links.Range(func(key, _ any) bool {
 			if key.(uint64) < oldest {
 				links.Delete(key)
@@ -164,6 +177,20 @@ func (s *state) Disposition(leaf uint64) (uint64, bool) {
 		return 0, false
 	}
 	return value.(uint64), true
+}
+
+// Outcomes returns the leaves that tell how a payment ended: none, its ending, or that
+// and its late settle.
+func (s *state) Outcomes(leaf uint64) []uint64 {
+	value, ok := s.published.Load().outcomes.Load(leaf)
+	if !ok {
+		return nil
+	}
+	leaves := value.([2]uint64)
+	if leaves[1] == 0 {
+		return leaves[:1]
+	}
+	return leaves[:]
 }
 
 // Comments returns the leaves of a review's comments, oldest first.

@@ -37,6 +37,7 @@ type Published interface {
 	Fleet(engine.FleetSlot) *engine.FleetProfile       // nil: unknown.
 	Disposition(leaf uint64) (uint64, bool)            // Leaf of a review's disposition.
 	Comments(leaf uint64) []uint64                     // Leaves of a review's comments.
+	Outcomes(leaf uint64) []uint64                     // Leaves that tell how a payment ended: its ending, then a late settle.
 	LogTime() engine.Time                              // Log time, moved on by this node's clock since the last entry, at most 2 s.
 	Applied() uint64                                   // Applied log index.
 	ListByDigest(digest [32]byte) (*ofac.Index, error) // Any list of the last 90 days (diff).
@@ -50,6 +51,7 @@ type Records interface {
 	View(ctx context.Context, minIndex uint64) (*fsm.View, error)
 	ReadIndex(ctx context.Context) (uint64, error) // Leader's commit index, confirmed by a quorum; waits until it is applied here.
 	WaitApplied(ctx context.Context, index uint64) error
+	ReferenceUsed(engine.ReferenceKey) bool // By a payment before, as of what is applied here.
 }
 
 // Judges is what all judges of one node share: the terms of the moment, and what

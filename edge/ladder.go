@@ -201,7 +201,8 @@ func ruleCodes(mask uint32) []string {
 
 // DryRun judges the request that was read like Screen, without a record, a debit or
 // a transaction id, and writes what came of it. Live rules are judged on a frozen view,
-// so it is a forecast; the view holds no structuring counts, so R25 is not among them.
+// so it is a forecast; the view holds no structuring counts, so of R25 only a payment
+// reference that was used is among them.
 func (j *Judge) DryRun(m *strictjson.Members) error {
 	looker := lookers.Get().(*engine.Looker)
 	defer lookers.Put(looker)
@@ -265,6 +266,7 @@ func (j *Judge) forecast(looker *engine.Looker) (*ofac.Index, *engine.Moment, er
 			return nil, nil, err
 		}
 		if moment, ok := view.Moment(s.facts.Now, &s.record, &s.hits); ok {
+			moment.Duplicate = j.shared.deps.Records.ReferenceUsed(referenceKey(j.call.Caller.Owner(), s.reference))
 			return list, moment, nil
 		}
 		if err := j.Again(try, view.Index); err != nil {

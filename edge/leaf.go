@@ -208,6 +208,7 @@ type Disposition struct {
 	Leaf     Leaf
 	Present  bool
 	Comments []Leaf
+	Payment  []Leaf // How the payment ended, then a late settle.
 }
 
 // Disposition loads what is known here of a record's disposition and, for
@@ -215,7 +216,10 @@ type Disposition struct {
 func (j *Judge) Disposition(l *Leaf, local bool) (*Disposition, error) {
 	view := &Disposition{}
 	if l.Text("verdict") != "REVIEW" {
-		return view, nil
+		if l.Has("hold") && !local && len(j.shared.deps.Published.Outcomes(l.Index)) == 0 {
+			j.ConfirmBriefly()
+		}
+		return view, j.LoadPayment(l, view)
 	}
 	later, decided := j.shared.deps.Published.Disposition(l.Index)
 	if !decided && !local {
@@ -234,7 +238,26 @@ func (j *Judge) Disposition(l *Leaf, local bool) (*Disposition, error) {
 		}
 		view.Present = true
 	}
+	if err := j.LoadPayment(l, view); err != nil {
+		return nil, err
+	}
 	return view, j.LoadComments(l, view)
+}
+
+// LoadPayment adds how the record's payment ended to view.
+func (j *Judge) LoadPayment(l *Leaf, view *Disposition) error {
+	for _, at := range j.shared.deps.Published.Outcomes(l.Index) {
+		data, err := j.shared.deps.Records.Leaf(j.ctx, at)
+		if err != nil {
+			return LeafError(err)
+		}
+		ending, err := j.OpenLeaf(at, data)
+		if err != nil {
+			return err
+		}
+		view.Payment = append(view.Payment, ending)
+	}
+	return nil
 }
 
 // LoadComments adds the comments on a record to view, for those who may read them.

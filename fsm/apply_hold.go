@@ -56,8 +56,13 @@ func (m *Machine) endHold(at uint64, state HoldState) holdRow {
 	return row
 }
 
-// ended notes how a payment ended.
+// ended notes how a payment ended. In a full table the oldest ending makes room: what
+// ended in the world is refused by no bound of ours.
 func (m *Machine) ended(record uint64, state HoldState) {
+	if m.outcomes.Len() >= m.limits.Outcomes {
+		m.forgetOutcome()
+		m.out.OutcomesDisplaced++
+	}
 	m.outcomeAt[record] = m.outcomes.Append(outcomeRow{Leaf: record, Later: m.size, At: m.now, State: state})
 	m.out.Outcomes = append(m.out.Outcomes, LeafLink{Leaf: record, Later: m.size})
 }
@@ -104,10 +109,6 @@ func (m *Machine) applyHold(b *wire.Hold, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	if m.outcomes.Len() >= m.limits.Outcomes {
-		refuse(r, wire.RefusedFull)
-		return
-	}
 	if at, open := m.holdAt[b.Leaf]; open && m.now >= m.holds.At(at).ExpiresAt {
 		m.expireHold(at)
 	}
@@ -137,6 +138,9 @@ func (m *Machine) settlePayment(b *wire.Hold, r *wire.Result) {
 		s.late = true
 		m.outcomes.Edit(at).Late = m.size
 		m.out.Outcomes = append(m.out.Outcomes, LeafLink{Leaf: b.Leaf, Later: m.size})
+	case !open && m.endingForgotten(b.Leaf): // It may count already, or have been returned: twice is the safe side.
+		s.late = true
+		m.ended(b.Leaf, HoldSettled)
 	case open:
 		row := m.endHold(holdAt, HoldSettled)
 		s.counted = row.Amount
@@ -214,6 +218,10 @@ func (m *Machine) releasePayment(b *wire.Hold, r *wire.Result) {
 	if at, open := m.holdAt[b.Leaf]; open {
 		returned = m.endHold(at, HoldReleased).Amount
 	} else {
+		if m.endingForgotten(b.Leaf) { // Nothing is returned twice.
+			refuse(r, wire.RefusedFull)
+			return
+		}
 		day, counts := m.countsOn(b)
 		if !counts {
 			refuse(r, wire.RefusedNotHeld)

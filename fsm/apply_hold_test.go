@@ -236,6 +236,51 @@ func TestFullTablesRefuseNewHolds(t *testing.T) {
 	require.Equal(t, engine.Proceed, w.held(slot, 1, 0, 2).Verdict, "one of a day makes room")
 }
 
+// TestFullTableOfEndingsRefusesNoSettle: the oldest ending makes room. What may have ended
+// before is not returned again, and counts whole.
+func TestFullTableOfEndingsRefusesNoSettle(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("a")
+	limits := *w.m.limits
+	limits.Outcomes = 2
+	w.m.limits = &limits
+	first := w.held(slot, 10, 60, 0)
+	require.Equal(t, wire.Applied, w.release(first).Code)
+	for range 2 {
+		require.Equal(t, wire.Applied, w.settle(w.held(slot, 1, 60, 0), 1).Code)
+	}
+	require.Equal(t, 2, w.m.outcomes.Len())
+	require.Equal(t, [2]engine.USD{2, 0}, w.books(slot))
+	require.Equal(t, wire.RefusedFull, w.release(first).Refusal, "returned once already")
+	require.Equal(t, [2]engine.USD{2, 0}, w.books(slot))
+	r := w.settle(first, 10)
+	require.Equal(t, wire.Applied, r.Code)
+	require.Contains(t, string(r.Data), `"countedUSDC":0,"late":true`)
+	require.Equal(t, [2]engine.USD{12, 0}, w.books(slot))
+	require.Equal(t, wire.Unchanged, w.settle(first, 10).Code)
+	require.Equal(t, wire.Applied, w.release(w.held(slot, 3, 60, 0)).Code, "an open hold ends as ever")
+	w.held(slot, 3, 60, 0)
+	w.now += engine.Hour
+	w.tick()
+	require.Equal(t, 2, w.m.outcomes.Len(), "an expiry displaces too")
+	restoredFrom(t, w.m)
+}
+
+// TestApprovalWithoutRoomForAHoldSaysSo: it counts as spent.
+func TestApprovalWithoutRoomForAHoldSaysSo(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("a", dailyLimit(10))
+	limits := *w.m.limits
+	limits.Holds = 1
+	w.m.limits = &limits
+	b := w.held(slot, 20, 60, 0)
+	require.Equal(t, engine.Review, b.Verdict)
+	w.held(slot, 1, 60, 0)
+	r := w.do(wire.KindDisposition, &wire.Disposition{Leaf: b.Leaf, Disposition: wire.Approved, Agent: slot, Amount: b.Recorded, Hold: 60})
+	require.Contains(t, string(r.Data), `"notHeld":true`)
+	require.Equal(t, [2]engine.USD{20, 1}, w.books(slot))
+}
+
 func TestHoldsAreChecked(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a")

@@ -51,6 +51,8 @@ func (m *Machine) applyDisposition(b *wire.Disposition, r *wire.Result) {
 		head = truth(head, "overLimitApproved", over)
 		if at, held := m.holdAt[b.Leaf]; held {
 			head = instant(head, "heldUntil", m.holds.At(at).ExpiresAt)
+		} else if _, ended := m.outcomeAt[b.Leaf]; b.Hold != 0 && !ended {
+			head = truth(head, "notHeld", true) // No room for a hold: it counts as spent.
 		}
 	}
 	m.write(head, &b.Common, "review.dispositioned", r, engine.FilterKey(engine.FilterTxn, txn))

@@ -36,11 +36,13 @@ type Effects struct {
 	Fleets       []*engine.FleetProfile
 	Dispositions []LeafLink
 	Comments     []LeafLink
-	Outcomes     []LeafLink // How held, settled and released payments ended.
+	Outcomes     []LeafLink // How held, settled and released payments ended; a late settle besides.
 	Settings     *Settings  // Non-nil when anything in it changed.
 	ListData     []byte     // The entities of a list activated by this entry; nil otherwise.
 
 	PairsDisplaced int // Pairs of R25 that were forgotten although they still counted: its table is full.
+
+	OutcomesDisplaced int // Endings of payments that were forgotten within their retention: their table is full.
 
 	Oldest uint64 // First leaf that is still within retention.
 

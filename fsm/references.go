@@ -17,6 +17,13 @@ func (m *Machine) referenceUsed(key engine.ReferenceKey) (record uint64, used bo
 	return m.references.At(at).Leaf, true
 }
 
+// ReferenceUsed tells whether a call with the reference would be a second one. It is for
+// readers between two entries, who get no map of a View.
+func (m *Machine) ReferenceUsed(key engine.ReferenceKey) bool {
+	_, used := m.referenceUsed(key)
+	return used
+}
+
 // referencesFull tells whether the oldest reference of a full table is too young to
 // make room.
 func (m *Machine) referencesFull() bool {
@@ -77,7 +84,18 @@ func (m *Machine) expireOutcomes() {
 		if row.Later >= m.oldest {
 			return
 		}
-		delete(m.outcomeAt, row.Leaf)
-		m.outcomes.DropFront()
+		m.forgetOutcome()
 	}
+}
+
+func (m *Machine) forgetOutcome() {
+	delete(m.outcomeAt, m.outcomes.At(m.outcomes.First()).Leaf)
+	m.outcomes.DropFront()
+}
+
+// endingForgotten tells whether a payment of which no ending is known may have had one
+// that a full table displaced. In one that is not full only those of records past their
+// retention are gone.
+func (m *Machine) endingForgotten(record uint64) bool {
+	return m.outcomes.First() > 0 && m.outcomes.Len() >= m.limits.Outcomes && record < m.outcomes.At(m.outcomes.First()).Later
 }

@@ -268,6 +268,13 @@ func (m *Machine) Everything(out *Effects) {
 		row := m.dispositions.At(i)
 		out.Dispositions = append(out.Dispositions, LeafLink{Leaf: row.Leaf, Later: row.Later})
 	}
+	for i := m.outcomes.First(); i < m.outcomes.Next(); i++ {
+		row := m.outcomes.At(i)
+		out.Outcomes = append(out.Outcomes, LeafLink{Leaf: row.Leaf, Later: row.Later})
+		if row.Late != 0 {
+			out.Outcomes = append(out.Outcomes, LeafLink{Leaf: row.Leaf, Later: row.Late})
+		}
+	}
 	for i := m.reviews.First(); i < m.reviews.Next(); i++ {
 		row := m.reviews.At(i)
 		if row.Claim == nil {

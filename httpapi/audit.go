@@ -192,6 +192,9 @@ func recordItems(c *call, found []edge.Leaf) ([]strictjson.Members, error) {
 			}
 			view.Present = true
 		}
+		if err := c.judge.LoadPayment(&found[i], view); err != nil {
+			return nil, err
+		}
 		if err := c.judge.LoadComments(&found[i], view); err != nil {
 			return nil, err
 		}

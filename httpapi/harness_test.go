@@ -47,6 +47,7 @@ type testNode struct {
 	fleets       map[engine.FleetSlot]*engine.FleetProfile
 	dispositions map[uint64]uint64
 	comments     map[uint64][]uint64
+	outcomes     map[uint64][]uint64
 	list         *ofac.Index
 	lists        map[[32]byte]*ofac.Index
 	matchers     ofac.Matchers // Versions that this node carries.
@@ -91,7 +92,7 @@ func newTestNode(t testing.TB) *testNode {
 		t: t, machine: fsm.New(), now: testStart, settings: &fsm.Settings{Policy: engine.DefaultPolicy()},
 		agents: map[engine.AgentSlot]*engine.AgentProfile{}, users: map[engine.UserSlot]*engine.UserProfile{},
 		fleets: map[engine.FleetSlot]*engine.FleetProfile{}, dispositions: map[uint64]uint64{},
-		comments: map[uint64][]uint64{}, lists: map[[32]byte]*ofac.Index{}, matchers: ofac.Carried(), hidden: map[engine.AgentSlot]int{},
+		comments: map[uint64][]uint64{}, outcomes: map[uint64][]uint64{}, lists: map[[32]byte]*ofac.Index{}, matchers: ofac.Carried(), hidden: map[engine.AgentSlot]int{},
 		secrets: seal.NewSecrets([]byte("a cluster secret of the tests")),
 	}
 	store, err := audit.Open(audittest.NewMemDir(), audit.Options{SegmentLevel: audit.SegmentLevelMin, SealInline: true})
@@ -267,6 +268,9 @@ func (n *testNode) publish() {
 	for _, link := range n.out.Dispositions {
 		n.dispositions[link.Leaf] = link.Later
 	}
+	for _, link := range n.out.Outcomes {
+		n.outcomes[link.Leaf] = append(n.outcomes[link.Leaf], link.Later)
+	}
 	for _, link := range n.out.Comments {
 		n.comments[link.Leaf] = append(n.comments[link.Leaf], link.Later)
 	}
@@ -322,12 +326,6 @@ func (n *testNode) Disposition(leaf uint64) (uint64, bool) {
 	defer n.mutex.Unlock()
 	later, ok := n.dispositions[leaf]
 	return later, ok
-}
-
-func (n *testNode) Comments(leaf uint64) []uint64 {
-	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	return n.comments[leaf]
 }
 
 func (n *testNode) ListByDigest(digest [32]byte) (*ofac.Index, error) {

@@ -127,6 +127,15 @@ func TestHoldsOverHTTP(t *testing.T) {
 	require.Equal(t, "invalid_transition", textOf(v, "code"))
 	require.EqualValues(t, 15, limits().GetInt("spentUSDC"))
 	require.EqualValues(t, 0, limits().GetInt("heldUSDC"))
+	shown := answer(t, n.do("auditor", "GET", "/v1/audit/"+textOf(held, "txnId"), ""), 200)
+	require.Equal(t, "settled", textOf(shown, "payment", "state"))
+	require.Equal(t, textOf(settled, "eventId"), textOf(shown, "payment", "eventId"))
+	require.Equal(t, "held", textOf(shown, "hold", "state"), "as the record says")
+	dry := func(reference string) *fastjson.Value {
+		return answer(t, n.do("policy", "POST", "/v1/screen/dry-run", `{"token":"`+token+`","amount":20,"paymentRef":"`+reference+`"}`), 200)
+	}
+	require.Equal(t, engine.Reason(25, engine.SubDuplicate), textOf(dry("ref-1"), "reason"))
+	require.Equal(t, "PROCEED", textOf(dry("ref-2"), "verdict"))
 
 	plain := screen("")
 	released := answer(t, n.do("screener", "POST", "/v1/transactions/"+textOf(plain, "txnId")+"/release", `{"reason":"payment_failed"}`), 200)
@@ -134,6 +143,28 @@ func TestHoldsOverHTTP(t *testing.T) {
 	require.EqualValues(t, 15, limits().GetInt("spentUSDC"))
 	replayed := answer(t, n.do("auditor", "POST", "/v1/audit/"+textOf(twice, "txnId")+"/replay", `{}`), 200)
 	require.True(t, replayed.GetBool("match"), replayed.String())
+}
+
+// What was settled after its hold had ended shows beside how that ended, and is counted once.
+func TestLateSettleIsShownAndCounted(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.registered("")
+	held := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":20,"hold":{"ttlSeconds":60}}`), 200)
+	path := "/v1/transactions/" + textOf(held, "txnId")
+	answer(t, n.do("screener", "POST", path+"/release", `{"reason":"payment_failed"}`), 200)
+	before := settleMarks["late"].Get()
+	for range 2 {
+		late := answer(t, n.do("screener", "POST", path+"/settle", `{"amount":7}`), 200)
+		require.True(t, late.GetBool("late"))
+	}
+	require.Equal(t, before+1, settleMarks["late"].Get(), "a repeated call is the same settle")
+	for _, shown := range []*fastjson.Value{
+		answer(t, n.do("auditor", "GET", "/v1/audit/"+textOf(held, "txnId"), ""), 200),
+		answer(t, n.do("auditor", "GET", "/v1/audit?verdict=PROCEED", ""), 200).Get("data", "0"),
+	} {
+		require.Equal(t, "released", textOf(shown, "payment", "state"))
+		require.EqualValues(t, 7, shown.GetInt("lateSettlement", "amountUSDC"), shown.String())
+	}
 }
 
 // Every other write refuses what it does not know, at every depth, before anything
@@ -307,4 +338,22 @@ func TestStrictKeys(t *testing.T) {
 	require.Equal(t, 200, n.doAdmin("POST", "/admin/keys/"+member(t, made.Body.Bytes(), "keyId")+"/rotate", "{}").Code)
 	require.Equal(t, 400, send(secret, stranger), "it stays strict")
 	require.Equal(t, 422, n.doAdmin("POST", "/admin/keys", `{"name":"x","strict":"yes"}`).Code)
+}
+
+func (n *testNode) Comments(leaf uint64) []uint64 {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.comments[leaf]
+}
+
+func (n *testNode) Outcomes(leaf uint64) []uint64 {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.outcomes[leaf]
+}
+
+func (n *testNode) ReferenceUsed(key engine.ReferenceKey) bool {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.machine.ReferenceUsed(key)
 }

@@ -20,6 +20,7 @@ const (
 	nameScreenTotal   = "railguard_screen_total"
 	nameScreenSeconds = "railguard_screen_seconds"
 	nameHTTPTotal     = "railguard_http_requests_total"
+	nameSettleMarked  = "railguard_settle_marked_total"
 )
 
 var (
@@ -36,6 +37,13 @@ var (
 	screenRules  = timing.New(nameScreenSeconds, `stage="rules"`, timing.Call)
 	screenCommit = timing.New(nameScreenSeconds, `stage="commit"`, timing.Call)
 	screenWhole  = timing.New(nameScreenSeconds, `stage="total"`, timing.Call)
+
+	// settleMarks counts settles that a person must look at.
+	settleMarks = map[string]*metrics.Counter{
+		"late":       metrics.NewCounter(nameSettleMarked + `{mark="late"}`),
+		"overLimit":  metrics.NewCounter(nameSettleMarked + `{mark="overLimit"}`),
+		"notAllowed": metrics.NewCounter(nameSettleMarked + `{mark="notAllowed"}`),
+	}
 
 	// statusTotals counts answers by status: a fixed set, so that the hot path
 	// formats nothing.

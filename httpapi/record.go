@@ -123,7 +123,7 @@ func (c *call) writeRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Disposit
 		d.Leaf.CopyTo(m, "disposition", "reviewedAt", "sarEscalated")
 	} else if d.Present {
 		d.Leaf.CopyTo(m, "disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "reviewedByKey",
-			"overLimitApproved", "recheck")
+			"overLimitApproved", "notHeld", "recheck")
 	} else if l.Text("verdict") == "REVIEW" {
 		m.Bool("sarEscalated", false)
 	}
@@ -132,6 +132,7 @@ func (c *call) writeRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Disposit
 	if c.key.SeesAll() {
 		l.CopyTo(m, recordInner...)
 	}
+	writeEndings(m, d.Payment)
 	m.Text("leafHash", leafHash(l.Data))
 	if c.key.SeesAll() && len(d.Comments) > 0 {
 		items := make([]strictjson.Members, len(d.Comments))
@@ -139,6 +140,19 @@ func (c *call) writeRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Disposit
 			d.Comments[i].CopyTo(&items[i], "eventId", "time", "comment", "by", "actorKeyId")
 		}
 		m.List("comments", items)
+	}
+}
+
+// writeEndings says what became of a record's payment: how it ended, and what was settled
+// too late.
+func writeEndings(m *strictjson.Members, endings []edge.Leaf) {
+	for i, name := range []string{"payment", "lateSettlement"} {
+		if i >= len(endings) {
+			return
+		}
+		var inner strictjson.Members
+		endings[i].CopyTo(&inner, paymentMembers...)
+		m.Object(name, inner)
 	}
 }
 

@@ -102,9 +102,27 @@ func endPayment(c *call, wrong error, outcome *edge.Outcome) error {
 // renderPayment is the answer of a settle or a release.
 func renderPayment(c *call, l *edge.Leaf, m *strictjson.Members) error {
 	c.txnID = l.Text("txnId")
-	l.CopyTo(m, "txnId", "state", "amountUSDC", "countedUSDC", "late", "overLimit", "notAllowed", "railRef", "reason", "eventId", "time")
+	l.CopyTo(m, "txnId")
+	l.CopyTo(m, paymentMembers...)
+	if c.happened && !c.replayed {
+		c.noteSettle(l)
+	}
 	return nil
 }
+
+// noteSettle counts and tells what a person must look at: a settle that was late, above a
+// limit, or not allowed.
+func (c *call) noteSettle(l *edge.Leaf) {
+	for mark, total := range settleMarks {
+		if l.Flag(mark) {
+			total.Inc()
+			c.api.log.Warn("a payment was settled that is "+mark, "txnId", c.txnID, "eventId", l.Text("eventId"))
+		}
+	}
+}
+
+// paymentMembers are what an event about a payment says of it.
+var paymentMembers = []string{"state", "amountUSDC", "countedUSDC", "late", "overLimit", "notAllowed", "railRef", "reason", "expiredAt", "eventId", "time"}
 
 // resultRecord is the record that a call wrote, now or at its first try, judged with
 // that agent.

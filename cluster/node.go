@@ -14,8 +14,8 @@ import (
 
 	"railguard/audit"
 	"railguard/cluster/datadir"
-	"railguard/engine"
 	"railguard/cluster/port"
+	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
 )

@@ -105,14 +105,14 @@ func renderPayment(c *call, l *edge.Leaf, m *strictjson.Members) error {
 	l.CopyTo(m, "txnId")
 	l.CopyTo(m, paymentMembers...)
 	if c.happened && !c.replayed {
-		c.noteSettle(l)
+		noteSettle(c, l)
 	}
 	return nil
 }
 
 // noteSettle counts and tells what a person must look at: a settle that was late, above a
 // limit, or not allowed.
-func (c *call) noteSettle(l *edge.Leaf) {
+func noteSettle(c *call, l *edge.Leaf) {
 	for mark, total := range settleMarks {
 		if l.Flag(mark) {
 			total.Inc()

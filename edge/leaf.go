@@ -219,7 +219,7 @@ func (j *Judge) Disposition(l *Leaf, local bool) (*Disposition, error) {
 		if l.Has("hold") && !local && len(j.shared.deps.Published.Outcomes(l.Index)) == 0 {
 			j.ConfirmBriefly()
 		}
-		return view, j.LoadPayment(l, view)
+		return view, LoadPayment(j, l, view)
 	}
 	later, decided := j.shared.deps.Published.Disposition(l.Index)
 	if !decided && !local {
@@ -238,14 +238,14 @@ func (j *Judge) Disposition(l *Leaf, local bool) (*Disposition, error) {
 		}
 		view.Present = true
 	}
-	if err := j.LoadPayment(l, view); err != nil {
+	if err := LoadPayment(j, l, view); err != nil {
 		return nil, err
 	}
 	return view, j.LoadComments(l, view)
 }
 
 // LoadPayment adds how the record's payment ended to view.
-func (j *Judge) LoadPayment(l *Leaf, view *Disposition) error {
+func LoadPayment(j *Judge, l *Leaf, view *Disposition) error {
 	for _, at := range j.shared.deps.Published.Outcomes(l.Index) {
 		data, err := j.shared.deps.Records.Leaf(j.ctx, at)
 		if err != nil {

@@ -192,7 +192,7 @@ func recordItems(c *call, found []edge.Leaf) ([]strictjson.Members, error) {
 			}
 			view.Present = true
 		}
-		if err := c.judge.LoadPayment(&found[i], view); err != nil {
+		if err := edge.LoadPayment(&c.judge, &found[i], view); err != nil {
 			return nil, err
 		}
 		if err := c.judge.LoadComments(&found[i], view); err != nil {

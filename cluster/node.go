@@ -15,7 +15,6 @@ import (
 	"railguard/audit"
 	"railguard/cluster/datadir"
 	"railguard/cluster/port"
-	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
 )
@@ -84,6 +83,7 @@ func Open(config Config) (*Node, error) {
 	n.gauges = newGauges(config.ID)
 	n.adapter = &adapter{machine: fsm.New()}
 	n.state = newState(config.Clock, n.adapter.Freeze)
+	n.state.referenceUsed = n.adapter.referenceUsed
 	if err := n.open(); err != nil {
 		return nil, errors.Join(err, n.closeStores())
 	}
@@ -386,9 +386,6 @@ func (n *Node) unserved() error {
 	}
 	return wire.ErrOverloaded
 }
-
-// ReferenceUsed tells whether a payment reference is used, as of what is applied here.
-func (n *Node) ReferenceUsed(key engine.ReferenceKey) bool { return n.adapter.referenceUsed(key) }
 
 // ReadIndex returns the leader's commit index, confirmed by a quorum after it was
 // read, and waits until it is applied here: a read after it sees everything

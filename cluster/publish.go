@@ -123,13 +123,14 @@ func (p *published) forget() {
 // state is what readers see of what is applied here: the published values of now, log
 // time, how far the log is applied, and frozen views.
 type state struct {
-	published atomic.Pointer[published]
-	clock     Clock
-	logTime   atomic.Pointer[instant]
-	commands  atomic.Uint64 // Index of the last applied entry of our own kind.
-	progress  progress
-	views     viewCache
-	displaced atomic.Int64 // Log time at which R25 last forgot a pair that still counted; 0: never here.
+	published     atomic.Pointer[published]
+	clock         Clock
+	logTime       atomic.Pointer[instant]
+	commands      atomic.Uint64 // Index of the last applied entry of our own kind.
+	progress      progress
+	views         viewCache
+	referenceUsed func(engine.ReferenceKey) bool // Asks the state between two entries.
+	displaced     atomic.Int64                   // Log time at which R25 last forgot a pair that still counted; 0: never here.
 }
 
 func newState(clock Clock, freeze func() *fsm.View) *state {
@@ -192,6 +193,9 @@ func (s *state) Outcomes(leaf uint64) []uint64 {
 	}
 	return leaves[:]
 }
+
+// ReferenceUsed tells whether a payment reference is used, as of what is applied here.
+func (s *state) ReferenceUsed(key engine.ReferenceKey) bool { return s.referenceUsed(key) }
 
 // Comments returns the leaves of a review's comments, oldest first.
 func (s *state) Comments(leaf uint64) []uint64 {

@@ -154,6 +154,9 @@ func (b *books) book(i int, date string, agent engine.AgentSlot, fleet engine.Fl
 	if len(slots) > 1 && limited {
 		b.counts["of a delegate"]++
 	}
+	if fleet != 0 && limited {
+		b.counts["of a fleet"]++
+	}
 	for _, slot := range slots {
 		account, known := b.limits.Agents[slot]
 		b.add(i, fmt.Sprintf("agent %d on %s", slot, date), amount, account.Daily, limited && known)

@@ -21,6 +21,9 @@ type fault struct {
 	do     func(w *World)
 }
 
+// bytesOfTheDead is counted where a killed process's bytes are still on their way.
+const bytesOfTheDead = "late bytes of a killed process"
+
 // faults are what a schedule draws from.
 var faults = []fault{
 	{"isolate", 4, func(w *World) { w.Net.Isolate(w.one().ID, w.IDs()...); w.pause(1500) }},
@@ -101,6 +104,7 @@ func (w *World) lateBytes() {
 	w.Net.Forsake(one.ID, leads.ID)
 	w.pause(100)
 	if w.Random.IntN(2) == 0 {
+		w.count(bytesOfTheDead, 1)
 		one.Crash(audittest.LoseNone)
 		one.Start()
 	}

@@ -3,6 +3,7 @@ package sim
 import (
 	"bufio"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"runtime/pprof"
@@ -85,6 +86,14 @@ func TestSchedules(t *testing.T) {
 		for _, what := range []string{"PROCEED", "REVIEW", "BLOCK", "approved", "of a delegate", "suspended", "revoked"} {
 			require.GreaterOrEqual(t, sum[what], runs/20, "%s: %v", what, sum)
 		}
+		// Every fault is drawn some six times in 77 and its weight, and so is what it is for: a
+		// hundred schedules have each of them.
+		for _, f := range faults {
+			require.GreaterOrEqual(t, sum[f.name], runs/100, "%s: %v", f.name, sum)
+		}
+		for _, what := range []string{bytesOfTheDead, "of a fleet"} { // A name that was not synced is lost where the product forgets to: its mutants.
+			require.GreaterOrEqual(t, sum[what], runs/100, "%s: %v", what, sum)
+		}
 	})
 	for _, seed := range seedsToRun(t) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
@@ -130,6 +139,7 @@ func schedule(t testing.TB, seed uint64) (counts map[string]int) {
 		time.Sleep(time.Duration(50+draw.IntN(400)) * time.Millisecond)
 		f := w.drawFault()
 		w.trace(f.name)
+		w.count(f.name, 1)
 		f.do(w)
 		if draw.IntN(3) > 0 { // Else it goes on beside what comes next.
 			w.mend()
@@ -150,6 +160,9 @@ func schedule(t testing.TB, seed uint64) (counts map[string]int) {
 		b.leaf(i, leaf)
 	}
 	require.GreaterOrEqual(t, b.counts["PROCEED"], 10, "verdicts: %v", b.counts)
+	w.countLock.Lock()
+	defer w.countLock.Unlock()
+	maps.Copy(b.counts, w.counted)
 	b.counts["reads"] = reads // One that is hit hard may have few; all together must not.
 	return b.counts
 }

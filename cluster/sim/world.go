@@ -41,8 +41,21 @@ type World struct {
 
 	noTransferUpTo uint64 // A term.
 
+	countLock sync.Mutex
+	counted   map[string]int // What happened to this world.
+
 	// Adjust, if set before Start, may change every log entry as a host writes it.
 	Adjust func(host *Host, log *raft.Log)
+}
+
+// count notes that something happened.
+func (w *World) count(what string, times int) {
+	w.countLock.Lock()
+	defer w.countLock.Unlock()
+	if w.counted == nil {
+		w.counted = map[string]int{}
+	}
+	w.counted[what] += times
 }
 
 // Host is a place where a node runs: what survives the node's process.

@@ -2,12 +2,13 @@
 GO      ?= go
 VERSION ?= 0.1.0
 FUZZ    ?= 10s
+WALK ?= 20000
 # hashicorp/raft v1.7.3 itself races when a member's suffrage or address changes
 # (replication.go, updateLastAppended reads peer without its lock).
 RACE_SKIP := Join|Rejoin|Wiped|Moves|OlderCopy|SecondNode|Diverged|Dead|Recover|Guard
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: help build run quick test race house lint fuzz bench soak bench-go golden conformance names-eval sim mutants overspend rejoin scale chaos-short chaos screenshots release release-check
+.PHONY: help build run quick test race house lint fuzz walk bench soak bench-go golden conformance names-eval sim mutants overspend rejoin scale chaos-short chaos screenshots release release-check
 
 # Tools have a module of their own, so that their dependencies are not the service's.
 TOOL := $(GO) tool -modfile=.ci/tools/go.mod
@@ -55,6 +56,9 @@ fuzz: ## Run every fuzz target for FUZZ (10s) each
 	        grep -q 'context deadline exceeded' .fuzz.out || exit 1; }; \
 	  done; \
 	done; rm -f .fuzz.out
+
+walk: ## Walk over the API's document: WALK (20000) calls, valid and spoilt
+	$(GO) test ./httpapi -run TestWalkOverTheDocument -count=1 -timeout 10m -args -walk=$(WALK)
 
 bench: build ## Measure under load against targets, 15 minutes (ARGS, such as --suite cluster --out a.json)
 	./bin/railguard bench --folder . $(ARGS)

@@ -1,7 +1,9 @@
 package httpapi
 
 import (
+	"cmp"
 	"net/http"
+	"slices"
 	"strings"
 
 	"railguard/edge"
@@ -99,9 +101,9 @@ func renderSettings(c *call, l *edge.Leaf, m *strictjson.Members) error {
 // is reported or the agent is issued anew (decision 38). R15 compares it.
 func setModel(c *call) error {
 	f := c.fields()
-	model := f.Text("underlyingModel", engine.FieldMax)
+	model, alias := f.Text("underlyingModel", engine.FieldMax), f.Text("model", engine.FieldMax)
 	if f.Get("underlyingModel") == nil {
-		if model = f.Text("model", engine.FieldMax); f.Get("model") == nil {
+		if model = alias; f.Get("model") == nil {
 			f.Missing("underlyingModel")
 		}
 	}
@@ -174,12 +176,30 @@ func listAttestations(c *call) error {
 	if err != nil {
 		return err
 	}
+	p, err := c.keyPage("attestations", 1)
+	if err != nil {
+		return err
+	}
 	view, err := c.judge.View()
 	if err != nil {
 		return err
 	}
-	items := []strictjson.Members{}
-	for _, a := range view.Attestations(profile.Slot) {
+	all := view.Attestations(profile.Slot)
+	slices.SortFunc(all, func(a, b engine.Attestation) int {
+		if p.ascending {
+			return cmp.Compare(a.Leaf, b.Leaf)
+		}
+		return cmp.Compare(b.Leaf, a.Leaf)
+	})
+	items, next := []strictjson.Members{}, ""
+	for i, a := range all {
+		if p.after != nil && (a.Leaf == p.after[0] || (a.Leaf > p.after[0]) != p.ascending) {
+			continue // On a page before.
+		}
+		if len(items) == p.limit {
+			next = p.cursor(all[i-1].Leaf)
+			break
+		}
 		var m strictjson.Members
 		m.Text("attestationId", c.judge.Terms.IDs.EventID(a.Leaf))
 		m.Text("attestedBy", a.AttestedBy)
@@ -189,7 +209,7 @@ func listAttestations(c *call) error {
 		m.Time("recordExpiresAt", a.At+engine.AttestationStored)
 		items = append(items, m)
 	}
-	return c.list(items, "")
+	return c.list(items, next)
 }
 
 // attestationState tells how an agent stands to R22.

@@ -75,3 +75,35 @@ func TestAnswersWithoutAList(t *testing.T) {
 		require.Equal(t, 503, n.do(call[0], call[1], call[2], call[3]).Code, "%s %s", call[1], call[2])
 	}
 }
+
+// What a walk over the document found: members and parameters that were passed over.
+func TestNothingGivenIsPassedOver(t *testing.T) {
+	n := newTestNode(t)
+	agent, _ := n.register("")
+	answer(t, n.do("operator", "POST", "/v1/agents/"+agent+"/model", `{"underlyingModel":"m","model":7}`), 422)
+	answer(t, n.do("policy", "POST", "/v1/ofac/rollback", `{"reason":"r","force":"yes"}`), 422)
+	answer(t, n.do("reviewer", "POST", "/v1/queue/next", `{"assignee":"o","by":7}`), 422)
+	for _, query := range []string{"first=x", "treeSize=-1", "first=0"} {
+		answer(t, n.do("auditor", "GET", "/v1/audit/export?"+query, ""), 400)
+	}
+	bot := textOf(answer(t, n.do("operator", "POST", "/v1/agents/register",
+		`{"agentName":"Bot","agentType":"autonomous","operatorLegalName":"Acme Inc","purpose":"p"}`), 201), "agentId")
+	for _, by := range []string{"a", "b", "c"} {
+		answer(t, n.do("operator", "POST", "/v1/agents/"+bot+"/attest", `{"attestedBy":"`+by+`"}`), 200)
+	}
+	for order, want := range map[string]string{"desc": "cba", "asc": "abc"} {
+		path, got := "/v1/agents/"+bot+"/attestations", ""
+		for cursor := ""; ; {
+			v := answer(t, n.do("operator", "GET", path+"?limit=1&order="+order+cursor, ""), 200)
+			for _, item := range v.GetArray("data") {
+				got += textOf(item, "attestedBy")
+			}
+			if cursor = "&cursor=" + textOf(v, "nextCursor"); cursor == "&cursor=" {
+				break
+			}
+		}
+		require.Equal(t, want, got)
+		answer(t, n.do("operator", "GET", path+"?limit=0", ""), 400)
+		answer(t, n.do("operator", "GET", path+"?cursor=x", ""), 400)
+	}
+}

@@ -72,7 +72,7 @@ func exportRecords(c *call) error {
 		return err
 	}
 	x.from, x.to = x.from/engine.Millisecond*engine.Millisecond, x.to/engine.Millisecond*engine.Millisecond
-	if c.query("cursor") != "" {
+	if c.hasQuery("cursor") || c.hasQuery("first") || c.hasQuery("treeSize") {
 		err = x.goOn()
 	} else {
 		err = x.settle()

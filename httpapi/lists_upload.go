@@ -149,6 +149,7 @@ func rollbackList(c *call) error {
 	f := c.fields()
 	a := activation{force: true, rollback: true}
 	a.reason, a.actor = f.RequiredText("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
+	_, _ = f.Flag("force") // Is forced in any case; what is no flag is refused all the same.
 	if err := f.Err(); err != nil {
 		return err
 	}

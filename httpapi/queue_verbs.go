@@ -92,12 +92,16 @@ func nothingOpen(r wire.Result) error {
 }
 
 // reviewer is who acts: as the body says under one of the names, else the key's
-// name.
+// name. All of the names are read: what is wrong with one is said whichever counts.
 func (c *call) reviewer(f *strictjson.Fields, names ...string) string {
+	said := ""
 	for _, name := range names {
-		if text := strings.TrimSpace(f.Text(name, engine.FieldMax)); text != "" {
-			return text
+		if text := strings.TrimSpace(f.Text(name, engine.FieldMax)); said == "" {
+			said = text
 		}
+	}
+	if said != "" {
+		return said
 	}
 	if c.key.Name != "" {
 		return c.key.Name[:min(len(c.key.Name), engine.FieldMax)]

@@ -3,6 +3,7 @@ package console
 import (
 	"crypto/tls"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/ofac"
 	"railguard/seal"
 )
 
@@ -286,6 +288,12 @@ func TestHeaders(t *testing.T) {
 	tag := d.do("GET", "/console/", "", nil).Header.Get("ETag")
 	require.Equal(t, 304, d.do("GET", "/console/", "", func(r *http.Request) { r.Header.Set("If-None-Match", tag) }).StatusCode)
 	require.Equal(t, "no-store", d.do("GET", "/console/session", "", nil).Header.Get("Cache-Control"))
+}
+
+// TestDefaultThreshold: what the page shows beside a score is what the list goes by.
+func TestDefaultThreshold(t *testing.T) {
+	shown := fmt.Sprintf("const reviewDefault = %g;", float64(ofac.ReviewDefault)/10000)
+	require.Contains(t, string(newDesk(t, nil).c.files["/web/words.js"].data), shown)
 }
 
 // TestPagesNeedNothingElse: no file names another origin, an inline script or style, or

@@ -57,6 +57,7 @@ func (w *tab) reads(d *day) {
 	w.shows("#proof", "proof verified in your browser")
 	w.shows(".sentence", "could be “MADURO MOROS, Nicolas”")
 	require.Equal(t, "k", w.value(`[...document.querySelectorAll('.hit .sides > div:first-child mark')].map((m) => m.textContent).join('')`), "the letter that differs")
+	require.Equal(t, "MOROS,c", w.value(`[...document.querySelectorAll('.hit .sides > div:last-child mark')].map((m) => m.textContent).join(',')`), "the listed word and letter that the payment has not")
 	w.at("/case/"+d.limit, "$6,200")
 	w.shows(".sentence", "$6,200 is above the single payment limit of this agent, $5,000.")
 	w.shows("td", "$5,000")

@@ -344,12 +344,14 @@ func (c *devCluster) welcome(out io.Writer) {
 		list = "Sanctions list: the files in " + c.flags.ofacDir + ".\n"
 	}
 	url := "http://" + c.file.Nodes[0].HTTP
-	fmt.Fprintf(out, welcomeText, list, url, c.file.APIKey, demoWallet, demoName)
+	fmt.Fprintf(out, welcomeText, list, url, url, c.file.APIKey, demoWallet, demoName)
 }
 
 const welcomeText = `
 Railguard is ready.
 %s
+In a browser, signed in with the key below: %s/console
+
 Paste these lines into another terminal (curl and a POSIX shell):
 
   export RAILGUARD_URL=%s

@@ -9,12 +9,13 @@ import {keys} from './keys.js';
 
 /** load gathers what the key may see of a case. */
 export async function load(id) {
-  const [record, explained, open] = await Promise.all([
-    api.call(`/audit/${id}`), api.maybe(`/audit/${id}/explain`),
+  const [record, explained, policy, open] = await Promise.all([
+    api.call(`/audit/${id}`), api.maybe(`/audit/${id}/explain`), api.whole() ? api.maybe('/policy') : null,
     api.may('reviewer', 'auditor') ? api.maybe(`/queue${api.query({q: id, limit: 1})}`) : null,
   ]);
   const claim = open?.data?.find((item) => item.txnId === id) ?? null;
-  return {record, ladder: explained?.ladder ?? null, claim};
+  const names = policy && {review: policy.policy?.names?.review, version: policy.policyVersion};
+  return {record, ladder: explained?.ladder ?? null, claim, names};
 }
 
 /** hits shows the case's hits; compared is told how many are not marked as looked at. */
@@ -153,7 +154,7 @@ export async function showCase(place, {id}, go) {
   };
   let current = null;
   async function draw(into) {
-    const {record, ladder, claim} = await load(id);
+    const {record, ladder, claim, names} = await load(id);
     current = {record, claim};
     const undecided = record.verdict === 'REVIEW' && !record.disposition;
     const act = (disposition) => decide(record, disposition, {claim, unseen: marks.filter((m) => !m.checked).length, then: reload});
@@ -168,7 +169,7 @@ export async function showCase(place, {id}, go) {
       undecided && api.may('reviewer') && h('div', {class: 'actions decide'}, Object.entries(verbs).map(([key, verb]) =>
         h('button', {type: 'button', class: verb.kind, onclick: () => act(key)}, verb.word, h('kbd', null, verb.word[0] === 'E' ? 'S' : verb.word[0])))),
       h('div', {class: 'columns'},
-        h('div', null, deciding(record, ladder), await hits(record, marks), await history(record)),
+        h('div', null, deciding(record, ladder, names), await hits(record, marks), await history(record)),
         h('div', null, parties(record), await spend(record), comments(record, reload))),
       ladder && h('details', {class: 'card'}, h('summary', null, 'All 25 rules, in order'), ladderView(ladder)),
       h('details', {class: 'card'}, h('summary', null, 'In force at the time, and digests'), facts([['Policy version', record.policyVersion], ['Rule set', record.ruleSet], ['List version', record.listVersion], ['List digest', h('span', {class: 'mono'}, record.listDigest ?? '–')],

@@ -49,7 +49,7 @@ export async function showLists(place) {
     }
   }}, 'Fetch now')),
   h('div', {class: 'columns'}, h('div', null, h('section', {class: 'card'}, h('h2', null, 'Active'), got.active ? [got.active.sample && h('p', {class: 'note warn'}, 'The embedded sample: of no use for compliance.'), one(got.active),
-    h('h3', null, 'Families'), table('Families', ['Family', 'Entries', 'Published'], Object.entries(got.active.families ?? {}).map(([k, f]) => [k, count(f.entries), when(f.publishedAt)])),
+    h('h3', null, 'Families'), table('Families', ['Family', 'Entries', 'Published'], Object.entries(got.active.families ?? {}).map(([k, f]) => [k, count(f.entries), when(f.publishedAt ?? got.active.publishedAt)])),
     (got.active.warnings ?? []).length > 0 && h('details', null, h('summary', null, `${got.active.warnings.length} warnings of its files`), h('ul', null, got.active.warnings.map((w) => h('li', null, typeof w === 'string' ? w : JSON.stringify(w)))))] :
     h('p', {class: 'note bad'}, 'None. Screening calls are answered with 503.')),
   h('section', {class: 'card'}, h('h2', null, 'Staged'), (got.staged ?? []).length === 0 ? h('p', {class: 'quiet'}, 'Nothing is staged. ', 'Files are imported on a node’s own machine: railguard ofac import FOLDER. The listener that takes them is not reachable from here.') :

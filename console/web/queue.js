@@ -63,7 +63,7 @@ export async function showQueue(place, _params, go) {
     const mine = (seen += 1);
     preview.setAttribute('aria-busy', 'true');
     try {
-      const {record, ladder, claim} = await load(id);
+      const {record, ladder, claim, names} = await load(id);
       const found = await hits(record);
       if (mine !== seen) return;
       const act = (disposition) => decide(record, disposition, {claim, then: () => gone(id)});
@@ -71,7 +71,7 @@ export async function showQueue(place, _params, go) {
         h('p', {class: 'sentence'}, sentence(record, ladder)),
         record.disposition && h('p', {class: 'note'}, 'Decided ', badge(record.disposition), ` by ${record.reviewedBy} `, when(record.reviewedAt)),
         officerMay && !record.disposition && h('div', {class: 'actions decide'}, Object.entries(verbs).map(([key, verb]) => h('button', {type: 'button', class: verb.kind, onclick: () => act(key)}, verb.word, h('kbd', null, key === 'ESCALATE_SAR' ? 'S' : verb.word[0])))),
-        deciding(record, ladder), found, h('p', null, h('a', {href: `/console/case/${id}`}, 'The whole case')));
+        deciding(record, ladder, names), found, h('p', null, h('a', {href: `/console/case/${id}`}, 'The whole case')));
     } catch (error) {
       if (mine === seen) put(preview, h('p', {class: 'note bad'}, error.message));
     } finally {

@@ -49,8 +49,11 @@ export function sentence(r, ladder) {
   }
 }
 
+// The score from which a name is a possible match, where the policy says nothing.
+const reviewDefault = 0.875;
+
 /** deciding is a table of what was compared: the input beside the threshold. */
-export function deciding(r, ladder) {
+export function deciding(r, ladder, names) {
   const rung = ladder?.find((x) => x.rule === r.rule);
   if (!rung) return null;
   const v = rung.values ?? {};
@@ -63,7 +66,7 @@ export function deciding(r, ladder) {
     case 16: rows = [['Payments in the last minute', v.lastMinute, v.maxPerMinute, v.lastMinute > v.maxPerMinute], ['Payments in the last hour', v.lastHour, '–', false]]; break;
     case 22: rows = [['Amount', money(r._request?.amount), `attested, above ${money(v.above)}`, true], ['Last attestation', v.attestedAt ? whenText(v.attestedAt) : 'never', 'within 24 hours', true]]; break;
     case 25: rows = [['Payments of this pattern', v.count, v.threshold, v.count >= v.threshold], ['Reference used before', v.duplicateReference ? 'yes' : 'no', 'no', v.duplicateReference]]; break;
-    case 21: rows = (r.matches ?? []).map((m) => [`Score against ${m.name}`, m.score.toFixed(4), 'possible or more', true]); break;
+    case 21: rows = (r.matches ?? []).map((m) => [`Score against ${m.name}`, m.score.toFixed(4), names ? `${names.review ?? reviewDefault}${names.version === r.policyVersion ? '' : ' by today’s policy'}` : 'the review threshold', true]); break;
     default: rows = Object.entries(v).filter(([, x]) => typeof x !== 'object').map(([k, x]) => [k, x === null ? 'not given' : String(x), '–', false]);
   }
   return h('section', {class: 'card'}, h('h2', null, `Rule ${ruleShort(rung.rule)}: ${ruleWords(rung.rule)}`), h('p', {class: 'quiet'}, rung.trigger),
@@ -85,14 +88,32 @@ const alike = (x, y) => {
   return best[0][0] / Math.max(x.length, y.length);
 };
 
+/** pairsOf pairs each word of a with the word of b that it is most like, each used once. */
+function pairsOf(a, b) {
+  const all = [];
+  a.forEach((x, i) => b.forEach((y, j) => all.push([alike(x.toUpperCase(), y.toUpperCase()), i, j])));
+  const paired = new Map();
+  const used = new Set();
+  for (const [score, i, j] of all.sort((x, y) => y[0] - x[0])) {
+    if (score < 0.5 || paired.has(i) || used.has(j)) continue;
+    paired.set(i, b[j]);
+    used.add(j);
+  }
+  return paired;
+}
+
+const wordsMax = 40;
+
 /** markedName marks, word by word whatever their order, the letters of a that b has not. */
 export function markedName(a, b) {
-  const others = words(b).filter((w) => /[^\s,.;]/.test(w)).slice(0, 40);
-  return words(a.slice(0, 512)).map((word) => {
-    if (!/[^\s,.;]/.test(word)) return word;
-    const ranked = others.map((other) => [alike(word.toUpperCase(), other.toUpperCase()), other]).sort((x, y) => y[0] - x[0]);
-    if (!ranked.length || ranked[0][0] < 0.5) return h('mark', null, word);
-    return marked(word, ranked[0][1]);
+  const parts = words(a.slice(0, 512));
+  const own = parts.map((w, i) => [w, i]).filter(([w]) => /[^\s,.;]/.test(w)).slice(0, wordsMax);
+  const paired = pairsOf(own.map(([w]) => w), words(b.slice(0, 512)).filter((w) => /[^\s,.;]/.test(w)).slice(0, wordsMax));
+  const place = new Map(own.map(([, i], n) => [i, n]));
+  return parts.map((word, i) => {
+    if (!place.has(i)) return word;
+    const other = paired.get(place.get(i));
+    return other ? marked(word, other) : h('mark', null, word);
   });
 }
 

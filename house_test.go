@@ -55,11 +55,12 @@ var importLaw = map[string][]string{
 	"strictjson":         {"engine"},
 	"seal":               {"engine", "fsm/wire", "audit/note"},
 	"edge":               {"fsm/leaf", "fsm/leafjson", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/wire", "audit"},
+	"edge/events":        {"audit", "edge", "engine", "fsm/leaf", "fsm/wire", "strictjson"},
 	"httpapi/exposition": {"cluster/timing"},
 	"httpapi/lanes":      {},
 	"httpapi/openapi":    {},
 	"httpapi/contract":   {"httpapi/openapi"}, // For tests alone.
-	"httpapi":            {"httpapi/lanes", "httpapi/openapi", "edge", "cluster/report", "cluster/timing", "httpapi/exposition", "ofac/judge", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/note"},
+	"httpapi":            {"httpapi/lanes", "httpapi/openapi", "edge", "edge/events", "cluster/report", "cluster/timing", "httpapi/exposition", "ofac/judge", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/note"},
 	"console":            {"seal"},
 	"bench/conformance":  {"engine", "engine/credential", "audit/note", "audit/proof", "audit/examine"},
 	"bench/process":      {},
@@ -307,7 +308,7 @@ func TestRoomsHaveDoorPlates(t *testing.T) {
 func TestEdgeKnowsNoHTTP(t *testing.T) {
 	found := 0
 	for _, s := range sources(t) {
-		if !slices.Contains([]string{"edge", "strictjson", "seal"}, s.room) {
+		if !slices.Contains([]string{"edge", "edge/events", "strictjson", "seal"}, s.room) {
 			continue
 		}
 		found++

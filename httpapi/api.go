@@ -62,6 +62,7 @@ type API struct {
 
 	scans     *lanes.Lane      // Turns of what computes long.
 	streams   *lanes.Lane      // Places of what lasts long.
+	watchers  *lanes.Lane      // Places of who waits for what comes.
 	addresses *lanes.Addresses // Rates of callers without a key.
 
 	share    fairShare
@@ -139,6 +140,7 @@ func New(deps Deps) (*API, error) {
 	a.judges = judgesOf(deps)
 	a.scans = lanes.NewLane(scanPlaces(), laneWaitingMax, scansOfOneKey)
 	a.streams = lanes.NewLane(streamPlaces, laneWaitingMax, streamsOfOneKey)
+	a.watchers = lanes.NewLane(watchPlaces, laneWaitingMax, watchesOfOneKey)
 	a.addresses = lanes.NewAddresses(keylessRate, burstFactor*keylessRate, addressesKnown)
 	a.refusals = rate.NewLimiter(refusalLines, refusalLinesBurst)
 	a.idempotent.running = make(map[[16]byte]struct{})
@@ -193,7 +195,7 @@ func (a *API) publicRoutes() []route {
 	for _, group := range [][]route{
 		a.screenRoutes(), a.auditRoutes(), a.reviewRoutes(), a.queueRoutes(),
 		a.healthRoutes(), a.logRoutes(), a.clusterRoutes(), a.documentRoutes(),
-		a.registryRoutes(),
+		a.registryRoutes(), a.eventRoutes(),
 	} {
 		all = append(all, group...)
 	}

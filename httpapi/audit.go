@@ -37,6 +37,9 @@ func showRecord(c *call) error {
 	if err != nil {
 		return err
 	}
+	if disposition, err = awaitDisposition(c, &l, disposition); err != nil {
+		return err
+	}
 	c.writeRecord(&c.out, &l, disposition)
 	if c.key.SeesAll() {
 		c.api.judges.Parties(&l, &c.out)

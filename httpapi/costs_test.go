@@ -53,11 +53,12 @@ func readCosts(t testing.TB) map[string]measured {
 
 // notMeasured are kinds that no run here can tell, each with why its cost is right.
 var notMeasured = map[kind]string{
-	kindNone:  "as dear as the dearest: a route that is not in the table",
-	kindVerb:  "what operators do by hand, a few a day, bounded by the group they ask",
-	kindProbe: "must answer whatever happens; as cheap as a 404",
-	kindDebug: "the admin listener's, which is not open to callers",
-	kindWhole: "as a list's compilation on every node, one second: a hundred times what the request itself costs here",
+	kindNone:   "as dear as the dearest: a route that is not in the table",
+	kindVerb:   "what operators do by hand, a few a day, bounded by the group they ask",
+	kindProbe:  "must answer whatever happens; as cheap as a 404",
+	kindEvents: "walks leaves as a search does, each counted like one of its; its waiting costs a look at a number 20 times a second",
+	kindDebug:  "the admin listener's, which is not open to callers",
+	kindWhole:  "as a list's compilation on every node, one second: a hundred times what the request itself costs here",
 }
 
 // Every route has a kind, and so a cost and a lane; every cost rests on a measurement
@@ -130,8 +131,8 @@ In screening calls, as measured beside one: processor time of the whole call wit
 a screening call whose token had to be tried and was no good counts 10, a batch its payments, each as a call of its own. No call counts more than its key's burst.
 
 Lanes bound what runs at once on one node. *ordinary*: 16,384 calls. *reserved*: not counted, so that reviewers and operators get through.
-*scans*: half the processors, at least one; keys take turns, a long walk after every 1,024 leaves or cases. *streams*: 8, of one key 2, each
-step in a turn of the scans. In the last two 64 wait (8 of one key among the scans); others get 503 ` + "`overloaded`" + `.
+*scans*: half the processors, at least one; keys take turns, a long walk after every 1,024 leaves or cases. *watches*: 256, of one key 32,
+and *streams*: 8, of one key 2, each step in a turn of the scans. In the last three 64 wait (8 of one key among the scans); others get 503 ` + "`overloaded`" + `.
 
 | kind | counts | lane | measured | in screening calls | what was measured |
 |---|---|---|---|---|---|

@@ -44,6 +44,8 @@ const (
 	scansOfOneKey   = 8  // Running and waiting.
 	streamPlaces    = 8  // Exports, snapshots, changes of lists at once.
 	streamsOfOneKey = 2
+	watchPlaces     = 256 // Readers of events and waiters for dispositions at once.
+	watchesOfOneKey = 32
 	scanStep        = 1024 // Leaves or cases looked at between two turns.
 	keylessRate     = 2000 // Calls a second without a key from one address.
 	addressesKnown  = 65_536
@@ -51,6 +53,16 @@ const (
 	// Log lines about refused calls, a second and at once.
 	refusalLines      = 20
 	refusalLinesBurst = 200
+
+	// Events.
+	watchWaitMax   = 30 * time.Second
+	watchPoll      = 50 * time.Millisecond // How soon what is new is seen.
+	watchStep      = 512                   // Leaves looked at in one turn.
+	watchStepsMax  = 8                     // Turns of one call that does not wait.
+	eventsOfStep   = 100
+	streamLife     = 10 * time.Minute // Then its caller comes again, to this node or another.
+	streamSilence  = 10 * time.Second // A sign of life, and where the reader stands.
+	streamRetryMax = 1000             // Milliseconds until it comes again, as it is told.
 
 	// Audit.
 	leafScanMax     = 4096 // Leaves one list call looks at.

@@ -55,6 +55,7 @@ const (
 	kindQueue      // Walks open cases, and their leaves for a text.
 	kindEvidence   // Proves, explains or replays one record.
 	kindBundle     // 256 leaves as they are.
+	kindEvents     // Walks leaves, and waits for more.
 	kindExport     // Streams history with its proofs.
 	kindDiff       // Compares two lists.
 	kindWhole      // Reads or writes a list or the whole state.
@@ -72,11 +73,14 @@ const (
 	laneOrdinary lane = iota // inFlightMax of them.
 	laneReserved             // Not counted: an officer and an operator get through a flood.
 	laneScan                 // In turns: see scanPlaces.
+	laneWatch                // So many at once, each with little to do; each step in turns.
 	laneStream               // So many at once for as long as they last; each step in turns.
 )
 
 // text is the lane as docs/ROUTES.md tells it.
-func (l lane) text() string { return [...]string{"ordinary", "reserved", "scans", "streams"}[l] }
+func (l lane) text() string {
+	return [...]string{"ordinary", "reserved", "scans", "watches", "streams"}[l]
+}
 
 // charge is what a call of a kind counts in screening calls, by what it was measured
 // to cost beside one (testdata/costs.tsv, shown in docs/ROUTES.md).
@@ -101,6 +105,7 @@ var charges = [kinds]charge{
 	kindQueue:      {"queue", 10, laneScan, 7},
 	kindEvidence:   {"evidence", 5, laneScan, 0},
 	kindBundle:     {"bundle", 5, laneScan, 0},
+	kindEvents:     {"events", 10, laneWatch, 4},
 	kindExport:     {"export", 10, laneStream, 50},
 	kindDiff:       {"diff", 100, laneScan, 0},
 	kindWhole:      {"whole", 100, laneStream, 0},
@@ -155,6 +160,9 @@ var routesOf = [kinds][]string{
 	},
 	kindBundle: {
 		"GET /log/tile/entries/{index...}",
+	},
+	kindEvents: {
+		"GET /v1/events",
 	},
 	kindExport: {
 		"GET /v1/audit/export",
@@ -255,16 +263,28 @@ func enterLane(c *call) error {
 		if err := a.scans.Enter(c.ctx, caller(c)); err != nil {
 			return noTurn(err)
 		}
+	case laneWatch:
+		if err := enterWithin(c, a.watchers); err != nil {
+			return err
+		}
 	case laneStream:
-		ctx, cancel := context.WithTimeout(c.ctx, a.deadline)
-		defer cancel()
-		if err := a.streams.Enter(ctx, caller(c)); err != nil {
-			return noTurn(err)
+		if err := enterWithin(c, a.streams); err != nil {
+			return err
 		}
 	}
 	if a.running.Add(1) > inFlightMax {
 		leaveLane(c)
 		return unavailable("overloaded", "too many calls at once on this node")
+	}
+	return nil
+}
+
+// enterWithin waits for a place no longer than a call may take.
+func enterWithin(c *call, in *lanes.Lane) error {
+	ctx, cancel := context.WithTimeout(c.ctx, c.api.deadline)
+	defer cancel()
+	if err := in.Enter(ctx, caller(c)); err != nil {
+		return noTurn(err)
 	}
 	return nil
 }
@@ -277,6 +297,8 @@ func leaveLane(c *call) {
 		if !c.lost {
 			c.api.scans.Leave(caller(c))
 		}
+	case laneWatch:
+		c.api.watchers.Leave(caller(c))
 	case laneStream:
 		c.api.streams.Leave(caller(c))
 	}

@@ -1,0 +1,115 @@
+package events
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
+)
+
+// Roles that may read parties, and what is the institution's.
+const (
+	readsParties     = wire.RoleOperator | wire.RoleReviewer | wire.RoleAuditor | wire.RolePolicy
+	readsInstitution = wire.RoleReviewer | wire.RoleAuditor | wire.RolePolicy | wire.RoleOps
+)
+
+// subject is what a leaf is about, as far as it is needed to say who may know of it.
+type subject struct {
+	admitted bool   // The caller may know of it, the wall aside.
+	operator string // Legal name; "" is nobody's but the institution's.
+	agent    string
+	user     string
+}
+
+// about finds out whether the caller may know of a leaf, and whose affair it is.
+func (r *Reader) about(o *origin, l *edge.Leaf, keys []uint64) (subject, error) {
+	switch o.audience {
+	case ofPayment, ofDesk:
+		return r.aboutPayment(o, l)
+	case ofParty:
+		return r.aboutParty(l, keys)
+	}
+	return subject{admitted: r.caller.Operator == "" && r.caller.May(readsInstitution)}, nil
+}
+
+// aboutPayment goes by the record that a leaf speaks of. An event whose record is past
+// its 90 days is nobody's any more.
+func (r *Reader) aboutPayment(o *origin, l *edge.Leaf) (subject, error) {
+	if o.audience == ofDesk && !r.caller.SeesAll() {
+		return subject{}, nil
+	}
+	if l.Kind() == "screen" {
+		return r.recorded(l), nil
+	}
+	for _, name := range []string{"reviewedLeaf", "screenedLeaf"} {
+		if !l.Has(name) {
+			continue
+		}
+		record, err := r.judge.LoadLeaf(l.Number(name))
+		if refused := (*edge.Refusal)(nil); errors.As(err, &refused) && refused.Code == "not_found" {
+			return subject{}, nil
+		}
+		if err != nil {
+			return subject{}, err
+		}
+		defer r.judge.DropLeaf()
+		return r.recorded(&record), nil
+	}
+	return subject{admitted: r.caller.Operator == "" && r.caller.SeesAll()}, nil
+}
+
+func (r *Reader) recorded(record *edge.Leaf) subject {
+	return subject{
+		admitted: r.judge.Terms.MayRead(r.caller, record),
+		operator: record.Text("operatorLegalName"), agent: record.Text("agentId"), user: record.Text("userId"),
+	}
+}
+
+// aboutParty goes by whose the party is. A key with an operator's scope sees a leaf
+// that was its operator's when it was written and whose party still is: after a
+// transfer neither side is shown what the other did.
+func (r *Reader) aboutParty(l *edge.Leaf, keys []uint64) (subject, error) {
+	s := subject{operator: l.Text("operatorLegalName"), admitted: r.caller.May(readsParties)}
+	now := r.ownerNow(l)
+	if s.operator == "" {
+		s.operator = now
+	}
+	if r.caller.Operator == "" || !s.admitted {
+		return s, nil
+	}
+	written := l.Kind() == leaf.KindDue || slices.Contains(keys, engine.FilterKey(engine.FilterOperator, r.caller.Operator))
+	s.admitted = written && s.operator != "" && r.caller.Covers(s.operator) && (now == "" && l.Has("operatorLegalName") || now != "" && r.caller.Covers(now))
+	return s, nil
+}
+
+// ownerNow is the legal name of the operator whose party a leaf is about, "" where it
+// has none or is not known any more.
+func (r *Reader) ownerNow(l *edge.Leaf) string {
+	if slot, ok := r.judge.Terms.ParseAgent(l.Text("agentId")); ok {
+		if profile := r.published.Agent(slot); profile != nil {
+			return profile.OperatorLegalName
+		}
+	}
+	if slot, ok := r.judge.Terms.ParseUser(l.Text("userId")); ok {
+		if profile := r.published.User(slot); profile != nil {
+			return profile.OperatorLegalName
+		}
+	}
+	if slot, ok := r.judge.Terms.ParseFleet(l.Text("fleetId")); ok {
+		if profile := r.published.Fleet(slot); profile != nil {
+			return profile.OperatorLegalName
+		}
+	}
+	return ""
+}
+
+// behindWall reports whether an event tells of suspicion: it is for reviewer, auditor
+// and admin alone.
+func behindWall(l *edge.Leaf, name string) bool {
+	return strings.HasPrefix(name, "sar.") || name == "review.escalated" || name == "agent.registered_with_match" ||
+		l.Text("disposition") == "ESCALATE_SAR" || l.Flag("sarEscalated")
+}

@@ -1,0 +1,303 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"railguard/edge"
+	"railguard/edge/events"
+	"railguard/engine"
+	"railguard/strictjson"
+)
+
+// Events are read off the log (edge/events): by pages with a cursor, by a call that
+// waits, or as a stream (text/event-stream). Who reads holds no state on the node; a
+// reader that lost its connection goes on with its cursor at any other.
+
+func (a *API) eventRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: "/v1/events", scope: scopeOwner, roles: anyRole, stream: true, handle: showEvents},
+	}
+}
+
+// watch is one reader of events.
+type watch struct {
+	c      *call
+	reader *events.Reader
+	at     events.Position
+	limit  int
+	until  time.Time // When the call or the stream ends.
+	items  []strictjson.Members
+	out    []byte // Of a stream: what was written since the last flush.
+}
+
+// showEvents is GET /v1/events.
+func showEvents(c *call) error {
+	streams := strings.Contains(c.r.Header.Get("Accept"), "text/event-stream")
+	w, err := readWatch(c, streams)
+	if err != nil {
+		return err
+	}
+	if streams {
+		return w.stream()
+	}
+	return w.page()
+}
+
+func readWatch(c *call, streams bool) (*watch, error) {
+	wanted := events.Everything
+	if text := c.query("types"); text != "" {
+		var unknown string
+		if wanted, unknown = events.ParseSelection(strings.Split(text, ",")); unknown != "" || len(wanted) == 0 {
+			return nil, badQuery("types", "must be names of types or groups, divided by commas: "+strconv.Quote(unknown)+" is none")
+		}
+	}
+	w := &watch{c: c, limit: engine.PageDefault}
+	w.reader = events.NewReader(&c.judge, c.asked.Caller, c.api.deps.Published, c.api.deps.Records.Audit(), wanted)
+	if text := c.query("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > engine.PageMax {
+			return nil, badQuery("limit", "must be a whole number from 1 to "+strconv.Itoa(engine.PageMax))
+		}
+		w.limit = n
+	}
+	wait, err := c.wait()
+	if err != nil {
+		return nil, err
+	}
+	w.until = time.Now().Add(wait)
+	if streams {
+		w.until = time.Now().Add(streamLife)
+	}
+	name, after := "after", c.query("after")
+	if last := c.r.Header.Get("Last-Event-Id"); streams && last != "" {
+		name, after = "Last-Event-ID", last // The same request again, further on.
+	}
+	return w, w.begin(name, after)
+}
+
+// wait reads ?wait=, whole seconds.
+func (c *call) wait() (time.Duration, error) {
+	text := c.query("wait")
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || time.Duration(n)*time.Second > watchWaitMax {
+		return 0, badQuery("wait", "must be a whole number of seconds from 0 to 30")
+	}
+	return time.Duration(n) * time.Second, nil
+}
+
+// begin finds where to go on. A cursor that something is gone behind is refused: the
+// reader must know that it missed it.
+func (w *watch) begin(name, after string) error {
+	switch after {
+	case "":
+		w.at = w.reader.Oldest()
+		return nil
+	case "latest":
+		if err := w.confirm(); err != nil {
+			return err
+		}
+		w.at = w.reader.End()
+		return nil
+	}
+	at, ok := events.ParsePosition(after)
+	if !ok {
+		return badQuery(name, "must be the id of an event, the nextCursor of a page, or latest")
+	}
+	if at.Leaf+uint64(min(at.Skip, 1)) < w.reader.Oldest().Leaf {
+		return badQuery(name, "is older than the 30 days that events are told for: what came next is gone; leave it out to begin with the oldest")
+	}
+	if at.Leaf > w.reader.End().Leaf {
+		if err := w.confirm(); err != nil {
+			return err
+		}
+	}
+	if at.Leaf > w.reader.End().Leaf {
+		return badQuery(name, "is beyond the end of the log")
+	}
+	w.at = at
+	return nil
+}
+
+func (w *watch) confirm() error {
+	ctx, cancel := context.WithTimeout(w.c.ctx, w.c.api.deadline)
+	defer cancel()
+	w.c.judge.Within(ctx)
+	defer w.c.judge.Within(w.c.ctx)
+	return w.c.judge.Confirm()
+}
+
+// step reads on, in a turn of the scans, with the rights that the key has by now.
+func (w *watch) step(limit int, visit func(*events.Event)) error {
+	c := w.c
+	if err := c.authenticateAgain(); err != nil {
+		return err
+	}
+	c.judge.Renew()
+	w.reader.For(c.asked.Caller)
+	ctx, cancel := context.WithTimeout(c.ctx, c.api.deadline)
+	defer cancel()
+	c.judge.Within(ctx)
+	defer c.judge.Within(c.ctx)
+	return turn(c, func() error {
+		at, seen, err := w.reader.Page(w.at, limit, watchStep, func(e *events.Event) bool {
+			visit(e)
+			return true
+		})
+		w.at = at
+		looked(c, seen)
+		return err
+	})
+}
+
+// page answers with what is there, or waits for something to be.
+func (w *watch) page() error {
+	c := w.c
+	c.longAnswer(w.until)
+	for steps := 1; ; steps++ {
+		end := w.reader.End()
+		err := w.step(w.limit-len(w.items), func(e *events.Event) {
+			item := append(strictjson.Members(nil), e.Body...)
+			w.items = append(w.items, item)
+		})
+		switch {
+		case err != nil && len(w.items) == 0:
+			return err
+		case err != nil || len(w.items) == w.limit:
+			return c.list(w.items, w.at.String())
+		case w.at.Leaf < end.Leaf:
+			if steps%watchStepsMax == 0 && (len(w.items) > 0 || !time.Now().Before(w.until)) {
+				return c.list(w.items, w.at.String()) // A short page and a cursor, never a long walk.
+			}
+		case len(w.items) > 0 || !c.await(w.until, func() bool { return w.reader.End().Leaf > end.Leaf }):
+			return c.list(w.items, w.at.String())
+		}
+	}
+}
+
+// stream sends events as they come, until its time is over, the node leaves, the key
+// is none any more or the caller goes.
+func (w *watch) stream() error {
+	c := w.c
+	c.longAnswer(w.until)
+	c.header("Content-Type", "text/event-stream")
+	c.header("X-Accel-Buffering", "no")
+	c.commonHeaders()
+	c.status, c.wrote = http.StatusOK, true
+	c.w.WriteHeader(http.StatusOK)
+	if c.r.Method == http.MethodHead {
+		return nil
+	}
+	w.out = append(w.out, "retry: "+strconv.Itoa(streamRetryMax)+"\n\n"...)
+	for time.Now().Before(w.until) && !c.api.leaving.Load() {
+		end := w.reader.End()
+		err := w.step(eventsOfStep, w.send)
+		if flushed := w.flush(); err != nil || flushed != nil {
+			break // What was sent stands; the caller comes again and is told why it may not.
+		}
+		if w.at.Leaf < end.Leaf {
+			continue
+		}
+		silence := min(time.Until(w.until), streamSilence)
+		if !c.await(time.Now().Add(silence), func() bool { return w.reader.End().Leaf > end.Leaf }) {
+			if c.ctx.Err() != nil {
+				break
+			}
+			w.out = append(w.out, ": "+w.at.String()+"\nid: "+w.at.String()+"\n\n"...)
+		}
+	}
+	return nil
+}
+
+// send writes one event into the stream.
+func (w *watch) send(e *events.Event) {
+	w.out = append(append(append(w.out, "id: "...), e.ID...), "\nevent: "...)
+	w.out = append(append(append(w.out, e.Type...), "\ndata: {"...), e.Body...)
+	w.out = append(w.out, "}\n\n"...)
+}
+
+func (w *watch) flush() error {
+	control := http.NewResponseController(w.c.w)
+	_ = control.SetWriteDeadline(time.Now().Add(chunkWriteTimeout))
+	_, err := w.c.w.Write(w.out)
+	w.out = w.out[:0]
+	if err != nil {
+		return err
+	}
+	return control.Flush()
+}
+
+// longAnswer gives the connection the time that a waiting call needs.
+func (c *call) longAnswer(until time.Time) {
+	control := http.NewResponseController(c.w)
+	_ = control.SetReadDeadline(time.Time{}) // Of a body, which was read; a caller that goes is noticed without.
+	_ = control.SetWriteDeadline(until.Add(writeTimeout))
+}
+
+// await waits until something has come, and tells whether it has by then; not when the
+// caller goes or the node is about to.
+func (c *call) await(until time.Time, come func() bool) bool {
+	ticks := time.NewTicker(watchPoll)
+	defer ticks.Stop()
+	for {
+		if come() {
+			return true
+		}
+		if !time.Now().Before(until) || c.api.leaving.Load() {
+			return false
+		}
+		select {
+		case <-ticks.C:
+		case <-c.ctx.Done():
+			return false
+		}
+	}
+}
+
+// awaitDisposition waits as long as the caller asked to for a disposition that it may
+// know of. One that it may not is none: nothing tells the two apart, not even the time.
+func awaitDisposition(c *call, l *edge.Leaf, had *edge.Disposition) (*edge.Disposition, error) {
+	wait, err := c.wait()
+	if err != nil || wait == 0 || l.Text("verdict") != "REVIEW" || shown(c, had) {
+		return had, err
+	}
+	until := time.Now().Add(wait)
+	if err := enterWithin(c, c.api.watchers); err != nil {
+		return nil, err
+	}
+	defer c.api.watchers.Leave(caller(c))
+	c.longAnswer(until)
+	hidden := had.Present
+	c.ctx = c.r.Context()
+	come := c.await(until, func() bool {
+		_, decided := c.api.deps.Published.Disposition(l.Index)
+		return decided && !hidden
+	})
+	ctx, cancel := context.WithTimeout(c.ctx, c.api.deadline)
+	defer cancel()
+	c.judge.Within(ctx)
+	defer c.judge.Within(c.ctx)
+	c.judge.Renew()
+	if err := c.authenticateAgain(); err != nil {
+		return nil, err
+	}
+	if !c.judge.Terms.MayRead(c.asked.Caller, l) {
+		return nil, notFound("no such transaction, or past its 90 days")
+	}
+	now, err := c.judge.Disposition(l, true)
+	if err == nil && come && !shown(c, now) {
+		c.await(until, func() bool { return false })
+	}
+	return now, err
+}
+
+// shown reports whether the caller may know that there is a disposition.
+func shown(c *call, d *edge.Disposition) bool {
+	return d.Present && (c.key.SeesAll() || d.Leaf.Text("disposition") != "ESCALATE_SAR")
+}

@@ -64,7 +64,7 @@ func readWatch(c *call, streams bool) (*watch, error) {
 		}
 		w.limit = n
 	}
-	wait, err := c.wait()
+	wait, err := waitOf(c)
 	if err != nil {
 		return nil, err
 	}
@@ -79,8 +79,8 @@ func readWatch(c *call, streams bool) (*watch, error) {
 	return w, w.begin(name, after)
 }
 
-// wait reads ?wait=, whole seconds.
-func (c *call) wait() (time.Duration, error) {
+// waitOf reads ?wait=, whole seconds.
+func waitOf(c *call) (time.Duration, error) {
 	text := c.query("wait")
 	if text == "" {
 		return 0, nil
@@ -159,7 +159,7 @@ func (w *watch) step(limit int, visit func(*events.Event)) error {
 // page answers with what is there, or waits for something to be.
 func (w *watch) page() error {
 	c := w.c
-	c.longAnswer(w.until)
+	longAnswer(c, w.until)
 	for steps := 1; ; steps++ {
 		end := w.reader.End()
 		err := w.step(w.limit-len(w.items), func(e *events.Event) {
@@ -175,7 +175,7 @@ func (w *watch) page() error {
 			if steps%watchStepsMax == 0 && (len(w.items) > 0 || !time.Now().Before(w.until)) {
 				return c.list(w.items, w.at.String()) // A short page and a cursor, never a long walk.
 			}
-		case len(w.items) > 0 || !c.await(w.until, func() bool { return w.reader.End().Leaf > end.Leaf }):
+		case len(w.items) > 0 || !await(c, w.until, func() bool { return w.reader.End().Leaf > end.Leaf }):
 			return c.list(w.items, w.at.String())
 		}
 	}
@@ -185,7 +185,7 @@ func (w *watch) page() error {
 // is none any more or the caller goes.
 func (w *watch) stream() error {
 	c := w.c
-	c.longAnswer(w.until)
+	longAnswer(c, w.until)
 	c.header("Content-Type", "text/event-stream")
 	c.header("X-Accel-Buffering", "no")
 	c.commonHeaders()
@@ -205,7 +205,7 @@ func (w *watch) stream() error {
 			continue
 		}
 		silence := min(time.Until(w.until), streamSilence)
-		if !c.await(time.Now().Add(silence), func() bool { return w.reader.End().Leaf > end.Leaf }) {
+		if !await(c, time.Now().Add(silence), func() bool { return w.reader.End().Leaf > end.Leaf }) {
 			if c.ctx.Err() != nil {
 				break
 			}
@@ -234,7 +234,7 @@ func (w *watch) flush() error {
 }
 
 // longAnswer gives the connection the time that a waiting call needs.
-func (c *call) longAnswer(until time.Time) {
+func longAnswer(c *call, until time.Time) {
 	control := http.NewResponseController(c.w)
 	_ = control.SetReadDeadline(time.Time{}) // Of a body, which was read; a caller that goes is noticed without.
 	_ = control.SetWriteDeadline(until.Add(writeTimeout))
@@ -242,7 +242,7 @@ func (c *call) longAnswer(until time.Time) {
 
 // await waits until something has come, and tells whether it has by then; not when the
 // caller goes or the node is about to.
-func (c *call) await(until time.Time, come func() bool) bool {
+func await(c *call, until time.Time, come func() bool) bool {
 	ticks := time.NewTicker(watchPoll)
 	defer ticks.Stop()
 	for {
@@ -263,7 +263,7 @@ func (c *call) await(until time.Time, come func() bool) bool {
 // awaitDisposition waits as long as the caller asked to for a disposition that it may
 // know of. One that it may not is none: nothing tells the two apart, not even the time.
 func awaitDisposition(c *call, l *edge.Leaf, had *edge.Disposition) (*edge.Disposition, error) {
-	wait, err := c.wait()
+	wait, err := waitOf(c)
 	if err != nil || wait == 0 || l.Text("verdict") != "REVIEW" || shown(c, had) {
 		return had, err
 	}
@@ -272,10 +272,10 @@ func awaitDisposition(c *call, l *edge.Leaf, had *edge.Disposition) (*edge.Dispo
 		return nil, err
 	}
 	defer c.api.watchers.Leave(caller(c))
-	c.longAnswer(until)
+	longAnswer(c, until)
 	hidden := had.Present
 	c.ctx = c.r.Context()
-	come := c.await(until, func() bool {
+	come := await(c, until, func() bool {
 		_, decided := c.api.deps.Published.Disposition(l.Index)
 		return decided && !hidden
 	})
@@ -292,7 +292,7 @@ func awaitDisposition(c *call, l *edge.Leaf, had *edge.Disposition) (*edge.Dispo
 	}
 	now, err := c.judge.Disposition(l, true)
 	if err == nil && come && !shown(c, now) {
-		c.await(until, func() bool { return false })
+		await(c, until, func() bool { return false })
 	}
 	return now, err
 }

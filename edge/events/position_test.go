@@ -1,0 +1,65 @@
+package events
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A cursor is read as it was written, and nothing else is one.
+func TestPosition(t *testing.T) {
+	for text, want := range map[string]Position{
+		"0": {Leaf: 1}, "4711": {Leaf: 4712}, "evt_0_0": {Skip: 1}, "evt_4711_2": {Leaf: 4711, Skip: 3}, "evt_4711_15": {Leaf: 4711, Skip: 16},
+	} {
+		got, ok := ParsePosition(text)
+		require.True(t, ok, text)
+		require.Equal(t, want, got)
+		require.Equal(t, text, got.String())
+	}
+	require.Empty(t, Position{}.String())
+	for _, text := range []string{"", "x", "-1", "+1", "01", "1.0", "evt_", "evt_1", "evt_1_", "evt__1", "evt_1_16", "evt_1_01", "evt_1_0_0", "evt_-1_0",
+		"evt_99999999999999999999_0", "99999999999999999999", " 1"} {
+		_, ok := ParsePosition(text)
+		require.False(t, ok, text)
+	}
+}
+
+func FuzzParsePosition(f *testing.F) {
+	f.Add("evt_1_2")
+	f.Add("17")
+	f.Fuzz(func(t *testing.T, text string) {
+		if p, ok := ParsePosition(text); ok {
+			require.Equal(t, text, p.String(), "one position, one text")
+		}
+	})
+}
+
+// Names of types stand in programs of others: they are never renamed, and a leaf's
+// types keep their numbers.
+func TestTypes(t *testing.T) {
+	for kind, o := range origins {
+		require.Equal(t, kind, o.kind)
+		require.NotEmpty(t, o.types)
+		require.LessOrEqual(t, len(o.types), numbersMax)
+		require.NotEmpty(t, o.members)
+	}
+	require.Equal(t, []string{"screen.proceed", "screen.review", "screen.block", "screen.unknown", "fleet.limit_80", "fleet.limit_100"}, origins["screen"].types)
+	require.Equal(t, []string{"review.dispositioned", "review.escalated", "sar.opened"}, origins["review.dispositioned"].types)
+	require.Equal(t, []string{"hold.settled", "hold.late", "hold.over_limit"}, origins["hold.settled"].types)
+	for _, name := range []string{"hold.expired", "attestation.expiring", "sar.due_soon", "list.stale"} {
+		require.Contains(t, dues, name)
+		require.Contains(t, Types, name)
+	}
+	require.True(t, slices.IsSorted(Types))
+	require.False(t, Everything["screen.proceed"])
+
+	s, unknown := ParseSelection([]string{"hold.*", "screen.*"})
+	require.Empty(t, unknown)
+	require.True(t, s["hold.late"] && s["screen.block"])
+	require.False(t, s["screen.proceed"] || s["sar.opened"])
+	for _, bad := range []string{"", "*", "hold", "hold*", "nothing.*", "hold.lat"} {
+		_, unknown := ParseSelection([]string{"hold.late", bad})
+		require.Equal(t, bad, unknown)
+	}
+}

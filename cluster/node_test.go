@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/ofac"
 )
 
 // testGenesis is a genesis without secrets that matter.
@@ -199,12 +199,21 @@ func TestReadIndexAlone(t *testing.T) {
 
 func TestStageList(t *testing.T) {
 	n := openAlone(t, t.TempDir())
-	compiled := bytes.Repeat([]byte("not a list, but bytes are bytes. "), 10_000)
-	r, err := n.Stage(t.Context(), compiled, wire.ListInfo{Source: "test", Entries: 1}, wire.Common{})
+	var parties []ofac.Entity
+	for i := range 6_000 {
+		parties = append(parties, ofac.Entity{
+			UID: uint32(i + 1), Type: ofac.Company, Lists: ofac.ListSDN, Programs: []string{"TEST"},
+			Names: []ofac.Name{{ID: uint32(i + 1), AliasType: "Name", Primary: true, Script: "Latin", Full: fmt.Sprintf("Company of the number %d", i)}},
+		})
+	}
+	entities, err := ofac.EncodeEntities(parties, ofac.Meta{Source: "test", PublishedAt: 1})
+	require.NoError(t, err)
+	require.Greater(t, len(entities), 2*engine.ListChunkMax, "in several records")
+	r, err := n.Stage(t.Context(), entities, wire.ListInfo{Source: "test", Entries: 6_000}, wire.Common{})
 	require.NoError(t, err)
 	require.Equal(t, wire.Applied, r.Code)
 	require.Len(t, n.Settings().Staged, 1)
-	require.EqualValues(t, len(compiled), n.Settings().Staged[0].Size)
+	require.EqualValues(t, len(entities), n.Settings().Staged[0].Size)
 
 	_, err = n.Stage(t.Context(), nil, wire.ListInfo{}, wire.Common{})
 	require.ErrorIs(t, err, wire.ErrTooLarge)

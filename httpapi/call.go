@@ -237,13 +237,13 @@ func (c *call) waitForIndex() error {
 			c.judge.Renew()
 		}
 	}
-	if c.r.Method == http.MethodPost {
-		return nil
-	}
 	switch c.query("consistency") {
 	case "", "local":
 		return nil
 	case "leader":
+		if c.r.Method == http.MethodPost {
+			return nil // A call that is judged asks the leader where it must.
+		}
 		return c.judge.Confirm()
 	}
 	return badQuery("consistency", "must be local or leader")

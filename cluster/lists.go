@@ -93,15 +93,17 @@ func (k *listKeeper) keep(list keptList) bool {
 	}
 }
 
-// write puts one list on disk.
+// write puts one list on disk, in steps: every node does so when a list becomes the
+// active one, and its log must not wait for megabytes.
 func (k *listKeeper) write(list keptList) error {
-	return k.writeFile(k.path(list.digest), list.data, list.at)
+	return k.writeFile(k.path(list.digest), list.data, list.at, k.life.stopped)
 }
 
-// writeFile writes a file unless it is there, in use at log time.
-func (k *listKeeper) writeFile(path string, data []byte, at engine.Time) error {
+// writeFile writes a file unless it is there, in use at log time; hurry says that it is
+// waited for.
+func (k *listKeeper) writeFile(path string, data []byte, at engine.Time, hurry func() bool) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if err := datadir.ReplaceFile(k.dir, filepath.Base(path), data); err != nil {
+		if err := datadir.ReplaceGently(k.dir, filepath.Base(path), data, hurry); err != nil {
 			return fmt.Errorf("%s: %w", filepath.Base(path), err)
 		}
 	}
@@ -200,7 +202,11 @@ func (k *listKeeper) compileKept(key tablesKey) (*ofac.Index, error) {
 	if ofac.Digest(entities) != key.digest { // A peer's copy takes its place.
 		return nil, errors.Join(ErrNoList, errors.New("the bytes on disk are damaged"), os.Remove(path))
 	}
-	return k.compile(key, entities, k.state.LogTime())
+	index, compiled, err := k.compile(key, entities)
+	if err == nil {
+		k.keepTables(key, compiled, k.state.LogTime(), func() bool { return true })
+	}
+	return index, err
 }
 
 // as returns any list that was active in the last 90 days, and the one that is staged,
@@ -243,7 +249,7 @@ func (k *listKeeper) fetchList(digest [32]byte) error {
 		if err != nil || ofac.Digest(data) != digest {
 			continue
 		}
-		return k.write(keptList{digest: digest, data: data, at: k.state.LogTime()})
+		return k.writeFile(k.path(digest), data, k.state.LogTime(), func() bool { return true })
 	}
 	return ErrNoList
 }

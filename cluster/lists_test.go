@@ -153,6 +153,7 @@ func TestTablesAreMadeAgain(t *testing.T) {
 			require.NoError(t, spoil())
 			n = openAlone(t, dir)
 			awaitList(t, n, digest)
+			awaitFile(t, tables) // They serve first.
 			made, err := os.ReadFile(tables)
 			require.NoError(t, err, name)
 			require.Equal(t, good, made, name)

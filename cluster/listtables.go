@@ -157,9 +157,10 @@ func (k *listKeeper) prepare() bool {
 		return false
 	}
 	key := tablesKey{list.digest, matcher}
+	var compiled []byte // To be kept, when nobody waits for them any more.
 	index, err := k.openTables(key)
 	if err != nil {
-		index, err = k.compile(key, list.entities, list.at)
+		index, compiled, err = k.compile(key, list.entities)
 	}
 	k.mu.Lock()
 	if !k.wants(key) {
@@ -175,6 +176,9 @@ func (k *listKeeper) prepare() bool {
 	k.ready = append(k.ready, index)
 	k.mu.Unlock()
 	k.state.published.Load().bring(index)
+	if compiled != nil {
+		k.keepTables(key, compiled, list.at, k.life.stopped)
+	}
 	return true
 }
 
@@ -196,27 +200,31 @@ func (k *listKeeper) openTables(key tablesKey) (*ofac.Index, error) {
 	return index, nil
 }
 
-// compile makes tables and keeps them beside the entities. Tables that cannot be
-// written are still good.
-func (k *listKeeper) compile(key tablesKey, entities []byte, at engine.Time) (*ofac.Index, error) {
+// compile makes tables and returns also their bytes, for keepTables.
+func (k *listKeeper) compile(key tablesKey, entities []byte) (*ofac.Index, []byte, error) {
 	began := time.Now()
 	compiled, err := k.matchers.Compile(entities, key.matcher)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	index, err := k.matchers.Open(compiled)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if keyOf(index) != key {
-		return nil, fmt.Errorf("%w: the entities are of another digest", ofac.ErrEntities)
-	}
-	if err := k.writeFile(k.tablesPath(key), compiled, at); err != nil {
-		k.life.log.Error("compiled list not kept on disk", "error", err)
+		return nil, nil, fmt.Errorf("%w: the entities are of another digest", ofac.ErrEntities)
 	}
 	k.life.log.Info("list compiled", "snapshot", ofac.SnapshotID(key.digest), "matcher", key.matcher,
 		"entities_bytes", len(entities), "compiled_bytes", len(compiled), "took", time.Since(began).Round(time.Millisecond))
-	return index, nil
+	return index, compiled, nil
+}
+
+// keepTables puts tables beside their entities, in steps unless there is a hurry. Tables
+// that cannot be written are still good.
+func (k *listKeeper) keepTables(key tablesKey, compiled []byte, at engine.Time, hurry func() bool) {
+	if err := k.writeFile(k.tablesPath(key), compiled, at, hurry); err != nil {
+		k.life.log.Error("compiled list not kept on disk", "error", err)
+	}
 }
 
 // compileAhead makes the tables of a list that is about to be staged and leaves them on
@@ -225,9 +233,11 @@ func (k *listKeeper) compileAhead(key tablesKey, entities []byte) error {
 	if _, err := os.Stat(k.tablesPath(key)); err == nil {
 		return nil // Whether they are good is looked at when they are opened.
 	}
-	if _, err := k.compile(key, entities, k.state.LogTime()); err != nil {
+	_, compiled, err := k.compile(key, entities)
+	if err != nil {
 		return fmt.Errorf("%w: it cannot be compiled: %w", ofac.ErrEntities, err)
 	}
+	k.keepTables(key, compiled, k.state.LogTime(), func() bool { return true }) // An upload waits.
 	return nil
 }
 

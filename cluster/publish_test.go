@@ -158,7 +158,7 @@ func TestTablesArePruned(t *testing.T) {
 	path := func(list byte, matcher uint16) string { return k.tablesPath(tablesKey{[32]byte{list}, matcher}) }
 	for _, list := range []byte{1, 2} {
 		for matcher := range uint16(3) {
-			require.NoError(t, k.writeFile(path(list, matcher+1), []byte("tables"), 5*day))
+			require.NoError(t, k.writeFile(path(list, matcher+1), []byte("tables"), 5*day, func() bool { return true }))
 		}
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(k.dir, "stranger"), nil, 0o600))

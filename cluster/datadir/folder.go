@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 )
 
 // The data folder:
@@ -192,13 +193,29 @@ func ReplaceFile(dir, name string, data []byte) error {
 	return replaceFile(SystemDisk{}, dir, name, data)
 }
 
+// ReplaceGently is ReplaceFile for megabytes that nobody waits for: written in steps, as
+// a snapshot is, so that the log's syncs on the same disk find their way between them.
+// hurry says that there are to be no pauses (any more).
+func ReplaceGently(dir, name string, data []byte, hurry func() bool) error {
+	return replaceWith(SystemDisk{}, dir, name, func(file *os.File) error {
+		return writeInSteps(&gentle{sink: file, sync: file.Sync, hurry: hurry, start: time.Now()}, data)
+	})
+}
+
 func replaceFile(disk Disk, dir, name string, data []byte) error {
+	return replaceWith(disk, dir, name, func(file *os.File) error {
+		_, err := file.Write(data)
+		return err
+	})
+}
+
+func replaceWith(disk Disk, dir, name string, write func(*os.File) error) error {
 	temporary, err := os.CreateTemp(dir, "."+name+".*") // Mode 0600.
 	if err != nil {
 		return err
 	}
 	defer os.Remove(temporary.Name())
-	if _, err = temporary.Write(data); err == nil {
+	if err = write(temporary); err == nil {
 		err = disk.SyncFile(temporary)
 	}
 	if err = errors.Join(err, temporary.Close()); err != nil {

@@ -104,11 +104,11 @@ const (
 
 // gentle writes in steps.
 type gentle struct {
-	sink  *privateSink
-	file  *os.File
-	hurry func() bool // The node stops: no pauses any more.
-	since int         // Bytes since the last step ended.
-	start time.Time   // Of this step.
+	sink  io.Writer
+	sync  func() error // Of what sink wrote.
+	hurry func() bool  // The node stops: no pauses any more.
+	since int          // Bytes since the last step ended.
+	start time.Time    // Of this step.
 }
 
 // Write implements io.Writer.
@@ -117,7 +117,7 @@ func (g *gentle) Write(p []byte) (int, error) {
 	if g.since += n; err != nil || g.since < snapshotStep {
 		return n, err
 	}
-	if err := g.file.Sync(); err != nil {
+	if err := g.sync(); err != nil {
 		return n, err
 	}
 	if !g.hurry() {
@@ -125,6 +125,18 @@ func (g *gentle) Write(p []byte) (int, error) {
 	}
 	g.since, g.start = 0, time.Now()
 	return n, nil
+}
+
+// writeInSteps writes what is there at once, a step at a time.
+func writeInSteps(g *gentle, data []byte) error {
+	for len(data) > 0 {
+		n, err := g.Write(data[:min(len(data), snapshotStep)])
+		if err != nil {
+			return err
+		}
+		data = data[n:]
+	}
+	return nil
 }
 
 // WriteGently writes a state into a sink, in steps if it is ours.
@@ -138,7 +150,7 @@ func WriteGently(sink raft.SnapshotSink, state io.WriterTo, hurry func() bool) e
 	if err != nil {
 		return err
 	}
-	_, err = state.WriteTo(&gentle{sink: private, file: file, hurry: hurry, start: time.Now()})
+	_, err = state.WriteTo(&gentle{sink: private, sync: file.Sync, hurry: hurry, start: time.Now()})
 	return errors.Join(err, file.Close())
 }
 

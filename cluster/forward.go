@@ -329,14 +329,13 @@ func (a *arrivals) takeForwarded(peer string, m *port.ForwardCall, reply func(*p
 
 var errBadFrame = errors.New("cluster: frame of records is malformed")
 
-// checkFrame holds a frame to its bounds by decoding it as the entry it will be
-// part of: a peer's mistake must not become a log entry that stops every node.
+// checkFrame holds a frame to its bounds by walking it as Apply will walk the entry it
+// becomes part of: a peer's mistake must not become a log entry that stops every node.
 func checkFrame(m *port.ForwardCall) error {
 	if m.Count < 1 || m.Count > engine.EntryRecordsMax-1 || len(m.Records) > engine.EntryMax-entryFrame-tickSizeMax {
 		return errBadFrame
 	}
-	probe := wire.AppendHeader(make([]byte, 0, len(m.Records)+entryFrame), wire.Header{})
-	batch, err := wire.Decode(wire.Seal(append(probe, m.Records...), m.Count))
+	batch, err := wire.Framed(m.Records, m.Count)
 	if err != nil {
 		return errBadFrame
 	}

@@ -32,9 +32,43 @@ func TestCheckFrame(t *testing.T) {
 	}
 }
 
+// FuzzCheckFrame: what passes is exactly what an entry of the same records would be
+// taken apart into, which is how frames were checked before: by making that entry.
 func FuzzCheckFrame(f *testing.F) {
 	f.Add(1, []byte{1})
+	f.Add(2, frameRecords(1, []attempt{{seq: 1, kind: wire.KindScreen, body: []byte("a")}, {seq: 2, kind: wire.KindAttest}}))
 	f.Fuzz(func(t *testing.T, count int, data []byte) {
-		_ = checkFrame(&port.ForwardCall{Count: count, Records: data})
+		got := checkFrame(&port.ForwardCall{Count: count, Records: data})
+		if count < 1 || count >= engine.EntryRecordsMax || len(data) > engine.EntryMax-entryFrame-tickSizeMax {
+			require.ErrorIs(t, got, errBadFrame)
+			return
+		}
+		entry := append(wire.AppendHeader(nil, wire.Header{}), data...)
+		batch, err := wire.Decode(wire.Seal(entry, count))
+		for err == nil {
+			record, ok := batch.Next()
+			if !ok {
+				break
+			}
+			if record.Version != wire.RecordVersion || record.Kind < wire.KindScreen || record.Kind > wire.KindNewest {
+				err = errBadFrame
+			}
+		}
+		require.Equal(t, err == nil, got == nil)
 	})
+}
+
+// BenchmarkCheckFrame is a full frame of screening records.
+func BenchmarkCheckFrame(b *testing.B) {
+	attempts := make([]attempt, engine.EntryRecordsMax-1)
+	for i := range attempts {
+		attempts[i] = attempt{seq: uint64(i), kind: wire.KindScreen, body: make([]byte, 400)}
+	}
+	m := &port.ForwardCall{Count: len(attempts), Records: frameRecords(1, attempts)}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := checkFrame(m); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

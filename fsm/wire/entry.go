@@ -99,6 +99,16 @@ func Decode(entry []byte) (Batch, error) {
 	return b, b.checkFrames()
 }
 
+// Framed is Decode for records that are not in an entry yet: there must be count of
+// them, and nothing else.
+func Framed(records []byte, count int) (Batch, error) {
+	b := Batch{Count: count, rest: records, left: count}
+	if count < 0 || count > engine.EntryRecordsMax {
+		return Batch{}, fmt.Errorf("%w: %d records", ErrFrame, count)
+	}
+	return b, b.checkFrames()
+}
+
 // checkFrames walks all frames once, so that Next cannot fail halfway through
 // an entry that was applied in part.
 func (b *Batch) checkFrames() error {

@@ -58,7 +58,7 @@ func cluster(t *testing.T, nodes int) *site {
 	require.NoError(t, err, string(output))
 	data := filepath.Join(folder, "d")
 	var said bytes.Buffer
-	cmd := exec.Command(binary, "dev", "--nodes", strconv.Itoa(nodes), "--data", data, "--http-base", strconv.Itoa(freeBase(t)), "--test-clock")
+	cmd := exec.Command(binary, "dev", "--nodes", strconv.Itoa(nodes), "--data", data, "--http-base", strconv.Itoa(freeBase(t, nodes)), "--test-clock")
 	cmd.Stdout, cmd.Stderr = &said, &said
 	require.NoError(t, cmd.Start())
 	ended := make(chan struct{})
@@ -75,12 +75,32 @@ func cluster(t *testing.T, nodes int) *site {
 	return s
 }
 
-// freeBase finds a port that stands well apart from its neighbours' ports.
-func freeBase(t *testing.T) int {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	return min(max(listener.Addr().(*net.TCPAddr).Port, 2000), 65000)
+// freeBase finds a port whose neighbours, as many as nodes, and theirs 100 and 200 above are free.
+func freeBase(t *testing.T, nodes int) int {
+	for range 50 {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		base := listener.Addr().(*net.TCPAddr).Port
+		require.NoError(t, listener.Close())
+		if base+210 < 65536 && allFree(base, nodes) {
+			return base
+		}
+	}
+	require.Fail(t, "no free ports")
+	return 0
+}
+
+func allFree(base, nodes int) bool {
+	for i := range nodes {
+		for _, above := range []int{0, 100, 200} {
+			listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(base+above+i))
+			if err != nil {
+				return false
+			}
+			_ = listener.Close()
+		}
+	}
+	return true
 }
 
 // call asks the API of a node and returns the answer's members.
@@ -227,7 +247,7 @@ func (w *tab) shows(selector, text string) {
 	w.t.Helper()
 	quoted, _ := json.Marshal(selector)
 	wanted, _ := json.Marshal(text)
-	ctx, cancel := context.WithTimeout(w.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
 	defer cancel()
 	err := chromedp.Run(ctx, chromedp.Poll(fmt.Sprintf(`[...document.querySelectorAll(%s)].some((e) => e.innerText.includes(%s))`, quoted, wanted), nil, chromedp.WithPollingInterval(50*time.Millisecond)))
 	if err != nil {

@@ -67,6 +67,9 @@ var importLaw = map[string][]string{
 	"bench/load":         {"bench/conformance", "bench/process", "engine", "engine/credential", "ofac"},
 	"bench/chaos":        {"engine", "engine/credential", "audit/note", "audit/proof", "audit/examine", "bench/conformance", "bench/process"},
 	"bench/mutants":      {},
+	"bench/clients":      {},
+	"client":             {},
+	"client/afternoon":   {"client"}, // The example.
 	"cmd/railguard":      {"*"},
 	".":                  {},
 }

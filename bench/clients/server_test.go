@@ -1,0 +1,291 @@
+package clients
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/client"
+)
+
+// cluster is a development cluster of real processes.
+type cluster struct {
+	Key   string `json:"apiKey"`
+	Nodes []struct {
+		ID   string `json:"id"`
+		PID  int    `json:"pid"`
+		HTTP string `json:"http"`
+	} `json:"nodes"`
+	binary, data string
+}
+
+// startCluster builds the binary, starts nodes and stops them when the test ends.
+func startCluster(t *testing.T, nodes int) *cluster {
+	t.Helper()
+	c := &cluster{binary: filepath.Join(t.TempDir(), "railguard"), data: t.TempDir()}
+	build := exec.Command("go", "build", "-o", c.binary, "./cmd/railguard")
+	build.Dir = "../.."
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	var log bytes.Buffer
+	command := exec.Command(c.binary, "dev", "--nodes", fmt.Sprint(nodes), "--data", c.data, "--http-base", fmt.Sprint(freePorts(t, nodes)))
+	command.Stdout, command.Stderr = &log, &log
+	require.NoError(t, command.Start())
+	done := make(chan struct{})
+	go func() { _ = command.Wait(); close(done) }()
+	t.Cleanup(func() {
+		_ = command.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-done:
+		case <-time.After(30 * time.Second):
+			_ = command.Process.Kill()
+			<-done
+		}
+		if t.Failed() {
+			t.Logf("output of the servers:\n%s", log.String())
+		}
+	})
+	require.Eventually(t, func() bool { return c.ready(nodes) }, 150*time.Second, 50*time.Millisecond, "the servers are not ready")
+	return c
+}
+
+func freePorts(t *testing.T, nodes int) int {
+	for range 100 {
+		base, free := 12_000+rand.IntN(17_000), true
+		for i := range nodes {
+			for _, above := range []int{0, 100, 200} {
+				listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", base+above+i))
+				if free = free && err == nil; err == nil {
+					listener.Close()
+				}
+			}
+		}
+		if free {
+			return base
+		}
+	}
+	require.Fail(t, "no free ports")
+	return 0
+}
+
+func (c *cluster) ready(nodes int) bool {
+	raw, err := os.ReadFile(filepath.Join(c.data, "dev.json"))
+	if err != nil || json.Unmarshal(raw, c) != nil || len(c.Nodes) != nodes {
+		return false
+	}
+	for _, node := range c.Nodes {
+		answer, err := http.Get("http://" + node.HTTP + "/readyz")
+		if err != nil {
+			return false
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *cluster) urls() []string {
+	var all []string
+	for _, node := range c.Nodes {
+		all = append(all, "http://"+node.HTTP)
+	}
+	return all
+}
+
+// killLeader kills the process of the leader at once.
+func (c *cluster) killLeader(t *testing.T) {
+	for _, node := range c.Nodes {
+		rail, err := client.New(client.Options{Addresses: []string{"http://" + node.HTTP}, Key: c.Key})
+		require.NoError(t, err)
+		health, err := rail.Health(t.Context())
+		require.NoError(t, err)
+		if health.Role == "leader" {
+			out, err := exec.Command(c.binary, "dev", "kill", node.ID, "--data", c.data).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			return
+		}
+	}
+	require.Fail(t, "no leader")
+}
+
+// deaf passes calls on to a server and breaks off every third answer: those calls
+// have happened, and their caller cannot know.
+func deaf(t *testing.T, address string) (url string, broken *atomic.Int64) {
+	var count atomic.Int64
+	broken = new(atomic.Int64)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		call, err := http.NewRequestWithContext(r.Context(), r.Method, address+r.URL.RequestURI(), r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		call.Header, call.ContentLength = r.Header.Clone(), r.ContentLength
+		answer, err := http.DefaultTransport.RoundTrip(call)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		defer answer.Body.Close()
+		raw, err := io.ReadAll(answer.Body)
+		if err != nil || count.Add(1)%3 == 0 {
+			broken.Add(1)
+			panic(http.ErrAbortHandler)
+		}
+		for name, values := range answer.Header {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(answer.StatusCode)
+		_, _ = w.Write(raw)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, broken
+}
+
+// afternoon is what each example prints.
+const afternoon = `registered
+verified true
+forged bad_signature
+PROCEED held 100.1
+same true
+settled 99.5
+released
+BLOCK R6_COUNTERPARTY_WALLET_OFAC
+REVIEW R10_SINGLE_TX_LIMIT
+APPROVED
+PROCEED invalid_field hold
+spent 6100.5
+BLOCK R2_CREDENTIAL_STATUS
+`
+
+// TestAfternoon runs the example of each language against a real server, behind a
+// proxy that loses answers: nothing of it may be seen.
+func TestAfternoon(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts real processes")
+	}
+	servers := startCluster(t, 1)
+	through, broken := deaf(t, servers.urls()[0])
+	for _, l := range languages {
+		t.Run(l.name, func(t *testing.T) {
+			command := l.command(t, "afternoon")
+			command.Env = []string{"RAILGUARD_URL=" + through + "," + servers.urls()[0], "RAILGUARD_KEY=" + servers.Key}
+			var out, failure bytes.Buffer
+			command.Stdout, command.Stderr = &out, &failure
+			require.NoError(t, await(t.Context(), command), failure.String())
+			require.Equal(t, afternoon, strings.ReplaceAll(out.String(), "True", "true"))
+		})
+	}
+	require.Positive(t, broken.Load())
+}
+
+// stormJob is one language's share of a storm.
+type stormJob struct {
+	Do       string   `json:"do"`
+	URLs     []string `json:"urls"`
+	Key      string   `json:"key"`
+	Token    string   `json:"token"`
+	Prefix   string   `json:"prefix"`
+	Payments int      `json:"payments"`
+}
+
+const stormPayments = 150
+
+// TestNoPaymentTwice: while each language pays, one address loses answers and the
+// leader is killed; each payment is made, and none twice.
+func TestNoPaymentTwice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts real processes")
+	}
+	servers := startCluster(t, 3)
+	through, broken := deaf(t, servers.urls()[0])
+	addresses := append([]string{through}, servers.urls()[1:]...)
+	rail, err := client.New(client.Options{Addresses: servers.urls(), Key: servers.Key, Deadline: time.Minute, Attempts: 200})
+	require.NoError(t, err)
+	for _, l := range languages {
+		t.Run(l.name, func(t *testing.T) {
+			var command *exec.Cmd
+			if l.name != "go" {
+				command = l.command(t, "drive")
+			}
+			agent, err := rail.Register(t.Context(), &client.Agent{AgentName: l.name, AgentType: "supervised", OperatorLegalName: "Acme Robotics Inc", Purpose: "storm"})
+			require.NoError(t, err)
+			work := stormJob{"storm", addresses, servers.Key, agent.Token, "storm-" + l.name, stormPayments}
+			var made []string
+			ended := make(chan error, 1)
+			go func() {
+				if command == nil {
+					made, err = stormGo(t, &work)
+					ended <- err
+					return
+				}
+				ended <- run(t.Context(), command, work, &made)
+			}()
+			require.Eventually(t, func() bool {
+				limits, err := rail.Limits(t.Context(), agent.AgentID)
+				return err == nil && limits.SpentUSDC > 10*100_000
+			}, time.Minute, time.Millisecond)
+			servers.killLeader(t)
+			require.NoError(t, <-ended)
+			requireOnce(t, rail, agent.AgentID, made)
+			servers.revive(t)
+		})
+	}
+	require.Positive(t, broken.Load())
+}
+
+// revive starts again what was killed.
+func (c *cluster) revive(t *testing.T) {
+	for _, node := range c.Nodes {
+		if answer, err := http.Get("http://" + node.HTTP + "/livez"); err == nil {
+			answer.Body.Close()
+			continue
+		}
+		out, err := exec.Command(c.binary, "dev", "start", node.ID, "--data", c.data).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	require.Eventually(t, func() bool { return c.ready(len(c.Nodes)) }, time.Minute, 50*time.Millisecond)
+}
+
+func requireOnce(t *testing.T, rail *client.Client, agentID string, made []string) {
+	require.Len(t, made, stormPayments)
+	seen := map[string]bool{}
+	for _, one := range made {
+		require.True(t, strings.HasPrefix(one, "PROCEED txn_"), one)
+		require.False(t, seen[one], one)
+		seen[one] = true
+	}
+	limits := new(client.Limits)
+	require.NoError(t, rail.Call(t.Context(), http.MethodGet, "/v1/agents/"+agentID+"/limits?consistency=leader", nil, "", limits))
+	require.Equal(t, client.USD(stormPayments*100_000), limits.SpentUSDC)
+}
+
+func stormGo(t *testing.T, work *stormJob) ([]string, error) {
+	rail, err := client.New(client.Options{Addresses: work.URLs, Key: work.Key, Deadline: time.Minute, Attempts: 200})
+	if err != nil {
+		return nil, err
+	}
+	var made []string
+	for n := range work.Payments {
+		verdict, err := rail.Screen(t.Context(), &client.Payment{Token: work.Token, Amount: 100_000, IdempotencyKey: fmt.Sprintf("%s-%d", work.Prefix, n)})
+		if err != nil {
+			return nil, err
+		}
+		made = append(made, verdict.Verdict+" "+verdict.TxnID)
+	}
+	return made, nil
+}

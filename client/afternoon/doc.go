@@ -1,0 +1,6 @@
+// Command afternoon is the integrator's afternoon in Go: RAILGUARD_URL (several,
+// comma-separated) and RAILGUARD_KEY say where.
+//
+// May import: client.
+// Never: more than an example.
+package main

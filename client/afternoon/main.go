@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+	"time"
+
+	"railguard/client"
+)
+
+func main() {
+	log.SetFlags(0)
+	if err := afternoon(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func afternoon(ctx context.Context) error {
+	rail, err := client.New(client.Options{Addresses: strings.Split(os.Getenv("RAILGUARD_URL"), ","), Key: os.Getenv("RAILGUARD_KEY")})
+	if err != nil {
+		return err
+	}
+	// An agent that may pay up to 5,000 dollars at once.
+	single, daily := client.Dollars(5000), client.Dollars(20000)
+	agent, err := rail.Register(ctx, &client.Agent{
+		AgentName: "buyer", AgentType: "supervised", OperatorLegalName: "Acme Robotics Inc", Purpose: "pay invoices",
+		SpendPolicy: &client.SpendPolicy{MaxSingleTxUSDC: &single, DailyLimitUSDC: &daily},
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Println("registered")
+	for _, part := range []func(context.Context, *client.Client, *client.Registration) error{verify, pay, stopped, many} {
+		if err := part(ctx, rail, agent); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verify: the credential can be verified by anybody, without a server. The keys may
+// be kept for an hour.
+func verify(ctx context.Context, rail *client.Client, agent *client.Registration) error {
+	keys, err := rail.JWKS(ctx)
+	if err != nil {
+		return err
+	}
+	claims, err := client.VerifyToken(agent.Token, keys, "did:kya:railguard", time.Now())
+	if err != nil {
+		return err
+	}
+	fmt.Println("verified", claims.Subject == agent.AgentID)
+	forged := agent.Token[:len(agent.Token)-86] + strings.Repeat("A", 86)
+	if _, err := client.VerifyToken(forged, keys, "did:kya:railguard", time.Now()); errors.Is(err, client.ErrTokenSignature) {
+		fmt.Println("forged", err)
+	}
+	return nil
+}
+
+// pay: hold, pay over the rail, settle; what is not made is released. The key is
+// stored before the first attempt.
+func pay(ctx context.Context, rail *client.Client, agent *client.Registration) error {
+	amount, err := client.ParseUSD("100.10")
+	if err != nil {
+		return err
+	}
+	payment := client.Payment{Token: agent.Token, Amount: amount, Hold: &client.HoldRequest{TTLSeconds: 600}, IdempotencyKey: client.NewKey()}
+	verdict, err := rail.Screen(ctx, &payment)
+	if err != nil {
+		return err
+	}
+	fmt.Println(verdict.Verdict, verdict.Hold.State, verdict.Hold.Amount)
+	again, err := rail.Screen(ctx, &payment) // As after a crash: the same key, the same payment.
+	if err != nil {
+		return err
+	}
+	fmt.Println("same", again.TxnID == verdict.TxnID)
+	paid, err := client.ParseUSD("99.5")
+	if err != nil {
+		return err
+	}
+	settled, err := rail.Settle(ctx, verdict.TxnID, &paid, "wire-4711")
+	if err != nil {
+		return err
+	}
+	fmt.Println(settled.State, settled.AmountUSDC)
+	verdict, err = rail.Screen(ctx, &client.Payment{Token: agent.Token, Amount: client.Dollars(20), Hold: &client.HoldRequest{TTLSeconds: 600}})
+	if err != nil {
+		return err
+	}
+	released, err := rail.Release(ctx, verdict.TxnID, "cancelled by the buyer")
+	if err != nil {
+		return err
+	}
+	fmt.Println(released.State)
+	return nil
+}
+
+// stopped: a listed wallet is BLOCK, for good; above the limit is REVIEW, for an officer.
+func stopped(ctx context.Context, rail *client.Client, agent *client.Registration) error {
+	verdict, err := rail.Screen(ctx, &client.Payment{
+		Token: agent.Token, Amount: client.Dollars(100), Chain: "ETH", Wallet: "0x098B716B8Aaf21512996dC57EB0615e2383E2f96",
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Println(verdict.Verdict, verdict.Rule)
+	verdict, err = rail.Screen(ctx, &client.Payment{Token: agent.Token, Amount: client.Dollars(6000)})
+	if err != nil {
+		return err
+	}
+	fmt.Println(verdict.Verdict, verdict.Rule)
+	if _, err := rail.Review(ctx, verdict.TxnID, client.DispositionApproved, "carla", "invoice 4711"); err != nil {
+		return err
+	}
+	record, err := rail.Audit(ctx, verdict.TxnID)
+	if err != nil {
+		return err
+	}
+	fmt.Println(record.Disposition)
+	return nil
+}
+
+// many: payments in one call, each by itself; and the end of an agent.
+func many(ctx context.Context, rail *client.Client, agent *client.Registration) error {
+	results, err := rail.Batch(ctx, []client.Payment{
+		{Token: agent.Token, Amount: client.Dollars(1)},
+		{Token: agent.Token, Amount: client.Dollars(2), Hold: &client.HoldRequest{TTLSeconds: 1}},
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Println(results[0].Verdict.Verdict, results[1].Error.Code, results[1].Error.Param)
+	limits, err := rail.Limits(ctx, agent.AgentID)
+	if err != nil {
+		return err
+	}
+	fmt.Println("spent", limits.SpentUSDC)
+	if _, err := rail.Revoke(ctx, agent.AgentID, "end of the afternoon", ""); err != nil {
+		return err
+	}
+	verdict, err := rail.Screen(ctx, &client.Payment{Token: agent.Token, Amount: client.Dollars(1)})
+	if err != nil {
+		return err
+	}
+	fmt.Println(verdict.Verdict, verdict.Rule)
+	return nil
+}

@@ -1,0 +1,208 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+)
+
+// Register issues a credential to an agent.
+func (c *Client) Register(ctx context.Context, agent *Agent) (*Registration, error) {
+	return answer[Registration](c, ctx, "/v1/agents/register", agent, agent.IdempotencyKey)
+}
+
+// Delegate issues a credential to a child of an agent.
+func (c *Client) Delegate(ctx context.Context, child *Delegate) (*Registration, error) {
+	return answer[Registration](c, ctx, "/v1/delegates/create", child, child.IdempotencyKey)
+}
+
+// Screen decides on one payment. An error is not a verdict: do not pay.
+func (c *Client) Screen(ctx context.Context, payment *Payment) (*Verdict, error) {
+	return answer[Verdict](c, ctx, "/v1/screen", payment, payment.IdempotencyKey)
+}
+
+// DryRun says what Screen would, and changes nothing. Roles policy and reviewer.
+func (c *Client) DryRun(ctx context.Context, payment *Payment) (*DryRun, error) {
+	return answer[DryRun](c, ctx, "/v1/screen/dry-run", payment, payment.IdempotencyKey)
+}
+
+// Settle says that a payment was made; amount nil: the recorded one.
+func (c *Client) Settle(ctx context.Context, txnID string, amount *USD, railRef string) (*Transaction, error) {
+	return answer[Transaction](c, ctx, "/v1/transactions/"+url.PathEscape(txnID)+"/settle", struct {
+		Amount  *USD   `json:"amount,omitempty"`
+		RailRef string `json:"railRef,omitempty"`
+	}{amount, railRef}, "")
+}
+
+// Release says that a payment was not made: what it counted is free again.
+func (c *Client) Release(ctx context.Context, txnID, reason string) (*Transaction, error) {
+	return answer[Transaction](c, ctx, "/v1/transactions/"+url.PathEscape(txnID)+"/release", because{Reason: reason}, "")
+}
+
+// Review records an officer's answer to a REVIEW.
+func (c *Client) Review(ctx context.Context, txnID, disposition, reviewedBy, notes string) (*Verdict, error) {
+	return answer[Verdict](c, ctx, "/v1/reviews/"+url.PathEscape(txnID), struct {
+		Disposition string `json:"disposition"`
+		ReviewedBy  string `json:"reviewedBy"`
+		Notes       string `json:"notes,omitempty"`
+	}{disposition, reviewedBy, notes}, "")
+}
+
+// Attest vouches for an autonomous agent for 24 hours.
+func (c *Client) Attest(ctx context.Context, agentID, attestedBy, note string) (*Attestation, error) {
+	return answer[Attestation](c, ctx, "/v1/agents/"+url.PathEscape(agentID)+"/attest", struct {
+		AttestedBy string `json:"attestedBy"`
+		Note       string `json:"note,omitempty"`
+	}{attestedBy, note}, "")
+}
+
+// Suspend stops an agent until Reinstate.
+func (c *Client) Suspend(ctx context.Context, agentID, reason string) (*StatusChange, error) {
+	return c.status(ctx, agentID, "suspend", because{Reason: reason})
+}
+
+// Reinstate ends a suspension.
+func (c *Client) Reinstate(ctx context.Context, agentID, reason string) (*StatusChange, error) {
+	return c.status(ctx, agentID, "reinstate", because{Reason: reason})
+}
+
+// Revoke ends an agent for good. The reason code may be "".
+func (c *Client) Revoke(ctx context.Context, agentID, reason, reasonCode string) (*StatusChange, error) {
+	return c.status(ctx, agentID, "revoke", because{Reason: reason, ReasonCode: reasonCode})
+}
+
+type because struct {
+	Reason     string `json:"reason"`
+	ReasonCode string `json:"reasonCode,omitempty"`
+}
+
+func (c *Client) status(ctx context.Context, agentID, verb string, why because) (*StatusChange, error) {
+	return answer[StatusChange](c, ctx, "/v1/agents/"+url.PathEscape(agentID)+"/"+verb, why, "")
+}
+
+// Audit reads the record of a screening call.
+func (c *Client) Audit(ctx context.Context, txnID string) (*Verdict, error) {
+	return read[Verdict](c, ctx, "/v1/audit/"+url.PathEscape(txnID))
+}
+
+// Limits reads what an agent may still pay today.
+func (c *Client) Limits(ctx context.Context, agentID string) (*Limits, error) {
+	return read[Limits](c, ctx, "/v1/agents/"+url.PathEscape(agentID)+"/limits")
+}
+
+// JWKS reads the keys that verify credentials. Keep them for an hour; read them
+// again, at most once a minute, when a token names a key that they lack.
+func (c *Client) JWKS(ctx context.Context) (*JWKS, error) {
+	return read[JWKS](c, ctx, "/v1/.well-known/jwks.json")
+}
+
+// Health reads a node's state.
+func (c *Client) Health(ctx context.Context) (*Health, error) {
+	return read[Health](c, ctx, "/v1/health")
+}
+
+func answer[T any](c *Client, ctx context.Context, path string, body any, key string) (*T, error) {
+	into := new(T)
+	if err := c.post(ctx, path, body, key, into); err != nil {
+		return nil, err
+	}
+	return into, nil
+}
+
+func read[T any](c *Client, ctx context.Context, path string) (*T, error) {
+	into := new(T)
+	if err := c.Call(ctx, http.MethodGet, path, nil, "", into); err != nil {
+		return nil, err
+	}
+	return into, nil
+}
+
+// keyed is a payment of a batch with its key among its members.
+type keyed struct {
+	*Payment
+	Key string `json:"idempotencyKey"`
+}
+
+// Batch decides on up to 256 payments, each by itself. Payments without a key get
+// one, written into the slice, so that the call can be made again whatever comes
+// of it. Payments that the service could not take are sent again, alone, within
+// attempts and deadline. The error is of the first call as a whole; the results
+// are in order.
+func (c *Client) Batch(ctx context.Context, payments []Payment) ([]BatchResult, error) {
+	results, pending := make([]BatchResult, len(payments)), make([]int, len(payments))
+	for i := range payments {
+		pending[i] = i
+		if payments[i].IdempotencyKey == "" {
+			payments[i].IdempotencyKey = NewKey()
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.options.Deadline)
+	defer cancel()
+	for round := 0; ; round++ {
+		again, err := c.batchRound(ctx, payments, results, pending)
+		if err != nil && round == 0 {
+			return nil, err
+		}
+		pending = again
+		if err != nil || len(pending) == 0 || round+1 >= c.options.Attempts || !c.wait(ctx, c.backoff(round)) {
+			return results, nil
+		}
+	}
+}
+
+// batchRound sends what is pending and returns what is to be sent again.
+func (c *Client) batchRound(ctx context.Context, payments []Payment, results []BatchResult, pending []int) ([]int, error) {
+	body := struct {
+		Payments []keyed `json:"payments"`
+	}{make([]keyed, 0, len(pending))}
+	for _, i := range pending {
+		body.Payments = append(body.Payments, keyed{&payments[i], payments[i].IdempotencyKey})
+	}
+	var told struct {
+		Results []json.RawMessage `json:"results"`
+	}
+	r := request{method: http.MethodPost, path: "/v1/screen/batch", repeatable: true}
+	if err := c.do(ctx, &r, body, &told); err != nil {
+		return nil, err
+	}
+	if len(told.Results) != len(pending) {
+		return nil, &Error{Status: http.StatusOK, Code: CodeBadAnswer, Outcome: OutcomeUnknown, Message: "not a result for each payment"}
+	}
+	var again []int
+	for n, i := range pending {
+		result := readResult(told.Results[n])
+		if before := results[i].Error; result.Error != nil {
+			result.Error.IdempotencyKey = payments[i].IdempotencyKey
+			if before != nil && before.Outcome == OutcomeUnknown {
+				result.Error.Outcome = OutcomeUnknown
+			}
+			if result.Error.again() {
+				again = append(again, i)
+			}
+		}
+		results[i] = result
+	}
+	return again, nil
+}
+
+func readResult(raw json.RawMessage) BatchResult {
+	var head struct {
+		Status   int    `json:"status"`
+		Outcome  string `json:"outcome"`
+		Replayed bool   `json:"replayed"`
+	}
+	verdict := new(Verdict)
+	err := json.Unmarshal(raw, &head)
+	if err == nil && head.Status == http.StatusOK {
+		if err = json.Unmarshal(raw, verdict); err == nil {
+			return BatchResult{Verdict: verdict, Replayed: head.Replayed}
+		}
+	}
+	if err != nil || head.Status < http.StatusBadRequest {
+		return BatchResult{Error: &Error{Status: head.Status, Code: CodeBadAnswer, Outcome: OutcomeUnknown, Attempts: 1, Cause: err}}
+	}
+	failure := refusal(head.Status, http.Header{headerOutcome: {head.Outcome}}, raw)
+	failure.Attempts = 1
+	return BatchResult{Error: failure}
+}

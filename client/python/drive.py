@@ -1,0 +1,96 @@
+"""Runs the shared cases (client/testdata) for the tests: prints what came of each as JSON."""
+
+import json
+import sys
+from decimal import Decimal
+
+from railguard import Client, RailguardError, TokenError, parse_usd, verify_token
+from railguard.money import format_usd
+
+
+def text(amount):
+    return None if amount is None else format_usd(amount)
+
+
+def told(error):
+    return {
+        "status": error.status, "code": error.code, "param": error.param, "requestId": error.request_id,
+        "outcome": error.outcome, "attempts": error.attempts, "retryAfter": error.retry_after,
+    }
+
+
+def verdict(answer):
+    if isinstance(answer, RailguardError):
+        return {"error": {"code": answer.code, "outcome": answer.outcome, "param": answer.param}}
+    result = {"verdict": answer["verdict"], "txnId": answer["txnId"]}
+    if answer.get("hold"):
+        result["held"] = text(answer["hold"]["amount"])
+    return result
+
+
+def make(client, case):
+    payment = {"token": "t", "amount": Decimal("0.1")}
+    if case["call"] == "screen":
+        return verdict(client.screen(payment, idempotency_key=case["key"]))
+    if case["call"] == "screenUnkeyed":
+        return verdict(client.call("POST", "/v1/screen", payment))
+    if case["call"] == "limits":
+        answer = client.limits("agt_1")
+        return {"spent": text(answer["spentUSDC"]), "remaining": text(answer["remainingUSDC"]), "available": text(answer["availableUSDC"])}
+    if case["call"] == "settle":
+        answer = client.settle("txn_1", Decimal("99.5"), "rail", idempotency_key=case["key"])
+        return {"state": answer["state"], "counted": text(answer["countedUSDC"])}
+    payments = [{"token": "t", "amount": 1, "idempotencyKey": "b1"}, {"token": "t", "amount": 2, "idempotencyKey": "b2"}]
+    return [verdict(answer) for answer in client.batch(payments)]
+
+
+def run_case(case):
+    waits = []
+    client = Client(case["urls"], "rg_test", attempts=4, attempt_timeout=0.5, wait=lambda s: waits.append(round(s * 1000)), jitter=lambda: 1)
+    result = {"name": case["name"]}
+    try:
+        result["answer"] = make(client, case)
+    except RailguardError as error:
+        result["error"] = told(error)
+    result["waits"] = waits
+    return result
+
+
+def run_money(pair):
+    try:
+        return format_usd(parse_usd(pair[0]))
+    except ValueError:
+        return None
+
+
+def run_token(case, book):
+    try:
+        return verify_token(case["token"], book["jwks"], book["issuer"], case["now"])["sub"]
+    except TokenError as error:
+        return error.code
+
+
+def storm(job):
+    """Screens many payments, each with a key of its own, and prints what became of them."""
+    client = Client(job["urls"], job["key"], deadline=60, attempts=200)
+    transactions = []
+    for n in range(job["payments"]):
+        answer = client.screen({"token": job["token"], "amount": Decimal("0.1")}, idempotency_key="%s-%d" % (job["prefix"], n))
+        transactions.append(answer["verdict"] + " " + answer["txnId"])
+    return transactions
+
+
+def main():
+    job = json.load(sys.stdin)
+    if job["do"] == "storm":
+        result = storm(job)
+    else:
+        result = {
+            "cases": [run_case(case) for case in job["cases"]],
+            "money": [run_money(pair) for pair in job["money"]],
+            "tokens": [run_token(case, job["tokens"]) for case in job["tokens"]["cases"]],
+        }
+    json.dump(result, sys.stdout)
+
+
+main()

@@ -1,0 +1,13 @@
+"""Calls Railguard. Standard library only; Python 3.9 or later.
+
+Every call that changes something carries an Idempotency-Key, fails over between
+addresses and is made again by what X-Railguard-Outcome says. Requests and answers
+are dicts with the members of docs/API.md. Money is int or decimal.Decimal, never
+float. A Client may be used by many threads at once.
+"""
+
+from .client import Client, RailguardError, new_key
+from .money import parse_usd
+from .verify import TokenError, verify_token
+
+__all__ = ["Client", "RailguardError", "TokenError", "new_key", "parse_usd", "verify_token"]

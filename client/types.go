@@ -1,0 +1,197 @@
+package client
+
+import "encoding/json"
+
+// The verdicts. Pay on VerdictProceed, and on nothing else.
+const (
+	VerdictProceed = "PROCEED"
+	VerdictReview  = "REVIEW"
+	VerdictBlock   = "BLOCK"
+	VerdictUnknown = "UNKNOWN"
+)
+
+// The dispositions of a REVIEW.
+const (
+	DispositionApproved = "APPROVED"
+	DispositionRejected = "REJECTED"
+	DispositionEscalate = "ESCALATE_SAR"
+)
+
+// SpendPolicy bounds what an agent may pay.
+type SpendPolicy struct {
+	MaxSingleTxUSDC       *USD     `json:"maxSingleTxUSDC,omitempty"`
+	DailyLimitUSDC        *USD     `json:"dailyLimitUSDC,omitempty"`
+	AllowedChains         []string `json:"allowedChains,omitempty"`
+	AllowedRails          []string `json:"allowedRails,omitempty"`
+	CounterpartyScreening string   `json:"counterpartyScreening,omitempty"`
+	NoMixerProtocols      *bool    `json:"noMixerProtocols,omitempty"`
+}
+
+// Agent is what register is told. Name, type, operator and purpose are required.
+type Agent struct {
+	AgentName         string          `json:"agentName"`
+	AgentType         string          `json:"agentType"` // autonomous or supervised.
+	OperatorLegalName string          `json:"operatorLegalName"`
+	Purpose           string          `json:"purpose"`
+	SpendPolicy       *SpendPolicy    `json:"spendPolicy,omitempty"`
+	UnderlyingModel   string          `json:"underlyingModel,omitempty"`
+	AgentFramework    string          `json:"agentFramework,omitempty"`
+	OperatorWallet    string          `json:"operatorWallet,omitempty"`
+	OperatorEIN       string          `json:"operatorEIN,omitempty"`
+	FleetID           string          `json:"fleetId,omitempty"`
+	Metadata          json.RawMessage `json:"metadata,omitempty"`
+	IdempotencyKey    string          `json:"-"` // "" draws one.
+}
+
+// Delegate is what delegate is told: a child that may do no more than its parent.
+type Delegate struct {
+	AgentName      string       `json:"agentName"`
+	ParentAgentID  string       `json:"parentAgentId,omitempty"`
+	ParentToken    string       `json:"parentToken,omitempty"`
+	AgentType      string       `json:"agentType,omitempty"`
+	Purpose        string       `json:"purpose,omitempty"`
+	ExpiresAt      string       `json:"expiresAt,omitempty"`
+	SpendPolicy    *SpendPolicy `json:"spendPolicy,omitempty"`
+	IdempotencyKey string       `json:"-"`
+}
+
+// Registration is an issued credential.
+type Registration struct {
+	AgentID           string          `json:"agentId"`
+	Token             string          `json:"token"`
+	Credential        json.RawMessage `json:"credential"`
+	CredentialVersion int64           `json:"credentialVersion"`
+	FleetID           string          `json:"fleetId"`
+	ParentAgentID     string          `json:"parentAgentId"`
+	Depth             int             `json:"depth"`
+	Warnings          []Warning       `json:"warnings"`
+	EventID           string          `json:"eventId"`
+}
+
+// Warning is something to mend that stopped nothing.
+type Warning struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Param   string `json:"param"`
+}
+
+// HoldRequest asks that a PROCEED be held, 30 to 604,800 seconds.
+type HoldRequest struct {
+	TTLSeconds int `json:"ttlSeconds"`
+}
+
+// Payment is one proposed payment.
+type Payment struct {
+	Token            string       `json:"token"`
+	Amount           USD          `json:"amount"`
+	Chain            string       `json:"chain,omitempty"`
+	Rail             string       `json:"rail,omitempty"`
+	CounterpartyName string       `json:"cpName,omitempty"`
+	CounterpartyType string       `json:"cpType,omitempty"`
+	Wallet           string       `json:"cpWallet,omitempty"`
+	Country          string       `json:"cpCountry,omitempty"`
+	DateOfBirth      string       `json:"cpDateOfBirth,omitempty"`
+	Address          string       `json:"cpAddress,omitempty"`
+	Protocol         string       `json:"protocol,omitempty"`
+	UnderlyingModel  string       `json:"underlyingModel,omitempty"`
+	UserToken        string       `json:"userToken,omitempty"`
+	TravelRuleRef    string       `json:"travelRuleRef,omitempty"`
+	PaymentRef       string       `json:"paymentRef,omitempty"`
+	Hold             *HoldRequest `json:"hold,omitempty"`
+	IdempotencyKey   string       `json:"-"` // "" draws one; batch writes the drawn one here.
+}
+
+// Hold is a held amount: held, settled, released or expired.
+type Hold struct {
+	State     string `json:"state"`
+	Amount    USD    `json:"amount"`
+	ExpiresAt string `json:"expiresAt"`
+}
+
+// Verdict is the decision on one payment, and with Audit its record.
+type Verdict struct {
+	Verdict           string          `json:"verdict"`
+	TxnID             string          `json:"txnId"`
+	Rule              string          `json:"rule"` // "" on PROCEED.
+	Reason            string          `json:"reason"`
+	AgentID           string          `json:"agentId"`
+	AgentName         string          `json:"agentName"`
+	OperatorLegalName string          `json:"operatorLegalName"`
+	CredentialStatus  string          `json:"credentialStatus"`
+	ScreenedAt        string          `json:"screenedAt"`
+	Hold              *Hold           `json:"hold"`
+	Index             uint64          `json:"index"`
+	Disposition       string          `json:"disposition"`
+	ReviewedBy        string          `json:"reviewedBy"`
+	ReviewedAt        string          `json:"reviewedAt"`
+	Notes             string          `json:"notes"`
+	Request           json.RawMessage `json:"_request"`
+}
+
+// Proceed says that the payment may be made now.
+func (v *Verdict) Proceed() bool { return v.Verdict == VerdictProceed }
+
+// DryRun is what a payment would be told.
+type DryRun struct {
+	Verdict
+	Triggered []string        `json:"triggered"`
+	Ladder    json.RawMessage `json:"ladder"`
+}
+
+// BatchResult is the verdict on one payment of a batch, or why there is none.
+type BatchResult struct {
+	Verdict  *Verdict
+	Error    *Error
+	Replayed bool // The first answer to this key, given again.
+}
+
+// Transaction is what became of a payment.
+type Transaction struct {
+	TxnID       string `json:"txnId"`
+	State       string `json:"state"`
+	AmountUSDC  USD    `json:"amountUSDC"`
+	CountedUSDC USD    `json:"countedUSDC"`
+	Late        bool   `json:"late"`
+	OverLimit   bool   `json:"overLimit"`
+	NotAllowed  bool   `json:"notAllowed"`
+	EventID     string `json:"eventId"`
+	Time        string `json:"time"`
+}
+
+// Limits are what an agent may still pay today. A nil amount is no limit.
+type Limits struct {
+	AgentID         string `json:"agentId"`
+	Date            string `json:"date"`
+	DailyLimitUSDC  *USD   `json:"dailyLimitUSDC"`
+	SpentUSDC       USD    `json:"spentUSDC"`
+	HeldUSDC        USD    `json:"heldUSDC"`
+	RemainingUSDC   *USD   `json:"remainingUSDC"`
+	MaxSingleTxUSDC *USD   `json:"maxSingleTxUSDC"`
+	AvailableUSDC   *USD   `json:"availableUSDC"`
+}
+
+// Attestation is a person's word for an autonomous agent, good for 24 hours.
+type Attestation struct {
+	AgentID       string `json:"agentId"`
+	AttestedBy    string `json:"attestedBy"`
+	AttestationID string `json:"attestationId"`
+	ValidUntil    string `json:"validUntil"`
+}
+
+// StatusChange is what suspend, reinstate and revoke did.
+type StatusChange struct {
+	AgentID          string `json:"agentId"`
+	PreviousStatus   string `json:"previousStatus"`
+	CredentialStatus string `json:"credentialStatus"`
+	ChangedAt        string `json:"changedAt"`
+	EventID          string `json:"eventId"`
+}
+
+// Health is what anybody may know of a node.
+type Health struct {
+	Status  string `json:"status"`
+	Version string `json:"version"`
+	Node    string `json:"node"`
+	Role    string `json:"role"`
+	Leader  string `json:"leader"`
+}

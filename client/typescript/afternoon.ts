@@ -1,0 +1,59 @@
+// The integrator's afternoon: RAILGUARD_URL (several, comma-separated) and RAILGUARD_KEY say where.
+
+import { Client, RailguardError, TokenError, newKey, verifyToken } from "./railguard.ts";
+
+declare const process: { env: Record<string, string> };
+
+const client = new Client({ addresses: process.env.RAILGUARD_URL.split(","), key: process.env.RAILGUARD_KEY });
+
+// An agent that may pay up to 5,000 dollars at once.
+const agent = await client.register({
+  agentName: "buyer", agentType: "supervised", operatorLegalName: "Acme Robotics Inc", purpose: "pay invoices",
+  spendPolicy: { maxSingleTxUSDC: "5000", dailyLimitUSDC: "20000" },
+});
+const token = agent.token;
+console.log("registered");
+
+// Its credential can be verified by anybody, without a server. The keys may be kept for an hour.
+const keys = await client.jwks();
+const claims = await verifyToken(token, keys, "did:kya:railguard");
+console.log("verified", claims.sub === agent.agentId);
+try {
+  await verifyToken(token.slice(0, -86) + "A".repeat(86), keys, "did:kya:railguard");
+} catch (error) {
+  console.log("forged", (error as TokenError).code);
+}
+
+// A payment: hold, pay over the rail, settle. The key is stored before the first attempt.
+const key = newKey();
+const payment = { token, amount: "100.10", hold: { ttlSeconds: 600 } };
+let verdict = await client.screen(payment, key);
+console.log(verdict.verdict, verdict.hold?.state, verdict.hold?.amount);
+const again = await client.screen(payment, key); // As after a crash: the same key, the same payment.
+console.log("same", again.txnId === verdict.txnId);
+const settled = await client.settle(verdict.txnId, { amount: "99.5", railRef: "wire-4711" });
+console.log(settled.state, settled.amountUSDC);
+
+// What is not made is released.
+verdict = await client.screen({ token, amount: "20", hold: { ttlSeconds: 600 } });
+console.log((await client.release(verdict.txnId, "cancelled by the buyer")).state);
+
+// A listed wallet: BLOCK, for good.
+verdict = await client.screen({ token, amount: "100", chain: "ETH", cpWallet: "0x098B716B8Aaf21512996dC57EB0615e2383E2f96" });
+console.log(verdict.verdict, verdict.rule);
+
+// Above the agent's limit: REVIEW, for an officer.
+verdict = await client.screen({ token, amount: "6000" });
+console.log(verdict.verdict, verdict.rule);
+await client.review(verdict.txnId, "APPROVED", "carla", "invoice 4711");
+console.log((await client.audit(verdict.txnId)).disposition);
+
+// Many at once, each by itself.
+const [first, second] = await client.batch([{ token, amount: "1" }, { token, amount: "2", hold: { ttlSeconds: 1 } }]);
+if (!(first instanceof RailguardError) && second instanceof RailguardError) console.log(first.verdict, second.code, second.param);
+console.log("spent", (await client.limits(agent.agentId)).spentUSDC);
+
+// The end of an agent.
+await client.revoke(agent.agentId, "end of the afternoon");
+verdict = await client.screen({ token, amount: "1" });
+console.log(verdict.verdict, verdict.rule);

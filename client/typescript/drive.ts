@@ -1,0 +1,110 @@
+// Runs the shared cases (client/testdata) for the tests: prints what came of each as JSON.
+
+import { Client, RailguardError, TokenError, parseUSD, verifyToken } from "./railguard.ts";
+import type { JWKS, Verdict } from "./railguard.ts";
+
+declare const process: { stdin: AsyncIterable<Uint8Array>; stdout: { write(text: string): void } };
+
+interface Case {
+  name: string;
+  call: string;
+  key: string;
+  urls: string[];
+}
+interface TokenBook {
+  jwks: JWKS;
+  issuer: string;
+  cases: { token: string; now: number }[];
+}
+
+const told = (error: RailguardError) => ({
+  status: error.status, code: error.code, param: error.param, requestId: error.requestId,
+  outcome: error.outcome, attempts: error.attempts, retryAfter: error.retryAfterMs / 1000,
+});
+
+// Money of answers is the text that was sent; here in its shortest form.
+const text = (amount: string | null): string | null =>
+  amount === null ? null : amount.startsWith("-") ? "-" + parseUSD(amount.slice(1)) : parseUSD(amount);
+
+function verdict(answer: Verdict | RailguardError): Record<string, unknown> {
+  if (answer instanceof RailguardError) return { error: { code: answer.code, outcome: answer.outcome, param: answer.param } };
+  const result: Record<string, unknown> = { verdict: answer.verdict, txnId: answer.txnId };
+  if (answer.hold) result.held = text(answer.hold.amount);
+  return result;
+}
+
+async function make(client: Client, one: Case): Promise<unknown> {
+  const payment = { token: "t", amount: "0.1" };
+  switch (one.call) {
+    case "screen":
+      return verdict(await client.screen(payment, one.key));
+    case "screenUnkeyed":
+      return verdict(await client.call<Verdict>("POST", "/v1/screen", payment));
+    case "limits": {
+      const answer = await client.limits("agt_1");
+      return { spent: text(answer.spentUSDC), remaining: text(answer.remainingUSDC), available: text(answer.availableUSDC) };
+    }
+    case "settle": {
+      const answer = await client.settle("txn_1", { amount: "99.5", railRef: "rail" }, one.key);
+      return { state: answer.state, counted: text(answer.countedUSDC) };
+    }
+  }
+  const payments = [{ token: "t", amount: "1", idempotencyKey: "b1" }, { token: "t", amount: "2", idempotencyKey: "b2" }];
+  return (await client.batch(payments)).map(verdict);
+}
+
+async function runCase(one: Case) {
+  const waits: number[] = [];
+  const client = new Client({
+    addresses: one.urls, key: "rg_test", attempts: 4, attemptTimeoutMs: 500, jitter: () => 1,
+    wait: async (ms) => void waits.push(Math.round(ms)),
+  });
+  try {
+    return { name: one.name, answer: await make(client, one), waits };
+  } catch (error) {
+    if (error instanceof RailguardError) return { name: one.name, error: told(error), waits };
+    throw error;
+  }
+}
+
+function runMoney(pair: string[]): string | null {
+  try {
+    return parseUSD(pair[0]);
+  } catch {
+    return null;
+  }
+}
+
+async function runToken(one: { token: string; now: number }, book: TokenBook): Promise<string> {
+  try {
+    return (await verifyToken(one.token, book.jwks, book.issuer, one.now)).sub;
+  } catch (error) {
+    if (error instanceof TokenError) return error.code;
+    throw error;
+  }
+}
+
+/** Screens many payments, each with a key of its own, and prints what became of them. */
+async function storm(job: { urls: string[]; key: string; token: string; prefix: string; payments: number }) {
+  const client = new Client({ addresses: job.urls, key: job.key, deadlineMs: 60000, attempts: 200 });
+  const transactions: string[] = [];
+  for (let n = 0; n < job.payments; n++) {
+    const answer = await client.screen({ token: job.token, amount: "0.1" }, `${job.prefix}-${n}`);
+    transactions.push(answer.verdict + " " + answer.txnId);
+  }
+  return transactions;
+}
+
+let input = "";
+const decoder = new TextDecoder();
+for await (const chunk of process.stdin) input += decoder.decode(chunk, { stream: true });
+const job = JSON.parse(input);
+if (job.do === "storm") {
+  process.stdout.write(JSON.stringify(await storm(job)));
+} else {
+  const cases: unknown[] = [];
+  for (const one of job.cases) cases.push(await runCase(one));
+  const tokens: string[] = [];
+  for (const one of job.tokens.cases) tokens.push(await runToken(one, job.tokens));
+  process.stdout.write(JSON.stringify({ cases, money: job.money.map(runMoney), tokens }));
+}

@@ -1,0 +1,563 @@
+// Calls Railguard. One file without dependencies: fetch and WebCrypto of the
+// platform. Node 22.18 and later, Deno and Bun run it as it stands; for browsers and
+// older Nodes strip the types with any tool.
+//
+// Every call that changes something carries an Idempotency-Key, fails over between
+// addresses and is made again by what X-Railguard-Outcome says. Money is a decimal
+// string, never a number: the members `amount` and those that end in `USDC`.
+
+/** An amount as a decimal string: "100", "0.10". */
+export type USD = string;
+export type Outcome = "none" | "unknown";
+export type Disposition = "APPROVED" | "REJECTED" | "ESCALATE_SAR";
+
+export interface SpendPolicy {
+  maxSingleTxUSDC?: USD;
+  dailyLimitUSDC?: USD;
+  allowedChains?: string[];
+  allowedRails?: string[];
+  counterpartyScreening?: "OFAC" | "OFAC+CONS";
+  noMixerProtocols?: boolean;
+}
+
+export interface Agent {
+  agentName: string;
+  agentType: "autonomous" | "supervised";
+  operatorLegalName: string;
+  purpose: string;
+  spendPolicy?: SpendPolicy;
+  underlyingModel?: string;
+  agentFramework?: string;
+  operatorWallet?: string;
+  operatorEIN?: string;
+  fleetId?: string;
+  metadata?: Record<string, unknown>;
+}
+
+export interface Delegate {
+  agentName: string;
+  parentAgentId?: string;
+  parentToken?: string;
+  agentType?: string;
+  purpose?: string;
+  expiresAt?: string;
+  spendPolicy?: SpendPolicy;
+}
+
+export interface Registration {
+  agentId: string;
+  token: string;
+  credential: unknown;
+  credentialVersion: number;
+  warnings: { code: string; message: string; param?: string }[];
+  eventId: string;
+}
+
+export interface Payment {
+  token: string;
+  amount: USD;
+  chain?: string;
+  rail?: string;
+  cpWallet?: string;
+  cpName?: string;
+  cpType?: string;
+  cpCountry?: string;
+  cpDateOfBirth?: string;
+  cpAddress?: string;
+  protocol?: string;
+  underlyingModel?: string;
+  userToken?: string;
+  travelRuleRef?: string;
+  paymentRef?: string;
+  hold?: { ttlSeconds: number };
+}
+
+/** A payment of a batch; a key that is missing is drawn and written here. */
+export type BatchPayment = Payment & { idempotencyKey?: string };
+
+export interface Verdict {
+  verdict: "PROCEED" | "REVIEW" | "BLOCK" | "UNKNOWN";
+  txnId: string;
+  rule: string | null;
+  reason: string;
+  agentId?: string;
+  screenedAt: string;
+  hold?: { state: string; amount: USD; expiresAt: string };
+  disposition?: string;
+  reviewedBy?: string;
+  replayed?: boolean;
+  [member: string]: unknown;
+}
+
+export interface Transaction {
+  txnId: string;
+  state: string;
+  amountUSDC: USD;
+  countedUSDC: USD;
+  late?: boolean;
+  overLimit?: boolean;
+  notAllowed?: boolean;
+  eventId: string;
+}
+
+export interface Limits {
+  agentId: string;
+  date: string;
+  dailyLimitUSDC: USD | null;
+  spentUSDC: USD;
+  heldUSDC: USD;
+  remainingUSDC: USD | null;
+  maxSingleTxUSDC: USD | null;
+  availableUSDC: USD | null;
+}
+
+export interface StatusChange {
+  agentId: string;
+  previousStatus: string;
+  credentialStatus: string;
+  eventId: string;
+}
+
+export interface JWK {
+  kty: string;
+  crv: string;
+  kid: string;
+  x: string;
+  y: string;
+  [member: string]: unknown;
+}
+export interface JWKS {
+  keys: JWK[];
+}
+
+export interface Claims {
+  iss: string;
+  sub: string;
+  jti: string;
+  iat: number;
+  nbf: number;
+  exp: number;
+  vc: Record<string, unknown>;
+}
+
+export interface Options {
+  /** ["https://a.example", ...]; any node serves every call. */
+  addresses: string[];
+  key: string;
+  attempts?: number;
+  attemptTimeoutMs?: number;
+  deadlineMs?: number;
+  /** For tests: sleeps, and draws from 0 to 1. */
+  wait?: (ms: number) => Promise<void>;
+  jitter?: () => number;
+}
+
+/** Why a call failed. `code` is the service's, or unreachable, no_answer or bad_answer. */
+export class RailguardError extends Error {
+  status: number; // 0 without an answer.
+  code: string;
+  param = "";
+  details: { param?: string; message: string }[] = [];
+  requestId = "";
+  txnId = "";
+  /** "unknown": make the call again with idempotencyKey, or do not pay. */
+  outcome: Outcome;
+  retryAfterMs = 0;
+  attempts = 1;
+  idempotencyKey = "";
+  body: Record<string, unknown> = {};
+
+  constructor(status: number, code: string, message: string, outcome: Outcome, options?: { cause?: unknown }) {
+    super(message);
+    this.name = "RailguardError";
+    this.status = status;
+    this.code = code;
+    this.outcome = outcome;
+    if (options?.cause !== undefined) (this as { cause?: unknown }).cause = options.cause;
+  }
+}
+
+/** Why a token is not good: malformed, unknown_key, bad_signature, wrong_issuer, expired, not_yet_valid. */
+export class TokenError extends Error {
+  code: string;
+  constructor(code: string) {
+    super(code);
+    this.name = "TokenError";
+    this.code = code;
+  }
+}
+
+/** Draws an Idempotency-Key. Store it before the first attempt of what must survive a restart. */
+export function newKey(): string {
+  const raw = crypto.getRandomValues(new Uint8Array(16));
+  return "rgc_" + Array.from(raw, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+const answerMax = 16 << 20;
+const backoffFirstMs = 100;
+const backoffMostMs = 2000;
+const retryAfterMax = 24 * 60 * 60;
+
+/** Calls a cluster. */
+export class Client {
+  #addresses: string[];
+  #key: string;
+  #attempts: number;
+  #attemptTimeout: number;
+  #deadline: number;
+  #wait: (ms: number) => Promise<void>;
+  #jitter: () => number;
+  #at = 0; // The address that answered last.
+
+  constructor(options: Options) {
+    if (!Array.isArray(options.addresses) || options.addresses.length === 0) throw new TypeError("no address");
+    this.#addresses = options.addresses.map((address) => {
+      const url = new URL(address);
+      if (!/^https?:$/.test(url.protocol) || url.search || url.username) throw new TypeError("an address is http://host or https://host");
+      return address.replace(/\/+$/, "");
+    });
+    this.#key = options.key;
+    this.#attempts = options.attempts ?? 8;
+    this.#attemptTimeout = options.attemptTimeoutMs ?? 5000;
+    this.#deadline = options.deadlineMs ?? 20000;
+    this.#wait = options.wait ?? ((ms) => new Promise((done) => setTimeout(done, ms)));
+    this.#jitter = options.jitter ?? Math.random;
+  }
+
+  // The integrator's flow. Without an idempotency key each call draws one.
+
+  register(agent: Agent, key?: string): Promise<Registration> {
+    return this.#post("/v1/agents/register", agent, key);
+  }
+  delegate(child: Delegate, key?: string): Promise<Registration> {
+    return this.#post("/v1/delegates/create", child, key);
+  }
+  /** Decides on one payment. Pay on PROCEED and on nothing else; an exception is not a verdict. */
+  screen(payment: Payment, key?: string): Promise<Verdict> {
+    return this.#post("/v1/screen", payment, key);
+  }
+  dryRun(payment: Payment, key?: string): Promise<Verdict> {
+    return this.#post("/v1/screen/dry-run", payment, key);
+  }
+  settle(txnId: string, settlement: { amount?: USD; railRef?: string } = {}, key?: string): Promise<Transaction> {
+    return this.#post(`/v1/transactions/${encodeURIComponent(txnId)}/settle`, settlement, key);
+  }
+  release(txnId: string, reason: string, key?: string): Promise<Transaction> {
+    return this.#post(`/v1/transactions/${encodeURIComponent(txnId)}/release`, { reason }, key);
+  }
+  review(txnId: string, disposition: Disposition, reviewedBy: string, notes?: string, key?: string): Promise<Verdict> {
+    return this.#post(`/v1/reviews/${encodeURIComponent(txnId)}`, { disposition, reviewedBy, notes }, key);
+  }
+  attest(agentId: string, attestedBy: string, note?: string, key?: string): Promise<Record<string, unknown>> {
+    return this.#post(`/v1/agents/${encodeURIComponent(agentId)}/attest`, { attestedBy, note }, key);
+  }
+  suspend(agentId: string, reason: string, key?: string): Promise<StatusChange> {
+    return this.#post(`/v1/agents/${encodeURIComponent(agentId)}/suspend`, { reason }, key);
+  }
+  reinstate(agentId: string, reason: string, key?: string): Promise<StatusChange> {
+    return this.#post(`/v1/agents/${encodeURIComponent(agentId)}/reinstate`, { reason }, key);
+  }
+  revoke(agentId: string, reason: string, reasonCode?: string, key?: string): Promise<StatusChange> {
+    return this.#post(`/v1/agents/${encodeURIComponent(agentId)}/revoke`, { reason, reasonCode }, key);
+  }
+  audit(txnId: string): Promise<Verdict> {
+    return this.call("GET", `/v1/audit/${encodeURIComponent(txnId)}`);
+  }
+  limits(agentId: string): Promise<Limits> {
+    return this.call("GET", `/v1/agents/${encodeURIComponent(agentId)}/limits`);
+  }
+  /** The keys for verifyToken. Keep them for an hour; read them again, at most once a minute, for a new kid. */
+  jwks(): Promise<JWKS> {
+    return this.call("GET", "/v1/.well-known/jwks.json");
+  }
+  health(): Promise<Record<string, unknown>> {
+    return this.call("GET", "/v1/health");
+  }
+
+  /**
+   * Decides on up to 256 payments, each by itself: a verdict or an error each, in
+   * order. What the service could not take is sent again, alone, within attempts
+   * and deadline.
+   */
+  async batch(payments: BatchPayment[]): Promise<(Verdict | RailguardError)[]> {
+    for (const payment of payments) payment.idempotencyKey ||= newKey();
+    const end = performance.now() + this.#deadline;
+    const results: (Verdict | RailguardError)[] = [];
+    let pending = payments.map((_, i) => i);
+    for (let turn = 0; ; ) {
+      let given: Record<string, unknown>[];
+      try {
+        const told = await this.#persist("POST", "/v1/screen/batch", { payments: pending.map((i) => payments[i]) }, "", true, end);
+        given = told.results as Record<string, unknown>[];
+        if (!Array.isArray(given) || given.length !== pending.length) {
+          throw new RailguardError(200, "bad_answer", "not a result for each payment", "unknown");
+        }
+      } catch (failure) {
+        if (turn === 0 || !(failure instanceof RailguardError)) throw failure;
+        return results;
+      }
+      const again: number[] = [];
+      pending.forEach((i, n) => {
+        const result = readResult(given[n]);
+        const before = results[i];
+        if (result instanceof RailguardError) {
+          result.idempotencyKey = payments[i].idempotencyKey ?? "";
+          if (before instanceof RailguardError && before.outcome === "unknown") result.outcome = "unknown";
+          if (mayRepeat(result)) again.push(i);
+        }
+        results[i] = result;
+      });
+      pending = again;
+      turn++;
+      if (pending.length === 0 || turn >= this.#attempts || !(await this.#pause(this.#backoff(turn - 1), end))) return results;
+    }
+  }
+
+  /** Makes any call of the API. A POST without a key is never made again after an unknown outcome. */
+  async call<T>(method: string, path: string, body?: unknown, key = ""): Promise<T> {
+    const repeatable = method === "GET" || (method === "POST" && key !== "");
+    return (await this.#persist(method, path, body, key, repeatable, performance.now() + this.#deadline)) as T;
+  }
+
+  #post<T>(path: string, body: unknown, key?: string): Promise<T> {
+    return this.call("POST", path, body, key || newKey());
+  }
+
+  // Once an attempt's outcome is unknown, the call's is, until an answer settles it:
+  // that a later attempt did nothing says nothing of the first.
+  async #persist(method: string, path: string, body: unknown, key: string, repeatable: boolean, end: number): Promise<Record<string, unknown>> {
+    const raw = body === undefined ? undefined : encode(body, "");
+    const first = this.#at;
+    let unknown = false;
+    let waits = 0;
+    for (let attempt = 1; ; attempt++) {
+      const at = (first + attempt - 1) % this.#addresses.length;
+      let failure: RailguardError;
+      try {
+        const answer = await this.#attempt(this.#addresses[at], method, path, raw, key, end);
+        this.#at = at;
+        return answer;
+      } catch (error) {
+        if (!(error instanceof RailguardError)) throw error;
+        failure = error;
+      }
+      if (method === "GET") failure.outcome = "none";
+      const blind = failure.outcome === "unknown" && !repeatable;
+      unknown ||= failure.outcome === "unknown";
+      if (unknown) failure.outcome = "unknown";
+      failure.attempts = attempt;
+      failure.idempotencyKey = key;
+      if (blind || !mayRepeat(failure) || attempt >= this.#attempts || performance.now() >= end) throw failure;
+      // Nothing happened there: the next address may be asked at once, each of them once.
+      if (!unknown && failure.status !== 429 && attempt < this.#addresses.length) continue;
+      const pause = Math.max(failure.retryAfterMs, this.#backoff(waits++));
+      if (!(await this.#pause(pause, end))) throw failure;
+    }
+  }
+
+  #backoff(waits: number): number {
+    return Math.min(backoffFirstMs * 2 ** Math.min(waits, 10), backoffMostMs) * (0.5 + this.#jitter() / 2);
+  }
+
+  async #pause(ms: number, end: number): Promise<boolean> {
+    if (end - performance.now() <= ms) return false;
+    await this.#wait(ms);
+    return true;
+  }
+
+  async #attempt(address: string, method: string, path: string, raw: string | undefined, key: string, end: number): Promise<Record<string, unknown>> {
+    const stop = new AbortController();
+    const timer = setTimeout(() => stop.abort(), Math.max(1, Math.min(this.#attemptTimeout, end - performance.now())));
+    const headers: Record<string, string> = { Authorization: "Bearer " + this.#key };
+    if (raw !== undefined) headers["Content-Type"] = "application/json";
+    if (key) headers["Idempotency-Key"] = key;
+    let answer: Response;
+    let text: string;
+    try {
+      answer = await fetch(address + path, { method, headers, body: raw, redirect: "manual", cache: "no-store", signal: stop.signal });
+      text = await readText(answer);
+    } catch (cause) {
+      if (unsent(cause)) throw new RailguardError(0, "unreachable", "no connection", "none", { cause });
+      throw new RailguardError(0, "no_answer", "no answer", "unknown", { cause });
+    } finally {
+      clearTimeout(timer);
+    }
+    if (!answer.ok || text.length > answerMax) {
+      throw refusal(answer.status, parse(text), (name) => answer.headers.get(name));
+    }
+    if (answer.status === 204) return {};
+    const told = parse(text);
+    if (told === undefined) {
+      const failure = new RailguardError(answer.status, "bad_answer", "not a JSON object", "unknown");
+      failure.requestId = answer.headers.get("X-Request-Id") ?? "";
+      throw failure;
+    }
+    return told;
+  }
+}
+
+async function readText(answer: Response): Promise<string> {
+  if (!answer.body) return "";
+  const decoder = new TextDecoder();
+  const reader = answer.body.getReader();
+  let text = "";
+  while (text.length <= answerMax) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    text += decoder.decode(value, { stream: true });
+  }
+  await reader.cancel();
+  return text;
+}
+
+// A browser does not tell why; then it is as if the call had been sent.
+function unsent(error: unknown): boolean {
+  const code = (error as { cause?: { code?: string } })?.cause?.code ?? "";
+  return ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"].includes(code);
+}
+
+function mayRepeat(failure: RailguardError): boolean {
+  return failure.status === 0 || failure.status >= 500 || failure.status === 429 || ["bad_answer", "idempotency_in_flight"].includes(failure.code);
+}
+
+function readResult(raw: Record<string, unknown>): Verdict | RailguardError {
+  const status = typeof raw?.status === "number" ? raw.status : 0;
+  if (status === 200) return raw as unknown as Verdict;
+  if (status < 400) return new RailguardError(status, "bad_answer", "not a result", "unknown");
+  return refusal(status, raw, (name) => (name === "X-Railguard-Outcome" ? (raw.outcome as string) : null));
+}
+
+function refusal(status: number, body: Record<string, unknown> | undefined, header: (name: string) => string | null): RailguardError {
+  const code = typeof body?.code === "string" ? body.code : "";
+  const settled = status < 500 || (status === 503 && header("X-Railguard-Outcome") === "none");
+  let failure: RailguardError;
+  if (body === undefined || code === "") {
+    failure = new RailguardError(status, "bad_answer", "not an answer of the service", "unknown");
+  } else {
+    failure = new RailguardError(status, code, String(body.message ?? ""), settled && code !== "idempotency_in_flight" ? "none" : "unknown");
+    failure.param = String(body.param ?? "");
+    failure.details = (body.details as RailguardError["details"]) ?? [];
+    failure.txnId = String(body.txnId ?? "");
+    failure.requestId = String(body.requestId ?? "");
+    failure.body = body;
+  }
+  failure.requestId ||= header("X-Request-Id") ?? "";
+  const after = header("Retry-After") ?? "";
+  if (/^[0-9]{1,9}$/.test(after)) failure.retryAfterMs = Math.min(Number(after), retryAfterMax) * 1000;
+  return failure;
+}
+
+const isMoney = (member: string): boolean => member === "amount" || member.endsWith("USDC");
+const literal = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?$/;
+
+/** Reads an amount from 0 to 1e12 dollars into its shortest decimal; more than six decimals are rounded up. */
+export function parseUSD(text: string): USD {
+  const parts = text.length <= 64 ? literal.exec(text) : null;
+  if (!parts || text.startsWith("-")) throw new RangeError("not an amount from 0 to 1e12 dollars");
+  const fraction = (parts[2] ?? ".").slice(1);
+  const shift = 6 + Number((parts[3] ?? "e0").slice(1)) - fraction.length;
+  let micros = BigInt(parts[1] + fraction);
+  if (shift >= 0) micros *= 10n ** BigInt(shift);
+  else {
+    const unit = 10n ** BigInt(-shift);
+    micros = (micros + unit - 1n) / unit;
+  }
+  if (micros > 10n ** 18n) throw new RangeError("not an amount from 0 to 1e12 dollars");
+  const digits = micros.toString().padStart(7, "0");
+  return (digits.slice(0, -6) + "." + digits.slice(-6)).replace(/\.?0+$/, "");
+}
+
+/** JSON in which money is a number literal made from its string. */
+function encode(value: unknown, member: string): string {
+  if (isMoney(member) && value !== null) {
+    if (typeof value !== "string") throw new TypeError(`${member} is a decimal string such as "0.10"`);
+    if (!literal.test(value)) throw new RangeError(`${member} is not a decimal`);
+    return value;
+  }
+  if (Array.isArray(value)) return "[" + value.map((element) => encode(element, "")).join(",") + "]";
+  if (value === null || typeof value !== "object" || member === "metadata") return JSON.stringify(value) ?? "null";
+  const members = Object.entries(value).filter(([, inner]) => inner !== undefined);
+  return "{" + members.map(([name, inner]) => JSON.stringify(name) + ":" + encode(inner, name)).join(",") + "}";
+}
+
+const tokens = /"((?:[^"\\]|\\.)*)"(\s*:)?|-?[0-9][0-9.eE+-]*|[[\]{},]/g;
+
+/** Reads an object in which money stays the text that it was. */
+function parse(text: string): Record<string, unknown> | undefined {
+  let member = "";
+  const quoted = text.replace(tokens, (token, name, colon) => {
+    if (colon) {
+      member = name;
+      return token;
+    }
+    const money = isMoney(member) && /^[-0-9]/.test(token);
+    member = "";
+    return money ? `"${token}"` : token;
+  });
+  try {
+    JSON.parse(text); // Quoting must not make JSON of what is none.
+    const value = JSON.parse(quoted);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const tokenMax = 8192;
+const leewaySeconds = 5; // That clocks may differ at the beginning of a token.
+
+/**
+ * Checks a credential without a server: form, key, signature (ES256 only), issuer
+ * (such as did:kya:railguard) and time (Unix seconds; default: now). The claims do
+ * not say whether the agent is suspended or revoked: only the service knows.
+ */
+export async function verifyToken(token: string, keys: JWKS, issuer: string, now = Date.now() / 1000): Promise<Claims> {
+  const parts = token.split(".");
+  if (token.length > tokenMax || parts.length !== 3) throw new TokenError("malformed");
+  const [headerRaw, payload, signature] = parts.map(segment);
+  const header = object(headerRaw);
+  if (Object.keys(header).sort().join() !== "alg,kid,typ" || header.alg !== "ES256" || header.typ !== "JWT" || typeof header.kid !== "string" || !header.kid) {
+    throw new TokenError("malformed");
+  }
+  const key = await findKey(keys, header.kid);
+  if (signature.length !== 64) throw new TokenError("malformed");
+  const signed = new TextEncoder().encode(parts[0] + "." + parts[1]);
+  if (!(await crypto.subtle.verify({ name: "ECDSA", hash: "SHA-256" }, key, signature, signed))) throw new TokenError("bad_signature");
+  const claims = object(payload) as unknown as Claims;
+  const dated = [claims.iat, claims.nbf, claims.exp].every(Number.isInteger);
+  if (!claims.sub || typeof claims.sub !== "string" || typeof claims.iss !== "string" || !dated || typeof claims.vc !== "object" || claims.vc === null) {
+    throw new TokenError("malformed");
+  }
+  now = Math.floor(now);
+  if (claims.iss !== issuer) throw new TokenError("wrong_issuer");
+  if (now >= claims.exp) throw new TokenError("expired");
+  if (now + leewaySeconds < claims.nbf) throw new TokenError("not_yet_valid");
+  return claims;
+}
+
+function segment(text: string): Uint8Array<ArrayBuffer> {
+  if (!/^[A-Za-z0-9_-]+$/.test(text) || text.length % 4 === 1) throw new TokenError("malformed");
+  const raw = atob(text.replace(/-/g, "+").replace(/_/g, "/"));
+  if (btoa(raw).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "") !== text) throw new TokenError("malformed"); // Bits behind the last byte.
+  return Uint8Array.from(raw, (c) => c.charCodeAt(0));
+}
+
+function object(raw: Uint8Array): Record<string, unknown> {
+  try {
+    const value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(raw));
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // Told below.
+  }
+  throw new TokenError("malformed");
+}
+
+async function findKey(keys: JWKS, kid: string): Promise<CryptoKey> {
+  const found = keys.keys.find((key) => key.kid === kid && key.kty === "EC" && key.crv === "P-256");
+  if (!found) throw new TokenError("unknown_key");
+  try {
+    return await crypto.subtle.importKey("jwk", { kty: "EC", crv: "P-256", x: found.x, y: found.y }, { name: "ECDSA", namedCurve: "P-256" }, false, ["verify"]);
+  } catch {
+    throw new TokenError("unknown_key");
+  }
+}

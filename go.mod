@@ -35,6 +35,7 @@ require (
 	golang.org/x/text v0.43.0
 	golang.org/x/time v0.16.0
 	pgregory.net/rapid v1.3.0
+	railguard/client v0.0.0
 )
 
 require (
@@ -62,3 +63,6 @@ require (
 	golang.org/x/exp v0.0.0-20220827204233-334a2380cb91 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 )
+
+// The client is a module of its own, so that others import it without the service's dependencies.
+replace railguard/client => ./client

@@ -1,0 +1,3 @@
+module railguard/client
+
+go 1.24

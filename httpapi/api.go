@@ -41,6 +41,7 @@ type Deps struct {
 	AdminToken     string         // Secret that counts as an admin key on the admin listener; "": none.
 	Neighbours     Neighbours     // nil: rates hold for this node alone.
 	LoadList       ListLoader     // nil: this node takes no list uploads.
+	Backup         BackupSaver    // nil: this server gives no backups.
 	Ephemeral      bool           // Throw-away development: health says so of the signing key.
 
 	Now func() time.Time // This node's clock; nil: time.Now.

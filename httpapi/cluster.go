@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,6 +24,8 @@ func (a *API) clusterRoutes() []route {
 	post := func(path string, body bodyKind, handle func(*call) error) route {
 		return route{method: http.MethodPost, path: path, scope: scopeInstitution, roles: wire.RoleOps, body: body, reserved: true, always: true, stream: true, handle: handle}
 	}
+	keep := get("/v1/cluster/backup", saveBackup)
+	keep.stream, keep.roles = true, wire.RoleAdmin
 	save, take := get("/v1/cluster/snapshot", saveSnapshot), post("/v1/cluster/snapshot", bodyOptional, takeSnapshot)
 	save.stream = true
 	save.roles, take.roles = wire.RoleAdmin, wire.RoleAdmin // The state holds everybody's data, names and addresses.
@@ -32,6 +35,7 @@ func (a *API) clusterRoutes() []route {
 		get("/v1/cluster/leader", clusterLeader),
 		save,
 		take,
+		keep,
 		post("/v1/cluster/transfer-leader", bodyOptional, transferLeader),
 		post("/v1/cluster/join", bodyObject, joinNode),
 		post("/v1/cluster/remove", bodyObject, func(c *call) error { return takingVerb(c, c.api.deps.Operations.Remove) }),
@@ -251,6 +255,37 @@ func saveSnapshot(c *call) error {
 	if err := c.api.deps.Operations.SaveSnapshot(c.ctx, w); err != nil {
 		if !c.wrote {
 			c.w.Header().Del("Content-Disposition")
+			return operationError(err)
+		}
+		return err
+	}
+	return nil
+}
+
+// saveBackup is GET /v1/cluster/backup: state, history and lists, for `railguard
+// backup`, which encrypts and proves them on their way to a file.
+func saveBackup(c *call) error {
+	if c.api.deps.Backup == nil {
+		return failure(http.StatusUnprocessableEntity, "invalid_field", "this server takes no backups")
+	}
+	var from uint64
+	var since int64
+	var err error
+	if text := c.query("from"); text != "" {
+		if from, err = strconv.ParseUint(text, 10, 48); err != nil {
+			return invalidField("from", "from must be the index of a leaf")
+		}
+	}
+	if text := c.query("since"); text != "" {
+		if since, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return invalidField("since", "since must be nanoseconds of log time")
+		}
+	}
+	c.commonHeaders()
+	c.header("Content-Type", "application/x-tar")
+	w := &snapshotWriter{c: c, control: http.NewResponseController(c.w)}
+	if err := c.api.deps.Backup(c.ctx, w, from, since); err != nil {
+		if !c.wrote {
 			return operationError(err)
 		}
 		return err

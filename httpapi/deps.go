@@ -59,6 +59,10 @@ type Syncer interface {
 	Sync(ctx context.Context) (started bool, err error)
 }
 
+// BackupSaver writes the parts of a backup (GET /v1/cluster/backup): history from a leaf
+// on, lists in use since a log time in nanoseconds.
+type BackupSaver func(ctx context.Context, w io.Writer, from uint64, since int64) error
+
 // ListLoader compiles published files into a list (POST /v1/ofac/snapshots).
 // found is what stands against their content whatever the list replaces, in the
 // words of feed.Inspect.

@@ -131,6 +131,7 @@ var queryParameters = map[string][]string{
 	"GET /v1/ofac/{id}/diff":        {"against"},
 	"GET /v1/match":                 {"name", "wallet", "cpType", "type", "cpCountry", "cpDateOfBirth", "cpAddress", "explain"},
 	"GET /v1/cleared":               paged,
+	"GET /v1/cluster/backup":        {"from", "since"},
 	"GET /readyz":                   {"noleader?", "leader?", "sync?", "maxlag", "exclude?"},
 	"GET /admin/keys":               paged,
 	"POST /v1/ofac/snapshots":       {"name"},

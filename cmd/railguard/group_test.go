@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/cluster"
+	"railguard/cluster/backup"
 	"railguard/cluster/report"
 	"railguard/fsm/wire"
 	"railguard/httpapi"
@@ -45,6 +46,7 @@ type group struct {
 type groupNode struct {
 	node *cluster.Node
 	api  *httpapi.API
+	dir  string
 }
 
 func newGroup(t testing.TB, ids ...string) *group {
@@ -89,10 +91,10 @@ func (g *group) open(id string, matchers ofac.Matchers) *groupNode {
 	require.NoError(g.t, err)
 	api, err := httpapi.New(httpapi.Deps{
 		Proposer: node, Published: node, Records: node, Lists: node, Operations: node, Neighbours: node, Secrets: secrets,
-		LoadList: keeper.EncodeFiles, Node: id, Version: "test", Logger: log, WriteDeadline: 20 * time.Second,
+		Backup: backup.Saver(node, filepath.Join(g.dir, id)), LoadList: keeper.EncodeFiles, Node: id, Version: "test", Logger: log, WriteDeadline: 20 * time.Second,
 	})
 	require.NoError(g.t, err)
-	n := &groupNode{node, api}
+	n := &groupNode{node, api, filepath.Join(g.dir, id)}
 	g.mu.Lock()
 	g.nodes[id] = n
 	g.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"railguard/cluster"
+	"railguard/cluster/backup"
 	"railguard/cluster/datadir"
 	"railguard/console"
 	"railguard/fsm/wire"
@@ -89,7 +90,7 @@ func (s *server) open() error {
 	}, s.log.Logger)}
 	s.api, err = httpapi.New(httpapi.Deps{
 		Proposer: s.node, Published: s.node, Records: s.node, Lists: s.node, Operations: s.node, Neighbours: s.node,
-		Secrets: secrets, Sync: s.lists, LoadList: keeper.EncodeFiles, AdminToken: token,
+		Backup: backup.Saver(s.node, f.data), Secrets: secrets, Sync: s.lists, LoadList: keeper.EncodeFiles, AdminToken: token,
 		Node: f.id, Version: version, Logger: s.log.Logger, LogLevel: s.log.level, TrustedProxies: trusted,
 	})
 	if err != nil {

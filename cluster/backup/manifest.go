@@ -1,0 +1,150 @@
+package backup
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"railguard/engine"
+	"railguard/engine/credential"
+	"railguard/fsm"
+)
+
+// Format is the number of the file's layout; a higher one is refused.
+const Format = 1
+
+// Names of the parts, in their order. History and lists have one part for each piece.
+const (
+	partManifest = "manifest.json"
+	partState    = "state"
+	partHistory  = "history/"
+	partLists    = "lists/"
+	partEnd      = "end.json"
+	listSuffix   = ".entities"
+)
+
+const (
+	manifestMax  = 1 << 20
+	bundleLeaves = 256
+	partBytes    = 4 << 20 // Of history: a part ends with the bundle that passes it.
+	partMax      = 64 << 20
+	listMax      = 96 << 20
+	partsMax     = 1 << 20
+)
+
+// Manifest is the first part: what the others must turn out to be.
+type Manifest struct {
+	Format    int    `json:"format"`
+	ClusterID string `json:"clusterId"`
+	Node      string `json:"node"` // Which gave it.
+	Index     uint64 `json:"index"`
+	Term      uint64 `json:"term"`
+	LogTime   string `json:"logTime"`
+	LogNanos  int64  `json:"logNanos"` // The same, exactly.
+	Digest    string `json:"digest"`   // Of the state.
+	TreeSize  uint64 `json:"treeSize"`
+	TreeHead  string `json:"treeHead"`
+	Oldest    uint64 `json:"oldestLeaf"` // Of leaves before it the hashes alone are kept.
+	JWKS      string `json:"jwksSha256"`
+	Recovery  uint64 `json:"recovery"` // How often the group was recovered or restored.
+	Lineage   string `json:"lineage,omitempty"`
+	Epoch     uint16 `json:"epoch"`
+	List      string `json:"list,omitempty"` // Digest of the active list; it is in the state.
+
+	// From is the first leaf of history that is in this file: 0 in a full backup. What
+	// is before it is in the backups before this one, which a restore needs too.
+	From     uint64   `json:"historyFrom"`
+	Frontier []string `json:"historyFrontier,omitempty"` // Compact range of the tree of size From.
+
+	Counts Counts `json:"counts"`
+}
+
+// Counts are what people compare.
+type Counts struct {
+	Agents      int `json:"agents"`
+	Users       int `json:"users"`
+	Fleets      int `json:"fleets"`
+	Operators   int `json:"operators"`
+	OpenReviews int `json:"openReviews"`
+	APIKeys     int `json:"apiKeys"`
+	SigningKeys int `json:"signingKeys"`
+}
+
+// end is the last part: a file without it broke off.
+type end struct {
+	Parts  int               `json:"parts"`
+	Sha256 map[string]string `json:"sha256"` // Of each part before this one.
+}
+
+// describe fills in what a state says.
+func describe(view *fsm.View) (*Manifest, error) {
+	settings := view.Settings()
+	if settings.Genesis == nil {
+		return nil, fmt.Errorf("backup: this node has no state of a cluster yet")
+	}
+	jwks, err := keySetDigest(settings)
+	if err != nil {
+		return nil, err
+	}
+	digest := view.Digest()
+	m := &Manifest{
+		Format: Format, ClusterID: settings.Genesis.ClusterID, Index: view.Index, Term: view.Term,
+		LogTime: view.Time.String(), LogNanos: int64(view.Time), Digest: hex.EncodeToString(digest[:]),
+		TreeSize: view.Size, TreeHead: hex.EncodeToString(view.Root[:]), Oldest: view.Oldest, JWKS: jwks, Lineage: settings.Lineage,
+		Counts: Counts{
+			Agents: view.Agents(), Users: view.Users(), Fleets: view.Fleets(), Operators: view.Operators(), OpenReviews: view.OpenReviews(),
+			APIKeys: len(settings.Keys), SigningKeys: len(settings.SigningKeys),
+		},
+	}
+	if n := len(settings.Epochs); n > 0 {
+		m.Epoch = settings.Epochs[n-1].Number
+	}
+	if settings.List != nil {
+		m.List = hex.EncodeToString(settings.List.Digest[:])
+	}
+	return m, nil
+}
+
+// keySetDigest is SHA-256 of the JWKS that a node with these settings publishes.
+func keySetDigest(settings *fsm.Settings) (string, error) {
+	public := make([]credential.PublicKey, 0, len(settings.SigningKeys))
+	for _, key := range settings.SigningKeys {
+		state := credential.KeyActive
+		if key.RevokedAt != 0 {
+			state = credential.KeyRevoked
+		}
+		public = append(public, credential.PublicKey{ID: key.KID, Point: key.Public, State: state})
+	}
+	set, err := credential.NewKeySet(settings.Genesis.Issuer, public)
+	if err != nil {
+		return "", fmt.Errorf("backup: key set: %w", err)
+	}
+	return Digest(set.AppendJWKS(nil)), nil
+}
+
+// Digest is how digests stand in a manifest.
+func Digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// differs names the first thing in which a state is not what the manifest says.
+func (m *Manifest) differs(view *fsm.View) error {
+	is, err := describe(view)
+	if err != nil {
+		return err
+	}
+	for _, one := range []struct {
+		what          string
+		said, turnsUp any
+	}{
+		{"cluster", m.ClusterID, is.ClusterID}, {"log index", m.Index, is.Index}, {"log term", m.Term, is.Term}, {"log time", engine.Time(m.LogNanos), engine.Time(is.LogNanos)},
+		{"state digest", m.Digest, is.Digest}, {"number of leaves", m.TreeSize, is.TreeSize}, {"tree head", m.TreeHead, is.TreeHead},
+		{"oldest leaf", m.Oldest, is.Oldest}, {"key set", m.JWKS, is.JWKS}, {"lineage", m.Lineage, is.Lineage}, {"epoch", m.Epoch, is.Epoch}, {"list", m.List, is.List}, {"counts", m.Counts, is.Counts},
+	} {
+		if one.said != one.turnsUp {
+			return fmt.Errorf("%s is %v, and the manifest says %v", one.what, one.turnsUp, one.said)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+
+	"railguard/audit"
+	"railguard/cluster/datadir"
+	"railguard/fsm"
+)
+
+// Node is what a backup asks of a running node.
+type Node interface {
+	NodeID() string
+	View(ctx context.Context, minIndex uint64) (*fsm.View, error)
+	Audit() *audit.Store
+}
+
+// errHistoryIncomplete: a backup of it would have holes.
+var errHistoryIncomplete = errors.New("backup: this node still fetches history: take the backup from another one")
+
+// Saver writes the parts of a backup of a running node, in clear: the state as of now,
+// history from a leaf on, and the lists in use since a log time (nanoseconds). dir is
+// the node's data folder. An error before the first byte is the caller's to answer.
+func Saver(n Node, dir string) func(ctx context.Context, w io.Writer, from uint64, since int64) error {
+	return func(ctx context.Context, w io.Writer, from uint64, since int64) error {
+		view, err := n.View(ctx, 0)
+		if err != nil {
+			return err
+		}
+		history := n.Audit()
+		if len(history.Missing(1)) > 0 || len(history.Damage()) > 0 || history.Size() < view.Size {
+			return errHistoryIncomplete
+		}
+		who, err := datadir.ReadIdentity(dir)
+		if err != nil {
+			return err
+		}
+		return Write(w, &Source{
+			View: view, History: history, Lists: filepath.Join(dir, datadir.ListFolder), Scratch: filepath.Join(dir, datadir.RaftFolder),
+			Node: n.NodeID(), Recovery: who.Recovery, From: from, Since: since,
+		})
+	}
+}

@@ -1,0 +1,330 @@
+package backup
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+
+	"railguard/audit"
+	"railguard/cluster/datadir"
+	"railguard/cluster/port"
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/wire"
+)
+
+// Order says onto what a backup is restored.
+type Order struct {
+	Dir     string // The new node's data folder: empty, or Confirm is given.
+	ID      string // Of the new node,
+	Address string // and where its port between nodes is; "": it tells when it starts.
+	Confirm string // The cluster's id, typed: what stands in Dir is moved aside.
+	Epoch   uint16 // Of ids; 0: the one after the backup's. Higher, where the same backup was restored before and served.
+	Now     time.Time
+}
+
+// Restored is what came of it.
+type Restored struct {
+	Report
+	Dir       string `json:"dir"`
+	NodeID    string `json:"nodeId"`
+	Lineage   string `json:"newLineage"`
+	Epoch     uint16 `json:"newEpoch"`
+	Index     uint64 `json:"newIndex"`
+	TreeSize  uint64 `json:"newTreeSize"`
+	TreeHead  string `json:"newTreeHead"`
+	Forgotten uint64 `json:"leavesPastRetention"` // Erased because their time ran out since the backup.
+	Aside     string `json:"movedAside,omitempty"`
+}
+
+const (
+	lineageBytes = 8
+	settleTicks  = 4096 // Entries after which all that has expired is certainly forgotten.
+	settleQuiet  = 16   // So many in a row that forget nothing are the end.
+	eraseStep    = 64   // Segments.
+)
+
+// ErrNotEmpty says that there are data where a backup was to be restored.
+var ErrNotEmpty = errors.New("backup: the folder is not empty: restoring goes onto an empty one")
+
+// restoring fills a folder.
+type restoring struct {
+	order   Order
+	lists   string
+	store   *audit.Store
+	machine *fsm.Machine
+	drawn   string
+	cluster string
+}
+
+func (r *restoring) state(m *Manifest, machine *fsm.Machine) error {
+	if r.cluster != "" && r.cluster != m.ClusterID {
+		return fmt.Errorf("it is of cluster %s, and the file before of cluster %s", m.ClusterID, r.cluster)
+	}
+	if m.From > r.store.Size() {
+		return fmt.Errorf("its history begins at leaf %d, and the files before end at %d: one is missing", m.From, r.store.Size())
+	}
+	if m.TreeSize < r.store.Size() {
+		return fmt.Errorf("it has %d leaves and the files before %d: name the oldest first", m.TreeSize, r.store.Size())
+	}
+	r.cluster, r.machine = m.ClusterID, machine
+	return nil
+}
+
+func (r *restoring) leaves(first uint64, leaves []audit.Leaf) error {
+	return r.store.Append(first, leaves)
+}
+
+func (r *restoring) list(name string, at time.Time, data []byte) error {
+	if err := datadir.ReplaceFile(r.lists, name, data); err != nil {
+		return err
+	}
+	return os.Chtimes(filepath.Join(r.lists, name), at, at)
+}
+
+// Restore makes an empty folder that of the first node of a new lineage: the state of
+// the last of the files, and the history of all of them, a full one first. The first
+// record of the lineage is applied here, so that ids of a new epoch are given out and
+// what has expired is erased before anything is served. node.json is written last: a
+// restore that broke off leaves a folder on which no node starts. Other nodes join
+// with empty folders.
+func Restore(files []string, keys *Keys, order Order) (result *Restored, err error) {
+	if len(files) == 0 || order.ID == "" || order.Dir == "" {
+		return nil, errors.New("backup: a file, a folder and a node id are needed")
+	}
+	first, err := Inspect(files[len(files)-1], keys)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"", datadir.RaftFolder, datadir.AuditFolder, datadir.ListFolder} {
+		if name == datadir.RaftFolder {
+			if err := order.clear(first.ClusterID); err != nil {
+				return nil, err
+			}
+		}
+		if err := os.MkdirAll(filepath.Join(order.Dir, name), 0o700); err != nil {
+			return nil, fmt.Errorf("backup: data folder: %w", err)
+		}
+	}
+	lock, err := datadir.Lock(filepath.Join(order.Dir, datadir.LockFile))
+	if err != nil {
+		return nil, fmt.Errorf("backup: data folder %s is in use: %w", order.Dir, err)
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	r := &restoring{order: order, lists: filepath.Join(order.Dir, datadir.ListFolder)}
+	if r.store, err = audit.Open(audit.OSDir(filepath.Join(order.Dir, datadir.AuditFolder)), audit.Options{}); err != nil {
+		return nil, fmt.Errorf("backup: history: %w", err)
+	}
+	result, err = r.run(files, keys)
+	if err = errors.Join(err, r.store.Close()); err != nil {
+		return nil, err
+	}
+	return result, r.settle(result)
+}
+
+// clear demands an empty folder, or moves what is there aside by typed word.
+func (o *Order) clear(clusterID string) error {
+	if o.Confirm != "" && o.Confirm != clusterID {
+		return fmt.Errorf("backup: the backup is of cluster %q, not of %q", clusterID, o.Confirm)
+	}
+	entries, err := os.ReadDir(o.Dir)
+	if err != nil {
+		return fmt.Errorf("backup: data folder: %w", err)
+	}
+	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return e.Name() == "lost+found" })
+	if len(entries) == 0 {
+		return nil
+	}
+	if o.Confirm == "" {
+		return fmt.Errorf("%w (%s has %s): --confirm %s moves what is there aside", ErrNotEmpty, o.Dir, entries[0].Name(), clusterID)
+	}
+	held, err := datadir.Lock(filepath.Join(o.Dir, datadir.LockFile))
+	if err != nil {
+		return fmt.Errorf("backup: data folder %s is in use: stop the node: %w", o.Dir, err)
+	}
+	defer held.Close()
+	aside := filepath.Join(o.Dir, datadir.BackupNameStart+"restore-"+o.Now.UTC().Format("20060102T150405Z"))
+	if err := os.Mkdir(aside, 0o700); err != nil {
+		return fmt.Errorf("backup: data folder: %w", err)
+	}
+	for _, entry := range entries {
+		if err := os.Rename(filepath.Join(o.Dir, entry.Name()), filepath.Join(aside, entry.Name())); err != nil {
+			return fmt.Errorf("backup: data folder: %w", err)
+		}
+	}
+	return datadir.SyncFolder(o.Dir)
+}
+
+func (r *restoring) run(files []string, keys *Keys) (*Restored, error) {
+	var last *Report
+	for _, path := range files {
+		report, err := readFile(path, keys, r)
+		if err != nil {
+			return nil, err
+		}
+		last = report
+	}
+	root, err := r.store.Root(last.TreeSize)
+	if err != nil || hex.EncodeToString(root[:]) != last.TreeHead {
+		return nil, errors.Join(fmt.Errorf("backup: history on disk leads to %x, not to %s", root, last.TreeHead), err)
+	}
+	digest := sha256.Sum256([]byte(last.Digest + last.TreeHead + last.ClusterID))
+	var random [lineageBytes]byte
+	rand.Read(random[:])
+	result := &Restored{Report: *last, Dir: r.order.Dir, NodeID: r.order.ID, Lineage: hex.EncodeToString(random[:])}
+	view, err := r.begin(result, hex.EncodeToString(digest[:]))
+	if err != nil {
+		return nil, err
+	}
+	if err := r.store.SyncTo(view.Size); err != nil {
+		return nil, fmt.Errorf("backup: history: %w", err)
+	}
+	r.store.Prune(view.Oldest)
+	for done := eraseStep; done == eraseStep; {
+		if done, err = r.store.Erase(view.Oldest, eraseStep); err != nil {
+			return nil, fmt.Errorf("backup: erasing what has expired: %w", err)
+		}
+	}
+	result.Forgotten = view.Oldest - last.Oldest
+	result.Index, result.TreeSize, result.TreeHead = view.Index, view.Size, hex.EncodeToString(view.Root[:])
+	return result, r.snapshot(view)
+}
+
+// begin applies the first record of the lineage, and ticks until nothing more expires.
+func (r *restoring) begin(result *Restored, digest string) (*fsm.View, error) {
+	view := r.machine.Freeze()
+	index, term := view.Index, view.Term+1
+	var out fsm.Effects
+	apply := func(kind wire.Kind, body any) (*wire.Result, error) {
+		index++
+		entry := wire.AppendHeader(nil, wire.Header{Format: view.Format, Term: term, Time: engine.Time(r.order.Now.UnixNano())})
+		entry = wire.AppendRecord(entry, wire.Record{Kind: kind, Version: wire.RecordVersion, Origin: 1, Seq: index, Body: wire.Encode(body)})
+		r.machine.Apply(index, term, wire.Seal(entry, 1), &out)
+		if out.Stop != "" || len(out.Results) != 1 {
+			return nil, fmt.Errorf("backup: the state takes no records: %s", out.Stop)
+		}
+		return &out.Results[0], r.append(&out)
+	}
+	fragment, err := json.Marshal(struct {
+		Index uint64 `json:"backupIndex"`
+		Time  string `json:"backupTime"`
+		Size  uint64 `json:"backupTreeSize"`
+		Head  string `json:"backupTreeHead"`
+		Node  string `json:"node"`
+	}{view.Index, result.LogTime, view.Size, result.Report.TreeHead, r.order.ID})
+	if err != nil {
+		return nil, err
+	}
+	record := &wire.Restored{Lineage: result.Lineage, Backup: digest, Number: r.order.Epoch, Common: wire.Common{Fragment: fragment[1 : len(fragment)-1]}}
+	applied, err := apply(wire.KindRestored, record)
+	if err != nil {
+		return nil, err
+	}
+	if applied.Code != wire.Applied {
+		return nil, fmt.Errorf("backup: epoch %d cannot begin here: the backup is of epoch %d, and the last one is 197", r.order.Epoch, result.Report.Epoch)
+	}
+	type held struct {
+		oldest         uint64
+		users, reviews int
+		size           uint64
+	}
+	var before held
+	for quiet, n := 0, 0; quiet < settleQuiet && n < settleTicks; n++ {
+		if _, err := apply(wire.KindTick, &wire.Tick{}); err != nil {
+			return nil, err
+		}
+		view = r.machine.Freeze()
+		now := held{view.Oldest, view.Users(), view.OpenReviews(), view.Size}
+		if quiet++; now != before {
+			quiet = 0
+		}
+		before = now
+	}
+	epochs := view.Settings().Epochs
+	result.Epoch = epochs[len(epochs)-1].Number
+	return view, nil
+}
+
+func (r *restoring) append(out *fsm.Effects) error {
+	leaves := make([]audit.Leaf, 0, len(out.Leaves))
+	for i := range out.Leaves {
+		l := &out.Leaves[i]
+		leaves = append(leaves, audit.Leaf{Time: int64(l.Time), Keys: l.Filters, Data: l.Data, Hash: l.Hash})
+	}
+	if len(leaves) == 0 {
+		return nil
+	}
+	return r.store.Append(out.FirstLeaf, leaves)
+}
+
+// snapshot writes the state as raft finds it at a start: a group of this node alone.
+func (r *restoring) snapshot(view *fsm.View) error {
+	folder := filepath.Join(r.order.Dir, datadir.RaftFolder)
+	store, err := datadir.OpenLog(folder)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(store.SetUint64(datadir.RaftTermKey, view.Term), store.Close())
+	if err != nil {
+		return fmt.Errorf("backup: log: %w", err)
+	}
+	snapshots, err := datadir.OpenSnapshots(datadir.SystemDisk{}, folder, hclog.NewNullLogger())
+	if err != nil {
+		return err
+	}
+	_, nowhere := raft.NewInmemTransport("")
+	sink, err := snapshots.Create(raft.SnapshotVersionMax, view.Index, view.Term, r.members(), view.Index, nowhere)
+	if err != nil {
+		return fmt.Errorf("backup: snapshot: %w", err)
+	}
+	if err := datadir.WriteGently(sink, view, func() bool { return true }); err != nil {
+		return errors.Join(fmt.Errorf("backup: snapshot: %w", err), sink.Cancel())
+	}
+	return sink.Close()
+}
+
+func (r *restoring) members() raft.Configuration {
+	host := r.order.Address
+	if host == "" {
+		host = r.order.ID // It tells its address when it starts.
+	}
+	return raft.Configuration{Servers: []raft.Server{{
+		Suffrage: raft.Voter, ID: raft.ServerID(r.order.ID),
+		Address: raft.ServerAddress(port.Address{Host: host, Incarnation: port.Shown(r.incarnation())}.String()),
+	}}}
+}
+
+// incarnation is drawn once.
+func (r *restoring) incarnation() string {
+	if r.drawn == "" {
+		var random [16]byte
+		rand.Read(random[:])
+		r.drawn = hex.EncodeToString(random[:])
+	}
+	return r.drawn
+}
+
+// settle writes who lives in the folder: from now on a node starts on it.
+func (r *restoring) settle(result *Restored) error {
+	who := datadir.Identity{
+		Format: datadir.Format, ID: r.order.ID, Incarnation: r.incarnation(), ClusterID: r.cluster,
+		Recovery: result.Recovery + 1, Lineage: result.Lineage,
+	}
+	data, err := json.MarshalIndent(&who, "", "  ")
+	if err != nil {
+		return err
+	}
+	return datadir.ReplaceFile(r.order.Dir, datadir.IdentityFile, append(data, '\n'))
+}
+
+func syncFolder(path string) error { return datadir.SyncFolder(path) }

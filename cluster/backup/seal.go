@@ -1,0 +1,137 @@
+package backup
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"filippo.io/age"
+)
+
+// Keys are what a file is encrypted to, or opened with.
+type Keys struct {
+	Recipients []string // age1…, public.
+	Identities []byte   // Content of an identity file of age (AGE-SECRET-KEY-1…).
+	Passphrase string
+}
+
+// PassphraseMin is the shortest passphrase a backup is written with, in bytes.
+const PassphraseMin = 16
+
+// ErrKey says that a file cannot be opened with what was given.
+var ErrKey = errors.New("backup: the file cannot be opened with this key or passphrase")
+
+// Check says why nothing can be encrypted to these keys.
+func (k *Keys) Check() error {
+	_, err := k.recipients()
+	return err
+}
+
+func (k *Keys) recipients() ([]age.Recipient, error) {
+	switch {
+	case len(k.Recipients) > 0 && k.Passphrase != "":
+		return nil, errors.New("backup: encrypt to recipients or with a passphrase, not both")
+	case len(k.Recipients) == 0 && k.Passphrase == "":
+		return nil, errors.New("backup: a backup holds everybody's data and is always encrypted: give a recipient (age1…) or a passphrase")
+	case k.Passphrase != "" && len(k.Passphrase) < PassphraseMin:
+		return nil, fmt.Errorf("backup: the passphrase has %d bytes, and fewer than %d are guessed", len(k.Passphrase), PassphraseMin)
+	case k.Passphrase != "":
+		r, err := age.NewScryptRecipient(k.Passphrase)
+		if err != nil {
+			return nil, fmt.Errorf("backup: passphrase: %w", err)
+		}
+		return []age.Recipient{r}, nil
+	}
+	all, err := age.ParseRecipients(strings.NewReader(strings.Join(k.Recipients, "\n")))
+	if err != nil {
+		return nil, fmt.Errorf("backup: recipient: %w", err)
+	}
+	return all, nil
+}
+
+func (k *Keys) identities() ([]age.Identity, error) {
+	if k.Passphrase != "" {
+		one, err := age.NewScryptIdentity(k.Passphrase)
+		if err != nil {
+			return nil, fmt.Errorf("backup: passphrase: %w", err)
+		}
+		return []age.Identity{one}, nil
+	}
+	all, err := age.ParseIdentities(strings.NewReader(string(k.Identities)))
+	if err != nil {
+		return nil, fmt.Errorf("backup: identity: %w", err)
+	}
+	return all, nil
+}
+
+// unendedSuffix marks a file that is being written: no verb takes it for a backup.
+const unendedSuffix = ".part"
+
+// Create writes a backup file of the parts that plain gives, and proves them on their
+// way: they are read into a scratch state whose digest, tree head and key set must be
+// those of the manifest. The file has its name only when that is done and all is on
+// disk; whatever ends it before leaves nothing of that name. An existing file is not
+// replaced.
+func Create(path string, keys *Keys, plain io.Reader) (report *Report, err error) {
+	recipients, err := keys.recipients()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return nil, fmt.Errorf("backup: %s exists already", path)
+	}
+	file, err := os.OpenFile(path+unendedSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("backup: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, file.Close(), os.Remove(path+unendedSuffix))
+		}
+	}()
+	sealed, err := age.Encrypt(file, recipients...)
+	if err != nil {
+		return nil, fmt.Errorf("backup: encryption: %w", err)
+	}
+	if report, err = prove(io.TeeReader(plain, sealed), nil); err != nil {
+		return nil, err
+	}
+	if err = sealed.Close(); err == nil {
+		err = file.Sync()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("backup: %w", err)
+	}
+	if err = file.Close(); err == nil {
+		err = os.Link(path+unendedSuffix, path) // Unlike a renaming it replaces nothing.
+	}
+	if err != nil {
+		return nil, fmt.Errorf("backup: %w", err)
+	}
+	return report, errors.Join(os.Remove(path+unendedSuffix), syncFolder(filepath.Dir(path)))
+}
+
+// open opens a file's parts. The caller closes the file.
+func open(path string, keys *Keys) (file *os.File, plain io.Reader, err error) {
+	identities, err := keys.identities()
+	if err != nil {
+		return nil, nil, err
+	}
+	if file, err = os.Open(path); err != nil {
+		return nil, nil, fmt.Errorf("backup: %w", err)
+	}
+	plain, err = age.Decrypt(file, identities...)
+	if err == nil {
+		return file, plain, nil
+	}
+	var none *age.NoIdentityMatchError
+	if errors.As(err, &none) {
+		err = fmt.Errorf("%w, or its encryption header is damaged", ErrKey)
+	} else {
+		err = fmt.Errorf("backup: part encryption header is damaged: %w", err)
+	}
+	return nil, nil, errors.Join(fmt.Errorf("%s: %w", filepath.Base(path), err), file.Close())
+}

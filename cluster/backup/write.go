@@ -1,0 +1,205 @@
+package backup
+
+import (
+	"archive/tar"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"railguard/audit"
+	"railguard/fsm"
+)
+
+// History is what a backup reads of a node's history.
+type History interface {
+	Bundle(index uint64, width int) ([]audit.Leaf, error)
+	Frontier(size uint64) ([]audit.Hash, error)
+}
+
+// Source is what a backup is made of.
+type Source struct {
+	View     *fsm.View
+	History  History
+	Lists    string // Folder of lists.
+	Scratch  string // Folder for the state's file while it is read; nothing stays there.
+	Node     string
+	Recovery uint64
+
+	From  uint64 // First leaf; rounded down to a bundle.
+	Since int64  // Lists in use since then (log time, nanoseconds); 0: all.
+}
+
+// writer writes parts.
+type writer struct {
+	tar   *tar.Writer
+	at    time.Time
+	parts map[string]string
+}
+
+// Write writes the parts of a backup, in clear, as a tar. It holds a few MiB in
+// memory. A reader that is slow keeps a file open, not the state.
+func Write(w io.Writer, s *Source) (err error) {
+	m, err := describe(s.View)
+	if err != nil {
+		return err
+	}
+	m.Node, m.Recovery = s.Node, s.Recovery
+	if s.From > m.TreeSize {
+		return fmt.Errorf("backup: history from leaf %d on was asked for, and the log has %d", s.From, m.TreeSize)
+	}
+	m.From = s.From - s.From%bundleLeaves
+	frontier, err := s.History.Frontier(m.From)
+	if err != nil {
+		return fmt.Errorf("backup: history before leaf %d: %w", m.From, err)
+	}
+	for _, hash := range frontier {
+		m.Frontier = append(m.Frontier, hex.EncodeToString(hash[:]))
+	}
+	state, err := spool(s.Scratch, s.View)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, state.Close()) }()
+	s.View = nil // From here on nothing of it is needed.
+	out := &writer{tar: tar.NewWriter(w), at: time.Unix(0, m.LogNanos), parts: map[string]string{}}
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := out.bytes(partManifest, text); err != nil {
+		return err
+	}
+	size, err := state.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = state.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return fmt.Errorf("backup: state: %w", err)
+	}
+	if err := out.part(partState, size, out.at, state); err != nil {
+		return err
+	}
+	if err := out.history(s.History, m.From, m.TreeSize); err != nil {
+		return err
+	}
+	if err := out.lists(s.Lists, s.Since); err != nil {
+		return err
+	}
+	text, err = json.Marshal(&end{Parts: len(out.parts), Sha256: out.parts})
+	if err != nil {
+		return err
+	}
+	if err := out.bytes(partEnd, text); err != nil {
+		return err
+	}
+	return out.tar.Close()
+}
+
+// spool writes the state into a file that has no name any more when it returns.
+func spool(dir string, view *fsm.View) (*os.File, error) {
+	file, err := os.CreateTemp(dir, "backup-*.tmp")
+	if err != nil {
+		return nil, fmt.Errorf("backup: state: %w", err)
+	}
+	err = os.Remove(file.Name())
+	if err == nil {
+		_, err = view.WriteTo(file)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("backup: state: %w", err), file.Close())
+	}
+	return file, nil
+}
+
+func (w *writer) bytes(name string, data []byte) error {
+	return w.part(name, int64(len(data)), w.at, strings.NewReader(string(data)))
+}
+
+func (w *writer) part(name string, size int64, at time.Time, data io.Reader) error {
+	sum := sha256.New()
+	err := w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: at.Truncate(time.Second), Format: tar.FormatPAX})
+	if err == nil {
+		_, err = io.Copy(io.MultiWriter(w.tar, sum), io.LimitReader(data, size))
+	}
+	if err == nil {
+		err = w.tar.Flush() // Says when less came than was announced.
+	}
+	if err != nil {
+		return fmt.Errorf("backup: part %s: %w", name, err)
+	}
+	w.parts[name] = hex.EncodeToString(sum.Sum(nil))
+	return nil
+}
+
+// history writes the leaves from..size in bundles, some to a part: each behind its length.
+func (w *writer) history(history History, from, size uint64) error {
+	var buffer, bundle []byte
+	for first, next := from, from; next < size; {
+		width := min(bundleLeaves, size-next)
+		leaves, err := history.Bundle(next/bundleLeaves, int(width))
+		if err == nil {
+			bundle, err = audit.AppendBundle(bundle[:0], leaves)
+		}
+		if err != nil {
+			return fmt.Errorf("backup: history, leaves %d to %d: %w", next, next+width-1, err)
+		}
+		buffer = binary.AppendUvarint(buffer, uint64(len(bundle)))
+		buffer = append(buffer, bundle...)
+		if next += width; len(buffer) < partBytes && next < size {
+			continue
+		}
+		if err := w.bytes(historyPart(first, next), buffer); err != nil {
+			return err
+		}
+		first, buffer = next, buffer[:0]
+	}
+	return nil
+}
+
+func historyPart(first, end uint64) string {
+	return fmt.Sprintf("%s%015d-%015d", partHistory, first, end)
+}
+
+// lists writes the lists that past verdicts were judged with.
+func (w *writer) lists(dir string, since int64) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("backup: lists: %w", err)
+	}
+	for _, entry := range entries {
+		if !strings.HasSuffix(entry.Name(), listSuffix) {
+			continue // Tables are made anew of the list.
+		}
+		if err := w.list(filepath.Join(dir, entry.Name()), since); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) list(path string, since int64) (err error) {
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // It has left its 90 days just now.
+	}
+	if err != nil {
+		return fmt.Errorf("backup: lists: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	info, err := file.Stat()
+	if err != nil {
+		return fmt.Errorf("backup: lists: %w", err)
+	}
+	if info.ModTime().UnixNano() < since {
+		return nil // In the backup before.
+	}
+	return w.part(partLists+filepath.Base(path), info.Size(), info.ModTime(), file)
+}

@@ -1,0 +1,300 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"railguard/cluster/backup"
+)
+
+// backupSuffix ends the names of files that --directory writes and looks for.
+const backupSuffix = ".rgbackup"
+
+// newBackup is `railguard backup`.
+func newBackup() *cobra.Command {
+	cmd := &cobra.Command{Use: "backup", Short: "Take, prove and restore backups", GroupID: "operation", RunE: helpOnly}
+	cmd.AddCommand(newBackupCreate(), newBackupVerify(), newBackupInspect(), newBackupRestore())
+	return cmd
+}
+
+// backupKeys are the flags of what opens a file.
+type backupKeys struct {
+	recipients []string
+	identity   string
+}
+
+func (k *backupKeys) flags(cmd *cobra.Command, write bool) {
+	if write {
+		cmd.Flags().StringSliceVar(&k.recipients, "recipient", nil, "public key of age to encrypt to (age1…; repeatable); else the passphrase in RAILGUARD_BACKUP_PASSPHRASE or a file named by RAILGUARD_BACKUP_PASSPHRASE_FILE")
+		return
+	}
+	cmd.Flags().StringVar(&k.identity, "identity", "", "file with the private key of age; else the passphrase in RAILGUARD_BACKUP_PASSPHRASE or a file named by RAILGUARD_BACKUP_PASSPHRASE_FILE")
+}
+
+func (k *backupKeys) keys() (*backup.Keys, error) {
+	keys := &backup.Keys{Recipients: k.recipients}
+	if len(k.recipients) > 0 {
+		return keys, keys.Check()
+	}
+	if k.identity != "" {
+		data, err := os.ReadFile(k.identity)
+		if err != nil {
+			return nil, usage("--identity: %w", err)
+		}
+		keys.Identities = data
+		return keys, nil
+	}
+	passphrase, err := secretOf("RAILGUARD_BACKUP_PASSPHRASE")
+	if err == nil && passphrase == "" {
+		err = usage("say what the backup is encrypted with: --recipient or --identity, or the passphrase in RAILGUARD_BACKUP_PASSPHRASE_FILE")
+	}
+	keys.Passphrase = passphrase
+	return keys, err
+}
+
+// backupRun is one `railguard backup create`.
+type backupRun struct {
+	client
+	backupKeys
+	file, directory, hook string
+	from                  uint64
+	every                 time.Duration
+}
+
+func newBackupCreate() *cobra.Command {
+	b := &backupRun{}
+	cmd := &cobra.Command{
+		Use: "create", Short: "Take a backup of a running cluster into one encrypted file", Args: cobra.NoArgs,
+		Long: `Take a backup: state, history and lists, through a key of the institution with the
+role admin. On its way to the file everything is proven: the state is restored into
+a scratch machine, and its digest, tree head and key set are compared; the key set
+also with the one that the server publishes. The file has its name only when it is
+whole and proven.
+
+With --every it goes on until it is stopped, and writes a new file to --directory
+each time; --hook is run for each finished file, with its path behind its words. A
+failed round is told and tried again at the next.`,
+		Example: `  railguard backup create --file monday.rgbackup --recipient age1...
+  railguard backup create --directory /backups --every 24h --hook "rclone copyto"
+  railguard backup create --file tuesday.rgbackup --after-leaf 81920`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := b.settle(cmd, false); err != nil {
+				return err
+			}
+			if (b.file == "") == (b.directory == "") || b.every != 0 && b.directory == "" {
+				return usage("give --file, or --directory (with --every: --directory)")
+			}
+			if b.every != 0 && b.every < time.Minute {
+				return usage("--every must be at least 1m")
+			}
+			b.http.Timeout = 0 // As long as it streams; Ctrl-C ends it.
+			keys, err := b.keys()
+			if err == nil {
+				err = keys.Check()
+			}
+			if err != nil {
+				return usage("%w", err)
+			}
+			return b.rounds(cmd, keys)
+		},
+	}
+	b.client.flags(cmd, false)
+	b.backupKeys.flags(cmd, true)
+	flags := cmd.Flags()
+	flags.StringVar(&b.file, "file", "", "the file to write; it must not exist")
+	flags.StringVar(&b.directory, "directory", "", "where to write a file named by cluster and time")
+	flags.Uint64Var(&b.from, "after-leaf", 0, "incremental: history from this leaf on (treeSize of the backup before); restoring needs both")
+	flags.DurationVar(&b.every, "every", 0, "go on, and take one so often (at least 1m)")
+	flags.StringVar(&b.hook, "hook", "", "command run for each finished file, its path behind it")
+	return cmd
+}
+
+func (b *backupRun) rounds(cmd *cobra.Command, keys *backup.Keys) error {
+	for {
+		err := b.round(cmd, keys)
+		if b.every == 0 {
+			return err
+		}
+		if err != nil {
+			fmt.Fprintln(cmd.ErrOrStderr(), "NO BACKUP this time:", err)
+		}
+		select {
+		case <-cmd.Context().Done():
+			return nil
+		case <-time.After(b.every):
+		}
+	}
+}
+
+func (b *backupRun) round(cmd *cobra.Command, keys *backup.Keys) error {
+	path := b.file
+	if path == "" {
+		path = filepath.Join(b.directory, "railguard-"+time.Now().UTC().Format("20060102T150405Z")+backupSuffix)
+	}
+	query := "?from=" + strconv.FormatUint(b.from, 10)
+	response, err := b.open(cmd.Context(), &call{method: http.MethodGet, path: "/v1/cluster/backup" + query})
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	report, err := backup.Create(path, keys, response.Body)
+	if err != nil {
+		return err
+	}
+	if err := b.compareKeySet(cmd, report); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	if err := showBackup(cmd.OutOrStdout(), b.output, path, report); err != nil || b.hook == "" {
+		return err
+	}
+	words := append(strings.Fields(b.hook), path)
+	hook := exec.CommandContext(cmd.Context(), words[0], words[1:]...)
+	hook.Stdout, hook.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+	if err := hook.Run(); err != nil {
+		return fmt.Errorf("the backup %s is whole, and the hook failed: %w", path, err)
+	}
+	return nil
+}
+
+// compareKeySet holds the backup's key set against the published one.
+func (b *backupRun) compareKeySet(cmd *cobra.Command, report *backup.Report) error {
+	jwks, err := b.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/v1/.well-known/jwks.json"})
+	if err != nil {
+		return err
+	}
+	if backup.Digest(jwks) != report.JWKS {
+		return errors.New("the key set in the backup is not the one that the server publishes: take it again")
+	}
+	return nil
+}
+
+func newBackupVerify() *cobra.Command {
+	k, output := &backupKeys{}, "table"
+	cmd := &cobra.Command{
+		Use: "verify FILE", Short: "Prove a backup file: restore it in memory, compare everything", Args: exactly(1, "one file"),
+		Long: `Read a backup file whole. Its state is restored into a scratch machine, its history
+hashed; digest, tree head, key set and the checksum of every part must be right. What
+is not is named by its part. It asks no server. Exit codes: 0 whole, 1 not.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			keys, err := k.keys()
+			if err != nil {
+				return err
+			}
+			report, err := backup.Verify(args[0], keys)
+			if err != nil {
+				return err
+			}
+			return showBackup(cmd.OutOrStdout(), output, args[0], report)
+		},
+	}
+	k.flags(cmd, false)
+	cmd.Flags().StringVarP(&output, "output", "o", "table", "table or json")
+	return cmd
+}
+
+func newBackupInspect() *cobra.Command {
+	k := &backupKeys{}
+	cmd := &cobra.Command{
+		Use: "inspect FILE", Short: "Print what a backup file says of itself, unproven", Args: exactly(1, "one file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			keys, err := k.keys()
+			if err != nil {
+				return err
+			}
+			manifest, err := backup.Inspect(args[0], keys)
+			if err != nil {
+				return err
+			}
+			return printJSON(cmd.OutOrStdout(), manifest)
+		},
+	}
+	k.flags(cmd, false)
+	return cmd
+}
+
+func newBackupRestore() *cobra.Command {
+	k, order := &backupKeys{}, backup.Order{}
+	cmd := &cobra.Command{
+		Use: "restore FILE [FILE...]", Short: "Make an empty folder the first node of a new lineage", Args: cobra.MinimumNArgs(1),
+		Long: `Restore a backup into an empty data folder; of a full backup and its incremental ones
+name all, the full one first. No server may run on the folder. Afterwards start the node
+with the same cluster secret, public URL and flags as before; the others join it with
+empty folders.
+
+The restored cluster is a new lineage: ids and credentials that the old one gave out
+after the backup are unknown to it and are never given out again. Nodes of the old one
+are refused. Fence them first: two lineages must not serve side by side.
+
+If this backup, or an older one, was restored before and served, give --epoch a number
+above that of the last restore: what that lineage gave out must not be given out again.
+
+Where there are data it refuses; --confirm CLUSTER-ID moves them aside.`,
+		Example: `  railguard backup restore monday.rgbackup --data /var/lib/railguard --id n1 --cluster 10.0.0.1:8280`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if order.Dir == "" || order.ID == "" {
+				return usage("--data and --id are required")
+			}
+			keys, err := k.keys()
+			if err != nil {
+				return err
+			}
+			order.Now = time.Now()
+			restored, err := backup.Restore(args, keys, order)
+			if err != nil {
+				return err
+			}
+			return printJSON(cmd.OutOrStdout(), restored)
+		},
+	}
+	k.flags(cmd, false)
+	flags := cmd.Flags()
+	flags.StringVar(&order.Dir, "data", "", "the new node's data folder, empty (required)")
+	flags.StringVar(&order.ID, "id", "", "the new node's id (required)")
+	flags.StringVar(&order.Address, "cluster", "", "address of its port between nodes (default: it tells when it starts)")
+	flags.StringVar(&order.Confirm, "confirm", "", "the cluster's id, typed: move data that are there aside")
+	flags.Uint16Var(&order.Epoch, "epoch", 0, "number of the epoch of ids (default: the one after the backup's)")
+	return cmd
+}
+
+func printJSON(out io.Writer, v any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(v)
+}
+
+func showBackup(out io.Writer, output, path string, r *backup.Report) error {
+	if output == "json" {
+		return printJSON(out, r)
+	}
+	fmt.Fprintf(out, "%s is whole: cluster %s, log index %d, log time %s\n", path, r.ClusterID, r.Index, r.LogTime)
+	fmt.Fprintf(out, "history: leaves %d to %d, tree head %s\n", r.From, r.TreeSize, r.TreeHead)
+	fmt.Fprintf(out, "agents %d, users %d, fleets %d, open reviews %d, API keys %d, lists %d\n",
+		r.Counts.Agents, r.Counts.Users, r.Counts.Fleets, r.Counts.OpenReviews, r.Counts.APIKeys, len(r.Lists))
+	for _, left := range r.LeftOut {
+		fmt.Fprintln(out, "not in it:", left)
+	}
+	return nil
+}
+
+// newestBackup is the newest file that --directory wrote.
+func newestBackup(dir string) (string, error) {
+	names, err := filepath.Glob(filepath.Join(dir, "*"+backupSuffix))
+	if err != nil || len(names) == 0 {
+		return "", errors.Join(fmt.Errorf("no backup (*%s) in %s", backupSuffix, dir), err)
+	}
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(filepath.Base(a), filepath.Base(b)) })
+	return names[len(names)-1], nil
+}

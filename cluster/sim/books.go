@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"railguard/engine"
 )
@@ -34,7 +35,8 @@ func (l Limits) chain(agent engine.AgentSlot) (slots []engine.AgentSlot) {
 // books walk the history as the log made it: no PROCEED lifts what an agent, an
 // ancestor or a fleet spent on a date above its limit (approved reviews count and are
 // not refused), none goes through while its agent, an ancestor, its operator or its
-// user is suspended or revoked, at most one disposition a review, no verdict with
+// user is suspended or revoked; what is held counts as what is spent, and each payment
+// ends once: settled, released or, when its time is over and not before, expired; at most one disposition a review, no verdict with
 // another list or fleet than those in force, and time never goes back.
 type books struct {
 	found    problems
@@ -43,6 +45,7 @@ type books struct {
 	spent    map[string]engine.USD                 // By subject and date.
 	stopped  map[string]string                     // Subject to what was done to it.
 	disposed map[int64]int
+	paid     map[int64]*paid // PROCEEDs by their leaf.
 	list     int64
 	last     string
 
@@ -52,7 +55,7 @@ type books struct {
 func newBooks(limits Limits) *books {
 	b := &books{
 		limits: limits, fleet: map[engine.AgentSlot]engine.FleetSlot{}, spent: map[string]engine.USD{},
-		stopped: map[string]string{}, disposed: map[int64]int{}, counts: map[string]int{},
+		stopped: map[string]string{}, disposed: map[int64]int{}, paid: map[int64]*paid{}, counts: map[string]int{},
 	}
 	for slot, account := range limits.Agents {
 		b.fleet[slot] = account.Fleet
@@ -66,6 +69,7 @@ func checkLeaves(leaves [][]byte, limits Limits) problems {
 	for i, leaf := range leaves {
 		b.leaf(i, leaf)
 	}
+	b.end()
 	return b.found
 }
 
@@ -93,7 +97,10 @@ func (b *books) leaf(i int, leaf []byte) {
 		if member(leaf, "verdict") == "PROCEED" {
 			b.proceed(i, agent, member(leaf, "user"))
 			b.book(i, date, agent, fleet, amount, true)
+			b.hold(i, at, member(leaf, "hold"), paid{agent: agent, fleet: fleet, amount: amount, date: date})
 		}
+	case "hold.settled", "hold.released", "due":
+		b.finish(i, at, kind, amount, leaf)
 	case "list.activated":
 		b.list = number(leaf, "listVersion")
 	case "fleet.assigned":
@@ -172,6 +179,78 @@ func (b *books) add(i int, purse string, amount, limit engine.USD, limited bool)
 	if limited && b.spent[purse] > limit {
 		b.found.add("leaf %d: %s spent %d of %d", i, purse, b.spent[purse], limit)
 	}
+}
+
+// paid is a payment that went through.
+type paid struct {
+	agent  engine.AgentSlot
+	fleet  engine.FleetSlot
+	amount engine.USD
+	date   string
+	until  time.Time // Of a hold.
+	ended  string    // How.
+	late   bool      // It was settled after that.
+}
+
+func (b *books) hold(i int, at, seconds string, p paid) {
+	if seconds != "" {
+		b.counts["held"]++
+		p.until = instant(at).Add(time.Duration(digits(seconds)) * time.Second)
+	}
+	b.paid[int64(i)] = &p
+}
+
+// finish books how a payment ended.
+func (b *books) finish(i int, at, kind string, amount engine.USD, leaf []byte) {
+	record := number(leaf, "screenedLeaf")
+	p := b.paid[record]
+	how := strings.TrimPrefix(kind, "hold.")
+	if kind == "due" {
+		how = strings.TrimPrefix(member(leaf, "type"), "hold.")
+	}
+	late := strings.Contains(string(leaf), `"late":true`)
+	switch {
+	case p == nil || how == "expired" && (p.until.IsZero() || instant(at).Before(p.until)):
+		b.found.add("leaf %d: leaf %d is %s, and was not held until then", i, record, how)
+	case late != (p.ended != ""):
+		b.found.add("leaf %d: leaf %d is %s, late: %v, and was %q before", i, record, how, late, p.ended)
+	case late && p.late || late && how != "settled":
+		b.found.add("leaf %d: leaf %d ends a second time: %s", i, record, how)
+	case late:
+		p.late = true
+		b.counts["settled late"]++
+		b.book(i, at[:len("2000-01-01")], p.agent, p.fleet, amount, false)
+	default:
+		p.ended = how
+		b.counts[how]++
+		if how != "settled" {
+			amount = 0
+		}
+		b.book(i, p.date, p.agent, p.fleet, min(amount, p.amount)-p.amount, false)
+		b.book(i, at[:len("2000-01-01")], p.agent, p.fleet, max(amount-p.amount, 0), false)
+	}
+}
+
+// endsWithin is how long after its time a hold may stand: ticks come once a second,
+// and with a new leader.
+const endsWithin = 5 * time.Second
+
+// end: no hold stands whose time is over.
+func (b *books) end() {
+	for record, p := range b.paid {
+		if !p.until.IsZero() && p.ended == "" && p.until.Add(endsWithin).Before(instant(b.last)) {
+			b.found.add("leaf %d: held until %v, and never ended by %s", record, p.until, b.last)
+		}
+	}
+}
+
+// instant reads a time of a leaf.
+func instant(text string) time.Time {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		panic("BUG: a leaf's time: " + err.Error())
+	}
+	return at
 }
 
 func digits(text string) int64 {

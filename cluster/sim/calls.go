@@ -64,6 +64,7 @@ type payment struct {
 	agent  engine.AgentSlot
 	amount engine.USD
 	user   engine.UserSlot // 0: none.
+	hold   uint32          // Seconds; 0: none.
 	idem   *wire.Idem
 }
 
@@ -76,7 +77,7 @@ func (p *payment) screen(host *Host) (body []byte, fleet engine.FleetSlot) {
 	}
 	settings, agent := node.Settings(), node.Agent(p.agent)
 	s := wire.Screen{
-		Idem: p.idem, Agent: p.agent, Version: agent.CredentialVersion, Expires: agent.ExpiresAt, Amount: p.amount,
+		Idem: p.idem, Agent: p.agent, Version: agent.CredentialVersion, Expires: agent.ExpiresAt, Amount: p.amount, Hold: p.hold,
 		Basis: engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher},
 	}
 	fleet = foldAgent(node, &s.Basis, p.agent)
@@ -86,6 +87,9 @@ func (p *payment) screen(host *Host) (body []byte, fleet engine.FleetSlot) {
 		s.User, s.UserVersion, s.UserExpires = p.user, user.CredentialVersion, user.ExpiresAt
 		s.Basis.Fold(engine.RevUser, uint32(p.user), user.Rev)
 		s.Fragment = fmt.Appendf(s.Fragment, `,"user":"%d"`, p.user)
+	}
+	if p.hold != 0 {
+		s.Fragment = fmt.Appendf(s.Fragment, `,"hold":"%d"`, p.hold)
 	}
 	s.Fragment = inRecord(s.Fragment)
 	return wire.Encode(&s), fleet
@@ -214,6 +218,35 @@ func (h *History) Dispose(ctx context.Context, at func(try int) *Host, pick func
 		Disposition: []uint8{wire.Approved, wire.Rejected, wire.EscalateSAR}[pick(3)],
 		Agent:       held.Agent, Fleet: held.Fleet, Amount: engine.Dollar,
 	})
+	if idem == nil {
+		return h.once(ctx, at(0), op, body)
+	}
+	return h.insist(ctx, at, op, stop, func(*Host) []byte { return body })
+}
+
+// Finish tells what became of one of the payments that someone was told of: several may
+// tell of one, and some too late. With a key it is tried until it is answered.
+func (h *History) Finish(ctx context.Context, at func(try int) *Host, pick func(count int) int, name string, idem *wire.Idem, stop <-chan struct{}) *Op {
+	h.mu.Lock()
+	var paid *Op
+	if len(h.paid) > 0 {
+		paid = h.paid[pick(len(h.paid))]
+	}
+	h.mu.Unlock()
+	if paid == nil {
+		return nil
+	}
+	op := h.begin(at(0), wire.KindHold, name)
+	op.Agent = paid.Agent
+	outcome := wire.Hold{
+		Op: wire.HoldRelease, Leaf: paid.Leaf, Agent: paid.Agent, Fleet: paid.Fleet, Verdict: engine.Proceed,
+		ScreenedAt: paid.At, Recorded: engine.Dollar,
+	}
+	if pick(2) == 0 {
+		outcome.Op, outcome.Amount = wire.HoldSettle, engine.USD(pick(5))*engine.Dollar/2
+	}
+	outcome.Common = wire.Common{Idem: idem, Fragment: fmt.Appendf(nil, `"name":"%s","agent":"%d","amount":"%d"`, name, paid.Agent, outcome.Amount)}
+	body := wire.Encode(&outcome)
 	if idem == nil {
 		return h.once(ctx, at(0), op, body)
 	}

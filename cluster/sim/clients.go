@@ -68,6 +68,18 @@ func prepare(w *World, h *History) {
 	w.AwaitEqual(time.Minute)
 }
 
+// shortestHold is how many seconds a payment is held at least.
+const shortestHold = 30
+
+// hold opens some holds that expire in the midst of what follows.
+func (h *History) hold(w *World) {
+	for i := range 12 {
+		h.Screen(context.Background(), w.hosts[i%len(w.hosts)], payment{name: fmt.Sprintf("hold-%d", i), agent: grandchild, amount: engine.Dollar, hold: shortestHold})
+		time.Sleep(300 * time.Millisecond)
+	}
+	time.Sleep(shortestHold*time.Second - 4*time.Second)
+}
+
 // load runs clients on all nodes until stop is closed.
 type load struct {
 	world   *World
@@ -116,7 +128,10 @@ func (l *load) client(c int, random *rand.Rand) {
 		if random.IntN(5) == 0 {
 			pay.user = clerk
 		}
-		switch n := random.IntN(24); {
+		if random.IntN(3) == 0 {
+			pay.hold = shortestHold
+		}
+		switch n := random.IntN(28); {
 		case n < 9:
 			h.Screen(ctx, host, pay)
 		case n < 15: // At any node, until it is answered.
@@ -134,6 +149,12 @@ func (l *load) client(c int, random *rand.Rand) {
 			h.Move(ctx, host, []engine.AgentSlot{spender, miser}[random.IntN(2)], convoy, random.IntN(2) == 0, name)
 		case n < 23:
 			l.turn(ctx, host, random, name)
+		case n < 27:
+			var idem *wire.Idem
+			if random.IntN(2) == 0 {
+				idem = keyOf(name)
+			}
+			h.Finish(ctx, any, random.IntN, name, idem, l.stop)
 		case i > 20 && c == 0:
 			h.Revoke(ctx, host, outcast, name)
 		}

@@ -166,6 +166,7 @@ func TestControlLeaves(t *testing.T) {
 		return fmt.Sprintf(`{"kind":"%s","time":"%s","amount":"60","name":"x",%s}`, kind, at, more)
 	}
 	const proceed, review = `"verdict":"PROCEED","list":"0","fleet":"1"`, `"verdict":"REVIEW","list":"0","fleet":"1"`
+	const held, first = proceed + `,"hold":"30"`, `"screenedLeaf":0`
 	const approved = `"reviewedLeaf":0,"disposition":"APPROVED","agent":"1","fleet":"1"`
 	for _, c := range []struct {
 		name   string
@@ -188,6 +189,16 @@ func TestControlLeaves(t *testing.T) {
 		{"user suspended", []string{event("user.suspended", morning, `"user":"1"`), screen(noon, 3, proceed+`,"user":"1"`)}, "user 1 is suspended"},
 		{"old list", []string{event("list.activated", morning, `"listVersion":1`), screen(noon, 1, review)}, "judged with list 0"},
 		{"old fleet", []string{event("fleet.removed", morning, `"agent":"1","fleet":"1"`), screen(noon, 2, review)}, "judged in fleet 1"},
+		{"held counts", []string{screen(morning, 1, held), screen(morning, 1, proceed)}, "agent 1 on 2000-01-01 spent 120 of 100"},
+		{"room after a release", []string{screen(morning, 2, held), event("hold.released", noon, first), screen(noon, 3, proceed)}, ""},
+		{"room of a settle for less", []string{screen(morning, 1, held), event("hold.settled", morning, first), screen(noon, 1, proceed)}, "spent 120"},
+		{"expired", []string{screen(morning, 1, held), event("due", noon, `"type":"hold.expired",`+first), screen(noon, 1, proceed)}, ""},
+		{"expired too early", []string{screen(noon, 1, held), event("due", noon, `"type":"hold.expired",`+first)}, "was not held until then"},
+		{"released twice", []string{screen(morning, 1, held), event("hold.released", noon, first), event("hold.released", noon, first)}, `was "released" before`},
+		{"settled late", []string{screen(morning, 1, held), event("hold.released", noon, first), event("hold.settled", noon, first+`,"late":true`)}, ""},
+		{"settled late twice", []string{screen(morning, 1, held), event("hold.released", noon, first), event("hold.settled", noon, first+`,"late":true`),
+			event("hold.settled", noon, first+`,"late":true`)}, "ends a second time"},
+		{"never ended", []string{screen(morning, 1, held), screen(noon, 3, review)}, "never ended"},
 		{"time goes back", []string{screen(noon, 1, review), screen(morning, 1, review)}, "after"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

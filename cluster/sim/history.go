@@ -31,7 +31,8 @@ type Op struct {
 	Index   uint64
 	Data    []byte // The leaf; nil when a retry was answered with the first try's.
 	Verdict string
-	Reviews uint64 // The leaf a disposition is on.
+	Reviews uint64      // The leaf a disposition is on.
+	At      engine.Time // Log time of an acknowledged call.
 }
 
 // History is what clients did and were told.
@@ -43,6 +44,7 @@ type History struct {
 	deaf  int      // and that were not.
 	stale []string // Reads that missed what was acknowledged before them.
 	held  []*Op    // Acknowledged REVIEWs, for reviewers.
+	paid  []*Op    // Acknowledged PROCEEDs, for whoever makes the payments.
 }
 
 // Read asks a node for a read index: it must not be below anything that was
@@ -97,7 +99,7 @@ func (op *Op) try(ctx context.Context, host *Host, body []byte) error {
 	case err != nil:
 		return err
 	case result.Code == wire.Applied, result.Code == wire.Replayed:
-		op.Leaf, op.Index, op.Data = result.Leaf, result.Index, result.Data
+		op.Leaf, op.Index, op.Data, op.At = result.Leaf, result.Index, result.Data, result.Time
 		op.Verdict = member(result.Data, "verdict")
 		return nil
 	}
@@ -120,8 +122,11 @@ func (h *History) finish(op *Op, err error) *Op {
 	h.ops = append(h.ops, op)
 	if err == nil {
 		h.acked = max(h.acked, op.Index)
-		if op.Verdict == "REVIEW" {
+		switch op.Verdict {
+		case "REVIEW":
 			h.held = append(h.held, op)
+		case "PROCEED":
+			h.paid = append(h.paid, op)
 		}
 	}
 	return op

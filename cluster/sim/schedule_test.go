@@ -83,7 +83,7 @@ func TestSchedules(t *testing.T) {
 	t.Cleanup(func() { // Over all of them there was something to find.
 		t.Logf("%d schedules: %v", runs, sum)
 		require.GreaterOrEqual(t, sum["reads"], 5*runs, "reads that all fail show nothing: %v", sum)
-		for _, what := range []string{"PROCEED", "REVIEW", "BLOCK", "approved", "of a delegate", "suspended", "revoked"} {
+		for _, what := range []string{"PROCEED", "REVIEW", "BLOCK", "approved", "of a delegate", "suspended", "revoked", "held", "settled", "released", "expired", "settled late"} {
 			require.GreaterOrEqual(t, sum[what], runs/20, "%s: %v", what, sum)
 		}
 		// Every fault is drawn some six times in 77 and its weight, and so is what it is for: a
@@ -132,6 +132,9 @@ func schedule(t testing.TB, seed uint64) (counts map[string]int) {
 	w.StartAll()
 	defer w.StopAll()
 	prepare(w, h)
+	if seed%3 == 0 {
+		h.hold(w)
+	}
 	l := &load{world: w, history: h, seed: seed, pause: 35 * time.Millisecond, stop: make(chan struct{})}
 	l.run(2 * nodes)
 	defer l.end() // A check that fails must not leave clients in the bubble.

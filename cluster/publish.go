@@ -26,6 +26,7 @@ type published struct {
 
 	dispositions sync.Map // leaf uint64 -> leaf uint64
 	comments     sync.Map // leaf uint64 -> []uint64, replaced whole
+	proposals    sync.Map // leaf uint64 -> leaf uint64, open ones alone
 	outcomes     sync.Map // leaf uint64 -> [2]uint64: the ending, a late settle or 0
 	oldest       atomic.Uint64
 }
@@ -61,6 +62,13 @@ func (p *published) take(out *fsm.Effects, opened *ofac.Index) {
 	}
 	for _, link := range out.Comments {
 		p.comment(link)
+	}
+	for _, link := range out.Proposals {
+		if link.Later == 0 {
+			p.proposals.Delete(link.Leaf)
+		} else {
+			p.proposals.Store(link.Leaf, link.Later)
+		}
 	}
 	for _, link := range out.Outcomes {
 		p.outcome(link)
@@ -174,6 +182,15 @@ func (s *state) Fleet(slot engine.FleetSlot) *engine.FleetProfile {
 // Disposition returns the leaf of a review's disposition.
 func (s *state) Disposition(leaf uint64) (uint64, bool) {
 	value, ok := s.published.Load().dispositions.Load(leaf)
+	if !ok {
+		return 0, false
+	}
+	return value.(uint64), true
+}
+
+// Proposal returns the leaf of the open proposal on a review.
+func (s *state) Proposal(leaf uint64) (uint64, bool) {
+	value, ok := s.published.Load().proposals.Load(leaf)
 	if !ok {
 		return 0, false
 	}

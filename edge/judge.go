@@ -37,6 +37,7 @@ type Published interface {
 	Fleet(engine.FleetSlot) *engine.FleetProfile       // nil: unknown.
 	Disposition(leaf uint64) (uint64, bool)            // Leaf of a review's disposition.
 	Comments(leaf uint64) []uint64                     // Leaves of a review's comments.
+	Proposal(leaf uint64) (uint64, bool)               // Leaf of the open proposal on a review.
 	Outcomes(leaf uint64) []uint64                     // Leaves that tell how a payment ended: its ending, then a late settle.
 	LogTime() engine.Time                              // Log time, moved on by this node's clock since the last entry, at most 2 s.
 	Applied() uint64                                   // Applied log index.

@@ -38,6 +38,7 @@ func (n *testNode) List() *ofac.Index                            { return n.list
 func (n *testNode) User(engine.UserSlot) *engine.UserProfile     { return nil }
 func (n *testNode) Fleet(engine.FleetSlot) *engine.FleetProfile  { return nil }
 func (n *testNode) Disposition(uint64) (uint64, bool)            { return 0, false }
+func (n *testNode) Proposal(uint64) (uint64, bool)               { return 0, false }
 func (n *testNode) Outcomes(uint64) []uint64                     { return nil }
 func (n *testNode) ReferenceUsed(engine.ReferenceKey) bool       { return false }
 func (n *testNode) Comments(uint64) []uint64                     { return nil }

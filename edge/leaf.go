@@ -208,6 +208,7 @@ type Disposition struct {
 	Leaf     Leaf
 	Present  bool
 	Comments []Leaf
+	Proposed *Leaf  // An open proposal, for those who may see all; nil: none.
 	Payment  []Leaf // How the payment ended, then a late settle.
 }
 
@@ -244,8 +245,27 @@ func (j *Judge) Disposition(l *Leaf, local bool) (*Disposition, error) {
 	return view, j.LoadComments(l, view)
 }
 
-// LoadPayment adds how the record's payment ended to view.
+// loadProposal adds an open proposal to view. It may be of a report that the party must
+// not learn of, so it is for those who see all.
+func loadProposal(j *Judge, l *Leaf, view *Disposition) error {
+	at, open := j.shared.deps.Published.Proposal(l.Index)
+	if !open || view.Present || !j.call.Caller.SeesAll() {
+		return nil
+	}
+	data, err := j.shared.deps.Records.Leaf(j.ctx, at)
+	if err != nil {
+		return LeafError(err)
+	}
+	proposal, err := j.OpenLeaf(at, data)
+	view.Proposed = &proposal
+	return err
+}
+
+// LoadPayment adds to view how the record's payment ended, and what is proposed for it.
 func LoadPayment(j *Judge, l *Leaf, view *Disposition) error {
+	if err := loadProposal(j, l, view); err != nil {
+		return err
+	}
 	for _, at := range j.shared.deps.Published.Outcomes(l.Index) {
 		data, err := j.shared.deps.Records.Leaf(j.ctx, at)
 		if err != nil {

@@ -36,8 +36,8 @@ type Policy struct {
 	StructuringWindow Time       `cbor:"24,keyasint"`           // R25: default 24 h.
 	RefuseOnMatch     bool       `cbor:"25,keyasint,omitempty"` // registration.onMatch: refuse.
 	IssuanceAttests   bool       `cbor:"26,keyasint,omitempty"` // attestation.issuanceCounts.
-	ReviewNotes       bool       `cbor:"27,keyasint,omitempty"` // review.requireNotes; not built yet.
-	FourEyes          *FourEyes  `cbor:"28,keyasint,omitempty"` // review.fourEyes; not built yet.
+	ReviewNotes       bool       `cbor:"27,keyasint,omitempty"` // review.requireNotes.
+	FourEyes          *FourEyes  `cbor:"28,keyasint,omitempty"` // review.fourEyes.
 	ReviewSLA         Time       `cbor:"29,keyasint,omitempty"` // review.sla, 0: none; not built yet.
 	Whitelist         *Whitelist `cbor:"30,keyasint,omitempty"` // The institution's; kept apart from Document.
 	ReferenceOff      bool       `cbor:"31,keyasint,omitempty"` // paymentRef.once: off.
@@ -46,11 +46,11 @@ type Policy struct {
 
 // FourEyes says which reviews two persons decide: of such an amount, or of these rules.
 type FourEyes struct {
-	MinAmount USD    `cbor:"1,keyasint"`
-	Rules     uint32 `cbor:"2,keyasint,omitempty"` // Bit n is rule Rn; 0: whatever the rule.
+	MinAmount USD    `cbor:"1,keyasint"`           // NoLimit: of no amount.
+	Rules     uint32 `cbor:"2,keyasint,omitempty"` // Bit n is rule Rn.
 }
 
 // Unbuilt tells whether a policy holds a setting that no release reads yet.
 func (p *Policy) Unbuilt() bool {
-	return p.ReviewNotes || p.FourEyes != nil || p.ReviewSLA != 0 || p.RetroSuspend
+	return p.ReviewSLA != 0 || p.RetroSuspend
 }

@@ -22,6 +22,7 @@ import (
 //	 "ofac": {"maxAge": "48h", "onStale": "keep|review"},
 //	 "structuring": {"count": 5, "low": 9000, "high": 10000, "window": "24h"},
 //	 "paymentRef": {"once": "review|off"},
+//	 "review": {"requireNotes": false, "fourEyes": {"minAmount": 10000, "rules": ["R21"]}},   {}: every review
 //	 "registration": {"onMatch": "issue|refuse"}}
 
 // The bounds and defaults of the policy. Thresholds may only be tightened.
@@ -96,6 +97,8 @@ func ParsePolicy(document []byte, now Time) (*Policy, []FieldError) {
 				}
 				policy.ReferenceOff = r.choice(path, value, "review", "off") == 1
 			})
+		case "review":
+			r.review(path, value, policy)
 		case "registration":
 			r.object(path, value, func(name, path string, value json.RawMessage) {
 				if name != "onMatch" {
@@ -112,6 +115,47 @@ func ParsePolicy(document []byte, now Time) (*Policy, []FieldError) {
 		return nil, r.errors
 	}
 	return policy, nil
+}
+
+func (r *reader) review(param string, value json.RawMessage, policy *Policy) {
+	r.object(param, value, func(name, path string, value json.RawMessage) {
+		switch name {
+		case "requireNotes":
+			policy.ReviewNotes = r.boolean(path, value)
+		case "fourEyes":
+			policy.FourEyes = r.fourEyes(path, value)
+		default:
+			r.unknown(path)
+		}
+	})
+}
+
+// fourEyes reads which reviews two persons decide: of an amount, or of some rules;
+// neither is every one.
+func (r *reader) fourEyes(param string, value json.RawMessage) *FourEyes {
+	two, amount := &FourEyes{MinAmount: NoLimit}, false
+	r.object(param, value, func(name, path string, value json.RawMessage) {
+		switch name {
+		case "minAmount":
+			two.MinAmount, amount = r.usd(path, value), true
+		case "rules":
+			for i, element := range r.list(path, value, RuleCount) {
+				word, _ := r.text(elementOf(path, i), element)
+				id, known := RuleByCode(word)
+				if !known || RuleByID(id).Verdict != Review {
+					r.fail(elementOf(path, i), "is not a rule that reviews")
+					continue
+				}
+				two.Rules |= 1 << id
+			}
+		default:
+			r.unknown(path)
+		}
+	})
+	if !amount && two.Rules == 0 {
+		two.MinAmount = 0
+	}
+	return two
 }
 
 // modes reads {"R17":"off"} or {"R17":{"mode":"off"}}; rules by short name or code.

@@ -42,8 +42,15 @@ func Widens(old, new *Policy) []string {
 	note(new.StructuringHigh < old.StructuringHigh, "structuring.high")
 	note(new.StructuringWindow < old.StructuringWindow, "structuring.window")
 	note(new.ReferenceOff && !old.ReferenceOff, "paymentRef.once")
+	note(old.ReviewNotes && !new.ReviewNotes, "review.requireNotes")
+	note(fewerEyes(old.FourEyes, new.FourEyes), "review.fourEyes")
 	note(old.RefuseOnMatch && !new.RefuseOnMatch, "registration.onMatch")
 	return wider
+}
+
+// fewerEyes tells whether one person may decide what two had to.
+func fewerEyes(old, new *FourEyes) bool {
+	return old != nil && (new == nil || new.MinAmount > old.MinAmount || old.Rules&^new.Rules != 0 && new.MinAmount > 0)
 }
 
 // strictness ranks modes by what they stop; a shadow stops nothing.

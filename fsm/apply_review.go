@@ -15,11 +15,8 @@ func (m *Machine) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
-	if b.By != "" || b.Rule != 0 {
-		refuse(r, wire.RefusedUnbuilt)
-		return
-	}
-	if b.Leaf >= m.size || b.Disposition == 0 || b.Disposition > wire.EscalateSAR || b.Amount < 0 || !m.soundHold(b.Hold) {
+	if b.Leaf >= m.size || b.Disposition == 0 || b.Disposition > wire.EscalateSAR || b.Amount < 0 || !m.soundHold(b.Hold) ||
+		b.Rule > engine.RuleCount || len(b.By) > m.limits.FieldBytes {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -30,6 +27,10 @@ func (m *Machine) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	}
 	if m.dispositions.Len() >= m.limits.ClosedReviews {
 		refuse(r, wire.RefusedFull)
+		return
+	}
+	confirms, counts := m.proposed(b, r)
+	if !counts {
 		return
 	}
 	over := b.Disposition == wire.Approved && m.approve(b)
@@ -47,6 +48,9 @@ func (m *Machine) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	head = plain(head, "disposition", dispositionNames[b.Disposition])
 	head = instant(head, "reviewedAt", m.now)
 	head = truth(head, "sarEscalated", b.Disposition == wire.EscalateSAR)
+	if confirms != 0 {
+		head = number(head, "proposedLeaf", int64(confirms))
+	}
 	if b.Disposition == wire.Approved {
 		head = truth(head, "overLimitApproved", over)
 		if at, held := m.holdAt[b.Leaf]; held {

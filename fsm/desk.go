@@ -9,7 +9,7 @@ import (
 // The desk: tables of what time, officers and receivers of events will need: what falls
 // due, proposals of four eyes, alerts, suspicious activity reports, cursors of webhooks
 // and dead letters. Their rows have bytes and a place in snapshots and digests, so that
-// filling them is no change of format. No release fills them yet: Restore refuses a row.
+// filling them is no change of format. Proposals are filled; of the others Restore refuses a row.
 
 // dueRow is something that happens by log time alone. The table is a binary heap by
 // time, kind and subject.
@@ -83,6 +83,9 @@ type desk struct {
 	sars        Table[sarRow, sarPage]
 	cursors     Table[cursorRow, cursorPage] // From position 1 on, in no order.
 	deadLetters Table[deadLetterRow, deadLetterPage]
+
+	// Private to Apply, rebuilt by Restore, never iterated.
+	proposalAt map[uint64]uint64 // Open ones, by the record under review.
 }
 
 type frozenDesk struct {
@@ -97,6 +100,7 @@ type frozenDesk struct {
 func (d *desk) begin() {
 	d.dues.startAt(1)
 	d.cursors.startAt(1)
+	d.proposalAt = map[uint64]uint64{}
 }
 
 func (d *desk) freeze() frozenDesk {
@@ -136,14 +140,14 @@ func (d *frozenDesk) sum(by *Digester, out []byte) []byte {
 	return sumTable(by, out, sectionDeadLetters, &d.deadLetters, appendDeadLetterRow)
 }
 
-// read reads rows of the desk's sections: none, until a release fills them.
-func (d *desk) read(section uint16, r *rowReader, rows uint32) error {
+// read reads rows of the desk's sections: none of those that no release fills yet.
+func (d *desk) read(section uint16, r *rowReader, rows uint32, limits *engine.Limits) error {
 	const none = 0
 	switch section {
 	case sectionDues:
 		return readRows(r, rows, &d.dues, none, readDueRow)
 	case sectionProposals:
-		return readRows(r, rows, &d.proposals, none, readProposalRow)
+		return readRows(r, rows, &d.proposals, limits.Proposals, readProposalRow)
 	case sectionAlerts:
 		return readRows(r, rows, &d.alerts, none, readAlertRow)
 	case sectionSARs:

@@ -37,6 +37,7 @@ type Effects struct {
 	Dispositions []LeafLink
 	Comments     []LeafLink
 	Outcomes     []LeafLink // How held, settled and released payments ended; a late settle besides.
+	Proposals    []LeafLink // Open proposals of four eyes; Later 0: closed.
 	Settings     *Settings  // Non-nil when anything in it changed.
 	ListData     []byte     // The entities of a list activated by this entry; nil otherwise.
 

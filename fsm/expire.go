@@ -22,6 +22,7 @@ func (m *Machine) applyTick(body []byte, r *wire.Result) {
 	m.sweepActivity()
 	m.retireKeys()
 	m.expireHolds()
+	m.lapseProposals()
 	r.Code = wire.Unchanged
 }
 

@@ -167,7 +167,7 @@ func (m *Machine) Rows() int {
 	return m.agents.Len() + m.profiles.Len() + m.activity.Len() + m.attestations.Len() + m.users.Len() + m.userProfiles.Len() +
 		m.fleets.Len() + m.fleetProfiles.Len() + m.operators.Len() + m.operatorProfiles.Len() +
 		m.reviews.Len() + m.dispositions.Len() + m.idem.Len() + m.structuring.Len() + m.days.Len() +
-		m.holds.Len() + m.outcomes.Len() + m.references.Len()
+		m.holds.Len() + m.outcomes.Len() + m.references.Len() + m.proposals.Len()
 }
 
 // fence answers an entry whose header names another term than raft's own: the
@@ -271,7 +271,9 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		apply(m, record.Body, r, m.applyHold)
 	case wire.KindRestored:
 		apply(m, record.Body, r, m.applyRestored)
-	case wire.KindWithdraw, wire.KindAlert, wire.KindSAR, wire.KindWebhook, wire.KindDelivery, wire.KindRetro:
+	case wire.KindWithdraw:
+		apply(m, record.Body, r, m.applyWithdraw)
+	case wire.KindAlert, wire.KindSAR, wire.KindWebhook, wire.KindDelivery, wire.KindRetro:
 		refuse(r, wire.RefusedUnbuilt)
 	default:
 		m.out.Stop = "record kind that this binary does not know: upgrade this node"
@@ -310,7 +312,7 @@ func (out *Effects) begin(index, term, firstLeaf uint64) {
 		Index: index, Term: term, FirstLeaf: firstLeaf,
 		Results: out.Results[:0], Leaves: out.Leaves[:0],
 		Agents: out.Agents[:0], Users: out.Users[:0], UsersGone: out.UsersGone[:0], Fleets: out.Fleets[:0],
-		Dispositions: out.Dispositions[:0], Comments: out.Comments[:0], Outcomes: out.Outcomes[:0],
+		Dispositions: out.Dispositions[:0], Comments: out.Comments[:0], Outcomes: out.Outcomes[:0], Proposals: out.Proposals[:0],
 	}
 }
 

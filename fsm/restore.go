@@ -80,7 +80,7 @@ func (s *restorer) block(section uint16, rows uint32, payload []byte) error {
 	if section <= sectionReferences {
 		return m.paymentTables.read(section, r, rows, m.limits)
 	}
-	return m.desk.read(section, r, rows)
+	return m.desk.read(section, r, rows, m.limits)
 }
 
 // errSection says that a section is not one of this release's, or is one that it does

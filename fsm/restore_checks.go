@@ -150,8 +150,13 @@ func (m *Machine) checkQueues() error {
 	return nil
 }
 
-// checkPayments demands that the tables of payments fit one another and the leaves.
-func (m *Machine) checkPayments() error { return m.paymentTables.rebuild(m) }
+// checkPayments demands that the tables of payments and of proposals fit one another and the leaves.
+func (m *Machine) checkPayments() error {
+	if err := m.rebuildProposals(); err != nil {
+		return err
+	}
+	return m.paymentTables.rebuild(m)
+}
 
 // checkSettings demands of every key what Apply demanded of it.
 func (m *Machine) checkSettings() error {

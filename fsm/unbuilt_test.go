@@ -25,15 +25,12 @@ func TestWhatIsNotBuiltIsRefused(t *testing.T) {
 		body any
 		why  wire.Refusal
 	}{
-		"withdraw":     {wire.KindWithdraw, &wire.Withdraw{Leaf: 1, By: "b"}, wire.RefusedUnbuilt},
 		"alert":        {wire.KindAlert, &wire.Alert{Op: wire.AlertOpen, Kind: wire.AlertRetroHit}, wire.RefusedUnbuilt},
 		"SAR":          {wire.KindSAR, &wire.SAR{Leaf: 1, From: wire.SARDraft, To: wire.SARReady}, wire.RefusedUnbuilt},
 		"webhook":      {wire.KindWebhook, &wire.WebhookPut{Op: wire.WebhookCreate}, wire.RefusedUnbuilt},
 		"delivery":     {wire.KindDelivery, &wire.Delivery{Op: wire.DeliveryCursor, Webhook: 1}, wire.RefusedUnbuilt},
 		"retro":        {wire.KindRetro, &wire.Retro{Op: wire.RetroBegin}, wire.RefusedUnbuilt},
 		"no such body": {wire.KindRetro, nil, wire.RefusedUnbuilt},
-		"requireNotes": {wire.KindPolicy, policy(func(p *engine.Policy) { p.ReviewNotes = true }), wire.RefusedUnbuilt},
-		"fourEyes":     {wire.KindPolicy, policy(func(p *engine.Policy) { p.FourEyes = &engine.FourEyes{} }), wire.RefusedUnbuilt},
 		"sla":          {wire.KindPolicy, policy(func(p *engine.Policy) { p.ReviewSLA = engine.Hour }), wire.RefusedUnbuilt},
 		"suspend":      {wire.KindPolicy, policy(func(p *engine.Policy) { p.RetroSuspend = true }), wire.RefusedUnbuilt},
 	} {

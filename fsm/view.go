@@ -275,6 +275,11 @@ func (m *Machine) Everything(out *Effects) {
 			out.Outcomes = append(out.Outcomes, LeafLink{Leaf: row.Leaf, Later: row.Late})
 		}
 	}
+	for i := m.proposals.First(); i < m.proposals.Next(); i++ {
+		if row := m.proposals.At(i); row.Disposition != 0 {
+			out.Proposals = append(out.Proposals, LeafLink{Leaf: row.Leaf, Later: row.Later})
+		}
+	}
 	for i := m.reviews.First(); i < m.reviews.Next(); i++ {
 		row := m.reviews.At(i)
 		if row.Claim == nil {

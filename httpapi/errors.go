@@ -265,6 +265,12 @@ func refusal(r wire.Result) error {
 		return conflict("invalid_transition", "nothing of this payment counts: there is nothing to release", nil)
 	case wire.RefusedLate:
 		return conflict("invalid_transition", "a payment without a hold can be released until the end of the next UTC day", nil)
+	case wire.RefusedProposed:
+		return conflict("invalid_transition", "another disposition is proposed: confirm it, or withdraw it first", nil)
+	case wire.RefusedSamePerson:
+		return conflict("invalid_transition", "another person with another API key has to confirm or withdraw what is proposed", nil)
+	case wire.RefusedNotProposed:
+		return conflict("invalid_transition", "nothing is proposed: it was confirmed, withdrawn, or has lapsed", nil)
 	case wire.RefusedUnbuilt:
 		return errors.New("BUG: record of a later release")
 	case wire.RefusedNotOpen:

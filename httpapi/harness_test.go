@@ -48,6 +48,7 @@ type testNode struct {
 	dispositions map[uint64]uint64
 	comments     map[uint64][]uint64
 	outcomes     map[uint64][]uint64
+	proposals    map[uint64]uint64
 	list         *ofac.Index
 	lists        map[[32]byte]*ofac.Index
 	matchers     ofac.Matchers // Versions that this node carries.
@@ -92,7 +93,7 @@ func newTestNode(t testing.TB) *testNode {
 		t: t, machine: fsm.New(), now: testStart, settings: &fsm.Settings{Policy: engine.DefaultPolicy()},
 		agents: map[engine.AgentSlot]*engine.AgentProfile{}, users: map[engine.UserSlot]*engine.UserProfile{},
 		fleets: map[engine.FleetSlot]*engine.FleetProfile{}, dispositions: map[uint64]uint64{},
-		comments: map[uint64][]uint64{}, outcomes: map[uint64][]uint64{}, lists: map[[32]byte]*ofac.Index{}, matchers: ofac.Carried(), hidden: map[engine.AgentSlot]int{},
+		comments: map[uint64][]uint64{}, outcomes: map[uint64][]uint64{}, proposals: map[uint64]uint64{}, lists: map[[32]byte]*ofac.Index{}, matchers: ofac.Carried(), hidden: map[engine.AgentSlot]int{},
 		secrets: seal.NewSecrets([]byte("a cluster secret of the tests")),
 	}
 	store, err := audit.Open(audittest.NewMemDir(), audit.Options{SegmentLevel: audit.SegmentLevelMin, SealInline: true})
@@ -267,6 +268,11 @@ func (n *testNode) publish() {
 	}
 	for _, link := range n.out.Dispositions {
 		n.dispositions[link.Leaf] = link.Later
+	}
+	for _, link := range n.out.Proposals {
+		if n.proposals[link.Leaf] = link.Later; link.Later == 0 {
+			delete(n.proposals, link.Leaf)
+		}
 	}
 	for _, link := range n.out.Outcomes {
 		n.outcomes[link.Leaf] = append(n.outcomes[link.Leaf], link.Later)

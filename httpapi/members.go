@@ -80,8 +80,9 @@ var bodyShapes = map[string]strictjson.Shape{
 	"POST /v1/cleared":            strictjson.Names("name", "uid", "reason", "expiresAt", "clearedBy"),
 	"DELETE /v1/cleared/{id}":     whySaid,
 
-	"POST /v1/audit/{txnId}/replay": {},
-	"POST /v1/reviews/{txnId}":      strictjson.Names("disposition", "reviewedBy", "notes"),
+	"POST /v1/audit/{txnId}/replay":     {},
+	"POST /v1/reviews/{txnId}":          strictjson.Names("disposition", "reviewedBy", "notes"),
+	"POST /v1/reviews/{txnId}/withdraw": strictjson.Names("reviewedBy", "reason"),
 	"POST /v1/queue/next": queueShape.Holding("filter",
 		strictjson.Names("state", "rule", "agentId", "operator", "minAmount", "maxAmount", "from", "to", "assignee", "q", "slaBreached", "sort")),
 	"POST /v1/queue/{txnId}/claim":   queueShape,

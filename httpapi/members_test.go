@@ -352,6 +352,13 @@ func (n *testNode) Outcomes(leaf uint64) []uint64 {
 	return n.outcomes[leaf]
 }
 
+func (n *testNode) Proposal(leaf uint64) (uint64, bool) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	later, ok := n.proposals[leaf]
+	return later, ok
+}
+
 func (n *testNode) ReferenceUsed(key engine.ReferenceKey) bool {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()

@@ -29,6 +29,8 @@ func (a *API) allRenderers() map[string]renderer {
 	all := map[string]renderer{
 		"screen":               renderScreen,
 		"review.dispositioned": renderDisposition,
+		"review.proposed":      renderProposal,
+		"review.withdrawn":     renderProposal,
 		"hold.settled":         renderPayment,
 		"hold.released":        renderPayment,
 		"review.claimed":       renderQueueEvent,
@@ -125,6 +127,7 @@ func (c *call) writeRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Disposit
 		d.Leaf.CopyTo(m, "disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "reviewedByKey",
 			"overLimitApproved", "notHeld", "recheck")
 	} else if l.Text("verdict") == "REVIEW" {
+		writeProposed(m, d.Proposed)
 		m.Bool("sarEscalated", false)
 	}
 	copyRequest(m, l, masked)
@@ -141,6 +144,21 @@ func (c *call) writeRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Disposit
 		}
 		m.List("comments", items)
 	}
+}
+
+// writeProposed says what one person proposed and another has to confirm (four eyes).
+func writeProposed(m *strictjson.Members, proposal *edge.Leaf) {
+	if proposal == nil {
+		return
+	}
+	var inner strictjson.Members
+	proposal.CopyTo(&inner, "disposition")
+	inner.Text("by", proposal.Text("reviewedBy"))
+	inner.Text("byKey", proposal.Text("reviewedByKey"))
+	inner.Raw("at", proposal.Raw("time"))
+	proposal.CopyTo(&inner, "lapsesAt", "notes")
+	m.Null("disposition")
+	m.Object("proposed", inner)
 }
 
 // writeEndings says what became of a record's payment: how it ended, and what was settled

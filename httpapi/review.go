@@ -2,17 +2,21 @@ package httpapi
 
 import (
 	"net/http"
+	"strings"
 
 	"railguard/audit"
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
+	"railguard/ofac"
 	"railguard/strictjson"
 )
 
 func (a *API) reviewRoutes() []route {
 	return []route{
 		{method: http.MethodPost, path: "/v1/reviews/{txnId}", scope: scopeOwner, roles: wire.RoleReviewer, body: bodyObject, reserved: true, handle: review},
+		{method: http.MethodPost, path: "/v1/reviews/{txnId}/withdraw", scope: scopeOwner, roles: wire.RoleReviewer, body: bodyObject, reserved: true, handle: withdraw},
 	}
 }
 
@@ -59,7 +63,50 @@ func readReviewRequest(c *call) (reviewRequest, error) {
 		e.Param = "disposition"
 		return request, e
 	}
-	return request, f.Err()
+	if err := f.Err(); err != nil {
+		return request, err
+	}
+	if c.judge.Terms.Settings.Policy.ReviewNotes && disposition != wire.Approved && strings.TrimSpace(request.notes) == "" {
+		e := failure(http.StatusUnprocessableEntity, "missing_field", "notes are required for "+word+" (review.requireNotes)")
+		e.Param = "notes"
+		return request, e
+	}
+	return request, nil
+}
+
+// person is who decides, as four eyes compare them: differences that no reader would
+// take for another name are none.
+func person(name string) string {
+	if text := ofac.NormaliseName(name); text != "" {
+		name = text
+	}
+	name = strings.ToLower(strings.Join(strings.Fields(name), " "))
+	return name[:min(len(name), engine.FieldMax)]
+}
+
+// withdraw is POST /v1/reviews/{txnId}/withdraw: another person takes back what was
+// proposed, and the case waits on.
+func withdraw(c *call) error {
+	l, err := c.screenRecord()
+	if err != nil {
+		return err
+	}
+	f := c.fields()
+	by, reason := f.RequiredName("reviewedBy"), f.Text("reason", engine.TextMax)
+	if err := f.Err(); err != nil {
+		return err
+	}
+	var fragment strictjson.Members
+	fragment.Text("reviewedBy", by)
+	fragment.Optional("reason", reason)
+	fragment.Text("reviewedByKey", c.key.ID)
+	c.judge.Actor(&fragment)
+	return c.answer(proposal{
+		kind: wire.KindWithdraw,
+		record: func() (any, error) {
+			return &wire.Withdraw{Common: c.judge.Common(fragment), Leaf: l.Index, By: person(by)}, nil
+		},
+	}, nil)
 }
 
 // dispositionRecord builds the record. An approval books the amount, so it names
@@ -77,6 +124,10 @@ func dispositionRecord(c *call, l *edge.Leaf, request reviewRequest) (any, error
 	c.judge.Actor(&fragment)
 	record := &wire.Disposition{
 		Common: c.judge.Common(fragment), Leaf: l.Index, Disposition: request.disposition, Amount: edge.RecordAmount(l),
+	}
+	record.By = person(request.reviewedBy)
+	if l.Record != nil {
+		record.Rule = l.Record.Rule
 	}
 	record.Hold, record.Reference = edge.PaymentOf(&c.judge, l)
 	if slot, ok := c.judge.Terms.ParseAgent(l.Text("agentId")); ok {
@@ -139,6 +190,28 @@ func renderDisposition(c *call, d *edge.Leaf, m *strictjson.Members) error {
 	}
 	c.txnID = l.Text("txnId")
 	c.writeRecord(m, &l, &edge.Disposition{Leaf: *d, Present: true})
+	m.Raw("ruleTriggered", l.Raw("rule"))
+	return nil
+}
+
+// renderProposal is the answer of a disposition that another person has to confirm, and
+// of a withdrawal: the record, and what is proposed for it then.
+func renderProposal(c *call, p *edge.Leaf, m *strictjson.Members) error {
+	index := p.Number("reviewedLeaf")
+	data, err := c.api.deps.Records.Leaf(c.ctx, index)
+	if err != nil {
+		return edge.LeafError(err)
+	}
+	l, err := c.judge.OpenLeaf(index, data)
+	if err != nil {
+		return err
+	}
+	c.txnID = l.Text("txnId")
+	view := &edge.Disposition{}
+	if p.Kind() == leaf.KindProposed {
+		view.Proposed = p
+	}
+	c.writeRecord(m, &l, view)
 	m.Raw("ruleTriggered", l.Raw("rule"))
 	return nil
 }

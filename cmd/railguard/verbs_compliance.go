@@ -35,6 +35,7 @@ var complianceVerbs = []verb{
 	reviewVerb("approve", "Approve a REVIEW", "APPROVED"),
 	reviewVerb("reject", "Reject a REVIEW", "REJECTED"),
 	reviewVerb("escalate", "Escalate a REVIEW to suspicious-activity filing", "ESCALATE_SAR"),
+	{path: "review withdraw", short: "Withdraw what another person proposed (four eyes)", method: http.MethodPost, url: "/v1/reviews/{txn}/withdraw", args: []string{"txn"}, keyed: true, fields: []field{{flag: "by", name: "reviewedBy", required: true, help: "who withdraws: name or employee id"}, {flag: "reason", help: "why"}}},
 	{path: "audit get", group: "compliance", short: "Show an audit record", method: http.MethodGet, url: "/v1/audit/{txn}", args: []string{"txn"}},
 	{path: "audit list", short: "Search the audit log", method: http.MethodGet, url: "/v1/audit", query: auditQuery, columns: []string{"txnId", "screenedAt", "verdict", "rule", "agentId", "operatorLegalName"}},
 	{path: "audit explain", short: "Show all 25 rules of a record and why each passed or fired", method: http.MethodGet, url: "/v1/audit/{txn}/explain", args: []string{"txn"}},

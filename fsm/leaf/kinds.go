@@ -13,9 +13,9 @@ const (
 	// due; member type says what, one of the names of dueNames.
 	KindDue = "due"
 
-	KindProposed     = "review.proposed"  // Not written yet, nor are the following.
+	KindProposed     = "review.proposed"
 	KindWithdrawn    = "review.withdrawn" // Taken back by a person; what lapses is due.
-	KindAlertOpened  = "alert.opened"
+	KindAlertOpened  = "alert.opened"     // Not written yet, nor are the following.
 	KindAcknowledged = "alert.acknowledged"
 	KindSARMoved     = "sar.moved"
 	KindWebhook      = "webhook.changed" // Created, changed, given another secret, deleted.
@@ -28,7 +28,7 @@ const (
 // Due numbers what falls due. Numbers and names are for ever.
 type Due uint8
 
-// What falls due. DueHold alone is written in this release.
+// What falls due. DueHold and DueProposal are written in this release.
 const (
 	DueHold                Due = 1
 	DueAttestationExpiring Due = 2

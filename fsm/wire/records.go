@@ -46,7 +46,7 @@ const (
 	KindRestored
 )
 
-// KindNewest is the highest kind this binary knows. Apply refuses records from KindWithdraw
+// KindNewest is the highest kind this binary knows. Apply refuses records from KindAlert
 // to KindRetro (RefusedUnbuilt): they have their bytes, so that a later release fills them
 // without a change of format.
 const KindNewest = KindRestored

@@ -38,16 +38,19 @@ const (
 	RefusedDepth
 	RefusedList // Digest unknown, incomplete or not allowed.
 	RefusedExists
-	RefusedNotDev   // Test clock or sample outside dev.
-	RefusedGenesis  // No genesis yet, or a second one.
-	RefusedInactive // Agent revoked or expired where it must not be.
-	RefusedNotOpen  // Not an open review.
-	RefusedScope    // What a key of the institution suspended, lifted by one with an operator's scope.
-	RefusedTransfer // An ownership transfer to another operator is flagged.
-	RefusedUnbuilt  // The record has its bytes, and this release does not apply it.
-	RefusedEnded    // A payment's hold has ended in another way; the leaf that ended it in Result.Value.
-	RefusedNotHeld  // Nothing of a payment counts that could be released.
-	RefusedLate     // The time in which a payment without a hold could be released is over.
+	RefusedNotDev      // Test clock or sample outside dev.
+	RefusedGenesis     // No genesis yet, or a second one.
+	RefusedInactive    // Agent revoked or expired where it must not be.
+	RefusedNotOpen     // Not an open review.
+	RefusedScope       // What a key of the institution suspended, lifted by one with an operator's scope.
+	RefusedTransfer    // An ownership transfer to another operator is flagged.
+	RefusedUnbuilt     // The record has its bytes, and this release does not apply it.
+	RefusedEnded       // A payment's hold has ended in another way; the leaf that ended it in Result.Value.
+	RefusedNotHeld     // Nothing of a payment counts that could be released.
+	RefusedLate        // The time in which a payment without a hold could be released is over.
+	RefusedProposed    // Another disposition is proposed; its leaf in Result.Value.
+	RefusedSamePerson  // Who proposed cannot confirm or withdraw; the proposal's leaf in Result.Value.
+	RefusedNotProposed // No proposal is open.
 )
 
 // Result is the outcome of one record, handed back to its proposer.

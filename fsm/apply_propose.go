@@ -1,0 +1,178 @@
+package fsm
+
+import (
+	"crypto/sha256"
+	"errors"
+
+	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
+)
+
+// Four eyes (decision 48): where the policy wants two persons, the first disposition is
+// proposed. Another person with another key confirms it or withdraws it; after a day of
+// log time it lapses. A case has one open proposal at most.
+
+// twoDecide tells whether a case needs two persons: its amount or its rule says so.
+func (m *Machine) twoDecide(b *wire.Disposition) bool {
+	two := m.settings.Policy.FourEyes
+	return two != nil && (b.Amount >= two.MinAmount || two.Rules&(1<<b.Rule) != 0)
+}
+
+// personHash is what is kept of who proposed.
+func personHash(by string) (hash [16]byte) {
+	sum := sha256.Sum256([]byte(by))
+	copy(hash[:], sum[:])
+	return hash
+}
+
+// proposalOf finds the open proposal on a case. One whose time is over has lapsed, also
+// where its tick has not come yet.
+func (m *Machine) proposalOf(record uint64) (at uint64, open bool) {
+	if at, open = m.proposalAt[record]; open && m.now >= m.proposals.At(at).At+m.limits.ProposalKept {
+		m.lapse(at)
+		return 0, false
+	}
+	return at, open
+}
+
+// keyRow is the row of the API key of a call; 0: the node's own.
+func keyRow(common *wire.Common) uint32 {
+	if common.Key == nil {
+		return 0
+	}
+	return common.Key.Row
+}
+
+// samePerson tells whether somebody is who proposed: by name or by key.
+func (p *proposalRow) samePerson(by string, common *wire.Common) bool {
+	return p.By == personHash(by) || p.Key == keyRow(common)
+}
+
+// proposed decides what four eyes have to say of a disposition; false means that r is
+// decided. confirms is the leaf of the proposal that it confirms.
+func (m *Machine) proposed(b *wire.Disposition, r *wire.Result) (confirms uint64, counts bool) {
+	at, open := m.proposalOf(b.Leaf)
+	if !m.twoDecide(b) { // Also where the policy no longer asks for it.
+		if open {
+			m.closeProposal(at)
+		}
+		return 0, true
+	}
+	if !open {
+		m.propose(b, r)
+		return 0, false
+	}
+	row := m.proposals.At(at)
+	r.Value = row.Later
+	switch {
+	case row.samePerson(b.By, &b.Common):
+		refuse(r, wire.RefusedSamePerson)
+	case row.Disposition != b.Disposition:
+		refuse(r, wire.RefusedProposed)
+	default:
+		confirms, r.Value = row.Later, 0
+		m.closeProposal(at)
+		return confirms, true
+	}
+	return 0, false
+}
+
+func (m *Machine) propose(b *wire.Disposition, r *wire.Result) {
+	if m.proposals.Len() >= m.limits.Proposals {
+		refuse(r, wire.RefusedFull)
+		return
+	}
+	m.proposalAt[b.Leaf] = m.proposals.Append(proposalRow{
+		Leaf: b.Leaf, Later: m.size, At: m.now, By: personHash(b.By), Key: keyRow(&b.Common), Disposition: b.Disposition,
+	})
+	m.out.Proposals = append(m.out.Proposals, LeafLink{Leaf: b.Leaf, Later: m.size})
+	txn := m.ids.TxnID(b.Leaf)
+	head := m.aboutProposal(leaf.KindProposed, b.Leaf, b.Disposition)
+	head = instant(head, "lapsesAt", m.now+m.limits.ProposalKept)
+	m.write(head, &b.Common, leaf.KindProposed, r, engine.FilterKey(engine.FilterTxn, txn))
+}
+
+// aboutProposal begins a leaf about a proposal.
+func (m *Machine) aboutProposal(kind string, record uint64, disposition uint8) []byte {
+	head := plain(m.head(kind), "txnId", m.ids.TxnID(record))
+	return plain(number(head, "reviewedLeaf", int64(record)), "disposition", dispositionNames[disposition])
+}
+
+// closeProposal takes a proposal back; its row goes when it comes to the front.
+func (m *Machine) closeProposal(at uint64) {
+	row := m.proposals.Edit(at)
+	delete(m.proposalAt, row.Leaf)
+	row.Disposition = 0
+	m.out.Proposals = append(m.out.Proposals, LeafLink{Leaf: row.Leaf})
+}
+
+// applyWithdraw takes back what another person proposed.
+func (m *Machine) applyWithdraw(b *wire.Withdraw, r *wire.Result) {
+	if m.settled(&b.Common, r) {
+		return
+	}
+	if b.Leaf >= m.size || b.By == "" || len(b.By) > m.limits.FieldBytes {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	at, open := m.proposalOf(b.Leaf)
+	if !open {
+		refuse(r, wire.RefusedNotProposed)
+		return
+	}
+	row := *m.proposals.At(at)
+	if row.samePerson(b.By, &b.Common) {
+		r.Value = row.Later
+		refuse(r, wire.RefusedSamePerson)
+		return
+	}
+	m.closeProposal(at)
+	head := number(m.aboutProposal(leaf.KindWithdrawn, b.Leaf, row.Disposition), "proposedLeaf", int64(row.Later))
+	m.write(head, &b.Common, leaf.KindWithdrawn, r, engine.FilterKey(engine.FilterTxn, m.ids.TxnID(b.Leaf)))
+}
+
+// lapseProposals ends proposals whose day is over, the oldest first, a bounded number a
+// tick.
+func (m *Machine) lapseProposals() {
+	for n := 0; n < m.limits.ExpiredAtOneTick && m.proposals.Len() > 0; n++ {
+		row := m.proposals.At(m.proposals.First())
+		if row.Disposition != 0 {
+			if m.now < row.At+m.limits.ProposalKept {
+				return
+			}
+			m.lapse(m.proposals.First())
+		}
+		m.proposals.DropFront()
+	}
+}
+
+func (m *Machine) lapse(at uint64) {
+	row := *m.proposals.At(at)
+	m.closeProposal(at)
+	txn := m.ids.TxnID(row.Leaf)
+	head := plain(m.head(leaf.KindDue), "type", leaf.DueProposal.String())
+	head = number(plain(head, "txnId", txn), "reviewedLeaf", int64(row.Leaf))
+	head = number(plain(head, "disposition", dispositionNames[row.Disposition]), "proposedLeaf", int64(row.Later))
+	filters := append(m.filters(2), engine.FilterKey(engine.FilterKind, leaf.KindDue), engine.FilterKey(engine.FilterTxn, txn))
+	m.appendLeaf(append(head, '}'), filters)
+}
+
+// rebuildProposals finds the open proposals of a restored state and demands their order.
+func (m *Machine) rebuildProposals() error {
+	open := 0
+	for i := m.proposals.First(); i < m.proposals.Next(); i++ {
+		row := m.proposals.At(i)
+		if row.Later >= m.size || row.Leaf >= row.Later || row.Disposition > wire.EscalateSAR || i > m.proposals.First() && row.At < m.proposals.At(i-1).At {
+			return errPositions
+		}
+		if row.Disposition != 0 {
+			m.proposalAt[row.Leaf] = i
+			open++
+		}
+	}
+	if open != len(m.proposalAt) {
+		return errors.New("proposals: two of one case")
+	}
+	return nil
+}

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -34,7 +35,7 @@ func (w *world) decide(b wire.Hold, by string, key uint32, word uint8) wire.Resu
 func (w *world) deskKey(row uint32) *wire.KeyRef {
 	for uint32(len(w.m.settings.Keys)) < row {
 		id := string(rune('a' + len(w.m.settings.Keys)))
-		r := w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: wire.APIKey{ID: "desk" + id, Prefix: id, Hashes: [][]byte{make([]byte, 32)}, Roles: wire.RoleReviewer}})
+		r := w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: wire.APIKey{ID: "desk" + id, Prefix: id, Hashes: [][]byte{bytes.Repeat([]byte(id), 32)}, Roles: wire.RoleReviewer}})
 		require.Equal(w.t, wire.Applied, r.Code, "%+v", r)
 	}
 	return &wire.KeyRef{Row: row, Rev: w.m.settings.Keys[row-1].Rev}

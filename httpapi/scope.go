@@ -134,6 +134,7 @@ var routesOf = [kinds][]string{
 		"POST /v1/queue/{txnId}/comment", "POST /v1/queue/{txnId}/release", "POST /v1/test/clock", "POST /v1/users/{id}/reinstate",
 		"POST /v1/users/{id}/revoke", "POST /v1/users/{id}/suspend", "PUT /v1/whitelist", "POST /v1/whitelist/entries",
 		"DELETE /v1/whitelist/entries/{entry}", "POST /v1/transactions/{txnId}/settle", "POST /v1/transactions/{txnId}/release",
+		"POST /v1/reviews/{txnId}/withdraw",
 	},
 	kindCredential: {"GET /v1/agents/{id}", "GET /v1/users/{id}"},
 	kindIssue: {

@@ -369,7 +369,7 @@ func (n *testNode) ReferenceUsed(key engine.ReferenceKey) bool {
 func TestFourEyesOverHTTP(t *testing.T) {
 	n := newTestNode(t)
 	answer(t, n.do("policy", "PUT", "/v1/policy", `{"review":{"requireNotes":true,"fourEyes":{}}}`), 200)
-	_, token := n.registered(`,"spendPolicy":{"maxSingleTransactionUSDC":5}`)
+	_, token := n.registered(`,"spendPolicy":{"maxSingleTxUSDC":5}`)
 	case1 := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":20}`), 200)
 	require.Equal(t, "REVIEW", textOf(case1, "verdict"))
 	path := "/v1/reviews/" + textOf(case1, "txnId")

@@ -65,8 +65,10 @@ func (n *Node) Status(ctx context.Context) report.ClusterStatus {
 		s.StateDigest, s.DigestIndex = hex.EncodeToString(digest.Digest), digest.Index
 	}
 	id, address, _ := n.replica.current(time.Now())
-	var stale error = wire.ErrNoLeader
-	if address != "" {
+	var stale error
+	if address == "" {
+		stale = wire.ErrNoLeader
+	} else {
 		stale = n.upToDate(ctx) // Before the members are looked at.
 	}
 	s.Nodes = n.nodes(ctx, commit)

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -197,8 +198,7 @@ func (w *watch) stream() error {
 	w.out = append(w.out, "retry: "+strconv.Itoa(streamRetryMax)+"\n\n"...)
 	for time.Now().Before(w.until) && !c.api.leaving.Load() {
 		end := w.reader.End()
-		err := w.step(eventsOfStep, w.send)
-		if flushed := w.flush(); err != nil || flushed != nil {
+		if err := errors.Join(w.step(eventsOfStep, w.send), w.flush()); err != nil {
 			break // What was sent stands; the caller comes again and is told why it may not.
 		}
 		if w.at.Leaf < end.Leaf {
@@ -212,7 +212,7 @@ func (w *watch) stream() error {
 			w.out = append(w.out, ": "+w.at.String()+"\nid: "+w.at.String()+"\n\n"...)
 		}
 	}
-	return nil
+	return nil //nolint:nilerr // The stream has ended; what ended it is told to the next call.
 }
 
 // send writes one event into the stream.

@@ -64,9 +64,6 @@ func readNameToken(data []byte) nameToken {
 	}
 }
 
-// nameTokenWord reads the word alone.
-func nameTokenWord(data []byte) uint32 { return binary.LittleEndian.Uint32(data) >> weightBits }
-
 // rawToken is a nameToken whose word is still text.
 type rawToken struct {
 	text  string

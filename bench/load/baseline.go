@@ -170,5 +170,3 @@ func (b *bench) fsyncFloor(ctx context.Context, span time.Duration) error {
 }
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
-
-func millis(d time.Duration) float64 { return micros(d) / 1000 }

@@ -13,8 +13,6 @@ type usage struct {
 	held    int64 // Memory now, in bytes.
 }
 
-var errNoUsage = errors.New("what a process uses is not known on this system")
-
 // usageOf adds up some processes.
 func usageOf(pids []int) (usage, error) {
 	sum := usage{at: time.Now()}

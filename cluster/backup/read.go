@@ -158,7 +158,8 @@ func (r *reader) part(header *tar.Header) error {
 	}
 	sum := sha256.New()
 	from := io.TeeReader(r.tar, sum)
-	order, take := 0, (func() error)(nil)
+	var order int
+	var take func() error
 	switch {
 	case name == partState:
 		order, take = 1, func() error { return r.state(from) }

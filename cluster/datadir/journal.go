@@ -63,7 +63,7 @@ func openJournal(dir string, votes LogStore, write bool, room int64) (*journal, 
 }
 
 func (j *journal) load() (err error) {
-	newest := uint64(0)
+	var newest uint64
 	if j.first, newest, err = j.bounds(); err != nil {
 		return err
 	}

@@ -20,9 +20,6 @@ type shielded struct {
 	broken atomic.Bool
 }
 
-// shield is a store whose damage has a name.
-func shield(store LogStore, path string) LogStore { return &shielded{store: store, path: path} }
-
 func (s *shielded) run(do func() error) (err error) {
 	before := debug.SetPanicOnFault(true)
 	defer func() {

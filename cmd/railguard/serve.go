@@ -283,7 +283,7 @@ func (s *server) leave() {
 	s.node.Leave(ctx)
 	select {
 	case <-ctx.Done():
-	case <-s.failed:
+	case <-s.failed: //nolint:errcheck // The node ends either way, and says why it does.
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -287,14 +286,4 @@ func showBackup(out io.Writer, output, path string, r *backup.Report) error {
 		fmt.Fprintln(out, "not in it:", left)
 	}
 	return nil
-}
-
-// newestBackup is the newest file that --directory wrote.
-func newestBackup(dir string) (string, error) {
-	names, err := filepath.Glob(filepath.Join(dir, "*"+backupSuffix))
-	if err != nil || len(names) == 0 {
-		return "", errors.Join(fmt.Errorf("no backup (*%s) in %s", backupSuffix, dir), err)
-	}
-	slices.SortFunc(names, func(a, b string) int { return strings.Compare(filepath.Base(a), filepath.Base(b)) })
-	return names[len(names)-1], nil
 }

@@ -46,7 +46,7 @@ func unpacked(name string) func() ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("explorer: %w", err)
 		}
-		defer packed.Close()
+		defer func() { _ = packed.Close() }()
 		reader, err := gzip.NewReader(packed)
 		if err != nil {
 			return nil, fmt.Errorf("explorer %s: %w", name, err)

@@ -265,20 +265,17 @@ func saveSnapshot(c *call) error {
 // saveBackup is GET /v1/cluster/backup: state, history and lists, for `railguard
 // backup`, which encrypts and proves them on their way to a file.
 func saveBackup(c *call) error {
-	if c.api.deps.Backup == nil {
-		return failure(http.StatusUnprocessableEntity, "invalid_field", "this server takes no backups")
-	}
 	var from uint64
 	var since int64
 	var err error
 	if text := c.query("from"); text != "" {
 		if from, err = strconv.ParseUint(text, 10, 48); err != nil {
-			return invalidField("from", "from must be the index of a leaf")
+			return badQuery("from", "must be the index of a leaf")
 		}
 	}
 	if text := c.query("since"); text != "" {
 		if since, err = strconv.ParseInt(text, 10, 64); err != nil {
-			return invalidField("since", "since must be nanoseconds of log time")
+			return badQuery("since", "must be nanoseconds of log time")
 		}
 	}
 	c.commonHeaders()

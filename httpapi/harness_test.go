@@ -103,6 +103,7 @@ func newTestNode(t testing.TB) *testNode {
 	n.api, err = New(Deps{
 		Proposer: n, Published: n, Records: n, Lists: n, Operations: n, Secrets: n.secrets,
 		Node: "n1", Version: "0.0.0-test", AdminToken: "admin-token-of-the-tests", Now: n.wallClock,
+		Backup: partsOfABackup,
 	})
 	require.NoError(t, err)
 	n.must(wire.KindGenesis, n.genesis())

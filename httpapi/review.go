@@ -176,19 +176,27 @@ func standingDisposition(c *call, l *edge.Leaf, index uint64) (state strictjson.
 	return state, nil
 }
 
+// reviewed is the record that a later leaf speaks of; the answer bears its txnId.
+func reviewed(c *call, later *edge.Leaf) (edge.Leaf, error) {
+	index := later.Number("reviewedLeaf")
+	data, err := c.api.deps.Records.Leaf(c.ctx, index)
+	if err != nil {
+		return edge.Leaf{}, edge.LeafError(err)
+	}
+	l, err := c.judge.OpenLeaf(index, data)
+	if err == nil {
+		c.txnID = l.Text("txnId")
+	}
+	return l, err
+}
+
 // renderDisposition is the answer of a review: the complete record, the rule
 // under ruleTriggered besides (specification 2.3).
 func renderDisposition(c *call, d *edge.Leaf, m *strictjson.Members) error {
-	index := d.Number("reviewedLeaf")
-	data, err := c.api.deps.Records.Leaf(c.ctx, index)
-	if err != nil {
-		return edge.LeafError(err)
-	}
-	l, err := c.judge.OpenLeaf(index, data)
+	l, err := reviewed(c, d)
 	if err != nil {
 		return err
 	}
-	c.txnID = l.Text("txnId")
 	c.writeRecord(m, &l, &edge.Disposition{Leaf: *d, Present: true})
 	m.Raw("ruleTriggered", l.Raw("rule"))
 	return nil
@@ -197,16 +205,10 @@ func renderDisposition(c *call, d *edge.Leaf, m *strictjson.Members) error {
 // renderProposal is the answer of a disposition that another person has to confirm, and
 // of a withdrawal: the record, and what is proposed for it then.
 func renderProposal(c *call, p *edge.Leaf, m *strictjson.Members) error {
-	index := p.Number("reviewedLeaf")
-	data, err := c.api.deps.Records.Leaf(c.ctx, index)
-	if err != nil {
-		return edge.LeafError(err)
-	}
-	l, err := c.judge.OpenLeaf(index, data)
+	l, err := reviewed(c, p)
 	if err != nil {
 		return err
 	}
-	c.txnID = l.Text("txnId")
 	view := &edge.Disposition{}
 	if p.Kind() == leaf.KindProposed {
 		view.Proposed = p

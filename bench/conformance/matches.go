@@ -1,9 +1,14 @@
 package conformance
 
-import "net/url"
+import (
+	"net/url"
+	"strings"
+)
 
 var matchChecks = []Check{
 	{ID: "X-MAT-1", Title: "GET /v1/match shows what a name or wallet meets on the list, and changes nothing", Source: Ruling, run: checkMatch},
+	{ID: "T149", Title: "a listed name inside a longer one, and a name too long to be read whole, are not passed over; a guessed reading blocks nobody", Source: Ruling, run: checkContainedNames},
+	{ID: "T150", Title: "a listed wallet is one in every spelling; what is no address of any chain is R19", Source: Ruling, run: checkWalletSpellings},
 	{ID: "X-MAT-2", Title: "the evidence of a match is in the record for those who may see it", Source: Ruling, run: checkMatchEvidence},
 }
 
@@ -50,4 +55,50 @@ func checkMatchEvidence(p *probe) {
 	value, there := clean.at("matches")
 	items, _ := value.([]any)
 	p.expect(!there || len(items) == 0, "a clean record has matches %s", show(value))
+}
+
+// checkContainedNames is for names of two words or more: one word alone is too little.
+func checkContainedNames(p *probe) {
+	g := p.register()
+	for _, name := range []string{p.listedIndividual(), p.listedCompany()} {
+		if len(strings.Fields(name)) < 2 {
+			continue
+		}
+		for _, text := range []string{
+			name + " account 48291", name + " FRANKFURT BRANCH", name + " JR", "ATTN " + name, "c/o " + name, name + " OR " + cleanCounterparty,
+			strings.Repeat("payment for goods as agreed ", 12) + name,
+		} {
+			p.reviewedAtLeast(p.screen(g, "1", obj{"cpName": text}), text)
+		}
+	}
+	long := strings.Repeat("ordinary words of a long invoice ", 10)
+	p.reviewedAtLeast(p.screen(g, "1", obj{"cpName": long}), long)
+	for _, guessed := range []string{"성훈 김", "김성훈"} { // Hangul of KIM Song Hun, by sound alone.
+		a := p.screen(g, "1", obj{"cpName": guessed})
+		p.expect(a.text("verdict") != "BLOCK", "%s: a reading by sound blocks: %s", guessed, a.text("rule"))
+	}
+}
+
+// reviewedAtLeast holds that a payment does not go through unseen.
+func (p *probe) reviewedAtLeast(a *answer, text string) {
+	verdict := a.text("verdict")
+	p.expect(verdict == "REVIEW" || verdict == "BLOCK", "%.60q: verdict %s, want REVIEW or BLOCK", text, verdict)
+}
+
+func checkWalletSpellings(p *probe) {
+	g := p.register()
+	listed := p.listedWallet()
+	digits := strings.TrimPrefix(listed, "0x")
+	p.must(len(digits) == 40, "the listed wallet is not one of EVM: %s", listed)
+	for _, spelling := range []string{
+		listed + ":", "ethereum:" + listed + "?value=1", listed + "?value=1", listed + "@1", "ethereum:" + listed + "@8453/transfer", listed + "#code",
+		"xdc" + digits, "0x" + strings.Repeat("0", 24) + digits, "https://etherscan.io/address/" + listed, "https://example.com/" + listed + "?tab=tokens",
+	} {
+		a := p.screen(g, "1", obj{"cpWallet": spelling})
+		p.expect(a.text("verdict") == "BLOCK" && hasRule(a, "R6"), "%s: %s %s, want BLOCK by R6", spelling, a.text("verdict"), a.text("rule"))
+	}
+	for _, none := range []string{"my wallet", "vitalik.eth", "0x1234"} {
+		a := p.screen(g, "1", obj{"cpWallet": none})
+		p.verdict(a, "REVIEW", "R19_RAIL_CHAIN_MISMATCH")
+	}
 }

@@ -3,6 +3,7 @@ package proof
 import (
 	"crypto/sha256"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -128,4 +129,70 @@ func FuzzVerify(f *testing.F) {
 		}
 		_ = VerifyConsistency(index, size, root, root, path)
 	})
+}
+
+// rfcRoot and rfcSubproof are RFC 6962, sections 2.1 and 2.1.2, word for word: a tree
+// without any cleverness.
+func rfcRoot(hashes []Hash) Hash {
+	if len(hashes) == 1 {
+		return hashes[0]
+	}
+	k := splitAt(len(hashes))
+	left, right := rfcRoot(hashes[:k]), rfcRoot(hashes[k:])
+	return sha256.Sum256(append(append([]byte{1}, left[:]...), right[:]...))
+}
+
+func rfcSubproof(m int, hashes []Hash, whole bool) [][]byte {
+	if m == len(hashes) {
+		if whole {
+			return nil
+		}
+		root := rfcRoot(hashes)
+		return [][]byte{root[:]}
+	}
+	k := splitAt(len(hashes))
+	if m <= k {
+		other := rfcRoot(hashes[k:])
+		return append(rfcSubproof(m, hashes[:k], whole), other[:])
+	}
+	other := rfcRoot(hashes[:k])
+	return append(rfcSubproof(m-k, hashes[k:], false), other[:])
+}
+
+func splitAt(n int) int {
+	k := 1
+	for 2*k < n {
+		k *= 2
+	}
+	return k
+}
+
+// Random trees, proofs by the definition: what continues is proven, and whatever one
+// changes in the older tree, the newer one or the proof is not.
+func TestConsistencyByTheDefinition(t *testing.T) {
+	random := rand.New(rand.NewPCG(6962, 9162))
+	for range 300 {
+		to := 2 + random.IntN(700)
+		from := 1 + random.IntN(to-1)
+		hashes := make([]Hash, to)
+		for i := range hashes {
+			hashes[i] = LeafHash(leaf(random.Int64()))
+		}
+		path := rfcSubproof(from, hashes, true)
+		before, after := rfcRoot(hashes[:from]), rfcRoot(hashes)
+		require.NoError(t, VerifyConsistency(uint64(from), uint64(to), before, after, path))
+
+		altered := append([]Hash(nil), hashes...)
+		altered[random.IntN(from)][random.IntN(32)] ^= 1 << random.IntN(8)
+		rewritten := rfcRoot(altered)
+		require.ErrorIs(t, VerifyConsistency(uint64(from), uint64(to), before, rewritten, rfcSubproof(from, altered, true)), ErrInvalid, "history was rewritten")
+		require.ErrorIs(t, VerifyConsistency(uint64(from), uint64(to), before, rewritten, path), ErrInvalid)
+		shorter := rfcRoot(hashes[1:])
+		require.ErrorIs(t, VerifyConsistency(uint64(from), uint64(to-1), before, shorter, path), ErrInvalid, "a leaf was removed")
+		at := random.IntN(len(path))
+		forged := append([][]byte(nil), path...)
+		forged[at] = someHash("forged")
+		require.ErrorIs(t, VerifyConsistency(uint64(from), uint64(to), before, after, forged), ErrInvalid)
+		require.ErrorIs(t, VerifyConsistency(uint64(from), uint64(to), before, after, path[:at]), ErrInvalid)
+	}
 }

@@ -1,0 +1,134 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"net/http"
+
+	"railguard/edge"
+	"railguard/fsm/leaf"
+	"railguard/strictjson"
+)
+
+// proveRecord is GET /v1/audit/{txnId}/proof: the stored bytes and the path
+// from them to a signed tree head.
+func proveRecord(c *call) error {
+	l, err := c.screenRecord()
+	if err != nil {
+		return err
+	}
+	if c.api.treeSize() <= l.Index { // The record came from a peer: wait for our own log.
+		if err := c.judge.Confirm(); err != nil {
+			return err
+		}
+	}
+	cp, err := c.checkpoint(l.Index + 1)
+	if err != nil {
+		return edge.LeafError(err)
+	}
+	if cp.size <= l.Index {
+		return unavailable("overloaded", "this node is catching up; retry")
+	}
+	m := &c.out
+	m.Text("txnId", c.txnID)
+	if err := writeProof(c, m, &l, cp.size); err != nil {
+		return err
+	}
+	m.Text("checkpoint", string(cp.text))
+	m.Text("keys", cp.signer.VerifierKeys())
+	if later, ok := c.api.deps.Published.Disposition(l.Index); ok && later < cp.size {
+		inner, err := c.laterProof(later, cp.size)
+		if err != nil {
+			return err
+		}
+		m.Object("disposition", inner)
+	}
+	var comments []strictjson.Members
+	for _, later := range c.api.deps.Published.Comments(l.Index) {
+		if later >= cp.size {
+			continue
+		}
+		inner, err := c.laterProof(later, cp.size)
+		if err != nil {
+			return err
+		}
+		comments = append(comments, inner)
+	}
+	if len(comments) > 0 {
+		m.List("comments", comments)
+	}
+	c.reply(http.StatusOK, c.out)
+	return nil
+}
+
+// laterProof is the proof of an event that speaks of the record.
+func (c *call) laterProof(index, size uint64) (strictjson.Members, error) {
+	l, err := c.judge.LoadLeaf(index)
+	if err != nil {
+		return nil, err
+	}
+	var m strictjson.Members
+	err = writeProof(c, &m, &l, size)
+	return m, err
+}
+
+// writeProof writes a leaf and its audit path; of a screening record also the
+// profiles it names, with theirs.
+func writeProof(c *call, m *strictjson.Members, l *edge.Leaf, size uint64) error {
+	if err := writePath(c, m, l, size); err != nil {
+		return err
+	}
+	m.Uint("treeSize", size)
+	return writeProfiles(c, m, l, size, nil)
+}
+
+// writePath writes a leaf, its hash, its place and its audit path. An event is
+// its own text, which as a string survives every JSON library; of any other form
+// the bytes stand in base64, and beside them what they say.
+func writePath(c *call, m *strictjson.Members, l *edge.Leaf, size uint64) error {
+	path, err := c.api.deps.Records.Audit().Inclusion(l.Index, size)
+	if err != nil {
+		return edge.LeafError(err)
+	}
+	m.Uint("index", l.Index)
+	m.Text("leafHash", leafHash(l.Data))
+	if leaf.FormOf(l.Data) == leaf.FormEvent {
+		m.Text("leaf", string(l.Data))
+	} else {
+		m.Text("leaf", base64.StdEncoding.EncodeToString(l.Data))
+		m.Raw("record", l.Shown)
+	}
+	texts := make([]string, len(path))
+	for i, hash := range path {
+		texts[i] = base64.StdEncoding.EncodeToString(hash)
+	}
+	m.Texts("path", texts)
+	return nil
+}
+
+// writeProfiles adds the profiles that a screening record names, but for those
+// that the reader has.
+func writeProfiles(c *call, m *strictjson.Members, l *edge.Leaf, size uint64, had func(leaf.Ref) bool) error {
+	if l.Record == nil {
+		return nil
+	}
+	for _, named := range [...]struct {
+		name string
+		ref  leaf.Ref
+	}{{"profile", l.Record.Profile}, {"userProfile", l.Record.User}} {
+		if named.ref.Hash == [32]byte{} || had != nil && had(named.ref) {
+			continue
+		}
+		p, err := c.judge.LoadLeaf(named.ref.Leaf)
+		if err != nil {
+			return err
+		}
+		var inner strictjson.Members
+		err = writePath(c, &inner, &p, size)
+		c.judge.DropLeaf()
+		if err != nil {
+			return err
+		}
+		m.Object(named.name, inner)
+	}
+	return nil
+}

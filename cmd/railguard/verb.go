@@ -36,6 +36,8 @@ type verb struct {
 	file    bool              // Takes a file of payments.
 	confirm string            // Flag that, when set, asks for the word of the flag "revoke", or for its own name.
 	token   bool              // Reads the credential from --token, --token-file or standard input.
+
+	person func(out io.Writer, data []byte) error // Shows an answer to a person; nil is a table of its members.
 }
 
 // field is a flag that becomes a member of the body or a query parameter.
@@ -124,6 +126,9 @@ func (v *verb) command() *cobra.Command {
 		data, err := v.answer(cmd.Context(), c, request, values, all)
 		if err != nil {
 			return err
+		}
+		if v.person != nil && c.output != "json" {
+			return v.person(cmd.OutOrStdout(), data)
 		}
 		return show(cmd.OutOrStdout(), data, c.output, v.columns)
 	}

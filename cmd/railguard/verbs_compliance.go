@@ -42,12 +42,15 @@ var complianceVerbs = []verb{
 	{path: "audit replay", short: "Judge a record again from its own evidence", method: http.MethodPost, url: "/v1/audit/{txn}/replay", args: []string{"txn"}},
 	{
 		path: "match", group: "compliance", short: "Show what a name or wallet matches on the active list", method: http.MethodGet, url: "/v1/match", loose: "name",
-		query:   []field{{flag: "name", help: "a party's name"}, {flag: "wallet", help: "a wallet"}, {flag: "type", name: "cpType", help: "individual, business or exchange"}, {flag: "explain", kind: "bool", help: "why each name matches, pair by pair"}, {flag: "country", name: "cpCountry", help: "the party's country, orders equal matches"}, {flag: "birth-date", name: "cpDateOfBirth", help: "its date of birth, likewise"}, {flag: "address", name: "cpAddress", help: "its address, likewise"}},
-		example: `  railguard match "Nicolas Maduro Moros" --type individual --explain`,
+		query: []field{{flag: "name", help: "a party's name"}, {flag: "wallet", help: "a wallet"}, {flag: "type", name: "cpType", help: "individual, business or exchange"}, {flag: "explain", kind: "bool", help: "why each name matches, pair by pair"}, {flag: "country", name: "cpCountry", help: "the party's country, orders equal matches"}, {flag: "birth-date", name: "cpDateOfBirth", help: "its date of birth, likewise"}, {flag: "address", name: "cpAddress", help: "its address, likewise"}},
+		example: `  railguard match "Nicolas Maduro Moros" --type individual --explain
+  railguard match "Nicola Maduro" --birth-date 1962-11-23 --country Venezuela --explain`,
+		person: showMatches,
 	},
 	{
 		path: "match name", short: "The same", method: http.MethodGet, url: "/v1/match", loose: "name",
-		query: []field{{flag: "name", help: "a party's name"}, {flag: "wallet", help: "a wallet"}, {flag: "type", name: "cpType", help: "individual, business or exchange"}, {flag: "explain", kind: "bool", help: "why each name matches, pair by pair"}, {flag: "country", name: "cpCountry", help: "the party's country, orders equal matches"}, {flag: "birth-date", name: "cpDateOfBirth", help: "its date of birth, likewise"}, {flag: "address", name: "cpAddress", help: "its address, likewise"}},
+		query:  []field{{flag: "name", help: "a party's name"}, {flag: "wallet", help: "a wallet"}, {flag: "type", name: "cpType", help: "individual, business or exchange"}, {flag: "explain", kind: "bool", help: "why each name matches, pair by pair"}, {flag: "country", name: "cpCountry", help: "the party's country, orders equal matches"}, {flag: "birth-date", name: "cpDateOfBirth", help: "its date of birth, likewise"}, {flag: "address", name: "cpAddress", help: "its address, likewise"}},
+		person: showMatches,
 	},
 	{
 		path: "clear add", group: "compliance", short: "Clear a pair: this name is not that listed entry (quietens R21 only)", method: http.MethodPost, url: "/v1/cleared", keyed: true,

@@ -80,3 +80,14 @@ func TestCountriesAreKnown(t *testing.T) {
 		require.Equal(t, code, countryCode(name), name)
 	}
 }
+
+// TestPrimaryNamesComeFirst: an entry whose alias is as near as another's primary
+// name stands below it, although it has the lower id.
+func TestPrimaryNamesComeFirst(t *testing.T) {
+	branch := named(1, Company, ListSDN, "OTHER HOUSE", "BANK MELLI IRAN ZAO")
+	bank := named(2, Company, ListSDN, "BANK MELLI IRAN")
+	result := mustOpen(t, mustBuild(t, []Entity{branch, bank})).Screen(&Query{Name: "Bank Meli Iran"}, NewScratch())
+	require.Len(t, result.Matches, 2)
+	require.Equal(t, result.Matches[0].Score, result.Matches[1].Score)
+	require.Equal(t, uint32(2), result.Matches[0].UID)
+}

@@ -3,14 +3,16 @@ package ofac
 import "slices"
 
 // Matches that lead to the same and score alike are ordered by evidence: first what
-// the context agrees with, then entries of the SDN list, then strong names whose
-// words are rare among the entries, then entries under more programmes, then by id.
+// the context agrees with, then entries of the SDN list, then primary names before
+// aliases, then names whose words are rare among the entries, then entries under
+// more programmes, then by id.
 // Evidence orders; it never changes what a match leads to.
 
 const (
 	agreesEvidence  = 1_000_000 // for each thing of the context that agrees
 	differsEvidence = -500_000  // and for each that differs
-	sdnEvidence     = 100_000
+	sdnEvidence     = 200_000
+	primaryEvidence = 90_000
 	rareMost        = 80_000 // the weight of the name's words, at most
 	programEvidence = 10
 	programsMost    = 100
@@ -29,6 +31,9 @@ func (x *Index) evidenceOf(h *hit, q *Query) int32 {
 	}
 	if entity.lists&ListSDN != 0 {
 		evidence += sdnEvidence
+	}
+	if x.name(h.name).flags&namePrimary != 0 {
+		evidence += primaryEvidence
 	}
 	evidence += min(x.weightOfName(h.name), rareMost)
 	return evidence + int32(min(next.sublists-entity.programs, programsMost))*programEvidence

@@ -127,12 +127,16 @@ func (v *verb) command() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if v.person != nil && c.output != "json" {
-			return v.person(cmd.OutOrStdout(), data)
-		}
-		return show(cmd.OutOrStdout(), data, c.output, v.columns)
+		return v.show(cmd.OutOrStdout(), data, c.output)
 	}
 	return cmd
+}
+
+func (v *verb) show(out io.Writer, data []byte, output string) error {
+	if v.person != nil && output != "json" {
+		return v.person(out, data)
+	}
+	return show(out, data, output, v.columns)
 }
 
 // fill gives values what stands in a file or as an argument.

@@ -12,8 +12,8 @@ import (
 )
 
 // disk is a host's raft log and votes, as one life of a node's process sees them.
-// Appends can be slow, hang, fail, or be cut in the middle by the end of that life,
-// and are then there whole or not at all, as the transactions of the real store are.
+// Appends can be slow, hang, fail, or be cut in the middle by the end of that life: of
+// their entries those up to any one are then there, as in the real store.
 //
 // After the end nothing is written any more, though the node is told it was: it has
 // no power, nobody hears what it concludes, and raft would panic on an error. For the
@@ -71,7 +71,7 @@ func (d *disk) StoreLogs(logs []*raft.Log) error {
 	})
 }
 
-// end is the power cut: an append under way is done or not.
+// end is the power cut: of an append under way any part from its beginning on is done.
 func (d *disk) end(random *rand.Rand) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -79,8 +79,8 @@ func (d *disk) end(random *rand.Rand) {
 		return
 	}
 	d.ended = true
-	if len(d.flying) > 0 && random.IntN(2) == 0 {
-		_ = d.InmemStore.StoreLogs(d.flying)
+	if kept := random.IntN(len(d.flying) + 1); kept > 0 {
+		_ = d.InmemStore.StoreLogs(d.flying[:kept])
 	}
 	if d.healing != nil {
 		close(d.healing)

@@ -26,6 +26,7 @@ type TableLimits struct {
 	References                       int // Payment references that were used.
 	Proposals, Alerts, SARs          int // Open ones.
 	Webhooks, DeadLetters            int
+	WebhooksOfOperator               int
 	Dues, Epochs                     int
 }
 
@@ -53,6 +54,9 @@ type RowLimits struct {
 	ExpiredAtOneTick   int // Holds that end by one tick.
 	HoldSecondsLeast   uint32
 	HoldSecondsMost    uint32
+	URLBytes           int // Of a webhook.
+	EventTypes         int // That a webhook names.
+	SealedBytes        int // A webhook's sealed secret.
 }
 
 // Spans are lengths of log time.
@@ -71,6 +75,7 @@ type Spans struct {
 	ReferenceYoung      Time // A reference younger than this is never displaced.
 	ProposalKept        Time
 	SARDue              Time
+	DeadLetterKept      Time
 }
 
 // limitsByFormat holds one row a format, in literals: no constant is named, so that
@@ -84,7 +89,7 @@ var limitsByFormat = [FormatNewest + 1]*Limits{
 		ListHistory: 256, Removed: 1024, LogLines: 64,
 		Holds: 4_194_304, Outcomes: 33_554_432, References: 16_777_216,
 		Proposals: 65_536, Alerts: 65_536, SARs: 1_048_576,
-		Webhooks: 1000, DeadLetters: 65_536, Dues: 67_108_864, Epochs: 64,
+		Webhooks: 1000, DeadLetters: 65_536, WebhooksOfOperator: 32, Dues: 67_108_864, Epochs: 64,
 	}, RowLimits{
 		Depth:              3,
 		Children:           1000,
@@ -108,6 +113,9 @@ var limitsByFormat = [FormatNewest + 1]*Limits{
 		ExpiredAtOneTick:   2048,
 		HoldSecondsLeast:   30,
 		HoldSecondsMost:    604_800,
+		URLBytes:           2048,
+		EventTypes:         128,
+		SealedBytes:        512,
 	}, Spans{
 		AgentValidity:       91 * DayLength,
 		UserValidity:        30 * DayLength,
@@ -123,6 +131,7 @@ var limitsByFormat = [FormatNewest + 1]*Limits{
 		ReferenceYoung:      24 * Hour,
 		ProposalKept:        24 * Hour,
 		SARDue:              30 * DayLength,
+		DeadLetterKept:      30 * DayLength,
 	}},
 }
 

@@ -9,7 +9,7 @@ import (
 // The desk: tables of what time, officers and receivers of events will need: what falls
 // due, proposals of four eyes, alerts, suspicious activity reports, cursors of webhooks
 // and dead letters. Their rows have bytes and a place in snapshots and digests, so that
-// filling them is no change of format. Proposals are filled; of the others Restore refuses a row.
+// filling them is no change of format. Of those that are not filled yet Restore refuses a row.
 
 // dueRow is something that happens by log time alone. The table is a binary heap by
 // time, kind and subject.
@@ -62,7 +62,7 @@ type deadLetterRow struct {
 	Webhook  uint32 // 0: it was sent again.
 	Seq      uint64
 	N        uint8
-	Attempts uint8
+	Attempts uint8 // 0: it is to be sent again.
 	Status   uint16
 	At       engine.Time
 }
@@ -85,7 +85,9 @@ type desk struct {
 	deadLetters Table[deadLetterRow, deadLetterPage]
 
 	// Private to Apply, rebuilt by Restore, never iterated.
-	proposalAt map[uint64]uint64 // Open ones, by the record under review.
+	proposalAt map[uint64]uint64     // Open ones, by the record under review.
+	cursorAt   map[uint32]uint64     // By webhook.
+	deadAt     map[sendingKey]uint64 // Dead letters and what is to be sent again.
 }
 
 type frozenDesk struct {
@@ -101,6 +103,8 @@ func (d *desk) begin() {
 	d.dues.startAt(1)
 	d.cursors.startAt(1)
 	d.proposalAt = map[uint64]uint64{}
+	d.cursorAt = map[uint32]uint64{}
+	d.deadAt = map[sendingKey]uint64{}
 }
 
 func (d *desk) freeze() frozenDesk {
@@ -153,9 +157,9 @@ func (d *desk) read(section uint16, r *rowReader, rows uint32, limits *engine.Li
 	case sectionSARs:
 		return readRows(r, rows, &d.sars, none, readSARRow)
 	case sectionCursors:
-		return readRows(r, rows, &d.cursors, none, readCursorRow)
+		return readRows(r, rows, &d.cursors, limits.Webhooks, readCursorRow)
 	case sectionDeadLetters:
-		return readRows(r, rows, &d.deadLetters, none, readDeadLetterRow)
+		return readRows(r, rows, &d.deadLetters, limits.DeadLetters, readDeadLetterRow)
 	}
 	return errSection
 }

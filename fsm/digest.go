@@ -108,6 +108,7 @@ func (d *Digester) sumLists(v *View) []byte {
 	if d.settings != v.settings {
 		b := &blockWriter{w: io.Discard, sum: sha256.New()}
 		writeLists(b, v.settings)
+		listOf(b, sectionWebhooks, v.settings.Webhooks)
 		b.flush()
 		d.settings, d.lists = v.settings, [32]byte(b.sum.Sum(nil))
 	}

@@ -74,6 +74,8 @@ type Settings struct {
 	Staged      []*wire.ListInfo
 	History     []*wire.ListInfo // Activations, newest last.
 	ClockOffset engine.Time      // Test clock.
+	Webhooks    []*wire.Webhook  // By id.
+	WebhookNext uint32           // The id of the one made last.
 }
 
 // ActiveKey returns the key that signs credentials at time now: the newest one

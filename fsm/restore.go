@@ -76,6 +76,8 @@ func (s *restorer) block(section uint16, rows uint32, payload []byte) error {
 		return readList(r, rows, &m.settings.Cleared, m.limits.Cleared)
 	case sectionHistory:
 		return readList(r, rows, &m.settings.History, m.limits.ListHistory)
+	case sectionWebhooks:
+		return readList(r, rows, &m.settings.Webhooks, m.limits.Webhooks)
 	}
 	if section <= sectionReferences {
 		return m.paymentTables.read(section, r, rows, m.limits)
@@ -150,14 +152,14 @@ func (s *restorer) readSettings(r *rowReader, rows uint32) error {
 	if slices.Contains(v.Removed, nil) || slices.Contains(v.LogLines, nil) || slices.Contains(v.Epochs, nil) {
 		return errRow
 	}
-	if v.Retro != nil || v.WebhookNext != 0 {
+	if v.Retro != nil {
 		return errSection
 	}
 	s.settled = true
 	s.m.settings = &Settings{
 		Index: v.Index, Format: s.m.format, Genesis: v.Genesis, Policy: v.Policy,
 		List: v.List, ListSynced: v.ListSynced, ListVersion: v.ListVersion, Staged: v.Staged, ClockOffset: v.ClockOffset,
-		Matcher: v.Matcher, Lineage: v.Lineage, Removed: v.Removed, LogLines: v.LogLines, Epochs: v.Epochs,
+		Matcher: v.Matcher, Lineage: v.Lineage, Removed: v.Removed, LogLines: v.LogLines, Epochs: v.Epochs, WebhookNext: v.WebhookNext,
 	}
 	return nil
 }
@@ -260,7 +262,7 @@ func (s *restorer) finish() (*Machine, error) {
 	if !s.settled {
 		return nil, fmt.Errorf("%w: no settings", ErrSnapshot)
 	}
-	for _, check := range []func() error{m.checkAgents, m.checkActivity, m.checkBands, m.checkLinks, m.checkQueues, m.checkSettings, m.checkLists, m.checkPayments} {
+	for _, check := range []func() error{m.checkAgents, m.checkActivity, m.checkBands, m.checkLinks, m.checkQueues, m.checkSettings, m.checkLists, m.checkPayments, m.checkWebhooks} {
 		if err := check(); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
 		}

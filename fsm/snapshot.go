@@ -114,8 +114,8 @@ type snapshotSettings struct {
 	Removed     []*wire.Removed  `cbor:"11,keyasint,omitempty"`
 	LogLines    []*wire.LogLine  `cbor:"12,keyasint,omitempty"`
 	Epochs      []*wire.Epoch    `cbor:"13,keyasint,omitempty"`
-	Retro       *wire.RetroRun   `cbor:"14,keyasint,omitempty"` // Not filled yet,
-	WebhookNext uint32           `cbor:"15,keyasint,omitempty"` // nor is this: the id of the webhook made last.
+	Retro       *wire.RetroRun   `cbor:"14,keyasint,omitempty"` // Not filled yet.
+	WebhookNext uint32           `cbor:"15,keyasint,omitempty"` // The id of the webhook made last.
 }
 
 // blockWriter cuts a section's rows into blocks.
@@ -203,6 +203,7 @@ func (v *View) writeBlocks(b *blockWriter) {
 	writeLists(b, v.settings)
 	v.frozenPayments.write(b)
 	v.frozenDesk.write(b)
+	listOf(b, sectionWebhooks, v.settings.Webhooks)
 }
 
 // writeHead writes what stands before the tables.
@@ -225,7 +226,7 @@ func (v *View) writeHead(b *blockWriter) {
 	b.value(&snapshotSettings{
 		Index: s.Index, Genesis: s.Genesis, Policy: s.Policy,
 		List: s.List, ListSynced: s.ListSynced, ListVersion: s.ListVersion, Staged: s.Staged, ClockOffset: s.ClockOffset,
-		Matcher: s.Matcher, Lineage: s.Lineage, Removed: s.Removed, LogLines: s.LogLines, Epochs: s.Epochs,
+		Matcher: s.Matcher, Lineage: s.Lineage, Removed: s.Removed, LogLines: s.LogLines, Epochs: s.Epochs, WebhookNext: s.WebhookNext,
 	})
 }
 

@@ -27,8 +27,6 @@ func TestWhatIsNotBuiltIsRefused(t *testing.T) {
 	}{
 		"alert":        {wire.KindAlert, &wire.Alert{Op: wire.AlertOpen, Kind: wire.AlertRetroHit}, wire.RefusedUnbuilt},
 		"SAR":          {wire.KindSAR, &wire.SAR{Leaf: 1, From: wire.SARDraft, To: wire.SARReady}, wire.RefusedUnbuilt},
-		"webhook":      {wire.KindWebhook, &wire.WebhookPut{Op: wire.WebhookCreate}, wire.RefusedUnbuilt},
-		"delivery":     {wire.KindDelivery, &wire.Delivery{Op: wire.DeliveryCursor, Webhook: 1}, wire.RefusedUnbuilt},
 		"retro":        {wire.KindRetro, &wire.Retro{Op: wire.RetroBegin}, wire.RefusedUnbuilt},
 		"no such body": {wire.KindRetro, nil, wire.RefusedUnbuilt},
 		"sla":          {wire.KindPolicy, policy(func(p *engine.Policy) { p.ReviewSLA = engine.Hour }), wire.RefusedUnbuilt},

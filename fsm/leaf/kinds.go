@@ -18,7 +18,7 @@ const (
 	KindAlertOpened  = "alert.opened"     // Not written yet, nor are the following.
 	KindAcknowledged = "alert.acknowledged"
 	KindSARMoved     = "sar.moved"
-	KindWebhook      = "webhook.changed" // Created, changed, given another secret, deleted.
+	KindWebhook      = "webhook.changed" // Written: created, changed, given another secret, deleted, to be sent something again.
 	KindDeadLetter   = "webhook.dead_letter"
 	KindRetroBegun   = "retro.begun"
 	KindRetroHit     = "retro.hit"

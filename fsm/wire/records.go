@@ -46,9 +46,9 @@ const (
 	KindRestored
 )
 
-// KindNewest is the highest kind this binary knows. Apply refuses records from KindAlert
-// to KindRetro (RefusedUnbuilt): they have their bytes, so that a later release fills them
-// without a change of format.
+// KindNewest is the highest kind this binary knows. Apply refuses some kinds
+// (RefusedUnbuilt): they have their bytes, so that a later release fills them without a
+// change of format.
 const KindNewest = KindRestored
 
 // Idem is a caller's Idempotency-Key: hashes of key (scoped by owner and

@@ -2,7 +2,7 @@ package wire
 
 import "railguard/engine"
 
-// Records of webhooks, which no release applies yet, and of a backup's restoration.
+// Records of webhooks and of a backup's restoration.
 
 // Webhook operations.
 const (
@@ -19,27 +19,32 @@ type Webhook struct {
 	URL        string      `cbor:"3,keyasint"`
 	Types      []string    `cbor:"4,keyasint,omitempty"` // Of events; none: all but the ones that must be asked for.
 	Secrets    [][]byte    `cbor:"5,keyasint"`           // Sealed, newest first, at most two: shared ones and Ed25519 seeds.
-	Operator   string      `cbor:"6,keyasint,omitempty"` // Whose events, normalised; "" is all.
+	Operator   string      `cbor:"6,keyasint,omitempty"` // Whose events, normalised; "" is all. Set by Apply.
 	SARAllowed bool        `cbor:"7,keyasint,omitempty"`
 	Off        bool        `cbor:"8,keyasint,omitempty"`
 	CreatedAt  engine.Time `cbor:"9,keyasint,omitempty"`  // Set by Apply.
 	Rev        uint32      `cbor:"10,keyasint,omitempty"` // From 1, one more with every change; set by Apply.
+	Key        uint32      `cbor:"11,keyasint,omitempty"` // Row of the API key whose it is: it is told what that one may know, nothing once that is none any more. 0: the institution's own. Set by Apply.
+	OlderUntil engine.Time `cbor:"12,keyasint,omitempty"` // The older secret signs as well until then; set by Apply.
 }
 
 // WebhookPut creates, changes or deletes a webhook.
 type WebhookPut struct {
 	Common
-	Op      uint8   `cbor:"4,keyasint"`
-	BaseRev uint32  `cbor:"5,keyasint,omitempty"`
-	Webhook Webhook `cbor:"6,keyasint"`
+	Op      uint8       `cbor:"4,keyasint"`
+	BaseRev uint32      `cbor:"5,keyasint,omitempty"`
+	Webhook Webhook     `cbor:"6,keyasint"`
+	Overlap engine.Time `cbor:"7,keyasint,omitempty"` // How long the older secret signs as well, of a rotation.
 }
 
 // Delivery operations.
 const (
 	DeliveryCursor  uint8 = 1 // Everything before the cursor was received or is a dead letter.
 	DeliveryDead    uint8 = 2 // An event was given up after the last retry.
-	DeliveryRevived uint8 = 3 // A dead letter is to be sent again.
+	DeliveryRevived uint8 = 3 // An event is to be sent again, a dead letter or another one.
 	DeliveryOff     uint8 = 4 // The receiver said that it is gone for good.
+	DeliverySent    uint8 = 5 // An event that was to be sent again was received.
+	DeliveryAll     uint8 = 6 // All its dead letters are to be sent again.
 )
 
 // Delivery moves on what a webhook was sent.

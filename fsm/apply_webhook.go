@@ -1,0 +1,358 @@
+package fsm
+
+import (
+	"errors"
+	"slices"
+
+	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
+)
+
+// Webhooks and how far each is (decision 50). What is sent and what came of it is the
+// leader's affair; the log holds only what a new leader must know: everything before a
+// webhook's cursor was received or is a dead letter.
+
+// sendingKey is one event that is, or was, to be sent to one webhook.
+type sendingKey struct {
+	webhook uint32
+	seq     uint64
+	n       uint8
+}
+
+// eventsOfLeaf bounds n: no leaf is more than so many events.
+const eventsOfLeaf = 16
+
+func (m *Machine) applyWebhook(b *wire.WebhookPut, r *wire.Result) {
+	if m.settled(&b.Common, r) {
+		return
+	}
+	if b.Op == wire.WebhookCreate {
+		m.createWebhook(b, r)
+		return
+	}
+	at, found := m.webhookAt(b.Webhook.ID)
+	if !found {
+		refuse(r, wire.RefusedNotFound)
+		return
+	}
+	old := m.settings.Webhooks[at]
+	if old.Rev != b.BaseRev {
+		r.Value = uint64(old.Rev)
+		refuse(r, wire.RefusedVersion)
+		return
+	}
+	hook := *old
+	op := ""
+	switch b.Op {
+	case wire.WebhookChange:
+		op = "changed"
+		hook.Name, hook.URL, hook.Types = b.Webhook.Name, b.Webhook.URL, b.Webhook.Types
+		hook.SARAllowed, hook.Off = b.Webhook.SARAllowed, b.Webhook.Off
+		if row, operator := m.asker(b.Key); operator == hook.Operator { // What it is told never grows by a stranger's change.
+			hook.Key = row
+		}
+	case wire.WebhookRotate:
+		op = "rotated"
+		if len(b.Webhook.Secrets) != 1 || b.Overlap < 0 || b.Overlap > m.limits.Overlap {
+			refuse(r, wire.RefusedMalformed)
+			return
+		}
+		hook.Secrets = [][]byte{b.Webhook.Secrets[0], old.Secrets[0]}
+		if hook.OlderUntil = m.now + b.Overlap; b.Overlap == 0 {
+			hook.Secrets, hook.OlderUntil = hook.Secrets[:1], 0
+		}
+	case wire.WebhookDelete:
+		m.deleteWebhook(at, b, r)
+		return
+	}
+	if hook.Rev++; op == "" || !m.soundWebhook(&hook) {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	m.putWebhook(at, &hook)
+	m.writeWebhook(&hook, op, &b.Common, r)
+}
+
+func (m *Machine) createWebhook(b *wire.WebhookPut, r *wire.Result) {
+	hook := b.Webhook
+	hook.ID, hook.CreatedAt, hook.Rev, hook.OlderUntil, hook.Key = m.settings.WebhookNext+1, m.now, 1, 0, 0
+	hook.Key, hook.Operator = m.asker(b.Key)
+	if !m.soundWebhook(&hook) || len(hook.Secrets) != 1 {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	ofOperator := 0
+	for _, other := range m.settings.Webhooks {
+		if hook.Operator != "" && other.Operator == hook.Operator {
+			ofOperator++
+		}
+	}
+	if len(m.settings.Webhooks) >= m.limits.Webhooks || ofOperator >= m.limits.WebhooksOfOperator {
+		refuse(r, wire.RefusedFull)
+		return
+	}
+	s := m.edit()
+	s.Webhooks = append(slices.Clone(s.Webhooks), &hook)
+	s.WebhookNext = hook.ID
+	m.writeWebhook(&hook, "created", &b.Common, r)
+	// It is told what happens from now on; its own creation it knows.
+	m.cursorAt[hook.ID] = m.cursors.Append(cursorRow{Webhook: hook.ID, Seq: m.size, At: m.now})
+}
+
+// asker is the row of the key that a record came with and its operator's scope.
+func (m *Machine) asker(by *wire.KeyRef) (row uint32, operator string) {
+	if by == nil || by.Row == 0 {
+		return 0, "" // The node itself: the institution's.
+	}
+	return by.Row, m.settings.Keys[by.Row-1].Operator
+}
+
+func (m *Machine) deleteWebhook(at int, b *wire.WebhookPut, r *wire.Result) {
+	hook := m.settings.Webhooks[at]
+	m.edit().Webhooks = slices.Delete(slices.Clone(m.settings.Webhooks), at, at+1)
+	if row, known := m.cursorAt[hook.ID]; known {
+		if last := m.cursors.Next() - 1; row != last {
+			*m.cursors.Edit(row) = *m.cursors.At(last)
+			m.cursorAt[m.cursors.At(row).Webhook] = row
+		}
+		m.cursors.DropBack()
+		delete(m.cursorAt, hook.ID)
+	}
+	for i := m.deadLetters.First(); i < m.deadLetters.Next(); i++ {
+		if m.deadLetters.At(i).Webhook == hook.ID {
+			m.buryDead(i)
+		}
+	}
+	m.writeWebhook(hook, "deleted", &b.Common, r)
+}
+
+func (m *Machine) putWebhook(at int, hook *wire.Webhook) {
+	s := m.edit()
+	s.Webhooks = slices.Clone(s.Webhooks)
+	s.Webhooks[at] = hook
+}
+
+func (m *Machine) writeWebhook(hook *wire.Webhook, op string, common *wire.Common, r *wire.Result) {
+	head := plain(number(m.head(leaf.KindWebhook), "webhookId", int64(hook.ID)), "op", op)
+	m.write(number(head, "rev", int64(hook.Rev)), common, leaf.KindWebhook, r)
+}
+
+// webhookAt finds a webhook: they stand by their ids.
+func (m *Machine) webhookAt(id uint32) (int, bool) {
+	return slices.BinarySearchFunc(m.settings.Webhooks, id, func(hook *wire.Webhook, id uint32) int {
+		return int(int64(hook.ID) - int64(id))
+	})
+}
+
+// soundWebhook tells whether a webhook keeps to its bounds.
+func (m *Machine) soundWebhook(hook *wire.Webhook) bool {
+	if len(hook.URL) == 0 || len(hook.URL) > m.limits.URLBytes || len(hook.Name) > m.limits.FieldBytes ||
+		len(hook.Types) > m.limits.EventTypes || len(hook.Secrets) == 0 || len(hook.Secrets) > 2 {
+		return false
+	}
+	for _, name := range hook.Types {
+		if len(name) > m.limits.FieldBytes {
+			return false
+		}
+	}
+	for _, sealed := range hook.Secrets {
+		if len(sealed) == 0 || len(sealed) > m.limits.SealedBytes {
+			return false
+		}
+	}
+	return true
+}
+
+// applyDelivery notes how far a webhook is.
+func (m *Machine) applyDelivery(b *wire.Delivery, r *wire.Result) {
+	if m.settled(&b.Common, r) {
+		return
+	}
+	at, known := m.webhookAt(b.Webhook)
+	switch {
+	case !known:
+		refuse(r, wire.RefusedNotFound)
+		return
+	case b.Seq > m.size || b.N > eventsOfLeaf:
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	r.Code = wire.Unchanged
+	key := sendingKey{b.Webhook, b.Seq, b.N}
+	switch b.Op {
+	case wire.DeliveryCursor:
+		row := m.cursors.Edit(m.cursorAt[b.Webhook])
+		if b.Seq > row.Seq || b.Seq == row.Seq && b.N > row.N {
+			row.Seq, row.N, row.At = b.Seq, b.N, m.now
+		}
+	case wire.DeliveryDead:
+		m.giveUp(key, b, r)
+	case wire.DeliverySent:
+		if row, dead := m.deadAt[key]; dead {
+			m.buryDead(row)
+		}
+	case wire.DeliveryRevived, wire.DeliveryAll:
+		m.revive(m.settings.Webhooks[at], key, b, r)
+	case wire.DeliveryOff:
+		if hook := *m.settings.Webhooks[at]; !hook.Off {
+			hook.Off = true
+			hook.Rev++
+			m.putWebhook(at, &hook)
+			m.writeWebhook(&hook, "gone", &b.Common, r)
+		}
+	default:
+		refuse(r, wire.RefusedMalformed)
+	}
+}
+
+// giveUp notes a dead letter, once.
+func (m *Machine) giveUp(key sendingKey, b *wire.Delivery, r *wire.Result) {
+	if b.Attempts == 0 {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	at, known := m.deadAt[key]
+	switch {
+	case known && m.deadLetters.At(at).Attempts != 0:
+		return // A leader that is gone gave it up as well.
+	case !known:
+		at = m.appendDead(deadLetterRow{Webhook: key.webhook, Seq: key.seq, N: key.n})
+	}
+	row := m.deadLetters.Edit(at)
+	row.Attempts, row.Status, row.At = b.Attempts, b.Status, m.now
+	head := number(m.head(leaf.KindDeadLetter), "webhookId", int64(key.webhook))
+	head = number(number(head, "seq", int64(key.seq)), "n", int64(key.n))
+	head = number(number(head, "attempts", int64(b.Attempts)), "status", int64(b.Status))
+	m.write(head, &b.Common, leaf.KindDeadLetter, r)
+}
+
+// revive has one event sent again, or all dead letters of the webhook.
+func (m *Machine) revive(hook *wire.Webhook, key sendingKey, b *wire.Delivery, r *wire.Result) {
+	count := 0
+	if b.Op == wire.DeliveryRevived {
+		at, known := m.deadAt[key]
+		if !known {
+			at = m.appendDead(deadLetterRow{Webhook: key.webhook, Seq: key.seq, N: key.n, Attempts: 1})
+		}
+		if row := m.deadLetters.Edit(at); row.Attempts != 0 {
+			row.Attempts, row.At, count = 0, m.now, 1
+		}
+	} else {
+		for i := m.deadLetters.First(); i < m.deadLetters.Next(); i++ {
+			if row := m.deadLetters.At(i); row.Webhook == key.webhook && row.Attempts != 0 {
+				m.deadLetters.Edit(i).Attempts = 0
+				count++
+			}
+		}
+	}
+	r.Value = uint64(count)
+	head := plain(number(m.head(leaf.KindWebhook), "webhookId", int64(hook.ID)), "op", "redelivered")
+	if b.Op == wire.DeliveryRevived {
+		head = number(number(head, "seq", int64(key.seq)), "n", int64(key.n))
+	}
+	m.write(number(head, "count", int64(count)), &b.Common, leaf.KindWebhook, r)
+}
+
+// appendDead adds a row, whose leaf is written next. In a full table the oldest makes
+// room: its leaf stands.
+func (m *Machine) appendDead(row deadLetterRow) uint64 {
+	if m.deadLetters.Len() >= m.limits.DeadLetters {
+		m.buryDead(m.deadLetters.First())
+		m.deadLetters.DropFront()
+	}
+	row.At = m.now
+	at := m.deadLetters.Append(row)
+	m.deadAt[sendingKey{row.Webhook, row.Seq, row.N}] = at
+	return at
+}
+
+func (m *Machine) buryDead(at uint64) {
+	if row := *m.deadLetters.At(at); row.Webhook != 0 {
+		delete(m.deadAt, sendingKey{row.Webhook, row.Seq, row.N})
+		m.deadLetters.Edit(at).Webhook = 0
+	}
+}
+
+// forgetDeadLetters drops what is done with or too old to be told, from the front, a
+// bounded number a tick.
+func (m *Machine) forgetDeadLetters() {
+	for n := 0; n < m.limits.ExpiredAtOneTick && m.deadLetters.Len() > 0; n++ {
+		first := m.deadLetters.First()
+		if row := m.deadLetters.At(first); row.Webhook != 0 && m.now < row.At+m.limits.DeadLetterKept {
+			return
+		}
+		m.buryDead(first)
+		m.deadLetters.DropFront()
+	}
+}
+
+// checkWebhooks demands of restored webhooks what Apply demanded of them, and a cursor
+// of each.
+func (m *Machine) checkWebhooks() error {
+	broken := errors.New("webhooks: broken link")
+	last := uint32(0)
+	for _, hook := range m.settings.Webhooks {
+		if hook.ID <= last || hook.ID > m.settings.WebhookNext || uint64(hook.Key) > uint64(len(m.settings.Keys)) || !m.soundWebhook(hook) {
+			return broken
+		}
+		last = hook.ID
+	}
+	for i := m.cursors.First(); i < m.cursors.Next(); i++ {
+		row := m.cursors.At(i)
+		if _, known := m.webhookAt(row.Webhook); !known || row.Seq > m.size || row.N > eventsOfLeaf {
+			return broken
+		}
+		m.cursorAt[row.Webhook] = i
+	}
+	held := 0
+	for i := m.deadLetters.First(); i < m.deadLetters.Next(); i++ {
+		row := m.deadLetters.At(i)
+		if row.Webhook == 0 {
+			continue
+		}
+		if _, known := m.webhookAt(row.Webhook); !known || row.Seq > m.size || row.N > eventsOfLeaf {
+			return broken
+		}
+		m.deadAt[sendingKey{row.Webhook, row.Seq, row.N}] = i
+		held++
+	}
+	if len(m.cursorAt) != m.cursors.Len() || m.cursors.Len() != len(m.settings.Webhooks) || len(m.deadAt) != held || m.deadLetters.Next() > m.size {
+		return broken
+	}
+	return nil
+}
+
+// Sending is one event that a webhook is to be sent again, or a dead letter.
+type Sending struct {
+	Seq      uint64
+	N        uint8
+	Attempts uint8 // Before it was given up; 0: it is to be sent again.
+	Status   uint16
+	At       engine.Time
+}
+
+// Cursor returns where a webhook goes on (everything before was received or is a dead
+// letter) and when that was noted; false: there is no such webhook.
+func (v *View) Cursor(webhook uint32) (seq uint64, n uint8, at engine.Time, found bool) {
+	for i := v.cursors.First(); i < v.cursors.Next(); i++ {
+		if row := v.cursors.At(i); row.Webhook == webhook {
+			return row.Seq, row.N, row.At, true
+		}
+	}
+	return 0, 0, 0, false
+}
+
+// Sendings calls visit with a webhook's dead letters and what it is to be sent again,
+// newest first, until it returns false.
+func (v *View) Sendings(webhook uint32, visit func(Sending) bool) {
+	for i := v.deadLetters.Next(); i > v.deadLetters.First(); i-- {
+		row := v.deadLetters.At(i - 1)
+		if row.Webhook != webhook {
+			continue
+		}
+		if !visit(Sending{Seq: row.Seq, N: row.N, Attempts: row.Attempts, Status: row.Status, At: row.At}) {
+			return
+		}
+	}
+}

@@ -166,6 +166,30 @@ func (v *View) velocityOf(slot engine.AgentSlot) engine.VelocityRow {
 // heldCounts are how many reviews are open and how many users are stored.
 type heldCounts struct{ reviews, users int }
 
+// Fill is how full one table of the state is: when Rows reaches Most, Apply refuses.
+type Fill struct {
+	Table      string
+	Rows, Most int
+}
+
+// BoundedTables are the tables of which Fills tells, in its order.
+var BoundedTables = [...]string{"agents", "users", "fleets", "operators", "open_reviews", "holds", "api_keys", "signing_keys", "cleared_pairs"}
+
+// Fills are the tables whose bound people can meet.
+func (v *View) Fills() []Fill {
+	most := engine.LimitsOf(max(v.Format, engine.Format1))
+	rows := [...]struct{ rows, most int }{
+		{v.agents.Len(), most.Agents}, {v.held.users, most.Users}, {v.fleets.Len(), most.Fleets}, {v.operators.Len(), most.Operators},
+		{v.held.reviews, most.OpenReviews}, {v.holds.Len(), most.Holds}, {len(v.settings.Keys), most.APIKeys},
+		{len(v.settings.SigningKeys), most.SigningKeys}, {len(v.settings.Cleared), most.Cleared},
+	}
+	fills := make([]Fill, len(BoundedTables))
+	for i, table := range BoundedTables {
+		fills[i] = Fill{table, rows[i].rows, rows[i].most}
+	}
+	return fills
+}
+
 // Users returns how many users are stored.
 func (v *View) Users() int { return v.held.users }
 

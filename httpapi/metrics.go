@@ -11,6 +11,7 @@ import (
 	"railguard/cluster/timing"
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/fsm"
 	"railguard/ofac/judge"
 )
 
@@ -139,8 +140,21 @@ func (a *API) registerGauges(set *metrics.Set) {
 		}
 		return float64(view.OpenReviews())
 	})
+	for i, table := range fsm.BoundedTables {
+		set.NewGauge(`railguard_state_rows_max{table="`+table+`"}`, func() float64 { return float64(a.fill(i).Most) })
+		set.NewGauge(`railguard_state_rows{table="`+table+`"}`, func() float64 { return float64(a.fill(i).Rows) })
+	}
 	set.NewGauge("railguard_http_in_flight", func() float64 { return float64(a.running.Load()) })
 	set.NewGauge("railguard_token_cache_entries", func() float64 { return float64(a.judges.TokensHeld()) })
+}
+
+// fill is how full a table of the state is; -1 of -1: not known.
+func (a *API) fill(table int) fsm.Fill {
+	view, err := a.deps.Records.View(context.Background(), 0)
+	if err != nil {
+		return fsm.Fill{Rows: -1, Most: -1}
+	}
+	return view.Fills()[table]
 }
 
 // oldestReviewAge is how long the oldest open review has waited, in seconds of log

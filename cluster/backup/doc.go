@@ -15,5 +15,5 @@
 //   - manifest.go: what a backup says of itself; write.go: its parts, as a tar.
 //   - node.go: of a running node.
 //   - seal.go: the file around them; read.go: reading and proving it.
-//   - restore.go: a new lineage in an empty folder.
+//   - restore.go: a new lineage in an empty folder; drill.go: whether it holds.
 package backup

@@ -43,6 +43,8 @@ type Restored struct {
 	Index     uint64 `json:"newIndex"`
 	TreeSize  uint64 `json:"newTreeSize"`
 	TreeHead  string `json:"newTreeHead"`
+	Digest    string `json:"newDigest"` // Of the state as it is written.
+	Counts    Counts `json:"newCounts"`
 	Forgotten uint64 `json:"leavesPastRetention"` // Erased because their time ran out since the backup.
 	Aside     string `json:"movedAside,omitempty"`
 }
@@ -196,6 +198,11 @@ func (r *restoring) run(files []string, keys *Keys) (*Restored, error) {
 		}
 	}
 	result.Forgotten = view.Oldest - last.Oldest
+	is, err := describe(view)
+	if err != nil {
+		return nil, err
+	}
+	result.Digest, result.Counts = is.Digest, is.Counts
 	result.Index, result.TreeSize, result.TreeHead = view.Index, view.Size, hex.EncodeToString(view.Root[:])
 	return result, r.snapshot(view)
 }

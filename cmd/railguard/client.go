@@ -31,6 +31,9 @@ type client struct {
 	at         int // The address that answered last.
 }
 
+// errNoServer says that nobody named an address.
+var errNoServer = errors.New("no server given")
+
 // answerMax bounds an answer that is held in memory; exports are streamed.
 const answerMax = 64 << 20
 
@@ -77,7 +80,7 @@ func (c *client) settle(cmd *cobra.Command, admin bool) error {
 	}
 	bases := c.bases(admin)
 	if len(bases) == 0 {
-		return usage("no server given: set --%s, %s, or --data to a development cluster's folder", addressFlag(admin), envName(addressFlag(admin)))
+		return usage("%w: set --%s, %s, or --data to a development cluster's folder", errNoServer, addressFlag(admin), envName(addressFlag(admin)))
 	}
 	for _, base := range bases {
 		if !strings.Contains(base, "://") {

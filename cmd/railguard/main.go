@@ -67,7 +67,7 @@ A real node:       railguard serve --help
 Against a server:  set RAILGUARD_URL and RAILGUARD_KEY, then e.g. railguard screen --help
 
 Exit codes: 0 done, 1 refused or failed, 2 wrong flags, 3 server not reachable or
-not able to answer now, 70 the node gave up (disk, divergence, newer data).`,
+not able to answer now, 4 warnings of doctor, 70 the node gave up (disk, divergence, newer data).`,
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -140,7 +140,7 @@ func (b *backupRun) rounds(cmd *cobra.Command, keys *backup.Keys) error {
 func (b *backupRun) round(cmd *cobra.Command, keys *backup.Keys) error {
 	path := b.file
 	if path == "" {
-		path = filepath.Join(b.directory, "railguard-"+time.Now().UTC().Format("20060102T150405Z")+backupSuffix)
+		path = filepath.Join(b.directory, "railguard-"+time.Now().UTC().Format(backupNameTime)+backupSuffix)
 	}
 	query := "?from=" + strconv.FormatUint(b.from, 10)
 	response, err := b.open(cmd.Context(), &call{method: http.MethodGet, path: "/v1/cluster/backup" + query})

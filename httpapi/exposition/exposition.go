@@ -101,6 +101,8 @@ var Help = map[string]string{
 	"railguard_screen_total":                             "Verdicts by rule.",
 	"railguard_settle_marked_total":                      "Settles that a person must look at: late (after a release or an expiry), overLimit (a total went above its limit), notAllowed (no payment that was allowed).",
 	"railguard_payment_outcomes_displaced_total":         "Endings of payments that were forgotten within 90 days: their table is full. A release of such a payment is refused, a settle counts whole, as late.",
+	"railguard_state_rows":                               "Rows of a table of the state that has a bound; -1: not known.",
+	"railguard_state_rows_max":                           "The bound of that table: what would go beyond it is refused.",
 	"railguard_structuring_displaced_total":              "Pairs of agent and counterparty that R25 forgot although they still counted: its table is full.",
 	"railguard_token_cache_entries":                      "Verified tokens remembered.",
 	"railguard_token_cache_hits_total":                   "Tokens found among those verified.",

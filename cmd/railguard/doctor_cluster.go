@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"railguard/cluster/report"
+)
+
+// What the doctor thinks of numbers.
+const (
+	clockWarn       = 200 * time.Millisecond // A node is not ready beyond clockBad.
+	clockBad        = 500 * time.Millisecond
+	clockHereWarn   = 5 * time.Second // This machine's against log time, which moves about once a second.
+	certificateWarn = 30 * 24 * time.Hour
+	fillWarn        = 0.8
+	fillBad         = 0.95
+	writeWarn       = 0.1 // Seconds; 99 of 100 durable writes should be faster.
+	writeBad        = 0.5
+	lagWarn         = 1000
+)
+
+const lookPatience = 5 * time.Second
+
+// cluster looks at the running cluster as the node sees it that answers.
+func (d *doctor) cluster(ctx context.Context) {
+	for _, base := range d.url {
+		d.served(ctx, base)
+	}
+	var s report.ClusterStatus
+	if err := d.read(ctx, "/v1/cluster/status", &s); err != nil {
+		do := `see "First look" in docs/OPERATING.md`
+		if refused := new(exitError); errors.As(err, &refused) && (refused.status == http.StatusUnauthorized || refused.status == http.StatusForbidden) {
+			do = "give a key with the role ops and no operator"
+		}
+		d.say("cluster", levelBad, do, "no status: %v", err)
+		return
+	}
+	d.say("quorum", when(s.Writes.State == "no_quorum" || s.Leader == nil, s.Quorum.FailureTolerance == 0 || s.Writes.State != "ok"),
+		"bring the missing nodes back or replace them; a cluster of one survives nothing", "writes %s, %d of %d voters healthy, survives the loss of %d",
+		s.Writes.State, s.Quorum.Healthy, s.Quorum.Voters, s.Quorum.FailureTolerance)
+	if at, err := time.Parse(time.RFC3339Nano, s.LogTime); err == nil && s.Writes.State == "ok" {
+		off := d.now().Sub(at).Abs()
+		d.say("clock here", when(false, off > clockHereWarn), "set this machine's clock, or the cluster's: mend NTP", "%s from the cluster's log time", off.Round(time.Millisecond))
+	}
+	var versions, lists []string
+	for _, n := range s.Nodes {
+		d.member(&n)
+		if version := n.Version; version != "" && !slices.Contains(versions, version) {
+			versions = append(versions, version)
+		}
+		if list := strconv.FormatUint(n.ListVersion, 10); n.Version != "" && !slices.Contains(lists, list) {
+			lists = append(lists, list)
+		}
+	}
+	d.say("versions", when(false, len(versions) > 1), "finish the upgrade: railguard cluster upgrade status", "%s", strings.Join(versions, ", "))
+	d.say("format", when(false, s.FeatureLevel < s.MaxLevel), "when all nodes are upgraded: railguard cluster upgrade finalize", "%d, and the node asked could %d", s.FeatureLevel, s.MaxLevel)
+	d.say("list versions", when(false, len(lists) > 1), "a node has not applied the newest list: look at its lag and its disk", "%s", strings.Join(lists, ", "))
+	for _, warning := range s.Warnings {
+		d.say("warning", levelWarn, `see "First look" in docs/OPERATING.md`, "%s", warning)
+	}
+	d.list(ctx)
+}
+
+// member looks at one node of a status.
+func (d *doctor) member(n *report.NodeStatus) {
+	if n.Version == "" && n.Role != "leader" {
+		d.say("node "+n.ID, levelBad, "start it again, or replace it; see its log and exit code", "%s does not answer the node asked", n.Addr)
+		return
+	}
+	d.say("node "+n.ID, when(!n.Healthy, n.Lag > lagWarn), "look at its log, its disk and its network", "%s, lag %d, version %s", n.Role, n.Lag, n.Version)
+	skew := (time.Duration(n.ClockSkewMs) * time.Millisecond).Abs()
+	d.say("clock "+n.ID, when(skew > clockBad, skew > clockWarn), "mend NTP on that machine: a node further off than 500 ms is not ready", "%s off", skew)
+	d.say("disk "+n.ID, when(n.DiskFreePct >= 0 && n.DiskFreePct < 10, n.DiskFreePct < 20), `make room: "Disk" in docs/OPERATING.md`, "%d %% free", n.DiskFreePct)
+}
+
+// read fetches one answer.
+func (d *doctor) read(ctx context.Context, path string, into any) error {
+	data, err := d.fetch(ctx, &call{method: http.MethodGet, path: path})
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, into)
+}
+
+// list looks at the age of the active list.
+func (d *doctor) list(ctx context.Context) {
+	var answer struct {
+		Active *struct {
+			Source string `json:"source"`
+		} `json:"active"`
+		Age   int64 `json:"ageSeconds"`
+		Stale bool  `json:"stale"`
+	}
+	if err := d.read(ctx, "/v1/ofac", &answer); err != nil {
+		d.say("list", levelWarn, "give a key without an operator", "not read: %v", err)
+		return
+	}
+	if answer.Active == nil {
+		d.say("list", levelBad, `import one: "Sanctions lists" in docs/OPERATING.md`, "none: no verdict is given")
+		return
+	}
+	d.say("list", when(false, answer.Stale), `see why it was not fetched: "Sanctions lists" in docs/OPERATING.md`, "%s, synced %s ago", answer.Active.Source, time.Duration(answer.Age)*time.Second)
+}
+
+// served looks at the dates of the certificate that an https address serves. Whether it
+// is trusted is not judged here: the calls do that.
+func (d *doctor) served(ctx context.Context, base string) {
+	address, err := url.Parse(base)
+	if err != nil || address.Scheme != "https" {
+		return
+	}
+	host := address.Host
+	if address.Port() == "" {
+		host = net.JoinHostPort(address.Hostname(), "443")
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookPatience)
+	defer cancel()
+	dialer := &tls.Dialer{Config: &tls.Config{ServerName: address.Hostname(), InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}} //nolint:gosec // Only dates are read, of expired ones too; nothing is sent.
+	connection, err := dialer.DialContext(ctx, "tcp", host)
+	if err != nil {
+		d.say("TLS", levelBad, "see whether a node, or the balancer, listens there with TLS", "%s: %v", base, err)
+		return
+	}
+	defer connection.Close()
+	if secured, ok := connection.(*tls.Conn); ok {
+		d.dates("TLS "+address.Host, secured.ConnectionState().PeerCertificates[0])
+	}
+}
+
+// node looks at one node's metrics.
+func (d *doctor) node(ctx context.Context, address string) {
+	one := d.client
+	one.admin = []string{address}
+	data, err := one.fetch(ctx, &call{method: http.MethodGet, path: "/metrics", admin: true})
+	if err != nil {
+		d.say("admin", levelBad, "start the node, or name the address of its admin listener", "%s: %v", address, err)
+		return
+	}
+	m := readMetrics(strings.NewReader(string(data)))
+	where := strings.TrimPrefix(strings.TrimPrefix(address, "https://"), "http://")
+	if p99, known := m.quantile("railguard_cluster_log_write_seconds", 0.99); known {
+		d.say("writes "+where, when(p99 > writeBad, p99 > writeWarn), "a faster disk, or fewer neighbours on it", "99 of 100 were durable within %g s", p99)
+	}
+	for _, label := range m.labels("railguard_cluster_certificate_expires_seconds") {
+		left := time.Duration(m[label]) * time.Second
+		d.say("port "+where, when(left <= 0, left < certificateWarn), `renew it: "The port between nodes" in docs/OPERATING.md`, "its certificate between nodes is good for %s", left.Round(time.Hour))
+	}
+	for _, label := range m.labels("railguard_state_rows") {
+		most := m[strings.Replace(label, "railguard_state_rows", "railguard_state_rows_max", 1)]
+		part := m[label] / most
+		if table := between(label, `table="`, `"`); most > 0 {
+			d.say("table "+table, when(part >= fillBad, part >= fillWarn), `what goes beyond is refused: "Limits" in docs/OPERATING.md`, "%.0f of %.0f rows (%.0f %%) on %s", m[label], most, 100*part, where)
+		}
+	}
+}
+
+// samples are metrics by name with labels.
+type samples map[string]float64
+
+func readMetrics(from io.Reader) samples {
+	all := samples{}
+	scanner := bufio.NewScanner(from)
+	scanner.Buffer(nil, 1<<20)
+	for scanner.Scan() {
+		line := scanner.Text()
+		cut := strings.LastIndexByte(line, ' ')
+		if strings.HasPrefix(line, "#") || cut < 0 {
+			continue
+		}
+		if value, err := strconv.ParseFloat(line[cut+1:], 64); err == nil {
+			all[line[:cut]] = value
+		}
+	}
+	return all
+}
+
+// labels are the samples of a family, sorted.
+func (s samples) labels(family string) []string {
+	var all []string
+	for name := range s {
+		if name == family || strings.HasPrefix(name, family+"{") {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// quantile is the upper bound of the bucket that holds it, over all labels of a family.
+func (s samples) quantile(family string, q float64) (bound float64, known bool) {
+	buckets := map[float64]float64{}
+	for _, name := range s.labels(family + "_bucket") {
+		if le, err := strconv.ParseFloat(between(name, `le="`, `"`), 64); err == nil {
+			buckets[le] += s[name]
+		}
+	}
+	total := buckets[math.Inf(1)]
+	if total == 0 {
+		return 0, false
+	}
+	bound = math.Inf(1)
+	for le, count := range buckets {
+		if count >= q*total {
+			bound = min(bound, le)
+		}
+	}
+	return bound, true
+}
+
+func between(text, before, after string) string {
+	_, rest, _ := strings.Cut(text, before)
+	inner, _, _ := strings.Cut(rest, after)
+	return inner
+}

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/bench/conformance"
+	"railguard/bench/process"
+)
+
+const (
+	parkKey    = "rg_live_key_of_the_operators_tests"
+	parkSecret = "the cluster secret of the operators tests"
+)
+
+// park is a few real processes of the real binary, as an operator starts them, and the
+// verbs that she types.
+type park struct {
+	t        testing.TB
+	dir      string
+	binary   string
+	spawner  *process.Spawner
+	machines []*machine
+	extra    []string // Flags of every node.
+	env      []string // Of nodes and verbs.
+	client   *http.Client
+	scheme   string
+
+	recipient, identity string // What backups are encrypted to; the file that opens them.
+}
+
+// machine is one of them, and what is on its disk.
+type machine struct {
+	id, data, http, admin, cluster string
+	binary                         string
+	flags                          []string // Its own.
+	child                          *process.Child
+}
+
+// buildBinary builds the program, with build tags where there are any.
+func buildBinary(t testing.TB, path string, tags ...string) {
+	args := []string{"build", "-o", path}
+	if len(tags) > 0 {
+		args = append(args, "-tags", strings.Join(tags, ","))
+	}
+	said, err := exec.Command("go", append(args, ".")...).CombinedOutput()
+	require.NoError(t, err, "%s", said)
+}
+
+// newPark lays out machines n1, n2, ... and starts none.
+func newPark(t testing.TB, count int) *park {
+	p := &park{t: t, dir: t.TempDir(), spawner: process.NewSpawner(), client: &http.Client{Timeout: 30 * time.Second}, scheme: "http"}
+	t.Cleanup(p.spawner.Close)
+	t.Cleanup(func() {
+		for _, m := range p.machines {
+			p.kill(m)
+		}
+	})
+	p.binary = filepath.Join(p.dir, "railguard")
+	buildBinary(t, p.binary)
+	key, err := newTestIdentity()
+	require.NoError(t, err)
+	p.recipient, p.identity = key.recipient, filepath.Join(p.dir, "identity")
+	require.NoError(t, os.WriteFile(p.identity, []byte(key.identity), 0o600))
+	p.env = []string{"RAILGUARD_CLUSTER_SECRET=" + parkSecret}
+	for _, entry := range os.Environ() {
+		if !strings.HasPrefix(entry, "RAILGUARD_") {
+			p.env = append(p.env, entry)
+		}
+	}
+	for range count {
+		p.add("n" + strconv.Itoa(len(p.machines)+1))
+	}
+	return p
+}
+
+// add lays out one more machine.
+func (p *park) add(id string) *machine {
+	ports, err := process.FreePorts(3)
+	require.NoError(p.t, err)
+	m := &machine{id: id, data: filepath.Join(p.dir, fmt.Sprintf("%s-%d", id, len(p.machines)+1)), http: ports[0], admin: ports[1], cluster: ports[2], binary: p.binary}
+	p.machines = append(p.machines, m)
+	return m
+}
+
+// form starts all machines as a new cluster, and imports a list of our own.
+func (p *park) form() {
+	for _, m := range p.machines {
+		p.start(m, "--bootstrap-expect", strconv.Itoa(len(p.machines)), "--public-url", "https://guard.example.org")
+	}
+	for _, m := range p.machines {
+		p.awaitReady(m, "exclude=list")
+	}
+	lists := filepath.Join(p.dir, "lists")
+	require.NoError(p.t, os.MkdirAll(lists, 0o700))
+	for name, list := range map[string]string{"SDN_ENHANCED.XML": "SDN List", "CONS_ENHANCED.XML": "Consolidated List"} {
+		raw := conformance.EnhancedXML(list, time.Now(), conformance.ListedEntity{ID: 910001 + len(list), Last: "PARKED BYSTANDER HOLDING " + list})
+		require.NoError(p.t, os.WriteFile(filepath.Join(lists, name), raw, 0o600))
+	}
+	// A list of our own is small: it is taken when somebody says so.
+	p.must("ofac", "import", lists, "--force", "--reason", "tests", "--admin", p.adminURL(p.machines[0]))
+	for _, m := range p.machines {
+		p.awaitReady(m, "")
+	}
+}
+
+// start starts a machine that joins whoever else there is.
+func (p *park) start(m *machine, flags ...string) {
+	p.t.Helper()
+	args := []string{"serve", "--id", m.id, "--data", m.data, "--http", m.http, "--admin", m.admin, "--grace", "1s"}
+	if len(p.machines) > 1 {
+		var peers []string
+		for _, peer := range p.machines {
+			peers = append(peers, peer.cluster)
+		}
+		args = append(args, "--cluster", m.cluster, "--join", strings.Join(peers, ","))
+	}
+	args = append(append(append(args, p.extra...), m.flags...), flags...)
+	child, err := p.spawner.Launch(m.binary, args, append(p.env, "RAILGUARD_BOOTSTRAP_KEY="+parkKey), p.log(m))
+	require.NoError(p.t, err)
+	m.child = child
+}
+
+func (p *park) log(m *machine) string { return m.data + ".log" }
+
+// said is what a machine has logged so far.
+func (p *park) said(m *machine) string {
+	data, err := os.ReadFile(p.log(m))
+	require.NoError(p.t, err)
+	return string(data)
+}
+
+// stop ends a machine's node in order.
+func (p *park) stop(m *machine) {
+	p.t.Helper()
+	require.NoError(p.t, m.child.Command.Process.Signal(process.SignalEnd))
+	require.NoError(p.t, m.child.Wait(60*time.Second))
+	m.child = nil
+}
+
+// kill ends it as a power cut does.
+func (p *park) kill(m *machine) {
+	if m.child != nil {
+		_ = m.child.Command.Process.Kill()
+		<-m.child.Done
+		m.child = nil
+	}
+}
+
+func (p *park) url(m *machine) string      { return p.scheme + "://" + m.http }
+func (p *park) adminURL(m *machine) string { return "http://" + m.admin }
+
+// awaitReady waits until a balancer would send calls to it.
+func (p *park) awaitReady(m *machine, query string) {
+	p.t.Helper()
+	last := ""
+	require.Eventually(p.t, func() bool {
+		answer, err := p.client.Get(p.url(m) + "/readyz?sync&" + query)
+		if err != nil {
+			last = err.Error()
+			return false
+		}
+		defer answer.Body.Close()
+		var body bytes.Buffer
+		_, _ = body.ReadFrom(answer.Body)
+		last = body.String()
+		return answer.StatusCode == http.StatusOK
+	}, 120*time.Second, 50*time.Millisecond, "%s is not ready", m.id)
+	if p.t.Failed() {
+		p.t.Log(last)
+	}
+}
+
+// cli runs a verb in a process of its own.
+func (p *park) cli(args ...string) (out, complaint string, code int) {
+	p.t.Helper()
+	return p.cliWith(nil, args...)
+}
+
+func (p *park) cliWith(env []string, args ...string) (out, complaint string, code int) {
+	p.t.Helper()
+	command := exec.CommandContext(p.t.Context(), p.binary, args...)
+	command.Env = append(append(append([]string(nil), p.env...), "RAILGUARD_KEY="+parkKey, "TMPDIR="+p.t.TempDir()), env...)
+	command.Dir = p.dir
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	err := command.Run()
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) {
+		require.NoError(p.t, err)
+	}
+	return stdout.String(), stderr.String(), command.ProcessState.ExitCode()
+}
+
+// must is cli for verbs that must succeed.
+func (p *park) must(args ...string) string {
+	p.t.Helper()
+	out, complaint, code := p.cli(args...)
+	require.Zero(p.t, code, "%v: %s%s", args, out, complaint)
+	return out
+}
+
+// ask makes a call of the API and returns its status and answer.
+func (p *park) ask(m *machine, method, path, body string) (int, map[string]any) {
+	p.t.Helper()
+	r, err := http.NewRequest(method, p.url(m)+path, strings.NewReader(body))
+	require.NoError(p.t, err)
+	r.Header.Set("Authorization", "Bearer "+parkKey)
+	answer, err := p.client.Do(r)
+	if err != nil {
+		return 0, map[string]any{"error": err.Error()}
+	}
+	defer answer.Body.Close()
+	var members map[string]any
+	_ = json.NewDecoder(answer.Body).Decode(&members)
+	return answer.StatusCode, members
+}
+
+// want is ask for calls that must succeed.
+func (p *park) want(m *machine, status int, method, path, body string) map[string]any {
+	p.t.Helper()
+	code, answer := p.ask(m, method, path, body)
+	require.Equal(p.t, status, code, "%s %s: %v", method, path, answer)
+	return answer
+}
+
+// agent registers one with a daily limit and returns its id and credential.
+func (p *park) agent(m *machine, name string) (id, token string) {
+	p.t.Helper()
+	answer := p.want(m, http.StatusCreated, "POST", "/v1/agents/register", `{"agentName":"`+name+`","agentType":"supervised","operatorLegalName":"Parked Works","purpose":"tests","spendPolicy":{"maxSingleTxUSDC":1000,"dailyLimitUSDC":100000}}`)
+	id, _ = answer["agentId"].(string)
+	token, _ = answer["token"].(string)
+	require.NotEmpty(p.t, id)
+	require.NotEmpty(p.t, token)
+	return id, token
+}
+
+// pay screens one payment; above 1,000 it is a REVIEW.
+func (p *park) pay(m *machine, token string, amount int) (verdict, txn string) {
+	p.t.Helper()
+	answer := p.want(m, http.StatusOK, "POST", "/v1/screen", fmt.Sprintf(`{"token":%q,"amount":%d,"cpName":"Plain Harbour Bakery"}`, token, amount))
+	verdict, _ = answer["verdict"].(string)
+	txn, _ = answer["txnId"].(string)
+	return verdict, txn
+}
+
+// payMany screens so many payments of 1 at once.
+func (p *park) payMany(m *machine, token string, count int) {
+	p.t.Helper()
+	one := fmt.Sprintf(`{"token":%q,"amount":1,"cpName":"Plain Harbour Bakery"}`, token)
+	for ; count > 0; count -= 100 {
+		p.want(m, http.StatusOK, "POST", "/v1/screen/batch", `{"payments":[`+strings.Repeat(one+",", min(count, 100)-1)+one+`]}`)
+	}
+}

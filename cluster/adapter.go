@@ -106,7 +106,7 @@ func (a *adapter) Freeze() *fsm.View {
 }
 
 // referenceUsed asks the state between two entries.
-func (a *adapter) referenceUsed(key engine.ReferenceKey) bool {
+func (a *adapter) referenceUsed(key engine.ReferenceKey) (uint64, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.machine.ReferenceUsed(key)

@@ -137,8 +137,8 @@ type state struct {
 	commands      atomic.Uint64 // Index of the last applied entry of our own kind.
 	progress      progress
 	views         viewCache
-	referenceUsed func(engine.ReferenceKey) bool // Asks the state between two entries.
-	displaced     atomic.Int64                   // Log time at which R25 last forgot a pair that still counted; 0: never here.
+	referenceUsed func(engine.ReferenceKey) (uint64, bool) // Asks the state between two entries.
+	displaced     atomic.Int64                             // Log time at which R25 last forgot a pair that still counted; 0: never here.
 }
 
 func newState(clock Clock, freeze func() *fsm.View) *state {
@@ -211,8 +211,9 @@ func (s *state) Outcomes(leaf uint64) []uint64 {
 	return leaves[:]
 }
 
-// ReferenceUsed tells whether a payment reference is used, as of what is applied here.
-func (s *state) ReferenceUsed(key engine.ReferenceKey) bool { return s.referenceUsed(key) }
+// ReferenceUsed returns the leaf of the record that uses a payment reference, as of what
+// is applied here.
+func (s *state) ReferenceUsed(key engine.ReferenceKey) (uint64, bool) { return s.referenceUsed(key) }
 
 // Comments returns the leaves of a review's comments, oldest first.
 func (s *state) Comments(leaf uint64) []uint64 {

@@ -52,7 +52,7 @@ type Records interface {
 	View(ctx context.Context, minIndex uint64) (*fsm.View, error)
 	ReadIndex(ctx context.Context) (uint64, error) // Leader's commit index, confirmed by a quorum; waits until it is applied here.
 	WaitApplied(ctx context.Context, index uint64) error
-	ReferenceUsed(engine.ReferenceKey) bool // By a payment before, as of what is applied here.
+	ReferenceUsed(engine.ReferenceKey) (leaf uint64, used bool) // By which payment before, as of what is applied here.
 }
 
 // Judges is what all judges of one node share: the terms of the moment, and what

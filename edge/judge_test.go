@@ -33,20 +33,20 @@ type testNode struct {
 	compiling, looked int
 }
 
-func (n *testNode) Settings() *fsm.Settings                      { return n.settings }
-func (n *testNode) List() *ofac.Index                            { return n.list }
-func (n *testNode) User(engine.UserSlot) *engine.UserProfile     { return nil }
-func (n *testNode) Fleet(engine.FleetSlot) *engine.FleetProfile  { return nil }
-func (n *testNode) Disposition(uint64) (uint64, bool)            { return 0, false }
-func (n *testNode) Proposal(uint64) (uint64, bool)               { return 0, false }
-func (n *testNode) Outcomes(uint64) []uint64                     { return nil }
-func (n *testNode) ReferenceUsed(engine.ReferenceKey) bool       { return false }
-func (n *testNode) Comments(uint64) []uint64                     { return nil }
-func (n *testNode) LogTime() engine.Time                         { return testNow }
-func (n *testNode) Applied() uint64                              { return 1 }
-func (n *testNode) ListByDigest([32]byte) (*ofac.Index, error)   { return nil, nil }
-func (n *testNode) Leaf(context.Context, uint64) ([]byte, error) { return nil, wire.ErrNoLeader }
-func (n *testNode) WaitApplied(context.Context, uint64) error    { return nil }
+func (n *testNode) Settings() *fsm.Settings                          { return n.settings }
+func (n *testNode) List() *ofac.Index                                { return n.list }
+func (n *testNode) User(engine.UserSlot) *engine.UserProfile         { return nil }
+func (n *testNode) Fleet(engine.FleetSlot) *engine.FleetProfile      { return nil }
+func (n *testNode) Disposition(uint64) (uint64, bool)                { return 0, false }
+func (n *testNode) Proposal(uint64) (uint64, bool)                   { return 0, false }
+func (n *testNode) Outcomes(uint64) []uint64                         { return nil }
+func (n *testNode) ReferenceUsed(engine.ReferenceKey) (uint64, bool) { return 0, false }
+func (n *testNode) Comments(uint64) []uint64                         { return nil }
+func (n *testNode) LogTime() engine.Time                             { return testNow }
+func (n *testNode) Applied() uint64                                  { return 1 }
+func (n *testNode) ListByDigest([32]byte) (*ofac.Index, error)       { return nil, nil }
+func (n *testNode) Leaf(context.Context, uint64) ([]byte, error)     { return nil, wire.ErrNoLeader }
+func (n *testNode) WaitApplied(context.Context, uint64) error        { return nil }
 
 func (n *testNode) View(context.Context, uint64) (*fsm.View, error) { return nil, wire.ErrNoLeader }
 

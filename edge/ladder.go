@@ -2,6 +2,7 @@ package edge
 
 import (
 	"railguard/engine"
+	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/strictjson"
 )
@@ -221,6 +222,10 @@ func (j *Judge) DryRun(m *strictjson.Members) error {
 	m.Text("verdict", x.decision.Verdict.String())
 	m.TextOrNull("rule", x.decision.Code())
 	m.Text("reason", x.decision.Reason())
+	if !j.call.Caller.May(wire.RolePolicy | wire.RoleReviewer) {
+		writeForecast(m, j, &x.decision)
+		return nil
+	}
 	j.writeParties(m)
 	m.Text("ofacSource", ListSource(j.Terms.Settings.List))
 	m.Text("ruleSet", engine.RuleSet)
@@ -236,6 +241,25 @@ func (j *Judge) DryRun(m *strictjson.Members) error {
 	}
 	m.Texts("notSimulated", []string{engine.RuleID(25).Code()})
 	return nil
+}
+
+// writeForecast writes the rest of a dry run for who may screen and no more: what the call
+// itself would tell it.
+func writeForecast(m *strictjson.Members, j *Judge, d *engine.Decision) {
+	f := &j.screen.facts
+	if f.ChainSize > 0 {
+		m.Text("agentId", j.Terms.AgentID(f.Chain[0].Slot))
+		if d.Verdict == engine.Proceed || d.Verdict == engine.Review {
+			m.Text("agentName", f.Chain[0].AgentName)
+			m.Text("operatorLegalName", f.Chain[0].OperatorLegalName)
+		}
+	}
+	m.Text("ruleSet", engine.RuleSet)
+	m.Uint("policyVersion", j.Terms.Settings.Policy.Version)
+	m.Uint("listVersion", j.Terms.Settings.ListVersion)
+	if warnings := j.screen.warnings(); len(warnings) > 0 {
+		m.List("warnings", warnings)
+	}
 }
 
 // forecast judges what cannot change and reads what can from a view with the same
@@ -266,7 +290,7 @@ func (j *Judge) forecast(looker *engine.Looker) (*ofac.Index, *engine.Moment, er
 			return nil, nil, err
 		}
 		if moment, ok := view.Moment(s.facts.Now, &s.record, &s.hits); ok {
-			moment.Duplicate = j.shared.deps.Records.ReferenceUsed(referenceKey(j.call.Caller.Owner(), s.reference))
+			_, moment.Duplicate = j.shared.deps.Records.ReferenceUsed(referenceKey(j.call.Caller.Owner(), s.reference))
 			return list, moment, nil
 		}
 		if err := j.Again(try, view.Index); err != nil {

@@ -33,8 +33,8 @@ func readHold(raw []byte) (seconds uint32, ok bool) {
 	return *hold.Seconds, length >= engine.HoldLeast && length <= engine.HoldMost
 }
 
-// soundReference tells whether a paymentRef that was given can be one.
-func soundReference(text string) bool {
+// SoundReference tells whether a paymentRef that was given can be one.
+func SoundReference(text string) bool {
 	for i := 0; i < len(text); i++ {
 		if text[i] < 0x20 || text[i] > 0x7e {
 			return false
@@ -74,6 +74,19 @@ func OwnRecord(j *Judge, txnID string) (Leaf, error) {
 	l, err := j.Record(txnID)
 	if err == nil && !j.Terms.ownCall(j.call.Caller, &l) {
 		return Leaf{}, unknownTransaction()
+	}
+	return l, err
+}
+
+// ReferencedRecord loads the record that uses a payment reference of the caller's owner.
+func ReferencedRecord(j *Judge, reference string) (Leaf, error) {
+	index, used := j.shared.deps.Records.ReferenceUsed(referenceKey(j.call.Caller.Owner(), reference))
+	if !used {
+		return Leaf{}, notKnown("no payment uses this reference")
+	}
+	l, err := j.LoadLeaf(index)
+	if err == nil && (l.Kind() != "screen" || j.PastRetention(l.Instant("screenedAt")) || !j.Terms.MayRead(j.call.Caller, &l)) {
+		return Leaf{}, notKnown("no payment uses this reference")
 	}
 	return l, err
 }

@@ -63,7 +63,7 @@ func (j *Judge) Read() error {
 	if s.hold = seconds; !sound {
 		f.Invalid("hold", `must be {"ttlSeconds": a whole number from 30 to 604800}`)
 	}
-	if s.reference = f.Text("paymentRef", referenceMax); f.Given("paymentRef") && !soundReference(s.reference) {
+	if s.reference = f.Text("paymentRef", referenceMax); f.Given("paymentRef") && !SoundReference(s.reference) {
 		f.Invalid("paymentRef", "must be 1 to 128 printable ASCII characters")
 	}
 	s.token, s.userToken = borrowed(f.Loose("token")), borrowed(f.Loose("userToken")) // Anything but a string is a malformed credential (R1), not an error.

@@ -17,11 +17,10 @@ func (m *Machine) referenceUsed(key engine.ReferenceKey) (record uint64, used bo
 	return m.references.At(at).Leaf, true
 }
 
-// ReferenceUsed tells whether a call with the reference would be a second one. It is for
-// readers between two entries, who get no map of a View.
-func (m *Machine) ReferenceUsed(key engine.ReferenceKey) bool {
-	_, used := m.referenceUsed(key)
-	return used
+// ReferenceUsed returns the leaf of the record that uses a reference: a call with it would
+// be a second one. It is for readers between two entries, who get no map of a View.
+func (m *Machine) ReferenceUsed(key engine.ReferenceKey) (record uint64, used bool) {
+	return m.referenceUsed(key)
 }
 
 // referencesFull tells whether the oldest reference of a full table is too young to

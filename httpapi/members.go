@@ -126,6 +126,7 @@ var queryParameters = map[string][]string{
 	"GET /v1/audit/export":             {"from", "to", "format", "cursor", "first", "treeSize"},
 	"GET /v1/queue": inPages("state", "rule", "agentId", "operator", "minAmount", "maxAmount", "from", "to", "assignee", "q",
 		"slaBreached", "sort"),
+	"GET /v1/transactions":          {"paymentRef"},
 	"GET /v1/policy/versions":       paged,
 	"PUT /v1/policy":                {"reason"},
 	"POST /v1/policy/validate":      {"reason"},

@@ -21,7 +21,8 @@ const screenPath = "/v1/screen"
 func (a *API) screenRoutes() []route {
 	return []route{
 		{method: http.MethodPost, path: screenPath, scope: scopeOwner, roles: wire.RoleScreener, body: bodyObject, max: engine.ScreenBodyMax, handle: screen},
-		{method: http.MethodPost, path: "/v1/screen/dry-run", scope: scopeOwner, roles: wire.RolePolicy | wire.RoleReviewer, body: bodyObject, max: engine.ScreenBodyMax, handle: dryRun},
+		{method: http.MethodPost, path: "/v1/screen/dry-run", scope: scopeOwner, roles: wire.RolePolicy | wire.RoleReviewer | wire.RoleScreener, body: bodyObject, max: engine.ScreenBodyMax, handle: dryRun},
+		{method: http.MethodGet, path: "/v1/transactions", scope: scopeOwner, roles: wire.RoleScreener, handle: findPayment},
 		{method: http.MethodPost, path: "/v1/transactions/{txnId}/settle", scope: scopeOwner, roles: wire.RoleScreener, body: bodyObject, handle: settlePayment},
 		{method: http.MethodPost, path: "/v1/transactions/{txnId}/release", scope: scopeOwner, roles: wire.RoleScreener, body: bodyObject, handle: releasePayment},
 		{method: http.MethodPost, path: "/v1/screen/batch", scope: scopeOwner, roles: wire.RoleScreener, body: bodyBatch, max: engine.BatchBodyMax, handle: screenBatch},
@@ -73,6 +74,32 @@ func releasePayment(c *call) error {
 	outcome := &edge.Outcome{Op: wire.HoldRelease}
 	outcome.Said.Text("reason", f.RequiredText("reason", engine.TextMax))
 	return endPayment(c, f.Err(), outcome)
+}
+
+// findPayment is GET /v1/transactions?paymentRef=: the record that uses a reference of the
+// caller's owner, as GET /v1/audit/{txnId} shows it.
+func findPayment(c *call) error {
+	reference := c.query("paymentRef")
+	if !edge.SoundReference(reference) {
+		return badQuery("paymentRef", "must be 1 to 128 printable ASCII characters")
+	}
+	l, err := edge.ReferencedRecord(&c.judge, reference)
+	if err != nil && restsOnState(err) {
+		if err = c.judge.CatchUp(); err == nil {
+			l, err = edge.ReferencedRecord(&c.judge, reference)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	c.txnID = l.Text("txnId")
+	d, err := c.judge.Disposition(&l, c.query("consistency") == "local")
+	if err != nil {
+		return err
+	}
+	c.writeRecord(&c.out, &l, d)
+	c.reply(http.StatusOK, c.out)
+	return nil
 }
 
 func endPayment(c *call, wrong error, outcome *edge.Outcome) error {

@@ -35,6 +35,7 @@ func newTenants(t *testing.T) *tenants {
 	n.fleet = member(t, made("/v1/fleets/create", `{"fleetName":"Acme Fleet","operatorLegalName":"Acme","dailyLimitUSDC":5}`).Body.Bytes(), "fleetId")
 	w = made("/v1/users/register", `{"legalName":"Acme Person","agentIds":["`+n.agent+`"]}`)
 	n.user, n.userToken = member(t, w.Body.Bytes(), "userId"), member(t, w.Body.Bytes(), "token")
+	made("/v1/screen", `{"token":"`+n.token+`","amount":1,"paymentRef":"acme-1"}`)
 	w = made("/v1/screen", `{"token":"`+n.token+`","amount":7,"cpName":"Acme Counterparty"}`)
 	require.Equal(t, "REVIEW", member(t, w.Body.Bytes(), "verdict"))
 	n.txn = member(t, w.Body.Bytes(), "txnId")
@@ -76,6 +77,9 @@ func TestTenantsAreApart(t *testing.T) {
 			if strings.HasPrefix(path, prefix) {
 				path = strings.Replace(path, "{id}", id, 1)
 			}
+		}
+		if r.path == "/v1/transactions" {
+			path += "?paymentRef=acme-1"
 		}
 		require.NotContains(t, path, "{", "%s: name what stands for it", r.path)
 		body, named := bodies[r.path]

@@ -76,7 +76,7 @@ var roleMatrix = []roleRow{
 	{"POST", "/v1/agents/agt_zzzzzzzzzzzz/revoke", "operator admin", "reviewer policy"},
 	{"GET", "/v1/agents/agt_zzzzzzzzzzzz", "operator auditor admin", "screener reviewer policy ops"},
 	{"POST", "/v1/screen", "screener admin", ""},
-	{"POST", "/v1/screen/dry-run", "policy reviewer admin", ""},
+	{"POST", "/v1/screen/dry-run", "policy reviewer screener admin", ""},
 	{"POST", "/v1/reviews/txn_zzzzzzzz", "reviewer admin", ""},
 	{"GET", "/v1/audit/txn_zzzzzzzz", "screener reviewer auditor admin", "operator policy ops"},
 	{"GET", "/v1/audit/txn_zzzzzzzz/proof", "auditor admin", "screener operator reviewer policy ops"},

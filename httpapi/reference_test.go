@@ -34,6 +34,12 @@ func TestFindPaymentByReference(t *testing.T) {
 	answer(t, n.do("screener", "GET", path+"c", ""), 404) // It is free again.
 }
 
+func TestAgentsOfAnUnknownFleet(t *testing.T) {
+	n := newTestNode(t)
+	v := answer(t, n.do("operator", "GET", "/v1/agents?fleetId=flt_none", ""), 404)
+	require.Equal(t, "not_found", textOf(v, "code"))
+}
+
 // Who may screen may ask before what a payment would be told, and is told no more.
 func TestScreenersDryRunIsPublic(t *testing.T) {
 	n := newTestNode(t)

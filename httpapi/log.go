@@ -65,6 +65,8 @@ type logLine struct {
 	origin string
 	seed   []byte // Sealed.
 	signer *note.Signer
+
+	endorsed string // What the keys before say of these, where the line goes on under their name.
 }
 
 // checkpoint returns a checkpoint that covers at least size leaves. The tree and the
@@ -137,7 +139,7 @@ func (k *checkpoints) open(a *API, settings *fsm.Settings) error {
 	lines := logLines(settings)
 	for i := range lines {
 		if i < len(k.lines) && k.lines[i].from == lines[i].from && bytes.Equal(k.lines[i].seed, lines[i].seed) {
-			lines[i].signer = k.lines[i].signer
+			lines[i].signer, lines[i].endorsed = k.lines[i].signer, k.lines[i].endorsed
 			continue
 		}
 		seed, err := a.deps.Secrets.Open(seal.LabelLogSeed, lines[i].seed)
@@ -146,6 +148,9 @@ func (k *checkpoints) open(a *API, settings *fsm.Settings) error {
 		}
 		if lines[i].signer, err = note.NewSigner(lines[i].origin, seed); err != nil {
 			return err
+		}
+		if i > 0 && lines[i].origin == lines[i-1].origin {
+			lines[i].endorsed = lines[i-1].signer.Endorse(lines[i].signer, lines[i].from)
 		}
 	}
 	k.lines = lines
@@ -181,6 +186,7 @@ func (k *checkpoints) keys() string {
 		}
 		text.WriteString(note.SizesLine(k.lines[i].from, to))
 		text.WriteString(k.lines[i].signer.VerifierKeys())
+		text.WriteString(k.lines[i].endorsed)
 	}
 	return text.String()
 }

@@ -44,6 +44,10 @@
 // first line is no origin; ML-DSA-44 signs "railguard export 1\n\x00" and that
 // text, without a timestamp.
 //
+// A witness cosigns checkpoints of others (cosign.go) as C2SP tlog-cosignature says for
+// Ed25519: type 0x04, a timestamp before the signature, signed is "cosignature/v1\ntime
+// SECONDS\n" and the text. Its ML-DSA-44 cosignature is read as the log's own is.
+//
 // A verifier key is one line, name+key id in hex+base64(type | public key).
 //
 // Both keys come from one 32-byte seed: HKDF-SHA-256 with no salt and with info

@@ -25,7 +25,8 @@ const timestampMax = 1 << 62
 // line (empty lines and lines that begin with # are passed over). Every key that
 // is given must have signed, and one of them must bear the log's name: who gives
 // both of a log's keys is safe if either algorithm falls, who gives one relies on
-// that one. Further signatures, as of witnesses, are passed over.
+// that one; a witness's key among them demands its cosignature. Further signatures are
+// passed over.
 //
 // A log that went on under another name or with other keys lists them all, each
 // stretch behind a line that says which sizes of the tree it vouches for (SizesLine).
@@ -63,8 +64,10 @@ var errSizes = fmt.Errorf("these keys do not vouch for a tree of that size: %w",
 
 // stretch is the keys that vouch together for some sizes of a tree.
 type stretch struct {
-	from, to uint64 // Both included.
-	keys     []*verifier
+	from, to     uint64 // Both included.
+	keys         []*verifier
+	texts        []string // Their lines.
+	endorsements []string // Signature lines by the keys before.
 }
 
 const sizesMark = "#: "
@@ -149,8 +152,11 @@ func (c *Checkpoint) require(verifiers []*verifier, signatures []sumdb.Signature
 		if line == "" {
 			return fmt.Errorf("no signature by %s+%08x: %w", v.name, v.id, ErrUnverified)
 		}
-		own := v.name == c.Origin
+		own := v.name == c.Origin && !v.timed
 		named = named || own
+		if v.timed {
+			continue // A witness that was demanded; its time is its own.
+		}
 		if v.quantum == nil {
 			classic = true
 			continue
@@ -178,6 +184,7 @@ type verifier struct {
 	id      uint32
 	classic ed25519.PublicKey
 	quantum *mldsa44.PublicKey
+	timed   bool // A witness's Ed25519 key: it signs the time too.
 }
 
 func parseStretches(keys string) ([]*stretch, error) {
@@ -193,6 +200,12 @@ func parseStretches(keys string) ([]*stretch, error) {
 			all = append(all, &s)
 			continue
 		}
+		last := all[len(all)-1]
+		if signature, ok := strings.CutPrefix(line, endorsedMark); ok {
+			if last.endorsements = append(last.endorsements, signature); len(last.endorsements) > keysMax {
+				return nil, fmt.Errorf("more than %d endorsements: %w", keysMax, ErrMalformed)
+			}
+		}
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
@@ -203,8 +216,7 @@ func parseStretches(keys string) ([]*stretch, error) {
 		if count++; count > keysMax {
 			return nil, fmt.Errorf("more than %d keys: %w", keysMax, ErrMalformed)
 		}
-		last := all[len(all)-1]
-		last.keys = append(last.keys, v)
+		last.keys, last.texts = append(last.keys, v), append(last.texts, line)
 	}
 	all = slices.DeleteFunc(all, func(s *stretch) bool { return len(s.keys) == 0 })
 	if len(all) == 0 {
@@ -227,6 +239,8 @@ func parseKey(line string) (*verifier, error) {
 	}
 	v := &verifier{name: name, id: uint32(id)}
 	switch {
+	case key[0] == typeCosignature && len(key) == 1+ed25519.PublicKeySize:
+		v.classic, v.timed = key[1:], true
 	case key[0] == typeEd25519 && len(key) == 1+ed25519.PublicKeySize:
 		v.classic = key[1:]
 	case key[0] == typeMLDSA44 && len(key) == 1+mldsa44.PublicKeySize:
@@ -245,16 +259,11 @@ func (v *verifier) KeyHash() uint32 { return v.id }
 
 // Verify implements sumdb/note's Verifier: signature is without the key id.
 func (v *verifier) Verify(text, signature []byte) bool {
-	if v.quantum == nil {
-		return len(signature) == ed25519.SignatureSize && ed25519.Verify(v.classic, text, signature)
+	switch {
+	case v.timed:
+		return v.verifyTimed(text, signature)
+	case v.quantum != nil:
+		return v.verifyQuantum(text, signature)
 	}
-	if len(signature) != timestampSize+mldsa44.SignatureSize {
-		return false
-	}
-	c, err := parseText(text)
-	timestamp := binary.BigEndian.Uint64(signature)
-	if err != nil || timestamp > timestampMax {
-		return false
-	}
-	return mldsa44.Verify(v.quantum, cosigned(v.name, timestamp, &c), nil, signature[timestampSize:])
+	return len(signature) == ed25519.SignatureSize && ed25519.Verify(v.classic, text, signature)
 }

@@ -1,0 +1,242 @@
+package note
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/cloudflare/circl/sign/mldsa/mldsa44"
+	sumdb "golang.org/x/mod/sumdb/note"
+)
+
+// typeCosignature is the key type of C2SP cosignature/v1 under Ed25519.
+const typeCosignature = 0x04
+
+// cosignersMax bounds the cosignatures that are read from one checkpoint.
+const cosignersMax = 32
+
+const secretMark = "PRIVATE+KEY+"
+
+// Cosigner is a witness: it signs checkpoints of logs that it has verified to go on
+// without a break (C2SP tlog-cosignature, Ed25519). It is safe for concurrent use.
+type Cosigner struct {
+	name string
+	key  ed25519.PrivateKey
+}
+
+// NewCosigner makes a witness of a name and a secret seed of SeedSize bytes. The
+// signature does not name the witness: never use one seed under two names.
+func NewCosigner(name string, seed []byte) (*Cosigner, error) {
+	if !validName(name) {
+		return nil, fmt.Errorf("name %q of a witness: %w", name, ErrMalformed)
+	}
+	if len(seed) != ed25519.SeedSize {
+		return nil, fmt.Errorf("seed of %d bytes: %w", len(seed), ErrMalformed)
+	}
+	return &Cosigner{name: name, key: ed25519.NewKeyFromSeed(seed)}, nil
+}
+
+// ParseCosigner reads what SecretKey writes.
+func ParseCosigner(text string) (*Cosigner, error) {
+	malformed := fmt.Errorf("secret key of a witness: %w", ErrMalformed)
+	rest, ok := strings.CutPrefix(strings.TrimSpace(text), secretMark)
+	name, rest, _ := strings.Cut(rest, "+")
+	id, encoded, _ := strings.Cut(rest, "+")
+	secret, err := base64.StdEncoding.Strict().DecodeString(encoded)
+	if !ok || err != nil || len(secret) != 1+ed25519.SeedSize || secret[0] != typeCosignature {
+		return nil, malformed
+	}
+	c, err := NewCosigner(name, secret[1:])
+	if err != nil || fmt.Sprintf("%08x", keyID(name, c.public())) != id {
+		return nil, malformed
+	}
+	return c, nil
+}
+
+func (c *Cosigner) public() []byte {
+	return append([]byte{typeCosignature}, c.key.Public().(ed25519.PublicKey)...)
+}
+
+// Name is the witness's name.
+func (c *Cosigner) Name() string { return c.name }
+
+// VerifierKey is the public key, one line without its end.
+func (c *Cosigner) VerifierKey() string { return verifierKey(c.name, c.public()) }
+
+// SecretKey is the secret key, one line without its end.
+func (c *Cosigner) SecretKey() string {
+	secret := append([]byte{typeCosignature}, c.key.Seed()...)
+	return fmt.Sprintf("%s%s+%08x+%s", secretMark, c.name, keyID(c.name, c.public()), base64.StdEncoding.EncodeToString(secret))
+}
+
+// Cosign returns the signature line of a witness under a checkpoint; seconds are since
+// 1970. The caller has verified the checkpoint and that it continues the one before.
+func (c *Cosigner) Cosign(checkpoint *Checkpoint, seconds int64) []byte {
+	timestamp := uint64(max(0, seconds))
+	text := string(checkpoint.text())
+	message, err := sumdb.Sign(&sumdb.Note{Text: text}, &lineSigner{c.name, keyID(c.name, c.public()), func([]byte) ([]byte, error) {
+		line := binary.BigEndian.AppendUint64(nil, timestamp)
+		return append(line, ed25519.Sign(c.key, timed(timestamp, []byte(text)))...), nil
+	}})
+	if err != nil {
+		panic("BUG: cosignature of a checked name: " + err.Error())
+	}
+	return message[len(text)+1:]
+}
+
+// timed is what an Ed25519 cosigner signs: the whole text, and when.
+func timed(timestamp uint64, text []byte) []byte {
+	b := strconv.AppendUint([]byte("cosignature/v1\ntime "), timestamp, 10)
+	return append(append(b, '\n'), text...)
+}
+
+// Cosignature is one that was verified.
+type Cosignature struct {
+	Name string
+	Key  string // The verifier key it was verified with.
+	Time int64  // Seconds since 1970.
+	Line string // As it stands in the note, with its end.
+}
+
+// CheckCosigners reports what is wrong with witnesses' verifier keys, one a line: none,
+// more than 32, one that is no key of a cosigner, or one twice.
+func CheckCosigners(keys string) error {
+	_, err := parseCosigners(keys)
+	return err
+}
+
+type cosigner struct {
+	*verifier
+	key string
+}
+
+func parseCosigners(keys string) ([]cosigner, error) {
+	var all []cosigner
+	known := map[string]bool{}
+	for line := range strings.Lines(keys) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		v, err := parseKey(line)
+		if err != nil {
+			return nil, err
+		}
+		if !v.timed && v.quantum == nil {
+			return nil, fmt.Errorf("%s is a log's key, not a witness's: %w", v.name, ErrMalformed)
+		}
+		if known[line] || len(all) == cosignersMax {
+			return nil, fmt.Errorf("a witness's key twice, or more than %d: %w", cosignersMax, ErrMalformed)
+		}
+		known[line] = true
+		all = append(all, cosigner{v, line})
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("no witness's key: %w", ErrMalformed)
+	}
+	return all, nil
+}
+
+// Cosignatures returns those of the given witnesses under a checkpoint that hold, in the
+// order of keys; whatever else stands there is passed over. Whose log it is, and that the
+// log signed it, is Verify's to say.
+func Cosignatures(signed []byte, keys string) ([]Cosignature, error) {
+	witnesses, err := parseCosigners(keys)
+	if err != nil {
+		return nil, err
+	}
+	text, lines, err := split(signed)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := parseText(text); err != nil {
+		return nil, err
+	}
+	var found []Cosignature
+	for _, w := range witnesses {
+		for _, line := range lines {
+			name, raw, ok := readLine(line)
+			if !ok || name != w.name || binary.BigEndian.Uint32(raw) != w.id || !w.Verify(text, raw[4:]) {
+				continue
+			}
+			found = append(found, Cosignature{Name: name, Key: w.key, Time: int64(binary.BigEndian.Uint64(raw[4:])), Line: line})
+			break
+		}
+	}
+	return found, nil
+}
+
+// signatureMark begins a signature line: an em dash and a space.
+const signatureMark = "— "
+
+// split cuts a signed note into its text and its signature lines, unverified.
+func split(signed []byte) (text []byte, lines []string, err error) {
+	if len(signed) > CheckpointSizeMax {
+		return nil, nil, fmt.Errorf("note of %d bytes: %w", len(signed), ErrMalformed)
+	}
+	head, tail, ok := strings.Cut(string(signed), "\n\n")
+	if !ok || !strings.HasSuffix(tail, "\n") {
+		return nil, nil, fmt.Errorf("note without signatures: %w", ErrMalformed)
+	}
+	for line := range strings.Lines(tail) {
+		if !strings.HasPrefix(line, signatureMark) || len(lines) == 4*cosignersMax {
+			return nil, nil, fmt.Errorf("signature lines: %w", ErrMalformed)
+		}
+		lines = append(lines, line)
+	}
+	return []byte(head + "\n"), lines, nil
+}
+
+// readLine takes a signature line apart; raw begins with the key's id.
+func readLine(line string) (name string, raw []byte, ok bool) {
+	name, encoded, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(line, signatureMark), "\n"), " ")
+	raw, err := base64.StdEncoding.Strict().DecodeString(encoded)
+	return name, raw, err == nil && len(raw) > 4 && base64.StdEncoding.EncodeToString(raw) == encoded
+}
+
+// Parse reads a signed checkpoint without verifying anybody's signature: to see whose
+// keys are to be asked. Nothing in it may be believed.
+func Parse(signed []byte) (Checkpoint, error) {
+	text, _, err := split(signed)
+	if err != nil {
+		return Checkpoint{}, err
+	}
+	return parseText(text)
+}
+
+// WithLines returns a signed checkpoint with further signature lines under it; a line
+// that stands there already is not repeated.
+func WithLines(signed []byte, lines ...string) []byte {
+	out := append([]byte(nil), signed...)
+	for _, line := range lines {
+		if !strings.Contains(string(out), "\n"+line) {
+			out = append(out, line...)
+		}
+	}
+	return out
+}
+
+// verifyTimed checks the cosignature of a witness under text.
+func (v *verifier) verifyTimed(text, signature []byte) bool {
+	if len(signature) != timestampSize+ed25519.SignatureSize {
+		return false
+	}
+	timestamp := binary.BigEndian.Uint64(signature)
+	return timestamp <= timestampMax && ed25519.Verify(v.classic, timed(timestamp, text), signature[timestampSize:])
+}
+
+// verifyQuantum checks an ML-DSA-44 cosignature: the log's own, or a witness's.
+func (v *verifier) verifyQuantum(text, signature []byte) bool {
+	if len(signature) != timestampSize+mldsa44.SignatureSize {
+		return false
+	}
+	c, err := parseText(text)
+	timestamp := binary.BigEndian.Uint64(signature)
+	if err != nil || timestamp > timestampMax {
+		return false
+	}
+	return mldsa44.Verify(v.quantum, cosigned(v.name, timestamp, &c), nil, signature[timestampSize:])
+}

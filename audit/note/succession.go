@@ -1,0 +1,121 @@
+package note
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cloudflare/circl/sign/mldsa/mldsa44"
+	sumdb "golang.org/x/mod/sumdb/note"
+)
+
+// When a log goes on under new keys, the old ones sign that: whoever has the old ones
+// can go on without being told the new ones another way. A thief of the old keys could
+// sign it too; who rotates because of a theft tells verifiers the new keys himself.
+
+const (
+	keysLabel    = "railguard log keys 1"
+	endorsedMark = "# endorsed "
+)
+
+var keysCosignLabel = []byte("railguard log keys 1\n\x00")
+
+// endorsement is what the old keys sign: the new ones, and from which size on.
+func endorsement(origin string, from uint64, keys []string) []byte {
+	return []byte(keysLabel + "\n" + origin + "\n" + strings.TrimPrefix(SizesLine(from, math.MaxUint64), sizesMark) + strings.Join(keys, "\n") + "\n")
+}
+
+// Endorse returns lines for a document of verifier keys, in which this signer says
+// that from a size of the tree on its log is signed by next. To other tools they are
+// comments.
+func (s *Signer) Endorse(next *Signer, from uint64) string {
+	text := endorsement(s.origin, from, strings.Split(strings.TrimSpace(next.VerifierKeys()), "\n"))
+	message, err := sumdb.Sign(&sumdb.Note{Text: string(text)},
+		&lineSigner{s.origin, keyID(s.origin, s.classicKey()), func(text []byte) ([]byte, error) {
+			return ed25519.Sign(s.classic, text), nil
+		}},
+		&lineSigner{s.origin, keyID(s.origin, s.quantumKey()), func(text []byte) ([]byte, error) {
+			signature := make([]byte, mldsa44.SignatureSize)
+			return signature, mldsa44.SignTo(s.quantum, append(append([]byte{}, keysCosignLabel...), text...), nil, false, signature)
+		}})
+	if err != nil {
+		panic("BUG: endorsement of a checked origin: " + err.Error())
+	}
+	var lines strings.Builder
+	for line := range strings.Lines(string(message[len(text)+1:])) {
+		lines.WriteString(endorsedMark + line)
+	}
+	return lines.String()
+}
+
+// Rotation is one step of a log to other keys.
+type Rotation struct {
+	From uint64 // The smallest tree that the new keys sign.
+	Keys string
+}
+
+// Succession goes on from keys that are trusted along a document of the log's keys
+// (GET /log/keys), as far as each next line of the log's name is endorsed by the one
+// before. It returns the trusted keys with those added, and the steps taken; none is no
+// error. A line that is not endorsed is ErrUnverified.
+func Succession(known, listed string) (string, []Rotation, error) {
+	trusted, err := parseStretches(known)
+	if err != nil {
+		return "", nil, err
+	}
+	lines, err := parseStretches(listed)
+	if err != nil {
+		return "", nil, err
+	}
+	order := func(a, b *stretch) int { return int(min(max(int64(a.from)-int64(b.from), -1), 1)) }
+	slices.SortStableFunc(trusted, order)
+	slices.SortStableFunc(lines, order)
+	last := trusted[len(trusted)-1]
+	at := slices.IndexFunc(lines, func(s *stretch) bool { return slices.Equal(s.texts, last.texts) })
+	if at < 0 {
+		return "", nil, fmt.Errorf("the log does not list the keys that are trusted: %w", ErrUnverified)
+	}
+	var steps []Rotation
+	for _, next := range lines[at+1:] {
+		if !next.names(last.keys[0].name) {
+			continue
+		}
+		if next.from <= last.from || !last.endorsed(next) {
+			return "", nil, fmt.Errorf("keys from size %d on are not endorsed by the ones before: %w", next.from, ErrUnverified)
+		}
+		last.to = next.from - 1
+		next.to = math.MaxUint64
+		steps = append(steps, Rotation{From: next.from, Keys: strings.Join(next.texts, "\n") + "\n"})
+		trusted, last = append(trusted, next), next
+	}
+	var text strings.Builder
+	for _, s := range slices.Backward(trusted) {
+		text.WriteString(SizesLine(s.from, s.to) + strings.Join(s.texts, "\n") + "\n")
+	}
+	return text.String(), steps, nil
+}
+
+// endorsed tells whether all of a line's keys signed the next one.
+func (s *stretch) endorsed(next *stretch) bool {
+	text := endorsement(s.keys[0].name, next.from, next.texts)
+	for _, v := range s.keys {
+		signed := slices.ContainsFunc(next.endorsements, func(line string) bool {
+			name, encoded, _ := strings.Cut(strings.TrimPrefix(line, signatureMark), " ")
+			raw, err := base64.StdEncoding.Strict().DecodeString(encoded)
+			if err != nil || name != v.name || len(raw) < 4 || v.timed {
+				return false
+			}
+			if v.quantum == nil {
+				return len(raw) == 4+ed25519.SignatureSize && ed25519.Verify(v.classic, text, raw[4:])
+			}
+			return len(raw) == 4+mldsa44.SignatureSize && mldsa44.Verify(v.quantum, append(append([]byte{}, keysCosignLabel...), text...), nil, raw[4:])
+		})
+		if !signed {
+			return false
+		}
+	}
+	return true
+}

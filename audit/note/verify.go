@@ -59,6 +59,12 @@ func Verify(checkpoint []byte, keys string) (Checkpoint, error) {
 	return Checkpoint{}, err
 }
 
+// Names tells whether verifier keys are of a log of that name.
+func Names(keys, origin string) bool {
+	stretches, err := parseStretches(keys)
+	return err == nil && slices.ContainsFunc(stretches, func(s *stretch) bool { return s.names(origin) })
+}
+
 // errSizes: the keys signed, and do not vouch for that size.
 var errSizes = fmt.Errorf("these keys do not vouch for a tree of that size: %w", ErrUnverified)
 

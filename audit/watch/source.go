@@ -1,0 +1,125 @@
+package watch
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"railguard/audit/note"
+	"railguard/audit/proof"
+)
+
+var (
+	// ErrAway: the log did not answer, or not with what was asked for. It proves
+	// nothing against it, but for how long it lasts.
+	ErrAway = errors.New("watch: no answer")
+	// ErrAbsent: the log answered that it has no such thing.
+	ErrAbsent = fmt.Errorf("%w: not there", ErrAway)
+	// ErrFork: the log has shown two trees of which neither continues the other.
+	ErrFork = errors.New("watch: the trees do not continue one another")
+)
+
+// Bounds of a log's answers, in bytes.
+const (
+	keysMax        = 1 << 20
+	consistencyMax = 64 << 10
+	tileMax        = 256 * 32
+)
+
+// Source is a log's public documents at one address.
+type Source struct {
+	Base string // URL before /log/…, without a slash at its end.
+	HTTP *http.Client
+}
+
+// Checkpoint returns the signed tree head, unverified.
+func (s *Source) Checkpoint(ctx context.Context) ([]byte, error) {
+	return s.get(ctx, "/log/checkpoint", note.CheckpointSizeMax)
+}
+
+// Keys returns the log's own list of its verifier keys, unverified.
+func (s *Source) Keys(ctx context.Context) (string, error) {
+	data, err := s.get(ctx, "/log/keys", keysMax)
+	return string(data), err
+}
+
+// Consistency returns the log's own proof between two sizes, unverified.
+func (s *Source) Consistency(ctx context.Context, from, to uint64) ([][]byte, error) {
+	data, err := s.get(ctx, fmt.Sprintf("/log/consistency/%d/%d", from, to), consistencyMax)
+	if err != nil {
+		return nil, err
+	}
+	return ParseConsistency(data, from, to)
+}
+
+// ParseConsistency reads the answer of GET /log/consistency/{from}/{to}, unverified.
+func ParseConsistency(data []byte, from, to uint64) ([][]byte, error) {
+	var answer struct {
+		From, To uint64
+		Path     []string
+	}
+	if err := json.Unmarshal(data, &answer); err != nil || answer.From != from || answer.To != to {
+		return nil, fmt.Errorf("%w: not a proof between the trees of %d and %d", ErrAway, from, to)
+	}
+	path := make([][]byte, len(answer.Path))
+	for i, text := range answer.Path {
+		hash, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return nil, fmt.Errorf("%w: not a proof: %w", ErrAway, err)
+		}
+		path[i] = hash
+	}
+	return path, nil
+}
+
+func (s *Source) get(ctx context.Context, path string, most int64) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(s.Base, "/")+path, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAway, err)
+	}
+	response, err := s.HTTP.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAway, err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(response.Body, most+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %s: %w", ErrAway, path, err)
+	case response.StatusCode == http.StatusNotFound:
+		return nil, fmt.Errorf("%s: %w", path, ErrAbsent)
+	case response.StatusCode != http.StatusOK:
+		return nil, fmt.Errorf("%w: %s answers %d", ErrAway, path, response.StatusCode)
+	case int64(len(data)) > most:
+		return nil, fmt.Errorf("%w: %s answers more than %d bytes", ErrAway, path, most)
+	}
+	return data, nil
+}
+
+// Prove demands that the tree of to continues the tree of from, which is not larger:
+// by the log's own proof, and where that is none, by one out of its tiles. It returns
+// the proof that held. ErrFork: there can be none; ErrAway: the log shows none.
+func Prove(ctx context.Context, s *Source, from, to *note.Checkpoint) ([][]byte, error) {
+	switch {
+	case from.Size == to.Size && from.Root != to.Root:
+		return nil, fmt.Errorf("%w: two trees of %d leaves", ErrFork, to.Size)
+	case from.Size == to.Size:
+		return nil, nil
+	case from.Size == 0:
+		return nil, proof.VerifyConsistency(0, to.Size, from.Root, to.Root, nil)
+	}
+	path, err := s.Consistency(ctx, from.Size, to.Size)
+	if err == nil {
+		if err = proof.VerifyConsistency(from.Size, to.Size, from.Root, to.Root, path); err == nil {
+			return path, nil
+		}
+	} else if !errors.Is(err, ErrAbsent) {
+		return nil, err
+	}
+	return proveByTiles(ctx, s, from, to)
+}

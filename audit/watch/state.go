@@ -1,0 +1,234 @@
+package watch
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"railguard/audit/note"
+)
+
+// The watcher's folder:
+//
+//	DIR/lock                  held by the one process that may use DIR
+//	DIR/keys                  the verifier keys it trusts, those of rotations it followed included
+//	DIR/latest                the newest checkpoint that it has verified to continue all before
+//	DIR/checkpoints/DATE      every such checkpoint of a UTC day, each behind "@ TIME" and before an empty line
+//	DIR/alarms/TIME-KIND.txt  what was found wrong, with the signed notes that show it
+//	DIR/cosigned/HASH         the newest checkpoint that was cosigned, by SHA-256 of the origin
+//
+// What is believed was synced before. Days that are not wanted any more may be deleted.
+const (
+	lockName     = "lock"
+	keysName     = "keys"
+	latestName   = "latest"
+	historyName  = "checkpoints"
+	alarmsName   = "alarms"
+	cosignedName = "cosigned"
+)
+
+// alarmsMax bounds the files of alarms.
+const alarmsMax = 10_000
+
+// State is the watcher's own folder.
+type State struct {
+	dir  string
+	lock *os.File
+
+	mutex  sync.Mutex
+	keys   string
+	latest []byte
+	point  note.Checkpoint // What latest says.
+	grown  time.Time       // When it was taken.
+}
+
+// OpenState opens or makes a folder, and locks it. keys, when not empty and not among
+// those that the folder holds, are trusted from now on in place of these: the
+// operator's word.
+func OpenState(dir, keys string) (*State, error) {
+	for _, name := range []string{"", historyName, alarmsName, cosignedName} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	s := &State{dir: dir, lock: lock}
+	if err := lockFile(lock); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s is in use by another watcher: %w", dir, err), s.Close())
+	}
+	if err := s.load(keys); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *State) load(keys string) error {
+	held, err := s.read(keysName)
+	if err != nil {
+		return err
+	}
+	s.keys = string(held)
+	if keys != "" {
+		if err := note.CheckKeys(keys); err != nil {
+			return err
+		}
+	}
+	if keys != "" && !holdsAll(s.keys, keys) {
+		if err := s.SetKeys(keys); err != nil {
+			return err
+		}
+	}
+	if s.latest, err = s.read(latestName); err != nil || s.latest == nil {
+		return err
+	}
+	if s.point, err = note.Verify(s.latest, s.keys); err != nil {
+		return fmt.Errorf("%s/%s: the checkpoint kept there does not verify under the keys: %w", s.dir, latestName, err)
+	}
+	info, err := os.Stat(filepath.Join(s.dir, latestName))
+	if err != nil {
+		return err
+	}
+	s.grown = info.ModTime()
+	return nil
+}
+
+// holdsAll tells whether the keys of a folder are the given ones and those that they
+// led to.
+func holdsAll(held, given string) bool {
+	for line := range strings.Lines(given) {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "#") && !strings.Contains("\n"+held, "\n"+line+"\n") {
+			return false
+		}
+	}
+	return true
+}
+
+// Close gives the folder back.
+func (s *State) Close() error { return s.lock.Close() }
+
+// Keys are the verifier keys that are trusted; "" before any were given.
+func (s *State) Keys() string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.keys
+}
+
+// SetKeys trusts keys from now on.
+func (s *State) SetKeys(keys string) error {
+	if err := s.replace(keysName, []byte(keys)); err != nil {
+		return err
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.keys = keys
+	return nil
+}
+
+// Latest is the newest checkpoint that was verified to continue all before it, when it
+// was taken, and whether there is one.
+func (s *State) Latest() (point note.Checkpoint, signed []byte, taken time.Time, ok bool) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.point, s.latest, s.grown, s.latest != nil
+}
+
+// accept keeps a checkpoint that was verified.
+func (s *State) accept(point note.Checkpoint, signed []byte, now time.Time) error {
+	entry := append(fmt.Appendf(nil, "@ %s\n", now.UTC().Format(time.RFC3339)), signed...)
+	if err := s.append(filepath.Join(historyName, now.UTC().Format(time.DateOnly)), append(entry, '\n')); err != nil {
+		return err
+	}
+	if err := s.replace(latestName, signed); err != nil {
+		return err
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.latest, s.point, s.grown = signed, point, now
+	return nil
+}
+
+// keepAlarm writes down what was found, with its evidence.
+func (s *State) keepAlarm(f *Finding, now time.Time) (path string, err error) {
+	entries, err := os.ReadDir(filepath.Join(s.dir, alarmsName))
+	if err != nil || len(entries) >= alarmsMax {
+		return "", err
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s\n%s\n%s\nseen at %s\n", f.Kind, now.UTC().Format(time.RFC3339), f.Text, f.Source)
+	for _, signed := range f.Evidence {
+		fmt.Fprintf(&text, "\n----\n%s", signed)
+	}
+	name := filepath.Join(alarmsName, now.UTC().Format("20060102T150405Z")+"-"+f.Kind+".txt")
+	return filepath.Join(s.dir, name), s.replace(name, []byte(text.String()))
+}
+
+func cosignedFile(origin string) string {
+	sum := sha256.Sum256([]byte(origin))
+	return filepath.Join(cosignedName, hex.EncodeToString(sum[:]))
+}
+
+// Cosigned returns the newest checkpoint that was cosigned for an origin; nil: none.
+func (s *State) Cosigned(origin string) ([]byte, error) { return s.read(cosignedFile(origin)) }
+
+// SetCosigned keeps what is about to be cosigned; it is on disk when this returns.
+func (s *State) SetCosigned(origin string, signed []byte) error {
+	return s.replace(cosignedFile(origin), signed)
+}
+
+// read returns a file; nil where there is none.
+func (s *State) read(name string) ([]byte, error) {
+	data, err := os.ReadFile(filepath.Join(s.dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return data, err
+}
+
+// replace writes a file whole: it is the old one or the new one, whatever happens.
+func (s *State) replace(name string, data []byte) error {
+	path := filepath.Join(s.dir, name)
+	file, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+func (s *State) append(name string, data []byte) error {
+	path := filepath.Join(s.dir, name)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}

@@ -1,0 +1,128 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/transparency-dev/merkle/compact"
+	tree "github.com/transparency-dev/merkle/proof"
+
+	"railguard/audit/merkle"
+	"railguard/audit/note"
+	"railguard/audit/proof"
+)
+
+const (
+	tileLevels = 8 // Levels of the tree in one tile.
+	tileWidth  = 1 << tileLevels
+)
+
+// tiles reads nodes of one tree out of its hash tiles, each tile once.
+type tiles struct {
+	source *Source
+	size   uint64
+	held   map[string][]merkle.Hash
+}
+
+// proveByTiles is a consistency proof that no server made: every hash is one of the
+// larger tree's tiles. What the tiles give must lead to both roots.
+func proveByTiles(ctx context.Context, s *Source, from, to *note.Checkpoint) ([][]byte, error) {
+	t := &tiles{source: s, size: to.Size, held: map[string][]merkle.Hash{}}
+	root, err := t.root(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if root != to.Root { // The tiles are not of the tree that was signed: they show nothing.
+		return nil, fmt.Errorf("%w: its tiles do not lead to the root it signed", ErrAway)
+	}
+	nodes, err := tree.Consistency(from.Size, to.Size)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAway, err)
+	}
+	path := make([][]byte, len(nodes.IDs))
+	for i, id := range nodes.IDs {
+		hash, err := t.node(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		path[i] = hash[:]
+	}
+	if path, err = nodes.Rehash(path, hashChildren); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAway, err)
+	}
+	if err := proof.VerifyConsistency(from.Size, to.Size, from.Root, to.Root, path); err != nil {
+		if errors.Is(err, proof.ErrInvalid) {
+			return nil, fmt.Errorf("%w: the tree of %d leaves does not begin with the tree of %d that was signed before", ErrFork, to.Size, from.Size)
+		}
+		return nil, err
+	}
+	return path, nil
+}
+
+func hashChildren(left, right []byte) []byte {
+	hash := merkle.Node(left, right)
+	return hash[:]
+}
+
+// root is that of the whole tree, by its compact range.
+func (t *tiles) root(ctx context.Context) (merkle.Hash, error) {
+	var root merkle.Hash
+	ids := compact.RangeNodes(0, t.size, nil)
+	for i := len(ids) - 1; i >= 0; i-- {
+		hash, err := t.node(ctx, ids[i])
+		if err != nil {
+			return root, err
+		}
+		if i < len(ids)-1 {
+			hash = merkle.Node(hash[:], root[:])
+		}
+		root = hash
+	}
+	return root, nil
+}
+
+// node is the hash of a complete subtree.
+func (t *tiles) node(ctx context.Context, id compact.NodeID) (merkle.Hash, error) {
+	level := id.Level / tileLevels
+	first := id.Index << (id.Level % tileLevels)
+	number := first / tileWidth
+	width := min(t.size>>(tileLevels*level)-number*tileWidth, tileWidth)
+	path := tilePath(level, number, width)
+	hashes, known := t.held[path]
+	if !known {
+		data, err := t.source.get(ctx, path, tileMax)
+		if err != nil {
+			return merkle.Hash{}, err
+		}
+		if uint64(len(data)) != width*32 {
+			return merkle.Hash{}, fmt.Errorf("%w: %s is %d bytes", ErrAway, path, len(data))
+		}
+		for at := 0; at < len(data); at += 32 {
+			hashes = append(hashes, merkle.Hash(data[at:at+32]))
+		}
+		t.held[path] = hashes
+	}
+	row := append([]merkle.Hash(nil), hashes[first%tileWidth:first%tileWidth+1<<(id.Level%tileLevels)]...)
+	for len(row) > 1 {
+		for i := range len(row) / 2 {
+			row[i] = merkle.Node(row[2*i][:], row[2*i+1][:])
+		}
+		row = row[:len(row)/2]
+	}
+	return row[0], nil
+}
+
+// tilePath is where C2SP tlog-tiles puts a hash tile.
+func tilePath(level uint, number, width uint64) string {
+	groups := []string{fmt.Sprintf("%03d", number%1000)}
+	for number /= 1000; number > 0; number /= 1000 {
+		groups = append([]string{fmt.Sprintf("x%03d", number%1000)}, groups...)
+	}
+	path := fmt.Sprintf("/log/tile/%d/%s", level, strings.Join(groups, "/"))
+	if width < tileWidth {
+		path += fmt.Sprintf(".p/%d", width)
+	}
+	return path
+}

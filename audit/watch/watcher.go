@@ -1,0 +1,312 @@
+package watch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"railguard/audit/note"
+)
+
+// Kinds of what a watcher finds. Those of alarms are what a log must never do, or what
+// somebody must look at.
+const (
+	KindFork      = "fork"      // Alarm: two trees of which neither continues the other.
+	KindRollback  = "rollback"  // Alarm: signed later, and smaller.
+	KindSignature = "signature" // Alarm: a checkpoint that the trusted keys did not sign.
+	KindLineage   = "lineage"   // Alarm: the log goes on under another name.
+	KindGap       = "gap"       // Alarm: the log does not show how it came from one checkpoint to the next.
+	KindSilence   = "silence"   // Alarm: no checkpoint that verifies for too long.
+	KindStale     = "stale"     // Alarm: the tree has not grown for too long.
+
+	KindFirst    = "first"    // The first checkpoint was taken.
+	KindGrown    = "grown"    // A new one was verified to continue the last.
+	KindSame     = "same"     // Nothing new.
+	KindBehind   = "behind"   // An older one that the last continues: a server that lags.
+	KindAway     = "away"     // No answer.
+	KindRotation = "rotation" // The log's keys were followed by others, which the old ones endorse.
+	KindMoved    = "moved"    // The operator accepted another name.
+)
+
+// Finding is one thing that a look at the log brought.
+type Finding struct {
+	Kind     string
+	Text     string
+	Source   string // The address that was asked; "" for all.
+	Size     uint64 // Of the tree that was shown, where it was verified.
+	Evidence [][]byte
+	File     string // Where the evidence is kept, of an alarm.
+}
+
+// Alarm tells whether somebody must look.
+func (f *Finding) Alarm() bool {
+	switch f.Kind {
+	case KindFork, KindRollback, KindSignature, KindLineage, KindGap, KindSilence, KindStale:
+		return true
+	}
+	return false
+}
+
+// Options bound a watcher's patience.
+type Options struct {
+	Silence time.Duration // Alarm after so long without an answer that verifies, or without proof; 0: never.
+	Stale   time.Duration // Alarm after so long without growth; 0: never.
+	Lineage string        // A new name of the log that is accepted once.
+}
+
+// Watcher looks at a log through one or several addresses: what any of them shows must
+// be of one tree. It is used by one goroutine.
+type Watcher struct {
+	state   *State
+	sources []*Source
+	options Options
+
+	heard    time.Time // When a checkpoint last verified.
+	compared []byte    // What was cosigned and has been found to be of the tree that is shown.
+	unshown  time.Time // Since when the newest checkpoint has no proof; zero: it has.
+}
+
+// New makes a watcher; now is the beginning of its patience.
+func New(state *State, sources []*Source, options Options, now time.Time) *Watcher {
+	return &Watcher{state: state, sources: sources, options: options, heard: now}
+}
+
+// Step looks once at every address. An error is of the watcher's own folder.
+func (w *Watcher) Step(ctx context.Context, now time.Time) ([]Finding, error) {
+	var found []Finding
+	for _, source := range w.sources {
+		more, err := w.look(ctx, source, now)
+		if err != nil {
+			return found, err
+		}
+		found = append(found, more...)
+	}
+	found = append(found, w.patience(now)...)
+	more, err := w.checkCosigned(ctx)
+	if err != nil {
+		return found, err
+	}
+	found = append(found, more...)
+	for i := range found {
+		if !found[i].Alarm() {
+			continue
+		}
+		var err error
+		if found[i].File, err = w.state.keepAlarm(&found[i], now); err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+// patience tells what took too long.
+func (w *Watcher) patience(now time.Time) (found []Finding) {
+	if quiet := now.Sub(w.heard); w.options.Silence > 0 && quiet > w.options.Silence {
+		found = append(found, Finding{Kind: KindSilence, Text: fmt.Sprintf("no checkpoint that verifies for %s", quiet.Round(time.Second))})
+	}
+	if !w.unshown.IsZero() && w.options.Silence > 0 && now.Sub(w.unshown) > w.options.Silence {
+		found = append(found, Finding{Kind: KindGap, Text: fmt.Sprintf("for %s the log has not shown how its newest tree continues the last one that was verified", now.Sub(w.unshown).Round(time.Second))})
+	}
+	point, _, taken, ok := w.state.Latest()
+	if still := now.Sub(taken); ok && w.options.Stale > 0 && still > w.options.Stale {
+		found = append(found, Finding{Kind: KindStale, Size: point.Size, Text: fmt.Sprintf("the tree has had %d leaves for %s", point.Size, still.Round(time.Second))})
+	}
+	return found
+}
+
+// look asks one address.
+func (w *Watcher) look(ctx context.Context, source *Source, now time.Time) ([]Finding, error) {
+	away := func(err error) []Finding {
+		return []Finding{{Kind: KindAway, Source: source.Base, Text: err.Error()}}
+	}
+	signed, err := source.Checkpoint(ctx)
+	if err != nil {
+		return away(err), nil
+	}
+	if _, err := note.Parse(signed); err != nil { // A proxy's page, not a log's word.
+		return away(err), nil
+	}
+	if w.state.Keys() == "" { // First use: what it lists is taken, and said.
+		listed, err := source.Keys(ctx)
+		if err != nil {
+			return away(err), nil
+		}
+		if note.CheckKeys(listed) != nil {
+			return away(errors.New("it lists no verifier keys")), nil
+		}
+		if err := w.state.SetKeys(listed); err != nil {
+			return nil, err
+		}
+	}
+	point, found, err := w.verified(ctx, source, signed)
+	if err != nil || len(found) > 0 && found[len(found)-1].Alarm() || point == nil {
+		return found, err
+	}
+	w.heard = now
+	more, err := w.judge(ctx, source, point, signed, now)
+	return append(found, more...), err
+}
+
+// verified checks who signed, and follows the log to keys that its old ones endorse.
+// Without a point the last finding says why.
+func (w *Watcher) verified(ctx context.Context, source *Source, signed []byte) (*note.Checkpoint, []Finding, error) {
+	point, err := note.Verify(signed, w.state.Keys())
+	if err == nil {
+		return &point, nil, nil
+	}
+	said, _ := note.Parse(signed)
+	last, kept, _, known := w.state.Latest()
+	if name := w.origin(); said.Origin != name {
+		return nil, []Finding{{
+			Kind: KindLineage, Source: source.Base, Evidence: [][]byte{kept, signed},
+			Text: fmt.Sprintf("the log calls itself %q; it was %q: a lost majority was recovered, or this is another log. Compare its keys, give them, and accept the name", said.Origin, name),
+		}}, nil
+	}
+	wrong := Finding{Kind: KindSignature, Source: source.Base, Text: "checkpoint of " + said.Origin + ": " + err.Error(), Evidence: [][]byte{signed}}
+	listed, keysErr := source.Keys(ctx)
+	if keysErr != nil {
+		return nil, []Finding{{Kind: KindAway, Source: source.Base, Text: keysErr.Error()}}, nil
+	}
+	trusted, steps, err := note.Succession(w.state.Keys(), listed)
+	if err != nil || len(steps) == 0 || known && steps[0].From <= last.Size {
+		return nil, []Finding{wrong}, nil
+	}
+	if point, err = note.Verify(signed, trusted); err != nil {
+		return nil, []Finding{wrong}, nil
+	}
+	if err := w.state.SetKeys(trusted); err != nil {
+		return nil, nil, err
+	}
+	return &point, []Finding{{
+		Kind: KindRotation, Source: source.Base, Size: point.Size,
+		Text: fmt.Sprintf("from size %d on the log is signed by new keys, which the old ones endorse", steps[len(steps)-1].From),
+	}}, nil
+}
+
+// origin is the name of the log that is watched.
+func (w *Watcher) origin() string {
+	if point, _, _, ok := w.state.Latest(); ok {
+		return point.Origin
+	}
+	for line := range strings.Lines(w.state.Keys()) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			name, _, _ := strings.Cut(line, "+")
+			return name
+		}
+	}
+	return ""
+}
+
+// judge compares a checkpoint that the log signed with the last one.
+func (w *Watcher) judge(ctx context.Context, source *Source, point *note.Checkpoint, signed []byte, now time.Time) ([]Finding, error) {
+	last, kept, _, known := w.state.Latest()
+	finding := func(kind, format string, args ...any) []Finding {
+		f := Finding{Kind: kind, Source: source.Base, Size: point.Size, Text: fmt.Sprintf(format, args...)}
+		if f.Alarm() {
+			f.Evidence = [][]byte{kept, signed}
+		}
+		return []Finding{f}
+	}
+	if !known {
+		return finding(KindFirst, "%s: %d leaves", point.Origin, point.Size), w.state.accept(*point, signed, now)
+	}
+	if point.Origin != last.Origin {
+		return w.move(ctx, source, point, signed, now)
+	}
+	older, newer := &last, point
+	if point.Size < last.Size {
+		older, newer = point, &last
+		if point.Time > last.Time && last.Time > 0 {
+			return finding(KindRollback, "%d leaves, signed as of %s; before, as of %s, there were %d", point.Size, clock(point.Time), clock(last.Time), last.Size), nil
+		}
+	}
+	err := w.prove(ctx, source, older, newer)
+	switch {
+	case errors.Is(err, ErrFork):
+		return finding(KindFork, "%v", err), nil
+	case point.Size < last.Size: // A server that lags may have no proof to what it has not.
+		return finding(KindBehind, "%d leaves of %d", point.Size, last.Size), nil
+	case err != nil:
+		if w.unshown.IsZero() {
+			w.unshown = now
+		}
+		return finding(KindAway, "no proof from %d to %d leaves: %v", last.Size, point.Size, err), nil
+	}
+	w.unshown = time.Time{}
+	if point.Size == last.Size {
+		return finding(KindSame, "%d leaves", point.Size), nil
+	}
+	return finding(KindGrown, "%d leaves, continuing %d", point.Size, last.Size), w.state.accept(*point, signed, now)
+}
+
+// prove asks the address first that showed a checkpoint, then the others: one that lags
+// has no proof to what it has not.
+func (w *Watcher) prove(ctx context.Context, source *Source, older, newer *note.Checkpoint) error {
+	_, err := Prove(ctx, source, older, newer)
+	for _, other := range w.sources {
+		if err == nil || errors.Is(err, ErrFork) {
+			break
+		}
+		if other != source {
+			_, err = Prove(ctx, other, older, newer)
+		}
+	}
+	return err
+}
+
+// checkCosigned demands that what was cosigned here on somebody's request is of the tree
+// that was seen by looking.
+func (w *Watcher) checkCosigned(ctx context.Context) ([]Finding, error) {
+	last, kept, _, known := w.state.Latest()
+	if !known {
+		return nil, nil
+	}
+	signed, err := w.state.Cosigned(last.Origin)
+	if err != nil || signed == nil || bytes.Equal(signed, w.compared) {
+		return nil, err
+	}
+	point, err := note.Parse(signed) // It was verified before it was kept.
+	if err != nil {
+		return nil, fmt.Errorf("cosigned checkpoint of %s: %w", last.Origin, err)
+	}
+	older, newer := &last, &point
+	if point.Size < last.Size {
+		older, newer = &point, &last
+	}
+	err = w.prove(ctx, w.sources[0], older, newer)
+	if err == nil {
+		w.compared = signed
+	}
+	if errors.Is(err, ErrFork) {
+		return []Finding{{Kind: KindFork, Size: point.Size, Text: "what was submitted to be cosigned is not of the tree that is shown: " + err.Error(), Evidence: [][]byte{kept, signed}}}, nil
+	}
+	return nil, nil
+}
+
+// move goes on under another name of the log, where the operator accepted it.
+func (w *Watcher) move(ctx context.Context, source *Source, point *note.Checkpoint, signed []byte, now time.Time) ([]Finding, error) {
+	last, kept, _, _ := w.state.Latest()
+	f := Finding{Kind: KindLineage, Source: source.Base, Size: point.Size, Evidence: [][]byte{kept, signed}}
+	if w.options.Lineage != point.Origin {
+		f.Text = fmt.Sprintf("the log calls itself %q; it was %q", point.Origin, last.Origin)
+		return []Finding{f}, nil
+	}
+	f.Kind, f.Evidence = KindMoved, nil
+	f.Text = fmt.Sprintf("%s goes on as %s with %d leaves; the last checkpoint of the old name had %d", last.Origin, point.Origin, point.Size, last.Size)
+	if point.Size >= last.Size {
+		if _, err := Prove(ctx, source, &last, point); err == nil {
+			f.Text += ", all of which it continues"
+		} else {
+			f.Text += "; that it continues them is not shown: " + err.Error()
+		}
+	} else {
+		f.Text += ": what was behind its end is lost or was rewritten"
+	}
+	return []Finding{f}, w.state.accept(*point, signed, now)
+}
+
+// clock is a signed time for people.
+func clock(seconds int64) string { return time.Unix(seconds, 0).UTC().Format(time.RFC3339) }

@@ -1,0 +1,147 @@
+package witness
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"railguard/audit/note"
+	"railguard/audit/proof"
+)
+
+// Store is what a witness knows and keeps: the keys it trusts, and what it cosigned
+// last for each log. SetCosigned returns when it is on disk.
+type Store interface {
+	Keys() string
+	Cosigned(origin string) ([]byte, error)
+	SetCosigned(origin string, signed []byte) error
+	Latest() (point note.Checkpoint, signed []byte, taken time.Time, ok bool)
+}
+
+// Witness answers POST …/add-checkpoint. It is safe for concurrent use.
+type Witness struct {
+	Cosigner *note.Cosigner
+	Store    Store
+	Now      func() time.Time
+	Log      func(text string, args ...any) // Of refusals that somebody should look at.
+
+	mutex sync.Mutex // Comparing and keeping are one step.
+}
+
+// refusal is an answer that is no cosignature.
+type refusal struct {
+	status int
+	text   string
+	kind   string // Content-Type; "" is plain text.
+}
+
+func (r *refusal) Error() string { return r.text }
+
+func refuse(status int, format string, args ...any) error {
+	return &refusal{status: status, text: fmt.Sprintf(format, args...) + "\n"}
+}
+
+// ServeHTTP implements http.Handler.
+func (w *Witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/add-checkpoint" {
+		http.Error(rw, "no such path", http.StatusNotFound)
+		return
+	}
+	if r.Method != http.MethodPost {
+		rw.Header().Set("Allow", http.MethodPost)
+		http.Error(rw, "add-checkpoint is a POST", http.StatusMethodNotAllowed)
+		return
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, BodyMax))
+	if err != nil {
+		http.Error(rw, "the body is too long, or never came whole", http.StatusBadRequest)
+		return
+	}
+	line, err := w.add(data)
+	var refused *refusal
+	switch {
+	case err == nil:
+		rw.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = rw.Write(line)
+	case errors.As(err, &refused):
+		if refused.kind == "" {
+			refused.kind = "text/plain; charset=utf-8"
+		}
+		rw.Header().Set("Content-Type", refused.kind)
+		rw.WriteHeader(refused.status)
+		_, _ = io.WriteString(rw, refused.text)
+	default: // Of its own disk: nothing is signed.
+		w.Log("a checkpoint could not be kept, so it is not cosigned", "error", err)
+		http.Error(rw, "this witness cannot keep what it would sign", http.StatusInternalServerError)
+	}
+}
+
+// add judges a request, keeps its checkpoint and cosigns it.
+func (w *Witness) add(data []byte) ([]byte, error) {
+	old, path, signed, err := parseBody(data)
+	if err != nil {
+		return nil, refuse(http.StatusBadRequest, "%v", err)
+	}
+	said, err := note.Parse(signed)
+	if err != nil {
+		return nil, refuse(http.StatusBadRequest, "%v", err)
+	}
+	keys := w.Store.Keys()
+	if !note.Names(keys, said.Origin) {
+		return nil, refuse(http.StatusNotFound, "not a log of this witness: %q", said.Origin)
+	}
+	point, err := note.Verify(signed, keys)
+	if err != nil {
+		return nil, refuse(http.StatusForbidden, "%v", err)
+	}
+	if old > point.Size {
+		return nil, refuse(http.StatusBadRequest, "the old size is larger than the tree")
+	}
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if err := w.continues(&point, old, path); err != nil {
+		return nil, err
+	}
+	if seen, _, _, ok := w.Store.Latest(); ok && seen.Origin == point.Origin && seen.Size == point.Size && seen.Root != point.Root {
+		w.Log("FORK: a checkpoint to be cosigned is not the one that the log shows", "size", point.Size, "submitted", string(signed))
+		return nil, refuse(http.StatusForbidden, "the log has shown another tree of %d leaves", point.Size)
+	}
+	if err := w.Store.SetCosigned(point.Origin, signed); err != nil {
+		return nil, err
+	}
+	return w.Cosigner.Cosign(&point, w.Now().Unix()), nil
+}
+
+// continues demands that a checkpoint continues what was cosigned last. The caller holds
+// the mutex.
+func (w *Witness) continues(point *note.Checkpoint, old uint64, path [][]byte) error {
+	kept, err := w.Store.Cosigned(point.Origin)
+	if err != nil {
+		return err
+	}
+	var last note.Checkpoint
+	if kept != nil {
+		if last, err = note.Parse(kept); err != nil || last.Origin != point.Origin {
+			return fmt.Errorf("what was cosigned last cannot be read: %w", err)
+		}
+	}
+	switch {
+	case old != last.Size:
+		return &refusal{status: http.StatusConflict, text: fmt.Sprintf("%d\n", last.Size), kind: sizeType}
+	case old == 0 && len(path) > 0 || old == point.Size && len(path) > 0:
+		return refuse(http.StatusUnprocessableEntity, "there is nothing to prove, and hashes")
+	case kept != nil && last.Size == point.Size && last.Root != point.Root:
+		w.Log("FORK: two trees of one size to be cosigned", "size", point.Size)
+		return refuse(http.StatusConflict, "another tree of %d leaves was cosigned", last.Size)
+	case old == 0:
+		return nil // Of the empty tree everything is a continuation.
+	}
+	if err := proof.VerifyConsistency(old, point.Size, last.Root, point.Root, path); err != nil {
+		w.Log("a checkpoint to be cosigned does not continue the last one", "from", old, "to", point.Size, "error", err)
+		return refuse(http.StatusUnprocessableEntity, "%v", err)
+	}
+	return nil
+}

@@ -21,7 +21,7 @@ import (
 //	DIR/keys                  the verifier keys it trusts, those of rotations it followed included
 //	DIR/latest                the newest checkpoint that it has verified to continue all before
 //	DIR/checkpoints/DATE      every such checkpoint of a UTC day, each behind "@ TIME" and before an empty line
-//	DIR/alarms/TIME-KIND.txt  what was found wrong, with the signed notes that show it
+//	DIR/alarms/TIME-N-KIND.txt what was found wrong, with the signed notes that show it
 //	DIR/cosigned/HASH         the newest checkpoint that was cosigned, by SHA-256 of the origin
 //
 // What is believed was synced before. Days that are not wanted any more may be deleted.
@@ -169,7 +169,7 @@ func (s *State) keepAlarm(f *Finding, now time.Time) (path string, err error) {
 	for _, signed := range f.Evidence {
 		fmt.Fprintf(&text, "\n----\n%s", signed)
 	}
-	name := filepath.Join(alarmsName, now.UTC().Format("20060102T150405Z")+"-"+f.Kind+".txt")
+	name := filepath.Join(alarmsName, fmt.Sprintf("%s-%d-%s.txt", now.UTC().Format("20060102T150405Z"), len(entries), f.Kind))
 	return filepath.Join(s.dir, name), s.replace(name, []byte(text.String()))
 }
 

@@ -39,6 +39,7 @@ type Finding struct {
 	Size     uint64 // Of the tree that was shown, where it was verified.
 	Evidence [][]byte
 	File     string // Where the evidence is kept, of an alarm.
+	New      bool   // Of an alarm: it was not found the last time.
 }
 
 // Alarm tells whether somebody must look.
@@ -64,9 +65,10 @@ type Watcher struct {
 	sources []*Source
 	options Options
 
-	heard    time.Time // When a checkpoint last verified.
-	compared []byte    // What was cosigned and has been found to be of the tree that is shown.
-	unshown  time.Time // Since when the newest checkpoint has no proof; zero: it has.
+	standing map[string]string // Alarms of the last step, with their files.
+	heard    time.Time         // When a checkpoint last verified.
+	compared []byte            // What was cosigned and has been found to be of the tree that is shown.
+	unshown  time.Time         // Since when the newest checkpoint has no proof; zero: it has.
 }
 
 // New makes a watcher; now is the beginning of its patience.
@@ -90,16 +92,30 @@ func (w *Watcher) Step(ctx context.Context, now time.Time) ([]Finding, error) {
 		return found, err
 	}
 	found = append(found, more...)
+	return found, w.keep(found, now)
+}
+
+// keep writes alarms down with their evidence: one that was found the last time too
+// stands there already.
+func (w *Watcher) keep(found []Finding, now time.Time) error {
+	standing := map[string]string{}
 	for i := range found {
-		if !found[i].Alarm() {
+		f := &found[i]
+		if !f.Alarm() {
 			continue
 		}
-		var err error
-		if found[i].File, err = w.state.keepAlarm(&found[i], now); err != nil {
-			return found, err
+		name := f.Kind + " " + f.Source
+		if f.File = w.standing[name]; f.File == "" {
+			var err error
+			if f.File, err = w.state.keepAlarm(f, now); err != nil {
+				return err
+			}
+			f.New = true
 		}
+		standing[name] = f.File
 	}
-	return found, nil
+	w.standing = standing
+	return nil
 }
 
 // patience tells what took too long.

@@ -30,7 +30,7 @@ func clientCommands() []*cobra.Command {
 	under("policy", newPolicyPut())
 	under("match", newMatchEval())
 	under("cluster", newClusterStatus(), newClusterWait(), newClusterRecover())
-	return append(commands, newVerify(), newDump(), newBackup(), newDrill(), newDoctor(), newConformance(), newHealth(), newTLS(), newBench())
+	return append(commands, newVerify(), newLog(), newDump(), newBackup(), newDrill(), newDoctor(), newConformance(), newHealth(), newTLS(), newBench())
 }
 
 func exactly(n int, what string) cobra.PositionalArgs {

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/audit/note"
+	"railguard/ofac"
+)
+
+// outsider has this binary, a folder and the log's first keys.
+type outsider struct {
+	t      *testing.T
+	node   *groupNode
+	server *httptest.Server
+	dir    string
+	keys   string
+	now    note.Checkpoint // The newest that was seen.
+}
+
+func (o *outsider) in(name string) string { return filepath.Join(o.dir, name) }
+
+func (o *outsider) write(name, content string) string {
+	require.NoError(o.t, os.WriteFile(o.in(name), []byte(content), 0o600))
+	return o.in(name)
+}
+
+func (o *outsider) get(path string) string {
+	w := httptest.NewRecorder()
+	o.node.api.Handler().ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+	require.Equal(o.t, 200, w.Code, w.Body)
+	return w.Body.String()
+}
+
+func (o *outsider) ask(args ...string) string {
+	o.t.Helper()
+	out, _, err := run(o.t, args...)
+	require.NoError(o.t, err)
+	return out
+}
+
+func (o *outsider) refused(code int, says string, args ...string) {
+	o.t.Helper()
+	_, got, err := run(o.t, args...)
+	require.ErrorContains(o.t, err, says)
+	require.Equal(o.t, code, got, "%v: %v", args, err)
+}
+
+// checkpoint waits for one of a tree that is larger than size.
+func (o *outsider) checkpoint(size uint64) (text string) {
+	o.t.Helper()
+	require.Eventually(o.t, func() bool {
+		text = o.get("/log/checkpoint")
+		var err error
+		o.now, err = note.Parse([]byte(text))
+		return err == nil && o.now.Size > size
+	}, 20*time.Second, 20*time.Millisecond)
+	return text
+}
+
+func newOutsider(t *testing.T) *outsider {
+	g := newGroup(t, "n1")
+	g.form(ofac.Carried())
+	g.useSample()
+	g.awaitReady()
+	o := &outsider{t: t, node: g.leader(), dir: t.TempDir()}
+	o.server = httptest.NewServer(o.node.api.Handler())
+	t.Cleanup(o.server.Close)
+	o.keys = o.write("keys", o.get("/log/keys"))
+	o.checkpoint(0)
+	return o
+}
+
+// Someone outside, with nothing but the log's first keys and this binary, keeps a
+// checkpoint and proves that a later tree continues it, with and without the server.
+func TestLogConsistency(t *testing.T) {
+	o := newOutsider(t)
+	old := o.write("old", o.ask("log", "checkpoint", "--keys", o.keys, "--url", o.server.URL, "--data", o.in("none")))
+	before, err := note.Parse([]byte(readFile(t, old)))
+	require.NoError(t, err)
+	token := o.node.token(t)
+	for range 5 {
+		o.node.pay(t, token)
+	}
+	current := o.write("new", o.checkpoint(before.Size+4))
+	require.Contains(t, o.ask("log", "consistency", old, "--keys", o.keys, "--url", o.server.URL, "--data", o.in("none")), "PROVEN: ")
+	shown := o.write("proof", o.get(fmt.Sprintf("/log/consistency/%d/%d", before.Size, o.now.Size)))
+	offline := []string{"log", "consistency", old, current, "--keys", o.keys, "--proof"}
+	require.Contains(t, o.ask(append(offline, shown)...), "PROVEN: ")
+	o.refused(exitUsage, "--proof", append(offline, o.write("wrong", o.get(fmt.Sprintf("/log/consistency/%d/%d", before.Size-1, o.now.Size))))...)
+	o.refused(exitFailed, "NOT PROVEN", append(offline, o.write("forged", strings.Replace(readFile(t, shown), `"path":["`, `"path":["AAAA`, 1)))...)
+	o.refused(exitFailed, "NOT PROVEN", "log", "consistency", current, old, "--keys", o.keys, "--proof", shown)
+	altered := o.write("altered", strings.Replace(readFile(t, old), fmt.Sprintf("\n%d\n", before.Size), fmt.Sprintf("\n%d\n", before.Size-1), 1))
+	o.refused(exitFailed, "NOT PROVEN", "log", "consistency", altered, current, "--keys", o.keys, "--proof", shown)
+	o.refused(exitUsage, "--proof needs", "log", "consistency", old, "--proof", shown)
+}
+
+// Someone watches from outside, through a rotation of keys, and is told when what is
+// shown is signed by others.
+func TestLogWatch(t *testing.T) {
+	o := newOutsider(t)
+	watching := []string{"log", "watch", o.server.URL, "--state", o.in("state"), "--once", "--keys", o.keys}
+	o.ask(watching...)
+	status, _ := o.node.admin("POST", "/admin/log-key/rotate", `{"reason":"yearly"}`)
+	require.Equal(t, 201, status)
+	o.checkpoint(o.now.Size)
+	o.ask(watching...)
+	require.Equal(t, o.get("/log/keys")[:200], readFile(t, o.in("state/keys"))[:200], "the new keys are trusted, since the old ones endorse them")
+
+	stranger, err := note.NewSigner(o.now.Origin, make([]byte, note.SeedSize))
+	require.NoError(t, err)
+	lying := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/log/checkpoint" {
+			_, _ = w.Write(stranger.Sign(o.now.Size+1, note.Hash{1}, 0))
+			return
+		}
+		o.node.api.Handler().ServeHTTP(w, r)
+	}))
+	t.Cleanup(lying.Close)
+	hook := o.write("hook", "#!/bin/sh\necho \"$RAILGUARD_ALARM $RAILGUARD_ALARM_FILE\" >> "+o.in("told")+"\n")
+	require.NoError(t, os.Chmod(hook, 0o700))
+	o.refused(exitFailed, "ALARM: signature", "log", "watch", lying.URL, "--state", o.in("state"), "--once", "--hook", hook)
+	told := strings.Fields(readFile(t, o.in("told")))
+	require.Equal(t, "signature", told[0])
+	require.Contains(t, readFile(t, told[1]), o.now.Origin)
+	lying.Close()
+	o.refused(exitAway, "no address answered", "log", "watch", lying.URL, "--state", o.in("state"), "--once")
+	o.refused(exitUsage, "--state", "log", "watch", o.server.URL)
+	o.refused(exitUsage, "--keys", "log", "watch", o.server.URL, "--state", o.in("state"), "--once", "--keys", hook)
+}
+
+func readFile(t testing.TB, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(data)
+}
+
+func TestWitnessKey(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "witness.key")
+	out, _, err := run(t, "log", "keygen", "--name", "witness.example.org/w1", "--file", path)
+	require.NoError(t, err)
+	require.NoError(t, note.CheckCosigners(out))
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	_, code, err := run(t, "log", "keygen", "--name", "w", "--file", path)
+	require.ErrorContains(t, err, "exist")
+	require.Equal(t, exitUsage, code)
+	_, code, _ = run(t, "log", "keygen", "--name", "two words", "--file", path+"2")
+	require.Equal(t, exitUsage, code)
+}

@@ -5,7 +5,9 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -239,4 +241,37 @@ func (h *typed) Import(name string) (*types.Package, error) {
 	checked, _ := checker.Check(name, h.set, files, h.info[name])
 	h.packages[name] = checked
 	return checked, nil
+}
+
+// onceEach are things that only the named files may write: what they do in two
+// places drifts apart, and here that would be two hashes of one leaf.
+var onceEach = map[string]struct {
+	sign  *regexp.Regexp
+	files []string
+}{
+	"the hash of a leaf": {regexp.MustCompile(`append\(\[\]byte\{0(x00)?\}, .*\.\.\.|[lL]eafPrefix\s+=`), []string{"audit/merkle/hash.go"}},
+	// The bytes of leaves and of tokens are frozen with their formats, and their rooms
+	// import no JSON.
+	"the escapes of JSON": {regexp.MustCompile("`\\\\u00|'u', '0', '0'"), []string{"strictjson/members.go", "fsm/leaf.go", "engine/credential/mint.go"}},
+}
+
+// TestOnceEach: what must be one thing stands in one place. The benches and clients,
+// which check us, have their own.
+func TestOnceEach(t *testing.T) {
+	for what, once := range onceEach {
+		found := 0
+		for _, s := range sources(t) {
+			if s.test || strings.HasPrefix(s.room, "bench/") || strings.HasPrefix(s.room, "client") {
+				continue
+			}
+			text, err := os.ReadFile(s.path)
+			require.NoError(t, err)
+			if once.sign.Match(text) {
+				require.Contains(t, once.files, s.path, "%s is written elsewhere already", what)
+				found++
+			}
+		}
+		require.LessOrEqual(t, found, len(once.files))
+		require.Positive(t, found, "%s: the test no longer knows its sign", what)
+	}
 }

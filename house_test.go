@@ -58,7 +58,7 @@ var importLaw = map[string][]string{
 	"strictjson":         {"engine"},
 	"seal":               {"engine", "fsm/wire", "audit/note"},
 	"edge":               {"fsm/leaf", "fsm/leafjson", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/wire", "audit"},
-	"edge/events":        {"audit", "edge", "engine", "fsm/leaf", "fsm/wire", "strictjson"},
+	"edge/events":        {"audit", "audit/merkle", "edge", "engine", "fsm/leaf", "fsm/wire", "strictjson"},
 	"httpapi/exposition": {"cluster/timing"},
 	"httpapi/lanes":      {},
 	"httpapi/openapi":    {},

@@ -1,11 +1,11 @@
 package events
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 
 	"railguard/audit"
+	"railguard/audit/merkle"
 	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/leaf"
@@ -166,7 +166,7 @@ func (r *Reader) write(e *Event, o *origin, l *edge.Leaf, about *subject, at eng
 		writeRequest(&data, l)
 	}
 	m.Object("data", data)
-	sum := sha256.Sum256(append([]byte{0}, l.Data...))
+	sum := merkle.Leaf(l.Data)
 	m.Text("leafHash", base64.StdEncoding.EncodeToString(sum[:]))
 	r.body, r.data, e.Body = m, data, m
 }

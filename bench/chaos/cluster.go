@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -64,7 +65,9 @@ type node struct {
 	cluster *cluster
 	spawner *process.Spawner // Of its process: it lives where the node does.
 	id      string
-	api     string // http://host:port
+	binary  string      // Another one than the cluster's.
+	strayed atomic.Bool // Its states are to be others than the cluster's.
+	api     string      // http://host:port
 	admin   string
 	listen  string // Cluster port; "" in a cluster of one.
 	shown   string // Where peers find it: its relay.
@@ -228,7 +231,7 @@ func (n *node) start() error {
 		return err
 	}
 	env := append(os.Environ(), "RAILGUARD_CLUSTER_SECRET="+n.cluster.secret, "RAILGUARD_BOOTSTRAP_KEY="+n.cluster.key)
-	started, err := n.spawner.Launch(n.cluster.binary, n.args(), env, n.log)
+	started, err := n.spawner.Launch(cmp.Or(n.binary, n.cluster.binary), n.args(), env, n.log)
 	if err != nil {
 		return fmt.Errorf("%s: %w", n.id, err)
 	}

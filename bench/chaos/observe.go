@@ -112,7 +112,7 @@ func (o *observer) look(ctx context.Context, n *node) {
 	if s, err := o.caller.status(ctx, n); err == nil && process != 0 && process == n.pid() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		if s.DigestIndex != 0 {
+		if s.DigestIndex != 0 && !n.strayed.Load() {
 			o.sawDigest(digest{n.id, s.DigestIndex, s.Digest})
 		}
 		o.sawReach(n.id, reach{process, s.Index.Applied, s.Index.Commit})

@@ -20,6 +20,10 @@ type Options struct {
 	Only   []string // Ids of scenarios; none means all.
 	Seed   uint64   // Of clients' choices; 0 draws one.
 	Races  int      // How often N1 is repeated; 0: not at all.
+
+	// Diverging makes a binary whose state is another one after every screening call;
+	// nil: there is none.
+	Diverging func() (path string, err error)
 }
 
 // Outcome of a scenario.

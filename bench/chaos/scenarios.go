@@ -43,6 +43,7 @@ var scenarios = []scenario{
 	{id: "C19", statement: "a removed node that is started again stays out, and the word of it ends no other", shape: three, fresh: true, rounds: 5, run: removedStaysOut},
 	{id: "C20", statement: "no verb without force leaves a group that cannot commit", shape: three, fresh: true, rounds: 5, run: votesStay},
 	{id: "C21", statement: "all disks low: reads go on, writes are refused by name, nobody leads in turn, room brings writes back", shape: three, fresh: true, rounds: 3, run: disksLow},
+	{id: "C22", statement: "one diverged node beside one that restarts: it ends, the others go on", shape: three, fresh: true, rounds: 3, run: divergedBesideARestart},
 	{id: "C27", statement: "a stale copy of a member's folder changes nothing for the real one; nobody calls a dead member healthy", shape: three, fresh: true, rounds: 5, run: copiesChangeNothing},
 	{id: "C28", statement: "all nodes replaced one after the other, each when status allows it: no quorum and no record is lost", shape: three, fresh: true, rounds: 5, run: replacedInTurn},
 	{id: "C17", statement: "what is past its time is gone on all nodes at one index", shape: three, fresh: true, rounds: 3, run: retention},

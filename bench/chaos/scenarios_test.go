@@ -1,11 +1,14 @@
 package chaos
 
 import (
+	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -65,7 +68,42 @@ func prepare() {
 			return
 		}
 	}
-	bench.examination = NewExamination(Options{Binary: binary, Folder: folder, Long: *flagLong, Seed: *flagSeed, Races: *flagRace})
+	bench.examination = NewExamination(Options{Binary: binary, Folder: folder, Long: *flagLong, Seed: *flagSeed, Races: *flagRace, Diverging: diverging})
+}
+
+// diverging builds a binary whose state machine counts an agent's days of activity from
+// another second than it should: no answer and no record shows it, the digests do.
+func diverging() (string, error) {
+	const source, right, wrong = "fsm/activity.go", "engine.UnixSecond(now)\n\t}\n", "engine.UnixSecond(now)\n\t}\n\trow = m.agents.Edit(uint64(slot))\n\trow.CountedFrom--\n"
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(filepath.Join(root, source))
+	if err != nil {
+		return "", err
+	}
+	if strings.Count(string(text), right) != 1 {
+		return "", errors.New(source + " has changed")
+	}
+	changed, overlay := filepath.Join(bench.folder, "activity.go"), filepath.Join(bench.folder, "overlay.json")
+	if err := os.WriteFile(changed, []byte(strings.Replace(string(text), right, wrong, 1)), 0o600); err != nil {
+		return "", err
+	}
+	replaced, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, source): changed}})
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(overlay, replaced, 0o600); err != nil {
+		return "", err
+	}
+	binary := filepath.Join(bench.folder, "railguard-diverging")
+	build := exec.Command("go", "build", "-overlay", overlay, "-o", binary, "./cmd/railguard")
+	build.Dir = root
+	if raw, err := build.CombinedOutput(); err != nil {
+		return "", errors.New(string(raw[:min(len(raw), 800)]))
+	}
+	return binary, nil
 }
 
 // play runs one scenario as a test.
@@ -123,6 +161,7 @@ func TestC15(t *testing.T)          { play(t, "C15") }
 func TestC19(t *testing.T)          { play(t, "C19") }
 func TestC20(t *testing.T)          { play(t, "C20") }
 func TestC21(t *testing.T)          { play(t, "C21") }
+func TestC22(t *testing.T)          { play(t, "C22") }
 func TestC27(t *testing.T)          { play(t, "C27") }
 func TestC28(t *testing.T)          { play(t, "C28") }
 func TestC17(t *testing.T)          { play(t, "C17") }

@@ -1,0 +1,82 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+const (
+	divergedPatience = 90 * time.Second // Until the digests of a state have told it.
+	restartPause     = time.Second      // A node that is ready serves for so long before it is killed again.
+)
+
+// divergedBesideARestart is C22: one node computes another state than the others, and
+// a second one is killed and started all the while, so that it has no digest where
+// they compare. The diverged node ends and says why; the others go on, and are three
+// again when it comes back empty.
+func divergedBesideARestart(ctx context.Context, s *stage) error {
+	if s.options.Diverging == nil {
+		return skipped("no binary that computes another state")
+	}
+	wrong, err := s.options.Diverging()
+	if err != nil {
+		return skipped("the binary that computes another state: " + err.Error())
+	}
+	s.allowed = append(s.allowed, "FATAL", "BUG")
+	storm := s.storm(ctx, s.load())
+	defer storm.stop()
+	leader, err := s.cluster.leader(ctx, s.caller)
+	if err != nil {
+		return err
+	}
+	others := s.cluster.followers(leader)
+	strayed, restarted := others[0], others[1]
+	if err := strayed.stop(); err != nil {
+		return err
+	}
+	strayed.expectEnd()
+	seen := len(strayed.logText())
+	strayed.binary = wrong
+	strayed.strayed.Store(true)
+	if err := strayed.restart(ctx); err != nil {
+		return fmt.Errorf("the node that is to diverge: %w\n%s", err, strayed.logTail())
+	}
+	restarts, began := 0, time.Now()
+	for ; strayed.running() && time.Since(began) < divergedPatience; restarts++ {
+		if err := restarted.kill(); err != nil {
+			return err
+		}
+		if err := restarted.restart(ctx); err != nil {
+			return fmt.Errorf("restart %d beside a diverged node: %w\n%s", restarts+1, err, restarted.logTail())
+		}
+		time.Sleep(restartPause)
+	}
+	s.figure("restarts beside it", restarts)
+	s.figure("diverged for", time.Since(began).Round(100*time.Millisecond))
+	s.findings.join(judgeEnd("a diverged node", !strayed.running(), strayed.logText()[seen:], "a majority has another one", "it is not this node's past"))
+	for _, n := range []*node{leader, restarted} {
+		if !n.running() {
+			s.findings.add("%s ended beside a diverged node: %s", n.id, n.logTail())
+		}
+	}
+	return s.backEmpty(ctx, strayed)
+}
+
+// backEmpty lets a node that has ended come back with the right binary and no data.
+func (s *stage) backEmpty(ctx context.Context, n *node) error {
+	if n.running() {
+		if err := n.kill(); err != nil {
+			return err
+		}
+	}
+	if err := n.wipe(); err != nil {
+		return err
+	}
+	n.binary = ""
+	n.strayed.Store(false)
+	if err := n.restart(ctx); err != nil {
+		return fmt.Errorf("back with the right binary: %w\n%s", err, n.logTail())
+	}
+	return s.voters(ctx, 3)
+}

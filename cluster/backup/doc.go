@@ -13,7 +13,7 @@
 // Map
 //
 //   - manifest.go: what a backup says of itself; write.go: its parts, as a tar.
-//   - node.go: of a running node.
+//   - node.go: of a running node, and of a stopped one.
 //   - seal.go: the file around them; read.go: reading and proving it.
 //   - restore.go: a new lineage in an empty folder; drill.go: whether it holds.
 package backup

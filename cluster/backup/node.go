@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 
@@ -41,6 +42,30 @@ func Saver(n Node, dir string) func(ctx context.Context, w io.Writer, from uint6
 		return Write(w, &Source{
 			View: view, History: history, Lists: filepath.Join(dir, datadir.ListFolder), Scratch: filepath.Join(dir, datadir.RaftFolder),
 			Node: n.NodeID(), Recovery: who.Recovery, From: from, Since: since,
+		})
+	}
+}
+
+// Stopped is Saver for a stopped node: view is its state, who its identity, and dir its
+// folder, which is held by the caller and not written to. scratch is a folder for the state
+// on its way ("": the system's).
+func Stopped(view *fsm.View, who datadir.Identity, dir, scratch string) func(w io.Writer, from uint64) error {
+	return func(w io.Writer, from uint64) (err error) {
+		history, err := audit.OpenReadOnly(audit.OSDir(filepath.Join(dir, datadir.AuditFolder)), audit.Options{})
+		if err != nil {
+			return fmt.Errorf("backup: history: %w", err)
+		}
+		defer func() { err = errors.Join(err, history.Close()) }()
+		if history.Size() < view.Size {
+			return errHistoryIncomplete
+		}
+		history.Prune(view.Oldest)
+		if len(history.Missing(1)) > 0 || len(history.Damage()) > 0 {
+			return errHistoryIncomplete
+		}
+		return Write(w, &Source{
+			View: view, History: history, Lists: filepath.Join(dir, datadir.ListFolder), Scratch: scratch,
+			Node: who.ID, Recovery: who.Recovery, From: from,
 		})
 	}
 }

@@ -12,5 +12,6 @@
 //
 //   - recovery.go: sources, reports and orders, as the command shows and takes them.
 //   - folder.go opens a stopped folder; inspect.go looks.
+//   - committed.go: its state without what may never have been committed, for a backup.
 //   - write.go does it, step by step; follow.go keeps another survivor.
 package recovery

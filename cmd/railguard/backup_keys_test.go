@@ -2,9 +2,19 @@ package main
 
 import (
 	"encoding/hex"
+	"net/http"
+	"net/http/httptest"
+	"testing"
 
 	"filippo.io/age"
 )
+
+// newFront serves a handler on loopback and returns its address.
+func newFront(t testing.TB, handle http.HandlerFunc) string {
+	server := httptest.NewServer(handle)
+	t.Cleanup(server.Close)
+	return server.URL
+}
 
 func hexOf(data []byte) string { return hex.EncodeToString(data) }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"railguard/cluster/backup"
+	"railguard/cluster/recovery"
 )
 
 // backupSuffix ends the names of files that --directory writes and looks for.
@@ -68,37 +69,41 @@ type backupRun struct {
 	client
 	backupKeys
 	file, directory, hook string
+	folder                string // Of a stopped node; "": a server is asked.
 	from                  uint64
 	every                 time.Duration
+
+	now   func() time.Time
+	after func(time.Duration) <-chan time.Time
 }
 
 func newBackupCreate() *cobra.Command {
-	b := &backupRun{}
+	return (&backupRun{now: time.Now, after: time.After}).command()
+}
+
+func (b *backupRun) command() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "create", Short: "Take a backup of a running cluster into one encrypted file", Args: cobra.NoArgs,
+		Use: "create", Short: "Take a backup of a running cluster, or of a stopped node, into one encrypted file", Args: cobra.NoArgs,
 		Long: `Take a backup: state, history and lists, through a key of the institution with the
 role admin. On its way to the file everything is proven: the state is restored into
 a scratch machine, and its digest, tree head and key set are compared; the key set
 also with the one that the server publishes. The file has its name only when it is
 whole and proven.
 
+With --folder it is taken from a stopped node's data folder, and no server is asked: of
+what was certainly committed by what that disk knows. Nothing in the folder is changed.
+
 With --every it goes on until it is stopped, and writes a new file to --directory
 each time; --hook is run for each finished file, with its path behind its words. A
 failed round is told and tried again at the next.`,
 		Example: `  railguard backup create --file monday.rgbackup --recipient age1...
   railguard backup create --directory /backups --every 24h --hook "rclone copyto"
-  railguard backup create --file tuesday.rgbackup --after-leaf 81920`,
+  railguard backup create --file tuesday.rgbackup --after-leaf 81920
+  railguard backup create --file last.rgbackup --folder /var/lib/railguard`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := b.settle(cmd, false); err != nil {
+			if err := b.check(cmd); err != nil {
 				return err
 			}
-			if (b.file == "") == (b.directory == "") || b.every != 0 && b.directory == "" {
-				return usage("give --file, or --directory (with --every: --directory)")
-			}
-			if b.every != 0 && b.every < time.Minute {
-				return usage("--every must be at least 1m")
-			}
-			b.http.Timeout = 0 // As long as it streams; Ctrl-C ends it.
 			keys, err := b.keys()
 			if err == nil {
 				err = keys.Check()
@@ -114,10 +119,32 @@ failed round is told and tried again at the next.`,
 	flags := cmd.Flags()
 	flags.StringVar(&b.file, "file", "", "the file to write; it must not exist")
 	flags.StringVar(&b.directory, "directory", "", "where to write a file named by cluster and time")
+	flags.StringVar(&b.folder, "folder", "", "take it from this stopped node's data folder, and ask no server")
 	flags.Uint64Var(&b.from, "after-leaf", 0, "incremental: history from this leaf on (treeSize of the backup before); restoring needs both")
 	flags.DurationVar(&b.every, "every", 0, "go on, and take one so often (at least 1m)")
 	flags.StringVar(&b.hook, "hook", "", "command run for each finished file, its path behind it")
 	return cmd
+}
+
+func (b *backupRun) check(cmd *cobra.Command) error {
+	switch {
+	case (b.file == "") == (b.directory == "") || b.every != 0 && b.directory == "":
+		return usage("give --file, or --directory (with --every: --directory)")
+	case b.every != 0 && b.every < time.Minute:
+		return usage("--every must be at least 1m")
+	case b.every != 0 && b.folder != "":
+		return usage("--every and --folder exclude each other: a stopped node does not change")
+	case b.folder != "":
+		if b.output != "table" && b.output != "json" {
+			return usage("--output must be table or json")
+		}
+		return nil
+	}
+	if err := b.settle(cmd, false); err != nil {
+		return err
+	}
+	b.http.Timeout = 0 // As long as it streams; Ctrl-C ends it.
+	return nil
 }
 
 func (b *backupRun) rounds(cmd *cobra.Command, keys *backup.Keys) error {
@@ -132,7 +159,7 @@ func (b *backupRun) rounds(cmd *cobra.Command, keys *backup.Keys) error {
 		select {
 		case <-cmd.Context().Done():
 			return nil
-		case <-time.After(b.every):
+		case <-b.after(b.every):
 		}
 	}
 }
@@ -140,20 +167,11 @@ func (b *backupRun) rounds(cmd *cobra.Command, keys *backup.Keys) error {
 func (b *backupRun) round(cmd *cobra.Command, keys *backup.Keys) error {
 	path := b.file
 	if path == "" {
-		path = filepath.Join(b.directory, "railguard-"+time.Now().UTC().Format(backupNameTime)+backupSuffix)
+		path = filepath.Join(b.directory, "railguard-"+b.now().UTC().Format(backupNameTime)+backupSuffix)
 	}
-	query := "?from=" + strconv.FormatUint(b.from, 10)
-	response, err := b.open(cmd.Context(), &call{method: http.MethodGet, path: "/v1/cluster/backup" + query})
+	report, err := b.take(cmd, path, keys)
 	if err != nil {
 		return err
-	}
-	defer response.Body.Close()
-	report, err := backup.Create(path, keys, response.Body)
-	if err != nil {
-		return err
-	}
-	if err := b.compareKeySet(cmd, report); err != nil {
-		return errors.Join(err, os.Remove(path))
 	}
 	if err := showBackup(cmd.OutOrStdout(), b.output, path, report); err != nil || b.hook == "" {
 		return err
@@ -165,6 +183,49 @@ func (b *backupRun) round(cmd *cobra.Command, keys *backup.Keys) error {
 		return fmt.Errorf("the backup %s is whole, and the hook failed: %w", path, err)
 	}
 	return nil
+}
+
+// take writes one file.
+func (b *backupRun) take(cmd *cobra.Command, path string, keys *backup.Keys) (*backup.Report, error) {
+	if b.folder != "" {
+		return b.takeStopped(cmd, path, keys)
+	}
+	response, err := b.open(cmd.Context(), &call{method: http.MethodGet, path: "/v1/cluster/backup?from=" + strconv.FormatUint(b.from, 10)})
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	report, err := backup.Create(path, keys, response.Body)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.compareKeySet(cmd, report); err != nil {
+		return nil, errors.Join(err, os.Remove(path))
+	}
+	return report, nil
+}
+
+// takeStopped writes one of a stopped node's folder.
+func (b *backupRun) takeStopped(cmd *cobra.Command, path string, keys *backup.Keys) (report *backup.Report, err error) {
+	still, err := recovery.Committed(b.folder)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, still.Close()) }()
+	if left := still.LastIndex - still.View.Index; left > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%d entries at the end of its log are not in the backup: this disk does not know that they were committed\n", left)
+	}
+	save := backup.Stopped(still.View, still.Identity, b.folder, "")
+	out, in := io.Pipe()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		in.CloseWithError(save(in, b.from))
+	}()
+	report, err = backup.Create(path, keys, out)
+	err = errors.Join(err, out.Close())
+	<-ended // It reads the folder, which is let go of next.
+	return report, err
 }
 
 // compareKeySet holds the backup's key set against the published one.

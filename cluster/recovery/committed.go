@@ -1,0 +1,84 @@
+package recovery
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/raft"
+
+	"railguard/cluster/datadir"
+	"railguard/fsm"
+)
+
+// Still is a stopped node's state, as of the last entry that was certainly committed.
+// Until Close no node starts on the folder.
+type Still struct {
+	View     *fsm.View
+	Identity datadir.Identity
+	// LastIndex is where the log ends. What is behind the view's index may never have
+	// been committed, and is not in it.
+	LastIndex uint64
+
+	folder *stillFolder
+}
+
+// Close lets go of the folder.
+func (s *Still) Close() error { return s.folder.close() }
+
+// Committed reads a stopped node's folder: its snapshot and the log behind it, up to the
+// last entry of which this disk knows that it was committed. It changes nothing. It needs
+// memory for the state twice.
+func Committed(dir string) (s *Still, err error) {
+	f, err := openStill(dir, "")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.close())
+		}
+	}()
+	defer shield(dir, &err)()
+	switch {
+	case f.identity.ClusterID == "":
+		return nil, fmt.Errorf("cluster: the node of %s never was a member of a cluster", dir)
+	case f.identity.Superseded != "":
+		return nil, fmt.Errorf("cluster: %s was left behind: %s", dir, f.identity.Superseded)
+	case f.record.Begun():
+		return nil, fmt.Errorf("cluster: a recovery of %s was begun and not finished: finish it first", dir)
+	}
+	r := &Report{FirstIndex: f.firstIndex, LastIndex: f.lastIndex}
+	if f.snapshot != nil {
+		r.SnapshotIndex, r.SnapshotTerm = f.snapshot.Index, f.snapshot.Term
+	}
+	if err := r.judgeHistory(f); err != nil {
+		return nil, err
+	}
+	if len(r.Problems) > 0 {
+		return nil, fmt.Errorf("cluster: %s: %s", dir, r.Problems[0])
+	}
+	view, err := f.stateAt(r.CommittedIndex)
+	if err != nil {
+		return nil, err
+	}
+	return &Still{View: view, Identity: f.identity, LastIndex: f.lastIndex, folder: f}, nil
+}
+
+// stateAt applies the log up to an entry.
+func (f *stillFolder) stateAt(index uint64) (view *fsm.View, err error) {
+	machine, first := fsm.New(), uint64(1)
+	if f.snapshot != nil {
+		first = f.snapshot.Index + 1
+		if machine, err = f.restore(); err != nil {
+			return nil, err
+		}
+	}
+	var out fsm.Effects
+	err = f.eachEntry(first, index, func(entry *raft.Log) error {
+		if entry.Type == raft.LogCommand {
+			machine.Apply(entry.Index, entry.Term, entry.Data, &out)
+		}
+		return nil
+	})
+	return machine.Freeze(), err
+}

@@ -198,6 +198,7 @@ func (a *adapter) publish(out *fsm.Effects, size int) error {
 	entriesApplied.Inc()
 	recordsApplied.Add(len(out.Results))
 	outcomesDisplaced.Add(out.OutcomesDisplaced)
+	alertsUnlisted.Add(out.AlertsUnlisted)
 	if out.PairsDisplaced > 0 {
 		pairsDisplaced.Add(out.PairsDisplaced)
 		a.state.displaced.Store(int64(out.Time))

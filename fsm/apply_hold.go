@@ -172,15 +172,30 @@ func (m *Machine) writeSettled(b *wire.Hold, s *settling, r *wire.Result) {
 	}
 	head := m.ofPayment(m.head(leaf.KindHoldSettled), txn, b.Leaf, state, b.Amount)
 	head = dollars(head, "countedUSDC", s.counted)
-	for _, mark := range [...]struct {
-		name string
-		set  bool
-	}{{"late", s.late}, {"overLimit", s.overLimit}, {"notAllowed", s.notAllowed}} {
+	for _, mark := range s.marks() {
 		if mark.set {
 			head = truth(head, mark.name, true)
 		}
 	}
 	m.writePayment(head, leaf.KindHoldSettled, txn, b, r)
+	for _, mark := range s.marks() {
+		if mark.set {
+			m.alertPayment(mark.alert, b, r.Leaf)
+		}
+	}
+}
+
+// settleMark is what a person must know of a settle: a member of its leaf and an alert.
+type settleMark struct {
+	name  string
+	set   bool
+	alert uint8
+}
+
+func (s *settling) marks() [3]settleMark {
+	return [3]settleMark{
+		{"late", s.late, wire.AlertLate}, {"overLimit", s.overLimit, wire.AlertOverLimit}, {"notAllowed", s.notAllowed, wire.AlertNotAllowed},
+	}
 }
 
 func (m *Machine) writePayment(head []byte, kind, txn string, b *wire.Hold, r *wire.Result) {

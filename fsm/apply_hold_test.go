@@ -99,10 +99,11 @@ func TestSettleBeforeTheTickIsLateAllTheSame(t *testing.T) {
 	b := w.held(slot, 60, 60, 0)
 	w.now += 60 * engine.Second
 	r := w.settle(b, 60)
-	require.Len(t, w.out.Leaves, 2)
+	require.Len(t, w.out.Leaves, 3)
 	require.Contains(t, string(w.out.Leaves[0].Data), `"type":"hold.expired"`)
+	require.Contains(t, string(w.out.Leaves[2].Data), `"kind":"alert.opened"`)
 	require.Contains(t, string(r.Data), `"late":true`)
-	require.EqualValues(t, w.m.size-1, r.Leaf)
+	require.EqualValues(t, w.m.size-2, r.Leaf)
 	require.Equal(t, [2]engine.USD{60, 0}, w.books(slot))
 }
 

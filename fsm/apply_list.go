@@ -103,6 +103,9 @@ func (m *Machine) activate(info *wire.ListInfo, b *wire.ListActivate, r *wire.Re
 	head = truth(head, "sample", info.Sample)
 	head = truth(head, "forced", b.Force)
 	m.write(head, &b.Common, "list.activated", r)
+	if info.Quarantined > 0 {
+		m.alertQuarantine(info)
+	}
 }
 
 // applyMatcher raises the version of the matcher by one: what was judged with the one

@@ -49,7 +49,11 @@ func (m *Machine) applyScreen(body []byte, r *wire.Result) {
 	m.describe(s, &decision) // Before the debit: it shows what was spent until now.
 	m.written.Used, m.written.UsedBy = used, usedBy
 	if decision.Verdict != engine.Proceed {
+		listed := m.operatorListed(&hits) // The moment is of the rows before.
 		m.finishScreen(s, &decision, r)
+		if listed {
+			m.alertOperator(s.Agent)
+		}
 		return
 	}
 	fleet := m.fleetOf(s.Agent)

@@ -31,13 +31,20 @@ type proposalRow struct {
 	Disposition uint8    // 0: confirmed, withdrawn or lapsed.
 }
 
-// alertRow is an alert, in the order of their leaves.
-type alertRow struct {
+// AlertRow is an alert, in the order of their leaves.
+type AlertRow struct {
 	Leaf    uint64 // Its own.
 	At      engine.Time
-	Subject uint64
-	Kind    uint8
-	State   uint8 // 0: open; 1: acknowledged.
+	Subject uint64 // As wire.AlertSubject makes it.
+	List    uint64 // The list version that is the reason; 0: none is.
+	Later   uint64 // The leaf that acknowledged it; 0: it is open.
+	Kind    uint8  // wire.AlertRetroHit and its like.
+}
+
+// alertKey is what makes two alerts the same one.
+type alertKey struct {
+	list, subject uint64
+	kind          uint8
 }
 
 // sarRow is a suspicious activity report, in the order of their leaves.
@@ -70,7 +77,7 @@ type deadLetterRow struct {
 type (
 	duePage        = [16]dueRow
 	proposalPage   = [16]proposalRow
-	alertPage      = [16]alertRow
+	alertPage      = [16]AlertRow
 	sarPage        = [16]sarRow
 	cursorPage     = [16]cursorRow
 	deadLetterPage = [16]deadLetterRow
@@ -79,7 +86,7 @@ type (
 type desk struct {
 	dues        Table[dueRow, duePage] // From position 1 on.
 	proposals   Table[proposalRow, proposalPage]
-	alerts      Table[alertRow, alertPage]
+	alerts      Table[AlertRow, alertPage]
 	sars        Table[sarRow, sarPage]
 	cursors     Table[cursorRow, cursorPage] // From position 1 on, in no order.
 	deadLetters Table[deadLetterRow, deadLetterPage]
@@ -88,12 +95,15 @@ type desk struct {
 	proposalAt map[uint64]uint64     // Open ones, by the record under review.
 	cursorAt   map[uint32]uint64     // By webhook.
 	deadAt     map[sendingKey]uint64 // Dead letters and what is to be sent again.
+	alertAt    map[alertKey]uint64
+	alertsOpen AlertCounts // Follows from the rows.
 }
 
 type frozenDesk struct {
 	dues        Frozen[dueRow, duePage]
 	proposals   Frozen[proposalRow, proposalPage]
-	alerts      Frozen[alertRow, alertPage]
+	alertsOpen  AlertCounts
+	alerts      Frozen[AlertRow, alertPage]
 	sars        Frozen[sarRow, sarPage]
 	cursors     Frozen[cursorRow, cursorPage]
 	deadLetters Frozen[deadLetterRow, deadLetterPage]
@@ -105,11 +115,12 @@ func (d *desk) begin() {
 	d.proposalAt = map[uint64]uint64{}
 	d.cursorAt = map[uint32]uint64{}
 	d.deadAt = map[sendingKey]uint64{}
+	d.alertAt = map[alertKey]uint64{}
 }
 
 func (d *desk) freeze() frozenDesk {
 	return frozenDesk{
-		dues: d.dues.Freeze(), proposals: d.proposals.Freeze(), alerts: d.alerts.Freeze(),
+		dues: d.dues.Freeze(), proposals: d.proposals.Freeze(), alerts: d.alerts.Freeze(), alertsOpen: d.alertsOpen,
 		sars: d.sars.Freeze(), cursors: d.cursors.Freeze(), deadLetters: d.deadLetters.Freeze(),
 	}
 }
@@ -153,7 +164,7 @@ func (d *desk) read(section uint16, r *rowReader, rows uint32, limits *engine.Li
 	case sectionProposals:
 		return readRows(r, rows, &d.proposals, limits.Proposals, readProposalRow)
 	case sectionAlerts:
-		return readRows(r, rows, &d.alerts, none, readAlertRow)
+		return readRows(r, rows, &d.alerts, alertRowsMax(limits), readAlertRow)
 	case sectionSARs:
 		return readRows(r, rows, &d.sars, none, readSARRow)
 	case sectionCursors:
@@ -186,13 +197,14 @@ func readProposalRow(r *rowReader) (row proposalRow) {
 	return row
 }
 
-func appendAlertRow(dst []byte, row *alertRow) []byte {
+func appendAlertRow(dst []byte, row *AlertRow) []byte {
 	dst = binary.AppendVarint(binary.AppendUvarint(dst, row.Leaf), int64(row.At))
-	return append(binary.AppendUvarint(dst, row.Subject), row.Kind, row.State)
+	dst = binary.AppendUvarint(binary.AppendUvarint(dst, row.Subject), row.List)
+	return append(binary.AppendUvarint(dst, row.Later), row.Kind)
 }
 
-func readAlertRow(r *rowReader) alertRow {
-	return alertRow{Leaf: r.unsigned(), At: r.time(), Subject: r.unsigned(), Kind: r.byte(), State: r.byte()}
+func readAlertRow(r *rowReader) AlertRow {
+	return AlertRow{Leaf: r.unsigned(), At: r.time(), Subject: r.unsigned(), List: r.unsigned(), Later: r.unsigned(), Kind: r.byte()}
 }
 
 func appendSARRow(dst []byte, row *sarRow) []byte {

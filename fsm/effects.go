@@ -43,6 +43,8 @@ type Effects struct {
 
 	PairsDisplaced int // Pairs of R25 that were forgotten although they still counted: its table is full.
 
+	AlertsUnlisted int // Alerts that are a leaf alone: as many are open as may be.
+
 	OutcomesDisplaced int // Endings of payments that were forgotten within their retention: their table is full.
 
 	Oldest uint64 // First leaf that is still within retention.

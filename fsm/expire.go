@@ -34,6 +34,7 @@ func (m *Machine) expire() {
 	m.expireDays()
 	m.expireKeys()
 	m.expireReviews()
+	m.expireAlerts()
 	for n := 0; n < m.limits.ForgottenAtOneTime && m.dispositions.Len() > 0; n++ {
 		row := m.dispositions.At(m.dispositions.First())
 		if row.Later >= m.oldest { // Not before its own leaf, hence never before the leaf it decides.

@@ -107,6 +107,7 @@ func randomPolicy(random *rand.Rand) engine.Policy {
 	}
 	p.Hours, p.Whitelist = randomHours(random), randomWhitelist(random)
 	p.Velocity.MaxPerMinute = uint32(random.IntN(50))
+	p.FourEyes = maybe(random, engine.FourEyes{MinAmount: engine.USD(random.IntN(9)) * engine.Dollar, Rules: 1 << 21})
 	p.AttestationAbove = engine.USD(random.IntN(10_000)) * engine.Dollar
 	p.ListAgeMax = engine.Time(random.IntN(30)) * engine.Hour
 	p.ListStaleReview, p.IssuanceAttests = random.IntN(2) == 0, random.IntN(2) == 0
@@ -134,7 +135,7 @@ func (w *world) randomAgent(random *rand.Rand, p *engine.AgentProfile) {
 
 func (w *world) randomStep(random *rand.Rand) {
 	slot := pick[engine.AgentSlot](random, w.m.agents.Len())
-	switch random.IntN(22) {
+	switch random.IntN(26) {
 	case 0, 1:
 		w.randomRegistration(random, slot)
 	case 2, 3, 4, 5, 6, 7:
@@ -167,6 +168,8 @@ func (w *world) randomStep(random *rand.Rand) {
 		w.randomFleet(random, slot)
 	case 17, 18:
 		w.randomAdministration(random)
+	case 22, 23, 24, 25:
+		w.deskStep(random)
 	case 19:
 		w.do(wire.KindTick, &wire.Tick{Index: w.index, Digest: make([]byte, 32)})
 	}
@@ -307,6 +310,9 @@ func (w *world) randomAdministration(random *rand.Rand) {
 		w.do(wire.KindWhitelist, &wire.WhitelistPut{Common: common, Whitelist: randomWhitelist(random), Base: w.m.settings.Policy.Version * random.Uint64N(3)})
 	case 4, 12:
 		key := wire.APIKey{ID: fmt.Sprint("k", random.IntN(6)), Name: "n", Hashes: key32(byte(random.IntN(256))), Roles: 3, Networks: []string{"::/0"}[:random.IntN(2)], Rate: -1}
+		if known := w.m.settings.Keys; len(known) > 0 && random.IntN(2) == 0 {
+			key.ID = known[random.IntN(len(known))].ID
+		}
 		w.do(wire.KindAPIKey, &wire.APIKeyPut{Common: common, Op: []uint8{wire.KeyCreate, wire.KeyCreate, wire.KeyRotate, wire.KeyRotate, wire.KeyRotate, wire.KeyRevoke}[random.IntN(6)], Key: key})
 	case 5, 6:
 		pair := wire.ClearedPair{Name: "x", UID: 7, Reason: "r", By: "b", ExpiresAt: engine.Time(random.IntN(2)) * (w.now + engine.Hour)}

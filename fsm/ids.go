@@ -29,6 +29,7 @@ const (
 	domainEvent
 	domainCredential
 	domainOperator
+	domainAlert
 )
 
 const (
@@ -187,6 +188,18 @@ func (d *IDs) OperatorID(slot uint32) string {
 
 // EventID returns evt_ and 12 base32 characters for a leaf index.
 func (d *IDs) EventID(leaf uint64) string { return d.encode32("evt_", domainEvent, d.ofLeaf(leaf)) }
+
+// AlertID returns alr_ and 12 base32 characters for the leaf that opened an alert.
+func (d *IDs) AlertID(leaf uint64) string { return d.encode32("alr_", domainAlert, d.ofLeaf(leaf)) }
+
+// ParseAlert returns the leaf index of an alert's id.
+func (d *IDs) ParseAlert(text string) (uint64, bool) {
+	v, ok := d.decode32("alr_", text, domainAlert)
+	if !ok {
+		return 0, false
+	}
+	return d.leafOf(v)
+}
 
 // ParseAgent returns the slot of an agent id; whether such an agent exists is
 // the caller's to ask.

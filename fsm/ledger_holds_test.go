@@ -17,7 +17,7 @@ func (l *ledger) counted(p purse) engine.USD { return l.spent[p] + l.held[p] }
 func (l *ledger) between() {
 	for {
 		record, expired := l.expired[l.leaves]
-		if l.profiles[l.leaves] == nil && !expired {
+		if l.profiles[l.leaves] == nil && !expired && !l.deskPasses() {
 			return
 		}
 		l.leaves++

@@ -43,6 +43,8 @@ type ledger struct {
 	profiles map[uint64]*leaf.Profile // By leaf.
 	expired  map[uint64]uint64        // Of holds that expired: by leaf, whose.
 
+	deskLedger
+
 	found  []string
 	counts map[string]int // What was seen, so that nothing passes for want of it.
 }
@@ -85,7 +87,7 @@ func newLedger() *ledger {
 		suspended: map[string]bool{}, spent: map[purse]engine.USD{}, keyed: map[[16]byte]keyedCall{},
 		disposed: map[uint64]engine.Time{}, profiles: map[uint64]*leaf.Profile{},
 		held: map[purse]engine.USD{}, holds: map[uint64]heldAmount{}, ended: map[uint64]string{}, stood: map[uint64]engine.Day{},
-		used: map[engine.ReferenceKey]uint64{}, expired: map[uint64]uint64{}, counts: map[string]int{},
+		used: map[engine.ReferenceKey]uint64{}, expired: map[uint64]uint64{}, counts: map[string]int{}, deskLedger: newDeskLedger(),
 	}
 }
 
@@ -121,7 +123,8 @@ func (l *ledger) entry(t testing.TB, term uint64, entry []byte, out *Effects) {
 			require.NoError(t, err)
 			l.profiles[out.FirstLeaf+uint64(i)] = p
 		}
-		if text := string(out.Leaves[i].Data); strings.HasPrefix(text, `{"kind":"due"`) {
+		l.deskLeaf(out, out.FirstLeaf+uint64(i), out.Leaves[i].Data)
+		if text := string(out.Leaves[i].Data); strings.HasPrefix(text, `{"kind":"due"`) && strings.Contains(text, `"hold.expired"`) {
 			record, err := strconv.ParseUint(between(out.Leaves[i].Data, `"screenedLeaf":`, `,`), 10, 64)
 			require.NoError(t, err)
 			l.expired[out.FirstLeaf+uint64(i)] = record
@@ -149,7 +152,10 @@ func (l *ledger) record(record wire.Record, r *wire.Result) {
 	}
 	l.leaves++
 	switch record.Kind {
-	case wire.KindGenesis, wire.KindPolicy, wire.KindWhitelist, wire.KindCleared:
+	case wire.KindPolicy:
+		l.policy++
+		l.two = body[wire.PolicyPut](record).Policy.FourEyes
+	case wire.KindGenesis, wire.KindWhitelist, wire.KindCleared:
 		l.policy++
 	case wire.KindSigningKey:
 		if b := body[wire.SigningKeyPut](record); b.Op == wire.SigningRevoke || b.Now {
@@ -170,7 +176,11 @@ func (l *ledger) record(record wire.Record, r *wire.Result) {
 	case wire.KindHold:
 		l.outcome(body[wire.Hold](record), r)
 	case wire.KindDisposition:
-		l.disposition(body[wire.Disposition](record), r)
+		if b := body[wire.Disposition](record); l.decided(b, r) {
+			l.disposition(b, r)
+		}
+	case wire.KindWithdraw:
+		l.withdrawn(body[wire.Withdraw](record), r)
 	default:
 		l.registry(record)
 	}

@@ -167,7 +167,7 @@ func (m *Machine) Rows() int {
 	return m.agents.Len() + m.profiles.Len() + m.activity.Len() + m.attestations.Len() + m.users.Len() + m.userProfiles.Len() +
 		m.fleets.Len() + m.fleetProfiles.Len() + m.operators.Len() + m.operatorProfiles.Len() +
 		m.reviews.Len() + m.dispositions.Len() + m.idem.Len() + m.structuring.Len() + m.days.Len() +
-		m.holds.Len() + m.outcomes.Len() + m.references.Len() + m.proposals.Len() +
+		m.holds.Len() + m.outcomes.Len() + m.references.Len() + m.proposals.Len() + m.alerts.Len() +
 		m.cursors.Len() + m.deadLetters.Len()
 }
 
@@ -274,11 +274,13 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		apply(m, record.Body, r, m.applyRestored)
 	case wire.KindWithdraw:
 		apply(m, record.Body, r, m.applyWithdraw)
+	case wire.KindAlert:
+		apply(m, record.Body, r, m.applyAlert)
 	case wire.KindWebhook:
 		apply(m, record.Body, r, m.applyWebhook)
 	case wire.KindDelivery:
 		apply(m, record.Body, r, m.applyDelivery)
-	case wire.KindAlert, wire.KindSAR, wire.KindRetro:
+	case wire.KindSAR, wire.KindRetro:
 		refuse(r, wire.RefusedUnbuilt)
 	default:
 		m.out.Stop = "record kind that this binary does not know: upgrade this node"

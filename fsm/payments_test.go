@@ -100,6 +100,9 @@ func (w *world) paymentStep(random *rand.Rand) {
 		w.activateList([]byte(fmt.Sprint("list ", random.Uint64())))
 	case 8:
 		w.do(wire.KindWhitelist, &wire.WhitelistPut{})
+		policy := *engine.DefaultPolicy()
+		policy.FourEyes = maybe(random, engine.FourEyes{MinAmount: 9 * engine.Dollar})
+		w.do(wire.KindPolicy, &wire.PolicyPut{Policy: policy})
 	case 9, 10, 11, 12:
 		w.approve(random)
 	case 13, 14, 15, 16, 17, 18, 19, 20:
@@ -107,8 +110,10 @@ func (w *world) paymentStep(random *rand.Rand) {
 	case 21:
 		w.now += engine.Time(random.Int64N(int64(2 * engine.Hour)))
 		w.tick()
-	case 22, 23, 24:
+	case 22, 23:
 		w.tick()
+	case 24, 25, 26:
+		w.deskStep(random)
 	default:
 		w.pay(random)
 	}

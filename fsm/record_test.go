@@ -18,7 +18,7 @@ func TestRecordsNameTheirProfiles(t *testing.T) {
 	var last map[string]leaf.Ref
 	delegates, users, fleets, shared := 0, 0, 0, 0
 	for seed := range uint64(8) {
-		w := history(t, seed, 250)
+		w := history(t, seed, 350)
 		last = map[string]leaf.Ref{}
 		sequence := map[string]uint64{}
 		for i, data := range w.leaves {

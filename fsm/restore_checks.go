@@ -150,9 +150,12 @@ func (m *Machine) checkQueues() error {
 	return nil
 }
 
-// checkPayments demands that the tables of payments and of proposals fit one another and the leaves.
+// checkPayments demands that the tables of payments, proposals and alerts fit one another and the leaves.
 func (m *Machine) checkPayments() error {
 	if err := m.rebuildProposals(); err != nil {
+		return err
+	}
+	if err := m.rebuildAlerts(); err != nil {
 		return err
 	}
 	return m.paymentTables.rebuild(m)

@@ -1,5 +1,11 @@
 package leaf
 
+import (
+	"slices"
+
+	"railguard/fsm/wire"
+)
+
 // Kinds of event leaves about payments, the desk and time. Those that no release writes
 // yet are marked; docs/FORMATS.md has their members.
 const (
@@ -15,7 +21,7 @@ const (
 
 	KindProposed     = "review.proposed"
 	KindWithdrawn    = "review.withdrawn" // Taken back by a person; what lapses is due.
-	KindAlertOpened  = "alert.opened"     // Not written yet, nor are the following.
+	KindAlertOpened  = "alert.opened"
 	KindAcknowledged = "alert.acknowledged"
 	KindSARMoved     = "sar.moved"
 	KindWebhook      = "webhook.changed" // Written: created, changed, given another secret, deleted, to be sent something again.
@@ -50,6 +56,26 @@ var dueNames = [...]string{
 	DueAgentExpiring: "agent.expiring", DueAgentExpired: "agent.expired", DueReviewSLA: "review.sla_breached", DueProposal: "review.proposal_lapsed",
 	DueSAR: "sar.due_soon", DueListStale: "list.stale", DueSigningKey: "signing_key.active", DueAPIKey: "key.expiring",
 	DueOwnership: "agent.ownership_effective", DueCleared: "cleared.expired",
+}
+
+// alertNames are the kinds of alert, by wire's numbers. Names are for ever.
+var alertNames = [...]string{
+	wire.AlertRetroHit: "retro_hit", wire.AlertLate: "late_settle", wire.AlertOverLimit: "over_limit", wire.AlertNotAllowed: "not_allowed",
+	wire.AlertQuarantine: "list_quarantine", wire.AlertOperator: "operator_listed",
+}
+
+// AlertName is an alert's kind as leaves and answers name it; "" for a number that is none.
+func AlertName(kind uint8) string {
+	if int(kind) >= len(alertNames) {
+		return ""
+	}
+	return alertNames[kind]
+}
+
+// AlertKind is the number of a kind of alert; false for a name that is none.
+func AlertKind(name string) (uint8, bool) {
+	at := slices.Index(alertNames[:], name)
+	return uint8(max(at, 0)), at > 0
 }
 
 // String is the leaf's member type, and the type of the event.

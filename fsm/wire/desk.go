@@ -3,7 +3,7 @@ package wire
 import "railguard/engine"
 
 // Records of the officer's desk: what four eyes, alerts, suspicious activity reports
-// and retro-screening write. No release applies them yet.
+// and retro-screening write.
 
 // Withdraw takes back a disposition that was proposed and not confirmed. Proposing and
 // confirming are Dispositions: Apply tells them apart.
@@ -19,7 +19,7 @@ const (
 	AlertAcknowledge uint8 = 2
 )
 
-// Kinds of alert: what wants a person and is no REVIEW.
+// Kinds of alert: what wants a person and is no REVIEW. Numbers are for ever.
 const (
 	AlertRetroHit   uint8 = 1
 	AlertLate       uint8 = 2 // A payment was settled after its hold had ended.
@@ -27,6 +27,7 @@ const (
 	AlertNotAllowed uint8 = 4 // A payment was made that was not allowed.
 	AlertQuarantine uint8 = 5 // A malformed entity of a list was put aside.
 	AlertOperator   uint8 = 6 // An operator was listed after its agents' issuance.
+	AlertKinds            = AlertOperator
 )
 
 // Alert opens an alert or acknowledges one.
@@ -34,8 +35,21 @@ type Alert struct {
 	Common
 	Op      uint8  `cbor:"4,keyasint"`
 	Kind    uint8  `cbor:"5,keyasint,omitempty"`
-	Subject uint64 `cbor:"6,keyasint,omitempty"` // Open: the leaf, or by kind the slot, that it is about.
+	Subject uint64 `cbor:"6,keyasint,omitempty"` // Open: see AlertSubject.
 	Leaf    uint64 `cbor:"7,keyasint,omitempty"` // Acknowledge: the leaf that opened it.
+	List    uint64 `cbor:"8,keyasint,omitempty"` // Open: the list version that is the reason; 0: none is.
+}
+
+// subjectShift is above every leaf and slot.
+const subjectShift = 56
+
+// AlertSubject is what an alert is about, as one number: a record by its leaf (target
+// 0), a party by its kind and slot, a list by its version (target 0).
+func AlertSubject(target Target, at uint64) uint64 { return uint64(target)<<subjectShift | at }
+
+// SplitSubject is AlertSubject turned around.
+func SplitSubject(subject uint64) (target Target, at uint64) {
+	return Target(subject >> subjectShift), subject & (1<<subjectShift - 1)
 }
 
 // States of a suspicious activity report.

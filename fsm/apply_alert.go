@@ -1,0 +1,284 @@
+package fsm
+
+import (
+	"errors"
+
+	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
+)
+
+// Alerts (decision 48): what is no REVIEW and wants a person. Apply opens them where it
+// sees what they are about; a person acknowledges each once, with a reason. What is the
+// same for one list, or for none, is one alert for as long as its row is kept.
+
+// AlertCounts are how many alerts are open, by their kind.
+type AlertCounts [wire.AlertKinds + 1]int
+
+// All is how many alerts are open.
+func (c *AlertCounts) All() (all int) {
+	for _, n := range c {
+		all += n
+	}
+	return all
+}
+
+// alertRowsMax is how many rows of alerts are held, open ones and acknowledged ones.
+func alertRowsMax(limits *engine.Limits) int { return 4 * limits.Alerts }
+
+// alarm is what an alert is about, before it is one.
+type alarm struct {
+	kind    uint8
+	list    uint64 // The list version that is the reason; 0: none is.
+	subject uint64 // As wire.AlertSubject makes it.
+	filters []uint64
+
+	// about adds members to its leaf; nil: nothing to add.
+	about func(head []byte) []byte
+}
+
+// openAlert writes the leaf of an alert and its row. It is no alert when there is one of
+// the same kind, list and subject already: that one's leaf is returned, and false. Where as
+// many are open as may be, the leaf is written all the same.
+func (m *Machine) openAlert(a *alarm, common *wire.Common) (at uint64, opened bool) {
+	key := alertKey{a.list, a.subject, a.kind}
+	if known, found := m.alertAt[key]; found {
+		return m.alerts.At(known).Leaf, false
+	}
+	at = m.size
+	head := plain(plain(m.head(leaf.KindAlertOpened), "alert", leaf.AlertName(a.kind)), "alertId", m.ids.AlertID(at))
+	if a.list != 0 {
+		head = number(head, "listVersion", int64(a.list))
+	}
+	if head = m.aboutSubject(head, a); a.about != nil {
+		head = a.about(head)
+	}
+	filters := append(append(m.filters(len(a.filters)+len(common.Filters)+1), a.filters...), common.Filters...)
+	if len(common.Fragment) > 0 {
+		head = append(append(head, ','), common.Fragment...)
+	}
+	m.appendLeaf(append(head, '}'), append(filters, engine.FilterKey(engine.FilterKind, leaf.KindAlertOpened)))
+	if !m.roomForAlert() {
+		m.out.AlertsUnlisted++
+		return at, true
+	}
+	m.alertAt[key] = m.alerts.Append(AlertRow{Leaf: at, At: m.now, Subject: a.subject, List: a.list, Kind: a.kind})
+	m.alertsOpen[a.kind]++
+	return at, true
+}
+
+// aboutSubject names the record or party that an alert is about.
+func (m *Machine) aboutSubject(head []byte, a *alarm) []byte {
+	target, at := wire.SplitSubject(a.subject)
+	switch {
+	case target == wire.TargetAgent:
+		return plain(head, "agentId", m.ids.AgentID(uint32(at)))
+	case target == wire.TargetUser:
+		return plain(head, "userId", m.ids.UserID(uint32(at)))
+	case target == wire.TargetOperator:
+		return plain(head, "operatorId", m.ids.OperatorID(uint32(at)))
+	case a.kind == wire.AlertQuarantine:
+		return head
+	}
+	return number(plain(head, "txnId", m.ids.TxnID(at)), "screenedLeaf", int64(at))
+}
+
+// roomForAlert tells whether one more may be open. Rows of acknowledged ones make room,
+// the oldest first.
+func (m *Machine) roomForAlert() bool {
+	if m.alertsOpen.All() >= m.limits.Alerts {
+		return false
+	}
+	for m.alerts.Len() >= alertRowsMax(m.limits) {
+		if m.alerts.At(m.alerts.First()).Later == 0 {
+			return false
+		}
+		m.forgetAlert()
+	}
+	return true
+}
+
+func (m *Machine) forgetAlert() {
+	row := m.alerts.At(m.alerts.First())
+	delete(m.alertAt, alertKey{row.List, row.Subject, row.Kind})
+	if row.Later == 0 {
+		m.alertsOpen[row.Kind]--
+	}
+	m.alerts.DropFront()
+}
+
+// expireAlerts forgets alerts with their leaves.
+func (m *Machine) expireAlerts() {
+	for n := 0; n < m.limits.ForgottenAtOneTime && m.alerts.Len() > 0 && m.alerts.At(m.alerts.First()).Leaf < m.oldest; n++ {
+		m.forgetAlert()
+	}
+}
+
+// applyAlert opens an alert that a node found, or acknowledges one.
+func (m *Machine) applyAlert(b *wire.Alert, r *wire.Result) {
+	if m.settled(&b.Common, r) {
+		return
+	}
+	switch b.Op {
+	case wire.AlertOpen:
+		m.openFound(b, r)
+	case wire.AlertAcknowledge:
+		m.acknowledge(b, r)
+	default:
+		refuse(r, wire.RefusedMalformed)
+	}
+}
+
+func (m *Machine) openFound(b *wire.Alert, r *wire.Result) {
+	if leaf.AlertName(b.Kind) == "" || !m.soundSubject(b) {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	at, opened := m.openAlert(&alarm{kind: b.Kind, list: b.List, subject: b.Subject}, &b.Common)
+	if r.Code, r.Leaf = wire.Applied, at; !opened {
+		r.Code = wire.Unchanged
+		return
+	}
+	r.Data = m.out.Leaves[len(m.out.Leaves)-1].Data
+	m.remember(b.Idem, at)
+}
+
+// soundSubject tells whether an alert is about something that exists.
+func (m *Machine) soundSubject(b *wire.Alert) bool {
+	target, at := wire.SplitSubject(b.Subject)
+	if b.List > m.settings.ListVersion {
+		return false
+	}
+	switch target {
+	case 0:
+		return b.Kind == wire.AlertQuarantine && at <= m.settings.ListVersion || b.Kind != wire.AlertQuarantine && at < m.size
+	case wire.TargetAgent:
+		return m.agents.Has(at)
+	case wire.TargetUser:
+		return m.users.Has(at)
+	case wire.TargetOperator:
+		return m.operators.Has(at)
+	}
+	return false
+}
+
+func (m *Machine) acknowledge(b *wire.Alert, r *wire.Result) {
+	at, found := m.alertOf(b.Leaf)
+	if !found {
+		refuse(r, wire.RefusedNotFound)
+		return
+	}
+	if row := m.alerts.At(at); row.Later != 0 {
+		r.Value = row.Later
+		refuse(r, wire.RefusedTransition)
+		return
+	}
+	row := m.alerts.Edit(at)
+	row.Later = m.size
+	m.alertsOpen[row.Kind]--
+	head := plain(plain(m.head(leaf.KindAcknowledged), "alert", leaf.AlertName(row.Kind)), "alertId", m.ids.AlertID(row.Leaf))
+	m.write(number(head, "alertLeaf", int64(row.Leaf)), &b.Common, leaf.KindAcknowledged, r)
+}
+
+// alertOf finds the row of the alert that a leaf opened.
+func (m *Machine) alertOf(opened uint64) (at uint64, found bool) {
+	return searchReviews(m.alerts.First(), m.alerts.Next(), opened, func(i uint64) uint64 { return m.alerts.At(i).Leaf })
+}
+
+// alertPayment says that a payment was settled as it should not have been.
+func (m *Machine) alertPayment(kind uint8, b *wire.Hold, settled uint64) {
+	a := alarm{kind: kind, subject: wire.AlertSubject(0, b.Leaf), filters: []uint64{engine.FilterKey(engine.FilterTxn, m.ids.TxnID(b.Leaf))}}
+	if b.Agent != 0 {
+		a.filters = append(a.filters, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(b.Agent))))
+	}
+	a.about = func(head []byte) []byte {
+		return dollars(number(head, "settledLeaf", int64(settled)), "amountUSDC", b.Amount)
+	}
+	m.openAlert(&a, &wire.Common{})
+}
+
+// alertQuarantine says that entities of the list that is active from now on were put aside.
+func (m *Machine) alertQuarantine(info *wire.ListInfo) {
+	m.openAlert(&alarm{
+		kind: wire.AlertQuarantine, list: info.Version, subject: wire.AlertSubject(0, info.Version),
+		about: func(head []byte) []byte { return number(head, "entries", int64(info.Quarantined)) },
+	}, &wire.Common{})
+}
+
+// operatorListed tells whether a call was blocked because of its operator, who was not
+// listed when the credential was issued.
+func (m *Machine) operatorListed(hits *engine.Hits) bool {
+	const ofUser = 3 // Sub-reasons of R5 from here on are about the user.
+	byWallet, byName := hits.Has(4), hits.Has(5) && hits.Subs[5] < ofUser
+	for i := range m.moment.LevelCount {
+		byWallet = byWallet && !m.moment.Levels[i].Profile.WalletMatched
+	}
+	if m.moment.LevelCount > 0 && m.moment.Levels[0].Profile.NameMatched {
+		byName = false
+	}
+	return m.moment.LevelCount > 0 && (byWallet || byName)
+}
+
+// alertOperator says that an operator is on the active list.
+func (m *Machine) alertOperator(slot engine.AgentSlot) {
+	operator := (*m.profiles.At(uint64(slot))).Operator
+	m.openAlert(&alarm{
+		kind: wire.AlertOperator, list: m.settings.ListVersion, subject: wire.AlertSubject(wire.TargetOperator, uint64(operator)),
+		about: func(head []byte) []byte { return plain(head, "agentId", m.ids.AgentID(uint32(slot))) },
+	}, &wire.Common{})
+}
+
+// rebuildAlerts finds the alerts of a restored state and demands their order.
+func (m *Machine) rebuildAlerts() error {
+	after := uint64(0) // One past the leaf before.
+	for i := m.alerts.First(); i < m.alerts.Next(); i++ {
+		row := m.alerts.At(i)
+		if row.Leaf < after || row.Leaf >= m.size || row.Later != 0 && (row.Later <= row.Leaf || row.Later >= m.size) || leaf.AlertName(row.Kind) == "" {
+			return errPositions
+		}
+		after = row.Leaf + 1
+		m.alertAt[alertKey{row.List, row.Subject, row.Kind}] = i
+		if row.Later == 0 {
+			m.alertsOpen[row.Kind]++
+		}
+	}
+	if len(m.alertAt) != m.alerts.Len() || m.alertsOpen.All() > m.limits.Alerts {
+		return errors.New("alerts: two of one subject, or too many")
+	}
+	return nil
+}
+
+// AlertsOpen returns how many alerts are open, by kind.
+func (v *View) AlertsOpen() AlertCounts { return v.alertsOpen }
+
+// Alert returns the row of the alert that a leaf opened.
+func (v *View) Alert(opened uint64) (AlertRow, bool) {
+	at, found := searchReviews(v.alerts.First(), v.alerts.Next(), opened, func(i uint64) uint64 { return v.alerts.At(i).Leaf })
+	if !found {
+		return AlertRow{}, false
+	}
+	return *v.alerts.At(at), true
+}
+
+// Alerts calls fn with the alerts before a leaf, newest first, or, ascending, with those
+// behind it, oldest first, until it returns false.
+func (v *View) Alerts(leaf uint64, ascending bool, fn func(AlertRow) bool) {
+	first, next := v.alerts.First(), v.alerts.Next()
+	at, found := searchReviews(first, next, leaf, func(i uint64) uint64 { return v.alerts.At(i).Leaf })
+	if ascending {
+		if found {
+			at++
+		}
+		for ; at < next; at++ {
+			if !fn(*v.alerts.At(at)) {
+				return
+			}
+		}
+		return
+	}
+	for ; at > first; at-- {
+		if !fn(*v.alerts.At(at - 1)) {
+			return
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package fsm
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// alerts are the texts of the leaves of the newest entry that opened one.
+func (w *world) alerts() (all []string) {
+	for _, l := range w.out.Leaves {
+		if text := string(l.Data); strings.HasPrefix(text, `{"kind":"alert.opened"`) {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+func (w *world) acknowledge(leaf uint64) wire.Result {
+	return w.do(wire.KindAlert, &wire.Alert{Common: wire.Common{Fragment: []byte(`"by":"ann","reason":"known"`)}, Op: wire.AlertAcknowledge, Leaf: leaf})
+}
+
+func TestSettlesOpenAlerts(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("a", dailyLimit(100))
+	b := w.held(slot, 60, 60, 0)
+	w.settle(b, 150)
+	found := w.alerts()
+	require.Len(t, found, 1, "over the limit")
+	require.Contains(t, found[0], `"alert":"over_limit"`)
+	require.Contains(t, found[0], `"txnId":"`+w.m.ids.TxnID(b.Leaf)+`"`)
+	require.Contains(t, found[0], `"amountUSDC":150`)
+	w.settle(b, 150)
+	require.Empty(t, w.alerts(), "the same settle again")
+	require.Equal(t, 1, w.m.Freeze().AlertsOpen()[wire.AlertOverLimit])
+}
+
+// TestAlertIsAcknowledgedOnce: by one person, with the leaf that says so; it stays known,
+// so that the same is not told again.
+func TestAlertIsAcknowledgedOnce(t *testing.T) {
+	w := newWorld(t)
+	open := &wire.Alert{Op: wire.AlertOpen, Kind: wire.AlertRetroHit, List: 1, Subject: wire.AlertSubject(0, 1)}
+	first := w.do(wire.KindAlert, open)
+	require.Equal(t, wire.Applied, first.Code)
+	require.Contains(t, string(first.Data), `"alert":"retro_hit","alertId":"`+w.m.ids.AlertID(first.Leaf)+`","listVersion":1`)
+	again := w.do(wire.KindAlert, open)
+	require.Equal(t, wire.Unchanged, again.Code)
+	require.Equal(t, first.Leaf, again.Leaf)
+
+	done := w.acknowledge(first.Leaf)
+	require.Equal(t, wire.Applied, done.Code)
+	require.Contains(t, string(done.Data), `"kind":"alert.acknowledged"`)
+	require.Contains(t, string(done.Data), `"by":"ann","reason":"known"`)
+	row, found := w.m.Freeze().Alert(first.Leaf)
+	require.True(t, found)
+	require.Equal(t, done.Leaf, row.Later)
+	late := w.acknowledge(first.Leaf)
+	require.Equal(t, wire.RefusedTransition, late.Refusal)
+	require.Equal(t, done.Leaf, late.Value)
+	require.Equal(t, wire.RefusedNotFound, w.acknowledge(done.Leaf).Refusal)
+	require.Equal(t, wire.Unchanged, w.do(wire.KindAlert, open).Code, "acknowledged is known")
+	counts := w.m.Freeze().AlertsOpen()
+	require.Zero(t, counts.All())
+
+	m := restoredFrom(t, w.m)
+	require.Equal(t, w.m.Freeze().Digest(), m.Freeze().Digest())
+	require.Equal(t, w.m.alertAt, m.alertAt)
+	require.Equal(t, w.m.alertsOpen, m.alertsOpen)
+}
+
+func TestAlertsAreAboutWhatExists(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("a")
+	for name, bad := range map[string]wire.Alert{
+		"no kind":           {Op: wire.AlertOpen},
+		"unknown kind":      {Op: wire.AlertOpen, Kind: wire.AlertKinds + 1},
+		"a leaf to come":    {Op: wire.AlertOpen, Kind: wire.AlertRetroHit, Subject: w.m.size},
+		"a list to come":    {Op: wire.AlertOpen, Kind: wire.AlertRetroHit, List: w.m.settings.ListVersion + 1},
+		"an agent to come":  {Op: wire.AlertOpen, Kind: wire.AlertRetroHit, Subject: wire.AlertSubject(wire.TargetAgent, uint64(slot)+1)},
+		"no such target":    {Op: wire.AlertOpen, Kind: wire.AlertRetroHit, Subject: wire.AlertSubject(9, 1)},
+		"no such operation": {Op: 3, Kind: wire.AlertRetroHit},
+	} {
+		size := w.m.size
+		require.Equal(t, wire.RefusedMalformed, w.do(wire.KindAlert, &bad).Refusal, name)
+		require.Equal(t, size, w.m.size, name)
+	}
+	r := w.do(wire.KindAlert, &wire.Alert{Op: wire.AlertOpen, Kind: wire.AlertRetroHit, List: 1, Subject: wire.AlertSubject(wire.TargetAgent, uint64(slot))})
+	require.Contains(t, string(r.Data), `"agentId":"`+w.m.ids.AgentID(uint32(slot))+`"`)
+}
+
+// TestAlertsBeyondTheBoundAreLeaves: what happened is told all the same, and counted.
+func TestAlertsBeyondTheBoundAreLeaves(t *testing.T) {
+	w := newWorld(t)
+	w.narrow(func(l *engine.Limits) { l.Alerts = 2 })
+	for range 9 {
+		w.tickWithNote()
+	}
+	open := func(leaf uint64) wire.Result {
+		return w.do(wire.KindAlert, &wire.Alert{Op: wire.AlertOpen, Kind: wire.AlertRetroHit, Subject: leaf})
+	}
+	first := open(0)
+	open(1)
+	require.Zero(t, w.out.AlertsUnlisted)
+	require.Equal(t, wire.Applied, open(2).Code)
+	require.Equal(t, 1, w.out.AlertsUnlisted)
+	require.Len(t, w.alerts(), 1)
+	require.Equal(t, 2, w.m.alertsOpen.All())
+	w.acknowledge(first.Leaf)
+	open(2)
+	require.Zero(t, w.out.AlertsUnlisted)
+
+	for leaf := uint64(3); leaf < 12; leaf++ { // Rows of acknowledged ones make room.
+		row := w.m.alerts.At(w.m.alerts.Next() - 1)
+		require.Equal(t, wire.Applied, w.acknowledge(row.Leaf).Code)
+		open(leaf)
+		require.Zero(t, w.out.AlertsUnlisted, leaf)
+		require.LessOrEqual(t, w.m.alerts.Len(), 8)
+		if leaf == 3 {
+			w.acknowledge(w.m.alerts.At(w.m.alerts.First() + 1).Leaf)
+		}
+	}
+	require.Len(t, w.m.alertAt, w.m.alerts.Len())
+}
+
+func (w *world) tickWithNote() { w.do(wire.KindNote, &wire.Note{Event: "agent.refused"}) }
+
+// TestAlertsGoWithTheirLeaves: after 90 days nothing of them is held.
+func TestAlertsGoWithTheirLeaves(t *testing.T) {
+	w := newWorld(t)
+	r := w.do(wire.KindAlert, &wire.Alert{Op: wire.AlertOpen, Kind: wire.AlertRetroHit, Subject: 1})
+	require.Equal(t, wire.Applied, r.Code)
+	w.now += 92 * engine.DayLength
+	w.tick()
+	w.tickWithNote()
+	require.Zero(t, w.m.alerts.Len())
+	require.Empty(t, w.m.alertAt)
+	require.Zero(t, w.m.alertsOpen.All())
+}
+
+// TestQuarantineOpensAnAlert: a list that lacks entities wants a person when it is in force.
+func TestQuarantineOpensAnAlert(t *testing.T) {
+	w := newWorld(t)
+	data := []byte("a list with three that are malformed")
+	info := &wire.ListInfo{Digest: sha(data), Source: "test", Entries: 3, Quarantined: 3}
+	require.Equal(t, wire.Applied, w.do(wire.KindListChunk, &wire.ListChunk{Digest: info.Digest, Total: uint32(len(data)), Data: data, Info: info}).Code)
+	require.Empty(t, w.alerts())
+	require.Equal(t, wire.Applied, w.do(wire.KindListActivate, &wire.ListActivate{Digest: info.Digest}).Code)
+	require.Len(t, w.alerts(), 1)
+	require.Contains(t, w.alerts()[0], `"alert":"list_quarantine"`)
+	require.Contains(t, w.alerts()[0], `"listVersion":2,"entries":3`)
+}
+
+// TestListedOperatorOpensAnAlert: one for each list, and none where issuance knew of it,
+// nor where the user's name is the reason.
+func TestListedOperatorOpensAnAlert(t *testing.T) {
+	w := newWorld(t)
+	clean, _ := w.register("clean")
+	known, _ := w.register("known", func(p *engine.AgentProfile) { p.WalletMatched, p.NameMatched = true, true })
+	listed := func(slot engine.AgentSlot, rule engine.RuleID, sub engine.Sub) []string {
+		s := w.screening(slot, engine.Dollar)
+		var hits engine.Hits
+		hits.Add(rule, sub)
+		wire.PackHits(&hits, s)
+		r := w.do(wire.KindScreen, s)
+		require.Equal(t, wire.Applied, r.Code)
+		require.Contains(t, verdict(r), "BLOCK")
+		require.NotContains(t, string(r.Data), "alert", "the call's own leaf is its record")
+		return w.alerts()
+	}
+	require.Empty(t, listed(known, 4, 1))
+	require.Empty(t, listed(known, 5, 1))
+	require.Empty(t, listed(clean, 5, 3), "the user")
+	require.Empty(t, listed(clean, 6, 1), "the counterparty")
+	found := listed(clean, 5, 2)
+	require.Len(t, found, 1)
+	require.Contains(t, found[0], `"alert":"operator_listed"`)
+	require.Contains(t, found[0], `"operatorId":"`+w.m.ids.OperatorID(1)+`","agentId":"`+w.m.ids.AgentID(uint32(clean))+`"`)
+	require.Empty(t, listed(clean, 4, 1), "once a list")
+	w.activateList([]byte("another list"))
+	require.Len(t, listed(clean, 4, 1), 1)
+}

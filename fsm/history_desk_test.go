@@ -1,0 +1,161 @@
+package fsm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
+)
+
+// deskCommon is the part of an officer's node: with one of the keys that there are.
+func (w *world) deskCommon(random *rand.Rand) wire.Common {
+	common := randomCommon(random)
+	if n := len(w.m.settings.Keys); n > 0 {
+		row := random.IntN(n)
+		common.Key = &wire.KeyRef{Row: uint32(row + 1), Rev: w.m.settings.Keys[row].Rev}
+	}
+	return common
+}
+
+// deskStep is what officers do: decide with four eyes, withdraw, acknowledge, and what
+// nodes tell them of.
+func (w *world) deskStep(random *rand.Rand) {
+	common, by := w.deskCommon(random), fmt.Sprint("officer ", random.IntN(4))
+	if n := len(w.m.settings.Keys); n < 3 {
+		id := fmt.Sprint("desk", n)
+		w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: wire.APIKey{ID: id, Name: "n", Hashes: key32(byte(200 + n)), Roles: wire.RoleReviewer}})
+	}
+	switch random.IntN(8) {
+	case 0, 1, 2, 3:
+		if w.m.reviews.Len() == 0 {
+			return
+		}
+		at := w.m.reviews.Next() - 1 - random.Uint64N(uint64(min(w.m.reviews.Len(), 6)))
+		row, word := *w.m.reviews.At(at), 1+uint8(random.IntN(2))
+		if p, open := w.someProposal(random); open && random.IntN(2) == 0 {
+			if found, known := w.m.Freeze().Review(p.Leaf); known {
+				row, word = found, p.Disposition
+			}
+		}
+		w.do(wire.KindDisposition, &wire.Disposition{
+			Common: common, Leaf: row.Leaf, Disposition: word, Agent: row.Agent, Amount: row.Amount, By: by, Rule: row.Rule,
+		})
+	case 4:
+		body := &wire.Withdraw{Common: common, By: by, Leaf: random.Uint64N(w.m.size + 1)}
+		if p, open := w.someProposal(random); open {
+			body.Leaf = p.Leaf
+		}
+		w.do(wire.KindWithdraw, body)
+	case 5:
+		kind := uint8(random.IntN(int(wire.AlertKinds) + 2))
+		subject := wire.AlertSubject(wire.Target(random.IntN(5)), random.Uint64N(w.m.size+9)%(1+random.Uint64N(w.m.size+9)))
+		w.do(wire.KindAlert, &wire.Alert{Common: common, Op: uint8(1 + random.IntN(2)), Kind: kind, Subject: subject, List: random.Uint64N(4)})
+	default:
+		body := &wire.Alert{Common: common, Op: wire.AlertAcknowledge, Leaf: random.Uint64N(w.m.size + 1)}
+		if n := w.m.alerts.Len(); n > 0 && random.IntN(6) > 0 {
+			body.Leaf = w.m.alerts.At(w.m.alerts.First() + random.Uint64N(uint64(n))).Leaf
+		}
+		w.do(wire.KindAlert, body)
+	}
+}
+
+// someProposal is one of the open ones.
+func (w *world) someProposal(random *rand.Rand) (found proposalRow, open bool) {
+	for i := w.m.proposals.First(); i < w.m.proposals.Next(); i++ {
+		if row := w.m.proposals.At(i); row.Disposition != 0 && (!open || random.IntN(2) == 0) {
+			found, open = *row, true
+		}
+	}
+	return found, open
+}
+
+// deskLedger is a second bookkeeping of the officers' desk.
+type deskLedger struct {
+	two      *engine.FourEyes
+	proposed map[uint64]proposedBy // Open proposals, by case.
+	lapsed   map[uint64]uint64     // By the leaf that says so.
+	alerts   map[uint64]bool       // Leaves of alerts that no record asked for.
+}
+
+type proposedBy struct {
+	by   string
+	key  uint32
+	word uint8
+	at   engine.Time
+}
+
+func newDeskLedger() deskLedger {
+	return deskLedger{proposed: map[uint64]proposedBy{}, lapsed: map[uint64]uint64{}, alerts: map[uint64]bool{}}
+}
+
+// deskLeaf notes leaves that are no record's own.
+func (l *ledger) deskLeaf(out *Effects, at uint64, data []byte) {
+	switch text := string(data); {
+	case strings.HasPrefix(text, `{"kind":"alert.opened"`):
+		if !slices.ContainsFunc(out.Results, func(r wire.Result) bool { return r.Code == wire.Applied && r.Leaf == at }) {
+			l.alerts[at] = true
+			l.counts["alert "+between(data, `"alert":"`, `"`)]++
+		}
+	case strings.HasPrefix(text, `{"kind":"alert.ack`):
+		l.counts["acknowledged"]++
+	case strings.HasPrefix(text, `{"kind":"due"`) && strings.Contains(text, leaf.DueProposal.String()):
+		record, err := strconv.ParseUint(between(data, `"reviewedLeaf":`, `,`), 10, 64)
+		if err != nil {
+			l.add("leaf %d: %s", at, text)
+		}
+		l.lapsed[at] = record
+	}
+}
+
+// deskPasses tells whether the next leaf is the desk's and no record's, and books it.
+func (l *ledger) deskPasses() bool {
+	if l.alerts[l.leaves] {
+		return true
+	}
+	record, lapsed := l.lapsed[l.leaves]
+	if !lapsed {
+		return false
+	}
+	if p, open := l.proposed[record]; !open || l.now < p.at+24*engine.Hour {
+		l.add("leaf %d: the proposal on leaf %d lapses; open: %v", l.leaves, record, open)
+	}
+	delete(l.proposed, record)
+	l.counts["lapsed"]++
+	return true
+}
+
+// decided books a disposition's word; false where it is only proposed. What two persons
+// must decide is decided by two.
+func (l *ledger) decided(b *wire.Disposition, r *wire.Result) bool {
+	two := l.two != nil && (b.Amount >= l.two.MinAmount || l.two.Rules&(1<<b.Rule) != 0)
+	p, open := l.proposed[b.Leaf]
+	if strings.HasPrefix(string(r.Data), `{"kind":"review.proposed"`) {
+		if !two || open {
+			l.add("leaf %d: proposed for leaf %d; two persons: %v, open: %v", r.Leaf, b.Leaf, two, open)
+		}
+		l.proposed[b.Leaf] = proposedBy{b.By, keyRow(&b.Common), b.Disposition, l.now}
+		l.counts["proposed"]++
+		return false
+	}
+	if two {
+		if !open || p.by == b.By || p.key == keyRow(&b.Common) || p.word != b.Disposition || l.now >= p.at+24*engine.Hour {
+			l.add("leaf %d: leaf %d is decided by one person: %+v, %v", r.Leaf, b.Leaf, p, open)
+		}
+		l.counts["confirmed"]++
+	}
+	delete(l.proposed, b.Leaf)
+	return true
+}
+
+func (l *ledger) withdrawn(b *wire.Withdraw, r *wire.Result) {
+	if p, open := l.proposed[b.Leaf]; !open || p.by == b.By || p.key == keyRow(&b.Common) {
+		l.add("leaf %d: withdrawn by the same person: %+v, %v", r.Leaf, p, open)
+	}
+	delete(l.proposed, b.Leaf)
+	l.counts["withdrawn"]++
+}

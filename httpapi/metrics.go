@@ -12,6 +12,7 @@ import (
 	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm"
+	"railguard/fsm/leaf"
 	"railguard/ofac/judge"
 )
 
@@ -143,6 +144,15 @@ func (a *API) registerGauges(set *metrics.Set) {
 	for i, table := range fsm.BoundedTables {
 		set.NewGauge(`railguard_state_rows_max{table="`+table+`"}`, func() float64 { return float64(a.fill(i).Most) })
 		set.NewGauge(`railguard_state_rows{table="`+table+`"}`, func() float64 { return float64(a.fill(i).Rows) })
+	}
+	for _, kind := range alertKinds() {
+		set.NewGauge(`railguard_alerts_open{kind="`+leaf.AlertName(kind)+`"}`, func() float64 {
+			view, err := a.deps.Records.View(context.Background(), 0)
+			if err != nil {
+				return -1
+			}
+			return float64(view.AlertsOpen()[kind])
+		})
 	}
 	set.NewGauge("railguard_http_in_flight", func() float64 { return float64(a.running.Load()) })
 	set.NewGauge("railguard_token_cache_entries", func() float64 { return float64(a.judges.TokensHeld()) })

@@ -37,6 +37,7 @@ func (a *API) allRenderers() map[string]renderer {
 		"review.released":      renderQueueEvent,
 		"review.assigned":      renderQueueEvent,
 		"review.commented":     renderQueueEvent,
+		"alert.acknowledged":   renderAcknowledged,
 	}
 	for kind, render := range a.registryRenderers() {
 		all[kind] = render

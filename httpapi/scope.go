@@ -122,7 +122,7 @@ var routesOf = [kinds][]string{
 	},
 	kindRead: {
 		"GET /v1/agents/{id}/attestations", "GET /v1/agents/{id}/limits", "GET /v1/agents/{id}/whitelist", "GET /v1/audit/{txnId}",
-		"GET /v1/fleets/{id}", "GET /v1/fleets/{id}/whitelist", "GET /v1/key", "GET /v1/ofac", "GET /v1/policy", "GET /v1/transactions", "GET /v1/whitelist",
+		"GET /v1/fleets/{id}", "GET /v1/fleets/{id}/whitelist", "GET /v1/key", "GET /v1/alerts/{id}", "GET /v1/ofac", "GET /v1/policy", "GET /v1/transactions", "GET /v1/whitelist",
 	},
 	kindWrite: {
 		"PATCH /v1/agents/{id}", "POST /v1/agents/{id}/attest", "POST /v1/agents/{id}/model", "DELETE /v1/agents/{id}/ownership-transfer",
@@ -134,7 +134,7 @@ var routesOf = [kinds][]string{
 		"POST /v1/queue/{txnId}/comment", "POST /v1/queue/{txnId}/release", "POST /v1/test/clock", "POST /v1/users/{id}/reinstate",
 		"POST /v1/users/{id}/revoke", "POST /v1/users/{id}/suspend", "PUT /v1/whitelist", "POST /v1/whitelist/entries",
 		"DELETE /v1/whitelist/entries/{entry}", "POST /v1/transactions/{txnId}/settle", "POST /v1/transactions/{txnId}/release",
-		"POST /v1/reviews/{txnId}/withdraw",
+		"POST /v1/reviews/{txnId}/withdraw", "POST /v1/alerts/{id}/acknowledge",
 	},
 	kindCredential: {"GET /v1/agents/{id}", "GET /v1/users/{id}"},
 	kindIssue: {
@@ -154,7 +154,7 @@ var routesOf = [kinds][]string{
 		"GET /v1/audit",
 	},
 	kindQueue: {
-		"GET /v1/queue", "POST /v1/queue/next",
+		"GET /v1/queue", "POST /v1/queue/next", "GET /v1/alerts",
 	},
 	kindEvidence: {
 		"GET /v1/audit/{txnId}/explain", "GET /v1/audit/{txnId}/proof", "POST /v1/audit/{txnId}/replay",

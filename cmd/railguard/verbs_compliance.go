@@ -36,6 +36,18 @@ var complianceVerbs = []verb{
 	reviewVerb("reject", "Reject a REVIEW", "REJECTED"),
 	reviewVerb("escalate", "Escalate a REVIEW to suspicious-activity filing", "ESCALATE_SAR"),
 	{path: "review withdraw", short: "Withdraw what another person proposed (four eyes)", method: http.MethodPost, url: "/v1/reviews/{txn}/withdraw", args: []string{"txn"}, keyed: true, fields: []field{{flag: "by", name: "reviewedBy", required: true, help: "who withdraws: name or employee id"}, {flag: "reason", help: "why"}}},
+	{
+		path: "alerts list", group: "compliance", short: "List alerts: what is no review and wants a person", method: http.MethodGet, url: "/v1/alerts",
+		query:   append([]field{{flag: "state", help: "open or acknowledged"}, {flag: "kind", help: "retro_hit, late_settle, over_limit, not_allowed, list_quarantine or operator_listed"}}, pageQuery...),
+		columns: []string{"alertId", "openedAt", "kind", "state", "txnId", "operatorLegalName", "amountUSDC", "acknowledgedBy"},
+		example: `  railguard alerts list --state open`,
+	},
+	{path: "alerts show", short: "Show an alert", method: http.MethodGet, url: "/v1/alerts/{alert}", args: []string{"alert"}, example: `  railguard alerts show alr_fs5wtzwmmu4e`},
+	{
+		path: "alerts ack", short: "Acknowledge an alert: you have looked at it, and say why it needs nothing more", method: http.MethodPost, url: "/v1/alerts/{alert}/acknowledge", args: []string{"alert"}, keyed: true,
+		fields:  []field{{flag: "by", required: true, help: "who looked: name or employee id"}, {flag: "reason", required: true, help: "why it needs nothing more"}},
+		example: `  railguard alerts ack alr_fs5wtzwmmu4e --by carla --reason "the rail settles late on Sundays"`,
+	},
 	{path: "audit get", group: "compliance", short: "Show an audit record", method: http.MethodGet, url: "/v1/audit/{txn}", args: []string{"txn"}},
 	{path: "audit list", short: "Search the audit log", method: http.MethodGet, url: "/v1/audit", query: auditQuery, columns: []string{"txnId", "screenedAt", "verdict", "rule", "agentId", "operatorLegalName"}},
 	{path: "audit explain", short: "Show all 25 rules of a record and why each passed or fired", method: http.MethodGet, url: "/v1/audit/{txn}/explain", args: []string{"txn"}},
@@ -107,7 +119,7 @@ var operationVerbs = []verb{
 
 var describeCommands = map[string]string{
 	"agent": "Agents and their credentials", "fleet": "Fleets: one limit for several agents", "delegate": "Child credentials", "user": "User credentials",
-	"review": "The review queue and dispositions", "audit": "Audit records: read, search, explain, replay, export, prove", "match": "Ask the sanctions list",
+	"alerts": "Alerts: what is no review and wants a person", "review": "The review queue and dispositions", "audit": "Audit records: read, search, explain, replay, export, prove", "match": "Ask the sanctions list",
 	"clear": "Cleared pairs: false positives remembered", "policy": "The institution's policy", "whitelist": "The institution's whitelist",
 	"operator": "Operators", "ofac": "Sanctions lists: status, import, activate, roll back", "key": "API keys (admin listener)",
 	"log-level": "What one node logs (admin listener)",

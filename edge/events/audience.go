@@ -32,6 +32,8 @@ func (r *Reader) about(o *origin, l *edge.Leaf, keys []uint64) (subject, error) 
 		return r.aboutPayment(o, l)
 	case ofParty:
 		return r.aboutParty(l, keys)
+	case ofAlerts:
+		return subject{admitted: r.caller.Operator == "" && r.caller.SeesAll()}, nil
 	}
 	return subject{admitted: r.caller.Operator == "" && r.caller.May(readsInstitution)}, nil
 }

@@ -17,6 +17,7 @@ const (
 	ofDesk                            // Of those, who stand on the inner side of the wall.
 	ofParty                           // Who may read the agent, fleet, user or operator.
 	ofInstitution                     // Keys without an operator's scope.
+	ofAlerts                          // Of those, who stand on the inner side of the wall.
 )
 
 // origin is what becomes of the leaves of one kind.
@@ -32,7 +33,8 @@ var (
 	screenMembers  = []string{"txnId", "verdict", "rule", "reason", "screenedAt", "agentId", "userId", "fleetId", "operatorLegalName", "hold"}
 	paymentMembers = []string{"txnId", "state", "amountUSDC", "countedUSDC", "expiredAt", "late", "overLimit", "notAllowed"}
 	reviewMembers  = []string{"txnId", "disposition", "reviewedAt", "sarEscalated", "overLimitApproved"}
-	deskMembers    = []string{"txnId", "disposition", "assignee", "leaseUntil", "from", "to", "alert", "alertLeaf", "listVersion", "against", "entries", "hits"}
+	deskMembers    = []string{"txnId", "disposition", "assignee", "leaseUntil", "from", "to", "listVersion", "against", "entries", "hits"}
+	alertMembers   = []string{"alert", "alertId", "listVersion", "against", "txnId", "agentId", "userId", "operatorId", "amountUSDC", "entries"}
 	partyMembers   = []string{
 		"agentId", "userId", "fleetId", "operatorId", "operatorLegalName", "agentType", "parentAgentId", "credentialId", "credentialVersion",
 		"issuedAt", "expiresAt", "previousStatus", "credentialStatus", "changedAt", "flaggedAt", "effectiveAt",
@@ -55,9 +57,11 @@ var origins = func() map[string]*origin {
 	add(ofPayment, reviewMembers, "review.dispositioned", "review.dispositioned", "review.escalated", "sar.opened")
 	add(ofPayment, paymentMembers, leaf.KindHoldSettled, leaf.KindHoldSettled, "hold.late", "hold.over_limit")
 	add(ofPayment, paymentMembers, leaf.KindHoldReleased, leaf.KindHoldReleased)
-	for _, kind := range []string{"review.claimed", "review.released", "review.assigned", "review.commented", leaf.KindProposed, leaf.KindWithdrawn,
-		leaf.KindAlertOpened, leaf.KindAcknowledged, leaf.KindRetroHit} {
+	for _, kind := range []string{"review.claimed", "review.released", "review.assigned", "review.commented", leaf.KindProposed, leaf.KindWithdrawn} {
 		add(ofDesk, deskMembers, kind, kind)
+	}
+	for _, kind := range []string{leaf.KindAlertOpened, leaf.KindAcknowledged, leaf.KindRetroHit} {
+		add(ofAlerts, alertMembers, kind, kind)
 	}
 	add(ofDesk, deskMembers, leaf.KindSARMoved, leaf.KindSARMoved, "sar.filed")
 	add(ofParty, partyMembers, "agent.registered", "agent.registered", "agent.registered_with_match")

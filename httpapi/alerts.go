@@ -1,0 +1,266 @@
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
+	"railguard/strictjson"
+)
+
+// Alerts (decision 48): what is no REVIEW and wants a person. The log opens them where it
+// sees what they are about; here they are read, and acknowledged by somebody with a reason.
+// They are the institution's: who is told of one must not be whom it is about.
+
+func (a *API) alertRoutes() []route {
+	readers := wire.RoleReviewer | wire.RoleAuditor
+	return []route{
+		{method: http.MethodGet, path: "/v1/alerts", scope: scopeInstitution, roles: readers, reserved: true, handle: listAlerts},
+		{method: http.MethodGet, path: "/v1/alerts/{id}", scope: scopeInstitution, roles: readers, reserved: true, handle: showAlert},
+		{method: http.MethodPost, path: "/v1/alerts/{id}/acknowledge", scope: scopeInstitution, roles: wire.RoleReviewer, body: bodyObject, reserved: true, handle: acknowledgeAlert},
+	}
+}
+
+// alertTexts say what an alert wants a person to look at, by its kind.
+var alertTexts = map[uint8]string{
+	wire.AlertRetroHit:   "The active list names somebody who was paid before, or who is registered.",
+	wire.AlertLate:       "A payment was settled after its hold had ended.",
+	wire.AlertOverLimit:  "A settled amount lifted a total above its limit.",
+	wire.AlertNotAllowed: "A payment was settled that was blocked, or that waits for a disposition.",
+	wire.AlertQuarantine: "Malformed entities of the active list were put aside: nobody is screened against them.",
+	wire.AlertOperator:   "The active list names an operator who was not listed when the credential was issued.",
+}
+
+var alertStates = []string{"open", "acknowledged"}
+
+// alertFilter is which alerts a caller wants.
+type alertFilter struct {
+	state string // "": both.
+	kind  uint8  // 0: all.
+}
+
+func (f *alertFilter) passes(row *fsm.AlertRow) bool {
+	return (f.kind == 0 || row.Kind == f.kind) && (f.state == "" || f.state == alertState(row))
+}
+
+func alertState(row *fsm.AlertRow) string {
+	if row.Later != 0 {
+		return "acknowledged"
+	}
+	return "open"
+}
+
+// listAlerts is GET /v1/alerts, newest first.
+func listAlerts(c *call) error {
+	f := alertFilter{state: c.query("state")}
+	if f.state != "" && !slices.Contains(alertStates, f.state) {
+		return badQuery("state", "must be open or acknowledged")
+	}
+	if text := c.query("kind"); text != "" {
+		var known bool
+		if f.kind, known = leaf.AlertKind(text); !known {
+			return badQuery("kind", "is not a kind of alert")
+		}
+	}
+	p, err := c.keyPage("alerts", 1)
+	if err != nil {
+		return err
+	}
+	view, err := c.judge.View()
+	if err != nil {
+		return err
+	}
+	after := ^uint64(0)
+	if p.ascending {
+		after = 0 // The first leaf is the genesis.
+	}
+	if p.after != nil {
+		after = p.after[0]
+	}
+	var rows []fsm.AlertRow
+	looked, next := 0, ""
+	view.Alerts(after, p.ascending, func(row fsm.AlertRow) bool {
+		if len(rows) == p.limit || looked == rowScanMax {
+			next = p.cursor(after)
+			return false
+		}
+		looked, after = looked+1, row.Leaf
+		if f.passes(&row) {
+			rows = append(rows, row)
+		}
+		return true
+	})
+	items := make([]strictjson.Members, len(rows))
+	c.key.charge(len(items) * c.route.charge.each / 10)
+	for i := range rows {
+		if err := writeAlert(c, &items[i], view, &rows[i]); err != nil {
+			return err
+		}
+	}
+	c.judge.Index = view.Index
+	return c.list(items, next)
+}
+
+// alertRow is the alert of the path, with the state it was read in.
+func alertRow(c *call) (*fsm.View, *fsm.AlertRow, error) {
+	at, ok := c.judge.Terms.IDs.ParseAlert(c.r.PathValue("id"))
+	if !ok {
+		return nil, nil, noAlert()
+	}
+	for fresh := false; ; fresh = true {
+		view, err := c.judge.View()
+		if err != nil {
+			return nil, nil, err
+		}
+		if row, found := view.Alert(at); found {
+			return view, &row, nil
+		}
+		if fresh {
+			return nil, nil, noAlert()
+		}
+		if err := c.judge.Confirm(); err != nil { // It may have been opened elsewhere just now.
+			return nil, nil, err
+		}
+	}
+}
+
+func noAlert() *Error { return notFound("no such alert, or past its 90 days") }
+
+// showAlert is GET /v1/alerts/{id}.
+func showAlert(c *call) error {
+	view, row, err := alertRow(c)
+	if err != nil {
+		return err
+	}
+	var m strictjson.Members
+	if err := writeAlert(c, &m, view, row); err != nil {
+		return err
+	}
+	c.judge.Index = view.Index
+	c.reply(http.StatusOK, m)
+	return nil
+}
+
+// writeAlert writes an alert, from its leaf and the one that acknowledged it.
+func writeAlert(c *call, m *strictjson.Members, view *fsm.View, row *fsm.AlertRow) error {
+	l, err := c.judge.LoadLeaf(row.Leaf)
+	if err != nil {
+		return err
+	}
+	defer c.judge.DropLeaf()
+	writeAlertHead(m, row.Kind, alertState(row), &l)
+	if target, slot := wire.SplitSubject(row.Subject); target == wire.TargetOperator {
+		if _, profile, known := view.Operator(engine.OperatorSlot(slot)); known {
+			m.Text("operatorLegalName", profile.LegalName)
+		}
+	}
+	if row.Later == 0 {
+		writeAcknowledged(m, nil)
+		return nil
+	}
+	done, err := c.judge.LoadLeaf(row.Later)
+	if err != nil {
+		return err
+	}
+	defer c.judge.DropLeaf()
+	writeAcknowledged(m, &done)
+	return nil
+}
+
+// alertMembers are what alerts are about, in the order they are shown.
+var alertMembers = []string{
+	"listVersion", "txnId", "agentId", "userId", "operatorId", "amountUSDC", "entries",
+}
+
+func writeAlertHead(m *strictjson.Members, kind uint8, state string, l *edge.Leaf) {
+	l.CopyTo(m, "alertId")
+	m.Text("kind", leaf.AlertName(kind))
+	m.Text("text", alertTexts[kind])
+	m.Text("state", state)
+	m.Raw("openedAt", l.Raw("time"))
+	l.CopyTo(m, alertMembers...)
+}
+
+func writeAcknowledged(m *strictjson.Members, done *edge.Leaf) {
+	if done == nil {
+		m.Null("acknowledgedAt")
+		m.Null("acknowledgedBy")
+		m.Null("reason")
+		return
+	}
+	m.Raw("acknowledgedAt", done.Raw("time"))
+	m.Raw("acknowledgedBy", done.Raw("by"))
+	m.Raw("reason", done.Raw("reason"))
+}
+
+// acknowledgeAlert is POST /v1/alerts/{id}/acknowledge {"by","reason"}: once, for good.
+func acknowledgeAlert(c *call) error {
+	at, ok := c.judge.Terms.IDs.ParseAlert(c.r.PathValue("id"))
+	if !ok {
+		return noAlert()
+	}
+	f := c.fields()
+	by, reason := f.RequiredName("by"), f.RequiredText("reason", engine.TextMax)
+	if err := f.Err(); err != nil {
+		return err
+	}
+	var fragment strictjson.Members
+	fragment.Text("by", by)
+	fragment.Text("reason", reason)
+	c.judge.Actor(&fragment)
+	return c.answer(proposal{
+		kind: wire.KindAlert,
+		record: func() (any, error) {
+			return &wire.Alert{Common: c.judge.Common(fragment), Op: wire.AlertAcknowledge, Leaf: at}, nil
+		},
+		refused: func(r wire.Result) error { return acknowledgeRefused(c, r) },
+	}, nil)
+}
+
+// acknowledgeRefused says who was first.
+func acknowledgeRefused(c *call, r wire.Result) error {
+	switch r.Refusal {
+	case wire.RefusedNotFound:
+		return noAlert()
+	case wire.RefusedTransition:
+		if err := c.api.deps.Records.WaitApplied(c.ctx, r.Index); err != nil {
+			return unreadable(err)
+		}
+		done, err := c.judge.LoadLeaf(r.Value)
+		if err != nil {
+			return err
+		}
+		var extra strictjson.Members
+		writeAcknowledged(&extra, &done)
+		return conflict("invalid_transition", "the alert was acknowledged already", extra)
+	}
+	return nil
+}
+
+// renderAcknowledged answers with the alert, as it is from then on.
+func renderAcknowledged(c *call, done *edge.Leaf, m *strictjson.Members) error {
+	data, err := c.api.deps.Records.Leaf(c.ctx, done.Number("alertLeaf"))
+	if err != nil {
+		return edge.LeafError(err)
+	}
+	l, err := c.judge.OpenLeaf(done.Number("alertLeaf"), data)
+	if err != nil {
+		return err
+	}
+	kind, _ := leaf.AlertKind(done.Text("alert"))
+	writeAlertHead(m, kind, "acknowledged", &l)
+	writeAcknowledged(m, done)
+	return nil
+}
+
+// alertKinds are the kinds, for the metrics.
+func alertKinds() (kinds []uint8) {
+	for kind := uint8(1); kind <= wire.AlertKinds; kind++ {
+		kinds = append(kinds, kind)
+	}
+	return kinds
+}

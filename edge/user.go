@@ -16,6 +16,7 @@ func (j *Judge) ReadUser(f *strictjson.Fields) (profile engine.UserProfile, err 
 		profile.LegalName = f.RequiredName("userName")
 	} else {
 		profile.LegalName = f.RequiredName("legalName")
+		f.Name("userName") // What is wrong with it is said whichever counts.
 	}
 	profile.Email = f.Text("email", engine.NameRunesMax)
 	profile.OperatorLegalName = f.Name("operatorLegalName")

@@ -357,3 +357,11 @@ func TestAnswersAreStrictJSON(t *testing.T) {
 	}
 	require.Greater(t, checked, 100)
 }
+
+// What is wrong with either name of a user is said, whichever counts; a filter names what exists.
+func TestNamesOfUsersAndFleets(t *testing.T) {
+	n := newTestNode(t)
+	v := answer(t, n.do("operator", "POST", "/v1/users/register", `{"legalName":"Nia","userName":1.5}`), 422)
+	require.Equal(t, "userName", textOf(v, "param"))
+	answer(t, n.do("operator", "GET", "/v1/agents?fleetId=flt_aaaaaaaaaaaa", ""), 404)
+}

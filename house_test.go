@@ -63,7 +63,8 @@ var importLaw = map[string][]string{
 	"httpapi/lanes":      {},
 	"httpapi/openapi":    {},
 	"httpapi/contract":   {"httpapi/openapi"}, // For tests alone.
-	"httpapi":            {"httpapi/lanes", "httpapi/openapi", "edge", "edge/events", "cluster/report", "cluster/timing", "httpapi/exposition", "ofac/judge", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/note"},
+	"httpapi/cosigning":  {"audit/note", "audit/witness", "cluster/report"},
+	"httpapi":            {"httpapi/cosigning", "httpapi/lanes", "httpapi/openapi", "edge", "edge/events", "cluster/report", "cluster/timing", "httpapi/exposition", "ofac/judge", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/note"},
 	"console":            {"seal"},
 	"bench/conformance":  {"engine", "engine/credential", "audit/note", "audit/proof", "audit/examine"},
 	"bench/process":      {},

@@ -12,8 +12,12 @@ import (
 // useFresh is how long what was told of the use of API keys holds.
 const useFresh = 2 * time.Second
 
-// keyUse is what this node tells the others of the use of API keys.
-type keyUse struct{ told atomic.Pointer[toldUse] }
+// keyUse is what this node tells the others, on its answers to pings: of the use of API
+// keys, and what witnesses cosigned.
+type keyUse struct {
+	told     atomic.Pointer[toldUse]
+	cosigned atomic.Pointer[report.Cosigned]
+}
 
 type toldUse struct {
 	use []report.KeyUse
@@ -29,20 +33,22 @@ func (u *keyUse) lately() []report.KeyUse {
 	return told.use
 }
 
-// TellUse says how much API keys are used here: it rides on the answers to pings.
-func (n *Node) TellUse(use []report.KeyUse) {
-	n.use.told.Store(&toldUse{use[:min(len(use), report.KeyUseMax)], time.Now()})
+// Neighbours carries what nodes tell each other beside the log.
+type Neighbours struct{ node *Node }
+
+// Neighbours is what this node tells the others, and they it.
+func (n *Node) Neighbours() *Neighbours { return &Neighbours{n} }
+
+// TellUse says how much API keys are used here.
+func (b *Neighbours) TellUse(use []report.KeyUse) {
+	b.node.use.told.Store(&toldUse{use[:min(len(use), report.KeyUseMax)], time.Now()})
 }
 
 // OthersUse sums up what the other members told, those that answer, in calls in
 // 1,000 seconds by key.
-func (n *Node) OthersUse() map[string]uint64 {
+func (b *Neighbours) OthersUse() map[string]uint64 {
 	sums := map[string]uint64{}
-	for _, server := range n.replica.servers() {
-		s, fresh := n.peers.fresh(string(server.ID))
-		if server.ID == raft.ServerID(n.config.ID) || !fresh || s.silent {
-			continue
-		}
+	for _, s := range b.others() {
 		for i, use := range s.pong.Use {
 			if i >= report.KeyUseMax {
 				break
@@ -51,4 +57,33 @@ func (n *Node) OthersUse() map[string]uint64 {
 		}
 	}
 	return sums
+}
+
+// TellCosigned says what witnesses cosigned; one that is too large is not told.
+func (b *Neighbours) TellCosigned(cosigned report.Cosigned) {
+	if cosigned.Sound() {
+		b.node.use.cosigned.Store(&cosigned)
+	}
+}
+
+// OthersCosigned is what the other members told of that last, those that answer.
+func (b *Neighbours) OthersCosigned() (all []report.Cosigned) {
+	for _, s := range b.others() {
+		if told := s.pong.Cosigned; told != nil && told.Sound() {
+			all = append(all, *told)
+		}
+	}
+	return all
+}
+
+// others are the newest answers of the members that answer.
+func (b *Neighbours) others() (answers []sample) {
+	n := b.node
+	for _, server := range n.replica.servers() {
+		s, fresh := n.peers.fresh(string(server.ID))
+		if server.ID != raft.ServerID(n.config.ID) && fresh && !s.silent {
+			answers = append(answers, s)
+		}
+	}
+	return answers
 }

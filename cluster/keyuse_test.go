@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -16,19 +17,36 @@ func TestUseOfKeysReachesTheOthers(t *testing.T) {
 	g.form(3)
 	tell := func() {
 		for id, n := range g.all() {
-			n.TellUse([]report.KeyUse{{Key: "key_a", Milli: 10}, {Key: "key_" + id, Milli: 1}})
+			n.Neighbours().TellUse([]report.KeyUse{{Key: "key_a", Milli: 10}, {Key: "key_" + id, Milli: 1}})
 		}
 	}
 	require.Eventually(t, func() bool {
 		tell()
-		use := g.all()["n1"].OthersUse()
+		use := g.all()["n1"].Neighbours().OthersUse()
 		return len(use) == 3 && use["key_a"] == 20 && use["key_n2"] == 1 && use["key_n3"] == 1
 	}, 10*time.Second, 20*time.Millisecond)
 	g.close("n3")
 	require.Eventually(t, func() bool {
 		tell()
-		return g.all()["n1"].OthersUse()["key_a"] == 10
+		return g.all()["n1"].Neighbours().OthersUse()["key_a"] == 10
 	}, 10*time.Second, 20*time.Millisecond)
 	g.all()["n2"].use.told.Store(&toldUse{at: time.Now().Add(-time.Hour)})
-	require.Eventually(t, func() bool { return len(g.all()["n1"].OthersUse()) == 0 }, 10*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return len(g.all()["n1"].Neighbours().OthersUse()) == 0 }, 10*time.Second, 20*time.Millisecond)
+}
+
+// TestCosignedReachesTheOthers: what one node was answered by witnesses all others know;
+// what is too large is not told.
+func TestCosignedReachesTheOthers(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	told := report.Cosigned{Size: 7, Time: 5, Lines: []string{"— witness AAAA\n"}}
+	g.all()["n1"].Neighbours().TellCosigned(told)
+	g.all()["n1"].Neighbours().TellCosigned(report.Cosigned{Size: 8, Lines: []string{strings.Repeat("x", 65<<10)}})
+	for _, id := range []string{"n2", "n3"} {
+		require.Eventually(t, func() bool {
+			others := g.all()[id].Neighbours().OthersCosigned()
+			return len(others) == 1 && others[0].Size == 7 && others[0].Time == 5 && others[0].Lines[0] == told.Lines[0]
+		}, 10*time.Second, 20*time.Millisecond)
+	}
+	require.Empty(t, g.all()["n1"].Neighbours().OthersCosigned())
 }

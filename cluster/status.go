@@ -183,7 +183,7 @@ func (n *Node) pong() *port.Pong {
 		FormatMax: uint16(engine.FormatNewest), Leads: n.replica.opened.Load() != 0,
 		Healthy: self.Healthy, Member: len(n.replica.servers()) > 0 || settings.Genesis != nil,
 		Expect: n.config.BootstrapExpect, Address: n.greeter.address.String(),
-		Missing: n.history.busy.Load(), Use: n.use.lately(), Process: n.greeter.process, Low: n.disk.low(),
+		Missing: n.history.busy.Load(), Use: n.use.lately(), Cosigned: n.use.cosigned.Load(), Process: n.greeter.process, Low: n.disk.low(),
 		Tables: n.lists.told(), Matchers: self.Matchers,
 	}
 	if settings.Genesis != nil {

@@ -16,6 +16,7 @@ import (
 
 	"railguard/edge"
 	"railguard/fsm/wire"
+	"railguard/httpapi/cosigning"
 	"railguard/httpapi/lanes"
 	"railguard/ofac"
 	"railguard/seal"
@@ -44,6 +45,10 @@ type Deps struct {
 	Backup         BackupSaver    // nil: this server gives no backups.
 	Ephemeral      bool           // Throw-away development: health says so of the signing key.
 
+	Witnesses      []cosigning.Witness // Asked to cosign checkpoints while this node leads.
+	WitnessEvery   time.Duration       // At most so often; 0: as often as may be.
+	WitnessTimeout time.Duration       // Longest wait for one; 0: cosigning.DefaultTimeout.
+
 	Now func() time.Time // This node's clock; nil: time.Now.
 }
 
@@ -57,6 +62,7 @@ type API struct {
 	admin     *listener
 	renderers map[string]renderer
 	signed    checkpoints
+	cosigned  cosignedPoints
 	health    healthCache
 
 	upload atomic.Pointer[ofac.Index] // The newest list staged, where a call had to compile it.
@@ -146,6 +152,7 @@ func New(deps Deps) (*API, error) {
 	a.refusals = rate.NewLimiter(refusalLines, refusalLinesBurst)
 	a.idempotent.running = make(map[[16]byte]struct{})
 	a.renderers = a.allRenderers()
+	a.makeAsker()
 	public, admin := a.publicRoutes(), a.adminRoutes()
 	for _, r := range slices.Concat(public, admin) {
 		if r.scope == scopeNone || (r.scope == scopePublic) != (r.roles == 0) {

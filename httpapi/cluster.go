@@ -57,7 +57,9 @@ func replyJSON(c *call, v any) error {
 }
 
 func clusterStatus(c *call) error {
-	return replyJSON(c, c.api.deps.Operations.Status(c.ctx))
+	status := c.api.deps.Operations.Status(c.ctx)
+	status.Log = c.api.logStatus(c.ctx)
+	return replyJSON(c, status)
 }
 
 func clusterPeers(c *call) error {

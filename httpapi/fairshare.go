@@ -12,11 +12,14 @@ import (
 	"railguard/cluster/report"
 )
 
-// Neighbours carries how much each API key is used from node to node, so that a
-// key's rate holds for the whole cluster (decision 55).
+// Neighbours carries from node to node how much each API key is used, so that a key's
+// rate holds for the whole cluster (decision 55), and what witnesses cosigned.
 type Neighbours interface {
 	TellUse(use []report.KeyUse)  // What is asked of this node; told to the others for a while.
 	OthersUse() map[string]uint64 // Calls in 1,000 seconds by key, summed over the others that answer.
+
+	TellCosigned(cosigned report.Cosigned) // Told to the others until another one is.
+	OthersCosigned() []report.Cosigned     // What the others told last, those that answer.
 }
 
 const (

@@ -84,10 +84,15 @@ func TestUseToldIsBounded(t *testing.T) {
 type neighbours struct {
 	others map[string]uint64
 	told   chan []report.KeyUse
+
+	cosigned []report.Cosigned // What the others told; TellCosigned adds to it.
 }
 
 func (n *neighbours) TellUse(use []report.KeyUse)  { n.told <- use }
 func (n *neighbours) OthersUse() map[string]uint64 { return n.others }
+
+func (n *neighbours) TellCosigned(c report.Cosigned)    { n.cosigned = append(n.cosigned, c) }
+func (n *neighbours) OthersCosigned() []report.Cosigned { return n.cosigned }
 
 // TestRateIsTheClusters: calls on other nodes take from this node's part, and the
 // refusal names the whole rate.

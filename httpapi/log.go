@@ -27,6 +27,7 @@ import (
 func (a *API) logRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: "/log/checkpoint", scope: scopePublic, handle: showCheckpoint},
+		{method: http.MethodGet, path: "/log/cosigned", scope: scopePublic, handle: showCosigned},
 		{method: http.MethodGet, path: "/log/keys", scope: scopePublic, handle: showLogKeys},
 		{method: http.MethodGet, path: "/log/consistency/{from}/{to}", scope: scopePublic, handle: showConsistency},
 		{method: http.MethodGet, path: "/log/tile", scope: scopePublic, handle: func(*call) error { return notFound("no such tile") }},
@@ -69,27 +70,45 @@ type logLine struct {
 	endorsed string // What the keys before say of these, where the line goes on under their name.
 }
 
-// checkpoint returns a checkpoint that covers at least size leaves. The tree and the
-// name it is signed under come from one state: no line signs a leaf of the next one.
+// checkpoint returns a checkpoint that covers at least size leaves.
 func (c *call) checkpoint(size uint64) (*checkpoint, error) {
-	k, deps := &c.api.signed, &c.api.deps
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
 	if c.judge.Terms.Settings.Genesis == nil {
 		return nil, notBorn()
 	}
-	now := deps.Published.LogTime()
-	if k.last != nil && k.last.size >= size && now-k.last.at < checkpointKept {
-		return k.last, nil
+	k := &c.api.signed
+	if kept := k.kept(c.api, size); kept != nil {
+		return kept, nil
 	}
 	view, err := c.judge.View()
 	if err != nil {
 		return nil, err
 	}
-	if err := k.open(c.api, view.Settings()); err != nil {
+	return k.take(c.api, view, size)
+}
+
+// kept is the last checkpoint, where it will do.
+func (k *checkpoints) kept(a *API, size uint64) *checkpoint {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	if k.last != nil && k.last.size >= size && a.deps.Published.LogTime()-k.last.at < checkpointKept {
+		return k.last
+	}
+	return nil
+}
+
+// take signs a checkpoint of what a view and the store have. The tree and the name it is
+// signed under come from one state: no line signs a leaf of the next one.
+func (k *checkpoints) take(a *API, view *fsm.View, size uint64) (*checkpoint, error) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	now := a.deps.Published.LogTime()
+	if k.last != nil && k.last.size >= size && now-k.last.at < checkpointKept {
+		return k.last, nil // Somebody else has, meanwhile.
+	}
+	if err := k.open(a, view.Settings()); err != nil {
 		return nil, err
 	}
-	store := deps.Records.Audit()
+	store := a.deps.Records.Audit()
 	current := min(store.Size(), view.Size)
 	if k.last != nil && current <= k.last.size && k.last.size >= size {
 		return k.last, nil
@@ -116,14 +135,18 @@ func (k *checkpoints) signerOf(size uint64) *note.Signer {
 
 // logSigner is the signer that vouches for a tree of a size, which this node has.
 func (c *call) logSigner(size uint64) (*note.Signer, error) {
-	k := &c.api.signed
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
 	view, err := c.judge.View()
 	if err != nil {
 		return nil, err
 	}
-	if err := k.open(c.api, view.Settings()); err != nil {
+	return c.api.signed.signerFor(c.api, view, size)
+}
+
+// signerFor is the signer that vouches for a tree of a size, which the view has.
+func (k *checkpoints) signerFor(a *API, view *fsm.View, size uint64) (*note.Signer, error) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	if err := k.open(a, view.Settings()); err != nil {
 		return nil, err
 	}
 	return k.signerOf(size), nil
@@ -205,7 +228,7 @@ func showCheckpoint(c *call) error {
 	if err != nil {
 		return edge.LeafError(err)
 	}
-	c.send(http.StatusOK, textType, cp.text)
+	c.send(http.StatusOK, textType, c.api.withCosignatures(c.ctx, cp))
 	return nil
 }
 

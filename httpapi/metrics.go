@@ -32,6 +32,8 @@ var (
 	rateLimitedTotal    = metrics.NewCounter("railguard_http_rate_limited_total")
 	replayedTotal       = metrics.NewCounter("railguard_idempotent_replays_total")
 	limitDeniedTotal    = metrics.NewCounter("railguard_limit_denied_total")
+	witnessCosigned     = metrics.NewCounter(`railguard_log_witness_answers_total{outcome="cosigned"}`)
+	witnessFailed       = metrics.NewCounter(`railguard_log_witness_answers_total{outcome="failed"}`)
 	linesDropped        = metrics.NewCounter("railguard_http_log_lines_dropped_total")
 	connectionsDropped  = metrics.NewCounter("railguard_http_connections_dropped_total")
 
@@ -58,6 +60,15 @@ func makeStatusTotals() map[int]*metrics.Counter {
 		all[status] = metrics.NewCounter(nameHTTPTotal + `{code="` + strconv.Itoa(status) + `"}`)
 	}
 	return all
+}
+
+// countWitness counts what became of asking a witness.
+func countWitness(cosigned bool) {
+	if cosigned {
+		witnessCosigned.Inc()
+		return
+	}
+	witnessFailed.Inc()
 }
 
 func countRequest(c *call) {
@@ -132,6 +143,20 @@ func (a *API) registerGauges(set *metrics.Set) {
 			return float64(len(judge.Missing(list)))
 		}
 		return 0
+	})
+	set.NewGauge("railguard_log_witnesses", func() float64 { return float64(len(a.deps.Witnesses)) })
+	set.NewGauge("railguard_log_cosignatures", func() float64 {
+		if cosigned, err := a.newestCosigned(context.Background()); err == nil && cosigned != nil {
+			return float64(len(cosigned.names))
+		}
+		return 0
+	})
+	set.NewGauge("railguard_log_cosigned_age_seconds", func() float64 {
+		cosigned, err := a.newestCosigned(context.Background())
+		if err != nil || cosigned == nil {
+			return -1
+		}
+		return max(0, float64(a.deps.Published.LogTime()-cosigned.point.at)/float64(engine.Second))
 	})
 	set.NewGauge("railguard_log_tree_size", func() float64 { return float64(a.treeSize()) })
 	set.NewGauge("railguard_review_open", func() float64 {

@@ -86,6 +86,8 @@ type Pong struct {
 	Tables []ListTables `cbor:"25,keyasint,omitempty"` // Of the active and the staged list, ready to be asked.
 
 	Matchers []uint16 `cbor:"27,keyasint,omitempty"` // Versions of the matcher that its binary carries.
+
+	Cosigned *report.Cosigned `cbor:"28,keyasint,omitempty"` // The newest checkpoint that witnesses cosigned for it.
 }
 
 // ListTables names a compiled list: the digest of its entities, and the version of

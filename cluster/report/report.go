@@ -18,8 +18,42 @@ type ClusterStatus struct {
 	MaxLevel     uint16       `json:"maxFeatureLevel"`
 	Matcher      uint16       `json:"matcherVersion"` // Version of the matcher in force; 0 before bootstrap.
 	LogTime      string       `json:"logTime"`
+	Log          *LogStatus   `json:"log,omitempty"` // Of the transparency log, as this node shows it.
 	TakeDown     TakeDown     `json:"takeDown"`
 	Warnings     []string     `json:"warnings"`
+}
+
+// LogStatus is the transparency log as one node shows it.
+type LogStatus struct {
+	TreeSize     uint64          `json:"treeSize"`
+	CosignedSize uint64          `json:"cosignedSize"`         // Of the newest checkpoint that witnesses cosigned; 0: none.
+	CosignedAt   string          `json:"cosignedAt,omitempty"` // Log time of that checkpoint.
+	Cosignatures int             `json:"cosignatures"`         // Under it.
+	Witnesses    []WitnessStatus `json:"witnesses"`            // Of this node's settings.
+}
+
+// WitnessStatus is one witness.
+type WitnessStatus struct {
+	Name     string `json:"name"`
+	Cosigned bool   `json:"cosigned"`        // Under the newest cosigned checkpoint.
+	Error    string `json:"error,omitempty"` // Why its last answer was none, on the node that asks: the leader.
+}
+
+// Cosigned is what witnesses signed of one checkpoint; the rest of it every node makes
+// itself.
+type Cosigned struct {
+	Size  uint64   `cbor:"1,keyasint"` // Of the tree.
+	Time  int64    `cbor:"2,keyasint"` // Log time that it was signed with, in nanoseconds.
+	Lines []string `cbor:"3,keyasint"` // Signature lines, one a witness.
+}
+
+// Sound tells whether it may be told: at most 16 lines, 64 KiB together.
+func (c *Cosigned) Sound() bool {
+	size := 0
+	for _, line := range c.Lines {
+		size += len(line)
+	}
+	return len(c.Lines) <= 16 && size <= 64<<10
 }
 
 // TakeDown says whether a node may be stopped, wiped or replaced now, and if not why.

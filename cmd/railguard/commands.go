@@ -117,6 +117,9 @@ func printStatus(out io.Writer, s *report.ClusterStatus) {
 	fmt.Fprintf(out, "cluster %s, seen from %s (%s), term %d\n", s.ClusterID, s.Node, s.Role, s.Term)
 	fmt.Fprintf(out, "leader %s, writes %s, %d of %d voters healthy, survives the loss of %d\n", leader, s.Writes.State, s.Quorum.Healthy, s.Quorum.Voters, s.Quorum.FailureTolerance)
 	fmt.Fprintf(out, "commit %d, applied %d, snapshot %d, log time %s, feature level %d, matcher %d\n\n", s.Index.Commit, s.Index.Applied, s.Index.Snapshot, s.LogTime, s.FeatureLevel, s.Matcher)
+	if s.Log != nil && len(s.Log.Witnesses) > 0 {
+		fmt.Fprintf(out, "audit log: %d leaves; a checkpoint of %d has %d of %d cosignatures\n\n", s.Log.TreeSize, s.Log.CosignedSize, s.Log.Cosignatures, len(s.Log.Witnesses))
+	}
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "NODE\tROLE\tHEALTHY\tLAG\tCONTACT MS\tCLOCK MS\tDISK FREE\tLIST\tMATCHERS\tVERSION\tADDRESS")
 	for _, n := range s.Nodes {

@@ -89,9 +89,10 @@ func (s *server) open() error {
 		Dir: f.ofacDir, Source: f.ofacSource, Every: f.ofacEvery, Dev: f.dev, Ran: httpapi.CountSync,
 	}, s.log.Logger)}
 	s.api, err = httpapi.New(httpapi.Deps{
-		Proposer: s.node, Published: s.node, Records: s.node, Lists: s.node, Operations: s.node, Neighbours: s.node,
+		Proposer: s.node, Published: s.node, Records: s.node, Lists: s.node, Operations: s.node, Neighbours: s.node.Neighbours(),
 		Backup: backup.Saver(s.node, f.data), Secrets: secrets, Sync: s.lists, LoadList: keeper.EncodeFiles, AdminToken: token,
 		Node: f.id, Version: version, Logger: s.log.Logger, LogLevel: s.log.level, TrustedProxies: trusted,
+		Witnesses: f.witness.parsed, WitnessEvery: f.witness.every,
 	})
 	if err != nil {
 		return errors.Join(err, s.node.Close())

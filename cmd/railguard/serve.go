@@ -21,6 +21,7 @@ import (
 	"railguard/console"
 	"railguard/engine"
 	"railguard/httpapi"
+	"railguard/httpapi/cosigning"
 	"railguard/ofac/keeper"
 )
 
@@ -40,6 +41,24 @@ type serveFlags struct {
 	testClockFile                             string // A wrong clock for fault tests.
 	ofacEvery, deadAfter                      time.Duration
 	perAddress, unfinished                    int // Bounds of one client address.
+	witness                                   witnessFlags
+}
+
+// witnessFlags say who cosigns the log's checkpoints.
+type witnessFlags struct {
+	given  []string
+	every  time.Duration
+	parsed []cosigning.Witness // Of given; set by check.
+}
+
+func (w *witnessFlags) check() (err error) {
+	if w.every < cosigning.EveryMin {
+		return usage("--witness-every must be at least %v", cosigning.EveryMin)
+	}
+	if w.parsed, err = cosigning.ParseWitnesses(w.given); err != nil {
+		return usage("--witness: %w", err)
+	}
+	return nil
 }
 
 func newServe() *cobra.Command {
@@ -103,6 +122,8 @@ func (f *serveFlags) define(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.trustedProxies, "trusted-proxies", nil, "networks (CIDR) whose X-Forwarded-For is believed")
 	flags.IntVar(&f.perAddress, "connections-per-address", engine.AddressConnectionsMax, "open connections of one client address; behind a trusted proxy not counted; 0: no bound")
 	flags.IntVar(&f.unfinished, "unfinished-per-address", engine.AddressUnfinishedMax, "requests of one client address, or of one behind a trusted proxy, that are not here whole; 0: no bound")
+	flags.StringSliceVar(&f.witness.given, "witness", nil, "\"URL KEY\": a witness that is asked to cosign checkpoints of the log, and its verifier key; may be given up to 16 times, the same on every node")
+	flags.DurationVar(&f.witness.every, "witness-every", 10*time.Second, "how often witnesses are asked, at least 1s")
 	flags.StringVar(&f.config, "config", "", "YAML or JSON file with any of these settings")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error; changed while the node runs by PUT /admin/log-level")
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json: one object a line")
@@ -159,6 +180,7 @@ func serve(ctx context.Context, f *serveFlags) error {
 	s.publicDoor.Open(s.console)
 	s.adminDoor.Open(s.api.AdminHandler())
 	s.lists.Start()
+	s.api.Witnesses().Start()
 	s.log.Info("serving", "id", f.id, "http", publicListener.Addr().String(), "admin", adminListener.Addr().String(), "version", version)
 	select {
 	case <-ctx.Done():
@@ -188,6 +210,9 @@ func (f *serveFlags) check() error {
 		return usage("--bootstrap-expect must be between 0 and 9")
 	}
 	if err := f.checkNodeCertificates(); err != nil {
+		return err
+	}
+	if err := f.witness.check(); err != nil {
 		return err
 	}
 	if _, err := keeper.Origins(f.ofacSource); err != nil {
@@ -294,6 +319,7 @@ func (s *server) close() {
 	close(s.closing)
 	s.api.SetDraining(true)
 	s.lists.Stop()
+	s.api.Witnesses().Stop()
 	if err := s.node.Drain(ctx); err != nil {
 		s.log.Warn("drain", "error", err)
 	}

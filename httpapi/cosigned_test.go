@@ -1,0 +1,127 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/audit/note"
+	outside "railguard/audit/watch"
+	"railguard/audit/witness"
+	"railguard/cluster/report"
+	"railguard/engine"
+	"railguard/httpapi/cosigning"
+)
+
+// startWitness is a witness of the node's log, at an address of its own.
+func (n *testNode) startWitness(t *testing.T, name string) cosigning.Witness {
+	state, err := outside.OpenState(t.TempDir(), n.logText(t, "/log/keys"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = state.Close() })
+	cosigner, err := note.NewCosigner(name, bytes.Repeat([]byte(name[len(name)-1:]), note.SeedSize))
+	require.NoError(t, err)
+	server := httptest.NewServer(&witness.Witness{Cosigner: cosigner, Store: state, Now: time.Now, Log: func(string, ...any) {}})
+	t.Cleanup(server.Close)
+	return cosigning.Witness{URL: server.URL, Key: cosigner.VerifierKey()}
+}
+
+// deadWitness never answers, until its release.
+func deadWitness(t *testing.T) (w cosigning.Witness, asked chan struct{}, release func()) {
+	cosigner, err := note.NewCosigner("dead.example.org", make([]byte, note.SeedSize))
+	require.NoError(t, err)
+	asked, held := make(chan struct{}, 100), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked <- struct{}{}
+		<-held
+	}))
+	release = func() { close(held) }
+	t.Cleanup(server.Close)
+	return cosigning.Witness{URL: server.URL, Key: cosigner.VerifierKey()}, asked, release
+}
+
+// Two witnesses cosign what grows, through a rotation of keys; every node serves the
+// same cosigned checkpoint, and tells how many signed it.
+func TestCosignedCheckpoints(t *testing.T) {
+	n := newTestNode(t)
+	one, two := n.startWitness(t, "witness.example.org/1"), n.startWitness(t, "witness.example.org/2")
+	around := &neighbours{}
+	leader := n.another(func(d *Deps) { d.Witnesses, d.Neighbours = []cosigning.Witness{one, two}, around })
+	other := n.another(func(d *Deps) { d.Neighbours = around })
+	n.api = leader
+	require.Equal(t, 404, n.do("", "GET", "/log/cosigned", "").Code)
+	keys := n.logText(t, "/log/keys") + one.Key + "\n" + two.Key + "\n"
+	last := uint64(0)
+	for range 4 {
+		for range 7 {
+			n.screen("x", "")
+		}
+		n.advance(2 * engine.Second)
+		leader.Witnesses().Round(context.Background())
+		text := n.logText(t, "/log/cosigned")
+		point, err := note.Verify([]byte(text), keys)
+		require.NoError(t, err, "both witnesses signed")
+		require.Greater(t, point.Size, last)
+		last = point.Size
+		require.Equal(t, 2, strings.Count(text, "— witness.example.org/"))
+		require.Equal(t, 2, strings.Count(n.logText(t, "/log/checkpoint"), "— witness.example.org/"), "the newest is the cosigned one, just now")
+		n.api = other
+		require.Equal(t, text, n.logText(t, "/log/cosigned"), "on any node")
+		n.api = leader
+	}
+	status := answer(t, n.do("ops", "GET", "/v1/cluster/status", ""), 200)
+	require.Equal(t, 2, status.GetInt("log", "cosignatures"))
+	require.Equal(t, last, status.GetUint64("log", "cosignedSize"))
+	require.True(t, status.GetBool("log", "witnesses", "1", "cosigned"))
+	require.Contains(t, n.doAdmin("GET", "/metrics", "").Body.String(), "railguard_log_cosignatures 2\n")
+	told := len(around.cosigned)
+	leader.Witnesses().Round(context.Background())
+	require.Len(t, around.cosigned, told, "nothing new, nobody is asked")
+}
+
+// A witness that never answers costs its own signature: verdicts, checkpoints and the
+// other witness's signature come while it is being waited for.
+func TestDeadWitnessDelaysNothing(t *testing.T) {
+	n := newTestNode(t)
+	good := n.startWitness(t, "witness.example.org/1")
+	dead, asked, release := deadWitness(t)
+	n.api = n.another(func(d *Deps) { d.Witnesses, d.WitnessTimeout = []cosigning.Witness{dead, good}, time.Hour })
+	done := make(chan struct{})
+	go func() { n.api.Witnesses().Round(context.Background()); close(done) }()
+	<-asked
+	size := n.store.Size()
+	for range 20 {
+		require.Equal(t, 200, n.screen("x", "").Code)
+	}
+	require.Equal(t, size+20, n.store.Size())
+	n.checkpointNow(t)
+	release()
+	<-done
+	require.Equal(t, 1, strings.Count(n.logText(t, "/log/cosigned"), "— witness.example.org/1 "))
+	status := answer(t, n.do("ops", "GET", "/v1/cluster/status", ""), 200)
+	require.Equal(t, 1, status.GetInt("log", "cosignatures"))
+	require.False(t, status.GetBool("log", "witnesses", "0", "cosigned"))
+	require.NotEmpty(t, string(status.GetStringBytes("log", "witnesses", "0", "error")))
+	require.Contains(t, n.doAdmin("GET", "/metrics", "").Body.String(), `railguard_log_witness_answers_total{outcome="failed"}`)
+}
+
+// Lines that another node told and that do not hold are not served.
+func TestToldLinesAreVerified(t *testing.T) {
+	n := newTestNode(t)
+	one := n.startWitness(t, "witness.example.org/1")
+	forger, err := note.NewCosigner("witness.example.org/1", make([]byte, note.SeedSize))
+	require.NoError(t, err)
+	point, err := note.Parse([]byte(n.checkpointNow(t)))
+	require.NoError(t, err)
+	around := &neighbours{cosigned: []report.Cosigned{
+		{Size: point.Size, Lines: []string{string(forger.Cosign(&point, 1))}},
+		{Size: point.Size + 1000, Lines: []string{string(forger.Cosign(&point, 1))}},
+	}}
+	n.api = n.another(func(d *Deps) { d.Witnesses, d.Neighbours = []cosigning.Witness{one}, around })
+	require.Equal(t, 404, n.do("", "GET", "/log/cosigned", "").Code)
+}

@@ -1,0 +1,233 @@
+package cosigning
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"railguard/audit/note"
+	"railguard/audit/witness"
+	"railguard/cluster/report"
+)
+
+const (
+	// WitnessesMax bounds the witnesses of a cluster.
+	WitnessesMax = 16
+	// EveryMin is the shortest time between two rounds.
+	EveryMin = time.Second
+	// DefaultTimeout is how long a witness may take to answer.
+	DefaultTimeout = 5 * time.Second
+)
+
+// Witness is who is asked.
+type Witness struct {
+	URL string // Submission prefix, http or https.
+	Key string // Verifier key, one line.
+}
+
+// Name is the witness's name, of its key.
+func (w *Witness) Name() string {
+	name, _, _ := strings.Cut(w.Key, "+")
+	return name
+}
+
+// ParseWitnesses reads settings, each "URL KEY".
+func ParseWitnesses(settings []string) ([]Witness, error) {
+	var all []Witness
+	var keys strings.Builder
+	for _, text := range settings {
+		words := strings.Fields(text)
+		if len(words) != 2 {
+			return nil, fmt.Errorf("%q: want the witness's URL and its verifier key, with a space between", text)
+		}
+		at, err := url.Parse(words[0])
+		if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.RawQuery != "" || at.Fragment != "" || at.User != nil {
+			return nil, fmt.Errorf("%q: not an http or https address", words[0])
+		}
+		if err := note.CheckCosigners(words[1]); err != nil {
+			return nil, fmt.Errorf("witness %s: %w", words[0], err)
+		}
+		keys.WriteString(words[1] + "\n")
+		all = append(all, Witness{URL: words[0], Key: words[1]})
+	}
+	if len(all) > WitnessesMax {
+		return nil, fmt.Errorf("%d witnesses; at most %d", len(all), WitnessesMax)
+	}
+	if len(all) > 0 {
+		if err := note.CheckCosigners(keys.String()); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Head is a signed checkpoint.
+type Head struct {
+	Size   uint64
+	Time   int64 // Log time that it was signed with, in nanoseconds.
+	Signed []byte
+}
+
+// Config is what an asker needs.
+type Config struct {
+	Witnesses []Witness
+	Every     time.Duration // Between the beginnings of two rounds; at least EveryMin.
+	Timeout   time.Duration // Of one witness; 0: DefaultTimeout.
+	Leads     func() bool   // Whether this node asks.
+	Head      func(ctx context.Context) (Head, error)
+	Path      func(from, to uint64) ([][]byte, error) // Consistency proof.
+	Publish   func(report.Cosigned)
+	Count     func(cosigned bool) // Each answer, or its absence.
+	Logger    *slog.Logger
+}
+
+// Asker asks in rounds, from Start to Stop.
+type Asker struct {
+	config Config
+	peers  []*peer
+	stop   context.CancelFunc
+	done   chan struct{}
+	newest atomic.Pointer[report.Cosigned]
+}
+
+// peer is a witness with what became of the last round.
+type peer struct {
+	witness.Peer
+	name   string
+	failed atomic.Pointer[string] // Why its last answer is none; nil: it is one, or it was not asked.
+}
+
+// New makes an asker that does nothing yet.
+func New(config Config) *Asker {
+	if config.Timeout == 0 {
+		config.Timeout = DefaultTimeout
+	}
+	a := &Asker{config: config, done: make(chan struct{})}
+	client := &http.Client{
+		Timeout:       config.Timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	for _, w := range config.Witnesses {
+		a.peers = append(a.peers, &peer{Peer: witness.Peer{URL: w.URL, Keys: w.Key, HTTP: client}, name: w.Name()})
+	}
+	return a
+}
+
+// Start begins the rounds; without witnesses there are none.
+func (a *Asker) Start() {
+	ctx, stop := context.WithCancel(context.Background())
+	a.stop = stop
+	if len(a.peers) == 0 {
+		close(a.done)
+		return
+	}
+	go a.run(ctx)
+}
+
+// Stop ends them, and waits for the round under way to notice.
+func (a *Asker) Stop() {
+	if a.stop == nil {
+		return
+	}
+	a.stop()
+	<-a.done
+}
+
+func (a *Asker) run(ctx context.Context) {
+	defer close(a.done)
+	ticker := time.NewTicker(max(a.config.Every, EveryMin))
+	defer ticker.Stop()
+	for {
+		if a.config.Leads() {
+			a.Round(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// Round asks every witness once about the newest checkpoint.
+func (a *Asker) Round(ctx context.Context) {
+	head, err := a.config.Head(ctx)
+	if err != nil || head.Size == 0 {
+		return // Not born, or catching up: the next round.
+	}
+	if last := a.newest.Load(); last != nil && last.Size == head.Size && len(last.Lines) == len(a.peers) {
+		return // Nothing is new.
+	}
+	lines := make([]string, len(a.peers))
+	var all sync.WaitGroup
+	for i, p := range a.peers {
+		all.Go(func() { lines[i] = a.ask(ctx, p, &head) })
+	}
+	all.Wait()
+	cosigned := report.Cosigned{Size: head.Size, Time: head.Time}
+	for _, line := range lines {
+		if line != "" {
+			cosigned.Lines = append(cosigned.Lines, line)
+		}
+	}
+	if len(cosigned.Lines) == 0 {
+		return // What was cosigned before stays.
+	}
+	a.newest.Store(&cosigned)
+	a.config.Publish(cosigned)
+}
+
+// ask returns a witness's signature line; "" where there is none.
+func (a *Asker) ask(ctx context.Context, p *peer, head *Head) string {
+	ctx, cancel := context.WithTimeout(ctx, a.config.Timeout)
+	defer cancel()
+	found, err := p.Ask(ctx, head.Signed, a.config.Path)
+	a.config.Count(err == nil)
+	if err == nil {
+		if p.failed.Swap(nil) != nil {
+			a.config.Logger.Info("witness cosigns again", "witness", p.name)
+		}
+		return found[0].Line
+	}
+	why := err.Error()
+	if before := p.failed.Swap(&why); before == nil && ctx.Err() != context.Canceled { // Told once, not each round.
+		a.config.Logger.Warn("witness does not cosign", "witness", p.name, "url", p.URL, "error", err, "ahead", errors.Is(err, witness.ErrAhead))
+	}
+	return ""
+}
+
+// Failures are the witnesses that did not answer the last time they were asked, with why.
+func (a *Asker) Failures() map[string]string {
+	failed := map[string]string{}
+	for _, p := range a.peers {
+		if why := p.failed.Load(); why != nil {
+			failed[p.name] = *why
+		}
+	}
+	return failed
+}
+
+// Keys are the verifier keys of the witnesses that are asked, one a line.
+func (a *Asker) Keys() string {
+	var keys strings.Builder
+	for _, w := range a.config.Witnesses {
+		keys.WriteString(w.Key + "\n")
+	}
+	return keys.String()
+}
+
+// Witnesses are their names, in the order of the settings.
+func (a *Asker) Witnesses() []string {
+	names := make([]string, len(a.peers))
+	for i, p := range a.peers {
+		names[i] = p.name
+	}
+	return names
+}

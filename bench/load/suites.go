@@ -27,6 +27,7 @@ var suites = []suite{
 	{name: "snapshot", about: "a snapshot written at the leader under load", run: runSnapshot},
 	{name: "batch", about: "payments in batches of 100, 16 callers, against single calls", run: runBatch},
 	{name: "flood", about: "2,048 callers at once: what is refused, and what goes on", run: runFlood},
+	{name: "cpu", about: "CPU a verdict: saturated, at 1,000/s and 100/s, and nodes that do nothing, three short rounds (only when named)", spawned: true, apart: true, run: runCPU},
 	{name: "soak", about: "open loop at 60 % of saturation, lists activated and snapshots written meanwhile (only when named)", spawned: true, apart: true, run: runSoak},
 	{name: "lists", about: "a list of full size activated under load", spawned: true, run: runLists},
 	{name: "roll", about: "every node restarted in turn under load", spawned: true, run: runRoll},
@@ -180,7 +181,60 @@ func runCluster(ctx context.Context, b *bench) error {
 			b.set(key+".cpums", "ms", less, cpu.Value/1000, nil)
 		}
 	}
+	if err := b.idle(ctx, t, b.span(5*time.Second)); err != nil {
+		return err
+	}
 	return b.profile(ctx, t)
+}
+
+// runCPU is what of the cluster suite tells one build from another, in short rounds: run
+// both in turns.
+func runCPU(ctx context.Context, b *bench) error {
+	t, err := b.shared(ctx)
+	if err != nil {
+		return err
+	}
+	requests := t.crew.payments(b.options.Workload)
+	for round := range b.times(3) {
+		if _, err := b.echoRound(ctx, b.callers(), b.span(2*time.Second), requests); err != nil {
+			return err
+		}
+		for _, rate := range []int{0, 1000, 100} {
+			m, err := t.drive(ctx, t.screening(fmt.Sprintf("%d/s, round %d", rate, round+1), t.homes, b.callers(), rate, b.span(4*time.Second)))
+			if err != nil {
+				return err
+			}
+			key := fmt.Sprintf("cpu.at%d", rate)
+			m.noteUse(b, key, len(t.homes))
+			b.add(key+".rate", "/s", more, m.perSecond())
+			b.add(key+".p50", "ms", less, m.quantile(50))
+			b.add(key+".p99", "ms", less, m.quantile(99))
+		}
+		if err := b.idle(ctx, t, b.span(4*time.Second)); err != nil {
+			return err
+		}
+	}
+	return b.profile(ctx, t)
+}
+
+// idle measures nodes that do nothing, all of them together.
+func (b *bench) idle(ctx context.Context, t *target, span time.Duration) error {
+	before, err := t.usage()
+	if err != nil {
+		return err
+	}
+	select {
+	case <-time.After(span):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	after, err := t.usage()
+	if err != nil {
+		return err
+	}
+	used := after.since(before)
+	b.add("idle.cpu", "ms/s", less, micros(used.cpu)/1000/after.at.Sub(before.at).Seconds())
+	return nil
 }
 
 // oneCaller holds one caller at the leader against bare raft on both log stores.
@@ -240,7 +294,8 @@ func (b *bench) oneCaller(ctx context.Context, t *target) error {
 	return nil
 }
 
-// profile keeps a CPU profile of every node under saturation.
+// profile keeps CPU profiles of every node: under saturation, at the two low rates, and
+// of nodes that do nothing.
 func (b *bench) profile(ctx context.Context, t *target) error {
 	if b.options.Profiles == "" || t.group == nil {
 		return nil
@@ -248,11 +303,29 @@ func (b *bench) profile(ctx context.Context, t *target) error {
 	if err := os.MkdirAll(b.options.Profiles, 0o700); err != nil {
 		return err
 	}
+	for _, rate := range []int{0, 1000, 100} {
+		name := fmt.Sprintf("at%d", rate)
+		if rate == 0 {
+			name = "saturated"
+		}
+		err := t.profiled(ctx, name, func() error {
+			_, err := t.drive(ctx, t.screening("under the profiler, "+name, t.homes, b.callers(), rate, b.span(profileSpan+2*time.Second)))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return t.profiled(ctx, "idle", func() error { return nil })
+}
+
+// profiled takes a profile of every node while something runs.
+func (t *target) profiled(ctx context.Context, name string, meanwhile func() error) error {
 	failures := make(chan error, len(t.group.nodes))
 	for _, n := range t.group.nodes {
-		go func() { failures <- n.profile(ctx, filepath.Join(b.options.Profiles, n.id+".pprof")) }()
+		go func() { failures <- n.profile(ctx, filepath.Join(t.bench.options.Profiles, n.id+"-"+name+".pprof")) }()
 	}
-	_, err := t.drive(ctx, t.screening("under the profiler", t.homes, b.callers(), 0, profileSpan+2*time.Second))
+	err := meanwhile()
 	for range t.group.nodes {
 		if failed := <-failures; failed != nil {
 			err = failed

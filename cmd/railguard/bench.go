@@ -47,7 +47,7 @@ Exit code 1 when a target is missed or could not be measured.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.options.Suites, "suite", nil, "suites to run (default: all but soak)")
+	flags.StringSliceVar(&f.options.Suites, "suite", nil, "suites to run (default: all but cpu and soak)")
 	flags.StringSliceVar(&f.options.Targets, "targets", nil, "addresses of a cluster that runs, e.g. http://127.0.0.1:8080,http://127.0.0.1:8081")
 	flags.StringVar(&f.options.Key, "key", "", "its API key, which may do everything (better: RAILGUARD_KEY)")
 	flags.BoolVar(&f.options.Foreign, "foreign", false, "load it although it has agents that no bench has made")
@@ -57,7 +57,7 @@ Exit code 1 when a target is missed or could not be measured.`,
 	flags.DurationVar(&f.options.Soak, "soak", 10*time.Minute, "how long the soak lasts")
 	flags.StringVar(&f.out, "out", "", "file to keep the report in, as JSON")
 	flags.StringVar(&f.html, "html", "", "file to draw the report into, with latency curves")
-	flags.StringVar(&f.options.Profiles, "profiles", "", "folder for a CPU profile of every node under saturation")
+	flags.StringVar(&f.options.Profiles, "profiles", "", "folder for CPU profiles of every node: saturated, at 1,000 and 100 a second, idle")
 	flags.BoolVar(&f.options.Brief, "brief", false, "seconds instead of minutes: shows that the program works, the figures mean nothing and no target is judged")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
 	flags.StringVarP(&f.output, "output", "o", "table", "table or json")

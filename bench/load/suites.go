@@ -27,7 +27,7 @@ var suites = []suite{
 	{name: "snapshot", about: "a snapshot written at the leader under load", run: runSnapshot},
 	{name: "batch", about: "payments in batches of 100, 16 callers, against single calls", run: runBatch},
 	{name: "flood", about: "2,048 callers at once: what is refused, and what goes on", run: runFlood},
-	{name: "cpu", about: "CPU a verdict: saturated, at 1,000/s and 100/s, and nodes that do nothing, three short rounds (only when named)", spawned: true, apart: true, run: runCPU},
+	{name: "cpu", about: "CPU a verdict: saturated, at 1,000/s and 100/s, and nodes that do nothing, 20 seconds (only when named)", spawned: true, apart: true, run: runCPU},
 	{name: "soak", about: "open loop at 60 % of saturation, lists activated and snapshots written meanwhile (only when named)", spawned: true, apart: true, run: runSoak},
 	{name: "lists", about: "a list of full size activated under load", spawned: true, run: runLists},
 	{name: "roll", about: "every node restarted in turn under load", spawned: true, run: runRoll},
@@ -187,32 +187,30 @@ func runCluster(ctx context.Context, b *bench) error {
 	return b.profile(ctx, t)
 }
 
-// runCPU is what of the cluster suite tells one build from another, in short rounds: run
-// both in turns.
+// runCPU is what of the cluster suite tells one build from another, in one round of 20
+// seconds: run both in turns.
 func runCPU(ctx context.Context, b *bench) error {
 	t, err := b.shared(ctx)
 	if err != nil {
 		return err
 	}
-	requests := t.crew.payments(b.options.Workload)
-	for round := range b.times(3) {
-		if _, err := b.echoRound(ctx, b.callers(), b.span(2*time.Second), requests); err != nil {
+	const span = 3 * time.Second
+	if _, err := b.echoRound(ctx, b.callers(), b.span(2*time.Second), t.crew.payments(b.options.Workload)); err != nil {
+		return err
+	}
+	for _, rate := range []int{0, 1000, 100} {
+		m, err := t.drive(ctx, t.screening(fmt.Sprintf("%d/s", rate), t.homes, b.callers(), rate, b.span(span)))
+		if err != nil {
 			return err
 		}
-		for _, rate := range []int{0, 1000, 100} {
-			m, err := t.drive(ctx, t.screening(fmt.Sprintf("%d/s, round %d", rate, round+1), t.homes, b.callers(), rate, b.span(4*time.Second)))
-			if err != nil {
-				return err
-			}
-			key := fmt.Sprintf("cpu.at%d", rate)
-			m.noteUse(b, key, len(t.homes))
-			b.add(key+".rate", "/s", more, m.perSecond())
-			b.add(key+".p50", "ms", less, m.quantile(50))
-			b.add(key+".p99", "ms", less, m.quantile(99))
-		}
-		if err := b.idle(ctx, t, b.span(4*time.Second)); err != nil {
-			return err
-		}
+		key := fmt.Sprintf("cpu.at%d", rate)
+		m.noteUse(b, key, len(t.homes))
+		b.set(key+".rate", "/s", more, m.perSecond(), m.rates())
+		b.set(key+".p50", "ms", less, m.quantile(50), m.quantiles(50))
+		b.set(key+".p99", "ms", less, m.quantile(99), m.quantiles(99))
+	}
+	if err := b.idle(ctx, t, b.span(span)); err != nil {
+		return err
 	}
 	return b.profile(ctx, t)
 }

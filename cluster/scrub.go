@@ -14,22 +14,33 @@ type scrubber struct {
 	known int // Damaged places that were told. Of the duties.
 }
 
+// passSegments is how many segments a pass over history takes the time of, at least: half
+// an hour. A short history is not read anew every minute for that it is short.
+const passSegments = 180
+
 // run is the goroutine that reads the own history again and again, hashes
 // included, a segment at a time: at most a few hundredths of one core, and a disk
 // that rots is found before its records are asked for. What is damaged is fetched
-// from peers (history.run).
+// from peers (history.run). A process begins with a pass, at once.
 func (s *scrubber) run() {
 	if s.every < 0 {
 		return
 	}
 	ticker := time.NewTicker(s.every)
 	defer ticker.Stop()
-	number := uint64(0)
+	number, since := uint64(0), passSegments // since the pass began, in ticks.
 	for {
 		select {
 		case <-s.life.stop:
 			return
 		case <-ticker.C:
+		}
+		since++
+		if number == 0 {
+			if since < passSegments {
+				continue
+			}
+			since = 0
 		}
 		next, err := s.audit.VerifySegment(number, nil)
 		if err != nil {

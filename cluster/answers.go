@@ -25,8 +25,8 @@ func (n *Node) service() *port.Service {
 	port.HandleInOrder(s, n.arrivals.takeGiveUp)
 	port.Handle(s, func(context.Context, string, *port.PingCall) (*port.Pong, error) { return n.pong(), nil })
 	port.Handle(s, func(ctx context.Context, _ string, _ *port.ReadIndexCall) (*port.ReadIndexReply, error) {
-		index, err := n.reads.askReadIndexHere(ctx)
-		return &port.ReadIndexReply{Index: index}, err
+		index, term, err := n.reads.askReadIndexHere(ctx)
+		return &port.ReadIndexReply{Index: index, Term: term}, err
 	})
 	port.Handle(s, func(context.Context, string, *port.TermCall) (*port.TermReply, error) {
 		return &port.TermReply{Term: n.replica.raft.CurrentTerm()}, nil

@@ -83,7 +83,7 @@ type Timing struct {
 	Heartbeat time.Duration
 	Election  time.Duration
 	Lease     time.Duration
-	Commit    time.Duration // Not below 5 ms: an idle group would chatter.
+	Commit    time.Duration // Between two appends that have nothing to say, not below 5 ms. Heartbeats and answers tell what is committed sooner.
 	// Stall is how long one write to the log may take before the node gives up;
 	// StallAlone the same for a group of one, which has nobody to give way to.
 	Stall      time.Duration
@@ -136,7 +136,7 @@ func (c *Config) fill() {
 	setDefault(&c.Timing.Heartbeat, 200*time.Millisecond)
 	setDefault(&c.Timing.Election, c.Timing.Heartbeat)
 	setDefault(&c.Timing.Lease, c.Timing.Heartbeat*9/10)
-	setDefault(&c.Timing.Commit, 10*time.Millisecond)
+	setDefault(&c.Timing.Commit, 50*time.Millisecond)
 	setDefault(&c.Timing.Stall, 1500*time.Millisecond)
 	setDefault(&c.Timing.StallAlone, 15*time.Second)
 	setDefault(&c.Snapshot.Interval, 30*time.Second)

@@ -37,6 +37,8 @@ type forwarder struct {
 	slots   chan struct{} // One token a frame on its way.
 	number  atomic.Uint64 // Of the last frame.
 
+	committed func(leader string, term, index uint64) // Hands raft the leader's word.
+
 	mu      sync.Mutex
 	leader  raft.ServerID
 	term    uint64
@@ -150,6 +152,9 @@ func (f *forwarder) send(ctx context.Context, leader raft.ServerID, term, number
 	case err == nil && fate(r.Fate) == fateDone:
 		f.settle(number)
 		f.waiters.replied(r.Results)
+		if n := len(r.Results); n > 0 && r.Results[n-1].Term == term {
+			f.committed(string(leader), term, r.Results[n-1].Index)
+		}
 	case err == nil && fate(r.Fate) == fateNothing, errors.Is(err, port.ErrNotSent):
 		f.settle(number)
 		f.waiters.giveBack(attempts)

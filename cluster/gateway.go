@@ -23,6 +23,9 @@ type gateway struct {
 	certificates *port.Keeper // nil: no certificates given.
 	transport    port.Transport
 	door         port.Door // Behind the port, from the start on.
+
+	// committed hands raft a leader's word of what is committed.
+	committed func(leader string, term, index uint64)
 }
 
 // open binds the port between nodes and makes raft's network over it. Nothing is
@@ -31,7 +34,7 @@ func (w *gateway) open(service *port.Service) (err error) {
 	w.greeter.address = port.Address{Host: w.config.Advertise, Incarnation: port.Shown(w.folder.Identity().Incarnation)}
 	if w.config.ListenCluster == "" {
 		w.greeter.address.Host = w.config.ID
-		w.transport = port.LoneTransport(w.greeter.address)
+		w.transport, w.committed = port.LoneTransport(w.greeter.address), func(string, uint64, uint64) {}
 		return nil
 	}
 	proof, err := w.proof()
@@ -59,7 +62,8 @@ func (w *gateway) open(service *port.Service) (err error) {
 			}
 			return server.Address, nil
 		})
-	w.transport = transport
+	transport.TellCommits(func() uint64 { return w.replica.raft.CommitIndex() })
+	w.transport, w.committed = transport, transport.Committed
 	w.door = port.Door{Arrival: w.greeter.arrival, Raft: transport.Receive, Calls: service.Serve}
 	return nil
 }

@@ -174,9 +174,12 @@ func (n *Node) assembleWay() {
 		n.sequencer.founding = n.config.Genesis
 	}
 	n.forwarder = newForwarder(n.life, n.replica, n.peers, n.waiters, n.sequencer.signal)
+	committed := func(leader string, term, index uint64) { n.gateway.committed(leader, term, index) }
+	n.forwarder.committed = committed
 	n.sequencer.forwarder = n.forwarder
 	n.arrivals = &arrivals{sequencer: n.sequencer}
-	n.reads = &readRounds{replica: n.replica, peers: n.peers, progress: &n.progress, patience: n.config.WriteDeadline}
+	n.reads = &readRounds{replica: n.replica, peers: n.peers, progress: &n.progress, patience: n.config.WriteDeadline, committed: committed}
+	n.state.hasten = n.reads.hasten
 	a := n.adapter
 	a.life, a.folder, a.audit, a.state, a.replica, a.waiters = n.life, n.folder, n.audit, n.state, n.replica, n.waiters
 	a.lists, a.history, a.digester, a.compaction = n.lists, n.history, n.digester, n.compaction

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -29,6 +30,9 @@ type readRounds struct {
 	progress *progress
 	patience time.Duration // Of one call.
 
+	committed func(leader string, term, index uint64) // Hands raft the leader's word.
+	hastening atomic.Bool
+
 	mu   sync.Mutex
 	next *readRound // Gathering; nil when nobody waits.
 	busy bool
@@ -36,16 +40,18 @@ type readRounds struct {
 
 type readRound struct {
 	done  chan struct{}
+	term  uint64
 	index uint64
 	err   error
 }
 
 const readRoundPatience = time.Second
 
-// confirmedCommit is the leader's side of await.
-func (r *readRounds) confirmedCommit(ctx context.Context, term uint64) (uint64, error) {
+// confirmedCommit is the leader's side of await: the index, and the term in which this
+// node knew it as the leader.
+func (r *readRounds) confirmedCommit(ctx context.Context, term uint64) (index, of uint64, err error) {
 	if r.replica.onlyVoter() {
-		return r.replica.raft.CommitIndex(), nil
+		return r.replica.raft.CommitIndex(), 0, nil
 	}
 	r.mu.Lock()
 	if r.next == nil {
@@ -59,9 +65,9 @@ func (r *readRounds) confirmedCommit(ctx context.Context, term uint64) (uint64, 
 	r.mu.Unlock()
 	select {
 	case <-round.done:
-		return round.index, round.err
+		return round.index, round.term, round.err
 	case <-ctx.Done():
-		return 0, ctx.Err()
+		return 0, 0, ctx.Err()
 	}
 }
 
@@ -77,6 +83,7 @@ func (r *readRounds) runReadRounds(term uint64) {
 			return
 		}
 		r.mu.Unlock()
+		round.term = term
 		round.index, round.err = r.readRoundOnce(term)
 		close(round.done)
 		if opened := r.replica.opened.Load(); opened != 0 {
@@ -132,10 +139,10 @@ func (r *readRounds) readRoundOnce(term uint64) (uint64, error) {
 }
 
 // askReadIndexHere answers a peer: this node must lead.
-func (r *readRounds) askReadIndexHere(ctx context.Context) (uint64, error) {
+func (r *readRounds) askReadIndexHere(ctx context.Context) (index, of uint64, err error) {
 	term := r.replica.opened.Load()
 	if term == 0 || !r.replica.leads() {
-		return 0, port.ErrNotLeader
+		return 0, 0, port.ErrNotLeader
 	}
 	return r.confirmedCommit(ctx, term)
 }
@@ -188,7 +195,7 @@ func (r *readRounds) unled(err error) error {
 func (r *readRounds) askReadIndexOnce(ctx context.Context) (uint64, error) {
 	leader, _ := r.replica.remoteLeader()
 	if leader == "" {
-		index, err := r.askReadIndexHere(ctx)
+		index, _, err := r.askReadIndexHere(ctx)
 		if err == port.ErrNotLeader {
 			err = wire.ErrNoLeader
 		}
@@ -200,7 +207,25 @@ func (r *readRounds) askReadIndexOnce(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if got.Term > 0 {
+		r.committed(string(leader), got.Term, got.Index)
+	}
 	return got.Index, nil
+}
+
+// hasten asks the leader beside the caller what is committed, unless that is being asked:
+// its answer has this node apply what it has in its log.
+func (r *readRounds) hasten() {
+	if !r.hastening.CompareAndSwap(false, true) {
+		return
+	}
+	defer r.hastening.Store(false)
+	if leader, _ := r.replica.remoteLeader(); leader == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), readRoundPatience)
+	defer cancel()
+	_, _ = r.askReadIndexOnce(ctx) // Without an answer the next heartbeat says it.
 }
 
 // contactLeader asks the leader for a sign of life, by a real call.

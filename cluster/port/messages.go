@@ -171,6 +171,7 @@ type ReadIndexCall struct{}
 // ReadIndexReply has it.
 type ReadIndexReply struct {
 	Index uint64 `cbor:"1,keyasint,omitempty"`
+	Term  uint64 `cbor:"2,keyasint,omitempty"` // In which the leader knew it to be committed; 0: it does not say.
 }
 
 // TermCall asks for the term in which a node is.

@@ -67,6 +67,8 @@ type PeerTransport struct {
 	consumer chan raft.RPC
 	closing  chan struct{}
 
+	acks acks // Of followers, while this node leads.
+
 	mu      sync.Mutex
 	inbound map[string]*inboundRaft
 	closed  bool
@@ -76,6 +78,7 @@ type PeerTransport struct {
 type inboundRaft struct {
 	*raft.NetworkTransport
 	conns chan net.Conn
+	heard heard
 	users int           // Connections; under peerTransport.mu.
 	gone  chan struct{} // It made way.
 }
@@ -161,13 +164,35 @@ func NewPeerTransport(self Address, logger hclog.Logger, term func() uint64,
 	}
 }
 
+// TellCommits has heartbeats say what is committed: commit is raft's index of it. To be
+// called before raft uses the transport.
+func (t *PeerTransport) TellCommits(commit func() uint64) { t.acks.commit = commit }
+
+// Committed takes a peer's word, given beside raft's messages: as leader of a term it
+// knows index to be committed.
+func (t *PeerTransport) Committed(peer string, term, index uint64) {
+	t.mu.Lock()
+	in := t.inbound[peer]
+	t.mu.Unlock()
+	if in != nil {
+		in.heard.learn(term, index)
+	}
+}
+
 // AppendEntries implements raft.Transport. Raft bounds an append by the number of its
 // entries alone, which can be more than a link carries or a disk writes in time: then
 // no append of a peer that is behind would ever come through. What does not fit is cut
 // off the request, so that raft sees what was sent and sends the rest next.
 func (t *PeerTransport) AppendEntries(id raft.ServerID, target raft.ServerAddress, request *raft.AppendEntriesRequest, response *raft.AppendEntriesResponse) error {
+	if isHeartbeat(request) {
+		request = t.acks.laden(id, request, t.term)
+	}
 	request.Entries = fitting(request.Entries)
-	return t.NetworkTransport.AppendEntries(id, target, request, response)
+	err := t.NetworkTransport.AppendEntries(id, target, request, response)
+	if err == nil {
+		t.acks.answered(id, request, response)
+	}
+	return err
 }
 
 // fitting returns as many entries, from the first on, as one append may carry; one at
@@ -273,7 +298,7 @@ func (t *PeerTransport) of(id string) (*inboundRaft, error) {
 		return nil, fmt.Errorf("cluster: more than %d raft peers", raftPeersMax)
 	}
 	stream := &raftStream{self: t.self, conns: make(chan net.Conn), closed: make(chan struct{})}
-	in := &inboundRaft{conns: stream.conns, users: 1, gone: make(chan struct{}), NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+	in := &inboundRaft{conns: stream.conns, users: 1, heard: heard{wake: make(chan struct{}, 1)}, gone: make(chan struct{}), NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: stream, MaxPool: 0, MaxRPCsInFlight: RPCsInFlight, Timeout: RPCTimeout, Logger: t.logger,
 	})}
 	t.inbound[id] = in
@@ -310,6 +335,19 @@ func (t *PeerTransport) pass(id string, in *inboundRaft) {
 				rpcsRefused.Inc()
 				t.logger.Error("raft message refused", "peer", id, "error", err)
 				refuseRPC(rpc, err)
+				continue
+			}
+			if request, ok := rpc.Command.(*raft.AppendEntriesRequest); ok {
+				in.heard.passing(request)
+			}
+			select {
+			case t.consumer <- rpc:
+			case <-t.closing:
+				return
+			}
+		case <-in.heard.wake:
+			rpc, ok := in.heard.append()
+			if !ok {
 				continue
 			}
 			select {

@@ -1,0 +1,30 @@
+package cluster
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/fsm/wire"
+)
+
+// TestFollowersLearnWhatIsCommitted: though raft says it only once an hour beside new
+// entries, a follower applies what it forwarded, what another node wrote, and what it is
+// asked for.
+func TestFollowersLearnWhatIsCommitted(t *testing.T) {
+	g := newGroup(t, func(c *Config) { c.Timing.Commit = time.Hour })
+	g.form(3)
+	ctx, cancel := context.WithTimeout(context.Background(), groupPatience)
+	defer cancel()
+	follower := g.follower()
+	for name, at := range map[string]*Node{"at-follower": follower, "at-leader": g.leader()} {
+		result := propose(t, at, wire.KindRegister, register(name))
+		require.NoError(t, follower.WaitApplied(ctx, result.Index))
+	}
+	index, err := follower.ReadIndex(ctx)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, follower.Applied(), index)
+	g.awaitEqual()
+}

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	framesInFlight  = 2 // A frame leaves when the one before it is under way.
+	framesInFlight  = 2 // The second one only with gatherFor records.
 	forwardPatience = 2 * time.Second
 )
 
@@ -71,6 +71,9 @@ func (f *forwarder) forwardWaiting() {
 		return
 	}
 	for len(f.slots) < cap(f.slots) {
+		if len(f.slots) > 0 && f.waiters.queued() < gatherFor {
+			return // send comes back here.
+		}
 		attempts := f.waiters.take(term, engine.EntryRecordsMax-1, engine.EntryMax-entryFrame-tickSizeMax, nil)
 		if len(attempts) == 0 {
 			return

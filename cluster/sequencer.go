@@ -14,6 +14,11 @@ import (
 
 const (
 	entriesInFlight = 3 // Two or three are best: more only lengthen the queue in front of the disk.
+
+	// gatherFor is how many records an entry must have to leave while another one is on
+	// its way. An entry costs as much as ten records, so fewer wait for that one's end,
+	// when more have come.
+	gatherFor       = 64
 	enqueuePatience = time.Second
 	tickEvery       = time.Second
 	retryPause      = 5 * time.Millisecond // After an attempt that raft turned away.
@@ -22,8 +27,8 @@ const (
 )
 
 // sequencer turns records into entries while this node leads. One goroutine
-// builds; an entry takes whatever waits when the one before it left (natural
-// batching: no timer, no threshold), so batches are as large as the disk is slow.
+// builds; an entry takes whatever waits when the one before it has ended, or when
+// enough for one waits (no timer), so batches are as large as the disk is slow.
 //
 // A term is opened by a Tick of its own whose application is awaited before
 // anything else is proposed: then everything of older terms has been applied
@@ -124,6 +129,9 @@ func (s *sequencer) turn() {
 		return
 	}
 	for len(s.slots) < cap(s.slots) {
+		if len(s.slots) > 0 && s.waiters.queued()+s.framed() < gatherFor {
+			return // finish comes back here.
+		}
 		e := s.build(term)
 		if e == nil {
 			return
@@ -374,6 +382,16 @@ func (s *sequencer) forwarded(f *frame) bool {
 	s.mu.Unlock()
 	s.signal()
 	return !full
+}
+
+// framed is how many records wait in frames of peers.
+func (s *sequencer) framed() (count int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.frames {
+		count += f.count
+	}
+	return count
 }
 
 // takeFrames takes whole frames of peers within the bounds, and returns what is

@@ -411,6 +411,13 @@ func (w *waiters) end() {
 	}
 }
 
+// queued is how many records wait for an attempt; those given up meanwhile count.
+func (w *waiters) queued() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.urgent.len() + w.screens.len()
+}
+
 // waiting returns how many proposals have no answer yet.
 func (w *waiters) waiting() int {
 	w.mu.Lock()

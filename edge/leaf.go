@@ -27,10 +27,6 @@ type Leaf struct {
 // OpenLeaf parses a leaf; a screening record as it is shown. The parser is held
 // by the call until its end.
 func (j *Judge) OpenLeaf(index uint64, data []byte) (Leaf, error) {
-	return j.openLeaf(index, data, false)
-}
-
-func (j *Judge) openLeaf(index uint64, data []byte, inputs bool) (Leaf, error) {
 	l := Leaf{Index: index, Data: data}
 	text := data
 	switch leaf.FormOf(data) {
@@ -41,9 +37,7 @@ func (j *Judge) openLeaf(index uint64, data []byte, inputs bool) (Leaf, error) {
 		}
 		l.Record = x
 		var m strictjson.Members
-		if x.Append(&m); inputs {
-			x.AppendInputs(&m)
-		}
+		x.Append(&m)
 		text = m.Body()
 	case leaf.FormProfile:
 		var err error

@@ -383,5 +383,5 @@ func Profile(m *strictjson.Members, p *leaf.Profile) {
 		m.Text("userId", p.UserID)
 		m.Optional("operatorLegalName", p.User.OperatorLegalName)
 	}
-	Inputs(m, p, nil, nil)
+	inputs(m, p)
 }

@@ -1,0 +1,215 @@
+package retrace
+
+import (
+	"encoding/binary"
+	"encoding/json"
+
+	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/leafjson"
+	"railguard/ofac"
+)
+
+// Case is one recorded call, laid out as its judges saw it: the request, the profiles
+// and the evidence of the record. It is made for many records one after another and
+// not for two at once; what it points to belongs to the record and to itself.
+type Case struct {
+	Record   *leafjson.Screen
+	Recorded engine.Decision
+	Policy   *engine.Policy // The one it was judged with; nil when it is not known.
+	Facts    engine.Facts
+	Moment   engine.Moment
+	Known    bool // Facts, Moment and Policy are there; else the record says only what came of it.
+
+	request  engine.Request
+	rows     [engine.DepthMax + 1]engine.AgentRow
+	operator engine.OperatorRow
+	fleet    engine.FleetRow
+	user     engine.UserRow
+}
+
+// Outcome is what came of judging a case.
+type Outcome struct {
+	Decision engine.Decision
+	Mask     uint32          // Rules that fired, modes aside.
+	Assumed  []engine.RuleID // Taken from the record: it does not hold what judges them.
+}
+
+// Open lays out a record. A record of a call without a usable credential is not Known:
+// tokens are not kept.
+func (c *Case) Open(x *leafjson.Screen) {
+	*c = Case{Record: x, Recorded: engine.Decision{Verdict: x.Verdict, Rule: x.Rule, Sub: x.Sub, Triggered: x.Triggered, Shadow: x.Shadow}}
+	c.readRequest()
+	c.Facts = engine.Facts{Request: &c.request}
+	if !x.Judged {
+		return
+	}
+	c.Facts.Now = x.At
+	switch {
+	case x.Party != nil:
+		c.Policy = x.Party.Policy
+	case x.Agent != nil:
+		c.Policy = x.Agent.Policy
+	default:
+		return
+	}
+	c.Known = true
+	c.readProfiles()
+	c.readEvidence()
+}
+
+// readRequest reads the members of the call that the record keeps, each as it was sent.
+func (c *Case) readRequest() {
+	x := c.Record
+	text := func(t leaf.Tag) string { return literal(x.Edge.Get(t)) }
+	c.request = engine.Request{
+		AmountText: string(x.Edge.Get(leaf.TagAmount)), Chain: text(leaf.TagChain), Rail: text(leaf.TagRail), Wallet: text(leaf.TagWallet),
+		Name: text(leaf.TagName), Type: text(leaf.TagPartyType), Protocol: text(leaf.TagProtocol), Model: text(leaf.TagModel),
+		TravelRule: text(leaf.TagTravelRule),
+	}
+	if c.request.Model == "" {
+		c.request.Model = text(leaf.TagModelAlias)
+	}
+	if x.Judged {
+		c.request.Amount = x.Amount
+	} else if amount, err := engine.ParseUSD(c.request.AmountText); err == nil {
+		c.request.Amount = amount
+	}
+}
+
+// literal is the text of a JSON string; "" for any other value, as a call is read.
+func literal(raw []byte) (text string) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return ""
+	}
+	for _, b := range raw[1 : len(raw)-1] {
+		if b == '\\' {
+			if json.Unmarshal(raw, &text) != nil {
+				return ""
+			}
+			return text
+		}
+	}
+	return string(raw[1 : len(raw)-1])
+}
+
+// readProfiles lays out who was judged. The profiles belong to the record's leaf.
+func (c *Case) readProfiles() {
+	f, x := &c.Facts, c.Record
+	if x.Agent != nil {
+		for i := range x.Agent.Agents {
+			f.Chain[i] = &x.Agent.Agents[i]
+		}
+		f.ChainSize = len(x.Agent.Agents)
+		f.Fleet = x.Agent.Fleet
+	}
+	if x.Party != nil {
+		f.User = x.Party.User
+	}
+	f.Policy = c.Policy
+	f.UserOnly = f.User != nil && f.ChainSize == 0
+	f.ChainBad = c.flag(leafjson.FlagChainBad)
+	f.OperatorCleared = c.cleared(leaf.TagOperatorOK)
+	f.UserCleared = c.cleared(leaf.TagUserOK)
+	f.PartyCleared = c.cleared(leaf.TagPartyOK)
+}
+
+func (c *Case) flag(bit byte) bool {
+	flags := c.Record.Edge.Get(leaf.TagFlags)
+	return len(flags) == 1 && flags[0]&bit != 0
+}
+
+func (c *Case) cleared(t leaf.Tag) (uids []uint32) {
+	data := c.Record.Edge.Get(t)
+	for i := 0; i+4 <= len(data); i += 4 {
+		uids = append(uids, binary.LittleEndian.Uint32(data[i:]))
+	}
+	return uids
+}
+
+// readEvidence lays out the moment as Apply saw it.
+func (c *Case) readEvidence() {
+	x, o := c.Record, &c.Moment
+	version, expires := x.Token()
+	c.operator.Suspended = x.OperatorSuspended
+	*o = engine.Moment{
+		Now: x.At, Amount: x.Amount, Policy: c.Policy, Version: version, Expires: expires,
+		Minute: x.Minute, PerHour: x.Hour, DayMeanX100: x.DayMeanX100, Structuring: x.Structuring,
+		Duplicate: x.Used, ListStale: x.ListStale, Operator: &c.operator,
+		KeyRevoked: version == 0, // What an edge sends for a token of a revoked key.
+	}
+	day := x.At.Day()
+	for i := range min(int(x.LevelCount), c.Facts.ChainSize) {
+		seen, row := &x.Levels[i], &c.rows[i]
+		row.Status, row.MinVersion, row.OverlapUntil = seen.Status, seen.MinVersion, seen.OverlapUntil
+		row.OwnershipFrom, row.AttestedAt = seen.OwnershipFrom, seen.AttestedAt
+		row.Spend = engine.Spend{Day: day, Spent: seen.Spent, Held: seen.Held}
+		o.Levels[i] = engine.Level{Row: row, Profile: c.Facts.Chain[i], KeyRevoked: seen.KeyRevoked}
+		o.LevelCount++
+	}
+	if x.InFleet {
+		c.fleet.Spend = engine.Spend{Day: day, Spent: x.FleetSpent, Held: x.FleetHeld}
+		o.Fleet = &c.fleet
+		if fleet := c.Facts.Fleet; fleet != nil {
+			o.FleetLimit, o.FleetHours, o.FleetPace = fleet.DailyLimit, fleet.Hours, fleet.Velocity
+		}
+	}
+	if x.WithUser {
+		c.user = engine.UserRow{Status: x.UserSeen.Status, MinVersion: x.UserSeen.MinVersion, OverlapUntil: x.UserSeen.OverlapUntil}
+		o.User, o.UserVersion, o.UserExpires = &c.user, x.UserSeen.Version, x.UserSeen.Expires
+		if c.Facts.User != nil {
+			o.UserCurrent = c.Facts.User.CredentialVersion
+		}
+	}
+}
+
+// listRules are the rules that ask the list.
+var listRules = [...]engine.RuleID{4, 5, 6, 7, 21}
+
+// whitelistRule is taken from the record where a whitelist was in force: profiles in
+// the log leave them out.
+const whitelistRule = engine.RuleID(13)
+
+// Judge runs the rules under a policy and a list; a nil list is one that is not to be
+// had, and the rules that ask it are taken from the record. What the record does not
+// hold the means to judge is taken from it, by name.
+func (c *Case) Judge(looker *engine.Looker, list *ofac.Index, policy *engine.Policy) Outcome {
+	if !c.Known {
+		return Outcome{Decision: c.Recorded, Assumed: []engine.RuleID{c.Recorded.Rule}}
+	}
+	var out Outcome
+	f := &c.Facts
+	f.Policy, f.List, c.Moment.Policy = policy, list, policy
+	if list != nil {
+		f.OperatorListed, f.PartyListed = false, false
+		looker.Look(f)
+	}
+	hits := engine.JudgeStatic(f)
+	if list == nil {
+		for _, id := range listRules {
+			c.assume(&out, &hits, id)
+		}
+	}
+	if c.flag(leafjson.FlagWhitelist) {
+		c.assume(&out, &hits, whitelistRule)
+	}
+	live := engine.JudgeLive(&c.Moment)
+	hits.Merge(&live)
+	out.Decision, out.Mask = engine.Decide(&hits, policy), hits.Mask
+	return out
+}
+
+// assume takes one rule's hit from the record.
+func (c *Case) assume(out *Outcome, hits *engine.Hits, id engine.RuleID) {
+	out.Assumed = append(out.Assumed, id)
+	hits.Mask &^= 1 << id
+	hits.Subs[id] = 0
+	if c.Record.StaticMask&(1<<id) == 0 {
+		return
+	}
+	sub := engine.Sub(1)
+	if c.Recorded.Rule == id {
+		sub = c.Recorded.Sub
+	}
+	hits.Add(id, sub)
+}

@@ -1,0 +1,11 @@
+// Package retrace judges history again: one recorded call from its own evidence
+// (replay), all calls of a time under another policy or another list (backtest), and
+// the calls that come while they come (shadow). There is one way of judging a record
+// again, and it is Case.
+//
+// Nothing here is in the way of a verdict: jobs have goroutines of their own, rest for
+// longer than they work, and keep a bounded amount of everything.
+//
+// May import: engine, ofac, audit, fsm/leaf, fsm/leafjson, strictjson.
+// Never: HTTP, the cluster, a table of the state machine, a write to the log.
+package retrace

@@ -57,13 +57,17 @@ func (j *Judge) OpenLeaf(index uint64, data []byte) (Leaf, error) {
 
 // OpenRecord reads a screening record and the profiles it names.
 func (j *Judge) OpenRecord(data []byte) (*leafjson.Screen, error) {
+	return openRecord(j.ctx, j.shared, data)
+}
+
+func openRecord(ctx context.Context, js *Judges, data []byte) (*leafjson.Screen, error) {
 	x := new(leafjson.Screen)
 	if err := x.Open(data); err != nil {
 		return nil, err
 	}
 	var err error
-	if x.Agent, err = j.shared.profile(j.ctx, x.Profile); err == nil {
-		x.Party, err = j.shared.profile(j.ctx, x.User)
+	if x.Agent, err = js.profile(ctx, x.Profile); err == nil {
+		x.Party, err = js.profile(ctx, x.User)
 	}
 	return x, err
 }

@@ -1,0 +1,303 @@
+package retrace
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"railguard/engine"
+	"railguard/strictjson"
+)
+
+// Kind is what a job does.
+type Kind uint8
+
+// The kinds. Their prefixes begin a job's id.
+const (
+	Backtest Kind = 1 // Judges what was recorded between two times, and ends.
+	Shadow   Kind = 2 // Judges what is recorded from now on, until it is stopped.
+)
+
+var prefixes = map[Kind]string{Backtest: "bt_", Shadow: "shd_"}
+
+// State is how far a job is.
+type State uint8
+
+// The states of a job.
+const (
+	Running State = iota
+	Done
+	Cancelled
+	Failed
+)
+
+var stateNames = [...]string{Running: "running", Done: "done", Cancelled: "cancelled", Failed: "failed"}
+
+const (
+	// FinishedKept is how many jobs of a kind that have ended a node remembers.
+	FinishedKept = 16
+	// ShadowMost is how long a shadow follows the log.
+	ShadowMost = 30 * engine.DayLength
+
+	followEvery = 250 * time.Millisecond
+	randomBytes = 6
+)
+
+var (
+	// ErrBusy: a job of the kind runs on this node already.
+	ErrBusy = errors.New("a job of this kind runs on this node already")
+	// ErrClosed: the node is going down.
+	ErrClosed = errors.New("the node is going down")
+)
+
+// Order is a job to be done.
+type Order struct {
+	Kind     Kind
+	Terms    Terms
+	Document []byte // The policy as it was given; nil: none was.
+	ListID   string // The list as it is known to people; "": none was given.
+	From, To engine.Time
+	By       string // Id of the API key.
+	Now      engine.Time
+}
+
+// Job is one run of a trace. It is safe for concurrent use.
+type Job struct {
+	ID    string
+	Order Order
+	node  string
+
+	stop context.CancelFunc
+
+	mu      sync.Mutex // Of what follows; the run holds it for a step.
+	state   State
+	why     string // Of a failure, for people.
+	trace   *Trace
+	walk    Walk
+	first   uint64
+	last    uint64
+	endedAt engine.Time
+}
+
+// Desk runs the jobs of one node, one of a kind at a time, and remembers a few. What
+// it holds is in memory: jobs end with the node's process.
+type Desk struct {
+	node    string
+	history History
+	fetch   func(ctx context.Context, index uint64) ([]byte, error)
+	sources Sources
+	logTime func() engine.Time
+	rest    int
+
+	ctx     context.Context
+	end     context.CancelFunc
+	running sync.WaitGroup
+
+	mu   sync.Mutex
+	jobs []*Job // Oldest first.
+}
+
+// NewDesk opens the desk of a node. logTime is log time as the node knows it.
+func NewDesk(node string, history History, fetch func(context.Context, uint64) ([]byte, error), sources Sources, logTime func() engine.Time) *Desk {
+	ctx, end := context.WithCancel(context.Background())
+	return &Desk{node: node, history: history, fetch: fetch, sources: sources, logTime: logTime, rest: walkRest, ctx: ctx, end: end}
+}
+
+// Close stops every job and waits for them.
+func (d *Desk) Close() {
+	d.end()
+	d.running.Wait()
+}
+
+// NodeOf is the node that a job's id names; "" where it is no id of the kind.
+func NodeOf(kind Kind, id string) string {
+	rest, ours := strings.CutPrefix(id, prefixes[kind])
+	if !ours || len(rest) < 2*randomBytes+2 || rest[2*randomBytes] != '_' {
+		return ""
+	}
+	return rest[2*randomBytes+1:]
+}
+
+// Start begins a job.
+func (d *Desk) Start(order Order) (*Job, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ctx.Err() != nil {
+		return nil, ErrClosed
+	}
+	for _, job := range d.jobs {
+		if job.Order.Kind == order.Kind && job.stateNow() == Running {
+			return nil, ErrBusy
+		}
+	}
+	var random [randomBytes]byte
+	_, _ = rand.Read(random[:]) // It never fails.
+	ctx, stop := context.WithCancel(d.ctx)
+	job := &Job{
+		ID: prefixes[order.Kind] + hex.EncodeToString(random[:]) + "_" + d.node, Order: order, node: d.node, stop: stop,
+		trace: NewTrace(order.Terms, d.sources, order.From),
+		walk:  Walk{History: d.history, Fetch: d.fetch, Rest: d.rest},
+	}
+	warm := order.Terms.WarmUp()
+	// Leaves hold milliseconds, the store nanoseconds.
+	job.walk.Next = d.history.FindTime(int64(order.From - warm - engine.Millisecond))
+	job.first, job.last = job.walk.Next, d.history.FindTime(int64(order.To+engine.Millisecond))
+	d.jobs = append(d.jobs, job)
+	d.forget(order.Kind)
+	d.running.Go(func() { d.run(ctx, job) })
+	return job, nil
+}
+
+// forget drops the oldest jobs that have ended, beyond those that are kept. Under mu.
+func (d *Desk) forget(kind Kind) {
+	ended := 0
+	for i := len(d.jobs) - 1; i >= 0; i-- {
+		if job := d.jobs[i]; job.Order.Kind == kind && job.stateNow() != Running {
+			if ended++; ended > FinishedKept {
+				d.jobs = slices.Delete(d.jobs, i, i+1)
+			}
+		}
+	}
+}
+
+// Job returns a job of this node; nil where there is none of that id.
+func (d *Desk) Job(kind Kind, id string) *Job {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, job := range d.jobs {
+		if job.ID == id && job.Order.Kind == kind {
+			return job
+		}
+	}
+	return nil
+}
+
+// Jobs returns the jobs of a kind, newest first.
+func (d *Desk) Jobs(kind Kind) (jobs []*Job) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := len(d.jobs) - 1; i >= 0; i-- {
+		if d.jobs[i].Order.Kind == kind {
+			jobs = append(jobs, d.jobs[i])
+		}
+	}
+	return jobs
+}
+
+// Stop ends a job that runs: a backtest is cancelled, a shadow is done.
+func (d *Desk) Stop(job *Job) {
+	job.mu.Lock()
+	defer job.mu.Unlock()
+	if job.state == Running {
+		job.state, job.endedAt = Cancelled, d.logTime()
+		if job.Order.Kind == Shadow {
+			job.state = Done
+		}
+		job.stop()
+	}
+}
+
+// run is a job's goroutine.
+func (d *Desk) run(ctx context.Context, job *Job) {
+	defer job.stop()
+	err := d.walk(ctx, job)
+	job.mu.Lock()
+	defer job.mu.Unlock()
+	if job.state != Running {
+		return // Stopped.
+	}
+	job.endedAt = d.logTime()
+	switch {
+	case err == nil:
+		job.state = Done
+	case ctx.Err() != nil:
+		job.state, job.why = Cancelled, ErrClosed.Error()
+	default:
+		job.state, job.why = Failed, "history could not be read: "+err.Error()
+	}
+}
+
+// walk goes over the job's leaves; the job is readable between two steps.
+func (d *Desk) walk(ctx context.Context, job *Job) error {
+	locked := func(ctx context.Context, data []byte, keys []uint64) error {
+		job.mu.Lock()
+		defer job.mu.Unlock()
+		return job.trace.Take(ctx, data, keys)
+	}
+	walk := job.walk // Of this goroutine; what others see is copied back.
+	for ctx.Err() == nil {
+		to := job.last
+		if job.Order.Kind == Shadow {
+			to = d.history.Size()
+		}
+		passed, err := walk.Step(ctx, to, locked)
+		job.mu.Lock()
+		job.walk.Next, job.last = walk.Next, max(to, job.first)
+		job.mu.Unlock()
+		switch {
+		case err != nil:
+			return err
+		case passed && (job.Order.Kind == Backtest || d.logTime() >= job.Order.To):
+			return nil
+		case passed:
+			d.wait(ctx)
+		}
+	}
+	return ctx.Err()
+}
+
+func (d *Desk) wait(ctx context.Context) {
+	timer := time.NewTimer(followEvery)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+func (j *Job) stateNow() State {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.state
+}
+
+// Write adds what is known of the job; whole adds what came of it so far.
+func (j *Job) Write(m *strictjson.Members, whole bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	m.Text("id", j.ID)
+	m.Text("node", j.node)
+	m.Text("state", stateNames[j.state])
+	if j.why != "" {
+		m.Text("error", j.why)
+	}
+	m.Text("createdBy", j.Order.By)
+	m.Time("createdAt", j.Order.Now)
+	if j.endedAt != 0 {
+		m.Time("endedAt", j.endedAt)
+	}
+	m.Time("from", j.Order.From)
+	m.Time("to", j.Order.To)
+	m.TextOrNull("listSnapshotId", j.Order.ListID)
+	var progress strictjson.Members
+	progress.Uint("leaves", j.walk.Next-min(j.first, j.walk.Next))
+	progress.Uint("of", max(j.last, j.first)-j.first)
+	m.Object("progress", progress)
+	if !whole {
+		m.Bool("policyGiven", j.Order.Document != nil)
+		m.Uint("records", j.trace.Records)
+		m.Uint("changed", j.trace.Changed)
+		return
+	}
+	if j.Order.Document == nil {
+		m.Null("policy")
+	} else {
+		m.Raw("policy", j.Order.Document)
+	}
+	j.trace.Write(m)
+}

@@ -1,0 +1,294 @@
+package retrace
+
+import (
+	"cmp"
+	"slices"
+
+	"railguard/engine"
+	"railguard/strictjson"
+)
+
+const (
+	examplesMax   = 100     // Shown.
+	examplesAlike = 10      // Of one pair of outcomes.
+	agentsMax     = 262_144 // Told apart.
+	inexactShown  = 100
+	daysMax       = 128 // Retention is 90.
+)
+
+// Tally is what came of judging calls again.
+type Tally struct {
+	Records     uint64 // Calls judged.
+	Differing   uint64 // Of them, those with another verdict, rule, reason or other rules that fired.
+	Changed     uint64 // Of them, those with another verdict.
+	Credentials uint64 // UNKNOWN then, and so now: tokens are not kept.
+	Unreadable  uint64 // Leaves that could not be read.
+	ListGone    uint64 // Calls whose list nobody holds any more.
+	ListAges    uint64 // Calls of which the record does not hold whether the list was too old.
+	Officers    uint64 // Calls that would wait for an officer who never decided them.
+	Truncated   bool   // More went another way than is remembered: counters are not exact.
+	First, Last engine.Time
+
+	matrix   [engine.Unknown + 1][engine.Unknown + 1]cell
+	rules    [engine.RuleCount + 1]ruleTally
+	assumed  [engine.RuleCount + 1]uint64
+	days     map[engine.Day]*[2]uint64 // REVIEWs: recorded, now.
+	agents   map[engine.AgentSlot]bool // Whether its counters are exact.
+	inexact  []string                  // Ids of the first that are not.
+	doubtful uint64                    // How many are not.
+	more     bool                      // More agents than are told apart.
+	examples []example
+	alike    map[[2]side]int
+}
+
+type cell struct {
+	count  uint64
+	amount engine.USD
+}
+
+type ruleTally struct{ recorded, now, gained, lost uint64 }
+
+// side is a verdict and what decided it.
+type side struct {
+	verdict engine.Verdict
+	rule    engine.RuleID
+	sub     engine.Sub
+}
+
+func sideOf(d *engine.Decision) side { return side{d.Verdict, d.Rule, d.Sub} }
+
+type example struct {
+	txn, agent string
+	at         engine.Time
+	amount     engine.USD
+	was, now   side
+}
+
+func newTally() Tally {
+	return Tally{days: map[engine.Day]*[2]uint64{}, agents: map[engine.AgentSlot]bool{}, alike: map[[2]side]int{}}
+}
+
+// note counts one call.
+func (t *Tally) note(c *Case, out *Outcome) {
+	was, now := &c.Recorded, &out.Decision
+	at, amount := c.Record.At, c.request.Amount
+	if t.Records == 0 {
+		t.First = at
+	}
+	t.Records, t.Last = t.Records+1, at
+	place := &t.matrix[was.Verdict][now.Verdict]
+	place.count, place.amount = place.count+1, place.amount.Plus(amount)
+	t.rules[was.Rule].recorded++
+	t.rules[now.Rule].now++
+	if was.Rule != now.Rule {
+		t.rules[was.Rule].lost++
+		t.rules[now.Rule].gained++
+	}
+	t.review(at.Day(), was.Verdict == engine.Review, now.Verdict == engine.Review)
+	for _, id := range out.Assumed {
+		t.assumed[id]++
+	}
+	gone := slices.Contains(out.Assumed, listRules[0])
+	if gone {
+		t.ListGone++
+	}
+	if was.Verdict != now.Verdict {
+		t.Changed++
+	}
+	if *was != *now {
+		t.Differing++
+	}
+	officer := was.Verdict != engine.Review && now.Verdict == engine.Review
+	if officer {
+		t.Officers++
+	}
+	if c.Known {
+		t.agent(c, officer || gone || t.Truncated)
+	}
+	if sideOf(was) != sideOf(now) {
+		t.show(c, was, now)
+	}
+}
+
+func (t *Tally) review(day engine.Day, was, now bool) {
+	counts := t.days[day]
+	if counts == nil {
+		if len(t.days) >= daysMax {
+			return
+		}
+		counts = new([2]uint64)
+		t.days[day] = counts
+	}
+	if was {
+		counts[0]++
+	}
+	if now {
+		counts[1]++
+	}
+}
+
+// agent notes who was judged, and whether the counters of its chain rest on something
+// that no record holds from here on.
+func (t *Tally) agent(c *Case, doubtful bool) {
+	for i := range c.Facts.ChainSize {
+		slot := c.Facts.Chain[i].Slot
+		exact, known := t.agents[slot]
+		switch {
+		case !known && len(t.agents) >= agentsMax:
+			t.more = true
+			continue
+		case !known:
+			t.agents[slot], exact = true, true
+		}
+		if doubtful && exact {
+			t.agents[slot] = false
+			t.doubtful++
+			if len(t.inexact) < inexactShown {
+				t.inexact = append(t.inexact, c.Record.Agent.AgentIDs[i])
+			}
+		}
+	}
+}
+
+// show keeps an example, the first ones of each kind.
+func (t *Tally) show(c *Case, was, now *engine.Decision) {
+	kind := [2]side{sideOf(was), sideOf(now)}
+	if len(t.examples) >= examplesMax || t.alike[kind] >= examplesAlike {
+		return
+	}
+	t.alike[kind]++
+	t.examples = append(t.examples, example{
+		txn: c.Record.TxnID(), agent: c.Record.AgentID(), at: c.Record.At, amount: c.request.Amount, was: kind[0], now: kind[1],
+	})
+}
+
+// Write adds the tally. It holds ids and amounts, no names.
+func (t *Tally) Write(m *strictjson.Members) {
+	m.Uint("records", t.Records)
+	m.Uint("changed", t.Changed)
+	m.Uint("differing", t.Differing)
+	m.List("matrix", t.writeMatrix())
+	m.List("rules", t.writeRules())
+	t.writeReviews(m)
+	t.writeAgents(m)
+	t.writeAssumed(m)
+	items := make([]strictjson.Members, len(t.examples))
+	for i := range t.examples {
+		t.examples[i].write(&items[i])
+	}
+	m.List("examples", items)
+}
+
+func (t *Tally) writeMatrix() []strictjson.Members {
+	items := []strictjson.Members{}
+	for was := range t.matrix {
+		for now := range t.matrix[was] {
+			if place := &t.matrix[was][now]; place.count > 0 {
+				var m strictjson.Members
+				m.Text("recorded", engine.Verdict(was).String())
+				m.Text("candidate", engine.Verdict(now).String())
+				m.Uint("count", place.count)
+				m.USD("amountUSDC", place.amount)
+				items = append(items, m)
+			}
+		}
+	}
+	return items
+}
+
+func (t *Tally) writeRules() []strictjson.Members {
+	items := []strictjson.Members{}
+	add := func(id engine.RuleID) {
+		if rule := &t.rules[id]; *rule != (ruleTally{}) {
+			var m strictjson.Members
+			m.TextOrNull("rule", id.Code())
+			m.Uint("recorded", rule.recorded)
+			m.Uint("candidate", rule.now)
+			m.Uint("gained", rule.gained)
+			m.Uint("lost", rule.lost)
+			items = append(items, m)
+		}
+	}
+	add(0) // Decided by no rule: all clear.
+	for i := range engine.Rules {
+		add(engine.Rules[i].ID)
+	}
+	return items
+}
+
+// writeReviews tells what the terms cost in officers' work.
+func (t *Tally) writeReviews(m *strictjson.Members) {
+	days := make([]engine.Day, 0, len(t.days))
+	for day := range t.days {
+		days = append(days, day)
+	}
+	slices.SortFunc(days, func(a, b engine.Day) int { return cmp.Compare(a, b) })
+	var sum [2]uint64
+	items := []strictjson.Members{}
+	for _, day := range days {
+		counts := t.days[day]
+		sum[0], sum[1] = sum[0]+counts[0], sum[1]+counts[1]
+		var item strictjson.Members
+		item.Text("day", string(day.AppendDate(nil)))
+		item.Uint("recorded", counts[0])
+		item.Uint("candidate", counts[1])
+		items = append(items, item)
+	}
+	spans := max((t.Last-t.First+engine.DayLength-1)/engine.DayLength, 1)
+	var perDay, reviews strictjson.Members
+	for i, name := range [...]string{"recorded", "candidate"} {
+		perDay.USD(name, engine.USD(sum[i])*engine.Dollar/engine.USD(spans)) // A decimal number, as amounts are.
+	}
+	reviews.Uint("recorded", sum[0])
+	reviews.Uint("candidate", sum[1])
+	reviews.Object("perDay", perDay)
+	reviews.List("days", items)
+	m.Object("reviews", reviews)
+}
+
+func (t *Tally) writeAgents(m *strictjson.Members) {
+	var agents strictjson.Members
+	agents.Int("judged", int64(len(t.agents)))
+	agents.Uint("exact", uint64(len(t.agents))-t.doubtful)
+	agents.Uint("inexact", t.doubtful)
+	agents.Texts("inexactIds", append([]string{}, t.inexact...))
+	agents.Bool("truncated", t.more || t.Truncated)
+	m.Object("agents", agents)
+}
+
+// writeAssumed says what the records do not hold, and how often that mattered.
+func (t *Tally) writeAssumed(m *strictjson.Members) {
+	var held strictjson.Members
+	rules := []strictjson.Members{}
+	for i := range engine.Rules {
+		if id := engine.Rules[i].ID; t.assumed[id] > 0 {
+			var item strictjson.Members
+			item.Text("rule", id.Code())
+			item.Uint("records", t.assumed[id])
+			rules = append(rules, item)
+		}
+	}
+	held.List("rules", rules)
+	held.Uint("credentials", t.Credentials)
+	held.Uint("listGone", t.ListGone)
+	held.Uint("listAge", t.ListAges)
+	held.Uint("officerDecisions", t.Officers)
+	held.Uint("unreadable", t.Unreadable)
+	m.Object("notHeld", held)
+}
+
+func (e *example) write(m *strictjson.Members) {
+	m.Text("txnId", e.txn)
+	m.Optional("agentId", e.agent)
+	m.Time("screenedAt", e.at)
+	m.USD("amountUSDC", e.amount)
+	m.Object("recorded", e.was.members())
+	m.Object("candidate", e.now.members())
+}
+
+func (s side) members() (m strictjson.Members) {
+	m.Text("verdict", s.verdict.String())
+	m.TextOrNull("rule", s.rule.Code())
+	m.Text("reason", engine.Reason(s.rule, s.sub))
+	return m
+}

@@ -1,0 +1,214 @@
+package retrace
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/leafjson"
+	"railguard/ofac"
+	"railguard/strictjson"
+)
+
+// Terms are what calls are judged under instead of what was in force.
+type Terms struct {
+	Policy *engine.Policy // nil: the one that was in force at each call.
+	List   *ofac.Index    // nil: the one that was active at each call.
+}
+
+// Sources are what a trace reads beside the leaves it is given.
+type Sources struct {
+	// Record reads a screening record and the profiles it names.
+	Record func(ctx context.Context, data []byte) (*leafjson.Screen, error)
+	// List returns the list of a digest with the tables of a version of the matcher.
+	List func(ctx context.Context, digest [32]byte, matcher uint16) (*ofac.Index, error)
+	// Reference is the key of a payment reference within the scope of an API key.
+	Reference func(keyID, text string) engine.ReferenceKey
+}
+
+// Trace judges leaves again, one after another in the order of the log, and keeps the
+// tally. Its counters are the records' own, moved by what went another way since the
+// first call that was judged. It is not safe for concurrent use.
+type Trace struct {
+	Tally
+
+	terms   Terms
+	sources Sources
+	from    engine.Time // Records before it warm the counts of R25 and are not judged.
+	looker  *engine.Looker
+	books   *books
+	bands   bands
+	one     Case
+
+	list     *ofac.Index // Of the record before; nil: it could not be had.
+	digest   [32]byte
+	matcher  uint16
+	listOpen bool
+}
+
+// NewTrace begins a tally of the calls from a time on.
+func NewTrace(terms Terms, sources Sources, from engine.Time) *Trace {
+	return &Trace{
+		Tally: newTally(), terms: terms, sources: sources, from: from, looker: engine.NewLooker(),
+		books: newBooks(), bands: bands{rows: map[bandKey]*engine.BandRow{}},
+	}
+}
+
+// WarmUp is how long before its first call a trace wants to see the calls.
+func (t *Terms) WarmUp() engine.Time {
+	if t.Policy == nil || t.Policy.StructuringCount == 0 {
+		return 0
+	}
+	return t.Policy.StructuringWindow
+}
+
+// Filters of the leaves, beside screening records, that move counters.
+var (
+	dispositionKey = engine.FilterKey(engine.FilterKind, "review.dispositioned")
+	settledKey     = engine.FilterKey(engine.FilterKind, leaf.KindHoldSettled)
+	releasedKey    = engine.FilterKey(engine.FilterKind, leaf.KindHoldReleased)
+	dueKey         = engine.FilterKey(engine.FilterKind, leaf.KindDue)
+	eventKeys      = []uint64{dispositionKey, settledKey, releasedKey, dueKey}
+)
+
+// Take looks at the next leaf; keys are those it is listed by, none where they are not
+// known. Only the end of ctx is an error: what cannot be read is counted, and said.
+func (t *Trace) Take(ctx context.Context, data []byte, keys []uint64) error {
+	if leaf.FormOf(data) == leaf.FormScreen {
+		return t.takeRecord(ctx, data)
+	}
+	if len(data) == 0 {
+		t.Unreadable++
+		return nil
+	}
+	moves := func(key uint64) bool { return slices.Contains(eventKeys, key) }
+	if leaf.FormOf(data) == leaf.FormEvent && (len(keys) == 0 || slices.ContainsFunc(keys, moves)) {
+		t.takeEvent(data)
+	}
+	return nil
+}
+
+func (t *Trace) takeRecord(ctx context.Context, data []byte) error {
+	x, err := t.sources.Record(ctx, data)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		t.Unreadable++
+		return nil
+	}
+	c := &t.one
+	c.Open(x)
+	policy := t.terms.Policy
+	if c.Known && policy != nil {
+		t.bands.see(c, policy)
+	}
+	if x.At < t.from {
+		return nil
+	}
+	if !c.Known {
+		t.note(c, &Outcome{Decision: c.Recorded})
+		t.Credentials++
+		return nil
+	}
+	list, err := t.listOf(ctx, x)
+	if err != nil {
+		return err
+	}
+	if policy == nil {
+		policy = c.Policy
+	} else {
+		t.ageList(c, policy)
+	}
+	reference := engine.ReferenceKey{}
+	if text := literal(x.Edge.Get(leaf.TagPayment)); text != "" {
+		reference = t.sources.Reference(string(x.Edge.Get(leaf.TagKey)), text)
+	}
+	t.books.correct(c, reference)
+	outcome := c.Judge(t.looker, list, policy)
+	t.books.book(c, &outcome.Decision, reference)
+	t.Truncated = t.books.full || t.bands.full
+	t.note(c, &outcome)
+	return nil
+}
+
+// listOf is the list to judge a record with; nil where nobody has it any more.
+func (t *Trace) listOf(ctx context.Context, x *leafjson.Screen) (*ofac.Index, error) {
+	if t.terms.List != nil {
+		return t.terms.List, nil
+	}
+	if !t.listOpen || t.digest != x.ListDigest || t.matcher != x.Matcher {
+		list, err := t.sources.List(ctx, x.ListDigest, x.Matcher)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			list = nil
+		}
+		t.list, t.digest, t.matcher, t.listOpen = list, x.ListDigest, x.Matcher, true
+	}
+	return t.list, nil
+}
+
+// ageList tells whether the list would have been too old. When it was last synchronised
+// is not in the record, only whether that was too long ago for the policy of then.
+func (t *Trace) ageList(c *Case, policy *engine.Policy) {
+	was, now := c.Policy.ListAgeMax, policy.ListAgeMax
+	switch {
+	case now == 0:
+		c.Moment.ListStale = false
+	case was != 0 && c.Moment.ListStale && now <= was, was != 0 && !c.Moment.ListStale && now >= was:
+	default:
+		t.ListAges++
+	}
+}
+
+// event is what of an event's leaf moves counters.
+type event struct {
+	Kind        string      `json:"kind"`
+	Time        string      `json:"time"`
+	Type        string      `json:"type"`
+	Reviewed    uint64      `json:"reviewedLeaf"`
+	Screened    uint64      `json:"screenedLeaf"`
+	Disposition string      `json:"disposition"`
+	Amount      json.Number `json:"amountUSDC"`
+	Counted     json.Number `json:"countedUSDC"`
+}
+
+func (t *Trace) takeEvent(data []byte) {
+	var e event
+	err := json.Unmarshal(data, &e)
+	at, timed := strictjson.ParseTime(e.Time)
+	if err != nil || !timed {
+		t.Unreadable++
+		return
+	}
+	if at < t.from {
+		return
+	}
+	dollars := func(n json.Number) engine.USD {
+		amount, err := engine.ParseUSD(n.String())
+		if err != nil {
+			return 0
+		}
+		return amount
+	}
+	switch e.Kind {
+	case "review.dispositioned":
+		if e.Disposition != "APPROVED" {
+			t.books.refused(e.Reviewed)
+			return
+		}
+		t.books.approved(e.Reviewed, at)
+	case leaf.KindHoldSettled:
+		t.books.settled(e.Screened, at, dollars(e.Amount), dollars(e.Counted))
+	case leaf.KindHoldReleased:
+		t.books.released(e.Screened, at)
+	case leaf.KindDue:
+		if e.Type == leaf.DueHold.String() {
+			t.books.released(e.Screened, at)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package retrace
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"railguard/audit"
+)
+
+// History is a node's copy of the log. *audit.Store is one.
+type History interface {
+	Scan(q audit.Query, visit func(index uint64, leaf audit.Leaf) bool) (audit.Page, error)
+	FindTime(nanoseconds int64) uint64
+	Size() uint64
+}
+
+// Walk goes over history in steps, and rests after each for longer than it took.
+type Walk struct {
+	History History
+	// Fetch reads a leaf that this node does not have, or not whole, from another one.
+	Fetch func(ctx context.Context, index uint64) ([]byte, error)
+	Rest  int    // Times the length of a step; 0: none.
+	Next  uint64 // The leaf to look at next.
+}
+
+const (
+	stepLeaves = 64
+	// walkRest leaves a quarter of a core at most to judging history again.
+	walkRest    = 3
+	walkRestMax = 100 * time.Millisecond
+)
+
+// take is what a walk does with a leaf: see Trace.Take. The bytes are the walk's.
+type take func(ctx context.Context, data []byte, keys []uint64) error
+
+// Step looks at the next leaves below to, a few; passed says that it found none left.
+func (w *Walk) Step(ctx context.Context, to uint64, do take) (passed bool, err error) {
+	began := time.Now()
+	if passed, err = w.step(ctx, to, do); err != nil || passed || w.Rest == 0 {
+		return passed, err
+	}
+	rest := time.NewTimer(min(time.Duration(w.Rest)*time.Since(began), walkRestMax))
+	defer rest.Stop()
+	select {
+	case <-rest.C:
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	return false, nil
+}
+
+func (w *Walk) step(ctx context.Context, to uint64, do take) (passed bool, err error) {
+	if w.Next >= to {
+		return true, nil
+	}
+	var failed error
+	page, err := w.History.Scan(audit.Query{From: w.Next, To: to, Examine: stepLeaves}, func(_ uint64, stored audit.Leaf) bool {
+		failed = do(ctx, stored.Data, stored.Keys)
+		return failed == nil
+	})
+	if failed != nil {
+		return false, failed
+	}
+	w.Next = max(page.Next, w.Next)
+	if errors.Is(err, audit.ErrMissing) || errors.Is(err, audit.ErrCorrupt) {
+		return false, w.fetch(ctx, do)
+	}
+	return page.Done, err
+}
+
+// fetch looks at one leaf that is not whole here. One that nobody has is passed over,
+// and counted by do as what it is: nothing to be read.
+func (w *Walk) fetch(ctx context.Context, do take) error {
+	data, err := w.Fetch(ctx, w.Next)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	w.Next++
+	if errors.Is(err, audit.ErrPruned) {
+		return nil
+	}
+	if err != nil {
+		data = nil
+	}
+	return do(ctx, data, nil)
+}

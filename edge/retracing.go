@@ -1,0 +1,46 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"railguard/edge/retrace"
+	"railguard/engine"
+	"railguard/fsm/leafjson"
+	"railguard/ofac"
+)
+
+// Retracing is what judging history again reads of this node.
+func (js *Judges) Retracing() retrace.Sources {
+	return retrace.Sources{
+		Record: func(ctx context.Context, data []byte) (*leafjson.Screen, error) { return openRecord(ctx, js, data) },
+		List:   js.pastList,
+		Reference: func(keyID, text string) engine.ReferenceKey {
+			return referenceKey(js.Now().owners.byKey[keyID], text)
+		},
+	}
+}
+
+// How long judging history again waits for the tables of a list that is being compiled,
+// and between two looks.
+const (
+	pastListPatience = time.Minute
+	pastListLook     = 250 * time.Millisecond
+)
+
+// pastList is any list of the last 90 days with the tables of a version of the matcher.
+func (js *Judges) pastList(ctx context.Context, digest [32]byte, matcher uint16) (*ofac.Index, error) {
+	for range pastListPatience / pastListLook {
+		list, err := js.deps.Published.ListAs(digest, matcher)
+		if !errors.Is(err, ofac.ErrBeingCompiled) {
+			return list, err
+		}
+		select {
+		case <-time.After(pastListLook):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return nil, ofac.ErrBeingCompiled
+}

@@ -93,6 +93,9 @@ rejoin: ## A wiped node comes back among 100,000 agents and 5,000,000 records
 scale: ## What 2,000,000 agents (AGENTS) cost: memory, snapshot, restore, digest, freeze
 	GOGC=40 GOMEMLIMIT=7GiB RAILGUARD_SCALE_AGENTS=$(or $(AGENTS),2000000) $(GO) test ./fsm -run '^$$' -bench Scale -benchtime 1x -timeout 1h
 
+backtest: ## A backtest of RECORDS (100,000) calls with what was live: no difference
+	RAILGUARD_BACKTEST_RECORDS=$(or $(RECORDS),100000) $(GO) test ./httpapi -run 'BacktestOfWhatWasLive' -count=1 -v -timeout 1h
+
 chaos-short: ## Every fault scenario with real processes, short form
 	RAILGUARD_CHAOS=short $(GO) test -count=1 -v ./bench/chaos
 

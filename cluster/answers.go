@@ -56,7 +56,43 @@ func (n *Node) service() *port.Service {
 	port.Handle(s, n.history.answerSegment)
 	port.Handle(s, n.lists.answerList)
 	port.Handle(s, n.digester.answerDigest)
+	port.Handle(s, func(ctx context.Context, _ string, q *port.RelayCall) (*port.RelayReply, error) {
+		if do := n.peers.relayed.Load(); do != nil {
+			return &port.RelayReply{Body: (*do)(ctx, q.Body)}, nil
+		}
+		return &port.RelayReply{}, nil
+	})
 	return s
+}
+
+// relayed answers a question of another node's.
+type relayed func(ctx context.Context, question []byte) []byte
+
+// OnRelay has do answer what Relay asks of this node.
+func OnRelay(n *Node, do func(ctx context.Context, question []byte) []byte) {
+	answer := relayed(do)
+	n.peers.relayed.Store(&answer)
+}
+
+// Relay asks another member what OnRelay has it answer; no bytes where it answers
+// nothing. The error says that it could not be asked.
+func Relay(ctx context.Context, n *Node, to string, question []byte) ([]byte, error) {
+	if n.peers.portless() {
+		return nil, errNoPort
+	}
+	r, err := port.Ask(ctx, n.peers.link(to, linkRelay), &port.RelayCall{Body: question})
+	if err != nil {
+		return nil, fmt.Errorf("cluster: relay to %q: %w", to, err)
+	}
+	return r.Body, nil
+}
+
+// Others are the ids of the members but this node.
+func Others(n *Node) (ids []string) {
+	for _, id := range n.replica.others() {
+		ids = append(ids, string(id))
+	}
+	return ids
 }
 
 func (h *history) answerLeaf(_ context.Context, _ string, q *port.LeafCall) (*port.LeafReply, error) {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -35,6 +36,7 @@ const (
 	linkFetch
 	linkRead // Of single leaves: who waits for a record does not wait behind segments.
 	linkVerb
+	linkRelay
 	linkConfirm // Of read indices: no other call that is late ends their connection.
 )
 
@@ -67,6 +69,8 @@ type peers struct {
 	samples map[string]sample
 	asked   map[string]bool // A ping is under way.
 	closed  bool
+
+	relayed atomic.Pointer[relayed] // Answers what other nodes relay to this one; nil: nobody does.
 }
 
 func newPeers(l *life, clock Clock, r *replica, g *greeter) *peers {

@@ -15,6 +15,7 @@ import (
 	"railguard/engine"
 
 	"railguard/edge"
+	"railguard/edge/retrace"
 	"railguard/fsm/wire"
 	"railguard/httpapi/cosigning"
 	"railguard/httpapi/lanes"
@@ -40,6 +41,7 @@ type Deps struct {
 	TrustedProxies []netip.Prefix // Whose X-Forwarded-For is believed.
 	WriteDeadline  time.Duration  // 0: engine.WriteDeadline.
 	AdminToken     string         // Secret that counts as an admin key on the admin listener; "": none.
+	Relay          Relay          // nil: this node's jobs are all there are.
 	Neighbours     Neighbours     // nil: rates hold for this node alone.
 	LoadList       ListLoader     // nil: this node takes no list uploads.
 	Backup         BackupSaver    // nil: this server gives no backups.
@@ -85,6 +87,8 @@ type API struct {
 	drains     atomic.Uint64 // Counts the changes, so that a grace that is over changes nothing that was said since.
 	idempotent inFlight
 	batches    batchBytes
+
+	jobs *retrace.Desk // What judges history again.
 }
 
 // bodyKind says what a route does with a request body.
@@ -145,6 +149,10 @@ func New(deps Deps) (*API, error) {
 	}
 	a := &API{deps: deps, log: deps.Logger, deadline: deps.WriteDeadline, started: time.Now()}
 	a.judges = judgesOf(deps)
+	a.jobs = newDesk(a)
+	if deps.Relay != nil {
+		deps.Relay.Answer(a.answerRelayed)
+	}
 	a.scans = lanes.NewLane(scanPlaces(), laneWaitingMax, scansOfOneKey)
 	a.streams = lanes.NewLane(streamPlaces, laneWaitingMax, streamsOfOneKey)
 	a.watchers = lanes.NewLane(watchPlaces, laneWaitingMax, watchesOfOneKey)
@@ -203,7 +211,7 @@ func (a *API) publicRoutes() []route {
 	for _, group := range [][]route{
 		a.screenRoutes(), a.auditRoutes(), a.reviewRoutes(), a.queueRoutes(), a.alertRoutes(),
 		a.healthRoutes(), a.logRoutes(), a.clusterRoutes(), a.documentRoutes(),
-		a.registryRoutes(), a.eventRoutes(),
+		a.registryRoutes(), a.eventRoutes(), backtestRoutes(),
 	} {
 		all = append(all, group...)
 	}

@@ -57,6 +57,7 @@ type testNode struct {
 	api     *API
 
 	proposeError error                                          // Answers every proposal.
+	leafGate     chan struct{}                                  // Has every reading of a leaf wait until it is closed.
 	leafError    error                                          // Answers every reading of a leaf.
 	many         func(bodies [][]byte) ([]wire.Result, []error) // Answers ProposeMany when set.
 	before       func(kind wire.Kind)                           // Called without the lock before a proposal is applied.
@@ -106,6 +107,7 @@ func newTestNode(t testing.TB) *testNode {
 		Backup: partsOfABackup,
 	})
 	require.NoError(t, err)
+	t.Cleanup(n.api.Close)
 	n.must(wire.KindGenesis, n.genesis())
 	for _, role := range roleNames[:6] {
 		n.addKey(wire.APIKey{ID: "key_" + role, Name: "test " + role, Roles: testRoles[role]}, testSecret(role))
@@ -355,7 +357,14 @@ func (n *testNode) ListAs(digest [32]byte, matcher uint16) (*ofac.Index, error) 
 
 func (n *testNode) Audit() *audit.Store { return n.store }
 
-func (n *testNode) Leaf(_ context.Context, index uint64) ([]byte, error) {
+func (n *testNode) Leaf(ctx context.Context, index uint64) ([]byte, error) {
+	if n.leafGate != nil {
+		select {
+		case <-n.leafGate:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 	if n.leafError != nil {
 		return nil, n.leafError
 	}

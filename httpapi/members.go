@@ -91,6 +91,9 @@ var bodyShapes = map[string]strictjson.Shape{
 	"POST /v1/queue/{txnId}/assign":  queueShape,
 	"POST /v1/queue/{txnId}/comment": queueShape.With("comment"),
 
+	"POST /v1/backtests":             strictjson.Names("policy", "listSnapshotId", "from", "to"),
+	"POST /v1/backtests/{id}/cancel": {},
+
 	"POST /v1/cluster/snapshot":        {},
 	"POST /v1/cluster/transfer-leader": strictjson.Names("to"),
 	"POST /v1/cluster/join":            strictjson.Names("id", "addr"),

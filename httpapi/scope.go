@@ -123,6 +123,7 @@ var routesOf = [kinds][]string{
 	kindRead: {
 		"GET /v1/agents/{id}/attestations", "GET /v1/agents/{id}/limits", "GET /v1/agents/{id}/whitelist", "GET /v1/audit/{txnId}",
 		"GET /v1/fleets/{id}", "GET /v1/fleets/{id}/whitelist", "GET /v1/key", "GET /v1/alerts/{id}", "GET /v1/ofac", "GET /v1/policy", "GET /v1/transactions", "GET /v1/whitelist",
+		"GET /v1/backtests", "GET /v1/backtests/{id}",
 	},
 	kindWrite: {
 		"PATCH /v1/agents/{id}", "POST /v1/agents/{id}/attest", "POST /v1/agents/{id}/model", "DELETE /v1/agents/{id}/ownership-transfer",
@@ -135,6 +136,7 @@ var routesOf = [kinds][]string{
 		"POST /v1/users/{id}/revoke", "POST /v1/users/{id}/suspend", "PUT /v1/whitelist", "POST /v1/whitelist/entries",
 		"DELETE /v1/whitelist/entries/{entry}", "POST /v1/transactions/{txnId}/settle", "POST /v1/transactions/{txnId}/release",
 		"POST /v1/reviews/{txnId}/withdraw", "POST /v1/alerts/{id}/acknowledge",
+		"POST /v1/backtests/{id}/cancel",
 	},
 	kindCredential: {"GET /v1/agents/{id}", "GET /v1/users/{id}"},
 	kindIssue: {
@@ -169,7 +171,7 @@ var routesOf = [kinds][]string{
 		"GET /v1/audit/export",
 	},
 	kindDiff: {
-		"GET /v1/ofac/{id}/diff",
+		"GET /v1/ofac/{id}/diff", "POST /v1/backtests",
 	},
 	kindWhole: {
 		"GET /v1/cluster/backup", "GET /v1/cluster/snapshot", "POST /v1/cluster/snapshot", "POST /v1/ofac/rollback", "POST /v1/ofac/sync", "POST /v1/ofac/{id}/activate",

@@ -28,6 +28,7 @@ const (
 	callGiveUp  Kind = 15
 	callRemoved Kind = 16
 	callSecret  Kind = 17
+	callRelay   Kind = 18
 	callFailed  Kind = 255
 )
 
@@ -255,6 +256,17 @@ type ListReply struct {
 	Total int64  `cbor:"5,keyasint,omitempty"`
 }
 
+// RelayCall asks what runs beside the node about what it keeps in its own memory. What
+// the bytes say is theirs, as is the answer.
+type RelayCall struct {
+	Body []byte `cbor:"1,keyasint"`
+}
+
+// RelayReply has the answer; none where nothing beside the node answers.
+type RelayReply struct {
+	Body []byte `cbor:"1,keyasint,omitempty"`
+}
+
 func (PingCall) kind(Pong) Kind                { return callPing }
 func (ForwardCall) kind(ForwardReply) Kind     { return callForward }
 func (GiveUpCall) kind(GiveUpReply) Kind       { return callGiveUp }
@@ -271,3 +283,4 @@ func (BundleCall) kind(BundleReply) Kind       { return callBundle }
 func (SegmentCall) kind(SegmentReply) Kind     { return callSegment }
 func (DigestCall) kind(DigestReply) Kind       { return callDigest }
 func (ListCall) kind(ListReply) Kind           { return callList }
+func (RelayCall) kind(RelayReply) Kind         { return callRelay }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -16,7 +17,7 @@ import (
 
 // clientCommands is every verb besides the servers.
 func clientCommands() []*cobra.Command {
-	verbs := append(append(append([]verb(nil), paymentVerbs...), complianceVerbs...), operationVerbs...)
+	verbs := slices.Concat(paymentVerbs, complianceVerbs, foresightVerbs, operationVerbs)
 	commands := tree(verbs, describeCommands)
 	under := func(parent string, children ...*cobra.Command) {
 		for _, cmd := range commands {

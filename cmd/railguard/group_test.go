@@ -90,7 +90,7 @@ func (g *group) open(id string, matchers ofac.Matchers) *groupNode {
 	})
 	require.NoError(g.t, err)
 	api, err := httpapi.New(httpapi.Deps{
-		Proposer: node, Published: node, Records: node, Lists: node, Operations: node, Neighbours: node.Neighbours(), Secrets: secrets,
+		Proposer: node, Published: node, Records: node, Lists: node, Operations: node, Neighbours: node.Neighbours(), Relay: relay{node}, Secrets: secrets,
 		Backup: backup.Saver(node, filepath.Join(g.dir, id)), LoadList: keeper.EncodeFiles, Node: id, Version: "test", Logger: log, WriteDeadline: 20 * time.Second,
 	})
 	require.NoError(g.t, err)
@@ -110,6 +110,7 @@ func (g *group) close(id string) {
 	if n != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 		defer cancel()
+		n.api.Close()
 		require.NoError(g.t, n.node.Drain(ctx))
 		require.NoError(g.t, n.node.Close())
 	}

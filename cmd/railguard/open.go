@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -89,7 +90,7 @@ func (s *server) open() error {
 		Dir: f.ofacDir, Source: f.ofacSource, Every: f.ofacEvery, Dev: f.dev, Ran: httpapi.CountSync,
 	}, s.log.Logger)}
 	s.api, err = httpapi.New(httpapi.Deps{
-		Proposer: s.node, Published: s.node, Records: s.node, Lists: s.node, Operations: s.node, Neighbours: s.node.Neighbours(),
+		Proposer: s.node, Published: s.node, Records: s.node, Lists: s.node, Operations: s.node, Neighbours: s.node.Neighbours(), Relay: relay{s.node},
 		Backup: backup.Saver(s.node, f.data), Secrets: secrets, Sync: s.lists, LoadList: keeper.EncodeFiles, AdminToken: token,
 		Node: f.id, Version: version, Logger: s.log.Logger, LogLevel: s.log.level, TrustedProxies: trusted,
 		Witnesses: f.witness.parsed, WitnessEvery: f.witness.every,
@@ -233,3 +234,14 @@ func deadAfter(flag time.Duration) time.Duration {
 type listKeeper struct{ *keeper.Keeper }
 
 func (k listKeeper) LastSync() httpapi.SyncReport { return httpapi.SyncReport(k.Keeper.LastSync()) }
+
+// relay tells httpapi how nodes ask each other.
+type relay struct{ node *cluster.Node }
+
+func (r relay) Others() []string { return cluster.Others(r.node) }
+
+func (r relay) Ask(ctx context.Context, node string, question []byte) ([]byte, error) {
+	return cluster.Relay(ctx, r.node, node, question)
+}
+
+func (r relay) Answer(do func(context.Context, []byte) []byte) { cluster.OnRelay(r.node, do) }

@@ -328,6 +328,7 @@ func (s *server) close() {
 			_ = server.Close()
 		}
 	}
+	s.api.Close()
 	if err := s.node.Close(); err != nil {
 		s.log.Error("close", "error", err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,7 +31,7 @@ func TestShow(t *testing.T) {
 
 // Every verb's command must build: flags do not clash, arguments stand in its path.
 func TestVerbs(t *testing.T) {
-	for _, v := range append(append(append([]verb(nil), paymentVerbs...), complianceVerbs...), operationVerbs...) {
+	for _, v := range slices.Concat(paymentVerbs, complianceVerbs, foresightVerbs, operationVerbs) {
 		t.Run(v.path, func(t *testing.T) {
 			require.NotNil(t, v.command())
 			for _, arg := range v.args {

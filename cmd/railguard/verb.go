@@ -44,7 +44,7 @@ type verb struct {
 type field struct {
 	flag     string // The JSON name is the flag's camel case unless name is set.
 	name     string // May hold one dot: "spendPolicy.dailyLimitUSDC".
-	kind     string // "" text, "number" literal as given, "bool" (given alone: true), "off" a bool that is sent the other way round, "list" comma-separated, "json" as given
+	kind     string // "" text, "number" literal as given, "bool" (given alone: true), "off" a bool that is sent the other way round, "list" comma-separated, "json" as given, "document" a file of JSON
 	required bool
 	help     string
 }
@@ -307,6 +307,15 @@ func (f *field) encode(value string) (string, error) {
 			return "", usage("--%s: %q is not a %s", f.flag, value, map[string]string{"number": "number", "json": "JSON value"}[f.kind])
 		}
 		return value, nil
+	case "document":
+		data, err := os.ReadFile(value)
+		if err != nil {
+			return "", usage("--%s: %w", f.flag, err)
+		}
+		if !json.Valid(data) {
+			return "", usage("--%s: %s is not JSON", f.flag, value)
+		}
+		return string(bytes.TrimSpace(data)), nil
 	case "bool":
 		if value != "true" && value != "false" {
 			return "", usage("--%s must be true or false", f.flag)

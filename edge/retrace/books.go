@@ -1,6 +1,8 @@
 package retrace
 
 import (
+	"math"
+
 	"railguard/engine"
 )
 
@@ -88,8 +90,19 @@ func (b *books) correct(c *Case, reference engine.ReferenceKey) {
 // shift moves a counter: what is spent and what is held weigh alike.
 func shift(s *engine.Spend, day engine.Day, by engine.USD) {
 	if by != 0 {
-		*s = engine.Spend{Day: day, Spent: max(s.Counted(day).Plus(by), 0)}
+		*s = engine.Spend{Day: day, Spent: max(moved(s.Counted(day), by), 0)}
 	}
+}
+
+// moved adds a difference, which may be negative, without wrapping.
+func moved(amount, by engine.USD) engine.USD {
+	switch {
+	case by > 0 && amount > math.MaxInt64-by:
+		return math.MaxInt64
+	case by < 0 && amount < math.MinInt64-by:
+		return math.MinInt64
+	}
+	return amount + by
 }
 
 // book keeps what became of a case. Only what counts in one world alone, or may come to
@@ -154,10 +167,10 @@ func (b *books) add(ch *change, day engine.Day, amount engine.USD) {
 		return
 	}
 	for _, slot := range ch.agents[:ch.levels] {
-		b.agents[slot] = b.agents[slot].Plus(amount)
+		b.agents[slot] = moved(b.agents[slot], amount)
 	}
 	if ch.fleet != 0 {
-		b.fleets[ch.fleet] = b.fleets[ch.fleet].Plus(amount)
+		b.fleets[ch.fleet] = moved(b.fleets[ch.fleet], amount)
 	}
 }
 

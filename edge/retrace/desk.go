@@ -74,12 +74,13 @@ type Job struct {
 
 	stop context.CancelFunc
 
-	mu      sync.Mutex // Of what follows; the run holds it for a step.
+	trace *Trace // Of the run, but for its tally.
+	first uint64 // Of the leaves it looks at.
+
+	mu      sync.Mutex // Of what follows.
 	state   State
 	why     string // Of a failure, for people.
-	trace   *Trace
-	walk    Walk
-	first   uint64
+	next    uint64 // Leaf.
 	last    uint64
 	endedAt engine.Time
 }
@@ -141,15 +142,14 @@ func (d *Desk) Start(order Order) (*Job, error) {
 	job := &Job{
 		ID: prefixes[order.Kind] + hex.EncodeToString(random[:]) + "_" + d.node, Order: order, node: d.node, stop: stop,
 		trace: NewTrace(order.Terms, d.sources, order.From),
-		walk:  Walk{History: d.history, Fetch: d.fetch, Rest: d.rest},
+		// Leaves hold milliseconds, the store nanoseconds.
+		first: d.history.FindTime(int64(order.From - order.Terms.WarmUp() - engine.Millisecond)),
 	}
-	warm := order.Terms.WarmUp()
-	// Leaves hold milliseconds, the store nanoseconds.
-	job.walk.Next = d.history.FindTime(int64(order.From - warm - engine.Millisecond))
-	job.first, job.last = job.walk.Next, d.history.FindTime(int64(order.To+engine.Millisecond))
+	job.next, job.last = job.first, max(job.first, d.history.FindTime(int64(order.To+engine.Millisecond)))
+	walk := Walk{History: d.history, Fetch: d.fetch, Rest: d.rest, Next: job.first}
 	d.jobs = append(d.jobs, job)
 	d.forget(order.Kind)
-	d.running.Go(func() { d.run(ctx, job) })
+	d.running.Go(func() { d.run(ctx, job, &walk) })
 	return job, nil
 }
 
@@ -194,18 +194,18 @@ func (d *Desk) Stop(job *Job) {
 	job.mu.Lock()
 	defer job.mu.Unlock()
 	if job.state == Running {
+		job.stop()
 		job.state, job.endedAt = Cancelled, d.logTime()
 		if job.Order.Kind == Shadow {
 			job.state = Done
 		}
-		job.stop()
 	}
 }
 
 // run is a job's goroutine.
-func (d *Desk) run(ctx context.Context, job *Job) {
+func (d *Desk) run(ctx context.Context, job *Job, walk *Walk) {
 	defer job.stop()
-	err := d.walk(ctx, job)
+	err := d.walk(ctx, job, walk)
 	job.mu.Lock()
 	defer job.mu.Unlock()
 	if job.state != Running {
@@ -222,22 +222,16 @@ func (d *Desk) run(ctx context.Context, job *Job) {
 	}
 }
 
-// walk goes over the job's leaves; the job is readable between two steps.
-func (d *Desk) walk(ctx context.Context, job *Job) error {
-	locked := func(ctx context.Context, data []byte, keys []uint64) error {
-		job.mu.Lock()
-		defer job.mu.Unlock()
-		return job.trace.Take(ctx, data, keys)
-	}
-	walk := job.walk // Of this goroutine; what others see is copied back.
+// walk goes over the job's leaves, those of a shadow as they come.
+func (d *Desk) walk(ctx context.Context, job *Job, walk *Walk) error {
+	to := job.last
 	for ctx.Err() == nil {
-		to := job.last
 		if job.Order.Kind == Shadow {
-			to = d.history.Size()
+			to = max(d.history.Size(), job.first)
 		}
-		passed, err := walk.Step(ctx, to, locked)
+		passed, err := walk.Step(ctx, to, job.trace.Take)
 		job.mu.Lock()
-		job.walk.Next, job.last = walk.Next, max(to, job.first)
+		job.next, job.last = walk.Next, to
 		job.mu.Unlock()
 		switch {
 		case err != nil:
@@ -266,7 +260,8 @@ func (j *Job) stateNow() State {
 	return j.state
 }
 
-// Write adds what is known of the job; whole adds what came of it so far.
+// Write adds what is known of the job; whole adds what came of it so far. None of it
+// waits for the run.
 func (j *Job) Write(m *strictjson.Members, whole bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -285,13 +280,14 @@ func (j *Job) Write(m *strictjson.Members, whole bool) {
 	m.Time("to", j.Order.To)
 	m.TextOrNull("listSnapshotId", j.Order.ListID)
 	var progress strictjson.Members
-	progress.Uint("leaves", j.walk.Next-min(j.first, j.walk.Next))
-	progress.Uint("of", max(j.last, j.first)-j.first)
+	progress.Uint("leaves", j.next-j.first)
+	progress.Uint("of", j.last-j.first)
 	m.Object("progress", progress)
 	if !whole {
 		m.Bool("policyGiven", j.Order.Document != nil)
-		m.Uint("records", j.trace.Records)
-		m.Uint("changed", j.trace.Changed)
+		records, changed := j.trace.Judged()
+		m.Uint("records", records)
+		m.Uint("changed", changed)
 		return
 	}
 	if j.Order.Document == nil {
@@ -300,4 +296,12 @@ func (j *Job) Write(m *strictjson.Members, whole bool) {
 		m.Raw("policy", j.Order.Document)
 	}
 	j.trace.Write(m)
+}
+
+// SetRest has the jobs that begin from now on rest so many times the length of each
+// step; 0: not at all. For tests and benches.
+func (d *Desk) SetRest(times int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.rest = times
 }

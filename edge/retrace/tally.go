@@ -3,6 +3,7 @@ package retrace
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"railguard/engine"
 	"railguard/strictjson"
@@ -16,8 +17,11 @@ const (
 	daysMax       = 128 // Retention is 90.
 )
 
-// Tally is what came of judging calls again.
+// Tally is what came of judging calls again. One goroutine counts, any may read by
+// Write and Judged.
 type Tally struct {
+	mu sync.Mutex // Of everything below.
+
 	Records     uint64 // Calls judged.
 	Differing   uint64 // Of them, those with another verdict, rule, reason or other rules that fired.
 	Changed     uint64 // Of them, those with another verdict.
@@ -64,12 +68,32 @@ type example struct {
 	was, now   side
 }
 
-func newTally() Tally {
-	return Tally{days: map[engine.Day]*[2]uint64{}, agents: map[engine.AgentSlot]bool{}, alike: map[[2]side]int{}}
+func newTally() *Tally {
+	return &Tally{days: map[engine.Day]*[2]uint64{}, agents: map[engine.AgentSlot]bool{}, alike: map[[2]side]int{}}
 }
 
-// note counts one call.
-func (t *Tally) note(c *Case, out *Outcome) {
+// Judged returns how many calls were judged, and how many of them came to another verdict.
+func (t *Tally) Judged() (records, changed uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.Records, t.Changed
+}
+
+// count moves one of the counters of what the records do not hold.
+func (t *Tally) count(counter *uint64) {
+	t.mu.Lock()
+	*counter++
+	t.mu.Unlock()
+}
+
+// note counts one call. truncated says that its counters are not exact.
+func (t *Tally) note(c *Case, out *Outcome, truncated bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.Truncated = t.Truncated || truncated
+	if !c.Known {
+		t.Credentials++
+	}
 	was, now := &c.Recorded, &out.Decision
 	at, amount := c.Record.At, c.request.Amount
 	if t.Records == 0 {
@@ -164,6 +188,8 @@ func (t *Tally) show(c *Case, was, now *engine.Decision) {
 
 // Write adds the tally. It holds ids and amounts, no names.
 func (t *Tally) Write(m *strictjson.Members) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	m.Uint("records", t.Records)
 	m.Uint("changed", t.Changed)
 	m.Uint("differing", t.Differing)

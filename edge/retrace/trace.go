@@ -32,7 +32,7 @@ type Sources struct {
 // tally. Its counters are the records' own, moved by what went another way since the
 // first call that was judged. It is not safe for concurrent use.
 type Trace struct {
-	Tally
+	*Tally
 
 	terms   Terms
 	sources Sources
@@ -80,7 +80,7 @@ func (t *Trace) Take(ctx context.Context, data []byte, keys []uint64) error {
 		return t.takeRecord(ctx, data)
 	}
 	if len(data) == 0 {
-		t.Unreadable++
+		t.count(&t.Unreadable)
 		return nil
 	}
 	moves := func(key uint64) bool { return slices.Contains(eventKeys, key) }
@@ -96,7 +96,7 @@ func (t *Trace) takeRecord(ctx context.Context, data []byte) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		t.Unreadable++
+		t.count(&t.Unreadable)
 		return nil
 	}
 	c := &t.one
@@ -109,8 +109,7 @@ func (t *Trace) takeRecord(ctx context.Context, data []byte) error {
 		return nil
 	}
 	if !c.Known {
-		t.note(c, &Outcome{Decision: c.Recorded})
-		t.Credentials++
+		t.note(c, &Outcome{Decision: c.Recorded}, false)
 		return nil
 	}
 	list, err := t.listOf(ctx, x)
@@ -129,8 +128,7 @@ func (t *Trace) takeRecord(ctx context.Context, data []byte) error {
 	t.books.correct(c, reference)
 	outcome := c.Judge(t.looker, list, policy)
 	t.books.book(c, &outcome.Decision, reference)
-	t.Truncated = t.books.full || t.bands.full
-	t.note(c, &outcome)
+	t.note(c, &outcome, t.books.full || t.bands.full)
 	return nil
 }
 
@@ -161,7 +159,7 @@ func (t *Trace) ageList(c *Case, policy *engine.Policy) {
 		c.Moment.ListStale = false
 	case was != 0 && c.Moment.ListStale && now <= was, was != 0 && !c.Moment.ListStale && now >= was:
 	default:
-		t.ListAges++
+		t.count(&t.ListAges)
 	}
 }
 
@@ -182,7 +180,7 @@ func (t *Trace) takeEvent(data []byte) {
 	err := json.Unmarshal(data, &e)
 	at, timed := strictjson.ParseTime(e.Time)
 	if err != nil || !timed {
-		t.Unreadable++
+		t.count(&t.Unreadable)
 		return
 	}
 	if at < t.from {

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/ofac"
+)
+
+// A job runs on the node that took it; every node shows, lists and ends it.
+func TestJobsAreKnownOnEveryNode(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a group of three")
+	}
+	g := newGroup(t)
+	g.form(ofac.Carried())
+	g.useSample()
+	g.awaitReady()
+	token := g.nodes["n1"].token(t)
+	for range 5 {
+		g.nodes["n2"].must(t, http.StatusOK, "POST", "/v1/screen", `{"token":"`+token+`","amount":5}`)
+	}
+	g.awaitReady()
+	started := g.nodes["n1"].must(t, http.StatusAccepted, "POST", "/v1/backtests", `{"from":"2020-01-01T00:00:00Z"}`)
+	path := "/v1/backtests/" + started["id"].(string)
+	for _, id := range []string{"n1", "n2", "n3"} {
+		require.Eventually(t, func() bool { return g.nodes[id].must(t, http.StatusOK, "GET", path, "")["state"] == "done" }, 30*time.Second, 10*time.Millisecond)
+		shown := g.nodes[id].must(t, http.StatusOK, "GET", path, "")
+		require.EqualValues(t, 5, shown["records"], id)
+		require.EqualValues(t, 0, shown["differing"], id)
+		require.Equal(t, "n1", shown["node"])
+		require.Equal(t, "done", g.nodes[id].must(t, http.StatusOK, "POST", path+"/cancel", "")["state"])
+		list := g.nodes[id].must(t, http.StatusOK, "GET", "/v1/backtests", "")
+		require.Len(t, list["data"], 1, id)
+		require.Empty(t, list["unreachable"], id)
+	}
+	g.close("n1")
+	require.Equal(t, []any{"n1"}, g.nodes["n2"].must(t, http.StatusOK, "GET", "/v1/backtests", "")["unreachable"])
+	code, answer := g.nodes["n2"].call("GET", path, "")
+	require.Equal(t, http.StatusServiceUnavailable, code)
+	require.Equal(t, "overloaded", answer["code"])
+}
+
+// A flag that names a document sends what is in the file.
+func TestDocumentFlag(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "policy.json")
+	require.NoError(t, os.WriteFile(file, []byte("{\"rules\":{\"R17\":\"off\"}}\n"), 0o600))
+	f := &field{flag: "policy", kind: "document"}
+	text, err := f.encode(file)
+	require.NoError(t, err)
+	require.Equal(t, `{"rules":{"R17":"off"}}`, text)
+	require.NoError(t, os.WriteFile(file, []byte("rules: {R17: off}"), 0o600))
+	_, err = f.encode(file)
+	require.ErrorContains(t, err, "is not JSON")
+	_, err = f.encode(file + "x")
+	require.ErrorContains(t, err, "--policy")
+}

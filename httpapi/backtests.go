@@ -1,0 +1,129 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+
+	"railguard/edge/retrace"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+	"railguard/strictjson"
+)
+
+// Backtests: what another policy or another list would have made of the calls that were
+// recorded (docs/foresight.md).
+
+const (
+	triesPolicies = wire.RolePolicy | wire.RoleReviewer
+	readsTrials   = triesPolicies | wire.RoleAuditor
+)
+
+func backtestRoutes() []route {
+	return []route{
+		{method: http.MethodPost, path: "/v1/backtests", scope: scopeInstitution, roles: triesPolicies, body: bodyObject, handle: startBacktest},
+		{method: http.MethodGet, path: "/v1/backtests", scope: scopeInstitution, roles: readsTrials, handle: listJobs(retrace.Backtest)},
+		{method: http.MethodGet, path: "/v1/backtests/{id}", scope: scopeInstitution, roles: readsTrials, handle: showJob(retrace.Backtest)},
+		{method: http.MethodPost, path: "/v1/backtests/{id}/cancel", scope: scopeInstitution, roles: triesPolicies, body: bodyOptional, handle: stopJob(retrace.Backtest)},
+	}
+}
+
+// newDesk opens the desk of the jobs that judge history again.
+func newDesk(a *API) *retrace.Desk {
+	records, published := a.deps.Records, a.deps.Published
+	return retrace.NewDesk(a.deps.Node, records.Audit(), records.Leaf, a.judges.Retracing(), published.LogTime)
+}
+
+// Close ends the jobs that run beside the calls and waits for them.
+func (a *API) Close() { a.jobs.Close() }
+
+// startBacktest is POST /v1/backtests. It is answered as soon as the job runs.
+func startBacktest(c *call) error {
+	order := retrace.Order{Kind: retrace.Backtest, By: c.key.ID, Now: c.api.deps.Published.LogTime()}
+	f := c.fields()
+	var given bool
+	if order.From, given = f.Instant("from"); !given {
+		f.Missing("from")
+	}
+	if order.To, given = f.Instant("to"); !given {
+		order.To = order.Now
+	}
+	order.To = min(order.To, order.Now)
+	if order.From > order.To {
+		f.Invalid("from", "must not be after to, nor in the future")
+	}
+	order.From = max(order.From, order.Now-engine.Retention, 0)
+	if err := readTerms(c, &f, &order); err != nil {
+		return err
+	}
+	return startJob(c, order)
+}
+
+// readTerms reads what is to be tried: a policy, a list, or neither.
+func readTerms(c *call, f *strictjson.Fields, order *retrace.Order) error {
+	if inner, given := f.Nested("policy"); given {
+		order.Document = inner.JSON()
+		if len(order.Document) > policyDocumentMax {
+			return tooLarge(policyDocumentMax)
+		}
+		var wrong []engine.FieldError
+		order.Terms.Policy, wrong = engine.ParsePolicy(order.Document, order.From) // Hours are compiled from the first call on.
+		inner.Report(wrong)
+	}
+	id := f.Text("listSnapshotId", engine.FieldMax)
+	if err := f.Err(); err != nil || id == "" {
+		return err
+	}
+	info, err := knownList(c, id)
+	if err != nil {
+		return invalidField("listSnapshotId", "names no list that is known here")
+	}
+	order.ListID = ofac.SnapshotID(info.Digest)
+	order.Terms.List, err = openList(c, info)
+	return err
+}
+
+func startJob(c *call, order retrace.Order) error {
+	job, err := c.api.jobs.Start(order)
+	switch {
+	case errors.Is(err, retrace.ErrBusy):
+		return conflict("job_running", "a job of this kind runs on this node already: wait for it, stop it, or ask another node", nil)
+	case err != nil:
+		return unavailable("shutting_down", "this node is going down")
+	}
+	job.Write(&c.out, false)
+	c.reply(http.StatusAccepted, c.out)
+	return nil
+}
+
+// listJobs is GET /v1/backtests and its like: the jobs that the nodes remember.
+func listJobs(kind retrace.Kind) func(*call) error {
+	return func(c *call) error {
+		items, silent := askAllJobs(c, kind)
+		m := c.out[:0]
+		m.List("data", items)
+		m.Texts("unreachable", silent)
+		c.out = m
+		c.reply(http.StatusOK, m)
+		return nil
+	}
+}
+
+// showJob is GET /v1/backtests/{id} and its like.
+func showJob(kind retrace.Kind) func(*call) error {
+	return func(c *call) error { return aboutJob(c, kind, jobShow) }
+}
+
+// stopJob ends a job; one that has ended is shown as it is.
+func stopJob(kind retrace.Kind) func(*call) error {
+	return func(c *call) error { return aboutJob(c, kind, jobStop) }
+}
+
+func aboutJob(c *call, kind retrace.Kind, verb string) error {
+	answer, err := askJob(c, jobQuestion{Verb: verb, Kind: kind, ID: c.r.PathValue("id")})
+	if err != nil {
+		return err
+	}
+	c.send(http.StatusOK, jsonType, answer)
+	return nil
+}

@@ -80,6 +80,10 @@ func readTerms(c *call, f *strictjson.Fields, order *retrace.Order) error {
 	}
 	order.ListID = ofac.SnapshotID(info.Digest)
 	order.Terms.List, err = openList(c, info)
+	var known *Error
+	if errors.As(err, &known) && known.Status == http.StatusNotFound {
+		return invalidField("listSnapshotId", "names a list whose content no node that answers holds any more")
+	}
 	return err
 }
 

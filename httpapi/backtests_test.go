@@ -310,6 +310,9 @@ func TestBacktestOfAnotherList(t *testing.T) {
 	require.Equal(t, 0, report.GetInt("differing"))
 	require.Equal(t, 2, report.GetInt("notHeld", "listGone"))
 	require.Equal(t, 1, report.GetInt("agents", "inexact"))
+	w := n.do("policy", "POST", "/v1/backtests", body)
+	require.Equal(t, 422, w.Code, "nor can it be tried")
+	require.Equal(t, "listSnapshotId", member(t, w.Body.Bytes(), "param"))
 }
 
 // R25 is counted anew where the band is another one, from a window before the first call on.

@@ -65,7 +65,7 @@ var importLaw = map[string][]string{
 	"httpapi/openapi":    {},
 	"httpapi/contract":   {"httpapi/openapi"}, // For tests alone.
 	"httpapi/cosigning":  {"audit/note", "audit/witness", "cluster/report"},
-	"httpapi":            {"httpapi/cosigning", "httpapi/lanes", "httpapi/openapi", "edge", "edge/events", "edge/retrace", "cluster/report", "cluster/timing", "httpapi/exposition", "ofac/judge", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/note"},
+	"httpapi":            {"httpapi/cosigning", "httpapi/lanes", "httpapi/openapi", "edge", "edge/events", "edge/retrace", "cluster/report", "cluster/timing", "httpapi/exposition", "ofac/judge", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/note", "audit/proof"},
 	"console":            {"seal"},
 	"bench/conformance":  {"engine", "engine/credential", "audit/note", "audit/proof", "audit/examine"},
 	"bench/process":      {},

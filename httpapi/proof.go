@@ -3,7 +3,9 @@ package httpapi
 import (
 	"encoding/base64"
 	"net/http"
+	"strings"
 
+	"railguard/audit/proof"
 	"railguard/edge"
 	"railguard/fsm/leaf"
 	"railguard/strictjson"
@@ -27,6 +29,9 @@ func proveRecord(c *call) error {
 	}
 	if cp.size <= l.Index {
 		return unavailable("overloaded", "this node is catching up; retry")
+	}
+	if strings.Contains(c.r.Header.Get("Accept"), tlogProofType[0]) {
+		return sendTlogProof(c, &l, cp)
 	}
 	m := &c.out
 	m.Text("txnId", c.txnID)
@@ -57,6 +62,26 @@ func proveRecord(c *call) error {
 		m.List("comments", comments)
 	}
 	c.reply(http.StatusOK, c.out)
+	return nil
+}
+
+var tlogProofType = []string{"text/x.tlog-proof"}
+
+// sendTlogProof answers with the record and its proof as a C2SP tlog-proof, to the
+// newest cosigned checkpoint where that has the record.
+func sendTlogProof(c *call, l *edge.Leaf, cp *checkpoint) error {
+	text := c.api.withCosignatures(c.ctx, cp)
+	size := cp.size
+	if cosigned, err := c.api.newestCosigned(c.ctx); err == nil && cosigned != nil && cosigned.point.size > l.Index {
+		text, size = cosigned.point.text, cosigned.point.size
+	}
+	path, err := c.api.deps.Records.Audit().Inclusion(l.Index, size)
+	if err != nil {
+		return edge.LeafError(err)
+	}
+	t := proof.Tlog{Extra: l.Data, Index: l.Index, Path: path, Checkpoint: text}
+	c.header("Content-Disposition", `attachment; filename="`+c.txnID+`.tlog-proof"`)
+	c.send(http.StatusOK, tlogProofType, t.Bytes())
 	return nil
 }
 

@@ -98,8 +98,8 @@ type examiner struct {
 	profiles profiles
 }
 
-// File verifies a proof file (one JSON object) or an export (NDJSON with a head
-// and an end line).
+// File verifies a proof file (one JSON object, or a C2SP tlog-proof) or an export
+// (NDJSON with a head and an end line).
 func File(r io.Reader, options Options) (Report, error) {
 	x := &examiner{options: options}
 	x.KeysGiven = options.KeysGiven
@@ -112,6 +112,13 @@ func File(r io.Reader, options Options) (Report, error) {
 	x.scanner.Buffer(make([]byte, 0, 64<<10), lineMax)
 	if !x.scanner.Scan() {
 		return x.Report, fmt.Errorf("%w: empty", ErrFormat)
+	}
+	if x.scanner.Text() == proof.TlogMark {
+		whole, err := x.rest()
+		if err != nil {
+			return x.Report, err
+		}
+		return x.Report, x.tlogProof(append(whole, '\n'))
 	}
 	head, err := readEnvelope(x.scanner.Bytes())
 	if err == nil && head.peek("type") == `"export"` {

@@ -42,6 +42,11 @@ func (s *Source) Checkpoint(ctx context.Context) ([]byte, error) {
 	return s.get(ctx, "/log/checkpoint", note.CheckpointSizeMax)
 }
 
+// Cosigned returns the newest checkpoint that witnesses cosigned, unverified.
+func (s *Source) Cosigned(ctx context.Context) ([]byte, error) {
+	return s.get(ctx, "/log/cosigned", note.CheckpointSizeMax)
+}
+
 // Keys returns the log's own list of its verifier keys, unverified.
 func (s *Source) Keys(ctx context.Context) (string, error) {
 	data, err := s.get(ctx, "/log/keys", keysMax)
@@ -92,7 +97,9 @@ func (s *Source) get(ctx context.Context, path string, most int64) ([]byte, erro
 	case err != nil:
 		return nil, fmt.Errorf("%w: %s: %w", ErrAway, path, err)
 	case response.StatusCode == http.StatusNotFound:
-		return nil, fmt.Errorf("%s: %w", path, ErrAbsent)
+		var why struct{ Message string }
+		_ = json.Unmarshal(data, &why)
+		return nil, fmt.Errorf("%s: %w %q", path, ErrAbsent, why.Message)
 	case response.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("%w: %s answers %d", ErrAway, path, response.StatusCode)
 	case int64(len(data)) > most:

@@ -66,14 +66,19 @@ func newHealth() *cobra.Command {
 // newAuditProof is `railguard audit proof TXN`: the answer as it is, for verify.
 func newAuditProof() *cobra.Command {
 	c := &client{}
+	tlog := false
 	cmd := &cobra.Command{
 		Use: "proof TXN", Short: "Print a record with its proof, for `railguard verify`", Args: exactly(1, "one transaction id"),
-		Example: "  railguard audit proof txn_1a2B3c4D > proof.json",
+		Example: "  railguard audit proof txn_1a2B3c4D > proof.json\n  railguard audit proof txn_1a2B3c4D --tlog > txn_1a2B3c4D.tlog-proof",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := c.settle(cmd, false); err != nil {
 				return err
 			}
-			data, err := c.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/v1/audit/" + url.PathEscape(args[0]) + "/proof"})
+			request := &call{method: http.MethodGet, path: "/v1/audit/" + url.PathEscape(args[0]) + "/proof"}
+			if tlog {
+				request.headers = map[string]string{"Accept": "text/x.tlog-proof"}
+			}
+			data, err := c.fetch(cmd.Context(), request)
 			if err != nil {
 				return err
 			}
@@ -82,6 +87,7 @@ func newAuditProof() *cobra.Command {
 		},
 	}
 	c.flags(cmd, false)
+	cmd.Flags().BoolVar(&tlog, "tlog", false, "as a C2SP tlog-proof, with the witnesses' signatures; verify it with --keys")
 	return cmd
 }
 

@@ -6,6 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -68,42 +73,145 @@ func awayOr(err error) error {
 	return err
 }
 
+// logCheckpoint is one run of `railguard log checkpoint`.
+type logCheckpoint struct {
+	logVerb
+	directory, hook string
+	every           time.Duration
+	cosigned        bool
+	after           func(time.Duration) <-chan time.Time // time.After.
+}
+
 // newLogCheckpoint is `railguard log checkpoint`.
-func newLogCheckpoint() *cobra.Command {
-	v := &logVerb{}
+func newLogCheckpoint() *cobra.Command { return newLogCheckpointBy(time.After) }
+
+func newLogCheckpointBy(after func(time.Duration) <-chan time.Time) *cobra.Command {
+	v := &logCheckpoint{after: after}
 	cmd := &cobra.Command{
-		Use: "checkpoint", Short: "Fetch, verify and print the log's signed tree head", Args: cobra.NoArgs,
+		Use: "checkpoint", Short: "Fetch, verify and print the log's signed tree head, or keep one so often", Args: cobra.NoArgs,
 		Long: `Print the signed checkpoint as it is, once its signatures are verified. Keep it:
 with ` + "`railguard log consistency`" + ` it shows at any later time that nothing of what was
-in the log then has been changed, removed or moved.`,
-		Example: "  railguard log checkpoint --keys keys.txt > 2026-05-01.checkpoint",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := v.settle(cmd, false); err != nil {
-				return err
-			}
-			source, keys, err := v.source(cmd.Context())
-			if err != nil {
-				return err
-			}
-			signed, point, err := fetchCheckpoint(cmd.Context(), source, keys)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d leaves, signatures verified\n", plain(point.Origin), point.Size)
-			_, err = cmd.OutOrStdout().Write(signed)
-			return err
-		},
+in the log then has been changed, removed or moved.
+
+With --directory it becomes a file there, named by its tree's size, once it is proven to
+continue the newest one that lies there; with --every it goes on until it is
+stopped. --hook is run for each new file, with its path behind its words: it
+carries checkpoints to where nobody here can change them.`,
+		Example: "  railguard log checkpoint --keys keys.txt > 2026-05-01.checkpoint\n  railguard log checkpoint --cosigned --directory /srv/checkpoints --every 1h --hook \"rclone copyto\"",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return v.run(cmd) },
 	}
 	v.flags(cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&v.cosigned, "cosigned", false, "the newest one that witnesses cosigned")
+	flags.StringVar(&v.directory, "directory", "", "keep it in this folder (default: print it)")
+	flags.DurationVar(&v.every, "every", 0, "go on, and keep one so often (at least 1s)")
+	flags.StringVar(&v.hook, "hook", "", "command run for each new file, its path behind it")
 	return cmd
 }
 
-func fetchCheckpoint(ctx context.Context, source *watch.Source, keys string) ([]byte, note.Checkpoint, error) {
-	signed, err := source.Checkpoint(ctx)
+func (v *logCheckpoint) run(cmd *cobra.Command) error {
+	if v.directory == "" && (v.every != 0 || v.hook != "") || v.every != 0 && v.every < time.Second {
+		return usage("--every (at least 1s) and --hook need --directory")
+	}
+	if err := v.settle(cmd, false); err != nil {
+		return err
+	}
+	for {
+		err := v.round(cmd)
+		if v.every == 0 {
+			return err
+		}
+		if err != nil {
+			fmt.Fprintln(cmd.ErrOrStderr(), "NO CHECKPOINT this time:", err)
+		}
+		select {
+		case <-cmd.Context().Done():
+			return nil
+		case <-v.after(v.every):
+		}
+	}
+}
+
+func (v *logCheckpoint) round(cmd *cobra.Command) error {
+	source, keys, err := v.source(cmd.Context())
+	if err != nil {
+		return err
+	}
+	signed, point, err := fetchCheckpoint(cmd.Context(), source, keys, v.cosigned)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d leaves, signatures verified\n", plain(point.Origin), point.Size)
+	if v.directory == "" {
+		_, err = cmd.OutOrStdout().Write(signed)
+		return err
+	}
+	path := filepath.Join(v.directory, fmt.Sprintf("%020d.checkpoint", point.Size))
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if err := v.continues(cmd.Context(), source, keys, &point); err != nil {
+		return err
+	}
+	if err := writeSynced(path, signed); err != nil {
+		return err
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), path)
+	if v.hook == "" {
+		return nil
+	}
+	words := append(strings.Fields(v.hook), path)
+	hook := exec.CommandContext(cmd.Context(), words[0], words[1:]...)
+	hook.Stdout, hook.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+	if err := hook.Run(); err != nil {
+		return fmt.Errorf("%s is kept, and the hook failed: %w", path, err)
+	}
+	return nil
+}
+
+// continues demands that a checkpoint continues the newest one of the folder.
+func (v *logCheckpoint) continues(ctx context.Context, source *watch.Source, keys string, point *note.Checkpoint) error {
+	kept, err := filepath.Glob(filepath.Join(v.directory, "*.checkpoint"))
+	if err != nil || len(kept) == 0 {
+		return err
+	}
+	last := slices.Max(kept) // Names have one length: the largest tree.
+	older, err := keptCheckpoint(last, keys)
+	if err != nil {
+		return err
+	}
+	if older.Size > point.Size {
+		return fmt.Errorf("the log shows %d leaves, %s has %d: a node that lags, or a log that went back", point.Size, last, older.Size)
+	}
+	if _, err := watch.Prove(ctx, source, &older, point); err != nil {
+		return awayOr(fmt.Errorf("NOT PROVEN to continue %s: %w", last, err))
+	}
+	return nil
+}
+
+// writeSynced writes a file whole.
+func writeSynced(path string, data []byte) error {
+	file, err := os.OpenFile(path+".part", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(path+".part", path)
+}
+
+func fetchCheckpoint(ctx context.Context, source *watch.Source, keys string, cosigned bool) (signed []byte, point note.Checkpoint, err error) {
+	if cosigned {
+		signed, err = source.Cosigned(ctx)
+	} else {
+		signed, err = source.Checkpoint(ctx)
+	}
 	if err != nil {
 		return nil, note.Checkpoint{}, awayOr(err)
 	}
-	point, err := note.Verify(signed, keys)
+	point, err = note.Verify(signed, keys)
 	return signed, point, err
 }
 
@@ -156,7 +264,7 @@ func (v *logVerb) consistency(cmd *cobra.Command, args []string, proofFile strin
 	if len(args) == 2 {
 		newer, err = keptCheckpoint(args[1], keys)
 	} else {
-		_, newer, err = fetchCheckpoint(cmd.Context(), source, keys)
+		_, newer, err = fetchCheckpoint(cmd.Context(), source, keys, false)
 	}
 	if err != nil {
 		return err

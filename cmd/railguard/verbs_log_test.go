@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -101,6 +103,55 @@ func TestLogConsistency(t *testing.T) {
 	altered := o.write("altered", strings.Replace(readFile(t, old), fmt.Sprintf("\n%d\n", before.Size), fmt.Sprintf("\n%d\n", before.Size-1), 1))
 	o.refused(exitFailed, "NOT PROVEN", "log", "consistency", altered, current, "--keys", o.keys, "--proof", shown)
 	o.refused(exitUsage, "--proof needs", "log", "consistency", old, "--proof", shown)
+}
+
+// Checkpoints are kept on a schedule, each proven to continue the last; the hook gets
+// each file, and none twice.
+func TestScheduledCheckpoints(t *testing.T) {
+	o := newOutsider(t)
+	token := o.node.token(t)
+	folder := o.in("kept")
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	hook := o.write("hook", "#!/bin/sh\necho \"$1\" >> "+o.in("told")+"\n")
+	require.NoError(t, os.Chmod(hook, 0o700))
+	ctx, stop := context.WithCancel(t.Context())
+	rounds := 0
+	cmd := newLogCheckpointBy(func(every time.Duration) <-chan time.Time {
+		require.Equal(t, time.Hour, every)
+		if rounds++; rounds == 4 {
+			stop()
+			return nil
+		}
+		if rounds%2 == 1 {
+			o.node.pay(t, token)
+			o.checkpoint(o.now.Size)
+		}
+		ticks := make(chan time.Time, 1)
+		ticks <- time.Time{}
+		return ticks
+	})
+	var said bytes.Buffer
+	cmd.SetOut(&said)
+	cmd.SetErr(&said)
+	cmd.SetArgs([]string{"--keys", o.keys, "--url", o.server.URL, "--data", o.in("none"), "--directory", folder, "--every", "1h", "--hook", hook})
+	require.NoError(t, cmd.ExecuteContext(ctx))
+	kept, err := filepath.Glob(filepath.Join(folder, "*"))
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(kept), 2, said.String())
+	require.Equal(t, kept, strings.Fields(readFile(t, o.in("told"))))
+	for _, path := range kept {
+		_, err := note.Verify([]byte(readFile(t, path)), readFile(t, o.keys))
+		require.NoError(t, err)
+	}
+	again := []string{"log", "checkpoint", "--keys", o.keys, "--url", o.server.URL, "--data", o.in("none"), "--directory", folder}
+	stranger, err := note.NewSigner(o.now.Origin, make([]byte, note.SeedSize))
+	require.NoError(t, err)
+	o.node.pay(t, token)
+	o.checkpoint(o.now.Size)
+	require.NoError(t, os.WriteFile(kept[len(kept)-1], stranger.Sign(1, note.Hash{}, 0), 0o600))
+	o.refused(exitFailed, "NOT PROVEN", again...)
+	o.refused(exitUsage, "need --directory", "log", "checkpoint", "--every", "1h")
+	o.refused(exitAway, "no checkpoint has been cosigned", "log", "checkpoint", "--cosigned", "--keys", o.keys, "--url", o.server.URL, "--data", o.in("none"))
 }
 
 // Someone watches from outside, through a rotation of keys, and is told when what is

@@ -34,6 +34,9 @@ An export of everything is a range: its records are numbered without a gap, and
 the tree proves it. An export by a key of one operator is a selection: its
 numbers have gaps, and that none is missing stands on the cluster's signature.
 
+A C2SP tlog-proof (` + "`railguard audit proof --tlog`" + `) holds no keys: give --keys. A
+witness's verifier key among them demands its signature.
+
 Without --keys the verifier keys inside the file are used. That shows that the
 file is whole and consistent; that it comes from your cluster it shows only if
 the fingerprint below equals the one you know (GET /log/keys).

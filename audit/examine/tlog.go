@@ -1,0 +1,41 @@
+package examine
+
+import (
+	"fmt"
+
+	"railguard/audit/note"
+	"railguard/audit/proof"
+)
+
+// tlogProof verifies a C2SP tlog-proof whose extra data is a screening record. It holds
+// no keys: they come from the caller, with those of witnesses that are demanded.
+func (x *examiner) tlogProof(data []byte) error {
+	x.Kind = "proof"
+	t, err := proof.ParseTlog(data)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	if !x.KeysGiven {
+		return fmt.Errorf("%w: a .tlog-proof holds none, so they must be given", ErrKeys)
+	}
+	x.Keys = x.options.Keys
+	if x.Checkpoint, err = note.Verify(t.Checkpoint, x.Keys); err != nil {
+		return fmt.Errorf("%w: checkpoint: %w", ErrProof, err)
+	}
+	if len(t.Extra) == 0 {
+		return fmt.Errorf("%w: the record itself is not in it (extra)", ErrFormat)
+	}
+	hash := hashLeaf(t.Extra)
+	if err := proof.VerifyHashInclusion(hash, t.Index, x.Checkpoint.Size, t.Path, x.Checkpoint.Root); err != nil {
+		return fmt.Errorf("%w: record %d is not in the signed tree: %w", ErrProof, t.Index, err)
+	}
+	record, err := readLeaf(t.Extra, nil)
+	if err != nil {
+		return fmt.Errorf("%w: record %d: %w", ErrFormat, t.Index, err)
+	}
+	if record.Index != t.Index || record.Kind != kindScreen {
+		return fmt.Errorf("%w: record %d calls itself %d, of kind %s", ErrProof, t.Index, record.Index, record.Kind)
+	}
+	record.Hash, x.TxnID = hash, record.TxnID
+	return x.count(record)
+}

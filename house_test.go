@@ -61,6 +61,8 @@ var importLaw = map[string][]string{
 	"edge/retrace":       {"audit", "engine", "fsm/leaf", "fsm/leafjson", "ofac", "strictjson"},
 	"edge":               {"edge/retrace", "fsm/leaf", "fsm/leafjson", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/wire", "audit"},
 	"httpapi/exposition": {"cluster/timing"},
+	"httpapi/x402":       {"cluster/timing"},
+	"httpapi/mcp":        {"engine"},
 	"httpapi/lanes":      {},
 	"httpapi/openapi":    {},
 	"httpapi/contract":   {"httpapi/openapi"}, // For tests alone.
@@ -91,7 +93,7 @@ var externalLaw = map[string][]string{
 	"github.com/hashicorp/go-metrics":         {"cluster"},
 	"github.com/valyala/fastjson":             {"strictjson", "edge", "httpapi"},
 	"github.com/cloudflare/circl":             {"audit/note"},
-	"github.com/VictoriaMetrics/metrics":      {"cluster", "cluster/datadir", "cluster/port", "audit", "edge", "httpapi", "httpapi/exposition"},
+	"github.com/VictoriaMetrics/metrics":      {"cluster", "cluster/datadir", "cluster/port", "audit", "edge", "httpapi", "httpapi/exposition", "httpapi/x402"},
 	"github.com/fxamacker/cbor":               {"fsm/wire", "cluster/port"},
 	"github.com/dchest/siphash":               {"fsm", "fsm/leaf"},
 	"github.com/transparency-dev/merkle":      {"cluster/backup", "fsm", "audit", "audit/proof", "audit/watch", "bench/chaos", "bench/conformance"},

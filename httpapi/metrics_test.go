@@ -21,7 +21,7 @@ const metricPage = "../docs/METRICS.md"
 
 // metricNames are the families that the source of all rooms names.
 func metricNames(t *testing.T) []string {
-	whole := regexp.MustCompile("[\"`](railguard_[a-z_]+)[{\"`]")
+	whole := regexp.MustCompile("[\"`](railguard_[a-z0-9_]+)[{\"`]")
 	ofNode := regexp.MustCompile(`gauge\("([a-z_]+)"\)`)
 	found := make(map[string]bool)
 	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
@@ -75,7 +75,7 @@ func TestMetricsArePrometheus(t *testing.T) {
 	require.Contains(t, text, `railguard_screen_seconds_bucket{stage="total",le="0.001"}`)
 	require.Contains(t, text, "# TYPE railguard_screen_seconds histogram\n")
 	require.Contains(t, text, "# HELP railguard_screen_total Verdicts by rule.\n")
-	sample := regexp.MustCompile(`^([a-z_]+)`)
+	sample := regexp.MustCompile(`^([a-z0-9_]+)`)
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, "railguard_") {
 			continue

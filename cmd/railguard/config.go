@@ -89,7 +89,7 @@ func (f *serveFlags) checkAll() error {
 
 // secretVariables are settings that have no flag, since a process's flags are everybody's
 // to read.
-var secretVariables = []string{"RAILGUARD_CLUSTER_SECRET", "RAILGUARD_BOOTSTRAP_KEY"}
+var secretVariables = []string{"RAILGUARD_CLUSTER_SECRET", "RAILGUARD_BOOTSTRAP_KEY", upstreamTokenName}
 
 // otherVariables belong to verbs.
 var otherVariables = []string{"RAILGUARD_URL", "RAILGUARD_KEY", "RAILGUARD_KEY_FILE", "RAILGUARD_CA", "RAILGUARD_OUTPUT", "RAILGUARD_TIMEOUT"}

@@ -3,8 +3,10 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 )
 
@@ -57,4 +59,26 @@ func TestConfigCheck(t *testing.T) {
 	_, err = os.Stat(data)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.Equal(t, []string{"RAILGUARD_OFACDIR"}, strangeVariables(newServe().Flags(), []string{"RAILGUARD_OFACDIR=1", "RAILGUARD_OFAC_DIR=1", "RAILGUARD_KEY=1", "PATH=1", "RAILGUARD_CLUSTER_SECRET_FILE=1"}))
+}
+
+func TestX402Settings(t *testing.T) {
+	for flags, wrong := range map[string]string{
+		"--x402-upstream=https://x.org":                                           "",
+		"--x402-upstream=http://x.org":                                            "--x402-upstream",
+		"--x402-upstream=https://x.org --x402-timeout=1h":                         "--x402-timeout",
+		"--x402-upstream=https://x.org --x402-assets=eip155:1/0x00/6/ETH":         "--x402-assets",
+		"--x402-assets=solana:x/EPjF/6/SOL":                                       "--x402-assets",
+		"--x402-upstream=https://x.org --x402-assets=solana:x/EPjF/6/SOL,a/b/c/d": "--x402-assets",
+	} {
+		f := &serveFlags{}
+		set := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+		f.define(set)
+		require.NoError(t, set.Parse(append(strings.Fields(flags), "--id=n1", "--data=x")))
+		err := f.check()
+		if wrong == "" {
+			require.NoError(t, err, flags)
+			continue
+		}
+		require.ErrorContains(t, err, wrong, flags)
+	}
 }

@@ -8,10 +8,16 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/spf13/pflag"
+
+	"railguard/httpapi/x402"
+	"railguard/seal"
 )
 
 // doorFiles are the PEM files of one HTTPS listener. They are read again when they
@@ -176,4 +182,62 @@ func (s *server) doors() (public, admin *tls.Config, err error) {
 	public = open(doorFiles{cert: s.flags.tlsCert, key: s.flags.tlsKey})
 	admin = open(s.flags.adminTLS)
 	return public, admin, err
+}
+
+// guestFlags are the settings of what stands in front of the public API.
+type guestFlags struct {
+	x402Upstream string
+	x402Assets   []string
+	x402Timeout  time.Duration
+}
+
+// upstreamTokenName is where the facilitator's token is read from.
+const upstreamTokenName = "RAILGUARD_X402_UPSTREAM_TOKEN"
+
+func (f *guestFlags) define(flags *pflag.FlagSet) {
+	flags.StringVar(&f.x402Upstream, "x402-upstream", "", "address of an x402 facilitator to put /x402/verify and /x402/settle in front of (its token: "+upstreamTokenName+"); empty: off")
+	flags.StringSliceVar(&f.x402Assets, "x402-assets", nil, "tokens worth a dollar, as NETWORK/ADDRESS/DECIMALS/CHAIN, e.g. eip155:84532/0x036CbD53842c5426634e7929541eC2318f3dCF7e/6/BASE (default: USDC on Ethereum, Base and Solana)")
+	flags.DurationVar(&f.x402Timeout, "x402-timeout", 30*time.Second, "how long the x402 facilitator may take to settle")
+}
+
+// facilitator puts the x402 facilitator in front of a handler, where one is set.
+func (f *guestFlags) facilitator(api http.Handler, log *logs) (http.Handler, error) {
+	if f.x402Upstream == "" {
+		if len(f.x402Assets) > 0 {
+			return nil, usage("--x402-assets: there is no --x402-upstream")
+		}
+		return api, nil
+	}
+	assets, err := x402.ParseAssets(f.x402Assets)
+	if err != nil {
+		return nil, usage("--x402-assets: %w", err)
+	}
+	token, err := secretOf(upstreamTokenName)
+	if err != nil {
+		return nil, err
+	}
+	config := x402.Config{API: api, Upstream: f.x402Upstream, UpstreamToken: token, Assets: assets, SettleTimeout: f.x402Timeout}
+	if log != nil {
+		config.Logger = log.Logger
+	}
+	door, err := x402.New(config)
+	if err != nil {
+		return nil, usage("--x402-upstream, --x402-timeout: %w", err)
+	}
+	return door, nil
+}
+
+// check tells what is wrong with the settings of guests, before any data is touched.
+func (f *guestFlags) check() error {
+	_, err := f.facilitator(http.NotFoundHandler(), nil)
+	return err
+}
+
+// guests puts all that is set in front of the public API.
+func (f *serveFlags) guests(api http.Handler, secrets *seal.Secrets, log *logs) (http.Handler, error) {
+	console, err := f.console(api, secrets)
+	if err != nil {
+		return nil, err
+	}
+	return f.facilitator(console, log)
 }

@@ -71,7 +71,7 @@ func newGroup(t testing.TB, ids ...string) *group {
 // open starts a node that carries those versions of the matcher.
 func (g *group) open(id string, matchers ofac.Matchers) *groupNode {
 	secrets := seal.NewSecrets([]byte(groupSecret))
-	genesis, err := seal.NewGenesis(seal.GenesisOptions{Secrets: secrets, PublicURL: "https://pay.example.com", Dev: true, APISecret: groupKey})
+	genesis, err := seal.NewGenesis(seal.GenesisOptions{Secrets: secrets, PublicURL: "https://pay.example.com", Dev: true, TestClock: true, APISecret: groupKey})
 	require.NoError(g.t, err)
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	if os.Getenv("RAILGUARD_TEST_LOG") != "" {

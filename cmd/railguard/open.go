@@ -98,7 +98,7 @@ func (s *server) open() error {
 	if err != nil {
 		return errors.Join(err, s.node.Close())
 	}
-	s.console, err = f.console(s.api.Handler(), secrets)
+	s.front, err = f.guests(s.api.Handler(), secrets, s.log)
 	return err
 }
 

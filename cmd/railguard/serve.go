@@ -18,7 +18,6 @@ import (
 
 	"railguard/cluster"
 	"railguard/cluster/port"
-	"railguard/console"
 	"railguard/engine"
 	"railguard/httpapi"
 	"railguard/httpapi/cosigning"
@@ -40,9 +39,13 @@ type serveFlags struct {
 	insecure, dev, testClock                  bool
 	testClockFile                             string // A wrong clock for fault tests.
 	ofacEvery, deadAfter                      time.Duration
-	perAddress, unfinished                    int // Bounds of one client address.
+	client                                    clientBounds
 	witness                                   witnessFlags
+	guestFlags
 }
+
+// clientBounds are the bounds of one client address; 0: none.
+type clientBounds struct{ connections, unfinished int }
 
 // witnessFlags say who cosigns the log's checkpoints.
 type witnessFlags struct {
@@ -120,8 +123,8 @@ func (f *serveFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.adminTLS.clients, "admin-ca", "", "file with the authorities of the certificates that clients of the admin listener must show")
 	flags.DurationVar(&f.grace, "grace", 5*time.Second, "after SIGTERM: serve calls for so long while not ready, before new ones are refused; a second signal ends it at once (development: 0)")
 	flags.StringSliceVar(&f.trustedProxies, "trusted-proxies", nil, "networks (CIDR) whose X-Forwarded-For is believed")
-	flags.IntVar(&f.perAddress, "connections-per-address", engine.AddressConnectionsMax, "open connections of one client address; behind a trusted proxy not counted; 0: no bound")
-	flags.IntVar(&f.unfinished, "unfinished-per-address", engine.AddressUnfinishedMax, "requests of one client address, or of one behind a trusted proxy, that are not here whole; 0: no bound")
+	flags.IntVar(&f.client.connections, "connections-per-address", engine.AddressConnectionsMax, "open connections of one client address; behind a trusted proxy not counted; 0: no bound")
+	flags.IntVar(&f.client.unfinished, "unfinished-per-address", engine.AddressUnfinishedMax, "requests of one client address, or of one behind a trusted proxy, that are not here whole; 0: no bound")
 	flags.StringSliceVar(&f.witness.given, "witness", nil, "\"URL KEY\": a witness that is asked to cosign checkpoints of the log, and its verifier key; may be given up to 16 times, the same on every node")
 	flags.DurationVar(&f.witness.every, "witness-every", 10*time.Second, "how often witnesses are asked, at least 1s")
 	flags.StringVar(&f.config, "config", "", "YAML or JSON file with any of these settings")
@@ -131,6 +134,7 @@ func (f *serveFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.dev, "dev", false, "this cluster is for development: the embedded sample list may serve")
 	flags.BoolVar(&f.testClock, "test-clock", false, "serve POST /v1/test/clock; only for clusters bootstrapped with --dev")
 	flags.StringVar(&f.testClockFile, "test-clock-file", "", "file that says by how much this node's clock is wrong; only for clusters bootstrapped with --dev")
+	f.guestFlags.define(flags)
 	_ = flags.MarkHidden("dev")
 	_ = flags.MarkHidden("test-clock-file")
 }
@@ -141,7 +145,7 @@ type server struct {
 	log     *logs
 	node    *cluster.Node
 	api     *httpapi.API
-	console *console.Console // The public API with the console in front of it.
+	front   http.Handler // The public API with its guests in front of it.
 	lists   listKeeper
 	public  *http.Server
 	admin   *http.Server
@@ -177,7 +181,7 @@ func serve(ctx context.Context, f *serveFlags) error {
 	if err := s.open(); err != nil {
 		return errors.Join(err, s.public.Close(), s.admin.Close())
 	}
-	s.publicDoor.Open(s.console)
+	s.publicDoor.Open(s.front)
 	s.adminDoor.Open(s.api.AdminHandler())
 	s.lists.Start()
 	s.api.Witnesses().Start()
@@ -209,7 +213,7 @@ func (f *serveFlags) check() error {
 	case f.bootstrapExpect < 0 || f.bootstrapExpect > 9:
 		return usage("--bootstrap-expect must be between 0 and 9")
 	}
-	if err := f.checkNodeCertificates(); err != nil {
+	if err := errors.Join(f.checkNodeCertificates(), f.guestFlags.check()); err != nil {
 		return err
 	}
 	if err := f.witness.check(); err != nil {
@@ -270,7 +274,7 @@ func (s *server) serveOn(public, admin net.Listener) error {
 	}
 	proxies, _ := proxies(s.flags.trustedProxies) // Whether they can be read is told when the node is opened.
 	limits := httpapi.ServerLimits{
-		Logger: s.log.Logger, PerAddress: s.flags.perAddress, UnfinishedPerAddress: s.flags.unfinished, TrustedProxies: proxies,
+		Logger: s.log.Logger, PerAddress: s.flags.client.connections, UnfinishedPerAddress: s.flags.client.unfinished, TrustedProxies: proxies,
 	}
 	s.publicDoor, s.adminDoor = httpapi.NewEntrance(version), httpapi.NewEntrance(version)
 	s.public, s.admin = httpapi.NewServer(s.publicDoor, limits), httpapi.NewServer(s.adminDoor, limits)

@@ -113,6 +113,9 @@ var Help = map[string]string{
 	"railguard_token_cache_entries":                      "Verified tokens remembered.",
 	"railguard_token_cache_hits_total":                   "Tokens found among those verified.",
 	"railguard_token_cache_misses_total":                 "Tokens verified anew.",
+	"railguard_x402_calls_total":                         "x402 payments verified and settled here, by what they were told.",
+	"railguard_x402_unbooked_total":                      "x402 payments that were made and could not be booked: the log names them, settle each by hand.",
+	"railguard_x402_upstream_seconds":                    "Time of a call of the x402 facilitator behind.",
 }
 
 // helpOf is the help of a family; those of the Go runtime and of the process are the

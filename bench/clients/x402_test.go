@@ -1,0 +1,201 @@
+package clients
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/client"
+)
+
+// The package that resource servers use, as it is published.
+const x402Package, x402Version = "@x402/core", "2.27.0"
+
+// x402SDK returns the package's module, installed once for this user.
+func x402SDK(t *testing.T) (node, module string) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("node is not installed: x402 is NOT tested with its published package")
+	}
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		t.Skip("npm is not installed: x402 is NOT tested with its published package")
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = t.TempDir()
+	}
+	folder := filepath.Join(cache, "railguard-tests", "x402-core-"+x402Version)
+	module = filepath.Join(folder, "node_modules", filepath.FromSlash(x402Package), "dist", "esm", "server", "index.mjs")
+	if _, err := os.Stat(module); err == nil {
+		return node, module
+	}
+	require.NoError(t, os.MkdirAll(folder, 0o700))
+	install := exec.Command(npm, "install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", x402Package+"@"+x402Version)
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Skipf("%s %s cannot be installed: x402 is NOT tested with its published package: %s", x402Package, x402Version, out)
+	}
+	return node, module
+}
+
+// x402Chain is a facilitator that settles each nonce once, and counts.
+type x402Chain struct {
+	mutex sync.Mutex
+	paid  map[string]string // Transactions by nonce, and by payee how many.
+	to    map[string]int
+}
+
+func (c *x402Chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var call struct {
+		Payload struct {
+			Payload struct {
+				Authorization struct{ From, To, Nonce string }
+			}
+		} `json:"paymentPayload"`
+	}
+	_ = json.NewDecoder(r.Body).Decode(&call)
+	signed := call.Payload.Payload.Authorization
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	switch r.URL.Path {
+	case "/supported":
+		_, _ = io.WriteString(w, `{"kinds":[{"x402Version":2,"scheme":"exact","network":"eip155:8453"}],"extensions":[],"signers":{}}`)
+	case "/verify":
+		fmt.Fprintf(w, `{"isValid":true,"payer":%q}`, signed.From)
+	case "/settle":
+		if c.paid[signed.Nonce] != "" {
+			fmt.Fprintf(w, `{"success":false,"errorReason":"nonce_used","payer":%q,"transaction":"","network":"eip155:8453"}`, signed.From)
+			return
+		}
+		c.to[signed.To]++
+		c.paid[signed.Nonce] = fmt.Sprintf("0x%04x", len(c.paid)+1)
+		fmt.Fprintf(w, `{"success":true,"payer":%q,"transaction":%q,"network":"eip155:8453"}`, signed.From, c.paid[signed.Nonce])
+	}
+}
+
+// TestX402Package pays through the package that resource servers use: with one URL
+// changed, and with the hook of docs/x402.md, which may fail in no way that pays.
+func TestX402Package(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts real processes")
+	}
+	node, module := x402SDK(t)
+	behind := &x402Chain{paid: map[string]string{}, to: map[string]int{}}
+	chain := httptest.NewServer(behind)
+	defer chain.Close()
+	silent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }))
+	defer silent.Close()
+	t.Setenv("RAILGUARD_X402_UPSTREAM", chain.URL)
+	servers := startCluster(t, 1)
+	rail, err := client.New(client.Options{Addresses: servers.urls(), Key: servers.Key})
+	require.NoError(t, err)
+	register := func() *client.Registration {
+		agent, err := rail.Register(t.Context(), &client.Agent{AgentName: "payer", AgentType: "supervised", OperatorLegalName: "Acme Robotics Inc", Purpose: "pays"})
+		require.NoError(t, err)
+		return agent
+	}
+	payer, blocked := register(), register()
+	_, err = rail.Suspend(t.Context(), blocked.AgentID, "found out")
+	require.NoError(t, err)
+
+	hook := filepath.Join(t.TempDir(), "guard.mjs")
+	write(t, hook, documentBlock(t, "../../docs/x402.md", "js"))
+	script, err := filepath.Abs("testdata/x402.mjs")
+	require.NoError(t, err)
+	command := exec.Command(node, script)
+	command.Env = append(os.Environ(), "RAILGUARD_URL="+servers.urls()[0], "RAILGUARD_KEY="+servers.Key, "CHAIN_URL="+chain.URL, "DEAF_URL="+silent.URL,
+		"SDK="+module, "HOOK="+hook, "TOKEN="+payer.Token, "BLOCKED="+blocked.Token)
+	var out, failure bytes.Buffer
+	command.Stdout, command.Stderr = &out, &failure
+	require.NoError(t, await(t.Context(), command), failure.String())
+	const unavailable = "not settled: railguard_unavailable"
+	const never = unavailable + "; " + unavailable + "; " + unavailable + "; " + unavailable + "; " + unavailable
+	require.Equal(t, []string{
+		"facilitator settled 0001",
+		"facilitator settled 0002 settled 0002",
+		"facilitator not valid: railguard_block",
+		"facilitator not settled: railguard_block",
+		"facilitator not valid: railguard_unknown",
+		"facilitator not valid: railguard_block",
+		"extensions true",
+		"hook: settled 0003; not settled: railguard_block; not settled: railguard_unknown; not settled: railguard_block; " + unavailable,
+		"hook without Railguard: " + never,
+		"hook to a wrong address: " + never,
+		"hook without an address: " + never,
+	}, strings.Split(strings.TrimSpace(out.String()), "\n"), failure.String())
+	require.Equal(t, map[string]int{"0x209693Bc6afc0C5328bA36FaF03C514EF312287C": 3}, behind.to, "nobody else was paid")
+	limits, err := rail.Limits(t.Context(), payer.AgentID)
+	require.NoError(t, err)
+	require.Equal(t, "7.5", limits.SpentUSDC.String())
+	require.Equal(t, "0", limits.HeldUSDC.String())
+}
+
+// documentBlock is the one block of code of a language in a document.
+func documentBlock(t *testing.T, path, language string) string {
+	raw, err := os.ReadFile(path)
+	require.NoError(t, err)
+	found := regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(raw), -1)
+	require.Len(t, found, 1)
+	return found[0][1]
+}
+
+// TestX402GoHook: what the document shows in Go builds, and pays on PROCEED alone.
+func TestX402GoHook(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the compiler")
+	}
+	var code string
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if code == "" {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"code":"invalid_field","message":"m"}`)
+			return
+		}
+		fmt.Fprintf(w, `{"verdict":%q,"txnId":"txn_1","rule":null,"reason":"r"}`, code)
+	}))
+	defer api.Close()
+	source, binary := filepath.Join(t.TempDir(), "main.go"), filepath.Join(t.TempDir(), "hook")
+	write(t, source, `package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"railguard/client"
+)
+
+func main() {
+	rail, err := client.New(client.Options{Addresses: []string{os.Getenv("RAILGUARD_URL")}, Key: "rg_live_x"})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Print(beforeSettle(rail, "t", "0x1", "0x2", client.Dollars(1)))
+}
+
+`+documentBlock(t, "../../docs/x402.md", "go"))
+	out, err := exec.Command("go", "build", "-o", binary, source).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for said, want := range map[string]string{"PROCEED": "<nil>", "REVIEW": "railguard: REVIEW txn_1", "BLOCK": "railguard: BLOCK txn_1", "": "invalid_field"} {
+		code = said
+		command := exec.Command(binary)
+		command.Env = []string{"RAILGUARD_URL=" + api.URL}
+		out, err := command.CombinedOutput()
+		require.NoError(t, err)
+		require.Contains(t, string(out), want)
+	}
+}

@@ -1,0 +1,184 @@
+package x402
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"time"
+)
+
+// payment is one payment as verify and settle are asked about it.
+type payment struct {
+	network string // As it was written: CAIP-2, or a name of version 1.
+	asset   *Asset
+	units   string // Atomic.
+	payer   string // "" where only the chain can tell.
+	payee   string
+	nonce   string // What makes the payment this one: of the authorization, else the hash of the payload.
+
+	token, userToken string // Credentials of agent and user.
+	travelRule       string // Id that the payer gave the payment.
+	lasts            time.Duration
+
+	hash    string // Of the body as it came.
+	forward []byte // The body for the facilitator behind, without our extension.
+}
+
+// invalid says why a body is no payment that can be judged, in words of the protocol.
+type invalid struct{ reason, message string }
+
+func (i *invalid) Error() string { return i.reason + ": " + i.message }
+
+const (
+	lastsMax   = 7*24*time.Hour - holdBeyond // maxTimeoutSeconds; a hold is never longer than a week.
+	unitsMax   = 78                          // Digits of 2 to the power of 256.
+	textMax    = 256
+	tokenMax   = 16 << 10 // A longer one is for the API to refuse.
+	extension  = "railguard"
+	identifier = "payment-identifier"
+)
+
+// readPayment reads a body. header is the agent's credential where the caller sends it
+// beside the payment.
+func readPayment(body []byte, assets []Asset, header string) (*payment, error) {
+	top, err := readObject(body)
+	if err == errTwice || err == errLarge {
+		return nil, &invalid{"invalid_payload", err.Error()}
+	}
+	if err != nil {
+		return nil, err
+	}
+	payload, wanted := top.object("paymentPayload"), top.object("paymentRequirements")
+	version := top.whole("x402Version")
+	switch {
+	case version != 1 && version != 2:
+		return nil, &invalid{"invalid_x402_version", "x402Version must be 1 or 2"}
+	case payload == nil || payload.whole("x402Version") != version:
+		return nil, &invalid{"invalid_payload", "paymentPayload must be an object of the same x402Version"}
+	case wanted == nil:
+		return nil, &invalid{"invalid_payment_requirements", "paymentRequirements must be an object"}
+	}
+	sum := sha256.Sum256(body)
+	p := &payment{
+		network: wanted.text("network"), payee: wanted.text("payTo"), units: wanted.text("amount"), hash: hex.EncodeToString(sum[:]),
+		lasts: time.Duration(wanted.whole("maxTimeoutSeconds")) * time.Second,
+	}
+	accepted := payload.object("accepted")
+	if version == 1 {
+		p.units, accepted = wanted.text("maxAmountRequired"), payload
+	}
+	if bad := p.readTerms(version, wanted, accepted, assets); bad != nil {
+		return nil, bad
+	}
+	if bad := p.readPayload(payload.object("payload")); bad != nil {
+		return nil, bad
+	}
+	if bad := p.readExtensions(payload, header); bad != nil {
+		return nil, bad
+	}
+	p.forward = top.write()
+	return p, nil
+}
+
+// readTerms reads what is wanted for the resource, and compares what was accepted.
+func (p *payment) readTerms(version int, wanted, accepted object, assets []Asset) *invalid {
+	network := caip(version, p.network)
+	p.asset = find(assets, network, wanted.text("asset"))
+	same := []string{"scheme", "network"}
+	if version == 2 {
+		same = append(same, "asset", "amount", "payTo")
+	}
+	for _, name := range same {
+		if accepted.text(name) != wanted.text(name) {
+			return &invalid{"invalid_payload", "what the payer accepted differs in " + name}
+		}
+	}
+	switch {
+	case wanted.text("scheme") != "exact":
+		return &invalid{"unsupported_scheme", "only the scheme exact is screened"}
+	case network == "":
+		return &invalid{"invalid_network", "the network is not known"}
+	case p.asset == nil:
+		return &invalid{"invalid_payment_requirements", "the asset is not one whose worth is known here"}
+	case !decimal(p.units):
+		return &invalid{"invalid_payment_requirements", "the amount must be a whole number of atomic units, as a string"}
+	case p.payee == "" || len(p.payee) > textMax || p.asset.evm() && !hexadecimal(p.payee, 40):
+		return &invalid{"invalid_payment_requirements", "payTo is no address of the network"}
+	case p.lasts < 0 || p.lasts > lastsMax:
+		return &invalid{"invalid_payment_requirements", "maxTimeoutSeconds must be a whole number, within a week"}
+	}
+	return nil
+}
+
+func decimal(text string) bool {
+	return text != "" && len(text) <= unitsMax && strings.Trim(text, "0123456789") == "" && (text[0] != '0' || text == "0")
+}
+
+// readPayload reads what the payer signed. Where that is a transaction as the chain takes it,
+// what it does is for the facilitator behind to see, and its hash stands for it.
+func (p *payment) readPayload(payload object) *invalid {
+	if payload == nil {
+		return &invalid{"invalid_payload", "payload must be an object"}
+	}
+	if !p.asset.evm() {
+		if payload.text("transaction") == "" {
+			return &invalid{"invalid_payload", "payload.transaction must be a string"}
+		}
+		sum := sha256.Sum256(payload.write())
+		p.nonce = hex.EncodeToString(sum[:])
+		return nil
+	}
+	signed := payload.object("authorization")
+	p.payer, p.nonce = signed.text("from"), signed.text("nonce")
+	switch {
+	case !hexadecimal(p.payer, 40) || !hexadecimal(p.nonce, 64):
+		return &invalid{"invalid_payload", "payload.authorization must have from (an address) and nonce (32 bytes)"}
+	case !p.asset.same(signed.text("to"), p.payee):
+		return &invalid{"invalid_exact_evm_payload_recipient_mismatch", "authorization.to is not payTo"}
+	case signed.text("value") != p.units:
+		return &invalid{"invalid_exact_evm_payload_authorization_value", "authorization.value is not the amount"}
+	}
+	return nil
+}
+
+// readExtensions reads what the payment says of who pays, and takes it out: credentials
+// are not for the facilitator behind.
+func (p *payment) readExtensions(payload object, header string) *invalid {
+	extensions := payload.object("extensions")
+	info := extensions.object(extension).object("info")
+	p.token, p.userToken = info.text("token"), info.text("userToken")
+	switch {
+	case p.token == "":
+		p.token = header
+	case header != "" && header != p.token:
+		return &invalid{"invalid_payload", "X-Railguard-Token and the payment's extension name two credentials"}
+	}
+	if len(p.token) > tokenMax || len(p.userToken) > tokenMax {
+		return &invalid{"invalid_payload", "the credential is too long"}
+	}
+	if id := extensions.object(identifier).object("info").text("id"); len(id) <= textMax {
+		p.travelRule = id
+	}
+	delete(extensions, extension)
+	return nil
+}
+
+// bound is the hash of all that a payment binds together: one hold and one settlement
+// belong to it.
+func (p *payment) bound() string {
+	payer, payee, asset, nonce := p.payer, p.payee, p.asset.Address, p.nonce
+	if p.asset.evm() {
+		payer, payee, asset, nonce = strings.ToLower(payer), strings.ToLower(payee), strings.ToLower(asset), strings.ToLower(nonce)
+	}
+	sum := sha256.New()
+	for _, part := range []string{"railguard x402 payment", p.asset.Network, asset, payer, payee, p.units, nonce, p.token, p.userToken} {
+		sum.Write([]byte(part))
+		sum.Write([]byte{0})
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// holdReference and settleReference are the payment references of the payment's hold
+// and of its settlement.
+func (p *payment) holdReference() string   { return "x402:payment:" + p.bound() }
+func (p *payment) settleReference() string { return "x402:settlement:" + p.bound() }

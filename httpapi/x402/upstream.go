@@ -1,0 +1,188 @@
+package x402
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// The facilitator behind: it knows the chain, and is believed about that alone. What it
+// does not say clearly is not known.
+
+// Bounds of its answers.
+const (
+	connectTimeout  = 5 * time.Second
+	upstreamMax     = 64 << 10 // Bytes of an answer.
+	upstreamHeaders = 32 << 10
+	transactionMax  = 256
+	reasonMax       = 256
+)
+
+var errUpstream = errors.New("the facilitator behind gave no answer that can be read")
+
+// outcome is what became of a payment behind.
+type outcome uint8
+
+const (
+	unknown outcome = iota // It may have happened.
+	done
+	failed // It certainly did not.
+)
+
+// newClient makes a client that goes where it is told and nowhere else: no proxy, no
+// redirect, no cookies.
+func newClient() *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, TLSHandshakeTimeout: connectTimeout,
+			MaxResponseHeaderBytes: upstreamHeaders, DisableCompression: true, MaxConnsPerHost: inFlightMax, MaxIdleConnsPerHost: 64,
+			IdleConnTimeout: time.Minute,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// checkUpstream tells why payments cannot be sent to an address; nil when they can.
+func checkUpstream(address string) error {
+	target, err := url.Parse(address)
+	switch {
+	case err != nil || target.Host == "" || target.RawQuery != "" || target.Fragment != "" || target.User != nil:
+		return errors.New("must be an address such as https://facilitator.example.org")
+	case target.Scheme == "https":
+		return nil
+	case target.Scheme == "http" && (target.Hostname() == "127.0.0.1" || target.Hostname() == "::1" || target.Hostname() == "localhost"):
+		return nil
+	}
+	return errors.New("must be https, unless it is on this machine")
+}
+
+// post sends a payment on and returns the one JSON object of the answer.
+func (f *Facilitator) post(ctx context.Context, path string, body []byte) (object, int, error) {
+	return f.exchange(ctx, http.MethodPost, path, body)
+}
+
+func (f *Facilitator) exchange(ctx context.Context, method, path string, body []byte) (object, int, error) {
+	began := time.Now()
+	defer func() { upstreamSeconds[path].Observe(time.Since(began)) }()
+	call, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(f.config.Upstream, "/")+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, 0, err
+	}
+	call.Header.Set("Accept", "application/json")
+	if method == http.MethodPost {
+		call.Header.Set("Content-Type", "application/json")
+	}
+	if f.config.UpstreamToken != "" {
+		call.Header.Set("Authorization", "Bearer "+f.config.UpstreamToken)
+	}
+	answer, err := f.client.Do(call)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer answer.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(answer.Body, upstreamMax+1))
+	if err != nil || len(data) > upstreamMax {
+		return nil, answer.StatusCode, errUpstream
+	}
+	said, err := readObject(data)
+	if err != nil {
+		return nil, answer.StatusCode, errUpstream
+	}
+	return said, answer.StatusCode, nil
+}
+
+// judged tells whether a status is one with which facilitators answer what they judged.
+func judged(status int) bool {
+	return status == http.StatusOK || status == http.StatusBadRequest || status == http.StatusPaymentRequired
+}
+
+// verifyBehind asks whether the payment would be made, and returns why not.
+func (f *Facilitator) verifyBehind(ctx context.Context, p *payment) (o outcome, reason, message string) {
+	ctx, cancel := context.WithTimeout(ctx, f.config.VerifyTimeout)
+	defer cancel()
+	said, status, err := f.post(ctx, "/verify", p.forward)
+	valid, told := said["isValid"].(bool)
+	if err != nil || !told || !judged(status) {
+		return unknown, "", ""
+	}
+	reason, message = short(said.text("invalidReason")), short(said.text("invalidMessage"))
+	switch {
+	case valid && status == http.StatusOK && p.pays(said.text("payer")):
+		return done, "", ""
+	case valid || reason == "":
+		return unknown, "", ""
+	}
+	return failed, reason, message
+}
+
+// notDefinite are reasons of a failed settlement that do not say that nothing happened.
+var notDefinite = map[string]bool{
+	"settlement_pending": true, "unexpected_settle_error": true, "unexpected_error": true, "invalid_transaction_state": true,
+}
+
+// settleBehind makes the payment. The transaction is there when it is done.
+func (f *Facilitator) settleBehind(ctx context.Context, p *payment) (o outcome, transaction, reason, message string) {
+	ctx, cancel := context.WithTimeout(ctx, f.config.SettleTimeout)
+	defer cancel()
+	said, status, err := f.post(ctx, "/settle", p.forward)
+	success, told := said["success"].(bool)
+	if err != nil || !told || !judged(status) {
+		return unknown, "", "", ""
+	}
+	transaction, reason, message = said.text("transaction"), short(said.text("errorReason")), short(said.text("errorMessage"))
+	if success {
+		// One that was made for somebody else, elsewhere, or that cannot be named, is not ours.
+		network, amount := said.text("network"), said.text("amount")
+		mine := network == p.network || network == p.asset.Network
+		if status != http.StatusOK || !mine || !p.pays(said.text("payer")) || amount != "" && amount != p.units || !sound(transaction) {
+			return unknown, "", "", ""
+		}
+		return done, transaction, "", ""
+	}
+	if reason == "" || notDefinite[reason] || transaction != "" { // What was sent to the chain may be there yet.
+		return unknown, "", reason, message
+	}
+	return failed, "", reason, message
+}
+
+// pays tells whether the payer that was named can be this payment's.
+func (p *payment) pays(payer string) bool {
+	return payer == "" || p.payer == "" || p.asset.same(payer, p.payer)
+}
+
+// sound tells whether a transaction's id can be recorded.
+func sound(id string) bool {
+	for i := 0; i < len(id); i++ {
+		if id[i] < 0x21 || id[i] > 0x7e {
+			return false
+		}
+	}
+	return id != "" && len(id) <= transactionMax
+}
+
+func short(text string) string {
+	if len(text) > reasonMax {
+		return strings.ToValidUTF8(text[:reasonMax], "")
+	}
+	return text
+}
+
+// raw is a member as it was read, for an answer that passes it on.
+func (o object) raw(name string) json.RawMessage {
+	value, there := o[name]
+	if !there {
+		return nil
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil
+	}
+	return data
+}

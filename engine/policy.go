@@ -38,7 +38,7 @@ type Policy struct {
 	IssuanceAttests   bool       `cbor:"26,keyasint,omitempty"` // attestation.issuanceCounts.
 	ReviewNotes       bool       `cbor:"27,keyasint,omitempty"` // review.requireNotes.
 	FourEyes          *FourEyes  `cbor:"28,keyasint,omitempty"` // review.fourEyes.
-	ReviewSLA         Time       `cbor:"29,keyasint,omitempty"` // review.sla, 0: none; not built yet.
+	ReviewSLA         Time       `cbor:"29,keyasint,omitempty"` // review.sla: how long a review may wait; 0: not said.
 	Whitelist         *Whitelist `cbor:"30,keyasint,omitempty"` // The institution's; kept apart from Document.
 	ReferenceOff      bool       `cbor:"31,keyasint,omitempty"` // paymentRef.once: off.
 	RetroSuspend      bool       `cbor:"32,keyasint,omitempty"` // retro.suspend; not built yet.
@@ -52,5 +52,5 @@ type FourEyes struct {
 
 // Unbuilt tells whether a policy holds a setting that no release reads yet.
 func (p *Policy) Unbuilt() bool {
-	return p.ReviewSLA != 0 || p.RetroSuspend
+	return p.RetroSuspend
 }

@@ -22,7 +22,8 @@ import (
 //	 "ofac": {"maxAge": "48h", "onStale": "keep|review"},
 //	 "structuring": {"count": 5, "low": 9000, "high": 10000, "window": "24h"},
 //	 "paymentRef": {"once": "review|off"},
-//	 "review": {"requireNotes": false, "fourEyes": {"minAmount": 10000, "rules": ["R21"]}},   {}: every review
+//	 "review": {"requireNotes": false, "fourEyes": {"minAmount": 10000, "rules": ["R21"]},   {}: every review
+//	            "sla": "24h"},                               how long one may wait
 //	 "registration": {"onMatch": "issue|refuse"}}
 
 // The bounds and defaults of the policy. Thresholds may only be tightened.
@@ -36,6 +37,8 @@ const (
 	structuringLong   = 7 * DayLength
 	listAgeLeast      = Hour
 	listAgeLong       = 30 * DayLength
+	reviewLeast       = Minute
+	reviewLong        = 30 * DayLength
 	velocityCountMax  = 1_000_000_000
 )
 
@@ -124,6 +127,8 @@ func (r *reader) review(param string, value json.RawMessage, policy *Policy) {
 			policy.ReviewNotes = r.boolean(path, value)
 		case "fourEyes":
 			policy.FourEyes = r.fourEyes(path, value)
+		case "sla":
+			policy.ReviewSLA = r.duration(path, value, reviewLeast, reviewLong)
 		default:
 			r.unknown(path)
 		}

@@ -158,6 +158,9 @@ func TestParsePolicyRefuses(t *testing.T) {
 		{"unknown counterparty type", `{"allowedCounterpartyTypes":["charity"]}`, "allowedCounterpartyTypes[0]"},
 		{"cap of an unknown type", `{"counterpartyCaps":{"charity":1}}`, "counterpartyCaps.charity"},
 		{"list age too long", `{"ofac":{"maxAge":"721h"}}`, "ofac.maxAge"},
+		{"service level too short", `{"review":{"sla":"59s"}}`, "review.sla"},
+		{"service level too long", `{"review":{"sla":"721h"}}`, "review.sla"},
+		{"service level no duration", `{"review":{"sla":24}}`, "review.sla"},
 		{"list age no duration", `{"ofac":{"maxAge":48}}`, "ofac.maxAge"},
 		{"list age unknown", `{"ofac":{"onStale":"block"}}`, "ofac.onStale"},
 		{"list unknown", `{"ofac":{"source":"x"}}`, "ofac.source"},
@@ -215,6 +218,9 @@ func TestWidens(t *testing.T) {
 		{"everything off again", fullPolicy, `{}`, "rules.R10 velocity.maxPerMinute velocity.maxPerHour operatingHours attestation.above " +
 			"names.review names.block names.weakAliases requireCounterparty allowedCounterpartyTypes counterpartyCaps.exchange " +
 			"ofac.maxAge ofac.onStale structuring.count structuring.low structuring.high structuring.window registration.onMatch"},
+		{"a longer service level", `{"review":{"sla":"4h"}}`, `{"review":{"sla":"5h"}}`, "review.sla"},
+		{"no service level", `{"review":{"sla":"4h"}}`, `{}`, "review.sla"},
+		{"a shorter service level", `{"review":{"sla":"4h"}}`, `{"review":{"sla":"1m"}}`, ""},
 		{"only tighter", `{}`, `{"rules":{"R9":"block"},"velocity":{"maxPerMinute":10},"attestation":{"above":1},"requireCounterparty":true,"ofac":{"maxAge":"2h"}}`, ""},
 		{"mode review to off", `{}`, `{"rules":{"R17":"off"}}`, "rules.R17"},
 		{"mode review to shadow", `{}`, `{"rules":{"R17":"shadow"}}`, "rules.R17"},

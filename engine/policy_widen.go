@@ -44,6 +44,7 @@ func Widens(old, new *Policy) []string {
 	note(new.ReferenceOff && !old.ReferenceOff, "paymentRef.once")
 	note(old.ReviewNotes && !new.ReviewNotes, "review.requireNotes")
 	note(fewerEyes(old.FourEyes, new.FourEyes), "review.fourEyes")
+	note(old.ReviewSLA != 0 && (new.ReviewSLA == 0 || new.ReviewSLA > old.ReviewSLA), "review.sla")
 	note(old.RefuseOnMatch && !new.RefuseOnMatch, "registration.onMatch")
 	return wider
 }

@@ -23,6 +23,7 @@ func (m *Machine) applyTick(body []byte, r *wire.Result) {
 	m.retireKeys()
 	m.expireHolds()
 	m.lapseProposals()
+	m.tellOverdue()
 	m.forgetDeadLetters()
 	r.Code = wire.Unchanged
 }

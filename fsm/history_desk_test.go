@@ -79,7 +79,7 @@ type deskLedger struct {
 	two      *engine.FourEyes
 	proposed map[uint64]proposedBy // Open proposals, by case.
 	lapsed   map[uint64]uint64     // By the leaf that says so.
-	alerts   map[uint64]bool       // Leaves of alerts that no record asked for.
+	alerts   map[uint64]bool       // Leaves of alerts and of overdue reviews, that no record asked for.
 }
 
 type proposedBy struct {
@@ -103,6 +103,9 @@ func (l *ledger) deskLeaf(out *Effects, at uint64, data []byte) {
 		}
 	case strings.HasPrefix(text, `{"kind":"alert.ack`):
 		l.counts["acknowledged"]++
+	case strings.HasPrefix(text, `{"kind":"due"`) && strings.Contains(text, leaf.DueReviewSLA.String()):
+		l.alerts[at] = true
+		l.counts["overdue"]++
 	case strings.HasPrefix(text, `{"kind":"due"`) && strings.Contains(text, leaf.DueProposal.String()):
 		record, err := strconv.ParseUint(between(data, `"reviewedLeaf":`, `,`), 10, 64)
 		if err != nil {

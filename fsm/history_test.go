@@ -108,6 +108,7 @@ func randomPolicy(random *rand.Rand) engine.Policy {
 	p.Hours, p.Whitelist = randomHours(random), randomWhitelist(random)
 	p.Velocity.MaxPerMinute = uint32(random.IntN(50))
 	p.FourEyes = maybe(random, engine.FourEyes{MinAmount: engine.USD(random.IntN(9)) * engine.Dollar, Rules: 1 << 21})
+	p.ReviewSLA = engine.Time(random.IntN(3)) * engine.Hour
 	p.AttestationAbove = engine.USD(random.IntN(10_000)) * engine.Dollar
 	p.ListAgeMax = engine.Time(random.IntN(30)) * engine.Hour
 	p.ListStaleReview, p.IssuanceAttests = random.IntN(2) == 0, random.IntN(2) == 0

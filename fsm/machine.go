@@ -79,7 +79,7 @@ type Machine struct {
 }
 
 // sweeps are the next rows that retention looks at, a few a tick.
-type sweeps struct{ users, activity uint64 }
+type sweeps struct{ users, activity, overdue uint64 }
 
 // staging is the list being replicated in chunks, one at a time.
 type staging struct {

@@ -120,6 +120,9 @@ func (m *Machine) checkQueues() error {
 			return errPositions
 		}
 	}
+	if m.sweep.overdue > m.reviews.Next() {
+		return errPositions
+	}
 	after := uint64(0) // One past the leaf before.
 	for i := m.reviews.First(); i < m.reviews.Next(); i++ {
 		leaf := m.reviews.At(i).Leaf

@@ -88,8 +88,9 @@ type snapshotMeta struct {
 	Staged    *stagedMeta   `cbor:"11,keyasint,omitempty"`
 	SaltKey   [16]byte      `cbor:"12,keyasint"` // Of SaltDay; earlier ones cannot be made from it.
 	SaltDay   engine.Day    `cbor:"13,keyasint"`
-	Sweep     uint64        `cbor:"14,keyasint"` // Of the activity.
-	UserNext  uint64        `cbor:"15,keyasint"` // The slot that the next user gets.
+	Sweep     uint64        `cbor:"14,keyasint"`           // Of the activity.
+	UserNext  uint64        `cbor:"15,keyasint"`           // The slot that the next user gets.
+	Overdue   uint64        `cbor:"16,keyasint,omitempty"` // Reviews before this one were told of when their time was over.
 }
 
 type stagedMeta struct {
@@ -210,7 +211,7 @@ func (v *View) writeBlocks(b *blockWriter) {
 func (v *View) writeHead(b *blockWriter) {
 	meta := snapshotMeta{
 		Format: v.Format, Index: v.Index, Term: v.Term, Time: v.Time, Size: v.Size, Oldest: v.Oldest,
-		UserSweep: v.sweep.users, Sweep: v.sweep.activity, UserNext: v.users.next, Frontier: v.frontier, Root: v.Root,
+		UserSweep: v.sweep.users, Sweep: v.sweep.activity, Overdue: v.sweep.overdue, UserNext: v.users.next, Frontier: v.frontier, Root: v.Root,
 		SaltKey: v.ratchet.Key, SaltDay: v.ratchet.Day,
 		Firsts: [10]uint64{v.reviews.first, v.dispositions.first, v.idem.first, v.days.first, v.outcomes.first, v.references.first},
 	}

@@ -28,7 +28,6 @@ func TestWhatIsNotBuiltIsRefused(t *testing.T) {
 		"SAR":          {wire.KindSAR, &wire.SAR{Leaf: 1, From: wire.SARDraft, To: wire.SARReady}, wire.RefusedUnbuilt},
 		"retro":        {wire.KindRetro, &wire.Retro{Op: wire.RetroBegin}, wire.RefusedUnbuilt},
 		"no such body": {wire.KindRetro, nil, wire.RefusedUnbuilt},
-		"sla":          {wire.KindPolicy, policy(func(p *engine.Policy) { p.ReviewSLA = engine.Hour }), wire.RefusedUnbuilt},
 		"suspend":      {wire.KindPolicy, policy(func(p *engine.Policy) { p.RetroSuspend = true }), wire.RefusedUnbuilt},
 	} {
 		size, digest := w.m.size, w.m.Freeze().settings

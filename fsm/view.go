@@ -272,6 +272,37 @@ func (v *View) OldestOpen() (ReviewRow, bool) {
 	return ReviewRow{}, false
 }
 
+// Overdue returns how many open reviews have waited longer than they may; 0 where the
+// policy says nothing of it.
+func (v *View) Overdue() (count int) {
+	wait := v.settings.Policy.ReviewSLA
+	if wait == 0 {
+		return 0
+	}
+	end := v.waitedSince(v.Time - wait)
+	for w := v.reviews.open.First(); w < v.reviews.open.Next() && w*openWord < end; w++ {
+		word := *v.reviews.open.At(w)
+		if end-w*openWord < openWord {
+			word &= 1<<(end-w*openWord) - 1
+		}
+		count += bits.OnesCount64(word)
+	}
+	return count
+}
+
+// waitedSince is the position behind the last review that is as old as that.
+func (v *View) waitedSince(at engine.Time) uint64 {
+	low, high := v.reviews.First(), v.reviews.Next()
+	for low < high { // Log time never goes back: neither do the rows.
+		if middle := low + (high-low)/2; v.reviews.At(middle).At <= at {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
 // Everything reports the whole published state, as if it had just changed: for
 // the edges of a node that started or installed a snapshot.
 func (m *Machine) Everything(out *Effects) {

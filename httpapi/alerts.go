@@ -22,6 +22,7 @@ func (a *API) alertRoutes() []route {
 		{method: http.MethodGet, path: "/v1/alerts", scope: scopeInstitution, roles: readers, reserved: true, handle: listAlerts},
 		{method: http.MethodGet, path: "/v1/alerts/{id}", scope: scopeInstitution, roles: readers, reserved: true, handle: showAlert},
 		{method: http.MethodPost, path: "/v1/alerts/{id}/acknowledge", scope: scopeInstitution, roles: wire.RoleReviewer, body: bodyObject, reserved: true, handle: acknowledgeAlert},
+		{method: http.MethodPost, path: "/v1/alerts/acknowledge", scope: scopeInstitution, roles: wire.RoleReviewer, body: bodyObject, reserved: true, handle: bulkAcknowledge},
 	}
 }
 
@@ -204,14 +205,10 @@ func acknowledgeAlert(c *call) error {
 		return noAlert()
 	}
 	f := c.fields()
-	by, reason := f.RequiredName("by"), f.RequiredText("reason", engine.TextMax)
+	fragment := acknowledgement(c, &f)
 	if err := f.Err(); err != nil {
 		return err
 	}
-	var fragment strictjson.Members
-	fragment.Text("by", by)
-	fragment.Text("reason", reason)
-	c.judge.Actor(&fragment)
 	return c.answer(proposal{
 		kind: wire.KindAlert,
 		record: func() (any, error) {
@@ -219,6 +216,14 @@ func acknowledgeAlert(c *call) error {
 		},
 		refused: func(r wire.Result) error { return acknowledgeRefused(c, r) },
 	}, nil)
+}
+
+// acknowledgement is what a person says of an alert.
+func acknowledgement(c *call, f *strictjson.Fields) (fragment strictjson.Members) {
+	fragment.Text("by", f.RequiredName("by"))
+	fragment.Text("reason", f.RequiredText("reason", engine.TextMax))
+	c.judge.Actor(&fragment)
+	return fragment
 }
 
 // acknowledgeRefused says who was first.

@@ -83,6 +83,8 @@ var bodyShapes = map[string]strictjson.Shape{
 	"POST /v1/audit/{txnId}/replay":     {},
 	"POST /v1/reviews/{txnId}":          strictjson.Names("disposition", "reviewedBy", "notes"),
 	"POST /v1/reviews/{txnId}/withdraw": strictjson.Names("reviewedBy", "reason"),
+	"POST /v1/alerts/acknowledge":       strictjson.Names("alertIds", "by", "reason"),
+	"POST /v1/queue/bulk":               strictjson.Names("txnIds", "disposition", "reviewedBy", "notes"),
 	"POST /v1/alerts/{id}/acknowledge":  strictjson.Names("by", "reason"),
 	"POST /v1/queue/next": queueShape.Holding("filter",
 		strictjson.Names("state", "rule", "agentId", "operator", "minAmount", "maxAmount", "from", "to", "assignee", "q", "slaBreached", "sort")),

@@ -170,6 +170,13 @@ func (a *API) registerGauges(set *metrics.Set) {
 		set.NewGauge(`railguard_state_rows_max{table="`+table+`"}`, func() float64 { return float64(a.fill(i).Most) })
 		set.NewGauge(`railguard_state_rows{table="`+table+`"}`, func() float64 { return float64(a.fill(i).Rows) })
 	}
+	set.NewGauge("railguard_review_overdue", func() float64 {
+		view, err := a.deps.Records.View(context.Background(), 0)
+		if err != nil {
+			return -1
+		}
+		return float64(view.Overdue())
+	})
 	for _, kind := range alertKinds() {
 		set.NewGauge(`railguard_alerts_open{kind="`+leaf.AlertName(kind)+`"}`, func() float64 {
 			view, err := a.deps.Records.View(context.Background(), 0)

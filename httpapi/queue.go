@@ -24,6 +24,7 @@ func (a *API) queueRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: "/v1/queue", scope: scopeOwner, roles: readers, reserved: true, handle: listQueue},
 		post("/v1/queue/next", bodyOptional, nextReview),
+		post("/v1/queue/bulk", bodyObject, bulkReview),
 		post("/v1/queue/{txnId}/claim", bodyOptional, func(c *call) error { return queueVerb(c, wire.QueueClaim) }),
 		post("/v1/queue/{txnId}/release", bodyOptional, func(c *call) error { return queueVerb(c, wire.QueueRelease) }),
 		post("/v1/queue/{txnId}/assign", bodyObject, func(c *call) error { return queueVerb(c, wire.QueueAssign) }),
@@ -42,6 +43,7 @@ type queueFilter struct {
 	assignee    string
 	text        string
 	slaBreached bool
+	wait        engine.Time // The policy's review.sla; 0: not said.
 	sort        string
 	freeFor     string // Only what nobody else holds; "": all.
 }
@@ -114,6 +116,7 @@ func readQueueFilter(c *call, get func(string) string, bad func(param, message s
 			return nil, bad("agentId", "must be an agent id")
 		}
 	}
+	q.wait = c.api.deps.Published.Settings().Policy.ReviewSLA
 	operator := get("operator")
 	if q.operator = edge.OperatorKey(operator); operator != "" && q.operator == "" {
 		return nil, bad("operator", "has nothing to compare in it")
@@ -282,7 +285,7 @@ func priority(row *fsm.ReviewRow) int {
 // queueMatch judges one row, the cheap conditions first.
 func queueMatch(c *call, view *fsm.View, q *queueFilter, item *queueItem) (bool, error) {
 	row := &item.row
-	if q.slaBreached { // No service level is set in this version: nothing breaches it.
+	if q.slaBreached && !overdue(row, q.wait, view.Time) {
 		return false, nil
 	}
 	done := row.State == fsm.ReviewDone
@@ -386,12 +389,47 @@ func writeQueueItem(c *call, m *strictjson.Members, view *fsm.View, item *queueI
 	m.Raw("cpWallet", l.Raw("_request", "cpWallet"))
 	l.CopyTo(m, "screenedAt")
 	m.Int("ageSeconds", int64((view.Time-item.row.At)/engine.Second))
-	m.Null("slaDueAt")
+	writeDue(m, &item.row, view)
 	writeClaim(m, item.row.Claim, view.Time)
+	if err := writeItemProposal(c, m, item.row.Leaf); err != nil {
+		return err
+	}
 	m.Int("priority", int64(item.priority))
 	m.Int("similarOpen", int64(item.similar))
 	m.Text("state", queueState(item))
 	c.judge.DropLeaf()
+	return nil
+}
+
+// overdue tells whether a review waits, or waited, longer than it may.
+func overdue(row *fsm.ReviewRow, wait, now engine.Time) bool {
+	return wait != 0 && row.State == fsm.ReviewOpen && now >= row.At+wait
+}
+
+// writeDue says until when a review may wait, as the policy that is in force says.
+func writeDue(m *strictjson.Members, row *fsm.ReviewRow, view *fsm.View) {
+	wait := view.Settings().Policy.ReviewSLA
+	if wait == 0 {
+		m.Null("slaDueAt")
+	} else {
+		m.Time("slaDueAt", row.At+wait)
+	}
+	m.Bool("slaBreached", overdue(row, wait, view.Time))
+}
+
+// writeItemProposal says what one person proposed for a case; null: nothing.
+func writeItemProposal(c *call, m *strictjson.Members, record uint64) error {
+	at, open := c.api.deps.Published.Proposal(record)
+	if !open {
+		m.Null("proposed")
+		return nil
+	}
+	proposal, err := c.judge.LoadLeaf(at)
+	if err != nil {
+		return err
+	}
+	defer c.judge.DropLeaf()
+	m.Object("proposed", proposalMembers(&proposal))
 	return nil
 }
 

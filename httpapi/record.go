@@ -152,14 +152,17 @@ func writeProposed(m *strictjson.Members, proposal *edge.Leaf) {
 	if proposal == nil {
 		return
 	}
-	var inner strictjson.Members
+	m.Null("disposition")
+	m.Object("proposed", proposalMembers(proposal))
+}
+
+func proposalMembers(proposal *edge.Leaf) (inner strictjson.Members) {
 	proposal.CopyTo(&inner, "disposition")
 	inner.Text("by", proposal.Text("reviewedBy"))
 	inner.Text("byKey", proposal.Text("reviewedByKey"))
 	inner.Raw("at", proposal.Raw("time"))
 	proposal.CopyTo(&inner, "lapsesAt", "notes")
-	m.Null("disposition")
-	m.Object("proposed", inner)
+	return inner
 }
 
 // writeEndings says what became of a record's payment: how it ended, and what was settled

@@ -39,12 +39,13 @@ func review(c *call) error {
 	if err := c.checkMembers(); err != nil {
 		return err
 	}
-	request, err := readReviewRequest(c)
+	f := c.fields()
+	request, err := readReviewRequest(c, &f)
 	if err != nil {
 		return err
 	}
-	if verdict := l.Text("verdict"); verdict != "REVIEW" {
-		return failure(http.StatusBadRequest, "not_reviewable", "the verdict was "+verdict+"; only a REVIEW can be dispositioned")
+	if err := reviewable(&l); err != nil {
+		return err
 	}
 	return c.answer(proposal{
 		kind:    wire.KindDisposition,
@@ -53,8 +54,15 @@ func review(c *call) error {
 	}, nil)
 }
 
-func readReviewRequest(c *call) (reviewRequest, error) {
-	f := c.fields()
+// reviewable refuses what is no REVIEW.
+func reviewable(l *edge.Leaf) error {
+	if verdict := l.Text("verdict"); verdict != "REVIEW" {
+		return failure(http.StatusBadRequest, "not_reviewable", "the verdict was "+verdict+"; only a REVIEW can be dispositioned")
+	}
+	return nil
+}
+
+func readReviewRequest(c *call, f *strictjson.Fields) (reviewRequest, error) {
 	request := reviewRequest{reviewedBy: f.RequiredName("reviewedBy"), notes: f.Text("notes", engine.TextMax)}
 	word := f.Text("disposition", engine.FieldMax)
 	disposition, known := dispositions[word]

@@ -135,7 +135,7 @@ var routesOf = [kinds][]string{
 		"POST /v1/queue/{txnId}/comment", "POST /v1/queue/{txnId}/release", "POST /v1/test/clock", "POST /v1/users/{id}/reinstate",
 		"POST /v1/users/{id}/revoke", "POST /v1/users/{id}/suspend", "PUT /v1/whitelist", "POST /v1/whitelist/entries",
 		"DELETE /v1/whitelist/entries/{entry}", "POST /v1/transactions/{txnId}/settle", "POST /v1/transactions/{txnId}/release",
-		"POST /v1/reviews/{txnId}/withdraw", "POST /v1/alerts/{id}/acknowledge",
+		"POST /v1/reviews/{txnId}/withdraw", "POST /v1/alerts/{id}/acknowledge", "POST /v1/alerts/acknowledge",
 		"POST /v1/backtests/{id}/cancel",
 	},
 	kindCredential: {"GET /v1/agents/{id}", "GET /v1/users/{id}"},
@@ -144,7 +144,7 @@ var routesOf = [kinds][]string{
 		"POST /v1/users/{id}/reissue",
 	},
 	kindNames: {
-		"GET /v1/match", "POST /v1/reviews/{txnId}", "POST /v1/screen/dry-run",
+		"GET /v1/match", "POST /v1/reviews/{txnId}", "POST /v1/queue/bulk", "POST /v1/screen/dry-run",
 	},
 	kindPolicy: {
 		"PUT /v1/policy", "POST /v1/policy/validate",

@@ -23,9 +23,9 @@ var complianceVerbs = []verb{
 		path: "review list", group: "compliance", short: "List the review queue", method: http.MethodGet, url: "/v1/queue",
 		query: append([]field{
 			{flag: "state", help: "open, claimed, dispositioned or escalated"}, {flag: "rule", help: "rule id"}, {flag: "agent", name: "agentId", help: "agent id"}, {flag: "operator", help: "operator's legal name"},
-			{flag: "min-amount", help: "USD"}, {flag: "max-amount", help: "USD"}, {flag: "assignee", help: "who claimed it"}, {flag: "sort", help: "age, amount or priority"},
+			{flag: "min-amount", help: "USD"}, {flag: "max-amount", help: "USD"}, {flag: "assignee", help: "who claimed it"}, {flag: "overdue", name: "slaBreached", kind: "bool", help: "only what waits longer than the policy's review.sla"}, {flag: "sort", help: "age, amount or priority"},
 		}, pageQuery...),
-		columns: []string{"txnId", "rule", "amount", "agentName", "operatorLegalName", "cpName", "cpWallet", "ageSeconds", "state", "assignee"},
+		columns: []string{"txnId", "rule", "amount", "agentName", "operatorLegalName", "cpName", "cpWallet", "ageSeconds", "slaDueAt", "state", "assignee"},
 	},
 	{path: "review next", short: "Lease the next case for ten minutes", method: http.MethodPost, url: "/v1/queue/next", fields: []field{{flag: "by", name: "assignee", help: "who takes it"}, {flag: "filter", kind: "json", help: "filter object"}}},
 	{path: "review claim", short: "Claim a case", method: http.MethodPost, url: "/v1/queue/{txn}/claim", args: []string{"txn"}, fields: []field{{flag: "by", help: "who takes it"}}},
@@ -35,6 +35,14 @@ var complianceVerbs = []verb{
 	reviewVerb("approve", "Approve a REVIEW", "APPROVED"),
 	reviewVerb("reject", "Reject a REVIEW", "REJECTED"),
 	reviewVerb("escalate", "Escalate a REVIEW to suspicious-activity filing", "ESCALATE_SAR"),
+	{
+		path: "review bulk", short: "Decide on up to 100 cases at once, each with its own outcome", method: http.MethodPost, url: "/v1/queue/bulk", keyed: true,
+		fields: []field{
+			{flag: "txns", name: "txnIds", kind: "list", required: true, help: "the cases, divided by commas"}, {flag: "disposition", required: true, help: "APPROVED, REJECTED or ESCALATE_SAR"},
+			{flag: "by", name: "reviewedBy", required: true, help: "who decides: name or employee id"}, {flag: "notes", help: "why"},
+		},
+		example: `  railguard review bulk --txns txn_ntpya6px,txn_q13Dd1Ez --disposition REJECTED --by carla --notes "one pattern, not our customers"`,
+	},
 	{path: "review withdraw", short: "Withdraw what another person proposed (four eyes)", method: http.MethodPost, url: "/v1/reviews/{txn}/withdraw", args: []string{"txn"}, keyed: true, fields: []field{{flag: "by", name: "reviewedBy", required: true, help: "who withdraws: name or employee id"}, {flag: "reason", help: "why"}}},
 	{
 		path: "alerts list", group: "compliance", short: "List alerts: what is no review and wants a person", method: http.MethodGet, url: "/v1/alerts",

@@ -33,7 +33,7 @@ var (
 	screenMembers  = []string{"txnId", "verdict", "rule", "reason", "screenedAt", "agentId", "userId", "fleetId", "operatorLegalName", "hold"}
 	paymentMembers = []string{"txnId", "state", "amountUSDC", "countedUSDC", "expiredAt", "late", "overLimit", "notAllowed"}
 	reviewMembers  = []string{"txnId", "disposition", "reviewedAt", "sarEscalated", "overLimitApproved"}
-	deskMembers    = []string{"txnId", "disposition", "assignee", "leaseUntil", "from", "to", "listVersion", "against", "entries", "hits"}
+	deskMembers    = []string{"txnId", "dueAt", "disposition", "assignee", "leaseUntil", "from", "to", "listVersion", "against", "entries", "hits"}
 	alertMembers   = []string{"alert", "alertId", "listVersion", "against", "txnId", "agentId", "userId", "operatorId", "amountUSDC", "entries"}
 	partyMembers   = []string{
 		"agentId", "userId", "fleetId", "operatorId", "operatorLegalName", "agentType", "parentAgentId", "credentialId", "credentialVersion",

@@ -100,6 +100,7 @@ var Help = map[string]string{
 	"railguard_review_oldest_age_seconds":                "How long the oldest open review has waited; 0: none waits, -1: not known.",
 	"railguard_alerts_open":                              "Alerts that nobody has acknowledged, by kind; -1: not known.",
 	"railguard_alerts_unlisted_total":                    "Alerts that are a leaf and an event alone: 65,536 are open.",
+	"railguard_review_overdue":                           "Open reviews that wait longer than the policy's review.sla; -1: not known.",
 	"railguard_review_open":                              "Reviews that wait; -1: not known.",
 	"railguard_screen_forged_tokens_total":               "Tokens whose signature does not verify.",
 	"railguard_screen_rejudged_total":                    "Screening calls judged again because something changed under them.",

@@ -55,6 +55,7 @@ func (n *tenants) foreignBodies() map[string]string {
 		"/v1/screen/dry-run":      `{"token":"` + n.token + `","amount":1}`,
 		"/v1/screen/batch":        `{"payments":[{"token":"` + n.token + `","amount":1},{"token":"` + n.token + `","amount":1,"idempotencyKey":"k"}]}`,
 		"/v1/queue/next":          `{"assignee":"me"}`,
+		"/v1/queue/bulk":          `{"txnIds":["` + n.txn + `"],"disposition":"APPROVED","reviewedBy":"me"}`,
 
 		// Bodies that are judged before the id in the path.
 		"/v1/agents/{id}/model": `{"underlyingModel":"m"}`,
@@ -103,6 +104,8 @@ func TestTenantsAreApart(t *testing.T) {
 			for _, result := range results(t, w) {
 				require.Equal(t, 403, result.GetInt("status"), "%s", result)
 			}
+		} else if r.path == "/v1/queue/bulk" {
+			require.Equal(t, []int{404}, statuses(answer(t, w, 200)))
 		} else {
 			require.Contains(t, []int{403, 404}, w.Code, "%s %s: %s", r.method, r.path, w.Body)
 		}

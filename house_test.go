@@ -67,7 +67,8 @@ var importLaw = map[string][]string{
 	"httpapi/openapi":    {},
 	"httpapi/contract":   {"httpapi/openapi"}, // For tests alone.
 	"httpapi/cosigning":  {"audit/note", "audit/witness", "cluster/report"},
-	"httpapi":            {"httpapi/cosigning", "httpapi/lanes", "httpapi/openapi", "edge", "edge/events", "edge/retrace", "cluster/report", "cluster/timing", "httpapi/exposition", "ofac/judge", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/note", "audit/proof"},
+	"httpapi":            {"webhooks", "httpapi/cosigning", "httpapi/lanes", "httpapi/openapi", "edge", "edge/events", "edge/retrace", "cluster/report", "cluster/timing", "httpapi/exposition", "ofac/judge", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/note", "audit/proof"},
+	"webhooks":           {"audit", "cluster/timing", "edge", "edge/events", "engine", "fsm", "fsm/leaf", "fsm/wire", "seal"},
 	"console":            {"seal"},
 	"bench/conformance":  {"engine", "engine/credential", "audit/note", "audit/proof", "audit/examine"},
 	"bench/process":      {},
@@ -84,6 +85,7 @@ var importLaw = map[string][]string{
 // externalLaw says which rooms may import a foreign module; a module that is not
 // here may be imported by nobody outside tests.
 var externalLaw = map[string][]string{
+	"code.dny.dev/ssrf":                       {"webhooks"},
 	"filippo.io/age":                          {"cluster/backup"},
 	"github.com/hashicorp/raft":               {"cluster/backup", "cluster", "cluster/datadir", "cluster/port", "cluster/recovery", "cluster/sim", "bench/load"},
 	"github.com/hashicorp/raft-boltdb":        {"cluster/datadir", "bench/load"},
@@ -93,7 +95,7 @@ var externalLaw = map[string][]string{
 	"github.com/hashicorp/go-metrics":         {"cluster"},
 	"github.com/valyala/fastjson":             {"strictjson", "edge", "httpapi"},
 	"github.com/cloudflare/circl":             {"audit/note"},
-	"github.com/VictoriaMetrics/metrics":      {"cluster", "cluster/datadir", "cluster/port", "audit", "edge", "httpapi", "httpapi/exposition", "httpapi/x402"},
+	"github.com/VictoriaMetrics/metrics":      {"cluster", "cluster/datadir", "cluster/port", "audit", "edge", "httpapi", "httpapi/exposition", "httpapi/x402", "webhooks"},
 	"github.com/fxamacker/cbor":               {"fsm/wire", "cluster/port"},
 	"github.com/dchest/siphash":               {"fsm", "fsm/leaf"},
 	"github.com/transparency-dev/merkle":      {"cluster/backup", "fsm", "audit", "audit/proof", "audit/watch", "bench/chaos", "bench/conformance"},

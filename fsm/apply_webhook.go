@@ -3,6 +3,7 @@ package fsm
 import (
 	"errors"
 	"slices"
+	"strconv"
 
 	"railguard/engine"
 	"railguard/fsm/leaf"
@@ -134,9 +135,16 @@ func (m *Machine) putWebhook(at int, hook *wire.Webhook) {
 }
 
 func (m *Machine) writeWebhook(hook *wire.Webhook, op string, common *wire.Common, r *wire.Result) {
-	head := plain(number(m.head(leaf.KindWebhook), "webhookId", int64(hook.ID)), "op", op)
+	head := plain(ofWebhook(m.head(leaf.KindWebhook), hook.ID), "op", op)
 	m.write(number(head, "rev", int64(hook.Rev)), common, leaf.KindWebhook, r)
 }
+
+// WebhookID is the text of a webhook's id.
+func WebhookID(id uint32) string { return webhookPrefix + strconv.FormatUint(uint64(id), 10) }
+
+const webhookPrefix = "whk_"
+
+func ofWebhook(head []byte, id uint32) []byte { return plain(head, "webhookId", WebhookID(id)) }
 
 // webhookAt finds a webhook: they stand by their ids.
 func (m *Machine) webhookAt(id uint32) (int, bool) {
@@ -221,7 +229,7 @@ func (m *Machine) giveUp(key sendingKey, b *wire.Delivery, r *wire.Result) {
 	}
 	row := m.deadLetters.Edit(at)
 	row.Attempts, row.Status, row.At = b.Attempts, b.Status, m.now
-	head := number(m.head(leaf.KindDeadLetter), "webhookId", int64(key.webhook))
+	head := ofWebhook(m.head(leaf.KindDeadLetter), key.webhook)
 	head = number(number(head, "seq", int64(key.seq)), "n", int64(key.n))
 	head = number(number(head, "attempts", int64(b.Attempts)), "status", int64(b.Status))
 	m.write(head, &b.Common, leaf.KindDeadLetter, r)
@@ -247,7 +255,7 @@ func (m *Machine) revive(hook *wire.Webhook, key sendingKey, b *wire.Delivery, r
 		}
 	}
 	r.Value = uint64(count)
-	head := plain(number(m.head(leaf.KindWebhook), "webhookId", int64(hook.ID)), "op", "redelivered")
+	head := plain(ofWebhook(m.head(leaf.KindWebhook), hook.ID), "op", "redelivered")
 	if b.Op == wire.DeliveryRevived {
 		head = number(number(head, "seq", int64(key.seq)), "n", int64(key.n))
 	}
@@ -325,6 +333,7 @@ func (m *Machine) checkWebhooks() error {
 
 // Sending is one event that a webhook is to be sent again, or a dead letter.
 type Sending struct {
+	Row      uint64 // Its place among them.
 	Seq      uint64
 	N        uint8
 	Attempts uint8 // Before it was given up; 0: it is to be sent again.
@@ -344,15 +353,24 @@ func (v *View) Cursor(webhook uint32) (seq uint64, n uint8, at engine.Time, foun
 }
 
 // Sendings calls visit with a webhook's dead letters and what it is to be sent again,
-// newest first, until it returns false.
-func (v *View) Sendings(webhook uint32, visit func(Sending) bool) {
-	for i := v.deadLetters.Next(); i > v.deadLetters.First(); i-- {
+// those before a row, newest first, until it returns false.
+func (v *View) Sendings(webhook uint32, before uint64, visit func(Sending) bool) {
+	for i := min(before, v.deadLetters.Next()); i > v.deadLetters.First(); i-- {
 		row := v.deadLetters.At(i - 1)
 		if row.Webhook != webhook {
 			continue
 		}
-		if !visit(Sending{Seq: row.Seq, N: row.N, Attempts: row.Attempts, Status: row.Status, At: row.At}) {
+		if !visit(Sending{Row: i - 1, Seq: row.Seq, N: row.N, Attempts: row.Attempts, Status: row.Status, At: row.At}) {
 			return
+		}
+	}
+}
+
+// Asked calls visit with every event that is to be sent again, oldest asking first.
+func (v *View) Asked(visit func(webhook uint32, seq uint64, n uint8)) {
+	for i := v.deadLetters.First(); i < v.deadLetters.Next(); i++ {
+		if row := v.deadLetters.At(i); row.Webhook != 0 && row.Attempts == 0 {
+			visit(row.Webhook, row.Seq, row.N)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"bytes"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -34,7 +35,7 @@ func (w *world) delivered(op uint8, id uint32, seq uint64, n uint8) wire.Result 
 
 // pending are what a webhook is to be sent again; dead what was given up.
 func (w *world) sendings(id uint32) (pending, dead []uint64) {
-	w.m.Freeze().Sendings(id, func(s Sending) bool {
+	w.m.Freeze().Sendings(id, math.MaxUint64, func(s Sending) bool {
 		if s.Attempts == 0 {
 			pending = append(pending, s.Seq)
 		} else {
@@ -50,7 +51,7 @@ func TestWebhookLife(t *testing.T) {
 	r := w.hook(wire.WebhookCreate, 0, testHook())
 	require.Equal(t, wire.Applied, r.Code)
 	require.Contains(t, string(r.Data), `"kind":"webhook.changed"`)
-	require.Contains(t, string(r.Data), `"webhookId":1,"op":"created","rev":1`)
+	require.Contains(t, string(r.Data), `"webhookId":"whk_1","op":"created","rev":1`)
 	seq, n, _, found := w.m.Freeze().Cursor(1)
 	require.True(t, found)
 	require.EqualValues(t, w.m.size, seq, "what was before is not told, nor its own creation")
@@ -135,7 +136,7 @@ func TestDeliveries(t *testing.T) {
 	r := w.delivered(wire.DeliveryDead, 1, 3, 1)
 	require.Equal(t, wire.Applied, r.Code)
 	require.Contains(t, string(r.Data), `"kind":"`+leaf.KindDeadLetter+`"`)
-	require.Contains(t, string(r.Data), `"webhookId":1,"seq":3,"n":1,"attempts":10,"status":503`)
+	require.Contains(t, string(r.Data), `"webhookId":"whk_1","seq":3,"n":1,"attempts":10,"status":503`)
 	require.Equal(t, wire.Unchanged, w.delivered(wire.DeliveryDead, 1, 3, 1).Code, "given up once, whoever says so again")
 	w.delivered(wire.DeliveryDead, 1, 4, 0)
 	pending, dead := w.sendings(1)

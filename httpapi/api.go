@@ -22,6 +22,7 @@ import (
 	"railguard/ofac"
 	"railguard/seal"
 	"railguard/strictjson"
+	"railguard/webhooks"
 )
 
 // Deps is everything the border needs from the rest of the house.
@@ -37,15 +38,16 @@ type Deps struct {
 	Node           string // Shown in X-Railguard-Node and in records.
 	Version        string // Semantic version of the binary.
 	Logger         *slog.Logger
-	LogLevel       *slog.LevelVar // Of Logger, to be changed while the node runs; nil: it cannot.
-	TrustedProxies []netip.Prefix // Whose X-Forwarded-For is believed.
-	WriteDeadline  time.Duration  // 0: engine.WriteDeadline.
-	AdminToken     string         // Secret that counts as an admin key on the admin listener; "": none.
-	Relay          Relay          // nil: this node's jobs are all there are.
-	Neighbours     Neighbours     // nil: rates hold for this node alone.
-	LoadList       ListLoader     // nil: this node takes no list uploads.
-	Backup         BackupSaver    // nil: this server gives no backups.
-	Ephemeral      bool           // Throw-away development: health says so of the signing key.
+	LogLevel       *slog.LevelVar   // Of Logger, to be changed while the node runs; nil: it cannot.
+	TrustedProxies []netip.Prefix   // Whose X-Forwarded-For is believed.
+	WriteDeadline  time.Duration    // 0: engine.WriteDeadline.
+	AdminToken     string           // Secret that counts as an admin key on the admin listener; "": none.
+	Relay          Relay            // nil: this node's jobs are all there are.
+	Neighbours     Neighbours       // nil: rates hold for this node alone.
+	LoadList       ListLoader       // nil: this node takes no list uploads.
+	Backup         BackupSaver      // nil: this server gives no backups.
+	Webhooks       *webhooks.Sender // nil: this node sends none.
+	Ephemeral      bool             // Throw-away development: health says so of the signing key.
 
 	Witnesses      []cosigning.Witness // Asked to cosign checkpoints while this node leads.
 	WitnessEvery   time.Duration       // At most so often; 0: as often as may be.
@@ -78,6 +80,7 @@ type API struct {
 	refusals *rate.Limiter // Of log lines about refused calls.
 
 	judges     *edge.Judges
+	hooked     *webhooks.Reader
 	keys       atomic.Pointer[heldKeys]
 	keysMutex  sync.Mutex // Serialises rebuilding the table; readers never take it.
 	role       nodeRole
@@ -153,6 +156,10 @@ func New(deps Deps) (*API, error) {
 	if deps.Relay != nil {
 		deps.Relay.Answer(a.answerRelayed)
 	}
+	a.hooked = webhooks.NewReader(struct {
+		Published
+		Records
+	}{deps.Published, deps.Records}, a.judges)
 	a.scans = lanes.NewLane(scanPlaces(), laneWaitingMax, scansOfOneKey)
 	a.streams = lanes.NewLane(streamPlaces, laneWaitingMax, streamsOfOneKey)
 	a.watchers = lanes.NewLane(watchPlaces, laneWaitingMax, watchesOfOneKey)
@@ -211,7 +218,7 @@ func (a *API) publicRoutes() []route {
 	for _, group := range [][]route{
 		a.screenRoutes(), a.auditRoutes(), a.reviewRoutes(), a.queueRoutes(), a.alertRoutes(),
 		a.healthRoutes(), a.logRoutes(), a.clusterRoutes(), a.documentRoutes(),
-		a.registryRoutes(), a.eventRoutes(), backtestRoutes(),
+		a.registryRoutes(), a.eventRoutes(), backtestRoutes(), a.webhookRoutes(),
 	} {
 		all = append(all, group...)
 	}

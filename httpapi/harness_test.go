@@ -26,6 +26,7 @@ import (
 	"railguard/ofac"
 	"railguard/ofac/sample"
 	"railguard/seal"
+	"railguard/webhooks"
 )
 
 // testNode is a group of one in this process: a real state machine and a real
@@ -104,7 +105,7 @@ func newTestNode(t testing.TB) *testNode {
 	n.api, err = New(Deps{
 		Proposer: n, Published: n, Records: n, Lists: n, Operations: n, Secrets: n.secrets,
 		Node: "n1", Version: "0.0.0-test", AdminToken: "admin-token-of-the-tests", Now: n.wallClock,
-		Backup: partsOfABackup,
+		Backup: partsOfABackup, Webhooks: webhooks.NewSender(webhooks.SenderConfig{Secrets: n.secrets, Version: "0.0.0-test", Dev: true, Dial: dialLoopback}),
 	})
 	require.NoError(t, err)
 	t.Cleanup(n.api.Close)

@@ -25,7 +25,8 @@ var (
 	settingsShape = paceShape.With("allowedCounterpartyTypes").Holding("whitelist", listShape)
 	agentShape    = settingsShape.Holding("spendPolicy", spendShape).
 			With("agentName", "agentType", "operatorLegalName", "purpose", "underlyingModel", "agentFramework", "metadata")
-	queueShape = strictjson.Names("assignee", "reviewedBy", "by")
+	webhookShape = strictjson.Names("name", "url", "types", "sarAllowed", "off")
+	queueShape   = strictjson.Names("assignee", "reviewedBy", "by")
 )
 
 // bodyShapes are the members of every JSON body, by method and path. nil: the handler
@@ -80,6 +81,13 @@ var bodyShapes = map[string]strictjson.Shape{
 	"POST /v1/cleared":            strictjson.Names("name", "uid", "reason", "expiresAt", "clearedBy"),
 	"DELETE /v1/cleared/{id}":     whySaid,
 
+	"POST /v1/webhooks":                    webhookShape.With("secret"),
+	"PATCH /v1/webhooks/{id}":              webhookShape.With("reason"),
+	"DELETE /v1/webhooks/{id}":             strictjson.Names("reason"),
+	"POST /v1/webhooks/{id}/rotate-secret": strictjson.Names("secret", "overlapSeconds", "reason"),
+	"POST /v1/webhooks/{id}/test":          {},
+	"POST /v1/webhooks/{id}/redeliver":     strictjson.Names("eventId", "all"),
+
 	"POST /v1/audit/{txnId}/replay":     {},
 	"POST /v1/reviews/{txnId}":          strictjson.Names("disposition", "reviewedBy", "notes"),
 	"POST /v1/reviews/{txnId}/withdraw": strictjson.Names("reviewedBy", "reason"),
@@ -132,28 +140,30 @@ var queryParameters = map[string][]string{
 	"GET /v1/audit/export":             {"from", "to", "format", "cursor", "first", "treeSize"},
 	"GET /v1/queue": inPages("state", "rule", "agentId", "operator", "minAmount", "maxAmount", "from", "to", "assignee", "q",
 		"slaBreached", "sort"),
-	"GET /v1/transactions":          {"paymentRef"},
-	"GET /v1/alerts":                inPages("state", "kind"),
-	"GET /v1/policy/versions":       paged,
-	"PUT /v1/policy":                {"reason"},
-	"POST /v1/policy/validate":      {"reason"},
-	"GET /v1/ofac/{id}/diff":        {"against"},
-	"GET /v1/match":                 {"name", "wallet", "cpType", "type", "cpCountry", "cpDateOfBirth", "cpAddress", "explain"},
-	"GET /v1/cleared":               paged,
-	"GET /v1/cluster/backup":        {"from", "since"},
-	"GET /readyz":                   {"noleader?", "leader?", "sync?", "maxlag", "exclude?"},
-	"GET /admin/keys":               paged,
-	"POST /v1/ofac/snapshots":       {"name"},
-	"GET /debug/pprof/profile":      profiling,
-	"GET /debug/pprof/trace":        profiling,
-	"GET /debug/pprof/symbol":       profiling,
-	"GET /debug/pprof/cmdline":      profiling,
-	"GET /debug/pprof/heap":         profiling,
-	"GET /debug/pprof/allocs":       profiling,
-	"GET /debug/pprof/block":        profiling,
-	"GET /debug/pprof/mutex":        profiling,
-	"GET /debug/pprof/goroutine":    profiling,
-	"GET /debug/pprof/threadcreate": profiling,
+	"GET /v1/transactions":             {"paymentRef"},
+	"GET /v1/alerts":                   inPages("state", "kind"),
+	"GET /v1/policy/versions":          paged,
+	"PUT /v1/policy":                   {"reason"},
+	"POST /v1/policy/validate":         {"reason"},
+	"GET /v1/ofac/{id}/diff":           {"against"},
+	"GET /v1/match":                    {"name", "wallet", "cpType", "type", "cpCountry", "cpDateOfBirth", "cpAddress", "explain"},
+	"GET /v1/cleared":                  paged,
+	"GET /v1/cluster/backup":           {"from", "since"},
+	"GET /readyz":                      {"noleader?", "leader?", "sync?", "maxlag", "exclude?"},
+	"GET /admin/keys":                  paged,
+	"POST /v1/ofac/snapshots":          {"name"},
+	"GET /debug/pprof/profile":         profiling,
+	"GET /debug/pprof/trace":           profiling,
+	"GET /debug/pprof/symbol":          profiling,
+	"GET /debug/pprof/cmdline":         profiling,
+	"GET /debug/pprof/heap":            profiling,
+	"GET /debug/pprof/allocs":          profiling,
+	"GET /debug/pprof/block":           profiling,
+	"GET /debug/pprof/mutex":           profiling,
+	"GET /debug/pprof/goroutine":       profiling,
+	"GET /debug/pprof/threadcreate":    profiling,
+	"GET /v1/webhooks":                 paged,
+	"GET /v1/webhooks/{id}/deliveries": {"limit", "cursor"},
 }
 
 var profiling = []string{"debug?", "seconds?", "gc?"}

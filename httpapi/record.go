@@ -12,6 +12,7 @@ import (
 
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/leafjson"
 	"railguard/strictjson"
 )
@@ -38,6 +39,7 @@ func (a *API) allRenderers() map[string]renderer {
 		"review.assigned":      renderQueueEvent,
 		"review.commented":     renderQueueEvent,
 		"alert.acknowledged":   renderAcknowledged,
+		leaf.KindWebhook:       renderWebhook,
 	}
 	for kind, render := range a.registryRenderers() {
 		all[kind] = render

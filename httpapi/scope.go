@@ -124,6 +124,7 @@ var routesOf = [kinds][]string{
 		"GET /v1/agents/{id}/attestations", "GET /v1/agents/{id}/limits", "GET /v1/agents/{id}/whitelist", "GET /v1/audit/{txnId}",
 		"GET /v1/fleets/{id}", "GET /v1/fleets/{id}/whitelist", "GET /v1/key", "GET /v1/alerts/{id}", "GET /v1/ofac", "GET /v1/policy", "GET /v1/transactions", "GET /v1/whitelist",
 		"GET /v1/backtests", "GET /v1/backtests/{id}",
+		"GET /v1/webhooks/{id}",
 	},
 	kindWrite: {
 		"PATCH /v1/agents/{id}", "POST /v1/agents/{id}/attest", "POST /v1/agents/{id}/model", "DELETE /v1/agents/{id}/ownership-transfer",
@@ -137,6 +138,7 @@ var routesOf = [kinds][]string{
 		"DELETE /v1/whitelist/entries/{entry}", "POST /v1/transactions/{txnId}/settle", "POST /v1/transactions/{txnId}/release",
 		"POST /v1/reviews/{txnId}/withdraw", "POST /v1/alerts/{id}/acknowledge", "POST /v1/alerts/acknowledge",
 		"POST /v1/backtests/{id}/cancel",
+		"POST /v1/webhooks", "PATCH /v1/webhooks/{id}", "DELETE /v1/webhooks/{id}", "POST /v1/webhooks/{id}/rotate-secret", "POST /v1/webhooks/{id}/redeliver",
 	},
 	kindCredential: {"GET /v1/agents/{id}", "GET /v1/users/{id}"},
 	kindIssue: {
@@ -150,7 +152,7 @@ var routesOf = [kinds][]string{
 		"PUT /v1/policy", "POST /v1/policy/validate",
 	},
 	kindPage: {
-		"GET /v1/agents", "GET /v1/cleared", "GET /v1/fleets", "GET /v1/policy/versions", "GET /admin/keys",
+		"GET /v1/agents", "GET /v1/cleared", "GET /v1/fleets", "GET /v1/policy/versions", "GET /admin/keys", "GET /v1/webhooks", "GET /v1/webhooks/{id}/deliveries",
 	},
 	kindSearch: {
 		"GET /v1/audit",
@@ -165,7 +167,7 @@ var routesOf = [kinds][]string{
 		"GET /log/tile/entries/{index...}",
 	},
 	kindEvents: {
-		"GET /v1/events",
+		"GET /v1/events", "POST /v1/webhooks/{id}/test",
 	},
 	kindExport: {
 		"GET /v1/audit/export",

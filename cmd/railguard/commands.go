@@ -17,7 +17,7 @@ import (
 
 // clientCommands is every verb besides the servers.
 func clientCommands() []*cobra.Command {
-	verbs := slices.Concat(paymentVerbs, complianceVerbs, foresightVerbs, operationVerbs)
+	verbs := slices.Concat(paymentVerbs, complianceVerbs, foresightVerbs, operationVerbs, webhookVerbs)
 	commands := tree(verbs, describeCommands)
 	under := func(parent string, children ...*cobra.Command) {
 		for _, cmd := range commands {

@@ -189,12 +189,15 @@ type guestFlags struct {
 	x402Upstream string
 	x402Assets   []string
 	x402Timeout  time.Duration
+
+	webhookNetworks []string
 }
 
 // upstreamTokenName is where the facilitator's token is read from.
 const upstreamTokenName = "RAILGUARD_X402_UPSTREAM_TOKEN"
 
 func (f *guestFlags) define(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&f.webhookNetworks, "webhook-networks", nil, "private networks (CIDR) that webhooks may be sent to, on any port; others get them on port 443 of public addresses alone")
 	flags.StringVar(&f.x402Upstream, "x402-upstream", "", "address of an x402 facilitator to put /x402/verify and /x402/settle in front of (its token: "+upstreamTokenName+"); empty: off")
 	flags.StringSliceVar(&f.x402Assets, "x402-assets", nil, "tokens worth a dollar, as NETWORK/ADDRESS/DECIMALS/CHAIN, e.g. eip155:84532/0x036CbD53842c5426634e7929541eC2318f3dCF7e/6/BASE (default: USDC on Ethereum, Base and Solana)")
 	flags.DurationVar(&f.x402Timeout, "x402-timeout", 30*time.Second, "how long the x402 facilitator may take to settle")
@@ -229,6 +232,9 @@ func (f *guestFlags) facilitator(api http.Handler, log *logs) (http.Handler, err
 
 // check tells what is wrong with the settings of guests, before any data is touched.
 func (f *guestFlags) check() error {
+	if _, err := networks("--webhook-networks", f.webhookNetworks); err != nil {
+		return err
+	}
 	_, err := f.facilitator(http.NotFoundHandler(), nil)
 	return err
 }

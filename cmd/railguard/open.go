@@ -16,10 +16,12 @@ import (
 	"railguard/cluster/backup"
 	"railguard/cluster/datadir"
 	"railguard/console"
+	"railguard/edge"
 	"railguard/fsm/wire"
 	"railguard/httpapi"
 	"railguard/ofac/keeper"
 	"railguard/seal"
+	"railguard/webhooks"
 )
 
 const (
@@ -91,7 +93,7 @@ func (s *server) open() error {
 	}, s.log.Logger)}
 	s.api, err = httpapi.New(httpapi.Deps{
 		Proposer: s.node, Published: s.node, Records: s.node, Lists: s.node, Operations: s.node, Neighbours: s.node.Neighbours(), Relay: relay{s.node},
-		Backup: backup.Saver(s.node, f.data), Secrets: secrets, Sync: s.lists, LoadList: keeper.EncodeFiles, AdminToken: token,
+		Backup: backup.Saver(s.node, f.data), Webhooks: s.openWebhooks(secrets), Secrets: secrets, Sync: s.lists, LoadList: keeper.EncodeFiles, AdminToken: token,
 		Node: f.id, Version: version, Logger: s.log.Logger, LogLevel: s.log.level, TrustedProxies: trusted,
 		Witnesses: f.witness.parsed, WitnessEvery: f.witness.every,
 	})
@@ -100,6 +102,15 @@ func (s *server) open() error {
 	}
 	s.front, err = f.guests(s.api.Handler(), secrets, s.log)
 	return err
+}
+
+// openWebhooks makes what sends events to webhooks; it begins when the node serves.
+func (s *server) openWebhooks(secrets *seal.Secrets) *webhooks.Sender {
+	allow, _ := networks("", s.flags.webhookNetworks) // Whether they can be read was told before.
+	sender := webhooks.NewSender(webhooks.SenderConfig{Secrets: secrets, Version: version, Dev: s.flags.dev, Allow: allow})
+	judges := edge.New(edge.Deps{Published: s.node, Records: s.node, Secrets: secrets, Node: s.flags.id, Version: version, Logger: s.log.Logger})
+	s.hooks = webhooks.New(s.node, webhooks.NewReader(s.node, judges), sender.Send, s.log.Logger)
+	return sender
 }
 
 // console puts the officers' console in front of the public API.

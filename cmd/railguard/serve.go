@@ -22,6 +22,7 @@ import (
 	"railguard/httpapi"
 	"railguard/httpapi/cosigning"
 	"railguard/ofac/keeper"
+	"railguard/webhooks"
 )
 
 // serveFlags are the flags of `railguard serve`.
@@ -147,6 +148,7 @@ type server struct {
 	api     *httpapi.API
 	front   http.Handler // The public API with its guests in front of it.
 	lists   listKeeper
+	hooks   *webhooks.Dispatcher
 	public  *http.Server
 	admin   *http.Server
 	failed  chan error
@@ -185,6 +187,7 @@ func serve(ctx context.Context, f *serveFlags) error {
 	s.adminDoor.Open(s.api.AdminHandler())
 	s.lists.Start()
 	s.api.Witnesses().Start()
+	s.hooks.Start()
 	s.log.Info("serving", "id", f.id, "http", publicListener.Addr().String(), "admin", adminListener.Addr().String(), "version", version)
 	select {
 	case <-ctx.Done():
@@ -324,6 +327,7 @@ func (s *server) close() {
 	s.api.SetDraining(true)
 	s.lists.Stop()
 	s.api.Witnesses().Stop()
+	s.hooks.Stop()
 	if err := s.node.Drain(ctx); err != nil {
 		s.log.Warn("drain", "error", err)
 	}
@@ -338,12 +342,15 @@ func (s *server) close() {
 	}
 }
 
-func proxies(texts []string) ([]netip.Prefix, error) {
+func proxies(texts []string) ([]netip.Prefix, error) { return networks("--trusted-proxies", texts) }
+
+// networks reads the CIDRs of a flag.
+func networks(flag string, texts []string) ([]netip.Prefix, error) {
 	prefixes := make([]netip.Prefix, 0, len(texts))
 	for _, text := range texts {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {
-			return nil, usage("--trusted-proxies: %w", err)
+			return nil, usage("%s: %w", flag, err)
 		}
 		prefixes = append(prefixes, prefix)
 	}

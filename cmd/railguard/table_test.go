@@ -31,7 +31,7 @@ func TestShow(t *testing.T) {
 
 // Every verb's command must build: flags do not clash, arguments stand in its path.
 func TestVerbs(t *testing.T) {
-	for _, v := range slices.Concat(paymentVerbs, complianceVerbs, foresightVerbs, operationVerbs) {
+	for _, v := range slices.Concat(paymentVerbs, complianceVerbs, foresightVerbs, operationVerbs, webhookVerbs) {
 		t.Run(v.path, func(t *testing.T) {
 			require.NotNil(t, v.command())
 			for _, arg := range v.args {

@@ -132,5 +132,46 @@ var describeCommands = map[string]string{
 	"backtest": "What another policy or list would have made of recorded calls",
 	"operator": "Operators", "ofac": "Sanctions lists: status, import, activate, roll back", "key": "API keys (admin listener)",
 	"log-level": "What one node logs (admin listener)",
-	"log-key":   "Keys that sign the log's checkpoints (admin listener)", "signing-key": "Keys that sign credentials (admin listener)", "cluster": "The cluster and its nodes", "clock": "The test clock",
+	"webhook":   "Who is sent events", "log-key": "Keys that sign the log's checkpoints (admin listener)", "signing-key": "Keys that sign credentials (admin listener)", "cluster": "The cluster and its nodes", "clock": "The test clock",
+}
+
+var hookFields = []field{
+	{flag: "name", help: "what to call it"},
+	{flag: "types", kind: "list", help: "types of events or groups, comma-separated (screen.block,hold.*); none: all but screen.proceed and webhook.dead_letter"},
+	{flag: "sar-allowed", kind: "bool", help: "it may be told what tells of suspicion"},
+}
+
+var whySaidField = field{flag: "reason", help: "why; it goes into the audit record"}
+
+var hookArgument = []string{"webhook"}
+
+// webhookVerbs set up who is sent events.
+var webhookVerbs = []verb{
+	{
+		path: "webhook create", group: "compliance", short: "Have events sent to a URL; prints the secret, once", method: http.MethodPost, url: "/v1/webhooks", keyed: true,
+		example: `  railguard webhook create --endpoint https://hooks.example.com/railguard --types 'screen.block,review.*,hold.*'`,
+		fields: append([]field{
+			{flag: "endpoint", name: "url", required: true, help: "https, port 443"}, {flag: "secret", help: "whsec_ and the base64 of 24 to 64 bytes; drawn if left out"},
+		}, hookFields...),
+	},
+	{path: "webhook list", short: "List webhooks", method: http.MethodGet, url: "/v1/webhooks", query: pageQuery, columns: []string{"webhookId", "name", "url", "state", "operator", "types"}},
+	{path: "webhook show", short: "Show a webhook and how far it is", method: http.MethodGet, url: "/v1/webhooks/{webhook}", args: hookArgument},
+	{
+		path: "webhook set", short: "Change a webhook; it is your key's from then on", method: http.MethodPatch, url: "/v1/webhooks/{webhook}", args: hookArgument,
+		fields: append(append([]field{{flag: "endpoint", name: "url", help: "https, port 443"}, {flag: "off", kind: "bool", help: "send nothing; what happens meanwhile is sent when it is on again"}}, hookFields...), whySaidField),
+	},
+	{path: "webhook delete", short: "Delete a webhook", method: http.MethodDelete, url: "/v1/webhooks/{webhook}", args: hookArgument},
+	{
+		path: "webhook rotate", short: "Replace a webhook's secret and key; prints the new secret, once", method: http.MethodPost, url: "/v1/webhooks/{webhook}/rotate-secret", args: hookArgument, keyed: true,
+		fields: []field{{flag: "overlap", name: "overlapSeconds", kind: "number", help: "seconds for which the older ones sign as well (default a day; 0: they are known to others)"}, {flag: "secret", help: "whsec_ and the base64 of 24 to 64 bytes; drawn if left out"}, whySaidField},
+	},
+	{path: "webhook test", short: "Send one message of the type webhook.test now", method: http.MethodPost, url: "/v1/webhooks/{webhook}/test", args: hookArgument},
+	{
+		path: "webhook deliveries", short: "List what was given up, and what is to be sent again", method: http.MethodGet, url: "/v1/webhooks/{webhook}/deliveries", args: hookArgument,
+		query: []field{{flag: "limit", help: "how many (default 50)"}, {flag: "cursor", help: "go on from here"}}, columns: []string{"eventId", "state", "attempts", "status", "at"},
+	},
+	{
+		path: "webhook redeliver", short: "Send one event again, or all that were given up", method: http.MethodPost, url: "/v1/webhooks/{webhook}/redeliver", args: hookArgument, keyed: true,
+		fields: []field{{flag: "event", name: "eventId", help: "the id of an event"}, {flag: "all", kind: "bool", help: "all dead letters"}},
+	},
 }

@@ -112,6 +112,10 @@ func (r *Reader) ownerNow(l *edge.Leaf) string {
 // behindWall reports whether an event tells of suspicion: it is for reviewer, auditor
 // and admin alone.
 func behindWall(l *edge.Leaf, name string) bool {
-	return strings.HasPrefix(name, "sar.") || name == "review.escalated" || name == "agent.registered_with_match" ||
-		l.Text("disposition") == "ESCALATE_SAR" || l.Flag("sarEscalated")
+	return TellsOfSuspicion(name) || l.Text("disposition") == "ESCALATE_SAR" || l.Flag("sarEscalated")
+}
+
+// TellsOfSuspicion reports whether the name of a type alone does.
+func TellsOfSuspicion(name string) bool {
+	return strings.HasPrefix(name, "sar.") || name == "review.escalated" || name == "agent.registered_with_match"
 }

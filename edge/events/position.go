@@ -42,13 +42,14 @@ func index(text string) (uint64, bool) {
 func (p Position) String() string {
 	switch {
 	case p.Skip > 0:
-		return eventID(p.Leaf, p.Skip-1)
+		return ID(p.Leaf, p.Skip-1)
 	case p.Leaf > 0:
 		return strconv.FormatUint(p.Leaf-1, 10)
 	}
 	return ""
 }
 
-func eventID(leaf uint64, n int) string {
+// ID is the id of the n-th event of a leaf.
+func ID(leaf uint64, n int) string {
 	return "evt_" + strconv.FormatUint(leaf, 10) + "_" + strconv.Itoa(n)
 }

@@ -21,7 +21,11 @@ type Event struct {
 	Seq  uint64 // Index of its leaf.
 	N    int    // Of its leaf's events.
 	Type string
+	At   engine.Time        // When it happened.
 	Body strictjson.Members // The envelope. Good until the next event.
+
+	Webhook string // Id of the one that an event is about.
+	About   uint64 // Of a dead letter: the leaf whose event it was.
 }
 
 // Reader walks events for one caller. It is not safe for concurrent use.
@@ -31,6 +35,7 @@ type Reader struct {
 	published edge.Published
 	store     *audit.Store
 	wanted    Selection
+	walled    bool // What tells of suspicion is told to nobody, whoever asks.
 
 	screen leaf.Screen
 	body   strictjson.Members
@@ -45,6 +50,10 @@ func NewReader(judge *edge.Judge, caller *edge.Caller, published edge.Published,
 
 // For makes the reader go on with the rights that the caller has now.
 func (r *Reader) For(caller *edge.Caller) { r.caller = caller }
+
+// For whom a reader reads may see what a receiver of theirs must not: Walled keeps what
+// tells of suspicion from it.
+func (r *Reader) Walled(on bool) { r.walled = on }
 
 // Oldest is the position of the first leaf that events are told of now.
 func (r *Reader) Oldest() Position {
@@ -124,7 +133,7 @@ func (r *Reader) leaf(at *Position, index uint64, stored audit.Leaf, visit func(
 	var about *subject
 	for n := at.Skip; n < len(o.types); n++ {
 		name := o.types[n]
-		if !r.wanted[name] || !applies(&l, name) || behindWall(&l, name) && !r.caller.SeesAll() {
+		if !r.wanted[name] || !applies(&l, name) || behindWall(&l, name) && (r.walled || !r.caller.SeesAll()) {
 			continue
 		}
 		if about == nil {
@@ -137,7 +146,10 @@ func (r *Reader) leaf(at *Position, index uint64, stored audit.Leaf, visit func(
 		if !about.admitted || n > 0 && o.kind == "screen" && name[0] == 'f' && !r.caller.May(readsParties) {
 			continue
 		}
-		e := Event{ID: eventID(index, n), Seq: index, N: n, Type: name}
+		e := Event{ID: ID(index, n), Seq: index, N: n, Type: name, At: engine.Time(stored.Time)}
+		if o.audience == ofInstitution {
+			e.Webhook, e.About = l.Text("webhookId"), l.Number("seq")
+		}
 		r.write(&e, o, &l, about, engine.Time(stored.Time))
 		at.Skip = n + 1
 		if !visit(&e) {

@@ -1,0 +1,186 @@
+package webhooks
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"railguard/edge/events"
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/wire"
+)
+
+// Bounds of the dispatcher.
+const (
+	pollEvery  = 50 * time.Millisecond // How soon a new event is seen.
+	askedEvery = 2 * time.Second       // How soon what is to be sent again is.
+	checkEvery = time.Second           // How soon it is seen that a key has expired.
+)
+
+// Dispatcher has a line for each webhook while its node leads.
+type Dispatcher struct {
+	node   Node
+	reader *Reader
+	post   Post
+	every  time.Duration // pollEvery, but in tests that last for days.
+	log    *slog.Logger
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+
+	// The dispatcher's goroutine's own.
+	lines    map[uint32]*line
+	settings *fsm.Settings // Of the lines.
+	checked  time.Time
+	asked    time.Time
+	size     uint64
+}
+
+// Post makes one attempt. A Sender's Send is one.
+type Post func(ctx context.Context, hook *wire.Webhook, now engine.Time, id string, body []byte) Attempt
+
+// New returns a dispatcher that does nothing yet.
+func New(node Node, reader *Reader, post Post, log *slog.Logger) *Dispatcher {
+	return &Dispatcher{node: node, reader: reader, post: post, every: pollEvery, log: log, cancel: func() {}, lines: make(map[uint32]*line)}
+}
+
+// Start begins the dispatcher's goroutine.
+func (d *Dispatcher) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	d.cancel = cancel
+	d.done.Add(1)
+	go d.run(ctx)
+}
+
+// Stop ends it and its lines, and waits for them.
+func (d *Dispatcher) Stop() {
+	d.cancel()
+	d.done.Wait()
+}
+
+// run is the dispatcher's goroutine.
+func (d *Dispatcher) run(ctx context.Context) {
+	defer d.done.Done()
+	ticks := time.NewTicker(d.every)
+	defer ticks.Stop()
+	for {
+		if ctx.Err() != nil || d.node.Role() != "leader" || d.node.Settings().Genesis == nil {
+			d.end()
+		} else {
+			d.look(ctx)
+		}
+		linesRunning.Store(int64(len(d.lines)))
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+			d.end()
+			return
+		}
+	}
+}
+
+// look brings the lines up to date with the settings, and wakes them for new leaves.
+func (d *Dispatcher) look(ctx context.Context) {
+	settings, now := d.node.Settings(), time.Now()
+	if settings != d.settings || now.Sub(d.checked) >= checkEvery {
+		if d.reconcile(ctx, settings) {
+			d.settings, d.checked = settings, now
+		}
+	}
+	if now.Sub(d.asked) >= askedEvery && len(d.lines) > 0 {
+		d.asked = now
+		d.ask(ctx)
+	}
+	size, furthest := d.node.Audit().Size(), uint64(0)
+	for _, l := range d.lines {
+		if size != d.size {
+			l.nudge()
+		}
+		furthest = max(furthest, size-min(l.behind.Load(), size))
+	}
+	d.size = size
+	leavesBehind.Store(int64(furthest))
+}
+
+// reconcile begins the lines that should be and ends those that should not; false: what
+// it needs could not be read.
+func (d *Dispatcher) reconcile(ctx context.Context, settings *fsm.Settings) bool {
+	wanted := make(map[uint32]bool, len(settings.Webhooks))
+	var view *fsm.View
+	for _, hook := range settings.Webhooks {
+		if _, alive := Owner(settings, d.node.LogTime(), hook); hook.Off || !alive {
+			continue
+		}
+		wanted[hook.ID] = true
+		if l := d.lines[hook.ID]; l != nil {
+			if l.hook.Swap(hook) != hook {
+				l.nudge()
+			}
+			continue
+		}
+		if view == nil {
+			var err error
+			if view, err = d.node.View(ctx, d.node.Applied()); err != nil {
+				return false
+			}
+		}
+		seq, n, _, found := view.Cursor(hook.ID)
+		if !found {
+			return false // Of a state from before it was made.
+		}
+		l := &line{
+			node: d.node, reader: d.reader, post: d.post, warn: d.log.Warn, wake: make(chan struct{}, 1), done: make(chan struct{}),
+			at: events.Position{Leaf: seq, Skip: int(n)}, cursor: events.Position{Leaf: seq, Skip: int(n)},
+		}
+		l.hook.Store(hook)
+		l.behind.Store(seq)
+		d.begin(ctx, hook.ID, l)
+	}
+	var ended []*line
+	for id, l := range d.lines {
+		if !wanted[id] {
+			l.cancel()
+			ended = append(ended, l)
+			delete(d.lines, id)
+		}
+	}
+	for _, l := range ended {
+		<-l.done
+	}
+	return true
+}
+
+func (d *Dispatcher) begin(ctx context.Context, id uint32, l *line) {
+	ctx, l.cancel = context.WithCancel(ctx)
+	d.lines[id] = l
+	go l.run(ctx)
+}
+
+// ask tells the lines what is to be sent again.
+func (d *Dispatcher) ask(ctx context.Context) {
+	view, err := d.node.View(ctx, d.node.Applied())
+	if err != nil {
+		return
+	}
+	asked := make(map[uint32][]events.Position)
+	view.Asked(func(webhook uint32, seq uint64, n uint8) {
+		asked[webhook] = append(asked[webhook], events.Position{Leaf: seq, Skip: int(n)})
+	})
+	for id, l := range d.lines {
+		l.ask(view.Index, asked[id])
+	}
+}
+
+// end ends all lines, at once, and waits for them.
+func (d *Dispatcher) end() {
+	for _, l := range d.lines {
+		l.cancel()
+	}
+	for _, l := range d.lines {
+		<-l.done
+	}
+	clear(d.lines)
+	d.settings = nil
+	leavesBehind.Store(0)
+}

@@ -1,0 +1,281 @@
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/wire"
+)
+
+func settled(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func TestInOrderOnceAndOnFromTheCursor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, r := newTestNode(t), newReceivers()
+		n.event()
+		id := n.hook()
+		d := n.dispatcher(r)
+		d.Start()
+		var want []string
+		for range 5 {
+			want = append(want, n.event())
+		}
+		settled(5 * time.Second)
+		require.Equal(t, want, r.had(id))
+		body := r.bodies[want[0]]
+		require.Equal(t, want[0], body["id"])
+		require.Equal(t, "key.created", body["type"])
+		require.Equal(t, body["time"], body["timestamp"])
+		require.NotNil(t, body["data"])
+		require.NotNil(t, body["leafHash"])
+		require.EqualValues(t, n.store.Size(), n.cursor(id), "noted, so that the next leader repeats nothing")
+		size, records := n.store.Size(), len(n.records)
+		settled(time.Hour)
+		require.Equal(t, size, n.store.Size(), "deliveries write no leaves")
+		require.Len(t, n.records, records, "and an idle webhook nothing at all")
+
+		n.role = "follower"
+		settled(time.Second)
+		want = append(want, n.event())
+		settled(10 * time.Second)
+		require.Len(t, r.had(id), 5, "only the leader sends")
+		d.Stop()
+		next := n.dispatcher(r)
+		n.role = "leader"
+		next.Start()
+		settled(5 * time.Second)
+		next.Stop()
+		require.Equal(t, want, r.had(id))
+	})
+}
+
+// What was received and not noted is sent again by the next leader: at least once.
+func TestNothingIsLostWithALeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, r := newTestNode(t), newReceivers()
+		id := n.hook()
+		first := n.event()
+		r.answers(func(_ uint32, event string) Attempt {
+			if event == first {
+				return Attempt{Status: 500}
+			}
+			return Attempt{Status: 204}
+		})
+		d := n.dispatcher(r)
+		d.Start()
+		second := n.event()
+		settled(3 * time.Second)
+		require.Equal(t, []string{first, second}, r.had(id))
+		require.EqualValues(t, 2, n.cursor(id), "the cursor waits for what failed")
+		d.Stop()
+		r.answers(nil)
+		next := n.dispatcher(r)
+		next.Start()
+		settled(5 * time.Second)
+		next.Stop()
+		require.Equal(t, []string{first, second, first, second}, r.had(id))
+		require.EqualValues(t, n.store.Size(), n.cursor(id))
+	})
+}
+
+func TestRetriesThenADeadLetterThenAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, r := newTestNode(t), newReceivers()
+		id := n.hook()
+		bad := n.event()
+		var times []time.Duration
+		begun := time.Now()
+		r.answers(func(_ uint32, event string) Attempt {
+			if event == bad {
+				times = append(times, time.Since(begun))
+				return Attempt{Status: 500}
+			}
+			return Attempt{Status: 200}
+		})
+		d := n.dispatcher(r)
+		d.every = 20 * time.Second
+		d.Start()
+		settled(time.Minute)
+		var good []string
+		for range 45 { // Log time goes on with ours.
+			good = append(good, n.event())
+			n.mutex.Lock()
+			n.now += 2 * engine.Hour
+			n.mutex.Unlock()
+			settled(2 * time.Hour)
+		}
+		require.Len(t, times, attemptsMax)
+		for i, gap := range gaps {
+			require.GreaterOrEqual(t, times[i+1]-times[i], gap)
+			require.LessOrEqual(t, times[i+1]-times[i], gap+gap/10+idlePause)
+		}
+		got := slices.DeleteFunc(r.had(id), func(e string) bool { return e == bad })
+		require.Equal(t, good, got, "what fails holds up nothing else, and its dead letter is not told to itself")
+		v, _ := n.View(context.Background(), 0)
+		var dead []string
+		v.Sendings(id, math.MaxUint64, func(s fsm.Sending) bool {
+			dead = append(dead, fmt.Sprintf("evt_%d_%d %d %d", s.Seq, s.N, s.Attempts, s.Status))
+			return true
+		})
+		require.Equal(t, []string{bad + " 10 500"}, dead)
+		require.Greater(t, n.cursor(id), n.store.Size()-3, "it waits for nothing any more")
+
+		r.answers(nil)
+		n.must(wire.KindDelivery, &wire.Delivery{Op: wire.DeliveryAll, Webhook: id})
+		settled(time.Minute)
+		d.Stop()
+		had := r.had(id)
+		require.Equal(t, bad, had[len(had)-1])
+		require.Len(t, had, len(good)+attemptsMax+1, "once")
+		v, _ = n.View(context.Background(), 0)
+		v.Sendings(id, math.MaxUint64, func(fsm.Sending) bool { t.Error("nothing is left to send"); return false })
+	})
+}
+
+// A receiver that is away is called seldom, and gets all that is not too old once it is
+// back; what is too old is given up and kept as dead letters.
+func TestAReceiverThatIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, r := newTestNode(t), newReceivers()
+		id := n.hook()
+		away := true
+		r.answers(func(uint32, string) Attempt {
+			if away {
+				return Attempt{Failure: FailedTimeout}
+			}
+			return Attempt{Status: 200}
+		})
+		d := n.dispatcher(r)
+		d.every = 20 * time.Second
+		d.Start()
+		var all []string
+		for range 2 * openMax {
+			all = append(all, n.event())
+		}
+		settled(24 * time.Hour)
+		calls := len(r.had(id))
+		require.Less(t, calls, 24*60/5+20, "one call in five minutes")
+		require.Greater(t, calls, 200)
+		r.mutex.Lock()
+		away = false
+		clear(r.got)
+		r.mutex.Unlock()
+		settled(30 * time.Hour)
+		got := r.had(id)
+		d.Stop()
+		slices.Sort(got)
+		got = slices.Compact(got)
+		slices.Sort(all)
+		require.Equal(t, all, got)
+	})
+}
+
+func TestRetryAfterAndGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, r := newTestNode(t), newReceivers()
+		id := n.hook()
+		r.answers(func(uint32, string) Attempt { return Attempt{Status: 429, RetryAfter: 10 * time.Minute} })
+		d := n.dispatcher(r)
+		d.every = time.Second
+		d.Start()
+		n.event()
+		n.event()
+		settled(9 * time.Minute)
+		require.Len(t, r.had(id), 1, "left alone as long as it asked")
+		r.answers(func(uint32, string) Attempt { return Attempt{Status: 410} })
+		settled(2 * time.Minute)
+		require.True(t, n.Settings().Webhooks[0].Off)
+		had := len(r.had(id))
+		settled(100 * time.Hour)
+		require.Len(t, r.had(id), had)
+		d.Stop()
+	})
+}
+
+// A receiver that takes its time holds up nobody but itself.
+func TestASlowReceiverHarmsNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, r := newTestNode(t), newReceivers()
+		slow, fast := n.hook(), n.hook()
+		r.answers(func(hook uint32, _ string) Attempt {
+			if hook == slow {
+				time.Sleep(attemptTimeout)
+				return Attempt{Failure: FailedTimeout}
+			}
+			return Attempt{Status: 200}
+		})
+		d := n.dispatcher(r)
+		d.Start()
+		settled(time.Second)
+		var want []string
+		for range 50 {
+			want = append(want, n.event())
+		}
+		settled(time.Second)
+		got := r.had(fast)
+		require.Equal(t, want, got[len(got)-50:])
+		require.LessOrEqual(t, len(r.had(slow)), 1)
+		d.Stop()
+	})
+}
+
+// A webhook says nothing once its key is none any more, and goes on where it was when
+// another key takes it over.
+func TestAWebhookEndsWithItsKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, r := newTestNode(t), newReceivers()
+		n.event()
+		row := uint32(len(n.Settings().Keys))
+		id := n.hook(func(p *wire.WebhookPut) { p.Key = &wire.KeyRef{Row: row, Rev: 1} })
+		d := n.dispatcher(r)
+		d.every = time.Second
+		d.Start()
+		settled(2 * time.Second)
+		n.must(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyRevoke, Key: wire.APIKey{ID: n.Settings().Keys[row-1].ID}})
+		later := n.event()
+		settled(time.Hour)
+		require.Empty(t, r.had(id), "not even that its key was revoked")
+		hook := *n.Settings().Webhooks[0]
+		n.must(wire.KindWebhook, &wire.WebhookPut{Op: wire.WebhookChange, BaseRev: hook.Rev, Webhook: hook})
+		settled(2 * time.Second)
+		d.Stop()
+		had := r.had(id)
+		require.Equal(t, later, had[len(had)-1])
+	})
+}
+
+// Receivers that are all away have not ever more to tell each other.
+func TestDeadLettersOfDeadLetters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, r := newTestNode(t), newReceivers()
+		for range 3 {
+			n.hook(func(p *wire.WebhookPut) { p.Webhook.Types = []string{"webhook.dead_letter", "key.created"} })
+		}
+		r.answers(func(uint32, string) Attempt { return Attempt{Status: 500} })
+		d := n.dispatcher(r)
+		d.every = 20 * time.Second
+		d.Start()
+		n.event()
+		for range 60 {
+			n.mutex.Lock()
+			n.now += 8 * engine.Hour
+			n.mutex.Unlock()
+			settled(8 * time.Hour)
+		}
+		d.Stop()
+		// Three dead letters of the event, each told to the two others, and no more.
+		require.EqualValues(t, 1+3+1+3+6, n.store.Size())
+	})
+}

@@ -1,0 +1,25 @@
+package webhooks
+
+import (
+	"sync/atomic"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"railguard/cluster/timing"
+)
+
+const nameAttempts = "railguard_webhook_attempts_total"
+
+// The metrics of this room.
+var (
+	attemptsOK     = metrics.NewCounter(nameAttempts + `{result="received"}`)
+	attemptsFailed = metrics.NewCounter(nameAttempts + `{result="failed"}`)
+	deadTotal      = metrics.NewCounter("railguard_webhook_dead_letters_total")
+	missedTotal    = metrics.NewCounter("railguard_webhook_missed_total")
+	attemptSeconds = timing.New("railguard_webhook_attempt_seconds", "", timing.Disk)
+
+	linesRunning, leavesBehind atomic.Int64
+
+	_ = metrics.NewGauge("railguard_webhook_lines", func() float64 { return float64(linesRunning.Load()) })
+	_ = metrics.NewGauge("railguard_webhook_behind_leaves", func() float64 { return float64(leavesBehind.Load()) })
+)

@@ -1,0 +1,205 @@
+package webhooks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/audit"
+	"railguard/audit/audittest"
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/wire"
+	"railguard/seal"
+)
+
+// testNode is a group of one: a real state machine and history.
+type testNode struct {
+	edge.Published // Nothing of it but what stands below.
+
+	t       testing.TB
+	mutex   sync.Mutex
+	machine *fsm.Machine
+	out     fsm.Effects
+	index   uint64
+	now     engine.Time
+	store   *audit.Store
+	set     *fsm.Settings
+	role    string
+	secrets *seal.Secrets
+	deaf    bool // Proposals fail.
+	records []wire.Delivery
+}
+
+const testStart = engine.Time(1774150408589) * engine.Millisecond
+
+func newTestNode(t testing.TB) *testNode {
+	store, err := audit.Open(audittest.NewMemDir(), audit.Options{SegmentLevel: audit.SegmentLevelMin, SealInline: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = store.Close() })
+	n := &testNode{t: t, machine: fsm.New(), now: testStart, store: store, role: "leader", secrets: seal.NewSecrets([]byte("a secret of the tests")),
+		set: &fsm.Settings{Policy: engine.DefaultPolicy()}}
+	n.must(wire.KindGenesis, &wire.Genesis{
+		ClusterID: "c", Dev: true, Issuer: "did:kya:railguard", PublicURL: "https://rg.example", Policy: *engine.DefaultPolicy(),
+		SigningKey: wire.SigningKey{KID: "cc-v1", Public: make([]byte, 64), Sealed: []byte{9}},
+	})
+	return n
+}
+
+func (n *testNode) must(kind wire.Kind, record any) wire.Result {
+	r, err := n.Propose(context.Background(), kind, wire.Encode(record))
+	require.NoError(n.t, err)
+	require.NotEqual(n.t, wire.Refused, r.Code, "refusal %d", r.Refusal)
+	return r
+}
+
+func (n *testNode) Propose(_ context.Context, kind wire.Kind, body []byte) (wire.Result, error) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	if n.deaf {
+		return wire.Result{}, wire.ErrNoQuorum
+	}
+	if kind == wire.KindDelivery {
+		var d wire.Delivery
+		require.NoError(n.t, wire.DecodeBody(body, &d))
+		n.records = append(n.records, d)
+	}
+	entry := wire.AppendHeader(nil, wire.Header{Format: engine.Format1, Term: 1, Time: n.now})
+	entry = wire.Seal(wire.AppendRecord(entry, wire.Record{Kind: kind, Version: wire.RecordVersion, Origin: 1, Seq: n.index, Body: body}), 1)
+	n.index++
+	n.machine.Apply(n.index, 1, entry, &n.out)
+	require.Empty(n.t, n.out.Stop)
+	var leaves []audit.Leaf
+	for _, l := range n.out.Leaves {
+		leaves = append(leaves, audit.Leaf{Time: int64(l.Time), Keys: l.Filters, Data: l.Data})
+	}
+	if len(leaves) > 0 {
+		require.NoError(n.t, n.store.Append(n.out.FirstLeaf, leaves))
+	}
+	if n.out.Settings != nil {
+		n.set = n.out.Settings
+	}
+	return n.out.Results[0], nil
+}
+
+func (n *testNode) Role() string {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.role
+}
+
+func (n *testNode) Settings() *fsm.Settings {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.set
+}
+
+func (n *testNode) LogTime() engine.Time {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.now
+}
+
+func (n *testNode) Applied() uint64 { n.mutex.Lock(); defer n.mutex.Unlock(); return n.index }
+func (n *testNode) Audit() *audit.Store {
+	return n.store
+}
+func (n *testNode) Leaf(_ context.Context, index uint64) ([]byte, error) {
+	return n.store.Leaf(index)
+}
+func (n *testNode) View(context.Context, uint64) (*fsm.View, error) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.machine.Freeze(), nil
+}
+func (n *testNode) ReadIndex(context.Context) (uint64, error)        { return n.Applied(), nil }
+func (n *testNode) WaitApplied(context.Context, uint64) error        { return nil }
+func (n *testNode) ReferenceUsed(engine.ReferenceKey) (uint64, bool) { return 0, false }
+func (n *testNode) Agent(engine.AgentSlot) *engine.AgentProfile      { return nil }
+func (n *testNode) User(engine.UserSlot) *engine.UserProfile         { return nil }
+func (n *testNode) Fleet(engine.FleetSlot) *engine.FleetProfile      { return nil }
+
+// event makes something happen that a webhook of the institution is told, and returns
+// the event's id.
+func (n *testNode) event() string {
+	n.mutex.Lock()
+	at := n.index
+	n.mutex.Unlock()
+	key := wire.APIKey{ID: fmt.Sprint("k", at), Name: "n", Hashes: [][]byte{append(make([]byte, 24), fmt.Appendf(nil, "%08d", at)...)}}
+	r := n.must(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key})
+	return fmt.Sprintf("evt_%d_0", r.Leaf)
+}
+
+func (n *testNode) hook(change ...func(*wire.WebhookPut)) uint32 {
+	key, err := seal.NewWebhookKey("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+	require.NoError(n.t, err)
+	sealed, err := n.secrets.SealWebhookKey(key)
+	require.NoError(n.t, err)
+	put := &wire.WebhookPut{Op: wire.WebhookCreate, Webhook: wire.Webhook{URL: "https://hooks.example/in", Secrets: [][]byte{sealed}}}
+	for _, do := range change {
+		do(put)
+	}
+	n.must(wire.KindWebhook, put)
+	return n.Settings().WebhookNext
+}
+
+func (n *testNode) cursor(id uint32) uint64 {
+	v, _ := n.View(context.Background(), 0)
+	seq, _, _, found := v.Cursor(id)
+	require.True(n.t, found)
+	return seq
+}
+
+// receivers answer in place of the network.
+type receivers struct {
+	mutex  sync.Mutex
+	answer func(hook uint32, id string) Attempt
+	got    map[uint32][]string // Events by webhook, every attempt.
+	bodies map[string]map[string]any
+}
+
+func (r *receivers) post(_ context.Context, hook *wire.Webhook, _ engine.Time, id string, body []byte) Attempt {
+	var document map[string]any
+	if err := json.Unmarshal(body, &document); err != nil {
+		return Attempt{Failure: err.Error()}
+	}
+	r.mutex.Lock()
+	answer := r.answer
+	r.got[hook.ID] = append(r.got[hook.ID], id)
+	r.bodies[id] = document
+	r.mutex.Unlock()
+	if answer == nil {
+		return Attempt{Status: 200}
+	}
+	return answer(hook.ID, id)
+}
+
+// answers are what the receivers say from now on; nil: 200.
+func (r *receivers) answers(by func(hook uint32, id string) Attempt) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.answer = by
+}
+
+func (r *receivers) had(hook uint32) []string {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return append([]string(nil), r.got[hook]...)
+}
+
+func newReceivers() *receivers {
+	return &receivers{got: map[uint32][]string{}, bodies: map[string]map[string]any{}}
+}
+
+// dispatcher is one of a node; it sends to r.
+func (n *testNode) dispatcher(r *receivers) *Dispatcher {
+	judges := edge.New(edge.Deps{Published: n, Records: n, Secrets: n.secrets, Node: "n1", Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	return New(n, NewReader(n, judges), r.post, slog.New(slog.NewTextHandler(io.Discard, nil)))
+}

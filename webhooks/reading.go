@@ -1,0 +1,159 @@
+package webhooks
+
+import (
+	"context"
+	"fmt"
+
+	"railguard/audit"
+	"railguard/edge"
+	"railguard/edge/events"
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
+)
+
+// History is what reading needs of its node.
+type History interface {
+	edge.Published
+	edge.Records
+	Audit() *audit.Store
+}
+
+// Node is what sending needs of its node. A *cluster.Node is one.
+type Node interface {
+	History
+	Role() string // "leader" on the one node that sends.
+	Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error)
+}
+
+// Bounds of reading.
+const (
+	readers    = 2    // Webhooks that read at once.
+	leavesStep = 4096 // Leaves in a row, before others have their turn.
+)
+
+// Reader reads events with the rights of a webhook. It is safe for concurrent use.
+type Reader struct {
+	node   History
+	judges *edge.Judges
+	free   chan *edge.Judge
+}
+
+// NewReader returns a reader; judges are those of its node.
+func NewReader(node History, judges *edge.Judges) *Reader {
+	r := &Reader{node: node, judges: judges, free: make(chan *edge.Judge, readers)}
+	for range readers {
+		r.free <- new(edge.Judge)
+	}
+	return r
+}
+
+// Owner is who a webhook reads as: the API key that made it, within the operator's
+// scope that it had. false: that key is none any more, and nothing is told.
+func Owner(settings *fsm.Settings, now engine.Time, hook *wire.Webhook) (*edge.Caller, bool) {
+	caller := &edge.Caller{ID: "webhook", Name: "webhook", Roles: wire.RoleAdmin, Operator: hook.Operator}
+	if hook.Key == 0 {
+		return caller, true
+	}
+	if uint64(hook.Key) > uint64(len(settings.Keys)) {
+		return nil, false
+	}
+	key := settings.Keys[hook.Key-1]
+	if key.RevokedAt != 0 || key.ExpiresAt != 0 && now >= key.ExpiresAt {
+		return nil, false
+	}
+	caller.ID, caller.Name = key.ID, key.Name
+	if key.Roles != 0 {
+		caller.Roles = key.Roles
+	}
+	return caller, true
+}
+
+// Wanted are the types that a webhook is sent. Without any named it is all but those
+// that must be: one comes with every payment, one with every message of another
+// webhook that was given up.
+func Wanted(hook *wire.Webhook) events.Selection {
+	if named, _ := events.ParseSelection(hook.Types); len(hook.Types) > 0 && named != nil {
+		return named
+	}
+	all := make(events.Selection, len(events.Everything))
+	for name, wanted := range events.Everything {
+		all[name] = wanted && name != leaf.KindDeadLetter
+	}
+	return all
+}
+
+// Next finds the first event at or behind a position that the webhook is to be told,
+// and returns where to go on; nil: none is among the next leaves.
+func (r *Reader) Next(ctx context.Context, hook *wire.Webhook, at events.Position) (*events.Event, events.Position, error) {
+	return r.read(ctx, hook, at, leavesStep)
+}
+
+// At finds one event of a leaf; nil: the webhook is not told of it, or not any more.
+func (r *Reader) At(ctx context.Context, hook *wire.Webhook, seq uint64, n int) (*events.Event, error) {
+	if seq < r.Oldest() {
+		return nil, nil
+	}
+	found, _, err := r.read(ctx, hook, events.Position{Leaf: seq, Skip: n}, 1)
+	if err != nil || found == nil || found.Seq != seq || found.N != n {
+		return nil, err
+	}
+	return found, nil
+}
+
+// Oldest is the first leaf that events are told of.
+func (r *Reader) Oldest() uint64 {
+	return r.node.Audit().FindTime(int64(r.node.LogTime() - events.Retention))
+}
+
+func (r *Reader) read(ctx context.Context, hook *wire.Webhook, at events.Position, examine int) (found *events.Event, next events.Position, err error) {
+	var judge *edge.Judge
+	select {
+	case judge = <-r.free:
+	case <-ctx.Done():
+		return nil, at, ctx.Err()
+	}
+	defer func() {
+		judge.Reset()
+		r.free <- judge
+	}()
+	owner, alive := Owner(r.node.Settings(), r.node.LogTime(), hook)
+	if !alive {
+		return nil, at, nil
+	}
+	judge.Begin(ctx, r.judges, &edge.Call{Caller: owner})
+	reader := events.NewReader(judge, owner, r.node, r.node.Audit(), Wanted(hook))
+	reader.Walled(!hook.SARAllowed)
+	next, _, err = reader.Page(at, 1, examine, func(e *events.Event) bool {
+		if r.ofItself(judge, hook, e) {
+			return false
+		}
+		event := *e
+		event.Body = append([]byte(nil), e.Body...)
+		found = &event
+		return false
+	})
+	if err != nil {
+		return nil, at, fmt.Errorf("webhook %d: %w", hook.ID, err)
+	}
+	return found, next, nil
+}
+
+// ofItself keeps a webhook from being told of itself, and anybody from being told that
+// the message of a dead letter became a dead letter: receivers that are all away would
+// have ever more to tell each other.
+func (r *Reader) ofItself(judge *edge.Judge, hook *wire.Webhook, e *events.Event) bool {
+	if e.Webhook == fsm.WebhookID(hook.ID) {
+		return true
+	}
+	if e.Type != leaf.KindDeadLetter {
+		return false
+	}
+	about, err := judge.LoadLeaf(e.About)
+	if err != nil {
+		return false
+	}
+	defer judge.DropLeaf()
+	return about.Kind() == leaf.KindDeadLetter
+}

@@ -38,6 +38,7 @@ func usage(format string, args ...any) error {
 }
 
 func main() {
+	easeTimers(os.Args)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // A second Ctrl-C ends at once what does not end by itself.

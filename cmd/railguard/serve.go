@@ -163,6 +163,7 @@ func serve(ctx context.Context, f *serveFlags) error {
 		return err
 	}
 	s := &server{flags: f, failed: make(chan error, 4), closing: make(chan struct{})}
+	go paceCollector(s.closing)
 	var err error
 	if s.log, err = newLogs(os.Stderr, f.logLevel, f.logFormat); err != nil {
 		return err

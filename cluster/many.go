@@ -33,7 +33,7 @@ func (n *Node) ProposeMany(ctx context.Context, kind wire.Kind, bodies [][]byte)
 		return results, errs
 	}
 	proposals, together := n.waiters.admitMany(kind, bodies, errs)
-	limit, cancel := context.WithTimeout(ctx, n.config.WriteDeadline)
+	limit, cancel := within(ctx, n.config.WriteDeadline)
 	defer cancel()
 	select {
 	case <-together.done:

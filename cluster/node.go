@@ -355,9 +355,18 @@ func (n *Node) propose(ctx context.Context, kind wire.Kind, body []byte) (wire.R
 	if err != nil {
 		return wire.Result{}, err
 	}
-	limit, cancel := context.WithTimeout(ctx, n.config.WriteDeadline)
+	limit, cancel := within(ctx, n.config.WriteDeadline)
 	defer cancel()
 	return n.waiters.wait(limit, p, n.unserved)
+}
+
+// within is a context that ends after limit, the given one where that ends sooner: a
+// timer less.
+func within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if end, set := ctx.Deadline(); set && time.Until(end) <= limit {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, limit)
 }
 
 // serving says why this node takes no proposals at all, or nil.

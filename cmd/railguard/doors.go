@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"railguard/httpapi/mcp"
 	"railguard/httpapi/x402"
 	"railguard/seal"
 )
@@ -191,6 +192,7 @@ type guestFlags struct {
 	x402Timeout  time.Duration
 
 	webhookNetworks []string
+	mcp             bool
 }
 
 // upstreamTokenName is where the facilitator's token is read from.
@@ -200,6 +202,7 @@ func (f *guestFlags) define(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.webhookNetworks, "webhook-networks", nil, "private networks (CIDR) that webhooks may be sent to, on any port; others get them on port 443 of public addresses alone")
 	flags.StringVar(&f.x402Upstream, "x402-upstream", "", "address of an x402 facilitator to put /x402/verify and /x402/settle in front of (its token: "+upstreamTokenName+"); empty: off")
 	flags.StringSliceVar(&f.x402Assets, "x402-assets", nil, "tokens worth a dollar, as NETWORK/ADDRESS/DECIMALS/CHAIN, e.g. eip155:84532/0x036CbD53842c5426634e7929541eC2318f3dCF7e/6/BASE (default: USDC on Ethereum, Base and Solana)")
+	flags.BoolVar(&f.mcp, "mcp", false, "serve the Model Context Protocol at /mcp: tools for agents")
 	flags.DurationVar(&f.x402Timeout, "x402-timeout", 30*time.Second, "how long the x402 facilitator may take to settle")
 }
 
@@ -240,10 +243,14 @@ func (f *guestFlags) check() error {
 }
 
 // guests puts all that is set in front of the public API.
-func (f *serveFlags) guests(api http.Handler, secrets *seal.Secrets, log *logs) (http.Handler, error) {
+func (f *serveFlags) guests(api http.Handler, secrets *seal.Secrets, publicURL func() string, log *logs) (http.Handler, error) {
 	console, err := f.console(api, secrets)
 	if err != nil {
 		return nil, err
 	}
-	return f.facilitator(console, log)
+	facilitator, err := f.facilitator(console, log)
+	if err != nil || !f.mcp {
+		return facilitator, err
+	}
+	return mcp.New(mcp.Config{API: facilitator, PublicURL: publicURL, Version: version})
 }

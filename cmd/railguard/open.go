@@ -100,7 +100,7 @@ func (s *server) open() error {
 	if err != nil {
 		return errors.Join(err, s.node.Close())
 	}
-	s.front, err = f.guests(s.api.Handler(), secrets, s.log)
+	s.front, err = f.guests(s.api.Handler(), secrets, s.publicURL, s.log)
 	return err
 }
 
@@ -111,6 +111,14 @@ func (s *server) openWebhooks(secrets *seal.Secrets) *webhooks.Sender {
 	judges := edge.New(edge.Deps{Published: s.node, Records: s.node, Secrets: secrets, Node: s.flags.id, Version: version, Logger: s.log.Logger})
 	s.hooks = webhooks.New(s.node, webhooks.NewReader(s.node, judges), sender.Send, s.log.Logger)
 	return sender
+}
+
+// publicURL is the address that stands in credentials; "" before there is a cluster.
+func (s *server) publicURL() string {
+	if genesis := s.node.Settings().Genesis; genesis != nil {
+		return genesis.PublicURL
+	}
+	return ""
 }
 
 // console puts the officers' console in front of the public API.

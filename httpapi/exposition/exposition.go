@@ -120,6 +120,7 @@ var Help = map[string]string{
 	"railguard_webhook_dead_letters_total":               "Events that were given up after the last attempt.",
 	"railguard_webhook_lines":                            "Webhooks that this node sends to: the leader to all that are on.",
 	"railguard_webhook_missed_total":                     "Times a webhook was away for longer than events are kept: what was older is lost to it.",
+	"railguard_mcp_calls_total":                          "Calls of MCP tools by what came of them: result (any verdict) or error.",
 	"railguard_x402_calls_total":                         "x402 payments verified and settled here, by what they were told.",
 	"railguard_x402_unbooked_total":                      "x402 payments that were made and could not be booked: the log names them, settle each by hand.",
 	"railguard_x402_upstream_seconds":                    "Time of a call of the x402 facilitator behind.",

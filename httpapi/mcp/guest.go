@@ -1,0 +1,143 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/VictoriaMetrics/metrics"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// Path is where the protocol is spoken.
+	Path = "/mcp"
+
+	metadataPath = "/.well-known/oauth-protected-resource" // RFC 9728; with Path behind it, too.
+	bodyMax      = 128 << 10
+	scope        = "screen"
+)
+
+// Config is what the guest needs.
+type Config struct {
+	API       http.Handler  // The public API, which answers everything outside of Path too.
+	PublicURL func() string // Address under which callers know the service; "" while that is not known.
+	Version   string
+}
+
+// Guest is an http.Handler. It is safe for concurrent use and keeps nothing of a caller.
+type Guest struct {
+	config   Config
+	protocol http.Handler
+}
+
+var callsTotal = func() map[string]*metrics.Counter {
+	const name = "railguard_mcp_calls_total"
+	all := map[string]*metrics.Counter{}
+	for _, tool := range toolNames {
+		for _, outcome := range []string{"result", "error"} {
+			all[tool+outcome] = metrics.NewCounter(fmt.Sprintf(`%s{tool=%q,outcome=%q}`, name, tool, outcome))
+		}
+	}
+	return all
+}()
+
+// New returns the API with the guest in front of it.
+func New(config Config) (*Guest, error) {
+	if config.API == nil || config.PublicURL == nil {
+		return nil, errors.New("mcp: the API and the public URL are required")
+	}
+	g := &Guest{config: config}
+	server := sdk.NewServer(&sdk.Implementation{Name: "railguard", Title: "Railguard", Version: config.Version}, &sdk.ServerOptions{
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+		Instructions: "Ask screen before every payment and pay on the verdict PROCEED alone. An error is no verdict: do not pay. " +
+			"Repeat a call whose outcome is not known with the same idempotencyKey.",
+	})
+	g.addTools(server)
+	stream := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: bodyMax, PropagateRequestCancellation: true,
+		// Who comes by another name than this machine's comes through a proxy on it: pages of
+		// other origins are refused below, and nobody is served without a key.
+		DisableLocalhostProtection: true,
+	})
+	g.protocol = http.NewCrossOriginProtection().Handler(g.admitted(stream))
+	return g, nil
+}
+
+// ServeHTTP answers at Path and its metadata, and leaves everything else to the API.
+func (g *Guest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.EscapedPath() {
+	case Path:
+		head := w.Header()
+		head.Set("Cache-Control", "no-store")
+		head.Set("X-Content-Type-Options", "nosniff")
+		g.protocol.ServeHTTP(w, r)
+	case metadataPath, metadataPath + Path:
+		g.metadata(w, r)
+	default:
+		g.config.API.ServeHTTP(w, r)
+	}
+}
+
+// admitted lets callers through whose key may screen.
+func (g *Guest) admitted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := g.ask(r.Context(), r, http.MethodGet, "/v1/key", "", nil)
+		var key struct {
+			Roles []string `json:"roles"`
+		}
+		_ = json.Unmarshal(answer.body.Bytes(), &key)
+		switch {
+		case answer.status == http.StatusOK && (slices.Contains(key.Roles, "screener") || slices.Contains(key.Roles, "admin")):
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, r)))
+			return
+		case answer.status == http.StatusOK:
+			answer.status = http.StatusForbidden
+			answer.body.Reset()
+			_ = json.NewEncoder(&answer.body).Encode(map[string]string{"error": "insufficient_scope", "code": "forbidden", "message": "the API key lacks the role screener"})
+			w.Header().Set("WWW-Authenticate", g.challenge()+`, error="insufficient_scope"`)
+		case answer.status == http.StatusUnauthorized:
+			w.Header().Set("WWW-Authenticate", g.challenge())
+		}
+		w.Header().Set("Content-Type", "application/json")
+		for _, name := range []string{"Retry-After", "X-Railguard-Outcome"} {
+			if value := answer.head.Get(name); value != "" {
+				w.Header().Set(name, value)
+			}
+		}
+		w.WriteHeader(answer.status)
+		_, _ = w.Write(answer.body.Bytes())
+	})
+}
+
+// challenge tells a caller without a key where it is told how to get one.
+func (g *Guest) challenge() string {
+	return fmt.Sprintf(`Bearer resource_metadata=%q, scope=%q`, g.base()+metadataPath+Path, scope)
+}
+
+func (g *Guest) base() string { return strings.TrimRight(g.config.PublicURL(), "/") }
+
+// metadata is what the resource says of itself (RFC 9728). There is no authorization
+// server: keys are the institution's to give.
+func (g *Guest) metadata(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Access-Control-Allow-Origin", "*")
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	data, err := json.Marshal(map[string]any{
+		"resource": g.base() + Path, "resource_name": "Railguard", "scopes_supported": []string{scope}, "bearer_methods_supported": []string{"header"},
+		"resource_documentation": g.base() + "/docs",
+	})
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "public, max-age=3600")
+	_, _ = w.Write(append(data, '\n'))
+}

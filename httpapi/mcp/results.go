@@ -1,0 +1,87 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// failure is why there is no result.
+type failure struct {
+	Code       string `json:"code"`
+	Message    string `json:"message"`
+	Param      string `json:"param,omitempty"`
+	Outcome    string `json:"outcome"` // none: nothing happened; unknown: it may have.
+	RetryAfter string `json:"retryAfterSeconds,omitempty"`
+}
+
+// refusal is a call that was not made.
+func refusal(code, param, message string) *failure {
+	return &failure{Code: code, Param: param, Message: message, Outcome: "none"}
+}
+
+// failureOf reads why the API did not answer a call.
+func failureOf(a *buffered) *failure {
+	f := &failure{Code: "internal_error", Message: "the service did not answer as it should", Outcome: "unknown"}
+	_ = json.Unmarshal(a.body.Bytes(), f)
+	f.RetryAfter = a.head.Get("Retry-After")
+	switch {
+	case a.status >= http.StatusInternalServerError:
+		if f.Outcome = a.head.Get("X-Railguard-Outcome"); f.Outcome == "" {
+			f.Outcome = "unknown"
+		}
+	case f.Code == "idempotency_in_flight":
+		f.Outcome = "unknown"
+	default:
+		f.Outcome = "none"
+	}
+	return f
+}
+
+// result is an error of the tool: whatever went wrong, there is no leave to pay.
+func (f *failure) result() *sdk.CallToolResult {
+	text := "No verdict: do not pay. " + f.Code + ": " + f.Message
+	if f.Outcome == "unknown" {
+		text += " Whether the call was recorded is not known: repeat it with the same idempotencyKey, and do not pay meanwhile."
+	}
+	data, err := json.Marshal(f)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: json.RawMessage(data)}
+}
+
+// told is a result: a sentence for the model, and the members behind it.
+func told(sentence string, data []byte) *sdk.CallToolResult {
+	data = bytes.TrimSpace(data)
+	return &sdk.CallToolResult{
+		Content: []sdk.Content{&sdk.TextContent{Text: sentence}, &sdk.TextContent{Text: string(data)}}, StructuredContent: json.RawMessage(data),
+	}
+}
+
+// decided is what every tool reads of a verdict.
+type decided struct {
+	Verdict string  `json:"verdict"`
+	TxnID   string  `json:"txnId"`
+	Rule    *string `json:"rule"`
+	Reason  string  `json:"reason"`
+}
+
+// sentence says what a verdict means to who asked.
+func (d *decided) sentence() string {
+	rule := ""
+	if d.Rule != nil {
+		rule = " (" + *d.Rule + ")"
+	}
+	switch d.Verdict {
+	case "PROCEED":
+		return "PROCEED: the payment may be made."
+	case "REVIEW":
+		return "REVIEW" + rule + ": do not pay. An officer decides; ask get_verdict until its disposition is APPROVED. " + d.Reason
+	case "BLOCK":
+		return "BLOCK" + rule + ": do not pay, and do not ask again in other words. " + d.Reason
+	}
+	return "UNKNOWN" + rule + ": do not pay. The credential is missing or no good: get one from the agent's operator. " + d.Reason
+}

@@ -1,0 +1,320 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"railguard/engine"
+)
+
+var toolNames = []string{"screen", "dry_run", "get_verdict", "get_limits", "explain"}
+
+// arguments are what a tool was called with, member by member as they came.
+type arguments map[string]json.RawMessage
+
+// members describe arguments: name and JSON Schema.
+type members map[string]string
+
+const text = `{"type":"string"}`
+
+// payment are the arguments of a payment, those of a screening call.
+var payment = members{
+	"token":         `{"type":"string","description":"The agent's credential, as its operator was given it."}`,
+	"userToken":     `{"type":"string","description":"The user's credential, with supervised agents."}`,
+	"amount":        `{"type":"number","minimum":0,"maximum":1000000000000,"description":"US dollars."}`,
+	"chain":         `{"type":"string","description":"ETH, BASE, SOL, ACH, WIRE or SWIFT."}`,
+	"rail":          `{"type":"string","description":"USDC, ACH, WIRE, SWIFT or IBAN."}`,
+	"cpWallet":      `{"type":"string","description":"The counterparty's wallet."}`,
+	"cpName":        `{"type":"string","description":"The counterparty's name."}`,
+	"cpType":        `{"type":"string","description":"individual, business or exchange."}`,
+	"protocol":      `{"type":"string","description":"Protocol or platform of the payment."}`,
+	"model":         `{"type":"string","description":"The agent's language model."}`,
+	"travelRuleRef": text,
+	"paymentRef":    `{"type":"string","maxLength":128,"description":"What is paid, such as an invoice's number: used by one payment in 30 days."}`,
+}
+
+// with returns the members and more.
+func (m members) with(more members) members {
+	all := members{}
+	for _, part := range []members{m, more} {
+		for name, schema := range part {
+			all[name] = schema
+		}
+	}
+	return all
+}
+
+// schema is an object of these members alone.
+func (m members) schema(required ...string) json.RawMessage {
+	properties := map[string]json.RawMessage{}
+	for name, schema := range m {
+		properties[name] = json.RawMessage(schema)
+	}
+	data, err := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+	if err != nil {
+		panic("BUG: the schema of a tool: " + err.Error())
+	}
+	return data
+}
+
+// answer describes what tools return: members of a verdict, or of why there is none.
+var answer = json.RawMessage(`{"type":"object","properties":{
+	"verdict":{"type":"string","enum":["PROCEED","REVIEW","BLOCK","UNKNOWN"]},"txnId":{"type":"string"},"rule":{"type":["string","null"]},
+	"reason":{"type":"string"},"agentId":{"type":"string"},"disposition":{"type":["string","null"]},
+	"code":{"type":"string"},"message":{"type":"string"},"outcome":{"type":"string","enum":["none","unknown"]}}}`)
+
+// tool is one of the tools: its call returns the result, or why there is none.
+type tool struct {
+	name, title, description string
+	takes                    members
+	required                 []string
+	writes                   bool
+	call                     func(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure)
+}
+
+func (g *Guest) addTools(server *sdk.Server) {
+	transaction := members{"txnId": `{"type":"string","description":"As screen returned it."}`}
+	for _, t := range []tool{
+		{
+			"screen", "Screen a payment", "Ask whether a payment may be made now, before making it. The payment is recorded and counts against the agent's limits when it may. Pay on PROCEED alone.",
+			payment.with(members{
+				"idempotencyKey": `{"type":"string","minLength":1,"maxLength":255,"description":"Of your own making, one for each payment; the same when a call is repeated."}`,
+				"hold":           `{"type":"object","properties":{"ttlSeconds":{"type":"integer","minimum":30,"maximum":604800}},"required":["ttlSeconds"],"additionalProperties":false,"description":"Hold the amount until the payment is settled or released."}`,
+			}), []string{"token", "amount", "idempotencyKey"}, true, g.screen,
+		},
+		{
+			"dry_run", "Try a payment", "What screen would say of the agent's own payment now. Nothing is recorded or counted, and it is no leave to pay.",
+			payment, []string{"token", "amount"}, false, g.dryRun,
+		},
+		{
+			"get_verdict", "Read a verdict", "The verdict of an earlier payment, and the disposition of one that waits for review. Pay a REVIEW once its disposition is APPROVED.",
+			transaction.with(members{"waitSeconds": `{"type":"integer","minimum":0,"maximum":30,"description":"Of a REVIEW: wait so long for its disposition."}`}), []string{"txnId"}, false, g.verdict,
+		},
+		{
+			"get_limits", "Read the limits", "What the agent has spent today, what is held, and what its limits leave.",
+			members{"token": payment["token"]}, []string{"token"}, false, g.limits,
+		},
+		{
+			"explain", "Explain a verdict", "Which rule decided, what it is about, and what would have to change.",
+			transaction, []string{"txnId"}, false, g.explain,
+		},
+	} {
+		g.add(server, &t)
+	}
+}
+
+func (g *Guest) add(server *sdk.Server, t *tool) {
+	no := false
+	server.AddTool(&sdk.Tool{
+		Name: t.name, Title: t.title, Description: t.description, InputSchema: t.takes.schema(t.required...), OutputSchema: answer,
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: !t.writes, DestructiveHint: &t.writes, IdempotentHint: true, OpenWorldHint: &no},
+	}, func(ctx context.Context, request *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		r, _ := ctx.Value(callerKey{}).(*http.Request)
+		in, bad := t.read(request.Params.Arguments)
+		var result *sdk.CallToolResult
+		if r == nil {
+			bad = &failure{Code: "internal_error", Message: "the call's request is not known", Outcome: "none"}
+		}
+		if bad == nil {
+			result, bad = t.call(ctx, r, in)
+		}
+		if bad != nil {
+			callsTotal[t.name+"error"].Inc()
+			return bad.result(), nil
+		}
+		callsTotal[t.name+"result"].Inc()
+		return result, nil
+	})
+}
+
+// read takes the arguments apart. What each may be is the API's to judge.
+func (t *tool) read(raw json.RawMessage) (arguments, *failure) {
+	in := arguments{}
+	if len(raw) == 0 {
+		raw = json.RawMessage("{}")
+	}
+	if err := json.Unmarshal(raw, &in); err != nil || in == nil {
+		return nil, refusal("invalid_json", "", "arguments must be an object")
+	}
+	for name := range in {
+		if t.takes[name] == "" {
+			return nil, refusal("unknown_field", name, "there is no argument "+strconv.Quote(name))
+		}
+	}
+	for _, name := range t.required {
+		if value := in[name]; value == nil || bytes.Equal(value, []byte("null")) {
+			return nil, refusal("missing_field", name, name+" is required")
+		}
+	}
+	return in, nil
+}
+
+// text returns an argument that must be a string.
+func (in arguments) text(name string) (string, *failure) {
+	var value string
+	if err := json.Unmarshal(in[name], &value); err != nil || value == "" {
+		return "", refusal("invalid_field", name, name+" must be a string")
+	}
+	return value, nil
+}
+
+// body is the arguments as the API is sent them.
+func (in arguments) body() []byte {
+	data, err := json.Marshal(in)
+	if err != nil {
+		panic("BUG: arguments that were read: " + err.Error())
+	}
+	return data
+}
+
+func (g *Guest) screen(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
+	key, bad := in.text("idempotencyKey")
+	if bad != nil {
+		return nil, bad
+	}
+	delete(in, "idempotencyKey")
+	return verdictOf(g.ask(ctx, r, http.MethodPost, "/v1/screen", key, in.body()), "")
+}
+
+func (g *Guest) dryRun(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
+	return verdictOf(g.ask(ctx, r, http.MethodPost, "/v1/screen/dry-run", "", in.body()), "Tried only, no leave to pay: ")
+}
+
+// shown are the members of the API's answers that a tool passes on: nothing of what is
+// behind the tipping-off wall, whatever the key may see.
+var shown = []string{"dryRun", "verdict", "txnId", "rule", "reason", "agentId", "agentName", "operatorLegalName", "credentialStatus", "screenedAt", "hold", "payment",
+	"ruleSet", "policyVersion", "listVersion", "index", "warnings"}
+
+// passed are those members of an answer.
+func passed(data []byte) (arguments, bool) {
+	var all arguments
+	if err := json.Unmarshal(data, &all); err != nil {
+		return nil, false
+	}
+	out := arguments{}
+	for _, name := range shown {
+		if value, there := all[name]; there {
+			out[name] = value
+		}
+	}
+	return out, true
+}
+
+// verdictOf is the result of an answer with a verdict.
+func verdictOf(a *buffered, before string) (*sdk.CallToolResult, *failure) {
+	if a.status != http.StatusOK {
+		return nil, failureOf(a)
+	}
+	var d decided
+	out, ok := passed(a.body.Bytes())
+	if err := json.Unmarshal(a.body.Bytes(), &d); err != nil || !ok || d.Verdict == "" {
+		return nil, failureOf(&buffered{status: http.StatusInternalServerError})
+	}
+	return told(before+d.sentence(), out.body()), nil
+}
+
+// record reads the record of a transaction as the API shows it.
+func (g *Guest) record(ctx context.Context, r *http.Request, in arguments, query string) (*buffered, *failure) {
+	id, bad := in.text("txnId")
+	if bad != nil {
+		return nil, bad
+	}
+	if !identifier.MatchString(id) {
+		return nil, refusal("not_found", "txnId", "no such transaction")
+	}
+	a := g.ask(ctx, r, http.MethodGet, "/v1/audit/"+id+query, "", nil)
+	if a.status != http.StatusOK {
+		return nil, failureOf(a)
+	}
+	return a, nil
+}
+
+var identifier = regexp.MustCompile(`^[a-z]{3}_[0-9A-Za-z]{1,64}$`)
+
+func (g *Guest) verdict(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
+	query := ""
+	if raw, given := in["waitSeconds"]; given {
+		var seconds int
+		if err := json.Unmarshal(raw, &seconds); err != nil || seconds < 0 || seconds > 30 {
+			return nil, refusal("invalid_field", "waitSeconds", "waitSeconds must be a whole number from 0 to 30")
+		}
+		query = "?wait=" + strconv.Itoa(seconds)
+	}
+	a, bad := g.record(ctx, r, in, query)
+	if bad != nil {
+		return nil, bad
+	}
+	var d struct {
+		decided
+		Disposition string `json:"disposition"`
+	}
+	out, ok := passed(a.body.Bytes())
+	if err := json.Unmarshal(a.body.Bytes(), &d); err != nil || !ok {
+		return nil, failureOf(&buffered{status: http.StatusInternalServerError})
+	}
+	sentence := d.sentence()
+	if d.Verdict == "REVIEW" {
+		out["disposition"] = json.RawMessage("null")
+		switch d.Disposition { // An escalation looks as if nobody had decided.
+		case "APPROVED":
+			out["disposition"], sentence = json.RawMessage(`"APPROVED"`), "REVIEW, APPROVED: the payment may be made."
+		case "REJECTED":
+			out["disposition"], sentence = json.RawMessage(`"REJECTED"`), "REVIEW, REJECTED: do not pay. "+d.Reason
+		}
+	}
+	return told(sentence, out.body()), nil
+}
+
+// limits reads the limits of the agent that a credential names, once that is known to be
+// good: a dry run of no amount says whose it is.
+func (g *Guest) limits(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
+	in["amount"] = json.RawMessage("0")
+	a := g.ask(ctx, r, http.MethodPost, "/v1/screen/dry-run", "", in.body())
+	if a.status != http.StatusOK {
+		return nil, failureOf(a)
+	}
+	var whose struct {
+		decided
+		AgentID string `json:"agentId"`
+	}
+	if err := json.Unmarshal(a.body.Bytes(), &whose); err != nil || whose.Verdict == "UNKNOWN" || whose.AgentID == "" {
+		return nil, refusal("invalid_field", "token", "the credential is no good: "+whose.Reason)
+	}
+	a = g.ask(ctx, r, http.MethodGet, "/v1/agents/"+url.PathEscape(whose.AgentID)+"/limits", "", nil)
+	if a.status != http.StatusOK {
+		return nil, failureOf(a)
+	}
+	return told("What the agent may still pay today, in US dollars. It is no leave to pay: ask screen.", a.body.Bytes()), nil
+}
+
+// explain says what a verdict rests on, as far as anybody may know it.
+func (g *Guest) explain(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
+	a, bad := g.record(ctx, r, in, "")
+	if bad != nil {
+		return nil, bad
+	}
+	var d decided
+	if err := json.Unmarshal(a.body.Bytes(), &d); err != nil {
+		return nil, failureOf(&buffered{status: http.StatusInternalServerError})
+	}
+	out := map[string]any{"verdict": d.Verdict, "txnId": d.TxnID, "rule": d.Rule, "reason": d.Reason, "advice": d.sentence()}
+	if d.Rule != nil {
+		for i := range engine.Rules {
+			if rule := &engine.Rules[i]; rule.Code == *d.Rule {
+				out["trigger"], out["settings"] = rule.Trigger, rule.Params
+			}
+		}
+	}
+	data, err := json.Marshal(out)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return told(d.sentence(), data), nil
+}

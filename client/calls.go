@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
+	"time"
 )
 
 // Register issues a credential to an agent.
@@ -205,4 +208,64 @@ func readResult(raw json.RawMessage) BatchResult {
 	failure := refusal(head.Status, http.Header{headerOutcome: {head.Outcome}}, raw)
 	failure.Attempts = 1
 	return BatchResult{Error: failure}
+}
+
+// EventPage is a page of what happened. Keep Next of an empty page too.
+type EventPage struct {
+	Data []Event `json:"data"`
+	Next string  `json:"nextCursor"`
+}
+
+// Events reads what happened behind a cursor ("": the oldest, 30 days back; "latest":
+// what comes), waiting up to wait, in whole seconds, where there is nothing; less than
+// the client's AttemptTimeout. types are names or groups (hold.*); none: nearly all.
+func (c *Client) Events(ctx context.Context, after string, wait time.Duration, types ...string) (*EventPage, error) {
+	query := url.Values{}
+	if after != "" {
+		query.Set("after", after)
+	}
+	if len(types) > 0 {
+		query.Set("types", strings.Join(types, ","))
+	}
+	if wait >= time.Second {
+		query.Set("wait", strconv.Itoa(int(wait/time.Second)))
+	}
+	path := "/v1/events"
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	return read[EventPage](c, ctx, path)
+}
+
+// Webhook is a receiver of events.
+type Webhook struct {
+	WebhookID  string   `json:"webhookId,omitempty"`
+	Name       string   `json:"name,omitempty"`
+	URL        string   `json:"url"`
+	Types      []string `json:"types,omitempty"` // None: nearly all.
+	SARAllowed bool     `json:"sarAllowed,omitempty"`
+	State      string   `json:"state,omitempty"`      // on, off or key_gone; of an answer.
+	PublicKeys []string `json:"publicKeys,omitempty"` // Newest first; of an answer.
+}
+
+// WebhookChange is what became of a webhook. Secret is shown when it is made or rotated.
+type WebhookChange struct {
+	WebhookID string   `json:"webhookId"`
+	Op        string   `json:"op"`
+	Secret    string   `json:"secret"`
+	Webhook   *Webhook `json:"webhook"`
+}
+
+// CreateWebhook has events sent to a URL. Role admin.
+func (c *Client) CreateWebhook(ctx context.Context, hook *Webhook) (*WebhookChange, error) {
+	return answer[WebhookChange](c, ctx, "/v1/webhooks", hook, "")
+}
+
+// Redeliver has one event sent again; eventID "": all that were given up.
+func (c *Client) Redeliver(ctx context.Context, webhookID, eventID string) (*WebhookChange, error) {
+	var body any = map[string]bool{"all": true}
+	if eventID != "" {
+		body = map[string]string{"eventId": eventID}
+	}
+	return answer[WebhookChange](c, ctx, "/v1/webhooks/"+url.PathEscape(webhookID)+"/redeliver", body, "")
 }

@@ -54,12 +54,16 @@ type job struct {
 	Cases  []driven     `json:"cases"`
 	Money  [][2]*string `json:"money"`
 	Tokens tokenBook    `json:"tokens"`
+
+	Webhooks []message `json:"webhooks"`
 }
 
 type report struct {
 	Cases  []outcome `json:"cases"`
 	Money  []*string `json:"money"`
 	Tokens []string  `json:"tokens"`
+
+	Webhooks []string `json:"webhooks"`
 }
 
 func readTestdata(t *testing.T, name string, into any) {
@@ -113,7 +117,7 @@ func TestCases(t *testing.T) {
 	book := readTokens(t)
 	for _, l := range languages {
 		t.Run(l.name, func(t *testing.T) {
-			work := job{Do: "cases", Money: all.Money, Tokens: book}
+			work := job{Do: "cases", Money: all.Money, Tokens: book, Webhooks: webhookMessages(t)}
 			for i := range all.Cases {
 				one := driven{Name: all.Cases[i].Name, Call: all.Cases[i].Call, Key: all.Cases[i].Key}
 				for at, kind := range all.Cases[i].Addresses {
@@ -132,6 +136,10 @@ func TestCases(t *testing.T) {
 				require.NoError(t, run(t.Context(), l.command(t, "drive"), work, &got))
 			}
 			judge(t, all, &book, server, l.name, &got)
+			require.Len(t, got.Webhooks, len(work.Webhooks))
+			for i := range work.Webhooks {
+				require.Equal(t, work.Webhooks[i].Want, got.Webhooks[i], work.Webhooks[i].Name)
+			}
 		})
 	}
 }

@@ -15,18 +15,25 @@ import (
 
 var codeBlock = regexp.MustCompile("(?s)```(go|python|ts)\n(.*?)```")
 
-// guideBlocks are docs/integrators.md's blocks of one language, in order.
-func guideBlocks(t *testing.T, language string) string {
+// guideBlocks are docs/integrators.md's blocks of one language, in order; that of
+// webhooks apart: there is no message to run it with.
+func guideBlocks(t *testing.T, language string) (all, webhook string) {
 	raw, err := os.ReadFile("../../docs/integrators.md")
 	require.NoError(t, err)
-	var all []string
+	var blocks []string
 	for _, match := range codeBlock.FindAllStringSubmatch(string(raw), -1) {
-		if match[1] == language {
-			all = append(all, match[2])
+		switch {
+		case match[1] != language:
+		case strings.Contains(match[2], "ebhook"):
+			require.Empty(t, webhook)
+			webhook = match[2]
+		default:
+			blocks = append(blocks, match[2])
 		}
 	}
-	require.Len(t, all, 2)
-	return strings.Join(all, "\n")
+	require.Len(t, blocks, 2)
+	require.NotEmpty(t, webhook)
+	return strings.Join(blocks, "\n"), webhook
 }
 
 const goGuide = `package main
@@ -35,6 +42,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -65,6 +73,11 @@ func guide(ctx context.Context) error {
 	fmt.Println(settled.State, settled.AmountUSDC, claims.Subject == agent.AgentID)
 	return nil
 }
+
+func receive(w http.ResponseWriter, r *http.Request, secret string, body []byte) {
+%s
+	fmt.Fprintln(w, event.ID)
+}
 `
 
 const pythonGuide = `import os
@@ -72,20 +85,27 @@ import sys
 from decimal import Decimal
 
 sys.path.insert(0, %q)
-from railguard import Client, new_key, verify_token
+from railguard import Client, new_key, verify_token, verify_webhook
 
 client = Client(os.environ["RAILGUARD_URL"].split(","), os.environ["RAILGUARD_KEY"])
 agent = client.register({"agentName": "guide", "agentType": "supervised", "operatorLegalName": "Acme Robotics Inc", "purpose": "guide"})
 token = agent["token"]
 %s
+
+def receive(secret, request):
+%s
+
 print(settled["state"], settled["amountUSDC"], str(claims["sub"] == agent["agentId"]).lower())
 `
 
-const typescriptGuide = `import { Client, newKey, verifyToken } from %q;
+const typescriptGuide = `import { Client, newKey, verifyToken, verifyWebhook } from %q;
 const client = new Client({ addresses: process.env.RAILGUARD_URL.split(","), key: process.env.RAILGUARD_KEY });
 const agent = await client.register({ agentName: "guide", agentType: "supervised", operatorLegalName: "Acme Robotics Inc", purpose: "guide" });
 const token = agent.token;
 %s
+async function receive(secret: string, request: { headers: Headers }, body: Uint8Array) {
+%s
+}
 console.log(settled.state, settled.amountUSDC, claims.sub === agent.agentId);
 `
 
@@ -100,7 +120,8 @@ func TestGuide(t *testing.T) {
 	for name, prepare := range map[string]func(t *testing.T) *exec.Cmd{
 		"go": func(t *testing.T) *exec.Cmd {
 			source, binary := filepath.Join(t.TempDir(), "main.go"), filepath.Join(t.TempDir(), "guide")
-			write(t, source, fmt.Sprintf(goGuide, guideBlocks(t, "go")))
+			guide, hook := guideBlocks(t, "go")
+			write(t, source, fmt.Sprintf(goGuide, guide, hook))
 			out, err := exec.Command("go", "build", "-o", binary, source).CombinedOutput()
 			require.NoError(t, err, "%s", out)
 			return exec.Command(binary)
@@ -108,7 +129,8 @@ func TestGuide(t *testing.T) {
 		"python": func(t *testing.T) *exec.Cmd {
 			command := pythonCommand(t, "afternoon")
 			source := filepath.Join(t.TempDir(), "guide.py")
-			write(t, source, fmt.Sprintf(pythonGuide, filepath.Join(clients, "python"), guideBlocks(t, "python")))
+			guide, hook := guideBlocks(t, "python")
+			write(t, source, fmt.Sprintf(pythonGuide, filepath.Join(clients, "python"), guide, "    "+hook))
 			return exec.Command(command.Path, "-B", source)
 		},
 		"typescript": func(t *testing.T) *exec.Cmd {
@@ -117,7 +139,8 @@ func TestGuide(t *testing.T) {
 				t.Skip("node is not installed: the TypeScript of the guide is NOT tested")
 			}
 			source, out := filepath.Join(t.TempDir(), "guide.ts"), filepath.Join(t.TempDir(), "guide.mjs")
-			write(t, source, fmt.Sprintf(typescriptGuide, filepath.Join(clients, "typescript", "railguard.ts"), guideBlocks(t, "ts")))
+			guide, hook := guideBlocks(t, "ts")
+			write(t, source, fmt.Sprintf(typescriptGuide, filepath.Join(clients, "typescript", "railguard.ts"), guide, hook))
 			strip(t, source, out)
 			return exec.Command(found, out)
 		},

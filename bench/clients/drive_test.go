@@ -36,6 +36,9 @@ func driveGo(t *testing.T, work *job) report {
 		}
 		done.Tokens = append(done.Tokens, tokenCode(err))
 	}
+	for i := range work.Webhooks {
+		done.Webhooks = append(done.Webhooks, driveWebhook(&work.Webhooks[i]))
+	}
 	return done
 }
 

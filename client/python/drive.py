@@ -4,7 +4,7 @@ import json
 import sys
 from decimal import Decimal
 
-from railguard import Client, RailguardError, TokenError, parse_usd, verify_token
+from railguard import Client, RailguardError, TokenError, WebhookError, parse_usd, verify_token, verify_webhook
 from railguard.money import format_usd
 
 
@@ -70,6 +70,13 @@ def run_token(case, book):
         return error.code
 
 
+def run_webhook(one):
+    try:
+        return verify_webhook(one["secret"], one["headers"], one["body"].encode(), one["now"]).get("id", "")
+    except WebhookError as error:
+        return error.code
+
+
 def storm(job):
     """Screens many payments, each with a key of its own, and prints what became of them."""
     client = Client(job["urls"], job["key"], deadline=60, attempts=200)
@@ -89,6 +96,7 @@ def main():
             "cases": [run_case(case) for case in job["cases"]],
             "money": [run_money(pair) for pair in job["money"]],
             "tokens": [run_token(case, job["tokens"]) for case in job["tokens"]["cases"]],
+            "webhooks": [run_webhook(one) for one in job["webhooks"]],
         }
     json.dump(result, sys.stdout)
 

@@ -1,6 +1,6 @@
 // Runs the shared cases (client/testdata) for the tests: prints what came of each as JSON.
 
-import { Client, RailguardError, TokenError, parseUSD, verifyToken } from "./railguard.ts";
+import { Client, RailguardError, TokenError, WebhookError, parseUSD, verifyToken, verifyWebhook } from "./railguard.ts";
 import type { JWKS, Verdict } from "./railguard.ts";
 
 declare const process: { stdin: AsyncIterable<Uint8Array>; stdout: { write(text: string): void } };
@@ -84,6 +84,30 @@ async function runToken(one: { token: string; now: number }, book: TokenBook): P
   }
 }
 
+interface Message {
+  secret: string;
+  headers: Record<string, string>;
+  body: string;
+  now: number;
+}
+
+async function runWebhook(one: Message): Promise<string> {
+  const bytes = new TextEncoder().encode(one.body);
+  const told: string[] = [];
+  for (const attempt of [
+    () => verifyWebhook(one.secret, one.headers, bytes, one.now),
+    () => verifyWebhook(one.secret, new Headers(one.headers), one.body, one.now),
+  ]) {
+    try {
+      told.push((await attempt()).id ?? "");
+    } catch (error) {
+      if (!(error instanceof WebhookError)) throw error;
+      told.push(error.code);
+    }
+  }
+  return told[0] === told[1] ? told[0] : told.join(" or ");
+}
+
 /** Screens many payments, each with a key of its own, and prints what became of them. */
 async function storm(job: { urls: string[]; key: string; token: string; prefix: string; payments: number }) {
   const client = new Client({ addresses: job.urls, key: job.key, deadlineMs: 60000, attempts: 200 });
@@ -106,5 +130,7 @@ if (job.do === "storm") {
   for (const one of job.cases) cases.push(await runCase(one));
   const tokens: string[] = [];
   for (const one of job.tokens.cases) tokens.push(await runToken(one, job.tokens));
-  process.stdout.write(JSON.stringify({ cases, money: job.money.map(runMoney), tokens }));
+  const webhooks: string[] = [];
+  for (const one of job.webhooks) webhooks.push(await runWebhook(one));
+  process.stdout.write(JSON.stringify({ cases, money: job.money.map(runMoney), tokens, webhooks }));
 }

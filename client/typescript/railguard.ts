@@ -187,6 +187,43 @@ export class TokenError extends Error {
   }
 }
 
+/** Why a message of a webhook is not good: bad_secret, malformed, too_old, bad_signature. */
+export class WebhookError extends Error {
+  code: string;
+  constructor(code: string) {
+    super(code);
+    this.name = "WebhookError";
+    this.code = code;
+  }
+}
+
+/** What happened: a message of a webhook, or one of events(). Drop those whose id you had. */
+export interface Event {
+  id: string;
+  seq: number;
+  type: string;
+  time: string;
+  tenant: string | null;
+  data: Record<string, unknown>;
+  leafHash: string;
+}
+
+export interface Webhook {
+  name?: string;
+  url: string;
+  types?: string[];
+  sarAllowed?: boolean;
+  secret?: string;
+}
+
+export interface WebhookChange {
+  webhookId: string;
+  op: string;
+  secret?: string;
+  count?: number;
+  webhook?: Webhook & { webhookId: string; state: string; publicKeys: string[] };
+}
+
 /** Draws an Idempotency-Key. Store it before the first attempt of what must survive a restart. */
 export function newKey(): string {
   const raw = crypto.getRandomValues(new Uint8Array(16));
@@ -265,6 +302,20 @@ export class Client {
   }
   limits(agentId: string): Promise<Limits> {
     return this.call("GET", `/v1/agents/${encodeURIComponent(agentId)}/limits`);
+  }
+  /** What happened behind a cursor (none: the oldest; "latest"); types are names or groups ("hold.*"), wait whole seconds. */
+  events(query: { after?: string; types?: string[]; wait?: number; limit?: number } = {}): Promise<{ data: Event[]; nextCursor: string }> {
+    const given = Object.entries({ ...query, types: query.types?.join(",") }).filter(([, value]) => value !== undefined);
+    const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+    return this.call("GET", "/v1/events" + (text && "?" + text));
+  }
+  /** Has events sent to a URL; the answer has the secret, once. Role admin. */
+  createWebhook(webhook: Webhook, key = newKey()): Promise<WebhookChange> {
+    return this.call("POST", "/v1/webhooks", webhook, key);
+  }
+  /** Has one event sent again, or all that were given up. */
+  redeliver(webhookId: string, eventId?: string, key = newKey()): Promise<WebhookChange> {
+    return this.call("POST", `/v1/webhooks/${encodeURIComponent(webhookId)}/redeliver`, eventId ? { eventId } : { all: true }, key);
   }
   /** The keys for verifyToken. Keep them for an hour; read them again, at most once a minute, for a new kid. */
   jwks(): Promise<JWKS> {
@@ -559,5 +610,64 @@ async function findKey(keys: JWKS, kid: string): Promise<CryptoKey> {
     return await crypto.subtle.importKey("jwk", { kty: "EC", crv: "P-256", x: found.x, y: found.y }, { name: "ECDSA", namedCurve: "P-256" }, false, ["verify"]);
   } catch {
     throw new TokenError("unknown_key");
+  }
+}
+
+const webhookTolerance = 300; // Seconds.
+
+/**
+ * Checks a message of a webhook as Standard Webhooks says and returns its event. body is
+ * what came, before anything parsed it; the secret is the shared one (whsec_…) or the
+ * public key (whpk_…); now in Unix seconds.
+ */
+export async function verifyWebhook(
+  secret: string, headers: Headers | Record<string, string | string[] | undefined>, body: string | Uint8Array, now = Date.now() / 1000,
+): Promise<Event> {
+  const header = (name: string): string => {
+    if (headers instanceof Headers) return headers.get(name) ?? "";
+    const found = Object.entries(headers).find(([known]) => known.toLowerCase() === name)?.[1];
+    return typeof found === "string" ? found : "";
+  };
+  const [id, at, signatures] = [header("webhook-id"), header("webhook-timestamp"), header("webhook-signature")];
+  if (!id || !/^(0|-?[1-9][0-9]{0,14})$/.test(at) || !signatures) throw new WebhookError("malformed");
+  const raw = typeof body === "string" ? new TextEncoder().encode(body) : body;
+  const head = new TextEncoder().encode(`${id}.${at}.`);
+  const signed = new Uint8Array(head.length + raw.length);
+  signed.set(head);
+  signed.set(raw, head.length);
+  const [key, algorithm, version] = await webhookKey(secret);
+  let good = false;
+  for (const signature of signatures.split(/\s+/)) {
+    const comma = signature.indexOf(",");
+    const bytes = comma < 0 || signature.slice(0, comma) !== version ? null : fromBase64(signature.slice(comma + 1));
+    if (bytes && (await crypto.subtle.verify(algorithm, key, bytes, signed))) good = true;
+  }
+  if (!good) throw new WebhookError("bad_signature");
+  if (Math.abs(now - Number(at)) > webhookTolerance) throw new WebhookError("too_old");
+  try {
+    const event = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(raw));
+    if (typeof event === "object" && event !== null && !Array.isArray(event)) return event;
+  } catch {
+    // Told below.
+  }
+  throw new WebhookError("malformed");
+}
+
+async function webhookKey(secret: string): Promise<[CryptoKey, string, string]> {
+  const raw = fromBase64(secret.slice(secret.indexOf("_") + 1));
+  if (secret.startsWith("whsec_") && raw?.length) {
+    return [await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]), "HMAC", "v1"];
+  }
+  if (secret.startsWith("whpk_") && raw?.length === 32) {
+    return [await crypto.subtle.importKey("raw", raw, { name: "Ed25519" }, false, ["verify"]), "Ed25519", "v1a"];
+  }
+  throw new WebhookError("bad_secret");
+}
+
+function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
+  try {
+    return /^[A-Za-z0-9+/]*={0,2}$/.test(text) && text.length % 4 === 0 ? Uint8Array.from(atob(text), (c) => c.charCodeAt(0)) : null;
+  } catch {
+    return null;
   }
 }

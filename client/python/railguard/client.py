@@ -6,7 +6,7 @@ import secrets
 import socket
 import ssl
 import time
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from .money import decode, encode
 
@@ -110,6 +110,24 @@ class Client:
 
     def limits(self, agent_id):
         return self.call("GET", _path("/v1/agents/%s/limits", agent_id))
+
+    def events(self, after=None, types=None, wait=None, limit=None):
+        """What happened behind a cursor (None: the oldest; "latest"): {"data": [...], "nextCursor": ...}.
+
+        types is a list of names or groups ("hold.*"), wait whole seconds, fewer than attempt_timeout.
+        """
+        given = {"after": after, "types": ",".join(types) if types else None, "wait": wait, "limit": limit}
+        query = urlencode({name: value for name, value in given.items() if value is not None})
+        return self.call("GET", "/v1/events" + ("?" + query if query else ""))
+
+    def create_webhook(self, webhook, idempotency_key=None):
+        """Have events sent to webhook["url"]; the answer has the secret, once. Role admin."""
+        return self._post("/v1/webhooks", webhook, idempotency_key)
+
+    def redeliver(self, webhook_id, event_id=None, idempotency_key=None):
+        """Have one event sent again, or all that were given up."""
+        body = {"eventId": event_id} if event_id else {"all": True}
+        return self._post(_path("/v1/webhooks/%s/redeliver", webhook_id), body, idempotency_key)
 
     def jwks(self):
         """The keys for verify_token. Keep them for an hour; read them again, at most once a minute, for a new kid."""

@@ -52,6 +52,7 @@ type exporter struct {
 	cursor     uint64      // The first leaf to send.
 	continued  bool
 
+	agent  agentChain
 	csv    *csv.Writer  // nil for NDJSON.
 	out    bytes.Buffer // What was written since the last flush: nobody waits for the caller's connection within a turn.
 	line   strictjson.Members
@@ -67,7 +68,10 @@ func exportRecords(c *call) error {
 	if format != "" && format != "ndjson" && format != "csv" {
 		return badQuery("format", "must be ndjson or csv")
 	}
-	var err error
+	err := x.settleAgent()
+	if err != nil {
+		return err
+	}
 	if x.from, x.to, err = timeRange(c, engine.Retention); err != nil {
 		return err
 	}
@@ -201,6 +205,10 @@ func (x *exporter) begin(asCSV bool) {
 		"first": {strconv.FormatUint(x.first, 10)}, "treeSize": {strconv.FormatUint(x.point.size, 10)},
 		"from": {x.from.String()}, "to": {x.to.String()},
 	}
+	if x.agent.id != "" {
+		rest.Set("agentId", x.agent.id)
+		name += "-" + x.agent.id
+	}
 	if asCSV {
 		rest.Set("format", "csv")
 		c.header("Content-Type", "text/csv; charset=utf-8")
@@ -243,6 +251,10 @@ func (x *exporter) head() {
 		var selection strictjson.Members
 		selection.Text("operator", operator)
 		m.Object("selection", selection)
+	} else if x.agent.id != "" {
+		var selection strictjson.Members
+		selection.Text("agent", x.agent.id)
+		m.Object("selection", selection)
 	} else {
 		m.Null("selection")
 	}
@@ -262,6 +274,9 @@ func (x *exporter) run() error {
 		if err := x.flush(); err != nil {
 			return err
 		}
+	}
+	if err := x.edges(); err != nil {
+		return err
 	}
 	if err := x.finish(); err != nil {
 		return err
@@ -293,6 +308,7 @@ func (x *exporter) finish() error {
 	signature := x.point.signer.SignExport(note.Export{
 		Cluster: x.c.judge.Terms.Settings.Genesis.ClusterID, Size: x.point.size, Root: x.point.root, First: x.first, End: x.end,
 		From: x.from.String(), To: x.to.String(), Operator: x.c.key.Operator, Leaves: x.leaves, Digest: digest,
+		Agent: x.agent.id, Chain: x.agent.found,
 	})
 	m := &x.line
 	*m = (*m)[:0]
@@ -301,6 +317,10 @@ func (x *exporter) finish() error {
 	m.Uint("end", x.end)
 	m.Uint("leaves", x.leaves)
 	m.Text("digest", base64.StdEncoding.EncodeToString(digest[:]))
+	if x.agent.id != "" {
+		m.Text("before", x.agent.found.Before)
+		m.Text("after", x.agent.found.After)
+	}
 	m.Text("signature", string(signature))
 	return x.writeLine()
 }
@@ -339,6 +359,7 @@ func (x *exporter) leaf(index uint64, data []byte) error {
 	if inScope, err := x.inScope(&l); err != nil || !inScope {
 		return err
 	}
+	x.agent.follow(&l)
 	x.leaves++
 	sum := merkleLeaf(data)
 	x.digest.Write(binary.BigEndian.AppendUint64(nil, index))
@@ -404,25 +425,36 @@ func (x *exporter) note(index uint64) bool {
 // days is nobody's any more.
 func (x *exporter) inScope(l *edge.Leaf) (bool, error) {
 	c := x.c
+	if x.agent.id != "" {
+		return x.ofAgent(l)
+	}
 	if c.key.Operator == "" || c.key.Covers(l.Text("operatorLegalName")) {
 		return true, nil
 	}
 	if !l.Has("reviewedLeaf") {
 		return false, nil
 	}
-	data, err := c.api.deps.Records.Leaf(c.ctx, l.Number("reviewedLeaf"))
-	if errors.Is(err, audit.ErrPruned) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	reviewed, err := c.judge.OpenLeaf(l.Number("reviewedLeaf"), data)
-	if err != nil {
+	reviewed, err := x.reviewed(l)
+	if err != nil || reviewed == nil {
 		return false, err
 	}
 	defer c.judge.DropLeaf()
 	return c.key.Covers(reviewed.Text("operatorLegalName")), nil
+}
+
+// reviewed opens the record that an event speaks of; nil: it is past its 90 days. The
+// caller drops it.
+func (x *exporter) reviewed(l *edge.Leaf) (*edge.Leaf, error) {
+	index := l.Number("reviewedLeaf")
+	data, err := x.c.api.deps.Records.Leaf(x.c.ctx, index)
+	if errors.Is(err, audit.ErrPruned) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	reviewed, err := x.c.judge.OpenLeaf(index, data)
+	return &reviewed, err
 }
 
 // writeLine sends x.line as one NDJSON line.

@@ -70,6 +70,8 @@ type Report struct {
 	First, End uint64 // The range of leaves, End excluded.
 	From, To   string // The range of time it was asked for.
 	Operator   string // The selection: only what is of this operator; "": everything.
+	Agent      string // Or of this agent,
+	Chain      Chain  // with what its decisions' numbers show.
 
 	// Of a proof:
 	TxnID       string
@@ -79,7 +81,7 @@ type Report struct {
 
 // Selection reports whether the file is a selection of its range, so that the
 // indices of its records have gaps.
-func (r *Report) Selection() bool { return r.Operator != "" }
+func (r *Report) Selection() bool { return r.Operator != "" || r.Agent != "" }
 
 // Fingerprint is a short name of the verifier keys, to be compared over the
 // telephone: the first 16 bytes of their SHA-256 in hex.

@@ -16,6 +16,7 @@ const exportVersion = 1
 type walk struct {
 	last   uint64 // The record before, when any was.
 	any    bool
+	edges  bool // The decisions beside the time have begun.
 	digest hash.Hash
 }
 
@@ -35,6 +36,10 @@ func (x *examiner) export(head *envelope) error {
 		switch kind := e.text("type"); kind {
 		case "leaf":
 			if err := x.exported(e, w); err != nil {
+				return err
+			}
+		case "before", "after":
+			if err := x.edge(e, kind, w); err != nil {
 				return err
 			}
 		case "end":
@@ -65,12 +70,16 @@ func (x *examiner) head(e *envelope) error {
 	x.Cluster, x.From, x.To = e.text("clusterId"), e.text("from"), e.text("to")
 	x.First, x.End = e.number("first"), e.number("end")
 	if selection := e.inner("selection"); selection != nil {
-		x.Operator = selection.text("operator")
+		if selection.peek("agent") != "" {
+			x.Agent = selection.text("agent")
+		} else {
+			x.Operator = selection.text("operator")
+		}
 		if err := selection.done(); err != nil {
 			return fmt.Errorf("selection: %w", err)
 		}
-		if x.Operator == "" {
-			return fmt.Errorf("%w: a selection without its operator", ErrFormat)
+		if !x.Selection() {
+			return fmt.Errorf("%w: a selection without its operator or agent", ErrFormat)
 		}
 	}
 	if err := e.done(); err != nil {
@@ -100,6 +109,9 @@ func (x *examiner) exported(e *envelope, w *walk) error {
 	}
 	if record.Time < x.From || record.Time > x.To { // One fixed form: text order is time order.
 		return fmt.Errorf("%w: record %d is of %s, the export of %s to %s", ErrProof, index, record.Time, x.From, x.To)
+	}
+	if err := x.follow(record, w); err != nil {
+		return err
 	}
 	w.last, w.any = index, true
 	digestLeaf(w.digest, index, record.Hash)
@@ -148,6 +160,10 @@ func span(first, end uint64) string {
 func (x *examiner) end(e *envelope, w *walk) error {
 	first, end, leaves := e.number("first"), e.number("end"), e.number("leaves")
 	digest, signature := e.hash("digest"), e.text("signature")
+	var chain note.Chain
+	if x.Agent != "" {
+		chain = note.Chain{First: x.Chain.First, Last: x.Chain.Last, Before: e.text("before"), After: e.text("after")}
+	}
 	if err := e.done(); err != nil {
 		return err
 	}
@@ -165,9 +181,12 @@ func (x *examiner) end(e *envelope, w *walk) error {
 	case digest != note.Hash(w.digest.Sum(nil)):
 		return fmt.Errorf("%w: the records are not those that the end line was written for", ErrProof)
 	}
+	if err := x.ends(&chain); err != nil {
+		return err
+	}
 	said := note.Export{
 		Origin: x.Checkpoint.Origin, Cluster: x.Cluster, Size: x.Checkpoint.Size, Root: x.Checkpoint.Root, First: x.First, End: x.End,
-		From: x.From, To: x.To, Operator: x.Operator, Leaves: leaves, Digest: digest,
+		From: x.From, To: x.To, Operator: x.Operator, Leaves: leaves, Digest: digest, Agent: x.Agent, Chain: chain,
 	}
 	if err := note.VerifyExport(&said, []byte(signature), x.Keys); err != nil {
 		return fmt.Errorf("%w: the cluster did not sign this export (head, range, selection or records were changed): %w", ErrProof, err)

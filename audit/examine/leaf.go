@@ -39,6 +39,8 @@ type Record struct {
 	Raw         json.RawMessage `json:"-"` // The leaf as JSON.
 
 	stored   []byte
+	sequence uint64  // Of an agent's decision: its number among the agent's, 0: none;
+	previous uint64  // and the leaf of the one before.
 	reviewed *uint64 // Of a review's events: the index of the record they speak of.
 }
 
@@ -81,6 +83,7 @@ func readLeaf(stored []byte, profiles leafjson.Load) (*Record, error) {
 		Rule                                     *string
 		ReviewedBy, By, Comment                  string
 		ReviewedLeaf                             *uint64
+		AgentSequence, AgentPrevious             uint64
 		Request                                  struct{ Amount json.RawMessage } `json:"_request"`
 	}
 	if err := json.Unmarshal(data, &l); err != nil || l.Leaf == nil || l.Kind == "" {
@@ -90,6 +93,7 @@ func readLeaf(stored []byte, profiles leafjson.Load) (*Record, error) {
 		Index: *l.Leaf, Kind: l.Kind, Time: l.Time, TxnID: l.TxnID, Verdict: l.Verdict, AgentID: l.AgentID,
 		AgentName: l.AgentName, Amount: string(l.Request.Amount), Disposition: l.Disposition, By: l.ReviewedBy,
 		Comment: l.Comment, Raw: data, stored: stored, reviewed: l.ReviewedLeaf,
+		sequence: l.AgentSequence, previous: l.AgentPrevious,
 	}
 	if l.Kind == kindScreen {
 		r.Time = l.ScreenedAt

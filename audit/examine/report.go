@@ -17,11 +17,14 @@ func (r *Report) Shown() []string {
 	case r.Kind == "proof" && r.Disposition:
 		said = append(said, "the disposition is of this record")
 	case r.Kind == "export" && r.Selection():
-		said = append(said, fmt.Sprintf("the cluster signed that these are all records of operator %q from %s to %s (leaves %s)", r.Operator, r.From, r.To, span(r.First, r.End)))
+		said = append(said, fmt.Sprintf("the cluster signed that these are all records of %s from %s to %s (leaves %s)", r.selection(), r.From, r.To, span(r.First, r.End)))
 	case r.Kind == "export":
 		said = append(said,
 			r.unbroken(),
 			fmt.Sprintf("the cluster signed that these are all records from %s to %s", r.From, r.To))
+	}
+	if r.Agent != "" {
+		said = append(said, r.Chain.shown(r.Agent)...)
 	}
 	return said
 }
@@ -38,6 +41,8 @@ func (r *Report) NotShown() []string {
 		open = append(open, "that the record has no disposition: this file carries none")
 	case r.Kind == "proof":
 		open = append(open, "that there are no further comments")
+	case r.Agent != "":
+		open = append(open, r.Chain.notShown()...)
 	case r.Selection():
 		open = append(open, "by the tree itself, that nothing was left out: a selection has gaps; for that there is the cluster's signature, or an export by a key without an operator")
 	default:
@@ -77,7 +82,14 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Gaps     uint64 `json:"gaps"`     // Leaves of the range that are not of the selection.
 	}
 	type selection struct {
-		Operator string `json:"operator"`
+		Operator string `json:"operator,omitempty"`
+		Agent    string `json:"agent,omitempty"`
+	}
+	type chain struct {
+		First  uint64 `json:"first"` // Numbers of the agent's decisions; 0: none.
+		Last   uint64 `json:"last"`
+		Before *Edge  `json:"before"` // Beside the time; null: not in the file.
+		After  *Edge  `json:"after"`
 	}
 	shown := struct {
 		Kind        string     `json:"kind"`
@@ -92,18 +104,22 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Screens     int        `json:"screens"`
 		Range       *span      `json:"range,omitempty"`
 		Selection   *selection `json:"selection,omitempty"`
+		Chain       *chain     `json:"decisions,omitempty"`
 		TxnID       string     `json:"txnId,omitempty"`
 		Proven      []string   `json:"shown"`
 		Unproven    []string   `json:"notShown"`
 	}{
 		r.Kind, r.Checkpoint.Origin, r.Cluster, r.Checkpoint.Size, r.Checkpoint.Root[:], r.signedAt(), r.Fingerprint(), r.KeysGiven,
-		r.Leaves, r.Screens, nil, nil, r.TxnID, r.Shown(), r.NotShown(),
+		r.Leaves, r.Screens, nil, nil, nil, r.TxnID, r.Shown(), r.NotShown(),
 	}
 	if r.Kind == "export" {
 		shown.Range = &span{r.First, r.End, r.From, r.To, !r.Selection(), r.Gaps()}
 	}
 	if r.Selection() {
-		shown.Selection = &selection{r.Operator}
+		shown.Selection = &selection{r.Operator, r.Agent}
+	}
+	if r.Agent != "" {
+		shown.Chain = &chain{r.Chain.First, r.Chain.Last, r.Chain.Before, r.Chain.After}
 	}
 	return json.Marshal(shown)
 }

@@ -35,7 +35,22 @@ type Export struct {
 	To       string
 	Operator string // Only what is of this operator; "": every leaf of the range.
 	Leaves   uint64 // How many it holds.
+	Agent    string // Only what is of this agent; "": of all.
+	Chain    Chain  // Of its decisions; with Agent alone.
 	Digest   Hash   // SHA-256 over index (u64 big-endian) and leaf hash of each, in order.
+}
+
+// What an export of one agent has of the decision before its time, and of the one after.
+const (
+	EdgeHere   = "here"   // It stands in the export.
+	EdgeErased = "erased" // It is past its retention: it was made longer ago.
+	EdgeNone   = "none"   // There is none.
+)
+
+// Chain says which of an agent's decisions an export holds, by their numbers.
+type Chain struct {
+	First, Last   uint64 // 0: none.
+	Before, After string // EdgeHere, EdgeErased or EdgeNone.
 }
 
 // text is what is signed: one form for one export. Texts stand quoted.
@@ -44,12 +59,22 @@ func (x *Export) text() []byte {
 	if x.Operator != "" {
 		selection = "operator " + strconv.QuoteToASCII(x.Operator)
 	}
+	chain := ""
+	if x.Agent != "" {
+		if x.Operator != "" {
+			selection += " "
+		} else {
+			selection = ""
+		}
+		selection += "agent " + strconv.QuoteToASCII(x.Agent)
+		chain = fmt.Sprintf("decisions %d to %d before %s after %s\n", x.Chain.First, x.Chain.Last, strconv.QuoteToASCII(x.Chain.Before), strconv.QuoteToASCII(x.Chain.After))
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s\ncluster %s\n", exportLabel, x.Origin, strconv.QuoteToASCII(x.Cluster))
 	fmt.Fprintf(&b, "tree %d %s\n", x.Size, base64.StdEncoding.EncodeToString(x.Root[:]))
 	fmt.Fprintf(&b, "leaves %d to %d\n", x.First, x.End)
 	fmt.Fprintf(&b, "time %s to %s\n", strconv.QuoteToASCII(x.From), strconv.QuoteToASCII(x.To))
-	fmt.Fprintf(&b, "selection %s\n", selection)
+	fmt.Fprintf(&b, "selection %s\n%s", selection, chain)
 	fmt.Fprintf(&b, "holds %d %s\n", x.Leaves, hex.EncodeToString(x.Digest[:]))
 	return []byte(b.String())
 }

@@ -25,6 +25,7 @@ type exportAsked struct {
 	From   string `json:"from,omitempty"`
 	To     string `json:"to,omitempty"`
 	Format string `json:"format"`
+	Agent  string `json:"agentId,omitempty"`
 }
 
 // exportRun is one run of `railguard audit export`.
@@ -65,6 +66,7 @@ Exit codes: 0 whole, 1 refused, 2 wrong flags, 3 broken off or not reachable.`,
 	cmd.Flags().StringVar(&x.asked.From, "from", "", "from this time on (default: all 90 days)")
 	cmd.Flags().StringVar(&x.asked.To, "to", "", "up to this time")
 	cmd.Flags().StringVar(&x.asked.Format, "format", "ndjson", "ndjson (with proofs) or csv")
+	cmd.Flags().StringVar(&x.asked.Agent, "agent", "", "only what is of this agent, with its decision before the time and the one after: verify proves by their numbers that none was left out")
 	cmd.Flags().StringVar(&x.path, "file", "", "where to write (default: standard output)")
 	cmd.Flags().BoolVar(&x.resume, "resume", true, "go on with FILE.part where one stands; false: begin anew")
 	return cmd
@@ -72,7 +74,7 @@ Exit codes: 0 whole, 1 refused, 2 wrong flags, 3 broken off or not reachable.`,
 
 func (x *exportRun) query() string {
 	query := url.Values{"format": {x.asked.Format}}
-	for name, value := range map[string]string{"from": x.asked.From, "to": x.asked.To} {
+	for name, value := range map[string]string{"from": x.asked.From, "to": x.asked.To, "agentId": x.asked.Agent} {
 		if value != "" {
 			query.Set(name, value)
 		}

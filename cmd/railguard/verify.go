@@ -143,7 +143,11 @@ func printReport(out io.Writer, r *examine.Report, quiet bool) {
 		what = fmt.Sprintf("export, complete from %s to %s", r.From, r.To)
 	}
 	if r.Selection() {
-		what = fmt.Sprintf("SELECTION of operator %q from %s to %s", plain(r.Operator), r.From, r.To)
+		who := fmt.Sprintf("operator %q", plain(r.Operator))
+		if r.Agent != "" {
+			who = "agent " + plain(r.Agent)
+		}
+		what = fmt.Sprintf("SELECTION of %s from %s to %s", who, r.From, r.To)
 	}
 	fmt.Fprintf(out, "PROVEN: %s: %d record(s), %d screening call(s)\n", plain(what), r.Leaves, r.Screens)
 	if quiet {

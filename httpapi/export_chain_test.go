@@ -236,7 +236,17 @@ func TestTheClusterCannotLeaveOutADecision(t *testing.T) {
 	report, err := d.examine(d.resign(t, without(whole, kind("after"))))
 	require.NoError(t, err)
 	require.Contains(t, report.NotShown()[0], "no later decision")
+}
 
+// A record of another agent in place of one's own is named too.
+func TestTheClusterCannotSpliceADecision(t *testing.T) {
+	d := newDiary(t)
+	whole := d.export(t, 5, 12)
+	mine := slices.IndexFunc(whole, func(line []byte) bool {
+		record, _ := objectOf(line)["record"].(object)
+		return record != nil && record["agentSequence"] == json.Number("8")
+	})
+	before := slices.IndexFunc(whole, func(line []byte) bool { return objectOf(line)["type"] == "before" })
 	other := d.exportLines(t, "auditor", "")
 	foreign := slices.IndexFunc(other, func(line []byte) bool {
 		record, _ := objectOf(line)["record"].(object)
@@ -244,13 +254,13 @@ func TestTheClusterCannotLeaveOutADecision(t *testing.T) {
 	})
 	require.Positive(t, foreign)
 	spliced := slices.Clone(whole)
-	spliced[decision(whole, "8")] = other[foreign]
-	slices.SortStableFunc(spliced[1:kind("before")], func(a, b []byte) int {
+	spliced[mine] = other[foreign]
+	slices.SortStableFunc(spliced[1:before], func(a, b []byte) int {
 		x, _ := objectOf(a)["index"].(json.Number).Int64()
 		y, _ := objectOf(b)["index"].(json.Number).Int64()
 		return int(x - y)
 	})
-	_, err = d.examine(d.resign(t, spliced))
+	_, err := d.examine(d.resign(t, spliced))
 	require.ErrorIs(t, err, examine.ErrProof)
 }
 

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	testTimeout = "240s"          // Of go test itself, which then tells where it hung.
-	runTimeout  = 5 * time.Minute // Of compiling and testing one mutant.
+	testTimeout = "540s"          // Of go test itself, which then tells where it hung.
+	runTimeout  = 10 * time.Minute // Of compiling and testing one mutant.
 	shownLines  = 12
 )
 

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	testTimeout = "540s"          // Of go test itself, which then tells where it hung.
+	testTimeout = "540s"           // Of go test itself, which then tells where it hung.
 	runTimeout  = 10 * time.Minute // Of compiling and testing one mutant.
 	shownLines  = 12
 )

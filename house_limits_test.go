@@ -158,7 +158,7 @@ func TestPureRoomsRangeOverNoMap(t *testing.T) {
 	house := &typed{set: token.NewFileSet(), sources: map[string][]*ast.File{}, packages: map[string]*types.Package{}, info: map[string]*types.Info{}}
 	paths := map[*ast.File]string{}
 	for _, s := range sources(t) {
-		if !s.test && s.room != "ofac/foldgen" {
+		if !s.test && s.room != "ofac/foldgen" && s.path != "engine/format_next.go" { // Of another build.
 			file, err := parser.ParseFile(house.set, s.path, nil, parser.SkipObjectResolution)
 			require.NoError(t, err)
 			house.sources[module+"/"+s.room] = append(house.sources[module+"/"+s.room], file)

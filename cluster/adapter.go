@@ -155,7 +155,11 @@ func (s *snapshot) Release() {}
 func (a *adapter) Restore(source io.ReadCloser) error {
 	machine, err := fsm.Restore(source)
 	if err != nil {
-		return fmt.Errorf("restore of a snapshot: %w", err)
+		err = fmt.Errorf("restore of a snapshot: %w", err)
+		if errors.Is(err, fsm.ErrNewer) { // No other snapshot helps, and no leader has one that does.
+			_ = a.halt(err.Error())
+		}
+		return err
 	}
 	if a.halted {
 		return errHalted

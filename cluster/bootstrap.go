@@ -150,7 +150,7 @@ func (f *finder) joinThrough(hosts []string) {
 		switch {
 		case last == nil:
 			return
-		case errors.Is(last, port.ErrWentBack), errors.Is(last, port.ErrCopy):
+		case errors.Is(last, port.ErrWentBack), errors.Is(last, port.ErrCopy), errors.Is(last, port.ErrTooOld):
 			f.life.die("this node is not taken in at " + f.greeter.address.Host + ": " + last.Error())
 			return
 		}

@@ -139,7 +139,8 @@ func (m *membership) admitMember(ctx context.Context, q *port.JoinCall) error {
 		return err
 	}
 	if format := m.state.Settings().Format; engine.Format(q.Format) < format {
-		return fmt.Errorf("cluster: node %q applies formats up to %d and the cluster has %d: upgrade it", q.ID, q.Format, format)
+		m.life.log.Warn("a node of a release that is too old is not taken in", "peer", q.ID, "knows", q.Format, "format", format)
+		return port.ErrTooOld
 	}
 	id := raft.ServerID(q.ID)
 	if server, known := m.replica.find(id); known && string(server.Address) == to.String() {

@@ -136,3 +136,21 @@ func (n *Node) Promote(ctx context.Context, id string) error {
 func (n *Node) Demote(ctx context.Context, id string, force bool) error {
 	return n.membership.toLeader(ctx, port.VerbCall{Verb: verbDemote, ID: id, Force: force})
 }
+
+// formatWarnings names members that the format in force is too new for, and tells of an
+// upgrade whose last step is still to be done.
+func formatWarnings(s *report.ClusterStatus) (warnings []string) {
+	least := uint16(0)
+	for i, node := range s.Nodes {
+		if node.FormatMax != 0 && node.FormatMax < s.FeatureLevel {
+			warnings = append(warnings, fmt.Sprintf("%s runs a release that is too old: feature level %d is in force and it knows up to %d; upgrade it", node.ID, s.FeatureLevel, node.FormatMax))
+		}
+		if i == 0 || node.FormatMax < least {
+			least = node.FormatMax
+		}
+	}
+	if least > s.FeatureLevel && s.FeatureLevel > 0 {
+		warnings = append(warnings, fmt.Sprintf("every node knows feature level %d, and %d is in force: finish the upgrade with `railguard cluster upgrade finalize`", s.FeatureLevel+1, s.FeatureLevel))
+	}
+	return warnings
+}

@@ -167,6 +167,7 @@ func (n *Node) peerStatus(id string, commit uint64, now time.Time) report.NodeSt
 	node.Healthy = fresh && !last.silent && p.Healthy && node.Lag <= maxLagDefault
 	node.ClockSkewMs = int64((last.offset - median) / engine.Millisecond)
 	node.DiskFreePct, node.ListVersion, node.Matchers = int(p.DiskFree), p.ListVersion, p.Matchers
+	node.FormatMax = p.FormatMax
 	return node
 }
 
@@ -206,7 +207,7 @@ func (n *Node) self(commit uint64) report.NodeStatus {
 		Version: n.config.Version, UpSince: n.since.UTC().Format(datadir.TimeFormat),
 		ClockSkewMs: int64(n.clocks.offset() / engine.Millisecond),
 		DiskFreePct: int(n.disk.percent.Load()),
-		ListVersion: n.Settings().ListVersion, Matchers: n.lists.matchers,
+		ListVersion: n.Settings().ListVersion, Matchers: n.lists.matchers, FormatMax: uint16(engine.FormatNewest),
 	}
 }
 
@@ -283,7 +284,7 @@ func (n *Node) groupWarnings(s *report.ClusterStatus) (warnings []string) {
 			warnings = append(warnings, fmt.Sprintf("history of %s is incomplete: it is fetched from the others", node.ID))
 		}
 	}
-	warnings = append(warnings, matcherWarnings(s)...)
+	warnings = append(append(warnings, matcherWarnings(s)...), formatWarnings(s)...)
 	if len(s.Nodes) > 2 && !s.TakeDown.OK && s.Writes.State != "no_quorum" {
 		warnings = append(warnings, "do not take another node down: "+strings.Join(s.TakeDown.Why, "; "))
 	}

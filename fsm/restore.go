@@ -85,6 +85,9 @@ func (s *restorer) block(section uint16, rows uint32, payload []byte) error {
 	return m.desk.read(section, r, rows, m.limits)
 }
 
+// ErrNewer says that a state is of a format that this binary does not know.
+var ErrNewer = errors.New("it is of a newer release: upgrade this node")
+
 // errSection says that a section is not one of this release's, or is one that it does
 // not fill.
 var errSection = errors.New("unknown section: upgrade this node")
@@ -95,7 +98,7 @@ func (s *restorer) readMeta(r *rowReader, rows uint32) error {
 	}
 	meta, m := s.meta, s.m
 	if meta.Format > engine.FormatNewest {
-		return fmt.Errorf("format %d: upgrade this node", meta.Format)
+		return fmt.Errorf("format %d: %w", meta.Format, ErrNewer)
 	}
 	if meta.Format < engine.Format1 {
 		return errRow

@@ -43,6 +43,7 @@ func (a *API) clusterRoutes() []route {
 		post("/v1/cluster/demote", bodyObject, func(c *call) error { return takingVerb(c, c.api.deps.Operations.Demote) }),
 		post("/v1/cluster/drain", bodyOptional, drain),
 		{method: http.MethodPost, path: "/v1/cluster/matcher", scope: scopeInstitution, roles: wire.RoleOps, body: bodyObject, reserved: true, handle: raiseMatcher},
+		{method: http.MethodPost, path: "/v1/cluster/format", scope: scopeInstitution, roles: wire.RoleOps, body: bodyObject, reserved: true, handle: raiseFormat},
 	}
 }
 

@@ -112,6 +112,7 @@ var bodyShapes = map[string]strictjson.Shape{
 	"POST /v1/cluster/demote":          strictjson.Names("id"),
 	"POST /v1/cluster/drain":           strictjson.Names("drain", "grace"),
 	"POST /v1/cluster/matcher":         whySaid.With("to"),
+	"POST /v1/cluster/format":          whySaid.With("to"),
 	"POST /v1/test/clock":              strictjson.Names("advance"),
 
 	"POST /admin/keys":                      strictjson.Names("name", "roles", "operator", "networks", "ips", "expires", "expiresAt", "rate", "strict"),

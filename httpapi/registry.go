@@ -173,7 +173,7 @@ func (a *API) registryRenderers() map[string]renderer {
 		"agent.whitelist": renderWhitelist, "fleet.whitelist": renderWhitelist, "policy.whitelist": renderWhitelist,
 		"ownership.flagged": renderOwnership, "ownership.cancelled": renderOwnership,
 		"policy.activated": renderPolicy, "list.staged": renderStaged, "list.activated": renderActivation, "list.synced": renderSynced,
-		"matcher.raised": renderMatcher,
-		"cleared.added":  renderCleared, "cleared.removed": renderCleared, "clock.advanced": renderClock,
+		"matcher.raised": renderMatcher, "format.raised": renderFormat,
+		"cleared.added": renderCleared, "cleared.removed": renderCleared, "clock.advanced": renderClock,
 	}
 }

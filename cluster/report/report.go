@@ -100,6 +100,8 @@ type NodeStatus struct {
 	DiskFreePct   int    `json:"diskFreePct"`
 	ListVersion   uint64 `json:"listVersion"`
 
+	FormatMax uint16 `json:"maxFeatureLevel"` // Highest format that it can apply; 0: it never answered.
+
 	Matchers []uint16 `json:"matcherVersions"` // Versions of the matcher that it carries; null: it never answered.
 }
 

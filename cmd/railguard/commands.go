@@ -31,7 +31,7 @@ func clientCommands() []*cobra.Command {
 	under("ofac", newImport())
 	under("policy", newPolicyPut())
 	under("match", newMatchEval())
-	under("cluster", newClusterStatus(), newClusterWait(), newClusterRecover())
+	under("cluster", newClusterStatus(), newClusterWait(), newClusterRecover(), newClusterUpgrade())
 	return append(commands, newVerify(), newLog(), newDump(), newBackup(), newDrill(), newDoctor(), newConformance(), newHealth(), newTLS(), newBench())
 }
 

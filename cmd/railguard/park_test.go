@@ -49,13 +49,9 @@ type machine struct {
 	child                          *process.Child
 }
 
-// buildBinary builds the program, with build tags where there are any.
-func buildBinary(t testing.TB, path string, tags ...string) {
-	args := []string{"build", "-o", path}
-	if len(tags) > 0 {
-		args = append(args, "-tags", strings.Join(tags, ","))
-	}
-	said, err := exec.Command("go", append(args, ".")...).CombinedOutput()
+// buildBinary builds the program, with other flags of the build where there are any.
+func buildBinary(t testing.TB, path string, flags ...string) {
+	said, err := exec.Command("go", append(append([]string{"build", "-o", path}, flags...), ".")...).CombinedOutput()
 	require.NoError(t, err, "%s", said)
 }
 

@@ -76,7 +76,7 @@ var origins = func() map[string]*origin {
 		add(ofParty, partyMembers, kind, kind)
 	}
 	for _, kind := range []string{
-		"policy.activated", "policy.whitelist", "list.staged", "list.activated", "list.synced", "matcher.raised", "cleared.added", "cleared.removed",
+		"policy.activated", "policy.whitelist", "list.staged", "list.activated", "list.synced", "matcher.raised", "format.raised", "cleared.added", "cleared.removed",
 		"key.created", "key.rotated", "key.revoked", "signing_key.added", "signing_key.revoked", leaf.KindRetroBegun, leaf.KindRetroEnded,
 		leaf.KindWebhook, leaf.KindDeadLetter,
 	} {

@@ -1,0 +1,6 @@
+//go:build !nextformat
+
+package engine
+
+// FormatNewest is the highest this binary can apply.
+const FormatNewest = Format1

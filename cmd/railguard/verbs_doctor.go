@@ -1,12 +1,19 @@
 package main
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"railguard/cluster/datadir"
 )
 
 // How bad a finding is.
@@ -139,4 +146,164 @@ func (d *doctor) tell(out io.Writer) error {
 		return &exitError{code: exitWarn, err: errors.New("there are warnings")}
 	}
 	return nil
+}
+
+const (
+	syncTries = 9
+	syncWarn  = 50 * time.Millisecond
+	syncBad   = 500 * time.Millisecond
+
+	gibibyte = 1 << 30
+)
+
+// folders are the nodes' folders that --data names: one, or those of a development
+// cluster.
+func (d *doctor) folders(cmd *cobra.Command) []string {
+	if dev, err := readDevFile(d.data); err == nil {
+		var all []string
+		for _, node := range dev.Nodes {
+			all = append(all, filepath.Join(d.data, node.ID))
+		}
+		return all
+	}
+	if cmd.Flags().Changed("data") {
+		return []string{d.data}
+	}
+	return nil
+}
+
+// folder looks at a node's folder on this machine.
+func (d *doctor) folder(path string) {
+	who, err := datadir.ReadIdentity(path)
+	if err != nil {
+		d.say("folder", levelBad, "name a node's data folder, and run this as its owner", "%s: %v", path, err)
+		return
+	}
+	d.say("folder "+who.ID, when(who.Superseded != "", false), "no node starts on it again: keep it aside, and let the node join with an empty folder", "%s of cluster %s %s", path, who.ClusterID, who.Superseded)
+	if left, err := filepath.Glob(filepath.Join(path, datadir.BackupNameStart+"*")); err == nil && len(left) > 0 {
+		d.say("left "+who.ID, levelWarn, "it holds personal data: delete it when it is no longer needed; it goes by itself after 89 days", "%s", filepath.Base(left[0]))
+	}
+	free, total, err := datadir.FreeSpace(path)
+	if err != nil || total == 0 {
+		d.say("room "+who.ID, levelWarn, "look by hand", "not known: %v", err)
+	} else {
+		d.say("room "+who.ID, when(free < min(total/10, gibibyte), free < min(total/5, 5*gibibyte)), `make room: "Disk" in docs/OPERATING.md`, "%d of %d MiB free", free>>20, total>>20)
+	}
+	took, err := syncTime(path)
+	if err != nil {
+		d.say("sync "+who.ID, levelBad, "run this as the folder's owner; else look at the disk", "%v", err)
+		return
+	}
+	d.say("sync "+who.ID, when(took > syncBad, took > syncWarn), "a faster disk, or fewer neighbours on it: every verdict waits for it on a majority", "4 KiB are durable after %s", took.Round(10*time.Microsecond))
+}
+
+// syncTime is how long the folder's disk takes to make 4 KiB durable: the middle of some
+// tries. The file it writes is gone when it returns.
+func syncTime(dir string) (middle time.Duration, err error) {
+	file, err := os.CreateTemp(dir, "doctor-*.tmp")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
+	took := make([]time.Duration, 0, syncTries)
+	for range syncTries {
+		began := time.Now()
+		if _, err := file.Write(make([]byte, 4096)); err != nil {
+			return 0, err
+		}
+		if err := file.Sync(); err != nil {
+			return 0, err
+		}
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	return took[syncTries/2], nil
+}
+
+// certificateFile looks at every certificate of a PEM file.
+func (d *doctor) certificateFile(path string) {
+	all, err := certificatesIn(path)
+	if err != nil {
+		d.say("certificate", levelBad, "name a PEM file with a certificate", "%v", err)
+		return
+	}
+	for _, c := range all {
+		d.dates("certificate "+filepath.Base(path), c)
+	}
+}
+
+// dates looks at when a certificate is good.
+func (d *doctor) dates(check string, c *x509.Certificate) {
+	now := d.now()
+	left := c.NotAfter.Sub(now)
+	says := "good until"
+	switch {
+	case now.Before(c.NotBefore):
+		says = "not good before " + c.NotBefore.UTC().Format(time.RFC3339) + ", until"
+	case left < 0:
+		says = "EXPIRED, was good until"
+	}
+	d.say(check, when(left < 0 || now.Before(c.NotBefore), left < certificateWarn),
+		"renew it and replace the file: nodes take it up without a restart; or set this machine's clock", "%s: %s %s", plain(c.Subject.String()), says, c.NotAfter.UTC().Format(time.RFC3339))
+}
+
+// backup looks at the age of the newest backup.
+func (d *doctor) backup() {
+	path, at, err := newestBackup(d.backups)
+	if err != nil {
+		d.say("backup", levelBad, "start `railguard backup create --directory "+d.backups+" --every 24h`", "%v", err)
+		return
+	}
+	old := d.now().Sub(at)
+	d.say("backup", when(old > d.maxAge, false), "see why `railguard backup create --every` stopped; then run `railguard drill`", "%s is %s old", filepath.Base(path), old.Round(time.Second))
+}
+
+const backupNameTime = "20060102T150405Z"
+
+// backupAgeMax is a day with two hours for the next one to be taken.
+const backupAgeMax = 26 * time.Hour
+
+// newestBackup is the newest file that `railguard backup create --directory` wrote, and
+// when: by its name, since a copied file has another time.
+func newestBackup(dir string) (path string, at time.Time, err error) {
+	files, err := backupsIn(dir)
+	if err != nil {
+		return "", at, err
+	}
+	newest := files[len(files)-1]
+	return newest.path, newest.at, nil
+}
+
+type backupFile struct {
+	path string
+	at   time.Time
+}
+
+// backupsIn are the backups of a directory, oldest first: at least one.
+func backupsIn(dir string) ([]backupFile, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var files []backupFile
+	for _, entry := range entries {
+		name, is := strings.CutSuffix(entry.Name(), backupSuffix)
+		if !is {
+			continue
+		}
+		file := backupFile{path: filepath.Join(dir, entry.Name())}
+		if file.at, err = time.Parse(backupNameTime, name[strings.LastIndexByte(name, '-')+1:]); err != nil {
+			info, err := entry.Info()
+			if err != nil {
+				return nil, err
+			}
+			file.at = info.ModTime()
+		}
+		files = append(files, file)
+	}
+	if len(files) == 0 {
+		return nil, errors.New("there is no backup (*" + backupSuffix + ") in " + dir)
+	}
+	slices.SortFunc(files, func(a, b backupFile) int { return a.at.Compare(b.at) })
+	return files, nil
 }

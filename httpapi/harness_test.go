@@ -53,7 +53,6 @@ type testNode struct {
 	list         *ofac.Index
 	lists        map[[32]byte]*ofac.Index
 	matchers     ofac.Matchers // Versions that this node carries.
-	formatMax    uint16        // Highest format that this node says it knows.
 
 	secrets *seal.Secrets
 	api     *API
@@ -96,7 +95,7 @@ func newTestNode(t testing.TB) *testNode {
 		t: t, machine: fsm.New(), now: testStart, settings: &fsm.Settings{Policy: engine.DefaultPolicy()},
 		agents: map[engine.AgentSlot]*engine.AgentProfile{}, users: map[engine.UserSlot]*engine.UserProfile{},
 		fleets: map[engine.FleetSlot]*engine.FleetProfile{}, dispositions: map[uint64]uint64{},
-		comments: map[uint64][]uint64{}, outcomes: map[uint64][]uint64{}, proposals: map[uint64]uint64{}, lists: map[[32]byte]*ofac.Index{}, matchers: ofac.Carried(), formatMax: uint16(engine.FormatNewest), hidden: map[engine.AgentSlot]int{},
+		comments: map[uint64][]uint64{}, outcomes: map[uint64][]uint64{}, proposals: map[uint64]uint64{}, lists: map[[32]byte]*ofac.Index{}, matchers: ofac.Carried(), hidden: map[engine.AgentSlot]int{},
 		secrets: seal.NewSecrets([]byte("a cluster secret of the tests")),
 	}
 	store, err := audit.Open(audittest.NewMemDir(), audit.Options{SegmentLevel: audit.SegmentLevelMin, SealInline: true})
@@ -426,7 +425,7 @@ func (n *testNode) Status(context.Context) report.ClusterStatus {
 	return report.ClusterStatus{
 		ClusterID: "cl_test", Node: "n1", Role: "leader", Term: 1, Leader: &report.LeaderInfo{ID: "n1", Addr: "127.0.0.1:7000", APIAddr: "127.0.0.1:8080"},
 		Quorum: report.QuorumInfo{Voters: 1, Healthy: 1}, Writes: report.WriteState{State: "ok"},
-		Nodes: []report.NodeStatus{{ID: "n1", Suffrage: "voter", Role: "leader", Healthy: true, FormatMax: n.formatMax}},
+		Nodes: []report.NodeStatus{{ID: "n1", Suffrage: "voter", Role: "leader", Healthy: true, FormatMax: uint16(engine.FormatNewest)}},
 	}
 }
 

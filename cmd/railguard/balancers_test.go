@@ -122,11 +122,15 @@ func (f *fleetOfThree) front(name string, args ...string) string {
 
 // post sends one call, once.
 func post(client *http.Client, url, key, body string) (status int, text string, err error) {
+	return postWith(client, balancedKey, url, key, body)
+}
+
+func postWith(client *http.Client, apiKey, url, key, body string) (status int, text string, err error) {
 	r, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		return 0, "", err
 	}
-	r.Header.Set("Authorization", "Bearer "+balancedKey)
+	r.Header.Set("Authorization", "Bearer "+apiKey)
 	r.Header.Set("Content-Type", "application/json")
 	if key != "" {
 		r.Header.Set("Idempotency-Key", key)

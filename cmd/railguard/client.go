@@ -25,6 +25,8 @@ type client struct {
 	url, admin []string // Addresses, tried in turn.
 	key, data  string
 	ca         string // File with the authorities of https addresses; "": the system's.
+	cert       string // File with the certificate that is shown to who asks for one (an admin listener), and
+	certKey    string // its key's.
 	output     string
 	timeout    time.Duration
 	http       *http.Client
@@ -50,6 +52,8 @@ func (c *client) flags(cmd *cobra.Command, admin bool) {
 		flags.StringSliceVar(&c.url, "url", nil, "address of the service, e.g. http://127.0.0.1:8080 (RAILGUARD_URL); several, comma-separated, are tried in turn")
 	}
 	flags.StringVar(&c.ca, "ca", "", "file with the certificate authorities of https addresses (default: the system's; RAILGUARD_CA)")
+	flags.StringVar(&c.cert, "cert", "", "certificate file to show to a listener that asks for one, as admin listeners off loopback do (RAILGUARD_CERT)")
+	flags.StringVar(&c.certKey, "cert-key", "", "its key file (RAILGUARD_CERT_KEY)")
 }
 
 // settle finds the server: flags, environment, then the development cluster's file.
@@ -90,22 +94,34 @@ func (c *client) settle(cmd *cobra.Command, admin bool) error {
 	return nil
 }
 
-// trust makes the HTTP client, with the authorities of --ca.
+// trust makes the HTTP client, with the authorities of --ca and the certificate of --cert.
 func (c *client) trust() error {
 	c.http = &http.Client{Timeout: c.timeout}
-	if c.ca == "" {
+	if (c.cert == "") != (c.certKey == "") {
+		return usage("--cert and --cert-key go together")
+	}
+	if c.ca == "" && c.cert == "" {
 		return nil
 	}
-	text, err := os.ReadFile(c.ca)
-	if err != nil {
-		return usage("--ca: %w", err)
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if c.ca != "" {
+		text, err := os.ReadFile(c.ca)
+		if err != nil {
+			return usage("--ca: %w", err)
+		}
+		if config.RootCAs = x509.NewCertPool(); !config.RootCAs.AppendCertsFromPEM(text) {
+			return usage("--ca: %s holds no certificate", c.ca)
+		}
 	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return usage("--ca: %s holds no certificate", c.ca)
+	if c.cert != "" {
+		pair, err := tls.LoadX509KeyPair(c.cert, c.certKey)
+		if err != nil {
+			return usage("--cert, --cert-key: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	transport.TLSClientConfig = config
 	c.http.Transport = transport
 	return nil
 }
@@ -229,6 +245,9 @@ func (c *client) send(ctx context.Context, base string, call *call) (answer *htt
 	if err != nil {
 		var dial *net.OpError
 		unreached := errors.As(err, &dial) && dial.Op == "dial"
+		if call.admin && c.cert == "" && !unreached && strings.HasPrefix(base, "https://") {
+			err = fmt.Errorf("%w (an admin listener with TLS asks for a certificate: give --cert and --cert-key)", err)
+		}
 		return nil, read || unreached, &exitError{code: exitAway, err: err}
 	}
 	if response.StatusCode/100 == 2 {

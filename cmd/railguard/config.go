@@ -92,7 +92,7 @@ func (f *serveFlags) checkAll() error {
 var secretVariables = []string{"RAILGUARD_CLUSTER_SECRET", "RAILGUARD_BOOTSTRAP_KEY", upstreamTokenName}
 
 // otherVariables belong to verbs.
-var otherVariables = []string{"RAILGUARD_URL", "RAILGUARD_KEY", "RAILGUARD_KEY_FILE", "RAILGUARD_CA", "RAILGUARD_OUTPUT", "RAILGUARD_TIMEOUT"}
+var otherVariables = []string{"RAILGUARD_URL", "RAILGUARD_KEY", "RAILGUARD_KEY_FILE", "RAILGUARD_CA", "RAILGUARD_CERT", "RAILGUARD_CERT_KEY", "RAILGUARD_OUTPUT", "RAILGUARD_TIMEOUT"}
 
 // settings are name, value and origin of all that a server goes by; of secrets only whether
 // they are there.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,6 +41,7 @@ type park struct {
 	scheme   string
 
 	recipient, identity string // What backups are encrypted to; the file that opens them.
+	authority           string // Folder of it; "": nothing is TLS but what proves nodes by their secret.
 }
 
 // machine is one of them, and what is on its disk.
@@ -124,9 +127,36 @@ func (p *park) start(m *machine, flags ...string) {
 		args = append(args, "--cluster", m.cluster, "--join", strings.Join(peers, ","))
 	}
 	args = append(append(append(args, p.extra...), m.flags...), flags...)
+	if p.authority != "" {
+		args = append(args, p.certificates(m)...)
+	}
 	child, err := p.spawner.Launch(m.binary, args, append(p.env, "RAILGUARD_BOOTSTRAP_KEY="+parkKey), p.log(m))
 	require.NoError(p.t, err)
 	m.child = child
+}
+
+// secure makes an authority: from here on nodes show certificates to callers, to each
+// other, and ask for one on the admin listener. Verbs have them by the environment.
+func (p *park) secure() {
+	p.authority, p.scheme = filepath.Join(p.dir, "authority"), "https"
+	p.must("tls", "init", "--dir", p.authority)
+	p.must("tls", "issue", "--dir", p.authority, "--id", "ops")
+	ca := filepath.Join(p.authority, "ca.pem")
+	p.env = append(p.env, "RAILGUARD_CA="+ca, "RAILGUARD_CERT="+filepath.Join(p.authority, "ops.pem"), "RAILGUARD_CERT_KEY="+filepath.Join(p.authority, "ops.key"))
+	text, err := os.ReadFile(ca)
+	require.NoError(p.t, err)
+	pool := x509.NewCertPool()
+	require.True(p.t, pool.AppendCertsFromPEM(text))
+	p.client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, MaxIdleConnsPerHost: 8}
+}
+
+// certificates issues a machine's where it has none yet, and names them all.
+func (p *park) certificates(m *machine) []string {
+	cert, key, ca := filepath.Join(p.authority, m.id+".pem"), filepath.Join(p.authority, m.id+".key"), filepath.Join(p.authority, "ca.pem")
+	if _, err := os.Stat(cert); err != nil {
+		p.must("tls", "issue", "--dir", p.authority, "--id", m.id, "--ip", "127.0.0.1", "--dns", "guard.example.org")
+	}
+	return []string{"--tls-cert", cert, "--tls-key", key, "--cluster-cert", cert, "--cluster-key", key, "--cluster-ca", ca, "--admin-cert", cert, "--admin-key", key, "--admin-ca", ca}
 }
 
 func (p *park) log(m *machine) string { return m.data + ".log" }
@@ -156,7 +186,7 @@ func (p *park) kill(m *machine) {
 }
 
 func (p *park) url(m *machine) string      { return p.scheme + "://" + m.http }
-func (p *park) adminURL(m *machine) string { return "http://" + m.admin }
+func (p *park) adminURL(m *machine) string { return p.scheme + "://" + m.admin }
 
 // awaitReady waits until a balancer would send calls to it.
 func (p *park) awaitReady(m *machine, query string) {

@@ -22,7 +22,7 @@ func envName(flag string) string {
 // verb say what it does, and what was meant for a server (RAILGUARD_ID=n1) must
 // not choose the node that a verb removes.
 var verbTwins = map[string]bool{
-	"url": true, "key": true, "admin": true, "data": true, "output": true, "timeout": true, "ca": true,
+	"url": true, "key": true, "admin": true, "data": true, "output": true, "timeout": true, "ca": true, "cert": true, "cert-key": true,
 }
 
 // settleVerb is settle for verbs.

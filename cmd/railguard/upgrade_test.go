@@ -229,6 +229,9 @@ func (p *park) refusedFinalize() string {
 // finalize types the cluster's id.
 func (p *park) finalize(m *machine) {
 	p.t.Helper()
+	for _, other := range p.machines { // It was the last to be swapped that others see again last.
+		p.must("cluster", "wait", "--node", other.id, "--url", p.url(m), "--patience", "2m")
+	}
 	status := p.want(m, http.StatusOK, "GET", "/v1/cluster/status", "")
 	var raised map[string]any
 	out := p.must("cluster", "upgrade", "finalize", "--url", p.url(m), "--to", "9.0.0", "--confirm", status["clusterId"].(string), "--reason", "release 9", "--by", "ada", "-o", "json")

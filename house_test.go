@@ -72,7 +72,7 @@ var importLaw = map[string][]string{
 	"console":            {"seal"},
 	"bench/conformance":  {"engine", "engine/credential", "audit/note", "audit/proof", "audit/examine"},
 	"bench/process":      {},
-	"bench/load":         {"bench/conformance", "bench/process", "engine", "engine/credential", "ofac"},
+	"bench/load":         {"bench/conformance", "bench/process", "engine", "engine/credential", "fsm", "fsm/wire", "ofac"},
 	"bench/chaos":        {"engine", "engine/credential", "audit/note", "audit/proof", "audit/examine", "bench/conformance", "bench/process"},
 	"bench/mutants":      {},
 	"bench/clients":      {},

@@ -5,7 +5,7 @@
 // measure the same machine's disk, bare HTTP and bare raft in the same run; hold the
 // figures against targets; keep them in a file that two runs can be compared by.
 //
-// May import: engine, engine/credential and ofac (the suites in process),
+// May import: engine, engine/credential, ofac, fsm and fsm/wire (the suites in process),
 // bench/conformance (hand-made lists), bench/process (children), hashicorp/raft with
 // two log stores (a base line), the HDR histogram.
 // Never: any other room of the server. A cluster is a black box behind HTTP.

@@ -5,7 +5,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -148,10 +147,4 @@ func runVerify(ctx context.Context, b *bench) error {
 		_, err := keys.Open(token)
 		return err
 	})
-}
-
-// runMemory says where its figure is to be had: a million agents cannot be
-// registered over HTTP within a run.
-func runMemory(context.Context, *bench) error {
-	return errors.New("a cluster takes 50 registrations a second, a million agents five hours: `make scale AGENTS=1000000` measures them in process")
 }

@@ -18,6 +18,8 @@ const (
 	listParties    = 18_000
 	killRetries    = 400 // Of a call, a pause of 20 ms each: longer than any election.
 	uploadPatience = 3 * time.Minute
+	calmPatience   = 30 * time.Second
+	calmUse        = 0.25 // Of one core; idle nodes use a fifth of it.
 )
 
 // during runs a steady load and does something in its middle; it returns the load
@@ -124,6 +126,30 @@ func (t *target) activate(ctx context.Context, list string) error {
 	return t.api.ask(ctx, http.MethodPost, t.homes[0].url+"/v1/ofac/"+list+"/activate", map[string]any{"force": true, "reason": "load"}, nil)
 }
 
+// calm waits until the nodes have done with what was asked of them before: all together
+// use less than calmUse of a second's CPU. What is not measured (nodes of others) is not
+// waited for.
+func (t *target) calm(ctx context.Context) {
+	if _, err := t.usage(); err != nil {
+		return
+	}
+	err := until(ctx, t.bench.span(calmPatience), func() bool {
+		before, err := t.usage()
+		if err != nil {
+			return true
+		}
+		select {
+		case <-time.After(t.bench.span(time.Second)):
+		case <-ctx.Done():
+		}
+		after, err := t.usage()
+		return err != nil || float64(after.since(before).cpu) < calmUse*float64(after.at.Sub(before.at))
+	})
+	if err != nil {
+		t.bench.say("the nodes did not come to rest: %v", err)
+	}
+}
+
 func (b *bench) parties() int {
 	if b.options.Brief {
 		return 100
@@ -144,6 +170,7 @@ func runLists(ctx context.Context, b *bench) error {
 		return err
 	}
 	b.set("lists.staged", "s", less, time.Since(began).Seconds(), nil)
+	t.calm(ctx) // Tables are made and snapshots written after the answer.
 	l := t.screening("a list activated at 500/s", t.homes, b.callers(), eventRate, b.window(16*time.Second))
 	o, from, to, err := t.during(ctx, l, l.span/2, func(ctx context.Context) error { return t.activate(ctx, list) })
 	if err != nil {
@@ -173,6 +200,7 @@ func runSnapshot(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
+	t.calm(ctx)
 	l := t.screening("a snapshot at 500/s", t.homes, b.callers(), eventRate, b.window(16*time.Second))
 	o, from, to, err := t.during(ctx, l, l.span/2, func(ctx context.Context) error {
 		return t.api.ask(ctx, http.MethodPost, leader.url+"/v1/cluster/snapshot", map[string]any{}, nil)

@@ -44,6 +44,7 @@ var scenarios = []scenario{
 	{id: "C20", statement: "no verb without force leaves a group that cannot commit", shape: three, fresh: true, rounds: 5, run: votesStay},
 	{id: "C21", statement: "all disks low: reads go on, writes are refused by name, nobody leads in turn, room brings writes back", shape: three, fresh: true, rounds: 3, run: disksLow},
 	{id: "C22", statement: "one diverged node beside one that restarts: it ends, the others go on", shape: three, fresh: true, rounds: 3, run: divergedBesideARestart},
+	{id: "C23", statement: "held payments end once and count exactly, every event reaches a webhook, across killed leaders (with C24)", shape: three, fresh: true, rounds: 1, run: holdsAndWebhooks},
 	{id: "C27", statement: "a stale copy of a member's folder changes nothing for the real one; nobody calls a dead member healthy", shape: three, fresh: true, rounds: 5, run: copiesChangeNothing},
 	{id: "C28", statement: "all nodes replaced one after the other, each when status allows it: no quorum and no record is lost", shape: three, fresh: true, rounds: 5, run: replacedInTurn},
 	{id: "C17", statement: "what is past its time is gone on all nodes at one index", shape: three, fresh: true, rounds: 3, run: retention},

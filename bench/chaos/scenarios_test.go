@@ -136,6 +136,7 @@ func TestC26(t *testing.T)          { play(t, "C26") }
 func TestC16(t *testing.T)          { play(t, "C16") }
 func TestN1Overspend(t *testing.T)  { play(t, "N1") }
 func TestN1Repeated(t *testing.T)   { play(t, "N1/repeated") }
+func TestC23(t *testing.T)          { play(t, "C23") }
 func TestC02(t *testing.T)          { play(t, "C02") }
 func TestC18(t *testing.T)          { play(t, "C18") }
 func TestC10(t *testing.T)          { play(t, "C10") }

@@ -266,6 +266,7 @@ func versionWord(text string) string {
 func TestConformance(t *testing.T) {
 	target := startTarget(t, buildTarget(t), *flagNodes)
 	cfg := target.config(t)
+	document := held(t, &cfg)
 	summary := Run(t.Context(), cfg, func(r Result) {
 		t.Run(r.ID, func(t *testing.T) {
 			switch r.Outcome {
@@ -276,5 +277,7 @@ func TestConformance(t *testing.T) {
 			}
 		})
 	})
+	t.Run("walk", func(t *testing.T) { document.walk(t, &cfg) })
+	t.Run("document", document.report)
 	t.Logf("%d passed, %d failed, %d skipped", summary.Pass, summary.Fail, summary.Skipped)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"mime"
 	"net/http"
 	"net/url"
@@ -179,7 +180,40 @@ func (c *Contract) valid(place string, body []byte) error {
 	if err != nil {
 		return fmt.Errorf("body: %w", err)
 	}
-	return c.Valid(place, value)
+	return c.Valid(place, ratable(value))
+}
+
+// ratable puts numbers that the validator can hold in place of those it would take
+// for none, of the same sign and on the same side of one: it compares numbers as
+// fractions written out.
+func ratable(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			v[name] = ratable(inner)
+		}
+	case []any:
+		for i, inner := range v {
+			v[i] = ratable(inner)
+		}
+	case json.Number:
+		if _, ok := new(big.Rat).SetString(string(v)); ok {
+			return v
+		}
+		digits, exponent, _ := strings.Cut(strings.ToLower(string(v)), "e")
+		if strings.Trim(digits, "-0.") == "" {
+			return json.Number("0")
+		}
+		sign := ""
+		if digits[0] == '-' {
+			sign = "-"
+		}
+		if strings.HasPrefix(exponent, "-") {
+			return json.Number(sign + "1e-300")
+		}
+		return json.Number(sign + "1e300")
+	}
+	return value
 }
 
 // Valid judges a value by the schema at a place of the document.

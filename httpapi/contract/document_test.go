@@ -126,3 +126,16 @@ func TestCheckFinds(t *testing.T) {
 	require.NotContains(t, c.Unseen(), "POST /v1/transactions/{txnId}/release 409")
 	require.Contains(t, c.Unseen(), "POST /v1/transactions/{txnId}/settle 200")
 }
+
+// Numbers beyond what the validator can hold are judged by sign and size.
+func TestCheckHoldsAnyNumber(t *testing.T) {
+	c := loaded(t)
+	const place = "/components/schemas/ScreeningCall"
+	body := func(amount string) []byte { return []byte(`{"token":"t","amount":` + amount + `}`) }
+	for _, good := range []string{"0e999999999", "1e-999999999", "1", "-0e999999999999", "0.000e-99999999999"} {
+		require.NoError(t, c.valid(place, body(good)), good)
+	}
+	for _, bad := range []string{"1e999999999", "-1e999999999", "-1e-999999999", "9e99999999999999999999"} {
+		require.Error(t, c.valid(place, body(bad)), bad)
+	}
+}

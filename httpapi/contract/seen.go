@@ -39,3 +39,18 @@ func (c *Contract) Unseen() []string {
 	slices.Sort(missing)
 	return missing
 }
+
+// Uncalled are the operations that no exchange was of: "METHOD /path".
+func (c *Contract) Uncalled() []string {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	var missing []string
+	for _, o := range c.Operations {
+		name := o.Method + " " + o.Path
+		if !slices.ContainsFunc(o.Answers, func(a *Answer) bool { return c.seen[name+" "+a.Status] }) {
+			missing = append(missing, name)
+		}
+	}
+	slices.Sort(missing)
+	return missing
+}

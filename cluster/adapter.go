@@ -203,6 +203,7 @@ func (a *adapter) publish(out *fsm.Effects, size int) error {
 	recordsApplied.Add(len(out.Results))
 	outcomesDisplaced.Add(out.OutcomesDisplaced)
 	alertsUnlisted.Add(out.AlertsUnlisted)
+	sarsUnlisted.Add(out.SARsUnlisted)
 	if out.PairsDisplaced > 0 {
 		pairsDisplaced.Add(out.PairsDisplaced)
 		a.state.displaced.Store(int64(out.Time))

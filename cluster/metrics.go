@@ -19,6 +19,7 @@ var (
 	recordsApplied    = metrics.NewCounter("railguard_cluster_records_applied_total")
 	pairsDisplaced    = metrics.NewCounter("railguard_structuring_displaced_total")
 	outcomesDisplaced = metrics.NewCounter("railguard_payment_outcomes_displaced_total")
+	sarsUnlisted      = metrics.NewCounter("railguard_sar_unlisted_total")
 	alertsUnlisted    = metrics.NewCounter("railguard_alerts_unlisted_total")
 	recordsFenced     = metrics.NewCounter("railguard_cluster_records_fenced_total")
 	recordsRetried    = metrics.NewCounter("railguard_cluster_records_retried_total")

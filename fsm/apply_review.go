@@ -36,6 +36,9 @@ func (m *Machine) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	over := b.Disposition == wire.Approved && m.approve(b)
 	later := m.size
 	m.disposedBy[b.Leaf] = m.dispositions.Append(dispositionRow{Leaf: b.Leaf, Later: later, At: m.now, Kind: b.Disposition})
+	if b.Disposition == wire.EscalateSAR {
+		m.openSAR(b.Leaf)
+	}
 	if at, open := m.reviewAt(b.Leaf); open {
 		row := m.reviews.Edit(at)
 		row.State, row.Disposition = ReviewDone, later

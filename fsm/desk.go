@@ -47,8 +47,8 @@ type alertKey struct {
 	kind          uint8
 }
 
-// sarRow is a suspicious activity report, in the order of their leaves.
-type sarRow struct {
+// SARRow is a suspicious activity report, in the order of their leaves.
+type SARRow struct {
 	Leaf  uint64 // The record under review.
 	Later uint64 // The newest of the report's leaves.
 	DueAt engine.Time
@@ -78,7 +78,7 @@ type (
 	duePage        = [16]dueRow
 	proposalPage   = [16]proposalRow
 	alertPage      = [16]AlertRow
-	sarPage        = [16]sarRow
+	sarPage        = [16]SARRow
 	cursorPage     = [16]cursorRow
 	deadLetterPage = [16]deadLetterRow
 )
@@ -87,7 +87,7 @@ type desk struct {
 	dues        Table[dueRow, duePage] // From position 1 on.
 	proposals   Table[proposalRow, proposalPage]
 	alerts      Table[AlertRow, alertPage]
-	sars        Table[sarRow, sarPage]
+	sars        Table[SARRow, sarPage]
 	cursors     Table[cursorRow, cursorPage] // From position 1 on, in no order.
 	deadLetters Table[deadLetterRow, deadLetterPage]
 
@@ -104,7 +104,7 @@ type frozenDesk struct {
 	proposals   Frozen[proposalRow, proposalPage]
 	alertsOpen  AlertCounts
 	alerts      Frozen[AlertRow, alertPage]
-	sars        Frozen[sarRow, sarPage]
+	sars        Frozen[SARRow, sarPage]
 	cursors     Frozen[cursorRow, cursorPage]
 	deadLetters Frozen[deadLetterRow, deadLetterPage]
 }
@@ -166,7 +166,7 @@ func (d *desk) read(section uint16, r *rowReader, rows uint32, limits *engine.Li
 	case sectionAlerts:
 		return readRows(r, rows, &d.alerts, alertRowsMax(limits), readAlertRow)
 	case sectionSARs:
-		return readRows(r, rows, &d.sars, none, readSARRow)
+		return readRows(r, rows, &d.sars, limits.SARs, readSARRow)
 	case sectionCursors:
 		return readRows(r, rows, &d.cursors, limits.Webhooks, readCursorRow)
 	case sectionDeadLetters:
@@ -207,13 +207,13 @@ func readAlertRow(r *rowReader) AlertRow {
 	return AlertRow{Leaf: r.unsigned(), At: r.time(), Subject: r.unsigned(), List: r.unsigned(), Later: r.unsigned(), Kind: r.byte()}
 }
 
-func appendSARRow(dst []byte, row *sarRow) []byte {
+func appendSARRow(dst []byte, row *SARRow) []byte {
 	dst = binary.AppendUvarint(binary.AppendUvarint(dst, row.Leaf), row.Later)
 	return append(binary.AppendUvarint(binary.AppendVarint(dst, int64(row.DueAt)), row.First), row.State)
 }
 
-func readSARRow(r *rowReader) sarRow {
-	return sarRow{Leaf: r.unsigned(), Later: r.unsigned(), DueAt: r.time(), First: r.unsigned(), State: r.byte()}
+func readSARRow(r *rowReader) SARRow {
+	return SARRow{Leaf: r.unsigned(), Later: r.unsigned(), DueAt: r.time(), First: r.unsigned(), State: r.byte()}
 }
 
 func appendCursorRow(dst []byte, row *cursorRow) []byte {

@@ -43,6 +43,7 @@ type Effects struct {
 
 	PairsDisplaced int // Pairs of R25 that were forgotten although they still counted: its table is full.
 
+	SARsUnlisted   int // Reports that are a leaf alone: their table is full.
 	AlertsUnlisted int // Alerts that are a leaf alone: as many are open as may be.
 
 	OutcomesDisplaced int // Endings of payments that were forgotten within their retention: their table is full.

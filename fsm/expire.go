@@ -24,6 +24,7 @@ func (m *Machine) applyTick(body []byte, r *wire.Result) {
 	m.expireHolds()
 	m.lapseProposals()
 	m.tellOverdue()
+	m.tellSARs()
 	m.forgetDeadLetters()
 	r.Code = wire.Unchanged
 }
@@ -36,6 +37,7 @@ func (m *Machine) expire() {
 	m.expireKeys()
 	m.expireReviews()
 	m.expireAlerts()
+	m.expireSARs()
 	for n := 0; n < m.limits.ForgottenAtOneTime && m.dispositions.Len() > 0; n++ {
 		row := m.dispositions.At(m.dispositions.First())
 		if row.Later >= m.oldest { // Not before its own leaf, hence never before the leaf it decides.

@@ -30,13 +30,20 @@ func (w *world) deskStep(random *rand.Rand) {
 		id := fmt.Sprint("desk", n)
 		w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: wire.APIKey{ID: id, Name: "n", Hashes: key32(byte(200 + n)), Roles: wire.RoleReviewer}})
 	}
-	switch random.IntN(8) {
+	switch random.IntN(10) {
+	case 8, 9:
+		body := &wire.SAR{Common: common, Leaf: random.Uint64N(w.m.size + 1), From: uint8(random.IntN(5)), To: uint8(1 + random.IntN(4))}
+		if n := w.m.sars.Len(); n > 0 && random.IntN(6) > 0 {
+			row := w.m.sars.At(w.m.sars.First() + random.Uint64N(uint64(n)))
+			body.Leaf, body.From = row.Leaf, row.State
+		}
+		w.do(wire.KindSAR, body)
 	case 0, 1, 2, 3:
 		if w.m.reviews.Len() == 0 {
 			return
 		}
 		at := w.m.reviews.Next() - 1 - random.Uint64N(uint64(min(w.m.reviews.Len(), 6)))
-		row, word := *w.m.reviews.At(at), 1+uint8(random.IntN(2))
+		row, word := *w.m.reviews.At(at), 1+uint8(random.IntN(3))
 		if p, open := w.someProposal(random); open && random.IntN(2) == 0 {
 			if found, known := w.m.Freeze().Review(p.Leaf); known {
 				row, word = found, p.Disposition
@@ -103,7 +110,7 @@ func (l *ledger) deskLeaf(out *Effects, at uint64, data []byte) {
 		}
 	case strings.HasPrefix(text, `{"kind":"alert.ack`):
 		l.counts["acknowledged"]++
-	case strings.HasPrefix(text, `{"kind":"due"`) && strings.Contains(text, leaf.DueReviewSLA.String()):
+	case strings.HasPrefix(text, `{"kind":"due"`) && (strings.Contains(text, leaf.DueReviewSLA.String()) || strings.Contains(text, leaf.DueSAR.String())):
 		l.alerts[at] = true
 		l.counts["overdue"]++
 	case strings.HasPrefix(text, `{"kind":"due"`) && strings.Contains(text, leaf.DueProposal.String()):

@@ -196,7 +196,7 @@ func body[B any](record wire.Record) (b *B) {
 
 // key: a keyed call happens once, and its repetition names the same leaf.
 func (l *ledger) key(record wire.Record, r *wire.Result) {
-	if record.Kind == wire.KindTick || record.Kind == wire.KindGenesis || record.Kind == wire.KindListChunk {
+	if record.Kind == wire.KindTick || record.Kind == wire.KindGenesis {
 		return
 	}
 	var members map[int]cbor.RawMessage
@@ -207,6 +207,12 @@ func (l *ledger) key(record wire.Record, r *wire.Result) {
 			return
 		}
 		idem = *screen.Idem
+	} else if record.Kind == wire.KindListChunk {
+		if b := body[wire.ListChunk](record); b.Common.Idem == nil {
+			return
+		} else {
+			idem = *b.Common.Idem
+		}
 	} else if cbor.Unmarshal(record.Body, &members) != nil || members[1] == nil || cbor.Unmarshal(members[1], &idem) != nil || idem.Key == [16]byte{} {
 		return
 	}

@@ -79,7 +79,7 @@ type Machine struct {
 }
 
 // sweeps are the next rows that retention looks at, a few a tick.
-type sweeps struct{ users, activity, overdue uint64 }
+type sweeps struct{ users, activity, overdue, sars uint64 }
 
 // staging is the list being replicated in chunks, one at a time.
 type staging struct {
@@ -167,7 +167,7 @@ func (m *Machine) Rows() int {
 	return m.agents.Len() + m.profiles.Len() + m.activity.Len() + m.attestations.Len() + m.users.Len() + m.userProfiles.Len() +
 		m.fleets.Len() + m.fleetProfiles.Len() + m.operators.Len() + m.operatorProfiles.Len() +
 		m.reviews.Len() + m.dispositions.Len() + m.idem.Len() + m.structuring.Len() + m.days.Len() +
-		m.holds.Len() + m.outcomes.Len() + m.references.Len() + m.proposals.Len() + m.alerts.Len() +
+		m.holds.Len() + m.outcomes.Len() + m.references.Len() + m.proposals.Len() + m.alerts.Len() + m.sars.Len() +
 		m.cursors.Len() + m.deadLetters.Len()
 }
 
@@ -280,7 +280,9 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		apply(m, record.Body, r, m.applyWebhook)
 	case wire.KindDelivery:
 		apply(m, record.Body, r, m.applyDelivery)
-	case wire.KindSAR, wire.KindRetro:
+	case wire.KindSAR:
+		apply(m, record.Body, r, m.applySAR)
+	case wire.KindRetro:
 		refuse(r, wire.RefusedUnbuilt)
 	default:
 		m.out.Stop = "record kind that this binary does not know: upgrade this node"

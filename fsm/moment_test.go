@@ -134,11 +134,11 @@ func TestEffectiveIsWhatRecordsShow(t *testing.T) {
 			if !w.m.agents.Has(uint64(slot)) {
 				continue
 			}
+			w.tick() // May retire keys.
 			s := w.screening(slot, 0)
 			if w.m.settings.KeyRevoked((*w.m.profiles.At(uint64(slot))).KeyID) {
 				s.Version = 0
 			}
-			w.tick()
 			status := w.m.Freeze().Effective(slot)
 			seen[status]++
 			r := w.do(wire.KindScreen, s)

@@ -106,7 +106,7 @@ func (s *restorer) readMeta(r *rowReader, rows uint32) error {
 	m.limits = engine.LimitsOf(meta.Format)
 	m.format, m.index, m.term, m.now = meta.Format, meta.Index, meta.Term, meta.Time
 	m.size, m.oldest, m.sweep.users = meta.Size, meta.Oldest, meta.UserSweep
-	m.sweep.activity, m.sweep.overdue = meta.Sweep, meta.Overdue
+	m.sweep.activity, m.sweep.overdue, m.sweep.sars = meta.Sweep, meta.Overdue, meta.SARsTold
 	m.ratchet = leaf.Ratchet{Key: meta.SaltKey, Day: meta.SaltDay}
 	if meta.Size > txnCount || meta.Oldest > meta.Size || meta.UserNext == 0 || meta.UserNext > userSlots+1 {
 		return errRow

@@ -158,7 +158,7 @@ func (m *Machine) checkPayments() error {
 	if err := m.rebuildProposals(); err != nil {
 		return err
 	}
-	if err := m.rebuildAlerts(); err != nil {
+	if err := errors.Join(m.rebuildAlerts(), m.checkSARs()); err != nil {
 		return err
 	}
 	return m.paymentTables.rebuild(m)

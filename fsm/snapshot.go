@@ -90,6 +90,7 @@ type snapshotMeta struct {
 	SaltDay   engine.Day    `cbor:"13,keyasint"`
 	Sweep     uint64        `cbor:"14,keyasint"`           // Of the activity.
 	UserNext  uint64        `cbor:"15,keyasint"`           // The slot that the next user gets.
+	SARsTold  uint64        `cbor:"17,keyasint,omitempty"` // Likewise of reports.
 	Overdue   uint64        `cbor:"16,keyasint,omitempty"` // Reviews before this one were told of when their time was over.
 }
 
@@ -211,7 +212,7 @@ func (v *View) writeBlocks(b *blockWriter) {
 func (v *View) writeHead(b *blockWriter) {
 	meta := snapshotMeta{
 		Format: v.Format, Index: v.Index, Term: v.Term, Time: v.Time, Size: v.Size, Oldest: v.Oldest,
-		UserSweep: v.sweep.users, Sweep: v.sweep.activity, Overdue: v.sweep.overdue, UserNext: v.users.next, Frontier: v.frontier, Root: v.Root,
+		UserSweep: v.sweep.users, Sweep: v.sweep.activity, Overdue: v.sweep.overdue, SARsTold: v.sweep.sars, UserNext: v.users.next, Frontier: v.frontier, Root: v.Root,
 		SaltKey: v.ratchet.Key, SaltDay: v.ratchet.Day,
 		Firsts: [10]uint64{v.reviews.first, v.dispositions.first, v.idem.first, v.days.first, v.outcomes.first, v.references.first},
 	}

@@ -25,7 +25,6 @@ func TestWhatIsNotBuiltIsRefused(t *testing.T) {
 		body any
 		why  wire.Refusal
 	}{
-		"SAR":          {wire.KindSAR, &wire.SAR{Leaf: 1, From: wire.SARDraft, To: wire.SARReady}, wire.RefusedUnbuilt},
 		"retro":        {wire.KindRetro, &wire.Retro{Op: wire.RetroBegin}, wire.RefusedUnbuilt},
 		"no such body": {wire.KindRetro, nil, wire.RefusedUnbuilt},
 		"suspend":      {wire.KindPolicy, policy(func(p *engine.Policy) { p.RetroSuspend = true }), wire.RefusedUnbuilt},
@@ -45,7 +44,7 @@ func TestRowsOfTheDeskComeBack(t *testing.T) {
 	back(t, dueRow{At: -5, Kind: 3, Subject: 1 << 40, Mark: 7}, appendDueRow, readDueRow)
 	back(t, proposalRow{Leaf: 9, Later: 10, At: 11, By: [16]byte{1, 15: 2}, Key: 70_000, Disposition: 1}, appendProposalRow, readProposalRow)
 	back(t, AlertRow{Leaf: 9, At: 300, Subject: 1 << 60, List: 3, Later: 1 << 33, Kind: 2}, appendAlertRow, readAlertRow)
-	back(t, sarRow{Leaf: 1, Later: 2, DueAt: 3, First: 400, State: 4}, appendSARRow, readSARRow)
+	back(t, SARRow{Leaf: 1, Later: 2, DueAt: 3, First: 400, State: 4}, appendSARRow, readSARRow)
 	back(t, cursorRow{Webhook: 1000, Seq: 1 << 50, N: 3, At: 4}, appendCursorRow, readCursorRow)
 	back(t, deadLetterRow{Webhook: 7, Seq: 8, N: 1, Attempts: 10, Status: 504, At: 9}, appendDeadLetterRow, readDeadLetterRow)
 	back(t, holdRow{Leaf: 1 << 33, ExpiresAt: 5, Amount: 12_500_000, Reference: engine.ReferenceKey{1, 15: 2}, Agent: 7, Fleet: 8, Day: 20_000}, appendHoldRow, readHoldRow)

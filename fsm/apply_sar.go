@@ -1,0 +1,183 @@
+package fsm
+
+import (
+	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
+)
+
+// Suspicious activity reports (decision 48): an escalation opens one, and it is to be filed
+// within 30 days of log time. People move it on: from draft to ready, from ready to filed,
+// and to closed, which is the end; ready may become a draft again.
+
+// sarSoon is how long before its time is over a report is told of.
+const sarSoon = 5 * engine.DayLength
+
+var sarStates = [...]string{wire.SARDraft: "DRAFT", wire.SARReady: "READY", wire.SARFiled: "FILED", wire.SARClosed: "CLOSED"}
+
+// SARState is a report's state as leaves and answers name it.
+func SARState(state uint8) string {
+	if int(state) >= len(sarStates) {
+		return ""
+	}
+	return sarStates[state]
+}
+
+// ParseSARState is the number of a state; false for a name that is none.
+func ParseSARState(name string) (uint8, bool) {
+	for state := wire.SARDraft; state <= wire.SARClosed; state++ {
+		if sarStates[state] == name {
+			return state, true
+		}
+	}
+	return 0, false
+}
+
+// sarMoves tells whether a report may go from one state to another.
+func sarMoves(from, to uint8) bool {
+	switch from {
+	case wire.SARDraft:
+		return to == wire.SARReady || to == wire.SARClosed
+	case wire.SARReady:
+		return to == wire.SARDraft || to == wire.SARFiled || to == wire.SARClosed
+	case wire.SARFiled:
+		return to == wire.SARClosed
+	}
+	return false
+}
+
+// unfiled tells whether a report's clock runs.
+func (r *SARRow) unfiled() bool { return r.State == wire.SARDraft || r.State == wire.SARReady }
+
+// openSAR opens the report of an escalated record; its disposition is written next. Where
+// the table is full the oldest that needs nothing more makes room, or there is a leaf alone.
+func (m *Machine) openSAR(record uint64) {
+	for m.sars.Len() >= m.limits.SARs {
+		if m.sars.At(m.sars.First()).unfiled() {
+			m.out.SARsUnlisted++
+			return
+		}
+		m.sars.DropFront()
+	}
+	m.sars.Append(SARRow{Leaf: record, Later: m.size, DueAt: m.now + m.limits.SARDue, First: m.size, State: wire.SARDraft})
+}
+
+// sarOf finds the report of a record.
+func (m *Machine) sarOf(record uint64) (at uint64, found bool) {
+	disposed, done := m.disposedBy[record]
+	if !done {
+		return 0, false
+	}
+	first := m.dispositions.At(disposed).Later
+	return searchReviews(m.sars.First(), m.sars.Next(), first, func(i uint64) uint64 { return m.sars.At(i).First })
+}
+
+// applySAR moves a report on. Who moves it has seen the state that it moves it from.
+func (m *Machine) applySAR(b *wire.SAR, r *wire.Result) {
+	if m.settled(&b.Common, r) {
+		return
+	}
+	at, found := m.sarOf(b.Leaf)
+	if !found {
+		refuse(r, wire.RefusedNotFound)
+		return
+	}
+	row := m.sars.At(at)
+	if row.State != b.From || !sarMoves(b.From, b.To) {
+		r.Value = row.Later
+		refuse(r, wire.RefusedTransition)
+		return
+	}
+	moved := m.sars.Edit(at)
+	moved.State, moved.Later = b.To, m.size
+	txn := m.ids.TxnID(b.Leaf)
+	head := number(plain(m.head(leaf.KindSARMoved), "txnId", txn), "reviewedLeaf", int64(b.Leaf))
+	head = plain(plain(head, "from", SARState(b.From)), "to", SARState(b.To))
+	m.write(instant(head, "dueAt", moved.DueAt), &b.Common, leaf.KindSARMoved, r, engine.FilterKey(engine.FilterTxn, txn))
+}
+
+// tellSARs writes a leaf for each report that is not filed and soon should be: once, in
+// their order, a bounded number a tick.
+func (m *Machine) tellSARs() {
+	at := max(m.sweep.sars, m.sars.First())
+	for n := 0; n < m.limits.ExpiredAtOneTick && at < m.sars.Next(); n++ {
+		row := m.sars.At(at)
+		if m.now < row.DueAt-sarSoon {
+			break
+		}
+		if at++; row.unfiled() {
+			m.writeSARDue(row)
+		}
+	}
+	m.sweep.sars = at
+}
+
+func (m *Machine) writeSARDue(row *SARRow) {
+	txn := m.ids.TxnID(row.Leaf)
+	head := plain(m.head(leaf.KindDue), "type", leaf.DueSAR.String())
+	head = instant(number(plain(head, "txnId", txn), "reviewedLeaf", int64(row.Leaf)), "dueAt", row.DueAt)
+	filters := append(m.filters(2), engine.FilterKey(engine.FilterKind, leaf.KindDue), engine.FilterKey(engine.FilterTxn, txn))
+	m.appendLeaf(append(head, '}'), filters)
+}
+
+// expireSARs forgets reports with the leaves that opened them.
+func (m *Machine) expireSARs() {
+	for n := 0; n < m.limits.ForgottenAtOneTime && m.sars.Len() > 0 && m.sars.At(m.sars.First()).First < m.oldest; n++ {
+		m.sars.DropFront()
+	}
+}
+
+// checkSARs demands the order of a restored state's reports.
+func (m *Machine) checkSARs() error {
+	after := uint64(0) // One past the leaf before.
+	for i := m.sars.First(); i < m.sars.Next(); i++ {
+		row := m.sars.At(i)
+		if row.First < after || row.Leaf >= row.First || row.Later < row.First || row.Later >= m.size || SARState(row.State) == "" {
+			return errPositions
+		}
+		after = row.First + 1
+	}
+	if m.sweep.sars > m.sars.Next() {
+		return errPositions
+	}
+	return nil
+}
+
+// SAR returns the report that a disposition's leaf opened.
+func (v *View) SAR(first uint64) (SARRow, bool) {
+	at, found := searchReviews(v.sars.First(), v.sars.Next(), first, func(i uint64) uint64 { return v.sars.At(i).First })
+	if !found {
+		return SARRow{}, false
+	}
+	return *v.sars.At(at), true
+}
+
+// SARs calls fn with the reports opened by leaves before one, newest first, or, ascending,
+// by leaves behind it, oldest first, which is the order in which they fall due, until it
+// returns false.
+func (v *View) SARs(first uint64, ascending bool, fn func(SARRow) bool) {
+	at, found := searchReviews(v.sars.First(), v.sars.Next(), first, func(i uint64) uint64 { return v.sars.At(i).First })
+	if ascending {
+		if found {
+			at++
+		}
+		for ; at < v.sars.Next() && fn(*v.sars.At(at)); at++ {
+		}
+		return
+	}
+	for ; at > v.sars.First() && fn(*v.sars.At(at - 1)); at-- {
+	}
+}
+
+// SARsOpen returns how many reports are not filed, and how many of those are late.
+func (v *View) SARsOpen() (open, late int) {
+	for i := v.sars.First(); i < v.sars.Next(); i++ {
+		if row := v.sars.At(i); row.unfiled() {
+			open++
+			if v.Time >= row.DueAt {
+				late++
+			}
+		}
+	}
+	return open, late
+}

@@ -216,7 +216,7 @@ func (a *API) Running() int64 { return a.running.Load() }
 func (a *API) publicRoutes() []route {
 	var all []route
 	for _, group := range [][]route{
-		a.screenRoutes(), a.auditRoutes(), a.reviewRoutes(), a.queueRoutes(), a.alertRoutes(),
+		a.screenRoutes(), a.auditRoutes(), a.reviewRoutes(), a.queueRoutes(), a.alertRoutes(), a.sarRoutes(),
 		a.healthRoutes(), a.logRoutes(), a.clusterRoutes(), a.documentRoutes(),
 		a.registryRoutes(), a.eventRoutes(), backtestRoutes(), a.webhookRoutes(),
 	} {

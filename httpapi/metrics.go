@@ -177,6 +177,16 @@ func (a *API) registerGauges(set *metrics.Set) {
 		}
 		return float64(view.Overdue())
 	})
+	for at, name := range []string{"railguard_sar_open", "railguard_sar_overdue"} {
+		set.NewGauge(name, func() float64 {
+			view, err := a.deps.Records.View(context.Background(), 0)
+			if err != nil {
+				return -1
+			}
+			open, late := view.SARsOpen()
+			return float64([]int{open, late}[at])
+		})
+	}
 	for _, kind := range alertKinds() {
 		set.NewGauge(`railguard_alerts_open{kind="`+leaf.AlertName(kind)+`"}`, func() float64 {
 			view, err := a.deps.Records.View(context.Background(), 0)

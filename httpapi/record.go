@@ -40,6 +40,7 @@ func (a *API) allRenderers() map[string]renderer {
 		"review.commented":     renderQueueEvent,
 		"alert.acknowledged":   renderAcknowledged,
 		leaf.KindWebhook:       renderWebhook,
+		"sar.moved":            renderSARMoved,
 	}
 	for kind, render := range a.registryRenderers() {
 		all[kind] = render

@@ -20,6 +20,21 @@ func reviewVerb(name, short, disposition string) verb {
 	}
 }
 
+func sarVerb(name, short, to string, fields ...field) verb {
+	v := verb{
+		path: "sar " + name, short: short, method: http.MethodPost, url: "/v1/sar/{txn}/move", args: []string{"txn"}, keyed: true,
+		fields:  append([]field{{flag: "to", help: "set by the verb"}, {flag: "by", required: true, help: "who says so: name or employee id"}}, fields...),
+		preset:  map[string]string{"to": to},
+		example: "  railguard sar " + name + " txn_ntpya6px --by carla",
+	}
+	for _, f := range fields {
+		if f.required || f.flag == "reason" && to == "CLOSED" {
+			v.example += map[string]string{"bsa-id": " --bsa-id 31000012345678", "reason": ` --reason "a known caterer: nothing suspicious"`}[f.flag]
+		}
+	}
+	return v
+}
+
 var complianceVerbs = []verb{
 	{
 		path: "review list", group: "compliance", short: "List the review queue", method: http.MethodGet, url: "/v1/queue",
@@ -58,6 +73,21 @@ var complianceVerbs = []verb{
 		fields:  []field{{flag: "by", required: true, help: "who looked: name or employee id"}, {flag: "reason", required: true, help: "why it needs nothing more"}},
 		example: `  railguard alerts ack alr_fs5wtzwmmu4e --by carla --reason "the rail settles late on Sundays"`,
 	},
+	{
+		path: "sar list", group: "compliance", short: "List suspicious activity reports", method: http.MethodGet, url: "/v1/sar",
+		query:   append([]field{{flag: "state", help: "DRAFT, READY, FILED or CLOSED"}, {flag: "overdue", kind: "bool", help: "only those whose 30 days are over and that are not filed"}}, pageQuery...),
+		columns: []string{"txnId", "state", "openedAt", "dueAt", "overdue", "escalatedBy"},
+		example: `  railguard sar list --order asc   # in the order in which they fall due`,
+	},
+	{
+		path: "sar show", short: "Show all that a report needs, gathered from the records", method: http.MethodGet, url: "/v1/sar/{txn}", args: []string{"txn"},
+		example: `  railguard sar show txn_ntpya6px
+  railguard sar show txn_ntpya6px -o json > packet.json`,
+	},
+	sarVerb("ready", "Say that a report is ready to be filed", "READY", field{flag: "narrative", help: "its text (default: the one it has)"}, field{flag: "reason", help: "why"}),
+	sarVerb("redraft", "Make a report a draft again", "DRAFT", field{flag: "reason", help: "why"}),
+	sarVerb("filed", "Say that a report was filed", "FILED", field{flag: "bsa-id", required: true, help: "the id of the filing"}),
+	sarVerb("close", "Close a report", "CLOSED", field{flag: "reason", help: "why; required where it was not filed"}),
 	{path: "audit get", group: "compliance", short: "Show an audit record", method: http.MethodGet, url: "/v1/audit/{txn}", args: []string{"txn"}},
 	{path: "audit list", short: "Search the audit log", method: http.MethodGet, url: "/v1/audit", query: auditQuery, columns: []string{"txnId", "screenedAt", "verdict", "rule", "agentId", "operatorLegalName"}},
 	{path: "audit explain", short: "Show all 25 rules of a record and why each passed or fired", method: http.MethodGet, url: "/v1/audit/{txn}/explain", args: []string{"txn"}},
@@ -129,7 +159,7 @@ var operationVerbs = []verb{
 
 var describeCommands = map[string]string{
 	"agent": "Agents and their credentials", "fleet": "Fleets: one limit for several agents", "delegate": "Child credentials", "user": "User credentials",
-	"alerts": "Alerts: what is no review and wants a person", "review": "The review queue and dispositions", "audit": "Audit records: read, search, explain, replay, export, prove", "match": "Ask the sanctions list",
+	"sar": "Suspicious activity reports", "alerts": "Alerts: what is no review and wants a person", "review": "The review queue and dispositions", "audit": "Audit records: read, search, explain, replay, export, prove", "match": "Ask the sanctions list",
 	"clear": "Cleared pairs: false positives remembered", "policy": "The institution's policy", "whitelist": "The institution's whitelist",
 	"backtest": "What another policy or list would have made of recorded calls",
 	"operator": "Operators", "ofac": "Sanctions lists: status, import, activate, roll back", "key": "API keys (admin listener)",

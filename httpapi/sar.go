@@ -1,0 +1,214 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/wire"
+	"railguard/strictjson"
+)
+
+// Suspicious activity reports (decision 48): what an escalation opens. The packet is
+// gathered when it is read, from the leaves alone; people move it on and file it elsewhere.
+// Reports are the institution's: whom they are about must not learn of them.
+
+func (a *API) sarRoutes() []route {
+	readers := wire.RoleReviewer | wire.RoleAuditor
+	return []route{
+		{method: http.MethodGet, path: "/v1/sar", scope: scopeInstitution, roles: readers, reserved: true, handle: listSARs},
+		{method: http.MethodGet, path: "/v1/sar/{txnId}", scope: scopeInstitution, roles: readers, handle: showSAR},
+		{method: http.MethodPost, path: "/v1/sar/{txnId}/move", scope: scopeInstitution, roles: wire.RoleReviewer, body: bodyObject, reserved: true, handle: moveSAR},
+	}
+}
+
+// sarCase is one of them, as far as the state knows it.
+type sarCase struct {
+	row    fsm.SARRow
+	view   *fsm.View
+	record edge.Leaf
+}
+
+func noSAR() *Error { return notFound("no report of this transaction, or past its 90 days") }
+
+// loadReport finds the report of the path's transaction.
+func loadReport(c *call) (*sarCase, error) {
+	l, err := c.screenRecord()
+	if err != nil {
+		return nil, err
+	}
+	for fresh := false; ; fresh = true {
+		view, err := c.judge.View()
+		if err != nil {
+			return nil, err
+		}
+		if first, decided := c.api.deps.Published.Disposition(l.Index); decided {
+			if row, found := view.SAR(first); found {
+				return &sarCase{row: row, view: view, record: l}, nil
+			}
+		}
+		if fresh {
+			return nil, noSAR()
+		}
+		if err := c.judge.Confirm(); err != nil { // It may have been escalated elsewhere just now.
+			return nil, err
+		}
+	}
+}
+
+// writeSARHead writes what the state knows of a report.
+func writeSARHead(m *strictjson.Members, row *fsm.SARRow, txn string, now engine.Time, l *edge.Leaf) {
+	m.Text("txnId", txn)
+	m.Text("state", fsm.SARState(row.State))
+	m.Raw("openedAt", l.Raw("time"))
+	m.Time("dueAt", row.DueAt)
+	m.Bool("overdue", now >= row.DueAt && row.State <= wire.SARReady)
+	m.Raw("escalatedBy", l.Raw("reviewedBy"))
+}
+
+// listSARs is GET /v1/sar, newest first; ascending it is the order in which they fall due.
+func listSARs(c *call) error {
+	state := uint8(0)
+	if text := c.query("state"); text != "" {
+		var known bool
+		if state, known = fsm.ParseSARState(text); !known {
+			return badQuery("state", "must be DRAFT, READY, FILED or CLOSED")
+		}
+	}
+	late := c.query("overdue")
+	if late != "" && late != "true" && late != "false" {
+		return badQuery("overdue", "must be true or false")
+	}
+	p, err := c.keyPage("sar", 1)
+	if err != nil {
+		return err
+	}
+	view, err := c.judge.View()
+	if err != nil {
+		return err
+	}
+	after := ^uint64(0)
+	if p.ascending {
+		after = 0
+	}
+	if p.after != nil {
+		after = p.after[0]
+	}
+	var rows []fsm.SARRow
+	looked, next := 0, ""
+	view.SARs(after, p.ascending, func(row fsm.SARRow) bool {
+		if len(rows) == p.limit || looked == rowScanMax {
+			next = p.cursor(after)
+			return false
+		}
+		looked, after = looked+1, row.First
+		isLate := view.Time >= row.DueAt && row.State <= wire.SARReady
+		if (state == 0 || row.State == state) && (late == "" || isLate == (late == "true")) {
+			rows = append(rows, row)
+		}
+		return true
+	})
+	c.key.charge(len(rows) * c.route.charge.each / 10)
+	items := make([]strictjson.Members, len(rows))
+	for i := range rows {
+		l, err := c.judge.LoadLeaf(rows[i].First)
+		if err != nil {
+			return err
+		}
+		writeSARHead(&items[i], &rows[i], l.Text("txnId"), view.Time, &l)
+		c.judge.DropLeaf()
+	}
+	c.judge.Index = view.Index
+	return c.list(items, next)
+}
+
+// sarMove is the body of a step.
+type sarMove struct {
+	to                           uint8
+	by, reason, bsaID, narrative string
+}
+
+func readSARMove(c *call) (sarMove, error) {
+	f := c.fields()
+	move := sarMove{by: f.RequiredName("by"), reason: f.Text("reason", engine.TextMax), bsaID: f.Text("bsaId", engine.FieldMax), narrative: f.Text("narrative", sarNarrativeMax)}
+	word := f.OneOf("to", "DRAFT", "READY", "FILED", "CLOSED")
+	if f.Get("to") == nil {
+		f.Missing("to")
+	}
+	var known bool
+	move.to, known = fsm.ParseSARState(word)
+	if known && move.to == wire.SARFiled && strings.TrimSpace(move.bsaID) == "" {
+		f.Missing("bsaId")
+	}
+	if move.to != wire.SARFiled && move.bsaID != "" {
+		f.Invalid("bsaId", "belongs to FILED alone")
+	}
+	return move, f.Err()
+}
+
+// sarNarrativeMax leaves room for the other parts of the leaf.
+const sarNarrativeMax = 32 * engine.KiB
+
+// moveSAR is POST /v1/sar/{txnId}/move {"to","by","reason","bsaId","narrative"}.
+func moveSAR(c *call) error {
+	move, err := readSARMove(c)
+	if err != nil {
+		return err
+	}
+	return c.submit(proposal{
+		kind: wire.KindSAR,
+		record: func() (any, error) {
+			r, err := loadReport(c)
+			if err != nil {
+				return nil, err
+			}
+			if move.to == wire.SARClosed && r.row.State != wire.SARFiled && strings.TrimSpace(move.reason) == "" {
+				return nil, &Error{Status: http.StatusUnprocessableEntity, Code: "missing_field", Message: "reason is required to close a report that was not filed", Param: "reason"}
+			}
+			var fragment strictjson.Members
+			fragment.Text("by", move.by)
+			fragment.Optional("reason", move.reason)
+			fragment.Optional("bsaId", move.bsaID)
+			fragment.Optional("narrative", move.narrative)
+			c.judge.Actor(&fragment)
+			return &wire.SAR{Common: c.judge.Common(fragment), Leaf: r.record.Index, From: r.row.State, To: move.to}, nil
+		},
+		refused: func(r wire.Result) error { return sarRefused(c, r) },
+	}, nil)
+}
+
+// sarRefused says where the report stands.
+func sarRefused(c *call, r wire.Result) error {
+	switch r.Refusal {
+	case wire.RefusedNotFound:
+		return noSAR()
+	case wire.RefusedTransition:
+		if err := c.api.deps.Records.WaitApplied(c.ctx, r.Index); err != nil {
+			return unreadable(err)
+		}
+		l, err := c.judge.LoadLeaf(r.Value)
+		if err != nil {
+			return err
+		}
+		state := l.Text("to")
+		if state == "" {
+			state = fsm.SARState(wire.SARDraft)
+		}
+		var extra strictjson.Members
+		extra.Text("state", state)
+		return conflict("invalid_transition", "a report goes from DRAFT to READY (and back), from READY to FILED, and to CLOSED; this one is "+state, extra)
+	}
+	return nil
+}
+
+// renderSARMoved answers with what the step made of the report.
+func renderSARMoved(c *call, l *edge.Leaf, m *strictjson.Members) error {
+	c.txnID = l.Text("txnId")
+	l.CopyTo(m, "txnId")
+	m.Text("state", l.Text("to"))
+	l.CopyTo(m, "from", "dueAt", "by", "reason", "bsaId", "eventId")
+	m.Raw("movedAt", l.Raw("time"))
+	return nil
+}

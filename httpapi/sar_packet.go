@@ -1,0 +1,348 @@
+package httpapi
+
+import (
+	"html"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/valyala/fastjson"
+
+	"railguard/audit"
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/ofac"
+	"railguard/strictjson"
+)
+
+// The packet of a report: everything that who writes it needs, in one answer. Its words are
+// a skeleton made by a template from what the records hold; nobody is accused by a machine.
+
+const (
+	sarSpan         = 30 * engine.DayLength // Before and after the escalated payment.
+	sarActivityMax  = 500                   // Transactions shown.
+	sarScanMax      = 8                     // Walks of leafScanMax leaves each.
+	sarHistoryMax   = 200                   // Steps shown.
+	sarScreenFilter = "screen"
+)
+
+// activity is what the agent did with the same counterparty.
+type activity struct {
+	from, to        engine.Time
+	items           []strictjson.Members
+	total, paid     engine.USD
+	count, proceeds int
+	whole           bool // Nothing was left out.
+}
+
+// showSAR is GET /v1/sar/{txnId}: the packet, as JSON or as a page to print.
+func showSAR(c *call) error {
+	format := c.query("format")
+	if format != "" && format != "json" && format != "html" {
+		return badQuery("format", "must be json or html")
+	}
+	r, err := loadReport(c)
+	if err != nil {
+		return err
+	}
+	opened, err := c.judge.LoadLeaf(r.row.First)
+	if err != nil {
+		return err
+	}
+	did, err := sarActivity(c, r)
+	if err != nil {
+		return err
+	}
+	moves, err := sarHistory(c, r)
+	if err != nil {
+		return err
+	}
+	m := c.out[:0]
+	writeSARHead(&m, &r.row, r.record.Text("txnId"), r.view.Time, &opened)
+	opened.CopyTo(&m, "notes")
+	narrative, bsa := "", ""
+	history := make([]strictjson.Members, len(moves))
+	for i := range moves {
+		history[i].Raw("at", moves[i].Raw("time"))
+		moves[i].CopyTo(&history[i], "from", "to", "by", "reason", "bsaId")
+		if text := moves[i].Text("narrative"); text != "" {
+			narrative = text
+		}
+		if text := moves[i].Text("bsaId"); text != "" {
+			bsa = text
+		}
+	}
+	m.TextOrNull("bsaId", bsa)
+	m.List("history", history)
+	m.Object("subject", sarSubject(&r.record))
+	m.Object("activity", did.members())
+	m.Object("evidence", sarEvidence(c, &r.record))
+	m.Bool("narrativeIsDraft", narrative == "")
+	if narrative == "" {
+		narrative = sarSkeleton(&r.record, &opened, did)
+	}
+	m.Text("narrative", narrative)
+	c.out, c.judge.Index = m, r.view.Index
+	if format == "html" {
+		return printPacket(c, m)
+	}
+	c.reply(http.StatusOK, m)
+	return nil
+}
+
+// sarSubject is who the report is about, as the record names them.
+func sarSubject(l *edge.Leaf) (m strictjson.Members) {
+	l.CopyTo(&m, "agentId", "agentName", "agentType", "operatorLegalName", "userId", "fleetId", "chain")
+	var party strictjson.Members
+	for _, name := range []string{"cpName", "cpWallet", "cpType", "cpCountry", "cpDateOfBirth", "cpAddress"} {
+		if raw := l.Raw("_request", name); raw != nil {
+			party.Raw(name, raw)
+		}
+	}
+	m.Object("counterparty", party)
+	return m
+}
+
+// sarEvidence is why the payment was held, and against which list and policy.
+func sarEvidence(c *call, l *edge.Leaf) (m strictjson.Members) {
+	l.CopyTo(&m, "rule", "reason", "triggered", "matches", "screenedAt", "listVersion", "listDigest", "policyVersion", "matcherVersion")
+	for _, name := range []string{"amount", "chain", "rail", "protocol", "paymentRef"} {
+		if raw := l.Raw("_request", name); raw != nil {
+			m.Raw(name, raw)
+		}
+	}
+	m.Text("leafHash", leafHash(l.Data))
+	c.api.judges.Parties(l, &m)
+	return m
+}
+
+// sarActivity walks the records of the pair, 30 days to either side.
+func sarActivity(c *call, r *sarCase) (*activity, error) {
+	at := r.record.Instant("screenedAt")
+	did := &activity{from: max(at-sarSpan, 0), to: at + sarSpan, whole: true}
+	store := c.api.deps.Records.Audit()
+	scan := audit.Query{
+		From: store.FindTime(int64(did.from)), To: store.FindTime(int64(did.to + engine.Millisecond)), Examine: leafScanMax,
+		Keys: []uint64{engine.FilterKey(engine.FilterKind, sarScreenFilter), engine.FilterKey(engine.FilterAgent, r.record.Text("agentId"))},
+	}
+	for range sarScanMax {
+		var failed error
+		page, err := store.Scan(scan, func(index uint64, stored audit.Leaf) bool {
+			failed = did.take(c, r, index, stored.Data)
+			return failed == nil
+		})
+		looked(c, page.Examined)
+		if failed != nil {
+			return nil, failed
+		}
+		if err != nil {
+			return nil, edge.LeafError(err)
+		}
+		if page.Done {
+			return did, nil
+		}
+		if err := step(c); err != nil {
+			return nil, err
+		}
+		scan.From = page.Next
+	}
+	did.whole = false
+	return did, nil
+}
+
+// take counts a record that is of the same agent and counterparty.
+func (a *activity) take(c *call, r *sarCase, index uint64, data []byte) error {
+	l, err := c.judge.OpenLeaf(index, append([]byte(nil), data...))
+	if err != nil {
+		return err
+	}
+	defer c.judge.DropLeaf()
+	if l.Kind() != sarScreenFilter || l.Text("agentId") != r.record.Text("agentId") || !sameParty(&l, &r.record) {
+		return nil
+	}
+	amount := edge.RecordAmount(&l)
+	a.count++
+	a.total = a.total.Plus(amount)
+	if l.Text("verdict") == "PROCEED" {
+		a.proceeds++
+		a.paid = a.paid.Plus(amount)
+	}
+	if len(a.items) == sarActivityMax {
+		a.whole = false
+		return nil
+	}
+	var m strictjson.Members
+	l.CopyTo(&m, "txnId", "screenedAt", "verdict", "rule")
+	m.Raw("amount", l.Raw("_request", "amount"))
+	disposition := ""
+	if later, decided := c.api.deps.Published.Disposition(index); decided {
+		d, err := c.judge.LoadLeaf(later)
+		if err != nil {
+			return err
+		}
+		disposition = d.Text("disposition")
+		c.judge.DropLeaf()
+	}
+	m.TextOrNull("disposition", disposition)
+	a.items = append(a.items, m)
+	return nil
+}
+
+// sameParty tells whether two records name one counterparty: by its wallet, else its name.
+func sameParty(a, b *edge.Leaf) bool {
+	if wallet := engine.CanonicalWallet(b.Text("_request", "cpWallet")); wallet != "" {
+		return engine.CanonicalWallet(a.Text("_request", "cpWallet")) == wallet
+	}
+	return ofac.NormaliseName(a.Text("_request", "cpName")) == ofac.NormaliseName(b.Text("_request", "cpName"))
+}
+
+func (a *activity) members() (m strictjson.Members) {
+	m.Time("from", a.from)
+	m.Time("to", a.to)
+	m.Int("count", int64(a.count))
+	m.Name("totalUSDC")
+	m = engine.AppendUSD(m, a.total)
+	m.Int("proceeded", int64(a.proceeds))
+	m.Name("proceededUSDC")
+	m = engine.AppendUSD(m, a.paid)
+	m.Bool("complete", a.whole)
+	m.List("transactions", a.items)
+	return m
+}
+
+// sarHistory are the steps that people took, oldest first.
+func sarHistory(c *call, r *sarCase) (moves []edge.Leaf, err error) {
+	store := c.api.deps.Records.Audit()
+	scan := audit.Query{
+		From: r.row.First, To: r.row.Later + 1, Examine: leafScanMax,
+		Keys: []uint64{engine.FilterKey(engine.FilterKind, leaf.KindSARMoved), engine.FilterKey(engine.FilterTxn, r.record.Text("txnId"))},
+	}
+	for len(moves) < sarHistoryMax {
+		var failed error
+		page, err := store.Scan(scan, func(index uint64, stored audit.Leaf) bool {
+			l, err := c.judge.OpenLeaf(index, append([]byte(nil), stored.Data...))
+			if failed = err; err == nil && l.Kind() == leaf.KindSARMoved && l.Number("reviewedLeaf") == r.record.Index {
+				moves = append(moves, l)
+			}
+			return failed == nil && len(moves) < sarHistoryMax
+		})
+		looked(c, page.Examined)
+		if failed != nil {
+			return nil, failed
+		}
+		if err != nil {
+			return nil, edge.LeafError(err)
+		}
+		if page.Done {
+			break
+		}
+		if err := step(c); err != nil {
+			return nil, err
+		}
+		scan.From = page.Next
+	}
+	return moves, nil
+}
+
+// sarSkeleton is what the records say, as sentences, with what people must add in brackets.
+func sarSkeleton(l, opened *edge.Leaf, did *activity) string {
+	var b strings.Builder
+	say := func(parts ...string) {
+		for _, part := range parts {
+			b.WriteString(part)
+		}
+	}
+	party := l.Text("_request", "cpName")
+	if wallet := l.Text("_request", "cpWallet"); wallet != "" {
+		party = strings.TrimSpace(party + " (wallet " + wallet + ")")
+	}
+	if party == "" {
+		party = "a counterparty that the call does not name"
+	}
+	say("On ", l.Text("screenedAt"), " the agent ", l.Text("agentName"), " (", l.Text("agentId"), ") of ", l.Text("operatorLegalName"),
+		" asked for a payment of ", string(l.Raw("_request", "amount")), " USD to ", party, ". It was held for review by ", l.Text("rule"), ": ", l.Text("reason"), "\n\n")
+	say("From ", string(did.from.AppendTime(nil)), " to ", string(did.to.AppendTime(nil)), " this agent asked for ", strconv.Itoa(did.count), " payments to the same counterparty, ",
+		string(engine.AppendUSD(nil, did.total)), " USD in all; ", strconv.Itoa(did.proceeds), " of them, ", string(engine.AppendUSD(nil, did.paid)), " USD, went ahead.")
+	if !did.whole {
+		say(" There are more than are counted here.")
+	}
+	say("\n\n", opened.Text("reviewedBy"), " escalated the case on ", opened.Text("time"), ".")
+	if notes := opened.Text("notes"); notes != "" {
+		say(" Notes: ", notes)
+	}
+	say("\n\n[Who is suspected, and of what?]\n[What was unusual, against what is usual for this customer?]\n[When and where did it happen, and how?]\n[What was done about it?]\n")
+	return b.String()
+}
+
+// printPacket answers with the packet as a page to print: no script, no style, nothing
+// from elsewhere.
+func printPacket(c *call, m strictjson.Members) error {
+	v, err := fastjson.ParseBytes(m.Body())
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	b.WriteString("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Suspicious activity " + html.EscapeString(string(v.GetStringBytes("txnId"))) + "</title></head><body>\n<h1>Suspicious activity report</h1>\n")
+	printObject(&b, v, 2)
+	b.WriteString("</body></html>\n")
+	c.header("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; form-action 'none'; base-uri 'none'")
+	c.send(http.StatusOK, []string{"text/html; charset=utf-8"}, []byte(b.String()))
+	return nil
+}
+
+// printObject prints plain members as a table, texts of several lines as they are, and what
+// is inside them below.
+func printObject(b *strings.Builder, v *fastjson.Value, level int) {
+	type part struct {
+		name  string
+		value *fastjson.Value
+	}
+	var inner []part
+	b.WriteString("<table>\n")
+	v.GetObject().Visit(func(key []byte, value *fastjson.Value) {
+		switch text := string(value.GetStringBytes()); {
+		case value.Type() == fastjson.TypeObject, value.Type() == fastjson.TypeArray && len(value.GetArray()) > 0, strings.Contains(text, "\n"):
+			inner = append(inner, part{string(key), value})
+		default:
+			b.WriteString("<tr><th scope=\"row\" align=\"left\">" + html.EscapeString(string(key)) + "</th><td>" + printCell(value) + "</td></tr>\n")
+		}
+	})
+	b.WriteString("</table>\n")
+	tag := "h" + strconv.Itoa(min(level, 6))
+	for _, p := range inner {
+		b.WriteString("<" + tag + ">" + html.EscapeString(p.name) + "</" + tag + ">\n")
+		switch p.value.Type() {
+		case fastjson.TypeObject:
+			printObject(b, p.value, level+1)
+		case fastjson.TypeArray:
+			printList(b, p.value.GetArray(), level+1)
+		default:
+			b.WriteString("<pre>" + html.EscapeString(string(p.value.GetStringBytes())) + "</pre>\n")
+		}
+	}
+}
+
+func printList(b *strings.Builder, items []*fastjson.Value, level int) {
+	if items[0].Type() != fastjson.TypeObject {
+		b.WriteString("<ul>\n")
+		for _, item := range items {
+			b.WriteString("<li>" + printCell(item) + "</li>\n")
+		}
+		b.WriteString("</ul>\n")
+		return
+	}
+	for _, item := range items {
+		printObject(b, item, level)
+	}
+}
+
+func printCell(v *fastjson.Value) string {
+	switch v.Type() {
+	case fastjson.TypeNull:
+		return "-"
+	case fastjson.TypeString:
+		return html.EscapeString(string(v.GetStringBytes()))
+	}
+	return html.EscapeString(string(strictjson.AppendValue(nil, v)))
+}

@@ -1,0 +1,118 @@
+package httpapi
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+)
+
+// escalated is a case that was escalated, beside others of the same pair.
+func (n *testNode) escalated() (txn string) {
+	n.t.Helper()
+	_, token := n.registered(`,"spendPolicy":{"maxSingleTxUSDC":50}`)
+	pay := func(amount, party string) string {
+		return textOf(answer(n.t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":`+amount+`,"cpName":"`+party+`"}`), 200), "txnId")
+	}
+	pay("10", "Blue <Harbour> Trading")
+	pay("20.5", "Blue <Harbour> Trading")
+	pay("7", "Somebody Else")
+	txn = pay("900", "BLUE <harbour> trading")
+	answer(n.t, n.do("reviewer", "POST", "/v1/reviews/"+txn, `{"disposition":"ESCALATE_SAR","reviewedBy":"Ann","notes":"layering, I think"}`), 200)
+	return txn
+}
+
+// An escalation opens a report; its packet holds what the records say of the pair.
+func TestSARPacket(t *testing.T) {
+	n := newTestNode(t)
+	require.Empty(t, answer(t, n.do("reviewer", "GET", "/v1/sar", ""), 200).GetArray("data"))
+	txn := n.escalated()
+	v := answer(t, n.do("auditor", "GET", "/v1/sar/"+txn, ""), 200)
+	require.Equal(t, "DRAFT", textOf(v, "state"))
+	require.Equal(t, "Ann", textOf(v, "escalatedBy"))
+	require.Equal(t, "layering, I think", textOf(v, "notes"))
+	require.Equal(t, "2026-04-21", textOf(v, "dueAt")[:10], "30 days")
+	require.Equal(t, 3, v.GetInt("activity", "count"), "of this pair alone")
+	require.Equal(t, 930.5, v.GetFloat64("activity", "totalUSDC"))
+	require.Equal(t, 30.5, v.GetFloat64("activity", "proceededUSDC"))
+	require.True(t, v.GetBool("activity", "complete"))
+	require.Equal(t, "ESCALATE_SAR", textOf(v, "activity", "transactions", "2", "disposition"))
+	require.Equal(t, "Acme Inc", textOf(v, "subject", "operatorLegalName"))
+	require.Equal(t, "BLUE <harbour> trading", textOf(v, "subject", "counterparty", "cpName"))
+	require.Equal(t, "R10_SINGLE_TX_LIMIT", textOf(v, "evidence", "rule"))
+	require.True(t, v.GetBool("narrativeIsDraft"))
+	for _, word := range []string{"900 USD", "3 payments", "930.5 USD", "30.5 USD, went ahead", "Ann escalated", "layering", "[Who is suspected"} {
+		require.Contains(t, textOf(v, "narrative"), word)
+	}
+
+	page := n.do("reviewer", "GET", "/v1/sar/"+txn+"?format=html", "")
+	require.Equal(t, 200, page.Code)
+	require.Equal(t, "text/html; charset=utf-8", page.Header().Get("Content-Type"))
+	require.Contains(t, page.Header().Get("Content-Security-Policy"), "default-src 'none'")
+	require.Contains(t, page.Body.String(), "BLUE &lt;harbour&gt; trading")
+	require.NotContains(t, page.Body.String(), "<harbour>")
+	answer(t, n.do("reviewer", "GET", "/v1/sar/"+txn+"?format=pdf", ""), 400)
+	answer(t, n.do("reviewer", "GET", "/v1/sar/txn_00000000", ""), 404)
+	answer(t, n.do("screener", "GET", "/v1/sar/"+txn, ""), 403)
+	answer(t, n.do("operator", "GET", "/v1/sar", ""), 403)
+}
+
+// People move a report on, each step from the one before; who was late is told where it is.
+func TestSARMoves(t *testing.T) {
+	n := newTestNode(t)
+	txn := n.escalated()
+	path := "/v1/sar/" + txn + "/move"
+	for body, param := range map[string]string{
+		`{}`: "by", `{"by":"Ann"}`: "to", `{"by":"Ann","to":"ready"}`: "to", `{"by":"Ann","to":"FILED"}`: "bsaId",
+		`{"by":"Ann","to":"READY","bsaId":"1"}`: "bsaId", `{"by":"Ann","to":"CLOSED"}`: "reason",
+	} {
+		require.Equal(t, param, textOf(answer(t, n.do("reviewer", "POST", path, body), 422), "param"), body)
+	}
+	answer(t, n.do("auditor", "POST", path, `{"by":"Ann","to":"READY"}`), 403)
+	answer(t, n.do("reviewer", "POST", "/v1/sar/txn_00000000/move", `{"by":"Ann","to":"READY"}`), 404)
+	early := answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"FILED","bsaId":"31"}`), 409)
+	require.Equal(t, "DRAFT", textOf(early, "state"))
+	ready := answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"READY","narrative":"He did\nthis."}`, "Idempotency-Key", "s"), 200)
+	require.Equal(t, "READY", textOf(ready, "state"))
+	require.Equal(t, ready.String(), answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"READY","narrative":"He did\nthis."}`, "Idempotency-Key", "s"), 200).String())
+	require.Equal(t, "READY", textOf(answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"READY"}`), 409), "state"))
+	answer(t, n.do("reviewer", "POST", path, `{"by":"Bob","to":"FILED","bsaId":"31000012345678"}`), 200)
+	v := answer(t, n.do("reviewer", "GET", "/v1/sar/"+txn, ""), 200)
+	require.Equal(t, "FILED", textOf(v, "state"))
+	require.Equal(t, "31000012345678", textOf(v, "bsaId"))
+	require.Equal(t, "He did\nthis.", textOf(v, "narrative"))
+	require.False(t, v.GetBool("narrativeIsDraft"))
+	require.Len(t, v.GetArray("history"), 2)
+	require.Equal(t, "Bob", textOf(v, "history", "1", "by"))
+	names, _ := n.told("reviewer", "sar.*")
+	require.Equal(t, []string{"sar.opened", "sar.moved", "sar.moved", "sar.filed"}, names)
+	names, _ = n.told("screener", "sar.*")
+	require.Empty(t, names)
+}
+
+func TestSARList(t *testing.T) {
+	n := newTestNode(t)
+	first := n.escalated()
+	n.advance(31 * engine.DayLength)
+	second := n.escalated()
+	list := func(query string) (txns []string) {
+		for _, item := range answer(t, n.do("reviewer", "GET", "/v1/sar"+query, ""), 200).GetArray("data") {
+			txns = append(txns, textOf(item, "txnId"))
+		}
+		return txns
+	}
+	require.Equal(t, []string{second, first}, list(""))
+	require.Equal(t, []string{first, second}, list("?order=asc"))
+	require.Equal(t, []string{first}, list("?overdue=true"))
+	require.Equal(t, []string{second}, list("?overdue=false&state=DRAFT"))
+	require.Empty(t, list("?state=FILED"))
+	page := answer(t, n.do("reviewer", "GET", "/v1/sar?limit=1", ""), 200)
+	require.Equal(t, []string{first}, list("?limit=1&cursor="+textOf(page, "nextCursor")))
+	for _, bad := range []string{"?state=open", "?overdue=yes", "?cursor=x"} {
+		answer(t, n.do("reviewer", "GET", "/v1/sar"+bad, ""), 400)
+	}
+	metrics := n.doAdmin("GET", "/metrics", "").Body.String()
+	require.Contains(t, metrics, "railguard_sar_open 2")
+	require.Contains(t, metrics, "railguard_sar_overdue 1")
+}

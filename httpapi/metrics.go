@@ -170,6 +170,22 @@ func (a *API) registerGauges(set *metrics.Set) {
 		set.NewGauge(`railguard_state_rows_max{table="`+table+`"}`, func() float64 { return float64(a.fill(i).Most) })
 		set.NewGauge(`railguard_state_rows{table="`+table+`"}`, func() float64 { return float64(a.fill(i).Rows) })
 	}
+	a.registerDesk(set)
+	set.NewGauge("railguard_http_in_flight", func() float64 { return float64(a.running.Load()) })
+	set.NewGauge("railguard_token_cache_entries", func() float64 { return float64(a.judges.TokensHeld()) })
+}
+
+// fill is how full a table of the state is; -1 of -1: not known.
+func (a *API) fill(table int) fsm.Fill {
+	view, err := a.deps.Records.View(context.Background(), 0)
+	if err != nil {
+		return fsm.Fill{Rows: -1, Most: -1}
+	}
+	return view.Fills()[table]
+}
+
+// registerDesk registers what waits for officers.
+func (a *API) registerDesk(set *metrics.Set) {
 	set.NewGauge("railguard_review_overdue", func() float64 {
 		view, err := a.deps.Records.View(context.Background(), 0)
 		if err != nil {
@@ -196,17 +212,6 @@ func (a *API) registerGauges(set *metrics.Set) {
 			return float64(view.AlertsOpen()[kind])
 		})
 	}
-	set.NewGauge("railguard_http_in_flight", func() float64 { return float64(a.running.Load()) })
-	set.NewGauge("railguard_token_cache_entries", func() float64 { return float64(a.judges.TokensHeld()) })
-}
-
-// fill is how full a table of the state is; -1 of -1: not known.
-func (a *API) fill(table int) fsm.Fill {
-	view, err := a.deps.Records.View(context.Background(), 0)
-	if err != nil {
-		return fsm.Fill{Rows: -1, Most: -1}
-	}
-	return view.Fills()[table]
 }
 
 // oldestReviewAge is how long the oldest open review has waited, in seconds of log

@@ -70,7 +70,7 @@ bench-go: ## Run the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./engine/... ./ofac ./fsm ./audit ./httpapi
 
 golden: ## Rewrite transcripts and generated documents; read the diff before you keep it
-	$(GO) test ./engine ./httpapi -update
+	$(GO) test ./engine ./httpapi -update && $(GO) test ./cmd/railguard -run TestCommandReference -update
 
 conformance: ## Check the binary against every statement of the specification
 	$(GO) test -count=1 -v ./bench/conformance

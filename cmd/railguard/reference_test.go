@@ -1,0 +1,93 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/CLI.md")
+
+const cliHead = `# The program
+
+Every verb with every flag, written from the program itself by a test, and compared with it. ` + "`railguard VERB --help`" + ` says more.
+Flags of ` + "`serve`" + ` have an environment twin (` + "`--ofac-dir`" + ` is RAILGUARD_OFAC_DIR) and may stand in ` + "`--config`" + `; of verbs only those that [OPERATING.md](OPERATING.md) names.
+`
+
+// TestCommandReference: docs/CLI.md is the program's own list of its verbs and flags.
+func TestCommandReference(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(cliHead)
+	root := newRoot()
+	root.InitDefaultHelpCmd()
+	shared := map[string]string{} // Flags of nearly every verb are told once.
+	c := &client{}
+	common := &cobra.Command{}
+	c.flags(common, false)
+	c.flags(&cobra.Command{}, true)
+	b.WriteString("\n## Flags of verbs that ask a server\n\n| flag | what it says | default |\n|---|---|---|\n")
+	common.Flags().VisitAll(func(f *pflag.Flag) {
+		shared[f.Name] = f.Usage
+		writeFlag(&b, f)
+	})
+	admin := &cobra.Command{}
+	(&client{}).flags(admin, true)
+	writeFlag(&b, admin.Flags().Lookup("admin"))
+	shared["admin"] = admin.Flags().Lookup("admin").Usage
+	writeCommands(&b, root, shared)
+	const path = "../../docs/CLI.md"
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o600))
+	}
+	written, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.True(t, string(written) == b.String(), "docs/CLI.md is not what the program says of itself: go test ./cmd/railguard -run TestCommandReference -update, and read the diff")
+}
+
+func writeCommands(b *strings.Builder, cmd *cobra.Command, shared map[string]string) {
+	for _, child := range cmd.Commands() {
+		if child.Hidden || child.Name() == "help" || child.Name() == "completion" {
+			continue
+		}
+		if child.HasSubCommands() {
+			writeCommands(b, child, shared)
+			if child.RunE == nil {
+				continue
+			}
+		}
+		if child.HasSubCommands() {
+			continue
+		}
+		fmt.Fprintf(b, "\n### %s\n\n%s.\n", strings.TrimPrefix(strings.TrimSuffix(child.UseLine(), " [flags]"), "railguard "), cell(child.Short))
+		head := false
+		child.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Hidden || f.Name == "help" || shared[f.Name] == f.Usage {
+				return
+			}
+			if !head {
+				b.WriteString("\n| flag | what it says | default |\n|---|---|---|\n")
+				head = true
+			}
+			writeFlag(b, f)
+		})
+	}
+}
+
+func writeFlag(b *strings.Builder, f *pflag.Flag) {
+	value := f.DefValue
+	if value == "[]" || value == "false" {
+		value = ""
+	}
+	fmt.Fprintf(b, "| --%s | %s | %s |\n", f.Name, cell(f.Usage), cell(value))
+}
+
+// cell is a text as a table holds it.
+func cell(text string) string {
+	return strings.NewReplacer("|", "\\|", "\n", " ", "<", "&lt;").Replace(text)
+}

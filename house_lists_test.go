@@ -1,0 +1,133 @@
+package railguard
+
+import (
+	"go/ast"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What the program has lists of (codes, calls, variables, exit codes) is in the documents,
+// and what the documents name exists. Flags and metrics are compared where they are
+// declared: docs/CLI.md, docs/METRICS.md.
+
+// stringsOf are all string literals of the house outside tests, with the rooms they are of.
+func stringsOf(t *testing.T, expression *regexp.Regexp, in func(s *source) bool) []string {
+	var all []string
+	for _, s := range sources(t) {
+		if s.test || !in(&s) {
+			continue
+		}
+		ast.Inspect(s.file, func(node ast.Node) bool {
+			if literal, ok := node.(*ast.BasicLit); ok {
+				if value, err := strconv.Unquote(literal.Value); err == nil {
+					all = append(all, expression.FindAllString(value, -1)...)
+				}
+			}
+			return true
+		})
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// handbooks are the documents that operators and integrators read.
+func handbooks(t *testing.T) string {
+	var all strings.Builder
+	for _, pattern := range []string{"docs/*.md", "README.md", "deploy/*/README.md", "client/README.md"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		for _, file := range files {
+			all.WriteString(text(t, file))
+		}
+	}
+	return all.String()
+}
+
+// Each error code of the API has its place in docs/API.md, each code that stands there is
+// one, and each call of the route table is told of.
+func TestCodesAndCallsAreDocumented(t *testing.T) {
+	api := text(t, "docs/API.md")
+	var codes []string
+	for _, match := range regexp.MustCompile(`(?m)^\t\{"([a-z0-9_]+)", \d{3}, "`).FindAllStringSubmatch(text(t, "httpapi/errors.go"), -1) {
+		codes = append(codes, match[1])
+		require.True(t, strings.Contains(api, "`"+match[1]+"`"), "docs/API.md does not tell of the code %s", match[1])
+	}
+	require.Greater(t, len(codes), 30)
+	_, section, found := strings.Cut(api, "\n## Errors\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n## ")
+	for _, line := range regexp.MustCompile(`(?m)^\| \d{3} \|[^|]*\|`).FindAllString(section, -1) {
+		for _, name := range regexp.MustCompile("`([a-z0-9_]+)`").FindAllStringSubmatch(line, -1) {
+			require.Contains(t, codes, name[1], "docs/API.md tells of a code that does not exist")
+		}
+	}
+	told := handbooks(t)
+	calls := regexp.MustCompile(`(?m)^\| (GET|POST|PUT|PATCH|DELETE) (\S+) \|`).FindAllStringSubmatch(text(t, "docs/ROUTES.md"), -1)
+	require.Greater(t, len(calls), 80)
+	told = braces.ReplaceAllString(spelledOut(strings.ReplaceAll(told, text(t, "docs/ROUTES.md"), "")), "{}")
+	for _, call := range calls {
+		if strings.HasPrefix(call[2], "/docs/") || strings.HasPrefix(call[2], "/debug/pprof") || strings.HasPrefix(call[2], "/log/tile") {
+			continue // Of the explorer; profiles are Go's own; tiles are C2SP's.
+		}
+		require.True(t, tells(told, call[2]), "no document tells of %s %s", call[1], call[2])
+	}
+	require.True(t, strings.Contains(told, "/debug/pprof") && strings.Contains(told, "/log/tile/"), "no document tells of profiles, or of tiles")
+}
+
+// shared are calls that a line of a document tells of together: "/v1/x/{id}/suspend,
+// reinstate, revoke".
+var shared = regexp.MustCompile(`(/v1/[\w/{}-]+/)([\w-]+)((?:, /?[a-z][\w-]+)+)`)
+
+// spelledOut writes out what documents abbreviate: lists of last words, {place} of
+// whitelists, and … of webhooks.
+func spelledOut(document string) string {
+	for _, match := range shared.FindAllStringSubmatch(document, -1) {
+		for _, word := range strings.Split(match[3], ", ") {
+			document += "\n" + match[1] + strings.TrimPrefix(word, "/")
+		}
+	}
+	document = strings.ReplaceAll(document, "`POST …/", "`POST /v1/webhooks/{id}/")
+	document = strings.ReplaceAll(document, "`GET …/", "`GET /v1/webhooks/{id}/")
+	for _, place := range []string{"/v1/agents/{id}/whitelist", "/v1/fleets/{id}/whitelist", "/v1/whitelist"} {
+		document += "\n" + strings.ReplaceAll(document, "{place}", place)
+	}
+	return document
+}
+
+// braces are a part of a path that callers fill in, whatever it is called.
+var braces = regexp.MustCompile(`\{[^}]*\}`)
+
+// tells says whether a document, with its braces emptied, names a path.
+func tells(document, path string) bool {
+	return regexp.MustCompile(regexp.QuoteMeta(braces.ReplaceAllString(path, "{}")) + `([^\w/{-]|$)`).MatchString(document)
+}
+
+// Each variable of the environment that the program reads stands in a document.
+func TestVariablesAreDocumented(t *testing.T) {
+	told := handbooks(t) + text(t, "CONTRIBUTING.md")
+	names := stringsOf(t, regexp.MustCompile(`\bRAILGUARD_[A-Z0-9_]+[A-Z0-9]\b`), func(s *source) bool {
+		return !strings.HasPrefix(s.room, "bench/") && s.room != "cluster/sim" // Those are for who works on it.
+	})
+	require.Greater(t, len(names), 8)
+	for _, name := range names {
+		require.True(t, strings.Contains(told, name), "no document tells of the variable %s", name)
+	}
+}
+
+// Each exit code of the program stands in the handbook and in its own help.
+func TestExitCodesAreDocumented(t *testing.T) {
+	handbook := text(t, "docs/OPERATING.md")
+	line := regexp.MustCompile(`Exit codes: 0 done[^\n]*`).FindString(handbook)
+	var found []string
+	for _, match := range regexp.MustCompile(`(?m)^\s*(?:const )?exit[A-Z]\w+ += (\d+)`).FindAllStringSubmatch(text(t, "cmd/railguard/main.go")+text(t, "cmd/railguard/verbs_doctor.go"), -1) {
+		found = append(found, match[1])
+		require.Regexp(t, `\b`+match[1]+` [a-z]`, line, "docs/OPERATING.md")
+	}
+	require.Equal(t, []string{"0", "1", "2", "3", "70", "4"}, found)
+}

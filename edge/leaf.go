@@ -24,6 +24,9 @@ type Leaf struct {
 	Record *leafjson.Screen // Of a screening record; nil for others.
 }
 
+// shownRoom is more than most screening records take as JSON.
+const shownRoom = 3 << 10
+
 // OpenLeaf parses a leaf; a screening record as it is shown. The parser is held
 // by the call until its end.
 func (j *Judge) OpenLeaf(index uint64, data []byte) (Leaf, error) {
@@ -36,9 +39,7 @@ func (j *Judge) OpenLeaf(index uint64, data []byte) (Leaf, error) {
 			return Leaf{}, fmt.Errorf("leaf %d: %w", index, err)
 		}
 		l.Record = x
-		var m strictjson.Members
-		x.Append(&m)
-		text = m.Body()
+		text = strictjson.Build(shownRoom, x.Append)
 	case leaf.FormProfile:
 		var err error
 		if text, err = leafjson.Render(data, nil); err != nil {

@@ -174,6 +174,19 @@ func (m Members) Body() []byte {
 	return append(out, '}')
 }
 
+// Build is the Body of what fill adds, in one piece of memory where room bytes are enough
+// for it.
+func Build(room int, fill func(m *Members)) []byte {
+	whole := make([]byte, 1, room)
+	whole[0] = '{'
+	m := Members(whole[1:1:room])
+	fill(&m)
+	if len(m)+2 > room {
+		return m.Body()
+	}
+	return append(whole[:1+len(m)], '}')
+}
+
 const hexDigits = "0123456789abcdef"
 
 // AppendQuoted writes s as a JSON string. Invalid UTF-8 becomes U+FFFD; U+2028

@@ -98,14 +98,21 @@ func (x *Screen) AppendHold(m *strictjson.Members) {
 	m.Object("hold", hold)
 }
 
+// What most records need, so that they are written without moving.
+const (
+	evidenceRoom = 896
+	levelRoom    = 384
+)
+
 // evidence is what the live rules saw: micro-dollars, nanoseconds of log time, counts.
 func (x *Screen) evidence(m *strictjson.Members) {
-	var e strictjson.Members
+	e := make(strictjson.Members, 0, evidenceRoom)
 	e.Int("now", int64(x.At))
 	e.Int("amount", int64(x.Amount))
 	e.Uint("staticMask", uint64(x.StaticMask))
 	items := make([]strictjson.Members, x.LevelCount)
 	for i := range x.LevelCount {
+		items[i] = make(strictjson.Members, 0, levelRoom)
 		x.level(int(i), &items[i])
 	}
 	e.List("levels", items)

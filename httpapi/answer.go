@@ -44,26 +44,43 @@ func (c *call) leaveBody() {
 	}
 }
 
-// commonHeaders sets what every answer carries.
-func (c *call) commonHeaders() {
+// commonHeaders sets what every answer carries; length is its body's, below 0: not known.
+func (c *call) commonHeaders(length int) {
 	c.leaveBody()
 	h := c.w.Header()
 	if c.api.leaving.Load() {
 		h.Set("Connection", "close") // The next call of this caller goes to a node that stays. HTTP/2 says GOAWAY for it.
 	}
-	values := make([]string, 0, 4) // One piece of memory for all of them.
+	index := c.judge.Index
+	if index == 0 {
+		index = c.api.deps.Published.Applied()
+	}
+	var room [160]byte // The numbers of an answer are one piece of memory, and its values another.
+	text := strconv.AppendUint(room[:0], index, 10)
+	indexEnd := len(text)
+	if c.commit != 0 || c.judge.Timing != (edge.Timing{}) {
+		text = appendTiming(text, c.judge.Timing, c.commit)
+	}
+	timingEnd := len(text)
+	if length >= 0 {
+		text = strconv.AppendInt(text, int64(length), 10)
+	}
+	numbers := string(text)
+	values := make([]string, 0, 6)
 	set := func(name, value string) {
 		values = append(values, value)
 		h[name] = values[len(values)-1:]
 	}
 	set(headerRequest, c.asked.RequestID)
 	set(headerNode, c.api.deps.Node)
-	index := c.judge.Index
-	if index == 0 {
-		index = c.api.deps.Published.Applied()
-	}
-	set(headerIndex, strconv.FormatUint(index, 10))
+	set(headerIndex, numbers[:indexEnd])
 	set(headerRole, c.api.role.text(c.api))
+	if timingEnd > indexEnd {
+		set("Server-Timing", numbers[indexEnd:timingEnd])
+	}
+	if length >= 0 {
+		set("Content-Length", numbers[timingEnd:])
+	}
 	h["X-Content-Type-Options"] = noSniff
 	if _, set := h["Cache-Control"]; !set {
 		h["Cache-Control"] = noStore
@@ -71,18 +88,13 @@ func (c *call) commonHeaders() {
 	if c.replayed {
 		h.Set(headerReplayed, "true")
 	}
-	if c.commit != 0 || c.judge.Timing != (edge.Timing{}) {
-		h["Server-Timing"] = []string{timingText(c.judge.Timing, c.commit)}
-	}
 }
 
-// timingText is the Server-Timing of one call, in milliseconds.
-func timingText(t edge.Timing, commit time.Duration) string {
-	var room [96]byte
-	b := appendMillis(append(room[:0], "verify;dur="...), t.Verify)
-	b = appendMillis(append(b, ", rules;dur="...), t.Rules)
-	b = appendMillis(append(b, ", commit;dur="...), commit)
-	return string(b)
+// appendTiming writes the Server-Timing of one call, in milliseconds.
+func appendTiming(dst []byte, t edge.Timing, commit time.Duration) []byte {
+	dst = appendMillis(append(dst, "verify;dur="...), t.Verify)
+	dst = appendMillis(append(dst, ", rules;dur="...), t.Rules)
+	return appendMillis(append(dst, ", commit;dur="...), commit)
 }
 
 // appendMillis writes a duration in milliseconds with three decimals.
@@ -106,10 +118,8 @@ func (c *call) reply(status int, m strictjson.Members) {
 
 // send writes one whole answer.
 func (c *call) send(status int, contentType []string, body []byte) {
-	c.commonHeaders()
-	h := c.w.Header()
-	h["Content-Type"] = contentType
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	c.commonHeaders(len(body))
+	c.w.Header()["Content-Type"] = contentType
 	c.status, c.wrote = status, true
 	c.w.WriteHeader(status)
 	if c.r.Method != http.MethodHead {
@@ -119,7 +129,7 @@ func (c *call) send(status int, contentType []string, body []byte) {
 
 // noContent answers 204.
 func (c *call) noContent() {
-	c.commonHeaders()
+	c.commonHeaders(-1)
 	c.status, c.wrote = http.StatusNoContent, true
 	c.w.WriteHeader(http.StatusNoContent)
 }

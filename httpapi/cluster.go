@@ -251,7 +251,7 @@ func takeSnapshot(c *call) error {
 // saveSnapshot is GET /v1/cluster/snapshot: the newest snapshot. It holds
 // personal data; the role admin guards it.
 func saveSnapshot(c *call) error {
-	c.commonHeaders()
+	c.commonHeaders(-1)
 	c.header("Content-Type", "application/octet-stream")
 	c.header("Content-Disposition", `attachment; filename="railguard.snapshot"`)
 	w := &snapshotWriter{c: c, control: http.NewResponseController(c.w)}
@@ -281,7 +281,7 @@ func saveBackup(c *call) error {
 			return badQuery("since", "must be nanoseconds of log time")
 		}
 	}
-	c.commonHeaders()
+	c.commonHeaders(-1)
 	c.header("Content-Type", "application/x-tar")
 	w := &snapshotWriter{c: c, control: http.NewResponseController(c.w)}
 	if err := c.api.deps.Backup(c.ctx, w, from, since); err != nil {

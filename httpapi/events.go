@@ -189,7 +189,7 @@ func (w *watch) stream() error {
 	longAnswer(c, w.until)
 	c.header("Content-Type", "text/event-stream")
 	c.header("X-Accel-Buffering", "no")
-	c.commonHeaders()
+	c.commonHeaders(-1)
 	c.status, c.wrote = http.StatusOK, true
 	c.w.WriteHeader(http.StatusOK)
 	if c.r.Method == http.MethodHead {

@@ -220,7 +220,7 @@ func (x *exporter) begin(asCSV bool) {
 		c.header("Content-Disposition", `attachment; filename="`+name+`.ndjson"`)
 	}
 	c.header(headerContinue, rest.Encode())
-	c.commonHeaders()
+	c.commonHeaders(-1)
 	c.status, c.wrote = http.StatusOK, true
 	c.w.WriteHeader(http.StatusOK)
 	if c.r.Method == http.MethodHead || x.continued {

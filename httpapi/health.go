@@ -149,7 +149,7 @@ func (c *call) notModified(etag string) bool {
 	for _, have := range strings.Split(c.r.Header.Get("If-None-Match"), ",") {
 		have = strings.TrimPrefix(strings.TrimSpace(have), "W/")
 		if have == etag || have == "*" {
-			c.commonHeaders()
+			c.commonHeaders(-1)
 			c.status, c.wrote = http.StatusNotModified, true
 			c.w.WriteHeader(http.StatusNotModified)
 			return true

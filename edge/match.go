@@ -66,6 +66,16 @@ func (j *Judge) Matches(question *MatchQuestion, list *ofac.Index) strictjson.Me
 	return m
 }
 
+// Resembles tells whether a name comes near a listed entry, asked as Matches asks.
+func (j *Judge) Resembles(name string, uid uint32, list *ofac.Index) bool {
+	policy, scratch := j.Terms.Settings.Policy, scratches.Get().(*ofac.Scratch)
+	defer scratches.Put(scratch)
+	_, near := list.ScreenEntry(uid, &ofac.Query{
+		Name: name, Review: policy.NameReview, Block: policy.NameBlock, WeakAliases: policy.WeakAliases, NonSDNPossible: true,
+	}, scratch)
+	return near
+}
+
 // factsShownMax bounds what one match shows of a party; one has more than this.
 const factsShownMax = 200
 

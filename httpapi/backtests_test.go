@@ -183,7 +183,7 @@ func (h *chronicle) change() {
 			h.try("screener", "POST", "/v1/transactions/"+h.pick(h.paid)+"/release", `{"reason":"test"}`)
 		}
 	case 12:
-		h.try("reviewer", "POST", "/v1/cleared", `{"name":"Lazarus Grupp","uid":`+strconv.Itoa(int(sample.Entities()[0].UID))+`,"reason":"test","clearedBy":"ann"}`)
+		h.try("reviewer", "POST", "/v1/cleared", `{"name":"Lazarus Grupp","uid":`+strconv.Itoa(int(sample.Entities()[0].UID))+`,"reason":"test","expiresAt":"2026-04-20T00:00:00Z","clearedBy":"ann"}`)
 	case 13:
 		h.try("admin", "POST", "/v1/operators/"+h.pick([]string{"suspend", "reinstate", "reinstate"}), `{"operatorLegalName":"Acme Inc","reason":"test","actor":"ann"}`)
 	}

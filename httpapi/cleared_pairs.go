@@ -19,7 +19,11 @@ import (
 // found to be someone else. They quieten R21, never a BLOCK, and are void when
 // they expire or the listed entry changes.
 
-// clearPair is POST /v1/cleared {"name","uid","reason","expiresAt"?,"clearedBy"?}.
+// clearedLongest is for how long a pair may be cleared: then somebody looks again.
+const clearedLongest = 366 * engine.DayLength
+
+// clearPair is POST /v1/cleared {"name","uid","reason","expiresAt","clearedBy"?}. A name that
+// the entry is not like has nothing to be cleared of: a slip in either would be a hole.
 func clearPair(c *call) error {
 	f := c.fields()
 	name := f.RequiredName("name")
@@ -28,9 +32,12 @@ func clearPair(c *call) error {
 		f.Missing("uid")
 	}
 	reason, by := f.RequiredText("reason", engine.TextMax), f.Text("clearedBy", engine.FieldMax)
-	expires, _ := f.Instant("expiresAt")
-	if expires != 0 && expires <= c.api.deps.Published.LogTime() {
-		f.Invalid("expiresAt", "must be in the future")
+	expires, dated := f.Instant("expiresAt")
+	if f.Get("expiresAt") == nil {
+		f.Missing("expiresAt")
+	}
+	if now := c.api.deps.Published.LogTime(); dated && (expires <= now || expires > now+clearedLongest) {
+		f.Invalid("expiresAt", "must be in the future, and within a year")
 	}
 	pair := wire.ClearedPair{Name: ofac.NormaliseName(name), UID: uint32(uid), ExpiresAt: expires, Reason: reason, By: by}
 	if name != "" && pair.Name == "" {
@@ -48,15 +55,16 @@ func clearPair(c *call) error {
 		if !listed {
 			return nil, judged{invalidField("uid", "is no entry of the active list")}
 		}
+		if !c.judge.Resembles(name, pair.UID, list) {
+			return nil, judged{invalidField("name", "is not like the entry "+entry.Primary+": there is nothing to clear")}
+		}
 		pair.EntryDigest = entry.Digest
 		var m strictjson.Members
 		m.Text("name", name)
 		m.Text("normalised", pair.Name)
 		m.Text("uid", strconv.FormatInt(uid, 10))
 		m.Text("entryName", entry.Primary)
-		if expires != 0 {
-			m.Time("expiresAt", expires)
-		}
+		m.Time("expiresAt", expires)
 		m.Text("reason", reason)
 		m.TextOrNull("clearedBy", by)
 		m.Uint("listVersion", c.judge.Terms.Settings.ListVersion)

@@ -106,7 +106,7 @@ var complianceVerbs = []verb{
 	},
 	{
 		path: "clear add", group: "compliance", short: "Clear a pair: this name is not that listed entry (quietens R21 only)", method: http.MethodPost, url: "/v1/cleared", keyed: true,
-		fields: []field{{flag: "name", required: true, help: "the party's name"}, {flag: "uid", kind: "number", required: true, help: "the listed entry"}, {flag: "reason", required: true, help: "why"}, {flag: "expires-at", help: "until when"}, {flag: "by", name: "clearedBy", help: "who decides"}},
+		fields: []field{{flag: "name", required: true, help: "the party's name"}, {flag: "uid", kind: "number", required: true, help: "the listed entry"}, {flag: "reason", required: true, help: "why"}, {flag: "expires-at", required: true, help: "until when, at most a year from now"}, {flag: "by", name: "clearedBy", help: "who decides"}},
 	},
 	{path: "clear list", short: "List cleared pairs", method: http.MethodGet, url: "/v1/cleared", query: pageQuery, columns: []string{"clearedId", "name", "uid", "expiresAt", "reason"}},
 	{path: "clear remove", short: "Remove a cleared pair", method: http.MethodDelete, url: "/v1/cleared/{cleared}", args: []string{"cleared"}},

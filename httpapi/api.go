@@ -44,6 +44,7 @@ type Deps struct {
 	AdminToken     string           // Secret that counts as an admin key on the admin listener; "": none.
 	Relay          Relay            // nil: this node's jobs are all there are.
 	Neighbours     Neighbours       // nil: rates hold for this node alone.
+	ListFiles      ListFiles        // nil: GET of a list's entities finds none.
 	LoadList       ListLoader       // nil: this node takes no list uploads.
 	Backup         BackupSaver      // nil: this server gives no backups.
 	Webhooks       *webhooks.Sender // nil: this node sends none.

@@ -123,6 +123,7 @@ func listRoutes() []route {
 		{method: http.MethodGet, path: "/v1/ofac", scope: scopeInstitution, roles: anyRole, handle: getLists},
 		{method: http.MethodPost, path: "/v1/ofac/sync", scope: scopeInstitution, roles: listKeeper, body: bodyOptional, handle: syncLists},
 		{method: http.MethodGet, path: "/v1/ofac/{id}/diff", scope: scopeInstitution, roles: listKeeper | wire.RoleReviewer | wire.RoleAuditor, handle: diffLists},
+		{method: http.MethodGet, path: "/v1/ofac/{id}/entities", scope: scopeInstitution, roles: wire.RoleAuditor, stream: true, handle: listEntities},
 		{method: http.MethodPost, path: "/v1/ofac/{id}/activate", scope: scopeInstitution, roles: wire.RolePolicy, body: bodyOptional, handle: activateList},
 		{method: http.MethodPost, path: "/v1/ofac/{id}/rollback", scope: scopeInstitution, roles: wire.RolePolicy, body: bodyObject, stream: true, handle: rollbackList},
 		{method: http.MethodPost, path: "/v1/ofac/rollback", scope: scopeInstitution, roles: wire.RolePolicy, body: bodyObject, stream: true, handle: rollbackList},

@@ -176,7 +176,7 @@ var routesOf = [kinds][]string{
 		"GET /v1/ofac/{id}/diff", "POST /v1/backtests",
 	},
 	kindWhole: {
-		"GET /v1/cluster/backup", "GET /v1/cluster/snapshot", "POST /v1/cluster/snapshot", "POST /v1/ofac/rollback", "POST /v1/ofac/sync", "POST /v1/ofac/{id}/activate",
+		"GET /v1/cluster/backup", "GET /v1/ofac/{id}/entities", "GET /v1/cluster/snapshot", "POST /v1/cluster/snapshot", "POST /v1/ofac/rollback", "POST /v1/ofac/sync", "POST /v1/ofac/{id}/activate",
 		"POST /v1/ofac/{id}/rollback", "POST /v1/ofac/snapshots",
 	},
 	kindVerb: {

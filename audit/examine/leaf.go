@@ -39,9 +39,23 @@ type Record struct {
 	Raw         json.RawMessage `json:"-"` // The leaf as JSON.
 
 	stored   []byte
-	sequence uint64  // Of an agent's decision: its number among the agent's, 0: none;
-	previous uint64  // and the leaf of the one before.
-	reviewed *uint64 // Of a review's events: the index of the record they speak of.
+	profiles leafjson.Load // Of a screening record: those it names.
+	sequence uint64        // Of an agent's decision: its number among the agent's, 0: none;
+	previous uint64        // and the leaf of the one before.
+	reviewed *uint64       // Of a review's events: the index of the record they speak of.
+}
+
+// Screen opens a screening record with the profiles it names; nil for any other record.
+// It is for Visit: what was proven for it is forgotten behind it.
+func (r *Record) Screen() (*leafjson.Screen, error) {
+	if leaf.FormOf(r.stored) != leaf.FormScreen {
+		return nil, nil
+	}
+	x := new(leafjson.Screen)
+	if err := x.Open(r.stored); err != nil {
+		return nil, err
+	}
+	return x, x.Load(r.profiles)
 }
 
 // hashLeaf is the leaf hash of a leaf's bytes.
@@ -92,7 +106,7 @@ func readLeaf(stored []byte, profiles leafjson.Load) (*Record, error) {
 	r := &Record{
 		Index: *l.Leaf, Kind: l.Kind, Time: l.Time, TxnID: l.TxnID, Verdict: l.Verdict, AgentID: l.AgentID,
 		AgentName: l.AgentName, Amount: string(l.Request.Amount), Disposition: l.Disposition, By: l.ReviewedBy,
-		Comment: l.Comment, Raw: data, stored: stored, reviewed: l.ReviewedLeaf,
+		Comment: l.Comment, Raw: data, stored: stored, profiles: profiles, reviewed: l.ReviewedLeaf,
 		sequence: l.AgentSequence, previous: l.AgentPrevious,
 	}
 	if l.Kind == kindScreen {

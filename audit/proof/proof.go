@@ -1,6 +1,8 @@
 package proof
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -67,4 +69,25 @@ func checkPath(path [][]byte) error {
 		}
 	}
 	return nil
+}
+
+// ParseConsistency reads the answer of GET /log/consistency/{from}/{to}; nothing of it is
+// verified.
+func ParseConsistency(data []byte, from, to uint64) ([][]byte, error) {
+	var answer struct {
+		From, To uint64
+		Path     []string
+	}
+	if err := json.Unmarshal(data, &answer); err != nil || answer.From != from || answer.To != to {
+		return nil, fmt.Errorf("not a proof between the trees of %d and %d: %w", from, to, ErrInvalid)
+	}
+	path := make([][]byte, len(answer.Path))
+	for i, text := range answer.Path {
+		hash, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return nil, fmt.Errorf("hash %d of the path: %w: %w", i, ErrInvalid, err)
+		}
+		path[i] = hash
+	}
+	return path, nil
 }

@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,25 +58,9 @@ func (s *Source) Consistency(ctx context.Context, from, to uint64) ([][]byte, er
 	if err != nil {
 		return nil, err
 	}
-	return ParseConsistency(data, from, to)
-}
-
-// ParseConsistency reads the answer of GET /log/consistency/{from}/{to}, unverified.
-func ParseConsistency(data []byte, from, to uint64) ([][]byte, error) {
-	var answer struct {
-		From, To uint64
-		Path     []string
-	}
-	if err := json.Unmarshal(data, &answer); err != nil || answer.From != from || answer.To != to {
-		return nil, fmt.Errorf("%w: not a proof between the trees of %d and %d", ErrAway, from, to)
-	}
-	path := make([][]byte, len(answer.Path))
-	for i, text := range answer.Path {
-		hash, err := base64.StdEncoding.DecodeString(text)
-		if err != nil {
-			return nil, fmt.Errorf("%w: not a proof: %w", ErrAway, err)
-		}
-		path[i] = hash
+	path, err := proof.ParseConsistency(data, from, to)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAway, err)
 	}
 	return path, nil
 }

@@ -27,7 +27,7 @@ func clientCommands() []*cobra.Command {
 			}
 		}
 	}
-	under("audit", newAuditProof(), newAuditExport())
+	under("audit", newAuditProof(), newAuditExport(), newAuditBundle())
 	under("ofac", newImport())
 	under("policy", newPolicyPut())
 	under("match", newMatchEval())

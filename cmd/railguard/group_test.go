@@ -91,7 +91,7 @@ func (g *group) open(id string, matchers ofac.Matchers) *groupNode {
 	require.NoError(g.t, err)
 	api, err := httpapi.New(httpapi.Deps{
 		Proposer: node, Published: node, Records: node, Lists: node, Operations: node, Neighbours: node.Neighbours(), Relay: relay{node}, Secrets: secrets,
-		Backup: backup.Saver(node, filepath.Join(g.dir, id)), LoadList: keeper.EncodeFiles, Node: id, Version: "test", Logger: log, WriteDeadline: 20 * time.Second,
+		Backup: backup.Saver(node, filepath.Join(g.dir, id)), LoadList: keeper.EncodeFiles, ListFiles: httpapi.ListsIn(filepath.Join(g.dir, id, "lists")), Node: id, Version: "test", Logger: log, WriteDeadline: 20 * time.Second,
 	})
 	require.NoError(g.t, err)
 	n := &groupNode{node, api, filepath.Join(g.dir, id)}

@@ -304,7 +304,7 @@ func consistentBy(path string, older, newer *note.Checkpoint) error {
 	if err != nil {
 		return usage("--proof: %w", err)
 	}
-	hashes, err := watch.ParseConsistency(data, older.Size, newer.Size)
+	hashes, err := proof.ParseConsistency(data, older.Size, newer.Size)
 	if err != nil {
 		return usage("--proof: %w", err)
 	}

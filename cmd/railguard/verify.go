@@ -28,7 +28,8 @@ func newVerify() *cobra.Command {
 		Long: `Check that every record in FILE is a leaf of the log whose tree head the
 cluster signed, and that an export is whole: nothing removed, repeated, moved,
 added or relabelled. FILE is what ` + "`railguard audit proof`" + ` or
-` + "`railguard audit export`" + ` saved ("-" is standard input).
+` + "`railguard audit export`" + ` saved ("-" is standard input), or an examiner's folder or
+.tar.zst (` + "`railguard audit bundle`" + `): then every file is proven and each decision made again.
 
 An export of everything is a range: its records are numbered without a gap, and
 the tree proves it. An export by a key of one operator is a selection: its
@@ -45,7 +46,7 @@ Exit codes: 0 proven, 1 not proven, 2 not readable, or wrong flags or keys.`,
 		Example: "  railguard audit proof txn_1a2B3c4D > proof.json\n  railguard verify proof.json --keys keys.txt\n  railguard verify march.ndjson --keys keys.txt --show",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage("expected one FILE (or - for standard input)")
+				return usage("expected one FILE (or - for standard input), or a bundle")
 			}
 			return nil
 		},
@@ -61,6 +62,9 @@ Exit codes: 0 proven, 1 not proven, 2 not readable, or wrong flags or keys.`,
 func (v *verification) run(cmd *cobra.Command, path string) error {
 	if v.output != "table" && v.output != "json" {
 		return usage("--output must be table or json")
+	}
+	if isBundle(path) {
+		return v.bundle(cmd, path)
 	}
 	options := examine.Options{}
 	if v.keysFile != "" {

@@ -1,0 +1,188 @@
+package bundle
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"railguard/audit/examine"
+	"railguard/engine"
+	"railguard/fsm/leafjson"
+)
+
+// Names of files in a folder.
+const (
+	RecordsName     = "records.ndjson"   // An export, as the cluster answered it.
+	KeysName        = "keys.txt"         // The log's verifier keys.
+	CosignedName    = "cosigned.txt"     // The newest checkpoint that witnesses cosigned; optional.
+	ConsistencyName = "consistency.json" // That it continues the records' checkpoint; with it, where it is larger.
+	WitnessesName   = "witnesses.txt"    // The witnesses' verifier keys; optional.
+	ListFolder      = "lists"
+	ListSuffix      = ".entities"
+
+	pageName       = "index.html"
+	wordsName      = "README.txt"
+	tableName      = "bundle.json"
+	checkpointName = "checkpoint.txt"
+	policyFolder   = "policies"
+	sumsName       = "SHA256SUMS"
+)
+
+// version of a folder's form. What follows from records is compared byte by byte, so
+// other words or another page are another version.
+const version = 1
+
+// rowsShown bounds the rows of the page.
+const rowsShown = 2000
+
+// ErrBundle means a folder that is not what it must be; the error names the file.
+var ErrBundle = errors.New("not proven")
+
+func wrong(name, format string, args ...any) error {
+	return fmt.Errorf("%w: %s: %w", ErrBundle, name, fmt.Errorf(format, args...))
+}
+
+// contents are what the records of a folder say.
+type contents struct {
+	report   examine.Report
+	verdicts map[string]int
+	rules    map[string]int
+	lists    map[string]int    // Decisions by the digest of the list, hex.
+	policies map[uint64][]byte // Documents by version.
+	rows     []row
+	more     int // Rows beyond those.
+	signed   string
+}
+
+// row is one line of the page.
+type row struct {
+	Leaf                                             uint64
+	Time, Kind, Txn, Verdict, Rule, Reason           string
+	Agent, Operator, Amount, Party, Disposition, Who string
+}
+
+// read proves a folder's records and gathers what follows from them; replay is called
+// with every decision, and may be nil.
+func read(dir, keys string, replay func(*leafjson.Screen) error) (*contents, error) {
+	file, err := os.Open(filepath.Join(dir, RecordsName))
+	if err != nil {
+		return nil, wrong(RecordsName, "%w", err)
+	}
+	defer file.Close()
+	c := &contents{verdicts: map[string]int{}, rules: map[string]int{}, lists: map[string]int{}, policies: map[uint64][]byte{}}
+	c.report, err = examine.File(file, examine.Options{Keys: keys, KeysGiven: true, Visit: func(r *examine.Record) error {
+		return c.visit(r, replay)
+	}})
+	if err != nil {
+		return nil, wrong(RecordsName, "%w", err)
+	}
+	if c.report.Kind != "export" {
+		return nil, wrong(RecordsName, "is no export")
+	}
+	c.signed, err = headCheckpoint(file)
+	return c, err
+}
+
+// headCheckpoint is the signed checkpoint in an export's head, which was verified.
+func headCheckpoint(file *os.File) (string, error) {
+	if _, err := file.Seek(0, 0); err != nil {
+		return "", err
+	}
+	var head struct{ Checkpoint string }
+	if err := json.NewDecoder(file).Decode(&head); err != nil {
+		return "", wrong(RecordsName, "%w", err)
+	}
+	return head.Checkpoint, nil
+}
+
+func (c *contents) visit(r *examine.Record, replay func(*leafjson.Screen) error) error {
+	var extra struct {
+		Reason, OperatorLegalName, Kind string
+		Request                         struct{ CpName, CpWallet json.RawMessage } `json:"_request"`
+	}
+	if err := json.Unmarshal(r.Raw, &extra); err != nil {
+		return err
+	}
+	if len(c.rows) < rowsShown {
+		c.rows = append(c.rows, row{
+			Leaf: r.Index, Time: r.Time, Kind: r.Kind, Txn: r.TxnID, Verdict: r.Verdict, Rule: r.Rule, Reason: extra.Reason, Agent: r.AgentName + " " + r.AgentID,
+			Operator: extra.OperatorLegalName, Amount: r.Amount, Party: literal(extra.Request.CpName) + " " + literal(extra.Request.CpWallet), Disposition: r.Disposition, Who: r.By,
+		})
+	} else {
+		c.more++
+	}
+	x, err := r.Screen()
+	if err != nil || x == nil {
+		return err
+	}
+	c.verdicts[r.Verdict]++
+	if r.Rule == "" {
+		r.Rule = engine.AllClear
+	}
+	c.rules[r.Rule]++
+	if x.ListDigest != [32]byte{} {
+		c.lists[hex.EncodeToString(x.ListDigest[:])]++
+	}
+	var policy *engine.Policy
+	switch {
+	case x.Party != nil:
+		policy = x.Party.Policy
+	case x.Agent != nil:
+		policy = x.Agent.Policy
+	}
+	if policy != nil && c.policies[policy.Version] == nil {
+		if c.policies[policy.Version], err = document(policy); err != nil {
+			return err
+		}
+	}
+	if replay == nil {
+		return nil
+	}
+	return replay(x)
+}
+
+// literal is the text of a JSON string; of anything else, as it stands.
+func literal(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}
+
+// document is a policy for people: its settings as decisions were made with them, amounts
+// in millionths of a dollar, times in nanoseconds, scores in ten thousandths. A setting
+// that is not set and may be left out is left out, as in the record: so a later release,
+// which knows more of them, writes the same bytes.
+func document(policy *engine.Policy) ([]byte, error) {
+	text := fmt.Appendf(nil, "{\n  \"policyVersion\": %d", policy.Version)
+	value := reflect.ValueOf(policy).Elem()
+	for i := range value.NumField() {
+		field := value.Type().Field(i)
+		if field.Name == "Version" || strings.HasSuffix(field.Tag.Get("cbor"), ",omitempty") && value.Field(i).IsZero() {
+			continue
+		}
+		setting, err := json.Marshal(value.Field(i).Interface())
+		if err != nil {
+			return nil, err
+		}
+		name := strings.ToLower(field.Name[:1]) + field.Name[1:]
+		text = fmt.Appendf(text, ",\n  %q: %s", name, setting)
+	}
+	return append(text, "\n}\n"...), nil
+}
+
+func sorted[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,112 @@
+package bundle
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Needs proves the records of a folder that is being made, and says which lists they were
+// judged with (digests in hex) and the size of the tree they lead to.
+func Needs(dir string) (lists []string, size uint64, err error) {
+	keys, err := os.ReadFile(filepath.Join(dir, KeysName))
+	if err != nil {
+		return nil, 0, err
+	}
+	c, err := read(dir, string(keys), nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	return sorted(c.lists), c.report.Checkpoint.Size, nil
+}
+
+// Finish writes what follows from the records of a folder that has them, their keys and
+// lists, and the checksums of all files.
+func Finish(dir string) error {
+	keys, err := os.ReadFile(filepath.Join(dir, KeysName))
+	if err != nil {
+		return err
+	}
+	c, err := read(dir, string(keys), nil)
+	if err != nil {
+		return err
+	}
+	files, err := c.derived()
+	if err != nil {
+		return err
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			return err
+		}
+	}
+	sums, err := sumsOf(dir)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, sumsName), []byte(sums), 0o644)
+}
+
+// sumsOf is SHA256SUMS of a folder, in the order of names.
+func sumsOf(dir string) (string, error) {
+	names, err := filesOf(dir)
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	for _, name := range names {
+		if name == sumsName {
+			continue
+		}
+		sum, err := sumOf(filepath.Join(dir, filepath.FromSlash(name)))
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&text, "%s  %s\n", sum, name)
+	}
+	return text.String(), nil
+}
+
+func sumOf(path string) (sum string, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	hash := sha256.New()
+	_, err = io.Copy(hash, file)
+	return hex.EncodeToString(hash.Sum(nil)), err
+}
+
+// filesOf are the files of a folder, with slashes, sorted. Anything but files and folders
+// is refused: a link would be read from elsewhere.
+func filesOf(dir string) ([]string, error) {
+	var names []string
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		if !entry.Type().IsRegular() {
+			return wrong(filepath.ToSlash(name), "is no file")
+		}
+		names = append(names, filepath.ToSlash(name))
+		return nil
+	})
+	slices.Sort(names)
+	return names, err
+}

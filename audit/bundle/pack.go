@@ -1,0 +1,100 @@
+package bundle
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Suffix of a bundle in one file.
+const Suffix = ".tar.zst"
+
+// Bounds of a packed bundle.
+const (
+	filesMax = 10_000
+	sizeMax  = 1 << 40 // Bytes of all files.
+)
+
+// packedNames are what may stand in a packed bundle: nothing that leads out of it.
+var packedNames = regexp.MustCompile(`^(?:[A-Za-z0-9]+\.(?:ndjson|txt|json|html)|SHA256SUMS|lists/[0-9a-f]{64}\.entities|policies/[0-9]{1,20}\.json)$`)
+
+// Pack writes a folder as one file: equal folders are equal bytes.
+func Pack(dir string, out io.Writer) error {
+	names, err := filesOf(dir)
+	if err != nil {
+		return err
+	}
+	compressed, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return err
+	}
+	archive := tar.NewWriter(compressed)
+	for _, name := range names {
+		if err := packFile(archive, dir, name); err != nil {
+			return err
+		}
+	}
+	return errors.Join(archive.Close(), compressed.Close())
+}
+
+func packFile(archive *tar.Writer, dir, name string) (err error) {
+	file, err := os.Open(filepath.Join(dir, filepath.FromSlash(name)))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: info.Size(), ModTime: time.Unix(0, 0), Typeflag: tar.TypeReg, Format: tar.FormatPAX}); err != nil {
+		return err
+	}
+	_, err = io.Copy(archive, file)
+	return err
+}
+
+// Unpack writes a packed bundle into an empty folder.
+func Unpack(in io.Reader, dir string) error {
+	compressed, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
+	if err != nil {
+		return err
+	}
+	defer compressed.Close()
+	archive := tar.NewReader(compressed)
+	size := int64(0)
+	for count := 0; ; count++ {
+		header, err := archive.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%w: not a whole packed bundle: %w", ErrBundle, err)
+		}
+		if size += header.Size; header.Typeflag != tar.TypeReg || !packedNames.MatchString(header.Name) || count == filesMax || size > sizeMax {
+			return wrong(header.Name, "does not belong to a bundle, or is too large")
+		}
+		if err := unpackFile(archive, filepath.Join(dir, filepath.FromSlash(header.Name))); err != nil {
+			return wrong(header.Name, "%w", err)
+		}
+	}
+}
+
+func unpackFile(archive *tar.Reader, path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, archive)
+	return errors.Join(err, file.Close())
+}

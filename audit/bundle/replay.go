@@ -1,0 +1,102 @@
+package bundle
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"railguard/edge/retrace"
+	"railguard/engine"
+	"railguard/fsm/leafjson"
+	"railguard/ofac"
+)
+
+// Replay says what came of deciding again.
+type Replay struct {
+	Same       int            `json:"same"`       // Decided as recorded.
+	NoEvidence int            `json:"noEvidence"` // Calls without a usable credential: nothing of them is kept that could be judged.
+	NoMatcher  int            `json:"noMatcher"`  // Judged by a version of the matcher that this program does not carry: the list's rules are taken from the record.
+	Assumed    map[string]int `json:"assumed"`    // Decisions by each rule that was taken from the record, for want of what judges it.
+	Different  []string       `json:"different"`  // What came out otherwise, the first of them.
+	Others     int            `json:"differentCount"`
+}
+
+// differencesTold bounds how many are told one by one.
+const differencesTold = 20
+
+// replayer decides again, record after record.
+type replayer struct {
+	dir     string
+	replay  Replay
+	current listKey // Lists are large: one is open at a time, as records of a time mostly have one.
+	index   *ofac.Index
+	gone    bool
+	looker  *engine.Looker
+	at      retrace.Case
+}
+
+type listKey struct {
+	digest  [32]byte
+	matcher uint16
+}
+
+func (p *replayer) decide(x *leafjson.Screen) error {
+	p.at.Open(x)
+	if !p.at.Known {
+		p.replay.NoEvidence++
+		return nil
+	}
+	if err := p.open(x); err != nil {
+		return err
+	}
+	if p.gone {
+		p.replay.NoMatcher++
+	}
+	outcome := p.at.Judge(p.looker, p.index, p.at.Policy)
+	for _, id := range outcome.Assumed {
+		p.replay.Assumed[id.Code()]++
+	}
+	was, is := &p.at.Recorded, &outcome.Decision
+	if was.Verdict == is.Verdict && was.Rule == is.Rule && was.Reason() == is.Reason() && was.Triggered == is.Triggered && was.Shadow == is.Shadow {
+		p.replay.Same++
+		return nil
+	}
+	if p.replay.Others++; len(p.replay.Different) < differencesTold {
+		p.replay.Different = append(p.replay.Different, fmt.Sprintf("%s (leaf %d): recorded %s %s, decided again %s %s", x.TxnID(), x.Leaf, was.Verdict, was.Code(), is.Verdict, is.Code()))
+	}
+	return nil
+}
+
+// open makes the tables of the list that a record names.
+func (p *replayer) open(x *leafjson.Screen) error {
+	key := listKey{x.ListDigest, x.Matcher}
+	if key == p.current {
+		return nil
+	}
+	p.current, p.index, p.gone = key, nil, false
+	if key.digest == [32]byte{} {
+		return nil
+	}
+	name := ListFolder + "/" + hex.EncodeToString(key.digest[:]) + ListSuffix
+	encoded, err := os.ReadFile(filepath.Join(p.dir, filepath.FromSlash(name)))
+	if err != nil {
+		return wrong(name, "%w", err)
+	}
+	if ofac.Digest(encoded) != key.digest {
+		return wrong(name, "is not the list that the records name")
+	}
+	tables, err := ofac.Compile(encoded, key.matcher)
+	if errors.Is(err, ofac.ErrMatcherVersion) {
+		p.gone = true
+		return nil
+	}
+	if err == nil {
+		p.index, err = ofac.Open(tables)
+	}
+	if err != nil {
+		return wrong(name, "%w", err)
+	}
+	return nil
+}

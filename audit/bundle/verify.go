@@ -1,0 +1,277 @@
+package bundle
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"railguard/audit/examine"
+	"railguard/audit/note"
+	"railguard/audit/proof"
+	"railguard/engine"
+)
+
+// Report says what a folder proves.
+type Report struct {
+	Export    examine.Report `json:"export"`
+	Replay    Replay         `json:"replay"`
+	Lists     []string       `json:"lists"` // Digests, hex.
+	Policies  []uint64       `json:"policies"`
+	Cosigned  uint64         `json:"cosignedTreeSize"` // Of the later checkpoint; 0: there is none.
+	Witnesses []string       `json:"witnesses"`        // Whose cosignatures under it hold.
+	Files     int            `json:"files"`
+}
+
+// optional are the files that need not be there and follow from nothing.
+var optional = []string{CosignedName, ConsistencyName, WitnessesName}
+
+// Verify proves a folder and decides everything in it again. keys are the log's verifier
+// keys, when they came another way; else those in the folder are used. The error names
+// the file; a decision that comes out otherwise is an error too.
+func Verify(dir, keys string) (*Report, error) {
+	if err := checkSums(dir); err != nil {
+		return nil, err
+	}
+	inside, err := os.ReadFile(filepath.Join(dir, KeysName))
+	if err != nil {
+		return nil, wrong(KeysName, "%w", err)
+	}
+	given := keys != ""
+	if keys, err = trusted(string(inside), keys); err != nil {
+		return nil, err
+	}
+	p := &replayer{dir: dir, looker: engine.NewLooker(), replay: Replay{Assumed: map[string]int{}}}
+	c, err := read(dir, keys, p.decide)
+	if err != nil {
+		return nil, err
+	}
+	c.report.KeysGiven = given
+	if err := c.compare(dir); err != nil {
+		return nil, err
+	}
+	r := &Report{Export: c.report, Replay: p.replay, Lists: sorted(c.lists), Policies: c.policyVersions()}
+	if err := r.checkLists(dir); err != nil {
+		return nil, err
+	}
+	if err := r.cosigned(dir, keys); err != nil {
+		return nil, err
+	}
+	names, err := filesOf(dir)
+	if err != nil {
+		return nil, err
+	}
+	if r.Files = len(names); p.replay.Others > 0 {
+		return r, wrong(RecordsName, "%d decisions come out otherwise when they are made again: %s", p.replay.Others, strings.Join(p.replay.Different, "; "))
+	}
+	return r, nil
+}
+
+// checkSums names the file that is not as it was written.
+func checkSums(dir string) error {
+	written, err := os.ReadFile(filepath.Join(dir, sumsName))
+	if err != nil {
+		return wrong(sumsName, "%w", err)
+	}
+	is, err := sumsOf(dir)
+	if err != nil || is == string(written) {
+		return err
+	}
+	want := map[string]string{}
+	for line := range strings.Lines(string(written)) {
+		sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		if !ok || want[name] != "" {
+			return wrong(sumsName, "is not a list of checksums")
+		}
+		want[name] = sum
+	}
+	for line := range strings.Lines(is) {
+		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		switch want[name] {
+		case "":
+			return wrong(name, "does not belong to this bundle: it is not in %s", sumsName)
+		case sum:
+			delete(want, name)
+		default:
+			return wrong(name, "was changed: its checksum is another than in %s", sumsName)
+		}
+	}
+	for _, name := range sorted(want) {
+		return wrong(name, "is missing")
+	}
+	return wrong(sumsName, "was changed")
+}
+
+// compare demands every file that follows from the records, as it must be, and no other.
+func (c *contents) compare(dir string) error {
+	files, err := c.derived()
+	if err != nil {
+		return err
+	}
+	for _, name := range sorted(files) {
+		is, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		if errors.Is(err, fs.ErrNotExist) {
+			return wrong(name, "is missing")
+		}
+		if err != nil {
+			return wrong(name, "%w", err)
+		}
+		if !bytes.Equal(is, files[name]) {
+			return wrong(name, "is not what the records say")
+		}
+	}
+	names, err := filesOf(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		list := c.lists[strings.TrimSuffix(strings.TrimPrefix(name, ListFolder+"/"), ListSuffix)] > 0
+		if files[name] == nil && !list && name != RecordsName && name != KeysName && name != sumsName && !slices.Contains(optional, name) {
+			return wrong(name, "does not belong to this bundle")
+		}
+	}
+	return nil
+}
+
+// checkLists demands every list by which decisions were made.
+func (r *Report) checkLists(dir string) error {
+	for _, digest := range r.Lists {
+		name := ListFolder + "/" + digest + ListSuffix
+		sum, err := sumOf(filepath.Join(dir, filepath.FromSlash(name)))
+		if errors.Is(err, fs.ErrNotExist) {
+			return wrong(name, "is missing")
+		}
+		if err != nil {
+			return wrong(name, "%w", err)
+		}
+		if sum != digest {
+			return wrong(name, "is not the list that the records name")
+		}
+	}
+	return nil
+}
+
+// cosigned verifies the later checkpoint, that it continues the records' one, and whose
+// signatures under it hold.
+func (r *Report) cosigned(dir, keys string) error {
+	signed, err := os.ReadFile(filepath.Join(dir, CosignedName))
+	if errors.Is(err, fs.ErrNotExist) {
+		for _, name := range []string{ConsistencyName, WitnessesName} {
+			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+				return wrong(name, "stands without %s", CosignedName)
+			}
+		}
+		return nil
+	}
+	if err != nil {
+		return wrong(CosignedName, "%w", err)
+	}
+	point, err := note.Verify(signed, keys)
+	if err != nil {
+		return wrong(CosignedName, "%w", err)
+	}
+	was := &r.Export.Checkpoint
+	switch {
+	case point.Size < was.Size:
+		return wrong(CosignedName, "is of a smaller tree than the records'")
+	case point.Size == was.Size && point.Root != was.Root:
+		return wrong(CosignedName, "is of another tree than the records'")
+	case point.Size > was.Size:
+		data, err := os.ReadFile(filepath.Join(dir, ConsistencyName))
+		if err != nil {
+			return wrong(ConsistencyName, "%w", err)
+		}
+		path, err := proof.ParseConsistency(data, was.Size, point.Size)
+		if err == nil {
+			err = proof.VerifyConsistency(was.Size, point.Size, was.Root, point.Root, path)
+		}
+		if err != nil {
+			return wrong(ConsistencyName, "%w", err)
+		}
+	}
+	r.Cosigned = point.Size
+	witnesses, err := os.ReadFile(filepath.Join(dir, WitnessesName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	found, err := note.Cosignatures(signed, string(witnesses))
+	if err != nil {
+		return wrong(WitnessesName, "%w", err)
+	}
+	for _, f := range found {
+		r.Witnesses = append(r.Witnesses, f.Name)
+	}
+	if len(found) == 0 {
+		return wrong(CosignedName, "bears no signature of the witnesses in %s", WitnessesName)
+	}
+	return nil
+}
+
+// trusted are the keys that a folder is verified with: those given, with what they
+// endorse of the folder's, or without any the folder's. The folder may hold no others.
+func trusted(inside, given string) (string, error) {
+	if err := note.CheckKeys(inside); err != nil {
+		return "", wrong(KeysName, "%w", err)
+	}
+	if given == "" || among(inside, given) {
+		return cmp.Or(given, inside), nil
+	}
+	keys, steps, err := note.Succession(given, inside)
+	if err != nil || len(steps) == 0 || !among(keysOnly(inside), keys) {
+		return "", wrong(KeysName, "holds keys that are not among those given, nor endorsed by them")
+	}
+	return keys, nil
+}
+
+// among tells whether every line of a file is one of another's.
+func among(inside, given string) bool {
+	known := map[string]bool{}
+	for line := range strings.Lines(given) {
+		known[line] = true
+	}
+	for line := range strings.Lines(inside) {
+		if !known[line] {
+			return false
+		}
+	}
+	return true
+}
+
+// keysOnly leaves out comments.
+func keysOnly(text string) string {
+	var keys strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "#") {
+			keys.WriteString(line)
+		}
+	}
+	return keys.String()
+}
+
+// Sentences tell in words what is proven of the folder beyond its records, and what not.
+func (r *Report) Sentences() (shown, open []string) {
+	shown = append(shown, fmt.Sprintf("%d decisions were made again with the list and the policy in the bundle, and came out as recorded", r.Replay.Same))
+	shown = append(shown, "page, words, policies and table of contents say what the records say")
+	if r.Cosigned > 0 {
+		shown = append(shown, fmt.Sprintf("the log's later checkpoint of %d leaves continues that of the records", r.Cosigned))
+	}
+	if len(r.Witnesses) > 0 {
+		shown = append(shown, "witnesses signed it, by the keys in witnesses.txt: "+strings.Join(r.Witnesses, ", "))
+		open = append(open, "who those witnesses are: compare their keys")
+	}
+	if r.Replay.NoEvidence > 0 {
+		open = append(open, fmt.Sprintf("%d decisions cannot be made again: without a usable credential nothing was judged, and credentials are not kept", r.Replay.NoEvidence))
+	}
+	if r.Replay.NoMatcher > 0 {
+		open = append(open, fmt.Sprintf("of %d decisions the rules that ask the list were taken from the record: this program does not carry the version of the matcher they were judged with", r.Replay.NoMatcher))
+	}
+	for _, code := range sorted(r.Replay.Assumed) {
+		open = append(open, fmt.Sprintf("in %d decisions %s was taken from the record, which does not hold what judges it", r.Replay.Assumed[code], code))
+	}
+	return shown, open
+}

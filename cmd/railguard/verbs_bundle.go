@@ -1,0 +1,228 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"railguard/audit/bundle"
+	"railguard/audit/note"
+)
+
+// auditBundle is one run of `railguard audit bundle`.
+type auditBundle struct {
+	exportRun
+	out, witnesses string
+}
+
+// newAuditBundle is `railguard audit bundle`.
+func newAuditBundle() *cobra.Command {
+	b := &auditBundle{}
+	cmd := &cobra.Command{
+		Use: "bundle", Short: "Write an examiner's folder: decisions, proofs, lists and policies in force, a page to read, words how to check it", Args: cobra.NoArgs,
+		Long: `Write a folder (or one .tar.zst) that an examiner can check years later without a
+server: the records of a time with their proofs, the lists and policies they were
+judged with, the log's keys, its newest checkpoint with the witnesses' signatures, a
+readable page (index.html, no script), README.txt, and checksums.
+
+` + "`railguard verify`" + ` proves it file by file and makes each decision again with the list
+in it. It is whole when this command ends with 0; what was begun is called .part.
+
+Exit codes: 0 whole, 1 refused, 2 wrong flags, 3 broken off or not reachable.`,
+		Example: "  railguard audit bundle --from 2026-05-01T00:00:00Z --to 2026-05-31T23:59:59.999Z --out may.tar.zst\n  railguard verify may.tar.zst --keys keys.txt",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return b.run(cmd) },
+	}
+	b.flags(cmd, false)
+	flags := cmd.Flags()
+	flags.StringVar(&b.asked.From, "from", "", "from this time on (default: all 90 days)")
+	flags.StringVar(&b.asked.To, "to", "", "up to this time")
+	flags.StringVar(&b.asked.Agent, "agent", "", "only what is of this agent")
+	flags.StringVar(&b.out, "out", "", "the folder to write, or a file that ends in "+bundle.Suffix+"; must not exist (required)")
+	flags.StringVar(&b.witnesses, "witness-keys", "", "file with witnesses' verifier keys, to go with their signatures")
+	return cmd
+}
+
+func (b *auditBundle) run(cmd *cobra.Command) error {
+	b.out = strings.TrimSuffix(b.out, "/")
+	if b.out == "" {
+		return usage("--out is required (the folder to write, or a file ending in %s)", bundle.Suffix)
+	}
+	if _, err := os.Stat(b.out); err == nil {
+		return usage("--out: %s exists", b.out)
+	}
+	if err := b.settle(cmd, false); err != nil {
+		return err
+	}
+	b.asked.Format = "ndjson"
+	b.http.Timeout = 0 // As long as it streams; Ctrl-C ends it.
+	dir := b.out + ".part"
+	if err := os.MkdirAll(filepath.Join(dir, bundle.ListFolder), 0o755); err != nil {
+		return usage("--out: %w", err)
+	}
+	b.path = filepath.Join(dir, bundle.RecordsName)
+	if err := b.toFile(cmd); err != nil {
+		return err
+	}
+	if err := b.keep(cmd, "/log/keys", filepath.Join(dir, bundle.KeysName)); err != nil {
+		return err
+	}
+	lists, size, err := bundle.Needs(dir)
+	if err != nil {
+		return err
+	}
+	for _, digest := range lists {
+		if err := b.keep(cmd, "/v1/ofac/"+digest+"/entities", filepath.Join(dir, bundle.ListFolder, digest+bundle.ListSuffix)); err != nil {
+			return fmt.Errorf("the list %s: %w", digest, err)
+		}
+	}
+	if err := b.keepCosigned(cmd, dir, size); err != nil {
+		return err
+	}
+	if err := bundle.Finish(dir); err != nil {
+		return err
+	}
+	return b.deliver(cmd, dir)
+}
+
+// keep saves an answer.
+func (b *auditBundle) keep(cmd *cobra.Command, path, file string) (err error) {
+	response, err := b.open(cmd.Context(), &call{method: http.MethodGet, path: path})
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	out, err := os.OpenFile(file, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(out, response.Body)
+	if err == nil && response.ContentLength >= 0 && n != response.ContentLength {
+		err = io.ErrUnexpectedEOF
+	}
+	return errors.Join(err, out.Close())
+}
+
+// keepCosigned saves the newest checkpoint that witnesses signed, where there is one that
+// has the records, and the proof that it continues theirs.
+func (b *auditBundle) keepCosigned(cmd *cobra.Command, dir string, size uint64) error {
+	file := filepath.Join(dir, bundle.CosignedName)
+	var coded *exitError
+	err := b.keep(cmd, "/log/cosigned", file)
+	if errors.As(err, &coded) && coded.status == http.StatusNotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	signed, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	point, err := note.Parse(signed)
+	if err != nil {
+		return err
+	}
+	if point.Size < size { // Older than the records: it says nothing of them.
+		fmt.Fprintln(cmd.ErrOrStderr(), "the newest cosigned checkpoint is older than these records: left out")
+		return os.Remove(file)
+	}
+	if point.Size > size {
+		if err := b.keep(cmd, fmt.Sprintf("/log/consistency/%d/%d", size, point.Size), filepath.Join(dir, bundle.ConsistencyName)); err != nil {
+			return err
+		}
+	}
+	if b.witnesses == "" {
+		return nil
+	}
+	keys, err := os.ReadFile(b.witnesses)
+	if err == nil {
+		err = note.CheckCosigners(string(keys))
+	}
+	if err != nil {
+		return usage("--witness-keys: %w", err)
+	}
+	return os.WriteFile(filepath.Join(dir, bundle.WitnessesName), keys, 0o644)
+}
+
+// deliver gives the folder its name, or packs it.
+func (b *auditBundle) deliver(cmd *cobra.Command, dir string) error {
+	if !strings.HasSuffix(b.out, bundle.Suffix) {
+		if err := os.Rename(dir, b.out); err != nil {
+			return err
+		}
+		fmt.Fprintln(cmd.OutOrStdout(), b.out)
+		return nil
+	}
+	file, err := os.OpenFile(b.out, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(bundle.Pack(dir, file), file.Sync(), file.Close()); err != nil {
+		return errors.Join(err, os.Remove(b.out))
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), b.out)
+	return os.RemoveAll(dir)
+}
+
+// isBundle tells whether a path that is to be verified is an examiner's folder, or one
+// in a file.
+func isBundle(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir() || strings.HasSuffix(path, bundle.Suffix)
+}
+
+// bundle verifies an examiner's folder. It needs no server either.
+func (v *verification) bundle(cmd *cobra.Command, path string) error {
+	keys := ""
+	if v.keysFile != "" {
+		var err error
+		if keys, err = readKeys(v.keysFile); err != nil {
+			return err
+		}
+	}
+	if strings.HasSuffix(path, bundle.Suffix) {
+		dir, err := os.MkdirTemp("", "railguard-bundle-*")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		file, err := os.Open(path)
+		if err != nil {
+			return usage("%w", err)
+		}
+		defer file.Close()
+		if err := bundle.Unpack(file, dir); err != nil {
+			return v.refuse(cmd.OutOrStdout(), err)
+		}
+		path = dir
+	}
+	report, err := bundle.Verify(path, keys)
+	if err != nil {
+		return v.refuse(cmd.OutOrStdout(), err)
+	}
+	if v.output == "json" {
+		return json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
+			Proven bool `json:"proven"`
+			*bundle.Report
+		}{true, report})
+	}
+	printReport(cmd.OutOrStdout(), &report.Export, v.quiet)
+	if v.quiet {
+		return nil
+	}
+	shown, open := report.Sentences()
+	for _, sentence := range shown {
+		fmt.Fprintln(cmd.OutOrStdout(), "shown:     ", plain(sentence))
+	}
+	for _, sentence := range open {
+		fmt.Fprintln(cmd.OutOrStdout(), "NOT shown: ", plain(sentence))
+	}
+	return nil
+}

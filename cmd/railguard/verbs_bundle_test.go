@@ -1,0 +1,141 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/audit/bundle"
+)
+
+// bundleFiles are the files of a bundle, with slashes.
+func bundleFiles(t *testing.T, dir string) (names []string) {
+	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			name, _ := filepath.Rel(dir, path)
+			names = append(names, filepath.ToSlash(name))
+		}
+		return err
+	}))
+	return names
+}
+
+// resum is what every forger can do: write the checksums anew.
+func resum(t *testing.T, dir string) {
+	var text strings.Builder
+	names := bundleFiles(t, dir)
+	slices.Sort(names)
+	for _, name := range names {
+		if name != "SHA256SUMS" {
+			sum := sha256.Sum256([]byte(readFile(t, filepath.Join(dir, name))))
+			text.WriteString(hex.EncodeToString(sum[:]) + "  " + name + "\n")
+		}
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte(text.String()), 0o600))
+}
+
+// makeBundle has a node decide a few calls of every kind, and takes them away.
+func makeBundle(t *testing.T) (o *outsider, dir string) {
+	o = newOutsider(t)
+	token := o.node.token(t)
+	for _, body := range []string{
+		`"amount":1,"cpName":"Bakery"`, `"amount":999999999`, `"amount":2,"cpName":"<script>alert(1)</script>\u0026 Söhne"`, `"amount":3,"chain":"dogecoin"`, `"amount":4,"cpName":"Lazarus Group"`,
+	} {
+		o.node.must(t, 200, "POST", "/v1/screen", `{"token":"`+token+`",`+body+`}`)
+	}
+	o.node.must(t, 200, "POST", "/v1/screen", `{"token":"not one","amount":5}`)
+	o.checkpoint(o.now.Size + 6)
+	dir = o.in("may")
+	require.Equal(t, dir+"\n", o.ask("audit", "bundle", "--out", dir, "--url", o.server.URL, "--key", groupKey, "--data", o.in("none")))
+	return o, dir
+}
+
+// A bundle is proven file by file and decided again, without any server.
+func TestBundle(t *testing.T) {
+	o, dir := makeBundle(t)
+	out := o.ask("verify", dir, "--keys", o.keys)
+	require.Contains(t, out, "PROVEN: export, complete from ")
+	require.Contains(t, out, "5 decisions were made again with the list and the policy in the bundle")
+	require.Contains(t, out, "1 decisions cannot be made again")
+	var report struct {
+		Proven bool
+		Replay bundle.Replay
+		Lists  []string
+	}
+	require.NoError(t, json.Unmarshal([]byte(o.ask("verify", dir, "--keys", o.keys, "-o", "json")), &report))
+	require.True(t, report.Proven)
+	require.Equal(t, [3]int{5, 1, 0}, [3]int{report.Replay.Same, report.Replay.NoEvidence, report.Replay.Others})
+	require.Len(t, report.Lists, 1)
+	page := readFile(t, filepath.Join(dir, "index.html"))
+	require.NotContains(t, page, "<script>")
+	require.Contains(t, page, "&lt;script&gt;alert(1)&lt;/script&gt;&amp; Söhne")
+	require.Contains(t, page, "default-src 'none'; style-src 'sha256-")
+	for _, name := range []string{"README.txt", "bundle.json", "checkpoint.txt", "policies/1.json"} {
+		require.FileExists(t, filepath.Join(dir, name), bundleFiles(t, dir))
+	}
+
+	packed := o.in("may.tar.zst")
+	o.ask("audit", "bundle", "--out", packed, "--url", o.server.URL, "--key", groupKey, "--data", o.in("none"))
+	require.Contains(t, o.ask("verify", packed), "NOT shown:  whose log this is")
+	require.NoDirExists(t, packed+".part")
+	data := readFile(t, packed)
+	o.refused(exitFailed, "", "verify", o.write("cut.tar.zst", data[:len(data)*2/3]), "--keys", o.keys)
+	o.refused(exitUsage, "exists", "audit", "bundle", "--out", dir, "--url", o.server.URL, "--key", groupKey)
+	o.refused(exitUsage, "--out", "audit", "bundle", "--url", o.server.URL, "--key", groupKey)
+	o.refused(exitFailed, "unauthorized", "audit", "bundle", "--out", o.in("other"), "--url", o.server.URL, "--key", "rg_live_nobody000000000000000000000", "--data", o.in("none"))
+}
+
+// Every file that is changed, removed or added is refused by its name, also where the
+// checksums were written anew.
+func TestBundlesCannotBeAltered(t *testing.T) {
+	o, dir := makeBundle(t)
+	names := bundleFiles(t, dir)
+	require.Greater(t, len(names), 7)
+	try := func(name, what string, forger bool, change func(path string)) {
+		t.Helper()
+		other := filepath.Join(t.TempDir(), "b")
+		require.NoError(t, os.CopyFS(other, os.DirFS(dir)))
+		change(filepath.Join(other, filepath.FromSlash(name)))
+		if forger {
+			resum(t, other)
+		}
+		_, code, err := run(t, "verify", other, "--keys", o.keys)
+		require.Error(t, err, "%s %s", name, what)
+		require.NotEqual(t, exitOK, code)
+		require.ErrorContains(t, err, name, what)
+	}
+	for _, name := range names {
+		for _, forger := range []bool{false, true} {
+			if forger && name == "SHA256SUMS" {
+				continue // It is written anew.
+			}
+			for _, place := range []int{0, 1, 2} {
+				try(name, "changed", forger, func(path string) {
+					data := []byte(readFile(t, path))
+					data[place*(len(data)-1)/2] ^= 1
+					require.NoError(t, os.WriteFile(path, data, 0o600))
+				})
+			}
+			try(name, "removed", forger, func(path string) { require.NoError(t, os.Remove(path)) })
+			try(name, "emptied", forger, func(path string) { require.NoError(t, os.WriteFile(path, nil, 0o600)) })
+		}
+	}
+	for _, name := range []string{"extra.txt", "lists/" + strings.Repeat("0", 64) + ".entities", "policies/7.json", "witnesses.txt", "consistency.json"} {
+		for _, forger := range []bool{false, true} {
+			try(name, "added", forger, func(path string) { require.NoError(t, os.WriteFile(path, []byte("x"), 0o600)) })
+		}
+	}
+	try("index.html", "a link", false, func(path string) {
+		require.NoError(t, os.Remove(path))
+		require.NoError(t, os.Symlink("README.txt", path))
+	})
+	o.refused(exitUsage, "keys", "verify", dir, "--keys", o.write("nokeys", "#\n"))
+}

@@ -1,0 +1,35 @@
+package httpapi
+
+import (
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/ofac"
+)
+
+// An auditor takes a list away by its digest, as it stands in the log.
+func TestListEntities(t *testing.T) {
+	n := newTestNode(t)
+	folder := t.TempDir()
+	data := []byte("the entities of a list")
+	digest := ofac.Digest(data)
+	name := hex.EncodeToString(digest[:])
+	require.NoError(t, os.WriteFile(filepath.Join(folder, name+".entities"), data, 0o600))
+	require.Equal(t, 404, n.do("auditor", "GET", "/v1/ofac/"+name+"/entities", "").Code, "a server without a folder")
+	n.api = n.another(func(d *Deps) { d.ListFiles = ListsIn(folder) })
+	w := n.do("auditor", "GET", "/v1/ofac/"+name+"/entities", "")
+	require.Equal(t, 200, w.Code)
+	require.Equal(t, data, w.Body.Bytes())
+	w = n.do("auditor", "GET", "/v1/ofac/"+strings.Repeat("0", 64)+"/entities", "")
+	require.Equal(t, 503, w.Code, "another node may hold it")
+	require.Contains(t, w.Body.String(), "sanctions_data_unavailable")
+	for _, id := range []string{"active", name[:62], strings.ToUpper(name), name + "00", "..%2f" + name} {
+		require.Equal(t, 404, n.do("auditor", "GET", "/v1/ofac/"+id+"/entities", "").Code, id)
+	}
+	require.Equal(t, 403, n.do("screener", "GET", "/v1/ofac/"+name+"/entities", "").Code)
+}

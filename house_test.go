@@ -59,7 +59,7 @@ var importLaw = map[string][]string{
 	"strictjson":         {"engine"},
 	"seal":               {"engine", "fsm/wire", "audit/note"},
 	"edge/events":        {"audit", "audit/merkle", "edge", "engine", "fsm/leaf", "fsm/wire", "strictjson"},
-	"edge/retrace":       {"audit", "engine", "fsm/leaf", "fsm/leafjson", "ofac", "strictjson"},
+	"edge/retrace":       {"audit", "engine", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "ofac", "strictjson"},
 	"edge":               {"edge/retrace", "fsm/leaf", "fsm/leafjson", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/wire", "audit"},
 	"httpapi/exposition": {"cluster/timing"},
 	"httpapi/x402":       {"cluster/timing"},

@@ -41,16 +41,11 @@ type Policy struct {
 	ReviewSLA         Time       `cbor:"29,keyasint,omitempty"` // review.sla: how long a review may wait; 0: not said.
 	Whitelist         *Whitelist `cbor:"30,keyasint,omitempty"` // The institution's; kept apart from Document.
 	ReferenceOff      bool       `cbor:"31,keyasint,omitempty"` // paymentRef.once: off.
-	RetroSuspend      bool       `cbor:"32,keyasint,omitempty"` // retro.suspend; not built yet.
+	RetroSuspend      bool       `cbor:"32,keyasint,omitempty"` // retro.suspend: parties that a list names are suspended.
 }
 
 // FourEyes says which reviews two persons decide: of such an amount, or of these rules.
 type FourEyes struct {
 	MinAmount USD    `cbor:"1,keyasint"`           // NoLimit: of no amount.
 	Rules     uint32 `cbor:"2,keyasint,omitempty"` // Bit n is rule Rn.
-}
-
-// Unbuilt tells whether a policy holds a setting that no release reads yet.
-func (p *Policy) Unbuilt() bool {
-	return p.RetroSuspend
 }

@@ -24,7 +24,8 @@ import (
 //	 "paymentRef": {"once": "review|off"},
 //	 "review": {"requireNotes": false, "fourEyes": {"minAmount": 10000, "rules": ["R21"]},   {}: every review
 //	            "sla": "24h"},                               how long one may wait
-//	 "registration": {"onMatch": "issue|refuse"}}
+//	 "registration": {"onMatch": "issue|refuse"},
+//	 "retro": {"suspend": false}}
 
 // The bounds and defaults of the policy. Thresholds may only be tightened.
 const (
@@ -102,6 +103,14 @@ func ParsePolicy(document []byte, now Time) (*Policy, []FieldError) {
 			})
 		case "review":
 			r.review(path, value, policy)
+		case "retro":
+			r.object(path, value, func(name, path string, value json.RawMessage) {
+				if name != "suspend" {
+					r.unknown(path)
+					return
+				}
+				policy.RetroSuspend = r.boolean(path, value)
+			})
 		case "registration":
 			r.object(path, value, func(name, path string, value json.RawMessage) {
 				if name != "onMatch" {

@@ -46,6 +46,7 @@ func Widens(old, new *Policy) []string {
 	note(fewerEyes(old.FourEyes, new.FourEyes), "review.fourEyes")
 	note(old.ReviewSLA != 0 && (new.ReviewSLA == 0 || new.ReviewSLA > old.ReviewSLA), "review.sla")
 	note(old.RefuseOnMatch && !new.RefuseOnMatch, "registration.onMatch")
+	note(old.RetroSuspend && !new.RetroSuspend, "retro.suspend")
 	return wider
 }
 

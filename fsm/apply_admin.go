@@ -47,10 +47,6 @@ func (m *Machine) applyPolicy(b *wire.PolicyPut, r *wire.Result) {
 	if m.settled(&b.Common, r) || !m.baseIs(b.Base, r) {
 		return
 	}
-	if b.Policy.Unbuilt() {
-		refuse(r, wire.RefusedUnbuilt)
-		return
-	}
 	policy := b.Policy
 	policy.Whitelist = m.settings.Policy.Whitelist
 	if !m.soundPolicy(&policy) {

@@ -79,6 +79,7 @@ type Settings struct {
 	ClockOffset engine.Time      // Test clock.
 	Webhooks    []*wire.Webhook  // By id.
 	WebhookNext uint32           // The id of the one made last.
+	Retro       *wire.RetroRun   // The screening of the past that runs, or ran last; nil: none ever did.
 }
 
 // ActiveKey returns the key that signs credentials at time now: the newest one

@@ -30,7 +30,9 @@ func (w *world) deskStep(random *rand.Rand) {
 		id := fmt.Sprint("desk", n)
 		w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: wire.APIKey{ID: id, Name: "n", Hashes: key32(byte(200 + n)), Roles: wire.RoleReviewer}})
 	}
-	switch random.IntN(10) {
+	switch random.IntN(11) {
+	case 10:
+		w.retroStep(random)
 	case 8, 9:
 		body := &wire.SAR{Common: common, Leaf: random.Uint64N(w.m.size + 1), From: uint8(random.IntN(5)), To: uint8(1 + random.IntN(4))}
 		if n := w.m.sars.Len(); n > 0 && random.IntN(6) > 0 {

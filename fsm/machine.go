@@ -283,7 +283,7 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 	case wire.KindSAR:
 		apply(m, record.Body, r, m.applySAR)
 	case wire.KindRetro:
-		refuse(r, wire.RefusedUnbuilt)
+		apply(m, record.Body, r, m.applyRetro)
 	default:
 		m.out.Stop = "record kind that this binary does not know: upgrade this node"
 	}

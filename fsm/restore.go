@@ -155,14 +155,14 @@ func (s *restorer) readSettings(r *rowReader, rows uint32) error {
 	if slices.Contains(v.Removed, nil) || slices.Contains(v.LogLines, nil) || slices.Contains(v.Epochs, nil) {
 		return errRow
 	}
-	if v.Retro != nil {
-		return errSection
+	if v.Retro != nil && (v.Retro.List > v.ListVersion || v.Retro.Against >= v.ListVersion || v.Retro.Covered > v.ListVersion) {
+		return errRow
 	}
 	s.settled = true
 	s.m.settings = &Settings{
 		Index: v.Index, Format: s.m.format, Genesis: v.Genesis, Policy: v.Policy,
 		List: v.List, ListSynced: v.ListSynced, ListVersion: v.ListVersion, Staged: v.Staged, ClockOffset: v.ClockOffset,
-		Matcher: v.Matcher, Lineage: v.Lineage, Removed: v.Removed, LogLines: v.LogLines, Epochs: v.Epochs, WebhookNext: v.WebhookNext,
+		Matcher: v.Matcher, Lineage: v.Lineage, Removed: v.Removed, LogLines: v.LogLines, Epochs: v.Epochs, WebhookNext: v.WebhookNext, Retro: v.Retro,
 	}
 	return nil
 }

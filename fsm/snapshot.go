@@ -116,7 +116,7 @@ type snapshotSettings struct {
 	Removed     []*wire.Removed  `cbor:"11,keyasint,omitempty"`
 	LogLines    []*wire.LogLine  `cbor:"12,keyasint,omitempty"`
 	Epochs      []*wire.Epoch    `cbor:"13,keyasint,omitempty"`
-	Retro       *wire.RetroRun   `cbor:"14,keyasint,omitempty"` // Not filled yet.
+	Retro       *wire.RetroRun   `cbor:"14,keyasint,omitempty"`
 	WebhookNext uint32           `cbor:"15,keyasint,omitempty"` // The id of the webhook made last.
 }
 
@@ -228,7 +228,7 @@ func (v *View) writeHead(b *blockWriter) {
 	b.value(&snapshotSettings{
 		Index: s.Index, Genesis: s.Genesis, Policy: s.Policy,
 		List: s.List, ListSynced: s.ListSynced, ListVersion: s.ListVersion, Staged: s.Staged, ClockOffset: s.ClockOffset,
-		Matcher: s.Matcher, Lineage: s.Lineage, Removed: s.Removed, LogLines: s.LogLines, Epochs: s.Epochs, WebhookNext: s.WebhookNext,
+		Matcher: s.Matcher, Lineage: s.Lineage, Removed: s.Removed, LogLines: s.LogLines, Epochs: s.Epochs, WebhookNext: s.WebhookNext, Retro: s.Retro,
 	})
 }
 

@@ -7,37 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/engine"
-	"railguard/fsm/wire"
 )
-
-// TestWhatIsNotBuiltIsRefused: records and settings that have their bytes and no Apply
-// are refused in plain words, by every node alike, and change nothing.
-func TestWhatIsNotBuiltIsRefused(t *testing.T) {
-	w := newWorld(t)
-	slot, _ := w.register("a")
-	policy := func(change func(*engine.Policy)) *wire.PolicyPut {
-		p := *engine.DefaultPolicy()
-		change(&p)
-		return &wire.PolicyPut{Policy: p}
-	}
-	for name, record := range map[string]struct {
-		kind wire.Kind
-		body any
-		why  wire.Refusal
-	}{
-		"retro":        {wire.KindRetro, &wire.Retro{Op: wire.RetroBegin}, wire.RefusedUnbuilt},
-		"no such body": {wire.KindRetro, nil, wire.RefusedUnbuilt},
-		"suspend":      {wire.KindPolicy, policy(func(p *engine.Policy) { p.RetroSuspend = true }), wire.RefusedUnbuilt},
-	} {
-		size, digest := w.m.size, w.m.Freeze().settings
-		r := w.do(record.kind, record.body)
-		require.Equal(t, wire.Refused, r.Code, name)
-		require.Equal(t, record.why, r.Refusal, name)
-		require.Equal(t, size, w.m.size, name)
-		require.Same(t, digest, w.m.settings, name)
-	}
-	require.Equal(t, `PROCEED null`, verdict(w.screen(slot, 1)))
-}
 
 // TestRowsOfTheDeskComeBack: their bytes are for ever, though no table has a row yet.
 func TestRowsOfTheDeskComeBack(t *testing.T) {

@@ -193,6 +193,9 @@ func (v *View) Fills() []Fill {
 // Users returns how many users are stored.
 func (v *View) Users() int { return v.held.users }
 
+// UserSlots are the slots that users stand in: from the first on, below the second.
+func (v *View) UserSlots() (first, next uint64) { return v.users.First(), v.users.Next() }
+
 // User returns a user's row and profile while its record is stored (31 days).
 func (v *View) User(slot engine.UserSlot) (engine.UserRow, *engine.UserProfile, bool) {
 	if !v.users.Has(uint64(slot)) {

@@ -37,17 +37,25 @@ type take func(ctx context.Context, data []byte, keys []uint64) error
 // Step looks at the next leaves below to, a few; passed says that it found none left.
 func (w *Walk) Step(ctx context.Context, to uint64, do take) (passed bool, err error) {
 	began := time.Now()
-	if passed, err = w.step(ctx, to, do); err != nil || passed || w.Rest == 0 {
+	if passed, err = w.step(ctx, to, do); err != nil || passed {
 		return passed, err
+	}
+	return false, w.rest(ctx, began)
+}
+
+// rest rests after a step that began then.
+func (w *Walk) rest(ctx context.Context, began time.Time) error {
+	if w.Rest == 0 {
+		return ctx.Err()
 	}
 	rest := time.NewTimer(min(time.Duration(w.Rest)*time.Since(began), walkRestMax))
 	defer rest.Stop()
 	select {
 	case <-rest.C:
 	case <-ctx.Done():
-		return false, ctx.Err()
+		return ctx.Err()
 	}
-	return false, nil
+	return nil
 }
 
 func (w *Walk) step(ctx context.Context, to uint64, do take) (passed bool, err error) {

@@ -94,8 +94,19 @@ type RetroRun struct {
 	User      uint32      `cbor:"6,keyasint,omitempty"`
 	Operator  uint32      `cbor:"7,keyasint,omitempty"`
 	Hits      uint64      `cbor:"8,keyasint,omitempty"`
-	StartedAt engine.Time `cbor:"9,keyasint,omitempty"` // Set by Apply.
+	StartedAt engine.Time `cbor:"9,keyasint,omitempty"`  // Set by Apply, as are those below.
+	EndedAt   engine.Time `cbor:"10,keyasint,omitempty"` // 0: it runs.
+	Begun     uint64      `cbor:"11,keyasint,omitempty"` // Leaf that began it: its name.
+	Until     uint64      `cbor:"12,keyasint,omitempty"` // Records below this leaf; what came later was judged with the list.
+	Covered   uint64      `cbor:"13,keyasint,omitempty"` // List version up to which lists were looked for when they were activated.
+	Asked     bool        `cbor:"14,keyasint,omitempty"` // By somebody: not because a list was activated. Begin says so.
 }
+
+// Bounds of one RetroAdvance.
+const (
+	RetroHitsMost    = 128
+	RetroEntriesMost = 10
+)
 
 // RetroHit is one record or party that a list now names.
 type RetroHit struct {
@@ -103,4 +114,10 @@ type RetroHit struct {
 	Leaf    uint64   `cbor:"2,keyasint,omitempty"`
 	Slot    uint32   `cbor:"3,keyasint,omitempty"`
 	Entries []uint32 `cbor:"4,keyasint"` // Of the list.
+
+	Amount  engine.USD     `cbor:"5,keyasint,omitempty"` // Of a record, as are the next two.
+	At      engine.Time    `cbor:"6,keyasint,omitempty"`
+	Verdict engine.Verdict `cbor:"7,keyasint,omitempty"`
+	Wallet  bool           `cbor:"8,keyasint,omitempty"` // By a wallet.
+	Listed  bool           `cbor:"9,keyasint,omitempty"` // By a wallet or a name that blocks; else a name that may be one.
 }

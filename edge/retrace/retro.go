@@ -1,0 +1,340 @@
+package retrace
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+)
+
+// Cluster is where retro-screening reads the state and writes what it found.
+type Cluster interface {
+	Role() string // "leader" on the one node that screens.
+	Settings() *fsm.Settings
+	View(ctx context.Context, minIndex uint64) (*fsm.View, error)
+	Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error)
+}
+
+// Retro screens what is recorded and registered against a list that was activated, on
+// the leader, from a cursor that is replicated. What the list before said of a party
+// already is not told again: what was added or widened is.
+type Retro struct {
+	cluster Cluster
+	walk    Walk // Of records; the cursor is the log's.
+	sources Sources
+	log     *slog.Logger
+
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+
+	now, before *engine.Looker // At the list, and at the one before.
+	one         Case
+}
+
+const (
+	retroEvery   = time.Second
+	retroRecords = 4096 // Leaves between two words to the log.
+	retroSlots   = 1024 // Parties.
+	retroTimeout = 10 * time.Second
+	// retroParts is in how many parts parties are looked at, with a rest after each.
+	retroParts = 16
+)
+
+// NewRetro makes the retro-screening of a node; it does nothing yet.
+func NewRetro(cluster Cluster, history History, fetch func(context.Context, uint64) ([]byte, error), sources Sources, log *slog.Logger) *Retro {
+	return &Retro{
+		cluster: cluster, walk: Walk{History: history, Fetch: fetch, Rest: walkRest}, sources: sources, log: log,
+		cancel: func() {}, now: engine.NewLooker(), before: engine.NewLooker(),
+	}
+}
+
+// Start begins its goroutine.
+func (r *Retro) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	r.cancel = cancel
+	r.done.Go(func() { r.run(ctx) })
+}
+
+// Stop ends it and waits for it.
+func (r *Retro) Stop() {
+	r.cancel()
+	r.done.Wait()
+}
+
+// run is its goroutine: whichever node leads goes on from the replicated cursor.
+func (r *Retro) run(ctx context.Context) {
+	ticker := time.NewTicker(retroEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		for r.cluster.Role() == "leader" {
+			more, err := r.Step(ctx)
+			if err != nil && ctx.Err() == nil {
+				r.log.Warn("retro-screening: tried again in a second", "error", err)
+			}
+			if err != nil || !more {
+				break
+			}
+		}
+	}
+}
+
+// Step does the next piece of what there is to do: begins a run for a list that was
+// activated, or looks at a few more parties or records. more tells whether there is more.
+func (r *Retro) Step(ctx context.Context) (more bool, err error) {
+	s := r.cluster.Settings()
+	if s.Genesis == nil || s.List == nil {
+		return false, nil
+	}
+	if run := s.Retro; run != nil && run.EndedAt == 0 {
+		return true, r.advance(ctx, s, run)
+	}
+	covered := s.ListVersion - 1 // Before the first run: nothing was looked for, and the newest list alone is.
+	if s.Retro != nil && s.Retro.Covered != 0 {
+		covered = s.Retro.Covered
+	}
+	if covered == 0 || covered >= s.ListVersion {
+		return false, nil // Who was recorded or registered under the first list was screened against it.
+	}
+	from := max(s.List.ActivatedAt-engine.Retention, 0)
+	return true, r.propose(ctx, &wire.Retro{Op: wire.RetroBegin, Run: wire.RetroRun{
+		List: s.ListVersion, Against: covered, From: from, Leaf: r.walk.History.FindTime(int64(from)),
+	}})
+}
+
+func (r *Retro) propose(ctx context.Context, record *wire.Retro) error {
+	ctx, cancel := context.WithTimeout(ctx, retroTimeout)
+	defer cancel()
+	result, err := r.cluster.Propose(ctx, wire.KindRetro, wire.Encode(record))
+	if err != nil {
+		return fmt.Errorf("retro-screening: %w", err)
+	}
+	if result.Code != wire.Applied && result.Code != wire.Unchanged {
+		return fmt.Errorf("retro-screening: refused, %d %d", result.Code, result.Refusal)
+	}
+	return nil
+}
+
+// lists are the two that are compared; before is nil where all of the list is looked for.
+type lists struct{ now, before *ofac.Index }
+
+// advance looks at the next parties, and when there are none left at the next records,
+// and tells the log.
+func (r *Retro) advance(ctx context.Context, s *fsm.Settings, run *wire.RetroRun) error {
+	compared, err := r.open(ctx, s, run)
+	if err != nil {
+		return err
+	}
+	next := *run
+	record := &wire.Retro{Op: wire.RetroAdvance}
+	view, err := r.cluster.View(ctx, 0)
+	if err != nil {
+		return fmt.Errorf("retro-screening: %w", err)
+	}
+	left, err := r.parties(ctx, view, s.Policy, &compared, &next, &record.Hits)
+	if err != nil {
+		return err
+	}
+	if !left {
+		if left, err = r.records(ctx, s.Policy, &compared, &next, &record.Hits); err != nil {
+			return err
+		}
+	}
+	if !left {
+		record.Op = wire.RetroEnd
+	}
+	record.Run = next
+	return r.propose(ctx, record)
+}
+
+// open opens the two lists with the tables of the matcher in force.
+func (r *Retro) open(ctx context.Context, s *fsm.Settings, run *wire.RetroRun) (compared lists, err error) {
+	for _, info := range s.History {
+		list := &compared.now
+		switch info.Version {
+		case run.List:
+		case run.Against:
+			list = &compared.before
+		default:
+			continue
+		}
+		if *list, err = r.sources.List(ctx, info.Digest, s.Matcher); err != nil {
+			return compared, fmt.Errorf("retro-screening: list version %d: %w", info.Version, err)
+		}
+	}
+	if compared.now == nil {
+		return compared, fmt.Errorf("retro-screening: list version %d is no longer known", run.List)
+	}
+	return compared, nil
+}
+
+// parties looks at operators, agents and users, a bounded number; left tells whether
+// there are more of them.
+func (r *Retro) parties(ctx context.Context, view *fsm.View, policy *engine.Policy, compared *lists, next *wire.RetroRun, hits *[]wire.RetroHit) (left bool, err error) {
+	_, users := view.UserSlots()
+	kinds := []struct {
+		at   *uint32
+		end  uint64 // The slot behind the last.
+		look func(slot uint32) (f engine.Facts, target wire.Target)
+	}{
+		{&next.Operator, uint64(view.Operators()) + 1, func(slot uint32) (engine.Facts, wire.Target) { return operatorFacts(view, slot), wire.TargetOperator }},
+		{&next.Agent, uint64(view.Agents()) + 1, func(slot uint32) (engine.Facts, wire.Target) { return agentFacts(view, slot), wire.TargetAgent }},
+		{&next.User, users, func(slot uint32) (engine.Facts, wire.Target) { return userFacts(view, slot), wire.TargetUser }},
+	}
+	looked := 0
+	began := time.Now()
+	for _, kind := range kinds {
+		for ; uint64(*kind.at) < kind.end; *kind.at++ {
+			if looked == retroSlots || len(*hits) == wire.RetroHitsMost/2 {
+				return true, nil
+			}
+			if looked++; looked%(retroSlots/retroParts) == 0 {
+				if err := r.walk.rest(ctx, began); err != nil {
+					return true, err
+				}
+				began = time.Now()
+			}
+			f, target := kind.look(*kind.at)
+			f.Policy = policy
+			if hit, found := r.look(&f, compared); found {
+				hit.Target, hit.Slot = target, *kind.at
+				*hits = append(*hits, hit)
+			}
+		}
+	}
+	return false, nil
+}
+
+// operatorFacts ask the list for an operator's name.
+func operatorFacts(view *fsm.View, slot uint32) (f engine.Facts) {
+	if _, profile, known := view.Operator(engine.OperatorSlot(slot)); known {
+		f.Chain[0], f.ChainSize = &engine.AgentProfile{OperatorLegalName: profile.LegalName}, 1
+	}
+	return f
+}
+
+// agentFacts ask the list for the wallet of an agent that is not revoked or expired.
+func agentFacts(view *fsm.View, slot uint32) (f engine.Facts) {
+	_, profile, known := view.Agent(engine.AgentSlot(slot))
+	if status := view.Effective(engine.AgentSlot(slot)); known && status != engine.Revoked && status != engine.Expired {
+		f.Chain[0], f.ChainSize = &engine.AgentProfile{OperatorWallet: profile.OperatorWallet, Policy: profile.Policy}, 1
+	}
+	return f
+}
+
+// userFacts ask the list for the name of a user that is not revoked.
+func userFacts(view *fsm.View, slot uint32) (f engine.Facts) {
+	if row, profile, known := view.User(engine.UserSlot(slot)); known && profile != nil && row.Status != engine.Revoked {
+		f.User = profile
+	}
+	return f
+}
+
+// records looks at the counterparties of the next records; left tells whether there are more.
+func (r *Retro) records(ctx context.Context, policy *engine.Policy, compared *lists, next *wire.RetroRun, hits *[]wire.RetroHit) (left bool, err error) {
+	r.walk.Next = next.Leaf
+	defer func() { next.Leaf = r.walk.Next }()
+	for r.walk.Next < next.Leaf+retroRecords && len(*hits) <= wire.RetroHitsMost-stepLeaves {
+		passed, err := r.walk.Step(ctx, next.Until, func(ctx context.Context, data []byte, _ []uint64) error {
+			return r.record(ctx, data, policy, compared, hits)
+		})
+		if err != nil || passed {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (r *Retro) record(ctx context.Context, data []byte, policy *engine.Policy, compared *lists, hits *[]wire.RetroHit) error {
+	if leaf.FormOf(data) != leaf.FormScreen {
+		return nil
+	}
+	x, err := r.sources.Record(ctx, data)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("retro-screening: %w", err) // Nobody is passed over: it is tried again.
+	}
+	c := &r.one
+	c.Open(x)
+	if c.request.Wallet == "" && c.request.Name == "" {
+		return nil
+	}
+	f := c.Facts // The chain says whether others than the SDN count.
+	f.User, f.Policy = nil, policy
+	for i := range f.ChainSize {
+		f.Chain[i] = &engine.AgentProfile{Policy: f.Chain[i].Policy}
+	}
+	if hit, found := r.look(&f, compared); found {
+		hit.Leaf, hit.At, hit.Amount, hit.Verdict = x.Leaf, x.At, c.request.Amount, x.Verdict
+		*hits = append(*hits, hit)
+	}
+	return nil
+}
+
+// nobody is a request without a counterparty.
+var nobody engine.Request
+
+// look asks the list, and where it finds somebody the list before: what that one said
+// already is left out.
+func (r *Retro) look(f *engine.Facts, compared *lists) (hit wire.RetroHit, found bool) {
+	if f.Request == nil {
+		f.Request = &nobody
+	}
+	f.List = compared.now
+	before := *f
+	r.now.Look(f)
+	matches := matchesOf(f)
+	if len(matches) > 0 && compared.before != nil {
+		before.List = compared.before
+		r.before.Look(&before)
+		said := matchesOf(&before)
+		matches = slices.DeleteFunc(matches, func(m match) bool {
+			return slices.ContainsFunc(said, func(s match) bool { return s.uid == m.uid && s.wallet == m.wallet && s.outcome >= m.outcome })
+		})
+	}
+	for _, m := range matches {
+		hit.Wallet, hit.Listed = hit.Wallet || m.wallet, hit.Listed || m.outcome == ofac.Listed
+		if len(hit.Entries) < wire.RetroEntriesMost && !slices.Contains(hit.Entries, m.uid) {
+			hit.Entries = append(hit.Entries, m.uid)
+		}
+	}
+	return hit, len(matches) > 0
+}
+
+// match is one entry that a wallet or a name leads to.
+type match struct {
+	uid     uint32
+	outcome ofac.Outcome
+	wallet  bool
+}
+
+func matchesOf(f *engine.Facts) (all []match) {
+	if f.OperatorListed {
+		all = append(all, match{f.OperatorWallet.UID, ofac.Listed, true})
+	}
+	if f.PartyListed {
+		all = append(all, match{f.PartyWallet.UID, ofac.Listed, true})
+	}
+	for _, result := range []*ofac.Result{&f.OperatorName, &f.UserName, &f.PartyName} {
+		for i := range result.Matches {
+			if m := &result.Matches[i]; m.Outcome != ofac.Clear {
+				all = append(all, match{m.UID, m.Outcome, false})
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,186 @@
+package fsm
+
+import (
+	"strconv"
+
+	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
+)
+
+// Retro-screening (decision 51): the leader looks at what is recorded and registered with
+// a list that was activated, and tells here how far it is. What it tells is applied
+// once, in order, so that the next leader goes on where this one stood and nobody is
+// told of anything twice.
+
+// applyRetro begins a run, moves it on with what it found, or ends it. One runs at a time.
+func (m *Machine) applyRetro(b *wire.Retro, r *wire.Result) {
+	if m.settled(&b.Common, r) {
+		return
+	}
+	switch b.Op {
+	case wire.RetroBegin:
+		m.beginRetro(b, r)
+	case wire.RetroAdvance, wire.RetroEnd:
+		m.moveRetro(b, r)
+	default:
+		refuse(r, wire.RefusedMalformed)
+	}
+}
+
+func (m *Machine) beginRetro(b *wire.Retro, r *wire.Result) {
+	s := m.settings
+	switch {
+	case s.Retro != nil && s.Retro.EndedAt == 0:
+		r.Value = s.Retro.Begun
+		refuse(r, wire.RefusedTransition)
+		return
+	case s.List == nil || b.Run.List == 0 || b.Run.List > s.ListVersion || b.Run.Against >= b.Run.List || b.Run.Leaf > m.size:
+		refuse(r, wire.RefusedMalformed)
+		return
+	case !b.Run.Asked && s.Retro != nil && s.Retro.Covered >= b.Run.List:
+		r.Code = wire.Unchanged // Another leader was first.
+		return
+	}
+	run := &wire.RetroRun{
+		List: b.Run.List, Against: b.Run.Against, From: b.Run.From, Leaf: b.Run.Leaf, Until: m.size, Operator: 1, Agent: 1, User: 1,
+		StartedAt: m.now, Begun: m.size, Asked: b.Run.Asked,
+	}
+	if s.Retro != nil {
+		run.Covered = s.Retro.Covered
+	}
+	if !run.Asked {
+		run.Covered = run.List
+	}
+	m.edit().Retro = run
+	head := m.ofRun(m.head(leaf.KindRetroBegun), run)
+	head = truth(head, "asked", run.Asked)
+	m.write(instant(head, "from", run.From), &b.Common, leaf.KindRetroBegun, r, m.runFilter(run))
+}
+
+// ofRun writes which run a leaf is of.
+func (m *Machine) ofRun(head []byte, run *wire.RetroRun) []byte {
+	head = plain(head, "retroId", m.ids.EventID(run.Begun))
+	head = number(head, "listVersion", int64(run.List))
+	return number(head, "against", int64(run.Against))
+}
+
+// runFilter finds the leaves of a run.
+func (m *Machine) runFilter(run *wire.RetroRun) uint64 {
+	return engine.FilterKey(engine.FilterTxn, m.ids.EventID(run.Begun))
+}
+
+// moveRetro takes what was found up to a place that is further than the one before.
+func (m *Machine) moveRetro(b *wire.Retro, r *wire.Result) {
+	run := m.settings.Retro
+	switch {
+	case run == nil || b.Run.Begun != run.Begun || len(b.Hits) > wire.RetroHitsMost || b.Run.Leaf > m.size:
+		refuse(r, wire.RefusedMalformed)
+		return
+	case run.EndedAt != 0 || !further(run, &b.Run, b.Op == wire.RetroEnd):
+		r.Code = wire.Unchanged // Told already.
+		return
+	}
+	for i := range b.Hits {
+		if !m.soundHit(&b.Hits[i]) {
+			refuse(r, wire.RefusedMalformed)
+			return
+		}
+	}
+	next := *run
+	next.Operator, next.Agent, next.User, next.Leaf = b.Run.Operator, b.Run.Agent, b.Run.User, b.Run.Leaf
+	for i := range b.Hits {
+		m.retroHit(&next, &b.Hits[i])
+	}
+	if b.Op == wire.RetroEnd {
+		next.EndedAt = m.now
+	}
+	m.edit().Retro = &next
+	if r.Code = wire.Unchanged; b.Op == wire.RetroEnd { // No leaf of its own but for the end.
+		head := number(m.ofRun(m.head(leaf.KindRetroEnded), &next), "hits", int64(next.Hits))
+		m.write(head, &b.Common, leaf.KindRetroEnded, r, m.runFilter(&next))
+	}
+}
+
+// further tells whether a cursor is behind another one in no part, and ahead in some
+// unless it is the end's.
+func further(from, to *wire.RetroRun, end bool) bool {
+	if to.Operator < from.Operator || to.Agent < from.Agent || to.User < from.User || to.Leaf < from.Leaf {
+		return false
+	}
+	return end || to.Operator > from.Operator || to.Agent > from.Agent || to.User > from.User || to.Leaf > from.Leaf
+}
+
+// soundHit tells whether a hit is about something that exists.
+func (m *Machine) soundHit(hit *wire.RetroHit) bool {
+	if len(hit.Entries) == 0 || len(hit.Entries) > wire.RetroEntriesMost || hit.Amount < 0 || hit.Verdict > engine.Unknown {
+		return false
+	}
+	switch hit.Target {
+	case 0:
+		return hit.Leaf < m.size
+	case wire.TargetAgent:
+		return m.agents.Has(uint64(hit.Slot))
+	case wire.TargetUser:
+		return true // One that was erased meanwhile is passed over.
+	case wire.TargetOperator:
+		return m.operators.Has(uint64(hit.Slot))
+	}
+	return false
+}
+
+// retroHit writes the leaf and the alert of a hit, and suspends a party where the policy
+// says so. A hit of the same list that has its alert already is not told again.
+func (m *Machine) retroHit(run *wire.RetroRun, hit *wire.RetroHit) {
+	at := uint64(hit.Slot)
+	if hit.Target == wire.TargetUser && !m.users.Has(at) {
+		return
+	}
+	if hit.Target == 0 {
+		at = hit.Leaf
+	}
+	a := alarm{kind: wire.AlertRetroHit, list: run.List, subject: wire.AlertSubject(hit.Target, at)}
+	if _, known := m.alertAt[alertKey{a.list, a.subject, a.kind}]; known {
+		return
+	}
+	run.Hits++
+	about := func(head []byte) []byte {
+		if hit.Target == 0 {
+			head = dollars(head, "amountUSDC", hit.Amount)
+		}
+		head = append(name(head, "entries"), '[')
+		for i, uid := range hit.Entries {
+			if i > 0 {
+				head = append(head, ',')
+			}
+			head = strconv.AppendUint(head, uint64(uid), 10)
+		}
+		return append(head, ']')
+	}
+	head := m.aboutSubject(m.ofRun(m.head(leaf.KindRetroHit), run), &a)
+	if hit.Target == 0 {
+		head = instant(plain(head, "verdict", hit.Verdict.String()), "screenedAt", hit.At)
+	}
+	head = truth(truth(about(head), "wallet", hit.Wallet), "listed", hit.Listed)
+	filters := append(m.filters(3), engine.FilterKey(engine.FilterKind, leaf.KindRetroHit), m.runFilter(run))
+	if hit.Target == 0 {
+		filters = append(filters, engine.FilterKey(engine.FilterTxn, m.ids.TxnID(hit.Leaf)))
+	}
+	hitAt := m.size
+	m.appendLeaf(append(head, '}'), filters)
+	a.about = func(head []byte) []byte { return number(about(head), "hitLeaf", int64(hitAt)) }
+	m.openAlert(&a, &wire.Common{})
+	if m.settings.Policy.RetroSuspend && hit.Listed && hit.Target != 0 {
+		m.retroSuspend(run, hit)
+	}
+}
+
+// retroSuspend suspends a party that is on the list by name or wallet. One that is not
+// active stays what it is.
+func (m *Machine) retroSuspend(run *wire.RetroRun, hit *wire.RetroHit) {
+	var ignored wire.Result
+	fragment := plain(nil, "reason", "retro.suspend: listed in version "+strconv.FormatUint(run.List, 10))
+	m.applyStatus(&wire.Status{
+		Common: wire.Common{Fragment: fragment[1:]}, Target: hit.Target, Slot: hit.Slot, To: engine.Suspended,
+	}, &ignored)
+}

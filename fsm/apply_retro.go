@@ -144,31 +144,31 @@ func (m *Machine) retroHit(run *wire.RetroRun, hit *wire.RetroHit) {
 		return
 	}
 	run.Hits++
-	about := func(head []byte) []byte {
-		if hit.Target == 0 {
-			head = dollars(head, "amountUSDC", hit.Amount)
-		}
-		head = append(name(head, "entries"), '[')
-		for i, uid := range hit.Entries {
-			if i > 0 {
-				head = append(head, ',')
-			}
-			head = strconv.AppendUint(head, uint64(uid), 10)
-		}
-		return append(head, ']')
-	}
 	head := m.aboutSubject(m.ofRun(m.head(leaf.KindRetroHit), run), &a)
 	if hit.Target == 0 {
 		head = instant(plain(head, "verdict", hit.Verdict.String()), "screenedAt", hit.At)
+		head = dollars(head, "amountUSDC", hit.Amount)
 	}
-	head = truth(truth(about(head), "wallet", hit.Wallet), "listed", hit.Listed)
+	head = append(name(head, "entries"), '[')
+	for i, uid := range hit.Entries {
+		if i > 0 {
+			head = append(head, ',')
+		}
+		head = strconv.AppendUint(head, uint64(uid), 10)
+	}
+	head = truth(truth(append(head, ']'), "wallet", hit.Wallet), "listed", hit.Listed)
 	filters := append(m.filters(3), engine.FilterKey(engine.FilterKind, leaf.KindRetroHit), m.runFilter(run))
 	if hit.Target == 0 {
 		filters = append(filters, engine.FilterKey(engine.FilterTxn, m.ids.TxnID(hit.Leaf)))
 	}
 	hitAt := m.size
 	m.appendLeaf(append(head, '}'), filters)
-	a.about = func(head []byte) []byte { return number(about(head), "hitLeaf", int64(hitAt)) }
+	a.about = func(head []byte) []byte {
+		if hit.Target == 0 {
+			head = dollars(head, "amountUSDC", hit.Amount)
+		}
+		return number(head, "hitLeaf", int64(hitAt))
+	}
 	m.openAlert(&a, &wire.Common{})
 	if m.settings.Policy.RetroSuspend && hit.Listed && hit.Target != 0 {
 		m.retroSuspend(run, hit)

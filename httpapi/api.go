@@ -219,7 +219,7 @@ func (a *API) publicRoutes() []route {
 	for _, group := range [][]route{
 		a.screenRoutes(), a.auditRoutes(), a.reviewRoutes(), a.queueRoutes(), a.alertRoutes(), a.sarRoutes(),
 		a.healthRoutes(), a.logRoutes(), a.clusterRoutes(), a.documentRoutes(),
-		a.registryRoutes(), a.eventRoutes(), backtestRoutes(), a.webhookRoutes(),
+		a.registryRoutes(), a.eventRoutes(), backtestRoutes(), retroRoutes(), a.webhookRoutes(),
 	} {
 		all = append(all, group...)
 	}
@@ -233,8 +233,9 @@ func (a *API) adminRoutes() []route {
 
 // listener is one mux and its border checks.
 type listener struct {
-	api *API
-	mux *http.ServeMux
+	api   *API
+	mux   *http.ServeMux
+	retro *http.ServeMux // Of the paths below retroReports.
 }
 
 // resource is all methods of one path.
@@ -246,7 +247,7 @@ type resource struct {
 }
 
 func newListener(a *API, routes []route, admin bool) *listener {
-	l := &listener{api: a, mux: http.NewServeMux()}
+	l := &listener{api: a, mux: http.NewServeMux(), retro: http.NewServeMux()}
 	byPath := make(map[string]*resource)
 	var order []*resource
 	for _, r := range routes {
@@ -265,9 +266,14 @@ func newListener(a *API, routes []route, admin bool) *listener {
 	}
 	for _, res := range order {
 		res.allow = allowed(res.routes)
+		if strings.HasPrefix(res.path, retroReports) {
+			l.retro.Handle(res.path, res)
+			continue
+		}
 		l.mux.Handle(res.path, res)
 	}
 	l.mux.Handle("/", &resource{api: a, path: ""})
+	l.retro.Handle("/", &resource{api: a, path: ""})
 	return l
 }
 
@@ -294,6 +300,12 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !exactPath(r) {
 		l.api.refuse(w, r, notFound("no such path"))
 		return
+	}
+	if strings.HasPrefix(r.URL.Path, retroReports) {
+		if id := r.URL.Path[len(retroReports):]; !strings.Contains(id, "/") {
+			l.retro.ServeHTTP(w, r)
+			return
+		}
 	}
 	l.mux.ServeHTTP(w, r)
 }

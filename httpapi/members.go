@@ -102,6 +102,7 @@ var bodyShapes = map[string]strictjson.Shape{
 	"POST /v1/queue/{txnId}/assign":  queueShape,
 	"POST /v1/queue/{txnId}/comment": queueShape.With("comment"),
 
+	"POST /v1/ofac/retro":            strictjson.Names("days", "listSnapshotId", "against"),
 	"POST /v1/backtests":             strictjson.Names("policy", "listSnapshotId", "from", "to"),
 	"POST /v1/backtests/{id}/cancel": {},
 
@@ -150,6 +151,8 @@ var queryParameters = map[string][]string{
 	"PUT /v1/policy":                   {"reason"},
 	"POST /v1/policy/validate":         {"reason"},
 	"GET /v1/ofac/{id}/diff":           {"against"},
+	"GET /v1/ofac/retro":               paged,
+	"GET /v1/ofac/retro/{id}":          {"limit", "cursor"},
 	"GET /v1/match":                    {"name", "wallet", "cpType", "type", "cpCountry", "cpDateOfBirth", "cpAddress", "explain"},
 	"GET /v1/cleared":                  paged,
 	"GET /v1/cluster/backup":           {"from", "since"},

@@ -41,6 +41,7 @@ func (a *API) allRenderers() map[string]renderer {
 		"alert.acknowledged":   renderAcknowledged,
 		leaf.KindWebhook:       renderWebhook,
 		"sar.moved":            renderSARMoved,
+		"retro.begun":          renderRetro,
 	}
 	for kind, render := range a.registryRenderers() {
 		all[kind] = render

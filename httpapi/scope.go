@@ -123,7 +123,7 @@ var routesOf = [kinds][]string{
 	kindRead: {
 		"GET /v1/agents/{id}/attestations", "GET /v1/agents/{id}/limits", "GET /v1/agents/{id}/whitelist", "GET /v1/audit/{txnId}",
 		"GET /v1/fleets/{id}", "GET /v1/fleets/{id}/whitelist", "GET /v1/key", "GET /v1/alerts/{id}", "GET /v1/ofac", "GET /v1/policy", "GET /v1/transactions", "GET /v1/whitelist",
-		"GET /v1/backtests", "GET /v1/backtests/{id}",
+		"GET /v1/backtests", "GET /v1/backtests/{id}", "GET /v1/ofac/retro",
 		"GET /v1/webhooks/{id}",
 	},
 	kindWrite: {
@@ -139,6 +139,7 @@ var routesOf = [kinds][]string{
 		"POST /v1/reviews/{txnId}/withdraw", "POST /v1/alerts/{id}/acknowledge", "POST /v1/alerts/acknowledge", "POST /v1/sar/{txnId}/move",
 		"POST /v1/backtests/{id}/cancel",
 		"POST /v1/webhooks", "PATCH /v1/webhooks/{id}", "DELETE /v1/webhooks/{id}", "POST /v1/webhooks/{id}/rotate-secret", "POST /v1/webhooks/{id}/redeliver",
+		"POST /v1/ofac/retro",
 	},
 	kindCredential: {"GET /v1/agents/{id}", "GET /v1/users/{id}"},
 	kindIssue: {
@@ -156,6 +157,7 @@ var routesOf = [kinds][]string{
 	},
 	kindSearch: {
 		"GET /v1/audit", "GET /v1/sar/{txnId}",
+		"GET /v1/ofac/retro/{id}",
 	},
 	kindQueue: {
 		"GET /v1/queue", "POST /v1/queue/next", "GET /v1/alerts", "GET /v1/sar",

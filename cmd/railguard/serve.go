@@ -18,6 +18,7 @@ import (
 
 	"railguard/cluster"
 	"railguard/cluster/port"
+	"railguard/edge/retrace"
 	"railguard/engine"
 	"railguard/httpapi"
 	"railguard/httpapi/cosigning"
@@ -149,6 +150,7 @@ type server struct {
 	front   http.Handler // The public API with its guests in front of it.
 	lists   listKeeper
 	hooks   *webhooks.Dispatcher
+	retro   *retrace.Retro
 	public  *http.Server
 	admin   *http.Server
 	failed  chan error
@@ -187,6 +189,7 @@ func serve(ctx context.Context, f *serveFlags) error {
 	s.publicDoor.Open(s.front)
 	s.adminDoor.Open(s.api.AdminHandler())
 	s.lists.Start()
+	s.retro.Start()
 	s.api.Witnesses().Start()
 	s.hooks.Start()
 	s.log.Info("serving", "id", f.id, "http", publicListener.Addr().String(), "admin", adminListener.Addr().String(), "version", version)
@@ -327,6 +330,7 @@ func (s *server) close() {
 	close(s.closing)
 	s.api.SetDraining(true)
 	s.lists.Stop()
+	s.retro.Stop()
 	s.api.Witnesses().Stop()
 	s.hooks.Stop()
 	if err := s.node.Drain(ctx); err != nil {

@@ -31,6 +31,7 @@ type Retro struct {
 	walk    Walk // Of records; the cursor is the log's.
 	sources Sources
 	log     *slog.Logger
+	leaves  uint64 // See retroRecords.
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -51,7 +52,7 @@ const (
 // NewRetro makes the retro-screening of a node; it does nothing yet.
 func NewRetro(cluster Cluster, history History, fetch func(context.Context, uint64) ([]byte, error), sources Sources, log *slog.Logger) *Retro {
 	return &Retro{
-		cluster: cluster, walk: Walk{History: history, Fetch: fetch, Rest: walkRest}, sources: sources, log: log,
+		cluster: cluster, walk: Walk{History: history, Fetch: fetch, Rest: walkRest}, sources: sources, log: log, leaves: retroRecords,
 		cancel: func() {}, now: engine.NewLooker(), before: engine.NewLooker(),
 	}
 }
@@ -197,7 +198,7 @@ func (r *Retro) parties(ctx context.Context, view *fsm.View, policy *engine.Poli
 	began := time.Now()
 	for _, kind := range kinds {
 		for ; uint64(*kind.at) < kind.end; *kind.at++ {
-			if looked == retroSlots || len(*hits) == wire.RetroHitsMost/2 {
+			if looked == retroSlots || len(*hits) == wire.RetroHitsMost {
 				return true, nil
 			}
 			if looked++; looked%(retroSlots/retroParts) == 0 {
@@ -246,9 +247,9 @@ func userFacts(view *fsm.View, slot uint32) (f engine.Facts) {
 func (r *Retro) records(ctx context.Context, policy *engine.Policy, compared *lists, next *wire.RetroRun, hits *[]wire.RetroHit) (left bool, err error) {
 	r.walk.Next = next.Leaf
 	defer func() { next.Leaf = r.walk.Next }()
-	for r.walk.Next < next.Leaf+retroRecords && len(*hits) <= wire.RetroHitsMost-stepLeaves {
+	for r.walk.Next < next.Leaf+r.leaves && len(*hits) < wire.RetroHitsMost {
 		passed, err := r.walk.Step(ctx, next.Until, func(ctx context.Context, data []byte, _ []uint64) error {
-			return r.record(ctx, data, policy, compared, hits)
+			return r.record(ctx, data, next, policy, compared, hits)
 		})
 		if err != nil || passed {
 			return false, err
@@ -257,7 +258,7 @@ func (r *Retro) records(ctx context.Context, policy *engine.Policy, compared *li
 	return true, nil
 }
 
-func (r *Retro) record(ctx context.Context, data []byte, policy *engine.Policy, compared *lists, hits *[]wire.RetroHit) error {
+func (r *Retro) record(ctx context.Context, data []byte, run *wire.RetroRun, policy *engine.Policy, compared *lists, hits *[]wire.RetroHit) error {
 	if leaf.FormOf(data) != leaf.FormScreen {
 		return nil
 	}
@@ -267,6 +268,9 @@ func (r *Retro) record(ctx context.Context, data []byte, policy *engine.Policy, 
 	}
 	if err != nil {
 		return fmt.Errorf("retro-screening: %w", err) // Nobody is passed over: it is tried again.
+	}
+	if !run.Asked && x.ListVersion >= run.List {
+		return nil // It was judged with the list.
 	}
 	c := &r.one
 	c.Open(x)
@@ -280,7 +284,9 @@ func (r *Retro) record(ctx context.Context, data []byte, policy *engine.Policy, 
 	}
 	if hit, found := r.look(&f, compared); found {
 		hit.Leaf, hit.At, hit.Amount, hit.Verdict = x.Leaf, x.At, c.request.Amount, x.Verdict
-		*hits = append(*hits, hit)
+		if *hits = append(*hits, hit); len(*hits) == wire.RetroHitsMost {
+			return errEnough
+		}
 	}
 	return nil
 }
@@ -338,3 +344,10 @@ func matchesOf(f *engine.Facts) (all []match) {
 	}
 	return all
 }
+
+// SetRest is Desk.SetRest, and SetStep how many leaves it looks at between two words to
+// the log. For tests and benches, before Start.
+func (r *Retro) SetRest(times int) { r.walk.Rest = times }
+
+// SetStep is told with SetRest.
+func (r *Retro) SetStep(leaves uint64) { r.leaves = leaves }

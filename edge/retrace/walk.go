@@ -25,16 +25,19 @@ type Walk struct {
 }
 
 const (
-	stepLeaves = 64
+	stepLeaves = 64 // A bundle of the store is looked at whole.
 	// walkRest leaves a quarter of a core at most to judging history again.
 	walkRest    = 3
 	walkRestMax = 100 * time.Millisecond
 )
 
+// errEnough ends a step behind the leaf that was looked at.
+var errEnough = errors.New("enough for now")
+
 // take is what a walk does with a leaf: see Trace.Take. The bytes are the walk's.
 type take func(ctx context.Context, data []byte, keys []uint64) error
 
-// Step looks at the next leaves below to, a few; passed says that it found none left.
+// Step looks at the next leaves below to, a bundle of them (256) at most; passed says that it found none left.
 func (w *Walk) Step(ctx context.Context, to uint64, do take) (passed bool, err error) {
 	began := time.Now()
 	if passed, err = w.step(ctx, to, do); err != nil || passed {
@@ -67,10 +70,12 @@ func (w *Walk) step(ctx context.Context, to uint64, do take) (passed bool, err e
 		failed = do(ctx, stored.Data, stored.Keys)
 		return failed == nil
 	})
-	if failed != nil {
+	if failed != nil && !errors.Is(failed, errEnough) {
 		return false, failed
 	}
-	w.Next = max(page.Next, w.Next)
+	if w.Next = max(page.Next, w.Next); failed != nil {
+		return false, nil
+	}
 	if errors.Is(err, audit.ErrMissing) || errors.Is(err, audit.ErrCorrupt) {
 		return false, w.fetch(ctx, do)
 	}
@@ -91,5 +96,8 @@ func (w *Walk) fetch(ctx context.Context, do take) error {
 	if err != nil {
 		data = nil
 	}
-	return do(ctx, data, nil)
+	if err := do(ctx, data, nil); err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	return nil
 }

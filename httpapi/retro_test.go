@@ -1,0 +1,353 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/valyala/fastjson"
+
+	"railguard/edge/retrace"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+	"railguard/ofac/feed"
+	"railguard/ofac/sample"
+)
+
+// leading is a duty of a node that leads, without rests.
+func (n *testNode) leading() *retrace.Retro {
+	r := NewRetro(n.api, n)
+	r.SetRest(0)
+	return r
+}
+
+// screenPast has the leader look until nothing is left.
+func screenPast(t testing.TB, duties ...*retrace.Retro) (steps int) {
+	t.Helper()
+	for more := true; more; steps++ {
+		var err error
+		more, err = duties[steps%len(duties)].Step(t.Context())
+		require.NoError(t, err)
+	}
+	return steps
+}
+
+// paper is a list that names somebody besides the sample.
+func paper(names ...string) []ofac.Entity {
+	added := testEntities(names...)
+	for i := range added {
+		added[i].UID = uint32(900_001 + i)
+	}
+	return append(sample.Entities(), added...)
+}
+
+func (n *testNode) retroReport(query string) *fastjson.Value {
+	n.t.Helper()
+	run := answer(n.t, n.do("auditor", "GET", "/v1/ofac/retro?limit=1", ""), 200)
+	return answer(n.t, n.do("auditor", "GET", "/v1/ofac/retro/"+textOf(run, "data", "0", "retroId")+query, ""), 200)
+}
+
+// A list that is activated is held against everybody of the past: what it adds is
+// found, once, and what the list before said is not told again.
+func TestRetroFindsThePlanted(t *testing.T) {
+	n := newTestNode(t)
+	require.Equal(t, 1, screenPast(t, n.leading()), "under the first list everybody was screened")
+	_, token := n.register("")
+	listedID, _ := n.register(`,"operatorWallet":"0x1111111111111111111111111111111111111111"`)
+	w := n.do("admin", "POST", "/v1/agents/register", `{"agentName":"B","agentType":"supervised","operatorLegalName":"Paper Tiger Holding","purpose":"x"}`)
+	require.Equal(t, 201, w.Code)
+	user := textOf(answer(t, n.do("admin", "POST", "/v1/users/register", `{"legalName":"Lone Paper Person","agentIds":["`+listedID+`"]}`), 201), "userId")
+	var planted []string
+	for i := range 200 {
+		fields := `,"cpName":"Shop ` + strconv.Itoa(i) + `"`
+		switch i {
+		case 20, 120, 180:
+			fields = `,"cpName":"PAPER TIGER HOLDING"`
+		case 50:
+			fields = `,"cpWallet":"0x1111111111111111111111111111111111111111"`
+		case 60:
+			fields = `,"cpName":"LAZARUS GROUP"` // Listed before: blocked then.
+		}
+		answer := n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":`+strconv.Itoa(100+i)+fields+`}`)
+		if i == 20 || i == 50 || i == 120 || i == 180 {
+			require.Equal(t, "PROCEED null", verdict(t, answer))
+			planted = append(planted, member(t, answer.Body.Bytes(), "txnId"))
+		}
+	}
+	added := paper("PAPER TIGER HOLDING", "LONE PAPER PERSON", "WALLET OWNER")
+	added[len(added)-1].Addresses = []ofac.Address{{Ticker: "ETH", Value: "0x1111111111111111111111111111111111111111"}}
+	n.activate(added, sample.Meta())
+	after := n.screen(token, `,"cpName":"Paper Tiger Holding"`)
+	require.Equal(t, "BLOCK R7_COUNTERPARTY_NAME_OFAC", verdict(t, after))
+	screenPast(t, n.leading())
+
+	report := n.retroReport("")
+	require.Equal(t, "done", textOf(report, "state"))
+	require.Equal(t, 7, report.GetInt("hits"), "%s", report)
+	require.Equal(t, 4, report.GetInt("all", "payments", "count"))
+	require.Equal(t, 120+150+220+280, report.GetInt("all", "payments", "amountUSDC"))
+	require.Equal(t, 3, report.GetInt("all", "parties"))
+	require.Len(t, report.GetArray("entries"), 3)
+	var found []string
+	for _, item := range report.GetArray("data") {
+		if txn := textOf(item, "txnId"); txn != "" {
+			found = append(found, txn)
+		}
+	}
+	slices.Sort(planted)
+	slices.Sort(found)
+	require.Equal(t, planted, found, "and nothing of what came after the list, or was told before")
+	texts := ""
+	for _, entry := range report.GetArray("entries") {
+		texts += textOf(entry, "text") + "\n"
+	}
+	require.Contains(t, texts, "3 payments of 620 USD to PAPER TIGER HOLDING; 1 registered parties that it names")
+	require.Contains(t, texts, "1 payment of 150 USD to a wallet of WALLET OWNER; 1 registered parties that it names")
+	require.Contains(t, fmt.Sprint(report), user)
+	alerts := answer(t, n.do("reviewer", "GET", "/v1/alerts?kind=retro_hit", ""), 200).GetArray("data")
+	require.Len(t, alerts, 7)
+
+	// Pages of the hits.
+	page := n.retroReport("?limit=5")
+	require.Len(t, page.GetArray("data"), 5)
+	require.Len(t, n.retroReport("?limit=5&cursor="+textOf(page, "nextCursor")).GetArray("data"), 2)
+
+	// Nothing of it again: by another list with the same parties, by request.
+	added[0].Programs = append([]string{"OTHER"}, added[0].Programs...)
+	n.activate(added, sample.Meta())
+	screenPast(t, n.leading())
+	require.Zero(t, n.retroReport("").GetInt("hits"), "nothing is added or widened")
+	started := answer(t, n.do("policy", "POST", "/v1/ofac/retro", `{"days":1}`), 202)
+	require.Equal(t, "running", textOf(started, "state"))
+	require.True(t, started.GetBool("asked"))
+	w = n.do("policy", "POST", "/v1/ofac/retro", "")
+	require.Equal(t, 409, w.Code)
+	screenPast(t, n.leading())
+	report = n.retroReport("")
+	require.Equal(t, 9, report.GetInt("hits"), "all of the list: LAZARUS GROUP and what was blocked besides")
+	require.Len(t, answer(t, n.do("reviewer", "GET", "/v1/ofac/retro", ""), 200).GetArray("data"), 3)
+}
+
+// Whoever leads goes on where the last one stood: nobody is passed over or told twice,
+// whatever of a step was lost.
+func TestRetroSurvivesLeaders(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	for i := range 3000 {
+		name := "Shop " + strconv.Itoa(i)
+		if i%500 == 7 || i > 2500 && i%2 == 0 {
+			name = "PAPER TIGER HOLDING"
+		}
+		require.Equal(t, 200, n.screen(token, `,"cpName":"`+name+`"`).Code)
+	}
+	n.activate(paper("PAPER TIGER HOLDING"), sample.Meta())
+	lost := &losing{Cluster: n, every: 3}
+	others := []*retrace.Retro{n.leading(), n.leading(), NewRetro(n.api, lost)}
+	for _, r := range others {
+		r.SetRest(0)
+		r.SetStep(64)
+	}
+	steps := 0
+	for more := true; more; steps++ {
+		next, err := others[steps%len(others)].Step(t.Context())
+		more = next || err != nil
+	}
+	require.Greater(t, steps, 10)
+	require.Positive(t, lost.failed)
+	report := n.retroReport("")
+	require.Equal(t, "done", textOf(report, "state"))
+	require.Equal(t, 255, report.GetInt("hits"), "more than one word to the log holds")
+	require.Equal(t, 255, report.GetInt("all", "payments", "count"))
+	require.Len(t, answer(t, n.do("reviewer", "GET", "/v1/alerts?kind=retro_hit&limit=500", ""), 200).GetArray("data"), 255)
+}
+
+// losing is a cluster whose answers are lost now and then, after the fact.
+type losing struct {
+	retrace.Cluster
+	every, calls, failed int
+}
+
+func (l *losing) Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error) {
+	result, err := l.Cluster.Propose(ctx, kind, body)
+	if l.calls++; l.calls%l.every == 0 {
+		l.failed++
+		return wire.Result{}, wire.ErrUnknown
+	}
+	return result, err
+}
+
+// A list that cannot be had is waited for: nobody is passed over.
+func TestRetroWaitsForItsLists(t *testing.T) {
+	n := newTestNode(t)
+	n.activate(paper("PAPER TIGER HOLDING"), sample.Meta())
+	duty := n.leading()
+	more, err := duty.Step(t.Context())
+	require.NoError(t, err)
+	require.True(t, more)
+	kept := n.lists
+	n.lists = nil
+	_, err = duty.Step(t.Context())
+	require.ErrorContains(t, err, "list version")
+	n.lists = kept
+	screenPast(t, duty)
+	require.Equal(t, "done", textOf(n.retroReport(""), "state"))
+}
+
+func TestRetroIsRefused(t *testing.T) {
+	n := newTestNode(t)
+	for body, param := range map[string]string{
+		`{"days":0}`: "days", `{"days":91}`: "days", `{"listSnapshotId":"x"}`: "listSnapshotId", `{"against":"x"}`: "against", `{"since":1}`: "since",
+	} {
+		w := n.do("policy", "POST", "/v1/ofac/retro", body)
+		require.Equal(t, 422, w.Code, body)
+		require.Equal(t, param, member(t, w.Body.Bytes(), "param"), body)
+	}
+	active := textOf(answer(t, n.do("policy", "GET", "/v1/ofac", ""), 200), "active", "snapshotId")
+	require.Equal(t, 422, n.do("policy", "POST", "/v1/ofac/retro", `{"against":"`+active+`"}`).Code)
+	for _, id := range []string{"x", "evt_aaaaaaaaaaaa", n.api.judges.Now().IDs.EventID(1)} {
+		require.Equal(t, 404, n.do("policy", "GET", "/v1/ofac/retro/"+id, "").Code, id)
+	}
+}
+
+// retro.suspend is a setting of the policy; to drop it needs a reason.
+func TestRetroSuspendsByPolicy(t *testing.T) {
+	n := newTestNode(t)
+	answer(t, n.do("policy", "PUT", "/v1/policy", `{"retro":{"suspend":true}}`), 200)
+	id, _ := n.register(`,"operatorWallet":"0x1111111111111111111111111111111111111111"`)
+	added := paper("WALLET OWNER")
+	added[len(added)-1].Addresses = []ofac.Address{{Ticker: "ETH", Value: "0x1111111111111111111111111111111111111111"}}
+	n.activate(added, sample.Meta())
+	screenPast(t, n.leading())
+	require.Equal(t, "SUSPENDED", textOf(answer(t, n.do("operator", "GET", "/v1/agents/"+id, ""), 200), "credentialStatus"))
+	w := n.do("policy", "PUT", "/v1/policy", `{}`)
+	require.Equal(t, 422, w.Code)
+	require.Contains(t, w.Body.String(), "retro.suspend")
+}
+
+// realList loads a published list of the folder of real data; the test is skipped where
+// there is none.
+func realList(t testing.TB, date string) []ofac.Entity {
+	t.Helper()
+	dir, err := os.Getwd()
+	require.NoError(t, err)
+	data := os.Getenv("RAILGUARD_DATA")
+	for data == "" && filepath.Dir(dir) != dir {
+		dir = filepath.Dir(dir)
+		if _, err := os.Stat(filepath.Join(dir, "shared", "data", "ofac")); err == nil {
+			data = filepath.Join(dir, "shared", "data")
+		}
+	}
+	if data == "" {
+		t.Skip("no real list files: set RAILGUARD_DATA to the folder that holds ofac/")
+	}
+	loaded, err := feed.LoadDir(filepath.Join(data, "ofac", date), nil)
+	require.NoError(t, err)
+	return loaded.Entities
+}
+
+// The delta of two real lists finds exactly the payments that were planted on it.
+// RAILGUARD_RETRO_RECORDS makes the history longer (make retro: 1,000,000).
+func TestRetroOfRealLists(t *testing.T) {
+	if testing.Short() {
+		t.Skip("parses whole SDN files: not in short runs")
+	}
+	records := 2000
+	if text := os.Getenv("RAILGUARD_RETRO_RECORDS"); text != "" {
+		var err error
+		records, err = strconv.Atoi(text)
+		require.NoError(t, err)
+	}
+	before, after := realList(t, "2025-03-04"), realList(t, "2025-03-21")
+	had := map[uint32]bool{}
+	for i := range before {
+		had[before[i].UID] = true
+	}
+	var names, wallets []string
+	for i := range after {
+		if !had[after[i].UID] {
+			names = append(names, after[i].Names[0].Full)
+			for _, address := range after[i].Addresses {
+				wallets = append(wallets, address.Value)
+			}
+		}
+	}
+	t.Logf("%d entries and %d wallets were added", len(names), len(wallets))
+	require.NotEmpty(t, names)
+	n := newTestNode(t)
+	n.activate(before, testMeta("2025-03-04", false))
+	screenPast(t, n.leading())
+	_, token := n.register(`,"spendPolicy":{"noMixerProtocols":true}`)
+	planted := map[string]bool{}
+	began := time.Now()
+	for i := range records {
+		fields := `,"cpName":"Quiet Harbour Bakery Number ` + strconv.Itoa(i) + `"`
+		plant := i%(records/40) == 3
+		if plant {
+			fields = `,"cpName":` + strconv.Quote(names[(i*7)%len(names)])
+			if i%2 == 1 && len(wallets) > 0 {
+				fields = `,"cpWallet":"` + wallets[i%len(wallets)] + `"`
+			}
+		}
+		w := n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":10`+fields+`}`)
+		require.Equal(t, 200, w.Code, w.Body)
+		if plant {
+			planted[member(t, w.Body.Bytes(), "txnId")] = true
+		}
+	}
+	t.Logf("%d records made in %s", records, time.Since(began).Round(time.Millisecond))
+	n.activate(after, testMeta("2025-03-21", false))
+	began = time.Now()
+	screenPast(t, n.leading())
+	t.Logf("screened in %s without rests", time.Since(began).Round(time.Millisecond))
+	found := map[string]bool{}
+	for cursor := ""; ; {
+		page := n.retroReport("?limit=500" + cursor)
+		for _, item := range page.GetArray("data") {
+			found[textOf(item, "txnId")] = true
+		}
+		if cursor = textOf(page, "nextCursor"); cursor == "" {
+			break
+		}
+		cursor = "&cursor=" + cursor
+	}
+	require.Equal(t, planted, found)
+}
+
+// The goroutine works where its node leads, and nowhere else.
+func TestRetroRunsWhereItsNodeLeads(t *testing.T) {
+	n := newTestNode(t)
+	n.activate(paper("PAPER TIGER HOLDING"), sample.Meta())
+	cluster := &led{Cluster: n}
+	follower := retrace.NewRetro(cluster, n.store, n.Leaf, n.api.judges.Retracing(), slog.New(slog.DiscardHandler))
+	follower.Start()
+	duty := NewRetro(n.api, n)
+	duty.Start()
+	require.Eventually(t, func() bool {
+		run := n.Settings().Retro
+		return run != nil && run.EndedAt != 0
+	}, 30*time.Second, 10*time.Millisecond)
+	duty.Stop()
+	follower.Stop()
+	require.Zero(t, cluster.proposals)
+}
+
+// led is a node that does not lead.
+type led struct {
+	retrace.Cluster
+	proposals int
+}
+
+func (l *led) Role() string { return "follower" }
+
+func (l *led) Propose(context.Context, wire.Kind, []byte) (wire.Result, error) {
+	l.proposals++
+	return wire.Result{}, errors.New("not the leader")
+}

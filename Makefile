@@ -8,7 +8,7 @@ WALK ?= 20000
 RACE_SKIP := Join|Rejoin|Wiped|Moves|OlderCopy|SecondNode|Diverged|Dead|Recover|Guard
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: help build run quick test race house lint fuzz walk bench soak bench-go golden conformance names-eval sim mutants overspend rejoin scale chaos-short chaos screenshots release release-check
+.PHONY: help build run quick test race house lint fuzz walk bench soak bench-go golden conformance names-eval sim mutants overspend rejoin scale backtest retro chaos-short chaos screenshots release release-check
 
 # Tools have a module of their own, so that their dependencies are not the service's.
 TOOL := $(GO) tool -modfile=.ci/tools/go.mod
@@ -92,6 +92,9 @@ rejoin: ## A wiped node comes back among 100,000 agents and 5,000,000 records
 
 scale: ## What 2,000,000 agents (AGENTS) cost: memory, snapshot, restore, digest, freeze
 	GOGC=40 GOMEMLIMIT=7GiB RAILGUARD_SCALE_AGENTS=$(or $(AGENTS),2000000) $(GO) test ./fsm -run '^$$' -bench Scale -benchtime 1x -timeout 1h
+
+retro: ## Retro-screening of RECORDS (1,000,000) against the difference of two published lists
+	RAILGUARD_RETRO_RECORDS=$(or $(RECORDS),1000000) $(GO) test ./httpapi -run 'RetroOfRealLists' -count=1 -v -timeout 2h
 
 backtest: ## A backtest of RECORDS (100,000) calls with what was live: no difference
 	RAILGUARD_BACKTEST_RECORDS=$(or $(RECORDS),100000) $(GO) test ./httpapi -run 'BacktestOfWhatWasLive' -count=1 -v -timeout 1h

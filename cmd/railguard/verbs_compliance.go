@@ -162,6 +162,7 @@ var describeCommands = map[string]string{
 	"sar": "Suspicious activity reports", "alerts": "Alerts: what is no review and wants a person", "review": "The review queue and dispositions", "audit": "Audit records: read, search, explain, replay, export, prove", "match": "Ask the sanctions list",
 	"clear": "Cleared pairs: false positives remembered", "policy": "The institution's policy", "whitelist": "The institution's whitelist",
 	"backtest": "What another policy or list would have made of recorded calls",
+	"retro":    "Screenings of the past against lists",
 	"operator": "Operators", "ofac": "Sanctions lists: status, import, activate, roll back", "key": "API keys (admin listener)",
 	"log-level": "What one node logs (admin listener)",
 	"webhook":   "Who is sent events", "log-key": "Keys that sign the log's checkpoints (admin listener)", "signing-key": "Keys that sign credentials (admin listener)", "cluster": "The cluster and its nodes", "clock": "The test clock",
@@ -224,5 +225,12 @@ var foresightVerbs = []verb{
 	},
 	{path: "backtest show", short: "Show how far a backtest is and what came of it", method: http.MethodGet, url: "/v1/backtests/{backtest}", args: []string{"backtest"}},
 	{path: "backtest list", short: "List the backtests that the nodes remember", method: http.MethodGet, url: "/v1/backtests", columns: jobColumns},
+	{path: "retro list", group: "compliance", short: "List the screenings of the past against lists", method: http.MethodGet, url: "/v1/ofac/retro", query: pageQuery, columns: []string{"retroId", "state", "listSnapshotId", "against", "startedAt", "hits"}},
+	{path: "retro show", short: "Show whom a screening of the past found", method: http.MethodGet, url: "/v1/ofac/retro/{retro}", args: []string{"retro"}, query: pageQuery[:2]},
+	{
+		path: "retro run", short: "Screen the past against a list", method: http.MethodPost, url: "/v1/ofac/retro", keyed: true,
+		fields:  []field{{flag: "days", kind: "number", help: "how far back, 1 to 90 (default 90)"}, {flag: "list", name: "listSnapshotId", help: "a list that is or was active (default: the active one)"}, {flag: "against", help: "a list before it, whose entries are left out"}},
+		example: "  railguard retro run --days 30\n  railguard retro list",
+	},
 	{path: "backtest cancel", short: "End a backtest", method: http.MethodPost, url: "/v1/backtests/{backtest}/cancel", args: []string{"backtest"}},
 }

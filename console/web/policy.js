@@ -8,7 +8,7 @@ const settings = {
   rules: 'Mode of a rule: review stops the payment for a person, shadow only notes, off is silent. The rules that block cannot be switched.',
   velocity: 'How many payments a minute and an hour any agent may make (rule R16).', operatingHours: 'When payments are usual (rule R17).', attestation: 'Above which amount an autonomous agent needs an attestation (rule R22).',
   names: 'How near a name must be to be asked about (rule R21) or blocked (R7).', requireCounterparty: 'Whether a payment must name whom it goes to.', allowedCounterpartyTypes: 'Which types may be paid (rule R20).',
-  counterpartyCaps: 'Limits by type of counterparty.', ofac: 'How old the list may be.', structuring: 'How many payments below a limit look like one cut in pieces (rule R25).', registration: 'What happens when a listed operator registers.',
+  counterpartyCaps: 'Limits by type of counterparty.', ofac: 'How old the list may be.', structuring: 'How many payments below a limit look like one cut in pieces (rule R25).', registration: 'What happens when a listed operator registers.', retro: 'What happens when a new list names somebody who is registered.',
   review: 'Notes that are obligatory, two officers, clocks of the queue.', retro: 'What a new list does to payments already made.',
 };
 

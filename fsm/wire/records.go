@@ -46,9 +46,8 @@ const (
 	KindRestored
 )
 
-// KindNewest is the highest kind this binary knows. Apply refuses some kinds
-// (RefusedUnbuilt): they have their bytes, so that a later release fills them without a
-// change of format.
+// KindNewest is the highest kind this binary knows. A kind may have its bytes before a
+// release applies it (RefusedUnbuilt), so that filling it is no change of format.
 const KindNewest = KindRestored
 
 // Idem is a caller's Idempotency-Key: hashes of key (scoped by owner and

@@ -100,7 +100,6 @@ func (s *server) open() error {
 	if err != nil {
 		return errors.Join(err, s.node.Close())
 	}
-	s.retro = httpapi.NewRetro(s.api, s.node)
 	s.front, err = f.guests(s.api.Handler(), secrets, s.publicURL, s.log)
 	return err
 }

@@ -189,6 +189,7 @@ func serve(ctx context.Context, f *serveFlags) error {
 	s.publicDoor.Open(s.front)
 	s.adminDoor.Open(s.api.AdminHandler())
 	s.lists.Start()
+	s.retro = httpapi.NewRetro(s.api, s.node)
 	s.retro.Start()
 	s.api.Witnesses().Start()
 	s.hooks.Start()

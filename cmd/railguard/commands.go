@@ -31,6 +31,7 @@ func clientCommands() []*cobra.Command {
 	under("ofac", newImport())
 	under("policy", newPolicyPut())
 	under("match", newMatchEval())
+	under("signing-key", newReissueAll())
 	under("cluster", newClusterStatus(), newClusterWait(), newClusterRecover(), newClusterUpgrade())
 	return append(commands, newVerify(), newLog(), newDump(), newBackup(), newDrill(), newDoctor(), newConformance(), newHealth(), newTLS(), newBench())
 }

@@ -24,18 +24,19 @@ type verb struct {
 	example string
 	group   string // Of the command; the first verb of a command decides.
 	method  string
-	url     string            // {agent} takes the argument of that name.
-	args    []string          // Positional arguments, each a {name} of url.
-	loose   string            // Flag that one more argument may fill; "": none.
-	fields  []field           // Members of the JSON body.
-	query   []field           // Query parameters.
-	columns []string          // Of a list.
-	admin   bool              // On the admin listener.
-	keyed   bool              // Offers --idempotency-key.
-	preset  map[string]string // Fields that the verb itself sets.
-	file    bool              // Takes a file of payments.
-	confirm string            // Flag that, when set, asks for the word of the flag "revoke", or for its own name.
-	token   bool              // Reads the credential from --token, --token-file or standard input.
+	url     string                                                               // {agent} takes the argument of that name.
+	args    []string                                                             // Positional arguments, each a {name} of url.
+	loose   string                                                               // Flag that one more argument may fill; "": none.
+	fields  []field                                                              // Members of the JSON body.
+	query   []field                                                              // Query parameters.
+	columns []string                                                             // Of a list.
+	admin   bool                                                                 // On the admin listener.
+	keyed   bool                                                                 // Offers --idempotency-key.
+	preset  map[string]string                                                    // Fields that the verb itself sets.
+	file    bool                                                                 // Takes a file of payments.
+	confirm string                                                               // Flag that, when set, asks for the word of the flag "revoke", or for its own name.
+	plan    func(cmd *cobra.Command, c *client, values map[string]*string) error // Says what will happen, before it is asked for a word.
+	token   bool                                                                 // Reads the credential from --token, --token-file or standard input.
 
 	person func(out io.Writer, data []byte) error // Shows an answer to a person; nil is a table of its members.
 }
@@ -119,6 +120,11 @@ func (v *verb) command() *cobra.Command {
 		}
 		if idempotency != "" {
 			request.headers = map[string]string{"Idempotency-Key": idempotency}
+		}
+		if v.plan != nil {
+			if err := v.plan(cmd, c, values); err != nil {
+				return err
+			}
 		}
 		if err := v.confirmed(cmd, values, confirm); err != nil {
 			return err

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// planRotation says what a rotation will do, with the keys that there are now.
+func planRotation(cmd *cobra.Command, c *client, values map[string]*string) error {
+	data, err := c.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/admin/signing-keys", admin: true})
+	var keys struct {
+		Data []struct{ KID, State, ActivateAt string }
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &keys)
+	}
+	if err != nil {
+		return err
+	}
+	out := cmd.ErrOrStderr()
+	for _, key := range keys.Data {
+		if key.State == "signing" || key.State == "next" {
+			fmt.Fprintf(out, "now: %s is %s\n", key.KID, key.State)
+		}
+	}
+	revoke := *values["revoke"]
+	switch {
+	case *values["emergency"] != "true":
+		fmt.Fprintln(out, "plan: a new key is published now and signs from 24 hours on; tokens of the keys before stay good until they expire, and nothing needs to be issued anew")
+	case revoke == "":
+		fmt.Fprintln(out, "plan: a new key is published and signs AT ONCE; who holds an older copy of the key set (up to an hour) does not know its tokens yet; older tokens stay good")
+	default:
+		fmt.Fprintf(out, "plan: a new key is published and signs AT ONCE; EVERY token of %s is BLOCK R2 from then on; afterwards: railguard signing-key reissue --file tokens.ndjson\n", revoke)
+	}
+	return nil
+}
+
+// reissueAll is `railguard signing-key reissue`.
+type reissueAll struct {
+	client
+	kid, file, reason, by string
+	overlap               int
+	plan                  bool
+	every                 time.Duration // Of a line of progress.
+
+	out                            *os.File
+	looked, issued, passed, failed int
+	told                           time.Time
+}
+
+const (
+	reissueTries = 120 // Of one agent, a second apart, while the service asks to wait.
+	reissueWait  = time.Second
+)
+
+func newReissueAll() *cobra.Command {
+	r := &reissueAll{every: 2 * time.Second}
+	cmd := &cobra.Command{
+		Use: "reissue", Short: "Issue anew what a revoked (or retired) signing key had signed, agent by agent, with progress", Args: cobra.NoArgs,
+		Long: `Go through all agents and issue those a new credential whose token was signed by a key that
+was revoked since; with --kid those of that key, which may be retired only. Parents come before
+their delegates. Each new token is written to --file as one JSON line: hand it to its agent.
+
+It may be ended and run again: what has a new token is passed over. Agents that were revoked
+themselves are too. Users have no listing: their credentials live 30 days (user reissue).
+
+Exit codes: 0 all have theirs, 1 some failed (named; run it again).`,
+		Example: `  railguard signing-key reissue --plan
+  railguard signing-key reissue --file tokens.ndjson --reason "cc-v1 leaked" --by ada`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := r.settle(cmd, false); err != nil {
+				return err
+			}
+			if r.plan == (r.file != "") {
+				return usage("give --file FILE for the new tokens, or --plan to see how many it would be")
+			}
+			return r.run(cmd)
+		},
+	}
+	r.client.flags(cmd, false)
+	flags := cmd.Flags()
+	flags.StringVar(&r.kid, "kid", "", "those that this key signed (default: those of any revoked key)")
+	flags.StringVar(&r.file, "file", "", "file that the new tokens are written to, one JSON line each (0600; continued when it exists)")
+	flags.BoolVar(&r.plan, "plan", false, "count, and change nothing")
+	flags.IntVar(&r.overlap, "overlap-hours", 24, "how long the token before stays good, where its key is not revoked")
+	flags.StringVar(&r.reason, "reason", "", "why, for the audit log")
+	flags.StringVar(&r.by, "by", "", "who decides")
+	return cmd
+}
+
+func (r *reissueAll) run(cmd *cobra.Command) (err error) {
+	if r.file != "" {
+		if r.out, err = os.OpenFile(r.file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+			return usage("--file: %w", err)
+		}
+		defer func() { err = errors.Join(err, r.out.Close()) }()
+	}
+	cursor := ""
+	for {
+		data, err := r.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/v1/agents?order=asc&limit=500" + cursor})
+		var page struct {
+			Data       []struct{ AgentID string }
+			NextCursor string
+		}
+		if err == nil {
+			err = json.Unmarshal(data, &page)
+		}
+		if err != nil {
+			return err
+		}
+		for _, agent := range page.Data {
+			if err := r.one(cmd, agent.AgentID); err != nil {
+				return err
+			}
+		}
+		if page.NextCursor == "" {
+			break
+		}
+		cursor = "&cursor=" + url.QueryEscape(page.NextCursor)
+	}
+	verb := "issued anew"
+	if r.plan {
+		verb = "would be issued anew"
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%d agents: %d %s, %d passed over, %d failed\n", r.looked, r.issued, verb, r.passed, r.failed)
+	if r.failed > 0 {
+		return fmt.Errorf("%d agents have no new token: run it again", r.failed)
+	}
+	return nil
+}
+
+// one looks at an agent and issues it anew where it should be. Its error ends the run.
+func (r *reissueAll) one(cmd *cobra.Command, id string) error {
+	r.looked++
+	data, err := r.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/v1/agents/" + url.PathEscape(id)})
+	var agent struct {
+		Token             *string
+		CredentialVersion int
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &agent)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case !r.wanted(agent.Token):
+		r.passed++
+	case r.plan:
+		r.issued++
+	default:
+		if err := r.issue(cmd, id, agent.CredentialVersion); err != nil {
+			return err
+		}
+	}
+	if now := time.Now(); now.Sub(r.told) >= r.every {
+		r.told = now
+		fmt.Fprintf(cmd.ErrOrStderr(), "%d agents looked at, %d issued anew, %d passed over, %d failed\n", r.looked, r.issued, r.passed, r.failed)
+	}
+	return nil
+}
+
+// wanted says whether a token is one to be replaced: nil is that of a revoked key.
+func (r *reissueAll) wanted(token *string) bool {
+	if r.kid == "" || token == nil {
+		return token == nil && r.kid == ""
+	}
+	head, _, _ := strings.Cut(*token, ".")
+	text, err := base64.RawURLEncoding.DecodeString(head)
+	var header struct{ KID string }
+	return err == nil && json.Unmarshal(text, &header) == nil && header.KID == r.kid
+}
+
+// issue issues one agent anew. The key of the call makes a second try the same call.
+func (r *reissueAll) issue(cmd *cobra.Command, id string, version int) error {
+	members := map[string]any{"overlapHours": r.overlap}
+	if r.reason != "" {
+		members["reason"] = r.reason
+	}
+	if r.by != "" {
+		members["actor"] = r.by
+	}
+	body, err := json.Marshal(members)
+	if err != nil {
+		return err
+	}
+	request := &call{
+		method: http.MethodPost, path: "/v1/agents/" + url.PathEscape(id) + "/reissue", body: body,
+		headers: map[string]string{"Idempotency-Key": fmt.Sprintf("signing-key-reissue-%s-%d", id, version)},
+	}
+	data, err := r.patiently(cmd.Context(), request)
+	refused := new(exitError)
+	switch {
+	case err == nil:
+	case errors.As(err, &refused) && refused.status == http.StatusConflict:
+		r.passed++
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s is passed over: %v\n", id, err)
+		return nil
+	case cmd.Context().Err() != nil:
+		return err
+	default:
+		r.failed++
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", id, err)
+		return nil
+	}
+	var issued struct{ AgentID, AgentName, OperatorLegalName, Token, ExpirationDate string }
+	if err := json.Unmarshal(data, &issued); err != nil || issued.Token == "" {
+		return fmt.Errorf("%s: the answer has no token: %w", id, errors.Join(err, errors.New(string(data[:min(len(data), 200)]))))
+	}
+	line, err := json.Marshal(map[string]string{"agentId": id, "agentName": issued.AgentName, "operatorLegalName": issued.OperatorLegalName, "token": issued.Token})
+	if err != nil {
+		return err
+	}
+	if _, err := r.out.Write(append(bytes.TrimSpace(line), '\n')); err != nil {
+		return fmt.Errorf("--file: %w (the token of %s can be had again: railguard agent get %s)", err, id, id)
+	}
+	r.issued++
+	return nil
+}
+
+// patiently makes a call again while the service asks to wait: 429 and 503.
+func (r *reissueAll) patiently(ctx context.Context, request *call) (data []byte, err error) {
+	for try := 0; ; try++ {
+		data, err = r.fetch(ctx, request)
+		refused := new(exitError)
+		wait := errors.As(err, &refused) && (refused.status == http.StatusTooManyRequests || refused.code == exitAway)
+		if !wait || try >= reissueTries {
+			return data, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(reissueWait):
+		}
+	}
+}

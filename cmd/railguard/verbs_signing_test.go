@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// tokensIn reads the file that `signing-key reissue` writes.
+func tokensIn(t testing.TB, path string) map[string]string {
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer file.Close()
+	tokens := map[string]string{}
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var one struct{ AgentID, Token string }
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &one))
+		require.NotContains(t, tokens, one.AgentID, "issued twice")
+		tokens[one.AgentID] = one.Token
+	}
+	require.NoError(t, lines.Err())
+	return tokens
+}
+
+// A leaked key: the plan is shown, a word is asked for, every token of it is BLOCK, and one
+// verb gives all agents their new ones; run again it has nothing to do.
+func TestLeakedKeyIsReplaced(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a real process")
+	}
+	p := newPark(t, 1)
+	p.form()
+	n1 := p.machines[0]
+	before := map[string]string{}
+	for _, name := range []string{"one", "two", "three"} {
+		id, token := p.agent(n1, name)
+		before[id] = token
+	}
+	gone, _ := p.agent(n1, "revoked for good")
+	p.want(n1, 200, "POST", "/v1/agents/"+gone+"/revoke", `{"reason":"fraud"}`)
+	at := []string{"--url", p.url(n1)}
+	reissue := func(args ...string) (string, string, int) {
+		return p.cli(append(append([]string{"signing-key", "reissue"}, args...), at...)...)
+	}
+	out, _, code := reissue("--plan")
+	require.Zero(t, code)
+	require.Contains(t, out, "4 agents: 0 would be issued anew, 4 passed over, 0 failed")
+	out, _, _ = reissue("--plan", "--kid", "cc-v1")
+	require.Contains(t, out, "4 would be issued anew")
+
+	rotate := []string{"signing-key", "rotate", "--emergency", "--revoke", "cc-v1", "--reason", "leaked", "--admin", p.adminURL(n1)}
+	_, complaint, code := p.cli(append(rotate, "--confirm", "cc-v2")...)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, complaint, "now: cc-v1 is signing")
+	require.Contains(t, complaint, "EVERY token of cc-v1 is BLOCK R2")
+	p.must(append(rotate, "--confirm", "cc-v1")...)
+	for _, token := range before {
+		verdict, _ := p.pay(n1, token, 1)
+		require.Equal(t, "BLOCK", verdict)
+	}
+	file := filepath.Join(p.dir, "tokens.ndjson")
+	_, _, code = reissue()
+	require.Equal(t, exitUsage, code)
+	out, complaint, code = reissue("--file", file, "--reason", "cc-v1 leaked", "--by", "ada")
+	require.Zero(t, code, complaint)
+	require.Contains(t, out, "4 agents: 3 issued anew, 1 passed over, 0 failed")
+	require.Contains(t, complaint, gone+" is passed over: 409")
+	require.Contains(t, complaint, "agents looked at", "progress")
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	tokens := tokensIn(t, file)
+	require.Len(t, tokens, 3)
+	for id := range before {
+		verdict, _ := p.pay(n1, tokens[id], 1)
+		require.Equal(t, "PROCEED", verdict)
+	}
+	out, _, code = reissue("--file", file)
+	require.Zero(t, code)
+	require.Contains(t, out, "0 issued anew")
+	require.Len(t, tokensIn(t, file), 3)
+	require.Equal(t, 3, strings.Count(p.raw(n1, "/v1/events?types=agent.reissued&limit=100"), `"agent.reissued"`))
+	require.False(t, strings.Contains(out, "eyJ"), "no token on a terminal")
+}

@@ -15,7 +15,7 @@ import (
 )
 
 // steady is load that never stops while a cluster is upgraded: payments of 1, each with an
-// Idempotency-Key, tried again once, at the next node, where one says 503 or is gone.
+// Idempotency-Key, tried again at the next node where one says 503 or is gone.
 type steady struct {
 	p       *park
 	token   string
@@ -45,7 +45,10 @@ func (p *park) steadily(token string) *steady {
 func (s *steady) one(caller, n int) {
 	body := fmt.Sprintf(`{"token":%q,"amount":1,"cpName":"Plain Harbour Bakery"}`, s.token)
 	said := ""
-	for try := range 3 { // The first, one more elsewhere, and one for a node that is being replaced just then.
+	for try := range 6 { // At once elsewhere; then, on a machine with other work, after what Retry-After would say.
+		if try > 1 {
+			time.Sleep(500 * time.Millisecond)
+		}
 		m := s.p.machines[(caller+n+try)%len(s.p.machines)]
 		status, answer := s.p.keyed(m, fmt.Sprintf("steady-%d-%d", caller, n), body)
 		if txn, _ := answer["txnId"].(string); status == http.StatusOK {

@@ -159,14 +159,15 @@ const (
 // folders are the nodes' folders that --data names: one, or those of a development
 // cluster.
 func (d *doctor) folders(cmd *cobra.Command) []string {
-	if dev, err := readDevFile(d.data); err == nil {
+	named := cmd.Flags().Changed("data")
+	if dev, err := readDevFile(d.data); err == nil && (named || !cmd.Flags().Changed("url")) {
 		var all []string
 		for _, node := range dev.Nodes {
 			all = append(all, filepath.Join(d.data, node.ID))
 		}
 		return all
 	}
-	if cmd.Flags().Changed("data") {
+	if named {
 		return []string{d.data}
 	}
 	return nil

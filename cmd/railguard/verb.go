@@ -121,12 +121,7 @@ func (v *verb) command() *cobra.Command {
 		if idempotency != "" {
 			request.headers = map[string]string{"Idempotency-Key": idempotency}
 		}
-		if v.plan != nil {
-			if err := v.plan(cmd, c, values); err != nil {
-				return err
-			}
-		}
-		if err := v.confirmed(cmd, values, confirm); err != nil {
+		if err := v.confirmed(cmd, c, values, confirm); err != nil {
 			return err
 		}
 		data, err := v.answer(cmd.Context(), c, request, values, all)
@@ -197,9 +192,14 @@ func oldNames(values map[string]*string) func(*pflag.FlagSet, string) pflag.Norm
 	}
 }
 
-// confirmed asks for a word before what cannot be taken back: by --confirm, else on
+// confirmed shows the plan, and asks for a word before what cannot be taken back: by --confirm, else on
 // standard input.
-func (v *verb) confirmed(cmd *cobra.Command, values map[string]*string, given string) error {
+func (v *verb) confirmed(cmd *cobra.Command, c *client, values map[string]*string, given string) error {
+	if v.plan != nil {
+		if err := v.plan(cmd, c, values); err != nil {
+			return err
+		}
+	}
 	if v.confirm == "" || *values[v.confirm] != "true" {
 		return nil
 	}

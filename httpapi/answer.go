@@ -3,6 +3,7 @@ package httpapi
 import (
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -80,6 +81,9 @@ func (c *call) commonHeaders(length int) {
 	}
 	if length >= 0 {
 		set("Content-Length", numbers[timingEnd:])
+	}
+	if c.route != nil {
+		maps.Copy(h, c.route.going)
 	}
 	h["X-Content-Type-Options"] = noSniff
 	if _, set := h["Cache-Control"]; !set {

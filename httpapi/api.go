@@ -124,12 +124,13 @@ type route struct {
 	late       bool             // The handler asks for them itself.
 	parameters []string         // Of the query.
 
-	charge    charge // What a call counts, and its lane; set by newListener.
-	admin     bool   // On the admin listener; set by newListener.
-	reserved  bool   // Not counted against inFlightMax: reviews, health, cluster verbs.
-	always    bool   // Answers before bootstrap and while draining.
-	registers bool   // Counts against the registration rate.
-	stream    bool   // Writes its answer piecewise: no deadline over the whole.
+	going     map[string][]string // Headers of a call that goes away; set by newListener.
+	charge    charge              // What a call counts, and its lane; set by newListener.
+	admin     bool                // On the admin listener; set by newListener.
+	reserved  bool                // Not counted against inFlightMax: reviews, health, cluster verbs.
+	always    bool                // Answers before bootstrap and while draining.
+	registers bool                // Counts against the registration rate.
+	stream    bool                // Writes its answer piecewise: no deadline over the whole.
 
 	handle func(*call) error
 }
@@ -251,7 +252,7 @@ func newListener(a *API, routes []route, admin bool) *listener {
 	byPath := make(map[string]*resource)
 	var order []*resource
 	for _, r := range routes {
-		r.admin, r.charge = admin, chargeOf(&r)
+		r.admin, r.charge, r.going = admin, chargeOf(&r), r.goes()
 		if r.max == 0 {
 			r.max = engine.BodyMax
 		}

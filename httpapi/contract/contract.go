@@ -38,6 +38,9 @@ type Operation struct {
 	Answers []*Answer
 	Codes   map[string][]string // Its own, by status.
 
+	Deprecated    bool
+	Since, Sunset string // Dates of one that is.
+
 	segments []string
 }
 
@@ -106,6 +109,9 @@ func (c *Contract) operation(path, method string, said map[string]any) *Operatio
 	place := "/paths/" + escape(path) + "/" + method
 	o := &Operation{Method: strings.ToUpper(method), Path: path, segments: strings.Split(path, "/"), Codes: wordLists(said["x-codes"])}
 	o.Scope, _ = said["x-scope"].(string)
+	o.Deprecated = said["deprecated"] == true
+	o.Since, _ = said["x-deprecated"].(string)
+	o.Sunset, _ = said["x-sunset"].(string)
 	o.Roles = words(said["x-roles"])
 	for i := range list(said["parameters"]) {
 		at, parameter := c.resolve(fmt.Sprintf("%s/parameters/%d", place, i))

@@ -139,3 +139,24 @@ func TestCheckHoldsAnyNumber(t *testing.T) {
 		require.Error(t, c.valid(place, body(bad)), bad)
 	}
 }
+
+// A deprecated call has its headers, and no other has them.
+func TestCheckDemandsDeprecation(t *testing.T) {
+	c := loaded(t)
+	x := &Exchange{
+		Method: "GET", Path: "/v1/key", Status: 200, Body: []byte(`{"keyId":"k","name":"n","roles":["ops"],"operator":null,"expiresAt":null}`),
+		Header: http.Header{
+			"Content-Type": {"application/json"}, "X-Request-Id": {"req_x"}, "X-Railguard-Node": {"n1"}, "X-Railguard-Index": {"7"}, "X-Railguard-Role": {"leader"},
+		},
+	}
+	require.NoError(t, c.Check(x))
+	operation, _ := c.find("GET", "/v1/key")
+	operation.Deprecated = true
+	require.ErrorContains(t, c.Check(x), "Deprecation")
+	for _, name := range []string{"Deprecation", "Sunset", "Link"} {
+		x.Header.Set(name, "x")
+	}
+	require.NoError(t, c.Check(x))
+	operation.Deprecated = false
+	require.ErrorContains(t, c.Check(x), "not declared")
+}

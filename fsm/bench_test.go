@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,36 +11,83 @@ import (
 
 // BenchmarkApplyScreen applies entries of 100 screening records over 10,000
 // agents, frozen once per 50 entries. The figure is per record.
-func BenchmarkApplyScreen(b *testing.B) {
-	w := newWorld(b)
-	const agents = 10_000
+func BenchmarkApplyScreen(b *testing.B) { applyShards(b, 1, 100) }
+
+// BenchmarkApplyShards is the most that applying an entry in parallel over shards could
+// give: the agents in machines of their own, nothing in common, one goroutine each, and
+// every entry waits for all of them. The figure is per record; one shard is the same
+// without them.
+func BenchmarkApplyShards(b *testing.B) {
+	for _, records := range []int{8, 40, 100, 480} {
+		for _, shards := range []int{1, 2, 4} {
+			b.Run(fmt.Sprintf("records=%d/shards=%d", records, shards), func(b *testing.B) { applyShards(b, shards, records) })
+		}
+	}
+}
+
+// shard is a machine with the part of every entry that is for it.
+type shard struct {
+	*world
+	entries [][]byte
+	work    chan int
+}
+
+func newShard(b *testing.B, agents, records int) *shard {
+	s := &shard{world: newWorld(b), work: make(chan int)}
 	for range agents {
-		w.register("agent", dailyLimit(1_000_000))
+		s.register("agent", dailyLimit(1_000_000))
 	}
 	fragment := withName(`"` + strings.Repeat("x", 160) + `"`)
-	var entries [][]byte
-	slot := engine.AgentSlot(0)
+	slot := 0
 	for range 100 {
-		var records []wire.Record
-		for range 100 {
+		var all []wire.Record
+		for range records {
 			slot = slot%agents + 1
-			s := w.screening(slot, engine.Dollar/100)
-			s.Fragment = fragment
-			records = append(records, w.record(wire.KindScreen, s))
+			one := s.screening(engine.AgentSlot(slot), engine.Dollar/100)
+			one.Fragment = fragment
+			all = append(all, s.record(wire.KindScreen, one))
 		}
-		entries = append(entries, w.entry(records...))
+		s.entries = append(s.entries, s.entry(all...))
 	}
-	var out Effects
+	return s
+}
+
+func (s *shard) applyOne(i int) wire.Code {
+	if i%50 == 0 {
+		s.m.Freeze()
+	}
+	s.index++
+	s.m.Apply(s.index, s.term, s.entries[i%len(s.entries)], &s.out)
+	return s.out.Results[0].Code
+}
+
+func applyShards(b *testing.B, count, records int) {
+	const agents = 10_000
+	var shards []*shard
+	done := make(chan wire.Code, count)
+	for range count {
+		s := newShard(b, agents/count, records/count)
+		shards = append(shards, s)
+		defer close(s.work)
+		go func() {
+			for i := range s.work {
+				done <- s.applyOne(i)
+			}
+		}()
+	}
 	b.ReportAllocs()
 	b.ResetTimer()
-	for i := 0; i < b.N; i += 100 {
-		if i%5000 == 0 {
-			w.m.Freeze()
+	for i := 0; i*records < b.N; i++ {
+		if count == 1 {
+			done <- shards[0].applyOne(i)
 		}
-		w.index++
-		w.m.Apply(w.index, w.term, entries[i/100%len(entries)], &out)
-		if out.Results[0].Code != wire.Applied {
-			b.Fatal(out.Results[0])
+		for _, s := range shards[:count&^1] { // None for one.
+			s.work <- i
+		}
+		for range shards {
+			if code := <-done; code != wire.Applied {
+				b.Fatal(code)
+			}
 		}
 	}
 }

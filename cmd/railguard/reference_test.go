@@ -4,6 +4,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -90,4 +92,52 @@ func writeFlag(b *strings.Builder, f *pflag.Flag) {
 // cell is a text as a table holds it.
 func cell(text string) string {
 	return strings.NewReplacer("|", "\\|", "\n", " ", "<", "&lt;").Replace(text)
+}
+
+// typed are commands as documents have them: in `code`, or on a line of a block.
+var typed = regexp.MustCompile("(?m)`railguard ([^`]+)`|^\\s*(?:\\$ )?railguard ((?:[^#\\n\\\\]|\\\\\\n)+)")
+
+// TestDocumentsTypeWhatThereIs: every command line in a document names a verb that
+// exists, with flags that it has.
+func TestDocumentsTypeWhatThereIs(t *testing.T) {
+	var files []string
+	for _, pattern := range []string{"docs/*.md", "README.md", "CONTRIBUTING.md", "deploy/*/README.md", "deploy/prometheus/*.yml", "client/README.md"} {
+		found, err := filepath.Glob("../../" + pattern)
+		require.NoError(t, err)
+		files = append(files, found...)
+	}
+	seen := 0
+	for _, file := range files {
+		if name := strings.ToLower(filepath.Base(file)); name == "cli.md" || strings.HasPrefix(name, "review-") || strings.HasPrefix(name, "formats") {
+			continue // Written from the program; of what was; words inside files.
+		}
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, match := range typed.FindAllStringSubmatch(string(text), -1) {
+			line := strings.ReplaceAll(match[1]+match[2], "\\\n", " ")
+			line, _, _ = strings.Cut(line, " > ")
+			line, _, _ = strings.Cut(line, " | ")
+			words := strings.Fields(strings.NewReplacer("[", " ", "]", " ", ",", " ").Replace(line))
+			if len(words) == 0 || !regexp.MustCompile(`^[a-z-]+$`).MatchString(words[0]) {
+				continue // railguard VERB, of any verb.
+			}
+			seen++
+			root := newRoot()
+			cmd, _, err := root.Find(words)
+			if err != nil || cmd == root {
+				t.Errorf("%s: railguard %s: there is no such verb", file, line)
+				continue
+			}
+			for _, word := range words {
+				name, is := strings.CutPrefix(word, "--")
+				if name, _, _ = strings.Cut(name, "="); !is || name == "help" || name == "" {
+					continue
+				}
+				if cmd.Flags().Lookup(name) == nil && !cmd.HasSubCommands() {
+					t.Errorf("%s: railguard %s: %s has no flag --%s", file, line, cmd.CommandPath(), name)
+				}
+			}
+		}
+	}
+	require.Greater(t, seen, 100)
 }

@@ -168,7 +168,11 @@ func document(policy *engine.Policy) ([]byte, error) {
 		if field.Name == "Version" || strings.HasSuffix(field.Tag.Get("cbor"), ",omitempty") && value.Field(i).IsZero() {
 			continue
 		}
-		setting, err := json.Marshal(value.Field(i).Interface())
+		var set any = value.Field(i).Interface()
+		if field.Name == "Modes" {
+			set = modes(policy)
+		}
+		setting, err := json.Marshal(set)
 		if err != nil {
 			return nil, err
 		}
@@ -176,6 +180,17 @@ func document(policy *engine.Policy) ([]byte, error) {
 		text = fmt.Appendf(text, ",\n  %q: %s", name, setting)
 	}
 	return append(text, "\n}\n"...), nil
+}
+
+// modes are those of rules that an institution set, by their codes.
+func modes(policy *engine.Policy) map[string]string {
+	set := map[string]string{}
+	for i := range engine.Rules {
+		if mode := policy.Modes[engine.Rules[i].ID]; mode != 0 {
+			set[engine.Rules[i].Code] = mode.String()
+		}
+	}
+	return set
 }
 
 func sorted[V any](m map[string]V) []string {

@@ -50,7 +50,16 @@ func (v *logVerb) source(ctx context.Context) (*watch.Source, string, error) {
 		return source, keys, awayOr(err)
 	}
 	keys, err := readKeys(v.keysFile)
-	return source, keys, err
+	if err != nil {
+		return source, "", err
+	}
+	// Where the log's keys rotated since, the given ones endorse the new ones.
+	if listed, err := source.Keys(ctx); err == nil {
+		if followed, steps, err := note.Succession(keys, listed); err == nil && len(steps) > 0 {
+			return source, followed, nil
+		}
+	}
+	return source, keys, nil
 }
 
 func readKeys(path string) (string, error) {

@@ -28,14 +28,15 @@ type logWatch struct {
 	logLevel, logFormat      string
 	once, keepGoing          bool
 
-	log *logs
+	log  *logs
+	away map[string]bool // Addresses that did not answer the last time.
 }
 
 const hookTimeout = 30 * time.Second
 
 // newLogWatch is `railguard log watch URL...`.
 func newLogWatch() *cobra.Command {
-	w := &logWatch{}
+	w := &logWatch{away: map[string]bool{}}
 	cmd := &cobra.Command{
 		Use: "watch URL...", Short: "Keep every checkpoint of a log, and raise an alarm when one does not continue the last",
 		Long: `Watch a log from outside: on another machine, of another team, without an API key.
@@ -166,12 +167,17 @@ func (w *logWatch) tell(ctx context.Context, found []watch.Finding, trusting boo
 		switch {
 		case f.Alarm():
 			alarm, level = f, slog.LevelError
-		case f.Kind == watch.KindRotation || f.Kind == watch.KindMoved || f.Kind == watch.KindAway:
-			level = slog.LevelWarn
+		case f.Kind == watch.KindRotation || f.Kind == watch.KindMoved || f.Kind == watch.KindAway && !w.away[f.Source]:
+			level = slog.LevelWarn // Of an address that stays away once.
 		case f.Kind == watch.KindFirst || f.Kind == watch.KindGrown:
 			level = slog.LevelInfo
 		}
-		w.log.Log(ctx, level, f.Text, "kind", f.Kind, "source", f.Source, "size", f.Size, "file", f.File)
+		w.away[f.Source] = f.Kind == watch.KindAway
+		attributes := []any{"kind", f.Kind, "source", f.Source, "size", f.Size}
+		if f.File != "" {
+			attributes = append(attributes, "file", f.File)
+		}
+		w.log.Log(ctx, level, f.Text, attributes...)
 		if f.Kind == watch.KindFirst && trusting {
 			w.log.Warn("the keys that the log lists were taken: compare them with ones you got another way", "keys", state.Keys())
 		}

@@ -1,0 +1,102 @@
+package bundle
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/audit/examine"
+	"railguard/audit/note"
+	"railguard/engine"
+)
+
+var update = flag.Bool("update", false, "write golden files that do not exist yet")
+
+// The files that follow from records are compared byte by byte, for as long as bundles
+// are kept: a later release writes the same bytes for version 1. The golden files are
+// never written again.
+func TestGoldenFiles(t *testing.T) {
+	policy, err := document(engine.DefaultPolicy())
+	require.NoError(t, err)
+	c := &contents{
+		report: examine.Report{
+			Kind: "export", Checkpoint: note.Checkpoint{Origin: "pay.example.com/cl_test", Size: 9}, Leaves: 3, Screens: 2, Cluster: "cl_test",
+			First: 2, End: 7, From: "2026-05-01T00:00:00.000Z", To: "2026-05-31T23:59:59.999Z", Agent: "agt_1", Chain: examine.Chain{First: 5, Last: 6},
+		},
+		verdicts: map[string]int{"PROCEED": 1, "BLOCK": 1}, rules: map[string]int{"ALL_CLEAR": 1, "R7_COUNTERPARTY_NAME_OFAC": 1},
+		lists: map[string]int{strings.Repeat("ab", 32): 2}, policies: map[uint64][]byte{1: policy}, more: 4, signed: "a checkpoint\n",
+		rows: []row{
+			{Leaf: 2, Time: "2026-05-02T03:04:05.006Z", Kind: "screen", Txn: "txn_1", Verdict: "BLOCK", Rule: "R7_COUNTERPARTY_NAME_OFAC", Reason: "a \"reason\"", Agent: "<b>Bot</b> agt_1", Operator: "O'Neill & Söhne", Amount: "1.50", Party: "javascript:alert(1) </td>"},
+			{Leaf: 3, Time: "2026-05-02T03:04:06.006Z", Kind: "review.dispositioned", Txn: "txn_1", Disposition: "REJECTED", Who: "carla"},
+		},
+	}
+	files, err := c.derived()
+	require.NoError(t, err)
+	for name, text := range files {
+		golden := filepath.Join("testdata", "v1", strings.ReplaceAll(name, "/", "-"))
+		if _, err := os.Stat(golden); *update && os.IsNotExist(err) {
+			require.NoError(t, os.MkdirAll(filepath.Dir(golden), 0o755))
+			require.NoError(t, os.WriteFile(golden, text, 0o644))
+		}
+		want, err := os.ReadFile(golden)
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(text), name)
+	}
+	require.NotContains(t, string(files[pageName]), "<b>")
+	require.NotContains(t, string(files[pageName]), "<script")
+}
+
+// What a packed bundle may hold leads nowhere else; one that is cut or holds more is
+// refused.
+func TestUnpackIsStrict(t *testing.T) {
+	for name, ok := range map[string]bool{
+		"index.html": true, "SHA256SUMS": true, "policies/12.json": true, "lists/" + strings.Repeat("0f", 32) + ".entities": true,
+		"../index.html": false, "/index.html": false, "lists/../index.html": false, "a/b.txt": false, "policies/x.json": false, ".txt": false, "index.html\n": false,
+	} {
+		require.Equal(t, ok, packedNames.MatchString(name), "%q", name)
+	}
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "README.txt"), bytes.Repeat([]byte("words "), 10000), 0o600))
+	var packed, again bytes.Buffer
+	require.NoError(t, Pack(dir, &packed))
+	require.NoError(t, Pack(dir, &again))
+	require.Equal(t, packed.Bytes(), again.Bytes(), "equal folders are equal bytes")
+	out := t.TempDir()
+	require.NoError(t, Unpack(bytes.NewReader(packed.Bytes()), out))
+	require.FileExists(t, filepath.Join(out, "README.txt"))
+	require.Error(t, Unpack(bytes.NewReader(packed.Bytes()), out), "over files that are there")
+	require.ErrorIs(t, Unpack(bytes.NewReader(packed.Bytes()[:packed.Len()/2]), t.TempDir()), ErrBundle)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "other.bin"), []byte("x"), 0o600))
+	packed.Reset()
+	require.NoError(t, Pack(dir, &packed))
+	require.ErrorContains(t, Unpack(&packed, t.TempDir()), "other.bin")
+}
+
+// Keys that were given may be followed to those that they endorse, to no others.
+func TestTrustedKeys(t *testing.T) {
+	signer := func(of byte) *note.Signer {
+		s, err := note.NewSigner("pay.example.com/cl_test", bytes.Repeat([]byte{of}, note.SeedSize))
+		require.NoError(t, err)
+		return s
+	}
+	a, b := signer(1), signer(2)
+	rotated := note.SizesLine(5, 1<<64-1) + b.VerifierKeys() + a.Endorse(b, 5) + note.SizesLine(0, 4) + a.VerifierKeys()
+	keys, err := trusted(rotated, "")
+	require.NoError(t, err)
+	require.Equal(t, rotated, keys)
+	keys, err = trusted(a.VerifierKeys(), rotated)
+	require.NoError(t, err)
+	require.Equal(t, rotated, keys, "the given ones count")
+	keys, err = trusted(rotated, a.VerifierKeys())
+	require.NoError(t, err)
+	require.Contains(t, keys, b.VerifierKeys())
+	for _, inside := range []string{b.VerifierKeys(), strings.Replace(rotated, a.Endorse(b, 5), "", 1), rotated + signer(3).VerifierKeys(), "", strings.TrimSuffix(a.VerifierKeys(), "\n")} {
+		_, err := trusted(inside, a.VerifierKeys())
+		require.ErrorContains(t, err, KeysName, inside)
+	}
+}

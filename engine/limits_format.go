@@ -76,6 +76,8 @@ type Spans struct {
 	ProposalKept        Time
 	SARDue              Time
 	DeadLetterKept      Time
+	ExpiryNotice        Time // Before a credential or an API key ends.
+	AttestationNotice   Time // Before an attestation does.
 }
 
 // limitsByFormat holds one row a format, in literals: no constant is named, so that
@@ -132,6 +134,8 @@ var limitsByFormat = [FormatNewest + 1]*Limits{
 		ProposalKept:        24 * Hour,
 		SARDue:              30 * DayLength,
 		DeadLetterKept:      30 * DayLength,
+		ExpiryNotice:        7 * DayLength,
+		AttestationNotice:   Hour,
 	}},
 }
 

@@ -19,7 +19,7 @@ var limitsGolden = map[Format]string{
 		"RecordTargets=500 ForgottenAtOneTime=1024 ExpiredAtOneTick=2048 HoldSecondsLeast=30 HoldSecondsMost=604800 URLBytes=2048 EventTypes=128 SealedBytes=512 AgentValidity=7862400000000000 UserValidity=2592000000000000 " +
 		"UserStored=2678400000000000 AttestationValidity=86400000000000 AttestationStored=90000000000000 Retention=7776000000000000 " +
 		"IdempotencyKept=86400000000000 IdempotencyYoung=300000000000 ClaimLease=600000000000 Overlap=604800000000000 ReferenceKept=2592000000000000 " +
-		"ReferenceYoung=86400000000000 ProposalKept=86400000000000 SARDue=2592000000000000 DeadLetterKept=2592000000000000 ",
+		"ReferenceYoung=86400000000000 ProposalKept=86400000000000 SARDue=2592000000000000 DeadLetterKept=2592000000000000 ExpiryNotice=604800000000000 AttestationNotice=3600000000000 ",
 }
 
 func TestLimitsOfEveryFormat(t *testing.T) {

@@ -34,6 +34,7 @@ func (m *Machine) applyGenesis(b *wire.Genesis, r *wire.Result) {
 		api := *b.APIKey
 		api.CreatedAt, api.RevokedAt, api.Rev = m.now, 0, 1
 		s.Keys = []*wire.APIKey{&api}
+		m.remindOfKey(0, &api)
 	}
 	m.ids = NewIDs(genesis.IDKey, m.settings.Epochs...)
 	head := quoted(m.head("cluster.created"), "clusterId", b.ClusterID)
@@ -82,6 +83,7 @@ func (m *Machine) baseIs(base uint64, r *wire.Result) bool {
 func (m *Machine) putPolicy(policy *engine.Policy, kind string, common *wire.Common, r *wire.Result) {
 	policy.Version = m.settings.Policy.Version + 1
 	m.edit().Policy = policy
+	m.remindOfList()
 	head := number(m.head(kind), "policyVersion", int64(policy.Version))
 	m.write(head, common, kind, r)
 }
@@ -129,6 +131,7 @@ func (m *Machine) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 	}
 	next := append([]*wire.APIKey(nil), keys...)
 	if at < 0 {
+		m.remindOfKey(len(next), &changed)
 		next = append(next, &changed)
 	} else {
 		next[at] = &changed
@@ -201,6 +204,7 @@ func (m *Machine) applySigningKey(b *wire.SigningKeyPut, r *wire.Result) {
 			changed.ActivateAt = m.now + signingNotice
 		}
 		next = append(next, &changed)
+		m.remindOfSigningKey(&changed)
 	case b.Op == wire.SigningRevoke && at >= 0 && next[at].RevokedAt == 0:
 		kind, changed = "signing_key.revoked", *next[at]
 		changed.RevokedAt = m.now
@@ -247,6 +251,7 @@ func (m *Machine) applyCleared(b *wire.ClearedPut, r *wire.Result) {
 	case !b.Remove:
 		pair.ID, pair.At = uint32(m.settings.Policy.Version), m.now // Each pair moves the version: no id is given twice.
 		next = append(next, &pair)
+		m.remind(pair.ExpiresAt, leaf.DueCleared, uint64(pair.ID), 0)
 	}
 	m.edit().Cleared = next
 	m.movePolicy()

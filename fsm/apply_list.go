@@ -90,6 +90,7 @@ func (m *Machine) activate(info *wire.ListInfo, b *wire.ListActivate, r *wire.Re
 	s.ListVersion++
 	info.Version, info.ActivatedAt = s.ListVersion, m.now
 	s.List, s.ListSynced, s.Staged = info, m.now, nil
+	m.remindOfList()
 	history := append(append([]*wire.ListInfo(nil), s.History...), info)
 	if len(history) > m.limits.ListHistory {
 		history = history[len(history)-m.limits.ListHistory:]
@@ -134,6 +135,7 @@ func (m *Machine) refreshList(b *wire.ListActivate, r *wire.Result) {
 		return
 	}
 	m.edit().ListSynced = m.now
+	m.remindOfList()
 	head := hexText(m.head("list.synced"), "listDigest", b.Digest[:])
 	head = number(head, "listVersion", int64(m.settings.ListVersion))
 	head = instant(head, "syncedAt", m.now)

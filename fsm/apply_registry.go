@@ -127,6 +127,8 @@ func (m *Machine) enrol(profile *engine.AgentProfile, b *wire.Register, signing 
 		m.fleets.Edit(uint64(profile.Fleet)).Agents++
 	}
 	m.out.Agents = append(m.out.Agents, profile)
+	m.remindOfAgent(profile)
+	m.remindOfAttestation(profile.Slot)
 }
 
 // expiry is 91 days from now, the parent's expiry or what was asked for,
@@ -279,6 +281,7 @@ func (m *Machine) renew(b *wire.Reissue, profile *engine.AgentProfile) (supersed
 	profile.TransferTo, profile.TransferInstitutions = "", false
 	row.Status, row.Institutions, row.StatusReason, row.StatusAt = engine.Active, false, 0, m.now
 	m.replaceProfile(profile)
+	m.remindOfAgent(profile)
 	return superseded
 }
 
@@ -362,6 +365,7 @@ func (m *Machine) applyAttest(b *wire.Attest, r *wire.Result) {
 		return
 	}
 	m.agents.Edit(uint64(b.Agent)).AttestedAt = m.now
+	m.remindOfAttestation(b.Agent)
 	kept := []engine.Attestation{{AttestedBy: b.AttestedBy, Note: b.Note, At: m.now, Leaf: m.size}}
 	if old := *m.attestations.At(uint64(b.Agent)); old != nil {
 		for _, a := range *old {

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
@@ -225,6 +226,7 @@ func (m *Machine) applyOwnership(b *wire.Ownership, r *wire.Result) {
 			from = min(from, row.OwnershipFrom)
 		}
 		row.OwnershipFrom, row.OwnershipAt = from, m.now
+		m.remind(from, leaf.DueOwnership, slot, 0)
 		head = instant(head, "flaggedAt", m.now)
 		head = instant(head, "effectiveAt", row.OwnershipFrom)
 	}

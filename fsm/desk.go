@@ -160,7 +160,7 @@ func (d *desk) read(section uint16, r *rowReader, rows uint32, limits *engine.Li
 	const none = 0
 	switch section {
 	case sectionDues:
-		return readRows(r, rows, &d.dues, none, readDueRow)
+		return readRows(r, rows, &d.dues, limits.Dues, readDueRow)
 	case sectionProposals:
 		return readRows(r, rows, &d.proposals, limits.Proposals, readProposalRow)
 	case sectionAlerts:

@@ -26,6 +26,7 @@ func (m *Machine) applyTick(body []byte, r *wire.Result) {
 	m.tellOverdue()
 	m.tellSARs()
 	m.forgetDeadLetters()
+	m.fallDue()
 	r.Code = wire.Unchanged
 }
 

@@ -121,6 +121,9 @@ func (l *ledger) deskLeaf(out *Effects, at uint64, data []byte) {
 			l.add("leaf %d: %s", at, text)
 		}
 		l.lapsed[at] = record
+	case strings.HasPrefix(text, `{"kind":"due"`) && !strings.Contains(text, leaf.DueHold.String()):
+		l.alerts[at] = true // Told by time, and booked nowhere.
+		l.counts["fell due"]++
 	}
 }
 

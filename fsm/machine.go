@@ -168,7 +168,7 @@ func (m *Machine) Rows() int {
 		m.fleets.Len() + m.fleetProfiles.Len() + m.operators.Len() + m.operatorProfiles.Len() +
 		m.reviews.Len() + m.dispositions.Len() + m.idem.Len() + m.structuring.Len() + m.days.Len() +
 		m.holds.Len() + m.outcomes.Len() + m.references.Len() + m.proposals.Len() + m.alerts.Len() + m.sars.Len() +
-		m.cursors.Len() + m.deadLetters.Len()
+		m.cursors.Len() + m.deadLetters.Len() + m.dues.Len()
 }
 
 // fence answers an entry whose header names another term than raft's own: the

@@ -265,7 +265,7 @@ func (s *restorer) finish() (*Machine, error) {
 	if !s.settled {
 		return nil, fmt.Errorf("%w: no settings", ErrSnapshot)
 	}
-	for _, check := range []func() error{m.checkAgents, m.checkActivity, m.checkBands, m.checkLinks, m.checkQueues, m.checkSettings, m.checkLists, m.checkPayments, m.checkWebhooks} {
+	for _, check := range []func() error{m.checkAgents, m.checkActivity, m.checkBands, m.checkLinks, m.checkQueues, m.checkSettings, m.checkLists, m.checkPayments, m.checkDues, m.checkWebhooks} {
 		if err := check(); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
 		}

@@ -100,6 +100,9 @@ func (b *books) leaf(i int, leaf []byte) {
 			b.hold(i, at, member(leaf, "hold"), paid{agent: agent, fleet: fleet, amount: amount, date: date})
 		}
 	case "hold.settled", "hold.released", "due":
+		if kind == "due" && member(leaf, "type") != "hold.expired" {
+			break // Told by time, and booked nowhere.
+		}
 		b.finish(i, at, kind, amount, leaf)
 	case "list.activated":
 		b.list = number(leaf, "listVersion")

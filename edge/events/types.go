@@ -42,7 +42,7 @@ var (
 	}
 	ownMembers = []string{
 		"policyVersion", "keyId", "prefix", "kid", "activateAt", "listDigest", "previousDigest", "listVersion", "entries", "syncedAt",
-		"matcherVersion", "clearedId", "expiredAt", "webhookId", "op", "seq", "n", "attempts", "status", "against", "hits",
+		"matcherVersion", "clearedId", "expiredAt", "expiresAt", "webhookId", "op", "seq", "n", "attempts", "status", "against", "hits",
 	}
 )
 

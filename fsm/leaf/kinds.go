@@ -34,7 +34,7 @@ const (
 // Due numbers what falls due. Numbers and names are for ever.
 type Due uint8
 
-// What falls due. DueHold, DueReviewSLA and DueProposal are written in this release.
+// What falls due.
 const (
 	DueHold                Due = 1
 	DueAttestationExpiring Due = 2

@@ -1,0 +1,103 @@
+package fsm
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// told are the types that ticks until a time told of, each with the time it was told at
+// since the beginning, in hours.
+func (w *world) told(until engine.Time, step engine.Time) (types []string, hours []int64) {
+	for w.now < until {
+		w.now += step
+		w.tick()
+		for _, l := range w.out.Leaves {
+			types = append(types, between(l.Data, `"type":"`, `"`))
+			hours = append(hours, int64((w.now-start)/engine.Hour))
+		}
+	}
+	return types, hours
+}
+
+func TestWhatFallsDue(t *testing.T) {
+	w := newWorld(t)
+	agent, _ := w.register("a", autonomous)
+	w.register("revoked")
+	w.do(wire.KindStatus, &wire.Status{Target: wire.TargetAgent, Slot: 2, To: engine.Revoked})
+	require.Equal(t, wire.Applied, w.do(wire.KindAttest, &wire.Attest{Agent: agent, AttestedBy: "x"}).Code)
+	key := wire.APIKey{ID: "k", Name: "n", Hashes: key32(1), ExpiresAt: start + 30*engine.DayLength}
+	w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key})
+	w.do(wire.KindSigningKey, &wire.SigningKeyPut{Op: wire.SigningAdd, Key: wire.SigningKey{KID: "cc-v2", Public: make([]byte, 64), Sealed: []byte{1}}})
+	w.do(wire.KindCleared, &wire.ClearedPut{Pair: wire.ClearedPair{Name: "x", UID: 7, Reason: "r", ExpiresAt: start + 3*engine.DayLength}})
+	w.do(wire.KindOwnership, &wire.Ownership{Agent: agent, OperatorKey: "globex", EffectiveAt: start + 2*engine.DayLength})
+	types, hours := w.told(start+100*engine.DayLength, engine.Hour)
+	require.Equal(t, []string{
+		"attestation.expiring", "attestation.stale", "signing_key.active", "list.stale", "agent.ownership_effective", "cleared.expired", "key.expiring",
+		"agent.expiring", "agent.expired",
+	}, types)
+	require.Equal(t, []int64{23, 24, 24, 48, 48, 72, 23 * 24, 84 * 24, 91 * 24}, hours)
+	require.Zero(t, w.m.dues.Len())
+	replayAgrees(t, w, 3)
+}
+
+// What has changed meanwhile is not told, and nothing is told twice.
+func TestWhatDoesNotFallDueAnyMore(t *testing.T) {
+	w := newWorld(t)
+	agent, _ := w.register("a", autonomous)
+	for range 3 { // Only the last attestation ends.
+		w.now += 5 * engine.Hour
+		require.Equal(t, wire.Applied, w.do(wire.KindAttest, &wire.Attest{Agent: agent, AttestedBy: "x"}).Code)
+	}
+	policy := *engine.DefaultPolicy()
+	for _, age := range []engine.Time{24 * engine.Hour, 48 * engine.Hour, 24 * engine.Hour} {
+		policy.ListAgeMax = age
+		require.Equal(t, wire.Applied, w.do(wire.KindPolicy, &wire.PolicyPut{Policy: policy}).Code)
+	}
+	w.do(wire.KindOwnership, &wire.Ownership{Agent: agent, OperatorKey: "globex", EffectiveAt: start + 20*engine.Hour})
+	w.do(wire.KindOwnership, &wire.Ownership{Agent: agent, OperatorKey: "globex", Cancel: true})
+	key := wire.APIKey{ID: "k", Name: "n", Hashes: key32(1), ExpiresAt: start + 10*engine.DayLength}
+	w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key})
+	w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyRevoke, Key: wire.APIKey{ID: "k"}})
+	types, hours := w.told(start+60*engine.DayLength, engine.Hour)
+	require.Equal(t, []string{"list.stale", "attestation.expiring", "attestation.stale"}, types)
+	require.Equal(t, []int64{24, 38, 39}, hours)
+	w.do(wire.KindListActivate, &wire.ListActivate{Digest: w.m.settings.List.Digest, Refresh: true})
+	profile := **w.m.profiles.At(uint64(agent))
+	w.do(wire.KindReissue, &wire.Reissue{Agent: agent, Profile: profile, BaseRev: profile.Rev, OperatorKey: "acme inc", List: w.m.settings.ListVersion, Plain: true})
+	types, hours = w.told(start+160*engine.DayLength, engine.Hour)
+	require.Equal(t, []string{"list.stale", "agent.expiring", "agent.expired"}, types, "the credential that was renewed does not end")
+	require.Equal(t, []int64{61 * 24, 144 * 24, 151 * 24}, hours)
+}
+
+// The heap gives rows in order whatever came in, a full one refuses nothing but itself.
+func TestDuesAreAHeap(t *testing.T) {
+	w := newWorld(t)
+	limits := *w.m.limits
+	limits.Dues = w.m.dues.Len() + 300
+	w.m.limits = &limits
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 400 {
+		w.m.remind(w.m.now+engine.Time(1+random.Int64N(50)), 12, random.Uint64N(4), 0)
+	}
+	require.Equal(t, limits.Dues, w.m.dues.Len())
+	restoredFrom(t, w.m)
+	last := dueRow{}
+	for w.m.dues.Len() > 0 {
+		row := w.m.takeDue()
+		require.False(t, row.before(&last))
+		last = row
+	}
+	w.register("a")
+	w.m.dues.Edit(1).Kind = 99
+	var buffer bytes.Buffer
+	_, err := w.m.Freeze().WriteTo(&buffer)
+	require.NoError(t, err)
+	_, err = Restore(&buffer)
+	require.ErrorIs(t, err, ErrSnapshot)
+}

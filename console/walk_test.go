@@ -216,6 +216,7 @@ func TestAccessibility(t *testing.T) {
 	source := axe(t)
 	s := cluster(t, 1)
 	d := s.morning()
+	s.desk(d)
 	w := s.window(0)
 	w.do(page.SetBypassCSP(true)) // For the checker alone; the other tests walk with it.
 	check := func(where string) {
@@ -238,8 +239,8 @@ func TestAccessibility(t *testing.T) {
 	walk := func(kind string) {
 		for _, p := range [][2]string{
 			{"/", "Overview"}, {"/queue", "Queue"}, {"/case/" + d.name, "$120"}, {"/case/" + d.limit, "$6,200"}, {"/match?name=Nikolas%20Maduro", "Match"}, {"/lists", "Lists"}, {"/agents", "Agents"},
-			{"/agents/" + d.runner, "Treasury"}, {"/fleets", "Fleets"}, {"/fleets/" + d.fleet, "Europe"}, {"/users/" + d.user, "Users"}, {"/operators", "Operators"}, {"/policy", "Policy"},
-			{"/activity", "Activity"}, {"/cluster", "Cluster"}, {"/playground", "Playground"}, {"/nowhere", "No such page"},
+			{"/agents/" + d.runner, "Treasury"}, {"/fleets", "Fleets"}, {"/fleets/" + d.fleet, "Europe"}, {"/users/" + d.user, "Users"}, {"/operators", "Operators"}, {"/policy", "Policy"}, {"/alerts?state=", "Alerts"}, {"/reports", "Reports"},
+			{"/activity", "Activity"}, {"/activity?show=changes", "Activity"}, {"/cluster", "Cluster"}, {"/playground", "Playground"}, {"/nowhere", "No such page"},
 		} {
 			w.at(p[0], p[1])
 			if p[1] == "Match" {

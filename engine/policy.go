@@ -1,5 +1,7 @@
 package engine
 
+import "math"
+
 // Mode is what an institution does with a REVIEW rule. R1 to R8, R14, R23 and
 // R24 have no mode: BLOCK is final (decision 43, "Modes").
 type Mode uint8
@@ -48,4 +50,12 @@ type Policy struct {
 type FourEyes struct {
 	MinAmount USD    `cbor:"1,keyasint"`           // NoLimit: of no amount.
 	Rules     uint32 `cbor:"2,keyasint,omitempty"` // Bit n is rule Rn.
+}
+
+// Least is the amount from which two persons decide, above every amount where none is set.
+func (f *FourEyes) Least() USD {
+	if f.MinAmount == NoLimit {
+		return math.MaxInt64
+	}
+	return f.MinAmount
 }

@@ -218,6 +218,8 @@ func TestWidens(t *testing.T) {
 		{"everything off again", fullPolicy, `{}`, "rules.R10 velocity.maxPerMinute velocity.maxPerHour operatingHours attestation.above " +
 			"names.review names.block names.weakAliases requireCounterparty allowedCounterpartyTypes counterpartyCaps.exchange " +
 			"ofac.maxAge ofac.onStale structuring.count structuring.low structuring.high structuring.window registration.onMatch"},
+		{"two persons of rules alone", `{"review":{"fourEyes":{"minAmount":100}}}`, `{"review":{"fourEyes":{"rules":["R21"]}}}`, "review.fourEyes"},
+		{"two persons of fewer rules", `{"review":{"fourEyes":{"rules":["R21","R25"]}}}`, `{"review":{"fourEyes":{"rules":["R21"]}}}`, "review.fourEyes"},
 		{"a longer service level", `{"review":{"sla":"4h"}}`, `{"review":{"sla":"5h"}}`, "review.sla"},
 		{"no service level", `{"review":{"sla":"4h"}}`, `{}`, "review.sla"},
 		{"a shorter service level", `{"review":{"sla":"4h"}}`, `{"review":{"sla":"1m"}}`, ""},

@@ -52,7 +52,7 @@ func Widens(old, new *Policy) []string {
 
 // fewerEyes tells whether one person may decide what two had to.
 func fewerEyes(old, new *FourEyes) bool {
-	return old != nil && (new == nil || new.MinAmount > old.MinAmount || old.Rules&^new.Rules != 0 && new.MinAmount > 0)
+	return old != nil && (new == nil || new.Least() > old.Least() || old.Rules&^new.Rules != 0 && new.Least() > 0)
 }
 
 // strictness ranks modes by what they stop; a shadow stops nothing.

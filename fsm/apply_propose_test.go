@@ -41,6 +41,15 @@ func (w *world) deskKey(row uint32) *wire.KeyRef {
 	return &wire.KeyRef{Row: row, Rev: w.m.settings.Keys[row-1].Rev}
 }
 
+// TestTwoPersonsDecideByRule: where only rules are named, no amount asks for two.
+func TestTwoPersonsDecideByRule(t *testing.T) {
+	w, _, review := fourEyes(t, engine.FourEyes{MinAmount: engine.NoLimit, Rules: 1 << 21})
+	require.Contains(t, string(w.decide(review(20), "ann", 1, wire.Rejected).Data), `"kind":"review.dispositioned"`, "it is rule 11")
+	b := review(20)
+	r := w.do(wire.KindDisposition, &wire.Disposition{Common: wire.Common{Key: w.deskKey(1)}, Leaf: b.Leaf, Disposition: wire.Rejected, Agent: b.Agent, Amount: b.Recorded, By: "ann", Rule: 21})
+	require.Contains(t, string(r.Data), `"kind":"review.proposed"`)
+}
+
 func TestTwoPersonsDecide(t *testing.T) {
 	w, slot, review := fourEyes(t, engine.FourEyes{MinAmount: 20 * engine.Dollar})
 	small := review(19)

@@ -10,6 +10,7 @@ import {showLists} from './lists.js';
 import {showAgents, showAgent, showFleets, showFleet, showUsers, showOperators} from './parties.js';
 import {showPolicy} from './policy.js';
 import {showActivity, showCluster} from './system.js';
+import {showAlerts, showReports} from './alerts.js';
 import {shortcuts, setShortcuts} from './settings.js';
 
 const reader = ['reviewer', 'auditor'];
@@ -17,6 +18,8 @@ const pages = [
   {path: '', title: 'Overview', show: showOverview, roles: ['operator', 'screener', 'reviewer', 'auditor', 'policy', 'ops']},
   {path: 'queue', title: 'Queue', show: showQueue, roles: reader},
   {path: 'case/:id', title: 'Case', show: showCase, hidden: true},
+  {path: 'alerts', title: 'Alerts', show: showAlerts, roles: reader, whole: true},
+  {path: 'reports', title: 'Reports', show: showReports, roles: reader, whole: true},
   {path: 'match', title: 'Match', show: showMatch, roles: ['reviewer', 'policy', 'auditor']},
   {path: 'lists', title: 'Lists', show: showLists, roles: ['policy', 'ops', 'reviewer', 'auditor'], whole: true},
   {path: 'agents', title: 'Agents', show: showAgents, roles: ['operator', 'reviewer', 'auditor', 'policy']},

@@ -3,7 +3,7 @@
 import {h, put, money, when, badge, bar, table, facts, field, toast, ruleShort, dialog} from './dom.js';
 import * as api from './api.js';
 import {sentence, deciding, ladderView, hitView, payment} from './words.js';
-import {decide, verbs, officer} from './decide.js';
+import {decide, withdraw, verbs, officer} from './decide.js';
 import {verify} from './proof.js';
 import {keys} from './keys.js';
 
@@ -161,7 +161,8 @@ export async function showCase(place, {id}, go) {
     put(into, h('div', {class: 'titlebar'}, h('h1', null, payment(record)), badge(record.verdict), record.disposition && badge(record.disposition), record.sarEscalated && !record.disposition && badge('ESCALATE_SAR')),
       h('p', {class: 'sentence'}, sentence(record, ladder)),
       claim?.assignee && claim.assignee !== officer() && h('p', {class: 'note warn'}, `${claim.assignee} is working on this case`, claim.leaseUntil ? [' until ', when(claim.leaseUntil)] : '', '. You can decide all the same; the first decision stands.'),
-      record.proposed && !record.disposition && h('p', {class: 'note'}, `${record.proposed.by} proposed `, badge(record.proposed.disposition), ' ', when(record.proposed.at), '. Another officer has to confirm.'),
+      record.proposed && !record.disposition && h('p', {class: 'note'}, `${record.proposed.by} proposed `, badge(record.proposed.disposition), ' ', when(record.proposed.at), '. Another officer has to confirm.',
+        api.may('reviewer') && [' ', h('button', {type: 'button', class: 'small', onclick: () => withdraw(record, reload)}, 'Withdraw …')]),
       record.disposition && h('p', {class: 'note'}, 'Decided ', badge(record.disposition), ` by ${record.reviewedBy ?? 'an officer'} `, when(record.reviewedAt), record.notes && h('q', null, record.notes),
         record.overLimitApproved && ' It went over a limit.', record.recheck?.verdict === 'BLOCK' && h('strong', {class: 'over'}, ` At approval the payment would have been a BLOCK (${record.recheck.rule}).`)),
       h('p', {class: 'meta'}, h('span', {class: 'mono'}, record.txnId), when(record.screenedAt), api.may('reviewer', 'auditor') && proofBadge(record), claimView(record, claim, reload),

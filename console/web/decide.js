@@ -67,6 +67,19 @@ export function decide(record, disposition, {claim, unseen = 0, then} = {}) {
   return box;
 }
 
+/** withdraw asks why what another officer proposed is taken back. */
+export function withdraw(record, then) {
+  const by = h('input', {name: 'by', required: true, maxlength: 512, value: officer(), autocomplete: 'name'});
+  const why = h('textarea', {name: 'reason', rows: 3, maxlength: 8192});
+  dialog('Withdraw what is proposed?', [h('p', {class: 'action'}, `${record.proposed.by} proposed ${record.proposed.disposition} for ${payment(record)}. It is taken back, and the case waits on.`),
+    h('p', {class: 'quiet'}, 'Another officer with another key does this, not the one who proposed.'), field('Withdrawn by', by), field('Why', why)], 'Withdraw', 'warn', async () => {
+    localStorage.setItem('railguard.officer', by.value.trim());
+    await api.call(`/reviews/${record.txnId}/withdraw`, {method: 'POST', body: {reviewedBy: by.value.trim(), ...(why.value.trim() && {reason: why.value.trim()})}});
+    toast('Withdrawn.');
+    then?.();
+  });
+}
+
 /** kindly tells a lost race with who and when. */
 export function kindly(error, record) {
   const b = error.body ?? {};

@@ -9,7 +9,7 @@ import {decide, verbs, officer} from './decide.js';
 
 const every = 5000;
 const bulkMax = 100;
-const wanted = ['state', 'rule', 'minAmount', 'maxAmount', 'operator', 'agentId', 'assignee', 'q', 'sort'];
+const wanted = ['state', 'rule', 'slaBreached', 'minAmount', 'maxAmount', 'operator', 'agentId', 'assignee', 'q', 'sort'];
 const rules = ['R9_CHAIN_POLICY', 'R10_SINGLE_TX_LIMIT', 'R11_DAILY_LIMIT', 'R12_FLEET_DAILY_LIMIT', 'R13_COUNTERPARTY_WHITELIST', 'R15_MODEL_CHANGED', 'R16_VELOCITY_FLAG', 'R17_UNUSUAL_HOUR',
   'R18_RAIL_POLICY', 'R19_RAIL_CHAIN_MISMATCH', 'R20_COUNTERPARTY_TYPE', 'R21_POSSIBLE_NAME_MATCH', 'R22_ATTESTATION_STALE', 'R25_STRUCTURING'];
 
@@ -43,7 +43,8 @@ export async function showQueue(place, _params, go) {
     put(element, officerMay && box, h('div', {class: 'rowbody', onclick: (e) => { if (!e.target.closest('a')) select1(item.txnId, true); }},
       h('div', {class: 'line'}, link, h('span', {class: 'rule', title: item.reason}, `${ruleShort(item.rule)} ${ruleWords(item.rule)}`)),
       h('div', {class: 'line quiet'}, h('span', null, `${item.agentName ?? item.agentId} · ${item.operatorLegalName ?? ''}`),
-        h('span', null, age(item.ageSeconds), item.slaDueAt && [', due ', when(item.slaDueAt)], item.similarOpen > 1 && ` · ${item.similarOpen} alike`, item.comments > 0 && ` · ${item.comments} comments`),
+        h('span', null, age(item.ageSeconds), item.slaDueAt && [', due ', when(item.slaDueAt)], item.slaBreached && [' ', badge('overdue')], item.similarOpen > 1 && ` · ${item.similarOpen} alike`, item.comments > 0 && ` · ${item.comments} comments`),
+        item.proposed && h('span', null, badge('proposed'), ` ${verbs[item.proposed.disposition]?.word ?? item.proposed.disposition} by ${item.proposed.by}`),
         item.state === 'claimed' && h('span', null, badge('claimed'), ` ${item.assignee === officer() ? 'you' : item.assignee}`),
         ['dispositioned', 'escalated'].includes(item.state) && badge(item.state))));
     rows.set(item.txnId, element);
@@ -181,17 +182,14 @@ export async function showQueue(place, _params, go) {
       field('Decided by', by), field('Why (obligatory)', notes, 'Stands in each record.'), results,
     ], verbs[disposition].word, verbs[disposition].kind, async () => {
       if (done) return;
-      for (const item of chosen) {
-        let told = verbs[disposition].done;
-        try {
-          await api.call(`/reviews/${item.txnId}`, {method: 'POST', body: {disposition, reviewedBy: by.value.trim(), notes: notes.value.trim()}});
-          gone(item.txnId);
-        } catch (error) {
-          told = error.code === 'already_dispositioned' ? `${error.body.reviewedBy} was faster: ${error.body.disposition}` : error.message;
-          if (error.status === 0 || error.status === 401) throw error;
-          if (error.code === 'already_dispositioned') gone(item.txnId);
-        }
-        results.append(h('li', null, h('span', {class: 'mono'}, item.txnId), `: ${told}`));
+      localStorage.setItem('railguard.officer', by.value.trim());
+      const answer = await api.call('/queue/bulk', {method: 'POST', body: {txnIds: chosen.map((item) => item.txnId), disposition, reviewedBy: by.value.trim(), notes: notes.value.trim()}});
+      for (const one of answer.results) {
+        let told = one.proposed ? 'proposed; another officer has to confirm' : verbs[disposition].done;
+        if (one.recheck?.verdict === 'BLOCK') told += ', but today it would be a BLOCK';
+        if (one.status !== 200) told = one.code === 'already_dispositioned' ? `${one.reviewedBy} was faster: ${one.disposition}` : one.message;
+        if (one.status === 200 && !one.proposed || one.code === 'already_dispositioned') gone(one.txnId);
+        results.append(h('li', null, h('span', {class: 'mono'}, one.txnId), `: ${told}`));
       }
       picked.clear();
       showBulk();
@@ -233,7 +231,7 @@ function filterForm(filter, then) {
   field('State', select('state', [['', 'undecided'], 'open', 'claimed', 'dispositioned', 'escalated'], filter.state ?? '')),
   field('Rule', select('rule', [['', 'any'], ...rules.map((r) => [r, `${ruleShort(r)} ${ruleWords(r)}`])], filter.rule ?? '')),
   field('From $', input('minAmount', {type: 'number', min: 0, step: 'any'})), field('To $', input('maxAmount', {type: 'number', min: 0, step: 'any'})),
-  field('Operator', input('operator')), field('Sort', select('sort', ['priority', 'age', 'amount'], filter.sort)),
+  field('Operator', input('operator')), field('Waiting', select('slaBreached', [['', 'all'], ['true', 'too long']], filter.slaBreached ?? '')), field('Sort', select('sort', ['priority', 'age', 'amount'], filter.sort)),
   h('div', {class: 'field'}, h('button', {type: 'submit'}, 'Filter')), Object.keys(filter).length > 1 && h('div', {class: 'field'}, h('a', {href: '/console/queue'}, 'Clear')));
   return form;
 }

@@ -1,0 +1,74 @@
+package console_test
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// desk adds what waits on an officer's desk besides cases: an alert, a report, a service
+// level that is over.
+func (s *site) desk(d *day) {
+	s.call(0, s.Key, "POST", "/v1/transactions/"+d.more[0]+"/settle", "{}", 200)
+	s.call(0, s.Key, "POST", "/v1/transactions/"+d.more[1]+"/settle", "{}", 200)
+	s.call(0, s.Key, "POST", "/v1/reviews/"+d.stale, `{"disposition":"ESCALATE_SAR","reviewedBy":"Ann","notes":"layering"}`, 200)
+	s.call(0, s.Key, "PUT", "/v1/policy?reason=test", `{"review":{"sla":"4h","fourEyes":{"rules":["R21"]}}}`, 200)
+	s.call(0, s.Key, "POST", "/v1/test/clock", `{"advance":"5h"}`, 200)
+}
+
+// TestOfficersDesk: alerts, four eyes with a withdrawal, the clock of cases, many at once,
+// reports, and who changed what.
+func TestOfficersDesk(t *testing.T) {
+	browser(t)
+	s := cluster(t, 1)
+	d := s.morning()
+	s.desk(d)
+	dana, eric := s.key("Dana", "reviewer"), s.key("Eric", "reviewer")
+	s.call(0, eric, "POST", "/v1/reviews/"+d.name, `{"disposition":"APPROVED","reviewedBy":"Eric"}`, 200)
+	w := s.window(0)
+	w.signIn(dana)
+
+	w.at("/alerts", "Alerts")
+	w.shows("#totals", "2 alerts")
+	w.shows(".row", "Paid, not allowed")
+	w.do(chromedp.Evaluate(`document.querySelectorAll('.row input').forEach((box) => box.click())`, nil))
+	w.shows(".bulk", "2 selected")
+	w.click(".bulk button")
+	w.do(chromedp.SendKeys("dialog textarea", "the rail pays on Sundays", chromedp.ByQuery))
+	w.click("dialog button[type=submit]")
+	w.shows("#totals", "Nothing wants you")
+	require.Len(t, s.call(0, s.Key, "GET", "/v1/alerts?state=acknowledged", "", 200)["data"], 2)
+
+	w.at("/queue", "Queue")
+	w.shows("#"+d.limit, "overdue")
+	w.shows("#"+d.name, "proposed Approve by Eric")
+	w.at("/case/"+d.name, "$120")
+	w.shows(".note", "Eric proposed")
+	w.do(chromedp.Evaluate(`[...document.querySelectorAll('.note button')].find((b) => b.innerText.includes('Withdraw')).click()`, nil), chromedp.WaitVisible("dialog textarea", chromedp.ByQuery))
+	w.do(chromedp.SendKeys("dialog textarea", "compare the birth date", chromedp.ByQuery))
+	w.click("dialog button[type=submit]")
+	w.shows(".toast", "Withdrawn")
+	require.Nil(t, s.call(0, s.Key, "GET", "/v1/audit/"+d.name, "", 200)["proposed"])
+
+	w.at("/queue?sort=amount&slaBreached=true", "Queue")
+	for _, txn := range []string{d.limit, d.model} {
+		w.do(chromedp.Click("#"+txn+" input", chromedp.ByQuery))
+	}
+	w.shows(".bulk", "2 selected")
+	w.do(chromedp.Evaluate(`[...document.querySelectorAll('.bulk button')].find((b) => b.innerText.includes('Reject')).click()`, nil), chromedp.WaitVisible("dialog textarea", chromedp.ByQuery))
+	w.do(chromedp.SendKeys("dialog textarea", "one pattern", chromedp.ByQuery))
+	w.click("dialog button[type=submit]")
+	w.shows(".results", "Rejected")
+	for _, txn := range []string{d.limit, d.model} {
+		require.Equal(t, "REJECTED", s.call(0, s.Key, "GET", "/v1/audit/"+txn, "", 200)["disposition"])
+	}
+
+	w.at("/reports", "Reports")
+	w.shows("td", "DRAFT")
+	w.at("/activity?show=changes", "Activity")
+	for _, word := range []string{"policy.activated", "review.withdrawn", "alert.acknowledged", "sar.opened", "agent.registered"} {
+		w.shows("td", word)
+	}
+	w.clean()
+}

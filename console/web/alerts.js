@@ -1,0 +1,135 @@
+// Alerts: what is no review and wants a person. Reports: what escalations opened, with
+// their clocks.
+
+import {h, put, say, money, when, badge, field, select, dialog, toast, count, table} from './dom.js';
+import * as api from './api.js';
+import {officer} from './decide.js';
+
+const every = 5000;
+const bulkMax = 100;
+const kinds = {
+  retro_hit: 'Named by a newer list', late_settle: 'Settled late', over_limit: 'Above a limit', not_allowed: 'Paid, not allowed',
+  list_quarantine: 'Entities put aside', operator_listed: 'Operator listed',
+};
+
+/** about links to what an alert is about. */
+function about(alert) {
+  return [alert.txnId && h('a', {href: `/console/case/${alert.txnId}`}, alert.txnId), alert.operatorLegalName && h('span', null, alert.operatorLegalName),
+    alert.agentId && h('a', {href: `/console/agents/${alert.agentId}`}, alert.agentId), alert.userId && h('a', {href: `/console/users/${alert.userId}`}, alert.userId),
+    alert.amountUSDC !== undefined && h('span', null, money(alert.amountUSDC)), alert.entries !== undefined && h('span', null, `${count(alert.entries)} ${alert.entries === 1 ? 'entity' : 'entities'}`),
+    alert.listVersion && h('a', {href: '/console/lists'}, `list version ${alert.listVersion}`)].filter(Boolean).flatMap((part, i) => (i ? [' · ', part] : [part]));
+}
+
+export async function showAlerts(place, _params, go) {
+  const asked = new URLSearchParams(location.search);
+  const filter = {state: asked.get('state') ?? 'open', kind: asked.get('kind') ?? ''};
+  const may = api.may('reviewer');
+  const list = h('ul', {class: 'queue alerts', 'aria-label': 'Alerts'});
+  const totals = h('p', {class: 'quiet', id: 'totals'});
+  const bulk = h('div', {class: 'actions left bulk', hidden: true});
+  const picked = new Set();
+  let items = [];
+  let cursor = null;
+
+  const form = h('form', {class: 'filters', role: 'search', onsubmit: (event) => {
+    event.preventDefault();
+    go(`/console/alerts?${new URLSearchParams(new FormData(form))}`);
+  }}, field('State', select('state', ['open', 'acknowledged', ['', 'both']], filter.state)), field('Kind', select('kind', [['', 'any'], ...Object.entries(kinds)], filter.kind)),
+  h('div', {class: 'field'}, h('button', {type: 'submit'}, 'Filter')));
+
+  function row(alert) {
+    const open = alert.state === 'open';
+    return h('li', {class: 'row', id: alert.alertId}, may && open && h('input', {type: 'checkbox', 'aria-label': `Select ${alert.alertId}`, checked: picked.has(alert.alertId), onchange: (e) => {
+      if (e.target.checked) picked.add(alert.alertId);
+      else picked.delete(alert.alertId);
+      showBulk();
+    }}), h('div', {class: 'rowbody'}, h('div', {class: 'line'}, h('strong', null, kinds[alert.kind] ?? alert.kind), h('span', null, about(alert))),
+      h('div', {class: 'line quiet'}, h('span', null, alert.text), h('span', null, when(alert.openedAt))),
+      open ? may && h('button', {type: 'button', class: 'small', onclick: () => acknowledge([alert])}, 'Acknowledge …') :
+        h('div', {class: 'line'}, h('span', null, badge('acknowledged'), ` by ${alert.acknowledgedBy} `, when(alert.acknowledgedAt)), h('q', null, alert.reason))));
+  }
+
+  function draw() {
+    put(list, items.map(row));
+    put(totals, items.length === 0 ? (filter.state === 'open' ? 'Nothing wants you.' : 'Nothing here.') : `${items.length}${cursor ? ' and more' : ''} ${items.length === 1 ? 'alert' : 'alerts'}`);
+    more.hidden = !cursor;
+    showBulk();
+  }
+
+  function showBulk() {
+    bulk.hidden = picked.size === 0;
+    put(bulk, h('span', null, `${picked.size} selected`), h('button', {type: 'button', class: 'primary', onclick: () => acknowledge(items.filter((a) => picked.has(a.alertId)).slice(0, bulkMax))}, 'Acknowledge all …'));
+  }
+
+  function acknowledge(chosen) {
+    const why = h('textarea', {name: 'reason', rows: 3, required: true, maxlength: 8192});
+    const by = h('input', {name: 'by', required: true, maxlength: 512, value: officer(), autocomplete: 'name'});
+    dialog(chosen.length === 1 ? 'Acknowledge this alert?' : `Acknowledge ${chosen.length} alerts?`, [
+      h('p', {class: 'action'}, 'You have looked at what it is about, and say why it needs nothing more. That is a leaf of the log and final.'),
+      h('ul', null, chosen.map((a) => h('li', null, `${kinds[a.kind] ?? a.kind}: `, a.txnId ?? a.operatorLegalName ?? a.agentId ?? `list version ${a.listVersion}`))),
+      field('Acknowledged by', by), field('Why it needs nothing more (obligatory)', why)], 'Acknowledge', 'primary', async () => {
+      localStorage.setItem('railguard.officer', by.value.trim());
+      const answer = await api.call('/alerts/acknowledge', {method: 'POST', body: {alertIds: chosen.map((a) => a.alertId), by: by.value.trim(), reason: why.value.trim()}});
+      const late = answer.results.filter((r) => r.status !== 200);
+      for (const result of answer.results) picked.delete(result.alertId);
+      toast(late.length === 0 ? 'Acknowledged.' : `${late.length} of ${chosen.length} not: ${late[0].message}`, late.length ? 'warn' : 'good');
+      await refresh();
+    });
+    why.focus();
+  }
+
+  const ask = (poll, after) => api.call(`/alerts${api.query({...filter, limit: 50, cursor: after})}`, {poll});
+
+  async function refresh(poll) {
+    const before = new Set(items.map((a) => a.alertId));
+    const page = await ask(poll);
+    const fresh = page.data.filter((a) => !before.has(a.alertId)).length;
+    const same = items.length === page.data.length && fresh === 0;
+    cursor = page.nextCursor;
+    items = page.data;
+    if (!poll || !same) draw();
+    if (poll && fresh) say(`${fresh} new ${fresh === 1 ? 'alert' : 'alerts'}`);
+  }
+
+  const more = h('button', {type: 'button', onclick: async () => {
+    const page = await ask(false, cursor);
+    cursor = page.nextCursor;
+    items.push(...page.data);
+    draw();
+  }}, 'Show more');
+
+  put(place, h('div', {class: 'titlebar'}, h('h1', null, 'Alerts'), totals), form, bulk, list, more);
+  await refresh();
+  const timer = setInterval(() => {
+    if (!document.hidden && !document.querySelector('dialog[open]') && items.length <= 50 && !list.contains(document.activeElement)) refresh(true).catch(() => {});
+  }, every);
+  return () => clearInterval(timer);
+}
+
+const steps = {DRAFT: [['READY', 'Ready …'], ['CLOSED', 'Close …']], READY: [['FILED', 'Filed …'], ['DRAFT', 'Back to draft …'], ['CLOSED', 'Close …']], FILED: [['CLOSED', 'Close …']], CLOSED: []};
+
+export async function showReports(place) {
+  const list = h('div');
+  const data = [];
+  async function more(cursor) {
+    const page = await api.call(`/sar${api.query({order: 'asc', limit: 50, cursor})}`);
+    data.push(...page.data);
+    put(list, table('Reports', ['Payment', 'State', 'File by', 'Opened', 'Escalated by', 'Packet', 'Next'], data.map((r) => [h('a', {href: `/console/case/${r.txnId}`}, r.txnId), badge(r.state),
+      h('span', null, when(r.dueAt), r.overdue && [' ', badge('overdue')]), when(r.openedAt), r.escalatedBy, h('a', {href: `/console/api/sar/${r.txnId}?format=html`, target: '_blank', rel: 'noopener'}, 'Print'),
+      api.may('reviewer') ? h('span', {class: 'actions left'}, steps[r.state].map(([to, word]) => h('button', {type: 'button', class: 'small', onclick: () => move(r, to)}, word))) : '–'])),
+    page.nextCursor && h('button', {type: 'button', onclick: () => more(page.nextCursor).catch((e) => toast(e.message, 'bad'))}, 'Show more'));
+  }
+  function move(report, to) {
+    const by = h('input', {name: 'by', required: true, maxlength: 512, value: officer(), autocomplete: 'name'});
+    const bsa = to === 'FILED' && h('input', {name: 'bsaId', required: true, maxlength: 256});
+    const why = h('textarea', {name: 'reason', rows: 3, maxlength: 8192, required: to === 'CLOSED' && report.state !== 'FILED'});
+    dialog(`${to}: ${report.txnId}`, [h('p', {class: 'action'}, `The report goes from ${report.state} to ${to}.`), field('By', by), bsa && field('Id of the filing', bsa), field(why.required ? 'Why (obligatory)' : 'Why', why)], 'Move it', 'primary', async () => {
+      await api.call(`/sar/${report.txnId}/move`, {method: 'POST', body: {to, by: by.value.trim(), ...(bsa && {bsaId: bsa.value.trim()}), ...(why.value.trim() && {reason: why.value.trim()})}});
+      toast('Done.');
+      data.length = 0;
+      await more();
+    });
+  }
+  put(place, h('h1', null, 'Reports'), h('p', {class: 'quiet'}, 'Suspicious activity reports, in the order in which they fall due: 30 days after the escalation.'), h('section', {class: 'card'}, list));
+  await more();
+}

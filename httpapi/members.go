@@ -102,9 +102,12 @@ var bodyShapes = map[string]strictjson.Shape{
 	"POST /v1/queue/{txnId}/assign":  queueShape,
 	"POST /v1/queue/{txnId}/comment": queueShape.With("comment"),
 
-	"POST /v1/ofac/retro":            strictjson.Names("days", "listSnapshotId", "against"),
-	"POST /v1/backtests":             strictjson.Names("policy", "listSnapshotId", "from", "to"),
-	"POST /v1/backtests/{id}/cancel": {},
+	"POST /v1/ofac/retro":                 strictjson.Names("days", "listSnapshotId", "against"),
+	"POST /v1/backtests":                  strictjson.Names("policy", "listSnapshotId", "from", "to"),
+	"POST /v1/policy/shadow":              strictjson.Names("policy", "listSnapshotId", "days"),
+	"POST /v1/policy/shadow/{id}/stop":    {},
+	"POST /v1/policy/shadow/{id}/promote": strictjson.Names("reason", "actor"),
+	"POST /v1/backtests/{id}/cancel":      {},
 
 	"POST /v1/cluster/snapshot":        {},
 	"POST /v1/cluster/transfer-leader": strictjson.Names("to"),

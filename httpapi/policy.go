@@ -110,6 +110,11 @@ func putPolicy(c *call) error {
 		f.Report(draft.wrong)
 		return f.Err()
 	}
+	return activatePolicy(c, draft, match)
+}
+
+// activatePolicy puts a policy in force; match is the version it must replace, 0: any.
+func activatePolicy(c *call, draft policyDraft, match uint64) error {
 	return c.revise(wire.KindPolicy, func() (any, error) {
 		current := c.judge.Terms.Settings.Policy
 		if match != 0 && match != current.Version {

@@ -123,7 +123,7 @@ var routesOf = [kinds][]string{
 	kindRead: {
 		"GET /v1/agents/{id}/attestations", "GET /v1/agents/{id}/limits", "GET /v1/agents/{id}/whitelist", "GET /v1/audit/{txnId}",
 		"GET /v1/fleets/{id}", "GET /v1/fleets/{id}/whitelist", "GET /v1/key", "GET /v1/alerts/{id}", "GET /v1/ofac", "GET /v1/policy", "GET /v1/transactions", "GET /v1/whitelist",
-		"GET /v1/backtests", "GET /v1/backtests/{id}", "GET /v1/ofac/retro",
+		"GET /v1/backtests", "GET /v1/backtests/{id}", "GET /v1/ofac/retro", "GET /v1/policy/shadow", "GET /v1/policy/shadow/{id}",
 		"GET /v1/webhooks/{id}",
 	},
 	kindWrite: {
@@ -137,7 +137,7 @@ var routesOf = [kinds][]string{
 		"POST /v1/users/{id}/revoke", "POST /v1/users/{id}/suspend", "PUT /v1/whitelist", "POST /v1/whitelist/entries",
 		"DELETE /v1/whitelist/entries/{entry}", "POST /v1/transactions/{txnId}/settle", "POST /v1/transactions/{txnId}/release",
 		"POST /v1/reviews/{txnId}/withdraw", "POST /v1/alerts/{id}/acknowledge", "POST /v1/alerts/acknowledge", "POST /v1/sar/{txnId}/move",
-		"POST /v1/backtests/{id}/cancel",
+		"POST /v1/backtests/{id}/cancel", "POST /v1/policy/shadow/{id}/stop",
 		"POST /v1/webhooks", "PATCH /v1/webhooks/{id}", "DELETE /v1/webhooks/{id}", "POST /v1/webhooks/{id}/rotate-secret", "POST /v1/webhooks/{id}/redeliver",
 		"POST /v1/ofac/retro",
 	},
@@ -151,6 +151,7 @@ var routesOf = [kinds][]string{
 	},
 	kindPolicy: {
 		"PUT /v1/policy", "POST /v1/policy/validate",
+		"POST /v1/policy/shadow/{id}/promote",
 	},
 	kindPage: {
 		"GET /v1/agents", "GET /v1/cleared", "GET /v1/fleets", "GET /v1/policy/versions", "GET /admin/keys", "GET /v1/webhooks", "GET /v1/webhooks/{id}/deliveries",
@@ -175,7 +176,7 @@ var routesOf = [kinds][]string{
 		"GET /v1/audit/export",
 	},
 	kindDiff: {
-		"GET /v1/ofac/{id}/diff", "POST /v1/backtests",
+		"GET /v1/ofac/{id}/diff", "POST /v1/backtests", "POST /v1/policy/shadow",
 	},
 	kindWhole: {
 		"GET /v1/cluster/backup", "GET /v1/ofac/{id}/entities", "GET /v1/cluster/snapshot", "POST /v1/cluster/snapshot", "POST /v1/ofac/rollback", "POST /v1/ofac/sync", "POST /v1/ofac/{id}/activate",

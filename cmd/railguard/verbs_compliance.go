@@ -162,6 +162,7 @@ var describeCommands = map[string]string{
 	"sar": "Suspicious activity reports", "alerts": "Alerts: what is no review and wants a person", "review": "The review queue and dispositions", "audit": "Audit records: read, search, explain, replay, export, prove", "match": "Ask the sanctions list",
 	"clear": "Cleared pairs: false positives remembered", "policy": "The institution's policy", "whitelist": "The institution's whitelist",
 	"backtest": "What another policy or list would have made of recorded calls",
+	"shadow":   "What another policy or list makes of calls as they come",
 	"retro":    "Screenings of the past against lists",
 	"operator": "Operators", "ofac": "Sanctions lists: status, import, activate, roll back", "key": "API keys (admin listener)",
 	"log-level": "What one node logs (admin listener)",
@@ -225,6 +226,17 @@ var foresightVerbs = []verb{
 	},
 	{path: "backtest show", short: "Show how far a backtest is and what came of it", method: http.MethodGet, url: "/v1/backtests/{backtest}", args: []string{"backtest"}},
 	{path: "backtest list", short: "List the backtests that the nodes remember", method: http.MethodGet, url: "/v1/backtests", columns: jobColumns},
+	{
+		path: "shadow start", group: "compliance", short: "Judge calls as they come under another policy or list, beside the verdicts", method: http.MethodPost, url: "/v1/policy/shadow",
+		fields: []field{
+			{flag: "policy", kind: "document", help: "file with the candidate policy, JSON"}, {flag: "list", name: "listSnapshotId", help: "or the snapshot id of a candidate list"},
+			{flag: "days", kind: "number", help: "how long, 1 to 30 (default 30)"},
+		},
+	},
+	{path: "shadow show", short: "Show what came of a shadow so far", method: http.MethodGet, url: "/v1/policy/shadow/{shadow}", args: []string{"shadow"}},
+	{path: "shadow list", short: "List the shadows that the nodes remember", method: http.MethodGet, url: "/v1/policy/shadow", columns: jobColumns},
+	{path: "shadow stop", short: "End a shadow", method: http.MethodPost, url: "/v1/policy/shadow/{shadow}/stop", args: []string{"shadow"}},
+	{path: "shadow promote", short: "Put the candidate of a shadow into force", method: http.MethodPost, url: "/v1/policy/shadow/{shadow}/promote", args: []string{"shadow"}, keyed: true, fields: []field{{flag: "reason", help: "why; required where it is wider"}, {flag: "by", name: "actor", help: "who decides"}}},
 	{path: "retro list", group: "compliance", short: "List the screenings of the past against lists", method: http.MethodGet, url: "/v1/ofac/retro", query: pageQuery, columns: []string{"retroId", "state", "listSnapshotId", "against", "startedAt", "hits"}},
 	{path: "retro show", short: "Show whom a screening of the past found", method: http.MethodGet, url: "/v1/ofac/retro/{retro}", args: []string{"retro"}, query: pageQuery[:2]},
 	{

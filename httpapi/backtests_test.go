@@ -99,6 +99,16 @@ func (h *chronicle) begin() {
 	}
 }
 
+// listedAs is the sample's entry of that name.
+func listedAs(name string) uint32 {
+	for _, entity := range sample.Entities() {
+		if entity.Names[0].Full == name {
+			return entity.UID
+		}
+	}
+	panic("the sample does not list " + name)
+}
+
 // policies are what the institution puts into force one after another.
 var policies = []string{
 	`{}`,
@@ -183,7 +193,7 @@ func (h *chronicle) change() {
 			h.try("screener", "POST", "/v1/transactions/"+h.pick(h.paid)+"/release", `{"reason":"test"}`)
 		}
 	case 12:
-		h.try("reviewer", "POST", "/v1/cleared", `{"name":"Lazarus Grupp","uid":`+strconv.Itoa(int(sample.Entities()[0].UID))+`,"reason":"test","expiresAt":"2026-04-20T00:00:00Z","clearedBy":"ann"}`)
+		h.try("reviewer", "POST", "/v1/cleared", `{"name":"Lazarus Grupp","uid":`+strconv.Itoa(int(listedAs("LAZARUS GROUP")))+`,"reason":"test","expiresAt":"2026-04-20T00:00:00Z","clearedBy":"ann"}`)
 	case 13:
 		h.try("admin", "POST", "/v1/operators/"+h.pick([]string{"suspend", "reinstate", "reinstate"}), `{"operatorLegalName":"Acme Inc","reason":"test","actor":"ann"}`)
 	}

@@ -156,6 +156,9 @@ func (a *API) registerGauges(set *metrics.Set) {
 		if err != nil || cosigned == nil {
 			return -1
 		}
+		if cosigned.point.size >= a.treeSize() {
+			return 0
+		}
 		return max(0, float64(a.deps.Published.LogTime()-cosigned.point.at)/float64(engine.Second))
 	})
 	set.NewGauge("railguard_log_tree_size", func() float64 { return float64(a.treeSize()) })

@@ -456,3 +456,25 @@ func TestStateIsOnesOwn(t *testing.T) {
 	_, err = OpenState(w.dir, "")
 	require.ErrorIs(t, err, note.ErrUnverified, "its own memory is verified too")
 }
+
+// What was submitted to be cosigned is held against what the log shows to who looks.
+func TestCosignedIsOfTheTreeThatIsShown(t *testing.T) {
+	f := newFakeLog(t, 40)
+	w := follow(t, f, f.signer.VerifierKeys(), Options{})
+	require.NoError(t, w.state.SetCosigned(logName, f.sign(20)))
+	require.Equal(t, KindFirst, w.look())
+	require.Equal(t, KindSame, w.look())
+	f.grow(5)
+	ahead := f.sign(45)
+	f.shown = f.sign(40)
+	require.NoError(t, w.state.SetCosigned(logName, ahead))
+	require.Equal(t, KindSame, w.look(), "it may be ahead of what was seen")
+	all := f.leaves
+	f.leaves = append([]merkle.Hash(nil), all...)
+	f.leaves[3][0] ^= 1
+	forked := f.sign(30)
+	f.leaves = all
+	require.NoError(t, w.state.SetCosigned(logName, forked))
+	require.Equal(t, "same fork", w.look(), "another log was submitted than is shown")
+	require.Equal(t, "same fork", w.look())
+}

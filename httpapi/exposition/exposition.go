@@ -78,7 +78,7 @@ var Help = map[string]string{
 	"railguard_idempotent_replays_total":                 "Answers given again for an Idempotency-Key.",
 	"railguard_limit_denied_total":                       "Verdicts decided by R10, R11 or R12.",
 	"railguard_log_cosignatures":                         "Cosignatures under the newest checkpoint that witnesses cosigned; 0: none.",
-	"railguard_log_cosigned_age_seconds":                 "How old that checkpoint is, by log time; -1: none.",
+	"railguard_log_cosigned_age_seconds":                 "How old that checkpoint is, by log time; 0 where it is of all leaves; -1: none.",
 	"railguard_log_witness_answers_total":                "Witnesses asked by this node as leader, by what came of it.",
 	"railguard_log_witnesses":                            "Witnesses in this node's settings.",
 	"railguard_log_tree_size":                            "Leaves of the audit log.",

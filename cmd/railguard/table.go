@@ -79,6 +79,10 @@ func showObject(out io.Writer, data []byte) error {
 			fmt.Fprintf(table, "%s\t%d, below\n", m.name, len(rows))
 			return
 		}
+		if m.value[0] == '{' {
+			nested(table, "  ", m, &lists)
+			return
+		}
 		fmt.Fprintf(table, "%s\t%s\n", m.name, plainText(m.value))
 	})
 	if err != nil {
@@ -95,7 +99,31 @@ func showObject(out io.Writer, data []byte) error {
 	return nil
 }
 
-// showList prints a list of objects as a table: the plain members of its first.
+// nested prints an object that stands in another, its members indented below its name.
+// Lists of objects in it are gathered, to be shown under their path.
+func nested(table io.Writer, indent string, m member, lists *[]member) {
+	fmt.Fprintf(table, "%s\t\n", indent[2:]+lastOf(m.name))
+	_ = eachMember(m.value, func(inner member) {
+		var rows []map[string]json.RawMessage
+		path := m.name + "." + inner.name
+		switch {
+		case json.Unmarshal(inner.value, &rows) == nil && len(rows) > 0:
+			*lists = append(*lists, member{path, inner.value})
+			fmt.Fprintf(table, "%s%s\t%d, below\n", indent, inner.name, len(rows))
+		case inner.value[0] == '{' && len(indent) < nestedMax:
+			nested(table, indent+"  ", member{path, inner.value}, lists)
+		default:
+			fmt.Fprintf(table, "%s%s\t%s\n", indent, inner.name, plainText(inner.value))
+		}
+	})
+}
+
+// nestedMax is how far members are indented at most.
+const nestedMax = 8
+
+func lastOf(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+
+// showList prints a list of objects as a table. What stands inside an item is one cell.
 func showList(out io.Writer, m member) error {
 	var rows []map[string]json.RawMessage
 	var items []json.RawMessage
@@ -107,9 +135,7 @@ func showList(out io.Writer, m member) error {
 	}
 	var columns []string
 	err := eachMember(items[0], func(inner member) {
-		if inner.value[0] != '{' {
-			columns = append(columns, inner.name)
-		}
+		columns = append(columns, inner.name)
 	})
 	if err != nil {
 		return err
@@ -152,6 +178,9 @@ func plainText(value json.RawMessage) string {
 		return "-"
 	}
 	var text string
+	if value[0] == '{' {
+		return pairsText(value)
+	}
 	if json.Unmarshal(value, &text) != nil {
 		var compact bytes.Buffer
 		if json.Compact(&compact, value) != nil {
@@ -160,6 +189,13 @@ func plainText(value json.RawMessage) string {
 		text = compact.String()
 	}
 	return plain(text)
+}
+
+// pairsText shows an object in a cell: names and values.
+func pairsText(value json.RawMessage) string {
+	var pairs []string
+	_ = eachMember(value, func(m member) { pairs = append(pairs, plain(m.name)+" "+plainText(m.value)) })
+	return strings.Join(pairs, ", ")
 }
 
 // plain is a text without characters that could fool a terminal.

@@ -73,7 +73,7 @@ func (v *verb) command() *cobra.Command {
 		use += " [" + strings.ToUpper(v.loose) + "]"
 	}
 	cmd := &cobra.Command{
-		Use: use, Short: v.short, Long: v.long, Example: v.example,
+		Use: use, Short: v.short, Long: v.long, Example: v.exampleOf(),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != len(v.args) && (v.loose == "" || len(args) != len(v.args)+1) {
 				return usage("expected %d argument(s): %s", len(v.args), strings.ToUpper(strings.Join(v.args, " ")))

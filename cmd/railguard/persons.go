@@ -1,0 +1,157 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// What an officer reads of a record: who, how much, to whom, why, against which list, and
+// what each rule compared. The rest is in -o json.
+
+// shownRecord is a record or its explanation, as far as people read it here.
+type shownRecord struct {
+	Verdict, TxnID, Reason, ScreenedAt, AgentID, AgentName, OperatorLegalName, CredentialStatus string
+	Rule                                                                                        *string
+	Disposition, ReviewedBy, ReviewedAt, Notes                                                  *string
+	PolicyVersion, ListVersion                                                                  int64
+	OfacSource                                                                                  string
+	Proposed                                                                                    json.RawMessage
+	Recheck                                                                                     json.RawMessage
+	Payment                                                                                     json.RawMessage
+	Request                                                                                     map[string]json.RawMessage `json:"_request"`
+	Matches                                                                                     []shownMatch
+	Parties                                                                                     []shownParty
+	Comments                                                                                    []struct{ Time, By, Comment string }
+	Triggered                                                                                   []string
+	Ladder                                                                                      []shownRung
+}
+
+type shownMatch struct {
+	Party, List, UID, Name, Alias, Type, Outcome, Address string
+	Score                                                 json.Number
+}
+
+type shownParty struct {
+	UID   string
+	Facts []struct{ Kind, Label, Value string }
+}
+
+type shownRung struct {
+	Rule, Outcome, Reason, Trigger string
+	Number                         int
+	Values                         json.RawMessage
+}
+
+// factsOfOne is how many of a listed party's facts are shown.
+const factsOfOne = 8
+
+// showRecord shows a record, or what explains one.
+func showRecord(out io.Writer, data []byte) error {
+	var r shownRecord
+	if err := json.Unmarshal(data, &r); err != nil {
+		return fmt.Errorf("answer of the record: %w", err)
+	}
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	r.head(table)
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if err := r.matches(out); err != nil {
+		return err
+	}
+	for _, c := range r.Comments {
+		fmt.Fprintf(out, "\ncomment of %s, %s: %s\n", plain(c.By), c.Time, plain(c.Comment))
+	}
+	return r.rungs(out)
+}
+
+func (r *shownRecord) head(table io.Writer) {
+	line := func(name, value string) {
+		if value != "" && value != "-" {
+			fmt.Fprintf(table, "%s\t%s\n", name, plain(value))
+		}
+	}
+	text := func(value *string) string {
+		if value == nil {
+			return ""
+		}
+		return *value
+	}
+	line("transaction", r.TxnID)
+	line("verdict", r.Verdict)
+	line("rule", text(r.Rule))
+	line("reason", r.Reason)
+	if r.Request != nil {
+		line("amount", plainText(r.Request["amount"])+" USD")
+		for _, name := range []string{"cpName", "cpWallet", "cpType", "cpCountry", "cpDateOfBirth", "chain", "rail", "protocol", "paymentRef"} {
+			line(map[string]string{"cpName": "to", "cpWallet": "to wallet"}[name]+map[bool]string{true: name}[name != "cpName" && name != "cpWallet"], plainText(r.Request[name]))
+		}
+	}
+	line("agent", r.AgentName+" "+r.AgentID)
+	line("operator", r.OperatorLegalName)
+	line("credential", r.CredentialStatus)
+	line("screened", r.ScreenedAt)
+	line("list, policy", fmt.Sprintf("version %d %s, version %d", r.ListVersion, r.OfacSource, r.PolicyVersion))
+	line("proposed", plainText(r.Proposed))
+	line("decided", text(r.Disposition))
+	line("by", text(r.ReviewedBy)+" "+text(r.ReviewedAt))
+	line("notes", text(r.Notes))
+	line("recheck", plainText(r.Recheck))
+	line("payment", plainText(r.Payment))
+}
+
+// matches shows both names side by side, with the score.
+func (r *shownRecord) matches(out io.Writer) error {
+	if len(r.Matches) == 0 {
+		return nil
+	}
+	fmt.Fprintln(out, "\nmatches:")
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "PARTY\tASKED\tLISTED\tENTRY\tLIST\tSCORE\tOUTCOME")
+	for _, m := range r.Matches {
+		asked := plainText(r.Request["cpName"])
+		if m.Party != "counterparty" {
+			asked = r.OperatorLegalName
+		}
+		listed := m.Alias
+		if listed == "" {
+			listed = m.Name
+		}
+		if m.Address != "" {
+			asked, listed = plainText(r.Request["cpWallet"]), m.Address
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s %s\t%s\t%s\t%s\n", plain(m.Party), plain(asked), plain(listed), plain(m.UID), plain(m.Name), plain(m.List), plain(m.Score.String()), plain(m.Outcome))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, p := range r.Parties {
+		for _, fact := range p.Facts[:min(len(p.Facts), factsOfOne)] {
+			fmt.Fprintf(out, "  %s  %s %s: %s\n", plain(p.UID), plain(fact.Kind), plain(fact.Label), plain(fact.Value))
+		}
+	}
+	return nil
+}
+
+// rungs shows what became of each rule and what it compared.
+func (r *shownRecord) rungs(out io.Writer) error {
+	if len(r.Ladder) == 0 {
+		return nil
+	}
+	fmt.Fprintln(out, "\nrules:")
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "RULE\tOUTCOME\tCOMPARED")
+	for _, rung := range r.Ladder {
+		compared := "-"
+		if len(rung.Values) > 0 {
+			compared = plainText(rung.Values)
+		}
+		if rung.Reason != "" {
+			compared += "  (" + plain(rung.Reason) + ")"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", plain(rung.Rule), plain(rung.Outcome), compared)
+	}
+	return table.Flush()
+}

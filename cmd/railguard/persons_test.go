@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+)
+
+// Every command that does something says how it is called.
+func TestEveryVerbHasAnExample(t *testing.T) {
+	seen := 0
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, inner := range cmd.Commands() {
+			walk(inner)
+		}
+		if cmd.HasSubCommands() || !cmd.Runnable() || cmd.Name() == "help" || cmd.Hidden || cmd.HasParent() && cmd.Parent().Name() == "completion" {
+			return
+		}
+		seen++
+		if !strings.Contains(cmd.Example, "railguard") {
+			t.Errorf("%s: no example: %s", cmd.CommandPath(), cmd.UseLine())
+		}
+		for line := range strings.Lines(cmd.Example) {
+			require.True(t, strings.HasPrefix(line, "  "), "%s: %q", cmd.CommandPath(), line)
+		}
+	}
+	walk(newRoot())
+	require.Greater(t, seen, 100)
+}
+
+const shownCase = `{"verdict":"REVIEW","txnId":"txn_1","rule":"R21_POSSIBLE_NAME_MATCH","reason":"r","agentId":"agt_1","agentName":"Bot","operatorLegalName":"Acme Inc",
+"screenedAt":"2026-03-22T03:33:28.589Z","disposition":null,"proposed":{"disposition":"APPROVED","by":"Ann"},"_request":{"amount":120,"cpName":"Nikolas \u001bMaduro"},"policyVersion":2,"listVersion":3,"ofacSource":"kv:live",
+"matches":[{"party":"counterparty","list":"SDN","uid":"22790","name":"MADURO MOROS, Nicolas","alias":"MADURO, Nicolas","score":0.9312,"outcome":"possible"}],
+"parties":[{"uid":"22790","facts":[{"kind":"birth","value":"1962-11-23"}]}],
+"ladder":[{"rule":"R10_SINGLE_TX_LIMIT","number":10,"outcome":"passed","values":{"amount":120,"limits":[5000]}}]}`
+
+// A person sees amounts, limits, both names, the entry and the score; nothing fools the terminal.
+func TestRecordsForPersons(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, showRecord(&out, []byte(shownCase)))
+	for _, word := range []string{"120 USD", "Nikolas \ufffdMaduro", "MADURO, Nicolas", "22790 MADURO MOROS, Nicolas", "0.9312", "1962-11-23", "disposition APPROVED, by Ann", "amount 120, limits [5000]", "version 3 kv:live, version 2"} {
+		require.Contains(t, out.String(), word)
+	}
+	require.NotContains(t, out.String(), "\x1b")
+}
+
+// What stands inside an answer is a table too, not a blob.
+func TestNestedAnswers(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, show(&out, []byte(`{"active":{"snapshotId":"snp_1","counts":{"entries":100,"sdn":90}},"added":{"count":1,"entries":[{"uid":"7","name":"X","why":{"a":1}}]},"staged":[]}`), "table", nil))
+	require.Equal(t, "active        \n  snapshotId  snp_1\n  counts      \n    entries   100\n    sdn       90\nadded         \n  count       1\n  entries     1, below\nstaged        []\n\nadded.entries:\nUID  NAME  WHY\n7    X     a 1\n", out.String())
+}

@@ -280,7 +280,7 @@ func (j *Judge) forecast(looker *engine.Looker) (*ofac.Index, *engine.Moment, er
 		}
 		j.lookUpCleared(list)
 		looker.Look(&s.facts)
-		s.hits = engine.JudgeStatic(&s.facts)
+		s.hits = judgeStatic(j)
 		s.record.ValidUntil = s.facts.ValidUntil
 		if s.facts.Token != engine.TokenGood {
 			return list, nil, nil

@@ -74,7 +74,7 @@ func (j *Judge) Screen() (*wire.Screen, error) {
 	looker := lookers.Get().(*engine.Looker)
 	s := &j.screen
 	looker.Look(&s.facts)
-	s.hits = engine.JudgeStatic(&s.facts)
+	s.hits = judgeStatic(j)
 	if j.Agent = nil; s.facts.ChainSize > 0 {
 		j.Agent = s.facts.Chain[0]
 	}
@@ -147,6 +147,10 @@ func (j *Judge) gatherFacts(list *ofac.Index) error {
 		Basis: engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher},
 	}
 	s.agent, s.user = credentialClaims{}, credentialClaims{}
+	if sandboxRule(j) == 1 {
+		s.facts.Token = engine.TokenMalformed
+		return nil
+	}
 	token, state, err := j.Claims(s.token)
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ func createKey(c *call) error {
 	if err := f.Err(); err != nil {
 		return err
 	}
-	secret := seal.NewAPISecret()
+	secret := newAPISecret(c)
 	key.Prefix, key.Hashes = seal.KeyPrefix(secret), [][]byte{seal.HashAPISecret(secret)}
 	return putKey(c, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key}, secret, http.StatusCreated)
 }
@@ -274,7 +274,7 @@ func listKeys(c *call) error {
 // rotateKey is POST /admin/keys/{id}/rotate: a second secret; the older one stays
 // good until the next rotation.
 func rotateKey(c *call) error {
-	secret := seal.NewAPISecret()
+	secret := newAPISecret(c)
 	return putKey(c, &wire.APIKeyPut{Op: wire.KeyRotate, Key: wire.APIKey{
 		ID: c.r.PathValue("id"), Prefix: seal.KeyPrefix(secret), Hashes: [][]byte{seal.HashAPISecret(secret)},
 	}}, secret, http.StatusOK)
@@ -283,4 +283,12 @@ func rotateKey(c *call) error {
 // revokeKey is DELETE /admin/keys/{id}.
 func revokeKey(c *call) error {
 	return putKey(c, &wire.APIKeyPut{Op: wire.KeyRevoke, Key: wire.APIKey{ID: c.r.PathValue("id")}}, "", http.StatusOK)
+}
+
+// newAPISecret draws a secret; a sandbox's shows what it is.
+func newAPISecret(c *call) string {
+	if edge.IsSandbox(c.judge.Terms.Settings) {
+		return seal.NewTestSecret()
+	}
+	return seal.NewAPISecret()
 }

@@ -35,10 +35,17 @@ func screen(c *call) error {
 	if err := c.readScreening(); err != nil {
 		return err
 	}
+	outage := edge.SandboxAsks(&c.judge)
+	if statusOf(outage) == http.StatusServiceUnavailable && outage != "outcome_unknown" {
+		return unavailable(outage, "the sandbox was asked for this")
+	}
 	began := time.Now()
 	result, err := c.propose(proposal{kind: wire.KindScreen, record: func() (any, error) { return c.judge.Screen() }})
 	if err != nil {
 		return err
+	}
+	if outage == "outcome_unknown" && result.Code != wire.Replayed {
+		return proposalError(wire.ErrUnknown)
 	}
 	if c.judge.Forged {
 		c.key.charge(costForged - 1)

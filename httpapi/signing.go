@@ -73,13 +73,16 @@ func findSigningKey(c *call, kid string) *wire.SigningKey {
 
 // nextKID is one above the highest number in use: a kid names one key for ever.
 func nextKID(c *call) string {
-	highest := 0
+	highest, prefix := 0, kidPrefix
+	if edge.IsSandbox(c.judge.Terms.Settings) {
+		prefix = strings.TrimSuffix(seal.SandboxKID, "1")
+	}
 	for _, key := range c.judge.Terms.Settings.SigningKeys {
-		if n, err := strconv.Atoi(strings.TrimPrefix(key.KID, kidPrefix)); err == nil {
+		if n, err := strconv.Atoi(strings.TrimPrefix(key.KID, prefix)); err == nil {
 			highest = max(highest, n)
 		}
 	}
-	return kidPrefix + strconv.Itoa(highest+1)
+	return prefix + strconv.Itoa(highest+1)
 }
 
 // addSigningKey draws, seals and publishes the next key. Another rotation may

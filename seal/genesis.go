@@ -29,6 +29,13 @@ type GenesisOptions struct {
 // FirstKID is the kid of a cluster's first signing key (specification 4.10).
 const FirstKID = "cc-v1"
 
+// A sandbox's issuer and first signing key: no credential of a sandbox is good where
+// payments are real, nor the other way round.
+const (
+	SandboxIssuer = "did:kya:railguard-sandbox"
+	SandboxKID    = "sandbox-v1"
+)
+
 // NewGenesis draws every secret of a new cluster. It is the one place where
 // randomness enters what is replicated.
 func NewGenesis(o GenesisOptions) (wire.Genesis, error) {
@@ -53,7 +60,11 @@ func NewGenesis(o GenesisOptions) (wire.Genesis, error) {
 	}
 	_, _ = rand.Read(g.IDKey[:])
 	_, _ = rand.Read(g.SaltKey[:])
-	if g.SigningKey, err = NewSigningKey(o.Secrets, FirstKID); err != nil {
+	kid := FirstKID
+	if o.Issuer == SandboxIssuer {
+		kid = SandboxKID
+	}
+	if g.SigningKey, err = NewSigningKey(o.Secrets, kid); err != nil {
 		return wire.Genesis{}, err
 	}
 	if err := sealGenesis(&g, o.Secrets, host); err != nil {

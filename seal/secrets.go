@@ -97,14 +97,19 @@ func (s *Secrets) Check(sealed []byte) error {
 }
 
 // NewAPISecret returns a fresh API key secret: rg_live_ and 28 base62 characters.
-func NewAPISecret() string {
+func NewAPISecret() string { return newAPISecret("rg_live_") }
+
+// NewTestSecret returns one of a sandbox: rg_test_ and as many characters.
+func NewTestSecret() string { return newAPISecret("rg_test_") }
+
+func newAPISecret(prefix string) string {
 	const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	secret := []byte("rg_live_")
+	secret := []byte(prefix)
 	var random [64]byte
-	for len(secret) < len("rg_live_")+secretLength {
+	for len(secret) < len(prefix)+secretLength {
 		_, _ = rand.Read(random[:]) // Never fails (crypto/rand).
 		for _, b := range random {
-			if int(b) < 4*len(alphabet) && len(secret) < len("rg_live_")+secretLength { // No modulo bias.
+			if int(b) < 4*len(alphabet) && len(secret) < len(prefix)+secretLength { // No modulo bias.
 				secret = append(secret, alphabet[int(b)%len(alphabet)])
 			}
 		}

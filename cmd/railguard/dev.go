@@ -28,6 +28,7 @@ type devFlags struct {
 	data, ofacDir   string
 	testClock       bool
 	tls             bool
+	sandbox         bool
 }
 
 // devFile is DATA/dev.json: what other programs need to use the cluster.
@@ -77,6 +78,7 @@ first look, useless for compliance.`,
 	flags.StringVar(&f.ofacDir, "ofac-dir", "", "folder with OFAC's published files instead of the sample")
 	flags.BoolVar(&f.testClock, "test-clock", false, "serve POST /v1/test/clock")
 	flags.BoolVar(&f.tls, "tls", false, "the nodes know each other by certificates (DATA/tls) instead of the cluster secret")
+	flags.BoolVar(&f.sandbox, "sandbox", false, "a sandbox: its own issuer, rg_test_ keys, and every answer there is to a counterparty's name that asks for it (docs/sandbox.md)")
 	cmd.AddCommand(newDevVerbs()...)
 	return cmd
 }
@@ -176,7 +178,7 @@ func (c *devCluster) address(offset int) string {
 }
 
 func (c *devCluster) start() error {
-	key, err := keptDevKey(filepath.Join(c.flags.data, "dev.key"))
+	key, err := keptDevKey(filepath.Join(c.flags.data, "dev.key"), c.flags.sandbox)
 	if err != nil {
 		return err
 	}
@@ -248,6 +250,9 @@ func (c *devCluster) arguments(node *devNode, folder string) []string {
 		}
 		args = append(args, "--cluster", node.Cluster, "--join", strings.Join(peers, ","))
 		args = append(args, c.certificates(node)...)
+	}
+	if c.flags.sandbox {
+		args = append(args, "--sandbox")
 	}
 	if c.flags.testClock {
 		args = append(args, "--test-clock")
@@ -325,7 +330,7 @@ func (c *devCluster) stop() {
 }
 
 // keptDevKey is the development cluster's API key, the same on every run.
-func keptDevKey(path string) (string, error) {
+func keptDevKey(path string, sandbox bool) (string, error) {
 	data, err := os.ReadFile(path)
 	if err == nil {
 		return strings.TrimSpace(string(data)), nil
@@ -334,6 +339,9 @@ func keptDevKey(path string) (string, error) {
 		return "", err
 	}
 	key := seal.NewAPISecret()
+	if sandbox {
+		key = seal.NewTestSecret()
+	}
 	return key, os.WriteFile(path, []byte(key+"\n"), 0o600)
 }
 

@@ -17,6 +17,7 @@ import (
 	"railguard/cluster/datadir"
 	"railguard/console"
 	"railguard/edge"
+	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/httpapi"
 	"railguard/ofac/keeper"
@@ -136,9 +137,21 @@ func (s *server) checkSecret(secrets *seal.Secrets) error {
 		return nil
 	}
 	if secrets.Check(genesis.SecretCheck) == nil {
-		return s.checkTestClock(genesis)
+		return errors.Join(s.checkTestClock(genesis), s.checkSandbox(genesis))
 	}
 	return usage("this is not the secret of cluster %s: set RAILGUARD_CLUSTER_SECRET to the one it was bootstrapped with", genesis.ClusterID)
+}
+
+// checkSandbox keeps a sandbox and clusters of any other kind apart.
+func (s *server) checkSandbox(genesis *wire.Genesis) error {
+	is := edge.IsSandbox(&fsm.Settings{Genesis: genesis})
+	switch {
+	case s.flags.sandbox && !is:
+		return usage("--sandbox: cluster %s is none, and is not made one", genesis.ClusterID)
+	case !s.flags.sandbox && is:
+		return usage("cluster %s is a sandbox: start it with --sandbox", genesis.ClusterID)
+	}
+	return nil
 }
 
 // checkSecretLater is checkSecret for a node whose state is not there yet: it
@@ -174,8 +187,12 @@ func genesisOf(f *serveFlags, secrets *seal.Secrets, firstKey string) (func() wi
 			publicURL = "https://" + f.http
 		}
 	}
+	issuer := "did:kya:" + f.issuer
+	if f.sandbox {
+		issuer = seal.SandboxIssuer
+	}
 	genesis, err := seal.NewGenesis(seal.GenesisOptions{
-		Secrets: secrets, Issuer: "did:kya:" + f.issuer, PublicURL: strings.TrimRight(publicURL, "/"),
+		Secrets: secrets, Issuer: issuer, PublicURL: strings.TrimRight(publicURL, "/"),
 		APISecret: firstKey, Dev: f.dev, TestClock: f.testClock,
 	})
 	if err != nil {

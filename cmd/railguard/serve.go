@@ -23,6 +23,7 @@ import (
 	"railguard/httpapi"
 	"railguard/httpapi/cosigning"
 	"railguard/ofac/keeper"
+	"railguard/seal"
 	"railguard/webhooks"
 )
 
@@ -210,6 +211,10 @@ func (f *serveFlags) check() error {
 		return usage("--id is required (this node's name, e.g. n1)")
 	case f.data == "":
 		return usage("--data is required (this node's folder)")
+	case f.sandbox && !f.dev:
+		return usage("--sandbox is only for development clusters (railguard dev --sandbox)")
+	case !f.sandbox && "did:kya:"+f.issuer == seal.SandboxIssuer:
+		return usage("--issuer: this is the sandbox's")
 	case f.testClock && !f.dev:
 		return usage("--test-clock is only for development clusters (railguard dev)")
 	case f.testClockFile != "" && !f.dev:

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/seal"
+)
+
+// sandboxRow is a line of the table in docs/sandbox.md: a name, a status, and what comes.
+var sandboxRow = regexp.MustCompile("(?m)^\\| `(SANDBOX [^`]+)` \\| ([0-9]+) \\| ([A-Za-z_]+) \\| `([A-Za-z0-9_]+)` \\|")
+
+// sandboxServer is a running sandbox: its address and a way to call it.
+func sandboxServer(t *testing.T) func(path, key string, body any) (int, map[string]any, http.Header) {
+	folder := t.TempDir()
+	binary := filepath.Join(folder, "railguard")
+	buildBinary(t, binary)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := listener.Addr().String()
+	require.NoError(t, listener.Close())
+	secret := seal.NewTestSecret()
+	server := exec.Command(binary, "serve", "--dev", "--sandbox", "--id", "n1", "--data", filepath.Join(folder, "data"), "--http", address, "--admin", "127.0.0.1:0", "--bootstrap-expect", "1", "--public-url", "http://"+address)
+	server.Env = append(os.Environ(), "RAILGUARD_BOOTSTRAP_KEY="+secret)
+	var log bytes.Buffer
+	server.Stderr = &log
+	require.NoError(t, server.Start())
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	})
+	require.Eventually(t, func() bool { ready, _ := askReady(t.Context(), address); return ready }, time.Minute, 20*time.Millisecond)
+	return func(path, key string, body any) (int, map[string]any, http.Header) {
+		raw, err := json.Marshal(body)
+		require.NoError(t, err)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+path, bytes.NewReader(raw))
+		require.NoError(t, err)
+		request.Header.Set("Authorization", "Bearer "+secret)
+		if key != "" {
+			request.Header.Set("Idempotency-Key", key)
+		}
+		response, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		answer := map[string]any{}
+		require.NoError(t, json.Unmarshal(text, &answer), "%s", text)
+		return response.StatusCode, answer, response.Header
+	}
+}
+
+// Every line of docs/sandbox.md is so, at a running server; and every rule and every 503
+// of a screening call has its line.
+func TestSandbox(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and starts the server")
+	}
+	page, err := os.ReadFile("../../docs/sandbox.md")
+	require.NoError(t, err)
+	rows := sandboxRow.FindAllStringSubmatch(string(page), -1)
+	call := sandboxServer(t)
+	_, agent, _ := call("/v1/agents/register", "", map[string]any{"agentName": "a", "agentType": "supervised", "operatorLegalName": "Acme Robotics Inc", "purpose": "p"})
+	token, _ := agent["token"].(string)
+	require.NotEmpty(t, token)
+	pay := func(key, name string) (int, map[string]any, http.Header) {
+		return call("/v1/screen", key, map[string]any{"token": token, "amount": 1, "cpName": name})
+	}
+	status, answer, _ := pay("", "Somebody Else")
+	require.Equal(t, 200, status)
+	require.Equal(t, "PROCEED", answer["verdict"], "%v", answer)
+	seen := map[string]bool{}
+	for _, row := range rows {
+		status, answer, header := pay(row[1], row[1])
+		seen[row[4]] = true
+		if row[2] == "200" {
+			require.Equal(t, []any{200, row[3], row[4]}, []any{status, answer["verdict"], answer["rule"]}, row[1])
+			continue
+		}
+		require.Equal(t, []any{row[2], row[4]}, []any{"503", answer["code"]}, row[1])
+		require.Equal(t, 503, status)
+		require.Equal(t, row[3], header.Get("X-Railguard-Outcome"), row[1])
+		if row[4] == "outcome_unknown" {
+			status, answer, header = pay(row[1], row[1])
+			require.Equal(t, []any{200, "PROCEED", "true"}, []any{status, answer["verdict"], header.Get("Idempotent-Replayed")}, "the same key finds what happened")
+		}
+	}
+	for i := range engine.Rules {
+		require.True(t, seen[engine.Rules[i].ID.Code()], "%s has no line", engine.Rules[i].ID.Code())
+	}
+	for _, code := range []string{"no_quorum", "no_leader", "sanctions_data_unavailable", "overloaded", "storage_low", "shutting_down", "outcome_unknown"} {
+		require.True(t, seen[code], code)
+	}
+}
+
+// A sandbox is founded as one; no other cluster becomes one, and none is started as another.
+func TestASandboxStaysApart(t *testing.T) {
+	f := &serveFlags{id: "n1", data: t.TempDir(), http: "127.0.0.1:0"}
+	f.sandbox = true
+	require.ErrorContains(t, f.check(), "development")
+	f.sandbox, f.issuer = false, strings.TrimPrefix(seal.SandboxIssuer, "did:kya:")
+	require.ErrorContains(t, f.check(), "sandbox")
+	s := &server{flags: &serveFlags{}}
+	serious, dev := &wire.Genesis{ClusterID: "c", Issuer: "did:kya:railguard"}, &wire.Genesis{ClusterID: "c", Issuer: "did:kya:railguard", Dev: true}
+	box := &wire.Genesis{ClusterID: "c", Issuer: seal.SandboxIssuer, Dev: true}
+	require.NoError(t, s.checkSandbox(serious))
+	require.NoError(t, s.checkSandbox(dev))
+	require.ErrorContains(t, s.checkSandbox(box), "is a sandbox")
+	s.flags.sandbox = true
+	require.NoError(t, s.checkSandbox(box))
+	for _, other := range []*wire.Genesis{serious, dev, {ClusterID: "c", Issuer: seal.SandboxIssuer}} {
+		require.ErrorContains(t, s.checkSandbox(other), "is none")
+	}
+}

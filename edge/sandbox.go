@@ -1,0 +1,52 @@
+package edge
+
+import (
+	"strconv"
+	"strings"
+
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/seal"
+)
+
+// A sandbox gives whoever builds against the service every answer it can give: the name
+// of a payment's counterparty says which. It is a development cluster with an issuer of
+// its own: nothing of it is good anywhere else, and no other cluster listens to such a name.
+
+// IsSandbox reports whether the settings are a sandbox's.
+func IsSandbox(settings *fsm.Settings) bool {
+	genesis := settings.Genesis
+	return genesis != nil && genesis.Dev && genesis.Issuer == seal.SandboxIssuer
+}
+
+// sandboxPrefix begins a name that asks for something.
+const sandboxPrefix = "SANDBOX "
+
+// SandboxAsks is what the call that is being judged asks a sandbox for: a code of an
+// error, or a rule ("R7"); "" is nothing, as anywhere else.
+func SandboxAsks(j *Judge) string {
+	asked, ok := strings.CutPrefix(j.screen.request.Name, sandboxPrefix)
+	if !ok || !IsSandbox(j.Terms.Settings) {
+		return ""
+	}
+	return asked
+}
+
+// sandboxRule is the rule that the call asks for; 0: none.
+func sandboxRule(j *Judge) engine.RuleID {
+	number, ok := strings.CutPrefix(SandboxAsks(j), "R")
+	n, err := strconv.ParseUint(number, 10, 8)
+	if !ok || err != nil || n == 0 || n > uint64(engine.RuleCount) {
+		return 0
+	}
+	return engine.RuleID(n)
+}
+
+// judgeStatic is engine.JudgeStatic of the call, and the rule that a sandbox was asked for.
+func judgeStatic(j *Judge) engine.Hits {
+	hits := engine.JudgeStatic(&j.screen.facts)
+	if rule := sandboxRule(j); rule > 1 && !hits.Has(1) {
+		hits.Add(rule, 1)
+	}
+	return hits
+}

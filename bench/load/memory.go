@@ -35,7 +35,7 @@ type crowd struct {
 // runMemory fills a state in this process with a million agents and a hundred thousand
 // open reviews, as the log does it (over the API it would take five hours), and counts
 // what the process holds for it, garbage that is not collected yet included. To that
-// comes what a node holds without agents: as much as the spawned ones hold.
+// comes what a node holds without agents: as much as a spawned one held when it was new.
 func runMemory(ctx context.Context, b *bench) error {
 	agents, reviews := memoryAgents, memoryReviews
 	if b.options.Brief {
@@ -60,13 +60,8 @@ func runMemory(ctx context.Context, b *bench) error {
 	b.set("memory.live", "GB", less, float64(stats.HeapAlloc)/1e9, nil)
 	state := float64(after.held-before.held) / 1e9
 	b.set("memory.state", "GB", less, state, nil)
-	idle := 0.0
-	if t := b.target; t != nil && t.group != nil {
-		if used, err := t.usage(); err == nil {
-			idle = float64(used.held) / 1e9 / float64(len(t.homes))
-		}
-	}
-	b.set("memory.gb", "GB", less, state+idle, nil)
+	b.set("memory.node", "GB", less, b.freshNode, nil)
+	b.set("memory.gb", "GB", less, state+b.freshNode, nil)
 	runtime.KeepAlive(c)
 	return nil
 }

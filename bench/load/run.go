@@ -66,6 +66,8 @@ type bench struct {
 	target   *target // The cluster that suites share.
 	loads    uint64
 	clusters int
+
+	freshNode float64 // What a node held before any load, in GB; 0: not known.
 }
 
 // suite is one part of a run.
@@ -172,6 +174,9 @@ func (b *bench) shared(ctx context.Context) (*target, error) {
 		return nil, err
 	}
 	b.target = t
+	if used, err := t.usage(); err == nil {
+		b.freshNode = float64(used.held) / 1e9 / float64(len(t.homes))
+	}
 	return t, nil
 }
 

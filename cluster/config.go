@@ -35,6 +35,7 @@ type Config struct {
 	// Genesis makes the first record. Called once, by the node that bootstraps.
 	Genesis func() wire.Genesis
 
+	SecretsAlso  [][]byte          // Believed besides Secret, while it is exchanged on one node after the other.
 	Secret       []byte            // The cluster secret; peers prove that they know it,
 	Certificates port.Certificates // or show certificates, where these are given.
 	Insecure     bool              // No TLS between nodes; refused unless all addresses are loopback.

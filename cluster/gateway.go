@@ -80,7 +80,7 @@ func (w *gateway) proof() (func() *port.Authority, error) {
 		}
 		return w.certificates.Current, nil
 	}
-	drawn, err := port.NewAuthority(w.config.Secret, w.config.ID)
+	drawn, err := port.NewAuthority(w.config.Secret, w.config.ID, w.config.SecretsAlso...)
 	return func() *port.Authority { return drawn }, err
 }
 

@@ -40,7 +40,7 @@ type greeter struct {
 func newGreeter(config *Config, l *life, folder *datadir.Folder, s *state, r *replica, k *lineage) *greeter {
 	return &greeter{
 		id: config.ID, version: config.Version, process: randomSeq(), log: l.log, life: l, folder: folder, state: s, replica: r, lineage: k,
-		secret:  &secretProver{config.Secret, config.ID, folder.Identity().Incarnation},
+		secret:  &secretProver{config.Secret, config.SecretsAlso, config.ID, folder.Identity().Incarnation},
 		reached: map[string]reached{},
 	}
 }

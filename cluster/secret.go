@@ -25,13 +25,18 @@ var errSecret = errors.New("has another cluster secret than this node")
 // So nobody becomes a member before it has proven the secret.
 type secretProver struct {
 	secret          []byte
+	also            [][]byte // Believed of others.
 	id, incarnation string
 }
 
 // proof answers a challenge as the node of that name and folder. It is good for no
 // other, so nobody can have it made by a member and show it for its own.
 func (s *secretProver) proof(challenge []byte, id, incarnation string) []byte {
-	mac := hmac.New(sha256.New, s.secret)
+	return proofBy(s.secret, challenge, id, incarnation)
+}
+
+func proofBy(secret, challenge []byte, id, incarnation string) []byte {
+	mac := hmac.New(sha256.New, secret)
 	for _, part := range [][]byte{[]byte(secretUse), challenge, []byte(id), []byte(incarnation)} {
 		fmt.Fprintf(mac, "%d:", len(part)) // Never fails (hash.Hash).
 		mac.Write(part)
@@ -55,7 +60,11 @@ func (s *secretProver) check(ctx context.Context, l *port.Link, id, incarnation 
 	if err != nil {
 		return fmt.Errorf("cluster: node %q does not prove that it knows the cluster secret: %w", id, err)
 	}
-	if !hmac.Equal(r.Proof, s.proof(challenge, id, incarnation)) {
+	proven := hmac.Equal(r.Proof, s.proof(challenge, id, incarnation))
+	for _, secret := range s.also {
+		proven = proven || hmac.Equal(r.Proof, proofBy(secret, challenge, id, incarnation))
+	}
+	if !proven {
 		return fmt.Errorf("cluster: node %q %w", id, errSecret)
 	}
 	return nil

@@ -56,7 +56,7 @@ func TestWrongSecretFormsNoGroup(t *testing.T) {
 // TestSecretProof: a proof is one of this challenge, by this node with this folder, of
 // this secret.
 func TestSecretProof(t *testing.T) {
-	s := &secretProver{[]byte("secret"), "n1", "aa"}
+	s := &secretProver{[]byte("secret"), nil, "n1", "aa"}
 	challenge := make([]byte, challengeSize)
 	r, err := s.answer(context.Background(), "", &port.SecretCall{Challenge: challenge})
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
@@ -14,7 +15,12 @@ import (
 // or a disk: AES-256-GCM under a key that HKDF-SHA-256 (RFC 5869) draws from
 // the cluster secret for each label. A value sealed under one label cannot be
 // opened under another. The cluster secret stays with each node's operator.
-type Secrets struct{ cluster []byte }
+//
+// Secrets of before open what they had sealed; nothing is sealed under them any more.
+type Secrets struct {
+	cluster []byte
+	older   [][]byte
+}
 
 // Labels under which things are sealed. They are part of the format: never change one.
 const (
@@ -37,13 +43,18 @@ const secretCheckText = "railguard"
 
 var errSealed = errors.New("sealed value cannot be opened: another cluster secret, or damage")
 
-// NewSecrets takes the cluster secret: at least 16 bytes, shared by all nodes.
-func NewSecrets(clusterSecret []byte) *Secrets {
-	return &Secrets{cluster: append([]byte(nil), clusterSecret...)}
+// NewSecrets takes the cluster secret, at least 16 bytes, shared by all nodes, and those
+// that may have sealed something besides.
+func NewSecrets(clusterSecret []byte, older ...[]byte) *Secrets {
+	s := &Secrets{cluster: bytes.Clone(clusterSecret)}
+	for _, secret := range older {
+		s.older = append(s.older, bytes.Clone(secret))
+	}
+	return s
 }
 
-func (s *Secrets) seal(label string) (cipher.AEAD, error) {
-	key, err := hkdf.Key(sha256.New, s.cluster, []byte("railguard/1"), label, 32)
+func sealer(secret []byte, label string) (cipher.AEAD, error) {
+	key, err := hkdf.Key(sha256.New, secret, []byte("railguard/1"), label, 32)
 	if err != nil {
 		return nil, fmt.Errorf("derive key: %w", err)
 	}
@@ -56,7 +67,7 @@ func (s *Secrets) seal(label string) (cipher.AEAD, error) {
 
 // Seal returns nonce and ciphertext of plain under label.
 func (s *Secrets) Seal(label string, plain []byte) ([]byte, error) {
-	aead, err := s.seal(label)
+	aead, err := sealer(s.cluster, label)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +80,15 @@ func (s *Secrets) Seal(label string, plain []byte) ([]byte, error) {
 
 // Open reverses Seal. It fails for another label, secret or changed bytes.
 func (s *Secrets) Open(label string, sealed []byte) ([]byte, error) {
-	aead, err := s.seal(label)
+	plain, err := openWith(s.cluster, label, sealed)
+	for i := 0; err != nil && i < len(s.older); i++ {
+		plain, err = openWith(s.older[i], label, sealed)
+	}
+	return plain, err
+}
+
+func openWith(secret []byte, label string, sealed []byte) ([]byte, error) {
+	aead, err := sealer(secret, label)
 	if err != nil {
 		return nil, err
 	}

@@ -78,3 +78,24 @@ func TestNewAPISecret(t *testing.T) {
 	}
 	require.Regexp(t, `^key_[a-z2-7]{12}$`, NewKeyID())
 }
+
+// What an older secret sealed opens as long as it is given; nothing new is sealed by it.
+func TestOlderSecretsOpen(t *testing.T) {
+	old, fresh := []byte("a cluster secret"), []byte("the one after it")
+	sealed, err := NewSecrets(old).Seal("one", []byte("text"))
+	require.NoError(t, err)
+	both := NewSecrets(fresh, []byte("an older one yet"), old)
+	plain, err := both.Open("one", sealed)
+	require.NoError(t, err)
+	require.Equal(t, "text", string(plain))
+	_, err = both.Open("two", sealed)
+	require.Error(t, err, "of another label")
+	_, err = NewSecrets(fresh).Open("one", sealed)
+	require.Error(t, err)
+	sealed, err = both.Seal("one", []byte("text"))
+	require.NoError(t, err)
+	_, err = NewSecrets(old).Open("one", sealed)
+	require.Error(t, err)
+	_, err = NewSecrets(fresh).Open("one", sealed)
+	require.NoError(t, err)
+}

@@ -3,6 +3,7 @@ package port
 import (
 	"bytes"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/hex"
 	"io"
 	"log/slog"
@@ -28,6 +29,33 @@ func TestAuthorityIsAFunctionOfTheSecret(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, one.pool.Equal(other.pool))
 	_, err = NewAuthority(make([]byte, secretMin-1), "n1")
+	require.ErrorContains(t, err, "at least 16 bytes")
+}
+
+// While the secret is exchanged nodes of both are believed; afterwards who knows the old
+// one alone is a stranger.
+func TestAuthorityBelievesTheOtherSecret(t *testing.T) {
+	fresh := []byte("another secret, long enough")
+	believes := func(of *Authority, peer *Authority) error {
+		leaf, err := x509.ParseCertificate(peer.own.Certificate[0])
+		require.NoError(t, err)
+		_, err = of.peerID(tls.ConnectionState{PeerCertificates: []*x509.Certificate{leaf}})
+		return err
+	}
+	authority := func(secret []byte, id string, also ...[]byte) *Authority {
+		a, err := NewAuthority(secret, id, also...)
+		require.NoError(t, err)
+		return a
+	}
+	before, both, after, done := authority(testSecret, "n1"), authority(testSecret, "n1", fresh), authority(fresh, "n2", testSecret), authority(fresh, "n3")
+	require.NoError(t, believes(both, after))
+	require.NoError(t, believes(after, both))
+	require.NoError(t, believes(before, both))
+	require.Error(t, believes(before, after), "it was not told yet")
+	require.NoError(t, believes(after, done))
+	require.NoError(t, believes(done, after))
+	require.ErrorContains(t, believes(done, before), "does not know this cluster's secret")
+	_, err := NewAuthority(testSecret, "n1", []byte("short"))
 	require.ErrorContains(t, err, "at least 16 bytes")
 }
 

@@ -49,13 +49,37 @@ var (
 	certificateNow  = func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 )
 
-func NewAuthority(secret []byte, id string) (*Authority, error) {
+// NewAuthority draws the authority of a secret, by which the node of that name proves
+// itself; nodes that prove one of the others are believed too.
+func NewAuthority(secret []byte, id string, also ...[]byte) (*Authority, error) {
+	root, key, err := rootOf(secret)
+	if err != nil {
+		return nil, err
+	}
+	a := &Authority{
+		pool: x509.NewCertPool(), now: certificateNow, chainMax: 1,
+		distrust: "peer does not know this cluster's secret",
+	}
+	a.pool.AddCert(root)
+	for _, other := range also {
+		believed, _, err := rootOf(other)
+		if err != nil {
+			return nil, err
+		}
+		a.pool.AddCert(believed)
+	}
+	a.own, err = issue(root, key, id)
+	return a, err
+}
+
+// rootOf is the authority of a secret: the same wherever it is drawn.
+func rootOf(secret []byte) (*x509.Certificate, ed25519.PrivateKey, error) {
 	if len(secret) < secretMin {
-		return nil, fmt.Errorf("cluster: the cluster secret must have at least %d bytes", secretMin)
+		return nil, nil, fmt.Errorf("cluster: the cluster secret must have at least %d bytes", secretMin)
 	}
 	seed, err := hkdf.Key(sha256.New, secret, []byte("railguard"), "cluster certificate authority 1", ed25519.SeedSize)
 	if err != nil {
-		return nil, fmt.Errorf("cluster: authority key: %w", err)
+		return nil, nil, fmt.Errorf("cluster: authority key: %w", err)
 	}
 	key := ed25519.NewKeyFromSeed(seed)
 	root := &x509.Certificate{
@@ -65,18 +89,12 @@ func NewAuthority(secret []byte, id string) (*Authority, error) {
 	}
 	der, err := x509.CreateCertificate(nil, root, root, key.Public(), key) // Ed25519 needs no randomness.
 	if err != nil {
-		return nil, fmt.Errorf("cluster: authority: %w", err)
+		return nil, nil, fmt.Errorf("cluster: authority: %w", err)
 	}
 	if root, err = x509.ParseCertificate(der); err != nil {
-		return nil, fmt.Errorf("cluster: authority: %w", err)
+		return nil, nil, fmt.Errorf("cluster: authority: %w", err)
 	}
-	a := &Authority{
-		pool: x509.NewCertPool(), now: certificateNow, chainMax: 1,
-		distrust: "peer does not know this cluster's secret",
-	}
-	a.pool.AddCert(root)
-	a.own, err = issue(root, key, id)
-	return a, err
+	return root, key, nil
 }
 
 // issue makes this start's certificate for the node's name.

@@ -80,16 +80,17 @@ func (f *serveFlags) checkAll() error {
 		keyErr = usage("RAILGUARD_BOOTSTRAP_KEY: at least %d characters", bootstrapKeyMin)
 	}
 	_, secretErr := givenSecret(f)
+	_, _, otherErr := otherSecrets()
 	var itself error
 	if f.bootstrapExpect > 0 && f.data != "" {
 		itself = f.namesItself()
 	}
-	return errors.Join(f.check(), logErr, proxiesErr, keyErr, secretErr, itself)
+	return errors.Join(f.check(), logErr, proxiesErr, keyErr, secretErr, otherErr, itself)
 }
 
 // secretVariables are settings that have no flag, since a process's flags are everybody's
 // to read.
-var secretVariables = []string{"RAILGUARD_CLUSTER_SECRET", "RAILGUARD_BOOTSTRAP_KEY", upstreamTokenName}
+var secretVariables = []string{"RAILGUARD_CLUSTER_SECRET", "RAILGUARD_CLUSTER_SECRET_ALSO", "RAILGUARD_CLUSTER_SECRET_OLD", "RAILGUARD_BOOTSTRAP_KEY", upstreamTokenName}
 
 // otherVariables belong to verbs.
 var otherVariables = []string{"RAILGUARD_URL", "RAILGUARD_KEY", "RAILGUARD_KEY_FILE", "RAILGUARD_CA", "RAILGUARD_CERT", "RAILGUARD_CERT_KEY", "RAILGUARD_OUTPUT", "RAILGUARD_TIMEOUT"}

@@ -43,7 +43,11 @@ func (s *server) open() error {
 	if err != nil {
 		return err
 	}
-	secrets := seal.NewSecrets(secret)
+	also, old, err := otherSecrets()
+	if err != nil {
+		return err
+	}
+	secrets := seal.NewSecrets(secret, append(also, old...)...)
 	token, err := keptSecret(filepath.Join(f.data, adminTokenFile))
 	if err != nil {
 		return err
@@ -61,7 +65,7 @@ func (s *server) open() error {
 	}
 	config := cluster.Config{
 		ID: f.id, DataDir: f.data, ListenCluster: f.cluster, Advertise: f.advertise, APIAddr: f.http,
-		Join: f.join, BootstrapExpect: f.bootstrapExpect, Secret: secret, Certificates: f.nodeCert, Insecure: f.insecure,
+		Join: f.join, BootstrapExpect: f.bootstrapExpect, Secret: secret, SecretsAlso: also, Certificates: f.nodeCert, Insecure: f.insecure,
 		Version: version, Logger: s.log.Logger, Fatal: s.fatal, DeadAfter: deadAfter(f.deadAfter),
 	}
 	if f.bootstrapExpect > 0 {
@@ -210,6 +214,30 @@ func clusterSecret(f *serveFlags) ([]byte, error) {
 	}
 	secret, err = keptSecret(filepath.Join(f.data, secretFile))
 	return []byte(secret), err
+}
+
+// otherSecrets are those that nodes are believed by, and that open what was sealed before:
+// while the cluster secret is exchanged on one node after the other; and those that open
+// alone, for as long as something is sealed under them.
+func otherSecrets() (also, old [][]byte, err error) {
+	for i, name := range []string{"RAILGUARD_CLUSTER_SECRET_ALSO", "RAILGUARD_CLUSTER_SECRET_OLD"} {
+		text, err := secretOf(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		for secret := range strings.Lines(text) {
+			secret = strings.TrimSpace(secret)
+			if len(secret) < 16 {
+				return nil, nil, usage("%s: at least 16 bytes each, one a line", name)
+			}
+			if i == 0 {
+				also = append(also, []byte(secret))
+			} else {
+				old = append(old, []byte(secret))
+			}
+		}
+	}
+	return also, old, nil
 }
 
 // givenSecret is the cluster secret that was given; "" where the node keeps its own.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -48,7 +49,7 @@ type park struct {
 type machine struct {
 	id, data, http, admin, cluster string
 	binary                         string
-	flags                          []string // Its own.
+	flags, env                     []string // Its own.
 	child                          *process.Child
 }
 
@@ -130,7 +131,7 @@ func (p *park) start(m *machine, flags ...string) {
 	if p.authority != "" {
 		args = append(args, p.certificates(m)...)
 	}
-	child, err := p.spawner.Launch(m.binary, args, append(p.env, "RAILGUARD_BOOTSTRAP_KEY="+parkKey), p.log(m))
+	child, err := p.spawner.Launch(m.binary, args, slices.Concat(p.env, []string{"RAILGUARD_BOOTSTRAP_KEY=" + parkKey}, m.env), p.log(m))
 	require.NoError(p.t, err)
 	m.child = child
 }

@@ -81,6 +81,8 @@ OFAC's files at first bootstrap, or run ` + "`railguard ofac import DIR`" + ` la
 Secrets come from the environment, directly or as NAME_FILE:
   RAILGUARD_CLUSTER_SECRET   at least 16 bytes, the same on all nodes; a cluster of
                              one may leave it out (it then keeps DATA/cluster.secret)
+  RAILGUARD_CLUSTER_SECRET_ALSO, RAILGUARD_CLUSTER_SECRET_OLD
+                             while it is exchanged: see docs/OPERATING.md
   RAILGUARD_BOOTSTRAP_KEY    the first admin API key of a new cluster
 
 Nodes prove themselves to each other on --cluster by the cluster secret, or by

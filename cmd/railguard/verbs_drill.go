@@ -258,7 +258,7 @@ func (s *drillServer) start() error {
 	}
 	s.child = exec.Command(binary, "serve", "--id", drillNode, "--data", s.restored.Dir, "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--log-format", "json", "--grace", "0s")
 	for _, entry := range os.Environ() {
-		if !strings.HasPrefix(entry, "RAILGUARD_") {
+		if !strings.HasPrefix(entry, "RAILGUARD_") || strings.HasPrefix(entry, "RAILGUARD_CLUSTER_SECRET_OLD") || strings.HasPrefix(entry, "RAILGUARD_CLUSTER_SECRET_ALSO") {
 			s.child.Env = append(s.child.Env, entry)
 		}
 	}

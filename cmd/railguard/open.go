@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,15 +40,10 @@ func (s *server) open() error {
 	if err := os.MkdirAll(f.data, 0o700); err != nil {
 		return usage("--data: %w", err)
 	}
-	secret, err := clusterSecret(f)
+	secret, also, secrets, err := f.secrets()
 	if err != nil {
 		return err
 	}
-	also, old, err := otherSecrets()
-	if err != nil {
-		return err
-	}
-	secrets := seal.NewSecrets(secret, append(also, old...)...)
 	token, err := keptSecret(filepath.Join(f.data, adminTokenFile))
 	if err != nil {
 		return err
@@ -214,6 +210,16 @@ func clusterSecret(f *serveFlags) ([]byte, error) {
 	}
 	secret, err = keptSecret(filepath.Join(f.data, secretFile))
 	return []byte(secret), err
+}
+
+// secrets are the cluster secret, those that nodes are believed by besides, and what opens
+// what any of them has sealed.
+func (f *serveFlags) secrets() (secret []byte, also [][]byte, all *seal.Secrets, err error) {
+	if secret, err = clusterSecret(f); err != nil {
+		return nil, nil, nil, err
+	}
+	also, old, err := otherSecrets()
+	return secret, also, seal.NewSecrets(secret, slices.Concat(also, old)...), err
 }
 
 // otherSecrets are those that nodes are believed by, and that open what was sealed before:

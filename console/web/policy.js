@@ -68,7 +68,7 @@ export async function showPolicy(place) {
     const parsed = await check();
     if (!parsed) return;
     const why = h('textarea', {rows: 3, required: true, maxlength: 8192});
-    dialog('Put this policy in force?', [h('p', {class: 'action'}, `It replaces version ${now.policyVersion} for every payment from now on.`), h('p', {class: 'quiet'}, 'What it would have changed among past payments is told by a backtest, which this version does not have.'), diffView(text, pretty(parsed)), field('Why (obligatory)', why)], 'Put in force', 'warn', async () => {
+    dialog('Put this policy in force?', [h('p', {class: 'action'}, `It replaces version ${now.policyVersion} for every payment from now on.`), h('p', {class: 'quiet'}, 'What it would have changed among past payments is told by a backtest: railguard backtest run --policy FILE --from TIME.'), diffView(text, pretty(parsed)), field('Why (obligatory)', why)], 'Put in force', 'warn', async () => {
       await api.call('/policy', {method: 'PUT', body: {policy: parsed, reason: why.value.trim()}, headers: {'If-Match': `"${now.policyVersion}"`}}).catch((error) => {
         if (error.status === 412) throw new Error(`Somebody put another policy in force meanwhile (version ${error.body.currentVersion}). Load the page again.`);
         throw error;

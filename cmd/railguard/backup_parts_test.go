@@ -53,6 +53,10 @@ func TestFlippedByteIsNamedByItsPart(t *testing.T) {
 	for range 5 {
 		n.pay(t, token)
 	}
+	require.Eventually(t, func() bool { // The keeper writes it beside the log; until then it stands in the state alone.
+		lists, err := filepath.Glob(filepath.Join(n.dir, "lists", "*.entities"))
+		return err == nil && len(lists) > 0
+	}, 30*time.Second, 5*time.Millisecond)
 	var plain bytes.Buffer
 	require.NoError(t, backup.Saver(n.node, n.dir)(context.Background(), &plain, 0, 0))
 	key, err := newTestIdentity()

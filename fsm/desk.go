@@ -6,10 +6,9 @@ import (
 	"railguard/engine"
 )
 
-// The desk: tables of what time, officers and receivers of events will need: what falls
+// The desk: tables of what time, officers and receivers of events need: what falls
 // due, proposals of four eyes, alerts, suspicious activity reports, cursors of webhooks
-// and dead letters. Their rows have bytes and a place in snapshots and digests, so that
-// filling them is no change of format. Of those that are not filled yet Restore refuses a row.
+// and dead letters.
 
 // dueRow is something that happens by log time alone. The table is a binary heap by
 // time, kind and subject.
@@ -155,9 +154,8 @@ func (d *frozenDesk) sum(by *Digester, out []byte) []byte {
 	return sumTable(by, out, sectionDeadLetters, &d.deadLetters, appendDeadLetterRow)
 }
 
-// read reads rows of the desk's sections: none of those that no release fills yet.
+// read reads rows of the desk's sections.
 func (d *desk) read(section uint16, r *rowReader, rows uint32, limits *engine.Limits) error {
-	const none = 0
 	switch section {
 	case sectionDues:
 		return readRows(r, rows, &d.dues, limits.Dues, readDueRow)

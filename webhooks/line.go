@@ -203,7 +203,7 @@ func (l *line) attempt(ctx context.Context, hook *wire.Webhook, s *sending, even
 	l.failures++
 	l.paused = now.Add(max(pauseAfter(l.failures), a.RetryAfter))
 	if a.Status == 410 {
-		l.tell(ctx, hook, &wire.Delivery{Op: wire.DeliveryOff, Seq: s.seq, N: uint8(s.n), Status: 410})
+		_, _ = l.tell(ctx, hook, &wire.Delivery{Op: wire.DeliveryOff, Seq: s.seq, N: uint8(s.n), Status: 410}) // Else it says so again at the next attempt.
 	}
 	if s.attempts >= attemptsMax || !s.asked && l.node.LogTime()-event.At > eventAgeMost {
 		_, err := l.tell(ctx, hook, &wire.Delivery{

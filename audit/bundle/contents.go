@@ -168,7 +168,7 @@ func document(policy *engine.Policy) ([]byte, error) {
 		if field.Name == "Version" || strings.HasSuffix(field.Tag.Get("cbor"), ",omitempty") && value.Field(i).IsZero() {
 			continue
 		}
-		var set any = value.Field(i).Interface()
+		set := value.Field(i).Interface()
 		if field.Name == "Modes" {
 			set = modes(policy)
 		}

@@ -151,7 +151,7 @@ func (w *Watcher) look(ctx context.Context, source *Source, now time.Time) ([]Fi
 			return away(err), nil
 		}
 		if note.CheckKeys(listed) != nil {
-			return away(errors.New("it lists no verifier keys")), nil
+			return away(errors.New("it lists no verifier keys")), nil //nolint:nilerr // Told as a finding.
 		}
 		if err := w.state.SetKeys(listed); err != nil {
 			return nil, err
@@ -184,14 +184,14 @@ func (w *Watcher) verified(ctx context.Context, source *Source, signed []byte) (
 	wrong := Finding{Kind: KindSignature, Source: source.Base, Text: "checkpoint of " + said.Origin + ": " + err.Error(), Evidence: [][]byte{signed}}
 	listed, keysErr := source.Keys(ctx)
 	if keysErr != nil {
-		return nil, []Finding{{Kind: KindAway, Source: source.Base, Text: keysErr.Error()}}, nil
+		return nil, []Finding{{Kind: KindAway, Source: source.Base, Text: keysErr.Error()}}, nil //nolint:nilerr // Told as a finding.
 	}
 	trusted, steps, err := note.Succession(w.state.Keys(), listed)
 	if err != nil || len(steps) == 0 || known && steps[0].From <= last.Size {
-		return nil, []Finding{wrong}, nil
+		return nil, []Finding{wrong}, nil //nolint:nilerr // Told as a finding.
 	}
 	if point, err = note.Verify(signed, trusted); err != nil {
-		return nil, []Finding{wrong}, nil
+		return nil, []Finding{wrong}, nil //nolint:nilerr // Told as a finding.
 	}
 	if err := w.state.SetKeys(trusted); err != nil {
 		return nil, nil, err

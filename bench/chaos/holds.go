@@ -153,7 +153,7 @@ func holdsAndWebhooks(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	defer r.server.Close()
+	defer func() { _ = r.server.Close() }()
 	if a, err := s.persist(ctx, "/v1/webhooks", randomHex(8), map[string]any{"url": r.address, "types": []string{"hold.*", "screen.*", "screen.proceed"}}); err != nil || a.status != http.StatusCreated {
 		return errors.Join(err, fmt.Errorf("webhook: %+v", a))
 	}

@@ -94,7 +94,6 @@ type heard struct {
 	mu           sync.Mutex
 	term, commit uint64 // Its word.
 	header       raft.RPCHeader
-	leader       []byte
 	last         acked  // Not certainly in the log here: raft may have refused it.
 	told         uint64 // What raft here was told of it.
 
@@ -128,7 +127,7 @@ func (h *heard) passing(request *raft.AppendEntriesRequest) {
 		h.told, h.refused, h.last = 0, 0, acked{}
 	}
 	if end.index >= h.last.index { // A heartbeat may be older than the append before it.
-		h.header, h.leader, h.last = request.RPCHeader, request.Leader, end
+		h.header, h.last = request.RPCHeader, end
 	}
 	if h.term == request.Term {
 		request.LeaderCommitIndex = max(request.LeaderCommitIndex, min(h.commit, end.index))
@@ -154,7 +153,7 @@ func (h *heard) append() (raft.RPC, bool) {
 	h.told, h.asked = committed, make(chan raft.RPCResponse, 1)
 	return raft.RPC{
 		Command: &raft.AppendEntriesRequest{
-			RPCHeader: h.header, Leader: h.leader, Term: h.last.term,
+			RPCHeader: h.header, Term: h.last.term,
 			PrevLogEntry: h.last.index, PrevLogTerm: h.last.indexTerm, LeaderCommitIndex: committed,
 		},
 		RespChan: h.asked,

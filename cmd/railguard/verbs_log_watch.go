@@ -99,7 +99,7 @@ func (w *logWatch) run(cmd *cobra.Command, urls []string) error {
 	if err != nil {
 		return fmt.Errorf("--state: %w", err)
 	}
-	defer state.Close()
+	defer func() { _ = state.Close() }() // What was kept is synced already.
 	ended, err := w.serveWitness(cmd, state)
 	if err != nil {
 		return err

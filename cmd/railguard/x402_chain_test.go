@@ -137,15 +137,12 @@ func (c *chain) answer(w http.ResponseWriter, r *http.Request, mode, payer, tran
 
 // x402Body is one payment as an SDK sends it.
 type x402Body struct {
-	version       int
-	nonce         int
-	units, payTo  string
-	token         string
-	space         string
-	lasts         int
-	v1Network     string
-	requirements  string // In place of the usual ones' end.
-	authorization string // More members.
+	version      int
+	nonce        int
+	units, payTo string
+	token        string
+	space        string
+	lasts        int
 }
 
 const (

@@ -74,7 +74,7 @@ func (w *Walk) step(ctx context.Context, to uint64, do take) (passed bool, err e
 		return false, failed
 	}
 	if w.Next = max(page.Next, w.Next); failed != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // errEnough: the page was cut short.
 	}
 	if errors.Is(err, audit.ErrMissing) || errors.Is(err, audit.ErrCorrupt) {
 		return false, w.fetch(ctx, do)

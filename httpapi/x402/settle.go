@@ -82,7 +82,8 @@ func (g *guest) settle(ctx context.Context, p *payment) *settleAnswer {
 // screen screens the payment for settlement and claims it. The answer is nil when it is
 // this caller's to forward.
 func (s *settlement) screen(ctx context.Context) *settleAnswer {
-	g, p, key, err := s.guest, s.p, "x402:settle:"+s.p.hash, error(nil)
+	g, p, key := s.guest, s.p, "x402:settle:"+s.p.hash
+	var err error
 	if s.held, err = g.uses(ctx, p.holdReference(), 0); err != nil {
 		return p.unsettled(err)
 	}

@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"strings"
+	"unsafe"
 
 	"railguard/ofac"
 )
@@ -26,6 +26,7 @@ const lookerAnswers = 512
 // answer is a remembered result with matches of its own.
 type answer struct {
 	query   ofac.Query
+	name    []byte // Behind query.Name: the caller's may be used again.
 	result  ofac.Result
 	matches []ofac.Match
 	filter  uint64 // Of the name: see NameFilterKey.
@@ -95,7 +96,8 @@ func (l *Looker) screen(query *ofac.Query, memory *[lookerAnswers]answer) ofac.R
 	result := l.list.Screen(query, l.scratch)
 	a.matches = append(a.matches[:0], result.Matches...)
 	a.query, a.result, a.known = *query, result, true
-	a.query.Name = strings.Clone(query.Name) // The caller's buffer may be used again.
+	a.name = append(a.name[:0], query.Name...)
+	a.query.Name = unsafe.String(unsafe.SliceData(a.name), len(a.name)) // Compared alone, and written only with the answer.
 	a.result.Matches = a.matches
 	if memory == &l.party {
 		a.filter = NameFilterKey(query.Name)
@@ -105,10 +107,12 @@ func (l *Looker) screen(query *ofac.Query, memory *[lookerAnswers]answer) ofac.R
 
 // NameFilterKey is FilterKey of a name's normalised form, 0 when nothing is left of it.
 func NameFilterKey(name string) uint64 {
-	if name = ofac.NormaliseName(name); name == "" {
+	var room [1024]byte
+	form := ofac.AppendNormalised(room[:0], name)
+	if len(form) == 0 {
 		return 0
 	}
-	return FilterKey(FilterName, name)
+	return FilterKey(FilterName, unsafe.String(unsafe.SliceData(form), len(form))) // Only read.
 }
 
 // sameQuery compares all that an answer depends on. Queries with cleared pairs

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -370,4 +371,50 @@ func (c *cluster) heardCries(allowed ...string) []string {
 		f.join(criesIn(n.id, raw, allowed...))
 	}
 	return f.all()
+}
+
+// quiet reports whether nobody writes leaves any more: what an activated list has the
+// leader look for in the past is found, and all nodes have one tree.
+func (c *cluster) quiet(ctx context.Context, by *caller) bool {
+	first := ""
+	for i, n := range c.members() {
+		if !lookedBack(ctx, by, n) {
+			return false
+		}
+		a, err := by.get(ctx, n.api+"/log/checkpoint")
+		if err != nil || a.status != http.StatusOK {
+			return false
+		}
+		tree, _, _ := strings.Cut(string(a.body), "\n\n") // Signatures may differ.
+		if i == 0 {
+			first = tree
+		}
+		if tree != first {
+			return false
+		}
+	}
+	return true
+}
+
+// lookedBack reports whether the retro-screening for the active list is done. The first
+// list has none.
+func lookedBack(ctx context.Context, by *caller, n *node) bool {
+	var list struct {
+		Active struct {
+			Version uint64 `json:"listVersion"`
+		} `json:"active"`
+	}
+	var runs struct {
+		Data []struct {
+			Version uint64 `json:"listVersion"`
+			State   string `json:"state"`
+		} `json:"data"`
+	}
+	if errors.Join(by.read(ctx, n.api+"/v1/ofac", &list), by.read(ctx, n.api+"/v1/ofac/retro", &runs)) != nil {
+		return false
+	}
+	if list.Active.Version <= 1 {
+		return true
+	}
+	return len(runs.Data) > 0 && runs.Data[0].Version == list.Active.Version && runs.Data[0].State == "done"
 }

@@ -58,7 +58,7 @@ type witnessFlags struct {
 }
 
 func (w *witnessFlags) check() (err error) {
-	if w.every < cosigning.EveryMin {
+	if len(w.given) > 0 && w.every < cosigning.EveryMin {
 		return usage("--witness-every must be at least %v", cosigning.EveryMin)
 	}
 	if w.parsed, err = cosigning.ParseWitnesses(w.given); err != nil {

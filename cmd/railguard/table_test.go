@@ -15,7 +15,7 @@ func TestShow(t *testing.T) {
 		{"nothing", "", ""},
 		{"members in their order", `{"b":1,"a":null}`, "b  1\na  -\n"},
 		{"a list of objects stands below", `{"txnId":"t","ladder":[{"rule":"R1","inner":{}},{"rule":"R2"}]}`,
-			"txnId   t\nladder  2, below\n\nladder:\nRULE\nR1\nR2\n"},
+			"txnId   t\nladder  2, below\n\nladder:\nRULE  INNER\nR1    \nR2    -\n"},
 		{"an empty page", `{"data":[],"nextCursor":null}`, "none\n"},
 		{"an empty page with a cursor", `{"data":[],"nextCursor":"c"}`, "none so far\nmore: --cursor c\n"},
 		{"a page", `{"data":[{"b":"x","a":1}],"nextCursor":"c"}`, "A  B\n1  x\nmore: --cursor c\n"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -144,7 +145,13 @@ func printStatus(out io.Writer, s *report.ClusterStatus) {
 	}
 }
 
-const waitPoll = 500 * time.Millisecond
+const (
+	waitPoll = 500 * time.Millisecond
+	// waitLooks is how many looks on end must find nothing amiss. What a node tells of
+	// another is that one's last answer: right after a restart it may be of the process
+	// that has ended, until the next question to it is answered or is not (650 ms).
+	waitLooks = 3
+)
 
 // newClusterWait is `railguard cluster wait`: it returns when the next node may be taken.
 func newClusterWait() *cobra.Command {
@@ -155,7 +162,8 @@ func newClusterWait() *cobra.Command {
 		Use: "wait", Short: "Wait until a node is back and the next one may be taken down", Args: cobra.NoArgs,
 		Long: `For whoever restarts, upgrades or replaces all nodes one after the other: it returns
 when the node has its vote and all it needs (log, history, list), and every other node too,
-so that the cluster survives the next one's absence. Ask a node that stays up.`,
+so that the cluster survives the next one's absence, for three looks in a second. Ask a
+node that stays up.`,
 		Example: "  railguard cluster wait --node n2 --patience 10m",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if node == "" {
@@ -165,6 +173,7 @@ so that the cluster survives the next one's absence. Ask a node that stays up.`,
 				return err
 			}
 			var last string // What is still missing; "" when nothing is.
+			well := 0       // Looks on end that found nothing.
 			end := time.Now().Add(patience)
 			for {
 				data, err := c.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/v1/cluster/status"})
@@ -173,12 +182,15 @@ so that the cluster survives the next one's absence. Ask a node that stays up.`,
 				} else if last, err = waitsFor(data, node); err != nil {
 					return err
 				}
-				if last == "" {
+				if well++; last != "" {
+					well = 0
+				}
+				if well == waitLooks {
 					fmt.Fprintf(cmd.OutOrStdout(), "%s is back: the next node may be taken\n", node)
 					return nil
 				}
 				if time.Now().After(end) || cmd.Context().Err() != nil {
-					return fmt.Errorf("do not take another node down: %s", last)
+					return fmt.Errorf("do not take another node down: %s", cmp.Or(last, "all is well only since a moment ago"))
 				}
 				time.Sleep(waitPoll)
 			}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,4 +22,24 @@ func TestWaitsForTheNode(t *testing.T) {
 	}
 	_, err := waitsFor([]byte("no"), "n2")
 	require.Error(t, err)
+}
+
+// Right after a restart a node may still tell what the ended process last said: that is
+// not taken for the new one's word.
+func TestWaitIsNotEndedByAnOldAnswer(t *testing.T) {
+	const well, away = `{"nodes":[{"id":"n2"}],"takeDown":{"ok":true,"why":[]}}`, `{"nodes":[{"id":"n2"}],"takeDown":{"ok":false,"why":["n2 does not answer"]}}`
+	said := []string{well, away, well}
+	looks := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(said[min(looks, len(said)-1)]))
+		looks++
+	}))
+	defer server.Close()
+	out := mustRun(t, "cluster", "wait", "--node", "n2", "--url", server.URL, "--key", "k")
+	require.Contains(t, out, "n2 is back")
+	require.Equal(t, 2+waitLooks, looks)
+
+	_, code, err := runCommand(t, "cluster", "wait", "--node", "n2", "--url", server.URL, "--key", "k", "--patience", "1ns")
+	require.Equal(t, exitFailed, code)
+	require.ErrorContains(t, err, "only since a moment ago")
 }

@@ -193,6 +193,11 @@ func (p *park) adminURL(m *machine) string { return p.scheme + "://" + m.admin }
 func (p *park) awaitReady(m *machine, query string) {
 	p.t.Helper()
 	last := ""
+	defer func() { // A wait that ends in vain ends the test.
+		if p.t.Failed() {
+			p.t.Logf("%s last answered %s, and logged:\n%s", m.id, last, p.said(m))
+		}
+	}()
 	require.Eventually(p.t, func() bool {
 		answer, err := p.client.Get(p.url(m) + "/readyz?sync&" + query)
 		if err != nil {
@@ -205,9 +210,6 @@ func (p *park) awaitReady(m *machine, query string) {
 		last = body.String()
 		return answer.StatusCode == http.StatusOK
 	}, 120*time.Second, 50*time.Millisecond, "%s is not ready", m.id)
-	if p.t.Failed() {
-		p.t.Log(last)
-	}
 }
 
 // cli runs a verb in a process of its own.

@@ -56,15 +56,16 @@ func (p *park) write(m *machine, agents int) *ledger {
 	return l
 }
 
-// read fills in what a node says of it.
+// read fills in what a node says of it, once it has applied all that is committed: a
+// screening is answered by a node before it has applied it itself.
 func (p *park) read(m *machine, l *ledger) {
 	p.t.Helper()
 	l.limits = map[string]string{}
 	for id := range l.agents {
-		l.limits[id] = withoutIndex(p.t, p.raw(m, "/v1/agents/"+id+"/limits"))
+		l.limits[id] = withoutIndex(p.t, p.raw(m, "/v1/agents/"+id+"/limits?consistency=leader"))
 	}
 	for txn := range l.records {
-		l.records[txn] = p.raw(m, "/v1/audit/"+txn)
+		l.records[txn] = p.raw(m, "/v1/audit/"+txn+"?consistency=leader")
 	}
 	l.jwks = p.raw(m, "/v1/.well-known/jwks.json")
 }
@@ -91,7 +92,7 @@ func (p *park) requireSame(m *machine, l *ledger) {
 	require.Equal(p.t, l.records, now.records, m.id)
 	require.Equal(p.t, l.jwks, now.jwks, m.id)
 	var queue struct{ Data []struct{ TxnID string } }
-	require.NoError(p.t, json.Unmarshal([]byte(p.raw(m, "/v1/queue?limit=100")), &queue))
+	require.NoError(p.t, json.Unmarshal([]byte(p.raw(m, "/v1/queue?limit=100&consistency=leader")), &queue))
 	var waiting []string
 	for _, one := range queue.Data {
 		waiting = append(waiting, one.TxnID)

@@ -46,14 +46,14 @@ func TestInOrderOnceAndOnFromTheCursor(t *testing.T) {
 		require.Equal(t, size, n.store.Size(), "deliveries write no leaves")
 		require.Len(t, n.records, records, "and an idle webhook nothing at all")
 
-		n.role = "follower"
+		n.becomes("follower")
 		settled(time.Second)
 		want = append(want, n.event())
 		settled(10 * time.Second)
 		require.Len(t, r.had(id), 5, "only the leader sends")
 		d.Stop()
 		next := n.dispatcher(r)
-		n.role = "leader"
+		n.becomes("leader")
 		next.Start()
 		settled(5 * time.Second)
 		next.Stop()

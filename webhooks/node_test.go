@@ -89,6 +89,12 @@ func (n *testNode) Propose(_ context.Context, kind wire.Kind, body []byte) (wire
 	return n.out.Results[0], nil
 }
 
+func (n *testNode) becomes(role string) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.role = role
+}
+
 func (n *testNode) Role() string {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()

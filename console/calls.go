@@ -1,22 +1,21 @@
 package console
 
 import (
-	"bytes"
 	"crypto/subtle"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/url"
 	"time"
+
+	"railguard/httpapi/guest"
 )
 
 const (
 	tokenHeader = "X-Railguard-Console-Token"
 	pollHeader  = "X-Railguard-Console-Poll" // The page asks, not the person: no sign of life.
 
-	signInMax   = 4 << 10 // Bytes.
-	answerBound = 64 << 10
-	keyMax      = 256
+	signInMax = 4 << 10 // Bytes.
+	keyMax    = 256
 )
 
 // session signs in (POST), tells who is signed in (GET) and signs out (DELETE).
@@ -61,8 +60,8 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	s := c.newSession(asked.Key)
 	answer := c.ask(r, s)
-	if answer.status != http.StatusOK {
-		answer.send(w)
+	if answer.Status != http.StatusOK {
+		send(w, answer)
 		return
 	}
 	if err := c.keep(w, r, s); err != nil {
@@ -80,20 +79,20 @@ func (c *Console) whoIs(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer := c.ask(r, s)
-	switch answer.status {
+	switch answer.Status {
 	case http.StatusOK:
 		c.tell(w, s, answer)
 	case http.StatusUnauthorized: // Revoked or expired meanwhile.
 		c.forget(w, r)
 		reply(w, http.StatusOK, map[string]any{"signedIn": false})
 	default:
-		answer.send(w)
+		send(w, answer)
 	}
 }
 
-func (c *Console) tell(w http.ResponseWriter, s *session, answer *buffered) {
+func (c *Console) tell(w http.ResponseWriter, s *session, answer *guest.Answer) {
 	reply(w, http.StatusOK, map[string]any{
-		"signedIn": true, "token": s.Token, "key": json.RawMessage(answer.body.Bytes()),
+		"signedIn": true, "token": s.Token, "key": json.RawMessage(answer.Body.Bytes()),
 		"idleSeconds": int64(c.config.Idle / time.Second), "endsAt": time.Unix(s.Born, 0).Add(c.config.Longest).UTC().Format(time.RFC3339),
 	})
 }
@@ -139,13 +138,13 @@ func translated(r *http.Request, s *session, path, query string) *http.Request {
 }
 
 // ask asks the API what the session's key is.
-func (c *Console) ask(r *http.Request, s *session) *buffered {
+func (c *Console) ask(r *http.Request, s *session) *guest.Answer {
 	call := translated(r, s, "/v1/key", "")
 	call.Method, call.Body, call.ContentLength, call.TransferEncoding = http.MethodGet, http.NoBody, 0, nil
 	for _, name := range []string{"Content-Type", "Content-Length", "If-None-Match", "Idempotency-Key"} {
 		call.Header.Del(name)
 	}
-	answer := &buffered{head: make(http.Header), status: http.StatusOK}
+	answer := guest.NewAnswer()
 	c.config.API.ServeHTTP(answer, call)
 	return answer
 }
@@ -166,30 +165,15 @@ func foreign(r *http.Request) bool {
 	return true
 }
 
-// buffered keeps an answer of the API.
-type buffered struct {
-	head   http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (b *buffered) Header() http.Header    { return b.head }
-func (b *buffered) WriteHeader(status int) { b.status = status }
-func (b *buffered) Write(p []byte) (int, error) {
-	if b.body.Len()+len(p) > answerBound {
-		return 0, io.ErrShortBuffer
-	}
-	return b.body.Write(p)
-}
-
-func (b *buffered) send(w http.ResponseWriter) {
+// send passes an answer of the API on.
+func send(w http.ResponseWriter, b *guest.Answer) {
 	for _, name := range []string{"Content-Type", "Retry-After", "X-Railguard-Outcome"} {
-		if value := b.head.Get(name); value != "" {
+		if value := b.Head.Get(name); value != "" {
 			w.Header().Set(name, value)
 		}
 	}
-	w.WriteHeader(b.status)
-	_, _ = w.Write(b.body.Bytes())
+	w.WriteHeader(b.Status)
+	_, _ = w.Write(b.Body.Bytes())
 }
 
 func refuse(w http.ResponseWriter, status int, code, message string) {

@@ -90,27 +90,27 @@ func (g *Guest) admitted(next http.Handler) http.Handler {
 		var key struct {
 			Roles []string `json:"roles"`
 		}
-		_ = json.Unmarshal(answer.body.Bytes(), &key)
+		_ = json.Unmarshal(answer.Body.Bytes(), &key)
 		switch {
-		case answer.status == http.StatusOK && (slices.Contains(key.Roles, "screener") || slices.Contains(key.Roles, "admin")):
+		case answer.Status == http.StatusOK && (slices.Contains(key.Roles, "screener") || slices.Contains(key.Roles, "admin")):
 			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, r)))
 			return
-		case answer.status == http.StatusOK:
-			answer.status = http.StatusForbidden
-			answer.body.Reset()
-			_ = json.NewEncoder(&answer.body).Encode(map[string]string{"error": "insufficient_scope", "code": "forbidden", "message": "the API key lacks the role screener"})
+		case answer.Status == http.StatusOK:
+			answer.Status = http.StatusForbidden
+			answer.Body.Reset()
+			_ = json.NewEncoder(&answer.Body).Encode(map[string]string{"error": "insufficient_scope", "code": "forbidden", "message": "the API key lacks the role screener"})
 			w.Header().Set("WWW-Authenticate", g.challenge()+`, error="insufficient_scope"`)
-		case answer.status == http.StatusUnauthorized:
+		case answer.Status == http.StatusUnauthorized:
 			w.Header().Set("WWW-Authenticate", g.challenge())
 		}
 		w.Header().Set("Content-Type", "application/json")
 		for _, name := range []string{"Retry-After", "X-Railguard-Outcome"} {
-			if value := answer.head.Get(name); value != "" {
+			if value := answer.Head.Get(name); value != "" {
 				w.Header().Set(name, value)
 			}
 		}
-		w.WriteHeader(answer.status)
-		_, _ = w.Write(answer.body.Bytes())
+		w.WriteHeader(answer.Status)
+		_, _ = w.Write(answer.Body.Bytes())
 	})
 }
 

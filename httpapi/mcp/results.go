@@ -6,6 +6,8 @@ import (
 	"net/http"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"railguard/httpapi/guest"
 )
 
 // failure is why there is no result.
@@ -23,13 +25,13 @@ func refusal(code, param, message string) *failure {
 }
 
 // failureOf reads why the API did not answer a call.
-func failureOf(a *buffered) *failure {
+func failureOf(a *guest.Answer) *failure {
 	f := &failure{Code: "internal_error", Message: "the service did not answer as it should", Outcome: "unknown"}
-	_ = json.Unmarshal(a.body.Bytes(), f)
-	f.RetryAfter = a.head.Get("Retry-After")
+	_ = json.Unmarshal(a.Body.Bytes(), f)
+	f.RetryAfter = a.Head.Get("Retry-After")
 	switch {
-	case a.status >= http.StatusInternalServerError:
-		if f.Outcome = a.head.Get("X-Railguard-Outcome"); f.Outcome == "" {
+	case a.Status >= http.StatusInternalServerError:
+		if f.Outcome = a.Head.Get("X-Railguard-Outcome"); f.Outcome == "" {
 			f.Outcome = "unknown"
 		}
 	case f.Code == "idempotency_in_flight":

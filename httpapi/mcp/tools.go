@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"railguard/engine"
+	"railguard/httpapi/guest"
 )
 
 var toolNames = []string{"screen", "dry_run", "get_verdict", "get_limits", "explain"}
@@ -208,20 +209,20 @@ func passed(data []byte) (arguments, bool) {
 }
 
 // verdictOf is the result of an answer with a verdict.
-func verdictOf(a *buffered, before string) (*sdk.CallToolResult, *failure) {
-	if a.status != http.StatusOK {
+func verdictOf(a *guest.Answer, before string) (*sdk.CallToolResult, *failure) {
+	if a.Status != http.StatusOK {
 		return nil, failureOf(a)
 	}
 	var d decided
-	out, ok := passed(a.body.Bytes())
-	if err := json.Unmarshal(a.body.Bytes(), &d); err != nil || !ok || d.Verdict == "" {
-		return nil, failureOf(&buffered{status: http.StatusInternalServerError})
+	out, ok := passed(a.Body.Bytes())
+	if err := json.Unmarshal(a.Body.Bytes(), &d); err != nil || !ok || d.Verdict == "" {
+		return nil, failureOf(&guest.Answer{Status: http.StatusInternalServerError})
 	}
 	return told(before+d.sentence(), out.body()), nil
 }
 
 // record reads the record of a transaction as the API shows it.
-func (g *Guest) record(ctx context.Context, r *http.Request, in arguments, query string) (*buffered, *failure) {
+func (g *Guest) record(ctx context.Context, r *http.Request, in arguments, query string) (*guest.Answer, *failure) {
 	id, bad := in.text("txnId")
 	if bad != nil {
 		return nil, bad
@@ -230,7 +231,7 @@ func (g *Guest) record(ctx context.Context, r *http.Request, in arguments, query
 		return nil, refusal("not_found", "txnId", "no such transaction")
 	}
 	a := g.ask(ctx, r, http.MethodGet, "/v1/audit/"+id+query, "", nil)
-	if a.status != http.StatusOK {
+	if a.Status != http.StatusOK {
 		return nil, failureOf(a)
 	}
 	return a, nil
@@ -255,9 +256,9 @@ func (g *Guest) verdict(ctx context.Context, r *http.Request, in arguments) (*sd
 		decided
 		Disposition string `json:"disposition"`
 	}
-	out, ok := passed(a.body.Bytes())
-	if err := json.Unmarshal(a.body.Bytes(), &d); err != nil || !ok {
-		return nil, failureOf(&buffered{status: http.StatusInternalServerError})
+	out, ok := passed(a.Body.Bytes())
+	if err := json.Unmarshal(a.Body.Bytes(), &d); err != nil || !ok {
+		return nil, failureOf(&guest.Answer{Status: http.StatusInternalServerError})
 	}
 	sentence := d.sentence()
 	if d.Verdict == "REVIEW" {
@@ -277,21 +278,21 @@ func (g *Guest) verdict(ctx context.Context, r *http.Request, in arguments) (*sd
 func (g *Guest) limits(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
 	in["amount"] = json.RawMessage("0")
 	a := g.ask(ctx, r, http.MethodPost, "/v1/screen/dry-run", "", in.body())
-	if a.status != http.StatusOK {
+	if a.Status != http.StatusOK {
 		return nil, failureOf(a)
 	}
 	var whose struct {
 		decided
 		AgentID string `json:"agentId"`
 	}
-	if err := json.Unmarshal(a.body.Bytes(), &whose); err != nil || whose.Verdict == "UNKNOWN" || whose.AgentID == "" {
+	if err := json.Unmarshal(a.Body.Bytes(), &whose); err != nil || whose.Verdict == "UNKNOWN" || whose.AgentID == "" {
 		return nil, refusal("invalid_field", "token", "the credential is no good: "+whose.Reason)
 	}
 	a = g.ask(ctx, r, http.MethodGet, "/v1/agents/"+url.PathEscape(whose.AgentID)+"/limits", "", nil)
-	if a.status != http.StatusOK {
+	if a.Status != http.StatusOK {
 		return nil, failureOf(a)
 	}
-	return told("What the agent may still pay today, in US dollars. It is no leave to pay: ask screen.", a.body.Bytes()), nil
+	return told("What the agent may still pay today, in US dollars. It is no leave to pay: ask screen.", a.Body.Bytes()), nil
 }
 
 // explain says what a verdict rests on, as far as anybody may know it.
@@ -301,8 +302,8 @@ func (g *Guest) explain(ctx context.Context, r *http.Request, in arguments) (*sd
 		return nil, bad
 	}
 	var d decided
-	if err := json.Unmarshal(a.body.Bytes(), &d); err != nil {
-		return nil, failureOf(&buffered{status: http.StatusInternalServerError})
+	if err := json.Unmarshal(a.Body.Bytes(), &d); err != nil {
+		return nil, failureOf(&guest.Answer{Status: http.StatusInternalServerError})
 	}
 	out := map[string]any{"verdict": d.Verdict, "txnId": d.TxnID, "rule": d.Rule, "reason": d.Reason, "advice": d.sentence()}
 	if d.Rule != nil {

@@ -134,11 +134,11 @@ func (f *Facilitator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), f.config.VerifyTimeout+f.patience()+4*apiPatience)
 	defer cancel()
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(f.config.VerifyTimeout + f.patience() + 5*apiPatience))
-	g := &guest{f: f, r: r}
-	if key := g.ask(ctx, http.MethodGet, "/v1/key", "", 0, nil); key.status == http.StatusUnauthorized || key.status == http.StatusBadRequest {
+	g := &guestCall{f: f, r: r}
+	if key := g.ask(ctx, http.MethodGet, "/v1/key", "", 0, nil); key.Status == http.StatusUnauthorized || key.Status == http.StatusBadRequest {
 		head.Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusUnauthorized)
-		_, _ = w.Write(key.body.Bytes())
+		_, _ = w.Write(key.Body.Bytes())
 		return
 	}
 	if below == "/supported" {
@@ -149,7 +149,7 @@ func (f *Facilitator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // answer reads the payment and makes the call.
-func (f *Facilitator) answer(ctx context.Context, w http.ResponseWriter, g *guest, call string) {
+func (f *Facilitator) answer(ctx context.Context, w http.ResponseWriter, g *guestCall, call string) {
 	verify := call == "/verify"
 	body, err := io.ReadAll(io.LimitReader(g.r.Body, bodyMax+1))
 	var p *payment

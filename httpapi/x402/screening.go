@@ -1,15 +1,15 @@
 package x402
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
+
+	"railguard/httpapi/guest"
 )
 
 // What the facilitator asks the API, as any caller of it would: with the caller's key.
@@ -18,7 +18,6 @@ const (
 	holdBeyond  = 5 * time.Minute // A hold outlasts what the payment may take by so much.
 	apiPatience = 8 * time.Second // Of one question, retries included: an election is shorter.
 	apiPause    = 50 * time.Millisecond
-	answerMax   = 256 << 10
 )
 
 var (
@@ -32,7 +31,7 @@ type refused struct{ code, message string }
 func (r *refused) Error() string { return r.code + ": " + r.message }
 
 // guest asks the API in the name of one caller.
-type guest struct {
+type guestCall struct {
 	f *Facilitator
 	r *http.Request // Of the caller.
 }
@@ -98,7 +97,7 @@ type ttl struct {
 }
 
 // hold screens the payment with a hold.
-func (g *guest) hold(ctx context.Context, p *payment, key, reference string) (*verdict, error) {
+func (g *guestCall) hold(ctx context.Context, p *payment, key, reference string) (*verdict, error) {
 	call := p.screening(p.asset.dollars(p.units), reference)
 	call.Hold = &ttl{int64((p.lasts + holdBeyond) / time.Second)}
 	return g.screen(ctx, call, key)
@@ -106,7 +105,7 @@ func (g *guest) hold(ctx context.Context, p *payment, key, reference string) (*v
 
 // judgeAgain screens who pays whom once more, of no amount: what the payment is worth is
 // held already.
-func (g *guest) judgeAgain(ctx context.Context, p *payment, key, reference string) (*verdict, error) {
+func (g *guestCall) judgeAgain(ctx context.Context, p *payment, key, reference string) (*verdict, error) {
 	return g.screen(ctx, p.screening("0", reference), key)
 }
 
@@ -117,7 +116,7 @@ func (p *payment) screening(dollars, reference string) *screeningCall {
 	}
 }
 
-func (g *guest) screen(ctx context.Context, call *screeningCall, key string) (*verdict, error) {
+func (g *guestCall) screen(ctx context.Context, call *screeningCall, key string) (*verdict, error) {
 	body, err := json.Marshal(call)
 	if err != nil {
 		return nil, err
@@ -126,8 +125,8 @@ func (g *guest) screen(ctx context.Context, call *screeningCall, key string) (*v
 	if err != nil {
 		return nil, err
 	}
-	v := &verdict{replayed: answer.head.Get("Idempotent-Replayed") == "true"}
-	if err := json.Unmarshal(answer.body.Bytes(), v); err != nil || v.Verdict == "" || v.TxnID == "" {
+	v := &verdict{replayed: answer.Head.Get("Idempotent-Replayed") == "true"}
+	if err := json.Unmarshal(answer.Body.Bytes(), v); err != nil || v.Verdict == "" || v.TxnID == "" {
 		return nil, errUnavailable
 	}
 	return v, nil
@@ -135,7 +134,7 @@ func (g *guest) screen(ctx context.Context, call *screeningCall, key string) (*v
 
 // uses returns the record that uses a payment reference; nil when none does. index is that
 // of the log from which on the answer must be true; 0: all that was ever acknowledged.
-func (g *guest) uses(ctx context.Context, reference string, index uint64) (*record, error) {
+func (g *guestCall) uses(ctx context.Context, reference string, index uint64) (*record, error) {
 	query := "?paymentRef=" + url.QueryEscape(reference)
 	if index == 0 {
 		query += "&consistency=leader"
@@ -143,7 +142,7 @@ func (g *guest) uses(ctx context.Context, reference string, index uint64) (*reco
 	return g.record(ctx, "/v1/transactions"+query, index)
 }
 
-func (g *guest) record(ctx context.Context, path string, index uint64) (*record, error) {
+func (g *guestCall) record(ctx context.Context, path string, index uint64) (*record, error) {
 	answer, err := g.insist(ctx, http.MethodGet, path, "", index, nil)
 	var no *refused
 	if errors.As(err, &no) && no.code == "not_found" {
@@ -153,23 +152,23 @@ func (g *guest) record(ctx context.Context, path string, index uint64) (*record,
 		return nil, err
 	}
 	r := new(record)
-	if err := json.Unmarshal(answer.body.Bytes(), r); err != nil || r.TxnID == "" {
+	if err := json.Unmarshal(answer.Body.Bytes(), r); err != nil || r.TxnID == "" {
 		return nil, errUnavailable
 	}
 	return r, nil
 }
 
 // bookSettled books a payment that was made.
-func (g *guest) bookSettled(ctx context.Context, p *payment, txnID, transaction string) error {
+func (g *guestCall) bookSettled(ctx context.Context, p *payment, txnID, transaction string) error {
 	return g.end(ctx, txnID, "settle", map[string]any{"amount": json.RawMessage(p.asset.dollars(p.units)), "railRef": transaction})
 }
 
 // bookReleased gives back what was held for a payment that was not made.
-func (g *guest) bookReleased(ctx context.Context, txnID, reason string) error {
+func (g *guestCall) bookReleased(ctx context.Context, txnID, reason string) error {
 	return g.end(ctx, txnID, "release", map[string]any{"reason": reason})
 }
 
-func (g *guest) end(ctx context.Context, txnID, verb string, said map[string]any) error {
+func (g *guestCall) end(ctx context.Context, txnID, verb string, said map[string]any) error {
 	body, err := json.Marshal(said)
 	if err != nil {
 		return err
@@ -181,25 +180,25 @@ func (g *guest) end(ctx context.Context, txnID, verb string, said map[string]any
 // insist asks until there is an answer: it asks again what has no outcome or an unknown
 // one, which every question here may be. The error is a *refused, errConflict or
 // errUnavailable.
-func (g *guest) insist(ctx context.Context, method, path, key string, index uint64, body []byte) (*buffered, error) {
+func (g *guestCall) insist(ctx context.Context, method, path, key string, index uint64, body []byte) (*guest.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, g.f.insists)
 	defer cancel()
 	for {
 		answer := g.ask(ctx, method, path, key, index, body)
-		if answer.status == http.StatusOK {
+		if answer.Status == http.StatusOK {
 			return answer, nil
 		}
 		var said struct {
 			Code    string `json:"code"`
 			Message string `json:"message"`
 		}
-		_ = json.Unmarshal(answer.body.Bytes(), &said)
+		_ = json.Unmarshal(answer.Body.Bytes(), &said)
 		switch {
 		case said.Code == "idempotency_conflict":
 			return nil, errConflict
-		case answer.status == http.StatusTooManyRequests:
+		case answer.Status == http.StatusTooManyRequests:
 			return nil, errUnavailable
-		case answer.status < 500 && said.Code != "idempotency_in_flight":
+		case answer.Status < 500 && said.Code != "idempotency_in_flight":
 			return nil, &refused{said.Code, said.Message}
 		}
 		select {
@@ -210,50 +209,11 @@ func (g *guest) insist(ctx context.Context, method, path, key string, index uint
 	}
 }
 
-// kept are the caller's headers that the API must see: who calls, from where, for which trace.
-var kept = []string{"Authorization", "X-Forwarded-For", "X-Request-Id", "Traceparent"}
-
 // ask makes one call of the API.
-func (g *guest) ask(ctx context.Context, method, path, key string, index uint64, body []byte) *buffered {
-	target, err := url.Parse(path)
-	if err != nil {
-		panic("BUG: a path of the API: " + err.Error())
-	}
-	call := &http.Request{
-		Method: method, URL: target, RequestURI: path, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{},
-		Host: g.r.Host, RemoteAddr: g.r.RemoteAddr, TLS: g.r.TLS, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
-	}
-	for _, name := range kept {
-		if values := g.r.Header.Values(name); len(values) > 0 {
-			call.Header[name] = values
-		}
-	}
-	if body != nil {
-		call.Header.Set("Content-Type", "application/json")
-	}
-	if key != "" {
-		call.Header.Set("Idempotency-Key", key)
-	}
+func (g *guestCall) ask(ctx context.Context, method, path, key string, index uint64, body []byte) *guest.Answer {
+	headers := map[string]string{"Idempotency-Key": key}
 	if index != 0 {
-		call.Header.Set("X-Railguard-Min-Index", strconv.FormatUint(index, 10))
+		headers["X-Railguard-Min-Index"] = strconv.FormatUint(index, 10)
 	}
-	answer := &buffered{head: make(http.Header), status: http.StatusOK}
-	g.f.config.API.ServeHTTP(answer, call.WithContext(ctx))
-	return answer
-}
-
-// buffered keeps an answer of the API.
-type buffered struct {
-	head   http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (b *buffered) Header() http.Header    { return b.head }
-func (b *buffered) WriteHeader(status int) { b.status = status }
-func (b *buffered) Write(p []byte) (int, error) {
-	if b.body.Len()+len(p) > answerMax {
-		return 0, io.ErrShortBuffer
-	}
-	return b.body.Write(p)
+	return guest.Ask(ctx, g.f.config.API, g.r, method, path, headers, body)
 }

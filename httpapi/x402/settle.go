@@ -55,7 +55,7 @@ func (p *payment) unsettled(err error) *settleAnswer {
 
 // settlement is one payment on its way to be settled.
 type settlement struct {
-	*guest
+	*guestCall
 	p     *payment
 	began time.Time
 
@@ -64,8 +64,8 @@ type settlement struct {
 }
 
 // settle judges the payment again and, on PROCEED, has it made.
-func (g *guest) settle(ctx context.Context, p *payment) *settleAnswer {
-	s := &settlement{guest: g, p: p, began: g.f.now()}
+func (g *guestCall) settle(ctx context.Context, p *payment) *settleAnswer {
+	s := &settlement{guestCall: g, p: p, began: g.f.now()}
 	before, err := g.uses(ctx, p.settleReference(), 0)
 	if err != nil {
 		return p.unsettled(err)
@@ -82,7 +82,7 @@ func (g *guest) settle(ctx context.Context, p *payment) *settleAnswer {
 // screen screens the payment for settlement and claims it. The answer is nil when it is
 // this caller's to forward.
 func (s *settlement) screen(ctx context.Context) *settleAnswer {
-	g, p, key := s.guest, s.p, "x402:settle:"+s.p.hash
+	g, p, key := s.guestCall, s.p, "x402:settle:"+s.p.hash
 	var err error
 	if s.held, err = g.uses(ctx, p.holdReference(), 0); err != nil {
 		return p.unsettled(err)
@@ -137,7 +137,7 @@ func (s *settlement) replayed(ctx context.Context) *settleAnswer {
 	if s.claim.Verdict != "PROCEED" {
 		return s.p.notSettled("refused", refusal(s.claim), said(s.claim), s.claim)
 	}
-	first, err := s.guest.record(ctx, "/v1/audit/"+s.claim.TxnID+"?consistency=leader", 0)
+	first, err := s.guestCall.record(ctx, "/v1/audit/"+s.claim.TxnID+"?consistency=leader", 0)
 	if err != nil || first == nil {
 		return s.p.pending(s.claim, "this payment was sent for settlement before")
 	}
@@ -146,7 +146,7 @@ func (s *settlement) replayed(ctx context.Context) *settleAnswer {
 
 // another answers by the claim that uses the settlement reference, or with otherwise.
 func (s *settlement) another(ctx context.Context, otherwise *settleAnswer) *settleAnswer {
-	winner, err := s.guest.uses(ctx, s.p.settleReference(), 0)
+	winner, err := s.guestCall.uses(ctx, s.p.settleReference(), 0)
 	if err != nil || winner == nil {
 		return otherwise
 	}
@@ -191,7 +191,7 @@ func (s *settlement) again(ctx context.Context, claim *record) *settleAnswer {
 	if claim.Verdict != "PROCEED" {
 		return s.p.notSettled("refused", refusal(s.claim), said(s.claim), s.claim)
 	}
-	held, err := s.guest.uses(ctx, s.p.holdReference(), 0)
+	held, err := s.guestCall.uses(ctx, s.p.holdReference(), 0)
 	if err != nil {
 		return s.p.unsettled(err)
 	}
@@ -209,7 +209,7 @@ func (s *settlement) again(ctx context.Context, claim *record) *settleAnswer {
 	if s.began.Sub(claim.ScreenedAt) < s.f.patience() {
 		return s.p.pending(s.claim, "this payment is being settled")
 	}
-	now, err := s.guest.judgeAgain(ctx, s.p, "", "")
+	now, err := s.guestCall.judgeAgain(ctx, s.p, "", "")
 	switch {
 	case err != nil:
 		return s.p.pending(s.claim, "whether the payment was made is not known, and it cannot be screened again now")

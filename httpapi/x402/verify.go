@@ -45,7 +45,7 @@ func notValid(outcome, reason, message string) *verifyAnswer {
 
 // verify screens the payment with a hold, and has the facilitator behind look at it. Asked
 // again, it goes by the hold that is open.
-func (g *guest) verify(ctx context.Context, p *payment) *verifyAnswer {
+func (g *guestCall) verify(ctx context.Context, p *payment) *verifyAnswer {
 	v, bad := g.heldFor(ctx, p)
 	if bad != nil {
 		return bad
@@ -69,7 +69,7 @@ func (g *guest) verify(ctx context.Context, p *payment) *verifyAnswer {
 
 // heldFor returns the verdict that opened the payment's hold, now or before; or why
 // there is none.
-func (g *guest) heldFor(ctx context.Context, p *payment) (*verdict, *verifyAnswer) {
+func (g *guestCall) heldFor(ctx context.Context, p *payment) (*verdict, *verifyAnswer) {
 	before, err := g.uses(ctx, p.holdReference(), 0)
 	if err == nil && before == nil {
 		var settlement *record
@@ -111,7 +111,7 @@ func (g *guest) heldFor(ctx context.Context, p *payment) (*verdict, *verifyAnswe
 }
 
 // giveBack releases a hold. Where that cannot be done, it ends by itself.
-func (g *guest) giveBack(ctx context.Context, txnID, reason string) {
+func (g *guestCall) giveBack(ctx context.Context, txnID, reason string) {
 	if err := g.bookReleased(ctx, txnID, releasePrefix+reason); err != nil {
 		g.f.config.Logger.Warn("a hold of an x402 payment was not released; it expires", "txnId", txnID, "error", err)
 	}

@@ -46,6 +46,7 @@ var raftLevels = map[string]slog.Level{
 	"appendEntries rejected, sending older logs":                slog.LevelDebug,
 	"previous log term mis-match":                               slog.LevelDebug,
 	"failed to get previous log":                                slog.LevelDebug, // Of a leader that is ahead; of the disk it is "failed to get log".
+	"skipping application of old log":                           slog.LevelDebug, // After a start from a snapshot raft counts commits from nothing: its first news may be what the snapshot holds.
 	"failed to contact":                                         slog.LevelInfo,
 	"failed to send snapshot to":                                slog.LevelInfo,
 	"installSnapshot rejected to":                               slog.LevelInfo,

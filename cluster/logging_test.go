@@ -92,6 +92,7 @@ func TestRaftsLinesAreTranslated(t *testing.T) {
 	}{
 		{func() { logger.Error("failed to appendEntries to", "peer", peer, "error", fmt.Errorf("refused")) }, `level=DEBUG msg="failed to appendEntries to" room=raft peer=n2 error=refused`},
 		{func() { logger.Error("failed to commit logs", "error", fmt.Errorf("disk")) }, `level=ERROR msg="failed to commit logs" room=raft error=disk`},
+		{func() { logger.Warn("skipping application of old log", "index", 4) }, `level=DEBUG msg="skipping application of old log" room=raft index=4`},
 		{func() { logger.Error("something new") }, `level=ERROR msg="something new" room=raft`},
 		{func() { logger.Warn("failed to contact quorum of nodes, stepping down") }, `level=WARN`},
 		{func() { logger.Warn("heartbeat timeout reached, starting election") }, `level=INFO`},

@@ -2,13 +2,16 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"railguard/ofac"
 )
 
 // benchList is a list of made-up parties: enough for the wallet and exact layers.
-func benchList(b *testing.B) *ofac.Index {
+func benchList(b testing.TB) *ofac.Index {
 	b.Helper()
 	var entities []ofac.Entity
 	for i := range uint32(2000) {
@@ -25,6 +28,23 @@ func benchList(b *testing.B) *ofac.Index {
 		b.Fatal(err)
 	}
 	return list
+}
+
+// TestPartyFilter: the key of a counterparty's name is that of its normal form, however
+// the name was come by: asked of the list, remembered, or too long for the matcher.
+func TestPartyFilter(t *testing.T) {
+	looker := NewLooker()
+	f := cleanFacts()
+	f.List = benchList(t)
+	clean := *f
+	for _, name := range []string{"Contoso Trading Limited", "Общество с ограниченной ответственностью Ромашка", "quux, zorb (Holding)", "--", strings.Repeat("quux ", 2000)} {
+		for range 2 {
+			*f = clean
+			f.Request = &Request{Name: name}
+			looker.Look(f)
+			require.Equal(t, NameFilterKey(name), f.PartyFilter, name[:min(len(name), 40)])
+		}
+	}
 }
 
 // BenchmarkEdge is the whole judgement of an edge: wallet, operator's name (as

@@ -60,17 +60,16 @@ func (l *Looker) Look(f *Facts) {
 	}
 	if f.ChainSize > 0 {
 		query.Name, query.ClearedUIDs = f.Chain[0].OperatorLegalName, f.OperatorCleared
-		f.OperatorName = l.screen(&query, &l.operator)
+		f.OperatorName, _ = l.screen(&query, &l.operator)
 	}
 	if f.User != nil {
 		query.Name, query.Type, query.ClearedUIDs = f.User.LegalName, ofac.PartyIndividual, f.UserCleared
-		f.UserName = l.screen(&query, &l.user)
+		f.UserName, _ = l.screen(&query, &l.user)
 	}
 	if f.Request.Name != "" {
 		query.Name, query.ClearedUIDs = f.Request.Name, f.PartyCleared
 		query.Type, _ = ParsePartyType(f.Request.Type)
-		f.PartyName = l.screen(&query, &l.party)
-		f.PartyFilter = l.party[nameHash(query.Name)%lookerAnswers].filter
+		f.PartyName, f.PartyFilter = l.screen(&query, &l.party)
 	}
 	f.lapse(f.ClearedUntil)
 }
@@ -84,14 +83,15 @@ func (l *Looker) forget(list *ofac.Index) {
 	clear(l.party[:])
 }
 
-// screen answers from memory, else from the list.
-func (l *Looker) screen(query *ofac.Query, memory *[lookerAnswers]answer) ofac.Result {
+// screen answers from memory, else from the list; of a counterparty's name the key of
+// its normal form, too (see NameFilterKey).
+func (l *Looker) screen(query *ofac.Query, memory *[lookerAnswers]answer) (ofac.Result, uint64) {
 	if query.Name == "" {
-		return ofac.Result{}
+		return ofac.Result{}, 0
 	}
 	a := &memory[nameHash(query.Name)%lookerAnswers]
 	if a.known && sameQuery(&a.query, query) {
-		return a.result
+		return a.result, a.filter
 	}
 	result := l.list.Screen(query, l.scratch)
 	a.matches = append(a.matches[:0], result.Matches...)
@@ -100,15 +100,22 @@ func (l *Looker) screen(query *ofac.Query, memory *[lookerAnswers]answer) ofac.R
 	a.query.Name = unsafe.String(unsafe.SliceData(a.name), len(a.name)) // Compared alone, and written only with the answer.
 	a.result.Matches = a.matches
 	if memory == &l.party {
-		a.filter = NameFilterKey(query.Name)
+		if form, whole := l.scratch.Normal(); whole {
+			a.filter = nameFormKey(form)
+		} else {
+			a.filter = NameFilterKey(query.Name)
+		}
 	}
-	return a.result
+	return a.result, a.filter
 }
 
 // NameFilterKey is FilterKey of a name's normalised form, 0 when nothing is left of it.
 func NameFilterKey(name string) uint64 {
 	var room [1024]byte
-	form := ofac.AppendNormalised(room[:0], name)
+	return nameFormKey(ofac.AppendNormalised(room[:0], name))
+}
+
+func nameFormKey(form []byte) uint64 {
 	if len(form) == 0 {
 		return 0
 	}

@@ -27,8 +27,12 @@ const (
 	containedPerExtra = 50 // for each word around the name
 )
 
-// contained looks up the runs of the words in the maker, the whole aside.
+// contained looks up the runs of the words in the maker, the whole aside. What it
+// finds is possible at most.
 func (x *Index) contained(q *Query, s *Scratch) {
+	if q.Brief && blocks(s.hits) {
+		return
+	}
 	m := &s.maker
 	m.tokens.split(m.words)
 	forms := m.tokens.forms()

@@ -11,10 +11,14 @@ func (x *Index) exact(name string, q *Query, s *Scratch) {
 	m := &s.maker
 	m.words = append(m.words[:0], s.scorer.words...)
 	x.exactWords(q, s)
+	s.normal = append(s.normal[:0], m.words...)
+	if m.tokens.hasForms {
+		s.normal = m.tokens.appendCanonical(s.normal[:0], m.words)
+	}
+	forms := m.tokens.forms()
 	x.contained(q, s)
 	if key := m.asciiKey(name); len(key) > 0 {
-		m.tokens.split(m.words)
-		x.lookup(key, reading{forms: m.tokens.forms()}, q, s)
+		x.lookup(key, reading{forms: forms}, q, s)
 	}
 	if s.readAlike(name) {
 		x.exactWords(q, s)
@@ -62,7 +66,8 @@ func hasForeign(name string) bool {
 }
 
 // exactWords looks up the forms of the words in the maker: as written, with
-// legal forms in their short form, without them, without titles, sorted, joined.
+// legal forms in their short form, without them, without titles, sorted, joined. It
+// leaves the tokens split.
 func (x *Index) exactWords(q *Query, s *Scratch) {
 	m := &s.maker
 	m.tokens.splitPlain(m.words)

@@ -178,15 +178,21 @@ func (m *formMaker) asciiKey(full string) []byte {
 	m.key = m.key[:0]
 	struck, kept := 0, 0
 	for i := 0; i < len(full); {
+		if letter := plainFolds[full[i]]; letter > ' ' {
+			m.key = append(m.key, letter)
+			kept++
+			i++
+			continue
+		}
 		r, size := decode(full, i)
 		i += size
-		switch c := lower(byte(r)); {
+		switch {
 		case r == ' ':
 			if len(m.key) > 0 && m.key[len(m.key)-1] != ' ' {
 				m.key = append(m.key, ' ')
 			}
-		case r < utf8.RuneSelf && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9'):
-			m.key = append(m.key, c)
+		case r >= '0' && r <= '9':
+			m.key = append(m.key, byte(r))
 			kept++
 		case r >= utf8.RuneSelf && folds.of(r).kind != foldDrop && folds.of(r).kind != foldSpace:
 			struck++

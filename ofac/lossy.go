@@ -69,6 +69,9 @@ func (x *Index) spareNamesakes(name string, s *Scratch) {
 
 // spareGuesses takes the block back from hits that rest on a lossy reading.
 func (x *Index) spareGuesses(name string, s *Scratch) {
+	if len(s.hits) == 0 || isPlain(name) {
+		return
+	}
 	x.spareNamesakes(name, s)
 	if !hasLossy(name) {
 		return

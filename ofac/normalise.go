@@ -41,6 +41,20 @@ func AppendNormalised(dst []byte, name string) []byte {
 func appendWords(dst []byte, name string, lookAlike bool) []byte {
 	base := len(dst)
 	for i := 0; i < len(name); {
+		if end, plain := plainWord(name, i); plain {
+			if end > i {
+				dst = appendSeparator(dst, base)
+				mark := len(dst)
+				for ; i < end; i++ {
+					dst = append(dst, plainFolds[name[i]])
+				}
+				if lookAlike {
+					dst = squeeze(dst, mark)
+				}
+			}
+			i = end + 1 // What ended it is a space to a name.
+			continue
+		}
 		word := scanWord(name, i)
 		if word.and {
 			dst = appendSeparator(dst, base)
@@ -62,6 +76,41 @@ func appendWords(dst []byte, name string, lookAlike bool) []byte {
 		i = word.next
 	}
 	return dst
+}
+
+// plainFolds are the letters that the letters A to Z fold to, a blank for each ASCII
+// character that ends a word and is nothing else; 0 for every other byte.
+var plainFolds = foldPlainly()
+
+func foldPlainly() (table [256]byte) {
+	for c := range rune(utf8.RuneSelf) {
+		switch entry := folds.of(c); {
+		case entry.kind == foldSpace:
+			table[c] = ' '
+		case entry.kind == foldLatin && !isDigit(entry.plain):
+			table[c] = entry.plain[0]
+		}
+	}
+	return table
+}
+
+// plainWord finds the word that starts at i where it is of the letters A to Z alone, as
+// most are: none of what scanWord weighs can be said of it. False: it is another.
+func plainWord(name string, i int) (end int, plain bool) {
+	for i < len(name) && plainFolds[name[i]] > ' ' {
+		i++
+	}
+	return i, i == len(name) || plainFolds[name[i]] == ' '
+}
+
+// isPlain reports whether a name is of ASCII alone.
+func isPlain(name string) bool {
+	for i := range len(name) {
+		if name[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 func appendSeparator(dst []byte, base int) []byte {

@@ -1,6 +1,7 @@
 package ofac
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -85,4 +86,61 @@ func FuzzNormalise(f *testing.F) {
 		require.Equal(t, strings.TrimSpace(got), got)
 		require.Equal(t, got, strings.ToLower(got))
 	})
+}
+
+// slowWords is appendWords without its short way for plain words.
+func slowWords(name string, lookAlike bool) []byte {
+	var dst []byte
+	for i := 0; i < len(name); {
+		word := scanWord(name, i)
+		if word.and {
+			dst = append(appendSeparator(dst, 0), "and"...)
+		}
+		if word.letters > 0 {
+			dst = appendSeparator(dst, 0)
+			mark := len(dst)
+			dst = appendWord(dst, name[i:word.end], &word, lookAlike)
+			if len(dst) == mark && len(dst) > 0 {
+				dst = dst[:len(dst)-1]
+			} else if word.digits > 0 {
+				readDigitsAsLetters(dst[mark:], lookAlike)
+			}
+			if lookAlike && mark <= len(dst) {
+				dst = squeeze(dst, mark)
+			}
+		}
+		i = word.next
+	}
+	return dst
+}
+
+// TestPlainWordsFoldAsOthers: the short way for words of A to Z gives what the long one does.
+func TestPlainWordsFoldAsOthers(t *testing.T) {
+	pieces := []string{"Acme", "a", "LAAAZARUS", "AAA", " ", "  ", ", ", ".", "L.L.C.", "J.P", "&", "'", "-", "/", "0", "MADUR0", "1", "\t", "é", "Д", "о", "\u200b", "😀", "\xff", "`", "_", "~"}
+	choose := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		name := ""
+		for range choose.IntN(7) {
+			name += pieces[choose.IntN(len(pieces))]
+		}
+		for _, lookAlike := range []bool{false, true} {
+			require.Equal(t, string(slowWords(name, lookAlike)), string(appendWords(nil, name, lookAlike)), "%q", name)
+		}
+	}
+}
+
+// TestNormalOfTheScreened: the form kept by a Scratch is the name's normal form.
+func TestNormalOfTheScreened(t *testing.T) {
+	list, scratch := decisionList(t), NewScratch()
+	for _, name := range []string{"Acme Payments Limited", "Общество с ограниченной ответственностью Ромашка", "Mr J.P. Morgan", "РАУ", "Limited", "--", "Bank of Zorb, or Lazarus Group", strings.Repeat("quux ", 600)} {
+		for _, brief := range []bool{false, true} {
+			list.Screen(&Query{Name: name, Brief: brief}, scratch)
+			form, whole := scratch.Normal()
+			require.True(t, whole)
+			require.Equal(t, NormaliseName(name), string(form), name)
+		}
+	}
+	list.Screen(&Query{Name: strings.Repeat("a", queryBytesMax+1)}, scratch)
+	_, whole := scratch.Normal()
+	require.False(t, whole)
 }

@@ -96,6 +96,8 @@ const formPossible = uint8(exactFormCount)
 type Scratch struct {
 	maker   formMaker
 	other   []byte // the second reading of the words
+	normal  []byte // the normal form of the query
+	whole   bool   // nothing of the query is missing in it
 	hits    []hit
 	father  bool // the run that is looked up stands behind "bin"
 	cut     bool // more names stand inside the query than are looked at
@@ -105,13 +107,17 @@ type Scratch struct {
 
 // NewScratch returns a Scratch. It grows to the size of the list on first use.
 func NewScratch() *Scratch {
-	s := &Scratch{hits: make([]hit, 0, 256), other: make([]byte, 0, 1024)}
+	s := &Scratch{hits: make([]hit, 0, 256), other: make([]byte, 0, 1024), normal: make([]byte, 0, 1024)}
 	s.scorer.tuned = &shipped
 	s.maker.words, s.maker.swap = make([]byte, 0, 1024), make([]byte, 0, 1024)
 	s.maker.key, s.maker.joint, s.maker.spans = make([]byte, 0, 1024), make([]byte, 0, 1024), make([]span, 0, 64)
 	s.scorer.finder.room = make([]byte, 0, 4*wordBytesMax)
 	return s
 }
+
+// Normal is the normal form of the name that was screened last (see NormaliseName),
+// valid until the next one. False: the name was too long to be read whole.
+func (s *Scratch) Normal() (form []byte, whole bool) { return s.normal, s.whole }
 
 // Screen judges a name: first the exact forms, which no threshold can silence,
 // then the possible matches. It is a pure function of the list's bytes and the
@@ -134,7 +140,7 @@ func (x *Index) Screen(q *Query, s *Scratch) Result {
 	if !blocks(s.hits) && x.parties(name, q, s) {
 		truncated = true
 	}
-	truncated = truncated || s.cut
+	s.whole, truncated = len(name) == len(q.Name), truncated || s.cut
 	x.spareGuesses(name, s)
 	result := x.rank(q, s)
 	result.Truncated = truncated
@@ -159,6 +165,9 @@ func compareHits(a, b hit) int {
 
 // rank keeps the best hit of each entity and words the best ten.
 func (x *Index) rank(q *Query, s *Scratch) Result {
+	if len(s.hits) == 0 {
+		return Result{}
+	}
 	slices.SortFunc(s.hits, func(a, b hit) int { return cmp.Or(cmp.Compare(a.entity, b.entity), compareHits(a, b)) })
 	s.hits = slices.CompactFunc(s.hits, func(a, b hit) bool { return a.entity == b.entity })
 	for i := range s.hits {

@@ -215,7 +215,7 @@ func TestBriefKeepsTheOutcome(t *testing.T) {
 	names := []string{"Contoso Trading Ltd", "Lazarus Groupp"}
 	for _, entity := range x.Entities() {
 		for _, listed := range entity.Names {
-			names = append(names, listed.Full, listed.Full+"x")
+			names = append(names, listed.Full, listed.Full+"x", "attn "+listed.Full, listed.Full+" Ltd", strings.ReplaceAll(listed.Full, "a", "а"))
 		}
 	}
 	for _, name := range names {

@@ -30,9 +30,14 @@ func (row *dueRow) before(other *dueRow) bool {
 
 // remind has an event told at a time to come, where there is room.
 func (m *Machine) remind(at engine.Time, kind leaf.Due, subject, mark uint64) {
-	if at <= m.now || m.dues.Len() >= m.limits.Dues {
-		return
+	if at > m.now && m.dues.Len() < m.limits.Dues {
+		m.remindNext(at, kind, subject, mark)
 	}
+}
+
+// remindNext has what follows on a row that was just taken told at its time, or by this
+// very tick where that is over: no tick may have come in between.
+func (m *Machine) remindNext(at engine.Time, kind leaf.Due, subject, mark uint64) {
 	m.dues.Append(dueRow{At: at, Kind: uint8(kind), Subject: subject, Mark: mark})
 	for i := m.dues.Next() - 1; i > 1 && m.dues.At(i).before(m.dues.At(i/2)); i /= 2 {
 		m.swapDues(i, i/2)
@@ -125,7 +130,7 @@ func (m *Machine) agentDue(row *dueRow) {
 		return
 	}
 	if leaf.Due(row.Kind) == leaf.DueAgentExpiring {
-		m.remind(p.ExpiresAt, leaf.DueAgentExpired, row.Subject, row.Mark)
+		m.remindNext(p.ExpiresAt, leaf.DueAgentExpired, row.Subject, row.Mark)
 	}
 	head := number(m.dueHead(row), "credentialVersion", int64(p.CredentialVersion))
 	m.writeAgentDue(instant(head, "expiresAt", p.ExpiresAt), row.Subject)
@@ -148,7 +153,7 @@ func (m *Machine) attestationDue(row *dueRow) {
 	}
 	until := agent.AttestedAt + m.limits.AttestationValidity
 	if leaf.Due(row.Kind) == leaf.DueAttestationExpiring {
-		m.remind(until, leaf.DueAttestationStale, row.Subject, row.Mark)
+		m.remindNext(until, leaf.DueAttestationStale, row.Subject, row.Mark)
 	}
 	m.writeAgentDue(instant(instant(m.dueHead(row), "attestedAt", agent.AttestedAt), "validUntil", until), row.Subject)
 }

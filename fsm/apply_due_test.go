@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
@@ -73,6 +74,27 @@ func TestWhatDoesNotFallDueAnyMore(t *testing.T) {
 	types, hours = w.told(start+160*engine.DayLength, engine.Hour)
 	require.Equal(t, []string{"list.stale", "agent.expiring", "agent.expired"}, types, "the credential that was renewed does not end")
 	require.Equal(t, []int64{61 * 24, 144 * 24, 151 * 24}, hours)
+}
+
+// Where no tick came in the time between notice and end, both are told.
+func TestWhatFellDueWhileNothingTicked(t *testing.T) {
+	w := newWorld(t)
+	agent, _ := w.register("a", autonomous)
+	require.Equal(t, wire.Applied, w.do(wire.KindAttest, &wire.Attest{Agent: agent, AttestedBy: "x"}).Code)
+	w.now += 30 * engine.Hour
+	w.tick()
+	require.Len(t, w.leavesOf(leaf.KindDue), 2)
+	require.Contains(t, w.leavesOf(leaf.KindDue)[0], `"type":"attestation.expiring"`)
+	require.Contains(t, w.leavesOf(leaf.KindDue)[1], `"type":"attestation.stale"`)
+	w.now += 100 * engine.DayLength
+	w.tick()
+	var types []string
+	for _, text := range w.leavesOf(leaf.KindDue) {
+		types = append(types, between([]byte(text), `"type":"`, `"`))
+	}
+	require.Equal(t, []string{"list.stale", "agent.expiring", "agent.expired"}, types)
+	require.Zero(t, w.m.dues.Len())
+	replayAgrees(t, w, 3)
 }
 
 // The heap gives rows in order whatever came in, a full one refuses nothing but itself.

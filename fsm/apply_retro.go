@@ -180,7 +180,12 @@ func (m *Machine) retroHit(run *wire.RetroRun, hit *wire.RetroHit) {
 func (m *Machine) retroSuspend(run *wire.RetroRun, hit *wire.RetroHit) {
 	var ignored wire.Result
 	fragment := plain(nil, "reason", "retro.suspend: listed in version "+strconv.FormatUint(run.List, 10))
-	m.applyStatus(&wire.Status{
-		Common: wire.Common{Fragment: fragment[1:]}, Target: hit.Target, Slot: hit.Slot, To: engine.Suspended,
-	}, &ignored)
+	status := &wire.Status{Target: hit.Target, Slot: hit.Slot, To: engine.Suspended}
+	if hit.Target == wire.TargetOperator {
+		operator := *m.operatorProfiles.At(uint64(hit.Slot))
+		status.OperatorKey = operator.Key
+		fragment = quoted(fragment, "operatorLegalName", operator.LegalName)
+	}
+	status.Fragment = fragment[1:]
+	m.applyStatus(status, &ignored)
 }

@@ -137,6 +137,15 @@ func TestRetroSuspends(t *testing.T) {
 	require.Equal(t, engine.Suspended, w.m.agents.At(uint64(one)).Status)
 	require.True(t, w.m.agents.At(uint64(one)).Institutions, "its operator does not lift it")
 	require.Equal(t, engine.Active, w.m.agents.At(uint64(two)).Status)
+
+	operator := uint32((*w.m.profiles.At(uint64(one))).Operator)
+	run.Operator = operator + 1
+	w.retro(wire.RetroAdvance, run, wire.RetroHit{Target: wire.TargetOperator, Slot: operator, Entries: []uint32{9}, Listed: true})
+	suspended := w.leavesOf("operator.suspended")
+	require.Len(t, suspended, 1)
+	require.Contains(t, suspended[0], `"operatorLegalName":"Acme Inc"`)
+	require.True(t, w.m.operators.At(uint64(operator)).Suspended)
+	require.True(t, w.m.operators.At(uint64(operator)).Institutions, "it does not lift it itself")
 }
 
 func TestRetroIsRefused(t *testing.T) {

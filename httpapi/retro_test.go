@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/valyala/fastjson"
 
+	"railguard/audit"
 	"railguard/edge/retrace"
 	"railguard/fsm/wire"
 	"railguard/ofac"
@@ -82,6 +83,67 @@ func (n *testNode) plant() (token, user string, planted []string, added []ofac.E
 	added = paper("PAPER TIGER HOLDING", "LONE PAPER PERSON", "WALLET OWNER")
 	added[len(added)-1].Addresses = []ofac.Address{{Ticker: "ETH", Value: "0x1111111111111111111111111111111111111111"}}
 	return token, user, planted, added
+}
+
+// holed is a history that has no such leaf.
+type holed struct {
+	retrace.History
+	leaf uint64
+}
+
+func (h holed) Scan(q audit.Query, visit func(uint64, audit.Leaf) bool) (audit.Page, error) {
+	if q.From == h.leaf {
+		return audit.Page{Next: h.leaf}, audit.ErrMissing
+	}
+	if q.From < h.leaf {
+		q.To = min(q.To, h.leaf)
+	}
+	page, err := h.History.Scan(q, visit)
+	page.Done = page.Done && q.To != h.leaf
+	return page, err
+}
+
+// A record that this node does not have, and that no other answers for, is waited for;
+// only when nobody ever has it the screening goes on without.
+func TestRetroWaitsForWhatItCannotRead(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	paid := member(t, n.screen(token, `,"cpName":"PAPER TIGER HOLDING"`).Body.Bytes(), "txnId")
+	index, ok := n.api.judges.Now().IDs.ParseTxn(paid)
+	require.True(t, ok)
+	n.activate(paper("PAPER TIGER HOLDING"), sample.Meta())
+	away := errors.New("no node answers")
+	fetch := func(ctx context.Context, at uint64) ([]byte, error) {
+		if away != nil {
+			return nil, away
+		}
+		return n.Leaf(ctx, at)
+	}
+	leading := func() *retrace.Retro {
+		r := retrace.NewRetro(n, holed{n.store, index}, fetch, n.api.judges.Retracing(), slog.New(slog.DiscardHandler))
+		r.SetRest(0)
+		return r
+	}
+	r := leading()
+	failed := 0
+	for range 10 {
+		if _, err := r.Step(t.Context()); err != nil {
+			require.ErrorIs(t, err, away)
+			failed++
+		}
+	}
+	require.NotZero(t, failed, "it is not passed over")
+	require.Zero(t, n.machine.Freeze().Settings().Retro.EndedAt)
+	given := leading()
+	given.SetPatience(0)
+	away = nil
+	screenPast(t, r)
+	require.Equal(t, 1, n.retroReport("").GetInt("hits"))
+
+	away = errors.New("lost on all nodes")
+	answer(t, n.do("policy", "POST", "/v1/ofac/retro", `{}`), 202)
+	screenPast(t, given)
+	require.Equal(t, "done", textOf(n.retroReport(""), "state"))
 }
 
 // A list that is activated is held against everybody of the past: what it adds is

@@ -38,6 +38,10 @@ type Retro struct {
 
 	now, before *engine.Looker // At the list, and at the one before.
 	one         Case
+
+	stuckAt  uint64 // Where something could not be read,
+	stuck    time.Time
+	patience time.Duration
 }
 
 const (
@@ -47,14 +51,33 @@ const (
 	retroTimeout = 10 * time.Second
 	// retroParts is in how many parts parties are looked at, with a rest after each.
 	retroParts = 16
+	// retroPatience is how long what cannot be read holds a run up. One leaf that is lost on
+	// all nodes must not keep every later list from being looked at.
+	retroPatience = 10 * time.Minute
 )
 
 // NewRetro makes the retro-screening of a node; it does nothing yet.
 func NewRetro(cluster Cluster, history History, fetch func(context.Context, uint64) ([]byte, error), sources Sources, log *slog.Logger) *Retro {
-	return &Retro{
+	r := &Retro{
 		cluster: cluster, walk: Walk{History: history, Fetch: fetch, Rest: walkRest}, sources: sources, log: log, leaves: retroRecords,
-		cancel: func() {}, now: engine.NewLooker(), before: engine.NewLooker(),
+		cancel: func() {}, now: engine.NewLooker(), before: engine.NewLooker(), patience: retroPatience,
 	}
+	r.walk.Lost = r.unread
+	return r
+}
+
+// unread judges what could not be read at the walk's place. It is tried again: a node that
+// is away comes back. What stays unread is passed over, and said.
+func (r *Retro) unread(why error) error {
+	now := time.Now()
+	if r.stuck.IsZero() || r.stuckAt != r.walk.Next {
+		r.stuckAt, r.stuck = r.walk.Next, now
+	}
+	if now.Sub(r.stuck) < r.patience {
+		return fmt.Errorf("retro-screening: leaf %d or one soon after it: %w", r.walk.Next, why)
+	}
+	r.log.Error("retro-screening: a record that no node can read is passed over", "from", r.walk.Next, "error", why)
+	return nil
 }
 
 // Start begins its goroutine.
@@ -267,7 +290,7 @@ func (r *Retro) record(ctx context.Context, data []byte, run *wire.RetroRun, pol
 		return ctx.Err()
 	}
 	if err != nil {
-		return fmt.Errorf("retro-screening: %w", err) // Nobody is passed over: it is tried again.
+		return r.unread(err)
 	}
 	if !run.Asked && x.ListVersion >= run.List {
 		return nil // It was judged with the list.
@@ -348,6 +371,9 @@ func matchesOf(f *engine.Facts) (all []match) {
 // SetRest is Desk.SetRest, and SetStep how many leaves it looks at between two words to
 // the log. For tests and benches, before Start.
 func (r *Retro) SetRest(times int) { r.walk.Rest = times }
+
+// SetPatience is how long what cannot be read holds a run up. Told with SetRest.
+func (r *Retro) SetPatience(d time.Duration) { r.patience = d }
 
 // SetStep is told with SetRest.
 func (r *Retro) SetStep(leaves uint64) { r.leaves = leaves }

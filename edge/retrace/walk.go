@@ -20,8 +20,11 @@ type Walk struct {
 	History History
 	// Fetch reads a leaf that this node does not have, or not whole, from another one.
 	Fetch func(ctx context.Context, index uint64) ([]byte, error)
-	Rest  int    // Times the length of a step; 0: none.
-	Next  uint64 // The leaf to look at next.
+	// Lost judges a leaf that could not be fetched: an error ends the step before it; nil
+	// passes it over. Without one it is passed over.
+	Lost func(error) error
+	Rest int    // Times the length of a step; 0: none.
+	Next uint64 // The leaf to look at next.
 }
 
 const (
@@ -89,13 +92,18 @@ func (w *Walk) fetch(ctx context.Context, do take) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	w.Next++
 	if errors.Is(err, audit.ErrPruned) {
+		w.Next++
 		return nil
 	}
 	if err != nil {
-		data = nil
+		if data = nil; w.Lost != nil {
+			if err := w.Lost(err); err != nil {
+				return err
+			}
+		}
 	}
+	w.Next++
 	if err := do(ctx, data, nil); err != nil && !errors.Is(err, errEnough) {
 		return err
 	}

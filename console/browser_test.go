@@ -131,6 +131,7 @@ func (s *site) key(name, roles string) string {
 // day is what an officer finds in the morning.
 type day struct {
 	agent, runner, fleet, user string
+	token                      string // Of agent.
 	limit, name, stale, model  string // Reviews, by what asked for them.
 	more                       []string
 }
@@ -148,6 +149,7 @@ func (s *site) morning() *day {
 	d.runner, runner = register(`{"agentName":"Treasury runner","agentType":"autonomous","operatorLegalName":"Borealis Payments Ltd","purpose":"rebalance accounts","underlyingModel":"model-a",
 		"spendPolicy":{"maxSingleTxUSDC":50000,"dailyLimitUSDC":60000,"allowedChains":["ETH","BASE"]}}`)
 	d.user = s.call(0, s.Key, "POST", "/v1/users/register", `{"legalName":"Erika Mustermann","agentIds":["`+d.agent+`"],"operatorLegalName":"Acme Robotics Inc"}`, 201)["userId"].(string)
+	d.token = buyer
 	screen := func(token, members, verdict string) string {
 		answer := s.call(0, s.Key, "POST", "/v1/screen", `{"token":"`+token+`",`+members+`}`, 200)
 		require.Equal(s.t, verdict, answer["verdict"], members)

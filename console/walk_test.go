@@ -233,6 +233,9 @@ func TestAccessibility(t *testing.T) {
 			}
 		}
 	}
+	backtest := s.call(0, s.Key, "POST", "/v1/backtests", `{"from":"2020-01-01T00:00:00Z","policy":{"rules":{"R10":"off"}}}`, 202)["id"].(string)
+	shadow := s.call(0, s.Key, "POST", "/v1/policy/shadow", `{"policy":{"rules":{"R10":"off"}}}`, 202)["id"].(string)
+	retro := s.call(0, s.Key, "POST", "/v1/ofac/retro", `{}`, 202)["retroId"].(string)
 	w.at("/", "Sign in")
 	check("sign-in")
 	w.signIn(s.Key)
@@ -240,6 +243,7 @@ func TestAccessibility(t *testing.T) {
 		for _, p := range [][2]string{
 			{"/", "Overview"}, {"/queue", "Queue"}, {"/case/" + d.name, "$120"}, {"/case/" + d.limit, "$6,200"}, {"/match?name=Nikolas%20Maduro", "Match"}, {"/lists", "Lists"}, {"/agents", "Agents"},
 			{"/agents/" + d.runner, "Treasury"}, {"/fleets", "Fleets"}, {"/fleets/" + d.fleet, "Europe"}, {"/users/" + d.user, "Users"}, {"/operators", "Operators"}, {"/policy", "Policy"}, {"/alerts?state=", "Alerts"}, {"/reports", "Reports"},
+			{"/foresight", "Foresight"}, {"/foresight/backtests/" + backtest, "Backtest"}, {"/foresight/shadows/" + shadow, "Shadow"}, {"/foresight/retro/" + retro, "Looking back"}, {"/policy?from=" + backtest, "Policy"},
 			{"/activity", "Activity"}, {"/activity?show=changes", "Activity"}, {"/cluster", "Cluster"}, {"/playground", "Playground"}, {"/nowhere", "No such page"},
 		} {
 			w.at(p[0], p[1])

@@ -11,6 +11,7 @@ import {showAgents, showAgent, showFleets, showFleet, showUsers, showOperators} 
 import {showPolicy} from './policy.js';
 import {showActivity, showCluster} from './system.js';
 import {showAlerts, showReports} from './alerts.js';
+import {showForesight, showBacktest, showShadow, showRetro} from './foresight.js';
 import {shortcuts, setShortcuts} from './settings.js';
 
 const reader = ['reviewer', 'auditor'];
@@ -30,6 +31,10 @@ const pages = [
   {path: 'users/:id', title: 'User', show: showUsers, hidden: true},
   {path: 'operators', title: 'Operators', show: showOperators, roles: ['operator', 'reviewer', 'auditor', 'policy']},
   {path: 'policy', title: 'Policy', show: showPolicy, roles: ['operator', 'reviewer', 'auditor', 'policy'], whole: true},
+  {path: 'foresight', title: 'Foresight', show: showForesight, roles: ['reviewer', 'auditor', 'policy'], whole: true},
+  {path: 'foresight/backtests/:id', title: 'Backtest', show: showBacktest, hidden: true, roles: ['reviewer', 'auditor', 'policy'], whole: true},
+  {path: 'foresight/shadows/:id', title: 'Shadow', show: showShadow, hidden: true, roles: ['reviewer', 'auditor', 'policy'], whole: true},
+  {path: 'foresight/retro/:id', title: 'Retro-screening', show: showRetro, hidden: true, roles: ['reviewer', 'auditor', 'policy'], whole: true},
   {path: 'activity', title: 'Activity', show: showActivity, roles: ['operator', 'screener', 'reviewer', 'auditor', 'ops']},
   {path: 'playground', title: 'Playground', show: showPlayground, roles: ['policy', 'reviewer']},
   {path: 'cluster', title: 'Cluster', show: showCluster, roles: ['ops'], whole: true},

@@ -58,6 +58,7 @@ export function badge(word) {
   const kinds = {
     PROCEED: 'good', APPROVED: 'good', ACTIVE: 'good', ok: 'good', CLEAR: 'good', REVIEW: 'warn', BLOCK: 'bad', REJECTED: 'bad', REVOKED: 'bad',
     SUSPENDED: 'bad', ESCALATE_SAR: 'bad', UNKNOWN: 'warn', EXPIRED: 'warn', claimed: 'warn', stale: 'bad', unreachable: 'bad', leader: 'good', overdue: 'bad', proposed: 'warn', FILED: 'good', READY: 'warn',
+    running: 'warn', done: 'good', failed: 'bad', set: 'good',
   };
   return h('span', {class: `badge ${kinds[word] ?? 'plain'}`}, word === 'ESCALATE_SAR' ? 'ESCALATED' : word);
 }

@@ -1,86 +1,138 @@
-// The policy as a document: what is set, what is the default, what an edit changes.
+// The policy: what is in force and what each setting does, an edit in words before it is put
+// in force, what it would have changed, and who put which version in force.
 
-import {h, put, badge, when, table, field, dialog, toast, facts, ruleShort, ruleWords} from './dom.js';
+import {h, put, badge, when, table, field, dialog, toast, facts} from './dom.js';
 import * as api from './api.js';
-import {officer} from './decide.js';
+import {changes, settings, valueOf, ruleName} from './policywords.js';
+import {askBacktest, askShadow} from './foresight.js';
+import {lines} from './lines.js';
 
-const settings = {
-  rules: 'Mode of a rule: review stops the payment for a person, shadow only notes, off is silent. The rules that block cannot be switched.',
-  velocity: 'How many payments a minute and an hour any agent may make (rule R16).', operatingHours: 'When payments are usual (rule R17).', attestation: 'Above which amount an autonomous agent needs an attestation (rule R22).',
-  names: 'How near a name must be to be asked about (rule R21) or blocked (R7).', requireCounterparty: 'Whether a payment must name whom it goes to.', allowedCounterpartyTypes: 'Which types may be paid (rule R20).',
-  counterpartyCaps: 'Limits by type of counterparty.', ofac: 'How old the list may be.', structuring: 'How many payments below a limit look like one cut in pieces (rule R25).', registration: 'What happens when a listed operator registers.', retro: 'What happens when a new list names somebody who is registered.',
-  review: 'Notes that are obligatory, two officers, clocks of the queue.', retro: 'What a new list does to payments already made.',
-};
+const linesView = (before, after) => h('ol', {class: 'diff', 'aria-label': 'Line by line'}, lines(before, after).map(([kind, text]) => h('li', {class: kind}, h('span', {'aria-hidden': 'true'}, kind === 'plus' ? '+ ' : kind === 'minus' ? '− ' : '  '), kind && h('span', {class: 'unseen'}, kind === 'plus' ? 'added: ' : 'removed: '), text)));
+const pretty = (document) => JSON.stringify(document, null, 2);
+const words = (list) => (list.length === 0 ? h('p', {class: 'quiet'}, 'Nothing: it says what is in force.') : h('ul', {class: 'words'}, list.map((x) => h('li', null, x.text))));
 
-/** lines compares two documents line by line. */
-export function lines(before, after) {
-  const a = before.split('\n');
-  const b = after.split('\n');
-  const best = Array.from({length: a.length + 1}, () => new Uint16Array(b.length + 1));
-  for (let i = a.length - 1; i >= 0; i -= 1) for (let j = b.length - 1; j >= 0; j -= 1) best[i][j] = a[i] === b[j] ? best[i + 1][j + 1] + 1 : Math.max(best[i + 1][j], best[i][j + 1]);
-  const out = [];
-  let i = 0;
-  let j = 0;
-  while (i < a.length || j < b.length) {
-    if (i < a.length && j < b.length && a[i] === b[j]) {
-      out.push(['', a[i]]);
-      i += 1;
-      j += 1;
-    } else if (j < b.length && (i === a.length || best[i][j + 1] >= best[i + 1][j])) {
-      out.push(['plus', b[j]]);
-      j += 1;
-    } else {
-      out.push(['minus', a[i]]);
-      i += 1;
-    }
+// What is being edited, until the page is loaded again or the edit is in force: a look at a
+// backtest must not lose it. It is bound to the version that it was made from.
+let draft = null;
+
+/** drafted is the text to begin with: of a trial that the address names, else the edit, else what is in force. */
+async function drafted(now) {
+  const from = new URLSearchParams(location.search).get('from');
+  if (from) {
+    const job = await api.call(`${from.startsWith('shd_') ? '/policy/shadow' : '/backtests'}/${encodeURIComponent(from)}`).catch(() => null);
+    if (job?.policy) return {text: pretty(job.policy), from};
+    return {text: pretty(now.policy ?? {}), lost: from};
   }
-  return out;
+  return draft?.version === now.policyVersion ? {text: draft.text} : {text: pretty(now.policy ?? {})};
 }
 
-const diffView = (before, after) => h('ol', {class: 'diff'}, lines(before, after).map(([kind, text]) => h('li', {class: kind}, h('span', {'aria-hidden': 'true'}, kind === 'plus' ? '+ ' : kind === 'minus' ? '− ' : '  '), kind && h('span', {class: 'unseen'}, kind === 'plus' ? 'added: ' : 'removed: '), text)));
-const pretty = (document) => JSON.stringify(document, null, 2);
+function parse(text) {
+  try {
+    const document = JSON.parse(text);
+    if (document === null || typeof document !== 'object' || Array.isArray(document)) return {error: 'The policy must be an object.'};
+    return {document};
+  } catch (error) {
+    return {error: `Not JSON: ${error.message}`};
+  }
+}
 
-export async function showPolicy(place) {
-  const redraw = () => showPolicy(place);
-  const [now, versions] = await Promise.all([api.call('/policy'), api.maybe(`/policy/versions${api.query({limit: 20})}`)]);
-  const text = pretty(now.policy ?? {});
-  const edit = h('textarea', {rows: 22, class: 'code', spellcheck: 'false', value: text, maxlength: 200000});
-  const verdict = h('div', {'aria-live': 'polite'});
-  const mayChange = api.may('policy');
+export async function showPolicy(place, _params, go) {
+  const redraw = () => showPolicy(place, _params, go);
+  const [now, versions, acts] = await Promise.all([api.call('/policy'), api.maybe(`/policy/versions${api.query({limit: 20})}`), api.maybe(`/activity${api.query({types: 'policy.activated', limit: 20})}`)]);
+  const inForce = pretty(now.policy ?? {});
+  const begin = await drafted(now);
+  const edit = h('textarea', {rows: Math.min(24, Math.max(8, begin.text.split('\n').length + 3)), class: 'code', spellcheck: 'false', value: begin.text, maxlength: 200000});
+  const told = h('div', {'aria-live': 'polite', id: 'told'});
+  const verdict = h('div', {'aria-live': 'polite', id: 'verdict'});
+  const mayTry = api.may('policy', 'reviewer');
 
+  function tell() {
+    draft = edit.value === inForce ? null : {text: edit.value, version: now.policyVersion};
+    const {document, error} = parse(edit.value);
+    put(verdict);
+    put(told, h('h3', null, 'What your edit changes'), error ? h('p', {class: 'note bad'}, error) : words(changes(now.policy ?? {}, document)));
+  }
+  let timer = null;
+  edit.addEventListener('input', () => {
+    clearTimeout(timer);
+    timer = setTimeout(tell, 300);
+  });
+
+  /** check asks whether the document would be taken; null: it would not. */
   async function check() {
-    let parsed;
-    try {
-      parsed = JSON.parse(edit.value);
-    } catch (error) {
-      put(verdict, h('p', {class: 'note bad'}, `Not JSON: ${error.message}`));
-      return null;
-    }
-    const said = await api.call('/policy/validate', {method: 'POST', body: parsed}).catch((error) => ({valid: false, errors: [{param: error.body?.param, message: error.message}]}));
+    tell();
+    const {document, error} = parse(edit.value);
+    if (error) return null;
+    const said = await api.call('/policy/validate', {method: 'POST', body: document}).catch((e) => ({valid: false, errors: [{param: e.body?.param, message: e.message}]}));
     const wider = said.widens ?? [];
-    put(verdict, said.valid ? h('p', {class: 'note good'}, 'This document is valid.') : h('div', {class: 'note bad'}, h('p', null, 'This document is refused:'), h('ul', null, (said.errors ?? []).map((e) => h('li', null, typeof e === 'string' ? e : `${e.param ?? ''}: ${e.message}`)))),
-      said.valid && Array.isArray(wider) && wider.length > 0 && h('p', {class: 'note warn'}, `It lets through what was stopped before: ${wider.map((w) => (typeof w === 'string' ? w : w.param ?? JSON.stringify(w))).join(', ')}. That needs a reason.`),
-      said.valid && diffView(text, pretty(parsed)));
-    return said.valid ? parsed : null;
+    put(verdict, said.valid ? h('p', {class: 'note good'}, 'This document is valid.') : h('div', {class: 'note bad'}, h('p', null, 'This document is refused:'), h('ul', null, (said.errors ?? []).map((e) => h('li', null, `${e.param ? `${e.param}: ` : ''}${e.message}`)))),
+      said.valid && wider.length > 0 && h('p', {class: 'note warn'}, `It lets through what was stopped before: ${wider.map((w) => settings.find((x) => x.path === w)?.label ?? w).join(', ')}.`),
+      said.valid && edit.value !== inForce && h('details', null, h('summary', null, 'Line by line'), linesView(inForce, pretty(document))));
+    return said.valid ? {document, wider} : null;
   }
 
-  async function put1() {
-    const parsed = await check();
-    if (!parsed) return;
+  const after = (then) => async () => {
+    const good = await check();
+    if (good) await then(good);
+  };
+
+  async function activate({document, wider}) {
+    const list = changes(now.policy ?? {}, document);
     const why = h('textarea', {rows: 3, required: true, maxlength: 8192});
-    dialog('Put this policy in force?', [h('p', {class: 'action'}, `It replaces version ${now.policyVersion} for every payment from now on.`), h('p', {class: 'quiet'}, 'What it would have changed among past payments is told by a backtest: railguard backtest run --policy FILE --from TIME.'), diffView(text, pretty(parsed)), field('Why (obligatory)', why)], 'Put in force', 'warn', async () => {
-      await api.call('/policy', {method: 'PUT', body: {policy: parsed, reason: why.value.trim()}, headers: {'If-Match': `"${now.policyVersion}"`}}).catch((error) => {
-        if (error.status === 412) throw new Error(`Somebody put another policy in force meanwhile (version ${error.body.currentVersion}). Load the page again.`);
+    dialog('Put this policy in force?', [h('p', {class: 'action'}, `It replaces version ${now.policyVersion} for every payment from now on.`), words(list),
+      wider.length > 0 && h('p', {class: 'note warn'}, `It lets through what was stopped before: ${wider.map((w) => settings.find((x) => x.path === w)?.label ?? w).join(', ')}.`),
+      h('p', {class: 'quiet'}, begin.from ? ['What it would have changed: ', h('a', {href: `/console/foresight/${begin.from.startsWith('shd_') ? 'shadows' : 'backtests'}/${begin.from}`, onclick: (e) => e.target.closest('dialog')?.close()}, begin.from), '.'] : 'Nobody tried it against the past: Cancel, and look at what it would have changed.'),
+      field('Why (obligatory)', why)], 'Put in force', 'warn', async () => {
+      await api.call('/policy', {method: 'PUT', body: {policy: document, reason: why.value.trim()}, headers: {'If-Match': `"${now.policyVersion}"`}}).catch((error) => {
+        if (error.status === 412) throw new Error(`Somebody put another policy in force meanwhile (version ${error.body.currentVersion}). Your edit stays here; open the page again and compare.`);
         throw error;
       });
+      draft = null;
       toast('The policy is in force.');
-      redraw();
+      if (begin.from) go('/console/policy');
+      else redraw();
     });
   }
 
+  const failed = (e) => toast(e.message, 'bad');
+  const buttons = h('div', {class: 'actions left'}, h('button', {type: 'button', id: 'check', onclick: () => check().catch(failed)}, 'Check'),
+    h('button', {type: 'button', id: 'backtest', class: 'primary', onclick: () => after(({document}) => askBacktest(go, document))().catch(failed)}, 'What would it have changed? …'),
+    h('button', {type: 'button', id: 'shadow', onclick: () => after(({document}) => askShadow(go, document))().catch(failed)}, 'Try beside the verdicts …'),
+    api.may('policy') && h('button', {type: 'button', id: 'activate', class: 'warn', onclick: () => after(activate)().catch(failed)}, 'Put in force …'),
+    h('button', {type: 'button', id: 'discard', onclick: () => { edit.value = inForce; tell(); edit.focus(); }}, 'Back to what is in force'));
+
   put(place, h('div', {class: 'titlebar'}, h('h1', null, 'Policy'), h('span', {class: 'quiet'}, `version ${now.policyVersion}, rule set ${now.ruleSet}`)),
-    h('div', {class: 'columns'}, h('div', null, h('section', {class: 'card'}, h('h2', null, 'The document'), h('p', {class: 'quiet'}, 'What is left out is the default.'), mayChange ? [field('Policy as JSON', edit), h('div', {class: 'actions left'}, h('button', {type: 'button', onclick: check}, 'Check and compare'), h('button', {type: 'button', class: 'warn', onclick: put1}, 'Put in force …')), verdict] : h('pre', {tabindex: '0'}, text)),
-      versions && h('section', {class: 'card'}, h('h2', null, 'Versions'), table('Versions of the policy', ['Version', 'When', 'By', 'Why'], versions.data.map((v) => [String(v.policyVersion ?? v.version), when(v.time ?? v.at ?? v.putAt), v.actor ?? v.by ?? v.actorKeyId ?? '–', v.reason ?? '–'])))),
-    h('div', null, h('section', {class: 'card'}, h('h2', null, 'Modes in force'), table('Modes of the rules', ['Rule', 'Mode'], Object.entries(now.modes ?? {}).map(([rule, mode]) => [`${ruleShort(rule)} ${ruleWords(rule)}`, mode === 'review' ? mode : h('strong', null, mode)])), facts([['Institution’s whitelist', `${now.whitelist?.mode ?? 'off'}, ${now.whitelist?.entryCount ?? 0} entries`]])),
-      h('section', {class: 'card'}, h('h2', null, 'What each setting does'), h('dl', null, Object.entries(settings).map(([name, what]) => [h('dt', null, h('strong', {class: 'mono'}, name), ' ', name in (now.policy ?? {}) ? badge('set') : badge('default')), h('dd', null, what)]))))));
+    begin.from && h('p', {class: 'note'}, 'The document of ', h('a', {href: `/console/foresight/${begin.from.startsWith('shd_') ? 'shadows' : 'backtests'}/${begin.from}`}, begin.from), ', to be edited or put in force.'),
+    begin.lost && h('p', {class: 'note warn'}, `${begin.lost} is not remembered by any node any more. What is in force stands here.`),
+    h('div', {class: 'columns'}, h('div', null,
+      h('section', {class: 'card'}, h('h2', null, 'The document'), h('p', {class: 'quiet'}, 'What is left out is the default.'), mayTry ? [field('Policy as JSON', edit), told, verdict, buttons] : h('pre', {tabindex: '0'}, inForce)),
+      settingsView(now)),
+    h('div', null, versions && versionsView(versions.data, acts?.data ?? []), modesView(now))));
+  tell();
+  return () => clearTimeout(timer);
+}
+
+/** settingsView is the whole policy, the defaults shown. */
+function settingsView(now) {
+  return h('section', {class: 'card'}, h('h2', null, 'Every setting'), table('Settings of the policy', ['Setting', 'In force', '', 'What it does'], settings.map((x) => {
+    const v = valueOf(now.policy ?? {}, x);
+    return [h('span', null, x.label, h('br'), h('span', {class: 'mono quiet path'}, x.path)), v.words, v.set ? badge('set') : h('span', {class: 'quiet'}, 'default'), x.what];
+  })));
+}
+
+function modesView(now) {
+  return h('section', {class: 'card'}, h('h2', null, 'Rules'), h('p', {class: 'quiet'}, 'review stops the payment for a person, shadow only notes, off is silent, block stops it. The rules that block by themselves cannot be switched.'),
+    table('Modes of the rules', ['Rule', 'Mode'], Object.entries(now.modes ?? {}).map(([rule, mode]) => [ruleName(rule), mode === 'review' ? mode : h('strong', null, mode)])),
+    facts([['Institution’s whitelist', `${now.whitelist?.mode ?? 'off'}, ${now.whitelist?.entryCount ?? 0} entries`]]));
+}
+
+/** versionsView tells who put which version in force, when, and what it changed. */
+function versionsView(versions, acts) {
+  const who = (v) => {
+    const act = acts.find((x) => x.data?.policyVersion === v.policyVersion);
+    return act?.keyName ?? v.actorKeyId ?? '–';
+  };
+  return h('section', {class: 'card'}, h('h2', null, 'Versions'), versions.length === 0 ? h('p', {class: 'quiet'}, 'The defaults: nobody put a policy in force yet.') :
+    h('ol', {class: 'comments'}, versions.map((v, i) => h('li', null, h('strong', null, `Version ${v.policyVersion}`), ' ', when(v.activatedAt), ' by ', who(v), v.reason && h('q', null, v.reason),
+      h('details', null, h('summary', null, `What version ${v.policyVersion} changed`), i + 1 < versions.length || versions.length < 20 ? words(changes(versions[i + 1]?.policy ?? {}, v.policy ?? {})) : h('p', {class: 'quiet'}, 'The version before is not in this list.'))))));
 }

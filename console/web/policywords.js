@@ -1,0 +1,104 @@
+// The policy in words: what each setting does, what it is where nothing is set, and what an
+// edit changes.
+
+import {money, ruleShort, ruleWords} from './dom.js';
+
+// What holds where the document says nothing; JSON, so that a test can hold it against the engine.
+const defaults = {"velocity.maxPerMinute": 1000, "velocity.burstFactor": 20, "attestation.above": 10000, "attestation.issuanceCounts": false, "names.review": 0.875, "names.block": 0.93, "names.weakAliases": false, "requireCounterparty": false, "ofac.maxAge": "48h", "ofac.onStale": "keep", "structuring.count": 5, "structuring.low": 9000, "structuring.high": 10000, "structuring.window": "24h", "paymentRef.once": "review", "review.requireNotes": false, "registration.onMatch": "issue", "retro.suspend": false};
+
+const yes = (v) => (v ? 'yes' : 'no');
+const plain = (v) => String(v);
+const usd = (v) => money(v);
+const list = (v) => (Array.isArray(v) ? v.join(', ') : String(v));
+
+/** settings: each path of the document, what it is called, what it does and how its value is said. none: what holds without one. */
+export const settings = [
+  ['velocity.maxPerMinute', 'Payments a minute', 'How many payments any agent may make in a minute before a person looks (R16).', plain],
+  ['velocity.maxPerHour', 'Payments an hour', 'The same for an hour (R16).', plain, 'no limit'],
+  ['velocity.burstFactor', 'Burst', 'How many times its usual pace an agent may reach (R16).', (v) => `${v} times the mean`],
+  ['operatingHours', 'Operating hours', 'When payments are usual; others are asked about (R17).', hours, 'any time'],
+  ['attestation.above', 'Attestation above', 'Above which amount an autonomous agent needs an attestation of the last 24 hours (R22).', usd],
+  ['attestation.issuanceCounts', 'Issuance attests', 'Whether being issued counts as an attestation (R22).', yes],
+  ['names.review', 'Name score asked about', 'From which likeness on a listed name is asked about (R21).', plain],
+  ['names.block', 'Name score blocked', 'From which likeness on a listed name is blocked (R7).', plain],
+  ['names.weakAliases', 'Weak aliases', 'Whether aliases that the list calls weak count (R21).', yes],
+  ['requireCounterparty', 'Counterparty must be named', 'Whether a payment must say to whom it goes (R20).', yes],
+  ['allowedCounterpartyTypes', 'Types that may be paid', 'Which types of counterparty may be paid (R20).', list, 'any'],
+  ['counterpartyCaps.individual', 'Cap to an individual', 'From which amount on a payment to an individual needs a travel rule reference (R20).', usd, 'no cap'],
+  ['counterpartyCaps.business', 'Cap to a business', 'From which amount on a payment to a business needs a travel rule reference (R20).', usd, 'no cap'],
+  ['counterpartyCaps.exchange', 'Cap to an exchange', 'From which amount on a payment to an exchange needs a travel rule reference (R20).', usd, 'no cap'],
+  ['ofac.maxAge', 'Oldest list', 'How old the sanctions list may be.', plain],
+  ['ofac.onStale', 'With an older list', 'keep: payments are judged by it. review: a person looks at each.', plain],
+  ['structuring.count', 'Payments cut in pieces', 'How many payments just below the limit look like one (R25).', plain],
+  ['structuring.low', 'Pieces from', 'From which amount on a payment counts as such a piece (R25).', usd],
+  ['structuring.high', 'Pieces below', 'Below which amount (R25).', usd],
+  ['structuring.window', 'Pieces within', 'Within which time (R25).', plain],
+  ['paymentRef.once', 'A reference used twice', 'review: a person looks. off: nobody does (R25).', plain],
+  ['review.requireNotes', 'Notes are obligatory', 'Whether an approval needs a note too.', yes],
+  ['review.fourEyes', 'Two officers', 'Which reviews two officers decide.', eyes, 'none'],
+  ['review.sla', 'Clock of reviews', 'How long a review may wait.', plain, 'no clock'],
+  ['registration.onMatch', 'A listed operator registers', 'issue: with an alert. refuse: not at all.', plain],
+  ['retro.suspend', 'Suspend whom a new list names', 'Whether agents, users and operators that a new list names are suspended at once.', yes],
+].map(([path, label, what, say, none]) => ({path, label, what, say, none, standard: defaults[path]}));
+
+const modes = {review: 'stops the payment for a person', shadow: 'only notes', off: 'is not judged', block: 'blocks the payment'};
+
+function eyes(v) {
+  const parts = [v.minAmount !== undefined && `from ${money(v.minAmount)} on`, (v.rules ?? []).length > 0 && `of ${v.rules.map(ruleShort).join(', ')}`].filter(Boolean);
+  return parts.length ? parts.join(', and ') : 'every review';
+}
+
+function hours(v) {
+  if (!v || typeof v !== 'object') return String(v);
+  const windows = (v.windows ?? []).map((w) => `${(w.days ?? []).join(' ')} ${w.from ?? ''}–${w.to ?? ''}`.trim()).join('; ');
+  return `${windows || 'as given'}, ${v.timezone ?? 'UTC'}${(v.holidays ?? []).length ? `, but for ${v.holidays.length} holidays` : ''}`;
+}
+
+const own = (object, key) => (object !== null && typeof object === 'object' && Object.hasOwn(object, key) ? object[key] : undefined);
+const at = (document, path) => path.split('.').reduce(own, document);
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+const modeOf = (v) => own(v, 'mode') ?? v;
+
+/** valueOf is what a setting of a document says, in words; where it says nothing, the default. */
+export function valueOf(document, setting) {
+  const v = at(document, setting.path);
+  if (v !== undefined) return {words: setting.say(v), set: true};
+  return {words: setting.standard === undefined ? setting.none : setting.say(setting.standard), set: false};
+}
+
+/** rulesOf are the modes that a document sets, by the short name of the rule. */
+const rulesOf = (document) => Object.fromEntries(Object.entries(own(document, 'rules') ?? {}).map(([code, v]) => [ruleShort(code), modeOf(v)]));
+
+/** others are members that no setting here speaks of: they are told as they are. */
+function others(document, prefix = '') {
+  return Object.entries(document ?? {}).flatMap(([key, value]) => {
+    const path = prefix + key;
+    if (path === 'rules' || settings.some((x) => x.path === path)) return [];
+    if (value !== null && typeof value === 'object' && !Array.isArray(value) && settings.some((x) => x.path.startsWith(`${path}.`))) return others(value, `${path}.`);
+    return [path];
+  });
+}
+
+/** changes is what an edit changes, each in a sentence, with the paths that changed. */
+export function changes(before, after) {
+  const out = [];
+  const was = rulesOf(before);
+  const now = rulesOf(after);
+  for (const rule of [...new Set([...Object.keys(was), ...Object.keys(now)])].sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)))) {
+    const [a, b] = [was[rule] ?? 'review', now[rule] ?? 'review'];
+    if (a !== b) out.push({path: `rules.${rule}`, text: `Rule ${rule}: it ${modes[b] ?? b} (${b}); until now it ${modes[a] ?? a} (${a}).`});
+  }
+  for (const setting of settings) {
+    if (same(at(before, setting.path), at(after, setting.path))) continue;
+    const [a, b] = [valueOf(before, setting), valueOf(after, setting)];
+    const note = b.set ? '' : ', the default';
+    out.push({path: setting.path, text: a.words === b.words ? `${setting.label}: ${b.words} as before; it is ${b.set ? 'written down now' : 'left to the default now'}.` : `${setting.label}: ${b.words}${note}; until now ${a.words}${a.set ? '' : ', the default'}.`});
+  }
+  for (const path of new Set([...others(before), ...others(after)])) {
+    const [a, b] = [at(before, path), at(after, path)];
+    if (!same(a, b)) out.push({path, text: `${path}: ${b === undefined ? 'taken out' : JSON.stringify(b)}; until now ${a === undefined ? 'not set' : JSON.stringify(a)}.`});
+  }
+  return out;
+}
+
+export const ruleName = (code) => `${ruleShort(code)} ${ruleWords(code)}`;

@@ -1,0 +1,44 @@
+package console
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+)
+
+// TestPolicyDefaults: what the page calls the default is what the engine does without a
+// document.
+func TestPolicyDefaults(t *testing.T) {
+	text := string(newDesk(t, nil).c.files["/web/policywords.js"].data)
+	found := regexp.MustCompile(`(?m)^const defaults = (\{.*\});$`).FindStringSubmatch(text)
+	require.Len(t, found, 2)
+	var flat map[string]any
+	require.NoError(t, json.Unmarshal([]byte(found[1]), &flat))
+	document := map[string]any{}
+	for path, value := range flat {
+		at := document
+		parts := strings.Split(path, ".")
+		for _, part := range parts[:len(parts)-1] {
+			if at[part] == nil {
+				at[part] = map[string]any{}
+			}
+			at = at[part].(map[string]any)
+		}
+		at[parts[len(parts)-1]] = value
+	}
+	written, err := json.Marshal(document)
+	require.NoError(t, err)
+	policy, wrong := engine.ParsePolicy(written, 0)
+	require.Empty(t, wrong)
+	want := engine.DefaultPolicy()
+	policy.Document, want.Document = nil, nil
+	require.EqualValues(t, 8750, policy.NameReview)
+	require.EqualValues(t, 9300, policy.NameBlock)
+	policy.NameReview, policy.NameBlock = want.NameReview, want.NameBlock // 0 is the list's own, which these are.
+	require.Equal(t, want, policy)
+}

@@ -2,6 +2,9 @@ package chaos
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,22 +20,27 @@ import (
 	"railguard/engine"
 )
 
-// Holds and webhooks across killed leaders (C23, C24). Callers hold payments under one
-// daily limit, settle some, release some and leave some to expire, while leaders die;
+// Holds and webhooks across killed leaders (C23, C24). In each round callers hold payments
+// under the daily limit of a new agent, settle some, release some and leave some to expire,
+// while log time is moved on, so that holds of the rounds before expire, and the leader dies;
 // a receiver is sent what happens and now and then refuses it.
 const (
 	holdLimit   = 400 * engine.Dollar
 	holdCallers = 8
 	holdEach    = 12 // Payments of a caller between two kills.
-	refuseEvery = 13 // The receiver refuses each so-many-th message once.
+	holdLasts   = 10 * time.Minute
+	holdMoved   = 400 * time.Second // Of log time in a round: what it leaves open expires two rounds later.
+	holdRounds  = 2                 // After so many its holds have all ended.
+	dayMargin   = 5 * time.Second   // Before midnight, where what counts is not compared any more.
+	refuseEvery = 13                // The receiver refuses each so-many-th message once.
 	receivedIn  = 3 * time.Minute
-	killAfter   = 200 * time.Millisecond // Of the callers' beginning.
 )
 
 // receiver keeps what it was sent.
 type receiver struct {
 	server  http.Server
 	address string
+	secret  []byte // Set before the first message can come.
 
 	mutex    sync.Mutex
 	received map[string]int // Messages by event.
@@ -67,7 +76,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, call *http.Request) {
 	case err != nil:
 		w.WriteHeader(http.StatusBadRequest)
 		return
-	case json.Unmarshal(raw, &event) != nil || event.ID != id || !strings.HasPrefix(id, fmt.Sprintf("evt_%d_", event.Seq)) || call.Header.Get("webhook-signature") == "":
+	case json.Unmarshal(raw, &event) != nil || event.ID != id || !strings.HasPrefix(id, fmt.Sprintf("evt_%d_", event.Seq)) || !r.signed(call.Header, raw):
 		r.wrong = append(r.wrong, fmt.Sprintf("message %q: %.200q", id, raw))
 	case r.calls%refuseEvery == 0 && !r.refused[id]:
 		r.refused[id] = true
@@ -88,6 +97,23 @@ func (r *receiver) missing(events []toldEvent) (ids []string) {
 		}
 	}
 	return ids
+}
+
+// repeated counts events that came more than once. The caller holds the lock.
+func (r *receiver) repeated() (count int) {
+	for _, messages := range r.received {
+		if messages > 1 {
+			count++
+		}
+	}
+	return count
+}
+
+// signed reports whether a message bears the shared secret's signature.
+func (r *receiver) signed(header http.Header, body []byte) bool {
+	mac := hmac.New(sha256.New, r.secret)
+	fmt.Fprintf(mac, "%s.%s.%s", header.Get("webhook-id"), header.Get("webhook-timestamp"), body)
+	return slices.Contains(strings.Fields(header.Get("webhook-signature")), "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 }
 
 // persist makes a keyed call, at one node after the other, until it has an answer.
@@ -113,13 +139,21 @@ func (s *stage) persist(ctx context.Context, path, key string, members map[strin
 // heldPayment is what a caller was told of one payment.
 type heldPayment struct {
 	txn     string
+	verdict string
 	settled engine.USD // 0: it was not.
-	end     string     // settled, released or expired; what must become of it.
+	end     string     // settled, released or expired, what must become of it; "": nothing was held.
 }
 
-// payHeld makes one payment and says what becomes of it; nil: it was held up.
+// holdsOfRound are the payments of one agent.
+type holdsOfRound struct {
+	agent string
+	day   string // UTC, of log time, when they began; "" once it was another.
+	made  []*heldPayment
+}
+
+// payHeld makes one payment and says what becomes of it.
 func (s *stage) payHeld(ctx context.Context, token, key string, n int) (*heldPayment, error) {
-	a, err := s.persist(ctx, "/v1/screen", key, map[string]any{"token": token, "amount": 10, "hold": map[string]any{"ttlSeconds": 3600}})
+	a, err := s.persist(ctx, "/v1/screen", key, map[string]any{"token": token, "amount": 10, "hold": map[string]any{"ttlSeconds": int(holdLasts.Seconds())}})
 	if err != nil {
 		return nil, err
 	}
@@ -127,10 +161,10 @@ func (s *stage) payHeld(ctx context.Context, token, key string, n int) (*heldPay
 	if err := a.decode(&told); err != nil || a.status != http.StatusOK {
 		return nil, fmt.Errorf("a held payment: %d %.200s", a.status, a.body)
 	}
+	p := &heldPayment{txn: told.TxnID, verdict: told.Verdict}
 	if told.Verdict != "PROCEED" {
-		return nil, nil
+		return p, nil
 	}
-	p := &heldPayment{txn: told.TxnID, end: "expired"}
 	path := "/v1/transactions/" + told.TxnID
 	switch n % 3 {
 	case 0:
@@ -139,9 +173,11 @@ func (s *stage) payHeld(ctx context.Context, token, key string, n int) (*heldPay
 	case 1:
 		p.end = "released"
 		a, err = s.persist(ctx, path+"/release", key+"-r", map[string]any{"reason": "payment_failed"})
+	default:
+		p.end = "expired"
 	}
 	if err == nil && a.status != http.StatusOK {
-		s.findings.add("%s was to be %s: %d %.200s", p.txn, p.end, a.status, a.body)
+		err = fmt.Errorf("%s was to be %s: %d %.200s", p.txn, p.end, a.status, a.body)
 	}
 	return p, err
 }
@@ -154,45 +190,67 @@ func holdsAndWebhooks(ctx context.Context, s *stage) error {
 		return err
 	}
 	defer func() { _ = r.server.Close() }()
-	if a, err := s.persist(ctx, "/v1/webhooks", randomHex(8), map[string]any{"url": r.address, "types": []string{"hold.*", "screen.*", "screen.proceed"}}); err != nil || a.status != http.StatusCreated {
-		return errors.Join(err, fmt.Errorf("webhook: %+v", a))
+	if err := s.subscribe(ctx, r); err != nil {
+		return err
 	}
-	g := s.newGroup(engine.NoLimit)
-	c := s.client()
-	c.patient = settlePatience
-	agent, o := c.register(ctx, g, account{parent: -1, daily: holdLimit, single: engine.NoLimit})
-	if agent == nil {
-		return fmt.Errorf("agent: %s", o)
-	}
-	var made []*heldPayment
-	kills, today := s.times(4, 50), time.Now().UTC().Day()
+	random := newRandom(s.seed, 0)
+	kills, compared := s.times(4, 50), 0
+	var rounds []*holdsOfRound
 	for kill := range kills {
-		if time.Now().UTC().Day() != today {
-			return skipped("the UTC date changed meanwhile, and with it what counts")
-		}
-		more, err := s.holdRound(ctx, agent, kill)
+		one, err := s.holdRound(ctx, kill, 1+random.IntN(holdCallers*holdEach-1))
 		if err != nil {
 			return fmt.Errorf("kill %d: %w", kill, err)
 		}
-		made = append(made, more...)
-		if err := s.budgetIs(ctx, agent.id, made); err != nil {
+		rounds = append(rounds, one)
+		same, err := s.budgetIs(ctx, one, false)
+		if err != nil {
+			return err
+		}
+		if compared += same; kill >= holdRounds {
+			same, err = s.budgetIs(ctx, rounds[kill-holdRounds], true)
+			compared += same
+		}
+		if err != nil || len(s.findings.list) > 0 {
 			return err
 		}
 	}
-	s.figure("leaders killed", kills)
-	s.figure("held payments", len(made))
-	if err := s.advance(ctx, time.Hour+time.Second); err != nil {
+	if err := s.advance(ctx, holdLasts+time.Second); err != nil {
 		return err
 	}
-	return s.endings(ctx, r, made)
+	s.figure("leaders killed", kills)
+	s.figure("budgets compared with what callers were told", compared)
+	return s.endings(ctx, r, rounds)
 }
 
-// holdRound has callers pay while the leader dies.
-func (s *stage) holdRound(ctx context.Context, agent *account, round int) (made []*heldPayment, err error) {
+// subscribe makes the webhook.
+func (s *stage) subscribe(ctx context.Context, r *receiver) error {
+	a, err := s.persist(ctx, "/v1/webhooks", randomHex(8), map[string]any{"url": r.address, "types": []string{"hold.*", "screen.*", "screen.proceed"}})
+	if err != nil {
+		return err
+	}
+	var made struct{ Secret string }
+	if err := a.decode(&made); err != nil || a.status != http.StatusCreated {
+		return fmt.Errorf("webhook: %d %.200s", a.status, a.body)
+	}
+	r.secret, err = base64.StdEncoding.DecodeString(strings.TrimPrefix(made.Secret, "whsec_"))
+	return err
+}
+
+// holdRound has callers pay while log time moves and, once they have so many answers, the
+// leader dies.
+func (s *stage) holdRound(ctx context.Context, round, answers int) (*holdsOfRound, error) {
+	c := s.client()
+	c.patient = settlePatience
+	agent, o := c.register(ctx, s.newGroup(engine.NoLimit), account{parent: -1, daily: holdLimit, single: engine.NoLimit})
+	if agent == nil {
+		return nil, fmt.Errorf("agent: %s", o)
+	}
+	one := &holdsOfRound{agent: agent.id, day: s.logDay(0)}
 	leader, err := s.cluster.leader(ctx, s.caller)
 	if err != nil {
 		return nil, err
 	}
+	enough := make(chan struct{})
 	var mutex sync.Mutex
 	var callers sync.WaitGroup
 	for caller := range holdCallers {
@@ -203,47 +261,64 @@ func (s *stage) holdRound(ctx context.Context, agent *account, round int) (made 
 				n := caller*holdEach + i
 				p, failed := s.payHeld(ctx, agent.token, fmt.Sprintf("hold-%d-%d", round, n), n)
 				mutex.Lock()
-				if err = errors.Join(err, failed); p != nil {
-					made = append(made, p)
+				err = errors.Join(err, failed)
+				if one.made = append(one.made, p); len(one.made) == answers {
+					close(enough)
 				}
 				mutex.Unlock()
 			}
 		}()
 	}
-	time.Sleep(killAfter)
+	moved := s.advance(ctx, holdMoved)
+	<-enough // Every caller comes to its end, at the latest with ctx.
 	killed := leader.kill()
 	callers.Wait()
-	if err = errors.Join(err, killed); err != nil {
+	if err := errors.Join(err, moved, killed); err != nil {
 		return nil, err
 	}
-	return made, leader.restart(ctx)
+	return one, leader.restart(ctx)
 }
 
-// budgetIs demands that every node counts exactly what was settled and what is held.
-func (s *stage) budgetIs(ctx context.Context, agent string, made []*heldPayment) error {
+// logDay is the UTC date of log time, or a little later, as far as this process can know it.
+func (s *stage) logDay(later time.Duration) string {
+	now := time.Now().Add(later)
+	for _, a := range s.advances {
+		now = now.Add(a.by)
+	}
+	return now.UTC().Format(time.DateOnly)
+}
+
+// budgetIs demands that every node counts exactly what was settled and, unless they have
+// all ended, what is held; 0: the UTC date has changed, and with it what counts.
+func (s *stage) budgetIs(ctx context.Context, one *holdsOfRound, ended bool) (compared int, err error) {
 	var spent, held engine.USD
-	for _, p := range made {
+	for _, p := range one.made {
 		spent += p.settled
-		if p.end == "expired" {
+		if p.end == "expired" && !ended {
 			held += 10 * engine.Dollar
 		}
-	}
-	if _, err := s.cluster.settle(ctx, s.caller); err != nil {
-		return err
 	}
 	if spent+held > holdLimit {
 		s.findings.add("spent %s and held %s are above the limit of %s", usd(spent), usd(held), usd(holdLimit))
 	}
+	if _, err := s.cluster.settle(ctx, s.caller); err != nil {
+		return 0, err
+	}
 	for _, n := range s.cluster.nodes {
 		var told struct{ SpentUSDC, HeldUSDC json.Number }
-		if err := s.caller.read(ctx, n.api+"/v1/agents/"+agent+"/limits", &told); err != nil {
-			return err
+		if err := s.caller.read(ctx, n.api+"/v1/agents/"+one.agent+"/limits", &told); err != nil {
+			return 0, err
 		}
+		if one.day != s.logDay(dayMargin) {
+			one.day = ""
+			return compared, nil
+		}
+		compared++
 		if told.SpentUSDC.String() != string(usd(spent)) || told.HeldUSDC.String() != string(usd(held)) {
 			s.findings.add("%s counts %s spent and %s held, not %s and %s", n.id, told.SpentUSDC, told.HeldUSDC, usd(spent), usd(held))
 		}
 	}
-	return nil
+	return compared, nil
 }
 
 // toldEvent is one of GET /v1/events.
@@ -277,38 +352,51 @@ func (s *stage) events(ctx context.Context, n *node, types string) (all []toldEv
 	}
 }
 
-// endings demands that every hold ended once, as it was told, and that every event came.
-func (s *stage) endings(ctx context.Context, r *receiver, made []*heldPayment) error {
+// happened are the events of each payment, in order.
+func happened(told []toldEvent) map[string][]string {
+	by := make(map[string][]string)
+	for _, e := range told {
+		by[e.Data.TxnID] = append(by[e.Data.TxnID], e.Type)
+	}
+	return by
+}
+
+// endings demands that every payment was screened once and every hold ended once, as
+// callers were told, that nodes tell the same of it, and that every event came.
+func (s *stage) endings(ctx context.Context, r *receiver, rounds []*holdsOfRound) error {
 	const types = "hold.*,screen.*,screen.proceed"
-	wanted := make(map[string]string, len(made))
-	for _, p := range made {
-		wanted[p.txn] = "hold." + p.end
-	}
-	var told []toldEvent
-	ends := func() (map[string][]string, error) {
-		var err error
-		told, err = s.events(ctx, s.cluster.nodes[0], types)
-		by := make(map[string][]string)
-		for _, e := range told {
-			if strings.HasPrefix(e.Type, "hold.") {
-				by[e.Data.TxnID] = append(by[e.Data.TxnID], e.Type)
+	wanted, events, holds := make(map[string][]string), 0, 0
+	for _, one := range rounds {
+		for _, p := range one.made {
+			all := []string{"screen." + strings.ToLower(p.verdict)}
+			if p.end != "" {
+				all = append(all, "hold."+p.end)
+				holds++
 			}
+			wanted[p.txn] = all
+			events += len(all)
 		}
-		return by, err
 	}
-	if err := until(ctx, settlePatience, func() bool { by, err := ends(); return err == nil && len(by) >= len(wanted) }); err != nil {
+	first := s.cluster.nodes[0]
+	if err := until(ctx, settlePatience, func() bool { told, err := s.events(ctx, first, types); return err == nil && len(told) >= events }); err != nil {
 		return fmt.Errorf("holds that end: %w", err)
 	}
 	if _, err := s.cluster.settle(ctx, s.caller); err != nil {
 		return err
 	}
-	by, err := ends()
+	told, err := s.events(ctx, first, types)
 	if err != nil {
 		return err
 	}
+	by := happened(told)
 	for txn, types := range by {
-		if len(types) != 1 || types[0] != wanted[txn] {
-			s.findings.add("%s ended %v, not once %q", txn, types, wanted[txn])
+		if !slices.Equal(types, wanted[txn]) {
+			s.findings.add("of %s is told %v, not %v", txn, types, wanted[txn])
+		}
+	}
+	for txn, types := range wanted {
+		if by[txn] == nil {
+			s.findings.add("of %s nothing is told, not %v", txn, types)
 		}
 	}
 	for _, n := range s.cluster.nodes[1:] {
@@ -326,8 +414,11 @@ func (s *stage) endings(ctx context.Context, r *receiver, made []*heldPayment) e
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	s.findings.join(r.wrong)
+	s.figure("payments", len(wanted))
+	s.figure("holds", holds)
 	s.figure("events", len(told))
 	s.figure("messages received", r.calls)
 	s.figure("refused once", len(r.refused))
+	s.figure("received more than once", r.repeated())
 	return nil
 }

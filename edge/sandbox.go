@@ -19,17 +19,38 @@ func IsSandbox(settings *fsm.Settings) bool {
 	return genesis != nil && genesis.Dev && genesis.Issuer == seal.SandboxIssuer
 }
 
-// sandboxPrefix begins a name that asks for something.
-const sandboxPrefix = "SANDBOX "
+// sandboxPrefix begins a name that asks for something; sandboxWallet a wallet that does,
+// where a payment has no name (x402). Without a letter an address has one spelling.
+const (
+	sandboxPrefix = "SANDBOX "
+	sandboxWallet = "0x555555555555555555555555555555555555"
+	sandboxOutage = 501 // Of such a wallet's last four digits: the first of sandboxOutages.
+)
+
+// sandboxOutages are the codes of a 503 in the order of the wallets that ask for them.
+var sandboxOutages = []string{"no_quorum", "no_leader", "sanctions_data_unavailable", "overloaded", "storage_low", "shutting_down", "outcome_unknown"}
 
 // SandboxAsks is what the call that is being judged asks a sandbox for: a code of an
 // error, or a rule ("R7"); "" is nothing, as anywhere else.
 func SandboxAsks(j *Judge) string {
-	asked, ok := strings.CutPrefix(j.screen.request.Name, sandboxPrefix)
-	if !ok || !IsSandbox(j.Terms.Settings) {
+	name, named := strings.CutPrefix(j.screen.request.Name, sandboxPrefix)
+	digits, paid := strings.CutPrefix(j.screen.request.Wallet, sandboxWallet)
+	switch {
+	case !named && !paid || !IsSandbox(j.Terms.Settings):
 		return ""
+	case named:
+		return name
 	}
-	return asked
+	number, err := strconv.ParseUint(digits, 10, 16)
+	switch {
+	case err != nil || len(digits) != 4 || number == 0:
+		return ""
+	case number <= uint64(engine.RuleCount):
+		return "R" + strconv.FormatUint(number, 10)
+	case number >= sandboxOutage && number < sandboxOutage+uint64(len(sandboxOutages)):
+		return sandboxOutages[number-sandboxOutage]
+	}
+	return ""
 }
 
 // sandboxRule is the rule that the call asks for; 0: none.

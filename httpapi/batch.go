@@ -43,6 +43,7 @@ type batchItem struct {
 	agent  *engine.AgentProfile // It was judged with.
 	timing edge.Timing
 	result wire.Result // Applied or Replayed, when err is nil.
+	lost   bool        // A sandbox was asked to lose the answer.
 	err    error
 }
 
@@ -233,6 +234,10 @@ func (b *batch) judgeOne(i int) (*wire.Screen, error) {
 	if err := readMembers(&c.judge); err != nil {
 		return nil, err
 	}
+	var err error
+	if b.items[i].lost, err = sandboxOutage(&c.judge); err != nil {
+		return nil, err
+	}
 	record, err := c.judgedFresh(func() (any, error) { return c.judge.Screen() })
 	if err != nil {
 		return nil, err
@@ -311,7 +316,9 @@ func (b *batch) write(item *batchItem) {
 	c := b.call
 	var record *leafjson.Screen
 	happened := item.err == nil
-	if happened {
+	if happened && item.lost && item.result.Code == wire.Applied {
+		item.err = wire.ErrUnknown
+	} else if happened {
 		record, item.err = c.resultRecord(item.result, item.agent)
 	}
 	if item.err != nil {

@@ -35,16 +35,16 @@ func screen(c *call) error {
 	if err := c.readScreening(); err != nil {
 		return err
 	}
-	outage := edge.SandboxAsks(&c.judge)
-	if statusOf(outage) == http.StatusServiceUnavailable && outage != "outcome_unknown" {
-		return unavailable(outage, "the sandbox was asked for this")
+	lost, err := sandboxOutage(&c.judge)
+	if err != nil {
+		return err
 	}
 	began := time.Now()
 	result, err := c.propose(proposal{kind: wire.KindScreen, record: func() (any, error) { return c.judge.Screen() }})
 	if err != nil {
 		return err
 	}
-	if outage == "outcome_unknown" && result.Code != wire.Replayed {
+	if lost && result.Code != wire.Replayed {
 		return proposalError(wire.ErrUnknown)
 	}
 	if c.judge.Forged {
@@ -60,6 +60,19 @@ func screen(c *call) error {
 	c.reply(http.StatusOK, c.out)
 	countScreen(record.Verdict.String(), record.Rule.Code(), c.judge.Timing, c.commit, time.Since(c.start))
 	return nil
+}
+
+// sandboxOutage is the 503 that a sandbox was asked for; lost: the answer is, once the
+// payment is recorded.
+func sandboxOutage(judge *edge.Judge) (lost bool, err error) {
+	asked := edge.SandboxAsks(judge)
+	switch {
+	case asked == "" || statusOf(asked) != http.StatusServiceUnavailable:
+		return false, nil
+	case asked == "outcome_unknown":
+		return true, nil
+	}
+	return false, unavailable(asked, "the sandbox was asked for this")
 }
 
 // settlePayment is POST /v1/transactions/{txnId}/settle: what was paid. It is refused for
@@ -210,6 +223,9 @@ func readMembers(judge *edge.Judge) error {
 // dryRun is POST /v1/screen/dry-run: the same judgement without a record.
 func dryRun(c *call) error {
 	if err := c.readScreening(); err != nil {
+		return err
+	}
+	if _, err := sandboxOutage(&c.judge); err != nil {
 		return err
 	}
 	if err := c.judge.DryRun(&c.out); err != nil {

@@ -139,6 +139,22 @@ func TestNoListNoVerdict(t *testing.T) {
 	}
 }
 
+// What asks a sandbox for an answer is a name and a wallet like others anywhere else, also
+// on a development node.
+func TestOnlyASandboxObeys(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	for _, asked := range []string{`"cpName":"SANDBOX R2"`, `"cpName":"SANDBOX no_quorum"`, `"cpWallet":"0x5555555555555555555555555555555555550002"`, `"cpWallet":"0x5555555555555555555555555555555555550501"`} {
+		for _, path := range []string{"/v1/screen", "/v1/screen/dry-run"} {
+			w := n.do("admin", "POST", path, `{"token":"`+token+`","amount":1,`+asked+`}`)
+			require.Equal(t, http.StatusOK, w.Code, "%s", w.Body)
+			require.Equal(t, "PROCEED", member(t, w.Body.Bytes(), "verdict"), asked)
+		}
+		w := n.do("admin", "POST", "/v1/screen/batch", `{"payments":[{"token":"`+token+`","amount":1,`+asked+`}]}`)
+		require.Contains(t, w.Body.String(), `"verdict":"PROCEED"`, asked)
+	}
+}
+
 // Every way a proposal can fail, as callers see it.
 func TestProposalErrors(t *testing.T) {
 	n := newTestNode(t)

@@ -32,7 +32,7 @@ const (
 	holdMoved   = 400 * time.Second // Of log time in a round: what it leaves open expires two rounds later.
 	holdRounds  = 2                 // After so many its holds have all ended.
 	dayMargin   = 5 * time.Second   // Before midnight, where what counts is not compared any more.
-	refuseEvery = 13                // The receiver refuses each so-many-th message once.
+	refuseEvery = 89                // The receiver refuses each so-many-th message once; it is left alone for a second then.
 	receivedIn  = 3 * time.Minute
 )
 
@@ -97,6 +97,13 @@ func (r *receiver) missing(events []toldEvent) (ids []string) {
 		}
 	}
 	return ids
+}
+
+// count is how many messages came so far.
+func (r *receiver) count() int {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.calls
 }
 
 // repeated counts events that came more than once. The caller holds the lock.
@@ -218,6 +225,7 @@ func holdsAndWebhooks(ctx context.Context, s *stage) error {
 		return err
 	}
 	s.figure("leaders killed", kills)
+	s.figure("messages received until then", r.count())
 	s.figure("budgets compared with what callers were told", compared)
 	return s.endings(ctx, r, rounds)
 }

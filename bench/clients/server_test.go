@@ -34,8 +34,9 @@ type cluster struct {
 	binary, data string
 }
 
-// startCluster builds the binary, starts nodes and stops them when the test ends.
-func startCluster(t *testing.T, nodes int) *cluster {
+// startCluster builds the binary, starts nodes and stops them when the test ends. more are
+// further words for railguard dev.
+func startCluster(t *testing.T, nodes int, more ...string) *cluster {
 	t.Helper()
 	c := &cluster{binary: filepath.Join(t.TempDir(), "railguard"), data: t.TempDir()}
 	build := exec.Command("go", "build", "-o", c.binary, "./cmd/railguard")
@@ -43,7 +44,8 @@ func startCluster(t *testing.T, nodes int) *cluster {
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	var log bytes.Buffer
-	command := exec.Command(c.binary, "dev", "--nodes", fmt.Sprint(nodes), "--data", c.data, "--http-base", fmt.Sprint(freePorts(t, nodes)))
+	words := append([]string{"dev", "--nodes", fmt.Sprint(nodes), "--data", c.data, "--http-base", fmt.Sprint(freePorts(t, nodes))}, more...)
+	command := exec.Command(c.binary, words...)
 	command.Stdout, command.Stderr = &log, &log
 	require.NoError(t, command.Start())
 	done := make(chan struct{})

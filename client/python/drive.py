@@ -87,10 +87,41 @@ def storm(job):
     return transactions
 
 
+def seen(call):
+    try:
+        answer = call()
+    except RailguardError as error:
+        answer = error
+    if isinstance(answer, RailguardError):
+        return "%d %s %s after %d" % (answer.status, answer.code, answer.outcome, answer.attempts)
+    return answer["verdict"] + " " + (answer["rule"] or "-")
+
+
+def sandbox(job):
+    """Asks a sandbox for each of its answers, in every way there is to screen a payment."""
+    hasty = Client(job["urls"], job["key"], attempts=1)
+    patient = Client(job["urls"], job["key"], attempts=2, wait=lambda s: None)
+    rows = []
+    for name in job["names"]:
+        payment = {"token": job["token"], "amount": Decimal("0.1"), "cpName": name}
+        key = job["prefix"] + name
+        rows.append([
+            seen(lambda: hasty.screen(payment, idempotency_key=key)),
+            seen(lambda: hasty.screen(payment, idempotency_key=key)),
+            seen(lambda: patient.screen(payment)),
+            seen(lambda: hasty.dry_run(payment)),
+            seen(lambda: hasty.batch([dict(payment)])[0]),
+            seen(lambda: patient.batch([dict(payment)])[0]),
+        ])
+    return rows
+
+
 def main():
     job = json.load(sys.stdin)
     if job["do"] == "storm":
         result = storm(job)
+    elif job["do"] == "sandbox":
+        result = sandbox(job)
     else:
         result = {
             "cases": [run_case(case) for case in job["cases"]],

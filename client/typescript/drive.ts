@@ -119,12 +119,41 @@ async function storm(job: { urls: string[]; key: string; token: string; prefix: 
   return transactions;
 }
 
+async function seen(call: () => Promise<Verdict | RailguardError>): Promise<string> {
+  const answer = await call().catch((error) => error);
+  if (answer instanceof RailguardError) return `${answer.status} ${answer.code} ${answer.outcome} after ${answer.attempts}`;
+  if (answer instanceof Error) throw answer;
+  return `${answer.verdict} ${answer.rule ?? "-"}`;
+}
+
+/** Asks a sandbox for each of its answers, in every way there is to screen a payment. */
+async function sandbox(job: { urls: string[]; key: string; token: string; prefix: string; names: string[] }) {
+  const hasty = new Client({ addresses: job.urls, key: job.key, attempts: 1 });
+  const patient = new Client({ addresses: job.urls, key: job.key, attempts: 2, wait: async () => {} });
+  const rows: string[][] = [];
+  for (const name of job.names) {
+    const payment = { token: job.token, amount: "0.1", cpName: name };
+    const key = job.prefix + name;
+    rows.push([
+      await seen(() => hasty.screen(payment, key)),
+      await seen(() => hasty.screen(payment, key)),
+      await seen(() => patient.screen(payment)),
+      await seen(() => hasty.dryRun(payment)),
+      await seen(async () => (await hasty.batch([{ ...payment }]))[0]),
+      await seen(async () => (await patient.batch([{ ...payment }]))[0]),
+    ]);
+  }
+  return rows;
+}
+
 let input = "";
 const decoder = new TextDecoder();
 for await (const chunk of process.stdin) input += decoder.decode(chunk, { stream: true });
 const job = JSON.parse(input);
 if (job.do === "storm") {
   process.stdout.write(JSON.stringify(await storm(job)));
+} else if (job.do === "sandbox") {
+  process.stdout.write(JSON.stringify(await sandbox(job)));
 } else {
   const cases: unknown[] = [];
   for (const one of job.cases) cases.push(await runCase(one));

@@ -28,7 +28,8 @@ type devFlags struct {
 	data, ofacDir   string
 	testClock       bool
 	tls             bool
-	sandbox         bool
+	sandbox, mcp    bool
+	x402Upstream    string
 }
 
 // devFile is DATA/dev.json: what other programs need to use the cluster.
@@ -79,6 +80,8 @@ first look, useless for compliance.`,
 	flags.BoolVar(&f.testClock, "test-clock", false, "serve POST /v1/test/clock")
 	flags.BoolVar(&f.tls, "tls", false, "the nodes know each other by certificates (DATA/tls) instead of the cluster secret")
 	flags.BoolVar(&f.sandbox, "sandbox", false, "a sandbox: its own issuer, rg_test_ keys, and every answer there is to a counterparty's name that asks for it (docs/sandbox.md)")
+	flags.BoolVar(&f.mcp, "mcp", false, "every node answers at /mcp (docs/mcp.md)")
+	flags.StringVar(&f.x402Upstream, "x402-upstream", "", "the x402 facilitator behind: every node answers at /x402 (docs/x402.md)")
 	cmd.AddCommand(newDevVerbs()...)
 	return cmd
 }
@@ -108,6 +111,9 @@ func runDev(ctx context.Context, f *devFlags, out io.Writer) error {
 	}
 	if f.httpBase < 1024 || f.httpBase+210 > 65535 {
 		return usage("--http-base must be between 1024 and 65325")
+	}
+	if err := (&guestFlags{x402Upstream: f.x402Upstream}).check(); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(f.data, 0o700); err != nil {
 		return usage("--data: %w", err)
@@ -253,6 +259,12 @@ func (c *devCluster) arguments(node *devNode, folder string) []string {
 	}
 	if c.flags.sandbox {
 		args = append(args, "--sandbox")
+	}
+	if c.flags.mcp {
+		args = append(args, "--mcp")
+	}
+	if c.flags.x402Upstream != "" {
+		args = append(args, "--x402-upstream", c.flags.x402Upstream)
 	}
 	if c.flags.testClock {
 		args = append(args, "--test-clock")

@@ -57,27 +57,22 @@ func writeCommands(b *strings.Builder, cmd *cobra.Command, shared map[string]str
 		if child.Hidden || child.Name() == "help" || child.Name() == "completion" {
 			continue
 		}
-		if child.HasSubCommands() {
-			writeCommands(b, child, shared)
-			if child.RunE == nil {
-				continue
-			}
-		}
-		if child.HasSubCommands() {
-			continue
-		}
-		fmt.Fprintf(b, "\n### %s\n\n%s.\n", strings.TrimPrefix(strings.TrimSuffix(child.UseLine(), " [flags]"), "railguard "), cell(child.Short))
-		head := false
+		var own []*pflag.Flag
 		child.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Hidden || f.Name == "help" || shared[f.Name] == f.Usage {
-				return
+			if !f.Hidden && f.Name != "help" && shared[f.Name] != f.Usage {
+				own = append(own, f)
 			}
-			if !head {
-				b.WriteString("\n| flag | what it says | default |\n|---|---|---|\n")
-				head = true
-			}
-			writeFlag(b, f)
 		})
+		if !child.HasSubCommands() || len(own) > 0 { // A group of verbs does something itself where it has flags.
+			fmt.Fprintf(b, "\n### %s\n\n%s.\n", strings.TrimPrefix(strings.TrimSuffix(child.UseLine(), " [flags]"), "railguard "), cell(child.Short))
+			if len(own) > 0 {
+				b.WriteString("\n| flag | what it says | default |\n|---|---|---|\n")
+			}
+			for _, f := range own {
+				writeFlag(b, f)
+			}
+		}
+		writeCommands(b, child, shared)
 	}
 }
 

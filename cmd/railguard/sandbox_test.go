@@ -21,8 +21,9 @@ import (
 	"railguard/seal"
 )
 
-// sandboxRow is a line of the table in docs/sandbox.md: a name, a status, and what comes.
-var sandboxRow = regexp.MustCompile("(?m)^\\| `(SANDBOX [^`]+)` \\| ([0-9]+) \\| ([A-Za-z_]+) \\| `([A-Za-z0-9_]+)` \\|")
+// sandboxRow is a line of the table in docs/sandbox.md: a name, a status, what comes, and
+// the wallet's end.
+var sandboxRow = regexp.MustCompile("(?m)^\\| `(SANDBOX [^`]+)` \\| ([0-9]+) \\| ([A-Za-z_]+) \\| `([A-Za-z0-9_]+)` \\| .* \\| …([0-9]{4}) \\|$")
 
 // sandboxServer is a running sandbox: its address and a way to call it.
 func sandboxServer(t *testing.T) func(path, key string, body any) (int, map[string]any, http.Header) {
@@ -85,6 +86,9 @@ func TestSandbox(t *testing.T) {
 	require.Equal(t, "PROCEED", answer["verdict"], "%v", answer)
 	seen := map[string]bool{}
 	for _, row := range rows {
+		sandboxBatchAndDryRun(t, call, token, row)
+		_, answer, _ := call("/v1/screen", row[1]+" wallet", map[string]any{"token": token, "amount": 1, "cpWallet": "0x" + strings.Repeat("5", 36) + row[5]})
+		require.Contains(t, []any{answer["rule"], answer["code"]}, row[4], "by its wallet: %v", answer)
 		status, answer, header := pay(row[1], row[1])
 		seen[row[4]] = true
 		if row[2] == "200" {
@@ -95,7 +99,7 @@ func TestSandbox(t *testing.T) {
 		require.Equal(t, 503, status)
 		require.Equal(t, row[3], header.Get("X-Railguard-Outcome"), row[1])
 		if row[4] == "outcome_unknown" {
-			status, answer, header = pay(row[1], row[1])
+			status, answer, header := pay(row[1], row[1])
 			require.Equal(t, []any{200, "PROCEED", "true"}, []any{status, answer["verdict"], header.Get("Idempotent-Replayed")}, "the same key finds what happened")
 		}
 	}
@@ -104,6 +108,38 @@ func TestSandbox(t *testing.T) {
 	}
 	for _, code := range []string{"no_quorum", "no_leader", "sanctions_data_unavailable", "overloaded", "storage_low", "shutting_down", "outcome_unknown"} {
 		require.True(t, seen[code], code)
+	}
+}
+
+// sandboxBatchAndDryRun asks for a row of the table in a batch, twice, and in a dry run.
+func sandboxBatchAndDryRun(t *testing.T, call func(path, key string, body any) (int, map[string]any, http.Header), token string, row []string) {
+	payment := map[string]any{"token": token, "amount": 1, "cpName": row[1]}
+	status, answer, header := call("/v1/screen/dry-run", "", payment)
+	switch {
+	case row[2] == "200":
+		require.Equal(t, []any{200, row[3], row[4]}, []any{status, answer["verdict"], answer["rule"]}, row[1])
+	case row[3] == "unknown":
+		require.Equal(t, []any{200, "PROCEED"}, []any{status, answer["verdict"]}, row[1])
+	default:
+		require.Equal(t, []any{503, row[4], row[3]}, []any{status, answer["code"], header.Get("X-Railguard-Outcome")}, row[1])
+	}
+	one := map[string]any{"token": token, "amount": 1, "cpName": row[1], "idempotencyKey": row[1] + " batch"}
+	for again := range 2 {
+		status, answer, _ = call("/v1/screen/batch", "", map[string]any{"payments": []any{payment, one}})
+		require.Equal(t, 200, status)
+		results, _ := answer["results"].([]any)
+		require.Len(t, results, 2)
+		for i := range results {
+			result, _ := results[i].(map[string]any)
+			switch {
+			case row[2] == "200":
+				require.Equal(t, []any{200.0, row[3], row[4]}, []any{result["status"], result["verdict"], result["rule"]}, row[1])
+			case row[3] == "unknown" && i == 1 && again == 1:
+				require.Equal(t, []any{200.0, "PROCEED", true}, []any{result["status"], result["verdict"], result["replayed"]}, "the same key finds what happened")
+			default:
+				require.Equal(t, []any{503.0, row[4], row[3]}, []any{result["status"], result["code"], result["outcome"]}, row[1])
+			}
+		}
 	}
 }
 

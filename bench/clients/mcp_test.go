@@ -1,7 +1,12 @@
 package clients
 
 import (
+	"encoding/json"
 	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -10,38 +15,77 @@ import (
 	"railguard/client"
 )
 
-// keyed sends an API key with each call.
-type keyed string
+// headed sends headers with each call, and keeps what sessions it was told of.
+type headed struct {
+	headers map[string]string
 
-func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+string(k))
-	return http.DefaultTransport.RoundTrip(r)
+	mutex    sync.Mutex
+	sessions []string
 }
 
-// TestMCPTools: what docs/mcp.md says, against real nodes: switched on by one setting,
-// asked at one node, asked again at another.
-func TestMCPTools(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts real processes")
+func (h *headed) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for name, value := range h.headers {
+		r.Header.Set(name, value)
 	}
-	t.Setenv("RAILGUARD_MCP", "true")
-	servers := startCluster(t, 3)
-	rail, err := client.New(client.Options{Addresses: servers.urls(), Key: servers.Key})
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil && answer.Header.Get("Mcp-Session-Id") != "" {
+		h.mutex.Lock()
+		defer h.mutex.Unlock()
+		h.sessions = append(h.sessions, answer.Header.Get("Mcp-Session-Id"))
+	}
+	return answer, err
+}
+
+// keyed sends an API key with each call.
+func keyed(key string) *headed {
+	return &headed{headers: map[string]string{"Authorization": "Bearer " + key}}
+}
+
+// mcpBlock is what docs/mcp.md has a client's configuration say, with a node's address and
+// a key in place of the example's.
+func (c *cluster) mcpBlock(t *testing.T, node int) (address string, headers map[string]string) {
+	block := documentBlock(t, "../../docs/mcp.md", "json")
+	for example, real := range map[string]string{"https://guard.example.org": c.urls()[node], "rg_live_...": c.Key} {
+		require.Equal(t, 1, strings.Count(block, example))
+		block = strings.Replace(block, example, real, 1)
+	}
+	var configuration struct {
+		Servers map[string]struct {
+			Type, URL string
+			Headers   map[string]string
+		} `json:"mcpServers"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(block), &configuration))
+	server := configuration.Servers["railguard"]
+	require.Equal(t, "http", server.Type)
+	return server.URL, server.Headers
+}
+
+// callTools does what docs/mcp.md says with the protocol's own client: every tool, each
+// call at another node, since there are no sessions.
+func (c *cluster) callTools(t *testing.T) {
+	c.findMCP(t)
+	rail, err := client.New(client.Options{Addresses: c.urls(), Key: c.Key})
 	require.NoError(t, err)
 	agent, err := rail.Register(t.Context(), &client.Agent{AgentName: "payer", AgentType: "supervised", OperatorLegalName: "Acme Robotics Inc", Purpose: "pays"})
 	require.NoError(t, err)
+	called := map[string]bool{}
 	call := func(node int, tool string, arguments map[string]any) map[string]any {
+		address, headers := c.mcpBlock(t, node)
+		transport := &headed{headers: headers}
 		session, err := mcp.NewClient(&mcp.Implementation{Name: "newcomer", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
-			Endpoint: servers.urls()[node] + "/mcp", HTTPClient: &http.Client{Transport: keyed(servers.Key)}, MaxRetries: -1,
+			Endpoint: address, HTTPClient: &http.Client{Transport: transport}, MaxRetries: -1,
 		}, nil)
 		require.NoError(t, err)
 		defer session.Close()
 		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
 		require.NoError(t, err)
 		require.False(t, result.IsError, "%v", result.StructuredContent)
+		require.Empty(t, transport.sessions, "there are none")
 		members, ok := result.StructuredContent.(map[string]any)
 		require.True(t, ok)
+		called[tool] = true
 		return members
 	}
 	payment := map[string]any{"token": agent.Token, "amount": 42.5, "cpName": "Corner Shop", "idempotencyKey": "order-42"}
@@ -54,4 +98,47 @@ func TestMCPTools(t *testing.T) {
 	require.Equal(t, "R6_COUNTERPARTY_WALLET_OFAC", call(2, "explain", map[string]any{"txnId": blocked["txnId"]})["rule"])
 	require.Equal(t, 42.5, call(0, "get_limits", map[string]any{"token": agent.Token})["spentUSDC"])
 	require.Equal(t, "PROCEED", call(0, "dry_run", map[string]any{"token": agent.Token, "amount": 5})["verdict"])
+	require.Equal(t, c.tools(t), called, "every tool there is")
+}
+
+// tools are those that a client is told of.
+func (c *cluster) tools(t *testing.T) map[string]bool {
+	address, headers := c.mcpBlock(t, 0)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "newcomer", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
+		Endpoint: address, HTTPClient: &http.Client{Transport: &headed{headers: headers}}, MaxRetries: -1,
+	}, nil)
+	require.NoError(t, err)
+	defer session.Close()
+	listed, err := session.ListTools(t.Context(), nil)
+	require.NoError(t, err)
+	all := map[string]bool{}
+	for _, tool := range listed.Tools {
+		all[tool.Name] = true
+	}
+	return all
+}
+
+// findMCP is what a client does that has no key yet: it is told where it says whose keys
+// are taken (RFC 9728).
+func (c *cluster) findMCP(t *testing.T) {
+	address, _ := c.mcpBlock(t, 0)
+	answer, err := http.Post(address, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+	require.NoError(t, err)
+	answer.Body.Close()
+	require.Equal(t, http.StatusUnauthorized, answer.StatusCode)
+	found := regexp.MustCompile(`^Bearer .*resource_metadata="([^"]+)"`).FindStringSubmatch(answer.Header.Get("WWW-Authenticate"))
+	require.NotEmpty(t, found, answer.Header.Get("WWW-Authenticate"))
+	answer, err = http.Get(found[1])
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+	var metadata struct {
+		Resource string   `json:"resource"`
+		Methods  []string `json:"bearer_methods_supported"`
+		Servers  []string `json:"authorization_servers"`
+	}
+	require.NoError(t, json.NewDecoder(answer.Body).Decode(&metadata))
+	require.Equal(t, address, metadata.Resource, "of the node that the address names")
+	require.True(t, slices.Contains(metadata.Methods, "header"))
+	require.Empty(t, metadata.Servers)
 }

@@ -196,7 +196,7 @@ func sandboxX402(t *testing.T, servers *cluster, token string, rows []sandboxRow
 		callers.Add(1)
 		go func() {
 			defer callers.Done()
-			answers[i], failures[i] = x402Verify(t.Context(), servers, token, rows[i].wallet, i+1)
+			answers[i], failures[i] = servers.x402(t.Context(), "verify", token, rows[i].wallet, i+1)
 		}()
 	}
 	callers.Wait()
@@ -213,8 +213,8 @@ func sandboxX402(t *testing.T, servers *cluster, token string, rows []sandboxRow
 	}
 }
 
-// x402Verify asks for one payment of 2.50 dollars as a resource server does.
-func x402Verify(ctx context.Context, servers *cluster, token, payee string, nonce int) (map[string]any, error) {
+// x402 asks to verify or settle one payment of 2.50 dollars as a resource server does.
+func (c *cluster) x402(ctx context.Context, what, token, payee string, nonce int) (map[string]any, error) {
 	requirements := map[string]any{
 		"scheme": "exact", "network": "eip155:8453", "amount": "2500000", "asset": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "payTo": payee,
 		"maxTimeoutSeconds": 60, "extra": map[string]any{"name": "USDC", "version": "2"},
@@ -232,11 +232,11 @@ func x402Verify(ctx context.Context, servers *cluster, token, payee string, nonc
 	if err != nil {
 		return nil, err
 	}
-	call, err := http.NewRequestWithContext(ctx, http.MethodPost, servers.urls()[0]+"/x402/verify", bytes.NewReader(body))
+	call, err := http.NewRequestWithContext(ctx, http.MethodPost, c.urls()[0]+"/x402/"+what, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	call.Header.Set("Authorization", "Bearer "+servers.Key)
+	call.Header.Set("Authorization", "Bearer "+c.Key)
 	call.Header.Set("Content-Type", "application/json")
 	answer, err := http.DefaultClient.Do(call)
 	if err != nil {

@@ -117,7 +117,7 @@ func TestX402Package(t *testing.T) {
 	require.NoError(t, err)
 	command := exec.Command(node, script)
 	command.Env = append(os.Environ(), "RAILGUARD_URL="+servers.urls()[0], "RAILGUARD_KEY="+servers.Key, "CHAIN_URL="+chain.URL, "DEAF_URL="+silent.URL,
-		"SDK="+module, "HOOK="+hook, "TOKEN="+payer.Token, "BLOCKED="+blocked.Token)
+		"SDK="+module, "HOOK="+hook, "DOCUMENTED="+servers.facilitatorBlock(t, module), "TOKEN="+payer.Token, "BLOCKED="+blocked.Token)
 	var out, failure bytes.Buffer
 	command.Stdout, command.Stderr = &out, &failure
 	require.NoError(t, await(t.Context(), command), failure.String())
@@ -141,6 +141,60 @@ func TestX402Package(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "7.5", limits.SpentUSDC.String())
 	require.Equal(t, "0", limits.HeldUSDC.String())
+}
+
+// facilitatorBlock is docs/x402.md's block of a resource server, as a module that has
+// servers' address in place of the example's.
+func (c *cluster) facilitatorBlock(t *testing.T, sdk string) string {
+	const example = "https://guard.example.org"
+	block := documentBlock(t, "../../docs/x402.md", "ts")
+	require.Equal(t, 1, strings.Count(block, example))
+	path := filepath.Join(t.TempDir(), "facilitator.mjs")
+	write(t, path, fmt.Sprintf("import { HTTPFacilitatorClient } from %q;\n%s\nexport { facilitator };\n", sdk, strings.Replace(block, example, c.urls()[0], 1)))
+	return path
+}
+
+// guardByURL pays as a resource server whose facilitator's URL was changed: by hand, and
+// with the published package.
+func (c *cluster) guardByURL(t *testing.T, behind *x402Chain) {
+	rail, err := client.New(client.Options{Addresses: c.urls(), Key: c.Key})
+	require.NoError(t, err)
+	payer, err := rail.Register(t.Context(), &client.Agent{AgentName: "payer", AgentType: "supervised", OperatorLegalName: "Acme Robotics Inc", Purpose: "pays"})
+	require.NoError(t, err)
+	const payee, listed = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C", "0x098B716B8Aaf21512996dC57EB0615e2383E2f96"
+	ask := func(call, to string) map[string]any {
+		answer, err := c.x402(t.Context(), call, payer.Token, to, 1<<20)
+		require.NoError(t, err)
+		return answer
+	}
+	require.Equal(t, true, ask("verify", payee)["isValid"])
+	settled := ask("settle", payee)
+	require.Equal(t, true, settled["success"], settled)
+	require.Equal(t, "railguard_block", ask("verify", listed)["invalidReason"])
+	require.Equal(t, "railguard_block", ask("settle", listed)["errorReason"])
+	require.Equal(t, map[string]int{payee: 1}, behind.to)
+
+	node, sdk := x402SDK(t)
+	payments, err := filepath.Abs("testdata/x402_payment.mjs")
+	require.NoError(t, err)
+	program := filepath.Join(t.TempDir(), "shop.mjs")
+	write(t, program, fmt.Sprintf(`import { x402ResourceServer } from %q;
+import { facilitator } from %q;
+import { network, pay, payment, scheme } from %q;
+const server = new x402ResourceServer(facilitator);
+server.register(network, scheme);
+await server.initialize();
+console.log(await pay(server, payment()), "-", await pay(server, payment({ to: %q })));
+`, sdk, c.facilitatorBlock(t, sdk), payments, listed))
+	command := exec.Command(node, program)
+	command.Env = []string{"RAILGUARD_KEY=" + c.Key, "TOKEN=" + payer.Token}
+	var out, failure bytes.Buffer
+	command.Stdout, command.Stderr = &out, &failure
+	require.NoError(t, await(t.Context(), command), failure.String())
+	require.Equal(t, "settled 0002 - not valid: railguard_block\n", out.String())
+	limits, err := rail.Limits(t.Context(), payer.AgentID)
+	require.NoError(t, err)
+	require.Equal(t, "5", limits.SpentUSDC.String())
 }
 
 // documentBlock is the one block of code of a language in a document.

@@ -2,15 +2,20 @@ package clients
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -86,6 +91,50 @@ func (c *x402Chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// lies are answers to a screening call that are no verdict to pay on, by what they are
+// called, and what the hook of docs/x402.md says of them where it is not that there is none.
+var lies = map[string]struct {
+	status       int
+	body, aborts string
+}{
+	"an empty object":     {200, `{}`, "not settled: railguard_undefined"},
+	"an unknown verdict":  {200, `{"verdict":"MAYBE","txnId":"txn_1"}`, "not settled: railguard_maybe"},
+	"a list that has it":  {200, `{"verdict":["PROCEED"],"txnId":"txn_1"}`, "not settled: railguard_proceed"},
+	"garbage":             {200, "\x00\xff<", ""},
+	"half an answer":      {200, `{"verdict":"PROCEED","txnId":`, ""},
+	"in small letters":    {200, `{"verdict":"proceed","txnId":"txn_1"}`, "not settled: railguard_proceed"},
+	"null":                {200, `null`, ""},
+	"of a login page":     {200, `<html>PROCEED</html>`, ""},
+	"redirected":          {307, `{"verdict":"PROCEED","txnId":"txn_1"}`, ""},
+	"slower than a hook":  {0, "", ""},
+	"with a server error": {500, `{"verdict":"PROCEED","txnId":"txn_1"}`, ""},
+}
+
+// liar answers every screening call below a lie's name with it. A redirect leads to what
+// would be a verdict.
+func liar(ctx context.Context) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		lie, known := lies[name]
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case !known:
+			_, _ = io.WriteString(w, `{"verdict":"PROCEED","txnId":"txn_1"}`)
+			return
+		case lie.status == 0:
+			_, _ = io.Copy(io.Discard, r.Body) // Then the server sees the caller go.
+			select {
+			case <-r.Context().Done():
+			case <-ctx.Done():
+			}
+			return
+		}
+		w.Header().Set("Location", "/elsewhere")
+		w.WriteHeader(lie.status)
+		_, _ = io.WriteString(w, lie.body)
+	})
+}
+
 // TestX402Package pays through the package that resource servers use: with one URL
 // changed, and with the hook of docs/x402.md, which may fail in no way that pays.
 func TestX402Package(t *testing.T) {
@@ -98,6 +147,8 @@ func TestX402Package(t *testing.T) {
 	defer chain.Close()
 	silent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }))
 	defer silent.Close()
+	liar := httptest.NewServer(liar(t.Context()))
+	defer liar.Close()
 	t.Setenv("RAILGUARD_X402_UPSTREAM", chain.URL)
 	servers := startCluster(t, 1)
 	rail, err := client.New(client.Options{Addresses: servers.urls(), Key: servers.Key})
@@ -117,13 +168,13 @@ func TestX402Package(t *testing.T) {
 	require.NoError(t, err)
 	command := exec.Command(node, script)
 	command.Env = append(os.Environ(), "RAILGUARD_URL="+servers.urls()[0], "RAILGUARD_KEY="+servers.Key, "CHAIN_URL="+chain.URL, "DEAF_URL="+silent.URL,
-		"SDK="+module, "HOOK="+hook, "DOCUMENTED="+servers.facilitatorBlock(t, module), "TOKEN="+payer.Token, "BLOCKED="+blocked.Token)
+		"LIAR_URL="+liar.URL, "LIES="+strings.Join(slices.Sorted(maps.Keys(lies)), ","), "SDK="+module, "HOOK="+hook, "DOCUMENTED="+servers.facilitatorBlock(t, module), "TOKEN="+payer.Token, "BLOCKED="+blocked.Token)
 	var out, failure bytes.Buffer
 	command.Stdout, command.Stderr = &out, &failure
 	require.NoError(t, await(t.Context(), command), failure.String())
 	const unavailable = "not settled: railguard_unavailable"
 	const never = unavailable + "; " + unavailable + "; " + unavailable + "; " + unavailable + "; " + unavailable
-	require.Equal(t, []string{
+	want := []string{
 		"facilitator settled 0001",
 		"facilitator settled 0002 settled 0002",
 		"facilitator not valid: railguard_block",
@@ -135,7 +186,11 @@ func TestX402Package(t *testing.T) {
 		"hook without Railguard: " + never,
 		"hook to a wrong address: " + never,
 		"hook without an address: " + never,
-	}, strings.Split(strings.TrimSpace(out.String()), "\n"), failure.String())
+	}
+	for _, lie := range slices.Sorted(maps.Keys(lies)) {
+		want = append(want, "hook, "+lie+": "+cmp.Or(lies[lie].aborts, unavailable))
+	}
+	require.Equal(t, want, strings.Split(strings.TrimSpace(out.String()), "\n"), failure.String())
 	require.Equal(t, map[string]int{"0x209693Bc6afc0C5328bA36FaF03C514EF312287C": 3}, behind.to, "nobody else was paid")
 	limits, err := rail.Limits(t.Context(), payer.AgentID)
 	require.NoError(t, err)
@@ -229,12 +284,15 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"railguard/client"
 )
 
 func main() {
-	rail, err := client.New(client.Options{Addresses: []string{os.Getenv("RAILGUARD_URL")}, Key: "rg_live_x"})
+	rail, err := client.New(client.Options{
+		Addresses: []string{os.Getenv("RAILGUARD_URL")}, Key: "rg_live_x", Attempts: 2, AttemptTimeout: time.Second, Deadline: 3 * time.Second,
+	})
 	if err != nil {
 		panic(err)
 	}
@@ -244,12 +302,21 @@ func main() {
 `+documentBlock(t, "../../docs/x402.md", "go"))
 	out, err := exec.Command("go", "build", "-o", binary, source).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	for said, want := range map[string]string{"PROCEED": "<nil>", "REVIEW": "railguard: REVIEW txn_1", "BLOCK": "railguard: BLOCK txn_1", "": "invalid_field"} {
-		code = said
+	hook := func(address string) string {
 		command := exec.Command(binary)
-		command.Env = []string{"RAILGUARD_URL=" + api.URL}
+		command.Env = []string{"RAILGUARD_URL=" + address}
 		out, err := command.CombinedOutput()
 		require.NoError(t, err)
-		require.Contains(t, string(out), want)
+		return string(out)
 	}
+	for said, want := range map[string]string{"PROCEED": "<nil>", "REVIEW": "railguard: REVIEW txn_1", "BLOCK": "railguard: BLOCK txn_1", "": "invalid_field"} {
+		code = said
+		require.Contains(t, hook(api.URL), want)
+	}
+	liar := httptest.NewServer(liar(t.Context()))
+	defer liar.Close()
+	for lie := range lies {
+		require.NotEqual(t, "<nil>", hook(liar.URL+"/"+url.PathEscape(lie)), lie)
+	}
+	require.Contains(t, hook("http://127.0.0.1:1"), "unreachable")
 }

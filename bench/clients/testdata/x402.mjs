@@ -35,3 +35,11 @@ for (const [name, url] of [["hook", guard], ["hook without Railguard", deaf], ["
   results.push(await pay(server, odd));
   console.log(name + ":", results.join("; "));
 }
+
+// What answers, and not as Railguard does: one payment each.
+for (const lie of process.env.LIES.split(",")) {
+  const server = await serverOf(new HTTPFacilitatorClient({ url: chain }));
+  const rail = railguard({ url: `${process.env.LIAR_URL}/${lie}`, key });
+  server.onBeforeSettle(rail.beforeSettle).onAfterSettle(rail.afterSettle);
+  console.log(`hook, ${lie}:`, await pay(server, payment()));
+}

@@ -194,6 +194,7 @@ type guestFlags struct {
 	webhookNetworks []string
 	sandbox         bool // Gives every answer there is, to who asks for it by name.
 	mcp             bool
+	rehearsal       bool // Of a drill: nobody outside is told of anything.
 }
 
 // upstreamTokenName is where the facilitator's token is read from.
@@ -202,6 +203,8 @@ const upstreamTokenName = "RAILGUARD_X402_UPSTREAM_TOKEN"
 func (f *guestFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.sandbox, "sandbox", false, "found a sandbox: every answer there is, to who asks for it by name; only with --dev")
 	_ = flags.MarkHidden("sandbox")
+	flags.BoolVar(&f.rehearsal, "rehearsal", false, "send no webhooks, ask no witnesses and fetch no lists: what `railguard drill` starts")
+	_ = flags.MarkHidden("rehearsal")
 	flags.StringSliceVar(&f.webhookNetworks, "webhook-networks", nil, "private networks (CIDR) that webhooks may be sent to, on any port; others get them on port 443 of public addresses alone")
 	flags.StringVar(&f.x402Upstream, "x402-upstream", "", "address of an x402 facilitator to put /x402/verify and /x402/settle in front of (its token: "+upstreamTokenName+"); empty: off")
 	flags.StringSliceVar(&f.x402Assets, "x402-assets", nil, "tokens worth a dollar, as NETWORK/ADDRESS/DECIMALS/CHAIN, e.g. eip155:84532/0x036CbD53842c5426634e7929541eC2318f3dCF7e/6/BASE (default: USDC on Ethereum, Base and Solana)")

@@ -3,12 +3,15 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"railguard/cluster/backup"
 )
 
 // drilled runs a drill and returns its report.
@@ -103,4 +106,18 @@ func (p *park) drillsThatFail(full, backups, scratch string) {
 	require.NoError(t, os.Remove(full))
 	r, _ = p.drilled(nil, "--directory", backups, "--scratch", scratch)
 	require.Contains(t, r.Says, "the full one before them is missing")
+}
+
+// The state that a drill starts a node on names real receivers of events: its node has
+// no duties, so that none of them hears of it.
+func TestARehearsalTellsNobody(t *testing.T) {
+	restored := drillServer{restored: &backup.Restored{Dir: t.TempDir()}}
+	cmd := newServe()
+	require.NoError(t, cmd.ParseFlags(restored.arguments()[1:]))
+	rehearsal, err := cmd.Flags().GetBool("rehearsal")
+	require.NoError(t, err)
+	require.True(t, rehearsal)
+	log, err := newLogs(io.Discard, "info", "text")
+	require.NoError(t, err)
+	require.Empty(t, (&server{flags: &serveFlags{guestFlags: guestFlags{rehearsal: true}}, log: log}).duties())
 }

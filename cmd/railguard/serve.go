@@ -191,11 +191,10 @@ func serve(ctx context.Context, f *serveFlags) error {
 	}
 	s.publicDoor.Open(s.front)
 	s.adminDoor.Open(s.api.AdminHandler())
-	s.lists.Start()
 	s.retro = httpapi.NewRetro(s.api, s.node)
-	s.retro.Start()
-	s.api.Witnesses().Start()
-	s.hooks.Start()
+	for _, duty := range s.duties() {
+		duty.Start()
+	}
 	s.log.Info("serving", "id", f.id, "http", publicListener.Addr().String(), "admin", adminListener.Addr().String(), "version", version)
 	select {
 	case <-ctx.Done():
@@ -205,6 +204,19 @@ func serve(ctx context.Context, f *serveFlags) error {
 	}
 	s.close()
 	return err
+}
+
+// duty is what a node does unasked while it serves.
+type duty interface{ Start() }
+
+// duties are those of this node. In a rehearsal there are none: its state is a copy of a
+// real one, and the receivers of events that it names are real.
+func (s *server) duties() []duty {
+	if s.flags.rehearsal {
+		s.log.Warn("a rehearsal: no webhooks are sent, no witnesses asked, no lists fetched")
+		return nil
+	}
+	return []duty{s.lists, s.retro, s.api.Witnesses(), s.hooks}
 }
 
 func (f *serveFlags) check() error {

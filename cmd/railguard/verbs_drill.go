@@ -217,6 +217,14 @@ type drillServer struct {
 	client client
 }
 
+// arguments are the child's. The state is a real one's: who is to be told of events there
+// must hear nothing of a rehearsal.
+func (s *drillServer) arguments() []string {
+	return []string{
+		"serve", "--rehearsal", "--id", drillNode, "--data", s.restored.Dir, "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--log-format", "json", "--grace", "0s",
+	}
+}
+
 func (s *drillServer) log() string { return filepath.Join(s.dir, "node.log") }
 
 // rehearse starts the node, asks it everything, and stops it.
@@ -256,7 +264,7 @@ func (s *drillServer) start() error {
 	if err != nil {
 		return err
 	}
-	s.child = exec.Command(binary, "serve", "--id", drillNode, "--data", s.restored.Dir, "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--log-format", "json", "--grace", "0s")
+	s.child = exec.Command(binary, s.arguments()...)
 	for _, entry := range os.Environ() {
 		if !strings.HasPrefix(entry, "RAILGUARD_") || strings.HasPrefix(entry, "RAILGUARD_CLUSTER_SECRET_OLD") || strings.HasPrefix(entry, "RAILGUARD_CLUSTER_SECRET_ALSO") {
 			s.child.Env = append(s.child.Env, entry)

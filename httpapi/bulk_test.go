@@ -142,3 +142,15 @@ func TestServiceLevelOfReviews(t *testing.T) {
 	require.Empty(t, names)
 	answer(t, n.do("policy", "PUT", "/v1/policy", `{"review":{"sla":"1s"}}`), 422)
 }
+
+// Names of people are bounded in characters, and what the log compares of them in bytes.
+func TestLongNamesOfReviewers(t *testing.T) {
+	n := newTestNode(t)
+	name := strings.Repeat("ꯀ", 100)
+	n.addKey(wire.APIKey{ID: "key_long", Name: name, Roles: wire.RoleAdmin}, testSecret("long"))
+	txn := n.cases(1)[0]
+	next := answer(t, n.do("long", "POST", "/v1/queue/next", `{}`), 200)
+	require.Equal(t, strings.Repeat("ꯀ", 85), textOf(next, "assignee"))
+	decided := answer(t, n.do("long", "POST", "/v1/reviews/"+txn, `{"disposition":"REJECTED","reviewedBy":"`+name+`"}`), 200)
+	require.Equal(t, name, textOf(decided, "reviewedBy"))
+}

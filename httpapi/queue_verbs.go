@@ -104,7 +104,7 @@ func (c *call) reviewer(f *strictjson.Fields, names ...string) string {
 		return said
 	}
 	if c.key.Name != "" {
-		return c.key.Name[:min(len(c.key.Name), engine.FieldMax)]
+		return cutText(c.key.Name)
 	}
 	return c.key.ID
 }

@@ -89,7 +89,15 @@ func person(name string) string {
 		name = text
 	}
 	name = strings.ToLower(strings.Join(strings.Fields(name), " "))
-	return name[:min(len(name), engine.FieldMax)]
+	return cutText(name)
+}
+
+// cutText is as much of a text as the log takes of a field, in whole characters.
+func cutText(text string) string {
+	if len(text) <= engine.FieldMax {
+		return text
+	}
+	return strings.ToValidUTF8(text[:engine.FieldMax], "")
 }
 
 // withdraw is POST /v1/reviews/{txnId}/withdraw: another person takes back what was

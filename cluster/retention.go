@@ -59,15 +59,26 @@ func (r *retention) keep() {
 	r.eraseHistory()
 }
 
-// forgetBackups deletes the copy of the log that a recovery made, before the records
-// in it are past retention: their texts stand there too.
+// forgetBackups deletes what a restore moved aside, and the copy of the log that a
+// recovery made, before the records in it are past retention: their texts stand there too.
 func (r *retention) forgetBackups() {
 	record, now := r.lineage.record, r.state.logTime.Load()
-	if record == nil || now == nil {
+	if now == nil {
+		return
+	}
+	before := now.time - (engine.Retention - r.compaction.policy.LogAge)
+	gone, err := datadir.ForgetRestoredOver(r.dataDir, time.Unix(0, int64(before)))
+	if err != nil {
+		r.life.log.Error("what a restore moved aside is past its retention and not deleted", "error", err)
+	}
+	if gone > 0 {
+		r.life.log.Warn("what a restore moved aside is past its retention: deleted", "folders", gone)
+	}
+	if record == nil {
 		return
 	}
 	at, err := time.Parse(time.RFC3339, record.LastTime)
-	if err != nil || now.time < engine.Time(at.UnixNano())+engine.Retention-r.compaction.policy.LogAge {
+	if err != nil || before < engine.Time(at.UnixNano()) {
 		return
 	}
 	forgotten, err := datadir.ForgetBackups(r.dataDir)

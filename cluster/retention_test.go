@@ -246,3 +246,23 @@ func TestBackupsOfARecoveryGo(t *testing.T) {
 	n.retention.keep()
 	require.NoDirExists(t, kept)
 }
+
+// What a restore moved aside goes as well: after one there is no recovery to tell when.
+func TestWhatARestoreMovedAsideGoes(t *testing.T) {
+	dir := t.TempDir()
+	n := openAlone(t, dir, withTestClock(0))
+	began := time.Unix(0, int64(n.LogTime()))
+	kept, own := filepath.Join(dir, datadir.RestoreAside(began)), filepath.Join(dir, datadir.BackupNameStart+"restore-mine")
+	for _, folder := range []string{kept, own} {
+		require.NoError(t, os.Mkdir(folder, 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "node.json"), []byte("{}"), 0o600))
+	}
+	propose(t, n, wire.KindClock, wire.Encode(&wire.Clock{Advance: 88 * engine.DayLength}))
+	n.retention.keep()
+	require.DirExists(t, kept)
+	passDay(t, n, 89)
+	passDay(t, n, 90)
+	n.retention.keep()
+	require.NoDirExists(t, kept)
+	require.DirExists(t, own, "a name that no restore gives is somebody's own")
+}

@@ -155,7 +155,7 @@ func (o *Order) clear(clusterID string) error {
 		return fmt.Errorf("backup: data folder %s is in use: stop the node: %w", o.Dir, err)
 	}
 	defer held.Close()
-	aside := filepath.Join(o.Dir, datadir.BackupNameStart+"restore-"+o.Now.UTC().Format("20060102T150405Z"))
+	aside := filepath.Join(o.Dir, datadir.RestoreAside(o.Now))
 	if err := os.Mkdir(aside, 0o700); err != nil {
 		return fmt.Errorf("backup: data folder: %w", err)
 	}

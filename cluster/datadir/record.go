@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 )
 
 // RecoveryFile stands in the data folder from the first change of a recovery on.
@@ -111,6 +113,36 @@ const TimeFormat = "2006-01-02T15:04:05.000Z"
 // BackupNameStart begins the names of the folders in which a recovery keeps what it
 // changed.
 const BackupNameStart = "before-recovery-"
+
+// RestoreAside is the name of the folder into which a restore moves what was there.
+func RestoreAside(at time.Time) string {
+	return restoreNameStart + at.UTC().Format(restoreNameTime)
+}
+
+const (
+	restoreNameStart = BackupNameStart + "restore-"
+	restoreNameTime  = "20060102T150405Z"
+)
+
+// ForgetRestoredOver deletes what restores before a time moved aside: it is the whole of
+// a node's folder.
+func ForgetRestoredOver(dir string, before time.Time) (forgotten int, err error) {
+	folders, err := filepath.Glob(filepath.Join(dir, restoreNameStart+"*"))
+	if err != nil {
+		return 0, err
+	}
+	for _, folder := range folders {
+		at, err := time.Parse(restoreNameTime, strings.TrimPrefix(filepath.Base(folder), restoreNameStart))
+		if err != nil || !at.Before(before) {
+			continue // Of another name: somebody's own.
+		}
+		if err := os.RemoveAll(folder); err != nil {
+			return forgotten, fmt.Errorf("what a restore moved aside: %w", err)
+		}
+		forgotten++
+	}
+	return forgotten, nil
+}
 
 // ForgetBackups deletes what recoveries kept. What a recovery kept is the log of its
 // time, and holds personal data.

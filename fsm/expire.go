@@ -1,6 +1,8 @@
 package fsm
 
 import (
+	"slices"
+
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -20,6 +22,7 @@ func (m *Machine) applyTick(body []byte, r *wire.Result) {
 	}
 	m.sweepUsers()
 	m.sweepActivity()
+	m.sweepAttestations()
 	m.retireKeys()
 	m.expireHolds()
 	m.lapseProposals()
@@ -88,6 +91,42 @@ func (m *Machine) expireReviews() {
 		if m.open.First() < m.reviews.First()/openWord {
 			m.open.DropFront()
 		}
+	}
+}
+
+// sweepAttestations forgets attestations after their 25 hours, with who made them: some
+// agents a tick, round and round by log time, so that no place has to be remembered.
+func (m *Machine) sweepAttestations() {
+	first, count := m.attestations.First(), uint64(m.attestations.Len())
+	step := min(uint64(m.limits.ForgottenAtOneTime), count)
+	at := uint64(0)
+	if count > 0 {
+		at = uint64(m.now/engine.Second) * step % count
+	}
+	for range step {
+		m.forgetAttestations(first + at)
+		if at++; at == count {
+			at = 0
+		}
+	}
+}
+
+// forgetAttestations drops those of an agent whose time is over. The newest stands first.
+func (m *Machine) forgetAttestations(slot uint64) {
+	held := *m.attestations.At(slot)
+	if held == nil {
+		return
+	}
+	left := len(*held)
+	for left > 0 && m.now >= (*held)[left-1].At+m.limits.AttestationStored {
+		left--
+	}
+	switch {
+	case left == 0:
+		*m.attestations.Edit(slot) = nil
+	case left < len(*held):
+		kept := slices.Clone((*held)[:left]) // Readers have the old one.
+		*m.attestations.Edit(slot) = &kept
 	}
 }
 

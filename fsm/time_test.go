@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 
@@ -337,4 +338,38 @@ func TestOpenReviewsAreIndexed(t *testing.T) {
 	require.Zero(t, w.m.Freeze().OpenReviews())
 	w.screen(slot, 5)
 	check()
+}
+
+// TestAttestationsAreForgotten with the people who made them, 25 hours after the newest.
+func TestAttestationsAreForgotten(t *testing.T) {
+	w := newWorld(t)
+	w.narrow(func(l *engine.Limits) { l.ForgottenAtOneTime = 2 })
+	for range 7 {
+		agent, _ := w.register("a", autonomous)
+		require.Equal(t, wire.Applied, w.do(wire.KindAttest, &wire.Attest{Agent: agent, AttestedBy: "ada@example.org"}).Code)
+	}
+	held := func() (count int) {
+		for i := w.m.attestations.First(); i < w.m.attestations.Next(); i++ {
+			if *w.m.attestations.At(i) != nil {
+				count++
+			}
+		}
+		return count
+	}
+	w.now += 25*engine.Hour - engine.Second
+	for range 8 {
+		w.tick()
+	}
+	require.Equal(t, 7, held())
+	require.Equal(t, wire.Applied, w.do(wire.KindAttest, &wire.Attest{Agent: 3, AttestedBy: "bob@example.org"}).Code)
+	for range 8 {
+		w.now += engine.Second
+		w.tick()
+	}
+	require.Equal(t, 1, held(), "all but the one who was attested anew")
+	var snapshot bytes.Buffer
+	_, err := w.m.Freeze().WriteTo(&snapshot)
+	require.NoError(t, err)
+	require.NotContains(t, snapshot.String(), "ada@example.org")
+	replayAgrees(t, w, 3)
 }

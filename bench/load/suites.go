@@ -292,8 +292,8 @@ func (b *bench) oneCaller(ctx context.Context, t *target) error {
 	return nil
 }
 
-// profile keeps CPU profiles of every node: under saturation, at the two low rates, and
-// of nodes that do nothing.
+// profile keeps CPU profiles of every node: under saturation, by batches, at the two low
+// rates, and of nodes that do nothing.
 func (b *bench) profile(ctx context.Context, t *target) error {
 	if b.options.Profiles == "" || t.group == nil {
 		return nil
@@ -301,13 +301,15 @@ func (b *bench) profile(ctx context.Context, t *target) error {
 	if err := os.MkdirAll(b.options.Profiles, 0o700); err != nil {
 		return err
 	}
-	for _, rate := range []int{0, 1000, 100} {
-		name := fmt.Sprintf("at%d", rate)
-		if rate == 0 {
-			name = "saturated"
-		}
+	span := b.span(profileSpan + 2*time.Second)
+	for _, l := range []load{
+		t.screening("saturated", t.homes, b.callers(), 0, span), t.batches("batches", span),
+		t.screening("at1000", t.homes, b.callers(), 1000, span), t.screening("at100", t.homes, b.callers(), 100, span),
+	} {
+		name := l.name
+		l.name = "under the profiler, " + name
 		err := t.profiled(ctx, name, func() error {
-			_, err := t.drive(ctx, t.screening("under the profiler, "+name, t.homes, b.callers(), rate, b.span(profileSpan+2*time.Second)))
+			_, err := t.drive(ctx, l)
 			return err
 		})
 		if err != nil {

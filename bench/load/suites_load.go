@@ -203,15 +203,13 @@ func (t *target) makeRecords(ctx context.Context) ([]string, error) {
 	return records, err
 }
 
-// runBatch holds payments in batches against single calls.
-func runBatch(ctx context.Context, b *bench) error {
-	t, err := b.shared(ctx)
-	if err != nil {
-		return err
-	}
-	w := b.options.Workload
+// batches is a saturating load of payments in batches.
+func (t *target) batches(name string, span time.Duration) load {
+	w := t.bench.options.Workload
 	head := "POST /v1/screen/batch HTTP/1.1\r\nHost: railguard\r\nAuthorization: Bearer " + t.crew.key + "\r\nContent-Type: application/json\r\nContent-Length: "
-	batch := func(c *caller, serial uint64, out []byte) []byte {
+	l := t.screening(name, t.homes, batchCallers, 0, span)
+	l.verdict = false
+	l.make = func(c *caller, serial uint64, out []byte) []byte {
 		body := append(c.scratch[:0], `{"payments":[`...)
 		for i := range uint64(batchPayments) {
 			if i > 0 {
@@ -223,24 +221,31 @@ func runBatch(ctx context.Context, b *bench) error {
 		out = strconv.AppendInt(append(out, head...), int64(len(c.scratch)), 10)
 		return append(append(out, "\r\n\r\n"...), c.scratch...)
 	}
+	l.accept = func(got reply) string {
+		if failure := acceptOK(got); failure != "" {
+			return failure
+		}
+		if verdicts := bytes.Count(got.body, []byte(`"verdict":"`)); verdicts != batchPayments {
+			return fmt.Sprintf("a batch with %d verdicts", verdicts)
+		}
+		return ""
+	}
+	return l
+}
+
+// runBatch holds payments in batches against single calls.
+func runBatch(ctx context.Context, b *bench) error {
+	t, err := b.shared(ctx)
+	if err != nil {
+		return err
+	}
 	for round := range b.times(2) {
 		single, err := t.drive(ctx, t.screening(fmt.Sprintf("single calls, round %d", round+1), t.homes, b.callers(), 0, b.span(4*time.Second)))
 		if err != nil {
 			return err
 		}
 		b.add("batch.single", "/s", more, single.perSecond())
-		l := t.screening(fmt.Sprintf("batches of %d, round %d", batchPayments, round+1), t.homes, batchCallers, 0, b.span(5*time.Second))
-		l.make, l.verdict = batch, false
-		l.accept = func(got reply) string {
-			if failure := acceptOK(got); failure != "" {
-				return failure
-			}
-			if verdicts := bytes.Count(got.body, []byte(`"verdict":"`)); verdicts != batchPayments {
-				return fmt.Sprintf("a batch with %d verdicts", verdicts)
-			}
-			return ""
-		}
-		o, err := t.drive(ctx, l)
+		o, err := t.drive(ctx, t.batches(fmt.Sprintf("batches of %d, round %d", batchPayments, round+1), b.span(5*time.Second)))
 		if err != nil {
 			return err
 		}

@@ -176,3 +176,56 @@ func TestGroupLosesItsLeaderMidBatch(t *testing.T) {
 	require.Equal(t, batches*size, applied+unclear)
 	require.Greater(t, applied, 3*size)
 }
+
+// turned waits until the sequencer has looked at what waits since this call began.
+func turned(t *testing.T, n *Node) {
+	for range 3 { // The third signal is taken after the second one's turn ended.
+		n.sequencer.signal()
+		require.Eventually(t, func() bool { return len(n.sequencer.wake) == 0 }, 10*time.Second, time.Millisecond)
+	}
+}
+
+// While an entry is on its way another one leaves with gatherFor records and not before;
+// with none on its way the first record leaves alone. What gathered is one entry.
+func TestGathering(t *testing.T) {
+	n := openAlone(t, t.TempDir())
+	require.Equal(t, wire.Applied, propose(t, n, wire.KindRegister, register("alone")).Code)
+	turned(t, n)
+	n.sequencer.slots <- struct{}{} // An entry that does not end.
+	got := make(chan wire.Result, gatherFor)
+	for range gatherFor - 1 {
+		go func() {
+			r, _ := n.Propose(t.Context(), wire.KindRegister, register("gathered"))
+			got <- r
+		}()
+	}
+	require.Eventually(t, func() bool { return n.waiters.queued() == gatherFor-1 }, 10*time.Second, time.Millisecond)
+	turned(t, n)
+	require.Equal(t, gatherFor-1, n.waiters.queued(), "one is missing")
+	last := propose(t, n, wire.KindRegister, register("the last"))
+	require.Equal(t, wire.Applied, last.Code)
+	for range gatherFor - 1 {
+		r := <-got
+		require.Equal(t, wire.Applied, r.Code)
+		require.Equal(t, last.Index, r.Index, "one entry")
+	}
+	<-n.sequencer.slots
+}
+
+// Three entries may be on their way, however much waits.
+func TestGatheringBounds(t *testing.T) {
+	w := newTestWaiters()
+	s := &sequencer{waiters: w, slots: make(chan struct{}, entriesInFlight)}
+	require.True(t, s.gathered())
+	s.slots <- struct{}{}
+	require.False(t, s.gathered())
+	s.frames = []*frame{{count: gatherFor - 2}} // A peer's count with one's own.
+	admit(t, w, wire.KindScreen)
+	require.False(t, s.gathered())
+	admit(t, w, wire.KindScreen)
+	require.True(t, s.gathered())
+	s.slots <- struct{}{}
+	require.True(t, s.gathered())
+	s.slots <- struct{}{}
+	require.False(t, s.gathered())
+}

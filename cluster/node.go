@@ -147,7 +147,7 @@ func (n *Node) assemble() {
 		membership: n.membership, secret: n.greeter.secret, join: n.config.Join, expect: n.config.BootstrapExpect, release: n.config.Version,
 	}
 	n.digester = newDigester(n.life, n.replica, n.peers)
-	n.scrubber = &scrubber{life: n.life, audit: n.audit, every: n.config.ScrubEvery}
+	n.scrubber = newScrubber(n.life, n.audit, n.config.ScrubEvery)
 	n.compaction = &compaction{
 		policy: n.config.Snapshot, life: n.life, replica: n.replica, peers: n.peers, disk: n.disk, taken: n.gauges.snapshotTime, gate: newGate(),
 	}

@@ -10,8 +10,18 @@ import (
 type scrubber struct {
 	life  *life
 	audit *audit.Store
-	every time.Duration
+	every time.Duration // Between two segments; below 0: never.
+
+	// verify reads a segment again and returns the number of the next one, 0 behind the last.
+	verify func(number uint64) (next uint64, err error)
+
 	known int // Damaged places that were told. Of the duties.
+}
+
+func newScrubber(l *life, store *audit.Store, every time.Duration) *scrubber {
+	return &scrubber{life: l, audit: store, every: every, verify: func(number uint64) (uint64, error) {
+		return store.VerifySegment(number, nil)
+	}}
 }
 
 // passSegments is how many segments a pass over history takes the time of, at least: half
@@ -42,7 +52,7 @@ func (s *scrubber) run() {
 			}
 			since = 0
 		}
-		next, err := s.audit.VerifySegment(number, nil)
+		next, err := s.verify(number)
 		if err != nil {
 			s.life.log.Error("history could not be read again", "segment", number, "error", err)
 		}

@@ -2,10 +2,14 @@ package cluster
 
 import (
 	"errors"
+	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -46,6 +50,46 @@ func TestRotIsFoundUnasked(t *testing.T) {
 		right, err := g.leader().audit.Leaf(i)
 		require.NoError(t, err)
 		require.Equal(t, right, own)
+	}
+}
+
+// TestPaceOfScrubbing: a process begins with a pass. A segment is read a tick, and a pass
+// takes half an hour at least: a short history is not read over and over, a long one
+// without a pause between two passes.
+func TestPaceOfScrubbing(t *testing.T) {
+	const every = 10 * time.Second
+	for name, c := range map[string]struct {
+		segments uint64
+		every    time.Duration
+		wants    map[time.Duration]int // Segments read so long after the start.
+	}{
+		"a short history":       {1, every, map[time.Duration]int{every: 1, 180 * every: 1, 181 * every: 2, 361 * every: 3}},
+		"some segments":         {3, every, map[time.Duration]int{every: 1, 2 * every: 2, 3 * every: 3, 180 * every: 3, 181 * every: 4, 184 * every: 6}},
+		"as long as a pass":     {180, every, map[time.Duration]int{180 * every: 180, 181 * every: 181, 360 * every: 360}},
+		"longer than a pass":    {200, every, map[time.Duration]int{199 * every: 199, 201 * every: 201, 400 * every: 400}},
+		"another span":          {1, time.Second, map[time.Duration]int{time.Second: 1, 180 * time.Second: 1, 181 * time.Second: 2}},
+		"never":                 {3, -1, map[time.Duration]int{time.Hour: 0}},
+		"nothing before a tick": {3, every, map[time.Duration]int{every - time.Millisecond: 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				read := 0
+				s := newScrubber(newLife(slog.New(slog.DiscardHandler), func(string) {}), nil, c.every)
+				s.verify = func(number uint64) (uint64, error) {
+					require.Equal(t, uint64(read)%c.segments, number, "each in turn")
+					read++
+					return (number + 1) % c.segments, nil
+				}
+				began := time.Now()
+				go s.run()
+				for _, at := range slices.Sorted(maps.Keys(c.wants)) {
+					time.Sleep(time.Until(began.Add(at)))
+					synctest.Wait()
+					require.Equal(t, c.wants[at], read, "%v after the start", at)
+				}
+				close(s.life.stop)
+			})
+		})
 	}
 }
 

@@ -128,16 +128,19 @@ func (s *sequencer) turn() {
 		time.AfterFunc(retryPause, s.signal)
 		return
 	}
-	for len(s.slots) < cap(s.slots) {
-		if len(s.slots) > 0 && s.waiters.queued()+s.framed() < gatherFor {
-			return // finish comes back here.
-		}
+	for s.gathered() { // finish comes back here.
 		e := s.build(term)
 		if e == nil {
 			return
 		}
 		s.submit(e)
 	}
+}
+
+// gathered tells whether what waits may leave now, if anything does.
+func (s *sequencer) gathered() bool {
+	inFlight := len(s.slots)
+	return inFlight == 0 || inFlight < cap(s.slots) && s.waiters.queued()+s.framed() >= gatherFor
 }
 
 // open begins a term of leadership.

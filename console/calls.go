@@ -92,7 +92,7 @@ func (c *Console) whoIs(w http.ResponseWriter, r *http.Request) {
 
 func (c *Console) tell(w http.ResponseWriter, s *session, answer *guest.Answer) {
 	reply(w, http.StatusOK, map[string]any{
-		"signedIn": true, "token": s.Token, "key": json.RawMessage(answer.Body.Bytes()),
+		"signedIn": true, "uploads": c.config.Uploads != nil, "token": s.Token, "key": json.RawMessage(answer.Body.Bytes()),
 		"idleSeconds": int64(c.config.Idle / time.Second), "endsAt": time.Unix(s.Born, 0).Add(c.config.Longest).UTC().Format(time.RFC3339),
 	})
 }
@@ -100,29 +100,61 @@ func (c *Console) tell(w http.ResponseWriter, s *session, answer *guest.Answer) 
 // call is one call to the API in the name of the session's key. What may be done is
 // the API's affair; that the call is the page's own is ours.
 func (c *Console) call(w http.ResponseWriter, r *http.Request, path string) {
+	if s := c.admit(w, r); s != nil {
+		c.config.API.ServeHTTP(w, translated(r, s, path, r.URL.RawQuery))
+	}
+}
+
+// uploadPath is where the admin listener takes a list's files.
+const uploadPath = "/v1/ofac/snapshots"
+
+// upload passes list files on to the listener that takes them, as they come: nothing is
+// kept here. That listener knows the key's role, the size and that one is read at a time;
+// what is taken is staged, and activated by another call. The type of the body is one
+// that no form of another site can send, whatever else holds such a call off.
+func (c *Console) upload(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method != http.MethodPost:
+		w.Header().Set("Allow", http.MethodPost)
+		refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "list files are sent, not read")
+		return
+	case c.config.Uploads == nil:
+		refuse(w, http.StatusNotFound, "not_found", "this node takes no list files through the console")
+		return
+	case r.Header.Get("Content-Type") != "application/octet-stream":
+		refuse(w, http.StatusUnsupportedMediaType, "bad_request", "list files are sent as bytes")
+		return
+	}
+	if s := c.admit(w, r); s != nil {
+		c.config.Uploads.ServeHTTP(w, translated(r, s, uploadPath, r.URL.RawQuery))
+	}
+}
+
+// admit returns the session of a call that is the page's own; nil: it was refused.
+func (c *Console) admit(w http.ResponseWriter, r *http.Request) *session {
 	w.Header().Set("Cache-Control", "no-store")
 	if foreign(r) {
 		refuse(w, http.StatusForbidden, "forbidden", "the console is called by its own pages alone")
-		return
+		return nil
 	}
 	s, err := c.opened(r)
 	if err != nil {
 		c.forget(w, r)
 		refuse(w, http.StatusUnauthorized, "unauthorized", "the session is over: sign in again")
-		return
+		return nil
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && !s.proves(r) {
 		refuse(w, http.StatusForbidden, "forbidden", "the console's token is missing or another's")
-		return
+		return nil
 	}
 	if now := c.config.Now(); r.Header.Get(pollHeader) == "" && now.Sub(time.Unix(s.Seen, 0)) >= renewAfter {
 		s.Seen = now.Unix()
 		if err := c.keep(w, r, s); err != nil {
 			refuse(w, http.StatusInternalServerError, "internal_error", "the session could not be sealed")
-			return
+			return nil
 		}
 	}
-	c.config.API.ServeHTTP(w, translated(r, s, path, r.URL.RawQuery))
+	return s
 }
 
 // translated is the same request to the API. Cookies stay here.

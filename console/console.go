@@ -32,6 +32,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 type Config struct {
 	API     http.Handler  // The public API, which answers everything outside of Root too.
 	Secrets *seal.Secrets // Seals sessions; the same on all nodes.
+	Uploads http.Handler  // Takes list files at uploadPath, by the rules of the listener that is its own; nil: the console takes none.
 	Secure  bool          // Callers come by TLS: the cookie never travels without.
 
 	Idle    time.Duration    // Without a call of a person a session ends; 0: 15 minutes.
@@ -124,6 +125,8 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "not_found", "a path of the console has no escapes")
 	case below == "/session":
 		c.session(w, r)
+	case below == "/upload":
+		c.upload(w, r)
 	case strings.HasPrefix(below, "/api/"):
 		c.call(w, r, "/v1/"+below[len("/api/"):])
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:

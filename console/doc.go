@@ -6,7 +6,8 @@
 // API key of the session in Authorization.
 //
 // Map: console.go routes and serves; session.go seals and reads the cookie;
-// calls.go signs in and translates calls; web/ is what the browser gets.
+// calls.go signs in, translates calls, and passes list files on to the listener that
+// takes them; web/ is what the browser gets.
 //
 // May import: seal (the cookie is sealed with the cluster secret).
 // Never: httpapi, edge, the state; a rule of its own about who may do what.

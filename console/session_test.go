@@ -267,6 +267,43 @@ func TestAnyNode(t *testing.T) {
 	require.Equal(t, 200, newDesk(t, nil).do("POST", "/console/api/x", "{}", with(cookie, token)).StatusCode)
 }
 
+// TestUpload: list files go from a session's own page to the listener that takes them, as
+// they are, and from nowhere else.
+func TestUpload(t *testing.T) {
+	var got []seen
+	takes := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got = append(got, seen{r.Method, r.URL.Path, r.RequestURI, r.Header.Get("Authorization"), r.Header.Get("Cookie"), string(body), r.Header})
+	})
+	d := newDesk(t, func(c *Config) { c.Uploads = takes })
+	cookie, token := d.signIn()
+	bytes := func(r *http.Request) { r.Header.Set("Content-Type", "application/octet-stream") }
+	for name, c := range map[string]struct {
+		status int
+		method string
+		more   func(*http.Request)
+	}{
+		"read":         {405, "GET", with(cookie, token)},
+		"no session":   {401, "POST", bytes},
+		"no token":     {403, "POST", func(r *http.Request) { with(cookie, "")(r); bytes(r) }},
+		"a form's":     {415, "POST", func(r *http.Request) { with(cookie, token)(r); r.Header.Set("Content-Type", "text/plain") }},
+		"another site": {403, "POST", func(r *http.Request) { with(cookie, token)(r); bytes(r); r.Header.Set("Sec-Fetch-Site", "cross-site") }},
+	} {
+		require.Equal(t, c.status, d.do(c.method, "/console/upload?name=sdn.csv", "x", c.more).StatusCode, name)
+	}
+	require.Empty(t, got)
+	require.Equal(t, 200, d.do("POST", "/console/upload?name=sdn.csv", "the file", func(r *http.Request) { with(cookie, token)(r); bytes(r) }).StatusCode)
+	require.Len(t, got, 1)
+	require.Equal(t, "POST /v1/ofac/snapshots?name=sdn.csv", got[0].method+" "+got[0].uri)
+	require.Equal(t, "Bearer "+goodKey, got[0].authorization)
+	require.Empty(t, got[0].cookie)
+	require.Equal(t, "the file", got[0].body)
+
+	none := newDesk(t, nil)
+	cookie, token = none.signIn()
+	require.Equal(t, 404, none.do("POST", "/console/upload", "x", func(r *http.Request) { with(cookie, token)(r); bytes(r) }).StatusCode, "where it is switched off")
+}
+
 func TestHeaders(t *testing.T) {
 	d := newDesk(t, nil)
 	for path, status := range map[string]int{

@@ -195,6 +195,7 @@ type guestFlags struct {
 	sandbox         bool // Gives every answer there is, to who asks for it by name.
 	mcp             bool
 	rehearsal       bool // Of a drill: nobody outside is told of anything.
+	consoleImport   bool // The console takes list files.
 }
 
 // upstreamTokenName is where the facilitator's token is read from.
@@ -208,6 +209,7 @@ func (f *guestFlags) define(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.webhookNetworks, "webhook-networks", nil, "private networks (CIDR) that webhooks may be sent to, on any port; others get them on port 443 of public addresses alone")
 	flags.StringVar(&f.x402Upstream, "x402-upstream", "", "address of an x402 facilitator to put /x402/verify and /x402/settle in front of (its token: "+upstreamTokenName+"); empty: off")
 	flags.StringSliceVar(&f.x402Assets, "x402-assets", nil, "tokens worth a dollar, as NETWORK/ADDRESS/DECIMALS/CHAIN, e.g. eip155:84532/0x036CbD53842c5426634e7929541eC2318f3dCF7e/6/BASE (default: USDC on Ethereum, Base and Solana)")
+	flags.BoolVar(&f.consoleImport, "console-import", true, "take list files through the console too, from sessions with the role policy; off: on the admin listener alone")
 	flags.BoolVar(&f.mcp, "mcp", false, "serve the Model Context Protocol at /mcp: tools for agents")
 	flags.DurationVar(&f.x402Timeout, "x402-timeout", 30*time.Second, "how long the x402 facilitator may take to settle")
 }
@@ -248,9 +250,10 @@ func (f *guestFlags) check() error {
 	return err
 }
 
-// guests puts all that is set in front of the public API.
-func (f *serveFlags) guests(api http.Handler, secrets *seal.Secrets, publicURL func() string, log *logs) (http.Handler, error) {
-	console, err := f.console(api, secrets)
+// guests puts all that is set in front of the public API. Of the admin listener's the
+// console passes list files on, and nothing else.
+func (f *serveFlags) guests(api, admin http.Handler, secrets *seal.Secrets, publicURL func() string, log *logs) (http.Handler, error) {
+	console, err := f.console(api, admin, secrets)
 	if err != nil {
 		return nil, err
 	}

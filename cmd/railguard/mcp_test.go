@@ -264,11 +264,11 @@ func mcpBorder(t *testing.T, d *agentDesk, key string) {
 func TestGuestsTogether(t *testing.T) {
 	d := newAgentDesk(t)
 	for _, on := range []bool{true, false} {
-		f := &serveFlags{guestFlags: guestFlags{mcp: on}}
+		f := &serveFlags{guestFlags: guestFlags{mcp: on, consoleImport: on}}
 		if on {
 			f.x402Upstream = "https://facilitator.example.org"
 		}
-		front, err := f.guests(d.node.api.Handler(), seal.NewSecrets([]byte(groupSecret)), func() string { return "" }, nil)
+		front, err := f.guests(d.node.api.Handler(), d.node.api.AdminHandler(), seal.NewSecrets([]byte(groupSecret)), func() string { return "" }, nil)
 		require.NoError(t, err)
 		for path, want := range map[string]int{"/mcp": 401, "/x402/verify": 401, "/console/session": 403, "/v1/screen": 401, "/nowhere": 404} {
 			if !on && (path == "/mcp" || path == "/x402/verify") {
@@ -276,5 +276,6 @@ func TestGuestsTogether(t *testing.T) {
 			}
 			require.Equal(t, want, x402Do(front, "", "POST", path, "{}", "Sec-Fetch-Site", map[bool]string{true: "cross-site", false: "none"}[path == "/console/session"]).Code, path)
 		}
+		require.Equal(t, map[bool]int{true: 415, false: 404}[on], x402Do(front, "", "POST", "/console/upload", "{}", "Sec-Fetch-Site", "none").Code, "list files through the console")
 	}
 }

@@ -101,7 +101,7 @@ func (s *server) open() error {
 	if err != nil {
 		return errors.Join(err, s.node.Close())
 	}
-	s.front, err = f.guests(s.api.Handler(), secrets, s.publicURL, s.log)
+	s.front, err = f.guests(s.api.Handler(), s.api.AdminHandler(), secrets, s.publicURL, s.log)
 	return err
 }
 
@@ -123,9 +123,12 @@ func (s *server) publicURL() string {
 }
 
 // console puts the officers' console in front of the public API.
-func (f *serveFlags) console(api http.Handler, secrets *seal.Secrets) (*console.Console, error) {
+func (f *serveFlags) console(api, uploads http.Handler, secrets *seal.Secrets) (*console.Console, error) {
+	if !f.consoleImport {
+		uploads = nil
+	}
 	return console.New(console.Config{
-		API: api, Secrets: secrets, Secure: f.tlsCert != "" || strings.HasPrefix(f.publicURL, "https://"),
+		API: api, Uploads: uploads, Secrets: secrets, Secure: f.tlsCert != "" || strings.HasPrefix(f.publicURL, "https://"),
 	})
 }
 

@@ -78,6 +78,25 @@ export async function call(path, {method = 'GET', body, poll, headers = {}} = {}
   return read(response);
 }
 
+/** uploads reports whether this node takes list files from here. */
+export const uploads = () => Boolean(session.uploads);
+
+/** upload sends bytes as a list's files; progress is told of how many went. It returns {done, stop}. */
+export function upload(name, bytes, progress) {
+  const request = new XMLHttpRequest(); // fetch does not tell how much of a body went.
+  const done = new Promise((then, fail) => {
+    request.open('POST', `${ROOT}/upload${query({name})}`);
+    request.setRequestHeader('Content-Type', 'application/octet-stream');
+    request.setRequestHeader('X-Railguard-Console-Token', session.token);
+    request.upload.addEventListener('progress', (event) => progress(event.loaded, event.total));
+    request.addEventListener('error', () => fail(new Failure(0, {message: 'The connection broke before the node answered. If the files had arrived, the list is among the staged ones in a moment.'})));
+    request.addEventListener('abort', () => fail(new Failure(0, {code: 'stopped', message: 'Stopped. Nothing was staged.'})));
+    request.addEventListener('load', () => read(new Response(request.status === 204 ? null : request.responseText, {status: request.status})).then(then, fail));
+    request.send(bytes);
+  });
+  return {done, stop: () => request.abort()};
+}
+
 /** maybe is call, with null where this key may not, or where this version has no such thing. */
 export async function maybe(path, options) {
   try {

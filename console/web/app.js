@@ -6,7 +6,7 @@ import {showQueue} from './queue.js';
 import {showCase} from './case.js';
 import {showOverview} from './overview.js';
 import {showMatch, showPlayground} from './tools.js';
-import {showLists} from './lists.js';
+import {showLists, showList} from './lists.js';
 import {showAgents, showAgent, showFleets, showFleet, showUsers, showOperators} from './parties.js';
 import {showPolicy} from './policy.js';
 import {showActivity, showCluster} from './system.js';
@@ -23,6 +23,7 @@ const pages = [
   {path: 'reports', title: 'Reports', show: showReports, roles: reader, whole: true},
   {path: 'match', title: 'Match', show: showMatch, roles: ['reviewer', 'policy', 'auditor']},
   {path: 'lists', title: 'Lists', show: showLists, roles: ['policy', 'ops', 'reviewer', 'auditor'], whole: true},
+  {path: 'lists/:id', title: 'List', show: showList, hidden: true, roles: ['policy', 'ops', 'reviewer', 'auditor'], whole: true},
   {path: 'agents', title: 'Agents', show: showAgents, roles: ['operator', 'reviewer', 'auditor', 'policy']},
   {path: 'agents/:id', title: 'Agent', show: showAgent, hidden: true},
   {path: 'fleets', title: 'Fleets', show: showFleets, roles: ['operator', 'reviewer', 'auditor', 'policy']},

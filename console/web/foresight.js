@@ -267,7 +267,7 @@ export async function showRetro(place, {id}, go) {
     put(place, h('div', {class: 'titlebar'}, h('h1', null, 'Looking back with a list'), badge(r.state)),
       h('p', {class: 'sentence', id: 'outcome'}, r.hits === 0 ? (running ? 'Nobody was found yet.' : 'Nobody of the past is named by it.') :
         `${count(all.payments.count)} ${all.payments.count === 1 ? 'payment' : 'payments'} of ${money(all.payments.amountUSDC)} and ${count(all.parties)} registered ${all.parties === 1 ? 'party' : 'parties'} are named; ${count(all.payments.proceeded.count)} of the payments went through (${money(all.payments.proceeded.amountUSDC)}).`),
-      h('p', {class: 'meta'}, h('span', {class: 'mono'}, r.retroId), h('span', null, 'list ', h('a', {href: '/console/lists'}, r.listSnapshotId ?? `version ${r.listVersion}`)), r.against && h('span', null, 'against ', h('span', {class: 'mono'}, r.against)),
+      h('p', {class: 'meta'}, h('span', {class: 'mono'}, r.retroId), h('span', null, 'list ', h('a', {href: r.listSnapshotId ? `/console/lists/${r.listSnapshotId}` : '/console/lists'}, r.listSnapshotId ?? `version ${r.listVersion}`)), r.against && h('span', null, 'against ', h('span', {class: 'mono'}, r.against)),
         h('span', null, 'records from ', when(r.from)), h('span', null, r.asked ? 'asked for' : 'by the activation', ', begun ', when(r.startedAt)), r.endedAt && h('span', null, 'ended ', when(r.endedAt))),
       running && r.progress && meter('Read', r.progress.leaf, r.progress.until),
       r.truncated && h('p', {class: 'note warn'}, 'There is more than is summed here: ask for fewer days, or look at the alerts.'),

@@ -220,7 +220,7 @@ func (a *API) publicRoutes() []route {
 	for _, group := range [][]route{
 		a.screenRoutes(), a.auditRoutes(), a.reviewRoutes(), a.queueRoutes(), a.alertRoutes(), a.sarRoutes(),
 		a.healthRoutes(), a.logRoutes(), a.clusterRoutes(), a.documentRoutes(),
-		a.registryRoutes(), a.eventRoutes(), backtestRoutes(), shadowRoutes(), retroRoutes(), a.webhookRoutes(),
+		a.registryRoutes(), a.eventRoutes(), activityRoutes(), backtestRoutes(), shadowRoutes(), retroRoutes(), a.webhookRoutes(),
 	} {
 		all = append(all, group...)
 	}

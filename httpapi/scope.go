@@ -157,7 +157,7 @@ var routesOf = [kinds][]string{
 		"GET /v1/agents", "GET /v1/cleared", "GET /v1/fleets", "GET /v1/policy/versions", "GET /admin/keys", "GET /v1/webhooks", "GET /v1/webhooks/{id}/deliveries",
 	},
 	kindSearch: {
-		"GET /v1/audit", "GET /v1/sar/{txnId}",
+		"GET /v1/activity", "GET /v1/audit", "GET /v1/sar/{txnId}",
 		"GET /v1/ofac/retro/{id}",
 	},
 	kindQueue: {

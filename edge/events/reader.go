@@ -24,8 +24,9 @@ type Event struct {
 	At   engine.Time        // When it happened.
 	Body strictjson.Members // The envelope. Good until the next event.
 
-	Webhook string // Id of the one that an event is about.
-	About   uint64 // Of a dead letter: the leaf whose event it was.
+	Leaf    *edge.Leaf // What it comes of. Good until the next event.
+	Webhook string     // Id of the one that an event is about.
+	About   uint64     // Of a dead letter: the leaf whose event it was.
 }
 
 // Reader walks events for one caller. It is not safe for concurrent use.
@@ -103,6 +104,26 @@ func (r *Reader) Page(at Position, limit, examine int, visit func(*Event) bool) 
 	return at, looked, nil
 }
 
+// Walk gives the leaves of a query to visit as events, one for each leaf: the first of
+// its types that the reader may know of and wants. An error says that the page ends there.
+func (r *Reader) Walk(q audit.Query, visit func(*Event) bool) (audit.Page, error) {
+	var failed error
+	page, err := r.store.Scan(q, func(index uint64, stored audit.Leaf) bool {
+		more := true
+		if !r.passesOver(stored.Data) {
+			failed = r.leaf(&Position{Leaf: index}, index, stored, func(e *Event) bool {
+				more = visit(e)
+				return false
+			})
+		}
+		return failed == nil && more
+	})
+	if failed == nil && err != nil {
+		failed = edge.LeafError(err)
+	}
+	return page, failed
+}
+
 // passesOver reports whether a leaf has surely nothing for this reader: most leaves
 // are payments that went through, and profiles, and need not be taken apart for it.
 func (r *Reader) passesOver(data []byte) bool {
@@ -146,7 +167,7 @@ func (r *Reader) leaf(at *Position, index uint64, stored audit.Leaf, visit func(
 		if !about.admitted || n > 0 && o.kind == "screen" && name[0] == 'f' && !r.caller.May(readsParties) {
 			continue
 		}
-		e := Event{ID: ID(index, n), Seq: index, N: n, Type: name, At: engine.Time(stored.Time)}
+		e := Event{ID: ID(index, n), Seq: index, N: n, Type: name, At: engine.Time(stored.Time), Leaf: &l}
 		if o.audience == ofInstitution {
 			e.Webhook, e.About = l.Text("webhookId"), l.Number("seq")
 		}

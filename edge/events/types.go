@@ -150,6 +150,23 @@ func ParseSelection(names []string) (s Selection, unknown string) {
 	return s, ""
 }
 
+// Kind is the kind of leaf that all of a selection come of; "": of more than one.
+func (s Selection) Kind() string {
+	kind := ""
+	for _, from := range []map[string]*origin{origins, dues} {
+		for _, o := range from {
+			if !slices.ContainsFunc(o.types, func(name string) bool { return s[name] }) {
+				continue
+			}
+			if kind != "" && kind != o.kind {
+				return ""
+			}
+			kind = o.kind
+		}
+	}
+	return kind
+}
+
 // originOf is where the events of a leaf come from; nil: it has none.
 func originOf(l *edge.Leaf) *origin {
 	kind := l.Kind()

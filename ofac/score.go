@@ -54,6 +54,8 @@ type account struct {
 	listedLost [nameTokensMax]int32  // by word of the listed name: weight it counts as missing
 	whole      int32                 // what the worth is a share of
 	factors    [factorCount]int32    // per cent; 0: does not apply
+	surplus    left                  // weight of the query's other words
+	missing    left                  // weight of the listed name's
 }
 
 // factor is a share that lowers a score.
@@ -98,10 +100,13 @@ func (x *Index) scoreName(first uint32, q *Query, s *Scratch) {
 		return
 	}
 	c.looked++
+	if !m.outline(c, &x.words) || m.most(c) < c.least {
+		return
+	}
 	name := x.words.nameAt(first)
 	record := x.name(name)
 	kind := x.entity(record.entity).kind
-	score, strict := m.score(c, &x.words, &record, kind)
+	score, strict := m.score(c, &record, kind)
 	score = m.lower(factorParty, score, m.tune.partyShare(q.Type, kind, &record))
 	if c.trace != nil {
 		c.trace.note(name, score, c)

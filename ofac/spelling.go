@@ -387,8 +387,9 @@ func wordSimilarity(a, b *spelledWord) int32 {
 	}
 	length = int32(max(len(a.fold), len(b.fold)))
 	limit = costLimit(int(length))
-	if !a.foldBag.farther(b.foldBag, limit) {
-		if cost := spellingCost(a.fold, b.fold, limit); cost <= limit {
+	closer := (scoreOne - best*100/97) * length / (scoreOne / 100) // what costs more is no closer than the letters
+	if !a.foldBag.farther(b.foldBag, min(limit, closer)) {
+		if cost := spellingCost(a.fold, b.fold, min(limit, closer+costEdit-costSwap)); cost <= limit { // an exchange may come after a dearer row
 			best = max(best, (scoreOne-cost*(scoreOne/100)/length)*97/100)
 		}
 	}

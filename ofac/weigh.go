@@ -28,7 +28,7 @@ func (m *comparison) matchInitials(c *scorer, l *wordLayer) {
 // queryLeft weighs the words of the query the listed name does not have. A word
 // said twice is not missed; nor is a title; a patronymic hardly, unless the
 // listed name has another.
-func (m *comparison) queryLeft(c *scorer, kind EntityType) left {
+func (m *comparison) queryLeft(c *scorer, person bool) left {
 	var surplus left
 	patronymic := false
 	for i := range m.count {
@@ -42,7 +42,7 @@ func (m *comparison) queryLeft(c *scorer, kind EntityType) left {
 			lost = m.tune.titleLeft
 		case c.list[i].payment:
 			lost, strict = m.tune.titleLeft, c.list[i].whole
-		case kind == Individual && !patronymic && c.count > 2 && isPatronymic(c.text(i)):
+		case person && !patronymic && c.count > 2 && isPatronymic(c.text(i)):
 			lost = c.list[i].weight * m.tune.patronymicLeft / 100
 		default:
 			lost = c.list[i].weight
@@ -71,7 +71,7 @@ type left struct{ review, strict int32 }
 // leftOver weighs the unmatched words of the listed name. A person's middle
 // names are often left out; a first name or the first last name is not, nor is half of
 // an East Asian given name where the rest is only close.
-func (m *comparison) leftOver(kind EntityType) left {
+func (m *comparison) leftOver(person bool) left {
 	var missing left
 	middle, otherLast, sawLast := int32(0), int32(0), false
 	for i := range m.count {
@@ -83,7 +83,7 @@ func (m *comparison) leftOver(kind EntityType) left {
 		case m.initials&(1<<i) != 0:
 			missing.strict += weight * m.tune.initialStrict / 100
 		case m.listed&(1<<i) != 0:
-		case kind != Individual || part == partGiven || firstLast || part == partHalf && m.lowest < scoreOne:
+		case !person || part == partGiven || firstLast || part == partHalf && m.lowest < scoreOne:
 			m.listedLost[i] = weight * m.tune.missingName / 100
 			missing.review += m.listedLost[i]
 			missing.strict += weight * m.tune.missingStrict / 100
@@ -128,7 +128,7 @@ func (m *comparison) settle(minor int32) {
 
 // gate says whether enough kinds of words match to call it a name at all: of a
 // person a last name and another; of anything two words, if it has two.
-func (m *comparison) gate(kind EntityType) bool {
+func (m *comparison) gate(person bool) bool {
 	words, last, given := 0, false, false
 	m.pairs = 0
 	for i := range m.count {
@@ -156,20 +156,44 @@ func (m *comparison) gate(kind EntityType) bool {
 	if words < 2 {
 		return m.pairs > 0
 	}
-	return m.pairs >= 2 && (kind != Individual || last && given)
+	return m.pairs >= 2 && (!person || last && given)
 }
 
-// score gives the review and the strict score of an aligned name.
-func (m *comparison) score(c *scorer, l *wordLayer, record *nameRecord, kind EntityType) (score, strict int32) {
+// outline weighs what is matched of an aligned name and what is not, as far as its
+// words alone tell. False: too few kinds of words match.
+func (m *comparison) outline(c *scorer, l *wordLayer) bool {
 	m.account = account{}
-	if kind == Individual {
+	person := m.person()
+	if person {
 		m.matchInitials(c, l)
 	}
-	if !m.gate(kind) {
-		return 0, 0
+	if !m.gate(person) {
+		return false
 	}
-	queryLeft := m.queryLeft(c, kind)
-	missing := m.leftOver(kind)
+	m.surplus, m.missing = m.queryLeft(c, person), m.leftOver(person)
+	return true
+}
+
+// person reports whether the listed name is a person's: its words have parts.
+func (m *comparison) person() bool { return m.tokens[0].part != partNone }
+
+// most is what the review score of an outlined name comes up to at most, whatever the
+// entry is and whatever legal form the name has.
+func (m *comparison) most(c *scorer) int32 {
+	if c.least == 0 {
+		return scoreOne
+	}
+	whole := m.matched + m.surplus.review*m.surplusShare()/100 + m.missing.review
+	most := share(m.worth+c.room, whole+c.room)
+	if m.words < 2 && m.surplus.review > 0 {
+		most = most * m.tune.partialWordShare / 100
+	}
+	return most
+}
+
+// score gives the review and the strict score of an outlined name.
+func (m *comparison) score(c *scorer, record *nameRecord, kind EntityType) (score, strict int32) {
+	queryLeft, missing := m.surplus, m.missing
 	if kind == Vessel || kind == Aircraft {
 		if m.lowest < joinSimilarity || queryLeft.review > 0 || missing.review > 0 {
 			return 0, 0
@@ -183,7 +207,7 @@ func (m *comparison) score(c *scorer, l *wordLayer, record *nameRecord, kind Ent
 	if sameForm {
 		m.pair(pair{similarity: scoreOne, weight: m.tune.sameFormWeight, kind: pairForm})
 	}
-	surplus := m.surplus(missing)
+	surplus := m.surplusShare()
 	m.whole = m.matched + queryLeft.review*surplus/100 + missing.review
 	for i := range m.queryLost {
 		m.queryLost[i] = m.queryLost[i] * surplus / 100
@@ -242,10 +266,10 @@ func (m *comparison) oneWord(queryLeft int32, sameForm bool, record *nameRecord)
 	return 100, m.tune.oneWordClose(letters, m.lowest)
 }
 
-// surplus is how much of the weight of the query's other words counts, per cent:
+// surplusShare is how much of the weight of the query's other words counts, per cent:
 // less when the whole listed name of three words or more is in the query.
-func (m *comparison) surplus(missing left) int32 {
-	if missing.review == 0 && m.pairs >= wholeNameWords && m.lowest >= sameSpelling {
+func (m *comparison) surplusShare() int32 {
+	if m.missing.review == 0 && m.pairs >= wholeNameWords && m.lowest >= sameSpelling {
 		return m.tune.surplusWhole
 	}
 	return m.tune.surplusShare

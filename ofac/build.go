@@ -178,7 +178,7 @@ func (b *builder) nameRecord(entity uint32, kind EntityType, name *Name) nameRec
 		word := tokens.word(words, i)
 		count++
 		letters += letterCount(word)
-		if !genericWords[string(word)] {
+		if !genericWords.has(word) {
 			plain++
 		}
 	}

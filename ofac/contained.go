@@ -27,15 +27,17 @@ const (
 	containedPerExtra = 50 // for each word around the name
 )
 
-// contained looks up the runs of the words in the maker, the whole aside. What it
-// finds is possible at most.
-func (x *Index) contained(q *Query, s *Scratch) {
+// contained looks up the runs of the words in the maker, the whole aside. The words
+// are cut, with these legal forms. What it finds is possible at most.
+func (x *Index) contained(forms formSet, q *Query, s *Scratch) {
 	if q.Brief && blocks(s.hits) {
 		return
 	}
 	m := &s.maker
-	m.tokens.split(m.words)
-	forms := m.tokens.forms()
+	if !m.tokens.phrases {
+		x.runs(forms, q, s)
+		return
+	}
 	m.tokens.anywhere = true // what ends the listed name may stand in the midst of the query
 	m.tokens.split(m.words)
 	m.tokens.anywhere = false
@@ -184,10 +186,13 @@ func (x *Index) telling(id uint32, name *nameRecord) int {
 	return count
 }
 
+// fatherGroup is the group of "bin".
+var fatherGroup = groupOf([]byte("bin"))
+
 // isFather reports whether the run of words that begins at word i stands behind "bin":
 // a name and bin before it make it the name of the party's father.
 func (m *formMaker) isFather(i int) bool {
-	return i >= 2 && respellingOf[string(m.tokens.word(m.words, i-1))].group == respellingOf["bin"].group
+	return i >= 2 && groupOf(m.tokens.word(m.words, i-1)) == fatherGroup
 }
 
 // whole reports whether a word stands alone in some listed name.

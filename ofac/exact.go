@@ -10,19 +10,22 @@ import (
 func (x *Index) exact(name string, q *Query, s *Scratch) {
 	m := &s.maker
 	m.words = append(m.words[:0], s.scorer.words...)
-	x.exactWords(q, s)
+	forms := x.exactWords(q, s)
+	written := s.written
 	s.normal = append(s.normal[:0], m.words...)
 	if m.tokens.hasForms {
 		s.normal = m.tokens.appendCanonical(s.normal[:0], m.words)
 	}
-	forms := m.tokens.forms()
-	x.contained(q, s)
-	if key := m.asciiKey(name); len(key) > 0 {
+	x.contained(forms, q, s)
+	switch key := m.asciiKey(name); {
+	case len(key) == 0:
+	case forms == 0 && bytes.Equal(key, m.words):
+		s.hits = append(s.hits, s.hits[written.start:written.end]...)
+	default:
 		x.lookup(key, reading{forms: forms}, q, s)
 	}
 	if s.readAlike(name) {
-		x.exactWords(q, s)
-		x.contained(q, s)
+		x.contained(x.exactWords(q, s), q, s)
 	}
 }
 
@@ -67,19 +70,25 @@ func hasForeign(name string) bool {
 
 // exactWords looks up the forms of the words in the maker: as written, with
 // legal forms in their short form, without them, without titles, sorted, joined. It
-// leaves the tokens split.
-func (x *Index) exactWords(q *Query, s *Scratch) {
+// leaves the words cut, with their legal forms, which it returns.
+func (x *Index) exactWords(q *Query, s *Scratch) formSet {
 	m := &s.maker
 	m.tokens.splitPlain(m.words)
+	s.written.start = len(s.hits)
 	x.lookup(m.words, reading{}, q, s)
+	s.written.end = len(s.hits)
 	if m.tokens.count > 1 {
-		x.lookup(m.sorted(m.words, false), reading{}, q, s)
+		if sorted := m.sorted(m.words, false); bytes.Equal(sorted, m.words) {
+			s.hits = append(s.hits, s.hits[s.written.start:]...)
+		} else {
+			x.lookup(sorted, reading{}, q, s)
+		}
 		x.lookup(m.joined(m.words, false), reading{joined: true}, q, s)
 		x.lookup(m.untitled(m.words), reading{}, q, s)
 	}
 	m.tokens.split(m.words)
 	if !m.tokens.hasForms {
-		return
+		return 0
 	}
 	read := reading{forms: m.tokens.forms()}
 	m.key = m.tokens.appendCanonical(m.key[:0], m.words)
@@ -89,6 +98,7 @@ func (x *Index) exactWords(q *Query, s *Scratch) {
 	read.dropped = true
 	x.lookup(m.sorted(m.words, true), read, q, s)
 	x.lookup(m.joined(m.words, true), reading{forms: read.forms, dropped: true, joined: true}, q, s)
+	return read.forms
 }
 
 // untitled returns the sorted words without titles, nothing if there are none
@@ -96,7 +106,7 @@ func (x *Index) exactWords(q *Query, s *Scratch) {
 func (m *formMaker) untitled(words []byte) []byte {
 	m.spans = m.spans[:0]
 	for i := range m.tokens.count {
-		if !titleWords[string(m.tokens.word(words, i))] {
+		if !titleWords.has(m.tokens.word(words, i)) {
 			m.spans = append(m.spans, span{i, i})
 		}
 	}

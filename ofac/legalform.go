@@ -376,11 +376,17 @@ co end cie
 const formAdjectives = "open closed public private limited nonpublic non unlimited otkrytoe otkrytoye zakrytoe zakrytoye publichnoe publichnoye nepublichnoe nepublichnoye publichne privatne adkrytae zakrytae"
 
 // formIndex maps the first word of a phrase to the phrases, longest first.
-var formIndex = parseForms(formSource)
+var formIndex = newLexicon(parseForms(formSource))
+
+// formsFrom are the phrases that begin with a word.
+func formsFrom(word []byte) []formPhrase {
+	phrases, _ := formIndex.of(word)
+	return phrases
+}
 
 // formSecond holds the long phrases, wherever they may stand, by their second
 // word: for those whose first word is misspelt.
-var formSecond = secondWords(formIndex)
+var formSecond = newLexicon(secondWords(formIndex.words))
 
 func secondWords(index map[string][]formPhrase) map[string][]formPhrase {
 	second := map[string][]formPhrase{}

@@ -158,7 +158,7 @@ func (c *scorer) addWord(l *wordLayer, token *token, optional bool) {
 		c.folds = c.folds[:w.fold]
 		return
 	}
-	w.initial, w.title = len(text) == 1 && text[0] > '9', titleWords[string(text)]
+	w.initial, w.title = len(text) == 1 && text[0] > '9', titleWords.has(text)
 	if len(text) >= looseLettersMin {
 		w.begins = c.folds[w.fold]
 	}
@@ -170,7 +170,7 @@ func (c *scorer) addWord(l *wordLayer, token *token, optional bool) {
 		w.weight, w.group, w.syllable = int32(record.weight), uint32(record.group), record.flags&wordSyllable != 0
 	} else {
 		w.syllable = isSyllable(text)
-		w.weight, w.group = wordWeight(string(text), 0, 1<<16), respellingOf[string(text)].group
+		w.weight, w.group = wordWeight(text, 0, 1<<16), groupOf(text)
 	}
 	switch {
 	case optional:

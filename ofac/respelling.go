@@ -320,7 +320,13 @@ type respelling struct {
 }
 
 // respellingOf maps a word to its group.
-var respellingOf = parseRespellings(respellingSource)
+var respellingOf = newLexicon(parseRespellings(respellingSource))
+
+// groupOf is the group of a word, 0 if it has none.
+func groupOf(word []byte) uint32 {
+	known, _ := respellingOf.of(word)
+	return known.group
+}
 
 func parseRespellings(source string) map[string]respelling {
 	table, group := map[string]respelling{}, uint32(0)

@@ -99,6 +99,7 @@ type Scratch struct {
 	normal  []byte // the normal form of the query
 	whole   bool   // nothing of the query is missing in it
 	hits    []hit
+	written span // the hits of the words as they are written: another form that is the same bytes has them again
 	father  bool // the run that is looked up stands behind "bin"
 	cut     bool // more names stand inside the query than are looked at
 	matches [matchesMax]Match

@@ -12,7 +12,7 @@ func appendSpelling(dst, word []byte) []byte {
 	if n := len(word); n > 3 && word[0] <= '9' && isOrdinal(word[n-2], word[n-1]) {
 		word = word[:n-2] // 558th is 558
 	}
-	if known, ok := respellingOf[string(word)]; ok {
+	if known, ok := respellingOf.of(word); ok {
 		return foldLetters(dst, known.first)
 	}
 	return foldLetters(dst, word)
@@ -297,10 +297,22 @@ type costColumn struct {
 	letter, code uint8
 }
 
-// alignmentCost fills the table of spellingCost row by row.
+// alignmentCost fills the table of spellingCost, with no more room than most words
+// need where that is enough: it is made empty each time.
 func alignmentCost(a, b []byte, limit int32) int32 {
+	if len(b) < ordinaryLetters {
+		var room [ordinaryLetters]costColumn
+		return fillColumns(room[:len(b)+1], a, b, limit)
+	}
 	var room [wordBytesMax + 1]costColumn
-	columns := room[:min(len(b), wordBytesMax)+1]
+	return fillColumns(room[:min(len(b), wordBytesMax)+1], a, b, limit)
+}
+
+// ordinaryLetters is more than what most words differ in.
+const ordinaryLetters = 10
+
+// fillColumns fills the table row by row. The columns are empty, one more than b has letters.
+func fillColumns(columns []costColumn, a, b []byte, limit int32) int32 {
 	total := int32(0)
 	for j, letter := range b[:len(columns)-1] {
 		alone := gap(b, j)

@@ -2,6 +2,7 @@ package ofac
 
 import (
 	"maps"
+	"math/bits"
 	"slices"
 	"strings"
 )
@@ -67,21 +68,45 @@ var wadeWhole = map[string]string{
 
 // syllableTable maps the spelling of a syllable to its key.
 type syllableTable struct {
-	keys map[string]string
-	// What spares most words the look into the map: the letters that begin and end
+	// What spares most words the look into the table: the letters that begin and end
 	// a syllable, a bit for each,
 	begins, ends uint32
 	lengths      [32][32]uint8 // and by first and last letter a bit for each length.
+
+	shift     uint8
+	spellings []uint64 // packed; a free place is 0, and a look ends there
+	keys      []string // of the spelling at the same place
 }
 
 func newSyllableTable(keys map[string]string) *syllableTable {
-	t := &syllableTable{keys: keys}
+	log := bits.Len(uint(2 * len(keys)))
+	t := &syllableTable{shift: uint8(64 - log), spellings: make([]uint64, 1<<log), keys: make([]string, 1<<log)}
 	for _, spelling := range slices.Sorted(maps.Keys(keys)) {
 		t.begins |= 1 << (spelling[0] & 31)
 		t.ends |= 1 << (spelling[len(spelling)-1] & 31)
 		t.lengths[spelling[0]&31][spelling[len(spelling)-1]&31] |= 1 << len(spelling)
+		at := t.place(packed([]byte(spelling)))
+		t.spellings[at], t.keys[at] = packed([]byte(spelling)), keys[spelling]
 	}
 	return t
+}
+
+// packed holds the letters of a syllable, syllableBytes at most.
+func packed(word []byte) uint64 {
+	value := uint64(0)
+	for _, c := range word {
+		value = value<<8 | uint64(c)
+	}
+	return value
+}
+
+// place is where a spelling stands, or would.
+func (t *syllableTable) place(spelling uint64) int {
+	at := int(spelling * hashOdd1 >> t.shift)
+	for t.spellings[at] != spelling && t.spellings[at] != 0 {
+		at = (at + 1) & (len(t.spellings) - 1)
+	}
+	return at
 }
 
 // key returns the key of a syllable; false: the word is none.
@@ -89,8 +114,9 @@ func (t *syllableTable) key(word []byte) (string, bool) {
 	if t.lengths[word[0]&31][word[len(word)-1]&31]>>len(word)&1 == 0 {
 		return "", false
 	}
-	key, ok := t.keys[string(word)]
-	return key, ok
+	spelling := packed(word)
+	at := t.place(spelling)
+	return t.keys[at], t.spellings[at] == spelling
 }
 
 // syllableTables are the tables of the systems. The key of a Chinese syllable is
@@ -202,8 +228,10 @@ func isSyllable(word []byte) bool {
 
 // sameSyllable reports whether two syllables may be one in some system.
 func sameSyllable(a, b []byte) bool {
-	if key, ok := syllables.korean.key(a); ok && key == syllables.korean.keys[string(b)] {
-		return true
+	if key, ok := syllables.korean.key(a); ok {
+		if other, ok := syllables.korean.key(b); ok && key == other {
+			return true
+		}
 	}
 	if key, ok := syllables.pinyin.key(a); ok && key == string(b) {
 		return true

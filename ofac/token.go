@@ -17,6 +17,7 @@ type token struct {
 type tokenList struct {
 	count    int
 	hasForms bool
+	phrases  bool // the spelling of a legal form stands among the words, whether its place makes it one or not
 	anywhere bool // a legal form that belongs to an end of the name is read in the midst of it, too
 	slips    bool // one misspelt word of a long legal form is read as meant
 	rest     int  // start of the words beyond tokensMax, 0 if there are none
@@ -33,7 +34,7 @@ func (t *tokenList) split(words []byte) {
 
 // splitPlain finds the words only: names of persons have no legal form.
 func (t *tokenList) splitPlain(words []byte) {
-	t.count, t.hasForms, t.rest = 0, false, 0
+	t.count, t.hasForms, t.phrases, t.rest = 0, false, false, 0
 	for start := 0; start < len(words); {
 		if t.count == tokensMax || start > 0xFFFF-nameBytesMax {
 			t.rest = start
@@ -59,7 +60,7 @@ func (t *tokenList) findForms(words []byte) {
 	tail[n] = true
 	found := false
 	for i := n - 1; i >= 0; i-- {
-		for _, phrase := range formIndex[string(t.word(words, i))] {
+		for _, phrase := range formsFrom(t.word(words, i)) {
 			if t.matches(words, i, phrase.words) {
 				found = true
 				tail[i] = tail[i] || tail[i+len(phrase.words)]
@@ -73,6 +74,7 @@ func (t *tokenList) findForms(words []byte) {
 	if !found || tail[0] {
 		return
 	}
+	t.phrases = true
 	count, leading := 0, true
 	for i := 0; i < n; count++ {
 		length, form, loose := t.formAt(words, i, &tail, leading)
@@ -87,7 +89,7 @@ func (t *tokenList) findForms(words []byte) {
 // formAt returns how many words the longest legal form at word i takes, or one
 // word and no form.
 func (t *tokenList) formAt(words []byte, i int, tail *[tokensMax + 1]bool, leading bool) (length int, form legalForm, loose bool) {
-	for _, phrase := range formIndex[string(t.word(words, i))] {
+	for _, phrase := range formsFrom(t.word(words, i)) {
 		length := len(phrase.words)
 		if !t.matches(words, i, phrase.words) {
 			continue
@@ -108,7 +110,7 @@ func (t *tokenList) misspelt(words []byte, i int) *formPhrase {
 	if !t.slips || i+2 >= t.count || len(t.word(words, i)) < slippedLetters {
 		return nil
 	}
-	list := formSecond[string(t.word(words, i+1))]
+	list, _ := formSecond.of(t.word(words, i+1))
 	for k := range list {
 		if t.matches(words, i, list[k].words) {
 			return &list[k]
@@ -159,7 +161,7 @@ func (t *tokenList) freeInitials(words []byte) {
 		text := words[token.start:token.end]
 		letters := (len(text) + 1) / 2
 		if token.form == formNone || t.list[i-1].form != formNone || t.list[i+1].form != formNone || t.count+letters-1 > tokensMax ||
-			!isSpelledOut(text) || isLegalWord(string(t.word(words, i+1)), true) {
+			!isSpelledOut(text) || isLegalWord(t.word(words, i+1), true) {
 			continue
 		}
 		copy(t.list[i+letters:], t.list[i+1:t.count])

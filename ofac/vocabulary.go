@@ -224,7 +224,7 @@ func appendJoins(list []rawToken) []rawToken {
 // writtenAsOne holds for the two halves of an East Asian given name and of a
 // number, whatever their length.
 func writtenAsOne(a, b string) bool {
-	return isSyllable([]byte(a)) && isSyllable([]byte(b)) || respellingOf[a+b].group != 0
+	return isSyllable([]byte(a)) && isSyllable([]byte(b)) || groupOf([]byte(a+b)) != 0
 }
 
 func appendJoin(list []rawToken, text string, first, count int, part namePartKind) []rawToken {
@@ -274,8 +274,8 @@ func (b *builder) encodeWordTexts(v *vocabulary) {
 	var letters, records []byte
 	for i, word := range v.words {
 		record := wordRecord{
-			letters: uint32(len(letters)), text: uint8(len(word)), textBag: bagOf([]byte(word)), group: uint16(respellingOf[word].group),
-			weight: uint16(wordWeight(word, v.entries[i], uint32(len(b.entities)))),
+			letters: uint32(len(letters)), text: uint8(len(word)), textBag: bagOf([]byte(word)), group: uint16(groupOf([]byte(word))),
+			weight: uint16(wordWeight([]byte(word), v.entries[i], uint32(len(b.entities)))),
 		}
 		if v.whole[i] {
 			record.flags |= wordWhole
@@ -297,16 +297,16 @@ func (b *builder) encodeWordTexts(v *vocabulary) {
 
 // wordWeight is how much a word tells: its rarity, less for words that are
 // titles, generic or mere grammar.
-func wordWeight(word string, entries, of uint32) int32 {
+func wordWeight(word []byte, entries, of uint32) int32 {
 	weight := rarity(entries, of)
 	switch {
-	case functionWords[word]:
+	case functionWords.has(word):
 		return min(weight, grammarWeight)
 	case isLegalWord(word, entries > 0):
 		return min(weight, legalWordWeight)
-	case genericWords[word]:
+	case genericWords.has(word):
 		return min(weight, 2000)
-	case titleWords[word]:
+	case titleWords.has(word):
 		return min(weight, 2500)
 	}
 	return weight

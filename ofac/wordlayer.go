@@ -125,7 +125,7 @@ func (l *wordLayer) near(f *finder, word *spelledWord) []neighbour {
 	f.found = f.found[:0]
 	f.seen.begin(l.count)
 	text, fold := word.text, word.fold
-	f.group, f.syllable = respellingOf[string(text)].group, isSyllable(text)
+	f.group, f.syllable = groupOf(text), isSyllable(text)
 	latin := isLatin(text)
 	if latin {
 		l.probeSyllables(f, text)

@@ -1,19 +1,19 @@
 package ofac
 
 // genericWords tell no company from another.
-var genericWords = map[string]bool{
-	"group": true, "grupo": true, "groupe": true, "gruppa": true, "holding": true, "holdings": true, "kholding": true,
-	"and": true, "of": true, "the": true, "for": true, "de": true, "y": true, "et": true, "und": true, "i": true,
-}
+var genericWords = wordSet(
+	"group", "grupo", "groupe", "gruppa", "holding", "holdings", "kholding",
+	"and", "of", "the", "for", "de", "y", "et", "und", "i",
+)
 
 // functionWords are grammar.
-var functionWords = map[string]bool{
-	"of": true, "the": true, "and": true, "for": true, "in": true, "to": true, "on": true, "at": true, "by": true, "with": true,
-	"de": true, "del": true, "la": true, "las": true, "los": true, "le": true, "les": true, "du": true, "des": true, "da": true, "do": true, "dos": true,
-	"y": true, "e": true, "i": true, "et": true, "und": true, "der": true, "die": true, "das": true, "van": true, "von": true, "den": true,
-	"al": true, "el": true, "ul": true, "ad": true, "ar": true, "as": true, "az": true, "ed": true, "ash": true, "bin": true, "ben": true, "ibn": true, "bint": true,
-	"ve": true, "va": true, "im": true, "imeni": true, "po": true, "na": true, "dlya": true, "para": true, "en": true, "a": true, "an": true,
-}
+var functionWords = wordSet(
+	"of", "the", "and", "for", "in", "to", "on", "at", "by", "with",
+	"de", "del", "la", "las", "los", "le", "les", "du", "des", "da", "do", "dos",
+	"y", "e", "i", "et", "und", "der", "die", "das", "van", "von", "den",
+	"al", "el", "ul", "ad", "ar", "as", "az", "ed", "ash", "bin", "ben", "ibn", "bint",
+	"ve", "va", "im", "imeni", "po", "na", "dlya", "para", "en", "a", "an",
+)
 
 // legalWords are parts of legal forms. Alone, or with a slip of the pen, they
 // are still no part of the name.
@@ -39,20 +39,20 @@ func bagsOf(words []string) []letterBag {
 
 // isLegalWord reports whether a word is one of legalWords or, unless it is a
 // listed word, one slip away from one: same first or last letter, one edit.
-func isLegalWord(word string, listed bool) bool {
+func isLegalWord(word []byte, listed bool) bool {
 	if len(word) < 5 {
 		return false
 	}
-	bag := bagOf([]byte(word))
+	bag := bagOf(word)
 	for i, legal := range legalWords {
-		if legal == word {
+		if legal == string(word) {
 			return true
 		}
 		difference := len(legal) - len(word)
 		if listed || difference < -1 || difference > 1 || legal[0] != word[0] && legal[len(legal)-1] != word[len(word)-1] {
 			continue
 		}
-		if !bag.farther(legalBags[i], costEdit) && spellingCost([]byte(legal), []byte(word), costEdit) <= costEdit {
+		if !bag.farther(legalBags[i], costEdit) && spellingCost([]byte(legal), word, costEdit) <= costEdit {
 			return true
 		}
 	}
@@ -60,25 +60,25 @@ func isLegalWord(word string, listed bool) bool {
 }
 
 // titleWords stand before a person's name and are not part of it.
-var titleWords = map[string]bool{
-	"mr": true, "mrs": true, "ms": true, "miss": true, "mister": true, "dr": true, "doctor": true, "prof": true, "professor": true,
-	"sir": true, "sheikh": true, "shaykh": true, "sheik": true, "shaikh": true, "haji": true, "hajji": true, "hadji": true, "hajj": true,
-	"he": true, "hon": true, "general": true, "gen": true, "colonel": true, "col": true, "major": true, "captain": true, "capt": true,
-	"lieutenant": true, "lt": true, "brigadier": true, "president": true, "presidente": true, "prasident": true, "prime": true, "secretary": true, "minister": true, "senator": true, "ambassador": true,
-	"engineer": true, "eng": true, "ing": true, "mullah": true, "mulla": true, "maulavi": true, "mawlawi": true, "maulana": true,
-	"ayatollah": true, "hojatoleslam": true, "imam": true, "qari": true, "hafiz": true, "ustad": true, "sayyid": true, "sayed": true,
-	"lord": true, "lady": true, "madam": true, "madame": true, "mme": true, "monsieur": true, "herr": true, "frau": true,
-	"senor": true, "senora": true, "don": true, "dona": true, "comandante": true, "commander": true, "his": true, "her": true, "excellency": true,
-	"jr": true, "sr": true, "ii": true, "iii": true, "esq": true, "phd": true, "md": true,
-}
+var titleWords = wordSet(
+	"mr", "mrs", "ms", "miss", "mister", "dr", "doctor", "prof", "professor",
+	"sir", "sheikh", "shaykh", "sheik", "shaikh", "haji", "hajji", "hadji", "hajj",
+	"he", "hon", "general", "gen", "colonel", "col", "major", "captain", "capt",
+	"lieutenant", "lt", "brigadier", "president", "presidente", "prasident", "prime", "secretary", "minister", "senator", "ambassador",
+	"engineer", "eng", "ing", "mullah", "mulla", "maulavi", "mawlawi", "maulana",
+	"ayatollah", "hojatoleslam", "imam", "qari", "hafiz", "ustad", "sayyid", "sayed",
+	"lord", "lady", "madam", "madame", "mme", "monsieur", "herr", "frau",
+	"senor", "senora", "don", "dona", "comandante", "commander", "his", "her", "excellency",
+	"jr", "sr", "ii", "iii", "esq", "phd", "md",
+)
 
 // payWords are what payment messages write around a name, and grammar: a query is
 // hardly another party for having them.
-var payWords = map[string]bool{
-	"account": true, "acct": true, "acc": true, "attn": true, "attention": true, "payee": true, "beneficiary": true, "bnf": true, "fbo": true, "iban": true,
-	"invoice": true, "inv": true, "ref": true, "reference": true, "branch": true, "payment": true, "pay": true, "order": true, "favour": true, "favor": true,
-	"care": true, "c": true, "o": true, "the": true, "of": true, "or": true, "to": true, "for": true, "from": true, "by": true,
-}
+var payWords = wordSet(
+	"account", "acct", "acc", "attn", "attention", "payee", "beneficiary", "bnf", "fbo", "iban",
+	"invoice", "inv", "ref", "reference", "branch", "payment", "pay", "order", "favour", "favor",
+	"care", "c", "o", "the", "of", "or", "to", "for", "from", "by",
+)
 
 // accountDigitsMin is how many digits a number has that numbers an account or an
 // invoice; shorter ones are part of names (PLANT 44).
@@ -86,7 +86,7 @@ const accountDigitsMin = 5
 
 // isPayWord holds for a word that belongs to the payment and not to the name.
 func isPayWord(word []byte) bool {
-	if payWords[string(word)] {
+	if payWords.has(word) {
 		return true
 	}
 	for _, c := range word {

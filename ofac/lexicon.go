@@ -1,5 +1,10 @@
 package ofac
 
+import (
+	"maps"
+	"slices"
+)
+
 // lexicon is a fixed table of words. Most words that are asked for are not in it, and
 // are told so by their first letter, last letter and length alone.
 type lexicon[V any] struct {
@@ -9,7 +14,7 @@ type lexicon[V any] struct {
 
 func newLexicon[V any](words map[string]V) *lexicon[V] {
 	l := &lexicon[V]{words: words}
-	for word := range words {
+	for _, word := range slices.Sorted(maps.Keys(words)) {
 		l.shapes[word[0]&31][word[len(word)-1]&31] |= lengthBit(len(word))
 	}
 	return l

@@ -55,6 +55,12 @@ func routeTable(n *testNode) string {
 		}
 	}
 	table("Public API", n.api.publicRoutes())
+	page.WriteString("\n## Guests in front of the public API\n\nEach there where its setting switches it on ([x402](x402.md), [MCP](mcp.md)). What it asks the API, it asks with the caller's key.\n\n| call | guest | scope | roles |\n|---|---|---|---|\n")
+	for _, o := range held.Operations {
+		if o.Guest != "" {
+			page.WriteString("| " + o.Method + " " + o.Path + " | " + o.Guest + " | " + o.Scope + " | " + strings.Join(o.Roles, ", ") + " |\n")
+		}
+	}
 	page.WriteString("\n")
 	table("Admin listener", n.api.adminRoutes())
 	page.WriteString("\n" + costTable(n.t))

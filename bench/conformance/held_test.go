@@ -136,7 +136,7 @@ func (d *documented) report(t *testing.T) {
 			t.Errorf("declared, and the examination has not called it: %s", operation)
 		}
 	}
-	for _, answer := range d.Unseen() {
+	for _, answer := range d.Unseen("") {
 		if strings.HasPrefix(answer, "(any)") && notAnswered[answer] == "" {
 			t.Errorf("declared, and the examination has not met it: %s", answer)
 		}

@@ -41,7 +41,7 @@ func newAgentDesk(t *testing.T) *agentDesk {
 	})
 	guest, err := mcp.New(mcp.Config{API: api, PublicURL: func() string { return "https://guard.example.org/" }, Version: "1.2.3"})
 	require.NoError(t, err)
-	d.server = httptest.NewServer(guest)
+	d.server = httptest.NewServer(heldGuest(t, guest))
 	t.Cleanup(d.server.Close)
 	return d
 }
@@ -144,6 +144,7 @@ func TestMCP(t *testing.T) {
 	t.Run("dispositions", func(t *testing.T) { mcpDispositions(t, d, s, token) })
 	t.Run("errors", func(t *testing.T) { mcpErrors(t, d, s, token) })
 	t.Run("border", func(t *testing.T) { mcpBorder(t, d, key) })
+	requireAllSeen(t, "mcp")
 }
 
 func status(t *testing.T, handler http.Handler, key, path, body, idempotency string) int {
@@ -245,6 +246,27 @@ func mcpBorder(t *testing.T, d *agentDesk, key string) {
 	require.Equal(t, 200, call("POST", "/mcp", key, "Origin", d.server.URL).StatusCode)
 	for _, method := range []string{"GET", "DELETE"} {
 		require.Equal(t, 405, call(method, "/mcp", key).StatusCode, "there are no sessions")
+	}
+	for message, want := range map[string]struct {
+		body   string
+		status int
+		accept string
+	}{
+		"a notification":      {`{"jsonrpc":"2.0","method":"notifications/initialized"}`, 202, "application/json, text/event-stream"},
+		"no message":          {`{"jsonrpc":`, 400, "application/json, text/event-stream"},
+		"several in one":      {"[" + list + "]", 200, "application/json, text/event-stream"},
+		"larger than allowed": {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 129<<10) + `"}`, 413, "application/json, text/event-stream"},
+		"an answer of none":   {list, 400, "text/html"},
+	} {
+		r, err := http.NewRequest("POST", d.server.URL+"/mcp", strings.NewReader(want.body))
+		require.NoError(t, err)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", want.accept)
+		r.Header.Set("Authorization", "Bearer "+key)
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		answer.Body.Close()
+		require.Equal(t, want.status, answer.StatusCode, message)
 	}
 	require.Equal(t, 404, call("POST", "/mcp/", key).StatusCode)
 	for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"} {

@@ -40,7 +40,7 @@ func (g *guarded) guard(id string) {
 		Now: func() time.Time { return time.Now().Add(time.Duration(g.ahead.Load())) },
 	})
 	require.NoError(g.t, err)
-	g.doors[id] = door
+	g.doors[id] = heldGuest(g.t, door)
 }
 
 // advance moves log time, and the facilitators' clock with it.
@@ -87,6 +87,7 @@ func TestX402(t *testing.T) {
 			part.run(t, g)
 		})
 	}
+	requireAllSeen(t, "x402")
 }
 
 // A payment is held when it is verified and spent when it is settled, once, at whatever

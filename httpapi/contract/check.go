@@ -46,6 +46,12 @@ func (c *Contract) Check(x *Exchange) error {
 
 func (c *Contract) checkAnswer(x *Exchange, operation *Operation, known bool) error {
 	status := strconv.Itoa(x.Status)
+	if operation == nil && known && c.guests(x.Path) {
+		if x.Status != http.StatusMethodNotAllowed || x.Header.Get("Allow") == "" {
+			return errors.New("a guest's path takes another method, and does not say which")
+		}
+		return nil
+	}
 	if operation == nil {
 		return c.checkStrange(x, known)
 	}
@@ -74,6 +80,11 @@ func (c *Contract) checkAnswer(x *Exchange, operation *Operation, known bool) er
 		return fmt.Errorf("code %q is not declared: %.300s", code, x.Body)
 	}
 	return nil
+}
+
+// guests tells whether a path is a guest's, who refuses in its own words.
+func (c *Contract) guests(path string) bool {
+	return slices.ContainsFunc(c.Operations, func(o *Operation) bool { return o.Guest != "" && o.Path == path })
 }
 
 // announcing demands the headers of a call that goes away, and returns the exchange without

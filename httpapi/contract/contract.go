@@ -37,6 +37,7 @@ type Operation struct {
 	Body    Body // Of the request.
 	Answers []*Answer
 	Codes   map[string][]string // Its own, by status.
+	Guest   string              // Who stands in front of the API and answers it, where that is set; "": the API.
 
 	Deprecated    bool
 	Since, Sunset string // Dates of one that is.
@@ -109,6 +110,7 @@ func (c *Contract) operation(path, method string, said map[string]any) *Operatio
 	place := "/paths/" + escape(path) + "/" + method
 	o := &Operation{Method: strings.ToUpper(method), Path: path, segments: strings.Split(path, "/"), Codes: wordLists(said["x-codes"])}
 	o.Scope, _ = said["x-scope"].(string)
+	o.Guest, _ = said["x-guest"].(string)
 	o.Deprecated = said["deprecated"] == true
 	o.Since, _ = said["x-deprecated"].(string)
 	o.Sunset, _ = said["x-sunset"].(string)

@@ -123,8 +123,8 @@ func TestCheckFinds(t *testing.T) {
 	refused := good()
 	refused.Status, refused.Body = 409, refusal("invalid_transition")
 	require.NoError(t, c.Check(refused))
-	require.NotContains(t, c.Unseen(), "POST /v1/transactions/{txnId}/release 409")
-	require.Contains(t, c.Unseen(), "POST /v1/transactions/{txnId}/settle 200")
+	require.NotContains(t, c.Unseen(""), "POST /v1/transactions/{txnId}/release 409")
+	require.Contains(t, c.Unseen(""), "POST /v1/transactions/{txnId}/settle 200")
 }
 
 // Numbers beyond what the validator can hold are judged by sign and size.

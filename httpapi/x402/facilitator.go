@@ -109,22 +109,18 @@ func New(config Config) (*Facilitator, error) {
 
 // ServeHTTP answers what is below Root and leaves everything else to the API.
 func (f *Facilitator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	below, ours := strings.CutPrefix(r.URL.Path, Root)
-	if !ours || below != "" && below[0] != '/' {
-		f.config.API.ServeHTTP(w, r)
-		return
-	}
-	head := w.Header()
-	head.Set("Cache-Control", "no-store")
-	head.Set("X-Content-Type-Options", "nosniff")
+	below, ours := strings.CutPrefix(r.URL.EscapedPath(), Root)
 	method := http.MethodPost
 	switch {
-	case r.URL.RawPath != "" || below != "/supported" && below != "/verify" && below != "/settle":
-		fail(w, http.StatusNotFound, "not_found", "no such path")
+	case !ours || below != "/supported" && below != "/verify" && below != "/settle":
+		f.config.API.ServeHTTP(w, r)
 		return
 	case below == "/supported":
 		method = http.MethodGet
 	}
+	head := w.Header()
+	head.Set("Cache-Control", "no-store")
+	head.Set("X-Content-Type-Options", "nosniff")
 	if r.Method != method {
 		head.Set("Allow", method)
 		fail(w, http.StatusMethodNotAllowed, "method_not_allowed", "this path takes "+method)
@@ -137,6 +133,7 @@ func (f *Facilitator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g := &guestCall{f: f, r: r}
 	if key := g.ask(ctx, http.MethodGet, "/v1/key", "", 0, nil); key.Status == http.StatusUnauthorized || key.Status == http.StatusBadRequest {
 		head.Set("Content-Type", "application/json")
+		head.Set("WWW-Authenticate", "Bearer")
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = w.Write(key.Body.Bytes())
 		return

@@ -41,10 +41,11 @@ func TestOfficersDesk(t *testing.T) {
 	require.Len(t, s.call(0, s.Key, "GET", "/v1/alerts?state=acknowledged", "", 200)["data"], 2)
 
 	w.at("/queue", "Queue")
-	w.shows("#"+d.limit, "overdue")
+	w.shows("#"+d.limit, "overdue by ")
 	w.shows("#"+d.name, "proposed Approve by Eric")
 	w.at("/case/"+d.name, "$120")
 	w.shows(".note", "Eric proposed")
+	w.shows("#clock", "overdue by ")
 	w.do(chromedp.Evaluate(`[...document.querySelectorAll('.note button')].find((b) => b.innerText.includes('Withdraw')).click()`, nil), chromedp.WaitVisible("dialog textarea", chromedp.ByQuery))
 	w.do(chromedp.SendKeys("dialog textarea", "compare the birth date", chromedp.ByQuery))
 	w.click("dialog button[type=submit]")
@@ -67,8 +68,21 @@ func TestOfficersDesk(t *testing.T) {
 	w.at("/reports", "Reports")
 	w.shows("td", "DRAFT")
 	w.at("/activity?show=changes", "Activity")
-	for _, word := range []string{"policy.activated", "review.withdrawn", "alert.acknowledged", "sar.opened", "agent.registered"} {
+	for _, word := range []string{"policy.activated", "review.withdrawn", "alert.acknowledged", "review.dispositioned", "agent.registered"} {
 		w.shows("td", word)
 	}
+	w.shows("td", "compare the birth date") // Why.
+	require.NotContains(t, w.value("document.body.innerText"), "screen.proceed")
+
+	// By who, what and when; the address says so.
+	w.types("input[name=by]", "eric")
+	w.click(".filters button")
+	w.shows("tbody", "review.proposed")
+	require.NotContains(t, w.value("document.querySelector('tbody').innerText"), "Ann")
+	w.at("/activity?show=changes&group=policy", "Activity")
+	w.shows("tbody", "bootstrap") // The key.
+	require.NotContains(t, w.value("document.querySelector('tbody').innerText"), "Eric")
+	w.at("/activity?show=changes&to=2020-01-01", "Activity")
+	w.shows(".card", "Nobody changed anything")
 	w.clean()
 }

@@ -36,7 +36,7 @@ const pages = [
   {path: 'foresight/backtests/:id', title: 'Backtest', show: showBacktest, hidden: true, roles: ['reviewer', 'auditor', 'policy'], whole: true},
   {path: 'foresight/shadows/:id', title: 'Shadow', show: showShadow, hidden: true, roles: ['reviewer', 'auditor', 'policy'], whole: true},
   {path: 'foresight/retro/:id', title: 'Retro-screening', show: showRetro, hidden: true, roles: ['reviewer', 'auditor', 'policy'], whole: true},
-  {path: 'activity', title: 'Activity', show: showActivity, roles: ['operator', 'screener', 'reviewer', 'auditor', 'ops']},
+  {path: 'activity', title: 'Activity', show: showActivity, roles: ['operator', 'screener', 'reviewer', 'auditor', 'ops', 'policy']},
   {path: 'playground', title: 'Playground', show: showPlayground, roles: ['policy', 'reviewer']},
   {path: 'cluster', title: 'Cluster', show: showCluster, roles: ['ops'], whole: true},
 ];

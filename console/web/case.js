@@ -1,6 +1,6 @@
 // One case on one page, in the order in which an officer asks.
 
-import {h, put, money, when, badge, bar, table, facts, field, toast, ruleShort, dialog} from './dom.js';
+import {h, put, money, when, badge, bar, table, facts, field, toast, ruleShort, dialog, due} from './dom.js';
 import * as api from './api.js';
 import {sentence, deciding, ladderView, hitView, payment} from './words.js';
 import {decide, withdraw, verbs, officer} from './decide.js';
@@ -165,7 +165,7 @@ export async function showCase(place, {id}, go) {
         api.may('reviewer') && [' ', h('button', {type: 'button', class: 'small', onclick: () => withdraw(record, reload)}, 'Withdraw …')]),
       record.disposition && h('p', {class: 'note'}, 'Decided ', badge(record.disposition), ` by ${record.reviewedBy ?? 'an officer'} `, when(record.reviewedAt), record.notes && h('q', null, record.notes),
         record.overLimitApproved && ' It went over a limit.', record.recheck?.verdict === 'BLOCK' && h('strong', {class: 'over'}, ` At approval the payment would have been a BLOCK (${record.recheck.rule}).`)),
-      h('p', {class: 'meta'}, h('span', {class: 'mono'}, record.txnId), when(record.screenedAt), api.may('reviewer', 'auditor') && proofBadge(record), claimView(record, claim, reload),
+      h('p', {class: 'meta'}, h('span', {class: 'mono'}, record.txnId), when(record.screenedAt), undecided && claim?.slaDueAt && h('span', {id: 'clock'}, due(claim)), api.may('reviewer', 'auditor') && proofBadge(record), claimView(record, claim, reload),
         h('button', {type: 'button', class: 'small', onclick: () => window.print()}, 'Print')),
       undecided && api.may('reviewer') && h('div', {class: 'actions decide'}, Object.entries(verbs).map(([key, verb]) =>
         h('button', {type: 'button', class: verb.kind, onclick: () => act(key)}, verb.word, h('kbd', null, verb.word[0] === 'E' ? 'S' : verb.word[0])))),

@@ -50,6 +50,24 @@ export function age(seconds) {
   return `${Math.round(seconds / 86400)} days`;
 }
 
+/** due counts down to when a case is due, in words; the cluster's time at which it was told may differ from this machine's. */
+export function due(item) {
+  if (!item?.slaDueAt) return null;
+  const span = h('span', {class: 'due', 'data-due': String(Date.now() + Date.parse(item.slaDueAt) - Date.parse(item.screenedAt) - item.ageSeconds * 1000), title: whenText(item.slaDueAt)});
+  count1(span);
+  return span;
+}
+
+function count1(span) {
+  const left = (Number(span.dataset.due) - Date.now()) / 1000;
+  const kind = left < 0 ? 'late' : left < 3600 ? 'soon' : '';
+  span.className = `due ${kind}`;
+  const text = left < 0 ? `overdue by ${age(-left)}` : `due in ${age(left)}`;
+  if (span.textContent !== text) put(span, text);
+}
+
+setInterval(() => { for (const span of document.querySelectorAll('[data-due]')) count1(span); }, 5000);
+
 export const ruleShort = (rule) => (rule ? rule.split('_')[0] : '');
 export const ruleWords = (rule) => (rule ? rule.split('_').slice(1).join(' ').toLowerCase().replace('tx', 'transaction') : '');
 

@@ -86,16 +86,20 @@ async function agents() {
 
 export async function showOverview(place) {
   async function draw(poll) {
-    const [queue, records, ofac, alerts, health] = await Promise.all([
+    const [queue, records, ofac, alerts, health, reports] = await Promise.all([
       api.may('reviewer', 'auditor') ? all('/queue', {}, poll) : null, all('/audit', {}, poll), api.whole() ? api.maybe('/ofac', {poll}) : null,
-      api.may('reviewer', 'auditor') ? api.maybe(`/alerts${api.query({limit: 50})}`, {poll}) : null, api.maybe('/health', {poll})]);
+      api.may('reviewer', 'auditor') ? api.maybe(`/alerts${api.query({limit: 50})}`, {poll}) : null, api.maybe('/health', {poll}), api.may('reviewer', 'auditor') && api.whole() ? api.maybe(`/sar${api.query({limit: 100, order: 'asc'})}`, {poll}) : null]);
     const parts = await agents();
     const oldest = Math.max(0, ...(queue?.data ?? []).map((i) => i.ageSeconds));
+    const late = (queue?.data ?? []).filter((i) => i.slaBreached).length;
+    const soon = (queue?.data ?? []).filter((i) => i.slaDueAt && !i.slaBreached && Date.parse(i.slaDueAt) - Date.parse(i.screenedAt) - i.ageSeconds * 1000 < 3600e3).length;
     const more = (page) => `${count(page.data.length)}${page.truncated ? '+' : ''}`;
     put(place, h('div', {class: 'titlebar'}, h('h1', null, 'Overview'), h('span', {class: 'quiet'}, 'node ', health?.node ?? '?', ' ', badge(health?.status ?? 'unreachable'))),
       health?.reviewQueueFull && h('p', {class: 'note bad'}, 'The review queue is full. New reviews are answered and recorded, and found by id and in Activity.'),
       h('div', {class: 'tiles'}, queue && h('div', {class: 'tile'}, h('strong', null, more(queue)), h('a', {href: '/console/queue'}, 'open reviews')), queue && h('div', {class: 'tile'}, h('strong', null, queue.data.length ? age(oldest) : '–'), 'age of the oldest'),
-        records && h('div', {class: 'tile'}, h('strong', null, more(records)), 'verdicts in 24 hours'), alerts && h('div', {class: 'tile'}, h('strong', null, String(alerts.data.filter((a) => a.state === 'open').length)), 'open alerts'),
+        queue && h('div', {class: 'tile'}, h('strong', {class: late ? 'over' : ''}, String(late)), h('a', {href: '/console/queue?slaBreached=true'}, 'waited too long'), soon > 0 && h('span', {class: 'quiet'}, `, ${soon} will within the hour`)),
+        reports && h('div', {class: 'tile'}, h('strong', null, String(reports.data.filter((r) => ['DRAFT', 'READY'].includes(r.state)).length)), h('a', {href: '/console/reports'}, 'reports to file')),
+        records && h('div', {class: 'tile'}, h('strong', null, more(records)), 'verdicts in 24 hours'), alerts && h('div', {class: 'tile'}, h('strong', null, String(alerts.data.filter((a) => a.state === 'open').length)), h('a', {href: '/console/alerts'}, 'open alerts')),
         ofac?.active && h('div', {class: 'tile'}, h('strong', null, age(ofac.active.ageSeconds)), 'age of the list')),
       records && h('section', {class: 'card'}, h('h2', null, 'Verdicts of the last 24 hours'), picture(records.data), records.truncated && h('p', {class: 'quiet'}, 'The newest 2,000 are drawn.')),
       h('div', {class: 'columns'}, h('div', null, queue && reviews(queue), parts?.[0]), h('div', null, ofac && lists(ofac), parts?.[1])));

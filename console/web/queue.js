@@ -1,6 +1,6 @@
 // The queue: skim, decide, next. Refreshes by itself and never moves what is being read.
 
-import {h, put, say, money, badge, age, ruleShort, ruleWords, field, select, toast, dialog, when} from './dom.js';
+import {h, put, say, money, badge, age, ruleShort, ruleWords, field, select, toast, dialog, when, due} from './dom.js';
 import * as api from './api.js';
 import {keys} from './keys.js';
 import {load, hits} from './case.js';
@@ -43,7 +43,7 @@ export async function showQueue(place, _params, go) {
     put(element, officerMay && box, h('div', {class: 'rowbody', onclick: (e) => { if (!e.target.closest('a')) select1(item.txnId, true); }},
       h('div', {class: 'line'}, link, h('span', {class: 'rule', title: item.reason}, `${ruleShort(item.rule)} ${ruleWords(item.rule)}`)),
       h('div', {class: 'line quiet'}, h('span', null, `${item.agentName ?? item.agentId} · ${item.operatorLegalName ?? ''}`),
-        h('span', null, age(item.ageSeconds), item.slaDueAt && [', due ', when(item.slaDueAt)], item.slaBreached && [' ', badge('overdue')], item.similarOpen > 1 && ` · ${item.similarOpen} alike`, item.comments > 0 && ` · ${item.comments} comments`),
+        h('span', null, age(item.ageSeconds), ' old', item.slaDueAt && [' · ', due(item)], item.similarOpen > 1 && ` · ${item.similarOpen} alike`, item.comments > 0 && ` · ${item.comments} comments`),
         item.proposed && h('span', null, badge('proposed'), ` ${verbs[item.proposed.disposition]?.word ?? item.proposed.disposition} by ${item.proposed.by}`),
         item.state === 'claimed' && h('span', null, badge('claimed'), ` ${item.assignee === officer() ? 'you' : item.assignee}`),
         ['dispositioned', 'escalated'].includes(item.state) && badge(item.state))));
@@ -69,7 +69,7 @@ export async function showQueue(place, _params, go) {
       if (mine !== seen) return;
       const act = (disposition) => decide(record, disposition, {claim, then: () => gone(id)});
       put(preview, h('h2', null, record._request ? `${money(record._request.amount)} to ${record._request.cpName ?? record._request.cpWallet ?? '–'}` : id),
-        h('p', {class: 'sentence'}, sentence(record, ladder)),
+        h('p', {class: 'sentence'}, sentence(record, ladder)), claim?.slaDueAt && h('p', {class: 'meta'}, due(claim)),
         record.disposition && h('p', {class: 'note'}, 'Decided ', badge(record.disposition), ` by ${record.reviewedBy} `, when(record.reviewedAt)),
         officerMay && !record.disposition && h('div', {class: 'actions decide'}, Object.entries(verbs).map(([key, verb]) => h('button', {type: 'button', class: verb.kind, onclick: () => act(key)}, verb.word, h('kbd', null, key === 'ESCALATE_SAR' ? 'S' : verb.word[0])))),
         deciding(record, ladder, names), found, h('p', null, h('a', {href: `/console/case/${id}`}, 'The whole case')));

@@ -3,8 +3,13 @@
 import {h, put, money, when, badge, table, facts, field, select, toast, ruleShort, count} from './dom.js';
 import * as api from './api.js';
 
+const seesPayments = () => api.may('operator', 'screener', 'reviewer', 'auditor', 'ops');
+const seesChanges = () => api.may('reviewer', 'auditor', 'policy') && api.whole();
+const tabs = (now) => h('p', {class: 'actions left'}, [['payments', 'Payments', '/console/activity', seesPayments], ['changes', 'Every other change', '/console/activity?show=changes', seesChanges]].filter(([, , , may]) => may()).map(([key, word, href]) =>
+  (key === now ? h('strong', {'aria-current': 'page'}, word) : h('a', {href}, word))));
+
 export async function showActivity(place, _params, go) {
-  if (new URLSearchParams(location.search).get('show') === 'changes') return showChanges(place, new URLSearchParams(location.search), go);
+  if (seesChanges() && (!seesPayments() || new URLSearchParams(location.search).get('show') === 'changes')) return showChanges(place, new URLSearchParams(location.search), go);
   const filter = Object.fromEntries(new URLSearchParams(location.search));
   const input = (name, more) => h('input', {name, value: filter[name] ?? '', ...more});
   const form = h('form', {class: 'filters', role: 'search', onsubmit: (event) => {
@@ -22,67 +27,56 @@ export async function showActivity(place, _params, go) {
       r.agentId ? h('a', {href: `/console/agents/${r.agentId}`}, r.agentName ?? r.agentId) : '–', (r._request ?? r).cpName ?? (r._request ?? r).cpWallet ?? '–', r.disposition ? badge(r.disposition) : '–', r.reviewedBy ?? '–'])),
     page.nextCursor && h('button', {type: 'button', onclick: () => more(page.nextCursor).catch((e) => toast(e.message, 'bad'))}, 'Show more'));
   }
-  const tabs = h('p', {class: 'actions left'}, h('strong', {'aria-current': 'page'}, 'Payments'), h('a', {href: '/console/activity?show=changes'}, 'Every other change'));
-  put(place, h('h1', null, 'Activity'), tabs, h('p', {class: 'quiet'}, 'Screening calls and what officers made of them, of the last 24 hours unless dates are given.'), form, h('section', {class: 'card'}, list));
+  put(place, h('h1', null, 'Activity'), tabs('payments'), h('p', {class: 'quiet'}, 'Screening calls and what officers made of them, of the last 24 hours unless dates are given.'), form, h('section', {class: 'card'}, list));
   await more();
 }
 
-const groups = ['review', 'sar', 'alert', 'hold', 'agent', 'attestation', 'fleet', 'user', 'operator', 'policy', 'list', 'matcher', 'cleared', 'key', 'signing_key', 'webhook', 'retro'];
-const leavesBack = 2000;
+const groups = {
+  review: 'decisions and the queue', sar: 'reports', alert: 'alerts', hold: 'holds and settles', agent: 'agents', attestation: 'attestations', fleet: 'fleets', user: 'users', operator: 'operators',
+  policy: 'the policy', list: 'lists', retro: 'looking back', cleared: 'cleared pairs', key: 'API keys', signing_key: 'signing keys', webhook: 'webhooks', matcher: 'the matcher', format: 'the format',
+};
+const turnsMax = 10; // Pages that are asked for at once where nothing is found: 40,960 records.
 
-/** showChanges tells what anybody changed, newest first: the events of the log but the payments'. */
+/** subject links to what a change is about. */
+const subject = (d) => [d.txnId && h('a', {href: `/console/case/${d.txnId}`}, d.txnId), d.agentId && h('a', {href: `/console/agents/${d.agentId}`}, d.agentId), d.fleetId && h('a', {href: `/console/fleets/${d.fleetId}`}, d.fleetId),
+  d.userId && h('a', {href: `/console/users/${d.userId}`}, d.userId), d.operatorLegalName, d.keyId, d.policyVersion !== undefined && h('a', {href: '/console/policy'}, `policy version ${d.policyVersion}`),
+  d.listVersion !== undefined && h('a', {href: '/console/lists'}, `list version ${d.listVersion}`), d.kid].filter(Boolean).flatMap((part, i) => (i ? [' · ', part] : [part]));
+const detail = (d) => [d.disposition, d.state, d.credentialStatus && d.previousStatus ? `${d.previousStatus} → ${d.credentialStatus}` : d.credentialStatus, d.from && d.to && `${d.from} → ${d.to}`, d.assignee, d.amountUSDC !== undefined && money(d.amountUSDC), d.alert].filter(Boolean).join(', ');
+
+/** showChanges tells what anybody changed, newest first: who, what, when and why. */
 async function showChanges(place, asked, go) {
-  const group = asked.get('group') ?? '';
+  const filter = {by: asked.get('by') ?? '', group: asked.get('group') ?? '', from: asked.get('from') ?? '', to: asked.get('to') ?? ''};
   const form = h('form', {class: 'filters', role: 'search', onsubmit: (event) => {
     event.preventDefault();
-    go(`/console/activity?show=changes&group=${form.elements.group.value}`);
-  }}, field('What', select('group', [['', 'everything'], ...groups.map((g) => [g, g.replace('_', ' ')])], group)), h('div', {class: 'field'}, h('button', {type: 'submit'}, 'Show')));
-  const types = (group ? [group] : groups).map((g) => `${g}.*`).join(',');
+    go(`/console/activity${api.query({show: 'changes', ...Object.fromEntries([...new FormData(form)].map(([k, v]) => [k, v.trim()]))})}`);
+  }}, field('Who', h('input', {name: 'by', value: filter.by, maxlength: 256, placeholder: 'person or key'})), field('What', select('group', [['', 'everything'], ...Object.entries(groups)], filter.group)),
+  field('From', h('input', {name: 'from', type: 'date', value: filter.from})), field('To', h('input', {name: 'to', type: 'date', value: filter.to})), h('div', {class: 'field'}, h('button', {type: 'submit'}, 'Show')));
   const list = h('div', {'aria-live': 'polite'});
+  const query = {by: filter.by, types: filter.group ? (filter.group === 'format' ? 'format.raised' : `${filter.group}.*`) : '', from: filter.from, to: filter.to && `${filter.to}T23:59:59Z`, limit: 50};
   const data = [];
-  const latest = await api.call(`/events${api.query({after: 'latest', types})}`);
-  /** leafOf is the first leaf behind a cursor. */
-  const leafOf = (text) => { const found = /^(?:evt_)?(\d+)/.exec(text ?? ''); return found ? Number(found[1]) + 1 : 0; };
-  let end = leafOf(latest.nextCursor);
 
-  /** read takes the events of the leaves from one on, up to another. */
-  async function read(from, to) {
-    const found = [];
-    let after = from > 0 ? String(from - 1) : undefined;
-    for (let turns = 0; turns < 20; turns += 1) {
-      const page = await api.call(`/events${api.query({types, limit: 500, after})}`);
-      found.push(...page.data.filter((e) => e.seq < to));
-      if (page.nextCursor === after || !page.nextCursor || leafOf(page.nextCursor) >= to) break;
-      after = page.nextCursor;
+  async function more(cursor) {
+    let next = cursor;
+    let found = 0;
+    for (let turns = 0; turns < turnsMax && found === 0 && (turns === 0 || next); turns += 1) {
+      const page = await api.call(`/activity${api.query({...query, cursor: next})}`);
+      data.push(...page.data);
+      found += page.data.length;
+      next = page.nextCursor;
     }
-    return found;
+    put(list, data.length === 0 ? h('p', {class: 'quiet'}, next ? 'Nothing so far; there is more to look through.' : 'Nobody changed anything of that kind.') :
+      table('Changes', ['When', 'Who', 'What', 'About', 'Why'], data.map((e) => [when(e.time), who(e), [e.type, detail(e.data) && h('span', {class: 'quiet'}, ` ${detail(e.data)}`)], subject(e.data).length ? subject(e.data) : '–', e.reason ?? '–'])),
+    next && h('button', {type: 'button', onclick: () => more(next).catch((e) => toast(e.message, 'bad'))}, 'Earlier'));
   }
-
-  const subject = (d) => [d.txnId && h('a', {href: `/console/case/${d.txnId}`}, d.txnId), d.agentId && h('a', {href: `/console/agents/${d.agentId}`}, d.agentId), d.fleetId && h('a', {href: `/console/fleets/${d.fleetId}`}, d.fleetId),
-    d.userId && h('a', {href: `/console/users/${d.userId}`}, d.userId), d.operatorLegalName, d.keyId, d.policyVersion !== undefined && `policy version ${d.policyVersion}`, d.listVersion !== undefined && `list version ${d.listVersion}`, d.kid].filter(Boolean).flatMap((part, i) => (i ? [' · ', part] : [part]));
-  const detail = (d) => [d.disposition, d.state, d.credentialStatus && d.previousStatus ? `${d.previousStatus} → ${d.credentialStatus}` : d.credentialStatus, d.from && d.to && `${d.from} → ${d.to}`, d.assignee, d.amountUSDC !== undefined && money(d.amountUSDC), d.alert].filter(Boolean).join(', ') || '–';
-
-  async function more() {
-    const to = end;
-    let from = to;
-    let found = [];
-    try {
-      while (from > 0 && found.length === 0 && to - from < 10 * leavesBack) {
-        from = Math.max(0, from - leavesBack);
-        found = await read(from, to);
-      }
-    } catch (error) {
-      if (error.status !== 400) throw error; // Beyond the 30 days that events are told for: from the oldest on.
-      found = await read(0, to);
-      from = 0;
-    }
-    end = from;
-    data.push(...found.reverse());
-    put(list, table('Changes', ['When', 'What', 'About', 'Detail'], data.map((e) => [when(e.time), e.type, subject(e.data), detail(e.data)])), end > 0 && h('button', {type: 'button', onclick: () => more().catch((e) => toast(e.message, 'bad'))}, 'Earlier'));
-  }
-  put(place, h('h1', null, 'Activity'), h('p', {class: 'actions left'}, h('a', {href: '/console/activity'}, 'Payments'), h('strong', {'aria-current': 'page'}, 'Every other change')),
-    h('p', {class: 'quiet'}, 'What anybody changed, newest first, of the last 30 days, as far as this key may know it. Who did it stands in the record of each.'), form, h('section', {class: 'card'}, list));
+  put(place, h('h1', null, 'Activity'), tabs('changes'), h('p', {class: 'quiet'}, 'What anybody changed, newest first, as far back as records go. The person is who the call named; the key cannot be chosen.'), form, h('section', {class: 'card'}, list));
   await more();
+}
+
+/** who is the person that a call named, and the key that made it. */
+function who(e) {
+  const key = e.keyName ?? e.keyId;
+  if (!key && !e.by) return h('span', {class: 'quiet'}, 'the cluster');
+  return [e.by ?? key, e.by && key && key !== e.by && h('span', {class: 'quiet'}, ` with key ${key}`)];
 }
 
 const every = 5000;

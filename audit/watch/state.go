@@ -83,16 +83,25 @@ func (s *State) load(keys string) error {
 			return err
 		}
 	}
-	if keys != "" && !holdsAll(s.keys, keys) {
+	given := keys != "" && !holdsAll(s.keys, keys)
+	if !given {
+		keys = s.keys
+	}
+	if s.latest, err = s.read(latestName); err != nil {
+		return err
+	}
+	if s.latest != nil {
+		if s.point, err = note.Verify(s.latest, keys); err != nil {
+			return fmt.Errorf("%s/%s: the checkpoint kept there does not verify under the keys: %w", s.dir, latestName, err)
+		}
+	}
+	if given { // Not before they are known to be keys of this log.
 		if err := s.SetKeys(keys); err != nil {
 			return err
 		}
 	}
-	if s.latest, err = s.read(latestName); err != nil || s.latest == nil {
-		return err
-	}
-	if s.point, err = note.Verify(s.latest, s.keys); err != nil {
-		return fmt.Errorf("%s/%s: the checkpoint kept there does not verify under the keys: %w", s.dir, latestName, err)
+	if s.latest == nil {
+		return nil
 	}
 	info, err := os.Stat(filepath.Join(s.dir, latestName))
 	if err != nil {

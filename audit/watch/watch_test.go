@@ -457,6 +457,19 @@ func TestStateIsOnesOwn(t *testing.T) {
 	require.ErrorIs(t, err, note.ErrUnverified, "its own memory is verified too")
 }
 
+// Keys of another log that are given by mistake are refused, and not remembered.
+func TestKeysOfAnotherLogAreNotKept(t *testing.T) {
+	f := newFakeLog(t, 5)
+	w := follow(t, f, f.listed, Options{})
+	require.Equal(t, KindFirst, w.look())
+	require.NoError(t, w.state.Close())
+	_, err := OpenState(w.dir, signerOf(t, "another.example.org/cl_2", 9).VerifierKeys())
+	require.ErrorContains(t, err, "does not verify under the keys")
+	again, err := OpenState(w.dir, "")
+	require.NoError(t, err)
+	require.NoError(t, again.Close())
+}
+
 // What was submitted to be cosigned is held against what the log shows to who looks.
 func TestCosignedIsOfTheTreeThatIsShown(t *testing.T) {
 	f := newFakeLog(t, 40)

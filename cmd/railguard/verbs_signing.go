@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -9,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -54,7 +52,7 @@ type reissueAll struct {
 	plan                  bool
 	every                 time.Duration // Of a line of progress.
 
-	out                            *os.File
+	out                            *tokenFile
 	looked, issued, passed, failed int
 	told                           time.Time
 }
@@ -101,10 +99,10 @@ Exit codes: 0 all have theirs, 1 some failed (named; run it again).`,
 
 func (r *reissueAll) run(cmd *cobra.Command) (err error) {
 	if r.file != "" {
-		if r.out, err = os.OpenFile(r.file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+		if r.out, err = openTokenFile(r.file); err != nil {
 			return usage("--file: %w", err)
 		}
-		defer func() { err = errors.Join(err, r.out.Close()) }()
+		defer func() { err = errors.Join(err, r.out.close(err == nil)) }()
 	}
 	cursor := ""
 	for {
@@ -145,8 +143,9 @@ func (r *reissueAll) one(cmd *cobra.Command, id string) error {
 	r.looked++
 	data, err := r.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/v1/agents/" + url.PathEscape(id)})
 	var agent struct {
-		Token             *string
-		CredentialVersion int
+		AgentName, OperatorLegalName string
+		Token                        *string
+		CredentialVersion            int
 	}
 	if err == nil {
 		err = json.Unmarshal(data, &agent)
@@ -155,6 +154,11 @@ func (r *reissueAll) one(cmd *cobra.Command, id string) error {
 		return err
 	}
 	switch {
+	case !r.wanted(agent.Token) && r.out != nil && r.out.owes(id) && agent.Token != nil: // Issued as the run before was ended.
+		if err := r.out.write(id, agent.AgentName, agent.OperatorLegalName, *agent.Token); err != nil {
+			return err
+		}
+		r.issued++
 	case !r.wanted(agent.Token):
 		r.passed++
 	case r.plan:
@@ -199,6 +203,9 @@ func (r *reissueAll) issue(cmd *cobra.Command, id string, version int) error {
 		method: http.MethodPost, path: "/v1/agents/" + url.PathEscape(id) + "/reissue", body: body,
 		headers: map[string]string{"Idempotency-Key": fmt.Sprintf("signing-key-reissue-%s-%d", id, version)},
 	}
+	if err := r.out.begin(id); err != nil {
+		return fmt.Errorf("--file: %w", err)
+	}
 	data, err := r.patiently(cmd.Context(), request)
 	refused := new(exitError)
 	switch {
@@ -211,6 +218,7 @@ func (r *reissueAll) issue(cmd *cobra.Command, id string, version int) error {
 		return err
 	default:
 		r.failed++
+		r.out.doubts(id)
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", id, err)
 		return nil
 	}
@@ -218,12 +226,8 @@ func (r *reissueAll) issue(cmd *cobra.Command, id string, version int) error {
 	if err := json.Unmarshal(data, &issued); err != nil || issued.Token == "" {
 		return fmt.Errorf("%s: the answer has no token: %w", id, errors.Join(err, errors.New(string(data[:min(len(data), 200)]))))
 	}
-	line, err := json.Marshal(map[string]string{"agentId": id, "agentName": issued.AgentName, "operatorLegalName": issued.OperatorLegalName, "token": issued.Token})
-	if err != nil {
+	if err := r.out.write(id, issued.AgentName, issued.OperatorLegalName, issued.Token); err != nil {
 		return err
-	}
-	if _, err := r.out.Write(append(bytes.TrimSpace(line), '\n')); err != nil {
-		return fmt.Errorf("--file: %w (the token of %s can be had again: railguard agent get %s)", err, id, id)
 	}
 	r.issued++
 	return nil

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -43,6 +44,32 @@ func exactly(n int, what string) cobra.PositionalArgs {
 			return usage("expected %s", what)
 		}
 		return nil
+	}
+}
+
+// judgeArguments makes what cobra says of arguments that do not belong a usage error, of
+// every verb.
+func judgeArguments(cmd *cobra.Command) {
+	args := cmd.Args
+	switch {
+	case args != nil:
+		cmd.Args = func(cmd *cobra.Command, given []string) error {
+			err := args(cmd, given)
+			if coded := new(exitError); err == nil || errors.As(err, &coded) || len(given) == 0 {
+				return err
+			}
+			return usage("unexpected argument %q\nsee `%s --help`", given[0], cmd.CommandPath())
+		}
+	case cmd.HasSubCommands() && cmd.Runnable():
+		cmd.Args = func(cmd *cobra.Command, given []string) error {
+			if len(given) > 0 {
+				return helpOnly(cmd, given)
+			}
+			return nil
+		}
+	}
+	for _, inner := range cmd.Commands() {
+		judgeArguments(inner)
 	}
 }
 

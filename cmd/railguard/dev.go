@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"railguard/cluster/datadir"
 	"railguard/seal"
 )
 
@@ -164,6 +165,36 @@ func (c *devCluster) watch(ctx context.Context, out io.Writer) error {
 
 func (c *devCluster) logPath(id string) string { return filepath.Join(c.flags.data, id, "node.log") }
 
+const (
+	devWordsMax = 2048     // Bytes of the end of a node's log that are looked at.
+	devRoom     = 32 << 20 // With less a node can say nothing, not even why it ends.
+)
+
+// lastWords is why a node ended, as far as that can be known here.
+func (c *devCluster) lastWords(id string) string {
+	if free, _, err := datadir.FreeSpace(c.flags.data); err == nil && free < devRoom {
+		return fmt.Sprintf(": the disk of %s is full (%d MiB free): make room, or choose another --data", c.flags.data, free>>20)
+	}
+	file, err := os.Open(c.logPath(id))
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.Size() > devWordsMax {
+		_, _ = file.Seek(-devWordsMax, io.SeekEnd) // Else it is looked at from its beginning.
+	}
+	data, _ := io.ReadAll(io.LimitReader(file, devWordsMax))
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	last := lines[len(lines)-1]
+	if words, said := strings.CutPrefix(last, "railguard: "); said {
+		return ": " + words
+	}
+	if _, reason, said := strings.Cut(last, "reason="); said && strings.Contains(last, "level=ERROR") {
+		return ": " + strings.Trim(reason, `"`)
+	}
+	return ""
+}
+
 // plan gives the nodes their addresses and finds out, before anything is
 // touched, whether they are free.
 func (c *devCluster) plan() error {
@@ -289,7 +320,7 @@ func (c *devCluster) waitReady(ctx context.Context) error {
 			case <-ctx.Done():
 				return &exitError{code: exitAway, err: fmt.Errorf("node %s is not ready: %s; see %s", node.ID, text, c.logPath(node.ID))}
 			case id := <-c.exited:
-				return &exitError{code: exitFatal, err: fmt.Errorf("node %s ended while starting; see %s", id, c.logPath(id))}
+				return &exitError{code: exitFatal, err: fmt.Errorf("node %s ended while starting%s; see %s", id, c.lastWords(id), c.logPath(id))}
 			case <-time.After(50 * time.Millisecond):
 			}
 		}

@@ -88,6 +88,7 @@ not able to answer now, 4 warnings of doctor, 70 the node gave up (disk, diverge
 	root.AddCommand(newServe(), newDev(), newConfig(), newVersion())
 	root.AddCommand(clientCommands()...)
 	giveExamples(root)
+	judgeArguments(root)
 	return root
 }
 

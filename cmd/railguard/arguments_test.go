@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+)
+
+// leavesOf are the paths of the verbs that do something.
+func leavesOf(cmd *cobra.Command) (paths []string) {
+	if cmd.Runnable() && cmd.Name() != "help" && !strings.HasPrefix(cmd.CommandPath(), "railguard completion") {
+		paths = append(paths, cmd.CommandPath())
+	}
+	for _, inner := range cmd.Commands() {
+		paths = append(paths, leavesOf(inner)...)
+	}
+	return paths
+}
+
+// Arguments that do not belong, and flags that there are not, end every verb in the same
+// way: exit code 2, and where to look.
+func TestWrongArgumentsAreUsage(t *testing.T) {
+	t.Chdir(t.TempDir())
+	paths := leavesOf(newRoot())
+	require.Greater(t, len(paths), 150)
+	for _, path := range paths {
+		for _, wrong := range [][]string{strings.Fields(strings.Repeat("x ", 30)), {"--no-such-flag"}} {
+			root := newRoot()
+			root.SetArgs(append(strings.Fields(path)[1:], wrong...))
+			root.SetOut(io.Discard)
+			root.SetErr(io.Discard)
+			err := root.ExecuteContext(t.Context())
+			var coded *exitError
+			require.ErrorAs(t, err, &coded, path)
+			require.Equal(t, exitUsage, coded.code, "%s: %v", path, err)
+		}
+	}
+}
+
+// A development node that ends while it starts says why, where it could.
+func TestWhyADevelopmentNodeEnded(t *testing.T) {
+	dir := t.TempDir()
+	c := &devCluster{flags: &devFlags{data: dir}}
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "n1"), 0o700))
+	require.Empty(t, c.lastWords("n1"), "it said nothing")
+	for text, want := range map[string]string{
+		"level=INFO msg=x\nrailguard: --http: taken\n":                                 ": --http: taken",
+		`level=ERROR msg="FATAL: this node stops" reason="disk failed: append"` + "\n": ": disk failed: append",
+		strings.Repeat("x", 3000) + "\nlevel=INFO msg=stopping\n":                      "",
+	} {
+		require.NoError(t, os.WriteFile(c.logPath("n1"), []byte(text), 0o600))
+		require.Equal(t, want, c.lastWords("n1"), fmt.Sprintf("%.60s", text))
+	}
+}

@@ -149,8 +149,11 @@ func (m *Machine) operatorStatus(b *wire.Status, r *wire.Result) {
 		refuse(r, wire.RefusedTransition)
 		return
 	}
-	institutions := row.Institutions
-	if !m.mayMove(current, current, &institutions, b, row.StatusAt, r) {
+	institutions, since := row.Institutions, row.StatusAt
+	if since == 0 { // It was never changed.
+		since = (*m.operatorProfiles.At(uint64(slot))).CreatedAt
+	}
+	if !m.mayMove(current, current, &institutions, b, since, r) {
 		return
 	}
 	row = m.operators.Edit(uint64(slot))

@@ -184,6 +184,9 @@ func TestTenantsMayNotLift(t *testing.T) {
 	require.Contains(t, refused("POST", "/v1/agents/"+id+"/reissue", `{}`), "the institution suspended it")
 	answer(t, n.do("operator", "POST", "/v1/agents/"+id+"/reinstate", `{"reason":"x"}`), 200)
 
+	v = answer(t, n.do("operator", "POST", "/v1/operators/reinstate", `{"operatorLegalName":"Acme Inc","reason":"x"}`), 200)
+	require.True(t, v.GetBool("unchanged"))
+	require.NotContains(t, textOf(v, "changedAt"), "1970", "active for as long as it is known")
 	answer(t, n.do("operator", "POST", "/v1/operators/suspend", `{"operatorLegalName":"Acme Inc","reason":"x"}`), 200)
 	require.Contains(t, refused("POST", "/v1/operators/reinstate", `{"operatorLegalName":"Acme Inc","reason":"x"}`), "the institution suspended it")
 	answer(t, n.do("operator", "POST", "/v1/operators/reinstate", `{"operatorLegalName":"Acme Inc","reason":"x"}`), 200)

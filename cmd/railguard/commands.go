@@ -204,10 +204,16 @@ node that stays up.`,
 			end := time.Now().Add(patience)
 			for {
 				data, err := c.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/v1/cluster/status"})
-				if err != nil {
+				refused := new(exitError)
+				switch {
+				case errors.As(err, &refused) && (refused.status == http.StatusUnauthorized || refused.status == http.StatusForbidden):
+					return err // No waiting changes that.
+				case err != nil:
 					last = err.Error()
-				} else if last, err = waitsFor(data, node); err != nil {
-					return err
+				default:
+					if last, err = waitsFor(data, node); err != nil {
+						return err
+					}
 				}
 				if well++; last != "" {
 					well = 0

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"strconv"
@@ -37,6 +38,7 @@ type verb struct {
 	confirm string                                                               // Flag that, when set, asks for the word of the flag "revoke", or for its own name.
 	plan    func(cmd *cobra.Command, c *client, values map[string]*string) error // Says what will happen, before it is asked for a word.
 	token   bool                                                                 // Reads the credential from --token, --token-file or standard input.
+	each    bool                                                                 // The answer has an outcome for each of several: exit code 0 where all were done.
 
 	person func(out io.Writer, data []byte) error // Shows an answer to a person; nil is a table of its members.
 }
@@ -128,9 +130,35 @@ func (v *verb) command() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return v.show(cmd.OutOrStdout(), data, c.output)
+		return v.tell(cmd.OutOrStdout(), data, c.output)
 	}
 	return cmd
+}
+
+// tell shows an answer; its error says what of it was not done.
+func (v *verb) tell(out io.Writer, data []byte, output string) error {
+	if err := v.show(out, data, output); err != nil || !v.each {
+		return err
+	}
+	return undone(data)
+}
+
+// undone says how many of a call's parts were not done; nil: all were.
+func undone(data []byte) error {
+	var answer struct{ Results []struct{ Status int } }
+	if err := json.Unmarshal(data, &answer); err != nil {
+		return err
+	}
+	failed := 0
+	for _, result := range answer.Results {
+		if result.Status != http.StatusOK {
+			failed++
+		}
+	}
+	if failed == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d were not done: see their status", failed, len(answer.Results))
 }
 
 func (v *verb) show(out io.Writer, data []byte, output string) error {

@@ -54,7 +54,7 @@ var complianceVerbs = []verb{
 	reviewVerb("reject", "Reject a REVIEW", "REJECTED"),
 	reviewVerb("escalate", "Escalate a REVIEW to suspicious-activity filing", "ESCALATE_SAR"),
 	{
-		path: "review bulk", short: "Decide on up to 100 cases at once, each with its own outcome", method: http.MethodPost, url: "/v1/queue/bulk", keyed: true,
+		path: "review bulk", short: "Decide on up to 100 cases at once, each with its own outcome", method: http.MethodPost, url: "/v1/queue/bulk", keyed: true, each: true,
 		fields: []field{
 			{flag: "txns", name: "txnIds", kind: "list", required: true, help: "the cases, divided by commas"}, {flag: "disposition", required: true, help: "APPROVED, REJECTED or ESCALATE_SAR"},
 			{flag: "by", name: "reviewedBy", required: true, help: "who decides: name or employee id"}, {flag: "notes", help: "why"},
@@ -107,15 +107,16 @@ var complianceVerbs = []verb{
 	},
 	{
 		path: "clear add", group: "compliance", short: "Clear a pair: this name is not that listed entry (quietens R21 only)", method: http.MethodPost, url: "/v1/cleared", keyed: true,
-		fields: []field{{flag: "name", required: true, help: "the party's name"}, {flag: "uid", kind: "number", required: true, help: "the listed entry"}, {flag: "reason", required: true, help: "why"}, {flag: "expires-at", required: true, help: "until when, at most a year from now"}, {flag: "by", name: "clearedBy", help: "who decides"}},
+		fields:  []field{{flag: "name", required: true, help: "the party's name"}, {flag: "uid", kind: "number", required: true, help: "the listed entry"}, {flag: "reason", required: true, help: "why"}, {flag: "expires-at", required: true, help: "until when, at most a year from now"}, {flag: "by", name: "clearedBy", help: "who decides"}},
+		example: `  railguard clear add --name "Lazarus Groupe" --uid 27307 --expires-at 2027-01-01 --by carla --reason "a bakery in Lyon: passport seen"`,
 	},
 	{path: "clear list", short: "List cleared pairs", method: http.MethodGet, url: "/v1/cleared", query: pageQuery, columns: []string{"clearedId", "name", "uid", "expiresAt", "reason"}},
 	{path: "clear remove", short: "Remove a cleared pair", method: http.MethodDelete, url: "/v1/cleared/{cleared}", args: []string{"cleared"}},
 	{path: "policy get", group: "compliance", short: "Show the institution's policy", method: http.MethodGet, url: "/v1/policy"},
 	{path: "policy versions", short: "List the policy's versions", method: http.MethodGet, url: "/v1/policy/versions", query: pageQuery, columns: []string{"policyVersion", "activatedAt", "reason"}},
 	{path: "whitelist get", group: "compliance", short: "Show the institution's whitelist", method: http.MethodGet, url: "/v1/whitelist"},
-	{path: "whitelist put", short: "Replace the institution's whitelist", method: http.MethodPut, url: "/v1/whitelist", fields: []field{{flag: "mode", help: "enforce or off"}, {flag: "entries", kind: "json", help: "JSON list of entries"}, {flag: "kinds", kind: "json", help: "JSON list of wallet, name: what the list speaks of"}, {flag: "reason", help: "why; required for a widening"}, {flag: "by", name: "actor", help: "who decides"}}},
-	{path: "whitelist add", short: "Add an entry to the institution's whitelist", method: http.MethodPost, url: "/v1/whitelist/entries", fields: []field{{flag: "wallet", help: "an approved wallet"}, {flag: "name", help: "or an approved name"}, {flag: "label", help: "free text"}, {flag: "expires-at", help: "until when"}, {flag: "by", name: "addedBy", help: "who decides"}, {flag: "reason", help: "why; required where the list is enforced"}}, keyed: true},
+	{path: "whitelist put", short: "Replace the institution's whitelist", method: http.MethodPut, url: "/v1/whitelist", fields: []field{{flag: "mode", help: "enforce or off"}, {flag: "entries", kind: "json", help: "JSON list of entries"}, {flag: "kinds", kind: "json", help: "JSON list of wallet, name: what the list speaks of"}, {flag: "reason", help: "why; required for a widening"}, {flag: "by", name: "actor", help: "who decides"}}, example: `  railguard whitelist put --mode enforce --entries '[{"name":"Acme Ltd"}]' --by carla`},
+	{path: "whitelist add", short: "Add an entry to the institution's whitelist", method: http.MethodPost, url: "/v1/whitelist/entries", fields: []field{{flag: "wallet", help: "an approved wallet"}, {flag: "name", help: "or an approved name"}, {flag: "label", help: "free text"}, {flag: "expires-at", help: "until when"}, {flag: "by", name: "addedBy", help: "who decides"}, {flag: "reason", help: "why; required where the list is enforced"}}, keyed: true, example: `  railguard whitelist add --name "Acme Ltd" --by carla`},
 	{path: "whitelist remove", short: "Remove an entry from the institution's whitelist", method: http.MethodDelete, url: "/v1/whitelist/entries/{entry}", args: []string{"entry"}},
 	{path: "operator suspend", group: "compliance", short: "Suspend all agents of an operator", method: http.MethodPost, url: "/v1/operators/suspend", keyed: true, fields: []field{{flag: "operator-legal-name", required: true, help: "the operator"}, {flag: "reason", required: true, help: "why"}, {flag: "by", name: "actor", required: true, help: "who decides"}}},
 	{path: "operator reinstate", short: "Lift an operator's suspension", method: http.MethodPost, url: "/v1/operators/reinstate", keyed: true, fields: []field{{flag: "operator-legal-name", required: true, help: "the operator"}, {flag: "reason", required: true, help: "why"}, {flag: "by", name: "actor", required: true, help: "who decides"}}},
@@ -207,7 +208,8 @@ var webhookVerbs = []verb{
 	},
 	{
 		path: "webhook redeliver", short: "Send one event again, or all that were given up", method: http.MethodPost, url: "/v1/webhooks/{webhook}/redeliver", args: hookArgument, keyed: true,
-		fields: []field{{flag: "event", name: "eventId", help: "the id of an event"}, {flag: "all", kind: "bool", help: "all dead letters"}},
+		fields:  []field{{flag: "event", name: "eventId", help: "the id of an event"}, {flag: "all", kind: "bool", help: "all dead letters"}},
+		example: "  railguard webhook redeliver whk_1 --event evt_4711_0\n  railguard webhook redeliver whk_1 --all",
 	},
 }
 
@@ -233,6 +235,7 @@ var foresightVerbs = []verb{
 			{flag: "policy", kind: "document", help: "file with the candidate policy, JSON"}, {flag: "list", name: "listSnapshotId", help: "or the snapshot id of a candidate list"},
 			{flag: "days", kind: "number", help: "how long, 1 to 30 (default 30)"},
 		},
+		example: "  railguard shadow start --policy candidate.json --days 7",
 	},
 	{path: "shadow show", short: "Show what came of a shadow so far", method: http.MethodGet, url: "/v1/policy/shadow/{shadow}", args: []string{"shadow"}},
 	{path: "shadow list", short: "List the shadows that the nodes remember", method: http.MethodGet, url: "/v1/policy/shadow", columns: jobColumns},

@@ -128,5 +128,5 @@ Exit codes with --file: 0 every payment has a verdict, 1 some were refused,
 		example: `  railguard screen --file payments.ndjson --out verdicts.ndjson
   railguard screen --token "$TOKEN" --amount 100 --chain ETH --cp-wallet 0x098B716B8Aaf21512996dC57EB0615e2383E2f96`,
 	},
-	{path: "dry-run", group: "payments", short: "Show what a payment would get, without record or debit", method: http.MethodPost, url: "/v1/screen/dry-run", fields: screenFields, token: true},
+	{path: "dry-run", group: "payments", short: "Show what a payment would get, without record or debit", method: http.MethodPost, url: "/v1/screen/dry-run", fields: screenFields, token: true, example: `  railguard dry-run --token-file agent.jwt --amount 12.5 --cp-name "Acme Ltd"`},
 }, statusVerbs("user", "user", "/v1/users")...)...)

@@ -88,8 +88,13 @@ func TestLeakedKeyIsReplaced(t *testing.T) {
 	require.Len(t, tokensIn(t, file), 3)
 	require.Equal(t, 3, strings.Count(p.raw(n1, "/v1/events?types=agent.reissued&limit=100"), `"agent.reissued"`))
 	require.False(t, strings.Contains(out, "eyJ"), "no token on a terminal")
+	killedReissue(t, file, reissue)
+}
 
-	// A run that was killed after the service had issued, in the middle of the line.
+// killedReissue is a run that was killed after the service had issued, in the middle of
+// the line, and one that was killed behind it.
+func killedReissue(t testing.TB, file string, reissue func(args ...string) (string, string, int)) {
+	tokens := tokensIn(t, file)
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)
 	whole := strings.LastIndexByte(strings.TrimSuffix(string(data), "\n"), '\n') + 1
@@ -97,12 +102,12 @@ func TestLeakedKeyIsReplaced(t *testing.T) {
 	require.NoError(t, json.Unmarshal(data[whole:], &last))
 	require.NoError(t, os.WriteFile(file, data[:whole+30], 0o600))
 	require.NoError(t, os.WriteFile(file+".now", []byte(last.AgentID+"\n"), 0o600))
-	out, complaint, code = reissue("--file", file)
+	out, complaint, code := reissue("--file", file)
 	require.Zero(t, code, complaint)
 	require.Contains(t, out, "1 issued anew")
 	require.Equal(t, tokens, tokensIn(t, file))
 	require.NoFileExists(t, file+".now")
-	require.NoError(t, os.WriteFile(file+".now", []byte(last.AgentID+"\n"), 0o600)) // Killed behind the line.
+	require.NoError(t, os.WriteFile(file+".now", []byte(last.AgentID+"\n"), 0o600))
 	out, _, _ = reissue("--file", file)
 	require.Contains(t, out, "0 issued anew")
 	require.Len(t, tokensIn(t, file), 3)

@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,4 +43,37 @@ func TestWaitIsNotEndedByAnOldAnswer(t *testing.T) {
 	_, code, err := runCommand(t, "cluster", "wait", "--node", "n2", "--url", server.URL, "--key", "k", "--patience", "1ns")
 	require.Equal(t, exitFailed, code)
 	require.ErrorContains(t, err, "only since a moment ago")
+}
+
+// A key that may not look is told at once: no waiting changes that.
+func TestWaitingWithAWrongKeyEnds(t *testing.T) {
+	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = w.Write([]byte(`{"code":"unauthorized","message":"a valid API key is required"}`))
+		}))
+		_, code, err := runCommand(t, "cluster", "wait", "--node", "n2", "--url", server.URL, "--key", "k", "--patience", "1h")
+		require.ErrorContains(t, err, "a valid API key is required")
+		require.Equal(t, exitFailed, code)
+		server.Close()
+	}
+}
+
+// What was not done of a call about several is seen in the exit code.
+func TestBulkReviewTellsWhatWasNotDone(t *testing.T) {
+	statuses := "200,200"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		first, second, _ := strings.Cut(statuses, ",")
+		_, _ = w.Write([]byte(`{"results":[{"status":` + first + `,"txnId":"txn_1"},{"status":` + second + `,"txnId":"txn_2"}]}`))
+	}))
+	defer server.Close()
+	args := []string{"review", "bulk", "--txns", "txn_1,txn_2", "--disposition", "REJECTED", "--by", "x", "--url", server.URL, "--key", "k"}
+	_, code, err := runCommand(t, args...)
+	require.NoError(t, err)
+	require.Equal(t, exitOK, code)
+	statuses = "200,404"
+	out, code, err := runCommand(t, args...)
+	require.ErrorContains(t, err, "1 of 2 were not done")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, out, "txn_2", "and they are shown")
 }

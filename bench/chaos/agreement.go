@@ -61,7 +61,7 @@ func readsWithoutLeader(ctx context.Context, s *stage) error {
 		return err
 	}
 	for _, n := range s.cluster.followers(left) {
-		if err := n.kill(); err != nil {
+		if err := n.Kill(); err != nil {
 			return err
 		}
 	}
@@ -193,7 +193,7 @@ func replaysAnywhere(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	if err := leader.kill(); err != nil {
+	if err := leader.Kill(); err != nil {
 		return err
 	}
 	if err := leader.restart(ctx); err != nil {

@@ -3,11 +3,10 @@ package chaos
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -62,8 +61,9 @@ func (c *cluster) forget(gone *node) {
 
 // node is one member: an identity, addresses and a folder that outlive its process.
 type node struct {
+	process.Server // Its spawner lives where the node does.
+
 	cluster *cluster
-	spawner *process.Spawner // Of its process: it lives where the node does.
 	id      string
 	binary  string      // Another one than the cluster's.
 	strayed atomic.Bool // Its states are to be others than the cluster's.
@@ -71,16 +71,16 @@ type node struct {
 	admin   string
 	listen  string // Cluster port; "" in a cluster of one.
 	shown   string // Where peers find it: its relay.
-	data    string
-	log     string
 	clock   string // File that says by how much its clock is wrong.
 	join    []string
 	expect  int
-
-	mu     sync.Mutex
-	child  *process.Child
-	mayEnd bool // A scenario expects the process to give up by itself.
 }
+
+// What every bench does alike.
+var (
+	until     = process.Until
+	randomHex = process.RandomHex
+)
 
 // startCluster starts a new cluster and waits until every node is ready.
 func startCluster(ctx context.Context, binary, folder string, s shape) (*cluster, error) {
@@ -100,18 +100,12 @@ func startCluster(ctx context.Context, binary, folder string, s shape) (*cluster
 	}
 	for _, n := range c.nodes {
 		if err := n.ready(ctx, readyPatience); err != nil {
-			err = fmt.Errorf("%w\n%s", err, n.logTail())
+			err = fmt.Errorf("%w\n%s", err, n.LogTail())
 			c.close()
 			return nil, err
 		}
 	}
 	return c, nil
-}
-
-func randomHex(size int) string {
-	raw := make([]byte, size)
-	_, _ = rand.Read(raw) // Never fails (crypto/rand).
-	return hex.EncodeToString(raw)
 }
 
 // lay chooses addresses and folders.
@@ -146,8 +140,8 @@ func (c *cluster) add(id string, expect int) (*node, error) {
 		return nil, err
 	}
 	n := &node{
-		cluster: c, id: id, api: "http://" + ports[0], admin: "http://" + ports[1], expect: expect,
-		data: filepath.Join(c.folder, id), log: filepath.Join(c.folder, id+".log"), clock: filepath.Join(c.folder, id+".clock"),
+		Server:  process.Server{Name: id, Data: filepath.Join(c.folder, id), Log: filepath.Join(c.folder, id+".log")},
+		cluster: c, id: id, api: "http://" + ports[0], admin: "http://" + ports[1], expect: expect, clock: filepath.Join(c.folder, id+".clock"),
 	}
 	if err := c.place(n, ports[2]); err != nil {
 		return nil, err
@@ -163,7 +157,7 @@ func (c *cluster) add(id string, expect int) (*node, error) {
 
 // place gives a node its cluster address.
 func (c *cluster) place(n *node, port string) (err error) {
-	n.spawner = c.spawner
+	n.Spawner = c.spawner
 	switch {
 	case c.fabric != nil:
 		home, err := c.fabric.enter(n.id)
@@ -174,7 +168,7 @@ func (c *cluster) place(n *node, port string) (err error) {
 		if err != nil {
 			return err
 		}
-		n.spawner = home.thread
+		n.Spawner = home.thread
 		n.listen = net.JoinHostPort(home.address.String(), number)
 		n.shown = n.listen
 		for _, url := range []string{n.api, n.admin} {
@@ -194,7 +188,7 @@ func (c *cluster) dialler(from, relay netip.AddrPort) string {
 	var pids []int
 	owners := make(map[int]string)
 	for _, n := range c.members() {
-		if pid := n.pid(); pid != 0 {
+		if pid := n.PID(); pid != 0 {
 			pids = append(pids, pid)
 			owners[pid] = n.id
 		}
@@ -204,7 +198,7 @@ func (c *cluster) dialler(from, relay netip.AddrPort) string {
 
 func (n *node) args() []string {
 	args := []string{
-		"serve", "--dev", "--test-clock", "--id", n.id, "--data", n.data, "--log-level", "info",
+		"serve", "--dev", "--test-clock", "--id", n.id, "--data", n.Data, "--log-level", "info",
 		"--http", strings.TrimPrefix(n.api, "http://"), "--admin", strings.TrimPrefix(n.admin, "http://"),
 		"--public-url", "http://chaos.invalid", "--test-clock-file", n.clock,
 	}
@@ -219,25 +213,14 @@ func (n *node) args() []string {
 
 // start starts the node's process, unless it runs.
 func (n *node) start() error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.child != nil && !n.child.Ended() {
-		return nil
-	}
 	if n.cluster.ended.Load() {
 		return fmt.Errorf("%s: its cluster has ended", n.id)
 	}
-	if err := os.MkdirAll(n.data, 0o700); err != nil {
-		return err
+	started, err := n.Launch(cmp.Or(n.binary, n.cluster.binary), n.args(), process.Secrets(n.cluster.secret, n.cluster.key))
+	if started != nil {
+		go n.watch(started)
 	}
-	env := append(os.Environ(), "RAILGUARD_CLUSTER_SECRET="+n.cluster.secret, "RAILGUARD_BOOTSTRAP_KEY="+n.cluster.key)
-	started, err := n.spawner.Launch(cmp.Or(n.binary, n.cluster.binary), n.args(), env, n.log)
-	if err != nil {
-		return fmt.Errorf("%s: %w", n.id, err)
-	}
-	n.child = started
-	go n.watch(started)
-	return nil
+	return err
 }
 
 // watch notes an end that nobody asked for. A node that gave up because its disk
@@ -245,13 +228,10 @@ func (n *node) start() error {
 // started again, as its supervisor would.
 func (n *node) watch(c *process.Child) {
 	<-c.Done
-	n.mu.Lock()
-	asked := c.Asked || n.mayEnd
-	n.mu.Unlock()
-	if asked {
+	if n.EndWasExpected(c) {
 		return
 	}
-	if strings.Contains(n.logTail(), stalledWords) {
+	if strings.Contains(n.LogTail(), stalledWords) {
 		n.cluster.mu.Lock()
 		n.cluster.stalls++
 		n.cluster.mu.Unlock()
@@ -263,59 +243,10 @@ func (n *node) watch(c *process.Child) {
 	n.cluster.deaths = append(n.cluster.deaths, fmt.Sprintf("%s ended by itself (%s)", n.id, c.ExitText()))
 }
 
-func (n *node) pid() int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.child == nil || n.child.Ended() {
-		return 0
-	}
-	return n.child.PID()
-}
-
-func (n *node) running() bool { return n.pid() != 0 }
-
-// signal sends a signal to the node's own process, if it runs.
-func (n *node) signal(s os.Signal, ends bool) (*process.Child, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.child == nil || n.child.Ended() {
-		return nil, nil
-	}
-	if ends {
-		n.child.Asked = true
-	}
-	if err := n.child.Command.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return nil, fmt.Errorf("%s: %w", n.id, err)
-	}
-	n.child.Paused = s == process.SignalPause
-	return n.child, nil
-}
-
-// kill is kill -9: no warning, nothing flushed.
-func (n *node) kill() error {
-	c, err := n.signal(os.Kill, true)
-	if err != nil || c == nil {
-		return err
-	}
-	return c.Wait(stopPatience)
-}
-
-// stop asks the node to drain and end.
-func (n *node) stop() error {
-	c, err := n.signal(process.SignalEnd, true)
-	if err != nil || c == nil {
-		return err
-	}
-	if err := c.Wait(stopPatience); err != nil {
-		return errors.Join(fmt.Errorf("%s was asked to stop: %w", n.id, err), n.kill())
-	}
-	return nil
-}
-
 // pause stops the process where it stands, as a long pause of the machine would.
-func (n *node) pause() error { _, err := n.signal(process.SignalPause, false); return err }
+func (n *node) pause() error { _, err := n.Signal(process.SignalPause, false); return err }
 
-func (n *node) resume() error { _, err := n.signal(process.SignalResume, false); return err }
+func (n *node) resume() error { _, err := n.Signal(process.SignalResume, false); return err }
 
 // setClock makes the node's clock wrong by so much, at once: a jump. 0 mends it.
 func (n *node) setClock(by time.Duration) error {
@@ -326,13 +257,6 @@ func (n *node) setClock(by time.Duration) error {
 	return os.Rename(fresh, n.clock)
 }
 
-// expectEnd says that the process may give up by itself.
-func (n *node) expectEnd() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.mayEnd = true
-}
-
 // restart starts a node that was killed or stopped and waits until it is ready.
 func (n *node) restart(ctx context.Context) error {
 	for try := 0; ; try++ {
@@ -340,7 +264,7 @@ func (n *node) restart(ctx context.Context) error {
 		if err == nil {
 			err = n.ready(ctx, readyPatience)
 		}
-		if err == nil || try+1 == spawnTries || n.running() {
+		if err == nil || try+1 == spawnTries || n.Running() {
 			return err
 		}
 	}
@@ -348,64 +272,28 @@ func (n *node) restart(ctx context.Context) error {
 
 // wipe removes the data of a node that does not run.
 func (n *node) wipe() error {
-	if n.running() {
+	if n.Running() {
 		return fmt.Errorf("%s runs: its data stay", n.id)
 	}
-	return os.RemoveAll(n.data)
+	return os.RemoveAll(n.Data)
 }
 
 // ready waits for 200 of /readyz.
 func (n *node) ready(ctx context.Context, patience time.Duration) error {
-	last := "no answer"
-	err := until(ctx, patience, func() bool {
-		if !n.running() {
-			last = "the process has ended"
-			return true
-		}
+	return n.Await(ctx, patience, func() error {
 		a, err := plainCaller.get(ctx, n.api+"/readyz")
-		if err != nil {
-			return false
+		if err == nil && a.status != http.StatusOK {
+			err = errors.New(strings.TrimSpace(string(a.body)))
 		}
-		last = strings.TrimSpace(string(a.body))
-		return a.status == 200
+		return err
 	})
-	if err != nil || last == "the process has ended" {
-		return fmt.Errorf("%s is not ready: %s", n.id, strings.ReplaceAll(last, "\n", " "))
-	}
-	return nil
-}
-
-// until asks again and again until done or patience ends.
-func until(ctx context.Context, patience time.Duration, done func() bool) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for !done() {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("waited %v: %w", patience, ctx.Err())
-		case <-time.After(pollEvery):
-		}
-	}
-	return nil
-}
-
-// logTail is the end of what the node said.
-func (n *node) logTail() string {
-	raw, err := os.ReadFile(n.log)
-	if err != nil {
-		return ""
-	}
-	if len(raw) > logTailBytes {
-		raw = raw[len(raw)-logTailBytes:]
-	}
-	return "--- log of " + n.id + ":\n" + string(raw)
 }
 
 // close ends every process and connection of the cluster.
 func (c *cluster) close() {
 	c.ended.Store(true)
 	for _, n := range c.nodes {
-		_ = n.kill() // A paused process dies of it too.
+		_ = n.Kill() // A paused process dies of it too.
 	}
 	c.spawner.Close()
 	if c.wires != nil {

@@ -23,7 +23,7 @@ func copiesChangeNothing(ctx context.Context, s *stage) error {
 		return err
 	}
 	member := s.cluster.followers(leader)[0]
-	stale := member.data + ".stale"
+	stale := member.Data + ".stale"
 	if err := s.copyOf(ctx, member, stale); err != nil {
 		return err
 	}
@@ -33,13 +33,13 @@ func copiesChangeNothing(ctx context.Context, s *stage) error {
 	if err := s.startTwin(ctx, member, stale, "a copy beside the real one", "copy"); err != nil {
 		return err
 	}
-	if !member.running() {
-		s.findings.add("the real %s ended: %s", member.id, member.logTail())
+	if !member.Running() {
+		s.findings.add("the real %s ended: %s", member.id, member.LogTail())
 	}
 	if err := s.voters(ctx, 3); err != nil {
 		return err
 	}
-	if err := member.kill(); err != nil {
+	if err := member.Kill(); err != nil {
 		return err
 	}
 	err = until(ctx, settlePatience, func() bool { // Nobody can know it at once.
@@ -63,7 +63,7 @@ func copiesChangeNothing(ctx context.Context, s *stage) error {
 	}
 	s.findings.join(judgeHealth(member.id, <-watched))
 	if err := member.restart(ctx); err != nil {
-		return fmt.Errorf("the real one: %w\n%s", err, member.logTail())
+		return fmt.Errorf("the real one: %w\n%s", err, member.LogTail())
 	}
 	return s.voters(ctx, 3)
 }
@@ -75,18 +75,19 @@ func (s *stage) startTwin(ctx context.Context, of *node, stale, what string, wor
 		return err
 	}
 	twin := &node{
-		cluster: s.cluster, spawner: of.spawner, id: of.id, api: "http://" + ports[0], admin: "http://" + ports[1],
-		listen: ports[2], shown: ports[2], data: of.data + ".twin", log: filepath.Join(s.cluster.folder, of.id+".twin.log"),
+		Server:  process.Server{Name: of.id, Data: of.Data + ".twin", Log: filepath.Join(s.cluster.folder, of.id+".twin.log"), Spawner: of.Spawner},
+		cluster: s.cluster, id: of.id, api: "http://" + ports[0], admin: "http://" + ports[1],
+		listen: ports[2], shown: ports[2],
 		clock: of.clock, join: of.join,
 	}
-	defer func() { _ = twin.kill() }()
-	if err := copyFolder(stale, twin.data); err != nil {
+	defer func() { _ = twin.Kill() }()
+	if err := copyFolder(stale, twin.Data); err != nil {
 		return err
 	}
 	began := time.Now()
 	s.findings.join(s.startedAgain(ctx, what, twin, words...))
 	s.sample(what+" ends after", time.Since(began))
-	return os.RemoveAll(twin.data)
+	return os.RemoveAll(twin.Data)
 }
 
 // watchHealth notes what the others' status says of a dead member until stop is called.
@@ -149,7 +150,7 @@ func replacedInTurn(ctx context.Context, s *stage) error {
 			}
 			s.sample("the next may be taken after", time.Since(began))
 			at := s.history.now()
-			if err := n.kill(); err != nil {
+			if err := n.Kill(); err != nil {
 				return err
 			}
 			if err := n.wipe(); err != nil {
@@ -160,7 +161,7 @@ func replacedInTurn(ctx context.Context, s *stage) error {
 				return nil
 			}
 			if err := n.restart(ctx); err != nil {
-				return fmt.Errorf("wiped: %w\n%s", err, n.logTail())
+				return fmt.Errorf("wiped: %w\n%s", err, n.LogTail())
 			}
 			s.sample("gap while a node is replaced", s.history.gap(at, s.history.now()))
 		}

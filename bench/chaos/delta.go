@@ -273,7 +273,7 @@ var disturbances = []disturbance{
 		if err != nil {
 			return nil, err
 		}
-		return func() error { return leader.restart(ctx) }, leader.kill()
+		return func() error { return leader.restart(ctx) }, leader.Kill()
 	}},
 	{"follower restarted", func(ctx context.Context, d *delta, uploader *node) (func() error, error) {
 		leader, err := d.cluster.leader(ctx, d.caller)
@@ -282,7 +282,7 @@ var disturbances = []disturbance{
 		}
 		others := slices.DeleteFunc(slices.Clone(d.cluster.nodes), func(n *node) bool { return n == leader || n == uploader })
 		away := others[0]
-		return func() error { return away.restart(ctx) }, away.stop()
+		return func() error { return away.restart(ctx) }, away.Stop()
 	}},
 }
 

@@ -115,12 +115,12 @@ func (d *delta) emptied(ctx context.Context) error {
 	if _, err := d.caller.verb(ctx, away.api+"/v1/cluster/snapshot", map[string]any{}); err != nil {
 		return err
 	}
-	if err := away.kill(); err != nil {
+	if err := away.Kill(); err != nil {
 		return err
 	}
-	gone := filepath.Join(away.data, "lists")
+	gone := filepath.Join(away.Data, "lists")
 	if d.options.Long {
-		gone = away.data
+		gone = away.Data
 	}
 	if err := os.RemoveAll(gone); err != nil {
 		return err

@@ -27,10 +27,10 @@ func fullDisk(ctx context.Context, s *stage) error {
 	if err := s.lead(ctx, hit); err != nil {
 		return err
 	}
-	hit.expectEnd()
+	hit.ExpectEnd()
 	s.allowed = append(s.allowed, "FATAL")
 	began := s.history.now()
-	balloon := filepath.Join(hit.data, "balloon")
+	balloon := filepath.Join(hit.Data, "balloon")
 	if err := fill(balloon); err != nil {
 		return err
 	}
@@ -45,13 +45,13 @@ func fullDisk(ctx context.Context, s *stage) error {
 	if err := os.Remove(balloon); err != nil {
 		return err
 	}
-	if !hit.running() {
+	if !hit.Running() {
 		if err := hit.start(); err != nil {
 			return err
 		}
 	}
 	if err := hit.ready(ctx, settlePatience); err != nil {
-		return fmt.Errorf("with room again: %w\n%s", err, hit.logTail())
+		return fmt.Errorf("with room again: %w\n%s", err, hit.LogTail())
 	}
 	storm.stop()
 	return s.inspectEarly(ctx)
@@ -63,7 +63,7 @@ func (s *stage) inspectEarly(ctx context.Context) error {
 	s.inspected = true
 	err := s.inspect(ctx, s.report)
 	for _, n := range s.cluster.nodes {
-		_ = n.kill()
+		_ = n.Kill()
 	}
 	return err
 }
@@ -75,33 +75,33 @@ func smallDisk(folder string) ([]byte, error) {
 
 // ownDisk moves a node's data onto a file system of its own.
 func (s *stage) ownDisk(ctx context.Context, n *node, mount func(folder string) ([]byte, error)) (release func(), err error) {
-	if err := n.stop(); err != nil {
+	if err := n.Stop(); err != nil {
 		return nil, err
 	}
-	aside := n.data + ".aside"
-	if err := os.Rename(n.data, aside); err != nil {
+	aside := n.Data + ".aside"
+	if err := os.Rename(n.Data, aside); err != nil {
 		return nil, err
 	}
-	if err := os.Mkdir(n.data, 0o700); err != nil {
+	if err := os.Mkdir(n.Data, 0o700); err != nil {
 		return nil, err
 	}
-	if out, err := mount(n.data); err != nil {
-		_ = os.Remove(n.data)
-		_ = os.Rename(aside, n.data)
+	if out, err := mount(n.Data); err != nil {
+		_ = os.Remove(n.Data)
+		_ = os.Rename(aside, n.Data)
 		if err := n.restart(ctx); err != nil {
 			return nil, err
 		}
 		return nil, skipped(fmt.Sprintf("no file system for one node can be mounted here: %v %s", err, out))
 	}
 	release = func() {
-		_ = n.kill()
-		_ = exec.Command("umount", "-l", n.data).Run() // The folder is removed with the rest.
+		_ = n.Kill()
+		_ = exec.Command("umount", "-l", n.Data).Run() // The folder is removed with the rest.
 	}
-	if err := os.CopyFS(n.data, os.DirFS(aside)); err != nil {
+	if err := os.CopyFS(n.Data, os.DirFS(aside)); err != nil {
 		release()
 		return nil, err
 	}
-	if err := restrict(n.data); err != nil {
+	if err := restrict(n.Data); err != nil {
 		release()
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func fill(path string) error {
 func (s *stage) steppedOut(ctx context.Context, n *node) error {
 	how := "still ready"
 	err := until(ctx, settlePatience, func() bool {
-		if !n.running() {
+		if !n.Running() {
 			how = "ended"
 			return true
 		}

@@ -32,32 +32,32 @@ func divergedBesideARestart(ctx context.Context, s *stage) error {
 	}
 	others := s.cluster.followers(leader)
 	strayed, restarted := others[0], others[1]
-	if err := strayed.stop(); err != nil {
+	if err := strayed.Stop(); err != nil {
 		return err
 	}
-	strayed.expectEnd()
+	strayed.ExpectEnd()
 	seen := len(strayed.logText())
 	strayed.binary = wrong
 	strayed.strayed.Store(true)
 	if err := strayed.restart(ctx); err != nil {
-		return fmt.Errorf("the node that is to diverge: %w\n%s", err, strayed.logTail())
+		return fmt.Errorf("the node that is to diverge: %w\n%s", err, strayed.LogTail())
 	}
 	restarts, began := 0, time.Now()
-	for ; strayed.running() && time.Since(began) < divergedPatience; restarts++ {
-		if err := restarted.kill(); err != nil {
+	for ; strayed.Running() && time.Since(began) < divergedPatience; restarts++ {
+		if err := restarted.Kill(); err != nil {
 			return err
 		}
 		if err := restarted.restart(ctx); err != nil {
-			return fmt.Errorf("restart %d beside a diverged node: %w\n%s", restarts+1, err, restarted.logTail())
+			return fmt.Errorf("restart %d beside a diverged node: %w\n%s", restarts+1, err, restarted.LogTail())
 		}
 		time.Sleep(restartPause)
 	}
 	s.figure("restarts beside it", restarts)
 	s.figure("diverged for", time.Since(began).Round(100*time.Millisecond))
-	s.findings.join(judgeEnd("a diverged node", !strayed.running(), strayed.logText()[seen:], "a majority has another one", "it is not this node's past"))
+	s.findings.join(judgeEnd("a diverged node", !strayed.Running(), strayed.logText()[seen:], "a majority has another one", "it is not this node's past"))
 	for _, n := range []*node{leader, restarted} {
-		if !n.running() {
-			s.findings.add("%s ended beside a diverged node: %s", n.id, n.logTail())
+		if !n.Running() {
+			s.findings.add("%s ended beside a diverged node: %s", n.id, n.LogTail())
 		}
 	}
 	return s.backEmpty(ctx, strayed)
@@ -65,8 +65,8 @@ func divergedBesideARestart(ctx context.Context, s *stage) error {
 
 // backEmpty lets a node that has ended come back with the right binary and no data.
 func (s *stage) backEmpty(ctx context.Context, n *node) error {
-	if n.running() {
-		if err := n.kill(); err != nil {
+	if n.Running() {
+		if err := n.Kill(); err != nil {
 			return err
 		}
 	}
@@ -76,7 +76,7 @@ func (s *stage) backEmpty(ctx context.Context, n *node) error {
 	n.binary = ""
 	n.strayed.Store(false)
 	if err := n.restart(ctx); err != nil {
-		return fmt.Errorf("back with the right binary: %w\n%s", err, n.logTail())
+		return fmt.Errorf("back with the right binary: %w\n%s", err, n.LogTail())
 	}
 	return s.voters(ctx, 3)
 }

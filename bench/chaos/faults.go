@@ -40,7 +40,7 @@ func (s *stage) made(f fault) bool {
 
 var faults = []fault{
 	{"leader killed", func(ctx context.Context, _ *stage, leader *node) (func() error, error) {
-		return func() error { return leader.restart(ctx) }, leader.kill()
+		return func() error { return leader.restart(ctx) }, leader.Kill()
 	}, faultLasts, true},
 	{"leader paused", func(ctx context.Context, s *stage, leader *node) (func() error, error) {
 		return func() error { return s.revive(ctx, leader) }, leader.pause()
@@ -82,11 +82,11 @@ var faults = []fault{
 		return func() error { return nil }, err
 	}, 200 * time.Millisecond, true},
 	{"leader stopped in good order", func(ctx context.Context, _ *stage, leader *node) (func() error, error) {
-		return func() error { return leader.restart(ctx) }, leader.stop()
+		return func() error { return leader.restart(ctx) }, leader.Stop()
 	}, 200 * time.Millisecond, true},
 	{"all nodes killed at once", func(ctx context.Context, s *stage, _ *node) (func() error, error) {
 		for _, n := range s.cluster.nodes {
-			if err := n.kill(); err != nil {
+			if err := n.Kill(); err != nil {
 				return nil, err
 			}
 		}
@@ -104,7 +104,7 @@ func (s *stage) revive(ctx context.Context, n *node) error {
 	if err := n.resume(); err != nil {
 		return err
 	}
-	if err := n.ready(ctx, readyPatience); err == nil || n.running() {
+	if err := n.ready(ctx, readyPatience); err == nil || n.Running() {
 		return err
 	}
 	return n.restart(ctx)
@@ -132,7 +132,7 @@ func (s *stage) oneWay(n *node, out bool) {
 // would wait for a quorum for ever.
 func (s *stage) startAll(ctx context.Context) error {
 	for _, n := range s.cluster.nodes {
-		if n.running() {
+		if n.Running() {
 			continue
 		}
 		if err := n.start(); err != nil {

@@ -279,7 +279,7 @@ func (s *stage) holdRound(ctx context.Context, round, answers int) (*holdsOfRoun
 	}
 	moved := s.advance(ctx, holdMoved)
 	<-enough // Every caller comes to its end, at the latest with ctx.
-	killed := leader.kill()
+	killed := leader.Kill()
 	callers.Wait()
 	if err := errors.Join(err, moved, killed); err != nil {
 		return nil, err

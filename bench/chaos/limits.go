@@ -6,7 +6,6 @@ import "time"
 const (
 	readyPatience  = 90 * time.Second // A node that starts, or comes back.
 	settlePatience = 60 * time.Second // After the last heal: all nodes in step, calls succeed.
-	stopPatience   = 30 * time.Second // A node asked to stop.
 	callPatience   = 30 * time.Second // One operation of a client with all its retries.
 	answerPatience = 4 * time.Second  // One exchange; the service promises an answer in 2 s.
 	readPatience   = 60 * time.Second // A whole export.
@@ -19,7 +18,6 @@ const (
 	exportBytesMax  = 1 << 30
 	leafBytesMax    = 4 << 20 // One line of an export.
 	violationsKept  = 20
-	logTailBytes    = 3 << 10
 	spawnTries      = 3
 	accountsMax     = 16               // Agents of one group: the model's state is an array.
 	reviewsKept     = 64               // Open reviews of a group that clients pick from.

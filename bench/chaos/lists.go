@@ -167,7 +167,7 @@ func (s *stage) sameListAfterRestart(ctx context.Context) error {
 		return err
 	}
 	follower := s.cluster.followers(leader)[0]
-	if err := follower.kill(); err != nil {
+	if err := follower.Kill(); err != nil {
 		return err
 	}
 	if err := follower.restart(ctx); err != nil {

@@ -39,7 +39,7 @@ func disksLow(ctx context.Context, s *stage) error {
 		return fmt.Errorf("no verdict before: %s", known)
 	}
 	for _, n := range s.cluster.nodes {
-		if err := leaveFree(n.data, lowFreeMiB<<20); err != nil {
+		if err := leaveFree(n.Data, lowFreeMiB<<20); err != nil {
 			return err
 		}
 	}
@@ -65,7 +65,7 @@ func disksLow(ctx context.Context, s *stage) error {
 	s.findings.join(judgeLow(seen))
 	s.figure("looks while all disks were low", len(seen))
 	for _, n := range s.cluster.nodes {
-		if err := os.Remove(filepath.Join(n.data, balloonName)); err != nil {
+		if err := os.Remove(filepath.Join(n.Data, balloonName)); err != nil {
 			return err
 		}
 	}

@@ -17,7 +17,7 @@ func lostAndReplaced(ctx context.Context, s *stage) error {
 		return err
 	}
 	lost := s.cluster.followers(leader)[0]
-	if err := lost.kill(); err != nil {
+	if err := lost.Kill(); err != nil {
 		return err
 	}
 	if err := lost.wipe(); err != nil {
@@ -25,10 +25,10 @@ func lostAndReplaced(ctx context.Context, s *stage) error {
 	}
 	began := time.Now()
 	if err := lost.restart(ctx); err != nil {
-		return fmt.Errorf("wiped: %w\n%s", err, lost.logTail())
+		return fmt.Errorf("wiped: %w\n%s", err, lost.LogTail())
 	}
 	if err := s.voters(ctx, 3); err != nil {
-		return fmt.Errorf("wiped and started: %w\n%s", err, lost.logTail())
+		return fmt.Errorf("wiped and started: %w\n%s", err, lost.LogTail())
 	}
 	s.sample("a wiped node has its vote again after", time.Since(began))
 	return s.replaced(ctx)
@@ -40,7 +40,7 @@ func (s *stage) replaced(ctx context.Context) error {
 		return err
 	}
 	dead := s.cluster.followers(leader)[1]
-	if err := dead.kill(); err != nil {
+	if err := dead.Kill(); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -53,11 +53,11 @@ func (s *stage) replaced(ctx context.Context) error {
 		return err
 	}
 	if err := heir.restart(ctx); err != nil {
-		return fmt.Errorf("the new node: %w\n%s", err, heir.logTail())
+		return fmt.Errorf("the new node: %w\n%s", err, heir.LogTail())
 	}
 	s.observer.follow(heir)
 	if err := s.voters(ctx, 3); err != nil {
-		return fmt.Errorf("replaced: %w\n%s", err, heir.logTail())
+		return fmt.Errorf("replaced: %w\n%s", err, heir.LogTail())
 	}
 	s.sample("a replacement has its vote after", time.Since(began))
 	return s.verdictAfter(ctx, s.history.now())
@@ -107,7 +107,7 @@ func survivesLosses(ctx context.Context, s *stage) error {
 		if tolerance == 0 {
 			break
 		}
-		if err := leader.kill(); err != nil { // The hardest loss each time.
+		if err := leader.Kill(); err != nil { // The hardest loss each time.
 			return err
 		}
 	}
@@ -115,12 +115,12 @@ func survivesLosses(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	if err := leader.kill(); err != nil {
+	if err := leader.Kill(); err != nil {
 		return err
 	}
 	pause(ctx, time.Second)
 	for _, n := range s.cluster.nodes {
-		if n.running() {
+		if n.Running() {
 			if err := s.askLonely(ctx, n, "a node of a minority of two"); err != nil {
 				return err
 			}
@@ -146,7 +146,7 @@ func farBehind(ctx context.Context, s *stage) error {
 		return err
 	}
 	away := s.cluster.followers(leader)[0]
-	if err := away.kill(); err != nil {
+	if err := away.Kill(); err != nil {
 		return err
 	}
 	if s.options.Long {
@@ -200,7 +200,7 @@ func (s *stage) writeMuch(ctx context.Context) error {
 	for i := range bulkRecords {
 		g := s.groups[i%groupsOfRoom]
 		n := s.cluster.nodes[i%len(s.cluster.nodes)]
-		if !n.running() {
+		if !n.Running() {
 			continue
 		}
 		r := request{method: "PUT", url: n.api + "/v1/agents/" + g.accounts[4].id + "/whitelist", body: raw, patience: readPatience}

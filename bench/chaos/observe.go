@@ -109,8 +109,8 @@ func (o *observer) look(ctx context.Context, n *node) {
 	if a, err := o.caller.get(ctx, n.api+"/log/checkpoint"); err == nil && a.status == http.StatusOK {
 		o.sawHead(ctx, n, a.body)
 	}
-	process := n.pid()
-	if s, err := o.caller.status(ctx, n); err == nil && process != 0 && process == n.pid() {
+	process := n.PID()
+	if s, err := o.caller.status(ctx, n); err == nil && process != 0 && process == n.PID() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if s.DigestIndex != 0 && !n.strayed.Load() {
@@ -220,7 +220,7 @@ func (c *cluster) settle(ctx context.Context, by *caller) (time.Duration, error)
 		if err := errors.Join(n.resume(), n.setClock(0)); err != nil {
 			return 0, err
 		}
-		if !n.running() {
+		if !n.Running() {
 			if err := n.start(); err != nil {
 				return 0, err
 			}
@@ -228,7 +228,7 @@ func (c *cluster) settle(ctx context.Context, by *caller) (time.Duration, error)
 	}
 	for _, n := range c.nodes {
 		if err := n.ready(ctx, settlePatience); err != nil {
-			return 0, fmt.Errorf("after healing: %w\n%s", err, n.logTail())
+			return 0, fmt.Errorf("after healing: %w\n%s", err, n.LogTail())
 		}
 	}
 	err := until(ctx, settlePatience, func() bool { return c.inStep(ctx, by) })
@@ -364,7 +364,7 @@ func (in *inspection) readRecords(ctx context.Context, by *caller, n *node) {
 func (c *cluster) heardCries(allowed ...string) []string {
 	var f findings
 	for _, n := range c.nodes {
-		raw, err := os.ReadFile(n.log)
+		raw, err := os.ReadFile(n.Log)
 		if err != nil {
 			continue
 		}

@@ -146,7 +146,7 @@ func (s *stage) killedInTheMiddle(ctx context.Context, r racers) error {
 		return err
 	}
 	began := time.Now()
-	if err := s.contest(ctx, r, leader.kill); err != nil {
+	if err := s.contest(ctx, r, leader.Kill); err != nil {
 		return err
 	}
 	s.sample("a race", time.Since(began))
@@ -188,7 +188,7 @@ func overspendAtMidnight(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	return s.raceOverMidnight(ctx, leader, func() error { return nil }, leader.kill)
+	return s.raceOverMidnight(ctx, leader, func() error { return nil }, leader.Kill)
 }
 
 // raceOverMidnight lets the UTC date change in the middle of a race, with something

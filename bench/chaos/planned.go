@@ -99,7 +99,7 @@ func (s *stage) rollingRestart(ctx context.Context, drain bool) error {
 				}
 			}
 			began := time.Now()
-			if err := n.stop(); err != nil {
+			if err := n.Stop(); err != nil {
 				return err
 			}
 			s.sample("a node ends after", time.Since(began))
@@ -119,7 +119,7 @@ var electionWords = [][]byte{[]byte("heartbeat timeout reached"), []byte("failed
 func (c *cluster) elections() int {
 	count := 0
 	for _, n := range c.members() {
-		raw, err := os.ReadFile(n.log)
+		raw, err := os.ReadFile(n.Log)
 		if err != nil {
 			continue
 		}

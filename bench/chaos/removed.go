@@ -28,34 +28,34 @@ func removedStaysOut(ctx context.Context, s *stage) error {
 		return err
 	}
 	gone := others[0]
-	copied := gone.data + ".copy"
+	copied := gone.Data + ".copy"
 	if err := s.copyOf(ctx, gone, copied); err != nil {
 		return err
 	}
-	gone.expectEnd()
+	gone.ExpectEnd()
 	seen := len(gone.logText())
 	if err := s.take(ctx, "remove", gone); err != nil {
 		return err
 	}
 	s.findings.join(s.end(ctx, "a removed node", gone, seen, "was removed"))
 	s.findings.join(s.startedAgain(ctx, "a removed node that is started again", gone, "was removed"))
-	if err := os.Rename(gone.data, gone.data+".marked"); err != nil {
+	if err := os.Rename(gone.Data, gone.Data+".marked"); err != nil {
 		return err
 	}
-	if err := os.Rename(copied, gone.data); err != nil {
+	if err := os.Rename(copied, gone.Data); err != nil {
 		return err
 	}
 	s.findings.join(s.startedAgain(ctx, "a removed node that is started from a copy", gone, "was removed"))
 	s.cluster.forget(gone)
-	if !heir.running() {
-		s.findings.add("the node that has the address of a removed one ended with it: %s", heir.logTail())
+	if !heir.Running() {
+		s.findings.add("the node that has the address of a removed one ended with it: %s", heir.LogTail())
 	}
 	return s.voters(ctx, 2)
 }
 
 // inherited kills a node, gives its address to another one and removes the dead.
 func (s *stage) inherited(ctx context.Context, dead *node) (*node, error) {
-	if err := dead.kill(); err != nil {
+	if err := dead.Kill(); err != nil {
 		return nil, err
 	}
 	heir, err := s.cluster.add(fmt.Sprintf("n%d", len(s.cluster.nodes)+1), 0)
@@ -65,7 +65,7 @@ func (s *stage) inherited(ctx context.Context, dead *node) (*node, error) {
 	heir.listen, heir.shown = dead.listen, dead.shown
 	s.cluster.forget(dead)
 	if err := heir.restart(ctx); err != nil {
-		return nil, fmt.Errorf("the heir: %w\n%s", err, heir.logTail())
+		return nil, fmt.Errorf("the heir: %w\n%s", err, heir.LogTail())
 	}
 	s.observer.follow(heir)
 	if err := s.counted(ctx, 4, 3); err != nil {
@@ -107,10 +107,10 @@ func (s *stage) counted(ctx context.Context, voters, healthy int) error {
 
 // copyOf copies a node's folder while it does not run, and starts it again.
 func (s *stage) copyOf(ctx context.Context, n *node, to string) error {
-	if err := n.stop(); err != nil {
+	if err := n.Stop(); err != nil {
 		return err
 	}
-	if err := copyFolder(n.data, to); err != nil {
+	if err := copyFolder(n.Data, to); err != nil {
 		return err
 	}
 	return n.restart(ctx)
@@ -125,7 +125,7 @@ func copyFolder(from, to string) error {
 
 // startedAgain starts a node that must end by itself.
 func (s *stage) startedAgain(ctx context.Context, what string, n *node, words ...string) []string {
-	n.expectEnd()
+	n.ExpectEnd()
 	seen := len(n.logText())
 	if err := n.start(); err != nil {
 		var f findings
@@ -137,8 +137,8 @@ func (s *stage) startedAgain(ctx context.Context, what string, n *node, words ..
 
 // end waits for a node's end and looks at what it said since.
 func (s *stage) end(ctx context.Context, what string, n *node, seen int, words ...string) []string {
-	_ = until(ctx, settlePatience, func() bool { return !n.running() }) // judgeEnd says so.
-	return judgeEnd(what, !n.running(), n.logText()[seen:], words...)
+	_ = until(ctx, settlePatience, func() bool { return !n.Running() }) // judgeEnd says so.
+	return judgeEnd(what, !n.Running(), n.logText()[seen:], words...)
 }
 
 // judgeEnd: a node that must not go on has ended, and says why.
@@ -168,7 +168,7 @@ func votesStay(ctx context.Context, s *stage) error {
 		return err
 	}
 	dead, alive := s.cluster.followers(leader)[0], s.cluster.followers(leader)[1]
-	if err := dead.kill(); err != nil {
+	if err := dead.Kill(); err != nil {
 		return err
 	}
 	if err := s.counted(ctx, 3, 2); err != nil {
@@ -203,7 +203,7 @@ func votesStay(ctx context.Context, s *stage) error {
 		return err
 	}
 	if err := dead.restart(ctx); err != nil {
-		return fmt.Errorf("wiped, it is a new node: %w\n%s", err, dead.logTail())
+		return fmt.Errorf("wiped, it is a new node: %w\n%s", err, dead.LogTail())
 	}
 	return s.voters(ctx, 3)
 }

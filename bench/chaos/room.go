@@ -41,7 +41,7 @@ func openRoom(ctx context.Context, binary, folder string, s shape, seed uint64) 
 	r := &room{cluster: c, caller: newCaller(c.key), history: newHistory(), seed: seed, run: randomHex(4)}
 	r.observer = newObserver(context.WithoutCancel(ctx), c, r.caller)
 	if err := r.furnish(ctx); err != nil {
-		err = fmt.Errorf("%w\n%s", err, c.nodes[0].logTail())
+		err = fmt.Errorf("%w\n%s", err, c.nodes[0].LogTail())
 		r.close()
 		return nil, err
 	}

@@ -69,11 +69,11 @@ func (s *stage) decay(ctx context.Context, r rot, n *node) error {
 			return err
 		}
 	}
-	n.expectEnd()
+	n.ExpectEnd()
 	for try := range r.tries {
 		seen := len(n.logText())
 		if !r.runs {
-			if err := n.kill(); err != nil {
+			if err := n.Kill(); err != nil {
 				return err
 			}
 		}
@@ -85,7 +85,7 @@ func (s *stage) decay(ctx context.Context, r rot, n *node) error {
 			}
 			m = leafMark(txn)
 		}
-		where, err := flipBit(filepath.Join(n.data, r.folder), m, try)
+		where, err := flipBit(filepath.Join(n.Data, r.folder), m, try)
 		if err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (s *stage) decay(ctx context.Context, r rot, n *node) error {
 		err = n.ready(ctx, settlePatience)
 		pause(ctx, time.Second) // What it notices only when others compare.
 		said := n.logText()[seen:]
-		if n.running() && err == nil {
+		if n.Running() && err == nil {
 			if err := s.readsRight(ctx, n, m.txn); err != nil {
 				return fmt.Errorf("%s: %w", where, err)
 			}
@@ -106,7 +106,7 @@ func (s *stage) decay(ctx context.Context, r rot, n *node) error {
 			continue // Not in use, or mended; the inspection compares every byte of the log.
 		}
 		if !named(said) {
-			s.findings.add("%s (%s): the node does not go on, and does not say why: %s", r.name, where, n.logTail())
+			s.findings.add("%s (%s): the node does not go on, and does not say why: %s", r.name, where, n.LogTail())
 		}
 		s.figure(fmt.Sprintf("%s (%s), the node", r.name, where), "stops and says why")
 		return s.rejoin(ctx, n)
@@ -135,12 +135,12 @@ func (s *stage) damageFound(ctx context.Context, n *node) int {
 
 // rejoin wipes a node and lets it join again.
 func (s *stage) rejoin(ctx context.Context, n *node) error {
-	if err := errors.Join(n.kill(), n.wipe()); err != nil {
+	if err := errors.Join(n.Kill(), n.wipe()); err != nil {
 		return err
 	}
 	began := time.Now()
 	if err := n.restart(ctx); err != nil {
-		return fmt.Errorf("wiped: %w\n%s", err, n.logTail())
+		return fmt.Errorf("wiped: %w\n%s", err, n.LogTail())
 	}
 	if err := s.voters(ctx, len(s.cluster.nodes)); err != nil {
 		return err
@@ -188,7 +188,7 @@ func named(said string) bool {
 
 // logText is all that the node said.
 func (n *node) logText() string {
-	raw, err := os.ReadFile(n.log)
+	raw, err := os.ReadFile(n.Log)
 	if err != nil {
 		return ""
 	}

@@ -16,7 +16,7 @@ func killAlone(ctx context.Context, s *stage) error {
 	kills := s.times(12, 60)
 	for range kills {
 		pause(ctx, time.Duration(20+random.IntN(400))*time.Millisecond)
-		if err := n.kill(); err != nil {
+		if err := n.Kill(); err != nil {
 			return err
 		}
 		began := time.Now()

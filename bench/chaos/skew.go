@@ -178,5 +178,5 @@ func (s *stage) midnightWith(ctx context.Context, wrong *node) error {
 	if err := s.lead(ctx, wrong); err != nil {
 		return err
 	}
-	return s.raceOverMidnight(ctx, wrong, func() error { return wrong.setClock(-skew) }, wrong.kill)
+	return s.raceOverMidnight(ctx, wrong, func() error { return wrong.setClock(-skew) }, wrong.Kill)
 }

@@ -60,10 +60,10 @@ func stalledDisk(ctx context.Context, s *stage) error {
 	if err := s.verdictAfter(ctx, s.history.now()); err != nil {
 		return err
 	}
-	hit.expectEnd()
+	hit.ExpectEnd()
 	s.allowed = append(s.allowed, "FATAL")
 	began := s.history.now()
-	thaw, err := freeze(hit.data)
+	thaw, err := freeze(hit.Data)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func stalledDisk(ctx context.Context, s *stage) error {
 	gap := s.history.gap(began, s.history.now())
 	s.sample(fmt.Sprintf("gap while the leader's disk hung for %v (promised: under %v)", stallLasts, stallGapGoal), gap)
 	if err := s.revive(ctx, hit); err != nil {
-		return fmt.Errorf("with its disk back: %w\n%s", err, hit.logTail())
+		return fmt.Errorf("with its disk back: %w\n%s", err, hit.LogTail())
 	}
 	storm.stop()
 	return s.inspectEarly(ctx)

@@ -247,7 +247,7 @@ func runKill(ctx context.Context, b *bench) error {
 				return err
 			}
 			victim, killed = leads, time.Now()
-			return leads.kill()
+			return leads.Kill()
 		})
 		if err != nil {
 			return err
@@ -300,7 +300,7 @@ func runRoll(ctx context.Context, b *bench) error {
 	var took time.Duration
 	o, from, to, err := t.during(ctx, l, 2*windowSpan, func(ctx context.Context) error {
 		for _, n := range append(order, leads) {
-			if err := errors.Join(n.stop(), n.start(), n.ready(ctx)); err != nil {
+			if err := errors.Join(n.Stop(), n.start(), n.ready(ctx)); err != nil {
 				return err
 			}
 		}

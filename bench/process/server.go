@@ -1,0 +1,171 @@
+package process
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	stopPatience = 30 * time.Second
+	pollEvery    = 20 * time.Millisecond
+	logTailBytes = 2 << 10
+)
+
+// Server is one node of a bench: a name, a folder and a log that outlive its process,
+// and the process of the moment. Its fields are set before it is first started.
+type Server struct {
+	Name    string
+	Data    string // Its data folder.
+	Log     string // What it says, appended over all its processes.
+	Spawner *Spawner
+
+	mu     sync.Mutex
+	child  *Child
+	mayEnd bool
+}
+
+// Secrets are the environment of a server of a new cluster: that of this process, with
+// the cluster's secret and its first API key.
+func Secrets(secret, key string) []string {
+	return append(os.Environ(), "RAILGUARD_CLUSTER_SECRET="+secret, "RAILGUARD_BOOTSTRAP_KEY="+key)
+}
+
+// Launch starts the process. One that runs stays, and nothing is returned.
+func (s *Server) Launch(binary string, args, env []string) (*Child, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.child != nil && !s.child.Ended() {
+		return nil, nil
+	}
+	if err := os.MkdirAll(s.Data, 0o700); err != nil {
+		return nil, err
+	}
+	child, err := s.Spawner.Launch(binary, args, env, s.Log)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Name, err)
+	}
+	s.child = child
+	return child, nil
+}
+
+// PID is of the process that runs; 0: none does.
+func (s *Server) PID() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.child == nil || s.child.Ended() {
+		return 0
+	}
+	return s.child.PID()
+}
+
+// Running tells whether a process runs.
+func (s *Server) Running() bool { return s.PID() != 0 }
+
+// Signal sends a signal to the process, if one runs; ends says that it asks for its end.
+func (s *Server) Signal(signal os.Signal, ends bool) (*Child, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.child == nil || s.child.Ended() {
+		return nil, nil
+	}
+	if ends {
+		s.child.Asked = true
+	}
+	if err := s.child.Command.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return nil, fmt.Errorf("%s: %w", s.Name, err)
+	}
+	s.child.Paused = signal == SignalPause
+	return s.child, nil
+}
+
+// ExpectEnd says that the process may give up by itself.
+func (s *Server) ExpectEnd() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mayEnd = true
+}
+
+// EndWasExpected tells whether somebody asked for a process's end, or allowed it.
+func (s *Server) EndWasExpected(child *Child) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return child.Asked || s.mayEnd
+}
+
+// Kill is kill -9: no warning, nothing flushed. It waits for the end.
+func (s *Server) Kill() error { return s.end(os.Kill) }
+
+// Stop asks the process to drain and end, and waits for it; what does not is killed, and
+// an error says so.
+func (s *Server) Stop() error {
+	if err := s.end(SignalEnd); err != nil {
+		return errors.Join(fmt.Errorf("%s was asked to stop: %w", s.Name, err), s.Kill())
+	}
+	return nil
+}
+
+func (s *Server) end(signal os.Signal) error {
+	child, err := s.Signal(signal, true)
+	if err != nil || child == nil {
+		return err
+	}
+	return child.Wait(stopPatience)
+}
+
+// Await asks until ask has no error; a server that has ended is not waited for. The
+// error has the end of its log.
+func (s *Server) Await(ctx context.Context, patience time.Duration, ask func() error) error {
+	last := errors.New("no answer")
+	err := Until(ctx, patience, func() bool {
+		if !s.Running() {
+			last = errors.New("the process has ended")
+			return true
+		}
+		last = ask()
+		return last == nil
+	})
+	if last == nil {
+		return err
+	}
+	return fmt.Errorf("%s is not ready: %w\n%s", s.Name, last, s.LogTail())
+}
+
+// LogTail is the end of what the server said.
+func (s *Server) LogTail() string {
+	raw, err := os.ReadFile(s.Log)
+	if err != nil {
+		return ""
+	}
+	if len(raw) > logTailBytes {
+		raw = raw[len(raw)-logTailBytes:]
+	}
+	return "--- log of " + s.Name + ":\n" + strings.ToValidUTF8(string(raw), "")
+}
+
+// Until asks again and again until done or patience ends.
+func Until(ctx context.Context, patience time.Duration, done func() bool) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waited %v: %w", patience, ctx.Err())
+		case <-time.After(pollEvery):
+		}
+	}
+	return nil
+}
+
+// RandomHex is size random bytes as text.
+func RandomHex(size int) string {
+	raw := make([]byte, size)
+	_, _ = rand.Read(raw) // Never fails (crypto/rand).
+	return hex.EncodeToString(raw)
+}

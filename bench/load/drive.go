@@ -50,27 +50,9 @@ type caller struct {
 
 // drive runs a load to its end.
 func (b *bench) drive(ctx context.Context, l load) (*outcome, error) {
-	if l.accept == nil {
-		l.accept = acceptOK
-	}
-	run := &running{load: &l}
-	b.loads++
-	for i := range l.callers {
-		run.callers = append(run.callers, &caller{
-			number: i, load: b.loads, link: newLink(l.homes, i), random: newRandom(l.seed, uint64(i)), buffer: make([]byte, 0, requestRoom),
-		})
-	}
-	_ = each(l.callers, func(i int) error { // Who cannot connect now finds that out when it calls.
-		run.callers[i].link.connect()
-		if l.greet {
-			run.callers[i].link.greet()
-		}
-		return nil
-	})
-	run.begin = time.Now()
-	r := newRecorder(run.begin.Add(l.warm))
-	end := r.start.Add(l.span)
-	run.recorder, run.end = r, end
+	run := b.gather(&l)
+	run.begins()
+	r, end := run.recorder, run.end
 	stop := b.tell(run)
 	var err error
 	if l.rate > 0 {
@@ -92,6 +74,35 @@ func (b *bench) drive(ctx context.Context, l load) (*outcome, error) {
 		return o, fmt.Errorf("%s: no call was answered: %v", l.name, o.errors)
 	}
 	return o, nil
+}
+
+// gather makes the callers of a load, connected.
+func (b *bench) gather(l *load) *running {
+	if l.accept == nil {
+		l.accept = acceptOK
+	}
+	run := &running{load: l}
+	b.loads++
+	for i := range l.callers {
+		run.callers = append(run.callers, &caller{
+			number: i, load: b.loads, link: newLink(l.homes, i), random: newRandom(l.seed, uint64(i)), buffer: make([]byte, 0, requestRoom),
+		})
+	}
+	_ = each(l.callers, func(i int) error { // Who cannot connect now finds that out when it calls.
+		run.callers[i].link.connect()
+		if l.greet {
+			run.callers[i].link.greet()
+		}
+		return nil
+	})
+	return run
+}
+
+// begins has the load begin now.
+func (r *running) begins() {
+	r.begin = time.Now()
+	r.recorder = newRecorder(r.begin.Add(r.load.warm))
+	r.end = r.recorder.start.Add(r.load.span)
 }
 
 type running struct {

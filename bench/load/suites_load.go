@@ -279,23 +279,6 @@ func runLight(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// runFlood asks for far more than there is: what is refused is refused at once, and
-// the rest goes on.
-func runFlood(ctx context.Context, b *bench) error {
-	t, err := b.shared(ctx)
-	if err != nil {
-		return err
-	}
-	o, err := t.drive(ctx, t.screening("flood", t.homes, 8*b.callers(), 0, b.span(8*time.Second)))
-	if err != nil {
-		return err
-	}
-	b.set("flood.rate", "/s", more, o.perSecond(), o.rates())
-	b.set("flood.p99", "ms", less, o.quantile(99), o.quantiles(99))
-	b.set("flood.failed", "", less, float64(o.failed), nil)
-	return nil
-}
-
 // runConnections holds a steady load against the same while thousands of other
 // connections are open.
 func runConnections(ctx context.Context, b *bench) error {

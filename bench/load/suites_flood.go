@@ -1,0 +1,192 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	quietRate    = 200 // Screening calls a second of the key that is disturbed.
+	quietCallers = 32
+	dearRate     = 1000 // Of the dearest calls, on another key: five times what its rate allows.
+	dearCallers  = 64
+	halfSentRate = 500 // Connections a second from one address.
+	halfSentKept = 2000
+)
+
+// runFlood asks for far more than there is: what is refused is refused at once, and
+// the rest goes on. Then it disturbs one key's screening by others' floods.
+func runFlood(ctx context.Context, b *bench) error {
+	t, err := b.shared(ctx)
+	if err != nil {
+		return err
+	}
+	o, err := t.drive(ctx, t.screening("flood", t.homes, 8*b.callers(), 0, b.span(5*time.Second)))
+	if err != nil {
+		return err
+	}
+	b.set("flood.rate", "/s", more, o.perSecond(), o.rates())
+	b.set("flood.p99", "ms", less, o.quantile(99), o.quantiles(99))
+	b.set("flood.failed", "", less, float64(o.failed), nil)
+	return t.disturb(ctx)
+}
+
+// disturb holds the screening of one key while nothing else happens against the same
+// while another key asks for the dearest calls it may, and while one address without a
+// key leaves requests half sent. All three take turns.
+func (t *target) disturb(ctx context.Context) error {
+	if t.group == nil {
+		return errors.New("a key for the flood is made on a cluster of our own alone")
+	}
+	b := t.bench
+	flood, err := t.floodKey(ctx)
+	if err != nil {
+		return err
+	}
+	b.report.Notes = append(b.report.Notes, fmt.Sprintf("flood: %d screening calls a second of one key, calm; beside %d/s of pages and searches on another key with the rate a key has unless told; beside %d connections a second from one address that send half a header",
+		quietRate, dearRate, halfSentRate))
+	for round := range b.times(3) {
+		dear := t.dearCalls(flood)
+		for _, part := range []struct {
+			key, name string
+			beside    func(context.Context) error
+		}{
+			{"flood.calm", "a quiet key, calm", nil},
+			{"flood.dear", "a quiet key, another one floods", dear},
+			{"flood.half", "a quiet key, requests half sent", t.halfSent},
+		} {
+			l := t.screening(fmt.Sprintf("%s, round %d", part.name, round+1), t.homes, quietCallers, quietRate, b.span(4*time.Second))
+			o, err := t.beside(ctx, l, part.beside)
+			if err != nil {
+				return err
+			}
+			b.add(part.key+".p50", "ms", less, o.quantile(50))
+			b.add(part.key+".p99", "ms", less, o.quantile(99))
+			b.add(part.key+".failed", "", less, float64(o.failed))
+			if o.err == nil {
+				b.add(part.key+".cores", "", less, o.used.cpu.Seconds()/o.took.Seconds())
+			}
+		}
+	}
+	return nil
+}
+
+// floodKey makes a key with the rate that a key has unless told.
+func (t *target) floodKey(ctx context.Context) (string, error) {
+	var key struct {
+		Key string `json:"key"`
+	}
+	err := t.api.ask(ctx, http.MethodPost, t.group.nodes[0].admin+"/admin/keys", map[string]any{"name": "flood"}, &key)
+	if err != nil {
+		return "", err
+	}
+	flooding := newAPI(key.Key)
+	defer flooding.client.CloseIdleConnections()
+	for _, home := range t.homes {
+		var last error
+		err := until(ctx, readyPatience, func() bool {
+			last = flooding.ask(ctx, http.MethodGet, home.url+"/v1/policy", nil, nil)
+			return last == nil
+		})
+		if err != nil {
+			return "", errors.Join(err, last)
+		}
+	}
+	return key.Key, nil
+}
+
+// beside runs a load while something else goes on from its warm-up to its end.
+func (t *target) beside(ctx context.Context, l load, other func(context.Context) error) (*measured, error) {
+	if other == nil {
+		return t.drive(ctx, l)
+	}
+	during, stop := context.WithCancel(ctx)
+	failed := make(chan error, 1)
+	go func() { failed <- other(during) }()
+	o, err := t.drive(ctx, l)
+	stop()
+	if ended := <-failed; ended != nil && !errors.Is(ended, context.Canceled) {
+		err = errors.Join(err, ended)
+	}
+	return o, err
+}
+
+// dearCalls asks for pages and searches until ctx ends; what is refused is as it should be.
+func (t *target) dearCalls(key string) func(ctx context.Context) error {
+	var answered atomic.Int64
+	dear := []string{"/v1/agents?limit=500", "/v1/audit?limit=500", "/v1/agents?limit=500&status=suspended"}
+	l := load{
+		name: "dear calls", homes: t.homes, callers: dearCallers, rate: dearRate, span: time.Hour, greet: true,
+		make: func(_ *caller, serial uint64, out []byte) []byte {
+			out = append(append(out, "GET "...), dear[serial%uint64(len(dear))]...)
+			return append(append(append(out, " HTTP/1.1\r\nHost: railguard\r\nAuthorization: Bearer "...), key...), "\r\n\r\n"...)
+		},
+		accept: func(got reply) string {
+			switch got.status {
+			case http.StatusOK:
+				answered.Add(1)
+				return ""
+			case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+				return ""
+			}
+			return acceptOK(got)
+		},
+	}
+	run := t.bench.gather(&l)
+	return func(ctx context.Context) error {
+		defer func() {
+			for _, c := range run.callers {
+				c.link.close()
+			}
+		}()
+		run.begins()
+		_ = run.open(ctx) // Ends with ctx alone.
+		t.bench.add("flood.dear.answered", "/s", more, float64(answered.Load())/time.Since(run.begin).Seconds())
+		if failed, done := run.failed.Load(), run.done.Load(); failed > done {
+			return fmt.Errorf("of the dear calls %d failed, %d were answered", failed, done)
+		}
+		return nil
+	}
+}
+
+// halfSent opens connections from one address and leaves each with half a header, until
+// ctx ends. The address is another one than the quiet key's where the system allows it.
+func (t *target) halfSent(ctx context.Context) error {
+	kept := make([]net.Conn, halfSentKept)
+	defer func() {
+		for _, conn := range kept {
+			if conn != nil {
+				_ = conn.Close() // Nothing is owed to it.
+			}
+		}
+	}()
+	own := &net.Dialer{Timeout: dialPatience}
+	other := &net.Dialer{Timeout: dialPatience, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 66)}}
+	tick := time.NewTicker(time.Second / halfSentRate)
+	defer tick.Stop()
+	for i := 0; ; i++ {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		address := t.homes[i%len(t.homes)].addr
+		conn, err := other.DialContext(ctx, "tcp", address)
+		if err != nil {
+			if conn, err = own.DialContext(ctx, "tcp", address); err != nil {
+				continue // Turned away: as it should be.
+			}
+		}
+		_, _ = conn.Write([]byte("POST /v1/screen HTTP/1.1\r\nHost: railguard\r\nContent-Le"))
+		at := &kept[i%len(kept)]
+		if *at != nil {
+			_ = (*at).Close()
+		}
+		*at = conn
+	}
+}

@@ -196,6 +196,9 @@ func (a *adapter) publish(out *fsm.Effects, size int) error {
 	a.lists.settle(out)
 	live := a.replica.started.Load() && a.replica.raft.CurrentTerm() == out.Term && a.replica.raft.CommitIndex() <= out.Index
 	a.state.logTime.Store(&instant{out.Time, a.state.clock.Monotonic(), live})
+	if out.Statuses != nil {
+		a.state.statuses.offer(out.Statuses)
+	}
 	a.state.commands.Store(out.Index)
 	a.compaction.applied(out.Index, out.Time, size)
 	a.audit.Prune(out.Oldest)
@@ -224,6 +227,7 @@ func (a *adapter) restored(out *fsm.Effects) error {
 	a.state.published.Store(p)
 	a.lists.settle(out)
 	a.state.logTime.Store(&instant{time: out.Time, at: a.state.clock.Monotonic()})
+	a.state.statuses.restored(out.Statuses)
 	a.state.commands.Store(out.Index)
 	a.compaction.installedAt = out.Index
 	a.compaction.ages.restored(out.Index, out.Time)

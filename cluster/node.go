@@ -83,6 +83,7 @@ func Open(config Config) (*Node, error) {
 	n.gauges = newGauges(config.ID)
 	n.adapter = &adapter{machine: fsm.New()}
 	n.state = newState(config.Clock, n.adapter.Freeze)
+	n.state.statuses = newStatusKeeper(n.life)
 	n.state.referenceUsed = n.adapter.referenceUsed
 	if err := n.open(); err != nil {
 		return nil, errors.Join(err, n.closeStores())
@@ -277,6 +278,7 @@ func (n *Node) start() {
 	n.replica.watch()
 	for _, run := range []func(){
 		n.sequencer.run, n.duties.run, n.duties.upkeep, n.disk.run, n.retention.run, n.scrubber.run, n.lists.run, n.digester.run,
+		n.state.statuses.run,
 	} {
 		n.life.running.Go(run)
 	}

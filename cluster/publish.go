@@ -134,6 +134,7 @@ func (p *published) forget() {
 type state struct {
 	published     atomic.Pointer[published]
 	clock         Clock
+	statuses      *statusKeeper
 	logTime       atomic.Pointer[instant]
 	commands      atomic.Uint64 // Index of the last applied entry of our own kind.
 	progress      progress
@@ -324,4 +325,68 @@ func (p *progress) await(ctx context.Context, index uint64) error {
 		}
 	}
 	return nil
+}
+
+// statusLag is how much later than its minute a node may still hand out the status lists
+// of the minute before: for the entry that begins the minute to come, and for making them.
+const statusLag = 15 * engine.Second
+
+// statusKeeper makes the status lists of every minute of log time, beside the writer: each
+// node for itself, out of the state at one log index, so that they are the same everywhere.
+type statusKeeper struct {
+	life  *life
+	views chan *fsm.View // The newest one that waits: it holds on to every page of its state.
+	made  atomic.Pointer[fsm.Statuses]
+}
+
+func newStatusKeeper(l *life) *statusKeeper {
+	return &statusKeeper{life: l, views: make(chan *fsm.View, 1)}
+}
+
+// offer is the apply goroutine's: a view that still waits gives its place to the newer one.
+func (k *statusKeeper) offer(view *fsm.View) {
+	select {
+	case <-k.views:
+	default:
+	}
+	k.views <- view // Nobody else sends.
+}
+
+// restored forgets the lists of the state before; those of a restored one may have to wait
+// for the next minute.
+func (k *statusKeeper) restored(view *fsm.View) {
+	k.made.Store(nil)
+	if view != nil {
+		k.offer(view)
+	}
+}
+
+// run is the keeper's goroutine.
+func (k *statusKeeper) run() {
+	builder := fsm.NewStatusBuilder()
+	for {
+		select {
+		case view := <-k.views:
+			k.made.Store(builder.Build(view))
+		case <-k.life.stop:
+			return
+		}
+	}
+}
+
+// Statuses returns the status lists of the running minute of log time, or while they are
+// made those of the minute before; nil when this node has neither. A node that hears of no
+// new entries does not know that it is behind by log time alone: its own clocks say so.
+func (s *state) Statuses() *fsm.Statuses {
+	lists, last := s.statuses.made.Load(), s.logTime.Load()
+	if lists == nil || last == nil {
+		return nil
+	}
+	every := engine.LimitsOf(s.Settings().Format).StatusEvery
+	now := last.time + max(s.clock.Monotonic()-last.at, 0)
+	wall := s.clock.Wall() + s.Settings().ClockOffset
+	if now >= lists.At+every+statusLag || wall >= lists.At+2*every {
+		return nil
+	}
+	return lists
 }

@@ -2,11 +2,13 @@ package edge
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"sync"
 
 	"railguard/engine"
 	"railguard/engine/credential"
+	"railguard/fsm"
 	"railguard/ofac"
 	"railguard/strictjson"
 )
@@ -26,6 +28,33 @@ func (t *Terms) newCredential(kind credential.Kind) *credential.Credential {
 	}
 }
 
+// statusPath is before the number of a status list.
+const statusPath = "/status-lists/"
+
+// statusListMost is no less than the number of any list: of the last epoch, and of the last
+// position.
+const statusListMost = 197_016_384
+
+// StatusURL is the address of a status list, which its token names too.
+func (t *Terms) StatusURL(list uint64) string {
+	return strings.TrimSuffix(t.Settings.Genesis.PublicURL, "/") + statusPath + strconv.FormatUint(list, 10)
+}
+
+// publishedAt tells where a credential's status is published, as its leaf does.
+func (t *Terms) publishedAt(s *credential.Credential, l *Leaf) *credential.Credential {
+	if list := l.Number("statusList"); list != 0 {
+		s.StatusURL, s.StatusIndex = t.StatusURL(list), uint32(l.Number("statusIndex"))
+	}
+	return s
+}
+
+// publishedUnder tells the same from the registry.
+func (t *Terms) publishedUnder(s *credential.Credential, position uint32) *credential.Credential {
+	list, index := t.IDs.StatusEntry(position)
+	s.StatusURL, s.StatusIndex = t.StatusURL(list), index
+	return s
+}
+
 // AgentCredential is an agent's credential as its leaf tells it: a registration,
 // a delegate's creation or a re-issue.
 func (t *Terms) AgentCredential(l *Leaf) *credential.Credential {
@@ -38,7 +67,7 @@ func (t *Terms) AgentCredential(l *Leaf) *credential.Credential {
 		s.Kind, s.ParentID, s.RootID, s.Depth = credential.KindDelegate, l.Text("parentAgentId"), l.Text("rootAgentId"), int(l.Number("depth"))
 		s.Chain = l.Texts("chain")
 	}
-	return s
+	return t.publishedAt(s, l)
 }
 
 // ProfileCredential is the same from the registry: an agent's current credential.
@@ -53,7 +82,7 @@ func (t *Terms) ProfileCredential(chain []*engine.AgentProfile) *credential.Cred
 		s.Kind, s.ParentID, s.RootID, s.Depth = credential.KindDelegate, t.AgentID(p.Parent), t.AgentID(p.Root), int(p.Depth)
 		s.Chain = t.AncestorIDs(chain)
 	}
-	return s
+	return t.publishedUnder(s, p.Status)
 }
 
 // wholeMilli is a time as leaves tell it.
@@ -74,7 +103,7 @@ func (t *Terms) UserCredential(l *Leaf) *credential.Credential {
 	s.ID, s.Subject, s.IssuedAt, s.ExpiresAt = l.Text("credentialId"), l.Text("userId"), l.Instant("issuedAt"), l.Instant("expiresAt")
 	s.Name, s.AgentType, s.OperatorLegalName = l.Text("legalName"), engine.Supervised.String(), l.Text("operatorLegalName")
 	s.Agents, s.Matched, s.ScreenedAt = l.Texts("boundAgents"), l.Flag("nameMatched"), s.IssuedAt
-	return s
+	return t.publishedAt(s, l)
 }
 
 // ProfileUserCredential is the same from the registry.
@@ -84,7 +113,7 @@ func (t *Terms) ProfileUserCredential(p *engine.UserProfile) *credential.Credent
 	s.IssuedAt, s.ExpiresAt, s.ScreenedAt = wholeMilli(p.IssuedAt), p.ExpiresAt, wholeMilli(p.IssuedAt)
 	s.Name, s.AgentType, s.OperatorLegalName = p.LegalName, engine.Supervised.String(), p.OperatorLegalName
 	s.Agents, s.Matched = t.AgentIDs(p.Agents), p.NameMatched
-	return s
+	return t.publishedUnder(s, p.Status)
 }
 
 // AgentIDs are the texts of slots.
@@ -131,6 +160,7 @@ func (j *Judge) canSign(s *credential.Credential) error {
 		return refuse("overloaded", "this node cannot unseal the signing key")
 	}
 	trial := *s // Its ids and times are the log's to assign; these have their length.
+	trial.StatusURL, trial.StatusIndex = j.Terms.StatusURL(statusListMost), fsm.StatusListSize-1
 	trial.ID, trial.Subject = j.Terms.IDs.CredentialID(kindAgent, 1, 0, 1), j.Terms.AgentID(1)
 	if trial.Kind == credential.KindUser {
 		trial.Subject = j.Terms.UserID(1)

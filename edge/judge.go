@@ -41,6 +41,7 @@ type Published interface {
 	Outcomes(leaf uint64) []uint64                     // Leaves that tell how a payment ended: its ending, then a late settle.
 	LogTime() engine.Time                              // Log time, moved on by this node's clock since the last entry, at most 2 s.
 	Applied() uint64                                   // Applied log index.
+	Statuses() *fsm.Statuses                           // The status lists of this minute; nil: this node has none that may be relied on.
 	ListByDigest(digest [32]byte) (*ofac.Index, error) // Any list of the last 90 days (diff).
 	// ListAs is ListByDigest with the tables of one version of the matcher (replay).
 	ListAs(digest [32]byte, matcher uint16) (*ofac.Index, error)

@@ -40,6 +40,7 @@ func (n *testNode) Fleet(engine.FleetSlot) *engine.FleetProfile      { return ni
 func (n *testNode) Disposition(uint64) (uint64, bool)                { return 0, false }
 func (n *testNode) Proposal(uint64) (uint64, bool)                   { return 0, false }
 func (n *testNode) Outcomes(uint64) []uint64                         { return nil }
+func (n *testNode) Statuses() *fsm.Statuses                          { return nil }
 func (n *testNode) ReferenceUsed(engine.ReferenceKey) (uint64, bool) { return 0, false }
 func (n *testNode) Comments(uint64) []uint64                         { return nil }
 func (n *testNode) LogTime() engine.Time                             { return testNow }

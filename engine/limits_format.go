@@ -28,6 +28,7 @@ type TableLimits struct {
 	Webhooks, DeadLetters            int
 	WebhooksOfOperator               int
 	Dues, Epochs                     int
+	Statuses                         int // Versions of credentials that have not ended.
 }
 
 // RowLimits bound the parts of a row, a profile or a record.
@@ -57,6 +58,7 @@ type RowLimits struct {
 	URLBytes           int // Of a webhook.
 	EventTypes         int // That a webhook names.
 	SealedBytes        int // A webhook's sealed secret.
+	StatusVersions     int // Of one party, that are looked at one by one when its status changes.
 }
 
 // Spans are lengths of log time.
@@ -78,6 +80,7 @@ type Spans struct {
 	DeadLetterKept      Time
 	ExpiryNotice        Time // Before a credential or an API key ends.
 	AttestationNotice   Time // Before an attestation does.
+	StatusEvery         Time // From one making of the status lists to the next; what they call ttl.
 }
 
 // limitsByFormat holds one row a format, in literals: no constant is named, so that
@@ -92,6 +95,7 @@ var limitsByFormat = [FormatNewest + 1]*Limits{
 		Holds: 4_194_304, Outcomes: 33_554_432, References: 16_777_216,
 		Proposals: 65_536, Alerts: 65_536, SARs: 1_048_576,
 		Webhooks: 1000, DeadLetters: 65_536, WebhooksOfOperator: 32, Dues: 67_108_864, Epochs: 64,
+		Statuses: 67_108_864,
 	}, RowLimits{
 		Depth:              3,
 		Children:           1000,
@@ -118,6 +122,7 @@ var limitsByFormat = [FormatNewest + 1]*Limits{
 		URLBytes:           2048,
 		EventTypes:         128,
 		SealedBytes:        512,
+		StatusVersions:     64,
 	}, Spans{
 		AgentValidity:       91 * DayLength,
 		UserValidity:        30 * DayLength,
@@ -136,6 +141,7 @@ var limitsByFormat = [FormatNewest + 1]*Limits{
 		DeadLetterKept:      30 * DayLength,
 		ExpiryNotice:        7 * DayLength,
 		AttestationNotice:   Hour,
+		StatusEvery:         Minute,
 	}},
 }
 

@@ -53,15 +53,21 @@ type AgentProfile struct {
 	WalletMatched     bool   `cbor:"35,keyasint,omitempty"` // Operator wallet was listed at issuance; R3.
 	NameMatched       bool   `cbor:"36,keyasint,omitempty"` // Operator name was listed at issuance.
 
-	// While an ownership transfer is flagged (R8): the normalised name of the new
-	// operator, which a re-issue must name, and whether a key of the whole
-	// institution said so.
-	TransferTo           string `cbor:"37,keyasint,omitempty"`
-	TransferInstitutions bool   `cbor:"38,keyasint,omitempty"`
+	OwnershipTransfer
 
 	Settings AgentSettings `cbor:"40,keyasint"`
 
 	Line *CredentialLine `cbor:"41,keyasint,omitempty"` // nil: all versions are of epoch 0.
+
+	Status uint32 `cbor:"42,keyasint,omitempty"` // Position of the current version in the status lists.
+}
+
+// OwnershipTransfer is set while an ownership transfer is flagged (R8): the normalised
+// name of the new operator, which a re-issue must name, and whether a key of the whole
+// institution said so.
+type OwnershipTransfer struct {
+	TransferTo           string `cbor:"37,keyasint,omitempty"`
+	TransferInstitutions bool   `cbor:"38,keyasint,omitempty"`
 }
 
 // CredentialLine says in which epochs of the log a party's credentials were issued: a
@@ -148,6 +154,8 @@ type UserProfile struct {
 	KeyID             string      `cbor:"24,keyasint"`
 
 	Line *CredentialLine `cbor:"25,keyasint,omitempty"` // As of an agent.
+
+	Status uint32 `cbor:"26,keyasint,omitempty"` // As of an agent.
 }
 
 // Attestation is one human re-attestation of an autonomous agent, kept 25 hours.

@@ -209,6 +209,7 @@ func (m *Machine) applySigningKey(b *wire.SigningKeyPut, r *wire.Result) {
 		kind, changed = "signing_key.revoked", *next[at]
 		changed.RevokedAt = m.now
 		next[at] = &changed
+		m.allStatusesMoved()
 	default:
 		refuse(r, wire.RefusedNotFound)
 		return

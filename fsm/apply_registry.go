@@ -39,7 +39,7 @@ func (m *Machine) applyRegister(b *wire.Register, r *wire.Result) {
 	}
 	signing := m.settings.ActiveKey(m.now)
 	switch {
-	case m.agents.Len() >= m.limits.Agents || signing == nil:
+	case m.agents.Len() >= m.limits.Agents || m.statusesFull() || signing == nil:
 		refuse(r, wire.RefusedFull)
 		return
 	case profile.Parent != 0 && !m.adopt(&profile, r):
@@ -111,6 +111,7 @@ func (m *Machine) enrol(profile *engine.AgentProfile, b *wire.Register, signing 
 	profile.TransferTo, profile.TransferInstitutions = "", false
 	profile.IssuedAt, profile.RegisteredAt = m.now, m.now
 	profile.ExpiresAt = m.expiry(profile.Parent, b.ExpiresAt)
+	m.enterAgentStatus(profile, 0)
 	row := engine.AgentRow{MinVersion: 1, StatusAt: m.now}
 	if m.settings.Policy.IssuanceAttests && profile.Type == engine.Autonomous {
 		row.AttestedAt = m.now
@@ -153,6 +154,7 @@ func (m *Machine) appendCredential(dst []byte, p *engine.AgentProfile) []byte {
 	dst = instant(dst, "issuedAt", p.IssuedAt)
 	dst = instant(dst, "expiresAt", p.ExpiresAt)
 	dst = plain(dst, "kid", p.KeyID)
+	dst = m.appendStatus(dst, p.Status)
 	dst = plain(dst, "operatorId", m.ids.OperatorID(uint32(p.Operator)))
 	dst = truth(dst, "walletMatched", p.WalletMatched)
 	dst = truth(dst, "nameMatched", p.NameMatched)
@@ -166,6 +168,12 @@ func (m *Machine) appendCredential(dst []byte, p *engine.AgentProfile) []byte {
 		dst = plain(dst, "fleetId", m.ids.FleetID(uint32(p.Fleet)))
 	}
 	return dst
+}
+
+// appendStatus writes where a credential's status is published.
+func (m *Machine) appendStatus(dst []byte, position uint32) []byte {
+	list, index := m.ids.StatusEntry(position)
+	return number(number(dst, "statusList", int64(list)), "statusIndex", int64(index))
 }
 
 // appendChain writes a delegate's ancestors, root first.
@@ -214,7 +222,7 @@ func (m *Machine) applyReissue(b *wire.Reissue, r *wire.Result) {
 	case old.Rev != b.BaseRev || b.List != m.settings.ListVersion:
 		r.Code = wire.Stale
 		return
-	case signing == nil:
+	case signing == nil || m.statusesFull():
 		refuse(r, wire.RefusedFull)
 		return
 	case old.Parent != 0 && effective(m, old.Parent) != engine.Active:
@@ -234,6 +242,8 @@ func (m *Machine) applyReissue(b *wire.Reissue, r *wire.Result) {
 	profile.CredentialVersion, profile.KeyID = old.CredentialVersion+1, signing.KID
 	profile.Line = old.Line.Issued(profile.CredentialVersion, m.epoch())
 	profile.IssuedAt, profile.ExpiresAt = m.now, m.expiry(old.Parent, 0)
+	m.agentStatusMoved(b.Agent, old.Status, row.MinVersion)
+	m.enterAgentStatus(&profile, old.Status)
 	superseded := m.renew(b, &profile)
 	head := m.appendCredential(m.head("agent.reissued"), &profile)
 	head = plain(head, "previousStatus", previous.String())

@@ -25,17 +25,14 @@ func (m *Machine) applyRestored(b *wire.Restored, r *wire.Result) {
 		epoch <= m.epoch() || epoch > epochMax:
 		refuse(r, wire.RefusedMalformed)
 		return
-	case len(m.settings.Epochs) >= m.limits.Epochs || m.size >= 1<<epochShift:
+	case len(m.settings.Epochs) >= m.limits.Epochs || m.size >= 1<<epochShift || m.statusesFull():
 		refuse(r, wire.RefusedFull)
 		return
 	}
 	m.beginLine(b.Lineage, m.logSeed())
 	s := m.edit()
 	s.Lineage = b.Lineage
-	s.Epochs = append(append([]*wire.Epoch(nil), s.Epochs...), &wire.Epoch{
-		Number: epoch, At: m.now, Lineage: b.Lineage, Leaf: m.size,
-		Agents: uint32(m.agents.Next()), Users: uint32(m.users.Next()), Fleets: uint32(m.fleets.Next()), Operators: uint32(m.operators.Next()),
-	})
+	s.Epochs = append(append([]*wire.Epoch(nil), s.Epochs...), m.epochBegun(epoch, b.Lineage))
 	m.ids = NewIDs(s.Genesis.IDKey, s.Epochs...)
 	head := quoted(m.head(leaf.KindClusterLineage), "lineage", b.Lineage)
 	head = quoted(head, "backup", b.Backup)

@@ -107,6 +107,7 @@ func (m *Machine) agentStatus(b *wire.Status, r *wire.Result) {
 	row = m.agents.Edit(slot)
 	row.Institutions = institutions
 	row.Status, row.StatusReason, row.StatusAt = b.To, b.ReasonCode, m.now
+	m.agentStatusMoved(engine.AgentSlot(b.Slot), (*m.profiles.At(slot)).Status, row.MinVersion)
 	id := m.ids.AgentID(b.Slot)
 	kind := statusKinds[b.Target][b.To]
 	m.writeStatus(kind, "agentId", id, derived, b, r, engine.FilterKey(engine.FilterAgent, id))
@@ -130,6 +131,7 @@ func (m *Machine) userStatus(b *wire.Status, r *wire.Result) {
 	row = m.users.Edit(uint64(b.Slot))
 	row.Institutions = institutions
 	row.Status, row.StatusReason, row.StatusAt = b.To, b.ReasonCode, m.now
+	m.touchStatuses(profile.Status, row.MinVersion)
 	id := m.ids.UserID(b.Slot)
 	m.writeStatus(statusKinds[b.Target][b.To], "userId", id, derived, b, r, engine.FilterKey(engine.FilterAgent, id))
 }
@@ -158,6 +160,7 @@ func (m *Machine) operatorStatus(b *wire.Status, r *wire.Result) {
 	}
 	row = m.operators.Edit(uint64(slot))
 	row.Suspended, row.Institutions, row.StatusAt = b.To == engine.Suspended, institutions, m.now
+	m.allStatusesMoved()
 	id := m.ids.OperatorID(uint32(slot))
 	r.Value = uint64(row.Agents)
 	m.writeStatus(statusKinds[b.Target][b.To], "operatorId", id, current, b, r, engine.FilterKey(engine.FilterOperator, b.OperatorKey))

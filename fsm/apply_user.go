@@ -29,13 +29,14 @@ func (m *Machine) applyUser(b *wire.User, r *wire.Result) {
 		}
 	}
 	signing := m.settings.ActiveKey(m.now)
-	if m.usersFull() || signing == nil {
+	if m.usersFull() || m.statusesFull() || signing == nil {
 		refuse(r, wire.RefusedFull)
 		return
 	}
 	profile.Slot, profile.Rev, profile.CredentialVersion = engine.UserSlot(m.users.Next()), 1, 1
 	profile.Line = profile.Line.Issued(1, m.epoch())
 	m.dateUser(&profile, signing)
+	m.enterUserStatus(&profile, 0)
 	m.enterUser(&profile)
 	m.out.Users = append(m.out.Users, &profile)
 	m.writeUser("user.registered", &profile, &b.Common, r)
@@ -56,6 +57,7 @@ func (m *Machine) writeUser(kind string, p *engine.UserProfile, common *wire.Com
 	head = instant(head, "expiresAt", p.ExpiresAt)
 	head = instant(head, "storedUntil", p.StoredUntil)
 	head = plain(head, "kid", p.KeyID)
+	head = m.appendStatus(head, p.Status)
 	head = truth(head, "nameMatched", p.NameMatched)
 	m.write(head, common, kind, r, engine.FilterKey(engine.FilterAgent, id))
 }
@@ -93,7 +95,7 @@ func (m *Machine) applyUserReissue(b *wire.UserReissue, r *wire.Result) {
 	case old.Rev != b.BaseRev:
 		r.Code = wire.Stale
 		return
-	case signing == nil:
+	case signing == nil || m.statusesFull():
 		refuse(r, wire.RefusedFull)
 		return
 	}
@@ -102,6 +104,8 @@ func (m *Machine) applyUserReissue(b *wire.UserReissue, r *wire.Result) {
 	profile.Line = old.Line.Issued(profile.CredentialVersion, m.epoch())
 	m.dateUser(&profile, signing)
 	row := m.users.Edit(uint64(b.User))
+	m.touchStatuses(old.Status, row.MinVersion)
+	m.enterUserStatus(&profile, old.Status)
 	row.Status, row.Institutions, row.StatusReason, row.StatusAt = engine.Active, false, 0, m.now
 	row.MinVersion, row.OverlapUntil = m.overlap(row.MinVersion, profile.CredentialVersion, row.OverlapUntil, b.Overlap)
 	*m.userProfiles.Edit(uint64(b.User)) = &profile

@@ -25,7 +25,7 @@ type birth struct{ _ byte }
 // is one goroutine's.
 type Digester struct {
 	of     *birth
-	tables [sectionDeadLetters + 1]tableSums
+	tables [sectionStatuses + 1]tableSums
 
 	settings *Settings // Of the list sums.
 	lists    [sha256.Size]byte
@@ -94,6 +94,7 @@ func (d *Digester) Digest(v *View) [32]byte {
 	out = sumTable(d, out, sectionIdempotency, &v.idem, appendIdemRow)
 	out = sumTable(d, out, sectionStructuring, &v.structuring, appendStructuringRow)
 	out = sumTable(d, out, sectionDays, &v.days, appendDayRow)
+	out = sumTable(d, out, sectionStatuses, &v.statuses, appendStatusRow)
 	out = v.frozenPayments.sum(d, out)
 	out = v.frozenDesk.sum(d, out)
 	sum.Write(out)

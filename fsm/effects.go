@@ -50,6 +50,8 @@ type Effects struct {
 
 	Oldest uint64 // First leaf that is still within retention.
 
+	Statuses *View // Non-nil when the status lists of another minute can be made; of it and nothing later.
+
 	CheckIndex  uint64 // A digest the leader claims for a past index, to be compared off the hot path.
 	CheckDigest []byte
 

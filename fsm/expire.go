@@ -29,6 +29,7 @@ func (m *Machine) applyTick(body []byte, r *wire.Result) {
 	m.tellOverdue()
 	m.tellSARs()
 	m.forgetDeadLetters()
+	m.forgetStatuses()
 	m.fallDue()
 	r.Code = wire.Unchanged
 }

@@ -30,6 +30,7 @@ const (
 	domainCredential
 	domainOperator
 	domainAlert
+	domainStatus
 )
 
 const (

@@ -45,6 +45,8 @@ type Machine struct {
 	idem         Table[idemRow, idemPage]
 	structuring  Table[structuringRow, structuringPage]
 	days         Table[dayRow, dayPage]
+	statuses     Table[statusRow, statusPage] // By position, from 1 on.
+	standing     standing
 	paymentTables
 	desk
 
@@ -125,6 +127,7 @@ func New() *Machine {
 	m.fleetProfiles.startAt(1)
 	m.operators.startAt(1)
 	m.operatorProfiles.startAt(1)
+	m.statuses.startAt(1)
 	m.paymentTables.begin()
 	m.desk.begin()
 	return m
@@ -151,9 +154,11 @@ func (m *Machine) Apply(index, term uint64, entry []byte, out *Effects) {
 	if batch.Header.Term != term {
 		m.fence(&batch)
 	} else {
+		before := m.now
 		m.now = max(m.now, batch.Header.Time+m.settings.ClockOffset)
 		m.applyRecords(&batch)
 		m.expire()
+		m.turnMinute(before)
 	}
 	out.Time, out.Oldest = m.now, m.oldest
 	if m.edited {
@@ -168,7 +173,7 @@ func (m *Machine) Rows() int {
 		m.fleets.Len() + m.fleetProfiles.Len() + m.operators.Len() + m.operatorProfiles.Len() +
 		m.reviews.Len() + m.dispositions.Len() + m.idem.Len() + m.structuring.Len() + m.days.Len() +
 		m.holds.Len() + m.outcomes.Len() + m.references.Len() + m.proposals.Len() + m.alerts.Len() + m.sars.Len() +
-		m.cursors.Len() + m.deadLetters.Len() + m.dues.Len()
+		m.cursors.Len() + m.deadLetters.Len() + m.dues.Len() + m.statuses.Len()
 }
 
 // fence answers an entry whose header names another term than raft's own: the

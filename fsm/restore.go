@@ -78,6 +78,8 @@ func (s *restorer) block(section uint16, rows uint32, payload []byte) error {
 		return readList(r, rows, &m.settings.History, m.limits.ListHistory)
 	case sectionWebhooks:
 		return readList(r, rows, &m.settings.Webhooks, m.limits.Webhooks)
+	case sectionStatuses:
+		return readStatuses(r, rows, m, &s.meta.Statuses)
 	}
 	if section <= sectionReferences {
 		return m.paymentTables.read(section, r, rows, m.limits)
@@ -133,6 +135,9 @@ func (s *restorer) readMeta(r *rowReader, rows uint32) error {
 	m.outcomes.startAt(meta.Firsts[4])
 	m.references.startAt(meta.Firsts[5])
 	m.desk.startAt(meta.Firsts[6:])
+	if err := m.startStatuses(&meta.Statuses); err != nil {
+		return err
+	}
 	if meta.Staged != nil {
 		m.staged = staging{digest: meta.Staged.Digest, total: meta.Staged.Total, whole: meta.Staged.Whole}
 	}
@@ -265,7 +270,8 @@ func (s *restorer) finish() (*Machine, error) {
 	if !s.settled {
 		return nil, fmt.Errorf("%w: no settings", ErrSnapshot)
 	}
-	for _, check := range []func() error{m.checkAgents, m.checkActivity, m.checkBands, m.checkLinks, m.checkQueues, m.checkSettings, m.checkLists, m.checkPayments, m.checkDues, m.checkWebhooks} {
+	statuses := func() error { return m.checkStatuses(s.meta.Statuses.Next) }
+	for _, check := range []func() error{m.checkAgents, statuses, m.checkActivity, m.checkBands, m.checkLinks, m.checkQueues, m.checkSettings, m.checkLists, m.checkPayments, m.checkDues, m.checkWebhooks} {
 		if err := check(); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
 		}

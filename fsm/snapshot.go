@@ -65,6 +65,7 @@ const (
 	sectionCursors
 	sectionDeadLetters
 	sectionWebhooks
+	sectionStatuses
 	sectionEnd uint16 = 0xffff
 )
 
@@ -91,6 +92,7 @@ type snapshotMeta struct {
 	Sweep     uint64        `cbor:"14,keyasint"`           // Of the activity.
 	UserNext  uint64        `cbor:"15,keyasint"`           // The slot that the next user gets.
 	SARsTold  uint64        `cbor:"17,keyasint,omitempty"` // Likewise of reports.
+	Statuses  statusMeta    `cbor:"18,keyasint"`
 	Overdue   uint64        `cbor:"16,keyasint,omitempty"` // Reviews before this one were told of when their time was over.
 }
 
@@ -206,6 +208,7 @@ func (v *View) writeBlocks(b *blockWriter) {
 	v.frozenPayments.write(b)
 	v.frozenDesk.write(b)
 	listOf(b, sectionWebhooks, v.settings.Webhooks)
+	v.writeStatuses(b)
 }
 
 // writeHead writes what stands before the tables.
@@ -214,7 +217,8 @@ func (v *View) writeHead(b *blockWriter) {
 		Format: v.Format, Index: v.Index, Term: v.Term, Time: v.Time, Size: v.Size, Oldest: v.Oldest,
 		UserSweep: v.sweep.users, Sweep: v.sweep.activity, Overdue: v.sweep.overdue, SARsTold: v.sweep.sars, UserNext: v.users.next, Frontier: v.frontier, Root: v.Root,
 		SaltKey: v.ratchet.Key, SaltDay: v.ratchet.Day,
-		Firsts: [10]uint64{v.reviews.first, v.dispositions.first, v.idem.first, v.days.first, v.outcomes.first, v.references.first},
+		Statuses: statusMeta{First: v.statuses.first, Next: v.statuses.next, Minute: v.standing.minute, Changed: v.standing.changed},
+		Firsts:   [10]uint64{v.reviews.first, v.dispositions.first, v.idem.first, v.days.first, v.outcomes.first, v.references.first},
 	}
 	desk := v.frozenDesk.firsts()
 	copy(meta.Firsts[6:], desk[:])

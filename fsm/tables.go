@@ -24,6 +24,7 @@ type (
 	idemPage        = [16]idemRow
 	structuringPage = [4]structuringRow
 	dayPage         = [16]dayRow
+	statusPage      = [64]statusRow
 )
 
 // activityRow is what an agent did of late. Only agents that were screened within

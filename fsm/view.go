@@ -73,7 +73,20 @@ type View struct {
 	frozenPayments
 	frozenDesk
 
+	frozenStatuses
+
 	frontier [][]byte
+	frozenList
+}
+
+// frozenStatuses are the positions of the status lists.
+type frozenStatuses struct {
+	statuses Frozen[statusRow, statusPage]
+	standing standing
+}
+
+// frozenList is the active list's entities, and those that are staged.
+type frozenList struct {
 	listData []byte
 	staged   staging
 }
@@ -97,12 +110,14 @@ func (m *Machine) Freeze() *View {
 		fleets: m.fleets.Freeze(), fleetProfiles: m.fleetProfiles.Freeze(),
 		operators: m.operators.Freeze(), operatorProfiles: m.operatorProfiles.Freeze(),
 		reviews: frozenReviews{m.reviews.Freeze(), m.open.Freeze()}, dispositions: m.dispositions.Freeze(),
-		days:           m.days.Freeze(),
+		days: m.days.Freeze(), frozenStatuses: frozenStatuses{m.statuses.Freeze(), m.standing},
 		frozenPayments: m.freezePayments(), frozenDesk: m.desk.freeze(),
 		frontier: append([][]byte(nil), m.frontier.Hashes()...),
-		listData: m.listData,
-		// The staged bytes only ever grow behind this length, or are replaced.
-		staged: staging{digest: m.staged.digest, total: m.staged.total, data: m.staged.data[:len(m.staged.data):len(m.staged.data)], whole: m.staged.whole},
+		frozenList: frozenList{
+			listData: m.listData,
+			// The staged bytes only ever grow behind this length, or are replaced.
+			staged: staging{digest: m.staged.digest, total: m.staged.total, data: m.staged.data[:len(m.staged.data):len(m.staged.data)], whole: m.staged.whole},
+		},
 	}
 }
 
@@ -348,6 +363,9 @@ func (m *Machine) Everything(out *Effects) {
 		}
 	}
 	out.Settings, out.ListData = m.settings, m.listData
+	if m.settings.Genesis != nil && m.standing.changed <= m.standing.minute { // Else those of this minute are others than the state's.
+		out.Statuses = m.Freeze()
+	}
 }
 
 // frontierRange rebuilds a compact range from its hashes.

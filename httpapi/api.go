@@ -68,6 +68,7 @@ type API struct {
 	renderers map[string]renderer
 	signed    checkpoints
 	cosigned  cosignedPoints
+	statuses  statusTokens
 	health    healthCache
 
 	upload atomic.Pointer[ofac.Index] // The newest list staged, where a call had to compile it.
@@ -220,7 +221,7 @@ func (a *API) publicRoutes() []route {
 	for _, group := range [][]route{
 		a.screenRoutes(), a.auditRoutes(), a.reviewRoutes(), a.queueRoutes(), a.alertRoutes(), a.sarRoutes(),
 		a.healthRoutes(), a.logRoutes(), a.clusterRoutes(), a.documentRoutes(),
-		a.registryRoutes(), a.eventRoutes(), activityRoutes(), backtestRoutes(), shadowRoutes(), retroRoutes(), a.webhookRoutes(),
+		a.registryRoutes(), a.eventRoutes(), activityRoutes(), backtestRoutes(), shadowRoutes(), retroRoutes(), a.webhookRoutes(), statusListRoutes(),
 	} {
 		all = append(all, group...)
 	}

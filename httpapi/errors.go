@@ -82,6 +82,7 @@ var codeTable = []codeText{
 	{"rate_limited", 429, "Too many calls with this key. See Retry-After."},
 	{"headers_too_large", 431, "The request's headers are larger than 16 KiB."},
 	{"internal_error", 500, "A fault of ours. Give support the requestId."},
+	{"time_not_supported", 501, "Status lists are kept of the running minute alone: the parameter time is not served."},
 	{"no_quorum", 503, "Too few nodes answer. Nothing is decided until they are back."},
 	{"no_leader", 503, "The cluster is choosing a leader."},
 	{"sanctions_data_unavailable", 503, "No published sanctions list is loaded: no verdict can be given."},

@@ -35,12 +35,14 @@ type testNode struct {
 	t     testing.TB
 	mutex sync.Mutex
 
-	machine *fsm.Machine
-	out     fsm.Effects
-	index   uint64
-	seq     uint64
-	now     engine.Time
-	store   *audit.Store
+	machine  *fsm.Machine
+	out      fsm.Effects
+	index    uint64
+	seq      uint64
+	now      engine.Time
+	store    *audit.Store
+	builder  *fsm.StatusBuilder
+	statuses *fsm.Statuses // Of the running minute.
 
 	settings     *fsm.Settings
 	agents       map[engine.AgentSlot]*engine.AgentProfile
@@ -92,7 +94,7 @@ func testSecret(role string) string {
 func newTestNode(t testing.TB) *testNode {
 	t.Helper()
 	n := &testNode{
-		t: t, machine: fsm.New(), now: testStart, settings: &fsm.Settings{Policy: engine.DefaultPolicy()},
+		t: t, builder: fsm.NewStatusBuilder(), machine: fsm.New(), now: testStart, settings: &fsm.Settings{Policy: engine.DefaultPolicy()},
 		agents: map[engine.AgentSlot]*engine.AgentProfile{}, users: map[engine.UserSlot]*engine.UserProfile{},
 		fleets: map[engine.FleetSlot]*engine.FleetProfile{}, dispositions: map[uint64]uint64{},
 		comments: map[uint64][]uint64{}, outcomes: map[uint64][]uint64{}, proposals: map[uint64]uint64{}, lists: map[[32]byte]*ofac.Index{}, matchers: ofac.Carried(), hidden: map[engine.AgentSlot]int{},
@@ -146,15 +148,6 @@ func (n *testNode) genesis() *wire.Genesis {
 func (n *testNode) addKey(key wire.APIKey, secret string) {
 	key.Prefix, key.Hashes = seal.KeyPrefix(secret), [][]byte{seal.HashAPISecret(secret)}
 	n.must(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key})
-}
-
-// openEntities compiles an encoded list and opens it, as a node does.
-func openEntities(entities []byte) (*ofac.Index, error) {
-	compiled, err := ofac.Compile(entities, ofac.MatcherVersion)
-	if err != nil {
-		return nil, err
-	}
-	return ofac.Open(compiled)
 }
 
 // activate stages and activates a list.
@@ -291,6 +284,9 @@ func (n *testNode) publish() {
 	}
 	if n.out.Settings != nil {
 		n.settings = n.out.Settings
+	}
+	if n.out.Statuses != nil {
+		n.statuses = n.builder.Build(n.out.Statuses)
 	}
 }
 

@@ -478,3 +478,12 @@ func TestClearedPairsEndAndResemble(t *testing.T) {
 	require.Empty(t, n.Settings().Cleared)
 	answer(t, n.do("reviewer", "POST", "/v1/cleared", `{"name":"Lazarus Groupe","uid":27307,"reason":"r","expiresAt":"2027-03-22T00:00:00Z"}`), 201)
 }
+
+// openEntities compiles an encoded list and opens it, as a node does.
+func openEntities(entities []byte) (*ofac.Index, error) {
+	compiled, err := ofac.Compile(entities, ofac.MatcherVersion)
+	if err != nil {
+		return nil, err
+	}
+	return ofac.Open(compiled)
+}

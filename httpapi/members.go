@@ -143,6 +143,7 @@ var queryParameters = map[string][]string{
 	"GET /v1/agents/{id}/attestations": paged,
 	"GET /v1/audit":                    inPages("from", "to", "agentId", "operator", "verdict", "rule", "wallet", "name", "disposition"),
 	"GET /v1/audit/{txnId}":            {"wait"},
+	"GET /status-lists/{list}":         {"time"},
 	"GET /v1/events":                   {"after", "types", "limit", "wait"},
 	"GET /v1/audit/export":             {"from", "to", "format", "agentId", "cursor", "first", "treeSize"},
 	"GET /v1/queue": inPages("state", "rule", "agentId", "operator", "minAmount", "maxAmount", "from", "to", "assignee", "q",

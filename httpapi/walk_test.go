@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"flag"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -53,7 +54,7 @@ func TestWalkOverTheDocument(t *testing.T) {
 }
 
 func requireNoFault(t *testing.T, call contract.Call, w *httptest.ResponseRecorder) {
-	if w.Code >= 500 {
+	if w.Code >= 500 && w.Code != http.StatusNotImplemented { // Which is declared where it may be.
 		t.Errorf("%s %s answered %d: %.500s", call.Operation.Method, call.Path, w.Code, w.Body)
 	}
 }

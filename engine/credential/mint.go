@@ -38,6 +38,10 @@ type Credential struct {
 	Matched           bool // ofacAtIssuance is MATCH.
 	ScreenedAt        engine.Time
 
+	// Where its status is published; "": nowhere.
+	StatusURL   string
+	StatusIndex uint32
+
 	// Of a delegate.
 	ParentID string
 	RootID   string
@@ -83,7 +87,7 @@ func Mint(c *Credential, key *ecdsa.PrivateKey, kid string) (token string, docum
 	if _, err := readObject(payload); err != nil {
 		return "", nil, fmt.Errorf("%w: %w", ErrContent, err)
 	}
-	token, err = sign(payload, key, kid)
+	token, err = sign(payload, key, kid, tokenType)
 	if err != nil {
 		return "", nil, err
 	}
@@ -110,6 +114,10 @@ func (c *Credential) payload(document []byte) []byte {
 	dst = strconv.AppendInt(append(dst, `,"iat":`...), issued, 10)
 	dst = strconv.AppendInt(append(dst, `,"nbf":`...), issued, 10)
 	dst = strconv.AppendInt(append(dst, `,"exp":`...), expires, 10)
+	if c.StatusURL != "" { // Token Status List: the claim is the token's, not the credential's.
+		dst = strconv.AppendUint(append(dst, `,"status":{"status_list":{"idx":`...), uint64(c.StatusIndex), 10)
+		dst = append(appendQuoted(append(dst, `,"uri":`...), c.StatusURL), `}}`...)
+	}
 	dst = append(dst, `,"vc":`...)
 	return append(append(dst, document...), '}')
 }
@@ -254,7 +262,7 @@ func (s *signer) SignPayload(payload []byte, _ jose.SignatureAlgorithm) ([]byte,
 }
 
 // sign makes a compact JWS with the header alg, kid, typ.
-func sign(payload []byte, key *ecdsa.PrivateKey, kid string) (string, error) {
+func sign(payload []byte, key *ecdsa.PrivateKey, kid, typ string) (string, error) {
 	if key == nil || key.Curve != elliptic.P256() {
 		return "", errKeyCurve
 	}
@@ -264,7 +272,7 @@ func sign(payload []byte, key *ecdsa.PrivateKey, kid string) (string, error) {
 	if !utf8.Valid(payload) {
 		return "", ErrContent
 	}
-	options := (&jose.SignerOptions{}).WithType(tokenType)
+	options := (&jose.SignerOptions{}).WithType(jose.ContentType(typ))
 	maker, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: &signer{key, kid}}, options)
 	if err != nil {
 		return "", err

@@ -78,4 +78,5 @@ type Epoch struct {
 	Users     uint32      `cbor:"6,keyasint"`
 	Fleets    uint32      `cbor:"7,keyasint"`
 	Operators uint32      `cbor:"8,keyasint"`
+	Statuses  uint32      `cbor:"9,keyasint"` // The first position of the status lists; a list of its own begins with it.
 }

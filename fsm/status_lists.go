@@ -1,0 +1,266 @@
+package fsm
+
+import (
+	"railguard/engine"
+)
+
+// What a position of a status list may read (Token Status List: two bits an entry).
+const (
+	StatusValid     byte = 0
+	StatusInvalid   byte = 1 // For ever.
+	StatusSuspended byte = 2 // Until further notice.
+)
+
+// A status list has so many entries, of two bits each.
+const (
+	statusListBits = 18
+	StatusListSize = 1 << statusListBits
+
+	statusListBytes = StatusListSize / 4
+
+	// statusEpochLists is how far the numbers of an epoch's lists are from those of the
+	// epoch before: more than its positions fill.
+	statusEpochLists = 1_000_000
+)
+
+// Statuses are all status lists of one minute. Immutable.
+type Statuses struct {
+	At    engine.Time // The minute's first instant: what iat says.
+	Lists []StatusList
+}
+
+// StatusList is one list: its number, and the bytes of its entries.
+type StatusList struct {
+	Number uint64
+	Bits   []byte // Lowest bits first. The very same slice as a minute before, where nothing changed.
+}
+
+// List returns the list of that number, nil where there is none.
+func (s *Statuses) List(number uint64) *StatusList {
+	for i := range s.Lists {
+		if s.Lists[i].Number == number {
+			return &s.Lists[i]
+		}
+	}
+	return nil
+}
+
+// StatusEntry returns where a position is found: the number of its list, and which entry of
+// it. Entries are given out in an order that nobody outside can tell.
+func (d *IDs) StatusEntry(position uint32) (list uint64, index uint32) {
+	page := uint64(position) >> statusListBits
+	epoch := uint64(0)
+	for i := len(d.epochs) - 1; i >= 0; i-- {
+		if e := d.epochs[i]; position >= e.Statuses {
+			epoch = uint64(e.Number)
+			break
+		}
+	}
+	const half = statusListBits / 2
+	const mask = uint64(1)<<half - 1
+	left, right := uint64(position)>>half&mask, uint64(position)&mask
+	for n := range rounds {
+		left, right = right, left^(d.round(domainStatus, n, page<<half|right)&mask)
+	}
+	return epoch*statusEpochLists + page + 1, uint32(left<<half | right)
+}
+
+// StatusBuilder makes the lists of one Machine's views and remembers them: what no entry of
+// the log touched, and no time has brought about, is not looked at again. It is one goroutine's.
+type StatusBuilder struct {
+	of    *birth
+	epoch int    // How many epochs there were.
+	index uint64 // Of the view before.
+
+	ids    *IDs
+	first  uint64 // Positions before it are forgotten.
+	base   uint64 // Number of pages[0].
+	pages  []heldStatuses
+	lists  []heldList // From the one of the oldest position to that of the next.
+	lowest uint64     // lists[0] holds positions from here on.
+
+	evaluated int // Entries that the last build looked at.
+}
+
+// heldStatuses is what is known of one page of positions.
+type heldStatuses struct {
+	held  span
+	until engine.Time // From then on a value may be another one by time alone; 0: never.
+	kin   bool        // A version of a delegate is among them.
+}
+
+type heldList struct {
+	number uint64
+	bits   []byte
+	shared bool // bits were handed out, and stay as they are.
+}
+
+// NewStatusBuilder returns one that remembers nothing.
+func NewStatusBuilder() *StatusBuilder { return new(StatusBuilder) }
+
+const statusPageRows = uint64(len(statusPage{}))
+
+// Build returns the lists of a view that Apply or Everything gave as Effects.Statuses.
+func (b *StatusBuilder) Build(v *View) *Statuses {
+	settings := v.settings
+	if b.of != v.birth || b.epoch != len(settings.Epochs) || b.index > v.Index {
+		*b = StatusBuilder{of: v.birth, epoch: len(settings.Epochs), ids: NewIDs(settings.Genesis.IDKey, settings.Epochs...)}
+	}
+	every := engine.LimitsOf(v.Format).StatusEvery
+	now := &minute{glance: glance{View: v}, at: v.Time / every * every}
+	all, kin := v.standing.wide > b.index, v.standing.kin > b.index
+	b.fit(v)
+	b.forget(v)
+	b.evaluated = 0
+	for n := range b.pages {
+		page := (b.base + uint64(n)) * statusPageRows
+		held := v.statuses.span(page)
+		if one := &b.pages[n]; all || one.held != held || kin && one.kin || one.until != 0 && now.at >= one.until {
+			*one = b.evaluate(now, page, held)
+		}
+	}
+	b.index = v.Index
+	out := &Statuses{At: now.at, Lists: make([]StatusList, len(b.lists))}
+	for i := range b.lists {
+		b.lists[i].shared = true
+		out.Lists[i] = StatusList{b.lists[i].number, b.lists[i].bits}
+	}
+	return out
+}
+
+// fit makes room for the positions of a view.
+func (b *StatusBuilder) fit(v *View) {
+	first, next := v.statuses.First(), v.statuses.Next()
+	lowest := first >> statusListBits << statusListBits
+	for len(b.lists) > 0 && b.lowest < lowest {
+		b.lists, b.lowest = b.lists[1:], b.lowest+StatusListSize
+	}
+	if len(b.lists) == 0 {
+		b.lowest = lowest
+	}
+	for end := next >> statusListBits << statusListBits; b.lowest+uint64(len(b.lists))*StatusListSize <= end; {
+		position := b.lowest + uint64(len(b.lists))*StatusListSize
+		number, _ := b.ids.StatusEntry(uint32(position))
+		b.lists = append(b.lists, heldList{number: number, bits: make([]byte, statusListBytes)})
+	}
+	base := first / statusPageRows
+	if gone := base - b.base; gone > 0 && len(b.pages) > 0 {
+		b.pages = append([]heldStatuses(nil), b.pages[min(gone, uint64(len(b.pages))):]...)
+	}
+	b.base = base
+	for pages := (next+statusPageRows-1)/statusPageRows - base; uint64(len(b.pages)) < pages; {
+		b.pages = append(b.pages, heldStatuses{})
+	}
+}
+
+// forget makes what was forgotten INVALID, in lists that have younger entries.
+func (b *StatusBuilder) forget(v *View) {
+	for at := max(b.first, b.lowest, 1); at < v.statuses.First(); at++ {
+		b.set(at, StatusInvalid)
+	}
+	b.first = v.statuses.First()
+}
+
+// set makes one entry read a value.
+func (b *StatusBuilder) set(position uint64, value byte) {
+	_, index := b.ids.StatusEntry(uint32(position))
+	list := &b.lists[(position-b.lowest)/StatusListSize]
+	at, shift := index/4, index%4*2
+	changed := list.bits[at]&^(3<<shift) | value<<shift
+	if changed == list.bits[at] {
+		return
+	}
+	if list.shared {
+		list.bits, list.shared = append([]byte(nil), list.bits...), false
+	}
+	list.bits[at] = changed
+}
+
+// evaluate sets the entries of one page.
+func (b *StatusBuilder) evaluate(now *minute, page uint64, held span) heldStatuses {
+	one := heldStatuses{held: held}
+	for i := page + uint64(held.from); i < page+uint64(held.to); i++ {
+		b.evaluated++
+		value, until, kin := now.value(now.statuses.At(i))
+		if i != 0 {
+			b.set(i, value)
+		}
+		if one.kin = one.kin || kin; until != 0 && (one.until == 0 || until < one.until) {
+			one.until = until
+		}
+	}
+	return one
+}
+
+// minute is a view as a state, at the first instant of its minute: neither the entry that
+// came late into it nor the node that asks makes a difference.
+type minute struct {
+	glance
+	at engine.Time
+}
+
+func (g *minute) logTime() engine.Time { return g.at }
+
+// value is what an entry reads, until when at the latest unless something is done to the
+// party, and whether the party has ancestors. It is the effective status that rule R2 goes
+// by; what the sanctions list matched at issuance is suspended besides.
+func (g *minute) value(row *statusRow) (value byte, until engine.Time, kin bool) {
+	expires := engine.Time(row.Expires) * engine.Second
+	if row.Slot == 0 || g.at >= expires {
+		return StatusInvalid, 0, false
+	}
+	until = expires
+	status := engine.Revoked
+	var overlap engine.Time
+	if row.Kind == CredentialAgent {
+		o := engine.Moment{Now: g.at, Version: row.Version, Expires: expires, KeyRevoked: g.keyRevoked(row.Key)}
+		climb(&o, g, engine.AgentSlot(row.Slot))
+		status, overlap, kin = engine.EffectiveStatus(&o), o.Levels[0].Row.OverlapUntil, o.LevelCount > 1
+		for i := 1; i < o.LevelCount; i++ {
+			if end := o.Levels[i].Profile.ExpiresAt; end > g.at {
+				until = min(until, end)
+			}
+		}
+	} else if user, profile := g.userAt(engine.UserSlot(row.Slot)); profile != nil {
+		status, overlap = engine.CredentialStatus(user.Status, expires, g.at, g.keyRevoked(row.Key)), user.OverlapUntil
+		if engine.Superseded(row.Version, user.MinVersion, profile.CredentialVersion, overlap, g.at) {
+			status = engine.Revoked
+		}
+	}
+	if overlap > g.at {
+		until = min(until, overlap)
+	}
+	switch {
+	case status == engine.Revoked || status == engine.Expired:
+		value = StatusInvalid
+	case status == engine.Suspended || row.Matched:
+		value = StatusSuspended
+	}
+	return value, until, kin
+}
+
+func (g *minute) keyRevoked(mark uint32) bool {
+	for _, key := range g.settings.SigningKeys {
+		if key.RevokedAt != 0 && keyMark(key.KID) == mark {
+			return true
+		}
+	}
+	return false
+}
+
+// span is which rows of the page of a position are held, and in which epoch they were
+// touched last.
+func (f *Frozen[R, P]) span(i uint64) span {
+	rows, many := pageRows[R, P](), chunkRows[R, P]()
+	base := i / rows * rows
+	held := span{from: uint16(max(f.first, base) - base), to: uint16(min(f.next, base+rows) - base)}
+	if held.from >= held.to {
+		return held
+	}
+	if at := max(base, f.first) - f.base; f.root[at/many] != nil {
+		if p := f.root[at/many].pages[at%many/rows]; p != nil {
+			held.epoch = p.epoch + 1
+		}
+	}
+	return held
+}

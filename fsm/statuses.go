@@ -1,0 +1,252 @@
+package fsm
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// Every version of a credential has a position of its own in the status lists, given out
+// one after another when the version is issued, and never again (decision 53). A row says
+// whose version that is; its value is not stored, it follows from the party's own row,
+// its ancestors, its operator and its key (status_lists.go). So Apply only has to see to
+// it that whoever remembers values learns which may have changed: it touches the page of
+// a row (Edit makes it another one), or notes that many may have.
+
+// statusRow is one version of a credential, at its position.
+type statusRow struct {
+	Slot    uint32 // Of the agent or user; 0: nobody was given this position.
+	Expires uint32 // Unix second.
+	Older   uint32 // The position of the version before; 0: there is none.
+	Key     uint32 // keyMark of the key that signed it.
+	Version uint16
+	Kind    uint8 // CredentialAgent, CredentialUser.
+	Matched bool  // The sanctions list matched when it was issued.
+}
+
+// standing is what is known of changes of values. The first two are replicated, so that a
+// node that restored a state knows whether it may make the lists of the running minute out
+// of it.
+type standing struct {
+	minute  uint64 // Log index of the entry that brought log time into the running minute.
+	changed uint64 // Of the last entry that changed a value, or may have.
+	wide    uint64 // Of the last one that may have changed any; 0 after a restore.
+	kin     uint64 // Of the last one that may have changed those of an agent's descendants.
+}
+
+// keyMark stands for a signing key's id in a row: of 64 keys no two have the same in practice,
+// and two that had would both count as revoked.
+func keyMark(kid string) uint32 { return uint32(engine.FilterKey(engine.FilterKind, kid)) }
+
+// statusesFull tells whether no version can be issued any more.
+func (m *Machine) statusesFull() bool {
+	return m.statuses.Len() >= m.limits.Statuses || m.statuses.Next() > math.MaxUint32-StatusListSize
+}
+
+// enterStatus gives a version its position; statusesFull was asked before.
+func (m *Machine) enterStatus(row statusRow) uint32 {
+	if row.Matched {
+		m.standing.changed = m.index // A position that nobody has reads VALID, this one does not.
+	}
+	return uint32(m.statuses.Append(row))
+}
+
+// enterAgentStatus gives an agent's current version its position.
+func (m *Machine) enterAgentStatus(p *engine.AgentProfile, older uint32) {
+	p.Status = m.enterStatus(statusRow{
+		Slot: uint32(p.Slot), Expires: uint32(p.ExpiresAt / engine.Second), Older: older, Key: keyMark(p.KeyID),
+		Version: p.CredentialVersion, Kind: CredentialAgent, Matched: p.WalletMatched || p.NameMatched,
+	})
+	if m.operators.At(uint64(p.Operator)).Suspended {
+		m.standing.changed = m.index
+	}
+}
+
+func (m *Machine) enterUserStatus(p *engine.UserProfile, older uint32) {
+	p.Status = m.enterStatus(statusRow{
+		Slot: uint32(p.Slot), Expires: uint32(p.ExpiresAt / engine.Second), Older: older, Key: keyMark(p.KeyID),
+		Version: p.CredentialVersion, Kind: CredentialUser, Matched: p.NameMatched,
+	})
+}
+
+// agentStatusMoved notes that the values of an agent's versions may be others now: of
+// those from the least good one of before on, and of its descendants.
+func (m *Machine) agentStatusMoved(slot engine.AgentSlot, newest uint32, least uint16) {
+	m.touchStatuses(newest, least)
+	if m.agents.At(uint64(slot)).Children > 0 {
+		m.standing.kin = m.index
+	}
+}
+
+// touchStatuses touches the pages of a party's versions, from the newest down to the
+// least one given.
+func (m *Machine) touchStatuses(newest uint32, least uint16) {
+	m.standing.changed = m.index
+	at := uint64(newest)
+	for range m.limits.StatusVersions {
+		if !m.statuses.Has(at) || m.statuses.At(at).Version < least {
+			return
+		}
+		at = uint64(m.statuses.Edit(at).Older)
+	}
+	m.standing.wide = m.index // Renewed again and again within one overlap.
+}
+
+// allStatusesMoved notes that any value may be another one now.
+func (m *Machine) allStatusesMoved() { m.standing.wide, m.standing.changed = m.index, m.index }
+
+// turnMinute freezes the state for the status lists when an entry has brought log time into
+// another minute: the lists of a minute are the same on every node.
+func (m *Machine) turnMinute(before engine.Time) {
+	every := m.limits.StatusEvery
+	if m.settings.Genesis == nil || m.now/every == before/every && m.standing.minute != 0 {
+		return
+	}
+	m.standing.minute = m.index
+	m.out.Statuses = m.Freeze()
+}
+
+// forgetStatuses drops the oldest positions once their versions have ended. That is told
+// a minute late: the lists of the running minute must be the same without them.
+func (m *Machine) forgetStatuses() {
+	for n := 0; n < m.limits.ForgottenAtOneTime && m.statuses.Len() > 0; n++ {
+		row := m.statuses.At(m.statuses.First())
+		if m.now < engine.Time(row.Expires)*engine.Second+m.limits.StatusEvery {
+			return
+		}
+		m.statuses.DropFront()
+	}
+}
+
+// beginStatuses leaves out what is left of the newest list: the lost machines may have
+// given its positions out, and lists after it.
+func (m *Machine) beginStatuses() uint32 {
+	next := (m.statuses.Next() + StatusListSize - 1) / StatusListSize * StatusListSize
+	placeAt(&m.statuses, next)
+	m.standing.changed = m.index
+	return uint32(next)
+}
+
+func appendStatusRow(dst []byte, row *statusRow) []byte {
+	dst = append(dst, row.Kind, flag(row.Matched))
+	for _, v := range [...]uint32{row.Slot, row.Expires, row.Older, uint32(row.Version)} {
+		dst = binary.AppendUvarint(dst, uint64(v))
+	}
+	return binary.LittleEndian.AppendUint32(dst, row.Key)
+}
+
+func readStatusRow(r *rowReader) (row statusRow) {
+	row.Kind, row.Matched = r.byte(), r.byte() != 0
+	row.Slot, row.Expires, row.Older, row.Version = uint32(r.unsigned()), uint32(r.unsigned()), uint32(r.unsigned()), uint16(r.unsigned())
+	var key [4]byte
+	r.fill(key[:])
+	row.Key = binary.LittleEndian.Uint32(key[:])
+	return row
+}
+
+// writeStatuses writes the positions that were given out, each row behind its position.
+func (v *View) writeStatuses(b *blockWriter) {
+	b.begin(sectionStatuses)
+	for i := v.statuses.skip(v.statuses.First()); i < v.statuses.Next(); i = v.statuses.skip(i + 1) {
+		if row := v.statuses.At(i); row.Slot != 0 {
+			b.payload = appendStatusRow(binary.AppendUvarint(b.payload, i), row)
+			b.row()
+		}
+	}
+}
+
+// readStatuses reads rows that say themselves which position is theirs.
+func readStatuses(r *rowReader, rows uint32, m *Machine, meta *statusMeta) error {
+	for range rows {
+		at := r.unsigned()
+		row := readStatusRow(r)
+		if r.bad || at < max(m.statuses.Next(), meta.First) || at >= meta.Next || m.statuses.Len() >= m.limits.Statuses || uint64(row.Older) >= at {
+			return errRow
+		}
+		m.statuses.skipTo(at)
+		m.statuses.Append(row)
+	}
+	if len(r.data) != 0 {
+		return errRow
+	}
+	return nil
+}
+
+// statusMeta is what a snapshot's first row tells of the positions.
+type statusMeta struct {
+	First   uint64 `cbor:"1,keyasint"`
+	Next    uint64 `cbor:"2,keyasint"`
+	Minute  uint64 `cbor:"3,keyasint"`
+	Changed uint64 `cbor:"4,keyasint"`
+}
+
+// startStatuses makes an empty table begin where the snapshot says.
+func (m *Machine) startStatuses(meta *statusMeta) error {
+	if meta.First == 0 || meta.First > meta.Next || meta.Next > math.MaxUint32+1 || meta.Next-meta.First > uint64(m.limits.Statuses)+StatusListSize ||
+		meta.Minute > m.index || meta.Changed > m.index {
+		return errRow
+	}
+	m.statuses.startAt(meta.First)
+	m.standing = standing{minute: meta.Minute, changed: meta.Changed}
+	return nil
+}
+
+// checkStatuses ends the table where the snapshot says, and demands that every row names a
+// party there is, and every party a row that names it.
+func (m *Machine) checkStatuses(next uint64) error {
+	broken := errors.New("statuses: broken link")
+	if next < m.statuses.Next() {
+		return broken
+	}
+	m.statuses.skipTo(next)
+	for i := m.statuses.skip(m.statuses.First()); i < m.statuses.Next(); i = m.statuses.skip(i + 1) {
+		row := m.statuses.At(i)
+		switch {
+		case row.Slot == 0:
+			if *row != (statusRow{}) {
+				return broken
+			}
+		case row.Version == 0,
+			row.Kind == CredentialAgent && !m.agents.Has(uint64(row.Slot)),
+			row.Kind == CredentialUser && uint64(row.Slot) >= m.users.Next(),
+			row.Kind != CredentialAgent && row.Kind != CredentialUser:
+			return broken
+		}
+	}
+	for i := m.profiles.First(); i < m.profiles.Next(); i++ {
+		p := *m.profiles.At(i)
+		if !m.statusIs(p.Status, CredentialAgent, uint32(p.Slot), p.CredentialVersion) {
+			return broken
+		}
+	}
+	for i := m.userProfiles.skip(m.userProfiles.First()); i < m.userProfiles.Next(); i = m.userProfiles.skip(i + 1) {
+		if p := *m.userProfiles.At(i); p != nil && !m.statusIs(p.Status, CredentialUser, uint32(p.Slot), p.CredentialVersion) {
+			return broken
+		}
+	}
+	return nil
+}
+
+// statusIs tells whether a position is one version's, or was forgotten.
+func (m *Machine) statusIs(position uint32, kind byte, slot uint32, version uint16) bool {
+	if position == 0 || uint64(position) < m.statuses.First() {
+		return position != 0
+	}
+	if !m.statuses.Has(uint64(position)) {
+		return false
+	}
+	row := m.statuses.At(uint64(position))
+	return row.Kind == kind && row.Slot == slot && row.Version == version
+}
+
+// epochBegun is the epoch that a restored backup begins here.
+func (m *Machine) epochBegun(number uint16, lineage string) *wire.Epoch {
+	return &wire.Epoch{
+		Number: number, At: m.now, Lineage: lineage, Leaf: m.size,
+		Agents: uint32(m.agents.Next()), Users: uint32(m.users.Next()), Fleets: uint32(m.fleets.Next()), Operators: uint32(m.operators.Next()),
+		Statuses: m.beginStatuses(),
+	}
+}

@@ -30,6 +30,7 @@
 //	finder       bootstrap.go                   how a node finds or forms its group
 //	history      catchup.go, catchup_source.go  leaves that are fetched, and given (answers.go)
 //	lists        lists.go, listtables.go        lists by digest, and their tables
+//	statuses     publish.go                     the status lists of every minute
 //	digester     digest.go                      states compared between nodes
 //	compaction   snapshots.go                   when the log is cut
 //	duties       duties.go, disk.go, scrub.go   what has to be done now and then
@@ -53,7 +54,7 @@
 // leader, frames on the others), one finisher for every entry in flight (at most
 // three) and one sender for every frame (at most two), duties (leadership, snapshots,
 // votes), upkeep (what may wait for the disk), disk watch, scrubber, list keeper,
-// digester, and raft's own. With a port between nodes also: the port's acceptor and
+// status keeper, digester, and raft's own. With a port between nodes also: the port's acceptor and
 // one for every connection, one reader for every link, the watcher of peers, the
 // finder of the group, the fetcher of history, and with given certificates the watcher
 // of their files.

@@ -28,7 +28,9 @@ func (w *world) nextMinute(b *StatusBuilder) *Statuses {
 	return b.Build(w.out.Statuses)
 }
 
-func (w *world) statusOf(slot engine.AgentSlot) uint32 { return (*w.m.profiles.At(uint64(slot))).Status }
+func (w *world) statusOf(slot engine.AgentSlot) uint32 {
+	return (*w.m.profiles.At(uint64(slot))).Status
+}
 
 func (w *world) put(target wire.Target, slot uint32, to engine.Status) {
 	w.t.Helper()

@@ -20,7 +20,30 @@ const Suffix = ".tar.zst"
 const (
 	filesMax = 10_000
 	sizeMax  = 1 << 40 // Bytes of all files.
+
+	// A packed bundle comes from somebody else. Records and lists take a fifth to a twentieth
+	// of their room packed; what takes less than a 256th is made to fill a disk.
+	expandFree = 16 << 20 // Bytes that are not counted.
+	expandMost = 256
+	unpackStep = 1 << 20
 )
+
+// counted counts what is read of a packed bundle.
+type counted struct {
+	io.Reader
+	read int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.read += int64(n)
+	return n, err
+}
+
+// swollen says that so many bytes cannot have come of what was read.
+func (c *counted) swollen(written int64) bool {
+	return written > expandFree && written/expandMost > c.read
+}
 
 // packedNames are what may stand in a packed bundle: nothing that leads out of it.
 var packedNames = regexp.MustCompile(`^(?:[A-Za-z0-9]+\.(?:ndjson|txt|json|html)|SHA256SUMS|lists/[0-9a-f]{64}\.entities|policies/[0-9]{1,20}\.json)$`)
@@ -63,13 +86,14 @@ func packFile(archive *tar.Writer, dir, name string) (err error) {
 
 // Unpack writes a packed bundle into an empty folder.
 func Unpack(in io.Reader, dir string) error {
-	compressed, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
+	packed := &counted{Reader: in}
+	compressed, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
 	if err != nil {
 		return err
 	}
 	defer compressed.Close()
 	archive := tar.NewReader(compressed)
-	size := int64(0)
+	size, written := int64(0), int64(0)
 	for count := 0; ; count++ {
 		header, err := archive.Next()
 		if err == io.EOF {
@@ -81,13 +105,15 @@ func Unpack(in io.Reader, dir string) error {
 		if size += header.Size; header.Typeflag != tar.TypeReg || !packedNames.MatchString(header.Name) || count == filesMax || size > sizeMax {
 			return wrong(header.Name, "does not belong to a bundle, or is too large")
 		}
-		if err := unpackFile(archive, filepath.Join(dir, filepath.FromSlash(header.Name))); err != nil {
+		if err := unpackFile(archive, filepath.Join(dir, filepath.FromSlash(header.Name)), packed, &written); err != nil {
 			return wrong(header.Name, "%w", err)
 		}
 	}
 }
 
-func unpackFile(archive *tar.Reader, path string) error {
+var errSwollen = errors.New("holds far more than a bundle of this size can")
+
+func unpackFile(archive *tar.Reader, path string, packed *counted, written *int64) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -95,6 +121,15 @@ func unpackFile(archive *tar.Reader, path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(file, archive)
+	for err == nil {
+		var n int64
+		n, err = io.CopyN(file, archive, unpackStep)
+		if *written += n; packed.swollen(*written) {
+			err = errSwollen
+		}
+	}
+	if err == io.EOF {
+		err = nil
+	}
 	return errors.Join(err, file.Close())
 }

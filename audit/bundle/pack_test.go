@@ -1,0 +1,61 @@
+package bundle
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/require"
+)
+
+// packedOf is a packed bundle of one file.
+func packedOf(t testing.TB, name string, content io.Reader, size int64) []byte {
+	var out bytes.Buffer
+	compressed, err := zstd.NewWriter(&out)
+	require.NoError(t, err)
+	archive := tar.NewWriter(compressed)
+	require.NoError(t, archive.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: size, Typeflag: tar.TypeReg}))
+	_, err = io.CopyN(archive, content, size)
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(archive.Close(), compressed.Close()))
+	return out.Bytes()
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// What comes from somebody else must not fill the disk of who looks at it.
+func TestUnpackRefusesWhatSwells(t *testing.T) {
+	dir := t.TempDir()
+	data := packedOf(t, RecordsName, zeros{}, 64<<20)
+	require.Less(t, len(data), 64<<10)
+	require.ErrorIs(t, Unpack(bytes.NewReader(data), dir), errSwollen)
+	info, err := os.Stat(filepath.Join(dir, RecordsName))
+	require.NoError(t, err)
+	require.Less(t, info.Size(), int64(20<<20), "it ended early")
+
+	require.NoError(t, Unpack(bytes.NewReader(packedOf(t, RecordsName, bytes.NewReader(make([]byte, 3<<20)), 3<<20)), t.TempDir()), "a little is nothing")
+	for _, name := range []string{"../" + RecordsName, "/etc/passwd", "lists/../x", "lists"} {
+		require.ErrorIs(t, Unpack(bytes.NewReader(packedOf(t, name, zeros{}, 3)), t.TempDir()), ErrBundle, name)
+	}
+}
+
+func FuzzUnpack(f *testing.F) {
+	f.Add(packedOf(f, RecordsName, zeros{}, 300))
+	f.Add([]byte("no bundle"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		parent := t.TempDir()
+		dir := filepath.Join(parent, "in")
+		require.NoError(t, os.Mkdir(dir, 0o700))
+		_ = Unpack(bytes.NewReader(data), dir)
+		outside, err := os.ReadDir(parent)
+		require.NoError(t, err)
+		require.Len(t, outside, 1, "nothing stands beside the folder")
+	})
+}

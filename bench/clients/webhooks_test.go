@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -93,6 +95,72 @@ func webhookMessages(t *testing.T) []message {
 		add(fmt.Sprint("key ", i), one.Public(), one.Sign(id, at, []byte(text)), fmt.Sprint(i), func(m *message) { m.Body = text })
 	}
 	return all
+}
+
+// foreignMessage is what others' code is asked of.
+type foreignMessage struct {
+	Secret  string            `json:"secret"`
+	Public  string            `json:"public"`
+	Headers map[string]string `json:"headers"`
+	Body    string            `json:"body"`
+}
+
+// TestWebhooksByOthers: what the service signs is good to the published package of Standard
+// Webhooks (v1) and to Node's Ed25519 (v1a), and spoilt it is not; what the package signs
+// is good to our client.
+func TestWebhooksByOthers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("installs a package")
+	}
+	node, module := npmModule(t, "standardwebhooks", "1.1.1", "dist/index.js")
+	key, err := seal.NewWebhookKey("")
+	require.NoError(t, err)
+	older, err := seal.NewWebhookKey("")
+	require.NoError(t, err)
+	at := time.Now().Unix()
+	var messages []foreignMessage
+	var want []string
+	add := func(verdict string, change func(*foreignMessage)) {
+		for i, body := range []string{`{}`, `{"id":"evt_1_0","data":{"é":"\u2028 \"quoted\""}}`, `{"x":"` + strings.Repeat("y", 5000) + `"}`} {
+			id := fmt.Sprintf("evt_%d_0", i)
+			m := foreignMessage{Secret: key.Secret(), Public: key.Public(), Body: body, Headers: map[string]string{
+				"webhook-id": id, "webhook-timestamp": fmt.Sprint(at), "webhook-signature": key.Sign(id, at, []byte(body)),
+			}}
+			if change != nil {
+				change(&m)
+			}
+			messages, want = append(messages, m), append(want, verdict)
+		}
+	}
+	add("good", nil)
+	add("good", func(m *foreignMessage) { // While a secret is rotated.
+		m.Headers["webhook-signature"] = older.Sign(m.Headers["webhook-id"], at, []byte(m.Body)) + " " + m.Headers["webhook-signature"]
+	})
+	add("bad", func(m *foreignMessage) { m.Body += " " })
+	add("bad", func(m *foreignMessage) { m.Headers["webhook-id"] += "0" })
+	add("bad", func(m *foreignMessage) { m.Headers["webhook-timestamp"] = fmt.Sprint(at - 1) })
+	add("bad", func(m *foreignMessage) { m.Secret, m.Public = older.Secret(), older.Public() })
+	script, err := filepath.Abs("testdata/webhooks.mjs")
+	require.NoError(t, err)
+	command := exec.Command(node, script)
+	command.Env = []string{"SDK=" + module}
+	var told []struct{ Shared, Public, Signed string }
+	require.NoError(t, run(t.Context(), command, messages, &told))
+	require.Len(t, told, len(messages))
+	for i := range messages {
+		shared := want[i]
+		if shared == "bad" {
+			shared = "WebhookVerificationError"
+		}
+		require.Equal(t, []string{shared, want[i]}, []string{told[i].Shared, told[i].Public}, "%d", i)
+		header := http.Header{}
+		for name, value := range messages[i].Headers {
+			header.Set(name, value)
+		}
+		header.Set("webhook-signature", told[i].Signed)
+		_, err := client.VerifyWebhook(messages[i].Secret, header, []byte(messages[i].Body), time.Unix(at, 0))
+		require.NoError(t, err, "what the package signs")
+	}
 }
 
 func driveWebhook(one *message) string {

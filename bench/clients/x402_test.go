@@ -25,34 +25,9 @@ import (
 	"railguard/client"
 )
 
-// The package that resource servers use, as it is published.
-const x402Package, x402Version = "@x402/core", "2.27.0"
-
-// x402SDK returns the package's module, installed once for this user.
+// x402SDK returns the package that resource servers use, as it is published.
 func x402SDK(t *testing.T) (node, module string) {
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip("node is not installed: x402 is NOT tested with its published package")
-	}
-	npm, err := exec.LookPath("npm")
-	if err != nil {
-		t.Skip("npm is not installed: x402 is NOT tested with its published package")
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = t.TempDir()
-	}
-	folder := filepath.Join(cache, "railguard-tests", "x402-core-"+x402Version)
-	module = filepath.Join(folder, "node_modules", filepath.FromSlash(x402Package), "dist", "esm", "server", "index.mjs")
-	if _, err := os.Stat(module); err == nil {
-		return node, module
-	}
-	require.NoError(t, os.MkdirAll(folder, 0o700))
-	install := exec.Command(npm, "install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", x402Package+"@"+x402Version)
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Skipf("%s %s cannot be installed: x402 is NOT tested with its published package: %s", x402Package, x402Version, out)
-	}
-	return node, module
+	return npmModule(t, "@x402/core", "2.27.0", "dist/esm/server/index.mjs")
 }
 
 // x402Chain is a facilitator that settles each nonce once, and counts.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"railguard/engine"
+	"railguard/fsm/leaf"
 )
 
 // A user's slot is given out once; its rows are there for 31 days after the last
@@ -46,9 +47,21 @@ func (m *Machine) sweepUsers() {
 		if profile == nil || m.now < profile.StoredUntil {
 			continue
 		}
+		m.writeErased(profile)
 		m.eraseUser(slot)
 		m.out.UsersGone = append(m.out.UsersGone, engine.UserSlot(slot))
 	}
+}
+
+// writeErased tells that a user's record is gone: from now on its credential is R2, and
+// only an issuance of a new one helps.
+func (m *Machine) writeErased(p *engine.UserProfile) {
+	id := m.ids.UserID(uint32(p.Slot))
+	head := plain(plain(m.head(leaf.KindDue), "type", leaf.DueUserErased.String()), "userId", id)
+	if p.OperatorLegalName != "" {
+		head = quoted(head, "operatorLegalName", p.OperatorLegalName)
+	}
+	m.writeDue(instant(head, "storedUntil", p.StoredUntil), engine.FilterKey(engine.FilterAgent, id))
 }
 
 func (m *Machine) eraseUser(slot uint64) {

@@ -28,6 +28,13 @@ func TestErasedUsersMakeRoom(t *testing.T) {
 	w.now += engine.UserStored
 	w.tick()
 	require.Equal(t, []engine.UserSlot{1, 2, 3}, w.out.UsersGone)
+	var told []string
+	for _, l := range w.out.Leaves {
+		if between(l.Data, `"type":"`, `"`) == "user.erased" {
+			told = append(told, between(l.Data, `"userId":"`, `"`))
+		}
+	}
+	require.Equal(t, []string{w.m.ids.UserID(1), w.m.ids.UserID(2), w.m.ids.UserID(3)}, told)
 	require.Zero(t, w.m.Freeze().Users())
 	require.Equal(t, wire.Applied, w.user("the next").Code)
 	require.EqualValues(t, 4, w.out.Users[0].Slot)

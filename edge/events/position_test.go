@@ -1,7 +1,10 @@
 package events
 
 import (
+	"bytes"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,6 +26,23 @@ func TestPosition(t *testing.T) {
 		_, ok := ParsePosition(text)
 		require.False(t, ok, text)
 	}
+}
+
+// Every type stands in docs/API.md, by itself or in its group: who reads it knows what
+// may come, and who is told.
+func TestEveryTypeIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/API.md")
+	require.NoError(t, err)
+	_, page, _ = bytes.Cut(page, []byte("### GET /v1/events"))
+	page, _, _ = bytes.Cut(page, []byte("\n## "))
+	var missing []string
+	for _, name := range Types {
+		group, _, _ := strings.Cut(name, ".")
+		if !bytes.Contains(page, []byte("`"+name+"`")) && !bytes.Contains(page, []byte("`"+group+".*`")) {
+			missing = append(missing, name)
+		}
+	}
+	require.Empty(t, missing)
 }
 
 func FuzzParsePosition(f *testing.F) {
@@ -51,6 +71,7 @@ func TestTypes(t *testing.T) {
 		require.Contains(t, dues, name)
 		require.Contains(t, Types, name)
 	}
+	require.Equal(t, ofParty, dues["user.erased"].audience)
 	require.True(t, slices.IsSorted(Types))
 	require.False(t, Everything["screen.proceed"])
 

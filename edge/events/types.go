@@ -96,7 +96,7 @@ var dues = func() map[string]*origin {
 			o.audience, o.members = ofPayment, paymentMembers
 		case strings.HasPrefix(name, "review."), strings.HasPrefix(name, "sar."):
 			o.audience, o.members = ofDesk, deskMembers
-		case strings.HasPrefix(name, "agent."), strings.HasPrefix(name, "attestation."):
+		case strings.HasPrefix(name, "agent."), strings.HasPrefix(name, "attestation."), strings.HasPrefix(name, "user."):
 			o.audience, o.members = ofParty, partyMembers
 		}
 		all[name] = o

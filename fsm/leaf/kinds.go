@@ -49,13 +49,14 @@ const (
 	DueAPIKey              Due = 11
 	DueOwnership           Due = 12
 	DueCleared             Due = 13
+	DueUserErased          Due = 14 // Never waits in the heap: told by the tick that erases.
 )
 
 var dueNames = [...]string{
 	DueHold: "hold.expired", DueAttestationExpiring: "attestation.expiring", DueAttestationStale: "attestation.stale",
 	DueAgentExpiring: "agent.expiring", DueAgentExpired: "agent.expired", DueReviewSLA: "review.sla_breached", DueProposal: "review.proposal_lapsed",
 	DueSAR: "sar.due_soon", DueListStale: "list.stale", DueSigningKey: "signing_key.active", DueAPIKey: "key.expiring",
-	DueOwnership: "agent.ownership_effective", DueCleared: "cleared.expired",
+	DueOwnership: "agent.ownership_effective", DueCleared: "cleared.expired", DueUserErased: "user.erased",
 }
 
 // alertNames are the kinds of alert, by wire's numbers. Names are for ever.

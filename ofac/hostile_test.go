@@ -16,9 +16,10 @@ import (
 
 var hostileSeed = flag.Uint64("hostile", 0, "seed of TestHostileDisguises; 0: another each run")
 
-// Bounds of the generator: how many disguises, and how many of a thousand may pass.
+// Bounds of the generator: how many disguises, and how many of a thousand may pass. Nine of
+// a thousand do, so that of five thousand more than a hundred would in one run of 10^11.
 const (
-	hostileCount    = 1000
+	hostileCount    = 5000
 	hostilePerMille = 20
 )
 
@@ -70,7 +71,7 @@ var cyrillic = strings.NewReplacer("SHCH", "Щ", "ZH", "Ж", "KH", "Х", "TS", "
 	"G", "Г", "D", "Д", "E", "Е", "Z", "З", "I", "И", "Y", "Й", "K", "К", "L", "Л", "M", "М", "N", "Н", "O", "О", "P", "П", "R", "Р", "S", "С", "T", "Т", "U", "У",
 	"F", "Ф", "H", "Х", "C", "К", "J", "Ж", "Q", "К", "W", "В", "X", "КС")
 
-// A thousand hostile disguises of listed names and wallets, others every run: at most
+// Thousands of hostile disguises of listed names and wallets, others every run: at most
 // two of a hundred stay unflagged. docs/matching.md says which and why.
 func TestHostileDisguises(t *testing.T) {
 	seed := *hostileSeed

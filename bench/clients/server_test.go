@@ -68,7 +68,7 @@ func startCluster(t *testing.T, nodes int, more ...string) *cluster {
 
 func freePorts(t *testing.T, nodes int) int {
 	for range 100 {
-		base, free := 12_000+rand.IntN(17_000), true
+		base, free := 12_000+rand.IntN(9_000), true // other suites take theirs above
 		for i := range nodes {
 			for _, above := range []int{0, 100, 200} {
 				listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", base+above+i))

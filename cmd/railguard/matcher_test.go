@@ -42,18 +42,29 @@ func TestMatcherUpgradeUnderLoad(t *testing.T) {
 		g.awaitReady()
 		load.away.Store(new(string))
 		load.served(10)
+		for other, n := range g.nodes { // Whatever a node carries, it judges by the version in force and says which.
+			answer := n.must(t, http.StatusOK, "POST", "/v1/screen", screening)
+			require.Equal(t, "PROCEED", answer["verdict"], "%s while %s is new", other, id)
+			record := n.must(t, http.StatusOK, "GET", "/v1/audit/"+answer["txnId"].(string), "")
+			require.EqualValues(t, now, record["matcherVersion"], "%s while %s is new", other, id)
+			require.EqualValues(t, now, n.must(t, http.StatusOK, "GET", "/v1/cluster/status", "")["matcherVersion"])
+		}
 	}
-	load.end()
 	require.Zero(t, load.wrong.Load(), "of %d", load.calls.Load())
 	status := g.nodes["n3"].must(t, http.StatusOK, "GET", "/v1/cluster/status", "")
 	require.EqualValues(t, now, status["matcherVersion"])
 	raise := fmt.Sprintf(`{"to":%d,"reason":"release 9","actor":"petra"}`, next)
 	var raised map[string]any
+	load.mayTurn.Store(true)
 	require.Eventually(t, func() bool {
 		code, answer := g.nodes["n2"].call("POST", "/v1/cluster/matcher", raise)
 		raised = answer
 		return code == http.StatusOK
 	}, 30*time.Second, 20*time.Millisecond)
+	load.served(30)
+	load.end()
+	require.Zero(t, load.wrong.Load(), "while the version was raised")
+	require.True(t, load.turned.Load(), "no call was judged after the raise")
 	require.EqualValues(t, next, raised["matcherVersion"])
 	require.EqualValues(t, now, raised["previousMatcherVersion"])
 	require.Equal(t, "release 9", raised["reason"])
@@ -83,13 +94,27 @@ func TestMatcherUpgradeUnderLoad(t *testing.T) {
 }
 
 // screenLoad makes one call after another at the nodes that a balancer would send
-// calls to: those that are open and not away. Every answer must be PROCEED.
+// calls to: those that are open and not away. Every answer must be PROCEED; once the
+// verdict may turn, it turns to REVIEW for good, at whichever node is asked next.
 type screenLoad struct {
-	t            testing.TB
-	away         atomic.Pointer[string]
-	stop         chan struct{}
-	done         sync.WaitGroup
-	calls, wrong atomic.Int64
+	t               testing.TB
+	away            atomic.Pointer[string]
+	mayTurn, turned atomic.Bool
+	stop            chan struct{}
+	done            sync.WaitGroup
+	calls, wrong    atomic.Int64
+}
+
+// right reports whether an answer is one that the load may get.
+func (l *screenLoad) right(code int, verdict any) bool {
+	if code == http.StatusOK && verdict == "REVIEW" && l.mayTurn.Load() {
+		l.turned.Store(true)
+	}
+	want := "PROCEED"
+	if l.turned.Load() {
+		want = "REVIEW"
+	}
+	return code == http.StatusOK && verdict == want
 }
 
 func (g *group) startLoad(screening string) *screenLoad {
@@ -105,7 +130,7 @@ func (g *group) startLoad(screening string) *screenLoad {
 			id := fmt.Sprintf("n%d", i%3+1)
 			g.mu.RLock()
 			if n := g.nodes[id]; n != nil && id != *l.away.Load() {
-				if code, answer := n.call("POST", "/v1/screen", screening); code != http.StatusOK || answer["verdict"] != "PROCEED" {
+				if code, answer := n.call("POST", "/v1/screen", screening); !l.right(code, answer["verdict"]) {
 					l.t.Logf("%s: %d %v", id, code, answer)
 					l.wrong.Add(1)
 				}

@@ -38,6 +38,7 @@ func TestListedNamesAmongOtherWords(t *testing.T) {
 		"MADURO MOROS OR CILIA FLORES":           10,
 		"Smith and Lаzаrus Grоup":                3, // look-alikes
 		"LAZARUSGROUP HK":                        3,
+		"payee La Zar Us Gro Up of Pyongyang":    3, // spaces put elsewhere
 		"Lazarus Group Ltd. Pyongyang":           3,
 		"STROYTRANSGAZ OJSC ACCOUNT 48291":       5,
 		"stroytransgaz open joint stock company": 5,

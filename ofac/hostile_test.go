@@ -17,7 +17,7 @@ import (
 var hostileSeed = flag.Uint64("hostile", 0, "seed of TestHostileDisguises; 0: another each run")
 
 // Bounds of the generator: how many disguises, and how many of a thousand may pass. Nine of
-// a thousand do, so that of five thousand more than a hundred would in one run of 10^11.
+// a thousand do, so that by chance more than a hundred of five thousand would in less than one run of 10^9.
 const (
 	hostileCount    = 5000
 	hostilePerMille = 20

@@ -42,13 +42,7 @@ func TestMatcherUpgradeUnderLoad(t *testing.T) {
 		g.awaitReady()
 		load.away.Store(new(string))
 		load.served(10)
-		for other, n := range g.nodes { // Whatever a node carries, it judges by the version in force and says which.
-			answer := n.must(t, http.StatusOK, "POST", "/v1/screen", screening)
-			require.Equal(t, "PROCEED", answer["verdict"], "%s while %s is new", other, id)
-			record := n.must(t, http.StatusOK, "GET", "/v1/audit/"+answer["txnId"].(string), "")
-			require.EqualValues(t, now, record["matcherVersion"], "%s while %s is new", other, id)
-			require.EqualValues(t, now, n.must(t, http.StatusOK, "GET", "/v1/cluster/status", "")["matcherVersion"])
-		}
+		g.judgeBy(now, "PROCEED", screening)
 	}
 	require.Zero(t, load.wrong.Load(), "of %d", load.calls.Load())
 	status := g.nodes["n3"].must(t, http.StatusOK, "GET", "/v1/cluster/status", "")
@@ -91,6 +85,18 @@ func TestMatcherUpgradeUnderLoad(t *testing.T) {
 	require.Equal(t, true, replay["match"])
 	require.Equal(t, fmt.Sprintf("judged with matcher version %d, which this binary does not carry", now), replay["listUnavailable"])
 	require.NotEmpty(t, replay["assumed"])
+}
+
+// judgeBy demands that every node, whatever versions it carries, gives that verdict by
+// that version of the matcher, and says which.
+func (g *group) judgeBy(version uint16, verdict, screening string) {
+	for id, n := range g.nodes {
+		answer := n.must(g.t, http.StatusOK, "POST", "/v1/screen", screening)
+		require.Equal(g.t, verdict, answer["verdict"], id)
+		record := n.must(g.t, http.StatusOK, "GET", "/v1/audit/"+answer["txnId"].(string), "")
+		require.EqualValues(g.t, version, record["matcherVersion"], id)
+		require.EqualValues(g.t, version, n.must(g.t, http.StatusOK, "GET", "/v1/cluster/status", "")["matcherVersion"], id)
+	}
 }
 
 // screenLoad makes one call after another at the nodes that a balancer would send

@@ -92,6 +92,58 @@ func TestListsOnlyNarrow(t *testing.T) {
 	})
 }
 
+// The same of every pair of small lists and every call: what is drawn seldom meets a
+// wallet that an earlier list speaks of beside a name that all lists have.
+func TestEveryListOnlyNarrows(t *testing.T) {
+	lists := []*Whitelist{nil}
+	for entries := range 4 {
+		for kinds := range Kinds(4) {
+			list := &Whitelist{Enforce: true}
+			for i, text := range []string{walletA, "Acme Ltd"} {
+				if entries>>i&1 != 0 {
+					list = list.With(listOf(t, text).Entries[0])
+				}
+			}
+			list.Kinds |= kinds
+			lists = append(lists, list)
+		}
+	}
+	f, passed := withParents(cleanFacts(), 1), 0
+	f.Fleet = &FleetProfile{}
+	for _, f.Chain[0].Settings.Whitelist = range lists {
+		for _, f.Policy.Whitelist = range lists {
+			for _, f.Request.Wallet = range []string{"", walletA, walletB} {
+				for _, f.Request.Name = range []string{"", "Acme Ltd", "Globex"} {
+					if whitelisted(f) == 0 {
+						passed++
+						continue
+					}
+					requireNarrowed(t, f, lists)
+				}
+			}
+		}
+	}
+	require.NotZero(t, passed)
+}
+
+// requireNarrowed puts every list that widens nothing in every place, and demands that the call
+// is a hit still.
+func requireNarrowed(t *testing.T, f *Facts, lists []*Whitelist) {
+	for _, at := range []int{0, 2, places - 1} {
+		list := place(f, at)
+		old := *list
+		for _, next := range lists {
+			if old != nil && WhitelistWidens(old, next) {
+				continue
+			}
+			if *list = next; whitelisted(f) == 0 {
+				require.Fail(t, "a list widened", "%+v in place %d instead of %+v passes %q %q", next, at, old, f.Request.Wallet, f.Request.Name)
+			}
+		}
+		*list = old
+	}
+}
+
 // Entries of a list that is not set change nothing.
 func TestEntriesOfAnUnsetListChangeNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

@@ -53,23 +53,9 @@ var (
 // TestViewsJudgeAsApplyWould: at any state a view gives the decision, the
 // sub-reasons and the levels that the call itself is given right after.
 func TestViewsJudgeAsApplyWould(t *testing.T) {
-	rules, subs := map[engine.RuleID]int{}, map[engine.Sub]int{}
-	turned, fleets, users, delegates := 0, 0, 0, 0
-	drawn := func() bool { // Everything that is to be seen was: a rare rule may take more seeds.
-		for _, rule := range viewedRules {
-			if rules[rule] == 0 {
-				return false
-			}
-		}
-		for _, sub := range viewedSubs {
-			if subs[sub] == 0 {
-				return false
-			}
-		}
-		return turned > 0 && min(fleets, users, delegates) > 0
-	}
+	var met viewed
 	for seed := range uint64(100) {
-		if seed >= 12 && drawn() {
+		if seed >= 12 && met.all() {
 			break
 		}
 		w := newWorld(t)
@@ -85,7 +71,7 @@ func TestViewsJudgeAsApplyWould(t *testing.T) {
 			r := w.do(wire.KindScreen, s)
 			require.Equal(t, r.Code == wire.Applied, ok, "%+v", r)
 			if !ok {
-				turned++
+				met.turned++
 				continue
 			}
 			live := engine.JudgeLive(o)
@@ -99,33 +85,49 @@ func TestViewsJudgeAsApplyWould(t *testing.T) {
 			want.Salt, want.Leaf, want.Txn, want.Profile, want.User = got.Salt, got.Leaf, got.Txn, got.Profile, got.User
 			want.Sequence, want.Previous = got.Sequence, got.Previous
 			require.Equal(t, want, got)
-			rules[decision.Rule]++
-			if decision.Rule == 2 {
-				subs[decision.Sub]++
-			}
-			if o.Fleet != nil {
-				fleets++
-			}
-			if o.User != nil {
-				users++
-			}
-			if o.LevelCount > 1 {
-				delegates++
-			}
+			met.note(&decision, o)
 		}
 	}
-	for _, rule := range viewedRules {
-		require.NotZero(t, rules[rule], "R%d: %v", rule, rules)
+	require.True(t, met.all(), "%+v", met)
+	t.Logf("%+v", met)
+}
+
+// viewed counts what the random calls have met.
+type viewed struct {
+	rules                            [64]int
+	reasons                          [256]int // of R2
+	turned, fleets, users, delegates int
+}
+
+func (v *viewed) note(decision *engine.Decision, o *engine.Moment) {
+	v.rules[decision.Rule]++
+	if decision.Rule == 2 {
+		v.reasons[decision.Sub]++
 	}
-	for sub := engine.Sub(1); int(sub) <= len(engine.RuleByID(2).Reasons); sub++ {
-		t.Log("R2", sub, subs[sub])
+	if o.Fleet != nil {
+		v.fleets++
+	}
+	if o.User != nil {
+		v.users++
+	}
+	if o.LevelCount > 1 {
+		v.delegates++
+	}
+}
+
+// all reports whether everything that is to be met was: a rare rule may take more seeds.
+func (v *viewed) all() bool {
+	for _, rule := range viewedRules {
+		if v.rules[rule] == 0 {
+			return false
+		}
 	}
 	for _, sub := range viewedSubs {
-		require.NotZero(t, subs[sub], "R2 %d: %v", sub, subs)
+		if v.reasons[sub] == 0 {
+			return false
+		}
 	}
-	require.NotZero(t, turned)
-	require.NotZero(t, min(fleets, users, delegates))
-	t.Log(rules, turned, fleets, users, delegates)
+	return min(v.turned, v.fleets, v.users, v.delegates) > 0
 }
 
 // TestLooksLeaveNoTrace: a view that was asked counts nothing.

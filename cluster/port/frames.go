@@ -101,12 +101,21 @@ func encode(message any) []byte {
 	if isEmpty(reflect.TypeOf(message)) {
 		return nil
 	}
+	if plain, is := message.(interface{ encode() ([]byte, bool) }); is {
+		if out, ok := plain.encode(); ok {
+			return out
+		}
+	}
 	return wire.Encode(message)
 }
 
-// decode reads a message; of an empty one nothing is looked at.
+// decode reads a message; of an empty one nothing is looked at. Bytes in it may be those
+// of the payload.
 func decode[M any](payload []byte, into *M) error {
 	if isEmpty(reflect.TypeFor[M]()) {
+		return nil
+	}
+	if plain, is := any(into).(interface{ decode(data []byte) bool }); is && plain.decode(payload) {
 		return nil
 	}
 	return decodeMessage(payload, into)

@@ -1,0 +1,114 @@
+package port
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// numbers are those at which the form of a head changes.
+var numbers = []uint64{0, 1, 23, 24, 255, 256, 65535, 65536, math.MaxUint32, math.MaxUint32 + 1, math.MaxInt64, math.MaxUint64}
+
+func someResult(random *rand.Rand) wire.Result {
+	n := func() uint64 { return numbers[random.IntN(len(numbers))] }
+	r := wire.Result{
+		Code: wire.Code(n()), Refusal: wire.Refusal(n()), Origin: uint16(n()), Seq: n(), Index: n(), Term: n(), Leaf: n(),
+		Time: engine.Time(n() & math.MaxInt64), State: engine.Status(n()), Value: n(),
+	}
+	if size := []int{0, 0, 1, 30, 450, 70_000}[random.IntN(6)]; size > 0 {
+		r.Data = make([]byte, size)
+		r.Data[0] = byte(n())
+	}
+	return r
+}
+
+// What is written and read without reflection is, byte for byte, what the library would
+// write, and the message that it would read.
+func TestForwardsAreTheLibrarysBytes(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for i := range 3000 {
+		n := func() uint64 { return numbers[random.IntN(len(numbers))] }
+		call := &ForwardCall{Term: n(), Number: n(), Process: n(), Count: int(n() & math.MaxInt32), Records: make([]byte, random.IntN(300))}
+		want := wire.Encode(call)
+		require.Equal(t, want, encode(call), "%+v", call)
+		var gotCall, libraryCall ForwardCall
+		require.NoError(t, decodeMessage(want, &libraryCall))
+		require.True(t, gotCall.decode(want))
+		require.Equal(t, libraryCall, gotCall)
+
+		reply := &ForwardReply{Fate: uint8(n())}
+		for range i % 5 {
+			reply.Results = append(reply.Results, someResult(random))
+		}
+		want = wire.Encode(reply)
+		require.Equal(t, want, encode(reply), "%+v", reply)
+		var got, library ForwardReply
+		require.NoError(t, decodeMessage(want, &library))
+		require.True(t, got.decode(want))
+		require.Equal(t, library, got)
+	}
+	for name, odd := range map[string]any{
+		"a time before all":   &ForwardReply{Results: []wire.Result{{Code: wire.Applied, Time: -1}}},
+		"a frame of nothing":  &ForwardCall{Term: 1},
+		"a count below zero":  &ForwardCall{Count: -1, Records: []byte{}},
+		"an empty reply":      &ForwardReply{},
+		"results that are no": &ForwardReply{Results: []wire.Result{}},
+	} {
+		require.Equal(t, wire.Encode(odd), encode(odd), name)
+	}
+	var back ForwardReply
+	require.NoError(t, decode(encode(&ForwardReply{Results: []wire.Result{{Code: wire.Applied, Time: -1}}}), &back))
+	require.Equal(t, engine.Time(-1), back.Results[0].Time)
+}
+
+// Whatever bytes come: where the short way reads a message, the library reads the same.
+func FuzzForwards(f *testing.F) {
+	random := rand.New(rand.NewPCG(5, 6))
+	f.Add(encode(&ForwardCall{Term: 3, Number: 9, Process: 1 << 60, Count: 2, Records: []byte("records")}))
+	f.Add(encode(&ForwardReply{Fate: 1}))
+	f.Add(encode(&ForwardReply{Results: []wire.Result{someResult(random), someResult(random)}}))
+	f.Add([]byte{0xa1, 0x02, 0x9b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}) // More results than bytes.
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var call, libraryCall ForwardCall
+		if call.decode(data) {
+			require.NoError(t, decodeMessage(data, &libraryCall))
+			require.Equal(t, fmt.Sprintf("%+v", libraryCall), fmt.Sprintf("%+v", call))
+		}
+		var reply, libraryReply ForwardReply
+		if reply.decode(data) {
+			require.NoError(t, decodeMessage(data, &libraryReply))
+			require.Equal(t, fmt.Sprintf("%+v", libraryReply), fmt.Sprintf("%+v", reply))
+		}
+	})
+}
+
+// BenchmarkForwards is one message each way, written and read, of one and of fifty records.
+func BenchmarkForwards(b *testing.B) {
+	for _, count := range []int{1, 50} {
+		reply := &ForwardReply{}
+		for i := range count {
+			reply.Results = append(reply.Results, wire.Result{Code: wire.Applied, Origin: 3, Seq: 1 << 62, Index: 1 << 20, Term: 3, Leaf: 1 << 21, Data: make([]byte, 420), Time: 1 << 60, Value: uint64(i)})
+		}
+		for name, read := range map[string]func(data []byte, into *ForwardReply) error{"plain": decode[ForwardReply], "library": func(data []byte, into *ForwardReply) error { return decodeMessage(data, into) }} {
+			b.Run(fmt.Sprintf("%s/%d", name, count), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					data := encode(reply)
+					if name == "library" {
+						data = wire.Encode(reply)
+					}
+					var into ForwardReply
+					if err := read(data, &into); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

@@ -170,6 +170,7 @@ func runCluster(ctx context.Context, b *bench) error {
 		m.noteUse(b, "cluster", nodes)
 	}
 	for _, rate := range []int{100, 1000} {
+		t.calm(ctx) // Sealing what saturation has left is not these calls' work.
 		m, err := t.drive(ctx, t.screening(fmt.Sprintf("cluster, %d/s", rate), t.homes, b.callers(), rate, b.span(10*time.Second)))
 		if err != nil {
 			return err
@@ -200,6 +201,7 @@ func runCPU(ctx context.Context, b *bench) error {
 		return err
 	}
 	for _, rate := range []int{0, 1000, 100} {
+		t.calm(ctx) // Sealing what the load before has left is not this one's work.
 		m, err := t.drive(ctx, t.screening(fmt.Sprintf("%d/s", rate), t.homes, b.callers(), rate, b.span(span)))
 		if err != nil {
 			return err
@@ -307,6 +309,7 @@ func (b *bench) profile(ctx context.Context, t *target) error {
 		t.screening("saturated", t.homes, b.callers(), 0, span), t.batches("batches", span),
 		t.screening("at1000", t.homes, b.callers(), 1000, span), t.screening("at100", t.homes, b.callers(), 100, span),
 	} {
+		t.calm(ctx)
 		name := l.name
 		l.name = "under the profiler, " + name
 		err := t.profiled(ctx, name, func() error {

@@ -24,7 +24,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const walkMax = 10 * time.Minute // A slow machine with others on it.
+// For a slow machine with others on it.
+const (
+	walkMax  = 15 * time.Minute
+	patience = 3 * time.Minute // Until something shows.
+)
 
 // browser is the installed Chromium, or the test is skipped.
 func browser(t *testing.T) string {
@@ -49,8 +53,8 @@ type site struct {
 	} `json:"nodes"`
 }
 
-// cluster builds the binary and runs real processes.
-func cluster(t *testing.T, nodes int) *site {
+// cluster builds the binary and runs real processes; more are flags of theirs.
+func cluster(t *testing.T, nodes int, more ...string) *site {
 	folder := t.TempDir()
 	binary := filepath.Join(folder, "railguard")
 	build := exec.Command("go", "build", "-o", binary, "railguard/cmd/railguard")
@@ -58,7 +62,8 @@ func cluster(t *testing.T, nodes int) *site {
 	require.NoError(t, err, string(output))
 	data := filepath.Join(folder, "d")
 	var said bytes.Buffer
-	cmd := exec.Command(binary, "dev", "--nodes", strconv.Itoa(nodes), "--data", data, "--http-base", strconv.Itoa(freeBase(t, nodes)), "--test-clock")
+	flags := append([]string{"dev", "--nodes", strconv.Itoa(nodes), "--data", data, "--http-base", strconv.Itoa(freeBase(t, nodes)), "--test-clock"}, more...)
+	cmd := exec.Command(binary, flags...)
 	cmd.Stdout, cmd.Stderr = &said, &said
 	require.NoError(t, cmd.Start())
 	ended := make(chan struct{})
@@ -249,9 +254,9 @@ func (w *tab) shows(selector, text string) {
 	w.t.Helper()
 	quoted, _ := json.Marshal(selector)
 	wanted, _ := json.Marshal(text)
-	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(w.ctx, patience)
 	defer cancel()
-	err := chromedp.Run(ctx, chromedp.Poll(fmt.Sprintf(`[...document.querySelectorAll(%s)].some((e) => e.innerText.includes(%s))`, quoted, wanted), nil, chromedp.WithPollingInterval(50*time.Millisecond)))
+	err := chromedp.Run(ctx, chromedp.Poll(fmt.Sprintf(`[...document.querySelectorAll(%s)].some((e) => e.innerText.includes(%s))`, quoted, wanted), nil, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(0)))
 	if err != nil {
 		var body string
 		_ = chromedp.Run(w.ctx, chromedp.Text("body", &body, chromedp.ByQuery))

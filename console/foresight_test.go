@@ -30,7 +30,7 @@ func (w *tab) types(selector, text string) {
 func (w *tab) confirm() {
 	w.t.Helper()
 	w.click("dialog button[type=submit]")
-	w.do(chromedp.Poll(`!document.querySelector('dialog')`, nil))
+	w.closed()
 }
 
 // TestForesightPages tries an edit of the policy against the past and beside the verdicts,

@@ -174,6 +174,14 @@ func TestShortcutsAndRefresh(t *testing.T) {
 	w.shows("#totals", "6 cases")
 	w.shows(".row.selected", "Northwind")
 	require.Contains(t, w.value(`document.getElementById('said').textContent`), "1 decided elsewhere")
+
+	// Nor does a case: it says what somebody else did, and shows it when asked to.
+	w.at("/case/"+d.model, "$300")
+	s.call(0, s.Key, "POST", "/v1/reviews/"+d.model, `{"disposition":"REJECTED","reviewedBy":"Eric"}`, 200)
+	w.shows("#news", "Eric decided this case meanwhile")
+	require.NotContains(t, w.value(`document.querySelector('.titlebar').innerText`), "REJECTED")
+	w.pick("#news button", "Show")
+	w.shows(".titlebar", "REJECTED")
 	w.clean()
 }
 
@@ -219,29 +227,17 @@ func TestAccessibility(t *testing.T) {
 	s.desk(d)
 	w := s.window(0)
 	w.do(page.SetBypassCSP(true)) // For the checker alone; the other tests walk with it.
-	check := func(where string) {
-		t.Helper()
-		for _, look := range []string{"light", "dark"} {
-			w.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look}, {Name: "prefers-reduced-motion", Value: "reduce"}}))
-			var found string
-			w.do(chromedp.Evaluate(source+`;0`, nil), chromedp.Evaluate(`axe.run(document, {runOnly: {type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']}}).then((r) =>
-				JSON.stringify(r.violations.map((v) => [v.id, v.help, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + ' ' + (n.any[0]?.message ?? ''))])))`, &found, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
-			var violations []any
-			require.NoError(t, json.Unmarshal([]byte(found), &violations))
-			if len(violations) > 0 {
-				t.Errorf("%s, %s: %s", where, look, found)
-			}
-		}
-	}
+	check := func(where string) { t.Helper(); w.accessible(source, where) }
 	backtest := s.call(0, s.Key, "POST", "/v1/backtests", `{"from":"2020-01-01T00:00:00Z","policy":{"rules":{"R10":"off"}}}`, 202)["id"].(string)
 	shadow := s.call(0, s.Key, "POST", "/v1/policy/shadow", `{"policy":{"rules":{"R10":"off"}}}`, 202)["id"].(string)
 	retro := s.call(0, s.Key, "POST", "/v1/ofac/retro", `{}`, 202)["retroId"].(string)
+	list := s.call(0, s.Key, "GET", "/v1/ofac", "", 200)["active"].(map[string]any)["snapshotId"].(string)
 	w.at("/", "Sign in")
 	check("sign-in")
 	w.signIn(s.Key)
 	walk := func(kind string) {
 		for _, p := range [][2]string{
-			{"/", "Overview"}, {"/queue", "Queue"}, {"/case/" + d.name, "$120"}, {"/case/" + d.limit, "$6,200"}, {"/match?name=Nikolas%20Maduro", "Match"}, {"/lists", "Lists"}, {"/agents", "Agents"},
+			{"/", "Overview"}, {"/queue", "Queue"}, {"/case/" + d.name, "$120"}, {"/case/" + d.limit, "$6,200"}, {"/match?name=Nikolas%20Maduro", "Match"}, {"/lists", "Lists"}, {"/lists/" + list, "List"}, {"/agents", "Agents"},
 			{"/agents/" + d.runner, "Treasury"}, {"/fleets", "Fleets"}, {"/fleets/" + d.fleet, "Europe"}, {"/users/" + d.user, "Users"}, {"/operators", "Operators"}, {"/policy", "Policy"}, {"/alerts?state=", "Alerts"}, {"/reports", "Reports"},
 			{"/foresight", "Foresight"}, {"/foresight/backtests/" + backtest, "Backtest"}, {"/foresight/shadows/" + shadow, "Shadow"}, {"/foresight/retro/" + retro, "Looking back"}, {"/policy?from=" + backtest, "Policy"},
 			{"/activity", "Activity"}, {"/activity?show=changes", "Activity"}, {"/cluster", "Cluster"}, {"/playground", "Playground"}, {"/nowhere", "No such page"},
@@ -263,10 +259,37 @@ func TestAccessibility(t *testing.T) {
 		w.do(chromedp.WaitVisible("dialog", chromedp.ByQuery))
 		check("dialog of " + button)
 	}
+	for path, button := range map[string]string{"/foresight/shadows/" + shadow: "#promote", "/foresight": "#begin-retro", "/policy?from=" + backtest: "#activate", "/lists": ".retro"} {
+		w.at(path, "")
+		w.click(button)
+		w.do(chromedp.WaitVisible("dialog", chromedp.ByQuery))
+		check("dialog of " + button)
+	}
+	w.at("/policy", "Policy")
+	w.types("textarea.code", `{"velocity": {"maxPerMinute": "many"}}`)
+	w.click("#check")
+	w.shows("#verdict", "refused")
+	check("a policy that is refused")
 	w.do(emulation.SetDeviceMetricsOverride(390, 844, 2, true))
-	for _, path := range []string{"/queue", "/case/" + d.name, "/"} {
+	for _, path := range []string{"/queue", "/case/" + d.name, "/", "/policy", "/lists", "/foresight/backtests/" + backtest, "/foresight", "/activity?show=changes", "/alerts", "/reports"} {
 		w.at(path, "")
 		check("phone " + path)
 		require.LessOrEqual(t, w.value(`document.documentElement.scrollWidth - innerWidth`), "0", fmt.Sprintf("%s is wider than a phone", path))
+	}
+}
+
+// accessible has the checker look at what is shown, light and dark.
+func (w *tab) accessible(source, where string) {
+	w.t.Helper()
+	for _, look := range []string{"light", "dark"} {
+		w.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look}, {Name: "prefers-reduced-motion", Value: "reduce"}}))
+		var found string
+		w.do(chromedp.Evaluate(source+`;0`, nil), chromedp.Evaluate(`axe.run(document, {runOnly: {type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']}}).then((r) =>
+			JSON.stringify(r.violations.map((v) => [v.id, v.help, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + ' ' + (n.any[0]?.message ?? ''))])))`, &found, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+		var violations []any
+		require.NoError(w.t, json.Unmarshal([]byte(found), &violations))
+		if len(violations) > 0 {
+			w.t.Errorf("%s, %s: %s", where, look, found)
+		}
 	}
 }

@@ -112,6 +112,9 @@ function header(current) {
       h('label', null, h('input', {type: 'checkbox', checked: shortcuts(), onchange: (e) => setShortcuts(e.target.checked)}), ' Keyboard shortcuts'),
       h('label', null, 'Look ', themes()),
       h('button', {onclick: async () => { await api.signOut(); signInPage(); }}, 'Sign out'))));
+  const nav = head.querySelector('nav');
+  const here = nav.querySelector('[aria-current]');
+  if (here) nav.scrollLeft = here.offsetLeft - nav.offsetLeft - 40; // On a phone the pages are one line that scrolls.
 }
 
 function themes() {

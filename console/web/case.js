@@ -7,6 +7,8 @@ import {decide, withdraw, verbs, officer} from './decide.js';
 import {verify} from './proof.js';
 import {keys} from './keys.js';
 
+const every = 5000;
+
 /** load gathers what the key may see of a case. */
 export async function load(id) {
   const [record, explained, policy, open] = await Promise.all([
@@ -146,11 +148,13 @@ function claimView(record, claim, reload) {
 
 export async function showCase(place, {id}, go) {
   const marks = [];
+  const news = h('div', {role: 'status', id: 'news'});
   const reload = async () => {
     const next = h('div', {class: 'page'});
     marks.length = 0;
     await draw(next);
-    place.replaceChildren(...next.childNodes);
+    put(news);
+    place.replaceChildren(news, ...next.childNodes);
   };
   let current = null;
   async function draw(into) {
@@ -177,7 +181,21 @@ export async function showCase(place, {id}, go) {
         ['Matcher', record.matcherVersion], ['Leaf hash', h('span', {class: 'mono'}, record.leafHash)], ['Node', record.node], ['API key', record.keyId], ['Request', record.requestId]])));
   }
   await draw(place);
-  return keys({
+  place.prepend(news);
+  const timer = setInterval(() => { if (!document.hidden && !document.querySelector('dialog[open]')) look().catch(() => {}); }, every);
+
+  /** look tells what somebody else did to the case meanwhile, and moves nothing of what is being read. */
+  async function look() {
+    const before = current.record;
+    if (before.disposition || before.verdict !== 'REVIEW') return;
+    const now = await api.call(`/audit/${id}`, {poll: true});
+    if (before !== current.record) return;
+    const what = now.disposition ? [`${now.reviewedBy ?? 'Somebody'} decided this case meanwhile: `, badge(now.disposition), '.'] : now.proposed && !before.proposed ? [`${now.proposed.by} proposed meanwhile: `, badge(now.proposed.disposition), '.'] :
+      before.proposed && !now.proposed ? ['What was proposed was withdrawn meanwhile.'] : (now.comments ?? []).length > (before.comments ?? []).length ? ['Somebody commented meanwhile.'] : null;
+    if (what && !news.childElementCount) put(news, h('p', {class: 'note warn'}, what, ' ', h('button', {type: 'button', class: 'small', onclick: reload}, 'Show')));
+  }
+
+  const unkey = keys({
     a: () => act('APPROVED'), r: () => act('REJECTED'), s: () => act('ESCALATE_SAR'), q: () => go('/console/queue'),
     n: async () => {
       if (!api.may('reviewer')) return;
@@ -186,6 +204,10 @@ export async function showCase(place, {id}, go) {
       else toast('Nothing is open.');
     },
   });
+  return () => {
+    clearInterval(timer);
+    unkey();
+  };
   function act(disposition) {
     if (current.record.verdict === 'REVIEW' && !current.record.disposition && api.may('reviewer')) {
       decide(current.record, disposition, {claim: current.claim, unseen: marks.filter((m) => !m.checked).length, then: reload});

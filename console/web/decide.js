@@ -14,18 +14,18 @@ export const officer = () => localStorage.getItem('railguard.officer') || api.na
 
 function whoField() {
   const by = h('input', {name: 'by', required: true, maxlength: 512, value: officer(), autocomplete: 'name'});
-  return field('Decided by', by, 'Stands in the record. The key is recorded besides and cannot be changed.');
+  return field('Decided by', by, `Stands in the record. The key “${api.name()}” is recorded besides and cannot be changed.`);
 }
 
 /** recheck asks today's list about the counterparty again. */
-async function recheck(place, record) {
+async function recheck(place, record, disposition) {
   const q = record._request ?? record;
   if (!q.cpName && !q.cpWallet || !api.may('reviewer', 'policy', 'auditor')) return;
   put(place, h('p', {class: 'quiet'}, 'Asking today’s list …'));
   try {
     const now = await api.call(`/match${api.query({name: q.cpName, wallet: q.cpWallet, cpType: q.cpType})}`);
     put(place, now.outcome === 'BLOCK' ?
-      h('p', {class: 'note bad', role: 'alert'}, `By today’s list (version ${now.listVersion}) this counterparty is listed: the payment would be BLOCKED. An approval is recorded all the same, and says so.`) :
+      h('p', {class: 'note bad', role: 'alert'}, `By today’s list (version ${now.listVersion}) this counterparty is listed: the payment would be BLOCKED.${disposition === 'APPROVED' ? ' An approval is recorded all the same, and says so.' : ''}`) :
       h('p', {class: 'quiet'}, `Today’s list (version ${now.listVersion}) says `, badge(now.outcome), '.'));
   } catch (error) {
     put(place, h('p', {class: 'note warn'}, `Today’s list could not be asked: ${error.message}`));
@@ -63,7 +63,7 @@ export function decide(record, disposition, {claim, unseen = 0, then} = {}) {
     }
   });
   (obligatory ? notes : box.querySelector('button[type=submit]')).focus();
-  if (disposition === 'APPROVED') recheck(check, record);
+  recheck(check, record, disposition);
   return box;
 }
 

@@ -139,12 +139,12 @@ function matrixView(job) {
 function reviewsView(reviews) {
   const days = reviews.days.slice(-90);
   const most = Math.max(1, ...days.flatMap((d) => [d.recorded, d.candidate]));
-  const wide = 1200 / Math.max(days.length, 12);
+  const wide = 520 / Math.max(days.length, 12);
   const pair = (d, i) => [['was', d.recorded, 0], ['now', d.candidate, 1]].map(([kind, n, side]) => n > 0 && s('rect', {class: kind, x: 34 + i * wide + (side * wide * 0.4), y: 110 - (100 * n) / most, width: Math.max(1, wide * 0.38), height: (100 * n) / most}, s('title', null, `${d.day}: ${n}`)));
   return h('section', {class: 'card'}, h('h2', null, 'Officers’ work'),
     h('p', null, `Reviews: ${count(reviews.recorded)} as recorded, `, h('strong', null, `${count(reviews.candidate)} with the candidate`), `. A day: ${reviews.perDay.recorded.toFixed(1)}, `, h('strong', null, reviews.perDay.candidate.toFixed(1)), '.'),
-    days.length > 0 && s('svg', {class: 'chart', viewBox: '0 0 1240 130', role: 'img', 'aria-label': `Reviews by day: ${days.slice(-14).map((d) => `${d.day} ${d.recorded} recorded, ${d.candidate} with the candidate`).join('; ')}`},
-      s('text', {x: 0, y: 18}, String(most)), s('text', {x: 0, y: 112}, '0'), days.map(pair), [0, days.length - 1].filter((x, i, all) => all.indexOf(x) === i).map((i) => s('text', {x: 34 + i * wide, y: 126}, days[i].day))),
+    days.length > 0 && s('svg', {class: 'chart', viewBox: '0 0 560 130', role: 'img', 'aria-label': `Reviews by day: ${days.slice(-14).map((d) => `${d.day} ${d.recorded} recorded, ${d.candidate} with the candidate`).join('; ')}`},
+      s('text', {x: 0, y: 18}, String(most)), s('text', {x: 0, y: 112}, '0'), days.map(pair), [0, days.length - 1].filter((x, i, all) => all.indexOf(x) === i && (i === 0 || days.length > 6)).map((i) => s('text', {x: Math.min(34 + i * wide, 495), y: 126}, days[i].day))),
     h('ul', {class: 'legend'}, [['was', 'as recorded'], ['now', 'with the candidate']].map(([kind, text]) => h('li', null, s('svg', {class: 'chart', viewBox: '0 0 10 10', 'aria-hidden': 'true'}, s('rect', {class: kind, width: 10, height: 10})), text))),
     h('details', null, h('summary', null, 'As a table'), table('Reviews by day', ['Day', 'As recorded', 'With the candidate'], reviews.days.map((d) => [d.day, count(d.recorded), count(d.candidate)]))));
 }
@@ -271,7 +271,7 @@ export async function showRetro(place, {id}, go) {
         h('span', null, 'records from ', when(r.from)), h('span', null, r.asked ? 'asked for' : 'by the activation', ', begun ', when(r.startedAt)), r.endedAt && h('span', null, 'ended ', when(r.endedAt))),
       running && r.progress && meter('Read', r.progress.leaf, r.progress.until),
       r.truncated && h('p', {class: 'note warn'}, 'There is more than is summed here: ask for fewer days, or look at the alerts.'),
-      h('section', {class: 'card'}, h('h2', null, 'Whom the list names'), r.entries.length === 0 ? h('p', {class: 'quiet'}, 'Nobody.') : r.entries.map((e) => h('article', {class: 'hit'}, h('h3', null, e.name ?? `Entry ${e.uid}`), h('p', {class: 'found'}, `${e.text}.`),
+      h('section', {class: 'card'}, h('h2', null, 'Whom the list names'), r.entries.length === 0 ? h('p', {class: 'quiet'}, 'Nobody.') : r.entries.map((e) => h('article', {class: 'hit'}, h('h3', null, e.name ?? `Entry ${e.uid}`), h('p', {class: 'found'}, `${e.text.replace(/ of (\d+(?:\.\d+)?) USD /, (_, n) => ` of ${money(Number(n))} `)}.`),
         facts([['Entry', `${e.uid}${e.list ? ` on the ${e.list} list` : ''}`], ['Type', e.type], ['Programmes', (e.programs ?? []).join(', ') || undefined], ['Payments', e.payments.count > 0 ? join(e.payments.txnIds.map((x) => h('a', {href: `/console/case/${x}`}, x))) : undefined],
           ['Went through', e.payments.count > 0 ? `${count(e.payments.proceeded.count)} of ${count(e.payments.count)}, ${money(e.payments.proceeded.amountUSDC)}` : undefined], ['First and last', e.payments.first ? [when(e.payments.first), ' – ', when(e.payments.last)] : undefined],
           ['Parties', e.partyIds.length > 0 ? join(e.partyIds.map(party)) : undefined]])))),

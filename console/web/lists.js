@@ -8,7 +8,7 @@ import {askBacktest, askShadow, askRetro} from './foresight.js';
 
 const uploadMax = 256 * 2 ** 20;
 const published = (at) => (at ? when(at) : 'not stated');
-const mib = (n) => `${(n / 2 ** 20).toFixed(n < 2 ** 20 ? 2 : 1)} MiB`;
+const mib = (n) => (n < 2 ** 20 ? `${Math.ceil(n / 1024)} KiB` : `${(n / 2 ** 20).toFixed(1)} MiB`);
 export const listLink = (id) => `/console/lists/${id}`;
 const named = (l) => h('a', {class: 'mono', href: listLink(l.snapshotId)}, l.snapshotId);
 

@@ -23,7 +23,7 @@ async function all(path, members, poll) {
 
 function picture(records) {
   const hours = 24;
-  const now = Math.ceil(Date.now() / 3600e3) * 3600e3;
+  const now = Math.ceil(Math.max(Date.now(), ...records.slice(0, 1).map((r) => Date.parse(r.screenedAt))) / 3600e3) * 3600e3; // The newest stands first; the cluster's clock counts.
   const first = now - hours * 3600e3;
   const counts = Array.from({length: hours}, () => Object.fromEntries(verdicts.map((v) => [v, 0])));
   for (const r of records) {
@@ -40,7 +40,7 @@ function picture(records) {
     });
   });
   const label = (i) => `${String(new Date(first + i * 3600e3).getUTCHours()).padStart(2, '0')}:00`;
-  return h('div', null, s('svg', {class: 'chart', viewBox: '0 0 1240 130', role: 'img', 'aria-label': `Verdicts of the last 24 hours by hour: ${verdicts.map((v) => `${records.filter((r) => r.verdict === v).length} ${v}`).join(', ')}`},
+  return h('div', null, s('svg', {class: 'chart day', viewBox: '0 0 1240 130', role: 'img', 'aria-label': `Verdicts of the last 24 hours by hour: ${verdicts.map((v) => `${records.filter((r) => r.verdict === v).length} ${v}`).join(', ')}`},
     s('text', {x: 0, y: 18}, String(most)), s('text', {x: 0, y: 112}, '0'), bars, [0, 6, 12, 18].map((i) => s('text', {x: 30 + i * 50, y: 126}, label(i)))),
   h('ul', {class: 'legend'}, verdicts.map((v) => h('li', null, s('svg', {class: 'chart', viewBox: '0 0 10 10', 'aria-hidden': 'true'}, s('rect', {class: v, width: 10, height: 10})), `${v}: ${count(records.filter((r) => r.verdict === v).length)}`))));
 }
@@ -61,7 +61,7 @@ function lists(ofac) {
   if (!active) return h('section', {class: 'card'}, h('h2', null, 'Sanctions list'), h('p', {class: 'note bad'}, 'No list is active: every screening call is answered with 503.'));
   return h('section', {class: 'card'}, h('h2', null, 'Sanctions list'), h('p', null, `Version ${active.listVersion} from ${active.source} `, active.stale ? badge('stale') : badge('ok')),
     active.sample && h('p', {class: 'note warn'}, 'This is the embedded sample: of no use for compliance.'),
-    table('Families of the list', ['Family', 'Entries', 'Published'], Object.entries(active.families ?? {}).map(([name, f]) => [name, count(f.entries), when(f.publishedAt ?? active.publishedAt)])),
+    table('Families of the list', ['Family', 'Entries', 'Published'], Object.entries(active.families ?? {}).map(([name, f]) => [name, count(f.entries), f.publishedAt ?? active.publishedAt ? when(f.publishedAt ?? active.publishedAt) : 'not stated'])),
     (active.missing ?? []).length > 0 && h('p', {class: 'note warn'}, `Without an entry: ${active.missing.join(', ')}.`), active.quarantined > 0 && h('p', {class: 'note warn'}, `${active.quarantined} entities are left out as malformed.`),
     h('p', {class: 'quiet'}, `Brought up to date ${age(active.ageSeconds)} ago.`));
 }

@@ -175,9 +175,11 @@ export async function showQueue(place, _params, go) {
     const by = h('input', {name: 'by', required: true, maxlength: 512, value: officer()});
     const results = h('ul', {class: 'results', 'aria-live': 'polite'});
     const sum = chosen.reduce((n, item) => n + item.amount, 0);
+    const others = chosen.filter((item) => item.state === 'claimed' && item.assignee !== officer());
     let done = false;
     const box = dialog(`${verbs[disposition].word} ${chosen.length} cases?`, [
       h('p', {class: 'action'}, `${verbs[disposition].what} ${chosen.length} payments of ${money(sum)} in all. Each is recorded by itself; none can be undone.`),
+      others.length > 0 && h('p', {class: 'note warn'}, `${others.length} of them ${others.length === 1 ? 'is' : 'are'} claimed by ${[...new Set(others.map((item) => item.assignee))].join(', ')}.`),
       h('details', null, h('summary', null, 'Which'), h('ul', null, chosen.map((item) => h('li', null, `${money(item.amount)} to ${item.cpName ?? item.cpWallet ?? '–'}, ${ruleShort(item.rule)}, ${item.agentName}`)))),
       field('Decided by', by), field('Why (obligatory)', notes, 'Stands in each record.'), results,
     ], verbs[disposition].word, verbs[disposition].kind, async () => {

@@ -1,0 +1,277 @@
+package console_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+)
+
+// The folders of two publications, the older one in force when the day begins. Without them
+// the embedded sample is, and a made one comes.
+const (
+	oldListName = "RAILGUARD_OFAC_OLD"
+	newListName = "RAILGUARD_OFAC_NEW"
+)
+
+const tabsMax = 300 // Presses of the key until something must have been reached.
+
+// reach goes on with the Tab key until an element has the focus.
+func (w *tab) reach(selector string) {
+	w.t.Helper()
+	w.do(chromedp.WaitVisible(selector, chromedp.ByQuery))
+	for range tabsMax {
+		if w.value(fmt.Sprintf(`Boolean(document.activeElement?.matches(%q))`, selector)) == "true" {
+			return
+		}
+		w.press(kb.Tab)
+	}
+	require.Fail(w.t, "the keyboard does not reach it", "%s; the focus is on %s", selector, w.value("document.activeElement.outerHTML.slice(0, 200)"))
+}
+
+// enter reaches an element and presses Enter.
+func (w *tab) enter(selector string) {
+	w.t.Helper()
+	w.reach(selector)
+	w.press(kb.Enter)
+}
+
+// page goes to a page by its link in the head.
+func (w *tab) page(path, heading string) {
+	w.t.Helper()
+	w.enter(`nav a[href="/console/` + path + `"]`)
+	w.shows("h1", heading)
+}
+
+// asked waits for the dialog that says what is about to be done.
+func (w *tab) asked(action string) {
+	w.t.Helper()
+	w.shows("dialog .action", action)
+}
+
+// closed waits until there is no dialog any more.
+func (w *tab) closed() {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, patience)
+	defer cancel()
+	if err := chromedp.Run(ctx, chromedp.Poll(`!document.querySelector('dialog')`, nil, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(0))); err != nil {
+		require.NoError(w.t, err, "the dialog says: %s; wrong: %v", w.value(`document.querySelector('dialog')?.innerText`), w.wrong)
+	}
+}
+
+// keyboard signs in by keyboard alone; no mouse is used in the window from here on.
+func (s *site) keyboard(node int, key string) *tab {
+	w := s.window(node)
+	w.at("/", "Sign in")
+	w.press(key, kb.Enter) // The field has the focus.
+	w.shows("h1", "Overview")
+	return w
+}
+
+// TestWholeDay is the day of three officers at the three nodes of a cluster, by keyboard
+// alone: skim, approve, reject, escalate, two who decide one case, a race that is lost, a
+// proof, a list that comes with whom of the past it names, a policy after its backtest.
+func TestWholeDay(t *testing.T) {
+	browser(t)
+	old, new := os.Getenv(oldListName), os.Getenv(newListName)
+	var more []string
+	if old == "" || new == "" {
+		t.Logf("the lists are made up: %s and %s name no folders of published ones", oldListName, newListName)
+		new = ""
+	} else {
+		more = []string{"--ofac-dir", old}
+	}
+	s := cluster(t, 3, more...)
+	d := s.morning()
+	s.call(0, s.Key, "PUT", "/v1/policy", `{"review":{"sla":"4h","fourEyes":{"rules":["R22"]}}}`, 200)
+	dana, eric, olga := s.key("Dana", "reviewer"), s.key("Eric", "reviewer"), s.key("Olga", "policy,reviewer")
+
+	w := s.keyboard(0, dana)
+	w.decidesByKeys(s, d)
+	second := s.keyboard(2, eric)
+	second.confirmsByKeys(s, d)
+	w.losesByKeys(s, d, eric)
+
+	third := s.keyboard(1, olga)
+	third.bringsList(s, d, new)
+	third.changesPolicy(s, d)
+
+	third.page("activity", "Activity")
+	third.enter(`a[href="/console/activity?show=changes"]`)
+	third.shows("h1", "Activity")
+	for _, text := range []string{"Olga", "Eric", "Dana", "list.activated", "policy.activated", "review.proposed"} {
+		third.shows("tbody", text)
+	}
+	for _, window := range []*tab{w, second, third} {
+		window.clean()
+	}
+}
+
+// decidesByKeys skims the queue: approve, reject, escalate, propose.
+func (w *tab) decidesByKeys(s *site, d *day) {
+	t := w.t
+	w.page("queue", "Queue")
+	w.shows("#totals", "7 cases")
+	w.shows("#"+d.limit, "due in")
+	select1 := func(id string) {
+		t.Helper()
+		for range 10 {
+			if w.value(fmt.Sprintf(`document.getElementById(%q).classList.contains('selected')`, id)) == "true" {
+				w.do(chromedp.WaitVisible(".preview[aria-busy=false], .preview:not([aria-busy])", chromedp.ByQuery))
+				return
+			}
+			w.press("j")
+		}
+		require.Fail(t, "J does not get there", id)
+	}
+	disposition := func(id string) any {
+		return s.call(2, s.Key, "GET", "/v1/audit/"+id+"?consistency=leader", "", 200)["disposition"]
+	}
+
+	w.press("k", "k", "k")
+	select1(d.name)
+	w.press("a")
+	w.asked("Approve the payment of $120")
+	w.press(kb.Enter)
+	w.closed()
+	w.shows("#totals", "6 cases")
+	require.Equal(t, "APPROVED", disposition(d.name))
+
+	w.press("k", "k", "k", "k", "k", "k")
+	select1(d.model)
+	w.press("r")
+	w.asked("Reject the payment of $300")
+	w.press("Nobody announced another model.") // The reason has the focus.
+	w.enter("dialog button[type=submit]")
+	w.closed()
+	w.shows("#totals", "5 cases")
+	require.Equal(t, "REJECTED", disposition(d.model))
+
+	w.press("k", "k", "k", "k", "k")
+	select1(d.more[0])
+	w.press("s")
+	w.asked("Escalate as suspicious")
+	w.press("The same to nobody, three times.")
+	w.enter("dialog button[type=submit]")
+	w.closed()
+	w.shows("#totals", "4 cases")
+	require.Equal(t, "ESCALATE_SAR", disposition(d.more[0]))
+
+	w.press("k", "k", "k", "k")
+	select1(d.stale)
+	w.press("a")
+	w.asked("Approve the payment of $15,000")
+	w.press(kb.Enter)
+	w.closed()
+	w.shows(".toast", "another officer has to confirm")
+	require.Nil(t, disposition(d.stale))
+}
+
+// confirmsByKeys is the second pair of eyes, at another node.
+func (w *tab) confirmsByKeys(s *site, d *day) {
+	w.page("queue", "Queue")
+	w.shows("#"+d.stale, "proposed Approve by Dana")
+	w.enter("#" + d.stale + " a")
+	w.shows("h1", "$15,000")
+	w.shows(".note", "Dana proposed")
+	w.press("a")
+	w.shows("dialog .note", "Two officers decide this case")
+	w.press(kb.Enter)
+	w.closed()
+	w.shows(".note", "by Eric")
+	w.shows("#proof", "proof verified in your browser")
+	require.Equal(w.t, "APPROVED", s.call(0, s.Key, "GET", "/v1/audit/"+d.stale+"?consistency=leader", "", 200)["disposition"])
+}
+
+// losesByKeys decides what somebody else decided at another node meanwhile.
+func (w *tab) losesByKeys(s *site, d *day, eric string) {
+	w.enter("#" + d.limit + " a")
+	w.shows("h1", "$6,200")
+	w.shows("#clock", "due in")
+	w.shows("#proof", "proof verified in your browser")
+	w.press("r")
+	w.asked("Reject the payment of $6,200")
+	w.press("Too much at once.")
+	s.call(1, eric, "POST", "/v1/reviews/"+d.limit, `{"disposition":"APPROVED","reviewedBy":"Eric"}`, 200)
+	w.enter("dialog button[type=submit]")
+	w.shows("dialog .lost", "Eric was faster: the case was decided APPROVED")
+	w.enter("dialog .lost a")
+	w.closed()
+	w.shows(".note", "by Eric")
+}
+
+// bringsList imports a publication, reads what it changes, puts it in force and sees whom
+// of the past it names.
+func (w *tab) bringsList(s *site, d *day, folder string) {
+	t := w.t
+	files := publication(t, "VESTA CLEANING", "NOBODY ANYBODY PAID LLC")
+	if folder != "" {
+		var err error
+		files, err = filepath.Glob(filepath.Join(folder, "*"))
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+	}
+	w.page("lists", "Lists")
+	w.reach("#files") // What opens then is the system's own window.
+	w.chooses(files)
+	w.shows("h1", "List snp_")
+	w.shows("#diff .sentence", "came")
+	staged := s.call(0, s.Key, "GET", "/v1/ofac?consistency=leader", "", 200)["staged"].([]any)[0].(map[string]any)["snapshotId"].(string)
+	added := s.call(0, s.Key, "GET", "/v1/ofac/"+staged+"/diff", "", 200)["added"].(map[string]any)["entries"].([]any)
+	require.NotEmpty(t, added)
+	if folder != "" { // Of the made one somebody was paid in the morning.
+		name := added[0].(map[string]any)["name"].(string)
+		s.call(2, s.Key, "POST", "/v1/screen", fmt.Sprintf(`{"token":%q,"amount":12,"cpName":%q}`, d.token, name), 200)
+	}
+	w.enter(".activate")
+	w.asked("Screen every payment from now on by " + staged)
+	w.reach("dialog input[name=force]")
+	w.press(" ")
+	w.reach("dialog textarea")
+	w.press("It is what there is today.")
+	w.enter("dialog button[type=submit]")
+	w.closed()
+	w.shows("#active", staged)
+	w.shows("#found", "The past was held against it")
+	w.enter("#found a")
+	w.shows("h1", "Looking back with a list")
+	w.shows(".found", "payment")
+	w.shows("#outcome", "are named")
+	require.NotEmpty(t, s.call(2, s.Key, "GET", "/v1/alerts?kind=retro_hit", "", 200)["data"])
+}
+
+// changesPolicy tries an edit against the past before it puts it in force.
+func (w *tab) changesPolicy(s *site, _ *day) {
+	t := w.t
+	version := s.call(0, s.Key, "GET", "/v1/policy?consistency=leader", "", 200)["policyVersion"].(float64)
+	w.page("policy", "Policy")
+	w.reach("textarea.code")
+	w.do(chromedp.KeyEvent("a", chromedp.KeyModifiers(2))) // Control: all of it.
+	w.press(`{"rules": {"R9": "off"}, "review": {"sla": "4h", "fourEyes": {"rules": ["R22"]}}}`)
+	w.shows("#told", "Rule R9: it is not judged")
+	w.enter("#backtest")
+	w.asked("under your edit")
+	w.enter("dialog button[type=submit]")
+	w.closed()
+	w.shows("h1", "Backtest of another policy")
+	w.shows(".badge", "done")
+	w.shows("#outcome", "3 of")
+	w.shows("#matrix .moved", "$2,103")
+	w.enter("a.button")
+	w.shows(".note", "The document of bt_")
+	w.enter("#activate")
+	w.asked("It replaces version")
+	w.shows("dialog .note.warn", "lets through what was stopped before")
+	w.reach("dialog textarea")
+	w.press("Three of three were fine.")
+	w.enter("dialog button[type=submit]")
+	w.closed()
+	w.shows(".comments", "Three of three were fine.")
+	require.Equal(t, version+1, s.call(2, s.Key, "GET", "/v1/policy?consistency=leader", "", 200)["policyVersion"])
+}

@@ -48,6 +48,9 @@ func (c *counted) swollen(written int64) bool {
 // packedNames are what may stand in a packed bundle: nothing that leads out of it.
 var packedNames = regexp.MustCompile(`^(?:[A-Za-z0-9]+\.(?:ndjson|txt|json|html)|SHA256SUMS|lists/[0-9a-f]{64}\.entities|policies/[0-9]{1,20}\.json)$`)
 
+// Belongs tells whether a file of a bundle can have that name, slash-separated.
+func Belongs(name string) bool { return packedNames.MatchString(name) }
+
 // Pack writes a folder as one file: equal folders are equal bytes.
 func Pack(dir string, out io.Writer) error {
 	names, err := filesOf(dir)

@@ -58,3 +58,23 @@ func TestWhyADevelopmentNodeEnded(t *testing.T) {
 		require.Equal(t, want, c.lastWords("n1"), fmt.Sprintf("%.60s", text))
 	}
 }
+
+// What a bundle that broke off left behind does not come into the next one.
+func TestBegunBundleIsCleared(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "may.part")
+	require.NoError(t, clearBegun(dir), "nothing was begun")
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "lists"), 0o700))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "policies"), 0o700))
+	begun := []string{"records.ndjson", "records.ndjson.part", "records.ndjson.part.json", "keys.txt", "SHA256SUMS", "policies/7.json", "lists/" + strings.Repeat("a", 64) + ".entities"}
+	for _, name := range begun {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("old"), 0o600))
+	}
+	require.NoError(t, clearBegun(dir))
+	for _, name := range begun {
+		require.NoFileExists(t, filepath.Join(dir, name))
+	}
+	own := filepath.Join(dir, "my-notes.doc")
+	require.NoError(t, os.WriteFile(own, []byte("mine"), 0o600))
+	require.ErrorContains(t, clearBegun(dir), "my-notes.doc")
+	require.FileExists(t, own)
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -63,6 +64,9 @@ func (b *auditBundle) run(cmd *cobra.Command) error {
 	b.asked.Format = "ndjson"
 	b.http.Timeout = 0 // As long as it streams; Ctrl-C ends it.
 	dir := b.out + ".part"
+	if err := clearBegun(dir); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(filepath.Join(dir, bundle.ListFolder), 0o755); err != nil {
 		return usage("--out: %w", err)
 	}
@@ -89,6 +93,28 @@ func (b *auditBundle) run(cmd *cobra.Command) error {
 		return err
 	}
 	return b.deliver(cmd, dir)
+}
+
+// clearBegun empties a folder of what a run before had begun: lists and policies of another
+// time do not belong. What no run writes is somebody's own, and ends this one.
+func clearBegun(dir string) error {
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && path == dir {
+			return nil
+		}
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		begun := strings.TrimSuffix(strings.TrimSuffix(filepath.ToSlash(name), ".json"), ".part")
+		if !bundle.Belongs(filepath.ToSlash(name)) && !bundle.Belongs(begun) {
+			return usage("--out: %s is of no bundle that was begun: remove it, or choose another name", path)
+		}
+		return os.Remove(path)
+	})
 }
 
 // keep saves an answer.
@@ -160,12 +186,16 @@ func (b *auditBundle) deliver(cmd *cobra.Command, dir string) error {
 		fmt.Fprintln(cmd.OutOrStdout(), b.out)
 		return nil
 	}
-	file, err := os.OpenFile(b.out, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	packing := b.out + ".packing" // It has its name when it is whole, also where this run is killed.
+	file, err := os.OpenFile(packing, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(bundle.Pack(dir, file), file.Sync(), file.Close()); err != nil {
-		return errors.Join(err, os.Remove(b.out))
+		return errors.Join(err, os.Remove(packing))
+	}
+	if err := os.Rename(packing, b.out); err != nil {
+		return err
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), b.out)
 	return os.RemoveAll(dir)

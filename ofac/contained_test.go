@@ -89,6 +89,19 @@ func TestLongNamesAreReadInPart(t *testing.T) {
 	require.True(t, list.Screen(&Query{Name: strings.Repeat("abcde fghij klmno ", 20)}, scratch).Truncated)
 }
 
+// Where more listed names stand inside the query than are looked at, the answer says so.
+func TestMoreNamesInsideThanAreLookedAt(t *testing.T) {
+	var entities []Entity
+	for uid := range uint32(100) {
+		entities = append(entities, named(uid+1, Individual, ListSDN, "AHMEDOV, Kasim"))
+	}
+	list, scratch := mustOpen(t, mustBuild(t, entities)), NewScratch()
+	require.False(t, list.Screen(&Query{Name: "payee Kasim Ahmedov"}, scratch).Truncated)
+	result := list.Screen(&Query{Name: strings.Repeat("Kasim Ahmedov ", containedHitsMax/100+2)}, scratch)
+	require.Equal(t, Possible, result.Outcome)
+	require.True(t, result.Truncated)
+}
+
 func BenchmarkContainedWorst(b *testing.B) {
 	list, scratch := containedList(b), NewScratch()
 	query := Query{Name: strings.Repeat("a b c ", 85)}

@@ -395,6 +395,15 @@ func (c *devCluster) welcome(out io.Writer) {
 		list = "Sanctions list: the files in " + c.flags.ofacDir + ".\n"
 	}
 	url := "http://" + c.file.Nodes[0].HTTP
+	if c.flags.sandbox {
+		list += "SANDBOX: a counterparty called SANDBOX R7, or SANDBOX no_quorum, brings out that rule, or that 503 (docs/sandbox.md).\n"
+	}
+	if c.flags.mcp {
+		list += "Tools for agents (MCP, docs/mcp.md): " + url + "/mcp\n"
+	}
+	if c.flags.x402Upstream != "" {
+		list += "The facilitator's URL for x402 resource servers (docs/x402.md): " + url + "/x402\n"
+	}
 	fmt.Fprintf(out, welcomeText, list, url, url, c.file.APIKey, demoWallet, demoName)
 }
 

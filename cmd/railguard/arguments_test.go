@@ -43,6 +43,15 @@ func TestWrongArgumentsAreUsage(t *testing.T) {
 	}
 }
 
+// What needs an argument and gets none is usage, too.
+func TestMissingArgumentsAreUsage(t *testing.T) {
+	for _, path := range []string{"backup restore", "backup verify", "verify", "dump", "agent get", "audit get", "policy put", "log watch", "ofac import"} {
+		_, code, err := runCommand(t, strings.Fields(path)...)
+		require.Error(t, err, path)
+		require.Equal(t, exitUsage, code, "%s: %v", path, err)
+	}
+}
+
 // A development node that ends while it starts says why, where it could.
 func TestWhyADevelopmentNodeEnded(t *testing.T) {
 	dir := t.TempDir()

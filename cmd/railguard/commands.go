@@ -55,8 +55,11 @@ func judgeArguments(cmd *cobra.Command) {
 	case args != nil:
 		cmd.Args = func(cmd *cobra.Command, given []string) error {
 			err := args(cmd, given)
-			if coded := new(exitError); err == nil || errors.As(err, &coded) || len(given) == 0 {
+			if coded := new(exitError); err == nil || errors.As(err, &coded) {
 				return err
+			}
+			if len(given) == 0 {
+				return usage("%w\nsee `%s --help`", err, cmd.CommandPath())
 			}
 			return usage("unexpected argument %q\nsee `%s --help`", given[0], cmd.CommandPath())
 		}

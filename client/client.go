@@ -112,7 +112,8 @@ type request struct {
 }
 
 // Call makes any call of the API: method, path with query, a body to be encoded
-// (nil: none), the Idempotency-Key, and where to decode the answer (nil: nowhere).
+// (nil: none), the Idempotency-Key, and where to decode the answer (nil: nowhere; a
+// *[]byte takes it as it comes).
 // A POST without a key is never made again after an unknown outcome.
 func (c *Client) Call(ctx context.Context, method, path string, body any, key string, into any) error {
 	r := request{method: method, path: path, key: key, repeatable: method == http.MethodGet || method == http.MethodPost && key != ""}
@@ -223,6 +224,10 @@ func (c *Client) attempt(ctx context.Context, r *request, address string, into a
 		return refusal(answer.StatusCode, answer.Header, raw)
 	}
 	if into == nil || answer.StatusCode == http.StatusNoContent {
+		return nil
+	}
+	if text, ok := into.(*[]byte); ok { // What is no JSON.
+		*text = raw
 		return nil
 	}
 	if err := json.Unmarshal(raw, into); err != nil {

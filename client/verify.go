@@ -40,7 +40,7 @@ type JWK struct {
 }
 
 // Claims are what a good token says. They do not say whether the agent is
-// suspended or revoked: only the service knows, and Screen asks it.
+// suspended or revoked: a Verifier asks the list that they name, Screen the service.
 type Claims struct {
 	Issuer       string          `json:"iss"`
 	Subject      string          `json:"sub"` // agt_… or usr_…
@@ -49,6 +49,8 @@ type Claims struct {
 	NotBefore    int64           `json:"nbf"`
 	Expires      int64           `json:"exp"`
 	Credential   json.RawMessage `json:"vc"`
+
+	Status *StatusReference `json:"status"` // nil: it names no list.
 }
 
 const (
@@ -65,8 +67,29 @@ var tokenBase64 = base64.RawURLEncoding.Strict()
 // VerifyToken checks a credential without a server: form, key, signature (ES256
 // only), issuer (such as did:kya:railguard) and time. Errors are those above.
 func VerifyToken(token string, keys *JWKS, issuer string, now time.Time) (*Claims, error) {
+	payload, err := openToken(token, tokenMax, headerType, keys)
+	if err != nil {
+		return nil, err
+	}
+	claims := new(Claims)
+	if err := json.Unmarshal(payload, claims); err != nil || !claims.whole() {
+		return nil, fmt.Errorf("%w: claims", ErrTokenMalformed)
+	}
+	switch seconds := now.Unix(); {
+	case claims.Issuer != issuer:
+		return nil, ErrTokenIssuer
+	case seconds >= claims.Expires:
+		return nil, ErrTokenExpired
+	case seconds+clockLeeway < claims.NotBefore:
+		return nil, ErrTokenEarly
+	}
+	return claims, nil
+}
+
+// openToken checks form, key and signature of a token of one type, and returns what it says.
+func openToken(token string, most int, typ string, keys *JWKS) (payload []byte, err error) {
 	parts := strings.Split(token, ".")
-	if len(token) > tokenMax || len(parts) != 3 || strings.ContainsAny(token, "\r\n") {
+	if len(token) > most || len(parts) != 3 || strings.ContainsAny(token, "\r\n") {
 		return nil, fmt.Errorf("%w: not three segments", ErrTokenMalformed)
 	}
 	var raw [3][]byte
@@ -77,7 +100,7 @@ func VerifyToken(token string, keys *JWKS, issuer string, now time.Time) (*Claim
 		}
 		raw[i] = decoded
 	}
-	keyID, err := readHeader(raw[0])
+	keyID, err := readHeader(raw[0], typ)
 	if err != nil {
 		return nil, err
 	}
@@ -93,19 +116,7 @@ func VerifyToken(token string, keys *JWKS, issuer string, now time.Time) (*Claim
 	if !ecdsa.Verify(key, digest[:], r, s) {
 		return nil, ErrTokenSignature
 	}
-	claims := new(Claims)
-	if err := json.Unmarshal(raw[1], claims); err != nil || !claims.whole() {
-		return nil, fmt.Errorf("%w: claims", ErrTokenMalformed)
-	}
-	switch seconds := now.Unix(); {
-	case claims.Issuer != issuer:
-		return nil, ErrTokenIssuer
-	case seconds >= claims.Expires:
-		return nil, ErrTokenExpired
-	case seconds+clockLeeway < claims.NotBefore:
-		return nil, ErrTokenEarly
-	}
-	return claims, nil
+	return raw[1], nil
 }
 
 func (c *Claims) whole() bool {
@@ -114,9 +125,9 @@ func (c *Claims) whole() bool {
 
 // readHeader takes alg, typ and kid, and refuses anything besides: crit, jwk, jku
 // and their like tell a verifier what to do.
-func readHeader(raw []byte) (keyID string, err error) {
+func readHeader(raw []byte, typ string) (keyID string, err error) {
 	var fields map[string]string
-	if json.Unmarshal(raw, &fields) != nil || len(fields) != headerFields || fields["alg"] != headerAlg || fields["typ"] != headerType || fields["kid"] == "" {
+	if json.Unmarshal(raw, &fields) != nil || len(fields) != headerFields || fields["alg"] != headerAlg || fields["typ"] != typ || fields["kid"] == "" {
 		return "", fmt.Errorf("%w: header", ErrTokenMalformed)
 	}
 	return fields["kid"], nil

@@ -116,7 +116,7 @@ from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 sys.path.insert(0, %q)
-from railguard import Client, WebhookError, new_key, verify_token, verify_webhook
+from railguard import Client, Verifier, WebhookError, new_key, verify_token, verify_webhook
 
 told = queue.Queue()
 
@@ -156,7 +156,7 @@ while True:
 `
 
 const typescriptGuide = `import { createServer } from "node:http";
-import { Client, newKey, verifyToken, verifyWebhook } from %q;
+import { Client, Verifier, newKey, verifyToken, verifyWebhook } from %q;
 
 const told: { type: string; data: { txnId?: string } }[] = [];
 let came = () => {};

@@ -4,7 +4,7 @@ import json
 import sys
 from decimal import Decimal
 
-from railguard import Client, RailguardError, TokenError, WebhookError, parse_usd, verify_token, verify_webhook
+from railguard import Client, RailguardError, TokenError, Verifier, WebhookError, parse_usd, verify_status, verify_token, verify_webhook
 from railguard.money import format_usd
 
 
@@ -116,12 +116,34 @@ def sandbox(job):
     return rows
 
 
+def statuses(job):
+    """Reads status lists, and verifies credentials one after the other with one Verifier."""
+    def code(call):
+        try:
+            return call()
+        except TokenError as error:
+            return error.code
+
+    now = [0]
+    verifier = Verifier(Client(job["urls"], "", attempts=1), job["issuer"], now=lambda: now[0])
+    steps = []
+    for step in job["steps"]:
+        now[0] = step["now"]
+        steps.append(code(lambda: verifier.verify(step["token"])["sub"]))
+    return {
+        "cases": [code(lambda: verify_status(one["claims"], one["list"], job["jwks"], one["now"]) or "valid") for one in job["cases"] or []],
+        "steps": steps,
+    }
+
+
 def main():
     job = json.load(sys.stdin)
     if job["do"] == "storm":
         result = storm(job)
     elif job["do"] == "sandbox":
         result = sandbox(job)
+    elif job["do"] == "status":
+        result = statuses(job)
     else:
         result = {
             "cases": [run_case(case) for case in job["cases"]],

@@ -1,7 +1,7 @@
 // Runs the shared cases (client/testdata) for the tests: prints what came of each as JSON.
 
-import { Client, RailguardError, TokenError, WebhookError, parseUSD, verifyToken, verifyWebhook } from "./railguard.ts";
-import type { JWKS, Verdict } from "./railguard.ts";
+import { Client, RailguardError, TokenError, Verifier, WebhookError, parseUSD, verifyStatus, verifyToken, verifyWebhook } from "./railguard.ts";
+import type { Claims, JWKS, Verdict } from "./railguard.ts";
 
 declare const process: { stdin: AsyncIterable<Uint8Array>; stdout: { write(text: string): void } };
 
@@ -146,12 +146,40 @@ async function sandbox(job: { urls: string[]; key: string; token: string; prefix
   return rows;
 }
 
+interface StatusJob {
+  jwks: JWKS;
+  issuer: string;
+  urls: string[];
+  cases: { claims: Claims; list: string; now: number }[] | null;
+  steps: { token: string; now: number }[];
+}
+
+/** Reads status lists, and verifies credentials one after the other with one Verifier. */
+async function statuses(job: StatusJob) {
+  const code = (error: unknown): string => {
+    if (error instanceof TokenError) return error.code;
+    throw error;
+  };
+  const cases: string[] = [];
+  for (const one of job.cases ?? []) cases.push(await verifyStatus(one.claims, one.list, job.jwks, one.now).then(() => "valid", code));
+  let now = 0;
+  const verifier = new Verifier(new Client({ addresses: job.urls, key: "", attempts: 1 }), job.issuer, () => now);
+  const steps: string[] = [];
+  for (const step of job.steps) {
+    now = step.now;
+    steps.push(await verifier.verify(step.token).then((claims) => claims.sub, code));
+  }
+  return { cases, steps };
+}
+
 let input = "";
 const decoder = new TextDecoder();
 for await (const chunk of process.stdin) input += decoder.decode(chunk, { stream: true });
 const job = JSON.parse(input);
 if (job.do === "storm") {
   process.stdout.write(JSON.stringify(await storm(job)));
+} else if (job.do === "status") {
+  process.stdout.write(JSON.stringify(await statuses(job)));
 } else if (job.do === "sandbox") {
   process.stdout.write(JSON.stringify(await sandbox(job)));
 } else {

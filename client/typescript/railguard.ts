@@ -138,6 +138,7 @@ export interface Claims {
   nbf: number;
   exp: number;
   vc: Record<string, unknown>;
+  status?: { status_list: { idx: number; uri: string } };
 }
 
 export interface Options {
@@ -186,6 +187,13 @@ export class TokenError extends Error {
     this.code = code;
   }
 }
+
+/**
+ * Why a credential's status does not let it pass: revoked or suspended; no_status,
+ * wrong_list or out_of_range; status_unknown (the list cannot be had: the only one that
+ * may pass by itself).
+ */
+export class StatusError extends TokenError {}
 
 /** Why a message of a webhook is not good: bad_secret, malformed, too_old, bad_signature. */
 export class WebhookError extends Error {
@@ -321,6 +329,10 @@ export class Client {
   jwks(): Promise<JWKS> {
     return this.call("GET", "/v1/.well-known/jwks.json");
   }
+  /** The text of the status list at a path; a Verifier reads it. */
+  statusList(path: string): Promise<string> {
+    return this.#persist("GET", path, undefined, "", true, performance.now() + this.#deadline, true) as unknown as Promise<string>;
+  }
   health(): Promise<Record<string, unknown>> {
     return this.call("GET", "/v1/health");
   }
@@ -376,7 +388,7 @@ export class Client {
 
   // Once an attempt's outcome is unknown, the call's is, until an answer settles it:
   // that a later attempt did nothing says nothing of the first.
-  async #persist(method: string, path: string, body: unknown, key: string, repeatable: boolean, end: number): Promise<Record<string, unknown>> {
+  async #persist(method: string, path: string, body: unknown, key: string, repeatable: boolean, end: number, plain = false): Promise<Record<string, unknown>> {
     const raw = body === undefined ? undefined : encode(body, "");
     const first = this.#at;
     let unknown = false;
@@ -385,7 +397,7 @@ export class Client {
       const at = (first + attempt - 1) % this.#addresses.length;
       let failure: RailguardError;
       try {
-        const answer = await this.#attempt(this.#addresses[at], method, path, raw, key, end);
+        const answer = await this.#attempt(this.#addresses[at], method, path, raw, key, end, plain);
         this.#at = at;
         return answer;
       } catch (error) {
@@ -416,7 +428,7 @@ export class Client {
     return true;
   }
 
-  async #attempt(address: string, method: string, path: string, raw: string | undefined, key: string, end: number): Promise<Record<string, unknown>> {
+  async #attempt(address: string, method: string, path: string, raw: string | undefined, key: string, end: number, plain: boolean): Promise<Record<string, unknown>> {
     const stop = new AbortController();
     const timer = setTimeout(() => stop.abort(), Math.max(1, Math.min(this.#attemptTimeout, end - performance.now())));
     const headers: Record<string, string> = { Authorization: "Bearer " + this.#key };
@@ -437,6 +449,7 @@ export class Client {
       throw refusal(answer.status, parse(text), (name) => answer.headers.get(name));
     }
     if (answer.status === 204) return {};
+    if (plain) return text as unknown as Record<string, unknown>;
     const told = parse(text);
     if (told === undefined) {
       const failure = new RailguardError(answer.status, "bad_answer", "not a JSON object", "unknown");
@@ -560,21 +573,11 @@ const leewaySeconds = 5; // That clocks may differ at the beginning of a token.
 /**
  * Checks a credential without a server: form, key, signature (ES256 only), issuer
  * (such as did:kya:railguard) and time (Unix seconds; default: now). The claims do
- * not say whether the agent is suspended or revoked: only the service knows.
+ * not say whether the agent is suspended or revoked: a Verifier asks the list that they
+ * name, screen() the service.
  */
 export async function verifyToken(token: string, keys: JWKS, issuer: string, now = Date.now() / 1000): Promise<Claims> {
-  const parts = token.split(".");
-  if (token.length > tokenMax || parts.length !== 3) throw new TokenError("malformed");
-  const [headerRaw, payload, signature] = parts.map(segment);
-  const header = object(headerRaw);
-  if (Object.keys(header).sort().join() !== "alg,kid,typ" || header.alg !== "ES256" || header.typ !== "JWT" || typeof header.kid !== "string" || !header.kid) {
-    throw new TokenError("malformed");
-  }
-  const key = await findKey(keys, header.kid);
-  if (signature.length !== 64) throw new TokenError("malformed");
-  const signed = new TextEncoder().encode(parts[0] + "." + parts[1]);
-  if (!(await crypto.subtle.verify({ name: "ECDSA", hash: "SHA-256" }, key, signature, signed))) throw new TokenError("bad_signature");
-  const claims = object(payload) as unknown as Claims;
+  const claims = object(await openToken(token, tokenMax, "JWT", keys)) as unknown as Claims;
   const dated = [claims.iat, claims.nbf, claims.exp].every(Number.isInteger);
   if (!claims.sub || typeof claims.sub !== "string" || typeof claims.iss !== "string" || !dated || typeof claims.vc !== "object" || claims.vc === null) {
     throw new TokenError("malformed");
@@ -584,6 +587,22 @@ export async function verifyToken(token: string, keys: JWKS, issuer: string, now
   if (now >= claims.exp) throw new TokenError("expired");
   if (now + leewaySeconds < claims.nbf) throw new TokenError("not_yet_valid");
   return claims;
+}
+
+/** Checks form, key and signature of a token of one typ; returns the bytes of what it says. */
+async function openToken(token: string, most: number, typ: string, keys: JWKS): Promise<Uint8Array> {
+  const parts = token.split(".");
+  if (token.length > most || parts.length !== 3) throw new TokenError("malformed");
+  const [headerRaw, payload, signature] = parts.map(segment);
+  const header = object(headerRaw);
+  if (Object.keys(header).sort().join() !== "alg,kid,typ" || header.alg !== "ES256" || header.typ !== typ || typeof header.kid !== "string" || !header.kid) {
+    throw new TokenError("malformed");
+  }
+  const key = await findKey(keys, header.kid);
+  if (signature.length !== 64) throw new TokenError("malformed");
+  const signed = new TextEncoder().encode(parts[0] + "." + parts[1]);
+  if (!(await crypto.subtle.verify({ name: "ECDSA", hash: "SHA-256" }, key, signature, signed))) throw new TokenError("bad_signature");
+  return payload;
 }
 
 function segment(text: string): Uint8Array<ArrayBuffer> {
@@ -610,6 +629,141 @@ async function findKey(keys: JWKS, kid: string): Promise<CryptoKey> {
     return await crypto.subtle.importKey("jwk", { kty: "EC", crv: "P-256", x: found.x, y: found.y }, { name: "ECDSA", namedCurve: "P-256" }, false, ["verify"]);
   } catch {
     throw new TokenError("unknown_key");
+  }
+}
+
+const listMax = 256 << 10; // Of a status list token.
+const bitsMax = 1 << 20; // Of a status list, unpacked.
+const keysKeptSeconds = 3600;
+const keysPauseSeconds = 60; // Between two readings of the keys for a kid that they lack.
+const listsMost = 64;
+
+interface StatusList {
+  bits: Uint8Array;
+  ttl: number;
+  exp: number;
+}
+
+/**
+ * Reads what a status list token says of a credential whose claims verifyToken returned.
+ * Makes no call. Resolves for VALID; rejects with a StatusError, or with a TokenError for a
+ * list that is not good. now in Unix seconds.
+ */
+export async function verifyStatus(claims: Claims, list: string, keys: JWKS, now = Date.now() / 1000): Promise<void> {
+  readStatus(claims, await openStatusList(claims, list, keys, now));
+}
+
+function reference(claims: Claims): { idx: number; uri: string } {
+  const entry = claims.status?.status_list;
+  if (!Number.isInteger(entry?.idx) || typeof entry?.uri !== "string" || !entry.uri) throw new StatusError("no_status");
+  return entry;
+}
+
+async function openStatusList(claims: Claims, list: string, keys: JWKS, now: number): Promise<StatusList> {
+  const { uri } = reference(claims);
+  const told = object(await openToken(list, listMax, "statuslist+jwt", keys));
+  const [iat, exp, ttl] = [told.iat, told.exp, told.ttl] as number[];
+  const inner = told.status_list as { bits?: unknown; lst?: unknown } | null;
+  if (![iat, exp, ttl].every(Number.isInteger) || ttl <= 0 || typeof inner !== "object" || inner === null) throw new TokenError("malformed");
+  if (told.sub !== uri || inner.bits !== 2) throw new StatusError("wrong_list");
+  now = Math.floor(now);
+  if (now >= exp) throw new TokenError("expired");
+  if (now + leewaySeconds < iat) throw new TokenError("not_yet_valid");
+  if (typeof inner.lst !== "string") throw new TokenError("malformed");
+  return { bits: await unpack(segment(inner.lst)), ttl, exp };
+}
+
+async function unpack(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  const reader = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate")).getReader();
+  for (;;) {
+    const { done, value } = await reader.read().catch(() => {
+      throw new TokenError("malformed");
+    });
+    if (done) break;
+    parts.push(value);
+    if ((size += value.length) > bitsMax) {
+      await reader.cancel().catch(() => undefined);
+      throw new TokenError("malformed");
+    }
+  }
+  const bits = new Uint8Array(size);
+  let at = 0;
+  for (const part of parts) {
+    bits.set(part, at);
+    at += part.length;
+  }
+  return bits;
+}
+
+function readStatus(claims: Claims, list: StatusList): void {
+  const { idx } = reference(claims);
+  if (idx < 0 || idx >= list.bits.length * 4) throw new StatusError("out_of_range");
+  const value = (list.bits[Math.floor(idx / 4)] >> ((idx % 4) * 2)) & 3;
+  if (value !== 0) throw new StatusError(value === 2 ? "suspended" : "revoked"); // A value that has no meaning is no VALID.
+}
+
+/**
+ * Verifies credentials and their status, and keeps keys and lists as long as it may: most
+ * verifications ask nobody. No API key is needed for either.
+ */
+export class Verifier {
+  #client: Client;
+  #issuer: string;
+  #now: () => number;
+  #keys: JWKS | null = null;
+  #keysAt = 0;
+  #lists = new Map<string, { list: StatusList; until: number }>();
+
+  /** now in Unix seconds. */
+  constructor(client: Client, issuer: string, now = () => Date.now() / 1000) {
+    this.#client = client;
+    this.#issuer = issuer;
+    this.#now = now;
+  }
+
+  /** The claims of a credential that is good and neither revoked nor suspended; any rejection means that it may not be relied on. */
+  async verify(token: string): Promise<Claims> {
+    const claims = await this.#withKeys((keys) => verifyToken(token, keys, this.#issuer, this.#now()));
+    readStatus(claims, await this.#list(claims));
+    return claims;
+  }
+
+  async #withKeys<T>(act: (keys: JWKS) => Promise<T>): Promise<T> {
+    const keys = this.#keys === null || this.#now() - this.#keysAt >= keysKeptSeconds ? await this.#readKeys() : this.#keys;
+    try {
+      return await act(keys);
+    } catch (error) {
+      if (!(error instanceof TokenError) || error.code !== "unknown_key" || this.#now() - this.#keysAt < keysPauseSeconds) throw error;
+    }
+    return act(await this.#readKeys());
+  }
+
+  async #readKeys(): Promise<JWKS> {
+    const keys = await this.#client.jwks();
+    this.#keys = keys;
+    this.#keysAt = this.#now();
+    return keys;
+  }
+
+  async #list(claims: Claims): Promise<StatusList> {
+    const { uri } = reference(claims);
+    const held = this.#lists.get(uri);
+    if (held && this.#now() < held.until) return held.list;
+    this.#lists.delete(uri);
+    const path = /\/status-lists\/[0-9]{1,19}$/.exec(uri); // The number alone is the credential's to say: no other host is asked.
+    if (!path) throw new StatusError("wrong_list");
+    let text: string;
+    try {
+      text = await this.#client.statusList(path[0]);
+    } catch {
+      throw new StatusError("status_unknown");
+    }
+    const list = await this.#withKeys((keys) => openStatusList(claims, text, keys, this.#now()));
+    if (this.#lists.size >= listsMost) this.#lists.clear();
+    this.#lists.set(uri, { list, until: Math.min(this.#now() + list.ttl, list.exp) });
+    return list;
   }
 }
 

@@ -8,7 +8,8 @@ float. A Client may be used by many threads at once.
 
 from .client import Client, RailguardError, new_key
 from .money import parse_usd
+from .status import StatusError, Verifier, verify_status
 from .verify import TokenError, verify_token
 from .webhook import WebhookError, verify_webhook
 
-__all__ = ["Client", "RailguardError", "TokenError", "WebhookError", "new_key", "parse_usd", "verify_token", "verify_webhook"]
+__all__ = ["Client", "RailguardError", "StatusError", "TokenError", "Verifier", "WebhookError", "new_key", "parse_usd", "verify_status", "verify_token", "verify_webhook"]

@@ -133,6 +133,10 @@ class Client:
         """The keys for verify_token. Keep them for an hour; read them again, at most once a minute, for a new kid."""
         return self.call("GET", "/v1/.well-known/jwks.json")
 
+    def status_list(self, path):
+        """The text of the status list at a path; a Verifier reads it."""
+        return self._persist("GET", path, None, "", True, time.monotonic() + self._deadline, plain=True)
+
     def health(self):
         return self.call("GET", "/v1/health")
 
@@ -180,7 +184,7 @@ class Client:
     def _post(self, path, body, key):
         return self.call("POST", path, body, key or new_key())
 
-    def _persist(self, method, path, body, key, repeatable, end):
+    def _persist(self, method, path, body, key, repeatable, end, plain=False):
         # Once an attempt's outcome is unknown, the call's is, until an answer settles
         # it: that a later attempt did nothing says nothing of the first.
         raw = None if body is None else encode(body).encode("utf-8")
@@ -189,7 +193,7 @@ class Client:
             attempt += 1
             at = (first + attempt - 1) % len(self._addresses)
             try:
-                answer = self._attempt(self._addresses[at], method, path, raw, key, end)
+                answer = self._attempt(self._addresses[at], method, path, raw, key, end, plain)
                 self._at = at
                 return answer
             except RailguardError as error:
@@ -220,7 +224,7 @@ class Client:
         self._wait(seconds)
         return True
 
-    def _attempt(self, address, method, path, raw, key, end):
+    def _attempt(self, address, method, path, raw, key, end, plain=False):
         timeout = max(0.001, min(self._attempt_timeout, end - time.monotonic()))
         if address.secure:
             connection = http.client.HTTPSConnection(address.host, address.port, timeout=timeout, context=self._context)
@@ -248,6 +252,8 @@ class Client:
             raise _refusal(answer.status, text, answer.headers)
         if answer.status == 204:
             return {}
+        if plain:
+            return text.decode("ascii", "replace")
         try:
             told = decode(text)
         except (ValueError, RecursionError):

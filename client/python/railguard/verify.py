@@ -38,21 +38,10 @@ def verify_token(token, keys, issuer, now=None):
     """Check form, key, signature, issuer (such as did:kya:railguard) and time.
 
     keys is the answer of Client.jwks, now is in Unix seconds. Returns the claims.
-    They do not say whether the agent is suspended or revoked: only the service knows.
+    They do not say whether the agent is suspended or revoked: a Verifier asks the list
+    that they name, Client.screen the service.
     """
-    parts = token.split(".") if isinstance(token, str) and len(token) <= _TOKEN_MAX else []
-    if len(parts) != 3:
-        raise TokenError("malformed")
-    header, payload, signature = (_segment(part) for part in parts)
-    header = _object(header)
-    if set(header) != {"alg", "typ", "kid"} or header["alg"] != "ES256" or header["typ"] != "JWT" or not _text(header["kid"]):
-        raise TokenError("malformed")
-    point = _find(keys, header["kid"])
-    if len(signature) != 64:
-        raise TokenError("malformed")
-    if not verify_p256(point, (parts[0] + "." + parts[1]).encode("ascii"), signature):
-        raise TokenError("bad_signature")
-    claims = _object(payload)
+    claims = _object(open_token(token, _TOKEN_MAX, "JWT", keys))
     if not _text(claims.get("sub")) or not _text(claims.get("iss")) or not isinstance(claims.get("vc"), dict):
         raise TokenError("malformed")
     for name in ("iat", "nbf", "exp"):
@@ -66,6 +55,23 @@ def verify_token(token, keys, issuer, now=None):
     if now + _LEEWAY < claims["nbf"]:
         raise TokenError("not_yet_valid")
     return claims
+
+
+def open_token(token, most, kind, keys):
+    """Check form, key and signature of a token of one typ; return the bytes of what it says."""
+    parts = token.split(".") if isinstance(token, str) and len(token) <= most else []
+    if len(parts) != 3:
+        raise TokenError("malformed")
+    header, payload, signature = (_segment(part) for part in parts)
+    header = _object(header)
+    if set(header) != {"alg", "typ", "kid"} or header["alg"] != "ES256" or header["typ"] != kind or not _text(header["kid"]):
+        raise TokenError("malformed")
+    point = _find(keys, header["kid"])
+    if len(signature) != 64:
+        raise TokenError("malformed")
+    if not verify_p256(point, (parts[0] + "." + parts[1]).encode("ascii"), signature):
+        raise TokenError("bad_signature")
+    return payload
 
 
 def _text(value):

@@ -1,0 +1,127 @@
+"""Whether a credential was revoked or suspended since it was issued: the IETF Token Status List."""
+
+import re
+import threading
+import time
+import zlib
+
+from .client import RailguardError
+from .verify import _LEEWAY, TokenError, _object, _segment, _text, open_token, verify_token
+
+_LIST_MAX = 256 << 10  # Of a token.
+_BITS_MAX = 1 << 20  # Of a list, unpacked.
+_KEYS_KEPT = 3600
+_KEYS_PAUSE = 60  # Between two readings of the keys for a kid that they lack.
+_LISTS_MOST = 64
+_PATH = re.compile(r"/status-lists/[0-9]{1,19}\Z", re.ASCII)
+
+
+class StatusError(TokenError):
+    """Why a credential's status does not let it pass.
+
+    code is revoked or suspended; no_status, wrong_list or out_of_range; status_unknown (the
+    list cannot be had: the only one that may pass by itself).
+    """
+
+
+def verify_status(claims, token, keys, now=None):
+    """Read what a status list token says of a credential whose claims verify_token returned.
+
+    Makes no call. Returns None for VALID; raises StatusError, or TokenError for a list that is not good.
+    """
+    _read(claims, _open(claims, token, keys, now)[0])
+
+
+def _reference(claims):
+    status = claims.get("status")
+    entry = status.get("status_list") if isinstance(status, dict) else None
+    if not isinstance(entry, dict) or type(entry.get("idx")) is not int or not _text(entry.get("uri")):
+        raise StatusError("no_status")
+    return entry
+
+
+def _open(claims, token, keys, now):
+    """The bytes of a list, its ttl and its exp."""
+    uri = _reference(claims)["uri"]
+    told = _object(open_token(token, _LIST_MAX, "statuslist+jwt", keys))
+    inner = told.get("status_list")
+    if any(type(told.get(name)) is not int for name in ("iat", "exp", "ttl")) or told["ttl"] <= 0 or not isinstance(inner, dict):
+        raise TokenError("malformed")
+    if told.get("sub") != uri or type(inner.get("bits")) is not int or inner["bits"] != 2:
+        raise StatusError("wrong_list")
+    now = int(time.time() if now is None else now)
+    if now >= told["exp"]:
+        raise TokenError("expired")
+    if now + _LEEWAY < told["iat"]:
+        raise TokenError("not_yet_valid")
+    if not _text(inner.get("lst")):
+        raise TokenError("malformed")
+    packed = zlib.decompressobj()
+    try:
+        bits = packed.decompress(_segment(inner["lst"]), _BITS_MAX + 1)
+    except zlib.error:
+        raise TokenError("malformed") from None
+    if len(bits) > _BITS_MAX or not packed.eof:
+        raise TokenError("malformed")
+    return bits, told["ttl"], told["exp"]
+
+
+def _read(claims, bits):
+    index = _reference(claims)["idx"]
+    if not 0 <= index < len(bits) * 4:
+        raise StatusError("out_of_range")
+    value = bits[index // 4] >> index % 4 * 2 & 3
+    if value != 0:  # A value that has no meaning is no VALID.
+        raise StatusError("suspended" if value == 2 else "revoked")
+
+
+class Verifier:
+    """Verifies credentials and their status, and keeps keys and lists as long as it may.
+
+    client is asked for keys and lists; no API key is needed for either. Threads may share it.
+    """
+
+    def __init__(self, client, issuer, now=time.time):
+        self._client, self._issuer, self._now = client, issuer, now
+        self._keys, self._keys_at, self._lists = None, 0, {}
+        self._lock = threading.Lock()
+
+    def verify(self, token):
+        """Return the claims of a credential that is good and neither revoked nor suspended; raise otherwise."""
+        with self._lock:
+            claims = self._with_keys(lambda: verify_token(token, self._keys, self._issuer, self._now()))
+            _read(claims, self._list(claims))
+            return claims
+
+    def _with_keys(self, do):
+        if self._keys is None or self._now() - self._keys_at >= _KEYS_KEPT:
+            self._read_keys()
+        try:
+            return do()
+        except TokenError as error:
+            if error.code != "unknown_key" or self._now() - self._keys_at < _KEYS_PAUSE:
+                raise
+        self._read_keys()
+        return do()
+
+    def _read_keys(self):
+        self._keys, self._keys_at = self._client.jwks(), self._now()
+
+    def _list(self, claims):
+        uri = _reference(claims)["uri"]
+        held = self._lists.get(uri)
+        if held and self._now() < held[1]:
+            return held[0]
+        self._lists.pop(uri, None)
+        path = _PATH.search(uri)  # The number alone is the credential's to say: no other host is asked.
+        if not path:
+            raise StatusError("wrong_list")
+        try:
+            text = self._client.status_list(path.group())
+        except RailguardError as error:
+            raise StatusError("status_unknown") from error
+        bits, ttl, end = self._with_keys(lambda: _open(claims, text, self._keys, self._now()))
+        if len(self._lists) >= _LISTS_MOST:
+            self._lists.clear()
+        self._lists[uri] = (bits, min(self._now() + ttl, end))
+        return bits

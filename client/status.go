@@ -1,0 +1,239 @@
+package client
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Why a status list, or a credential's entry in it, is not good. What a list's own form, key,
+// signature and time lack is told as of a token.
+var (
+	ErrStatusNone        = errors.New("no_status")      // The credential does not say where its status is published.
+	ErrStatusList        = errors.New("wrong_list")     // It is another list, or not one of two bits.
+	ErrStatusRange       = errors.New("out_of_range")   // It has no such entry.
+	ErrStatusUnavailable = errors.New("status_unknown") // It cannot be had.
+	ErrRevoked           = errors.New("revoked")
+	ErrSuspended         = errors.New("suspended")
+)
+
+// StatusReference is where a credential's status is published: the claim status.
+type StatusReference struct {
+	List struct {
+		Index *int64 `json:"idx"`
+		URI   string `json:"uri"`
+	} `json:"status_list"`
+}
+
+const (
+	statusType     = "statuslist+jwt"
+	statusTokenMax = 256 << 10
+	statusBytesMax = 1 << 20 // Of a list, unpacked.
+	statusPath     = "/status-lists/"
+	keysKept       = time.Hour
+	keysPause      = time.Minute // Between two readings of the keys for a kid that they lack.
+)
+
+// statusList is what a status list token says.
+type statusList struct {
+	Subject  string `json:"sub"`
+	IssuedAt int64  `json:"iat"`
+	Expires  int64  `json:"exp"`
+	TTL      int64  `json:"ttl"`
+	List     struct {
+		Bits   int    `json:"bits"`
+		Packed string `json:"lst"`
+	} `json:"status_list"`
+	bits []byte
+}
+
+// VerifyStatus reads what a status list token says of a credential: nil for VALID,
+// ErrRevoked, ErrSuspended, or why the list is not good. It makes no call. Verify the
+// credential first (VerifyToken): its claims say which list and which entry are its own.
+func VerifyStatus(claims *Claims, list string, keys *JWKS, now time.Time) error {
+	opened, err := openStatusList(claims, list, keys, now)
+	if err != nil {
+		return err
+	}
+	return opened.read(claims)
+}
+
+func openStatusList(claims *Claims, list string, keys *JWKS, now time.Time) (*statusList, error) {
+	if claims.Status == nil || claims.Status.List.Index == nil || claims.Status.List.URI == "" {
+		return nil, ErrStatusNone
+	}
+	payload, err := openToken(list, statusTokenMax, statusType, keys)
+	if err != nil {
+		return nil, err
+	}
+	opened := new(statusList)
+	if err := json.Unmarshal(payload, opened); err != nil || opened.Subject == "" || opened.IssuedAt == 0 || opened.Expires == 0 || opened.TTL <= 0 {
+		return nil, fmt.Errorf("%w: claims", ErrTokenMalformed)
+	}
+	switch seconds := now.Unix(); {
+	case opened.Subject != claims.Status.List.URI || opened.List.Bits != 2:
+		return nil, ErrStatusList
+	case seconds >= opened.Expires:
+		return nil, ErrTokenExpired
+	case seconds+clockLeeway < opened.IssuedAt:
+		return nil, ErrTokenEarly
+	}
+	return opened, opened.unpack()
+}
+
+func (s *statusList) unpack() error {
+	packed, err := tokenBase64.DecodeString(s.List.Packed)
+	if err != nil {
+		return fmt.Errorf("%w: lst", ErrTokenMalformed)
+	}
+	reader, err := zlib.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return fmt.Errorf("%w: lst", ErrTokenMalformed)
+	}
+	if s.bits, err = io.ReadAll(io.LimitReader(reader, statusBytesMax+1)); err != nil || len(s.bits) > statusBytesMax {
+		return fmt.Errorf("%w: lst", ErrTokenMalformed)
+	}
+	return nil
+}
+
+// read returns what the credential's entry reads. A value that has no meaning is no VALID.
+func (s *statusList) read(claims *Claims) error {
+	index := *claims.Status.List.Index
+	if index < 0 || index >= int64(len(s.bits))*4 {
+		return ErrStatusRange
+	}
+	switch s.bits[index/4] >> (index % 4 * 2) & 3 {
+	case 0:
+		return nil
+	case 2:
+		return ErrSuspended
+	}
+	return ErrRevoked
+}
+
+// Verifier verifies credentials and their status, and keeps keys and lists as long as it may:
+// most verifications ask nobody. It may be used by many goroutines at once.
+type Verifier struct {
+	client *Client
+	issuer string
+	now    func() time.Time
+
+	mutex  sync.Mutex
+	keys   *JWKS
+	keysAt time.Time
+	lists  map[string]heldStatus
+}
+
+// heldStatus is a list that was verified, good until then at the latest.
+type heldStatus struct {
+	list  *statusList
+	until time.Time
+}
+
+// listsMost is how many lists a Verifier keeps: 64 KiB each.
+const listsMost = 64
+
+// NewVerifier returns one that asks a client's addresses for keys and lists; no API key is
+// needed for either. now is the clock; nil: time.Now.
+func NewVerifier(client *Client, issuer string, now func() time.Time) *Verifier {
+	if now == nil {
+		now = time.Now
+	}
+	return &Verifier{client: client, issuer: issuer, now: now, lists: map[string]heldStatus{}}
+}
+
+// Verify returns the claims of a credential that is good and neither revoked nor suspended.
+// Any error means that it may not be relied on; only ErrStatusUnavailable and a failure to read the keys may
+// pass by themselves.
+func (v *Verifier) Verify(ctx context.Context, token string) (*Claims, error) {
+	v.mutex.Lock()
+	defer v.mutex.Unlock()
+	var claims *Claims
+	err := v.withKeys(ctx, func() (err error) {
+		claims, err = VerifyToken(token, v.keys, v.issuer, v.now())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if claims.Status == nil || claims.Status.List.Index == nil {
+		return nil, ErrStatusNone
+	}
+	list, err := v.list(ctx, claims)
+	if err != nil {
+		return nil, err
+	}
+	if err := list.read(claims); err != nil {
+		return nil, err
+	}
+	return claims, nil
+}
+
+// withKeys does something with the keys, once more with new ones where they lack one.
+func (v *Verifier) withKeys(ctx context.Context, do func() error) error {
+	if v.keys == nil || v.now().Sub(v.keysAt) >= keysKept {
+		if err := v.readKeys(ctx); err != nil {
+			return err
+		}
+	}
+	err := do()
+	if !errors.Is(err, ErrTokenKey) || v.now().Sub(v.keysAt) < keysPause {
+		return err
+	}
+	if err := v.readKeys(ctx); err != nil {
+		return err
+	}
+	return do()
+}
+
+func (v *Verifier) readKeys(ctx context.Context) error {
+	keys, err := v.client.JWKS(ctx)
+	if err == nil {
+		v.keys, v.keysAt = keys, v.now()
+	}
+	return err
+}
+
+// list returns the list that a credential names, from before where its ttl and exp allow it. The
+// number alone is taken from the credential: whoever wrote it cannot have another host asked.
+func (v *Verifier) list(ctx context.Context, claims *Claims) (*statusList, error) {
+	uri := claims.Status.List.URI
+	if held, ok := v.lists[uri]; ok && v.now().Before(held.until) {
+		return held.list, nil
+	}
+	delete(v.lists, uri)
+	at := strings.LastIndex(uri, statusPath)
+	if at < 0 || !allDigits(uri[at+len(statusPath):]) {
+		return nil, ErrStatusList
+	}
+	var text []byte
+	if err := v.client.Call(ctx, http.MethodGet, uri[at:], nil, "", &text); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrStatusUnavailable, err)
+	}
+	var list *statusList
+	err := v.withKeys(ctx, func() (err error) {
+		list, err = openStatusList(claims, string(text), v.keys, v.now())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(v.lists) >= listsMost {
+		clear(v.lists)
+	}
+	until := min(v.now().Unix()+list.TTL, list.Expires)
+	v.lists[uri] = heldStatus{list, time.Unix(until, 0)}
+	return list, nil
+}
+
+func allDigits(text string) bool {
+	return text != "" && len(text) < 20 && strings.Trim(text, "0123456789") == ""
+}

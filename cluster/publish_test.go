@@ -278,3 +278,41 @@ func TestDisputesAreBounded(t *testing.T) {
 	require.False(t, disputed)
 	require.True(t, d.doubt(dispute{1, true}), "anew")
 }
+
+// A node that hears of nothing new gives no status list that verifiers elsewhere would find
+// too old, whichever of its clocks says so; nor does one that replays an old log.
+func TestStatusListsOfANodeThatIsCutOff(t *testing.T) {
+	const at = 1_000_020 * engine.Second // A whole minute.
+	c := &handClock{wall: at + 3*engine.Second}
+	s := newState(c, nil)
+	s.statuses = newStatusKeeper(nil)
+	require.Nil(t, s.Statuses())
+	lists := &fsm.Statuses{At: at}
+	s.statuses.made.Store(lists)
+	require.Nil(t, s.Statuses(), "nothing was applied")
+	s.published.Load().settings.Store(&fsm.Settings{Format: engine.Format1})
+	s.logTime.Store(&instant{time: at + 3*engine.Second, at: c.Monotonic()})
+	require.Same(t, lists, s.Statuses())
+	c.pass(71 * engine.Second)
+	require.Same(t, lists, s.Statuses(), "the next minute's may be on their way")
+	c.pass(engine.Second)
+	require.Nil(t, s.Statuses(), "no entry came for too long")
+	s.logTime.Store(&instant{time: at + 70*engine.Second, at: c.Monotonic()})
+	require.Same(t, lists, s.Statuses())
+	c.wall = at + 2*engine.Minute
+	require.Nil(t, s.Statuses(), "an old log: the wall clock says that the list has ended")
+	s.published.Load().settings.Store(&fsm.Settings{Format: engine.Format1, ClockOffset: -engine.Minute})
+	require.Same(t, lists, s.Statuses(), "log time of a test is another")
+	s.statuses.restored(nil)
+	require.Nil(t, s.Statuses())
+}
+
+// A view that waits gives its place to a newer one, and the apply goroutine never waits.
+func TestStatusKeeperTakesTheNewest(t *testing.T) {
+	k := newStatusKeeper(nil)
+	first, second := new(fsm.View), new(fsm.View)
+	k.offer(first)
+	k.offer(second)
+	require.Same(t, second, <-k.views)
+	require.Empty(t, k.views)
+}

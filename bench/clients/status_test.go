@@ -311,3 +311,25 @@ func (c *cluster) sameLists(t *testing.T, after int64) (minute int64) {
 	}, 2*time.Minute, 50*time.Millisecond, "three nodes, one list")
 	return minute
 }
+
+// FuzzStatusList: whatever a list holds, nothing breaks, and only an entry that reads 0 passes.
+func FuzzStatusList(f *testing.F) {
+	f.Add([]byte{0x78, 0xda, 0x03, 0, 0, 0, 0, 1}, int64(0))
+	f.Add([]byte{0x78, 0xda, 0x3b, 0xe9, 0xf2, 0x13, 0, 3, 0xdf, 2, 7}, int64(3))
+	f.Fuzz(func(t *testing.T, raw []byte, index int64) {
+		key := newSigner(t, "cc-test")
+		list := key.sign(listHeader("cc-test"), key.list(map[string]any{"status_list": map[string]any{"bits": 2, "lst": segment(raw)}}))
+		claims := new(client.Claims)
+		text, err := json.Marshal(entryClaim(index, listURL))
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(text, claims))
+		if client.VerifyStatus(claims, list, &client.JWKS{Keys: []client.JWK{key.public()}}, time.Unix(validFrom+1, 0)) != nil {
+			return
+		}
+		reader, err := zlib.NewReader(bytes.NewReader(raw))
+		require.NoError(t, err)
+		bits, err := io.ReadAll(reader)
+		require.NoError(t, err)
+		require.Zero(t, bits[index/4]>>(index%4*2)&3)
+	})
+}

@@ -61,7 +61,7 @@ func Checks() []Check {
 		screeningShapeChecks, amountChecks, sanctionsRuleChecks, spendRuleChecks,
 		contextRuleChecks, laterRuleChecks, fleetChecks, delegateChecks, userChecks,
 		statusChecks, reviewChecks, auditChecks, healthChecks,
-		jsonChecks, tokenChecks, httpChecks, idempotencyChecks, batchChecks, registrationChecks,
+		jsonChecks, tokenChecks, statusListChecks, httpChecks, idempotencyChecks, batchChecks, registrationChecks,
 		whitelistChecks, ownershipChecks, policyChecks, queueChecks, historyChecks, evidenceChecks,
 		matchChecks, limitChecks, inputChecks, roleChecks, tenantChecks, keyChecks,
 		listSwitchChecks, clockChecks, ledgerChecks,

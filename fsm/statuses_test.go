@@ -93,6 +93,7 @@ func TestStatusOfEachVersion(t *testing.T) {
 	read(v, v, s, i)
 	require.Equal(t, s, b.Build(w.out.Statuses).reads(t, w.m.ids, second), "versions within their overlap go with the newest")
 	w.put(wire.TargetAgent, uint32(other), engine.Active)
+	read(v, v, v, i) // Nothing touches them from here on.
 	w.now += 2 * engine.Hour
 	read(v, v, i, i)
 	require.Equal(t, i, b.Build(w.out.Statuses).reads(t, w.m.ids, second), "the overlap is over, by time alone")

@@ -95,7 +95,7 @@ func listRecords(c *call) error {
 		}
 		return len(found) < q.page.limit
 	})
-	looked(c, page.Examined)
+	looked(c, page.Examined+len(found)) // To write a record costs about what it costs to look at one.
 	if failed != nil {
 		return failed
 	}

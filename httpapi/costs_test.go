@@ -127,7 +127,7 @@ const costPageHead = `## What calls cost
 
 In screening calls, as measured beside one: processor time of the whole call within one node, without the network
 (` + "`go test ./httpapi -run MeasureCosts -measure`" + `). A call counts that much against its key's rate, a call without a key against its address
-(2,000 a second, burst twice that). A walk counts more for each leaf or case it looked at, once that is known. Each 16 KiB of a body beyond the first count one more,
+(2,000 a second, burst twice that). A walk counts more for each leaf or case it looked at, once that is known, a search once more for each record that it returns. Each 16 KiB of a body beyond the first count one more,
 a screening call whose token had to be tried and was no good counts 10, a batch its payments, each as a call of its own. No call counts more than its key's burst.
 
 Lanes bound what runs at once on one node. *ordinary*: 16,384 calls. *reserved*: not counted, so that reviewers and operators get through.
@@ -199,6 +199,7 @@ func TestWalksAreChargedByWhatTheyLookAt(t *testing.T) {
 	}
 	n.api.keysNow().byID[slow.ID].calls.SetLimit(0)
 	require.InDelta(t, float64(charges[kindSearch].cost+100*charges[kindSearch].each/10), left("/v1/audit?disposition=REJECTED"), 5)
+	require.InDelta(t, float64(charges[kindSearch].cost+(50+50)*charges[kindSearch].each/10), left("/v1/audit?limit=50"), 5, "fifty are looked at, and written")
 	require.Greater(t, left("/v1/audit/export"), 100*float64(charges[kindExport].each)/10)
 }
 

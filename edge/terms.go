@@ -28,6 +28,7 @@ type Terms struct {
 // signingKeys is the credential side of the terms.
 type signingKeys struct {
 	source   []*wire.SigningKey
+	genesis  *wire.Genesis
 	issuer   string
 	Verify   *credential.KeySet
 	private  map[string]*ecdsa.PrivateKey // By kid; those that this node could unseal.
@@ -68,7 +69,7 @@ func (js *Judges) rebuild(settings *fsm.Settings) *Terms {
 	if settings.Genesis != nil && (next.IDs == nil || len(before.Settings.Epochs) != len(settings.Epochs)) {
 		next.IDs = fsm.NewIDs(settings.Genesis.IDKey, settings.Epochs...)
 	}
-	if settings.Genesis != nil && (next.Signing == nil || !slices.Equal(next.Signing.source, settings.SigningKeys)) {
+	if settings.Genesis != nil && (next.Signing == nil || !next.Signing.of(settings)) {
 		next.Signing = js.openSigningKeys(settings)
 		if next.Signing.Err != nil {
 			js.deps.Logger.Error("signing keys", "error", next.Signing.Err)
@@ -80,7 +81,7 @@ func (js *Judges) rebuild(settings *fsm.Settings) *Terms {
 
 // openSigningKeys unseals the cluster's signing keys and lays out the JWKS.
 func (js *Judges) openSigningKeys(settings *fsm.Settings) *signingKeys {
-	s := &signingKeys{source: settings.SigningKeys, issuer: settings.Genesis.Issuer, private: make(map[string]*ecdsa.PrivateKey)}
+	s := &signingKeys{source: settings.SigningKeys, genesis: settings.Genesis, issuer: settings.Genesis.Issuer, private: make(map[string]*ecdsa.PrivateKey)}
 	if err := js.deps.Secrets.Check(settings.Genesis.SecretCheck); err != nil {
 		s.Err = err
 	}
@@ -100,6 +101,12 @@ func (js *Judges) openSigningKeys(settings *fsm.Settings) *signingKeys {
 		s.private[key.KID] = private
 	}
 	return s
+}
+
+// of tells whether they were made of these settings. The genesis is replaced where what it
+// holds sealed is sealed anew.
+func (s *signingKeys) of(settings *fsm.Settings) bool {
+	return s.genesis == settings.Genesis && slices.Equal(s.source, settings.SigningKeys)
 }
 
 // publish makes the key set that verifies tokens and the bytes of the JWKS.

@@ -50,14 +50,14 @@ type RowLimits struct {
 	FilterKeys         int // An edge's part of a leaf's filter keys; history keeps 32.
 	ListBytes          int
 	ListChunkBytes     int
-	RecordTargets      int // Agents of one assignment, leaves of one queue record.
+	RecordTargets      int // Agents of one assignment, leaves of one queue record, values sealed anew.
 	ForgottenAtOneTime int // Of each kind, by one entry: none is slow.
 	ExpiredAtOneTick   int // Holds that end by one tick.
 	HoldSecondsLeast   uint32
 	HoldSecondsMost    uint32
 	URLBytes           int // Of a webhook.
 	EventTypes         int // That a webhook names.
-	SealedBytes        int // A webhook's sealed secret.
+	SealedBytes        int // One sealed value.
 	StatusVersions     int // Of one party, that are looked at one by one when its status changes.
 }
 

@@ -110,6 +110,8 @@ func (l *ledger) deskLeaf(out *Effects, at uint64, data []byte) {
 			l.alerts[at] = true
 			l.counts["alert "+between(data, `"alert":"`, `"`)]++
 		}
+	case strings.HasPrefix(text, `{"kind":"retro.hit"`):
+		l.alerts[at] = true // A record of hits writes each, and booked is none.
 	case strings.HasPrefix(text, `{"kind":"alert.ack`):
 		l.counts["acknowledged"]++
 	case strings.HasPrefix(text, `{"kind":"due"`) && (strings.Contains(text, leaf.DueReviewSLA.String()) || strings.Contains(text, leaf.DueSAR.String())):

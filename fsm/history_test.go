@@ -344,6 +344,7 @@ func (w *world) randomAdministration(random *rand.Rand) {
 		w.do(wire.KindMember, &wire.Member{Common: common, ID: "n2", Incarnation: strconv.Itoa(random.IntN(8))})
 		w.do(wire.KindLogKey, &wire.LogKeyPut{Common: common, Seed: []byte("a sealed seed")[:13*random.IntN(2)]})
 		w.do(wire.KindMatcher, &wire.Matcher{Common: common, To: w.m.settings.Matcher + uint16(random.IntN(3))})
+		w.do(wire.KindReseal, randomReseal(random, w.m, common))
 		w.do(wire.KindGenesis, testGenesis())
 	}
 }
@@ -362,4 +363,16 @@ func (w *world) randomChunk(random *rand.Rand, common wire.Common) {
 		body.Total = 0
 	}
 	w.do(wire.KindListChunk, body)
+}
+
+// randomReseal seals some agent's EIN and a value of the settings anew.
+func randomReseal(random *rand.Rand, m *Machine, common wire.Common) *wire.Reseal {
+	b := &wire.Reseal{Common: common, Values: []wire.Resealed{{Old: []byte{byte(random.IntN(3))}, New: []byte{byte(random.IntN(3))}}}}
+	if n := m.profiles.Len(); n > 0 {
+		slot := engine.AgentSlot(1 + random.IntN(n))
+		if sealed := (*m.profiles.At(uint64(slot))).EINSealed; len(sealed) > 0 {
+			b.Values = append(b.Values, wire.Resealed{Agent: slot, Old: sealed, New: []byte{byte(random.IntN(3))}})
+		}
+	}
+	return b
 }

@@ -57,6 +57,7 @@ type account struct {
 	operator string
 	status   engine.Status
 	rev      uint32
+	ein      string      // Sealed.
 	until    engine.Time // A user's record is stored until then.
 }
 
@@ -236,7 +237,7 @@ func (l *ledger) registry(record wire.Record) {
 	switch record.Kind {
 	case wire.KindRegister:
 		b := body[wire.Register](record)
-		one := &account{limit: b.Profile.Policy.DailyLimit, parent: b.Profile.Parent, operator: b.OperatorKey, rev: 1}
+		one := &account{limit: b.Profile.Policy.DailyLimit, parent: b.Profile.Parent, operator: b.OperatorKey, rev: 1, ein: string(b.Profile.EINSealed)}
 		if one.parent == 0 {
 			one.fleet = b.Profile.Fleet
 		}
@@ -247,8 +248,15 @@ func (l *ledger) registry(record wire.Record) {
 		if one.operator != b.OperatorKey {
 			one.operator, one.fleet = b.OperatorKey, 0
 		}
-		one.limit, one.status = b.Profile.Policy.DailyLimit, engine.Active
+		one.limit, one.status, one.ein = b.Profile.Policy.DailyLimit, engine.Active, string(b.Profile.EINSealed)
 		one.rev++
+	case wire.KindReseal:
+		for _, value := range body[wire.Reseal](record).Values {
+			if one := l.agents[value.Agent]; one != nil && one.ein == string(value.Old) {
+				one.ein = string(value.New)
+				one.rev++
+			}
+		}
 	case wire.KindSettings:
 		l.agents[body[wire.Settings](record).Agent].rev++
 	case wire.KindOwnership:

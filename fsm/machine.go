@@ -289,6 +289,8 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		apply(m, record.Body, r, m.applySAR)
 	case wire.KindRetro:
 		apply(m, record.Body, r, m.applyRetro)
+	case wire.KindReseal:
+		apply(m, record.Body, r, m.applyReseal)
 	default:
 		m.out.Stop = "record kind that this binary does not know: upgrade this node"
 	}

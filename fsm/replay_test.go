@@ -108,6 +108,7 @@ func TestHistoriesReachEveryKind(t *testing.T) {
 		}
 		require.True(t, kind == wire.KindHold || other[kind] > 0, "kind %d", kind)
 	}
+	require.NotZero(t, applied[wire.KindReseal])
 	for _, event := range []string{
 		"delegate.created", "fleet.removed", "user.reissued", "ownership.cancelled", "review.commented", "review.released", "review.assigned",
 		"sar.moved", "review.proposed", "review.withdrawn", "alert.opened", "alert.acknowledged", "retro.begun", "retro.ended",

@@ -70,6 +70,7 @@ type API struct {
 	cosigned  cosignedPoints
 	statuses  statusTokens
 	health    healthCache
+	survey    resealSurvey
 
 	upload atomic.Pointer[ofac.Index] // The newest list staged, where a call had to compile it.
 

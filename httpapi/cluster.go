@@ -59,7 +59,7 @@ func replyJSON(c *call, v any) error {
 
 func clusterStatus(c *call) error {
 	status := c.api.deps.Operations.Status(c.ctx)
-	status.Log = c.api.logStatus(c.ctx)
+	status.Log, status.Secret = c.api.logStatus(c.ctx), secretStatus(c)
 	return replyJSON(c, status)
 }
 

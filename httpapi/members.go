@@ -123,6 +123,7 @@ var bodyShapes = map[string]strictjson.Shape{
 	"POST /admin/keys":                      strictjson.Names("name", "roles", "operator", "networks", "ips", "expires", "expiresAt", "rate", "strict"),
 	"POST /admin/keys/{id}/rotate":          whySaid,
 	"POST /admin/log-key/rotate":            whySaid,
+	"POST /admin/cluster-secret/reseal":     whySaid.With("from"),
 	"POST /admin/log-level":                 strictjson.Names("level"),
 	"POST /admin/signing-key/rotate":        strictjson.Names("emergency", "revoke", "reason"),
 	"POST /admin/signing-keys/{kid}/revoke": whySaid,

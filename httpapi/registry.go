@@ -150,6 +150,8 @@ func (a *API) registryAdminRoutes() []route {
 		{method: http.MethodDelete, path: "/admin/keys/{id}", scope: scopeInstitution, roles: wire.RoleAdmin, handle: revokeKey},
 		{method: http.MethodPost, path: "/admin/keys/{id}/rotate", scope: scopeInstitution, roles: wire.RoleAdmin, body: bodyOptional, handle: rotateKey},
 		{method: http.MethodPost, path: "/admin/log-key/rotate", scope: scopeInstitution, roles: wire.RoleAdmin, body: bodyObject, handle: rotateLogKey},
+		{method: http.MethodGet, path: "/admin/cluster-secret", scope: scopeInstitution, roles: wire.RoleAdmin, handle: showSecret},
+		{method: http.MethodPost, path: "/admin/cluster-secret/reseal", scope: scopeInstitution, roles: wire.RoleAdmin, body: bodyObject, handle: reseal},
 		{method: http.MethodPost, path: "/admin/signing-key/rotate", scope: scopeInstitution, roles: wire.RoleAdmin, body: bodyOptional, handle: rotateSigningKey},
 		{method: http.MethodGet, path: "/admin/signing-keys", scope: scopeInstitution, roles: wire.RoleAdmin, handle: listSigningKeys},
 		{method: http.MethodPost, path: "/admin/signing-keys/{kid}/revoke", scope: scopeInstitution, roles: wire.RoleAdmin, body: bodyObject, handle: revokeSigningKey},

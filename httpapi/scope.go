@@ -186,7 +186,7 @@ var routesOf = [kinds][]string{
 		"POST /v1/cluster/demote", "POST /v1/cluster/drain", "POST /v1/cluster/join", "GET /v1/cluster/leader", "GET /v1/cluster/peers",
 		"POST /v1/cluster/promote", "POST /v1/cluster/remove", "GET /v1/cluster/status", "POST /v1/cluster/matcher", "POST /v1/cluster/format", "POST /v1/cluster/transfer-leader", "POST /admin/keys",
 		"DELETE /admin/keys/{id}", "POST /admin/keys/{id}/rotate", "POST /admin/log-key/rotate", "GET /admin/log-level", "POST /admin/log-level", "POST /admin/signing-key/rotate",
-		"GET /admin/signing-keys", "POST /admin/signing-keys/{kid}/revoke",
+		"GET /admin/cluster-secret", "POST /admin/cluster-secret/reseal", "GET /admin/signing-keys", "POST /admin/signing-keys/{kid}/revoke",
 	},
 	kindOpen: {
 		"GET /contexts/kya/v1", "GET /docs/errors", "GET /docs/rules", "GET /openapi.json", "GET /docs", "GET /docs/explorer.js",

@@ -100,7 +100,7 @@ func sealGenesis(g *wire.Genesis, secrets *Secrets, host string) error {
 	if g.LogSeed, err = secrets.Seal(LabelLogSeed, seed); err != nil {
 		return err
 	}
-	g.SecretCheck, err = secrets.Seal(labelCheck, []byte(secretCheckText))
+	g.SecretCheck, err = secrets.Seal(LabelCheck, []byte(secretCheckText))
 	return err
 }
 

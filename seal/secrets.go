@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"sync"
 )
 
 // Secrets seals what is replicated but must not be read from a log, a snapshot
@@ -17,9 +18,17 @@ import (
 // opened under another. The cluster secret stays with each node's operator.
 //
 // Secrets of before open what they had sealed; nothing is sealed under them any more.
+// It is safe for concurrent use.
 type Secrets struct {
 	cluster []byte
 	older   [][]byte
+	sealers sync.Map // By sealerOf: drawing a key costs ten times what a short value does.
+}
+
+// sealerOf names a cipher: of the cluster secret (0) or an older one, for a label.
+type sealerOf struct {
+	secret int
+	label  string
 }
 
 // Labels under which things are sealed. They are part of the format: never change one.
@@ -30,7 +39,7 @@ const (
 
 	LabelConsoleSession = "railguard console session"
 
-	labelCheck = "railguard secret check"
+	LabelCheck = "railguard secret check"
 )
 
 const (
@@ -53,8 +62,15 @@ func NewSecrets(clusterSecret []byte, older ...[]byte) *Secrets {
 	return s
 }
 
-func sealer(secret []byte, label string) (cipher.AEAD, error) {
-	key, err := hkdf.Key(sha256.New, secret, []byte("railguard/1"), label, 32)
+func (s *Secrets) sealer(of sealerOf) (cipher.AEAD, error) {
+	if known, ok := s.sealers.Load(of); ok {
+		return known.(cipher.AEAD), nil //nolint:forcetypeassert // Nothing else is in it.
+	}
+	secret := s.cluster
+	if of.secret > 0 {
+		secret = s.older[of.secret-1]
+	}
+	key, err := hkdf.Key(sha256.New, secret, []byte("railguard/1"), of.label, 32)
 	if err != nil {
 		return nil, fmt.Errorf("derive key: %w", err)
 	}
@@ -62,12 +78,16 @@ func sealer(secret []byte, label string) (cipher.AEAD, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cipher: %w", err)
 	}
-	return cipher.NewGCM(block)
+	aead, err := cipher.NewGCM(block)
+	if err == nil {
+		s.sealers.Store(of, aead)
+	}
+	return aead, err
 }
 
 // Seal returns nonce and ciphertext of plain under label.
 func (s *Secrets) Seal(label string, plain []byte) ([]byte, error) {
-	aead, err := sealer(s.cluster, label)
+	aead, err := s.sealer(sealerOf{label: label})
 	if err != nil {
 		return nil, err
 	}
@@ -80,32 +100,58 @@ func (s *Secrets) Seal(label string, plain []byte) ([]byte, error) {
 
 // Open reverses Seal. It fails for another label, secret or changed bytes.
 func (s *Secrets) Open(label string, sealed []byte) ([]byte, error) {
-	plain, err := openWith(s.cluster, label, sealed)
-	for i := 0; err != nil && i < len(s.older); i++ {
-		plain, err = openWith(s.older[i], label, sealed)
-	}
+	plain, _, err := s.open(label, sealed)
 	return plain, err
 }
 
-func openWith(secret []byte, label string, sealed []byte) ([]byte, error) {
-	aead, err := sealer(secret, label)
+// open says besides by which secret: 0 is the cluster's, others are older.
+func (s *Secrets) open(label string, sealed []byte) (plain []byte, by int, err error) {
+	for by = 0; by <= len(s.older); by++ {
+		if plain, err = s.openWith(sealerOf{by, label}, sealed); err == nil {
+			return plain, by, nil
+		}
+	}
+	return nil, 0, err
+}
+
+func (s *Secrets) openWith(of sealerOf, sealed []byte) ([]byte, error) {
+	aead, err := s.sealer(of)
 	if err != nil {
 		return nil, err
 	}
 	if len(sealed) < aead.NonceSize() {
 		return nil, errSealed
 	}
-	plain, err := aead.Open(nil, sealed[:aead.NonceSize()], sealed[aead.NonceSize():], []byte(label))
+	plain, err := aead.Open(nil, sealed[:aead.NonceSize()], sealed[aead.NonceSize():], []byte(of.label))
 	if err != nil {
 		return nil, errSealed
 	}
 	return plain, nil
 }
 
+// Older is how many secrets of before there are besides the cluster's.
+func (s *Secrets) Older() int { return len(s.older) }
+
+// ByOlder tells whether an older secret sealed a value, which then has to be sealed anew
+// before that one may be forgotten. The error is that none of them opens it.
+func (s *Secrets) ByOlder(label string, sealed []byte) (bool, error) {
+	_, by, err := s.open(label, sealed)
+	return by > 0, err
+}
+
+// Reseal seals under the cluster secret what an older one had sealed: in as many bytes.
+func (s *Secrets) Reseal(label string, sealed []byte) ([]byte, error) {
+	plain, err := s.Open(label, sealed)
+	if err != nil {
+		return nil, err
+	}
+	return s.Seal(label, plain)
+}
+
 // Check tells whether this is the secret of the cluster with this sealed
 // constant (wire.Genesis.SecretCheck).
 func (s *Secrets) Check(sealed []byte) error {
-	plain, err := s.Open(labelCheck, sealed)
+	plain, err := s.Open(LabelCheck, sealed)
 	if err != nil {
 		return err
 	}

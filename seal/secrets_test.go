@@ -99,3 +99,30 @@ func TestOlderSecretsOpen(t *testing.T) {
 	_, err = NewSecrets(fresh).Open("one", sealed)
 	require.NoError(t, err)
 }
+
+// What an older secret sealed is known as such, and sealed anew it opens without that one.
+func TestSealedAnew(t *testing.T) {
+	old, fresh := []byte("the secret of before, long enough"), []byte("the secret of today, long enough")
+	before, err := NewSecrets(old).Seal("one", []byte("text"))
+	require.NoError(t, err)
+	both := NewSecrets(fresh, []byte("one more that had its day"), old)
+	require.Equal(t, 2, both.Older())
+	older, err := both.ByOlder("one", before)
+	require.NoError(t, err)
+	require.True(t, older)
+	_, err = both.ByOlder("another", before)
+	require.ErrorIs(t, err, errSealed)
+	_, err = both.Reseal("another", before)
+	require.ErrorIs(t, err, errSealed)
+	again, err := both.Reseal("one", before)
+	require.NoError(t, err)
+	require.Len(t, again, len(before))
+	older, err = both.ByOlder("one", again)
+	require.NoError(t, err)
+	require.False(t, older)
+	plain, err := NewSecrets(fresh).Open("one", again)
+	require.NoError(t, err)
+	require.Equal(t, "text", string(plain))
+	_, err = NewSecrets(old).Open("one", again)
+	require.ErrorIs(t, err, errSealed)
+}

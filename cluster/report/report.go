@@ -18,7 +18,8 @@ type ClusterStatus struct {
 	MaxLevel     uint16       `json:"maxFeatureLevel"`
 	Matcher      uint16       `json:"matcherVersion"` // Version of the matcher in force; 0 before bootstrap.
 	LogTime      string       `json:"logTime"`
-	Log          *LogStatus   `json:"log,omitempty"` // Of the transparency log, as this node shows it.
+	Log          *LogStatus   `json:"log,omitempty"`    // Of the transparency log, as this node shows it.
+	Secret       *Resealing   `json:"secret,omitempty"` // Only where this node has cluster secrets of before.
 	TakeDown     TakeDown     `json:"takeDown"`
 	Warnings     []string     `json:"warnings"`
 }
@@ -30,6 +31,17 @@ type LogStatus struct {
 	CosignedAt   string          `json:"cosignedAt,omitempty"` // Log time of that checkpoint.
 	Cosignatures int             `json:"cosignatures"`         // Under it.
 	Witnesses    []WitnessStatus `json:"witnesses"`            // Of this node's settings.
+}
+
+// Resealing is how far a cluster is that seals anew what former cluster secrets had sealed.
+type Resealing struct {
+	Older  int    `json:"olderSecrets"` // That this node was given.
+	Values int    `json:"values"`       // Sealed ones, of the whole state.
+	Left   int    `json:"sealedByOlder"`
+	Lost   int    `json:"unopened"`  // Sealed by a secret that this node was not given, or damaged.
+	Index  uint64 `json:"index"`     // Of the state that was looked at.
+	At     string `json:"logTime"`   // Of that state.
+	Free   bool   `json:"removable"` // Nothing needs the older ones any more, in this state.
 }
 
 // WitnessStatus is one witness.

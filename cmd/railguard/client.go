@@ -300,3 +300,20 @@ func (c *client) fetch(ctx context.Context, call *call) ([]byte, error) {
 	}
 	return data, nil
 }
+
+// patiently makes a call again while the service asks to wait: 429 and 503.
+func (c *client) patiently(ctx context.Context, request *call) (data []byte, err error) {
+	for try := 0; ; try++ {
+		data, err = c.fetch(ctx, request)
+		refused := new(exitError)
+		wait := errors.As(err, &refused) && (refused.status == http.StatusTooManyRequests || refused.code == exitAway)
+		if !wait || try >= reissueTries {
+			return data, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(reissueWait):
+		}
+	}
+}

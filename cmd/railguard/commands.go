@@ -34,6 +34,7 @@ func clientCommands() []*cobra.Command {
 	under("policy", newPolicyPut())
 	under("match", newMatchEval())
 	under("signing-key", newReissueAll())
+	under("cluster-secret", newSecretReseal())
 	under("cluster", newClusterStatus(), newClusterWait(), newClusterRecover(), newClusterUpgrade())
 	return append(commands, newVerify(), newLog(), newDump(), newBackup(), newDrill(), newDoctor(), newConformance(), newHealth(), newTLS(), newBench())
 }
@@ -159,6 +160,9 @@ func printStatus(out io.Writer, s *report.ClusterStatus) {
 	fmt.Fprintf(out, "commit %d, applied %d, snapshot %d, log time %s, feature level %d, matcher %d\n\n", s.Index.Commit, s.Index.Applied, s.Index.Snapshot, s.LogTime, s.FeatureLevel, s.Matcher)
 	if s.Log != nil && len(s.Log.Witnesses) > 0 {
 		fmt.Fprintf(out, "audit log: %d leaves; a checkpoint of %d has %d of %d cosignatures\n\n", s.Log.TreeSize, s.Log.CosignedSize, s.Log.Cosignatures, len(s.Log.Witnesses))
+	}
+	if s.Secret != nil {
+		fmt.Fprintf(out, "cluster secret: %s\n\n", resealingText(s.Secret))
 	}
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "NODE\tROLE\tHEALTHY\tLAG\tCONTACT MS\tCLOCK MS\tDISK FREE\tLIST\tMATCHERS\tVERSION\tADDRESS")

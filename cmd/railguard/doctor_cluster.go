@@ -68,6 +68,9 @@ func (d *doctor) cluster(ctx context.Context) {
 	d.say("versions", when(false, len(versions) > 1), "finish the upgrade: railguard cluster upgrade status", "%s", strings.Join(versions, ", "))
 	d.say("format", when(false, s.FeatureLevel < s.MaxLevel), "when all nodes are upgraded: railguard cluster upgrade finalize", "%d, and the node asked could %d", s.FeatureLevel, s.MaxLevel)
 	d.say("list versions", when(false, len(lists) > 1), "a node has not applied the newest list: look at its lag and its disk", "%s", strings.Join(lists, ", "))
+	if s.Secret != nil {
+		d.say("cluster secret", when(s.Secret.Lost > 0, !s.Secret.Free), `finish its exchange: "Keys" in docs/OPERATING.md`, "%s", resealingText(s.Secret))
+	}
 	for _, warning := range s.Warnings {
 		d.say("warning", levelWarn, `see "First look" in docs/OPERATING.md`, "%s", warning)
 	}

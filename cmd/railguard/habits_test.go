@@ -58,7 +58,7 @@ func TestVerbsHaveOneHabit(t *testing.T) {
 }
 
 // What cannot be taken back asks for a word: on standard input, or by --confirm.
-func TestEmergencyRotationAsks(t *testing.T) {
+func TestRotationAsks(t *testing.T) {
 	calls := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost { // Besides, it asks what keys there are, for the plan.
@@ -75,8 +75,13 @@ func TestEmergencyRotationAsks(t *testing.T) {
 		root.SetArgs(append([]string{"signing-key", "rotate", "--admin", server.URL, "--key", "k", "--data", t.TempDir()}, args...))
 		return root.ExecuteContext(t.Context())
 	}
-	require.NoError(t, rotate("", "--reason", "yearly"))
-	require.Equal(t, 1, calls, "an ordinary rotation asks nothing")
+	for _, typed := range []string{"", "yes\n", "emergency\n"} {
+		require.ErrorContains(t, rotate(typed, "--reason", "yearly"), "not confirmed: type rotate")
+	}
+	require.Zero(t, calls)
+	require.NoError(t, rotate("rotate\n", "--reason", "yearly"))
+	require.ErrorContains(t, rotate("rotate\n", "--emergency"), "not confirmed: type emergency")
+	require.Equal(t, 1, calls)
 	for _, typed := range []string{"", "yes\n", "cc-v2\n"} {
 		require.ErrorContains(t, rotate(typed, "--emergency", "--revoke", "cc-v1"), "not confirmed")
 	}
@@ -84,7 +89,8 @@ func TestEmergencyRotationAsks(t *testing.T) {
 	require.Equal(t, 1, calls)
 	require.NoError(t, rotate("cc-v1\n", "--emergency", "--revoke", "cc-v1"))
 	require.NoError(t, rotate("", "--emergency", "--confirm", "emergency"))
-	require.Equal(t, 3, calls)
+	require.NoError(t, rotate("", "--confirm", "rotate"))
+	require.Equal(t, 4, calls)
 }
 
 // A cluster is not formed under an address of this machine by mistake.

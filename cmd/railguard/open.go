@@ -85,10 +85,10 @@ func (s *server) open() error {
 	case err != nil:
 		return fmt.Errorf("open %s: %w", f.data, err)
 	}
-	if err := s.checkSecret(secrets); err != nil {
+	if err := s.checkKind(); err != nil {
 		return errors.Join(err, s.node.Close())
 	}
-	go s.checkSecretLater(secrets)
+	go s.checkSecret(secrets)
 	s.lists = listKeeper{keeper.New(s.node, keeper.Config{
 		Dir: f.ofacDir, Source: f.ofacSource, Every: f.ofacEvery, Dev: f.dev, Ran: httpapi.CountSync,
 	}, s.log.Logger)}
@@ -132,17 +132,61 @@ func (f *serveFlags) console(api, uploads http.Handler, secrets *seal.Secrets) (
 	})
 }
 
-// checkSecret refuses to serve a cluster whose secret this is not: its signing
-// key could not be opened, and every token would look foreign.
-func (s *server) checkSecret(secrets *seal.Secrets) error {
+// secretPatience is how long a node whose state on disk does not know its secret may take
+// to hear from the group what has come since.
+const secretPatience = 30 * time.Second
+
+// checkSecret ends a node whose secret is not its cluster's: no signing key could be
+// opened, and every token would look foreign. What is on this disk may be older than the
+// exchange of the secret: the node is asked again once it has all that the group has.
+// Until then it is not ready. A node without state has yet to replay its log, or to join.
+func (s *server) checkSecret(secrets *seal.Secrets) {
+	for s.node.Settings().Genesis == nil {
+		select {
+		case <-s.closing:
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	if err := s.checkKind(); err != nil {
+		s.failed <- err
+		return
+	}
+	genesis := s.node.Settings().Genesis
+	if secrets.Check(genesis.SecretCheck) == nil {
+		return
+	}
+	wrong := fmt.Errorf("this is not the secret of cluster %s: set RAILGUARD_CLUSTER_SECRET to the one it was bootstrapped with, or to which it was exchanged", genesis.ClusterID)
+	s.log.Warn("the state on this disk is sealed under another cluster secret; asking the group for what has come since")
+	ctx, cancel := context.WithTimeout(context.Background(), secretPatience)
+	defer cancel()
+	for {
+		_, err := s.node.ReadIndex(ctx)
+		switch {
+		case secrets.Check(s.node.Settings().Genesis.SecretCheck) == nil:
+			return
+		case err == nil: // All that there is has been applied.
+			s.failed <- usage("%w", wrong)
+			return
+		case ctx.Err() != nil: // A supervisor may try again: the group may only be away.
+			s.failed <- fmt.Errorf("%w (the state on this disk says so, and the group could not be asked for a newer one)", wrong)
+			return
+		}
+		select {
+		case <-s.closing:
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// checkKind keeps development clusters, sandboxes and others apart.
+func (s *server) checkKind() error {
 	genesis := s.node.Settings().Genesis
 	if genesis == nil {
 		return nil
 	}
-	if secrets.Check(genesis.SecretCheck) == nil {
-		return errors.Join(s.checkTestClock(genesis), s.checkSandbox(genesis))
-	}
-	return usage("this is not the secret of cluster %s: set RAILGUARD_CLUSTER_SECRET to the one it was bootstrapped with", genesis.ClusterID)
+	return errors.Join(s.checkTestClock(genesis), s.checkSandbox(genesis))
 }
 
 // checkSandbox keeps a sandbox and clusters of any other kind apart.
@@ -155,21 +199,6 @@ func (s *server) checkSandbox(genesis *wire.Genesis) error {
 		return usage("cluster %s is a sandbox: start it with --sandbox", genesis.ClusterID)
 	}
 	return nil
-}
-
-// checkSecretLater is checkSecret for a node whose state is not there yet: it
-// replays its log or joins.
-func (s *server) checkSecretLater(secrets *seal.Secrets) {
-	for s.node.Settings().Genesis == nil {
-		select {
-		case <-s.closing:
-			return
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-	if err := s.checkSecret(secrets); err != nil {
-		s.failed <- err
-	}
 }
 
 // namesItself refuses to form a cluster without --public-url: this node's own address

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -65,8 +67,76 @@ func TestClusterSecretIsExchanged(t *testing.T) {
 	p.stop(n1) // Without the old one what it sealed cannot be opened: the node says so.
 	n1.env = []string{"RAILGUARD_CLUSTER_SECRET=" + fresh}
 	p.start(n1)
-	require.NoError(t, n1.child.Wait(30*time.Second))
+	require.NoError(t, n1.child.Wait(60*time.Second))
 	require.Equal(t, exitUsage, n1.child.Command.ProcessState.ExitCode())
 	n1.child = nil
 	require.Contains(t, p.said(n1), "this is not the secret of cluster")
+	n1.env = []string{"RAILGUARD_CLUSTER_SECRET=" + fresh, "RAILGUARD_CLUSTER_SECRET_OLD=" + parkSecret}
+	p.start(n1)
+	p.awaitReady(n1, "")
+}
+
+// What the former cluster secret had sealed is sealed anew while the cluster serves; then
+// every node starts without it, also one whose folder is older than that, signs, sends to
+// webhooks, knows an EIN again, and a backup restores with the new secret alone.
+func TestFormerSecretIsRemoved(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts real processes")
+	}
+	const fresh = "another cluster secret of the operators tests"
+	p := newPark(t, 3)
+	p.form()
+	n1, n2, n3 := p.machines[0], p.machines[1], p.machines[2]
+	agent, token := p.agent(n1, "steady payer")
+	owner := p.want(n1, http.StatusCreated, "POST", "/v1/agents/register", `{"agentName":"numbered","agentType":"supervised","operatorLegalName":"Parked Works","purpose":"tests","operatorEIN":"12-3456789"}`)
+	hook := p.want(n1, http.StatusCreated, "POST", "/v1/webhooks", `{"url":"https://hooks.example.org/in"}`)
+	p.must("signing-key", "rotate", "--emergency", "--confirm", "emergency", "--reason", "a retired key", "--admin", p.adminURL(n1))
+
+	for _, m := range p.machines { // The rounds of the exchange have a test of their own.
+		p.stop(m)
+	}
+	for _, m := range p.machines {
+		m.env = []string{"RAILGUARD_CLUSTER_SECRET=" + fresh, "RAILGUARD_CLUSTER_SECRET_OLD=" + parkSecret}
+		p.start(m)
+	}
+	for _, m := range p.machines {
+		p.awaitReady(m, "")
+	}
+	require.Contains(t, p.must("cluster", "status", "--url", p.url(n1)), "must stay set")
+	looked, _, _ := p.cli("doctor", "--url", p.url(n1))
+	require.Contains(t, looked, `finish its exchange: "Keys" in docs/OPERATING.md`)
+	load := p.steadily(token)
+	p.stop(n3) // It hears of nothing of what follows until it starts without the former secret.
+	out, progress, code := p.cli("cluster-secret", "reseal", "--reason", "exchanged", "--admin", p.adminURL(n1))
+	require.Zero(t, code, progress)
+	require.Contains(t, out, "RAILGUARD_CLUSTER_SECRET_OLD may be removed")
+	require.Contains(t, progress, "2 of 2 agents looked at")
+	require.Contains(t, p.must("cluster-secret", "status", "--admin", p.adminURL(n2)), "may be removed")
+	for _, m := range []*machine{n3, n1, n2} {
+		if m.child != nil {
+			p.stop(m)
+		}
+		m.env = []string{"RAILGUARD_CLUSTER_SECRET=" + fresh}
+		p.start(m)
+		p.awaitReady(m, "")
+	}
+	load.end(agent)
+	p.requireOneState()
+	require.Contains(t, p.must("cluster-secret", "status", "--admin", p.adminURL(n3)), "this node has none of before")
+
+	for _, m := range p.machines {
+		p.want(m, http.StatusCreated, "POST", "/v1/agents/register", `{"agentName":"after","agentType":"supervised","operatorLegalName":"Parked Works","purpose":"tests"}`)
+		_, keys := p.ask(m, "GET", "/v1/webhooks/"+fmt.Sprint(hook["webhook"].(map[string]any)["webhookId"]), "")
+		require.Equal(t, hook["webhook"].(map[string]any)["publicKeys"], keys["publicKeys"], "the key that signs its messages opens")
+	}
+	id := fmt.Sprint(owner["agentId"])
+	shown := p.want(n3, http.StatusOK, "GET", "/v1/agents/"+id, "")
+	require.Equal(t, "**-***6789", shown["operatorEIN"], shown)
+	same := p.want(n3, http.StatusCreated, "POST", "/v1/agents/"+id+"/reissue", `{"operatorEIN":"123456789"}`)
+	require.Equal(t, false, same["superseded"], "it is the same number")
+
+	file := filepath.Join(p.dir, "after.rgbackup")
+	p.must("backup", "create", "--file", file, "--recipient", p.recipient, "--url", p.url(n1))
+	report, why := p.drilled([]string{"RAILGUARD_CLUSTER_SECRET=" + fresh}, "--file", file)
+	require.True(t, report.Sleep, why)
 }

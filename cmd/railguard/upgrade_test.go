@@ -102,7 +102,7 @@ func (s *steady) end(agent string) {
 	}
 	require.Len(s.p.t, unique, len(s.answered), "an id was given out twice")
 	for _, m := range s.p.machines {
-		limits := s.p.want(m, http.StatusOK, "GET", "/v1/agents/"+agent+"/limits", "")
+		limits := s.p.want(m, http.StatusOK, "GET", "/v1/agents/"+agent+"/limits?consistency=leader", "")
 		require.EqualValues(s.p.t, s.paid, limits["spentUSDC"], "what %s counts", m.id)
 		for _, txn := range []string{s.answered[0], s.answered[len(s.answered)/2], s.answered[len(s.answered)-1]} {
 			s.p.want(m, http.StatusOK, "GET", "/v1/audit/"+txn, "")

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -36,6 +37,7 @@ type verb struct {
 	preset  map[string]string                                                    // Fields that the verb itself sets.
 	file    bool                                                                 // Takes a file of payments.
 	confirm string                                                               // Flag that, when set, asks for the word of the flag "revoke", or for its own name.
+	word    string                                                               // That is asked for where the flag confirm is not set; "": none is.
 	plan    func(cmd *cobra.Command, c *client, values map[string]*string) error // Says what will happen, before it is asked for a word.
 	token   bool                                                                 // Reads the credential from --token, --token-file or standard input.
 	each    bool                                                                 // The answer has an outcome for each of several: exit code 0 where all were done.
@@ -95,7 +97,7 @@ func (v *verb) command() *cobra.Command {
 	}
 	confirm := ""
 	if v.confirm != "" {
-		cmd.Flags().StringVar(&confirm, "confirm", "", "the word that is asked for otherwise, with --"+v.confirm)
+		cmd.Flags().StringVar(&confirm, "confirm", "", v.confirmHelp())
 	}
 	all := false
 	if v.pages() {
@@ -228,12 +230,12 @@ func (v *verb) confirmed(cmd *cobra.Command, c *client, values map[string]*strin
 			return err
 		}
 	}
-	if v.confirm == "" || *values[v.confirm] != "true" {
-		return nil
+	word := v.word
+	if v.confirm != "" && *values[v.confirm] == "true" {
+		word = cmp.Or(*values["revoke"], v.confirm)
 	}
-	word := *values["revoke"]
 	if word == "" {
-		word = v.confirm
+		return nil
 	}
 	if given == "" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "This cannot be taken back. Type %s to go on: ", word)
@@ -244,6 +246,13 @@ func (v *verb) confirmed(cmd *cobra.Command, c *client, values map[string]*strin
 		return usage("not confirmed: type %s, or give --confirm %s", word, word)
 	}
 	return nil
+}
+
+func (v *verb) confirmHelp() string {
+	if v.word != "" {
+		return "the word that is asked for otherwise: " + v.word + "; with --" + v.confirm + " another one, which it names"
+	}
+	return "the word that is asked for otherwise, with --" + v.confirm
 }
 
 func (f *field) describe() string {

@@ -140,8 +140,9 @@ var operationVerbs = []verb{
 	{path: "log-level show", group: "operation", short: "Show what a node logs from", method: http.MethodGet, url: "/admin/log-level", admin: true},
 	{path: "log-level set", group: "operation", short: "Log from another level on, until the node ends", method: http.MethodPost, url: "/admin/log-level", admin: true, fields: []field{{flag: "level", required: true, help: "debug, info, warn or error"}}},
 	{path: "log-key rotate", group: "operation", short: "Sign the log's checkpoints with new keys from here on", method: http.MethodPost, url: "/admin/log-key/rotate", admin: true, fields: []field{{flag: "reason", required: true, help: "why"}}},
+	{path: "cluster-secret status", group: "operation", short: "Show how much is still sealed under cluster secrets of before, and whether they may go", method: http.MethodGet, url: "/admin/cluster-secret", admin: true, person: showResealing},
 	{path: "signing-key list", group: "operation", short: "List the keys that sign credentials", method: http.MethodGet, url: "/admin/signing-keys", admin: true, columns: []string{"kid", "state", "activateAt", "revokedAt"}},
-	{path: "signing-key rotate", short: "Publish a new signing key; it signs 24 hours later", confirm: "emergency", plan: planRotation, method: http.MethodPost, url: "/admin/signing-key/rotate", admin: true, fields: []field{{flag: "emergency", kind: "bool", help: "sign with it at once"}, {flag: "revoke", help: "kid whose tokens become BLOCK R2"}, {flag: "reason", help: "why"}}},
+	{path: "signing-key rotate", short: "Publish a new signing key; it signs 24 hours later", confirm: "emergency", word: "rotate", plan: planRotation, method: http.MethodPost, url: "/admin/signing-key/rotate", admin: true, fields: []field{{flag: "emergency", kind: "bool", help: "sign with it at once"}, {flag: "revoke", help: "kid whose tokens become BLOCK R2"}, {flag: "reason", help: "why"}}},
 	{path: "signing-key revoke", short: "Make every token of a retired key BLOCK R2", method: http.MethodPost, url: "/admin/signing-keys/{kid}/revoke", args: []string{"kid"}, admin: true, fields: []field{{flag: "reason", required: true, help: "why"}}},
 	{path: "cluster join", group: "operation", short: "Take in a node that waits at a cluster address", method: http.MethodPost, url: "/v1/cluster/join", fields: []field{{flag: "id", required: true, help: "node id"}, {flag: "addr", required: true, help: "its cluster address"}}},
 	{path: "cluster transfer-leader", group: "operation", short: "Hand leadership to another node", method: http.MethodPost, url: "/v1/cluster/transfer-leader", fields: []field{{flag: "to", help: "node id"}}},
@@ -168,7 +169,7 @@ var describeCommands = map[string]string{
 	"retro":    "Screenings of the past against lists",
 	"operator": "Operators", "ofac": "Sanctions lists: status, import, activate, roll back", "key": "API keys (admin listener)",
 	"log-level": "What one node logs (admin listener)",
-	"webhook":   "Who is sent events", "log-key": "Keys that sign the log's checkpoints (admin listener)", "signing-key": "Keys that sign credentials (admin listener)", "cluster": "The cluster and its nodes", "clock": "The test clock",
+	"webhook":   "Who is sent events", "log-key": "Keys that sign the log's checkpoints (admin listener)", "signing-key": "Keys that sign credentials (admin listener)", "cluster-secret": "What the cluster secret seals (admin listener)", "cluster": "The cluster and its nodes", "clock": "The test clock",
 }
 
 var hookFields = []field{

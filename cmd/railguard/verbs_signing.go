@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -231,21 +230,4 @@ func (r *reissueAll) issue(cmd *cobra.Command, id string, version int) error {
 	}
 	r.issued++
 	return nil
-}
-
-// patiently makes a call again while the service asks to wait: 429 and 503.
-func (r *reissueAll) patiently(ctx context.Context, request *call) (data []byte, err error) {
-	for try := 0; ; try++ {
-		data, err = r.fetch(ctx, request)
-		refused := new(exitError)
-		wait := errors.As(err, &refused) && (refused.status == http.StatusTooManyRequests || refused.code == exitAway)
-		if !wait || try >= reissueTries {
-			return data, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(reissueWait):
-		}
-	}
 }

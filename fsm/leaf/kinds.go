@@ -29,6 +29,8 @@ const (
 	KindRetroBegun   = "retro.begun"
 	KindRetroHit     = "retro.hit"
 	KindRetroEnded   = "retro.ended"
+
+	KindResealed = "cluster.resealed" // So many values are sealed under another cluster secret.
 )
 
 // Due numbers what falls due. Numbers and names are for ever.

@@ -44,11 +44,12 @@ const (
 	KindDelivery
 	KindRetro
 	KindRestored
+	KindReseal
 )
 
 // KindNewest is the highest kind this binary knows. A kind may have its bytes before a
 // release applies it (RefusedUnbuilt), so that filling it is no change of format.
-const KindNewest = KindRestored
+const KindNewest = KindReseal
 
 // Idem is a caller's Idempotency-Key: hashes of key (scoped by owner and
 // path) and body. The zero value is "no key given".
@@ -474,4 +475,18 @@ type LogLine struct {
 	At      engine.Time `cbor:"2,keyasint"`
 	Lineage string      `cbor:"3,keyasint,omitempty"` // Behind the log's first name; "": that alone.
 	Seed    []byte      `cbor:"4,keyasint"`           // Sealed seed of its keys.
+}
+
+// Reseal puts what was sealed anew in the place of what it was before: after the cluster
+// secret was exchanged. What was sealed is the same, so no length changes.
+type Reseal struct {
+	Common
+	Values []Resealed `cbor:"4,keyasint"`
+}
+
+// Resealed is one sealed value. It changes nothing where Old is not what is there.
+type Resealed struct {
+	Agent engine.AgentSlot `cbor:"1,keyasint,omitempty"` // Whose EIN; 0: of the settings, wherever Old stands there.
+	Old   []byte           `cbor:"2,keyasint"`
+	New   []byte           `cbor:"3,keyasint"`
 }

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"railguard/cluster/report"
+)
+
+// resealingText says how far it is with sealing anew, and what to do.
+func resealingText(r *report.Resealing) string {
+	switch {
+	case r.Lost > 0:
+		return fmt.Sprintf("%d of %d sealed values cannot be opened by any secret that this node was given: give it the one that is missing (RAILGUARD_CLUSTER_SECRET_OLD)", r.Lost, r.Values)
+	case r.Left > 0:
+		return fmt.Sprintf("%d of %d sealed values are sealed under a secret of before, which must stay set: railguard cluster-secret reseal", r.Left, r.Values)
+	case r.Older == 0:
+		return fmt.Sprintf("all %d sealed values are sealed under it, and this node has none of before", r.Values)
+	}
+	return fmt.Sprintf("all %d sealed values are sealed under it: RAILGUARD_CLUSTER_SECRET_OLD may be removed, from one node after the other; keep it with the backups of before %s, which need it", r.Values, r.At)
+}
+
+// showResealing shows it to a person.
+func showResealing(out io.Writer, data []byte) error {
+	var r report.Resealing
+	if err := json.Unmarshal(data, &r); err != nil {
+		return fmt.Errorf("cluster secret: %w", err)
+	}
+	_, err := fmt.Fprintln(out, resealingText(&r))
+	return err
+}
+
+// secretReseal is `railguard cluster-secret reseal`.
+type secretReseal struct {
+	client
+	reason string
+	every  time.Duration // Of a line of progress.
+}
+
+// resealRounds bound how often it goes through everything: what was written meanwhile by
+// a node that still sealed under the secret of before is found by the next round.
+const resealRounds = 3
+
+func newSecretReseal() *cobra.Command {
+	r := &secretReseal{every: 2 * time.Second}
+	cmd := &cobra.Command{
+		Use: "reseal", Short: "Seal anew what cluster secrets of before had sealed, step by step, with progress", Args: cobra.NoArgs,
+		Long: `After the cluster secret was exchanged on every node: go through signing keys, the log's
+keys, webhooks' keys and EINs, and seal anew what the secret before had sealed, so that it can be
+removed. 256 values a step, beside what is served. It may be ended and run again.
+
+Exit codes: 0 nothing needs the secret of before any more, 1 something still does.`,
+		Example: `  railguard cluster-secret reseal --reason "yearly exchange"`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if r.reason == "" {
+				return usage("--reason is required")
+			}
+			if err := r.settle(cmd, true); err != nil {
+				return err
+			}
+			return r.run(cmd)
+		},
+	}
+	r.client.flags(cmd, true)
+	cmd.Flags().StringVar(&r.reason, "reason", "", "why, for the audit log (required)")
+	return cmd
+}
+
+func (r *secretReseal) run(cmd *cobra.Command) error {
+	var is report.Resealing
+	for range resealRounds {
+		if err := r.round(cmd); err != nil {
+			return err
+		}
+		data, err := r.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/admin/cluster-secret", admin: true})
+		if err == nil {
+			err = json.Unmarshal(data, &is)
+		}
+		if err != nil {
+			return err
+		}
+		if is.Left == 0 {
+			break
+		}
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), resealingText(&is))
+	if !is.Free {
+		return errors.New("the secret of before is still needed")
+	}
+	return nil
+}
+
+// round goes through everything once.
+func (r *secretReseal) round(cmd *cobra.Command) error {
+	type step struct {
+		Resealed, Agents int
+		Next             *int64
+	}
+	told, sealed := time.Now(), 0
+	for from, end := int64(0), false; !end; {
+		body, err := json.Marshal(map[string]any{"reason": r.reason, "from": from})
+		if err != nil {
+			return err
+		}
+		data, err := r.patiently(cmd.Context(), &call{method: http.MethodPost, path: "/admin/cluster-secret/reseal", admin: true, body: body})
+		var done step
+		if err == nil {
+			err = json.Unmarshal(data, &done)
+		}
+		if err != nil {
+			return err
+		}
+		sealed += done.Resealed
+		looked := int64(done.Agents)
+		if end = done.Next == nil; !end {
+			from, looked = *done.Next, max(*done.Next-1, 0)
+		}
+		if now := time.Now(); end || now.Sub(told) >= r.every {
+			told = now
+			fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d agents looked at, %d values sealed anew\n", looked, done.Agents, sealed)
+		}
+	}
+	return nil
+}

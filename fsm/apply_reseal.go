@@ -1,0 +1,150 @@
+package fsm
+
+import (
+	"bytes"
+
+	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
+)
+
+// applyReseal puts what was sealed anew in the place of what it was before. Who sealed it
+// had opened it; here it is bytes that replace bytes, and only those that it was made of.
+// A profile gets its next revision, so that no call that is under way with the one before
+// brings the old bytes back.
+func (m *Machine) applyReseal(b *wire.Reseal, r *wire.Result) {
+	if m.settled(&b.Common, r) {
+		return
+	}
+	if len(b.Values) == 0 || len(b.Values) > m.limits.RecordTargets {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	anew := make(map[string][]byte)
+	for i := range b.Values {
+		v := &b.Values[i]
+		if len(v.Old) == 0 || len(v.Old) > m.limits.SealedBytes || len(v.New) != len(v.Old) {
+			refuse(r, wire.RefusedMalformed)
+			return
+		}
+		if v.Agent == 0 {
+			anew[string(v.Old)] = v.New
+		}
+	}
+	changed := m.resealSettings(anew)
+	for i := range b.Values {
+		if v := &b.Values[i]; v.Agent != 0 && m.resealEIN(v) {
+			changed++
+		}
+	}
+	if r.Value = uint64(changed); changed == 0 {
+		r.Code = wire.Unchanged
+		return
+	}
+	m.write(number(m.head(leaf.KindResealed), "values", int64(changed)), &b.Common, leaf.KindResealed, r)
+}
+
+func (m *Machine) resealEIN(v *wire.Resealed) bool {
+	if !m.agents.Has(uint64(v.Agent)) {
+		return false
+	}
+	old := *m.profiles.At(uint64(v.Agent))
+	if !bytes.Equal(old.EINSealed, v.Old) {
+		return false
+	}
+	profile := *old
+	profile.Rev++
+	profile.EINSealed = v.New
+	m.replaceProfile(&profile)
+	return true
+}
+
+// resealSettings replaces every sealed value of the settings that anew has another one
+// for, and returns how many those were.
+func (m *Machine) resealSettings(anew map[string][]byte) (changed int) {
+	was := m.settings
+	if len(anew) == 0 {
+		return 0
+	}
+	replace := func(sealed *[]byte) bool {
+		other, found := anew[string(*sealed)]
+		if found {
+			*sealed = other
+			changed++
+		}
+		return found
+	}
+	genesis := *was.Genesis
+	for _, sealed := range []*[]byte{&genesis.SecretCheck, &genesis.LogSeed, &genesis.SigningKey.Sealed} {
+		if replace(sealed) {
+			m.edit().Genesis = &genesis
+		}
+	}
+	keys := append([]*wire.SigningKey(nil), was.SigningKeys...)
+	for i := range keys {
+		if key := *keys[i]; replace(&key.Sealed) {
+			keys[i] = &key
+			m.edit().SigningKeys = keys
+		}
+	}
+	lines := append([]*wire.LogLine(nil), was.LogLines...)
+	for i := range lines {
+		if line := *lines[i]; replace(&line.Seed) {
+			lines[i] = &line
+			m.edit().LogLines = lines
+		}
+	}
+	hooks := append([]*wire.Webhook(nil), was.Webhooks...)
+	for i := range hooks {
+		hook := *hooks[i]
+		hook.Secrets = append([][]byte(nil), hook.Secrets...)
+		for n := range hook.Secrets {
+			if replace(&hook.Secrets[n]) {
+				hooks[i] = &hook
+				m.edit().Webhooks = hooks
+			}
+		}
+	}
+	return changed
+}
+
+// Sealed is one value that the state holds sealed under the cluster secret.
+type Sealed struct {
+	Agent engine.AgentSlot // Whose EIN; 0: of the settings.
+	What  SealedWhat
+	Data  []byte // Not to be changed.
+}
+
+// SealedWhat tells what a sealed value is.
+type SealedWhat uint8
+
+// The sealed values.
+const (
+	SealedCheck SealedWhat = iota + 1
+	SealedLogSeed
+	SealedSigningKey
+	SealedWebhook
+	SealedEIN
+)
+
+// Sealed calls visit with every value of the settings that is sealed under the cluster
+// secret; one that stands in two places is told twice. The EINs of agents are besides.
+func (s *Settings) Sealed(visit func(Sealed)) {
+	if s.Genesis == nil {
+		return
+	}
+	visit(Sealed{What: SealedCheck, Data: s.Genesis.SecretCheck})
+	visit(Sealed{What: SealedLogSeed, Data: s.Genesis.LogSeed})
+	visit(Sealed{What: SealedSigningKey, Data: s.Genesis.SigningKey.Sealed})
+	for _, key := range s.SigningKeys {
+		visit(Sealed{What: SealedSigningKey, Data: key.Sealed})
+	}
+	for _, line := range s.LogLines {
+		visit(Sealed{What: SealedLogSeed, Data: line.Seed})
+	}
+	for _, hook := range s.Webhooks {
+		for _, sealed := range hook.Secrets {
+			visit(Sealed{What: SealedWebhook, Data: sealed})
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"railguard/cluster/report"
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/wire"
+	"railguard/seal"
+	"railguard/strictjson"
+)
+
+// When the cluster secret is exchanged, what the one before had sealed is sealed anew:
+// by records of so many values, agent by agent. How far that is follows from the sealed
+// values themselves, so that it may be ended anywhere and begun again by anybody.
+
+const (
+	resealStep     = 256    // Values that one call seals anew.
+	resealLooks    = 65_536 // Agents that one call looks at.
+	resealSurveyed = time.Minute
+)
+
+// labels are those under which the state's values are sealed.
+var labels = map[fsm.SealedWhat]string{
+	fsm.SealedCheck: seal.LabelCheck, fsm.SealedLogSeed: seal.LabelLogSeed, fsm.SealedSigningKey: seal.LabelSigningKey,
+	fsm.SealedWebhook: seal.LabelWebhook, fsm.SealedEIN: seal.LabelEIN,
+}
+
+// resealSurvey keeps the last survey for cluster status, which may be asked often.
+type resealSurvey struct {
+	mutex sync.Mutex
+	last  *report.Resealing
+	until time.Time
+}
+
+// resealing counts what of a state older secrets had sealed.
+func (a *API) resealing(view *fsm.View) *report.Resealing {
+	is := &report.Resealing{Older: a.deps.Secrets.Older(), Index: view.Index, At: view.Time.String()}
+	count := func(v fsm.Sealed) {
+		is.Values++
+		switch older, err := a.deps.Secrets.ByOlder(labels[v.What], v.Data); {
+		case err != nil:
+			is.Lost++
+		case older:
+			is.Left++
+		}
+	}
+	view.Settings().Sealed(count)
+	for slot := 1; slot <= view.Agents(); slot++ {
+		if _, profile, ok := view.Agent(engine.AgentSlot(slot)); ok && len(profile.EINSealed) > 0 {
+			count(fsm.Sealed{Agent: profile.Slot, What: fsm.SealedEIN, Data: profile.EINSealed})
+		}
+	}
+	is.Free = is.Left == 0 && is.Lost == 0
+	a.survey.mutex.Lock()
+	a.survey.last, a.survey.until = is, time.Now().Add(resealSurveyed)
+	a.survey.mutex.Unlock()
+	return is
+}
+
+// secretStatus is the exchange in the cluster's status: nil where there is none.
+func secretStatus(c *call) *report.Resealing {
+	a := c.api
+	if a.deps.Secrets.Older() == 0 || c.judge.Terms.Settings.Genesis == nil {
+		return nil
+	}
+	a.survey.mutex.Lock()
+	last, fresh := a.survey.last, time.Now().Before(a.survey.until)
+	a.survey.mutex.Unlock()
+	if fresh {
+		return last
+	}
+	view, err := c.judge.View()
+	if err != nil {
+		return last // The status says elsewhere what is wrong.
+	}
+	return a.resealing(view)
+}
+
+// showSecret is GET /admin/cluster-secret: how much is sealed by older secrets.
+func showSecret(c *call) error {
+	if c.judge.Terms.Settings.Genesis == nil {
+		return notBorn()
+	}
+	if err := c.judge.CatchUp(); err != nil {
+		return err
+	}
+	view, err := c.judge.View()
+	if err != nil {
+		return err
+	}
+	return replyJSON(c, c.api.resealing(view))
+}
+
+// reseal is POST /admin/cluster-secret/reseal {"reason", "from"?}: one step. from is the
+// first agent to look at, by its place; the answer's next is that of the next step, null
+// after the last. The settings' values are sealed anew by the step from 0.
+func reseal(c *call) error {
+	f := c.fields()
+	from, _ := f.Integer("from", 0, 1<<32-1)
+	reason := f.Text("reason", engine.TextMax)
+	if strings.TrimSpace(reason) == "" {
+		f.Missing("reason")
+	}
+	if err := f.Err(); err != nil {
+		return err
+	}
+	if err := c.judge.CatchUp(); err != nil {
+		return err
+	}
+	next, agents := resealEnd, 0
+	result, err := c.propose(proposal{kind: wire.KindReseal, record: func() (any, error) {
+		view, err := c.judge.View()
+		if err != nil {
+			return nil, err
+		}
+		record := &wire.Reseal{}
+		if record.Values, next, err = sealedByOlder(c, view, from); err != nil {
+			return nil, err
+		}
+		if agents = view.Agents(); len(record.Values) == 0 {
+			return nil, nothingToReseal{}
+		}
+		var m strictjson.Members
+		m.Text("reason", reason)
+		record.Common, err = c.judge.Recorded(m)
+		record.Idem = nil // The same step once more finds nothing.
+		return record, err
+	}})
+	if _, nothing := err.(nothingToReseal); err != nil && !nothing { //nolint:errorlint // Nobody wraps it.
+		return err
+	}
+	var m strictjson.Members
+	m.Uint("resealed", result.Value)
+	m.Uint("agents", uint64(agents))
+	if next == resealEnd {
+		m.Null("next")
+	} else {
+		m.Int("next", next)
+	}
+	c.reply(http.StatusOK, m)
+	return nil
+}
+
+// nothingToReseal ends a step that finds nothing: no record is made.
+type nothingToReseal struct{}
+
+func (nothingToReseal) Error() string { return "nothing is sealed by an older secret" }
+
+// resealEnd is where there is no next step.
+const resealEnd = int64(-1)
+
+// sealedByOlder gathers what one step seals anew, and where the next one begins.
+func sealedByOlder(c *call, view *fsm.View, from int64) (values []wire.Resealed, next int64, err error) {
+	secrets, seen := c.api.deps.Secrets, make(map[string]bool)
+	take := func(v fsm.Sealed) {
+		older, failed := secrets.ByOlder(labels[v.What], v.Data)
+		if failed != nil || !older || seen[string(v.Data)] || err != nil || len(values) >= resealStep {
+			return // What none opens is told by the survey: there is nothing to be sealed.
+		}
+		var anew []byte
+		if anew, err = secrets.Reseal(labels[v.What], v.Data); err == nil {
+			values = append(values, wire.Resealed{Agent: v.Agent, Old: v.Data, New: anew})
+		}
+		seen[string(v.Data)] = v.Agent == 0 // Wherever a value of the settings stands, it is replaced at once.
+	}
+	if from == 0 {
+		view.Settings().Sealed(take)
+		if len(values) >= resealStep {
+			return values, 0, err
+		}
+		from = 1
+	}
+	last := min(int64(view.Agents()), from+resealLooks-1)
+	for ; from <= last && len(values) < resealStep && err == nil; from++ {
+		if _, profile, ok := view.Agent(engine.AgentSlot(from)); ok && len(profile.EINSealed) > 0 {
+			take(fsm.Sealed{Agent: profile.Slot, What: fsm.SealedEIN, Data: profile.EINSealed})
+		}
+	}
+	if from > int64(view.Agents()) {
+		from = resealEnd
+	}
+	return values, from, err
+}

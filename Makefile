@@ -8,7 +8,7 @@ WALK ?= 20000
 RACE_SKIP := Join|Rejoin|Wiped|Moves|OlderCopy|SecondNode|Diverged|Dead|Recover|Guard
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: help build run quick test race house lint fuzz walk bench soak bench-go golden conformance names-eval sim mutants overspend rejoin scale backtest retro chaos-short chaos screenshots release release-check
+.PHONY: help build run quick test race house lint fuzz walk bench soak bench-go golden conformance names-eval sim mutants overspend rejoin scale backtest retro chaos-short chaos-mixed chaos screenshots release release-check
 
 # Tools have a module of their own, so that their dependencies are not the service's.
 TOOL := $(GO) tool -modfile=.ci/tools/go.mod
@@ -101,6 +101,9 @@ backtest: ## A backtest of RECORDS (100,000) calls with what was live: no differ
 
 chaos-short: ## Every fault scenario with real processes, short form
 	RAILGUARD_CHAOS=short $(GO) test -count=1 -v ./bench/chaos
+
+chaos-mixed: ## The same with clusters of this release and the next one, each start of a node from one to the other (ONLY=expression)
+	RAILGUARD_CHAOS_MIXED=1 RAILGUARD_CHAOS=short $(GO) test -count=1 -v -timeout 2h $(if $(ONLY),-run '$(ONLY)') ./bench/chaos
 
 chaos: ## Long fault tests with real processes
 	RAILGUARD_CHAOS=long $(GO) test -count=1 -v -timeout 4h ./bench/chaos

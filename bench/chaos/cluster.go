@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,20 +29,28 @@ type shape struct {
 // cluster is some nodes on this machine, each a real `railguard serve --dev` with
 // a data folder of its own.
 type cluster struct {
-	binary, folder string
-	key, secret    string
-	shape          shape
-	nodes          []*node // Replaced, never changed in place, under mu: clients read it at any time.
-	wires          network // nil for a cluster of one.
-	relays         *wires  // The same, where nodes stand behind relays.
-	fabric         *fabric // The same, where nodes live in namespaces.
-	spawner        *process.Spawner
-	ended          atomic.Bool // Nothing is started any more.
+	programs    programs
+	folder      string
+	key, secret string
+	shape       shape
+	born        int     // Nodes there ever were.
+	nodes       []*node // Replaced, never changed in place, under mu: clients read it at any time.
+	wires       network // nil for a cluster of one.
+	relays      *wires  // The same, where nodes stand behind relays.
+	fabric      *fabric // The same, where nodes live in namespaces.
+	spawner     *process.Spawner
+	ended       atomic.Bool // Nothing is started any more.
 
 	mu     sync.Mutex
 	deaths []string // Processes that ended unasked.
+	starts [2]int   // Of this release and of the other one, where there are two.
 	stalls int      // Processes that gave up a stalled disk, and were started again.
 }
+
+// programs are the binaries that nodes run. Where there is another release besides, half
+// of the nodes begin with it, and with every start a node goes over from the one to the
+// other: an upgrade, or the way back.
+type programs struct{ release, other string }
 
 // members are the nodes as they are now.
 func (c *cluster) members() []*node {
@@ -66,6 +73,7 @@ type node struct {
 	cluster *cluster
 	id      string
 	binary  string      // Another one than the cluster's.
+	turn    int         // Odd: the other release's turn.
 	strayed atomic.Bool // Its states are to be others than the cluster's.
 	api     string      // http://host:port
 	admin   string
@@ -83,9 +91,9 @@ var (
 )
 
 // startCluster starts a new cluster and waits until every node is ready.
-func startCluster(ctx context.Context, binary, folder string, s shape) (*cluster, error) {
+func startCluster(ctx context.Context, p programs, folder string, s shape) (*cluster, error) {
 	c := &cluster{
-		binary: binary, folder: folder, shape: s, spawner: process.NewSpawner(),
+		programs: p, folder: folder, shape: s, spawner: process.NewSpawner(),
 		key: "rg_live_" + randomHex(14), secret: randomHex(32),
 	}
 	if err := c.lay(); err != nil {
@@ -148,6 +156,8 @@ func (c *cluster) add(id string, expect int) (*node, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	n.turn = c.born
+	c.born++
 	for _, other := range c.nodes {
 		n.join = append(n.join, other.shown)
 	}
@@ -216,11 +226,37 @@ func (n *node) start() error {
 	if n.cluster.ended.Load() {
 		return fmt.Errorf("%s: its cluster has ended", n.id)
 	}
-	started, err := n.Launch(cmp.Or(n.binary, n.cluster.binary), n.args(), process.Secrets(n.cluster.secret, n.cluster.key))
+	started, err := n.Launch(n.program(), n.args(), process.Secrets(n.cluster.secret, n.cluster.key))
 	if started != nil {
+		n.turned()
 		go n.watch(started)
 	}
 	return err
+}
+
+// program is the binary of the node's next start.
+func (n *node) program() string {
+	c := n.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case n.binary != "":
+		return n.binary
+	case c.programs.other != "" && n.turn%2 == 1:
+		return c.programs.other
+	}
+	return c.programs.release
+}
+
+// turned notes a start: the next one is of the other release.
+func (n *node) turned() {
+	c := n.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.programs.other != "" && n.binary == "" {
+		c.starts[n.turn%2]++
+		n.turn++
+	}
 }
 
 // watch notes an end that nobody asked for. A node that gave up because its disk

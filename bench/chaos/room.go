@@ -33,8 +33,8 @@ type room struct {
 const groupsOfRoom = 2
 
 // openRoom starts a cluster and founds the groups that storms use.
-func openRoom(ctx context.Context, binary, folder string, s shape, seed uint64) (*room, error) {
-	c, err := startCluster(ctx, binary, folder, s)
+func openRoom(ctx context.Context, p programs, folder string, s shape, seed uint64) (*room, error) {
+	c, err := startCluster(ctx, p, folder, s)
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +126,16 @@ func (r *room) describe(report *report, in *inspection) {
 	report.figure("state digests seen", len(in.digests))
 	if in.undecided > 0 {
 		report.figure("partitions that Porcupine could not finish", in.undecided)
+	}
+	if r.cluster.programs.other != "" {
+		r.cluster.mu.Lock()
+		starts := r.cluster.starts
+		r.cluster.mu.Unlock()
+		report.figure("starts of this release", starts[0])
+		report.figure("starts of the next one", starts[1])
+		if starts[1] == 0 && len(r.cluster.nodes) > 1 {
+			report.findings.add("no node ran the next release: nothing was mixed")
+		}
 	}
 	if t.verdicts == 0 {
 		report.findings.add("no verdict was given: nothing was tested")

@@ -15,6 +15,7 @@ import (
 // Options say what to break and for how long.
 type Options struct {
 	Binary string   // The railguard binary.
+	Other  string   // Of another release, to live in one cluster with it; "": none does.
 	Folder string   // Where clusters keep their data and logs; removed by the caller.
 	Long   bool     // The long form: more faults, longer storms, fresh clusters.
 	Only   []string // Ids of scenarios; none means all.
@@ -319,7 +320,7 @@ func (e *Examination) tryOpen(ctx context.Context, s *scenario) (*room, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
-	r, err := openRoom(ctx, e.options.Binary, folder, s.shape, e.options.Seed+uint64(e.serial))
+	r, err := openRoom(ctx, programs{e.options.Binary, e.options.Other}, folder, s.shape, e.options.Seed+uint64(e.serial))
 	if err != nil {
 		return nil, err
 	}

@@ -68,3 +68,23 @@ func TestGap(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, window(c.h)) })
 	}
 }
+
+// Where two releases live in one cluster, both run at its birth, and a node goes over from
+// the one to the other with every start; one that a scenario gave a binary keeps it.
+func TestMixedReleasesTakeTurns(t *testing.T) {
+	c := &cluster{programs: programs{"this", "next"}, folder: t.TempDir(), shape: shape{nodes: 3}}
+	require.NoError(t, c.lay())
+	defer c.wires.close()
+	var started [3][]string
+	for i, n := range c.nodes {
+		for range 3 {
+			started[i] = append(started[i], n.program())
+			n.turned()
+		}
+	}
+	require.Equal(t, [3][]string{{"this", "next", "this"}, {"next", "this", "next"}, {"this", "next", "this"}}, started)
+	require.Equal(t, [2]int{5, 4}, c.starts)
+	c.nodes[0].binary = "wrong"
+	require.Equal(t, "wrong", c.nodes[0].program())
+	require.Equal(t, "this", (&node{cluster: &cluster{programs: programs{release: "this"}}}).program())
+}

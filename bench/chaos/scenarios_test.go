@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,11 +15,12 @@ import (
 )
 
 var (
-	flagLong = flag.Bool("chaos.long", os.Getenv("RAILGUARD_CHAOS") == "long", "the long form of every scenario")
-	flagSeed = flag.Uint64("chaos.seed", 0, "seed of the clients' choices; 0 draws one")
-	flagFile = flag.String("chaos.binary", "", "a built railguard binary, instead of building one")
-	flagRace = flag.Int("chaos.races", envCount("RAILGUARD_N1"), "how often N1 is repeated (RAILGUARD_N1)")
-	flagKeep = flag.String("chaos.keep", "", "keep data and logs of the clusters in this folder")
+	flagLong  = flag.Bool("chaos.long", os.Getenv("RAILGUARD_CHAOS") == "long", "the long form of every scenario")
+	flagSeed  = flag.Uint64("chaos.seed", 0, "seed of the clients' choices; 0 draws one")
+	flagMixed = flag.Bool("chaos.mixed", os.Getenv("RAILGUARD_CHAOS_MIXED") == "1", "clusters of this release and the next one, and with every start of a node from the one to the other")
+	flagFile  = flag.String("chaos.binary", "", "a built railguard binary, instead of building one")
+	flagRace  = flag.Int("chaos.races", envCount("RAILGUARD_N1"), "how often N1 is repeated (RAILGUARD_N1)")
+	flagKeep  = flag.String("chaos.keep", "", "keep data and logs of the clusters in this folder")
 )
 
 // bench is what all scenarios of one test run share: the binary, built once, and
@@ -61,14 +63,30 @@ func prepare() {
 	binary := *flagFile
 	if binary == "" {
 		binary = filepath.Join(folder, "railguard")
-		build := exec.Command("go", "build", "-o", binary, "./cmd/railguard")
-		build.Dir = filepath.Join("..", "..")
-		if raw, err := build.CombinedOutput(); err != nil {
-			bench.reason = "the binary does not build, nothing to break: " + err.Error() + "\n" + string(raw[:min(len(raw), 800)])
+		if err := build(binary); err != nil {
+			bench.reason = "the binary does not build, nothing to break: " + err.Error()
 			return
 		}
 	}
-	bench.examination = NewExamination(Options{Binary: binary, Folder: folder, Long: *flagLong, Seed: *flagSeed, Races: *flagRace, Diverging: diverging})
+	other := ""
+	if *flagMixed {
+		other = filepath.Join(folder, "railguard-next")
+		if err := build(other, "-tags", "nextformat", "-ldflags", "-X main.version=9.0.0"); err != nil {
+			bench.reason = "the next release does not build: " + err.Error()
+			return
+		}
+	}
+	bench.examination = NewExamination(Options{Binary: binary, Other: other, Folder: folder, Long: *flagLong, Seed: *flagSeed, Races: *flagRace, Diverging: diverging})
+}
+
+// build builds the program, with other flags of the build where there are any.
+func build(binary string, flags ...string) error {
+	command := exec.Command("go", append(append([]string{"build", "-o", binary}, flags...), "./cmd/railguard")...)
+	command.Dir = filepath.Join("..", "..")
+	if raw, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, raw[:min(len(raw), 800)])
+	}
+	return nil
 }
 
 // diverging builds a binary whose state machine counts an agent's days of activity from
@@ -98,12 +116,7 @@ func diverging() (string, error) {
 		return "", err
 	}
 	binary := filepath.Join(bench.folder, "railguard-diverging")
-	build := exec.Command("go", "build", "-overlay", overlay, "-o", binary, "./cmd/railguard")
-	build.Dir = root
-	if raw, err := build.CombinedOutput(); err != nil {
-		return "", errors.New(string(raw[:min(len(raw), 800)]))
-	}
-	return binary, nil
+	return binary, build(binary, "-overlay", overlay)
 }
 
 // play runs one scenario as a test.

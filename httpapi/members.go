@@ -141,6 +141,7 @@ var queryParameters = map[string][]string{
 	"GET /v1/activity":                 {"types", "by", "from", "to", "limit", "cursor"},
 	"GET /v1/agents":                   inPages("operator", "status", "type", "fleetId"),
 	"GET /v1/fleets":                   inPages("operator"),
+	"GET /v1/users":                    inPages("status"),
 	"GET /v1/agents/{id}/attestations": paged,
 	"GET /v1/audit":                    inPages("from", "to", "agentId", "operator", "verdict", "rule", "wallet", "name", "disposition"),
 	"GET /v1/audit/{txnId}":            {"wait"},

@@ -83,6 +83,7 @@ func fleetRoutes() []route {
 func userRoutes() []route {
 	return []route{
 		{method: http.MethodPost, path: "/v1/users/register", scope: scopeOwner, roles: registers, body: bodyObject, registers: true, handle: registerUser},
+		{method: http.MethodGet, path: "/v1/users", scope: scopeOwner, roles: registryReader, handle: listUsers},
 		{method: http.MethodGet, path: "/v1/users/{id}", scope: scopeOwner, roles: registryReader, handle: getUser},
 		{method: http.MethodPost, path: "/v1/users/{id}/reissue", scope: scopeOwner, roles: registers, body: bodyOptional, handle: reissueUser},
 	}

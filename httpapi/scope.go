@@ -154,7 +154,7 @@ var routesOf = [kinds][]string{
 		"POST /v1/policy/shadow/{id}/promote",
 	},
 	kindPage: {
-		"GET /v1/agents", "GET /v1/cleared", "GET /v1/fleets", "GET /v1/policy/versions", "GET /admin/keys", "GET /v1/webhooks", "GET /v1/webhooks/{id}/deliveries",
+		"GET /v1/agents", "GET /v1/cleared", "GET /v1/fleets", "GET /v1/users", "GET /v1/policy/versions", "GET /admin/keys", "GET /v1/webhooks", "GET /v1/webhooks/{id}/deliveries",
 	},
 	kindSearch: {
 		"GET /v1/activity", "GET /v1/audit", "GET /v1/sar/{txnId}",

@@ -2,9 +2,11 @@ package httpapi
 
 import (
 	"net/http"
+	"strings"
 
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/strictjson"
 )
@@ -48,10 +50,76 @@ func (c *call) pathUser() (*engine.UserProfile, error) {
 	if profile == nil || c.api.deps.Published.LogTime() >= profile.StoredUntil {
 		return nil, missing
 	}
-	if c.key.Operator != "" && (profile.OperatorLegalName == "" || !c.key.Covers(profile.OperatorLegalName)) {
+	if !mayKnowUser(c, profile) {
 		return nil, missing
 	}
 	return profile, nil
+}
+
+// mayKnowUser tells whether a user is within the key's scope.
+func mayKnowUser(c *call, profile *engine.UserProfile) bool {
+	return c.key.Operator == "" || profile.OperatorLegalName != "" && c.key.Covers(profile.OperatorLegalName)
+}
+
+// userNames says whether a caller is told the names of persons: those who register
+// users, and those who review them.
+func userNames(c *call) bool { return c.key.May(wire.RoleOperator) || c.key.SeesAll() }
+
+// userSummary is what a user's own call and the list say alike.
+func userSummary(c *call, view *fsm.View, row *engine.UserRow, profile *engine.UserProfile) strictjson.Members {
+	var m strictjson.Members
+	m.Text("userId", c.judge.Terms.UserID(profile.Slot))
+	if userNames(c) {
+		m.Text("legalName", profile.LegalName)
+		m.TextOrNull("email", profile.Email)
+	} else {
+		m.Text("legalName", maskedText)
+		m.Text("email", maskedText)
+	}
+	m.TextOrNull("operatorLegalName", profile.OperatorLegalName)
+	m.Texts("agentIds", c.judge.Terms.AgentIDs(profile.Agents))
+	m.Text("credentialStatus", engine.CredentialStatus(row.Status, profile.ExpiresAt, view.Time, view.Settings().KeyRevoked(profile.KeyID)).String())
+	m.Time("statusChangedAt", row.StatusAt)
+	m.Int("credentialVersion", int64(profile.CredentialVersion))
+	m.Time("issuedAt", profile.IssuedAt)
+	m.Time("expiresAt", profile.ExpiresAt)
+	m.Time("storedUntil", profile.StoredUntil)
+	return m
+}
+
+// listUsers is GET /v1/users?status=: those whose record is stored.
+func listUsers(c *call) error {
+	p, err := c.page("users")
+	if err != nil {
+		return err
+	}
+	status := c.query("status")
+	if status != "" && statusByName(status) < 0 {
+		return badQuery("status", "must be ACTIVE, SUSPENDED, REVOKED or EXPIRED")
+	}
+	view, err := c.judge.View()
+	if err != nil {
+		return err
+	}
+	first, end := view.UserSlots()
+	if p.ascending && p.after+1 < first {
+		p.after = first - 1 // What was before is erased.
+	}
+	var items []strictjson.Members
+	next := p.scan(end-1, func(slot uint64) bool {
+		row, profile, known := view.User(engine.UserSlot(slot))
+		if !known || !mayKnowUser(c, profile) {
+			return false
+		}
+		if is := engine.CredentialStatus(row.Status, profile.ExpiresAt, view.Time, view.Settings().KeyRevoked(profile.KeyID)); status != "" && !strings.EqualFold(status, is.String()) {
+			return false
+		}
+		m := userSummary(c, view, &row, profile)
+		m.Text("kid", profile.KeyID)
+		items = append(items, m)
+		return true
+	})
+	return c.list(items, next)
 }
 
 // getUser is GET /v1/users/{id}.
@@ -68,31 +136,14 @@ func getUser(c *call) error {
 	if !known {
 		return notFound("no such user, or past its 31 days")
 	}
-	var m strictjson.Members
-	m.Text("userId", c.judge.Terms.UserID(profile.Slot))
-	masked := !c.key.May(wire.RoleOperator) && !c.key.SeesAll() // Those who register users, and those who review them.
-	if masked {
-		m.Text("legalName", maskedText)
-		m.Text("email", maskedText)
-	} else {
-		m.Text("legalName", profile.LegalName)
-		m.TextOrNull("email", profile.Email)
-	}
-	m.TextOrNull("operatorLegalName", profile.OperatorLegalName)
-	m.Texts("agentIds", c.judge.Terms.AgentIDs(profile.Agents))
-	m.Text("credentialStatus", engine.CredentialStatus(row.Status, profile.ExpiresAt, view.Time, view.Settings().KeyRevoked(profile.KeyID)).String())
-	m.Time("statusChangedAt", row.StatusAt)
-	m.Int("credentialVersion", int64(profile.CredentialVersion))
-	m.Time("issuedAt", profile.IssuedAt)
-	m.Time("expiresAt", profile.ExpiresAt)
-	m.Time("storedUntil", profile.StoredUntil)
+	m := userSummary(c, view, &row, profile)
 	current := c.judge.Terms.ProfileUserCredential(profile)
 	switch {
 	case c.key.May(wire.RoleOperator):
 		if err := c.judge.Terms.WriteCredential(&m, current, profile.KeyID); err != nil {
 			return err
 		}
-	case masked:
+	case !userNames(c):
 		m.Null("credential") // The name is in it.
 	default:
 		m.Raw("credential", current.AppendJSON(nil))

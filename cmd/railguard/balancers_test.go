@@ -246,7 +246,9 @@ func (f *fleetOfThree) leads(i int) bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-// The same behind nginx, which learns from answers alone.
+// The same behind nginx, which learns from answers alone: callers with an Idempotency-Key
+// notice nothing. Those without may meet the moment in which a node closes: they are told
+// that the outcome is not known, and never anything else.
 func TestNginxHidesRestarts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("restarts real processes")
@@ -267,5 +269,11 @@ func TestNginxHidesRestarts(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(f.dir, "nginx.conf"), []byte(whole+text+"}\n"), 0o600))
 	url := f.front("nginx", "-p", f.dir, "-c", filepath.Join(f.dir, "nginx.conf"))
-	f.requireUnharmed(url, false, f.roll)
+	f.requireUnharmed(url, true, f.roll)
+	failed, calls := f.load(url, false, f.roll)
+	require.Greater(t, calls, int64(100))
+	for _, call := range failed {
+		require.Contains(t, call, ` 503 <nil> {"error":"outcome_unknown","code":"outcome_unknown"`)
+	}
+	require.LessOrEqual(t, len(failed), len(f.nodes)*4, "of each caller one at each node's end: %v", failed)
 }

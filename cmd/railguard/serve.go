@@ -325,21 +325,40 @@ func ended(server *http.Server, listener net.Listener) error {
 	return fmt.Errorf("listener: %w", err)
 }
 
-// leave serves calls for the grace, not ready meanwhile; a second signal ends it, and so
-// does a listener that fails.
+// refusing is for how long a node that ends refuses calls, saying that nothing happened,
+// before its listeners close. A balancer that asks no /readyz learns from such an answer; a
+// call that it sends while they close may have happened for all it knows.
+const refusing = time.Second
+
+// leave serves calls for the grace, not ready meanwhile, then refuses them; a second signal
+// ends it, and so does a listener that fails.
 func (s *server) leave() {
 	if s.flags.dev {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), s.flags.grace)
-	defer cancel()
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	s.api.SetLeaving()
-	s.node.Leave(ctx)
+	granted, cancel := context.WithTimeout(ctx, s.flags.grace)
+	s.node.Leave(granted)
+	ends := s.linger(granted)
+	cancel()
+	if ends || ctx.Err() != nil {
+		return
+	}
+	s.api.SetDraining(true)
+	refused, cancel := context.WithTimeout(ctx, min(refusing, s.flags.grace))
+	defer cancel()
+	s.linger(refused)
+}
+
+// linger waits until ctx is done, or a listener fails: then it returns true.
+func (s *server) linger(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
+		return false
 	case <-s.failed: //nolint:errcheck // The node ends either way, and says why it does.
+		return true
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,17 +71,17 @@ func (t *tokenFile) mend() (last string, err error) {
 		return "", err
 	}
 	line := bytes.TrimSuffix(tail[:whole], []byte{'\n'})
-	var one struct{ AgentID string }
+	var one struct{ AgentID, UserID string }
 	if json.Unmarshal(line[bytes.LastIndexByte(line, '\n')+1:], &one) != nil {
 		return "", nil //nolint:nilerr // Of another's making: it names nobody.
 	}
-	return one.AgentID, nil
+	return cmp.Or(one.AgentID, one.UserID), nil
 }
 
-// owes says whether an agent may have been issued a token in the run before that no line has.
+// owes says whether somebody may have been issued a token in the run before that no line has.
 func (t *tokenFile) owes(id string) bool { return slices.Contains(t.owed, id) }
 
-// doubts notes that it is not known whether an agent was issued a token.
+// doubts notes that it is not known whether somebody was issued a token.
 func (t *tokenFile) doubts(id string) { t.doubt = append(t.doubt, id) }
 
 // begin notes whom is issued next.
@@ -89,13 +90,17 @@ func (t *tokenFile) begin(id string) error {
 	return os.WriteFile(t.now, []byte(text), 0o600)
 }
 
-func (t *tokenFile) write(id, name, operator, token string) error {
-	line, err := json.Marshal(map[string]string{"agentId": id, "agentName": name, "operatorLegalName": operator, "token": token})
+func (t *tokenFile) write(of *party, id, name, operator, token string) error {
+	members := map[string]string{of.id: id, "token": token}
+	if of.id == "agentId" {
+		members["agentName"], members["operatorLegalName"] = name, operator
+	}
+	line, err := json.Marshal(members)
 	if err != nil {
 		return err
 	}
 	if _, err := t.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("--file: %w (the token of %s can be had again: railguard agent get %s)", err, id, id)
+		return fmt.Errorf("--file: %w (the token of %s can be had again: railguard %s get %s)", err, id, strings.TrimSuffix(of.name, "s"), id)
 	}
 	t.owed = slices.DeleteFunc(t.owed, func(owed string) bool { return owed == id })
 	return nil

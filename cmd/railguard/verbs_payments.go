@@ -114,6 +114,7 @@ var paymentVerbs = append(append([]verb{
 		fields: []field{{flag: "legal-name", required: true, help: "the person's legal name"}, {flag: "email", help: "e-mail"}, {flag: "agents", name: "agentIds", kind: "list", help: "supervised agents it is bound to"}, {flag: "operator-legal-name", help: "the operator"}},
 	},
 	{path: "user reissue", short: "Issue a new user credential", method: http.MethodPost, url: "/v1/users/{user}/reissue", args: []string{"user"}, keyed: true, fields: []field{{flag: "overlap-hours", kind: "number", help: "how long older tokens stay good (0 to 168)"}, {flag: "reason", help: "why"}, {flag: "by", name: "actor", help: "who decides"}}},
+	{path: "user list", short: "List users", method: http.MethodGet, url: "/v1/users", query: append([]field{{flag: "status", help: "ACTIVE, SUSPENDED, REVOKED or EXPIRED"}}, pageQuery...), columns: []string{"userId", "legalName", "operatorLegalName", "credentialStatus", "expiresAt", "kid"}},
 	{path: "user get", short: "Show a user", method: http.MethodGet, url: "/v1/users/{user}", args: []string{"user"}},
 	{
 		path: "screen", group: "payments", short: "Screen a payment", method: http.MethodPost, url: "/v1/screen", fields: screenFields, keyed: true, token: true, file: true,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -52,9 +53,19 @@ type reissueAll struct {
 	every                 time.Duration // Of a line of progress.
 
 	out                            *tokenFile
+	of                             *party
 	looked, issued, passed, failed int
 	told                           time.Time
 }
+
+// party is a kind of party that has credentials.
+type party struct {
+	name, path, id string // "agents", "/v1/agents", its member in answers.
+}
+
+// Parents come before delegates: they were registered before. Users come last, who are
+// bound to agents.
+var parties = []party{{"agents", "/v1/agents", "agentId"}, {"users", "/v1/users", "userId"}}
 
 const (
 	reissueTries = 120 // Of one agent, a second apart, while the service asks to wait.
@@ -64,13 +75,13 @@ const (
 func newReissueAll() *cobra.Command {
 	r := &reissueAll{every: 2 * time.Second}
 	cmd := &cobra.Command{
-		Use: "reissue", Short: "Issue anew what a revoked (or retired) signing key had signed, agent by agent, with progress", Args: cobra.NoArgs,
-		Long: `Go through all agents and issue those a new credential whose token was signed by a key that
-was revoked since; with --kid those of that key, which may be retired only. Parents come before
-their delegates. Each new token is written to --file as one JSON line: hand it to its agent.
+		Use: "reissue", Short: "Issue anew what a revoked (or retired) signing key had signed, to agents and users, with progress", Args: cobra.NoArgs,
+		Long: `Go through all agents, then all users, and issue those a new credential whose token was signed
+by a key that was revoked since; with --kid those of that key, which may be retired only. Parents
+come before their delegates. Each new token is written to --file as one JSON line: hand it to its
+agent or user.
 
-It may be ended and run again: what has a new token is passed over. Agents that were revoked
-themselves are too. Users have no listing: their credentials live 30 days (user reissue).
+It may be ended and run again: what has a new token is passed over. Who was revoked is too.
 
 Exit codes: 0 all have theirs, 1 some failed (named; run it again).`,
 		Example: `  railguard signing-key reissue --plan
@@ -103,11 +114,28 @@ func (r *reissueAll) run(cmd *cobra.Command) (err error) {
 		}
 		defer func() { err = errors.Join(err, r.out.close(err == nil)) }()
 	}
+	failed := 0
+	for i := range parties {
+		r.of = &parties[i]
+		r.looked, r.issued, r.passed, r.failed = 0, 0, 0, 0
+		if err := r.all(cmd); err != nil {
+			return err
+		}
+		failed += r.failed
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d have no new token: run it again", failed)
+	}
+	return nil
+}
+
+// all goes through everybody of one kind.
+func (r *reissueAll) all(cmd *cobra.Command) error {
 	cursor := ""
 	for {
-		data, err := r.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/v1/agents?order=asc&limit=500" + cursor})
+		data, err := r.patiently(cmd.Context(), &call{method: http.MethodGet, path: r.of.path + "?order=asc&limit=500" + cursor})
 		var page struct {
-			Data       []struct{ AgentID string }
+			Data       []struct{ AgentID, UserID string }
 			NextCursor string
 		}
 		if err == nil {
@@ -116,8 +144,8 @@ func (r *reissueAll) run(cmd *cobra.Command) (err error) {
 		if err != nil {
 			return err
 		}
-		for _, agent := range page.Data {
-			if err := r.one(cmd, agent.AgentID); err != nil {
+		for _, is := range page.Data {
+			if err := r.one(cmd, cmp.Or(is.AgentID, is.UserID)); err != nil {
 				return err
 			}
 		}
@@ -130,17 +158,14 @@ func (r *reissueAll) run(cmd *cobra.Command) (err error) {
 	if r.plan {
 		verb = "would be issued anew"
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%d agents: %d %s, %d passed over, %d failed\n", r.looked, r.issued, verb, r.passed, r.failed)
-	if r.failed > 0 {
-		return fmt.Errorf("%d agents have no new token: run it again", r.failed)
-	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%d %s: %d %s, %d passed over, %d failed\n", r.looked, r.of.name, r.issued, verb, r.passed, r.failed)
 	return nil
 }
 
-// one looks at an agent and issues it anew where it should be. Its error ends the run.
+// one looks at an agent or user and issues it anew where it should be. Its error ends the run.
 func (r *reissueAll) one(cmd *cobra.Command, id string) error {
 	r.looked++
-	data, err := r.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/v1/agents/" + url.PathEscape(id)})
+	data, err := r.patiently(cmd.Context(), &call{method: http.MethodGet, path: r.of.path + "/" + url.PathEscape(id)})
 	var agent struct {
 		AgentName, OperatorLegalName string
 		Token                        *string
@@ -154,7 +179,7 @@ func (r *reissueAll) one(cmd *cobra.Command, id string) error {
 	}
 	switch {
 	case !r.wanted(agent.Token) && r.out != nil && r.out.owes(id) && agent.Token != nil: // Issued as the run before was ended.
-		if err := r.out.write(id, agent.AgentName, agent.OperatorLegalName, *agent.Token); err != nil {
+		if err := r.out.write(r.of, id, agent.AgentName, agent.OperatorLegalName, *agent.Token); err != nil {
 			return err
 		}
 		r.issued++
@@ -169,7 +194,7 @@ func (r *reissueAll) one(cmd *cobra.Command, id string) error {
 	}
 	if now := time.Now(); now.Sub(r.told) >= r.every {
 		r.told = now
-		fmt.Fprintf(cmd.ErrOrStderr(), "%d agents looked at, %d issued anew, %d passed over, %d failed\n", r.looked, r.issued, r.passed, r.failed)
+		fmt.Fprintf(cmd.ErrOrStderr(), "%d %s looked at, %d issued anew, %d passed over, %d failed\n", r.looked, r.of.name, r.issued, r.passed, r.failed)
 	}
 	return nil
 }
@@ -185,7 +210,7 @@ func (r *reissueAll) wanted(token *string) bool {
 	return err == nil && json.Unmarshal(text, &header) == nil && header.KID == r.kid
 }
 
-// issue issues one agent anew. The key of the call makes a second try the same call.
+// issue issues one agent or user anew. The key of the call makes a second try the same call.
 func (r *reissueAll) issue(cmd *cobra.Command, id string, version int) error {
 	members := map[string]any{"overlapHours": r.overlap}
 	if r.reason != "" {
@@ -199,7 +224,7 @@ func (r *reissueAll) issue(cmd *cobra.Command, id string, version int) error {
 		return err
 	}
 	request := &call{
-		method: http.MethodPost, path: "/v1/agents/" + url.PathEscape(id) + "/reissue", body: body,
+		method: http.MethodPost, path: r.of.path + "/" + url.PathEscape(id) + "/reissue", body: body,
 		headers: map[string]string{"Idempotency-Key": fmt.Sprintf("signing-key-reissue-%s-%d", id, version)},
 	}
 	if err := r.out.begin(id); err != nil {
@@ -221,11 +246,11 @@ func (r *reissueAll) issue(cmd *cobra.Command, id string, version int) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", id, err)
 		return nil
 	}
-	var issued struct{ AgentID, AgentName, OperatorLegalName, Token, ExpirationDate string }
+	var issued struct{ AgentName, OperatorLegalName, Token string }
 	if err := json.Unmarshal(data, &issued); err != nil || issued.Token == "" {
 		return fmt.Errorf("%s: the answer has no token: %w", id, errors.Join(err, errors.New(string(data[:min(len(data), 200)]))))
 	}
-	if err := r.out.write(id, issued.AgentName, issued.OperatorLegalName, issued.Token); err != nil {
+	if err := r.out.write(r.of, id, issued.AgentName, issued.OperatorLegalName, issued.Token); err != nil {
 		return err
 	}
 	r.issued++

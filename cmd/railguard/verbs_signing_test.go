@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -20,10 +21,11 @@ func tokensIn(t testing.TB, path string) map[string]string {
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var one struct{ AgentID, Token string }
+		var one struct{ AgentID, UserID, Token string }
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &one))
-		require.NotContains(t, tokens, one.AgentID, "issued twice")
-		tokens[one.AgentID] = one.Token
+		id := cmp.Or(one.AgentID, one.UserID)
+		require.NotContains(t, tokens, id, "issued twice")
+		tokens[id] = one.Token
 	}
 	require.NoError(t, lines.Err())
 	return tokens
@@ -45,6 +47,8 @@ func TestLeakedKeyIsReplaced(t *testing.T) {
 	}
 	gone, _ := p.agent(n1, "revoked for good")
 	p.want(n1, 200, "POST", "/v1/agents/"+gone+"/revoke", `{"reason":"fraud"}`)
+	user := p.want(n1, 201, "POST", "/v1/users/register", `{"legalName":"Ada Parked","operatorLegalName":"Parked Works"}`)
+	userID, _ := user["userId"].(string)
 	at := []string{"--url", p.url(n1)}
 	reissue := func(args ...string) (string, string, int) {
 		return p.cli(append(append([]string{"signing-key", "reissue"}, args...), at...)...)
@@ -54,6 +58,7 @@ func TestLeakedKeyIsReplaced(t *testing.T) {
 	require.Contains(t, out, "4 agents: 0 would be issued anew, 4 passed over, 0 failed")
 	out, _, _ = reissue("--plan", "--kid", "cc-v1")
 	require.Contains(t, out, "4 would be issued anew")
+	require.Contains(t, out, "1 users: 1 would be issued anew, 0 passed over, 0 failed")
 
 	rotate := []string{"signing-key", "rotate", "--emergency", "--revoke", "cc-v1", "--reason", "leaked", "--admin", p.adminURL(n1)}
 	_, complaint, code := p.cli(append(rotate, "--confirm", "cc-v2")...)
@@ -71,13 +76,20 @@ func TestLeakedKeyIsReplaced(t *testing.T) {
 	out, complaint, code = reissue("--file", file, "--reason", "cc-v1 leaked", "--by", "ada")
 	require.Zero(t, code, complaint)
 	require.Contains(t, out, "4 agents: 3 issued anew, 1 passed over, 0 failed")
+	require.Contains(t, out, "1 users: 1 issued anew, 0 passed over, 0 failed")
 	require.Contains(t, complaint, gone+" is passed over: 409")
 	require.Contains(t, complaint, "agents looked at", "progress")
 	info, err := os.Stat(file)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	tokens := tokensIn(t, file)
-	require.Len(t, tokens, 3)
+	require.Len(t, tokens, 4)
+	now := p.want(n1, 200, "GET", "/v1/users/"+userID, "")
+	require.Equal(t, tokens[userID], now["token"])
+	require.EqualValues(t, 2, now["credentialVersion"])
+	listed := p.want(n1, 200, "GET", "/v1/users", "")["data"].([]any)[0].(map[string]any)
+	require.Equal(t, "cc-v2", listed["kid"])
+	require.Equal(t, "ACTIVE", listed["credentialStatus"])
 	for id := range before {
 		verdict, _ := p.pay(n1, tokens[id], 1)
 		require.Equal(t, "PROCEED", verdict)
@@ -85,7 +97,7 @@ func TestLeakedKeyIsReplaced(t *testing.T) {
 	out, _, code = reissue("--file", file)
 	require.Zero(t, code)
 	require.Contains(t, out, "0 issued anew")
-	require.Len(t, tokensIn(t, file), 3)
+	require.Len(t, tokensIn(t, file), 4)
 	require.Equal(t, 3, strings.Count(p.raw(n1, "/v1/events?types=agent.reissued&limit=100"), `"agent.reissued"`))
 	require.False(t, strings.Contains(out, "eyJ"), "no token on a terminal")
 	killedReissue(t, file, reissue)

@@ -70,7 +70,6 @@ type API struct {
 	cosigned  cosignedPoints
 	statuses  statusTokens
 	health    healthCache
-	survey    resealSurvey
 
 	upload atomic.Pointer[ofac.Index] // The newest list staged, where a call had to compile it.
 

@@ -29,6 +29,7 @@ func (a *API) healthRoutes() []route {
 // healthCache keeps the cluster's status for a moment: health is public and may
 // be asked by every balancer at once.
 type healthCache struct {
+	survey resealSurvey // Of sealed values, for the cluster's status.
 	mutex  sync.Mutex
 	until  time.Time
 	status report.ClusterStatus

@@ -56,9 +56,9 @@ func (a *API) resealing(view *fsm.View) *report.Resealing {
 		}
 	}
 	is.Free = is.Left == 0 && is.Lost == 0
-	a.survey.mutex.Lock()
-	a.survey.last, a.survey.until = is, time.Now().Add(resealSurveyed)
-	a.survey.mutex.Unlock()
+	a.health.survey.mutex.Lock()
+	a.health.survey.last, a.health.survey.until = is, time.Now().Add(resealSurveyed)
+	a.health.survey.mutex.Unlock()
 	return is
 }
 
@@ -68,9 +68,9 @@ func secretStatus(c *call) *report.Resealing {
 	if a.deps.Secrets.Older() == 0 || c.judge.Terms.Settings.Genesis == nil {
 		return nil
 	}
-	a.survey.mutex.Lock()
-	last, fresh := a.survey.last, time.Now().Before(a.survey.until)
-	a.survey.mutex.Unlock()
+	a.health.survey.mutex.Lock()
+	last, fresh := a.health.survey.last, time.Now().Before(a.health.survey.until)
+	a.health.survey.mutex.Unlock()
 	if fresh {
 		return last
 	}

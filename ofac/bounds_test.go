@@ -73,7 +73,7 @@ func madeList(t *testing.T, random *rand.Rand, count int) (*Index, []string) {
 		plain := full
 		if i%2 == 0 {
 			entity.Type = Individual
-			full, plain = pick(last)+", "+pick(given), ""
+			full = pick(last) + ", " + pick(given)
 			if random.IntN(2) == 0 {
 				full += " " + pick(given)
 			}

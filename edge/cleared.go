@@ -20,23 +20,36 @@ func newClearedPairs(source []*wire.ClearedPair) *clearedPairs {
 	return p
 }
 
-// lookUpCleared fills the cleared pairs of the call's names. A pair is void once
-// it expired or its entry changed in a newer list.
+// find returns the entries of a list that are cleared for a name, and when the first of
+// those clearings lapses (0: never). A pair is void once it expired or its entry changed
+// in a newer list.
+func (p *clearedPairs) find(name string, list *ofac.Index, now engine.Time) (uids []uint32, until engine.Time) {
+	if len(p.byName) == 0 || name == "" {
+		return nil, 0
+	}
+	for _, pair := range p.byName[ofac.NormaliseName(name)] {
+		digest, listed := list.EntryDigest(pair.UID)
+		if !listed || digest != pair.EntryDigest || pair.ExpiresAt != 0 && pair.ExpiresAt <= now {
+			continue
+		}
+		uids = append(uids, pair.UID)
+		if pair.ExpiresAt != 0 && (until == 0 || pair.ExpiresAt < until) {
+			until = pair.ExpiresAt
+		}
+	}
+	return uids, until
+}
+
+// lookUpCleared fills the cleared pairs of the call's names.
 func (j *Judge) lookUpCleared(list *ofac.Index) {
 	f := &j.screen.facts
 	if len(j.Terms.cleared.byName) == 0 || f.Token != engine.TokenGood {
 		return
 	}
-	find := func(name string) (uids []uint32) {
-		for _, pair := range j.Terms.cleared.byName[ofac.NormaliseName(name)] {
-			digest, listed := list.EntryDigest(pair.UID)
-			if !listed || digest != pair.EntryDigest || pair.ExpiresAt != 0 && pair.ExpiresAt <= f.Now {
-				continue
-			}
-			uids = append(uids, pair.UID)
-			if pair.ExpiresAt != 0 && (f.ClearedUntil == 0 || pair.ExpiresAt < f.ClearedUntil) {
-				f.ClearedUntil = pair.ExpiresAt
-			}
+	find := func(name string) []uint32 {
+		uids, until := j.Terms.cleared.find(name, list, f.Now)
+		if until != 0 && (f.ClearedUntil == 0 || until < f.ClearedUntil) {
+			f.ClearedUntil = until
 		}
 		return uids
 	}
@@ -46,7 +59,5 @@ func (j *Judge) lookUpCleared(list *ofac.Index) {
 	if f.User != nil {
 		f.UserCleared = find(f.User.LegalName)
 	}
-	if j.screen.request.Name != "" {
-		f.PartyCleared = find(j.screen.request.Name)
-	}
+	f.PartyCleared = find(j.screen.request.Name)
 }

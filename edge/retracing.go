@@ -19,6 +19,10 @@ func (js *Judges) Retracing() retrace.Sources {
 		Reference: func(keyID, text string) engine.ReferenceKey {
 			return referenceKey(js.Now().owners.byKey[keyID], text)
 		},
+		Cleared: func(name string, list *ofac.Index) []uint32 {
+			uids, _ := js.Now().cleared.find(name, list, js.deps.Published.LogTime())
+			return uids
+		},
 	}
 }
 

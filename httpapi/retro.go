@@ -386,6 +386,7 @@ func (r *retroReport) write(c *call, m *strictjson.Members, version uint64) {
 		entry.write(&items[i])
 	}
 	var all strictjson.Members
+	all.Text("text", r.all.sentence())
 	r.all.write(&all)
 	m.Object("all", all)
 	m.List("entries", items)
@@ -413,10 +414,7 @@ func (e *retroEntry) name(m *strictjson.Members, list *ofac.Index) {
 	}
 	text := ""
 	if e.payments > 0 {
-		text = strconv.FormatUint(e.payments, 10) + " payments of " + string(engine.AppendUSD(nil, e.amount)) + " USD to "
-		if e.payments == 1 {
-			text = "1 payment of " + string(engine.AppendUSD(nil, e.amount)) + " USD to "
-		}
+		text = numbered(e.payments, "payment", "payments") + " of " + string(engine.AppendUSD(nil, e.amount)) + " USD to "
 		switch {
 		case e.wallets:
 			text += "a wallet of "
@@ -429,9 +427,22 @@ func (e *retroEntry) name(m *strictjson.Members, list *ofac.Index) {
 		if text != "" {
 			text += "; "
 		}
-		text += strconv.FormatUint(e.partyCount, 10) + " registered parties that it names"
+		text += numbered(e.partyCount, "registered party", "registered parties") + " that it names"
 	}
 	m.Text("text", text)
+}
+
+// sentence says what a whole run found, and what it left out.
+func (e *retroEntry) sentence() string {
+	return numbered(e.payments, "payment", "payments") + " of " + string(engine.AppendUSD(nil, e.amount)) + " USD and " +
+		numbered(e.partyCount, "registered party", "registered parties") + "; names that are cleared of an entry are left out"
+}
+
+func numbered(count uint64, one, many string) string {
+	if count == 1 {
+		return "1 " + one
+	}
+	return strconv.FormatUint(count, 10) + " " + many
 }
 
 func (e *retroEntry) write(m *strictjson.Members) {

@@ -70,7 +70,7 @@ func TestBrief(t *testing.T) {
 // briefSuites are those that one node can do: the others need three (follower, roll,
 // kill) or half an hour.
 var briefSuites = []string{
-	"engine", "verify", "single", "cluster", "read", "hot", "names", "light", "connections", "snapshot", "batch", "flood", "cpu", "soak", "lists", "memory",
+	"engine", "verify", "single", "cluster", "read", "hot", "names", "light", "connections", "snapshot", "batch", "flood", "cpu", "soak", "lists", "retro", "memory",
 }
 
 func home(t *testing.T, handler http.HandlerFunc) *endpoint {

@@ -30,6 +30,7 @@ var suites = []suite{
 	{name: "cpu", about: "CPU a verdict: saturated, at 1,000/s and 100/s, and nodes that do nothing, 20 seconds (only when named)", spawned: true, apart: true, run: runCPU},
 	{name: "soak", about: "open loop at 60 % of saturation, lists activated and snapshots written meanwhile (only when named)", spawned: true, apart: true, run: runSoak},
 	{name: "lists", about: "a list of full size activated under load", spawned: true, run: runLists},
+	{name: "retro", about: "who was paid screened against a list under load", spawned: true, run: runRetro},
 	{name: "roll", about: "every node restarted in turn under load", spawned: true, run: runRoll},
 	{name: "kill", about: "the leader killed under load, ten times", spawned: true, run: runKill},
 	{name: "memory", about: "a million agents and a hundred thousand open reviews, in process", run: runMemory},
@@ -306,7 +307,7 @@ func (b *bench) profile(ctx context.Context, t *target) error {
 	}
 	span := b.span(profileSpan + 2*time.Second)
 	for _, l := range []load{
-		t.screening("saturated", t.homes, b.callers(), 0, span), t.batches("batches", span),
+		t.screening("saturated", t.homes, b.callers(), 0, span), t.batches("batches", b.options.Workload, span),
 		t.screening("at1000", t.homes, b.callers(), 1000, span), t.screening("at100", t.homes, b.callers(), 100, span),
 	} {
 		t.calm(ctx)

@@ -68,10 +68,13 @@ func (o *outcome) worstSecond(from, to int) float64 {
 }
 
 // calm is the median p99 of the seconds before one, in ms; 0: there are none.
-func (o *outcome) calm(before int) float64 {
+func (o *outcome) calm(before int) float64 { return o.ordinarySecond(0, before-1) }
+
+// ordinarySecond is the median p99 of the seconds between two, in ms; 0: there are none.
+func (o *outcome) ordinarySecond(from, to int) float64 {
 	var all []float64
 	for i, w := range o.windows {
-		if i < before && w.latency != nil {
+		if i >= from && i <= to && w.latency != nil {
 			all = append(all, float64(w.latency.ValueAtQuantile(99))/1000)
 		}
 	}
@@ -180,6 +183,78 @@ func runLists(ctx context.Context, b *bench) error {
 	b.set("lists.calm", "ms", less, o.calm(from), nil)
 	b.set("lists.p99", "ms", less, o.worstSecond(from, to+1), nil)
 	return nil
+}
+
+// runRetro has the leader screen who was paid, all of whom have names of their own,
+// against the active list, while calls come at a steady pace.
+func runRetro(ctx context.Context, b *bench) error {
+	t, err := b.shared(ctx)
+	if err != nil {
+		return err
+	}
+	w := b.options.Workload
+	w.NamedPermille, w.ListedPermille, w.FreshPermille = 0, 0, 1000
+	if err := b.warm(ctx, t.batches("a past to screen", w, b.span(retroFill))); err != nil {
+		return err
+	}
+	err = until(ctx, retroPatience, func() bool { _, running := t.retroRuns(ctx); return !running }) // One for the list before may be under way.
+	if err != nil {
+		return err
+	}
+	t.calm(ctx)
+	l := t.screening("retro-screening at 500/s", t.homes, b.callers(), eventRate, b.window(60*time.Second))
+	var looked uint64
+	var took time.Duration
+	o, from, to, err := t.during(ctx, l, l.span/4, func(ctx context.Context) (err error) {
+		began := time.Now()
+		looked, err = t.screenPast(ctx)
+		took = time.Since(began)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	b.set("retro.rate", "/s", more, float64(looked)/took.Seconds(), nil)
+	b.set("retro.calm", "ms", less, o.calm(from), nil)
+	b.set("retro.p99", "ms", less, o.ordinarySecond(from, to), nil)
+	return nil
+}
+
+const (
+	retroFill     = 20 * time.Second
+	retroPatience = 10 * time.Minute
+)
+
+// screenPast asks for a screening of the past and waits for its end; looked is how many
+// leaves of the log it goes over.
+func (t *target) screenPast(ctx context.Context) (looked uint64, err error) {
+	if err := t.api.ask(ctx, http.MethodPost, t.homes[0].url+"/v1/ofac/retro", map[string]any{"days": 1}, nil); err != nil {
+		return 0, err
+	}
+	return looked, until(ctx, retroPatience, func() bool {
+		until, running := t.retroRuns(ctx)
+		looked = max(looked, until)
+		return !running && looked > 0
+	})
+}
+
+// retroRuns tells whether the past is being screened, and to which leaf.
+func (t *target) retroRuns(ctx context.Context) (until uint64, running bool) {
+	var runs struct {
+		Data []struct {
+			State    string `json:"state"`
+			Progress struct {
+				Until uint64 `json:"until"`
+			} `json:"progress"`
+		} `json:"data"`
+	}
+	if t.api.ask(ctx, http.MethodGet, t.homes[0].url+"/v1/ofac/retro?limit=1", nil, &runs) != nil {
+		return 0, true
+	}
+	if len(runs.Data) == 0 {
+		return 0, false
+	}
+	return runs.Data[0].Progress.Until, runs.Data[0].State == "running"
 }
 
 // window is a span in which something happens: never so short that it could not.

@@ -204,8 +204,7 @@ func (t *target) makeRecords(ctx context.Context) ([]string, error) {
 }
 
 // batches is a saturating load of payments in batches.
-func (t *target) batches(name string, span time.Duration) load {
-	w := t.bench.options.Workload
+func (t *target) batches(name string, w Workload, span time.Duration) load {
 	head := "POST /v1/screen/batch HTTP/1.1\r\nHost: railguard\r\nAuthorization: Bearer " + t.crew.key + "\r\nContent-Type: application/json\r\nContent-Length: "
 	l := t.screening(name, t.homes, batchCallers, 0, span)
 	l.verdict = false
@@ -245,7 +244,7 @@ func runBatch(ctx context.Context, b *bench) error {
 			return err
 		}
 		b.add("batch.single", "/s", more, single.perSecond())
-		o, err := t.drive(ctx, t.batches(fmt.Sprintf("batches of %d, round %d", batchPayments, round+1), b.span(5*time.Second)))
+		o, err := t.drive(ctx, t.batches(fmt.Sprintf("batches of %d, round %d", batchPayments, round+1), b.options.Workload, b.span(5*time.Second)))
 		if err != nil {
 			return err
 		}

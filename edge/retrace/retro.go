@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -38,6 +39,9 @@ type Retro struct {
 
 	now, before *engine.Looker // At the list, and at the one before.
 	one         Case
+	asked       int
+	payer       engine.AgentProfile // Of a record: of all that it is, whether others than the SDN count.
+	seen        seen                // Counterparties that led to nobody.
 
 	stuckAt  uint64 // Where something could not be read,
 	stuck    time.Time
@@ -112,6 +116,9 @@ func (r *Retro) run(ctx context.Context) {
 				break
 			}
 		}
+		if r.cluster.Role() != "leader" {
+			r.seen.forget()
+		}
 	}
 }
 
@@ -130,6 +137,7 @@ func (r *Retro) Step(ctx context.Context) (more bool, err error) {
 		covered = s.Retro.Covered
 	}
 	if covered == 0 || covered >= s.ListVersion {
+		r.seen.forget()
 		return false, nil // Who was recorded or registered under the first list was screened against it.
 	}
 	from := max(s.List.ActivatedAt-engine.Retention, 0)
@@ -161,6 +169,7 @@ func (r *Retro) advance(ctx context.Context, s *fsm.Settings, run *wire.RetroRun
 	if err != nil {
 		return err
 	}
+	r.seen.under(basis{compared, s.Policy})
 	next := *run
 	record := &wire.Retro{Op: wire.RetroAdvance}
 	view, err := r.cluster.View(ctx, 0)
@@ -232,6 +241,12 @@ func (r *Retro) parties(ctx context.Context, view *fsm.View, policy *engine.Poli
 			}
 			f, target := kind.look(*kind.at)
 			f.Policy = policy
+			if f.ChainSize > 0 {
+				f.OperatorCleared = r.cleared(f.Chain[0].OperatorLegalName, compared)
+			}
+			if f.User != nil {
+				f.UserCleared = r.cleared(f.User.LegalName, compared)
+			}
 			if hit, found := r.look(&f, compared); found {
 				hit.Target, hit.Slot = target, *kind.at
 				*hits = append(*hits, hit)
@@ -239,6 +254,15 @@ func (r *Retro) parties(ctx context.Context, view *fsm.View, policy *engine.Poli
 		}
 	}
 	return false, nil
+}
+
+// cleared are the entries that an officer cleared for a name, as of today: what she has
+// looked at is no alert again.
+func (r *Retro) cleared(name string, compared *lists) []uint32 {
+	if name == "" {
+		return nil
+	}
+	return r.sources.Cleared(name, compared.now)
 }
 
 // operatorFacts ask the list for an operator's name.
@@ -300,12 +324,20 @@ func (r *Retro) record(ctx context.Context, data []byte, run *wire.RetroRun, pol
 	if c.request.Wallet == "" && c.request.Name == "" {
 		return nil
 	}
-	f := c.Facts // The chain says whether others than the SDN count.
-	f.User, f.Policy = nil, policy
-	for i := range f.ChainSize {
-		f.Chain[i] = &engine.AgentProfile{Policy: f.Chain[i].Policy}
+	party := partyOf(c)
+	if r.seen.clear(party) {
+		return nil
 	}
-	if hit, found := r.look(&f, compared); found {
+	r.asked++
+	runtime.Gosched() // A call that waits for a core waits for one name at most.
+	r.payer.Policy.CONS = party.cons
+	f := engine.Facts{Request: &c.request, Policy: policy, ChainSize: 1, PartyCleared: r.cleared(c.request.Name, compared)}
+	f.Chain[0] = &r.payer
+	hit, found := r.look(&f, compared)
+	if !found && f.PartyCleared == nil { // A clearing can be taken back meanwhile.
+		r.seen.add(party)
+	}
+	if found {
 		hit.Leaf, hit.At, hit.Amount, hit.Verdict = x.Leaf, x.At, c.request.Amount, x.Verdict
 		if *hits = append(*hits, hit); len(*hits) == wire.RetroHitsMost {
 			return errEnough
@@ -377,3 +409,7 @@ func (r *Retro) SetPatience(d time.Duration) { r.patience = d }
 
 // SetStep is told with SetRest.
 func (r *Retro) SetStep(leaves uint64) { r.leaves = leaves }
+
+// Asked is about how many records' counterparties it has asked the list. For tests and
+// benches, while it does not run.
+func (r *Retro) Asked() int { return r.asked }

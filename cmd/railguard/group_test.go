@@ -116,6 +116,16 @@ func (g *group) close(id string) {
 	}
 }
 
+// die stops a node without a word to the others.
+func (g *group) die(id string) {
+	g.mu.Lock()
+	n := g.nodes[id]
+	delete(g.nodes, id)
+	g.mu.Unlock()
+	n.api.Close()
+	require.NoError(g.t, n.node.Close())
+}
+
 // form starts all nodes and waits until they serve.
 func (g *group) form(matchers ofac.Matchers) {
 	var all sync.WaitGroup

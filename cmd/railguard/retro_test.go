@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/edge/retrace"
 	"railguard/fsm/wire"
 	"railguard/httpapi"
 	"railguard/ofac"
@@ -42,21 +43,9 @@ func TestRetroGoesRoundWithLeadership(t *testing.T) {
 	g.form(ofac.Carried())
 	g.useSample()
 	g.awaitReady()
-	token := g.nodes["n1"].token(t)
-	const planted = 12
-	for i := range 1200 {
-		name := "Shop " + strconv.Itoa(i)
-		if i%100 == 50 {
-			name = "Paper Tiger Holding"
-		}
-		g.nodes["n"+strconv.Itoa(1+i%3)].must(t, http.StatusOK, "POST", "/v1/screen", `{"token":"`+token+`","amount":5,"cpName":"`+name+`"}`)
-	}
+	g.plantPaper(1200)
 	for _, n := range g.nodes {
-		duty := httpapi.NewRetro(n.api, n.node)
-		duty.SetRest(8) // Long enough for leadership to go round meanwhile.
-		duty.SetStep(1)
-		duty.Start()
-		t.Cleanup(duty.Stop)
+		n.screenPastSlowly(t)
 	}
 	g.activateWith("PAPER TIGER HOLDING")
 	leaders := map[string]bool{}
@@ -72,12 +61,98 @@ func TestRetroGoesRoundWithLeadership(t *testing.T) {
 		return ended()
 	}, time.Minute, 300*time.Millisecond)
 	g.awaitReady()
-	runs := g.nodes["n2"].must(t, http.StatusOK, "GET", "/v1/ofac/retro", "")["data"].([]any)
+	g.wantPaper("n2", planted)
+	t.Logf("led by %v", leaders)
+}
+
+// planted is how many payments plantPaper makes to Paper Tiger Holding.
+const planted = 12
+
+// plantPaper screens payments at all nodes, some of them to Paper Tiger Holding.
+func (g *group) plantPaper(payments int) {
+	token := g.nodes["n1"].token(g.t)
+	for i := range payments {
+		name := "Shop " + strconv.Itoa(i)
+		if i%(payments/planted) == payments/planted/2 {
+			name = "Paper Tiger Holding"
+		}
+		g.nodes["n"+strconv.Itoa(1+i%3)].must(g.t, http.StatusOK, "POST", "/v1/screen", `{"token":"`+token+`","amount":5,"cpName":"`+name+`"}`)
+	}
+}
+
+// screenPastSlowly starts the duty of a node, slow enough for something to happen
+// before it is done.
+func (n *groupNode) screenPastSlowly(t testing.TB) *retrace.Retro {
+	duty := httpapi.NewRetro(n.api, n.node)
+	duty.SetRest(8)
+	duty.SetStep(1)
+	duty.Start()
+	t.Cleanup(duty.Stop)
+	return duty
+}
+
+// wantPaper wants one run that found the planted payments, each of them once.
+func (g *group) wantPaper(id string, hits int) {
+	t, n := g.t, g.nodes[id]
+	t.Helper()
+	runs := n.must(t, http.StatusOK, "GET", "/v1/ofac/retro", "")["data"].([]any)
 	require.Len(t, runs, 1)
 	run := runs[0].(map[string]any)
-	require.EqualValues(t, planted, run["hits"])
-	report := g.nodes["n3"].must(t, http.StatusOK, "GET", "/v1/ofac/retro/"+run["retroId"].(string), "")
-	require.Len(t, report["data"], planted)
-	require.Len(t, g.nodes["n1"].must(t, http.StatusOK, "GET", "/v1/alerts?kind=retro_hit", "")["data"], planted)
-	t.Logf("led by %v", leaders)
+	require.Equal(t, "done", run["state"])
+	require.EqualValues(t, hits, run["hits"])
+	report := n.must(t, http.StatusOK, "GET", "/v1/ofac/retro/"+run["retroId"].(string), "")
+	txns := map[string]bool{}
+	for _, hit := range report["data"].([]any) {
+		txn := hit.(map[string]any)["txnId"].(string)
+		require.False(t, txns[txn], "told twice: %s", txn)
+		txns[txn] = true
+		require.Equal(t, "Paper Tiger Holding", n.must(t, http.StatusOK, "GET", "/v1/audit/"+txn, "")["_request"].(map[string]any)["cpName"])
+	}
+	require.Len(t, txns, hits)
+	require.Len(t, n.must(t, http.StatusOK, "GET", "/v1/alerts?kind=retro_hit", "")["data"], hits)
+}
+
+// A leader that goes without a word in the middle of the screening that an activation
+// owes: whoever leads next finishes it, exactly, and the one that comes back says the same.
+func TestRetroOutlivesItsLeader(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a group of three")
+	}
+	g := newGroup(t)
+	g.form(ofac.Carried())
+	g.useSample()
+	g.awaitReady()
+	g.plantPaper(600)
+	duties := map[string]*retrace.Retro{}
+	for id, n := range g.nodes {
+		duties[id] = n.screenPastSlowly(t)
+	}
+	g.activateWith("PAPER TIGER HOLDING")
+	var died string
+	require.Eventually(t, func() bool {
+		leader := g.leader()
+		if leader == nil {
+			return false
+		}
+		died = leader.node.NodeID()
+		run := leader.node.Settings().Retro
+		return run != nil && run.Hits >= planted/3
+	}, time.Minute, time.Millisecond)
+	g.die(died)
+	duties[died].Stop()
+	var other string
+	require.Eventually(t, func() bool {
+		leader := g.leader()
+		if leader == nil {
+			return false
+		}
+		other = leader.node.NodeID()
+		run := leader.node.Settings().Retro
+		return run != nil && run.EndedAt != 0
+	}, time.Minute, 10*time.Millisecond)
+	require.NotEqual(t, died, other)
+	g.wantPaper(other, planted)
+	g.open(died, ofac.Carried())
+	g.awaitReady()
+	g.wantPaper(died, planted)
 }

@@ -43,6 +43,7 @@ type Deps struct {
 	WriteDeadline  time.Duration    // 0: engine.WriteDeadline.
 	AdminToken     string           // Secret that counts as an admin key on the admin listener; "": none.
 	Relay          Relay            // nil: this node's jobs are all there are.
+	Jobs           retrace.Shelf    // nil: backtests and shadows end with the process.
 	Neighbours     Neighbours       // nil: rates hold for this node alone.
 	ListFiles      ListFiles        // nil: GET of a list's entities finds none.
 	LoadList       ListLoader       // nil: this node takes no list uploads.

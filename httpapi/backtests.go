@@ -1,7 +1,9 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"railguard/edge/retrace"
@@ -31,7 +33,33 @@ func backtestRoutes() []route {
 // newDesk opens the desk of the jobs that judge history again.
 func newDesk(a *API) *retrace.Desk {
 	records, published := a.deps.Records, a.deps.Published
-	return retrace.NewDesk(a.deps.Node, records.Audit(), records.Leaf, a.judges.Retracing(), published.LogTime)
+	desk := retrace.NewDesk(a.deps.Node, records.Audit(), records.Leaf, a.judges.Retracing(), published.LogTime)
+	if a.deps.Jobs != nil {
+		desk.Resume(a.deps.Jobs, a.termsAgain, func(text string, err error) { a.log.Warn(text, "error", err) })
+	}
+	return desk
+}
+
+// termsAgain reads what a job tries that goes on after a restart of this node.
+func (a *API) termsAgain(ctx context.Context, order *retrace.Order) (terms retrace.Terms, err error) {
+	if order.Document != nil {
+		var wrong []engine.FieldError
+		if terms.Policy, wrong = engine.ParsePolicy(order.Document, order.From); len(wrong) > 0 {
+			return terms, fmt.Errorf("%w: the policy is not one any more: %s %s", retrace.ErrTermsGone, wrong[0].Param, wrong[0].Message)
+		}
+	}
+	if order.ListID == "" {
+		return terms, nil
+	}
+	settings := a.deps.Published.Settings()
+	info := listNamed(settings, order.ListID)
+	if info == nil {
+		return terms, fmt.Errorf("%w: no node holds the list", retrace.ErrTermsGone)
+	}
+	if terms.List, err = a.judges.Retracing().List(ctx, info.Digest, settings.Matcher); err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w: the list: %w", retrace.ErrTermsGone, err)
+	}
+	return terms, err
 }
 
 // Close ends the jobs that run beside the calls and waits for them.

@@ -73,7 +73,7 @@ func (a *API) answerRelayed(_ context.Context, question []byte) []byte {
 
 // askJob asks the node that a job's id names.
 func askJob(c *call, q jobQuestion) ([]byte, error) {
-	unknown := notFound("no such job: a node forgets its jobs when it is restarted, and all but the newest that have ended")
+	unknown := notFound("no such job: its node keeps the newest 16 that have ended, and loses all with its data folder")
 	node := retrace.NodeOf(q.Kind, q.ID)
 	if node == c.api.deps.Node {
 		if answer := c.api.answerJob(&q); answer != nil {

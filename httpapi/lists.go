@@ -10,6 +10,7 @@ import (
 	"railguard/audit"
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/ofac/judge"
@@ -138,8 +139,10 @@ func knownList(c *call, id string) (*wire.ListInfo, error) {
 	return nil, notFound("no such list snapshot")
 }
 
-func listHere(c *call, id string) *wire.ListInfo {
-	s := c.judge.Terms.Settings
+func listHere(c *call, id string) *wire.ListInfo { return listNamed(c.judge.Terms.Settings, id) }
+
+// listNamed finds a list that is staged, active or was active; nil: none has that id.
+func listNamed(s *fsm.Settings, id string) *wire.ListInfo {
 	known := append([]*wire.ListInfo(nil), s.Staged...)
 	if s.List != nil {
 		known = append(known, s.List)

@@ -285,7 +285,11 @@ func TestRetroLeavesOutWhatIsCleared(t *testing.T) {
 	require.Equal(t, "REVIEW R21_POSSIBLE_NAME_MATCH", verdict(t, n.screen(token, `,"cpName":"`+name+`"`)))
 	answer(t, n.do("admin", "POST", "/v1/agents/register", `{"agentName":"B","agentType":"supervised","operatorLegalName":"`+name+`","purpose":"x"}`), 201)
 	answer(t, n.do("admin", "POST", "/v1/users/register", `{"legalName":"`+name+`"}`), 201)
+	lists := 0
 	look := func() (hits int, text string) {
+		lists++
+		n.activate(paper("ZERPOLAM "+strconv.Itoa(lists)), sample.Meta()) // For one list nothing is told twice.
+		screenPast(t, n.leading())
 		n.advance(engine.Second)
 		answer(t, n.do("policy", "POST", "/v1/ofac/retro", `{"days":1}`), 202)
 		screenPast(t, n.leading())
@@ -297,11 +301,9 @@ func TestRetroLeavesOutWhatIsCleared(t *testing.T) {
 	require.Contains(t, text, "1 payment of 1 USD and 2 registered parties;")
 	cleared := answer(t, n.do("reviewer", "POST", "/v1/cleared", `{"name":"`+name+`","uid":`+strconv.Itoa(int(listedAs("LAZARUS GROUP")))+
 		`,"reason":"our caterer","expiresAt":"2026-04-20T00:00:00Z"}`), 201)
-	for _, duty := range []string{"cleared", "remembered"} {
-		hits, text = look()
-		require.Zero(t, hits, duty)
-		require.Equal(t, "0 payments of 0 USD and 0 registered parties; names that are cleared of an entry are left out", text)
-	}
+	hits, text = look()
+	require.Zero(t, hits)
+	require.Equal(t, "0 payments of 0 USD and 0 registered parties; names that are cleared of an entry are left out", text)
 	answer(t, n.do("reviewer", "DELETE", "/v1/cleared/"+textOf(cleared, "clearedId"), `{"reason":"no longer"}`), 200)
 	hits, _ = look()
 	require.Equal(t, 3, hits)
@@ -489,7 +491,7 @@ func (n *testNode) latencies(token string) {
 	})
 	duty.Stop()
 	n.t.Logf("screened in %s; %d calls meanwhile: p50 %s, p99 %s", time.Since(began).Round(time.Millisecond), count, p50, p99)
-	p50, p99, _ = calls(func(done int) bool { return done == count })
+	p50, p99, _ = calls(func(done int) bool { return done >= min(count, 100_000) })
 	n.t.Logf("the same calls afterwards: p50 %s, p99 %s", p50, p99)
 }
 

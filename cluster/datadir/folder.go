@@ -24,12 +24,14 @@ import (
 //	DIR/raft/snapshots  state snapshots
 //	DIR/audit           leaves and tiles
 //	DIR/lists           <sha256>.entities, lists of the last 90 days; <sha256>.v<matcher>, their tables
+//	DIR/jobs            backtests and shadows of this node, one file each
 const (
 	LockFile     = "lock"
 	IdentityFile = "node.json"
 	RaftFolder   = "raft"
 	AuditFolder  = "audit"
 	ListFolder   = "lists"
+	JobFolder    = "jobs"
 )
 
 // Format is the layout this binary writes; a higher one is refused.

@@ -46,6 +46,59 @@ func TestJobsAreKnownOnEveryNode(t *testing.T) {
 	require.Equal(t, "overloaded", answer["code"])
 }
 
+// A node that comes back has its jobs again: those that had ended as they were, and those
+// that ran do what they missed.
+func TestJobsOutliveARestart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a group of three")
+	}
+	g := newGroup(t)
+	g.form(ofac.Carried())
+	g.useSample()
+	g.awaitReady()
+	token := g.nodes["n1"].token(t)
+	pay := func(id string, calls int) {
+		for range calls {
+			g.nodes[id].must(t, http.StatusOK, "POST", "/v1/screen", `{"token":"`+token+`","amount":5}`)
+		}
+	}
+	pay("n1", 5)
+	const candidate = `{"names":{"review":0.85}}`
+	shadow := g.nodes["n1"].must(t, http.StatusAccepted, "POST", "/v1/policy/shadow", `{"policy":`+candidate+`}`)
+	backtest := g.nodes["n1"].must(t, http.StatusAccepted, "POST", "/v1/backtests", `{"from":"2020-01-01T00:00:00Z"}`)
+	stopped := g.nodes["n1"].must(t, http.StatusOK, "POST", "/v1/policy/shadow/"+shadow["id"].(string)+"/stop", "")
+	require.Equal(t, "done", stopped["state"])
+	shadow = g.nodes["n1"].must(t, http.StatusAccepted, "POST", "/v1/policy/shadow", `{"policy":`+candidate+`}`)
+	shadowPath, backtestPath := "/v1/policy/shadow/"+shadow["id"].(string), "/v1/backtests/"+backtest["id"].(string)
+	ended := func() bool { return g.nodes["n1"].must(t, http.StatusOK, "GET", backtestPath, "")["state"] == "done" }
+	require.Eventually(t, ended, 30*time.Second, 10*time.Millisecond)
+	before := g.nodes["n1"].must(t, http.StatusOK, "GET", backtestPath, "")
+	require.EqualValues(t, 5, before["records"])
+	pay("n1", 3)
+	seen := func(id string) float64 {
+		code, shown := g.nodes[id].call("GET", shadowPath, "")
+		if code != http.StatusOK {
+			return -1
+		}
+		require.Equal(t, "running", shown["state"])
+		return shown["records"].(float64)
+	}
+	require.Eventually(t, func() bool { return seen("n1") == 3 }, 30*time.Second, 10*time.Millisecond)
+
+	g.close("n1")
+	pay("n2", 4)
+	g.open("n1", ofac.Carried())
+	g.awaitReady()
+	require.Equal(t, before, g.nodes["n2"].must(t, http.StatusOK, "GET", backtestPath, ""))
+	require.Eventually(t, func() bool { return seen("n3") == 7 }, 30*time.Second, 10*time.Millisecond, "those it missed too")
+	pay("n3", 1)
+	require.Eventually(t, func() bool { return seen("n2") == 8 }, 30*time.Second, 10*time.Millisecond)
+	require.Len(t, g.nodes["n3"].must(t, http.StatusOK, "GET", "/v1/policy/shadow", "")["data"], 2)
+	code, refused := g.nodes["n1"].call("POST", "/v1/policy/shadow", `{"policy":`+candidate+`}`)
+	require.Equal(t, http.StatusConflict, code, refused)
+	require.Equal(t, "done", g.nodes["n2"].must(t, http.StatusOK, "POST", shadowPath+"/stop", "")["state"])
+}
+
 // A flag that names a document sends what is in the file.
 func TestDocumentFlag(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "policy.json")

@@ -19,6 +19,7 @@ import (
 
 	"railguard/cluster"
 	"railguard/cluster/backup"
+	"railguard/cluster/datadir"
 	"railguard/cluster/report"
 	"railguard/fsm/wire"
 	"railguard/httpapi"
@@ -90,6 +91,7 @@ func (g *group) open(id string, matchers ofac.Matchers) *groupNode {
 	})
 	require.NoError(g.t, err)
 	api, err := httpapi.New(httpapi.Deps{
+		Jobs:     datadir.NewShelf(filepath.Join(g.dir, id, datadir.JobFolder)),
 		Proposer: node, Published: node, Records: node, Lists: node, Operations: node, Neighbours: node.Neighbours(), Relay: relay{node}, Secrets: secrets,
 		Backup: backup.Saver(node, filepath.Join(g.dir, id)), LoadList: keeper.EncodeFiles, ListFiles: httpapi.ListsIn(filepath.Join(g.dir, id, "lists")), Node: id, Version: "test", Logger: log, WriteDeadline: 20 * time.Second,
 	})

@@ -76,6 +76,7 @@ type Job struct {
 
 	trace *Trace // Of the run, but for its tally.
 	first uint64 // Of the leaves it looks at.
+	shown *shown // What came of a job that ended before the last restart; nil: the trace says.
 
 	mu      sync.Mutex // Of what follows.
 	state   State
@@ -85,8 +86,8 @@ type Job struct {
 	endedAt engine.Time
 }
 
-// Desk runs the jobs of one node, one of a kind at a time, and remembers a few. What
-// it holds is in memory: jobs end with the node's process.
+// Desk runs the jobs of one node, one of a kind at a time, and remembers a few. With a
+// shelf it finds them again when the node has been restarted: see Resume.
 type Desk struct {
 	node    string
 	history History
@@ -94,6 +95,8 @@ type Desk struct {
 	sources Sources
 	logTime func() engine.Time
 	rest    int
+	shelf   Shelf                        // nil: jobs end with the process.
+	told    func(text string, err error) // Of what the shelf could not do.
 
 	ctx     context.Context
 	end     context.CancelFunc
@@ -146,11 +149,26 @@ func (d *Desk) Start(order Order) (*Job, error) {
 		first: d.history.FindTime(int64(order.From - order.Terms.WarmUp() - engine.Millisecond)),
 	}
 	job.next, job.last = job.first, max(job.first, d.history.FindTime(int64(order.To+engine.Millisecond)))
+	d.keep(job)
+	d.begin(ctx, job, nil)
+	return job, nil
+}
+
+// begin runs a job. before, if any, goes first, in the job's own time. Under mu.
+func (d *Desk) begin(ctx context.Context, job *Job, before func(context.Context) error) {
 	walk := Walk{History: d.history, Fetch: d.fetch, Rest: d.rest, Next: job.first}
 	d.jobs = append(d.jobs, job)
-	d.forget(order.Kind)
-	d.running.Go(func() { d.run(ctx, job, &walk) })
-	return job, nil
+	d.forget(job.Order.Kind)
+	d.running.Go(func() {
+		d.run(ctx, job, func() error {
+			if before != nil {
+				if err := before(ctx); err != nil {
+					return err
+				}
+			}
+			return d.walk(ctx, job, &walk)
+		})
+	})
 }
 
 // forget drops the oldest jobs that have ended, beyond those that are kept. Under mu.
@@ -159,6 +177,7 @@ func (d *Desk) forget(kind Kind) {
 	for i := len(d.jobs) - 1; i >= 0; i-- {
 		if job := d.jobs[i]; job.Order.Kind == kind && job.stateNow() != Running {
 			if ended++; ended > FinishedKept {
+				d.drop(job)
 				d.jobs = slices.Delete(d.jobs, i, i+1)
 			}
 		}
@@ -203,23 +222,34 @@ func (d *Desk) Stop(job *Job) {
 }
 
 // run is a job's goroutine.
-func (d *Desk) run(ctx context.Context, job *Job, walk *Walk) {
+func (d *Desk) run(ctx context.Context, job *Job, work func() error) {
 	defer job.stop()
-	err := d.walk(ctx, job, walk)
-	job.mu.Lock()
-	defer job.mu.Unlock()
-	if job.state != Running {
-		return // Stopped.
+	if cut := job.ended(work(), d.ctx.Err() != nil, d.logTime()); !cut {
+		d.keep(job)
 	}
-	job.endedAt = d.logTime()
+}
+
+// ended says what became of a job whose work is over. cut: the node goes down, and the
+// job goes on when it is back, if it can.
+func (j *Job) ended(err error, down bool, at engine.Time) (cut bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.state != Running {
+		return false // Stopped.
+	}
+	j.endedAt = at
 	switch {
 	case err == nil:
-		job.state = Done
-	case ctx.Err() != nil:
-		job.state, job.why = Cancelled, ErrClosed.Error()
+		j.state = Done
+	case down:
+		j.state, j.why = Cancelled, ErrClosed.Error()
+		return true
+	case errors.Is(err, ErrTermsGone):
+		j.state, j.why = Failed, err.Error()
 	default:
-		job.state, job.why = Failed, "history could not be read: "+err.Error()
+		j.state, j.why = Failed, "history could not be read: "+err.Error()
 	}
+	return false
 }
 
 // walk goes over the job's leaves, those of a shadow as they come.
@@ -260,11 +290,19 @@ func (j *Job) stateNow() State {
 	return j.state
 }
 
-// Write adds what is known of the job; whole adds what came of it so far. None of it
-// waits for the run.
+// Write writes what is known of the job into m, which is empty; whole adds what came of
+// it so far. None of it waits for the run.
 func (j *Job) Write(m *strictjson.Members, whole bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if j.shown != nil {
+		j.shown.write(m, whole)
+		return
+	}
+	j.write(m, whole)
+}
+
+func (j *Job) write(m *strictjson.Members, whole bool) {
 	m.Text("id", j.ID)
 	m.Text("node", j.node)
 	m.Text("state", stateNames[j.state])

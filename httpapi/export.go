@@ -243,6 +243,9 @@ func (x *exporter) head() {
 	m.Uint("treeSize", x.point.size)
 	m.Text("checkpoint", string(x.point.text))
 	m.Text("keys", x.point.signer.VerifierKeys())
+	if text, err := rotations(x.c); err == nil && text != "" { // The signer is there: so are they.
+		m.Text("keyRotations", text)
+	}
 	m.Time("from", x.from)
 	m.Time("to", x.to)
 	m.Uint("first", x.first)

@@ -214,6 +214,18 @@ func (k *checkpoints) keys() string {
 	return text.String()
 }
 
+// rotations are the verifier keys of all lines with what each says of the next, "" where
+// the keys never changed: with them a verifier who has old keys can go on to new ones.
+func rotations(c *call) (string, error) {
+	k := &c.api.signed
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	if err := k.open(c.api, c.judge.Terms.Settings); err != nil || len(k.lines) == 1 {
+		return "", err
+	}
+	return k.keys(), nil
+}
+
 // treeSize is how many leaves this node has.
 func (a *API) treeSize() uint64 { return a.deps.Records.Audit().Size() }
 

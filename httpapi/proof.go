@@ -40,6 +40,11 @@ func proveRecord(c *call) error {
 	}
 	m.Text("checkpoint", string(cp.text))
 	m.Text("keys", cp.signer.VerifierKeys())
+	if text, err := rotations(c); err != nil {
+		return err
+	} else if text != "" {
+		m.Text("keyRotations", text)
+	}
 	if later, ok := c.api.deps.Published.Disposition(l.Index); ok && later < cp.size {
 		inner, err := c.laterProof(later, cp.size)
 		if err != nil {

@@ -61,6 +61,7 @@ type Report struct {
 	Checkpoint note.Checkpoint // The signed tree head.
 	Keys       string          // The verifier keys that were used.
 	KeysGiven  bool            // They came from the caller, not from the file itself.
+	Rotations  int             // So many times the given keys endorsed the next ones, which are used too.
 
 	Leaves  int // Records whose inclusion was proven.
 	Screens int // Screening records among them.
@@ -167,12 +168,8 @@ func (x *examiner) checkpoint(e *envelope) error {
 	if e.err != nil {
 		return fmt.Errorf("%w: %w", ErrFormat, e.err)
 	}
-	x.Keys = inside
-	if x.KeysGiven {
-		x.Keys = x.options.Keys
-		if !keysAmong(inside, x.Keys) {
-			return fmt.Errorf("%w: the verifier keys inside the file are not those that were given", ErrProof)
-		}
+	if err := x.settleKeys(e, inside); err != nil {
+		return err
 	}
 	checkpoint, err := note.Verify([]byte(signed), x.Keys)
 	if err != nil {
@@ -182,6 +179,35 @@ func (x *examiner) checkpoint(e *envelope) error {
 	if size != checkpoint.Size {
 		return fmt.Errorf("%w: treeSize is %d, the signed tree has %d leaves", ErrProof, size, checkpoint.Size)
 	}
+	return nil
+}
+
+// settleKeys settles which keys are used: those given, with what they endorse of the
+// file's, or without any the file's. The file may hold no others.
+func (x *examiner) settleKeys(e *envelope, inside string) error {
+	var rotations string
+	if e.peek("keyRotations") != "" {
+		if rotations = e.text("keyRotations"); e.err != nil {
+			return fmt.Errorf("%w: %w", ErrFormat, e.err)
+		}
+		if err := note.CheckKeys(rotations); err != nil || !keysAmong(inside, rotations) {
+			return fmt.Errorf("%w: keyRotations are not those of the keys beside them", ErrProof)
+		}
+	}
+	if x.Keys = inside; !x.KeysGiven {
+		return nil
+	}
+	if x.Keys = x.options.Keys; keysAmong(inside, x.Keys) {
+		return nil
+	}
+	if rotations == "" {
+		return fmt.Errorf("%w: the verifier keys inside the file are not those that were given", ErrProof)
+	}
+	keys, steps, err := note.Succession(x.options.Keys, rotations)
+	if err != nil || len(steps) == 0 || !keysAmong(inside, keys) {
+		return fmt.Errorf("%w: the verifier keys inside the file are not those that were given, nor endorsed by them", ErrProof)
+	}
+	x.Keys, x.Rotations = keys, len(steps)
 	return nil
 }
 

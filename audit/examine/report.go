@@ -13,6 +13,9 @@ func (r *Report) Shown() []string {
 	if at := r.signedAt(); at != "" {
 		said = append(said, "the log's tree head is signed (Ed25519 and ML-DSA-44), as of "+at)
 	}
+	if r.Rotations > 0 {
+		said = append(said, fmt.Sprintf("the keys that signed it were endorsed by those given, over %d rotation(s)", r.Rotations))
+	}
 	switch {
 	case r.Kind == "proof" && r.Disposition:
 		said = append(said, "the disposition is of this record")

@@ -31,7 +31,7 @@ func clientCommands() []*cobra.Command {
 	}
 	under("audit", newAuditProof(), newAuditExport(), newAuditBundle())
 	under("ofac", newImport())
-	under("policy", newPolicyPut())
+	under("policy", newPolicyPut(), newPolicyDiff())
 	under("match", newMatchEval())
 	under("signing-key", newReissueAll())
 	under("cluster-secret", newSecretReseal())

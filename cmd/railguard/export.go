@@ -110,9 +110,24 @@ func broken(n int64, err error, end *endWatch) error {
 	return &exitError{code: exitAway, err: fmt.Errorf("the export broke off after %d bytes: %w", n, err)}
 }
 
-// toFile streams to a partial file, from where an earlier run stopped, and names
-// it when it is whole.
+// toFile writes the export. One that breaks off goes on at the next address, where there
+// are several, up to two rounds of them.
 func (x *exportRun) toFile(cmd *cobra.Command) error {
+	for try := 1; ; try++ {
+		err := x.toFileOnce(cmd)
+		var coded *exitError
+		away := errors.As(err, &coded) && coded.code == exitAway
+		if !away || len(x.url) < 2 || try == 2*len(x.url) || cmd.Context().Err() != nil {
+			return err
+		}
+		x.at, x.resume = (x.at+1)%len(x.url), true
+		fmt.Fprintf(cmd.ErrOrStderr(), "broken off; tried at %s\n", x.url[x.at])
+	}
+}
+
+// toFileOnce streams to a partial file, from where an earlier try stopped, and names
+// it when it is whole.
+func (x *exportRun) toFileOnce(cmd *cobra.Command) error {
 	p, err := x.openPartial()
 	if err != nil {
 		return err

@@ -117,22 +117,34 @@ func clearBegun(dir string) error {
 	})
 }
 
-// keep saves an answer.
+// keep saves an answer. One that breaks off is asked for at the next address.
 func (b *auditBundle) keep(cmd *cobra.Command, path, file string) (err error) {
+	for range b.url {
+		var settled bool
+		if settled, err = b.keepOnce(cmd, path, file); settled || err == nil || cmd.Context().Err() != nil {
+			return err
+		}
+		b.at = (b.at + 1) % len(b.url)
+	}
+	return err
+}
+
+// keepOnce saves an answer; settled tells that another address would say the same.
+func (b *auditBundle) keepOnce(cmd *cobra.Command, path, file string) (settled bool, err error) {
 	response, err := b.open(cmd.Context(), &call{method: http.MethodGet, path: path})
 	if err != nil {
-		return err
+		return true, err // All were asked.
 	}
 	defer response.Body.Close()
 	out, err := os.OpenFile(file, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
-		return err
+		return true, err
 	}
 	n, err := io.Copy(out, response.Body)
 	if err == nil && response.ContentLength >= 0 && n != response.ContentLength {
 		err = io.ErrUnexpectedEOF
 	}
-	return errors.Join(err, out.Close())
+	return false, errors.Join(err, out.Close())
 }
 
 // keepCosigned saves the newest checkpoint that witnesses signed, where there is one that

@@ -139,6 +139,7 @@ func (n *testNode) latencies(token string) {
 			at := time.Now()
 			require.Equal(n.t, 200, n.screen(token, `,"cpName":"Quiet Harbour Bakery"`).Code)
 			took = append(took, time.Since(at))
+			time.Sleep(2 * time.Millisecond) // Some 400 a second.
 		}
 		slices.Sort(took)
 		return took[len(took)/2], took[len(took)*99/100], len(took)
@@ -150,6 +151,6 @@ func (n *testNode) latencies(token string) {
 	})
 	duty.Stop()
 	n.t.Logf("screened in %s; %d calls meanwhile: p50 %s, p99 %s", time.Since(began).Round(time.Millisecond), count, p50, p99)
-	p50, p99, _ = calls(func(done int) bool { return done >= min(count, 100_000) })
+	p50, p99, _ = calls(func(done int) bool { return done >= min(count, 10_000) })
 	n.t.Logf("the same calls afterwards: p50 %s, p99 %s", p50, p99)
 }

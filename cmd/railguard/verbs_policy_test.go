@@ -16,7 +16,9 @@ import (
 func TestPolicyDiff(t *testing.T) {
 	o := newOutsider(t)
 	reach := []string{"--url", o.server.URL, "--key", groupKey, "--data", o.in("none")}
-	diff := func(args ...string) string { return o.ask(append(append([]string{"policy", "diff"}, args...), reach...)...) }
+	diff := func(args ...string) string {
+		return o.ask(append(append([]string{"policy", "diff"}, args...), reach...)...)
+	}
 	o.node.must(t, http.StatusOK, "PUT", "/v1/policy?reason=first", `{"rules":{"R17":"off"},"velocity":{"maxPerMinute":10},"retro":{"suspend":true}}`)
 	first := uint64(o.node.must(t, http.StatusOK, "GET", "/v1/policy", "")["policyVersion"].(float64))
 

@@ -44,6 +44,7 @@ type chronicle struct {
 	fleets  []string
 	reviews []string
 	paid    []string
+	all     []string
 	lists   int
 }
 
@@ -144,7 +145,9 @@ func (h *chronicle) screen() {
 		token = "no such token"
 	}
 	v := h.must("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":`+amount+fields+`}`)
-	switch txn := textOf(v, "txnId"); textOf(v, "verdict") {
+	txn := textOf(v, "txnId")
+	h.all = append(h.all, txn)
+	switch textOf(v, "verdict") {
 	case "REVIEW":
 		h.reviews = append(h.reviews, txn)
 	case "PROCEED":
@@ -160,14 +163,7 @@ func (h *chronicle) change() {
 	case 0:
 		h.must("policy", "PUT", "/v1/policy", `{"reason":"test","policy":`+policies[r.IntN(len(policies))]+`}`)
 	case 1:
-		h.lists++
-		entities := sample.Entities()
-		if h.lists%2 == 1 {
-			paper := testEntities("PAPER TIGER HOLDING")
-			paper[0].UID = 999_999
-			entities = append(entities, paper...)
-		}
-		h.n.activate(entities, sample.Meta())
+		h.changeList()
 	case 2, 3:
 		if len(h.reviews) > 0 {
 			at := r.IntN(len(h.reviews))
@@ -197,6 +193,18 @@ func (h *chronicle) change() {
 	case 13:
 		h.try("admin", "POST", "/v1/operators/"+h.pick([]string{"suspend", "reinstate", "reinstate"}), `{"operatorLegalName":"Acme Inc","reason":"test","actor":"ann"}`)
 	}
+}
+
+// changeList activates a list with somebody more, or without them again.
+func (h *chronicle) changeList() {
+	h.lists++
+	entities := sample.Entities()
+	if h.lists%2 == 1 {
+		paper := testEntities("PAPER TIGER HOLDING")
+		paper[0].UID = 999_999
+		entities = append(entities, paper...)
+	}
+	h.n.activate(entities, sample.Meta())
 }
 
 func (h *chronicle) run(records int) {

@@ -100,7 +100,24 @@ func TestForesightPages(t *testing.T) {
 
 	w.at("/policy", "Policy")
 	w.shows(".comments li", "the shadow was right")
+	w.keepsDraft(s)
 	w.pick(".comments summary", "What version 2 changed")
 	w.shows(".comments li li", "Rule R10: it is not judged")
 	w.clean()
+}
+
+// keepsDraft: an edit outlives a look at another page, and nobody else is shown it.
+func (w *tab) keepsDraft(s *site) {
+	w.types("textarea.code", `{"retro": {"suspend": true}}`)
+	w.shows("#told", "Suspend whom a new list names: yes")
+	w.click(`nav a[href="/console/alerts"]`)
+	w.shows("h1", "Alerts")
+	w.click(`nav a[href="/console/policy"]`)
+	w.shows("#told", "Suspend whom a new list names: yes")
+	w.click(".menu summary")
+	w.click(".menu button")
+	w.shows("h1", "Sign in")
+	w.do(chromedp.SendKeys("#key", s.Key+"\n", chromedp.ByQuery))
+	w.shows("h1", "Policy")
+	w.shows("#told", "it says what is in force")
 }

@@ -12,7 +12,8 @@ const pretty = (document) => JSON.stringify(document, null, 2);
 const words = (list) => (list.length === 0 ? h('p', {class: 'quiet'}, 'Nothing: it says what is in force.') : h('ul', {class: 'words'}, list.map((x) => h('li', null, x.text))));
 
 // What is being edited, until the page is loaded again or the edit is in force: a look at a
-// backtest must not lose it. It is bound to the version that it was made from.
+// backtest must not lose it. It is bound to the version that it was made from, and to the
+// key that made it.
 let draft = null;
 
 /** drafted is the text to begin with: of a trial that the address names, else the edit, else what is in force. */
@@ -23,7 +24,7 @@ async function drafted(now) {
     if (job?.policy) return {text: pretty(job.policy), from};
     return {text: pretty(now.policy ?? {}), lost: from};
   }
-  return draft?.version === now.policyVersion ? {text: draft.text} : {text: pretty(now.policy ?? {})};
+  return draft?.version === now.policyVersion && draft.key === api.who().key.keyId ? {text: draft.text} : {text: pretty(now.policy ?? {})};
 }
 
 function parse(text) {
@@ -47,7 +48,7 @@ export async function showPolicy(place, _params, go) {
   const mayTry = api.may('policy', 'reviewer');
 
   function tell() {
-    draft = edit.value === inForce ? null : {text: edit.value, version: now.policyVersion};
+    draft = edit.value === inForce ? null : {text: edit.value, version: now.policyVersion, key: api.who().key.keyId};
     const {document, error} = parse(edit.value);
     put(verdict);
     put(told, h('h3', null, 'What your edit changes'), error ? h('p', {class: 'note bad'}, error) : words(changes(now.policy ?? {}, document)));

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"sync"
 )
 
 const (
@@ -13,7 +14,10 @@ const (
 	portTries = 2_000
 )
 
-// FreePorts finds ports that nobody listens on. They lie below the range from
+// reserved are this process's ports, which no other is given: number to open file.
+var reserved sync.Map
+
+// FreePorts finds ports that nobody listens on and nobody else was given. They lie below the range from
 // which systems take ports for outgoing connections, so that a node that is down
 // for a while finds its own again.
 func FreePorts(count int) ([]string, error) {
@@ -21,7 +25,7 @@ func FreePorts(count int) ([]string, error) {
 	taken := make(map[int]bool)
 	for range portTries {
 		port := portLow + rand.IntN(portHigh-portLow)
-		if taken[port] {
+		if _, own := reserved.Load(port); own || taken[port] || !reserve(port) {
 			continue
 		}
 		taken[port] = true

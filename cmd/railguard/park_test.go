@@ -199,6 +199,10 @@ func (p *park) awaitReady(m *machine, query string) {
 		}
 	}()
 	require.Eventually(p.t, func() bool {
+		if m.child != nil && m.child.Ended() {
+			last = "it has ended: " + m.child.Command.ProcessState.String()
+			return true // No wait makes it ready.
+		}
 		answer, err := p.client.Get(p.url(m) + "/readyz?sync&" + query)
 		if err != nil {
 			last = err.Error()
@@ -210,6 +214,7 @@ func (p *park) awaitReady(m *machine, query string) {
 		last = body.String()
 		return answer.StatusCode == http.StatusOK
 	}, 120*time.Second, 50*time.Millisecond, "%s is not ready", m.id)
+	require.False(p.t, m.child != nil && m.child.Ended(), "%s has ended", m.id)
 }
 
 // cli runs a verb in a process of its own.

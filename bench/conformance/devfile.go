@@ -53,7 +53,11 @@ func (f DevFile) Config(folder string) (Config, error) {
 		if err != nil {
 			return cfg, err
 		}
-		cfg.LogFiles = append(cfg.LogFiles, found...)
+		for _, file := range found {
+			if filepath.Base(filepath.Dir(file)) != "raft" { // Entries, not lines; and they come and go.
+				cfg.LogFiles = append(cfg.LogFiles, file)
+			}
+		}
 	}
 	return cfg, nil
 }

@@ -264,6 +264,8 @@ func TestDevFile(t *testing.T) {
 	require.Error(t, err)
 	write(`{"apiKey":"k","nodes":[{"id":"n1","pid":1,"http":"127.0.0.1:1","admin":"http://127.0.0.1:2/","cluster":"127.0.0.1:3"}]}`)
 	require.NoError(t, os.WriteFile(folder+"/n1.log", []byte("x"), 0o600))
+	require.NoError(t, os.MkdirAll(folder+"/n1/raft", 0o700))
+	require.NoError(t, os.WriteFile(folder+"/n1/raft/1.log", []byte("entries"), 0o600))
 	file, err := ReadDevFile(folder)
 	require.NoError(t, err)
 	cfg, err := file.Config(folder)

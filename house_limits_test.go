@@ -277,3 +277,31 @@ func TestOnceEach(t *testing.T) {
 		require.Positive(t, found, "%s: the test no longer knows its sign", what)
 	}
 }
+
+// plainWrites write a file that a loss of power can leave empty.
+var plainWrites = regexp.MustCompile(`os\.(WriteFile|Create)\(`)
+
+// writers are who may: what they write is an answer to a person who can ask again, or a
+// development cluster's.
+var writers = []string{
+	"audit/bundle/make.go", "cmd/railguard/bench.go", "cmd/railguard/dev.go", "cmd/railguard/export.go", "cmd/railguard/matcheval.go",
+	"cmd/railguard/tokenfile.go", "cmd/railguard/verbs_bundle.go",
+}
+
+// TestNodesWriteFilesThatLast: what a node reads again when it starts, its secret among
+// it, is synced, renamed, and its folder synced (datadir.ReplaceFile).
+func TestNodesWriteFilesThatLast(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || strings.HasPrefix(s.room, "bench/") || s.room == "cluster/sim" || s.room == "cluster/porttest" || slices.Contains(writers, s.path) {
+			continue
+		}
+		text, err := os.ReadFile(s.path)
+		require.NoError(t, err)
+		require.False(t, plainWrites.Match(text), "%s writes a file with datadir.ReplaceFile, or is one of writers", s.path)
+	}
+	for _, path := range writers {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.True(t, plainWrites.Match(text), "%s is no writer any more", path)
+	}
+}

@@ -207,7 +207,7 @@ func runRetro(ctx context.Context, b *bench) error {
 	l := t.screening("retro-screening at 500/s", t.homes, b.callers(), eventRate, b.window(60*time.Second))
 	var looked uint64
 	var took time.Duration
-	o, from, to, err := t.during(ctx, l, l.span/4, func(ctx context.Context) (err error) {
+	o, from, to, err := t.during(ctx, l, max(l.span/4, windowSpan), func(ctx context.Context) (err error) {
 		began := time.Now()
 		looked, err = t.screenPast(ctx)
 		took = time.Since(began)
@@ -263,10 +263,11 @@ func (t *target) retroRuns(ctx context.Context) (until uint64, running bool) {
 	return runs.Data[0].Progress.Until, runs.Data[0].State == "running"
 }
 
-// window is a span in which something happens: never so short that it could not.
+// window is a span in which something happens: never so short that it could not, or that
+// nothing stood before or after it.
 func (b *bench) window(full time.Duration) time.Duration {
 	if b.options.Brief {
-		return 2 * windowSpan
+		return 4 * windowSpan
 	}
 	return full
 }

@@ -4,7 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"text/tabwriter"
+
+	"railguard/ofac"
 )
 
 // What an officer reads of a record: who, how much, to whom, why, against which list, and
@@ -26,6 +30,31 @@ type shownRecord struct {
 	Comments                                                                                    []struct{ Time, By, Comment string }
 	Triggered                                                                                   []string
 	Ladder                                                                                      []shownRung
+	Now                                                                                         *shownPolicy `json:"_policy"`
+}
+
+// shownPolicy is the policy in force, as far as it says what a score is held against.
+type shownPolicy struct {
+	PolicyVersion int64
+	Policy        struct {
+		Names struct{ Review json.Number }
+	}
+}
+
+// threshold is what a match's score was held against: the review threshold, as the policy
+// in force has it.
+func (r *shownRecord) threshold(m *shownMatch) string {
+	if r.Now == nil || m.Address != "" {
+		return "-"
+	}
+	text := r.Now.Policy.Names.Review.String()
+	if text == "" {
+		text = strconv.FormatFloat(float64(ofac.ReviewDefault)/10000, 'f', -1, 64)
+	}
+	if r.Now.PolicyVersion != r.PolicyVersion {
+		text += " (policy of today)"
+	}
+	return text
 }
 
 type shownMatch struct {
@@ -69,7 +98,7 @@ func showRecord(out io.Writer, data []byte) error {
 
 func (r *shownRecord) head(table io.Writer) {
 	line := func(name, value string) {
-		if value != "" && value != "-" {
+		if value = strings.TrimSpace(value); value != "" && value != "-" {
 			fmt.Fprintf(table, "%s\t%s\n", name, plain(value))
 		}
 	}
@@ -109,7 +138,7 @@ func (r *shownRecord) matches(out io.Writer) error {
 	}
 	fmt.Fprintln(out, "\nmatches:")
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "PARTY\tASKED\tLISTED\tENTRY\tLIST\tSCORE\tOUTCOME")
+	fmt.Fprintln(table, "PARTY\tASKED\tLISTED\tENTRY\tLIST\tSCORE\tTHRESHOLD\tOUTCOME")
 	for _, m := range r.Matches {
 		asked := plainText(r.Request["cpName"])
 		if m.Party != "counterparty" {
@@ -122,7 +151,7 @@ func (r *shownRecord) matches(out io.Writer) error {
 		if m.Address != "" {
 			asked, listed = plainText(r.Request["cpWallet"]), m.Address
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s %s\t%s\t%s\t%s\n", plain(m.Party), plain(asked), plain(listed), plain(m.UID), plain(m.Name), plain(m.List), plain(m.Score.String()), plain(m.Outcome))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s %s\t%s\t%s\t%s\t%s\n", plain(m.Party), plain(asked), plain(listed), plain(m.UID), plain(m.Name), plain(m.List), plain(m.Score.String()), plain(r.threshold(&m)), plain(m.Outcome))
 	}
 	if err := table.Flush(); err != nil {
 		return err

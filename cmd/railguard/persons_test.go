@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -36,16 +39,49 @@ const shownCase = `{"verdict":"REVIEW","txnId":"txn_1","rule":"R21_POSSIBLE_NAME
 "screenedAt":"2026-03-22T03:33:28.589Z","disposition":null,"proposed":{"disposition":"APPROVED","by":"Ann"},"_request":{"amount":120,"cpName":"Nikolas \u001bMaduro"},"policyVersion":2,"listVersion":3,"ofacSource":"kv:live",
 "matches":[{"party":"counterparty","list":"SDN","uid":"22790","name":"MADURO MOROS, Nicolas","alias":"MADURO, Nicolas","score":0.9312,"outcome":"possible"}],
 "parties":[{"uid":"22790","facts":[{"kind":"birth","value":"1962-11-23"}]}],
-"ladder":[{"rule":"R10_SINGLE_TX_LIMIT","number":10,"outcome":"passed","values":{"amount":120,"limits":[5000]}}]}`
+"ladder":[{"rule":"R10_SINGLE_TX_LIMIT","number":10,"outcome":"passed","values":{"amount":120,"limits":[{"level":0,"limit":5000},{"level":1,"limit":9000}]}}],
+"_policy":{"policyVersion":3,"policy":{"names":{"review":0.86}}}}`
 
 // A person sees amounts, limits, both names, the entry and the score; nothing fools the terminal.
 func TestRecordsForPersons(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, showRecord(&out, []byte(shownCase)))
-	for _, word := range []string{"120 USD", "Nikolas \ufffdMaduro", "MADURO, Nicolas", "22790 MADURO MOROS, Nicolas", "0.9312", "1962-11-23", "disposition APPROVED, by Ann", "amount 120, limits [5000]", "version 3 kv:live, version 2"} {
+	for _, word := range []string{"120 USD", "Nikolas \ufffdMaduro", "MADURO, Nicolas", "22790 MADURO MOROS, Nicolas", "0.9312", "1962-11-23", "disposition APPROVED, by Ann", "amount 120, limits level 0, limit 5000; level 1, limit 9000", "0.86 (policy of today)", "version 3 kv:live, version 2"} {
 		require.Contains(t, out.String(), word)
 	}
 	require.NotContains(t, out.String(), "\x1b")
+	require.NotContains(t, out.String(), "\nby ", "nobody decided")
+}
+
+// An explanation is shown with the payment that it is about, and with what a score was
+// held against; a key that may not read one of them sees the rest.
+func TestExplanationsForPersons(t *testing.T) {
+	record := `{"verdict":"REVIEW","txnId":"txn_1","agentName":"Bot","_request":{"amount":120,"cpName":"Nikolas Maduro"}}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/v1/audit/txn_1/explain":
+			fmt.Fprint(w, `{"txnId":"txn_1","policyVersion":1,"matches":[{"party":"counterparty","name":"MADURO MOROS, Nicolas","score":0.9312}],"ladder":[]}`)
+		case "/v1/audit/txn_1":
+			fmt.Fprint(w, record)
+		case "/v1/policy":
+			fmt.Fprint(w, `{"policyVersion":1,"policy":null}`)
+		}
+	}))
+	defer server.Close()
+	explained := func() string {
+		var out bytes.Buffer
+		root := newRoot()
+		root.SetOut(&out)
+		root.SetArgs([]string{"audit", "explain", "txn_1", "--url", server.URL, "--key", "k"})
+		require.NoError(t, root.Execute())
+		return out.String()
+	}
+	text := explained()
+	for _, word := range []string{"120 USD", "Nikolas Maduro  MADURO MOROS, Nicolas", "0.9312  0.875"} {
+		require.Contains(t, text, word)
+	}
+	record = `no record`
+	require.Contains(t, explained(), "0.9312  0.875")
 }
 
 // What stands inside an answer is a table too, not a blob.

@@ -181,6 +181,10 @@ func plainText(value json.RawMessage) string {
 	if value[0] == '{' {
 		return pairsText(value)
 	}
+	var objects []map[string]json.RawMessage
+	if value[0] == '[' && json.Unmarshal(value, &objects) == nil && len(objects) > 0 {
+		return rowsText(value)
+	}
 	if json.Unmarshal(value, &text) != nil {
 		var compact bytes.Buffer
 		if json.Compact(&compact, value) != nil {
@@ -189,6 +193,17 @@ func plainText(value json.RawMessage) string {
 		text = compact.String()
 	}
 	return plain(text)
+}
+
+// rowsText shows objects in a cell, one after the other.
+func rowsText(value json.RawMessage) string {
+	var rows []json.RawMessage
+	_ = json.Unmarshal(value, &rows) // It was read once.
+	texts := make([]string, len(rows))
+	for i, row := range rows {
+		texts[i] = plainText(row)
+	}
+	return strings.Join(texts, "; ")
 }
 
 // pairsText shows an object in a cell: names and values.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -43,6 +44,7 @@ type verb struct {
 	each    bool                                                                 // The answer has an outcome for each of several: exit code 0 where all were done.
 
 	person func(out io.Writer, data []byte) error // Shows an answer to a person; nil is a table of its members.
+	beside []string                               // Of what a person is shown: "name url" gives a further answer that name, "url" gives what the answer lacks.
 }
 
 // field is a flag that becomes a member of the body or a query parameter.
@@ -132,9 +134,48 @@ func (v *verb) command() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if v.person != nil && c.output != "json" {
+			data = v.besides(cmd.Context(), c, args, data)
+		}
 		return v.tell(cmd.OutOrStdout(), data, c.output)
 	}
 	return cmd
+}
+
+// besides adds what a person wants to see beside an answer, as far as the key may read it.
+func (v *verb) besides(ctx context.Context, c *client, args []string, data []byte) []byte {
+	var whole map[string]json.RawMessage
+	for _, source := range v.beside {
+		name, path, named := strings.Cut(source, " ")
+		if !named {
+			path = source
+		}
+		further, err := c.fetch(ctx, &call{method: http.MethodGet, path: v.at(path, args)})
+		var members map[string]json.RawMessage
+		if err != nil || json.Unmarshal(further, &members) != nil || whole == nil && json.Unmarshal(data, &whole) != nil {
+			continue
+		}
+		if named {
+			members = map[string]json.RawMessage{name: further}
+		}
+		for name, value := range members {
+			if _, there := whole[name]; !there {
+				whole[name] = value
+			}
+		}
+	}
+	if merged, err := json.Marshal(whole); err == nil && whole != nil {
+		return merged
+	}
+	return data
+}
+
+// at is a path with the arguments of a verb in it.
+func (v *verb) at(path string, args []string) string {
+	for i, name := range v.args {
+		path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(args[i]))
+	}
+	return path
 }
 
 // tell shows an answer; its error says what of it was not done.
@@ -276,11 +317,7 @@ func readTokenFile(path string) (string, error) {
 
 // request fills url, query and body.
 func (v *verb) request(args []string, values map[string]*string) (*call, error) {
-	path := v.url
-	for i, name := range v.args {
-		path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(args[i]))
-	}
-	query := url.Values{}
+	path, query := v.at(v.url, args), url.Values{}
 	for i := range v.query {
 		f := &v.query[i]
 		if value := *values[f.flag]; value != "" {

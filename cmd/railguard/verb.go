@@ -134,16 +134,16 @@ func (v *verb) command() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if v.person != nil && c.output != "json" {
-			data = v.besides(cmd.Context(), c, args, data)
-		}
-		return v.tell(cmd.OutOrStdout(), data, c.output)
+		return v.tell(cmd.OutOrStdout(), v.besides(cmd.Context(), c, args, data), c.output)
 	}
 	return cmd
 }
 
 // besides adds what a person wants to see beside an answer, as far as the key may read it.
 func (v *verb) besides(ctx context.Context, c *client, args []string, data []byte) []byte {
+	if c.output == "json" {
+		return data
+	}
 	var whole map[string]json.RawMessage
 	for _, source := range v.beside {
 		name, path, named := strings.Cut(source, " ")

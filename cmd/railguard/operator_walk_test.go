@@ -64,7 +64,7 @@ func (p *park) through(url, token string, work func()) (paid int) {
 			case <-done:
 				ended <- failed
 				return
-			case <-time.After(20 * time.Millisecond):
+			case <-time.After(100 * time.Millisecond): // Rule R16 reviews an agent's thousandth call of a minute.
 			}
 			status, text, err := postWith(p.client, parkKey, url+"/v1/screen", fmt.Sprintf("walk-%d-%d", time.Now().UnixNano(), n), fmt.Sprintf(`{"token":%q,"amount":1,"cpName":"Plain Harbour Bakery"}`, token))
 			if err != nil || status != http.StatusOK {

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -128,7 +129,7 @@ func (m *Mux) receive(raw net.Conn) {
 	m.strangers.forget(raw)
 	if err != nil {
 		handshakesRefused.Inc()
-		if !errors.Is(err, io.EOF) { // Probes that only connect are no news.
+		if !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) { // Probes that only connect are no news, nor a peer that ends.
 			m.refusals.tell(m.log, "a connection to the port between nodes is refused", raw, err)
 		}
 		return
@@ -289,8 +290,10 @@ func (m *Mux) enter(raw net.Conn, protocol byte, h func() Hello) (*proven, Welco
 	}
 	out, err := m.prove(raw, tls.Client)
 	if err != nil {
-		m.refusals.tell(m.log, "a node on the port between nodes is not known for one", raw, err)
-		return nil, w, notProven(err)
+		if err = notProven(err); errors.Is(err, ErrUnproven) { // One that is away is told by who waits for it.
+			m.refusals.tell(m.log, "a node on the port between nodes is not known for one", raw, err)
+		}
+		return nil, w, err
 	}
 	head := append(append([]byte(nil), muxMagic...), protocol, muxVersion)
 	own := h()

@@ -181,6 +181,40 @@ func TestAPeerThatAnswersInAnothersName(t *testing.T) {
 	require.ErrorContains(t, err, `node "n1" is not the one its certificate names`)
 }
 
+// A peer that ends in the middle of a handshake is away, and no stranger; one with another
+// secret is told of.
+func TestAPeerThatEndsIsNoStranger(t *testing.T) {
+	own, err := NewAuthority(testSecret, "n3")
+	require.NoError(t, err)
+	stranger, err := NewAuthority([]byte("another secret, long enough"), "n2")
+	require.NoError(t, err)
+	met := func(answer func(net.Conn)) (said string, err error) {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer listener.Close()
+		go func() {
+			if conn, err := listener.Accept(); err == nil {
+				answer(conn)
+				conn.Close()
+			}
+		}()
+		var log bytes.Buffer
+		m := &Mux{network: TCP{}, authority: func() *Authority { return own }, log: slog.New(slog.NewTextHandler(&log, nil)), dialled: newGuests(1, 1)}
+		_, _, err = m.Dial(listener.Addr().String(), ProtocolRaft, func() Hello { return Hello{ID: "n3", Incarnation: "x"} }, "n2", "", 5*time.Second)
+		require.Error(t, err)
+		return log.String(), err
+	}
+	said, err := met(func(conn net.Conn) {
+		_ = readFull(conn, make([]byte, 1))
+		_ = conn.(*net.TCPConn).SetLinger(0) // What it did not read becomes a reset.
+	})
+	require.NotErrorIs(t, err, ErrUnproven)
+	require.Empty(t, said)
+	said, err = met(func(conn net.Conn) { _ = tls.Server(conn, stranger.config()).Handshake() })
+	require.ErrorIs(t, err, ErrUnproven)
+	require.Contains(t, said, "is not known for one")
+}
+
 // TestThePortPacesItsAcceptor: of many connections of one network in an instant only
 // so many are taken up.
 func TestThePortPacesItsAcceptor(t *testing.T) {

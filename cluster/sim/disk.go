@@ -30,6 +30,8 @@ type disk struct {
 	adjust   func(host *Host, log *raft.Log)
 	healing  chan struct{} // Closed when a hanging disk goes on; nil: it does not hang.
 	released chan struct{} // Closed at the end.
+	fallen   chan struct{} // Closed when the node gave up.
+	falling  sync.Once
 }
 
 var errBroken = errors.New("sim: input/output error")
@@ -88,6 +90,16 @@ func (d *disk) end(random *rand.Rand) {
 	}
 	close(d.released)
 }
+
+// writing reports whether an append is under way.
+func (d *disk) writing() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.flying != nil
+}
+
+// fall says that the node gave up, which is the end of a process.
+func (d *disk) fall() { d.falling.Do(func() { close(d.fallen) }) }
 
 // over reports whether this life has ended.
 func (d *disk) over() bool {

@@ -128,6 +128,8 @@ func schedule(t testing.TB, seed uint64) (counts map[string]int) {
 	if draw.IntN(4) == 0 { // A few seconds before midnight.
 		time.Sleep(24*time.Hour - time.Duration(2000+draw.IntN(6000))*time.Millisecond)
 	}
+	tooLong := time.AfterFunc(scheduleMax, func() { panic(fmt.Sprintf("seed %d still runs after %v of its time", seed, scheduleMax)) })
+	defer tooLong.Stop()
 	w, h := NewWorld(t, seed, nodes), &History{}
 	w.StartAll()
 	defer w.StopAll()
@@ -178,6 +180,10 @@ func (w *World) settle(t testing.TB) {
 	w.AwaitEqual(liveAfter)
 	require.Empty(t, w.GaveUp())
 }
+
+// scheduleMax is far beyond what a schedule takes of its own time: one that waits for
+// what never comes says where.
+const scheduleMax = time.Hour
 
 // liveAfter is how long after the last fault the group may take: raft waits up to
 // 10.24 s before it tries a peer again that could not be reached.

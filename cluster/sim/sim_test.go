@@ -71,6 +71,32 @@ func TestRejoinBySnapshot(t *testing.T) {
 	})
 }
 
+// TestStopWithHangingDisk: a node that is stopped while its disk hangs gives up, and its
+// process is gone.
+func TestStopWithHangingDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, h := NewWorld(t, 1, 3), &History{}
+		w.StartAll()
+		defer w.StopAll()
+		leads := leader(t, w)
+		hung := w.Hosts()[0]
+		if hung == leads {
+			hung = w.Hosts()[1]
+		}
+		hung.Doom().Hang()
+		require.NoError(t, h.Register(t.Context(), leads, "what its disk never takes").Err)
+		require.Eventually(t, hung.disk.writing, time.Second, time.Millisecond)
+		require.Empty(t, w.Restarts(), "not yet")
+		hung.Stop()
+		require.Nil(t, hung.Node())
+		require.Len(t, w.Restarts(), 1)
+		hung.Start()
+		w.AwaitReady(time.Minute)
+		w.AwaitEqual(time.Minute)
+		require.Empty(t, w.GaveUp())
+	})
+}
+
 // TestClockJumps: one node's clock goes wrong by a day, the leader's or another's;
 // log time stays with the other two (decision 47, "Log time").
 func TestClockJumps(t *testing.T) {

@@ -156,7 +156,7 @@ func (h *Host) Start() {
 		h.takeFiles()
 	}
 	kept := h.files
-	life := &disk{InmemStore: h.log, host: h, adjust: h.world.Adjust, released: make(chan struct{})}
+	life := &disk{InmemStore: h.log, host: h, adjust: h.world.Adjust, released: make(chan struct{}), fallen: make(chan struct{})}
 	history := h.history
 	h.doomed, h.gaveUp = false, false
 	port := h.world.Net.Of(h.ID)
@@ -191,6 +191,7 @@ func (h *Host) gave(life *disk, reason string) {
 	expected := h.doomed || strings.Contains(reason, "restart this node")
 	h.gaveUp = true
 	h.mu.Unlock()
+	life.fall()
 	h.world.mu.Lock()
 	if expected {
 		h.world.restarts = append(h.world.restarts, h.ID+": "+reason)
@@ -245,8 +246,25 @@ func (h *Host) Stop() {
 	if dead {
 		h.Crash(audittest.LoseNone)
 	} else if node != nil {
-		require.NoError(h.world.t, node.Close(), h.ID)
-		life.end(h.world.Random) // The process is gone, also where its disk hung meanwhile and it gave up.
+		h.close(node, life)
+	}
+}
+
+// close ends a node in good order, or with its process: one whose disk hangs gives up
+// in the midst of its end, and then nothing of it goes on.
+func (h *Host) close(node *cluster.Node, life *disk) {
+	closed := make(chan error, 1)
+	go func() { closed <- node.Close() }()
+	select {
+	case err := <-closed:
+		require.NoError(h.world.t, err, h.ID)
+		life.end(h.world.Random)
+	case <-life.fallen:
+		h.mu.Lock()
+		h.node = node
+		h.mu.Unlock()
+		h.Crash(audittest.LoseNone)
+		<-closed
 	}
 }
 

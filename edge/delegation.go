@@ -11,16 +11,18 @@ import (
 // Delegation is a delegate on its way to a profile.
 type Delegation struct {
 	Registration
-	now     engine.Time
-	expires engine.Time      // Asked for; 0: as late as allowed.
-	token   credentialClaims // Of parentToken; kind 0: none was sent.
-	Parent  engine.AgentSlot
+	now      engine.Time
+	expires  engine.Time      // Asked for; 0: as late as allowed.
+	operator string           // As the caller has it, who need not say: it is the parent's.
+	token    credentialClaims // Of parentToken; kind 0: none was sent.
+	Parent   engine.AgentSlot
 }
 
 // Read reads the body of a new delegate and finds its parent.
 func (in *Delegation) Read(j *Judge, f *strictjson.Fields) error {
 	in.now = j.shared.deps.Published.LogTime()
 	in.Profile.AgentName = f.RequiredName("agentName")
+	in.operator = f.Name("operatorLegalName")
 	in.agentType(f, false)
 	in.Profile.Purpose = f.Text("purpose", engine.TextMax)
 	in.common(f, in.now)
@@ -77,6 +79,9 @@ func (in *Delegation) Build(j *Judge) (any, error) {
 	}
 	if parent.Depth >= engine.DepthMax {
 		return nil, refuse("delegation_depth_exceeded", "delegation goes at most three levels deep")
+	}
+	if in.operator != "" && OperatorKey(in.operator) != OperatorKey(parent.OperatorLegalName) {
+		return nil, refuse("operator_mismatch", "a delegate's operator is its parent's: leave operatorLegalName out, or say that one")
 	}
 	chain, err := j.chainOf(parent)
 	if err != nil {

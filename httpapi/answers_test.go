@@ -83,6 +83,11 @@ func TestNothingGivenIsPassedOver(t *testing.T) {
 	answer(t, n.do("operator", "POST", "/v1/agents/"+agent+"/model", `{"underlyingModel":"m","model":7}`), 422)
 	answer(t, n.do("policy", "POST", "/v1/ofac/rollback", `{"reason":"r","force":"yes"}`), 422)
 	answer(t, n.do("reviewer", "POST", "/v1/queue/next", `{"assignee":"o","by":7}`), 422)
+	child := `{"agentName":"Child","parentAgentId":"` + agent + `","operatorLegalName":`
+	answer(t, n.do("operator", "POST", "/v1/delegates/create", child+`7}`), 422)
+	require.Equal(t, "operator_mismatch", textOf(answer(t, n.do("operator", "POST", "/v1/delegates/create", child+`"Someone Else"}`), 422), "code"))
+	parent := textOf(answer(t, n.do("operator", "GET", "/v1/agents/"+agent, ""), 200), "operatorLegalName")
+	answer(t, n.do("operator", "POST", "/v1/delegates/create", child+`"`+parent+`"}`), 201)
 	for _, query := range []string{"first=x", "treeSize=-1", "first=0"} {
 		answer(t, n.do("auditor", "GET", "/v1/audit/export?"+query, ""), 400)
 	}

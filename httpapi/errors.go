@@ -75,7 +75,7 @@ var codeTable = []codeText{
 	{"delegation_depth_exceeded", 422, "A delegation chain has at most three generations below the root."},
 	{"agent_not_autonomous", 422, "Only autonomous agents are attested."},
 	{"agent_not_supervised", 422, "A user credential is for supervised agents only."},
-	{"operator_mismatch", 422, "The operators of fleet and agent differ."},
+	{"operator_mismatch", 422, "The operators of fleet and agent, or of parent and delegate, differ."},
 	{"operator_sanctioned", 422, "The operator matches the sanctions list and this institution refuses such registrations."},
 	{"idempotency_conflict", 422, "This Idempotency-Key was used for another body."},
 	{"list_rejected", 422, "The list is empty, unreadable, older than the active one, or shrank too much."},

@@ -2,12 +2,14 @@ package chaos
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // socketOwner finds which of some processes holds the far end of a connection
@@ -15,10 +17,10 @@ import (
 // dials a relay, so the system is asked.
 func socketOwner(dialler, relay netip.AddrPort, pids []int) int {
 	inode := socketInode(dialler, relay)
-	if inode == "" {
+	if inode == 0 {
 		return 0
 	}
-	wanted := "socket:[" + inode + "]"
+	wanted := "socket:[" + strconv.FormatUint(uint64(inode), 10) + "]"
 	for _, pid := range pids {
 		folder := filepath.Join("/proc", strconv.Itoa(pid), "fd")
 		entries, err := os.ReadDir(folder)
@@ -34,33 +36,107 @@ func socketOwner(dialler, relay netip.AddrPort, pids []int) int {
 	return 0
 }
 
-// tableReads is how often the system's table is read for one socket: it is handed
+// The system's question about one socket (sock_diag(7)): the table in /proc is handed
 // out piece by piece, and lines go missing while others come and go.
+const (
+	diagByFamily  = 20 // SOCK_DIAG_BY_FAMILY.
+	diagRequest   = 56 // Bytes of an inet_diag_req_v2,
+	diagAnswer    = 72 // of an inet_diag_msg,
+	diagEnds      = 36 // Both ports and addresses, in either.
+	diagInode     = 68 // and where in it the inode is.
+	diagAllStates = ^uint32(0)
+	diagWait      = 2 // Seconds; the system answers at once.
+)
+
+// socketInode is the number of the IPv4 socket with these two ends; 0: there is none.
+func socketInode(local, remote netip.AddrPort) uint32 {
+	if inode, answered := askedInode(local, remote); answered {
+		return inode
+	}
+	return listedInode(local, remote) // A system without that question.
+}
+
+// askedInode asks for it.
+func askedInode(local, remote netip.AddrPort) (inode uint32, answered bool) {
+	fd, err := syscall.Socket(syscall.AF_NETLINK, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, syscall.NETLINK_INET_DIAG)
+	if err != nil {
+		return 0, false
+	}
+	defer syscall.Close(fd)
+	if syscall.SetsockoptTimeval(fd, syscall.SOL_SOCKET, syscall.SO_RCVTIMEO, &syscall.Timeval{Sec: diagWait}) != nil {
+		return 0, false
+	}
+	question := diagQuestion(local, remote)
+	if syscall.Sendto(fd, question, 0, &syscall.SockaddrNetlink{Family: syscall.AF_NETLINK}) != nil {
+		return 0, false
+	}
+	answer := make([]byte, os.Getpagesize())
+	count, _, err := syscall.Recvfrom(fd, answer, 0)
+	if err != nil {
+		return 0, false
+	}
+	messages, err := syscall.ParseNetlinkMessage(answer[:count])
+	if err != nil || len(messages) == 0 {
+		return 0, false
+	}
+	switch at := messages[0]; {
+	case at.Header.Type == syscall.NLMSG_ERROR && len(at.Data) >= 4:
+		return 0, -int32(binary.NativeEndian.Uint32(at.Data)) == int32(syscall.ENOENT)
+	case at.Header.Type != diagByFamily || len(at.Data) < diagAnswer:
+		return 0, false
+	}
+	asked, told := question[syscall.NLMSG_HDRLEN+8:][:diagEnds], messages[0].Data[4:][:diagEnds]
+	if !bytes.Equal(asked, told) { // Where no such connection is, it tells of who listens there.
+		return 0, true
+	}
+	return binary.NativeEndian.Uint32(messages[0].Data[diagInode:]), true
+}
+
+// diagQuestion has numbers in the machine's order, ports and addresses in the network's.
+func diagQuestion(local, remote netip.AddrPort) (q []byte) {
+	order := binary.NativeEndian
+	q = order.AppendUint32(q, syscall.NLMSG_HDRLEN+diagRequest)
+	q = order.AppendUint16(q, diagByFamily)
+	q = order.AppendUint16(q, syscall.NLM_F_REQUEST)
+	q = append(q, make([]byte, 8)...) // Number and sender.
+	q = append(q, syscall.AF_INET, syscall.IPPROTO_TCP, 0, 0)
+	q = order.AppendUint32(q, diagAllStates)
+	q = binary.BigEndian.AppendUint16(q, local.Port())
+	q = binary.BigEndian.AppendUint16(q, remote.Port())
+	for _, end := range []netip.AddrPort{local, remote} {
+		ip := end.Addr().As4()
+		q = append(append(q, ip[:]...), make([]byte, 12)...) // Room for IPv6.
+	}
+	q = order.AppendUint32(q, 0)                             // Any interface.
+	return append(q, 255, 255, 255, 255, 255, 255, 255, 255) // Whichever cookie the socket has.
+}
+
+// tableReads is how often the table in /proc is read for one socket.
 const tableReads = 20
 
-// socketInode looks the socket up in the system's table of IPv4 connections.
-func socketInode(local, remote netip.AddrPort) string {
+func listedInode(local, remote netip.AddrPort) uint32 {
 	want := tableAddress(local) + " " + tableAddress(remote)
 	for range tableReads {
 		table, err := os.ReadFile("/proc/net/tcp")
 		if err != nil {
-			return ""
+			return 0
 		}
-		if inode := inodeIn(table, want); inode != "" {
+		if inode := inodeIn(table, want); inode != 0 {
 			return inode
 		}
 	}
-	return ""
+	return 0
 }
 
-func inodeIn(table []byte, want string) string {
+func inodeIn(table []byte, want string) uint32 {
 	for line := range bytes.Lines(table) {
 		fields := strings.Fields(string(line))
 		if len(fields) > 9 && fields[1]+" "+fields[2] == want {
-			return fields[9]
+			inode, _ := strconv.ParseUint(fields[9], 10, 32)
+			return uint32(inode)
 		}
 	}
-	return ""
+	return 0
 }
 
 // tableAddress writes an address as the table has it: bytes in the machine's order

@@ -22,4 +22,8 @@ func TestSocketOwner(t *testing.T) {
 	require.Equal(t, os.Getpid(), socketOwner(far, near, []int{1, os.Getpid()}))
 	require.Zero(t, socketOwner(far, near, []int{os.Getppid()}), "a process that does not hold the connection")
 	require.Zero(t, socketOwner(near, addrPort(listener.Addr()), []int{os.Getpid()}), "no such connection")
+
+	if inode, answered := askedInode(far, near); answered {
+		require.Contains(t, []uint32{inode, 0}, listedInode(far, near), "the table that is read otherwise may miss a line")
+	}
 }

@@ -62,7 +62,7 @@ func askedInode(local, remote netip.AddrPort) (inode uint32, answered bool) {
 	if err != nil {
 		return 0, false
 	}
-	defer syscall.Close(fd)
+	defer func() { _ = syscall.Close(fd) }()
 	if syscall.SetsockoptTimeval(fd, syscall.SOL_SOCKET, syscall.SO_RCVTIMEO, &syscall.Timeval{Sec: diagWait}) != nil {
 		return 0, false
 	}

@@ -311,10 +311,16 @@ func (j *Judge) Record(txnID string) (Leaf, error) {
 		return Leaf{}, unknownTransaction()
 	}
 	l, err := j.LoadLeaf(index)
+	if refused := (*Refusal)(nil); errors.As(err, &refused) && refused.Code == "not_found" {
+		return Leaf{}, unknownTransaction() // In the words of what is not for this caller: they tell nobody that there is a record.
+	}
 	if err != nil {
 		return Leaf{}, err
 	}
 	if l.Kind() != "screen" || j.PastRetention(l.Instant("screenedAt")) || !j.Terms.MayRead(j.call.Caller, &l) {
+		if err := j.Confirm(); err != nil { // As for a record that is not there: the time it takes tells nothing either.
+			return Leaf{}, err
+		}
 		return Leaf{}, unknownTransaction()
 	}
 	return l, nil

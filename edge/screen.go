@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -311,7 +312,9 @@ func (j *Judge) UserProfile(slot engine.UserSlot) (*engine.UserProfile, error) {
 	return j.shared.deps.Published.User(slot), nil
 }
 
-// checkScope keeps a key of one operator from screening another's agents.
+// checkScope keeps a key of one operator from screening another's agents, and from
+// having another's users named in its records: who a user is stands in the record's
+// evidence. A user that is bound to the agent is the agent's, whoever registered it.
 func (j *Judge) checkScope() error {
 	f := &j.screen.facts
 	if j.call.Caller.Operator == "" || f.Token != engine.TokenGood {
@@ -324,6 +327,9 @@ func (j *Judge) checkScope() error {
 		return nil
 	}
 	if j.Terms.card(j.shared.cards, f.Chain[0]).operatorKey != j.call.Caller.Operator {
+		return foreignOperator()
+	}
+	if f.User != nil && !slices.Contains(f.User.Agents, f.Chain[0].Slot) && !j.call.Caller.Covers(f.User.OperatorLegalName) {
 		return foreignOperator()
 	}
 	return nil

@@ -116,6 +116,65 @@ func TestTenantsAreApart(t *testing.T) {
 	require.Equal(t, before, n.store.Size(), "nothing came into the log")
 }
 
+// A record of another operator is answered, on every route, in the very words of one
+// that there never was, and asks the leader as that does: an id that was seen somewhere
+// is not confirmed.
+func TestForeignRecordsReadAsNone(t *testing.T) {
+	n := newTenants(t)
+	never := n.api.judges.Now().IDs.TxnID(n.store.Size() + 1000)
+	walked := 0
+	told := func(method, path, body string, status int) string {
+		w := n.do("globex", method, path, body)
+		require.Equal(t, status, w.Code, "%s %s: %s", method, path, w.Body)
+		return member(t, w.Body.Bytes(), "message")
+	}
+	for _, r := range n.api.publicRoutes() {
+		if r.scope != scopeOwner || !strings.Contains(r.path, "{txnId}") {
+			continue
+		}
+		walked++
+		body := `{"reason":"r"}`
+		switch {
+		case r.path == "/v1/reviews/{txnId}":
+			body = `{"disposition":"APPROVED","reviewedBy":"me"}`
+		case strings.HasSuffix(r.path, "/comment"):
+			body = `{"comment":"c"}`
+		case strings.HasSuffix(r.path, "/assign"), strings.HasSuffix(r.path, "/claim"):
+			body = `{"assignee":"me"}`
+		case strings.HasSuffix(r.path, "/settle"), strings.HasSuffix(r.path, "/replay"), strings.HasPrefix(r.path, "/v1/queue"):
+			body = `{}`
+		case strings.HasSuffix(r.path, "/withdraw"):
+			body = `{"reviewedBy":"me"}`
+		}
+		foreign, none := strings.Replace(r.path, "{txnId}", n.txn, 1), strings.Replace(r.path, "{txnId}", never, 1)
+		require.Equal(t, told(r.method, none, body, 404), told(r.method, foreign, body, 404), r.path)
+		n.readError = wire.ErrNoLeader
+		require.Equal(t, told(r.method, none, body, 503), told(r.method, foreign, body, 503), r.path)
+		n.readError = nil
+	}
+	require.Greater(t, walked, 10)
+}
+
+// A user credential of another operator, sent beside one's own agent, brings nothing
+// into one's records of whom it names. One that is bound to the agent is the agent's.
+func TestForeignUsersAreNotRecorded(t *testing.T) {
+	n := newTenants(t)
+	w := n.do("globex", "POST", "/v1/agents/register", `{"agentName":"G","agentType":"supervised","operatorLegalName":"Globex","purpose":"p"}`)
+	agent, token := member(t, w.Body.Bytes(), "agentId"), member(t, w.Body.Bytes(), "token")
+	before := n.store.Size()
+	call := `{"token":"` + token + `","userToken":"` + n.userToken + `","amount":1}`
+	require.Equal(t, 403, n.do("globex", "POST", "/v1/screen", call).Code)
+	require.Equal(t, 403, n.do("globex", "POST", "/v1/screen/dry-run", call).Code)
+	require.Equal(t, []int{403}, statuses(answer(t, n.do("globex", "POST", "/v1/screen/batch", `{"payments":[`+call+`]}`), 200)))
+	require.Equal(t, before, n.store.Size())
+	require.Equal(t, "BLOCK R24_USER_CREDENTIAL_CONTEXT", verdict(t, n.do("admin", "POST", "/v1/screen", call)), "the institution sees both")
+
+	w = n.do("admin", "POST", "/v1/users/register", `{"legalName":"Both's","operatorLegalName":"Acme","agentIds":["`+agent+`"]}`)
+	both := answer(t, w, 201)
+	call = `{"token":"` + token + `","userToken":"` + textOf(both, "token") + `","amount":1}`
+	require.Equal(t, "PROCEED null", verdict(t, n.do("globex", "POST", "/v1/screen", call)))
+}
+
 // joinFails is a cluster that tells why a join failed.
 type joinFails struct {
 	Operations

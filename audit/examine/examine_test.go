@@ -160,6 +160,7 @@ func TestProof(t *testing.T) {
 		require.JSONEq(t, string(f.leaves[i]), string(seen[0].Raw))
 		require.Equal(t, "12.50", seen[0].Amount)
 		require.Contains(t, strings.Join(report.NotShown(), "\n"), "no disposition")
+		require.Contains(t, strings.Join(report.NotShown(), "\n"), "no further comments", "with a disposition or without")
 		require.Contains(t, strings.Join(report.NotShown(), "\n"), "fingerprint")
 	}
 	indented, err := json.MarshalIndent(f.proof(t, 0), "", "  ")

@@ -40,9 +40,10 @@ func (r *Report) NotShown() []string {
 		open = append(open, "whose log this is: the keys came from the file itself; compare the fingerprint with one that you got another way")
 	}
 	switch {
-	case r.Kind == "proof" && !r.Disposition:
-		open = append(open, "that the record has no disposition: this file carries none")
 	case r.Kind == "proof":
+		if !r.Disposition {
+			open = append(open, "that the record has no disposition: this file carries none")
+		}
 		open = append(open, "that there are no further comments")
 	case r.Agent != "":
 		open = append(open, r.Chain.notShown()...)

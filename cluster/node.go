@@ -241,12 +241,27 @@ func (n *Node) startRaft() error {
 	if err := n.adapter.everything(n.adapter.machine); err != nil {
 		return err
 	}
-	replica, err := raft.NewRaft(config, n.adapter, cache, guarded, n.snaps, transport)
+	replica, err := newRaft(config, n.adapter, cache, guarded, n.snaps, transport)
 	if err != nil {
 		return fmt.Errorf("cluster: raft: %w", err)
 	}
 	n.replica.begin(replica)
 	return nil
+}
+
+// newRaft is raft.NewRaft, which panics where the log begins behind what its snapshots
+// reach to: a disk that lost them.
+func newRaft(config *raft.Config, state raft.FSM, log raft.LogStore, stable raft.StableStore, snaps raft.SnapshotStore, transport raft.Transport) (replica *raft.Raft, err error) {
+	defer func() {
+		switch lost := recover(); {
+		case lost == raft.ErrLogNotFound:
+			err = fmt.Errorf("%w: no snapshot that can be read reaches to where the log begins: "+
+				"wipe the folder and let the node join anew, or restore a backup where no quorum is left", datadir.ErrDamaged)
+		case lost != nil:
+			panic(lost)
+		}
+	}()
+	return raft.NewRaft(config, state, log, stable, snaps, transport)
 }
 
 func (n *Node) raftConfig() *raft.Config {

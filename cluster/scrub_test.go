@@ -144,6 +144,24 @@ func TestLogBeforeAnInstalledSnapshotGoes(t *testing.T) {
 	})
 }
 
+// TestLostSnapshotsAreNamed: a log that begins behind every snapshot ends the start with
+// words, not with a panic of raft's.
+func TestLostSnapshotsAreNamed(t *testing.T) {
+	dir := t.TempDir()
+	n := openAlone(t, dir)
+	propose(t, n, wire.KindRegister, register("a"))
+	_, err := n.Snapshot(t.Context())
+	require.NoError(t, err)
+	first, err := n.store.FirstIndex()
+	require.NoError(t, err)
+	require.NoError(t, n.store.DeleteRange(first, first+1)) // As after a snapshot of a long log.
+	require.NoError(t, n.Close())
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, datadir.RaftFolder, datadir.SnapshotFolder)))
+	_, err = Open(n.config)
+	require.ErrorIs(t, err, datadir.ErrDamaged)
+	require.ErrorContains(t, err, "no snapshot")
+}
+
 type inmemLog struct{ *raft.InmemStore }
 
 func (inmemLog) Close() error { return nil }

@@ -71,6 +71,38 @@ func TestRejoinBySnapshot(t *testing.T) {
 	})
 }
 
+// TestSnapshotOutlivesThePower: what a snapshot took out of the log is there after all
+// power went at once, though no more than what was synced is left.
+func TestSnapshotOutlivesThePower(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, h := NewWorld(t, 1, 3), &History{}
+		w.StartAll()
+		defer w.StopAll()
+		for i := range 3000 {
+			require.NoError(t, h.Register(t.Context(), leader(t, w), fmt.Sprintf("before-%d", i)).Err)
+		}
+		for _, host := range w.Hosts() {
+			info, err := host.Node().Snapshot(t.Context())
+			require.NoError(t, err)
+			first, err := host.log.FirstIndex()
+			require.NoError(t, err)
+			require.Greater(t, first, uint64(1), "the log was cut")
+			require.Greater(t, info.Index, first)
+		}
+		for _, host := range w.Hosts() {
+			host.PowerOff(audittest.LoseAll)
+		}
+		for _, host := range w.Hosts() {
+			host.reap()
+			host.Start()
+		}
+		w.AwaitReady(time.Minute)
+		w.AwaitEqual(time.Minute)
+		h.Check(t, w)
+		require.Empty(t, w.GaveUp())
+	})
+}
+
 // TestStopWithHangingDisk: a node that is stopped while its disk hangs gives up, and its
 // process is gone.
 func TestStopWithHangingDisk(t *testing.T) {

@@ -60,10 +60,13 @@ func (n *Node) service() *port.Service {
 		if do := n.peers.relayed.Load(); do != nil {
 			return &port.RelayReply{Body: (*do)(ctx, q.Body)}, nil
 		}
-		return &port.RelayReply{}, nil
+		return nil, errNotYetRelayed
 	})
 	return s
 }
+
+// errNotYetRelayed says that this node has just started: that it has no answer would be untrue.
+var errNotYetRelayed = errors.New("cluster: this node does not answer such questions yet")
 
 // relayed answers a question of another node's.
 type relayed func(ctx context.Context, question []byte) []byte

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -49,4 +50,22 @@ func TestCosignedReachesTheOthers(t *testing.T) {
 		}, 10*time.Second, 20*time.Millisecond)
 	}
 	require.Empty(t, g.all()["n1"].Neighbours().OthersCosigned())
+}
+
+// A node that was just started answers no questions of others' API yet. It must not seem
+// to have no answer: who asked it for a job would say that the job is gone.
+func TestRelayBeforeThereIsAnAnswer(t *testing.T) {
+	g := newGroup(t)
+	g.form(2)
+	asked, asking := g.all()["n1"], g.all()["n2"]
+	ask := func() (string, error) {
+		answer, err := Relay(t.Context(), asking, "n1", []byte("question"))
+		return string(answer), err
+	}
+	_, err := ask()
+	require.Error(t, err)
+	OnRelay(asked, func(context.Context, []byte) []byte { return []byte("answer") })
+	answer, err := ask()
+	require.NoError(t, err)
+	require.Equal(t, "answer", answer)
 }

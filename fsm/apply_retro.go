@@ -98,6 +98,9 @@ func (m *Machine) moveRetro(b *wire.Retro, r *wire.Result) {
 	m.edit().Retro = &next
 	if r.Code = wire.Unchanged; b.Op == wire.RetroEnd { // No leaf of its own but for the end.
 		head := number(m.ofRun(m.head(leaf.KindRetroEnded), &next), "hits", int64(next.Hits))
+		if next.Known > 0 {
+			head = number(head, "known", int64(next.Known))
+		}
 		m.write(head, &b.Common, leaf.KindRetroEnded, r, m.runFilter(&next))
 	}
 }
@@ -130,7 +133,7 @@ func (m *Machine) soundHit(hit *wire.RetroHit) bool {
 }
 
 // retroHit writes the leaf and the alert of a hit, and suspends a party where the policy
-// says so. A hit of the same list that has its alert already is not told again.
+// says so. A hit of the same list that has its alert already is counted and not told again.
 func (m *Machine) retroHit(run *wire.RetroRun, hit *wire.RetroHit) {
 	at := uint64(hit.Slot)
 	if hit.Target == wire.TargetUser && !m.users.Has(at) {
@@ -141,6 +144,7 @@ func (m *Machine) retroHit(run *wire.RetroRun, hit *wire.RetroHit) {
 	}
 	a := alarm{kind: wire.AlertRetroHit, list: run.List, subject: wire.AlertSubject(hit.Target, at)}
 	if _, known := m.alertAt[alertKey{a.list, a.subject, a.kind}]; known {
+		run.Known++
 		return
 	}
 	run.Hits++

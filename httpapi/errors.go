@@ -87,6 +87,7 @@ var codeTable = []codeText{
 	{"no_leader", 503, "The cluster is choosing a leader."},
 	{"sanctions_data_unavailable", 503, "No published sanctions list is loaded: no verdict can be given."},
 	{"overloaded", 503, "A queue or table of this node is full."},
+	{"node_away", 503, "The one node that keeps this backtest or shadow does not answer. Its jobs are there again when it is."},
 	{"storage_low", 503, "No voter's disk has room. Reads go on; writes come back by themselves when there is room."},
 	{"shutting_down", 503, "This node is going down."},
 	{"outcome_unknown", 503, "It is not known whether the call took effect. Retry with the same Idempotency-Key."},

@@ -87,7 +87,8 @@ func askJob(c *call, q jobQuestion) ([]byte, error) {
 	}
 	answer, err := askNode(c.ctx, relay, node, q)
 	if err != nil {
-		return nil, unavailable("overloaded", "the node that keeps this job does not answer: "+node)
+		c.api.log.Debug("a node was not asked about its jobs", "node", node, "error", err)
+		return nil, unavailable("node_away", "the node "+node+", which alone keeps this job, does not answer: ask again when it is back; if it never comes back, begin the job anew at another")
 	}
 	if len(answer) == 0 {
 		return nil, unknown

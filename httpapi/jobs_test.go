@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"maps"
@@ -106,6 +107,52 @@ func TestJobsOfBeforeARestart(t *testing.T) {
 	report = n.ended(path)
 	require.Equal(t, "failed", textOf(report, "state"))
 	require.Contains(t, textOf(report, "error"), "what was to be tried cannot be had any more: the list")
+}
+
+// neighbour is another member that keeps one job.
+type neighbour struct {
+	err    error
+	answer string
+}
+
+func (r *neighbour) Others() []string { return []string{"n2"} }
+
+func (r *neighbour) Ask(context.Context, string, []byte) ([]byte, error) {
+	return []byte(r.answer), r.err
+}
+
+func (r *neighbour) Answer(func(context.Context, []byte) []byte) {}
+
+// A job of a node that is away is there again when the node is; until then that is what
+// is said, and not that this node has too much to do.
+func TestJobsOfANodeThatIsAway(t *testing.T) {
+	n := newTestNode(t)
+	n.api.Close()
+	other := &neighbour{err: errors.New("dial: connection refused")}
+	var err error
+	n.api, err = New(Deps{
+		Proposer: n, Published: n, Records: n, Lists: n, Operations: n, Secrets: n.secrets, Relay: other,
+		Node: "n1", Version: "0.0.0-test", Now: n.wallClock, Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	t.Cleanup(n.api.Close)
+	for method, paths := range map[string][]string{
+		"GET":  {"/v1/backtests/bt_000000000001_n2", "/v1/policy/shadow/shd_000000000001_n2"},
+		"POST": {"/v1/backtests/bt_000000000001_n2/cancel", "/v1/policy/shadow/shd_000000000001_n2/stop", "/v1/policy/shadow/shd_000000000001_n2/promote"},
+	} {
+		for _, path := range paths {
+			w := n.do("policy", method, path, "")
+			v := answer(t, w, 503)
+			require.Equal(t, "node_away", textOf(v, "code"), path)
+			require.Contains(t, textOf(v, "message"), "n2")
+			require.Equal(t, "none", w.Header().Get("X-Railguard-Outcome"))
+			require.NotEmpty(t, w.Header().Get("Retry-After"))
+		}
+	}
+	require.Equal(t, "n2", textOf(answer(t, n.do("policy", "GET", "/v1/backtests", ""), 200), "unreachable", "0"))
+	other.err = nil
+	answer(t, n.do("policy", "GET", "/v1/backtests/bt_000000000001_n2", ""), 404) // It answers, and has none.
+	answer(t, n.do("policy", "GET", "/v1/backtests/bt_000000000001_n3", ""), 404) // There is no such node.
 }
 
 // A shelf that takes nothing costs the job nothing until the node is restarted.

@@ -42,6 +42,7 @@ type queueFilter struct {
 	from, to    engine.Time
 	assignee    string
 	text        string
+	bySLA       bool // Whether slaBreached counts.
 	slaBreached bool
 	wait        engine.Time // The policy's review.sla; 0: not said.
 	sort        string
@@ -127,9 +128,9 @@ func readQueueFilter(c *call, get func(string) string, bad func(param, message s
 		return nil, outOfScope()
 	}
 	switch get("slaBreached") {
-	case "", "false":
-	case "true":
-		q.slaBreached = true
+	case "":
+	case "true", "false":
+		q.bySLA, q.slaBreached = true, get("slaBreached") == "true"
 	default:
 		return nil, bad("slaBreached", "must be true or false")
 	}
@@ -285,7 +286,7 @@ func priority(row *fsm.ReviewRow) int {
 // queueMatch judges one row, the cheap conditions first.
 func queueMatch(c *call, view *fsm.View, q *queueFilter, item *queueItem) (bool, error) {
 	row := &item.row
-	if q.slaBreached && !overdue(row, q.wait, view.Time) {
+	if q.bySLA && q.slaBreached != overdue(row, q.wait, view.Time) {
 		return false, nil
 	}
 	done := row.State == fsm.ReviewDone

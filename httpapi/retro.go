@@ -195,10 +195,12 @@ func writeRun(c *call, m *strictjson.Members, begun, ended *edge.Leaf) {
 		m.Raw("endedAt", ended.Raw("time"))
 		m.Text("state", "done")
 		m.Uint("hits", ended.Number("hits"))
+		m.Uint("known", ended.Number("known"))
 	case current && run.EndedAt == 0:
 		m.Null("endedAt")
 		m.Text("state", "running")
 		m.Uint("hits", run.Hits)
+		m.Uint("known", run.Known)
 		var progress strictjson.Members
 		progress.Uint("leaf", run.Leaf)
 		progress.Uint("until", run.Until)
@@ -207,6 +209,7 @@ func writeRun(c *call, m *strictjson.Members, begun, ended *edge.Leaf) {
 		m.Null("endedAt")
 		m.Text("state", "running")
 		m.Uint("hits", 0)
+		m.Uint("known", 0)
 	}
 }
 
@@ -257,7 +260,11 @@ func showRetro(c *call) error {
 	}
 	m := c.out[:0]
 	writeRun(c, &m, &begun, ended)
-	r.write(c, &m, begun.Number("listVersion"))
+	known := uint64(0)
+	if ended != nil {
+		known = ended.Number("known")
+	}
+	r.write(c, &m, begun.Number("listVersion"), known)
 	c.out = m
 	c.reply(http.StatusOK, c.out)
 	return nil
@@ -368,7 +375,8 @@ func (e *retroEntry) add(l *edge.Leaf) {
 	}
 }
 
-func (r *retroReport) write(c *call, m *strictjson.Members, version uint64) {
+// write writes what was found; known are hits that earlier runs of the list told of.
+func (r *retroReport) write(c *call, m *strictjson.Members, version, known uint64) {
 	var list *ofac.Index
 	for _, info := range c.judge.Terms.Settings.History {
 		if info.Version == version {
@@ -386,7 +394,7 @@ func (r *retroReport) write(c *call, m *strictjson.Members, version uint64) {
 		entry.write(&items[i])
 	}
 	var all strictjson.Members
-	all.Text("text", r.all.sentence())
+	all.Text("text", r.all.sentence(known))
 	r.all.write(&all)
 	m.Object("all", all)
 	m.List("entries", items)
@@ -433,9 +441,12 @@ func (e *retroEntry) name(m *strictjson.Members, list *ofac.Index) {
 }
 
 // sentence says what a whole run found, and what it left out.
-func (e *retroEntry) sentence() string {
-	return numbered(e.payments, "payment", "payments") + " of " + string(engine.AppendUSD(nil, e.amount)) + " USD and " +
-		numbered(e.partyCount, "registered party", "registered parties") + "; names that are cleared of an entry are left out"
+func (e *retroEntry) sentence(known uint64) string {
+	text := numbered(e.payments, "payment", "payments") + " of " + string(engine.AppendUSD(nil, e.amount)) + " USD and " + numbered(e.partyCount, "registered party", "registered parties")
+	if known > 0 {
+		text += "; " + numbered(known, "hit that an earlier run of this list told of is", "hits that earlier runs of this list told of are") + " not told again"
+	}
+	return text + "; names that are cleared of an entry are left out"
 }
 
 func numbered(count uint64, one, many string) string {

@@ -322,6 +322,28 @@ func TestRetroAsksOnceForEachCounterparty(t *testing.T) {
 	require.Equal(t, 5, duty.Asked())
 }
 
+// A run asked for after another one of the same list finds the same people: it tells of
+// nobody twice, and says how many it did not tell of.
+func TestRetroCountsWhatIsKnown(t *testing.T) {
+	n := newTestNode(t)
+	_, _, planted, added := n.plant()
+	n.activate(added, sample.Meta())
+	screenPast(t, n.leading())
+	first := n.retroReport("")
+	require.Positive(t, first.GetInt("hits"))
+	require.Zero(t, first.GetInt("known"))
+	require.NotContains(t, textOf(first, "all", "text"), "not told again")
+	answer(t, n.do("policy", "POST", "/v1/ofac/retro", `{"against":"`+textOf(first, "against")+`"}`), 202)
+	screenPast(t, n.leading())
+	second := n.retroReport("")
+	require.Zero(t, second.GetInt("hits"))
+	require.Equal(t, first.GetInt("hits"), second.GetInt("known"))
+	require.Contains(t, textOf(second, "all", "text"), strconv.Itoa(first.GetInt("hits"))+" hits that earlier runs of this list told of are not told again")
+	alerts := answer(t, n.do("reviewer", "GET", "/v1/alerts?kind=retro_hit", ""), 200).GetArray("data")
+	require.Len(t, alerts, first.GetInt("hits"), "nobody is told of twice")
+	require.NotEmpty(t, planted)
+}
+
 func TestRetroIsRefused(t *testing.T) {
 	n := newTestNode(t)
 	for body, param := range map[string]string{

@@ -242,7 +242,7 @@ var foresightVerbs = []verb{
 	{path: "shadow list", short: "List the shadows that the nodes remember", method: http.MethodGet, url: "/v1/policy/shadow", columns: jobColumns},
 	{path: "shadow stop", short: "End a shadow", method: http.MethodPost, url: "/v1/policy/shadow/{shadow}/stop", args: []string{"shadow"}},
 	{path: "shadow promote", short: "Put the candidate of a shadow into force", method: http.MethodPost, url: "/v1/policy/shadow/{shadow}/promote", args: []string{"shadow"}, keyed: true, fields: []field{{flag: "reason", help: "why; required where it is wider"}, {flag: "by", name: "actor", help: "who decides"}}},
-	{path: "retro list", group: "compliance", short: "List the screenings of the past against lists", method: http.MethodGet, url: "/v1/ofac/retro", query: pageQuery, columns: []string{"retroId", "state", "listSnapshotId", "against", "startedAt", "hits"}},
+	{path: "retro list", group: "compliance", short: "List the screenings of the past against lists", method: http.MethodGet, url: "/v1/ofac/retro", query: pageQuery, columns: []string{"retroId", "state", "listSnapshotId", "against", "startedAt", "hits", "known"}},
 	{path: "retro show", short: "Show whom a screening of the past found", method: http.MethodGet, url: "/v1/ofac/retro/{retro}", args: []string{"retro"}, query: pageQuery[:2]},
 	{
 		path: "retro run", short: "Screen the past against a list", method: http.MethodPost, url: "/v1/ofac/retro", keyed: true,

@@ -81,7 +81,7 @@ export async function askBacktest(go, policy, listId) {
 export function askShadow(go, policy, listId) {
   const days = h('input', {name: 'days', type: 'number', min: 1, max: 30, required: true, value: 7});
   dialog('Try it beside the verdicts?', [h('p', {class: 'action'}, `Every payment from now on is judged a second time, under ${policy ? 'your edit' : `list ${listId}`}, a moment after its verdict.`),
-    h('p', {class: 'quiet'}, 'No verdict waits for it and none is changed by it. It runs on this node and ends with it.'), field('For so many days', days)], 'Begin', 'primary', async () => {
+    h('p', {class: 'quiet'}, 'No verdict waits for it and none is changed by it. It runs on this node; after a restart it does what it missed.'), field('For so many days', days)], 'Begin', 'primary', async () => {
     const job = await api.call('/policy/shadow', {method: 'POST', body: {...(policy ? {policy} : {listSnapshotId: listId}), days: Number(days.value)}}).catch((error) => busy(error, 'shadows'));
     go(trialLink('shadows', job.id));
   });
@@ -113,7 +113,7 @@ export async function showForesight(place, _params, go) {
       h('section', {class: 'card'}, h('h2', null, 'Shadows'), h('p', {class: 'quiet'}, 'A candidate that judges payments as they come, beside the verdicts. One is begun from ', h('a', {href: '/console/policy'}, 'the policy’s page'), ' or from a staged list.'), jobs(shadows, 'shadows')),
       h('section', {class: 'card'}, h('div', {class: 'titlebar'}, h('h2', null, 'Looking back with a list'), tries() && h('button', {type: 'button', id: 'begin-retro', onclick: () => askRetro(go).catch((e) => toast(e.message, 'bad'))}, 'Look back …')),
         h('p', {class: 'quiet'}, 'Whom of the last 90 days a list names. It runs by itself when a list is activated.'),
-        table('Retro-screenings', ['Begun', 'List', 'Against', 'State', 'Hits', 'Asked for'], (retro?.data ?? []).map((r) => [h('a', {href: retroLink(r.retroId)}, when(r.startedAt)), h('span', {class: 'mono'}, r.listSnapshotId ?? `version ${r.listVersion}`), h('span', {class: 'mono'}, r.against ?? '–'), badge(r.state), count(r.hits), r.asked ? 'yes' : 'by the activation'])))];
+        table('Retro-screenings', ['Begun', 'List', 'Against', 'State', 'Hits', 'Known before', 'Asked for'], (retro?.data ?? []).map((r) => [h('a', {href: retroLink(r.retroId)}, when(r.startedAt)), h('span', {class: 'mono'}, r.listSnapshotId ?? `version ${r.listVersion}`), h('span', {class: 'mono'}, r.against ?? '–'), badge(r.state), count(r.hits), count(r.known), r.asked ? 'yes' : 'by the activation'])))];
     put(place, h('h1', null, 'Foresight'), parts);
     return [backtests, shadows, retro].some((page) => (page?.data ?? []).some((job) => job.state === 'running'));
   }
@@ -265,7 +265,7 @@ export async function showRetro(place, {id}, go) {
     const all = r.all;
     const rows = [...r.data, ...more];
     put(place, h('div', {class: 'titlebar'}, h('h1', null, 'Looking back with a list'), badge(r.state)),
-      h('p', {class: 'sentence', id: 'outcome'}, r.hits === 0 ? (running ? 'Nobody was found yet.' : 'Nobody of the past is named by it.') :
+      h('p', {class: 'sentence', id: 'outcome'}, r.hits === 0 ? (running ? 'Nobody was found yet.' : r.known ? `Nobody more is named by it: ${r.known === 1 ? '1 hit is' : `${count(r.known)} hits are`} known from earlier runs of this list.` : 'Nobody of the past is named by it.') :
         `${count(all.payments.count)} ${all.payments.count === 1 ? 'payment' : 'payments'} of ${money(all.payments.amountUSDC)} and ${count(all.parties)} registered ${all.parties === 1 ? 'party' : 'parties'} are named; ${count(all.payments.proceeded.count)} of the payments went through (${money(all.payments.proceeded.amountUSDC)}).`),
       h('p', {class: 'meta'}, h('span', {class: 'mono'}, r.retroId), h('span', null, 'list ', h('a', {href: r.listSnapshotId ? `/console/lists/${r.listSnapshotId}` : '/console/lists'}, r.listSnapshotId ?? `version ${r.listVersion}`)), r.against && h('span', null, 'against ', h('span', {class: 'mono'}, r.against)),
         h('span', null, 'records from ', when(r.from)), h('span', null, r.asked ? 'asked for' : 'by the activation', ', begun ', when(r.startedAt)), r.endedAt && h('span', null, 'ended ', when(r.endedAt))),

@@ -100,6 +100,7 @@ type RetroRun struct {
 	Until     uint64      `cbor:"12,keyasint,omitempty"` // Records below this leaf; what came later was judged with the list.
 	Covered   uint64      `cbor:"13,keyasint,omitempty"` // List version up to which lists were looked for when they were activated.
 	Asked     bool        `cbor:"14,keyasint,omitempty"` // By somebody: not because a list was activated. Begin says so.
+	Known     uint64      `cbor:"15,keyasint,omitempty"` // Hits that a run of the same list told of before, set by Apply: no leaf, no alert.
 }
 
 // Bounds of one RetroAdvance.

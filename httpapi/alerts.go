@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 
@@ -153,7 +154,9 @@ func writeAlert(c *call, m *strictjson.Members, view *fsm.View, row *fsm.AlertRo
 		return err
 	}
 	defer c.judge.DropLeaf()
-	writeAlertHead(m, row.Kind, alertState(row), &l)
+	if err := writeAlertHead(c, m, row.Kind, alertState(row), &l); err != nil {
+		return err
+	}
 	if target, slot := wire.SplitSubject(row.Subject); target == wire.TargetOperator {
 		if _, profile, known := view.Operator(engine.OperatorSlot(slot)); known {
 			m.Text("operatorLegalName", profile.LegalName)
@@ -177,13 +180,72 @@ var alertMembers = []string{
 	"listVersion", "txnId", "agentId", "userId", "operatorId", "amountUSDC", "entries",
 }
 
-func writeAlertHead(m *strictjson.Members, kind uint8, state string, l *edge.Leaf) {
+func writeAlertHead(c *call, m *strictjson.Members, kind uint8, state string, l *edge.Leaf) error {
 	l.CopyTo(m, "alertId")
 	m.Text("kind", leaf.AlertName(kind))
 	m.Text("text", alertTexts[kind])
 	m.Text("state", state)
 	m.Raw("openedAt", l.Raw("time"))
 	l.CopyTo(m, alertMembers...)
+	if l.Has("screenedLeaf") {
+		record, known, err := leafOfAlert(c, l.Number("screenedLeaf"))
+		if err != nil {
+			return err
+		}
+		if known {
+			writePaid(m, &record)
+			c.judge.DropLeaf()
+		}
+	}
+	if !l.Has("hitLeaf") {
+		return nil
+	}
+	hit, known, err := leafOfAlert(c, l.Number("hitLeaf"))
+	if err != nil || !known {
+		return err
+	}
+	defer c.judge.DropLeaf()
+	m.Raw("retroId", hit.Raw("retroId"))
+	m.List("named", entriesNamed(c, &hit))
+	return nil
+}
+
+// leafOfAlert reads a leaf that an alert rests on; it may be past its retention before
+// the alert is.
+func leafOfAlert(c *call, index uint64) (l edge.Leaf, known bool, err error) {
+	l, err = c.judge.LoadLeaf(index)
+	if refusal := (*edge.Refusal)(nil); errors.As(err, &refusal) && refusal.Code == "not_found" {
+		return l, false, nil
+	}
+	return l, err == nil, err
+}
+
+// writePaid writes who paid whom.
+func writePaid(m *strictjson.Members, record *edge.Leaf) {
+	record.CopyTo(m, "agentId", "agentName")
+	for _, name := range []string{"cpName", "cpWallet"} {
+		if raw := record.Raw("_request", name); raw != nil {
+			m.Raw(name, raw)
+		}
+	}
+}
+
+// entriesNamed are the entries that a retro-screening was led to, by name where this node
+// has the list.
+func entriesNamed(c *call, hit *edge.Leaf) []strictjson.Members {
+	list := listOfVersion(c, hit.Number("listVersion"))
+	items := []strictjson.Members{}
+	for _, v := range hit.Value.GetArray("entries") {
+		var m strictjson.Members
+		m.Text("uid", uintText(v.GetUint64()))
+		if list != nil {
+			if entry, known := list.Entry(uint32(v.GetUint64())); known {
+				m.Text("name", entry.Primary)
+			}
+		}
+		items = append(items, m)
+	}
+	return items
 }
 
 func writeAcknowledged(m *strictjson.Members, done *edge.Leaf) {
@@ -257,7 +319,9 @@ func renderAcknowledged(c *call, done *edge.Leaf, m *strictjson.Members) error {
 		return err
 	}
 	kind, _ := leaf.AlertKind(done.Text("alert"))
-	writeAlertHead(m, kind, "acknowledged", &l)
+	if err := writeAlertHead(c, m, kind, "acknowledged", &l); err != nil {
+		return err
+	}
 	writeAcknowledged(m, done)
 	return nil
 }

@@ -35,6 +35,9 @@ func TestAlerts(t *testing.T) {
 	require.Equal(t, "open", textOf(newest, "state"))
 	require.Equal(t, alertTexts[wire.AlertNotAllowed], textOf(newest, "text"))
 	require.Equal(t, 20, newest.GetInt("amountUSDC"))
+	paid := answer(t, n.do("auditor", "GET", "/v1/audit/"+txns[4], ""), 200)
+	require.Equal(t, textOf(paid, "agentId"), textOf(newest, "agentId"), "who paid")
+	require.Equal(t, textOf(paid, "agentName"), textOf(newest, "agentName"))
 	require.NotZero(t, all.GetUint64("asOfIndex"))
 
 	path := "/v1/alerts/" + textOf(newest, "alertId")

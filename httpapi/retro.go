@@ -375,14 +375,19 @@ func (e *retroEntry) add(l *edge.Leaf) {
 	}
 }
 
-// write writes what was found; known are hits that earlier runs of the list told of.
-func (r *retroReport) write(c *call, m *strictjson.Members, version, known uint64) {
-	var list *ofac.Index
+// listOfVersion is a list that was activated; nil where this node has it no more.
+func listOfVersion(c *call, version uint64) (list *ofac.Index) {
 	for _, info := range c.judge.Terms.Settings.History {
 		if info.Version == version {
 			list, _ = c.api.deps.Published.ListByDigest(info.Digest)
 		}
 	}
+	return list
+}
+
+// write writes what was found; known are hits that earlier runs of the list told of.
+func (r *retroReport) write(c *call, m *strictjson.Members, version, known uint64) {
+	list := listOfVersion(c, version)
 	entries := make([]*retroEntry, 0, len(r.entries))
 	for _, entry := range r.entries {
 		entries = append(entries, entry)

@@ -341,7 +341,15 @@ func TestRetroCountsWhatIsKnown(t *testing.T) {
 	require.Contains(t, textOf(second, "all", "text"), strconv.Itoa(first.GetInt("hits"))+" hits that earlier runs of this list told of are not told again")
 	alerts := answer(t, n.do("reviewer", "GET", "/v1/alerts?kind=retro_hit", ""), 200).GetArray("data")
 	require.Len(t, alerts, first.GetInt("hits"), "nobody is told of twice")
-	require.NotEmpty(t, planted)
+	for _, alert := range alerts {
+		require.Equal(t, textOf(first, "retroId"), textOf(alert, "retroId"))
+		require.NotEmpty(t, textOf(alert, "named", "0", "name"), "%s", alert)
+		if txn := textOf(alert, "txnId"); txn != "" {
+			require.Contains(t, planted, txn)
+			require.NotEmpty(t, textOf(alert, "agentId"))
+			require.True(t, alert.Exists("cpName") || alert.Exists("cpWallet"), "who was paid: %s", alert)
+		}
+	}
 }
 
 func TestRetroIsRefused(t *testing.T) {

@@ -1,12 +1,8 @@
 package httpapi
 
 import (
-	"html"
-	"net/http"
 	"strconv"
 	"strings"
-
-	"github.com/valyala/fastjson"
 
 	"railguard/audit"
 	"railguard/edge"
@@ -31,16 +27,18 @@ const (
 type activity struct {
 	from, to        engine.Time
 	items           []strictjson.Members
+	first, last     engine.Time // Of the payments.
+	rows            [][]string  // What items hold, as cells of sarColumns.
 	total, paid     engine.USD
 	count, proceeds int
 	whole           bool // Nothing was left out.
 }
 
-// showSAR is GET /v1/sar/{txnId}: the packet, as JSON or as a page to print.
+// showSAR is GET /v1/sar/{txnId}: the packet in one of its forms (sarForms).
 func showSAR(c *call) error {
-	format := c.query("format")
-	if format != "" && format != "json" && format != "html" {
-		return badQuery("format", "must be json or html")
+	form, known := sarForms[c.query("format")]
+	if !known {
+		return badQuery("format", "must be json, html, csv or xml")
 	}
 	r, err := loadReport(c)
 	if err != nil {
@@ -84,11 +82,15 @@ func showSAR(c *call) error {
 	}
 	m.Text("narrative", narrative)
 	c.out, c.judge.Index = m, r.view.Index
-	if format == "html" {
-		return printPacket(c, m)
-	}
-	c.reply(http.StatusOK, m)
-	return nil
+	return form(c, &sarPacket{members: m, record: &r.record, did: did, narrative: narrative})
+}
+
+// sarPacket is what every form of a packet is made of.
+type sarPacket struct {
+	members   strictjson.Members
+	record    *edge.Leaf
+	did       *activity
+	narrative string
 }
 
 // sarSubject is who the report is about, as the record names them.
@@ -161,7 +163,11 @@ func (a *activity) take(c *call, r *sarCase, index uint64, data []byte) error {
 	if l.Kind() != sarScreenFilter || l.Text("agentId") != r.record.Text("agentId") || !sameParty(&l, &r.record) {
 		return nil
 	}
-	amount := edge.RecordAmount(&l)
+	amount, at := edge.RecordAmount(&l), l.Instant("screenedAt")
+	if a.count == 0 {
+		a.first = at
+	}
+	a.last = at
 	a.count++
 	a.total = a.total.Plus(amount)
 	if l.Text("verdict") == "PROCEED" {
@@ -186,6 +192,8 @@ func (a *activity) take(c *call, r *sarCase, index uint64, data []byte) error {
 	}
 	m.TextOrNull("disposition", disposition)
 	a.items = append(a.items, m)
+	a.rows = append(a.rows, []string{l.Text("txnId"), l.Text("screenedAt"), string(l.Raw("_request", "amount")), l.Text("verdict"), l.Text("rule"), disposition,
+		l.Text("_request", "chain"), l.Text("_request", "rail"), l.Text("_request", "cpName"), l.Text("_request", "cpWallet")})
 	return nil
 }
 
@@ -273,76 +281,4 @@ func sarSkeleton(l, opened *edge.Leaf, did *activity) string {
 	}
 	say("\n\n[Who is suspected, and of what?]\n[What was unusual, against what is usual for this customer?]\n[When and where did it happen, and how?]\n[What was done about it?]\n")
 	return b.String()
-}
-
-// printPacket answers with the packet as a page to print: no script, no style, nothing
-// from elsewhere.
-func printPacket(c *call, m strictjson.Members) error {
-	v, err := fastjson.ParseBytes(m.Body())
-	if err != nil {
-		return err
-	}
-	var b strings.Builder
-	b.WriteString("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Suspicious activity " + html.EscapeString(string(v.GetStringBytes("txnId"))) + "</title></head><body>\n<h1>Suspicious activity report</h1>\n")
-	printObject(&b, v, 2)
-	b.WriteString("</body></html>\n")
-	c.header("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; form-action 'none'; base-uri 'none'")
-	c.send(http.StatusOK, []string{"text/html; charset=utf-8"}, []byte(b.String()))
-	return nil
-}
-
-// printObject prints plain members as a table, texts of several lines as they are, and what
-// is inside them below.
-func printObject(b *strings.Builder, v *fastjson.Value, level int) {
-	type part struct {
-		name  string
-		value *fastjson.Value
-	}
-	var inner []part
-	b.WriteString("<table>\n")
-	v.GetObject().Visit(func(key []byte, value *fastjson.Value) {
-		switch text := string(value.GetStringBytes()); {
-		case value.Type() == fastjson.TypeObject, value.Type() == fastjson.TypeArray && len(value.GetArray()) > 0, strings.Contains(text, "\n"):
-			inner = append(inner, part{string(key), value})
-		default:
-			b.WriteString("<tr><th scope=\"row\" align=\"left\">" + html.EscapeString(string(key)) + "</th><td>" + printCell(value) + "</td></tr>\n")
-		}
-	})
-	b.WriteString("</table>\n")
-	tag := "h" + strconv.Itoa(min(level, 6))
-	for _, p := range inner {
-		b.WriteString("<" + tag + ">" + html.EscapeString(p.name) + "</" + tag + ">\n")
-		switch p.value.Type() {
-		case fastjson.TypeObject:
-			printObject(b, p.value, level+1)
-		case fastjson.TypeArray:
-			printList(b, p.value.GetArray(), level+1)
-		default:
-			b.WriteString("<pre>" + html.EscapeString(string(p.value.GetStringBytes())) + "</pre>\n")
-		}
-	}
-}
-
-func printList(b *strings.Builder, items []*fastjson.Value, level int) {
-	if items[0].Type() != fastjson.TypeObject {
-		b.WriteString("<ul>\n")
-		for _, item := range items {
-			b.WriteString("<li>" + printCell(item) + "</li>\n")
-		}
-		b.WriteString("</ul>\n")
-		return
-	}
-	for _, item := range items {
-		printObject(b, item, level)
-	}
-}
-
-func printCell(v *fastjson.Value) string {
-	switch v.Type() {
-	case fastjson.TypeNull:
-		return "-"
-	case fastjson.TypeString:
-		return html.EscapeString(string(v.GetStringBytes()))
-	}
-	return html.EscapeString(string(strictjson.AppendValue(nil, v)))
 }

@@ -1,6 +1,9 @@
 package httpapi
 
 import (
+	"encoding/csv"
+	"encoding/xml"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,10 +55,68 @@ func TestSARPacket(t *testing.T) {
 	require.Contains(t, page.Header().Get("Content-Security-Policy"), "default-src 'none'")
 	require.Contains(t, page.Body.String(), "BLUE &lt;harbour&gt; trading")
 	require.NotContains(t, page.Body.String(), "<harbour>")
+	require.Equal(t, 1, strings.Count(page.Body.String(), "<th scope=\"col\" align=\"left\">Screened at</th>"), "the payments are one table")
+	require.Contains(t, page.Body.String(), "To be filed by")
 	answer(t, n.do("reviewer", "GET", "/v1/sar/"+txn+"?format=pdf", ""), 400)
 	answer(t, n.do("reviewer", "GET", "/v1/sar/txn_00000000", ""), 404)
 	answer(t, n.do("screener", "GET", "/v1/sar/"+txn, ""), 403)
 	answer(t, n.do("operator", "GET", "/v1/sar", ""), 403)
+}
+
+// The payments of the pair as a table that no spreadsheet runs as formulas.
+func TestSARTable(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.registered(`,"spendPolicy":{"maxSingleTxUSDC":50}`)
+	const party = `"cpName":"=cmd, \"a\"","chain":"BASE"`
+	n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":10.5,`+party+`}`)
+	txn := textOf(answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":900,`+party+`}`), 200), "txnId")
+	answer(t, n.do("reviewer", "GET", "/v1/sar/"+txn+"?format=csv", ""), 404) // Nobody escalated it.
+	answer(t, n.do("reviewer", "POST", "/v1/reviews/"+txn, `{"disposition":"ESCALATE_SAR","reviewedBy":"Ann"}`), 200)
+	w := n.do("auditor", "GET", "/v1/sar/"+txn+"?format=csv", "")
+	require.Equal(t, 200, w.Code)
+	require.Equal(t, "text/csv; charset=utf-8", w.Header().Get("Content-Type"))
+	require.Equal(t, `attachment; filename="sar-`+txn+`.csv"`, w.Header().Get("Content-Disposition"))
+	rows, err := csv.NewReader(w.Body).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, 3)
+	require.Equal(t, sarColumns, rows[0])
+	require.Equal(t, []string{"10.5", "PROCEED", "", "", "BASE", "", `'=cmd, "a"`, ""}, rows[1][2:])
+	require.Equal(t, []string{txn, "900", "REVIEW", "R10_SINGLE_TX_LIMIT", "ESCALATE_SAR"}, append([]string{rows[2][0]}, rows[2][2:6]...))
+	answer(t, n.do("operator", "GET", "/v1/sar/"+txn+"?format=csv", ""), 403)
+}
+
+// The draft for FinCEN is well-formed whatever a caller wrote, names the parties, the
+// days and the whole dollars, and has all of a narrative.
+func TestSARDraft(t *testing.T) {
+	n := newTestNode(t)
+	txn := n.escalated()
+	answer(t, n.do("reviewer", "POST", "/v1/sar/"+txn+"/move", `{"by":"Ann","to":"READY","narrative":"`+strings.Repeat("ä<&", 1500)+`\u0007end"}`), 200)
+	w := n.do("auditor", "GET", "/v1/sar/"+txn+"?format=xml", "")
+	require.Equal(t, 200, w.Code)
+	require.Equal(t, "application/xml; charset=utf-8", w.Header().Get("Content-Type"))
+	require.Contains(t, w.Body.String(), "<!-- A draft of "+txn)
+	var draft struct {
+		XMLName  xml.Name `xml:"www.fincen.gov/base EFilingBatchXML"`
+		Form     string   `xml:"FormTypeCode"`
+		Activity struct {
+			Party []struct {
+				PartyName struct{ RawPartyFullName string }
+			}
+			SuspiciousActivity struct{ SuspiciousActivityFromDateText, TotalSuspiciousAmountText string }
+			Narrative          []struct {
+				Text string `xml:"ActivityNarrativeText"`
+			} `xml:"ActivityNarrativeInformation"`
+		}
+	}
+	require.NoError(t, xml.Unmarshal(w.Body.Bytes(), &draft))
+	require.Equal(t, "SARX", draft.Form)
+	require.Len(t, draft.Activity.Party, 2)
+	require.Equal(t, "Acme Inc", draft.Activity.Party[0].PartyName.RawPartyFullName)
+	require.Equal(t, "BLUE <harbour> trading", draft.Activity.Party[1].PartyName.RawPartyFullName)
+	require.Equal(t, "20260322", draft.Activity.SuspiciousActivity.SuspiciousActivityFromDateText)
+	require.Equal(t, "931", draft.Activity.SuspiciousActivity.TotalSuspiciousAmountText, "930.5 in whole dollars")
+	require.Len(t, draft.Activity.Narrative, 2)
+	require.Equal(t, strings.Repeat("ä<&", 1500)+"\uFFFDend", draft.Activity.Narrative[0].Text+draft.Activity.Narrative[1].Text)
 }
 
 // People move a report on, each step from the one before; who was late is told where it is.

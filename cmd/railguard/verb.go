@@ -44,6 +44,7 @@ type verb struct {
 	each    bool                                                                 // The answer has an outcome for each of several: exit code 0 where all were done.
 
 	person func(out io.Writer, data []byte) error // Shows an answer to a person; nil is a table of its members.
+	form   string                                 // Query parameter that chooses the answer's form: any but json is shown as it came.
 	beside []string                               // Of what a person is shown: "name url" gives a further answer that name, "url" gives what the answer lacks.
 }
 
@@ -132,6 +133,10 @@ func (v *verb) command() *cobra.Command {
 		}
 		data, err := v.answer(cmd.Context(), c, request, values, all)
 		if err != nil {
+			return err
+		}
+		if form := values[v.form]; form != nil && *form != "" && *form != "json" {
+			_, err := cmd.OutOrStdout().Write(data)
 			return err
 		}
 		return v.tell(cmd.OutOrStdout(), v.besides(cmd.Context(), c, args, data), c.output)

@@ -82,8 +82,10 @@ var complianceVerbs = []verb{
 	},
 	{
 		path: "sar show", short: "Show all that a report needs, gathered from the records", method: http.MethodGet, url: "/v1/sar/{txn}", args: []string{"txn"},
+		query: []field{{flag: "format", help: "json, html (a page to print), csv (the payments) or xml (a draft in the shape of FinCEN's batch file)"}}, form: "format",
 		example: `  railguard sar show txn_ntpya6px
-  railguard sar show txn_ntpya6px -o json > packet.json`,
+  railguard sar show txn_ntpya6px -o json > packet.json
+  railguard sar show txn_ntpya6px --format xml > draft.xml`,
 	},
 	sarVerb("ready", "Say that a report is ready to be filed", "READY", field{flag: "narrative", help: "its text (default: the one it has)"}, field{flag: "reason", help: "why"}),
 	sarVerb("redraft", "Make a report a draft again", "DRAFT", field{flag: "reason", help: "why"}),

@@ -1,0 +1,334 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/xml"
+	"html"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/valyala/fastjson"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/strictjson"
+)
+
+// The forms of a report's packet: JSON for programs, a page to print, the payments as a
+// table (what filers attach), and a draft in the shape of FinCEN's batch files. Filing is
+// outside: what only the filer knows is not in the draft.
+
+var sarForms = map[string]func(*call, *sarPacket) error{"": jsonPacket, "json": jsonPacket, "html": printPacket, "csv": tabulatePacket, "xml": draftPacket}
+
+func jsonPacket(c *call, p *sarPacket) error {
+	c.reply(http.StatusOK, p.members)
+	return nil
+}
+
+// sarColumns are the columns of the table of payments.
+var sarColumns = []string{"txnId", "screenedAt", "amountUSD", "verdict", "rule", "disposition", "chain", "rail", "cpName", "cpWallet"}
+
+// tabulatePacket answers with the payments of the pair as CSV.
+func tabulatePacket(c *call, p *sarPacket) error {
+	var out bytes.Buffer
+	w := csv.NewWriter(&out)
+	if err := w.Write(sarColumns); err != nil {
+		return err
+	}
+	for _, row := range p.did.rows {
+		cells := make([]string, len(row))
+		for i, text := range row {
+			cells[i] = csvCell(text)
+		}
+		if err := w.Write(cells); err != nil {
+			return err
+		}
+	}
+	w.Flush()
+	p.attach(c, "csv")
+	c.send(http.StatusOK, []string{"text/csv; charset=utf-8"}, out.Bytes())
+	return w.Error()
+}
+
+// attach has browsers keep an answer as a file.
+func (p *sarPacket) attach(c *call, ending string) {
+	c.header("Content-Disposition", `attachment; filename="sar-`+p.record.Text("txnId")+"."+ending+`"`)
+}
+
+// Codes of FinCEN's batch files for suspicious activity reports.
+const (
+	finCENNamespace = "www.fincen.gov/base"
+	finCENForm      = "SARX"
+	finCENSubject   = "33"  // Type of a party.
+	finCENLegalName = "L"   // Type of a name.
+	finCENOther     = "999" // Type of an identification.
+	finCENPart      = 4000  // Characters of one part of a narrative; a form takes five.
+	finCENDate      = 8     // Characters of a date, as 20261122.
+)
+
+// finCENDraft is a batch of one report. Elements are in the order of FinCEN's schema.
+type finCENDraft struct {
+	XMLName   xml.Name       `xml:"fc2:EFilingBatchXML"`
+	Namespace string         `xml:"xmlns:fc2,attr"`
+	Total     string         `xml:"TotalAmount,attr"`
+	Parties   int            `xml:"PartyCount,attr"`
+	Reports   int            `xml:"ActivityCount,attr"`
+	Comment   string         `xml:",comment"`
+	Form      string         `xml:"fc2:FormTypeCode"`
+	Activity  finCENActivity `xml:"fc2:Activity"`
+}
+
+type finCENActivity struct {
+	Number      int               `xml:"SeqNum,attr"`
+	Association finCENAssociation `xml:"fc2:ActivityAssociation"`
+	Parties     []finCENParty     `xml:"fc2:Party"`
+	Suspicious  finCENSuspicious  `xml:"fc2:SuspiciousActivity"`
+	Narrative   []finCENNarrative `xml:"fc2:ActivityNarrativeInformation"`
+}
+
+type finCENAssociation struct {
+	Number  int    `xml:"SeqNum,attr"`
+	Initial string `xml:"fc2:InitialReportIndicator"`
+}
+
+type finCENParty struct {
+	Number         int                   `xml:"SeqNum,attr"`
+	Type           string                `xml:"fc2:ActivityPartyTypeCode"`
+	Birth          string                `xml:"fc2:IndividualBirthDateText,omitempty"`
+	Name           *finCENName           `xml:"fc2:PartyName"`
+	Address        *finCENAddress        `xml:"fc2:Address"`
+	Identification *finCENIdentification `xml:"fc2:PartyIdentification"`
+}
+
+type finCENName struct {
+	Number int    `xml:"SeqNum,attr"`
+	Type   string `xml:"fc2:PartyNameTypeCode"`
+	Full   string `xml:"fc2:RawPartyFullName"`
+}
+
+type finCENAddress struct {
+	Number  int    `xml:"SeqNum,attr"`
+	Country string `xml:"fc2:RawCountryCodeText,omitempty"`
+	Street  string `xml:"fc2:RawStreetAddress1Text,omitempty"`
+}
+
+type finCENIdentification struct {
+	Number int    `xml:"SeqNum,attr"`
+	Other  string `xml:"fc2:OtherPartyIdentificationTypeText"`
+	Text   string `xml:"fc2:PartyIdentificationNumberText"`
+	Type   string `xml:"fc2:PartyIdentificationTypeCode"`
+}
+
+type finCENSuspicious struct {
+	Number int    `xml:"SeqNum,attr"`
+	From   string `xml:"fc2:SuspiciousActivityFromDateText"`
+	To     string `xml:"fc2:SuspiciousActivityToDateText"`
+	Total  string `xml:"fc2:TotalSuspiciousAmountText"`
+}
+
+type finCENNarrative struct {
+	Number int    `xml:"SeqNum,attr"`
+	Part   int    `xml:"fc2:ActivityNarrativeSequenceNumber"`
+	Text   string `xml:"fc2:ActivityNarrativeText"`
+}
+
+// draftPacket answers with a draft in the shape of FinCEN's batch file.
+func draftPacket(c *call, p *sarPacket) error {
+	number := 0
+	next := func() int { number++; return number }
+	total := strconv.FormatInt(int64((p.did.total+engine.Dollar-1)/engine.Dollar), 10) // Whole dollars, up.
+	draft := finCENDraft{
+		Namespace: finCENNamespace, Total: total, Reports: 1, Form: finCENForm,
+		Comment: " A draft of " + p.record.Text("txnId") + " from the records: not complete, and not filed. Filer, transmitter, contact and kinds of suspicion are to be" +
+			" added; parties that nobody suspects are to be taken out; amounts are in US dollars. ",
+		Activity: finCENActivity{Number: next(), Association: finCENAssociation{Number: next(), Initial: "Y"}},
+	}
+	draft.Activity.Parties = finCENParties(p.record, next)
+	draft.Parties = len(draft.Activity.Parties)
+	draft.Activity.Suspicious = finCENSuspicious{Number: next(), From: finCENDay(p.did.first), To: finCENDay(p.did.last), Total: total}
+	for part := range slices.Chunk([]rune(p.narrative), finCENPart) {
+		draft.Activity.Narrative = append(draft.Activity.Narrative, finCENNarrative{Number: next(), Part: len(draft.Activity.Narrative) + 1, Text: string(part)})
+	}
+	body, err := xml.MarshalIndent(&draft, "", " ")
+	if err != nil {
+		return err
+	}
+	p.attach(c, "xml")
+	c.send(http.StatusOK, []string{"application/xml; charset=utf-8"}, append([]byte(xml.Header), append(body, '\n')...))
+	return nil
+}
+
+// finCENDay is the day of a time.
+func finCENDay(t engine.Time) string {
+	day, _, _ := strings.Cut(t.String(), "T")
+	return strings.ReplaceAll(day, "-", "")
+}
+
+// finCENParties are the operator and the counterparty, as far as the record names them.
+func finCENParties(l *edge.Leaf, next func() int) (parties []finCENParty) {
+	add := func(name, wallet, birth, country, street string) {
+		if name == "" && wallet == "" {
+			return
+		}
+		party := finCENParty{Number: next(), Type: finCENSubject}
+		if digits := strings.ReplaceAll(birth, "-", ""); len(digits) == finCENDate {
+			party.Birth = digits
+		}
+		if name != "" {
+			party.Name = &finCENName{Number: next(), Type: finCENLegalName, Full: name}
+		}
+		if country != "" || street != "" {
+			party.Address = &finCENAddress{Number: next(), Country: country, Street: street}
+		}
+		if wallet != "" {
+			party.Identification = &finCENIdentification{Number: next(), Other: "wallet", Text: wallet, Type: finCENOther}
+		}
+		parties = append(parties, party)
+	}
+	add(l.Text("operatorLegalName"), "", "", "", "")
+	of := func(name string) string { return l.Text("_request", name) }
+	add(of("cpName"), of("cpWallet"), of("cpDateOfBirth"), of("cpCountry"), of("cpAddress"))
+	return parties
+}
+
+// printPacket answers with the packet as a page to print: no script, no style, nothing
+// from elsewhere.
+func printPacket(c *call, p *sarPacket) error {
+	v, err := fastjson.ParseBytes(p.members.Body())
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	b.WriteString("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Suspicious activity " + html.EscapeString(p.record.Text("txnId")) + "</title></head><body>\n<h1>Suspicious activity report</h1>\n")
+	printObject(&b, v, 2)
+	b.WriteString("</body></html>\n")
+	c.header("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; form-action 'none'; base-uri 'none'")
+	c.send(http.StatusOK, []string{"text/html; charset=utf-8"}, []byte(b.String()))
+	return nil
+}
+
+// printedWords are members whose names say little to who reads a printed page.
+var printedWords = map[string]string{"txnId": "Transaction", "bsaId": "Id of the filing", "dueAt": "To be filed by", "narrativeIsDraft": "Narrative is a skeleton", "complete": "All are counted"}
+
+// printedLabel is the name of a member as words: openedAt is "Opened at".
+func printedLabel(name string) string {
+	if words, known := printedWords[name]; known {
+		return words
+	}
+	if rest, ok := strings.CutPrefix(name, "cp"); ok && rest != "" && unicode.IsUpper(rune(rest[0])) {
+		name = "counterparty" + rest
+	}
+	var b strings.Builder
+	runes := []rune(name)
+	for i, r := range runes {
+		switch begins := i > 0 && unicode.IsUpper(r) && !unicode.IsUpper(runes[i-1]); {
+		case i == 0:
+			r = unicode.ToUpper(r)
+		case begins && i+1 < len(runes) && unicode.IsUpper(runes[i+1]): // USDC stays USDC.
+			b.WriteByte(' ')
+		case begins:
+			b.WriteByte(' ')
+			r = unicode.ToLower(r)
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// printObject prints plain members as a table, texts of several lines as they are, and what
+// is inside them below.
+func printObject(b *strings.Builder, v *fastjson.Value, level int) {
+	type part struct {
+		name  string
+		value *fastjson.Value
+	}
+	var inner []part
+	b.WriteString("<table>\n")
+	v.GetObject().Visit(func(key []byte, value *fastjson.Value) {
+		switch text := string(value.GetStringBytes()); {
+		case value.Type() == fastjson.TypeObject, value.Type() == fastjson.TypeArray && len(value.GetArray()) > 0, strings.Contains(text, "\n"):
+			inner = append(inner, part{string(key), value})
+		default:
+			b.WriteString("<tr><th scope=\"row\" align=\"left\">" + html.EscapeString(printedLabel(string(key))) + "</th><td>" + printCell(value) + "</td></tr>\n")
+		}
+	})
+	b.WriteString("</table>\n")
+	tag := "h" + strconv.Itoa(min(level, 6))
+	for _, p := range inner {
+		b.WriteString("<" + tag + ">" + html.EscapeString(printedLabel(p.name)) + "</" + tag + ">\n")
+		switch p.value.Type() {
+		case fastjson.TypeObject:
+			printObject(b, p.value, level+1)
+		case fastjson.TypeArray:
+			printList(b, p.value.GetArray(), level+1)
+		default:
+			b.WriteString("<pre>" + html.EscapeString(string(p.value.GetStringBytes())) + "</pre>\n")
+		}
+	}
+}
+
+// printList prints plain values as a list, plain objects as the rows of one table, and
+// others one after the other.
+func printList(b *strings.Builder, items []*fastjson.Value, level int) {
+	if items[0].Type() != fastjson.TypeObject {
+		b.WriteString("<ul>\n")
+		for _, item := range items {
+			b.WriteString("<li>" + printCell(item) + "</li>\n")
+		}
+		b.WriteString("</ul>\n")
+		return
+	}
+	columns, plain := printedColumns(items)
+	if !plain {
+		for _, item := range items {
+			printObject(b, item, level)
+		}
+		return
+	}
+	b.WriteString("<table border=\"1\" cellpadding=\"4\">\n<tr>")
+	for _, column := range columns {
+		b.WriteString("<th scope=\"col\" align=\"left\">" + html.EscapeString(printedLabel(column)) + "</th>")
+	}
+	b.WriteString("</tr>\n")
+	for _, item := range items {
+		b.WriteString("<tr>")
+		for _, column := range columns {
+			b.WriteString("<td>" + printCell(item.Get(column)) + "</td>")
+		}
+		b.WriteString("</tr>\n")
+	}
+	b.WriteString("</table>\n")
+}
+
+// printedColumns are the members of all items in the order they are met; plain tells that
+// nothing is inside of them.
+func printedColumns(items []*fastjson.Value) (columns []string, plain bool) {
+	plain = true
+	for _, item := range items {
+		item.GetObject().Visit(func(key []byte, value *fastjson.Value) {
+			plain = plain && value.Type() != fastjson.TypeObject && (value.Type() != fastjson.TypeArray || len(value.GetArray()) == 0)
+			if !slices.Contains(columns, string(key)) {
+				columns = append(columns, string(key))
+			}
+		})
+	}
+	return columns, plain
+}
+
+func printCell(v *fastjson.Value) string {
+	switch {
+	case v == nil, v.Type() == fastjson.TypeNull, v.Type() == fastjson.TypeArray && len(v.GetArray()) == 0:
+		return "-"
+	case v.Type() == fastjson.TypeString:
+		return html.EscapeString(string(v.GetStringBytes()))
+	case v.Type() == fastjson.TypeTrue:
+		return "yes"
+	case v.Type() == fastjson.TypeFalse:
+		return "no"
+	}
+	return html.EscapeString(string(strictjson.AppendValue(nil, v)))
+}

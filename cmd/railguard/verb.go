@@ -135,13 +135,20 @@ func (v *verb) command() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if form := values[v.form]; form != nil && *form != "" && *form != "json" {
-			_, err := cmd.OutOrStdout().Write(data)
-			return err
-		}
-		return v.tell(cmd.OutOrStdout(), v.besides(cmd.Context(), c, args, data), c.output)
+		return v.tell(cmd.OutOrStdout(), v.besides(cmd.Context(), c, args, data), v.output(values, c.output))
 	}
 	return cmd
+}
+
+// asItCame is an output beside table and json: the bytes of the answer.
+const asItCame = "as it came"
+
+// output is how an answer is shown: as was chosen, or as it came where it is no JSON.
+func (v *verb) output(values map[string]*string, chosen string) string {
+	if form := values[v.form]; form != nil && *form != "" && *form != "json" {
+		return asItCame
+	}
+	return chosen
 }
 
 // besides adds what a person wants to see beside an answer, as far as the key may read it.
@@ -210,6 +217,10 @@ func undone(data []byte) error {
 }
 
 func (v *verb) show(out io.Writer, data []byte, output string) error {
+	if output == asItCame {
+		_, err := out.Write(data)
+		return err
+	}
 	if v.person != nil && output != "json" {
 		return v.person(out, data)
 	}

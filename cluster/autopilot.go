@@ -2,10 +2,13 @@ package cluster
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/port"
 	"railguard/cluster/report"
 )
 
@@ -68,6 +71,35 @@ func (m *membership) retireDead(ctx context.Context, id string) error {
 	return m.change(func() raft.IndexFuture { return m.replica.raft.DemoteVoter(server.ID, 0, membershipPatience) })
 }
 
+// crowded says why one vote more would be one too many: voters do not answer, and those
+// that do would be no majority of the larger group without the newcomer. Then nothing
+// could be written any more if just that one went away again: a new machine, which
+// nobody knows yet. A voter silent for so long that it loses its own vote is no reason:
+// that is done right after.
+func (m *membership) crowded(now time.Time) error {
+	var silent []string
+	voters, retired := 0, false
+	for _, server := range m.replica.servers() {
+		if server.Suffrage != raft.Voter {
+			continue
+		}
+		voters++
+		id := string(server.ID)
+		if m.peers.answers(id) {
+			continue
+		}
+		silent = append(silent, id)
+		since, _ := m.noteSilence(id, false, now)
+		retired = retired || m.deadAfter > 0 && now.Sub(since) >= m.deadAfter
+	}
+	if len(silent) == 0 || hasMajority(voters-len(silent), voters+1) || retired && voters >= votersKept {
+		return nil
+	}
+	return fmt.Errorf("cluster: %s does not answer, and the others would be no majority without the newcomer: start it again, or remove it", strings.Join(silent, ", "))
+}
+
+func hasMajority(answering, voters int) bool { return answering >= voters/2+1 }
+
 // noteSilence returns since when a voter has been silent, as this leader knows it.
 func (m *membership) noteSilence(id string, answers bool, now time.Time) (since time.Time, silent bool) {
 	m.silentMu.Lock()
@@ -119,4 +151,22 @@ func (m *membership) autopilot(nodes []report.NodeStatus) report.Autopilot {
 		}
 	}
 	return a
+}
+
+// waitingWarnings name the nodes that have caught up and get no vote. Only the leader knows.
+func (m *membership) waitingWarnings() (warnings []string) {
+	if !m.replica.leads() {
+		return nil
+	}
+	crowded := m.crowded(time.Now())
+	if crowded == nil {
+		return nil
+	}
+	for _, server := range m.replica.servers() {
+		address, err := port.ParseAddress(string(server.Address))
+		if server.Suffrage != raft.Voter && err == nil && !address.Hold && m.keepsUp(string(server.ID)) {
+			warnings = append(warnings, fmt.Sprintf("%s gets no vote: %s", server.ID, strings.TrimPrefix(crowded.Error(), "cluster: ")))
+		}
+	}
+	return warnings
 }

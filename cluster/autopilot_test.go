@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,4 +70,48 @@ func TestDeadVoterKeepsItsVoteWhenToldSo(t *testing.T) {
 	leader.membership.watchDead(time.Now().Add(24 * time.Hour))
 	require.Equal(t, before, votesRetired.Get())
 	require.Equal(t, 5, leader.Status(t.Context()).Quorum.Voters)
+}
+
+// A new node gets no vote that the group would then hang on: of three voters one is
+// silent, and a fourth would make the majority three. It gets it when the silent one is
+// removed, or has been silent for so long that it loses its own.
+func TestNewcomerGetsNoVoteBesideADeadVoter(t *testing.T) {
+	for name, end := range map[string]func(g *group, gone string){ // Done until the vote is there: the leadership may move meanwhile.
+		"removed": func(g *group, gone string) { _ = g.leader().Remove(g.t.Context(), gone, false) },
+		"back": func(g *group, gone string) {
+			if g.all()[gone] == nil {
+				g.open(gone)
+			}
+		},
+		"silent for long": func(g *group, gone string) {
+			m := g.leader().membership
+			m.noteSilence(gone, false, time.Now())
+			m.silentMu.Lock()
+			defer m.silentMu.Unlock()
+			if m.silent != nil {
+				m.silent[gone] = time.Now().Add(-time.Hour)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGroup(t)
+			g.form(3)
+			gone := g.follower().NodeID()
+			g.close(gone)
+			g.open("n4", join(g.host("n1"), g.host("n2"), g.host("n3")))
+			require.Eventually(t, func() bool {
+				return slices.ContainsFunc(g.leader().Status(t.Context()).Warnings, func(w string) bool {
+					return strings.HasPrefix(w, "n4 gets no vote: "+gone+" does not answer")
+				})
+			}, groupPatience, 20*time.Millisecond)
+			// The one way to a vote, which an operator's verb and the leader's duty go.
+			require.ErrorContains(t, g.leader().membership.promoteMember(t.Context(), "n4"), gone+" does not answer")
+			require.Equal(t, report.QuorumInfo{Voters: 3, Healthy: 2}, g.leader().Status(t.Context()).Quorum)
+			require.Eventually(t, func() bool {
+				end(g, gone)
+				server, known := g.leader().replica.find("n4")
+				return known && server.Suffrage == raft.Voter
+			}, groupPatience, 20*time.Millisecond)
+		})
+	}
 }

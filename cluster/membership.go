@@ -296,6 +296,9 @@ func (m *membership) promoteMember(ctx context.Context, id string) error {
 	if !m.keepsUp(id) {
 		return fmt.Errorf("cluster: %s has not caught up with the log yet", id)
 	}
+	if err := m.crowded(time.Now()); err != nil {
+		return err
+	}
 	to, err := port.ParseAddress(string(server.Address))
 	if err != nil {
 		return err
@@ -342,7 +345,7 @@ func (m *membership) keepsUp(id string) bool {
 }
 
 // promoteCaughtUp is the leader's duty: a node without a vote that has kept up for a
-// while gets one, unless an operator holds it without.
+// while gets one, unless an operator holds it without or the group would hang on it.
 func (m *membership) promoteCaughtUp(now time.Time) {
 	if !m.replica.leads() || m.replica.opened.Load() == 0 {
 		m.caughtUp = nil
@@ -363,7 +366,7 @@ func (m *membership) promoteCaughtUp(now time.Time) {
 			m.caughtUp[id] = now
 			continue
 		}
-		if now.Sub(since) >= promoteStable {
+		if now.Sub(since) >= promoteStable && m.crowded(now) == nil { // Else the status says who waits for whom.
 			delete(m.caughtUp, id)
 			m.life.running.Go(func() {
 				ctx, cancel := context.WithTimeout(context.Background(), membershipPatience)

@@ -84,7 +84,7 @@ func (n *Node) Status(ctx context.Context) report.ClusterStatus {
 	s.Writes.State = n.writes(&s)
 	s.TakeDown = n.takeDown(&s, stale)
 	s.Autopilot = n.membership.autopilot(s.Nodes)
-	s.Warnings = append(n.warnings(), n.groupWarnings(&s)...)
+	s.Warnings = append(append(n.warnings(), n.groupWarnings(&s)...), n.membership.waitingWarnings()...)
 	return s
 }
 

@@ -79,7 +79,7 @@ names-eval: build ## Measure the name matcher on labelled names
 	./bin/railguard match eval
 
 sim: ## Run SEEDS (2000) schedules of simulated faults, and the overspend race a thousand times
-	GODEBUG=tracebacklabels=1 RAILGUARD_SIM_SEEDS=$(or $(SEEDS),2000) $(GO) test -count=1 -timeout 30m -run 'TestSchedules|TestLimit' ./cluster/sim
+	GOGC=800 GODEBUG=tracebacklabels=1 RAILGUARD_SIM_SEEDS=$(or $(SEEDS),2000) $(GO) test -count=1 -timeout 30m -run 'TestSchedules|TestLimit' ./cluster/sim
 
 mutants: ## Put known defects into a copy of the tree, one at a time: each must be caught by its test (ONLY=expression)
 	$(GO) run ./bench/mutants -only '$(ONLY)'

@@ -104,6 +104,9 @@ type Judge struct {
 	Timing Timing
 	Forged bool                 // A token of the call had to be tried, and its signature was no good.
 	Agent  *engine.AgentProfile // The call was judged with; nil: nobody's.
+	// Between is called before each leaf that is opened: what walks over many lets
+	// others have the processor there. nil: nothing is.
+	Between func()
 
 	screen  screening
 	answer  leafjson.Screen    // The record that OpenAnswer read.

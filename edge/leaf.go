@@ -30,16 +30,41 @@ const shownRoom = 3 << 10
 // OpenLeaf parses a leaf; a screening record as it is shown. The parser is held
 // by the call until its end.
 func (j *Judge) OpenLeaf(index uint64, data []byte) (Leaf, error) {
+	return openLeaf(j, index, data, new(leafjson.Screen), nil)
+}
+
+// LeafRoom is what one leaf after another is opened in: a walk over thousands makes no
+// garbage of each. The zero value is ready.
+type LeafRoom struct {
+	record leafjson.Screen
+	shown  []byte
+}
+
+// Open is OpenLeaf for a leaf that is good until the next one is opened in the room.
+func (r *LeafRoom) Open(j *Judge, index uint64, data []byte) (Leaf, error) {
+	l, err := openLeaf(j, index, data, &r.record, r.shown)
+	if l.Record != nil {
+		r.shown = l.Shown
+	}
+	return l, err
+}
+
+func openLeaf(j *Judge, index uint64, data []byte, x *leafjson.Screen, room []byte) (Leaf, error) {
+	if j.Between != nil {
+		j.Between()
+	}
 	l := Leaf{Index: index, Data: data}
 	text := data
 	switch leaf.FormOf(data) {
 	case leaf.FormScreen:
-		x, err := j.OpenRecord(data)
-		if err != nil {
+		if err := openRecord(j.ctx, j.shared, data, x); err != nil {
 			return Leaf{}, fmt.Errorf("leaf %d: %w", index, err)
 		}
+		if room == nil {
+			room = make([]byte, 0, shownRoom)
+		}
 		l.Record = x
-		text = strictjson.Build(shownRoom, x.Append)
+		text = strictjson.BuildIn(room, x.Append)
 	case leaf.FormProfile:
 		var err error
 		if text, err = leafjson.Render(data, nil); err != nil {
@@ -58,19 +83,22 @@ func (j *Judge) OpenLeaf(index uint64, data []byte) (Leaf, error) {
 
 // OpenRecord reads a screening record and the profiles it names.
 func (j *Judge) OpenRecord(data []byte) (*leafjson.Screen, error) {
-	return openRecord(j.ctx, j.shared, data)
+	x := new(leafjson.Screen)
+	if err := openRecord(j.ctx, j.shared, data, x); err != nil {
+		return nil, err
+	}
+	return x, nil
 }
 
-func openRecord(ctx context.Context, js *Judges, data []byte) (*leafjson.Screen, error) {
-	x := new(leafjson.Screen)
+func openRecord(ctx context.Context, js *Judges, data []byte, x *leafjson.Screen) error {
 	if err := x.Open(data); err != nil {
-		return nil, err
+		return err
 	}
 	var err error
 	if x.Agent, err = js.profile(ctx, x.Profile); err == nil {
 		x.Party, err = js.profile(ctx, x.User)
 	}
-	return x, err
+	return err
 }
 
 // OpenAnswer reads the record that a call has just written, judged with that profile
@@ -139,6 +167,16 @@ func (j *Judge) LoadLeaf(index uint64) (Leaf, error) {
 		return Leaf{}, LeafError(err)
 	}
 	return j.OpenLeaf(index, data)
+}
+
+// LeavesHeld is how many leaves of a judge are open.
+func LeavesHeld(j *Judge) int { return len(j.parsers) }
+
+// DropLeaves gives back the parsers of all leaves but the first so many that are open.
+func DropLeaves(j *Judge, held int) {
+	for len(j.parsers) > held {
+		j.DropLeaf()
+	}
 }
 
 // Kind is what the leaf records, such as "screen".

@@ -14,8 +14,14 @@ import (
 // Retracing is what judging history again reads of this node.
 func (js *Judges) Retracing() retrace.Sources {
 	return retrace.Sources{
-		Record: func(ctx context.Context, data []byte) (*leafjson.Screen, error) { return openRecord(ctx, js, data) },
-		List:   js.pastList,
+		Record: func(ctx context.Context, data []byte) (*leafjson.Screen, error) {
+			x := new(leafjson.Screen)
+			if err := openRecord(ctx, js, data, x); err != nil {
+				return nil, err
+			}
+			return x, nil
+		},
+		List: js.pastList,
 		Reference: func(keyID, text string) engine.ReferenceKey {
 			return referenceKey(js.Now().owners.byKey[keyID], text)
 		},

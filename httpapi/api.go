@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -74,7 +75,7 @@ type API struct {
 
 	upload atomic.Pointer[ofac.Index] // The newest list staged, where a call had to compile it.
 
-	scans     *lanes.Lane      // Turns of what computes long.
+	scans     scans            // Turns of what computes long.
 	streams   *lanes.Lane      // Places of what lasts long.
 	watchers  *lanes.Lane      // Places of who waits for what comes.
 	addresses *lanes.Addresses // Rates of callers without a key.
@@ -164,9 +165,10 @@ func New(deps Deps) (*API, error) {
 		Published
 		Records
 	}{deps.Published, deps.Records}, a.judges)
-	a.scans = lanes.NewLane(scanPlaces(), laneWaitingMax, scansOfOneKey)
+	a.scans.Lane = lanes.NewLane(scanPlaces(), laneWaitingMax, scansOfOneKey)
 	a.streams = lanes.NewLane(streamPlaces, laneWaitingMax, streamsOfOneKey)
 	a.watchers = lanes.NewLane(watchPlaces, laneWaitingMax, watchesOfOneKey)
+	a.scans.pace = lanes.NewPace(runtime.GOMAXPROCS(0), lanes.Slice, deps.Published.Applied)
 	a.addresses = lanes.NewAddresses(keylessRate, burstFactor*keylessRate, addressesKnown)
 	a.refusals = rate.NewLimiter(refusalLines, refusalLinesBurst)
 	a.idempotent.running = make(map[[16]byte]struct{})

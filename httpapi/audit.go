@@ -76,55 +76,45 @@ func listRecords(c *call) error {
 	if err != nil {
 		return err
 	}
-	var found []edge.Leaf
 	var failed error
-	seen := 0
+	var room edge.LeafRoom
+	seen, items := 0, newListing(c)
 	page, err := c.api.deps.Records.Audit().Scan(scan, func(index uint64, stored audit.Leaf) bool {
 		if seen++; seen%scanStep == 0 {
 			if failed = step(c); failed != nil {
 				return false
 			}
 		}
-		l, ok, err := considerRecord(c, q, index, stored.Data)
-		if err != nil {
-			failed = err
-			return false
-		}
-		if ok {
-			found = append(found, l)
-		}
-		return len(found) < q.page.limit
+		failed = considerRecord(c, q, index, stored.Data, &room, items)
+		return failed == nil && items.count < q.page.limit
 	})
-	looked(c, page.Examined+len(found)) // To write a record costs about what it costs to look at one.
+	looked(c, page.Examined+items.count) // To write a record costs about what it costs to look at one.
 	if failed != nil {
 		return failed
 	}
-	if err != nil && len(found) == 0 && !errors.Is(err, audit.ErrCorrupt) {
+	if err != nil && items.count == 0 && !errors.Is(err, audit.ErrCorrupt) {
 		return edge.LeafError(err)
-	}
-	items, err := recordItems(c, found)
-	if err != nil {
-		return err
 	}
 	cursor := ""
 	if !page.Done {
 		cursor = q.page.cursor(page.Next, scan.From, scan.To)
 	}
-	return c.list(items, cursor)
+	return items.end(cursor)
 }
 
-// considerRecord judges one leaf against the query: filter keys are hashes and may
-// collide, and the role's view is no key at all.
-func considerRecord(c *call, q *recordQuery, index uint64, data []byte) (edge.Leaf, bool, error) {
-	l, err := c.judge.OpenLeaf(index, append([]byte(nil), data...))
+// considerRecord judges one leaf against the query, and writes it if it is wanted:
+// filter keys are hashes and may collide, and the role's view is no key at all. Nothing
+// of the leaf is held afterwards.
+func considerRecord(c *call, q *recordQuery, index uint64, data []byte, room *edge.LeafRoom, items *listing) error {
+	defer edge.DropLeaves(&c.judge, edge.LeavesHeld(&c.judge))
+	l, err := room.Open(&c.judge, index, data)
 	if err != nil {
-		return edge.Leaf{}, false, err
+		return err
 	}
-	if q.matches(&l) && q.mayShow(c, &l) && !c.judge.PastRetention(l.Instant("screenedAt")) && dispositionIs(c, q.disposition, &l) {
-		return l, true, nil
+	if !q.matches(&l) || !q.mayShow(c, &l) || c.judge.PastRetention(l.Instant("screenedAt")) || !dispositionIs(c, q.disposition, &l) {
+		return nil
 	}
-	c.judge.DropLeaf()
-	return edge.Leaf{}, false, nil
+	return items.add(func(m *strictjson.Members) error { return recordItem(c, &l, m) })
 }
 
 // mayShow reports whether the caller may be shown a record that matches. A filter
@@ -181,29 +171,27 @@ func dispositionIs(c *call, want string, l *edge.Leaf) bool {
 	return have == want
 }
 
-func recordItems(c *call, found []edge.Leaf) ([]strictjson.Members, error) {
-	items := make([]strictjson.Members, len(found))
-	for i := range found {
-		view := &edge.Disposition{}
-		if later, decided := c.api.deps.Published.Disposition(found[i].Index); decided {
-			data, err := c.api.deps.Records.Leaf(c.ctx, later)
-			if err != nil {
-				return nil, edge.LeafError(err)
-			}
-			if view.Leaf, err = c.judge.OpenLeaf(later, data); err != nil {
-				return nil, err
-			}
-			view.Present = true
+// recordItem writes a record as a list shows it, with what became of it as known here.
+func recordItem(c *call, l *edge.Leaf, m *strictjson.Members) error {
+	view := &edge.Disposition{}
+	if later, decided := c.api.deps.Published.Disposition(l.Index); decided {
+		data, err := c.api.deps.Records.Leaf(c.ctx, later)
+		if err != nil {
+			return edge.LeafError(err)
 		}
-		if err := edge.LoadPayment(&c.judge, &found[i], view); err != nil {
-			return nil, err
+		if view.Leaf, err = c.judge.OpenLeaf(later, data); err != nil {
+			return err
 		}
-		if err := c.judge.LoadComments(&found[i], view); err != nil {
-			return nil, err
-		}
-		c.writeRecord(&items[i], &found[i], view)
+		view.Present = true
 	}
-	return items, nil
+	if err := edge.LoadPayment(&c.judge, l, view); err != nil {
+		return err
+	}
+	if err := c.judge.LoadComments(l, view); err != nil {
+		return err
+	}
+	c.writeRecord(m, l, view)
+	return nil
 }
 
 // readRecordQuery reads the filters. A time range is always in force: the last 24

@@ -100,6 +100,27 @@ func BenchmarkAuditGet(b *testing.B) {
 	}
 }
 
+// A page of records is the dearest usual call: what it leaves to the collector is for
+// verdicts to wait for.
+func BenchmarkAuditPage(b *testing.B) {
+	n := unlimitedNode(b)
+	_, token := n.register("")
+	for range 500 {
+		require.Equal(b, 200, n.screen(token, "").Code)
+	}
+	r := httptest.NewRequest("GET", "/v1/audit?limit=500", http.NoBody)
+	r.Header.Set("Authorization", "Bearer "+testAdminSecret)
+	w := &discard{header: http.Header{}}
+	handler := n.api.Handler()
+	b.ReportAllocs()
+	for b.Loop() {
+		clear(w.header)
+		if handler.ServeHTTP(w, r); w.status != 200 {
+			b.Fatal(w.status)
+		}
+	}
+}
+
 func BenchmarkFindKey(b *testing.B) {
 	n := newTestNode(b)
 	for i := range 100 {

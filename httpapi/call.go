@@ -15,6 +15,7 @@ import (
 
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/httpapi/lanes"
 	"railguard/strictjson"
 )
 
@@ -42,6 +43,7 @@ type call struct {
 	wrote    bool
 	bodyRead bool               // To its end.
 	lost     bool               // Its place in the lane of scans.
+	work     lanes.Work         // What it computes in a turn of the scans; paced.
 	commit   time.Duration      // What the log took; for Server-Timing and the metrics.
 	out      strictjson.Members // Answer under construction; its room is reused.
 	buffer   []byte

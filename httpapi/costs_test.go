@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"strconv"
@@ -131,7 +132,8 @@ In screening calls, as measured beside one: processor time of the whole call wit
 a screening call whose token had to be tried and was no good counts 10, a batch its payments, each as a call of its own. No call counts more than its key's burst.
 
 Lanes bound what runs at once on one node. *ordinary*: 16,384 calls. *reserved*: not counted, so that reviewers and operators get through.
-*scans*: half the processors, at least one; keys take turns, a long walk after every 1,024 leaves or cases. *watches*: 256, of one key 32,
+*scans*: half the processors, at least one; keys take turns, a long walk after every 1,024 leaves or cases. While a node applies entries a scan computes a
+millisecond at a time and then rests: twice as long on two processors, as long on four, half as long on eight; on an idle node it does not. *watches*: 256, of one key 32,
 and *streams*: 8, of one key 2, each step in a turn of the scans. In the last three 64 wait (8 of one key among the scans); others get 503 ` + "`overloaded`" + `.
 
 | kind | counts | lane | measured | in screening calls | what was measured |
@@ -164,6 +166,61 @@ func TestScansHaveALaneOfTheirOwn(t *testing.T) {
 	require.Equal(t, 200, n.do("admin", "GET", "/v1/queue?q=x", "").Code)
 	require.NoError(t, n.api.scans.Enter(ctx, "x"), "a place is left behind by none of them")
 	require.Zero(t, n.api.Running())
+}
+
+// What walks over much asks after each thing that it looked at whether to rest, so that
+// a verdict never waits for more than a slice and one step of somebody's search.
+func TestDearCallsMayRestAtEachStep(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	const many = 40
+	for range many {
+		require.Equal(t, 200, n.screen(token, `,"cpWallet":"not-an-address"`).Code)
+		n.register("")
+	}
+	asked := 0
+	n.api.scans.pace = lanes.NewPace(1, 0, func() uint64 { asked++; return 0 }) // Slices of nothing: each step asks.
+	for _, path := range []string{
+		"/v1/audit", "/v1/audit?disposition=REJECTED", "/v1/audit/export", "/v1/audit/export?format=csv", "/v1/queue?q=nothinghasit", "/v1/queue",
+		"/v1/agents", "/v1/agents?status=SUSPENDED", "/v1/activity", "/v1/events",
+	} {
+		asked = 0
+		require.Equal(t, 200, n.do("admin", "GET", path, "").Code, path)
+		require.GreaterOrEqual(t, asked, many, path)
+	}
+	asked = 0
+	require.Equal(t, 200, n.screen(token, "").Code)
+	require.Zero(t, asked, "a verdict rests for nobody")
+}
+
+// A page is written record by record in room that is used again: each is what it is when
+// it is asked for alone, long or short, decided or not, and whoever else asked before.
+func TestPagesShowRecordsAsTheyAreAlone(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	for i, more := range []string{
+		"", `,"cpName":"` + strings.Repeat("Paper and Ink ", 12) + `"`, `,"cpWallet":"not-an-address"`, "", `,"cpName":"Ink","cpWallet":"not-an-address"`,
+	} {
+		txn := member(t, n.screen(token, more).Body.Bytes(), "txnId")
+		if i == 2 {
+			require.Equal(t, 200, n.do("admin", "POST", "/v1/reviews/"+txn, `{"disposition":"REJECTED","reviewedBy":"a person","notes":"no"}`).Code)
+		}
+	}
+	for range 3 {
+		var page struct {
+			Data []map[string]any `json:"data"`
+		}
+		w := n.do("admin", "GET", "/v1/audit", "")
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &page))
+		require.Len(t, page.Data, 5)
+		for _, item := range page.Data {
+			alone := map[string]any{}
+			require.NoError(t, json.Unmarshal(n.do("admin", "GET", "/v1/audit/"+item["txnId"].(string), "").Body.Bytes(), &alone))
+			for name, value := range item {
+				require.Equal(t, alone[name], value, "%s of %s", name, item["txnId"])
+			}
+		}
+	}
 }
 
 // One key has so many exports at once; its third waits for a place and is told so.

@@ -24,6 +24,7 @@ const (
 	requestIDMax     = 128
 	parameterNameMax = 64
 	inFlightMax      = 16_384   // Ordinary calls at once; reviews, health and cluster verbs are not counted.
+	pageRoomKept     = 4 << 20  // The room of a larger page is not kept for the next.
 	bodyBufferKept   = 64 << 10 // A larger buffer is not kept for the next call.
 	batchBodyKept    = 512 << 10
 	batchBytesMax    = 256 << 20 // Bodies of batches at once.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"railguard/engine"
@@ -103,18 +104,19 @@ func parseCursor(kind string, parts int, text string) ([]uint64, bool) {
 type rowPage struct {
 	page
 	after uint64 // The last row of the page before; 0 on the first.
+	call  *call  // Rests between rows; nil: nobody does.
 }
 
 // page reads what is asked for of a table.
 func (c *call) page(kind string) (rowPage, error) {
 	p, err := c.keyPage(kind, 1)
 	if err != nil || p.after == nil {
-		return rowPage{page: p}, err
+		return rowPage{page: p, call: c}, err
 	}
 	if p.after[0] == 0 {
 		return rowPage{page: p}, noCursor()
 	}
-	return rowPage{page: p, after: p.after[0]}, nil
+	return rowPage{page: p, after: p.after[0], call: c}, nil
 }
 
 // scan calls visit with the rows of a table of count rows, numbered from 1, in
@@ -136,6 +138,9 @@ func (p rowPage) scan(count uint64, visit func(row uint64) (listed bool)) (next 
 		if row > count {
 			break // An ascending cursor behind the end.
 		}
+		if p.call != nil {
+			rest(p.call)
+		}
 		if visit(row) {
 			listed++
 		}
@@ -143,19 +148,76 @@ func (p rowPage) scan(count uint64, visit func(row uint64) (listed bool)) (next 
 	return ""
 }
 
+// listing is a page that is written item by item: nothing of an item is held once it
+// is written, and its room is used again. A page of 500 records is a megabyte; made
+// anew for each call, such pages are what the collector has most to do with.
+type listing struct {
+	c     *call
+	room  *[]byte
+	count int
+	item  strictjson.Members // Room of one.
+}
+
+// pageRooms holds the room of pages that were sent, of pageRoomKept bytes at most.
+var pageRooms = sync.Pool{New: func() any { return new([]byte) }}
+
+func newListing(c *call) *listing {
+	l := &listing{c: c, room: pageRooms.Get().(*[]byte)}
+	*l.room = append((*l.room)[:0], `{"data":[`...)
+	return l
+}
+
+// add writes one item. After an error the page is to be given up.
+func (l *listing) add(fill func(m *strictjson.Members) error) error {
+	l.item = l.item[:0]
+	if err := fill(&l.item); err != nil {
+		return err
+	}
+	page := *l.room
+	if l.count > 0 {
+		page = append(page, ',')
+	}
+	*l.room = append(append(append(page, '{'), l.item...), '}')
+	l.count++
+	return nil
+}
+
+// end answers with the page.
+func (l *listing) end(next string) error {
+	m := strictjson.Members(append(*l.room, ']'))
+	listed(l.c, &m, next)
+	m = append(m, '}')
+	l.c.send(http.StatusOK, jsonType, m)
+	l.give(m)
+	return nil
+}
+
+// give gives the room back. Nobody holds it any more: what was sent was copied.
+func (l *listing) give(room []byte) {
+	if *l.room = room; cap(room) <= pageRoomKept {
+		pageRooms.Put(l.room)
+	}
+	l.room = nil
+}
+
 // list answers with one page as of the index that the judge read its state at, or of
 // what this node has applied where it read history.
 func (c *call) list(items []strictjson.Members, next string) error {
-	if c.judge.Index == 0 {
-		c.judge.Index = c.api.deps.Published.Applied()
-	}
 	m := c.out[:0]
 	m.List("data", items)
-	m.TextOrNull("nextCursor", next)
-	m.Uint("asOfIndex", c.judge.Index)
+	listed(c, &m, next)
 	c.out = m
 	c.reply(http.StatusOK, m)
 	return nil
+}
+
+// listed ends the members of a page.
+func listed(c *call, m *strictjson.Members, next string) {
+	if c.judge.Index == 0 {
+		c.judge.Index = c.api.deps.Published.Applied()
+	}
+	m.TextOrNull("nextCursor", next)
+	m.Uint("asOfIndex", c.judge.Index)
 }
 
 // A parameter that is misspelt, garbled or empty would be a filter that filters

@@ -190,6 +190,7 @@ func walkQueue(c *call, view *fsm.View, q *queueFilter, wanted queueOrder) ([]qu
 		if !wanted.behind(&item) || q.freeFor != "" && item.claimed && row.Claim.Assignee != q.freeFor {
 			return true
 		}
+		rest(c)
 		ok, err := queueMatch(c, view, q, &item)
 		if err == nil && seen%scanStep == scanStep-1 {
 			err = step(c)

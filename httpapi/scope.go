@@ -255,6 +255,12 @@ func looked(c *call, at int) {
 	c.key.charge(at * c.route.charge.each / 10)
 }
 
+// scans are the turns of dear calls, and the pace of whoever has one.
+type scans struct {
+	*lanes.Lane
+	pace *lanes.Pace
+}
+
 // scanPlaces is how many scans compute at once on this node: half its processors, since
 // a verdict must not wait for somebody's search. A scan passes its turn on between its
 // steps, so that keys go in turns however long a walk is.
@@ -271,6 +277,7 @@ func enterLane(c *call) error {
 		if err := a.scans.Enter(c.ctx, caller(c)); err != nil {
 			return noTurn(err)
 		}
+		paced(c)
 	case laneWatch:
 		if err := enterWithin(c, a.watchers); err != nil {
 			return err
@@ -322,8 +329,19 @@ func step(c *call) error {
 		c.lost = true
 		return noTurn(err)
 	}
+	c.work = c.api.scans.pace.Begin()
 	return nil
 }
+
+// paced begins what a call computes in its turn: from here on it rests between slices
+// while the node is busy, before each leaf that it opens and wherever it calls rest.
+func paced(c *call) {
+	c.work = c.api.scans.pace.Begin()
+	c.judge.Between = c.work.Between
+}
+
+// rest lets verdicts have the processor, between two steps of a call that is paced.
+func rest(c *call) { c.work.Between() }
 
 // turn runs one step of a stream in the lane of scans.
 func turn(c *call, step func() error) error {
@@ -331,6 +349,8 @@ func turn(c *call, step func() error) error {
 		return noTurn(err)
 	}
 	defer c.api.scans.Leave(caller(c))
+	paced(c)
+	defer func() { c.work, c.judge.Between = lanes.Work{}, nil }()
 	return step()
 }
 

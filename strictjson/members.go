@@ -177,11 +177,16 @@ func (m Members) Body() []byte {
 // Build is the Body of what fill adds, in one piece of memory where room bytes are enough
 // for it.
 func Build(room int, fill func(m *Members)) []byte {
-	whole := make([]byte, 1, room)
-	whole[0] = '{'
-	m := Members(whole[1:1:room])
+	return BuildIn(make([]byte, 0, room), fill)
+}
+
+// BuildIn is Build in room that is there already. What it returns is in that room if the
+// object fitted, and to be given as room the next time.
+func BuildIn(room []byte, fill func(m *Members)) []byte {
+	whole := append(room[:0], '{')
+	m := Members(whole[1:1])
 	fill(&m)
-	if len(m)+2 > room {
+	if len(m)+2 > cap(whole) {
 		return m.Body()
 	}
 	return append(whole[:1+len(m)], '}')

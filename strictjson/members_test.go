@@ -1,6 +1,7 @@
 package strictjson
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -20,6 +21,8 @@ func TestBuildIsBodyWhateverTheRoom(t *testing.T) {
 		fill(&m)
 		for _, room := range []int{1, 2, 3, len(m), len(m) + 1, len(m) + 2, len(m) + 3, 100} {
 			require.Equal(t, string(m.Body()), string(Build(max(room, 1), fill)), "length %d, room %d", length, room)
+			used := bytes.Repeat([]byte("x"), room)
+			require.Equal(t, string(m.Body()), string(BuildIn(used, fill)), "length %d, in room of %d", length, room)
 		}
 	}
 }

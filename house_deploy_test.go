@@ -124,6 +124,26 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 	require.Equal(t, names, headings)
 }
 
+// What the operator's page says to be alarmed by, an alert asks for.
+func TestAlertsAskWhatTheDocumentSays(t *testing.T) {
+	_, section, found := strings.Cut(text(t, "docs/OPERATING.md"), "\n## Metrics\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n## ")
+	var expressions strings.Builder
+	for _, rule := range alertRules(t) {
+		expressions.WriteString(rule.Expr + "\n")
+	}
+	asked := metricName.FindAllString(expressions.String(), -1)
+	rows := regexp.MustCompile(`(?m)^\| (`+"`"+`railguard_[^|]*) \|`).FindAllStringSubmatch(section, -1)
+	require.Greater(t, len(rows), 20)
+	for _, row := range rows {
+		for _, name := range metricName.FindAllString(row[1], -1) {
+			named := slices.ContainsFunc(asked, func(is string) bool { return is == name || is == name+"_bucket" })
+			require.True(t, named, "docs/OPERATING.md says to be alarmed by %s, and no alert is", name)
+		}
+	}
+}
+
 func TestDashboardsAskWhatIsExposed(t *testing.T) {
 	files, err := filepath.Glob("deploy/grafana/*.json")
 	require.NoError(t, err)

@@ -149,15 +149,14 @@ func (f *finder) joinThrough(hosts []string) {
 		cancel()
 		switch {
 		case last == nil:
+			f.greeter.noteUnwelcome(nil)
 			return
 		case errors.Is(last, port.ErrWentBack), errors.Is(last, port.ErrCopy), errors.Is(last, port.ErrTooOld):
 			f.life.die("this node is not taken in at " + f.greeter.address.Host + ": " + last.Error())
 			return
 		}
 	}
-	if last != nil {
-		f.life.log.Warn("the group does not take this node in yet", "error", last)
-	}
+	f.greeter.noteUnwelcome(last)
 }
 
 // form bootstraps the group if this node is the one to do it.

@@ -112,10 +112,28 @@ func (g *greeter) noteTrouble(host string, err error) {
 func (g *greeter) because() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.trouble.at.IsZero() || time.Since(g.trouble.at) > troubleFresh {
-		return ""
+	for _, t := range []*trouble{&g.trouble, &g.unwelcome} {
+		if !t.at.IsZero() && time.Since(t.at) <= troubleFresh {
+			return ": " + t.text
+		}
 	}
-	return ": " + g.trouble.text
+	return ""
+}
+
+// noteUnwelcome keeps why the group does not take this node in, and logs it now and then:
+// it asks three times a second. nil: it was taken in, or nobody was there to ask.
+func (g *greeter) noteUnwelcome(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err == nil {
+		g.unwelcome.at = time.Time{}
+		return
+	}
+	g.unwelcome.text, g.unwelcome.at = "the group does not take this node in yet: "+err.Error(), time.Now()
+	if time.Since(g.unwelcome.told) >= troubleToldEvery {
+		g.unwelcome.told = time.Now()
+		g.log.Warn("the group does not take this node in yet", "error", err)
+	}
 }
 
 // dial opens a proven connection to a node.

@@ -26,6 +26,7 @@ type disk struct {
 
 	level   atomic.Int32
 	percent atomic.Int32 // Free, 0 to 100; -1: not known.
+	bytes   atomic.Int64 // Free.
 	total   atomic.Int64 // Bytes; 0: not known.
 	spare   atomic.Int64 // Bytes above the mark at which this node stops.
 }
@@ -67,6 +68,7 @@ func (d *disk) check() {
 		return
 	}
 	d.percent.Store(int32(float64(free) / float64(total) * 100))
+	d.bytes.Store(int64(free))
 	d.total.Store(int64(total))
 	level := levelOf(free, total)
 	d.spare.Store(int64(free) - int64(min(total/100*5, 256*engine.MiB)))
@@ -89,5 +91,19 @@ func (d *disk) check() {
 // fits reports whether a file of so many bytes can be written: the log must be cut also
 // on a disk that is nearly full, and most of all there.
 func (d *disk) fits(bytes int64) bool { return !d.low() || bytes < d.spare.Load() }
+
+// measure tells metrics of it; -1: not known.
+func (d *disk) measure(g *gauges) {
+	percent := d.percent.Load()
+	if percent < 0 {
+		g.diskFree.Set(-1)
+		g.diskBytes.Set(-1)
+		g.diskLevel.Set(-1)
+		return
+	}
+	g.diskFree.Set(float64(percent) / 100)
+	g.diskBytes.Set(float64(d.bytes.Load()))
+	g.diskLevel.Set(float64(d.level.Load()))
+}
 
 func (d *disk) low() bool { return diskLevel(d.level.Load()) >= diskLow }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/VictoriaMetrics/metrics"
 	"github.com/stretchr/testify/require"
 
 	"railguard/cluster/datadir"
@@ -54,4 +55,21 @@ func TestDiskIsWatchedBesideASlowDuty(t *testing.T) {
 	free.Store(5 * engine.MiB)
 	require.Eventually(t, func() bool { return len(gave.all()) == 1 }, 20*time.Second, 10*time.Millisecond)
 	require.Contains(t, gave.all()[0], "disk full")
+}
+
+// A file system that does not say how much room it has is no small share of it.
+func TestUnknownDiskIsMeasuredAsUnknown(t *testing.T) {
+	g := newGauges("unknown disk")
+	d := &disk{}
+	d.percent.Store(-1)
+	d.measure(g)
+	for _, gauge := range []*metrics.Gauge{g.diskFree, g.diskBytes, g.diskLevel} {
+		require.Equal(t, -1.0, gauge.Get())
+	}
+	d.percent.Store(8)
+	d.bytes.Store(90 << 30)
+	d.measure(g)
+	require.Equal(t, 0.08, g.diskFree.Get())
+	require.Equal(t, float64(90<<30), g.diskBytes.Get())
+	require.Zero(t, g.diskLevel.Get(), "90 GiB are room")
 }

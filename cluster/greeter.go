@@ -32,9 +32,9 @@ type greeter struct {
 	mux         *port.Mux    // nil: no port between nodes. Set before anything is dialled.
 	address     port.Address // Where this node can be dialled. Set like mux.
 
-	mu      sync.Mutex
-	reached map[string]reached
-	trouble trouble
+	mu                 sync.Mutex
+	reached            map[string]reached
+	trouble, unwelcome trouble
 }
 
 func newGreeter(config *Config, l *life, folder *datadir.Folder, s *state, r *replica, k *lineage) *greeter {

@@ -47,6 +47,7 @@ type gauges struct {
 	snapshotIndex, logBytes, waiting       *metrics.Gauge
 	diskFree, clockOffset, voters, healthy *metrics.Gauge
 	historyMissing, oldestLogAge           *metrics.Gauge
+	diskBytes, diskLevel                   *metrics.Gauge
 	snapshotTime                           *metrics.Gauge // Unix seconds; 0: none was taken since the start.
 }
 
@@ -58,8 +59,9 @@ func newGauges(id string) *gauges {
 		term: gauge("term"), leads: gauge("leads"), commit: gauge("commit_index"), applied: gauge("applied_index"),
 		lag: gauge("apply_lag_entries"), snapshotIndex: gauge("snapshot_index"),
 		logBytes: gauge("log_bytes_since_snapshot"), waiting: gauge("proposals_waiting"),
-		diskFree: gauge("disk_free_ratio"), clockOffset: gauge("clock_offset_seconds"),
-		voters: gauge("voters"), healthy: gauge("voters_answering"),
+		diskFree: gauge("disk_free_ratio"), diskBytes: gauge("disk_free_bytes"), diskLevel: gauge("disk_level"),
+		clockOffset: gauge("clock_offset_seconds"),
+		voters:      gauge("voters"), healthy: gauge("voters_answering"),
 		historyMissing: gauge("history_incomplete"), oldestLogAge: gauge("oldest_log_age_seconds"),
 		snapshotTime: gauge("snapshot_taken_timestamp_seconds"),
 	}
@@ -78,7 +80,7 @@ func (n *Node) measure(now time.Time) {
 	g.snapshotIndex.Set(float64(newestSnapshot(n.snaps)))
 	g.logBytes.Set(float64(n.compaction.bytes.Load()))
 	g.waiting.Set(float64(n.waiters.waiting()))
-	g.diskFree.Set(max(float64(n.disk.percent.Load())/100, -1))
+	n.disk.measure(g)
 	g.clockOffset.Set(float64(n.clocks.offset()) / float64(engine.Second))
 	g.voters.Set(float64(voters))
 	g.healthy.Set(float64(answering))

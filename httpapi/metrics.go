@@ -56,7 +56,7 @@ var (
 
 func makeStatusTotals() map[int]*metrics.Counter {
 	all := make(map[int]*metrics.Counter)
-	for _, status := range []int{200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 409, 412, 413, 422, 429, 431, 500, 503} {
+	for _, status := range []int{200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 409, 412, 413, 415, 422, 429, 431, 500, 501, 503} {
 		all[status] = metrics.NewCounter(nameHTTPTotal + `{code="` + strconv.Itoa(status) + `"}`)
 	}
 	return all

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -75,6 +76,10 @@ func TestMetricsArePrometheus(t *testing.T) {
 	require.Contains(t, text, `railguard_screen_seconds_bucket{stage="total",le="0.001"}`)
 	require.Contains(t, text, "# TYPE railguard_screen_seconds histogram\n")
 	require.Contains(t, text, "# HELP railguard_screen_total Verdicts by rule.\n")
+	require.Contains(t, text, "\nprocess_max_fds ", "how many callers it may have")
+	for _, code := range codeTable {
+		require.Contains(t, text, `railguard_http_requests_total{code="`+strconv.Itoa(code.status)+`"}`, code.code)
+	}
 	sample := regexp.MustCompile(`^([a-z0-9_]+)`)
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, "railguard_") {

@@ -29,8 +29,11 @@ type client struct {
 	certKey    string // its key's.
 	output     string
 	timeout    time.Duration
+	patience   time.Duration // Of a stream's beginning and of each further piece; see streams.
 	http       *http.Client
 	at         int // The address that answered last.
+	reached    bool
+	note       io.Writer // Where patiently says what it waits for; nil: nowhere.
 }
 
 // errNoServer says that nobody named an address.
@@ -70,6 +73,13 @@ func (c *client) settle(cmd *cobra.Command, admin bool) error {
 	}
 	if c.output != "table" && c.output != "json" {
 		return usage("--output must be table or json")
+	}
+	if c.timeout <= 0 {
+		return usage("--timeout must be above 0, e.g. 30s: without one a verb could wait for ever")
+	}
+	c.patience = streamPatience
+	if cmd.Flags().Changed("timeout") {
+		c.patience = c.timeout
 	}
 	if err := c.trust(); err != nil {
 		return err
@@ -301,14 +311,20 @@ func (c *client) fetch(ctx context.Context, call *call) ([]byte, error) {
 	return data, nil
 }
 
-// patiently makes a call again while the service asks to wait: 429 and 503.
+// patiently makes a call again while the service asks to wait (429 and 503), or is away
+// after it was reached. Who was never there is not waited for.
 func (c *client) patiently(ctx context.Context, request *call) (data []byte, err error) {
 	for try := 0; ; try++ {
 		data, err = c.fetch(ctx, request)
 		refused := new(exitError)
-		wait := errors.As(err, &refused) && (refused.status == http.StatusTooManyRequests || refused.code == exitAway)
-		if !wait || try >= reissueTries {
+		answered := err == nil || errors.As(err, &refused) && refused.status != 0
+		c.reached = c.reached || answered
+		wait := err != nil && (refused.status == http.StatusTooManyRequests || refused.code == exitAway && c.reached)
+		if !wait || try >= reissueTries || ctx.Err() != nil {
 			return data, err
+		}
+		if c.note != nil && try%reissueNotes == 1 {
+			fmt.Fprintln(c.note, "waiting:", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -185,6 +185,7 @@ const (
 	// another is that one's last answer: right after a restart it may be of the process
 	// that has ended, until the next question to it is answered or is not (650 ms).
 	waitLooks = 3
+	waitTold  = 10 * time.Second // Between two lines that say what is waited for.
 )
 
 // newClusterWait is `railguard cluster wait`: it returns when the next node may be taken.
@@ -208,6 +209,7 @@ node that stays up.`,
 			}
 			var last string // What is still missing; "" when nothing is.
 			well := 0       // Looks on end that found nothing.
+			var told time.Time
 			end := time.Now().Add(patience)
 			for {
 				data, err := c.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/v1/cluster/status"})
@@ -231,6 +233,10 @@ node that stays up.`,
 				}
 				if time.Now().After(end) || cmd.Context().Err() != nil {
 					return fmt.Errorf("do not take another node down: %s", cmp.Or(last, "all is well only since a moment ago"))
+				}
+				if last != "" && time.Since(told) > waitTold {
+					told = time.Now()
+					fmt.Fprintln(cmd.ErrOrStderr(), "waiting:", last)
 				}
 				time.Sleep(waitPoll)
 			}

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net"
@@ -30,22 +32,18 @@ const (
 	writeWarn       = 0.1 // Seconds; 99 of 100 durable writes should be faster.
 	writeBad        = 0.5
 	lagWarn         = 1000
+	diskShareBad    = 10 // Per cent, of a node that is not healthy.
+	diskShareWarn   = 5
+	filesMin        = 4096 // A node has some hundred of its own; the rest are its callers'.
 )
 
 const lookPatience = 5 * time.Second
 
 // cluster looks at the running cluster as the node sees it that answers.
 func (d *doctor) cluster(ctx context.Context) {
-	for _, base := range d.url {
-		d.served(ctx, base)
-	}
 	var s report.ClusterStatus
 	if err := d.read(ctx, "/v1/cluster/status", &s); err != nil {
-		do := `see "First look" in docs/OPERATING.md`
-		if refused := new(exitError); errors.As(err, &refused) && (refused.status == http.StatusUnauthorized || refused.status == http.StatusForbidden) {
-			do = "give a key with the role ops and no operator"
-		}
-		d.say("cluster", levelBad, do, "no status: %v", err)
+		d.say("cluster", levelBad, remedy(err, `see "First look" in docs/OPERATING.md`), "no status: %v", err)
 		return
 	}
 	d.say("quorum", when(s.Writes.State == "no_quorum" || s.Leader == nil, s.Quorum.FailureTolerance == 0 || s.Writes.State != "ok"),
@@ -86,7 +84,8 @@ func (d *doctor) member(n *report.NodeStatus) {
 	d.say("node "+n.ID, when(!n.Healthy, n.Lag > lagWarn), "look at its log, its disk and its network", "%s, lag %d, version %s", n.Role, n.Lag, n.Version)
 	skew := (time.Duration(n.ClockSkewMs) * time.Millisecond).Abs()
 	d.say("clock "+n.ID, when(skew > clockBad, skew > clockWarn), "mend NTP on that machine: a node further off than 500 ms is not ready", "%s off", skew)
-	d.say("disk "+n.ID, when(n.DiskFreePct >= 0 && n.DiskFreePct < 10, n.DiskFreePct < 20), `make room: "Disk" in docs/OPERATING.md`, "%d %% free", n.DiskFreePct)
+	// A tenth of a large disk is much: what counts stands in the node's own readiness and metrics.
+	d.say("disk "+n.ID, when(!n.Healthy && n.DiskFreePct >= 0 && n.DiskFreePct < diskShareBad, n.DiskFreePct < diskShareWarn), `make room: "Disk" in docs/OPERATING.md`, "%d %% free", n.DiskFreePct)
 }
 
 // read fetches one answer.
@@ -98,24 +97,122 @@ func (d *doctor) read(ctx context.Context, path string, into any) error {
 	return json.Unmarshal(data, into)
 }
 
-// list looks at the age of the active list.
+// list looks at the active list: its age, what it lacks, and how fetching goes.
 func (d *doctor) list(ctx context.Context) {
 	var answer struct {
 		Active *struct {
-			Source string `json:"source"`
+			Source      string   `json:"source"`
+			Age         int64    `json:"ageSeconds"`
+			Stale       bool     `json:"stale"`
+			Sample      bool     `json:"sample"`
+			Missing     []string `json:"missing"`
+			Quarantined int      `json:"quarantined"`
 		} `json:"active"`
-		Age   int64 `json:"ageSeconds"`
-		Stale bool  `json:"stale"`
+		Sync struct {
+			Node  string  `json:"node"`
+			Error *string `json:"error"`
+		} `json:"sync"`
 	}
 	if err := d.read(ctx, "/v1/ofac", &answer); err != nil {
-		d.say("list", levelWarn, "give a key without an operator", "not read: %v", err)
+		d.say("list", levelWarn, remedy(err, "give a key without an operator"), "not read: %v", err)
 		return
 	}
-	if answer.Active == nil {
+	if why := answer.Sync.Error; why != nil && *why != "" {
+		d.say("list sync", levelWarn, `"A fetch that fails" in docs/OPERATING.md, "Sanctions lists"`, "of %s: %s", answer.Sync.Node, *why)
+	}
+	list := answer.Active
+	if list == nil {
 		d.say("list", levelBad, `import one: "Sanctions lists" in docs/OPERATING.md`, "none: no verdict is given")
 		return
 	}
-	d.say("list", when(false, answer.Stale), `see why it was not fetched: "Sanctions lists" in docs/OPERATING.md`, "%s, synced %s ago", answer.Active.Source, time.Duration(answer.Age)*time.Second)
+	d.say("list", when(false, list.Stale), `import or sync it, and see why it was not fetched: "Sanctions lists" in docs/OPERATING.md`, "%s, synced %s ago", list.Source, time.Duration(list.Age)*time.Second)
+	if len(list.Missing) > 0 || list.Quarantined > 0 {
+		d.say("list whole", levelBad, "import the complete files: nobody who is missing is found", "lacks the families %v; %d malformed entities were left out", list.Missing, list.Quarantined)
+	}
+	if list.Sample {
+		d.say("list sample", levelWarn, "import OFAC's published files: the sample is useless for compliance", "the list in force is the small sample")
+	}
+}
+
+// ready asks an address whether it takes calls, as a balancer does: without a key.
+func (d *doctor) ready(ctx context.Context, base string) {
+	check := "ready " + hostOf(base)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/readyz", nil)
+	if err != nil {
+		d.say(check, levelBad, "write the address as http://HOST:PORT or https://HOST:PORT", "%v", err)
+		return
+	}
+	response, err := d.http.Do(request)
+	if err != nil {
+		d.say(check, levelBad, remedy(err, "start the node, or see what is between: it does not answer"), "%v", err)
+		return
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, readyTextMax))
+	if err != nil {
+		d.say(check, levelBad, "see what is between: the answer broke off", "%v", err)
+		return
+	}
+	if response.StatusCode == http.StatusOK {
+		d.say(check, levelOK, "", "takes calls")
+		return
+	}
+	told := false
+	for line := range strings.Lines(string(text)) {
+		if why, failing := strings.CutPrefix(strings.TrimSpace(line), "[-]"); failing {
+			told = true
+			d.say(check, levelBad, `"Readiness" in docs/OPERATING.md`, "takes no calls: %s", why)
+		}
+	}
+	if !told {
+		said := &exitError{code: exitFailed, status: response.StatusCode, err: fmt.Errorf("%d %s", response.StatusCode, strings.TrimSpace(string(text)))}
+		d.say(check, levelBad, remedy(said, "see whether a node answers there"), "takes no calls: %v", said)
+	}
+}
+
+const readyTextMax = 64 << 10
+
+func hostOf(base string) string {
+	_, host, found := strings.Cut(base, "://")
+	if !found {
+		return base
+	}
+	return strings.TrimRight(host, "/")
+}
+
+// remedy says what to do about a call that came to nothing.
+func remedy(err error, otherwise string) string {
+	refused := new(exitError)
+	status := 0
+	if errors.As(err, &refused) {
+		status = refused.status
+	}
+	var (
+		authority x509.UnknownAuthorityError
+		name      x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		lookup    *net.DNSError
+	)
+	text := err.Error()
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return "give a key with the role ops and no operator (RAILGUARD_KEY_FILE); of a node that is not ready: mend that first"
+	case strings.Contains(text, "HTTP request to an HTTPS server"):
+		return "write https:// before the address"
+	case strings.Contains(text, "HTTP response to HTTPS client"):
+		return "write http:// before the address"
+	case errors.As(err, &authority):
+		return "give --ca the file with the authority that issued its certificate; else somebody else answers there"
+	case errors.As(err, &name):
+		return "ask it by a name that its certificate is for, or issue one for this name"
+	case errors.As(err, &invalid):
+		return "renew its certificate, or set this machine's clock"
+	case strings.Contains(text, "remote error: tls:"):
+		return "give --cert and --cert-key a certificate that is good, by an authority of its --admin-ca"
+	case errors.As(err, &lookup):
+		return "mend the name, or the DNS that this machine asks"
+	}
+	return otherwise
 }
 
 // served looks at the dates of the certificate that an https address serves. Whether it
@@ -149,11 +246,18 @@ func (d *doctor) node(ctx context.Context, address string) {
 	one.admin = []string{address}
 	data, err := one.fetch(ctx, &call{method: http.MethodGet, path: "/metrics", admin: true})
 	if err != nil {
-		d.say("admin", levelBad, "start the node, or name the address of its admin listener", "%s: %v", address, err)
+		d.say("admin "+hostOf(address), levelBad, remedy(err, "start the node, or name the address of its admin listener"), "%v", err)
 		return
 	}
 	m := readMetrics(strings.NewReader(string(data)))
-	where := strings.TrimPrefix(strings.TrimPrefix(address, "https://"), "http://")
+	where := hostOf(address)
+	if level, known := m.one("railguard_cluster_disk_level"); known {
+		free, _ := m.one("railguard_cluster_disk_free_bytes")
+		d.say("disk "+where, when(level >= 2, level != 0), `make room, or look by hand where it is not known: "Disk" in docs/OPERATING.md`, "%.0f MiB free", free/(1<<20))
+	}
+	if open, most := m["process_open_fds"], m["process_max_fds"]; most > 0 {
+		d.say("files "+where, when(open >= fillBad*most, open >= fillWarn*most || most < filesMin), "raise it: LimitNOFILE in its unit, or ulimit -n, to 65536; where it is that high, see who holds connections", "%.0f of %.0f files and connections that it may have open", open, most)
+	}
 	if p99, known := m.quantile("railguard_cluster_log_write_seconds", 0.99); known {
 		d.say("writes "+where, when(p99 > writeBad, p99 > writeWarn), "a faster disk, or fewer neighbours on it", "99 of 100 were durable within %g s", p99)
 	}
@@ -188,6 +292,14 @@ func readMetrics(from io.Reader) samples {
 		}
 	}
 	return all
+}
+
+// one is the sample of a family that has one.
+func (s samples) one(family string) (value float64, known bool) {
+	for _, label := range s.labels(family) {
+		return s[label], true
+	}
+	return 0, false
 }
 
 // labels are the samples of a family, sorted.

@@ -204,7 +204,7 @@ const upstreamTokenName = "RAILGUARD_X402_UPSTREAM_TOKEN"
 func (f *guestFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.sandbox, "sandbox", false, "found a sandbox: every answer there is, to who asks for it by name; only with --dev")
 	_ = flags.MarkHidden("sandbox")
-	flags.BoolVar(&f.rehearsal, "rehearsal", false, "send no webhooks, ask no witnesses and fetch no lists: what `railguard drill` starts")
+	flags.BoolVar(&f.rehearsal, "rehearsal", false, "send no webhooks, ask no witnesses and fetch no lists: what 'railguard drill' starts")
 	_ = flags.MarkHidden("rehearsal")
 	flags.StringSliceVar(&f.webhookNetworks, "webhook-networks", nil, "private networks (CIDR) that webhooks may be sent to, on any port; others get them on port 443 of public addresses alone")
 	flags.StringVar(&f.x402Upstream, "x402-upstream", "", "address of an x402 facilitator to put /x402/verify and /x402/settle in front of (its token: "+upstreamTokenName+"); empty: off")

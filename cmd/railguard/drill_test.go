@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -102,6 +104,17 @@ func (p *park) drillsThatFail(full, backups, scratch string) {
 	// another secret.
 	r, _ = p.drilled([]string{"RAILGUARD_CLUSTER_SECRET=not the secret of that cluster"}, "--file", full, "--scratch", scratch)
 	require.Contains(t, r.Says, "this is not the secret of cluster")
+	require.Len(t, r.Why, 1)
+	require.NotContains(t, r.Says+r.Why[0], "\n", "one sentence, and not the node's log")
+	// ended by whoever began it: nothing is said of the backup.
+	identity, err := os.ReadFile(p.identity)
+	require.NoError(t, err)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	begun := drillRun{file: full, scratch: scratch, maxAge: backupAgeMax, patience: time.Minute, secret: parkSecret}
+	r = begun.run(ended, &backup.Keys{Identities: identity})
+	require.False(t, r.Sleep)
+	require.NotContains(t, r.Says, "sleep")
 	// the full one is missing.
 	require.NoError(t, os.Remove(full))
 	r, _ = p.drilled(nil, "--directory", backups, "--scratch", scratch)

@@ -55,7 +55,7 @@ Exit codes: 0 whole, 1 refused, 2 wrong flags, 3 broken off or not reachable.`,
 			if x.asked.Format != "ndjson" && x.asked.Format != "csv" {
 				return usage("--format must be ndjson or csv")
 			}
-			x.http.Timeout = 0 // As long as it streams; Ctrl-C ends it.
+			x.streams()
 			if x.path == "" {
 				return x.toOutput(cmd)
 			}

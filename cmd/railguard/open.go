@@ -37,8 +37,8 @@ const (
 // taken port is told before any data is touched.
 func (s *server) open() error {
 	f := s.flags
-	if err := os.MkdirAll(f.data, 0o700); err != nil {
-		return usage("--data: %w", err)
+	if err := os.MkdirAll(f.data, 0o700); err != nil { // A disk that is not there yet may be there at the next start.
+		return fmt.Errorf("--data: %w", err)
 	}
 	secret, also, secrets, err := f.secrets()
 	if err != nil {

@@ -136,3 +136,17 @@ func TestDocumentsTypeWhatThereIs(t *testing.T) {
 	}
 	require.Greater(t, seen, 100)
 }
+
+// A word between backquotes in what a flag says would stand in --help as its kind.
+func TestFlagsShowTheirKind(t *testing.T) {
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			require.NotContains(t, f.Usage, "`", "%s --%s", cmd.CommandPath(), f.Name)
+		})
+		for _, child := range cmd.Commands() {
+			walk(child)
+		}
+	}
+	walk(newRoot())
+}

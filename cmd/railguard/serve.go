@@ -133,7 +133,7 @@ func (f *serveFlags) define(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.witness.given, "witness", nil, "\"URL KEY\": a witness that is asked to cosign checkpoints of the log, and its verifier key; may be given up to 16 times, the same on every node")
 	flags.DurationVar(&f.witness.every, "witness-every", 10*time.Second, "how often witnesses are asked, at least 1s")
 	flags.StringVar(&f.config, "config", "", "YAML or JSON file with any of these settings")
-	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error; changed while the node runs by PUT /admin/log-level")
+	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error; changed while the node runs by 'log-level set'")
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json: one object a line")
 	flags.BoolVar(&f.insecure, "insecure", false, "plain text between nodes; refused unless every address is loopback")
 	flags.BoolVar(&f.dev, "dev", false, "this cluster is for development: the embedded sample list may serve")
@@ -249,7 +249,7 @@ func (f *serveFlags) check() error {
 	if _, err := keeper.Origins(f.ofacSource); err != nil {
 		return usage("--ofac-source: %w", err)
 	}
-	f.admin = strings.TrimPrefix(f.admin, "http://") // RAILGUARD_ADMIN is an address here and a URL for verbs.
+	f.admin = strings.TrimPrefix(strings.TrimPrefix(f.admin, "http://"), "https://") // RAILGUARD_ADMIN is an address here and a URL for verbs.
 	if f.admin == "" {
 		address, err := adminBeside(f.http)
 		if err != nil {

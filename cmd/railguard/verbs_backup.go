@@ -118,7 +118,7 @@ failed round is told and tried again at the next.`,
 	b.backupKeys.flags(cmd, true)
 	flags := cmd.Flags()
 	flags.StringVar(&b.file, "file", "", "the file to write; it must not exist")
-	flags.StringVar(&b.directory, "directory", "", "where to write a file named by cluster and time")
+	flags.StringVar(&b.directory, "directory", "", "where to write a file named by its time, railguard-20260322T020000Z.rgbackup")
 	flags.StringVar(&b.folder, "folder", "", "take it from this stopped node's data folder, and ask no server")
 	flags.Uint64Var(&b.from, "after-leaf", 0, "incremental: history from this leaf on (treeSize of the backup before); restoring needs both")
 	flags.DurationVar(&b.every, "every", 0, "go on, and take one so often (at least 1m)")
@@ -143,7 +143,7 @@ func (b *backupRun) check(cmd *cobra.Command) error {
 	if err := b.settle(cmd, false); err != nil {
 		return err
 	}
-	b.http.Timeout = 0 // As long as it streams; Ctrl-C ends it.
+	b.streams()
 	return nil
 }
 
@@ -340,7 +340,7 @@ func showBackup(out io.Writer, output, path string, r *backup.Report) error {
 		return printJSON(out, r)
 	}
 	fmt.Fprintf(out, "%s is whole: cluster %s, log index %d, log time %s\n", path, r.ClusterID, r.Index, r.LogTime)
-	fmt.Fprintf(out, "history: leaves %d to %d, tree head %s\n", r.From, r.TreeSize, r.TreeHead)
+	fmt.Fprintf(out, "history: %d leaves from leaf %d on; tree size %d (the next --after-leaf), tree head %s\n", r.TreeSize-r.From, r.From, r.TreeSize, r.TreeHead)
 	fmt.Fprintf(out, "agents %d, users %d, fleets %d, open reviews %d, API keys %d, lists %d\n",
 		r.Counts.Agents, r.Counts.Users, r.Counts.Fleets, r.Counts.OpenReviews, r.Counts.APIKeys, len(r.Lists))
 	for _, left := range r.LeftOut {

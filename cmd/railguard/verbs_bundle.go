@@ -62,7 +62,7 @@ func (b *auditBundle) run(cmd *cobra.Command) error {
 		return err
 	}
 	b.asked.Format = "ndjson"
-	b.http.Timeout = 0 // As long as it streams; Ctrl-C ends it.
+	b.streams()
 	dir := b.out + ".part"
 	if err := clearBegun(dir); err != nil {
 		return err

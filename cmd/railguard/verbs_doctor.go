@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,16 +53,19 @@ func newDoctor() *cobra.Command {
 		Use: "doctor", Short: "Look at a cluster, this machine's node, certificates and backups, and say what to do", GroupID: "operation", Args: cobra.NoArgs,
 		Long: `Look at whatever is named, and say of each thing how it is and what to do:
 
-  --url, --key       the cluster: quorum, nodes, clocks, disks, versions, the list's age;
-                     of https addresses the certificate too (the key needs the role ops)
-  --admin            each node named here: durable writes, certificates between nodes,
-                     how full the state's tables are
-  --data             a node's folder on this machine: whose it is, room, how long its disk
-                     takes to make 4 KiB durable
+  --url, --key       each address: whether it takes calls (readyz), of https its certificate;
+                     then the cluster: quorum, nodes, clocks, disks, versions, the list and its
+                     age (the key needs the role ops)
+  --admin            each node named here: durable writes, its disk, files it may open,
+                     certificates between nodes, how full the state's tables are
+  --data             a node's folder on this machine: whose it is, who may read it, room, how
+                     long its disk takes to make 4 KiB durable
   --certificate      certificate files and their dates
-  --backups          the age of the newest backup in a directory
+  --backups          the age of the newest backup in a directory, and whether it begins as one
+                     (whether it comes back only ` + "`railguard drill`" + ` knows)
 
-It changes nothing. Exit codes: 0 all is well, 4 warnings alone, 1 something is bad.`,
+It changes nothing; in a folder it writes a file of 36 KiB and removes it. Exit codes: 0 all
+is well, 4 warnings alone, 1 something is bad, or it was ended before it had seen everything.`,
 		Example: `  railguard doctor --data /var/lib/railguard --certificate /etc/railguard/cert.pem --backups /backups
   railguard doctor --url https://guard.example.org --admin http://127.0.0.1:8180 -o json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -69,34 +74,54 @@ It changes nothing. Exit codes: 0 all is well, 4 warnings alone, 1 something is 
 			if err != nil && !alone {
 				return err
 			}
+			if d.maxAge < 0 {
+				return usage("--max-age must be a span of time (0: any age)")
+			}
 			folders := d.folders(cmd)
 			if alone && len(folders) == 0 && d.backups == "" && len(d.certificates) == 0 && len(d.admin) == 0 {
 				return usage("%w, nor anything else to look at: see `railguard doctor --help`", err)
 			}
-			if !alone {
-				d.cluster(cmd.Context())
-			}
-			for _, address := range d.admin {
-				d.node(cmd.Context(), address)
-			}
-			for _, folder := range folders {
-				d.folder(folder)
-			}
-			for _, path := range d.certificates {
-				d.certificateFile(path)
-			}
-			if d.backups != "" {
-				d.backup()
-			}
-			return d.tell(cmd.OutOrStdout())
+			d.look(cmd.Context(), alone, folders)
+			return d.tell(cmd.Context(), cmd.OutOrStdout())
 		},
 	}
 	d.client.flags(cmd, false)
 	cmd.Flags().StringSliceVar(&d.admin, "admin", nil, "addresses of admin listeners, comma-separated (RAILGUARD_ADMIN)")
 	cmd.Flags().StringSliceVar(&d.certificates, "certificate", nil, "certificate files to look at (repeatable)")
-	cmd.Flags().StringVar(&d.backups, "backups", "", "directory that `railguard backup create --directory` writes to")
-	cmd.Flags().DurationVar(&d.maxAge, "max-age", backupAgeMax, "the newest backup must not be older")
+	cmd.Flags().StringVar(&d.backups, "backups", "", "directory that 'backup create --directory' writes to")
+	cmd.Flags().DurationVar(&d.maxAge, "max-age", backupAgeMax, "the newest backup must not be older (0: any)")
 	return cmd
+}
+
+// look looks at everything, one after the other, until it is ended.
+func (d *doctor) look(ctx context.Context, alone bool, folders []string) {
+	var steps []func()
+	if !alone {
+		for _, base := range d.url {
+			steps = append(steps, func() { d.served(ctx, base) }, func() { d.ready(ctx, base) })
+		}
+		steps = append(steps, func() { d.cluster(ctx) })
+	}
+	for _, address := range d.admin {
+		steps = append(steps, func() { d.node(ctx, address) })
+	}
+	for _, folder := range folders {
+		steps = append(steps, func() { d.folder(folder) })
+	}
+	for _, path := range d.certificates {
+		steps = append(steps, func() { d.certificateFile(path) })
+	}
+	if d.backups != "" {
+		steps = append(steps, d.backup)
+	}
+	for _, step := range steps {
+		before := len(d.found)
+		step()
+		if ctx.Err() != nil {
+			d.found = d.found[:before] // What was cut short says nothing of the thing.
+			return
+		}
+	}
 }
 
 // say notes a finding; what to do is left out where all is well.
@@ -120,15 +145,18 @@ func when(bad, warn bool) string {
 }
 
 // tell prints what was found; its error has the exit code of the worst.
-func (d *doctor) tell(out io.Writer) error {
+func (d *doctor) tell(ctx context.Context, out io.Writer) error {
 	worst := levelOK
+	if d.found == nil {
+		d.found = []finding{}
+	}
 	for _, f := range d.found {
 		if f.Level == levelBad || f.Level == levelWarn && worst == levelOK {
 			worst = f.Level
 		}
 	}
 	if d.output == "json" {
-		if err := printJSON(out, map[string]any{"worst": worst, "findings": d.found}); err != nil {
+		if err := printJSON(out, map[string]any{"worst": worst, "findings": d.found, "ended": ctx.Err() != nil}); err != nil {
 			return err
 		}
 	} else {
@@ -139,10 +167,12 @@ func (d *doctor) tell(out io.Writer) error {
 			}
 		}
 	}
-	switch worst {
-	case levelBad:
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("ended before it had looked at everything")
+	case worst == levelBad:
 		return errors.New("something is bad")
-	case levelWarn:
+	case worst == levelWarn:
 		return &exitError{code: exitWarn, err: errors.New("there are warnings")}
 	}
 	return nil
@@ -180,7 +210,15 @@ func (d *doctor) folder(path string) {
 		d.say("folder", levelBad, "name a node's data folder, and run this as its owner", "%s: %v", path, err)
 		return
 	}
-	d.say("folder "+who.ID, when(who.Superseded != "", false), "no node starts on it again: keep it aside, and let the node join with an empty folder", "%s of cluster %s %s", path, who.ClusterID, who.Superseded)
+	switch {
+	case who.Superseded != "":
+		d.say("folder "+who.ID, levelBad, "no node starts on it again: keep it aside, and let the node join with an empty folder", "%s of cluster %s: %s", path, who.ClusterID, who.Superseded)
+	case who.ClusterID == "":
+		d.say("folder "+who.ID, levelWarn, `see its readyz and its log: "Readiness" in docs/OPERATING.md`, "%s is of no cluster yet: its node was not taken in", path)
+	default:
+		d.say("folder "+who.ID, levelOK, "", "%s of cluster %s", path, who.ClusterID)
+	}
+	d.access(path, who.ID)
 	if left, err := filepath.Glob(filepath.Join(path, datadir.BackupNameStart+"*")); err == nil && len(left) > 0 {
 		d.say("left "+who.ID, levelWarn, "it holds personal data: delete it when it is no longer needed; it goes by itself after 89 days", "%s", filepath.Base(left[0]))
 	}
@@ -192,10 +230,35 @@ func (d *doctor) folder(path string) {
 	}
 	took, err := syncTime(path)
 	if err != nil {
-		d.say("sync "+who.ID, levelBad, "run this as the folder's owner; else look at the disk", "%v", err)
+		do := "run this as the folder's owner; else look at the disk"
+		switch {
+		case errors.Is(err, syscall.ENOSPC):
+			do = `make room: "Disk" in docs/OPERATING.md`
+		case errors.Is(err, syscall.EROFS):
+			do = "its file system can only be read: see dmesg for why; a node cannot run on it"
+		}
+		d.say("sync "+who.ID, levelBad, do, "%v", err)
 		return
 	}
 	d.say("sync "+who.ID, when(took > syncBad, took > syncWarn), "a faster disk, or fewer neighbours on it: every verdict waits for it on a majority", "4 KiB are durable after %s", took.Round(10*time.Microsecond))
+}
+
+// access looks at who may read a folder: names, wallets and payments stand in clear there.
+func (d *doctor) access(path, id string) {
+	var open []string
+	level := levelWarn // A group may be meant: the fsGroup of a pod.
+	for _, name := range []string{"", "node.json", adminTokenFile, secretFile} {
+		info, err := os.Stat(filepath.Join(path, name))
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			open = append(open, fmt.Sprintf("%s (%04o)", filepath.Join(path, name), info.Mode().Perm()))
+			if info.Mode().Perm()&0o007 != 0 {
+				level = levelBad
+			}
+		}
+	}
+	if len(open) > 0 {
+		d.say("access "+id, level, "take it away from all but the owner: chmod -R go= "+path, "others may read or write %s", strings.Join(open, ", "))
+	}
 }
 
 // syncTime is how long the folder's disk takes to make 4 KiB durable: the middle of some
@@ -248,15 +311,50 @@ func (d *doctor) dates(check string, c *x509.Certificate) {
 		"renew it and replace the file: nodes take it up without a restart; or set this machine's clock", "%s: %s %s", plain(c.Subject.String()), says, c.NotAfter.UTC().Format(time.RFC3339))
 }
 
-// backup looks at the age of the newest backup.
+// backup looks at the newest backup: its age, and whether it can be one at all.
 func (d *doctor) backup() {
 	path, at, err := newestBackup(d.backups)
-	if err != nil {
+	switch {
+	case errors.Is(err, errNoBackup):
 		d.say("backup", levelBad, "start `railguard backup create --directory "+d.backups+" --every 24h`", "%v", err)
+		return
+	case err != nil:
+		d.say("backup", levelBad, "name the directory that `railguard backup create --directory` writes to, and run this as who may read it", "%v", err)
 		return
 	}
 	old := d.now().Sub(at)
-	d.say("backup", when(old > d.maxAge, false), "see why `railguard backup create --every` stopped; then run `railguard drill`", "%s is %s old", filepath.Base(path), old.Round(time.Second))
+	begins, err := beginsAsBackup(path)
+	switch {
+	case err != nil:
+		d.say("backup", levelBad, "run this as who may read it", "%v", err)
+	case !begins:
+		d.say("backup", levelBad, "take another now: `railguard backup create`; then run `railguard drill`", "%s is no backup: it is empty, or does not begin as one", filepath.Base(path))
+	case old < -backupAhead:
+		d.say("backup", levelBad, "set this machine's clock, or that of the machine which took it; then run `railguard drill`", "%s is dated %s ahead", filepath.Base(path), (-old).Round(time.Second))
+	default:
+		d.say("backup", when(d.maxAge > 0 && old > d.maxAge, false), "see why `railguard backup create --every` stopped; then run `railguard drill`", "%s is %s old", filepath.Base(path), max(old, 0).Round(time.Second))
+	}
+}
+
+// backupBegin is how every backup begins: it is encrypted by age.
+const backupBegin = "age-encryption.org/"
+
+// backupAhead is how far a backup may be dated ahead of this machine's clock.
+const backupAhead = 10 * time.Minute
+
+// beginsAsBackup tells a file that was cut off at once, or is something else.
+func beginsAsBackup(path string) (bool, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	begin := make([]byte, len(backupBegin))
+	_, err = io.ReadFull(file, begin)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return false, nil
+	}
+	return string(begin) == backupBegin, err
 }
 
 const backupNameTime = "20060102T150405Z"
@@ -279,6 +377,8 @@ type backupFile struct {
 	path string
 	at   time.Time
 }
+
+var errNoBackup = errors.New("there is no backup")
 
 // backupsIn are the backups of a directory, oldest first: at least one.
 func backupsIn(dir string) ([]backupFile, error) {
@@ -303,7 +403,7 @@ func backupsIn(dir string) ([]backupFile, error) {
 		files = append(files, file)
 	}
 	if len(files) == 0 {
-		return nil, errors.New("there is no backup (*" + backupSuffix + ") in " + dir)
+		return nil, fmt.Errorf("%w (*%s) in %s", errNoBackup, backupSuffix, dir)
 	}
 	slices.SortFunc(files, func(a, b backupFile) int { return a.at.Compare(b.at) })
 	return files, nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,7 +76,7 @@ Exit codes: 0 you could sleep, 1 you could not, and why; 2 wrong flags.`,
 	}
 	d.flags(cmd, false)
 	flags := cmd.Flags()
-	flags.StringVar(&d.directory, "directory", "", "where `backup create --directory` writes; the newest file is taken, with those it continues")
+	flags.StringVar(&d.directory, "directory", "", "where 'backup create --directory' writes; the newest file is taken, with those it continues")
 	flags.StringVar(&d.file, "file", "", "one full backup instead")
 	flags.StringVar(&d.scratch, "scratch", "", "where the scratch folder is made (default: the system's folder for such)")
 	flags.DurationVar(&d.maxAge, "max-age", backupAgeMax, "an older backup is not good enough (0: any)")
@@ -108,6 +109,12 @@ func (d *drillRun) run(ctx context.Context, keys *backup.Keys) *drillReport {
 	r := &drillReport{Files: []string{}, Steps: []string{}, Why: []string{}}
 	started := time.Now()
 	err := d.rehearse(ctx, keys, r)
+	r.Seconds = time.Since(started).Round(10 * time.Millisecond).Seconds()
+	if ctx.Err() != nil {
+		r.Why = append(r.Why, "the drill was ended before it was done")
+		r.Says = "Nothing is known: the drill was ended before it was done."
+		return r
+	}
 	if err != nil {
 		r.Why = append(r.Why, err.Error())
 	}
@@ -117,12 +124,15 @@ func (d *drillRun) run(ctx context.Context, keys *backup.Keys) *drillReport {
 		if d.maxAge > 0 && age > d.maxAge {
 			r.Why = append(r.Why, fmt.Sprintf("the newest backup is too old, %s: all since then would be lost; see why `backup create --every` stopped", age.Round(time.Second)))
 		}
+		if age < -backupAhead {
+			r.Why = append(r.Why, fmt.Sprintf("the backup's log time is %s ahead of this machine's clock: one of the two is wrong, and its age is not known", (-age).Round(time.Second)))
+		}
 	}
-	r.Seconds, r.Sleep = time.Since(started).Round(10*time.Millisecond).Seconds(), len(r.Why) == 0
-	if r.Sleep {
+	if r.Sleep = len(r.Why) == 0; r.Sleep {
 		r.Says = fmt.Sprintf("Tonight you could sleep: the backup of %s came back in %.1f s and gives verdicts.", r.Restored.LogTime, r.Seconds)
 	} else {
-		r.Says = "Tonight you could NOT sleep: " + r.Why[0]
+		first, _, _ := strings.Cut(r.Why[0], "\n")
+		r.Says = "Tonight you could NOT sleep: " + strings.TrimSuffix(first, "; the end of its log:")
 	}
 	return r
 }
@@ -139,6 +149,9 @@ func (d *drillRun) rehearse(ctx context.Context, keys *backup.Keys, r *drillRepo
 	restored, err := backup.Restore(r.Files, keys, backup.Order{Dir: filepath.Join(scratch, "data"), ID: drillNode, Now: time.Now()})
 	if err != nil {
 		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	r.Restored = restored
 	r.Steps = append(r.Steps, fmt.Sprintf("restored: %d leaves, %d agents, %d users, %d open reviews; tree head, digest and counts are the manifest's",
@@ -168,10 +181,14 @@ func (d *drillRun) files(keys *backup.Keys) ([]string, error) {
 		return nil, err
 	}
 	var chain []string
+	cluster := ""
 	for i := len(all) - 1; i >= 0; i-- {
 		manifest, err := backup.Inspect(all[i].path, keys)
 		if err != nil {
 			return nil, err
+		}
+		if cluster = cmp.Or(cluster, manifest.ClusterID); manifest.ClusterID != cluster {
+			continue // Of another cluster that is backed up to the same directory.
 		}
 		if chain = append(chain, all[i].path); manifest.From == 0 {
 			slices.Reverse(chain)
@@ -233,11 +250,14 @@ func (s *drillServer) rehearse(ctx context.Context, r *drillReport) (err error) 
 		return fmt.Errorf("the node does not start: %w", err)
 	}
 	defer func() {
-		if stopped := s.stop(); stopped != nil {
-			err = errors.Join(err, fmt.Errorf("the node does not end in order: %w", stopped))
+		if stopped := s.stop(); stopped != nil && err == nil {
+			err = fmt.Errorf("the node does not end in order: %w", stopped)
 		}
 	}()
 	if err := s.awaitReady(ctx); err != nil {
+		if why := s.ownReason(); why != "" {
+			return fmt.Errorf("the node does not start on it: %s", why)
+		}
 		return fmt.Errorf("the node is not ready: %w; the end of its log:\n%s", err, s.lastWords())
 	}
 	r.Steps = append(r.Steps, "a node started on it and is ready")
@@ -344,6 +364,20 @@ func (s *drillServer) findAddresses() {
 			http: &http.Client{Timeout: s.patience, Transport: &http.Transport{Proxy: nil}},
 		}
 	}
+}
+
+// ownReason is why a node that ended says it did; "": it ended otherwise, or runs.
+func (s *drillServer) ownReason() (why string) {
+	data, err := os.ReadFile(s.log())
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(data)) {
+		if reason, is := strings.CutPrefix(line, "railguard: "); is {
+			why = strings.TrimSpace(reason)
+		}
+	}
+	return why
 }
 
 func (s *drillServer) lastWords() string {

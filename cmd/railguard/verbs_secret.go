@@ -73,6 +73,7 @@ Exit codes: 0 nothing needs the secret of before any more, 1 something still doe
 }
 
 func (r *secretReseal) run(cmd *cobra.Command) error {
+	r.note = cmd.ErrOrStderr()
 	var is report.Resealing
 	for range resealRounds {
 		if err := r.round(cmd); err != nil {

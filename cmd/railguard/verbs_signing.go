@@ -70,6 +70,7 @@ var parties = []party{{"agents", "/v1/agents", "agentId"}, {"users", "/v1/users"
 const (
 	reissueTries = 120 // Of one agent, a second apart, while the service asks to wait.
 	reissueWait  = time.Second
+	reissueNotes = 10 // Tries between two lines that say what is waited for.
 )
 
 func newReissueAll() *cobra.Command {
@@ -132,6 +133,7 @@ func (r *reissueAll) run(cmd *cobra.Command) (err error) {
 // all goes through everybody of one kind.
 func (r *reissueAll) all(cmd *cobra.Command) error {
 	cursor := ""
+	r.note = cmd.ErrOrStderr()
 	for {
 		data, err := r.patiently(cmd.Context(), &call{method: http.MethodGet, path: r.of.path + "?order=asc&limit=500" + cursor})
 		var page struct {

@@ -32,6 +32,8 @@ var Help = map[string]string{
 	"railguard_cluster_commit_index":                     "Index of the last entry known to be committed.",
 	"railguard_cluster_commit_seconds":                   "Time from proposal to committed.",
 	"railguard_cluster_digest_mismatches_total":          "Times this node's state differed from the group's: it stops itself.",
+	"railguard_cluster_disk_free_bytes":                  "Free bytes of the data disk; -1: not known.",
+	"railguard_cluster_disk_level":                       "What follows from it: 0 room, 1 getting full, 2 low (not ready, no leadership), 3 full (the node stops); -1: not known. A mark is a share or a size, whichever is less.",
 	"railguard_cluster_disk_free_ratio":                  "Free part of the data disk, 0 to 1; -1: not known.",
 	"railguard_cluster_elections_total":                  "Elections this node stood in.",
 	"railguard_cluster_entries_applied_total":            "Log entries applied.",
@@ -153,6 +155,7 @@ func Write(w io.Writer, sets ...*metrics.Set) error {
 	metrics.ExposeMetadata(true)
 	var raw, out bytes.Buffer
 	metrics.WritePrometheus(&raw, true)
+	metrics.WriteFDMetrics(&raw)
 	for _, set := range sets {
 		set.WritePrometheus(&raw)
 	}

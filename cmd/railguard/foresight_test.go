@@ -43,7 +43,7 @@ func TestJobsAreKnownOnEveryNode(t *testing.T) {
 	require.Equal(t, []any{"n1"}, g.nodes["n2"].must(t, http.StatusOK, "GET", "/v1/backtests", "")["unreachable"])
 	code, answer := g.nodes["n2"].call("GET", path, "")
 	require.Equal(t, http.StatusServiceUnavailable, code)
-	require.Equal(t, "overloaded", answer["code"])
+	require.Equal(t, "node_away", answer["code"])
 }
 
 // A node that comes back has its jobs again: those that had ended as they were, and those

@@ -21,7 +21,7 @@ func TestBackupRoute(t *testing.T) {
 	require.Equal(t, 200, answer.Code)
 	require.Equal(t, "from leaf 7, lists since 9", answer.Body.String())
 	require.Equal(t, "application/x-tar", answer.Header().Get("Content-Type"))
-	for _, query := range []string{"from=x", "from=-1", "since=soon"} {
+	for _, query := range []string{"from=x", "from=-1", "since=soon", "since=-1"} {
 		require.Equal(t, 400, n.do("admin", "GET", "/v1/cluster/backup?"+query, "").Code, query)
 	}
 	require.Equal(t, 403, n.do("ops", "GET", "/v1/cluster/backup", "").Code)

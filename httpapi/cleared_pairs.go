@@ -99,7 +99,7 @@ func renderCleared(c *call, l *edge.Leaf, m *strictjson.Members) error {
 	if l.Kind() == "cleared.removed" {
 		m.Bool("removed", true)
 		m.Text("removedAt", l.Text("time"))
-		l.CopyTo(m, "reason", "eventId")
+		l.CopyTo(m, "reason", "actor", "eventId")
 		return nil
 	}
 	c.status = http.StatusCreated
@@ -168,13 +168,14 @@ func removeCleared(c *call) error {
 		return notFound("no such cleared pair")
 	}
 	f := c.fields()
-	reason := f.Text("reason", engine.TextMax)
+	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
 	if err := f.Err(); err != nil {
 		return err
 	}
 	return c.submit(proposal{kind: wire.KindCleared, record: func() (any, error) {
 		var m strictjson.Members
 		m.TextOrNull("reason", reason)
+		m.Optional("actor", actor)
 		record := &wire.ClearedPut{Remove: true, Pair: wire.ClearedPair{ID: uint32(id)}}
 		var err error
 		record.Common, err = c.judge.Recorded(m)

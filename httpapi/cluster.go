@@ -277,7 +277,7 @@ func saveBackup(c *call) error {
 		}
 	}
 	if text := c.query("since"); text != "" {
-		if since, err = strconv.ParseInt(text, 10, 64); err != nil {
+		if since, err = strconv.ParseInt(text, 10, 64); err != nil || since < 0 {
 			return badQuery("since", "must be nanoseconds of log time")
 		}
 	}

@@ -261,6 +261,11 @@ const syncQuick = 300 * time.Millisecond
 // syncLists is POST /v1/ofac/sync. The run outlives the call: it ends by itself,
 // at the latest after listWork.
 func syncLists(c *call) error {
+	f := c.fields()
+	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
+	if err := f.Err(); err != nil {
+		return err
+	}
 	syncer := c.api.deps.Sync
 	if syncer == nil {
 		return listRejected([]string{"this node has no source to fetch lists from; upload the files instead"})
@@ -271,6 +276,7 @@ func syncLists(c *call) error {
 	}
 	done := make(chan outcome, 1)
 	log, requestID := c.api.log, c.asked.RequestID
+	log.Info("list sync: asked for", "requestId", requestID, "keyId", c.key.ID, "reason", reason, "actor", actor)
 	detached := context.WithoutCancel(c.ctx) // Taken here: the call is not the goroutine's to read.
 	go func() {
 		ctx, cancel := context.WithTimeout(detached, listWork)

@@ -265,10 +265,17 @@ func replayRecord(c *call) error {
 // find, without one. It changes nothing and leaves no record.
 func matchName(c *call) error {
 	name, wallet := c.query("name"), c.query("wallet")
-	kind, known := ofac.PartyUnknown, true
-	for _, parameter := range []string{"cpType", "type"} {
+	kind := ofac.PartyUnknown
+	for _, parameter := range []string{"cpType", "type"} { // One and the same.
 		if text := c.query(parameter); text != "" {
-			kind, known = engine.ParsePartyType(text)
+			said, known := engine.ParsePartyType(text)
+			if !known {
+				return badQuery(parameter, "must be individual, business or exchange")
+			}
+			if kind != ofac.PartyUnknown && said != kind {
+				return badQuery(parameter, "must not be another one than cpType")
+			}
+			kind = said
 		}
 	}
 	switch {
@@ -281,8 +288,6 @@ func matchName(c *call) error {
 		return badQuery("name", "must have at most 512 characters")
 	case len(wallet) > engine.FieldMax:
 		return badQuery("wallet", "must have at most 256 bytes")
-	case !known:
-		return badQuery("cpType", "must be individual, business or exchange")
 	}
 	if _, err := c.normalised("name", ofac.NormaliseName); err != nil {
 		return err

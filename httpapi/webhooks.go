@@ -166,6 +166,9 @@ func readSecret(f *strictjson.Fields) *seal.WebhookKey {
 func changeWebhook(c *call) error {
 	f := c.fields()
 	reason := f.Text("reason", engine.TextMax)
+	if err := f.Err(); err != nil {
+		return err
+	}
 	return c.revise(wire.KindWebhook, func() (any, error) {
 		hook, err := knownWebhook(c)
 		if err != nil {

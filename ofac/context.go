@@ -93,7 +93,7 @@ const months = "janfebmaraprmayjunjulaugsepoctnovdec"
 func readBirths(text string) []birth {
 	var dates []birth
 	fields := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r == ' ' || r == ',' || r == '.' || r == '/' })
-	var day, month int
+	var day, month, numbers int
 	for i, field := range fields {
 		parts := strings.Split(field, "-")
 		number := digits(parts[0])
@@ -112,9 +112,13 @@ func readBirths(text string) []birth {
 				}
 			}
 			dates = append(dates, date)
-			day, month = 0, 0
+			day, month, numbers = 0, 0, 0
 		case number > 0 && number <= 31:
-			day = number
+			if numbers++; numbers == 1 {
+				day = number
+			} else {
+				day = 0 // "23.11.1962", "11/23/1962": which of them is the month is not said.
+			}
 		case len(field) >= 3 && strings.Contains(months, field[:3]):
 			month = strings.Index(months, field[:3])/3 + 1
 		}

@@ -53,6 +53,9 @@ func TestAgreements(t *testing.T) {
 		require.Equal(t, c.want, got, "%+v", c)
 	}
 	require.Equal(t, []birth{{year: 1959}, {year: 1960}, {year: 1961}}, readBirths("1959 to 1961"))
+	for _, text := range []string{"23.11.1962", "11/23/1962", "23 11 1962"} {
+		require.Equal(t, []birth{{year: 1962}}, readBirths(text), "which number is the month is not said")
+	}
 }
 
 // Equal matches are ordered by evidence, and context changes no outcome.

@@ -1,0 +1,320 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/httpapi/contract"
+)
+
+// A member that no handler reads is one that may say anything. Here every operation with
+// a JSON body is called with all that its body may have, and with each member in turn of
+// another type than the document says: those calls are refused and change nothing.
+
+// spoiltBodies are valid bodies of every operation; together they have all of its
+// members. What begins with $ is of the world below.
+var spoiltBodies = map[string][]string{
+	"POST /v1/screen": {`{"token":"$token","amount":1,"chain":"BASE","rail":"USDC","cpWallet":"0x1111111111111111111111111111111111111111","cpName":"Paper Shop",` +
+		`"cpType":"business","cpCountry":"DE","cpDateOfBirth":"1970-01-01","cpAddress":"Main St","protocol":"x","underlyingModel":"m","travelRuleRef":"t",` +
+		`"hold":{"ttlSeconds":60},"paymentRef":"ref-1"}`, `{"token":"$token","amount":1,"model":"m","userToken":"$userToken"}`},
+	"POST /v1/screen/dry-run":               {`{"token":"$token","amount":1,"cpName":"Paper Shop","cpCountry":"DE","paymentRef":"ref-1"}`},
+	"POST /v1/transactions/{txnId}/settle":  {`{"amount":1,"railRef":"wire-1"}`},
+	"POST /v1/transactions/{txnId}/release": {`{"reason":"payment_failed"}`},
+
+	"POST /v1/agents/register": {`{"agentName":"Bot","agentType":"supervised","operatorLegalName":"Acme Inc","purpose":"p","underlyingModel":"m","agentFramework":"f",` +
+		`"operatorWallet":"0x1111111111111111111111111111111111111111","operatorEIN":"12-3456789","fleetId":"$fleet","metadata":{"a":1},$settings,$spend}`},
+	"POST /v1/delegates/create": {`{"parentAgentId":"$agent","agentName":"Bot","agentType":"supervised","operatorLegalName":"Acme Inc","purpose":"p","underlyingModel":"m",` +
+		`"agentFramework":"f","expiresAt":"2026-04-22","metadata":{"a":1},$settings,$spend}`, `{"parentToken":"$token","agentName":"Bot"}`},
+	"PATCH /v1/agents/{id}":                            {`{$settings,$why}`},
+	"POST /v1/agents/{id}/attest":                      {`{"attestedBy":"Ann","note":"n"}`},
+	"POST /v1/agents/{id}/model":                       {`{"underlyingModel":"m",$why}`, `{"model":"m"}`},
+	"POST /v1/agents/{id}/reissue":                     {`{"agentName":"Bot","operatorLegalName":"Acme Inc","operatorWallet":"0x1111111111111111111111111111111111111111","operatorEIN":"12-3456789","purpose":"p","underlyingModel":"m","agentFramework":"f","overlapHours":2,$spend,$why}`},
+	"POST /v1/agents/{id}/ownership-transfer":          {`{"newOperatorLegalName":"Other Inc","effectiveAt":"2026-04-22","note":"n","actor":"Ann"}`},
+	"DELETE /v1/agents/{id}/ownership-transfer":        {`{$why}`},
+	"POST /v1/agents/{id}/suspend":                     {`{$why}`},
+	"POST /v1/agents/{id}/reinstate":                   {`{$why}`},
+	"POST /v1/agents/{id}/revoke":                      {`{$why,"reasonCode":"OTHER"}`},
+	"POST /v1/users/register":                          {`{"legalName":"Ann Lee","email":"a@example.com","agentIds":["$agent"],"agentType":"supervised","operatorLegalName":"Acme Inc"}`, `{"userName":"Ann Lee"}`},
+	"POST /v1/users/{id}/reissue":                      {`{"overlapHours":2,$why}`},
+	"POST /v1/users/{id}/suspend":                      {`{$why}`},
+	"POST /v1/users/{id}/reinstate":                    {`{$why}`},
+	"POST /v1/users/{id}/revoke":                       {`{$why,"reasonCode":"OTHER"}`},
+	"POST /v1/operators/suspend":                       {`{"operatorLegalName":"Acme Inc",$why}`},
+	"POST /v1/operators/reinstate":                     {`{"operatorLegalName":"Acme Inc",$why}`},
+	"POST /v1/fleets/create":                           {`{"fleetName":"F","operatorLegalName":"Acme Inc","dailyLimitUSDC":10,$hours,$velocity,$list}`},
+	"PATCH /v1/fleets/{id}":                            {`{"fleetName":"F","dailyLimitUSDC":10,$hours,$velocity,$why}`},
+	"POST /v1/fleets/{id}/agents":                      {`{"agentId":"$agent"}`, `{"agentIds":["$agent"]}`},
+	"PUT /v1/agents/{id}/whitelist":                    {`{$entries,$why}`},
+	"PUT /v1/fleets/{id}/whitelist":                    {`{$entries,$why}`},
+	"PUT /v1/whitelist":                                {`{$entries,$why}`},
+	"POST /v1/agents/{id}/whitelist/entries":           {`{"wallet":"0x2222222222222222222222222222222222222222",$entry,$why}`, `{"name":"New Shop"}`},
+	"POST /v1/fleets/{id}/whitelist/entries":           {`{"wallet":"0x2222222222222222222222222222222222222222",$entry,$why}`, `{"name":"New Shop"}`},
+	"POST /v1/whitelist/entries":                       {`{"wallet":"0x2222222222222222222222222222222222222222",$entry,$why}`, `{"name":"New Shop"}`},
+	"DELETE /v1/agents/{id}/whitelist/entries/{entry}": {`{$why}`},
+	"DELETE /v1/fleets/{id}/whitelist/entries/{entry}": {`{$why}`},
+	"DELETE /v1/whitelist/entries/{entry}":             {`{$why}`},
+
+	"POST /v1/ofac/sync":          {`{$why}`},
+	"POST /v1/ofac/{id}/activate": {`{"force":true,$why}`},
+	"POST /v1/ofac/{id}/rollback": {`{"force":true,$why}`},
+	"POST /v1/ofac/rollback":      {`{"force":true,$why}`},
+	"POST /v1/ofac/retro":         {`{"days":1,"listSnapshotId":"$snapshot","against":"$older"}`},
+	"POST /v1/cleared":            {`{"name":"Lazarus Groupe","uid":100,"reason":"r","expiresAt":"2026-04-22","clearedBy":"Ann"}`},
+	"DELETE /v1/cleared/{id}":     {`{$why}`},
+	"POST /v1/backtests":          {`{"policy":{},"from":"2026-03-21","to":"2026-03-22"}`, `{"listSnapshotId":"$snapshot","from":"2026-03-21"}`},
+	"POST /v1/policy/shadow":      {`{"policy":{},"days":1}`, `{"listSnapshotId":"$snapshot"}`},
+
+	"POST /v1/policy/shadow/{id}/promote": {`{$why}`},
+	"POST /v1/reviews/{txnId}":            {`{"disposition":"APPROVED","reviewedBy":"Ann","notes":"n"}`},
+	"POST /v1/reviews/{txnId}/withdraw":   {`{"reviewedBy":"Ann","reason":"r"}`},
+	"POST /v1/sar/{txnId}/move":           {`{"to":"FILED","by":"Ann","reason":"r","narrative":"n","bsaId":"31000000000001"}`},
+	"POST /v1/alerts/acknowledge":         {`{"alertIds":["$alert"],"by":"Ann","reason":"r"}`},
+	"POST /v1/alerts/{id}/acknowledge":    {`{"by":"Ann","reason":"r"}`},
+	"POST /v1/queue/bulk":                 {`{"txnIds":["$review"],"disposition":"REJECTED","reviewedBy":"Ann","notes":"n"}`},
+	"POST /v1/queue/{txnId}/claim":        {`{"assignee":"Ann"}`, `{"by":"Ann"}`, `{"reviewedBy":"Ann"}`},
+	"POST /v1/queue/{txnId}/release":      {`{"by":"Ann","force":true}`, `{"assignee":"Ann","force":true}`, `{"reviewedBy":"Ann","force":true}`},
+	"POST /v1/queue/{txnId}/assign":       {`{"assignee":"Ann","by":"Bob"}`, `{"assignee":"Ann","reviewedBy":"Bob"}`},
+	"POST /v1/queue/{txnId}/comment":      {`{"comment":"c","by":"Bob"}`, `{"comment":"c","assignee":"Bob"}`, `{"comment":"c","reviewedBy":"Bob"}`},
+	"POST /v1/queue/next": {`{"assignee":"Ann","filter":{"state":"open","rule":"R10","agentId":"$agent","operator":"Acme Inc","minAmount":1,"maxAmount":1000,` +
+		`"from":"2026-03-01","to":"2026-04-01","q":"Acme","slaBreached":false,"sort":"age"}}`, `{"by":"Ann","filter":{"state":"claimed","assignee":"Zoe"}}`, `{"reviewedBy":"Ann"}`},
+
+	"POST /v1/webhooks":                    {`{"name":"n","url":"https://example.com/h","types":["screen.block"],"sarAllowed":false,"off":true,"secret":"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="}`},
+	"PATCH /v1/webhooks/{id}":              {`{"name":"n","url":"https://example.com/h","types":["screen.block"],"sarAllowed":true,"off":true,"reason":"r"}`},
+	"DELETE /v1/webhooks/{id}":             {`{"reason":"r"}`},
+	"POST /v1/webhooks/{id}/rotate-secret": {`{"overlapSeconds":60,"secret":"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=","reason":"r"}`},
+	"POST /v1/webhooks/{id}/redeliver":     {`{"all":true}`},
+
+	"POST /v1/cluster/join":            {`{"id":"n9","addr":"10.0.0.9:7000"}`},
+	"POST /v1/cluster/promote":         {`{"id":"n2"}`},
+	"POST /v1/cluster/demote":          {`{"id":"n2"}`},
+	"POST /v1/cluster/remove":          {`{"id":"n2"}`},
+	"POST /v1/cluster/transfer-leader": {`{"to":"n2"}`},
+	"POST /v1/cluster/drain":           {`{"drain":false}`},
+	"POST /v1/cluster/matcher":         {`{"to":1,$why}`},
+	"POST /v1/cluster/format":          {`{"to":1,$why}`},
+	"POST /v1/test/clock":              {`{"advance":"1s"}`},
+}
+
+// spoiltWords are what bodies have in common.
+var spoiltWords = []string{
+	"$settings", `$hours,$velocity,"allowedCounterpartyTypes":["business"],$list`,
+	"$hours", `"operatingHours":{"timezone":"UTC","windows":[{"days":["SUN"],"from":"00:00","to":"24:00"}],"holidays":["2026-12-25"]}`,
+	"$velocity", `"velocity":{"maxPerMinute":10,"maxPerHour":100,"burstFactor":3}`,
+	"$list", `"whitelist":{$entries}`,
+	"$entries", `"mode":"enforce","kinds":["wallet","name"],"entries":[{"id":"e1","wallet":"0x1111111111111111111111111111111111111111",$entry},{"name":"Paper Shop"}]`,
+	"$entry", `"label":"l","expiresAt":"2026-04-22","addedBy":"Ann"`,
+	"$spend", `"spendPolicy":{"maxSingleTxUSDC":10,"dailyLimitUSDC":100,"allowedChains":["BASE"],"allowedRails":["USDC"],"counterpartyScreening":"OFAC","noMixerProtocols":true}`,
+	"$why", `"reason":"r","actor":"Ann"`,
+}
+
+// spoiltBefore brings the world to where an operation may be called.
+var spoiltBefore = map[string]string{
+	"DELETE /v1/agents/{id}/ownership-transfer": `admin POST /v1/agents/$agent/ownership-transfer {"newOperatorLegalName":"Other Inc"}`,
+	"POST /v1/agents/{id}/reinstate":            `admin POST /v1/agents/$agent/suspend {"reason":"r"}`,
+	"POST /v1/users/{id}/reinstate":             `admin POST /v1/users/$user/suspend {"reason":"r"}`,
+	"POST /v1/operators/reinstate":              `admin POST /v1/operators/suspend {"operatorLegalName":"Acme Inc","reason":"r"}`,
+	"POST /v1/reviews/{txnId}/withdraw":         `admin PUT /v1/policy {"review":{"fourEyes":{}}}` + "\n" + `reviewer POST /v1/reviews/$review {"disposition":"REJECTED","reviewedBy":"Bob"}`,
+	"POST /v1/sar/{txnId}/move":                 `admin POST /v1/reviews/$review {"disposition":"ESCALATE_SAR","reviewedBy":"Bob"}` + "\n" + `admin POST /v1/sar/$review/move {"to":"READY","by":"Ann"}`,
+	"POST /v1/policy/shadow/{id}/promote":       `admin POST /v1/policy/shadow {"policy":{"requireCounterparty":true}}`,
+}
+
+// spoiltNot are members that stand in no body here, with the reason.
+var spoiltNot = map[string]string{
+	"POST /v1/webhooks/{id}/redeliver eventId": "needs an event that a webhook is told of: TestWebhooksOverHTTP",
+	"POST /v1/cluster/drain grace":             "the node would answer nothing any more: TestDrainOverHTTP",
+}
+
+// spoiltWorld is a node with one of everything, and what bodies and paths call it.
+func spoiltWorld(t *testing.T) (*testNode, *strings.Replacer) {
+	n := newTestNode(t)
+	n.api = n.another(func(d *Deps) {
+		d.LoadList, d.Sync, d.Webhooks = testLoader, &testSyncer{started: true}, n.api.deps.Webhooks
+	})
+	id := func(member, path, body string) string {
+		w := n.do("admin", "POST", path, body)
+		require.Less(t, w.Code, 300, "%s %s: %s", path, body, w.Body)
+		return textOf(answer(t, w, w.Code), strings.Split(member, ".")...)
+	}
+	lists := map[string]string{}
+	for _, day := range []string{"01", "02", "03", "04"} {
+		lists[day] = n.upload("SDN.CSV", "2026-03-"+day+";LAZARUS GROUP;"+manyNames(40))
+		if day != "04" {
+			answer(t, n.do("policy", "POST", "/v1/ofac/"+lists[day]+"/activate", ""), 200)
+		}
+	}
+	autonomous := id("agentId", "/v1/agents/register", `{"agentName":"Bot","agentType":"autonomous","operatorLegalName":"Acme Inc","purpose":"p"}`)
+	agent, token := n.registered(`,"spendPolicy":{"maxSingleTxUSDC":50}`)
+	fleet := id("fleetId", "/v1/fleets/create", `{"fleetName":"F","operatorLegalName":"Acme Inc","dailyLimitUSDC":100}`)
+	for _, owner := range []string{"", "/agents/" + agent, "/fleets/" + fleet} {
+		id("", "/v1"+owner+"/whitelist/entries", `{"name":"Old Shop"}`)
+	}
+	user := answer(t, n.do("admin", "POST", "/v1/users/register", `{"legalName":"Ann Lee","agentIds":["`+agent+`"]}`), 201)
+	screened := func(amount string) string {
+		return id("txnId", "/v1/screen", `{"token":"`+token+`","amount":`+amount+`}`)
+	}
+	review, refused := screened("60"), screened("70")
+	id("", "/v1/transactions/"+refused+"/settle", `{}`)
+	cleared := id("clearedId", "/v1/cleared", `{"name":"Lazarus Groupe","uid":100,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`)
+	alerts := answer(t, n.do("reviewer", "GET", "/v1/alerts", ""), 200)
+	n.advance(engine.Second) // Else rates would answer.
+	return n, strings.NewReplacer("$token", token, "$userToken", textOf(user, "token"), "$autonomous", autonomous, "$agent", agent, "$user", textOf(user, "userId"), "$review", review,
+		"$paid", screened("5"), "$alert", textOf(alerts, "data", "0", "alertId"), "$older", lists["01"], "$snapshot", lists["02"], "$staged", lists["04"],
+		"$fleet", fleet, "$cleared", cleared, "$webhook", id("webhookId", "/v1/webhooks", `{"url":"https://example.com/h","off":true}`))
+}
+
+// spoiltPath is where an operation is called.
+func spoiltPath(path string) string {
+	first := ""
+	if parts := strings.Split(path, "/"); len(parts) > 2 {
+		first = "$" + strings.TrimSuffix(parts[2], "s")
+	}
+	switch {
+	case strings.HasSuffix(path, "/attest"):
+		first = "$autonomous"
+	case strings.HasPrefix(path, "/v1/transactions/"):
+		first = "$paid"
+	case strings.Contains(path, "{txnId}"):
+		first = "$review"
+	case strings.HasPrefix(path, "/v1/policy/shadow"):
+		first = "$job"
+	case strings.HasSuffix(path, "/activate"):
+		first = "$staged"
+	case strings.HasPrefix(path, "/v1/ofac/"):
+		first = "$older"
+	case strings.HasPrefix(path, "/v1/cleared/"):
+		first = "$cleared"
+	}
+	return strings.NewReplacer("{entry}", "1", "{id}", first, "{txnId}", first).Replace(path)
+}
+
+// spoil calls found with each member of value, at every depth, in turn of every type.
+func spoil(value any, path string, found func(path string)) {
+	put := func(path string, old any, set func(any)) {
+		for _, other := range []any{map[string]any{"zz": true}, "zz", true} {
+			set(other)
+			found(path)
+		}
+		set(old)
+		spoil(old, path, found)
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			put(strings.TrimPrefix(path+"."+name, "."), v[name], func(other any) { v[name] = other })
+		}
+	case []any:
+		for i := range v {
+			put(path, v[i], func(other any) { v[i] = other })
+		}
+	}
+}
+
+// Every member of every body is read: of another type it is refused, and nothing changes.
+func TestEveryMemberIsRead(t *testing.T) {
+	for _, o := range held.Operations {
+		name := o.Method + " " + o.Path
+		if o.Guest != "" || o.Body.Schema == "" || len(held.Members(o.Body.Schema)) == 0 {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			seen := map[string]bool{}
+			for _, body := range spoiltBodies[name] {
+				requireRead(t, o, body, seen)
+			}
+			for _, member := range held.Members(o.Body.Schema) {
+				require.True(t, seen[member] || spoiltNot[name+" "+member] != "", "no body of spoiltBodies has %s", member)
+			}
+		})
+	}
+	for name := range spoiltBodies {
+		method, path, _ := strings.Cut(name, " ")
+		require.True(t, slices.ContainsFunc(held.Operations, func(o *contract.Operation) bool { return o.Method == method && o.Path == path }), name)
+	}
+}
+
+func requireRead(t *testing.T, o *contract.Operation, body string, seen map[string]bool) {
+	n, words := spoiltWorld(t)
+	for range 4 { // Words stand for words.
+		body = strings.NewReplacer(spoiltWords...).Replace(body)
+	}
+	job := ""
+	for _, line := range strings.Split(spoiltBefore[o.Method+" "+o.Path], "\n") {
+		if call := strings.SplitN(words.Replace(line), " ", 4); len(call) == 4 {
+			w := n.do(call[0], call[1], call[2], call[3])
+			require.Less(t, w.Code, 300, line)
+			job = textOf(answer(t, w, w.Code), "id")
+		}
+	}
+	path := strings.ReplaceAll(words.Replace(spoiltPath(o.Path)), "$job", job)
+	decoder := json.NewDecoder(strings.NewReader(words.Replace(body)))
+	decoder.UseNumber()
+	var value any
+	require.NoError(t, decoder.Decode(&value), "%s", body)
+	require.NoError(t, held.Valid(o.Body.Schema, value))
+	spoil(value, "", func(member string) {
+		seen[member] = true
+		if held.Valid(o.Body.Schema, value) == nil {
+			return
+		}
+		spoilt, err := json.Marshal(value)
+		require.NoError(t, err)
+		size := n.store.Size()
+		w := n.do("admin", o.Method, path, string(spoilt))
+		require.Contains(t, []int{400, 422}, w.Code, "%s was not read: %s\n%s", member, spoilt, w.Body)
+		require.Equal(t, size, n.store.Size())
+	})
+	sound, err := json.Marshal(value)
+	require.NoError(t, err)
+	w := n.do("admin", o.Method, path, string(sound))
+	require.Less(t, w.Code, 300, "what is not spoilt: %s %s\n%s", path, sound, w.Body)
+}
+
+// spoiltQueries are values that no parameter takes but one that is any text.
+var spoiltQueries = []string{"zz%20zz", "-1", "1e", "99999999999999999999", "9999-99-99", "%C3%A9,%2C"}
+
+// anyText are parameters that may say anything: what nothing is called finds nothing.
+var anyText = []string{"by", "operator", "agentId", "wallet", "name", "assignee", "q", "noleader", "leader", "sync", "exclude",
+	"cpCountry", "cpDateOfBirth", "cpAddress", "time"} // Whatever the time, there is no list of it.
+
+// Every parameter of a query is read: a value that it cannot have is refused.
+func TestEveryParameterIsRead(t *testing.T) {
+	n, words := spoiltWorld(t)
+	known := map[string]string{"/v1/match": "name=abc&"} // What a call wants besides.
+	for _, o := range held.Operations {
+		path := words.Replace(strings.Replace(spoiltPath(o.Path), "{list}", "1", 1))
+		if o.Guest != "" || o.Method != "GET" || strings.Contains(path, "{") {
+			continue
+		}
+		for _, p := range o.Query {
+			if slices.Contains(anyText, p.Name) {
+				continue
+			}
+			for _, value := range spoiltQueries {
+				query := path + "?" + known[path] + p.Name + "=" + value
+				w := n.do("admin", "GET", query, "")
+				byName := slices.Contains([]string{"fleetId", "against", "paymentRef"}, p.Name) || strings.HasPrefix(path, "/v1/ofac/retro/") || path == "/v1/audit/export"
+				require.True(t, w.Code == 400 || byName && w.Code == 404, "%s: %d %s", query, w.Code, w.Body)
+			}
+		}
+	}
+	for query, param := range map[string]string{"cpType=zz&type=business": "cpType", "cpType=individual&type=business": "type", "type=zz": "type"} {
+		v := answer(t, n.do("policy", "GET", "/v1/match?name=abc&"+query, ""), 400)
+		require.Equal(t, param, textOf(v, "param"), query)
+	}
+	answer(t, n.do("policy", "GET", "/v1/match?name=abc&type=business&cpType=business", ""), 200)
+}
+
+// Who takes a cleared pair back is named in answer and history.
+func TestWhoTookAClearedPairBack(t *testing.T) {
+	n, words := spoiltWorld(t)
+	v := answer(t, n.do("reviewer", "DELETE", words.Replace("/v1/cleared/$cleared"), `{"reason":"no longer","actor":"Zoe"}`), 200)
+	require.Equal(t, "Zoe", textOf(v, "actor"))
+	v = answer(t, n.do("auditor", "GET", "/v1/activity?by=zoe", ""), 200)
+	require.Equal(t, [2]string{"cleared.removed", "Zoe"}, [2]string{textOf(v, "data", "0", "type"), textOf(v, "data", "0", "by")}, v.String())
+}

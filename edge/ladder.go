@@ -79,6 +79,9 @@ func (x *ladder) values(id engine.RuleID, m *strictjson.Members) {
 	switch id {
 	case 9:
 		m.TextOrNull("chain", f.Request.Chain)
+		x.allowed(m, func(p *engine.SpendPolicy) ([]string, bool) {
+			return allowedWords([]engine.Chain{engine.ChainETH, engine.ChainBASE, engine.ChainSOL, engine.ChainACH, engine.ChainWIRE, engine.ChainSWIFT}, p.Chains), p.ChainsSet
+		})
 	case 10:
 		m.USD("amount", f.Request.Amount)
 		x.limits(m, func(p *engine.SpendPolicy) engine.USD { return p.MaxSingle })
@@ -94,6 +97,9 @@ func (x *ladder) values(id engine.RuleID, m *strictjson.Members) {
 		}
 	case 18:
 		m.TextOrNull("rail", f.Request.Rail)
+		x.allowed(m, func(p *engine.SpendPolicy) ([]string, bool) {
+			return allowedWords([]engine.Rail{engine.RailUSDC, engine.RailACH, engine.RailWIRE, engine.RailSWIFT, engine.RailIBAN}, p.Rails), p.RailsSet
+		})
 	case 19:
 		m.TextOrNull("chain", f.Request.Chain)
 		m.TextOrNull("rail", f.Request.Rail)
@@ -158,6 +164,36 @@ func (x *ladder) limits(m *strictjson.Members, of func(*engine.SpendPolicy) engi
 		}
 	}
 	m.List("limits", items)
+}
+
+// allowedWords are the words of what a mask allows.
+func allowedWords[T interface {
+	Bit() uint8
+	String() string
+}](all []T, mask uint8) []string {
+	words := []string{}
+	for _, one := range all {
+		if mask&one.Bit() != 0 {
+			words = append(words, one.String())
+		}
+	}
+	return words
+}
+
+// allowed writes what is allowed at every level that says so, own level first.
+func (x *ladder) allowed(m *strictjson.Members, of func(p *engine.SpendPolicy) (words []string, set bool)) {
+	var items []strictjson.Members
+	for level := range x.facts.ChainSize {
+		if words, set := of(&x.facts.Chain[level].Policy); set {
+			var item strictjson.Members
+			item.Int("level", int64(level))
+			item.Texts("allowed", words)
+			items = append(items, item)
+		}
+	}
+	if len(items) > 0 {
+		m.List("limits", items)
+	}
 }
 
 func (x *ladder) spending(m *strictjson.Members) {

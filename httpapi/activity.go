@@ -47,6 +47,12 @@ func listActivity(c *call) error {
 			return badQuery("types", "must be names of types or groups, divided by commas: "+strconv.Quote(unknown)+" is none")
 		}
 	}
+	about := c.query("about")
+	if _, agent := c.judge.Terms.ParseAgent(about); about != "" && !agent {
+		if _, user := c.judge.Terms.ParseUser(about); !user {
+			return badQuery("about", "must be an agent's or a user's id")
+		}
+	}
 	p, err := c.keyPage("activity", 2)
 	if err != nil {
 		return err
@@ -63,9 +69,15 @@ func listActivity(c *call) error {
 	if kind := wanted.Kind(); kind != "" {
 		q.Keys = []uint64{engine.FilterKey(engine.FilterKind, kind)}
 	}
+	if about != "" {
+		q.Keys = append(q.Keys, engine.FilterKey(engine.FilterAgent, about))
+	}
 	reader := events.NewReader(&c.judge, c.asked.Caller, c.api.deps.Published, store, wanted)
 	items := []strictjson.Members{}
 	page, err := reader.Walk(q, func(e *events.Event) bool {
+		if about != "" && e.Leaf.Text("agentId") != about && e.Leaf.Text("userId") != about {
+			return true
+		}
 		if item := writeAct(c, e, by); item != nil {
 			items = append(items, item)
 		}

@@ -57,6 +57,12 @@ func TestActivity(t *testing.T) {
 
 	require.Len(t, n.acts("auditor", "&by=DOR"), 2, "part of a name, in any case")
 	require.Len(t, n.acts("auditor", "&by="+textOf(all[1], "keyId")), 1, "or the key")
+	var history []string
+	for _, act := range n.acts("auditor", "&about="+agent) {
+		history = append(history, textOf(act, "type"))
+	}
+	require.Equal(t, []string{"agent.reinstated", "agent.suspended", "agent.registered"}, history, "what was done to one agent")
+	require.Equal(t, 400, n.do("auditor", "GET", "/v1/activity?about=Dora", "").Code)
 	require.Len(t, n.acts("auditor", "&types=policy.activated"), 1)
 	require.Len(t, n.acts("auditor", "&types=agent.*&by=dora&from="+began.String()), 2)
 	require.Empty(t, n.acts("auditor", "&types=agent.suspended&to="+began.String()))

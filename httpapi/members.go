@@ -138,7 +138,7 @@ func inPages(names ...string) []string { return append(names, paged...) }
 // consistency besides, everywhere under /v1. One that ends in ? is a flag: it needs no
 // value, and may be given more than once.
 var queryParameters = map[string][]string{
-	"GET /v1/activity":                 {"types", "by", "from", "to", "limit", "cursor"},
+	"GET /v1/activity":                 {"types", "by", "about", "from", "to", "limit", "cursor"},
 	"GET /v1/agents":                   inPages("operator", "status", "type", "fleetId"),
 	"GET /v1/fleets":                   inPages("operator"),
 	"GET /v1/users":                    inPages("status"),

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -81,6 +82,9 @@ func (p *replayer) open(x *leafjson.Screen) error {
 	}
 	name := ListFolder + "/" + hex.EncodeToString(key.digest[:]) + ListSuffix
 	encoded, err := os.ReadFile(filepath.Join(p.dir, filepath.FromSlash(name)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return wrong(name, "is missing")
+	}
 	if err != nil {
 		return wrong(name, "%w", err)
 	}

@@ -14,10 +14,12 @@ const kinds = {
 
 /** about links to what an alert is about. */
 function about(alert) {
-  return [alert.txnId && h('a', {href: `/console/case/${alert.txnId}`}, alert.txnId), alert.operatorLegalName && h('span', null, alert.operatorLegalName),
-    alert.agentId && h('a', {href: `/console/agents/${alert.agentId}`}, alert.agentId), alert.userId && h('a', {href: `/console/users/${alert.userId}`}, alert.userId),
+  const paid = alert.cpName ?? alert.cpWallet;
+  const named = (alert.named ?? []).map((x) => x.name ?? `entry ${x.uid}`);
+  return [paid && h('strong', null, `to ${paid}`), named.length > 0 && h('span', null, `as ${named.slice(0, 3).join(' or ')}${named.length > 3 ? ` and ${named.length - 3} more` : ''}`), alert.txnId && h('a', {href: `/console/case/${alert.txnId}`}, alert.txnId), alert.operatorLegalName && h('span', null, alert.operatorLegalName),
+    alert.agentId && h('a', {href: `/console/agents/${alert.agentId}`}, alert.agentName ?? alert.agentId), alert.userId && h('a', {href: `/console/users/${alert.userId}`}, alert.userId),
     alert.amountUSDC !== undefined && h('span', null, money(alert.amountUSDC)), alert.entries !== undefined && h('span', null, `${count(alert.entries)} ${alert.entries === 1 ? 'entity' : 'entities'}`),
-    alert.listVersion && h('a', {href: '/console/lists'}, `list version ${alert.listVersion}`)].filter(Boolean).flatMap((part, i) => (i ? [' · ', part] : [part]));
+    alert.listVersion && h('a', {href: alert.retroId ? `/console/foresight/retro/${alert.retroId}` : '/console/lists'}, `list version ${alert.listVersion}`)].filter(Boolean).flatMap((part, i) => (i ? [' · ', part] : [part]));
 }
 
 export async function showAlerts(place, _params, go) {
@@ -66,7 +68,7 @@ export async function showAlerts(place, _params, go) {
     const by = h('input', {name: 'by', required: true, maxlength: 512, value: officer(), autocomplete: 'name'});
     dialog(chosen.length === 1 ? 'Acknowledge this alert?' : `Acknowledge ${chosen.length} alerts?`, [
       h('p', {class: 'action'}, 'You have looked at what it is about, and say why it needs nothing more. That is a leaf of the log and final.'),
-      h('ul', null, chosen.map((a) => h('li', null, `${kinds[a.kind] ?? a.kind}: `, a.txnId ?? a.operatorLegalName ?? a.agentId ?? `list version ${a.listVersion}`))),
+      h('ul', null, chosen.map((a) => h('li', null, `${kinds[a.kind] ?? a.kind}: `, a.cpName ?? a.cpWallet ?? a.txnId ?? a.operatorLegalName ?? a.agentId ?? `list version ${a.listVersion}`))),
       field('Acknowledged by', by), field('Why it needs nothing more (obligatory)', why)], 'Acknowledge', 'primary', async () => {
       localStorage.setItem('railguard.officer', by.value.trim());
       const answer = await api.call('/alerts/acknowledge', {method: 'POST', body: {alertIds: chosen.map((a) => a.alertId), by: by.value.trim(), reason: why.value.trim()}});
@@ -115,16 +117,18 @@ export async function showReports(place) {
     const page = await api.call(`/sar${api.query({order: 'asc', limit: 50, cursor})}`);
     data.push(...page.data);
     put(list, table('Reports', ['Payment', 'State', 'File by', 'Opened', 'Escalated by', 'Packet', 'Next'], data.map((r) => [h('a', {href: `/console/case/${r.txnId}`}, r.txnId), badge(r.state),
-      h('span', null, when(r.dueAt), r.overdue && [' ', badge('overdue')]), when(r.openedAt), r.escalatedBy, h('a', {href: `/console/api/sar/${r.txnId}?format=html`, target: '_blank', rel: 'noopener'}, 'Print'),
-      api.may('reviewer') ? h('span', {class: 'actions left'}, steps[r.state].map(([to, word]) => h('button', {type: 'button', class: 'small', onclick: () => move(r, to)}, word))) : '–'])),
+      h('span', null, when(r.dueAt), r.overdue && [' ', badge('overdue')]), when(r.openedAt), r.escalatedBy, h('span', {class: 'actions left packet'}, h('a', {href: `/console/api/sar/${r.txnId}?format=html`, target: '_blank', rel: 'noopener'}, 'Print'), [['json', 'JSON'], ['csv', 'CSV'], ['xml', 'FinCEN draft']].map(([form, word]) => h('a', {href: `/console/api/sar/${r.txnId}?format=${form}`, download: `sar-${r.txnId}.${form}`}, word))),
+      api.may('reviewer') ? h('span', {class: 'actions left'}, steps[r.state].map(([to, word]) => h('button', {type: 'button', class: 'small', onclick: () => move(r, to).catch((e) => toast(e.message, 'bad'))}, word))) : '–'])),
     page.nextCursor && h('button', {type: 'button', onclick: () => more(page.nextCursor).catch((e) => toast(e.message, 'bad'))}, 'Show more'));
   }
-  function move(report, to) {
+  async function move(report, to) {
+    const packet = to === 'READY' ? await api.call(`/sar/${report.txnId}`) : null;
+    const text = packet && h('textarea', {name: 'narrative', rows: 12, maxlength: 32768, value: packet.narrative});
     const by = h('input', {name: 'by', required: true, maxlength: 512, value: officer(), autocomplete: 'name'});
     const bsa = to === 'FILED' && h('input', {name: 'bsaId', required: true, maxlength: 256});
     const why = h('textarea', {name: 'reason', rows: 3, maxlength: 8192, required: to === 'CLOSED' && report.state !== 'FILED'});
-    dialog(`${to}: ${report.txnId}`, [h('p', {class: 'action'}, `The report goes from ${report.state} to ${to}.`), field('By', by), bsa && field('Id of the filing', bsa), field(why.required ? 'Why (obligatory)' : 'Why', why)], 'Move it', 'primary', async () => {
-      await api.call(`/sar/${report.txnId}/move`, {method: 'POST', body: {to, by: by.value.trim(), ...(bsa && {bsaId: bsa.value.trim()}), ...(why.value.trim() && {reason: why.value.trim()})}});
+    dialog(`${to}: ${report.txnId}`, [h('p', {class: 'action'}, `The report goes from ${report.state} to ${to}.`), text && field('Narrative', text, packet.narrativeIsDraft ? 'A skeleton from the records: what stands in brackets is for you to write.' : ''), field('By', by), bsa && field('Id of the filing', bsa), field(why.required ? 'Why (obligatory)' : 'Why', why)], 'Move it', 'primary', async () => {
+      await api.call(`/sar/${report.txnId}/move`, {method: 'POST', body: {to, by: by.value.trim(), ...(bsa && {bsaId: bsa.value.trim()}), ...(text?.value.trim() && {narrative: text.value.trim()}), ...(why.value.trim() && {reason: why.value.trim()})}});
       toast('Done.');
       data.length = 0;
       await more();

@@ -1,6 +1,6 @@
 // One case on one page, in the order in which an officer asks.
 
-import {h, put, money, when, badge, bar, table, facts, field, toast, ruleShort, dialog, due} from './dom.js';
+import {h, put, party, money, when, badge, bar, table, facts, field, toast, ruleShort, dialog, due} from './dom.js';
 import * as api from './api.js';
 import {sentence, deciding, ladderView, hitView, payment} from './words.js';
 import {decide, withdraw, verbs, officer} from './decide.js';
@@ -38,7 +38,7 @@ export async function hits(record, marks) {
       const asked = match.party === 'operator' ? record.operatorLegalName : match.party === 'user' ? record.userName : q.cpName ?? q.cpWallet;
       return hitView(match, asked, (record.parties ?? []).find((p) => p.uid === match.uid), now?.matches?.find((m) => m.uid === match.uid && (m.alias ?? m.name) === (match.alias ?? match.name)),
         h('div', {class: 'actions left'}, h('label', null, box, ' I have compared this hit'),
-          api.may('reviewer') && api.whole() && q.cpName && h('button', {type: 'button', onclick: () => clearPair(q.cpName, match)}, 'Clear this pair …')));
+          api.may('reviewer') && api.whole() && match.outcome !== 'BLOCK' && asked && asked !== q.cpWallet && h('button', {type: 'button', class: 'clear', onclick: () => clearPair(asked, match)}, 'Clear this pair …')));
     }));
 }
 
@@ -59,7 +59,7 @@ async function history(record) {
   const [cp, agent] = await Promise.all([
     q.cpWallet ? ask({wallet: q.cpWallet}) : q.cpName ? ask({name: q.cpName}) : null, record.agentId ? ask({agentId: record.agentId}) : null]);
   const rows = (page) => (page?.data ?? []).filter((r) => r.txnId !== record.txnId).map((r) => [
-    h('a', {href: `/console/case/${r.txnId}`}, when(r.screenedAt)), badge(r.verdict), r.rule ? ruleShort(r.rule) : '–', money((r._request ?? r).amount), (r._request ?? r).cpName ?? (r._request ?? r).cpWallet ?? '–',
+    h('a', {href: `/console/case/${r.txnId}`}, when(r.screenedAt)), badge(r.verdict), r.rule ? ruleShort(r.rule) : '–', money((r._request ?? r).amount), party((r._request ?? r).cpName, (r._request ?? r).cpWallet),
     r.disposition ? badge(r.disposition) : '–', r.reviewedBy ?? '–']);
   const heads = ['When', 'Verdict', 'Rule', 'Amount', 'To', 'Decided', 'By'];
   return h('section', {class: 'card'}, h('h2', null, 'The 30 days before'),

@@ -39,13 +39,17 @@ const dollars = new Intl.NumberFormat('en-US', {style: 'currency', currency: 'US
 export const money = (n) => (n === null || n === undefined ? 'not set' : dollars.format(n));
 export const count = (n) => (n === null || n === undefined ? '–' : n.toLocaleString('en-US'));
 
+/** party is a name, or a wallet shortened in the middle. */
+export const party = (name, wallet) => name ?? (wallet?.length > 20 ? h('span', {class: 'mono', title: wallet}, `${wallet.slice(0, 8)}…${wallet.slice(-6)}`) : wallet ?? '–');
+
 const clock = new Intl.DateTimeFormat('en-GB', {dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC'});
 export const when = (text) => (text ? h('time', {datetime: text, title: text}, `${clock.format(new Date(text))} UTC`) : 'never');
 export const whenText = (text) => (text ? `${clock.format(new Date(text))} UTC` : 'never');
 
 export function age(seconds) {
   if (seconds < 90) return `${Math.max(0, Math.round(seconds))} s`;
-  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 3570) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 5400) return `${Math.floor((seconds + 30) / 3600)} h${Math.floor((seconds + 30) / 60) % 60 ? ` ${Math.floor((seconds + 30) / 60) % 60} min` : ''}`;
   if (seconds < 172800) return `${Math.round(seconds / 3600)} h`;
   return `${Math.round(seconds / 86400)} days`;
 }

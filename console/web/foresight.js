@@ -275,8 +275,8 @@ export async function showRetro(place, {id}, go) {
         facts([['Entry', `${e.uid}${e.list ? ` on the ${e.list} list` : ''}`], ['Type', e.type], ['Programmes', (e.programs ?? []).join(', ') || undefined], ['Payments', e.payments.count > 0 ? join(e.payments.txnIds.map((x) => h('a', {href: `/console/case/${x}`}, x))) : undefined],
           ['Went through', e.payments.count > 0 ? `${count(e.payments.proceeded.count)} of ${count(e.payments.count)}, ${money(e.payments.proceeded.amountUSDC)}` : undefined], ['First and last', e.payments.first ? [when(e.payments.first), ' – ', when(e.payments.last)] : undefined],
           ['Parties', e.partyIds.length > 0 ? join(e.partyIds.map(party)) : undefined]])))),
-      rows.length > 0 && h('section', {class: 'card'}, h('h2', null, 'Hits'), table('Hits', ['What', 'Verdict then', 'Amount', 'Agent', 'Entries', 'How'], rows.map((x) => [x.txnId ? h('a', {href: `/console/case/${x.txnId}`}, when(x.screenedAt)) : party(x.agentId ?? x.userId ?? x.operatorId) ?? 'a party', x.verdict ? badge(x.verdict) : '–', x.amountUSDC === undefined ? '–' : money(x.amountUSDC),
-        x.txnId && x.agentId ? party(x.agentId) : '–', (x.entries ?? []).join(', '), x.wallet ? 'by wallet' : x.listed ? 'by name, as hard as a block' : 'by name, possibly'])),
+      rows.length > 0 && h('section', {class: 'card'}, h('h2', null, 'Hits'), table('Hits', ['What', 'Verdict then', 'Amount', 'Entries', 'How'], rows.map((x) => [x.txnId ? h('a', {href: `/console/case/${x.txnId}`}, when(x.screenedAt)) : party(x.agentId ?? x.userId ?? x.operatorId) ?? 'a party', x.verdict ? badge(x.verdict) : '–', x.amountUSDC === undefined ? '–' : money(x.amountUSDC),
+        (x.entries ?? []).join(', '), x.wallet ? 'by wallet' : x.listed ? 'by name, as hard as a block' : 'by name, possibly'])),
       cursor && h('button', {type: 'button', onclick: () => next(r).catch((e) => toast(e.message, 'bad'))}, 'Show more')),
       h('p', null, h('a', {href: '/console/alerts?kind=retro_hit'}, 'The alerts of these hits'), ' · ', h('a', {href: '/console/foresight'}, 'All runs')));
   }

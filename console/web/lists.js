@@ -129,7 +129,7 @@ export async function showLists(place, _params, go) {
   h('section', {class: 'card', id: 'staged'}, h('h2', null, 'Staged'), (got.staged ?? []).length === 0 ? h('p', {class: 'quiet'}, 'Nothing is staged.') : got.staged.map((l) => h('div', {class: 'hit'}, one(l), aside(l), h('p', null, h('a', {href: listLink(l.snapshotId)}, 'What it changes')), actions(l, got, go, redraw)))),
   importView(go)),
   h('div', null, h('section', {class: 'card'}, h('h2', null, 'Fetching, on this node'), facts([['Source', sync.source ?? 'none'], ['Running', sync.running ? 'yes' : 'no'], ['Last try', when(sync.lastTryAt)], ['Last success', when(sync.lastSuccessAt)], ['Error', sync.error], ['Age', active && age(active.ageSeconds)]])),
-    h('section', {class: 'card'}, h('h2', null, 'Wallets by chain'), facts(Object.entries(active?.walletsByChain ?? {}).map(([k, v]) => [k, count(v)]))),
+    h('section', {class: 'card'}, h('h2', null, 'Wallets by chain'), Object.keys(active?.walletsByChain ?? {}).length === 0 ? h('p', {class: 'quiet'}, 'None.') : facts(Object.entries(active?.walletsByChain ?? {}).map(([k, v]) => [k, count(v)]))),
     h('section', {class: 'card', id: 'before'}, h('h2', null, 'Before'), older.length === 0 ? h('p', {class: 'quiet'}, 'No other list yet.') : older.map((l) => h('div', {class: 'hit'}, facts([['Snapshot', named(l)], ['Published', published(l.publishedAt)], ['Activated', when(l.activatedAt)], ['Parties', count(l.counts?.entries)]]), actions(l, got, go, redraw)))))));
   if (active && api.may('reviewer', 'auditor', 'policy')) looksBack(found, active.listVersion);
 }
@@ -139,7 +139,7 @@ async function looksBack(found, version) {
   for (let first = true; first || found.isConnected; first = false) {
     const runs = await api.maybe(`/ofac/retro${api.query({limit: 10})}`, {poll: true}).catch(() => null);
     const run = runs?.data.find((r) => r.listVersion === version);
-    if (run) put(found, run.state === 'running' ? 'The past is being held against it: ' : 'The past was held against it: ', h('a', {href: `/console/foresight/retro/${run.retroId}`}, `${count(run.hits)} ${run.hits === 1 ? 'hit' : 'hits'}`), '.');
+    if (run) put(found, run.state === 'running' ? 'The past is being held against it: ' : 'The past was held against it: ', h('a', {href: `/console/foresight/retro/${run.retroId}`}, `${count(run.hits)} ${run.hits === 1 ? 'hit' : 'hits'}`), run.known ? `, and ${count(run.known)} that an earlier run told of.` : '.');
     if (!runs || version === 1 || run?.state === 'done') return; // Nobody was screened before the first list.
     await new Promise((then) => { setTimeout(then, 2000); });
   }

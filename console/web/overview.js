@@ -45,11 +45,12 @@ function picture(records) {
   h('ul', {class: 'legend'}, verdicts.map((v) => h('li', null, s('svg', {class: 'chart', viewBox: '0 0 10 10', 'aria-hidden': 'true'}, s('rect', {class: v, width: 10, height: 10})), `${v}: ${count(records.filter((r) => r.verdict === v).length)}`))));
 }
 
+const ruleNumber = (rule) => Number(ruleShort(rule).slice(1));
 const ages = [['under an hour', 3600], ['under a day', 86400], ['under three days', 259200], ['older', Infinity]];
 
 function reviews(queue) {
   const items = queue.data;
-  const rules = [...new Set(items.map((i) => i.rule))].sort();
+  const rules = [...new Set(items.map((i) => i.rule))].sort((x, y) => ruleNumber(x) - ruleNumber(y));
   const inAge = (item) => ages.findIndex(([, most]) => item.ageSeconds < most);
   return h('section', {class: 'card'}, h('h2', null, 'Open reviews by rule and age'), table('Open reviews by rule and age', ['Rule', ...ages.map(([word]) => word), 'All'],
     rules.map((rule) => [h('a', {href: `/console/queue?rule=${rule}`}, `${ruleShort(rule)} ${ruleWords(rule)}`), ...ages.map((_, i) => String(items.filter((x) => x.rule === rule && inAge(x) === i).length || '·')),
@@ -62,7 +63,7 @@ function lists(ofac) {
   return h('section', {class: 'card'}, h('h2', null, 'Sanctions list'), h('p', null, `Version ${active.listVersion} from ${active.source} `, active.stale ? badge('stale') : badge('ok')),
     active.sample && h('p', {class: 'note warn'}, 'This is the embedded sample: of no use for compliance.'),
     table('Families of the list', ['Family', 'Entries', 'Published'], Object.entries(active.families ?? {}).map(([name, f]) => [name, count(f.entries), f.publishedAt ?? active.publishedAt ? when(f.publishedAt ?? active.publishedAt) : 'not stated'])),
-    (active.missing ?? []).length > 0 && h('p', {class: 'note warn'}, `Without an entry: ${active.missing.join(', ')}.`), active.quarantined > 0 && h('p', {class: 'note warn'}, `${active.quarantined} entities are left out as malformed.`),
+    (active.missing ?? []).length > 0 && h('p', {class: 'note warn'}, `Without an entry: ${active.missing.join(', ')}.`), active.quarantined > 0 && h('p', {class: 'note warn'}, `${count(active.quarantined)} malformed ${active.quarantined === 1 ? 'entity is' : 'entities are'} left out.`),
     h('p', {class: 'quiet'}, `Brought up to date ${age(active.ageSeconds)} ago.`));
 }
 
@@ -88,7 +89,7 @@ export async function showOverview(place) {
   async function draw(poll) {
     const [queue, records, ofac, alerts, health, reports] = await Promise.all([
       api.may('reviewer', 'auditor') ? all('/queue', {}, poll) : null, all('/audit', {}, poll), api.whole() ? api.maybe('/ofac', {poll}) : null,
-      api.may('reviewer', 'auditor') ? api.maybe(`/alerts${api.query({limit: 50})}`, {poll}) : null, api.maybe('/health', {poll}), api.may('reviewer', 'auditor') && api.whole() ? api.maybe(`/sar${api.query({limit: 100, order: 'asc'})}`, {poll}) : null]);
+      api.may('reviewer', 'auditor') ? api.maybe(`/alerts${api.query({limit: 50, state: 'open'})}`, {poll}) : null, api.maybe('/health', {poll}), api.may('reviewer', 'auditor') && api.whole() ? api.maybe(`/sar${api.query({limit: 100, order: 'asc'})}`, {poll}) : null]);
     const parts = await agents();
     const oldest = Math.max(0, ...(queue?.data ?? []).map((i) => i.ageSeconds));
     const late = (queue?.data ?? []).filter((i) => i.slaBreached).length;
@@ -99,10 +100,10 @@ export async function showOverview(place) {
       h('div', {class: 'tiles'}, queue && h('div', {class: 'tile'}, h('strong', null, more(queue)), h('a', {href: '/console/queue'}, 'open reviews')), queue && h('div', {class: 'tile'}, h('strong', null, queue.data.length ? age(oldest) : '–'), 'age of the oldest'),
         queue && h('div', {class: 'tile'}, h('strong', {class: late ? 'over' : ''}, String(late)), h('a', {href: '/console/queue?slaBreached=true'}, 'waited too long'), soon > 0 && h('span', {class: 'quiet'}, `, ${soon} will within the hour`)),
         reports && h('div', {class: 'tile'}, h('strong', null, String(reports.data.filter((r) => ['DRAFT', 'READY'].includes(r.state)).length)), h('a', {href: '/console/reports'}, 'reports to file')),
-        records && h('div', {class: 'tile'}, h('strong', null, more(records)), 'verdicts in 24 hours'), alerts && h('div', {class: 'tile'}, h('strong', null, String(alerts.data.filter((a) => a.state === 'open').length)), h('a', {href: '/console/alerts'}, 'open alerts')),
+        records && h('div', {class: 'tile'}, h('strong', null, more(records)), 'verdicts in 24 hours'), alerts && h('div', {class: 'tile'}, h('strong', null, `${alerts.data.length}${alerts.nextCursor ? '+' : ''}`), h('a', {href: '/console/alerts'}, 'open alerts')),
         ofac?.active && h('div', {class: 'tile'}, h('strong', null, age(ofac.active.ageSeconds)), 'age of the list')),
       records && h('section', {class: 'card'}, h('h2', null, 'Verdicts of the last 24 hours'), picture(records.data), records.truncated && h('p', {class: 'quiet'}, 'The newest 2,000 are drawn.')),
-      h('div', {class: 'columns'}, h('div', null, queue && reviews(queue), parts?.[0]), h('div', null, ofac && lists(ofac), parts?.[1])));
+      h('div', {class: 'columns'}, h('div', null, queue && reviews(queue), parts?.[0]), h('div', null, ofac && lists(ofac), parts?.[1], parts?.[2])));
   }
   await draw(false);
   const timer = setInterval(() => {

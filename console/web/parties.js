@@ -49,14 +49,21 @@ export async function showAgents(place, _params, go) {
     h('a', {href: `/console/agents/${a.agentId}`}, a.agentName), a.operatorLegalName, a.agentType, badge(a.credentialStatus), when(a.expiresAt), a.fleetId ? h('a', {href: `/console/fleets/${a.fleetId}`}, a.fleetId) : '–'], 'Agents')));
 }
 
+// What belongs to an agent's history besides its payments, which are told with their verdicts.
+const historyTypes = 'agent.*,attestation.*';
+
+/** actWords says what was done: agent.ownership_flagged is "ownership flagged". */
+const actWords = (e) => (e.type === 'attestation.recorded' ? 'attested' : e.type.startsWith('attestation') ? e.type.replace('.', ' ') : e.type.split('.')[1].replaceAll('_', ' '));
+
 export async function showAgent(place, {id}) {
   const redraw = () => showAgent(place, {id});
-  const [a, limits, records, attestations] = await Promise.all([api.call(`/agents/${id}`), api.maybe(`/agents/${id}/limits`), api.maybe(`/audit${api.query({agentId: id, limit: 20, from: new Date(Date.now() - 30 * 86400e3).toISOString()})}`),
-    api.maybe(`/agents/${id}/attestations`)]);
+  const [a, limits, records, attestations, acts] = await Promise.all([api.call(`/agents/${id}`), api.maybe(`/agents/${id}/limits`), api.maybe(`/audit${api.query({agentId: id, limit: 20, from: new Date(Date.now() - 30 * 86400e3).toISOString()})}`),
+    api.maybe(`/agents/${id}/attestations`), api.may('reviewer', 'auditor', 'policy') && api.whole() ? api.maybe(`/activity${api.query({about: id, types: historyTypes, limit: 50})}`) : null]);
   const can = api.may('operator');
   const p = a.effectivePolicy ?? {};
-  const timeline = [[a.registeredAt, 'registered'], [a.issuedAt, `credential ${a.credentialVersion} issued`], [a.statusChangedAt, `status ${a.ownStatus}`], [a.ownershipTransfer?.effectiveAt, 'ownership transfer takes effect'],
-    ...(attestations?.data ?? []).map((x) => [x.attestedAt, `attested by ${x.attestedBy}`]), ...(records?.data ?? []).map((r) => [r.screenedAt, [badge(r.verdict), ` ${money((r._request ?? r).amount)} `, h('a', {href: `/console/case/${r.txnId}`}, r.rule ? ruleShort(r.rule) : r.txnId)]]),
+  const done = acts?.data.map((e) => [e.time, h('span', {class: 'act'}, actWords(e), e.by || e.keyName ? ` by ${e.by ?? e.keyName}` : '', e.reason ? h('q', null, e.reason) : null)]);
+  const timeline = [...(done ?? [[a.registeredAt, 'registered'], [a.issuedAt, `credential ${a.credentialVersion} issued`], [a.statusChangedAt, `status ${a.ownStatus}`],
+    ...(attestations?.data ?? []).map((x) => [x.attestedAt, `attested by ${x.attestedBy}`])]), [a.ownershipTransfer?.effectiveAt, 'ownership transfer takes effect'], ...(records?.data ?? []).map((r) => [r.screenedAt, [badge(r.verdict), ` ${money((r._request ?? r).amount)} `, h('a', {href: `/console/case/${r.txnId}`}, r.rule ? ruleShort(r.rule) : r.txnId)]]),
     [a.expiresAt, 'credential expires']].filter(([at]) => at).sort((x, y) => (x[0] < y[0] ? 1 : -1));
   const status = (verb, word, kind, text) => h('button', {type: 'button', class: kind, onclick: () => act(`${word}?`, `${word} ${a.agentName}: ${text}`, word, kind, `/agents/${id}/${verb}`, redraw,
     verb === 'revoke' ? {reasonCode: ['Code', select('reasonCode', ['OTHER', 'KEY_COMPROMISE', 'AFFILIATION_CHANGED', 'SUPERSEDED', 'CESSATION', 'SANCTIONS'], 'OTHER')]} : {})}, `${word} …`);
@@ -110,27 +117,37 @@ export async function showFleet(place, {id}) {
   api.may('operator', 'reviewer', 'auditor', 'policy') && h('section', {class: 'card'}, h('h2', null, `Agents: ${count(f.agentCount)}`), await paged('/agents', {fleetId: id}, ['Agent', 'Type', 'Status'], (a) => [h('a', {href: `/console/agents/${a.agentId}`}, a.agentName), a.agentType, badge(a.credentialStatus)], 'Agents of this fleet')));
 }
 
-export async function showUsers(place, {id} = {}) {
+export async function showUsers(place, {id} = {}, go) {
   put(place, h('h1', null, 'Users'), search(place, 'By id', 'users', 'usr_…'));
   if (!id) {
-    place.append(h('p', {class: 'quiet'}, 'Users are found by their id, which stands in the records of supervised agents.'));
+    const status = new URLSearchParams(location.search).get('status') ?? '';
+    const form = h('form', {class: 'filters', role: 'search', onsubmit: (event) => {
+      event.preventDefault();
+      go(`/console/users${api.query(Object.fromEntries(new FormData(form)))}`);
+    }}, field('Status', select('status', [['', 'any'], 'ACTIVE', 'SUSPENDED', 'REVOKED', 'EXPIRED'], status)), h('div', {class: 'field'}, h('button', {type: 'submit'}, 'Filter')));
+    place.append(form, h('section', {class: 'card'}, await paged('/users', {status}, ['User', 'Operator', 'Status', 'Issued', 'Expires', 'Agents'], (u) => [
+      h('a', {href: `/console/users/${u.userId}`}, u.legalName ?? u.userId), u.operatorLegalName ?? '–', badge(u.credentialStatus), when(u.issuedAt), when(u.expiresAt), count((u.agentIds ?? []).length)], 'Users')));
     return;
   }
   const u = await api.call(`/users/${id}`);
-  const redraw = () => showUsers(place, {id});
+  const redraw = () => showUsers(place, {id}, go);
   const status = (verb, word, kind) => h('button', {type: 'button', class: kind, onclick: () => act(`${word}?`, `${word} ${u.legalName ?? id}.`, word, kind, `/users/${id}/${verb}`, redraw)}, `${word} …`);
   const own = u.ownStatus ?? u.credentialStatus;
-  place.append(h('section', {class: 'card'}, h('h2', null, u.legalName ?? u.userName ?? id, ' ', badge(u.credentialStatus)), facts([['Id', h('span', {class: 'mono'}, id)], ['Operator', u.operatorLegalName], ['Registered', when(u.registeredAt)], ['Expires', when(u.expiresAt)], ['Stored until', when(u.storedUntil)],
-    ['Agents', h('ul', {class: 'plainlist spaced'}, (u.agentIds ?? []).map((x) => h('li', null, h('a', {href: `/console/agents/${x}`}, x))))]]), api.may('operator') && h('div', {class: 'actions left'}, own === 'ACTIVE' && status('suspend', 'Suspend', 'warn'), own === 'SUSPENDED' && status('reinstate', 'Reinstate', 'good'), own !== 'REVOKED' && status('revoke', 'Revoke', 'bad'))));
+  place.append(h('section', {class: 'card'}, h('h2', null, u.legalName ?? u.userName ?? id, ' ', badge(u.credentialStatus)), facts([['Id', h('span', {class: 'mono'}, id)], ['Operator', u.operatorLegalName], ['Version', u.credentialVersion], ['Issued', when(u.issuedAt)], ['Status since', when(u.statusChangedAt)], ['Expires', when(u.expiresAt)], ['Stored until', when(u.storedUntil)],
+    ['Agents', h('ul', {class: 'plainlist spaced'}, (u.agentIds ?? []).map((x) => h('li', null, h('a', {href: `/console/agents/${x}`}, x))))]]), api.may('operator') && h('div', {class: 'actions left'}, own === 'ACTIVE' && status('suspend', 'Suspend', 'warn'), own === 'SUSPENDED' && status('reinstate', 'Reinstate', 'good'), own !== 'REVOKED' && status('revoke', 'Revoke', 'bad'),
+      own !== 'REVOKED' && h('button', {type: 'button', class: 'reissue', onclick: () => act('Issue a new credential?', `A new credential for ${u.legalName ?? id}; the old one ends after the overlap.`, 'Re-issue', 'primary', `/users/${id}/reissue`, redraw, {overlapHours: ['Overlap in hours', h('input', {type: 'number', min: 0, max: 168, value: 24}), Number]})}, 'Re-issue …'))));
 }
+
+const operatorsAsked = 40; // Whose state is shown: one question each.
 
 export async function showOperators(place) {
   const page = await api.call(`/agents${api.query({limit: 500})}`);
   const redraw = () => showOperators(place);
   const names = [...new Set(page.data.map((a) => a.operatorLegalName))].sort((x, y) => x.localeCompare(y));
   const change = (name, verb, word, kind) => h('button', {type: 'button', class: `small ${kind}`, onclick: () => act(`${word}?`, `${word} ${name}: this counts for all its agents at once.`, word, kind, `/operators/${verb}`, redraw, {operatorLegalName: ['Operator', h('input', {value: name, required: true})]})}, `${word} …`);
-  put(place, h('h1', null, 'Operators'), page.nextCursor && h('p', {class: 'quiet'}, 'Of the newest 500 agents.'), h('section', {class: 'card'}, table('Operators', ['Operator', 'Agents', 'Active', ''], names.map((name) => {
+  const states = new Map(await Promise.all(names.slice(0, operatorsAsked).map(async (name) => [name, (await api.maybe(`/agents/${page.data.find((a) => a.operatorLegalName === name).agentId}`).catch(() => null))?.operatorStatus])));
+  put(place, h('h1', null, 'Operators'), page.nextCursor && h('p', {class: 'quiet'}, 'Of the newest 500 agents.'), h('section', {class: 'card'}, table('Operators', ['Operator', 'Status', 'Agents', 'Active agents', 'Change'], names.map((name) => {
     const own = page.data.filter((a) => a.operatorLegalName === name);
-    return [h('a', {href: `/console/agents${api.query({operator: name})}`}, name), count(own.length), count(own.filter((a) => a.credentialStatus === 'ACTIVE').length), api.may('operator') ? h('span', {class: 'actions left'}, change(name, 'suspend', 'Suspend', 'warn'), change(name, 'reinstate', 'Reinstate', 'good')) : '–'];
+    return [h('a', {href: `/console/agents${api.query({operator: name})}`}, name), states.get(name) ? badge(states.get(name)) : '–', count(own.length), count(own.filter((a) => a.credentialStatus === 'ACTIVE').length), api.may('operator') ? h('span', {class: 'actions left'}, states.get(name) !== 'SUSPENDED' && change(name, 'suspend', 'Suspend', 'warn'), states.get(name) !== 'ACTIVE' && change(name, 'reinstate', 'Reinstate', 'good')) : '–'];
   }))));
 }

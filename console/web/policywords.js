@@ -34,7 +34,7 @@ export const settings = [
   ['structuring.high', 'Pieces below', 'Below which amount (R25).', usd],
   ['structuring.window', 'Pieces within', 'Within which time (R25).', plain],
   ['paymentRef.once', 'A reference used twice', 'review: a person looks. off: nobody does (R25).', plain],
-  ['review.requireNotes', 'Notes are obligatory', 'Whether an approval needs a note too.', yes],
+  ['review.requireNotes', 'Notes are obligatory', 'Whether a rejection and an escalation need notes from every caller; the console always asks for them.', yes],
   ['review.fourEyes', 'Two officers', 'Which reviews two officers decide.', eyes, 'none'],
   ['review.sla', 'Clock of reviews', 'How long a review may wait.', plain, 'no clock'],
   ['registration.onMatch', 'A listed operator registers', 'issue: with an alert. refuse: not at all.', plain],

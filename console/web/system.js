@@ -1,6 +1,6 @@
 // Activity: what was judged and decided. Cluster: the nodes.
 
-import {h, put, money, when, badge, table, facts, field, select, toast, ruleShort, count} from './dom.js';
+import {h, put, party, money, when, badge, table, facts, field, select, toast, ruleShort, count} from './dom.js';
 import * as api from './api.js';
 
 const seesPayments = () => api.may('operator', 'screener', 'reviewer', 'auditor', 'ops');
@@ -24,7 +24,7 @@ export async function showActivity(place, _params, go) {
     const page = await api.call(`/audit${api.query({...filter, limit: 50, cursor})}`);
     data.push(...page.data);
     put(list, table('Records', ['When', 'Verdict', 'Rule', 'Amount', 'Agent', 'To', 'Decision', 'By'], data.map((r) => [h('a', {href: `/console/case/${r.txnId}`}, when(r.screenedAt)), badge(r.verdict), r.rule ? ruleShort(r.rule) : '–', money((r._request ?? r).amount),
-      r.agentId ? h('a', {href: `/console/agents/${r.agentId}`}, r.agentName ?? r.agentId) : '–', (r._request ?? r).cpName ?? (r._request ?? r).cpWallet ?? '–', r.disposition ? badge(r.disposition) : '–', r.reviewedBy ?? '–'])),
+      r.agentId ? h('a', {href: `/console/agents/${r.agentId}`}, r.agentName ?? r.agentId) : '–', party((r._request ?? r).cpName, (r._request ?? r).cpWallet), r.disposition ? badge(r.disposition) : '–', r.reviewedBy ?? '–'])),
     page.nextCursor && h('button', {type: 'button', onclick: () => more(page.nextCursor).catch((e) => toast(e.message, 'bad'))}, 'Show more'));
   }
   put(place, h('h1', null, 'Activity'), tabs('payments'), h('p', {class: 'quiet'}, 'Screening calls and what officers made of them, of the last 24 hours unless dates are given.'), form, h('section', {class: 'card'}, list));

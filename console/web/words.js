@@ -59,6 +59,8 @@ export function deciding(r, ladder, names) {
   const v = rung.values ?? {};
   let rows = [];
   switch (rung.number) {
+    case 9: rows = (v.limits ?? []).map((l) => [`Chain, ${levelName(l.level)}`, v.chain ?? 'not given', l.allowed.join(', ') || 'none', !l.allowed.includes(v.chain)]); break;
+    case 18: rows = (v.limits ?? []).map((l) => [`Rail, ${levelName(l.level)}`, v.rail ?? 'not given', l.allowed.join(', ') || 'none', !l.allowed.includes(v.rail)]); break;
     case 10: rows = (v.limits ?? []).map((l) => [`Single payment, ${levelName(l.level)}`, money(v.amount), money(l.limit), v.amount > l.limit]); break;
     case 11: rows = (v.levels ?? []).map((l) => [`Day's total with this payment, ${levelName(l.level)}`, money(l.spentUSDC + l.heldUSDC + v.amount), l.dailyLimitUSDC === null ? 'no limit' : money(l.dailyLimitUSDC),
       l.dailyLimitUSDC !== null && l.spentUSDC + l.heldUSDC + v.amount > l.dailyLimitUSDC]); break;
@@ -67,10 +69,27 @@ export function deciding(r, ladder, names) {
     case 22: rows = [['Amount', money(r._request?.amount), `attested, above ${money(v.above)}`, true], ['Last attestation', v.attestedAt ? whenText(v.attestedAt) : 'never', 'within 24 hours', true]]; break;
     case 25: rows = [['Payments of this pattern', v.count, v.threshold, v.count >= v.threshold], ['Reference used before', v.duplicateReference ? 'yes' : 'no', 'no', v.duplicateReference]]; break;
     case 21: rows = (r.matches ?? []).map((m) => [`Score against ${m.name}`, m.score.toFixed(4), names ? `${names.review ?? reviewDefault}${names.version === r.policyVersion ? '' : ' by today’s policy'}` : 'the review threshold', true]); break;
-    default: rows = Object.entries(v).filter(([, x]) => typeof x !== 'object').map(([k, x]) => [k, x === null ? 'not given' : String(x), '–', false]);
+    default: rows = Object.entries(v).filter(([, x]) => typeof x !== 'object').map(([k, x]) => [memberWords(k), x === null ? 'not given' : x === true ? 'yes' : x === false ? 'no' : String(x), '–', null]); // What of them decided is in the sentence.
   }
   return h('section', {class: 'card'}, h('h2', null, `Rule ${ruleShort(rung.rule)}: ${ruleWords(rung.rule)}`), h('p', {class: 'quiet'}, rung.trigger),
-    rows.length > 0 && table('What was compared', ['What', 'This payment', 'Threshold', ''], rows.map(([a, b, c, over]) => [a, String(b ?? '–'), String(c ?? '–'), over ? h('strong', {class: 'over'}, 'asks for a person') : 'within'])));
+    rows.length > 0 && table('What was compared', ['What', 'This payment', 'Threshold', ''], rows.map(([a, b, c, over]) => [a, String(b ?? '–'), String(c ?? '–'), over === null ? '' : over ? h('strong', {class: 'over'}, rung.verdict === 'REVIEW' ? 'asks for a person' : 'stops the payment') : 'within'])));
+}
+
+const known = {txnId: 'transaction', cpType: 'type of the counterparty', whitelistInForce: 'a whitelist is in force', lastMinute: 'payments in the last minute', lastHour: 'payments in the last hour', maxPerMinute: 'most in a minute',
+  above: 'attested above', attestedAt: 'last attested', credentialStatus: 'status', dailyLimitUSDC: 'daily limit', spentUSDC: 'spent', heldUSDC: 'held', duplicateReference: 'reference used before'};
+
+/** memberWords is the name of a value in words: flaggedFrom is "flagged from". */
+const memberWords = (name) => known[name] ?? name.replace(/([a-z])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`);
+
+/** valueWords is a value of the ladder in words. */
+function valueWords(name, value) {
+  if (value === null) return /USDC$|limit/.test(name) ? 'no limit' : 'not given';
+  if (Array.isArray(value)) {
+    return h('ul', {class: 'plainlist'}, value.map((x) => h('li', null, `${levelName(x.level)}: `, x.allowed ? x.allowed.join(', ') || 'none' : Object.entries(x).filter(([k]) => k !== 'level').map(([k, v]) => `${memberWords(k)} ${valueWords(k, v)}`).join(', '))));
+  }
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value === 'number' && /USDC$|^limit$|^amount$|^above$/.test(name)) return money(value);
+  return typeof value === 'object' ? JSON.stringify(value) : /(At|From|Expires)$/.test(name) ? whenText(value) : String(value);
 }
 
 /** ladderView is all rules in order and what became of each. */
@@ -78,7 +97,7 @@ export function ladderView(ladder) {
   return h('ol', {class: 'ladder'}, ladder.map((x) => h('li', {class: `rung ${x.outcome}`},
     h('span', {class: 'rule'}, ruleShort(x.rule)), h('span', {class: 'what'}, ruleWords(x.rule)),
     h('span', {class: 'outcome'}, x.outcome === 'passed' ? 'passed' : `${x.outcome} · ${x.verdict}`),
-    x.values && h('details', null, h('summary', null, `values of ${ruleShort(x.rule)}`), facts(Object.entries(x.values).map(([k, v]) => [k, typeof v === 'object' && v !== null ? JSON.stringify(v) : String(v)]))))));
+    x.values && h('details', null, h('summary', null, `values of ${ruleShort(x.rule)}`), facts(Object.entries(x.values).map(([k, v]) => [memberWords(k), valueWords(k, v)]))))));
 }
 
 const words = (text) => text.split(/([\s,.;]+)/);

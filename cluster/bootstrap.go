@@ -72,7 +72,7 @@ func (f *finder) run() {
 // be older than the one that has it elsewhere.
 func (f *finder) misplaced() bool {
 	known, err := f.replica.addressOf(f.replica.self)
-	if err == nil && known.Host == f.greeter.address.Host && known.Incarnation == f.greeter.address.Incarnation {
+	if f.placed() {
 		f.unreached++
 		if _, _, without := f.replica.current(time.Now()); without < unreachedMin {
 			f.unreached = 0
@@ -156,7 +156,17 @@ func (f *finder) joinThrough(hosts []string) {
 			return
 		}
 	}
+	away := errors.Is(last, port.ErrNotSent) || errors.Is(last, port.ErrLinkDown) || errors.Is(last, context.DeadlineExceeded)
+	if away || f.placed() { // Nobody refused it.
+		last = nil
+	}
 	f.greeter.noteUnwelcome(last)
+}
+
+// placed reports whether this node's own configuration has it as it is.
+func (f *finder) placed() bool {
+	known, err := f.replica.addressOf(f.replica.self)
+	return err == nil && known.Host == f.greeter.address.Host && known.Incarnation == f.greeter.address.Incarnation
 }
 
 // form bootstraps the group if this node is the one to do it.

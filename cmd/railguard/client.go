@@ -213,20 +213,24 @@ type call struct {
 // open sends a call and returns the answer of a success; the caller closes it.
 // Of several addresses the next is tried where the one before certainly did
 // nothing: it could not be reached, or said so; a read is tried anywhere.
-func (c *client) open(ctx context.Context, call *call) (response *http.Response, err error) {
+func (c *client) open(ctx context.Context, call *call) (*http.Response, error) {
 	bases := c.bases(call.admin)
+	var said error // What an address answered tells more than that another is not there.
 	for try := range bases {
 		at := (c.at + try) % len(bases)
-		var elsewhere bool
-		response, elsewhere, err = c.send(ctx, strings.TrimRight(bases[at], "/"), call)
+		response, elsewhere, err := c.send(ctx, strings.TrimRight(bases[at], "/"), call)
 		if err == nil {
 			c.at = at
+			return response, nil
 		}
-		if err == nil || !elsewhere || ctx.Err() != nil {
-			break
+		if first := new(exitError); said == nil || errors.As(err, &first) && first.status != 0 {
+			said = err
+		}
+		if !elsewhere || ctx.Err() != nil {
+			return nil, err
 		}
 	}
-	return response, err
+	return nil, said
 }
 
 // send sends a call to one address; elsewhere says that another may be asked.

@@ -115,3 +115,18 @@ func TestPortInUseIsNoUsageError(t *testing.T) {
 	require.ErrorContains(t, err, "--http")
 	require.Equal(t, exitFailed, code, "supervisors do not start again after a wrong flag")
 }
+
+// What one address answered is told, and not only that the next one is not there.
+func TestAnswerIsToldBeforeSilence(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Railguard-Outcome", "none")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte(`{"code":"no_quorum","message":"too few voters answer"}`))
+	}))
+	defer server.Close()
+	for _, addresses := range []string{server.URL + ",http://127.0.0.1:1", "http://127.0.0.1:1," + server.URL} {
+		_, code, err := run(t, "agent", "suspend", "agt_x", "--by", "ada", "--reason", "tests", "--url", addresses, "--key", "k")
+		require.Equal(t, exitAway, code)
+		require.ErrorContains(t, err, "no_quorum: too few voters answer")
+	}
+}

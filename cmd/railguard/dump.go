@@ -33,6 +33,9 @@ Exit codes: 0 whole, 1 damaged, 2 not readable.`,
 			if err != nil {
 				return usage("%w", err)
 			}
+			if _, err := os.Stat(filepath.Join(args[0], "node.json")); err == nil {
+				return usage("%s is a node's whole folder: name what of it, e.g. %s", args[0], filepath.Join(args[0], "audit"))
+			}
 			if info.IsDir() {
 				return dumpAudit(cmd, args[0])
 			}

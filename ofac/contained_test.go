@@ -135,3 +135,36 @@ func TestWordsOfThePayment(t *testing.T) {
 		require.NotEqual(t, Clear.String(), list.Screen(&Query{Name: query}, scratch).Outcome.String(), query)
 	}
 }
+
+// Two initials written as one word are a person's, unless they are a legal form.
+func TestInitialsWrittenTogether(t *testing.T) {
+	list := mustOpen(t, mustBuild(t, []Entity{
+		named(1, Individual, ListSDN, "DERIPASKA, Oleg Vladimirovich"), named(2, Individual, ListSDN, "ZELENKOV, Boris Viktorovich"),
+		named(3, Individual, ListSDN, "KHAMENEI, Ali"), named(4, Individual, ListSDN, "IVANOV, Ivan Ivanovich"), named(5, Company, ListSDN, "STERN BAU"),
+	}))
+	scratch := NewScratch()
+	found := func(name string) (uids []uint32, outcome Outcome) {
+		result := list.Screen(&Query{Name: name}, scratch)
+		for _, m := range result.Matches {
+			uids = append(uids, m.UID)
+		}
+		return uids, result.Outcome
+	}
+	for _, name := range []string{"Deripaska O.V.", "O.V. Deripaska", "DERIPASKA O.V", "Deripaska, O.V.", "Дерипаска О.В.", "Deripaska O. V.", "Deripaska O V"} {
+		uids, outcome := found(name)
+		require.Equal(t, []uint32{1}, uids, name)
+		require.Equal(t, Possible, outcome, name)
+	}
+	for _, name := range []string{"Zelenkov B.V.", "Deripaska K.V.", "Deripaska St.O.V.", "Deripaska O.V.I.P.", "O.V.", "Stern A.G.", "."} {
+		uids, _ := found(name)
+		require.Empty(t, uids, name)
+	}
+	for name, second := range map[string]int{"O.V.": 2, "a O.V b": 4, "О.В.": 3, "O.V": 2, "O. V.": 0, "L.L.C.": 0, "St.P.": 0, "O..V": 0, "OV": 0, "": 0, "O.": 0, ".O.V": 0} {
+		require.Equal(t, second, initialsPart(name), name)
+	}
+	for _, name := range []string{"Seyyed Ali Khamenei", "Sayyid Ali Khamenei", "Ayatollah Ali Khamenei"} {
+		uids, outcome := found(name)
+		require.Equal(t, []uint32{3}, uids, name)
+		require.Equal(t, Listed, outcome, name)
+	}
+}

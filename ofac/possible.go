@@ -79,7 +79,12 @@ func (x *Index) possible(name string, q *Query, s *Scratch) bool {
 	c := &s.scorer
 	c.read, c.looked, c.loose = 0, 0, 0
 	c.finder.bare = unvowelled(name)
+	apart, ok := appendInitialsApart(s.other[:0], name, c.words, &c.tokens)
 	truncated := x.possibleWords(q, s)
+	if ok {
+		c.words, s.other = apart, c.words
+		truncated = x.possibleWords(q, s) || truncated
+	}
 	if hasForeign(name) {
 		s.other = appendWords(s.other[:0], name, true)
 		if !bytes.Equal(s.other, c.words) {

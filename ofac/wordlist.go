@@ -66,7 +66,7 @@ var titleWords = wordSet(
 	"he", "hon", "general", "gen", "colonel", "col", "major", "captain", "capt",
 	"lieutenant", "lt", "brigadier", "president", "presidente", "prasident", "prime", "secretary", "minister", "senator", "ambassador",
 	"engineer", "eng", "ing", "mullah", "mulla", "maulavi", "mawlawi", "maulana",
-	"ayatollah", "hojatoleslam", "imam", "qari", "hafiz", "ustad", "sayyid", "sayed",
+	"ayatollah", "hojatoleslam", "imam", "qari", "hafiz", "ustad", "sayyid", "sayed", "seyyed",
 	"lord", "lady", "madam", "madame", "mme", "monsieur", "herr", "frau",
 	"senor", "senora", "don", "dona", "comandante", "commander", "his", "her", "excellency",
 	"jr", "sr", "ii", "iii", "esq", "phd", "md",

@@ -161,3 +161,41 @@ func TestDisguisedNamesAreFound(t *testing.T) {
 		})
 	}
 }
+
+// A name as a form or a page left it is read as it was meant, twice over if need be; an l
+// that is written for I, and an I for l, is read as the eye takes it.
+func TestEscapedAndMiscasedNames(t *testing.T) {
+	list := mustOpen(t, mustBuild(t, []Entity{
+		named(1, Individual, ListSDN, "MADURO MOROS, Nicolas"), named(2, Individual, ListSDN, "PUTIN, Vladimir Vladimirovich"),
+		named(3, Company, ListSDN, "SMITH AND HALLE TRADING"), named(4, Individual, ListSDN, "Сечин, Игорь"),
+	}))
+	scratch := NewScratch()
+	for name, uid := range map[string]uint32{
+		"Nicolas%20Maduro%20Moros": 1, "Nicolas&nbsp;Maduro&nbsp;Moros": 1, "Nicolas%2520Maduro%2520Moros": 1, "Nicol&aacute;s Maduro Moros": 1,
+		"N%69colas Maduro Moros": 1, "&#78;icolas&#x20;Maduro Moros": 1, "Smith &amp; Halle Trading": 3, "Nicolas%26nbsp%3BMaduro Moros": 1,
+		"%D0%98%D0%B3%D0%BE%D1%80%D1%8C %D0%A1%D0%B5%D1%87%D0%B8%D0%BD": 4,
+		"VLADlMlR VLADlMlROVlCH PUTlN":                                  2, "VIadimir VIadimirovich Putin": 2, "NlCOLAS MADURO MOROS": 1, "NicoIas Maduro Moros": 1,
+	} {
+		result := list.Screen(&Query{Name: name}, scratch)
+		require.NotEmpty(t, result.Matches, name)
+		require.Equal(t, uid, result.Matches[0].UID, name)
+		require.Equal(t, Listed, result.Outcome, name)
+		normal, whole := scratch.Normal()
+		require.True(t, whole)
+		require.Equal(t, NormaliseName(name), string(normal), "the key of a name is of what was sent")
+	}
+	for name, plain := range map[string]string{"100% Cotton": "", "a%2": "", "%zz": "", "A & B; C": "", "50%25off": "50%off", "%252525": "%25", "": "", "&": "", "x&#0;": "x\uFFFD"} {
+		got, escaped := unescaped(name)
+		require.Equal(t, plain != "", escaped, name)
+		require.True(t, !escaped || got == plain, got)
+	}
+	long, _ := unescaped(strings.Repeat("&nGt;", 200))
+	require.LessOrEqual(t, len(long), queryBytesMax)
+	for name, want := range map[string]bool{"Al Alam": false, "ALL": false, "Ivan": false, "McIntyre": true, "KlM": true, "Klm": false, "KIM": false, "lVAN": true, "HASHEMl": true, "PauI": true, "I": false, "l": false, "II": false} {
+		got := false
+		for i := range name {
+			got = got || miscased(name, i)
+		}
+		require.Equal(t, want, got, name)
+	}
+}

@@ -44,14 +44,14 @@ func (s *Scratch) readAlike(name string) bool {
 }
 
 // hasForeign reports whether a second reading of the name may differ: it has
-// letters of other scripts, digits that are written for letters beside letters, or
-// a letter three times in a row.
+// letters of other scripts, digits that are written for letters beside letters, a letter
+// three times in a row, or an l in place of I or the other way round.
 func hasForeign(name string) bool {
 	letters, digits := false, false
 	for i := 0; i < len(name); {
 		if c := lower(name[i]); c < utf8.RuneSelf {
 			letter := c >= 'a' && c <= 'z'
-			if letter && i+stretched <= len(name) && lower(name[i+1]) == c && lower(name[i+2]) == c {
+			if letter && i+stretched <= len(name) && lower(name[i+1]) == c && lower(name[i+2]) == c || miscased(name, i) {
 				return true
 			}
 			letters = letters || letter

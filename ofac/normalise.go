@@ -46,6 +46,10 @@ func appendWords(dst []byte, name string, lookAlike bool) []byte {
 				dst = appendSeparator(dst, base)
 				mark := len(dst)
 				for ; i < end; i++ {
+					if lookAlike && miscased(name, i) {
+						dst = append(dst, seenAs(name[i]))
+						continue
+					}
 					dst = append(dst, plainFolds[name[i]])
 				}
 				if lookAlike {

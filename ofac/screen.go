@@ -133,19 +133,28 @@ func (x *Index) Screen(q *Query, s *Scratch) Result {
 	if len(name) > queryBytesMax {
 		name, truncated = name[:queryBytesMax], true
 	}
-	s.scorer.words = appendWords(s.scorer.words[:0], name, false)
-	x.exact(name, q, s)
-	if !(q.Brief && blocks(s.hits)) && x.possible(name, q, s) {
-		truncated = true
+	if plain, escaped := unescaped(name); escaped {
+		truncated = x.screenText(plain, q, s) || truncated
 	}
-	if !blocks(s.hits) && x.parties(name, q, s) {
-		truncated = true
-	}
+	truncated = x.screenText(name, q, s) || truncated // Last: its normal form is the query's.
 	s.whole, truncated = len(name) == len(q.Name), truncated || s.cut
-	x.spareGuesses(name, s)
 	result := x.rank(q, s)
 	result.Truncated = truncated
 	return result
+}
+
+// screenText appends the hits of one way to read the query. True: not all of it was read.
+func (x *Index) screenText(name string, q *Query, s *Scratch) (truncated bool) {
+	s.scorer.words = appendWords(s.scorer.words[:0], name, false)
+	x.exact(name, q, s)
+	if !(q.Brief && blocks(s.hits)) {
+		truncated = x.possible(name, q, s)
+	}
+	if !blocks(s.hits) {
+		truncated = x.parties(name, q, s) || truncated
+	}
+	x.spareGuesses(name, s)
+	return truncated
 }
 
 // blocks tells whether a hit leads to BLOCK already.

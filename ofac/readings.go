@@ -1,0 +1,238 @@
+package ofac
+
+import (
+	"html"
+	"strings"
+	"unicode/utf8"
+)
+
+// A name is read as it is written, and where it may have been meant another way a second
+// time: Hangul aloud, initials apart, letters as the eye takes them, escapes undone.
+
+// Hangul is kept as it is: a listed Korean name is found in its own letters.
+// For the possible matcher a name in Hangul is also read aloud, syllable by
+// syllable, in the romanisation of the South: 김정은 is "gim jeong eun", and the
+// syllable tables find KIM, Jong Un.
+
+// Where the letters and the syllables stand (Unicode, Hangul Syllable Composition).
+const (
+	hangulFirst, hangulLast = 0xAC00, 0xD7A3
+	jamoOnset, jamoVowel    = 0x1100, 0x1161
+	jamoCoda                = 0x11A7 // no coda
+	onsets, vowels, codas   = 19, 21, 28
+)
+
+var (
+	hangulOnsets = strings.Split("g kk n d tt r m b pp s ss - j jj ch k t p h", " ")
+	hangulVowels = strings.Split("a ae ya yae eo e yeo ye o wa wae oe yo u wo we wi yu eu ui i", " ")
+	hangulCodas  = strings.Split("- k k k n n n t l k m l l l p l m p p t t ng t t k t p t", " ")
+)
+
+// spokenSyllables is the longest word of Hangul that is read aloud: longer ones
+// are names of companies, which are translated rather than romanised.
+const spokenSyllables = 4
+
+// composeHangul appends a rune; a vowel or coda letter joins the onset or
+// syllable before it, so that decomposed Hangul is the same name.
+func composeHangul(dst []byte, mark int, r rune) []byte {
+	if r < jamoVowel || r >= jamoCoda+codas || len(dst) == mark {
+		return utf8.AppendRune(dst, r)
+	}
+	last, size := utf8.DecodeLastRune(dst[mark:])
+	switch {
+	case r < jamoVowel+vowels && last >= jamoOnset && last < jamoOnset+onsets:
+		r = hangulFirst + ((last-jamoOnset)*vowels+r-jamoVowel)*codas
+	case r > jamoCoda && last >= hangulFirst && last <= hangulLast && (last-hangulFirst)%codas == 0:
+		r = last + r - jamoCoda
+	default:
+		size = 0
+	}
+	return utf8.AppendRune(dst[:len(dst)-size], r)
+}
+
+// appendSpoken appends the words of a folded name with Hangul read aloud;
+// false: there is none.
+func appendSpoken(dst, words []byte) ([]byte, bool) {
+	spoken := false
+	if !hasHangul(words) {
+		return dst, false
+	}
+	for start := 0; start < len(words); {
+		end := start
+		syllables, other := 0, 0
+		for end < len(words) && words[end] != ' ' {
+			r, size := utf8.DecodeRune(words[end:])
+			if r >= hangulFirst && r <= hangulLast {
+				syllables++
+			} else {
+				other++
+			}
+			end += size
+		}
+		if other == 0 && syllables > 0 && syllables <= spokenSyllables {
+			dst, spoken = speak(dst, words[start:end]), true
+		} else {
+			dst = append(appendSeparator(dst, 0), words[start:end]...)
+		}
+		start = end + 1
+	}
+	return dst, spoken
+}
+
+// hasHangul holds for words that may have a Hangul syllable, by their lead bytes.
+func hasHangul(words []byte) bool {
+	for _, c := range words {
+		if c >= 0xEA && c <= 0xED {
+			return true
+		}
+	}
+	return false
+}
+
+// speak appends the syllables of a Hangul word as words of their own.
+func speak(dst, word []byte) []byte {
+	for len(word) > 0 {
+		r, size := utf8.DecodeRune(word)
+		word = word[size:]
+		place := int(r - hangulFirst)
+		onset, vowel, coda := hangulOnsets[place/(vowels*codas)], hangulVowels[place/codas%vowels], hangulCodas[place%codas]
+		dst = appendSeparator(dst, 0)
+		mark := len(dst)
+		if onset != "-" {
+			dst = append(dst, onset...)
+		}
+		dst = append(dst, vowel...)
+		if coda != "-" {
+			dst = append(dst, coda...)
+		}
+		if string(dst[mark:]) == "i" {
+			dst = append(dst[:mark], "yi"...) // the surname Lee
+		}
+	}
+	return dst
+}
+
+// Two initials bound by dots are one word like the letters of an acronym ("B.V.", "S.A."),
+// and a person's all the same: papers in Russian write DERIPASKA O.V., Дерипаска О.В. So a
+// name with such a word and no legal form is read a second time with the two apart.
+
+// initialsPart is where the second of two initials begins that are bound by a dot; 0: there
+// are none.
+func initialsPart(name string) int {
+	letters, dots, second := 0, 0, 0 // Letters since the last dot, dots of the word behind one letter.
+	found := func() bool { return dots == 1 && letters == 1 || dots == 2 && letters == 0 }
+	for i := 0; i < len(name); {
+		r, size := decode(name, i)
+		i += size
+		switch folds.of(r).kind {
+		case foldDrop:
+		case foldSpace, foldAnd:
+			if found() {
+				return second
+			}
+			letters, dots = 0, 0
+		case foldDot:
+			if letters != 1 {
+				dots = len(name) // No initials: "St.Paul", "a.b..c".
+			} else if dots++; dots == 1 {
+				second = i
+			}
+			letters = 0
+		default:
+			letters++
+		}
+	}
+	if found() {
+		return second
+	}
+	return 0
+}
+
+// appendInitialsApart appends the folded words of a name with two initials that are bound
+// by a dot apart; words is the name as it is read otherwise. False: there are none, or there
+// is a legal form, and then nobody's initials.
+func appendInitialsApart(dst []byte, name string, words []byte, tokens *tokenList) ([]byte, bool) {
+	second := initialsPart(name)
+	if second == 0 {
+		return dst, false
+	}
+	if tokens.split(words); tokens.hasForms {
+		return dst, false
+	}
+	dst = append(appendWords(dst, name[:second], false), ' ')
+	return appendWords(dst, name[second:], false), true
+}
+
+// In most typefaces an l is an I: PUTlN, VIadimir. The second reading of a name takes the
+// one for the other where the letters beside it are of the other case.
+
+// miscased reports whether the letter at i is an l among capitals, or an I behind the first
+// letter of a word that goes on small.
+func miscased(name string, i int) bool {
+	at := func(i int) byte {
+		if i < 0 || i >= len(name) {
+			return ' '
+		}
+		return name[i]
+	}
+	switch name[i] {
+	case 'l':
+		before, after := isCapital(at(i-1)), isCapital(at(i+1))
+		return before && after || before && !isSmall(at(i+1)) && isCapital(at(i-2)) || after && !isSmall(at(i-1)) && isCapital(at(i+2))
+	case 'I':
+		return isSmall(at(i-1)) || isCapital(at(i-1)) && isSmall(at(i+1))
+	}
+	return false
+}
+
+// seenAs is what is read for a miscased letter.
+func seenAs(c byte) byte {
+	if c == 'l' {
+		return 'i'
+	}
+	return 'l'
+}
+
+func isCapital(c byte) bool { return c >= 'A' && c <= 'Z' }
+
+func isSmall(c byte) bool { return c >= 'a' && c <= 'z' }
+
+// Names come with what a form or a page made of them ("Nicolas%20Maduro", "Nicolas&nbsp;Maduro"),
+// sometimes twice. Such a name is read as it is written and as it was meant.
+
+// unescapeTimes is how often a name is unescaped.
+const unescapeTimes = 2
+
+// unescaped is a name without percent escapes and entities, at most queryBytesMax bytes of
+// it. False: it has none.
+func unescaped(name string) (string, bool) {
+	plain := name
+	for range unescapeTimes {
+		if strings.Contains(plain, "%") {
+			plain = unescapePercent(plain)
+		}
+		if strings.Contains(plain, "&") && strings.Contains(plain, ";") {
+			plain = html.UnescapeString(plain)
+		}
+	}
+	return plain[:min(len(plain), queryBytesMax)], plain != name
+}
+
+// unescapePercent puts bytes in place of percent signs with two hexadecimal digits.
+func unescapePercent(text string) string {
+	plain := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		if text[i] == '%' && i+2 < len(text) {
+			high, low := hexadecimal(text[i+1]), hexadecimal(text[i+2])
+			if high >= 0 && low >= 0 {
+				plain = append(plain, byte(high<<4|low))
+				i += 2
+				continue
+			}
+		}
+		plain = append(plain, text[i])
+	}
+	return string(plain)
+}
+
+func hexadecimal(c byte) int { return strings.IndexByte("0123456789abcdef", lower(c)) }

@@ -107,6 +107,20 @@ func TestCaseSaysWhy(t *testing.T) {
 	w.at("/case/"+d.model, "$300")
 	w.shows("td", "model-b")
 	require.NotContains(t, w.value(`document.querySelector('.columns .card').innerText`), "within")
+
+	// On the narrowest phone nothing lies upon something else, and wide tables keep their lines.
+	w.do(emulation.SetDeviceMetricsOverride(320, 700, 1, true))
+	w.at("/case/"+d.more[0], "$700")
+	w.shows("#proof", "proof")
+	w.do(chromedp.Evaluate(`document.querySelectorAll('details').forEach((e) => { e.open = true; })`, nil))
+	require.Equal(t, "0", w.value(`[...document.querySelectorAll('.rung .what')].filter((e) => e.scrollWidth > e.clientWidth).length`), "words beneath others")
+	require.Equal(t, "0", w.value(`[...document.querySelectorAll('.ladder dd')].filter((e) => e.getBoundingClientRect().width < 60).length`), "a letter a line")
+	w.at("/queue", "Queue")
+	w.shows("#totals", "cases")
+	require.Equal(t, "true", w.value(`document.documentElement.scrollWidth <= innerWidth`))
+	w.at("/activity", "Activity")
+	w.shows("tbody", "Fjord")
+	require.Equal(t, "0", w.value(`[...document.querySelectorAll('tbody tr')].filter((e) => e.getBoundingClientRect().height > 90).length`), "lines of one word")
 	w.clean()
 }
 

@@ -37,13 +37,16 @@ func TestScreenshots(t *testing.T) {
 	w.at("/", "Sign in")
 	shoot(w, folder, "sign-in")
 	w.signIn(s.Key)
+	w.at("/match?name=Nikolas%20Maduro&cpDateOfBirth=1962", "Match") // Before another list is in force.
+	w.settled("match", d)
+	shoot(w, folder, "match")
 	found := s.foreseen(w, d)
 	for _, p := range []struct{ name, path, heading string }{
 		{"overview", "/", "Overview"}, {"queue", "/queue", "Queue"}, {"case", "/case/" + d.name, "$120"}, {"case-limit", "/case/" + d.limit, "$6,200"},
 		{"alerts", "/alerts", "Alerts"}, {"reports", "/reports", "Reports"},
-		{"match", "/match?name=Nikolas%20Maduro&cpDateOfBirth=1962", "Match"}, {"lists", "/lists", "Lists"}, {"list", "/lists/" + found.list, "List"},
+		{"lists", "/lists", "Lists"}, {"list", "/lists/" + found.list, "List"},
 		{"agents", "/agents", "Agents"}, {"agent", "/agents/" + d.agent, "Procurement"},
-		{"fleets", "/fleets", "Fleets"}, {"fleet", "/fleets/" + d.fleet, "Europe"}, {"user", "/users/" + d.user, "Users"}, {"operators", "/operators", "Operators"},
+		{"fleets", "/fleets", "Fleets"}, {"fleet", "/fleets/" + d.fleet, "Europe"}, {"users", "/users", "Users"}, {"user", "/users/" + d.user, "Users"}, {"operators", "/operators", "Operators"},
 		{"policy", "/policy?from=" + found.backtest, "Policy"}, {"foresight", "/foresight", "Foresight"}, {"backtest", "/foresight/backtests/" + found.backtest, "Backtest"},
 		{"shadow", "/foresight/shadows/" + found.shadow, "Shadow"}, {"retro", "/foresight/retro/" + found.retro, "Looking back"},
 		{"activity", "/activity", "Activity"}, {"changes", "/activity?show=changes", "Activity"}, {"cluster", "/cluster", "Cluster"}, {"playground", "/playground", "Playground"},

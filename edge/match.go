@@ -66,14 +66,15 @@ func (j *Judge) Matches(question *MatchQuestion, list *ofac.Index) strictjson.Me
 	return m
 }
 
-// Resembles tells whether a name comes near a listed entry, asked as Matches asks.
-func (j *Judge) Resembles(name string, uid uint32, list *ofac.Index) bool {
+// Resembles tells whether a name comes near a listed entry, asked as Matches asks, and
+// whether it is one of its names: that blocks, whatever is cleared.
+func (j *Judge) Resembles(name string, uid uint32, list *ofac.Index) (near, listed bool) {
 	policy, scratch := j.Terms.Settings.Policy, scratches.Get().(*ofac.Scratch)
 	defer scratches.Put(scratch)
-	_, near := list.ScreenEntry(uid, &ofac.Query{
+	match, near := list.ScreenEntry(uid, &ofac.Query{
 		Name: name, Review: policy.NameReview, Block: policy.NameBlock, WeakAliases: policy.WeakAliases, NonSDNPossible: true,
 	}, scratch)
-	return near
+	return near, near && match.Outcome == ofac.Listed
 }
 
 // factsShownMax bounds what one match shows of a party; one has more than this.

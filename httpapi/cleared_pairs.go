@@ -55,8 +55,12 @@ func clearPair(c *call) error {
 		if !listed {
 			return nil, judged{invalidField("uid", "is no entry of the active list")}
 		}
-		if !c.judge.Resembles(name, pair.UID, list) {
+		near, same := c.judge.Resembles(name, pair.UID, list)
+		if !near {
 			return nil, judged{invalidField("name", "is not like the entry "+entry.Primary+": there is nothing to clear")}
+		}
+		if same {
+			return nil, judged{invalidField("name", "blocks by itself as the entry "+entry.Primary+": a BLOCK is never cleared")}
 		}
 		pair.EntryDigest = entry.Digest
 		var m strictjson.Members

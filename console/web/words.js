@@ -169,14 +169,14 @@ export function pairView(match) {
 }
 
 /** hitView is a hit beside the list's entry. asked is the name of the call. */
-export function hitView(match, asked, party, explained, extra) {
+export function hitView(match, asked, party, explained, extra, where = 'In this payment') {
   const full = explained ?? match;
   const list = (party?.facts ?? full.facts ?? []);
   const context = party?.context ?? full.context ?? [];
   const listed = match.alias ?? match.name;
   return h('section', {class: 'hit'},
     h('div', {class: 'sides'},
-      h('div', null, h('h3', null, 'In this payment'), h('p', {class: 'name letters'}, asked ? markedName(asked, listed) : '–')),
+      h('div', null, h('h3', null, where), h('p', {class: 'name letters'}, asked ? markedName(asked, listed) : '–')),
       h('div', null, h('h3', null, `On the ${match.list} list`), h('p', {class: 'name letters'}, asked ? markedName(listed, asked) : listed),
         match.alias && match.alias !== match.name && h('p', {class: 'quiet'}, `an alias of ${match.name}`),
         facts([['Entry', match.uid], ['Type', match.type], ['Programmes', (match.programs ?? []).join(', ')], ['Score', match.score?.toFixed?.(4)], ['Why', match.why],

@@ -24,10 +24,11 @@ import (
 
 const (
 	listSuffix      = ".entities"
+	stagedSuffix    = ".staged"        // The entities of a list that may become the active one.
 	tablesInfix     = ".v"             // DIGEST.v1: the tables of matcher version 1.
 	listsOpenMax    = 4                // Old lists kept open for replays and diffs.
 	listKept        = engine.Retention // After a list's last day as the active one.
-	tablesKept      = engine.DayLength // After the last day they were asked; they can be made again.
+	tablesKept      = engine.DayLength // After the last day they were asked; they can be made again. Of staged lists, too.
 	listWriteQueue  = 4                // Activated lists waiting to be written.
 	listRecordSlack = 16 * engine.KiB  // A chunk record's fields beside its data.
 	policyRecordMax = engine.PolicyRecordMax
@@ -78,6 +79,10 @@ func (k *listKeeper) path(digest [32]byte) string {
 	return filepath.Join(k.dir, hex.EncodeToString(digest[:])+listSuffix)
 }
 
+func (k *listKeeper) stagedPath(digest [32]byte) string {
+	return filepath.Join(k.dir, hex.EncodeToString(digest[:])+stagedSuffix)
+}
+
 func (k *listKeeper) tablesPath(key tablesKey) string {
 	return filepath.Join(k.dir, hex.EncodeToString(key.digest[:])+tablesInfix+strconv.Itoa(int(key.matcher)))
 }
@@ -93,9 +98,30 @@ func (k *listKeeper) keep(list keptList) bool {
 	}
 }
 
-// write puts one list on disk, in steps: every node does so when a list becomes the
-// active one, and its log must not wait for megabytes.
+// keepStaged puts a staged list on disk, whole and synced, so that in the second in which
+// it becomes the active one it only gets its name: no node writes megabytes then beside
+// its log. One that does not become it goes with its tables.
+func (k *listKeeper) keepStaged(list wantedList) {
+	if _, err := os.Stat(k.path(list.digest)); err == nil {
+		return // It was active before.
+	}
+	if err := k.writeFile(k.stagedPath(list.digest), list.entities, list.at, k.life.stopped); err != nil {
+		k.life.log.Error("staged list not kept on disk", "error", err)
+	}
+}
+
+// write puts a list on disk that became the active one: what was written when it was
+// staged, else anew, in steps, since the log must not wait for megabytes.
 func (k *listKeeper) write(list keptList) error {
+	if _, err := os.Stat(k.path(list.digest)); errors.Is(err, fs.ErrNotExist) {
+		err := datadir.Rename(k.dir, filepath.Base(k.stagedPath(list.digest)), filepath.Base(k.path(list.digest)))
+		if err == nil {
+			return touch(k.path(list.digest), list.at)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 	return k.writeFile(k.path(list.digest), list.data, list.at, k.life.stopped)
 }
 
@@ -142,7 +168,7 @@ func (k *listKeeper) prune(active [32]byte, now engine.Time) error {
 		case digest == hex.EncodeToString(active[:]) && k.serves("."+kind):
 			continue
 		case "."+kind == listSuffix:
-		case strings.HasPrefix("."+kind, tablesInfix):
+		case "."+kind == stagedSuffix, strings.HasPrefix("."+kind, tablesInfix):
 			kept = tablesKept
 		default:
 			continue

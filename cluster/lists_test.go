@@ -71,6 +71,26 @@ func TestStagedListIsCompiledAhead(t *testing.T) {
 	require.NotEqual(t, other, digest)
 }
 
+// What is staged is on disk before it is activated; the second in which it becomes the
+// active list gives the file its name and writes nothing of it anew.
+func TestStagedListIsOnDiskAhead(t *testing.T) {
+	n := openAlone(t, t.TempDir())
+	entities := encodedList(t, "FIRST WORKS")
+	digest := stageList(t, n, entities)
+	awaitFile(t, n.lists.stagedPath(digest))
+	written, err := os.Stat(n.lists.stagedPath(digest))
+	require.NoError(t, err)
+	activateList(t, n, digest)
+	awaitFile(t, n.lists.path(digest))
+	kept, err := os.Stat(n.lists.path(digest))
+	require.NoError(t, err)
+	require.True(t, os.SameFile(written, kept), "the very file")
+	require.NoFileExists(t, n.lists.stagedPath(digest))
+	data, err := os.ReadFile(n.lists.path(digest))
+	require.NoError(t, err)
+	require.Equal(t, entities, data)
+}
+
 // A list whose tables are not made when it is activated is compiled then; until they
 // are made the list before is no substitute: the node is not ready and says why.
 func TestListNotCompiledInTime(t *testing.T) {

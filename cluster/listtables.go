@@ -174,10 +174,14 @@ func (k *listKeeper) prepare() bool {
 		return true
 	}
 	k.ready = append(k.ready, index)
+	staged := key.digest == k.staged.digest
 	k.mu.Unlock()
 	k.state.published.Load().bring(index)
 	if compiled != nil {
 		k.keepTables(key, compiled, list.at, k.life.stopped)
+	}
+	if staged {
+		k.keepStaged(list)
 	}
 	return true
 }

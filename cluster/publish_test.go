@@ -150,6 +150,30 @@ func TestListKeeper(t *testing.T) {
 	require.ErrorContains(t, err, "damaged")
 }
 
+// What was staged and never activated goes a day later; what becomes active without
+// having been staged here is written then.
+func TestStagedListsArePruned(t *testing.T) {
+	k := newListKeeper(t.TempDir(), ofac.Carried(), nil, newState(&handClock{}, nil), nil)
+	const day = engine.DayLength
+	digest := [32]byte{1}
+	hurry := func() bool { return true }
+	require.NoError(t, k.writeFile(k.stagedPath(digest), []byte("one"), 5*day, hurry))
+	require.NoError(t, k.prune([32]byte{9}, 6*day))
+	require.FileExists(t, k.stagedPath(digest))
+	require.NoError(t, k.prune([32]byte{9}, 6*day+1))
+	require.NoFileExists(t, k.stagedPath(digest))
+	require.NoError(t, k.writeFile(k.stagedPath(digest), []byte("one"), 5*day, hurry))
+	require.NoError(t, k.write(keptList{digest: digest, data: []byte("other"), at: 7 * day}))
+	require.NoFileExists(t, k.stagedPath(digest))
+	kept, err := os.ReadFile(k.path(digest))
+	require.NoError(t, err)
+	require.Equal(t, "one", string(kept), "renamed, not written")
+	k.keepStaged(wantedList{digest: digest, entities: []byte("one"), at: 8 * day})
+	require.NoFileExists(t, k.stagedPath(digest), "it was active before and is kept as that")
+	require.NoError(t, k.prune([32]byte{9}, 60*day))
+	require.FileExists(t, k.path(digest), "its 90 days begin when it is active")
+}
+
 // Tables can be made again: those of a list that is not active go a day after they
 // were last asked, and those of a matcher that is not carried go whatever list's they are.
 func TestTablesArePruned(t *testing.T) {

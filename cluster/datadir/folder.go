@@ -204,6 +204,14 @@ func ReplaceGently(dir, name string, data []byte, hurry func() bool) error {
 	})
 }
 
+// Rename gives a file that is whole and synced another name in its folder, for good.
+func Rename(dir, from, to string) error {
+	if err := (SystemDisk{}).Rename(filepath.Join(dir, from), filepath.Join(dir, to)); err != nil {
+		return err
+	}
+	return SystemDisk{}.SyncFolder(dir)
+}
+
 func replaceFile(disk Disk, dir, name string, data []byte) error {
 	return replaceWith(disk, dir, name, func(file *os.File) error {
 		_, err := file.Write(data)

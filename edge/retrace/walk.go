@@ -32,6 +32,10 @@ const (
 	// walkRest leaves a quarter of a core at most to judging history again.
 	walkRest    = 3
 	walkRestMax = 100 * time.Millisecond
+	// walkSlice is how long a walk computes before it rests, also within a step: a bundle
+	// of records judged twice is 5 to 10 ms, and a verdict on the same processors waits
+	// for as much.
+	walkSlice = time.Millisecond
 )
 
 // errEnough ends a step behind the leaf that was looked at.
@@ -43,10 +47,23 @@ type take func(ctx context.Context, data []byte, keys []uint64) error
 // Step looks at the next leaves below to, a bundle of them (256) at most; passed says that it found none left.
 func (w *Walk) Step(ctx context.Context, to uint64, do take) (passed bool, err error) {
 	began := time.Now()
-	if passed, err = w.step(ctx, to, do); err != nil || passed {
+	if passed, err = w.step(ctx, to, w.paced(ctx, &began, do)); err != nil || passed {
 		return passed, err
 	}
 	return false, w.rest(ctx, began)
+}
+
+// paced is do with a rest whenever it has computed for a slice.
+func (w *Walk) paced(ctx context.Context, began *time.Time, do take) take {
+	return func(within context.Context, data []byte, keys []uint64) error {
+		if time.Since(*began) >= walkSlice {
+			if err := w.rest(ctx, *began); err != nil {
+				return err
+			}
+			*began = time.Now()
+		}
+		return do(within, data, keys)
+	}
 }
 
 // rest rests after a step that began then.

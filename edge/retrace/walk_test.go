@@ -1,0 +1,80 @@
+package retrace
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/audit"
+)
+
+// bundles is a history whose leaves are looked at a bundle at a time, as the store's are.
+type bundles uint64
+
+func (b bundles) Scan(q audit.Query, visit func(uint64, audit.Leaf) bool) (audit.Page, error) {
+	const bundle = 256
+	to := min(q.To, (q.From/bundle+1)*bundle)
+	for at := q.From; at < to; at++ {
+		if !visit(at, audit.Leaf{}) {
+			return audit.Page{Next: at + 1}, nil
+		}
+	}
+	return audit.Page{Next: to, Done: to == q.To}, nil
+}
+func (b bundles) FindTime(int64) uint64 { return 0 }
+func (b bundles) Size() uint64          { return uint64(b) }
+
+// A walk computes for a slice and one leaf at most in one go, though a step is a whole
+// bundle, and rests three times as long: a quarter of a processor.
+func TestWalkRestsWithinAStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const leaves, one = 2560, 40 * time.Microsecond
+		w := Walk{History: bundles(leaves), Rest: walkRest}
+		began, end := time.Now(), time.Now() // end: of the work on a leaf.
+		seen, stretch, longest := 0, time.Duration(0), time.Duration(0)
+		for passed := false; !passed; {
+			var err error
+			passed, err = w.Step(context.Background(), leaves, func(context.Context, []byte, []uint64) error {
+				if time.Now().After(end) {
+					stretch = 0
+				}
+				time.Sleep(one) // Computes, in this test's time.
+				end, seen = time.Now(), seen+1
+				stretch += one
+				longest = max(longest, stretch)
+				return nil
+			})
+			require.NoError(t, err)
+		}
+		require.Equal(t, leaves, seen)
+		require.LessOrEqual(t, longest, walkSlice+one)
+		require.InDelta(t, 0.25, float64(leaves*one)/float64(time.Since(began)), 0.02)
+	})
+}
+
+// A walk that nobody waits beside does not rest, and one that is ended ends in its rest.
+func TestWalkWithoutRestAndEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(context.Context, []byte, []uint64) error {
+			time.Sleep(walkSlice)
+			return nil
+		}
+		w := Walk{History: bundles(300)}
+		began := time.Now()
+		for range 2 {
+			_, err := w.Step(context.Background(), 300, slow)
+			require.NoError(t, err)
+		}
+		require.Equal(t, 300*walkSlice, time.Since(began))
+		w = Walk{History: bundles(300), Rest: walkRest}
+		ctx, cancel := context.WithTimeout(context.Background(), 5*walkSlice)
+		defer cancel()
+		began = time.Now()
+		_, err := w.Step(ctx, 300, slow)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, 5*walkSlice, time.Since(began))
+	})
+}

@@ -40,7 +40,7 @@ func writeCut(f File, old *openSegment, cut int, tile func(i int) ([]Hash, error
 		p.table = append(p.table, e)
 	}
 	p.info.tableAt = w.position()
-	p.finish(w)
+	p.finish(w, &pacer{})
 	return p, w.err
 }
 

@@ -52,15 +52,26 @@ func filterSize(blocks uint32) int64 {
 // the caller's slice is spent.
 func appendFilter(dst []byte, keys []uint64) ([]byte, uint32) {
 	slices.Sort(keys)
-	keys = slices.Compact(keys)
+	return appendFilterOf(dst, slices.Compact(keys), &pacer{})
+}
+
+// filterKeysStep is how many keys of a filter are set between two rests: a millisecond's.
+const filterKeysStep = 1 << 15
+
+// appendFilterOf is appendFilter of keys that are sorted and distinct, at a pace.
+func appendFilterOf(dst []byte, keys []uint64, pace *pacer) ([]byte, uint32) {
 	blocks := filterBlocks(len(keys))
 	words := make([]uint32, 8*int(blocks))
-	for _, k := range keys {
-		m := mixKey(k)
-		block := words[8*filterBlock(m, blocks):][:8]
-		for i, salt := range filterSalts {
-			block[i] |= 1 << (uint32(m) * salt >> 27)
+	for some := range slices.Chunk(keys, filterKeysStep) {
+		pace.begin()
+		for _, k := range some {
+			m := mixKey(k)
+			block := words[8*filterBlock(m, blocks):][:8]
+			for i, salt := range filterSalts {
+				block[i] |= 1 << (uint32(m) * salt >> 27)
+			}
 		}
+		pace.end()
 	}
 	for len(words) > 0 {
 		page := words[:min(len(words), 8*filterPageBlocks)]
@@ -73,6 +84,45 @@ func appendFilter(dst []byte, keys []uint64) ([]byte, uint32) {
 		binary.LittleEndian.PutUint32(dst[at:], crc32.Checksum(dst[at+4:], castagnoli))
 	}
 	return dst, blocks
+}
+
+// unionOf merges runs of keys, each sorted and distinct, two and two, at a pace: to sort
+// all keys of a segment at once would take a processor for tens of milliseconds. The
+// runs are spent.
+func unionOf(runs [][]uint64, pace *pacer) []uint64 {
+	if len(runs) == 0 {
+		return nil
+	}
+	for len(runs) > 1 {
+		left := runs[:0]
+		for i := 0; i < len(runs); i += 2 {
+			if i+1 == len(runs) {
+				left = append(left, runs[i])
+				break
+			}
+			pace.begin()
+			left = append(left, merged(runs[i], runs[i+1]))
+			pace.end()
+		}
+		runs = left
+	}
+	return runs[0]
+}
+
+// merged is two sorted runs of distinct keys as one.
+func merged(a, b []uint64) []uint64 {
+	out := make([]uint64, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0] < b[0]:
+			out, a = append(out, a[0]), a[1:]
+		case b[0] < a[0]:
+			out, b = append(out, b[0]), b[1:]
+		default:
+			out, a, b = append(out, a[0]), a[1:], b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
 }
 
 // appendOpenFilter writes a filter that passes every key.

@@ -9,6 +9,8 @@ type pacer struct {
 	rest   int         // Times the step's length.
 	urgent func() bool // No rest now: others wait for the work, or the store closes.
 	since  time.Time
+
+	sync func(File) error // What was written goes to the disk in steps; nil: all at its end.
 }
 
 const (

@@ -69,7 +69,8 @@ func (s *Store) sealer() {
 			if s.usable() != nil {
 				break
 			}
-			_ = s.seal(t, &pacer{rest: sealRest, urgent: s.sealingIsUrgent}) // counted and, if it matters, sticky
+			pace := &pacer{rest: sealRest, urgent: s.sealingIsUrgent, sync: func(f File) error { return s.fail(f.Sync()) }}
+			_ = s.seal(t, pace) // counted and, if it matters, sticky
 		}
 	}
 }

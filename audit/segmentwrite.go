@@ -13,6 +13,7 @@ import (
 type segmentWriter struct {
 	file   File
 	at     int64
+	synced int64 // Where settle came to.
 	buffer []byte
 	err    error
 }
@@ -34,6 +35,15 @@ func (w *segmentWriter) flush() {
 	w.buffer = w.buffer[:0]
 }
 
+// settle syncs what was written since the last time, if the pace says how: a segment of
+// many megabytes synced at once holds up the log's syncs on the same disk.
+func (w *segmentWriter) settle(pace *pacer) {
+	if w.err == nil && w.at > w.synced && pace.sync != nil {
+		w.err = pace.sync(w.file)
+		w.synced = w.at
+	}
+}
+
 func (w *segmentWriter) position() int64 { return w.at + int64(len(w.buffer)) }
 
 // segmentParts is what stands behind the bundles.
@@ -42,9 +52,9 @@ type segmentParts struct {
 	table   []tableEntry
 	hashes  []Hash
 	nodes   []Hash
-	filters []byte   // of the bundles
-	keys    []uint64 // of the segment, with doubles
-	unsure  bool     // a bundle's keys cannot be read: the segment's filter passes every key
+	filters []byte     // of the bundles
+	keys    [][]uint64 // of the bundles, each sorted and distinct
+	unsure  bool       // a bundle's keys cannot be read: the segment's filter passes every key
 }
 
 // part is a bundle on its way into a segment.
@@ -116,10 +126,11 @@ func writeSegment(f File, form shape, number uint64, cut int, source func(i int)
 		}
 		p.addBundle(b, hash, packed, w.position())
 		w.write(packed)
+		w.settle(pace)
 		pace.end()
 	}
 	p.info.tableAt = w.position()
-	p.finish(w)
+	p.finish(w, pace)
 	return p, w.err
 }
 
@@ -156,8 +167,8 @@ func (p *segmentParts) pack(e *tableEntry, b *bundle, packed []byte) {
 	e.packed, e.raw, e.crc = uint32(len(packed)), uint32(len(b.raw)), crc32.Checksum(packed, castagnoli)
 	e.timeFirst = b.times[0]
 	keys := distinct(b.keys)
-	p.keys = append(p.keys, keys...)
-	p.filters, e.filterBlocks = appendFilter(p.filters, keys)
+	p.keys = append(p.keys, keys)
+	p.filters, e.filterBlocks = appendFilterOf(p.filters, keys, &pacer{})
 }
 
 func distinct(keys []uint64) []uint64 {
@@ -167,7 +178,7 @@ func distinct(keys []uint64) []uint64 {
 }
 
 // finish writes everything behind the bundles.
-func (p *segmentParts) finish(w *segmentWriter) {
+func (p *segmentParts) finish(w *segmentWriter, pace *pacer) {
 	table := make([]byte, 0, len(p.table)*tableEntrySize)
 	for i := range p.table {
 		table = p.table[i].appendTo(table)
@@ -178,14 +189,19 @@ func (p *segmentParts) finish(w *segmentWriter) {
 	p.info.root = subtreeRoot(p.nodes)
 	p.info.filtersSize = int64(len(p.filters))
 	var filter []byte
-	if filter, p.info.filterBlocks = appendFilter(nil, p.keys); p.unsure {
+	if p.unsure {
 		filter, p.info.filterBlocks = appendOpenFilter(nil)
+	} else {
+		filter, p.info.filterBlocks = appendFilterOf(nil, unionOf(p.keys, pace), pace)
 	}
 	p.keys = nil
 
 	w.write(table)
 	for i := 0; i < len(p.hashes); i += bundleLeaves {
+		pace.begin()
 		w.write(appendHashes(nil, p.hashes[i:i+bundleLeaves]))
+		w.settle(pace)
+		pace.end()
 	}
 	w.write(nodes)
 	w.write(p.filters)

@@ -147,8 +147,8 @@ type segmentCheck struct {
 	*openSegment
 	found    func(*DamageError)
 	hash     *merkle.Hasher
-	keys     []uint64
-	sound    bool // every bundle could be read
+	keys     [][]uint64 // of the bundles, each sorted and distinct
+	sound    bool       // every bundle could be read
 	lastTime int64
 }
 
@@ -176,7 +176,7 @@ func checkSegment(o *openSegment, found func(*DamageError), pace *pacer) error {
 	if !o.info.erased && c.sound && c.lastTime != o.info.timeLast {
 		found(&DamageError{o.name, o.info.first, o.info.first + o.info.leaves() - 1, "time of the last leaf"})
 	}
-	return c.segmentFilter()
+	return c.segmentFilter(pace)
 }
 
 // bundle checks one bundle, its leaf hashes, its node and its filter.
@@ -244,8 +244,8 @@ func (c *segmentCheck) sideData(i int, b *bundle) error {
 		c.found(c.damage(i, "times differ from the table's"))
 	}
 	keys := distinct(b.keys)
-	c.keys = append(c.keys, keys...)
-	want, blocks := appendFilter(nil, keys)
+	c.keys = append(c.keys, keys)
+	want, blocks := appendFilterOf(nil, keys, &pacer{})
 	same, err := c.filterIs(want, blocks, c.info.filtersAt()+int64(e.filterAt), e.filterBlocks)
 	if err != nil {
 		return err
@@ -256,11 +256,12 @@ func (c *segmentCheck) sideData(i int, b *bundle) error {
 	return nil
 }
 
-func (c *segmentCheck) segmentFilter() error {
+func (c *segmentCheck) segmentFilter(pace *pacer) error {
 	if c.info.erased || !c.sound {
 		return nil
 	}
-	want, blocks := appendFilter(nil, c.keys)
+	want, blocks := appendFilterOf(nil, unionOf(c.keys, pace), pace)
+	c.keys = nil
 	same, err := c.filterIs(want, blocks, c.info.filterAt(), c.info.filterBlocks)
 	if err == nil && !same {
 		c.found(&DamageError{c.name, c.info.first, c.info.first + c.info.leaves() - 1, "segment filter"})

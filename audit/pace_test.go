@@ -1,0 +1,91 @@
+package audit
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// denseSegment writes a segment of 4,096 leaves of a kilobyte that cannot be compressed.
+func denseSegment(t *testing.T, pace *pacer) (*memFile, *segmentParts, error) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(1, 2))
+	leaves := make([]Leaf, bundleLeaves)
+	f := &memFile{}
+	parts, err := writeSegment(f, shape{12}, 0, 0, func(int) (*part, error) {
+		for i := range leaves {
+			data := make([]byte, 0, 1024)
+			for len(data) < 1024 {
+				data = binary.LittleEndian.AppendUint64(data, random.Uint64())
+			}
+			leaves[i] = Leaf{Time: 1, Data: data, Keys: []uint64{random.Uint64N(1000)}}
+		}
+		return newPart(leaves)
+	}, pace)
+	return f, parts, err
+}
+
+// A segment is sealed beside the log on one disk: it goes to the disk in steps, of which
+// none is more than two buffers, and is the same to the byte. What cannot be synced ends it.
+func TestSealingSyncsInSteps(t *testing.T) {
+	whole, _, err := denseSegment(t, &pacer{})
+	require.NoError(t, err)
+	synced, most := 0, 0
+	stepped, parts, err := denseSegment(t, &pacer{sync: func(f File) error {
+		size := len(f.(*memFile).data)
+		most, synced = max(most, size-synced), size
+		return nil
+	}})
+	require.NoError(t, err)
+	require.Equal(t, whole.data, stepped.data)
+	require.Greater(t, len(whole.data), 4*segmentBuffer)
+	require.LessOrEqual(t, max(most, len(stepped.data)-synced), 2*segmentBuffer)
+	require.Equal(t, 4096, len(parts.hashes))
+
+	lost := errors.New("lost")
+	_, _, err = denseSegment(t, &pacer{sync: func(File) error { return lost }})
+	require.ErrorIs(t, err, lost)
+}
+
+// The keys of a segment are merged bundle by bundle with a rest between, and come to
+// what sorting them all gives.
+func TestUnionOf(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for count := range 20 {
+		var runs [][]uint64
+		var all []uint64
+		for range count {
+			keys := make([]uint64, random.IntN(200))
+			for i := range keys {
+				keys[i] = random.Uint64N(500)
+			}
+			all = append(all, keys...)
+			runs = append(runs, distinct(keys))
+		}
+		slices.Sort(all)
+		require.Equal(t, append([]uint64{}, slices.Compact(all)...), append([]uint64{}, unionOf(runs, &pacer{})...), count)
+	}
+}
+
+// A filter of many keys is made in steps, with a rest after each.
+func TestFilterRests(t *testing.T) {
+	keys := make([]uint64, 10*filterKeysStep)
+	for i := range keys {
+		keys[i] = uint64(i)
+	}
+	rests := 0
+	pace := &pacer{rest: sealRest, urgent: func() bool {
+		rests++
+		return true
+	}}
+	paced, _ := appendFilterOf(nil, keys, pace)
+	require.Equal(t, 10, rests)
+	once, _ := appendFilter(nil, keys)
+	require.Equal(t, once, paced)
+	unionOf([][]uint64{{1}, {2}, {3}, {4}, {5}}, pace)
+	require.Equal(t, 14, rests, "four merges")
+}

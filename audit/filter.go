@@ -87,42 +87,58 @@ func appendFilterOf(dst []byte, keys []uint64, pace *pacer) ([]byte, uint32) {
 }
 
 // unionOf merges runs of keys, each sorted and distinct, two and two, at a pace: to sort
-// all keys of a segment at once would take a processor for tens of milliseconds. The
-// runs are spent.
+// all keys of a segment at once takes a processor for tens of milliseconds, and every node
+// does it in the same moment. The slice of runs is spent.
 func unionOf(runs [][]uint64, pace *pacer) []uint64 {
-	if len(runs) == 0 {
-		return nil
+	total := 0
+	for _, run := range runs {
+		total += len(run)
 	}
-	for len(runs) > 1 {
+	var rooms [2][]uint64 // What is merged stands in one, what comes of it in the other.
+	for round := 0; len(runs) > 1; round++ {
+		room := rooms[round%2][:0]
+		if room == nil {
+			room = make([]uint64, 0, total)
+		}
 		left := runs[:0]
 		for i := 0; i < len(runs); i += 2 {
-			if i+1 == len(runs) {
-				left = append(left, runs[i])
-				break
+			var other []uint64
+			if i+1 < len(runs) {
+				other = runs[i+1]
 			}
-			pace.begin()
-			left = append(left, merged(runs[i], runs[i+1]))
-			pace.end()
+			begin := len(room)
+			room = appendUnion(room, runs[i], other, pace)
+			left = append(left, room[begin:])
 		}
-		runs = left
+		rooms[round%2], runs = room, left
+	}
+	if len(runs) == 0 {
+		return nil
 	}
 	return runs[0]
 }
 
-// merged is two sorted runs of distinct keys as one.
-func merged(a, b []uint64) []uint64 {
-	out := make([]uint64, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		switch {
-		case a[0] < b[0]:
-			out, a = append(out, a[0]), a[1:]
-		case b[0] < a[0]:
-			out, b = append(out, b[0]), b[1:]
-		default:
-			out, a, b = append(out, a[0]), a[1:], b[1:]
+// appendUnion appends what is in a or b, which are sorted and distinct, and rests after
+// each filterKeysStep of it.
+func appendUnion(out, a, b []uint64, pace *pacer) []uint64 {
+	for len(a) > 0 || len(b) > 0 {
+		pace.begin()
+		for range filterKeysStep {
+			switch {
+			case len(a) == 0 && len(b) == 0:
+				pace.end()
+				return out
+			case len(b) == 0 || len(a) > 0 && a[0] < b[0]:
+				out, a = append(out, a[0]), a[1:]
+			case len(a) == 0 || b[0] < a[0]:
+				out, b = append(out, b[0]), b[1:]
+			default:
+				out, a, b = append(out, a[0]), a[1:], b[1:]
+			}
 		}
+		pace.end()
 	}
-	return append(append(out, a...), b...)
+	return out
 }
 
 // appendOpenFilter writes a filter that passes every key.

@@ -19,10 +19,12 @@ func TestFollowersLearnWhatIsCommitted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), groupPatience)
 	defer cancel()
 	follower := g.follower()
+	forwarded := proposalsForwarded.Get()
 	for name, at := range map[string]*Node{"at-follower": follower, "at-leader": g.leader()} {
 		result := propose(t, at, wire.KindRegister, register(name))
 		require.NoError(t, follower.WaitApplied(ctx, result.Index))
 	}
+	require.Greater(t, proposalsForwarded.Get(), forwarded)
 	index, err := follower.ReadIndex(ctx)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, follower.Applied(), index)

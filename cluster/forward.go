@@ -150,6 +150,7 @@ func (f *forwarder) send(ctx context.Context, leader raft.ServerID, term, number
 	}
 	ctx, cancel := context.WithTimeout(ctx, forwardPatience)
 	defer cancel()
+	proposalsForwarded.Add(len(attempts))
 	r, err := port.Ask(ctx, f.peers.link(string(leader), linkForward), &message)
 	switch {
 	case err == nil && fate(r.Fate) == fateDone:

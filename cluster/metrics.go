@@ -25,6 +25,7 @@ var (
 	recordsRetried    = metrics.NewCounter("railguard_cluster_records_retried_total")
 	commitSeconds     = timing.New("railguard_cluster_commit_seconds", "", timing.Disk)
 
+	proposalsForwarded  = metrics.NewCounter("railguard_cluster_proposals_forwarded_total")
 	proposalsOverloaded = metrics.NewCounter("railguard_cluster_proposals_overloaded_total")
 	proposalsUnknown    = metrics.NewCounter("railguard_cluster_proposals_unknown_total")
 	proposalsRefused    = metrics.NewCounter("railguard_cluster_proposals_unserved_total")

@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"cmp"
+	"fmt"
+	"io"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -100,6 +102,33 @@ func (k *keyUse) demand(passed time.Duration) float64 {
 	}
 	k.average.Store(math.Float64bits(average))
 	return average
+}
+
+// keysShown bounds the keys that metrics name.
+const keysShown = 20
+
+// writeKeyRates tells Prometheus how much of their rates the keys use that ask most.
+func (a *API) writeKeyRates(w io.Writer) {
+	keys := a.keysNow()
+	a.divideRates(keys) // Also where nobody calls any more: what is told next is of now.
+	type used struct {
+		id    string
+		ratio float64
+	}
+	var all []used
+	for id, key := range keys.byID {
+		if key.calls == nil || key.limit <= 0 {
+			continue
+		}
+		if ratio := math.Float64frombits(key.use.average.Load()) / float64(key.limit); ratio > 0 {
+			all = append(all, used{id, ratio})
+		}
+	}
+	slices.SortFunc(all, func(a, b used) int { return cmp.Or(cmp.Compare(b.ratio, a.ratio), cmp.Compare(a.id, b.id)) })
+	fmt.Fprintf(w, "# HELP %s\n# TYPE %s gauge\n", nameKeyRate, nameKeyRate)
+	for _, key := range all[:min(len(all), keysShown)] {
+		fmt.Fprintf(w, "%s{key=%q} %g\n", nameKeyRate, key.id, key.ratio)
+	}
 }
 
 // partOf is a node's part of a rate, all in calls a second.

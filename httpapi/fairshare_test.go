@@ -2,7 +2,9 @@ package httpapi
 
 import (
 	"fmt"
+	"math"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -143,4 +145,24 @@ func TestRegistrationRateIsTheClusters(t *testing.T) {
 		sum += float64(node.byID["a"].creates.Limit())
 	}
 	require.InDelta(t, registrationRate, sum, 1)
+}
+
+// How much of their rates keys use stands in the metrics, for as many as are bearable.
+func TestKeyRatesAreMeasured(t *testing.T) {
+	n := newTestNode(t)
+	require.Equal(t, http.StatusCreated, n.doAdmin("POST", "/admin/keys", `{"name":"quiet","rate":"10/s"}`).Code)
+	var asked []string
+	for id, key := range n.api.keysNow().byID {
+		if key.calls != nil {
+			key.use.average.Store(math.Float64bits(2 * float64(key.limit)))
+			asked = append(asked, id)
+		}
+	}
+	require.NotEmpty(t, asked)
+	var out strings.Builder
+	n.api.writeKeyRates(&out)
+	for _, id := range asked {
+		require.Contains(t, out.String(), fmt.Sprintf("%s{key=%q} ", nameKeyRate, id))
+	}
+	require.Contains(t, n.doAdmin("GET", "/metrics", "").Body.String(), "# TYPE "+nameKeyRate+" gauge\n")
 }

@@ -23,6 +23,7 @@ const (
 	nameScreenSeconds = "railguard_screen_seconds"
 	nameHTTPTotal     = "railguard_http_requests_total"
 	nameSettleMarked  = "railguard_settle_marked_total"
+	nameKeyRate       = "railguard_key_rate_used_ratio"
 )
 
 var (
@@ -123,6 +124,7 @@ var limitRules = [...]string{"R10_SINGLE_TX_LIMIT", "R11_DAILY_LIMIT", "R12_FLEE
 
 // gauges are registered once per API: their callbacks read that API.
 func (a *API) registerGauges(set *metrics.Set) {
+	set.RegisterMetricsWriter(a.writeKeyRates)
 	set.NewGauge("railguard_ofac_age_seconds", func() float64 {
 		settings := a.deps.Published.Settings()
 		if settings.List == nil {

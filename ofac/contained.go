@@ -3,6 +3,7 @@ package ofac
 import (
 	"bytes"
 	"strings"
+	"unicode/utf8"
 )
 
 // Names stand inside other words: "LAZARUS GROUP HK", "ATTN Nicolas Maduro
@@ -17,6 +18,9 @@ const (
 	containedLettersMin = 6  // Letters a listed name needs to be found inside another,
 	containedWithForm   = 4  // and one that is found with its legal form.
 	containedHitsMax    = 1024
+
+	containedNativeMin = 5      // Characters of a name of East Asia that is one word: longer than a person's.
+	eastAsia           = 0x2E80 // Han, Kana and Hangul stand behind it.
 )
 
 // Scores of a listed name inside a longer one: they rank, and are not compared
@@ -62,6 +66,7 @@ func (x *Index) runs(forms formSet, q *Query, s *Scratch) {
 		m.spans = append(m.spans[:0], span{i, i})
 		m.joint = append(m.joint[:0], m.tokens.word(m.words, i)...)
 		x.lookupRun(m.joint, 1, n, forms, q, s)
+		x.insideNative(m.joint, n, forms, q, s)
 		letters := len(m.joint) == 1 // the run is letters, a word each: a name spelled out
 		for k := i + 1; k < min(n, i+spelledWordsMax); k++ {
 			word := m.tokens.word(m.words, k)
@@ -91,6 +96,40 @@ func (x *Index) runs(forms formSet, q *Query, s *Scratch) {
 			}
 		}
 	}
+}
+
+// insideNative looks up what stands inside one word of Han, Kana or Hangul: a sentence
+// there is written without spaces.
+func (x *Index) insideNative(word []byte, all int, forms formSet, q *Query, s *Scratch) {
+	if nativeLetters(word) <= containedNativeMin {
+		return
+	}
+	first := len(s.hits)
+	for i := 0; i < len(word); {
+		letters := 0
+		for k := i; k < len(word) && len(s.hits)-first <= containedHitsMax; {
+			_, size := utf8.DecodeRune(word[k:])
+			k += size
+			if letters++; letters >= containedNativeMin && k-i < len(word) {
+				x.lookupRun(word[i:k], 1, all+1, forms, q, s)
+			}
+		}
+		_, size := utf8.DecodeRune(word[i:])
+		i += size
+	}
+}
+
+// nativeLetters counts the characters of a word of Han, Kana or Hangul; 0: it is another.
+func nativeLetters(word []byte) int {
+	count := 0
+	for i := 0; i < len(word); count++ {
+		r, size := utf8.DecodeRune(word[i:])
+		if r < eastAsia || r == utf8.RuneError {
+			return 0
+		}
+		i += size
+	}
+	return count
 }
 
 // insertSpan puts word k into its place among the sorted words of the run.
@@ -150,10 +189,13 @@ func (x *Index) lookupRun(key []byte, words, all int, forms formSet, q *Query, s
 }
 
 // standsAlone tells whether a listed name says enough to be found among other
-// words: two words that are not grammar, or one and its legal form. A run without
-// spaces must be long, and a single word no name of its own (ABDURRAHMAN is not
+// words: two words that are not grammar, or one and its legal form, or a word of East
+// Asia that is longer than a person's name. A run without spaces must be long, and a single word no name of its own (ABDURRAHMAN is not
 // RAHMAN, Abdur).
 func (x *Index) standsAlone(posting uint32, name *nameRecord, words int, key []byte) bool {
+	if words == 1 && nativeLetters(key) >= containedNativeMin {
+		return true
+	}
 	form := exactForm(posting & (1<<exactFormBits - 1))
 	telling := x.telling(posting>>exactFormBits, name)
 	least := containedLettersMin

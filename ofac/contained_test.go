@@ -168,3 +168,26 @@ func TestInitialsWrittenTogether(t *testing.T) {
 		require.Equal(t, Listed, outcome, name)
 	}
 }
+
+// Names of East Asia are one word, and what stands around them may be written to it.
+func TestNamesOfEastAsiaAmongOtherWords(t *testing.T) {
+	list := mustOpen(t, mustBuild(t, []Entity{
+		named(1, Company, ListSDN, "亚新通用机械有限公司"), named(2, Company, ListSDN, "조선새날무역회사"), named(3, Company, ListSDN, "四代目山健組"),
+		named(4, Individual, ListSDN, "김정은"), named(5, Company, ListSDN, "弘道会"),
+	}))
+	scratch := NewScratch()
+	for query, uid := range map[string]uint32{
+		"ATTN 亚新通用机械有限公司 2025": 1, "支付亚新通用机械有限公司货款": 1, "亚新通用机械有限公司货款": 1, "支付 亚新通用机械有限公司": 1, "조선새날무역회사 대금": 2, "대금조선새날무역회사": 2, "四代目山健組 御中": 3,
+	} {
+		result := list.Screen(&Query{Name: query}, scratch)
+		require.Len(t, result.Matches, 1, query)
+		require.Equal(t, uid, result.Matches[0].UID, query)
+		require.Equal(t, Possible, result.Outcome, query)
+	}
+	require.Equal(t, Listed, list.Screen(&Query{Name: "亚新通用机械有限公司"}, scratch).Outcome)
+	for _, query := range []string{"北京通用机械有限公司", "弘道会館書店", "통일김정은행무역회사", "机械有限公司"} {
+		require.Equal(t, Clear, list.Screen(&Query{Name: query}, scratch).Outcome, query)
+	}
+	long := strings.Repeat("亚", 80)
+	require.Equal(t, Clear, list.Screen(&Query{Name: long}, scratch).Outcome)
+}

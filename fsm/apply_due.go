@@ -13,7 +13,9 @@ import (
 // of (decision 50). A row waits in a heap by time for its tick; what it speaks of may
 // have changed by then, so it says what must still be so (Mark), and is silent where
 // that is not. Verdicts go by the tables and never by a row here: a tick that is late,
-// or a full heap, leaves an event out or late and changes nothing else.
+// or a full heap, leaves an event out or late and changes nothing else. An agent has one
+// row for each of its kinds, however often it is issued or attested again: nobody fills
+// the heap with what would leave out the events of others.
 
 // before orders the heap.
 func (row *dueRow) before(other *dueRow) bool {
@@ -114,19 +116,28 @@ func (m *Machine) writeAgentDue(head []byte, slot uint64) {
 
 // remindOfAgent tells before a credential ends, and when it has.
 func (m *Machine) remindOfAgent(p *engine.AgentProfile) {
-	kind, at := leaf.DueAgentExpiring, p.ExpiresAt-m.limits.ExpiryNotice
-	if at <= m.now {
-		kind, at = leaf.DueAgentExpired, p.ExpiresAt
-	}
+	kind, at := m.agentReminder(p)
 	m.remind(at, kind, uint64(p.Slot), uint64(p.CredentialVersion))
 }
 
+// agentReminder is what is told next of a credential's end.
+func (m *Machine) agentReminder(p *engine.AgentProfile) (leaf.Due, engine.Time) {
+	if at := p.ExpiresAt - m.limits.ExpiryNotice; at > m.now {
+		return leaf.DueAgentExpiring, at
+	}
+	return leaf.DueAgentExpired, p.ExpiresAt
+}
+
 func (m *Machine) agentDue(row *dueRow) {
-	if !m.agents.Has(row.Subject) {
+	if !m.agents.Has(row.Subject) || m.agents.At(row.Subject).Status == engine.Revoked {
 		return
 	}
 	p := *m.profiles.At(row.Subject)
-	if uint64(p.CredentialVersion) != row.Mark || m.agents.At(row.Subject).Status == engine.Revoked {
+	if uint64(p.CredentialVersion) != row.Mark { // Issued again since: the one row of the agent goes on with that.
+		kind, at := m.agentReminder(p)
+		if p.ExpiresAt >= row.At { // Else, issued for a shorter time, it has a row of its own.
+			m.remindNext(at, kind, row.Subject, uint64(p.CredentialVersion))
+		}
 		return
 	}
 	if leaf.Due(row.Kind) == leaf.DueAgentExpiring {
@@ -144,16 +155,20 @@ func (m *Machine) remindOfAttestation(slot engine.AgentSlot) {
 }
 
 func (m *Machine) attestationDue(row *dueRow) {
-	if !m.agents.Has(row.Subject) {
+	if !m.agents.Has(row.Subject) || m.agents.At(row.Subject).AttestedAt == 0 {
 		return
 	}
 	agent := m.agents.At(row.Subject)
-	if uint64(agent.AttestedAt) != row.Mark || agent.Status == engine.Revoked || (*m.profiles.At(row.Subject)).ExpiresAt <= m.now {
+	until := agent.AttestedAt + m.limits.AttestationValidity
+	if uint64(agent.AttestedAt) != row.Mark { // Attested again since: the one row of the agent goes on with that.
+		m.remindNext(until-m.limits.AttestationNotice, leaf.DueAttestationExpiring, row.Subject, uint64(agent.AttestedAt))
 		return
 	}
-	until := agent.AttestedAt + m.limits.AttestationValidity
 	if leaf.Due(row.Kind) == leaf.DueAttestationExpiring {
 		m.remindNext(until, leaf.DueAttestationStale, row.Subject, row.Mark)
+	}
+	if agent.Status == engine.Revoked || (*m.profiles.At(row.Subject)).ExpiresAt <= m.now {
+		return
 	}
 	m.writeAgentDue(instant(instant(m.dueHead(row), "attestedAt", agent.AttestedAt), "validUntil", until), row.Subject)
 }

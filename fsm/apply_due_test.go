@@ -76,6 +76,59 @@ func TestWhatDoesNotFallDueAnyMore(t *testing.T) {
 	require.Equal(t, []int64{61 * 24, 144 * 24, 151 * 24}, hours)
 }
 
+// TestAnAgentHasOneRowOfAKind: an operator that attests, issues again and flags for ever
+// fills the heap with nothing, and is told of the last of each at its time.
+func TestAnAgentHasOneRowOfAKind(t *testing.T) {
+	w := newWorld(t)
+	agent, _ := w.register("a", autonomous)
+	begun := w.m.dues.Len()
+	for i := range 200 {
+		w.now += 20 * engine.Minute
+		require.Equal(t, wire.Applied, w.do(wire.KindAttest, &wire.Attest{Agent: agent, AttestedBy: "x"}).Code)
+		profile := **w.m.profiles.At(uint64(agent))
+		r := w.do(wire.KindReissue, &wire.Reissue{Agent: agent, Profile: profile, BaseRev: profile.Rev, OperatorKey: "acme inc", List: w.m.settings.ListVersion, Plain: true})
+		require.Equal(t, wire.Applied, r.Code)
+		if i%5 == 0 {
+			w.tick()
+		}
+		require.LessOrEqual(t, w.m.dues.Len(), begun+1)
+	}
+	for range 50 {
+		w.do(wire.KindOwnership, &wire.Ownership{Agent: agent, OperatorKey: "globex", EffectiveAt: start + 10*engine.DayLength})
+	}
+	require.LessOrEqual(t, w.m.dues.Len(), begun+2)
+	last := int64((w.now - start) / engine.Hour) // 66 hours and 40 minutes.
+	types, hours := w.told(start+160*engine.DayLength, engine.Hour)
+	require.Equal(t, []string{"attestation.expiring", "attestation.stale", "agent.ownership_effective", "agent.expiring", "agent.expired"}, types)
+	require.Equal(t, []int64{last + 23, last + 24, 240, last + 84*24, last + 91*24}, hours)
+	require.Zero(t, w.m.dues.Len())
+	replayAgrees(t, w, 3)
+}
+
+// An agent whose credential had ended, or that is issued for a shorter time, is told of all the same.
+func TestRowsOfRenewedAgents(t *testing.T) {
+	w := newWorld(t)
+	root, _ := w.register("root")
+	w.now += 80 * engine.DayLength // The delegate ends with its parent, in 11 days.
+	child, _ := w.register("child", parent(root))
+	renew := func(agent engine.AgentSlot) {
+		profile := **w.m.profiles.At(uint64(agent))
+		r := w.do(wire.KindReissue, &wire.Reissue{Agent: agent, Profile: profile, BaseRev: profile.Rev, OperatorKey: "acme inc", List: w.m.settings.ListVersion, Plain: true})
+		require.Equal(t, wire.Applied, r.Code)
+	}
+	w.now += 5 * engine.DayLength // Within the notice: the parent's is told first.
+	w.tick()
+	renew(child)
+	types, hours := w.told(w.now+20*engine.DayLength, engine.Hour)
+	require.Equal(t, []string{"agent.expired", "agent.expired"}, types)
+	require.Equal(t, []int64{91 * 24, 91 * 24}, hours)
+	renew(root)
+	renew(child)
+	types, _ = w.told(w.now+100*engine.DayLength, engine.Hour)
+	require.Equal(t, []string{"agent.expiring", "agent.expiring", "agent.expired", "agent.expired"}, types)
+	require.Zero(t, w.m.dues.Len())
+}
+
 // Where no tick came in the time between notice and end, both are told.
 func TestWhatFellDueWhileNothingTicked(t *testing.T) {
 	w := newWorld(t)

@@ -290,8 +290,11 @@ func (m *Machine) renew(b *wire.Reissue, profile *engine.AgentProfile) (supersed
 	}
 	profile.TransferTo, profile.TransferInstitutions = "", false
 	row.Status, row.Institutions, row.StatusReason, row.StatusAt = engine.Active, false, 0, m.now
+	before := (*m.profiles.At(uint64(b.Agent))).ExpiresAt
 	m.replaceProfile(profile)
-	m.remindOfAgent(profile)
+	if before <= m.now || profile.ExpiresAt < before {
+		m.remindOfAgent(profile) // Else what waits for the one before goes on with this one.
+	}
 	return superseded
 }
 
@@ -374,8 +377,12 @@ func (m *Machine) applyAttest(b *wire.Attest, r *wire.Result) {
 		refuse(r, wire.RefusedInactive)
 		return
 	}
-	m.agents.Edit(uint64(b.Agent)).AttestedAt = m.now
-	m.remindOfAttestation(b.Agent)
+	row := m.agents.Edit(uint64(b.Agent))
+	before := row.AttestedAt
+	row.AttestedAt = m.now
+	if before == 0 || before+m.limits.AttestationValidity <= m.now {
+		m.remindOfAttestation(b.Agent) // Else what waits for the one before goes on with this one.
+	}
 	kept := []engine.Attestation{{AttestedBy: b.AttestedBy, Note: b.Note, At: m.now, Leaf: m.size}}
 	if old := *m.attestations.At(uint64(b.Agent)); old != nil {
 		for _, a := range *old {

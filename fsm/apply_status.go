@@ -227,12 +227,14 @@ func (m *Machine) applyOwnership(b *wire.Ownership, r *wire.Result) {
 	if b.Cancel {
 		row.OwnershipFrom, row.OwnershipAt = 0, 0
 	} else {
-		from := max(m.now, b.EffectiveAt)
-		if row.OwnershipFrom != 0 { // A second flag may bring it forward; only a cancelling puts it off.
-			from = min(from, row.OwnershipFrom)
+		from, before := max(m.now, b.EffectiveAt), row.OwnershipFrom
+		if before != 0 { // A second flag may bring it forward; only a cancelling puts it off.
+			from = min(from, before)
 		}
 		row.OwnershipFrom, row.OwnershipAt = from, m.now
-		m.remind(from, leaf.DueOwnership, slot, 0)
+		if from != before { // Else it waits already.
+			m.remind(from, leaf.DueOwnership, slot, 0)
+		}
 		head = instant(head, "flaggedAt", m.now)
 		head = instant(head, "effectiveAt", row.OwnershipFrom)
 	}

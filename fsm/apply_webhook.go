@@ -262,23 +262,76 @@ func (m *Machine) revive(hook *wire.Webhook, key sendingKey, b *wire.Delivery, r
 	m.write(number(head, "count", int64(count)), &b.Common, leaf.KindWebhook, r)
 }
 
-// appendDead adds a row, whose leaf is written next. In a full table the oldest makes
-// room: its leaf stands.
+// appendDead adds a row, whose leaf is written next. In a full table the oldest of the
+// operator that has the most makes room, so that nobody pushes out what is another's:
+// its leaf stands.
 func (m *Machine) appendDead(row deadLetterRow) uint64 {
-	if m.deadLetters.Len() >= m.limits.DeadLetters {
-		m.buryDead(m.deadLetters.First())
-		m.deadLetters.DropFront()
+	if len(m.deadAt) >= m.limits.DeadLetters {
+		m.buryDead(m.oldestDeadOf(m.mostDead()))
+	}
+	if m.deadLetters.Len() >= m.limits.DeadLetters*buriedFactor {
+		m.packDead()
 	}
 	row.At = m.now
 	at := m.deadLetters.Append(row)
 	m.deadAt[sendingKey{row.Webhook, row.Seq, row.N}] = at
+	m.deadOf[row.Webhook]++
 	return at
 }
+
+// buriedFactor times as many rows as may hold something are kept until the empty ones
+// among them are taken out: packing is then paid for by as many additions.
+const buriedFactor = 2
 
 func (m *Machine) buryDead(at uint64) {
 	if row := *m.deadLetters.At(at); row.Webhook != 0 {
 		delete(m.deadAt, sendingKey{row.Webhook, row.Seq, row.N})
+		if m.deadOf[row.Webhook]--; m.deadOf[row.Webhook] == 0 {
+			delete(m.deadOf, row.Webhook)
+		}
 		m.deadLetters.Edit(at).Webhook = 0
+	}
+}
+
+// mostDead is the operator whose webhooks have the most dead letters, "" the institution.
+func (m *Machine) mostDead() (operator string) {
+	counts, most := map[string]int{}, 0
+	for _, hook := range m.settings.Webhooks {
+		counts[hook.Operator] += m.deadOf[hook.ID]
+		if n := counts[hook.Operator]; n > most {
+			operator, most = hook.Operator, n
+		}
+	}
+	return operator
+}
+
+func (m *Machine) oldestDeadOf(operator string) uint64 {
+	for i := m.deadLetters.First(); i < m.deadLetters.Next(); i++ {
+		if id := m.deadLetters.At(i).Webhook; id != 0 {
+			if at, known := m.webhookAt(id); known && m.settings.Webhooks[at].Operator == operator {
+				return i
+			}
+		}
+	}
+	return m.deadLetters.First()
+}
+
+// packDead takes the empty rows out. The others move to the front, in their order.
+func (m *Machine) packDead() {
+	to := m.deadLetters.First()
+	for i := to; i < m.deadLetters.Next(); i++ {
+		row := *m.deadLetters.At(i)
+		if row.Webhook == 0 {
+			continue
+		}
+		if to != i {
+			*m.deadLetters.Edit(to) = row
+			m.deadAt[sendingKey{row.Webhook, row.Seq, row.N}] = to
+		}
+		to++
+	}
+	for m.deadLetters.Next() > to {
+		m.deadLetters.DropBack()
 	}
 }
 
@@ -323,9 +376,10 @@ func (m *Machine) checkWebhooks() error {
 			return broken
 		}
 		m.deadAt[sendingKey{row.Webhook, row.Seq, row.N}] = i
+		m.deadOf[row.Webhook]++
 		held++
 	}
-	if len(m.cursorAt) != m.cursors.Len() || m.cursors.Len() != len(m.settings.Webhooks) || len(m.deadAt) != held || m.deadLetters.Next() > m.size {
+	if len(m.cursorAt) != m.cursors.Len() || m.cursors.Len() != len(m.settings.Webhooks) || len(m.deadAt) != held || held > m.limits.DeadLetters || m.deadLetters.Next() > m.size {
 		return broken
 	}
 	return nil

@@ -182,6 +182,48 @@ func TestDeadLettersMakeRoom(t *testing.T) {
 	restoredFrom(t, w.m)
 }
 
+// TestDeadLettersOfOthersStay: in a full table room is made by the operator that has the
+// most, and sending events again for ever, which leaves empty rows, pushes out nobody's.
+func TestDeadLettersOfOthersStay(t *testing.T) {
+	w := newWorld(t)
+	limits := *w.m.limits
+	limits.DeadLetters = 8
+	w.m.limits = &limits
+	for row, operator := range []string{"acme", "globex", "globex"} {
+		if row < 2 {
+			key := wire.APIKey{ID: operator, Operator: operator, Hashes: key32(byte(100 + row))}
+			require.Equal(t, wire.Applied, w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key}).Code)
+		}
+		by := wire.Common{Key: &wire.KeyRef{Row: uint32(len(w.m.settings.Keys)), Rev: 1}}
+		require.Equal(t, wire.Applied, w.hook(wire.WebhookCreate, 0, testHook(), by).Code)
+	}
+	for range 40 {
+		w.tick() // Leaves to speak of.
+		w.register("a")
+	}
+	w.delivered(wire.DeliveryDead, 1, 1, 0)
+	w.delivered(wire.DeliveryDead, 1, 2, 0)
+	for seq := range uint64(30) {
+		w.delivered(wire.DeliveryDead, 2+uint32(seq%2), seq, 0)
+	}
+	_, dead := w.sendings(1)
+	require.Equal(t, []uint64{2, 1}, dead, "the other operator's")
+	_, two := w.sendings(2)
+	_, three := w.sendings(3)
+	require.Equal(t, []uint64{28, 26, 24}, two)
+	require.Equal(t, []uint64{29, 27, 25}, three)
+
+	for seq := range uint64(30) { // Any event, again and again, taken each time.
+		w.delivered(wire.DeliveryRevived, 2, seq, 1)
+		w.delivered(wire.DeliverySent, 2, seq, 1)
+	}
+	_, dead = w.sendings(1)
+	require.Equal(t, []uint64{2, 1}, dead)
+	require.LessOrEqual(t, w.m.deadLetters.Len(), buriedFactor*limits.DeadLetters)
+	require.Equal(t, map[uint32]int{1: 2, 2: 2, 3: 3}, w.m.deadOf)
+	restoredFrom(t, w.m)
+}
+
 // TestWebhooksReplay: random webhooks and deliveries, restored anywhere, are the same.
 func TestWebhooksReplay(t *testing.T) {
 	for seed := range uint64(4) {

@@ -94,6 +94,7 @@ type desk struct {
 	proposalAt map[uint64]uint64     // Open ones, by the record under review.
 	cursorAt   map[uint32]uint64     // By webhook.
 	deadAt     map[sendingKey]uint64 // Dead letters and what is to be sent again.
+	deadOf     map[uint32]int        // How many of these each webhook has.
 	alertAt    map[alertKey]uint64
 	alertsOpen AlertCounts // Follows from the rows.
 }
@@ -113,7 +114,7 @@ func (d *desk) begin() {
 	d.cursors.startAt(1)
 	d.proposalAt = map[uint64]uint64{}
 	d.cursorAt = map[uint32]uint64{}
-	d.deadAt = map[sendingKey]uint64{}
+	d.deadAt, d.deadOf = map[sendingKey]uint64{}, map[uint32]int{}
 	d.alertAt = map[alertKey]uint64{}
 }
 
@@ -168,7 +169,7 @@ func (d *desk) read(section uint16, r *rowReader, rows uint32, limits *engine.Li
 	case sectionCursors:
 		return readRows(r, rows, &d.cursors, limits.Webhooks, readCursorRow)
 	case sectionDeadLetters:
-		return readRows(r, rows, &d.deadLetters, limits.DeadLetters, readDeadLetterRow)
+		return readRows(r, rows, &d.deadLetters, limits.DeadLetters*buriedFactor, readDeadLetterRow)
 	}
 	return errSection
 }

@@ -73,9 +73,9 @@ const unendedSuffix = ".part"
 // Create writes a backup file of the parts that plain gives, and proves them on their
 // way: they are read into a scratch state whose digest, tree head and key set must be
 // those of the manifest. The file has its name only when that is done and all is on
-// disk; whatever ends it before leaves nothing of that name. An existing file is not
-// replaced.
-func Create(path string, keys *Keys, plain io.Reader) (report *Report, err error) {
+// disk; whatever ends it before, agree among it, leaves nothing of that name. An existing
+// file is not replaced.
+func Create(path string, keys *Keys, plain io.Reader, agree ...func(*Report) error) (report *Report, err error) {
 	recipients, err := keys.recipients()
 	if err != nil {
 		return nil, err
@@ -98,6 +98,11 @@ func Create(path string, keys *Keys, plain io.Reader) (report *Report, err error
 	}
 	if report, err = prove(io.TeeReader(plain, sealed), nil); err != nil {
 		return nil, err
+	}
+	for _, agrees := range agree {
+		if err = agrees(report); err != nil {
+			return nil, err
+		}
 	}
 	if err = sealed.Close(); err == nil {
 		err = file.Sync()

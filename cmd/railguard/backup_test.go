@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -168,6 +169,7 @@ func TestBackupFileThatIsNotWhole(t *testing.T) {
 	require.ErrorIs(t, err, backup.ErrKey)
 
 	leavesNothing(t, n, dir)
+	unnamedUntilAgreed(t, n, dir)
 	notOverData(t, n, path, keys)
 
 	require.NoError(t, os.WriteFile(broken, whole[:len(whole)-5], 0o600))
@@ -188,6 +190,29 @@ func leavesNothing(t *testing.T, n *groupNode, dir string) {
 	_, err := backup.Create(unended, backupPassphrase, out)
 	require.Error(t, err)
 	left, err := filepath.Glob(unended + "*")
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// unnamedUntilAgreed: a file whose key set is not the server's has its name at no time,
+// not even until that is found: somebody copies what has the name.
+func unnamedUntilAgreed(t *testing.T, n *groupNode, dir string) {
+	path, named := filepath.Join(dir, "unagreed"), true
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/cluster/backup" {
+			_ = backup.Saver(n.node, n.dir)(r.Context(), w, 0, 0)
+			return
+		}
+		_, err := os.Lstat(path)
+		named = !errors.Is(err, os.ErrNotExist)
+		_, _ = io.WriteString(w, `{"keys":[]}`)
+	}))
+	defer server.Close()
+	t.Setenv("RAILGUARD_BACKUP_PASSPHRASE", backupPassphrase.Passphrase)
+	_, _, err := run(t, "backup", "create", "--file", path, "--url", server.URL, "--key", groupKey, "--data", t.TempDir())
+	require.ErrorContains(t, err, "not the one that the server publishes")
+	require.False(t, named)
+	left, err := filepath.Glob(path + "*")
 	require.NoError(t, err)
 	require.Empty(t, left)
 }

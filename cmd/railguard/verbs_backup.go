@@ -195,14 +195,7 @@ func (b *backupRun) take(cmd *cobra.Command, path string, keys *backup.Keys) (*b
 		return nil, err
 	}
 	defer response.Body.Close()
-	report, err := backup.Create(path, keys, response.Body)
-	if err != nil {
-		return nil, err
-	}
-	if err := b.compareKeySet(cmd, report); err != nil {
-		return nil, errors.Join(err, os.Remove(path))
-	}
-	return report, nil
+	return backup.Create(path, keys, response.Body, func(report *backup.Report) error { return b.compareKeySet(cmd, report) })
 }
 
 // takeStopped writes one of a stopped node's folder.

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -28,12 +32,50 @@ func TestServeBeginsWithEasedTimers(t *testing.T) {
 	}
 }
 
+// TestWatchHasTheLargerSlack: of an eased process the thread with which the runtime
+// watches may be later than the others. One that was missed may be as late.
+func TestWatchHasTheLargerSlack(t *testing.T) {
+	if runtime.GOMAXPROCS(0) < 2 {
+		t.Skip("one processor: timers are left alone")
+	}
+	child := exec.Command(os.Args[0], "serve")
+	child.Env = append(os.Environ(), "RAILGUARD_TEST_TIMERS=held")
+	hold, err := child.StdinPipe()
+	require.NoError(t, err)
+	out, err := child.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
+	_, err = out.Read(make([]byte, 512)) // It has begun anew, and all is as it will be.
+	require.NoError(t, err)
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", child.Process.Pid))
+	require.NoError(t, err)
+	slacks := make(map[string]int)
+	for _, thread := range threads {
+		slack, err := os.ReadFile(filepath.Join("/proc", thread.Name(), "timerslack_ns"))
+		if errors.Is(err, os.ErrPermission) {
+			t.Skip("the slack of another process may not be read here")
+		}
+		require.NoError(t, err)
+		slacks[strings.TrimSpace(string(slack))]++
+	}
+	require.Len(t, slacks, 2, "%v", slacks)
+	require.Contains(t, slacks, strconv.Itoa(watchSlack))
+	require.GreaterOrEqual(t, slacks[strconv.Itoa(timerSlack)], 4, "%v", slacks)
+	require.NoError(t, hold.Close())
+	require.NoError(t, child.Wait())
+}
+
 // init is that child.
 func init() {
 	if os.Getenv("RAILGUARD_TEST_TIMERS") == "" {
 		return
 	}
 	easeTimers(os.Args)
+	if os.Getenv("RAILGUARD_TEST_TIMERS") == "held" {
+		fmt.Println("begun")
+		_, _ = os.Stdin.Read(make([]byte, 1))
+		os.Exit(0)
+	}
 	runtime.LockOSThread()
 	slack, _, _ := syscall.RawSyscall(syscall.SYS_PRCTL, prGetTimerSlack, 0, 0)
 	var signal int32

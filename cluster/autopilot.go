@@ -74,8 +74,9 @@ func (m *membership) retireDead(ctx context.Context, id string) error {
 // crowded says why one vote more would be one too many: voters do not answer, and those
 // that do would be no majority of the larger group without the newcomer. Then nothing
 // could be written any more if just that one went away again: a new machine, which
-// nobody knows yet. A voter silent for so long that it loses its own vote is no reason:
-// that is done right after.
+// nobody knows yet. Beside one silent voter a newcomer is taken for the one that comes in
+// its place; a voter silent for so long that it loses its own vote is no reason, as that
+// is done right after.
 func (m *membership) crowded(now time.Time) error {
 	var silent []string
 	voters, retired := 0, false
@@ -92,10 +93,10 @@ func (m *membership) crowded(now time.Time) error {
 		since, _ := m.noteSilence(id, false, now)
 		retired = retired || m.deadAfter > 0 && now.Sub(since) >= m.deadAfter
 	}
-	if len(silent) == 0 || hasMajority(voters-len(silent), voters+1) || retired && voters >= votersKept {
+	if len(silent) < 2 || hasMajority(voters-len(silent), voters+1) || retired && voters >= votersKept {
 		return nil
 	}
-	return fmt.Errorf("cluster: %s does not answer, and the others would be no majority without the newcomer: start it again, or remove it", strings.Join(silent, ", "))
+	return fmt.Errorf("cluster: %s do not answer, and the others would be no majority without the newcomer: start one again, or remove one", strings.Join(silent, ", "))
 }
 
 func hasMajority(answering, voters int) bool { return answering >= voters/2+1 }

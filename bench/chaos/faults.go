@@ -78,8 +78,10 @@ var faults = []fault{
 		return s.healed, nil
 	}, faultLasts, false},
 	{"leadership transferred", func(ctx context.Context, s *stage, leader *node) (func() error, error) {
-		_, err := s.caller.verb(ctx, s.cluster.followers(leader)[0].api+"/v1/cluster/transfer-leader", map[string]any{})
-		return func() error { return nil }, err
+		return func() error { return nil }, until(ctx, settlePatience, func() bool { // A leader may be lost of itself meanwhile: 503 no_leader.
+			_, err := s.caller.verb(ctx, s.cluster.followers(leader)[0].api+"/v1/cluster/transfer-leader", map[string]any{})
+			return err == nil
+		})
 	}, 200 * time.Millisecond, true},
 	{"leader stopped in good order", func(ctx context.Context, _ *stage, leader *node) (func() error, error) {
 		return func() error { return leader.restart(ctx) }, leader.Stop()

@@ -143,8 +143,10 @@ func (s *stage) followerIsOff(ctx context.Context, wrong *node, by time.Duration
 			c.home++
 		}
 		c.screen(ctx, s.groups[0].accounts[4], amounts[0])
-		_, err := s.caller.verb(ctx, leader.api+"/v1/cluster/transfer-leader", map[string]any{})
-		return err
+		return until(ctx, settlePatience, func() bool { // A leader may be lost of itself meanwhile.
+			_, err := s.caller.verb(ctx, leader.api+"/v1/cluster/transfer-leader", map[string]any{})
+			return err == nil
+		})
 	})
 }
 

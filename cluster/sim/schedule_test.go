@@ -82,7 +82,12 @@ func TestSchedules(t *testing.T) {
 	sum, runs := map[string]int{}, 0
 	t.Cleanup(func() { // Over all of them there was something to find.
 		t.Logf("%d schedules: %v", runs, sum)
+		if runs == 1 {
+			return // A replay, which may be of one that is hit hard.
+		}
 		require.GreaterOrEqual(t, sum["reads"], 5*runs, "reads that all fail show nothing: %v", sum)
+		require.GreaterOrEqual(t, sum["acknowledged"], 50*runs, "%v", sum)
+		require.GreaterOrEqual(t, sum["PROCEED"], 20*runs, "%v", sum)
 		for _, what := range []string{"PROCEED", "REVIEW", "BLOCK", "approved", "of a delegate", "suspended", "revoked", "held", "settled", "released", "expired", "settled late"} {
 			require.GreaterOrEqual(t, sum[what], runs/20, "%s: %v", what, sum)
 		}
@@ -159,16 +164,14 @@ func schedule(t testing.TB, seed uint64) (counts map[string]int) {
 	reads := h.CheckReads(t, 0)
 	good, unknown, refused := h.Count()
 	w.trace(fmt.Sprintf("%d acknowledged, %d unknown, %d refused", good, unknown, refused))
-	require.Greater(t, good, 25) // Two seconds, most of them without a leader: few are enough to say something.
 	b := newBooks(spendLimits)
 	for i, leaf := range w.leavesOf(w.hosts[0]) {
 		b.leaf(i, leaf)
 	}
-	require.GreaterOrEqual(t, b.counts["PROCEED"], 10, "verdicts: %v", b.counts)
 	w.countLock.Lock()
 	defer w.countLock.Unlock()
 	maps.Copy(b.counts, w.counted)
-	b.counts["reads"] = reads // One that is hit hard may have few; all together must not.
+	b.counts["reads"], b.counts["acknowledged"] = reads, good // One that is hit hard may have few; all together must not.
 	return b.counts
 }
 

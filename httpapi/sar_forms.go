@@ -70,7 +70,8 @@ const (
 	finCENDate      = 8     // Characters of a date, as 20261122.
 )
 
-// finCENDraft is a batch of one report. Elements are in the order of FinCEN's schema.
+// finCENDraft is a batch of one report, in the shape of FinCEN's batch files. It was not
+// held against FinCEN's published schema.
 type finCENDraft struct {
 	XMLName   xml.Name       `xml:"fc2:EFilingBatchXML"`
 	Namespace string         `xml:"xmlns:fc2,attr"`

@@ -301,7 +301,8 @@ func (c *call) slurp() error {
 				return err
 			}
 		}
-		n, err := body.Read(c.asked.Body[len(c.asked.Body):cap(c.asked.Body)])
+		// Not a byte more than shows that it is too large: a reader of chunks waits until its room is full.
+		n, err := body.Read(c.asked.Body[len(c.asked.Body):min(cap(c.asked.Body), int(c.route.max)+1)])
 		c.asked.Body = c.asked.Body[:len(c.asked.Body)+n]
 		switch {
 		case int64(len(c.asked.Body)) > c.route.max:

@@ -18,7 +18,9 @@ const (
 	chunkWriteTimeout = 10 * time.Second // One piece of a streamed answer.
 	connectionsMax    = 16_384
 	headerBytesHard   = 32 << 10
-	streamsMax        = 100 // HTTP/2 streams of one connection.
+	lingerTime        = 2 * time.Second // For the rest of a body that was answered before its end,
+	lingerBytes       = 8 << 20         // and how much of it.
+	streamsMax        = 100             // HTTP/2 streams of one connection.
 
 	// Calls.
 	requestIDMax     = 128

@@ -224,19 +224,39 @@ func (k *connections) follow(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 && r.Body != nil && r.Body != http.NoBody {
 			body := k.body(w, r)
-			defer body.whole()
+			defer body.done()
 			// The server's own request keeps its own body: by it net/http sees that it was
 			// left early, and gives the caller time to read the answer before it closes.
 			r = r.WithContext(r.Context())
 			r.Body = body
+			handler.ServeHTTP(w, r)
+			linger(w, r, body)
+			return
 		}
 		handler.ServeHTTP(w, r)
 	})
 }
 
-// followedBody tells when a body is read to its end.
+// linger takes the rest of a body that its answer did not wait for, for a while: a
+// connection that is closed with bytes unread is reset, and then its caller, who is still
+// writing, loses the answer too (RFC 9112, section 9.6). The answer goes out first.
+// HTTP/2 ends one stream and needs none of it; who expects a 100 sends no body.
+func linger(w http.ResponseWriter, r *http.Request, body *followedBody) {
+	if body.whole || r.ProtoMajor >= 2 || r.Header.Get("Expect") != "" {
+		return
+	}
+	control := http.NewResponseController(w)
+	if control.Flush() != nil || control.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, body, lingerBytes)
+	_ = control.SetReadDeadline(time.Now())
+}
+
+// followedBody tells when a body is done with, and knows whether it was read to its end.
 type followedBody struct {
 	io.ReadCloser
+	whole bool
 	once  sync.Once
 	ended func()
 }
@@ -263,12 +283,13 @@ func (k *connections) body(w http.ResponseWriter, r *http.Request) *followedBody
 	}}
 }
 
-func (b *followedBody) whole() { b.once.Do(b.ended) }
+func (b *followedBody) done() { b.once.Do(b.ended) }
 
 func (b *followedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err != nil {
-		b.whole()
+	if err == io.EOF {
+		b.whole = true
+		b.done()
 	}
 	return n, err
 }

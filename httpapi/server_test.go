@@ -85,7 +85,7 @@ func someAnswered(t *testing.T, conns []net.Conn, count int) {
 
 // Who is answered before its body was read does not hold its connection by never
 // sending the rest.
-func TestRefusedBeforeItsBodyIsClosedAtOnce(t *testing.T) {
+func TestRefusedBeforeItsBodyIsClosed(t *testing.T) {
 	_, addr := serveNode(t, ServerLimits{})
 	for name, c := range map[string]struct{ headers, want string }{
 		"no key":     {"", "401 Unauthorized"},
@@ -101,6 +101,43 @@ func TestRefusedBeforeItsBodyIsClosedAtOnce(t *testing.T) {
 	_, err = io.WriteString(conn, "GET /v1/health HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
 	require.NoError(t, err)
 	require.Contains(t, answers(t, conn), "200 OK")
+}
+
+// Who is answered in the midst of its body may send the rest: the connection ends
+// after it, and is not reset under the answer.
+func TestRefusedWhileItSendsReadsItsAnswer(t *testing.T) {
+	_, addr := serveNode(t, ServerLimits{})
+	key := "Authorization: Bearer " + testSecret("screener") + "\r\n"
+	piece := strings.Repeat("a", 100<<10)
+	for name, c := range map[string]struct {
+		headers, begin, end string
+		want                int
+	}{
+		"too large":          {key + "Content-Length: 204800\r\n", "", "", 413},
+		"too large, chunked": {key + "Transfer-Encoding: chunked\r\n", "32000\r\n", "\r\n0\r\n\r\n", 413},
+		"no key":             {"Content-Length: 204800\r\n", "", "", 401},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", addr)
+			require.NoError(t, err)
+			defer conn.Close()
+			require.NoError(t, conn.SetDeadline(time.Now().Add(readTimeout/2)))
+			_, err = io.WriteString(conn, "POST /v1/screen HTTP/1.1\r\nHost: x\r\n"+c.headers+"\r\n"+c.begin+piece)
+			require.NoError(t, err)
+			reader := bufio.NewReader(conn)
+			response, err := http.ReadResponse(reader, nil) // It comes before the body is whole.
+			require.NoError(t, err)
+			require.Equal(t, c.want, response.StatusCode)
+			_, err = io.Copy(io.Discard, response.Body)
+			require.NoError(t, err)
+			for _, rest := range []string{piece[1:], piece[:1], c.end} {
+				_, err = io.WriteString(conn, rest)
+				require.NoError(t, err)
+			}
+			_, err = reader.ReadByte()
+			require.ErrorIs(t, err, io.EOF)
+		})
+	}
 }
 
 // A refused call whose body is here already keeps its connection: a caller that is

@@ -164,11 +164,12 @@ func (a *adapter) Restore(source io.ReadCloser) error {
 	if a.halted {
 		return errHalted
 	}
-	if err := a.history.adopt(machine.Freeze()); err != nil {
+	view := machine.Freeze()
+	if err := a.history.adopt(view); err != nil {
 		_ = a.halt(err.Error())
 		return err
 	}
-	a.compaction.countInstall(a.state.commands.Load())
+	a.compaction.countInstall(a.state.commands.Load(), view.Index)
 	a.mu.Lock()
 	a.machine = machine
 	a.mu.Unlock()

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -126,4 +127,29 @@ func TestGuardG3NegativeControl(t *testing.T) {
 		require.False(t, equal)
 		require.Greater(t, installs, installsForEver)
 	})
+}
+
+// The rule of the node itself: snapshots that bring it on, and entries between them, are
+// progress; the same one sent again is none, however it came.
+func TestGuardG3CountsInstallsWithoutProgress(t *testing.T) {
+	died := ""
+	c := &compaction{replica: &replica{}, life: newLife(slog.New(slog.DiscardHandler), func(reason string) { died = reason })}
+	install := func(applied, index uint64) {
+		c.countInstall(applied, index)
+		c.installedAt = index
+	}
+	c.replica.started.Store(true)
+	for index := range uint64(2 * installsMax) {
+		install(10+index, 11+index) // Each is newer.
+	}
+	for range installsMax + 2 {
+		install(c.installedAt+1, c.installedAt) // An entry in between.
+	}
+	require.Empty(t, died)
+	for range installsMax - 1 {
+		install(c.installedAt, c.installedAt)
+	}
+	require.Empty(t, died)
+	install(c.installedAt, c.installedAt)
+	require.Contains(t, died, "without progress")
 }

@@ -131,19 +131,21 @@ func (c *compaction) take() (*raft.SnapshotMeta, error) {
 	return meta, source.Close()
 }
 
-// installsMax is how many snapshots in a row a node installs without applying an
-// entry in between.
-const installsMax = 3
+// installsMax is how many snapshots in a row a node installs that bring it no further,
+// without applying an entry in between. A leader whose call ran out of time while a slow
+// machine installed sends the same one again: that is no harm, and heals.
+const installsMax = 8
 
 // countInstall ends a node that gets one snapshot after another and never an entry
 // (guard G3, hashicorp/raft issue 697): raft has a wrong idea of its own log then,
-// and a start from the disk mends that.
-func (c *compaction) countInstall(commands uint64) {
+// and a start from the disk mends that. Commands is the last entry that was applied
+// before the install, index the snapshot's.
+func (c *compaction) countInstall(commands, index uint64) {
 	if !c.replica.started.Load() {
 		return
 	}
 	snapshotsRestored.Inc()
-	if c.installedAt != commands {
+	if c.installedAt != commands || index > c.installedAt {
 		c.installs = 0
 	}
 	c.installs++

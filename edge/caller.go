@@ -55,7 +55,7 @@ func newOwners(source []*wire.APIKey) *owners {
 
 // ownCall reports whether the record is of a call that the caller's owner made.
 func (t *Terms) ownCall(k *Caller, l *Leaf) bool {
-	id := l.Text("keyId")
+	id := l.KeyID()
 	owner, known := t.owners.byKey[id]
 	return id == k.ID || known && owner == k.Owner()
 }
@@ -65,7 +65,7 @@ func (t *Terms) ownCall(k *Caller, l *Leaf) bool {
 func (t *Terms) MayRead(k *Caller, l *Leaf) bool {
 	own := t.ownCall(k, l)
 	if k.Operator != "" {
-		operator := l.Text("operatorLegalName")
+		operator := l.OperatorLegalName()
 		if operator == "" {
 			return own // A call without a credential belongs to nobody but who made it.
 		}
@@ -90,7 +90,7 @@ func (t *Terms) Masked(k *Caller, l *Leaf) bool {
 	if k.SeesAll() {
 		return false
 	}
-	own := t.ownCall(k, l) || k.Operator != "" && k.Covers(l.Text("operatorLegalName"))
+	own := t.ownCall(k, l) || k.Operator != "" && k.Covers(l.OperatorLegalName())
 	return !own || !k.May(ReadsNames)
 }
 

@@ -18,67 +18,73 @@ import (
 // Leaf is one audit record, parsed.
 type Leaf struct {
 	Index  uint64
-	Data   []byte // As stored: what is hashed.
-	Value  *fastjson.Value
-	Shown  []byte           // As JSON; an event's is Data.
+	Data   []byte           // As stored: what is hashed.
+	Value  *fastjson.Value  // nil of a screening record that LeafRoom.Open gave.
+	Shown  []byte           // As JSON; an event's is Data. As Value.
 	Record *leafjson.Screen // Of a screening record; nil for others.
 }
 
 // shownRoom is more than most screening records take as JSON.
 const shownRoom = 3 << 10
 
-// OpenLeaf parses a leaf; a screening record as it is shown. The parser is held
-// by the call until its end.
-func (j *Judge) OpenLeaf(index uint64, data []byte) (Leaf, error) {
-	return openLeaf(j, index, data, new(leafjson.Screen), nil)
-}
-
 // LeafRoom is what one leaf after another is opened in: a walk over thousands makes no
 // garbage of each. The zero value is ready.
-type LeafRoom struct {
-	record leafjson.Screen
-	shown  []byte
-}
+type LeafRoom struct{ record leafjson.Screen }
 
-// Open is OpenLeaf for a leaf that is good until the next one is opened in the room.
+// Open reads a leaf that is good until the next one is opened in the room. A screening
+// record is neither written as JSON nor parsed: it is its Record.
 func (r *LeafRoom) Open(j *Judge, index uint64, data []byte) (Leaf, error) {
-	l, err := openLeaf(j, index, data, &r.record, r.shown)
-	if l.Record != nil {
-		r.shown = l.Shown
+	if leaf.FormOf(data) != leaf.FormScreen {
+		return j.OpenLeaf(index, data)
 	}
-	return l, err
+	return openScreen(j, index, data, &r.record)
 }
 
-func openLeaf(j *Judge, index uint64, data []byte, x *leafjson.Screen, room []byte) (Leaf, error) {
+func openScreen(j *Judge, index uint64, data []byte, x *leafjson.Screen) (Leaf, error) {
 	if j.Between != nil {
 		j.Between()
 	}
-	l := Leaf{Index: index, Data: data}
-	text := data
-	switch leaf.FormOf(data) {
-	case leaf.FormScreen:
-		if err := openRecord(j.ctx, j.shared, data, x); err != nil {
-			return Leaf{}, fmt.Errorf("leaf %d: %w", index, err)
+	if err := openRecord(j.ctx, j.shared, data, x); err != nil {
+		return Leaf{}, fmt.Errorf("leaf %d: %w", index, err)
+	}
+	return Leaf{Index: index, Data: data, Record: x}, nil
+}
+
+// OpenLeaf parses a leaf; a screening record as it is shown. The parser is held
+// by the call until its end.
+func (j *Judge) OpenLeaf(index uint64, data []byte) (Leaf, error) {
+	if leaf.FormOf(data) == leaf.FormScreen {
+		l, err := openScreen(j, index, data, new(leafjson.Screen))
+		if err != nil {
+			return Leaf{}, err
 		}
-		if room == nil {
-			room = make([]byte, 0, shownRoom)
-		}
-		l.Record = x
-		text = strictjson.BuildIn(room, x.Append)
-	case leaf.FormProfile:
+		err = j.parse(&l, strictjson.Build(shownRoom, l.Record.Append))
+		return l, err
+	}
+	if j.Between != nil {
+		j.Between()
+	}
+	l, text := Leaf{Index: index, Data: data}, data
+	if leaf.FormOf(data) == leaf.FormProfile {
 		var err error
 		if text, err = leafjson.Render(data, nil); err != nil {
 			return Leaf{}, fmt.Errorf("leaf %d: %w", index, err)
 		}
 	}
+	err := j.parse(&l, text)
+	return l, err
+}
+
+// parse reads a leaf's JSON with a parser of the call's.
+func (j *Judge) parse(l *Leaf, text []byte) error {
 	parser := leafParsers.Get()
 	j.parsers = append(j.parsers, parser)
 	value, err := parser.ParseBytes(text)
 	if err != nil {
-		return Leaf{}, fmt.Errorf("leaf %d: %w", index, err)
+		return fmt.Errorf("leaf %d: %w", l.Index, err)
 	}
 	l.Value, l.Shown = value, text
-	return l, nil
+	return nil
 }
 
 // OpenRecord reads a screening record and the profiles it names.
@@ -180,14 +186,43 @@ func DropLeaves(j *Judge, held int) {
 }
 
 // Kind is what the leaf records, such as "screen".
-func (l *Leaf) Kind() string { return l.Text("kind") }
+func (l *Leaf) Kind() string {
+	if l.Record != nil {
+		return "screen"
+	}
+	return l.Text("kind")
+}
+
+// KeyID names the API key that asked, "" when it is absent.
+func (l *Leaf) KeyID() string {
+	if l.Record != nil {
+		return l.Record.KeyID()
+	}
+	return l.Text("keyId")
+}
+
+// OperatorLegalName names the operator that the leaf is about, "" when it is absent.
+func (l *Leaf) OperatorLegalName() string {
+	if l.Record != nil {
+		return l.Record.OperatorLegalName()
+	}
+	return l.Text("operatorLegalName")
+}
+
+// at is the leaf's JSON. To ask one that has none would find nothing, in silence.
+func (l *Leaf) at() *fastjson.Value {
+	if l.Value == nil && l.Record != nil {
+		panic("BUG: a screening record that was not parsed is asked for a member")
+	}
+	return l.Value
+}
 
 // Text returns a string member, "" when it is absent.
-func (l *Leaf) Text(path ...string) string { return string(l.Value.GetStringBytes(path...)) }
+func (l *Leaf) Text(path ...string) string { return string(l.at().GetStringBytes(path...)) }
 
 // Raw returns a member's JSON, nil when it is absent.
 func (l *Leaf) Raw(path ...string) []byte {
-	v := l.Value.Get(path...)
+	v := l.at().Get(path...)
 	if v == nil {
 		return nil
 	}
@@ -195,13 +230,13 @@ func (l *Leaf) Raw(path ...string) []byte {
 }
 
 // Number returns a whole, non-negative member, 0 when it is absent.
-func (l *Leaf) Number(path ...string) uint64 { return l.Value.GetUint64(path...) }
+func (l *Leaf) Number(path ...string) uint64 { return l.at().GetUint64(path...) }
 
 // Has reports whether the member is there.
-func (l *Leaf) Has(path ...string) bool { return l.Value.Exists(path...) }
+func (l *Leaf) Has(path ...string) bool { return l.at().Exists(path...) }
 
 // Flag returns a boolean member, false when it is absent.
-func (l *Leaf) Flag(path ...string) bool { return l.Value.GetBool(path...) }
+func (l *Leaf) Flag(path ...string) bool { return l.at().GetBool(path...) }
 
 // Instant returns a time member, 0 when it is absent. Leaves hold milliseconds.
 func (l *Leaf) Instant(path ...string) engine.Time {
@@ -212,7 +247,7 @@ func (l *Leaf) Instant(path ...string) engine.Time {
 // CopyTo copies members of the leaf into an answer, those that are there.
 func (l *Leaf) CopyTo(m *strictjson.Members, names ...string) {
 	for _, name := range names {
-		if v := l.Value.Get(name); v != nil {
+		if v := l.at().Get(name); v != nil {
 			m.Name(name)
 			*m = strictjson.AppendValue(*m, v)
 		}
@@ -222,7 +257,7 @@ func (l *Leaf) CopyTo(m *strictjson.Members, names ...string) {
 // Texts returns a list of strings, nil when it is absent.
 func (l *Leaf) Texts(path ...string) []string {
 	var texts []string
-	for _, v := range l.Value.GetArray(path...) {
+	for _, v := range l.at().GetArray(path...) {
 		texts = append(texts, string(v.GetStringBytes()))
 	}
 	return texts
@@ -253,8 +288,8 @@ type Disposition struct {
 // those who may read them, its comments.
 func (j *Judge) Disposition(l *Leaf, local bool) (*Disposition, error) {
 	view := &Disposition{}
-	if l.Text("verdict") != "REVIEW" {
-		if l.Has("hold") && !local && len(j.shared.deps.Published.Outcomes(l.Index)) == 0 {
+	if l.Record.Verdict != engine.Review {
+		if l.Record.HoldUntil != 0 && !local && len(j.shared.deps.Published.Outcomes(l.Index)) == 0 {
 			j.ConfirmBriefly()
 		}
 		return view, LoadPayment(j, l, view)

@@ -8,6 +8,8 @@ import (
 	"railguard/audit"
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/leafjson"
 	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/strictjson"
@@ -40,7 +42,9 @@ func showRecord(c *call) error {
 	if disposition, err = awaitDisposition(c, &l, disposition); err != nil {
 		return err
 	}
-	c.writeRecord(&c.out, &l, disposition)
+	if err := c.writeRecord(&c.out, &l, disposition); err != nil {
+		return err
+	}
 	if c.key.SeesAll() {
 		c.api.judges.Parties(&l, &c.out)
 	}
@@ -111,7 +115,8 @@ func considerRecord(c *call, q *recordQuery, index uint64, data []byte, room *ed
 	if err != nil {
 		return err
 	}
-	if !q.matches(&l) || !q.mayShow(c, &l) || c.judge.PastRetention(l.Instant("screenedAt")) || !dispositionIs(c, q.disposition, &l) {
+	x := l.Record
+	if x == nil || !q.matches(x) || !q.mayShow(c, &l) || c.judge.PastRetention(shownAt(x)) || !dispositionIs(c, q.disposition, &l) {
 		return nil
 	}
 	return items.add(func(m *strictjson.Members) error { return recordItem(c, &l, m) })
@@ -123,32 +128,36 @@ func (q *recordQuery) mayShow(c *call, l *edge.Leaf) bool {
 	return c.judge.Terms.MayRead(c.asked.Caller, l) && (q.name == "" || !c.judge.Terms.Masked(c.asked.Caller, l))
 }
 
-func (q *recordQuery) matches(l *edge.Leaf) bool {
-	if l.Kind() != "screen" || q.verdict != "" && l.Text("verdict") != q.verdict || q.rule != "" && l.Text("rule") != q.rule {
+// matches judges the record itself, before anything of it is written.
+func (q *recordQuery) matches(x *leafjson.Screen) bool {
+	if q.verdict != "" && x.Verdict.String() != q.verdict || q.rule != "" && x.Rule.Code() != q.rule {
 		return false
 	}
-	if q.agent != "" && l.Text("agentId") != q.agent && l.Text("userId") != q.agent {
+	if q.agent != "" && x.AgentID() != q.agent && x.UserID() != q.agent {
 		return false
 	}
-	if q.operator != "" && edge.OperatorKey(l.Text("operatorLegalName")) != q.operator {
+	if q.operator != "" && edge.OperatorKey(x.OperatorLegalName()) != q.operator {
 		return false
 	}
-	if q.wallet != "" && engine.CanonicalWallet(l.Text("_request", "cpWallet")) != q.wallet {
+	if q.wallet != "" && engine.CanonicalWallet(x.RequestText(leaf.TagWallet)) != q.wallet {
 		return false
 	}
-	if q.name != "" && ofac.NormaliseName(l.Text("_request", "cpName")) != q.name {
+	if q.name != "" && ofac.NormaliseName(x.RequestText(leaf.TagName)) != q.name {
 		return false
 	}
-	at := l.Instant("screenedAt")
+	at := shownAt(x)
 	return at >= q.from/engine.Millisecond*engine.Millisecond && at <= q.to
 }
+
+// shownAt is when a record was made as it says itself: to the millisecond.
+func shownAt(x *leafjson.Screen) engine.Time { return x.At / engine.Millisecond * engine.Millisecond }
 
 // dispositionIs filters by disposition as this caller sees it.
 func dispositionIs(c *call, want string, l *edge.Leaf) bool {
 	if want == "" {
 		return true
 	}
-	if l.Text("verdict") != "REVIEW" {
+	if l.Record.Verdict != engine.Review {
 		return false
 	}
 	later, decided := c.api.deps.Published.Disposition(l.Index)
@@ -190,8 +199,7 @@ func recordItem(c *call, l *edge.Leaf, m *strictjson.Members) error {
 	if err := c.judge.LoadComments(l, view); err != nil {
 		return err
 	}
-	c.writeRecord(m, l, view)
-	return nil
+	return c.writeRecord(m, l, view)
 }
 
 // readRecordQuery reads the filters. A time range is always in force: the last 24

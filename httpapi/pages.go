@@ -155,7 +155,6 @@ type listing struct {
 	c     *call
 	room  *[]byte
 	count int
-	item  strictjson.Members // Room of one.
 }
 
 // pageRooms holds the room of pages that were sent, of pageRoomKept bytes at most.
@@ -167,19 +166,17 @@ func newListing(c *call) *listing {
 	return l
 }
 
-// add writes one item. After an error the page is to be given up.
+// add writes one item where it stands in the page, which after an error is to be given up.
 func (l *listing) add(fill func(m *strictjson.Members) error) error {
-	l.item = l.item[:0]
-	if err := fill(&l.item); err != nil {
-		return err
-	}
-	page := *l.room
+	page := (*strictjson.Members)(l.room)
 	if l.count > 0 {
-		page = append(page, ',')
+		*page = append(*page, ',')
 	}
-	*l.room = append(append(append(page, '{'), l.item...), '}')
+	*page = append(*page, '{')
+	err := fill(page)
+	page.End()
 	l.count++
-	return nil
+	return err
 }
 
 // end answers with the page.

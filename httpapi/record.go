@@ -5,10 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
-
-	"github.com/valyala/fastjson"
 
 	"railguard/edge"
 	"railguard/engine"
@@ -111,17 +108,20 @@ func (c *call) writeScreen(x *leafjson.Screen, m *strictjson.Members) {
 
 // The members of a record, in the order they are shown.
 var (
-	recordMembers = []string{"verdict", "txnId", "rule", "reason", "agentId", "agentName", "agentType", "operatorLegalName",
-		"credentialStatus", "ofacSource", "screenedAt"}
-	recordExtras = []string{"version", "keyId", "node", "index", "ruleSet", "policyVersion", "listVersion", "listDigest", "matcherVersion",
+	recordMembers = leafjson.Select("verdict", "txnId", "rule", "reason", "agentId", "agentName", "agentType", "operatorLegalName",
+		"credentialStatus", "ofacSource", "screenedAt")
+	recordExtras = leafjson.Select("version", "keyId", "node", "index", "ruleSet", "policyVersion", "listVersion", "listDigest", "matcherVersion",
 		"mixerVersion", "tzVersion", "ofacStale", "requestHash", "idempotencyKeyHash", "requestId", "traceId", "jti", "userJti",
-		"userId", "fleetId", "chain", "agentSequence", "agentPrevious", "hold", "profile", "userProfile", "warnings"}
-	recordInner = []string{"triggered", "shadow", "matches", "matchesTruncated", "evidence"} // Behind the wall.
+		"userId", "fleetId", "chain", "agentSequence", "agentPrevious", "hold", "profile", "userProfile", "warnings")
+	recordInner = leafjson.Select("triggered", "shadow", "matches", "matchesTruncated", "evidence") // Behind the wall.
 )
 
-// writeRecord writes a screening record as the caller may see it.
-func (c *call) writeRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Disposition) {
-	l.CopyTo(m, recordMembers...)
+// writeRecord writes a screening record as the caller may see it, from the leaf itself.
+func (c *call) writeRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Disposition) error {
+	x := l.Record
+	if err := recordMembers.Append(x, m); err != nil {
+		return err
+	}
 	if d.Present && !c.key.SeesAll() && d.Leaf.Text("disposition") == "ESCALATE_SAR" {
 		d = &edge.Disposition{} // As if it had none yet.
 	}
@@ -131,17 +131,23 @@ func (c *call) writeRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Disposit
 	} else if d.Present {
 		d.Leaf.CopyTo(m, "disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "reviewedByKey",
 			"overLimitApproved", "notHeld", "recheck")
-	} else if l.Text("verdict") == "REVIEW" {
+	} else if x.Verdict == engine.Review {
 		writeProposed(m, d.Proposed)
 		m.Bool("sarEscalated", false)
 	}
-	copyRequest(m, l, masked)
-	l.CopyTo(m, recordExtras...)
+	if err := x.AppendRequest(m, masks[masked]); err != nil {
+		return err
+	}
+	if err := recordExtras.Append(x, m); err != nil {
+		return err
+	}
 	if c.key.SeesAll() {
-		l.CopyTo(m, recordInner...)
+		if err := recordInner.Append(x, m); err != nil {
+			return err
+		}
 	}
 	writeEndings(m, d.Payment)
-	m.Text("leafHash", leafHash(l.Data))
+	writeLeafHash(m, l.Data)
 	if c.key.SeesAll() && len(d.Comments) > 0 {
 		items := make([]strictjson.Members, len(d.Comments))
 		for i := range d.Comments {
@@ -149,6 +155,7 @@ func (c *call) writeRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Disposit
 		}
 		m.List("comments", items)
 	}
+	return nil
 }
 
 // writeProposed says what one person proposed and another has to confirm (four eyes).
@@ -185,28 +192,17 @@ func writeEndings(m *strictjson.Members, endings []edge.Leaf) {
 // maskedText stands where a name may not be read.
 const maskedText = "***"
 
-// maskedMembers say who the counterparty is.
-var maskedMembers = []string{"cpName", "cpDateOfBirth", "cpAddress"}
-
-// copyRequest copies _request; masked is who the counterparty is alone.
-func copyRequest(m *strictjson.Members, l *edge.Leaf, masked bool) {
-	if !masked {
-		l.CopyTo(m, "_request")
-		return
-	}
-	object := l.Value.GetObject("_request")
-	if object == nil {
-		return
-	}
-	var inner strictjson.Members
-	object.Visit(func(key []byte, value *fastjson.Value) {
-		if name := string(key); slices.Contains(maskedMembers, name) && value.Type() != fastjson.TypeNull {
-			inner.Text(name, maskedText)
-			return
+// masks say what stands in place of a member of _request where names are masked, and
+// where they are not: who the counterparty is.
+var masks = map[bool]func(name string) string{
+	false: func(string) string { return "" },
+	true: func(name string) string {
+		switch name {
+		case "cpName", "cpDateOfBirth", "cpAddress":
+			return maskedText
 		}
-		inner.Raw(string(key), strictjson.AppendValue(nil, value))
-	})
-	m.Object("_request", inner)
+		return ""
+	},
 }
 
 // leafHash is the RFC 6962 leaf hash, in base64.
@@ -215,11 +211,15 @@ func leafHash(data []byte) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
+func writeLeafHash(m *strictjson.Members, data []byte) {
+	sum := merkleLeaf(data)
+	m.Name("leafHash")
+	*m = append(base64.StdEncoding.AppendEncode(append(*m, '"'), sum[:]), '"')
+}
+
 func merkleLeaf(data []byte) [32]byte {
-	hash := sha256.New()
-	hash.Write([]byte{0})
-	hash.Write(data)
-	return [32]byte(hash.Sum(nil))
+	var room [2 * engine.KiB]byte // More than most leaves take.
+	return sha256.Sum256(append(append(room[:0], 0), data...))
 }
 
 // screenRecord loads the screening record of the path's txnId.

@@ -213,7 +213,9 @@ func renderDisposition(c *call, d *edge.Leaf, m *strictjson.Members) error {
 	if err != nil {
 		return err
 	}
-	c.writeRecord(m, &l, &edge.Disposition{Leaf: *d, Present: true})
+	if err := c.writeRecord(m, &l, &edge.Disposition{Leaf: *d, Present: true}); err != nil {
+		return err
+	}
 	m.Raw("ruleTriggered", l.Raw("rule"))
 	return nil
 }
@@ -229,7 +231,9 @@ func renderProposal(c *call, p *edge.Leaf, m *strictjson.Members) error {
 	if p.Kind() == leaf.KindProposed {
 		view.Proposed = p
 	}
-	c.writeRecord(m, &l, view)
+	if err := c.writeRecord(m, &l, view); err != nil {
+		return err
+	}
 	m.Raw("ruleTriggered", l.Raw("rule"))
 	return nil
 }

@@ -117,7 +117,9 @@ func findPayment(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.writeRecord(&c.out, &l, d)
+	if err := c.writeRecord(&c.out, &l, d); err != nil {
+		return err
+	}
 	c.reply(http.StatusOK, c.out)
 	return nil
 }

@@ -14,12 +14,18 @@ type Members []byte
 
 // Name begins a member whose value the caller writes next.
 func (m *Members) Name(name string) {
-	if len(*m) > 0 {
-		*m = append(*m, ',')
-	}
+	m.next()
 	*m = append(*m, '"')
 	*m = append(*m, name...) // Our own names: nothing to escape.
 	*m = append(*m, '"', ':')
+}
+
+// next parts a member from the one before. No value ends with a brace that opens: such a
+// one is Begin's.
+func (m *Members) next() {
+	if n := len(*m); n > 0 && (*m)[n-1] != '{' {
+		*m = append(*m, ',')
+	}
 }
 
 // Text adds a string.
@@ -135,6 +141,16 @@ func (m *Members) Object(name string, inner Members) {
 	*m = append(*m, '}')
 }
 
+// Begin begins a nested object: what follows is written into it, where it stands, up
+// to End.
+func (m *Members) Begin(name string) {
+	m.Name(name)
+	*m = append(*m, '{')
+}
+
+// End ends the object that was begun last.
+func (m *Members) End() { *m = append(*m, '}') }
+
 // List adds a list of objects.
 func (m *Members) List(name string, items []Members) {
 	m.Name(name)
@@ -160,9 +176,7 @@ func (m *Members) Join(inner Members) {
 	if len(inner) == 0 {
 		return
 	}
-	if len(*m) > 0 {
-		*m = append(*m, ',')
-	}
+	m.next()
 	*m = append(*m, inner...)
 }
 

@@ -1,6 +1,10 @@
 package strictjson
 
-import "github.com/valyala/fastjson"
+import (
+	"bytes"
+
+	"github.com/valyala/fastjson"
+)
 
 // AppendValue writes a parsed value as JSON. fastjson's own MarshalTo quotes
 // strings the Go way (\x00, \U0001f600), which is not JSON, so strings and names
@@ -24,6 +28,97 @@ func AppendValue(dst []byte, v *fastjson.Value) []byte {
 		return append(dst, ']')
 	}
 	return v.MarshalTo(dst) // Numbers, true, false, null.
+}
+
+// AppendCompact writes a JSON text as AppendValue writes it when it is parsed. Most are
+// words, numbers and plain strings, which are copied as they are. The error is
+// ErrSyntax for what is no JSON.
+func AppendCompact(dst, text []byte) ([]byte, error) {
+	if plain(text) {
+		return append(dst, text...), nil
+	}
+	parser := compactParsers.Get()
+	defer compactParsers.Put(parser)
+	v, err := parser.ParseBytes(text)
+	if err != nil {
+		return dst, ErrSyntax
+	}
+	return AppendValue(dst, v), nil
+}
+
+// ReadText returns the text of a JSON string; "" of anything else.
+func ReadText(text []byte) string {
+	if len(text) < 2 || text[0] != '"' {
+		return ""
+	}
+	if plain(text) {
+		return string(text[1 : len(text)-1])
+	}
+	parser := compactParsers.Get()
+	defer compactParsers.Put(parser)
+	v, err := parser.ParseBytes(text)
+	if err != nil {
+		return ""
+	}
+	return string(v.GetStringBytes())
+}
+
+var compactParsers fastjson.ParserPool
+
+// plain reports whether a text is a word, a number or a string that is written as it
+// stands.
+func plain(text []byte) bool {
+	if len(text) == 0 {
+		return false
+	}
+	switch text[0] {
+	case '"':
+		return plainString(text)
+	case 't':
+		return string(text) == "true"
+	case 'f':
+		return string(text) == "false"
+	case 'n':
+		return string(text) == "null"
+	}
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return plainNumber(text)
+		}
+	}
+	return true
+}
+
+// plainNumber is of numbers with a sign or a point, as amounts are.
+func plainNumber(text []byte) bool {
+	if text[0] == '-' {
+		text = text[1:]
+	}
+	whole, part, found := bytes.Cut(text, []byte{'.'})
+	return digits(whole) && (!found || digits(part))
+}
+
+func digits(text []byte) bool {
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return len(text) > 0
+}
+
+// plainString is of strings of printable ASCII that AppendQuoted does not escape.
+func plainString(text []byte) bool {
+	last := len(text) - 1
+	if last == 0 || text[last] != '"' {
+		return false
+	}
+	for _, c := range text[1:last] {
+		if c < 0x20 || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' {
+			return false
+		}
+	}
+	return true
 }
 
 // appendObject writes a parsed object as compact JSON.

@@ -50,107 +50,64 @@ func (x *Screen) Source() string {
 	return ""
 }
 
-// Append adds the record's members to m.
-func (x *Screen) Append(m *strictjson.Members) {
-	m.Raw("kind", []byte(`"screen"`))
-	m.Text("txnId", x.TxnID())
-	m.Text("verdict", x.Verdict.String())
-	m.TextOrNull("rule", x.Rule.Code())
-	m.Text("reason", engine.Reason(x.Rule, x.Sub))
-	m.Time("screenedAt", x.At)
-	m.Uint("index", x.Index)
-	m.Uint("leaf", x.Leaf)
-	m.Hex("salt", x.Salt[:])
-	if x.Judged && (x.LevelCount > 0 || x.WithUser) && x.Profile.Hash != [32]byte{} {
-		m.Text("credentialStatus", x.Status.String())
-	}
-	Codes(m, "triggered", x.Triggered)
-	Codes(m, "shadow", x.Shadow)
-	x.AppendHold(m)
-	if x.ListStale {
-		m.Bool("ofacStale", true)
-	}
-	m.Uint("policyVersion", x.PolicyVersion)
-	m.Uint("listVersion", x.ListVersion)
-	m.Uint("matcherVersion", uint64(x.Matcher))
-	m.Text("ruleSet", engine.RuleSet)
-	if x.Judged {
-		x.evidence(m)
-		x.references(m)
-	}
-	x.parties(m)
-	x.origin(m)
-	x.list(m)
-	x.request(m)
-	x.newer(m)
-}
-
 // AppendHold adds what the record says of the payment's hold, where there is one: its
 // state then, not what has become of it.
 func (x *Screen) AppendHold(m *strictjson.Members) {
 	if x.HoldUntil == 0 {
 		return
 	}
-	var hold strictjson.Members
-	hold.Text("state", "held")
-	hold.USD("amount", x.Amount)
-	hold.Time("expiresAt", x.HoldUntil)
-	m.Object("hold", hold)
+	m.Begin("hold")
+	m.Text("state", "held")
+	m.USD("amount", x.Amount)
+	m.Time("expiresAt", x.HoldUntil)
+	m.End()
 }
-
-// What most records need, so that they are written without moving.
-const (
-	evidenceRoom = 896
-	levelRoom    = 384
-)
 
 // evidence is what the live rules saw: micro-dollars, nanoseconds of log time, counts.
 func (x *Screen) evidence(m *strictjson.Members) {
-	e := make(strictjson.Members, 0, evidenceRoom)
-	e.Int("now", int64(x.At))
-	e.Int("amount", int64(x.Amount))
-	e.Uint("staticMask", uint64(x.StaticMask))
-	items := make([]strictjson.Members, x.LevelCount)
-	for i := range x.LevelCount {
-		items[i] = make(strictjson.Members, 0, levelRoom)
-		x.level(int(i), &items[i])
+	if !x.Judged {
+		return
 	}
-	e.List("levels", items)
+	m.Begin("evidence")
+	m.Int("now", int64(x.At))
+	m.Int("amount", int64(x.Amount))
+	m.Uint("staticMask", uint64(x.StaticMask))
+	x.levels(m)
 	if x.InFleet {
-		var fleet strictjson.Members
+		m.Begin("fleet")
 		if x.Agent != nil && x.Agent.Fleet != nil {
-			fleet.Int("limit", int64(x.Agent.Fleet.DailyLimit))
+			m.Int("limit", int64(x.Agent.Fleet.DailyLimit))
 		}
-		fleet.Int("spent", int64(x.FleetSpent))
+		m.Int("spent", int64(x.FleetSpent))
 		if x.FleetHeld != 0 {
-			fleet.Int("held", int64(x.FleetHeld))
+			m.Int("held", int64(x.FleetHeld))
 		}
-		e.Object("fleet", fleet)
+		m.End()
 	}
-	e.Bool("operatorSuspended", x.OperatorSuspended)
+	m.Bool("operatorSuspended", x.OperatorSuspended)
 	version, expires := x.Token()
-	e.Uint("tokenVersion", uint64(version))
-	e.Int("tokenExpires", int64(expires))
+	m.Uint("tokenVersion", uint64(version))
+	m.Int("tokenExpires", int64(expires))
 	if x.WithUser {
-		var user strictjson.Members
-		user.Int("status", int64(x.UserSeen.Status))
+		m.Begin("user")
+		m.Int("status", int64(x.UserSeen.Status))
 		if x.Party != nil {
-			user.Uint("version", uint64(x.Party.User.CredentialVersion))
+			m.Uint("version", uint64(x.Party.User.CredentialVersion))
 		}
-		user.Uint("minVersion", uint64(x.UserSeen.MinVersion))
-		user.Int("overlapUntil", int64(x.UserSeen.OverlapUntil))
-		user.Uint("tokenVersion", uint64(x.UserSeen.Version))
-		user.Int("tokenExpires", int64(x.UserSeen.Expires))
-		e.Object("user", user)
+		m.Uint("minVersion", uint64(x.UserSeen.MinVersion))
+		m.Int("overlapUntil", int64(x.UserSeen.OverlapUntil))
+		m.Uint("tokenVersion", uint64(x.UserSeen.Version))
+		m.Int("tokenExpires", int64(x.UserSeen.Expires))
+		m.End()
 	}
-	e.Uint("minute", uint64(x.Minute))
-	e.Uint("hour", uint64(x.Hour))
-	e.Uint("dayMeanX100", uint64(x.DayMeanX100))
-	e.Uint("structuring", uint64(x.Structuring))
+	m.Uint("minute", uint64(x.Minute))
+	m.Uint("hour", uint64(x.Hour))
+	m.Uint("dayMeanX100", uint64(x.DayMeanX100))
+	m.Uint("structuring", uint64(x.Structuring))
 	if x.Used {
-		e.Uint("referenceUsedBy", x.UsedBy)
+		m.Uint("referenceUsedBy", x.UsedBy)
 	}
-	m.Object("evidence", e)
+	m.End()
 }
 
 // Token returns the credential version and expiry that the token claimed.
@@ -159,6 +116,20 @@ func (x *Screen) Token() (uint16, engine.Time) {
 		return x.Agent.Agents[0].CredentialVersion, x.Agent.Agents[0].ExpiresAt
 	}
 	return x.TokenVersion, x.TokenExpires
+}
+
+func (x *Screen) levels(m *strictjson.Members) {
+	m.Name("levels")
+	*m = append(*m, '[')
+	for i := range x.LevelCount {
+		if i > 0 {
+			*m = append(*m, ',')
+		}
+		*m = append(*m, '{')
+		x.level(int(i), m)
+		m.End()
+	}
+	*m = append(*m, ']')
 }
 
 func (x *Screen) level(i int, m *strictjson.Members) {
@@ -192,85 +163,46 @@ func (x *Screen) level(i int, m *strictjson.Members) {
 	}
 }
 
-// references name the profile leaves and the record's place among its agent's.
-func (x *Screen) references(m *strictjson.Members) {
-	for _, ref := range [...]struct {
-		name string
-		of   *leaf.Ref
-	}{{"profile", &x.Profile}, {"userProfile", &x.User}} {
-		if ref.of.Hash == [32]byte{} {
-			continue
-		}
-		var inner strictjson.Members
-		inner.Uint("leaf", ref.of.Leaf)
-		inner.Text("leafHash", base64.StdEncoding.EncodeToString(ref.of.Hash[:]))
-		m.Object(ref.name, inner)
+// reference names a profile leaf.
+func (x *Screen) reference(m *strictjson.Members, name string, of *leaf.Ref) {
+	if !x.Judged || of.Hash == [32]byte{} {
+		return
 	}
-	if x.Sequence > 0 {
-		m.Uint("agentSequence", x.Sequence)
-	}
-	if x.Sequence > 1 {
-		m.Uint("agentPrevious", x.Previous)
-	}
+	m.Begin(name)
+	m.Uint("leaf", of.Leaf)
+	m.Name("leafHash")
+	*m = append(base64.StdEncoding.AppendEncode(append(*m, '"'), of.Hash[:]), '"')
+	m.End()
 }
 
-// parties name agent, operator, chain, fleet and user.
-func (x *Screen) parties(m *strictjson.Members) {
-	if x.Judged && x.Agent != nil {
-		own := &x.Agent.Agents[0]
-		m.Text("agentId", x.Agent.AgentIDs[0])
-		m.Text("agentName", own.AgentName)
-		m.Text("agentType", own.Type.String())
-		m.Text("operatorLegalName", own.OperatorLegalName)
-		if count := len(x.Agent.AgentIDs); count > 1 {
-			chain := make([]string, count)
-			for i, id := range x.Agent.AgentIDs {
-				chain[count-1-i] = id
-			}
-			m.Texts("chain", chain)
-		}
-		m.Optional("fleetId", x.Agent.FleetID)
+// own is the agent that a record was judged with; nil without one.
+func (x *Screen) own() *engine.AgentProfile {
+	if !x.Judged || x.Agent == nil {
+		return nil
 	}
-	x.text(m, "agentId", leaf.TagAgent)
-	if x.Party != nil {
-		m.Text("userId", x.Party.UserID)
-	} else {
-		x.text(m, "userId", leaf.TagUser)
-	}
+	return &x.Agent.Agents[0]
 }
 
-// origin says by whom, where and with what the call was made and judged.
-func (x *Screen) origin(m *strictjson.Members) {
-	m.Optional("ofacSource", x.Source())
-	m.Hex("listDigest", x.ListDigest[:])
-	x.text(m, "mixerVersion", leaf.TagMixers)
-	x.text(m, "tzVersion", leaf.TagZones)
-	x.text(m, "version", leaf.TagVersion)
-	x.text(m, "jti", leaf.TagCredential)
-	x.text(m, "userJti", leaf.TagUserCred)
-	x.text(m, "keyId", leaf.TagKey)
-	x.text(m, "node", leaf.TagNode)
-	x.text(m, "requestId", leaf.TagRequestID)
-	for _, t := range [...]struct {
-		name string
-		tag  leaf.Tag
-	}{{"requestHash", leaf.TagRequestHash}, {"idempotencyKeyHash", leaf.TagIdempotency}, {"traceId", leaf.TagTrace}} {
-		if x.Edge.Has(t.tag) {
-			m.Hex(t.name, x.Edge.Get(t.tag))
+// delegation names the agents from the root down, where there is more than one.
+func (x *Screen) delegation(m *strictjson.Members) {
+	if x.own() == nil || len(x.Agent.AgentIDs) < 2 {
+		return
+	}
+	m.Name("chain")
+	*m = append(*m, '[')
+	for i := len(x.Agent.AgentIDs) - 1; i >= 0; i-- {
+		*m = strictjson.AppendQuoted(*m, x.Agent.AgentIDs[i])
+		if i > 0 {
+			*m = append(*m, ',')
 		}
 	}
+	*m = append(*m, ']')
 }
 
-// list is the evidence of the sanctions list.
-func (x *Screen) list(m *strictjson.Members) {
-	if x.Edge.Has(leaf.TagMatches) {
-		m.Raw("matches", x.Edge.Get(leaf.TagMatches))
-	}
-	if x.Edge.Has(leaf.TagTruncated) {
-		m.Bool("matchesTruncated", true)
-	}
-	if warnings := x.Warnings(); warnings != nil {
-		m.Raw("warnings", warnings)
+// hex writes a member of the fragment as digits.
+func (x *Screen) hex(m *strictjson.Members, name string, t leaf.Tag) {
+	if x.Edge.Has(t) {
+		m.Hex(name, x.Edge.Get(t))
 	}
 }
 
@@ -318,19 +250,6 @@ func RequestMembers() (names []string) {
 	return names
 }
 
-func (x *Screen) request(m *strictjson.Members) {
-	var inner strictjson.Members
-	for _, member := range requestMembers {
-		inner.Raw(member.name, x.Edge.Get(member.tag))
-	}
-	for _, member := range requestExtras {
-		if x.Edge.Has(member.tag) {
-			inner.Raw(member.name, x.Edge.Get(member.tag))
-		}
-	}
-	m.Object("_request", inner)
-}
-
 // shown are the tags that have a name here.
 var shown = func() (tags uint64) {
 	for t := leaf.TagSource; t <= leaf.TagWarnings; t++ {
@@ -360,13 +279,20 @@ func (x *Screen) text(m *strictjson.Members, name string, t leaf.Tag) {
 
 // Codes writes the rules of a mask in order of precedence.
 func Codes(m *strictjson.Members, name string, mask uint32) {
-	list := []string{}
+	m.Name(name)
+	*m = append(*m, '[')
+	first := true
 	for i := range engine.Rules {
-		if mask&(1<<engine.Rules[i].ID) != 0 {
-			list = append(list, engine.Rules[i].Code)
+		if mask&(1<<engine.Rules[i].ID) == 0 {
+			continue
 		}
+		if !first {
+			*m = append(*m, ',')
+		}
+		first = false
+		*m = strictjson.AppendQuoted(*m, engine.Rules[i].Code)
 	}
-	m.Texts(name, list)
+	*m = append(*m, ']')
 }
 
 // Profile adds a profile leaf's members to m: its place and, under the names of

@@ -1,0 +1,246 @@
+package leafjson
+
+import (
+	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/strictjson"
+)
+
+// member is one member of a screening record as it is shown: its name, and what writes
+// it where the record has it. There is one writer for each, whoever is shown it.
+type member struct {
+	name  string
+	write func(x *Screen, m *strictjson.Members)
+	text  leaf.Tag // Of a text of the fragment, in place of write.
+	json  leaf.Tag // Of JSON that the edge wrote or was sent, in place of write.
+}
+
+// members are a record's, in the order in which it is shown whole. _request and what a
+// newer release wrote come after them.
+var members = [...]member{
+	{name: "kind", write: func(_ *Screen, m *strictjson.Members) { m.Raw("kind", []byte(`"screen"`)) }},
+	{name: "txnId", write: func(x *Screen, m *strictjson.Members) {
+		m.Name("txnId")
+		*m = append(append(append(*m, `"txn_`...), x.Txn[:]...), '"')
+	}},
+	{name: "verdict", write: func(x *Screen, m *strictjson.Members) { m.Text("verdict", x.Verdict.String()) }},
+	{name: "rule", write: func(x *Screen, m *strictjson.Members) { m.TextOrNull("rule", x.Rule.Code()) }},
+	{name: "reason", write: func(x *Screen, m *strictjson.Members) { m.Text("reason", engine.Reason(x.Rule, x.Sub)) }},
+	{name: "screenedAt", write: func(x *Screen, m *strictjson.Members) { m.Time("screenedAt", x.At) }},
+	{name: "index", write: func(x *Screen, m *strictjson.Members) { m.Uint("index", x.Index) }},
+	{name: "leaf", write: func(x *Screen, m *strictjson.Members) { m.Uint("leaf", x.Leaf) }},
+	{name: "salt", write: func(x *Screen, m *strictjson.Members) { m.Hex("salt", x.Salt[:]) }},
+	{name: "credentialStatus", write: func(x *Screen, m *strictjson.Members) {
+		if x.Judged && (x.LevelCount > 0 || x.WithUser) && x.Profile.Hash != [32]byte{} {
+			m.Text("credentialStatus", x.Status.String())
+		}
+	}},
+	{name: "triggered", write: func(x *Screen, m *strictjson.Members) { Codes(m, "triggered", x.Triggered) }},
+	{name: "shadow", write: func(x *Screen, m *strictjson.Members) { Codes(m, "shadow", x.Shadow) }},
+	{name: "hold", write: (*Screen).AppendHold},
+	{name: "ofacStale", write: func(x *Screen, m *strictjson.Members) {
+		if x.ListStale {
+			m.Bool("ofacStale", true)
+		}
+	}},
+	{name: "policyVersion", write: func(x *Screen, m *strictjson.Members) { m.Uint("policyVersion", x.PolicyVersion) }},
+	{name: "listVersion", write: func(x *Screen, m *strictjson.Members) { m.Uint("listVersion", x.ListVersion) }},
+	{name: "matcherVersion", write: func(x *Screen, m *strictjson.Members) { m.Uint("matcherVersion", uint64(x.Matcher)) }},
+	{name: "ruleSet", write: func(_ *Screen, m *strictjson.Members) { m.Text("ruleSet", engine.RuleSet) }},
+	{name: "evidence", write: (*Screen).evidence},
+	{name: "profile", write: func(x *Screen, m *strictjson.Members) { x.reference(m, "profile", &x.Profile) }},
+	{name: "userProfile", write: func(x *Screen, m *strictjson.Members) { x.reference(m, "userProfile", &x.User) }},
+	{name: "agentSequence", write: func(x *Screen, m *strictjson.Members) {
+		if x.Judged && x.Sequence > 0 {
+			m.Uint("agentSequence", x.Sequence)
+		}
+	}},
+	{name: "agentPrevious", write: func(x *Screen, m *strictjson.Members) {
+		if x.Judged && x.Sequence > 1 {
+			m.Uint("agentPrevious", x.Previous)
+		}
+	}},
+	{name: "agentId", write: func(x *Screen, m *strictjson.Members) {
+		if x.own() != nil {
+			m.Text("agentId", x.Agent.AgentIDs[0])
+		}
+	}},
+	{name: "agentName", write: func(x *Screen, m *strictjson.Members) {
+		if own := x.own(); own != nil {
+			m.Text("agentName", own.AgentName)
+		}
+	}},
+	{name: "agentType", write: func(x *Screen, m *strictjson.Members) {
+		if own := x.own(); own != nil {
+			m.Text("agentType", own.Type.String())
+		}
+	}},
+	{name: "operatorLegalName", write: func(x *Screen, m *strictjson.Members) {
+		if own := x.own(); own != nil {
+			m.Text("operatorLegalName", own.OperatorLegalName)
+		}
+	}},
+	{name: "chain", write: (*Screen).delegation},
+	{name: "fleetId", write: func(x *Screen, m *strictjson.Members) {
+		if x.own() != nil {
+			m.Optional("fleetId", x.Agent.FleetID)
+		}
+	}},
+	{name: "agentId", text: leaf.TagAgent}, // Of a credential that was not good.
+	{name: "userId", write: func(x *Screen, m *strictjson.Members) {
+		if x.Party != nil {
+			m.Text("userId", x.Party.UserID)
+		} else {
+			x.text(m, "userId", leaf.TagUser)
+		}
+	}},
+	{name: "ofacSource", write: func(x *Screen, m *strictjson.Members) { m.Optional("ofacSource", x.Source()) }},
+	{name: "listDigest", write: func(x *Screen, m *strictjson.Members) { m.Hex("listDigest", x.ListDigest[:]) }},
+	{name: "mixerVersion", text: leaf.TagMixers},
+	{name: "tzVersion", text: leaf.TagZones},
+	{name: "version", text: leaf.TagVersion},
+	{name: "jti", text: leaf.TagCredential},
+	{name: "userJti", text: leaf.TagUserCred},
+	{name: "keyId", text: leaf.TagKey},
+	{name: "node", text: leaf.TagNode},
+	{name: "requestId", text: leaf.TagRequestID},
+	{name: "requestHash", write: func(x *Screen, m *strictjson.Members) { x.hex(m, "requestHash", leaf.TagRequestHash) }},
+	{name: "idempotencyKeyHash", write: func(x *Screen, m *strictjson.Members) { x.hex(m, "idempotencyKeyHash", leaf.TagIdempotency) }},
+	{name: "traceId", write: func(x *Screen, m *strictjson.Members) { x.hex(m, "traceId", leaf.TagTrace) }},
+	{name: "matches", json: leaf.TagMatches},
+	{name: "matchesTruncated", write: func(x *Screen, m *strictjson.Members) {
+		if x.Edge.Has(leaf.TagTruncated) {
+			m.Bool("matchesTruncated", true)
+		}
+	}},
+	{name: "warnings", json: leaf.TagWarnings},
+}
+
+// Append adds the record's members to m: all of them, JSON in it as it stands.
+func (x *Screen) Append(m *strictjson.Members) {
+	for i := range members {
+		switch of := &members[i]; {
+		case of.text != 0:
+			x.text(m, of.name, of.text)
+		case of.json == 0:
+			of.write(x, m)
+		case x.Edge.Has(of.json):
+			m.Raw(of.name, x.Edge.Get(of.json))
+		}
+	}
+	m.Begin("_request")
+	for _, of := range requestMembers {
+		m.Raw(of.name, x.Edge.Get(of.tag))
+	}
+	for _, of := range requestExtras {
+		if x.Edge.Has(of.tag) {
+			m.Raw(of.name, x.Edge.Get(of.tag))
+		}
+	}
+	m.End()
+	x.newer(m)
+}
+
+// Selection are some of a record's members, in an order of their own.
+type Selection []*member
+
+// Select names members of a record.
+func Select(names ...string) (s Selection) {
+	for _, name := range names {
+		before := len(s)
+		for i := range members {
+			if members[i].name == name {
+				s = append(s, &members[i])
+			}
+		}
+		if len(s) == before {
+			panic("BUG: no member of a screening record: " + name)
+		}
+	}
+	return s
+}
+
+// Append adds the selected members that the record has, and of a name that stands twice
+// the first. JSON in them is written as strictjson.AppendValue writes it; the error is
+// strictjson.ErrSyntax where it is none.
+func (s Selection) Append(x *Screen, m *strictjson.Members) (err error) {
+	last, start := "", 0
+	for _, of := range s {
+		if of.name == last && len(*m) > start {
+			continue
+		}
+		last, start = of.name, len(*m)
+		switch {
+		case of.text != 0:
+			x.text(m, of.name, of.text)
+		case of.json == 0:
+			of.write(x, m)
+		case x.Edge.Has(of.json):
+			if err = compact(m, of.name, x.Edge.Get(of.json)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// AppendRequest adds the member _request as it is shown to who may not read some of its
+// members: hide is asked by name and gives what stands in their place, "" for what is shown.
+func (x *Screen) AppendRequest(m *strictjson.Members, hide func(name string) string) error {
+	m.Begin("_request")
+	show := func(of requestMember) error {
+		literal := x.Edge.Get(of.tag)
+		if instead := hide(of.name); instead != "" && len(literal) > 0 && string(literal) != "null" {
+			m.Text(of.name, instead)
+			return nil
+		}
+		return compact(m, of.name, literal)
+	}
+	for _, of := range requestMembers {
+		if err := show(of); err != nil {
+			return err
+		}
+	}
+	for _, of := range requestExtras {
+		if x.Edge.Has(of.tag) {
+			if err := show(of); err != nil {
+				return err
+			}
+		}
+	}
+	m.End()
+	return nil
+}
+
+// compact adds JSON of the fragment; null for none, as Raw does.
+func compact(m *strictjson.Members, name string, text []byte) (err error) {
+	if len(text) == 0 {
+		m.Null(name)
+		return nil
+	}
+	m.Name(name)
+	*m, err = strictjson.AppendCompact(*m, text)
+	return err
+}
+
+// RequestText returns a member of the request that is a string; "" of anything else.
+func (x *Screen) RequestText(t leaf.Tag) string { return strictjson.ReadText(x.Edge.Get(t)) }
+
+// UserID names the user; "" without one.
+func (x *Screen) UserID() string {
+	if x.Party != nil {
+		return x.Party.UserID
+	}
+	return string(x.Edge.Get(leaf.TagUser))
+}
+
+// OperatorLegalName names the operator of the agent that was judged; "" without one.
+func (x *Screen) OperatorLegalName() string {
+	if own := x.own(); own != nil {
+		return own.OperatorLegalName
+	}
+	return ""
+}
+
+// KeyID names the API key that asked.
+func (x *Screen) KeyID() string { return string(x.Edge.Get(leaf.TagKey)) }

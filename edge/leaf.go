@@ -58,7 +58,7 @@ func (j *Judge) OpenLeaf(index uint64, data []byte) (Leaf, error) {
 		if err != nil {
 			return Leaf{}, err
 		}
-		err = j.parse(&l, strictjson.Build(shownRoom, l.Record.Append))
+		err = parseLeaf(j, &l, strictjson.Build(shownRoom, l.Record.Append))
 		return l, err
 	}
 	if j.Between != nil {
@@ -71,12 +71,12 @@ func (j *Judge) OpenLeaf(index uint64, data []byte) (Leaf, error) {
 			return Leaf{}, fmt.Errorf("leaf %d: %w", index, err)
 		}
 	}
-	err := j.parse(&l, text)
+	err := parseLeaf(j, &l, text)
 	return l, err
 }
 
-// parse reads a leaf's JSON with a parser of the call's.
-func (j *Judge) parse(l *Leaf, text []byte) error {
+// parseLeaf reads a leaf's JSON with a parser of the call's.
+func parseLeaf(j *Judge, l *Leaf, text []byte) error {
 	parser := leafParsers.Get()
 	j.parsers = append(j.parsers, parser)
 	value, err := parser.ParseBytes(text)

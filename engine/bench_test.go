@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -52,17 +53,19 @@ func TestPartyFilter(t *testing.T) {
 // call, which the exact layer finds, and with a fresh clean one.
 func BenchmarkEdge(b *testing.B) {
 	list := benchList(b)
-	var fresh, listed [4 * lookerAnswers]string
+	var fresh, listed [4 * partyAnswers]string
 	for i := range fresh {
 		fresh[i] = fmt.Sprintf("Contoso %d Trading Ltd", i)
-		listed[i] = fmt.Sprintf("quux%dven, zorb%dal (Holding)", i%2000*7919, i%2000)
+		listed[i] = fmt.Sprintf("quux%dven, zorb%dal (Holding)", i%2000*7919, i%2000) + strings.Repeat(".", i/2000)
 	}
+	random := rand.New(rand.NewPCG(1, 1))
 	for _, bench := range []struct {
 		name string
 		call func(i int) string
 	}{
 		{"no-name", func(int) string { return "" }},
 		{"repeated-name", func(int) string { return "Contoso Trading Ltd" }},
+		{"thousand-names", func(int) string { return fresh[random.IntN(1000)] }},
 		{"listed-name", func(i int) string { return listed[i%len(listed)] }},
 		{"fresh-name", func(i int) string { return fresh[i%len(fresh)] }},
 	} {

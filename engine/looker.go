@@ -17,11 +17,17 @@ type Looker struct {
 
 	// One memory for each of the three names, so that a call's three results
 	// cannot displace one another.
-	operator, user, party [lookerAnswers]answer
+	operator, user [lookerAnswers]answer
+	party          [partyAnswers]answer
 }
 
-// lookerAnswers bounds each memory; an answer's place is its name's hash.
-const lookerAnswers = 512
+// lookerAnswers bounds the memories of operators and users, of whom a call names one
+// each; partyAnswers that of counterparties, who are many more. An answer's place is its
+// name's hash; a name that is not remembered costs twenty times one that is.
+const (
+	lookerAnswers = 512
+	partyAnswers  = 4096
+)
 
 // answer is a remembered result with matches of its own.
 type answer struct {
@@ -60,16 +66,16 @@ func (l *Looker) Look(f *Facts) {
 	}
 	if f.ChainSize > 0 {
 		query.Name, query.ClearedUIDs = f.Chain[0].OperatorLegalName, f.OperatorCleared
-		f.OperatorName, _ = l.screen(&query, &l.operator)
+		f.OperatorName, _ = l.screen(&query, l.operator[:])
 	}
 	if f.User != nil {
 		query.Name, query.Type, query.ClearedUIDs = f.User.LegalName, ofac.PartyIndividual, f.UserCleared
-		f.UserName, _ = l.screen(&query, &l.user)
+		f.UserName, _ = l.screen(&query, l.user[:])
 	}
 	if f.Request.Name != "" {
 		query.Name, query.ClearedUIDs = f.Request.Name, f.PartyCleared
 		query.Type, _ = ParsePartyType(f.Request.Type)
-		f.PartyName, f.PartyFilter = l.screen(&query, &l.party)
+		f.PartyName, f.PartyFilter = l.screen(&query, l.party[:])
 	}
 	f.lapse(f.ClearedUntil)
 }
@@ -85,11 +91,11 @@ func (l *Looker) forget(list *ofac.Index) {
 
 // screen answers from memory, else from the list; of a counterparty's name the key of
 // its normal form, too (see NameFilterKey).
-func (l *Looker) screen(query *ofac.Query, memory *[lookerAnswers]answer) (ofac.Result, uint64) {
+func (l *Looker) screen(query *ofac.Query, memory []answer) (ofac.Result, uint64) {
 	if query.Name == "" {
 		return ofac.Result{}, 0
 	}
-	a := &memory[nameHash(query.Name)%lookerAnswers]
+	a := &memory[nameHash(query.Name)%uint64(len(memory))]
 	if a.known && sameQuery(&a.query, query) {
 		return a.result, a.filter
 	}
@@ -99,7 +105,7 @@ func (l *Looker) screen(query *ofac.Query, memory *[lookerAnswers]answer) (ofac.
 	a.name = append(a.name[:0], query.Name...)
 	a.query.Name = unsafe.String(unsafe.SliceData(a.name), len(a.name)) // Compared alone, and written only with the answer.
 	a.result.Matches = a.matches
-	if memory == &l.party {
+	if len(memory) == len(l.party) {
 		if form, whole := l.scratch.Normal(); whole {
 			a.filter = nameFormKey(form)
 		} else {

@@ -129,12 +129,17 @@ func (j *Judge) Within(ctx context.Context) { j.ctx = ctx }
 // Renew takes the terms of now.
 func (j *Judge) Renew() { j.Terms = j.shared.Now() }
 
-// Reset closes the leaves that are open and forgets the call; the room is kept.
+// Reset closes the leaves that are open and forgets the call; the room is kept, where
+// it is: a judge is five kilobytes.
 func (j *Judge) Reset() {
 	for _, p := range j.parsers {
 		leafParsers.Put(p)
 	}
-	*j = Judge{parsers: j.parsers[:0], screen: j.screen.reset()}
+	j.parsers = j.parsers[:0]
+	j.shared, j.call, j.ctx, j.Terms, j.Agent, j.Between = nil, nil, nil, nil, nil, nil
+	j.Index, j.Timing, j.Forged, j.fresh = 0, Timing{}, false, false
+	j.answer = leafjson.Screen{}
+	j.screen.reset()
 }
 
 // Confirm waits until this node has applied all that the leader had committed.

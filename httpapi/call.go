@@ -22,18 +22,28 @@ import (
 // call is one request on its way through the border. It is pooled: nothing may
 // keep it, its body or its parsed values after the handler returned.
 type call struct {
+	passing
+	room
+	judge edge.Judge // Five kilobytes, which Reset makes ready where they are.
+}
+
+// room is what a call leaves to the next one: its parts are emptied and kept.
+type room struct {
+	asked      edge.Call          // What the judge sees of the call.
+	parameters []parameter        // Of the query, as the route declares them.
+	out        strictjson.Members // Answer under construction.
+	buffer     []byte
+}
+
+// passing is what a call has to itself: nothing of it is left when it ends.
+type passing struct {
 	api   *API
 	route *route
 	w     http.ResponseWriter
 	r     *http.Request
 	ctx   context.Context
 
-	key   *apiKey   // nil on a public route.
-	asked edge.Call // What the judge sees of the call.
-
-	parameters []parameter // Of the query, as the route declares them.
-
-	judge edge.Judge
+	key   *apiKey // nil on a public route.
 	start time.Time
 	txnID string // For the error body and the access log.
 
@@ -41,13 +51,11 @@ type call struct {
 	replayed bool
 	happened bool // A record of this call, now or at its first try, is in the log.
 	wrote    bool
-	bodyRead bool               // To its end.
-	lost     bool               // Its place in the lane of scans.
-	work     lanes.Work         // What it computes in a turn of the scans; paced.
-	commit   time.Duration      // What the log took; for Server-Timing and the metrics.
-	out      strictjson.Members // Answer under construction; its room is reused.
-	buffer   []byte
-	batch    *batch // nil for any other call.
+	bodyRead bool          // To its end.
+	lost     bool          // Its place in the lane of scans.
+	work     lanes.Work    // What it computes in a turn of the scans; paced.
+	commit   time.Duration // What the log took; for Server-Timing and the metrics.
+	batch    *batch        // nil for any other call.
 }
 
 var calls = sync.Pool{New: func() any { return new(call) }}
@@ -124,9 +132,10 @@ func (c *call) finish() {
 		return // Let the garbage collector have a large one.
 	}
 	c.asked.Document.Reset()
-	*c = call{
-		asked: edge.Call{Body: c.asked.Body[:0], Document: c.asked.Document}, judge: c.judge,
-		out: c.out[:0], buffer: c.buffer[:0], parameters: c.parameters[:0],
+	c.passing = passing{}
+	c.room = room{
+		asked: edge.Call{Body: c.asked.Body[:0], Document: c.asked.Document},
+		out:   c.out[:0], buffer: c.buffer[:0], parameters: c.parameters[:0],
 	}
 	calls.Put(c)
 }

@@ -222,7 +222,7 @@ func TestExportWaitsForHistory(t *testing.T) {
 	n.screen(token, "")
 	from := (testStart + engine.Second).String()
 	require.Equal(t, 200, n.do("auditor", "GET", "/v1/audit/export?from="+from, "").Code)
-	x := &exporter{c: &call{api: n.api}, store: n.store, from: testStart + engine.Second, to: testStart + 2*engine.Second, end: n.store.Size()}
+	x := &exporter{c: &call{passing: passing{api: n.api}}, store: n.store, from: testStart + engine.Second, to: testStart + 2*engine.Second, end: n.store.Size()}
 	x.point = &checkpoint{size: x.end}
 	var refused *edge.Refusal
 	require.ErrorAs(t, x.checkEdges(), &refused, "leaf 0 is of an earlier time")

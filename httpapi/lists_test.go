@@ -278,7 +278,7 @@ func TestUploadChecksAreNotForgotten(t *testing.T) {
 	answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 200)
 
 	settings := *n.Settings()
-	c := &call{api: n.api}
+	c := &call{passing: passing{api: n.api}}
 	problems, err := uploadProblems(c, &wire.ListInfo{Digest: [32]byte{1}, StagedAt: settings.ListSynced})
 	require.NoError(t, err)
 	require.Len(t, problems, 1)

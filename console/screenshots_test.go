@@ -33,6 +33,7 @@ func TestScreenshots(t *testing.T) {
 	browser(t)
 	s := cluster(t, 1)
 	d := s.morning()
+	s.clears(d)
 	w := s.window(0)
 	w.at("/", "Sign in")
 	shoot(w, folder, "sign-in")
@@ -40,6 +41,8 @@ func TestScreenshots(t *testing.T) {
 	w.at("/match?name=Nikolas%20Maduro&cpDateOfBirth=1962", "Match") // Before another list is in force.
 	w.settled("match", d)
 	shoot(w, folder, "match")
+	w.at("/cleared", "Cleared pairs")
+	shoot(w, folder, "cleared")
 	found := s.foreseen(w, d)
 	for _, p := range []struct{ name, path, heading string }{
 		{"overview", "/", "Overview"}, {"queue", "/queue", "Queue"}, {"case", "/case/" + d.name, "$120"}, {"case-limit", "/case/" + d.limit, "$6,200"},

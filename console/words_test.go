@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/edge/events"
 	"railguard/engine"
 )
 
@@ -41,4 +42,14 @@ func TestPolicyDefaults(t *testing.T) {
 	require.EqualValues(t, 9300, policy.NameBlock)
 	policy.NameReview, policy.NameBlock = want.NameReview, want.NameBlock // 0 is the list's own, which these are.
 	require.Equal(t, want, policy)
+}
+
+// TestEventWords: every event has words, and no words are of an event that there is not.
+func TestEventWords(t *testing.T) {
+	text := string(newDesk(t, nil).c.files["/web/events.js"].data)
+	var named []string
+	for _, found := range regexp.MustCompile(`'([a-z_]+\.[a-z0-9_]+)': '[A-Z]`).FindAllStringSubmatch(text, -1) {
+		named = append(named, found[1])
+	}
+	require.ElementsMatch(t, events.Types, named)
 }

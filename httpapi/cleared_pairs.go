@@ -141,21 +141,27 @@ func listCleared(c *call) error {
 			return false
 		}
 		pair := pairs[at]
-		digest, listed := list.EntryDigest(pair.UID)
+		entry, listed := list.Entry(pair.UID)
 		var m strictjson.Members
 		m.Text("clearedId", uintText(uint64(pair.ID)))
-		if c.key.SeesAll() {
-			m.Text("name", pair.Name)
-		} else {
-			m.Text("name", maskedText)
+		name, listedAs := pair.Name, entry.Primary
+		if !c.key.SeesAll() {
+			name = maskedText
+			if listed {
+				listedAs = maskedText
+			}
 		}
+		m.Text("name", name)
 		m.Text("uid", uintText(uint64(pair.UID)))
+		m.TextOrNull("entryName", listedAs) // As it is called today; null: it is listed no more.
 		if pair.ExpiresAt == 0 {
 			m.Null("expiresAt")
 		} else {
 			m.Time("expiresAt", pair.ExpiresAt)
 		}
-		m.Bool("inForce", listed && digest == pair.EntryDigest && (pair.ExpiresAt == 0 || pair.ExpiresAt > now))
+		why := clearedVoid(pair, now, listed, entry.Digest == pair.EntryDigest)
+		m.Bool("inForce", why == "")
+		m.TextOrNull("void", why)
 		m.Text("reason", pair.Reason)
 		m.TextOrNull("clearedBy", pair.By)
 		m.Time("clearedAt", pair.At)
@@ -163,6 +169,19 @@ func listCleared(c *call) error {
 		return true
 	})
 	return c.list(items, next)
+}
+
+// clearedVoid is why a pair quietens nothing any more; "": it is in force.
+func clearedVoid(pair *wire.ClearedPair, now engine.Time, listed, same bool) string {
+	switch {
+	case pair.ExpiresAt != 0 && pair.ExpiresAt <= now:
+		return "expired"
+	case !listed:
+		return "entry_removed"
+	case !same:
+		return "entry_changed"
+	}
+	return ""
 }
 
 // removeCleared is DELETE /v1/cleared/{id}.

@@ -430,20 +430,6 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// A listed entry may be named as matches show it, a string, or as a number.
-func TestClearedTakesTheUIDAsShown(t *testing.T) {
-	n := newTestNode(t)
-	for _, c := range []struct {
-		uid    string
-		status int
-	}{{`27307`, 201}, {`"27307"`, 201}, {`"0"`, 422}, {`"-1"`, 422}, {`"4294967296"`, 422}, {`"x"`, 422}, {`""`, 422}, {`true`, 422}, {`null`, 422}} {
-		w := n.do("reviewer", "POST", "/v1/cleared", `{"name":"Lazarus Groupe","uid":`+c.uid+`,"reason":"our caterer","expiresAt":"2026-04-20T00:00:00Z"}`)
-		require.Equal(t, c.status, w.Code, c.uid)
-	}
-	v := answer(t, n.do("reviewer", "GET", "/v1/match?name=%FF", ""), 400)
-	require.Contains(t, textOf(v, "message"), "UTF-8")
-}
-
 // A record that was judged with a matcher that this node does not carry is not judged
 // with another one: the replay says so, and takes the list's rules from the record.
 func TestReplayOfAnotherMatcher(t *testing.T) {
@@ -461,23 +447,6 @@ func TestReplayOfAnotherMatcher(t *testing.T) {
 	require.Len(t, v.GetArray("assumed"), 5)
 	require.Equal(t, 1, v.GetInt("matcherVersion"))
 	require.Equal(t, "judged with matcher version 1, which this binary does not carry", textOf(v, "listUnavailable"))
-}
-
-// A pair is cleared for a time, and only where there is something to clear.
-func TestClearedPairsEndAndResemble(t *testing.T) {
-	n := newTestNode(t)
-	for body, param := range map[string]string{
-		`{"name":"Lazarus Groupe","uid":27307,"reason":"r"}`:                                          "expiresAt",
-		`{"name":"Lazarus Groupe","uid":27307,"reason":"r","expiresAt":"2026-03-01T00:00:00Z"}`:       "expiresAt",
-		`{"name":"Lazarus Groupe","uid":27307,"reason":"r","expiresAt":"2027-03-24T00:00:00Z"}`:       "expiresAt",
-		`{"name":"Quiet Orchard Bakery","uid":27307,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`: "name",
-		`{"name":"Lazarus Group","uid":27307,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`:        "name", // It blocks: nothing quietens that.
-		`{"name":"Lazarus Groupe","uid":27307,"expiresAt":"2026-04-20T00:00:00Z"}`:                    "reason",
-	} {
-		require.Equal(t, param, textOf(answer(t, n.do("reviewer", "POST", "/v1/cleared", body), 422), "param"), body)
-	}
-	require.Empty(t, n.Settings().Cleared)
-	answer(t, n.do("reviewer", "POST", "/v1/cleared", `{"name":"Lazarus Groupe","uid":27307,"reason":"r","expiresAt":"2027-03-22T00:00:00Z"}`), 201)
 }
 
 // openEntities compiles an encoded list and opens it, as a node does.

@@ -95,7 +95,7 @@ var bodyShapes = map[string]strictjson.Shape{
 	"POST /v1/alerts/acknowledge":       strictjson.Names("alertIds", "by", "reason"),
 	"POST /v1/queue/bulk":               strictjson.Names("txnIds", "disposition", "reviewedBy", "notes"),
 	"POST /v1/alerts/{id}/acknowledge":  strictjson.Names("by", "reason"),
-	"POST /v1/queue/next": queueShape.Holding("filter",
+	"POST /v1/queue/next": queueShape.With("skip").Holding("filter",
 		strictjson.Names("state", "rule", "agentId", "operator", "minAmount", "maxAmount", "from", "to", "assignee", "q", "slaBreached", "sort")),
 	"POST /v1/queue/{txnId}/claim":   queueShape,
 	"POST /v1/queue/{txnId}/release": queueShape.With("force"),

@@ -2,10 +2,14 @@ package httpapi
 
 import (
 	"encoding/base64"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
 )
 
 // A garbled cursor, or one of another list, is refused wherever there are pages: it
@@ -102,4 +106,27 @@ func TestOldOpenCasesAreNeverDropped(t *testing.T) {
 	}
 	next := answer(t, n.do("reviewer", "POST", "/v1/queue/next", `{"assignee":"r"}`), 200)
 	require.Equal(t, old, textOf(next, "txnId"), "the oldest of equal priority")
+}
+
+// Who passes over a case gets the one behind it, and 204 when all there are were skipped.
+func TestNextCaseButTheSkipped(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":0.5}`)
+	var txns []string
+	for range 3 {
+		txns = append(txns, textOf(answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1}`), 200), "txnId"))
+		n.advance(engine.Second)
+	}
+	next := func(skip string) *httptest.ResponseRecorder {
+		return n.do("reviewer", "POST", "/v1/queue/next", `{"assignee":"Ann","skip":`+skip+`}`)
+	}
+	require.Equal(t, txns[0], textOf(answer(t, next(`null`), 200), "txnId"))
+	require.Equal(t, txns[0], textOf(answer(t, next(`[]`), 200), "txnId"), "her own again")
+	require.Equal(t, txns[1], textOf(answer(t, next(`["`+txns[0]+`","txn_00000000","no id"]`), 200), "txnId"))
+	require.Equal(t, txns[2], textOf(answer(t, next(`["`+txns[0]+`","`+txns[1]+`"]`), 200), "txnId"))
+	require.Equal(t, 204, next(quotedList(txns...)).Code)
+	for bad, param := range map[string]string{`"` + txns[0] + `"`: "skip", `[7]`: "skip[0]"} {
+		require.Equal(t, param, textOf(answer(t, next(bad), 422), "param"), bad)
+	}
+	require.Equal(t, "skip", textOf(answer(t, next(quotedList(slices.Repeat(txns, 34)...)), 422), "param"), "102")
 }

@@ -46,7 +46,8 @@ type queueFilter struct {
 	slaBreached bool
 	wait        engine.Time // The policy's review.sla; 0: not said.
 	sort        string
-	freeFor     string // Only what nobody else holds; "": all.
+	freeFor     string   // Only what nobody else holds; "": all.
+	skipped     []uint64 // Leaves of reviews that are passed over, at most bulkMax.
 }
 
 var queueStates = []string{"open", "claimed", "dispositioned", "escalated"}
@@ -187,7 +188,7 @@ func walkQueue(c *call, view *fsm.View, q *queueFilter, wanted queueOrder) ([]qu
 	var failed error
 	visit := func(row fsm.ReviewRow) bool {
 		item := queueItem{row: row, claimed: inForce(row.Claim, view.Time), priority: priority(&row)}
-		if !wanted.behind(&item) || q.freeFor != "" && item.claimed && row.Claim.Assignee != q.freeFor {
+		if !wanted.behind(&item) || slices.Contains(q.skipped, row.Leaf) || q.freeFor != "" && item.claimed && row.Claim.Assignee != q.freeFor {
 			return true
 		}
 		rest(c)

@@ -12,11 +12,12 @@ import (
 )
 
 // nextReview is POST /v1/queue/next: the log leases the first of the offered
-// reviews that nobody else holds by then.
+// reviews that nobody else holds by then. An officer passes over those that she skips.
 func nextReview(c *call) error {
 	f := c.fields()
 	who := c.reviewer(&f, "assignee", "reviewedBy", "by")
 	inner, given := f.Nested("filter")
+	skipped, _ := f.Texts("skip", bulkMax, engine.FieldMax)
 	if err := f.Err(); err != nil {
 		return err
 	}
@@ -26,6 +27,11 @@ func nextReview(c *call) error {
 		return err
 	}
 	filter.state, filter.assignee, filter.freeFor = "", "", who
+	for _, id := range skipped { // What names no case skips none.
+		if at, known := c.judge.Terms.IDs.ParseTxn(id); known {
+			filter.skipped = append(filter.skipped, at)
+		}
+	}
 	return answerNext(c, filter, who)
 }
 

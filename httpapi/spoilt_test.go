@@ -82,7 +82,7 @@ var spoiltBodies = map[string][]string{
 	"POST /v1/queue/{txnId}/assign":       {`{"assignee":"Ann","by":"Bob"}`, `{"assignee":"Ann","reviewedBy":"Bob"}`},
 	"POST /v1/queue/{txnId}/comment":      {`{"comment":"c","by":"Bob"}`, `{"comment":"c","assignee":"Bob"}`, `{"comment":"c","reviewedBy":"Bob"}`},
 	"POST /v1/queue/next": {`{"assignee":"Ann","filter":{"state":"open","rule":"R10","agentId":"$agent","operator":"Acme Inc","minAmount":1,"maxAmount":1000,` +
-		`"from":"2026-03-01","to":"2026-04-01","q":"Acme","slaBreached":false,"sort":"age"}}`, `{"by":"Ann","filter":{"state":"claimed","assignee":"Zoe"}}`, `{"reviewedBy":"Ann"}`},
+		`"from":"2026-03-01","to":"2026-04-01","q":"Acme","slaBreached":false,"sort":"age"}}`, `{"by":"Ann","filter":{"state":"claimed","assignee":"Zoe"}}`, `{"reviewedBy":"Ann","skip":["txn_00000000"]}`},
 
 	"POST /v1/webhooks":                    {`{"name":"n","url":"https://example.com/h","types":["screen.block"],"sarAllowed":false,"off":true,"secret":"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="}`},
 	"PATCH /v1/webhooks/{id}":              {`{"name":"n","url":"https://example.com/h","types":["screen.block"],"sarAllowed":true,"off":true,"reason":"r"}`},

@@ -7,7 +7,7 @@ import {officer} from './decide.js';
 
 const every = 5000;
 const bulkMax = 100;
-const kinds = {
+export const kinds = {
   retro_hit: 'Named by a newer list', late_settle: 'Settled late', over_limit: 'Above a limit', not_allowed: 'Paid, not allowed',
   list_quarantine: 'Entities put aside', operator_listed: 'Operator listed',
 };

@@ -11,6 +11,7 @@ import {showAgents, showAgent, showFleets, showFleet, showUsers, showOperators} 
 import {showPolicy} from './policy.js';
 import {showActivity, showCluster} from './system.js';
 import {showAlerts, showReports} from './alerts.js';
+import {showCleared} from './cleared.js';
 import {showForesight, showBacktest, showShadow, showRetro} from './foresight.js';
 import {shortcuts, setShortcuts} from './settings.js';
 
@@ -22,6 +23,7 @@ const pages = [
   {path: 'alerts', title: 'Alerts', show: showAlerts, roles: reader, whole: true},
   {path: 'reports', title: 'Reports', show: showReports, roles: reader, whole: true},
   {path: 'match', title: 'Match', show: showMatch, roles: ['reviewer', 'policy', 'auditor']},
+  {path: 'cleared', title: 'Cleared pairs', show: showCleared, roles: ['reviewer', 'auditor', 'policy'], whole: true},
   {path: 'lists', title: 'Lists', show: showLists, roles: ['policy', 'ops', 'reviewer', 'auditor'], whole: true},
   {path: 'lists/:id', title: 'List', show: showList, hidden: true, roles: ['policy', 'ops', 'reviewer', 'auditor'], whole: true},
   {path: 'agents', title: 'Agents', show: showAgents, roles: ['operator', 'reviewer', 'auditor', 'policy']},

@@ -6,6 +6,8 @@ import {sentence, deciding, ladderView, hitView, payment} from './words.js';
 import {decide, withdraw, verbs, officer} from './decide.js';
 import {verify} from './proof.js';
 import {keys} from './keys.js';
+import {clearPair, pairCleared} from './cleared.js';
+import {next, pass} from './next.js';
 
 const every = 5000;
 
@@ -36,20 +38,12 @@ export async function hits(record, marks) {
       const box = h('input', {type: 'checkbox'});
       marks?.push(box);
       const asked = match.party === 'operator' ? record.operatorLegalName : match.party === 'user' ? record.userName : q.cpName ?? q.cpWallet;
-      return hitView(match, asked, (record.parties ?? []).find((p) => p.uid === match.uid), now?.matches?.find((m) => m.uid === match.uid && (m.alias ?? m.name) === (match.alias ?? match.name)),
-        h('div', {class: 'actions left'}, h('label', null, box, ' I have compared this hit'),
-          api.may('reviewer') && api.whole() && match.outcome !== 'BLOCK' && asked && asked !== q.cpWallet && h('button', {type: 'button', class: 'clear', onclick: () => clearPair(asked, match)}, 'Clear this pair …')));
+      const today = now?.matches?.find((m) => m.uid === match.uid && (m.alias ?? m.name) === (match.alias ?? match.name));
+      const clear = api.may('reviewer') && api.whole() && match.outcome !== 'BLOCK' && asked && asked !== q.cpWallet && !today?.cleared &&
+        h('button', {type: 'button', class: 'clear', onclick: () => clearPair(asked, match, () => clear.replaceWith(pairCleared()))}, 'Clear this pair …');
+      return hitView(match, asked, (record.parties ?? []).find((p) => p.uid === match.uid), today,
+        [today?.cleared && pairCleared(), h('div', {class: 'actions left'}, h('label', null, box, ' I have compared this hit'), clear)]);
     }));
-}
-
-function clearPair(name, match) {
-  const reason = h('textarea', {name: 'reason', rows: 3, required: true, maxlength: 8192});
-  const until = h('input', {name: 'until', type: 'date', required: true, value: new Date(Date.now() + 365 * 86400e3).toISOString().slice(0, 10)});
-  dialog('Clear this pair?', [h('p', {class: 'action'}, `“${name}” is not ${match.name} (entry ${match.uid}). Rule R21 stays quiet for this name and this entry alone; never a BLOCK.`),
-    field('Why (obligatory)', reason), field('Until', until, 'The pair ends then, and at once when the entry changes.')], 'Clear the pair', 'warn', async () => {
-    await api.call('/cleared', {method: 'POST', body: {name, uid: match.uid, reason: reason.value.trim(), expiresAt: until.value, clearedBy: officer()}});
-    toast('The pair is cleared.');
-  });
 }
 
 async function history(record) {
@@ -170,6 +164,7 @@ export async function showCase(place, {id}, go) {
       record.disposition && h('p', {class: 'note'}, 'Decided ', badge(record.disposition), ` by ${record.reviewedBy ?? 'an officer'} `, when(record.reviewedAt), record.notes && h('q', null, record.notes),
         record.overLimitApproved && ' It went over a limit.', record.recheck?.verdict === 'BLOCK' && h('strong', {class: 'over'}, ` At approval the payment would have been a BLOCK (${record.recheck.rule}).`)),
       h('p', {class: 'meta'}, h('span', {class: 'mono'}, record.txnId), when(record.screenedAt), undecided && claim?.slaDueAt && h('span', {id: 'clock'}, due(claim)), api.may('reviewer', 'auditor') && proofBadge(record), claimView(record, claim, reload),
+        api.may('reviewer') && record.verdict === 'REVIEW' && h('button', {type: 'button', class: 'small next', onclick: onward}, undecided ? 'Skip to the next case' : 'Next case', h('kbd', null, 'N')),
         h('button', {type: 'button', class: 'small', onclick: () => window.print()}, 'Print')),
       undecided && api.may('reviewer') && h('div', {class: 'actions decide'}, Object.entries(verbs).map(([key, verb]) =>
         h('button', {type: 'button', class: verb.kind, onclick: () => act(key)}, verb.word, h('kbd', null, verb.word[0] === 'E' ? 'S' : verb.word[0])))),
@@ -197,17 +192,19 @@ export async function showCase(place, {id}, go) {
 
   const unkey = keys({
     a: () => act('APPROVED'), r: () => act('REJECTED'), s: () => act('ESCALATE_SAR'), q: () => go('/console/queue'),
-    n: async () => {
-      if (!api.may('reviewer')) return;
-      const next = await api.call('/queue/next', {method: 'POST', body: {assignee: officer()}});
-      if (next) go(`/console/case/${next.txnId ?? next.item?.txnId}`);
-      else toast('Nothing is open.');
-    },
+    n: onward,
   });
   return () => {
     clearInterval(timer);
     unkey();
   };
+  /** onward goes to the next case; one that is not decided is passed over. */
+  function onward() {
+    if (!api.may('reviewer')) return;
+    const {record, claim} = current;
+    const done = record.verdict !== 'REVIEW' || record.disposition ? next(go) : pass(id, claim, go);
+    done.catch((error) => toast(error.message, 'bad'));
+  }
   function act(disposition) {
     if (current.record.verdict === 'REVIEW' && !current.record.disposition && api.may('reviewer')) {
       decide(current.record, disposition, {claim: current.claim, unseen: marks.filter((m) => !m.checked).length, then: reload});

@@ -6,8 +6,8 @@ import {payment} from './words.js';
 
 export const verbs = {
   APPROVED: {word: 'Approve', done: 'Approved', kind: 'good', what: 'Approve'},
-  REJECTED: {word: 'Reject', done: 'Rejected', kind: 'bad', what: 'Reject'},
-  ESCALATE_SAR: {word: 'Escalate', done: 'Escalated', kind: 'warn', what: 'Escalate as suspicious'},
+  REJECTED: {word: 'Reject', done: 'Rejected', kind: 'bad', what: 'Reject', want: 'Say why you reject it: whoever asks for the payment, or examines it in two years, has only your words.'},
+  ESCALATE_SAR: {word: 'Escalate', done: 'Escalated', kind: 'warn', what: 'Escalate as suspicious', want: 'Say what is suspicious: the report begins with your words, and an examiner reads them in two years.'},
 };
 
 export const officer = () => localStorage.getItem('railguard.officer') || api.name();
@@ -37,7 +37,7 @@ export function decide(record, disposition, {claim, unseen = 0, then} = {}) {
   const verb = verbs[disposition];
   const obligatory = disposition !== 'APPROVED';
   const check = h('div', null);
-  const notes = h('textarea', {name: 'notes', rows: 4, maxlength: 8192, required: obligatory});
+  const notes = h('textarea', {name: 'notes', rows: 4, maxlength: 8192, required: obligatory, 'data-want': verb.want});
   const body = [
     h('p', {class: 'action'}, `${verb.what} the payment of ${payment(record)}, made by ${record.agentName ?? record.agentId} of ${record.operatorLegalName ?? 'an unknown operator'}.`),
     h('p', {class: 'quiet'}, `${record.txnId}. The decision is final: it becomes a leaf of the log and nobody can change it.`,

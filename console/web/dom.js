@@ -80,7 +80,7 @@ export function badge(word) {
   const kinds = {
     PROCEED: 'good', APPROVED: 'good', ACTIVE: 'good', ok: 'good', CLEAR: 'good', REVIEW: 'warn', BLOCK: 'bad', REJECTED: 'bad', REVOKED: 'bad',
     SUSPENDED: 'bad', ESCALATE_SAR: 'bad', UNKNOWN: 'warn', EXPIRED: 'warn', claimed: 'warn', stale: 'bad', unreachable: 'bad', leader: 'good', overdue: 'bad', proposed: 'warn', FILED: 'good', READY: 'warn',
-    running: 'warn', done: 'good', failed: 'bad', set: 'good',
+    'in force': 'good', void: 'warn', running: 'warn', done: 'good', failed: 'bad', set: 'good',
   };
   return h('span', {class: `badge ${kinds[word] ?? 'plain'}`}, word === 'ESCALATE_SAR' ? 'ESCALATED' : word);
 }
@@ -128,19 +128,33 @@ export const select = (name, options, value) => h('select', {name}, options.map(
   return option;
 }));
 
+/** wanting names the first field that a form cannot go without, and puts the focus there. */
+function wanting(form, alert) {
+  const blank = (e) => e.required && e.type !== 'checkbox' && e.value.trim() === '';
+  const missing = [...form.elements].find((e) => e.willValidate && (blank(e) || !e.validity.valid));
+  if (!missing) return false;
+  const label = form.querySelector(`label[for="${missing.id}"]`)?.textContent.replace(' (obligatory)', '') ?? '';
+  put(alert, h('p', {class: 'note bad'}, blank(missing) ? missing.dataset.want ?? `“${label}” is empty.` : `${label}: ${missing.validationMessage}`));
+  missing.setAttribute('aria-invalid', 'true');
+  missing.addEventListener('input', () => missing.removeAttribute('aria-invalid'), {once: true});
+  missing.focus();
+  return true;
+}
+
 /** dialog asks before something is done. body may be a list; on(form) does it and throws to stay open. */
 export function dialog(title, body, word, kind, on) {
   const before = document.activeElement;
   const alert = h('div', {role: 'alert', class: 'alerts'});
   const id = `d${(fields += 1)}`;
   const go = h('button', {class: kind, type: 'submit'}, word);
-  const form = h('form', {method: 'dialog'}, h('h2', {id}, title), body, alert,
+  const form = h('form', {method: 'dialog', novalidate: true}, h('h2', {id}, title), body, alert,
     h('div', {class: 'actions'}, h('button', {type: 'button', onclick: () => box.close()}, 'Cancel'), go));
   const box = h('dialog', {'aria-labelledby': id}, form);
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
-    go.disabled = true;
     put(alert);
+    if (wanting(form, alert)) return;
+    go.disabled = true;
     try {
       await on(form);
       box.close();

@@ -3,6 +3,7 @@
 import {h, put, money, count, when, badge, table, facts, bar, field, select, dialog, toast, ruleShort} from './dom.js';
 import * as api from './api.js';
 import {officer} from './decide.js';
+import {eventWords} from './events.js';
 
 /** act asks for a reason, calls and draws anew. members: extra fields by name. */
 function act(title, action, word, kind, path, redraw, members = {}, method = 'POST') {
@@ -52,16 +53,13 @@ export async function showAgents(place, _params, go) {
 // What belongs to an agent's history besides its payments, which are told with their verdicts.
 const historyTypes = 'agent.*,attestation.*';
 
-/** actWords says what was done: agent.ownership_flagged is "ownership flagged". */
-const actWords = (e) => (e.type === 'attestation.recorded' ? 'attested' : e.type.startsWith('attestation') ? e.type.replace('.', ' ') : e.type.split('.')[1].replaceAll('_', ' '));
-
 export async function showAgent(place, {id}) {
   const redraw = () => showAgent(place, {id});
   const [a, limits, records, attestations, acts] = await Promise.all([api.call(`/agents/${id}`), api.maybe(`/agents/${id}/limits`), api.maybe(`/audit${api.query({agentId: id, limit: 20, from: new Date(Date.now() - 30 * 86400e3).toISOString()})}`),
     api.maybe(`/agents/${id}/attestations`), api.may('reviewer', 'auditor', 'policy') && api.whole() ? api.maybe(`/activity${api.query({about: id, types: historyTypes, limit: 50})}`) : null]);
   const can = api.may('operator');
   const p = a.effectivePolicy ?? {};
-  const done = acts?.data.map((e) => [e.time, h('span', {class: 'act'}, actWords(e), e.by || e.keyName ? ` by ${e.by ?? e.keyName}` : '', e.reason ? h('q', null, e.reason) : null)]);
+  const done = acts?.data.map((e) => [e.time, h('span', {class: 'act'}, eventWords(e.type), e.by || e.keyName ? ` by ${e.by ?? e.keyName}` : '', e.reason ? h('q', null, e.reason) : null)]);
   const timeline = [...(done ?? [[a.registeredAt, 'registered'], [a.issuedAt, `credential ${a.credentialVersion} issued`], [a.statusChangedAt, `status ${a.ownStatus}`],
     ...(attestations?.data ?? []).map((x) => [x.attestedAt, `attested by ${x.attestedBy}`])]), [a.ownershipTransfer?.effectiveAt, 'ownership transfer takes effect'], ...(records?.data ?? []).map((r) => [r.screenedAt, [badge(r.verdict), ` ${money((r._request ?? r).amount)} `, h('a', {href: `/console/case/${r.txnId}`}, r.rule ? ruleShort(r.rule) : r.txnId)]]),
     [a.expiresAt, 'credential expires']].filter(([at]) => at).sort((x, y) => (x[0] < y[0] ? 1 : -1));

@@ -6,6 +6,7 @@ import {keys} from './keys.js';
 import {load, hits} from './case.js';
 import {sentence, deciding} from './words.js';
 import {decide, verbs, officer} from './decide.js';
+import {next as nextCase, within} from './next.js';
 
 const every = 5000;
 const bulkMax = 100;
@@ -15,6 +16,7 @@ const rules = ['R9_CHAIN_POLICY', 'R10_SINGLE_TX_LIMIT', 'R11_DAILY_LIMIT', 'R12
 
 export async function showQueue(place, _params, go) {
   const filter = Object.fromEntries([...new URLSearchParams(location.search)].filter(([k, v]) => wanted.includes(k) && v));
+  within(filter);
   filter.sort ??= 'priority';
   const officerMay = api.may('reviewer');
   const list = h('ul', {class: 'queue', 'aria-label': 'Cases'});
@@ -145,16 +147,8 @@ export async function showQueue(place, _params, go) {
     if (next) select1(next.txnId, true);
   }
 
-  async function next() {
-    if (!officerMay) return;
-    const {sort, state, ...rest} = filter;
-    for (const number of ['minAmount', 'maxAmount']) if (rest[number]) rest[number] = Number(rest[number]);
-    const taken = await api.call('/queue/next', {method: 'POST', body: {assignee: officer(), ...(Object.keys(rest).length && {filter: rest})}});
-    if (!taken) {
-      toast('Nothing is free.', 'warn');
-      return;
-    }
-    go(`/console/case/${taken.txnId}`);
+  function next() {
+    if (officerMay) nextCase(go).catch((error) => toast(error.message, 'bad'));
   }
 
   async function decideSelected(disposition) {
@@ -171,7 +165,7 @@ export async function showQueue(place, _params, go) {
 
   function bulkDecide(disposition) {
     const chosen = items.filter((item) => picked.has(item.txnId)).slice(0, bulkMax);
-    const notes = h('textarea', {name: 'notes', rows: 3, required: true, maxlength: 8192});
+    const notes = h('textarea', {name: 'notes', rows: 3, required: true, maxlength: 8192, 'data-want': verbs[disposition].want ?? 'Say why: it stands in each of the records.'});
     const by = h('input', {name: 'by', required: true, maxlength: 512, value: officer()});
     const results = h('ul', {class: 'results', 'aria-live': 'polite'});
     const sum = chosen.reduce((n, item) => n + item.amount, 0);
@@ -219,7 +213,7 @@ export async function showQueue(place, _params, go) {
 }
 
 function help() {
-  dialog('Keys', [h('dl', {class: 'facts'}, [['J, K', 'next, previous'], ['Enter', 'open the case'], ['A', 'approve'], ['R', 'reject'], ['S', 'escalate'], ['N', 'lease the next case'], ['X', 'select for all at once'], ['/', 'search'], ['?', 'this']].map(([k, v]) => [h('dt', null, h('kbd', null, k)), h('dd', null, v)])),
+  dialog('Keys', [h('dl', {class: 'facts'}, [['J, K', 'next, previous'], ['Enter', 'open the case'], ['A', 'approve'], ['R', 'reject'], ['S', 'escalate'], ['N', 'the next free case, leased to you; in a case: skip it'], ['X', 'select for all at once'], ['/', 'search'], ['?', 'this']].map(([k, v]) => [h('dt', null, h('kbd', null, k)), h('dd', null, v)])),
     h('p', {class: 'quiet'}, 'They do nothing in a field or a dialog. The menu with your key’s name switches them off.')], 'Good', 'primary', async () => {});
 }
 

@@ -2,6 +2,8 @@
 
 import {h, put, party, money, when, badge, table, facts, field, select, toast, ruleShort, count} from './dom.js';
 import * as api from './api.js';
+import {eventView} from './events.js';
+import {kinds} from './alerts.js';
 
 const seesPayments = () => api.may('operator', 'screener', 'reviewer', 'auditor', 'ops');
 const seesChanges = () => api.may('reviewer', 'auditor', 'policy') && api.whole();
@@ -41,7 +43,7 @@ const turnsMax = 10; // Pages that are asked for at once where nothing is found:
 const subject = (d) => [d.txnId && h('a', {href: `/console/case/${d.txnId}`}, d.txnId), d.agentId && h('a', {href: `/console/agents/${d.agentId}`}, d.agentId), d.fleetId && h('a', {href: `/console/fleets/${d.fleetId}`}, d.fleetId),
   d.userId && h('a', {href: `/console/users/${d.userId}`}, d.userId), d.operatorLegalName, d.keyId, d.policyVersion !== undefined && h('a', {href: '/console/policy'}, `policy version ${d.policyVersion}`),
   d.listVersion !== undefined && h('a', {href: '/console/lists'}, `list version ${d.listVersion}`), d.kid].filter(Boolean).flatMap((part, i) => (i ? [' · ', part] : [part]));
-const detail = (d) => [d.disposition, d.state, d.credentialStatus && d.previousStatus ? `${d.previousStatus} → ${d.credentialStatus}` : d.credentialStatus, d.from && d.to && `${d.from} → ${d.to}`, d.assignee, d.amountUSDC !== undefined && money(d.amountUSDC), d.alert].filter(Boolean).join(', ');
+const detail = (d) => [d.disposition, d.state, d.credentialStatus && d.previousStatus ? `${d.previousStatus} → ${d.credentialStatus}` : d.credentialStatus, d.from && d.to && `${d.from} → ${d.to}`, d.assignee, d.amountUSDC !== undefined && money(d.amountUSDC), d.alert && (kinds[d.alert]?.toLowerCase() ?? d.alert)].filter(Boolean).join(', ');
 
 /** showChanges tells what anybody changed, newest first: who, what, when and why. */
 async function showChanges(place, asked, go) {
@@ -65,7 +67,7 @@ async function showChanges(place, asked, go) {
       next = page.nextCursor;
     }
     put(list, data.length === 0 ? h('p', {class: 'quiet'}, next ? 'Nothing so far; there is more to look through.' : 'Nobody changed anything of that kind.') :
-      table('Changes', ['When', 'Who', 'What', 'About', 'Why'], data.map((e) => [when(e.time), who(e), [e.type, detail(e.data) && h('span', {class: 'quiet'}, ` ${detail(e.data)}`)], subject(e.data).length ? subject(e.data) : '–', e.reason ?? '–'])),
+      table('Changes', ['When', 'Who', 'What', 'About', 'Why'], data.map((e) => [when(e.time), who(e), eventView(e.type, detail(e.data)), subject(e.data).length ? subject(e.data) : '–', e.reason ?? '–'])),
     next && h('button', {type: 'button', onclick: () => more(next).catch((e) => toast(e.message, 'bad'))}, 'Earlier'));
   }
   put(place, h('h1', null, 'Activity'), tabs('changes'), h('p', {class: 'quiet'}, 'What anybody changed, newest first, as far back as records go. The person is who the call named; the key cannot be chosen.'), form, h('section', {class: 'card'}, list));

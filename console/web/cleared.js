@@ -1,0 +1,89 @@
+// Cleared pairs: a name that resembles a listed one and was found to be somebody else. They
+// quieten rule R21 for that name and that entry, and nothing else.
+
+import {h, put, badge, dialog, field, say, select, table, toast, when} from './dom.js';
+import * as api from './api.js';
+import {officer} from './decide.js';
+
+const pageSize = 200;
+const voids = {expired: 'It ended.', entry_changed: 'The listed entry changed since: look again and clear it anew.', entry_removed: 'The entry is listed no more.'};
+
+/** clearPair asks why a name is not a listed party, and records it; then is called when it is. */
+export function clearPair(name, match, then) {
+  const reason = h('textarea', {name: 'reason', rows: 3, required: true, maxlength: 8192, 'data-want': 'Say how you know that they are two: who clears a pair answers for it.'});
+  const until = h('input', {name: 'until', type: 'date', required: true, value: new Date(Date.now() + 365 * 86400e3).toISOString().slice(0, 10)});
+  const by = h('input', {name: 'by', required: true, maxlength: 256, value: officer(), autocomplete: 'name'});
+  dialog('Clear this pair?', [h('p', {class: 'action'}, `“${name}” is not ${match.name} (entry ${match.uid}). Rule R21 stays quiet for this name and this entry alone; never a BLOCK.`),
+    field('Cleared by', by), field('Why (obligatory)', reason), field('Until', until, 'The pair ends then, and at once when the entry changes.')], 'Clear the pair', 'warn', async () => {
+    localStorage.setItem('railguard.officer', by.value.trim());
+    await api.call('/cleared', {method: 'POST', body: {name, uid: match.uid, reason: reason.value.trim(), expiresAt: until.value, clearedBy: by.value.trim()}});
+    toast('The pair is cleared.');
+    then?.();
+  });
+  reason.focus();
+}
+
+/** pairCleared tells that a hit is of a pair that is cleared today. */
+export const pairCleared = () => h('p', {class: 'note good'}, 'This pair is cleared: rule R21 stays quiet for this name and this entry. ', h('a', {href: '/console/cleared'}, 'All cleared pairs'));
+
+function takeBack(pair, then) {
+  const why = h('textarea', {name: 'reason', rows: 3, required: true, maxlength: 8192});
+  const by = h('input', {name: 'by', required: true, maxlength: 256, value: officer(), autocomplete: 'name'});
+  dialog('Take it back?', [h('p', {class: 'action'}, `“${pair.name}” and ${pair.entryName ?? `entry ${pair.uid}`} are no cleared pair any more. From now on the name asks for a person again.`), field('Taken back by', by), field('Why (obligatory)', why)], 'Take it back', 'warn', async () => {
+    localStorage.setItem('railguard.officer', by.value.trim());
+    await api.call(`/cleared/${pair.clearedId}`, {method: 'DELETE', body: {reason: why.value.trim(), actor: by.value.trim()}});
+    toast('Taken back.');
+    then();
+  });
+  why.focus();
+}
+
+export async function showCleared(place, _params, go) {
+  const filter = Object.fromEntries(new URLSearchParams(location.search));
+  const list = h('div', {id: 'pairs'});
+  const totals = h('p', {class: 'quiet', id: 'totals'});
+  const may = api.may('reviewer');
+  const form = h('form', {class: 'filters', role: 'search', onsubmit: (event) => {
+    event.preventDefault();
+    go(`/console/cleared${api.query(Object.fromEntries([...new FormData(form)].map(([k, v]) => [k, v.trim()])))}`);
+  }}, field('Search', h('input', {name: 'q', type: 'search', value: filter.q ?? '', placeholder: 'name or entry'})),
+  field('State', select('state', [['', 'all'], ['force', 'in force'], ['void', 'void']], filter.state ?? '')), h('div', {class: 'field'}, h('button', {type: 'submit'}, 'Filter')));
+  let data = [];
+  let next = null;
+
+  const wanted = (p) => (!filter.state || p.inForce === (filter.state === 'force')) &&
+    (!filter.q || [p.name, p.entryName, p.uid, p.reason, p.clearedBy].some((text) => text?.toLowerCase().includes(filter.q.toLowerCase())));
+
+  function row(p) {
+    const name = p.entryName ? h('a', {href: `/console/match${api.query({name: p.entryName})}`}, p.entryName) : h('span', {class: 'quiet'}, 'not on the list in force');
+    return [h('a', {href: `/console/match${api.query({name: p.name})}`}, p.name), [name, h('span', {class: 'event'}, `entry ${p.uid}`)],
+      p.inForce ? badge('in force') : [badge('void'), ' ', h('span', {class: 'quiet'}, voids[p.void] ?? p.void)], p.expiresAt ? when(p.expiresAt) : 'no end', [p.clearedBy ?? 'not said', h('span', {class: 'quiet'}, ' ', when(p.clearedAt))], p.reason,
+      may ? h('button', {type: 'button', class: 'small takeback', onclick: () => takeBack(p, redraw)}, 'Take back …') : '–'];
+  }
+
+  function draw() {
+    const shown = data.filter(wanted);
+    const gone = shown.filter((p) => !p.inForce).length;
+    put(totals, `${shown.length}${next ? ' and more' : ''} ${shown.length === 1 ? 'pair' : 'pairs'}${gone ? `, ${gone} void` : ''}`);
+    put(list, shown.length === 0 ? h('p', {class: 'quiet'}, data.length === 0 ? 'No pair is cleared. A hit of rule R21 can be cleared from its case.' : 'None of that kind.') :
+      table('Cleared pairs', ['Name, as it is compared', 'Listed party', 'State', 'Until', 'Cleared by', 'Why', ''], shown.map(row)),
+    next && h('button', {type: 'button', onclick: () => more(next).catch((e) => toast(e.message, 'bad'))}, 'Show more'));
+  }
+
+  async function more(cursor) {
+    const page = await api.call(`/cleared${api.query({limit: pageSize, order: 'desc', cursor})}`);
+    data.push(...page.data);
+    next = page.nextCursor;
+    draw();
+  }
+
+  async function redraw() {
+    data = [];
+    await more();
+    say('Cleared pairs brought up to date');
+  }
+
+  put(place, h('div', {class: 'titlebar'}, h('h1', null, 'Cleared pairs'), totals), h('p', {class: 'quiet'}, 'A name that resembles a listed one and was found to be somebody else. Rule R21 stays quiet for the pair until it ends or the listed entry changes; a BLOCK is never cleared.'),
+    form, h('section', {class: 'card'}, list));
+  await more();
+}

@@ -1,0 +1,43 @@
+// The way through the queue: the next free case, and what the officer passed over.
+
+import * as api from './api.js';
+import {toast} from './dom.js';
+import {officer} from './decide.js';
+
+const place = 'railguard.skipped';
+const most = 100; // As many as a call may name.
+let filter = {}; // Of the queue as it was shown last.
+
+const read = () => {
+  try {
+    return JSON.parse(sessionStorage.getItem(place)) ?? [];
+  } catch {
+    return [];
+  }
+};
+
+/** within says by which filter the queue is worked through. */
+export function within(members) {
+  const {sort, state, assignee, ...rest} = members;
+  for (const number of ['minAmount', 'maxAmount']) if (rest[number]) rest[number] = Number(rest[number]);
+  filter = rest;
+}
+
+/** next leases the next free case and goes to it. */
+export async function next(go) {
+  const skip = read();
+  const taken = await api.call('/queue/next', {method: 'POST', body: {assignee: officer(), ...(skip.length && {skip}), ...(Object.keys(filter).length && {filter})}});
+  if (taken) {
+    go(`/console/case/${taken.txnId}`);
+    return;
+  }
+  sessionStorage.removeItem(place);
+  toast(skip.length ? `Nothing else is free. You passed over ${skip.length}: from here on ${skip.length === 1 ? 'it comes' : 'they come'} again.` : 'Nothing is free.', 'warn');
+}
+
+/** pass leaves a case undecided, for whoever comes, and goes to the one behind it. */
+export async function pass(id, claim, go) {
+  sessionStorage.setItem(place, JSON.stringify([...read().filter((x) => x !== id), id].slice(-most)));
+  if (claim?.assignee === officer()) await api.call(`/queue/${id}/release`, {method: 'POST', body: {by: officer()}}).catch(() => {}); // Its lease ends by itself.
+  await next(go);
+}

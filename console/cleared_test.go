@@ -63,7 +63,7 @@ func TestClearedPairs(t *testing.T) {
 	other := s.call(0, s.Key, "POST", "/v1/agents/register", `{"agentName":"Errand bot","agentType":"supervised","operatorLegalName":"Lindqvist Handel AB","purpose":"errands"}`, 201)["token"].(string)
 	pays := func(stopped bool) {
 		t.Helper()
-		require.Equal(t, stopped, "PROCEED" != s.call(0, s.Key, "POST", "/v1/screen", `{"token":"`+other+`","amount":12,"cpName":"Nikolas Maduro"}`, 200)["verdict"])
+		require.Equal(t, stopped, s.call(0, s.Key, "POST", "/v1/screen", `{"token":"`+other+`","amount":12,"cpName":"Nikolas Maduro"}`, 200)["verdict"] != "PROCEED")
 	}
 	w.at("/cleared", "Cleared pairs")
 	w.shows("#pairs", "No pair is cleared")

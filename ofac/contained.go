@@ -170,6 +170,9 @@ func (x *Index) lookupRun(key []byte, words, all int, forms formSet, q *Query, s
 		if !x.standsAlone(posting, &name, words, key) || kind == Vessel && forms != 0 {
 			continue // what has a legal form is no vessel
 		}
+		if form == exactTruncated && goesOn(key, q.Name) {
+			continue
+		}
 		if s.father && kind == Individual && x.weightOfName(posting>>exactFormBits) < shipped.commonNames {
 			continue // two common names: many fathers bear them
 		}
@@ -186,6 +189,33 @@ func (x *Index) lookupRun(key []byte, words, all int, forms formSet, q *Query, s
 		}
 		s.hits = append(s.hits, h)
 	}
+}
+
+// goesOn reports whether a line that ends with an article was not cut there: in the query
+// a hyphen binds the article to the word behind it (… TAHA AL-MOSULI), which another
+// party has.
+func goesOn(key []byte, query string) bool {
+	at := bytes.LastIndexByte(key, ' ')
+	if at < 0 || !isArticle(string(key[at+1:])) {
+		return false
+	}
+	before := bytes.LastIndexByte(key[:at], ' ') + 1
+	for i := 0; i+len(key)-before < len(query); i++ {
+		if query[i+len(key)-before] == '-' && equalFolded(query[i:i+len(key)-before], key[before:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// equalFolded compares a text of ASCII letters with its folded form.
+func equalFolded(text string, folded []byte) bool {
+	for i := range folded {
+		if c := plainFolds[text[i]]; c != folded[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // standsAlone tells whether a listed name says enough to be found among other

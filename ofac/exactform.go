@@ -69,7 +69,7 @@ func (m *formMaker) listed(full string, kind EntityType) {
 	m.ascii(full)
 	if last, first, ok := strings.Cut(full, ","); ok && kind == Individual {
 		m.ascii(first + " " + last)
-		m.truncated(first + " " + last)
+		m.truncated(strings.TrimSpace(first) + " " + last)
 	}
 	m.truncated(full)
 }

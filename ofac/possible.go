@@ -85,6 +85,10 @@ func (x *Index) possible(name string, q *Query, s *Scratch) bool {
 		c.words, s.other = apart, c.words
 		truncated = x.possibleWords(q, s) || truncated
 	}
+	if handle := appendHandleApart(s.other[:0], name); len(handle) > 0 {
+		c.words, s.other = handle, c.words
+		truncated = x.possibleWords(q, s) || truncated
+	}
 	if hasForeign(name) {
 		s.other = appendWords(s.other[:0], name, true)
 		if !bytes.Equal(s.other, c.words) {
@@ -184,12 +188,22 @@ func (c *scorer) addWord(l *wordLayer, token *token, optional bool) {
 		w.weight = weightFloor // a letter, or a digit: often left out
 	}
 	w.whole = w.weight
-	if w.payment = isPayWord(text); w.payment {
+	if w.payment = isPayWord(text) && (len(text) > 1 || c.careOf(token)); w.payment {
 		w.weight = min(w.weight, paymentWeight)
 	}
 	c.list[c.count] = w
 	c.count++
 	c.total += w.weight
+}
+
+// careOf reports whether a letter is one of c/o rather than an initial.
+func (c *scorer) careOf(t *token) bool {
+	if c.words[t.start] == 'c' {
+		after := c.words[t.end:]
+		return len(after) >= 2 && after[1] == 'o' && (len(after) == 2 || after[2] == ' ')
+	}
+	before := c.words[:t.start]
+	return len(before) >= 2 && before[len(before)-2] == 'c' && (len(before) == 2 || before[len(before)-3] == ' ')
 }
 
 // paymentWeight is the most a word of the payment weighs.
@@ -238,6 +252,7 @@ func (c *scorer) markWord(l *wordLayer, i int) {
 		for _, near := range l.near(&c.finder, &word) {
 			c.mark(near.word, 1<<i, near.similarity)
 		}
+		c.markSeenAs(l, i)
 	}
 	w.endMark = int32(len(c.marks))
 	for k := w.firstMark; k < w.endMark; k++ {

@@ -1,6 +1,7 @@
 package ofac
 
 import (
+	"bytes"
 	"html"
 	"strings"
 	"unicode/utf8"
@@ -163,6 +164,32 @@ func appendInitialsApart(dst []byte, name string, words []byte, tokens *tokenLis
 	return appendWords(dst, name[second:], false), true
 }
 
+// A handle has its words run together, each with a capital: NicolasMaduro.
+
+// handlePartMin is how many letters a word of a handle has at least: McDonald is one word.
+const handlePartMin = 4
+
+// appendHandleApart appends the folded words of a name that is nothing but a handle, apart.
+func appendHandleApart(dst []byte, name string) []byte {
+	start, parts := 0, 0
+	for i := range len(name) {
+		if !isCapital(name[i]) && !isSmall(name[i]) {
+			return nil
+		}
+		if i > 0 && isSmall(name[i-1]) && isCapital(name[i]) {
+			if i-start < handlePartMin {
+				return nil
+			}
+			dst = append(appendWords(dst, name[start:i], false), ' ')
+			start, parts = i, parts+1
+		}
+	}
+	if parts == 0 || len(name)-start < handlePartMin {
+		return nil
+	}
+	return appendWords(dst, name[start:], false)
+}
+
 // In most typefaces an l is an I: PUTlN, VIadimir. The second reading of a name takes the
 // one for the other where the letters beside it are of the other case.
 
@@ -196,6 +223,61 @@ func seenAs(c byte) byte {
 func isCapital(c byte) bool { return c >= 'A' && c <= 'Z' }
 
 func isSmall(c byte) bool { return c >= 'a' && c <= 'z' }
+
+// What stands in a document is read by a camera and by tired eyes: rn is an m, cl a d, vv
+// a w, and an l an i. A word that nobody on the list bears is looked up as each of
+// the words it may have been in print.
+
+// printedAlike are letters that print alike; each is tried for the other.
+var printedAlike = [...][2]string{{"rn", "m"}, {"cl", "d"}, {"vv", "w"}, {"l", "i"}}
+
+// Bounds of those readings.
+const (
+	seenAsMin = 4 // letters a word needs: shorter ones become other names too easily
+	seenAsMax = 8 // words looked up for one
+)
+
+// markSeenAs marks the listed words that word i is in print: once with each of the
+// letters alone exchanged, once with all that are alike.
+func (c *scorer) markSeenAs(l *wordLayer, i int) {
+	word, tries := c.text(i), 0
+	if len(word) < seenAsMin {
+		return
+	}
+	for _, alike := range printedAlike {
+		for side := range alike {
+			from, to, times := alike[side], alike[1-side], 0
+			for at := 0; at+len(from) <= len(word) && tries < seenAsMax; at++ {
+				if string(word[at:at+len(from)]) != from {
+					continue
+				}
+				c.join = append(append(append(c.join[:0], word[:at]...), to...), word[at+len(from):]...)
+				c.markPrinted(l, i)
+				tries, times = tries+1, times+1
+			}
+			if times > 1 {
+				c.join = c.join[:0]
+				for at := 0; at < len(word); {
+					if bytes.HasPrefix(word[at:], []byte(from)) {
+						c.join = append(c.join, to...)
+						at += len(from)
+						continue
+					}
+					c.join = append(c.join, word[at])
+					at++
+				}
+				c.markPrinted(l, i)
+			}
+		}
+	}
+}
+
+// markPrinted marks the word in join, if it is listed, for word i.
+func (c *scorer) markPrinted(l *wordLayer, i int) {
+	if id, ok := l.find(c.join); ok && l.word(id).flags&wordWhole != 0 {
+		c.mark(id, 1<<i, sameSpelling)
+	}
+}
 
 // Names come with what a form or a page made of them ("Nicolas%20Maduro", "Nicolas&nbsp;Maduro"),
 // sometimes twice. Such a name is read as it is written and as it was meant.

@@ -68,6 +68,8 @@ const (
 	factorCommon
 	factorShort
 	factorPersonForm
+	factorInitial
+	factorFather
 	factorParty
 	factorCount
 )
@@ -80,6 +82,8 @@ type evidence struct {
 	worth, strict int32  // the same times similarity, and times strict similarity
 	lowest        int32  // least similarity of a matched word that is not grammar
 	short         bool   // a short word matched by another
+	otherInitial  bool   // an initial on one side, and on the other names that begin otherwise
+	father        bool   // the query's first name is that of the listed person's father
 	exact         int    // words matched letter by letter, grammar left out
 	words, pairs  int    // words of the listed name that are not grammar; of them, matched
 }

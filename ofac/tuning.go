@@ -40,6 +40,7 @@ type shareTuning struct {
 	otherFormShare, otherPartyShare   int32
 	partialWordShare                  int32
 	formPersonShare, formPersonStrict int32
+	otherInitialShare, fatherShare    int32
 }
 
 // shipped are the numbers in force.
@@ -54,7 +55,7 @@ var shipped = tuning{
 	},
 	shareTuning{
 		shortPairShare: 94, bothCloseBelow: 8800, bothCloseShare: 96, commonNames: 12000, commonShare: 96, otherFormShare: 93, otherPartyShare: 95,
-		partialWordShare: 78, formPersonShare: 93, formPersonStrict: 85,
+		partialWordShare: 78, formPersonShare: 93, formPersonStrict: 85, otherInitialShare: 94, fatherShare: 90,
 	},
 }
 
@@ -95,6 +96,8 @@ var constants = [...]constant{
 	{"partialWordShare", "per cent of the score where the listed name is one word of several", func(t *tuning) *int32 { return &t.partialWordShare }},
 	{"formPersonShare", "per cent of the score where the query has a legal form and a person is listed", func(t *tuning) *int32 { return &t.formPersonShare }},
 	{"formPersonStrict", "the same of the strict score", func(t *tuning) *int32 { return &t.formPersonStrict }},
+	{"otherInitialShare", "per cent of the score where an initial begins none of the names it could stand for", func(t *tuning) *int32 { return &t.otherInitialShare }},
+	{"fatherShare", "per cent of the score where the query's first name is that of the listed person's father", func(t *tuning) *int32 { return &t.fatherShare }},
 	{"surplusShare", "per cent of its weight that a word of the query alone counts", func(t *tuning) *int32 { return &t.surplusShare }},
 	{"surplusWhole", "the same where the whole listed name of three words is in the query", func(t *tuning) *int32 { return &t.surplusWhole }},
 	{"missingName", "per cent of its weight that a first or last name, or a company's word, counts that the query lacks", func(t *tuning) *int32 { return &t.missingName }},

@@ -3,7 +3,8 @@ package ofac
 import "math/bits"
 
 // matchInitials pairs what is left over by first letters: "A." with a middle
-// name in A, in either direction.
+// name in A, in either direction; also with a second last name, which Spanish
+// papers shorten (JUAN GONZALEZ P.).
 func (m *comparison) matchInitials(c *scorer, l *wordLayer) {
 	for i := range c.count {
 		if m.query&(1<<i) != 0 {
@@ -11,7 +12,7 @@ func (m *comparison) matchInitials(c *scorer, l *wordLayer) {
 		}
 		text := c.text(i)
 		for k := range m.count {
-			if m.listed&(1<<k) != 0 || m.tokens[k].part == partLast {
+			if m.listed&(1<<k) != 0 || m.tokens[k].part == partLast && !m.secondLast(k) {
 				continue
 			}
 			record := l.word(m.tokens[k].word)
@@ -23,6 +24,66 @@ func (m *comparison) matchInitials(c *scorer, l *wordLayer) {
 			}
 		}
 	}
+}
+
+// secondLast reports whether word k is a last name behind another that is matched.
+func (m *comparison) secondLast(k int) bool {
+	for i := range k {
+		if m.tokens[i].part == partLast && m.weights[i] > grammarWeight {
+			return m.listed&(1<<i) != 0
+		}
+	}
+	return false
+}
+
+// contradictsInitial reports whether one side has an initial and the other names that
+// it could stand for, none of which begins so: HANS O FRIEDRICH, Hans Joachim Friedrich.
+// What begins alike was paired before. An initial may stand for a second last name.
+func (m *comparison) contradictsInitial(c *scorer, l *wordLayer) bool {
+	listed, initial := [256]bool{}, false // first letters of what is left over of the listed name
+	names := false
+	for k := range m.count {
+		if m.listed&(1<<k) != 0 || m.weights[k] <= grammarWeight && m.tokens[k].part == partLast {
+			continue
+		}
+		record := l.word(m.tokens[k].word)
+		word := l.textOf(&record)
+		listed[word[0]] = true
+		if m.tokens[k].part != partLast {
+			initial = initial || len(word) == 1 && word[0] > '9'
+			names = names || len(word) > 1 && m.weights[k] > grammarWeight
+		}
+	}
+	for i := range c.count {
+		w := &c.list[i]
+		if m.query&(1<<i) != 0 || w.title || w.payment || c.repeats(i) {
+			continue
+		}
+		if w.initial && names && !listed[c.text(i)[0]] || initial && !w.initial && w.weight > grammarWeight && c.text(i)[0] > '9' {
+			return true
+		}
+	}
+	return false
+}
+
+// namesFather reports whether the query's first name stands for the listed person's
+// father: IBRAHIM BIN KHALID is not Saif bin Ibrahim, but may be his father.
+func (m *comparison) namesFather(c *scorer, l *wordLayer) bool {
+	first, given := 0, 0
+	for first+1 < c.count && c.list[first].title {
+		first++
+	}
+	if first+1 >= c.count || c.list[first+1].group != fatherGroup || m.query&(1<<first) == 0 {
+		return false
+	}
+	for k := range m.count {
+		if m.tokens[k].part == partGiven {
+			given = k
+			break
+		}
+	}
+	at := m.takenFor(first)
+	return at > 0 && m.listed&(1<<given) == 0 && uint32(l.word(m.tokens[at-1].word).group) == fatherGroup
 }
 
 // queryLeft weighs the words of the query the listed name does not have. A word
@@ -170,6 +231,9 @@ func (m *comparison) outline(c *scorer, l *wordLayer) bool {
 	if !m.gate(person) {
 		return false
 	}
+	if person {
+		m.otherInitial, m.father = m.contradictsInitial(c, l), m.namesFather(c, l)
+	}
 	m.surplus, m.missing = m.queryLeft(c, person), m.leftOver(person)
 	return true
 }
@@ -234,6 +298,12 @@ func (m *comparison) lowered(score, strict int32, c *scorer, record *nameRecord,
 	}
 	if m.short {
 		score = m.lower(factorShort, score, t.shortPairShare)
+	}
+	if m.otherInitial {
+		score = m.lower(factorInitial, score, t.otherInitialShare)
+	}
+	if m.father {
+		score = m.lower(factorFather, score, t.fatherShare)
 	}
 	if c.forms != 0 {
 		score, strict = m.lower(factorPersonForm, score, t.formPersonShare), strict*t.formPersonStrict/100

@@ -64,7 +64,7 @@ var importLaw = map[string][]string{
 	"httpapi/exposition": {"cluster/timing"},
 	"httpapi/guest":      {},
 	"httpapi/x402":       {"cluster/timing", "httpapi/guest"},
-	"httpapi/mcp":        {"engine", "httpapi/guest"},
+	"httpapi/mcp":        {"engine", "strictjson", "httpapi/guest"},
 	"httpapi/lanes":      {},
 	"httpapi/openapi":    {},
 	"httpapi/contract":   {"httpapi/openapi"}, // For tests alone.

@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 
@@ -21,16 +20,13 @@ func readHold(raw []byte) (seconds uint32, ok bool) {
 	if raw == nil || string(raw) == "null" {
 		return 0, true
 	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
-	var hold struct {
-		Seconds *uint32 `json:"ttlSeconds"`
-	}
-	if decoder.Decode(&hold) != nil || hold.Seconds == nil {
+	var hold map[string]*uint32 // Not a struct: its members would be found in any letter case.
+	if json.Unmarshal(raw, &hold) != nil || len(hold) != 1 || hold["ttlSeconds"] == nil {
 		return 0, false
 	}
-	length := engine.Time(*hold.Seconds) * engine.Second
-	return *hold.Seconds, length >= engine.HoldLeast && length <= engine.HoldMost
+	seconds = *hold["ttlSeconds"]
+	length := engine.Time(seconds) * engine.Second
+	return seconds, length >= engine.HoldLeast && length <= engine.HoldMost
 }
 
 // SoundReference tells whether a paymentRef that was given can be one.

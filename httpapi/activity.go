@@ -47,11 +47,9 @@ func listActivity(c *call) error {
 			return badQuery("types", "must be names of types or groups, divided by commas: "+strconv.Quote(unknown)+" is none")
 		}
 	}
-	about := c.query("about")
-	if _, agent := c.judge.Terms.ParseAgent(about); about != "" && !agent {
-		if _, user := c.judge.Terms.ParseUser(about); !user {
-			return badQuery("about", "must be an agent's or a user's id")
-		}
+	about, err := partyQuery(c, "about")
+	if err != nil {
+		return err
 	}
 	p, err := c.keyPage("activity", 2)
 	if err != nil {
@@ -92,6 +90,16 @@ func listActivity(c *call) error {
 		next = p.cursor(q.From, page.Next)
 	}
 	return c.list(items, next)
+}
+
+// partyQuery reads a parameter that is the id of an agent or of a user.
+func partyQuery(c *call, name string) (string, error) {
+	id := c.query(name)
+	_, agent := c.judge.Terms.ParseAgent(id)
+	if _, user := c.judge.Terms.ParseUser(id); id != "" && !agent && !user {
+		return "", badQuery(name, "must be an agent's or a user's id")
+	}
+	return id, nil
 }
 
 // writeAct adds who did it and why; nil: it was not whom the caller asked for. What an

@@ -186,6 +186,9 @@ func readAgentFilter(c *call) (func(*fsm.View, []*engine.AgentProfile) bool, err
 	}
 	var fleet engine.FleetSlot
 	if text := c.query("fleetId"); text != "" {
+		if _, sound := c.judge.Terms.ParseFleet(text); !sound {
+			return nil, badQuery("fleetId", "must be a fleet's id")
+		}
 		profile, err := c.judge.KnownFleet(text)
 		if err != nil {
 			return nil, err

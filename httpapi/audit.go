@@ -213,7 +213,10 @@ func readRecordQuery(c *call) (*recordQuery, error) {
 	if q.page, err = c.keyPage("audit", 3); err != nil {
 		return nil, err
 	}
-	if q.agent = c.query("agentId"); q.agent != "" {
+	if q.agent, err = partyQuery(c, "agentId"); err != nil {
+		return nil, err
+	}
+	if q.agent != "" {
 		q.keys = append(q.keys, engine.FilterKey(engine.FilterAgent, q.agent))
 	}
 	if q.operator, err = c.normalised("operator", edge.OperatorKey); err != nil {

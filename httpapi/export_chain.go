@@ -38,6 +38,9 @@ func (x *exporter) settleAgent() error {
 	if x.c.query("format") == "csv" {
 		return badQuery("agentId", "is for ndjson: a table has no proofs")
 	}
+	if _, agent := x.c.judge.Terms.ParseAgent(id); !agent {
+		return badQuery("agentId", "must be an agent's id")
+	}
 	profile, err := x.c.judge.KnownAgent(id)
 	if err != nil {
 		return err

@@ -172,7 +172,8 @@ func TestAgentExports(t *testing.T) {
 
 	d.addKey(wire.APIKey{ID: "key_scoped", Roles: wire.RoleAuditor, Operator: edge.OperatorKey("Acme Inc")}, testSecret("scoped"))
 	require.Equal(t, 403, d.do("scoped", "GET", "/v1/audit/export?agentId="+d.id, "").Code)
-	require.Equal(t, 404, d.do("auditor", "GET", "/v1/audit/export?agentId=agt_00000000", "").Code)
+	require.Equal(t, 400, d.do("auditor", "GET", "/v1/audit/export?agentId=agt_00000000", "").Code, "no id of ours")
+	require.Equal(t, 404, d.do("auditor", "GET", "/v1/audit/export?agentId="+d.api.judges.Now().IDs.AgentID(9999), "").Code)
 	require.Equal(t, 400, d.do("auditor", "GET", "/v1/audit/export?format=csv&agentId="+d.id, "").Code)
 	require.Equal(t, 400, d.do("auditor", "GET", "/v1/audit/export?agentId=", "").Code)
 }

@@ -91,6 +91,7 @@ func TestHoldsOverHTTP(t *testing.T) {
 	n := newTestNode(t)
 	agent, token := n.registered("")
 	for _, bad := range []string{`"hold":{"ttlSeconds":29}`, `"hold":{"ttlSeconds":604801}`, `"hold":{}`, `"hold":60`, `"hold":{"ttlSeconds":60,"x":1}`,
+		`"hold":{"ttlseconds":60}`, `"hold":{"ttl\u017feconds":60}`, `"hold":{"ttlSeconds":60,"ttlseconds":600}`, `"hold":[]`,
 		`"hold":{"ttlSeconds":1.5}`, `"hold":{"ttlSeconds":"60"}`, `"paymentRef":""`, `"paymentRef":"é"`, `"paymentRef":7`, `"paymentRef":"` + strings.Repeat("r", 129) + `"`} {
 		v := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1,`+bad+`}`), 400)
 		require.Equal(t, "invalid_field", textOf(v, "code"), bad)
@@ -269,7 +270,9 @@ func TestEveryGetDeclaresItsQuery(t *testing.T) {
 	for path, param := range map[string]string{
 		"/v1/audit?name=...": "name", "/v1/audit?wallet=%C2%A0": "wallet", "/v1/audit?operator=%3F": "operator", "/v1/agents?operator=-": "operator",
 		"/v1/fleets?operator=.": "operator", "/v1/queue?operator=%2C": "operator", "/v1/match?name=%21%21": "name", "/v1/audit?agentid=x": "agentid",
-		"/v1/queue?slaBreached=yes": "slaBreached",
+		"/v1/queue?slaBreached=yes": "slaBreached", "/v1/audit?agentId=garbage": "agentId", "/v1/audit?agentId=agt_000000000000": "agentId",
+		"/v1/audit?agentId=usr_000000000000": "agentId", "/v1/audit/export?agentId=garbage": "agentId", "/v1/queue?agentId=garbage": "agentId",
+		"/v1/activity?about=garbage": "about", "/v1/agents?fleetId=garbage": "fleetId",
 	} {
 		v := answer(t, n.do("admin", "GET", path, ""), 400)
 		require.Equal(t, [2]string{"bad_request", param}, [2]string{textOf(v, "code"), textOf(v, "param")}, path)

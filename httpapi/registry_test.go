@@ -363,5 +363,5 @@ func TestNamesOfUsersAndFleets(t *testing.T) {
 	n := newTestNode(t)
 	v := answer(t, n.do("operator", "POST", "/v1/users/register", `{"legalName":"Nia","userName":1.5}`), 422)
 	require.Equal(t, "userName", textOf(v, "param"))
-	answer(t, n.do("operator", "GET", "/v1/agents?fleetId=flt_aaaaaaaaaaaa", ""), 404)
+	answer(t, n.do("operator", "GET", "/v1/agents?fleetId=flt_aaaaaaaaaaaa", ""), 400)
 }

@@ -254,7 +254,13 @@ func mcpBorder(t *testing.T, d *agentDesk, key string) {
 	}{
 		"a notification":      {`{"jsonrpc":"2.0","method":"notifications/initialized"}`, 202, "application/json, text/event-stream"},
 		"no message":          {`{"jsonrpc":`, 400, "application/json, text/event-stream"},
-		"several in one":      {"[" + list + "]", 200, "application/json, text/event-stream"},
+		"several in one":      {"[" + list + "]", 400, "application/json, text/event-stream"},
+		"one behind another":  {list + list, 400, "application/json, text/event-stream"},
+		"an amount twice":     {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"dry_run","arguments":{"token":"t","amount":5,"amount":99999}}}`, 400, "application/json, text/event-stream"},
+		"half a character":    {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"dry_run","arguments":{"token":"t","amount":5,"cpName":"\ud800"}}}`, 400, "application/json, text/event-stream"},
+		"an id that is large": {`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, 400, "application/json, text/event-stream"},
+		"a broken id":         {`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, 400, "application/json, text/event-stream"},
+		"an id that is text":  {`{"jsonrpc":"2.0","id":"a","method":"ping"}`, 200, "application/json, text/event-stream"},
 		"larger than allowed": {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 129<<10) + `"}`, 413, "application/json, text/event-stream"},
 		"an answer of none":   {list, 400, "text/html"},
 	} {

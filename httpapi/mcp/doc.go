@@ -5,9 +5,10 @@
 // with the caller's key; what the API answers is the tool's result. A verdict is a
 // result, whatever it is; that there is none is an error that says "do not pay".
 //
-// Map: guest.go routes, admits and tells how to get a key; tools.go are the tools;
-// results.go makes results of answers; api.go asks the API.
+// Map: guest.go routes, admits and tells how to get a key; gate.go refuses what may be
+// read in two ways; tools.go are the tools; results.go makes results of answers; api.go
+// asks the API.
 //
-// May import: engine (what a rule is about), the SDK of the protocol.
+// May import: engine (what a rule is about), strictjson, the SDK of the protocol.
 // Never: httpapi, edge, the state; what is behind the tipping-off wall.
 package mcp

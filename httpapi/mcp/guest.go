@@ -64,7 +64,7 @@ func New(config Config) (*Guest, error) {
 		// other origins are refused below, and nobody is served without a key.
 		DisableLocalhostProtection: true,
 	})
-	g.protocol = http.NewCrossOriginProtection().Handler(g.admitted(stream))
+	g.protocol = http.NewCrossOriginProtection().Handler(g.admitted(gated(stream)))
 	return g, nil
 }
 

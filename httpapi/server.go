@@ -52,7 +52,9 @@ func NewServer(handler http.Handler, limits ServerLimits) *http.Server {
 		// OPTIONS * would be answered past our border otherwise.
 		DisableGeneralOptionsHandler: true,
 
-		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: streamsMax},
+		// WriteTimeout ends a stream by a frame behind the one that nobody reads: a caller of
+		// HTTP/2 that takes nothing would keep a hundred calls for ever.
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: streamsMax, WriteByteTimeout: chunkWriteTimeout},
 	}
 	if limits.Logger != nil {
 		server.ErrorLog = slog.NewLogLogger(limits.Logger.Handler(), slog.LevelDebug)

@@ -247,6 +247,23 @@ func mcpBorder(t *testing.T, d *agentDesk, key string) {
 	for _, method := range []string{"GET", "DELETE"} {
 		require.Equal(t, 405, call(method, "/mcp", key).StatusCode, "there are no sessions")
 	}
+	mcpMessages(t, d, key, list)
+	require.Equal(t, 404, call("POST", "/mcp/", key).StatusCode)
+	for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"} {
+		answer := call("GET", path, "")
+		require.Equal(t, 200, answer.StatusCode)
+		var metadata map[string]any
+		require.NoError(t, json.NewDecoder(answer.Body).Decode(&metadata))
+		require.Equal(t, "https://guard.example.org/mcp", metadata["resource"])
+		require.Equal(t, []any{"header"}, metadata["bearer_methods_supported"])
+	}
+	off := httptest.NewRecorder()
+	d.node.api.Handler().ServeHTTP(off, httptest.NewRequest("POST", "/mcp", strings.NewReader(list)))
+	require.Equal(t, 404, off.Code, "off by default")
+}
+
+// A body is one message, and everybody reads it alike.
+func mcpMessages(t *testing.T, d *agentDesk, key, list string) {
 	for message, want := range map[string]struct {
 		body   string
 		status int
@@ -274,18 +291,6 @@ func mcpBorder(t *testing.T, d *agentDesk, key string) {
 		answer.Body.Close()
 		require.Equal(t, want.status, answer.StatusCode, message)
 	}
-	require.Equal(t, 404, call("POST", "/mcp/", key).StatusCode)
-	for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"} {
-		answer := call("GET", path, "")
-		require.Equal(t, 200, answer.StatusCode)
-		var metadata map[string]any
-		require.NoError(t, json.NewDecoder(answer.Body).Decode(&metadata))
-		require.Equal(t, "https://guard.example.org/mcp", metadata["resource"])
-		require.Equal(t, []any{"header"}, metadata["bearer_methods_supported"])
-	}
-	off := httptest.NewRecorder()
-	d.node.api.Handler().ServeHTTP(off, httptest.NewRequest("POST", "/mcp", strings.NewReader(list)))
-	require.Equal(t, 404, off.Code, "off by default")
 }
 
 // All guests stand in front of one API, each at its own paths, and only where they are set.

@@ -248,7 +248,18 @@ func linger(w http.ResponseWriter, r *http.Request, body *followedBody) {
 		return
 	}
 	control := http.NewResponseController(w)
-	if control.Flush() != nil || control.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+	if control.Flush() != nil {
+		return
+	}
+	if r.ContentLength > 0 {
+		// The rest was here: net/http has passed over it with the answer, the connection goes on
+		// and is read for the next call already. A deadline would end that read, and with it the
+		// context of every call to come. Nothing is read here, so nothing waits.
+		if _, err := body.Read(nil); err != nil {
+			return
+		}
+	}
+	if control.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
 		return
 	}
 	_, _ = io.CopyN(io.Discard, body, lingerBytes)

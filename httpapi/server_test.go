@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -157,6 +159,53 @@ func TestRefusedCallKeepsItsConnection(t *testing.T) {
 		_, err = io.Copy(io.Discard, response.Body)
 		require.NoError(t, err)
 	}
+}
+
+// A refusal ends nothing for the calls after it on the same connection: none of them
+// is taken for one whose caller has gone.
+func TestCallsAfterARefusedOneAreNotCancelled(t *testing.T) {
+	handler := newTestNode(t).api.Handler()
+	var cancelled atomic.Int32
+	server := NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Context().Err() != nil {
+			cancelled.Add(1)
+		}
+		handler.ServeHTTP(w, r)
+	}), ServerLimits{})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	const body = `{"token":"x","amount":1}`
+	calls := func() error {
+		conn, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		reader := bufio.NewReader(conn)
+		for range 150 {
+			for key, want := range map[string]int{"": 401, "Authorization: Bearer " + testSecret("screener") + "\r\n": 200} {
+				fmt.Fprintf(conn, "POST /v1/screen HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s", key, len(body), body)
+				response, err := http.ReadResponse(reader, nil)
+				if err != nil {
+					return err
+				}
+				if text, err := io.ReadAll(response.Body); err != nil || response.StatusCode != want {
+					return fmt.Errorf("%s: %s, %w", response.Status, text, err)
+				}
+			}
+		}
+		return nil
+	}
+	ended := make(chan error, 8)
+	for range cap(ended) {
+		go func() { ended <- calls() }()
+	}
+	for range cap(ended) {
+		require.NoError(t, <-ended)
+	}
+	require.Zero(t, cancelled.Load())
 }
 
 // Half-sent bodies hold no place among the calls of a node.

@@ -5,17 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/bench/process"
 	"railguard/cluster/port"
 	"railguard/cluster/report"
 	"railguard/fsm/wire"
@@ -43,6 +42,9 @@ func newGroup(t testing.TB, change ...func(*Config)) *group {
 			g.tell()
 		}
 		g.closeAll()
+		for _, host := range g.hosts {
+			process.ReleasePorts(host)
+		}
 	})
 	return g
 }
@@ -61,10 +63,9 @@ func (g *group) host(id string) string {
 	if host := g.hosts[id]; host != "" {
 		return host
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := process.FreePorts(1)
 	require.NoError(g.t, err)
-	g.hosts[id] = listener.Addr().String()
-	require.NoError(g.t, listener.Close())
+	g.hosts[id] = ports[0]
 	return g.hosts[id]
 }
 
@@ -95,10 +96,6 @@ func (g *group) config(id string, change ...func(*Config)) Config {
 
 func (g *group) open(id string, change ...func(*Config)) *Node {
 	n, err := Open(g.config(id, change...))
-	for try := 0; errors.Is(err, syscall.EADDRINUSE) && try < 100; try++ {
-		time.Sleep(50 * time.Millisecond) // Somebody's connection has the port of a node that was down.
-		n, err = Open(g.config(id, change...))
-	}
 	require.NoError(g.t, err)
 	g.mu.Lock()
 	g.nodes[id] = n

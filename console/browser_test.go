@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -22,6 +21,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"railguard/bench/process"
 )
 
 // For a slow machine with others on it.
@@ -62,7 +63,9 @@ func cluster(t *testing.T, nodes int, more ...string) *site {
 	require.NoError(t, err, string(output))
 	data := filepath.Join(folder, "d")
 	var said bytes.Buffer
-	flags := append([]string{"dev", "--nodes", strconv.Itoa(nodes), "--data", data, "--http-base", strconv.Itoa(freeBase(t, nodes)), "--test-clock"}, more...)
+	base, err := process.FreeBase(nodes)
+	require.NoError(t, err)
+	flags := append([]string{"dev", "--nodes", strconv.Itoa(nodes), "--data", data, "--http-base", strconv.Itoa(base), "--test-clock"}, more...)
 	cmd := exec.Command(binary, flags...)
 	cmd.Stdout, cmd.Stderr = &said, &said
 	require.NoError(t, cmd.Start())
@@ -78,34 +81,6 @@ func cluster(t *testing.T, nodes int, more ...string) *site {
 		return err == nil && json.Unmarshal(text, s) == nil && len(s.Nodes) == nodes
 	}, 2*time.Minute, 100*time.Millisecond, "the cluster did not start")
 	return s
-}
-
-// freeBase finds a port whose neighbours, as many as nodes, and theirs 100 and 200 above are free.
-func freeBase(t *testing.T, nodes int) int {
-	for range 50 {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		base := listener.Addr().(*net.TCPAddr).Port
-		require.NoError(t, listener.Close())
-		if base+210 < 65536 && allFree(base, nodes) {
-			return base
-		}
-	}
-	require.Fail(t, "no free ports")
-	return 0
-}
-
-func allFree(base, nodes int) bool {
-	for i := range nodes {
-		for _, above := range []int{0, 100, 200} {
-			listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(base+above+i))
-			if err != nil {
-				return false
-			}
-			_ = listener.Close()
-		}
-	}
-	return true
 }
 
 // call asks the API of a node and returns the answer's members.

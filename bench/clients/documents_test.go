@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/bench/process"
 	"railguard/client"
 )
 
@@ -256,7 +257,9 @@ var webhookCommand = regexp.MustCompile("`(railguard webhook create --endpoint )
 
 // followGuide has a webhook made by the guide's command and runs a newcomer's program.
 func (c *cluster) followGuide(t *testing.T, program *exec.Cmd) {
-	listen := fmt.Sprintf("127.0.0.1:%d", freePorts(t, 1))
+	ports, err := process.FreePorts(1)
+	require.NoError(t, err)
+	listen := ports[0]
 	page, err := os.ReadFile("../../docs/integrators.md")
 	require.NoError(t, err)
 	typed := webhookCommand.FindStringSubmatch(string(page))

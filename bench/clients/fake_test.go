@@ -3,7 +3,6 @@ package clients
 import (
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -12,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"railguard/bench/process"
 )
 
 // step is what the fake server does with one call of a case.
@@ -48,10 +49,9 @@ func newFake(t *testing.T, scripts [][]step) *fake {
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
 	f.url = server.URL
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	away, err := process.FreePorts(1)
 	require.NoError(t, err)
-	f.refused = "http://" + listener.Addr().String()
-	require.NoError(t, listener.Close())
+	f.refused = "http://" + away[0]
 	return f
 }
 

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/bench/process"
 	"railguard/client"
 )
 
@@ -44,7 +43,7 @@ func startCluster(t *testing.T, nodes int, more ...string) *cluster {
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	var log bytes.Buffer
-	words := append([]string{"dev", "--nodes", fmt.Sprint(nodes), "--data", c.data, "--http-base", fmt.Sprint(freePorts(t, nodes))}, more...)
+	words := append([]string{"dev", "--nodes", fmt.Sprint(nodes), "--data", c.data, "--http-base", fmt.Sprint(freeBase(t, nodes))}, more...)
 	command := exec.Command(c.binary, words...)
 	command.Stdout, command.Stderr = &log, &log
 	require.NoError(t, command.Start())
@@ -66,23 +65,11 @@ func startCluster(t *testing.T, nodes int, more ...string) *cluster {
 	return c
 }
 
-func freePorts(t *testing.T, nodes int) int {
-	for range 100 {
-		base, free := 12_000+rand.IntN(9_000), true // other suites take theirs above
-		for i := range nodes {
-			for _, above := range []int{0, 100, 200} {
-				listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", base+above+i))
-				if free = free && err == nil; err == nil {
-					listener.Close()
-				}
-			}
-		}
-		if free {
-			return base
-		}
-	}
-	require.Fail(t, "no free ports")
-	return 0
+// freeBase is the port from which a cluster of so many nodes may count.
+func freeBase(t *testing.T, nodes int) int {
+	base, err := process.FreeBase(nodes)
+	require.NoError(t, err)
+	return base
 }
 
 func (c *cluster) ready(nodes int) bool {

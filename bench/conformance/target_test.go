@@ -7,8 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -20,6 +18,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"railguard/bench/process"
 )
 
 var (
@@ -62,7 +62,9 @@ func buildTarget(t *testing.T) string {
 // startTarget starts a cluster on fresh data and stops it when the test ends.
 func startTarget(t *testing.T, binary string, nodes int) *target {
 	t.Helper()
-	d := &target{binary: binary, data: t.TempDir(), nodes: nodes, port: freePorts(t, nodes)}
+	port, err := process.FreeBase(nodes)
+	require.NoError(t, err)
+	d := &target{binary: binary, data: t.TempDir(), nodes: nodes, port: port}
 	t.Cleanup(func() {
 		if err := d.stop(); err != nil {
 			t.Logf("stop: %v", err)
@@ -73,33 +75,6 @@ func startTarget(t *testing.T, binary string, nodes int) *target {
 	})
 	require.NoError(t, d.start(t.Context()))
 	return d
-}
-
-// freePorts finds a base below the ephemeral ports, such that the ports of all nodes
-// (API, admin 100 above, cluster 200 above) are free just now.
-func freePorts(t *testing.T, nodes int) int {
-	t.Helper()
-	for range 100 {
-		base := 21_300 + rand.IntN(9_000) // other suites take theirs below
-		if portsFree(base, nodes) {
-			return base
-		}
-	}
-	require.Fail(t, "no free ports")
-	return 0
-}
-
-func portsFree(base, nodes int) bool {
-	for _, above := range []int{0, 100, 200} {
-		for i := range nodes {
-			listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(base+above+i)))
-			if err != nil {
-				return false
-			}
-			_ = listener.Close()
-		}
-	}
-	return true
 }
 
 // start runs the binary and waits until every node says it is ready.

@@ -1,8 +1,10 @@
 package process
 
 import (
+	"net"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,6 +28,14 @@ func TestPortsAreGivenOnce(t *testing.T) {
 			seen[port] = true
 		}
 	}
+	base, err := FreeBase(3)
+	require.NoError(t, err)
+	for _, above := range []int{0, 1, 2, 100, 101, 102, 200, 201, 202} {
+		port := address(base + above)
+		require.False(t, seen[port], port)
+		require.False(t, claim(base+above), port)
+		seen[port] = true
+	}
 	other := exec.Command(os.Args[0], "-test.run", "TestPortsAreGivenOnce")
 	other.Env = append(os.Environ(), "RAILGUARD_TEST_PORTS=1")
 	said, err := other.Output()
@@ -38,4 +48,22 @@ func TestPortsAreGivenOnce(t *testing.T) {
 	for _, port := range given {
 		require.False(t, seen[port], "%s was given to two processes", port)
 	}
+}
+
+// A port that was given back may be given again; one on which somebody listens is not given.
+func TestPortsAreGivenBack(t *testing.T) {
+	ports, err := FreePorts(1)
+	require.NoError(t, err)
+	_, text, err := net.SplitHostPort(ports[0])
+	require.NoError(t, err)
+	port, err := strconv.Atoi(text)
+	require.NoError(t, err)
+	require.False(t, claim(port))
+	listener, err := net.Listen("tcp", ports[0])
+	require.NoError(t, err)
+	ReleasePorts(ports...)
+	require.False(t, claim(port), "somebody listens")
+	require.NoError(t, listener.Close())
+	require.True(t, claim(port))
+	ReleasePorts(ports...)
 }

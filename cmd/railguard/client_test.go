@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"railguard/bench/process"
 )
 
 // answering is a server that says one thing to every call.
@@ -28,10 +30,10 @@ func answering(t *testing.T, status int, outcome, body string, calls *[]string) 
 }
 
 func closedAddress(t *testing.T) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := process.FreePorts(1)
 	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	return "http://" + listener.Addr().String()
+	t.Cleanup(func() { process.ReleasePorts(ports...) })
+	return "http://" + ports[0]
 }
 
 // TestVerbsTrySeveralAddresses: the next one where nothing can have happened, no

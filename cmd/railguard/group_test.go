@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/bench/process"
 	"railguard/cluster"
 	"railguard/cluster/backup"
 	"railguard/cluster/datadir"
@@ -56,14 +56,16 @@ func newGroup(t testing.TB, ids ...string) *group {
 		ids = []string{"n1", "n2", "n3"}
 	}
 	for _, id := range ids {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		ports, err := process.FreePorts(1)
 		require.NoError(t, err)
-		g.hosts[id] = listener.Addr().String()
-		require.NoError(t, listener.Close())
+		g.hosts[id] = ports[0]
 	}
 	t.Cleanup(func() {
 		for id := range g.nodes {
 			g.close(id)
+		}
+		for _, host := range g.hosts {
+			process.ReleasePorts(host)
 		}
 	})
 	return g

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/bench/process"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/seal"
@@ -30,10 +30,9 @@ func sandboxServer(t *testing.T) func(path, key string, body any) (int, map[stri
 	folder := t.TempDir()
 	binary := filepath.Join(folder, "railguard")
 	buildBinary(t, binary)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := process.FreePorts(1)
 	require.NoError(t, err)
-	address := listener.Addr().String()
-	require.NoError(t, listener.Close())
+	address := ports[0]
 	secret := seal.NewTestSecret()
 	server := exec.Command(binary, "serve", "--dev", "--sandbox", "--id", "n1", "--data", filepath.Join(folder, "data"), "--http", address, "--admin", "127.0.0.1:0", "--bootstrap-expect", "1", "--public-url", "http://"+address)
 	server.Env = append(os.Environ(), "RAILGUARD_BOOTSTRAP_KEY="+secret)

@@ -81,7 +81,7 @@ var roleMatrix = []roleRow{
 	{"GET", "/v1/audit/txn_zzzzzzzz", "screener reviewer auditor admin", "operator policy ops"},
 	{"GET", "/v1/audit/txn_zzzzzzzz/proof", "auditor admin", "screener operator reviewer policy ops"},
 	{"POST", "/v1/audit/txn_zzzzzzzz/replay", "auditor admin", "reviewer policy"},
-	{"GET", "/v1/audit/export", "auditor admin", "reviewer"},
+	{"GET", "/v1/audit/export?from=2020-01-01T00:00:00Z&to=2020-01-01T00:00:01Z", "auditor admin", "reviewer"}, // Of no record: how long all take is not asked.
 	{"GET", "/v1/queue", "reviewer admin", "auditor"},
 	{"POST", "/v1/queue/txn_zzzzzzzz/claim", "reviewer admin", ""},
 	{"PUT", "/v1/policy", "policy admin", ""},

@@ -47,6 +47,8 @@ func TestGoldenFiles(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, string(want), string(text), name)
 	}
+	require.Contains(t, string(files[policyFolder+"/1.json"]), `"attestationAbove": 10000000000`)
+	require.Contains(t, string(files[wordsName]), "10000000000 is $10,000") // As the policy writes it.
 	require.NotContains(t, string(files[pageName]), "<b>")
 	require.NotContains(t, string(files[pageName]), "<script")
 }

@@ -76,6 +76,16 @@ is needed to check it without the institution, its servers or its word.
   bundle.json       what this folder holds, for programs
   SHA256SUMS        checksums of all files
 
+UNITS
+
+Everything is in US dollars; one USDC counts as one US dollar, and nothing is converted.
+In index.html and in the records an amount is a number of dollars: 1250.5 is $1,250.50.
+In policies/ amounts are whole numbers of millionths of a dollar (micro-dollars):
+10000000000 is $10,000, and -1 is no limit. Durations there are in nanoseconds
+(86400000000000 is 24 hours), scores of names in ten thousandths (8750 is 0.875; 0 is the
+matcher's own threshold). A "document" there is the policy as it was written and put in
+force: JSON in base64, its amounts in dollars. All times are UTC.
+
 WITH THE PROGRAM
 
   railguard verify THIS-FOLDER --keys keys-that-you-got-another-way.txt

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/xml"
 	"html"
 	"net/http"
 	"slices"
@@ -13,14 +12,12 @@ import (
 
 	"github.com/valyala/fastjson"
 
-	"railguard/edge"
-	"railguard/engine"
 	"railguard/strictjson"
 )
 
 // The forms of a report's packet: JSON for programs, a page to print, the payments as a
-// table (what filers attach), and a draft in the shape of FinCEN's batch files. Filing is
-// outside: what only the filer knows is not in the draft.
+// table (what filers attach), and a draft of a FinCEN batch file (sar_fincen.go). Filing is
+// outside.
 
 var sarForms = map[string]func(*call, *sarPacket) error{"": jsonPacket, "json": jsonPacket, "html": printPacket, "csv": tabulatePacket, "xml": draftPacket}
 
@@ -57,143 +54,6 @@ func tabulatePacket(c *call, p *sarPacket) error {
 // attach has browsers keep an answer as a file.
 func (p *sarPacket) attach(c *call, ending string) {
 	c.header("Content-Disposition", `attachment; filename="sar-`+p.record.Text("txnId")+"."+ending+`"`)
-}
-
-// Codes of FinCEN's batch files for suspicious activity reports.
-const (
-	finCENNamespace = "www.fincen.gov/base"
-	finCENForm      = "SARX"
-	finCENSubject   = "33"  // Type of a party.
-	finCENLegalName = "L"   // Type of a name.
-	finCENOther     = "999" // Type of an identification.
-	finCENPart      = 4000  // Characters of one part of a narrative; a form takes five.
-	finCENDate      = 8     // Characters of a date, as 20261122.
-)
-
-// finCENDraft is a batch of one report, in the shape of FinCEN's batch files. It was not
-// held against FinCEN's published schema.
-type finCENDraft struct {
-	XMLName   xml.Name       `xml:"fc2:EFilingBatchXML"`
-	Namespace string         `xml:"xmlns:fc2,attr"`
-	Total     string         `xml:"TotalAmount,attr"`
-	Parties   int            `xml:"PartyCount,attr"`
-	Reports   int            `xml:"ActivityCount,attr"`
-	Comment   string         `xml:",comment"`
-	Form      string         `xml:"fc2:FormTypeCode"`
-	Activity  finCENActivity `xml:"fc2:Activity"`
-}
-
-type finCENActivity struct {
-	Number      int               `xml:"SeqNum,attr"`
-	Association finCENAssociation `xml:"fc2:ActivityAssociation"`
-	Parties     []finCENParty     `xml:"fc2:Party"`
-	Suspicious  finCENSuspicious  `xml:"fc2:SuspiciousActivity"`
-	Narrative   []finCENNarrative `xml:"fc2:ActivityNarrativeInformation"`
-}
-
-type finCENAssociation struct {
-	Number  int    `xml:"SeqNum,attr"`
-	Initial string `xml:"fc2:InitialReportIndicator"`
-}
-
-type finCENParty struct {
-	Number         int                   `xml:"SeqNum,attr"`
-	Type           string                `xml:"fc2:ActivityPartyTypeCode"`
-	Birth          string                `xml:"fc2:IndividualBirthDateText,omitempty"`
-	Name           *finCENName           `xml:"fc2:PartyName"`
-	Address        *finCENAddress        `xml:"fc2:Address"`
-	Identification *finCENIdentification `xml:"fc2:PartyIdentification"`
-}
-
-type finCENName struct {
-	Number int    `xml:"SeqNum,attr"`
-	Type   string `xml:"fc2:PartyNameTypeCode"`
-	Full   string `xml:"fc2:RawPartyFullName"`
-}
-
-type finCENAddress struct {
-	Number  int    `xml:"SeqNum,attr"`
-	Country string `xml:"fc2:RawCountryCodeText,omitempty"`
-	Street  string `xml:"fc2:RawStreetAddress1Text,omitempty"`
-}
-
-type finCENIdentification struct {
-	Number int    `xml:"SeqNum,attr"`
-	Other  string `xml:"fc2:OtherPartyIdentificationTypeText"`
-	Text   string `xml:"fc2:PartyIdentificationNumberText"`
-	Type   string `xml:"fc2:PartyIdentificationTypeCode"`
-}
-
-type finCENSuspicious struct {
-	Number int    `xml:"SeqNum,attr"`
-	From   string `xml:"fc2:SuspiciousActivityFromDateText"`
-	To     string `xml:"fc2:SuspiciousActivityToDateText"`
-	Total  string `xml:"fc2:TotalSuspiciousAmountText"`
-}
-
-type finCENNarrative struct {
-	Number int    `xml:"SeqNum,attr"`
-	Part   int    `xml:"fc2:ActivityNarrativeSequenceNumber"`
-	Text   string `xml:"fc2:ActivityNarrativeText"`
-}
-
-// draftPacket answers with a draft in the shape of FinCEN's batch file.
-func draftPacket(c *call, p *sarPacket) error {
-	number := 0
-	next := func() int { number++; return number }
-	total := strconv.FormatInt(int64((p.did.total+engine.Dollar-1)/engine.Dollar), 10) // Whole dollars, up.
-	draft := finCENDraft{
-		Namespace: finCENNamespace, Total: total, Reports: 1, Form: finCENForm,
-		Comment: " A draft of " + p.record.Text("txnId") + " from the records: not complete, and not filed. Filer, transmitter, contact and kinds of suspicion are to be" +
-			" added; parties that nobody suspects are to be taken out; amounts are in US dollars. ",
-		Activity: finCENActivity{Number: next(), Association: finCENAssociation{Number: next(), Initial: "Y"}},
-	}
-	draft.Activity.Parties = finCENParties(p.record, next)
-	draft.Parties = len(draft.Activity.Parties)
-	draft.Activity.Suspicious = finCENSuspicious{Number: next(), From: finCENDay(p.did.first), To: finCENDay(p.did.last), Total: total}
-	for part := range slices.Chunk([]rune(p.narrative), finCENPart) {
-		draft.Activity.Narrative = append(draft.Activity.Narrative, finCENNarrative{Number: next(), Part: len(draft.Activity.Narrative) + 1, Text: string(part)})
-	}
-	body, err := xml.MarshalIndent(&draft, "", " ")
-	if err != nil {
-		return err
-	}
-	p.attach(c, "xml")
-	c.send(http.StatusOK, []string{"application/xml; charset=utf-8"}, append([]byte(xml.Header), append(body, '\n')...))
-	return nil
-}
-
-// finCENDay is the day of a time.
-func finCENDay(t engine.Time) string {
-	day, _, _ := strings.Cut(t.String(), "T")
-	return strings.ReplaceAll(day, "-", "")
-}
-
-// finCENParties are the operator and the counterparty, as far as the record names them.
-func finCENParties(l *edge.Leaf, next func() int) (parties []finCENParty) {
-	add := func(name, wallet, birth, country, street string) {
-		if name == "" && wallet == "" {
-			return
-		}
-		party := finCENParty{Number: next(), Type: finCENSubject}
-		if digits := strings.ReplaceAll(birth, "-", ""); len(digits) == finCENDate {
-			party.Birth = digits
-		}
-		if name != "" {
-			party.Name = &finCENName{Number: next(), Type: finCENLegalName, Full: name}
-		}
-		if country != "" || street != "" {
-			party.Address = &finCENAddress{Number: next(), Country: country, Street: street}
-		}
-		if wallet != "" {
-			party.Identification = &finCENIdentification{Number: next(), Other: "wallet", Text: wallet, Type: finCENOther}
-		}
-		parties = append(parties, party)
-	}
-	add(l.Text("operatorLegalName"), "", "", "", "")
-	of := func(name string) string { return l.Text("_request", name) }
-	add(of("cpName"), of("cpWallet"), of("cpDateOfBirth"), of("cpCountry"), of("cpAddress"))
-	return parties
 }
 
 // printPacket answers with the packet as a page to print: no script, no style, nothing

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"encoding/csv"
-	"encoding/xml"
 	"strings"
 	"testing"
 
@@ -83,40 +82,6 @@ func TestSARTable(t *testing.T) {
 	require.Equal(t, []string{"10.5", "PROCEED", "", "", "BASE", "", `'=cmd, "a"`, ""}, rows[1][2:])
 	require.Equal(t, []string{txn, "900", "REVIEW", "R10_SINGLE_TX_LIMIT", "ESCALATE_SAR"}, append([]string{rows[2][0]}, rows[2][2:6]...))
 	answer(t, n.do("operator", "GET", "/v1/sar/"+txn+"?format=csv", ""), 403)
-}
-
-// The draft for FinCEN is well-formed whatever a caller wrote, names the parties, the
-// days and the whole dollars, and has all of a narrative.
-func TestSARDraft(t *testing.T) {
-	n := newTestNode(t)
-	txn := n.escalated()
-	answer(t, n.do("reviewer", "POST", "/v1/sar/"+txn+"/move", `{"by":"Ann","to":"READY","narrative":"`+strings.Repeat("ä<&", 1500)+`\u0007end"}`), 200)
-	w := n.do("auditor", "GET", "/v1/sar/"+txn+"?format=xml", "")
-	require.Equal(t, 200, w.Code)
-	require.Equal(t, "application/xml; charset=utf-8", w.Header().Get("Content-Type"))
-	require.Contains(t, w.Body.String(), "<!-- A draft of "+txn)
-	var draft struct {
-		XMLName  xml.Name `xml:"www.fincen.gov/base EFilingBatchXML"`
-		Form     string   `xml:"FormTypeCode"`
-		Activity struct {
-			Party []struct {
-				PartyName struct{ RawPartyFullName string }
-			}
-			SuspiciousActivity struct{ SuspiciousActivityFromDateText, TotalSuspiciousAmountText string }
-			Narrative          []struct {
-				Text string `xml:"ActivityNarrativeText"`
-			} `xml:"ActivityNarrativeInformation"`
-		}
-	}
-	require.NoError(t, xml.Unmarshal(w.Body.Bytes(), &draft))
-	require.Equal(t, "SARX", draft.Form)
-	require.Len(t, draft.Activity.Party, 2)
-	require.Equal(t, "Acme Inc", draft.Activity.Party[0].PartyName.RawPartyFullName)
-	require.Equal(t, "BLUE <harbour> trading", draft.Activity.Party[1].PartyName.RawPartyFullName)
-	require.Equal(t, "20260322", draft.Activity.SuspiciousActivity.SuspiciousActivityFromDateText)
-	require.Equal(t, "931", draft.Activity.SuspiciousActivity.TotalSuspiciousAmountText, "930.5 in whole dollars")
-	require.Len(t, draft.Activity.Narrative, 2)
-	require.Equal(t, strings.Repeat("ä<&", 1500)+"\uFFFDend", draft.Activity.Narrative[0].Text+draft.Activity.Narrative[1].Text)
 }
 
 // People move a report on, each step from the one before; who was late is told where it is.

@@ -246,6 +246,10 @@ func parseCountries(text string) map[string]string {
 	return codes
 }
 
+// CountryCode is the code of a country that is named by its English name or its code; "": it
+// is none that is known.
+func CountryCode(text string) string { return countryCode(text) }
+
 func countryCode(text string) string { return countryCodes[countryKey(text)] }
 
 func countryKey(text string) string {

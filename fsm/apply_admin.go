@@ -310,7 +310,7 @@ func (m *Machine) applyFormat(b *wire.FormatRaise, r *wire.Result) {
 	}
 }
 
-// applyNote writes a leaf. After the recovery of a lost majority it names the new
+// applyNote writes a leaf. After the recovery of a lost majority it begins the new
 // line of history; else it changes nothing.
 func (m *Machine) applyNote(b *wire.Note, r *wire.Result) {
 	if m.settled(&b.Common, r) {
@@ -320,17 +320,11 @@ func (m *Machine) applyNote(b *wire.Note, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	head := m.head(b.Event)
 	if b.Event == wire.EventRecovered && b.Lineage != "" {
-		if len(b.Lineage) > m.limits.KeyIDBytes {
-			refuse(r, wire.RefusedMalformed)
-			return
-		}
-		m.beginLine(b.Lineage, m.logSeed())
-		m.edit().Lineage = b.Lineage
-		head = quoted(head, "lineage", b.Lineage)
+		m.applyRecovered(b, r)
+		return
 	}
-	m.write(head, &b.Common, b.Event, r)
+	m.write(m.head(b.Event), &b.Common, b.Event, r)
 }
 
 // applyMember remembers the incarnation of a node that was removed or

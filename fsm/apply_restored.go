@@ -25,19 +25,49 @@ func (m *Machine) applyRestored(b *wire.Restored, r *wire.Result) {
 		epoch <= m.epoch() || epoch > epochMax:
 		refuse(r, wire.RefusedMalformed)
 		return
-	case len(m.settings.Epochs) >= m.limits.Epochs || m.size >= 1<<epochShift || m.statusesFull():
+	case m.epochsFull():
 		refuse(r, wire.RefusedFull)
 		return
 	}
-	m.beginLine(b.Lineage, m.logSeed())
-	s := m.edit()
-	s.Lineage = b.Lineage
-	s.Epochs = append(append([]*wire.Epoch(nil), s.Epochs...), m.epochBegun(epoch, b.Lineage))
-	m.ids = NewIDs(s.Genesis.IDKey, s.Epochs...)
+	m.beginEpoch(epoch, b.Lineage)
 	head := quoted(m.head(leaf.KindClusterLineage), "lineage", b.Lineage)
 	head = quoted(head, "backup", b.Backup)
 	head = number(head, "epoch", int64(epoch))
 	m.write(head, &b.Common, leaf.KindClusterLineage, r)
+}
+
+// applyRecovered begins the lineage of a group whose majority was lost. What the lost
+// machines gave out behind this state, ids of agents and of payments, versions of
+// credentials, entries of status lists, may be in callers' hands: it is an epoch as after a
+// restore, so that none of it is given out again and a token of theirs is nobody's. Where
+// no epoch is left the group goes on without: a recovery is not refused.
+func (m *Machine) applyRecovered(b *wire.Note, r *wire.Result) {
+	if len(b.Lineage) > m.limits.KeyIDBytes {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	if epoch := m.epoch() + 1; m.settings.Genesis != nil && epoch <= epochMax && !m.epochsFull() {
+		m.beginEpoch(epoch, b.Lineage)
+	} else {
+		m.beginLine(b.Lineage, m.logSeed())
+		m.edit().Lineage = b.Lineage
+	}
+	head := quoted(m.head(b.Event), "lineage", b.Lineage)
+	head = number(head, "epoch", int64(m.epoch()))
+	m.write(head, &b.Common, b.Event, r)
+}
+
+func (m *Machine) epochsFull() bool {
+	return len(m.settings.Epochs) >= m.limits.Epochs || m.size >= 1<<epochShift || m.statusesFull()
+}
+
+// beginEpoch begins a line of the log and an epoch of ids; the next leaf is its first.
+func (m *Machine) beginEpoch(epoch uint16, lineage string) {
+	m.beginLine(lineage, m.logSeed())
+	s := m.edit()
+	s.Lineage = lineage
+	s.Epochs = append(append([]*wire.Epoch(nil), s.Epochs...), m.epochBegun(epoch, lineage))
+	m.ids = NewIDs(s.Genesis.IDKey, s.Epochs...)
 }
 
 // epoch is the number of the epoch that ids are given out in.

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -67,6 +68,48 @@ func TestNoIDIsGivenOutTwiceAfterARestore(t *testing.T) {
 
 		comesBack(t, m)
 	}
+}
+
+// TestNoIDIsGivenOutTwiceAfterARecovery: what a lost majority gave out behind what its
+// survivor knows has other names than what the survivor gives out, and its tokens are of no
+// version there is.
+func TestNoIDIsGivenOutTwiceAfterARecovery(t *testing.T) {
+	w := newWorld(t)
+	old, _ := w.register("of before")
+	w.screen(old, 1)
+	var survivor bytes.Buffer
+	_, err := w.m.Freeze().WriteTo(&survivor)
+	require.NoError(t, err)
+	size := w.m.size
+	register := func() (engine.AgentSlot, []string) {
+		fresh, _ := w.register("of after")
+		require.Equal(t, `PROCEED null`, verdict(w.screen(fresh, 1)))
+		list, _ := w.m.ids.StatusEntry((*w.m.profiles.At(uint64(fresh))).Status)
+		return fresh, append(givenOut(w.m, old, fresh, size)[:5], w.m.ids.TxnID(w.m.size-1), fmt.Sprint("list ", list))
+	}
+	gone, lost := register()
+
+	m, err := Restore(bytes.NewReader(survivor.Bytes()))
+	require.NoError(t, err)
+	w.m, w.leaves = m, w.leaves[:size]
+	require.Equal(t, wire.Applied, w.do(wire.KindNote, &wire.Note{Event: wire.EventRecovered, Lineage: "abc"}).Code)
+	require.Contains(t, string(w.leaves[len(w.leaves)-1]), `"lineage":"abc","epoch":1`)
+	_, sound := m.ids.ParseAgent(lost[0])
+	require.False(t, sound, "who registered with the lost machines is unknown")
+	fresh, now := register()
+	require.Equal(t, gone, fresh, "the place of the lost one")
+	for _, id := range now {
+		require.NotContains(t, lost, id, "it was given out twice")
+	}
+	require.EqualValues(t, 1, (*m.profiles.At(uint64(fresh))).Line.EpochOf(1))
+	comesBack(t, m)
+
+	m.edit().Epochs = append(m.edit().Epochs, make([]*wire.Epoch, m.limits.Epochs)...) // None is left:
+	for i := range m.settings.Epochs[1:] {
+		m.settings.Epochs[i+1] = m.settings.Epochs[0]
+	}
+	require.Equal(t, wire.Applied, w.do(wire.KindNote, &wire.Note{Event: wire.EventRecovered, Lineage: "def"}).Code)
+	require.Equal(t, "def", m.settings.Lineage, "it goes on all the same")
 }
 
 // givenOut are the names of an agent registered after the backup, of the version that

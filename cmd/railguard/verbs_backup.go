@@ -290,8 +290,9 @@ The restored cluster is a new lineage: ids and credentials that the old one gave
 after the backup are unknown to it and are never given out again. Nodes of the old one
 are refused. Fence them first: two lineages must not serve side by side.
 
-If this backup, or an older one, was restored before and served, give --epoch a number
-above that of the last restore: what that lineage gave out must not be given out again.
+If this backup, or an older one, was restored before and served, or a lost majority was
+recovered since, give --epoch a number above that of the last restore or recovery: what
+that lineage gave out must not be given out again.
 
 Where there are data it refuses; --confirm CLUSTER-ID moves them aside.`,
 		Example: `  railguard backup restore monday.rgbackup --data /var/lib/railguard --id n1 --cluster 10.0.0.1:8280`,

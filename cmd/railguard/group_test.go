@@ -89,7 +89,9 @@ func (g *group) open(id string, matchers ofac.Matchers) *groupNode {
 	node, err := cluster.Open(cluster.Config{
 		ID: id, DataDir: filepath.Join(g.dir, id), ListenCluster: g.hosts[id], APIAddr: id, Join: peers, BootstrapExpect: len(g.hosts),
 		Genesis: func() wire.Genesis { return genesis }, Secret: []byte(groupSecret), Version: "test", Logger: log, Matchers: matchers,
-		Timing: cluster.Timing{Heartbeat: 400 * time.Millisecond, Stall: 20 * time.Second},
+		// Nobody gives up a leader whose disk or machine stood still for a moment: no call may fail for that.
+		Timing:        cluster.Timing{Heartbeat: 1500 * time.Millisecond, Stall: 20 * time.Second},
+		WriteDeadline: 20 * time.Second,
 	})
 	require.NoError(g.t, err)
 	api, err := httpapi.New(httpapi.Deps{

@@ -2,6 +2,7 @@ package ofac
 
 import (
 	"bytes"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -114,6 +115,126 @@ func (m *formMaker) untitled(words []byte) []byte {
 		return nil
 	}
 	return m.sortSpans(words)
+}
+
+// lineWidths are how many characters payment systems keep of a party's name, a bit each:
+// company and person in ACH files (16, 22), Bacs (18), direct entry (20, 32), cards (22,
+// 25, 26), EFT files (30), SWIFT and Fedwire (35).
+const lineWidths = 1<<16 | 1<<18 | 1<<20 | 1<<22 | 1<<25 | 1<<26 | 1<<30 | 1<<32 | 1<<swiftLine
+
+// Bounds of the search for a cut name.
+const (
+	cutNamesMax    = 1024 // listed names that are held against one query
+	fragmentLetter = 1000 // what each letter of the last word weighs, which may be a part of one
+	fragmentMin    = 3    // letters it has at least
+	cutLineScore   = 9000 // ranks, and is compared with nothing
+)
+
+// cutLine finds the listed names of which the query may be what a payment system kept:
+// a text as long as one of its lines, and the beginning of the name in the order of the
+// list or with first names before last names. Its whole words must say as much as two
+// names that are not common; it is possible at most.
+func (x *Index) cutLine(name string, s *Scratch) {
+	text := strings.TrimSpace(name)
+	width := utf8.RuneCountInString(text)
+	if width < 16-1 || width > swiftLine || lineWidths>>width&3 == 0 {
+		return
+	}
+	if lineWidths>>width&1 == 0 {
+		width++ // A blank was cut off behind a whole word.
+	}
+	words := s.scorer.words
+	word, ok := x.cutWord(words)
+	if !ok {
+		return
+	}
+	l, names := &x.words, 0
+	for i, end := l.postingOffsets.at(word), l.postingOffsets.at(word+1); i < end && names < cutNamesMax; i++ {
+		names++
+		id := l.nameAt(l.postings.at(i))
+		record := x.name(id)
+		full, kind := x.textAt(record.full), x.entity(record.entity).kind
+		found := s.isCut("", full, width, words)
+		if last, first, ok := strings.Cut(full, ","); ok && kind == Individual && !found {
+			found = s.isCut(strings.TrimSpace(first), last, width, words)
+		}
+		if found {
+			s.hits = append(s.hits, hit{
+				entity: record.entity, name: id, score: cutLineScore, strict: cutLineScore, outcome: Possible, form: uint8(exactTruncated), sub: SubTruncated,
+			})
+		}
+	}
+}
+
+// cutWord is the rarest of the whole words of a line that may be cut; false: they say
+// too little.
+func (x *Index) cutWord(words []byte) (rarest uint32, ok bool) {
+	l, last := &x.words, bytes.LastIndexByte(words, ' ')
+	if last < 0 {
+		return 0, false
+	}
+	weight, fewest := int32(0), uint32(cutNamesMax)
+	if letters := letterCount(words[last+1:]); letters >= fragmentMin {
+		weight = min(int32(letters)*fragmentLetter, scoreOne)
+	}
+	for rest := words[:last]; len(rest) > 0; {
+		word, after, _ := bytes.Cut(rest, []byte{' '})
+		rest = after
+		id, listed := l.find(word)
+		if !listed {
+			continue
+		}
+		record := l.word(id)
+		if record.flags&wordWhole == 0 {
+			continue
+		}
+		weight += int32(record.weight)
+		if names := l.names(id); names < fewest {
+			rarest, fewest, ok = id, names, true
+		}
+	}
+	return rarest, ok && weight >= shipped.commonNames
+}
+
+// isCut reports whether a name in two parts, cut to so many characters, is these words.
+// First names alone, none of them cut, are anybody's.
+func (s *Scratch) isCut(first, last string, width int, words []byte) bool {
+	begins := first
+	if begins == "" {
+		begins = last
+	}
+	if begins == "" || plainFolds[begins[0]] > ' ' && plainFolds[begins[0]] != words[0] {
+		return false
+	}
+	s.other = s.other[:0]
+	left := width
+	for _, part := range [...]string{first, last} {
+		if part == "" {
+			continue
+		}
+		if left < width && part[0] != ' ' {
+			left--
+		}
+		cut := len(part)
+		for i := range part {
+			if left == 0 {
+				cut = i
+				break
+			}
+			left--
+		}
+		if len(s.other) > 0 {
+			s.other = append(s.other, ' ')
+		}
+		s.other = appendWords(s.other, part[:cut], false)
+		if left == 0 && cut < len(part) {
+			if part == first && (part[cut] == ' ' || part[cut-1] == ' ') || cut == 0 {
+				return false
+			}
+			return string(bytes.TrimRight(s.other, " ")) == string(words)
+		}
+	}
+	return false // not longer than the line
 }
 
 // lookup judges every listed name that has the key among its forms.

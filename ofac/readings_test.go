@@ -111,3 +111,31 @@ func TestALineThatGoesOnIsNotCut(t *testing.T) {
 		require.Equal(t, outcome.String(), list.Screen(&Query{Name: query}, scratch).Outcome.String(), query)
 	}
 }
+
+// A name that a payment system cut to its line is found by what is left of it, where
+// that says as much as two names.
+func TestCutNamesAreFound(t *testing.T) {
+	list, scratch := evidenceList(t), NewScratch()
+	for query, outcome := range map[string]Outcome{
+		"GONZALEZ PENUELAS,":        Possible, // 18
+		"GONZALEZ PENUELAS, I":      Possible, // 20
+		"GONZALEZ PENUELAS, Ig":     Clear,    // 21: no system cuts there
+		"GONZALEZ PENUELAS, Ign":    Possible, // 22
+		"Ignacio GONZALEZ":          Possible, // a whole name
+		"Ignacio GONZALEZ P":        Possible, // 18
+		"Ignacio GONZALEZ PENUE":    Possible, // 22
+		"Ignacio GONZALES PENUE":    Clear,    // not its beginning
+		"  Ignacio GONZALEZ PENUE ": Possible,
+		"Saif al-Din Fula":          Possible, // 16
+		"Saif al-Din":               Clear,
+		"Saif al-Din Fulayyih":      Clear, // 20 characters, but first names alone
+		"Saif al-Din Fulayyih H":    Possible,
+		"HANS JOACHIM FRI":          Possible,
+		"Hans Joachim":              Clear,
+	} {
+		require.Equal(t, outcome.String(), list.Screen(&Query{Name: query}, scratch).Outcome.String(), query)
+	}
+	result := list.Screen(&Query{Name: "Ignacio GONZALEZ PENUE"}, scratch)
+	require.Equal(t, uint32(9), result.Matches[0].UID)
+	require.Equal(t, SubTruncated.String(), result.Matches[0].Sub.String())
+}

@@ -148,6 +148,7 @@ func (x *Index) screenText(name string, q *Query, s *Scratch) (truncated bool) {
 	s.scorer.words = appendWords(s.scorer.words[:0], name, false)
 	x.exact(name, q, s)
 	if !(q.Brief && blocks(s.hits)) {
+		x.cutLine(name, s)
 		truncated = x.possible(name, q, s)
 	}
 	if !blocks(s.hits) {

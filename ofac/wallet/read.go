@@ -1,6 +1,8 @@
 package wallet
 
 import (
+	"html"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 )
@@ -46,6 +48,8 @@ func Read(text string, r *Reading) {
 	if r.plainEVM(text) {
 		return
 	}
+	text = unescaped(text)
+	r.text = text
 	r.fold(text)
 	if r.joined == 0 {
 		return
@@ -78,6 +82,26 @@ func (r *Reading) plainEVM(text string) bool {
 	}
 	r.count = 1
 	return true
+}
+
+// unescapeTimes is how often escapes are undone: a link in a link is escaped twice.
+const unescapeTimes = 2
+
+// unescaped is a text without percent escapes and entities. It is never longer.
+func unescaped(text string) string {
+	for range unescapeTimes {
+		if strings.Contains(text, "%") {
+			if plain, err := url.PathUnescape(text); err == nil {
+				text = plain
+			}
+		}
+		if strings.Contains(text, "&") && strings.Contains(text, ";") {
+			if plain := html.UnescapeString(text); len(plain) <= len(text) {
+				text = plain
+			}
+		}
+	}
+	return text
 }
 
 // fold copies the text without blanks and once more with them, percent signs
@@ -135,13 +159,39 @@ func narrow(r rune) byte {
 		return dropped
 	case r >= 0xFF01 && r <= 0xFF5E:
 		return byte(r - 0xFF01 + '!')
-	case r == 0xA0 || r == 0x1680 || r >= 0x2000 && r <= 0x200A || r == 0x2028 || r == 0x2029 || r == 0x202F || r == 0x205F || r == 0x3000:
+	case r == 0xA0 || r == 0x1680 || r >= 0x2000 && r <= 0x200A || r == 0x2028 || r == 0x2029 || r == 0x202F || r == 0x205F || r == 0x2800 || r == 0x3000:
 		return ' '
-	case r == 0xAD || r == 0x34F || r == 0x61C || r >= 0x180B && r <= 0x180F || r >= 0x200B && r <= 0x200F || r >= 0x202A && r <= 0x202E ||
-		r >= 0x2060 && r <= 0x206F || r >= 0xFE00 && r <= 0xFE0F || r == 0xFEFF || r == utf8.RuneError:
+	case isInvisible(r):
 		return dropped
+	case r >= 0x0660 && r <= 0x0669: // Arabic digits, and Persian ones.
+		return byte(r - 0x0660 + '0')
+	case r >= 0x06F0 && r <= 0x06F9:
+		return byte(r - 0x06F0 + '0')
+	case r >= 0x1D400 && r <= 0x1D6A3: // Mathematical letters: A to Z and a to z in thirteen faces, then digits in five.
+		at := byte((r - 0x1D400) % 52)
+		if at < 26 {
+			return at + 'A'
+		}
+		return at - 26 + 'a'
+	case r >= 0x1D7CE && r <= 0x1D7FF:
+		return byte((r-0x1D7CE)%10) + '0'
 	}
 	return 0xFF
+}
+
+// isInvisible holds for what leaves no ink of its own: format characters, fillers, marks
+// upon the letter before, selectors and tags.
+func isInvisible(r rune) bool {
+	switch {
+	case r < 0x300:
+		return r == 0xAD
+	case r <= 0x36F, r == 0x61C, r == 0x115F, r == 0x1160, r == 0x17B4, r == 0x17B5, r >= 0x180B && r <= 0x180F:
+		return true
+	case r >= 0x200B && r <= 0x200F, r >= 0x202A && r <= 0x202E, r >= 0x2060 && r <= 0x206F, r >= 0x20D0 && r <= 0x20FF, r == 0x3164:
+		return true
+	}
+	return r >= 0xFE00 && r <= 0xFE0F || r >= 0xFE20 && r <= 0xFE2F || r == 0xFEFF || r == 0xFFA0 || r >= 0xFFF0 && r <= 0xFFFB || r == utf8.RuneError ||
+		r >= 0x1D173 && r <= 0x1D17A || r >= 0xE0000 && r <= 0xE0FFF
 }
 
 // split notes the words of a stretch of the text.
@@ -159,10 +209,12 @@ func (r *Reading) split(start, end int) {
 }
 
 func (r *Reading) token(start, end int) {
-	if r.words < tokensMax {
-		r.tokens[r.words] = span{start, end}
-		r.words++
+	if r.words == tokensMax {
+		r.more = r.more || end-start >= bech32TextMin // It may be an account, and is not read.
+		return
 	}
+	r.tokens[r.words] = span{start, end}
+	r.words++
 }
 
 func wordByte(c byte) bool {

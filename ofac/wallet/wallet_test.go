@@ -104,6 +104,13 @@ func TestWhatFitsNoGrammar(t *testing.T) {
 	require.True(t, wallet.Several(two))
 }
 
+// What is not read to its end does not name one account alone.
+func TestAnAccountBehindManyWordsIsNotHidden(t *testing.T) {
+	const first, behind = "0x00c5496aee77c1ba1f0854206a26dda82a81d6d8", "TNXoiAJ3dct8Fjg4M9fkLFh9S2v9TXc32G"
+	require.False(t, wallet.Fits(first+strings.Repeat(" a", 70)+" "+behind+" b"))
+	require.True(t, wallet.Fits(first+strings.Repeat(" a", 70)))
+}
+
 // Of a link the last word of the path that is an address comes first.
 func TestTheLastAddressOfAPathComesFirst(t *testing.T) {
 	var reading wallet.Reading

@@ -14,6 +14,7 @@ type Explanation struct {
 	QueryOnly  []ExplainedLoss // Words of the query the listed name does not have.
 	ListedOnly []ExplainedLoss // Words of the listed name the query does not have.
 	Shares     []ExplainedLoss // What lowers the whole, in words.
+	FormsAside bool            // An exact form was equal without the legal forms of one side.
 }
 
 // ExplainedPair is words of the query and the words of the listed name they are
@@ -62,8 +63,12 @@ func (x *Index) Explain(uid uint32, q *Query, s *Scratch) (Explanation, bool) {
 	explanation := Explanation{Match: match}
 	at, _ := x.find(uid)
 	for i := range s.hits {
-		if s.hits[i].entity != at || s.hits[i].form != formPossible {
+		if s.hits[i].entity != at {
 			continue
+		}
+		if s.hits[i].form != formPossible {
+			explanation.FormsAside = s.hits[i].sub != SubContained && x.formsAside(s.hits[i].name, q.Name)
+			break
 		}
 		traced := trace{name: s.hits[i].name}
 		s.scorer.trace = &traced
@@ -75,6 +80,31 @@ func (x *Index) Explain(uid uint32, q *Query, s *Scratch) (Explanation, bool) {
 		break
 	}
 	return explanation, true
+}
+
+// formsAside reports whether a company's name and the query have not the same legal forms.
+func (x *Index) formsAside(name uint32, query string) bool {
+	record := x.name(name)
+	if x.entity(record.entity).kind != Company {
+		return false
+	}
+	var tokens tokenList
+	tokens.split(appendWords(nil, query, false))
+	return tokens.forms() != record.forms
+}
+
+func shorter(a, b string) string {
+	if len(a) <= len(b) {
+		return a
+	}
+	return b
+}
+
+func longer(a, b string) string {
+	if len(a) <= len(b) {
+		return b
+	}
+	return a
 }
 
 // explain words a comparison.
@@ -156,6 +186,8 @@ func (e Explanation) String() string {
 		switch p.Kind {
 		case "legal form":
 			parts = append(parts, "same legal form")
+		case "initial":
+			parts = append(parts, fmt.Sprintf("%s is an initial of %s", shorter(p.Query, p.Listed), longer(p.Query, p.Listed)))
 		case "equal":
 			parts = append(parts, fmt.Sprintf("%s = %s %s", p.Query, p.Listed, hundredths(p.Similarity)))
 		default:
@@ -171,7 +203,13 @@ func (e Explanation) String() string {
 	for _, loss := range e.Shares {
 		parts = append(parts, fmt.Sprintf("%s −%s", loss.What, hundredths(loss.Loss)))
 	}
-	if len(e.Pairs) == 0 {
+	switch {
+	case len(e.Pairs) > 0:
+	case e.Match.Form == exactTruncated.String():
+		parts = append(parts, "the beginning of the listed name")
+	case e.FormsAside:
+		parts = append(parts, "equal as "+e.Match.Form+", legal forms aside")
+	default:
 		parts = append(parts, "equal as "+e.Match.Form)
 	}
 	if sub := e.Match.Sub.String(); sub != "" {

@@ -113,6 +113,15 @@ func TestExplanationsAddUp(t *testing.T) {
 	e, ok = list.Explain(5, &Query{Name: "Yousef Hassan"}, scratch)
 	require.True(t, ok)
 	require.Equal(t, "equal as full", e.String())
+	e, ok = list.Explain(6, &Query{Name: "NORTHERN STAR SHIPYARD LLC"}, scratch)
+	require.True(t, ok)
+	require.Equal(t, "equal as sorted-words, legal forms aside", e.String())
+	e, ok = list.Explain(2, &Query{Name: "Y. Prigozhin"}, scratch)
+	require.True(t, ok)
+	require.Contains(t, e.String(), "Y is an initial of YEVGENIY, PRIGOZHIN = PRIGOZHIN 1.00, ")
+	e, ok = list.Explain(2, &Query{Name: "PRIGOZHIN, Yevge"}, scratch)
+	require.True(t, ok)
+	require.Equal(t, "the beginning of the listed name, truncated line", e.String())
 }
 
 // The scorer's numbers stand in one table, and a changed one moves scores only

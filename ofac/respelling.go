@@ -158,22 +158,22 @@ industry industries industrial industria industrias promyshlennost
 technology technologies technological tech tekhnologicheskiy tekhnologiy tekhnologii tekhnologiya tecnologia tehnologii technologie tekhnolodzhi
 institute institut institution instituto
 engineering inzhiniringovyy inzhiniringovaya inzhenernyy inzhenernaya inzhenerno inzhiniring ingenieria engineers engg
-trading trade torgovy torgovyy torgovlya torgovaya bazargani
+trading trade trdg trdng torgovy torgovyy torgovlya torgovaya bazargani
 plant zavod factory works fabrika fabriki zavody
 research issledovatelskoe scientific nauchno nauchnyy nauchnaya science sciences issledovatelsky issledovatelskiy issledovatelskaya
 production proizvodstvennoe proizvodstvenny proizvodstvennaya
-association obedinenie obyedineniye asociacion assotsiatsiya
+association assn assoc obedinenie obyedineniye asociacion assotsiatsiya
 enterprise predpriyatie predpriyatiye enterprises empresa
 bureau byuro buro
 design konstruktorskoe konstruktorskoye
-shipping shippng parokhodstvo sudokhodnaya
+shipping shippng shpg parokhodstvo sudokhodnaya
 petroleum oil neft
 bank banka bankasi banco banque
-service services servis servicios
+service services servis servicios svc svcs
 system systems sistemy sistemas sistema sistem
-center centre tsentr centro centr
-group grupp gruppa grup groupe grupo gruppe
-holding holdings kholding
+center centre tsentr centro centr ctr
+group grupp gruppa grup groupe grupo gruppe grp
+holding holdings kholding hldg hldgs
 investment investments invest investitsii
 development razvitie
 limited limitd
@@ -181,16 +181,16 @@ transport transportation trans transports transportes transportnaya transportnyy
 logistics logistik logistika logistic
 energy enero energo energetika energetic
 electronics electronic elektronika elektronik
-petrochemical petrochemicals neftekhim
+petrochemical petrochemicals neftekhim petrochem
 machinery machine mashinostroitelny machines
 general generalny genl
-national natsionalny natsionalnyy nacional natsionalnaya natsionalnogo natsionalna nationale
-foundation fond fund fundacion
+national natl natsionalny natsionalnyy nacional natsionalnaya natsionalnogo natsionalna nationale
+foundation fond fund fundacion fdn
 organization organisation organizatsiya org
 commercial kommercheskiy komercialny commerce
 chemical chemicals khimichesky khim
 metallurgical metallurgy metals metal metall metally metallurgicheskiy metallurgicheskaya
-university universitet universidad
+university universitet universidad univ
 federation federatsiya
 federal federalnoe federalny federalnaya
 state gosudarstvennoe gosudarstvenny gosudarstvennyy gosudarstvennaya gosudarstvennogo gos
@@ -206,10 +206,10 @@ shipbuilding sudostroitelny sudostroitelnyy sudostroitelnaya sudostroitelnoe sud
 aircraft aviation aviatsionny aviatsionnyy aviatsionnaya
 military voenny voennaya voyenny
 special spetsialny spetsialnaya
-construction stroitelny stroitelnaya stroitelnoe stroy
+construction constr stroitelny stroitelnaya stroitelnoe stroy
 mining gornaya gorny gornyy
 repair remontny remontnyy
-management upravlyayushchaya upravleniye
+management mgmt upravlyayushchaya upravleniye
 insurance strakhovaya strakhovoy
 space kosmicheskiy kosmicheskaya kosmos
 marine maritime morskoy morskoe morskaya morskoi
@@ -224,7 +224,7 @@ joint sovmestnoe sovmestny sovmestnyy
 technical tekhnicheskiy tekhnicheskaya tekhnicheskoe tekhnicheski tecnica
 republic respublika respubliki republica republique respubliky
 ministry ministerstvo ministerstva ministerio ministere
-department departament departamento
+department departament departamento dept
 internal vnutrennikh vnutrennie
 agency agentstvo agentstva agencia agence
 eastern east vostochnaya vostochny vostochnyy vostok
@@ -244,7 +244,7 @@ arctic arkticheskiy arkticheskaya arkticheskoe arktika arktik
 siberia siberian sibirskaya sibirskiy sibirsky sibir
 ural urals uralskiy uralskaya uralsky
 committee komitet komiteta comite
-government pravitelstvo pravitelstva
+government pravitelstvo pravitelstva govt
 academy akademiya akademii academia
 hotel gostinitsa
 airport aeroport aeropuerto

@@ -103,3 +103,16 @@ func TestRespellingGroupsAreApart(t *testing.T) {
 		require.False(t, groupOf([]byte(a)) != 0 && groupOf([]byte(a)) == groupOf([]byte(b)), "%s, %s", a, b)
 	}
 }
+
+// Payment messages shorten what companies are called.
+func TestAbbreviationsAreTheirWords(t *testing.T) {
+	list, scratch := mustOpen(t, mustBuild(t, []Entity{
+		named(1, Company, ListSDN, "ORIENT STAR SHIPPING GROUP"), named(2, Company, ListSDN, "ZARIF GENERAL TRADING LLC"),
+		named(3, Company, ListSDN, "KAVEH NATIONAL HOLDINGS"), named(4, Company, ListSDN, "LAZARUS GROUP"), named(5, Company, ListSDN, "OTHER SERVICES"),
+	})), NewScratch()
+	for query, uid := range map[string]uint32{"ORIENT STAR SHPG GRP": 1, "ZARIF GENL TRDG": 2, "KAVEH NATL HLDGS": 3, "LAZARUS GRP": 4} {
+		result := list.Screen(&Query{Name: query}, scratch)
+		require.NotEqual(t, Clear.String(), result.Outcome.String(), query)
+		require.Equal(t, uid, result.Matches[0].UID, query)
+	}
+}

@@ -30,6 +30,13 @@ var (
 	noStore     = []string{"no-store"}
 )
 
+// lengthByServer is how long an answer may be for net/http to tell its length by itself
+// (RFC 9110, section 8.6): it holds back as much, and writes the header when the handler is
+// done. An answer to a call has eight headers then, which is what a map of Go takes without
+// a table; net/http copies it besides. Not where the body was left: its rest is waited for
+// after the answer, which goes out before.
+const lengthByServer = 2048
+
 // header sets a header of the answer.
 func (c *call) header(name, value string) { c.w.Header().Set(name, value) }
 
@@ -79,7 +86,7 @@ func (c *call) commonHeaders(length int) {
 	if timingEnd > indexEnd {
 		set("Server-Timing", numbers[indexEnd:timingEnd])
 	}
-	if length >= 0 {
+	if length > lengthByServer || length >= 0 && !c.bodyRead {
 		set("Content-Length", numbers[timingEnd:])
 	}
 	if c.route != nil {

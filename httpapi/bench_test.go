@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -59,6 +60,35 @@ func benchmarkScreen(b *testing.B, fields string) {
 
 func BenchmarkScreen(b *testing.B)     { benchmarkScreen(b, "") }
 func BenchmarkScreenName(b *testing.B) { benchmarkScreen(b, `,"cpName":"Paper and Ink Trading"`) }
+
+// BenchmarkScreenServed is a call on a connection of its own: net/http and the kernel's
+// sockets besides what BenchmarkScreen measures, and little of the caller's.
+func BenchmarkScreenServed(b *testing.B) {
+	n := unlimitedNode(b)
+	_, token := n.register("")
+	body := `{"token":"` + token + `","amount":12.50,"chain":"BASE","rail":"USDC","cpWallet":"0x00000000000000000000000000000000000000aa"}`
+	request := []byte("POST /v1/screen HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + testAdminSecret +
+		"\r\nContent-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(b, err)
+	server := NewServer(n.api.Handler(), ServerLimits{})
+	go server.Serve(listener)
+	defer server.Close()
+	conn, err := net.Dial("tcp", listener.Addr().String())
+	require.NoError(b, err)
+	defer conn.Close()
+	answer := make([]byte, 8<<10)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := conn.Write(request); err != nil {
+			b.Fatal(err)
+		}
+		size, err := conn.Read(answer) // net/http writes it at once.
+		if err != nil || !bytes.HasPrefix(answer[:size], []byte("HTTP/1.1 200")) || !bytes.HasSuffix(answer[:size], []byte("}")) {
+			b.Fatal(string(answer[:size]), err)
+		}
+	}
+}
 
 // BenchmarkScreenEdge is the edge's own part: everything before the proposal.
 func BenchmarkScreenEdge(b *testing.B) {

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -336,5 +337,44 @@ func TestRefusedWhileWritingStillReads(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 413, response.StatusCode)
 		require.NoError(t, response.Body.Close())
+	}
+}
+
+// An answer says how long it is, whoever wrote that, and is not sent in pieces: short or
+// long, with its call's body read or left.
+func TestAnswersTellTheirLength(t *testing.T) {
+	n, addr := serveNode(t, ServerLimits{})
+	_, token := n.register("")
+	key := "Authorization: Bearer " + testSecret("screener") + "\r\n"
+	post := func(path, headers, body string) string {
+		return "POST " + path + " HTTP/1.1\r\nHost: x\r\n" + headers + "Content-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body
+	}
+	payment := `{"token":"` + token + `","amount":12.50,"chain":"BASE","rail":"USDC","cpWallet":"0x00000000000000000000000000000000000000aa"}`
+	for name, test := range map[string]struct {
+		request string
+		status  int
+		long    bool
+	}{
+		"a verdict":  {post("/v1/screen", key, payment), 200, false},
+		"a batch":    {post("/v1/screen/batch", key, `{"payments":[`+strings.Repeat(payment+",", 9)+payment+`]}`), 200, true},
+		"wrong body": {post("/v1/screen", key, `{"token":1}`), 400, false},
+		"body left":  {post("/v1/screen", "", payment), 401, false},
+		"no body":    {"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n", 200, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", addr)
+			require.NoError(t, err)
+			defer conn.Close()
+			_, err = io.WriteString(conn, test.request)
+			require.NoError(t, err)
+			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			require.NoError(t, err)
+			body, err := io.ReadAll(response.Body)
+			require.NoError(t, err)
+			require.Equal(t, test.status, response.StatusCode, string(body))
+			require.Empty(t, response.TransferEncoding)
+			require.Equal(t, []string{strconv.Itoa(len(body))}, response.Header["Content-Length"])
+			require.Equal(t, test.long, len(body) > lengthByServer, len(body))
+		})
 	}
 }

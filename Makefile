@@ -7,6 +7,8 @@ WALK ?= 20000
 # (replication.go, updateLastAppended reads peer without its lock).
 RACE_SKIP := Join|Rejoin|Wiped|Moves|OlderCopy|SecondNode|Diverged|Dead|Recover|Guard
 LDFLAGS := -X main.version=$(VERSION)
+# What the compiler is told of where the time goes (docs/decisions/0078-profile-of-a-release.md).
+PROFILE := -pgo=cmd/railguard/release.pgo
 
 .PHONY: help build run quick test race house lint fuzz walk bench soak bench-go golden conformance names-eval sim mutants overspend rejoin scale backtest retro chaos-short chaos-mixed chaos screenshots release release-check
 
@@ -23,7 +25,7 @@ help: ## Print this
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Build bin/railguard
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/railguard ./cmd/railguard
+	CGO_ENABLED=0 $(GO) build $(PROFILE) -trimpath -ldflags '$(LDFLAGS)' -o bin/railguard ./cmd/railguard
 
 run: build ## Build and run a development cluster
 	./bin/railguard dev --nodes $(or $(NODES),3) $(ARGS)
@@ -116,7 +118,7 @@ release: ## Static binaries of VERSION for TARGETS in DIST (dist/), checksums an
 	@rm -rf $(DIST) && mkdir -p $(DIST)
 	@for target in $(TARGETS); do \
 	  os=$${target%/*}; arch=$${target#*/}; name=railguard-$(VERSION)-$$os-$$arch; echo "$$name"; \
-	  $(RELEASE) GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -buildid= $(LDFLAGS)' -o $(DIST)/$$name ./cmd/railguard && \
+	  $(RELEASE) GOOS=$$os GOARCH=$$arch $(GO) build $(PROFILE) -trimpath -buildvcs=false -ldflags '-s -w -buildid= $(LDFLAGS)' -o $(DIST)/$$name ./cmd/railguard && \
 	  $(GO) run ./.ci/sbom -version $(VERSION) $(DIST)/$$name > $(DIST)/$$name.cdx.json || exit 1; \
 	done
 	@cd $(DIST) && sha256sum railguard-* > SHA256SUMS && cat SHA256SUMS

@@ -276,9 +276,13 @@ func TestSettingsAreDocumented(t *testing.T) {
 // The image holds the binary of `make release`.
 func TestImageIsTheRelease(t *testing.T) {
 	image := text(t, "deploy/docker/Dockerfile")
-	for _, part := range []string{"CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOAMD64=v1", "GOARM64=v8.0", "-trimpath", "-buildvcs=false", "-s -w -buildid= -X main.version="} {
+	for _, part := range []string{"CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOAMD64=v1", "GOARM64=v8.0", "-trimpath", "-buildvcs=false", "-s -w -buildid= -X main.version=", "-pgo=cmd/railguard/release.pgo"} {
 		require.Contains(t, image, part)
 	}
+	profile := text(t, "cmd/railguard/release.pgo") // Packed, as Go's profiles are; the compiler reads it at every build.
+	require.True(t, strings.HasPrefix(profile, "\x1f\x8b"))
+	require.Less(t, len(profile), 100<<10)
+	require.Contains(t, text(t, "Makefile"), "PROFILE := -pgo=cmd/railguard/release.pgo\n")
 	require.Contains(t, text(t, "Makefile"), "RELEASE := CGO_ENABLED=0 GOFLAGS=-mod=readonly GOAMD64=v1 GOARM64=v8.0")
 	require.Contains(t, image, "\nFROM scratch\n")
 	require.Contains(t, image, "\nUSER 65532:65532\n")

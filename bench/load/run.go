@@ -28,7 +28,7 @@ type Options struct {
 	Soak     time.Duration
 	Workload Workload
 	Goals    []Target
-	Profiles string    // Folder for CPU profiles of the nodes under saturation; "": none.
+	Profiles string    // Folder for CPU profiles and execution traces of the nodes; "": none.
 	Progress io.Writer // What happens; nil: nothing is said.
 	OneLine  bool      // Progress is a terminal: a load's progress stays on one line.
 }

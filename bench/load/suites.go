@@ -340,7 +340,11 @@ func (t *target) profiled(ctx context.Context, name string, meanwhile func() err
 }
 
 func (n *node) profile(ctx context.Context, path string) error {
-	url := fmt.Sprintf("%s/debug/pprof/profile?seconds=%d", n.admin, int(profileSpan.Seconds()))
+	return n.keep(ctx, fmt.Sprintf("%s/debug/pprof/profile?seconds=%d", n.admin, int(profileSpan.Seconds())), path)
+}
+
+// keep writes what the node answers into a file.
+func (n *node) keep(ctx context.Context, url, path string) error {
 	call, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return err

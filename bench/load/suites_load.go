@@ -264,11 +264,13 @@ func runLight(ctx context.Context, b *bench) error {
 		return err
 	}
 	for _, rate := range []int{200, 1000, 2000} {
-		o, err := t.drive(ctx, t.screening(fmt.Sprintf("light, %d/s", rate), t.homes, b.callers(), rate, b.span(60*time.Second)))
+		key := fmt.Sprintf("light.at%d", rate)
+		o, err := t.traced(ctx, key, func() (*measured, error) {
+			return t.drive(ctx, t.screening(fmt.Sprintf("light, %d/s", rate), t.homes, b.callers(), rate, b.span(60*time.Second)))
+		})
 		if err != nil {
 			return err
 		}
-		key := fmt.Sprintf("light.at%d", rate)
 		b.set(key+".p50", "ms", less, o.quantile(50), o.quantiles(50))
 		b.set(key+".p99", "ms", less, o.quantile(99), o.quantiles(99))
 		b.set(key+".worst", "ms", less, o.worst(), o.quantiles(100))

@@ -144,6 +144,17 @@ func TestAlertsAskWhatTheDocumentSays(t *testing.T) {
 	}
 }
 
+// What operators asked to see stands on a dashboard.
+func TestDashboardsShowWhatIsAskedFor(t *testing.T) {
+	boards := text(t, "deploy/grafana/railguard-service.json") + text(t, "deploy/grafana/railguard-cluster.json") + text(t, "deploy/grafana/railguard-compliance.json")
+	for _, name := range []string{
+		"railguard_screen_total", "railguard_screen_seconds_bucket", "railguard_cluster_proposals_forwarded_total", "railguard_key_rate_used_ratio", "railguard_cluster_digest_mismatches_total",
+		"railguard_ofac_age_seconds", "railguard_review_open",
+	} {
+		require.Regexp(t, `\b`+name+`\b`, boards, "no panel shows it")
+	}
+}
+
 func TestDashboardsAskWhatIsExposed(t *testing.T) {
 	files, err := filepath.Glob("deploy/grafana/*.json")
 	require.NoError(t, err)

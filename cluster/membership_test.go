@@ -192,9 +192,11 @@ func TestDivergedNodeStops(t *testing.T) {
 		odd.digester.known[i].Digest = []byte(strings.Repeat("x", 32))
 	}
 	odd.digester.mu.Unlock()
+	before := digestMismatches.Get()
 	odd.digester.mismatch(index, true)
 	require.Eventually(t, func() bool { return len(g.gave[odd.NodeID()].all()) == 1 }, 20*time.Second, 10*time.Millisecond)
 	require.Contains(t, g.gave[odd.NodeID()].all()[0], "diverged")
+	require.GreaterOrEqual(t, digestMismatches.Get(), before+3, "the two that it asked count it too: its own count is gone before it is read")
 	for id, n := range g.all() {
 		if n != odd {
 			require.Empty(t, g.gave[id].all())

@@ -35,6 +35,7 @@ const (
 	diskShareBad    = 10 // Per cent, of a node that is not healthy.
 	diskShareWarn   = 5
 	filesMin        = 4096 // A node has some hundred of its own; the rest are its callers'.
+	filesRemedy     = "raise it: LimitNOFILE in its unit, or ulimit -n, to 65536"
 )
 
 const lookPatience = 5 * time.Second
@@ -256,7 +257,7 @@ func (d *doctor) node(ctx context.Context, address string) {
 		d.say("disk "+where, when(level >= 2, level != 0), `make room, or look by hand where it is not known: "Disk" in docs/OPERATING.md`, "%.0f MiB free", free/(1<<20))
 	}
 	if open, most := m["process_open_fds"], m["process_max_fds"]; most > 0 {
-		d.say("files "+where, when(open >= fillBad*most, open >= fillWarn*most || most < filesMin), "raise it: LimitNOFILE in its unit, or ulimit -n, to 65536; where it is that high, see who holds connections", "%.0f of %.0f files and connections that it may have open", open, most)
+		d.say("files "+where, when(open >= fillBad*most, open >= fillWarn*most || most < filesMin), filesRemedy+"; where it is that high, see who holds connections", "%.0f of %.0f files and connections that it may have open", open, most)
 	}
 	if p99, known := m.quantile("railguard_cluster_log_write_seconds", 0.99); known {
 		d.say("writes "+where, when(p99 > writeBad, p99 > writeWarn), "a faster disk, or fewer neighbours on it", "99 of 100 were durable within %g s", p99)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -106,6 +107,7 @@ func (p *park) drillsThatFail(full, backups, scratch string) {
 	require.Contains(t, r.Says, "this is not the secret of cluster")
 	require.Len(t, r.Why, 1)
 	require.NotContains(t, r.Says+r.Why[0], "\n", "one sentence, and not the node's log")
+	p.drillAbandoned(full, scratch)
 	// ended by whoever began it: nothing is said of the backup.
 	identity, err := os.ReadFile(p.identity)
 	require.NoError(t, err)
@@ -119,6 +121,33 @@ func (p *park) drillsThatFail(full, backups, scratch string) {
 	require.NoError(t, os.Remove(full))
 	r, _ = p.drilled(nil, "--directory", backups, "--scratch", scratch)
 	require.Contains(t, r.Says, "the full one before them is missing")
+}
+
+// drillAbandoned presses Ctrl-C until the drill ends: the second one too leaves no folder.
+func (p *park) drillAbandoned(full, scratch string) {
+	t := p.t
+	t.Helper()
+	drill := exec.Command(p.binary, "drill", "--file", full, "--scratch", scratch, "--identity", p.identity)
+	drill.Env = p.env
+	require.NoError(t, drill.Start())
+	ended := make(chan struct{})
+	go func() { _ = drill.Wait(); close(ended) }()
+	require.Eventually(t, func() bool {
+		logs, err := filepath.Glob(filepath.Join(scratch, "railguard-drill-*", "node.log"))
+		return err == nil && len(logs) == 1
+	}, 2*time.Minute, time.Millisecond, "the drill's node has not begun")
+	require.Eventually(t, func() bool {
+		_ = drill.Process.Signal(os.Interrupt)
+		select {
+		case <-ended:
+			return true
+		default:
+			return false
+		}
+	}, 2*time.Minute, time.Millisecond)
+	left, err := os.ReadDir(scratch)
+	require.NoError(t, err)
+	require.Empty(t, left, "what a drill made is gone with it")
 }
 
 // The state that a drill starts a node on names real receivers of events: its node has

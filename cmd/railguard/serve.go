@@ -173,6 +173,9 @@ func serve(ctx context.Context, f *serveFlags) error {
 	if s.log, err = newLogs(os.Stderr, f.logLevel, f.logFormat); err != nil {
 		return err
 	}
+	if most, known := filesAllowed(); known && most < filesMin {
+		s.log.Warn("this process may have few files and connections open: callers beyond them find nobody, and writes may fail", "may", most, "needed", filesMin, "do", filesRemedy)
+	}
 	publicListener, err := net.Listen("tcp", f.http)
 	if err != nil {
 		return fmt.Errorf("--http: %w", err) // Not a wrong flag: a supervisor should try again.

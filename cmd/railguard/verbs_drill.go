@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,6 +30,7 @@ type drillRun struct {
 	maxAge, patience         time.Duration
 	output                   string
 	secret                   string // Of the cluster.
+	child                    atomic.Pointer[os.Process]
 }
 
 // drillReport is what it found.
@@ -145,6 +147,7 @@ func (d *drillRun) rehearse(ctx context.Context, keys *backup.Keys, r *drillRepo
 	if err != nil {
 		return fmt.Errorf("scratch folder: %w", err)
 	}
+	defer d.abandonable(ctx, scratch)()
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	restored, err := backup.Restore(r.Files, keys, backup.Order{Dir: filepath.Join(scratch, "data"), ID: drillNode, Now: time.Now()})
 	if err != nil {
@@ -160,7 +163,7 @@ func (d *drillRun) rehearse(ctx context.Context, keys *backup.Keys, r *drillRepo
 		return err
 	}
 	r.Steps = append(r.Steps, "read back from the scratch folder: the same digest")
-	node := drillServer{dir: scratch, secret: d.secret, patience: d.patience, restored: restored}
+	node := drillServer{dir: scratch, secret: d.secret, patience: d.patience, restored: restored, process: &d.child}
 	if err := node.rehearse(ctx, r); err != nil {
 		return err
 	}
@@ -229,6 +232,8 @@ type drillServer struct {
 	patience    time.Duration
 	restored    *backup.Restored
 
+	process *atomic.Pointer[os.Process] // Of the child, for who ends it at once.
+
 	child  *exec.Cmd
 	ended  chan error
 	client client
@@ -296,6 +301,7 @@ func (s *drillServer) start() error {
 	if err := s.child.Start(); err != nil {
 		return errors.Join(err, log.Close())
 	}
+	s.process.Store(s.child.Process)
 	s.ended = make(chan error, 1)
 	go func() { s.ended <- errors.Join(s.child.Wait(), log.Close()) }()
 	return nil

@@ -54,8 +54,9 @@ type listKeeper struct {
 	mu      sync.Mutex // Of these:
 	active  wantedList
 	staged  wantedList
+	former  [32]byte            // Active before, until the past was screened against what it did not have; else zero.
 	matcher uint16              // In force.
-	ready   []*ofac.Index       // Tables of the two, at most of two versions each.
+	ready   []*ofac.Index       // Tables of the first two, at most of two versions each; of the former where they were made.
 	failed  map[tablesKey]error // Of the two: why they cannot be compiled.
 
 	finding sync.Mutex    // One old list is opened or compiled at a time.

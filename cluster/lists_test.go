@@ -91,6 +91,40 @@ func TestStagedListIsOnDiskAhead(t *testing.T) {
 	require.Equal(t, entities, data)
 }
 
+// The list before stays in memory for as long as the past is to be screened against what
+// it did not have, and goes when that has ended: nobody reads its tables from disk beside
+// the verdicts of that second.
+func TestFormerListIsKeptUntilThePastIsScreened(t *testing.T) {
+	n := openAlone(t, t.TempDir())
+	first := stageList(t, n, encodedList(t, "FIRST WORKS"))
+	activateList(t, n, first)
+	before := n.List()
+	second := stageList(t, n, encodedList(t, "SECOND WORKS"))
+	activateList(t, n, second)
+	former, err := n.ListByDigest(first)
+	require.NoError(t, err)
+	require.Same(t, before, former)
+	require.Len(t, n.lists.told(), 1, "others wait for tables of the active and the staged list alone")
+
+	retro := func(op uint8, run wire.RetroRun) {
+		r := propose(t, n, wire.KindRetro, wire.Encode(&wire.Retro{Op: op, Run: run}))
+		require.Equal(t, wire.Applied, r.Code, "%+v", r)
+	}
+	retro(wire.RetroBegin, wire.RetroRun{List: 2, Against: 1})
+	former, err = n.ListByDigest(first)
+	require.NoError(t, err)
+	require.Same(t, before, former, "while it runs")
+	retro(wire.RetroEnd, *n.Settings().Retro)
+	n.lists.mu.Lock()
+	kept := n.lists.readyList(keyOf(before))
+	n.lists.mu.Unlock()
+	require.Nil(t, kept)
+	former, err = n.ListByDigest(first)
+	require.NoError(t, err)
+	require.NotSame(t, before, former, "from disk")
+	require.Equal(t, second, n.List().Digest())
+}
+
 // A list whose tables are not made when it is activated is compiled then; until they
 // are made the list before is no substitute: the node is not ready and says why.
 func TestListNotCompiledInTime(t *testing.T) {

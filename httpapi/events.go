@@ -187,6 +187,14 @@ func (w *watch) page() error {
 func (w *watch) stream() error {
 	c := w.c
 	longAnswer(c, w.until)
+	w.out = append(w.out, "retry: "+strconv.Itoa(streamRetryMax)+"\n\n"...)
+	preface, end := len(w.out), w.reader.End()
+	var err error
+	if c.r.Method != http.MethodHead {
+		if err = w.step(eventsOfStep, w.send); err != nil && len(w.out) == preface {
+			return err // Before a word is out: told as to any other call.
+		}
+	}
 	c.header("Content-Type", "text/event-stream")
 	c.header("X-Accel-Buffering", "no")
 	c.commonHeaders(-1)
@@ -195,24 +203,28 @@ func (w *watch) stream() error {
 	if c.r.Method == http.MethodHead {
 		return nil
 	}
-	w.out = append(w.out, "retry: "+strconv.Itoa(streamRetryMax)+"\n\n"...)
 	for time.Now().Before(w.until) && !c.api.leaving.Load() {
-		end := w.reader.End()
-		if err := errors.Join(w.step(eventsOfStep, w.send), w.flush()); err != nil {
+		if errors.Join(err, w.flush()) != nil {
 			break // What was sent stands; the caller comes again and is told why it may not.
 		}
-		if w.at.Leaf < end.Leaf {
-			continue
+		if w.at.Leaf >= end.Leaf && !w.awaitMore(end.Leaf) {
+			break
 		}
-		silence := min(time.Until(w.until), streamSilence)
-		if !await(c, time.Now().Add(silence), func() bool { return w.reader.End().Leaf > end.Leaf }) {
-			if c.ctx.Err() != nil {
-				break
-			}
-			w.out = append(w.out, ": "+w.at.String()+"\nid: "+w.at.String()+"\n\n"...)
-		}
+		end = w.reader.End()
+		err = w.step(eventsOfStep, w.send)
 	}
 	return nil //nolint:nilerr // The stream has ended; what ended it is told to the next call.
+}
+
+// awaitMore waits until there is more than end, and gives a sign of life where there is
+// none for long. False: the caller went.
+func (w *watch) awaitMore(end uint64) bool {
+	silence := min(time.Until(w.until), streamSilence)
+	if await(w.c, time.Now().Add(silence), func() bool { return w.reader.End().Leaf > end }) {
+		return true
+	}
+	w.out = append(w.out, ": "+w.at.String()+"\nid: "+w.at.String()+"\n\n"...)
+	return w.c.ctx.Err() == nil
 }
 
 // send writes one event into the stream.

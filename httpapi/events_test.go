@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/valyala/fastjson"
 
+	"railguard/audit"
 	"railguard/edge/events"
 	"railguard/engine"
 	"railguard/fsm/wire"
@@ -267,6 +268,23 @@ func TestEventStream(t *testing.T) {
 	for lines.Scan() {
 	}
 	require.NoError(t, lines.Err(), "the end of a stream is an end, not a break")
+}
+
+// A stream that a node cannot begin is told so, as a page is: not an answer without a word.
+func TestEventStreamThatCannotBegin(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	require.Equal(t, 200, n.screen(token, "").Code)
+	n.leafError = audit.ErrMissing
+	for _, accept := range []string{"application/json", "text/event-stream"} {
+		r := httptest.NewRequest("GET", "/v1/events?types=screen.proceed", nil)
+		r.Header.Set("Authorization", "Bearer "+testAdminSecret)
+		r.Header.Set("Accept", accept)
+		w := httptest.NewRecorder()
+		n.another(nil).Handler().ServeHTTP(w, r) // It knows no profile yet.
+		require.Equal(t, http.StatusServiceUnavailable, w.Code, "%s: %s", accept, w.Body)
+		require.Equal(t, "none", w.Header().Get(headerOutcome))
+	}
 }
 
 // A stream's key is looked at again before each event: what a revoked one may not see

@@ -36,6 +36,7 @@ type RaftOptions struct {
 const (
 	raftPool      = 3
 	raftPatience  = 10 * time.Second
+	raftLook      = 20 * time.Millisecond
 	raftCallerMax = 4096
 	raftBytesMax  = 1 << 20
 )
@@ -128,8 +129,10 @@ func applyLoad(ctx context.Context, node *raft.Raft, query url.Values) (*applyRe
 	if callers < 1 || callers > raftCallerMax || size < 1 || size > raftBytesMax || span <= 0 || span > time.Minute {
 		return nil, errors.New("callers, bytes and span are needed")
 	}
-	if node.State() != raft.Leader {
-		return nil, errors.New("not leading yet")
+	for deadline := time.Now().Add(raftPatience); node.State() != raft.Leader; time.Sleep(raftLook) { // It may have lost a moment's lead.
+		if ctx.Err() != nil || time.Now().After(deadline) {
+			return nil, errors.New("not leading yet")
+		}
 	}
 	begin := time.Now()
 	recorder := newRecorder(begin)

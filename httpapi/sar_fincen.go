@@ -14,8 +14,9 @@ import (
 )
 
 // The draft of a FinCEN batch file: names, order and bounds of elements are those of FinCEN's
-// XML schema 2.0 for suspicious activity reports (EFL_SARXBatchSchema.xsd, and its user
-// guide of August 2021). What only the filer knows stands as finCENBlank: a draft is of the
+// XML schema 2.0 for suspicious activity reports (EFL_SARXBatchSchema.xsd) as public
+// conversions and implementations of it have them, and excerpts of its user guide; the schema
+// itself was not at hand, and FinCEN's own check has not seen a draft. What only the filer knows stands as finCENBlank: a draft is of the
 // shape that the schema asks for, and cannot be taken for one that somebody has completed.
 
 // Codes of FinCEN's batch files.

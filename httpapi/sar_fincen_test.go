@@ -25,7 +25,8 @@ type element struct {
 // draft can hold. Source: EFL_SARXBatchSchema.xsd (namespace www.fincen.gov/base), types
 // EFilingBatchXML, Activity, ActivityAssociation, Party, PartyName, Address, SuspiciousActivity,
 // SuspiciousActivityClassification and ActivityNarrativeInformation, and section 4 of the
-// "FinCEN SAR XML Schema User Guide", version 1.6, August 2021. Sequences are whole: what a
+// "FinCEN SAR XML Schema User Guide", version 1.6, August 2021, all as public conversions and
+// excerpts have them: neither was at hand itself. Sequences are whole: what a
 // draft leaves out keeps its place here, so that an element that is added later is held too.
 var finCENElements = map[string]element{
 	"EFilingBatchXML": {children: []string{"FormTypeCode", "Activity"}, required: []string{"FormTypeCode", "Activity"}},

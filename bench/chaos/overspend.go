@@ -3,6 +3,9 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,9 +65,9 @@ func (s *stage) enlist(ctx context.Context, r racers) (*group, error) {
 	return g, nil
 }
 
-// race makes all calls at once; middle runs when some of them are answered. Every
-// call is settled in the end.
-func (s *stage) race(ctx context.Context, g *group, agents []int, middle func() error) ([]*operation, error) {
+// race makes all calls at once, or each caller its own with rests between them; middle
+// runs when some of them are answered. Every call is settled in the end.
+func (s *stage) race(ctx context.Context, g *group, agents []int, rest time.Duration, middle func() error) ([]*operation, error) {
 	var calls, answers atomic.Int64
 	half := make(chan struct{})
 	var runners sync.WaitGroup
@@ -84,6 +87,7 @@ func (s *stage) race(ctx context.Context, g *group, agents []int, middle func() 
 				if answers.Add(1) == raceKillAt {
 					close(half)
 				}
+				pause(ctx, rest)
 			}
 		}()
 	}
@@ -105,6 +109,19 @@ func proceeds(made []*operation) map[string]int {
 	return counts
 }
 
+// outcomes counts operations by UTC date, verdict and rule, in words.
+func outcomes(made []*operation) string {
+	counts := make(map[string]int)
+	for _, o := range made {
+		counts[fmt.Sprintf("%s %s %s", o.at.Format(time.DateOnly), o.verdict, o.rule)]++
+	}
+	lines := make([]string, 0, len(counts))
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		lines = append(lines, fmt.Sprintf("%d %s", counts[name], name))
+	}
+	return strings.Join(lines, ", ")
+}
+
 // contest is one race that must end with exactly so many PROCEEDs as the limit has
 // room for.
 func (s *stage) contest(ctx context.Context, r racers, middle func() error) error {
@@ -112,7 +129,7 @@ func (s *stage) contest(ctx context.Context, r racers, middle func() error) erro
 	if err != nil {
 		return err
 	}
-	made, err := s.race(ctx, g, r.race, middle)
+	made, err := s.race(ctx, g, r.race, 0, middle)
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.name, err)
 	}
@@ -191,6 +208,13 @@ func overspendAtMidnight(ctx context.Context, s *stage) error {
 	return s.raceOverMidnight(ctx, leader, func() error { return nil }, leader.Kill)
 }
 
+// A race begins a little before midnight, and its callers rest between their calls, so
+// that some of them fall on either day.
+const (
+	beforeMidnight = 2 * time.Second
+	midnightRest   = 600 * time.Millisecond
+)
+
 // raceOverMidnight lets the UTC date change in the middle of a race, with something
 // done in it, and races once more for the new day's budget, with something done in
 // the middle of that.
@@ -205,19 +229,19 @@ func (s *stage) raceOverMidnight(ctx context.Context, asked *node, first, second
 		return err
 	}
 	midnight := now.LogTime.Truncate(24 * time.Hour).Add(24 * time.Hour)
-	if err := s.advance(ctx, midnight.Sub(now.LogTime)-400*time.Millisecond); err != nil {
+	if err := s.advance(ctx, midnight.Sub(now.LogTime)-beforeMidnight); err != nil {
 		return err
 	}
-	made, err := s.race(ctx, g, contest.race, func() error {
+	made, err := s.race(ctx, g, contest.race, midnightRest, func() error {
 		if err := first(); err != nil {
 			return err
 		}
-		return s.logTimeReaches(ctx, midnight)
+		return s.logReaches(ctx, midnight)
 	})
 	if err != nil {
 		return err
 	}
-	last, err := s.race(ctx, g, contest.race, second)
+	last, err := s.race(ctx, g, contest.race, 0, second)
 	if err != nil {
 		return err
 	}
@@ -226,20 +250,18 @@ func (s *stage) raceOverMidnight(ctx context.Context, asked *node, first, second
 	s.figure("PROCEED before midnight", before)
 	s.figure("after", after)
 	if before == 0 || before > raceWins || after != raceWins {
-		s.findings.add("%d calls proceeded before midnight (1 to %d) and %d after (exactly %d)", before, raceWins, after, raceWins)
+		s.findings.add("%d calls proceeded before midnight (1 to %d) and %d after (exactly %d); of all: %s", before, raceWins, after, raceWins, outcomes(append(made, last...)))
 	}
 	return nil
 }
 
-// logTimeReaches waits until some node shows the log time.
-func (s *stage) logTimeReaches(ctx context.Context, at time.Time) error {
+// logReaches waits until the log has an entry of that time. What a node's status shows
+// as log time runs ahead of the entries by up to 2 s.
+func (s *stage) logReaches(ctx context.Context, at time.Time) error {
+	c := s.client()
 	return until(ctx, settlePatience, func() bool {
-		for _, n := range s.cluster.nodes {
-			if st, err := s.caller.status(ctx, n); err == nil && !st.LogTime.Before(at) {
-				return true
-			}
-		}
-		return false
+		o := c.screen(ctx, s.groups[0].accounts[4], amounts[0])
+		return o.done() && !o.at.Before(at)
 	})
 }
 

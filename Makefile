@@ -39,8 +39,10 @@ test: ## Run all tests
 	$(GO) test -timeout 30m ./...
 
 race: ## Run the tests of everything concurrent under the race detector
-	$(GO) test -race -short -timeout 20m ./audit ./httpapi ./httpapi/lanes ./httpapi/x402 ./httpapi/mcp ./httpapi/cosigning ./webhooks ./audit/watch ./audit/witness ./edge ./edge/retrace ./cluster/timing ./engine/credential ./ofac/keeper ./cluster/port ./cluster/datadir ./cluster/recovery
-	$(GO) test -race -short -timeout 20m -skip '$(RACE_SKIP)' ./cluster
+	failed=; \
+	$(GO) test -race -short -timeout 20m ./audit ./httpapi ./httpapi/lanes ./httpapi/x402 ./httpapi/mcp ./httpapi/cosigning ./webhooks ./audit/watch ./audit/witness ./edge ./edge/retrace ./cluster/timing ./engine/credential ./ofac/keeper ./cluster/port ./cluster/datadir ./cluster/recovery || failed=1; \
+	$(GO) test -race -short -timeout 20m -skip '$(RACE_SKIP)' ./cluster || failed=1; \
+	[ -z "$$failed" ]
 
 house: ## Check the house law alone
 	$(GO) test -run . .

@@ -38,6 +38,27 @@ type testNode struct {
 	records []wire.Delivery
 }
 
+// TestMain seals and reads a segment before any test: the codec of segments is made once in a
+// process, and one made within a bubble of testing/synctest is of no use outside of it.
+func TestMain(m *testing.M) {
+	store, err := audit.Open(audittest.NewMemDir(), audit.Options{SegmentLevel: audit.SegmentLevelMin, SealInline: true})
+	if err != nil {
+		panic(err)
+	}
+	leaves := make([]audit.Leaf, 1<<audit.SegmentLevelMin)
+	for i := range leaves {
+		leaves[i].Data = []byte{byte(i)}
+	}
+	if err := store.Append(0, leaves); err != nil {
+		panic(err)
+	}
+	store.FindTime(0) // Reads it.
+	if err := store.Close(); err != nil {
+		panic(err)
+	}
+	m.Run()
+}
+
 const testStart = engine.Time(1774150408589) * engine.Millisecond
 
 func newTestNode(t testing.TB) *testNode {

@@ -21,7 +21,7 @@ func runRecover(args ...string) (string, error) {
 	cmd := newClusterRecover()
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
 	cmd.SetOut(&out)
-	cmd.SetArgs(args)
+	cmd.SetArgs(append([]string{}, args...)) // Nil would be the test binary's own.
 	err := cmd.Execute()
 	return out.String(), err
 }

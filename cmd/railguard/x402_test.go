@@ -31,6 +31,9 @@ func newGuarded(t *testing.T) *guarded {
 	for id := range g.nodes {
 		g.guard(id)
 	}
+	if now := time.Now().UTC(); now.Add(time.Hour).Day() != now.Day() {
+		g.advance(time.Hour) // What counts, counts today: the parts move on by less than half an hour.
+	}
 	return g
 }
 

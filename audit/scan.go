@@ -154,18 +154,14 @@ func (c *scanner) stepSealed(number, from, to uint64) error {
 		if !known {
 			c.s.filters.keep(open)
 		}
-		if perhaps, err := c.ask(0)(open.mayHave(c.q.Keys)); err != nil {
-			return err
-		} else if !perhaps {
+		if !c.ask(0)(open.mayHave(c.q.Keys)) {
 			from, to := c.bounds(c.s.form.leaves())
 			c.pass(from, to, scanSegmentCost)
 			return nil
 		}
 	}
 	i := int(from-c.open.info.first) / bundleLeaves
-	if perhaps, err := c.ask(i)(c.open.bundleMayHave(i, c.q.Keys)); err != nil {
-		return err
-	} else if !perhaps {
+	if !c.ask(i)(c.open.bundleMayHave(i, c.q.Keys)) {
 		c.pass(from, to, scanBundleCost)
 		return nil
 	}
@@ -188,12 +184,12 @@ func (c *scanner) stepSealed(number, from, to uint64) error {
 
 // ask notes a damaged filter, so that the segment is replaced, and goes on: a
 // damaged filter answers "perhaps".
-func (c *scanner) ask(bundle int) func(perhaps, sound bool, err error) (bool, error) {
-	return func(perhaps, sound bool, err error) (bool, error) {
+func (c *scanner) ask(bundle int) func(perhaps, sound bool) bool {
+	return func(perhaps, sound bool) bool {
 		if !sound {
 			_ = c.s.noteDamage(c.open.damage(bundle, "filter checksum"))
 		}
-		return perhaps, err
+		return perhaps
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io/fs"
 	"sync"
 )
 
@@ -27,6 +28,9 @@ type openSegment struct {
 // filters, which are checked when they are read.
 func loadSegment(d Dir, name string, form shape, number uint64) (*openSegment, error) {
 	f, err := d.Open(name)
+	if errors.Is(err, fs.ErrNotExist) { // Somebody took it away.
+		return nil, &DamageError{File: name, First: form.first(number), Last: form.first(number+1) - 1, What: "no such file"}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +55,7 @@ func readSegment(f File, name string, form shape, number uint64) (*openSegment, 
 	}
 	trailer := make([]byte, segmentTrailerSize)
 	if err := readFull(f, trailer, size-segmentTrailerSize); err != nil {
-		return nil, err
+		return nil, damaged(err) // An unreadable sector is damage too.
 	}
 	if s.info, err = decodeTrailer(trailer, size); err != nil {
 		return nil, damaged(err)
@@ -61,14 +65,14 @@ func readSegment(f File, name string, form shape, number uint64) (*openSegment, 
 	}
 	table := make([]byte, s.info.bundles()*tableEntrySize)
 	if err := readFull(f, table, s.info.tableAt); err != nil {
-		return nil, err
+		return nil, damaged(err) // An unreadable sector is damage too.
 	}
 	if s.table, err = decodeTable(table, s.info); err != nil {
 		return nil, damaged(err)
 	}
 	nodes := make([]byte, s.info.bundles()*hashSize)
 	if err := readFull(f, nodes, s.info.nodesAt()); err != nil {
-		return nil, err
+		return nil, damaged(err) // An unreadable sector is damage too.
 	}
 	if crc32.Checksum(nodes, castagnoli) != s.info.nodesCRC {
 		return nil, damaged(errors.New("node checksum"))
@@ -139,33 +143,33 @@ func (s *openSegment) tile(i int) ([]byte, error) {
 }
 
 // mayHave asks the segment's filter for all of the keys. Damage means perhaps.
-func (s *openSegment) mayHave(keys []uint64) (perhaps, sound bool, err error) {
+func (s *openSegment) mayHave(keys []uint64) (perhaps, sound bool) {
 	return s.askFilter(s.info.filterAt(), s.info.filterBlocks, keys)
 }
 
 // bundleMayHave asks one bundle's filter.
-func (s *openSegment) bundleMayHave(i int, keys []uint64) (perhaps, sound bool, err error) {
+func (s *openSegment) bundleMayHave(i int, keys []uint64) (perhaps, sound bool) {
 	e := &s.table[i]
 	return s.askFilter(s.info.filtersAt()+int64(e.filterAt), e.filterBlocks, keys)
 }
 
-func (s *openSegment) askFilter(at int64, blocks uint32, keys []uint64) (perhaps, sound bool, err error) {
+func (s *openSegment) askFilter(at int64, blocks uint32, keys []uint64) (perhaps, sound bool) {
 	sound = true
 	page := make([]byte, filterPageSize)
 	for _, k := range keys {
 		if blocks == 0 {
-			return false, true, nil
+			return false, true
 		}
 		offset, size := filterPageOf(k, blocks)
 		if err := readFull(s.file, page[:size], at+offset); err != nil {
-			return false, true, err
+			return true, false
 		}
 		has, whole := filterHas(page[:size], k, blocks)
 		if sound = sound && whole; !has {
-			return false, sound, nil
+			return false, sound
 		}
 	}
-	return true, sound, nil
+	return true, sound
 }
 
 // segmentCache keeps the segments read last open, so that history of any length

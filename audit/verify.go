@@ -158,9 +158,8 @@ func checkSegment(o *openSegment, found func(*DamageError), pace *pacer) error {
 	c := &segmentCheck{openSegment: o, found: found, hash: new(merkle.Hasher), sound: true, lastTime: o.info.timeFirst}
 	header := make([]byte, segmentHeaderSize)
 	if err := readFull(o.file, header, 0); err != nil {
-		return err
-	}
-	if !bytes.Equal(header, o.info.appendHeader(nil)) {
+		found(&DamageError{o.name, o.info.first, o.info.first, err.Error()})
+	} else if !bytes.Equal(header, o.info.appendHeader(nil)) {
 		found(&DamageError{o.name, o.info.first, o.info.first, "header"})
 	}
 	for i := range o.table {
@@ -176,7 +175,8 @@ func checkSegment(o *openSegment, found func(*DamageError), pace *pacer) error {
 	if !o.info.erased && c.sound && c.lastTime != o.info.timeLast {
 		found(&DamageError{o.name, o.info.first, o.info.first + o.info.leaves() - 1, "time of the last leaf"})
 	}
-	return c.segmentFilter(pace)
+	c.segmentFilter(pace)
+	return nil
 }
 
 // bundle checks one bundle, its leaf hashes, its node and its filter.
@@ -215,7 +215,8 @@ func (c *segmentCheck) bundle(i int) error {
 		c.found(c.damage(i, "bundle checksum"))
 		return nil //nolint:nilerr // Told through found.
 	}
-	return c.sideData(i, b)
+	c.sideData(i, b)
+	return nil
 }
 
 // differing returns the first and last leaf whose hash is not the one given.
@@ -231,7 +232,7 @@ func (c *segmentCheck) differing(b *bundle, hashes []Hash) (first, last int) {
 
 // sideData checks what is not proven by the tree: times never go back and agree
 // with the table, filters are those of the keys.
-func (c *segmentCheck) sideData(i int, b *bundle) error {
+func (c *segmentCheck) sideData(i int, b *bundle) {
 	e := &c.table[i]
 	for k, time := range b.times {
 		if time < c.lastTime {
@@ -246,36 +247,24 @@ func (c *segmentCheck) sideData(i int, b *bundle) error {
 	keys := distinct(b.keys)
 	c.keys = append(c.keys, keys)
 	want, blocks := appendFilterOf(nil, keys, &pacer{})
-	same, err := c.filterIs(want, blocks, c.info.filtersAt()+int64(e.filterAt), e.filterBlocks)
-	if err != nil {
-		return err
-	}
-	if !same {
+	if !c.filterIs(want, blocks, c.info.filtersAt()+int64(e.filterAt), e.filterBlocks) {
 		c.found(c.damage(i, "filter"))
 	}
-	return nil
 }
 
-func (c *segmentCheck) segmentFilter(pace *pacer) error {
+func (c *segmentCheck) segmentFilter(pace *pacer) {
 	if c.info.erased || !c.sound {
-		return nil
+		return
 	}
 	want, blocks := appendFilterOf(nil, unionOf(c.keys, pace), pace)
 	c.keys = nil
-	same, err := c.filterIs(want, blocks, c.info.filterAt(), c.info.filterBlocks)
-	if err == nil && !same {
+	if !c.filterIs(want, blocks, c.info.filterAt(), c.info.filterBlocks) {
 		c.found(&DamageError{c.name, c.info.first, c.info.first + c.info.leaves() - 1, "segment filter"})
 	}
-	return err
 }
 
-func (c *segmentCheck) filterIs(want []byte, wantBlocks uint32, at int64, blocks uint32) (bool, error) {
-	if blocks != wantBlocks {
-		return false, nil
-	}
+// filterIs compares a filter in the file. One that cannot be read is not the one wanted.
+func (c *segmentCheck) filterIs(want []byte, wantBlocks uint32, at int64, blocks uint32) bool {
 	have := make([]byte, len(want))
-	if err := readFull(c.file, have, at); err != nil {
-		return false, err
-	}
-	return bytes.Equal(have, want), nil
+	return blocks == wantBlocks && readFull(c.file, have, at) == nil && bytes.Equal(have, want)
 }

@@ -79,6 +79,8 @@ func LeafError(err error) error {
 		return notKnown("no such record, or past its retention")
 	case errors.Is(err, audit.ErrMissing), errors.Is(err, audit.ErrClosed):
 		return refuse("overloaded", "this node is catching up; retry")
+	case errors.Is(err, audit.ErrCorrupt):
+		return refuse("overloaded", "this node fetches that part of history anew from another one; retry, or ask another node")
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, wire.ErrNoLeader), errors.Is(err, wire.ErrNoQuorum):
 		return &ReadError{err}
 	}

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 
@@ -96,7 +95,7 @@ func listRecords(c *call) error {
 	if failed != nil {
 		return failed
 	}
-	if err != nil && items.count == 0 && !errors.Is(err, audit.ErrCorrupt) {
+	if err != nil && items.count == 0 {
 		return edge.LeafError(err)
 	}
 	cursor := ""

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,7 +30,8 @@ func TestEveryEndIsMapped(t *testing.T) {
 		{context.Canceled, ""},
 		{fmt.Errorf("append: %w", audit.ErrBroken), "shutting_down"},
 		{audit.ErrClosed, ""},
-		{audit.ErrMissing, ""},
+		{audit.ErrMissing, "overloaded"},
+		{fmt.Errorf("profile 7: %w", audit.ErrCorrupt), "overloaded"},
 	} {
 		t.Run(c.err.Error(), func(t *testing.T) {
 			n.readError, n.leafError = c.err, c.err
@@ -66,4 +69,52 @@ func TestStandingDispositionOrUnknown(t *testing.T) {
 	require.Equal(t, http.StatusConflict, w.Code)
 	require.Equal(t, "REJECTED", member(t, w.Body.Bytes(), "disposition"))
 	require.Equal(t, "Carla", member(t, w.Body.Bytes(), "reviewedBy"))
+}
+
+// TestRottenHistoryIsNotNow: what this node's disk has spoilt comes from a peer again. Until
+// then whoever asks for it is told to ask again, by every route that reads history: it is
+// no fault of ours, and no page without what is there.
+func TestRottenHistoryIsNotNow(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	txn := member(t, n.screen(token, "").Body.Bytes(), "txnId")
+	require.Equal(t, http.StatusOK, n.do("auditor", "GET", "/v1/audit/"+txn+"/proof", "").Code)
+	for name, length := range n.disk.Files() {
+		for at := int64(40); at < length && strings.HasPrefix(name, "tail/"); at += 8 {
+			require.NoError(t, n.disk.FlipBit(name, 8*at))
+		}
+	}
+	_, err := n.store.Leaf(n.store.Size() - 1)
+	require.ErrorIs(t, err, audit.ErrCorrupt)
+	api := n.another(nil) // It has read nothing yet.
+	for _, c := range []struct{ role, method, path, accept string }{
+		{"auditor", "GET", "/v1/audit/" + txn, ""},
+		{"auditor", "GET", "/v1/audit/" + txn + "?consistency=local", ""},
+		{"auditor", "GET", "/v1/audit/" + txn + "/proof", ""},
+		{"auditor", "GET", "/v1/audit/" + txn + "/proof", "text/x.tlog-proof"},
+		{"auditor", "GET", "/v1/audit/" + txn + "/explain", ""},
+		{"auditor", "POST", "/v1/audit/" + txn + "/replay", ""},
+		{"auditor", "GET", "/v1/audit", ""},
+		{"auditor", "GET", "/v1/audit?order=asc", ""},
+		{"auditor", "GET", "/v1/audit/export", ""},
+		{"auditor", "GET", "/v1/audit/export?format=csv", ""},
+		{"auditor", "GET", "/v1/activity", ""},
+		{"auditor", "GET", "/log/tile/entries/000.p/1", ""},
+		{"admin", "GET", "/v1/events?types=screen.proceed", ""},
+		{"admin", "GET", "/v1/events?types=screen.proceed", "text/event-stream"},
+	} {
+		t.Run(c.method+" "+c.path+" "+c.accept, func(t *testing.T) {
+			r := httptest.NewRequest(c.method, c.path, nil)
+			r.Header.Set("Authorization", "Bearer "+testSecret(c.role))
+			if c.accept != "" {
+				r.Header.Set("Accept", c.accept)
+			}
+			w := httptest.NewRecorder()
+			api.Handler().ServeHTTP(w, r)
+			require.Equal(t, http.StatusServiceUnavailable, w.Code, w.Body)
+			require.Equal(t, "overloaded", member(t, w.Body.Bytes(), "code"))
+			require.Equal(t, "none", w.Header().Get(headerOutcome))
+			require.Equal(t, "1", w.Header().Get("Retry-After"))
+		})
+	}
 }

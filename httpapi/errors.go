@@ -183,8 +183,8 @@ func endError(err error) error {
 		return unavailable("overloaded", "the call was not done in its time")
 	case errors.Is(err, audit.ErrBroken), errors.Is(err, audit.ErrClosed):
 		return unavailable("shutting_down", "this node is going down")
-	case errors.Is(err, audit.ErrMissing):
-		return unavailable("overloaded", "this node is catching up; retry")
+	case errors.Is(err, audit.ErrMissing), errors.Is(err, audit.ErrCorrupt):
+		return proposalError(edge.LeafError(err))
 	}
 	return err
 }

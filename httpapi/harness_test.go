@@ -41,6 +41,7 @@ type testNode struct {
 	seq      uint64
 	now      engine.Time
 	store    *audit.Store
+	disk     *audittest.MemDir // Of the store.
 	builder  *fsm.StatusBuilder
 	statuses *fsm.Statuses // Of the running minute.
 
@@ -100,7 +101,8 @@ func newTestNode(t testing.TB) *testNode {
 		comments: map[uint64][]uint64{}, outcomes: map[uint64][]uint64{}, proposals: map[uint64]uint64{}, lists: map[[32]byte]*ofac.Index{}, matchers: ofac.Carried(), hidden: map[engine.AgentSlot]int{},
 		secrets: seal.NewSecrets([]byte("a cluster secret of the tests")),
 	}
-	store, err := audit.Open(audittest.NewMemDir(), audit.Options{SegmentLevel: audit.SegmentLevelMin, SealInline: true})
+	n.disk = audittest.NewMemDir()
+	store, err := audit.Open(n.disk, audit.Options{SegmentLevel: audit.SegmentLevelMin, SealInline: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	n.store = store

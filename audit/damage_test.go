@@ -559,3 +559,44 @@ func TestUnreadableSectorAnywhere(t *testing.T) {
 	catchUp(t, s, peer)
 	h.requireLeaves(t, s, 0, size)
 }
+
+// A damaged leaf of the tail hides none of those that a scan comes to before it, from
+// whichever side.
+func TestScanUpToDamage(t *testing.T) {
+	d := audittest.NewMemDir()
+	s := open(t, d, small)
+	fill(t, s, 10)
+	sizes := []int64{d.Files()["tail/000000000.log"]}
+	for i := uint64(10); i < 30; i++ {
+		require.NoError(t, s.Append(i, leavesAt(i, i+1)))
+		sizes = append(sizes, d.Files()["tail/000000000.log"])
+	}
+	for _, bad := range []uint64{13, 20} {
+		require.NoError(t, d.FlipBit("tail/000000000.log", 8*(sizes[bad-9]-5)))
+	}
+	for _, newest := range []bool{false, true} {
+		var had []uint64
+		visit := func(index uint64, _ audit.Leaf) bool {
+			had = append(had, index)
+			return true
+		}
+		page, err := s.Scan(audit.Query{To: 30, Newest: newest}, visit)
+		require.ErrorIs(t, err, audit.ErrCorrupt)
+		require.False(t, page.Done)
+		if newest {
+			require.EqualValues(t, 21, page.Next)
+			require.Len(t, had, 9)
+			require.EqualValues(t, []uint64{29, 21}, []uint64{had[0], had[8]})
+		} else {
+			require.EqualValues(t, 13, page.Next)
+			require.Len(t, had, 13)
+		}
+		page, err = s.Scan(audit.Query{From: page.Next, To: page.Next, Newest: newest}, visit)
+		require.NoError(t, err)
+		require.True(t, page.Done)
+	}
+	require.NoError(t, s.Append(13, leavesAt(13, 21)), "a replay repairs")
+	page, err := s.Scan(audit.Query{To: 30}, func(uint64, audit.Leaf) bool { return true })
+	require.NoError(t, err)
+	require.True(t, page.Done)
+}

@@ -115,9 +115,9 @@ func (c *scanner) step() error {
 		c.leave()
 		defer t.release()
 		first := c.s.form.first(number)
-		leaves, err := t.leaves(int(from-first), int(to-first))
+		leaves, from, to, err := c.whole(t, from-first, to-first)
 		if err != nil {
-			return c.s.noteDamage(err)
+			return err
 		}
 		if leaves[0].Erased { // by a mark that was given before the last start
 			c.pass(from, to, scanBundleCost)
@@ -135,6 +135,26 @@ func (c *scanner) step() error {
 		return ErrMissing
 	}
 	return c.stepSealed(number, from, to)
+}
+
+// whole reads the leaves [from, to) of a tail, or as many as can be read from where the scan
+// comes to them first: what is missing or damaged behind them hides none of them. Its
+// range is of indices.
+func (c *scanner) whole(t *tail, from, to uint64) (leaves []Leaf, first, end uint64, err error) {
+	leaves, err = t.leaves(int(from), int(to))
+	for err != nil {
+		err = c.s.noteDamage(err)
+		bad := from + uint64(len(leaves))
+		switch {
+		case !c.q.Newest && bad > from:
+			return leaves, t.first + from, t.first + bad, nil
+		case !c.q.Newest, bad+1 == to:
+			return nil, 0, 0, err
+		}
+		from = bad + 1
+		leaves, err = t.leaves(int(from), int(to))
+	}
+	return leaves, t.first + from, t.first + to, nil
 }
 
 func (c *scanner) stepSealed(number, from, to uint64) error {

@@ -86,7 +86,7 @@ var codeTable = []codeText{
 	{"no_quorum", 503, "Too few nodes answer. Nothing is decided until they are back."},
 	{"no_leader", 503, "The cluster is choosing a leader."},
 	{"sanctions_data_unavailable", 503, "No published sanctions list is loaded: no verdict can be given."},
-	{"overloaded", 503, "A queue or table of this node is full."},
+	{"overloaded", 503, "A queue or table of this node is full, or it is fetching the history asked for from another node."},
 	{"node_away", 503, "The one node that keeps this backtest or shadow does not answer. Its jobs are there again when it is."},
 	{"storage_low", 503, "No voter's disk has room. Reads go on; writes come back by themselves when there is room."},
 	{"shutting_down", 503, "This node is going down."},

@@ -92,8 +92,11 @@ func (d *Dispatcher) look(ctx context.Context) {
 		d.asked = now
 		d.ask(ctx)
 	}
-	size, furthest := d.node.Audit().Size(), uint64(0)
+	size, furthest, stuck := d.node.Audit().Size(), uint64(0), time.Duration(0)
 	for _, l := range d.lines {
+		if since := l.stuck.Load(); since != 0 {
+			stuck = max(stuck, now.Sub(time.Unix(0, since)))
+		}
 		if size != d.size {
 			l.nudge()
 		}
@@ -101,6 +104,7 @@ func (d *Dispatcher) look(ctx context.Context) {
 	}
 	d.size = size
 	leavesBehind.Store(int64(furthest))
+	unreadableFor.Store(int64(stuck))
 }
 
 // reconcile begins the lines that should be and ends those that should not; false: what
@@ -183,4 +187,5 @@ func (d *Dispatcher) end() {
 	clear(d.lines)
 	d.settings = nil
 	leavesBehind.Store(0)
+	unreadableFor.Store(0)
 }

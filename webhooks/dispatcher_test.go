@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/audit"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -277,5 +278,96 @@ func TestDeadLettersOfDeadLetters(t *testing.T) {
 		d.Stop()
 		// Three dead letters of the event, each told to the two others, and no more.
 		require.EqualValues(t, 1+3+1+3+6, n.store.Size())
+	})
+}
+
+// A leaf that this node's disk has spoilt holds up what comes behind it until a peer has
+// given it, but for a day at most; how long is a metric.
+func TestALeafThatCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, r := newTestNode(t), newReceivers()
+		id := n.hook()
+		first := n.event()
+		before := n.disk.Files()
+		bad := n.event()
+		whole := n.disk.Files()
+		n.rots(before)
+		again := func() { // What was appended later is whole.
+			for name, length := range whole {
+				for at := before[name] + 40; at < length; at += 8 {
+					require.NoError(t, n.disk.FlipBit(name, 8*at))
+				}
+			}
+		}
+		later := n.event()
+		_, err := n.store.Leaf(n.store.Size() - 2)
+		require.ErrorIs(t, err, audit.ErrCorrupt)
+		d := n.dispatcher(r)
+		d.every = time.Second
+		d.Start()
+		settled(time.Hour)
+		require.Equal(t, []string{first}, r.had(id))
+		require.Greater(t, time.Duration(unreadableFor.Load()), 59*time.Minute)
+		again()
+		settled(10 * time.Second)
+		require.Equal(t, []string{first, bad, later}, r.had(id), "nothing is lost that comes back")
+		require.Zero(t, unreadableFor.Load())
+
+		missed := missedTotal.Get()
+		before = n.disk.Files()
+		n.event()
+		whole = n.disk.Files()
+		n.rots(before)
+		last := n.event()
+		settled(unreadableMost - time.Minute)
+		require.Len(t, r.had(id), 3)
+		settled(2 * time.Minute)
+		require.Equal(t, []string{first, bad, later, last}, r.had(id))
+		require.Equal(t, missed+1, missedTotal.Get())
+		require.Zero(t, unreadableFor.Load())
+		require.Equal(t, n.store.Size()-1, n.cursor(id), "the leaf of the last one: it has no other event")
+		d.Stop()
+	})
+}
+
+// An event that failed and cannot be read any more holds up none of those that follow, and
+// is given up in the end.
+func TestAFailedEventThatCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, r := newTestNode(t), newReceivers()
+		id := n.hook()
+		d := n.dispatcher(r)
+		d.every = time.Second
+		before := n.disk.Files()
+		bad := n.event()
+		r.answers(func(_ uint32, event string) Attempt {
+			if event == bad {
+				return Attempt{Status: 500}
+			}
+			return Attempt{Status: 200}
+		})
+		d.Start()
+		settled(2 * time.Second)
+		require.Equal(t, []string{bad}, r.had(id))
+		n.rots(before)
+		settled(time.Minute)
+		var good []string
+		for range 5 {
+			good = append(good, n.event())
+			settled(5 * time.Second)
+		}
+		require.Equal(t, good, r.had(id)[1:])
+		require.Less(t, n.cursor(id), n.store.Size()-4, "the cursor waits for what failed")
+		settled(unreadableMost + time.Minute)
+		v, _ := n.View(context.Background(), 0)
+		var dead []string
+		v.Sendings(id, math.MaxUint64, func(s fsm.Sending) bool {
+			dead = append(dead, fmt.Sprintf("evt_%d_%d %d", s.Seq, s.N, s.Attempts))
+			return true
+		})
+		require.Equal(t, []string{bad + " 1"}, dead)
+		require.Greater(t, n.cursor(id), n.store.Size()-3)
+		require.Zero(t, unreadableFor.Load())
+		d.Stop()
 	})
 }

@@ -24,6 +24,11 @@ const (
 	idlePause    = 10 * time.Second
 	errorPause   = time.Second // After this node could not read or write what it must.
 	noteTimeout  = 2 * time.Second
+	// unreadableMost: what this node cannot read, though it asks its peers for it all the
+	// while, holds up what comes behind it for so long. An operator knows of it from the first
+	// minutes on (railguard_webhook_unreadable_seconds).
+	unreadableMost = 24 * time.Hour
+	unreadableTell = time.Minute // How often the log says so.
 )
 
 // gaps are the times between one attempt and the next.
@@ -38,7 +43,8 @@ type sending struct {
 	n        int
 	attempts int
 	due      time.Time
-	asked    bool // To be sent again because somebody asked.
+	unread   time.Time // Since when its leaf cannot be read; zero: it can, as far as is known.
+	asked    bool      // To be sent again because somebody asked.
 }
 
 // line sends to one webhook, one event at a time, on a goroutine of its own. Events are
@@ -56,6 +62,7 @@ type line struct {
 
 	hook   atomic.Pointer[wire.Webhook]
 	behind atomic.Uint64 // Leaf of the cursor, for metrics.
+	stuck  atomic.Int64  // Since when something cannot be read, for metrics; nanoseconds, 0: nothing.
 	wake   chan struct{} // There are new leaves, or hook or asked changed.
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -67,6 +74,8 @@ type line struct {
 	sentIndex uint64 // Index at which the last of those was noted as received. The line's own.
 
 	at     events.Position // Everything before was sent once, or is nobody's.
+	unread time.Time       // Since when the leaf there cannot be read; zero: it can.
+	told   time.Time       // When the log last said so.
 	open   []sending       // Not received yet, in the order in which they failed.
 	cursor events.Position // As noted in the log.
 	noted  time.Time
@@ -90,6 +99,7 @@ func (l *line) run(ctx context.Context) {
 			worked = l.next(ctx, hook) || worked
 		}
 		l.note(ctx, hook, false)
+		l.stuck.Store(l.stuckSince())
 		if !worked {
 			l.rest(ctx)
 		}
@@ -144,9 +154,10 @@ func (l *line) next(ctx context.Context, hook *wire.Webhook) bool {
 	}
 	event, at, err := l.reader.Next(ctx, hook, l.at)
 	if err != nil {
-		l.unreadable(ctx, hook, err)
+		l.unreadable(ctx, hook, at, err)
 		return false
 	}
+	l.unread = time.Time{}
 	moved := at != l.at
 	if event != nil {
 		s := sending{seq: event.Seq, n: event.N}
@@ -161,7 +172,8 @@ func (l *line) next(ctx context.Context, hook *wire.Webhook) bool {
 	return moved
 }
 
-// again sends one event whose time has come once more.
+// again sends one event whose time has come once more. One that cannot be read holds up no
+// other: it is read again later, and given up in the end.
 func (l *line) again(ctx context.Context, hook *wire.Webhook) bool {
 	now := time.Now()
 	i := slices.IndexFunc(l.open, func(s sending) bool { return !now.Before(s.due) })
@@ -171,10 +183,16 @@ func (l *line) again(ctx context.Context, hook *wire.Webhook) bool {
 	s := &l.open[i]
 	event, err := l.reader.At(ctx, hook, s.seq, s.n)
 	if err != nil {
-		s.due = now.Add(errorPause)
-		l.unreadable(ctx, hook, err)
+		if s.due = now.Add(idlePause); s.unread.IsZero() {
+			s.unread = now
+		}
+		l.warnUnread(ctx, hook, s.seq, err)
+		if now.Sub(s.unread) >= unreadableMost && l.giveUp(ctx, hook, s, 0) {
+			l.open = slices.Delete(l.open, i, i+1)
+		}
 		return false
 	}
+	s.unread = time.Time{}
 	done := event == nil && l.received(ctx, s) // Nobody may know it any more.
 	if event != nil {
 		done = l.attempt(ctx, hook, s, event)
@@ -206,13 +224,8 @@ func (l *line) attempt(ctx context.Context, hook *wire.Webhook, s *sending, even
 		_, _ = l.tell(ctx, hook, &wire.Delivery{Op: wire.DeliveryOff, Seq: s.seq, N: uint8(s.n), Status: 410}) // Else it says so again at the next attempt.
 	}
 	if s.attempts >= attemptsMax || !s.asked && l.node.LogTime()-event.At > eventAgeMost {
-		_, err := l.tell(ctx, hook, &wire.Delivery{
-			Op: wire.DeliveryDead, Seq: s.seq, N: uint8(s.n), Attempts: uint8(min(s.attempts, 255)), Status: uint16(a.Status),
-		})
-		if err == nil {
-			deadTotal.Inc()
+		if l.giveUp(ctx, hook, s, a.Status) {
 			l.warn("webhook: an event was given up", "webhook", hook.ID, "event", event.ID, "attempts", s.attempts, "status", a.Status, "failure", a.Failure)
-			l.sent = true
 			return true
 		}
 		s.due = now.Add(errorPause)
@@ -221,6 +234,19 @@ func (l *line) attempt(ctx context.Context, hook *wire.Webhook, s *sending, even
 	gap := gaps[s.attempts-1]
 	s.due = now.Add(gap + rand.N(gap/10)) //nolint:gosec // Jitter.
 	return false
+}
+
+// giveUp makes an event a dead letter; false: the log does not take it now.
+func (l *line) giveUp(ctx context.Context, hook *wire.Webhook, s *sending, status int) bool {
+	_, err := l.tell(ctx, hook, &wire.Delivery{
+		Op: wire.DeliveryDead, Seq: s.seq, N: uint8(s.n), Attempts: uint8(min(max(s.attempts, 1), 255)), Status: uint16(status),
+	})
+	if err != nil {
+		return false
+	}
+	deadTotal.Inc()
+	l.sent = true
+	return true
 }
 
 // pauseAfter is how long a receiver is left alone after so many failures in a row.
@@ -306,12 +332,46 @@ func (l *line) takeAsked() {
 	}
 }
 
-// unreadable rests after this node could not read what it must.
-func (l *line) unreadable(ctx context.Context, hook *wire.Webhook, err error) {
-	if ctx.Err() == nil {
-		l.warn("webhook: an event cannot be read, and is tried again", "webhook", hook.ID, "error", err)
-		l.paused = time.Now().Add(errorPause)
+// unreadable rests after this node could not read on, at a place. What nobody could give
+// it for unreadableMost is passed over: as far as it is known to be unreadable.
+func (l *line) unreadable(ctx context.Context, hook *wire.Webhook, at events.Position, err error) {
+	if ctx.Err() != nil {
+		return
 	}
+	now := time.Now()
+	if l.unread.IsZero() || at != l.at {
+		l.unread = now
+	}
+	l.at, l.paused = at, now.Add(errorPause)
+	l.warnUnread(ctx, hook, at.Leaf, err)
+	if now.Sub(l.unread) < unreadableMost {
+		return
+	}
+	l.at = events.Position{Leaf: l.reader.readableFrom(at.Leaf)}
+	missedTotal.Inc()
+	l.warn("webhook: history that could not be read for a day is passed over; what is in it is lost to its receiver", "webhook", hook.ID, "from", at.Leaf, "to", l.at.Leaf)
+}
+
+// warnUnread says now and then that something cannot be read.
+func (l *line) warnUnread(ctx context.Context, hook *wire.Webhook, leaf uint64, err error) {
+	if now := time.Now(); ctx.Err() == nil && now.Sub(l.told) >= unreadableTell {
+		l.told = now
+		l.warn("webhook: an event cannot be read, and is tried again", "webhook", hook.ID, "leaf", leaf, "error", err)
+	}
+}
+
+// stuckSince is since when the line has waited for what it cannot read, 0: it does not.
+func (l *line) stuckSince() int64 {
+	since := l.unread
+	for i := range l.open {
+		if s := l.open[i].unread; !s.IsZero() && (since.IsZero() || s.Before(since)) {
+			since = s
+		}
+	}
+	if since.IsZero() {
+		return 0
+	}
+	return since.UnixNano()
 }
 
 // Body is what is posted: the envelope of GET /v1/events with Standard Webhooks'

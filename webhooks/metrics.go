@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/VictoriaMetrics/metrics"
 
@@ -19,7 +20,9 @@ var (
 	attemptSeconds = timing.New("railguard_webhook_attempt_seconds", "", timing.Disk)
 
 	linesRunning, leavesBehind atomic.Int64
+	unreadableFor              atomic.Int64 // Nanoseconds.
 
 	_ = metrics.NewGauge("railguard_webhook_lines", func() float64 { return float64(linesRunning.Load()) })
 	_ = metrics.NewGauge("railguard_webhook_behind_leaves", func() float64 { return float64(leavesBehind.Load()) })
+	_ = metrics.NewGauge("railguard_webhook_unreadable_seconds", func() float64 { return time.Duration(unreadableFor.Load()).Seconds() })
 )

@@ -31,6 +31,7 @@ type testNode struct {
 	index   uint64
 	now     engine.Time
 	store   *audit.Store
+	disk    *audittest.MemDir // Of the store.
 	set     *fsm.Settings
 	role    string
 	secrets *seal.Secrets
@@ -62,10 +63,11 @@ func TestMain(m *testing.M) {
 const testStart = engine.Time(1774150408589) * engine.Millisecond
 
 func newTestNode(t testing.TB) *testNode {
-	store, err := audit.Open(audittest.NewMemDir(), audit.Options{SegmentLevel: audit.SegmentLevelMin, SealInline: true})
+	disk := audittest.NewMemDir()
+	store, err := audit.Open(disk, audit.Options{SegmentLevel: audit.SegmentLevelMin, SealInline: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
-	n := &testNode{t: t, machine: fsm.New(), now: testStart, store: store, role: "leader", secrets: seal.NewSecrets([]byte("a secret of the tests")),
+	n := &testNode{t: t, machine: fsm.New(), now: testStart, store: store, disk: disk, role: "leader", secrets: seal.NewSecrets([]byte("a secret of the tests")),
 		set: &fsm.Settings{Policy: engine.DefaultPolicy()}}
 	n.must(wire.KindGenesis, &wire.Genesis{
 		ClusterID: "c", Dev: true, Issuer: "did:kya:railguard", PublicURL: "https://rg.example", Policy: *engine.DefaultPolicy(),
@@ -162,6 +164,16 @@ func (n *testNode) event() string {
 	key := wire.APIKey{ID: fmt.Sprint("k", at), Name: "n", Hashes: [][]byte{append(make([]byte, 24), fmt.Appendf(nil, "%08d", at)...)}}
 	r := n.must(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key})
 	return fmt.Sprintf("evt_%d_0", r.Leaf)
+}
+
+// rots spoils what was appended to history since before, which Files gave then, or makes
+// it whole again.
+func (n *testNode) rots(before map[string]int64) {
+	for name, length := range n.disk.Files() {
+		for at := before[name] + 40; at < length; at += 8 {
+			require.NoError(n.t, n.disk.FlipBit(name, 8*at))
+		}
+	}
 }
 
 func (n *testNode) hook(change ...func(*wire.WebhookPut)) uint32 {

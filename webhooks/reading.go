@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"railguard/audit"
@@ -31,6 +32,7 @@ type Node interface {
 const (
 	readers    = 2    // Webhooks that read at once.
 	leavesStep = 4096 // Leaves in a row, before others have their turn.
+	holesMax   = 1024 // Holes in history that are looked at for the end of one.
 )
 
 // Reader reads events with the rights of a webhook. It is safe for concurrent use.
@@ -85,7 +87,8 @@ func Wanted(hook *wire.Webhook) events.Selection {
 }
 
 // Next finds the first event at or behind a position that the webhook is to be told,
-// and returns where to go on; nil: none is among the next leaves.
+// and returns where to go on; nil: none is among the next leaves. An error says that the
+// leaf at the place returned cannot be read now.
 func (r *Reader) Next(ctx context.Context, hook *wire.Webhook, at events.Position) (*events.Event, events.Position, error) {
 	return r.read(ctx, hook, at, leavesStep)
 }
@@ -135,9 +138,28 @@ func (r *Reader) read(ctx context.Context, hook *wire.Webhook, at events.Positio
 		return false
 	})
 	if err != nil {
-		return nil, at, fmt.Errorf("webhook %d: %w", hook.ID, err)
+		return nil, next, fmt.Errorf("webhook %d: %w", hook.ID, err)
 	}
 	return found, next, nil
+}
+
+// readableFrom is where to go on behind a leaf that this node cannot read: behind all that
+// is missing or damaged with it.
+func (r *Reader) readableFrom(leaf uint64) uint64 {
+	store := r.node.Audit()
+	_, err := store.Record(leaf)
+	var damage *audit.DamageError
+	switch {
+	case errors.As(err, &damage):
+		return max(damage.Last, leaf) + 1
+	case errors.Is(err, audit.ErrMissing):
+		for _, hole := range store.Missing(holesMax) {
+			if hole.First <= leaf && leaf < hole.End {
+				return hole.End
+			}
+		}
+	}
+	return leaf + 1
 }
 
 // ofItself keeps a webhook from being told of itself, and anybody from being told that

@@ -68,7 +68,7 @@ func testSegment(t testing.TB, number uint64) (*memFile, *segmentParts) {
 	form := shape{SegmentLevelMin}
 	f := &memFile{}
 	parts, err := writeSegment(f, form, number, 0, func(i int) (*part, error) {
-		return newPart(testLeaves(int(form.first(number))+i*bundleLeaves, bundleLeaves))
+		return newPart(testLeaves(int(form.first(number))+i*bundleLeaves, bundleLeaves), nil)
 	}, &pacer{})
 	require.NoError(t, err)
 	return f, parts
@@ -113,7 +113,7 @@ func TestFrameRoundTrip(t *testing.T) {
 			require.True(t, ok)
 			require.Equal(t, len(b), n)
 			require.Equal(t, uint64(7), f.index)
-			got := f.leaf()
+			got := f.leaf(new([]uint64))
 			require.Equal(t, leaf.Time, got.Time)
 			require.Equal(t, leaf.Keys, got.Keys)
 			require.True(t, bytes.Equal(leaf.Data, got.Data))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 
 	"railguard/audit/merkle"
 )
@@ -85,16 +86,19 @@ func (f *frame) hash(h *merkle.Hasher) Hash {
 	return h.Leaf(f.data)
 }
 
-func (f *frame) leaf() Leaf {
+// leaf has its keys behind those that are in keys already.
+func (f *frame) leaf(keys *[]uint64) Leaf {
 	if f.kind == frameErased {
 		return Leaf{Time: f.time, Hash: Hash(f.data), Erased: true}
 	}
 	l := Leaf{Time: f.time, Data: f.data}
-	if len(f.keys) > 0 {
-		l.Keys = make([]uint64, len(f.keys)/8)
-		for i := range l.Keys {
-			l.Keys[i] = binary.LittleEndian.Uint64(f.keys[8*i:])
+	if count := len(f.keys) / 8; count > 0 {
+		all := slices.Grow(*keys, count)
+		at := len(all)
+		for i := range count {
+			all = append(all, binary.LittleEndian.Uint64(f.keys[8*i:]))
 		}
+		l.Keys, *keys = all[at:len(all):len(all)], all
 	}
 	return l
 }

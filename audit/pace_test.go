@@ -24,7 +24,7 @@ func denseSegment(t *testing.T, pace *pacer) (*memFile, *segmentParts, error) {
 			}
 			leaves[i] = Leaf{Time: 1, Data: data, Keys: []uint64{random.Uint64N(1000)}}
 		}
-		return newPart(leaves)
+		return newPart(leaves, nil)
 	}, pace)
 	return f, parts, err
 }

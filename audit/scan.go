@@ -141,7 +141,7 @@ func (c *scanner) step() error {
 // comes to them first: what is missing or damaged behind them hides none of them. Its
 // range is of indices.
 func (c *scanner) whole(t *tail, from, to uint64) (leaves []Leaf, first, end uint64, err error) {
-	leaves, err = t.leaves(int(from), int(to))
+	leaves, err = t.leaves(int(from), int(to), new(tailRoom))
 	for err != nil {
 		err = c.s.noteDamage(err)
 		bad := from + uint64(len(leaves))
@@ -152,7 +152,7 @@ func (c *scanner) whole(t *tail, from, to uint64) (leaves []Leaf, first, end uin
 			return nil, 0, 0, err
 		}
 		from = bad + 1
-		leaves, err = t.leaves(int(from), int(to))
+		leaves, err = t.leaves(int(from), int(to), new(tailRoom))
 	}
 	return leaves, t.first + from, t.first + to, nil
 }

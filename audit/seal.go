@@ -96,8 +96,9 @@ func (s *Store) seal(t *tail, pace *pacer) error {
 		suffix = hashSuffix
 	}
 	var parts *segmentParts
+	var room tailRoom
 	err := s.fileSegment(t.number, suffix, func(f File) (err error) {
-		if parts, err = writeSegment(f, s.form, t.number, cut, func(i int) (*part, error) { return t.part(i, cut) }, pace); err != nil {
+		if parts, err = writeSegment(f, s.form, t.number, cut, func(i int) (*part, error) { return t.part(i, cut, &room) }, pace); err != nil {
 			return err
 		}
 		if !slices.Equal(parts.nodes, t.bundleRoot) {

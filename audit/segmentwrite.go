@@ -66,7 +66,8 @@ type part struct {
 	timeFirst, timeLast int64
 }
 
-func newPart(leaves []Leaf) (*part, error) {
+// newPart lays a bundle out in raw, which is empty and may have room.
+func newPart(leaves []Leaf, raw []byte) (*part, error) {
 	p := &part{timeFirst: leaves[0].Time, timeLast: leaves[len(leaves)-1].Time}
 	gone := erasedAtFront(leaves)
 	for i := range leaves[:gone] {
@@ -75,7 +76,7 @@ func newPart(leaves []Leaf) (*part, error) {
 	if gone == len(leaves) {
 		return p, nil
 	}
-	raw, err := appendBundle(nil, leaves[gone:])
+	raw, err := appendBundle(raw, leaves[gone:])
 	if err != nil {
 		return nil, err
 	}

@@ -328,7 +328,7 @@ func (s *Store) Record(index uint64) (Leaf, error) {
 		if f.kind == frameErased {
 			return Leaf{}, ErrPruned
 		}
-		return f.leaf(), nil
+		return f.leaf(new([]uint64)), nil
 	}
 	switch state {
 	case slotSealed:

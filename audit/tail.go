@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -212,11 +213,33 @@ func (t *tail) checkFrame(k int, b []byte) (frame, error) {
 	return f, nil
 }
 
+// tailRoom is memory for the leaves of a tail that whoever reads bundle after bundle
+// uses again: a page that is touched for the first time is dearer than its bytes.
+type tailRoom struct {
+	leaves []Leaf
+	frames []byte // Of this bundle so far; a block that is full is left to its leaves.
+	keys   []uint64
+	raw    []byte
+}
+
+func (r *tailRoom) reset() { r.leaves, r.frames, r.keys = r.leaves[:0], r.frames[:0], r.keys[:0] }
+
+// take returns room for size bytes of frames.
+func (r *tailRoom) take(size int) []byte {
+	at := len(r.frames)
+	if cap(r.frames)-at < size {
+		r.frames, at = make([]byte, 0, size+size/8), 0
+	}
+	r.frames = r.frames[:at+size]
+	return r.frames[at : at+size : at+size]
+}
+
 // leaves reads the leaves [from, to) of the tail, erased ones too, in one read
-// where their frames are neighbours, as they nearly always are. The caller holds a
-// reference.
-func (t *tail) leaves(from, to int) ([]Leaf, error) {
-	out := make([]Leaf, 0, to-from)
+// where their frames are neighbours, as they nearly always are. They are good until
+// the room is used again. The caller holds a reference.
+func (t *tail) leaves(from, to int, room *tailRoom) ([]Leaf, error) {
+	room.reset()
+	out := slices.Grow(room.leaves, to-from)
 	var run []byte
 	runAt := int64(0)
 	for k := from; k < to; k++ {
@@ -227,7 +250,7 @@ func (t *tail) leaves(from, to int) ([]Leaf, error) {
 		offset, size := unpackPlace(place)
 		if offset < runAt || offset+int64(size) > runAt+int64(len(run)) {
 			length := t.runLength(k, to, offset)
-			run, runAt = make([]byte, max(length, int64(size))), offset
+			run, runAt = room.take(int(max(length, int64(size)))), offset
 			if err := readFull(t.file, run, offset); err != nil {
 				return out, t.damage(k, err.Error())
 			}
@@ -236,8 +259,9 @@ func (t *tail) leaves(from, to int) ([]Leaf, error) {
 		if err != nil {
 			return out, err
 		}
-		out = append(out, f.leaf())
+		out = append(out, f.leaf(&room.keys))
 	}
+	room.leaves = out
 	return out, nil
 }
 
@@ -256,21 +280,27 @@ func (t *tail) runLength(k, to int, start int64) int64 {
 }
 
 // part reads a complete bundle for a segment of which the first cut leaves are
-// erased: of those nothing is read.
-func (t *tail) part(i, cut int) (*part, error) {
+// erased: of those nothing is read. It is good until the room is used again.
+func (t *tail) part(i, cut int, room *tailRoom) (*part, error) {
 	from, to := i*bundleLeaves, (i+1)*bundleLeaves
 	at := min(max(from, cut), to)
-	leaves := make([]Leaf, 0, bundleLeaves)
+	var leaves []Leaf
 	for k := from; k < at; k++ {
 		leaves = append(leaves, Leaf{Time: t.times[k], Hash: t.hashes[k], Erased: true})
 	}
-	rest, err := t.leaves(at, to)
+	rest, err := t.leaves(at, to, room)
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPart(append(leaves, rest...))
+	if len(leaves) > 0 {
+		rest = append(leaves, rest...)
+	}
+	p, err := newPart(rest, room.raw[:0])
 	if err != nil {
 		return nil, err
+	}
+	if p.bundle != nil {
+		room.raw = p.bundle.raw
 	}
 	p.hashes = t.hashes[from:to] // Each frame's checksum has just been checked.
 	return p, nil

@@ -336,7 +336,7 @@ func (s *Store) tailBundle(t *tail, k, gone, width int) ([]Leaf, error) {
 		}
 		leaves = append(leaves, Leaf{Hash: t.hashes[i], Erased: true})
 	}
-	rest, err := t.leaves(k+gone, k+width)
+	rest, err := t.leaves(k+gone, k+width, new(tailRoom))
 	return append(leaves, rest...), s.noteDamage(err)
 }
 

@@ -102,10 +102,10 @@ func reported(err error, found func(*DamageError)) error {
 }
 
 func (s *Store) verifyTail(t *tail, sum *VerifySummary, found func(*DamageError), pace *pacer) {
-	hash := new(merkle.Hasher)
+	hash, room := new(merkle.Hasher), new(tailRoom)
 	for from := 0; from < len(t.place); from += bundleLeaves {
 		pace.begin()
-		leaves, err := t.leaves(from, from+bundleLeaves) // In one read, where the bundle is whole and sound.
+		leaves, err := t.leaves(from, from+bundleLeaves, room) // In one read, where the bundle is whole and sound.
 		for k := range bundleLeaves {
 			if err == nil {
 				s.verifyTailLeaf(t, from+k, &leaves[k], hash, sum, found)
@@ -127,7 +127,7 @@ func (s *Store) verifyTailFrame(t *tail, k int, hash *merkle.Hasher, sum *Verify
 		found(asDamage(err))
 		return
 	}
-	leaf := f.leaf()
+	leaf := f.leaf(new([]uint64))
 	s.verifyTailLeaf(t, k, &leaf, hash, sum, found)
 }
 

@@ -75,6 +75,7 @@ type Machine struct {
 	written leaf.Screen   // Reused by applyScreen.
 	hash    merkle.Hasher
 	keys    []uint64 // What is left of the block that filters are cut from.
+	room    []byte   // The block that records are cut from, up to where it is taken.
 	out     *Effects // Only during Apply.
 	birth   *birth
 	shared  sharer

@@ -79,11 +79,21 @@ func (m *Machine) placeRecord(s *wire.Screen) []byte {
 	}
 	c.Leaf, c.Salt = m.size, m.salt()
 	m.ids.putTxn(&c.Txn, m.size)
-	return leaf.AppendScreen(make([]byte, 0, recordRoom+len(c.Edge)), c)
+	if cap(m.room)-len(m.room) < recordRoom+len(c.Edge) {
+		m.room = make([]byte, 0, max(recordsBlock, recordRoom+len(c.Edge)))
+	}
+	from := len(m.room)
+	m.room = leaf.AppendScreen(m.room, c)
+	return m.room[from:len(m.room):len(m.room)]
 }
 
-// recordRoom is more than Apply's part of a screening record takes.
-const recordRoom = 512
+const (
+	// recordRoom is more than Apply's part of a screening record takes.
+	recordRoom = 512
+	// recordsBlock is the memory that records are cut from: some forty. It goes when the
+	// last of them does.
+	recordsBlock = 24 << 10
+)
 
 // profileOf returns the profile leaf of an agent's chain for today and writes it
 // when this is the first record since midnight or since a change.

@@ -277,8 +277,34 @@ func TestEveryGetDeclaresItsQuery(t *testing.T) {
 		v := answer(t, n.do("admin", "GET", path, ""), 400)
 		require.Equal(t, [2]string{"bad_request", param}, [2]string{textOf(v, "code"), textOf(v, "param")}, path)
 	}
-	// A call that declares no query is no place for one to be read.
-	answer(t, n.do("screener", "POST", "/v1/screen?x=1&amount=0", `{"token":"x","amount":1}`), 200)
+}
+
+// A query that a call with a body does not declare is refused before anything happens,
+// on every route: who sends cpWallet there means it, and it would not be screened.
+func TestWritesDeclareTheirQuery(t *testing.T) {
+	n := newTestNode(t)
+	before := n.index
+	walked := 0
+	for _, r := range n.api.publicRoutes() {
+		if r.method == http.MethodGet {
+			continue
+		}
+		walked++
+		path := pathValue.ReplaceAllString(r.path, "x")
+		for query, param := range map[string]string{"zzUnknown=1": "zzUnknown", "zzUnknown": "zzUnknown", "a%zz=1": "a%zz", "zz=%ff": "zz"} {
+			v := answer(t, n.do("admin", r.method, path+"?"+query, "{}"), 400)
+			require.Equal(t, [2]string{"bad_request", param}, [2]string{textOf(v, "code"), textOf(v, "param")}, "%s %s?%s", r.method, path, query)
+		}
+	}
+	require.Greater(t, walked, 30)
+	v := answer(t, n.doAdmin("POST", "/admin/keys?roles=screener", `{"name":"k"}`), 400)
+	require.Equal(t, [2]string{"bad_request", "roles"}, [2]string{textOf(v, "code"), textOf(v, "param")})
+	for _, query := range []string{"cpWallet=x", "amount=0", "consistency=leader", "consistency=local&amount=0"} {
+		v := answer(t, n.do("screener", "POST", "/v1/screen?"+query, `{"token":"x","amount":1}`), 400)
+		require.Equal(t, "bad_request", textOf(v, "code"), query)
+	}
+	require.Equal(t, before, n.index, "nothing was recorded")
+	answer(t, n.do("screener", "POST", "/v1/screen?", `{"token":"x","amount":1}`), 200)
 }
 
 // Every list says what state it is of.

@@ -231,16 +231,14 @@ func badQuery(name, message string) *Error {
 	return e
 }
 
-// readQuery reads the query of a call whose route is known. Where the route declares
-// nothing and is no GET, a query means nothing and is left alone.
+// readQuery reads the query of a call whose route is known, and refuses what that
+// route does not declare: a caller who wrote it meant something by it.
 func (c *call) readQuery() error {
 	text := c.r.URL.RawQuery
 	if text == "" {
 		return nil
 	}
-	if c.route.parameters == nil && c.route.method != http.MethodGet {
-		return nil
-	}
+	waits := c.route.parameters != nil || c.route.method == http.MethodGet // Takes consistency.
 	for pair := range strings.SplitSeq(text, "&") {
 		if pair == "" {
 			continue
@@ -251,7 +249,7 @@ func (c *call) readQuery() error {
 		}
 		flag := slices.Contains(c.route.parameters, p.name+"?")
 		switch {
-		case !flag && p.name != "consistency" && !slices.Contains(c.route.parameters, p.name):
+		case !flag && !(waits && p.name == "consistency") && !slices.Contains(c.route.parameters, p.name):
 			return badQuery(p.name, "is not known here")
 		case !flag && strings.TrimSpace(p.value) == "":
 			return badQuery(p.name, "is empty: leave it out, or give it a value")

@@ -8,7 +8,7 @@ import (
 
 var inputChecks = []Check{
 	{ID: "T140", Title: "a misspelt member of a screening call is 400, another unknown one is warned of; elsewhere 422", Source: Ruling, run: checkUnknownMembers},
-	{ID: "T141", Title: "an unknown, unreadable or empty query parameter is 400 that names it, on every GET under /v1", Source: Ruling, run: checkQueries},
+	{ID: "T141", Title: "an unknown, unreadable or empty query parameter is 400 that names it, on every call under /v1", Source: Ruling, run: checkQueries},
 	{ID: "T142", Title: "a chunked body is answered as any other, under the same bounds; both headers end the connection", Source: Ruling, run: checkChunked},
 	{ID: "T143", Title: "a write answered by a node is seen by the next read, write and screening call there", Source: Ruling, run: checkOwnWrites},
 }
@@ -54,6 +54,11 @@ func checkQueries(p *probe) {
 		a := p.get(c[0])
 		p.refused(a, 400, "bad_request")
 		p.same(a, "param", c[1])
+	}
+	for _, path := range []string{"/v1/screen", "/v1/screen/dry-run", "/v1/agents/register", "/v1/queue/next", "/v1/fleets/create"} {
+		a := p.post(path+"?cpWallet=1", obj{})
+		p.refused(a, 400, "bad_request")
+		p.same(a, "param", "cpWallet")
 	}
 }
 

@@ -107,7 +107,7 @@ func agentDetails(c *call, m *strictjson.Members, view *fsm.View, chain []*engin
 	spend.Text("date", dateText(view.Time.Day()))
 	spend.USD("spentUSDC", row.Spend.On(view.Time.Day()))
 	m.Object("spend", spend)
-	m.Object("attestation", attestationState(view.Time, p, &row))
+	m.Object("attestation", attestationState(view, p, &row))
 	m.Object("ownershipTransfer", ownershipMembers(view.Time, &row))
 	m.Texts("chain", c.judge.Terms.AncestorIDs(chain))
 	current := c.judge.Terms.ProfileCredential(chain)

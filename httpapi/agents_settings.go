@@ -8,6 +8,7 @@ import (
 
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/strictjson"
 )
@@ -212,8 +213,9 @@ func listAttestations(c *call) error {
 	return c.list(items, next)
 }
 
-// attestationState tells how an agent stands to R22.
-func attestationState(now engine.Time, p *engine.AgentProfile, row *engine.AgentRow) strictjson.Members {
+// attestationState tells how an agent stands to R22, and above which amount that counts.
+func attestationState(view *fsm.View, p *engine.AgentProfile, row *engine.AgentRow) strictjson.Members {
+	now := view.Time
 	var m strictjson.Members
 	m.Bool("required", p.Type == engine.Autonomous)
 	if row.AttestedAt == 0 {
@@ -225,5 +227,6 @@ func attestationState(now engine.Time, p *engine.AgentProfile, row *engine.Agent
 	}
 	stale := row.AttestedAt == 0 || now >= row.AttestedAt+engine.AttestationValidity
 	m.Bool("stale", p.Type == engine.Autonomous && stale)
+	m.USD("above", view.Settings().Policy.AttestationAbove)
 	return m
 }

@@ -67,7 +67,7 @@ export async function showAgent(place, {id}) {
     verb === 'revoke' ? {reasonCode: ['Code', select('reasonCode', ['OTHER', 'KEY_COMPROMISE', 'AFFILIATION_CHANGED', 'SUPERSEDED', 'CESSATION', 'SANCTIONS'], 'OTHER')]} : {})}, `${word} …`);
   put(place, h('div', {class: 'titlebar'}, h('h1', null, a.agentName), badge(a.credentialStatus)), h('p', {class: 'meta'}, h('span', {class: 'mono'}, id), h('span', null, a.operatorLegalName), h('span', null, a.agentType)),
     a.ownershipTransfer?.flagged && h('p', {class: 'note warn'}, 'An ownership transfer is flagged: payments are blocked until a re-issue.'),
-    a.attestation?.stale && h('p', {class: 'note warn'}, 'No attestation is in force. Attest before payments above 10,000.'),
+    a.attestation?.stale && h('p', {class: 'note warn'}, `No attestation is in force. Attest before payments above ${money(a.attestation.above)}.`),
     can && h('div', {class: 'actions left'}, a.agentType === 'autonomous' && h('button', {type: 'button', class: 'good', onclick: () => attest(a, redraw)}, 'Attest …'), a.ownStatus === 'ACTIVE' && status('suspend', 'Suspend', 'warn', 'its payments are blocked until it is reinstated.'),
       a.ownStatus === 'SUSPENDED' && status('reinstate', 'Reinstate', 'good', 'its payments are judged again.'), a.ownStatus !== 'REVOKED' && status('revoke', 'Revoke', 'bad', 'for good.'),
       a.ownStatus !== 'REVOKED' && h('button', {type: 'button', onclick: () => act('Issue a new credential?', `A new credential for ${a.agentName}; the old one ends after the overlap.`, 'Re-issue', 'primary', `/agents/${id}/reissue`, redraw, {overlapHours: ['Overlap in hours', h('input', {type: 'number', min: 0, max: 168, value: 24}), Number]})}, 'Re-issue …'),

@@ -43,7 +43,7 @@ export function sentence(r, ladder) {
     case 'R19': return `Rail ${q.rail} and chain ${q.chain} do not go together.`;
     case 'R20': return `The counterparty is ${q.cpType ? `of the type ${q.cpType}` : 'of no stated type'}, which this agent may not pay.`;
     case 'R21': return hit ? `“${q.cpName}” could be “${hit.name}” on the ${hit.list} list: ${hit.why}, score ${hit.score.toFixed(2)}.` : 'The counterparty could be a listed party.';
-    case 'R22': return `${money(q.amount)} is above ${money(v.above ?? 10000)}, and nobody has attested the autonomous agent in the 24 hours before${v.attestedAt ? ` (last: ${whenText(v.attestedAt)})` : ''}.`;
+    case 'R22': return `${money(q.amount)} is above ${v.above === undefined ? 'the attestation threshold' : money(v.above)}, and nobody has attested the autonomous agent in the 24 hours before${v.attestedAt ? ` (last: ${whenText(v.attestedAt)})` : ''}.`;
     case 'R25': return v.duplicateReference ? 'Another payment with the same reference was recorded before.' : `${v.count ?? 'Several'} payments just below the limit to the same counterparty look like one payment cut in pieces.`;
     default: return r.reason ?? '';
   }

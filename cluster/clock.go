@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -90,6 +91,21 @@ type clocks struct {
 	state   *state
 	replica *replica
 	peers   *peers
+	told    bool // That this node's clock is off; of who calls tell.
+}
+
+// tell says in the log once that this node's clock is off, and once that it is right again.
+func (c *clocks) tell(log *slog.Logger, offset engine.Time) {
+	off := offset > clockOffsetMax || offset < -clockOffsetMax
+	if off == c.told {
+		return
+	}
+	c.told = off
+	if off {
+		log.Warn("this node's clock is off: it is not ready while it is; mend NTP", "offsetMillis", int64(offset/engine.Millisecond))
+		return
+	}
+	log.Info("this node's clock is right again")
 }
 
 // voterOffsets returns the fresh voters' clocks as offsets from ours, our own 0

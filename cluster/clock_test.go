@@ -1,6 +1,9 @@
 package cluster
 
 import (
+	"bytes"
+	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -104,4 +107,25 @@ func TestAloneClockJump(t *testing.T) {
 	require.Less(t, after.Time-before.Time, engine.Minute)
 	require.False(t, n.Ready(t.Context(), readyQueryAll).Ready, "the jump shows")
 	require.NotEmpty(t, n.Status(t.Context()).Warnings)
+}
+
+// A clock that is off is a line of the log, once, and so is that it is right again.
+func TestClockOffIsTold(t *testing.T) {
+	var said bytes.Buffer
+	c, log := &clocks{}, slog.New(slog.NewTextHandler(&said, nil))
+	for _, offset := range []engine.Time{0, 500 * engine.Millisecond, -499 * engine.Millisecond} {
+		c.tell(log, offset)
+	}
+	require.Empty(t, said.String())
+	for range 3 {
+		c.tell(log, -40*engine.Second)
+	}
+	require.Equal(t, 1, strings.Count(said.String(), "level=WARN"))
+	require.Contains(t, said.String(), "mend NTP")
+	require.Contains(t, said.String(), "offsetMillis=-40000")
+	c.tell(log, 0)
+	c.tell(log, 0)
+	require.Equal(t, 1, strings.Count(said.String(), "right again"))
+	c.tell(log, engine.Second)
+	require.Equal(t, 2, strings.Count(said.String(), "level=WARN"))
 }

@@ -133,7 +133,7 @@ func (n *Node) assemble() {
 	n.greeter = newGreeter(&n.config, n.life, n.folder, n.state, n.replica, n.lineage)
 	n.gateway = &gateway{config: &n.config, life: n.life, folder: n.folder, replica: n.replica, greeter: n.greeter}
 	n.peers = newPeers(n.life, n.config.Clock, n.replica, n.greeter)
-	n.clocks = &clocks{n.config.Clock, n.state, n.replica, n.peers}
+	n.clocks = &clocks{clock: n.config.Clock, state: n.state, replica: n.replica, peers: n.peers}
 	n.lists = newListKeeper(n.folder.Sub(datadir.ListFolder), n.config.Matchers, n.life, n.state, n.peers)
 	n.history = &history{
 		life: n.life, folder: n.folder, audit: n.audit, state: n.state, replica: n.replica, peers: n.peers, disk: n.disk,

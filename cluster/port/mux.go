@@ -70,7 +70,7 @@ type Mux struct {
 func Listen(network Network, authority func() *Authority, address string, log *slog.Logger) (*Mux, error) {
 	listener, err := network.Listen(address)
 	if err != nil {
-		return nil, fmt.Errorf("cluster: port between nodes: %w", err)
+		return nil, fmt.Errorf("cluster: port between nodes (--cluster): %w", err)
 	}
 	if at := listener.Addr().String(); authority == nil && !Loopback(at) { // What a name stands for is seen now.
 		return nil, errors.Join(fmt.Errorf("%w, not %s", ErrInsecure, at), listener.Close())

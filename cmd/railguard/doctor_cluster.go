@@ -264,7 +264,7 @@ func (d *doctor) node(ctx context.Context, address string) {
 	}
 	for _, label := range m.labels("railguard_cluster_certificate_expires_seconds") {
 		left := time.Duration(m[label]) * time.Second
-		d.say("port "+where, when(left <= 0, left < certificateWarn), `renew it: "The port between nodes" in docs/OPERATING.md`, "its certificate between nodes is good for %s", left.Round(time.Hour))
+		d.say("port "+where, when(left <= 0, left < certificateWarn), `renew it: "The port between nodes" in docs/OPERATING.md`, "its certificate between nodes is good for %s", daysText(left))
 	}
 	for _, label := range m.labels("railguard_state_rows") {
 		most := m[strings.Replace(label, "railguard_state_rows", "railguard_state_rows_max", 1)]

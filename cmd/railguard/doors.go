@@ -31,6 +31,8 @@ type doorFiles struct {
 const (
 	doorLookEvery = 5 * time.Second
 	doorBadTold   = time.Hour // Between two log lines about files that stay bad.
+	doorEndsTold  = 24 * time.Hour
+	doorEndsSoon  = 14 * 24 * time.Hour // Or a fifth of the certificate's life, where that is less.
 )
 
 // doorTLS is a listener's TLS: the certificate in use, and the files it came from.
@@ -47,6 +49,7 @@ type doorTLS struct {
 	looked  time.Time
 	read    [3][]byte // Behind used.
 	badTold time.Time
+	endTold time.Time // Of the certificate in use: that it ends, or is no good.
 }
 
 // newDoorTLS reads the files for the first time.
@@ -58,7 +61,28 @@ func newDoorTLS(files doorFiles, log *slog.Logger, now func() time.Time) (*doorT
 	}
 	d.read = read
 	d.used.Store(config)
+	d.tellDates(d.looked)
 	return d, nil
+}
+
+// tellDates says when the certificate in use is not good now or will not be for long:
+// the listener goes on with it, but clients refuse it. Called by who looks.
+func (d *doorTLS) tellDates(now time.Time) {
+	leaf := d.used.Load().Certificates[0].Leaf
+	soon := min(doorEndsSoon, leaf.NotAfter.Sub(leaf.NotBefore)/5)
+	if now.Sub(d.endTold) < doorEndsTold || now.After(leaf.NotBefore) && leaf.NotAfter.Sub(now) > soon {
+		return
+	}
+	d.endTold = now
+	dates := []any{"certificate", d.files.cert, "from", leaf.NotBefore.UTC(), "until", leaf.NotAfter.UTC()}
+	switch {
+	case now.After(leaf.NotAfter):
+		d.log.Error("the certificate of a listener has ended: clients refuse it. Renew it, or set the clock", dates...)
+	case now.Before(leaf.NotBefore):
+		d.log.Error("the certificate of a listener is not good yet: clients refuse it. Set the clock, or renew it", dates...)
+	default:
+		d.log.Warn("the certificate of a listener ends soon: renew it", dates...)
+	}
 }
 
 // config is what a server is given.
@@ -83,6 +107,7 @@ func (d *doorTLS) look() {
 		return
 	}
 	d.looked = now
+	defer d.tellDates(now)
 	read, config, err := d.files.load()
 	if err != nil {
 		if now.Sub(d.badTold) >= doorBadTold {
@@ -97,6 +122,7 @@ func (d *doorTLS) look() {
 	}
 	d.read = read
 	d.used.Store(config)
+	d.endTold = time.Time{}
 	d.log.Info("certificate of a listener renewed", "certificate", d.files.cert, "until", config.Certificates[0].Leaf.NotAfter.UTC())
 }
 

@@ -23,6 +23,20 @@ func listenerFiles(t *testing.T) (dir string, files doorFiles) {
 	return dir, doorFiles{cert: filepath.Join(dir, "door.pem"), key: filepath.Join(dir, "door.key")}
 }
 
+// A port that somebody else has is named with its flag and with what to do; exit code 1.
+func TestPortInUse(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	free := "127.0.0.1:0"
+	for flag, ports := range map[string][2]string{"--http": {taken.Addr().String(), free}, "--admin": {free, taken.Addr().String()}} {
+		_, code, err := run(t, "serve", "--id", "n1", "--data", t.TempDir(), "--http", ports[0], "--admin", ports[1], "--bootstrap-expect", "1", "--public-url", "https://guard.example.org")
+		require.Equal(t, exitFailed, code)
+		require.ErrorContains(t, err, flag+": ")
+		require.ErrorContains(t, err, "another process listens there; end it, or give another address")
+	}
+}
+
 func issueFor(t *testing.T, dir, id string, renew bool) {
 	f := &issueFlags{dir: dir, id: id, days: 5, ips: []net.IP{net.IPv4(127, 0, 0, 1)}, renew: renew, newKey: renew}
 	_, err := f.issue(time.Now())
@@ -82,6 +96,45 @@ func TestListenerCertificatesAreReadAgain(t *testing.T) {
 		require.Equal(t, second, serial())
 	}
 	require.Equal(t, 1, bytes.Count(said.Bytes(), []byte("of no use")))
+}
+
+// A certificate that has ended or will soon is a line of the log: at the start, once a
+// day while it stays so, and no more when it is renewed.
+func TestListenerCertificateThatEndsIsTold(t *testing.T) {
+	dir, files := listenerFiles(t) // Good for five days.
+	var said bytes.Buffer
+	log, err := newLogs(&said, "info", "text")
+	require.NoError(t, err)
+	now := time.Now().Add(time.Minute)
+	d, err := newDoorTLS(files, log.Logger, func() time.Time { return now })
+	require.NoError(t, err)
+	told := func(after time.Duration, text string, times int) {
+		t.Helper()
+		now = now.Add(after)
+		d.look()
+		require.Equal(t, times, bytes.Count(said.Bytes(), []byte(text)), said.String())
+	}
+	told(3*24*time.Hour, "ends soon", 0)
+	told(25*time.Hour, "ends soon", 1)
+	told(doorLookEvery, "ends soon", 1)
+	told(24*time.Hour, "has ended", 1)
+	told(doorLookEvery, "has ended", 1)
+	told(24*time.Hour, "has ended", 2)
+	late, err := newDoorTLS(files, log.Logger, func() time.Time { return now })
+	require.NoError(t, err, "behind a balancer it may still do")
+	require.Equal(t, 3, bytes.Count(said.Bytes(), []byte("has ended")), "said at the start")
+	require.NotNil(t, late)
+
+	now = time.Now().Add(time.Minute)
+	d.looked, d.endTold = time.Time{}, time.Time{}
+	issueFor(t, dir, "door", true)
+	said.Reset()
+	told(doorLookEvery, "renewed", 1)
+	told(24*time.Hour, "level=ERROR", 0)
+	told(doorLookEvery, "ends soon", 0)
+	now = time.Now().Add(-24 * time.Hour)
+	d.looked, d.endTold = time.Time{}, time.Time{}
+	told(0, "not good yet", 1)
 }
 
 // The admin listener asks for a certificate of the authority named, and of no other.

@@ -49,6 +49,12 @@ func TestVerbsHaveOneHabit(t *testing.T) {
 	require.ErrorContains(t, err, "did you mean agent?")
 	_, _, err = run(t, "agent", "suspnd")
 	require.ErrorContains(t, err, "did you mean suspend")
+	for wrong, meant := range map[string]string{"--dat": "did you mean --data?", "--bootstrap-expct": "did you mean --bootstrap-expect?", "--cluster_cert=x": "did you mean --cluster-cert?", "--id": "", "--zzzzzz": ""} {
+		_, code, err = run(t, "serve", wrong)
+		require.Equal(t, exitUsage, code, wrong)
+		require.ErrorContains(t, err, meant)
+		require.Equal(t, meant != "", strings.Contains(err.Error(), "did you mean"), "%s: %v", wrong, err)
+	}
 	out, _, err := run(t, "--version")
 	require.NoError(t, err)
 	require.Equal(t, version+"\n", out)

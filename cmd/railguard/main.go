@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // version is the semantic version; `make release` sets it.
@@ -77,7 +79,7 @@ not able to answer now, 4 warnings of doctor, 70 the node gave up (disk, diverge
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage("%w\nsee `%s --help`", err, cmd.CommandPath())
+		return usage("%w%s\nsee `%s --help`", err, meantFlag(cmd, err), cmd.CommandPath())
 	})
 	root.AddGroup(
 		&cobra.Group{ID: "server", Title: "Servers:"},
@@ -91,6 +93,28 @@ not able to answer now, 4 warnings of doctor, 70 the node gave up (disk, diverge
 	judgeArguments(root)
 	return root
 }
+
+// meantFlag names the flags of a command that a wrong one resembles; "" where there are none.
+func meantFlag(cmd *cobra.Command, err error) string {
+	var none *pflag.NotExistError
+	if !errors.As(err, &none) || len(none.GetSpecifiedName()) < 2 || len(none.GetSpecifiedName()) > flagNameMax {
+		return ""
+	}
+	flags := &cobra.Command{SuggestionsMinimumDistance: 2} // Judges likeness as it does for commands.
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+		}
+	})
+	close := flags.SuggestionsFor(none.GetSpecifiedName())
+	if len(close) == 0 || len(close) > 3 {
+		return ""
+	}
+	return "; did you mean --" + strings.Join(close, " or --") + "?"
+}
+
+// flagNameMax is the longest name that is compared, in bytes.
+const flagNameMax = 64
 
 func newVersion() *cobra.Command {
 	return &cobra.Command{

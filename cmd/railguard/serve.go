@@ -162,6 +162,14 @@ type server struct {
 	publicDoor, adminDoor *httpapi.Entrance
 }
 
+// portTaken is the error of a listener that did not come about.
+func portTaken(flag string, err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%s: %w: another process listens there; end it, or give another address", flag, err)
+	}
+	return fmt.Errorf("%s: %w", flag, err)
+}
+
 // serve opens everything, waits for the end and closes in reverse.
 func serve(ctx context.Context, f *serveFlags) error {
 	if err := f.check(); err != nil {
@@ -178,12 +186,12 @@ func serve(ctx context.Context, f *serveFlags) error {
 	}
 	publicListener, err := net.Listen("tcp", f.http)
 	if err != nil {
-		return fmt.Errorf("--http: %w", err) // Not a wrong flag: a supervisor should try again.
+		return portTaken("--http", err) // No wrong flag: a supervisor should try again.
 	}
 	defer publicListener.Close()
 	adminListener, err := net.Listen("tcp", f.admin)
 	if err != nil {
-		return fmt.Errorf("--admin: %w", err)
+		return portTaken("--admin", err)
 	}
 	defer adminListener.Close()
 	if err := s.serveOn(publicListener, adminListener); err != nil {

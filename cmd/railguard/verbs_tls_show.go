@@ -128,7 +128,15 @@ func validity(c *x509.Certificate, now time.Time) string {
 	case now.After(c.NotAfter):
 		return "ENDED"
 	}
-	return fmt.Sprintf("%d days left", int(c.NotAfter.Sub(now)/day))
+	return daysText(c.NotAfter.Sub(now)) + " left"
+}
+
+// daysText is a time in whole days, and below two days in hours.
+func daysText(left time.Duration) string {
+	if left < 2*day {
+		return fmt.Sprintf("%d hours", int(left/time.Hour))
+	}
+	return fmt.Sprintf("%d days", int(left/day))
 }
 
 func keyKind(key any) string {

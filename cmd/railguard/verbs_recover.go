@@ -221,6 +221,14 @@ func printSurvivors(out io.Writer, r *recovery.Report) {
 	}
 }
 
+// onlyOnce is what nothing on one disk can prevent: each recovery begins the epoch behind
+// the last one that its disk knows, so two of them begin the same.
+const onlyOnce = `
+WARNING: recover ONE survivor, once. Another one that is recovered by itself becomes a
+second cluster, which gives out the same ids and credentials for other agents and
+payments. Wipe it and let it --join, or name it with --keep before.
+`
+
 // printOutcome says what was done, or what to do next.
 func printOutcome(out io.Writer, r *recovery.Report, changed bool) {
 	switch {
@@ -237,7 +245,7 @@ DONE: %s (recovery %d, lineage %s).
   1. Make sure that the old nodes are fenced: stopped, and out of reach of callers.
   2. Start this node as before. Its first record is the leaf that tells of this.
   3. Wipe the old nodes' folders (or take new machines) and start them with --join.
-`, whole, r.Earlier.Recovery, r.Earlier.Lineage, r.Earlier.Backup)
+%s`, whole, r.Earlier.Recovery, r.Earlier.Lineage, r.Earlier.Backup, onlyOnce)
 		if len(r.Earlier.Kept) > 0 {
 			fmt.Fprintf(out, "  Before 2, on each that is kept, with %s/recovery.json copied there:\n  railguard cluster recover --data DIR --follow recovery.json --confirm %s\n", r.Dir, r.ClusterID)
 		}
@@ -252,6 +260,6 @@ DONE: %s (recovery %d, lineage %s).
 NEXT, if the majority is gone for good
   1. Fence the lost nodes: power off, network cut, out of every load balancer.
   2. railguard cluster recover --data %s --confirm %s --by NAME --second NAME --reason TEXT
-`, r.Dir, r.ClusterID)
+%s`, r.Dir, r.ClusterID, onlyOnce)
 	}
 }

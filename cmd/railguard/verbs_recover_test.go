@@ -107,8 +107,14 @@ func TestRecoverPrintsWhatItDid(t *testing.T) {
 	require.Contains(t, out.String(), "2 entries, index 8 to 9, with 3 audit leaves")
 	require.Contains(t, out.String(), "and 2 more")
 	require.NotContains(t, out.String(), "Nothing was changed")
+	require.Contains(t, out.String(), "WARNING: recover ONE survivor, once.")
 	out.Reset()
 	report.Node = "n2"
 	printRecovery(&out, report, true)
 	require.Contains(t, out.String(), "DONE: n2 follows the recovery of n1")
+	out.Reset()
+	report.Earlier = nil
+	printRecovery(&out, report, false)
+	require.Contains(t, out.String(), "NEXT, if the majority is gone for good")
+	require.Contains(t, out.String(), "WARNING: recover ONE survivor, once.", "before it is done, too")
 }

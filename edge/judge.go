@@ -79,7 +79,8 @@ func (js *Judges) TokensHeld() int { return js.tokens.size() }
 type Call struct {
 	Caller    *Caller // nil only where nothing is judged: what is public.
 	RequestID string
-	Body      []byte // As sent; its hash stands in the record.
+	Body      []byte    // As sent; its hash stands in the record.
+	Hashed    *[32]byte // SHA-256 of Body, where it is known already; nil: it is computed.
 	Document  strictjson.Document
 	Idem      *wire.Idem
 	IdemHash  string // Hex; for the record.

@@ -123,7 +123,11 @@ func nameOrigin(j *Judge, f *leaf.Fragment) {
 			f.Set(leaf.TagTrace, trace)
 		}
 	}
-	s.requestHash = sha256.Sum256(j.call.Body)
+	if j.call.Hashed != nil {
+		s.requestHash = *j.call.Hashed
+	} else {
+		s.requestHash = sha256.Sum256(j.call.Body)
+	}
 	f.Set(leaf.TagRequestHash, s.requestHash[:])
 	if j.call.Idem != nil {
 		f.Set(leaf.TagIdempotency, j.call.Idem.Key[:])

@@ -39,7 +39,7 @@ type batch struct {
 
 // batchItem is one payment on its way.
 type batchItem struct {
-	idem   *wire.Idem
+	idem   *keyed
 	agent  *engine.AgentProfile // It was judged with.
 	timing edge.Timing
 	result wire.Result // Applied or Replayed, when err is nil.
@@ -101,7 +101,7 @@ func (b *batch) end() {
 
 // screenBatch is POST /v1/screen/batch.
 func screenBatch(c *call) error {
-	defer func() { c.asked.Idem = nil }() // end gives the keys back.
+	defer func() { c.asked.Idem, c.asked.Hashed = nil, nil }() // end gives the keys back.
 	b := c.batch
 	strangers, err := b.open()
 	if err != nil {
@@ -229,7 +229,10 @@ const recordGuess = 640
 
 func (b *batch) judgeOne(i int) (*wire.Screen, error) {
 	c := b.call
-	c.asked.Item, c.asked.Body, c.asked.Idem = true, b.parsed.Bytes(i), b.items[i].idem
+	c.asked.Item, c.asked.Body, c.asked.Idem, c.asked.Hashed = true, b.parsed.Bytes(i), nil, nil
+	if key := b.items[i].idem; key != nil {
+		c.asked.Idem, c.asked.Hashed = &key.Idem, &key.body
+	}
 	c.asked.Document, _ = b.parsed.Item(i) // Was looked at in beginItem.
 	if err := readMembers(&c.judge); err != nil {
 		return nil, err

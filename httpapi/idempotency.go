@@ -58,7 +58,7 @@ func (c *call) beginIdempotent() error {
 	if !c.api.idempotent.begin(idem.Key) {
 		return keyInFlight("Idempotency-Key")
 	}
-	c.asked.Idem, c.asked.IdemHash = idem, hex.EncodeToString(idem.Key[:])
+	c.asked.Idem, c.asked.Hashed, c.asked.IdemHash = &idem.Idem, &idem.body, hex.EncodeToString(idem.Key[:])
 	return nil
 }
 
@@ -77,20 +77,29 @@ func keyInFlight(name string) *Error {
 
 // idempotency is a caller's key for a path, in the scope of its owner, and what is
 // compared of the body.
-func (k *apiKey) idempotency(path, value string, content []byte) *wire.Idem {
+func (k *apiKey) idempotency(path, value string, content []byte) *keyed {
 	owner := "institution" // A retry may come with a newer key of the same owner.
 	if k.Owner() != "" {
 		owner = "operator " + k.Owner()
 	}
-	scope := sha256.New()
-	for _, part := range []string{"railguard idempotency", owner, path, value} {
-		scope.Write([]byte(part))
-		scope.Write([]byte{0})
+	var room [scopeRoom]byte
+	scope := room[:0]
+	for _, part := range [...]string{"railguard idempotency", owner, path, value} {
+		scope = append(append(scope, part...), 0)
 	}
-	key := scope.Sum(nil)
-	body := sha256.Sum256(content)
-	return &wire.Idem{Key: [16]byte(key[:16]), Body: [16]byte(body[:16])}
+	key, body := sha256.Sum256(scope), sha256.Sum256(content)
+	return &keyed{wire.Idem{Key: [16]byte(key[:16]), Body: [16]byte(body[:16])}, body}
 }
+
+// keyed is what a call with a key of its caller's is known by. The record of a screening
+// call names the hash of the same bytes.
+type keyed struct {
+	wire.Idem
+	body [sha256.Size]byte
+}
+
+// scopeRoom is more than most scopes take.
+const scopeRoom = 512
 
 func (c *call) endIdempotent() {
 	if c.asked.Idem != nil {

@@ -45,7 +45,7 @@ func readPolicy(c *call) (policyDraft, error) {
 		if err != nil {
 			return draft, failure(http.StatusBadRequest, "invalid_json", "not valid YAML: "+err.Error())
 		}
-		c.asked.Body = converted
+		c.asked.Body, c.asked.Hashed = converted, nil
 	}
 	if err := c.parseBody(); err != nil {
 		return draft, err

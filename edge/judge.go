@@ -61,6 +61,7 @@ type Records interface {
 type Judges struct {
 	deps     Deps
 	tokens   *tokenCache
+	recent   *recentTokens
 	cards    *cardCache
 	profiles profileCache
 	terms    atomic.Pointer[Terms]
@@ -69,7 +70,7 @@ type Judges struct {
 
 // New makes the judges of one node.
 func New(deps Deps) *Judges {
-	return &Judges{deps: deps, tokens: newTokenCache(tokenCacheMax), cards: new(cardCache)}
+	return &Judges{deps: deps, tokens: newTokenCache(tokenCacheMax), recent: newRecentTokens(), cards: new(cardCache)}
 }
 
 // TokensHeld is how many places of the token cache are taken.

@@ -167,7 +167,7 @@ func BenchmarkFindKey(b *testing.B) {
 }
 
 // BenchmarkCachedToken is what a verified token costs when it comes again: prefix
-// stripped, SHA-256 over it, found in the cache.
+// stripped, found by its text.
 func BenchmarkCachedToken(b *testing.B) {
 	n := newTestNode(b)
 	_, token := n.register("")

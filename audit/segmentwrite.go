@@ -172,10 +172,29 @@ func (p *segmentParts) pack(e *tableEntry, b *bundle, packed []byte) {
 	p.filters, e.filterBlocks = appendFilterOf(p.filters, keys, &pacer{})
 }
 
+// distinct returns keys sorted, each once. They are hashes: laid out by their first byte
+// nearly every one stands in its place.
 func distinct(keys []uint64) []uint64 {
-	keys = slices.Clone(keys)
-	slices.Sort(keys)
-	return slices.Compact(keys)
+	var ends [1 << 8]int
+	for _, k := range keys {
+		ends[k>>56]++
+	}
+	at := 0
+	for i, count := range ends {
+		ends[i] = at
+		at += count
+	}
+	sorted := make([]uint64, len(keys))
+	for _, k := range keys {
+		sorted[ends[k>>56]] = k
+		ends[k>>56]++
+	}
+	from := 0
+	for _, end := range ends {
+		slices.Sort(sorted[from:end])
+		from = end
+	}
+	return slices.Compact(sorted)
 }
 
 // finish writes everything behind the bundles.

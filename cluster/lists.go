@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 
 	"railguard/cluster/datadir"
 	"railguard/cluster/port"
+	"railguard/cluster/timing"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
@@ -47,7 +49,8 @@ type listKeeper struct {
 	life     *life
 	state    *state
 	peers    *peers
-	staging  gate // One list at a time.
+	pace     *timing.Pace // Of compiling what nobody waits for.
+	staging  gate         // One list at a time.
 	queue    chan keptList
 	wake     chan struct{} // What is wanted changed.
 
@@ -72,6 +75,7 @@ type keptList struct {
 func newListKeeper(dir string, matchers ofac.Matchers, l *life, s *state, p *peers) *listKeeper {
 	return &listKeeper{
 		dir: dir, matchers: matchers, life: l, state: s, peers: p, staging: newGate(),
+		pace:  timing.NewPace(runtime.GOMAXPROCS(0), timing.Slice, s.Applied),
 		queue: make(chan keptList, listWriteQueue), wake: make(chan struct{}, 1), failed: map[tablesKey]error{},
 	}
 }
@@ -229,7 +233,7 @@ func (k *listKeeper) compileKept(key tablesKey) (*ofac.Index, error) {
 	if ofac.Digest(entities) != key.digest { // A peer's copy takes its place.
 		return nil, errors.Join(ErrNoList, errors.New("the bytes on disk are damaged"), os.Remove(path))
 	}
-	index, compiled, err := k.compile(key, entities)
+	index, compiled, err := k.compile(key, entities, nil)
 	if err == nil {
 		k.keepTables(key, compiled, k.state.LogTime(), func() bool { return true })
 	}

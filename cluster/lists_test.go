@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"railguard/cluster/port"
+	"railguard/cluster/timing"
 	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/ofac"
@@ -348,4 +351,70 @@ func TestListsOfAnEmptiedNode(t *testing.T) {
 	}
 	_, err := emptied.ListByDigest([32]byte{1})
 	require.ErrorIs(t, err, ErrNoList)
+}
+
+// rested is how long a compile of so many pieces, each a slice long, rests on a node
+// that applies an entry in each of them.
+func rested(k *listKeeper, key tablesKey, pieces int, each func(piece int)) time.Duration {
+	applied := uint64(0)
+	k.pace = timing.NewPace(2, timing.Slice, func() uint64 { applied++; return applied })
+	began, step := time.Now(), k.restful(key)
+	for i := range pieces {
+		time.Sleep(timing.Slice) // Computes, in this test's time.
+		each(i)
+		step()
+	}
+	return time.Since(began) - time.Duration(pieces)*timing.Slice
+}
+
+// The tables of a staged list are made beside verdicts, in rests; those that verdicts wait
+// for are made at once.
+func TestCompileRestsUnlessItIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		open := func(name string) *ofac.Index {
+			tables, err := ofac.Compile(encodedList(t, name), ofac.MatcherVersion)
+			require.NoError(t, err)
+			index, err := ofac.Open(tables)
+			require.NoError(t, err)
+			return index
+		}
+		first, second := open("FIRST"), open("SECOND")
+		keeper := func() *listKeeper {
+			k := newListKeeper(t.TempDir(), ofac.Carried(), newLife(slog.New(slog.DiscardHandler), nil), newState(&handClock{}, nil), nil)
+			k.matcher, k.ready = ofac.MatcherVersion, []*ofac.Index{first}
+			k.active.digest, k.staged.digest = first.Digest(), second.Digest()
+			return k
+		}
+		none := func(int) {}
+		k := keeper()
+		require.Equal(t, 200*timing.Slice, rested(k, keyOf(second), 100, none), "twice as long as it computes")
+		require.Less(t, rested(k, keyOf(second), 100_000, none), compileRests, "and ends within a bound")
+
+		k.active.digest = second.Digest()
+		require.Zero(t, rested(k, keyOf(second), 100, none), "the active list: calls are held until it is made")
+		k = keeper()
+		require.Equal(t, 20*timing.Slice, rested(k, keyOf(second), 100, func(piece int) {
+			if piece == 10 {
+				k.active.digest = second.Digest()
+			}
+		}), "activated in the middle of it")
+		k = keeper()
+		k.ready = nil
+		require.Zero(t, rested(k, keyOf(second), 100, none), "a node that can give no verdict has none to rest for")
+		k = keeper()
+		close(k.life.stop)
+		require.Zero(t, rested(k, keyOf(second), 100, none), "a node that is being closed")
+	})
+}
+
+// The tables of a list are made with those of the active one, in the same version; where
+// there are none, without.
+func TestCompileTakesFromTheActiveList(t *testing.T) {
+	n := openAlone(t, t.TempDir())
+	require.Nil(t, n.lists.alike(ofac.MatcherVersion))
+	digest := stageList(t, n, encodedList(t, "FIRST WORKS"))
+	activateList(t, n, digest)
+	awaitList(t, n, digest)
+	require.Equal(t, n.List(), n.lists.alike(ofac.MatcherVersion))
+	require.Nil(t, n.lists.alike(ofac.MatcherVersion+1))
 }

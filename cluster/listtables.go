@@ -26,6 +26,11 @@ import (
 const (
 	tablesPatience = 30 * time.Second      // How long staging waits for the tables of others.
 	tablesLook     = 20 * time.Millisecond // Between two looks at whether they are made.
+
+	// compileRests is how long after it began a compile still rests: what waits for a
+	// staged list, the upload that brought it and who is about to activate it, has its
+	// tables so much later at most, and well within tablesPatience.
+	compileRests = 5 * time.Second
 )
 
 // ErrMatcherNotReady says that not every voter can judge with a version of the matcher.
@@ -181,7 +186,7 @@ func (k *listKeeper) prepare() bool {
 	var compiled []byte // To be kept, when nobody waits for them any more.
 	index, err := k.openTables(key)
 	if err != nil {
-		index, compiled, err = k.compile(key, list.entities)
+		index, compiled, err = k.compile(key, list.entities, k.restful(key))
 	}
 	k.mu.Lock()
 	if !k.wants(key) {
@@ -225,10 +230,47 @@ func (k *listKeeper) openTables(key tablesKey) (*ofac.Index, error) {
 	return index, nil
 }
 
-// compile makes tables and returns also their bytes, for keepTables.
-func (k *listKeeper) compile(key tablesKey, entities []byte) (*ofac.Index, []byte, error) {
+// restful is what a compile does between two pieces of its work: it rests while the node
+// is busy with verdicts, unless somebody waits for the tables.
+func (k *listKeeper) restful(key tablesKey) func() {
+	began, work := time.Now(), k.pace.Begin()
+	return func() {
+		if time.Since(began) < compileRests && !k.awaited(key) {
+			work.Between()
+		}
+	}
+}
+
+// awaited reports whether verdicts wait for tables: those of the active list in force, or
+// any where the node can give none. A staged list becomes the active one in the middle of
+// its compile if somebody does not wait for its upload.
+func (k *listKeeper) awaited(key tablesKey) bool {
+	if k.life.stopped() {
+		return true
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return key == tablesKey{k.active.digest, k.matcher} || k.readyList(tablesKey{k.active.digest, k.matcher}) == nil
+}
+
+// alike is a list whose tables are made for that version, the active one first: it has
+// most of what the tables of another will have. Nil: none.
+func (k *listKeeper) alike(matcher uint16) *ofac.Index {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, digest := range [][32]byte{k.active.digest, k.former, k.staged.digest} {
+		if index := k.readyList(tablesKey{digest, matcher}); index != nil {
+			return index
+		}
+	}
+	return nil
+}
+
+// compile makes tables and returns also their bytes, for keepTables. step is called
+// between two pieces of the work; nil: it is waited for.
+func (k *listKeeper) compile(key tablesKey, entities []byte, step func()) (*ofac.Index, []byte, error) {
 	began := time.Now()
-	compiled, err := k.matchers.Compile(entities, key.matcher)
+	compiled, err := k.matchers.CompileWith(ofac.Help{Former: k.alike(key.matcher), Step: step}, entities, key.matcher)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -258,7 +300,7 @@ func (k *listKeeper) compileAhead(key tablesKey, entities []byte) error {
 	if _, err := os.Stat(k.tablesPath(key)); err == nil {
 		return nil // Whether they are good is looked at when they are opened.
 	}
-	_, compiled, err := k.compile(key, entities)
+	_, compiled, err := k.compile(key, entities, nil)
 	if err != nil {
 		return fmt.Errorf("%w: it cannot be compiled: %w", ofac.ErrEntities, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 	"railguard/engine"
 
+	"railguard/cluster/timing"
 	"railguard/edge"
 	"railguard/edge/retrace"
 	"railguard/fsm/wire"
@@ -168,7 +169,7 @@ func New(deps Deps) (*API, error) {
 	a.scans.Lane = lanes.NewLane(scanPlaces(), laneWaitingMax, scansOfOneKey)
 	a.streams = lanes.NewLane(streamPlaces, laneWaitingMax, streamsOfOneKey)
 	a.watchers = lanes.NewLane(watchPlaces, laneWaitingMax, watchesOfOneKey)
-	a.scans.pace = lanes.NewPace(runtime.GOMAXPROCS(0), lanes.Slice, deps.Published.Applied)
+	a.scans.pace = timing.NewPace(runtime.GOMAXPROCS(0), timing.Slice, deps.Published.Applied)
 	a.addresses = lanes.NewAddresses(keylessRate, burstFactor*keylessRate, addressesKnown)
 	a.refusals = rate.NewLimiter(refusalLines, refusalLinesBurst)
 	a.idempotent.running = make(map[[16]byte]struct{})

@@ -13,9 +13,9 @@ import (
 	"sync"
 	"time"
 
+	"railguard/cluster/timing"
 	"railguard/edge"
 	"railguard/engine"
-	"railguard/httpapi/lanes"
 	"railguard/strictjson"
 )
 
@@ -53,7 +53,7 @@ type passing struct {
 	wrote    bool
 	bodyRead bool          // To its end.
 	lost     bool          // Its place in the lane of scans.
-	work     lanes.Work    // What it computes in a turn of the scans; paced.
+	work     timing.Work   // What it computes in a turn of the scans; paced.
 	commit   time.Duration // What the log took; for Server-Timing and the metrics.
 	batch    *batch        // nil for any other call.
 }

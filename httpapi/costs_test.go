@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/timing"
 	"railguard/httpapi/lanes"
 )
 
@@ -179,7 +180,7 @@ func TestDearCallsMayRestAtEachStep(t *testing.T) {
 		n.register("")
 	}
 	asked := 0
-	n.api.scans.pace = lanes.NewPace(1, 0, func() uint64 { asked++; return 0 }) // Slices of nothing: each step asks.
+	n.api.scans.pace = timing.NewPace(1, 0, func() uint64 { asked++; return 0 }) // Slices of nothing: each step asks.
 	for _, path := range []string{
 		"/v1/audit", "/v1/audit?disposition=REJECTED", "/v1/audit/export", "/v1/audit/export?format=csv", "/v1/queue?q=nothinghasit", "/v1/queue",
 		"/v1/agents", "/v1/agents?status=SUSPENDED", "/v1/activity", "/v1/events",

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"time"
 
+	"railguard/cluster/timing"
 	"railguard/httpapi/lanes"
 )
 
@@ -258,7 +259,7 @@ func looked(c *call, at int) {
 // scans are the turns of dear calls, and the pace of whoever has one.
 type scans struct {
 	*lanes.Lane
-	pace *lanes.Pace
+	pace *timing.Pace
 }
 
 // scanPlaces is how many scans compute at once on this node: half its processors, since
@@ -350,7 +351,7 @@ func turn(c *call, step func() error) error {
 	}
 	defer c.api.scans.Leave(caller(c))
 	paced(c)
-	defer func() { c.work, c.judge.Between = lanes.Work{}, nil }()
+	defer func() { c.work, c.judge.Between = timing.Work{}, nil }()
 	return step()
 }
 

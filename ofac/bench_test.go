@@ -1,6 +1,9 @@
 package ofac
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // BenchmarkWallet looks up a listed and an unlisted address in the real list.
 func BenchmarkWallet(b *testing.B) {
@@ -25,5 +28,36 @@ func BenchmarkNormalise(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		room = AppendNormalised(room[:0], "Acme Payments International, L.L.C.")
+	}
+}
+
+// numberedEntities are made-up parties whose words are near to one another by the
+// hundred: the list of the load suites, which is harder to compile than OFAC's.
+func numberedEntities(parties int) []Entity {
+	entities := make([]Entity, 0, parties)
+	for i := range parties {
+		entities = append(entities, named(uint32(800_000+i), Company, ListSDN,
+			fmt.Sprintf("QUOR%dVEN ZARB%dAL HOLDING", i*7919%parties, i), fmt.Sprintf("VELD%dAN TRADE", i)))
+	}
+	return entities
+}
+
+// BenchmarkCompile makes the tables of a list of full size, the real one and one of
+// numbered words: alone, and after the list before it, which had a party more and
+// another less.
+func BenchmarkCompile(b *testing.B) {
+	for name, entities := range map[string][]Entity{
+		"real":     realEntities(b, "2025-11-19"),
+		"numbered": numberedEntities(18_001),
+	} {
+		data := encoded(b, entities[1:])
+		former := mustOpen(b, mustBuild(b, entities[:len(entities)-1]))
+		for how, help := range map[string]Help{"alone": {}, "after": {Former: former}} {
+			b.Run(name+"/"+how, func(b *testing.B) {
+				for b.Loop() {
+					compiled(b, help, data)
+				}
+			})
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 
 	"railguard/ofac/wallet"
 )
@@ -67,6 +68,37 @@ type builder struct {
 	textOf   map[string]uint32 // their indices; never iterated
 	names    []nameRecord
 	sections [sectionEnd][]byte
+
+	former *wordLayer // See Help; nil: none.
+	step   func()
+}
+
+// pause lets whoever spreads the work rest.
+func (b *builder) pause() {
+	if b.step != nil {
+		b.step()
+	}
+}
+
+// How much is done between two pauses: a millisecond's, or less.
+const (
+	wordsOfStep    = 16
+	entriesOfStep  = 4096
+	comparedOfStep = 4096
+)
+
+// pausing is a comparison that pauses now and then: a sort has no other place for it.
+func pausing[T any](b *builder, compare func(p, q T) int) func(p, q T) int {
+	if b.step == nil {
+		return compare
+	}
+	compared := 0
+	return func(p, q T) int {
+		if compared++; compared%comparedOfStep == 0 {
+			b.pause()
+		}
+		return compare(p, q)
+	}
 }
 
 // collectText makes the table of distinct strings.
@@ -88,7 +120,7 @@ func (b *builder) collectText() {
 			b.texts = append(b.texts, fact.Label, fact.Value)
 		}
 	}
-	slices.Sort(b.texts)
+	slices.SortFunc(b.texts, pausing(b, strings.Compare))
 	b.texts = slices.Compact(b.texts)
 	b.textOf = make(map[string]uint32, len(b.texts))
 	offsets := make([]uint32, 0, len(b.texts)+1)
@@ -108,6 +140,9 @@ func (b *builder) encodeEntities() error {
 	var entities, names, parts, addresses, facts []byte
 	var references []uint32
 	for i := range b.entities {
+		if i%wordsOfStep == 0 {
+			b.pause()
+		}
 		entity := &b.entities[i]
 		record := entityRecord{
 			uid: entity.UID, kind: entity.Type, lists: entity.Lists, digest: entityDigest(entity),
@@ -264,12 +299,15 @@ func (b *builder) encodeExact() error {
 		keys = append(keys, exactKey{key, name<<exactFormBits | uint32(form)})
 	}}
 	for name = range uint32(len(b.names)) {
+		if name%wordsOfStep == 0 {
+			b.pause()
+		}
 		record := &b.names[name]
 		maker.listed(b.texts[record.full], b.entities[record.entity].Type)
 	}
-	slices.SortFunc(keys, func(p, q exactKey) int {
+	slices.SortFunc(keys, pausing(b, func(p, q exactKey) int {
 		return cmp.Or(cmp.Compare(p.hash.place, q.hash.place), cmp.Compare(p.hash.print, q.hash.print), cmp.Compare(p.posting, q.posting))
-	})
+	}))
 	hashes := make([]hashPair, len(keys))
 	postings := make([]uint32, len(keys))
 	for i, key := range keys {

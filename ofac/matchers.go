@@ -49,9 +49,25 @@ func (m Matchers) missing(version uint16) error {
 	return fmt.Errorf("%w %d: this program has %v", ErrMatcherVersion, version, []uint16(m))
 }
 
+// Help spares or spreads the work of compiling a list. It changes no byte of what comes
+// out. The zero value helps with nothing.
+type Help struct {
+	// Former is a list that was compiled before, of the same version: which of its words
+	// are near to one another is taken from it where the new list has the same words
+	// there. Lists that follow one another differ in a few.
+	Former *Index
+	// Step is called between two pieces of the work; it may rest.
+	Step func()
+}
+
 // Compile makes the tables of one matcher version from an encoded list of
 // entities: the same bytes on every node.
 func (m Matchers) Compile(encoded []byte, version uint16) ([]byte, error) {
+	return m.CompileWith(Help{}, encoded, version)
+}
+
+// CompileWith is Compile with help.
+func (m Matchers) CompileWith(help Help, encoded []byte, version uint16) ([]byte, error) {
 	if !m.Carries(version) {
 		return nil, m.missing(version)
 	}
@@ -59,7 +75,11 @@ func (m Matchers) Compile(encoded []byte, version uint16) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := builder{entities: entities, meta: meta}
+	b := builder{entities: entities, meta: meta, step: help.Step}
+	if help.Former != nil && help.Former.matcher == version {
+		b.former = &help.Former.words
+	}
+	b.pause()
 	b.collectText()
 	return b.tables(Digest(encoded), version)
 }

@@ -329,6 +329,7 @@ func (c *scorer) markJoin(l *wordLayer, mask uint32) {
 	}
 	c.finder.found = c.finder.found[:0]
 	c.finder.seen.begin(l.count)
+	c.finder.seekSyllables(c.join)
 	l.probeSyllables(&c.finder, c.join)
 	for _, near := range c.finder.found {
 		c.mark(near.word, mask, joinSimilarity-scoreOne+near.similarity)

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // nameTokensMax is how many words of a listed name the possible matcher knows.
@@ -86,6 +87,9 @@ func (b *builder) wordsOfNames() *vocabulary {
 	v := &vocabulary{tokens: make([][]rawToken, len(b.names)), wordOf: map[string]uint32{}}
 	cutter := nameCutter{tokens: tokenList{slips: true}}
 	for i := range b.names {
+		if i%wordsOfStep == 0 {
+			b.pause()
+		}
 		record := &b.names[i]
 		if record.flags&nameWeak != 0 {
 			continue
@@ -95,7 +99,7 @@ func (b *builder) wordsOfNames() *vocabulary {
 			v.words = append(v.words, token.text)
 		}
 	}
-	slices.Sort(v.words)
+	slices.SortFunc(v.words, pausing(b, strings.Compare))
 	v.words = slices.Compact(v.words)
 	for i, word := range v.words {
 		v.wordOf[word] = uint32(i)
@@ -273,6 +277,9 @@ func (b *builder) encodeWords() error {
 func (b *builder) encodeWordTexts(v *vocabulary) {
 	var letters, records []byte
 	for i, word := range v.words {
+		if i%wordsOfStep == 0 {
+			b.pause()
+		}
 		record := wordRecord{
 			letters: uint32(len(letters)), text: uint8(len(word)), textBag: bagOf([]byte(word)), group: uint16(groupOf([]byte(word))),
 			weight: uint16(wordWeight([]byte(word), v.entries[i], uint32(len(b.entities)))),
@@ -330,7 +337,7 @@ func (b *builder) encodeTokens(v *vocabulary) {
 		}
 		offsets = append(offsets, uint32(len(tokens)/nameTokenBytes))
 	}
-	slices.SortFunc(postings, func(p, q posting) int { return cmp.Or(cmp.Compare(p.word, q.word), cmp.Compare(p.name, q.name)) })
+	slices.SortFunc(postings, pausing(b, func(p, q posting) int { return cmp.Or(cmp.Compare(p.word, q.word), cmp.Compare(p.name, q.name)) }))
 	postings = slices.Compact(postings)
 	postingOffsets, names := make([]uint32, 1, len(v.words)+1), make([]uint32, 0, len(postings))
 	for i, p := range postings {

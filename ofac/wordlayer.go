@@ -101,8 +101,10 @@ type finder struct {
 	bare  bool   // it is written without vowels: its consonants decide
 	// It is one Chinese or Korean syllable.
 	syllable bool
+	latin    bool // it is of ASCII letters and digits
 	found    []neighbour
-	hashes   []uint64
+	hashes   []uint64 // of its forms
+	systems  []uint64 // of its keys in other systems of syllables
 	probes   [deletionProbesMax]probe
 	near     []uint32 // words to be compared
 	touched  uint32   // keeps the reads that only fetch
@@ -122,19 +124,22 @@ const deletionProbesMax = 3 + 2*wordBytesMax + wordBytesMax
 // near finds the listed words close to a word that is not listed, itself
 // excluded, best first, at most neighboursMax. The result is valid until the next call.
 func (l *wordLayer) near(f *finder, word *spelledWord) []neighbour {
-	f.found = f.found[:0]
-	f.seen.begin(l.count)
+	f.seek(word)
+	return l.nearSought(f, word)
+}
+
+// seek begins with a word: the hashes of all forms under which it is looked for.
+func (f *finder) seek(word *spelledWord) {
 	text, fold := word.text, word.fold
-	f.group, f.syllable = groupOf(text), isSyllable(text)
-	latin := isLatin(text)
-	if latin {
-		l.probeSyllables(f, text)
+	f.group, f.syllable, f.latin = groupOf(text), isSyllable(text), isLatin(text)
+	f.systems = f.systems[:0]
+	if f.latin {
+		f.seekSyllables(text)
 	}
 	f.room = appendSkeleton(f.room[:0], fold)
 	f.hashes = append(f.hashes[:0], formHash(deletedFold, fold))
-	if !latin {
-		l.probeAll(f, word, false)
-		return f.found
+	if !f.latin {
+		return
 	}
 	if len(fold) >= foldDeletionMin-1 {
 		f.hashes = appendDeletionHashes(f.hashes, deletedFold, fold)
@@ -145,6 +150,17 @@ func (l *wordLayer) near(f *finder, word *spelledWord) []neighbour {
 	}
 	if len(f.room) >= consonantsMin {
 		f.hashes = append(f.hashes, formHash(deletedConsonants, f.room))
+	}
+}
+
+// nearSought is near of the word that seek began with.
+func (l *wordLayer) nearSought(f *finder, word *spelledWord) []neighbour {
+	f.found = f.found[:0]
+	f.seen.begin(l.count)
+	l.probeSyllables(f, word.text)
+	if !f.latin {
+		l.probeAll(f, word, false)
+		return f.found
 	}
 	l.probeAll(f, word, !f.bare && !f.syllable)
 	slices.SortFunc(f.found, compareNeighbours)
@@ -158,15 +174,21 @@ func compareNeighbours(a, b neighbour) int {
 	return int(a.word) - int(b.word)
 }
 
-// probeSyllables finds the words that are the same syllables in another system.
-func (l *wordLayer) probeSyllables(f *finder, word []byte) {
+// seekSyllables notes the word's keys in other systems of syllables.
+func (f *finder) seekSyllables(word []byte) {
+	f.systems = f.systems[:0]
 	for i := range syllableSystems {
 		system := &syllableSystems[i]
 		key, count := appendSyllables(f.room[:0], word, system.table)
-		if f.room = key; count < system.least {
-			continue
+		if f.room = key; count >= system.least {
+			f.systems = append(f.systems, formHash(system.sought, key))
 		}
-		hash := formHash(system.sought, key)
+	}
+}
+
+// probeSyllables finds the words that are the same syllables in another system.
+func (l *wordLayer) probeSyllables(f *finder, word []byte) {
+	for _, hash := range f.systems {
 		first, end := l.bucket(hash)
 		for k := first; k < end; k++ {
 			if id, ok := l.filed(k, uint32(hash)); ok && string(l.wordText(id)) != string(word) && f.seen.first(id) {
@@ -209,7 +231,11 @@ func (l *wordLayer) probeAll(f *finder, word *spelledWord, shapes bool) {
 
 // bucket gives the rows of the deletion table that a hash may be in.
 func (l *wordLayer) bucket(hash uint64) (first, end uint32) {
-	bucket := reduce(hash, l.buckets)
+	return l.bucketRows(reduce(hash, l.buckets))
+}
+
+// bucketRows gives the rows of a bucket that are read.
+func (l *wordLayer) bucketRows(bucket uint32) (first, end uint32) {
 	first, end = l.deletionOffsets.at(bucket), l.deletionOffsets.at(bucket+1)
 	return first, min(end, first+bucketProbeMax)
 }
@@ -302,32 +328,6 @@ func farApart(maskA, maskB uint32, lengthA, lengthB int) bool {
 	vowels := max(bits.OnesCount32(onlyA&vowelMask), bits.OnesCount32(onlyB&vowelMask))
 	consonants := max(bits.OnesCount32(onlyA&^vowelMask), bits.OnesCount32(onlyB&^vowelMask))
 	return int32(vowels*costVowels+consonants*costWeak) > limit+costWeak
-}
-
-// encodeNeighbours writes, for each word that stands alone, the words close to it.
-func (b *builder) encodeNeighbours(v *vocabulary) error {
-	b.sections[sectionNeighbourOffsets] = make([]byte, 4*(len(v.words)+1))
-	b.sections[sectionNeighbours] = nil
-	var l wordLayer
-	if err := l.open(b.sections, uint32(len(b.names))); err != nil {
-		return err
-	}
-	var f finder
-	offsets, rows := []uint32{0}, []uint32(nil)
-	for id := range uint32(len(v.words)) {
-		if v.whole[id] {
-			record := l.word(id)
-			word := l.spelled(&record)
-			for _, near := range l.near(&f, &word) {
-				if similarity := bothListed(near.similarity); similarity > 0 {
-					rows = append(rows, near.word<<similarityBits|uint32(similarity))
-				}
-			}
-		}
-		offsets = append(offsets, uint32(len(rows)))
-	}
-	b.sections[sectionNeighbourOffsets], b.sections[sectionNeighbours] = appendWords32(nil, offsets), appendWords32(nil, rows)
-	return nil
 }
 
 // openWords reads the word layer and checks every reference.

@@ -1,4 +1,4 @@
-package lanes
+package timing
 
 import (
 	"testing"

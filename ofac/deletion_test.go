@@ -72,8 +72,10 @@ func TestFormerListChangesNoByte(t *testing.T) {
 		"nothing": nil, "small": smallList(), "made": made.Entities(), "numbered": numberedEntities(1500),
 	}
 	changes := map[string]func([]Entity) []Entity{
-		"the same":       func(list []Entity) []Entity { return list },
-		"one more":       func(list []Entity) []Entity { return append(list, named(5_000_000, Individual, ListSDN, "QUORVEN, Zarbal Ivan")) },
+		"the same": func(list []Entity) []Entity { return list },
+		"one more": func(list []Entity) []Entity {
+			return append(list, named(5_000_000, Individual, ListSDN, "QUORVEN, Zarbal Ivan"))
+		},
 		"one gone":       func(list []Entity) []Entity { return list[min(1, len(list)):] },
 		"a tenth others": func(list []Entity) []Entity { return changed(list, random) },
 		"half gone":      func(list []Entity) []Entity { return list[len(list)/2:] },

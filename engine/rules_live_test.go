@@ -61,6 +61,7 @@ var liveCases = []struct {
 	{"R2 older version after its overlap", 2, SubSuperseded, func(m *Moment) { profileOf(m, 0).CredentialVersion = 3; rowOf(m, 0).OverlapUntil = someday }},
 	{"R2 a version never issued", 2, SubSuperseded, func(m *Moment) { m.Version = 3 }},
 	{"R2 parent revoked", 2, SubParentRevoked, func(m *Moment) { rowOf(m, 1).Status = Revoked }},
+	{"R2 parent's key revoked", 2, SubParentRevoked, func(m *Moment) { m.Levels[1].KeyRevoked = true }},
 	{"R2 root suspended", 2, SubParentSuspend, func(m *Moment) { rowOf(m, 3).Status = Suspended }},
 	{"R2 grandparent expired", 2, SubParentExpired, func(m *Moment) { profileOf(m, 2).ExpiresAt = someday }},
 	{"R2 operator suspended", 2, SubOperator, func(m *Moment) { m.Operator.Suspended = true }},
@@ -174,6 +175,7 @@ func TestEffectiveStatus(t *testing.T) {
 		{"operator suspended", Suspended, func(m *Moment) { m.Operator.Suspended = true }},
 		{"expired under a suspended parent", Suspended, func(m *Moment) { m.Expires = someday; m.Levels[1].Row.Status = Suspended }},
 		{"suspended under a revoked root", Revoked, func(m *Moment) { m.Levels[0].Row.Status = Suspended; m.Levels[3].Row.Status = Revoked }},
+		{"root signed by a revoked key", Revoked, func(m *Moment) { m.Levels[3].KeyRevoked = true }},
 		{"parent expired", Expired, func(m *Moment) { m.Levels[2].Profile.ExpiresAt = someday }},
 		{"the user does not count", Active, func(m *Moment) { m.User.Status = Revoked }},
 	}

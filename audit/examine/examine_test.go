@@ -101,6 +101,10 @@ func (f *fixture) proof(t testing.TB, index int) object {
 
 // export is the export of some leaves of a range, for an operator when one is given.
 func (f *fixture) export(t testing.TB, first, end int, operator string, chosen ...int) []object {
+	return f.exportOf(t, from, to, first, end, operator, chosen...)
+}
+
+func (f *fixture) exportOf(t testing.TB, from, to string, first, end int, operator string, chosen ...int) []object {
 	head := object{
 		"type": "export", "version": 1, "clusterId": "cl_1", "checkpoint": f.checkpoint(t), "keys": f.signer.VerifierKeys(), "treeSize": len(f.leaves),
 		"from": from, "to": to, "first": first, "end": end, "selection": nil,
@@ -252,6 +256,16 @@ func TestRangesAreWhole(t *testing.T) {
 		_, err := examineText(encode(t, f.export(t, 2, 8, c.operator, c.chosen...)...), "")
 		require.ErrorIs(t, err, ErrProof, name)
 		require.EqualError(t, err, c.want, name)
+	}
+}
+
+// A record of another time than the export says it is of does not belong to it.
+func TestRecordsAreOfTheirTime(t *testing.T) {
+	f := newFixture(t, 20)
+	for _, times := range [][2]string{{"2001-01-01T00:00:00.000Z", "2001-01-02T00:00:00.000Z"}, {"2099-01-01T00:00:00.000Z", "2099-01-02T00:00:00.000Z"}} {
+		_, err := examineText(encode(t, f.exportOf(t, times[0], times[1], 2, 8, "", numbers(2, 8)...)...), "")
+		require.ErrorIs(t, err, ErrProof)
+		require.ErrorContains(t, err, "line 2: not proven: record 2 is of ")
 	}
 }
 

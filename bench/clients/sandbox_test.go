@@ -66,7 +66,7 @@ func (r *sandboxRow) told() []string {
 }
 
 // TestSandbox: each client walks the table of docs/sandbox.md and meets each verdict and
-// each typed error; so do MCP and x402.
+// each typed error; so do MCP and x402. Each example runs in a sandbox too.
 func TestSandbox(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
@@ -96,6 +96,11 @@ func TestSandbox(t *testing.T) {
 			for i := range rows {
 				require.Equal(t, rows[i].told(), told[i], rows[i].name)
 			}
+		})
+	}
+	for _, l := range languages {
+		t.Run(l.name+" afternoon", func(t *testing.T) {
+			spend(t, l, "RAILGUARD_URL="+servers.urls()[0], "RAILGUARD_KEY="+servers.Key, "RAILGUARD_ISSUER=railguard-sandbox")
 		})
 	}
 	t.Run("mcp", func(t *testing.T) { sandboxMCP(t, servers, agent.Token, rows) })

@@ -171,15 +171,20 @@ func TestAfternoon(t *testing.T) {
 	through, broken := deaf(t, servers.urls()[0])
 	for _, l := range languages {
 		t.Run(l.name, func(t *testing.T) {
-			command := l.command(t, "afternoon")
-			command.Env = []string{"RAILGUARD_URL=" + through + "," + servers.urls()[0], "RAILGUARD_KEY=" + servers.Key}
-			var out, failure bytes.Buffer
-			command.Stdout, command.Stderr = &out, &failure
-			require.NoError(t, await(t.Context(), command), failure.String())
-			require.Equal(t, afternoon, strings.ReplaceAll(out.String(), "True", "true"))
+			spend(t, l, "RAILGUARD_URL="+through+","+servers.urls()[0], "RAILGUARD_KEY="+servers.Key)
 		})
 	}
 	require.Positive(t, broken.Load())
+}
+
+// spend runs a language's example, which finds its server in the environment.
+func spend(t *testing.T, l language, environment ...string) {
+	command := l.command(t, "afternoon")
+	command.Env = environment
+	var out, failure bytes.Buffer
+	command.Stdout, command.Stderr = &out, &failure
+	require.NoError(t, await(t.Context(), command), failure.String())
+	require.Equal(t, afternoon, strings.ReplaceAll(out.String(), "True", "true"))
 }
 
 // stormJob is one language's share of a storm.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,11 @@ func afternoon(ctx context.Context) error {
 	return nil
 }
 
+// issuer is the service's name in credentials; a sandbox's is railguard-sandbox.
+func issuer() string {
+	return "did:kya:" + cmp.Or(os.Getenv("RAILGUARD_ISSUER"), "railguard")
+}
+
 // verify: the credential can be verified by anybody, without a server. The keys may
 // be kept for an hour.
 func verify(ctx context.Context, rail *client.Client, agent *client.Registration) error {
@@ -49,13 +55,13 @@ func verify(ctx context.Context, rail *client.Client, agent *client.Registration
 	if err != nil {
 		return err
 	}
-	claims, err := client.VerifyToken(agent.Token, keys, "did:kya:railguard", time.Now())
+	claims, err := client.VerifyToken(agent.Token, keys, issuer(), time.Now())
 	if err != nil {
 		return err
 	}
 	fmt.Println("verified", claims.Subject == agent.AgentID)
 	forged := agent.Token[:len(agent.Token)-86] + strings.Repeat("A", 86)
-	if _, err := client.VerifyToken(forged, keys, "did:kya:railguard", time.Now()); errors.Is(err, client.ErrTokenSignature) {
+	if _, err := client.VerifyToken(forged, keys, issuer(), time.Now()); errors.Is(err, client.ErrTokenSignature) {
 		fmt.Println("forged", err)
 	}
 	return nil

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 from railguard import Client, TokenError, new_key, verify_token
 
+issuer = "did:kya:" + os.environ.get("RAILGUARD_ISSUER", "railguard")  # A sandbox's is railguard-sandbox.
 client = Client(os.environ["RAILGUARD_URL"].split(","), os.environ["RAILGUARD_KEY"])
 
 # An agent that may pay up to 5,000 dollars at once.
@@ -17,10 +18,10 @@ print("registered")
 
 # Its credential can be verified by anybody, without a server. The keys may be kept for an hour.
 keys = client.jwks()
-claims = verify_token(token, keys, "did:kya:railguard")
+claims = verify_token(token, keys, issuer)
 print("verified", claims["sub"] == agent["agentId"])
 try:
-    verify_token(token[:-86] + "A" * 86, keys, "did:kya:railguard")
+    verify_token(token[:-86] + "A" * 86, keys, issuer)
 except TokenError as error:
     print("forged", error.code)
 

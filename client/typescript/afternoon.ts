@@ -4,6 +4,7 @@ import { Client, RailguardError, TokenError, newKey, verifyToken } from "./railg
 
 declare const process: { env: Record<string, string> };
 
+const issuer = `did:kya:${process.env.RAILGUARD_ISSUER ?? "railguard"}`; // A sandbox's is railguard-sandbox.
 const client = new Client({ addresses: process.env.RAILGUARD_URL.split(","), key: process.env.RAILGUARD_KEY });
 
 // An agent that may pay up to 5,000 dollars at once.
@@ -16,10 +17,10 @@ console.log("registered");
 
 // Its credential can be verified by anybody, without a server. The keys may be kept for an hour.
 const keys = await client.jwks();
-const claims = await verifyToken(token, keys, "did:kya:railguard");
+const claims = await verifyToken(token, keys, issuer);
 console.log("verified", claims.sub === agent.agentId);
 try {
-  await verifyToken(token.slice(0, -86) + "A".repeat(86), keys, "did:kya:railguard");
+  await verifyToken(token.slice(0, -86) + "A".repeat(86), keys, issuer);
 } catch (error) {
   console.log("forged", (error as TokenError).code);
 }

@@ -89,6 +89,25 @@ func TestApprovalBooksOnceAndIsNeverRefused(t *testing.T) {
 	require.Zero(t, w.m.Freeze().OpenReviews())
 }
 
+func TestApprovalAboveAFleetsLimitSaysSo(t *testing.T) {
+	w := newWorld(t)
+	body := &wire.Fleet{Profile: engine.FleetProfile{FleetName: "f", OperatorLegalName: "Acme Inc", DailyLimit: 100 * engine.Dollar}, OperatorKey: "acme inc"}
+	require.Equal(t, wire.Applied, w.do(wire.KindFleet, body).Code)
+	slot, _ := w.register("a", dailyLimit(1000), func(p *engine.AgentProfile) { p.Fleet = 1 })
+	for _, c := range []struct {
+		amount engine.USD
+		says   string
+	}{{60, `"overLimitApproved":false`}, {41, `"overLimitApproved":true`}} {
+		r := w.screen(slot, 101)
+		require.Equal(t, `REVIEW "R12_FLEET_DAILY_LIMIT"`, verdict(r))
+		done := w.do(wire.KindDisposition, &wire.Disposition{Leaf: r.Leaf, Disposition: wire.Approved, Agent: slot, Fleet: 1, Amount: c.amount * engine.Dollar})
+		require.Equal(t, wire.Applied, done.Code)
+		require.Contains(t, string(done.Data), c.says)
+	}
+	fleet, _, _ := w.m.Freeze().Fleet(1)
+	require.Equal(t, 101*engine.Dollar, fleet.Spend.Spent)
+}
+
 func TestRevokedAgentBlocks(t *testing.T) {
 	w := newWorld(t)
 	root, _ := w.register("root")
@@ -162,6 +181,47 @@ func TestTokenOfARevokedKeyBlocks(t *testing.T) {
 	r := w.do(wire.KindScreen, s)
 	require.Equal(t, `BLOCK "R2_CREDENTIAL_STATUS"`, verdict(r))
 	require.Equal(t, engine.Reason(2, engine.SubKeyRevoked), between(shown(r.Data), `"reason":"`, `"`))
+}
+
+// A full table of keys younger than five minutes takes no more, and displaces none of
+// them; calls without a key go on.
+func TestYoungKeysAreNotDisplaced(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("a")
+	limits := *w.m.limits
+	limits.Idempotency = 2
+	w.m.limits = &limits
+	keyed := func(key byte) wire.Result {
+		s := w.screening(slot, 1)
+		s.Idem = &wire.Idem{Key: [16]byte{key}}
+		return w.do(wire.KindScreen, s)
+	}
+	first := keyed(1)
+	require.Equal(t, wire.Applied, first.Code)
+	w.now += engine.Second
+	require.Equal(t, wire.Applied, keyed(2).Code)
+	w.now += engine.IdempotencyYoung - engine.Second - engine.Millisecond
+	require.Equal(t, wire.RefusedKeyTable, keyed(3).Refusal)
+	require.Equal(t, `PROCEED null`, verdict(w.screen(slot, 1)))
+	again := keyed(1)
+	require.Equal(t, wire.Replayed, again.Code)
+	require.Equal(t, first.Leaf, again.Leaf)
+	w.now += engine.Millisecond
+	require.Equal(t, wire.Applied, keyed(3).Code, "the oldest is five minutes old")
+	require.Equal(t, wire.RefusedKeyTable, keyed(1).Refusal)
+}
+
+// What a keyed call is told when it comes again includes when it was made.
+func TestReplayTellsTheTimeOfItsCall(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("a")
+	suspend := &wire.Status{Common: wire.Common{Idem: &wire.Idem{Key: [16]byte{7}}}, Target: wire.TargetAgent, Slot: uint32(slot), To: engine.Suspended}
+	require.Equal(t, wire.Applied, w.do(wire.KindStatus, suspend).Code)
+	at := w.now
+	w.now += engine.Minute
+	again := w.do(wire.KindStatus, suspend)
+	require.Equal(t, wire.Replayed, again.Code)
+	require.Equal(t, at, again.Time)
 }
 
 func TestIdempotencyKeyGivesTheOneOutcome(t *testing.T) {

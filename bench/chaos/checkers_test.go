@@ -1,6 +1,10 @@
 package chaos
 
 import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -246,6 +250,25 @@ func TestReachNeverGoesBack(t *testing.T) {
 			require.Equal(t, max(100, c.next.commit), o.highest)
 		})
 	}
+}
+
+// A node that is asked how far it came has time to come as far as another one said; if it
+// does not, it is told as it is.
+func TestEndIsAwaited(t *testing.T) {
+	asked := uint64(0)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		fmt.Fprintf(w, `{"index":{"applied":%d}}`, min(4+asked, 7))
+	}))
+	defer server.Close()
+	c, n := newCaller("k"), &node{id: "n1", api: server.URL}
+	e, err := c.endOf(t.Context(), n, 7)
+	require.NoError(t, err)
+	require.Equal(t, end{"n1", 7}, e)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	e, _ = c.endOf(ctx, n, 8)
+	require.Less(t, e.applied, uint64(8))
 }
 
 // TestControls: every checker must find what it is for.

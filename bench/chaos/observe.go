@@ -266,12 +266,10 @@ func (c *cluster) collect(ctx context.Context, by *caller, o *observer, in *insp
 	if err != nil {
 		return err
 	}
+	if in.exports, err = c.exports(ctx, by, keys, last); err != nil {
+		return err
+	}
 	for _, n := range c.nodes {
-		x, err := by.exportThrough(ctx, n, keys, last)
-		if err != nil {
-			return err
-		}
-		in.exports = append(in.exports, x)
 		if err := in.readBudgets(ctx, by, n); err != nil {
 			return err
 		}
@@ -280,19 +278,54 @@ func (c *cluster) collect(ctx context.Context, by *caller, o *observer, in *insp
 			return err
 		}
 	}
+	in.highest = o.seenHighest() // What is told from here on, such as by a tick, need not be known to who was asked before.
 	for _, n := range c.nodes {
-		s, err := by.status(ctx, n)
+		e, err := by.endOf(ctx, n, in.highest)
 		if err != nil {
 			return err
 		}
-		in.ends = append(in.ends, end{n.id, s.Index.Applied})
+		in.ends = append(in.ends, e)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	in.highest = o.highest
 	in.heads, in.digests = append(in.heads, o.heads...), append(in.digests, o.digests...)
 	in.deaths = append(in.deaths, o.wrong.all()...)
 	return nil
+}
+
+// exportsTries bounds how often all logs are read: a tick may write a leaf, such as of a
+// hold that expires, after the log of one node was read and before that of the next.
+const exportsTries = 3
+
+// exports are the logs of all nodes, of one length if they come to have one.
+func (c *cluster) exports(ctx context.Context, by *caller, keys, last string) (all []*exported, err error) {
+	for range exportsTries {
+		all = all[:0]
+		same := true
+		for _, n := range c.nodes {
+			x, err := by.exportThrough(ctx, n, keys, last)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, x)
+			same = same && len(x.leaves) == len(all[0].leaves)
+		}
+		if same {
+			break
+		}
+	}
+	return all, nil
+}
+
+// endOf is how far a node came: as far as told, or however far it is in the end.
+func (c *caller) endOf(ctx context.Context, n *node, told uint64) (end, error) {
+	var s status
+	var failed error
+	_ = until(ctx, settlePatience, func() bool {
+		s, failed = c.status(ctx, n)
+		return failed == nil && s.Index.Applied >= told
+	})
+	return end{n.id, s.Index.Applied}, failed
 }
 
 // answeredTxns are the transactions of the groups that callers were told.

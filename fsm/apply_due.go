@@ -14,8 +14,10 @@ import (
 // have changed by then, so it says what must still be so (Mark), and is silent where
 // that is not. Verdicts go by the tables and never by a row here: a tick that is late,
 // or a full heap, leaves an event out or late and changes nothing else. An agent has one
-// row for each of its kinds, however often it is issued or attested again: nobody fills
-// the heap with what would leave out the events of others.
+// row for each of its kinds, however often it is issued, attested or flagged again: nobody
+// fills the heap with what would leave out the events of others. (Where a transfer ended,
+// what waits of the attestation that ended with it stays for its 24 hours; rows of one
+// moment are one.)
 
 // before orders the heap.
 func (row *dueRow) before(other *dueRow) bool {
@@ -40,25 +42,66 @@ func (m *Machine) remind(at engine.Time, kind leaf.Due, subject, mark uint64) {
 // remindNext has what follows on a row that was just taken told at its time, or by this
 // very tick where that is over: no tick may have come in between.
 func (m *Machine) remindNext(at engine.Time, kind leaf.Due, subject, mark uint64) {
-	m.dues.Append(dueRow{At: at, Kind: uint8(kind), Subject: subject, Mark: mark})
-	for i := m.dues.Next() - 1; i > 1 && m.dues.At(i).before(m.dues.At(i/2)); i /= 2 {
-		m.swapDues(i, i/2)
+	m.raiseDue(m.dues.Append(dueRow{At: at, Kind: uint8(kind), Subject: subject, Mark: mark}))
+}
+
+// remindOfTransfer tells when a transfer of ownership takes effect. Its row is found and
+// moved where the agent has one already: a transfer may be brought forward, ended and
+// flagged again without end.
+func (m *Machine) remindOfTransfer(slot uint64, from engine.Time) {
+	at, waits := m.transferAt[slot]
+	switch {
+	case !waits:
+		m.remind(from, leaf.DueOwnership, slot, 0)
+	case from > m.now: // Else what waits says nothing.
+		m.dues.Edit(at).At = from
+		m.sinkDue(m.raiseDue(at))
 	}
 }
 
 func (m *Machine) swapDues(a, b uint64) {
 	one, other := *m.dues.At(a), *m.dues.At(b)
 	*m.dues.Edit(a), *m.dues.Edit(b) = other, one
+	m.placeDue(a)
+	m.placeDue(b)
+}
+
+// placeDue keeps where the row of an agent's transfer stands.
+func (m *Machine) placeDue(at uint64) {
+	if row := m.dues.At(at); leaf.Due(row.Kind) == leaf.DueOwnership {
+		m.transferAt[row.Subject] = at
+	}
 }
 
 // takeDue takes the earliest row out.
 func (m *Machine) takeDue() dueRow {
 	first, last := *m.dues.At(1), m.dues.Next()-1
+	if leaf.Due(first.Kind) == leaf.DueOwnership {
+		delete(m.transferAt, first.Subject)
+	}
 	if last != 1 {
 		*m.dues.Edit(1) = *m.dues.At(last)
+		m.placeDue(1)
 	}
 	m.dues.DropBack()
-	for at := uint64(1); ; {
+	if m.dues.Len() > 0 {
+		m.sinkDue(1)
+	}
+	return first
+}
+
+// raiseDue moves a row up to its place in the heap, and says where that is.
+func (m *Machine) raiseDue(at uint64) uint64 {
+	m.placeDue(at)
+	for ; at > 1 && m.dues.At(at).before(m.dues.At(at/2)); at /= 2 {
+		m.swapDues(at, at/2)
+	}
+	return at
+}
+
+// sinkDue moves a row down to its place.
+func (m *Machine) sinkDue(at uint64) {
+	for {
 		least := at
 		for _, child := range [2]uint64{2 * at, 2*at + 1} {
 			if m.dues.Has(child) && m.dues.At(child).before(m.dues.At(least)) {
@@ -66,7 +109,7 @@ func (m *Machine) takeDue() dueRow {
 			}
 		}
 		if least == at {
-			return first
+			return
 		}
 		m.swapDues(at, least)
 		at = least
@@ -236,13 +279,20 @@ func (m *Machine) clearedDue(row *dueRow) {
 	m.writeDue(instant(number(m.dueHead(row), "clearedId", int64(row.Subject)), "expiredAt", row.At))
 }
 
-// checkDues demands a heap of rows that are known.
+// checkDues demands a heap of rows that are known, one of each transfer.
 func (m *Machine) checkDues() error {
+	transfers := 0
 	for i := m.dues.First(); i < m.dues.Next(); i++ {
 		row := m.dues.At(i)
 		if leaf.Due(row.Kind).String() == "" || i > 1 && row.before(m.dues.At(i/2)) {
 			return errors.New("dues: broken row")
 		}
+		if m.placeDue(i); leaf.Due(row.Kind) == leaf.DueOwnership {
+			transfers++
+		}
+	}
+	if len(m.transferAt) != transfers {
+		return errors.New("dues: two rows of one transfer")
 	}
 	return nil
 }

@@ -93,8 +93,8 @@ func TestAnAgentHasOneRowOfAKind(t *testing.T) {
 		}
 		require.LessOrEqual(t, w.m.dues.Len(), begun+1)
 	}
-	for range 50 {
-		w.do(wire.KindOwnership, &wire.Ownership{Agent: agent, OperatorKey: "globex", EffectiveAt: start + 10*engine.DayLength})
+	for i := range engine.Time(50) { // Each brings the one before forward.
+		w.do(wire.KindOwnership, &wire.Ownership{Agent: agent, OperatorKey: "globex", EffectiveAt: start + 10*engine.DayLength + (50-i)*engine.Minute})
 	}
 	require.LessOrEqual(t, w.m.dues.Len(), begun+2)
 	last := int64((w.now - start) / engine.Hour) // 66 hours and 40 minutes.
@@ -103,6 +103,112 @@ func TestAnAgentHasOneRowOfAKind(t *testing.T) {
 	require.Equal(t, []int64{last + 23, last + 24, 240, last + 84*24, last + 91*24}, hours)
 	require.Zero(t, w.m.dues.Len())
 	replayAgrees(t, w, 3)
+}
+
+// TestTransfersAgainstAModel: of whatever is flagged, brought forward, cancelled, ended by
+// a re-issue and flagged again, each agent has one row at most, and each transfer that
+// stands at its time is told once, then.
+func TestTransfersAgainstAModel(t *testing.T) {
+	random := rand.New(rand.NewPCG(8, 1))
+	for round := range 20 {
+		w := newWorld(t)
+		var agents []engine.AgentSlot
+		for range 4 {
+			agent, _ := w.register("a")
+			agents = append(agents, agent)
+		}
+		begun := w.m.dues.Len()
+		waits := map[engine.AgentSlot]engine.Time{} // Of what is to be told.
+		told, due := 0, 0
+		for range 150 {
+			agent := agents[random.IntN(len(agents))]
+			slot := uint64(agent)
+			switch random.IntN(6) {
+			case 0, 1, 2:
+				before := w.m.agents.At(slot).OwnershipFrom
+				at := w.now + engine.Time(random.Int64N(100)-5)*engine.Minute
+				require.Equal(t, wire.Applied, w.do(wire.KindOwnership, &wire.Ownership{Agent: agent, OperatorKey: "globex", EffectiveAt: at}).Code)
+				from := max(at, w.m.now)
+				if before != 0 {
+					from = min(from, before)
+				}
+				require.Equal(t, from, w.m.agents.At(slot).OwnershipFrom)
+				switch {
+				case from == before:
+				case from > w.m.now:
+					waits[agent] = from
+				default:
+					delete(waits, agent)
+				}
+			case 3:
+				w.do(wire.KindOwnership, &wire.Ownership{Agent: agent, Cancel: true})
+				delete(waits, agent)
+			case 4:
+				profile := **w.m.profiles.At(slot)
+				r := w.do(wire.KindReissue, &wire.Reissue{Agent: agent, Profile: profile, BaseRev: profile.Rev, OperatorKey: "globex", List: w.m.settings.ListVersion, Plain: true})
+				require.Equal(t, wire.Applied, r.Code)
+				delete(waits, agent)
+			case 5:
+				w.now += engine.Time(random.Int64N(30)) * engine.Minute
+				w.tick()
+				told += len(w.leavesOf(leaf.KindDue))
+				for _, agent := range agents { // Not over a map: this test repeats itself exactly.
+					if at, is := waits[agent]; is && at <= w.m.now {
+						delete(waits, agent)
+						due++
+					}
+				}
+				require.Equal(t, due, told)
+			}
+			require.LessOrEqual(t, w.m.dues.Len(), begun+len(agents))
+		}
+		require.NotZero(t, told)
+		replayAgrees(t, w, uint64(round))
+	}
+}
+
+// The place of a transfer's row is known whatever is taken out and moved, of few rows as of many.
+func TestRowsOfTransfersAreFound(t *testing.T) {
+	w := newWorld(t)
+	for w.m.dues.Len() > 0 {
+		w.m.takeDue()
+	}
+	random := rand.New(rand.NewPCG(3, 4))
+	for i := range 5000 {
+		at := w.m.now + engine.Time(1+random.Int64N(1000))
+		switch n := random.IntN(10); {
+		case n < 4:
+			w.m.remindOfTransfer(random.Uint64N(uint64(2+i/500)), at)
+		case n == 4:
+			w.m.remind(at, leaf.DueCleared, random.Uint64N(4), 0)
+		case w.m.dues.Len() > 0:
+			w.m.takeDue()
+		}
+		transfers := 0
+		for at := w.m.dues.First(); at < w.m.dues.Next(); at++ {
+			row := w.m.dues.At(at)
+			require.False(t, at > 1 && row.before(w.m.dues.At(at/2)))
+			if leaf.Due(row.Kind) == leaf.DueOwnership {
+				require.Equal(t, at, w.m.transferAt[row.Subject])
+				transfers++
+			}
+		}
+		require.Len(t, w.m.transferAt, transfers)
+	}
+}
+
+// A snapshot with two rows of one transfer is none.
+func TestTwoRowsOfATransfer(t *testing.T) {
+	w := newWorld(t)
+	agent, _ := w.register("a")
+	w.m.remind(w.m.now+engine.Hour, leaf.DueOwnership, uint64(agent), 0)
+	restoredFrom(t, w.m)
+	w.m.remind(w.m.now+2*engine.Hour, leaf.DueOwnership, uint64(agent), 0)
+	var buffer bytes.Buffer
+	_, err := w.m.Freeze().WriteTo(&buffer)
+	require.NoError(t, err)
+	_, err = Restore(&buffer)
+	require.ErrorIs(t, err, ErrSnapshot)
 }
 
 // An agent whose credential had ended, or that is issued for a shorter time, is told of all the same.
@@ -158,7 +264,7 @@ func TestDuesAreAHeap(t *testing.T) {
 	w.m.limits = &limits
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 400 {
-		w.m.remind(w.m.now+engine.Time(1+random.Int64N(50)), 12, random.Uint64N(4), 0)
+		w.m.remind(w.m.now+engine.Time(1+random.Int64N(50)), leaf.DueCleared, random.Uint64N(4), 0)
 	}
 	require.Equal(t, limits.Dues, w.m.dues.Len())
 	restoredFrom(t, w.m)

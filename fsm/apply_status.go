@@ -2,7 +2,6 @@ package fsm
 
 import (
 	"railguard/engine"
-	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
@@ -233,7 +232,7 @@ func (m *Machine) applyOwnership(b *wire.Ownership, r *wire.Result) {
 		}
 		row.OwnershipFrom, row.OwnershipAt = from, m.now
 		if from != before { // Else it waits already.
-			m.remind(from, leaf.DueOwnership, slot, 0)
+			m.remindOfTransfer(slot, from)
 		}
 		head = instant(head, "flaggedAt", m.now)
 		head = instant(head, "effectiveAt", row.OwnershipFrom)

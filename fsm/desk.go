@@ -91,6 +91,7 @@ type desk struct {
 	deadLetters Table[deadLetterRow, deadLetterPage]
 
 	// Private to Apply, rebuilt by Restore, never iterated.
+	transferAt map[uint64]uint64     // Ownership's rows among what falls due, by agent.
 	proposalAt map[uint64]uint64     // Open ones, by the record under review.
 	cursorAt   map[uint32]uint64     // By webhook.
 	deadAt     map[sendingKey]uint64 // Dead letters and what is to be sent again.
@@ -112,7 +113,7 @@ type frozenDesk struct {
 func (d *desk) begin() {
 	d.dues.startAt(1)
 	d.cursors.startAt(1)
-	d.proposalAt = map[uint64]uint64{}
+	d.transferAt, d.proposalAt = map[uint64]uint64{}, map[uint64]uint64{}
 	d.cursorAt = map[uint32]uint64{}
 	d.deadAt, d.deadOf = map[sendingKey]uint64{}, map[uint32]int{}
 	d.alertAt = map[alertKey]uint64{}

@@ -69,7 +69,7 @@ var importLaw = map[string][]string{
 	"httpapi/openapi":    {},
 	"httpapi/contract":   {"httpapi/openapi"}, // For tests alone.
 	"httpapi/cosigning":  {"audit/note", "audit/witness", "cluster/report"},
-	"httpapi":            {"webhooks", "httpapi/cosigning", "httpapi/lanes", "httpapi/openapi", "edge", "edge/events", "edge/retrace", "cluster/report", "cluster/timing", "httpapi/exposition", "ofac/judge", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/note", "audit/proof"},
+	"httpapi":            {"webhooks", "httpapi/cosigning", "httpapi/guest", "httpapi/lanes", "httpapi/openapi", "edge", "edge/events", "edge/retrace", "cluster/report", "cluster/timing", "httpapi/exposition", "ofac/judge", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/note", "audit/proof"},
 	"webhooks":           {"audit", "cluster/timing", "edge", "edge/events", "engine", "fsm", "fsm/leaf", "fsm/wire", "seal"},
 	"console":            {"httpapi/guest", "seal"},
 	"bench/conformance":  {"engine", "engine/credential", "audit/note", "audit/proof", "audit/examine"},

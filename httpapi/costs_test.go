@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strconv"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/cluster/timing"
+	"railguard/httpapi/guest"
 	"railguard/httpapi/lanes"
 )
 
@@ -130,7 +133,7 @@ const costPageHead = `## What calls cost
 In screening calls, as measured beside one: processor time of the whole call within one node, without the network
 (` + "`go test ./httpapi -run MeasureCosts -measure`" + `). A call counts that much against its key's rate, a call without a key against its address
 (2,000 a second, burst twice that). A walk counts more for each leaf or case it looked at, once that is known, a search once more for each record that it returns. Each 16 KiB of a body beyond the first count one more,
-a screening call whose token had to be tried and was no good counts 10, a batch its payments, each as a call of its own. No call counts more than its key's burst.
+a screening call whose token had to be tried and was no good counts 10, a batch its payments, each as a call of its own. A message of [MCP](mcp.md) counts 9, and what its tool calls. No call counts more than its key's burst.
 
 Lanes bound what runs at once on one node. *ordinary*: 16,384 calls. *reserved*: not counted, so that reviewers and operators get through.
 *scans*: half the processors, at least one; keys take turns, a long walk after every 1,024 leaves or cases. While a node applies entries a scan computes a
@@ -259,6 +262,26 @@ func TestWalksAreChargedByWhatTheyLookAt(t *testing.T) {
 	require.InDelta(t, float64(charges[kindSearch].cost+100*charges[kindSearch].each/10), left("/v1/audit?disposition=REJECTED"), 5)
 	require.InDelta(t, float64(charges[kindSearch].cost+(50+50)*charges[kindSearch].each/10), left("/v1/audit?limit=50"), 5, "fifty are looked at, and written")
 	require.Greater(t, left("/v1/audit/export"), 100*float64(charges[kindExport].each)/10)
+}
+
+// What a guest says that it costs is charged with its call.
+func TestGuestsAreCharged(t *testing.T) {
+	n := newTestNode(t)
+	slow := testKey("slow")
+	slow.Rate = 500
+	n.addKey(slow, testSecret("slow"))
+	require.Equal(t, 200, n.do("slow", "GET", "/v1/key", "").Code)
+	limiter := n.api.keysNow().byID[slow.ID].calls
+	limiter.SetLimit(0)
+	for _, extra := range []int{0, 8} {
+		before := limiter.Tokens()
+		r := httptest.NewRequest("GET", "/v1/key", http.NoBody)
+		r.Header.Set("Authorization", "Bearer "+testSecret("slow"))
+		w := httptest.NewRecorder()
+		n.api.Handler().ServeHTTP(w, r.WithContext(guest.Costing(r.Context(), extra)))
+		require.Equal(t, 200, w.Code)
+		require.InDelta(t, float64(charges[kindRead].cost+extra), before-limiter.Tokens(), 0.5)
+	}
 }
 
 // Who has no key has a rate by address; who has one is not asked for it, and a probe

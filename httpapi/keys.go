@@ -17,6 +17,7 @@ import (
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
+	"railguard/httpapi/guest"
 	"railguard/strictjson"
 )
 
@@ -206,7 +207,7 @@ func (c *call) authenticate() error {
 		return unauthorized()
 	}
 	c.key, c.asked.Caller = key, &key.Caller
-	cost := c.route.charge.cost + costOfBody(c.r.ContentLength)
+	cost := c.route.charge.cost + costOfBody(c.r.ContentLength) + guest.Cost(c.r.Context())
 	if key.use != nil {
 		key.use.asked.Add(int64(cost))
 		if c.route.registers {

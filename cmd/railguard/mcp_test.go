@@ -247,6 +247,7 @@ func mcpBorder(t *testing.T, d *agentDesk, key string) {
 	for _, method := range []string{"GET", "DELETE"} {
 		require.Equal(t, 405, call(method, "/mcp", key).StatusCode, "there are no sessions")
 	}
+	require.Equal(t, 400, call("POST", "/mcp?sessionId=1", key).StatusCode, "no parameter is passed over")
 	mcpMessages(t, d, key, list)
 	require.Equal(t, 404, call("POST", "/mcp/", key).StatusCode)
 	for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"} {

@@ -154,12 +154,14 @@ func x402Border(t *testing.T, g *guarded) {
 		require.Equal(t, 401, x402Do(door, "rg_live_nobody", "POST", path, good).Code)
 		require.Equal(t, 401, x402Do(door, groupKey, "POST", path, good, "Authorization", "Bearer x").Code)
 		require.Equal(t, 405, x402Do(door, groupKey, "GET", path, "").Code)
+		require.Equal(t, 400, x402Do(door, groupKey, "POST", path+"?x=1", good).Code)
 		for _, bad := range []string{"", "{", "[]", "{}{}", "7", `{"x402Version":2,}`} {
 			require.Equal(t, 400, x402Do(door, groupKey, "POST", path, bad).Code, bad)
 		}
 	}
 	require.Equal(t, 401, x402Do(door, "", "GET", "/x402/supported", "").Code)
 	require.Equal(t, 405, x402Do(door, groupKey, "POST", "/x402/supported", "").Code)
+	require.Equal(t, 400, x402Do(door, groupKey, "GET", "/x402/supported?x=1", "").Code)
 	for _, path := range []string{"/x402", "/x402/", "/x402/verify/", "/x402/%76erify", "/x402x"} {
 		require.Equal(t, 404, x402Do(door, groupKey, "POST", path, good).Code, path)
 	}

@@ -3,9 +3,11 @@ package guest
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 )
 
 // AnswerMax bounds an answer of the API, in bytes; what is longer ends there.
@@ -65,4 +67,40 @@ func Ask(ctx context.Context, api http.Handler, r *http.Request, method, path st
 	answer := NewAnswer()
 	api.ServeHTTP(answer, call.WithContext(ctx))
 	return answer
+}
+
+// costKey is where a context keeps what a guest's own work costs.
+type costKey struct{}
+
+// Costing has the calls that Ask makes in ctx count so many screening calls more, for what
+// the guest itself does: the caller's key is known to the API alone, and so is its rate.
+func Costing(ctx context.Context, screenings int) context.Context {
+	return context.WithValue(ctx, costKey{}, screenings)
+}
+
+// Cost is what Costing said; of a call that no guest makes, 0.
+func Cost(ctx context.Context) int {
+	screenings, _ := ctx.Value(costKey{}).(int)
+	return screenings
+}
+
+// RefuseQuery refuses a call with a query, as the API does on its paths: who wrote a
+// parameter meant something by it, and no path of a guest takes any.
+func RefuseQuery(w http.ResponseWriter, r *http.Request) bool {
+	if r.URL.RawQuery == "" {
+		return false
+	}
+	name, _, _ := strings.Cut(strings.TrimLeft(r.URL.RawQuery, "&"), "&")
+	name, _, _ = strings.Cut(name, "=")
+	name = strings.ToValidUTF8(name[:min(len(name), 64)], "")
+	data, err := json.Marshal(map[string]string{
+		"error": "bad_request", "code": "bad_request", "param": name, "message": "the query parameter " + name + " is not known here",
+	})
+	if err != nil {
+		panic("BUG: a refusal: " + err.Error())
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusBadRequest)
+	_, _ = w.Write(append(data, '\n'))
+	return true
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"railguard/httpapi/guest"
 )
 
 const (
@@ -20,6 +22,11 @@ const (
 	metadataPath = "/.well-known/oauth-protected-resource" // RFC 9728; with Path behind it, too.
 	bodyMax      = 128 << 10
 	scope        = "screen"
+
+	// costMessage is what the protocol's own work on a message counts, in screening calls, besides
+	// the calls that its tool makes: measured beside one, a ping 4, a tool's call 7, an
+	// initialize 9, a list of the tools 12.
+	costMessage = 8
 )
 
 // Config is what the guest needs.
@@ -75,6 +82,9 @@ func (g *Guest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		head := w.Header()
 		head.Set("Cache-Control", "no-store")
 		head.Set("X-Content-Type-Options", "nosniff")
+		if guest.RefuseQuery(w, r) {
+			return
+		}
 		g.protocol.ServeHTTP(w, r)
 	case metadataPath, metadataPath + Path:
 		g.metadata(w, r)
@@ -86,7 +96,7 @@ func (g *Guest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // admitted lets callers through whose key may screen.
 func (g *Guest) admitted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer := g.ask(r.Context(), r, http.MethodGet, "/v1/key", "", nil)
+		answer := g.ask(guest.Costing(r.Context(), costMessage), r, http.MethodGet, "/v1/key", "", nil)
 		var key struct {
 			Roles []string `json:"roles"`
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"railguard/cluster/timing"
+	"railguard/httpapi/guest"
 )
 
 // Root is where the facilitator lives.
@@ -124,6 +125,9 @@ func (f *Facilitator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != method {
 		head.Set("Allow", method)
 		fail(w, http.StatusMethodNotAllowed, "method_not_allowed", "this path takes "+method)
+		return
+	}
+	if guest.RefuseQuery(w, r) {
 		return
 	}
 	// Whoever is gone meanwhile: what was begun is brought to its end.

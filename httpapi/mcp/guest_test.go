@@ -1,0 +1,50 @@
+package mcp
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/httpapi/guest"
+)
+
+// Every message pays for the protocol once, whatever its tool calls then; a call with a
+// query asks for nothing.
+func TestMessagesAreCharged(t *testing.T) {
+	var asked []string
+	g, err := New(Config{PublicURL: func() string { return "" }, API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, fmt.Sprint(r.URL.Path, " ", guest.Cost(r.Context())))
+		_, _ = w.Write([]byte(`{"roles":["screener"],"verdict":"PROCEED","txnId":"txn_1"}`))
+	})})
+	require.NoError(t, err)
+	post := func(path, message string) *httptest.ResponseRecorder {
+		asked = nil
+		r := httptest.NewRequest("POST", path, strings.NewReader(message))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		w := httptest.NewRecorder()
+		g.ServeHTTP(w, r)
+		return w
+	}
+	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	for message, calls := range map[string][]string{
+		ping: {"/v1/key 8"},
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`: {"/v1/key 8"},
+		`[`: {"/v1/key 8"},
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"screen","arguments":{"token":"x","amount":1,"idempotencyKey":"a"}}}`: {"/v1/key 8", "/v1/screen 0"},
+	} {
+		post(Path, message)
+		require.Equal(t, calls, asked, message)
+	}
+	for query, name := range map[string]string{"x=1": "x", "sessionId": "sessionId", "consistency=leader": "consistency", "&a%20b=1&c=2": "a%20b", "&": ""} {
+		w := post(Path+"?"+query, ping)
+		require.Equal(t, 400, w.Code, query)
+		require.JSONEq(t, `{"error":"bad_request","code":"bad_request","param":"`+name+`","message":"the query parameter `+name+` is not known here"}`, w.Body.String())
+		require.Empty(t, asked)
+	}
+	require.Equal(t, 200, post(Path+"?", ping).Code, "an empty query is none")
+}

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/ofac/feed"
@@ -30,6 +32,50 @@ func TestSmallFirstListIsNotTaken(t *testing.T) {
 	d.config.Dir = folder
 	require.ErrorContains(t, d.importFirst(t.Context()), "small: ")
 	require.Nil(t, d.node.Settings().List)
+}
+
+func (g *group) ReadIndex(context.Context) (uint64, error) { return 0, nil }
+
+func (g *group) WaitApplied(context.Context, uint64) error { return nil }
+
+// waking is a leader that was just started: until it has caught up, its log looks as if no
+// list had ever been put in force.
+type waking struct {
+	*group
+	awake bool
+}
+
+func (w *waking) WaitApplied(context.Context, uint64) error {
+	w.awake = true
+	return nil
+}
+
+func (w *waking) Settings() *fsm.Settings {
+	s := *w.group.Settings()
+	if !w.awake {
+		s.List, s.ListVersion = nil, 0
+	}
+	return &s
+}
+
+// A leader that has not read its log to the end does not take the cluster for one without
+// a list, nor does what was read from a folder or a mirror replace a list of meanwhile.
+func TestRestartKeepsTheList(t *testing.T) {
+	g := newGroup(t)
+	d := New(g, Config{Dev: true}, slog.New(slog.DiscardHandler))
+	require.True(t, d.firstImport(t.Context()))
+	before := *g.Settings().List
+
+	other := sample.Entities()[:50]
+	encoded, err := ofac.EncodeEntities(other, sample.Meta())
+	require.NoError(t, err)
+	info, err := describe(encoded)
+	require.NoError(t, err)
+	d.node = &waking{group: g}
+	require.False(t, d.firstImport(t.Context()))
+	d.node = &waking{group: g}
+	require.ErrorIs(t, d.put(t.Context(), encoded, info, d.fragment("first import", ""), 0), errMeanwhile)
+	require.Equal(t, before, *g.Settings().List)
 }
 
 // What the log says of a list is what its tables say.

@@ -27,6 +27,8 @@ type Cluster interface {
 	NodeID() string
 	Role() string // "leader" on the one node that fetches.
 	Settings() *fsm.Settings
+	ReadIndex(ctx context.Context) (uint64, error) // Of the leader, confirmed by a quorum.
+	WaitApplied(ctx context.Context, index uint64) error
 	Stage(ctx context.Context, entities []byte, info wire.ListInfo, common wire.Common) (wire.Result, error)
 	Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error)
 }
@@ -102,10 +104,13 @@ func (d *Keeper) firstImport(ctx context.Context) bool {
 		if settings.List != nil {
 			return false
 		}
-		if settings.Genesis != nil && d.leads(ctx) {
+		if settings.Genesis != nil && d.leads(ctx) && d.hasNone(ctx) == nil {
 			err := d.importFirst(ctx)
 			if err == nil {
 				return true
+			}
+			if errors.Is(err, errMeanwhile) {
+				return false
 			}
 			d.log.Error("first list import: screening answers 503 until there is a list", "error", err)
 			wait = time.Minute
@@ -116,6 +121,25 @@ func (d *Keeper) firstImport(ctx context.Context) bool {
 		}
 	}
 	return false
+}
+
+var errMeanwhile = errors.New("another list was activated meanwhile")
+
+// hasNone tells whether the cluster has no list, and fails where it has one or nobody can
+// say. A node leads before it has read its own log to the end: by what it knows until then,
+// the list in force may be years old, or none.
+func (d *Keeper) hasNone(ctx context.Context) error {
+	index, err := d.node.ReadIndex(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.node.WaitApplied(ctx, index); err != nil {
+		return err
+	}
+	if d.node.Settings().List != nil {
+		return errMeanwhile
+	}
+	return nil
 }
 
 // tellMissing says once, in the leader's log, that calls are refused for want of a list.
@@ -212,11 +236,17 @@ func (d *Keeper) fragment(origin, from string) []byte {
 	return raw[1 : len(raw)-1]
 }
 
-// put stages and activates an encoded list, if the list version is still that of base.
+// put stages and activates an encoded list, if the list version is still that of base; 0:
+// if there is no list still, which the log does not check.
 func (d *Keeper) put(ctx context.Context, encoded []byte, info wire.ListInfo, fragment []byte, base uint64) error {
 	common := wire.Common{Fragment: fragment}
 	if result, err := d.node.Stage(ctx, encoded, info, common); err != nil || result.Code == wire.Refused {
 		return errors.Join(err, refusedList(result))
+	}
+	if base == 0 {
+		if err := d.hasNone(ctx); err != nil {
+			return err
+		}
 	}
 	result, err := d.node.Propose(ctx, wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: info.Digest, Base: base, Common: common}))
 	if err != nil {
@@ -230,7 +260,7 @@ func refusedList(result wire.Result) error {
 	case wire.Refused:
 		return fmt.Errorf("the log refused the list (refusal %d)", result.Refusal)
 	case wire.Stale:
-		return errors.New("another list was activated meanwhile")
+		return errMeanwhile
 	}
 	return nil
 }

@@ -261,7 +261,7 @@ func TestSyncKeepsRollback(t *testing.T) {
 	info, err := describe(encoded)
 	require.NoError(t, err)
 	require.Equal(t, good, info.Digest, "the entities come back from the tables")
-	require.NoError(t, d.put(t.Context(), encoded, info, d.fragment("rollback", ""), 0))
+	require.NoError(t, d.put(t.Context(), encoded, info, d.fragment("rollback", ""), d.node.Settings().ListVersion))
 	synced := d.node.Settings().ListSynced
 	for range 2 {
 		err = d.runs(t)
@@ -396,7 +396,7 @@ func TestSyncYieldsToWhatIsActivatedMeanwhile(t *testing.T) {
 	info, err := describe(encoded)
 	require.NoError(t, err)
 	m.set("CONS_ENHANCED.XML", func(w http.ResponseWriter, r *http.Request) {
-		require.NoError(t, d.put(context.WithoutCancel(t.Context()), encoded, info, d.fragment("by hand", ""), 0))
+		require.NoError(t, d.put(context.WithoutCancel(t.Context()), encoded, info, d.fragment("by hand", ""), d.node.Settings().ListVersion))
 		m.set("CONS_ENHANCED.XML", plain)
 		plain(w, r)
 	})

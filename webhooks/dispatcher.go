@@ -19,7 +19,10 @@ const (
 	checkEvery = time.Second           // How soon it is seen that a key has expired.
 )
 
-// Dispatcher has a line for each webhook while its node leads.
+// Dispatcher has a line for each webhook while its node leads. What a line has waited for
+// what it could not read ends with it: the next leader reads on another disk, asks its
+// peers anew, and waits its own unreadableMost. How long the one before waited would be
+// no reason for it to lose an event at once that it may have in a minute.
 type Dispatcher struct {
 	node   Node
 	reader *Reader

@@ -20,7 +20,7 @@ import (
 	"railguard/seal"
 )
 
-// testNode is a group of one: a real state machine and history.
+// testNode is a group of one: a real state machine and history. follower adds to it.
 type testNode struct {
 	edge.Published // Nothing of it but what stands below.
 
@@ -37,6 +37,7 @@ type testNode struct {
 	secrets *seal.Secrets
 	deaf    bool // Proposals fail.
 	records []wire.Delivery
+	others  []*audit.Store // Histories of the followers.
 }
 
 // TestMain seals and reads a segment before any test: the codec of segments is made once in a
@@ -104,7 +105,9 @@ func (n *testNode) Propose(_ context.Context, kind wire.Kind, body []byte) (wire
 		leaves = append(leaves, audit.Leaf{Time: int64(l.Time), Keys: l.Filters, Data: l.Data})
 	}
 	if len(leaves) > 0 {
-		require.NoError(n.t, n.store.Append(n.out.FirstLeaf, leaves))
+		for _, store := range append([]*audit.Store{n.store}, n.others...) {
+			require.NoError(n.t, store.Append(n.out.FirstLeaf, leaves))
+		}
 	}
 	if n.out.Settings != nil {
 		n.set = n.out.Settings
@@ -168,10 +171,12 @@ func (n *testNode) event() string {
 
 // rots spoils what was appended to history since before, which Files gave then, or makes
 // it whole again.
-func (n *testNode) rots(before map[string]int64) {
-	for name, length := range n.disk.Files() {
+func (n *testNode) rots(before map[string]int64) { rot(n.t, n.disk, before) }
+
+func rot(t testing.TB, disk *audittest.MemDir, before map[string]int64) {
+	for name, length := range disk.Files() {
 		for at := before[name] + 40; at < length; at += 8 {
-			require.NoError(n.t, n.disk.FlipBit(name, 8*at))
+			require.NoError(t, disk.FlipBit(name, 8*at))
 		}
 	}
 }

@@ -15,6 +15,7 @@ const (
 	readTimeout       = 10 * time.Second
 	writeTimeout      = 15 * time.Second
 	idleTimeout       = 60 * time.Second
+	pingAfter         = 10 * time.Second // Of silence: after 3 s, 2,000 idle callers cost 90 ms of CPU a second.
 	pingTimeout       = 10 * time.Second // A ping of HTTP/2: longer than a caller without a processor is silent.
 	chunkWriteTimeout = 10 * time.Second // One piece of a streamed answer.
 	connectionsMax    = 16_384

@@ -92,7 +92,7 @@ func TestHalfAHeaderOfHTTP2(t *testing.T) {
 					_, err = caller.Write(frame(9, 0, 1, nil))
 				}
 				<-gone
-				require.LessOrEqual(t, time.Since(begun), readHeaderTimeout+pingTimeout+5*time.Second) // Five: tls says good-bye.
+				require.LessOrEqual(t, time.Since(begun), pingAfter+pingTimeout+5*time.Second) // Five: tls says good-bye.
 				_ = caller.NetConn().Close()
 				require.NoError(t, server.Close())
 			})

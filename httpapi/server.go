@@ -55,10 +55,11 @@ func NewServer(handler http.Handler, limits ServerLimits) *http.Server {
 		// WriteTimeout ends a stream by a frame behind the one that nobody reads: a caller of
 		// HTTP/2 that takes nothing would keep a hundred calls for ever.
 		// ReadHeaderTimeout is of HTTP/1.1 alone. Who is in the midst of a header cannot answer a
-		// ping, and no frame counts until the header is whole, however many pieces come.
+		// ping, and no frame counts until the header is whole, however many pieces come. Until
+		// then its connection counts as idle, and makes room for others.
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: streamsMax, WriteByteTimeout: chunkWriteTimeout,
-			SendPingTimeout: readHeaderTimeout, PingTimeout: pingTimeout,
+			SendPingTimeout: pingAfter, PingTimeout: pingTimeout,
 		},
 	}
 	if limits.Logger != nil {

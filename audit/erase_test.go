@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
@@ -55,9 +56,13 @@ func (l *looker) segment(b []byte) (text string) {
 	for i := range smallSegment / 256 {
 		row := b[table+48*i:]
 		at, packed := binary.LittleEndian.Uint64(row), binary.LittleEndian.Uint32(row[8:])
-		raw, err := decoder.DecodeAll(b[at:at+uint64(packed)], nil)
+		block, err := decoder.DecodeAll(b[at:at+uint64(packed)], nil)
 		require.NoError(l.t, err)
-		text += string(raw)
+		if packed > 0 {
+			raw, err := s2.Decode(nil, block)
+			require.NoError(l.t, err)
+			text += string(raw)
+		}
 		l.filters = append(l.filters, bloom(b[filters+int(binary.LittleEndian.Uint32(row[24:])):], binary.LittleEndian.Uint32(row[28:])))
 	}
 	return text

@@ -168,7 +168,7 @@ func decodeTrailer(b []byte, fileSize int64) (*segmentInfo, error) {
 		return nil, fmt.Errorf("segment version %d is not known to this program", version)
 	}
 	level := uint(b[11])
-	if level < SegmentLevelMin || level > SegmentLevelMax || b[12] > flagErased || b[10] != codecZstd {
+	if level < SegmentLevelMin || level > SegmentLevelMax || b[12] > flagErased || b[10] != codecS2InZstd {
 		return nil, errSegment
 	}
 	i := &segmentInfo{

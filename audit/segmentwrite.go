@@ -99,7 +99,7 @@ func writeSegment(f File, form shape, number uint64, cut int, source func(i int)
 		return nil, err
 	}
 	p := &segmentParts{
-		info:   segmentInfo{shape: form, codec: codecZstd, first: form.first(number)},
+		info:   segmentInfo{shape: form, codec: codecS2InZstd, first: form.first(number)},
 		hashes: make([]Hash, 0, form.leaves()),
 	}
 	if p.info.cut = cut; cut == int(form.leaves()) {

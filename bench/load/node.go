@@ -2,6 +2,8 @@ package load
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -90,6 +92,24 @@ func (g *group) close() {
 	}
 	g.spawner.Close()
 	g.quiet.client.CloseIdleConnections()
+}
+
+// fallen tells which nodes ended by themselves, and why by their logs.
+func (g *group) fallen() error {
+	var all []error
+	for _, n := range g.nodes {
+		why := n.Fell()
+		if why == "" {
+			continue
+		}
+		for line := range strings.Lines(n.LogTail()) {
+			if strings.Contains(line, "FATAL") {
+				why = strings.TrimSpace(line)
+			}
+		}
+		all = append(all, fmt.Errorf("node %s ended by itself: %s", n.id, why))
+	}
+	return errors.Join(all...)
 }
 
 func (g *group) pids() []int {

@@ -155,6 +155,9 @@ func (b *bench) runSuites(ctx context.Context) {
 			b.say("== %s: %s", s.name, s.about)
 			err = s.run(ctx, b)
 		}
+		if fell := b.fallen(); fell != nil {
+			err = errors.Join(fell, err)
+		}
 		if err != nil {
 			b.say("%s: %v", s.name, err)
 			b.report.Skipped[s.name] = err.Error()
@@ -178,6 +181,20 @@ func (b *bench) shared(ctx context.Context) (*target, error) {
 		b.freshNode = float64(used.held) / 1e9 / float64(len(t.homes))
 	}
 	return t, nil
+}
+
+// fallen tells which nodes of the shared cluster ended by themselves; then the next suite
+// gets another one. A disk that stalls for longer than a node bears ends all three here.
+func (b *bench) fallen() error {
+	if b.target == nil || b.target.group == nil {
+		return nil
+	}
+	err := b.target.group.fallen()
+	if err != nil {
+		b.target.close()
+		b.target = nil
+	}
+	return err
 }
 
 func (b *bench) folder(name string) string { return filepath.Join(b.work, name) }

@@ -99,6 +99,17 @@ func (s *Server) EndWasExpected(child *Child) bool {
 	return child.Asked || s.mayEnd
 }
 
+// Fell says how the process ended, if it did and nobody had asked for it.
+func (s *Server) Fell() string {
+	s.mu.Lock()
+	child := s.child
+	s.mu.Unlock()
+	if child == nil || !child.Ended() || s.EndWasExpected(child) {
+		return ""
+	}
+	return child.ExitText()
+}
+
 // Kill is kill -9: no warning, nothing flushed. It waits for the end.
 func (s *Server) Kill() error { return s.end(os.Kill) }
 

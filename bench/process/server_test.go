@@ -40,12 +40,14 @@ func TestServer(t *testing.T) {
 	require.NoError(t, s.Stop())
 	require.True(t, s.EndWasExpected(child))
 	require.Zero(t, s.PID())
+	require.Empty(t, s.Fell())
 	require.NoError(t, s.Kill(), "there is none")
 	require.DirExists(t, s.Data)
 
 	child = run("echo gives up; exit 3")
 	<-child.Done
 	require.False(t, s.EndWasExpected(child))
+	require.Contains(t, s.Fell(), "3")
 	s.ExpectEnd()
 	require.True(t, s.EndWasExpected(child))
 	err := s.Await(t.Context(), time.Minute, func() error { return errors.New("never asked") })

@@ -14,8 +14,8 @@ type Chain struct {
 	Before, After *Edge  // Those on both sides of the time; nil: not in the file.
 	Erased        bool   // The one before is past its retention, the cluster says.
 
-	previous uint64 // Leaf that the first one names.
-	last     uint64 // Leaf of the last one.
+	first, previous uint64 // Leaf of the first one, and the leaf that it names.
+	last            uint64 // Leaf of the last one.
 }
 
 // Edge is a decision beside the time of an export.
@@ -43,7 +43,7 @@ func (x *examiner) follow(r *Record, w *walk) error {
 	}
 	c := &x.Chain
 	if c.Last == 0 {
-		c.First, c.previous = r.sequence, r.previous
+		c.First, c.first, c.previous = r.sequence, r.Index, r.previous
 	} else if err := continues(x.Agent, c.Last, c.last, r.sequence, r.previous, r.Index); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (x *examiner) ends(said *note.Chain) error {
 		return nil
 	}
 	c := &x.Chain
-	first, previous, index := c.First, c.previous, x.First // Of the first decision that is here, behind the one before.
+	first, previous, index := c.First, c.previous, c.first // Of the first decision that is here, behind the one before.
 	if c.Last == 0 && c.After != nil {
 		first, previous, index = c.After.Sequence, c.After.previous, c.After.Index
 	}

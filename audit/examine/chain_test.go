@@ -1,0 +1,204 @@
+package examine
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"railguard/audit/note"
+)
+
+// agentLeaves are the leaves of a log as nobody but its own operator could have made it:
+// decisions of agents, some of them wrong.
+var agentLeaves = []struct {
+	agent              string // "": a disposition.
+	day                int
+	sequence, previous int
+	kind               string
+}{
+	0:  {"agt_1", 21, 1, 0, kindScreen},
+	1:  {"agt_2", 21, 1, 0, kindScreen},
+	2:  {"agt_1", 22, 2, 0, kindScreen},
+	3:  {"", 22, 0, 0, kindDisposition},
+	4:  {"agt_1", 22, 3, 2, kindScreen},
+	5:  {"agt_2", 22, 2, 1, kindScreen},
+	6:  {"agt_1", 22, 4, 4, kindScreen},
+	7:  {"agt_1", 23, 5, 6, kindScreen},
+	8:  {"agt_1", 23, 6, 7, kindScreen},
+	9:  {"agt_1", 23, 7, 3, kindScreen},  // Names a leaf that is no decision.
+	10: {"agt_1", 23, 6, 8, kindScreen},  // A number for the second time.
+	11: {"agt_1", 23, 0, 8, kindScreen},  // No number.
+	12: {"agt_1", 24, 7, 8, "something"}, // No decision.
+	13: {"agt_1", 24, 0, 8, kindScreen},
+	14: {"agt_1", 24, 8, 8, kindScreen},
+	15: {"agt_1", 24, 7, 6, kindScreen},
+}
+
+func newAgentFixture(t testing.TB) *fixture {
+	signer, err := note.NewSigner("example.org/log", bytes.Repeat([]byte{7}, 32))
+	require.NoError(t, err)
+	f := &fixture{hashes: map[int64]tlog.Hash{}, signer: signer}
+	for i, l := range agentLeaves {
+		at := "time"
+		if l.kind == kindScreen {
+			at = "screenedAt"
+		}
+		leaf := fmt.Appendf(nil, `{"kind":%q,%q:"2026-03-%d:00:00.000Z","leaf":%d,"agentId":%q,"agentSequence":%d,"agentPrevious":%d}`,
+			l.kind, at, l.day, i, l.agent, l.sequence, l.previous)
+		leaf = bytes.Replace(leaf, fmt.Appendf(nil, "-%d:00", l.day), fmt.Appendf(nil, "-%dT%02d:00", l.day, i), 1)
+		f.leaves = append(f.leaves, leaf)
+		stored, err := tlog.StoredHashes(int64(i), leaf, f)
+		require.NoError(t, err)
+		for n, hash := range stored {
+			f.hashes[tlog.StoredHashIndex(0, int64(i))+int64(n)] = hash
+		}
+	}
+	return f
+}
+
+// agentCut is an export of an agent's day as somebody made it.
+type agentCut struct {
+	agent         string // "": agt_1.
+	day           int    // 0: the 22nd.
+	first, end    int    // 0: from 2 to 7.
+	lines         []string
+	before, after string // What the end line says; "": here.
+	want          string // "": it proves.
+}
+
+// fill sets what is not said.
+func (c *agentCut) fill() {
+	if c.agent == "" {
+		c.agent = "agt_1"
+	}
+	if c.day == 0 {
+		c.day = 22
+	}
+	if c.first == 0 && c.day != 21 {
+		c.first = 2
+	}
+	if c.end == 0 {
+		c.end = 7
+	}
+	for _, word := range []*string{&c.before, &c.after} {
+		if *word == "" {
+			*word = note.EdgeHere
+		}
+	}
+}
+
+// file is the export, its lines as "4", "<0" for the decision before and ">7" for the one
+// after, with a signature of the log's own key over just what it is.
+func (c *agentCut) file(t testing.TB, f *fixture) string {
+	from, to := fmt.Sprintf("2026-03-%dT00:00:00.000Z", c.day), fmt.Sprintf("2026-03-%dT23:59:59.999Z", c.day)
+	head := f.exportOf(t, from, to, c.first, c.end, "")[0]
+	head["selection"] = object{"agent": c.agent}
+	lines, digest := []object{head}, sha256.New()
+	x := note.Export{
+		Cluster: "cl_1", Size: uint64(len(f.leaves)), Root: f.root(t), First: uint64(c.first), End: uint64(c.end), From: from, To: to,
+		Agent: c.agent, Chain: note.Chain{Before: c.before, After: c.after},
+	}
+	for _, text := range c.lines {
+		kind := "leaf"
+		switch text[0] {
+		case '<':
+			kind, text = "before", text[1:]
+		case '>':
+			kind, text = "after", text[1:]
+		}
+		i, err := strconv.Atoi(text)
+		require.NoError(t, err)
+		lines = append(lines, with(f.line(t, i), "type", kind))
+		if kind != "leaf" {
+			continue
+		}
+		x.Leaves++
+		digestLeaf(digest, uint64(i), note.Hash(tlog.RecordHash(f.leaves[i])))
+		if l := agentLeaves[i]; l.kind == kindScreen {
+			if x.Chain.Last == 0 {
+				x.Chain.First = uint64(l.sequence)
+			}
+			x.Chain.Last = uint64(l.sequence)
+		}
+	}
+	x.Digest = note.Hash(digest.Sum(nil))
+	return encode(t, append(lines, object{
+		"type": "end", "first": c.first, "end": c.end, "leaves": x.Leaves, "digest": base64.StdEncoding.EncodeToString(x.Digest[:]),
+		"signature": string(f.signer.SignExport(x)), "before": c.before, "after": c.after,
+	})...)
+}
+
+// What the log's own operator leaves out of an agent's decisions, and signs all the same,
+// shows in their numbers.
+func TestAgentsExportsCannotBeCut(t *testing.T) {
+	const behind, beside, said = "behind the decisions beside the time", "does not stand", "the end line speaks of decisions beside the time"
+	const stranger, second = "no decision about the agent of this export", "a second decision"
+	f := newAgentFixture(t)
+	for name, c := range map[string]agentCut{
+		"whole":                     {lines: []string{"2", "3", "4", "6", "<0", ">7"}},
+		"the first ever":            {day: 21, first: 0, end: 2, lines: []string{"0", ">2"}, before: note.EdgeNone},
+		"one left out":              {lines: []string{"2", "3", "6", "<0", ">7"}, want: "missing before record 6: decision 3 of agent agt_1"},
+		"none follows":              {agent: "agt_2", lines: []string{"5", "<1"}, after: note.EdgeNone},
+		"the one before is erased":  {lines: []string{"2", "4", "6", ">7"}, before: note.EdgeErased},
+		"the first left out":        {lines: []string{"4", "6", "<0", ">7"}, want: "missing before record 4: decision 2"},
+		"the last left out":         {lines: []string{"2", "4", "<0", ">7"}, want: "missing before record 7: decision 4"},
+		"all left out":              {lines: []string{"<0", ">7"}, want: "missing before record 7: decisions 2 to 4"},
+		"the one before left out":   {lines: []string{"2", "4", "6", ">7"}, before: note.EdgeNone, want: "missing: decision 1 of agent agt_1"},
+		"all and the one before":    {lines: []string{">7"}, before: note.EdgeNone, want: "missing: decision 4 of agent agt_1"},
+		"an erased one before none": {day: 21, first: 0, end: 2, lines: []string{"0", ">2"}, before: note.EdgeErased, want: "a decision before number 1"},
+		"behind the edges":          {lines: []string{"2", "<0", "4", "6", ">7"}, want: behind},
+		"another agent's":           {lines: []string{"2", "4", "5", "6", "<0", ">7"}, want: "record 5 is no decision about agent agt_1"},
+		"without a number":          {day: 23, first: 7, end: 12, lines: []string{"11", "<6", ">14"}, want: "record 11 is no decision about agent agt_1"},
+		"spliced":                   {day: 23, first: 7, end: 12, lines: []string{"7", "8", "9", "<6", ">14"}, want: "record 9 names record 3 as the decision before it, record 8 stands here: spliced"},
+		"a number twice":            {day: 23, first: 7, end: 12, lines: []string{"7", "8", "10", "<6", ">15"}, want: "record 10 is decision 6 of agent agt_1, and stands behind decision 6"},
+		"spliced at the end":        {day: 23, first: 7, end: 12, lines: []string{"7", "8", "<6", ">15"}, want: "record 15 names record 6 as the decision before it, record 8 stands here: spliced"},
+		"spliced in front":          {day: 24, first: 12, end: 16, lines: []string{"15", "<8"}, after: note.EdgeNone, want: "record 15 names record 6 as the decision before it, record 8 stands here: spliced"},
+		"before: another agent's":   {lines: []string{"2", "4", "6", "<1", ">7"}, want: stranger},
+		"after: no decision":        {day: 23, first: 7, end: 12, lines: []string{"7", "8", "<6", ">12"}, want: stranger},
+		"after: without a number":   {day: 23, first: 7, end: 12, lines: []string{"7", "8", "<6", ">13"}, want: stranger},
+		"before: of the time":       {first: 4, lines: []string{"4", "6", "<2", ">7"}, want: beside},
+		"before: in the range":      {first: 1, day: 23, end: 12, lines: []string{"7", "8", "<6", ">14"}, want: beside},
+		"after: of the time":        {end: 6, lines: []string{"2", "4", "<0", ">6"}, want: beside},
+		"after: in the range":       {end: 8, lines: []string{"2", "4", "6", "<0", ">7"}, want: beside},
+		"before: twice":             {lines: []string{"2", "4", "6", "<0", "<0", ">7"}, want: second},
+		"after: twice":              {lines: []string{"2", "4", "6", "<0", ">7", ">8"}, want: second},
+		"after before before":       {lines: []string{"2", "4", "6", ">7", "<0"}, want: second},
+		"before: said, not here":    {lines: []string{"2", "4", "6", ">7"}, want: said},
+		"before: here, not said":    {lines: []string{"2", "4", "6", "<0", ">7"}, before: note.EdgeErased, want: said},
+		"after: said, not here":     {lines: []string{"2", "4", "6", "<0"}, want: said},
+		"after: here, not said":     {lines: []string{"2", "4", "6", "<0", ">7"}, after: note.EdgeNone, want: said},
+		"before: another word":      {lines: []string{"2", "4", "6", ">7"}, before: "lost", want: "the end line's before or after"},
+		"after: another word":       {lines: []string{"2", "4", "6", "<0"}, after: note.EdgeErased, want: "the end line's before or after"},
+		"first ever: another word":  {day: 21, first: 0, end: 2, lines: []string{"0", ">2"}, before: "lost", want: "the end line's before or after"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.fill()
+			report, err := examineText(c.file(t, f), f.signer.VerifierKeys())
+			if c.want != "" {
+				require.ErrorContains(t, err, c.want)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.before == note.EdgeErased, report.Chain.Erased)
+			require.Equal(t, c.before == note.EdgeHere, report.Chain.Before != nil)
+			require.Equal(t, c.after == note.EdgeHere, report.Chain.After != nil)
+		})
+	}
+}
+
+// Decisions beside the time belong to an export of one agent alone.
+func TestEdgesAreOfAgents(t *testing.T) {
+	f := newAgentFixture(t)
+	lines := f.exportOf(t, "2026-03-22T00:00:00.000Z", "2026-03-22T23:59:59.999Z", 2, 7, "", numbers(2, 7)...)
+	last := len(lines) - 1
+	_, err := examineText(encode(t, lines...), "")
+	require.NoError(t, err)
+	_, err = examineText(encode(t, append(append(lines[:last:last], with(f.line(t, 0), "type", "before")), lines[last])...), "")
+	require.ErrorContains(t, err, "no decision about the agent of this export")
+}

@@ -46,10 +46,6 @@ func (c *call) leaveBody() {
 	if !c.bodyRead && c.r.ContentLength != 0 && c.r.Body != nil && c.r.Body != http.NoBody {
 		_ = http.NewResponseController(c.w).SetReadDeadline(time.Now()) // A writer that has none needs none.
 	}
-	if c.r.ProtoMajor < 2 && len(c.r.TransferEncoding) > 0 {
-		// A Content-Length besides, which a proxy may have gone by, is not seen here any more.
-		c.w.Header().Set("Connection", "close")
-	}
 }
 
 // commonHeaders sets what every answer carries; length is its body's, below 0: not known.

@@ -227,9 +227,14 @@ func (k *connections) headDone(c *connection) {
 	}
 }
 
-// follow counts requests whose body is still to come.
+// follow counts requests whose body is still to come, and has a connection end with the
+// answer to a body in chunks, whoever gives it: the API, or a guest in front of it.
 func (k *connections) follow(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor < 2 && len(r.TransferEncoding) > 0 {
+			// A Content-Length besides, which a proxy may have gone by, is not seen here any more.
+			w.Header().Set("Connection", "close")
+		}
 		if r.ContentLength != 0 && r.Body != nil && r.Body != http.NoBody {
 			body := k.body(w, r)
 			defer body.done()

@@ -175,7 +175,7 @@ var factorWords = [factorCount]string{
 	factorBothClose: "both names are only close to the listed ones", factorCommon: "the two names are common, and the listed person has more",
 	factorShort: "a short word is another listed word", factorPersonForm: "the query has a legal form, and a person is listed",
 	factorInitial: "an initial begins none of the other's names", factorFather: "the first name is that of the listed person's father",
-	factorParty: "a person is said, and a company listed",
+	factorOffice: "an office stands for the first names", factorParty: "a person is said, and a company listed",
 }
 
 // String is the explanation on one line:

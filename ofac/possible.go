@@ -96,7 +96,11 @@ func (x *Index) possible(name string, q *Query, s *Scratch) bool {
 			truncated = x.possibleWords(q, s) || truncated
 		}
 	}
-	if spoken, ok := appendSpoken(s.other[:0], c.words); ok {
+	spoken, ok := appendSpoken(s.other[:0], c.words)
+	if !ok {
+		spoken, ok = appendKana(s.other[:0], name)
+	}
+	if ok {
 		c.words, s.other = spoken, c.words
 		truncated = x.possibleWords(q, s) || truncated
 	}
@@ -252,6 +256,7 @@ func (c *scorer) markWord(l *wordLayer, i int) {
 		for _, near := range l.near(&c.finder, &word) {
 			c.mark(near.word, 1<<i, near.similarity)
 		}
+		c.markSlip(l, i)
 		c.markSeenAs(l, i)
 	}
 	w.endMark = int32(len(c.marks))
@@ -298,6 +303,7 @@ func (c *scorer) markJoins(l *wordLayer) {
 			c.markJoin(l, 7<<i)
 		}
 	}
+	c.markCut(l)
 	// A join counts for each of its words.
 	for k := first; k < len(c.marks); k++ {
 		cost := l.names(c.marks[k].word)
@@ -315,6 +321,18 @@ func (c *scorer) markJoin(l *wordLayer, mask uint32) {
 		c.mark(id, mask, joinSimilarity)
 	}
 	c.fold = appendSpelling(c.fold[:0], c.join)
+	c.markFold(l, mask, joinSimilarity-scoreOne+sameSpelling)
+	c.finder.found = c.finder.found[:0]
+	c.finder.seen.begin(l.count)
+	c.finder.seekSyllables(c.join)
+	l.probeSyllables(&c.finder, c.join)
+	for _, near := range c.finder.found {
+		c.mark(near.word, mask, joinSimilarity-scoreOne+near.similarity)
+	}
+}
+
+// markFold marks the listed words whose spelling fold is the one in c.fold, that in c.join aside.
+func (c *scorer) markFold(l *wordLayer, mask uint32, similarity int32) {
 	hash := formHash(deletedFold, c.fold)
 	first, end := l.bucket(hash)
 	for i := first; i < end; i++ {
@@ -324,17 +342,30 @@ func (c *scorer) markJoin(l *wordLayer, mask uint32) {
 		}
 		record := l.word(id)
 		if word := l.spelled(&record); string(word.fold) == string(c.fold) && string(word.text) != string(c.join) {
-			c.mark(id, mask, joinSimilarity-scoreOne+sameSpelling)
+			c.mark(id, mask, similarity)
 		}
 	}
-	c.finder.found = c.finder.found[:0]
-	c.finder.seen.begin(l.count)
-	c.finder.seekSyllables(c.join)
-	l.probeSyllables(&c.finder, c.join)
-	for _, near := range c.finder.found {
-		c.mark(near.word, mask, joinSimilarity-scoreOne+near.similarity)
+}
+
+// markCut marks the listed words close to a name that was cut in two: its two words, of
+// which neither is listed, written as one.
+func (c *scorer) markCut(l *wordLayer) {
+	if c.count != 2 || c.list[0].listed || c.list[1].listed || len(c.text(0))+len(c.text(1)) < cutLettersMin {
+		return
+	}
+	c.join = append(append(c.join[:0], c.text(0)...), c.text(1)...)
+	if len(c.join) > wordBytesMax {
+		return
+	}
+	c.fold = appendSpelling(c.fold[:0], c.join)
+	for _, near := range l.near(&c.finder, &spelledWord{c.join, c.fold, bagOf(c.join), bagOf(c.fold)}) {
+		c.mark(near.word, 3, near.similarity*joinSimilarity/scoreOne)
 	}
 }
+
+// cutLettersMin is how many letters a name has at least that is known with a slip when it is
+// cut in two: that of a one-word name which may be misspelt at all, see oneWordClose.
+const cutLettersMin = 9
 
 // Shares of the query's weight, 1e-4, that a listed name must match: by words
 // the index finds to be looked at, and in the end to be scored.

@@ -3,6 +3,7 @@ package ofac
 import (
 	"bytes"
 	"html"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -279,42 +280,118 @@ func (c *scorer) markPrinted(l *wordLayer, i int) {
 	}
 }
 
-// Names come with what a form or a page made of them ("Nicolas%20Maduro", "Nicolas&nbsp;Maduro"),
-// sometimes twice. Such a name is read as it is written and as it was meant.
+// Names come with what a form, a page, a mail or a file made of them ("Nicolas%20Maduro",
+// "Nicolas&nbsp;Maduro", "Nicol\\u00e1s", "Nicol=C3=A1s", "NicolÃ¡s", "Nicol?s"), sometimes twice.
+// Such a name is read as it is written and as it was meant.
 
 // unescapeTimes is how often a name is unescaped.
 const unescapeTimes = 2
 
-// unescaped is a name without percent escapes and entities, at most queryBytesMax bytes of
-// it. False: it has none.
+// unescaped is a name without escapes, at most queryBytesMax bytes of it. False: it has none.
 func unescaped(name string) (string, bool) {
 	plain := name
 	for range unescapeTimes {
-		if strings.Contains(plain, "%") {
-			plain = unescapePercent(plain)
+		if strings.ContainsAny(plain, "%=\\") {
+			plain = unescapeBytes(plain)
 		}
 		if strings.Contains(plain, "&") && strings.Contains(plain, ";") {
 			plain = html.UnescapeString(plain)
 		}
+		if !isPlain(plain) {
+			plain = decodedAgain(plain)
+		}
+	}
+	if strings.ContainsAny(plain, "?@$") {
+		plain = unmasked(plain)
 	}
 	return plain[:min(len(plain), queryBytesMax)], plain != name
 }
 
-// unescapePercent puts bytes in place of percent signs with two hexadecimal digits.
-func unescapePercent(text string) string {
+// decodedAgain is a text whose UTF-8 was taken for Windows-1252 or Latin-1 (Ã¡ is á); the text
+// itself if it is none.
+func decodedAgain(text string) string {
+	plain := make([]byte, 0, len(text))
+	for _, r := range text {
+		if r >= 0x100 {
+			at := slices.Index(windowsLetters, r)
+			if at < 0 {
+				return text
+			}
+			r = rune(0x80 + at)
+		}
+		plain = append(plain, byte(r))
+	}
+	if !utf8.Valid(plain) {
+		return text
+	}
+	return string(plain)
+}
+
+// windowsLetters are the characters that Windows-1252 has for the bytes from 0x80 on.
+var windowsLetters = []rune("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ")
+
+// unmasked leaves out a question mark between letters, which stands for a letter that was
+// lost, and reads @ and $ beside a letter as a and s, unless they belong to an address.
+func unmasked(text string) string {
+	plain := make([]byte, 0, len(text))
+	isLetter := func(i int) bool { return i >= 0 && i < len(text) && (isCapital(text[i]) || isSmall(text[i])) }
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '?' && isLetter(i-1) && isLetter(i+1):
+		case c == '@' && (isLetter(i-1) || isLetter(i+1)) && !strings.Contains(text[i:], "."):
+			plain = append(plain, 'a')
+		case c == '$' && (isLetter(i-1) || isLetter(i+1)):
+			plain = append(plain, 's')
+		default:
+			plain = append(plain, c)
+		}
+	}
+	return string(plain)
+}
+
+// unescapeBytes puts bytes in place of %41, =41 and \x41, and characters in place of \u0041.
+func unescapeBytes(text string) string {
 	plain := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
-		if text[i] == '%' && i+2 < len(text) {
-			high, low := hexadecimal(text[i+1]), hexadecimal(text[i+2])
-			if high >= 0 && low >= 0 {
-				plain = append(plain, byte(high<<4|low))
-				i += 2
-				continue
+		from, digits := i+1, 2
+		if text[i] == '\\' && from < len(text) {
+			switch text[from] {
+			case 'u':
+				from, digits = from+1, 4
+			case 'x':
+				from++
+			default:
+				digits = 0
 			}
+		} else if text[i] != '%' && text[i] != '=' {
+			digits = 0
+		}
+		if value, ok := hexadecimals(text, from, digits); ok {
+			if i = from + digits - 1; digits == 4 {
+				plain = utf8.AppendRune(plain, value)
+			} else {
+				plain = append(plain, byte(value))
+			}
+			continue
 		}
 		plain = append(plain, text[i])
 	}
 	return string(plain)
+}
+
+// hexadecimals reads so many hexadecimal digits; false: there are none, or fewer.
+func hexadecimals(text string, from, digits int) (value rune, ok bool) {
+	if digits == 0 || from+digits > len(text) {
+		return 0, false
+	}
+	for i := from; i < from+digits; i++ {
+		digit := hexadecimal(text[i])
+		if digit < 0 {
+			return 0, false
+		}
+		value = value<<4 | rune(digit)
+	}
+	return value, true
 }
 
 func hexadecimal(c byte) int { return strings.IndexByte("0123456789abcdef", lower(c)) }

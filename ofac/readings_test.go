@@ -139,3 +139,91 @@ func TestCutNamesAreFound(t *testing.T) {
 	require.Equal(t, uint32(9), result.Matches[0].UID)
 	require.Equal(t, SubTruncated.String(), result.Matches[0].Sub.String())
 }
+
+// A name of one word is known where it is cut in two, with a slip too.
+func TestANameCutInTwoIsFound(t *testing.T) {
+	entities := append(numberedEntities(400), named(1, Company, ListSDN, "ZARQANDIYYA"), named(2, Company, ListSDN, "'MBALAKHETI"))
+	list, scratch := mustOpen(t, mustBuild(t, entities)), NewScratch()
+	for query, outcome := range map[string]Outcome{
+		"Zarqa Ndiya": Possible, "ZARG ANDIYYA": Possible, "Umba Lakheti": Possible, "Zarqan Diyar": Clear, "Mbala Khan": Clear, "Zarg Andiyya Yusef": Clear,
+	} {
+		result := list.Screen(&Query{Name: query}, scratch)
+		require.Equal(t, outcome.String(), result.Outcome.String(), query)
+	}
+}
+
+// An office and a rare last name are a person; an office and a common one, a courtesy and a
+// name, or the name of a company are not. It never blocks.
+func TestAnOfficeStandsForFirstNames(t *testing.T) {
+	entities := []Entity{named(1, Individual, ListSDN, "TOLBUKHIN VARGAS, Ernesto Pablo"), named(2, Individual, ListSDN, "AL-MURADI, Col. Yasin Hamid"),
+		named(3, Individual, ListSDN, "BAQERI, Faisal"), named(4, Company, ListSDN, "ZULAM BAKERY")}
+	for i := range uint32(400) {
+		last := "KHALIL"
+		if i%2 > 0 {
+			last = fmt.Sprintf("NUMBER%c%c", 'A'+i%26, 'A'+i/26)
+		}
+		entities = append(entities, named(1000+i, Individual, ListSDN, fmt.Sprintf("%s, Other%c%c", last, 'A'+i/26, 'A'+i%26)))
+	}
+	list, scratch := mustOpen(t, mustBuild(t, entities)), NewScratch()
+	for query, outcome := range map[string]Outcome{
+		"President Tolbukhin": Possible, "TOLBUKHIN, PRESIDENTE": Possible, "Prime Minister Tolbuhin": Possible, "Ayatollah Al-Muradi": Possible, "Col. Muradi": Possible,
+		"Mr Tolbukhin": Clear, "Dr. Al-Muradi": Clear, "Tolbukhin": Clear, "President Khalil": Clear, "President Vargas": Clear,
+		"President Tolbukhin LLC": Clear, "President Juan Tolbukhin": Clear, "Ayatollah Bakery": Clear, "General Tolbukhin": Clear,
+	} {
+		result := list.Screen(&Query{Name: query}, scratch)
+		require.Equal(t, outcome.String(), result.Outcome.String(), "%s %+v", query, result.Matches)
+	}
+	explanation, ok := list.Explain(1, &Query{Name: "President Tolbukhin"}, scratch)
+	require.True(t, ok)
+	require.Contains(t, explanation.String(), "an office stands for the first names")
+}
+
+// Kana of any width are read aloud, on either side, and nobody is blocked by it.
+func TestKanaAreReadAloud(t *testing.T) {
+	for name, want := range map[string]string{
+		"クロサワ シンジ": "kurosawa shinji", "くろさわ　しんじ": "kurosawa shinji", "ｸﾛｻﾜ ｼﾝｼﾞ": "kurosawa shinji", "カ\u3099・ハ\u309a": "ga pa",
+		"シャチョウ": "shachou", "キュウ": "kyuu", "ファティマ": "fatima", "ヴィクトル": "vikutoru", "ｳﾞｨ": "vi", "ﾌﾟ-ﾁﾝ": "puchin", "シェフ": "shefu", "ジュン": "jun",
+		"ッ\u3099ﾞ": "", "ーァ": "a", "ャﾞ": "ya", "Barack オバマ": "", "黒澤": "", "Kurosawa": "", "": "", "・": "",
+	} {
+		words, ok := appendKana(nil, name)
+		require.Equal(t, want, string(words), name)
+		require.Equal(t, want != "", ok, name)
+	}
+	list, scratch := mustOpen(t, mustBuild(t, append(numberedEntities(400),
+		named(1, Individual, ListSDN, "KUROSAWA, Shinji"), named(2, Individual, ListSDN, "ハヤシダ, ケンゾウ"),
+	))), NewScratch()
+	for query, c := range map[string]struct {
+		uid  uint32
+		want Outcome
+	}{
+		"クロサワ シンジ": {1, Possible}, "くろさわ しんじ": {1, Possible}, "ｼﾝｼﾞ ｸﾛｻﾜ": {1, Possible}, "クロザワ シンジ": {1, Possible},
+		"ハヤシダ ケンゾウ": {2, Listed}, "Kenzo Hayashida": {2, Possible}, "ハヤシタ ケンゾ": {2, Possible}, "サワムラ シンジ": {0, Clear},
+	} {
+		result := list.Screen(&Query{Name: query}, scratch)
+		require.Equal(t, c.want.String(), result.Outcome.String(), "%s %+v", query, result.Matches)
+		if c.uid != 0 {
+			require.Equal(t, c.uid, result.Matches[0].UID, query)
+		}
+	}
+}
+
+// Names are read as they were meant, whatever a file or a mail made of them.
+func TestNamesAreUnescaped(t *testing.T) {
+	for name, want := range map[string]string{
+		`Nicol\u00e1s \x4Daduro`: "Nicolás Maduro", `\u041f\u0443\u0442\u0438\u043d`: "Путин", "Nicol=C3=A1s": "Nicolás", "NicolÃ¡s": "Nicolás", "Nicol&Atilde;&iexcl;s": "Nicolás",
+		"ÐŸÑƒÑ‚Ð¸Ð½": "Путин", "Nicol%C3%83%C2%A1s": "Nicolás", "Nicol?s M?duro": "Nicols Mduro", "M@duro Nicola$": "Maduro Nicolas",
+		`\u00`: "", `\`: "", `a\nb`: "", "=": "", "JOÃO": "", "Nicolás": "", "Maduro?": "", "€ 50": "", "maduro@mail.ru": "", "100 $": "", "Ã": "",
+	} {
+		plain, escaped := unescaped(name)
+		require.Equal(t, want != "", escaped, name)
+		if escaped {
+			require.Equal(t, want, plain, name)
+		}
+	}
+	list, scratch := evidenceList(t), NewScratch()
+	for _, query := range []string{`Nicol\u00e1s Maduro`, "Nicol=C3=A1s Maduro", "NicolÃ¡s Maduro", "Nicolas Mad?ro", "Nicol@s M@duro", `\u0022MADURO, NICOLAS\u0022`} {
+		result := list.Screen(&Query{Name: query}, scratch)
+		require.NotEqual(t, Clear.String(), result.Outcome.String(), query)
+		require.Equal(t, uint32(7), result.Matches[0].UID, query)
+	}
+}

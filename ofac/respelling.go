@@ -1,6 +1,10 @@
 package ofac
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // respellings are words that are one and the same in different languages or
 // romanisations and whose letters differ too much for the spelling fold to see
@@ -11,56 +15,56 @@ const respellingSource = `
 al el ul ol
 bin ben ibn bint bn
 abu abou abo aboo abi ebu
-abdal abdul abdel abdol abdoul abdu abdil abdull
-abdallah abdullah abdulla abdollah abdellah abdoulaye abdulah
-abdurrahman abdulrahman abdalrahman abdelrahman abdarrahman abdolrahman abdurahman abdirahman abdiraxman abdrahman abderrahman abderrahmane
-abdulaziz abdalaziz abdelaziz abdolaziz
-abdulkarim abdalkarim abdelkarim abdolkarim
+abdal abdul abdel abdol abdoul abdu abdil abdull cabdul
+abdallah abdullah abdulla abdollah abdellah abdoulaye abdulah cabdullahi cabdulahi abdullahi cabdalla cabdallah
+abdurrahman abdulrahman abdalrahman abdelrahman abdarrahman abdolrahman abdurahman abdirahman abdiraxman abdrahman abderrahman abderrahmane cabdiraxman cabdiraxmaan cabdirahman
+abdulaziz abdalaziz abdelaziz abdolaziz cabdicasiis abdicasiis
+abdulkarim abdalkarim abdelkarim abdolkarim cabdikariim abdikarim
 abdulmalik abdelmalek abdalmalik abdolmalek
 abdurrazzaq abdulrazzaq abdalrazzaq abdelrazak abderrazak
-abdurrahim abdulrahim abdalrahim abdelrahim abdirahim abdrahim abderrahim abdolrahim
-abdulhamid abdelhamid abdalhamid abdolhamid
+abdurrahim abdulrahim abdalrahim abdelrahim abdirahim abdrahim abderrahim abdolrahim cabdiraxiim
+abdulhamid abdelhamid abdalhamid abdolhamid cabdixamiid
 abdulmajid abdelmajid abdalmajid abdolmajid abdulmajeed
 abdulhalim abdelhalim abdalhalim abdolhalim
 abdulhakim abdelhakim abdalhakim abdolhakim
-abdulqadir abdelkader abdalqadir abdulkadir abdelqader abdulqader abdolqader
+abdulqadir abdelkader abdalqadir abdulkadir abdelqader abdulqader abdolqader cabdiqaadir abdiqadir abdikadir cabdulqaadir
 abdulghani abdelghani abdalghani abdolghani
 abdulghaffar abdelghaffar abdalghaffar abdolghaffar
 abdullatif abdellatif abdallatif abdollatif
 abdulwahab abdelwahab abdalwahab abdolwahab
 abdulwahid abdelwahid abdalwahid abdolvahed abdelouahed
 abdulsalam abdelsalam abdalsalam abdussalam abdessalam abdolsalam
-mohammad muhammad mohammed mohamed muhammed mohamad muhamad mohamet mehmet mehmed mahomed mohamud mohammod muhamed mukhammad magomed mahamat mahammad mamadou mohd
-ahmad ahmed ahmet akhmed akhmad ahmadu achmad
-mahmud mahmoud mahmood mehmood mahamud makhmud
-husayn hussein husain hossein hussain huseyin husein hosein houssein hocine khusein hoseyn huseyn
-hasan hassan hacene khasan hasen
-yusuf yousef youssef yousuf yusif yosef yusef joseph josef iosif jusuf yousif yusup
-ibrahim ebrahim ibraheem ibragim abraham brahim ibrahima avraam
-ismail esmail ismael esmaeil ismaeel ismayil esmaeel ismaiil
-omar umar omer oumar
+mohammad muhammad mohammed mohamed muhammed mohamad muhamad mohamet mehmet mehmed mahomed mohamud mohammod muhamed mukhammad magomed mahamat mahammad mamadou mohd maxamed maxamad
+ahmad ahmed ahmet akhmed akhmad ahmadu achmad axmed axmad
+mahmud mahmoud mahmood mehmood mahamud makhmud maxamuud maxamud
+husayn hussein husain hossein hussain huseyin husein hosein houssein hocine khusein hoseyn huseyn xuseen xusen
+hasan hassan hacene khasan hasen xasan
+yusuf yousef youssef yousuf yusif yosef yusef joseph josef iosif jusuf yousif yusup yuusuf
+ibrahim ebrahim ibraheem ibragim abraham brahim ibrahima avraam ibraahim ibraahiim
+ismail esmail ismael esmaeil ismaeel ismayil esmaeel ismaiil ismaaciil ismaciil
+omar umar omer oumar cumar
 osama usama ousama oussama
-othman uthman osman usman ousmane utman
-said saeed saied sayeed saiid sayid syed sayyid seyed sayed seyyed saed
-khalid khaled halid xalid haled
-sulayman suleiman soleiman suleyman sulaiman souleymane soliman sulejman suliman
+othman uthman osman usman ousmane utman cusmaan cusman
+said saeed saied sayeed saiid sayid syed sayyid seyed sayed seyyed saed saciid
+khalid khaled halid xalid haled khaalid
+sulayman suleiman soleiman suleyman sulaiman souleymane soliman sulejman suliman saleebaan saleban
 qasim qasem kassem ghasem ghassem ghasim kasim qassem qassim kasem gasim kacem
 qadhafi qaddafi gaddafi gadhafi gadafi kadhafi kaddafi khadafi kadafi
 jamal gamal djamel jamaal dzhamal cemal
 jafar gafar djafar jaafar gaafar jafer dzhafar cafer
 mustafa mostafa moustafa mustapha mustafo
 mahdi mehdi mahdy
-musa moussa mousa moses musah
-isa issa eissa eisa
+musa moussa mousa moses musah muuse
+isa issa eissa eisa ciise
 yahya yehya yahia yehia yakhya
-yaqub yaqoob yaqoub yakub yacoub yakoub jacob yagoub
+yaqub yaqoob yaqoub yakub yacoub yakoub jacob yagoub yacquub
 ayyub ayub ayoub ayyoub ayob
-sharif sherif shareef cherif sheriff
+sharif sherif shareef cherif sheriff shariif
 tariq tarek tareq tarik
 rashid rasheed rachid rashed
 jawad javad djavad jawaad jaouad
 walid waleed oualid
-hamid hameed hamed
+hamid hameed hamed xamiid
 nasir naser nasser nasr nacer
 zaynab zeinab zainab zaynep zeynep
 fatima fatemeh fatimah fatma fatmeh
@@ -71,11 +75,11 @@ mansur mansour mansoor mansoer
 masud massoud masood masoud mesud
 faysal faisal feisal faycal
 ghulam gholam golam qolam
-nur noor nour
+nur noor nour nuur
 rida reza riza ridha
 mujahid mojahed mujaheed
 mullah mulla molla mollah
-haji hajji hadji hajj hadj haj alhaj alhaji
+haji hajji hadji hajj hadj haj alhaj alhaji xaaji
 shaykh sheikh sheik shaikh cheikh shekh sheykh
 aleksandr alexander oleksandr aliaksandr aleksander alexandre alexandr aljaksandr alaksandr alyaksandr aleksandar olexandr iskander
 aleksandra alexandra oleksandra aliaksandra
@@ -344,6 +348,68 @@ func parseRespellings(source string) map[string]respelling {
 	}
 	addNumbers(table, group)
 	return table
+}
+
+// A slip in a spelling that the list does not use (SEREJ, for Sergej) is further from those
+// it uses than from its own. So a word that nobody on the list bears is also held against
+// every spelling of the groups, and one edit away from one it is near to the whole group.
+
+// slipLettersMin is how many letters such a word has at least.
+const slipLettersMin = 5
+
+// slipTable files the spellings of the groups under the hashes of their letters, and of those
+// with one left out. Most hashes that are asked for are none of them: a bit for each says so.
+type slipTable struct {
+	bits  [1 << (slipBits - 6)]uint64
+	words map[uint64][]string
+}
+
+const slipBits = 17
+
+var slips = fileSlips(respellingOf.words)
+
+func (t *slipTable) of(hash uint64) []string {
+	if bit := hash >> (64 - slipBits); t.bits[bit/64]>>(bit%64)&1 == 0 {
+		return nil
+	}
+	return t.words[hash]
+}
+
+func fileSlips(groups map[string]respelling) *slipTable {
+	table := &slipTable{words: map[uint64][]string{}}
+	var hashes []uint64
+	for _, word := range slices.Sorted(maps.Keys(groups)) {
+		if len(word) < slipLettersMin {
+			continue
+		}
+		hashes = append(hashes[:0], formHash(deletedLetters, []byte(word)))
+		for _, hash := range appendDeletionHashes(hashes, deletedLetters, []byte(word)) {
+			bit := hash >> (64 - slipBits)
+			table.bits[bit/64] |= 1 << (bit % 64)
+			table.words[hash] = append(table.words[hash], word)
+		}
+	}
+	return table
+}
+
+// markSlip marks the listed words of a group one of whose spellings word i of the query, whose
+// forms the finder has, is one edit away from.
+func (c *scorer) markSlip(l *wordLayer, i int) {
+	word := c.text(i)
+	if c.list[i].group != 0 || len(word) < slipLettersMin || !c.finder.latin || c.finder.syllable {
+		return
+	}
+	for _, hash := range c.finder.hashes {
+		for _, known := range slips.of(hash) {
+			c.join = append(c.join[:0], known...)
+			cost := spellingCost(c.join, word, costEdit)
+			if cost > costEdit {
+				continue
+			}
+			c.fold, c.join = appendSpelling(c.fold[:0], c.join), c.join[:0]
+			c.markFold(l, 1<<i, scoreOne-cost*(scoreOne/100)/int32(max(len(known), len(word))))
+		}
+	}
 }
 
 // strangers reports whether two words belong to different groups: ALEXEI is

@@ -116,3 +116,21 @@ func TestAbbreviationsAreTheirWords(t *testing.T) {
 		require.Equal(t, uid, result.Matches[0].UID, query)
 	}
 }
+
+// A slip in a spelling of a name is a slip, whichever spellings the list has.
+func TestASlipInAnySpellingIsFound(t *testing.T) {
+	entities := numberedEntities(400)
+	entities = append(entities, named(1, Individual, ListSDN, "KORSUNOV, Uladzimir"), named(2, Individual, ListSDN, "DORZAI, Cabdiraxmaan"),
+		named(3, Company, ListSDN, "VOLMAR SUDOSTROITELNYY ZAVOD"))
+	list, scratch := mustOpen(t, mustBuild(t, entities)), NewScratch()
+	for query, uid := range map[string]uint32{
+		"Korsunov, Wladimr": 1, "Volodymir Korsunov": 1, "Dorzai Abduraman": 2, "Volmar Shipbulding Factory": 3,
+	} {
+		result := list.Screen(&Query{Name: query}, scratch)
+		require.NotEqual(t, Clear.String(), result.Outcome.String(), query)
+		require.Equal(t, uid, result.Matches[0].UID, query)
+	}
+	for _, query := range []string{"Korsunov, Vladlen", "Dorzai Abdulghani"} {
+		require.Equal(t, Clear.String(), list.Screen(&Query{Name: query}, scratch).Outcome.String(), query)
+	}
+}

@@ -1,6 +1,9 @@
 package ofac
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -72,4 +75,90 @@ func TestSyllableKeys(t *testing.T) {
 		require.Empty(t, key(word, syllables.pinyin), word)
 		require.Empty(t, key(word, syllables.korean), word)
 	}
+}
+
+// inKana writes a folded Latin name in Katakana: false, it is no Japanese name. A consonant
+// without a vowel has one, and l, v and th are no sounds of Japanese, if foreign names are asked for.
+func inKana(name string, foreign bool) (string, bool) {
+	if foreign {
+		name = strings.NewReplacer("l", "r", "th", "s", "ph", "f", "kh", "h", "zh", "j", "q", "k", "x", "ks", "ck", "k", "c", "k").Replace(name)
+	}
+	var kana strings.Builder
+	for i := 0; i < len(name); {
+		if name[i] == ' ' {
+			kana.WriteRune('・')
+			i++
+			continue
+		}
+		best, length := rune(0), 0
+		for at, sound := range kanaSyllables {
+			if n := len(sound); n > length && !isCapital(sound[0]) && sound != "-" && strings.HasPrefix(name[i:], sound) {
+				best, length = rune(at)+kanaFirst, n
+			}
+		}
+		if best == 0 {
+			if !foreign || i+1 < len(name) && isVowel(name[i+1]) && name[i] != 'y' && name[i] != 'w' && !strings.ContainsRune("fdtslr", rune(name[i])) {
+				return "", false
+			}
+			vowel := byte('u')
+			if name[i] == 't' || name[i] == 'd' {
+				vowel = 'o'
+			}
+			for at, sound := range kanaSyllables {
+				if sound == string([]byte{name[i], vowel}) {
+					best = rune(at) + kanaFirst
+				}
+			}
+			if best == 0 {
+				return "", false
+			}
+			length = 1
+		}
+		kana.WriteRune(best)
+		i += length
+	}
+	return kana.String(), true
+}
+
+// Persons whom the list has in Latin letters alone are asked for in Kana: names of Japan are found,
+// of others it is counted how many are, and nobody is blocked by such a reading.
+func TestKanaOfLatinNames(t *testing.T) {
+	list := realList(t, "2025-11-19")
+	scratch := NewScratch()
+	asked, found := map[string]int{}, map[string]int{}
+	ask := func(kind, query string, uid uint32) {
+		match, _ := list.ScreenEntry(uid, &Query{Name: query}, scratch)
+		for i := range scratch.hits {
+			require.NotEqual(t, Listed.String(), scratch.hits[i].outcome.String(), query)
+		}
+		asked[kind]++
+		if match.Outcome >= Possible {
+			found[kind]++
+		}
+	}
+	native := map[uint32]bool{}
+	for id := range list.nameCount {
+		if record := list.name(id); hasLossy(list.textAt(record.full)) {
+			native[record.entity] = true
+		}
+	}
+	for id := range list.nameCount {
+		record := list.name(id)
+		entity := list.entity(record.entity)
+		full := list.textAt(record.full)
+		last, first, parted := strings.Cut(full, ", ")
+		if entity.kind != Individual || record.flags&(nameWeak|namePrimary) != namePrimary || !parted || native[record.entity] {
+			continue
+		}
+		name := string(appendWords(nil, first+" "+last, false))
+		if kana, ok := inKana(name, false); ok {
+			ask("Japanese names", kana, entity.uid)
+		} else if kana, ok = inKana(name, true); ok && id%4 == 0 {
+			ask("other names", kana, entity.uid)
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(asked)) {
+		t.Logf("%s: %d of %d", kind, found[kind], asked[kind])
+	}
+	require.Equal(t, asked["Japanese names"], found["Japanese names"])
 }

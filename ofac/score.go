@@ -70,6 +70,7 @@ const (
 	factorPersonForm
 	factorInitial
 	factorFather
+	factorOffice
 	factorParty
 	factorCount
 )
@@ -84,6 +85,7 @@ type evidence struct {
 	short         bool   // a short word matched by another
 	otherInitial  bool   // an initial on one side, and on the other names that begin otherwise
 	father        bool   // the query's first name is that of the listed person's father
+	office        bool   // the query is an office and the listed person's last name
 	exact         int    // words matched letter by letter, grammar left out
 	words, pairs  int    // words of the listed name that are not grammar; of them, matched
 }
@@ -146,7 +148,7 @@ func (t *tuning) partyShare(party PartyType, kind EntityType, record *nameRecord
 // there are three of them; they stand in a listed order; and not all are so common
 // that they make many people's name.
 func (m *comparison) provable(c *scorer) bool {
-	return (m.lowest == scoreOne || m.pairs >= int(m.tune.provableWords)) && m.inOrder(c) && m.uncommon()
+	return !m.office && (m.lowest == scoreOne || m.pairs >= int(m.tune.provableWords)) && m.inOrder(c) && m.uncommon()
 }
 
 // inOrder reports whether the words of the query stand as the list writes them,

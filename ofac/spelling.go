@@ -89,6 +89,8 @@ func spellingGroup[T string | []byte](word T, i int, c, next byte, rest int) (co
 		return "j", 3
 	case c == 't' && next == 'c' && third == 'h':
 		return "c", 3
+	case c == 't' && next == 's' && third == 'c' && rest > 3 && word[i+3] == 'h':
+		return "c", 4 // German: Tschaikowski
 	case c == 's' && next == 'c' && third == 'h':
 		return "x", 3
 	case c == 'd' && next == 'j':
@@ -105,6 +107,8 @@ func spellingGroup[T string | []byte](word T, i int, c, next byte, rest int) (co
 		return "i", 1 // the German, Polish and Czech spelling of y: Zelenskyj, Andrej
 	case next == 'f' && third == 'f' && rest == 3 && i > 1 && (c == 'o' || c == 'e'):
 		return map3(c), 3
+	case next == 'u' && rest == 2 && i > 2 && (c == 'a' && !isVowel(word[i-1]) || c == 'e' && (!isVowel(word[i-1]) || word[i-1] == 'y')):
+		return mapBelarusian(c), 2
 	}
 	return "", 0
 }
@@ -129,6 +133,15 @@ func map2(c byte) string {
 // map3 is the fold of the ending -off or -eff.
 func map3(c byte) string {
 	if c == 'o' {
+		return "uv"
+	}
+	return "iv"
+}
+
+// mapBelarusian is the fold of the ending -au or -eu, which is -ov or -ev in Russian:
+// Shpakau, Kavaleu.
+func mapBelarusian(c byte) string {
+	if c == 'a' {
 		return "uv"
 	}
 	return "iv"
@@ -186,7 +199,7 @@ func substitution(a, b byte) int32 {
 	case a <= '9' || b <= '9':
 		return costNumber
 	case letterClass[a] == 0 || letterClass[a] != letterClass[b]:
-		if a == 'j' && (b == 'y' || b == 'g') || b == 'j' && (a == 'y' || a == 'g') || a == 'c' && b == 's' || a == 's' && b == 'c' {
+		if a == 'j' && strings.IndexByte(soundsOfJ, b) >= 0 || b == 'j' && strings.IndexByte(soundsOfJ, a) >= 0 || a == 'c' && b == 's' || a == 's' && b == 'c' {
 			return costClass
 		}
 		if beside(a, b) {
@@ -198,6 +211,10 @@ func substitution(a, b byte) int32 {
 	}
 	return costClass
 }
+
+// soundsOfJ are the letters that a j stands for in some language: y, i and, of folds,
+// where x is sh, the unvoiced one (Prigozhin, Prigoschin).
+const soundsOfJ = "gixy"
 
 // keyboardRows are the letters as they lie on the usual keyboard; each row begins
 // half a key further right than the one above it.

@@ -1,10 +1,12 @@
 package ofac
 
 import (
+	"bytes"
 	"maps"
 	"math/bits"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Chinese names reach a list in pinyin (Zedong) or in Wade and Giles (Tse-tung,
@@ -257,3 +259,110 @@ var syllableSystems = [...]syllableSystem{
 // sameSyllables is the similarity of two words that are the same syllables in
 // different systems.
 const sameSyllables = sameSpelling
+
+// Kana write syllables, and are read letter by letter: a name wholly in Kana is read aloud on
+// either side, in the romanisation that lists use (Hepburn's, long vowels as short ones). A name
+// of Japan so meets its Latin spelling; of a foreign one Kana tell less (ウラジーミル, Vladimir).
+
+// kanaSyllables are the sounds of U+30A1 to U+30FA. Capitals are the small letters, which
+// change the syllable before them; a dash has no sound of its own.
+var kanaSyllables = strings.Fields("A a I i U u E e O o ka ga ki gi ku gu ke ge ko go sa za shi ji su zu se ze so zo ta da chi ji - tsu zu te de to do" +
+	" na ni nu ne no ha ba pa hi bi pi fu bu pu he be pe ho bo po ma mi mu me mo YA ya YU yu YO yo ra ri ru re ro WA wa i e o n vu ka ke va vi ve vo")
+
+// Where Kana stand.
+const (
+	kanaFirst, kanaLast         = 0x30A1, 0x30FA
+	hiraganaFirst, hiraganaLast = 0x3041, 0x3096
+	kanaLong                    = 0x30FC
+	halfFirst, halfLast         = 0xFF66, 0xFF9D
+	halfVoiced, halfHardened    = 0xFF9E, 0xFF9F
+	voiced, hardened            = 0x3099, 0x309A
+)
+
+// kanaOf is the Katakana for a character of any Kana, 0 if it is none.
+func kanaOf(r rune) rune {
+	if r >= halfFirst && r <= halfLast {
+		r, _ = utf8.DecodeRuneInString(folds.of(r).plain)
+	}
+	switch {
+	case r >= hiraganaFirst && r <= hiraganaLast:
+		return r + kanaFirst - hiraganaFirst
+	case r >= kanaFirst && r <= kanaLast, r == kanaLong:
+		return r
+	}
+	return 0
+}
+
+// kanaMarked is a Katakana with the mark behind it that half-width letters and decomposed
+// ones have: カ and the mark of a voiced sound are ガ. 0: it takes no such mark.
+func kanaMarked(kana, mark rune) rune {
+	switch {
+	case mark == halfVoiced || mark == voiced:
+		if kana == 'ウ' {
+			return 'ヴ'
+		}
+		if strings.ContainsRune("カキクケコサシスセソタチツテトハヒフヘホ", kana) {
+			return kana + 1
+		}
+	case (mark == halfHardened || mark == hardened) && strings.ContainsRune("ハヒフヘホ", kana):
+		return kana + 2
+	}
+	return 0
+}
+
+// appendKana appends the words of a name that is wholly in Kana, read aloud; false: it is not.
+func appendKana(dst []byte, name string) ([]byte, bool) {
+	if isPlain(name) {
+		return dst, false
+	}
+	base, mark, last := len(dst), -1, rune(0)
+	for _, r := range name {
+		kana := kanaOf(r)
+		switch {
+		case kana != 0:
+			if mark < 0 {
+				dst = appendSeparator(dst, base)
+				mark = len(dst)
+			}
+			dst = appendKanaSound(dst, mark, kana)
+		case last != 0 && kanaMarked(last, r) != 0:
+			kana = kanaMarked(last, r)
+			dst = append(dst[:len(dst)-len(kanaSyllables[last-kanaFirst])], kanaSyllables[kana-kanaFirst]...)
+		case last != 0 && r == '-': // Banks write it for the sign of a long vowel.
+			continue
+		case folds.of(r).kind == foldDrop:
+			continue
+		case folds.of(r).kind == foldSpace || folds.of(r).kind == foldDot:
+			mark = -1
+		default:
+			return dst[:base], false
+		}
+		last = kana
+	}
+	return dst, len(dst) > base
+}
+
+// appendKanaSound appends the sound of one Katakana to the word that begins at mark.
+func appendKanaSound(dst []byte, mark int, kana rune) []byte {
+	if kana == kanaLong {
+		return dst
+	}
+	sound := kanaSyllables[kana-kanaFirst]
+	if sound == "-" {
+		return dst
+	}
+	if !isCapital(sound[0]) {
+		return append(dst, sound...)
+	}
+	before := dst[mark:]
+	if n := len(before); n > 1 && isVowel(before[n-1]) { // fu, A: fa; shi, YA: sha; ki, YA: kya
+		dst = dst[:len(dst)-1]
+		if bytes.HasSuffix(dst[mark:], []byte("h")) || bytes.HasSuffix(dst[mark:], []byte("j")) {
+			sound = sound[len(sound)-1:]
+		}
+	}
+	for i := range len(sound) {
+		dst = append(dst, lower(sound[i]))
+	}
+	return dst
+}

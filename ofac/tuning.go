@@ -41,6 +41,7 @@ type shareTuning struct {
 	partialWordShare                  int32
 	formPersonShare, formPersonStrict int32
 	otherInitialShare, fatherShare    int32
+	officeShare                       int32
 }
 
 // shipped are the numbers in force.
@@ -56,6 +57,7 @@ var shipped = tuning{
 	shareTuning{
 		shortPairShare: 94, bothCloseBelow: 8800, bothCloseShare: 96, commonNames: 12000, commonShare: 96, otherFormShare: 93, otherPartyShare: 95,
 		partialWordShare: 78, formPersonShare: 93, formPersonStrict: 85, otherInitialShare: 94, fatherShare: 90,
+		officeShare: 97,
 	},
 }
 
@@ -98,6 +100,7 @@ var constants = [...]constant{
 	{"formPersonStrict", "the same of the strict score", func(t *tuning) *int32 { return &t.formPersonStrict }},
 	{"otherInitialShare", "per cent of the score where an initial begins none of the names it could stand for", func(t *tuning) *int32 { return &t.otherInitialShare }},
 	{"fatherShare", "per cent of the score where the query's first name is that of the listed person's father", func(t *tuning) *int32 { return &t.fatherShare }},
+	{"officeShare", "per cent of the score where an office stands for the first names of a listed person", func(t *tuning) *int32 { return &t.officeShare }},
 	{"surplusShare", "per cent of its weight that a word of the query alone counts", func(t *tuning) *int32 { return &t.surplusShare }},
 	{"surplusWhole", "the same where the whole listed name of three words is in the query", func(t *tuning) *int32 { return &t.surplusWhole }},
 	{"missingName", "per cent of its weight that a first or last name, or a company's word, counts that the query lacks", func(t *tuning) *int32 { return &t.missingName }},

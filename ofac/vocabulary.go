@@ -134,7 +134,10 @@ type nameCutter struct {
 
 // cut returns the content words of a listed name and the joins of neighbours.
 func (c *nameCutter) cut(full string, person bool) []rawToken {
-	c.words = appendWords(c.words[:0], full, false)
+	var spoken bool
+	if c.words, spoken = appendKana(c.words[:0], full); !spoken {
+		c.words = appendWords(c.words[:0], full, false)
+	}
 	var list []rawToken
 	if person {
 		c.tokens.splitPlain(c.words)

@@ -86,6 +86,34 @@ func (m *comparison) namesFather(c *scorer, l *wordLayer) bool {
 	return at > 0 && m.listed&(1<<given) == 0 && uint32(l.word(m.tokens[at-1].word).group) == fatherGroup
 }
 
+// namesOffice reports whether the query is an office and the last name of the listed person,
+// that few others bear: PRESIDENT MADURO. Whoever writes so knows no first name better.
+func (m *comparison) namesOffice(c *scorer) bool {
+	name, office := -1, false
+	for i := range c.count {
+		switch {
+		case c.list[i].title:
+			office = office || officeWords.has(c.text(i))
+		case c.list[i].weight <= grammarWeight:
+		case name >= 0 || m.query&(1<<i) == 0:
+			return false
+		default:
+			name = i
+		}
+	}
+	if !office || name < 0 || c.forms != 0 || m.lowest < sameSpelling || m.lowest < scoreOne && c.list[name].known {
+		return false
+	}
+	at := m.count - 1 // Without a comma the last word is the last name.
+	for k := range m.count {
+		if m.tokens[k].part == partLast && m.weights[k] > grammarWeight {
+			at = k
+			break
+		}
+	}
+	return m.listed&(1<<at) != 0 && m.weights[at] >= m.tune.commonWord
+}
+
 // queryLeft weighs the words of the query the listed name does not have. A word
 // said twice is not missed; nor is a title; a patronymic hardly, unless the
 // listed name has another.
@@ -144,6 +172,7 @@ func (m *comparison) leftOver(person bool) left {
 		case m.initials&(1<<i) != 0:
 			missing.strict += weight * m.tune.initialStrict / 100
 		case m.listed&(1<<i) != 0:
+		case m.office: // The office stands for it.
 		case !person || part == partGiven || firstLast || part == partHalf && m.lowest < scoreOne:
 			m.listedLost[i] = weight * m.tune.missingName / 100
 			missing.review += m.listedLost[i]
@@ -228,7 +257,8 @@ func (m *comparison) outline(c *scorer, l *wordLayer) bool {
 	if person {
 		m.matchInitials(c, l)
 	}
-	if !m.gate(person) {
+	m.office = person && m.namesOffice(c)
+	if !m.gate(person) && !m.office {
 		return false
 	}
 	if person {
@@ -301,6 +331,9 @@ func (m *comparison) lowered(score, strict int32, c *scorer, record *nameRecord,
 	}
 	if m.otherInitial {
 		score = m.lower(factorInitial, score, t.otherInitialShare)
+	}
+	if m.office {
+		score = m.lower(factorOffice, score, t.officeShare)
 	}
 	if m.father {
 		score = m.lower(factorFather, score, t.fatherShare)

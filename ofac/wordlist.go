@@ -72,6 +72,13 @@ var titleWords = wordSet(
 	"jr", "sr", "ii", "iii", "esq", "phd", "md",
 )
 
+// officeWords are the titles that a person is known by together with the last name alone.
+// GENERAL stands before what companies are called (GENERAL MOTORS) and is none of them.
+var officeWords = wordSet(
+	"president", "presidente", "prasident", "minister", "gen", "colonel", "col", "commander", "comandante",
+	"secretary", "ambassador", "senator", "ayatollah", "mullah", "mulla", "imam",
+)
+
 // payWords are what payment messages write around a name, and grammar: a query is
 // hardly another party for having them.
 var payWords = wordSet(

@@ -82,6 +82,8 @@ var alikeMasks = [...]uint32{
 	1<<('c'&31) | 1<<('s'&31),
 	1<<('j'&31) | 1<<('g'&31),
 	1<<('j'&31) | 1<<('y'&31),
+	1<<('j'&31) | 1<<('i'&31),
+	1<<('j'&31) | 1<<('x'&31),
 }
 
 // Letters whose cheapest edit is neither costClass nor costKey.

@@ -22,6 +22,8 @@ func special(r rune) (fold, bool) {
 		return fold{kind: kindDrop}, true
 	case strings.ContainsRune(dots, r):
 		return fold{kind: kindDot}, true
+	case r == 0xFF9E || r == 0xFF9F: // the marks of voiced sounds behind half-width Kana
+		return fold{kind: kindDrop}, true
 	case strings.ContainsRune("&＆﹠", r):
 		return fold{kind: kindAnd}, true
 	}

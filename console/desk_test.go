@@ -82,7 +82,19 @@ func TestOfficersDesk(t *testing.T) {
 	w.at("/activity?show=changes&group=policy", "Activity")
 	w.shows("tbody", "bootstrap") // The key.
 	require.NotContains(t, w.value("document.querySelector('tbody').innerText"), "Eric")
+	w.findsByDayAndName(s, d)
 	w.at("/activity?show=changes&to=2020-01-01", "Activity")
 	w.shows(".card", "Nobody changed anything")
 	w.clean()
+}
+
+// findsByDayAndName: a day takes in all of itself, and parties are called by their names.
+func (w *tab) findsByDayAndName(s *site, d *day) {
+	today := s.call(0, s.Key, "GET", "/v1/audit/"+d.name, "", 200)["screenedAt"].(string)[:10]
+	w.at("/activity?from="+today+"&to="+today, "Activity")
+	w.shows("tbody", "Nikolas Maduro")
+	w.at("/activity?show=changes&group=fleet", "Activity")
+	w.shows("tbody", "Europe")
+	w.at("/users/"+d.user, "Users")
+	w.shows(".facts a", "Procurement bot")
 }

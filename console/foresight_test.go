@@ -58,7 +58,7 @@ func TestForesightPages(t *testing.T) {
 	w.shows(".badge", "done")
 	w.shows("#outcome", "1 of 15 payments would have had another verdict")
 	w.shows("#matrix .moved", "$6,200")
-	w.shows("#doubts", "Nobody knows what agents would have done next")
+	w.tellsWho()
 	id := regexp.MustCompile(`bt_\w+`).FindString(w.value("location.pathname"))
 	w.pick("td a, th a", "UTC") // The example leads to its case, and back.
 	w.shows("h1", "$6,200")
@@ -91,7 +91,7 @@ func TestForesightPages(t *testing.T) {
 	require.EqualValues(t, 1, s.call(0, s.Key, "GET", "/v1/policy", "", 200)["policyVersion"])
 	w.types("dialog input", "put in force")
 	w.confirm()
-	w.shows(".toast", "It is in force")
+	w.shows(".card", "It is the policy that is in force now")
 	require.EqualValues(t, 2, s.call(2, s.Key, "GET", "/v1/policy?consistency=leader", "", 200)["policyVersion"])
 	w.click("#stop")
 	w.shows("dialog .action", "It judges no more payments")
@@ -120,4 +120,12 @@ func (w *tab) keepsDraft(s *site) {
 	w.do(chromedp.SendKeys("#key", s.Key+"\n", chromedp.ByQuery))
 	w.shows("h1", "Policy")
 	w.shows("#told", "it says what is in force")
+}
+
+// tellsWho: a trial says what it cannot know; keys and agents are called by their names.
+func (w *tab) tellsWho() {
+	w.shows("#doubts", "Nobody knows what agents would have done next")
+	w.shows(".meta", "by Olga")
+	w.shows("td a", "Procurement bot")
+	require.NotRegexp(w.t, `key_|agt_`, w.value("document.querySelector('main').innerText"))
 }

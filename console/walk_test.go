@@ -78,6 +78,7 @@ func (w *tab) skims(s *site, d *day) {
 	w.press("\r") // The button has the focus.
 	w.shows(".toast", "Approved")
 	w.shows("#totals", "6 cases")
+	require.Equal(t, d.stale, w.value(`document.activeElement.closest('.row')?.id`), "the focus goes to the case behind it")
 	record := s.call(2, s.Key, "GET", "/v1/audit/"+d.name+"?consistency=leader", "", 200)
 	require.Equal(t, "APPROVED", record["disposition"])
 	require.Equal(t, "Dana", record["reviewedBy"])

@@ -280,7 +280,7 @@ type Disposition struct {
 	Leaf     Leaf
 	Present  bool
 	Comments []Leaf
-	Proposed *Leaf  // An open proposal, for those who may see all; nil: none.
+	Proposed *Leaf  // An open proposal, or the one that was confirmed, for those who may see all; nil: none.
 	Payment  []Leaf // How the payment ended, then a late settle.
 }
 
@@ -317,11 +317,15 @@ func (j *Judge) Disposition(l *Leaf, local bool) (*Disposition, error) {
 	return view, j.LoadComments(l, view)
 }
 
-// loadProposal adds an open proposal to view. It may be of a report that the party must
-// not learn of, so it is for those who see all.
+// loadProposal adds to view an open proposal, or the one that the disposition confirmed. It
+// may be of a report that the party must not learn of, so it is for those who see all.
 func loadProposal(j *Judge, l *Leaf, view *Disposition) error {
-	at, open := j.shared.deps.Published.Proposal(l.Index)
-	if !open || view.Present || !j.call.Caller.SeesAll() {
+	at, any := j.shared.deps.Published.Proposal(l.Index)
+	if view.Present {
+		at = view.Leaf.Number("proposedLeaf")
+		any = at != 0 // The first leaf of a log is no proposal.
+	}
+	if !any || !j.call.Caller.SeesAll() {
 		return nil
 	}
 	data, err := j.shared.deps.Records.Leaf(j.ctx, at)

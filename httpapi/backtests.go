@@ -123,7 +123,7 @@ func startJob(c *call, order retrace.Order) error {
 	case err != nil:
 		return unavailable("shutting_down", "this node is going down")
 	}
-	job.Write(&c.out, false)
+	c.api.writeJob(&c.out, job, false)
 	c.reply(http.StatusAccepted, c.out)
 	return nil
 }

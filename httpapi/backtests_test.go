@@ -247,6 +247,8 @@ func TestBacktestOfWhatWasLiveDiffersNowhere(t *testing.T) {
 	report := n.backtest(`{"from":"` + from.String() + `"}`)
 	t.Logf("%d records in %s", records, time.Since(began).Round(time.Millisecond))
 	require.Equal(t, "done", textOf(report, "state"))
+	require.Equal(t, "key_policy", textOf(report, "createdBy"))
+	require.Equal(t, "test policy", textOf(report, "createdByName"), "people know keys by name")
 	require.Equal(t, records, report.GetInt("records"))
 	require.Zero(t, report.GetInt("differing"), "%s", report.Get("examples"))
 	require.Empty(t, report.GetArray("examples"))

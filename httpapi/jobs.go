@@ -45,7 +45,7 @@ func (a *API) answerJob(q *jobQuestion) []byte {
 		var all [][]byte
 		for _, job := range a.jobs.Jobs(q.Kind) {
 			var m strictjson.Members
-			job.Write(&m, false)
+			a.writeJob(&m, job, false)
 			all = append(all, m.Body())
 		}
 		return append(append([]byte{'['}, bytes.Join(all, []byte{','})...), ']')
@@ -58,8 +58,14 @@ func (a *API) answerJob(q *jobQuestion) []byte {
 		a.jobs.Stop(job)
 	}
 	var m strictjson.Members
-	job.Write(&m, true)
+	a.writeJob(&m, job, true)
 	return m.Body()
+}
+
+// writeJob adds what the key is called that began the job: people know keys by name.
+func (a *API) writeJob(m *strictjson.Members, job *retrace.Job, whole bool) {
+	job.Write(m, whole)
+	m.TextOrNull("createdByName", keyName(a.deps.Published.Settings().Keys, job.Order.By))
 }
 
 // answerRelayed answers another node.

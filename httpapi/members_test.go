@@ -423,4 +423,9 @@ func TestFourEyesOverHTTP(t *testing.T) {
 	done := answer(t, n.do("reviewer", "POST", path, `{"disposition":"REJECTED","reviewedBy":"Ann","notes":"no"}`), 200)
 	require.Equal(t, "REJECTED", textOf(done, "disposition"))
 	require.Equal(t, "Ann", textOf(done, "reviewedBy"), "the confirmation counts")
+	shown := answer(t, n.do("auditor", "GET", audit, ""), 200)
+	require.Equal(t, "Bob", textOf(shown, "confirms", "by"), "and who proposed is told")
+	require.Equal(t, "REJECTED", textOf(shown, "confirms", "disposition"))
+	require.Nil(t, shown.Get("proposed"), "nothing is open")
+	require.Nil(t, answer(t, n.do("screener", "GET", audit, ""), 200).Get("confirms"), "the wall")
 }

@@ -131,6 +131,9 @@ func (c *call) writeRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Disposit
 	} else if d.Present {
 		d.Leaf.CopyTo(m, "disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "reviewedByKey",
 			"overLimitApproved", "notHeld", "recheck")
+		if d.Proposed != nil {
+			m.Object("confirms", proposalMembers(d.Proposed))
+		}
 	} else if x.Verdict == engine.Review {
 		writeProposed(m, d.Proposed)
 		m.Bool("sarEscalated", false)

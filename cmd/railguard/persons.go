@@ -21,7 +21,7 @@ type shownRecord struct {
 	Disposition, ReviewedBy, ReviewedAt, Notes                                                  *string
 	PolicyVersion, ListVersion                                                                  int64
 	OfacSource                                                                                  string
-	Proposed                                                                                    json.RawMessage
+	Proposed, Confirms                                                                          json.RawMessage
 	Recheck                                                                                     json.RawMessage
 	Payment                                                                                     json.RawMessage
 	Request                                                                                     map[string]json.RawMessage `json:"_request"`
@@ -125,6 +125,7 @@ func (r *shownRecord) head(table io.Writer) {
 	line("list, policy", fmt.Sprintf("version %d %s, version %d", r.ListVersion, r.OfacSource, r.PolicyVersion))
 	line("proposed", plainText(r.Proposed))
 	line("decided", text(r.Disposition))
+	line("confirms", plainText(r.Confirms))
 	line("by", text(r.ReviewedBy)+" "+text(r.ReviewedAt))
 	line("notes", text(r.Notes))
 	line("recheck", plainText(r.Recheck))

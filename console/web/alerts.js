@@ -3,6 +3,7 @@
 
 import {h, put, say, money, when, badge, field, select, dialog, toast, count, table} from './dom.js';
 import * as api from './api.js';
+import {partyLink} from './names.js';
 import {officer} from './decide.js';
 
 const every = 5000;
@@ -17,7 +18,7 @@ function about(alert) {
   const paid = alert.cpName ?? alert.cpWallet;
   const named = (alert.named ?? []).map((x) => x.name ?? `entry ${x.uid}`);
   return [paid && h('strong', null, `to ${paid}`), named.length > 0 && h('span', null, `as ${named.slice(0, 3).join(' or ')}${named.length > 3 ? ` and ${named.length - 3} more` : ''}`), alert.txnId && h('a', {href: `/console/case/${alert.txnId}`}, alert.txnId), alert.operatorLegalName && h('span', null, alert.operatorLegalName),
-    alert.agentId && h('a', {href: `/console/agents/${alert.agentId}`}, alert.agentName ?? alert.agentId), alert.userId && h('a', {href: `/console/users/${alert.userId}`}, alert.userId),
+    alert.agentId && partyLink(alert.agentId, alert.agentName), alert.userId && partyLink(alert.userId),
     alert.amountUSDC !== undefined && h('span', null, money(alert.amountUSDC)), alert.entries !== undefined && h('span', null, `${count(alert.entries)} ${alert.entries === 1 ? 'entity' : 'entities'}`),
     alert.listVersion && h('a', {href: alert.retroId ? `/console/foresight/retro/${alert.retroId}` : '/console/lists'}, `list version ${alert.listVersion}`)].filter(Boolean).flatMap((part, i) => (i ? [' · ', part] : [part]));
 }

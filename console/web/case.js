@@ -2,6 +2,7 @@
 
 import {h, put, party, money, when, badge, bar, table, facts, field, toast, ruleShort, dialog, due} from './dom.js';
 import * as api from './api.js';
+import {partyLink} from './names.js';
 import {sentence, deciding, ladderView, hitView, payment} from './words.js';
 import {decide, withdraw, verbs, officer} from './decide.js';
 import {verify} from './proof.js';
@@ -49,7 +50,7 @@ export async function hits(record, marks) {
 async function history(record) {
   const q = record._request ?? {};
   const from = new Date(Date.parse(record.screenedAt) - 30 * 86400e3).toISOString();
-  const ask = (members) => api.maybe(`/audit${api.query({...members, from, limit: 10})}`).catch(() => null);
+  const ask = (members) => api.maybe(`/audit${api.query({...members, from, to: record.screenedAt, limit: 10})}`).catch(() => null);
   const [cp, agent] = await Promise.all([
     q.cpWallet ? ask({wallet: q.cpWallet}) : q.cpName ? ask({name: q.cpName}) : null, record.agentId ? ask({agentId: record.agentId}) : null]);
   const rows = (page) => (page?.data ?? []).filter((r) => r.txnId !== record.txnId).map((r) => [
@@ -66,8 +67,8 @@ async function spend(record) {
   const limits = await api.maybe(`/agents/${record.agentId}/limits`);
   if (!limits) return null;
   return h('section', {class: 'card'}, h('h2', null, 'Spent today'), bar('This agent', limits.spentUSDC, limits.heldUSDC, limits.dailyLimitUSDC),
-    (limits.ancestors ?? []).map((a) => bar(`Parent ${a.agentId ?? ''}`, a.spentUSDC, a.heldUSDC, a.dailyLimitUSDC)),
-    limits.fleet && bar(`Fleet ${limits.fleet.fleetId ?? ''}`, limits.fleet.spentUSDC ?? limits.fleet.spentTodayUSDC, limits.fleet.heldUSDC, limits.fleet.dailyLimitUSDC),
+    (limits.ancestors ?? []).map((a) => bar(['Parent ', a.agentId && partyLink(a.agentId)], a.spentUSDC, a.heldUSDC, a.dailyLimitUSDC)),
+    limits.fleet && bar(['Fleet ', limits.fleet.fleetId && partyLink(limits.fleet.fleetId)], limits.fleet.spentUSDC ?? limits.fleet.spentTodayUSDC, limits.fleet.heldUSDC, limits.fleet.dailyLimitUSDC),
     h('p', {class: 'quiet'}, `Single payments up to ${money(limits.maxSingleTxUSDC)}.`));
 }
 
@@ -76,9 +77,9 @@ function parties(record) {
   const q = record._request ?? {};
   return h('section', {class: 'card'}, h('h2', null, 'Who pays whom'),
     h('ol', {class: 'chain'}, h('li', null, h('span', {class: 'quiet'}, 'operator'), ` ${record.operatorLegalName ?? '–'}`),
-      chain.slice().reverse().filter((id) => id !== record.agentId).map((id) => h('li', null, h('span', {class: 'quiet'}, 'parent '), h('a', {href: `/console/agents/${id}`}, id))),
-      h('li', null, h('span', {class: 'quiet'}, 'agent '), record.agentId ? h('a', {href: `/console/agents/${record.agentId}`}, record.agentName ?? record.agentId) : '–', ` (${record.agentType ?? '?'}) `, record.credentialStatus && badge(record.credentialStatus)),
-      record.userId && h('li', null, h('span', {class: 'quiet'}, 'user '), h('a', {href: `/console/users/${record.userId}`}, record.userId)),
+      chain.slice().reverse().filter((id) => id !== record.agentId).map((id) => h('li', null, h('span', {class: 'quiet'}, 'parent '), partyLink(id))),
+      h('li', null, h('span', {class: 'quiet'}, 'agent '), partyLink(record.agentId, record.agentName), ` (${record.agentType ?? '?'}) `, record.credentialStatus && badge(record.credentialStatus)),
+      record.userId && h('li', null, h('span', {class: 'quiet'}, 'user '), partyLink(record.userId)),
       h('li', null, h('span', {class: 'quiet'}, 'counterparty'), ` ${q.cpName ?? '–'}`)),
     facts([['Wallet', q.cpWallet && h('span', {class: 'mono'}, q.cpWallet)], ['Type', q.cpType], ['Country', q.cpCountry], ['Date of birth', q.cpDateOfBirth], ['Address', q.cpAddress], ['Chain', q.chain], ['Rail', q.rail],
       ['Protocol', q.protocol], ['Reference', q.paymentRef]].filter(([, v]) => v)));
@@ -162,6 +163,7 @@ export async function showCase(place, {id}, go) {
       record.proposed && !record.disposition && h('p', {class: 'note'}, `${record.proposed.by} proposed `, badge(record.proposed.disposition), ' ', when(record.proposed.at), '. Another officer has to confirm.',
         api.may('reviewer') && [' ', h('button', {type: 'button', class: 'small', onclick: () => withdraw(record, reload)}, 'Withdraw …')]),
       record.disposition && h('p', {class: 'note'}, 'Decided ', badge(record.disposition), ` by ${record.reviewedBy ?? 'an officer'} `, when(record.reviewedAt), record.notes && h('q', null, record.notes),
+        record.confirms && h('span', {id: 'first'}, ` Proposed by ${record.confirms.by} `, when(record.confirms.at), '.', record.confirms.notes && h('q', null, record.confirms.notes)),
         record.overLimitApproved && ' It went over a limit.', record.recheck?.verdict === 'BLOCK' && h('strong', {class: 'over'}, ` At approval the payment would have been a BLOCK (${record.recheck.rule}).`)),
       h('p', {class: 'meta'}, h('span', {class: 'mono'}, record.txnId), when(record.screenedAt), undecided && claim?.slaDueAt && h('span', {id: 'clock'}, due(claim)), api.may('reviewer', 'auditor') && proofBadge(record), claimView(record, claim, reload),
         api.may('reviewer') && record.verdict === 'REVIEW' && h('button', {type: 'button', class: 'small next', onclick: onward}, undecided ? 'Skip to the next case' : 'Next case', h('kbd', null, 'N')),

@@ -26,7 +26,7 @@ async function recheck(place, record, disposition) {
     const now = await api.call(`/match${api.query({name: q.cpName, wallet: q.cpWallet, cpType: q.cpType})}`);
     put(place, now.outcome === 'BLOCK' ?
       h('p', {class: 'note bad', role: 'alert'}, `By today’s list (version ${now.listVersion}) this counterparty is listed: the payment would be BLOCKED.${disposition === 'APPROVED' ? ' An approval is recorded all the same, and says so.' : ''}`) :
-      h('p', {class: 'quiet'}, `Today’s list (version ${now.listVersion}) says `, badge(now.outcome), '.'));
+      h('p', {class: 'quiet'}, `Today’s list (version ${now.listVersion}) says `, badge(now.outcome), now.outcome === 'REVIEW' && now.matches.every((m) => m.cleared) ? ', of a pair that is cleared.' : '.'));
   } catch (error) {
     put(place, h('p', {class: 'note warn'}, `Today’s list could not be asked: ${error.message}`));
   }
@@ -44,7 +44,7 @@ export function decide(record, disposition, {claim, unseen = 0, then} = {}) {
       disposition === 'APPROVED' ? ` The ${money((record._request ?? record).amount)} count against the limits of the day of the call.` : ''),
     claim && claim.assignee && claim.assignee !== officer() && h('p', {class: 'note warn'}, `${claim.assignee} is working on this case`, claim.leaseUntil ? [' until ', when(claim.leaseUntil)] : '', '.'),
     unseen > 0 && disposition === 'APPROVED' && h('p', {class: 'note warn'}, `${unseen} ${unseen === 1 ? 'hit is' : 'hits are'} not marked as compared.`),
-    record.proposed && h('p', {class: 'note'}, `${record.proposed.by} proposed ${record.proposed.disposition} `, when(record.proposed.at), '. Two officers decide this case.'),
+    record.proposed && h('p', {class: 'note'}, `${record.proposed.by} proposed “${verbs[record.proposed.disposition]?.word ?? record.proposed.disposition}” `, when(record.proposed.at), '. Two officers decide this case.'),
     check, whoField(),
     field(obligatory ? 'Why (obligatory)' : 'Notes', notes, 'What an examiner should read in two years.'),
   ];
@@ -56,7 +56,7 @@ export function decide(record, disposition, {claim, unseen = 0, then} = {}) {
       if (answer.proposed && !answer.disposition) toast(`Proposed: another officer has to confirm ${record.txnId}.`, 'warn');
       else if (answer.recheck?.verdict === 'BLOCK') toast(`${verb.done}, but today the payment would be a BLOCK. Do not let it go.`, 'bad');
       else toast(`${verb.done}: ${record.txnId}.`, 'good');
-      then?.(answer);
+      return () => then?.(answer);
     } catch (error) {
       error.shown = kindly(error, record);
       throw error;
@@ -71,12 +71,12 @@ export function decide(record, disposition, {claim, unseen = 0, then} = {}) {
 export function withdraw(record, then) {
   const by = h('input', {name: 'by', required: true, maxlength: 512, value: officer(), autocomplete: 'name'});
   const why = h('textarea', {name: 'reason', rows: 3, maxlength: 8192});
-  dialog('Withdraw what is proposed?', [h('p', {class: 'action'}, `${record.proposed.by} proposed ${record.proposed.disposition} for ${payment(record)}. It is taken back, and the case waits on.`),
+  dialog('Withdraw what is proposed?', [h('p', {class: 'action'}, `${record.proposed.by} proposed “${verbs[record.proposed.disposition]?.word ?? record.proposed.disposition}” for ${payment(record)}. It is taken back, and the case waits on.`),
     h('p', {class: 'quiet'}, 'Another officer with another key does this, not the one who proposed.'), field('Withdrawn by', by), field('Why', why)], 'Withdraw', 'warn', async () => {
     localStorage.setItem('railguard.officer', by.value.trim());
     await api.call(`/reviews/${record.txnId}/withdraw`, {method: 'POST', body: {reviewedBy: by.value.trim(), ...(why.value.trim() && {reason: why.value.trim()})}});
     toast('Withdrawn.');
-    then?.();
+    return then;
   });
 }
 

@@ -46,6 +46,9 @@ const clock = new Intl.DateTimeFormat('en-GB', {dateStyle: 'medium', timeStyle: 
 export const when = (text) => (text ? h('time', {datetime: text, title: text}, `${clock.format(new Date(text))} UTC`) : 'never');
 export const whenText = (text) => (text ? `${clock.format(new Date(text))} UTC` : 'never');
 
+/** endOf is the last moment of a day, which a filter until that day takes in. */
+export const endOf = (day) => day && `${day}T23:59:59.999Z`;
+
 export function age(seconds) {
   if (seconds < 90) return `${Math.max(0, Math.round(seconds))} s`;
   if (seconds < 3570) return `${Math.round(seconds / 60)} min`;
@@ -73,7 +76,7 @@ function count1(span) {
 setInterval(() => { for (const span of document.querySelectorAll('[data-due]')) count1(span); }, 5000);
 
 export const ruleShort = (rule) => (rule ? rule.split('_')[0] : '');
-export const ruleWords = (rule) => (rule ? rule.split('_').slice(1).join(' ').toLowerCase().replace('tx', 'transaction') : '');
+export const ruleWords = (rule) => (rule ? rule.split('_').slice(1).join(' ').toLowerCase().replace('tx', 'transaction').replace('ofac', 'OFAC') : '');
 
 /** badge is a word with a colour: never the colour alone. */
 export function badge(word) {
@@ -134,14 +137,15 @@ function wanting(form, alert) {
   const missing = [...form.elements].find((e) => e.willValidate && (blank(e) || !e.validity.valid));
   if (!missing) return false;
   const label = form.querySelector(`label[for="${missing.id}"]`)?.textContent.replace(' (obligatory)', '') ?? '';
-  put(alert, h('p', {class: 'note bad'}, blank(missing) ? missing.dataset.want ?? `“${label}” is empty.` : `${label}: ${missing.validationMessage}`));
+  put(alert, h('p', {class: 'note bad'}, missing.dataset.want ?? (blank(missing) ? `“${label}” is empty.` : `${label}: ${missing.validationMessage}`)));
   missing.setAttribute('aria-invalid', 'true');
   missing.addEventListener('input', () => missing.removeAttribute('aria-invalid'), {once: true});
   missing.focus();
   return true;
 }
 
-/** dialog asks before something is done. body may be a list; on(form) does it and throws to stay open. */
+/** dialog asks before something is done. body may be a list; on(form) does it, throws to stay open, and may return
+ *  what is to be done once the box is closed: behind it nothing can take the focus. */
 export function dialog(title, body, word, kind, on) {
   const before = document.activeElement;
   const alert = h('div', {role: 'alert', class: 'alerts'});
@@ -156,8 +160,9 @@ export function dialog(title, body, word, kind, on) {
     if (wanting(form, alert)) return;
     go.disabled = true;
     try {
-      await on(form);
+      const after = await on(form);
       box.close();
+      await after?.();
     } catch (error) {
       put(alert, error.shown ?? h('p', {class: 'note bad'}, error.message));
     } finally {
@@ -167,6 +172,7 @@ export function dialog(title, body, word, kind, on) {
   box.addEventListener('close', () => {
     box.remove();
     if (before?.isConnected) before.focus();
+    else if (document.activeElement === document.body) document.getElementById('main').focus({preventScroll: true});
   });
   document.body.append(box);
   box.showModal();

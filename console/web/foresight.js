@@ -1,8 +1,9 @@
 // Foresight: what another policy or list would have made of the past (backtests), what it
 // makes of calls as they come (shadows), and whom of the past a list names (retro-screening).
 
-import {h, s, put, money, count, when, badge, table, facts, field, select, dialog, toast, say, ruleShort, ruleWords} from './dom.js';
+import {h, s, put, money, count, when, badge, table, facts, field, select, dialog, toast, say, ruleShort, ruleWords, endOf} from './dom.js';
 import * as api from './api.js';
+import {partyLink} from './names.js';
 import {officer} from './decide.js';
 import {changes} from './policywords.js';
 
@@ -71,7 +72,7 @@ export async function askBacktest(go, policy, listId) {
     h('p', {class: 'action'}, policy ? 'Judge the recorded payments again under your edit.' : 'Judge the recorded payments again.'),
     h('p', {class: 'quiet'}, 'It runs beside the payments, counters included, and changes nothing. It may take minutes; you can leave the page.'),
     field('Payments from', from, 'Records are kept for 90 days.'), field('Until', to, 'Left empty: until now.'), field('Sanctions list', list)], 'Begin', 'primary', async () => {
-    const body = {from: `${from.value}T00:00:00Z`, ...(to.value && {to: `${to.value}T23:59:59Z`}), ...(policy && {policy}), ...(list.value && {listSnapshotId: list.value})};
+    const body = {from: `${from.value}T00:00:00Z`, ...(to.value && {to: endOf(to.value)}), ...(policy && {policy}), ...(list.value && {listSnapshotId: list.value})};
     const job = await api.call('/backtests', {method: 'POST', body}).catch((error) => busy(error, 'backtests'));
     go(trialLink('backtests', job.id));
   });
@@ -160,7 +161,7 @@ function doubts(job) {
     n.credentials > 0 && `${calls(n.credentials)} had no good credential. Tokens are never stored, so that stays as it was.`,
     n.unreadable > 0 && `${count(n.unreadable)} records could not be read by any node.`,
     ...n.rules.map((r) => `${ruleShort(r.rule)} (${ruleWords(r.rule)}) is taken from the record for ${calls(r.records)}.`),
-    job.agents.inexact > 0 && h('span', null, `The counters of ${count(job.agents.inexact)} of ${count(job.agents.judged)} agents rest on such doubts: `, job.agents.inexactIds.slice(0, 5).flatMap((id, i) => [i ? ', ' : '', h('a', {href: `/console/agents/${id}`}, id)]), job.agents.inexact > 5 ? ' and others.' : '.'),
+    job.agents.inexact > 0 && h('span', null, `The counters of ${count(job.agents.inexact)} of ${count(job.agents.judged)} agents rest on such doubts: `, job.agents.inexactIds.slice(0, 5).flatMap((id, i) => [i ? ', ' : '', partyLink(id)]), job.agents.inexact > 5 ? ' and others.' : '.'),
     job.agents.truncated && 'More went another way than is followed: counters are not exact.',
   ].filter(Boolean);
   return h('section', {class: 'card', id: 'doubts'}, h('h2', null, 'What it cannot know'),
@@ -172,7 +173,7 @@ const side = (x) => h('span', null, badge(x.verdict), ' ', x.rule ? h('span', {t
 
 function examplesView(job) {
   return h('section', {class: 'card'}, h('h2', null, 'Examples'), job.examples.length === 0 ? h('p', {class: 'quiet'}, job.records === 0 ? 'None yet.' : 'None: every payment came out as it did.') :
-    table('Payments that would have come out differently', ['When', 'Amount', 'Was', 'Would be', 'Agent'], job.examples.map((e) => [h('a', {href: `/console/case/${e.txnId}`}, when(e.screenedAt)), money(e.amountUSDC), side(e.recorded), side(e.candidate), e.agentId ? h('a', {href: `/console/agents/${e.agentId}`}, e.agentId) : '–'])),
+    table('Payments that would have come out differently', ['When', 'Amount', 'Was', 'Would be', 'Agent'], job.examples.map((e) => [h('a', {href: `/console/case/${e.txnId}`}, when(e.screenedAt)), money(e.amountUSDC), side(e.recorded), side(e.candidate), partyLink(e.agentId)])),
   job.examples.length >= 10 && h('p', {class: 'quiet'}, 'Ten of a kind at most, 100 in all.'));
 }
 
@@ -185,7 +186,7 @@ function rulesView(job) {
 /** showTrial is one backtest or shadow, drawn anew while it runs. */
 const showTrial = (kind) => async (place, {id}, go) => {
   const words = kinds[kind];
-  const now = await api.maybe('/policy');
+  let now = await api.maybe('/policy');
   let state = '';
   async function draw(poll) {
     const job = await api.call(`${words.path}/${id}`, {poll});
@@ -197,7 +198,7 @@ const showTrial = (kind) => async (place, {id}, go) => {
     const held = place.contains(document.activeElement) ? document.activeElement.id : '';
     put(place, h('div', {class: 'titlebar'}, h('h1', null, `${words.one} of ${candidateOf(job)}`), badge(job.state)),
       h('p', {class: 'sentence', id: 'outcome'}, sentenceOf(kind, job)),
-      h('p', {class: 'meta'}, h('span', {class: 'mono'}, job.id), `node ${job.node}`, h('span', null, 'begun ', when(job.createdAt), ` with key ${job.createdBy}`), job.endedAt && h('span', null, 'ended ', when(job.endedAt)), h('span', null, 'payments from ', when(job.from), ' to ', when(job.to))),
+      h('p', {class: 'meta'}, h('span', {class: 'mono'}, job.id), `node ${job.node}`, h('span', null, 'begun ', when(job.createdAt), ` by ${job.createdByName ?? job.createdBy}`), job.endedAt && h('span', null, 'ended ', when(job.endedAt)), h('span', null, 'payments from ', when(job.from), ' to ', when(job.to))),
       job.error && h('p', {class: 'note bad'}, job.error),
       running && kind === 'backtests' && meter('Read', job.progress.leaves, job.progress.of),
       h('div', {class: 'actions left'}, running && tries() && h('button', {type: 'button', id: 'stop', onclick: () => end(job)}, `${words.word} …`),
@@ -212,14 +213,14 @@ const showTrial = (kind) => async (place, {id}, go) => {
   }
 
   function end(job) {
-    dialog(`${words.word} it?`, [h('p', {class: 'action'}, `It judges no more payments. What it found so far stays until node ${job.node} is restarted.`)], words.word, 'warn', async () => {
+    dialog(`${words.word} it?`, [h('p', {class: 'action'}, `It judges no more payments. What it found so far stays with node ${job.node}, among the newest 16 that have ended.`)], words.word, 'warn', async () => {
       await api.call(`${words.path}/${id}/${words.stop}`, {method: 'POST', body: {}});
       await draw(false);
     });
   }
 
   function promote(job) {
-    const typed = h('input', {name: 'typed', required: true, pattern: 'put in force', autocomplete: 'off', spellcheck: 'false'});
+    const typed = h('input', {name: 'typed', required: true, pattern: 'put in force', 'data-want': 'Type “put in force”, letter by letter.', autocomplete: 'off', spellcheck: 'false'});
     const why = h('textarea', {name: 'reason', rows: 3, required: true, maxlength: 8192});
     const edit = job.policy && now ? changes(now.policy ?? {}, job.policy) : [];
     dialog('Put the candidate in force?', [h('p', {class: 'action'}, job.policy ? `It replaces policy version ${now?.policyVersion ?? '?'} for every payment from now on.` : `Every payment from now on is screened by list ${job.listSnapshotId}.`),
@@ -227,6 +228,7 @@ const showTrial = (kind) => async (place, {id}, go) => {
       edit.length > 0 && h('ul', {class: 'words'}, edit.map((x) => h('li', null, x.text))), field('Why (obligatory)', why), field('Type “put in force”', typed)], 'Put in force', 'warn', async () => {
       await api.call(`${words.path}/${id}/promote`, {method: 'POST', body: {reason: why.value.trim(), actor: officer()}});
       toast('It is in force. The shadow goes on and tells what still differs, until it is stopped.');
+      now = await api.maybe('/policy');
       await draw(false);
     });
   }
@@ -245,8 +247,6 @@ function sentenceOf(kind, job) {
 export const showBacktest = showTrial('backtests');
 export const showShadow = showTrial('shadows');
 
-/** party links to a registered party, if it is one with a page. */
-const party = (id) => (id?.startsWith('agt_') ? h('a', {href: `/console/agents/${id}`}, id) : id?.startsWith('usr_') ? h('a', {href: `/console/users/${id}`}, id) : id);
 const join = (parts) => parts.flatMap((x, i) => (i ? [', ', x] : [x]));
 
 /** showRetro is what one run found. */
@@ -267,15 +267,15 @@ export async function showRetro(place, {id}, go) {
     put(place, h('div', {class: 'titlebar'}, h('h1', null, 'Looking back with a list'), badge(r.state)),
       h('p', {class: 'sentence', id: 'outcome'}, r.hits === 0 ? (running ? 'Nobody was found yet.' : r.known ? `Nobody more is named by it: ${r.known === 1 ? '1 hit is' : `${count(r.known)} hits are`} known from earlier runs of this list.` : 'Nobody of the past is named by it.') :
         `${count(all.payments.count)} ${all.payments.count === 1 ? 'payment' : 'payments'} of ${money(all.payments.amountUSDC)} and ${count(all.parties)} registered ${all.parties === 1 ? 'party' : 'parties'} are named; ${count(all.payments.proceeded.count)} of the payments went through (${money(all.payments.proceeded.amountUSDC)}).`),
-      h('p', {class: 'meta'}, h('span', {class: 'mono'}, r.retroId), h('span', null, 'list ', h('a', {href: r.listSnapshotId ? `/console/lists/${r.listSnapshotId}` : '/console/lists'}, r.listSnapshotId ?? `version ${r.listVersion}`)), r.against && h('span', null, 'against ', h('span', {class: 'mono'}, r.against)),
+      h('p', {class: 'meta'}, h('span', {class: 'mono'}, r.retroId), h('span', null, 'list ', h('a', {href: r.listSnapshotId ? `/console/lists/${r.listSnapshotId}` : '/console/lists'}, r.listSnapshotId ?? `version ${r.listVersion}`)), r.against && h('span', null, 'against ', h('a', {href: `/console/lists/${r.against}`}, r.against)),
         h('span', null, 'records from ', when(r.from)), h('span', null, r.asked ? 'asked for' : 'by the activation', ', begun ', when(r.startedAt)), r.endedAt && h('span', null, 'ended ', when(r.endedAt))),
       running && r.progress && meter('Read', r.progress.leaf, r.progress.until),
       r.truncated && h('p', {class: 'note warn'}, 'There is more than is summed here: ask for fewer days, or look at the alerts.'),
       h('section', {class: 'card'}, h('h2', null, 'Whom the list names'), r.entries.length === 0 ? h('p', {class: 'quiet'}, 'Nobody.') : r.entries.map((e) => h('article', {class: 'hit'}, h('h3', null, e.name ?? `Entry ${e.uid}`), h('p', {class: 'found'}, `${e.text.replace(/ of (\d+(?:\.\d+)?) USD /, (_, n) => ` of ${money(Number(n))} `)}.`),
         facts([['Entry', `${e.uid}${e.list ? ` on the ${e.list} list` : ''}`], ['Type', e.type], ['Programmes', (e.programs ?? []).join(', ') || undefined], ['Payments', e.payments.count > 0 ? join(e.payments.txnIds.map((x) => h('a', {href: `/console/case/${x}`}, x))) : undefined],
           ['Went through', e.payments.count > 0 ? `${count(e.payments.proceeded.count)} of ${count(e.payments.count)}, ${money(e.payments.proceeded.amountUSDC)}` : undefined], ['First and last', e.payments.first ? [when(e.payments.first), ' – ', when(e.payments.last)] : undefined],
-          ['Parties', e.partyIds.length > 0 ? join(e.partyIds.map(party)) : undefined]])))),
-      rows.length > 0 && h('section', {class: 'card'}, h('h2', null, 'Hits'), table('Hits', ['What', 'Verdict then', 'Amount', 'Entries', 'How'], rows.map((x) => [x.txnId ? h('a', {href: `/console/case/${x.txnId}`}, when(x.screenedAt)) : party(x.agentId ?? x.userId ?? x.operatorId) ?? 'a party', x.verdict ? badge(x.verdict) : '–', x.amountUSDC === undefined ? '–' : money(x.amountUSDC),
+          ['Parties', e.partyIds.length > 0 ? join(e.partyIds.map((x) => partyLink(x))) : undefined]])))),
+      rows.length > 0 && h('section', {class: 'card'}, h('h2', null, 'Hits'), table('Hits', ['What', 'Verdict then', 'Amount', 'Entries', 'How'], rows.map((x) => [x.txnId ? h('a', {href: `/console/case/${x.txnId}`}, when(x.screenedAt)) : x.agentId || x.userId || x.operatorId ? partyLink(x.agentId ?? x.userId ?? x.operatorId) : 'a party', x.verdict ? badge(x.verdict) : '–', x.amountUSDC === undefined ? '–' : money(x.amountUSDC),
         (x.entries ?? []).join(', '), x.wallet ? 'by wallet' : x.listed ? 'by name, as hard as a block' : 'by name, possibly'])),
       cursor && h('button', {type: 'button', onclick: () => next(r).catch((e) => toast(e.message, 'bad'))}, 'Show more')),
       h('p', null, h('a', {href: '/console/alerts?kind=retro_hit'}, 'The alerts of these hits'), ' · ', h('a', {href: '/console/foresight'}, 'All runs')));

@@ -16,7 +16,7 @@ const named = (l) => h('a', {class: 'mono', href: listLink(l.snapshotId)}, l.sna
 const one = (l) => facts([['Snapshot', named(l)], ['Version', l.listVersion], ['Source', l.source], ['Published', published(l.publishedAt)], ['Staged', l.stagedAt && !l.activatedAt ? when(l.stagedAt) : undefined], ['Activated', l.activatedAt && when(l.activatedAt)],
   ['Parties', count(l.counts?.entries)], ['Names', count(l.counts?.names)], ['Wallets', count(l.counts?.wallets)], ['Size', l.sizeBytes ? mib(l.sizeBytes) : undefined]]);
 
-const familiesView = (l) => table('Families', ['Family', 'Entries', 'Published'], Object.entries(l.families ?? {}).map(([k, f]) => [k, (l.missing ?? []).includes(k) ? h('strong', {class: 'over'}, 'missing') : count(f.entries), published(f.publishedAt ?? l.publishedAt)]));
+const familiesView = (l) => table('Families', ['Family', 'Entries', 'Published'], Object.entries(l.families ?? {}).map(([k, f]) => [k, (l.missing ?? []).includes(k) ? h('strong', {class: 'over'}, 'missing') : count(f.entries), (l.missing ?? []).includes(k) ? '–' : published(f.publishedAt ?? l.publishedAt)]));
 
 /** aside tells who was left out as malformed, and what else was noticed. */
 function aside(l) {

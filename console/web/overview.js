@@ -62,7 +62,7 @@ function lists(ofac) {
   if (!active) return h('section', {class: 'card'}, h('h2', null, 'Sanctions list'), h('p', {class: 'note bad'}, 'No list is active: every screening call is answered with 503.'));
   return h('section', {class: 'card'}, h('h2', null, 'Sanctions list'), h('p', null, `Version ${active.listVersion} from ${active.source} `, active.stale ? badge('stale') : badge('ok')),
     active.sample && h('p', {class: 'note warn'}, 'This is the embedded sample: of no use for compliance.'),
-    table('Families of the list', ['Family', 'Entries', 'Published'], Object.entries(active.families ?? {}).map(([name, f]) => [name, count(f.entries), f.publishedAt ?? active.publishedAt ? when(f.publishedAt ?? active.publishedAt) : 'not stated'])),
+    table('Families of the list', ['Family', 'Entries', 'Published'], Object.entries(active.families ?? {}).map(([name, f]) => [name, count(f.entries), (active.missing ?? []).includes(name) ? '–' : f.publishedAt ?? active.publishedAt ? when(f.publishedAt ?? active.publishedAt) : 'not stated'])),
     (active.missing ?? []).length > 0 && h('p', {class: 'note warn'}, `Without an entry: ${active.missing.join(', ')}.`), active.quarantined > 0 && h('p', {class: 'note warn'}, `${count(active.quarantined)} malformed ${active.quarantined === 1 ? 'entity is' : 'entities are'} left out.`),
     h('p', {class: 'quiet'}, `Brought up to date ${age(active.ageSeconds)} ago.`));
 }

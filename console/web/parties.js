@@ -2,6 +2,7 @@
 
 import {h, put, money, count, when, badge, table, facts, bar, field, select, dialog, toast, ruleShort} from './dom.js';
 import * as api from './api.js';
+import {partyLink} from './names.js';
 import {officer} from './decide.js';
 import {eventWords} from './events.js';
 
@@ -47,7 +48,7 @@ export async function showAgents(place, _params, go) {
   }}, field('Operator', h('input', {name: 'operator', value: filter.operator ?? ''})), field('Status', select('status', [['', 'any'], 'ACTIVE', 'SUSPENDED', 'REVOKED', 'EXPIRED'], filter.status ?? '')),
   field('Type', select('type', [['', 'any'], 'autonomous', 'supervised'], filter.type ?? '')), field('Fleet', h('input', {name: 'fleetId', value: filter.fleetId ?? ''})), h('div', {class: 'field'}, h('button', {type: 'submit'}, 'Filter')));
   put(place, h('h1', null, 'Agents'), search(place, 'By id', 'agents', 'agt_…'), form, h('section', {class: 'card'}, await paged('/agents', filter, ['Agent', 'Operator', 'Type', 'Status', 'Expires', 'Fleet'], (a) => [
-    h('a', {href: `/console/agents/${a.agentId}`}, a.agentName), a.operatorLegalName, a.agentType, badge(a.credentialStatus), when(a.expiresAt), a.fleetId ? h('a', {href: `/console/fleets/${a.fleetId}`}, a.fleetId) : '–'], 'Agents')));
+    h('a', {href: `/console/agents/${a.agentId}`}, a.agentName), a.operatorLegalName, a.agentType, badge(a.credentialStatus), when(a.expiresAt), partyLink(a.fleetId)], 'Agents')));
 }
 
 // What belongs to an agent's history besides its payments, which are told with their verdicts.
@@ -75,8 +76,8 @@ export async function showAgent(place, {id}) {
     api.may('policy') && api.whole() && a.ownershipTransfer?.flagged && h('div', {class: 'actions left'}, h('button', {type: 'button', onclick: () => act('Take the transfer back?', `${a.agentName} stays with ${a.operatorLegalName}.`, 'Take back', 'warn', `/agents/${id}/ownership-transfer`, redraw, {}, 'DELETE')}, 'Take the transfer back …')),
     h('div', {class: 'columns'}, h('div', null, limits && h('section', {class: 'card'}, h('h2', null, 'Spent today'), bar('This agent', limits.spentUSDC, limits.heldUSDC, limits.dailyLimitUSDC), limits.fleet && bar('Its fleet', limits.fleet.spentUSDC ?? limits.fleet.spentTodayUSDC, limits.fleet.heldUSDC, limits.fleet.dailyLimitUSDC),
       facts([['Left', money(limits.availableUSDC)], ['Single payment', money(limits.maxSingleTxUSDC)]])), h('section', {class: 'card'}, h('h2', null, 'History'), h('ol', {class: 'comments'}, timeline.map(([at, what]) => h('li', null, when(at), ' ', what))))),
-    h('div', null, h('section', {class: 'card'}, h('h2', null, 'Credential and settings'), facts([['Purpose', a.purpose], ['Version', a.credentialVersion], ['Issued', when(a.issuedAt)], ['Expires', when(a.expiresAt)], ['Operator', badge(a.operatorStatus ?? 'ACTIVE')], ['Fleet', a.fleetId && h('a', {href: `/console/fleets/${a.fleetId}`}, a.fleetId)],
-      ['Parent', a.parentAgentId && h('a', {href: `/console/agents/${a.parentAgentId}`}, a.parentAgentId)], ['Model', a.currentModel ?? a.underlyingModel], ['Framework', a.agentFramework], ['Chains', (p.allowedChains ?? []).join(', ') || 'any'], ['Rails', (p.allowedRails ?? []).join(', ') || 'any'], ['Screening', p.counterpartyScreening]])),
+    h('div', null, h('section', {class: 'card'}, h('h2', null, 'Credential and settings'), facts([['Purpose', a.purpose], ['Version', a.credentialVersion], ['Issued', when(a.issuedAt)], ['Expires', when(a.expiresAt)], ['Operator', badge(a.operatorStatus ?? 'ACTIVE')], ['Fleet', a.fleetId && partyLink(a.fleetId)],
+      ['Parent', a.parentAgentId && partyLink(a.parentAgentId)], ['Model', a.currentModel ?? a.underlyingModel], ['Framework', a.agentFramework], ['Chains', (p.allowedChains ?? []).join(', ') || 'any'], ['Rails', (p.allowedRails ?? []).join(', ') || 'any'], ['Screening', p.counterpartyScreening]])),
     a.attestation?.required !== undefined && h('section', {class: 'card'}, h('h2', null, 'Attestation'), facts([['Needed', a.attestation.required ? 'yes' : 'no'], ['Last', when(a.attestation.attestedAt)], ['Until', when(a.attestation.validUntil)]])))));
 }
 
@@ -132,7 +133,7 @@ export async function showUsers(place, {id} = {}, go) {
   const status = (verb, word, kind) => h('button', {type: 'button', class: kind, onclick: () => act(`${word}?`, `${word} ${u.legalName ?? id}.`, word, kind, `/users/${id}/${verb}`, redraw)}, `${word} …`);
   const own = u.ownStatus ?? u.credentialStatus;
   place.append(h('section', {class: 'card'}, h('h2', null, u.legalName ?? u.userName ?? id, ' ', badge(u.credentialStatus)), facts([['Id', h('span', {class: 'mono'}, id)], ['Operator', u.operatorLegalName], ['Version', u.credentialVersion], ['Issued', when(u.issuedAt)], ['Status since', when(u.statusChangedAt)], ['Expires', when(u.expiresAt)], ['Stored until', when(u.storedUntil)],
-    ['Agents', h('ul', {class: 'plainlist spaced'}, (u.agentIds ?? []).map((x) => h('li', null, h('a', {href: `/console/agents/${x}`}, x))))]]), api.may('operator') && h('div', {class: 'actions left'}, own === 'ACTIVE' && status('suspend', 'Suspend', 'warn'), own === 'SUSPENDED' && status('reinstate', 'Reinstate', 'good'), own !== 'REVOKED' && status('revoke', 'Revoke', 'bad'),
+    ['Agents', h('ul', {class: 'plainlist spaced'}, (u.agentIds ?? []).map((x) => h('li', null, partyLink(x))))]]), api.may('operator') && h('div', {class: 'actions left'}, own === 'ACTIVE' && status('suspend', 'Suspend', 'warn'), own === 'SUSPENDED' && status('reinstate', 'Reinstate', 'good'), own !== 'REVOKED' && status('revoke', 'Revoke', 'bad'),
       own !== 'REVOKED' && h('button', {type: 'button', class: 'reissue', onclick: () => act('Issue a new credential?', `A new credential for ${u.legalName ?? id}; the old one ends after the overlap.`, 'Re-issue', 'primary', `/users/${id}/reissue`, redraw, {overlapHours: ['Overlap in hours', h('input', {type: 'number', min: 0, max: 168, value: 24}), Number]})}, 'Re-issue …'))));
 }
 

@@ -3,7 +3,7 @@
 
 import {h, put, badge, when, table, field, dialog, toast, facts} from './dom.js';
 import * as api from './api.js';
-import {changes, settings, valueOf, ruleName} from './policywords.js';
+import {changes, settings, valueOf, ruleName, pathWords} from './policywords.js';
 import {askBacktest, askShadow} from './foresight.js';
 import {lines} from './lines.js';
 
@@ -67,7 +67,7 @@ export async function showPolicy(place, _params, go) {
     const said = await api.call('/policy/validate', {method: 'POST', body: document}).catch((e) => ({valid: false, errors: [{param: e.body?.param, message: e.message}]}));
     const wider = said.widens ?? [];
     put(verdict, said.valid ? h('p', {class: 'note good'}, 'This document is valid.') : h('div', {class: 'note bad'}, h('p', null, 'This document is refused:'), h('ul', null, (said.errors ?? []).map((e) => h('li', null, `${e.param ? `${e.param}: ` : ''}${e.message}`)))),
-      said.valid && wider.length > 0 && h('p', {class: 'note warn'}, `It lets through what was stopped before: ${wider.map((w) => settings.find((x) => x.path === w)?.label ?? w).join(', ')}.`),
+      said.valid && wider.length > 0 && h('p', {class: 'note warn'}, `It lets through what was stopped before: ${wider.map(pathWords).join(', ')}.`),
       said.valid && edit.value !== inForce && h('details', null, h('summary', null, 'Line by line'), linesView(inForce, pretty(document))));
     return said.valid ? {document, wider} : null;
   }
@@ -81,7 +81,7 @@ export async function showPolicy(place, _params, go) {
     const list = changes(now.policy ?? {}, document);
     const why = h('textarea', {rows: 3, required: true, maxlength: 8192});
     dialog('Put this policy in force?', [h('p', {class: 'action'}, `It replaces version ${now.policyVersion} for every payment from now on.`), words(list),
-      wider.length > 0 && h('p', {class: 'note warn'}, `It lets through what was stopped before: ${wider.map((w) => settings.find((x) => x.path === w)?.label ?? w).join(', ')}.`),
+      wider.length > 0 && h('p', {class: 'note warn'}, `It lets through what was stopped before: ${wider.map(pathWords).join(', ')}.`),
       h('p', {class: 'quiet'}, begin.from ? ['What it would have changed: ', h('a', {href: `/console/foresight/${begin.from.startsWith('shd_') ? 'shadows' : 'backtests'}/${begin.from}`, onclick: (e) => e.target.closest('dialog')?.close()}, begin.from), '.'] : 'Nobody tried it against the past: Cancel, and look at what it would have changed.'),
       field('Why (obligatory)', why)], 'Put in force', 'warn', async () => {
       await api.call('/policy', {method: 'PUT', body: {policy: document, reason: why.value.trim()}, headers: {'If-Match': `"${now.policyVersion}"`}}).catch((error) => {
@@ -131,7 +131,7 @@ function modesView(now) {
 function versionsView(versions, acts) {
   const who = (v) => {
     const act = acts.find((x) => x.data?.policyVersion === v.policyVersion);
-    return act?.keyName ?? v.actorKeyId ?? '–';
+    return act?.by ?? act?.keyName ?? v.actorKeyId ?? '–';
   };
   return h('section', {class: 'card'}, h('h2', null, 'Versions'), versions.length === 0 ? h('p', {class: 'quiet'}, 'The defaults: nobody put a policy in force yet.') :
     h('ol', {class: 'comments'}, versions.map((v, i) => h('li', null, h('strong', null, `Version ${v.policyVersion}`), ' ', when(v.activatedAt), ' by ', who(v), v.reason && h('q', null, v.reason),

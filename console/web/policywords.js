@@ -37,7 +37,7 @@ export const settings = [
   ['review.requireNotes', 'Notes are obligatory', 'Whether a rejection and an escalation need notes from every caller; the console always asks for them.', yes],
   ['review.fourEyes', 'Two officers', 'Which reviews two officers decide.', eyes, 'none'],
   ['review.sla', 'Clock of reviews', 'How long a review may wait.', plain, 'no clock'],
-  ['registration.onMatch', 'A listed operator registers', 'issue: with an alert. refuse: not at all.', plain],
+  ['registration.onMatch', 'A listed operator registers', 'issue: it gets a credential, and its payments are blocked. refuse: not at all.', plain],
   ['retro.suspend', 'Suspend whom a new list names', 'Whether agents, users and operators that a new list names are suspended at once.', yes],
 ].map(([path, label, what, say, none]) => ({path, label, what, say, none, standard: defaults[path]}));
 
@@ -100,5 +100,8 @@ export function changes(before, after) {
   }
   return out;
 }
+
+/** pathWords is what a path of the document is called. */
+export const pathWords = (path) => settings.find((x) => x.path === path)?.label ?? path.replace(/^rules\.(R\d+).*/, 'Rule $1');
 
 export const ruleName = (code) => `${ruleShort(code)} ${ruleWords(code)}`;

@@ -1,9 +1,11 @@
 // Activity: what was judged and decided. Cluster: the nodes.
 
-import {h, put, party, money, when, badge, table, facts, field, select, toast, ruleShort, count} from './dom.js';
+import {h, put, party, money, when, badge, table, facts, field, select, toast, ruleShort, count, endOf} from './dom.js';
 import * as api from './api.js';
+import {partyLink} from './names.js';
 import {eventView} from './events.js';
 import {kinds} from './alerts.js';
+import {verbs} from './decide.js';
 
 const seesPayments = () => api.may('operator', 'screener', 'reviewer', 'auditor', 'ops');
 const seesChanges = () => api.may('reviewer', 'auditor', 'policy') && api.whole();
@@ -23,10 +25,10 @@ export async function showActivity(place, _params, go) {
   const list = h('div');
   const data = [];
   async function more(cursor) {
-    const page = await api.call(`/audit${api.query({...filter, limit: 50, cursor})}`);
+    const page = await api.call(`/audit${api.query({...filter, to: endOf(filter.to), limit: 50, cursor})}`);
     data.push(...page.data);
     put(list, table('Records', ['When', 'Verdict', 'Rule', 'Amount', 'Agent', 'To', 'Decision', 'By'], data.map((r) => [h('a', {href: `/console/case/${r.txnId}`}, when(r.screenedAt)), badge(r.verdict), r.rule ? ruleShort(r.rule) : '–', money((r._request ?? r).amount),
-      r.agentId ? h('a', {href: `/console/agents/${r.agentId}`}, r.agentName ?? r.agentId) : '–', party((r._request ?? r).cpName, (r._request ?? r).cpWallet), r.disposition ? badge(r.disposition) : '–', r.reviewedBy ?? '–'])),
+      partyLink(r.agentId, r.agentName), party((r._request ?? r).cpName, (r._request ?? r).cpWallet), r.disposition ? badge(r.disposition) : '–', r.reviewedBy ?? '–'])),
     page.nextCursor && h('button', {type: 'button', onclick: () => more(page.nextCursor).catch((e) => toast(e.message, 'bad'))}, 'Show more'));
   }
   put(place, h('h1', null, 'Activity'), tabs('payments'), h('p', {class: 'quiet'}, 'Screening calls and what officers made of them, of the last 24 hours unless dates are given.'), form, h('section', {class: 'card'}, list));
@@ -40,10 +42,10 @@ const groups = {
 const turnsMax = 10; // Pages that are asked for at once where nothing is found: 40,960 records.
 
 /** subject links to what a change is about. */
-const subject = (d) => [d.txnId && h('a', {href: `/console/case/${d.txnId}`}, d.txnId), d.agentId && h('a', {href: `/console/agents/${d.agentId}`}, d.agentId), d.fleetId && h('a', {href: `/console/fleets/${d.fleetId}`}, d.fleetId),
-  d.userId && h('a', {href: `/console/users/${d.userId}`}, d.userId), d.operatorLegalName, d.keyId, d.policyVersion !== undefined && h('a', {href: '/console/policy'}, `policy version ${d.policyVersion}`),
+const subject = (d) => [d.txnId && h('a', {href: `/console/case/${d.txnId}`}, d.txnId), d.agentId && partyLink(d.agentId), d.fleetId && partyLink(d.fleetId),
+  d.userId && partyLink(d.userId), d.operatorLegalName, d.keyId, d.policyVersion !== undefined && h('a', {href: '/console/policy'}, `policy version ${d.policyVersion}`),
   d.listVersion !== undefined && h('a', {href: '/console/lists'}, `list version ${d.listVersion}`), d.kid].filter(Boolean).flatMap((part, i) => (i ? [' · ', part] : [part]));
-const detail = (d) => [d.disposition, d.state, d.credentialStatus && d.previousStatus ? `${d.previousStatus} → ${d.credentialStatus}` : d.credentialStatus, d.from && d.to && `${d.from} → ${d.to}`, d.assignee, d.amountUSDC !== undefined && money(d.amountUSDC), d.alert && (kinds[d.alert]?.toLowerCase() ?? d.alert)].filter(Boolean).join(', ');
+const detail = (d) => [verbs[d.disposition]?.done.toLowerCase() ?? d.disposition, d.state, d.credentialStatus && d.previousStatus ? `${d.previousStatus} → ${d.credentialStatus}` : d.credentialStatus, d.from && d.to && `${d.from} → ${d.to}`, d.assignee, d.amountUSDC !== undefined && money(d.amountUSDC), d.alert && (kinds[d.alert]?.toLowerCase() ?? d.alert)].filter(Boolean).join(', ');
 
 /** showChanges tells what anybody changed, newest first: who, what, when and why. */
 async function showChanges(place, asked, go) {
@@ -54,7 +56,7 @@ async function showChanges(place, asked, go) {
   }}, field('Who', h('input', {name: 'by', value: filter.by, maxlength: 256, placeholder: 'person or key'})), field('What', select('group', [['', 'everything'], ...Object.entries(groups)], filter.group)),
   field('From', h('input', {name: 'from', type: 'date', value: filter.from})), field('To', h('input', {name: 'to', type: 'date', value: filter.to})), h('div', {class: 'field'}, h('button', {type: 'submit'}, 'Show')));
   const list = h('div', {'aria-live': 'polite'});
-  const query = {by: filter.by, types: filter.group ? (filter.group === 'format' ? 'format.raised' : `${filter.group}.*`) : '', from: filter.from, to: filter.to && `${filter.to}T23:59:59Z`, limit: 50};
+  const query = {by: filter.by, types: filter.group ? (filter.group === 'format' ? 'format.raised' : `${filter.group}.*`) : '', from: filter.from, to: endOf(filter.to), limit: 50};
   const data = [];
 
   async function more(cursor) {

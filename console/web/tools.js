@@ -4,6 +4,7 @@ import {h, put, field, select, badge, say, money} from './dom.js';
 import * as api from './api.js';
 import {pairCleared} from './cleared.js';
 import {hitView, ladderView, sentence} from './words.js';
+import {ruleName} from './policywords.js';
 
 const read = (form) => Object.fromEntries([...new FormData(form)].map(([k, v]) => [k, v.trim()]).filter(([, v]) => v));
 const types = [['', 'not stated'], 'individual', 'business', 'exchange'];
@@ -73,7 +74,7 @@ export async function showPlayground(place) {
       const got = await api.call('/screen/dry-run', {method: 'POST', body: {...members, amount: Number(members.amount)}});
       if (mine !== turn) return;
       put(results, h('section', {class: 'card'}, h('h2', null, `${money(Number(members.amount))} would be `, badge(got.verdict)), h('p', null, got.rule ? sentence({...got, _request: {...members, amount: Number(members.amount)}}, got.ladder) : got.reason),
-        h('p', {class: 'quiet'}, `Nothing was recorded or counted. Not asked: ${(got.notSimulated ?? []).join(', ') || 'nothing'}.`), ladderView(got.ladder)));
+        h('p', {class: 'quiet'}, `Nothing was recorded or counted. Not asked: ${(got.notSimulated ?? []).map(ruleName).join(', ') || 'nothing'}.`), ladderView(got.ladder)));
       say(`Would be ${got.verdict}`);
     } catch (error) {
       if (mine === turn) put(results, h('p', {class: 'note bad'}, error.message));

@@ -65,6 +65,7 @@ export function deciding(r, ladder, names) {
     case 11: rows = (v.levels ?? []).map((l) => [`Day's total with this payment, ${levelName(l.level)}`, money(l.spentUSDC + l.heldUSDC + v.amount), l.dailyLimitUSDC === null ? 'no limit' : money(l.dailyLimitUSDC),
       l.dailyLimitUSDC !== null && l.spentUSDC + l.heldUSDC + v.amount > l.dailyLimitUSDC]); break;
     case 12: rows = v.dailyLimitUSDC ? [["Fleet's total with this payment", money(v.spentUSDC + v.heldUSDC + v.amount), money(v.dailyLimitUSDC), true]] : []; break;
+    case 15: rows = [['Language model', v.reported ?? v.registered ?? 'not given', v.baseline ?? 'not given', true]]; break;
     case 16: rows = [['Payments in the last minute', v.lastMinute, v.maxPerMinute, v.lastMinute > v.maxPerMinute], ['Payments in the last hour', v.lastHour, '–', false]]; break;
     case 22: rows = [['Amount', money(r._request?.amount), `attested, above ${money(v.above)}`, true], ['Last attestation', v.attestedAt ? whenText(v.attestedAt) : 'never', 'within 24 hours', true]]; break;
     case 25: rows = [['Payments of this pattern', v.count, v.threshold, v.count >= v.threshold], ['Reference used before', v.duplicateReference ? 'yes' : 'no', 'no', v.duplicateReference]]; break;
@@ -168,6 +169,9 @@ export function pairView(match) {
   ]);
 }
 
+/** labelOf is a label of the list as the others here are written. */
+const labelOf = (text) => `${text[0].toUpperCase()}${text.slice(1).replace(/:$/, '')}`;
+
 /** hitView is a hit beside the list's entry. asked is the name of the call. */
 export function hitView(match, asked, party, explained, extra, where = 'In this payment') {
   const full = explained ?? match;
@@ -180,7 +184,7 @@ export function hitView(match, asked, party, explained, extra, where = 'In this 
       h('div', null, h('h3', null, `On the ${match.list} list`), h('p', {class: 'name letters'}, asked ? markedName(listed, asked) : listed),
         match.alias && match.alias !== match.name && h('p', {class: 'quiet'}, `an alias of ${match.name}`),
         facts([['Entry', match.uid], ['Type', match.type], ['Programmes', (match.programs ?? []).join(', ')], ['Score', match.score?.toFixed?.(4)], ['Why', match.why],
-          ...list.map((f) => [f.label ?? f.kind, f.value])]))),
+          ...list.map((f) => [labelOf(f.label ?? f.kind), f.value])]))),
     context.length > 0 && h('ul', {class: 'context'}, context.map((c) => h('li', {class: /differ/.test(c) ? 'differs' : 'agrees'}, c))),
     full.explanation && h('p', {class: 'quiet'}, full.explanation), pairView(full), extra);
 }

@@ -149,8 +149,12 @@ func (x *Index) cutLine(name string, s *Scratch) {
 		return
 	}
 	l, names := &x.words, 0
+	begins, mask := beginningOf(words)
 	for i, end := l.postingOffsets.at(word), l.postingOffsets.at(word+1); i < end && names < cutNamesMax; i++ {
 		names++
+		if known := x.beginnings[i]; !known.listed.may(begins, mask) && !known.turned.may(begins, mask) {
+			continue
+		}
 		id := l.nameAt(l.postings.at(i))
 		record := x.name(id)
 		full, kind := x.textAt(record.full), x.entity(record.entity).kind
@@ -163,6 +167,148 @@ func (x *Index) cutLine(name string, s *Scratch) {
 				entity: record.entity, name: id, score: cutLineScore, strict: cutLineScore, outcome: Possible, form: uint8(exactTruncated), sub: SubTruncated,
 			})
 		}
+	}
+}
+
+// beginning tells how a name begins, so that most names need not be read: sixteen bits of
+// the first word's print, above them the first letters of the second, five bits each. 0: it
+// could be read otherwise if the name were cut.
+type beginning uint32
+
+const (
+	beginningPrint   = 1<<16 - 1
+	beginningLetters = 3
+	secondUnread     = 1 << 31 // how the second word begins is not said
+)
+
+// beginnings are how a listed name begins in either order.
+type beginnings struct{ listed, turned beginning }
+
+// may tells whether a name may begin with these words, or with the beginning of the
+// second; mask has the bits that are asked for.
+func (b beginning) may(words, mask beginning) bool {
+	if b&secondUnread != 0 {
+		mask = beginningPrint
+	}
+	return b == 0 || (b^words)&mask == 0
+}
+
+// beginningOf is how folded words begin, and which bits of it they tell.
+func beginningOf(words []byte) (begins, mask beginning) {
+	print, at := uint32(1), 0
+	for ; at < len(words) && words[at] != ' '; at++ {
+		print = (print ^ uint32(words[at])) * wordPrime
+	}
+	begins, mask = beginning(print>>16|1), beginningPrint
+	for i := 1; i <= beginningLetters && at+i < len(words) && words[at+i] != ' '; i++ {
+		begins |= letterAt(words[at+i], i)
+		mask |= 31 << (11 + 5*i)
+	}
+	return begins, mask
+}
+
+// wordPrime spreads the letters of a word over its print.
+const wordPrime = 0x01000193
+
+// letterAt is a letter of the second word in its place.
+func letterAt(letter byte, place int) beginning {
+	return beginning(letterCodes[letter]) << (11 + 5*place)
+}
+
+// readBeginning is how a name begins whose first words stand in one text and the others,
+// if there are any, in another.
+func readBeginning(first, last string, room []byte) beginning {
+	end, plain := plainWord(first, 0)
+	if !plain {
+		if end = scanWord(first, 0).next; hasDot(first[:end]) {
+			return 0 // Dots bind letters by what stands behind them.
+		}
+	}
+	if end == 0 || end > wordBytesMax || end == len(first) && last == "" {
+		return 0
+	}
+	folded := appendFirst(room[:0], first[:end], plain)
+	if len(folded) == 0 || bytes.IndexByte(folded, ' ') >= 0 {
+		return 0
+	}
+	begins, _ := beginningOf(folded)
+	for _, rest := range [...]string{first[end:], last} {
+		start := 0
+		for start < len(rest) && plainFolds[rest[start]] == ' ' {
+			start++
+		}
+		if start == len(rest) {
+			continue
+		}
+		second := rest[start:]
+		end, plain := plainWord(second, 0)
+		if plain {
+			second = second[:end]
+		} else if word := scanWord(second, 0); word.lettered() && !hasDot(second[:word.next]) {
+			second = second[:word.end]
+		} else {
+			break
+		}
+		if folded = appendFirst(room[:0], second, plain); len(folded) == 0 {
+			break
+		}
+		for i := 1; i <= beginningLetters && i <= len(folded); i++ {
+			begins |= letterAt(folded[i-1], i)
+		}
+		return begins
+	}
+	return begins | secondUnread
+}
+
+// appendFirst is appendWords of one word, which may be plain.
+func appendFirst(dst []byte, word string, plain bool) []byte {
+	if !plain {
+		return appendWords(dst, word, false)
+	}
+	for i := range len(word) {
+		dst = append(dst, plainFolds[word[i]])
+	}
+	return dst
+}
+
+// hasDot reports whether a text has a dot that may bind letters.
+func hasDot(text string) bool {
+	for _, r := range text {
+		if folds.of(r).kind == foldDot {
+			return true
+		}
+	}
+	return false
+}
+
+// lettered holds for a word of one script that is transliterated letter by letter, so
+// that the beginning of it is the beginning of what it becomes.
+func (w *wordScan) lettered() bool {
+	return w.foreign && !w.latin && !w.native && w.digits == 0 && w.scripts&(w.scripts-1) == 0 && w.scripts != 1<<foldArabic
+}
+
+// openBeginnings notes for each row of the words' names how the name begins: of those
+// that hold a word of a line that may be cut, most begin otherwise.
+func openBeginnings(x *Index) {
+	l, room := &x.words, make([]byte, 0, 4*wordBytesMax)
+	byRow := make([]beginnings, len(l.tokens)/nameTokenBytes)
+	for name := range x.nameCount {
+		row := l.tokenOffsets.at(name)
+		if row == l.tokenOffsets.at(name+1) {
+			continue
+		}
+		record := x.name(name)
+		full := x.textAt(record.full)
+		begins := beginnings{listed: readBeginning(full, "", room)}
+		begins.turned = begins.listed
+		if last, first, ok := strings.Cut(full, ","); ok && x.entity(record.entity).kind == Individual {
+			begins.turned = readBeginning(strings.TrimSpace(first), last, room)
+		}
+		byRow[row] = begins
+	}
+	x.beginnings = make([]beginnings, l.postings.len())
+	for i := range x.beginnings {
+		x.beginnings[i] = byRow[l.postings.at(uint32(i))]
 	}
 }
 

@@ -23,6 +23,7 @@ type Index struct {
 	exactOffsets   words32
 	exactPostings  words32
 	words          wordLayer
+	beginnings     []beginnings // by row of the words' postings
 
 	entityCount, nameCount uint32
 }

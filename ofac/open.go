@@ -26,6 +26,7 @@ func openTables(data []byte) (*Index, error) {
 			return nil, err
 		}
 	}
+	openBeginnings(x)
 	x.count()
 	return x, nil
 }

@@ -31,7 +31,8 @@ func boundsChangeNothing(t *testing.T, list *Index, names []string, random *rand
 	kinds := slices.Sorted(maps.Keys(ways))
 	every, unbound := NewScratch(), shipped
 	every.scorer.tuned = &unbound // the same numbers, but no bound is known for them
-	scratch, matched := NewScratch(), 0
+	scratch, other, matched := NewScratch(), NewScratch(), 0
+	read := readWhole(list)
 	for i := range count {
 		name := names[random.IntN(len(names))]
 		switch random.IntN(3) {
@@ -48,6 +49,9 @@ func boundsChangeNothing(t *testing.T, list *Index, names []string, random *rand
 		}
 		got := list.Screen(&q, scratch)
 		gotMatches := slices.Clone(got.Matches)
+		whole := read.Screen(&q, other)
+		require.Equal(t, whole.Matches, gotMatches, name)
+		require.Equal(t, whole.Truncated, got.Truncated, name)
 		want := list.Screen(&q, every)
 		if want.Truncated != got.Truncated {
 			continue // the unbound way looks at more names, and may leave off
@@ -57,6 +61,20 @@ func boundsChangeNothing(t *testing.T, list *Index, names []string, random *rand
 		matched += min(len(gotMatches), 1)
 	}
 	require.Greater(t, matched, count/4)
+}
+
+// readWhole is the list without what is noted of names and words when it is opened, so
+// that all of them are read.
+func readWhole(list *Index) *Index {
+	whole := *list
+	whole.beginnings = make([]beginnings, len(list.beginnings))
+	whole.words.remainders = nil
+	whole.words.holders = slices.Clone(list.words.holders)
+	for i := range whole.words.holders {
+		whole.words.holders[i] |= holder(1<<32-1) << holderLettersAt
+		whole.words.holders[i] |= holderWeightMost<<holderWeightAt | holderLong
+	}
+	return &whole
 }
 
 // madeList is a list of names drawn from few words, so that many are near one another.
@@ -88,6 +106,40 @@ func madeList(t *testing.T, random *rand.Rand, count int) (*Index, []string) {
 	list, err := Open(data)
 	require.NoError(t, err)
 	return list, names
+}
+
+// What a name's beginning tells must pass over no name that was cut: names of the list
+// in either order at every width finds what it finds where all are read.
+func TestBeginningsPassOverNothing(t *testing.T) {
+	list := realList(t, "2025-11-19")
+	every := readWhole(list)
+	scratch, found := NewScratch(), 0
+	cut := func(x *Index, text string) []hit {
+		scratch.hits, scratch.scorer.words = scratch.hits[:0], appendWords(scratch.scorer.words[:0], text, false)
+		x.cutLine(text, scratch)
+		return slices.Clone(scratch.hits)
+	}
+	for name := range list.nameCount {
+		if name%8 != 0 {
+			continue // an eighth of them is enough
+		}
+		record := list.name(name)
+		full := list.textAt(record.full)
+		texts := []string{full, strings.Replace(full, ", ", " ", 1)}
+		if last, first, ok := strings.Cut(full, ", "); ok {
+			texts = append(texts, first+" "+last)
+		}
+		text := []rune(texts[int(name)%len(texts)])
+		for width := range swiftLine + 1 {
+			if lineWidths>>width&1 != 0 && width < len(text) {
+				line := string(text[:width])
+				want := cut(every, line)
+				require.Equal(t, want, cut(list, line), line)
+				found += min(len(want), 1)
+			}
+		}
+	}
+	require.Greater(t, found, 1000)
 }
 
 // plainSimilarity is wordSimilarity without anything that spares work.

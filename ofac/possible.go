@@ -18,6 +18,8 @@ type queryWord struct {
 	syllable     bool   // one Chinese or Korean syllable
 	loosely      uint64 // first letters of listed words it may be paired with though no table says so
 	lostLeast    int32  // what it counts at least where it is not matched
+	marked       uint32 // first letters of the listed words it is close to
+	letters      uint32 // and of those it may be paired with otherwise
 	begins       uint8  // first letter of the fold, 0 if the word is too short to be compared loosely
 	textBag      letterBag
 	foldBag      letterBag
@@ -380,7 +382,7 @@ const (
 func (x *Index) candidates(q *Query, s *Scratch) {
 	c := &s.scorer
 	c.visited.begin(uint32(len(x.words.tokens) / nameTokenBytes))
-	c.bound(q)
+	c.bound(&x.words, q)
 	done, left := uint32(0), c.total
 	for left*(scoreOne/100) >= c.total*(coverageNeeded/100) {
 		best := -1
@@ -406,8 +408,9 @@ func (x *Index) candidates(q *Query, s *Scratch) {
 }
 
 // bound gathers what a score can come up to at most.
-func (c *scorer) bound(q *Query) {
+func (c *scorer) bound(l *wordLayer, q *Query) {
 	c.least, c.room, c.loosely = 0, 0, 0
+	c.noteLetters(l)
 	if c.tuned != &shipped || c.trace != nil {
 		return // other numbers may raise a score
 	}
@@ -425,6 +428,7 @@ func (c *scorer) bound(q *Query) {
 			w.loosely |= 1 << (w.begins & 63)
 		}
 		c.loosely |= w.loosely
+		w.letters = uint32(w.loosely) | uint32(w.loosely>>32)
 		w.lostLeast = w.weight
 		switch {
 		case c.repeats(i):
@@ -433,6 +437,19 @@ func (c *scorer) bound(q *Query) {
 			w.lostLeast = min(w.weight, c.tuned.titleLeft)
 		case c.count > 2 && isPatronymic(c.text(i)):
 			w.lostLeast = w.weight * c.tuned.patronymicLeft / 100
+		}
+	}
+}
+
+// noteLetters notes with what letters the words begin that the query's are close to.
+func (c *scorer) noteLetters(l *wordLayer) {
+	for i := range c.count {
+		c.list[i].marked = 0
+	}
+	for k := range c.marks {
+		bit := letterBit(l.begins[c.marks[k].word])
+		for mask := c.marks[k].mask; mask != 0; mask &= mask - 1 {
+			c.list[bits.TrailingZeros32(mask)].marked |= bit
 		}
 	}
 }
@@ -453,14 +470,22 @@ func (x *Index) lookAt(word uint32, q *Query, s *Scratch) {
 	c, l := &s.scorer, &x.words
 	var names [lookAhead]uint32
 	for i, end := l.postingOffsets.at(word), l.postingOffsets.at(word+1); i < end; {
-		count := min(end-i, lookAhead)
-		for k := range count {
-			names[k] = l.postings.at(i + k)
-			c.touched ^= l.tokens[uint64(names[k])*nameTokenBytes]
+		if c.looked > candidatesMax || c.read >= postingsReadMax {
+			c.read++
+			return
+		}
+		count, kept := min(end-i, lookAhead, uint32(postingsReadMax-c.read)), 0
+		for _, h := range l.holders[i : i+count] {
+			if c.mayMean(h) {
+				names[kept] = h.row()
+				c.touched ^= l.tokens[uint64(h.row())*nameTokenBytes]
+				kept++
+			}
 		}
 		i += count
-		for _, name := range names[:count] {
-			if c.read++; c.read > postingsReadMax || c.looked > candidatesMax {
+		c.read += int(count)
+		for _, name := range names[:kept] {
+			if c.looked > candidatesMax {
 				return
 			}
 			if c.visited.first(name) {
@@ -468,4 +493,26 @@ func (x *Index) lookAt(word uint32, q *Query, s *Scratch) {
 			}
 		}
 	}
+}
+
+// mayMean is reaches as far as the first letters and the weight of a name tell.
+func (c *scorer) mayMean(h holder) bool {
+	letters, seen, lost := h.letters(), int32(0), int32(0)
+	for i := range c.count {
+		w := &c.list[i]
+		if letters&w.marked != 0 {
+			seen += w.weight
+		} else if letters&w.letters == 0 {
+			lost += w.lostLeast
+		}
+	}
+	if seen*(scoreOne/100) < c.total*(coverageSeen/100) {
+		return false
+	}
+	share := c.tuned.surplusShare
+	if h.long() {
+		share = min(share, c.tuned.surplusWhole)
+	}
+	weight := h.weight() + c.room
+	return int64(weight)*scoreOne >= int64(c.least)*int64(weight+lost*share/100)
 }

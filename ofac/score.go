@@ -221,7 +221,10 @@ func (c *scorer) reaches(tokens []byte) (int, bool) {
 		row := binary.LittleEndian.Uint64(tokens[length:])
 		length += nameTokenBytes
 		last = uint8(row>>48)&tokenLast != 0
-		letter := uint64(1) << (uint8(row>>56) & 63)
+		letter := uint64(1)
+		if begins := uint8(row >> 56); row&(1<<weightBits-1) > grammarWeight || begins == beginsInitial {
+			letter <<= begins & 63 // See nameToken.letter.
+		}
 		marked := c.marked.has(uint32(row) >> weightBits)
 		if marked {
 			reach |= c.heads[uint32(row)>>weightBits].reach

@@ -57,6 +57,15 @@ func (t *nameToken) append(dst []byte) []byte {
 	return append(dst, t.first, t.count, part, t.begins)
 }
 
+// letter is what the token may be paired by though no table says so: its first letter, or
+// that it is an initial; 0: an article or a particle is not paired so.
+func (t *nameToken) letter() uint8 {
+	if t.weight <= grammarWeight && t.begins != beginsInitial {
+		return 0
+	}
+	return t.begins
+}
+
 func readNameToken(data []byte) nameToken {
 	row := binary.LittleEndian.Uint64(data)
 	return nameToken{

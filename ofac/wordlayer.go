@@ -22,6 +22,11 @@ type wordLayer struct {
 	tokens                   []byte
 	count                    uint32
 	buckets                  uint32
+
+	// Made when the tables are opened:
+	holders    []holder // by row of the postings
+	begins     []uint8  // by word: what its tokens say it begins with
+	remainders []uint8  // by bucket of the deletion table: a bit for each remainder of the checks in it; nil: not known
 }
 
 const similarityBits = 14
@@ -231,7 +236,11 @@ func (l *wordLayer) probeAll(f *finder, word *spelledWord, shapes bool) {
 
 // bucket gives the rows of the deletion table that a hash may be in.
 func (l *wordLayer) bucket(hash uint64) (first, end uint32) {
-	return l.bucketRows(reduce(hash, l.buckets))
+	bucket := reduce(hash, l.buckets)
+	if l.remainders != nil && l.remainders[bucket]>>(hash&7)&1 == 0 {
+		return 0, 0
+	}
+	return l.bucketRows(bucket)
 }
 
 // bucketRows gives the rows of a bucket that are read.
@@ -371,7 +380,12 @@ func (l *wordLayer) open(sections [sectionEnd][]byte, names uint32) (err error) 
 	if !l.deletionOffsets.offsets(l.buckets, l.deletionRows.len()/2) {
 		return malformed("deletions")
 	}
-	return l.checkRows(names)
+	if err := l.checkRows(names); err != nil {
+		return err
+	}
+	l.openHolders()
+	l.openRemainders()
+	return nil
 }
 
 // checkRows checks what only a walk over the rows can tell.

@@ -112,3 +112,72 @@ func (a letterBag) surplus(b letterBag) int32 {
 	}
 	return int32(cost)
 }
+
+// holder is a listed name that holds a word, and what tells without a look at its words
+// that most queries cannot mean it: from the lowest bit the row of its first word; whether
+// it has as many words as a whole name; the most its words weigh; and the first letters of
+// them, a bit for each.
+type holder uint64
+
+const (
+	holderRowBits    = 23 // compiledBytesMax has no more tokens
+	holderLong       = 1 << holderRowBits
+	holderWeightAt   = holderRowBits + 1
+	holderWeightMost = 255 // stands for whatever is more, too
+	holderWeightUnit = 512
+	holderLettersAt  = 32
+)
+
+func (h holder) row() uint32     { return uint32(h) & (1<<holderRowBits - 1) }
+func (h holder) long() bool      { return h&holderLong != 0 }
+func (h holder) letters() uint32 { return uint32(h >> holderLettersAt) }
+
+// weight is the most the words of the name may weigh.
+func (h holder) weight() int32 {
+	if units := int32(h >> holderWeightAt & holderWeightMost); units < holderWeightMost {
+		return units * holderWeightUnit
+	}
+	return holderWeightMost * scoreOne
+}
+
+// letterBit is the bit of a word's first letter.
+func letterBit(begins uint8) uint32 { return 1 << (begins & 31) }
+
+// openRemainders notes which checks stand in each bucket of the deletion table: most forms of a
+// word are nobody's, and their buckets need not be read.
+func (l *wordLayer) openRemainders() {
+	l.remainders = make([]uint8, l.buckets)
+	for bucket, row := uint32(0), uint32(0); bucket < l.buckets; bucket++ {
+		for end := l.deletionOffsets.at(bucket + 1); row < end; row++ {
+			l.remainders[bucket] |= 1 << (l.deletionRows.at(row*2) & 7)
+		}
+	}
+}
+
+// openHolders makes what is known of the names of each word.
+func (l *wordLayer) openHolders() {
+	byRow := make([]holder, len(l.tokens)/nameTokenBytes)
+	l.begins = make([]uint8, l.count)
+	for row := 0; row < len(byRow); {
+		first, words, weight, letters := row, 0, int32(0), uint32(0)
+		for last := false; !last; row++ {
+			token := readNameToken(l.tokens[row*nameTokenBytes:])
+			if token.count == 1 {
+				words++
+				weight += max(token.weight, shipped.impreciseWeight)
+			}
+			l.begins[token.word] = token.letter()
+			letters |= letterBit(token.letter())
+			last = token.last
+		}
+		h := holder(letters)<<holderLettersAt | holder(min((weight+holderWeightUnit-1)/holderWeightUnit, holderWeightMost))<<holderWeightAt | holder(first)
+		if words >= wholeNameWords {
+			h |= holderLong
+		}
+		byRow[first] = h
+	}
+	l.holders = make([]holder, l.postings.len())
+	for i := range l.holders {
+		l.holders[i] = byRow[l.postings.at(uint32(i))]
+	}
+}

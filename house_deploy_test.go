@@ -180,6 +180,31 @@ func TestDashboardsAskWhatIsExposed(t *testing.T) {
 	}
 }
 
+// Every alert is seen to fire and to keep still; TestPromtoolTakesTheAlerts runs these cases.
+func TestEveryAlertHasCases(t *testing.T) {
+	var file struct {
+		Tests []struct {
+			Cases []struct {
+				Alert  string      `yaml:"alertname"`
+				Expect []yaml.Node `yaml:"exp_alerts"`
+			} `yaml:"alert_rule_test"`
+		}
+	}
+	require.NoError(t, yaml.Unmarshal([]byte(text(t, "deploy/prometheus/alerts_test.yml")), &file))
+	fires, rests := map[string]bool{}, map[string]bool{}
+	for _, test := range file.Tests {
+		for _, one := range test.Cases {
+			fires[one.Alert] = fires[one.Alert] || len(one.Expect) > 0
+			rests[one.Alert] = rests[one.Alert] || len(one.Expect) == 0
+		}
+	}
+	for _, rule := range alertRules(t) {
+		require.True(t, fires[rule.Alert], "deploy/prometheus/alerts_test.yml has no case in which %s fires", rule.Alert)
+		require.True(t, rests[rule.Alert], "deploy/prometheus/alerts_test.yml has no case in which %s rests", rule.Alert)
+	}
+	require.Len(t, fires, len(alertRules(t)), "a case of an alert that there is not")
+}
+
 func TestPromtoolTakesTheAlerts(t *testing.T) {
 	tool(t, "deploy/prometheus", "promtool", "check", "rules", "alerts.yml")
 	tool(t, "deploy/prometheus", "promtool", "test", "rules", "alerts_test.yml")

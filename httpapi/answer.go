@@ -248,7 +248,11 @@ func (a *API) logAccess(c *call) {
 	if c.status >= http.StatusInternalServerError {
 		level = slog.LevelWarn
 	}
-	countRequest(c)
+	if isProbe(c) {
+		level = slog.LevelDebug // A balancer asks twice a second: what changes is told once, by tellReadiness.
+	} else {
+		countRequest(c)
+	}
 	if !a.log.Enabled(c.r.Context(), level) {
 		return
 	}

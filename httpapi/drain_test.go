@@ -1,7 +1,10 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +38,32 @@ func TestDrainWithGrace(t *testing.T) {
 	n.api.SetLeaving()
 	n.api.drainLater(time.Millisecond)
 	require.Eventually(t, func() bool { return n.do("admin", "GET", "/v1/agents?limit=1", "").Code == 503 }, 10*time.Second, 5*time.Millisecond)
+}
+
+// A balancer asks twice a second whether the node is ready: that it is not, with the reason,
+// is a line once and no answer of the service's; a drain in order leaves nothing above INFO.
+func TestReadinessIsToldOnce(t *testing.T) {
+	n := newTestNode(t)
+	var said bytes.Buffer
+	n.api.log = slog.New(slog.NewTextHandler(&said, nil))
+	before := statusTotals[503].Get()
+	ask := func(path string, code int) {
+		t.Helper()
+		for range 3 {
+			require.Equal(t, code, n.do("", "GET", path, "").Code)
+		}
+	}
+	ask("/readyz", 200)
+	n.api.SetLeaving()
+	ask("/readyz", 503)
+	ask("/readyz?exclude=drain,node", 200)
+	require.Equal(t, 200, n.do("ops", "POST", "/v1/cluster/drain", `{"drain":false}`).Code)
+	ask("/readyz", 200)
+	require.Equal(t, before, statusTotals[503].Get(), "callers were refused nothing")
+	require.Equal(t, 2, strings.Count(said.String(), "msg=ready"), said.String())
+	require.Equal(t, 1, strings.Count(said.String(), `msg="not ready" checks="drain draining"`), said.String())
+	require.NotContains(t, said.String(), "msg=request")
+	require.NotContains(t, said.String(), "level=WARN")
 }
 
 func (n *testNode) Leave(context.Context) { _ = n.verb("leave") }

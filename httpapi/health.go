@@ -33,7 +33,8 @@ type healthCache struct {
 	mutex  sync.Mutex
 	until  time.Time
 	status report.ClusterStatus
-	full   bool // The queue of reviews takes no more. How many there are is nobody's to count.
+	told   atomic.Pointer[string] // What readiness failed on when it was asked last; nil: not asked yet.
+	full   bool                   // The queue of reviews takes no more. How many there are is nobody's to count.
 }
 
 const healthKept = 500 * time.Millisecond
@@ -165,6 +166,32 @@ func live(c *call) error {
 	return nil
 }
 
+// isProbe reports whether the call asks how this node is for somebody who acts by it: it is
+// none of the service, and no error where the answer is no.
+func isProbe(c *call) bool {
+	return c.route != nil && (c.route.path == "/livez" || c.route.path == "/readyz")
+}
+
+// tellReadiness logs that the node is ready, or why not, when that has changed since it was
+// asked last.
+func (a *API) tellReadiness(readiness *report.Readiness) {
+	var names, why []string
+	for _, check := range readiness.Checks {
+		if !check.OK {
+			names, why = append(names, check.Name), append(why, strings.TrimSpace(check.Name+" "+check.Text))
+		}
+	}
+	now := strings.Join(names, ",")
+	if was := a.health.told.Swap(&now); was != nil && *was == now {
+		return
+	}
+	if now == "" {
+		a.log.Info("ready")
+	} else {
+		a.log.Info("not ready", "checks", strings.Join(why, "; "))
+	}
+}
+
 // ready is GET /readyz, in rqlite's form: one line a check.
 func ready(c *call) error {
 	query, err := readReadyQuery(c)
@@ -178,6 +205,9 @@ func ready(c *call) error {
 		}
 		readiness.Checks = append(readiness.Checks, check)
 		readiness.Ready = readiness.Ready && check.OK
+	}
+	if len(c.parameters) == 0 { // What is left out or added is another question.
+		c.api.tellReadiness(&readiness)
 	}
 	var text strings.Builder
 	for _, check := range readiness.Checks {

@@ -78,6 +78,11 @@ func countRequest(c *call) {
 	}
 }
 
+// ShowCertificate shows how many seconds the certificate of a listener is good.
+func ShowCertificate(listener string, left func() float64) {
+	metrics.GetOrCreateGauge(`railguard_http_certificate_expires_seconds{listener="`+listener+`"}`, left)
+}
+
 // screenTotals counts verdicts by rule and verdict, for every pair that can
 // come: made once, so that the hot path takes no lock.
 var screenTotals = makeScreenTotals()

@@ -178,7 +178,7 @@ func (w *Watcher) verified(ctx context.Context, source *Source, signed []byte) (
 	if name := w.origin(); said.Origin != name {
 		return nil, []Finding{{
 			Kind: KindLineage, Source: source.Base, Evidence: [][]byte{kept, signed},
-			Text: fmt.Sprintf("the log calls itself %q; it was %q: a lost majority was recovered, or this is another log. Compare its keys, give them, and accept the name", said.Origin, name),
+			Text: fmt.Sprintf("the log calls itself %q; it was %q: a lost majority was recovered, a backup was restored, or this is another log. Compare its keys, give them, and accept the name", said.Origin, name),
 		}}, nil
 	}
 	wrong := Finding{Kind: KindSignature, Source: source.Base, Text: "checkpoint of " + said.Origin + ": " + err.Error(), Evidence: [][]byte{signed}}

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -28,6 +30,31 @@ func TestConfigShow(t *testing.T) {
 		require.Regexp(t, line, out)
 	}
 	require.NotContains(t, out, "nobody shall read")
+}
+
+// A setting of the file that there is not, and a secret's file with nothing in it, start nothing.
+func TestSettingsThatSayNothing(t *testing.T) {
+	dir := t.TempDir()
+	file, empty := filepath.Join(dir, "railguard.yaml"), filepath.Join(dir, "cluster-secret")
+	require.NoError(t, os.WriteFile(file, []byte("ofac-sorce: published\n"), 0o600))
+	require.NoError(t, os.WriteFile(empty, []byte("\n"), 0o600))
+	_, code, err := run(t, "serve", "--id", "n1", "--config", file)
+	require.Equal(t, exitUsage, code)
+	require.ErrorContains(t, err, `unknown setting "ofac-sorce"; did you mean --ofac-source?`)
+	for _, name := range secretVariables {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name+"_FILE", empty)
+			_, err := secretOf(name)
+			require.ErrorContains(t, err, name+"_FILE: "+empty+" is empty")
+		})
+	}
+}
+
+// A folder that is somebody else's, as after a restore made by root, is told as that.
+func TestFolderOfAnother(t *testing.T) {
+	err := dataTrouble("--data", &fs.PathError{Op: "chmod", Path: "/var/lib/railguard/raft", Err: syscall.EPERM})
+	require.EqualError(t, err, "--data: chmod /var/lib/railguard/raft: operation not permitted: the folder and all in it must belong to the user who runs the node (chown -R)")
+	require.NotContains(t, dataTrouble("--data", &fs.PathError{Op: "chmod", Path: "x", Err: syscall.EROFS}).Error(), "chown")
 }
 
 // What would not start is exit 2, with every reason; nothing is written.

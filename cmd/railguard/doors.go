@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"railguard/httpapi"
 	"railguard/httpapi/mcp"
 	"railguard/httpapi/x402"
 	"railguard/seal"
@@ -83,6 +84,12 @@ func (d *doorTLS) tellDates(now time.Time) {
 	default:
 		d.log.Warn("the certificate of a listener ends soon: renew it", dates...)
 	}
+}
+
+// left is how long the certificate in use is good, in seconds; below 0: it has ended.
+func (d *doorTLS) left() float64 {
+	d.look() // Whoever connects does; who scrapes may be the only one.
+	return d.used.Load().Certificates[0].Leaf.NotAfter.Sub(d.now()).Seconds()
 }
 
 // config is what a server is given.
@@ -195,7 +202,7 @@ func onLoopback(address string) (bool, error) {
 
 // doors makes the TLS of both listeners; nil: plain.
 func (s *server) doors() (public, admin *tls.Config, err error) {
-	open := func(files doorFiles) *tls.Config {
+	open := func(name string, files doorFiles) *tls.Config {
 		if files.cert == "" {
 			return nil
 		}
@@ -204,10 +211,11 @@ func (s *server) doors() (public, admin *tls.Config, err error) {
 			err = errors.Join(err, usage("certificates: %w", failed))
 			return nil
 		}
+		httpapi.ShowCertificate(name, d.left)
 		return d.config()
 	}
-	public = open(doorFiles{cert: s.flags.tlsCert, key: s.flags.tlsKey})
-	admin = open(s.flags.adminTLS)
+	public = open("public", doorFiles{cert: s.flags.tlsCert, key: s.flags.tlsKey})
+	admin = open("admin", s.flags.adminTLS)
 	return public, admin, err
 }
 

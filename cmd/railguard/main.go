@@ -97,7 +97,15 @@ not able to answer now, 4 warnings of doctor, 70 the node gave up (disk, diverge
 // meantFlag names the flags of a command that a wrong one resembles; "" where there are none.
 func meantFlag(cmd *cobra.Command, err error) string {
 	var none *pflag.NotExistError
-	if !errors.As(err, &none) || len(none.GetSpecifiedName()) < 2 || len(none.GetSpecifiedName()) > flagNameMax {
+	if !errors.As(err, &none) {
+		return ""
+	}
+	return likeFlags(cmd, none.GetSpecifiedName())
+}
+
+// likeFlags names the flags of a command that a name resembles; "" where there are none.
+func likeFlags(cmd *cobra.Command, name string) string {
+	if len(name) < 2 || len(name) > flagNameMax {
 		return ""
 	}
 	flags := &cobra.Command{SuggestionsMinimumDistance: 2} // Judges likeness as it does for commands.
@@ -106,7 +114,7 @@ func meantFlag(cmd *cobra.Command, err error) string {
 			flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
 		}
 	})
-	close := flags.SuggestionsFor(none.GetSpecifiedName())
+	close := flags.SuggestionsFor(name)
 	if len(close) == 0 || len(close) > 3 {
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -38,7 +39,7 @@ const (
 func (s *server) open() error {
 	f := s.flags
 	if err := os.MkdirAll(f.data, 0o700); err != nil { // A disk that is not there yet may be there at the next start.
-		return fmt.Errorf("--data: %w", err)
+		return dataTrouble("--data", err)
 	}
 	secret, also, secrets, err := f.secrets()
 	if err != nil {
@@ -46,7 +47,7 @@ func (s *server) open() error {
 	}
 	token, err := keptSecret(filepath.Join(f.data, adminTokenFile))
 	if err != nil {
-		return err
+		return dataTrouble("--data", err)
 	}
 	trusted, err := proxies(f.trustedProxies)
 	if err != nil {
@@ -83,7 +84,7 @@ func (s *server) open() error {
 	case errors.Is(err, datadir.ErrDamaged): // No restart mends it.
 		return &exitError{code: exitFatal, err: fmt.Errorf("open %s: %w", f.data, err)}
 	case err != nil:
-		return fmt.Errorf("open %s: %w", f.data, err)
+		return dataTrouble("open "+f.data, err)
 	}
 	if err := s.checkKind(); err != nil {
 		return errors.Join(err, s.node.Close())
@@ -316,10 +317,19 @@ func keptSecret(path string) (string, error) {
 	return text, datadir.ReplaceFile(filepath.Dir(path), filepath.Base(path), []byte(text+"\n"))
 }
 
+// dataTrouble is an error of the data folder: where it is of permissions, as after a restore
+// or a copy made by root, whose it must be.
+func dataTrouble(where string, err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%s: %w: the folder and all in it must belong to the user who runs the node (chown -R)", where, err)
+	}
+	return fmt.Errorf("%s: %w", where, err)
+}
+
 // fatal ends the process at once: what a node that may have diverged or lost a
-// write owes its cluster is silence. The supervisor restarts it.
-func (s *server) fatal(reason string) {
-	s.log.Error("FATAL: this node stops", "reason", reason)
+// write owes its cluster is silence. The cluster has logged the reason; the supervisor
+// restarts the node.
+func (s *server) fatal(string) {
 	time.Sleep(50 * time.Millisecond) // Let the line reach the log.
 	os.Exit(exitFatal)
 }

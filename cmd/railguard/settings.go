@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -75,9 +77,9 @@ func settleOrigins(cmd *cobra.Command, environment func(flag string) string) (ma
 		}
 		origins[f.Name] = origin
 	})
-	for name := range file {
+	for _, name := range slices.Sorted(maps.Keys(file)) {
 		if !known[name] && failed == nil {
-			failed = usage("config file: unknown setting %q", name)
+			failed = usage("config file: unknown setting %q%s", name, likeFlags(cmd, name))
 		}
 	}
 	return origins, failed
@@ -135,5 +137,9 @@ func secretOf(name string) (string, error) {
 	if err != nil {
 		return "", usage("%s_FILE: %w", name, err)
 	}
-	return strings.TrimSpace(string(data)), nil
+	text := strings.TrimSpace(string(data))
+	if text == "" { // Never as if nothing were set: a cluster of one would make a secret of its own.
+		return "", usage("%s_FILE: %s is empty", name, path)
+	}
+	return text, nil
 }

@@ -267,7 +267,9 @@ func (p *park) tooOld(m *machine) {
 	p.awaitReady(m, "")
 	late := p.add("n4")
 	p.start(late)
-	require.Contains(p.t, p.gaveUp(late), "too old for the format that the group computes by: upgrade this node")
+	said := p.gaveUp(late)
+	require.Contains(p.t, said, "too old for the format that the group computes by: upgrade this node")
+	require.Equal(p.t, 1, strings.Count(said, "FATAL: this node stops"), said)
 }
 
 // gaveUp waits for a node's end with exit code 70, and returns what it said.

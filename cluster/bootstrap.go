@@ -40,6 +40,7 @@ type finder struct {
 
 	asking    atomic.Bool // Whether it is a member still.
 	unreached int         // Rounds without a leader. Of run.
+	waits     trouble     // What a new group waits for. Of run.
 
 	join    []string // Where to look.
 	expect  int      // How many nodes form a new group; 0: this one forms none.
@@ -118,8 +119,18 @@ func (f *finder) formOrJoin() {
 		return
 	}
 	if err := f.form(seen); err != nil {
-		f.life.log.Info("no group yet", "reason", err)
+		f.tellWait(port.Plain(err.Error()))
 	}
+}
+
+// tellWait logs what a new group waits for when that has changed, and now and then: it is
+// asked three times a second.
+func (f *finder) tellWait(reason string) {
+	if f.waits.text == reason && time.Since(f.waits.told) < troubleToldEvery {
+		return
+	}
+	f.waits.text, f.waits.told = reason, time.Now()
+	f.life.log.Info("no group yet", "reason", reason)
 }
 
 // lookAround asks every given address who is there.
@@ -152,7 +163,7 @@ func (f *finder) joinThrough(hosts []string) {
 			f.greeter.noteUnwelcome(nil)
 			return
 		case errors.Is(last, port.ErrWentBack), errors.Is(last, port.ErrCopy), errors.Is(last, port.ErrTooOld):
-			f.life.die("this node is not taken in at " + f.greeter.address.Host + ": " + last.Error())
+			f.life.die("this node is not taken in at " + f.greeter.address.Host + ": " + port.Plain(last.Error()))
 			return
 		}
 	}

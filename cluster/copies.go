@@ -33,6 +33,8 @@ func (m *membership) checkReachable(ctx context.Context, id string, to port.Addr
 	heard := m.peers.greeter.heard()[id]
 	w, err := m.peers.greeter.look(to.Host, patienceOf(ctx))
 	switch {
+	case errors.Is(err, port.ErrRefused):
+		return w, fmt.Errorf("cluster: node %q at %s, the address it gives (its --advertise): %w", id, to.Host, err)
 	case err != nil:
 		return w, fmt.Errorf("cluster: node %q cannot be reached from the leader at %s, the address it gives (its --advertise): %w", id, to.Host, err)
 	case w.ID != id || port.Shown(w.Incarnation) != to.Incarnation:
@@ -100,10 +102,10 @@ func (g *greeter) noteTrouble(host string, err error) {
 	case err == nil:
 		g.trouble.at = time.Time{}
 	case errors.Is(err, port.ErrRefused), errors.Is(err, port.ErrUnproven), errors.Is(err, errStranger), errors.Is(err, port.ErrWentBack):
-		g.trouble.text, g.trouble.at = host+": "+err.Error(), time.Now()
+		g.trouble.text, g.trouble.at = host+": "+port.Plain(err.Error()), time.Now()
 		if time.Since(g.trouble.told) >= troubleToldEvery {
 			g.trouble.told = time.Now()
-			g.log.Error("no peer talks with this node", "addr", host, "reason", err)
+			g.log.Error("no peer talks with this node", "addr", host, "reason", port.Plain(err.Error()))
 		}
 	}
 }
@@ -129,10 +131,11 @@ func (g *greeter) noteUnwelcome(err error) {
 		g.unwelcome.at = time.Time{}
 		return
 	}
-	g.unwelcome.text, g.unwelcome.at = "the group does not take this node in yet: "+err.Error(), time.Now()
+	reason := port.Plain(err.Error())
+	g.unwelcome.text, g.unwelcome.at = "the group does not take this node in yet: "+reason, time.Now()
 	if time.Since(g.unwelcome.told) >= troubleToldEvery {
 		g.unwelcome.told = time.Now()
-		g.log.Warn("the group does not take this node in yet", "error", err)
+		g.log.Warn("the group does not take this node in yet", "error", reason)
 	}
 }
 

@@ -128,6 +128,6 @@ func TestWrongSecretIsNamed(t *testing.T) {
 	stranger := g.open("n2", join(g.host("n1")), func(c *Config) { c.Secret = []byte("another secret, long enough to be one") })
 	require.Eventually(t, func() bool {
 		ready := stranger.Ready(t.Context(), report.ReadyQuery{})
-		return !ready.Ready && strings.Contains(ready.Checks[0].Text, port.ErrUnproven.Error())
+		return !ready.Ready && strings.Contains(ready.Checks[0].Text, port.Plain(port.ErrUnproven.Error()))
 	}, 5*time.Second, 10*time.Millisecond)
 }

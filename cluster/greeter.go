@@ -130,7 +130,7 @@ func (g *greeter) greet(h port.Hello, protocol byte, heard map[string]reached) p
 	}
 	switch {
 	case h.ID == own.ID && h.Incarnation != own.Incarnation:
-		w.Refused = fmt.Sprintf("another node calls itself %q too", own.ID)
+		w.Refused = fmt.Sprintf("another node with another data folder runs as %q: stop one of the two, or give it an --id of its own and an empty --data", own.ID)
 	case h.ClusterID != "" && own.ClusterID != "" && h.ClusterID != own.ClusterID:
 		w.Refused = fmt.Sprintf("node %q is of cluster %s, this one is of cluster %s", h.ID, h.ClusterID, own.ClusterID)
 	case g.lineage.refusesKin(&own, &h, protocol, &w):

@@ -210,7 +210,7 @@ func (m *membership) follow(ctx context.Context, server raft.Server, to port.Add
 func (m *membership) replace(ctx context.Context, server raft.Server, before, to port.Address) error {
 	id := string(server.ID)
 	if _, alive := m.peers.fresh(id); alive || id == string(m.replica.self) {
-		return fmt.Errorf("cluster: a node %q with another data folder is alive", id)
+		return fmt.Errorf("cluster: a node %q with another data folder is alive: stop that one to replace it, or give this one an --id of its own", id)
 	}
 	m.life.log.Warn("a member comes back with another data folder: it has forgotten its votes and joins without one", "peer", id)
 	if err := m.bury(ctx, id, before.Incarnation); err != nil {

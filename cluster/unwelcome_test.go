@@ -25,3 +25,17 @@ func TestUnwelcomeIsToldOnce(t *testing.T) {
 	g.noteUnwelcome(nil)
 	require.Empty(t, g.because())
 }
+
+// What a new group waits for is told when it changes, and not three times a second.
+func TestWaitIsToldOnce(t *testing.T) {
+	var told bytes.Buffer
+	f := &finder{life: newLife(slog.New(slog.NewTextHandler(&told, nil)), nil)}
+	for range 5 {
+		f.tellWait("1 of 3 expected nodes are here")
+	}
+	f.tellWait("2 of 3 expected nodes are here")
+	require.Equal(t, 2, strings.Count(told.String(), "no group yet"), told.String())
+	f.waits.told = f.waits.told.Add(-troubleToldEvery)
+	f.tellWait("2 of 3 expected nodes are here")
+	require.Equal(t, 3, strings.Count(told.String(), "no group yet"), "it still waits")
+}

@@ -3,6 +3,7 @@ package port
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"railguard/fsm/wire"
 )
@@ -30,5 +31,14 @@ func remoteError(text []byte) error {
 			return known
 		}
 	}
-	return fmt.Errorf("cluster: peer says: %.512s", text)
+	said := strings.TrimPrefix(Plain(string(text)), peerSays) // A peer may pass on what another told it.
+	return fmt.Errorf("cluster: "+peerSays+"%.512s", said)
+}
+
+const peerSays = "the peer says: "
+
+// Plain is an error's text without the name of the room, which each error of a chain
+// begins with.
+func Plain(text string) string {
+	return strings.TrimPrefix(strings.ReplaceAll(text, ": cluster: ", ": "), "cluster: ")
 }

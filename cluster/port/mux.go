@@ -70,6 +70,9 @@ type Mux struct {
 func Listen(network Network, authority func() *Authority, address string, log *slog.Logger) (*Mux, error) {
 	listener, err := network.Listen(address)
 	if err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			err = fmt.Errorf("%w: another process listens there; end it, or give another address", err)
+		}
 		return nil, fmt.Errorf("cluster: port between nodes (--cluster): %w", err)
 	}
 	if at := listener.Addr().String(); authority == nil && !Loopback(at) { // What a name stands for is seen now.

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -385,6 +386,23 @@ func TestPace(t *testing.T) {
 		require.True(t, p.allow(strconv.Itoa(i), now))
 		require.LessOrEqual(t, len(p.of), networksPaced)
 	}
+}
+
+// TestPeersSayItOnce: what one peer passes on of another is told with one beginning.
+func TestPeersSayItOnce(t *testing.T) {
+	inner := remoteError([]byte(fmt.Errorf("cluster: node %q: %w", "n2", ErrRefused).Error()))
+	outer := fmt.Errorf("cluster: relay to %q: %w", "n3", remoteError([]byte(remoteError([]byte(inner.Error())).Error())))
+	require.Equal(t, `relay to "n3": the peer says: node "n2": refused by the peer`, Plain(outer.Error()))
+	require.EqualError(t, remoteError([]byte("disk full")), "cluster: the peer says: disk full")
+	require.ErrorIs(t, remoteError([]byte(ErrTooOld.Error())), ErrTooOld)
+}
+
+// TestTakenPort: a port that is taken says so, and what to do.
+func TestTakenPort(t *testing.T) {
+	taken := openedPort(t, nil)
+	_, err := Listen(TCP{}, nil, taken.host, slog.New(slog.DiscardHandler))
+	require.ErrorContains(t, err, "--cluster")
+	require.ErrorContains(t, err, "another process listens there; end it, or give another address")
 }
 
 func TestNetworkOf(t *testing.T) {

@@ -298,4 +298,11 @@ func TestDoctorOnANodeThatIsNotTakenIn(t *testing.T) {
 	}, 30*time.Second, 100*time.Millisecond)
 	require.Equal(t, levelBad, d.of(t, "ready "+twin.http).Level)
 	require.Equal(t, levelWarn, d.of(t, "folder n2").Level)
+	for _, line := range strings.Split(d.of(t, "ready "+twin.http).Says+"\n"+p.said(twin), "\n") {
+		require.NotContains(t, line, "cluster: ", "no room's name: it says nothing to who reads it")
+		require.LessOrEqual(t, strings.Count(line, "the peer says"), 1, line)
+		if strings.Contains(line, "with another data folder") {
+			require.Contains(t, line, "an --id of its own")
+		}
+	}
 }

@@ -56,7 +56,7 @@ func (m *Machine) applyListActivate(b *wire.ListActivate, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
-	if b.Base != 0 && b.Base != m.settings.ListVersion {
+	if b.Base != 0 && b.Base != wire.ListBase(m.settings.ListVersion) {
 		r.Value = m.settings.ListVersion
 		r.Code = wire.Stale
 		return

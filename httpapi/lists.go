@@ -317,7 +317,7 @@ func activateAs(c *call, info *wire.ListInfo, a activation) error {
 		m.Texts("problems", problems)
 		m.TextOrNull("reason", a.reason)
 		m.TextOrNull("actor", a.actor)
-		record := &wire.ListActivate{Digest: info.Digest, Force: a.force, Base: c.judge.Terms.Settings.ListVersion}
+		record := &wire.ListActivate{Digest: info.Digest, Force: a.force, Base: wire.ListBase(c.judge.Terms.Settings.ListVersion)}
 		// The files of the active list were imported once more: nothing changes, and the
 		// list is known to be current.
 		record.Refresh = active != nil && active.Digest == info.Digest && isStaged(c, info.Digest)

@@ -318,7 +318,19 @@ type ListActivate struct {
 	Digest  [32]byte `cbor:"4,keyasint"`
 	Refresh bool     `cbor:"5,keyasint,omitempty"`
 	Force   bool     `cbor:"6,keyasint,omitempty"`
-	Base    uint64   `cbor:"7,keyasint,omitempty"` // List version the swap was checked against; 0: any.
+	Base    uint64   `cbor:"7,keyasint,omitempty"` // List version the swap was checked against, see ListBase; 0: any.
+}
+
+// NoListYet as a Base is of a cluster that has had no list.
+const NoListYet = 1<<64 - 1
+
+// ListBase is the Base of a swap that was checked against a list version, 0 where there
+// is no list.
+func ListBase(version uint64) uint64 {
+	if version == 0 {
+		return NoListYet
+	}
+	return version
 }
 
 // PolicyPut replaces the institution's policy (its whitelist stays).

@@ -237,18 +237,13 @@ func (d *Keeper) fragment(origin, from string) []byte {
 }
 
 // put stages and activates an encoded list, if the list version is still that of base; 0:
-// if there is no list still, which the log does not check.
+// if there is no list still.
 func (d *Keeper) put(ctx context.Context, encoded []byte, info wire.ListInfo, fragment []byte, base uint64) error {
 	common := wire.Common{Fragment: fragment}
 	if result, err := d.node.Stage(ctx, encoded, info, common); err != nil || result.Code == wire.Refused {
 		return errors.Join(err, refusedList(result))
 	}
-	if base == 0 {
-		if err := d.hasNone(ctx); err != nil {
-			return err
-		}
-	}
-	result, err := d.node.Propose(ctx, wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: info.Digest, Base: base, Common: common}))
+	result, err := d.node.Propose(ctx, wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: info.Digest, Base: wire.ListBase(base), Common: common}))
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 const style = `body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:75rem;padding:0 1rem;color:#111;background:#fff}
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}
 table{border-collapse:collapse;width:100%;font-size:.85rem}th,td{border-bottom:1px solid #bbb;padding:.25rem .5rem;text-align:left;vertical-align:top;overflow-wrap:anywhere}
-th{border-bottom:2px solid #333}.n{text-align:right}code{font-size:.85rem;overflow-wrap:anywhere}.BLOCK{font-weight:bold}
+th{border-bottom:2px solid #333}.n{text-align:right}.n,.v{white-space:nowrap;overflow-wrap:normal}code{font-size:.85rem;overflow-wrap:anywhere}.BLOCK{font-weight:bold}
 @media print{body{margin:0;max-width:none;font-size:10pt}thead{display:table-header-group}tr{break-inside:avoid}a{color:inherit;text-decoration:none}}`
 
 var pageTemplate = template.Must(template.New("index.html").Parse(`<!doctype html>
@@ -47,7 +47,7 @@ How to check all of it, with and without that program: <a href="README.txt">READ
 <h2>Records</h2>
 {{if .More}}<p>The first {{len .Rows}}; {{.More}} more are in <code>records.ndjson</code>.</p>{{end}}
 <table><thead><tr><th class="n">Leaf</th><th>Time</th><th>Event</th><th>Transaction</th><th>Verdict</th><th>Rule and reason</th><th>Agent</th><th>Operator</th><th class="n">Amount</th><th>Counterparty</th><th>Disposition</th></tr></thead><tbody>
-{{range .Rows}}<tr><td class="n">{{.Leaf}}</td><td>{{.Time}}</td><td>{{.Kind}}</td><td>{{.Txn}}</td><td class="{{.Verdict}}">{{.Verdict}}</td><td>{{.Rule}} {{.Reason}}</td><td>{{.Agent}}</td><td>{{.Operator}}</td><td class="n">{{.Amount}}</td><td>{{.Party}}</td><td>{{.Disposition}} {{.Who}}</td></tr>
+{{range .Rows}}<tr><td class="n">{{.Leaf}}</td><td>{{.Time}}</td><td>{{.Kind}}</td><td>{{.Txn}}</td><td class="v {{.Verdict}}">{{.Verdict}}</td><td>{{.Rule}} {{.Reason}}</td><td>{{.Agent}}</td><td>{{.Operator}}</td><td class="n">{{.Amount}}</td><td>{{.Party}}</td><td>{{.Disposition}} {{.Who}}</td></tr>
 {{end}}</tbody></table>
 </body>
 </html>

@@ -287,8 +287,26 @@ func (c *scorer) markPrinted(l *wordLayer, i int) {
 // unescapeTimes is how often a name is unescaped.
 const unescapeTimes = 2
 
+// escapeMarks are the bytes without which a name has nothing to be read otherwise.
+var escapeMarks = func() (marks [256]bool) {
+	for _, c := range []byte(`%=\&?@$`) {
+		marks[c] = true
+	}
+	for c := utf8.RuneSelf; c < len(marks); c++ {
+		marks[c] = true
+	}
+	return marks
+}()
+
 // unescaped is a name without escapes, at most queryBytesMax bytes of it. False: it has none.
 func unescaped(name string) (string, bool) {
+	at := 0
+	for at < len(name) && !escapeMarks[name[at]] {
+		at++
+	}
+	if at == len(name) {
+		return name, false
+	}
 	plain := name
 	for range unescapeTimes {
 		if strings.ContainsAny(plain, "%=\\") {

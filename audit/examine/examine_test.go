@@ -298,6 +298,16 @@ func TestSelectionsAreSigned(t *testing.T) {
 	}
 }
 
+// A selection that its log's own key has signed still ends with the tree that it is of.
+func TestSelectionsEndWithTheirTree(t *testing.T) {
+	f := newFixture(t, 9)
+	_, err := examineText(encode(t, f.export(t, 2, 9, "acme", 3, 5)...), f.signer.VerifierKeys())
+	require.NoError(t, err)
+	_, err = examineText(encode(t, f.export(t, 2, 10, "acme", 3, 5)...), f.signer.VerifierKeys())
+	require.ErrorIs(t, err, ErrProof)
+	require.ErrorContains(t, err, "no range of a tree of 9")
+}
+
 func with(o object, name string, value any) object {
 	o = maps.Clone(o)
 	o[name] = value

@@ -321,18 +321,6 @@ type ListActivate struct {
 	Base    uint64   `cbor:"7,keyasint,omitempty"` // List version the swap was checked against, see ListBase; 0: any.
 }
 
-// NoListYet as a Base is of a cluster that has had no list.
-const NoListYet = 1<<64 - 1
-
-// ListBase is the Base of a swap that was checked against a list version, 0 where there
-// is no list.
-func ListBase(version uint64) uint64 {
-	if version == 0 {
-		return NoListYet
-	}
-	return version
-}
-
 // PolicyPut replaces the institution's policy (its whitelist stays).
 type PolicyPut struct {
 	Common

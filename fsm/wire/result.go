@@ -67,3 +67,15 @@ type Result struct {
 	State   engine.Status `cbor:"10,keyasint,omitempty"`
 	Value   uint64        `cbor:"11,keyasint,omitempty"`
 }
+
+// NoListYet as the Base of a ListActivate is of a cluster that has had no list.
+const NoListYet = 1<<64 - 1
+
+// ListBase is the Base of a swap that was checked against a list version, 0 where there
+// is no list.
+func ListBase(version uint64) uint64 {
+	if version == 0 {
+		return NoListYet
+	}
+	return version
+}

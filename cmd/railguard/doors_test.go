@@ -119,7 +119,7 @@ func TestListenerCertificateThatEndsIsTold(t *testing.T) {
 	told(doorLookEvery, "ends soon", 1)
 	told(24*time.Hour, "has ended", 1)
 	told(doorLookEvery, "has ended", 1)
-	require.InDelta(t, (5*24*time.Hour - now.Sub(time.Now())).Seconds(), d.left(), 120, "the metric of it")
+	require.InDelta(t, (5*24*time.Hour - time.Until(now)).Seconds(), d.left(), 120, "the metric of it")
 	told(24*time.Hour, "has ended", 2)
 	late, err := newDoorTLS(files, log.Logger, func() time.Time { return now })
 	require.NoError(t, err, "behind a balancer it may still do")

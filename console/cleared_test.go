@@ -127,7 +127,8 @@ func TestListedOperator(t *testing.T) {
 	w.shows("#totals", "1 alert")
 	w.shows(".row", "Operator listed")
 	w.shows(".row", "Acme Robotics Inc")
-	w.shows(".row a", d.agent)
+	w.shows(".row a", "Procurement bot")
+	require.Equal(t, "true", w.value(`[...document.querySelectorAll('.row a')].some(a => a.href.endsWith('/`+d.agent+`'))`), "it leads to the agent")
 	w.clean()
 }
 

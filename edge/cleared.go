@@ -20,16 +20,36 @@ func newClearedPairs(source []*wire.ClearedPair) *clearedPairs {
 	return p
 }
 
+// Why a cleared pair is void, in the words of the API.
+const (
+	VoidExpired      = "expired"
+	VoidEntryRemoved = "entry_removed"
+	VoidEntryChanged = "entry_changed"
+)
+
+// JudgeClearedPair returns why a cleared pair is void under a list, "" while it is in force.
+// The reviewer cleared the entry as it was then: a later list may say more of that party.
+func JudgeClearedPair(pair *wire.ClearedPair, list *ofac.Index, now engine.Time) (void string) {
+	digest, listed := list.EntryDigest(pair.UID)
+	switch {
+	case pair.ExpiresAt != 0 && pair.ExpiresAt <= now:
+		return VoidExpired
+	case !listed:
+		return VoidEntryRemoved
+	case digest != pair.EntryDigest:
+		return VoidEntryChanged
+	}
+	return ""
+}
+
 // find returns the entries of a list that are cleared for a name, and when the first of
-// those clearings lapses (0: never). A pair is void once it expired or its entry changed
-// in a newer list.
+// those clearings lapses (0: never).
 func (p *clearedPairs) find(name string, list *ofac.Index, now engine.Time) (uids []uint32, until engine.Time) {
 	if len(p.byName) == 0 || name == "" {
 		return nil, 0
 	}
 	for _, pair := range p.byName[ofac.NormaliseName(name)] {
-		digest, listed := list.EntryDigest(pair.UID)
-		if !listed || digest != pair.EntryDigest || pair.ExpiresAt != 0 && pair.ExpiresAt <= now {
+		if JudgeClearedPair(pair, list, now) != "" {
 			continue
 		}
 		uids = append(uids, pair.UID)

@@ -1,9 +1,11 @@
 package edge
 
 import (
+	"slices"
 	"strconv"
 
 	"railguard/engine"
+	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/strictjson"
 )
@@ -179,11 +181,7 @@ func matchItem(uid uint32, lists ofac.Lists, name, alias string, list *ofac.Inde
 
 // isCleared tells whether a reviewer cleared the pair, and the clearing stands.
 func (t *Terms) isCleared(normalised string, uid uint32, list *ofac.Index, now engine.Time) bool {
-	digest, listed := list.EntryDigest(uid)
-	for _, pair := range t.Settings.Cleared {
-		if pair.UID == uid && pair.Name == normalised && listed && pair.EntryDigest == digest && (pair.ExpiresAt == 0 || pair.ExpiresAt > now) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.cleared.byName[normalised], func(pair *wire.ClearedPair) bool {
+		return pair.UID == uid && JudgeClearedPair(pair, list, now) == ""
+	})
 }

@@ -159,7 +159,7 @@ func listCleared(c *call) error {
 		} else {
 			m.Time("expiresAt", pair.ExpiresAt)
 		}
-		why := clearedVoid(pair, now, listed, entry.Digest == pair.EntryDigest)
+		why := edge.JudgeClearedPair(pair, list, now)
 		m.Bool("inForce", why == "")
 		m.TextOrNull("void", why)
 		m.Text("reason", pair.Reason)
@@ -169,19 +169,6 @@ func listCleared(c *call) error {
 		return true
 	})
 	return c.list(items, next)
-}
-
-// clearedVoid is why a pair quietens nothing any more; "": it is in force.
-func clearedVoid(pair *wire.ClearedPair, now engine.Time, listed, same bool) string {
-	switch {
-	case pair.ExpiresAt != 0 && pair.ExpiresAt <= now:
-		return "expired"
-	case !listed:
-		return "entry_removed"
-	case !same:
-		return "entry_changed"
-	}
-	return ""
 }
 
 // removeCleared is DELETE /v1/cleared/{id}.

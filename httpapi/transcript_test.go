@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/leafjson"
+	"railguard/ofac"
 	"railguard/strictjson"
 )
 
@@ -37,6 +39,7 @@ var update = flag.Bool("update", false, "rewrite testdata/*.txt with what the se
 //
 //	advance 24h                moves log time
 //	key name role|role operator=Acme Inc    creates an API key whose secret is testSecret(name)
+//	relist 27307 DPRK4         activates the active list with the programs of one entry changed
 //
 // Lines that begin with # are comments. Answers are printed with their JSON
 // indented. Masked are what differs from run to run (latencyMs) and what another
@@ -139,6 +142,8 @@ func (s *script) run(t *testing.T, command string) string {
 		return "now " + s.n.LogTime().String()
 	case "key":
 		return s.key(t, lines[0])
+	case "relist":
+		return s.relist(t, words[1], words[2:])
 	}
 	return s.request(t, words, lines[1:])
 }
@@ -154,6 +159,16 @@ func (s *script) key(t *testing.T, line string) string {
 	key.Operator = edge.OperatorKey(operator)
 	s.n.addKey(key, testSecret(words[1]))
 	return "ok"
+}
+
+// relist activates the active list with the programs of one entry changed.
+func (s *script) relist(t *testing.T, uid string, programs []string) string {
+	entities := s.n.List().Entities()
+	at := slices.IndexFunc(entities, func(e ofac.Entity) bool { return strconv.FormatUint(uint64(e.UID), 10) == uid })
+	require.NotEqual(t, -1, at, "no entry %s", uid)
+	entities[at].Programs = programs
+	s.n.activate(entities, s.n.List().Meta())
+	return "listVersion " + strconv.FormatUint(s.n.Settings().ListVersion, 10)
 }
 
 func (s *script) request(t *testing.T, words, lines []string) string {

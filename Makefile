@@ -1,6 +1,6 @@
 # Railguard. `make` prints the words; CI runs the same ones.
 GO      ?= go
-VERSION ?= 0.1.0
+VERSION ?= $(shell sed -n 's/^const Version = "\(.*\)"/\1/p' doc.go)
 FUZZ    ?= 10s
 WALK ?= 20000
 # hashicorp/raft v1.7.3 itself races when a member's suffrage or address changes
@@ -10,7 +10,7 @@ LDFLAGS := -X main.version=$(VERSION)
 # What the compiler is told of where the time goes (docs/decisions/0078-profile-of-a-release.md).
 PROFILE := -pgo=cmd/railguard/release.pgo
 
-.PHONY: help build run quick test race house lint fuzz walk bench soak bench-go golden conformance names-eval sim mutants overspend rejoin scale backtest retro chaos-short chaos-mixed chaos screenshots release release-check
+.PHONY: help build run quick test race house lint fuzz walk bench soak bench-go golden conformance names-eval sim mutants overspend rejoin scale backtest retro chaos-short chaos-mixed chaos screenshots image release release-check
 
 # Tools have a module of their own, so that their dependencies are not the service's.
 TOOL := $(GO) tool -modfile=.ci/tools/go.mod
@@ -124,6 +124,14 @@ release: ## Static binaries of VERSION for TARGETS in DIST (dist/), checksums an
 	  $(GO) run ./.ci/sbom -version $(VERSION) $(DIST)/$$name > $(DIST)/$$name.cdx.json || exit 1; \
 	done
 	@cd $(DIST) && sha256sum railguard-* > SHA256SUMS && cat SHA256SUMS
+
+image: ## Build the container image and start it: with Docker, else by the Dockerfile's own steps (needs root)
+	if docker info >/dev/null 2>&1; then \
+	  docker build -f deploy/docker/Dockerfile --build-arg VERSION=$(VERSION) -t railguard:$(VERSION) . && \
+	  docker run --rm railguard:$(VERSION) version; \
+	else \
+	  $(GO) -C .ci/image build -o $(CURDIR)/bin/image . && ./bin/image -version $(VERSION); \
+	fi
 
 release-check: ## Build a release twice, the second time in another folder with an empty cache, and compare
 	@work=$$(mktemp -d) && trap 'chmod -R u+w '$$work' && rm -rf '$$work EXIT && \

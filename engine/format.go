@@ -8,6 +8,6 @@ type Format uint16
 // that this binary can apply, stands in format_newest.go, so that a test can build the
 // release after this one (format_next.go).
 const (
-	// Format1 is the first: records, rows, leaves and snapshots as released in 0.1.
+	// Format1 is the first: records, rows, leaves and snapshots as 0.2.0 releases them.
 	Format1 Format = 1
 )

@@ -11,10 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"railguard"
 )
 
-// version is the semantic version; `make release` sets it.
-var version = "0.1.0"
+// version is the semantic version; `make release VERSION=` sets another one.
+var version = railguard.Version
 
 // Exit codes, shown by `railguard --help`.
 const (

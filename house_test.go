@@ -61,6 +61,7 @@ var importLaw = map[string][]string{
 	"edge/events":        {"audit", "audit/merkle", "edge", "engine", "fsm/leaf", "fsm/wire", "strictjson"},
 	"edge/retrace":       {"audit", "engine", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "ofac", "strictjson"},
 	"edge":               {"edge/retrace", "fsm/leaf", "fsm/leafjson", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/wire", "audit"},
+	"edge/edgetest":      {"audit", "audit/audittest", "edge", "engine", "engine/credential", "fsm", "fsm/wire", "ofac", "ofac/sample", "seal", "strictjson"}, // For tests alone.
 	"httpapi/exposition": {"cluster/timing"},
 	"httpapi/guest":      {},
 	"httpapi/x402":       {"cluster/timing", "httpapi/guest"},
@@ -116,7 +117,7 @@ var externalLaw = map[string][]string{
 	"github.com/modelcontextprotocol/go-sdk":  {"httpapi/mcp"},
 	"github.com/spf13/cobra":                  {"cmd/railguard"},
 	"github.com/spf13/pflag":                  {"cmd/railguard"},
-	"github.com/stretchr/testify":             {"cluster/porttest", "cluster/sim"},
+	"github.com/stretchr/testify":             {"cluster/porttest", "cluster/sim", "edge/edgetest"},
 	"github.com/anishathalye/porcupine":       {"bench/chaos"},
 	"github.com/chromedp/cdproto":             {}, // Tests of console alone.
 	"github.com/chromedp/chromedp":            {},

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"strconv"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -211,31 +213,83 @@ func BenchmarkScreen(b *testing.B) {
 	}
 }
 
-// A call waits a moment for tables that are being made here, and no longer; where they
-// will not be made it does not wait at all.
+// A call waits a moment for tables that are being made here, and no longer than that or its
+// own deadline; where they will not be made it does not wait at all.
 func TestCallsWaitForTables(t *testing.T) {
-	n, judges := newTestNode(t)
-	n.coming, n.list = n.list, nil
-	var judge Judge
-	defer judge.Reset()
 	for _, c := range []struct {
 		name              string
 		compiling, looked int
+		deadline          time.Duration
 		found             bool
 	}{
-		{"made meanwhile", 3, 4, true}, {"not made in time", 1 << 30, int(listPatience / listLook), false}, {"never", -1, 1, false},
+		{"made meanwhile", 3, 4, time.Minute, true}, {"made in the last moment", 119, 120, time.Minute, true},
+		{"not made in time", 120, 120, time.Minute, false}, {"the call's time is over", 1 << 30, 3, 25 * time.Millisecond, false},
+		{"never", -1, 1, time.Minute, false},
 	} {
-		n.compiling, n.looked = c.compiling, 0
-		judge.Begin(context.Background(), judges, &Call{Caller: &Caller{}})
-		list, err := judge.ActiveList()
-		require.Equal(t, c.looked, n.looked, c.name)
-		if c.found {
-			require.NoError(t, err)
-			require.Same(t, n.coming, list)
-			continue
-		}
-		var refused *Refusal
-		require.ErrorAs(t, err, &refused, c.name)
-		require.Equal(t, "sanctions_data_unavailable", refused.Code)
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n, judges := newTestNode(t)
+				n.coming, n.list, n.compiling = n.list, nil, c.compiling
+				ctx, cancel := context.WithTimeout(t.Context(), c.deadline)
+				defer cancel()
+				var judge Judge
+				defer judge.Reset()
+				judge.Begin(ctx, judges, &Call{Caller: &Caller{}})
+				list, err := judge.ActiveList()
+				require.Equal(t, c.looked, n.looked)
+				if c.found {
+					require.NoError(t, err)
+					require.Same(t, n.coming, list)
+					return
+				}
+				var refused *Refusal
+				require.ErrorAs(t, err, &refused)
+				require.Equal(t, "sanctions_data_unavailable", refused.Code)
+			})
+		})
+	}
+}
+
+// The list that is published is the one that the settings name, with the tables of their
+// matcher; the sample is no list where payments are real.
+func TestActiveList(t *testing.T) {
+	n, judges := newTestNode(t)
+	good := n.settings
+	for _, c := range []struct {
+		name   string
+		change func(s *fsm.Settings)
+		looked bool
+		code   string
+	}{
+		{"as it is", func(*fsm.Settings) {}, false, ""},
+		{"no list", func(s *fsm.Settings) { s.List = nil }, false, "sanctions_data_unavailable"},
+		{"an empty list", func(s *fsm.Settings) { s.List = &wire.ListInfo{Digest: s.List.Digest, Sample: true} }, false, "sanctions_data_unavailable"},
+		{"the sample where payments are real", func(s *fsm.Settings) { g := *s.Genesis; g.Dev, s.Genesis = false, &g }, false, "sanctions_data_unavailable"},
+		{"a published list where payments are real", func(s *fsm.Settings) {
+			g, info := *s.Genesis, *s.List
+			g.Dev, info.Sample, s.Genesis, s.List = false, false, &g, &info
+		}, false, ""},
+		{"another list than is published here", func(s *fsm.Settings) { info := *s.List; info.Digest[0]++; s.List = &info }, true, "sanctions_data_unavailable"},
+		{"another matcher than is published here", func(s *fsm.Settings) { s.Matcher++ }, true, "sanctions_data_unavailable"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			settings := *good
+			settings.Index = judges.Now().Settings.Index + 1
+			c.change(&settings)
+			n.settings, n.compiling, n.looked = &settings, -1, 0
+			var judge Judge
+			defer judge.Reset()
+			judge.Begin(t.Context(), judges, &Call{Caller: &Caller{}})
+			list, err := judge.ActiveList()
+			require.Equal(t, c.looked, n.looked > 0)
+			if c.code == "" {
+				require.NoError(t, err)
+				require.Same(t, n.list, list)
+				return
+			}
+			var refused *Refusal
+			require.ErrorAs(t, err, &refused)
+			require.Equal(t, c.code, refused.Code)
+		})
 	}
 }

@@ -107,13 +107,6 @@ func (m *Machine) forgetAlert() {
 	m.alerts.DropFront()
 }
 
-// expireAlerts forgets alerts with their leaves.
-func (m *Machine) expireAlerts() {
-	for n := 0; n < m.limits.ForgottenAtOneTime && m.alerts.Len() > 0 && m.alerts.At(m.alerts.First()).Leaf < m.oldest; n++ {
-		m.forgetAlert()
-	}
-}
-
 // applyAlert opens an alert that a node found, or acknowledges one.
 func (m *Machine) applyAlert(b *wire.Alert, r *wire.Result) {
 	if m.settled(&b.Common, r) {

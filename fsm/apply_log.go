@@ -1,6 +1,9 @@
 package fsm
 
-import "railguard/fsm/wire"
+import (
+	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
+)
 
 // applyLogKey has a new seed sign the log's checkpoints from the next leaf on.
 func (m *Machine) applyLogKey(b *wire.LogKeyPut, r *wire.Result) {
@@ -31,4 +34,86 @@ func (m *Machine) beginLine(lineage string, seed []byte) {
 		lines = lines[1:]
 	}
 	m.edit().LogLines = append(lines, &wire.LogLine{From: m.size + 1, At: m.now, Lineage: lineage, Seed: seed})
+}
+
+// applyRestored begins the lineage of a restored backup: a new line of the log, and an
+// epoch of ids that this leaf is the first of. Its record is applied once, by the
+// restoring, to the state out of the backup.
+func (m *Machine) applyRestored(b *wire.Restored, r *wire.Result) {
+	if m.settled(&b.Common, r) {
+		return
+	}
+	if m.settings.Genesis == nil {
+		refuse(r, wire.RefusedGenesis)
+		return
+	}
+	epoch := b.Number
+	if epoch == 0 {
+		epoch = m.epoch() + 1
+	}
+	switch {
+	case b.Lineage == "" || len(b.Lineage) > m.limits.KeyIDBytes || len(b.Backup) > m.limits.FieldBytes,
+		epoch <= m.epoch() || epoch > epochMax:
+		refuse(r, wire.RefusedMalformed)
+		return
+	case m.epochsFull():
+		refuse(r, wire.RefusedFull)
+		return
+	}
+	m.beginEpoch(epoch, b.Lineage)
+	head := quoted(m.head(leaf.KindClusterLineage), "lineage", b.Lineage)
+	head = quoted(head, "backup", b.Backup)
+	head = number(head, "epoch", int64(epoch))
+	m.write(head, &b.Common, leaf.KindClusterLineage, r)
+}
+
+// applyRecovered begins the lineage of a group whose majority was lost. What the lost
+// machines gave out behind this state, ids of agents and of payments, versions of
+// credentials, entries of status lists, may be in callers' hands: it is an epoch as after a
+// restore, so that none of it is given out again and a token of theirs is nobody's. Where
+// no epoch is left the group goes on without: a recovery is not refused.
+func (m *Machine) applyRecovered(b *wire.Note, r *wire.Result) {
+	if len(b.Lineage) > m.limits.KeyIDBytes {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	if epoch := m.epoch() + 1; m.settings.Genesis != nil && epoch <= epochMax && !m.epochsFull() {
+		m.beginEpoch(epoch, b.Lineage)
+	} else {
+		m.beginLine(b.Lineage, m.logSeed())
+		m.edit().Lineage = b.Lineage
+	}
+	head := quoted(m.head(b.Event), "lineage", b.Lineage)
+	head = number(head, "epoch", int64(m.epoch()))
+	m.write(head, &b.Common, b.Event, r)
+}
+
+func (m *Machine) epochsFull() bool {
+	return len(m.settings.Epochs) >= m.limits.Epochs || m.size >= 1<<epochShift || m.statusesFull()
+}
+
+// beginEpoch begins a line of the log and an epoch of ids; the next leaf is its first.
+func (m *Machine) beginEpoch(epoch uint16, lineage string) {
+	m.beginLine(lineage, m.logSeed())
+	s := m.edit()
+	s.Lineage = lineage
+	s.Epochs = append(append([]*wire.Epoch(nil), s.Epochs...), m.epochBegun(epoch, lineage))
+	m.ids = NewIDs(s.Genesis.IDKey, s.Epochs...)
+}
+
+// epoch is the number of the epoch that ids are given out in.
+func (m *Machine) epoch() uint16 {
+	if epochs := m.settings.Epochs; len(epochs) > 0 {
+		return epochs[len(epochs)-1].Number
+	}
+	return 0
+}
+
+// epochBegun is the epoch that a restored backup begins here.
+func (m *Machine) epochBegun(number uint16, lineage string) *wire.Epoch {
+	return &wire.Epoch{
+		Number: number, At: m.now, Lineage: lineage, Leaf: m.size,
+		Agents: uint32(m.agents.Next()), Users: uint32(m.users.Next()), Fleets: uint32(m.fleets.Next()), Operators: uint32(m.operators.Next()),
+		Statuses: m.beginStatuses(),
+	}
 }

@@ -99,7 +99,7 @@ func (m *Machine) applySAR(b *wire.SAR, r *wire.Result) {
 // tellSARs writes a leaf for each report that is not filed and soon should be: once, in
 // their order, a bounded number a tick.
 func (m *Machine) tellSARs() {
-	at := max(m.sweep.sars, m.sars.First())
+	at := max(m.sarsTold, m.sars.First())
 	for n := 0; n < m.limits.ExpiredAtOneTick && at < m.sars.Next(); n++ {
 		row := m.sars.At(at)
 		if m.now < row.DueAt-sarSoon {
@@ -109,7 +109,7 @@ func (m *Machine) tellSARs() {
 			m.writeSARDue(row)
 		}
 	}
-	m.sweep.sars = at
+	m.sarsTold = at
 }
 
 func (m *Machine) writeSARDue(row *SARRow) {
@@ -120,12 +120,7 @@ func (m *Machine) writeSARDue(row *SARRow) {
 	m.appendLeaf(append(head, '}'), filters)
 }
 
-// expireSARs forgets reports with the leaves that opened them.
-func (m *Machine) expireSARs() {
-	for n := 0; n < m.limits.ForgottenAtOneTime && m.sars.Len() > 0 && m.sars.At(m.sars.First()).First < m.oldest; n++ {
-		m.sars.DropFront()
-	}
-}
+func (m *Machine) forgetSAR() { m.sars.DropFront() }
 
 // checkSARs demands the order of a restored state's reports.
 func (m *Machine) checkSARs() error {
@@ -137,7 +132,7 @@ func (m *Machine) checkSARs() error {
 		}
 		after = row.First + 1
 	}
-	if m.sweep.sars > m.sars.Next() {
+	if m.sarsTold > m.sars.Next() {
 		return errPositions
 	}
 	return nil

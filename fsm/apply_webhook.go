@@ -14,13 +14,6 @@ import (
 // leader's affair; the log holds only what a new leader must know: everything before a
 // webhook's cursor was received or is a dead letter.
 
-// sendingKey is one event that is, or was, to be sent to one webhook.
-type sendingKey struct {
-	webhook uint32
-	seq     uint64
-	n       uint8
-}
-
 // eventsOfLeaf bounds n: no leaf is more than so many events.
 const eventsOfLeaf = 16
 

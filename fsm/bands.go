@@ -1,12 +1,10 @@
 package fsm
 
+import "railguard/engine"
+
 // R25's pairs of a root agent and a counterparty stand in a dense table, linked from
 // the one whose newest call is the oldest to the one that was called last. When the
 // table is full the oldest makes room: a pair that goes on paying stays.
-
-// bandEnds are the positions of the oldest and the newest pair; 0 where there are
-// none.
-type bandEnds struct{ oldest, newest uint64 }
 
 // countBand counts one call of a pair and returns how many stand in the window.
 func (m *Machine) countBand(key structuringKey) uint8 {
@@ -28,21 +26,18 @@ func (m *Machine) countBand(key structuringKey) uint8 {
 
 // displaceBand makes room for a pair, and tells when the one that goes still counts.
 func (m *Machine) displaceBand() {
-	if m.structuring.At(m.bandEnds.oldest).Band.Newest()+m.settings.Policy.StructuringWindow > m.now {
+	if !m.bandOver(m.structuring.At(m.bandEnds.oldest)) {
 		m.out.PairsDisplaced++
 	}
-	m.dropBand(m.bandEnds.oldest)
+	m.dropOldestBand()
 }
 
-// expireBands forgets pairs whose newest call is older than the window.
-func (m *Machine) expireBands() {
-	for range min(m.limits.ForgottenAtOneTime, m.structuring.Len()) {
-		if m.structuring.At(m.bandEnds.oldest).Band.Newest()+m.settings.Policy.StructuringWindow > m.now {
-			return
-		}
-		m.dropBand(m.bandEnds.oldest)
-	}
+// bandOver tells whether the newest call of a pair is older than the window.
+func (m *Machine) bandOver(row *structuringRow) bool {
+	return row.Band.Newest()+m.settings.Policy.StructuringWindow <= m.now
 }
+
+func (m *Machine) dropOldestBand() { m.dropBand(m.bandEnds.oldest) }
 
 // dropBand forgets a pair; the last row of the table takes its place.
 func (m *Machine) dropBand(at uint64) {
@@ -79,5 +74,55 @@ func (m *Machine) joinBands(older, newer uint64) {
 		m.structuring.Edit(newer).Older = uint32(older)
 	} else {
 		m.bandEnds.newest = older
+	}
+}
+
+// Agents that were screened of late have a row in a dense table, in no order; the
+// agent's own row says where. A row whose buckets have all run out says nothing that
+// the agent's row does not: it goes, and the last one moves into its place.
+
+// activityOf returns the row of an agent that is being screened, for changing.
+func (m *Machine) activityOf(slot engine.AgentSlot) *activityRow {
+	row := m.agents.At(uint64(slot))
+	if row.Activity == 0 {
+		row = m.agents.Edit(uint64(slot))
+		row.Activity = uint32(m.activity.Append(activityRow{Agent: slot}))
+	}
+	return m.activity.Edit(uint64(row.Activity))
+}
+
+// pace counts one screened transaction of an agent and returns its pace.
+func (m *Machine) pace(slot engine.AgentSlot, now engine.Time) engine.Pace {
+	row := m.agents.At(uint64(slot))
+	if row.CountedFrom == 0 {
+		row = m.agents.Edit(uint64(slot))
+		row.CountedFrom = engine.UnixSecond(now)
+	}
+	if row.Activity == 0 {
+		return m.activityOf(slot).Velocity.Add(now, row.CountedFrom)
+	}
+	return m.activity.Edit(uint64(row.Activity)).Velocity.Add(now, row.CountedFrom)
+}
+
+// sweepActivity forgets rows that have run out, a bounded number a tick, round and
+// round.
+func (m *Machine) sweepActivity() {
+	for range min(m.limits.ForgottenAtOneTime, m.activity.Len()) {
+		if m.activitySweep >= m.activity.Next() {
+			m.activitySweep = m.activity.First()
+		}
+		at := m.activitySweep
+		row := m.activity.At(at)
+		if !row.Velocity.Idle(m.now) {
+			m.activitySweep++
+			continue
+		}
+		m.agents.Edit(uint64(row.Agent)).Activity = 0
+		if last := m.activity.Next() - 1; at != last {
+			moved := *m.activity.At(last)
+			*m.activity.Edit(at) = moved
+			m.agents.Edit(uint64(moved.Agent)).Activity = uint32(at)
+		}
+		m.activity.DropBack()
 	}
 }

@@ -6,17 +6,58 @@ import (
 	"railguard/engine"
 )
 
-// The desk: tables of what time, officers and receivers of events need: what falls
-// due, proposals of four eyes, alerts, suspicious activity reports, cursors of webhooks
-// and dead letters.
+// deskTables are the tables of what officers do: reviews and their dispositions,
+// proposals of four eyes, alerts and suspicious activity reports.
+type deskTables struct {
+	reviews      Table[ReviewRow, reviewPage] // By leaf, ascending.
+	open         Table[uint64, openPage]      // A bit for each row of reviews that is open, 64 a word; follows from them.
+	dispositions Table[dispositionRow, dispositionPage]
+	proposals    Table[proposalRow, proposalPage]
+	alerts       Table[AlertRow, alertPage]
+	sars         Table[SARRow, sarPage]
 
-// dueRow is something that happens by log time alone. The table is a binary heap by
-// time, kind and subject.
-type dueRow struct {
-	At      engine.Time
-	Kind    uint8 // As leaf.Due*.
-	Subject uint64
-	Mark    uint64 // What must still be so; else the row says nothing.
+	openReviews int         // Follows from the rows of reviews.
+	alertsOpen  AlertCounts // Follows from the rows of alerts.
+	overdueTold uint64      // Reviews before this one were told of when their time was over.
+	sarsTold    uint64      // Reports before this one were told of when their time was nearly over.
+}
+
+var deskDeclarations = []declaration{
+	&tableOf[ReviewRow, reviewPage]{
+		section: sectionReviews, of: func(t *tables) *Table[ReviewRow, reviewPage] { return &t.reviews },
+		codec: codec[ReviewRow]{appendReviewRow, readReviewRow}, queue: 1,
+		most: func(*engine.Limits) int { return 1 << 31 }, shownAs: "open_reviews",
+		filled: func(t *tables, l *engine.Limits) (int, int) { return t.openReviews, l.OpenReviews },
+		over:   func(m *Machine, row *ReviewRow) bool { return row.Leaf < m.oldest },
+		forget: (*Machine).forgetReview,
+	},
+	&tableOf[dispositionRow, dispositionPage]{
+		section: sectionDispositions, of: func(t *tables) *Table[dispositionRow, dispositionPage] { return &t.dispositions },
+		codec: codec[dispositionRow]{appendDispositionRow, readDispositionRow}, queue: 2,
+		most: func(*engine.Limits) int { return 1 << 31 },
+		// Not before its own leaf, hence never before the leaf that it decides.
+		over:   func(m *Machine, row *dispositionRow) bool { return row.Later < m.oldest },
+		forget: (*Machine).forgetDisposition,
+	},
+	&tableOf[proposalRow, proposalPage]{
+		section: sectionProposals, of: func(t *tables) *Table[proposalRow, proposalPage] { return &t.proposals },
+		codec: codec[proposalRow]{appendProposalRow, readProposalRow}, queue: 7,
+		most: func(l *engine.Limits) int { return l.Proposals },
+	},
+	&tableOf[AlertRow, alertPage]{
+		section: sectionAlerts, of: func(t *tables) *Table[AlertRow, alertPage] { return &t.alerts },
+		codec: codec[AlertRow]{appendAlertRow, readAlertRow}, queue: 8,
+		most:   alertRowsMax,
+		over:   func(m *Machine, row *AlertRow) bool { return row.Leaf < m.oldest },
+		forget: (*Machine).forgetAlert,
+	},
+	&tableOf[SARRow, sarPage]{
+		section: sectionSARs, of: func(t *tables) *Table[SARRow, sarPage] { return &t.sars },
+		codec: codec[SARRow]{appendSARRow, readSARRow}, queue: 9,
+		most:   func(l *engine.Limits) int { return l.SARs },
+		over:   func(m *Machine, row *SARRow) bool { return row.First < m.oldest },
+		forget: (*Machine).forgetSAR,
+	},
 }
 
 // proposalRow is a disposition that waits for a second person, in the order of the
@@ -55,135 +96,6 @@ type SARRow struct {
 	State uint8
 }
 
-// cursorRow is how far a webhook is: everything before was received, or is a dead letter.
-type cursorRow struct {
-	Webhook uint32
-	Seq     uint64
-	N       uint8
-	At      engine.Time
-}
-
-// deadLetterRow is an event that a receiver did not take, in the order of giving up.
-type deadLetterRow struct {
-	Webhook  uint32 // 0: it was sent again.
-	Seq      uint64
-	N        uint8
-	Attempts uint8 // 0: it is to be sent again.
-	Status   uint16
-	At       engine.Time
-}
-
-type (
-	duePage        = [16]dueRow
-	proposalPage   = [16]proposalRow
-	alertPage      = [16]AlertRow
-	sarPage        = [16]SARRow
-	cursorPage     = [16]cursorRow
-	deadLetterPage = [16]deadLetterRow
-)
-
-type desk struct {
-	dues        Table[dueRow, duePage] // From position 1 on.
-	proposals   Table[proposalRow, proposalPage]
-	alerts      Table[AlertRow, alertPage]
-	sars        Table[SARRow, sarPage]
-	cursors     Table[cursorRow, cursorPage] // From position 1 on, in no order.
-	deadLetters Table[deadLetterRow, deadLetterPage]
-
-	// Private to Apply, rebuilt by Restore, never iterated.
-	transferAt map[uint64]uint64     // Ownership's rows among what falls due, by agent.
-	proposalAt map[uint64]uint64     // Open ones, by the record under review.
-	cursorAt   map[uint32]uint64     // By webhook.
-	deadAt     map[sendingKey]uint64 // Dead letters and what is to be sent again.
-	deadOf     map[uint32]int        // How many of these each webhook has.
-	alertAt    map[alertKey]uint64
-	alertsOpen AlertCounts // Follows from the rows.
-}
-
-type frozenDesk struct {
-	dues        Frozen[dueRow, duePage]
-	proposals   Frozen[proposalRow, proposalPage]
-	alertsOpen  AlertCounts
-	alerts      Frozen[AlertRow, alertPage]
-	sars        Frozen[SARRow, sarPage]
-	cursors     Frozen[cursorRow, cursorPage]
-	deadLetters Frozen[deadLetterRow, deadLetterPage]
-}
-
-func (d *desk) begin() {
-	d.dues.startAt(1)
-	d.cursors.startAt(1)
-	d.transferAt, d.proposalAt = map[uint64]uint64{}, map[uint64]uint64{}
-	d.cursorAt = map[uint32]uint64{}
-	d.deadAt, d.deadOf = map[sendingKey]uint64{}, map[uint32]int{}
-	d.alertAt = map[alertKey]uint64{}
-}
-
-func (d *desk) freeze() frozenDesk {
-	return frozenDesk{
-		dues: d.dues.Freeze(), proposals: d.proposals.Freeze(), alerts: d.alerts.Freeze(), alertsOpen: d.alertsOpen,
-		sars: d.sars.Freeze(), cursors: d.cursors.Freeze(), deadLetters: d.deadLetters.Freeze(),
-	}
-}
-
-// firsts are where the tables that forget from the front begin.
-func (d *frozenDesk) firsts() [4]uint64 {
-	return [4]uint64{d.proposals.first, d.alerts.first, d.sars.first, d.deadLetters.first}
-}
-
-func (d *desk) startAt(firsts []uint64) {
-	d.proposals.startAt(firsts[0])
-	d.alerts.startAt(firsts[1])
-	d.sars.startAt(firsts[2])
-	d.deadLetters.startAt(firsts[3])
-}
-
-func (d *frozenDesk) write(b *blockWriter) {
-	rowsOf(b, sectionDues, &d.dues, appendDueRow)
-	rowsOf(b, sectionProposals, &d.proposals, appendProposalRow)
-	rowsOf(b, sectionAlerts, &d.alerts, appendAlertRow)
-	rowsOf(b, sectionSARs, &d.sars, appendSARRow)
-	rowsOf(b, sectionCursors, &d.cursors, appendCursorRow)
-	rowsOf(b, sectionDeadLetters, &d.deadLetters, appendDeadLetterRow)
-}
-
-func (d *frozenDesk) sum(by *Digester, out []byte) []byte {
-	out = sumTable(by, out, sectionDues, &d.dues, appendDueRow)
-	out = sumTable(by, out, sectionProposals, &d.proposals, appendProposalRow)
-	out = sumTable(by, out, sectionAlerts, &d.alerts, appendAlertRow)
-	out = sumTable(by, out, sectionSARs, &d.sars, appendSARRow)
-	out = sumTable(by, out, sectionCursors, &d.cursors, appendCursorRow)
-	return sumTable(by, out, sectionDeadLetters, &d.deadLetters, appendDeadLetterRow)
-}
-
-// read reads rows of the desk's sections.
-func (d *desk) read(section uint16, r *rowReader, rows uint32, limits *engine.Limits) error {
-	switch section {
-	case sectionDues:
-		return readRows(r, rows, &d.dues, limits.Dues, readDueRow)
-	case sectionProposals:
-		return readRows(r, rows, &d.proposals, limits.Proposals, readProposalRow)
-	case sectionAlerts:
-		return readRows(r, rows, &d.alerts, alertRowsMax(limits), readAlertRow)
-	case sectionSARs:
-		return readRows(r, rows, &d.sars, limits.SARs, readSARRow)
-	case sectionCursors:
-		return readRows(r, rows, &d.cursors, limits.Webhooks, readCursorRow)
-	case sectionDeadLetters:
-		return readRows(r, rows, &d.deadLetters, limits.DeadLetters*buriedFactor, readDeadLetterRow)
-	}
-	return errSection
-}
-
-func appendDueRow(dst []byte, row *dueRow) []byte {
-	dst = append(binary.AppendVarint(dst, int64(row.At)), row.Kind)
-	return binary.AppendUvarint(binary.AppendUvarint(dst, row.Subject), row.Mark)
-}
-
-func readDueRow(r *rowReader) dueRow {
-	return dueRow{At: r.time(), Kind: r.byte(), Subject: r.unsigned(), Mark: r.unsigned()}
-}
-
 func appendProposalRow(dst []byte, row *proposalRow) []byte {
 	dst = binary.AppendUvarint(binary.AppendUvarint(dst, row.Leaf), row.Later)
 	dst = append(binary.AppendVarint(dst, int64(row.At)), row.By[:]...)
@@ -216,23 +128,89 @@ func readSARRow(r *rowReader) SARRow {
 	return SARRow{Leaf: r.unsigned(), Later: r.unsigned(), DueAt: r.time(), First: r.unsigned(), State: r.byte()}
 }
 
-func appendCursorRow(dst []byte, row *cursorRow) []byte {
-	dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(row.Webhook)), row.Seq)
-	return binary.AppendVarint(append(dst, row.N), int64(row.At))
-}
-
-func readCursorRow(r *rowReader) cursorRow {
-	return cursorRow{Webhook: uint32(r.unsigned()), Seq: r.unsigned(), N: r.byte(), At: r.time()}
-}
-
-func appendDeadLetterRow(dst []byte, row *deadLetterRow) []byte {
-	dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(row.Webhook)), row.Seq)
-	dst = append(dst, row.N, row.Attempts)
-	return binary.AppendVarint(binary.AppendUvarint(dst, uint64(row.Status)), int64(row.At))
-}
-
-func readDeadLetterRow(r *rowReader) deadLetterRow {
-	return deadLetterRow{
-		Webhook: uint32(r.unsigned()), Seq: r.unsigned(), N: r.byte(), Attempts: r.byte(), Status: uint16(r.unsigned()), At: r.time(),
+func appendReviewRow(dst []byte, row *ReviewRow) []byte {
+	dst = binary.AppendUvarint(dst, row.Leaf)
+	dst = binary.AppendVarint(dst, int64(row.At))
+	dst = binary.AppendVarint(dst, int64(row.Amount))
+	dst = binary.AppendUvarint(dst, uint64(row.Agent))
+	dst = append(dst, byte(row.Rule), byte(row.State), flag(row.Claim != nil))
+	dst = binary.AppendUvarint(dst, row.Disposition)
+	if row.Claim == nil {
+		return dst
 	}
+	dst = binary.AppendUvarint(dst, uint64(len(row.Claim.Assignee)))
+	dst = append(dst, row.Claim.Assignee...)
+	dst = binary.AppendVarint(dst, int64(row.Claim.LeaseUntil))
+	dst = binary.AppendUvarint(dst, uint64(len(row.Claim.Comments)))
+	for _, leaf := range row.Claim.Comments {
+		dst = binary.AppendUvarint(dst, leaf)
+	}
+	return dst
+}
+
+func readReviewRow(r *rowReader) ReviewRow {
+	row := ReviewRow{
+		Leaf: r.unsigned(), At: r.time(), Amount: engine.USD(r.signed()), Agent: engine.AgentSlot(r.unsigned()),
+		Rule: engine.RuleID(r.byte()), State: ReviewState(r.byte()),
+	}
+	claimed := r.byte() != 0
+	row.Disposition = r.unsigned()
+	if !claimed {
+		return row
+	}
+	row.Claim = &Claim{Assignee: string(r.bytes()), LeaseUntil: r.time()}
+	count := r.unsigned()
+	if count > uint64(engine.LimitsOf(engine.FormatNewest).Comments) {
+		r.bad = true
+		return row
+	}
+	for range count {
+		row.Claim.Comments = append(row.Claim.Comments, r.unsigned())
+	}
+	return row
+}
+
+func appendDispositionRow(dst []byte, row *dispositionRow) []byte {
+	dst = binary.AppendUvarint(dst, row.Leaf)
+	dst = binary.AppendUvarint(dst, row.Later)
+	return append(binary.AppendVarint(dst, int64(row.At)), row.Kind)
+}
+
+func readDispositionRow(r *rowReader) dispositionRow {
+	return dispositionRow{Leaf: r.unsigned(), Later: r.unsigned(), At: r.time(), Kind: r.byte()}
+}
+
+type dispositionRow struct {
+	Leaf  uint64
+	Later uint64
+	At    engine.Time
+	Kind  uint8 // wire.Approved and its like.
+}
+
+// ReviewState is where an open review stands.
+type ReviewState uint8
+
+// The review states.
+const (
+	ReviewOpen ReviewState = iota
+	ReviewDone
+)
+
+// ReviewRow is one REVIEW leaf that waits, or waited, for a disposition.
+type ReviewRow struct {
+	Leaf        uint64
+	At          engine.Time
+	Amount      engine.USD
+	Agent       engine.AgentSlot
+	Rule        engine.RuleID
+	State       ReviewState
+	Disposition uint64 // Leaf of the disposition when State is ReviewDone.
+	Claim       *Claim // nil: never claimed nor commented.
+}
+
+// Claim is who looks at a review. Immutable; replaced whole.
+type Claim struct {
+	Assignee   string      `cbor:"1,keyasint,omitempty"`
+	LeaseUntil engine.Time `cbor:"2,keyasint,omitempty"` // 0: assigned without lease.
+	Comments   []uint64    `cbor:"3,keyasint,omitempty"` // Leaves, oldest first.
 }

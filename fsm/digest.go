@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"io"
+	"slices"
 )
 
 // The digest of a state is a hash over hashes of its parts:
@@ -79,37 +80,39 @@ func (d *Digester) Digest(v *View) [32]byte {
 	v.writeHead(b)
 	b.flush()
 	out := d.buffer[:0]
-	out = sumTable(d, out, sectionAgents, &v.agents, appendAgentRow)
-	out = sumTable(d, out, sectionProfiles, &v.profiles, appendValue)
-	out = sumTable(d, out, sectionActivity, &v.activity, appendActivityRow)
-	out = sumTable(d, out, sectionAttestations, &v.attestations, appendValue)
-	out = sumTable(d, out, sectionUsers, &v.users, appendUserRow)
-	out = sumTable(d, out, sectionUserProfiles, &v.userProfiles, appendValue)
-	out = sumTable(d, out, sectionFleets, &v.fleets, appendFleetRow)
-	out = sumTable(d, out, sectionFleetProfiles, &v.fleetProfiles, appendValue)
-	out = sumTable(d, out, sectionOperators, &v.operators, appendOperatorRow)
-	out = sumTable(d, out, sectionOperatorProfiles, &v.operatorProfiles, appendValue)
-	out = sumTable(d, out, sectionReviews, &v.reviews.Frozen, appendReviewRow)
-	out = sumTable(d, out, sectionDispositions, &v.dispositions, appendDispositionRow)
-	out = sumTable(d, out, sectionIdempotency, &v.idem, appendIdemRow)
-	out = sumTable(d, out, sectionStructuring, &v.structuring, appendStructuringRow)
-	out = sumTable(d, out, sectionDays, &v.days, appendDayRow)
-	out = sumTable(d, out, sectionStatuses, &v.statuses, appendStatusRow)
-	out = v.frozenPayments.sum(d, out)
-	out = v.frozenDesk.sum(d, out)
+	for _, table := range digestOrder {
+		out = table.sum(d, out, &v.tables)
+	}
 	sum.Write(out)
 	d.buffer = out
 	sum.Write(d.sumLists(v))
 	return [32]byte(sum.Sum(nil))
 }
 
+// digestOrder are the tables in the order in which the digest has them: by section, the
+// positions of the status lists right behind the days.
+var digestOrder = func() []tableDeclaration {
+	ordered := slices.Clone(declaredTables)
+	place := func(table tableDeclaration) int {
+		if table.number() == sectionStatuses {
+			return 2*int(sectionDays) + 1
+		}
+		return 2 * int(table.number())
+	}
+	slices.SortFunc(ordered, func(a, b tableDeclaration) int { return place(a) - place(b) })
+	return ordered
+}()
+
 // sumLists hashes what the settings hold in long lists, once for each settings, and
 // the staged bytes. Those of the active list are named by their digest.
 func (d *Digester) sumLists(v *View) []byte {
 	if d.settings != v.settings {
 		b := &blockWriter{w: io.Discard, sum: sha256.New()}
-		writeLists(b, v.settings)
-		listOf(b, sectionWebhooks, v.settings.Webhooks)
+		for _, one := range declarations {
+			if list, is := one.(settingsDeclaration); is {
+				list.write(b, &v.tables, v.settings)
+			}
+		}
 		b.flush()
 		d.settings, d.lists = v.settings, [32]byte(b.sum.Sum(nil))
 	}
@@ -118,7 +121,7 @@ func (d *Digester) sumLists(v *View) []byte {
 }
 
 // sumTable appends a table's part of the digest.
-func sumTable[R any, P pageOf[R]](d *Digester, dst []byte, section uint16, f *Frozen[R, P], encode func([]byte, *R) []byte) []byte {
+func sumTable[R any, P pageOf[R]](d *Digester, dst []byte, section uint16, f *Table[R, P], encode func([]byte, *R) []byte) []byte {
 	dst = binary.LittleEndian.AppendUint16(dst, section)
 	dst = binary.LittleEndian.AppendUint64(dst, f.first)
 	dst = binary.LittleEndian.AppendUint64(dst, f.next)

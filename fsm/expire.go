@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
@@ -34,26 +35,13 @@ func (m *Machine) applyTick(body []byte, r *wire.Result) {
 	r.Code = wire.Unchanged
 }
 
-// expire forgets, by log time and at every entry alike on all nodes: idempotency
-// keys after a day, leaves 90 days after the end of theirs and with them reviews
-// and dispositions, rows of R25 after their window.
+// expire forgets, by log time and at every entry alike on all nodes: leaves 90 days after
+// the end of theirs first, and then what the declarations of the tables say is over.
 func (m *Machine) expire() {
 	m.expireDays()
-	m.expireKeys()
-	m.expireReviews()
-	m.expireAlerts()
-	m.expireSARs()
-	for n := 0; n < m.limits.ForgottenAtOneTime && m.dispositions.Len() > 0; n++ {
-		row := m.dispositions.At(m.dispositions.First())
-		if row.Later >= m.oldest { // Not before its own leaf, hence never before the leaf it decides.
-			break
-		}
-		delete(m.disposedBy, row.Leaf)
-		m.dispositions.DropFront()
+	for _, table := range declaredTables {
+		table.expire(m)
 	}
-	m.expireBands()
-	m.expireOutcomes()
-	m.expireReferences()
 }
 
 // expireDays moves the retention on: a day's leaves go 90 days after its end.
@@ -70,29 +58,20 @@ func (m *Machine) expireDays() {
 	}
 }
 
-func (m *Machine) expireKeys() {
-	for n := 0; n < m.limits.ForgottenAtOneTime && m.idem.Len() > 0; n++ {
-		if m.idem.At(m.idem.First()).At+m.limits.IdempotencyKept > m.now {
-			return
-		}
-		m.forgetOldestKey()
+func (m *Machine) forgetReview() {
+	at := m.reviews.First()
+	if m.reviews.At(at).State == ReviewOpen {
+		m.reviewClosed(at)
+	}
+	m.reviews.DropFront()
+	if m.open.First() < m.reviews.First()/openWord {
+		m.open.DropFront()
 	}
 }
 
-func (m *Machine) expireReviews() {
-	for n := 0; n < m.limits.ForgottenAtOneTime && m.reviews.Len() > 0; n++ {
-		row := m.reviews.At(m.reviews.First())
-		if row.Leaf >= m.oldest {
-			return
-		}
-		if row.State == ReviewOpen {
-			m.reviewClosed(m.reviews.First())
-		}
-		m.reviews.DropFront()
-		if m.open.First() < m.reviews.First()/openWord {
-			m.open.DropFront()
-		}
-	}
+func (m *Machine) forgetDisposition() {
+	delete(m.disposedBy, m.dispositions.At(m.dispositions.First()).Leaf)
+	m.dispositions.DropFront()
 }
 
 // sweepAttestations forgets attestations after their 25 hours, with who made them: some
@@ -148,4 +127,40 @@ func (m *Machine) retireKeys() {
 	if gone > 0 {
 		m.edit().SigningKeys = append([]*wire.SigningKey(nil), keys[gone:]...)
 	}
+}
+
+// Reviews that wait longer than the policy's review.sla allows are told of once, by a leaf,
+// in their order. One clock holds for all of them: a row's time is over when the time is
+// over for every row before it, so a position is all that has to be remembered.
+
+// overdueLooked is how many rows one tick looks at for each leaf it may write.
+const overdueLooked = 16
+
+// tellOverdue writes a leaf for each open review whose time is over, a bounded number a
+// tick.
+func (m *Machine) tellOverdue() {
+	wait := m.settings.Policy.ReviewSLA
+	if wait == 0 {
+		return
+	}
+	at, told := max(m.overdueTold, m.reviews.First()), 0
+	for n := 0; n < overdueLooked*m.limits.ExpiredAtOneTick && told < m.limits.ExpiredAtOneTick && at < m.reviews.Next(); n++ {
+		row := m.reviews.At(at)
+		if m.now < row.At+wait {
+			break
+		}
+		if at++; row.State == ReviewOpen {
+			m.writeOverdue(row.Leaf, row.At+wait)
+			told++
+		}
+	}
+	m.overdueTold = at
+}
+
+func (m *Machine) writeOverdue(record uint64, due engine.Time) {
+	txn := m.ids.TxnID(record)
+	head := plain(m.head(leaf.KindDue), "type", leaf.DueReviewSLA.String())
+	head = instant(number(plain(head, "txnId", txn), "reviewedLeaf", int64(record)), "dueAt", due)
+	filters := append(m.filters(2), engine.FilterKey(engine.FilterKind, leaf.KindDue), engine.FilterKey(engine.FilterTxn, txn))
+	m.appendLeaf(append(head, '}'), filters)
 }

@@ -2,7 +2,6 @@ package fsm
 
 import (
 	"crypto/sha256"
-	"hash"
 
 	"github.com/transparency-dev/merkle/compact"
 
@@ -24,48 +23,26 @@ type Machine struct {
 	settings *Settings // Immutable; edited through edit.
 	edited   bool      // settings was replaced by the entry being applied.
 
-	// Positions in the first three tables of each group are slots, from 1 on.
-	agents       Table[engine.AgentRow, agentPage]
-	profiles     Table[*engine.AgentProfile, profilePage]
-	attestations Table[*[]engine.Attestation, attestationPage]
-	users        Table[engine.UserRow, userPage]
-	userProfiles Table[*engine.UserProfile, userProfilePage]
-
-	activity Table[activityRow, activityPage] // From position 1 on, in no order.
-
-	fleets           Table[engine.FleetRow, fleetPage]
-	fleetProfiles    Table[*engine.FleetProfile, fleetProfilePage]
-	operators        Table[engine.OperatorRow, operatorPage]
-	operatorProfiles Table[*engine.OperatorProfile, operatorProfilePage]
-
-	reviews      Table[ReviewRow, reviewPage] // By leaf, ascending.
-	open         Table[uint64, openPage]      // A bit for each row of reviews that is open, 64 a word; follows from them.
-	openReviews  int
-	dispositions Table[dispositionRow, dispositionPage]
-	idem         Table[idemRow, idemPage]
-	structuring  Table[structuringRow, structuringPage]
-	days         Table[dayRow, dayPage]
-	statuses     Table[statusRow, statusPage] // By position, from 1 on.
-	standing     standing
-	paymentTables
-	desk
-
-	sweep     sweeps
-	usersHeld int
-	bandEnds  bandEnds // Of structuring; follows from its rows.
+	tables
 
 	// Private to Apply, rebuilt by Restore, never iterated.
 	operatorByKey map[string]engine.OperatorSlot
 	disposedBy    map[uint64]uint64 // Leaf to the position in dispositions.
 	idemByKey     map[[16]byte]uint64
 	structuringBy map[structuringKey]uint64
+	holdAt        map[uint64]uint64 // By the screening record's leaf.
+	outcomeAt     map[uint64]uint64
+	referenceAt   map[engine.ReferenceKey]uint64
+	transferAt    map[uint64]uint64     // Ownership's rows among what falls due, by agent.
+	proposalAt    map[uint64]uint64     // Open ones, by the record under review.
+	cursorAt      map[uint32]uint64     // By webhook.
+	deadAt        map[sendingKey]uint64 // Dead letters and what is to be sent again.
+	deadOf        map[uint32]int        // How many of these each webhook has.
+	alertAt       map[alertKey]uint64
 
 	frontier *compact.Range
 	size     uint64 // Leaves written.
 	oldest   uint64
-
-	listData []byte // The active list's entities.
-	staged   staging
 
 	ids     *IDs
 	ratchet leaf.Ratchet // Salts of leaves.
@@ -79,18 +56,6 @@ type Machine struct {
 	out     *Effects // Only during Apply.
 	birth   *birth
 	shared  sharer
-}
-
-// sweeps are the next rows that retention looks at, a few a tick.
-type sweeps struct{ users, activity, overdue, sars uint64 }
-
-// staging is the list being replicated in chunks, one at a time.
-type staging struct {
-	digest [32]byte
-	total  uint32
-	data   []byte
-	sum    hash.Hash // Running SHA-256 of data.
-	whole  bool      // All bytes are there and the digest was right.
 }
 
 var ranges = compact.RangeFactory{Hash: hashChildren}
@@ -113,24 +78,22 @@ func New() *Machine {
 		disposedBy:    map[uint64]uint64{},
 		idemByKey:     map[[16]byte]uint64{},
 		structuringBy: map[structuringKey]uint64{},
+		holdAt:        map[uint64]uint64{},
+		outcomeAt:     map[uint64]uint64{},
+		referenceAt:   map[engine.ReferenceKey]uint64{},
+		transferAt:    map[uint64]uint64{},
+		proposalAt:    map[uint64]uint64{},
+		cursorAt:      map[uint32]uint64{},
+		deadAt:        map[sendingKey]uint64{},
+		deadOf:        map[uint32]int{},
+		alertAt:       map[alertKey]uint64{},
 		frontier:      ranges.NewEmptyRange(0),
-		sweep:         sweeps{users: 1, activity: 1},
 		birth:         new(birth),
 	}
-	m.agents.startAt(1)
-	m.profiles.startAt(1)
-	m.activity.startAt(1)
-	m.structuring.startAt(1)
-	m.attestations.startAt(1)
-	m.users.startAt(1)
-	m.userProfiles.startAt(1)
-	m.fleets.startAt(1)
-	m.fleetProfiles.startAt(1)
-	m.operators.startAt(1)
-	m.operatorProfiles.startAt(1)
-	m.statuses.startAt(1)
-	m.paymentTables.begin()
-	m.desk.begin()
+	for _, table := range declaredTables {
+		table.begin(&m.tables)
+	}
+	m.userSweep, m.activitySweep = 1, 1
 	return m
 }
 
@@ -169,12 +132,11 @@ func (m *Machine) Apply(index, term uint64, entry []byte, out *Effects) {
 }
 
 // Rows returns how many rows the tables hold: what a digest or a snapshot costs.
-func (m *Machine) Rows() int {
-	return m.agents.Len() + m.profiles.Len() + m.activity.Len() + m.attestations.Len() + m.users.Len() + m.userProfiles.Len() +
-		m.fleets.Len() + m.fleetProfiles.Len() + m.operators.Len() + m.operatorProfiles.Len() +
-		m.reviews.Len() + m.dispositions.Len() + m.idem.Len() + m.structuring.Len() + m.days.Len() +
-		m.holds.Len() + m.outcomes.Len() + m.references.Len() + m.proposals.Len() + m.alerts.Len() + m.sars.Len() +
-		m.cursors.Len() + m.deadLetters.Len() + m.dues.Len() + m.statuses.Len()
+func (m *Machine) Rows() (rows int) {
+	for _, table := range declaredTables {
+		rows += table.count(&m.tables)
+	}
+	return rows
 }
 
 // fence answers an entry whose header names another term than raft's own: the

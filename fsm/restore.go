@@ -27,64 +27,18 @@ func (s *restorer) block(section uint16, rows uint32, payload []byte) error {
 	}
 	s.last = section
 	r := &rowReader{data: payload}
-	m := s.m
 	switch section {
 	case sectionMeta:
 		s.meta = &snapshotMeta{}
 		return s.readMeta(r, rows)
 	case sectionSettings:
 		return s.readSettings(r, rows)
-	case sectionAgents:
-		return readRows(r, rows, &m.agents, m.limits.Agents, readAgentRow)
-	case sectionProfiles:
-		return readValues(r, rows, &m.profiles, m.agents.Len(), m.shared.agent)
-	case sectionActivity:
-		return readRows(r, rows, &m.activity, m.agents.Len(), readActivityRow)
-	case sectionAttestations:
-		return readValues(r, rows, &m.attestations, m.agents.Len(), nil)
-	case sectionUsers:
-		return readUsers(r, rows, m, s.meta.UserNext)
-	case sectionUserProfiles:
-		return readUserProfiles(r, rows, m, s.meta.UserNext)
-	case sectionFleets:
-		return readRows(r, rows, &m.fleets, m.limits.Fleets, readFleetRow)
-	case sectionFleetProfiles:
-		return readValues(r, rows, &m.fleetProfiles, m.limits.Fleets, nil)
-	case sectionOperators:
-		return readRows(r, rows, &m.operators, m.limits.Operators, readOperatorRow)
-	case sectionOperatorProfiles:
-		return readValues(r, rows, &m.operatorProfiles, m.limits.Operators, nil)
-	case sectionReviews:
-		return readRows(r, rows, &m.reviews, 1<<31, readReviewRow)
-	case sectionDispositions:
-		return readRows(r, rows, &m.dispositions, 1<<31, readDispositionRow)
-	case sectionIdempotency:
-		return readRows(r, rows, &m.idem, m.limits.Idempotency, readIdemRow)
-	case sectionStructuring:
-		return readRows(r, rows, &m.structuring, m.limits.Structuring, readStructuringRow)
-	case sectionDays:
-		return readRows(r, rows, &m.days, 1<<20, readDayRow)
-	case sectionList:
-		return m.appendBounded(&m.listData, payload)
-	case sectionStaged:
-		return m.appendBounded(&m.staged.data, payload)
-	case sectionAPIKeys:
-		return readList(r, rows, &m.settings.Keys, m.limits.APIKeys)
-	case sectionSigningKeys:
-		return readList(r, rows, &m.settings.SigningKeys, m.limits.SigningKeys)
-	case sectionCleared:
-		return readList(r, rows, &m.settings.Cleared, m.limits.Cleared)
-	case sectionHistory:
-		return readList(r, rows, &m.settings.History, m.limits.ListHistory)
-	case sectionWebhooks:
-		return readList(r, rows, &m.settings.Webhooks, m.limits.Webhooks)
-	case sectionStatuses:
-		return readStatuses(r, rows, m, &s.meta.Statuses)
 	}
-	if section <= sectionReferences {
-		return m.paymentTables.read(section, r, rows, m.limits)
+	one := declared(section)
+	if one == nil {
+		return errSection
 	}
-	return m.desk.read(section, r, rows, m.limits)
+	return one.read(s, r, rows)
 }
 
 // ErrNewer says that a state is of a format that this binary does not know.
@@ -107,8 +61,8 @@ func (s *restorer) readMeta(r *rowReader, rows uint32) error {
 	}
 	m.limits = engine.LimitsOf(meta.Format)
 	m.format, m.index, m.term, m.now = meta.Format, meta.Index, meta.Term, meta.Time
-	m.size, m.oldest, m.sweep.users = meta.Size, meta.Oldest, meta.UserSweep
-	m.sweep.activity, m.sweep.overdue, m.sweep.sars = meta.Sweep, meta.Overdue, meta.SARsTold
+	m.size, m.oldest = meta.Size, meta.Oldest
+	m.userSweep, m.activitySweep, m.overdueTold, m.sarsTold = meta.UserSweep, meta.Sweep, meta.Overdue, meta.SARsTold
 	m.ratchet = leaf.Ratchet{Key: meta.SaltKey, Day: meta.SaltDay}
 	if meta.Size > txnCount || meta.Oldest > meta.Size || meta.UserNext == 0 || meta.UserNext > userSlots+1 {
 		return errRow
@@ -128,13 +82,9 @@ func (s *restorer) readMeta(r *rowReader, rows uint32) error {
 		return err
 	}
 	m.frontier = frontier
-	m.reviews.startAt(meta.Firsts[0])
-	m.dispositions.startAt(meta.Firsts[1])
-	m.idem.startAt(meta.Firsts[2])
-	m.days.startAt(meta.Firsts[3])
-	m.outcomes.startAt(meta.Firsts[4])
-	m.references.startAt(meta.Firsts[5])
-	m.desk.startAt(meta.Firsts[6:])
+	for _, table := range declaredTables {
+		table.start(&m.tables, meta)
+	}
 	if err := m.startStatuses(&meta.Statuses); err != nil {
 		return err
 	}
@@ -169,84 +119,6 @@ func (s *restorer) readSettings(r *rowReader, rows uint32) error {
 		List: v.List, ListSynced: v.ListSynced, ListVersion: v.ListVersion, Staged: v.Staged, ClockOffset: v.ClockOffset,
 		Matcher: v.Matcher, Lineage: v.Lineage, Removed: v.Removed, LogLines: v.LogLines, Epochs: v.Epochs, WebhookNext: v.WebhookNext, Retro: v.Retro,
 	}
-	return nil
-}
-
-func readRows[R any, P pageOf[R]](r *rowReader, rows uint32, t *Table[R, P], most int, decode func(*rowReader) R) error {
-	for range rows {
-		row := decode(r)
-		if r.bad || t.Len() >= most {
-			return errRow
-		}
-		t.Append(row)
-	}
-	if len(r.data) != 0 {
-		return errRow
-	}
-	return nil
-}
-
-func readValues[V any, P pageOf[*V]](r *rowReader, rows uint32, t *Table[*V, P], most int, each func(*V)) error {
-	for range rows {
-		if t.Len() >= most {
-			return errRow
-		}
-		if len(r.data) > 0 && r.data[0] == 0 {
-			r.data = r.data[1:]
-			t.Append(nil)
-			continue
-		}
-		value := new(V)
-		if err := readValue(r, value); err != nil {
-			return err
-		}
-		if each != nil {
-			each(value)
-		}
-		t.Append(value)
-	}
-	if len(r.data) != 0 {
-		return errRow
-	}
-	return nil
-}
-
-// readValue reads a value that appendValue wrote.
-func readValue(r *rowReader, value any) error {
-	data := r.bytes()
-	if r.bad {
-		return errRow
-	}
-	return wire.DecodeBody(data, value)
-}
-
-// readList reads values that were written by listOf.
-func readList[V any](r *rowReader, rows uint32, list *[]*V, most int) error {
-	for range rows {
-		data := r.bytes()
-		if r.bad || len(*list) >= most {
-			return errRow
-		}
-		var value *V // null stays nil.
-		if err := wire.DecodeBody(data, &value); err != nil {
-			return err
-		}
-		if value == nil {
-			return errRow
-		}
-		*list = append(*list, value)
-	}
-	if len(r.data) != 0 {
-		return errRow
-	}
-	return nil
-}
-
-func (m *Machine) appendBounded(dst *[]byte, data []byte) error {
-	if len(*dst)+len(data) > m.limits.ListBytes {
-		return errors.New("too long")
-	}
-	*dst = append(*dst, data...)
 	return nil
 }
 

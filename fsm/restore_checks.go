@@ -46,7 +46,7 @@ func (m *Machine) checkActivity() error {
 		}
 		m.agents.Edit(uint64(row.Agent)).Activity = uint32(i)
 	}
-	if m.sweep.activity < m.activity.First() || m.sweep.activity > m.activity.Next() {
+	if m.activitySweep < m.activity.First() || m.activitySweep > m.activity.Next() {
 		return errors.New("activity sweep outside the rows")
 	}
 	return nil
@@ -106,7 +106,7 @@ func (m *Machine) checkLinks() error {
 			return errors.New("operator: broken link")
 		}
 	}
-	if m.sweep.users < m.users.First() || m.sweep.users > m.users.Next() {
+	if m.userSweep < m.users.First() || m.userSweep > m.users.Next() {
 		return errors.New("user sweep outside the users")
 	}
 	return nil
@@ -120,7 +120,7 @@ func (m *Machine) checkQueues() error {
 			return errPositions
 		}
 	}
-	if m.sweep.overdue > m.reviews.Next() {
+	if m.overdueTold > m.reviews.Next() {
 		return errPositions
 	}
 	after := uint64(0) // One past the leaf before.
@@ -161,7 +161,7 @@ func (m *Machine) checkPayments() error {
 	if err := errors.Join(m.rebuildAlerts(), m.checkSARs()); err != nil {
 		return err
 	}
-	return m.paymentTables.rebuild(m)
+	return m.rebuildPayments()
 }
 
 // checkSettings demands of every key what Apply demanded of it.

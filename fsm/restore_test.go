@@ -25,8 +25,8 @@ func TestRestoreRefusesWhatApplyCannotUse(t *testing.T) {
 		}
 	}
 	for name, spoil := range map[string]func(*Machine){
-		"user sweep at none":      func(m *Machine) { m.sweep.users = 0 },
-		"user sweep beyond users": func(m *Machine) { m.sweep.users = 99 },
+		"user sweep at none":      func(m *Machine) { m.userSweep = 0 },
+		"user sweep beyond users": func(m *Machine) { m.userSweep = 99 },
 		"more leaves than ids":    func(m *Machine) { m.size = txnCount + 1 },
 		"oldest above size":       func(m *Machine) { m.oldest = m.size + 1 },
 		"positions above size": func(m *Machine) {
@@ -39,7 +39,7 @@ func TestRestoreRefusesWhatApplyCannotUse(t *testing.T) {
 		"activity without start":  func(m *Machine) { m.agents.Edit(uint64(m.activity.At(1).Agent)).CountedFrom = 0 },
 		"activity of no agent":    func(m *Machine) { m.activity.Edit(1).Agent = 99 },
 		"activity twice":          func(m *Machine) { m.activity.Append(*m.activity.At(1)) },
-		"activity sweep at none":  func(m *Machine) { m.sweep.activity = 0 },
+		"activity sweep at none":  func(m *Machine) { m.activitySweep = 0 },
 		"user profile of another": func(m *Machine) { *m.userProfiles.Edit(1) = &engine.UserProfile{Slot: 2} },
 		"user without a profile":  func(m *Machine) { *m.userProfiles.Edit(1) = nil },
 		"profile without a user":  func(m *Machine) { *m.users.Edit(1) = engine.UserRow{} },

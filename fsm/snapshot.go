@@ -201,27 +201,22 @@ func (v *View) WriteTo(w io.Writer) (int64, error) {
 
 func (v *View) writeBlocks(b *blockWriter) {
 	v.writeHead(b)
-	v.writeTables(b)
-	bytesOf(b, sectionList, v.listData)
-	bytesOf(b, sectionStaged, v.staged.data)
-	writeLists(b, v.settings)
-	v.frozenPayments.write(b)
-	v.frozenDesk.write(b)
-	listOf(b, sectionWebhooks, v.settings.Webhooks)
-	v.writeStatuses(b)
+	for _, one := range declarations {
+		one.write(b, &v.tables, v.settings)
+	}
 }
 
 // writeHead writes what stands before the tables.
 func (v *View) writeHead(b *blockWriter) {
 	meta := snapshotMeta{
 		Format: v.Format, Index: v.Index, Term: v.Term, Time: v.Time, Size: v.Size, Oldest: v.Oldest,
-		UserSweep: v.sweep.users, Sweep: v.sweep.activity, Overdue: v.sweep.overdue, SARsTold: v.sweep.sars, UserNext: v.users.next, Frontier: v.frontier, Root: v.Root,
+		UserSweep: v.userSweep, Sweep: v.activitySweep, Overdue: v.overdueTold, SARsTold: v.sarsTold, UserNext: v.users.next, Frontier: v.frontier, Root: v.Root,
 		SaltKey: v.ratchet.Key, SaltDay: v.ratchet.Day,
 		Statuses: statusMeta{First: v.statuses.first, Next: v.statuses.next, Minute: v.standing.minute, Changed: v.standing.changed},
-		Firsts:   [10]uint64{v.reviews.first, v.dispositions.first, v.idem.first, v.days.first, v.outcomes.first, v.references.first},
 	}
-	desk := v.frozenDesk.firsts()
-	copy(meta.Firsts[6:], desk[:])
+	for _, table := range declaredTables {
+		table.note(&v.tables, &meta)
+	}
 	if v.staged.total > 0 {
 		meta.Staged = &stagedMeta{Digest: v.staged.digest, Total: v.staged.total, Whole: v.staged.whole}
 	}
@@ -234,94 +229,6 @@ func (v *View) writeHead(b *blockWriter) {
 		List: s.List, ListSynced: s.ListSynced, ListVersion: s.ListVersion, Staged: s.Staged, ClockOffset: s.ClockOffset,
 		Matcher: s.Matcher, Lineage: s.Lineage, Removed: s.Removed, LogLines: s.LogLines, Epochs: s.Epochs, WebhookNext: s.WebhookNext, Retro: s.Retro,
 	})
-}
-
-func (v *View) writeTables(b *blockWriter) {
-	rowsOf(b, sectionAgents, &v.agents, appendAgentRow)
-	valuesOf(b, sectionProfiles, &v.profiles)
-	rowsOf(b, sectionActivity, &v.activity, appendActivityRow)
-	valuesOf(b, sectionAttestations, &v.attestations)
-	v.writeUsers(b)
-	rowsOf(b, sectionFleets, &v.fleets, appendFleetRow)
-	valuesOf(b, sectionFleetProfiles, &v.fleetProfiles)
-	rowsOf(b, sectionOperators, &v.operators, appendOperatorRow)
-	valuesOf(b, sectionOperatorProfiles, &v.operatorProfiles)
-	rowsOf(b, sectionReviews, &v.reviews.Frozen, appendReviewRow)
-	rowsOf(b, sectionDispositions, &v.dispositions, appendDispositionRow)
-	rowsOf(b, sectionIdempotency, &v.idem, appendIdemRow)
-	rowsOf(b, sectionStructuring, &v.structuring, appendStructuringRow)
-	rowsOf(b, sectionDays, &v.days, appendDayRow)
-}
-
-// writeLists writes what the settings hold in long lists.
-func writeLists(b *blockWriter, s *Settings) {
-	listOf(b, sectionAPIKeys, s.Keys)
-	listOf(b, sectionSigningKeys, s.SigningKeys)
-	listOf(b, sectionCleared, s.Cleared)
-	listOf(b, sectionHistory, s.History)
-}
-
-func rowsOf[R any, P pageOf[R]](b *blockWriter, section uint16, f *Frozen[R, P], encode func([]byte, *R) []byte) {
-	b.begin(section)
-	for i := f.First(); i < f.Next(); i++ {
-		b.payload = encode(b.payload, f.At(i))
-		b.row()
-	}
-}
-
-// writeUsers writes the users that are held, each row behind its slot.
-func (v *View) writeUsers(b *blockWriter) {
-	b.begin(sectionUsers)
-	for i := v.users.skip(v.users.First()); i < v.users.Next(); i = v.users.skip(i + 1) {
-		if row := v.users.At(i); *row != (engine.UserRow{}) {
-			b.payload = appendUserRow(binary.AppendUvarint(b.payload, i), row)
-			b.row()
-		}
-	}
-	b.begin(sectionUserProfiles)
-	for i := v.userProfiles.skip(v.userProfiles.First()); i < v.userProfiles.Next(); i = v.userProfiles.skip(i + 1) {
-		if profile := v.userProfiles.At(i); *profile != nil {
-			b.payload = appendValue(b.payload, profile)
-			b.row()
-		}
-	}
-}
-
-// valuesOf writes a table of pointers to immutable values; nil is an empty row.
-func valuesOf[V any, P pageOf[*V]](b *blockWriter, section uint16, f *Frozen[*V, P]) {
-	b.begin(section)
-	for i := f.First(); i < f.Next(); i++ {
-		b.payload = appendValue(b.payload, f.At(i))
-		b.row()
-	}
-}
-
-// appendValue writes a value as CBOR with its length before it; nil is empty.
-func appendValue[V any](dst []byte, value **V) []byte {
-	if *value == nil {
-		return append(dst, 0)
-	}
-	data := wire.Encode(*value)
-	return append(binary.AppendUvarint(dst, uint64(len(data))), data...)
-}
-
-// listOf writes a list of the settings, a row a value.
-func listOf[V any](b *blockWriter, section uint16, list []*V) {
-	b.begin(section)
-	for _, value := range list {
-		b.value(value)
-	}
-}
-
-// bytesOf writes a long run of bytes as rows of at most one block.
-func bytesOf(b *blockWriter, section uint16, data []byte) {
-	b.begin(section)
-	for len(data) > 0 {
-		n := min(len(data), snapshotBlock)
-		b.payload = append(b.payload, data[:n]...)
-		b.row()
-		data = data[n:]
-	}
 }
 
 // Restore reads a snapshot. It returns a new Machine only if every checksum, the

@@ -1,8 +1,6 @@
 package fsm
 
-import (
-	"railguard/engine"
-)
+import "railguard/engine"
 
 // What a position of a status list may read (Token Status List: two bits an entry).
 const (
@@ -250,15 +248,15 @@ func (g *minute) keyRevoked(mark uint32) bool {
 
 // span is which rows of the page of a position are held, and in which epoch they were
 // touched last.
-func (f *Frozen[R, P]) span(i uint64) span {
+func (t *Table[R, P]) span(i uint64) span {
 	rows, many := pageRows[R, P](), chunkRows[R, P]()
 	base := i / rows * rows
-	held := span{from: uint16(max(f.first, base) - base), to: uint16(min(f.next, base+rows) - base)}
+	held := span{from: uint16(max(t.first, base) - base), to: uint16(min(t.next, base+rows) - base)}
 	if held.from >= held.to {
 		return held
 	}
-	if at := max(base, f.first) - f.base; f.root[at/many] != nil {
-		if p := f.root[at/many].pages[at%many/rows]; p != nil {
+	if at := max(base, t.first) - t.base(); t.root[at/many] != nil {
+		if p := t.root[at/many].pages[at%many/rows]; p != nil {
 			held.epoch = p.epoch + 1
 		}
 	}

@@ -1,12 +1,10 @@
 package fsm
 
 import (
-	"encoding/binary"
 	"errors"
 	"math"
 
 	"railguard/engine"
-	"railguard/fsm/wire"
 )
 
 // Every version of a credential has a position of its own in the status lists, given out
@@ -15,27 +13,6 @@ import (
 // its ancestors, its operator and its key (status_lists.go). So Apply only has to see to
 // it that whoever remembers values learns which may have changed: it touches the page of
 // a row (Edit makes it another one), or notes that many may have.
-
-// statusRow is one version of a credential, at its position.
-type statusRow struct {
-	Slot    uint32 // Of the agent or user; 0: nobody was given this position.
-	Expires uint32 // Unix second.
-	Older   uint32 // The position of the version before; 0: there is none.
-	Key     uint32 // keyMark of the key that signed it.
-	Version uint16
-	Kind    uint8 // CredentialAgent, CredentialUser.
-	Matched bool  // The sanctions list matched when it was issued.
-}
-
-// standing is what is known of changes of values. The first two are replicated, so that a
-// node that restored a state knows whether it may make the lists of the running minute out
-// of it.
-type standing struct {
-	minute  uint64 // Log index of the entry that brought log time into the running minute.
-	changed uint64 // Of the last entry that changed a value, or may have.
-	wide    uint64 // Of the last one that may have changed any; 0 after a restore.
-	kin     uint64 // Of the last one that may have changed those of an agent's descendants.
-}
 
 // keyMark stands for a signing key's id in a row: of 64 keys no two have the same in practice,
 // and two that had would both count as revoked.
@@ -130,36 +107,9 @@ func (m *Machine) beginStatuses() uint32 {
 	return uint32(next)
 }
 
-func appendStatusRow(dst []byte, row *statusRow) []byte {
-	dst = append(dst, row.Kind, flag(row.Matched))
-	for _, v := range [...]uint32{row.Slot, row.Expires, row.Older, uint32(row.Version)} {
-		dst = binary.AppendUvarint(dst, uint64(v))
-	}
-	return binary.LittleEndian.AppendUint32(dst, row.Key)
-}
-
-func readStatusRow(r *rowReader) (row statusRow) {
-	row.Kind, row.Matched = r.byte(), r.byte() != 0
-	row.Slot, row.Expires, row.Older, row.Version = uint32(r.unsigned()), uint32(r.unsigned()), uint32(r.unsigned()), uint16(r.unsigned())
-	var key [4]byte
-	r.fill(key[:])
-	row.Key = binary.LittleEndian.Uint32(key[:])
-	return row
-}
-
-// writeStatuses writes the positions that were given out, each row behind its position.
-func (v *View) writeStatuses(b *blockWriter) {
-	b.begin(sectionStatuses)
-	for i := v.statuses.skip(v.statuses.First()); i < v.statuses.Next(); i = v.statuses.skip(i + 1) {
-		if row := v.statuses.At(i); row.Slot != 0 {
-			b.payload = appendStatusRow(binary.AppendUvarint(b.payload, i), row)
-			b.row()
-		}
-	}
-}
-
 // readStatuses reads rows that say themselves which position is theirs.
-func readStatuses(r *rowReader, rows uint32, m *Machine, meta *statusMeta) error {
+func readStatuses(s *restorer, r *rowReader, rows uint32) error {
+	m, meta := s.m, &s.meta.Statuses
 	for range rows {
 		at := r.unsigned()
 		row := readStatusRow(r)
@@ -169,10 +119,7 @@ func readStatuses(r *rowReader, rows uint32, m *Machine, meta *statusMeta) error
 		m.statuses.skipTo(at)
 		m.statuses.Append(row)
 	}
-	if len(r.data) != 0 {
-		return errRow
-	}
-	return nil
+	return r.end()
 }
 
 // statusMeta is what a snapshot's first row tells of the positions.
@@ -240,13 +187,4 @@ func (m *Machine) statusIs(position uint32, kind byte, slot uint32, version uint
 	}
 	row := m.statuses.At(uint64(position))
 	return row.Kind == kind && row.Slot == slot && row.Version == version
-}
-
-// epochBegun is the epoch that a restored backup begins here.
-func (m *Machine) epochBegun(number uint16, lineage string) *wire.Epoch {
-	return &wire.Epoch{
-		Number: number, At: m.now, Lineage: lineage, Leaf: m.size,
-		Agents: uint32(m.agents.Next()), Users: uint32(m.users.Next()), Fleets: uint32(m.fleets.Next()), Operators: uint32(m.operators.Next()),
-		Statuses: m.beginStatuses(),
-	}
 }

@@ -1,5 +1,7 @@
 package fsm
 
+import "math"
+
 // Table is a growing array of rows that can be frozen in O(1).
 //
 // Rows live in pages, pages in chunks, chunks under one root slice. Every page
@@ -18,10 +20,14 @@ package fsm
 type Table[R any, P pageOf[R]] struct {
 	root  []*chunk[R, P]
 	owned bool   // root belongs to this epoch alone.
-	epoch uint64 // Rises with every Freeze.
+	epoch uint64 // Rises with every Freeze; frozenEpoch of a frozen table.
 	first uint64 // Oldest position still held.
 	next  uint64 // Position that the next Append takes.
 }
+
+// frozenEpoch is the epoch of a frozen table. No page is of it, so an edit of a frozen
+// table would begin with a copy: that is where ownRoot stops it.
+const frozenEpoch = math.MaxUint64
 
 // chunkPages is how many pages a chunk has.
 const chunkPages = 128
@@ -39,14 +45,6 @@ type page[R any, P pageOf[R]] struct {
 type chunk[R any, P pageOf[R]] struct {
 	epoch uint64
 	pages [chunkPages]*page[R, P]
-}
-
-// Frozen is a Table at one instant. It is safe for any number of readers.
-type Frozen[R any, P pageOf[R]] struct {
-	root  []*chunk[R, P]
-	base  uint64 // Position of root[0]'s first row.
-	first uint64
-	next  uint64
 }
 
 // pageRows returns how many rows a page has; chunkRows how many a chunk has.
@@ -151,7 +149,11 @@ func (t *Table[R, P]) ownChunk(at uint64) *chunk[R, P] {
 	return c
 }
 
+// ownRoot makes the root this epoch's alone. Every change of a table goes through here.
 func (t *Table[R, P]) ownRoot() {
+	if t.epoch == frozenEpoch {
+		panic("BUG: a frozen table is changed")
+	}
 	if !t.owned {
 		t.root = append(make([]*chunk[R, P], 0, len(t.root)+1), t.root...)
 		t.owned = true
@@ -213,13 +215,11 @@ func (t *Table[R, P]) skipTo(next uint64) {
 }
 
 // skip returns the first position from i on whose page is there, or the end.
-func (t *Table[R, P]) skip(i uint64) uint64 { return skip(t.root, t.base(), i, t.next) }
-
-func skip[R any, P pageOf[R]](root []*chunk[R, P], base, i, end uint64) uint64 {
+func (t *Table[R, P]) skip(i uint64) uint64 {
 	rows, many := pageRows[R, P](), chunkRows[R, P]()
-	for i < end {
-		at := i - base
-		switch c := root[at/many]; {
+	for i < t.next {
+		at := i - t.base()
+		switch c := t.root[at/many]; {
 		case c == nil:
 			i = (i/many + 1) * many
 		case c.pages[at%many/rows] == nil:
@@ -228,13 +228,13 @@ func skip[R any, P pageOf[R]](root []*chunk[R, P], base, i, end uint64) uint64 {
 			return i
 		}
 	}
-	return end
+	return t.next
 }
 
 // dropTo forgets every row before position first.
 func (t *Table[R, P]) dropTo(first uint64) {
-	if first < t.first || first > t.next {
-		panic("BUG: drop outside the table")
+	if first < t.first || first > t.next || t.epoch == frozenEpoch {
+		panic("BUG: drop outside the table, or of a frozen one")
 	}
 	gone := (first/chunkRows[R, P]()*chunkRows[R, P]() - t.base()) / chunkRows[R, P]()
 	t.first = first
@@ -252,11 +252,12 @@ func (t *Table[R, P]) DropFront() {
 	t.dropTo(t.first + 1)
 }
 
-// Freeze returns the table as it is now. O(1).
-func (t *Table[R, P]) Freeze() Frozen[R, P] {
+// Freeze returns the table as it is now. O(1). Any number of readers may use what it
+// returns, and nobody may change it.
+func (t *Table[R, P]) Freeze() Table[R, P] {
 	t.epoch++
 	t.owned = false
-	return Frozen[R, P]{root: t.root, base: t.base(), first: t.first, next: t.next}
+	return Table[R, P]{root: t.root, epoch: frozenEpoch, first: t.first, next: t.next}
 }
 
 // startAt makes an empty table begin at position first; for Restore and for
@@ -266,33 +267,4 @@ func (t *Table[R, P]) startAt(first uint64) {
 		panic("BUG: startAt on a used table")
 	}
 	t.first, t.next = first, first
-}
-
-// First returns the oldest position held.
-func (f *Frozen[R, P]) First() uint64 { return f.first }
-
-// Next returns the position after the newest.
-func (f *Frozen[R, P]) Next() uint64 { return f.next }
-
-// Len returns how many rows are held.
-func (f *Frozen[R, P]) Len() int { return int(f.next - f.first) }
-
-// Has reports whether position i is held.
-func (f *Frozen[R, P]) Has(i uint64) bool { return i >= f.first && i < f.next }
-
-// skip returns the first position from i on whose page is there, or the end.
-func (f *Frozen[R, P]) skip(i uint64) uint64 { return skip(f.root, f.base, i, f.next) }
-
-// At returns the row at position i, a zero row of a released page; it must be held.
-func (f *Frozen[R, P]) At(i uint64) *R {
-	if !f.Has(i) {
-		panic("BUG: frozen table position out of range")
-	}
-	at := i - f.base
-	if c := f.root[at/chunkRows[R, P]()]; c != nil {
-		if p := c.pages[at%chunkRows[R, P]()/pageRows[R, P]()]; p != nil {
-			return &p.rows[at%pageRows[R, P]()]
-		}
-	}
-	return new(R)
 }

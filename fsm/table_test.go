@@ -18,7 +18,7 @@ func TestTableAgainstModel(t *testing.T) {
 		first := start
 		var model []int
 		type frozen struct {
-			table Frozen[int, [16]int]
+			table Table[int, [16]int]
 			first uint64
 			rows  []int
 		}

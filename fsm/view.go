@@ -9,34 +9,6 @@ import (
 	"railguard/fsm/leaf"
 )
 
-// ReviewState is where an open review stands.
-type ReviewState uint8
-
-// The review states.
-const (
-	ReviewOpen ReviewState = iota
-	ReviewDone
-)
-
-// ReviewRow is one REVIEW leaf that waits, or waited, for a disposition.
-type ReviewRow struct {
-	Leaf        uint64
-	At          engine.Time
-	Amount      engine.USD
-	Agent       engine.AgentSlot
-	Rule        engine.RuleID
-	State       ReviewState
-	Disposition uint64 // Leaf of the disposition when State is ReviewDone.
-	Claim       *Claim // nil: never claimed nor commented.
-}
-
-// Claim is who looks at a review. Immutable; replaced whole.
-type Claim struct {
-	Assignee   string      `cbor:"1,keyasint,omitempty"`
-	LeaseUntil engine.Time `cbor:"2,keyasint,omitempty"` // 0: assigned without lease.
-	Comments   []uint64    `cbor:"3,keyasint,omitempty"` // Leaves, oldest first.
-}
-
 // View is the whole state at one log index, frozen. Any number of readers may
 // use it, for as long as they like; it costs the writer a page copy per page it
 // touches afterwards.
@@ -51,74 +23,25 @@ type View struct {
 
 	settings *Settings
 	ratchet  leaf.Ratchet
-	sweep    sweeps
-	held     heldCounts
 	birth    *birth
-
-	activity     Frozen[activityRow, activityPage]
-	agents       Frozen[engine.AgentRow, agentPage]
-	profiles     Frozen[*engine.AgentProfile, profilePage]
-	attestations Frozen[*[]engine.Attestation, attestationPage]
-	users        Frozen[engine.UserRow, userPage]
-	userProfiles Frozen[*engine.UserProfile, userProfilePage]
-
-	fleets           Frozen[engine.FleetRow, fleetPage]
-	fleetProfiles    Frozen[*engine.FleetProfile, fleetProfilePage]
-	operators        Frozen[engine.OperatorRow, operatorPage]
-	operatorProfiles Frozen[*engine.OperatorProfile, operatorProfilePage]
-
-	reviews      frozenReviews
-	dispositions Frozen[dispositionRow, dispositionPage]
-	days         Frozen[dayRow, dayPage]
-	frozenPayments
-	frozenDesk
-
-	frozenStatuses
-
 	frontier [][]byte
-	frozenList
-}
-
-// frozenStatuses are the positions of the status lists.
-type frozenStatuses struct {
-	statuses Frozen[statusRow, statusPage]
-	standing standing
-}
-
-// frozenList is the active list's entities, and those that are staged.
-type frozenList struct {
-	listData []byte
-	staged   staging
-}
-
-// frozenReviews are the rows of the queue and which of them are open.
-type frozenReviews struct {
-	Frozen[ReviewRow, reviewPage]
-	open Frozen[uint64, openPage]
+	tables   // Frozen.
 }
 
 // Freeze returns the state as it is. O(1) but for the tree head (at most 64 hashes).
 func (m *Machine) Freeze() *View {
-	return &View{
+	v := &View{
 		Index: m.index, Term: m.term, Format: m.format, Time: m.now,
 		Size: m.size, Root: m.root(), Oldest: m.oldest,
-		settings: m.settings, ratchet: m.ratchet, sweep: m.sweep, held: heldCounts{m.openReviews, m.usersHeld},
-		agents: m.agents.Freeze(), profiles: m.profiles.Freeze(),
-		attestations: m.attestations.Freeze(),
-		activity:     m.activity.Freeze(), birth: m.birth,
-		users: m.users.Freeze(), userProfiles: m.userProfiles.Freeze(),
-		fleets: m.fleets.Freeze(), fleetProfiles: m.fleetProfiles.Freeze(),
-		operators: m.operators.Freeze(), operatorProfiles: m.operatorProfiles.Freeze(),
-		reviews: frozenReviews{m.reviews.Freeze(), m.open.Freeze()}, dispositions: m.dispositions.Freeze(),
-		days: m.days.Freeze(), frozenStatuses: frozenStatuses{m.statuses.Freeze(), m.standing},
-		frozenPayments: m.freezePayments(), frozenDesk: m.desk.freeze(),
+		settings: m.settings, ratchet: m.ratchet, birth: m.birth,
 		frontier: append([][]byte(nil), m.frontier.Hashes()...),
-		frozenList: frozenList{
-			listData: m.listData,
-			// The staged bytes only ever grow behind this length, or are replaced.
-			staged: staging{digest: m.staged.digest, total: m.staged.total, data: m.staged.data[:len(m.staged.data):len(m.staged.data)], whole: m.staged.whole},
-		},
+		tables:   m.tables,
 	}
+	for _, table := range declaredTables {
+		table.freeze(&m.tables, &v.tables)
+	}
+	v.open, v.staged = m.open.Freeze(), m.staged.freeze()
+	return v
 }
 
 // Staged returns the digest and bytes of the list that is staged whole, if one is.
@@ -178,9 +101,6 @@ func (v *View) velocityOf(slot engine.AgentSlot) engine.VelocityRow {
 	return v.activity.At(uint64(at)).Velocity
 }
 
-// heldCounts are how many reviews are open and how many users are stored.
-type heldCounts struct{ reviews, users int }
-
 // Fill is how full one table of the state is: when Rows reaches Most, Apply refuses.
 type Fill struct {
 	Table      string
@@ -188,26 +108,26 @@ type Fill struct {
 }
 
 // BoundedTables are the tables of which Fills tells, in its order.
-var BoundedTables = [...]string{"agents", "users", "fleets", "operators", "open_reviews", "holds", "api_keys", "signing_keys", "cleared_pairs", "status_entries"}
+var BoundedTables = func() (names []string) {
+	for _, fill := range New().Freeze().Fills() {
+		names = append(names, fill.Table)
+	}
+	return names
+}()
 
 // Fills are the tables whose bound people can meet.
-func (v *View) Fills() []Fill {
-	most := engine.LimitsOf(max(v.Format, engine.Format1))
-	rows := [...]struct{ rows, most int }{
-		{v.agents.Len(), most.Agents}, {v.held.users, most.Users}, {v.fleets.Len(), most.Fleets}, {v.operators.Len(), most.Operators},
-		{v.held.reviews, most.OpenReviews}, {v.holds.Len(), most.Holds}, {len(v.settings.Keys), most.APIKeys},
-		{len(v.settings.SigningKeys), most.SigningKeys}, {len(v.settings.Cleared), most.Cleared},
-		{v.statuses.Len(), most.Statuses},
-	}
-	fills := make([]Fill, len(BoundedTables))
-	for i, table := range BoundedTables {
-		fills[i] = Fill{table, rows[i].rows, rows[i].most}
+func (v *View) Fills() (fills []Fill) {
+	limits := engine.LimitsOf(max(v.Format, engine.Format1))
+	for _, one := range declarations {
+		if fill, shown := one.gauge(&v.tables, v.settings, limits); shown {
+			fills = append(fills, fill)
+		}
 	}
 	return fills
 }
 
 // Users returns how many users are stored.
-func (v *View) Users() int { return v.held.users }
+func (v *View) Users() int { return v.usersHeld }
 
 // UserSlots are the slots that users stand in: from the first on, below the second.
 func (v *View) UserSlots() (first, next uint64) { return v.users.First(), v.users.Next() }
@@ -247,7 +167,7 @@ func (v *View) Operator(slot engine.OperatorSlot) (engine.OperatorRow, *engine.O
 }
 
 // OpenReviews returns how many reviews wait for a disposition.
-func (v *View) OpenReviews() int { return v.held.reviews }
+func (v *View) OpenReviews() int { return v.openReviews }
 
 // Review returns the row of a REVIEW leaf that waits or waited in the queue.
 func (v *View) Review(leaf uint64) (ReviewRow, bool) {
@@ -270,8 +190,8 @@ func (v *View) Reviews(fn func(ReviewRow) bool) {
 // Open calls fn with the rows that wait for a disposition, newest first, until it
 // returns false. What is closed between them costs a bit each.
 func (v *View) Open(fn func(ReviewRow) bool) {
-	for w := v.reviews.open.Next(); w > v.reviews.open.First(); w-- {
-		for word := *v.reviews.open.At(w - 1); word != 0; {
+	for w := v.open.Next(); w > v.open.First(); w-- {
+		for word := *v.open.At(w - 1); word != 0; {
 			bit := uint64(bits.Len64(word)) - 1
 			word &^= 1 << bit
 			if !fn(*v.reviews.At((w-1)*openWord + bit)) {
@@ -283,8 +203,8 @@ func (v *View) Open(fn func(ReviewRow) bool) {
 
 // OldestOpen returns the row that has waited longest for a disposition.
 func (v *View) OldestOpen() (ReviewRow, bool) {
-	for w := v.reviews.open.First(); w < v.reviews.open.Next(); w++ {
-		if word := *v.reviews.open.At(w); word != 0 {
+	for w := v.open.First(); w < v.open.Next(); w++ {
+		if word := *v.open.At(w); word != 0 {
 			return *v.reviews.At(w*openWord + uint64(bits.TrailingZeros64(word))), true
 		}
 	}
@@ -299,8 +219,8 @@ func (v *View) Overdue() (count int) {
 		return 0
 	}
 	end := v.waitedSince(v.Time - wait)
-	for w := v.reviews.open.First(); w < v.reviews.open.Next() && w*openWord < end; w++ {
-		word := *v.reviews.open.At(w)
+	for w := v.open.First(); w < v.open.Next() && w*openWord < end; w++ {
+		word := *v.open.At(w)
 		if end-w*openWord < openWord {
 			word &= 1<<(end-w*openWord) - 1
 		}

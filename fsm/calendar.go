@@ -1,0 +1,38 @@
+package fsm
+
+import (
+	"encoding/binary"
+
+	"railguard/engine"
+)
+
+// calendarTables are the table of what falls due.
+type calendarTables struct {
+	dues Table[dueRow, duePage] // From position 1 on: a binary heap.
+}
+
+var calendarDeclarations = []declaration{
+	&tableOf[dueRow, duePage]{
+		section: sectionDues, of: func(t *tables) *Table[dueRow, duePage] { return &t.dues },
+		codec: codec[dueRow]{appendDueRow, readDueRow}, from: 1,
+		most: func(l *engine.Limits) int { return l.Dues },
+	},
+}
+
+// dueRow is something that happens by log time alone. The table is a binary heap by
+// time, kind and subject.
+type dueRow struct {
+	At      engine.Time
+	Kind    uint8 // As leaf.Due*.
+	Subject uint64
+	Mark    uint64 // What must still be so; else the row says nothing.
+}
+
+func appendDueRow(dst []byte, row *dueRow) []byte {
+	dst = append(binary.AppendVarint(dst, int64(row.At)), row.Kind)
+	return binary.AppendUvarint(binary.AppendUvarint(dst, row.Subject), row.Mark)
+}
+
+func readDueRow(r *rowReader) dueRow {
+	return dueRow{At: r.time(), Kind: r.byte(), Subject: r.unsigned(), Mark: r.unsigned()}
+}

@@ -1,0 +1,43 @@
+package fsm
+
+import (
+	"hash"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// listTables are the bytes of the sanctions list that is active, and of the one that is
+// being staged.
+type listTables struct {
+	listData []byte // The active list's entities.
+	staged   staging
+}
+
+var listDeclarations = []declaration{
+	&longBytes{sectionList, func(t *tables) *[]byte { return &t.listData }},
+	&longBytes{sectionStaged, func(t *tables) *[]byte { return &t.staged.data }},
+	&settingsList[wire.ClearedPair]{
+		section: sectionCleared, of: func(s *Settings) *[]*wire.ClearedPair { return &s.Cleared },
+		most: func(l *engine.Limits) int { return l.Cleared }, shownAs: "cleared_pairs",
+	},
+	&settingsList[wire.ListInfo]{
+		section: sectionHistory, of: func(s *Settings) *[]*wire.ListInfo { return &s.History },
+		most: func(l *engine.Limits) int { return l.ListHistory },
+	},
+}
+
+// staging is the list being replicated in chunks, one at a time.
+type staging struct {
+	digest [32]byte
+	total  uint32
+	data   []byte
+	sum    hash.Hash // Running SHA-256 of data.
+	whole  bool      // All bytes are there and the digest was right.
+}
+
+// freeze returns the staged list for readers. Its bytes only ever grow behind this
+// length, or are replaced.
+func (s *staging) freeze() staging {
+	return staging{digest: s.digest, total: s.total, data: s.data[:len(s.data):len(s.data)], whole: s.whole}
+}

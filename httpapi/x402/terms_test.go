@@ -1,0 +1,185 @@
+package x402
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	payerEVM = "0x857b06519E91e3A54538791bDbb0E22373e36b66"
+	payeeEVM = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C"
+)
+
+// evmBody is a payment on Base, after change was made to it.
+func evmBody(change func(body, payload, wanted map[string]any)) string {
+	terms := func() map[string]any {
+		return map[string]any{
+			"scheme": "exact", "network": "eip155:8453", "amount": "1", "asset": Published[1].Address, "payTo": payeeEVM, "maxTimeoutSeconds": 60,
+		}
+	}
+	payload := map[string]any{
+		"x402Version": 2, "accepted": terms(), "extensions": map[string]any{"railguard": map[string]any{"info": map[string]any{"token": "t", "userToken": "u"}}},
+		"payload": map[string]any{"authorization": map[string]any{"from": payerEVM, "to": payeeEVM, "value": "1", "nonce": "0x" + strings.Repeat("1", 64)}},
+	}
+	wanted := terms()
+	body := map[string]any{"x402Version": 2, "paymentPayload": payload, "paymentRequirements": wanted}
+	if change != nil {
+		change(body, payload, wanted)
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}
+
+// both sets a member of what was wanted and of what was accepted.
+func both(name string, value any) func(body, payload, wanted map[string]any) {
+	return func(_, payload, wanted map[string]any) {
+		wanted[name] = value
+		payload["accepted"].(map[string]any)[name] = value
+	}
+}
+
+func authorized(name string, value any) func(body, payload, wanted map[string]any) {
+	return func(_, payload, _ map[string]any) {
+		payload["payload"].(map[string]any)["authorization"].(map[string]any)[name] = value
+	}
+}
+
+func TestReadPaymentRefuses(t *testing.T) {
+	type change = func(body, payload, wanted map[string]any)
+	credential := func(token, userToken string) change {
+		return func(_, payload, _ map[string]any) {
+			payload["extensions"].(map[string]any)["railguard"] = map[string]any{"info": map[string]any{"token": token, "userToken": userToken}}
+		}
+	}
+	week := int((7*24*time.Hour - holdBeyond) / time.Second)
+	for name, c := range map[string]struct {
+		change change
+		header string
+		reason string // "": it is a payment.
+	}{
+		"as it should be":               {change: nil},
+		"version 0":                     {change: func(b, _, _ map[string]any) { b["x402Version"] = 0 }, reason: "invalid_x402_version"},
+		"version 3":                     {change: func(b, _, _ map[string]any) { b["x402Version"] = 3 }, reason: "invalid_x402_version"},
+		"the payload's version differs": {change: func(_, p, _ map[string]any) { p["x402Version"] = 1 }, reason: "invalid_payload"},
+		"no paymentPayload":             {change: func(b, _, _ map[string]any) { delete(b, "paymentPayload") }, reason: "invalid_payload"},
+		"no paymentRequirements":        {change: func(b, _, _ map[string]any) { b["paymentRequirements"] = "x" }, reason: "invalid_payment_requirements"},
+		"accepted another scheme":       {change: func(_, _, w map[string]any) { w["scheme"] = "upto" }, reason: "invalid_payload"},
+		"accepted another network":      {change: func(_, _, w map[string]any) { w["network"] = "eip155:1" }, reason: "invalid_payload"},
+		"accepted another asset":        {change: func(_, _, w map[string]any) { w["asset"] = "0x" }, reason: "invalid_payload"},
+		"accepted another amount":       {change: func(_, _, w map[string]any) { w["amount"] = "2" }, reason: "invalid_payload"},
+		"accepted another payee":        {change: func(_, _, w map[string]any) { w["payTo"] = payerEVM }, reason: "invalid_payload"},
+		"another scheme":                {change: both("scheme", "upto"), reason: "unsupported_scheme"},
+		"no network":                    {change: both("network", ""), reason: "invalid_network"},
+		"a token of unknown worth":      {change: both("asset", payeeEVM), reason: "invalid_payment_requirements"},
+		"an amount that is a number":    {change: both("amount", 1), reason: "invalid_payment_requirements"},
+		"an amount with a zero before":  {change: both("amount", "01"), reason: "invalid_payment_requirements"},
+		"an amount with a sign":         {change: both("amount", "+1"), reason: "invalid_payment_requirements"},
+		"an amount of too many digits":  {change: both("amount", strings.Repeat("9", unitsMax+1)), reason: "invalid_payment_requirements"},
+		"an amount of as many as fit": {change: func(b, p, w map[string]any) {
+			most := strings.Repeat("9", unitsMax)
+			both("amount", most)(b, p, w)
+			authorized("value", most)(b, p, w)
+		}},
+		"no payee":                       {change: both("payTo", ""), reason: "invalid_payment_requirements"},
+		"a payee of 39 digits":           {change: both("payTo", payeeEVM[:41]), reason: "invalid_payment_requirements"},
+		"no timeout":                     {change: both("maxTimeoutSeconds", "60"), reason: "invalid_payment_requirements"},
+		"the longest timeout":            {change: both("maxTimeoutSeconds", week)},
+		"a timeout a second longer":      {change: both("maxTimeoutSeconds", week+1), reason: "invalid_payment_requirements"},
+		"no payload":                     {change: func(_, p, _ map[string]any) { delete(p, "payload") }, reason: "invalid_payload"},
+		"a payer that is no address":     {change: authorized("from", "somebody"), reason: "invalid_payload"},
+		"a nonce of 31 bytes":            {change: authorized("nonce", "0x"+strings.Repeat("1", 62)), reason: "invalid_payload"},
+		"signed for another payee":       {change: authorized("to", payerEVM), reason: "invalid_exact_evm_payload_recipient_mismatch"},
+		"the payee in other letter case": {change: authorized("to", strings.ToLower(payeeEVM))},
+		"signed for another amount":      {change: authorized("value", "2"), reason: "invalid_exact_evm_payload_authorization_value"},
+		"the same credential twice":      {change: nil, header: "t"},
+		"two credentials":                {change: nil, header: "s", reason: "invalid_payload"},
+		"the longest credentials":        {change: credential(strings.Repeat("t", tokenMax), strings.Repeat("u", tokenMax))},
+		"a credential too long":          {change: credential(strings.Repeat("t", tokenMax+1), ""), reason: "invalid_payload"},
+		"a user's credential too long":   {change: credential("t", strings.Repeat("u", tokenMax+1)), reason: "invalid_payload"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := readPayment([]byte(evmBody(c.change)), Published, c.header)
+			if c.reason == "" {
+				require.NoError(t, err)
+				require.NotContains(t, string(p.forward), `"token"`)
+				return
+			}
+			var bad *invalid
+			require.ErrorAs(t, err, &bad)
+			require.Equal(t, c.reason, bad.reason, bad.message)
+			require.Equal(t, bad.reason+": "+bad.message, err.Error())
+		})
+	}
+}
+
+func TestReadPayment(t *testing.T) {
+	p, err := readPayment([]byte(evmBody(func(_, payload, _ map[string]any) {
+		payload["extensions"].(map[string]any)["payment-identifier"] = map[string]any{"info": map[string]any{"id": "invoice-7"}}
+	})), Published, "")
+	require.NoError(t, err)
+	require.Equal(t, []string{payerEVM, payeeEVM, "t", "u", "invoice-7", "1"}, []string{p.payer, p.payee, p.token, p.userToken, p.travelRule, p.units})
+	require.Equal(t, time.Minute, p.lasts)
+	require.Contains(t, string(p.forward), "invoice-7", "other extensions are passed on")
+
+	for id, kept := range map[string]string{strings.Repeat("i", textMax): strings.Repeat("i", textMax), strings.Repeat("i", textMax+1): ""} {
+		p, err := readPayment([]byte(evmBody(func(_, payload, _ map[string]any) {
+			payload["extensions"].(map[string]any)["payment-identifier"] = map[string]any{"info": map[string]any{"id": id}}
+		})), Published, "")
+		require.NoError(t, err)
+		require.Equal(t, kept, p.travelRule)
+	}
+
+	p, err = readPayment([]byte(evmBody(func(_, payload, _ map[string]any) { delete(payload, "extensions") })), Published, "of the header")
+	require.NoError(t, err)
+	require.Equal(t, "of the header", p.token)
+}
+
+// Version 1 names networks in words and the amount otherwise.
+func TestReadPaymentOfVersionOne(t *testing.T) {
+	read := func(change func(body, payload, wanted map[string]any)) (*payment, error) {
+		return readPayment([]byte(evmBody(func(body, payload, wanted map[string]any) {
+			body["x402Version"], payload["x402Version"] = 1, 1
+			wanted["maxAmountRequired"], wanted["network"] = wanted["amount"], "base"
+			delete(wanted, "amount")
+			delete(payload, "accepted")
+			payload["scheme"], payload["network"] = "exact", "base"
+			if change != nil {
+				change(body, payload, wanted)
+			}
+		})), Published, "")
+	}
+	p, err := read(nil)
+	require.NoError(t, err)
+	require.Equal(t, &Published[1], p.asset)
+	require.Equal(t, "1", p.units)
+	require.Equal(t, "base", p.network, "as it was written")
+	_, err = read(func(_, payload, wanted map[string]any) { payload["network"], wanted["network"] = "nowhere", "nowhere" })
+	require.ErrorContains(t, err, "invalid_network")
+	_, err = read(func(_, payload, _ map[string]any) { payload["network"] = "ethereum" })
+	require.ErrorContains(t, err, "differs in network")
+}
+
+// Where the payload is a transaction as the chain takes it, its hash stands for it.
+func TestReadPaymentOfATransaction(t *testing.T) {
+	first, err := readPayment([]byte(goodBody), Published, "")
+	require.NoError(t, err)
+	other, err := readPayment([]byte(strings.Replace(goodBody, "AAAA", "AAAB", 1)), Published, "")
+	require.NoError(t, err)
+	require.Len(t, first.nonce, 64)
+	require.NotEqual(t, first.nonce, other.nonce)
+	require.Empty(t, first.payer)
+	_, err = readPayment([]byte(strings.Replace(goodBody, `"AAAA"`, `7`, 1)), Published, "")
+	require.ErrorContains(t, err, "payload.transaction must be a string")
+	longest := strings.Repeat("p", textMax)
+	_, err = readPayment([]byte(strings.ReplaceAll(goodBody, "payee", longest)), Published, "")
+	require.NoError(t, err)
+	_, err = readPayment([]byte(strings.ReplaceAll(goodBody, "payee", longest+"p")), Published, "")
+	require.ErrorContains(t, err, "payTo is no address")
+}

@@ -79,8 +79,8 @@ func New(config Config) (*Guest, error) {
 func (g *Guest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.EscapedPath() {
 	case Path:
+		w = unstored{w}
 		head := w.Header()
-		head.Set("Cache-Control", "no-store")
 		head.Set("X-Content-Type-Options", "nosniff")
 		if guest.RefuseQuery(w, r) {
 			return
@@ -92,6 +92,23 @@ func (g *Guest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.config.API.ServeHTTP(w, r)
 	}
 }
+
+// unstored sends every answer with no-store: the SDK of the protocol would let a cache keep
+// verdicts.
+type unstored struct{ http.ResponseWriter }
+
+func (w unstored) WriteHeader(status int) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w unstored) Write(p []byte) (int, error) {
+	w.Header().Set("Cache-Control", "no-store")
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (w unstored) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // admitted lets callers through whose key may screen.
 func (g *Guest) admitted(next http.Handler) http.Handler {

@@ -221,8 +221,16 @@ func verdictOf(a *guest.Answer, before string) (*sdk.CallToolResult, *failure) {
 	return told(before+d.sentence(), out.body()), nil
 }
 
-// record reads the record of a transaction as the API shows it.
-func (g *Guest) record(ctx context.Context, r *http.Request, in arguments, query string) (*guest.Answer, *failure) {
+// recorded is what tools read of the record of a transaction.
+type recorded struct {
+	decided
+	Disposition string `json:"disposition"`
+
+	answer []byte // As the API wrote it.
+}
+
+// readRecord reads the record of a transaction as the API shows it.
+func (g *Guest) readRecord(ctx context.Context, r *http.Request, in arguments, query string) (*recorded, *failure) {
 	id, bad := in.text("txnId")
 	if bad != nil {
 		return nil, bad
@@ -234,7 +242,11 @@ func (g *Guest) record(ctx context.Context, r *http.Request, in arguments, query
 	if a.Status != http.StatusOK {
 		return nil, failureOf(a)
 	}
-	return a, nil
+	record := &recorded{answer: a.Body.Bytes()}
+	if err := json.Unmarshal(record.answer, record); err != nil || record.Verdict == "" {
+		return nil, failureOf(&guest.Answer{Status: http.StatusInternalServerError})
+	}
+	return record, nil
 }
 
 var identifier = regexp.MustCompile(`^[a-z]{3}_[0-9A-Za-z]{1,64}$`)
@@ -248,18 +260,11 @@ func (g *Guest) verdict(ctx context.Context, r *http.Request, in arguments) (*sd
 		}
 		query = "?wait=" + strconv.Itoa(seconds)
 	}
-	a, bad := g.record(ctx, r, in, query)
+	d, bad := g.readRecord(ctx, r, in, query)
 	if bad != nil {
 		return nil, bad
 	}
-	var d struct {
-		decided
-		Disposition string `json:"disposition"`
-	}
-	out, ok := passed(a.Body.Bytes())
-	if err := json.Unmarshal(a.Body.Bytes(), &d); err != nil || !ok {
-		return nil, failureOf(&guest.Answer{Status: http.StatusInternalServerError})
-	}
+	out, _ := passed(d.answer) // It was an object when its verdict was read.
 	sentence := d.sentence()
 	if d.Verdict == "REVIEW" {
 		out["disposition"] = json.RawMessage("null")
@@ -297,13 +302,9 @@ func (g *Guest) limits(ctx context.Context, r *http.Request, in arguments) (*sdk
 
 // explain says what a verdict rests on, as far as anybody may know it.
 func (g *Guest) explain(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
-	a, bad := g.record(ctx, r, in, "")
+	d, bad := g.readRecord(ctx, r, in, "")
 	if bad != nil {
 		return nil, bad
-	}
-	var d decided
-	if err := json.Unmarshal(a.Body.Bytes(), &d); err != nil {
-		return nil, failureOf(&guest.Answer{Status: http.StatusInternalServerError})
 	}
 	out := map[string]any{"verdict": d.Verdict, "txnId": d.TxnID, "rule": d.Rule, "reason": d.Reason, "advice": d.sentence()}
 	if d.Rule != nil {

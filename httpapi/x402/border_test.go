@@ -3,7 +3,6 @@ package x402
 import (
 	"encoding/json"
 	"errors"
-
 	"net/http/httptest"
 	"slices"
 	"strings"

@@ -1,0 +1,152 @@
+package backup
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/audit"
+	"railguard/cluster/datadir"
+	"railguard/fsm"
+)
+
+func TestSaverRefusesHolesInHistory(t *testing.T) {
+	w := newWorld(t, "c-test")
+	w.notes(5)
+	saved := func() error { return Saver(w, w.dir)(t.Context(), io.Discard, 0, 0) }
+	require.NoError(t, saved())
+	require.ErrorContains(t, Saver(w, w.dir)(t.Context(), io.Discard, w.machine.Freeze().Size+1, 0), "was asked for, and the log has")
+	require.NoError(t, Saver(w, w.dir)(t.Context(), io.Discard, w.machine.Freeze().Size, 0), "nothing is new")
+
+	behind := newWorld(t, "c-test")
+	behind.machine, behind.id = w.machine, "n2"
+	require.ErrorIs(t, Saver(behind, behind.dir)(t.Context(), io.Discard, 0, 0), errHistoryIncomplete)
+	who, err := datadir.ReadIdentity(behind.dir)
+	require.NoError(t, err)
+	require.ErrorIs(t, Stopped(w.machine.Freeze(), who, behind.dir, t.TempDir())(io.Discard, 0), errHistoryIncomplete)
+	unfit := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(unfit, datadir.AuditFolder), nil, 0o600))
+	require.ErrorContains(t, Stopped(w.machine.Freeze(), who, unfit, t.TempDir())(io.Discard, 0), "backup: history")
+
+	require.NoError(t, os.Remove(filepath.Join(w.dir, datadir.IdentityFile)))
+	require.Error(t, saved(), "a folder without its identity")
+
+	unborn := newWorld(t, "c-test")
+	unborn.machine = fsm.New()
+	require.ErrorContains(t, Saver(unborn, unborn.dir)(t.Context(), io.Discard, 0, 0), "no state of a cluster yet")
+}
+
+func TestStoppedIsWhatTheNodeHas(t *testing.T) {
+	w := newWorld(t, "c-test")
+	w.notes(5)
+	who, err := datadir.ReadIdentity(w.dir)
+	require.NoError(t, err)
+	running := w.plain(0)
+	require.NoError(t, w.history.Close())
+	before := files(t, w.dir)
+	var stopped bytes.Buffer
+	require.NoError(t, Stopped(w.machine.Freeze(), who, w.dir, t.TempDir())(&stopped, 0))
+	require.Equal(t, running, stopped.Bytes())
+	require.Equal(t, before, files(t, w.dir))
+}
+
+// Lists that the backup before has are not in this one; their tables are in none.
+func TestListsSince(t *testing.T) {
+	w := newWorld(t, "c-test")
+	w.addList([]byte("newer"), w.now+1000)
+	require.NoError(t, os.WriteFile(filepath.Join(w.dir, datadir.ListFolder, w.lists[0]+".v7"), []byte("a table"), 0o600))
+	for since, count := range map[int64]int{0: 2, int64(w.now): 2, int64(w.now) + 1: 1, int64(w.now) + 1001: 0} {
+		var out bytes.Buffer
+		require.NoError(t, Saver(w, w.dir)(t.Context(), &out, 0, since))
+		report, err := prove(&out, nil)
+		require.NoError(t, err)
+		require.Len(t, report.Lists, count, since)
+	}
+	require.NoError(t, os.RemoveAll(filepath.Join(w.dir, datadir.ListFolder)))
+	require.ErrorContains(t, Saver(w, w.dir)(t.Context(), io.Discard, 0, 0), "backup: lists")
+}
+
+// History is written in parts of bounded size.
+func TestHistoryInSeveralParts(t *testing.T) {
+	w := newWorld(t, "c-test")
+	for w.machine.Freeze().Size < 2*bundleLeaves+3 {
+		w.note(20_000)
+	}
+	plain := w.plain(0)
+	var names []string
+	for _, part := range readParts(t, plain) {
+		if strings.HasPrefix(part.header.Name, partHistory) {
+			names = append(names, part.header.Name)
+			require.LessOrEqual(t, len(part.data), partMax)
+		}
+	}
+	require.Equal(t, []string{historyPart(0, bundleLeaves), historyPart(bundleLeaves, 2*bundleLeaves), historyPart(2*bundleLeaves, 2*bundleLeaves+3)}, names)
+	require.NoError(t, proveAll(plain))
+}
+
+// brokenHistory fails from a bundle on.
+type brokenHistory struct {
+	History
+	from uint64
+}
+
+func (h brokenHistory) Bundle(index uint64, width int) ([]audit.Leaf, error) {
+	if index >= h.from {
+		return nil, audit.ErrCorrupt
+	}
+	return h.History.Bundle(index, width)
+}
+
+func (h brokenHistory) Frontier(size uint64) ([]audit.Hash, error) {
+	if h.from == 0 {
+		return nil, audit.ErrCorrupt
+	}
+	return h.History.Frontier(size)
+}
+
+// fullDisk takes so many bytes.
+type fullDisk struct{ left int }
+
+func (d *fullDisk) Write(p []byte) (int, error) {
+	if d.left < len(p) {
+		n := d.left
+		d.left = 0
+		return n, errors.New("no space left on device")
+	}
+	d.left -= len(p)
+	return len(p), nil
+}
+
+func TestWriteTellsWhatCannotBeReadOrWritten(t *testing.T) {
+	w := newWorld(t, "c-test")
+	w.notes(300)
+	source := func() *Source {
+		return &Source{View: w.machine.Freeze(), History: w.history, Lists: filepath.Join(w.dir, datadir.ListFolder), Scratch: t.TempDir(), Node: w.id}
+	}
+	broken := source()
+	broken.History = brokenHistory{w.history, 1}
+	require.ErrorContains(t, Write(io.Discard, broken), fmt.Sprintf("history, leaves %d to %d", bundleLeaves, w.machine.Freeze().Size-1))
+	broken = source()
+	broken.History = brokenHistory{w.history, 0}
+	require.ErrorContains(t, Write(io.Discard, broken), "history before leaf 0")
+	broken = source()
+	broken.Scratch = filepath.Join(broken.Scratch, "nowhere")
+	require.ErrorContains(t, Write(io.Discard, broken), "backup: state")
+
+	whole := len(w.plain(0))
+	draw := rand.New(rand.NewPCG(5, 6))
+	for range 15 {
+		scratch := source()
+		require.ErrorContains(t, Write(&fullDisk{draw.IntN(whole)}, scratch), "no space left on device")
+		require.Empty(t, files(t, scratch.Scratch), "nothing of the state stays")
+	}
+	require.NoError(t, Write(&fullDisk{whole}, source()))
+}

@@ -39,25 +39,25 @@ var (
 )
 
 // listActivity is GET /v1/activity, newest first.
-func listActivity(c *call) error {
+func listActivity(c *call) (Answer, error) {
 	wanted, by := changes, strings.ToLower(c.query("by"))
 	if text := c.query("types"); text != "" {
 		var unknown string
 		if wanted, unknown = events.ParseSelection(strings.Split(text, ",")); unknown != "" || len(wanted) == 0 {
-			return badQuery("types", "must be names of types or groups, divided by commas: "+strconv.Quote(unknown)+" is none")
+			return Answer{}, badQuery("types", "must be names of types or groups, divided by commas: "+strconv.Quote(unknown)+" is none")
 		}
 	}
 	about, err := partyQuery(c, "about")
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	p, err := c.keyPage("activity", 2)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	from, to, err := timeRange(c, engine.Retention)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	store := c.api.deps.Records.Audit()
 	q := audit.Query{Newest: true, Examine: leafScanMax, From: store.FindTime(int64(from - engine.Millisecond)), To: store.FindTime(int64(to + engine.Millisecond))}
@@ -83,7 +83,7 @@ func listActivity(c *call) error {
 	})
 	looked(c, page.Examined)
 	if err != nil && len(items) == 0 {
-		return err
+		return Answer{}, err
 	}
 	next := ""
 	if !page.Done {

@@ -26,7 +26,7 @@ const (
 )
 
 // createKey is POST /admin/keys.
-func createKey(c *call) error {
+func createKey(c *call) (Answer, error) {
 	f := c.fields()
 	now := c.api.deps.Published.LogTime()
 	key := wire.APIKey{ID: seal.NewKeyID(), Name: f.RequiredName("name")}
@@ -40,7 +40,7 @@ func createKey(c *call) error {
 	key.Rate = readRate(&f)
 	key.Strict, _ = f.Flag("strict")
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	secret := newAPISecret(c)
 	key.Prefix, key.Hashes = seal.KeyPrefix(secret), [][]byte{seal.HashAPISecret(secret)}
@@ -172,7 +172,7 @@ func readRate(f *strictjson.Fields) int32 {
 
 // putKey proposes a change of one key and answers it. secret, when there is one,
 // is in this answer and nowhere else: a replay tells that it was shown.
-func putKey(c *call, record *wire.APIKeyPut, secret string, status int) error {
+func putKey(c *call, record *wire.APIKeyPut, secret string, status int) (Answer, error) {
 	result, err := c.propose(proposal{kind: wire.KindAPIKey, record: func() (any, error) {
 		var m strictjson.Members
 		if record.Op == wire.KeyCreate {
@@ -191,11 +191,11 @@ func putKey(c *call, record *wire.APIKeyPut, secret string, status int) error {
 		return nil
 	}})
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	l, err := c.resultLeaf(result)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	var m strictjson.Members
 	l.CopyTo(&m, "keyId", "name", "prefix", "roles", "operator", "networks", "expiresAt", "rate", "strict")
@@ -208,8 +208,7 @@ func putKey(c *call, record *wire.APIKeyPut, secret string, status int) error {
 		m.Text("key", secret)
 	}
 	m.Text("eventId", l.Text("eventId"))
-	c.reply(status, m)
-	return nil
+	return c.reply(status, m), nil
 }
 
 func writeKey(m *strictjson.Members, key *wire.APIKey) {
@@ -240,10 +239,10 @@ func writeKey(m *strictjson.Members, key *wire.APIKey) {
 }
 
 // listKeys is GET /admin/keys: everything but secrets.
-func listKeys(c *call) error {
+func listKeys(c *call) (Answer, error) {
 	p, err := c.page("keys")
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	keys, now := c.judge.Terms.Settings.Keys, c.api.deps.Published.LogTime()
 	c.judge.Index = c.api.deps.Published.Applied()
@@ -273,7 +272,7 @@ func listKeys(c *call) error {
 
 // rotateKey is POST /admin/keys/{id}/rotate: a second secret; the older one stays
 // good until the next rotation.
-func rotateKey(c *call) error {
+func rotateKey(c *call) (Answer, error) {
 	secret := newAPISecret(c)
 	return putKey(c, &wire.APIKeyPut{Op: wire.KeyRotate, Key: wire.APIKey{
 		ID: c.r.PathValue("id"), Prefix: seal.KeyPrefix(secret), Hashes: [][]byte{seal.HashAPISecret(secret)},
@@ -281,7 +280,7 @@ func rotateKey(c *call) error {
 }
 
 // revokeKey is DELETE /admin/keys/{id}.
-func revokeKey(c *call) error {
+func revokeKey(c *call) (Answer, error) {
 	return putKey(c, &wire.APIKeyPut{Op: wire.KeyRevoke, Key: wire.APIKey{ID: c.r.PathValue("id")}}, "", http.StatusOK)
 }
 

@@ -10,11 +10,11 @@ import (
 )
 
 // registerAgent is POST /v1/agents/register (specification 4.1, decision 34).
-func registerAgent(c *call) error {
+func registerAgent(c *call) (Answer, error) {
 	f := c.fields()
 	var in edge.Registration
 	if err := in.Read(&c.judge, &f); err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.submit(proposal{kind: wire.KindRegister, refused: fleetFull(c, in.Profile.Fleet), record: func() (any, error) {
 		return in.Register(&c.judge)
@@ -61,11 +61,11 @@ func renderAgent(c *call, l *edge.Leaf, m *strictjson.Members) error {
 
 // createDelegate is POST /v1/delegates/create (decision 40): a child that
 // inherits what it leaves out and may only narrow the rest.
-func createDelegate(c *call) error {
+func createDelegate(c *call) (Answer, error) {
 	f := c.fields()
 	var in edge.Delegation
 	if err := in.Read(&c.judge, &f); err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.submit(proposal{
 		kind: wire.KindRegister, record: func() (any, error) { return in.Build(&c.judge) },
@@ -92,15 +92,15 @@ func delegateRefused(c *call, r wire.Result, parent engine.AgentSlot) error {
 // reissueAgent is POST /v1/agents/{id}/reissue (decision 35): a new credential
 // version of the same agent. A plain renewal keeps older tokens good for the
 // overlap; a change of operator, wallet, policy or model does not.
-func reissueAgent(c *call) error {
+func reissueAgent(c *call) (Answer, error) {
 	profile, err := c.pathAgent()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	f := c.fields()
 	var in edge.Reissue
 	if err := in.Read(&c.judge, &f, profile); err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.submit(proposal{kind: wire.KindReissue, refused: revokedForGood, record: func() (any, error) {
 		return in.Build(&c.judge)

@@ -14,27 +14,26 @@ import (
 
 // getAgent is GET /v1/agents/{id}: credential, status, effective policy, today's
 // spend, attestation, fleet, delegation chain, current model.
-func getAgent(c *call) error {
+func getAgent(c *call) (Answer, error) {
 	profile, err := c.pathAgent()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	view, err := c.judge.View()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	chain := viewChain(view, profile.Slot)
 	if chain == nil {
-		return notFound("no such agent")
+		return Answer{}, notFound("no such agent")
 	}
 	m := agentSummary(c, view, chain)
 	if err := agentDetails(c, &m, view, chain); err != nil {
-		return err
+		return Answer{}, err
 	}
 	m.Uint("asOfIndex", view.Index)
 	c.header("ETag", etag(uint64(chain[0].Rev)))
-	c.reply(http.StatusOK, m)
-	return nil
+	return c.reply(http.StatusOK, m), nil
 }
 
 // viewChain is an agent and its ancestors as a view has them, own first; nil
@@ -143,18 +142,18 @@ func ownershipMembers(now engine.Time, row *engine.AgentRow) strictjson.Members 
 }
 
 // listAgents is GET /v1/agents?operator=&status=&fleetId=&type=.
-func listAgents(c *call) error {
+func listAgents(c *call) (Answer, error) {
 	p, err := c.page("agents")
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	wanted, err := readAgentFilter(c)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	view, err := c.judge.View()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	var items []strictjson.Members
 	next := p.scan(uint64(view.Agents()), func(row uint64) bool {
@@ -218,18 +217,18 @@ func statusByName(word string) int {
 }
 
 // getLimits is GET /v1/agents/{id}/limits (decision 47, "Remaining").
-func getLimits(c *call) error {
+func getLimits(c *call) (Answer, error) {
 	profile, err := c.pathAgent()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	view, err := c.judge.View()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	chain := viewChain(view, profile.Slot)
 	if chain == nil {
-		return notFound("no such agent")
+		return Answer{}, notFound("no such agent")
 	}
 	today := view.Time.Day()
 	available := engine.NoLimit
@@ -260,8 +259,7 @@ func getLimits(c *call) error {
 	m.List("ancestors", ancestors)
 	m.Limit("availableUSDC", available)
 	m.Uint("asOfIndex", view.Index)
-	c.reply(http.StatusOK, m)
-	return nil
+	return c.reply(http.StatusOK, m), nil
 }
 
 // writeBudget writes one level's daily limit and what is left of it: held counts as spent

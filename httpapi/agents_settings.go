@@ -16,10 +16,10 @@ import (
 // patchAgent is PATCH /v1/agents/{id}: the registry side of an agent, not the
 // signed policy. What is absent stays, null takes away (RFC 7396). Tightening is
 // for who registers, widening for the role policy.
-func patchAgent(c *call) error {
+func patchAgent(c *call) (Answer, error) {
 	match, err := c.ifMatch()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.revise(wire.KindSettings, func() (any, error) {
 		profile, err := c.pathAgent()
@@ -100,7 +100,7 @@ func renderSettings(c *call, l *edge.Leaf, m *strictjson.Members) error {
 
 // setModel is POST /v1/agents/{id}/model: the current model, kept until another
 // is reported or the agent is issued anew (decision 38). R15 compares it.
-func setModel(c *call) error {
+func setModel(c *call) (Answer, error) {
 	f := c.fields()
 	model, alias := f.Text("underlyingModel", engine.FieldMax), f.Text("model", engine.FieldMax)
 	if f.Get("underlyingModel") == nil {
@@ -113,7 +113,7 @@ func setModel(c *call) error {
 	}
 	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.revise(wire.KindSettings, func() (any, error) {
 		profile, err := c.pathAgent()
@@ -142,18 +142,18 @@ func renderModel(_ *call, l *edge.Leaf, m *strictjson.Members) error {
 }
 
 // attest is POST /v1/agents/{id}/attest (decision 37).
-func attest(c *call) error {
+func attest(c *call) (Answer, error) {
 	profile, err := c.pathAgent()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	f := c.fields()
 	by, note := f.RequiredText("attestedBy", engine.FieldMax), f.Text("note", engine.TextMax)
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	if profile.Type != engine.Autonomous {
-		return failure(http.StatusUnprocessableEntity, "agent_not_autonomous", "only autonomous agents are attested")
+		return Answer{}, failure(http.StatusUnprocessableEntity, "agent_not_autonomous", "only autonomous agents are attested")
 	}
 	return c.submit(proposal{kind: wire.KindAttest, record: func() (any, error) {
 		var m strictjson.Members
@@ -172,18 +172,18 @@ func renderAttestation(_ *call, l *edge.Leaf, m *strictjson.Members) error {
 }
 
 // listAttestations is GET /v1/agents/{id}/attestations: those of the last 25 hours.
-func listAttestations(c *call) error {
+func listAttestations(c *call) (Answer, error) {
 	profile, err := c.pathAgent()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	p, err := c.keyPage("attestations", 1)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	view, err := c.judge.View()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	all := view.Attestations(profile.Slot)
 	slices.SortFunc(all, func(a, b engine.Attestation) int {

@@ -57,24 +57,24 @@ func alertState(row *fsm.AlertRow) string {
 }
 
 // listAlerts is GET /v1/alerts, newest first.
-func listAlerts(c *call) error {
+func listAlerts(c *call) (Answer, error) {
 	f := alertFilter{state: c.query("state")}
 	if f.state != "" && !slices.Contains(alertStates, f.state) {
-		return badQuery("state", "must be open or acknowledged")
+		return Answer{}, badQuery("state", "must be open or acknowledged")
 	}
 	if text := c.query("kind"); text != "" {
 		var known bool
 		if f.kind, known = leaf.AlertKind(text); !known {
-			return badQuery("kind", "is not a kind of alert")
+			return Answer{}, badQuery("kind", "is not a kind of alert")
 		}
 	}
 	p, err := c.keyPage("alerts", 1)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	view, err := c.judge.View()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	after := ^uint64(0)
 	if p.ascending {
@@ -100,7 +100,7 @@ func listAlerts(c *call) error {
 	c.key.charge(len(items) * c.route.charge.each / 10)
 	for i := range rows {
 		if err := writeAlert(c, &items[i], view, &rows[i]); err != nil {
-			return err
+			return Answer{}, err
 		}
 	}
 	c.judge.Index = view.Index
@@ -133,18 +133,17 @@ func alertRow(c *call) (*fsm.View, *fsm.AlertRow, error) {
 func noAlert() *Error { return notFound("no such alert, or past its 90 days") }
 
 // showAlert is GET /v1/alerts/{id}.
-func showAlert(c *call) error {
+func showAlert(c *call) (Answer, error) {
 	view, row, err := alertRow(c)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	var m strictjson.Members
 	if err := writeAlert(c, &m, view, row); err != nil {
-		return err
+		return Answer{}, err
 	}
 	c.judge.Index = view.Index
-	c.reply(http.StatusOK, m)
-	return nil
+	return c.reply(http.StatusOK, m), nil
 }
 
 // writeAlert writes an alert, from its leaf and the one that acknowledged it.
@@ -261,15 +260,15 @@ func writeAcknowledged(m *strictjson.Members, done *edge.Leaf) {
 }
 
 // acknowledgeAlert is POST /v1/alerts/{id}/acknowledge {"by","reason"}: once, for good.
-func acknowledgeAlert(c *call) error {
+func acknowledgeAlert(c *call) (Answer, error) {
 	at, ok := c.judge.Terms.IDs.ParseAlert(c.r.PathValue("id"))
 	if !ok {
-		return noAlert()
+		return Answer{}, noAlert()
 	}
 	f := c.fields()
 	fragment := acknowledgement(c, &f)
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.answer(proposal{
 		kind: wire.KindAlert,

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"errors"
 	"log/slog"
-	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -85,9 +84,6 @@ func (c *call) commonHeaders(length int) {
 	if length > lengthByServer || length >= 0 && !c.bodyRead {
 		set("Content-Length", numbers[timingEnd:])
 	}
-	if c.route != nil {
-		maps.Copy(h, c.route.going)
-	}
 	h["X-Content-Type-Options"] = noSniff
 	if _, set := h["Cache-Control"]; !set {
 		h["Cache-Control"] = noStore
@@ -115,31 +111,122 @@ func appendMillis(dst []byte, d time.Duration) []byte {
 	return append(dst, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
 }
 
+// Answer is what a handler answers a call with, and what the border writes once the
+// handler has returned. The zero Answer is none: a handler that returns it without an
+// error has a defect, and its caller is told so by a 500.
+//
+// An Answer is a value that may hold the call's own buffers: it is good until the border
+// has written it.
+type Answer struct {
+	status      int
+	contentType []string
+	body        []byte // Whole; nil where stream or handler is set.
+	bodyless    bool   // 204 and 304.
+
+	stream  func(*Stream) error // Writes the body piece by piece.
+	handler http.HandlerFunc    // Writes all of the answer: what a library brings for the admin listener.
+}
+
 // reply answers with m as one JSON object.
-func (c *call) reply(status int, m strictjson.Members) {
+func (c *call) reply(status int, m strictjson.Members) Answer {
 	c.buffer = append(c.buffer[:0], '{')
 	c.buffer = append(c.buffer, m...)
 	c.buffer = append(c.buffer, '}')
-	c.send(status, jsonType, c.buffer)
+	return Answer{status: status, contentType: jsonType, body: c.buffer}
 }
 
-// send writes one whole answer.
-func (c *call) send(status int, contentType []string, body []byte) {
-	c.commonHeaders(len(body))
-	c.w.Header()["Content-Type"] = contentType
-	c.status, c.wrote = status, true
-	c.w.WriteHeader(status)
-	if c.r.Method != http.MethodHead {
-		_, _ = c.w.Write(body) // A caller that went away is no fault of ours.
-	}
+// send answers with a body that is whole.
+func (c *call) send(status int, contentType []string, body []byte) Answer {
+	return Answer{status: status, contentType: contentType, body: body}
 }
 
 // noContent answers 204.
-func (c *call) noContent() {
-	c.commonHeaders(-1)
-	c.status, c.wrote = http.StatusNoContent, true
-	c.w.WriteHeader(http.StatusNoContent)
+func (c *call) noContent() Answer { return Answer{status: http.StatusNoContent, bodyless: true} }
+
+// answerStream answers 200 with a body that is written piece by piece. The answer begins with
+// the first piece: an error before it is answered as that of any other call, one after it
+// breaks the connection, so that no short answer looks whole. A HEAD writes nothing of it.
+func (c *call) answerStream(contentType []string, write func(*Stream) error) Answer {
+	return Answer{status: http.StatusOK, contentType: contentType, stream: write}
 }
+
+// errNoAnswer says that a handler returned neither an answer nor an error.
+var errNoAnswer = errors.New("BUG: a handler returned no answer")
+
+// writeAnswer writes what a handler answered with.
+func (c *call) writeAnswer(a Answer) error {
+	switch {
+	case a.handler != nil:
+		c.status, c.wrote = http.StatusOK, true
+		a.handler(c.w, c.r)
+	case a.stream != nil:
+		return c.writeStream(a)
+	case a.status == 0:
+		return errNoAnswer
+	case a.bodyless:
+		c.writeHead(a.status, nil, -1)
+	default:
+		c.writeHead(a.status, a.contentType, len(a.body))
+		if c.r.Method != http.MethodHead {
+			_, _ = c.w.Write(a.body) // A caller that went away is no fault of ours.
+		}
+	}
+	return nil
+}
+
+// writeHead writes status and headers; length is the body's, below 0: not known.
+func (c *call) writeHead(status int, contentType []string, length int) {
+	c.commonHeaders(length)
+	if contentType != nil {
+		c.w.Header()["Content-Type"] = contentType
+	}
+	c.status, c.wrote = status, true
+	c.w.WriteHeader(status)
+}
+
+func (c *call) writeStream(a Answer) error {
+	s := Stream{c: c, contentType: a.contentType, control: http.NewResponseController(c.w)}
+	if c.r.Method == http.MethodHead {
+		s.Begin()
+		return nil
+	}
+	err := a.stream(&s)
+	if err != nil && c.wrote {
+		c.api.log.Warn("an answer broke off", "requestId", c.asked.RequestID, "route", c.route.path, "error", err)
+		panic(http.ErrAbortHandler) // The caller sees a broken stream, not a short one.
+	}
+	if err == nil {
+		s.Begin()
+	}
+	return err
+}
+
+// Stream is where an answer goes that is written piece by piece.
+type Stream struct {
+	c           *call
+	contentType []string
+	control     *http.ResponseController
+}
+
+// Begin writes the head of the answer, once.
+func (s *Stream) Begin() {
+	if !s.c.wrote {
+		s.c.writeHead(http.StatusOK, s.contentType, -1)
+	}
+}
+
+// Begun tells whether the answer has begun.
+func (s *Stream) Begun() bool { return s.c.wrote }
+
+// Write writes a piece, which has its own time to be taken.
+func (s *Stream) Write(p []byte) (int, error) {
+	s.Begin()
+	_ = s.control.SetWriteDeadline(time.Now().Add(chunkWriteTimeout)) // A writer that has none needs none.
+	return s.c.w.Write(p)
+}
+
+// Flush sends what was written.
+func (s *Stream) Flush() error { return s.control.Flush() }
 
 // fail answers with an error in the flat shape of decision 32. An error that
 // is not ours to show becomes internal_error and a log line.
@@ -161,7 +248,7 @@ func (c *call) fail(err error) {
 		m.Text("instance", "urn:railguard:request:"+c.asked.RequestID)
 	}
 	m.Join(c.errorMembers(e))
-	c.send(e.Status, contentType, m.Body())
+	_ = c.writeAnswer(c.send(e.Status, contentType, m.Body())) // It is one.
 }
 
 // known is an error as the caller may see it. happened says that a record of the call
@@ -204,6 +291,7 @@ func (c *call) failHeaders(e *Error) {
 	h.Set("Cache-Control", "no-store")
 	h.Del("ETag")
 	h.Del("Location")
+	h.Del("Content-Disposition")
 }
 
 func (c *call) errorMembers(e *Error) strictjson.Members {

@@ -2,6 +2,10 @@ package httpapi
 
 import (
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -111,4 +115,35 @@ func TestNothingGivenIsPassedOver(t *testing.T) {
 		answer(t, n.do("operator", "GET", path+"?limit=0", ""), 400)
 		answer(t, n.do("operator", "GET", path+"?cursor=x", ""), 400)
 	}
+}
+
+// The integrator's guide has every code with its status, and no other.
+func TestGuideHasEveryCode(t *testing.T) {
+	guide, err := os.ReadFile("../docs/integrators.md")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(guide), "### Every code\n")
+	require.True(t, found)
+	table, _, _ = strings.Cut(table, "\n## ")
+	shown := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]*`) \\| ([^|]*) \\|").FindAllStringSubmatch(table, -1) {
+		for _, code := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(row[1], -1) {
+			require.Empty(t, shown[code[1]], "%s stands twice", code[1])
+			shown[code[1]] = row[2]
+		}
+	}
+	for _, c := range codeTable {
+		require.Contains(t, shown[c.code], strconv.Itoa(c.status), c.code)
+		delete(shown, c.code)
+	}
+	require.Empty(t, shown, "no such codes")
+}
+
+// A handler that returns neither an answer nor an error has a defect: its caller is told of a
+// fault of ours, never that all is well.
+func TestNoAnswerIsAFault(t *testing.T) {
+	n := newTestNode(t)
+	w := httptest.NewRecorder()
+	n.api.serve(w, httptest.NewRequest("GET", "/v1/nothing", nil), &route{handle: func(*call) (Answer, error) { return Answer{}, nil }})
+	require.Equal(t, http.StatusInternalServerError, w.Code)
+	require.Contains(t, w.Body.String(), `"error":"internal_error"`)
 }

@@ -128,15 +128,14 @@ type route struct {
 	late       bool             // The handler asks for them itself.
 	parameters []string         // Of the query.
 
-	going     map[string][]string // Headers of a call that goes away; set by newListener.
-	charge    charge              // What a call counts, and its lane; set by newListener.
-	admin     bool                // On the admin listener; set by newListener.
-	reserved  bool                // Not counted against inFlightMax: reviews, health, cluster verbs.
-	always    bool                // Answers before bootstrap and while draining.
-	registers bool                // Counts against the registration rate.
-	stream    bool                // Writes its answer piecewise: no deadline over the whole.
+	charge    charge // What a call counts, and its lane; set by newListener.
+	admin     bool   // On the admin listener; set by newListener.
+	reserved  bool   // Not counted against inFlightMax: reviews, health, cluster verbs.
+	always    bool   // Answers before bootstrap and while draining.
+	registers bool   // Counts against the registration rate.
+	stream    bool   // Writes its answer piecewise: no deadline over the whole.
 
-	handle func(*call) error
+	handle func(*call) (Answer, error)
 }
 
 // New checks deps and builds the API. The error says what is missing.
@@ -257,7 +256,7 @@ func newListener(a *API, routes []route, admin bool) *listener {
 	byPath := make(map[string]*resource)
 	var order []*resource
 	for _, r := range routes {
-		r.admin, r.charge, r.going = admin, chargeOf(&r), r.goes()
+		r.admin, r.charge = admin, chargeOf(&r)
 		if r.max == 0 {
 			r.max = engine.BodyMax
 		}

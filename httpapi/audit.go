@@ -29,26 +29,25 @@ func (a *API) auditRoutes() []route {
 }
 
 // showRecord is GET /v1/audit/{txnId}.
-func showRecord(c *call) error {
+func showRecord(c *call) (Answer, error) {
 	l, err := c.screenRecord()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	disposition, err := c.judge.Disposition(&l, c.query("consistency") == "local")
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	if disposition, err = awaitDisposition(c, &l, disposition); err != nil {
-		return err
+		return Answer{}, err
 	}
 	if err := c.writeRecord(&c.out, &l, disposition); err != nil {
-		return err
+		return Answer{}, err
 	}
 	if c.key.SeesAll() {
 		c.api.judges.Parties(&l, &c.out)
 	}
-	c.reply(http.StatusOK, c.out)
-	return nil
+	return c.reply(http.StatusOK, c.out), nil
 }
 
 // recordQuery is what GET /v1/audit asks for.
@@ -70,14 +69,14 @@ var dispositionFilters = []string{"APPROVED", "REJECTED", "ESCALATE_SAR", "none"
 
 // listRecords is GET /v1/audit. One call looks at a bounded number of leaves and
 // gives a cursor even with a short page, so that no query can hold a node.
-func listRecords(c *call) error {
+func listRecords(c *call) (Answer, error) {
 	q, err := readRecordQuery(c)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	scan, err := scanRange(c, q)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	var failed error
 	var room edge.LeafRoom
@@ -93,10 +92,10 @@ func listRecords(c *call) error {
 	})
 	looked(c, page.Examined+items.count) // To write a record costs about what it costs to look at one.
 	if failed != nil {
-		return failed
+		return Answer{}, failed
 	}
 	if err != nil && items.count == 0 {
-		return edge.LeafError(err)
+		return Answer{}, edge.LeafError(err)
 	}
 	cursor := ""
 	if !page.Done {

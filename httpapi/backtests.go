@@ -66,7 +66,7 @@ func (a *API) termsAgain(ctx context.Context, order *retrace.Order) (terms retra
 func (a *API) Close() { a.jobs.Close() }
 
 // startBacktest is POST /v1/backtests. It is answered as soon as the job runs.
-func startBacktest(c *call) error {
+func startBacktest(c *call) (Answer, error) {
 	order := retrace.Order{Kind: retrace.Backtest, By: c.key.ID, Now: c.api.deps.Published.LogTime()}
 	f := c.fields()
 	var given bool
@@ -82,7 +82,7 @@ func startBacktest(c *call) error {
 	}
 	order.From = max(order.From, order.Now-engine.Retention, 0)
 	if err := readTerms(c, &f, &order); err != nil {
-		return err
+		return Answer{}, err
 	}
 	return startJob(c, order)
 }
@@ -115,47 +115,44 @@ func readTerms(c *call, f *strictjson.Fields, order *retrace.Order) error {
 	return err
 }
 
-func startJob(c *call, order retrace.Order) error {
+func startJob(c *call, order retrace.Order) (Answer, error) {
 	job, err := c.api.jobs.Start(order)
 	switch {
 	case errors.Is(err, retrace.ErrBusy):
-		return conflict("job_running", "a job of this kind runs on this node already: wait for it, stop it, or ask another node", nil)
+		return Answer{}, conflict("job_running", "a job of this kind runs on this node already: wait for it, stop it, or ask another node", nil)
 	case err != nil:
-		return unavailable("shutting_down", "this node is going down")
+		return Answer{}, unavailable("shutting_down", "this node is going down")
 	}
 	c.api.writeJob(&c.out, job, false)
-	c.reply(http.StatusAccepted, c.out)
-	return nil
+	return c.reply(http.StatusAccepted, c.out), nil
 }
 
 // listJobs is GET /v1/backtests and its like: the jobs that the nodes remember.
-func listJobs(kind retrace.Kind) func(*call) error {
-	return func(c *call) error {
+func listJobs(kind retrace.Kind) func(*call) (Answer, error) {
+	return func(c *call) (Answer, error) {
 		items, silent := askAllJobs(c, kind)
 		m := c.out[:0]
 		m.List("data", items)
 		m.Texts("unreachable", silent)
 		c.out = m
-		c.reply(http.StatusOK, m)
-		return nil
+		return c.reply(http.StatusOK, m), nil
 	}
 }
 
 // showJob is GET /v1/backtests/{id} and its like.
-func showJob(kind retrace.Kind) func(*call) error {
-	return func(c *call) error { return aboutJob(c, kind, jobShow) }
+func showJob(kind retrace.Kind) func(*call) (Answer, error) {
+	return func(c *call) (Answer, error) { return aboutJob(c, kind, jobShow) }
 }
 
 // stopJob ends a job; one that has ended is shown as it is.
-func stopJob(kind retrace.Kind) func(*call) error {
-	return func(c *call) error { return aboutJob(c, kind, jobStop) }
+func stopJob(kind retrace.Kind) func(*call) (Answer, error) {
+	return func(c *call) (Answer, error) { return aboutJob(c, kind, jobStop) }
 }
 
-func aboutJob(c *call, kind retrace.Kind, verb string) error {
+func aboutJob(c *call, kind retrace.Kind, verb string) (Answer, error) {
 	answer, err := askJob(c, jobQuestion{Verb: verb, Kind: kind, ID: c.r.PathValue("id")})
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
-	c.send(http.StatusOK, jsonType, answer)
-	return nil
+	return c.send(http.StatusOK, jsonType, answer), nil
 }

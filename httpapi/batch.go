@@ -100,12 +100,12 @@ func (b *batch) end() {
 }
 
 // screenBatch is POST /v1/screen/batch.
-func screenBatch(c *call) error {
+func screenBatch(c *call) (Answer, error) {
 	defer func() { c.asked.Idem, c.asked.Hashed = nil, nil }() // end gives the keys back.
 	b := c.batch
 	strangers, err := b.open()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	for i := range b.items {
 		if b.items[i].err = b.begin(i); b.items[i].err == nil {
@@ -117,8 +117,7 @@ func screenBatch(c *call) error {
 		b.propose(try)
 	}
 	c.judge.Timing = b.timing
-	b.answer(strangers)
-	return nil
+	return b.answer(strangers), nil
 }
 
 // open reads the body: what is wrong with it as a whole ends the call, and
@@ -293,8 +292,8 @@ func (b *batch) propose(try int) {
 	}
 }
 
-// answer writes what became of every payment, in order.
-func (b *batch) answer(strangers []strictjson.Stranger) {
+// answer says what became of every payment, in order.
+func (b *batch) answer(strangers []strictjson.Stranger) Answer {
 	c := b.call
 	out := append(b.out[:0], `{"results":[`...)
 	for i := range b.items {
@@ -311,7 +310,7 @@ func (b *batch) answer(strangers []strictjson.Stranger) {
 		out = strictjson.AppendList(append(out, `,"warnings":`...), warnings)
 	}
 	b.out = append(out, '}')
-	c.send(http.StatusOK, jsonType, b.out)
+	return c.send(http.StatusOK, jsonType, b.out)
 }
 
 // write writes one result: the answer or the error of a call of its own, behind its status.

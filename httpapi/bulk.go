@@ -142,7 +142,7 @@ func idemOf(whole *wire.Idem, id string) *wire.Idem {
 
 // answer writes what became of every item, in order; name is the member of their ids,
 // show writes what was done.
-func (b *bulk) answer(name string, show func(m *strictjson.Members, l *edge.Leaf)) error {
+func (b *bulk) answer(name string, show func(m *strictjson.Members, l *edge.Leaf)) (Answer, error) {
 	c := b.call
 	results := make([]strictjson.Members, len(b.items))
 	for i := range b.items {
@@ -174,17 +174,16 @@ func (b *bulk) answer(name string, show func(m *strictjson.Members, l *edge.Leaf
 	c.txnID, c.replayed = "", false
 	var m strictjson.Members
 	m.List("results", results)
-	c.reply(http.StatusOK, m)
-	return nil
+	return c.reply(http.StatusOK, m), nil
 }
 
 // bulkReview is POST /v1/queue/bulk {"txnIds","disposition","reviewedBy","notes"}.
-func bulkReview(c *call) error {
+func bulkReview(c *call) (Answer, error) {
 	f := c.fields()
 	items := readIDs(&f, "txnIds")
 	request, err := readReviewRequest(c, &f)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	b := bulk{
 		call: c, kind: wire.KindDisposition, items: items,
@@ -201,7 +200,7 @@ func bulkReview(c *call) error {
 		}
 	}
 	if err := b.run(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	return b.answer("txnId", func(m *strictjson.Members, l *edge.Leaf) {
 		if l.Kind() != "review.dispositioned" {
@@ -214,12 +213,12 @@ func bulkReview(c *call) error {
 }
 
 // bulkAcknowledge is POST /v1/alerts/acknowledge {"alertIds","by","reason"}.
-func bulkAcknowledge(c *call) error {
+func bulkAcknowledge(c *call) (Answer, error) {
 	f := c.fields()
 	items := readIDs(&f, "alertIds")
 	fragment := acknowledgement(c, &f)
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	b := bulk{
 		call: c, kind: wire.KindAlert, items: items,
@@ -235,7 +234,7 @@ func bulkAcknowledge(c *call) error {
 		}
 	}
 	if err := b.run(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	return b.answer("alertId", func(m *strictjson.Members, l *edge.Leaf) { writeAcknowledged(m, l) })
 }

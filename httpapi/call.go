@@ -56,6 +56,7 @@ type passing struct {
 	work     timing.Work   // What it computes in a turn of the scans; paced.
 	commit   time.Duration // What the log took; for Server-Timing and the metrics.
 	batch    *batch        // nil for any other call.
+	shown    *listing      // The page it answers with; nil for any other call.
 }
 
 var calls = sync.Pool{New: func() any { return new(call) }}
@@ -96,8 +97,12 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route *route) {
 	if err == nil {
 		err = c.beginIdempotent()
 	}
+	var answer Answer
 	if err == nil {
-		err = route.handle(c)
+		answer, err = route.handle(c)
+	}
+	if err == nil {
+		err = c.writeAnswer(answer)
 	}
 	if err != nil {
 		c.fail(err)
@@ -128,6 +133,7 @@ func (c *call) finish() {
 	c.api.logAccess(c)
 	c.judge.Reset()
 	c.batch.end()
+	c.shown.give()
 	if cap(c.asked.Body) > bodyBufferKept || cap(c.out) > bodyBufferKept || cap(c.buffer) > bodyBufferKept {
 		return // Let the garbage collector have a large one.
 	}

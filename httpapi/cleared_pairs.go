@@ -24,7 +24,7 @@ const clearedLongest = 366 * engine.DayLength
 
 // clearPair is POST /v1/cleared {"name","uid","reason","expiresAt","clearedBy"?}. A name that
 // the entry is not like has nothing to be cleared of: a slip in either would be a hole.
-func clearPair(c *call) error {
+func clearPair(c *call) (Answer, error) {
 	f := c.fields()
 	name := f.RequiredName("name")
 	uid, given := readUID(&f, "uid")
@@ -44,7 +44,7 @@ func clearPair(c *call) error {
 		f.Invalid("name", "must have letters or digits")
 	}
 	if err := f.Err(); err != nil || !given {
-		return err
+		return Answer{}, err
 	}
 	return c.submit(proposal{kind: wire.KindCleared, record: func() (any, error) {
 		list, err := c.judge.ActiveList()
@@ -117,14 +117,14 @@ func renderCleared(c *call, l *edge.Leaf, m *strictjson.Members) error {
 
 // listCleared is GET /v1/cleared. A pair that is void is shown as such until the
 // log drops it.
-func listCleared(c *call) error {
+func listCleared(c *call) (Answer, error) {
 	p, err := c.page("cleared")
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	list, err := c.judge.ActiveList()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	pairs, now := c.judge.Terms.Settings.Cleared, c.api.deps.Published.LogTime()
 	c.judge.Index = c.api.deps.Published.Applied()
@@ -172,15 +172,15 @@ func listCleared(c *call) error {
 }
 
 // removeCleared is DELETE /v1/cleared/{id}.
-func removeCleared(c *call) error {
+func removeCleared(c *call) (Answer, error) {
 	id, err := strconv.ParseUint(c.r.PathValue("id"), 10, 32)
 	if err != nil {
-		return notFound("no such cleared pair")
+		return Answer{}, notFound("no such cleared pair")
 	}
 	f := c.fields()
 	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.submit(proposal{kind: wire.KindCleared, record: func() (any, error) {
 		var m strictjson.Members

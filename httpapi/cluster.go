@@ -18,10 +18,10 @@ import (
 // The cluster's verbs (decision 54), for keys with the role ops.
 
 func (a *API) clusterRoutes() []route {
-	get := func(path string, handle func(*call) error) route {
+	get := func(path string, handle func(*call) (Answer, error)) route {
 		return route{method: http.MethodGet, path: path, scope: scopeInstitution, roles: wire.RoleOps, reserved: true, always: true, handle: handle}
 	}
-	post := func(path string, body bodyKind, handle func(*call) error) route {
+	post := func(path string, body bodyKind, handle func(*call) (Answer, error)) route {
 		return route{method: http.MethodPost, path: path, scope: scopeInstitution, roles: wire.RoleOps, body: body, reserved: true, always: true, stream: true, handle: handle}
 	}
 	keep := get("/v1/cluster/backup", saveBackup)
@@ -38,9 +38,9 @@ func (a *API) clusterRoutes() []route {
 		keep,
 		post("/v1/cluster/transfer-leader", bodyOptional, transferLeader),
 		post("/v1/cluster/join", bodyObject, joinNode),
-		post("/v1/cluster/remove", bodyObject, func(c *call) error { return takingVerb(c, c.api.deps.Operations.Remove) }),
-		post("/v1/cluster/promote", bodyObject, func(c *call) error { return memberVerb(c, c.api.deps.Operations.Promote) }),
-		post("/v1/cluster/demote", bodyObject, func(c *call) error { return takingVerb(c, c.api.deps.Operations.Demote) }),
+		post("/v1/cluster/remove", bodyObject, func(c *call) (Answer, error) { return takingVerb(c, c.api.deps.Operations.Remove) }),
+		post("/v1/cluster/promote", bodyObject, func(c *call) (Answer, error) { return memberVerb(c, c.api.deps.Operations.Promote) }),
+		post("/v1/cluster/demote", bodyObject, func(c *call) (Answer, error) { return takingVerb(c, c.api.deps.Operations.Demote) }),
 		post("/v1/cluster/drain", bodyOptional, drain),
 		{method: http.MethodPost, path: "/v1/cluster/matcher", scope: scopeInstitution, roles: wire.RoleOps, body: bodyObject, reserved: true, handle: raiseMatcher},
 		{method: http.MethodPost, path: "/v1/cluster/format", scope: scopeInstitution, roles: wire.RoleOps, body: bodyObject, reserved: true, handle: raiseFormat},
@@ -48,28 +48,27 @@ func (a *API) clusterRoutes() []route {
 }
 
 // replyJSON answers with a value that has JSON tags: operators' shapes alone.
-func replyJSON(c *call, v any) error {
+func replyJSON(c *call, v any) (Answer, error) {
 	body, err := json.Marshal(v)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
-	c.send(http.StatusOK, jsonType, body)
-	return nil
+	return c.send(http.StatusOK, jsonType, body), nil
 }
 
-func clusterStatus(c *call) error {
+func clusterStatus(c *call) (Answer, error) {
 	status := c.api.deps.Operations.Status(c.ctx)
 	status.Log, status.Secret = c.api.logStatus(c.ctx), secretStatus(c)
 	return replyJSON(c, status)
 }
 
-func clusterPeers(c *call) error {
+func clusterPeers(c *call) (Answer, error) {
 	status := c.api.deps.Operations.Status(c.ctx)
 	return replyJSON(c, map[string]any{"clusterId": status.ClusterID, "peers": status.Nodes})
 }
 
 // clusterLeader answers null without a leader: that is a fact, not an error.
-func clusterLeader(c *call) error {
+func clusterLeader(c *call) (Answer, error) {
 	status := c.api.deps.Operations.Status(c.ctx)
 	return replyJSON(c, map[string]any{"leader": status.Leader, "term": status.Term})
 }
@@ -95,37 +94,36 @@ func operationError(err error) error {
 	return failure(http.StatusUnprocessableEntity, "invalid_field", err.Error())
 }
 
-func done(c *call) error {
+func done(c *call) (Answer, error) {
 	c.out.Bool("ok", true)
 	c.out.Text("node", c.api.deps.Node)
-	c.reply(http.StatusOK, c.out)
-	return nil
+	return c.reply(http.StatusOK, c.out), nil
 }
 
-func transferLeader(c *call) error {
+func transferLeader(c *call) (Answer, error) {
 	f := c.fields()
 	to := f.Text("to", engine.FieldMax)
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	ctx, cancel := operation(c)
 	defer cancel()
 	if err := c.api.deps.Operations.TransferLeader(ctx, to); err != nil {
-		return operationError(err)
+		return Answer{}, operationError(err)
 	}
 	return done(c)
 }
 
-func joinNode(c *call) error {
+func joinNode(c *call) (Answer, error) {
 	f := c.fields()
 	id, addr := f.RequiredText("id", engine.FieldMax), f.RequiredText("addr", engine.FieldMax)
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	ctx, cancel := operation(c)
 	defer cancel()
 	if err := c.api.deps.Operations.Join(ctx, id, addr); err != nil {
-		return joinError(c, err)
+		return Answer{}, joinError(c, err)
 	}
 	return done(c)
 }
@@ -142,27 +140,27 @@ func joinError(c *call, err error) error {
 	return invalidField("addr", "does not lead to a node that can join; this node's log says why")
 }
 
-func memberVerb(c *call, verb func(ctx context.Context, id string) error) error {
+func memberVerb(c *call, verb func(ctx context.Context, id string) error) (Answer, error) {
 	f := c.fields()
 	return runVerb(c, &f, verb)
 }
 
 // takingVerb is a verb that takes a vote: with force also where too few would be left.
-func takingVerb(c *call, verb func(ctx context.Context, id string, force bool) error) error {
+func takingVerb(c *call, verb func(ctx context.Context, id string, force bool) error) (Answer, error) {
 	f := c.fields()
 	force, _ := f.Flag("force")
 	return runVerb(c, &f, func(ctx context.Context, id string) error { return verb(ctx, id, force) })
 }
 
-func runVerb(c *call, f *strictjson.Fields, verb func(ctx context.Context, id string) error) error {
+func runVerb(c *call, f *strictjson.Fields, verb func(ctx context.Context, id string) error) (Answer, error) {
 	id := f.RequiredText("id", engine.FieldMax)
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	ctx, cancel := operation(c)
 	defer cancel()
 	if err := verb(ctx, id); err != nil {
-		return operationError(err)
+		return Answer{}, operationError(err)
 	}
 	return done(c)
 }
@@ -171,7 +169,7 @@ func runVerb(c *call, f *strictjson.Fields, verb func(ctx context.Context, id st
 // on, and after the grace new calls refused and the running ones ended. The answer to
 // one with a grace comes at its beginning. {"drain":false} takes calls again, also
 // while a grace runs.
-func drain(c *call) error {
+func drain(c *call) (Answer, error) {
 	f := c.fields()
 	on, given := f.Flag("drain")
 	text := f.Text("grace", engine.FieldMax)
@@ -180,7 +178,7 @@ func drain(c *call) error {
 		f.Invalid("grace", "must be a span such as 15s, at most 10m")
 	}
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	a := c.api
 	if given && !on {
@@ -197,16 +195,14 @@ func drain(c *call) error {
 	if grace > 0 {
 		a.drainLater(time.Duration(grace))
 		c.out.Int("refusesInSeconds", int64(grace/engine.Second))
-		c.reply(http.StatusOK, c.out)
-		return nil
+		return c.reply(http.StatusOK, c.out), nil
 	}
 	a.SetDraining(true)
 	c.out.Bool("idle", a.waitIdle(c.ctx, drainWait))
 	if err := a.deps.Operations.Drain(ctx); err != nil {
-		return operationError(err)
+		return Answer{}, operationError(err)
 	}
-	c.reply(http.StatusOK, c.out)
-	return nil
+	return c.reply(http.StatusOK, c.out), nil
 }
 
 // drainLater refuses calls after a grace, unless something else was said meanwhile.
@@ -240,80 +236,59 @@ func (a *API) waitIdle(ctx context.Context, limit time.Duration) bool {
 	return true
 }
 
-func takeSnapshot(c *call) error {
+func takeSnapshot(c *call) (Answer, error) {
 	info, err := c.api.deps.Operations.Snapshot(c.ctx)
 	if err != nil {
-		return operationError(err)
+		return Answer{}, operationError(err)
 	}
 	return replyJSON(c, info)
 }
 
 // saveSnapshot is GET /v1/cluster/snapshot: the newest snapshot. It holds
 // personal data; the role admin guards it.
-func saveSnapshot(c *call) error {
-	c.commonHeaders(-1)
-	c.header("Content-Type", "application/octet-stream")
+func saveSnapshot(c *call) (Answer, error) {
 	c.header("Content-Disposition", `attachment; filename="railguard.snapshot"`)
-	w := &snapshotWriter{c: c, control: http.NewResponseController(c.w)}
-	if err := c.api.deps.Operations.SaveSnapshot(c.ctx, w); err != nil {
-		if !c.wrote {
-			c.w.Header().Del("Content-Disposition")
-			return operationError(err)
-		}
+	return c.answerStream(bytesType, func(out *Stream) error {
+		return operationFailed(out, c.api.deps.Operations.SaveSnapshot(c.ctx, out))
+	}), nil
+}
+
+// operationFailed is why a verb failed whose answer has not begun yet; one that has is broken off.
+func operationFailed(out *Stream, err error) error {
+	if err == nil || out.Begun() {
 		return err
 	}
-	return nil
+	return operationError(err)
 }
 
 // saveBackup is GET /v1/cluster/backup: state, history and lists, for `railguard
 // backup`, which encrypts and proves them on their way to a file.
-func saveBackup(c *call) error {
+func saveBackup(c *call) (Answer, error) {
 	var from uint64
 	var since int64
 	var err error
 	if text := c.query("from"); text != "" {
 		if from, err = strconv.ParseUint(text, 10, 48); err != nil {
-			return badQuery("from", "must be the index of a leaf")
+			return Answer{}, badQuery("from", "must be the index of a leaf")
 		}
 	}
 	if text := c.query("since"); text != "" {
 		if since, err = strconv.ParseInt(text, 10, 64); err != nil || since < 0 {
-			return badQuery("since", "must be nanoseconds of log time")
+			return Answer{}, badQuery("since", "must be nanoseconds of log time")
 		}
 	}
-	c.commonHeaders(-1)
-	c.header("Content-Type", "application/x-tar")
-	w := &snapshotWriter{c: c, control: http.NewResponseController(c.w)}
-	if err := c.api.deps.Backup(c.ctx, w, from, since); err != nil {
-		if !c.wrote {
-			return operationError(err)
-		}
-		return err
-	}
-	return nil
+	return c.answerStream(tarType, func(out *Stream) error {
+		return operationFailed(out, c.api.deps.Backup(c.ctx, out, from, since))
+	}), nil
 }
 
-// snapshotWriter sends the status with the first byte and moves the write
-// deadline on with every piece.
-type snapshotWriter struct {
-	c       *call
-	control *http.ResponseController
-}
-
-func (w *snapshotWriter) Write(p []byte) (int, error) {
-	if !w.c.wrote {
-		w.c.status, w.c.wrote = http.StatusOK, true
-		w.c.w.WriteHeader(http.StatusOK)
-	}
-	_ = w.control.SetWriteDeadline(time.Now().Add(chunkWriteTimeout))
-	return w.c.w.Write(p)
-}
+var tarType = []string{"application/x-tar"}
 
 // raiseMatcher is POST /v1/cluster/matcher: the last step of an upgrade whose binary
 // brings another matcher. Until then every node judges with the version in force; from
 // the log index of this call's record on all judge with the next one. It is refused
 // while a voter could not.
-func raiseMatcher(c *call) error {
+func raiseMatcher(c *call) (Answer, error) {
 	f := c.fields()
 	to := uint16(0)
 	if n, ok := f.Integer("to", 1, 65_535); ok {
@@ -323,7 +298,7 @@ func raiseMatcher(c *call) error {
 	}
 	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.submit(proposal{kind: wire.KindMatcher, record: func() (any, error) {
 		if err := c.matcherProblem(to); err != nil {
@@ -337,12 +312,11 @@ func raiseMatcher(c *call) error {
 		var err error
 		record.Common, err = c.judge.Recorded(m)
 		return record, err
-	}}, func(wire.Result) error {
+	}}, func(wire.Result) (Answer, error) {
 		var m strictjson.Members
 		m.Uint("matcherVersion", uint64(c.judge.Terms.Settings.Matcher))
 		m.Bool("unchanged", true)
-		c.reply(200, m)
-		return nil
+		return c.reply(200, m), nil
 	})
 }
 

@@ -138,16 +138,15 @@ func (a *API) makeCosigned(ctx context.Context, told report.Cosigned) (*cosigned
 }
 
 // showCosigned is GET /log/cosigned: the newest checkpoint that witnesses cosigned.
-func showCosigned(c *call) error {
+func showCosigned(c *call) (Answer, error) {
 	cosigned, err := c.api.newestCosigned(c.ctx)
 	if err != nil {
-		return edge.LeafError(err)
+		return Answer{}, edge.LeafError(err)
 	}
 	if cosigned == nil {
-		return notFound("no checkpoint has been cosigned: no witness is configured, or none has answered yet")
+		return Answer{}, notFound("no checkpoint has been cosigned: no witness is configured, or none has answered yet")
 	}
-	c.send(http.StatusOK, textType, cosigned.point.text)
-	return nil
+	return c.send(http.StatusOK, textType, cosigned.point.text), nil
 }
 
 // withCosignatures is a checkpoint's text, with those that its tree has.

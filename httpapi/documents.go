@@ -25,16 +25,15 @@ func (a *API) documentRoutes() []route {
 }
 
 // showPage serves one file of the API's document and its explorer.
-func showPage(page openapi.Page) func(*call) error {
-	return func(c *call) error {
+func showPage(page openapi.Page) func(*call) (Answer, error) {
+	return func(c *call) (Answer, error) {
 		data, err := page.Read()
 		if err != nil {
-			return err
+			return Answer{}, err
 		}
 		c.header("Cache-Control", "public, max-age=3600")
 		c.header("Content-Security-Policy", openapi.Policy)
-		c.send(http.StatusOK, []string{page.Type}, data)
-		return nil
+		return c.send(http.StatusOK, []string{page.Type}, data), nil
 	}
 }
 
@@ -59,12 +58,11 @@ var errorsPage = func() []byte {
 }()
 
 // showErrors is GET /docs/errors, for people and, with Accept, for programs.
-func showErrors(c *call) error {
+func showErrors(c *call) (Answer, error) {
 	c.header("Cache-Control", "public, max-age=3600")
 	if !strings.Contains(c.r.Header.Get("Accept"), "application/json") {
 		c.header("Content-Security-Policy", "default-src 'none'")
-		c.send(http.StatusOK, htmlType, errorsPage)
-		return nil
+		return c.send(http.StatusOK, htmlType, errorsPage), nil
 	}
 	items := make([]strictjson.Members, len(codeTable))
 	for i, entry := range codeTable {
@@ -73,15 +71,13 @@ func showErrors(c *call) error {
 		items[i].Text("meaning", entry.text)
 	}
 	c.out.List("errors", items)
-	c.reply(http.StatusOK, c.out)
-	return nil
+	return c.reply(http.StatusOK, c.out), nil
 }
 
 // showRules is GET /docs/rules: the rule table, generated from the code.
-func showRules(c *call) error {
+func showRules(c *call) (Answer, error) {
 	c.header("Cache-Control", "public, max-age=3600")
-	c.send(http.StatusOK, markdownType, []byte(engine.RulesMarkdown()))
-	return nil
+	return c.send(http.StatusOK, markdownType, []byte(engine.RulesMarkdown())), nil
 }
 
 // kyaTerms are the terms of our JSON-LD context and what they mean; the address
@@ -95,7 +91,7 @@ var kyaTerms = []string{
 }
 
 // kyaContext is GET /contexts/kya/v1: the second context of every credential.
-func kyaContext(c *call) error {
+func kyaContext(c *call) (Answer, error) {
 	base := "/contexts/kya/v1"
 	if genesis := c.judge.Terms.Settings.Genesis; genesis != nil {
 		base = strings.TrimSuffix(genesis.PublicURL, "/") + base
@@ -108,6 +104,5 @@ func kyaContext(c *call) error {
 	c.out.Object("@context", terms)
 	c.header("Cache-Control", "public, max-age=86400")
 	c.header("Access-Control-Allow-Origin", "*")
-	c.send(http.StatusOK, contextType, c.out.Body())
-	return nil
+	return c.send(http.StatusOK, contextType, c.out.Body()), nil
 }

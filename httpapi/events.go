@@ -36,11 +36,11 @@ type watch struct {
 }
 
 // showEvents is GET /v1/events.
-func showEvents(c *call) error {
+func showEvents(c *call) (Answer, error) {
 	streams := strings.Contains(c.r.Header.Get("Accept"), "text/event-stream")
 	w, err := readWatch(c, streams)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	if streams {
 		return w.stream()
@@ -158,7 +158,7 @@ func (w *watch) step(limit int, visit func(*events.Event)) error {
 }
 
 // page answers with what is there, or waits for something to be.
-func (w *watch) page() error {
+func (w *watch) page() (Answer, error) {
 	c := w.c
 	longAnswer(c, w.until)
 	for steps := 1; ; steps++ {
@@ -169,7 +169,7 @@ func (w *watch) page() error {
 		})
 		switch {
 		case err != nil && len(w.items) == 0:
-			return err
+			return Answer{}, err
 		case err != nil || len(w.items) == w.limit:
 			return c.list(w.items, w.at.String())
 		case w.at.Leaf < end.Leaf:
@@ -184,7 +184,7 @@ func (w *watch) page() error {
 
 // stream sends events as they come, until its time is over, the node leaves, the key
 // is none any more or the caller goes.
-func (w *watch) stream() error {
+func (w *watch) stream() (Answer, error) {
 	c := w.c
 	longAnswer(c, w.until)
 	w.out = append(w.out, "retry: "+strconv.Itoa(streamRetryMax)+"\n\n"...)
@@ -192,29 +192,26 @@ func (w *watch) stream() error {
 	var err error
 	if c.r.Method != http.MethodHead {
 		if err = w.step(eventsOfStep, w.send); err != nil && len(w.out) == preface {
-			return err // Before a word is out: told as to any other call.
+			return Answer{}, err // Before a word is out: told as to any other call.
 		}
 	}
-	c.header("Content-Type", "text/event-stream")
 	c.header("X-Accel-Buffering", "no")
-	c.commonHeaders(-1)
-	c.status, c.wrote = http.StatusOK, true
-	c.w.WriteHeader(http.StatusOK)
-	if c.r.Method == http.MethodHead {
-		return nil
-	}
-	for time.Now().Before(w.until) && !c.api.leaving.Load() {
-		if errors.Join(err, w.flush()) != nil {
-			break // What was sent stands; the caller comes again and is told why it may not.
+	return c.answerStream(eventStreamType, func(out *Stream) error {
+		for time.Now().Before(w.until) && !c.api.leaving.Load() {
+			if errors.Join(err, w.flush(out)) != nil {
+				break // What was sent stands; the caller comes again and is told why it may not.
+			}
+			if w.at.Leaf >= end.Leaf && !w.awaitMore(end.Leaf) {
+				break
+			}
+			end = w.reader.End()
+			err = w.step(eventsOfStep, w.send)
 		}
-		if w.at.Leaf >= end.Leaf && !w.awaitMore(end.Leaf) {
-			break
-		}
-		end = w.reader.End()
-		err = w.step(eventsOfStep, w.send)
-	}
-	return nil //nolint:nilerr // The stream has ended; what ended it is told to the next call.
+		return nil //nolint:nilerr // The stream has ended; what ended it is told to the next call.
+	}), nil
 }
+
+var eventStreamType = []string{"text/event-stream"}
 
 // awaitMore waits until there is more than end, and gives a sign of life where there is
 // none for long. False: the caller went.
@@ -234,15 +231,13 @@ func (w *watch) send(e *events.Event) {
 	w.out = append(w.out, "}\n\n"...)
 }
 
-func (w *watch) flush() error {
-	control := http.NewResponseController(w.c.w)
-	_ = control.SetWriteDeadline(time.Now().Add(chunkWriteTimeout))
-	_, err := w.c.w.Write(w.out)
+func (w *watch) flush(out *Stream) error {
+	_, err := out.Write(w.out)
 	w.out = w.out[:0]
 	if err != nil {
 		return err
 	}
-	return control.Flush()
+	return out.Flush()
 }
 
 // longAnswer gives the connection the time that a waiting call needs.

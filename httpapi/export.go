@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
 	"railguard/audit"
 	"railguard/audit/note"
@@ -42,9 +41,9 @@ const (
 
 // exporter is one running export.
 type exporter struct {
-	c       *call
-	control *http.ResponseController
-	store   *audit.Store
+	c      *call
+	answer *Stream
+	store  *audit.Store
 
 	from, to   engine.Time // Both inclusive, whole milliseconds.
 	first, end uint64      // The leaves of that time.
@@ -62,18 +61,18 @@ type exporter struct {
 	digest hash.Hash
 }
 
-func exportRecords(c *call) error {
-	x := &exporter{c: c, control: http.NewResponseController(c.w), store: c.api.deps.Records.Audit(), digest: sha256.New()}
+func exportRecords(c *call) (Answer, error) {
+	x := &exporter{c: c, store: c.api.deps.Records.Audit(), digest: sha256.New()}
 	format := c.query("format")
 	if format != "" && format != "ndjson" && format != "csv" {
-		return badQuery("format", "must be ndjson or csv")
+		return Answer{}, badQuery("format", "must be ndjson or csv")
 	}
 	err := x.settleAgent()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	if x.from, x.to, err = timeRange(c, engine.Retention); err != nil {
-		return err
+		return Answer{}, err
 	}
 	x.from, x.to = x.from/engine.Millisecond*engine.Millisecond, x.to/engine.Millisecond*engine.Millisecond
 	if c.hasQuery("cursor") || c.hasQuery("first") || c.hasQuery("treeSize") {
@@ -82,17 +81,17 @@ func exportRecords(c *call) error {
 		err = x.settle()
 	}
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	x.begin(format == "csv")
-	if c.r.Method == http.MethodHead {
+	return c.answerStream(x.contentType(), func(out *Stream) error {
+		x.answer = out
+		out.Begin()
+		if err := x.run(); err != nil {
+			return fmt.Errorf("leaf %d: %w", x.next, err)
+		}
 		return nil
-	}
-	if err := x.run(); err != nil {
-		c.api.log.Warn("export broke off", "requestId", c.asked.RequestID, "leaf", x.next, "error", err)
-		panic(http.ErrAbortHandler) // The caller sees a broken stream, not a short one.
-	}
-	return nil
+	}), nil
 }
 
 // settle finds the range of leaves of a new export and a checkpoint that covers it.
@@ -197,7 +196,7 @@ func (x *exporter) checkEdges() error {
 	return want(x.end-1, true)
 }
 
-// begin sends the head of the answer.
+// begin writes what stands before the leaves: headers of the answer, the head of the export.
 func (x *exporter) begin(asCSV bool) {
 	c := x.c
 	name := "railguard-audit-" + strconv.FormatUint(x.first, 10) + "-" + strconv.FormatUint(x.end, 10)
@@ -211,18 +210,13 @@ func (x *exporter) begin(asCSV bool) {
 	}
 	if asCSV {
 		rest.Set("format", "csv")
-		c.header("Content-Type", "text/csv; charset=utf-8")
 		c.header("Content-Disposition", `attachment; filename="`+name+`.csv"`)
 		x.csv = csv.NewWriter(&x.out)
 		x.csv.UseCRLF = true
 	} else {
-		c.header("Content-Type", "application/x-ndjson")
 		c.header("Content-Disposition", `attachment; filename="`+name+`.ndjson"`)
 	}
 	c.header(headerContinue, rest.Encode())
-	c.commonHeaders(-1)
-	c.status, c.wrote = http.StatusOK, true
-	c.w.WriteHeader(http.StatusOK)
 	if c.r.Method == http.MethodHead || x.continued {
 		return
 	}
@@ -231,6 +225,18 @@ func (x *exporter) begin(asCSV bool) {
 		return
 	}
 	x.head()
+}
+
+var (
+	exportType = []string{"application/x-ndjson"}
+	tableType  = []string{"text/csv; charset=utf-8"}
+)
+
+func (x *exporter) contentType() []string {
+	if x.csv != nil {
+		return tableType
+	}
+	return exportType
 }
 
 func (x *exporter) head() {
@@ -335,12 +341,11 @@ func (x *exporter) flush() error {
 			return err
 		}
 	}
-	_ = x.control.SetWriteDeadline(time.Now().Add(chunkWriteTimeout))
-	if _, err := x.c.w.Write(x.out.Bytes()); err != nil {
+	if _, err := x.answer.Write(x.out.Bytes()); err != nil {
 		return err
 	}
 	x.out.Reset()
-	return x.control.Flush()
+	return x.answer.Flush()
 }
 
 // leaf takes the next leaf of the range, and writes it if it is in the key's scope

@@ -13,7 +13,7 @@ import (
 )
 
 // createFleet is POST /v1/fleets/create (specification 4.3, decision 39).
-func createFleet(c *call) error {
+func createFleet(c *call) (Answer, error) {
 	f := c.fields()
 	now := c.api.deps.Published.LogTime()
 	profile := engine.FleetProfile{FleetName: f.RequiredName("fleetName"), OperatorLegalName: f.RequiredName("operatorLegalName")}
@@ -24,10 +24,10 @@ func createFleet(c *call) error {
 		f.Invalid("operatorLegalName", "must have letters or digits")
 	}
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	if !c.key.Covers(profile.OperatorLegalName) {
-		return outOfScope()
+		return Answer{}, outOfScope()
 	}
 	return c.submit(proposal{kind: wire.KindFleet, record: func() (any, error) {
 		found, err := c.judge.ScreenParty("operator", "", profile.OperatorLegalName, ofac.PartyUnknown)
@@ -76,22 +76,21 @@ func renderFleet(c *call, l *edge.Leaf, m *strictjson.Members) error {
 }
 
 // getFleet is GET /v1/fleets/{id}.
-func getFleet(c *call) error {
+func getFleet(c *call) (Answer, error) {
 	profile, err := c.pathFleet()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	view, err := c.judge.View()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	m := fleetMembers(c, view, profile.Slot)
 	m.Uint("asOfIndex", view.Index)
 	if _, profile, known := view.Fleet(profile.Slot); known {
 		c.header("ETag", etag(uint64(profile.Rev)))
 	}
-	c.reply(http.StatusOK, m)
-	return nil
+	return c.reply(http.StatusOK, m), nil
 }
 
 func fleetMembers(c *call, view *fsm.View, slot engine.FleetSlot) strictjson.Members {
@@ -112,18 +111,18 @@ func fleetMembers(c *call, view *fsm.View, slot engine.FleetSlot) strictjson.Mem
 }
 
 // listFleets is GET /v1/fleets?operator=.
-func listFleets(c *call) error {
+func listFleets(c *call) (Answer, error) {
 	p, err := c.page("fleets")
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	operator, err := c.normalised("operator", edge.OperatorKey)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	view, err := c.judge.View()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	var items []strictjson.Members
 	next := p.scan(uint64(view.Fleets()), func(row uint64) bool {
@@ -143,10 +142,10 @@ func listFleets(c *call) error {
 
 // patchFleet is PATCH /v1/fleets/{id}: name, limit, hours, velocity. Widening is
 // for the role policy.
-func patchFleet(c *call) error {
+func patchFleet(c *call) (Answer, error) {
 	match, err := c.ifMatch()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.revise(wire.KindFleetUpdate, func() (any, error) {
 		old, err := c.pathFleet()
@@ -211,10 +210,10 @@ func renderFleetUpdate(c *call, l *edge.Leaf, m *strictjson.Members) error {
 }
 
 // assignAgents is POST /v1/fleets/{id}/agents {"agentId"|"agentIds"}.
-func assignAgents(c *call) error {
+func assignAgents(c *call) (Answer, error) {
 	fleet, err := c.pathFleet()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	f := c.fields()
 	ids, given := f.Texts("agentIds", engine.PageMax, engine.FieldMax)
@@ -228,17 +227,17 @@ func assignAgents(c *call) error {
 		f.Invalid("agentIds", "must have 1 to "+strconv.Itoa(engine.PageMax)+" ids")
 	}
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	slots := make([]engine.AgentSlot, 0, len(ids))
 	seen := make(map[engine.AgentSlot]bool, len(ids))
 	for i, id := range ids {
 		agent, err := c.judge.KnownAgent(id)
 		if err != nil {
-			return err
+			return Answer{}, err
 		}
 		if agent.Parent != 0 {
-			return invalidField("agentIds["+strconv.Itoa(i)+"]", "is a delegate: it is in the fleet of its root")
+			return Answer{}, invalidField("agentIds["+strconv.Itoa(i)+"]", "is a delegate: it is in the fleet of its root")
 		}
 		if !seen[agent.Slot] {
 			slots = append(slots, agent.Slot)
@@ -249,35 +248,34 @@ func assignAgents(c *call) error {
 }
 
 // removeAgent is DELETE /v1/fleets/{id}/agents/{agentId}.
-func removeAgent(c *call) error {
+func removeAgent(c *call) (Answer, error) {
 	fleet, err := c.pathFleet()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	agent, err := c.judge.KnownAgent(c.r.PathValue("agentId"))
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	if agent.Parent != 0 {
-		return notFound("the agent is not in this fleet")
+		return Answer{}, notFound("the agent is not in this fleet")
 	}
 	return assignTo(c, fleet, []engine.AgentSlot{agent.Slot}, true)
 }
 
-func assignTo(c *call, fleet *engine.FleetProfile, slots []engine.AgentSlot, remove bool) error {
+func assignTo(c *call, fleet *engine.FleetProfile, slots []engine.AgentSlot, remove bool) (Answer, error) {
 	return c.submit(proposal{kind: wire.KindAssign, record: func() (any, error) {
 		record := &wire.Assign{Fleet: fleet.Slot, Agents: slots, Remove: remove}
 		var err error
 		record.Common, err = c.judge.Recorded(nil, engine.FilterKey(engine.FilterOperator, edge.OperatorKey(fleet.OperatorLegalName)))
 		return record, err
-	}, refused: func(r wire.Result) error { return assignRefused(c, fleet, r) }}, func(r wire.Result) error {
+	}, refused: func(r wire.Result) error { return assignRefused(c, fleet, r) }}, func(r wire.Result) (Answer, error) {
 		var m strictjson.Members
 		m.Text("fleetId", c.judge.Terms.FleetID(fleet.Slot))
 		m.Texts("agentIds", c.judge.Terms.AgentIDs(slots))
 		m.Uint("agentCount", r.Value)
 		m.Bool("unchanged", true)
-		c.reply(http.StatusOK, m)
-		return nil
+		return c.reply(http.StatusOK, m), nil
 	})
 }
 

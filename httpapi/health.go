@@ -54,7 +54,7 @@ func (a *API) clusterStatus(c *call) (status report.ClusterStatus, queueFull boo
 }
 
 // health is GET /v1/health: the shape of specification 4.9, and more besides.
-func health(c *call) error {
+func health(c *call) (Answer, error) {
 	settings := c.judge.Terms.Settings
 	status, full := c.api.clusterStatus(c)
 	connected := status.Writes.State == "ok" || status.Writes.State == "transferring"
@@ -90,8 +90,7 @@ func health(c *call) error {
 	m.Int("uptimeSeconds", int64(time.Since(c.api.started)/time.Second))
 	m.Bool("draining", c.api.leaving.Load())
 	m.Bool("reviewQueueFull", full)
-	c.reply(http.StatusOK, c.out)
-	return nil
+	return c.reply(http.StatusOK, c.out), nil
 }
 
 func writeListHealth(c *call, m *strictjson.Members) {
@@ -129,16 +128,15 @@ func signingState(c *call) string {
 }
 
 // jwks is GET /v1/.well-known/jwks.json: the same bytes on every node.
-func jwks(c *call) error {
+func jwks(c *call) (Answer, error) {
 	if c.judge.Terms.Signing == nil || c.judge.Terms.Signing.Verify == nil {
-		return unavailable("no_leader", "the cluster is not bootstrapped")
+		return Answer{}, unavailable("no_leader", "the cluster is not bootstrapped")
 	}
 	c.cacheable("public, max-age=3600", c.judge.Terms.Signing.JWKSETag)
-	if c.notModified(c.judge.Terms.Signing.JWKSETag) {
-		return nil
+	if c.hasVersion(c.judge.Terms.Signing.JWKSETag) {
+		return c.notModified(), nil
 	}
-	c.send(http.StatusOK, jsonType, c.judge.Terms.Signing.JWKS)
-	return nil
+	return c.send(http.StatusOK, jsonType, c.judge.Terms.Signing.JWKS), nil
 }
 
 func (c *call) cacheable(control, etag string) {
@@ -146,14 +144,14 @@ func (c *call) cacheable(control, etag string) {
 	c.header("ETag", etag)
 }
 
-// notModified answers 304 when the caller has this version already.
-func (c *call) notModified(etag string) bool {
+// notModified answers 304.
+func (c *call) notModified() Answer { return Answer{status: http.StatusNotModified, bodyless: true} }
+
+// hasVersion tells whether the caller has this version already.
+func (c *call) hasVersion(etag string) bool {
 	for _, have := range strings.Split(c.r.Header.Get("If-None-Match"), ",") {
 		have = strings.TrimPrefix(strings.TrimSpace(have), "W/")
 		if have == etag || have == "*" {
-			c.commonHeaders(-1)
-			c.status, c.wrote = http.StatusNotModified, true
-			c.w.WriteHeader(http.StatusNotModified)
 			return true
 		}
 	}
@@ -161,9 +159,8 @@ func (c *call) notModified(etag string) bool {
 }
 
 // live is GET /livez: the process answers.
-func live(c *call) error {
-	c.send(http.StatusOK, jsonType, []byte(`{"status":"ok"}`))
-	return nil
+func live(c *call) (Answer, error) {
+	return c.send(http.StatusOK, jsonType, []byte(`{"status":"ok"}`)), nil
 }
 
 // isProbe reports whether the call asks how this node is for somebody who acts by it: it is
@@ -193,10 +190,10 @@ func (a *API) tellReadiness(readiness *report.Readiness) {
 }
 
 // ready is GET /readyz, in rqlite's form: one line a check.
-func ready(c *call) error {
+func ready(c *call) (Answer, error) {
 	query, err := readReadyQuery(c)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	readiness := c.api.deps.Operations.Ready(c.ctx, query)
 	for _, check := range ownChecks(c) {
@@ -227,8 +224,7 @@ func ready(c *call) error {
 		c.header("Retry-After", "1")
 		c.header(headerOutcome, outcomeNone)
 	}
-	c.send(status, textType, []byte(text.String()))
-	return nil
+	return c.send(status, textType, []byte(text.String())), nil
 }
 
 func readReadyQuery(c *call) (report.ReadyQuery, error) {

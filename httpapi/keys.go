@@ -319,7 +319,7 @@ func roleList(roles uint8) []string {
 
 // showOwnKey is GET /v1/key: what the caller's key is and may do. What is shown of it is
 // no secret to whoever holds it.
-func showOwnKey(c *call) error {
+func showOwnKey(c *call) (Answer, error) {
 	var m strictjson.Members
 	m.Text("keyId", c.key.ID)
 	m.Text("name", c.key.Name)
@@ -330,8 +330,7 @@ func showOwnKey(c *call) error {
 	} else {
 		m.Time("expiresAt", c.key.expires)
 	}
-	c.reply(http.StatusOK, m)
-	return nil
+	return c.reply(http.StatusOK, m), nil
 }
 
 // parseRole returns the bit of a role's name, 0 for none.

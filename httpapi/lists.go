@@ -27,7 +27,7 @@ const (
 )
 
 // getLists is GET /v1/ofac.
-func getLists(c *call) error {
+func getLists(c *call) (Answer, error) {
 	s := c.judge.Terms.Settings
 	var m strictjson.Members
 	if s.List == nil {
@@ -55,8 +55,7 @@ func getLists(c *call) error {
 	if sync, told := syncMembers(c); told {
 		m.Object("sync", sync)
 	}
-	c.reply(http.StatusOK, m)
-	return nil
+	return c.reply(http.StatusOK, m), nil
 }
 
 func listMembers(info *wire.ListInfo) strictjson.Members {
@@ -195,27 +194,27 @@ func openStaged(c *call, info *wire.ListInfo) (*ofac.Index, error) {
 }
 
 // diffLists is GET /v1/ofac/{id}/diff?against=active.
-func diffLists(c *call) error {
+func diffLists(c *call) (Answer, error) {
 	info, err := pathList(c)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	against := c.judge.Terms.Settings.List
 	if id := c.query("against"); id != "" && id != "active" {
 		if against, err = knownList(c, id); err != nil {
-			return err
+			return Answer{}, err
 		}
 	}
 	if against == nil {
-		return notFound("no list is active")
+		return Answer{}, notFound("no list is active")
 	}
 	to, err := openList(c, info)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	from, err := openList(c, against)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	diff := ofac.Diff(from, to)
 	var m strictjson.Members
@@ -226,8 +225,7 @@ func diffLists(c *call) error {
 	m.Object("changed", entriesMembers(to, diff.Changed))
 	m.Object("addressesAdded", addressesMembers(diff.AddressesAdded))
 	m.Object("addressesRemoved", addressesMembers(diff.AddressesRemoved))
-	c.reply(http.StatusOK, m)
-	return nil
+	return c.reply(http.StatusOK, m), nil
 }
 
 func entriesMembers(list *ofac.Index, uids []uint32) strictjson.Members {
@@ -270,7 +268,7 @@ func counted(count int, items []strictjson.Members) strictjson.Members {
 }
 
 // activateList is POST /v1/ofac/{id}/activate: one log entry flips all nodes.
-func activateList(c *call) error {
+func activateList(c *call) (Answer, error) {
 	info, err := pathList(c)
 	if err != nil {
 		return c.orReplay(err)
@@ -282,7 +280,7 @@ func activateList(c *call) error {
 		f.Missing("reason")
 	}
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	return activateAs(c, info, activation{force: force, reason: reason, actor: actor})
 }
@@ -294,7 +292,7 @@ type activation struct {
 	chosenAt        uint64 // List version at which "the one before" was chosen; 0: named by its id.
 }
 
-func activateAs(c *call, info *wire.ListInfo, a activation) error {
+func activateAs(c *call, info *wire.ListInfo, a activation) (Answer, error) {
 	return c.submit(proposal{kind: wire.KindListActivate, record: func() (any, error) {
 		active := c.judge.Terms.Settings.List
 		if a.chosenAt != 0 && a.chosenAt != c.judge.Terms.Settings.ListVersion {
@@ -332,11 +330,10 @@ func activateAs(c *call, info *wire.ListInfo, a activation) error {
 			return listRejected([]string{"the sample list may serve development clusters only"})
 		}
 		return nil
-	}}, func(wire.Result) error {
+	}}, func(wire.Result) (Answer, error) {
 		m := listMembers(c.judge.Terms.Settings.List)
 		m.Bool("unchanged", true)
-		c.reply(http.StatusOK, m)
-		return nil
+		return c.reply(http.StatusOK, m), nil
 	})
 }
 

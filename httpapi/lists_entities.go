@@ -21,22 +21,21 @@ func ListsIn(folder string) ListFiles {
 
 // listEntities is GET /v1/ofac/{id}/entities: a list as it stands in the log, whose
 // SHA-256 is its name, so that decisions can be made again elsewhere.
-func listEntities(c *call) error {
+func listEntities(c *call) (Answer, error) {
 	raw, err := hex.DecodeString(c.r.PathValue("id"))
 	if err != nil || len(raw) != 32 || hex.EncodeToString(raw) != c.r.PathValue("id") {
-		return notFound("a list is named here by its sha256, in 64 hexadecimal digits")
+		return Answer{}, notFound("a list is named here by its sha256, in 64 hexadecimal digits")
 	}
 	if c.api.deps.ListFiles == nil {
-		return notFound("this server keeps no lists")
+		return Answer{}, notFound("this server keeps no lists")
 	}
 	data, err := c.api.deps.ListFiles([32]byte(raw))
 	if errors.Is(err, os.ErrNotExist) {
-		return unavailable("sanctions_data_unavailable", "this node does not hold that list: another may; lists are kept for 90 days")
+		return Answer{}, unavailable("sanctions_data_unavailable", "this node does not hold that list: another may; lists are kept for 90 days")
 	}
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	c.header("Cache-Control", "private, max-age=86400, immutable")
-	c.send(http.StatusOK, bytesType, data)
-	return nil
+	return c.send(http.StatusOK, bytesType, data), nil
 }

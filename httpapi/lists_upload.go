@@ -25,40 +25,40 @@ var uploading = make(chan struct{}, 1)
 // list where there is no network. The body is one published file as it is, its
 // name in ?name=, or a ZIP archive of several; XML is known by its content
 // without a name. The list of its entities is replicated and staged, not activated.
-func uploadList(c *call) error {
+func uploadList(c *call) (Answer, error) {
 	if c.api.deps.LoadList == nil || c.api.deps.Lists == nil {
-		return listRejected([]string{"this node takes no list uploads"})
+		return Answer{}, listRejected([]string{"this node takes no list uploads"})
 	}
 	if c.r.ContentLength > c.route.max {
-		return tooLarge(c.route.max)
+		return Answer{}, tooLarge(c.route.max)
 	}
 	select {
 	case uploading <- struct{}{}:
 		defer func() { <-uploading }()
 	default:
-		return conflict("refresh_running", "another upload is being read: one list is staged at a time", nil)
+		return Answer{}, conflict("refresh_running", "another upload is being read: one list is staged at a time", nil)
 	}
 	defer takeTime(c)()
 	body, err := readUpload(c)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	if len(body) == 0 {
-		return listRejected([]string{"the upload is empty"})
+		return Answer{}, listRejected([]string{"the upload is empty"})
 	}
 	name := c.query("name")
 	if name == "" {
 		name = "upload"
 	}
 	if len(name) > engine.FieldMax {
-		return badQuery("name", "must have at most 256 bytes")
+		return Answer{}, badQuery("name", "must have at most 256 bytes")
 	}
 	entities, info, found, err := c.api.deps.LoadList(map[string][]byte{name: body})
 	if err != nil {
-		return listRejected([]string{err.Error()})
+		return Answer{}, listRejected([]string{err.Error()})
 	}
 	if len(entities) > engine.ListMax {
-		return listRejected([]string{"the list of entities is larger than 96 MiB"})
+		return Answer{}, listRejected([]string{"the list of entities is larger than 96 MiB"})
 	}
 	problems := judge.Content(&info, found)
 	return stageUpload(c, entities, info, problems, "upload")
@@ -93,14 +93,14 @@ func readUpload(c *call) ([]byte, error) {
 }
 
 // stageUpload replicates a list of entities and answers with its leaf.
-func stageUpload(c *call, entities []byte, info wire.ListInfo, problems []string, origin string) error {
+func stageUpload(c *call, entities []byte, info wire.ListInfo, problems []string, origin string) (Answer, error) {
 	result, err := stage(c, entities, info, problems, origin)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	l, err := c.resultLeaf(result)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.renderLeaf(&l)
 }
@@ -145,21 +145,21 @@ func renderStaged(c *call, l *edge.Leaf, m *strictjson.Members) error {
 // active again; without an id, the one before the active list. Its
 // entities are taken from the tables that this node has of it, whatever matcher those
 // are for, and must be the same bytes as they were.
-func rollbackList(c *call) error {
+func rollbackList(c *call) (Answer, error) {
 	f := c.fields()
 	a := activation{force: true, rollback: true}
 	a.reason, a.actor = f.RequiredText("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
 	_, _ = f.Flag("force") // Is forced in any case; what is no flag is refused all the same.
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
-	if err := c.orReplay(errMoved); err != errMoved {
-		return err // Answered from the first call's leaf, or the key was used for another body.
+	if replay, err := c.orReplay(errMoved); err != errMoved {
+		return replay, err // Answered from the first call's leaf, or the key was used for another body.
 	}
 	defer takeTime(c)()
 	info, err := rollbackTarget(c)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	if c.r.PathValue("id") == "" {
 		a.chosenAt = c.judge.Terms.Settings.ListVersion
@@ -169,17 +169,17 @@ func rollbackList(c *call) error {
 	}
 	list, err := openList(c, info)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	entities, err := ofac.EncodeEntities(list.Entities(), list.Meta())
 	if err != nil || ofac.Digest(entities) != info.Digest {
-		return listRejected([]string{"this version writes that list as other bytes: upload its files again"})
+		return Answer{}, listRejected([]string{"this version writes that list as other bytes: upload its files again"})
 	}
 	if _, err := stage(c, entities, *info, nil, "rollback"); err != nil {
-		return err
+		return Answer{}, err
 	}
 	if err := c.judge.Confirm(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	return activateAs(c, info, a)
 }
@@ -260,15 +260,15 @@ const syncQuick = 300 * time.Millisecond
 
 // syncLists is POST /v1/ofac/sync. The run outlives the call: it ends by itself,
 // at the latest after listWork.
-func syncLists(c *call) error {
+func syncLists(c *call) (Answer, error) {
 	f := c.fields()
 	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	syncer := c.api.deps.Sync
 	if syncer == nil {
-		return listRejected([]string{"this node has no source to fetch lists from; upload the files instead"})
+		return Answer{}, listRejected([]string{"this node has no source to fetch lists from; upload the files instead"})
 	}
 	type outcome struct {
 		started bool
@@ -293,10 +293,10 @@ func syncLists(c *call) error {
 	select {
 	case o := <-done:
 		if o.err != nil {
-			return listRejected([]string{o.err.Error()})
+			return Answer{}, listRejected([]string{o.err.Error()})
 		}
 		if !o.started {
-			return conflict("refresh_running", "a list synchronisation is running already", nil)
+			return Answer{}, conflict("refresh_running", "a list synchronisation is running already", nil)
 		}
 		finished = true
 	case <-timer.C:
@@ -304,6 +304,5 @@ func syncLists(c *call) error {
 	var m strictjson.Members
 	m.Bool("started", true)
 	m.Bool("finished", finished)
-	c.reply(http.StatusAccepted, m)
-	return nil
+	return c.reply(http.StatusAccepted, m), nil
 }

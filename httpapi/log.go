@@ -30,10 +30,10 @@ func (a *API) logRoutes() []route {
 		{method: http.MethodGet, path: "/log/cosigned", scope: scopePublic, handle: showCosigned},
 		{method: http.MethodGet, path: "/log/keys", scope: scopePublic, handle: showLogKeys},
 		{method: http.MethodGet, path: "/log/consistency/{from}/{to}", scope: scopePublic, handle: showConsistency},
-		{method: http.MethodGet, path: "/log/tile", scope: scopePublic, handle: func(*call) error { return notFound("no such tile") }},
-		{method: http.MethodGet, path: "/log/tile/{level}", scope: scopePublic, handle: func(*call) error { return notFound("no such tile") }},
+		{method: http.MethodGet, path: "/log/tile", scope: scopePublic, handle: func(*call) (Answer, error) { return Answer{}, notFound("no such tile") }},
+		{method: http.MethodGet, path: "/log/tile/{level}", scope: scopePublic, handle: func(*call) (Answer, error) { return Answer{}, notFound("no such tile") }},
 		{method: http.MethodGet, path: "/log/tile/{level}/{index...}", scope: scopePublic, handle: showTile},
-		{method: http.MethodGet, path: "/log/tile/entries", scope: scopePublic, handle: func(*call) error { return notFound("no such tile") }},
+		{method: http.MethodGet, path: "/log/tile/entries", scope: scopePublic, handle: func(*call) (Answer, error) { return Answer{}, notFound("no such tile") }},
 		{method: http.MethodGet, path: "/log/tile/entries/{index...}", scope: scopeInstitution, roles: wire.RoleAuditor, handle: showEntries},
 	}
 }
@@ -235,17 +235,16 @@ var (
 )
 
 // showCheckpoint is GET /log/checkpoint.
-func showCheckpoint(c *call) error {
+func showCheckpoint(c *call) (Answer, error) {
 	cp, err := c.checkpoint(0)
 	if err != nil {
-		return edge.LeafError(err)
+		return Answer{}, edge.LeafError(err)
 	}
-	c.send(http.StatusOK, textType, c.api.withCosignatures(c.ctx, cp))
-	return nil
+	return c.send(http.StatusOK, textType, c.api.withCosignatures(c.ctx, cp)), nil
 }
 
 // showLogKeys is GET /log/keys: the verifier keys of the checkpoints.
-func showLogKeys(c *call) error {
+func showLogKeys(c *call) (Answer, error) {
 	k := &c.api.signed
 	k.mutex.Lock()
 	err := k.open(c.api, c.judge.Terms.Settings)
@@ -255,28 +254,27 @@ func showLogKeys(c *call) error {
 	}
 	k.mutex.Unlock()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	c.header("Cache-Control", "public, max-age=3600")
-	c.send(http.StatusOK, textType, []byte(text))
-	return nil
+	return c.send(http.StatusOK, textType, []byte(text)), nil
 }
 
 // rotateLogKey is POST /admin/log-key/rotate {"reason"}: the log's checkpoints are
 // signed by new keys from the next leaf on; the old ones stay listed for those that
 // they signed.
-func rotateLogKey(c *call) error {
+func rotateLogKey(c *call) (Answer, error) {
 	f := c.fields()
 	reason := f.Text("reason", engine.TextMax)
 	if strings.TrimSpace(reason) == "" {
 		f.Missing("reason")
 	}
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	seed, err := seal.NewLogSeed(c.api.deps.Secrets)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	result, err := c.propose(proposal{kind: wire.KindLogKey, record: func() (any, error) {
 		var m strictjson.Members
@@ -287,71 +285,68 @@ func rotateLogKey(c *call) error {
 		return record, err
 	}})
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	rotated, err := c.resultLeaf(result)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	var m strictjson.Members
 	rotated.CopyTo(&m, "fromTreeSize", "time", "reason", "eventId")
-	c.reply(http.StatusCreated, m)
-	return nil
+	return c.reply(http.StatusCreated, m), nil
 }
 
 // showTile is GET /log/tile/{level}/{index}: 256 hashes, or fewer with .p/{width}.
-func showTile(c *call) error {
+func showTile(c *call) (Answer, error) {
 	level, err := strconv.ParseUint(c.r.PathValue("level"), 10, 8)
 	index, width, ok := parseTileIndex(c.r.PathValue("index"))
 	if err != nil || !ok || level > 7 || strconv.FormatUint(level, 10) != c.r.PathValue("level") {
-		return notFound("no such tile")
+		return Answer{}, notFound("no such tile")
 	}
 	data, err := c.api.deps.Records.Audit().Tile(uint(level), index, width)
 	if err != nil {
-		return tileError(err)
+		return Answer{}, tileError(err)
 	}
 	c.header("Cache-Control", "public, max-age=31536000, immutable")
-	c.send(http.StatusOK, bytesType, data)
-	return nil
+	return c.send(http.StatusOK, bytesType, data), nil
 }
 
 // showEntries is GET /log/tile/entries/{index}: the leaves, for auditors.
-func showEntries(c *call) error {
+func showEntries(c *call) (Answer, error) {
 	index, width, ok := parseTileIndex(c.r.PathValue("index"))
 	if !ok {
-		return notFound("no such bundle")
+		return Answer{}, notFound("no such bundle")
 	}
 	data, err := c.api.deps.Records.Audit().EntryBundle(index, width)
 	if err != nil {
-		return tileError(err)
+		return Answer{}, tileError(err)
 	}
-	c.send(http.StatusOK, bytesType, data)
-	return nil
+	return c.send(http.StatusOK, bytesType, data), nil
 }
 
 // showConsistency is GET /log/consistency/{from}/{to}: the RFC 6962 proof that the
 // tree of size to begins with all of the tree of size from, with both roots. They are
 // unsigned: who verifies compares them with checkpoints. What two sizes have between
 // them never changes, so the answer may be kept for ever.
-func showConsistency(c *call) error {
+func showConsistency(c *call) (Answer, error) {
 	from, fromOK := treeSizeOf(c.r.PathValue("from"))
 	to, toOK := treeSizeOf(c.r.PathValue("to"))
 	store := c.api.deps.Records.Audit()
 	if !fromOK || !toOK || from > to || to > store.Size() {
-		return notFound("no such proof: two sizes of the tree, the smaller one first, neither larger than the tree is")
+		return Answer{}, notFound("no such proof: two sizes of the tree, the smaller one first, neither larger than the tree is")
 	}
 	fromRoot, err := store.Root(from)
 	if err != nil {
-		return edge.LeafError(err)
+		return Answer{}, edge.LeafError(err)
 	}
 	toRoot, err := store.Root(to)
 	if err != nil {
-		return edge.LeafError(err)
+		return Answer{}, edge.LeafError(err)
 	}
 	path := [][]byte{}
 	if from > 0 {
 		if path, err = store.Consistency(from, to); err != nil {
-			return edge.LeafError(err)
+			return Answer{}, edge.LeafError(err)
 		}
 	}
 	texts := make([]string, len(path))
@@ -365,8 +360,7 @@ func showConsistency(c *call) error {
 	m.Text("toRoot", base64.StdEncoding.EncodeToString(toRoot[:]))
 	m.Texts("path", texts)
 	c.header("Cache-Control", "public, max-age=31536000, immutable")
-	c.reply(http.StatusOK, c.out)
-	return nil
+	return c.reply(http.StatusOK, c.out), nil
 }
 
 // treeSizeOf reads a size in its one spelling.

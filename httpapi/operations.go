@@ -22,10 +22,8 @@ func (a *API) operationRoutes() []route {
 	set := metrics.NewSet()
 	a.registerGauges(set)
 	plain := func(path string, handler http.HandlerFunc) route {
-		return route{method: http.MethodGet, path: path, scope: scopePublic, always: true, reserved: true, stream: true, handle: func(c *call) error {
-			c.status, c.wrote = http.StatusOK, true
-			handler(c.w, c.r)
-			return nil
+		return route{method: http.MethodGet, path: path, scope: scopePublic, always: true, reserved: true, stream: true, handle: func(*call) (Answer, error) {
+			return Answer{handler: handler}, nil
 		}}
 	}
 	routes := []route{
@@ -55,22 +53,21 @@ func (a *API) operationRoutes() []route {
 var logLevels = []string{"debug", "info", "warn", "error"}
 
 // showLogLevel is GET /admin/log-level: of this node.
-func showLogLevel(c *call) error {
+func showLogLevel(c *call) (Answer, error) {
 	if c.api.deps.LogLevel == nil {
-		return notFound("no such path")
+		return Answer{}, notFound("no such path")
 	}
 	c.out.Text("node", c.api.deps.Node)
 	c.out.Text("level", strings.ToLower(c.api.deps.LogLevel.Level().String()))
-	c.reply(http.StatusOK, c.out)
-	return nil
+	return c.reply(http.StatusOK, c.out), nil
 }
 
 // setLogLevel is POST /admin/log-level {"level"}: of this node, until it is said anew
 // or the node ends.
-func setLogLevel(c *call) error {
+func setLogLevel(c *call) (Answer, error) {
 	level := c.api.deps.LogLevel
 	if level == nil {
-		return notFound("no such path")
+		return Answer{}, notFound("no such path")
 	}
 	f := c.fields()
 	word := f.RequiredText("level", engine.FieldMax)
@@ -78,11 +75,11 @@ func setLogLevel(c *call) error {
 		f.Invalid("level", "must be debug, info, warn or error")
 	}
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	var to slog.Level
 	if err := to.UnmarshalText([]byte(word)); err != nil {
-		return err
+		return Answer{}, err
 	}
 	level.Set(to)
 	c.api.log.Warn("log level changed", "to", word, "requestId", c.asked.RequestID) // At any level but error: who looks for lines must know.
@@ -92,9 +89,9 @@ func setLogLevel(c *call) error {
 // advanceClock is POST /v1/test/clock {"advance":"25h"}: log time of a cluster
 // that was bootstrapped with a test clock goes forward, never back. Anywhere else
 // the path does not exist.
-func advanceClock(c *call) error {
+func advanceClock(c *call) (Answer, error) {
 	if !c.judge.Terms.Settings.Genesis.TestClock {
-		return notFound("no such path")
+		return Answer{}, notFound("no such path")
 	}
 	f := c.fields()
 	text := f.RequiredText("advance", engine.FieldMax)
@@ -103,7 +100,7 @@ func advanceClock(c *call) error {
 		f.Invalid("advance", "must be a span such as 25h or 91d, at most 1000d")
 	}
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.submit(proposal{kind: wire.KindClock, record: func() (any, error) {
 		var m strictjson.Members

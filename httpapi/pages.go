@@ -162,6 +162,7 @@ var pageRooms = sync.Pool{New: func() any { return new([]byte) }}
 
 func newListing(c *call) *listing {
 	l := &listing{c: c, room: pageRooms.Get().(*[]byte)}
+	c.shown = l
 	*l.room = append((*l.room)[:0], `{"data":[`...)
 	return l
 }
@@ -180,32 +181,28 @@ func (l *listing) add(fill func(m *strictjson.Members) error) error {
 }
 
 // end answers with the page.
-func (l *listing) end(next string) error {
+func (l *listing) end(next string) (Answer, error) {
 	m := strictjson.Members(append(*l.room, ']'))
 	listed(l.c, &m, next)
-	m = append(m, '}')
-	l.c.send(http.StatusOK, jsonType, m)
-	l.give(m)
-	return nil
+	*l.room = append(m, '}')
+	return l.c.send(http.StatusOK, jsonType, *l.room), nil
 }
 
-// give gives the room back. Nobody holds it any more: what was sent was copied.
-func (l *listing) give(room []byte) {
-	if *l.room = room; cap(room) <= pageRoomKept {
+// give gives the room back once the page was written.
+func (l *listing) give() {
+	if l != nil && l.room != nil && cap(*l.room) <= pageRoomKept {
 		pageRooms.Put(l.room)
 	}
-	l.room = nil
 }
 
 // list answers with one page as of the index that the judge read its state at, or of
 // what this node has applied where it read history.
-func (c *call) list(items []strictjson.Members, next string) error {
+func (c *call) list(items []strictjson.Members, next string) (Answer, error) {
 	m := c.out[:0]
 	m.List("data", items)
 	listed(c, &m, next)
 	c.out = m
-	c.reply(http.StatusOK, m)
-	return nil
+	return c.reply(http.StatusOK, m), nil
 }
 
 // listed ends the members of a page.

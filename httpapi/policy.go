@@ -96,25 +96,25 @@ func (c *call) parseBody() error {
 
 // putPolicy is PUT /v1/policy. Whatever lets through what was stopped before
 // needs a reason (decision 52).
-func putPolicy(c *call) error {
+func putPolicy(c *call) (Answer, error) {
 	match, err := c.ifMatch()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	draft, err := readPolicy(c)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	if len(draft.wrong) > 0 {
 		f := c.fields()
 		f.Report(draft.wrong)
-		return f.Err()
+		return Answer{}, f.Err()
 	}
 	return activatePolicy(c, draft, match)
 }
 
 // activatePolicy puts a policy in force; match is the version it must replace, 0: any.
-func activatePolicy(c *call, draft policyDraft, match uint64) error {
+func activatePolicy(c *call, draft policyDraft, match uint64) (Answer, error) {
 	return c.revise(wire.KindPolicy, func() (any, error) {
 		current := c.judge.Terms.Settings.Policy
 		if match != 0 && match != current.Version {
@@ -159,7 +159,7 @@ func renderPolicy(c *call, l *edge.Leaf, m *strictjson.Members) error {
 
 // getPolicy is GET /v1/policy: the document as put, and the mode of every rule
 // that has one.
-func getPolicy(c *call) error {
+func getPolicy(c *call) (Answer, error) {
 	policy := c.judge.Terms.Settings.Policy
 	var m, modes strictjson.Members
 	m.Uint("policyVersion", policy.Version)
@@ -173,15 +173,14 @@ func getPolicy(c *call) error {
 	m.Object("modes", modes)
 	m.Object("whitelist", edge.WhitelistSummary(policy.Whitelist))
 	c.header("ETag", etag(policy.Version))
-	c.reply(http.StatusOK, m)
-	return nil
+	return c.reply(http.StatusOK, m), nil
 }
 
 // validatePolicy is POST /v1/policy/validate: what PUT would say, without doing it.
-func validatePolicy(c *call) error {
+func validatePolicy(c *call) (Answer, error) {
 	draft, err := readPolicy(c)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	var m strictjson.Members
 	m.Bool("valid", len(draft.wrong) == 0)
@@ -200,16 +199,15 @@ func validatePolicy(c *call) error {
 	m.Texts("widens", widens)
 	m.Bool("needsReason", len(widens) > 0)
 	m.Raw("policy", draft.document)
-	c.reply(http.StatusOK, m)
-	return nil
+	return c.reply(http.StatusOK, m), nil
 }
 
 // listPolicies is GET /v1/policy/versions: the activations that the audit log
 // still holds.
-func listPolicies(c *call) error {
+func listPolicies(c *call) (Answer, error) {
 	p, err := c.page("policy")
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	q := audit.Query{
 		From: 0, To: ^uint64(0), Newest: !p.ascending, Examine: leafScanMax,
@@ -239,10 +237,10 @@ func listPolicies(c *call) error {
 	})
 	c.w.Header().Del("ETag") // Of one version; this is a list.
 	if failed != nil {
-		return failed
+		return Answer{}, failed
 	}
 	if err != nil && len(items) == 0 {
-		return edge.LeafError(err)
+		return Answer{}, edge.LeafError(err)
 	}
 	next := ""
 	if !found.Done && found.Next != 0 {

@@ -13,22 +13,22 @@ import (
 
 // proveRecord is GET /v1/audit/{txnId}/proof: the stored bytes and the path
 // from them to a signed tree head.
-func proveRecord(c *call) error {
+func proveRecord(c *call) (Answer, error) {
 	l, err := c.screenRecord()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	if c.api.treeSize() <= l.Index { // The record came from a peer: wait for our own log.
 		if err := c.judge.Confirm(); err != nil {
-			return err
+			return Answer{}, err
 		}
 	}
 	cp, err := c.checkpoint(l.Index + 1)
 	if err != nil {
-		return edge.LeafError(err)
+		return Answer{}, edge.LeafError(err)
 	}
 	if cp.size <= l.Index {
-		return unavailable("overloaded", "this node is catching up; retry")
+		return Answer{}, unavailable("overloaded", "this node is catching up; retry")
 	}
 	if strings.Contains(c.r.Header.Get("Accept"), tlogProofType[0]) {
 		return sendTlogProof(c, &l, cp)
@@ -36,19 +36,19 @@ func proveRecord(c *call) error {
 	m := &c.out
 	m.Text("txnId", c.txnID)
 	if err := writeProof(c, m, &l, cp.size); err != nil {
-		return err
+		return Answer{}, err
 	}
 	m.Text("checkpoint", string(cp.text))
 	m.Text("keys", cp.signer.VerifierKeys())
 	if text, err := rotations(c); err != nil {
-		return err
+		return Answer{}, err
 	} else if text != "" {
 		m.Text("keyRotations", text)
 	}
 	if later, ok := c.api.deps.Published.Disposition(l.Index); ok && later < cp.size {
 		inner, err := c.laterProof(later, cp.size)
 		if err != nil {
-			return err
+			return Answer{}, err
 		}
 		m.Object("disposition", inner)
 	}
@@ -59,22 +59,21 @@ func proveRecord(c *call) error {
 		}
 		inner, err := c.laterProof(later, cp.size)
 		if err != nil {
-			return err
+			return Answer{}, err
 		}
 		comments = append(comments, inner)
 	}
 	if len(comments) > 0 {
 		m.List("comments", comments)
 	}
-	c.reply(http.StatusOK, c.out)
-	return nil
+	return c.reply(http.StatusOK, c.out), nil
 }
 
 var tlogProofType = []string{"text/x.tlog-proof"}
 
 // sendTlogProof answers with the record and its proof as a C2SP tlog-proof, to the
 // newest cosigned checkpoint where that has the record.
-func sendTlogProof(c *call, l *edge.Leaf, cp *checkpoint) error {
+func sendTlogProof(c *call, l *edge.Leaf, cp *checkpoint) (Answer, error) {
 	text := c.api.withCosignatures(c.ctx, cp)
 	size := cp.size
 	if cosigned, err := c.api.newestCosigned(c.ctx); err == nil && cosigned != nil && cosigned.point.size > l.Index {
@@ -82,12 +81,11 @@ func sendTlogProof(c *call, l *edge.Leaf, cp *checkpoint) error {
 	}
 	path, err := c.api.deps.Records.Audit().Inclusion(l.Index, size)
 	if err != nil {
-		return edge.LeafError(err)
+		return Answer{}, edge.LeafError(err)
 	}
 	t := proof.Tlog{Extra: l.Data, Index: l.Index, Path: path, Checkpoint: text}
 	c.header("Content-Disposition", `attachment; filename="`+c.txnID+`.tlog-proof"`)
-	c.send(http.StatusOK, tlogProofType, t.Bytes())
-	return nil
+	return c.send(http.StatusOK, tlogProofType, t.Bytes()), nil
 }
 
 // laterProof is the proof of an event that speaks of the record.

@@ -139,20 +139,20 @@ func (c *call) refused(p proposal, result wire.Result) error {
 // answer proposes and answers with the record's leaf, rendered by its kind:
 // now, on an idempotent replay, on any node, the same bytes. unchanged answers
 // a record that had nothing to change; nil where that cannot be.
-func (c *call) answer(p proposal, unchanged func(wire.Result) error) error {
+func (c *call) answer(p proposal, unchanged func(wire.Result) (Answer, error)) (Answer, error) {
 	result, err := c.propose(p)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	if result.Code == wire.Unchanged {
 		if unchanged == nil {
-			return errors.New("BUG: record changed nothing")
+			return Answer{}, errors.New("BUG: record changed nothing")
 		}
 		return unchanged(result)
 	}
 	l, err := c.resultLeaf(result)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.renderLeaf(&l)
 }
@@ -193,52 +193,52 @@ type judged struct{ cause error }
 func (j judged) Error() string { return j.cause.Error() }
 
 // submit is answer for records whose making rests on changeable facts.
-func (c *call) submit(p proposal, unchanged func(wire.Result) error) error {
-	err := c.answer(p, unchanged)
+func (c *call) submit(p proposal, unchanged func(wire.Result) (Answer, error)) (Answer, error) {
+	answer, err := c.answer(p, unchanged)
 	var here judged
 	if errors.As(err, &here) {
 		return c.orReplay(here.cause)
 	}
 	var refused *edge.Refusal
 	if !errors.As(err, &refused) {
-		return err
+		return answer, err
 	}
 	if refused.Note != nil {
 		registrationsRefused.Inc()
 		if _, err := c.api.deps.Proposer.Propose(c.ctx, wire.KindNote, wire.Encode(refused.Note)); err != nil {
-			return proposalError(err)
+			return Answer{}, proposalError(err)
 		}
 	}
 	if refused.Changeable {
 		return c.orReplay(err)
 	}
-	return err
+	return Answer{}, err
 }
 
 // orReplay answers a keyed call that was made before, else with cause. It asks
 // the log with a record that can do nothing: its basis fits no state, and the
 // key is looked at before the basis.
-func (c *call) orReplay(cause error) error {
+func (c *call) orReplay(cause error) (Answer, error) {
 	if c.asked.Idem == nil {
-		return cause
+		return Answer{}, cause
 	}
 	probe := &wire.Register{Basis: engine.Basis{List: ^uint64(0)}}
 	probe.Idem = c.asked.Idem
 	result, err := c.api.deps.Proposer.Propose(c.ctx, wire.KindRegister, wire.Encode(probe))
 	if err != nil {
-		return proposalError(err)
+		return Answer{}, proposalError(err)
 	}
 	switch result.Code {
 	case wire.Replayed:
 		l, err := c.resultLeaf(result)
 		if err != nil {
-			return err
+			return Answer{}, err
 		}
 		return c.renderLeaf(&l)
 	case wire.Conflict:
-		return keyConflict()
+		return Answer{}, keyConflict()
 	}
-	return cause
+	return Answer{}, cause
 }
 
 // errMoved says that a change was made from a revision the log had left behind.
@@ -247,10 +247,10 @@ var errMoved = errors.New("revision moved")
 // revise submits a change made from a revision, and makes it again from the
 // newer one when another change came between. A caller's own If-Match is judged
 // by build each time.
-func (c *call) revise(kind wire.Kind, build func() (any, error)) error {
+func (c *call) revise(kind wire.Kind, build func() (any, error)) (Answer, error) {
 	for try := 0; ; try++ {
 		var moved uint64
-		err := c.submit(proposal{kind: kind, record: build, refused: func(r wire.Result) error {
+		answer, err := c.submit(proposal{kind: kind, record: build, refused: func(r wire.Result) error {
 			if r.Refusal == wire.RefusedVersion {
 				moved = r.Index
 				return errMoved
@@ -258,10 +258,10 @@ func (c *call) revise(kind wire.Kind, build func() (any, error)) error {
 			return nil
 		}}, nil)
 		if !errors.Is(err, errMoved) {
-			return err
+			return answer, err
 		}
 		if err := c.judge.Again(try, moved); err != nil {
-			return err
+			return Answer{}, err
 		}
 	}
 }

@@ -18,17 +18,17 @@ import (
 
 func (a *API) queueRoutes() []route {
 	readers := wire.RoleReviewer | wire.RoleAuditor
-	post := func(path string, body bodyKind, handle func(*call) error) route {
+	post := func(path string, body bodyKind, handle func(*call) (Answer, error)) route {
 		return route{method: http.MethodPost, path: path, scope: scopeOwner, roles: wire.RoleReviewer, body: body, reserved: true, handle: handle}
 	}
 	return []route{
 		{method: http.MethodGet, path: "/v1/queue", scope: scopeOwner, roles: readers, reserved: true, handle: listQueue},
 		post("/v1/queue/next", bodyOptional, nextReview),
 		post("/v1/queue/bulk", bodyObject, bulkReview),
-		post("/v1/queue/{txnId}/claim", bodyOptional, func(c *call) error { return queueVerb(c, wire.QueueClaim) }),
-		post("/v1/queue/{txnId}/release", bodyOptional, func(c *call) error { return queueVerb(c, wire.QueueRelease) }),
-		post("/v1/queue/{txnId}/assign", bodyObject, func(c *call) error { return queueVerb(c, wire.QueueAssign) }),
-		post("/v1/queue/{txnId}/comment", bodyObject, func(c *call) error { return queueVerb(c, wire.QueueComment) }),
+		post("/v1/queue/{txnId}/claim", bodyOptional, func(c *call) (Answer, error) { return queueVerb(c, wire.QueueClaim) }),
+		post("/v1/queue/{txnId}/release", bodyOptional, func(c *call) (Answer, error) { return queueVerb(c, wire.QueueRelease) }),
+		post("/v1/queue/{txnId}/assign", bodyObject, func(c *call) (Answer, error) { return queueVerb(c, wire.QueueAssign) }),
+		post("/v1/queue/{txnId}/comment", bodyObject, func(c *call) (Answer, error) { return queueVerb(c, wire.QueueComment) }),
 	}
 }
 
@@ -62,29 +62,29 @@ type queueItem struct {
 }
 
 // listQueue is GET /v1/queue.
-func listQueue(c *call) error {
+func listQueue(c *call) (Answer, error) {
 	filter, err := readQueueFilter(c, c.query, badQuery)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	p, err := c.keyPage("queue."+filter.sort, 2)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	view, err := c.judge.View()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	items, err := walkQueue(c, view, filter, queueOrder{by: filter.sort, ascending: p.ascending, after: p.after, keep: p.limit + 1})
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	shown := items[:min(p.limit, len(items))]
 	countSimilar(view, shown)
 	data := make([]strictjson.Members, len(shown))
 	for i := range shown {
 		if err := writeQueueItem(c, &data[i], view, &shown[i]); err != nil {
-			return err
+			return Answer{}, err
 		}
 	}
 	cursor := ""

@@ -13,18 +13,18 @@ import (
 
 // nextReview is POST /v1/queue/next: the log leases the first of the offered
 // reviews that nobody else holds by then. An officer passes over those that she skips.
-func nextReview(c *call) error {
+func nextReview(c *call) (Answer, error) {
 	f := c.fields()
 	who := c.reviewer(&f, "assignee", "reviewedBy", "by")
 	inner, given := f.Nested("filter")
 	skipped, _ := f.Texts("skip", bulkMax, engine.FieldMax)
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	filter, err := readQueueFilter(c, func(name string) string { return looseField(&inner, given, name) },
 		func(param, message string) *Error { return invalidField("filter."+param, message) })
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	filter.state, filter.assignee, filter.freeFor = "", "", who
 	for _, id := range skipped { // What names no case skips none.
@@ -50,7 +50,7 @@ func looseField(f *strictjson.Fields, given bool, name string) string {
 	return string(strictjson.AppendValue(nil, v))
 }
 
-func answerNext(c *call, filter *queueFilter, who string) error {
+func answerNext(c *call, filter *queueFilter, who string) (Answer, error) {
 	var fragment strictjson.Members
 	fragment.Text("by", who)
 	c.judge.Actor(&fragment)
@@ -72,12 +72,11 @@ func answerNext(c *call, filter *queueFilter, who string) error {
 		}
 		return record, nil
 	}
-	err := c.submit(proposal{kind: wire.KindQueue, record: record, refused: nothingOpen}, nil)
+	answer, err := c.submit(proposal{kind: wire.KindQueue, record: record, refused: nothingOpen}, nil)
 	if err == errNothingOpen {
-		c.noContent()
-		return nil
+		return c.noContent(), nil
 	}
-	return err
+	return answer, err
 }
 
 func nextSort(by string) string {
@@ -116,10 +115,10 @@ func (c *call) reviewer(f *strictjson.Fields, names ...string) string {
 }
 
 // queueVerb is claim, release, assign and comment of one review.
-func queueVerb(c *call, op uint8) error {
+func queueVerb(c *call, op uint8) (Answer, error) {
 	l, err := c.screenRecord()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	f := c.fields()
 	var fragment strictjson.Members
@@ -134,7 +133,7 @@ func queueVerb(c *call, op uint8) error {
 	}
 	fragment.Text("by", c.reviewer(&f, "by", "reviewedBy"))
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	c.judge.Actor(&fragment)
 	record.Common = c.judge.Common(fragment)

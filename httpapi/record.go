@@ -47,19 +47,18 @@ func (a *API) allRenderers() map[string]renderer {
 }
 
 // renderLeaf answers with a leaf through the renderer of its kind.
-func (c *call) renderLeaf(l *edge.Leaf) error {
+func (c *call) renderLeaf(l *edge.Leaf) (Answer, error) {
 	render := c.api.renderers[l.Kind()]
 	if render == nil {
-		return fmt.Errorf("BUG: no renderer for leaf kind %q", l.Kind())
+		return Answer{}, fmt.Errorf("BUG: no renderer for leaf kind %q", l.Kind())
 	}
 	c.status = http.StatusOK
 	c.out = c.out[:0]
 	if err := render(c, l, &c.out); err != nil {
 		c.status = 0
-		return err
+		return Answer{}, err
 	}
-	c.reply(c.status, c.out)
-	return nil
+	return c.reply(c.status, c.out), nil
 }
 
 // What callers see of a screening record, by verdict and by role (decision

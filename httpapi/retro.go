@@ -41,7 +41,7 @@ func retroRoutes() []route {
 const retroReports = "/v1/ofac/retro/"
 
 // startRetro is POST /v1/ofac/retro {days, listSnapshotId, against}.
-func startRetro(c *call) error {
+func startRetro(c *call) (Answer, error) {
 	f := c.fields()
 	days, given := f.Integer("days", 1, retroDaysMost)
 	if !given {
@@ -49,7 +49,7 @@ func startRetro(c *call) error {
 	}
 	id, against := f.Text("listSnapshotId", engine.FieldMax), f.Text("against", engine.FieldMax)
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	from := max(c.api.deps.Published.LogTime()-engine.Time(days)*engine.DayLength, 0)
 	return c.submit(proposal{kind: wire.KindRetro, record: func() (any, error) {
@@ -102,10 +102,10 @@ func renderRetro(c *call, l *edge.Leaf, m *strictjson.Members) error {
 }
 
 // listRetro is GET /v1/ofac/retro, newest first.
-func listRetro(c *call) error {
+func listRetro(c *call) (Answer, error) {
 	p, err := c.page("retro")
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	q := audit.Query{To: ^uint64(0), Newest: !p.ascending, Examine: leafScanMax, Keys: []uint64{engine.FilterKey(engine.FilterKind, leaf.KindRetroBegun)}}
 	if p.ascending {
@@ -124,10 +124,10 @@ func listRetro(c *call) error {
 		return len(items) < p.limit
 	})
 	if failed != nil {
-		return failed
+		return Answer{}, failed
 	}
 	if err != nil && len(items) == 0 {
-		return edge.LeafError(err)
+		return Answer{}, edge.LeafError(err)
 	}
 	next := ""
 	if !found.Done && found.Next != 0 {
@@ -234,29 +234,29 @@ type retroEntry struct {
 }
 
 // showRetro is GET /v1/ofac/retro/{id}: what was found, summed by entry, and the hits in pages.
-func showRetro(c *call) error {
+func showRetro(c *call) (Answer, error) {
 	index, ok := c.judge.Terms.IDs.ParseEvent(c.r.PathValue("id"))
 	if !ok {
-		return noRetro()
+		return Answer{}, noRetro()
 	}
 	p, err := c.page("retro.hits")
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	begun, err := c.judge.LoadLeaf(index)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	if begun.Kind() != leaf.KindRetroBegun {
-		return noRetro()
+		return Answer{}, noRetro()
 	}
 	ended, err := retroEnd(c, &begun)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	r := &retroReport{page: p, entries: map[uint32]*retroEntry{}, items: []strictjson.Members{}}
 	if err := r.read(c, &begun); err != nil {
-		return err
+		return Answer{}, err
 	}
 	m := c.out[:0]
 	writeRun(c, &m, &begun, ended)
@@ -266,8 +266,7 @@ func showRetro(c *call) error {
 	}
 	r.write(c, &m, begun.Number("listVersion"), known)
 	c.out = m
-	c.reply(http.StatusOK, c.out)
-	return nil
+	return c.reply(http.StatusOK, c.out), nil
 }
 
 func noRetro() *Error { return notFound("no such retro-screening, or past its 90 days") }

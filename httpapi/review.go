@@ -31,21 +31,21 @@ type reviewRequest struct {
 
 // review is POST /v1/reviews/{txnId}. Order of checks: JSON, 404, 422, 400, 409
 // (decision 30, no. 14). All but the last are settled on immutable facts; the log decides 409.
-func review(c *call) error {
+func review(c *call) (Answer, error) {
 	l, err := c.screenRecord()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	if err := c.checkMembers(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	f := c.fields()
 	request, err := readReviewRequest(c, &f)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	if err := reviewable(&l); err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.answer(proposal{
 		kind:    wire.KindDisposition,
@@ -102,15 +102,15 @@ func cutText(text string) string {
 
 // withdraw is POST /v1/reviews/{txnId}/withdraw: another person takes back what was
 // proposed, and the case waits on.
-func withdraw(c *call) error {
+func withdraw(c *call) (Answer, error) {
 	l, err := c.screenRecord()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	f := c.fields()
 	by, reason := f.RequiredName("reviewedBy"), f.Text("reason", engine.TextMax)
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	var fragment strictjson.Members
 	fragment.Text("reviewedBy", by)

@@ -69,25 +69,25 @@ func writeSARHead(m *strictjson.Members, row *fsm.SARRow, txn string, now engine
 }
 
 // listSARs is GET /v1/sar, newest first; ascending it is the order in which they fall due.
-func listSARs(c *call) error {
+func listSARs(c *call) (Answer, error) {
 	state := uint8(0)
 	if text := c.query("state"); text != "" {
 		var known bool
 		if state, known = fsm.ParseSARState(text); !known {
-			return badQuery("state", "must be DRAFT, READY, FILED or CLOSED")
+			return Answer{}, badQuery("state", "must be DRAFT, READY, FILED or CLOSED")
 		}
 	}
 	late := c.query("overdue")
 	if late != "" && late != "true" && late != "false" {
-		return badQuery("overdue", "must be true or false")
+		return Answer{}, badQuery("overdue", "must be true or false")
 	}
 	p, err := c.keyPage("sar", 1)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	view, err := c.judge.View()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	after := ^uint64(0)
 	if p.ascending {
@@ -115,7 +115,7 @@ func listSARs(c *call) error {
 	for i := range rows {
 		l, err := c.judge.LoadLeaf(rows[i].First)
 		if err != nil {
-			return err
+			return Answer{}, err
 		}
 		writeSARHead(&items[i], &rows[i], l.Text("txnId"), view.Time, &l)
 		c.judge.DropLeaf()
@@ -152,10 +152,10 @@ func readSARMove(c *call) (sarMove, error) {
 const sarNarrativeMax = 32 * engine.KiB
 
 // moveSAR is POST /v1/sar/{txnId}/move {"to","by","reason","bsaId","narrative"}.
-func moveSAR(c *call) error {
+func moveSAR(c *call) (Answer, error) {
 	move, err := readSARMove(c)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.submit(proposal{
 		kind: wire.KindSAR,

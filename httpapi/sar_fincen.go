@@ -122,7 +122,7 @@ type finCENNarrative struct {
 }
 
 // draftPacket answers with a draft of FinCEN's batch file.
-func draftPacket(c *call, p *sarPacket) error {
+func draftPacket(c *call, p *sarPacket) (Answer, error) {
 	number := 0
 	next := func() int { number++; return number }
 	total := strconv.FormatInt(int64((p.did.total+engine.Dollar-1)/engine.Dollar), 10) // Whole dollars, up.
@@ -150,11 +150,10 @@ func draftPacket(c *call, p *sarPacket) error {
 	}
 	body, err := xml.MarshalIndent(&draft, "", " ")
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	p.attach(c, "xml")
-	c.send(http.StatusOK, []string{"application/xml; charset=utf-8"}, append([]byte(xml.Header), append(body, '\n')...))
-	return nil
+	return c.send(http.StatusOK, []string{"application/xml; charset=utf-8"}, append([]byte(xml.Header), append(body, '\n')...)), nil
 }
 
 // finCENDay is the day of a time.

@@ -19,22 +19,21 @@ import (
 // table (what filers attach), and a draft of a FinCEN batch file (sar_fincen.go). Filing is
 // outside.
 
-var sarForms = map[string]func(*call, *sarPacket) error{"": jsonPacket, "json": jsonPacket, "html": printPacket, "csv": tabulatePacket, "xml": draftPacket}
+var sarForms = map[string]func(*call, *sarPacket) (Answer, error){"": jsonPacket, "json": jsonPacket, "html": printPacket, "csv": tabulatePacket, "xml": draftPacket}
 
-func jsonPacket(c *call, p *sarPacket) error {
-	c.reply(http.StatusOK, p.members)
-	return nil
+func jsonPacket(c *call, p *sarPacket) (Answer, error) {
+	return c.reply(http.StatusOK, p.members), nil
 }
 
 // sarColumns are the columns of the table of payments.
 var sarColumns = []string{"txnId", "screenedAt", "amountUSD", "verdict", "rule", "disposition", "chain", "rail", "cpName", "cpWallet"}
 
 // tabulatePacket answers with the payments of the pair as CSV.
-func tabulatePacket(c *call, p *sarPacket) error {
+func tabulatePacket(c *call, p *sarPacket) (Answer, error) {
 	var out bytes.Buffer
 	w := csv.NewWriter(&out)
 	if err := w.Write(sarColumns); err != nil {
-		return err
+		return Answer{}, err
 	}
 	for _, row := range p.did.rows {
 		cells := make([]string, len(row))
@@ -42,13 +41,14 @@ func tabulatePacket(c *call, p *sarPacket) error {
 			cells[i] = csvCell(text)
 		}
 		if err := w.Write(cells); err != nil {
-			return err
+			return Answer{}, err
 		}
 	}
-	w.Flush()
+	if w.Flush(); w.Error() != nil {
+		return Answer{}, w.Error()
+	}
 	p.attach(c, "csv")
-	c.send(http.StatusOK, []string{"text/csv; charset=utf-8"}, out.Bytes())
-	return w.Error()
+	return c.send(http.StatusOK, []string{"text/csv; charset=utf-8"}, out.Bytes()), nil
 }
 
 // attach has browsers keep an answer as a file.
@@ -58,18 +58,17 @@ func (p *sarPacket) attach(c *call, ending string) {
 
 // printPacket answers with the packet as a page to print: no script, no style, nothing
 // from elsewhere.
-func printPacket(c *call, p *sarPacket) error {
+func printPacket(c *call, p *sarPacket) (Answer, error) {
 	v, err := fastjson.ParseBytes(p.members.Body())
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	var b strings.Builder
 	b.WriteString("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Suspicious activity " + html.EscapeString(p.record.Text("txnId")) + "</title></head><body>\n<h1>Suspicious activity report</h1>\n")
 	printObject(&b, v, 2)
 	b.WriteString("</body></html>\n")
 	c.header("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; form-action 'none'; base-uri 'none'")
-	c.send(http.StatusOK, []string{"text/html; charset=utf-8"}, []byte(b.String()))
-	return nil
+	return c.send(http.StatusOK, []string{"text/html; charset=utf-8"}, []byte(b.String())), nil
 }
 
 // printedWords are members whose names say little to who reads a printed page.

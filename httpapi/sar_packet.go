@@ -35,26 +35,26 @@ type activity struct {
 }
 
 // showSAR is GET /v1/sar/{txnId}: the packet in one of its forms (sarForms).
-func showSAR(c *call) error {
+func showSAR(c *call) (Answer, error) {
 	form, known := sarForms[c.query("format")]
 	if !known {
-		return badQuery("format", "must be json, html, csv or xml")
+		return Answer{}, badQuery("format", "must be json, html, csv or xml")
 	}
 	r, err := loadReport(c)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	opened, err := c.judge.LoadLeaf(r.row.First)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	did, err := sarActivity(c, r)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	moves, err := sarHistory(c, r)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	m := c.out[:0]
 	writeSARHead(&m, &r.row, r.record.Text("txnId"), r.view.Time, &opened)

@@ -31,21 +31,21 @@ func (a *API) screenRoutes() []route {
 
 // screen is POST /v1/screen. What cannot change is judged by the edge, what can
 // change in the log.
-func screen(c *call) error {
+func screen(c *call) (Answer, error) {
 	if err := c.readScreening(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	lost, err := sandboxOutage(&c.judge)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	began := time.Now()
 	result, err := c.propose(proposal{kind: wire.KindScreen, record: func() (any, error) { return c.judge.Screen() }})
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	if lost && result.Code != wire.Replayed {
-		return proposalError(wire.ErrUnknown)
+		return Answer{}, proposalError(wire.ErrUnknown)
 	}
 	if c.judge.Forged {
 		c.key.charge(costForged - 1)
@@ -53,13 +53,12 @@ func screen(c *call) error {
 	c.commit = time.Since(began) - c.judge.Timing.Verify - c.judge.Timing.Rules
 	record, err := c.resultRecord(result, c.judge.Agent)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	c.out = c.out[:0]
 	c.writeScreen(record, &c.out)
-	c.reply(http.StatusOK, c.out)
 	countScreen(record.Verdict.String(), record.Rule.Code(), c.judge.Timing, c.commit, time.Since(c.start))
-	return nil
+	return c.reply(http.StatusOK, c.out), nil
 }
 
 // sandboxOutage is the 503 that a sandbox was asked for; lost: the answer is, once the
@@ -77,7 +76,7 @@ func sandboxOutage(judge *edge.Judge) (lost bool, err error) {
 
 // settlePayment is POST /v1/transactions/{txnId}/settle: what was paid. It is refused for
 // no limit; a repeated call is answered with the first one's leaf.
-func settlePayment(c *call) error {
+func settlePayment(c *call) (Answer, error) {
 	f := c.fields()
 	outcome := &edge.Outcome{Op: wire.HoldSettle}
 	if f.Get("amount") != nil {
@@ -89,7 +88,7 @@ func settlePayment(c *call) error {
 }
 
 // releasePayment is POST /v1/transactions/{txnId}/release: the payment was not made.
-func releasePayment(c *call) error {
+func releasePayment(c *call) (Answer, error) {
 	f := c.fields()
 	outcome := &edge.Outcome{Op: wire.HoldRelease}
 	outcome.Said.Text("reason", f.RequiredText("reason", engine.TextMax))
@@ -98,10 +97,10 @@ func releasePayment(c *call) error {
 
 // findPayment is GET /v1/transactions?paymentRef=: the record that uses a reference of the
 // caller's owner, as GET /v1/audit/{txnId} shows it.
-func findPayment(c *call) error {
+func findPayment(c *call) (Answer, error) {
 	reference := c.query("paymentRef")
 	if !edge.SoundReference(reference) {
-		return badQuery("paymentRef", "must be 1 to 128 printable ASCII characters")
+		return Answer{}, badQuery("paymentRef", "must be 1 to 128 printable ASCII characters")
 	}
 	l, err := edge.ReferencedRecord(&c.judge, reference)
 	if err != nil && restsOnState(err) {
@@ -110,39 +109,38 @@ func findPayment(c *call) error {
 		}
 	}
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	c.txnID = l.Text("txnId")
 	d, err := c.judge.Disposition(&l, c.query("consistency") == "local")
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	if err := c.writeRecord(&c.out, &l, d); err != nil {
-		return err
+		return Answer{}, err
 	}
-	c.reply(http.StatusOK, c.out)
-	return nil
+	return c.reply(http.StatusOK, c.out), nil
 }
 
-func endPayment(c *call, wrong error, outcome *edge.Outcome) error {
+func endPayment(c *call, wrong error, outcome *edge.Outcome) (Answer, error) {
 	l, err := edge.OwnRecord(&c.judge, c.r.PathValue("txnId"))
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	if c.txnID = l.Text("txnId"); wrong != nil {
-		return wrong
+		return Answer{}, wrong
 	}
 	return c.answer(proposal{
 		kind:   wire.KindHold,
 		record: func() (any, error) { return edge.Settlement(&c.judge, &l, outcome) },
-	}, func(r wire.Result) error {
+	}, func(r wire.Result) (Answer, error) {
 		data, err := c.api.deps.Records.Leaf(c.ctx, r.Leaf) // This node has applied it.
 		if err != nil {
-			return edge.LeafError(err)
+			return Answer{}, edge.LeafError(err)
 		}
 		first, err := c.judge.OpenLeaf(r.Leaf, data)
 		if err != nil {
-			return err
+			return Answer{}, err
 		}
 		return c.renderLeaf(&first)
 	})
@@ -223,91 +221,87 @@ func readMembers(judge *edge.Judge) error {
 }
 
 // dryRun is POST /v1/screen/dry-run: the same judgement without a record.
-func dryRun(c *call) error {
+func dryRun(c *call) (Answer, error) {
 	if err := c.readScreening(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	if _, err := sandboxOutage(&c.judge); err != nil {
-		return err
+		return Answer{}, err
 	}
 	if err := c.judge.DryRun(&c.out); err != nil {
-		return err
+		return Answer{}, err
 	}
-	c.reply(http.StatusOK, c.out)
-	return nil
+	return c.reply(http.StatusOK, c.out), nil
 }
 
 // explainRecord is GET /v1/audit/{txnId}/explain.
-func explainRecord(c *call) error {
+func explainRecord(c *call) (Answer, error) {
 	l, err := c.screenRecord()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	if err := c.judge.Explain(&l, &c.out); err != nil {
-		return err
+		return Answer{}, err
 	}
-	c.reply(http.StatusOK, c.out)
-	return nil
+	return c.reply(http.StatusOK, c.out), nil
 }
 
 // replayRecord is POST /v1/audit/{txnId}/replay.
-func replayRecord(c *call) error {
+func replayRecord(c *call) (Answer, error) {
 	l, err := c.screenRecord()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	if err := c.judge.Replay(&l, &c.out); err != nil {
-		return err
+		return Answer{}, err
 	}
-	c.reply(http.StatusOK, c.out)
-	return nil
+	return c.reply(http.StatusOK, c.out), nil
 }
 
 // matchName is GET /v1/match?name=&wallet=&cpType=: what a screening call would
 // find, without one. It changes nothing and leaves no record.
-func matchName(c *call) error {
+func matchName(c *call) (Answer, error) {
 	name, wallet := c.query("name"), c.query("wallet")
 	kind := ofac.PartyUnknown
 	for _, parameter := range []string{"cpType", "type"} { // One and the same.
 		if text := c.query(parameter); text != "" {
 			said, known := engine.ParsePartyType(text)
 			if !known {
-				return badQuery(parameter, "must be individual, business or exchange")
+				return Answer{}, badQuery(parameter, "must be individual, business or exchange")
 			}
 			if kind != ofac.PartyUnknown && said != kind {
-				return badQuery(parameter, "must not be another one than cpType")
+				return Answer{}, badQuery(parameter, "must not be another one than cpType")
 			}
 			kind = said
 		}
 	}
 	switch {
 	case name == "" && wallet == "":
-		return &Error{
+		return Answer{}, &Error{
 			Status: http.StatusUnprocessableEntity, Code: "missing_field", Param: "name",
 			Message: "name or wallet is required",
 		}
 	case utf8.RuneCountInString(name) > engine.NameRunesMax:
-		return badQuery("name", "must have at most 512 characters")
+		return Answer{}, badQuery("name", "must have at most 512 characters")
 	case len(wallet) > engine.FieldMax:
-		return badQuery("wallet", "must have at most 256 bytes")
+		return Answer{}, badQuery("wallet", "must have at most 256 bytes")
 	}
 	if _, err := c.normalised("name", ofac.NormaliseName); err != nil {
-		return err
+		return Answer{}, err
 	}
 	if _, err := c.normalised("wallet", engine.CanonicalWallet); err != nil {
-		return err
+		return Answer{}, err
 	}
 	list, err := c.judge.ActiveList()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	question := edge.MatchQuestion{Name: name, Wallet: wallet, Type: kind}
 	if err := c.matchContext(&question); err != nil {
-		return err
+		return Answer{}, err
 	}
 	m := c.judge.Matches(&question, list)
-	c.reply(http.StatusOK, m)
-	return nil
+	return c.reply(http.StatusOK, m), nil
 }
 
 // matchContext reads cpCountry, cpDateOfBirth, cpAddress and explain.

@@ -82,16 +82,16 @@ func secretStatus(c *call) *report.Resealing {
 }
 
 // showSecret is GET /admin/cluster-secret: how much is sealed by older secrets.
-func showSecret(c *call) error {
+func showSecret(c *call) (Answer, error) {
 	if c.judge.Terms.Settings.Genesis == nil {
-		return notBorn()
+		return Answer{}, notBorn()
 	}
 	if err := c.judge.CatchUp(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	view, err := c.judge.View()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	return replyJSON(c, c.api.resealing(view))
 }
@@ -99,7 +99,7 @@ func showSecret(c *call) error {
 // reseal is POST /admin/cluster-secret/reseal {"reason", "from"?}: one step. from is the
 // first agent to look at, by its place; the answer's next is that of the next step, null
 // after the last. The settings' values are sealed anew by the step from 0.
-func reseal(c *call) error {
+func reseal(c *call) (Answer, error) {
 	f := c.fields()
 	from, _ := f.Integer("from", 0, 1<<32-1)
 	reason := f.Text("reason", engine.TextMax)
@@ -107,10 +107,10 @@ func reseal(c *call) error {
 		f.Missing("reason")
 	}
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	if err := c.judge.CatchUp(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	next, agents := resealEnd, 0
 	result, err := c.propose(proposal{kind: wire.KindReseal, record: func() (any, error) {
@@ -132,7 +132,7 @@ func reseal(c *call) error {
 		return record, err
 	}})
 	if _, nothing := err.(nothingToReseal); err != nil && !nothing { //nolint:errorlint // Nobody wraps it.
-		return err
+		return Answer{}, err
 	}
 	var m strictjson.Members
 	m.Uint("resealed", result.Value)
@@ -142,8 +142,7 @@ func reseal(c *call) error {
 	} else {
 		m.Int("next", next)
 	}
-	c.reply(http.StatusOK, m)
-	return nil
+	return c.reply(http.StatusOK, m), nil
 }
 
 // nothingToReseal ends a step that finds nothing: no record is made.

@@ -23,7 +23,7 @@ func shadowRoutes() []route {
 }
 
 // startShadow is POST /v1/policy/shadow {policy|listSnapshotId, days}.
-func startShadow(c *call) error {
+func startShadow(c *call) (Answer, error) {
 	now := c.api.deps.Published.LogTime()
 	order := retrace.Order{Kind: retrace.Shadow, By: c.key.ID, Now: now, From: now}
 	f := c.fields()
@@ -40,7 +40,7 @@ func startShadow(c *call) error {
 		f.Invalid("listSnapshotId", "is given beside policy: a shadow tries one of them")
 	}
 	if err := readTerms(c, &f, &order); err != nil {
-		return err
+		return Answer{}, err
 	}
 	return startJob(c, order)
 }
@@ -49,12 +49,12 @@ func startShadow(c *call) error {
 // policy in force, or its list the active one, by the same checks as PUT /v1/policy and the
 // activation of a list. The shadow goes on until it is stopped: it says from then on what
 // still differs.
-func promoteShadow(c *call) error {
+func promoteShadow(c *call) (Answer, error) {
 	f := c.fields()
 	draft := policyDraft{reason: f.Text("reason", engine.TextMax)}
 	actor := f.Text("actor", engine.FieldMax)
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	shown, err := askJob(c, jobQuestion{Verb: jobShow, Kind: retrace.Shadow, ID: c.r.PathValue("id")})
 	if err != nil {
@@ -65,7 +65,7 @@ func promoteShadow(c *call) error {
 		List   string          `json:"listSnapshotId"`
 	}
 	if err := json.Unmarshal(shown, &job); err != nil {
-		return err
+		return Answer{}, err
 	}
 	if job.List != "" {
 		info, err := knownList(c, job.List)
@@ -78,7 +78,7 @@ func promoteShadow(c *call) error {
 	draft.policy, draft.wrong = engine.ParsePolicy(draft.document, c.api.deps.Published.LogTime())
 	if len(draft.wrong) > 0 {
 		f.Report(draft.wrong)
-		return f.Err()
+		return Answer{}, f.Err()
 	}
 	return activatePolicy(c, draft, 0)
 }

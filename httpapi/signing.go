@@ -21,7 +21,7 @@ import (
 const kidPrefix = "cc-v"
 
 // rotateSigningKey is POST /admin/signing-key/rotate {"emergency"?,"revoke"?,"reason"?}.
-func rotateSigningKey(c *call) error {
+func rotateSigningKey(c *call) (Answer, error) {
 	f := c.fields()
 	emergency, _ := f.Flag("emergency")
 	revoke, reason := f.Text("revoke", engine.FieldMax), f.Text("reason", engine.TextMax)
@@ -33,18 +33,18 @@ func rotateSigningKey(c *call) error {
 	}
 	if revoke != "" && findSigningKey(c, revoke) == nil {
 		if err := c.judge.CatchUp(); err != nil {
-			return err
+			return Answer{}, err
 		}
 	}
 	if revoke != "" && findSigningKey(c, revoke) == nil {
 		f.Invalid("revoke", "is no signing key")
 	}
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	added, err := addSigningKey(c, emergency, reason)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	var m strictjson.Members
 	added.CopyTo(&m, "kid", "activateAt")
@@ -52,13 +52,12 @@ func rotateSigningKey(c *call) error {
 	m.Bool("emergency", emergency)
 	if revoke != "" {
 		if err := revokeKID(c, revoke, reason); err != nil {
-			return err
+			return Answer{}, err
 		}
 		m.Text("revoked", revoke)
 	}
 	added.CopyTo(&m, "reason", "eventId")
-	c.reply(http.StatusCreated, m)
-	return nil
+	return c.reply(http.StatusCreated, m), nil
 }
 
 // findSigningKey finds a key by its kid.
@@ -124,30 +123,29 @@ func addSigningKey(c *call, now bool, reason string) (edge.Leaf, error) {
 
 // revokeSigningKey is POST /admin/signing-keys/{kid}/revoke {"reason"}: every
 // token of the key is R2 from then on.
-func revokeSigningKey(c *call) error {
+func revokeSigningKey(c *call) (Answer, error) {
 	kid := c.r.PathValue("kid")
 	f := c.fields()
 	reason := f.RequiredText("reason", engine.TextMax)
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	if findSigningKey(c, kid) == nil {
 		if err := c.judge.Confirm(); err != nil {
-			return err
+			return Answer{}, err
 		}
 	}
 	if findSigningKey(c, kid) == nil {
-		return notFound("no such signing key")
+		return Answer{}, notFound("no such signing key")
 	}
 	if err := revokeKID(c, kid, reason); err != nil {
-		return err
+		return Answer{}, err
 	}
 	var m strictjson.Members
 	m.Text("kid", kid)
 	m.Text("state", "revoked")
 	m.Text("reason", reason)
-	c.reply(http.StatusOK, m)
-	return nil
+	return c.reply(http.StatusOK, m), nil
 }
 
 // revokeKID revokes a key unless it is the only one that can sign.
@@ -183,7 +181,7 @@ func revokeKID(c *call, kid, reason string) error {
 }
 
 // listSigningKeys is GET /admin/signing-keys. No private part is ever shown.
-func listSigningKeys(c *call) error {
+func listSigningKeys(c *call) (Answer, error) {
 	settings, now := c.judge.Terms.Settings, c.api.deps.Published.LogTime()
 	signing := settings.ActiveKey(now)
 	c.judge.Index = c.api.deps.Published.Applied()

@@ -38,11 +38,11 @@ func (s *statusRequest) write(m *strictjson.Members) {
 }
 
 // agentStatus is POST /v1/agents/{id}/suspend, reinstate and revoke.
-func agentStatus(to engine.Status) func(*call) error {
-	return func(c *call) error {
+func agentStatus(to engine.Status) func(*call) (Answer, error) {
+	return func(c *call) (Answer, error) {
 		profile, err := c.pathAgent()
 		if err != nil {
-			return err
+			return Answer{}, err
 		}
 		record := wire.Status{Target: wire.TargetAgent, Slot: uint32(profile.Slot), To: to}
 		return changeStatus(c, record, "agentId", c.judge.Terms.AgentID(profile.Slot), profile.OperatorLegalName)
@@ -50,11 +50,11 @@ func agentStatus(to engine.Status) func(*call) error {
 }
 
 // userStatus is POST /v1/users/{id}/suspend, reinstate and revoke.
-func userStatus(to engine.Status) func(*call) error {
-	return func(c *call) error {
+func userStatus(to engine.Status) func(*call) (Answer, error) {
+	return func(c *call) (Answer, error) {
 		profile, err := c.pathUser()
 		if err != nil {
-			return err
+			return Answer{}, err
 		}
 		record := wire.Status{Target: wire.TargetUser, Slot: uint32(profile.Slot), To: to}
 		return changeStatus(c, record, "userId", c.judge.Terms.UserID(profile.Slot), profile.OperatorLegalName)
@@ -63,16 +63,16 @@ func userStatus(to engine.Status) func(*call) error {
 
 // operatorChange is POST /v1/operators/suspend and reinstate: one flag on the
 // operator's row counts for all its agents.
-func operatorChange(to engine.Status) func(*call) error {
-	return func(c *call) error {
+func operatorChange(to engine.Status) func(*call) (Answer, error) {
+	return func(c *call) (Answer, error) {
 		f := c.fields()
 		name := f.RequiredName("operatorLegalName")
 		asked := readStatusRequest(c, &f, to)
 		if err := f.Err(); err != nil {
-			return err
+			return Answer{}, err
 		}
 		if !c.key.Covers(name) {
-			return notFound("no such operator")
+			return Answer{}, notFound("no such operator")
 		}
 		record := wire.Status{Target: wire.TargetOperator, OperatorKey: edge.OperatorKey(name), To: to}
 		var subject strictjson.Members
@@ -81,11 +81,11 @@ func operatorChange(to engine.Status) func(*call) error {
 	}
 }
 
-func changeStatus(c *call, record wire.Status, idName, id, operator string) error {
+func changeStatus(c *call, record wire.Status, idName, id, operator string) (Answer, error) {
 	f := c.fields()
 	asked := readStatusRequest(c, &f, record.To)
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	record.ReasonCode = uint8(max(slices.Index(reasonCodes, asked.code), 0))
 	var subject strictjson.Members
@@ -99,7 +99,7 @@ func changeStatus(c *call, record wire.Status, idName, id, operator string) erro
 
 // submitStatus proposes the change. A status that was so already is answered
 // like a change, without an event.
-func submitStatus(c *call, record wire.Status, subject strictjson.Members, asked *statusRequest, filters ...uint64) error {
+func submitStatus(c *call, record wire.Status, subject strictjson.Members, asked *statusRequest, filters ...uint64) (Answer, error) {
 	return c.submit(proposal{kind: wire.KindStatus, record: func() (any, error) {
 		var m strictjson.Members
 		if record.Target == wire.TargetOperator {
@@ -114,15 +114,14 @@ func submitStatus(c *call, record wire.Status, subject strictjson.Members, asked
 			return conflict("invalid_transition", "from "+r.State.String()+" to "+record.To.String()+" is not possible", statusMember(r))
 		}
 		return nil
-	}}, func(r wire.Result) error {
+	}}, func(r wire.Result) (Answer, error) {
 		m := slices.Clone(subject)
 		m.Text("previousStatus", record.To.String())
 		m.Text("credentialStatus", record.To.String())
 		m.Time("changedAt", r.Time)
 		asked.write(&m)
 		m.Bool("unchanged", true)
-		c.reply(http.StatusOK, m)
-		return nil
+		return c.reply(http.StatusOK, m), nil
 	})
 }
 
@@ -139,10 +138,10 @@ func renderStatus(_ *call, l *edge.Leaf, m *strictjson.Members) error {
 
 // flagOwnership is POST /v1/agents/{id}/ownership-transfer (decision 36): R8
 // from effectiveAt until the credential is issued anew.
-func flagOwnership(c *call) error {
+func flagOwnership(c *call) (Answer, error) {
 	profile, err := c.pathAgent()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	f := c.fields()
 	owner := f.RequiredName("newOperatorLegalName")
@@ -152,7 +151,7 @@ func flagOwnership(c *call) error {
 	at, given := f.Instant("effectiveAt")
 	note, actor := f.Text("note", engine.TextMax), f.Text("actor", engine.FieldMax)
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.submit(proposal{kind: wire.KindOwnership, record: func() (any, error) {
 		var m strictjson.Members
@@ -171,15 +170,15 @@ func flagOwnership(c *call) error {
 
 // cancelOwnership is DELETE of the same path: it takes the flag back before any
 // re-issue.
-func cancelOwnership(c *call) error {
+func cancelOwnership(c *call) (Answer, error) {
 	profile, err := c.pathAgent()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	f := c.fields()
 	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.submit(proposal{kind: wire.KindOwnership, record: func() (any, error) {
 		var m strictjson.Members
@@ -189,14 +188,13 @@ func cancelOwnership(c *call) error {
 		var err error
 		record.Common, err = c.judge.Recorded(m, engine.FilterKey(engine.FilterOperator, edge.OperatorKey(profile.OperatorLegalName)))
 		return record, err
-	}}, func(wire.Result) error {
+	}}, func(wire.Result) (Answer, error) {
 		var m, flag strictjson.Members
 		flag.Bool("flagged", false)
 		m.Text("agentId", c.judge.Terms.AgentID(profile.Slot))
 		m.Object("ownershipTransfer", flag)
 		m.Bool("unchanged", true)
-		c.reply(http.StatusOK, m)
-		return nil
+		return c.reply(http.StatusOK, m), nil
 	})
 }
 

@@ -46,31 +46,30 @@ type packedList struct {
 }
 
 // showStatusList is GET /status-lists/{list}.
-func showStatusList(c *call) error {
+func showStatusList(c *call) (Answer, error) {
 	if c.hasQuery("time") {
-		return failure(http.StatusNotImplemented, "time_not_supported", "status lists of the past are not kept")
+		return Answer{}, failure(http.StatusNotImplemented, "time_not_supported", "status lists of the past are not kept")
 	}
 	terms, published := c.judge.Terms, c.api.deps.Published
 	lists := published.Statuses()
 	if lists == nil || terms.Settings.Genesis == nil {
-		return unavailable("no_quorum", "this node has no status list that may be relied on: ask another one, or again within the minute")
+		return Answer{}, unavailable("no_quorum", "this node has no status list that may be relied on: ask another one, or again within the minute")
 	}
 	number, err := strconv.ParseUint(c.r.PathValue("list"), 10, 64)
 	if err != nil || strconv.FormatUint(number, 10) != c.r.PathValue("list") || lists.List(number) == nil {
-		return notFound("no such status list, or every credential in it has expired")
+		return Answer{}, notFound("no such status list, or every credential in it has expired")
 	}
 	token, err := c.api.statuses.token(c, lists, number)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	left := (lists.At + engine.LimitsOf(terms.Settings.Format).StatusEvery - published.LogTime()) / engine.Second
 	c.cacheable("public, max-age="+strconv.FormatInt(int64(max(left, 1)), 10), token.etag)
 	c.header("Access-Control-Allow-Origin", "*")
-	if c.notModified(token.etag) {
-		return nil
+	if c.hasVersion(token.etag) {
+		return c.notModified(), nil
 	}
-	c.send(http.StatusOK, statusListType, token.text)
-	return nil
+	return c.send(http.StatusOK, statusListType, token.text), nil
 }
 
 // token returns the token of one list, making it once.

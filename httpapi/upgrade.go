@@ -12,7 +12,7 @@ import (
 // raiseFormat is POST /v1/cluster/format: the last step of an upgrade whose binary can
 // apply a newer format. From the log index of its record on every node computes by it, and
 // there is no way back. It is refused while a member could not: that one would stop.
-func raiseFormat(c *call) error {
+func raiseFormat(c *call) (Answer, error) {
 	f := c.fields()
 	to := engine.Format(0)
 	if n, ok := f.Integer("to", 1, 65_535); ok {
@@ -22,7 +22,7 @@ func raiseFormat(c *call) error {
 	}
 	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.submit(proposal{kind: wire.KindFormat, record: func() (any, error) {
 		if err := formatProblem(c, to); err != nil {
@@ -36,12 +36,11 @@ func raiseFormat(c *call) error {
 		var err error
 		record.Common, err = c.judge.Recorded(m)
 		return record, err
-	}}, func(wire.Result) error {
+	}}, func(wire.Result) (Answer, error) {
 		var m strictjson.Members
 		m.Uint("featureLevel", uint64(c.judge.Terms.Settings.Format))
 		m.Bool("unchanged", true)
-		c.reply(200, m)
-		return nil
+		return c.reply(200, m), nil
 	})
 }
 

@@ -13,11 +13,11 @@ import (
 
 // registerUser is POST /v1/users/register (decision 41): a 30-day credential
 // of a person, for supervised agents alone.
-func registerUser(c *call) error {
+func registerUser(c *call) (Answer, error) {
 	f := c.fields()
 	profile, err := c.judge.ReadUser(&f)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.submit(proposal{kind: wire.KindUser, record: func() (any, error) { return c.judge.UserRecord(profile) }}, nil)
 }
@@ -88,18 +88,18 @@ func userSummary(c *call, view *fsm.View, row *engine.UserRow, profile *engine.U
 }
 
 // listUsers is GET /v1/users?status=: those whose record is stored.
-func listUsers(c *call) error {
+func listUsers(c *call) (Answer, error) {
 	p, err := c.page("users")
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	status := c.query("status")
 	if status != "" && statusByName(status) < 0 {
-		return badQuery("status", "must be ACTIVE, SUSPENDED, REVOKED or EXPIRED")
+		return Answer{}, badQuery("status", "must be ACTIVE, SUSPENDED, REVOKED or EXPIRED")
 	}
 	view, err := c.judge.View()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	first, end := view.UserSlots()
 	if p.ascending && p.after+1 < first {
@@ -123,25 +123,25 @@ func listUsers(c *call) error {
 }
 
 // getUser is GET /v1/users/{id}.
-func getUser(c *call) error {
+func getUser(c *call) (Answer, error) {
 	profile, err := c.pathUser()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	view, err := c.judge.View()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	row, profile, known := view.User(profile.Slot)
 	if !known {
-		return notFound("no such user, or past its 31 days")
+		return Answer{}, notFound("no such user, or past its 31 days")
 	}
 	m := userSummary(c, view, &row, profile)
 	current := c.judge.Terms.ProfileUserCredential(profile)
 	switch {
 	case c.key.May(wire.RoleOperator):
 		if err := c.judge.Terms.WriteCredential(&m, current, profile.KeyID); err != nil {
-			return err
+			return Answer{}, err
 		}
 	case !userNames(c):
 		m.Null("credential") // The name is in it.
@@ -149,20 +149,19 @@ func getUser(c *call) error {
 		m.Raw("credential", current.AppendJSON(nil))
 	}
 	m.Uint("asOfIndex", view.Index)
-	c.reply(http.StatusOK, m)
-	return nil
+	return c.reply(http.StatusOK, m), nil
 }
 
 // reissueUser is POST /v1/users/{id}/reissue.
-func reissueUser(c *call) error {
+func reissueUser(c *call) (Answer, error) {
 	profile, err := c.pathUser()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	f := c.fields()
 	var in edge.UserReissue
 	if err := in.Read(&f, profile); err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.submit(proposal{kind: wire.KindUserReissue, refused: revokedForGood, record: func() (any, error) {
 		return in.Build(&c.judge)

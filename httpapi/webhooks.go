@@ -125,16 +125,16 @@ func recordWebhook(c *call, hook *wire.Webhook, reason string) (wire.Common, err
 }
 
 // createWebhook is POST /v1/webhooks.
-func createWebhook(c *call) error {
+func createWebhook(c *call) (Answer, error) {
 	f := c.fields()
 	hook := wire.Webhook{}
 	key := readSecret(&f)
 	if err := readWebhook(c, &f, &hook); err != nil {
-		return err
+		return Answer{}, err
 	}
 	sealed, err := c.api.deps.Secrets.SealWebhookKey(key)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	hook.Secrets = [][]byte{sealed}
 	return c.submit(proposal{kind: wire.KindWebhook, record: func() (any, error) {
@@ -163,11 +163,11 @@ func readSecret(f *strictjson.Fields) *seal.WebhookKey {
 }
 
 // changeWebhook is PATCH /v1/webhooks/{id}.
-func changeWebhook(c *call) error {
+func changeWebhook(c *call) (Answer, error) {
 	f := c.fields()
 	reason := f.Text("reason", engine.TextMax)
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.revise(wire.KindWebhook, func() (any, error) {
 		hook, err := knownWebhook(c)
@@ -186,11 +186,11 @@ func changeWebhook(c *call) error {
 }
 
 // deleteWebhook is DELETE /v1/webhooks/{id}.
-func deleteWebhook(c *call) error {
+func deleteWebhook(c *call) (Answer, error) {
 	f := c.fields()
 	reason := f.Text("reason", engine.TextMax)
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.revise(wire.KindWebhook, func() (any, error) {
 		hook, err := knownWebhook(c)
@@ -204,7 +204,7 @@ func deleteWebhook(c *call) error {
 }
 
 // rotateWebhook is POST /v1/webhooks/{id}/rotate-secret.
-func rotateWebhook(c *call) error {
+func rotateWebhook(c *call) (Answer, error) {
 	f := c.fields()
 	overlap := overlapDefault
 	if seconds, given := f.Integer("overlapSeconds", 0, int64(engine.OverlapMax/engine.Second)); given {
@@ -213,11 +213,11 @@ func rotateWebhook(c *call) error {
 	reason := f.Text("reason", engine.TextMax)
 	key := readSecret(&f)
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	sealed, err := c.api.deps.Secrets.SealWebhookKey(key)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.revise(wire.KindWebhook, func() (any, error) {
 		hook, err := knownWebhook(c)
@@ -309,10 +309,10 @@ func writeWebhook(c *call, hook *wire.Webhook, m *strictjson.Members) error {
 }
 
 // listWebhooks is GET /v1/webhooks.
-func listWebhooks(c *call) error {
+func listWebhooks(c *call) (Answer, error) {
 	p, err := c.page("webhooks")
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	settings := c.judge.Terms.Settings
 	var items []strictjson.Members
@@ -328,24 +328,24 @@ func listWebhooks(c *call) error {
 		return true
 	})
 	if failed != nil {
-		return failed
+		return Answer{}, failed
 	}
 	return c.list(items, next)
 }
 
 // getWebhook is GET /v1/webhooks/{id}: what it is, and how far.
-func getWebhook(c *call) error {
+func getWebhook(c *call) (Answer, error) {
 	hook, err := knownWebhook(c)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	view, err := c.judge.View()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	var m strictjson.Members
 	if err := writeWebhook(c, hook, &m); err != nil {
-		return err
+		return Answer{}, err
 	}
 	seq, n, at, _ := view.Cursor(hook.ID)
 	m.TextOrNull("cursor", events.Position{Leaf: seq, Skip: int(n)}.String())
@@ -363,24 +363,23 @@ func getWebhook(c *call) error {
 	m.Uint("deadLetters", dead)
 	m.Uint("redelivering", waiting)
 	m.Uint("asOfIndex", view.Index)
-	c.reply(http.StatusOK, m)
-	return nil
+	return c.reply(http.StatusOK, m), nil
 }
 
 // listDeliveries is GET /v1/webhooks/{id}/deliveries: dead letters, and what is to be
 // sent again, newest first.
-func listDeliveries(c *call) error {
+func listDeliveries(c *call) (Answer, error) {
 	hook, err := knownWebhook(c)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	p, err := c.keyPage("deliveries", 1)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	view, err := c.judge.View()
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	before := uint64(math.MaxUint64)
 	if p.after != nil {
@@ -411,7 +410,7 @@ func listDeliveries(c *call) error {
 }
 
 // redeliver is POST /v1/webhooks/{id}/redeliver {"eventId"} or {"all": true}.
-func redeliver(c *call) error {
+func redeliver(c *call) (Answer, error) {
 	f := c.fields()
 	text := f.Text("eventId", engine.FieldMax)
 	all, _ := f.Flag("all")
@@ -423,7 +422,7 @@ func redeliver(c *call) error {
 		f.Invalid("eventId", "must be the id of an event")
 	}
 	if err := f.Err(); err != nil {
-		return err
+		return Answer{}, err
 	}
 	return c.submit(proposal{kind: wire.KindDelivery, record: func() (any, error) {
 		hook, err := knownWebhook(c)
@@ -447,14 +446,14 @@ func redeliver(c *call) error {
 }
 
 // testWebhook is POST /v1/webhooks/{id}/test: one message, now, from this node.
-func testWebhook(c *call) error {
+func testWebhook(c *call) (Answer, error) {
 	hook, err := knownWebhook(c)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	s, err := sender(c)
 	if err != nil {
-		return err
+		return Answer{}, err
 	}
 	until := time.Now().Add(webhookTestLimit)
 	longAnswer(c, until)
@@ -479,8 +478,7 @@ func testWebhook(c *call) error {
 	m.Name("latencyMs")
 	m = appendMillis(m, a.Took)
 	c.out = m
-	c.reply(http.StatusOK, m)
-	return nil
+	return c.reply(http.StatusOK, m), nil
 }
 
 // newKeySuffix is what tells one test from another.

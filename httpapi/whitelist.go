@@ -72,22 +72,21 @@ func institutionPlace(c *call) (listPlace, error) {
 }
 
 // getWhitelist is GET of a whitelist.
-func getWhitelist(find placeOf) func(*call) error {
-	return func(c *call) error {
+func getWhitelist(find placeOf) func(*call) (Answer, error) {
+	return func(c *call) (Answer, error) {
 		place, err := find(c)
 		if err != nil {
-			return err
+			return Answer{}, err
 		}
 		m := slices.Clone(place.subject)
 		m.Join(edge.WhitelistMembers(place.current))
 		c.header("ETag", etag(edge.WhitelistVersion(place.current)))
-		c.reply(http.StatusOK, m)
-		return nil
+		return c.reply(http.StatusOK, m), nil
 	}
 }
 
 // putWhitelist is PUT of a whitelist: mode and all entries.
-func putWhitelist(find placeOf) func(*call) error {
+func putWhitelist(find placeOf) func(*call) (Answer, error) {
 	return changeWhitelist(find, func(c *call, f *strictjson.Fields, old *engine.Whitelist, m *strictjson.Members) (*engine.Whitelist, error) {
 		next := edge.ReadWhitelistBody(f, old)
 		m.Raw("change", []byte(`"replaced"`))
@@ -97,7 +96,7 @@ func putWhitelist(find placeOf) func(*call) error {
 
 // addEntry is POST …/whitelist/entries: one more entry. A list that was never set stays
 // off until a call says otherwise: the next payment must not meet a list of one.
-func addEntry(find placeOf) func(*call) error {
+func addEntry(find placeOf) func(*call) (Answer, error) {
 	return changeWhitelist(find, func(_ *call, f *strictjson.Fields, old *engine.Whitelist, m *strictjson.Members) (*engine.Whitelist, error) {
 		entry := edge.ReadWhitelistEntry(f)
 		next := old.With(entry)
@@ -115,7 +114,7 @@ func addEntry(find placeOf) func(*call) error {
 }
 
 // removeEntry is DELETE …/whitelist/entries/{entry}.
-func removeEntry(find placeOf) func(*call) error {
+func removeEntry(find placeOf) func(*call) (Answer, error) {
 	return changeWhitelist(find, func(c *call, _ *strictjson.Fields, old *engine.Whitelist, m *strictjson.Members) (*engine.Whitelist, error) {
 		missing := judged{notFound("no such entry")}
 		id, err := strconv.ParseUint(c.r.PathValue("entry"), 10, 32)
@@ -136,15 +135,15 @@ func removeEntry(find placeOf) func(*call) error {
 // listChange makes the list that follows old and notes in m what it did.
 type listChange func(c *call, f *strictjson.Fields, old *engine.Whitelist, m *strictjson.Members) (*engine.Whitelist, error)
 
-func changeWhitelist(find placeOf, change listChange) func(*call) error {
-	return func(c *call) error {
+func changeWhitelist(find placeOf, change listChange) func(*call) (Answer, error) {
+	return func(c *call) (Answer, error) {
 		match, err := c.ifMatch()
 		if err != nil {
-			return err
+			return Answer{}, err
 		}
 		place, err := find(c) // For its kind; the record is built from the place of that moment.
 		if err != nil {
-			return err
+			return Answer{}, err
 		}
 		return c.revise(place.kind, func() (any, error) { return whitelistRecord(c, find, change, match) })
 	}

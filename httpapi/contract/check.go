@@ -60,12 +60,6 @@ func (c *Contract) checkAnswer(x *Exchange, operation *Operation, known bool) er
 		return fmt.Errorf("a status that is not declared: %.300s", x.Body)
 	}
 	c.saw(operation, status)
-	if operation.Deprecated {
-		var err error
-		if x, err = announcing(x); err != nil {
-			return err
-		}
-	}
 	if err := c.checkBody(x, operation.Answers[i]); err != nil {
 		return err
 	}
@@ -85,20 +79,6 @@ func (c *Contract) checkAnswer(x *Exchange, operation *Operation, known bool) er
 // guests tells whether a path is a guest's, who refuses in its own words.
 func (c *Contract) guests(path string) bool {
 	return slices.ContainsFunc(c.Operations, func(o *Operation) bool { return o.Guest != "" && o.Path == path })
-}
-
-// announcing demands the headers of a call that goes away, and returns the exchange without
-// them: any other call has none.
-func announcing(x *Exchange) (*Exchange, error) {
-	rest := *x
-	rest.Header = x.Header.Clone()
-	for _, name := range []string{"Deprecation", "Sunset", "Link"} {
-		if x.Header.Get(name) == "" {
-			return nil, fmt.Errorf("header %s of a deprecated call is missing", name)
-		}
-		rest.Header.Del(name)
-	}
-	return &rest, nil
 }
 
 // checkStrange judges the answer to what is no operation.

@@ -39,9 +39,6 @@ type Operation struct {
 	Codes   map[string][]string // Its own, by status.
 	Guest   string              // Who stands in front of the API and answers it, where that is set; "": the API.
 
-	Deprecated    bool
-	Since, Sunset string // Dates of one that is.
-
 	segments []string
 }
 
@@ -111,9 +108,6 @@ func (c *Contract) operation(path, method string, said map[string]any) *Operatio
 	o := &Operation{Method: strings.ToUpper(method), Path: path, segments: strings.Split(path, "/"), Codes: wordLists(said["x-codes"])}
 	o.Scope, _ = said["x-scope"].(string)
 	o.Guest, _ = said["x-guest"].(string)
-	o.Deprecated = said["deprecated"] == true
-	o.Since, _ = said["x-deprecated"].(string)
-	o.Sunset, _ = said["x-sunset"].(string)
 	o.Roles = words(said["x-roles"])
 	for i := range list(said["parameters"]) {
 		at, parameter := c.resolve(fmt.Sprintf("%s/parameters/%d", place, i))

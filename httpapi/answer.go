@@ -141,12 +141,12 @@ func (c *call) send(status int, contentType []string, body []byte) Answer {
 }
 
 // noContent answers 204.
-func (c *call) noContent() Answer { return Answer{status: http.StatusNoContent, bodyless: true} }
+func noContent() Answer { return Answer{status: http.StatusNoContent, bodyless: true} }
 
-// answerStream answers 200 with a body that is written piece by piece. The answer begins with
+// streamAnswer answers 200 with a body that is written piece by piece. The answer begins with
 // the first piece: an error before it is answered as that of any other call, one after it
 // breaks the connection, so that no short answer looks whole. A HEAD writes nothing of it.
-func (c *call) answerStream(contentType []string, write func(*Stream) error) Answer {
+func streamAnswer(contentType []string, write func(*Stream) error) Answer {
 	return Answer{status: http.StatusOK, contentType: contentType, stream: write}
 }
 
@@ -160,7 +160,7 @@ func (c *call) writeAnswer(a Answer) error {
 		c.status, c.wrote = http.StatusOK, true
 		a.handler(c.w, c.r)
 	case a.stream != nil:
-		return c.writeStream(a)
+		return writeStream(c, a)
 	case a.status == 0:
 		return errNoAnswer
 	case a.bodyless:
@@ -184,7 +184,7 @@ func (c *call) writeHead(status int, contentType []string, length int) {
 	c.w.WriteHeader(status)
 }
 
-func (c *call) writeStream(a Answer) error {
+func writeStream(c *call, a Answer) error {
 	s := Stream{c: c, contentType: a.contentType, control: http.NewResponseController(c.w)}
 	if c.r.Method == http.MethodHead {
 		s.Begin()

@@ -248,7 +248,7 @@ func takeSnapshot(c *call) (Answer, error) {
 // personal data; the role admin guards it.
 func saveSnapshot(c *call) (Answer, error) {
 	c.header("Content-Disposition", `attachment; filename="railguard.snapshot"`)
-	return c.answerStream(bytesType, func(out *Stream) error {
+	return streamAnswer(bytesType, func(out *Stream) error {
 		return operationFailed(out, c.api.deps.Operations.SaveSnapshot(c.ctx, out))
 	}), nil
 }
@@ -277,7 +277,7 @@ func saveBackup(c *call) (Answer, error) {
 			return Answer{}, badQuery("since", "must be nanoseconds of log time")
 		}
 	}
-	return c.answerStream(tarType, func(out *Stream) error {
+	return streamAnswer(tarType, func(out *Stream) error {
 		return operationFailed(out, c.api.deps.Backup(c.ctx, out, from, since))
 	}), nil
 }

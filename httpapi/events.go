@@ -196,7 +196,7 @@ func (w *watch) stream() (Answer, error) {
 		}
 	}
 	c.header("X-Accel-Buffering", "no")
-	return c.answerStream(eventStreamType, func(out *Stream) error {
+	return streamAnswer(eventStreamType, func(out *Stream) error {
 		for time.Now().Before(w.until) && !c.api.leaving.Load() {
 			if errors.Join(err, w.flush(out)) != nil {
 				break // What was sent stands; the caller comes again and is told why it may not.

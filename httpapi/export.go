@@ -84,7 +84,7 @@ func exportRecords(c *call) (Answer, error) {
 		return Answer{}, err
 	}
 	x.begin(format == "csv")
-	return c.answerStream(x.contentType(), func(out *Stream) error {
+	return streamAnswer(x.contentType(), func(out *Stream) error {
 		x.answer = out
 		out.Begin()
 		if err := x.run(); err != nil {

@@ -133,8 +133,8 @@ func jwks(c *call) (Answer, error) {
 		return Answer{}, unavailable("no_leader", "the cluster is not bootstrapped")
 	}
 	c.cacheable("public, max-age=3600", c.judge.Terms.Signing.JWKSETag)
-	if c.hasVersion(c.judge.Terms.Signing.JWKSETag) {
-		return c.notModified(), nil
+	if hasVersion(c, c.judge.Terms.Signing.JWKSETag) {
+		return notModified(), nil
 	}
 	return c.send(http.StatusOK, jsonType, c.judge.Terms.Signing.JWKS), nil
 }
@@ -145,10 +145,10 @@ func (c *call) cacheable(control, etag string) {
 }
 
 // notModified answers 304.
-func (c *call) notModified() Answer { return Answer{status: http.StatusNotModified, bodyless: true} }
+func notModified() Answer { return Answer{status: http.StatusNotModified, bodyless: true} }
 
 // hasVersion tells whether the caller has this version already.
-func (c *call) hasVersion(etag string) bool {
+func hasVersion(c *call, etag string) bool {
 	for _, have := range strings.Split(c.r.Header.Get("If-None-Match"), ",") {
 		have = strings.TrimPrefix(strings.TrimSpace(have), "W/")
 		if have == etag || have == "*" {

@@ -74,7 +74,7 @@ func answerNext(c *call, filter *queueFilter, who string) (Answer, error) {
 	}
 	answer, err := c.submit(proposal{kind: wire.KindQueue, record: record, refused: nothingOpen}, nil)
 	if err == errNothingOpen {
-		return c.noContent(), nil
+		return noContent(), nil
 	}
 	return answer, err
 }

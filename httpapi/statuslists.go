@@ -66,8 +66,8 @@ func showStatusList(c *call) (Answer, error) {
 	left := (lists.At + engine.LimitsOf(terms.Settings.Format).StatusEvery - published.LogTime()) / engine.Second
 	c.cacheable("public, max-age="+strconv.FormatInt(int64(max(left, 1)), 10), token.etag)
 	c.header("Access-Control-Allow-Origin", "*")
-	if c.hasVersion(token.etag) {
-		return c.notModified(), nil
+	if hasVersion(c, token.etag) {
+		return notModified(), nil
 	}
 	return c.send(http.StatusOK, statusListType, token.text), nil
 }

@@ -1,0 +1,95 @@
+package edge_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/edge"
+	"railguard/edge/edgetest"
+	"railguard/fsm/wire"
+)
+
+// The roles of a key, and what each may (decision 33).
+func TestRoles(t *testing.T) {
+	for _, c := range []struct {
+		name                 string
+		roles                uint8
+		operator             string
+		sees, officer, audit bool
+	}{
+		{"nothing", 0, "", false, false, false},
+		{"screener", wire.RoleScreener, "", false, false, false},
+		{"operator", wire.RoleOperator, "", false, false, false},
+		{"ops", wire.RoleOps, "", false, false, false},
+		{"policy", wire.RolePolicy, "", false, true, false},
+		{"policy of one operator", wire.RolePolicy, "acme inc", false, false, false},
+		{"reviewer", wire.RoleReviewer, "", true, false, false},
+		{"auditor", wire.RoleAuditor, "", true, false, true},
+		{"admin", wire.RoleAdmin, "", true, true, true},
+		{"admin of one operator", wire.RoleAdmin, "acme inc", true, false, true},
+	} {
+		k := &edge.Caller{Roles: c.roles, Operator: c.operator}
+		require.Equal(t, c.sees, k.SeesAll(), c.name)
+		require.Equal(t, c.officer, k.Officer(), c.name)
+		require.Equal(t, c.audit, k.May(wire.RoleAuditor), c.name)
+	}
+	scoped := &edge.Caller{Operator: edge.OperatorKey("ACME, Inc.")}
+	require.True(t, scoped.Covers("Acme Inc"))
+	require.False(t, scoped.Covers("Globex Ltd"))
+	require.False(t, scoped.Covers(""))
+	require.True(t, (&edge.Caller{}).Covers("Globex Ltd"))
+	require.Equal(t, edge.OperatorKey("Acme Inc"), scoped.Owner())
+}
+
+// Who may read a record, and who reads its names: what its owner called for, else what the
+// role reads, within the key's operator (decision 33).
+func TestWhoReadsARecord(t *testing.T) {
+	w := edgetest.New(t)
+	_, token := w.Registered("")
+	key := func(id string, roles uint8, operator string) *edge.Caller { return w.Caller(id, roles, operator) }
+	acmeScreener := key("acme_screener", wire.RoleScreener, "Acme Inc")
+	acmeSecond := key("acme_second", wire.RoleScreener, "Acme Inc")
+	acmeOperator := key("acme_operator", wire.RoleOperator, "Acme Inc")
+	acmeOps := key("acme_ops", wire.RoleOps, "Acme Inc")
+	globexOperator := key("globex_operator", wire.RoleOperator, "Globex Ltd")
+	globexReviewer := key("globex_reviewer", wire.RoleReviewer, "Globex Ltd")
+	acmeReviewer := key("acme_reviewer", wire.RoleReviewer, "Acme Inc")
+	screener := key("screener", wire.RoleScreener, "")
+	operator := key("operator", wire.RoleOperator, "")
+	reviewer := key("reviewer", wire.RoleReviewer, "")
+	auditor := key("auditor", wire.RoleAuditor, "")
+	ops := key("ops", wire.RoleOps, "")
+	policy := key("policy", wire.RolePolicy, "")
+	type may struct {
+		caller        *edge.Caller
+		reads, masked bool
+	}
+	for _, c := range []struct {
+		name   string
+		caller *edge.Caller
+		token  string
+		who    []may
+	}{
+		{"the tenant's own call", acmeScreener, token, []may{
+			{acmeScreener, true, false}, {acmeSecond, true, false}, {acmeOperator, true, false}, {acmeOps, true, true}, {acmeReviewer, true, false},
+			{globexOperator, false, true}, {globexReviewer, false, false},
+			{screener, false, true}, {operator, false, true}, {policy, false, true}, {ops, true, true}, {reviewer, true, false}, {auditor, true, false},
+		}},
+		{"the institution's call about the tenant's agent", screener, token, []may{
+			{screener, true, false}, {operator, true, false}, {policy, true, true}, {ops, true, true}, {reviewer, true, false},
+			{acmeScreener, false, false}, {acmeOperator, true, false}, {acmeOps, true, true}, {acmeReviewer, true, false}, {globexOperator, false, true}, {globexReviewer, false, false},
+		}},
+		{"the tenant's call without a credential", acmeScreener, "x", []may{
+			{acmeScreener, true, false}, {acmeSecond, true, false}, {acmeReviewer, true, false}, {acmeOps, true, true},
+			{globexOperator, false, true}, {globexReviewer, false, false}, {screener, false, true}, {reviewer, true, false}, {ops, true, true},
+		}},
+	} {
+		l := w.Screened(c.caller, payment(c.token, ""))
+		terms := w.Judges.Now()
+		for _, m := range c.who {
+			require.Equal(t, m.reads, terms.MayRead(m.caller, &l), "%s: %s reads", c.name, m.caller.ID)
+			require.Equal(t, m.masked, terms.Masked(m.caller, &l), "%s: %s masked", c.name, m.caller.ID)
+		}
+	}
+}

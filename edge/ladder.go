@@ -18,6 +18,8 @@ type ladder struct {
 	decision engine.Decision
 	mask     uint32 // Rules that fired, modes aside.
 	known    bool   // Facts and policy are there; else only outcomes are.
+
+	whitelisted bool // A whitelist was in force.
 }
 
 // Outcomes of one rung.
@@ -86,7 +88,7 @@ func (x *ladder) values(id engine.RuleID, m *strictjson.Members) {
 		m.USD("amount", f.Request.Amount)
 		x.limits(m, func(p *engine.SpendPolicy) engine.USD { return p.MaxSingle })
 	case 13:
-		m.Bool("whitelistInForce", x.whitelisted())
+		m.Bool("whitelistInForce", x.whitelisted)
 	case 14:
 		m.TextOrNull("protocol", f.Request.Protocol)
 	case 15:
@@ -214,17 +216,6 @@ func (x *ladder) spending(m *strictjson.Members) {
 	m.List("levels", items)
 }
 
-func (x *ladder) whitelisted() bool {
-	f := x.facts
-	set := func(w *engine.Whitelist) bool { return w != nil && w.Enforce }
-	for i := range f.ChainSize {
-		if set(f.Chain[i].Settings.Whitelist) {
-			return true
-		}
-	}
-	return f.Fleet != nil && set(f.Fleet.Whitelist) || set(x.policy.Whitelist)
-}
-
 // ruleCodes names the rules of a mask in order of precedence.
 func ruleCodes(mask uint32) []string {
 	codes := []string{}
@@ -248,7 +239,7 @@ func (j *Judge) DryRun(m *strictjson.Members) error {
 		return err
 	}
 	s := &j.screen
-	x := &ladder{facts: &s.facts, moment: moment, policy: j.Terms.Settings.Policy, known: s.facts.Token == engine.TokenGood}
+	x := &ladder{facts: &s.facts, moment: moment, policy: j.Terms.Settings.Policy, known: s.facts.Token == engine.TokenGood, whitelisted: whitelistInForce(&s.facts)}
 	if moment != nil {
 		live := engine.JudgeLive(moment)
 		s.hits.Merge(&live)

@@ -104,7 +104,7 @@ func (j *Judge) rebuild(l *Leaf) (*rebuilt, error) {
 	x.Open(l.Record)
 	x.facts = &x.Facts
 	if x.Known {
-		x.known, x.policy, x.moment = true, x.Policy, &x.Moment
+		x.known, x.policy, x.moment, x.whitelisted = true, x.Policy, &x.Moment, x.Whitelisted
 		x.openList(j)
 	}
 	return x, nil

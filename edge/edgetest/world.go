@@ -38,6 +38,9 @@ type World struct {
 	Waited     int   // How often somebody waited for an entry.
 	Uncompiled bool  // No list has its tables: whoever asks for one is told to wait.
 
+	ViewIsNewer bool // Of a node that is behind a View is the leader's state.
+	Stuck       bool // A node that is behind stays so, whatever it waits for.
+
 	mutex   sync.Mutex
 	machine *fsm.Machine
 	out     fsm.Effects
@@ -325,7 +328,7 @@ func (w *World) Leaf(_ context.Context, index uint64) ([]byte, error) {
 func (w *World) View(context.Context, uint64) (*fsm.View, error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	if w.shown != nil {
+	if w.shown != nil && !w.ViewIsNewer {
 		return w.shown.view, w.ReadError
 	}
 	return w.machine.Freeze(), w.ReadError
@@ -335,7 +338,7 @@ func (w *World) ReadIndex(context.Context) (uint64, error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.Asked++
-	if w.ReadError == nil {
+	if w.ReadError == nil && !w.Stuck {
 		w.shown = nil
 	}
 	return w.leads.index, w.ReadError
@@ -345,7 +348,7 @@ func (w *World) WaitApplied(_ context.Context, index uint64) error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.Waited++
-	if w.ReadError == nil {
+	if w.ReadError == nil && !w.Stuck {
 		w.shown = nil
 	}
 	return w.ReadError

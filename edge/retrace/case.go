@@ -21,6 +21,8 @@ type Case struct {
 	Moment   engine.Moment
 	Known    bool // Facts, Moment and Policy are there; else the record says only what came of it.
 
+	Whitelisted bool // A whitelist was in force. Facts do not say so: profiles in the log leave whitelists out.
+
 	request  engine.Request
 	rows     [engine.DepthMax + 1]engine.AgentRow
 	operator engine.OperatorRow
@@ -109,6 +111,7 @@ func (c *Case) readProfiles() {
 	f.Policy = c.Policy
 	f.UserOnly = f.User != nil && f.ChainSize == 0
 	f.ChainBad = c.flag(leafjson.FlagChainBad)
+	c.Whitelisted = c.flag(leafjson.FlagWhitelist)
 	f.OperatorCleared = c.cleared(leaf.TagOperatorOK)
 	f.UserCleared = c.cleared(leaf.TagUserOK)
 	f.PartyCleared = c.cleared(leaf.TagPartyOK)
@@ -190,7 +193,7 @@ func (c *Case) Judge(looker *engine.Looker, list *ofac.Index, policy *engine.Pol
 			c.assume(&out, &hits, id)
 		}
 	}
-	if c.flag(leafjson.FlagWhitelist) {
+	if c.Whitelisted {
 		c.assume(&out, &hits, whitelistRule)
 	}
 	live := engine.JudgeLive(&c.Moment)

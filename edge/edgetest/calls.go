@@ -163,14 +163,20 @@ func (w *World) mint(l *edge.Leaf, s *credential.Credential) string {
 // Disposed records an officer's decision on a REVIEW.
 func (w *World) Disposed(caller *edge.Caller, l *edge.Leaf, disposition uint8) edge.Leaf {
 	w.T.Helper()
+	return w.DisposedBy(caller, "jane officer", l, disposition)
+}
+
+// DisposedBy is Disposed of an officer with that name.
+func (w *World) DisposedBy(caller *edge.Caller, name string, l *edge.Leaf, disposition uint8) edge.Leaf {
+	w.T.Helper()
 	j, _ := w.Begin(caller, `{}`)
 	record, err := w.Settle(j, wire.KindDisposition, func() (any, error) {
 		var m strictjson.Members
-		m.Text("reviewedBy", "Jane Officer")
+		m.Text("reviewedBy", name)
 		common, err := j.Recorded(m)
 		seconds, reference := edge.PaymentOf(j, l)
 		b := &wire.Disposition{
-			Common: common, Leaf: l.Index, Disposition: disposition, Amount: edge.RecordAmount(l), Hold: seconds, Reference: reference, By: "jane officer", Rule: l.Record.Rule,
+			Common: common, Leaf: l.Index, Disposition: disposition, Amount: edge.RecordAmount(l), Hold: seconds, Reference: reference, By: name, Rule: l.Record.Rule,
 		}
 		b.Agent, _ = j.Terms.ParseAgent(l.Text("agentId"))
 		b.Fleet, _ = j.Terms.ParseFleet(l.Text("fleetId"))

@@ -1,0 +1,158 @@
+package edge_test
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/valyala/fastjson"
+
+	"railguard/edge"
+	"railguard/edge/edgetest"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+)
+
+// asked asks the list as the workbench does.
+func asked(t *testing.T, w *edgetest.World, question edge.MatchQuestion) *fastjson.Value {
+	t.Helper()
+	j, _ := w.Begin(edgetest.Admin(), `{}`)
+	return parsed(t, j.Matches(&question, w.List()))
+}
+
+// The workbench is answered as the strictest caller would be, and told the outcome a payment
+// would have, with what the list says of who is meant.
+func TestMatches(t *testing.T) {
+	w := edgetest.New(t)
+	wallet := sampleWallet()
+	for _, c := range []struct {
+		name     string
+		question edge.MatchQuestion
+		outcome  string
+		matches  int
+	}{
+		{"nobody", edge.MatchQuestion{Name: "Quiet Harbour Bakery"}, "CLEAR", 0},
+		{"a listed name", edge.MatchQuestion{Name: "Usama bin Ladin"}, "BLOCK", 1},
+		{"a possible name", edge.MatchQuestion{Name: "Lazarus Groupe"}, "REVIEW", 1},
+		{"a listed wallet", edge.MatchQuestion{Wallet: wallet}, "BLOCK", 1},
+		{"a listed wallet of a possible name", edge.MatchQuestion{Wallet: wallet, Name: "Lazarus Groupe"}, "BLOCK", 2},
+		{"nothing", edge.MatchQuestion{}, "CLEAR", 0},
+		{"another wallet", edge.MatchQuestion{Wallet: "0x1111111111111111111111111111111111111111"}, "CLEAR", 0},
+	} {
+		v := asked(t, w, c.question)
+		require.Equal(t, c.outcome, string(v.GetStringBytes("outcome")), c.name)
+		require.Len(t, v.GetArray("matches"), c.matches, c.name)
+		require.Equal(t, uint64(1), v.GetUint64("listVersion"))
+		require.Equal(t, "kv:sample", string(v.GetStringBytes("ofacSource")))
+		require.Equal(t, edge.SnapshotID(w.List().Digest()), string(v.GetStringBytes("snapshotId")))
+	}
+	v := asked(t, w, edge.MatchQuestion{Wallet: wallet, Name: "Lazarus Groupe"})
+	first, second := v.Get("matches", "0"), v.Get("matches", "1")
+	require.Equal(t, "wallet", string(first.GetStringBytes("form")), "what is certain stands first")
+	require.Equal(t, "BLOCK", string(first.GetStringBytes("outcome")))
+	require.Equal(t, "27307", string(second.GetStringBytes("uid")))
+	require.False(t, second.Exists("pairs"))
+	require.False(t, second.Exists("context"))
+	v = asked(t, w, edge.MatchQuestion{Name: "Lazarus Groupe", Explain: true, Context: ofac.Context{Country: "KP"}, Type: ofac.PartyBusiness})
+	second = v.Get("matches", "0")
+	require.NotEmpty(t, second.GetArray("pairs"))
+	require.NotEmpty(t, string(second.GetStringBytes("explanation")))
+	require.True(t, second.Exists("losses"))
+	require.True(t, second.Exists("context"))
+	require.Equal(t, "business", string(v.GetStringBytes("query", "cpType")))
+	require.Equal(t, "lazarus groupe", string(v.GetStringBytes("query", "normalised")))
+}
+
+// A pair can be cleared only of an entry that the name comes near to and is not.
+func TestResembles(t *testing.T) {
+	w := edgetest.New(t)
+	j, _ := w.Begin(edgetest.Admin(), `{}`)
+	for _, c := range []struct {
+		name         string
+		uid          uint32
+		near, listed bool
+	}{
+		{"Lazarus Groupe", 27307, true, false}, {"Lazarus Group", 27307, true, true}, {"Quiet Orchard Bakery", 27307, false, false}, {"Lazarus Groupe", 6365, false, false},
+		{"Lazarus Groupe", 1, false, false},
+	} {
+		near, listed := j.Resembles(c.name, c.uid, w.List())
+		require.Equal(t, []bool{c.near, c.listed}, []bool{near, listed}, "%+v", c)
+	}
+}
+
+// The parties of a record are each shown once, the hardest first, with what the list of then
+// says of them; the context of a call is its counterparty's alone.
+func TestParties(t *testing.T) {
+	w := edgetest.New(t)
+	w.ChangeEntry(27307, func(e *ofac.Entity) {
+		e.Facts = []ofac.Fact{{Kind: ofac.FactNationality, Value: "Korea, North"}}
+	})
+	registered, err := w.Register(edgetest.Admin(), `{"agentName":"Bot","agentType":"supervised","operatorLegalName":"Lazarus Groupe","purpose":"p"}`)
+	require.NoError(t, err)
+	body := payment(w.AgentToken(&registered), `,"cpName":"Usama bin Ladin","cpWallet":"`+sampleWallet()+`","cpCountry":"KP"`)
+	said := dryRun(t, w, edgetest.Admin(), body)
+	l := w.Screened(edgetest.Admin(), body)
+	shown := explained(t, w, &l)
+	require.Equal(t, text(said.Get("parties")), text(shown.Get("parties")))
+	parties := shown.GetArray("parties")
+	require.Len(t, parties, 3)
+	uids := map[string]bool{}
+	for i, party := range parties {
+		uids[string(party.GetStringBytes("uid"))] = true
+		require.NotEmpty(t, party.GetStringBytes("name"))
+		require.NotEmpty(t, party.GetStringBytes("list"))
+		require.Equal(t, i == 2, string(party.GetStringBytes("uid")) == "27307", "whom the name may mean stands last")
+		require.Equal(t, i < 2, party.Exists("context"))
+	}
+	require.Len(t, uids, 3)
+	require.Contains(t, text(parties[2].Get("facts")), "Korea")
+
+	both := payment(w.AgentToken(&registered), `,"cpName":"Lazarus Groupe","cpCountry":"KP"`)
+	l = w.Screened(edgetest.Admin(), both)
+	require.Len(t, l.Value.GetArray("matches"), 2)
+	parties = explained(t, w, &l).GetArray("parties")
+	require.Len(t, parties, 1, "the operator and the counterparty are one")
+	require.True(t, parties[0].Exists("context"), "of whoever is the counterparty, too")
+}
+
+// Evidence says which list, and what led there.
+func TestEvidence(t *testing.T) {
+	require.Equal(t, "SDN", edge.ListName(ofac.ListSDN))
+	require.Equal(t, "CONS", edge.ListName(ofac.ListCONS))
+	require.Equal(t, "SDN", edge.ListName(ofac.ListSDN|ofac.ListCONS))
+	require.Equal(t, "kv:live", edge.ListSource(&wire.ListInfo{}))
+	require.Equal(t, "kv:sample", edge.ListSource(&wire.ListInfo{Sample: true}))
+	w := edgetest.New(t)
+	name := strconv.Quote(w.List().Entities()[0].Names[0].Full)
+	registered, err := w.Register(edgetest.Admin(), `{"agentName":"Bot","agentType":"supervised","operatorLegalName":`+name+`,"purpose":"p","operatorWallet":"`+listedWallet(t)+`"}`)
+	require.NoError(t, err)
+	l := w.Screened(edgetest.Admin(), payment(w.AgentToken(&registered), `,"cpName":"Lazarus Groupe","cpWallet":"`+sampleWallet()+`"`))
+	var who []string
+	for _, match := range l.Value.GetArray("matches") {
+		who = append(who, string(match.GetStringBytes("party"))+" "+string(match.GetStringBytes("outcome")))
+		require.Equal(t, match.Exists("wallet"), !match.Exists("score"))
+	}
+	require.Equal(t, []string{"operator listed", "counterparty listed", "operator listed", "counterparty possible"}, who)
+	require.False(t, l.Has("matchesTruncated"))
+}
+
+// A record can be found by its agent, operator, fleet, user, wallet and counterparty.
+func TestFilters(t *testing.T) {
+	w := edgetest.New(t)
+	fleet := w.NewFleet("Acme Inc", 100*engine.Dollar)
+	id, token := w.Registered(`,"fleetId":"` + fleet + `"`)
+	user, person := newUser(t, w, id)
+	const wallet = "0x1111111111111111111111111111111111111111"
+	extra := `,"cpName":"Paper","cpWallet":"` + wallet + `"`
+	ofWallet, _ := engine.WalletFilterKey(wallet)
+	counterparty := []uint64{ofWallet, engine.NameFilterKey("Paper")}
+	parties := []uint64{
+		engine.FilterKey(engine.FilterAgent, id), engine.FilterKey(engine.FilterOperator, edge.OperatorKey("Acme Inc")), engine.FilterKey(engine.FilterFleet, fleet),
+	}
+	ofUser := engine.FilterKey(engine.FilterAgent, user)
+	require.ElementsMatch(t, append(append([]uint64{}, parties...), counterparty...), judged(t, w, payment(token, extra)).Filters)
+	require.ElementsMatch(t, append(append([]uint64{ofUser}, parties...), counterparty...), judged(t, w, payment(token, extra+`,"userToken":`+strconv.Quote(person))).Filters)
+	require.ElementsMatch(t, parties, judged(t, w, payment(token, "")).Filters)
+	require.ElementsMatch(t, counterparty, judged(t, w, payment("x", extra)).Filters, "nobody's, but somebody was to be paid")
+}

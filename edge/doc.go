@@ -5,14 +5,16 @@
 // in the same working space and gives a record (wire.Screen, wire.Register, ...) or a
 // Refusal. Whoever has calls to judge comes through here: HTTP, a batch, a test bench.
 //
-// Map: judge.go is the frame, terms.go what is made of the replicated settings,
-// tokencache.go and credential.go tokens in and out; screen.go reads a request and
-// gathers its facts, record.go and inputs.go write its record, cleared.go and match.go
-// ask about names; ladder.go, replay.go and recheck.go judge again; leaf.go reads what
-// was judged; registration.go, delegation.go, renewal.go and user.go make the records
-// of who may act, with settings_input.go and whitelist_input.go; profiles.go looks up.
+// Map: judge.go holds Judges and Judge, terms.go what is made of the replicated settings,
+// tokencache.go and credential.go tokens in and out. request.go reads a screening call,
+// screen.go gathers its facts, record.go writes its record, cleared.go and match.go ask
+// about names, payments.go is about holds and references. ladder.go, replay.go and
+// recheck.go judge again, leaf.go reads what was judged, and caller.go says who may read
+// it. registration.go, delegation.go, renewal.go and user.go make the records of who may
+// act, with settings_input.go and whitelist_input.go; profiles.go looks parties up.
 //
-// May import: engine, engine/credential, ofac, fsm (View, Settings, IDs), fsm/wire,
-// audit (its errors), strictjson, seal; fastjson, VictoriaMetrics/metrics.
+// May import: edge/retrace, engine, engine/credential, ofac, fsm (View, Settings, IDs),
+// fsm/wire, fsm/leaf, fsm/leafjson, audit (its errors), strictjson, seal; fastjson,
+// VictoriaMetrics/metrics.
 // Never: net/http, header names, status codes; httpapi, cluster.
 package edge

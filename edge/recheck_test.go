@@ -48,7 +48,9 @@ func TestRecheck(t *testing.T) {
 		{"the user was listed", review, false, true, list(6365, "Jane Public"), "R5_OPERATOR_NAME_OFAC", "user credential"},
 		{"the agent was suspended", review, false, false, func(_ *testing.T, w *edgetest.World, a string) { w.SetStatus(a, engine.Suspended) }, "R2_CREDENTIAL_STATUS", "is suspended"},
 		{"the agent was revoked", review, false, false, func(_ *testing.T, w *edgetest.World, a string) { w.SetStatus(a, engine.Revoked) }, "R2_CREDENTIAL_STATUS", "is revoked"},
-		{"the agent expired", review, false, false, func(t *testing.T, w *edgetest.World, a string) { w.Advance(agentOf(t, w, a).ExpiresAt - edgetest.Start) }, "R2_CREDENTIAL_STATUS", "is expired"},
+		{"the agent expired", review, false, false, func(t *testing.T, w *edgetest.World, a string) {
+			w.Advance(agentOf(t, w, a).ExpiresAt - edgetest.Start)
+		}, "R2_CREDENTIAL_STATUS", "is expired"},
 		{"the agent is about to expire", review, false, false, func(t *testing.T, w *edgetest.World, a string) {
 			w.Advance(agentOf(t, w, a).ExpiresAt - edgetest.Start - engine.Millisecond)
 		}, "", ""},

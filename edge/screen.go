@@ -15,8 +15,8 @@ import (
 	"railguard/strictjson"
 )
 
-// POST /v1/screen: the eleven steps of docs/ARCHITECTURE.md. What cannot change
-// is judged here, what can change is judged in the log.
+// Steps 3 to 5 of a screening call (docs/ARCHITECTURE.md): what cannot change is judged
+// here, what can change is judged in the log.
 
 // screening is the room one screening call needs. It is pooled with its call.
 type screening struct {

@@ -15,8 +15,8 @@ import (
 )
 
 // Terms is what this node made of one Settings value: the id permutation, the
-// credential keys, the JWKS, the cleared pairs, whose key is whose. Immutable; rebuilt whole when the
-// settings change, its parts taken over where their source did not.
+// credential keys, the JWKS, the cleared pairs, the owners of API keys. It is immutable. When the
+// settings change a new one is made, which takes over every part whose source did not change.
 type Terms struct {
 	Settings *fsm.Settings
 	IDs      *fsm.IDs     // nil before bootstrap.
@@ -144,12 +144,12 @@ func (t *Terms) Signer(kid string) (*ecdsa.PrivateKey, error) {
 	return key, nil
 }
 
-// AgentID, fleetID and userID are the texts of slots.
+// AgentID, FleetID and UserID are the texts of slots.
 func (t *Terms) AgentID(slot engine.AgentSlot) string { return t.IDs.AgentID(uint32(slot)) }
 func (t *Terms) FleetID(slot engine.FleetSlot) string { return t.IDs.FleetID(uint32(slot)) }
 func (t *Terms) UserID(slot engine.UserSlot) string   { return t.IDs.UserID(uint32(slot)) }
 
-// ParseAgent, parseFleet and parseUser read them; false for no id of ours.
+// ParseAgent, ParseFleet and ParseUser read such a text; false says that it is no id of ours.
 func (t *Terms) ParseAgent(text string) (engine.AgentSlot, bool) {
 	slot, ok := t.IDs.ParseAgent(text)
 	return engine.AgentSlot(slot), ok

@@ -13,9 +13,19 @@ import (
 	"railguard/strictjson"
 )
 
-// An approval looks again at counterparty, operator, user and status, with the list and the
-// state of now; what would BLOCK now is recorded with it (decision 48, "The recheck at approval").
-func TestRecheck(t *testing.T) {
+// change is what became of a payment's parties since it was recorded, and the rule that would
+// block it now.
+type change struct {
+	name     string
+	extra    string
+	delegate bool
+	user     bool
+	change   func(t *testing.T, w *edgetest.World, agent string)
+	rule     string
+	why      string
+}
+
+func changes() []change {
 	const review = `,"cpName":"Quiet Harbour Bakery"`
 	list := func(uid uint32, name string) func(*testing.T, *edgetest.World, string) {
 		return func(_ *testing.T, w *edgetest.World, _ string) {
@@ -32,15 +42,7 @@ func TestRecheck(t *testing.T) {
 			w.Must(wire.KindOwnership, &wire.Ownership{Common: wire.Common{Fragment: []byte(`"by":"x"`)}, Agent: slot, OperatorKey: "globex ltd", EffectiveAt: at})
 		}
 	}
-	for _, c := range []struct {
-		name     string
-		extra    string
-		delegate bool
-		user     bool
-		change   func(t *testing.T, w *edgetest.World, agent string)
-		rule     string
-		why      string
-	}{
+	return []change{
 		{"nothing", review, false, false, func(*testing.T, *edgetest.World, string) {}, "", ""},
 		{"only a REVIEW", `,"cpName":"Lazarus Groupe"`, false, false, func(*testing.T, *edgetest.World, string) {}, "", ""},
 		{"the counterparty was listed", review, false, false, list(6365, "Quiet Harbour Bakery"), "R7_COUNTERPARTY_NAME_OFAC", ""},
@@ -58,7 +60,13 @@ func TestRecheck(t *testing.T) {
 		{"the agent will be transferred", review, false, false, ownership(edgetest.Start + engine.Hour), "", ""},
 		{"its parent is transferred", review, true, false, ownership(0), "R8_OWNERSHIP_TRANSFER", "on a parent"},
 		{"a payment without a credential", review, false, false, nil, "", ""},
-	} {
+	}
+}
+
+// An approval looks again at counterparty, operator, user and status, with the list and the
+// state of now; what would BLOCK now is recorded with it (decision 48, "The recheck at approval").
+func TestRecheck(t *testing.T) {
+	for _, c := range changes() {
 		t.Run(c.name, func(t *testing.T) {
 			w := edgetest.New(t)
 			agent, token := w.Registered("")

@@ -223,8 +223,7 @@ func (a *adapter) restored(out *fsm.Effects) error {
 			return err
 		}
 	}
-	a.lists.follow(out)
-	p.take(out, a.lists.load())
+	p.take(out, a.lists.follow(out))
 	a.state.published.Store(p)
 	a.lists.settle(out)
 	a.state.logTime.Store(&instant{time: out.Time, at: a.state.clock.Monotonic()})

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -27,10 +26,9 @@ import (
 const (
 	listSuffix      = ".entities"
 	stagedSuffix    = ".staged"        // The entities of a list that may become the active one.
-	tablesInfix     = ".v"             // DIGEST.v1: the tables of matcher version 1.
 	listsOpenMax    = 4                // Old lists kept open for replays and diffs.
 	listKept        = engine.Retention // After a list's last day as the active one.
-	tablesKept      = engine.DayLength // After the last day they were asked; they can be made again. Of staged lists, too.
+	stagedKept      = engine.DayLength // After it was staged.
 	listWriteQueue  = 4                // Activated lists waiting to be written.
 	listRecordSlack = 16 * engine.KiB  // A chunk record's fields beside its data.
 	policyRecordMax = engine.PolicyRecordMax
@@ -40,9 +38,9 @@ const (
 var ErrNoList = errors.New("cluster: no list of that digest")
 
 // listKeeper keeps every list that was active in the last 90 days by its digest, as
-// entities, so that a past verdict can be judged again with the very list it saw; and
-// the tables of those that are asked. Files carry log time as their modification time:
-// the last time they were in use.
+// entities, so that a past verdict can be judged again with the very list it saw. It makes
+// the tables of those that are asked, in memory. Files carry log time as their modification
+// time: the last time they were in use.
 type listKeeper struct {
 	dir      string
 	matchers ofac.Matchers
@@ -57,12 +55,13 @@ type listKeeper struct {
 	mu      sync.Mutex // Of these:
 	active  wantedList
 	staged  wantedList
-	former  [32]byte            // Active before, until the past was screened against what it did not have; else zero.
+	former  [32]byte            // The list active before this one, kept until retro-screening of the added entries has finished; else zero.
 	matcher uint16              // In force.
 	ready   []*ofac.Index       // Tables of the first two, at most of two versions each; of the former where they were made.
+	ahead   *ofac.Index         // Tables of the list that Stage is replicating; else nil.
 	failed  map[tablesKey]error // Of the two: why they cannot be compiled.
 
-	finding sync.Mutex    // One old list is opened or compiled at a time.
+	finding sync.Mutex    // One old list is compiled at a time.
 	open    []*ofac.Index // Most recently asked last.
 }
 
@@ -88,10 +87,6 @@ func (k *listKeeper) stagedPath(digest [32]byte) string {
 	return filepath.Join(k.dir, hex.EncodeToString(digest[:])+stagedSuffix)
 }
 
-func (k *listKeeper) tablesPath(key tablesKey) string {
-	return filepath.Join(k.dir, hex.EncodeToString(key.digest[:])+tablesInfix+strconv.Itoa(int(key.matcher)))
-}
-
 // keep has a list written beside the apply goroutine. When the queue is full it is not
 // written here; replays then ask a peer's copy.
 func (k *listKeeper) keep(list keptList) bool {
@@ -105,7 +100,7 @@ func (k *listKeeper) keep(list keptList) bool {
 
 // keepStaged puts a staged list on disk, whole and synced, so that in the second in which
 // it becomes the active one it only gets its name: no node writes megabytes then beside
-// its log. One that does not become it goes with its tables.
+// its log. One that does not become it is deleted a day later.
 func (k *listKeeper) keepStaged(list wantedList) {
 	if _, err := os.Stat(k.path(list.digest)); err == nil {
 		return // It was active before.
@@ -156,7 +151,7 @@ func (k *listKeeper) used(digest [32]byte, at engine.Time) error {
 	return touch(k.path(digest), at)
 }
 
-// prune deletes lists that left their 90 days, and tables that nobody asked for a day.
+// prune deletes lists that left their 90 days, and staged ones of yesterday.
 func (k *listKeeper) prune(active [32]byte, now engine.Time) error {
 	entries, err := os.ReadDir(k.dir)
 	if err != nil {
@@ -169,13 +164,10 @@ func (k *listKeeper) prune(active [32]byte, now engine.Time) error {
 			continue
 		}
 		kept := listKept
-		switch digest, kind, _ := strings.Cut(name, "."); {
-		case digest == hex.EncodeToString(active[:]) && k.serves("."+kind):
-			continue
-		case "."+kind == listSuffix:
-		case "."+kind == stagedSuffix, strings.HasPrefix("."+kind, tablesInfix):
-			kept = tablesKept
-		default:
+		switch digest, isList := strings.CutSuffix(name, listSuffix); {
+		case strings.HasSuffix(name, stagedSuffix):
+			kept = stagedKept
+		case !isList, digest == hex.EncodeToString(active[:]):
 			continue
 		}
 		if engine.Time(info.ModTime().UnixNano())+kept < now {
@@ -187,15 +179,7 @@ func (k *listKeeper) prune(active [32]byte, now engine.Time) error {
 	return nil
 }
 
-// serves reports whether the active list's file of that ending is needed as long as the
-// list is active: its entities, and its tables for what this binary carries.
-func (k *listKeeper) serves(ending string) bool {
-	version, err := strconv.ParseUint(strings.TrimPrefix(ending, tablesInfix), 10, 16)
-	return ending == listSuffix || err == nil && k.matchers.Carries(uint16(version))
-}
-
-// find opens a kept list, and compiles it where its tables are not on disk. Its
-// entities must be those of the digest.
+// find compiles a kept list, unless its tables are still in memory.
 func (k *listKeeper) find(key tablesKey) (*ofac.Index, error) {
 	k.finding.Lock()
 	defer k.finding.Unlock()
@@ -204,12 +188,7 @@ func (k *listKeeper) find(key tablesKey) (*ofac.Index, error) {
 			return index, nil
 		}
 	}
-	index, err := k.openTables(key)
-	if err == nil {
-		err = touch(k.tablesPath(key), k.state.LogTime())
-	} else {
-		index, err = k.compileKept(key)
-	}
+	index, err := k.compileKept(key)
 	if err != nil {
 		return nil, fmt.Errorf("list %x: %w", key.digest[:4], err)
 	}
@@ -233,11 +212,7 @@ func (k *listKeeper) compileKept(key tablesKey) (*ofac.Index, error) {
 	if ofac.Digest(entities) != key.digest { // A peer's copy takes its place.
 		return nil, errors.Join(ErrNoList, errors.New("the bytes on disk are damaged"), os.Remove(path))
 	}
-	index, compiled, err := k.compile(key, entities, nil)
-	if err == nil {
-		k.keepTables(key, compiled, k.state.LogTime(), func() bool { return true })
-	}
-	return index, err
+	return k.compile(key, entities, nil)
 }
 
 // as returns any list that was active in the last 90 days, and the one that is staged,

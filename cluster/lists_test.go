@@ -1,11 +1,10 @@
 package cluster
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -63,7 +62,7 @@ func TestStagedListIsCompiledAhead(t *testing.T) {
 	require.Nil(t, n.List(), "staged is not active")
 	activateList(t, n, digest)
 	require.Same(t, ahead, n.List())
-	require.FileExists(t, n.lists.tablesPath(keyOf(ahead)))
+	require.Nil(t, n.lists.ahead, "let go of when it was staged")
 
 	// Another list's tables are never taken for it.
 	other := stageList(t, n, encodedList(t, "THIRD WORKS"))
@@ -95,8 +94,8 @@ func TestStagedListIsOnDiskAhead(t *testing.T) {
 }
 
 // The list before stays in memory for as long as the past is to be screened against what
-// it did not have, and goes when that has ended: nobody reads its tables from disk beside
-// the verdicts of that second.
+// it did not have, and goes when that has ended: nobody compiles it again beside the
+// verdicts of that second.
 func TestFormerListIsKeptUntilThePastIsScreened(t *testing.T) {
 	n := openAlone(t, t.TempDir())
 	first := stageList(t, n, encodedList(t, "FIRST WORKS"))
@@ -124,7 +123,7 @@ func TestFormerListIsKeptUntilThePastIsScreened(t *testing.T) {
 	require.Nil(t, kept)
 	former, err = n.ListByDigest(first)
 	require.NoError(t, err)
-	require.NotSame(t, before, former, "from disk")
+	require.NotSame(t, before, former, "made again")
 	require.Equal(t, second, n.List().Digest())
 }
 
@@ -173,47 +172,33 @@ func TestListThatCannotBeCompiled(t *testing.T) {
 	require.Nil(t, n.List())
 }
 
-// Tables are this node's own: where they are gone, rotten, of another list or of
-// another matcher when it starts, it makes them again from the log's entities, also
-// when what it kept of those is gone.
-func TestTablesAreMadeAgain(t *testing.T) {
+// Tables are in memory alone: a node that starts makes them again, of the log's entities,
+// also when what it kept of those is gone, and is not ready before.
+func TestTablesAreMadeAtTheStart(t *testing.T) {
 	dir := t.TempDir()
 	n := openAlone(t, dir)
 	digest := stageList(t, n, encodedList(t, "FIRST WORKS"))
 	activateList(t, n, digest)
-	tables := n.lists.tablesPath(tablesKey{digest, ofac.MatcherVersion})
-	good, err := os.ReadFile(tables)
-	require.NoError(t, err)
-	other, err := ofac.Compile(encodedList(t, "OTHER WORKS"), ofac.MatcherVersion)
-	require.NoError(t, err)
-	later, err := ofac.Matchers{1, 2}.Compile(encodedList(t, "FIRST WORKS"), 2)
-	require.NoError(t, err)
-	rotten := bytes.Clone(good)
-	rotten[len(rotten)/2] ^= 1
 	for _, snapshot := range []bool{false, true} {
-		for name, spoil := range map[string]func() error{
-			"gone":            func() error { return os.Remove(tables) },
-			"rotten":          func() error { return os.WriteFile(tables, rotten, 0o600) },
-			"short":           func() error { return os.WriteFile(tables, good[:40], 0o600) },
-			"another list":    func() error { return os.WriteFile(tables, other, 0o600) },
-			"another matcher": func() error { return os.WriteFile(tables, later, 0o600) },
-			"all gone": func() error {
-				return errors.Join(os.Remove(tables), os.Remove(n.lists.path(digest)))
-			},
+		for name, spoil := range map[string]func(path string) error{
+			"kept":   func(string) error { return nil },
+			"gone":   os.Remove,
+			"rotten": func(path string) error { return os.WriteFile(path, []byte("rotten"), 0o600) },
 		} {
 			if snapshot {
 				_, err := n.Snapshot(t.Context())
 				require.NoError(t, err)
 			}
-			awaitFile(t, n.lists.path(digest))
+			path := n.lists.path(digest)
+			awaitFile(t, path)
 			require.NoError(t, n.Close())
-			require.NoError(t, spoil())
+			require.NoError(t, spoil(path))
 			n = openAlone(t, dir)
 			awaitList(t, n, digest)
-			awaitFile(t, tables) // They serve first.
-			made, err := os.ReadFile(tables)
-			require.NoError(t, err, name)
-			require.Equal(t, good, made, name)
+			require.Equal(t, digest, n.List().Digest(), name)
+			left, err := filepath.Glob(filepath.Join(n.lists.dir, "[^.]*"))
+			require.NoError(t, err)
+			require.Subset(t, []string{path}, left, "entities alone")
 		}
 	}
 }
@@ -225,8 +210,8 @@ func awaitFile(t testing.TB, path string) {
 }
 
 // Staging ends when every voter that answers has the tables, and so the activation
-// holds up no verdict on any node; a node whose tables are lost or rotten makes them
-// again at its start and is ready with the same list.
+// holds up no verdict on any node; a node that starts again makes them and is ready with
+// the same list.
 func TestEveryNodeCompiles(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
@@ -242,14 +227,10 @@ func TestEveryNodeCompiles(t *testing.T) {
 		require.NotNil(t, n.List(), id)
 		require.Equal(t, digest, n.List().Digest(), id)
 	}
-	for i, spoil := range []func(path string) error{
-		os.Remove,
-		func(path string) error { return os.WriteFile(path, []byte("RGLIST rotten"), 0o600) },
-	} {
+	for i := range 2 {
 		node := g.follower()
-		id, path := node.NodeID(), node.lists.tablesPath(tablesKey{digest, ofac.MatcherVersion})
+		id := node.NodeID()
 		g.close(id)
-		require.NoError(t, spoil(path))
 		if i == 1 { // A voter that does not answer holds nobody up for longer than its silence is fresh.
 			digest = stageList(t, g.leader(), encodedList(t, "SECOND WORKS"))
 			activateList(t, g.leader(), digest)
@@ -338,7 +319,6 @@ func TestListsOfAnEmptiedNode(t *testing.T) {
 			}
 			return true
 		}, 10*time.Second, 5*time.Millisecond)
-		_ = os.Remove(emptied.lists.tablesPath(tablesKey{digest, ofac.MatcherVersion}))
 		if i == 0 {
 			require.NoError(t, os.Remove(emptied.lists.path(digest)))
 		} else {
@@ -372,9 +352,7 @@ func rested(k *listKeeper, key tablesKey, pieces int, each func(piece int)) time
 func TestCompileRestsUnlessItIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := func(name string) *ofac.Index {
-			tables, err := ofac.Compile(encodedList(t, name), ofac.MatcherVersion)
-			require.NoError(t, err)
-			index, err := ofac.Open(tables)
+			index, err := ofac.Compile(encodedList(t, name), ofac.MatcherVersion)
 			require.NoError(t, err)
 			return index
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -19,9 +18,10 @@ import (
 
 // What the log carries of a list is its entities. Each node makes the tables that can
 // be asked from them, for the version of the matcher in force, and for the next one
-// where its binary carries that. Making them takes seconds, so it is done beside the
-// apply goroutine: for a staged list before it is activated, and for the active one
-// as soon as it is known that its tables are missing here.
+// where its binary carries that. Tables are kept in memory alone: a node that starts
+// makes them again. Making them takes one to two seconds, so it is done beside the apply
+// goroutine: for a staged list before it is activated, and for the active one as soon as
+// it is known that its tables are missing here.
 
 const (
 	tablesPatience = 30 * time.Second      // How long staging waits for the tables of others.
@@ -112,27 +112,9 @@ func (k *listKeeper) settle(out *fsm.Effects) {
 	}
 }
 
-// load opens the active list's tables at once if they are on disk: after a start or
-// an installed snapshot nothing waits for them but verdicts.
-func (k *listKeeper) load() *ofac.Index {
-	k.mu.Lock()
-	key := tablesKey{k.active.digest, k.matcher}
-	index := k.readyList(key)
-	k.mu.Unlock()
-	if index != nil || key.digest == [32]byte{} {
-		return index
-	}
-	if index, _ = k.openTables(key); index != nil {
-		k.mu.Lock()
-		k.ready = append(k.ready, index)
-		k.mu.Unlock()
-	}
-	return index
-}
-
 // pastOwed reports whether the past is still to be screened against the active list. The
-// leader asks the one before for it, too: read from disk, 26 MB in one go, beside verdicts
-// of the second in which the list becomes active.
+// leader asks the one before for it, too: to compile that one again would take a second of
+// a processor beside verdicts, just when the list becomes active.
 func pastOwed(s *fsm.Settings) bool {
 	if s.Retro == nil {
 		return s.ListVersion > 1
@@ -183,10 +165,11 @@ func (k *listKeeper) prepare() bool {
 		return false
 	}
 	key := tablesKey{list.digest, matcher}
-	var compiled []byte // To be kept, when nobody waits for them any more.
-	index, err := k.openTables(key)
-	if err != nil {
-		index, compiled, err = k.compile(key, list.entities, k.restful(key))
+	k.mu.Lock()
+	index, err := k.ahead, error(nil)
+	k.mu.Unlock()
+	if index == nil || keyOf(index) != key {
+		index, err = k.compile(key, list.entities, k.restful(key))
 	}
 	k.mu.Lock()
 	if !k.wants(key) {
@@ -203,31 +186,10 @@ func (k *listKeeper) prepare() bool {
 	staged := key.digest == k.staged.digest
 	k.mu.Unlock()
 	k.state.published.Load().bring(index)
-	if compiled != nil {
-		k.keepTables(key, compiled, list.at, k.life.stopped)
-	}
 	if staged {
 		k.keepStaged(list)
 	}
 	return true
-}
-
-// openTables opens tables that are on disk, if they are those that the name says. What
-// is damaged or of another layout goes: it is made anew.
-func (k *listKeeper) openTables(key tablesKey) (*ofac.Index, error) {
-	path := k.tablesPath(key)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	index, err := k.matchers.Open(data)
-	if err == nil && keyOf(index) != key {
-		err = fmt.Errorf("%w: of another list or matcher", ofac.ErrCompiled)
-	}
-	if err != nil {
-		return nil, errors.Join(err, os.Remove(path))
-	}
-	return index, nil
 }
 
 // restful is what a compile does between two pieces of its work: it rests while the node
@@ -266,46 +228,42 @@ func (k *listKeeper) alike(matcher uint16) *ofac.Index {
 	return nil
 }
 
-// compile makes tables and returns also their bytes, for keepTables. step is called
-// between two pieces of the work; nil: it is waited for.
-func (k *listKeeper) compile(key tablesKey, entities []byte, step func()) (*ofac.Index, []byte, error) {
+// compile makes tables. step is called between two pieces of the work; nil: it is waited for.
+func (k *listKeeper) compile(key tablesKey, entities []byte, step func()) (*ofac.Index, error) {
 	began := time.Now()
-	compiled, err := k.matchers.CompileWith(ofac.Help{Former: k.alike(key.matcher), Step: step}, entities, key.matcher)
+	index, err := k.matchers.CompileWith(ofac.Help{Former: k.alike(key.matcher), Step: step}, entities, key.matcher)
 	if err != nil {
-		return nil, nil, err
-	}
-	index, err := k.matchers.Open(compiled)
-	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if keyOf(index) != key {
-		return nil, nil, fmt.Errorf("%w: the entities are of another digest", ofac.ErrEntities)
+		return nil, fmt.Errorf("%w: the entities are of another digest", ofac.ErrEntities)
 	}
 	k.life.log.Info("list compiled", "snapshot", ofac.SnapshotID(key.digest), "matcher", key.matcher,
-		"entities_bytes", len(entities), "compiled_bytes", len(compiled), "took", time.Since(began).Round(time.Millisecond))
-	return index, compiled, nil
+		"entities_bytes", len(entities), "compiled_bytes", index.Size(), "took", time.Since(began).Round(time.Millisecond))
+	return index, nil
 }
 
-// keepTables puts tables beside their entities, in steps unless there is a hurry. Tables
-// that cannot be written are still good.
-func (k *listKeeper) keepTables(key tablesKey, compiled []byte, at engine.Time, hurry func() bool) {
-	if err := k.writeFile(k.tablesPath(key), compiled, at, hurry); err != nil {
-		k.life.log.Error("compiled list not kept on disk", "error", err)
-	}
-}
-
-// compileAhead makes the tables of a list that is about to be staged and leaves them on
-// disk, where they are found when it is: once is enough.
+// compileAhead makes the tables of a list that is about to be staged and keeps them until
+// it is: once is enough.
 func (k *listKeeper) compileAhead(key tablesKey, entities []byte) error {
-	if _, err := os.Stat(k.tablesPath(key)); err == nil {
-		return nil // Whether they are good is looked at when they are opened.
+	k.mu.Lock()
+	index := k.readyList(key)
+	k.mu.Unlock()
+	if index == nil {
+		var err error
+		if index, err = k.compile(key, entities, nil); err != nil {
+			return fmt.Errorf("%w: it cannot be compiled: %w", ofac.ErrEntities, err)
+		}
 	}
-	_, compiled, err := k.compile(key, entities, nil)
-	if err != nil {
-		return fmt.Errorf("%w: it cannot be compiled: %w", ofac.ErrEntities, err)
-	}
-	k.keepTables(key, compiled, k.state.LogTime(), func() bool { return true }) // An upload waits.
+	k.keepAhead(index)
 	return nil
+}
+
+// keepAhead keeps the tables of a list that is about to be staged; nil lets go of them.
+func (k *listKeeper) keepAhead(index *ofac.Index) {
+	k.mu.Lock()
+	k.ahead = index
+	k.mu.Unlock()
 }
 
 // told names the tables that are made of the active and the staged list, for the others.
@@ -429,6 +387,7 @@ func (n *Node) Stage(ctx context.Context, entities []byte, info wire.ListInfo, c
 	if err := n.lists.compileAhead(tablesKey{ofac.Digest(entities), n.Settings().Matcher}, entities); err != nil {
 		return wire.Result{}, err
 	}
+	defer n.lists.keepAhead(nil)
 	for try := 0; ; try++ {
 		result, err := n.stageOnce(ctx, entities, info, common)
 		if !errors.Is(err, wire.ErrUnknown) || try == stageRetries || ctx.Err() != nil {

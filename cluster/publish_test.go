@@ -174,25 +174,13 @@ func TestStagedListsArePruned(t *testing.T) {
 	require.FileExists(t, k.path(digest), "its 90 days begin when it is active")
 }
 
-// Tables can be made again: those of a list that is not active go a day after they
-// were last asked, and those of a matcher that is not carried go whatever list's they are.
-func TestTablesArePruned(t *testing.T) {
-	k := newListKeeper(t.TempDir(), ofac.Matchers{2, 3}, nil, newState(&handClock{}, nil), nil)
-	const day = engine.DayLength
-	path := func(list byte, matcher uint16) string { return k.tablesPath(tablesKey{[32]byte{list}, matcher}) }
-	for _, list := range []byte{1, 2} {
-		for matcher := range uint16(3) {
-			require.NoError(t, k.writeFile(path(list, matcher+1), []byte("tables"), 5*day, func() bool { return true }))
-		}
-	}
-	require.NoError(t, os.WriteFile(filepath.Join(k.dir, "stranger"), nil, 0o600))
-	require.NoError(t, k.prune([32]byte{1}, 6*day))
-	require.FileExists(t, path(1, 1))
-	require.FileExists(t, path(2, 2))
-	require.NoError(t, k.prune([32]byte{1}, 6*day+1))
-	left, err := filepath.Glob(filepath.Join(k.dir, "*"))
-	require.NoError(t, err)
-	require.ElementsMatch(t, []string{path(1, 2), path(1, 3), filepath.Join(k.dir, "stranger")}, left)
+// Files of others are left alone.
+func TestPruneLeavesStrangers(t *testing.T) {
+	k := newListKeeper(t.TempDir(), ofac.Carried(), nil, newState(&handClock{}, nil), nil)
+	stranger := filepath.Join(k.dir, "stranger")
+	require.NoError(t, os.WriteFile(stranger, nil, 0o600))
+	require.NoError(t, k.prune([32]byte{1}, 1000*engine.DayLength))
+	require.FileExists(t, stranger)
 }
 
 func TestDiskLevels(t *testing.T) {

@@ -18,9 +18,7 @@ const lazarus = 27307
 // sampleWith compiles the sample list as it is after a change.
 func sampleWith(t testing.TB, change func([]ofac.Entity) []ofac.Entity) *ofac.Index {
 	t.Helper()
-	data, err := ofac.Build(change(sample.Entities()), sample.Meta())
-	require.NoError(t, err)
-	list, err := ofac.Open(data)
+	list, err := ofac.Build(change(sample.Entities()), sample.Meta())
 	require.NoError(t, err)
 	return list
 }

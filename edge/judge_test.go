@@ -82,9 +82,7 @@ func newTestNode(t testing.TB) (*testNode, *Judges) {
 	secrets := seal.NewSecrets([]byte("a cluster secret of the tests"))
 	genesis, err := seal.NewGenesis(seal.GenesisOptions{Secrets: secrets, PublicURL: "https://pay.example.com", Dev: true})
 	require.NoError(t, err)
-	data, err := ofac.Build(sample.Entities(), sample.Meta())
-	require.NoError(t, err)
-	list, err := ofac.Open(data)
+	list, err := ofac.Build(sample.Entities(), sample.Meta())
 	require.NoError(t, err)
 	n := &testNode{list: list, settings: &fsm.Settings{
 		Index: 1, Genesis: &genesis, Policy: engine.DefaultPolicy(), SigningKeys: []*wire.SigningKey{&genesis.SigningKey},

@@ -20,11 +20,7 @@ func benchList(b testing.TB) *ofac.Index {
 			Names:     []ofac.Name{{AliasType: "Name", Primary: true, Script: "Latin", Full: fmt.Sprintf("QUUX%dVEN ZORB%dAL HOLDING", i*7919, i)}},
 			Addresses: []ofac.Address{{Ticker: "ETH", Value: fmt.Sprintf("0x%040x", i)}}})
 	}
-	compiled, err := ofac.Build(entities, ofac.Meta{Source: "bench", Sample: true})
-	if err != nil {
-		b.Fatal(err)
-	}
-	list, err := ofac.Open(compiled)
+	list, err := ofac.Build(entities, ofac.Meta{Source: "bench", Sample: true})
 	if err != nil {
 		b.Fatal(err)
 	}

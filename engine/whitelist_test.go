@@ -270,9 +270,7 @@ func TestMixers(t *testing.T) {
 // TestLooker asks a small list and sees that answers, remembered or not, are its own.
 func TestLooker(t *testing.T) {
 	open := func(entities ...ofac.Entity) *ofac.Index {
-		compiled, err := ofac.Build(entities, ofac.Meta{Source: "test", Sample: true})
-		require.NoError(t, err)
-		index, err := ofac.Open(compiled)
+		index, err := ofac.Build(entities, ofac.Meta{Source: "test", Sample: true})
 		require.NoError(t, err)
 		return index
 	}

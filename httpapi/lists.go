@@ -181,11 +181,7 @@ func openStaged(c *call, info *wire.ListInfo) (*ofac.Index, error) {
 	if !whole || digest != info.Digest {
 		return nil, nil
 	}
-	compiled, err := ofac.Compile(data, ofac.MatcherVersion)
-	if err != nil {
-		return nil, err
-	}
-	list, err := ofac.Open(compiled)
+	list, err := ofac.Compile(data, ofac.MatcherVersion)
 	if err != nil {
 		return nil, err
 	}

@@ -39,9 +39,7 @@ func realList(t testing.TB, date string) []ofac.Entity {
 // newNames are the names and wallets of a list that lead to somebody whom the list before
 // did not lead to: of entries that were added, and of entries that have another name now.
 func newNames(t testing.TB, old *ofac.Index, after []ofac.Entity) (names, wallets []string) {
-	data, err := ofac.Build(after, ofac.Meta{})
-	require.NoError(t, err)
-	now, err := ofac.Open(data)
+	now, err := ofac.Build(after, ofac.Meta{})
 	require.NoError(t, err)
 	scratch := ofac.NewScratch()
 	outcome := func(x *ofac.Index, name string) ofac.Outcome {

@@ -51,7 +51,7 @@ func BenchmarkCompile(b *testing.B) {
 		"numbered": numberedEntities(18_001),
 	} {
 		data := encoded(b, entities[1:])
-		former := mustOpen(b, mustBuild(b, entities[:len(entities)-1]))
+		former := mustBuild(b, entities[:len(entities)-1])
 		for how, help := range map[string]Help{"alone": {}, "after": {Former: former}} {
 			b.Run(name+"/"+how, func(b *testing.B) {
 				for b.Loop() {

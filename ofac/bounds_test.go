@@ -101,9 +101,7 @@ func madeList(t *testing.T, random *rand.Rand, count int) (*Index, []string) {
 		entity.Names = []Name{{ID: uint32(i + 1), Primary: true, Script: "Latin", Full: full}}
 		entities, names = append(entities, entity), append(names, strings.TrimSpace(plain))
 	}
-	data, err := Build(entities, Meta{Source: "test"})
-	require.NoError(t, err)
-	list, err := Open(data)
+	list, err := Build(entities, Meta{Source: "test"})
 	require.NoError(t, err)
 	return list, names
 }

@@ -157,13 +157,8 @@ func (x *Index) lookupRun(key []byte, words, all int, forms formSet, q *Query, s
 	if len(key) < containedLettersMin { // too short, and cheap to know
 		return
 	}
-	slot, ok := x.exactHash.find(hashBytes(key))
-	if !ok {
-		return
-	}
-	first, end := x.exactOffsets.at(slot), x.exactOffsets.at(slot+1)
-	for i := first; i < min(end, first+containedHitsMax); i++ {
-		posting := x.exactPostings.at(i)
+	postings := x.forms.of(hashBytes(key))
+	for _, posting := range postings[:min(len(postings), containedHitsMax)] {
 		name := x.name(posting >> exactFormBits)
 		form := exactForm(posting & (1<<exactFormBits - 1))
 		kind := x.entity(name.entity).kind
@@ -250,8 +245,8 @@ func (x *Index) telling(id uint32, name *nameRecord) int {
 		return int(name.words) // its words are not in the word layer
 	}
 	count := 0
-	for i := x.words.tokenOffsets.at(id); i < x.words.tokenOffsets.at(id+1); i++ {
-		if token := readNameToken(x.words.tokens[uint64(i)*nameTokenBytes:]); token.count == 1 && token.weight > grammarWeight {
+	for i := x.words.tokenOffsets[id]; i < x.words.tokenOffsets[id+1]; i++ {
+		if token := x.words.tokens[i].read(); token.count == 1 && token.weight > grammarWeight {
 			count++
 		}
 	}

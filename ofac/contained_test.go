@@ -8,7 +8,7 @@ import (
 )
 
 func containedList(t testing.TB) *Index {
-	return mustOpen(t, mustBuild(t, []Entity{
+	return mustBuild(t, []Entity{
 		named(1, Individual, ListSDN, "MADURO MOROS, Nicolas"),
 		named(2, Individual, ListSDN, "BOUT, Viktor Anatolijevitch", "BOUT, Viktor"),
 		weak(named(3, Company, ListSDN, "LAZARUS GROUP"), "ZINC GANG"),
@@ -19,7 +19,7 @@ func containedList(t testing.TB) *Index {
 		named(8, Individual, ListSDN, "RAHMAN, Abdur", "ABDURRAHMAN"),
 		named(9, Company, ListSDN, "T-BANK"),
 		named(10, Individual, ListSDN, "FLORES, Cilia Adela", "FLORES, Cilia"),
-	}))
+	})
 }
 
 // A listed name of two words or more is at least possible, whatever stands around it.
@@ -95,7 +95,7 @@ func TestMoreNamesInsideThanAreLookedAt(t *testing.T) {
 	for uid := range uint32(100) {
 		entities = append(entities, named(uid+1, Individual, ListSDN, "AHMEDOV, Kasim"))
 	}
-	list, scratch := mustOpen(t, mustBuild(t, entities)), NewScratch()
+	list, scratch := mustBuild(t, entities), NewScratch()
 	require.False(t, list.Screen(&Query{Name: "payee Kasim Ahmedov"}, scratch).Truncated)
 	result := list.Screen(&Query{Name: strings.Repeat("Kasim Ahmedov ", containedHitsMax/100+2)}, scratch)
 	require.Equal(t, Possible, result.Outcome)
@@ -138,10 +138,10 @@ func TestWordsOfThePayment(t *testing.T) {
 
 // Two initials written as one word are a person's, unless they are a legal form.
 func TestInitialsWrittenTogether(t *testing.T) {
-	list := mustOpen(t, mustBuild(t, []Entity{
+	list := mustBuild(t, []Entity{
 		named(1, Individual, ListSDN, "DERIPASKA, Oleg Vladimirovich"), named(2, Individual, ListSDN, "ZELENKOV, Boris Viktorovich"),
 		named(3, Individual, ListSDN, "KHAMENEI, Ali"), named(4, Individual, ListSDN, "IVANOV, Ivan Ivanovich"), named(5, Company, ListSDN, "STERN BAU"),
-	}))
+	})
 	scratch := NewScratch()
 	found := func(name string) (uids []uint32, outcome Outcome) {
 		result := list.Screen(&Query{Name: name}, scratch)
@@ -171,10 +171,10 @@ func TestInitialsWrittenTogether(t *testing.T) {
 
 // Names of East Asia are one word, and what stands around them may be written to it.
 func TestNamesOfEastAsiaAmongOtherWords(t *testing.T) {
-	list := mustOpen(t, mustBuild(t, []Entity{
+	list := mustBuild(t, []Entity{
 		named(1, Company, ListSDN, "亚新通用机械有限公司"), named(2, Company, ListSDN, "조선새날무역회사"), named(3, Company, ListSDN, "四代目山健組"),
 		named(4, Individual, ListSDN, "김정은"), named(5, Company, ListSDN, "弘道会"),
-	}))
+	})
 	scratch := NewScratch()
 	for query, uid := range map[string]uint32{
 		"ATTN 亚新通用机械有限公司 2025": 1, "支付亚新通用机械有限公司货款": 1, "亚新通用机械有限公司货款": 1, "支付 亚新通用机械有限公司": 1, "조선새날무역회사 대금": 2, "대금조선새날무역회사": 2, "四代目山健組 御中": 3,

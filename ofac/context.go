@@ -52,8 +52,8 @@ func (x *Index) agreements(at uint32, c *Context) []Agreement {
 	}
 	var births, places, addresses []string
 	for i := x.entity(at).facts; i < x.entity(at+1).facts; i++ {
-		value := x.textAt(x.facts.at(3*i + 2))
-		switch FactKind(x.facts.at(3 * i)) {
+		value := x.textAt(x.facts[i].value)
+		switch x.facts[i].kind {
 		case FactBirthDate:
 			births = append(births, value)
 		case FactNationality, FactCitizenship:

@@ -16,7 +16,7 @@ func contextList(t testing.TB) *Index {
 	younger.Facts = []Fact{{FactBirthDate, "Birthdate", "02 Mar 1975"}, {FactBirthPlace, "Place of Birth", "Pyongyang, Korea, North"}}
 	other := named(3, Individual, ListCONS, "HASSAN, Ali")
 	rare := named(4, Individual, ListSDN, "ALI HASSAN, Zubaydullahov")
-	return mustOpen(t, mustBuild(t, []Entity{older, younger, other, rare}))
+	return mustBuild(t, []Entity{older, younger, other, rare})
 }
 
 func TestAgreements(t *testing.T) {
@@ -89,7 +89,7 @@ func TestCountriesAreKnown(t *testing.T) {
 func TestPrimaryNamesComeFirst(t *testing.T) {
 	branch := named(1, Company, ListSDN, "OTHER HOUSE", "BANK MELLI IRAN ZAO")
 	bank := named(2, Company, ListSDN, "BANK MELLI IRAN")
-	result := mustOpen(t, mustBuild(t, []Entity{branch, bank})).Screen(&Query{Name: "Bank Meli Iran"}, NewScratch())
+	result := mustBuild(t, []Entity{branch, bank}).Screen(&Query{Name: "Bank Meli Iran"}, NewScratch())
 	require.Len(t, result.Matches, 2)
 	require.Equal(t, result.Matches[0].Score, result.Matches[1].Score)
 	require.Equal(t, uint32(2), result.Matches[0].UID)

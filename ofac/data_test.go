@@ -3,6 +3,9 @@ package ofac
 import (
 	"bufio"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -98,21 +101,34 @@ func typeNamed(word string) EntityType {
 	return Company
 }
 
-// realList compiles and opens one golden date.
+// realList compiles one golden date.
 func realList(t testing.TB, date string) *Index {
-	return mustOpen(t, mustBuild(t, realEntities(t, date)))
+	return mustBuild(t, realEntities(t, date))
 }
 
-func mustBuild(t testing.TB, entities []Entity) []byte {
-	data, err := Build(entities, Meta{Source: "test", PublishedAt: 1})
-	require.NoError(t, err)
-	return data
-}
-
-func mustOpen(t testing.TB, data []byte) *Index {
-	list, err := Open(data)
+func mustBuild(t testing.TB, entities []Entity) *Index {
+	list, err := Build(entities, Meta{Source: "test", PublishedAt: 1})
 	require.NoError(t, err)
 	return list
+}
+
+// fingerprint is a digest of all tables of a list: lists of one fingerprint answer alike.
+func fingerprint(t testing.TB, x *Index) string {
+	l, sum := &x.words, sha256.New()
+	for _, table := range []any{
+		x.digest, x.matcher, []byte(x.text), x.textOffsets, x.entities, x.references, x.names, x.parts, x.addresses, x.facts,
+		l.records, l.letters, l.ids, l.neighbourOffsets, l.neighbourRows, l.deletionOffsets, l.deletionRows,
+		l.postingOffsets, l.postings, l.tokenOffsets, l.tokens, l.holders, l.begins, l.remainders, x.beginnings,
+		x.wallets.offsets, x.wallets.values, x.forms.offsets, x.forms.values,
+	} {
+		require.NoError(t, binary.Write(sum, binary.LittleEndian, table))
+	}
+	for _, hash := range []*perfectHash{&x.wallets.hash, &x.forms.hash, &l.hash} {
+		for _, table := range []any{hash.keys, hash.buckets, hash.slots, hash.pilots, hash.remap, hash.prints, hash.filter} {
+			require.NoError(t, binary.Write(sum, binary.LittleEndian, table))
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // named makes an entity with strong names, the first of them primary.

@@ -14,8 +14,7 @@ var errVocabulary = errors.New("too many distinct words")
 // left out. Kept are, for each word, its spelling fold and the fold's
 // deletions, its letters' deletions where they differ, and its consonants.
 //
-// Layout: u32 offset × (buckets+1), then (u32 word and check, u32 shape) × entries.
-// The shape (a word's length and letters) tells most words that are not close without
+// Each form is a row in the bucket of its hash. A row's shape (a word's length and letters) tells most words that are not close without
 // a look at them.
 
 // deletionKind keeps the forms of different kinds apart.
@@ -51,6 +50,12 @@ const (
 
 func shapeOf(word []byte) uint32 {
 	return bagOf(word).once&shapeLetters | uint32(len(word))<<shapeLength
+}
+
+// deletionRow files a word under one of its forms.
+type deletionRow struct {
+	filed uint32 // word<<14 | check
+	shape uint32
 }
 
 type deletionEntry struct {
@@ -136,26 +141,26 @@ func appendDeletionHashes(dst []uint64, kind deletionKind, form []byte) []uint64
 // deletionInverse times deletionPrime is 1.
 const deletionInverse = 0xCE965057AFF6957B
 
-// encodeDeletions writes the table.
-func (b *builder) encodeDeletions(v *vocabulary) {
+// fileDeletions makes the table.
+func (b *builder) fileDeletions(v *vocabulary) {
 	entries := b.deletionEntries(v)
 	buckets := uint32(1) << bits.Len32(uint32(len(entries)/2))
 	entries = slices.Compact(b.sortDeletions(entries, buckets))
 	offsets := make([]uint32, 0, buckets+1)
-	rows := make([]uint32, 0, 2*len(entries))
+	rows := make([]deletionRow, 0, len(entries))
 	for i, entry := range entries {
 		if i%entriesOfStep == 0 {
 			b.pause()
 		}
 		for bucket := reduce(entry.hash, buckets); uint32(len(offsets)) <= bucket; {
-			offsets = append(offsets, uint32(len(rows)/2))
+			offsets = append(offsets, uint32(len(rows)))
 		}
-		rows = append(rows, entry.word<<deletionCheckBits|uint32(entry.hash)&deletionCheck, shapeOf([]byte(v.words[entry.word])))
+		rows = append(rows, deletionRow{entry.word<<deletionCheckBits | uint32(entry.hash)&deletionCheck, shapeOf([]byte(v.words[entry.word]))})
 	}
 	for uint32(len(offsets)) <= buckets {
-		offsets = append(offsets, uint32(len(rows)/2))
+		offsets = append(offsets, uint32(len(rows)))
 	}
-	b.sections[sectionDeletionOffsets], b.sections[sectionDeletions] = appendWords32(nil, offsets), appendWords32(nil, rows)
+	b.words.buckets, b.words.deletionOffsets, b.words.deletionRows = buckets, offsets, rows
 }
 
 // deletionEntries gathers the forms of all words.
@@ -210,17 +215,12 @@ func (b *builder) sortDeletions(entries []deletionEntry, buckets uint32) []delet
 	return sorted
 }
 
-// encodeNeighbours writes, for each word that stands alone, the words close to it. What
-// a list compiled before tells of a word is taken from there if it must be the same here.
-func (b *builder) encodeNeighbours(v *vocabulary) error {
-	b.sections[sectionNeighbourOffsets] = make([]byte, 4*(len(v.words)+1))
-	b.sections[sectionNeighbours] = nil
-	var l wordLayer
-	if err := l.open(b.sections, uint32(len(b.names))); err != nil {
-		return err
-	}
+// findNeighbours finds, for each word that stands alone, the words close to it. What a
+// list compiled before tells of a word is taken from there if it must be the same here.
+func (b *builder) findNeighbours(v *vocabulary) {
+	l := &b.words
 	b.pause()
-	former := compareLayers(b.former, &l)
+	former := compareLayers(b.former, l)
 	b.pause()
 	var f finder
 	if !l.believes(former, &f, v) {
@@ -236,8 +236,7 @@ func (b *builder) encodeNeighbours(v *vocabulary) error {
 		}
 		offsets = append(offsets, uint32(len(rows)))
 	}
-	b.sections[sectionNeighbourOffsets], b.sections[sectionNeighbours] = appendWords32(nil, offsets), appendWords32(nil, rows)
-	return nil
+	l.neighbourOffsets, l.neighbourRows = offsets, rows
 }
 
 // believes reports whether a former list tells of a few words what is found anew here. It
@@ -339,7 +338,7 @@ func (c *formerLayer) sameRows(l *wordLayer, bucket uint32) bool {
 		return false
 	}
 	for ; is < isEnd; was, is = was+1, is+1 {
-		before, now := c.layer.deletionRows.at(was*2), l.deletionRows.at(is*2)
+		before, now := c.layer.deletionRows[was].filed, l.deletionRows[is].filed
 		if before&deletionCheck != now&deletionCheck || c.here[before>>deletionCheckBits] != now>>deletionCheckBits {
 			return false
 		}
@@ -364,8 +363,8 @@ func (c *formerLayer) append(rows []uint32, f *finder, id uint32) ([]uint32, boo
 		}
 	}
 	begin := len(rows)
-	for i := c.layer.neighbourOffsets.at(was); i < c.layer.neighbourOffsets.at(was+1); i++ {
-		row := c.layer.neighbourRows.at(i)
+	for i := c.layer.neighbourOffsets[was]; i < c.layer.neighbourOffsets[was+1]; i++ {
+		row := c.layer.neighbourRows[i]
 		is := c.here[row>>similarityBits]
 		if is == noWord {
 			return rows[:begin], false // Not of tables that Build made: a neighbour stands in a bucket.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // The canonical list of entities is what the cluster replicates: what was
@@ -39,22 +40,49 @@ var ErrEntities = errors.New("list of entities")
 // EncodeEntities writes the canonical list of entities. It refuses what Build
 // refuses, and more than 96 MiB.
 func EncodeEntities(entities []Entity, meta Meta) ([]byte, error) {
-	b, err := newBuilder(entities, meta)
+	if len(meta.Source) > textBytesMax {
+		return nil, fmt.Errorf("source of %d bytes, at most %d", len(meta.Source), textBytesMax)
+	}
+	list, err := canonicalEntities(entities)
 	if err != nil {
 		return nil, err
 	}
-	return b.encode()
+	return encodeList(list, meta)
 }
 
 // IsEntities reports whether the bytes begin as an encoded list of entities does.
 func IsEntities(data []byte) bool { return bytes.HasPrefix(data, []byte(entitiesMagic)) }
 
-// encode writes the canonical bytes of the builder's entities.
-func (b *builder) encode() ([]byte, error) {
-	meta, list := &b.meta, b.entities
-	e := entityEncoder{data: []byte(entitiesMagic), textOf: b.textOf}
-	e.number(uint64(len(b.texts)))
-	for _, text := range b.texts {
+// distinctTexts are the strings of canonical entities, sorted, each once.
+func distinctTexts(entities []Entity, meta Meta, compare func(a, b string) int) []string {
+	texts := []string{"", meta.Source}
+	for i := range entities {
+		entity := &entities[i]
+		texts = append(append(texts, entity.Sublists...), entity.Programs...)
+		for _, name := range entity.Names {
+			texts = append(texts, name.AliasType, name.Script, name.Full)
+			for _, part := range name.Parts {
+				texts = append(texts, part.Kind, part.Value)
+			}
+		}
+		for _, address := range entity.Addresses {
+			texts = append(texts, address.Ticker, address.Value)
+		}
+		for _, fact := range entity.Facts {
+			texts = append(texts, fact.Label, fact.Value)
+		}
+	}
+	slices.SortFunc(texts, compare)
+	return slices.Compact(texts)
+}
+
+// encodeList writes canonical entities.
+func encodeList(list []Entity, meta Meta) ([]byte, error) {
+	texts := distinctTexts(list, meta, strings.Compare)
+	e := entityEncoder{data: []byte(entitiesMagic), textOf: make(map[string]uint32, len(texts))}
+	e.number(uint64(len(texts)))
+	for i, text := range texts {
+		e.textOf[text] = uint32(i)
 		e.number(uint64(len(text)))
 		e.data = append(e.data, text...)
 	}

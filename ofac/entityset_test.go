@@ -79,8 +79,8 @@ func TestCompileEntities(t *testing.T) {
 	require.NoError(t, err)
 	built, err := Build(entities, meta)
 	require.NoError(t, err)
-	require.Equal(t, built, compiled)
-	list := mustOpen(t, compiled)
+	require.Equal(t, fingerprint(t, built), fingerprint(t, compiled))
+	list := compiled
 	require.Equal(t, meta, list.Meta())
 	entry, ok := list.Entry(306)
 	require.True(t, ok)
@@ -95,7 +95,7 @@ func TestCompileEntities(t *testing.T) {
 
 	changed := entities[1]
 	changed.Facts = changed.Facts[:1]
-	other := mustOpen(t, mustBuild(t, []Entity{changed}))
+	other := mustBuild(t, []Entity{changed})
 	before, _ := list.EntryDigest(306)
 	after, _ := other.EntryDigest(306)
 	require.NotEqual(t, before, after, "a fact is part of the entry")
@@ -126,9 +126,9 @@ func TestRealEntitiesCompile(t *testing.T) {
 	compiled, err := Compile(encoded, MatcherVersion)
 	require.NoError(t, err)
 	sum := sha256.Sum256(encoded)
-	t.Logf("%d entities, encoded %d bytes (%x), compiled %d bytes in %v", len(entities), len(encoded), sum[:4], len(compiled), time.Since(start))
-	require.Less(t, len(encoded), len(compiled))
-	require.Equal(t, mustBuild(t, entities), compiled)
+	t.Logf("%d entities, encoded %d bytes (%x), compiled %d bytes in %v", len(entities), len(encoded), sum[:4], compiled.Size(), time.Since(start))
+	require.Less(t, len(encoded), compiled.Size())
+	require.Equal(t, fingerprint(t, mustBuild(t, entities)), fingerprint(t, compiled))
 }
 
 func FuzzDecodeEntities(f *testing.F) {

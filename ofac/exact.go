@@ -150,12 +150,12 @@ func (x *Index) cutLine(name string, s *Scratch) {
 	}
 	l, names := &x.words, 0
 	begins, mask := beginningOf(words)
-	for i, end := l.postingOffsets.at(word), l.postingOffsets.at(word+1); i < end && names < cutNamesMax; i++ {
+	for i, end := l.postingOffsets[word], l.postingOffsets[word+1]; i < end && names < cutNamesMax; i++ {
 		names++
 		if known := x.beginnings[i]; !known.listed.may(begins, mask) && !known.turned.may(begins, mask) {
 			continue
 		}
-		id := l.nameAt(l.postings.at(i))
+		id := l.nameAt(l.postings[i])
 		record := x.name(id)
 		full, kind := x.textAt(record.full), x.entity(record.entity).kind
 		found := s.isCut("", full, width, words)
@@ -287,14 +287,14 @@ func (w *wordScan) lettered() bool {
 	return w.foreign && !w.latin && !w.native && w.digits == 0 && w.scripts&(w.scripts-1) == 0 && w.scripts != 1<<foldArabic
 }
 
-// openBeginnings notes for each row of the words' names how the name begins: of those
+// noteBeginnings notes for each row of the words' names how the name begins: of those
 // that hold a word of a line that may be cut, most begin otherwise.
-func openBeginnings(x *Index) {
+func (x *Index) noteBeginnings() {
 	l, room := &x.words, make([]byte, 0, 4*wordBytesMax)
-	byRow := make([]beginnings, len(l.tokens)/nameTokenBytes)
+	byRow := make([]beginnings, len(l.tokens))
 	for name := range x.nameCount {
-		row := l.tokenOffsets.at(name)
-		if row == l.tokenOffsets.at(name+1) {
+		row := l.tokenOffsets[name]
+		if row == l.tokenOffsets[name+1] {
 			continue
 		}
 		record := x.name(name)
@@ -306,9 +306,9 @@ func openBeginnings(x *Index) {
 		}
 		byRow[row] = begins
 	}
-	x.beginnings = make([]beginnings, l.postings.len())
+	x.beginnings = make([]beginnings, len(l.postings))
 	for i := range x.beginnings {
-		x.beginnings[i] = byRow[l.postings.at(uint32(i))]
+		x.beginnings[i] = byRow[l.postings[i]]
 	}
 }
 
@@ -388,13 +388,8 @@ func (x *Index) lookup(key []byte, read reading, q *Query, s *Scratch) {
 	if len(key) < 2 {
 		return
 	}
-	slot, ok := x.exactHash.find(hashBytes(key))
-	if !ok {
-		return
-	}
-	first, end := x.exactOffsets.at(slot), x.exactOffsets.at(slot+1)
-	for i := first; i < min(end, first+exactPostingsMax); i++ {
-		posting := x.exactPostings.at(i)
+	postings := x.forms.of(hashBytes(key))
+	for _, posting := range postings[:min(len(postings), exactPostingsMax)] {
 		name := x.name(posting >> exactFormBits)
 		form := exactForm(posting & (1<<exactFormBits - 1))
 		outcome, sub := decideExact(&name, x.entity(name.entity).kind, form, read, q)

@@ -6,18 +6,13 @@ import (
 	"railguard/ofac"
 )
 
-// Entities are compiled once to canonical bytes; opened, they are asked without
-// allocation. A near name is possible, an exact one is listed.
+// Entities are compiled once to a list, which is asked without allocation. A near name is possible, an exact one is listed.
 func Example() {
-	compiled, err := ofac.Build([]ofac.Entity{{
+	list, err := ofac.Build([]ofac.Entity{{
 		UID: 7, Type: ofac.Individual, Lists: ofac.ListSDN, Sublists: []string{"SDN List"}, Programs: []string{"EXAMPLE"},
 		Names:     []ofac.Name{{Primary: true, AliasType: "Name", Script: "Latin", Full: "SMORGENBROD, Quillian"}},
 		Addresses: []ofac.Address{{Ticker: "ETH", Value: "0x098B716B8Aaf21512996dC57EB0615e2383E2f96"}},
 	}}, ofac.Meta{Source: "an example"})
-	if err != nil {
-		panic(err)
-	}
-	list, err := ofac.Open(compiled)
 	if err != nil {
 		panic(err)
 	}

@@ -1,6 +1,17 @@
 package ofac
 
-// Index is an opened list. It is immutable and safe for any number of readers.
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+// Digest is the SHA-256 of an encoded list of entities: the list's name.
+func Digest(data []byte) [32]byte { return sha256.Sum256(data) }
+
+// SnapshotID is the id under which people know the list of a digest.
+func SnapshotID(digest [32]byte) string { return "snp_" + hex.EncodeToString(digest[:8]) }
+
+// Index is a compiled list. It is immutable and safe for any number of readers.
 type Index struct {
 	digest  [32]byte
 	matcher uint16
@@ -8,22 +19,18 @@ type Index struct {
 	counts  Counts
 
 	text        string // one copy, so that answers can point into it without allocating
-	textOffsets words32
-	entities    []byte
-	references  words32
-	names       []byte
-	parts       []byte
-	addresses   []byte
-	facts       words32
+	textOffsets []uint32
+	entities    []entityRecord
+	references  []uint32
+	names       []nameRecord
+	parts       []partRecord
+	addresses   []addressRecord
+	facts       []factRecord
 
-	walletHash     perfectHash
-	walletOffsets  words32
-	walletPostings words32
-	exactHash      perfectHash
-	exactOffsets   words32
-	exactPostings  words32
-	words          wordLayer
-	beginnings     []beginnings // by row of the words' postings
+	wallets    multimap // canonical addresses, to rows of addresses
+	forms      multimap // forms of names, to name<<4 | form
+	words      wordLayer
+	beginnings []beginnings // by row of the words' postings
 
 	entityCount, nameCount uint32
 }
@@ -54,14 +61,29 @@ func (x *Index) Meta() Meta { return x.meta }
 // Counts says how much the list holds.
 func (x *Index) Counts() Counts { return x.counts }
 
-func (x *Index) entity(i uint32) entityRecord { return readEntity(x.entities[uint64(i)*entityBytes:]) }
-func (x *Index) name(i uint32) nameRecord     { return readName(x.names[uint64(i)*nameBytes:]) }
-func (x *Index) address(i uint32) addressRecord {
-	return readAddress(x.addresses[uint64(i)*addressBytes:])
+func (x *Index) entity(i uint32) entityRecord   { return x.entities[i] }
+func (x *Index) name(i uint32) nameRecord       { return x.names[i] }
+func (x *Index) address(i uint32) addressRecord { return x.addresses[i] }
+
+// Size is how many bytes of memory the tables take.
+func (x *Index) Size() int {
+	l, total := &x.words, len(x.text)+len(x.words.letters)+8*len(x.words.tokens)
+	for _, numbers := range [...][]uint32{
+		x.textOffsets, x.references, x.wallets.offsets, x.wallets.values, x.forms.offsets, x.forms.values,
+		l.ids, l.neighbourOffsets, l.neighbourRows, l.deletionOffsets, l.postingOffsets, l.postings, l.tokenOffsets,
+	} {
+		total += 4 * len(numbers)
+	}
+	for _, hash := range [...]*perfectHash{&x.wallets.hash, &x.forms.hash, &l.hash} {
+		total += 2*len(hash.pilots) + 4*len(hash.remap) + 8*len(hash.prints)
+	}
+	const entityBytes, nameBytes, partBytes, addressBytes, factBytes, wordBytes, deletionBytes = 40, 32, 8, 16, 12, 36, 8
+	return total + entityBytes*len(x.entities) + nameBytes*len(x.names) + partBytes*len(x.parts) + addressBytes*len(x.addresses) +
+		factBytes*len(x.facts) + wordBytes*len(l.records) + deletionBytes*len(l.deletionRows)
 }
 
 func (x *Index) textAt(i uint32) string {
-	return x.text[x.textOffsets.at(i):x.textOffsets.at(i+1)]
+	return x.text[x.textOffsets[i]:x.textOffsets[i+1]]
 }
 
 // find returns the place of the entity with that uid.
@@ -101,10 +123,10 @@ func (x *Index) Entry(uid uint32) (Entry, bool) {
 	record, next := x.entity(at), x.entity(at+1)
 	entry := Entry{UID: uid, Type: record.kind, Lists: record.lists, Digest: record.digest}
 	for i := record.sublists; i < record.programs; i++ {
-		entry.Sublists = append(entry.Sublists, x.textAt(x.references.at(i)))
+		entry.Sublists = append(entry.Sublists, x.textAt(x.references[i]))
 	}
 	for i := record.programs; i < next.sublists; i++ {
-		entry.Programs = append(entry.Programs, x.textAt(x.references.at(i)))
+		entry.Programs = append(entry.Programs, x.textAt(x.references[i]))
 	}
 	for i := record.names; i < next.names; i++ {
 		entry.Names = append(entry.Names, x.listedName(i))
@@ -114,7 +136,8 @@ func (x *Index) Entry(uid uint32) (Entry, bool) {
 		entry.Addresses = append(entry.Addresses, Address{x.textAt(address.ticker), x.textAt(address.value), address.feature})
 	}
 	for i := record.facts; i < next.facts; i++ {
-		entry.Facts = append(entry.Facts, Fact{FactKind(x.facts.at(3 * i)), x.textAt(x.facts.at(3*i + 1)), x.textAt(x.facts.at(3*i + 2))})
+		fact := x.facts[i]
+		entry.Facts = append(entry.Facts, Fact{fact.kind, x.textAt(fact.label), x.textAt(fact.value)})
 	}
 	entry.Primary = entry.Names[0].Full
 	return entry, true
@@ -128,8 +151,8 @@ func (x *Index) listedName(i uint32) Name {
 		Primary: record.flags&namePrimary != 0, Weak: record.flags&nameWeak != 0,
 	}
 	for k := record.parts; k < next.parts; k++ {
-		part := words32(x.parts[uint64(k)*partBytes:])
-		name.Parts = append(name.Parts, NamePart{x.textAt(part.at(0)), x.textAt(part.at(1))})
+		part := x.parts[k]
+		name.Parts = append(name.Parts, NamePart{x.textAt(part.kind), x.textAt(part.value)})
 	}
 	return name
 }

@@ -26,7 +26,7 @@ func innocentList(t testing.TB) *Index {
 	for i := range uint32(400) {
 		list = append(list, named(1000+i, Individual, ListSDN, fmt.Sprintf("ALI, Ahmed Mohammed Number%c%c", 'A'+i%26, 'A'+i/26)))
 	}
-	return mustOpen(t, mustBuild(t, list))
+	return mustBuild(t, list)
 }
 
 // A near match blocks in a listed order only, and not by common words alone.

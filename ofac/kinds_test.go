@@ -8,7 +8,7 @@ import (
 
 // kindsList holds names of the kinds that TestKindsOfNames speaks of.
 func kindsList(t testing.TB) *Index {
-	return mustOpen(t, mustBuild(t, []Entity{
+	return mustBuild(t, []Entity{
 		named(1, Individual, ListSDN, "PONOMAREV, Vyacheslav"),
 		named(2, Individual, ListSDN, "ALOMGY, Mohammed Saleh Abdrabbo"),
 		named(3, Company, ListSDN, "BRIGADE 44"),
@@ -17,7 +17,7 @@ func kindsList(t testing.TB) *Index {
 		named(6, Individual, ListSDN, "ZARQUNI, Mohamad Iqbal Abdurrahman"),
 		named(7, Company, ListSDN, "LANTERN SHIPBUILDING CORPORATION"),
 		named(8, Individual, ListSDN, "ИВАНОВ, Демьян", "IVANOV, Demyan"),
-	}))
+	})
 }
 
 // Each query is of a kind of name, or of error, that the scorer once misread.
@@ -68,7 +68,7 @@ func TestCommonNamesAmongOtherWords(t *testing.T) {
 	for uid := range uint32(60) { // common words
 		entities = append(entities, named(1000+uid, Individual, ListSDN, "IQBAL, Muhammad Nr"+string([]byte{'a' + byte(uid/8), 'k' + byte(uid%8)})))
 	}
-	list := mustOpen(t, mustBuild(t, append(entities, named(1, Individual, ListSDN, "IQBAL, Muhammad"), named(2, Individual, ListSDN, "ZARQUNI, Demyan"))))
+	list := mustBuild(t, append(entities, named(1, Individual, ListSDN, "IQBAL, Muhammad"), named(2, Individual, ListSDN, "ZARQUNI, Demyan")))
 	scratch := NewScratch()
 	for query, outcome := range map[string]Outcome{
 		"Kallie Ardhan bin Muhammad Iqbal": Clear,

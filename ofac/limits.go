@@ -1,9 +1,10 @@
 package ofac
 
-// The bounds of the package. Input beyond a bound is refused (Build, Open) or
+// The bounds of the package. Input beyond a bound is refused (Build, Compile) or
 // answered without the part beyond it (Screen), never read without end.
 const (
-	compiledBytesMax = 64 << 20 // The tables of one list (the limits table of the rulings).
+	compiledBytesMax = 64 << 20             // The tables of one list (the limits table of the rulings).
+	tokenRowsMax     = 1<<holderRowBits - 1 // Words of all names of one list, joins of them included.
 
 	entitiesMax      = 1 << 19 // Entities of one list; the list of 2025 has 18,809.
 	namesMax         = 1 << 20 // Names of one list, weak ones included.

@@ -45,12 +45,8 @@ func (m Matchers) Newest() uint16 {
 	return m[len(m)-1]
 }
 
-func (m Matchers) missing(version uint16) error {
-	return fmt.Errorf("%w %d: this program has %v", ErrMatcherVersion, version, []uint16(m))
-}
-
-// Help spares or spreads the work of compiling a list. It changes no byte of what comes
-// out. The zero value helps with nothing.
+// Help spares or spreads the work of compiling a list. It changes nothing of what
+// comes out. The zero value helps with nothing.
 type Help struct {
 	// Former is a list that was compiled before, of the same version: which of its words
 	// are near to one another is taken from it where the new list has the same words
@@ -60,49 +56,32 @@ type Help struct {
 	Step func()
 }
 
-// Compile makes the tables of one matcher version from an encoded list of
-// entities: the same bytes on every node.
-func (m Matchers) Compile(encoded []byte, version uint16) ([]byte, error) {
+// Compile makes the list of an encoded list of entities that one version of the matcher
+// judges with: the same on every node. The error wraps ErrEntities or ErrMatcherVersion.
+func (m Matchers) Compile(encoded []byte, version uint16) (*Index, error) {
 	return m.CompileWith(Help{}, encoded, version)
 }
 
 // CompileWith is Compile with help.
-func (m Matchers) CompileWith(help Help, encoded []byte, version uint16) ([]byte, error) {
+func (m Matchers) CompileWith(help Help, encoded []byte, version uint16) (*Index, error) {
 	if !m.Carries(version) {
-		return nil, m.missing(version)
+		return nil, fmt.Errorf("%w %d: this program has %v", ErrMatcherVersion, version, []uint16(m))
 	}
 	entities, meta, err := DecodeEntities(encoded) // Canonical: it refuses what is not.
 	if err != nil {
 		return nil, err
 	}
-	b := builder{entities: entities, meta: meta, step: help.Step}
+	b := builder{Index: &Index{digest: Digest(encoded), matcher: version, meta: meta}, source: entities, step: help.Step}
 	if help.Former != nil && help.Former.matcher == version {
 		b.former = &help.Former.words
 	}
-	b.pause()
-	b.collectText()
-	return b.tables(Digest(encoded), version)
+	if err := b.compile(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrEntities, err)
+	}
+	return b.Index, nil
 }
 
-// Open makes a list of compiled bytes. It checks the checksum and every reference,
-// so that no later call can leave the bytes; whatever they are, it returns an error
-// (wrapping ErrCompiled or ErrMatcherVersion) and never panics. The Index keeps
-// data, which must not change afterwards.
-func (m Matchers) Open(data []byte) (*Index, error) {
-	x, err := openTables(data)
-	if err != nil {
-		return nil, err
-	}
-	if !m.Carries(x.matcher) {
-		return nil, m.missing(x.matcher)
-	}
-	return x, nil
-}
-
-// Compile makes the tables of a version that this program carries.
-func Compile(encoded []byte, version uint16) ([]byte, error) {
+// Compile makes the list for a version that this program carries.
+func Compile(encoded []byte, version uint16) (*Index, error) {
 	return Carried().Compile(encoded, version)
 }
-
-// Open opens tables of a version that this program carries: see Matchers.Open.
-func Open(data []byte) (*Index, error) { return Carried().Open(data) }

@@ -1,8 +1,8 @@
 package ofac
 
 import (
-	"encoding/binary"
 	"errors"
+	"fmt"
 	"math/bits"
 	"slices"
 )
@@ -12,25 +12,19 @@ import (
 // Slots beyond the number of keys are sent to the holes below it, so n keys
 // fill exactly n slots. Each slot keeps the key's print, so a key that is not
 // in the set is refused with one comparison.
-//
-// Layout, little-endian: u32 keys, u32 buckets, u32 slots, u32 zero,
-// u16 pilot × buckets (padded to 4), u32 remap × (slots-keys), u64 print × keys
-// (aligned to 8 from the table's start).
 type perfectHash struct {
 	keys, buckets, slots uint32
-	pilots               []byte
-	remap                []byte
-	prints               []byte
-	filter               []uint64 // a bit for each print, made when the table is opened: spares most keys that are not in the set the table
+	pilots               []uint16 // by bucket
+	remap                []uint32 // by slot, those beyond the number of keys
+	prints               []uint64 // by slot
+	filter               []uint64 // a bit for each print: spares most keys that are not in the set the table
 	filterShift          uint8
 }
 
 const (
-	perfectHeader     = 16
 	keysPerBucket     = 4
 	pilotMax          = 1 << 16
 	slotsPerMille     = 1015 // slots for each 1,000 keys
-	perfectKeysMax    = 1 << 24
 	bucketSalt        = 0x8EBC6AF09C88C6E3
 	pilotSalt         = 0x589965CC75374CC3
 	perfectRetryLimit = 64
@@ -45,7 +39,7 @@ func mixPilot(place uint64, pilot uint64, slots uint32) uint32 {
 
 // buildPerfect returns the table and, for each key, its slot. The keys' places
 // must differ. The same set of keys gives the same table in whatever order.
-func buildPerfect(keys []hashPair) (table []byte, slotOf []uint32, err error) {
+func buildPerfect(keys []hashPair) (table perfectHash, slotOf []uint32, err error) {
 	n := uint32(len(keys))
 	buckets := n/keysPerBucket + 1
 	for retry := uint32(0); retry < perfectRetryLimit; retry++ {
@@ -55,10 +49,10 @@ func buildPerfect(keys []hashPair) (table []byte, slotOf []uint32, err error) {
 			return table, slotOf, nil
 		}
 	}
-	return nil, nil, err
+	return perfectHash{}, nil, err
 }
 
-func placeKeys(keys []hashPair, buckets, slots uint32) ([]byte, []uint32, error) {
+func placeKeys(keys []hashPair, buckets, slots uint32) (perfectHash, []uint32, error) {
 	members := make([][]uint32, buckets)
 	for i, key := range keys {
 		b := reduce(fold64(key.place, bucketSalt), buckets)
@@ -79,11 +73,11 @@ func placeKeys(keys []hashPair, buckets, slots uint32) ([]byte, []uint32, error)
 		}
 		pilot, ok := findPilot(keys, members[b], taken, slotOf, slots)
 		if !ok {
-			return nil, nil, errPerfect
+			return perfectHash{}, nil, errPerfect
 		}
 		pilots[b] = pilot
 	}
-	return encodePerfect(keys, pilots, taken, slotOf, slots), slotOf, nil
+	return fillHoles(keys, pilots, taken, slotOf, slots), slotOf, nil
 }
 
 // findPilot tries pilots until all keys of the bucket fall into free slots.
@@ -109,9 +103,9 @@ func findPilot(keys []hashPair, members []uint32, taken []bool, slotOf []uint32,
 	return 0, false
 }
 
-// encodePerfect sends the slots beyond the number of keys to the holes and
-// writes the table; slotOf is rewritten to the final slots.
-func encodePerfect(keys []hashPair, pilots []uint16, taken []bool, slotOf []uint32, slots uint32) []byte {
+// fillHoles sends the slots beyond the number of keys to the holes and makes the table
+// of it; slotOf is rewritten to the final slots.
+func fillHoles(keys []hashPair, pilots []uint16, taken []bool, slotOf []uint32, slots uint32) perfectHash {
 	n := uint32(len(keys))
 	remap := make([]uint32, slots-n)
 	hole := uint32(0)
@@ -125,63 +119,16 @@ func encodePerfect(keys []hashPair, pilots []uint16, taken []bool, slotOf []uint
 		remap[slot-n] = hole
 		hole++
 	}
-	table := make([]byte, perfectHeader, perfectHeader+len(pilots)*2+len(remap)*4+len(keys)*8+16)
-	binary.LittleEndian.PutUint32(table[0:], n)
-	binary.LittleEndian.PutUint32(table[4:], uint32(len(pilots)))
-	binary.LittleEndian.PutUint32(table[8:], slots)
-	for _, pilot := range pilots {
-		table = binary.LittleEndian.AppendUint16(table, pilot)
-	}
-	table = pad(table, 4)
-	for _, slot := range remap {
-		table = binary.LittleEndian.AppendUint32(table, slot)
-	}
-	table = pad(table, 8)
-	prints := len(table)
-	table = append(table, make([]byte, 8*len(keys))...)
+	p := perfectHash{keys: n, buckets: uint32(len(pilots)), slots: slots, pilots: pilots, remap: remap, prints: make([]uint64, n)}
 	for k, slot := range slotOf {
 		if slot >= n {
 			slot = remap[slot-n]
 			slotOf[k] = slot
 		}
-		binary.LittleEndian.PutUint64(table[prints+int(slot)*8:], keys[k].print)
-	}
-	return table
-}
-
-func pad(data []byte, to int) []byte {
-	for len(data)%to != 0 {
-		data = append(data, 0)
-	}
-	return data
-}
-
-// openPerfect reads a table and checks every bound; it returns what follows it.
-func openPerfect(data []byte) (perfectHash, error) {
-	var p perfectHash
-	if len(data) < perfectHeader {
-		return p, errPerfect
-	}
-	p.keys = binary.LittleEndian.Uint32(data[0:])
-	p.buckets = binary.LittleEndian.Uint32(data[4:])
-	p.slots = binary.LittleEndian.Uint32(data[8:])
-	if p.keys > perfectKeysMax || p.buckets == 0 || p.buckets > perfectKeysMax || p.slots <= p.keys || p.slots > 2*perfectKeysMax {
-		return p, errPerfect
-	}
-	pilots := perfectHeader
-	remap := align(pilots+int(p.buckets)*2, 4)
-	prints := align(remap+int(p.slots-p.keys)*4, 8)
-	if prints+int(p.keys)*8 != len(data) {
-		return p, errPerfect
-	}
-	p.pilots, p.remap, p.prints = data[pilots:remap], data[remap:prints], data[prints:]
-	for i := range int(p.slots - p.keys) {
-		if slot := binary.LittleEndian.Uint32(p.remap[i*4:]); slot >= p.keys && !(slot == 0 && p.keys == 0) {
-			return p, errPerfect
-		}
+		p.prints[slot] = keys[k].print
 	}
 	p.makeFilter()
-	return p, nil
+	return p
 }
 
 // filterBitsPerKey of the filter are made for each key, rounded up to a power of two.
@@ -190,13 +137,11 @@ const filterBitsPerKey = 8
 func (p *perfectHash) makeFilter() {
 	log := max(bits.Len32(p.keys*filterBitsPerKey), 6)
 	p.filter, p.filterShift = make([]uint64, 1<<(log-6)), uint8(64-log)
-	for i := range p.keys {
-		bit := binary.LittleEndian.Uint64(p.prints[i*8:]) >> p.filterShift
+	for _, print := range p.prints {
+		bit := print >> p.filterShift
 		p.filter[bit/64] |= 1 << (bit % 64)
 	}
 }
-
-func align(n, to int) int { return (n + to - 1) / to * to }
 
 // find returns the slot of a key, false if the key is not in the set.
 func (p *perfectHash) find(key hashPair) (uint32, bool) {
@@ -204,10 +149,55 @@ func (p *perfectHash) find(key hashPair) (uint32, bool) {
 		return 0, false
 	}
 	bucket := reduce(fold64(key.place, bucketSalt), p.buckets)
-	pilot := uint64(binary.LittleEndian.Uint16(p.pilots[bucket*2:]))
+	pilot := uint64(p.pilots[bucket])
 	slot := mixPilot(key.place, pilot, p.slots)
 	if slot >= p.keys {
-		slot = binary.LittleEndian.Uint32(p.remap[(slot-p.keys)*4:])
+		slot = p.remap[slot-p.keys]
 	}
-	return slot, binary.LittleEndian.Uint64(p.prints[slot*8:]) == key.print
+	return slot, p.prints[slot] == key.print
+}
+
+// multimap gives some values for each key of a set.
+type multimap struct {
+	hash    perfectHash
+	offsets []uint32 // by slot of the hash, and the end
+	values  []uint32
+}
+
+// of returns the values of a key.
+func (m *multimap) of(key hashPair) []uint32 {
+	slot, ok := m.hash.find(key)
+	if !ok {
+		return nil
+	}
+	return m.values[m.offsets[slot]:m.offsets[slot+1]]
+}
+
+// buildMultimap makes a perfect hash over the distinct keys and puts the values of each
+// in order of their slots. Equal keys must be adjacent.
+func buildMultimap(keys []hashPair, values []uint32) (multimap, error) {
+	var distinct []hashPair
+	var firsts []int
+	for i, key := range keys {
+		if i == 0 || key != keys[i-1] {
+			distinct = append(distinct, key)
+			firsts = append(firsts, i)
+		}
+	}
+	firsts = append(firsts, len(keys))
+	hash, slotOf, err := buildPerfect(distinct)
+	if err != nil {
+		return multimap{}, fmt.Errorf("%w: %d keys", err, len(distinct))
+	}
+	keyAt := make([]uint32, len(distinct))
+	for k, slot := range slotOf {
+		keyAt[slot] = uint32(k)
+	}
+	m := multimap{hash: hash, offsets: make([]uint32, 0, len(distinct)+1), values: make([]uint32, 0, len(values))}
+	for _, k := range keyAt {
+		m.offsets = append(m.offsets, uint32(len(m.values)))
+		m.values = append(m.values, values[firsts[k]:firsts[k+1]]...)
+	}
+	m.offsets = append(m.offsets, uint32(len(m.values)))
+	return m, nil
 }

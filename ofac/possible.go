@@ -66,7 +66,7 @@ type scorer struct {
 	visited numberSet
 	read    int // postings read
 	looked  int // names looked at
-	touched byte
+	touched tokenRow
 	loose   int // words compared letter by letter with those of a listed name
 	edges   [edgesMax]edge
 	held    comparison
@@ -249,8 +249,8 @@ func (c *scorer) markWord(l *wordLayer, i int) {
 	switch {
 	case w.initial:
 	case w.known:
-		for k := l.neighbourOffsets.at(w.word); k < l.neighbourOffsets.at(w.word+1); k++ {
-			row := l.neighbourRows.at(k)
+		for k := l.neighbourOffsets[w.word]; k < l.neighbourOffsets[w.word+1]; k++ {
+			row := l.neighbourRows[k]
 			c.mark(row>>similarityBits, 1<<i, int32(row&(1<<similarityBits-1)))
 		}
 	default:
@@ -302,7 +302,7 @@ const (
 // carry a match alone.
 func (x *Index) candidates(q *Query, s *Scratch) {
 	c := &s.scorer
-	c.visited.begin(uint32(len(x.words.tokens) / nameTokenBytes))
+	c.visited.begin(uint32(len(x.words.tokens)))
 	c.bound(&x.words, q)
 	done, left := uint32(0), c.total
 	for left*(scoreOne/100) >= c.total*(coverageNeeded/100) {
@@ -390,7 +390,7 @@ const lookAhead = 16
 func (x *Index) lookAt(word uint32, q *Query, s *Scratch) {
 	c, l := &s.scorer, &x.words
 	var names [lookAhead]uint32
-	for i, end := l.postingOffsets.at(word), l.postingOffsets.at(word+1); i < end; {
+	for i, end := l.postingOffsets[word], l.postingOffsets[word+1]; i < end; {
 		if c.looked > candidatesMax || c.read >= postingsReadMax {
 			c.read++
 			return
@@ -399,7 +399,7 @@ func (x *Index) lookAt(word uint32, q *Query, s *Scratch) {
 		for _, h := range l.holders[i : i+count] {
 			if c.mayMean(h) {
 				names[kept] = h.row()
-				c.touched ^= l.tokens[uint64(h.row())*nameTokenBytes]
+				c.touched ^= l.tokens[h.row()]
 				kept++
 			}
 		}

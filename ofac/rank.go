@@ -42,8 +42,8 @@ func (x *Index) evidenceOf(h *hit, q *Query) int32 {
 // weightOfName is how much the words of a listed name weigh together.
 func (x *Index) weightOfName(name uint32) int32 {
 	weight := int32(0)
-	for i := x.words.tokenOffsets.at(name); i < x.words.tokenOffsets.at(name+1); i++ {
-		if token := readNameToken(x.words.tokens[uint64(i)*nameTokenBytes:]); token.count == 1 {
+	for i := x.words.tokenOffsets[name]; i < x.words.tokenOffsets[name+1]; i++ {
+		if token := x.words.tokens[i].read(); token.count == 1 {
 			weight += token.weight
 		}
 	}

@@ -106,10 +106,10 @@ func TestRespellingGroupsAreApart(t *testing.T) {
 
 // Payment messages shorten what companies are called.
 func TestAbbreviationsAreTheirWords(t *testing.T) {
-	list, scratch := mustOpen(t, mustBuild(t, []Entity{
+	list, scratch := mustBuild(t, []Entity{
 		named(1, Company, ListSDN, "ORIENT STAR SHIPPING GROUP"), named(2, Company, ListSDN, "ZARIF GENERAL TRADING LLC"),
 		named(3, Company, ListSDN, "KAVEH NATIONAL HOLDINGS"), named(4, Company, ListSDN, "LAZARUS GROUP"), named(5, Company, ListSDN, "OTHER SERVICES"),
-	})), NewScratch()
+	}), NewScratch()
 	for query, uid := range map[string]uint32{"ORIENT STAR SHPG GRP": 1, "ZARIF GENL TRDG": 2, "KAVEH NATL HLDGS": 3, "LAZARUS GRP": 4} {
 		result := list.Screen(&Query{Name: query}, scratch)
 		require.NotEqual(t, Clear.String(), result.Outcome.String(), query)
@@ -122,7 +122,7 @@ func TestASlipInAnySpellingIsFound(t *testing.T) {
 	entities := numberedEntities(400)
 	entities = append(entities, named(1, Individual, ListSDN, "KORSUNOV, Uladzimir"), named(2, Individual, ListSDN, "DORZAI, Cabdiraxmaan"),
 		named(3, Company, ListSDN, "VOLMAR SUDOSTROITELNYY ZAVOD"))
-	list, scratch := mustOpen(t, mustBuild(t, entities)), NewScratch()
+	list, scratch := mustBuild(t, entities), NewScratch()
 	for query, uid := range map[string]uint32{
 		"Korsunov, Wladimr": 1, "Volodymir Korsunov": 1, "Dorzai Abduraman": 2, "Volmar Shipbulding Factory": 3,
 	} {

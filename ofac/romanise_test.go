@@ -11,13 +11,13 @@ import (
 
 // Names of East Asia in other systems than the list's.
 func TestRomanisations(t *testing.T) {
-	list := mustOpen(t, mustBuild(t, []Entity{
+	list := mustBuild(t, []Entity{
 		named(1, Individual, ListSDN, "MAO, Zedong"), named(2, Individual, ListSDN, "XI, Jinping"),
 		named(3, Individual, ListSDN, "DENG, Xiao Ping"), named(4, Individual, ListSDN, "KIM, Jong Un"),
 		named(5, Individual, ListSDN, "JANG, Song Thaek"), named(6, Individual, ListSDN, "ZHANG, Zhong Liang"),
 		named(7, Individual, ListSDN, "CHIANG, Ching-kuo"), named(8, Individual, ListSDN, "조, 명록"),
 		named(9, Company, ListSDN, "BRIGADE 44"), named(10, Individual, ListSDN, "PAK, Pong Ju"),
-	}))
+	})
 	scratch := NewScratch()
 	for name, c := range map[string]struct {
 		query string

@@ -1,7 +1,6 @@
 package ofac
 
 import (
-	"encoding/binary"
 	"math/bits"
 )
 
@@ -94,7 +93,7 @@ type evidence struct {
 // keeps it if its score reaches the review threshold.
 func (x *Index) scoreName(first uint32, q *Query, s *Scratch) {
 	c := &s.scorer
-	tokens := x.words.tokens[uint64(first)*nameTokenBytes:]
+	tokens := x.words.tokens[first:]
 	length, ok := c.reaches(tokens)
 	if !ok {
 		return
@@ -213,13 +212,13 @@ func blockThreshold(q *Query) int32 {
 // reaches tells from the marks alone whether the words of a listed name could
 // match enough of the query to be worth aligning, and whether the score could come
 // up to the threshold if every word that may be matched were equal.
-// It gives how many bytes the words take.
-func (c *scorer) reaches(tokens []byte) (int, bool) {
+// It gives how many rows the words take.
+func (c *scorer) reaches(tokens []tokenRow) (int, bool) {
 	reach, words, weight := uint32(0), 0, c.room
 	begins, length := uint64(0), 0
 	for last := false; !last; {
-		row := binary.LittleEndian.Uint64(tokens[length:])
-		length += nameTokenBytes
+		row := tokens[length]
+		length++
 		last = uint8(row>>48)&tokenLast != 0
 		letter := uint64(1)
 		if begins := uint8(row >> 56); row&(1<<weightBits-1) > grammarWeight || begins == beginsInitial {
@@ -258,9 +257,9 @@ func (c *scorer) reaches(tokens []byte) (int, bool) {
 
 // align pairs the words of a listed name with those of the query, each word at
 // most once, the closest pairs first. False: too little of the query is matched.
-func (m *comparison) align(tokens []byte, c *scorer, l *wordLayer) bool {
-	for ; len(tokens) >= nameTokenBytes; tokens = tokens[nameTokenBytes:] {
-		token := readNameToken(tokens)
+func (m *comparison) align(tokens []tokenRow, c *scorer, l *wordLayer) bool {
+	for _, row := range tokens {
+		token := row.read()
 		if token.count == 1 {
 			m.tokens[m.count], m.weights[m.count] = token, token.weight
 			m.count++

@@ -10,7 +10,7 @@ import (
 )
 
 func decisionList(t testing.TB) *Index {
-	return mustOpen(t, mustBuild(t, []Entity{
+	return mustBuild(t, []Entity{
 		named(1, Individual, ListSDN, "MADURO MOROS, Nicolas", "FOX"),
 		named(2, Individual, ListCONS, "PETROV, Ivan Sergeyevich"),
 		named(13, Individual, ListSDN, "TREVIÑO MORALES, Ómar"),
@@ -24,7 +24,7 @@ func decisionList(t testing.TB) *Index {
 		named(10, Company, ListSDN, "TRADING HOUSE OF THE NORTHERN SEA LIMITED LIABILITY COMPANY"),
 		named(11, Company, ListSDN, "COSTAR GROUP CO., LTD."),
 		named(12, Company, ListCONS, "MAGNITOGORSK PIPE ROLLING PLANT JOINT STOCK COMPANY"),
-	}))
+	})
 }
 
 // The table of decision 44, "Exact hits".

@@ -3,7 +3,6 @@ package ofac
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,18 +42,25 @@ const tokenLast = 0x80
 // beginsInitial stands for the first letter of a word of one letter.
 const beginsInitial = 0x3F
 
-const (
-	nameTokenBytes = 8  // word<<14 | weight, first, count, part, first letter
-	weightBits     = 14 // of scoreOne at most
-)
+const weightBits = 14 // of scoreOne at most
 
-func (t *nameToken) append(dst []byte) []byte {
-	dst = appendWords32(dst, []uint32{t.word<<weightBits | uint32(t.weight)})
-	part := byte(t.part)
+// tokenRow is a nameToken in eight bytes: from the lowest bit weight, word, first, count,
+// part and tokenLast, first letter.
+type tokenRow uint64
+
+func (t *nameToken) row() tokenRow {
+	part := uint64(t.part)
 	if t.last {
 		part |= tokenLast
 	}
-	return append(dst, t.first, t.count, part, t.begins)
+	return tokenRow(uint64(t.word<<weightBits|uint32(t.weight)) | uint64(t.first)<<32 | uint64(t.count)<<40 | part<<48 | uint64(t.begins)<<56)
+}
+
+func (r tokenRow) read() nameToken {
+	return nameToken{
+		word: uint32(r) >> weightBits, weight: int32(r & (1<<weightBits - 1)),
+		first: uint8(r >> 32), count: uint8(r >> 40), part: namePartKind(r >> 48 & 0x7F), last: r>>48&tokenLast != 0, begins: uint8(r >> 56),
+	}
 }
 
 // letter is what the token may be paired by though no table says so: its first letter, or
@@ -64,14 +70,6 @@ func (t *nameToken) letter() uint8 {
 		return 0
 	}
 	return t.begins
-}
-
-func readNameToken(data []byte) nameToken {
-	row := binary.LittleEndian.Uint64(data)
-	return nameToken{
-		word: uint32(row) >> weightBits, weight: int32(row & (1<<weightBits - 1)),
-		first: uint8(row >> 32), count: uint8(row >> 40), part: namePartKind(row >> 48 & 0x7F), last: row>>48&tokenLast != 0, begins: uint8(row >> 56),
-	}
 }
 
 // rawToken is a nameToken whose word is still text.
@@ -93,9 +91,9 @@ type vocabulary struct {
 
 // wordsOfNames cuts every strong name into words.
 func (b *builder) wordsOfNames() *vocabulary {
-	v := &vocabulary{tokens: make([][]rawToken, len(b.names)), wordOf: map[string]uint32{}}
+	v := &vocabulary{tokens: make([][]rawToken, b.nameCount), wordOf: map[string]uint32{}}
 	cutter := nameCutter{tokens: tokenList{slips: true}}
-	for i := range b.names {
+	for i := range b.nameCount {
 		if i%wordsOfStep == 0 {
 			b.pause()
 		}
@@ -103,7 +101,7 @@ func (b *builder) wordsOfNames() *vocabulary {
 		if record.flags&nameWeak != 0 {
 			continue
 		}
-		v.tokens[i] = cutter.cut(b.texts[record.full], b.entities[record.entity].Type == Individual)
+		v.tokens[i] = cutter.cut(b.texts[record.full], b.entities[record.entity].kind == Individual)
 		for _, token := range v.tokens[i] {
 			v.words = append(v.words, token.text)
 		}
@@ -261,40 +259,46 @@ func isArticle(word string) bool {
 // posting says that a name, whose words begin at a row, holds a word.
 type posting struct{ word, name uint32 }
 
-// encodeWords writes the tables of the possible matcher.
-func (b *builder) encodeWords() error {
+// fileWords makes the tables of the possible matcher.
+func (b *builder) fileWords() error {
 	v := b.wordsOfNames()
 	if len(v.words) > vocabularyMax {
 		return errVocabulary
 	}
-	b.encodeWordTexts(v)
-	b.encodeTokens(v)
-	b.encodeDeletions(v)
-	hashes, ids := make([]hashPair, len(v.words)), make([]uint32, len(v.words))
+	b.words.count = uint32(len(v.words))
+	b.describeWords(v)
+	if err := b.fileTokens(v); err != nil {
+		return err
+	}
+	b.fileDeletions(v)
+	l, hashes := &b.words, make([]hashPair, len(v.words))
 	for i, word := range v.words {
 		hashes[i] = hashBytes([]byte(word))
 	}
-	table, slotOf, err := buildPerfect(hashes)
+	hash, slotOf, err := buildPerfect(hashes)
 	if err != nil {
 		return fmt.Errorf("%w: %d words", err, len(hashes))
 	}
+	l.hash, l.ids = hash, make([]uint32, len(v.words))
 	for i, slot := range slotOf {
-		ids[slot] = uint32(i)
+		l.ids[slot] = uint32(i)
 	}
-	b.sections[sectionWordHash], b.sections[sectionWordIDs] = table, appendWords32(nil, ids)
-	return b.encodeNeighbours(v)
+	l.noteHolders()
+	l.noteRemainders()
+	b.findNeighbours(v)
+	return nil
 }
 
-// encodeWordTexts writes texts, folds and records of the words.
-func (b *builder) encodeWordTexts(v *vocabulary) {
-	var letters, records []byte
+// describeWords makes texts, folds and records of the words.
+func (b *builder) describeWords(v *vocabulary) {
+	letters, records := []byte(nil), make([]wordRecord, 0, len(v.words))
 	for i, word := range v.words {
 		if i%wordsOfStep == 0 {
 			b.pause()
 		}
 		record := wordRecord{
 			letters: uint32(len(letters)), text: uint8(len(word)), textBag: bagOf([]byte(word)), group: uint16(groupOf([]byte(word))),
-			weight: uint16(wordWeight([]byte(word), v.entries[i], uint32(len(b.entities)))),
+			weight: uint16(wordWeight([]byte(word), v.entries[i], b.entityCount)),
 		}
 		if v.whole[i] {
 			record.flags |= wordWhole
@@ -309,9 +313,9 @@ func (b *builder) encodeWordTexts(v *vocabulary) {
 		if len(word) >= looseLettersMin {
 			record.begins = fold[0]
 		}
-		records = record.append(records)
+		records = append(records, record)
 	}
-	b.sections[sectionWords], b.sections[sectionWordLetters] = records, letters
+	b.words.records, b.words.letters = records, letters
 }
 
 // wordWeight is how much a word tells: its rarity, less for words that are
@@ -331,23 +335,26 @@ func wordWeight(word []byte, entries, of uint32) int32 {
 	return weight
 }
 
-// encodeTokens writes the words of each name and the names of each word.
-func (b *builder) encodeTokens(v *vocabulary) {
+// fileTokens files the words of each name and the names of each word.
+func (b *builder) fileTokens(v *vocabulary) error {
 	offsets := []uint32{0}
-	var tokens []byte
+	var tokens []tokenRow
 	var postings []posting
 	for name, list := range v.tokens {
 		for i, raw := range list {
 			token := nameToken{word: v.wordOf[raw.text], first: raw.first, count: raw.count, part: raw.part, last: i+1 == len(list)}
-			word := readWord(b.sections[sectionWords][token.word*wordBytes:])
+			word := &b.words.records[token.word]
 			token.weight, token.begins = int32(word.weight), word.begins
 			if len(raw.text) == 1 {
 				token.begins = beginsInitial
 			}
-			tokens = token.append(tokens)
+			tokens = append(tokens, token.row())
 			postings = append(postings, posting{token.word, offsets[name]})
 		}
-		offsets = append(offsets, uint32(len(tokens)/nameTokenBytes))
+		offsets = append(offsets, uint32(len(tokens)))
+	}
+	if len(tokens) > tokenRowsMax {
+		return fmt.Errorf("%d words of names, at most %d", len(tokens), tokenRowsMax)
 	}
 	slices.SortFunc(postings, pausing(b, func(p, q posting) int { return cmp.Or(cmp.Compare(p.word, q.word), cmp.Compare(p.name, q.name)) }))
 	postings = slices.Compact(postings)
@@ -358,6 +365,7 @@ func (b *builder) encodeTokens(v *vocabulary) {
 			postingOffsets = append(postingOffsets, uint32(len(names)))
 		}
 	}
-	b.sections[sectionTokenOffsets], b.sections[sectionTokens] = appendWords32(nil, offsets), tokens
-	b.sections[sectionPostingOffsets], b.sections[sectionWordPostings] = appendWords32(nil, postingOffsets), appendWords32(nil, names)
+	l := &b.words
+	l.tokenOffsets, l.tokens, l.postingOffsets, l.postings = offsets, tokens, postingOffsets, names
+	return nil
 }

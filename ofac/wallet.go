@@ -32,13 +32,12 @@ func (x *Index) Wallet(address string) (WalletMatch, bool) {
 
 // walletKey looks one key up.
 func (x *Index) walletKey(key []byte) (WalletMatch, bool) {
-	slot, ok := x.walletHash.find(hashBytes(key))
-	if !ok || len(key) == 0 {
-		return WalletMatch{}, false
-	}
 	var match WalletMatch
-	for i := x.walletOffsets.at(slot); i < x.walletOffsets.at(slot+1); i++ {
-		record := x.address(x.walletPostings.at(i))
+	if len(key) == 0 {
+		return match, false
+	}
+	for _, posting := range x.wallets.of(hashBytes(key)) {
+		record := x.address(posting)
 		if !x.sameWallet(key, record.value) {
 			continue
 		}

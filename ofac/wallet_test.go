@@ -34,7 +34,7 @@ func walletEntities() []Entity {
 }
 
 func TestWallet(t *testing.T) {
-	list := mustOpen(t, mustBuild(t, walletEntities()))
+	list := mustBuild(t, walletEntities())
 	const eth = "0x098B716B8Aaf21512996dC57EB0615e2383E2f96"
 	for name, c := range map[string]struct {
 		address string
@@ -85,7 +85,7 @@ func TestEveryListedWalletIsFoundInEverySpelling(t *testing.T) {
 			newer.Addresses = append(newer.Addresses, Address{Ticker: "XBT", Value: f[0]})
 		}
 	}
-	list := mustOpen(t, mustBuild(t, append(entities, newer)))
+	list := mustBuild(t, append(entities, newer))
 	distinct := map[string]bool{}
 	var spellings []string
 	for _, address := range newer.Addresses {
@@ -312,12 +312,12 @@ func TestNoRandomWalletIsListed(t *testing.T) {
 }
 
 func TestWalletDoesNotAllocate(t *testing.T) {
-	list := mustOpen(t, mustBuild(t, walletEntities()))
+	list := mustBuild(t, walletEntities())
 	require.Zero(t, testing.AllocsPerRun(100, func() { list.Wallet("0x098B716B8Aaf21512996dC57EB0615e2383E2f96") }))
 }
 
 func FuzzWallet(f *testing.F) {
-	list := mustOpen(f, mustBuild(f, walletEntities()))
+	list := mustBuild(f, walletEntities())
 	for _, seed := range []string{"", ":", "0x", "bc1", " \xff", "0x098B716B8Aaf21512996dC57EB0615e2383E2f96"} {
 		f.Add(seed)
 	}

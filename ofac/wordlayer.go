@@ -1,7 +1,6 @@
 package ofac
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"slices"
 )
@@ -9,21 +8,21 @@ import (
 // wordLayer is the part of an opened list that finds words and the names that
 // hold them.
 type wordLayer struct {
-	records                  []byte // wordRecords
+	records                  []wordRecord
 	letters                  []byte // of each word its text, then its fold
 	hash                     perfectHash
-	ids                      words32 // by slot of the hash
-	neighbourOffsets         words32
-	neighbourRows            words32 // word<<14 | similarity
-	deletionOffsets          words32
-	deletionRows             words32
-	postingOffsets, postings words32
-	tokenOffsets             words32
-	tokens                   []byte
+	ids                      []uint32 // by slot of the hash
+	neighbourOffsets         []uint32
+	neighbourRows            []uint32 // word<<14 | similarity
+	deletionOffsets          []uint32
+	deletionRows             []deletionRow
+	postingOffsets, postings []uint32
+	tokenOffsets             []uint32
+	tokens                   []tokenRow
 	count                    uint32
 	buckets                  uint32
 
-	// Made when the tables are opened:
+	// What is noted of the tables above, to read less of them:
 	holders    []holder // by row of the postings
 	begins     []uint8  // by word: what its tokens say it begins with
 	remainders []uint8  // by bucket of the deletion table: a bit for each remainder of the checks in it; nil: not known
@@ -37,7 +36,7 @@ type neighbour struct {
 	similarity int32
 }
 
-func (l *wordLayer) word(id uint32) wordRecord { return readWord(l.records[uint64(id)*wordBytes:]) }
+func (l *wordLayer) word(id uint32) wordRecord { return l.records[id] }
 
 func (l *wordLayer) textOf(w *wordRecord) []byte {
 	return l.letters[w.letters : w.letters+uint32(w.text)]
@@ -50,7 +49,7 @@ func (l *wordLayer) spelled(w *wordRecord) spelledWord {
 
 // names counts the listed names that hold a word.
 func (l *wordLayer) names(id uint32) uint32 {
-	return l.postingOffsets.at(id+1) - l.postingOffsets.at(id)
+	return l.postingOffsets[id+1] - l.postingOffsets[id]
 }
 
 func (l *wordLayer) wordText(id uint32) []byte {
@@ -64,7 +63,7 @@ func (l *wordLayer) find(word []byte) (uint32, bool) {
 	if !ok {
 		return 0, false
 	}
-	id := l.ids.at(slot)
+	id := l.ids[slot]
 	record := l.word(id)
 	return id, string(l.textOf(&record)) == string(word)
 }
@@ -215,7 +214,7 @@ func (l *wordLayer) probeAll(f *finder, word *spelledWord, shapes bool) {
 	kept := f.probes[:0]
 	for _, p := range f.probes[:count] {
 		if p.first < p.end {
-			f.touched ^= l.deletionRows.at(p.first * 2)
+			f.touched ^= l.deletionRows[p.first].filed
 			kept = append(kept, p)
 		}
 	}
@@ -224,10 +223,10 @@ func (l *wordLayer) probeAll(f *finder, word *spelledWord, shapes bool) {
 		l.gather(f, &kept[i], word, shapes)
 	}
 	for _, id := range f.near {
-		f.touched ^= uint32(l.records[uint64(id)*wordBytes])
+		f.touched ^= l.records[id].letters
 	}
 	for _, id := range f.near {
-		f.touched ^= uint32(l.letters[binary.LittleEndian.Uint32(l.records[uint64(id)*wordBytes:])])
+		f.touched ^= uint32(l.letters[l.records[id].letters])
 	}
 	for _, id := range f.near {
 		l.compare(f, id, word)
@@ -245,13 +244,13 @@ func (l *wordLayer) bucket(hash uint64) (first, end uint32) {
 
 // bucketRows gives the rows of a bucket that are read.
 func (l *wordLayer) bucketRows(bucket uint32) (first, end uint32) {
-	first, end = l.deletionOffsets.at(bucket), l.deletionOffsets.at(bucket+1)
+	first, end = l.deletionOffsets[bucket], l.deletionOffsets[bucket+1]
 	return first, min(end, first+bucketProbeMax)
 }
 
 // filed gives the word of a row of the deletion table; false: the row is of another form.
 func (l *wordLayer) filed(row, check uint32) (uint32, bool) {
-	value := l.deletionRows.at(row * 2)
+	value := l.deletionRows[row].filed
 	return value >> deletionCheckBits, value&deletionCheck == check&deletionCheck
 }
 
@@ -263,7 +262,7 @@ func (l *wordLayer) gather(f *finder, p *probe, word *spelledWord, shapes bool) 
 			continue
 		}
 		if shapes && !p.spelled {
-			shape := l.deletionRows.at(i*2 + 1)
+			shape := l.deletionRows[i].shape
 			if farApart(word.textBag.once&shapeLetters, shape&shapeLetters, len(word.text), int(shape>>shapeLength)) {
 				continue
 			}
@@ -339,104 +338,11 @@ func farApart(maskA, maskB uint32, lengthA, lengthB int) bool {
 	return int32(vowels*costVowels+consonants*costWeak) > limit+costWeak
 }
 
-// openWords reads the word layer and checks every reference.
-func (x *Index) openWords(sections [sectionEnd][]byte) error {
-	return x.words.open(sections, x.nameCount)
-}
-
-func (l *wordLayer) open(sections [sectionEnd][]byte, names uint32) (err error) {
-	*l = wordLayer{
-		records: sections[sectionWords], letters: sections[sectionWordLetters], ids: sections[sectionWordIDs],
-		neighbourOffsets: sections[sectionNeighbourOffsets], neighbourRows: sections[sectionNeighbours],
-		deletionOffsets: sections[sectionDeletionOffsets], deletionRows: sections[sectionDeletions],
-		postingOffsets: sections[sectionPostingOffsets], postings: sections[sectionWordPostings],
-		tokenOffsets: sections[sectionTokenOffsets], tokens: sections[sectionTokens],
-	}
-	if len(l.records)%wordBytes != 0 || len(l.records)/wordBytes > vocabularyMax {
-		return malformed("size of words")
-	}
-	l.count = uint32(len(l.records) / wordBytes)
-	if l.hash, err = openPerfect(sections[sectionWordHash]); err != nil || l.hash.keys != l.count {
-		return malformed("hash of words")
-	}
-	for _, rows := range []words32{l.ids, l.neighbourRows, l.deletionRows, l.postings} {
-		if len(rows)%4 != 0 {
-			return malformed("size of word tables")
-		}
-	}
-	switch {
-	case l.ids.len() != l.count || !l.ids.below(l.count):
-		return malformed("ids of words")
-	case !l.neighbourOffsets.offsets(l.count, l.neighbourRows.len()) || !l.neighbourRows.below(l.count<<similarityBits):
-		return malformed("neighbours of words")
-	case !l.postingOffsets.offsets(l.count, l.postings.len()) || !l.postings.below(uint32(len(l.tokens)/nameTokenBytes)):
-		return malformed("names of words")
-	case len(l.deletionOffsets) < 8 || len(l.deletionOffsets)%4 != 0 || len(l.deletionRows)%8 != 0:
-		return malformed("size of deletions")
-	case len(l.tokens)%nameTokenBytes != 0 || !l.tokenOffsets.offsets(names, uint32(len(l.tokens)/nameTokenBytes)):
-		return malformed("words of names")
-	}
-	l.buckets = l.deletionOffsets.len() - 1
-	if !l.deletionOffsets.offsets(l.buckets, l.deletionRows.len()/2) {
-		return malformed("deletions")
-	}
-	if err := l.checkRows(names); err != nil {
-		return err
-	}
-	l.openHolders()
-	l.openRemainders()
-	return nil
-}
-
-// checkRows checks what only a walk over the rows can tell.
-func (l *wordLayer) checkRows(names uint32) error {
-	letters := uint32(0)
-	for i := range l.count {
-		word := l.word(i)
-		if word.text == 0 || word.text > wordBytesMax || word.fold == 0 || word.fold > 2*wordBytesMax || word.weight > scoreOne || word.letters != letters {
-			return malformed("word")
-		}
-		letters += uint32(word.text) + uint32(word.fold)
-	}
-	if letters != uint32(len(l.letters)) {
-		return malformed("letters of words")
-	}
-	for i := range l.deletionRows.len() / 2 {
-		if l.deletionRows.at(i*2)>>deletionCheckBits >= l.count {
-			return malformed("word of a deletion")
-		}
-	}
-	for name := range names {
-		first, end := l.tokenOffsets.at(name), l.tokenOffsets.at(name+1)
-		words := uint8(0)
-		for i := first; i < end; i++ {
-			token := readNameToken(l.tokens[uint64(i)*nameTokenBytes:])
-			if token.last != (i+1 == end) {
-				return malformed("last word of a name")
-			}
-			if token.count == 1 && token.first == words && words < nameTokensMax {
-				words++
-			} else if token.count < 2 || token.count > 3 || token.first+token.count > words {
-				return malformed("word of a name")
-			}
-			if token.word >= l.count || token.part > partHalf || token.weight > scoreOne {
-				return malformed("word of a name")
-			}
-		}
-	}
-	for i := range l.postings.len() {
-		if at := l.postings.at(i); at > 0 && !readNameToken(l.tokens[uint64(at-1)*nameTokenBytes:]).last {
-			return malformed("first word of a name")
-		}
-	}
-	return nil
-}
-
 // nameAt is the name whose words begin at a row of tokens.
 func (l *wordLayer) nameAt(row uint32) uint32 {
-	low, high := uint32(0), l.tokenOffsets.len()-1 // The name is the last that begins at the row: those before it have no words.
+	low, high := uint32(0), uint32(len(l.tokenOffsets)-1) // The name is the last that begins at the row: those before it have no words.
 	for low+1 < high {
-		if middle := (low + high) / 2; l.tokenOffsets.at(middle) <= row {
+		if middle := (low + high) / 2; l.tokenOffsets[middle] <= row {
 			low = middle
 		} else {
 			high = middle

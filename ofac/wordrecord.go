@@ -1,9 +1,6 @@
 package ofac
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
+import "math/bits"
 
 // wordRecord is one word of the possible matcher's vocabulary: all that is asked
 // of a word before its letters are, side by side.
@@ -19,37 +16,11 @@ type wordRecord struct {
 	foldBag letterBag
 }
 
-const wordBytes = 36
-
 // Flags of a word.
 const (
 	wordWhole    = 1 << iota // the word stands alone in some name; otherwise only as a join
 	wordSyllable             // it is one Chinese or Korean syllable
 )
-
-func (r *wordRecord) append(dst []byte) []byte {
-	dst = appendWords32(dst, []uint32{r.letters})
-	dst = append(dst, r.text, r.fold, r.begins, r.flags)
-	dst = binary.LittleEndian.AppendUint16(dst, r.weight)
-	dst = binary.LittleEndian.AppendUint16(dst, r.group)
-	dst = appendWords32(dst, []uint32{r.textBag.once, r.textBag.twice, r.textBag.alike})
-	return appendWords32(dst, []uint32{r.foldBag.once, r.foldBag.twice, r.foldBag.alike})
-}
-
-func readWord(data []byte) wordRecord {
-	_ = data[wordBytes-1]
-	return wordRecord{
-		letters: binary.LittleEndian.Uint32(data),
-		text:    data[4], fold: data[5], begins: data[6], flags: data[7],
-		weight: binary.LittleEndian.Uint16(data[8:]), group: binary.LittleEndian.Uint16(data[10:]),
-		textBag: readBag(data[12:]), foldBag: readBag(data[24:]),
-	}
-}
-
-func readBag(data []byte) letterBag {
-	_ = data[11]
-	return letterBag{binary.LittleEndian.Uint32(data), binary.LittleEndian.Uint32(data[4:]), binary.LittleEndian.Uint32(data[8:])}
-}
 
 // letterBag says which letters a word has, which at least twice, and which sound
 // like one it has: a bit for each, the byte's low five bits. What one of two words
@@ -120,7 +91,7 @@ func (a letterBag) surplus(b letterBag) int32 {
 type holder uint64
 
 const (
-	holderRowBits    = 23 // compiledBytesMax has no more tokens
+	holderRowBits    = 23 // See tokenRowsMax.
 	holderLong       = 1 << holderRowBits
 	holderWeightAt   = holderRowBits + 1
 	holderWeightMost = 255 // stands for whatever is more, too
@@ -143,25 +114,25 @@ func (h holder) weight() int32 {
 // letterBit is the bit of a word's first letter.
 func letterBit(begins uint8) uint32 { return 1 << (begins & 31) }
 
-// openRemainders notes which checks stand in each bucket of the deletion table: most forms of a
+// noteRemainders notes which checks stand in each bucket of the deletion table: most forms of a
 // word are nobody's, and their buckets need not be read.
-func (l *wordLayer) openRemainders() {
+func (l *wordLayer) noteRemainders() {
 	l.remainders = make([]uint8, l.buckets)
 	for bucket, row := uint32(0), uint32(0); bucket < l.buckets; bucket++ {
-		for end := l.deletionOffsets.at(bucket + 1); row < end; row++ {
-			l.remainders[bucket] |= 1 << (l.deletionRows.at(row*2) & 7)
+		for end := l.deletionOffsets[bucket+1]; row < end; row++ {
+			l.remainders[bucket] |= 1 << (l.deletionRows[row].filed & 7)
 		}
 	}
 }
 
-// openHolders makes what is known of the names of each word.
-func (l *wordLayer) openHolders() {
-	byRow := make([]holder, len(l.tokens)/nameTokenBytes)
+// noteHolders makes what is known of the names of each word.
+func (l *wordLayer) noteHolders() {
+	byRow := make([]holder, len(l.tokens))
 	l.begins = make([]uint8, l.count)
 	for row := 0; row < len(byRow); {
 		first, words, weight, letters := row, 0, int32(0), uint32(0)
 		for last := false; !last; row++ {
-			token := readNameToken(l.tokens[row*nameTokenBytes:])
+			token := l.tokens[row].read()
 			if token.count == 1 {
 				words++
 				weight += max(token.weight, shipped.impreciseWeight)
@@ -176,8 +147,8 @@ func (l *wordLayer) openHolders() {
 		}
 		byRow[first] = h
 	}
-	l.holders = make([]holder, l.postings.len())
+	l.holders = make([]holder, len(l.postings))
 	for i := range l.holders {
-		l.holders[i] = byRow[l.postings.at(uint32(i))]
+		l.holders[i] = byRow[l.postings[i]]
 	}
 }

@@ -7,14 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWordRecordRoundTrip(t *testing.T) {
-	want := wordRecord{
-		letters: 70000, text: 30, fold: 59, begins: 'k', flags: wordWhole | wordSyllable, weight: scoreOne, group: 4095,
-		textBag: bagOf([]byte("khrushchev")), foldBag: bagOf([]byte("hruxciv")),
-	}
-	data := want.append(nil)
-	require.Len(t, data, wordBytes)
-	require.Equal(t, want, readWord(data))
+func TestTokenRow(t *testing.T) {
+	want := nameToken{word: vocabularyMax - 1, weight: scoreOne, first: 23, count: 3, part: partHalf, last: true, begins: beginsInitial}
+	row := want.row()
+	require.Equal(t, want, row.read())
+	require.Equal(t, nameToken{count: 1}, (&nameToken{count: 1}).row().read())
 }
 
 // What two bags say the words differ by at least is never more than what they

@@ -91,16 +91,14 @@ func (p *replayer) open(x *leafjson.Screen) error {
 	if ofac.Digest(encoded) != key.digest {
 		return wrong(name, "is not the list that the records name")
 	}
-	tables, err := ofac.Compile(encoded, key.matcher)
+	index, err := ofac.Compile(encoded, key.matcher)
 	if errors.Is(err, ofac.ErrMatcherVersion) {
 		p.gone = true
 		return nil
 	}
-	if err == nil {
-		p.index, err = ofac.Open(tables)
-	}
 	if err != nil {
 		return wrong(name, "%w", err)
 	}
+	p.index = index
 	return nil
 }

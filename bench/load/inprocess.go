@@ -64,11 +64,7 @@ func engineList() (*ofac.Index, error) {
 			Addresses: []ofac.Address{{Ticker: "ETH", Value: fmt.Sprintf("0x%040x", i)}},
 		})
 	}
-	compiled, err := ofac.Build(entities, ofac.Meta{Source: "bench", Sample: true})
-	if err != nil {
-		return nil, err
-	}
-	return ofac.Open(compiled)
+	return ofac.Build(entities, ofac.Meta{Source: "bench", Sample: true})
 }
 
 // partyName is a made-up name of letters alone: a digit beside letters has a name read

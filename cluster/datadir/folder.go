@@ -23,7 +23,7 @@ import (
 //	DIR/raft/*.log      the log's entries
 //	DIR/raft/snapshots  state snapshots
 //	DIR/audit           leaves and tiles
-//	DIR/lists           <sha256>.entities, lists of the last 90 days; <sha256>.v<matcher>, their tables
+//	DIR/lists           <sha256>.entities, lists of the last 90 days; <sha256>.staged, one that may become the active one
 //	DIR/jobs            backtests and shadows of this node, one file each
 const (
 	LockFile     = "lock"

@@ -64,20 +64,13 @@ func dumpFile(out io.Writer, path string) error {
 	if _, err := io.Copy(&data, io.LimitReader(reader, engine.ListMax+1)); err != nil {
 		return err
 	}
-	compiled, kind := data.Bytes(), "compiled list"
-	if ofac.IsEntities(compiled) {
-		kind = "list of entities"
-		if compiled, err = ofac.Compile(compiled, ofac.MatcherVersion); err != nil {
-			return usage("%s: %w", filepath.Base(path), err)
-		}
-	}
-	index, err := ofac.Open(compiled)
+	index, err := ofac.Compile(data.Bytes(), ofac.MatcherVersion)
 	if err != nil {
 		return usage("%s: neither a snapshot nor a list: %w", filepath.Base(path), err)
 	}
 	meta, counts := index.Meta(), index.Counts()
-	fmt.Fprintf(out, "%s\ndigest    %x\nmatcher   %d\nsource    %s\nentries   %d (SDN %d, CONS %d)\nnames     %d\nwallets   %d\nbytes     %d\n",
-		kind, index.Digest(), index.Matcher(), meta.Source, counts.Entries, counts.SDN, counts.CONS, counts.Names, counts.Wallets, data.Len())
+	fmt.Fprintf(out, "list of entities\ndigest    %x\nmatcher   %d\nsource    %s\nentries   %d (SDN %d, CONS %d)\nnames     %d\nwallets   %d\nbytes     %d\n",
+		index.Digest(), index.Matcher(), meta.Source, counts.Entries, counts.SDN, counts.CONS, counts.Names, counts.Wallets, data.Len())
 	return nil
 }
 

@@ -215,9 +215,7 @@ func compiled(t testing.TB, entities []byte) *ofac.Index {
 	if list, known := compiledLists.Load(string(entities)); known {
 		return list.(*ofac.Index)
 	}
-	data, err := ofac.Compile(entities, ofac.MatcherVersion)
-	require.NoError(t, err)
-	list, err := ofac.Open(data)
+	list, err := ofac.Compile(entities, ofac.MatcherVersion)
 	require.NoError(t, err)
 	compiledLists.Store(string(entities), list)
 	return list

@@ -44,18 +44,3 @@ func BenchmarkBuild(b *testing.B) {
 		}
 	}
 }
-
-// BenchmarkOpen opens the whole list.
-func BenchmarkOpen(b *testing.B) {
-	data := load(b)
-	compiled, err := ofac.Build(eval.Entities(data), ofac.Meta{Source: "benchmark"})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.SetBytes(int64(len(compiled)))
-	for range b.N {
-		if _, err := ofac.Open(compiled); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -228,15 +228,11 @@ func (d *Data) entities(mode string) []ofac.Entity {
 
 // Index compiles and opens the list of one mode.
 func (d *Data) Index(mode string) (*ofac.Index, error) {
-	return open(d.entities(mode))
+	return compile(d.entities(mode))
 }
 
-func open(entities []ofac.Entity) (*ofac.Index, error) {
-	data, err := ofac.Build(entities, ofac.Meta{Source: "evaluation"})
-	if err != nil {
-		return nil, err
-	}
-	return ofac.Open(data)
+func compile(entities []ofac.Entity) (*ofac.Index, error) {
+	return ofac.Build(entities, ofac.Meta{Source: "evaluation"})
 }
 
 // Modes lists the index modes the positives ask for.

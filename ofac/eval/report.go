@@ -222,5 +222,5 @@ func writeLatency(w io.Writer, o *Outcomes) {
 	}
 	at := func(perMille int) time.Duration { return o.Latencies[min(n-1, n*perMille/1000)] }
 	fmt.Fprintf(w, "\nlatency of one name, one core: mean %v, p50 %v, p99 %v, p99.9 %v, max %v\n", total/time.Duration(n), at(500), at(990), at(999), o.Latencies[n-1])
-	fmt.Fprintf(w, "compile %v, open %v, %d bytes\n", o.BuildTime.Round(time.Millisecond), o.OpenTime.Round(time.Millisecond), o.CompiledBytes)
+	fmt.Fprintf(w, "compile %v, %d bytes\n", o.BuildTime.Round(time.Millisecond), o.CompiledBytes)
 }

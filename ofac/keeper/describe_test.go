@@ -84,9 +84,7 @@ func TestDescribe(t *testing.T) {
 	require.NoError(t, err)
 	info, err := describe(encoded)
 	require.NoError(t, err)
-	compiled, err := ofac.Compile(encoded, ofac.MatcherVersion)
-	require.NoError(t, err)
-	index, err := ofac.Open(compiled)
+	index, err := ofac.Compile(encoded, ofac.MatcherVersion)
 	require.NoError(t, err)
 	require.Equal(t, index.Counts(), ofac.Counts{
 		Entries: int(info.Entries), SDN: int(info.SDN), CONS: int(info.CONS), Names: int(info.Names), Wallets: int(info.Wallets),

@@ -170,11 +170,7 @@ func (g *group) Stage(ctx context.Context, entities []byte, info wire.ListInfo, 
 func (g *group) ListByDigest(digest [32]byte) (*ofac.Index, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	compiled, err := ofac.Compile(g.lists[digest], g.settings.Matcher)
-	if err != nil {
-		return nil, err
-	}
-	return ofac.Open(compiled)
+	return ofac.Compile(g.lists[digest], g.settings.Matcher)
 }
 
 // dutyOn is a keeper that fetches from the mirror; its goroutine does not run.

@@ -10,9 +10,7 @@ import (
 )
 
 func TestSampleIsAWorkingList(t *testing.T) {
-	data, err := ofac.Build(sample.Entities(), sample.Meta())
-	require.NoError(t, err)
-	list, err := ofac.Open(data)
+	list, err := ofac.Build(sample.Entities(), sample.Meta())
 	require.NoError(t, err)
 	require.True(t, list.Meta().Sample)
 	require.Equal(t, sample.Source, list.Meta().Source)

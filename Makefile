@@ -9,8 +9,10 @@ RACE_SKIP := Join|Rejoin|Wiped|Moves|OlderCopy|SecondNode|Diverged|Dead|Recover|
 LDFLAGS := -X main.version=$(VERSION)
 # What the compiler is told of where the time goes (docs/decisions/0078-profile-of-a-release.md).
 PROFILE := -pgo=cmd/railguard/release.pgo
+# The benches are a module of their own: the product needs nothing of it.
+BENCH := $(GO) -C bench test
 
-.PHONY: help build run quick test race house lint fuzz walk bench soak bench-go golden conformance names-eval sim mutants overspend rejoin scale backtest retro chaos-short chaos-mixed chaos screenshots image release release-check
+.PHONY: help build build-bench run quick test race house lint fuzz walk bench soak bench-go golden conformance names-eval sim mutants overspend rejoin scale backtest retro chaos-short chaos-mixed chaos screenshots image release release-check
 
 # Tools have a module of their own, so that their dependencies are not the service's.
 TOOL := $(GO) tool -modfile=.ci/tools/go.mod
@@ -24,8 +26,11 @@ RELEASE := CGO_ENABLED=0 GOFLAGS=-mod=readonly GOAMD64=v1 GOARM64=v8.0
 help: ## Print this
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## Build bin/railguard
+build: build-bench ## Build bin/railguard and bin/railguard-bench
 	CGO_ENABLED=0 $(GO) build $(PROFILE) -trimpath -ldflags '$(LDFLAGS)' -o bin/railguard ./cmd/railguard
+
+build-bench: # Build bin/railguard-bench
+	CGO_ENABLED=0 $(GO) -C bench build -trimpath -o ../bin/railguard-bench ./cmd/railguard-bench
 
 run: build ## Build and run a development cluster
 	./bin/railguard dev --nodes $(or $(NODES),3) $(ARGS)
@@ -35,8 +40,11 @@ quick: ## Build, vet, house law and the short tests that matter: under 90 second
 	$(GO) vet ./...
 	$(GO) test -short -timeout 5m $(QUICK)
 
-test: ## Run all tests
-	$(GO) test -timeout 30m ./...
+test: ## Run all tests, those of the benches too
+	failed=; \
+	$(GO) test -timeout 30m ./... || failed=1; \
+	$(BENCH) -timeout 30m ./... || failed=1; \
+	[ -z "$$failed" ]
 
 race: ## Run the tests of everything concurrent under the race detector
 	failed=; \
@@ -50,12 +58,14 @@ house: ## Check the house law alone
 lint: ## Run the linters of .golangci.yml (staticcheck among them); the first run builds them, 2 minutes
 	$(TOOL) golangci-lint run --allow-parallel-runners ./...
 	$(TOOL) golangci-lint run --allow-parallel-runners ./.ci/sbom
+	cd bench && $(GO) tool -modfile=../.ci/tools/go.mod golangci-lint run --allow-parallel-runners ./...
 
 fuzz: ## Run every fuzz target for FUZZ (10s) each
-	@for pkg in $$($(GO) list ./...); do \
-	  for name in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+	@for pkg in $$($(GO) list ./...) $$($(GO) -C bench list ./...); do \
+	  folder=.; case $$pkg in railguard/bench/*) folder=bench;; esac; \
+	  for name in $$($(GO) -C $$folder test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
 	    echo "fuzz $$pkg $$name"; \
-	    $(GO) test $$pkg -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZ) -fuzzminimizetime 1s >.fuzz.out 2>&1 || \
+	    $(GO) -C $$folder test $$pkg -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZ) -fuzzminimizetime 1s >.fuzz.out 2>&1 || \
 	      { cat .fuzz.out; grep -q 'Failing input\|panic' .fuzz.out && exit 1; \
 	        grep -q 'context deadline exceeded' .fuzz.out || exit 1; }; \
 	  done; \
@@ -65,10 +75,10 @@ walk: ## Walk over the API's document: WALK (20000) calls, valid and spoilt
 	$(GO) test ./httpapi -run TestWalkOverTheDocument -count=1 -timeout 10m -args -walk=$(WALK)
 
 bench: build ## Measure under load against targets, 15 minutes (ARGS, such as --suite cluster --out a.json)
-	./bin/railguard bench --folder . $(ARGS)
+	./bin/railguard-bench --folder . $(ARGS)
 
 soak: build ## Ten minutes at 60 % of saturation, with lists activated and snapshots meanwhile
-	./bin/railguard bench --folder . --suite soak $(ARGS)
+	./bin/railguard-bench --folder . --suite soak $(ARGS)
 
 bench-go: ## Run the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./engine/... ./ofac ./fsm ./audit ./httpapi
@@ -77,19 +87,19 @@ golden: ## Rewrite transcripts and generated documents; read the diff before you
 	$(GO) test ./engine ./httpapi -update && $(GO) test ./cmd/railguard -run TestCommandReference -update
 
 conformance: ## Check the binary against every statement of the specification
-	$(GO) test -count=1 -v ./bench/conformance
+	$(BENCH) -count=1 -v ./conformance
 
-names-eval: build ## Measure the name matcher on labelled names
-	./bin/railguard match eval
+names-eval: build-bench ## Measure the name matcher on labelled names
+	./bin/railguard-bench names
 
 sim: ## Run SEEDS (2000) schedules of simulated faults, and the overspend race a thousand times
-	GOGC=800 GODEBUG=tracebacklabels=1 RAILGUARD_SIM_SEEDS=$(or $(SEEDS),2000) $(GO) test -count=1 -timeout 30m -run 'TestSchedules|TestLimit' ./cluster/sim
+	GOGC=800 GODEBUG=tracebacklabels=1 RAILGUARD_SIM_SEEDS=$(or $(SEEDS),2000) $(BENCH) -count=1 -timeout 30m -run 'TestSchedules|TestLimit' ./sim
 
 mutants: ## Put known defects into a copy of the tree, one at a time: each must be caught by its test (ONLY=expression)
-	$(GO) run ./bench/mutants -only '$(ONLY)'
+	$(GO) -C bench run ./mutants -only '$(ONLY)'
 
 overspend: ## The overspend race with real processes, RACES (1000) times, the leader killed in each
-	RAILGUARD_N1=$(or $(RACES),1000) $(GO) test -count=1 -v -timeout 3h -run TestN1Repeated ./bench/chaos
+	RAILGUARD_N1=$(or $(RACES),1000) $(BENCH) -count=1 -v -timeout 3h -run TestN1Repeated ./chaos
 
 rejoin: ## A wiped node comes back among 100,000 agents and 5,000,000 records
 	RAILGUARD_REJOIN_AGENTS=100000 RAILGUARD_REJOIN_RECORDS=5000000 $(GO) test ./cluster -run '^$$' -bench Rejoin -benchtime 1x -timeout 2h
@@ -104,13 +114,13 @@ backtest: ## A backtest of RECORDS (100,000) calls with what was live: no differ
 	RAILGUARD_BACKTEST_RECORDS=$(or $(RECORDS),100000) $(GO) test ./httpapi -run 'BacktestOfWhatWasLive' -count=1 -v -timeout 1h
 
 chaos-short: ## Every fault scenario with real processes, short form
-	RAILGUARD_CHAOS=short $(GO) test -count=1 -v ./bench/chaos
+	RAILGUARD_CHAOS=short $(BENCH) -count=1 -v ./chaos
 
 chaos-mixed: ## The same with clusters of this release and the next one, each start of a node from one to the other (ONLY=expression)
-	RAILGUARD_CHAOS_MIXED=1 RAILGUARD_CHAOS=short $(GO) test -count=1 -v -timeout 2h $(if $(ONLY),-run '$(ONLY)') ./bench/chaos
+	RAILGUARD_CHAOS_MIXED=1 RAILGUARD_CHAOS=short $(BENCH) -count=1 -v -timeout 2h $(if $(ONLY),-run '$(ONLY)') ./chaos
 
 chaos: ## Long fault tests with real processes
-	RAILGUARD_CHAOS=long $(GO) test -count=1 -v -timeout 4h ./bench/chaos
+	RAILGUARD_CHAOS=long $(BENCH) -count=1 -v -timeout 4h ./chaos
 
 screenshots: ## Draw the console's pages, light and dark, into docs/images (needs Chromium)
 	@mkdir -p docs/images

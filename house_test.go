@@ -1,7 +1,6 @@
 package railguard
 
 import (
-	"bufio"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -31,7 +30,7 @@ var importLaw = map[string][]string{
 	"ofac/judge":         {"engine", "fsm/wire", "ofac/feed"},
 	"ofac/keeper":        {"engine", "fsm", "fsm/wire", "ofac", "ofac/feed", "ofac/fetch", "ofac/judge", "ofac/sample"},
 	"ofac/sample":        {"ofac"},
-	"ofac/eval":          {"ofac"},
+	"ofac/listtest":      {}, // For tests and benches alone.
 	"engine":             {"ofac", "ofac/wallet"},
 	"engine/credential":  {"engine"},
 	"fsm/wire":           {"engine"},
@@ -53,9 +52,9 @@ var importLaw = map[string][]string{
 	"cluster/backup":     {"cluster/datadir", "cluster/port", "audit", "audit/merkle", "engine", "engine/credential", "fsm", "fsm/wire"},
 	"cluster/port":       {"cluster/report", "engine", "fsm/wire"},
 	"cluster/porttest":   {},
+	"cluster/process":    {}, // For tests and benches alone.
 	"cluster/report":     {},
 	"cluster/timing":     {},
-	"cluster/sim":        {"cluster", "cluster/datadir", "cluster/report", "engine", "fsm", "fsm/leaf", "fsm/wire", "audit", "audit/audittest", "ofac"},
 	"strictjson":         {"engine"},
 	"seal":               {"engine", "fsm/wire", "audit/note"},
 	"edge/events":        {"audit", "audit/merkle", "edge", "engine", "fsm/leaf", "fsm/wire", "strictjson"},
@@ -73,16 +72,21 @@ var importLaw = map[string][]string{
 	"httpapi":            {"webhooks", "httpapi/cosigning", "httpapi/guest", "httpapi/lanes", "httpapi/openapi", "edge", "edge/events", "edge/retrace", "cluster/report", "cluster/timing", "httpapi/exposition", "ofac/judge", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/note", "audit/proof"},
 	"webhooks":           {"audit", "cluster/timing", "edge", "edge/events", "engine", "fsm", "fsm/leaf", "fsm/wire", "seal"},
 	"console":            {"httpapi/guest", "seal"},
-	"bench/conformance":  {"engine", "engine/credential", "audit/note", "audit/proof", "audit/examine"},
-	"bench/process":      {},
-	"bench/load":         {"bench/conformance", "bench/process", "engine", "engine/credential", "fsm", "fsm/wire", "ofac"},
-	"bench/chaos":        {"engine", "engine/credential", "audit/note", "audit/proof", "audit/examine", "bench/conformance", "bench/process"},
-	"bench/mutants":      {},
-	"bench/clients":      {},
 	"client":             {},
 	"client/afternoon":   {"client"}, // The example.
 	"cmd/railguard":      {"*"},
 	".":                  {},
+
+	// The benches, a module of their own.
+	"bench/chaos":               {"audit/examine", "audit/note", "audit/proof", "cluster/process", "engine", "ofac/listtest"},
+	"bench/clients":             {},
+	"bench/cmd/railguard-bench": {"bench/conformance", "bench/load", "bench/names", "ofac/sample"},
+	"bench/conformance":         {"audit/examine", "ofac/listtest"},
+	"bench/foldgen":             {},
+	"bench/load":                {"cluster/process", "engine", "engine/credential", "fsm", "fsm/wire", "ofac", "ofac/listtest"},
+	"bench/mutants":             {},
+	"bench/names":               {"ofac"},
+	"bench/sim":                 {"cluster", "cluster/datadir", "cluster/report", "engine", "fsm", "fsm/leaf", "fsm/wire", "audit", "audit/audittest", "ofac"},
 }
 
 // externalLaw says which rooms may import a foreign module; a module that is not
@@ -90,11 +94,11 @@ var importLaw = map[string][]string{
 var externalLaw = map[string][]string{
 	"code.dny.dev/ssrf":                       {"webhooks"},
 	"filippo.io/age":                          {"cluster/backup"},
-	"github.com/hashicorp/raft":               {"cluster/backup", "cluster", "cluster/datadir", "cluster/port", "cluster/recovery", "cluster/sim", "bench/load"},
+	"github.com/hashicorp/raft":               {"cluster/backup", "cluster", "cluster/datadir", "cluster/port", "cluster/recovery", "bench/sim", "bench/load"},
 	"github.com/hashicorp/raft-boltdb":        {"cluster/datadir", "bench/load"},
 	"github.com/hashicorp/raft-wal":           {"bench/load"},
 	"go.etcd.io/bbolt":                        {"cluster/datadir", "bench/load"},
-	"github.com/hashicorp/go-hclog":           {"cluster/backup", "cluster", "cluster/datadir", "cluster/port", "cluster/sim", "bench/load"},
+	"github.com/hashicorp/go-hclog":           {"cluster/backup", "cluster", "cluster/datadir", "cluster/port", "bench/sim", "bench/load"},
 	"github.com/hashicorp/go-metrics":         {"cluster"},
 	"github.com/valyala/fastjson":             {"strictjson", "edge", "httpapi"},
 	"github.com/cloudflare/circl":             {"audit/note"},
@@ -103,7 +107,7 @@ var externalLaw = map[string][]string{
 	"github.com/dchest/siphash":               {"fsm", "fsm/leaf"},
 	"github.com/transparency-dev/merkle":      {"cluster/backup", "fsm", "audit", "audit/proof", "audit/watch", "bench/chaos", "bench/conformance"},
 	"golang.org/x/mod":                        {"audit/note", "bench/conformance"},
-	"golang.org/x/text":                       {"ofac", "engine"},
+	"golang.org/x/text":                       {"ofac", "engine", "bench/foldgen"},
 	"golang.org/x/crypto":                     {"ofac/wallet"},
 	"github.com/mr-tron/base58":               {"ofac/wallet"},
 	"github.com/btcsuite/btcd":                {"ofac/wallet"},
@@ -115,9 +119,9 @@ var externalLaw = map[string][]string{
 	"github.com/swaggest/swgui":               {"httpapi/openapi"},
 	"github.com/santhosh-tekuri/jsonschema":   {"httpapi/contract"},
 	"github.com/modelcontextprotocol/go-sdk":  {"httpapi/mcp"},
-	"github.com/spf13/cobra":                  {"cmd/railguard"},
+	"github.com/spf13/cobra":                  {"cmd/railguard", "bench/cmd/railguard-bench"},
 	"github.com/spf13/pflag":                  {"cmd/railguard"},
-	"github.com/stretchr/testify":             {"cluster/porttest", "cluster/sim", "edge/edgetest"},
+	"github.com/stretchr/testify":             {"cluster/porttest", "bench/sim", "edge/edgetest"},
 	"github.com/anishathalye/porcupine":       {"bench/chaos"},
 	"github.com/chromedp/cdproto":             {}, // Tests of console alone.
 	"github.com/chromedp/chromedp":            {},
@@ -145,7 +149,6 @@ var pureBans = map[string]string{
 // pureExceptions name a file's one banned import and why it is right.
 var pureExceptions = map[string]string{
 	"engine/hours_compile.go: time": "compiles a zone's transitions at the edge; Apply only does arithmetic on them",
-	"ofac/foldgen/main.go: os":      "a generator that is run by hand; not part of the binary",
 }
 
 // sizeExceptions are files and functions that may be longer, each with its reason.
@@ -205,7 +208,7 @@ func imports(s *source) []string {
 
 func TestImportLaw(t *testing.T) {
 	for _, s := range sources(t) {
-		if s.test || s.room == "ofac/foldgen" {
+		if s.test {
 			continue
 		}
 		allowed, known := importLaw[s.room]
@@ -307,9 +310,6 @@ func TestRoomsHaveDoorPlates(t *testing.T) {
 		}
 	}
 	for room := range rooms {
-		if room == "ofac/foldgen" {
-			continue
-		}
 		plate := plates[room]
 		require.NotEmpty(t, plate, "%s: no doc.go", room)
 		require.Contains(t, plate, "May import:", "%s/doc.go", room)
@@ -387,23 +387,35 @@ func errorOrSkip(err error) error {
 	return fs.SkipDir
 }
 
-// TestDependenciesAreDecided: every direct module of go.mod has its line in the
-// decision page.
+// TestDependenciesAreDecided: every direct module of the product's and the benches'
+// go.mod has its line in the decision page.
 func TestDependenciesAreDecided(t *testing.T) {
 	page, err := os.ReadFile("docs/decisions/0020-dependencies.md")
 	require.NoError(t, err)
-	file, err := os.Open("go.mod")
-	require.NoError(t, err)
-	defer file.Close()
-	scanner := bufio.NewScanner(file)
-	for scanner.Scan() {
-		fields := strings.Fields(scanner.Text())
-		if len(fields) < 2 || strings.HasSuffix(scanner.Text(), "// indirect") || !strings.Contains(fields[0], ".") {
+	for _, requirements := range []string{"go.mod", "bench/go.mod"} {
+		for _, line := range strings.Split(text(t, requirements), "\n") {
+			fields := strings.Fields(line)
+			if len(fields) < 2 || strings.HasSuffix(line, "// indirect") || !strings.Contains(fields[0], ".") {
+				continue
+			}
+			require.Contains(t, string(page), fields[0], "docs/decisions/0020-dependencies.md must say why %s", fields[0])
+		}
+	}
+}
+
+// TestProductNeedsNoBench: no file of the product's module imports the benches, its tests
+// included, and its go.mod asks for no module of ours. Whoever builds the product has
+// neither their code nor what they depend on.
+func TestProductNeedsNoBench(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.room == "bench" || strings.HasPrefix(s.room, "bench/") || strings.HasPrefix(s.room, "client") {
 			continue
 		}
-		require.Contains(t, string(page), fields[0], "docs/decisions/0020-dependencies.md must say why %s", fields[0])
+		for _, imported := range imports(&s) {
+			require.False(t, strings.HasPrefix(imported, module+"/bench/") || strings.HasPrefix(imported, module+"/client"), "%s imports %s, which is another module", s.path, imported)
+		}
 	}
-	require.NoError(t, scanner.Err())
+	require.NotContains(t, text(t, "go.mod"), "replace")
 }
 
 // hotRows are the structs that must stay free of pointers, slices, maps and strings.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/bench/process"
 	"railguard/cluster/port"
+	"railguard/cluster/process"
 	"railguard/cluster/report"
 	"railguard/fsm/wire"
 )

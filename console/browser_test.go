@@ -22,7 +22,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
-	"railguard/bench/process"
+	"railguard/cluster/process"
 )
 
 // For a slow machine with others on it.

@@ -12,16 +12,16 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
-	"railguard/bench/conformance"
+	"railguard/ofac/listtest"
 )
 
 // spoilt is a publication of which one entity is malformed.
 func spoilt(t *testing.T) []string {
-	entities := []conformance.ListedEntity{}
+	entities := []listtest.Entity{}
 	for i := range 1200 {
-		entities = append(entities, conformance.ListedEntity{ID: 1 + i, Last: fmt.Sprintf("QUARTZMIRROR %s WORKS", strings.Repeat(string(rune('A'+i%26)), 1+i/26%12))})
+		entities = append(entities, listtest.Entity{ID: 1 + i, Last: fmt.Sprintf("QUARTZMIRROR %s WORKS", strings.Repeat(string(rune('A'+i%26)), 1+i/26%12))})
 	}
-	text := string(conformance.EnhancedXML("SDN List", time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC), entities...))
+	text := string(listtest.WriteEnhanced("SDN List", time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC), entities...))
 	text = strings.Replace(text, `<entity id="500">`, `<entity id="499">`, 1)
 	file := filepath.Join(t.TempDir(), "SDN_ENHANCED.XML")
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// foldText is the frozen table of characters (written by ofac/foldgen). It is
+// foldText is the frozen table of characters (written by bench/foldgen). It is
 // part of the binary, not of the Go release: two nodes built with different
 // Unicode tables fold every name alike.
 //

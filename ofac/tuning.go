@@ -3,7 +3,7 @@ package ofac
 import "fmt"
 
 // tuning holds the numbers the scorer of possible matches judges by. They are
-// fixed: `railguard match eval --sensitivity` shows what moves when one is
+// fixed: `railguard-bench names --sensitivity` shows what moves when one is
 // changed, and nothing else may change them. Weights and similarities are 1e-4,
 // shares per cent.
 type tuning struct {

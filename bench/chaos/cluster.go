@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"railguard/bench/process"
+	"railguard/cluster/process"
 )
 
 // shape is what a cluster is started as.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"railguard/bench/process"
+	"railguard/cluster/process"
 )
 
 // copiesChangeNothing is C27: a stale copy of a member's folder, started elsewhere

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"railguard/bench/conformance"
+	"railguard/ofac/listtest"
 )
 
 // listPair is a list and its successor, and what is known of both from elsewhere
@@ -123,10 +123,10 @@ func ownPair() (*listPair, error) {
 	p := &listPair{force: true}
 	wallet := func() string { return "0x" + randomHex(20) }
 	stays, goes, comes, lost, handed := wallet(), wallet(), wallet(), wallet(), wallet()
-	entry := func(id int, last string, wallets map[string]string) conformance.ListedEntity {
-		return conformance.ListedEntity{ID: id, Last: last, Wallets: wallets}
+	entry := func(id int, last string, wallets map[string]string) listtest.Entity {
+		return listtest.Entity{ID: id, Last: last, Wallets: wallets}
 	}
-	common := []conformance.ListedEntity{entry(920001, "QUARTZMIRROR WORKS", map[string]string{"ETH": stays})}
+	common := []listtest.Entity{entry(920001, "QUARTZMIRROR WORKS", map[string]string{"ETH": stays})}
 	for i := range filling {
 		common = append(common, entry(921000+i, fmt.Sprintf("ZEPHYRINE %s FILLING %s", randomHex(4), randomHex(5)), nil))
 	}
@@ -150,7 +150,7 @@ func ownPair() (*listPair, error) {
 	for _, side := range []struct {
 		file     *listFile
 		asOf     time.Time
-		entities []conformance.ListedEntity
+		entities []listtest.Entity
 	}{{&p.old, now.Add(-24 * time.Hour), old}, {&p.next, now, next}} {
 		raw, err := packLists(side.asOf, side.entities)
 		if err != nil {
@@ -162,15 +162,15 @@ func ownPair() (*listPair, error) {
 }
 
 // packLists is an archive of a hand-made SDN list, and a CONS list of one entry.
-func packLists(asOf time.Time, entities []conformance.ListedEntity) ([]byte, error) {
+func packLists(asOf time.Time, entities []listtest.Entity) ([]byte, error) {
 	var packed bytes.Buffer
 	archive := zip.NewWriter(&packed)
 	for _, member := range []struct {
 		name string
 		raw  []byte
 	}{
-		{"SDN_ENHANCED.XML", conformance.EnhancedXML("SDN List", asOf, entities...)},
-		{"CONS_ENHANCED.XML", conformance.EnhancedXML("Consolidated List", asOf, conformance.ListedEntity{ID: 930001, Last: "CHAOS PASSERBY HOLDING"})},
+		{"SDN_ENHANCED.XML", listtest.WriteEnhanced("SDN List", asOf, entities...)},
+		{"CONS_ENHANCED.XML", listtest.WriteEnhanced("Consolidated List", asOf, listtest.Entity{ID: 930001, Last: "CHAOS PASSERBY HOLDING"})},
 	} {
 		part, err := archive.Create(member.name)
 		if err != nil {

@@ -6,9 +6,9 @@
 // docs/ARCHITECTURE.md: linearizable verdicts, no limit overspent, no answer lost
 // or doubled, one log on all nodes.
 //
-// May import: engine (amounts), audit/note and audit/examine (signed checkpoints,
-// proofs), bench/conformance (hand-made lists), bench/process (children), the Merkle library, Porcupine, the
-// HDR histogram.
+// May import: engine (amounts), audit/note, audit/proof and audit/examine (signed checkpoints,
+// proofs), ofac/listtest (hand-made lists), cluster/process
+// (children), the Merkle library, Porcupine, the HDR histogram.
 // Never: any other room of the server. It is a black box behind HTTP.
 //
 // Invariants

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"railguard/bench/process"
+	"railguard/cluster/process"
 )
 
 // fabric is the network between nodes that live in network namespaces of their

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"railguard/bench/conformance"
+	"railguard/ofac/listtest"
 )
 
 // listSwitch is C07: the list changes under load, and every verdict is that of the
@@ -68,15 +68,15 @@ func (s *stage) payers(ctx context.Context, wallet string) *storm {
 // list is staged at a time.
 func (s *stage) upload(ctx context.Context, n *node, wallet string) (string, error) {
 	asOf := time.Now()
-	entities := []conformance.ListedEntity{{ID: 910001, Last: "CHAOS BYSTANDER HOLDING"}}
+	entities := []listtest.Entity{{ID: 910001, Last: "CHAOS BYSTANDER HOLDING"}}
 	if wallet != "" {
-		entities = append(entities, conformance.ListedEntity{ID: 910002, Last: "QUARTZMIRROR WORKS", Wallets: map[string]string{"ETH": wallet}})
+		entities = append(entities, listtest.Entity{ID: 910002, Last: "QUARTZMIRROR WORKS", Wallets: map[string]string{"ETH": wallet}})
 	}
 	var packed bytes.Buffer
 	archive := zip.NewWriter(&packed)
 	for name, raw := range map[string][]byte{
-		"SDN_ENHANCED.XML":  conformance.EnhancedXML("SDN List", asOf, entities...),
-		"CONS_ENHANCED.XML": conformance.EnhancedXML("Consolidated List", asOf, conformance.ListedEntity{ID: 910003, Last: "CHAOS PASSERBY HOLDING"}),
+		"SDN_ENHANCED.XML":  listtest.WriteEnhanced("SDN List", asOf, entities...),
+		"CONS_ENHANCED.XML": listtest.WriteEnhanced("Consolidated List", asOf, listtest.Entity{ID: 910003, Last: "CHAOS PASSERBY HOLDING"}),
 	} {
 		part, err := archive.Create(name)
 		if err != nil {

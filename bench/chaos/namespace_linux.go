@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"unsafe"
 
-	"railguard/bench/process"
+	"railguard/cluster/process"
 )
 
 // newCell makes a network namespace with one device, tun0, whose packets come here.

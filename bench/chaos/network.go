@@ -5,7 +5,7 @@ import (
 	"net"
 	"sync"
 
-	"railguard/bench/process"
+	"railguard/cluster/process"
 )
 
 // network is what lies between the nodes of one cluster and can be broken: relays

@@ -16,8 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/bench/process"
 	"railguard/client"
+	"railguard/cluster/process"
 )
 
 var codeBlock = regexp.MustCompile("(?s)```(go|python|ts)\n(.*?)```")

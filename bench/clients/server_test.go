@@ -18,8 +18,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/bench/process"
 	"railguard/client"
+	"railguard/cluster/process"
 )
 
 // cluster is a development cluster of real processes.

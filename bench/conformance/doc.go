@@ -8,8 +8,9 @@
 // skipped with the reason, never as passed.
 //
 // May import: the standard library, a JOSE library as the stock verifier, the Merkle
-// library to recompute proofs.
-// Never: any room of the server. What is known of the target comes from its answers.
+// library to recompute proofs, audit/examine (signed checkpoints), ofac/listtest
+// (hand-made lists).
+// Never: any other room of the product. What is known of the target comes from its answers.
 //
 // Invariants: checks run one after another in the order of their phases (ordinary,
 // list switch, clock, ledger), because the clock of the target is global and moves

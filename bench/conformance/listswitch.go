@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"railguard/ofac/listtest"
 )
 
 var listSwitchChecks = []Check{
@@ -63,12 +65,12 @@ func (p *probe) upload(files map[string][]byte) *answer {
 
 // staged uploads a hand-made list and returns the id of its snapshot. The list has
 // one organisation of its own in the Consolidated List, for a list without one is odd.
-func (p *probe) staged(entities ...ListedEntity) string {
+func (p *probe) staged(entities ...listtest.Entity) string {
 	asOf := p.now()
-	bystander := ListedEntity{ID: 900001, Last: "CONFORMANCE BYSTANDER HOLDING"}
+	bystander := listtest.Entity{ID: 900001, Last: "CONFORMANCE BYSTANDER HOLDING"}
 	a := p.upload(map[string][]byte{
-		"SDN_ENHANCED.XML":  EnhancedXML(listSDN, asOf, entities...),
-		"CONS_ENHANCED.XML": EnhancedXML(listCONS, asOf, bystander),
+		"SDN_ENHANCED.XML":  listtest.WriteEnhanced(listtest.SDN, asOf, entities...),
+		"CONS_ENHANCED.XML": listtest.WriteEnhanced(listtest.CONS, asOf, bystander),
 	})
 	p.success(a)
 	return p.str(a, "snapshotId")
@@ -86,7 +88,7 @@ func (p *probe) activate(snapshot string) *answer {
 
 // switched activates a hand-made list, runs the work under it and brings the former
 // list back, whatever becomes of the work.
-func (p *probe) switched(work func(), entities ...ListedEntity) {
+func (p *probe) switched(work func(), entities ...listtest.Entity) {
 	before := p.activeSnapshot()
 	snapshot := p.staged(entities...)
 	p.success(p.activate(snapshot))
@@ -112,8 +114,8 @@ func (p *probe) now() time.Time {
 }
 
 // stranger is an entity that no published list holds.
-func (p *probe) stranger(wallet string) ListedEntity {
-	return ListedEntity{ID: 900002, Last: "QUARTZMIRROR " + p.run, Wallets: map[string]string{"ETH": wallet}}
+func (p *probe) stranger(wallet string) listtest.Entity {
+	return listtest.Entity{ID: 900002, Last: "QUARTZMIRROR " + p.run, Wallets: map[string]string{"ETH": wallet}}
 }
 
 func checkR4(p *probe) {
@@ -142,7 +144,7 @@ func checkR3Delisted(p *probe) {
 
 func checkListFollows(p *probe) {
 	wallet, operator := cleanWallet(), p.name("Quartzmirror Holding Works")
-	person := ListedEntity{ID: 900003, Individual: true, Last: "QUILLFEATHER", First: "Ambrosius Testus"}
+	person := listtest.Entity{ID: 900003, Individual: true, Last: "QUILLFEATHER", First: "Ambrosius Testus"}
 	g, owned := p.register(), p.register(with("operatorLegalName", operator))
 	paysWallet, paysPerson := obj{"cpWallet": wallet}, obj{"cpName": "Ambrosius Testus Quillfeather"}
 	clean := func() {
@@ -155,7 +157,7 @@ func checkListFollows(p *probe) {
 		p.verdict(p.screen(g, "1", paysWallet), "BLOCK", "R6_COUNTERPARTY_WALLET_OFAC")
 		p.verdict(p.screen(g, "1", paysPerson), "BLOCK", "R7_COUNTERPARTY_NAME_OFAC")
 		p.verdict(p.screen(owned, "1"), "BLOCK", "R5_OPERATOR_NAME_OFAC")
-	}, p.stranger(wallet), person, ListedEntity{ID: 900004, Last: operator})
+	}, p.stranger(wallet), person, listtest.Entity{ID: 900004, Last: operator})
 	clean()
 }
 
@@ -180,9 +182,9 @@ func checkAtomicSwitch(p *probe) {
 
 func checkListRejected(p *probe) {
 	now := p.now()
-	many := make([]ListedEntity, 40)
+	many := make([]listtest.Entity, 40)
 	for i := range many {
-		many[i] = ListedEntity{ID: 900100 + i, Last: fmt.Sprintf("QUARTZMIRROR SUBSIDIARY %d OF %s", i, p.run)}
+		many[i] = listtest.Entity{ID: 900100 + i, Last: fmt.Sprintf("QUARTZMIRROR SUBSIDIARY %d OF %s", i, p.run)}
 	}
 	rejected := func(what string, files map[string][]byte) {
 		a := p.upload(files)
@@ -191,15 +193,15 @@ func checkListRejected(p *probe) {
 		}
 		p.expect(a.status == 422 && a.code() == "list_rejected", "%s: got %d %q, want 422 list_rejected", what, a.status, a.code())
 	}
-	whole := EnhancedXML(listSDN, now, many...)
+	whole := listtest.WriteEnhanced(listtest.SDN, now, many...)
 	bomb := `<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">]><sanctionsData>&c;</sanctionsData>`
 	p.switched(func() { // A published list of forty is the measure.
 		before := p.activeSnapshot()
-		rejected("no entity", map[string][]byte{"SDN_ENHANCED.XML": EnhancedXML(listSDN, now)})
+		rejected("no entity", map[string][]byte{"SDN_ENHANCED.XML": listtest.WriteEnhanced(listtest.SDN, now)})
 		rejected("no XML", map[string][]byte{"SDN_ENHANCED.XML": []byte("this is no list")})
 		rejected("half a file", map[string][]byte{"SDN_ENHANCED.XML": whole[:len(whole)/2]})
-		rejected("years old", map[string][]byte{"SDN_ENHANCED.XML": EnhancedXML(listSDN, now.AddDate(-9, 0, 0), many...)})
-		rejected("shrunken by a tenth", map[string][]byte{"SDN_ENHANCED.XML": EnhancedXML(listSDN, now, many[4:]...)})
+		rejected("years old", map[string][]byte{"SDN_ENHANCED.XML": listtest.WriteEnhanced(listtest.SDN, now.AddDate(-9, 0, 0), many...)})
+		rejected("shrunken by a tenth", map[string][]byte{"SDN_ENHANCED.XML": listtest.WriteEnhanced(listtest.SDN, now, many[4:]...)})
 		rejected("entity expansion", map[string][]byte{"SDN_ENHANCED.XML": []byte(bomb)})
 		snapshot := p.staged(many[4:]...)
 		a := p.listCall("POST", snapshot, "/activate", obj{"force": true})

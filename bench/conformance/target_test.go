@@ -19,7 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/bench/process"
+	"railguard/cluster/process"
 )
 
 var (

@@ -21,7 +21,7 @@ import (
 	wal "github.com/hashicorp/raft-wal"
 	"go.etcd.io/bbolt"
 
-	"railguard/bench/process"
+	"railguard/cluster/process"
 )
 
 // RaftOptions say what one process of the bare raft base line is.
@@ -172,7 +172,7 @@ func (b *bench) startTrio(ctx context.Context, store string) (*trio, error) {
 	t := &trio{store: store}
 	for i := range 3 {
 		name := "raft-" + store + strconv.Itoa(i)
-		h, err := b.launchHelper(ctx, name, ports[3+i], "bench", "serve-raft", "--listen", ports[3+i],
+		h, err := b.launchHelper(ctx, name, ports[3+i], "serve-raft", "--listen", ports[3+i],
 			"--peers", strings.Join(ports[:3], ","), "--at", strconv.Itoa(i), "--store", store, "--folder", filepath.Join(b.work, name))
 		if err != nil {
 			t.close()

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"railguard/bench/process"
+	"railguard/cluster/process"
 )
 
 const (
@@ -67,7 +67,7 @@ func (b *bench) launchHelper(ctx context.Context, name, address string, args ...
 	}
 	h := &helper{url: "http://" + address, log: filepath.Join(b.work, name+".log")}
 	var err error
-	if h.child, err = b.spawner.Launch(b.options.Binary, args, os.Environ(), h.log); err != nil {
+	if h.child, err = b.spawner.Launch(b.options.Self, args, os.Environ(), h.log); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	plain := newAPI("")
@@ -102,7 +102,7 @@ func (b *bench) echo(ctx context.Context) (*helper, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.echoes, err = b.launchHelper(ctx, "echo", ports[0], "bench", "serve-echo", "--listen", ports[0])
+	b.echoes, err = b.launchHelper(ctx, "echo", ports[0], "serve-echo", "--listen", ports[0])
 	return b.echoes, err
 }
 

@@ -1,4 +1,4 @@
-// Package load measures Railguard under load and judges the figures: `railguard bench`.
+// Package load measures Railguard under load and judges the figures, for railguard-bench.
 //
 // Purpose: drive a cluster (its own, spawned for the run, or one that is named) with
 // a seeded workload, in an open loop with constant arrival or in a closed loop;
@@ -6,7 +6,7 @@
 // figures against targets; keep them in a file that two runs can be compared by.
 //
 // May import: engine, engine/credential, ofac, fsm and fsm/wire (the suites in process),
-// bench/conformance (hand-made lists), bench/process (children), hashicorp/raft with
+// ofac/listtest (hand-made lists), cluster/process (children), hashicorp/raft with
 // two log stores (a base line), the HDR histogram.
 // Never: any other room of the server. A cluster is a black box behind HTTP.
 //
@@ -22,5 +22,5 @@
 //
 // Goroutines: one a caller (closed loop) or a connection and one dispatcher on a
 // thread of its own (open loop), one that tells progress; they end with their load.
-// Children are bench/process's.
+// Children are cluster/process's.
 package load

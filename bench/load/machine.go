@@ -2,11 +2,11 @@ package load
 
 import (
 	"crypto/sha256"
+	"debug/buildinfo"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strings"
 )
 
@@ -95,17 +95,15 @@ func fileSystem(folder string) string {
 // buildID is the commit that the program was built from, or where the build does
 // not know it the first digits of the program's own SHA-256.
 func buildID(binary string) string {
-	info, _ := debug.ReadBuildInfo()
-	if info == nil {
-		info = &debug.BuildInfo{}
-	}
 	id, dirty := "", ""
-	for _, setting := range info.Settings {
-		switch {
-		case setting.Key == "vcs.revision":
-			id = setting.Value
-		case setting.Key == "vcs.modified" && setting.Value == "true":
-			dirty = " with changes"
+	if info, err := buildinfo.ReadFile(binary); err == nil {
+		for _, setting := range info.Settings {
+			switch {
+			case setting.Key == "vcs.revision":
+				id = setting.Value
+			case setting.Key == "vcs.modified" && setting.Value == "true":
+				dirty = " with changes"
+			}
 		}
 	}
 	if id == "" {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"railguard/bench/process"
+	"railguard/cluster/process"
 )
 
 const (

@@ -11,13 +11,14 @@ import (
 	"strings"
 	"time"
 
-	"railguard/bench/process"
+	"railguard/cluster/process"
 )
 
 // Options say what a run is.
 type Options struct {
-	Binary   string   // This program; it is what is spawned.
-	Version  string   // Of this program.
+	Binary   string   // The railguard that is spawned.
+	Self     string   // This program: base lines are children of it.
+	Version  string   // Of the railguard that is spawned.
 	Folder   string   // Where the run's own folder is made and removed; "": the system's.
 	Targets  []string // A cluster that runs; empty: one is spawned.
 	Key      string   // API key of a cluster that runs.

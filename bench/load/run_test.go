@@ -17,12 +17,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// buildBinary builds the program that runs spawn.
-func buildBinary(t *testing.T) string {
+// buildBinary builds a program from its folder.
+func buildBinary(t *testing.T, folder string) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "railguard")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./cmd/railguard")
-	build.Dir = filepath.Join("..", "..")
+	binary := filepath.Join(t.TempDir(), filepath.Base(folder))
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".")
+	build.Dir = folder
 	raw, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", raw)
 	return binary
@@ -41,7 +41,7 @@ func TestBrief(t *testing.T) {
 	require.NoError(t, err)
 	var said bytes.Buffer
 	report, err := Run(t.Context(), Options{
-		Binary: buildBinary(t), Folder: folder, Spawn: 1, Brief: true, Workload: w, Progress: &said,
+		Binary: buildBinary(t, "../../cmd/railguard"), Self: buildBinary(t, "../cmd/railguard-bench"), Folder: folder, Spawn: 1, Brief: true, Workload: w, Progress: &said,
 		Suites: briefSuites, Goals: goals,
 	})
 	require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"railguard/bench/conformance"
+	"railguard/ofac/listtest"
 )
 
 const (
@@ -84,9 +84,9 @@ func (o *outcome) ordinarySecond(from, to int) float64 {
 
 // fullList is a ZIP with a list of made-up parties, as many as OFAC's.
 func fullList(parties int) ([]byte, error) {
-	var entities []conformance.ListedEntity
+	var entities []listtest.Entity
 	for i := range parties {
-		e := conformance.ListedEntity{ID: 800_000 + i, Last: fmt.Sprintf("QUOR%dVEN ZARB%dAL HOLDING", i*7919%parties, i), Aliases: []string{fmt.Sprintf("VELD%dAN TRADE", i)}}
+		e := listtest.Entity{ID: 800_000 + i, Last: fmt.Sprintf("QUOR%dVEN ZARB%dAL HOLDING", i*7919%parties, i), Aliases: []string{fmt.Sprintf("VELD%dAN TRADE", i)}}
 		if i%40 == 0 {
 			e.Wallets = map[string]string{"ETH": string(appendWallet(nil, 0xbe7c, uint64(i)))}
 		}
@@ -95,8 +95,8 @@ func fullList(parties int) ([]byte, error) {
 	var packed bytes.Buffer
 	archive := zip.NewWriter(&packed)
 	for name, raw := range map[string][]byte{
-		"SDN_ENHANCED.XML":  conformance.EnhancedXML("SDN List", time.Now(), entities...),
-		"CONS_ENHANCED.XML": conformance.EnhancedXML("Consolidated List", time.Now(), conformance.ListedEntity{ID: 799_999, Last: "BENCH PASSERBY HOLDING"}),
+		"SDN_ENHANCED.XML":  listtest.WriteEnhanced("SDN List", time.Now(), entities...),
+		"CONS_ENHANCED.XML": listtest.WriteEnhanced("Consolidated List", time.Now(), listtest.Entity{ID: 799_999, Last: "BENCH PASSERBY HOLDING"}),
 	} {
 		part, err := archive.Create(name)
 		if err != nil {

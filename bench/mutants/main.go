@@ -21,16 +21,17 @@ const (
 
 func main() {
 	only := flag.String("only", "", "run the mutants whose name matches this expression")
-	dir := flag.String("mutants", "bench/mutants/testdata", "where they are")
+	dir := flag.String("mutants", "mutants/testdata", "where they are")
+	tree := flag.String("tree", "..", "the tree to copy")
 	flag.Parse()
-	if err := run(*dir, *only); err != nil {
+	if err := run(*tree, *dir, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
 
-// run tries every mutant on a copy of the tree in the current folder.
-func run(dir, only string) error {
+// run tries every mutant on a copy of the tree.
+func run(tree, dir, only string) error {
 	chosen, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -44,7 +45,7 @@ func run(dir, only string) error {
 		return err
 	}
 	defer os.RemoveAll(root)
-	if err := copyTree(root); err != nil {
+	if err := copyTree(tree, root); err != nil {
 		return err
 	}
 	clean := map[string]error{} // By test: without a mutant it must pass.
@@ -114,7 +115,8 @@ func last(out string) string {
 func test(root string, m *mutant) (out string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), runTimeout)
 	defer cancel()
-	args := append([]string{"test", "-count=1", "-vet=off", "-timeout", testTimeout}, strings.Fields(m.test)...)
+	args := append([]string{"test"}, strings.Fields(m.test)...) // First, for -C must be.
+	args = append(args, "-count=1", "-vet=off", "-timeout", testTimeout)
 	command := exec.CommandContext(ctx, "go", args...)
 	command.Dir = root
 	command.Env = append(os.Environ(), m.env...)
@@ -122,14 +124,14 @@ func test(root string, m *mutant) (out string, err error) {
 	return string(data), err
 }
 
-// copyTree copies what git knows, as it stands in the current folder.
-func copyTree(to string) error {
-	list, err := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
+// copyTree copies what git knows of a folder, as it stands there.
+func copyTree(from, to string) error {
+	list, err := exec.Command("git", "-C", from, "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
 	if err != nil {
 		return fmt.Errorf("git ls-files: %w", err)
 	}
 	for _, name := range strings.Split(strings.TrimSuffix(string(list), "\x00"), "\x00") {
-		data, err := os.ReadFile(name)
+		data, err := os.ReadFile(filepath.Join(from, name))
 		if errors.Is(err, os.ErrNotExist) {
 			continue // Removed, and not told to git yet.
 		}

@@ -17,8 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/bench/conformance"
-	"railguard/bench/process"
+	"railguard/cluster/process"
+	"railguard/ofac/listtest"
 )
 
 // fleetOfThree are three real nodes, as an operator starts them, and a balancer of the
@@ -46,7 +46,7 @@ func newFleetOfThree(t *testing.T) *fleetOfThree {
 	lists := filepath.Join(f.dir, "lists")
 	require.NoError(t, os.Mkdir(lists, 0o700))
 	for name, list := range map[string]string{"SDN_ENHANCED.XML": "SDN List", "CONS_ENHANCED.XML": "Consolidated List"} {
-		raw := conformance.EnhancedXML(list, time.Now(), conformance.ListedEntity{ID: 910001 + len(list), Last: "BALANCED BYSTANDER HOLDING " + list})
+		raw := listtest.WriteEnhanced(list, time.Now(), listtest.Entity{ID: 910001 + len(list), Last: "BALANCED BYSTANDER HOLDING " + list})
 		require.NoError(t, os.WriteFile(filepath.Join(lists, name), raw, 0o600))
 	}
 	for i := range f.nodes {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/bench/process"
+	"railguard/cluster/process"
 )
 
 // answering is a server that says one thing to every call.

@@ -32,11 +32,10 @@ func clientCommands() []*cobra.Command {
 	under("audit", newAuditProof(), newAuditExport(), newAuditBundle())
 	under("ofac", newImport())
 	under("policy", newPolicyPut(), newPolicyDiff())
-	under("match", newMatchEval())
 	under("signing-key", newReissueAll())
 	under("cluster-secret", newSecretReseal())
 	under("cluster", newClusterStatus(), newClusterWait(), newClusterRecover(), newClusterUpgrade())
-	return append(commands, newVerify(), newLog(), newDump(), newBackup(), newDrill(), newDoctor(), newConformance(), newHealth(), newTLS(), newBench())
+	return append(commands, newVerify(), newLog(), newDump(), newBackup(), newDrill(), newDoctor(), newHealth(), newTLS())
 }
 
 func exactly(n int, what string) cobra.PositionalArgs {

@@ -66,7 +66,6 @@ var ownExamples = map[string]string{
 	"railguard cluster upgrade status": "  railguard cluster upgrade status",
 	"railguard dump":                   "  railguard dump /var/lib/railguard/raft",
 	"railguard health":                 "  railguard health --url http://n2:8080",
-	"railguard match eval":             "  railguard match eval",
 	"railguard policy put":             `  railguard policy put policy.yaml --reason "a longer service level"`,
 	"railguard tls show":               "  railguard tls show /etc/railguard/tls/n1.crt",
 	"railguard version":                "  railguard version",

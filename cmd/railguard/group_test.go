@@ -16,10 +16,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/bench/process"
 	"railguard/cluster"
 	"railguard/cluster/backup"
 	"railguard/cluster/datadir"
+	"railguard/cluster/process"
 	"railguard/cluster/report"
 	"railguard/fsm/wire"
 	"railguard/httpapi"

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/bench/conformance"
 	"railguard/ofac"
+	"railguard/ofac/listtest"
 )
 
 // upload stages a file or folder as `railguard ofac import` does, and returns the answer.
@@ -38,15 +38,15 @@ func (n *groupNode) activate(t testing.TB, status int, id any, why string) map[s
 
 // listFile writes an SDN list of companies, one with wallets of two chains, and may spoil it.
 func listFile(t testing.TB, day, companies, evm int, spoil func(string) string) string {
-	entities := []conformance.ListedEntity{{ID: 1, Last: "LAZARUS GROUP", Wallets: map[string]string{"XBT": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT"}}}
+	entities := []listtest.Entity{{ID: 1, Last: "LAZARUS GROUP", Wallets: map[string]string{"XBT": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT"}}}
 	for i := range companies {
-		e := conformance.ListedEntity{ID: 2 + i, Last: fmt.Sprintf("QUARTZMIRROR %s WORKS", strings.Repeat(string(rune('A'+i%26)), 1+i/26%12))}
+		e := listtest.Entity{ID: 2 + i, Last: fmt.Sprintf("QUARTZMIRROR %s WORKS", strings.Repeat(string(rune('A'+i%26)), 1+i/26%12))}
 		if i < evm {
 			e.Wallets = map[string]string{"ETH": fmt.Sprintf("0x%040x", i+1)}
 		}
 		entities = append(entities, e)
 	}
-	text := string(conformance.EnhancedXML("SDN List", time.Date(2026, 3, day, 0, 0, 0, 0, time.UTC), entities...))
+	text := string(listtest.WriteEnhanced("SDN List", time.Date(2026, 3, day, 0, 0, 0, 0, time.UTC), entities...))
 	if spoil != nil {
 		text = spoil(text)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/bench/process"
+	"railguard/cluster/process"
 )
 
 // balance starts HAProxy with the file of deploy/, with what its last lines say of TLS on

@@ -19,8 +19,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/bench/conformance"
-	"railguard/bench/process"
+	"railguard/cluster/process"
+	"railguard/ofac/listtest"
 )
 
 const (
@@ -106,7 +106,7 @@ func (p *park) form() {
 	lists := filepath.Join(p.dir, "lists")
 	require.NoError(p.t, os.MkdirAll(lists, 0o700))
 	for name, list := range map[string]string{"SDN_ENHANCED.XML": "SDN List", "CONS_ENHANCED.XML": "Consolidated List"} {
-		raw := conformance.EnhancedXML(list, time.Now(), conformance.ListedEntity{ID: 910001 + len(list), Last: "PARKED BYSTANDER HOLDING " + list})
+		raw := listtest.WriteEnhanced(list, time.Now(), listtest.Entity{ID: 910001 + len(list), Last: "PARKED BYSTANDER HOLDING " + list})
 		require.NoError(p.t, os.WriteFile(filepath.Join(lists, name), raw, 0o600))
 	}
 	// A list of our own is small: it is taken when somebody says so.

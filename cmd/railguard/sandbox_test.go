@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/bench/process"
+	"railguard/cluster/process"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/seal"

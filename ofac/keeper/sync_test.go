@@ -20,12 +20,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/bench/conformance"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/ofac/fetch"
+	"railguard/ofac/listtest"
 	"railguard/ofac/sample"
 )
 
@@ -93,17 +93,17 @@ func (m *mirror) lists(date string, companies int) {
 		panic(err)
 	}
 	m.set("SDN_ENHANCED.XML", tagged(sdnOf(asOf, companies)))
-	m.set("CONS_ENHANCED.XML", tagged(conformance.EnhancedXML("Consolidated List", asOf, conformance.ListedEntity{ID: 930001, Last: "PASSERBY HOLDING"})))
+	m.set("CONS_ENHANCED.XML", tagged(listtest.WriteEnhanced("Consolidated List", asOf, listtest.Entity{ID: 930001, Last: "PASSERBY HOLDING"})))
 }
 
 func sdnOf(asOf time.Time, companies int) []byte {
-	entities := []conformance.ListedEntity{{ID: 940000, Last: "LAZARUS GROUP", Wallets: map[string]string{
+	entities := []listtest.Entity{{ID: 940000, Last: "LAZARUS GROUP", Wallets: map[string]string{
 		"ETH": "0x00000000000000000000000000000000000000aa", "XBT": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT",
 	}}}
 	for i := range companies {
-		entities = append(entities, conformance.ListedEntity{ID: 940001 + i, Last: fmt.Sprintf("QUARTZMIRROR NUMBER %c%c WORKS", 'A'+i/26, 'A'+i%26)})
+		entities = append(entities, listtest.Entity{ID: 940001 + i, Last: fmt.Sprintf("QUARTZMIRROR NUMBER %c%c WORKS", 'A'+i/26, 'A'+i%26)})
 	}
-	return conformance.EnhancedXML("SDN List", asOf, entities...)
+	return listtest.WriteEnhanced("SDN List", asOf, entities...)
 }
 
 // group is a cluster of one: a state machine that applies what is proposed.
@@ -316,11 +316,11 @@ func badAnswers(t *testing.T) []badAnswer {
 		}},
 		{"the server's error", "502", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }},
 		{"304 to who asked for no version", "304", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) }},
-		{"the other family's list", "", content(conformance.EnhancedXML("Consolidated List", time.Now(), conformance.ListedEntity{ID: 930001, Last: "PASSERBY HOLDING"}))},
+		{"the other family's list", "", content(listtest.WriteEnhanced("Consolidated List", time.Now(), listtest.Entity{ID: 930001, Last: "PASSERBY HOLDING"}))},
 		{"an older list", "older", content(sdnOf(time.Date(2026, 3, 9, 0, 0, 0, 0, time.UTC), 41))},
 		{"a shrunken list", "shrink", content(sdnOf(time.Date(2026, 3, 11, 0, 0, 0, 0, time.UTC), 36))},
 		{"a list without the canaries", "canary", content(bytes.ReplaceAll(newer, []byte("LAZARUS"), []byte("LAZY")))},
-		{"an empty list", "no entity", content(conformance.EnhancedXML("SDN List", time.Now()))},
+		{"an empty list", "no entity", content(listtest.WriteEnhanced("SDN List", time.Now()))},
 		{"to this machine", "not public", redirect("https://127.0.0.1:1/x")},
 		{"to a private network", "not public", redirect("https://10.0.0.1/x")},
 		{"to metadata", "not public", redirect("https://169.254.169.254/latest/meta-data/")},

@@ -1,0 +1,9 @@
+// Command railguard-bench measures and examines a railguard from outside: under load
+// against targets, statement by statement of the specification, and the name matcher
+// against labelled names.
+//
+// Purpose: what whoever builds or buys a railguard runs; no part of the binary that serves.
+//
+// May import: bench/load, bench/conformance, bench/names, ofac/sample, cobra.
+// Never: serves anybody.
+package main

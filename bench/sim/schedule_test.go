@@ -1,0 +1,212 @@
+package sim
+
+import (
+	"bufio"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Schedules. A seed decides how many nodes there are, what clients do, and which
+// faults come when. It does not decide what raft's own random timers and the
+// scheduler of goroutines do: a seed that failed once fails again likely, not
+// certainly, so replay it some times (-count=20).
+//
+//	RAILGUARD_SIM_SEEDS=N   how many schedules to run; seeds that are not fixed are new each run
+//	RAILGUARD_SIM_SEED=S    run this one alone
+//	RAILGUARD_SIM_LOG=info  the nodes' own lines, with virtual time; warn: the faults and what went wrong
+const (
+	seedsEnv = "RAILGUARD_SIM_SEEDS"
+	seedEnv  = "RAILGUARD_SIM_SEED"
+	keptFile = "testdata/seeds.txt"
+
+	schedulesShort = 400 // Without RAILGUARD_SIM_SEEDS.
+	seedsFixed     = 50  // The first ones, the same in each run.
+)
+
+// keptSeeds are those that once failed.
+func keptSeeds(t *testing.T) (kept []uint64) {
+	file, err := os.Open(keptFile)
+	require.NoError(t, err)
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		text, _, _ := strings.Cut(lines.Text(), "#")
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		seed, err := strconv.ParseUint(text, 10, 64)
+		require.NoError(t, err, keptFile)
+		kept = append(kept, seed)
+	}
+	return kept
+}
+
+// seedsToRun are the kept ones, then fixed ones, then new ones.
+func seedsToRun(t *testing.T) []uint64 {
+	if one, err := strconv.ParseUint(os.Getenv(seedEnv), 10, 64); err == nil {
+		return []uint64{one}
+	}
+	list := keptSeeds(t)
+	count := len(list) + wanted(schedulesShort)
+	for i := 0; len(list) < count && i < seedsFixed; i++ {
+		list = append(list, uint64(i+1))
+	}
+	for len(list) < count {
+		list = append(list, 1_000_000+rand.Uint64N(1<<40))
+	}
+	return list
+}
+
+// wanted is a count from the environment, or the fallback.
+func wanted(fallback int) int {
+	if n, err := strconv.Atoi(os.Getenv(seedsEnv)); err == nil {
+		return n
+	}
+	return fallback
+}
+
+// TestSchedules runs them, each in a bubble of its own, as many at once as there are
+// processors.
+func TestSchedules(t *testing.T) {
+	var mu sync.Mutex
+	sum, runs := map[string]int{}, 0
+	t.Cleanup(func() { // Over all of them there was something to find.
+		t.Logf("%d schedules: %v", runs, sum)
+		if runs == 1 {
+			return // A replay, which may be of one that is hit hard.
+		}
+		require.GreaterOrEqual(t, sum["reads"], 5*runs, "reads that all fail show nothing: %v", sum)
+		require.GreaterOrEqual(t, sum["acknowledged"], 50*runs, "%v", sum)
+		require.GreaterOrEqual(t, sum["PROCEED"], 20*runs, "%v", sum)
+		for _, what := range []string{"PROCEED", "REVIEW", "BLOCK", "approved", "of a delegate", "suspended", "revoked", "held", "settled", "released", "expired", "settled late"} {
+			require.GreaterOrEqual(t, sum[what], runs/20, "%s: %v", what, sum)
+		}
+		// Every fault is drawn some six times in 77 and its weight, and so is what it is for: a
+		// hundred schedules have each of them.
+		for _, f := range faults {
+			require.GreaterOrEqual(t, sum[f.name], runs/100, "%s: %v", f.name, sum)
+		}
+		for _, what := range []string{bytesOfTheDead, "of a fleet"} { // A name that was not synced is lost where the product forgets to: its mutants.
+			require.GreaterOrEqual(t, sum[what], runs/100, "%s: %v", what, sum)
+		}
+	})
+	for _, seed := range seedsToRun(t) {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			t.Parallel()
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("replay: %s=%d go -C bench test ./sim -run '^TestSchedules$' -count=20", seedEnv, seed)
+				}
+			})
+			synctest.Test(t, func(t *testing.T) {
+				// A panic anywhere in the bubble names its seed, with GODEBUG=tracebacklabels=1.
+				pprof.SetGoroutineLabels(pprof.WithLabels(t.Context(), pprof.Labels("seed", strconv.FormatUint(seed, 10))))
+				counts := schedule(t, seed)
+				mu.Lock()
+				defer mu.Unlock()
+				runs++
+				for what, count := range counts {
+					sum[what] += count
+				}
+			})
+		})
+	}
+}
+
+// schedule runs one seed.
+func schedule(t testing.TB, seed uint64) (counts map[string]int) {
+	draw := rand.New(rand.NewPCG(seed, 3))
+	nodes := 3
+	if draw.IntN(8) == 0 {
+		nodes = 5
+	}
+	if draw.IntN(4) == 0 { // A few seconds before midnight.
+		time.Sleep(24*time.Hour - time.Duration(2000+draw.IntN(6000))*time.Millisecond)
+	}
+	tooLong := time.AfterFunc(scheduleMax, func() { panic(fmt.Sprintf("seed %d still runs after %v of its time", seed, scheduleMax)) })
+	defer tooLong.Stop()
+	w, h := NewWorld(t, seed, nodes), &History{}
+	w.StartAll()
+	defer w.StopAll()
+	prepare(w, h)
+	if seed%3 == 0 {
+		h.hold(w)
+	}
+	l := &load{world: w, history: h, seed: seed, pause: 35 * time.Millisecond, stop: make(chan struct{})}
+	l.run(2 * nodes)
+	defer l.end() // A check that fails must not leave clients in the bubble.
+	for range 4 + draw.IntN(5) {
+		time.Sleep(time.Duration(50+draw.IntN(400)) * time.Millisecond)
+		f := w.drawFault()
+		w.trace(f.name)
+		w.count(f.name, 1)
+		f.do(w)
+		if draw.IntN(3) > 0 { // Else it goes on beside what comes next.
+			w.mend()
+		}
+		w.Observe(w.one())
+	}
+	w.mend()
+	time.Sleep(300 * time.Millisecond)
+	l.end()
+	w.settle(t)
+	h.CheckAll(t, w, spendLimits)
+	reads := h.CheckReads(t, 0)
+	good, unknown, refused := h.Count()
+	w.trace(fmt.Sprintf("%d acknowledged, %d unknown, %d refused", good, unknown, refused))
+	b := newBooks(spendLimits)
+	for i, leaf := range w.leavesOf(w.hosts[0]) {
+		b.leaf(i, leaf)
+	}
+	w.countLock.Lock()
+	defer w.countLock.Unlock()
+	maps.Copy(b.counts, w.counted)
+	b.counts["reads"], b.counts["acknowledged"] = reads, good // One that is hit hard may have few; all together must not.
+	return b.counts
+}
+
+// settle waits until the world is well again: after the last fault every node is
+// ready and has applied the same within a bounded time.
+func (w *World) settle(t testing.TB) {
+	w.beside.Wait()
+	w.AwaitReady(liveAfter)
+	w.AwaitEqual(liveAfter)
+	require.Empty(t, w.GaveUp())
+}
+
+// scheduleMax is far beyond what a schedule takes of its own time: one that waits for
+// what never comes says where.
+const scheduleMax = time.Hour
+
+// liveAfter is how long after the last fault the group may take: raft waits up to
+// 10.24 s before it tries a peer again that could not be reached.
+const liveAfter = 30 * time.Second
+
+// TestCalm is the base line: no faults, and nothing is unknown or refused.
+func TestCalm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, h := NewWorld(t, 1, 3), &History{}
+		w.StartAll()
+		defer w.StopAll()
+		prepare(w, h)
+		for i := range 500 {
+			host := w.Hosts()[i%3]
+			op := h.Screen(t.Context(), host, payment{name: fmt.Sprintf("calm-%d", i), agent: spender, amount: 1})
+			require.NoError(t, op.Err)
+			h.Read(t.Context(), host)
+		}
+		w.AwaitEqual(10 * time.Second)
+		h.CheckAll(t, w, spendLimits)
+		h.CheckReads(t, 500)
+	})
+}

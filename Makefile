@@ -40,10 +40,11 @@ quick: ## Build, vet, house law and the short tests that matter: under 90 second
 	$(GO) vet ./...
 	$(GO) test -short -timeout 5m $(QUICK)
 
-test: ## Run all tests, those of the benches too
+test: ## Run all tests, those of the benches and of the Go client too
 	failed=; \
 	$(GO) test -timeout 30m ./... || failed=1; \
 	$(BENCH) -timeout 30m ./... || failed=1; \
+	(cd client && $(GO) test ./...) || failed=1; \
 	[ -z "$$failed" ]
 
 race: ## Run the tests of everything concurrent under the race detector

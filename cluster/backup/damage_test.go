@@ -222,6 +222,10 @@ func TestPartsOutOfTheirPlaceAreRefused(t *testing.T) {
 			parts[2].header.Name = historyPart(0, 7)
 			return forge(t, parts)
 		}, "its name is not that of its leaves"},
+		"an empty bundle behind history": {func(t *testing.T, parts []tarPart) []tarPart {
+			parts[2].data = append(bytes.Clone(parts[2].data), 0)
+			return forge(t, parts)
+		}, "a bundle is cut, or one too many"},
 		"history goes on": {func(t *testing.T, parts []tarPart) []tarPart {
 			parts[2].data = append(bytes.Clone(parts[2].data), parts[2].data...)
 			return forge(t, parts)

@@ -66,10 +66,10 @@ var importLaw = map[string][]string{
 	"httpapi/x402":       {"cluster/timing", "httpapi/guest"},
 	"httpapi/mcp":        {"engine", "strictjson", "httpapi/guest"},
 	"httpapi/lanes":      {},
-	"httpapi/openapi":    {},
+	"httpapi/openapi":    {"httpapi/description"},
 	"httpapi/contract":   {"httpapi/openapi"}, // For tests alone.
 	"httpapi/cosigning":  {"audit/note", "audit/witness", "cluster/report"},
-	"httpapi":            {"webhooks", "httpapi/cosigning", "httpapi/guest", "httpapi/lanes", "httpapi/openapi", "edge", "edge/events", "edge/retrace", "cluster/report", "cluster/timing", "httpapi/exposition", "ofac/judge", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/note", "audit/proof"},
+	"httpapi":            {"webhooks", "httpapi/cosigning", "httpapi/description", "httpapi/guest", "httpapi/lanes", "httpapi/openapi", "edge", "edge/events", "edge/retrace", "cluster/report", "cluster/timing", "httpapi/exposition", "ofac/judge", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/note", "audit/proof"},
 	"webhooks":           {"audit", "cluster/timing", "edge", "edge/events", "engine", "fsm", "fsm/leaf", "fsm/wire", "seal"},
 	"console":            {"httpapi/guest", "seal"},
 	"client":             {},
@@ -87,6 +87,8 @@ var importLaw = map[string][]string{
 	"bench/mutants":             {},
 	"bench/names":               {"ofac"},
 	"bench/sim":                 {"cluster", "cluster/datadir", "cluster/report", "engine", "fsm", "fsm/leaf", "fsm/wire", "audit", "audit/audittest", "ofac"},
+
+	"httpapi/description": {},
 }
 
 // externalLaw says which rooms may import a foreign module; a module that is not
@@ -115,7 +117,7 @@ var externalLaw = map[string][]string{
 	"golang.org/x/sys":                        {"cluster"},
 	"github.com/klauspost/compress":           {"ofac/feed", "audit", "audit/bundle"},
 	"github.com/go-jose/go-jose":              {"engine/credential", "bench/conformance"},
-	"go.yaml.in/yaml":                         {"httpapi", "httpapi/openapi", "cmd/railguard"},
+	"go.yaml.in/yaml":                         {"httpapi", "cmd/railguard"},
 	"github.com/swaggest/swgui":               {"httpapi/openapi"},
 	"github.com/santhosh-tekuri/jsonschema":   {"httpapi/contract"},
 	"github.com/modelcontextprotocol/go-sdk":  {"httpapi/mcp"},

@@ -229,10 +229,10 @@ func TestTablesAreOfRoutes(t *testing.T) {
 	for _, r := range append(n.api.publicRoutes(), n.api.adminRoutes()...) {
 		known[r.method+" "+r.path] = true
 	}
-	for key := range bodyShapes {
+	for key := range adminBodies {
 		require.True(t, known[key], key)
 	}
-	for key := range queryParameters {
+	for key := range adminQueries {
 		require.True(t, known[key], key)
 	}
 }
@@ -246,6 +246,7 @@ func TestEveryGetDeclaresItsQuery(t *testing.T) {
 			continue
 		}
 		walked++
+		r.declare()
 		path := pathValue.ReplaceAllString(r.path, "x")
 		for query, param := range map[string]string{
 			"zzUnknown=1": "zzUnknown", "zzUnknown": "zzUnknown", "a%zz=1": "a%zz", "consistency=%zz": "consistency", "consistency=": "consistency",
@@ -255,7 +256,7 @@ func TestEveryGetDeclaresItsQuery(t *testing.T) {
 			v := answer(t, n.do("admin", "GET", path+"?"+query, ""), 400)
 			require.Equal(t, [2]string{"bad_request", param}, [2]string{textOf(v, "code"), textOf(v, "param")}, "%s?%s", path, query)
 		}
-		for _, name := range queryParameters["GET "+r.path] {
+		for _, name := range r.parameters {
 			name, flag := strings.CutSuffix(name, "?")
 			if flag {
 				continue

@@ -1,0 +1,230 @@
+package description
+
+var caseworkOperations = []Operation{
+	{
+		Name: "review", Route: "POST /v1/reviews/{txnId}", Tag: "reviews", Scope: Owner, Roles: "reviewer",
+		Summary:    "Give a REVIEW its disposition",
+		Parameters: "txnId timeout minIndex idempotencyKey",
+		Body: &Body{Of: struct {
+			Disposition Disposition `json:"disposition"`
+			ReviewedBy  string      `json:"reviewedBy" length:"-512" pattern:"\\S"`
+			Notes       *string     `json:"notes,omitempty" length:"-8192"`
+		}{}, Example: `{"disposition": "REJECTED", "reviewedBy": "Carla"}`},
+		Answers:  []Answer{{Status: 200, Of: DisposedRecord{}, Headers: "Replayed"}},
+		Refusals: "404 409",
+		Codes:    Codes{400: "not_reviewable", 404: "not_found", 409: "already_dispositioned invalid_transition", 422: "unknown_field missing_field invalid_field invalid_disposition"},
+	},
+	{
+		Name: "withdrawProposal", Route: "POST /v1/reviews/{txnId}/withdraw", Tag: "reviews", Scope: Owner, Roles: "reviewer",
+		Summary:    "Withdraw what another person proposed",
+		Parameters: "txnId timeout minIndex idempotencyKey",
+		Body: &Body{Of: struct {
+			ReviewedBy string  `json:"reviewedBy" length:"-512" pattern:"\\S"`
+			Reason     *string `json:"reason,omitempty" length:"-8192"`
+		}{}, Example: `{"reviewedBy": "Carla"}`},
+		Answers:  []Answer{{Status: 200, Of: DisposedRecord{}, Headers: "Replayed"}},
+		Refusals: "404 409",
+		Codes:    Codes{404: "not_found", 409: "invalid_transition", 422: "unknown_field missing_field invalid_field"},
+	},
+	{
+		Name: "listQueue", Route: "GET /v1/queue", Tag: "reviews", Scope: Owner, Roles: "reviewer auditor",
+		Summary:    "Reviews that wait",
+		Parameters: "limit cursor order consistency timeout minIndex",
+		Query: []Parameter{
+			{Name: "state"},
+			{Name: "rule"},
+			{Name: "agentId"},
+			{Name: "operator"},
+			{Name: "minAmount", Of: Number(""), Tags: `range:"0-"`},
+			{Name: "maxAmount", Of: Number(""), Tags: `range:"0-"`},
+			{Name: "from", Text: "a time or a date", Of: "", Tags: `length:"1-" format:"date-time"`},
+			{Name: "to", Text: "a time or a date", Of: "", Tags: `length:"1-" format:"date-time"`},
+			{Name: "assignee"},
+			{Name: "q"},
+			{Name: "slaBreached", Text: "true: those that wait longer than the policy allows; false: the others", Of: ""},
+			{Name: "sort", Of: "", Tags: `enum:"age amount priority"`},
+		},
+		Answers: []Answer{{Status: 200, Of: struct {
+			Data       []QueueItem `json:"data"`
+			NextCursor *string     `json:"nextCursor"`
+			AsOfIndex  int64       `json:"asOfIndex"`
+		}{}, Example: `{"data": [{"txnId": "txn_ntpya6px", "rule": "R10_SINGLE_TX_LIMIT", "reason": "The amount is above the single transaction limit of the agent.", "amount": 50, "chain": null, "rail": null, "agentId": "agt_rfq3ao3wofwz", "agentName": "Bot", "operatorLegalName": "Acme Inc", "cpName": null, "cpWallet": null, "screenedAt": "2026-03-22T03:33:28.589Z", "ageSeconds": 0, "slaDueAt": null, "slaBreached": false, "proposed": null, "assignee": null, "leaseUntil": null, "comments": 0, "priority": 2, "similarOpen": 5, "state": "open"}], "nextCursor": "cXVldWUuLTpmLmY", "asOfIndex": 16}`}},
+	},
+	{
+		Name: "reviewMany", Route: "POST /v1/queue/bulk", Tag: "reviews", Scope: Owner, Roles: "reviewer",
+		Summary:    "Decide on up to 100 cases at once",
+		Parameters: "timeout minIndex idempotencyKey",
+		Body: &Body{Of: struct {
+			TxnIDs      []string `json:"txnIds" each:"{\"maxLength\": 256}" items:"1-100" schema:"{\"uniqueItems\": true}"`
+			Disposition string   `json:"disposition" enum:"APPROVED REJECTED ESCALATE_SAR"`
+			ReviewedBy  string   `json:"reviewedBy" length:"-512" pattern:"\\S"`
+			Notes       *string  `json:"notes,omitempty" length:"-8192"`
+		}{}, Example: `{"txnIds": ["txn_ntpya6px", "txn_q13Dd1Ez"], "disposition": "APPROVED", "reviewedBy": "Carla", "notes": "the same caterer as last month"}`},
+		Answers: []Answer{{Status: 200, Text: "Done, or refused, one by one.", Of: struct {
+			Results []BulkDecision `json:"results"`
+		}{}}},
+		Refusals: "409",
+		Codes:    Codes{422: "unknown_field missing_field invalid_field invalid_disposition"},
+	},
+	{
+		Name: "nextCase", Route: "POST /v1/queue/next", Tag: "reviews", Scope: Owner, Roles: "reviewer",
+		Summary:    "Lease the first free case",
+		Parameters: "timeout minIndex idempotencyKey",
+		Body: &Body{Of: struct {
+			Assignee   *string      `json:"assignee,omitempty" length:"-256"`
+			ReviewedBy *string      `json:"reviewedBy,omitempty" length:"-256"`
+			By         *string      `json:"by,omitempty" length:"-256"`
+			Filter     *QueueFilter `json:"filter,omitempty"`
+			Skip       *[]string    `json:"skip,omitempty" each:"{\"maxLength\": 256}" items:"-100" doc:"transactions that are passed over"`
+		}{}, Example: `{"assignee": "r"}`, Optional: true},
+		Answers: []Answer{
+			{Status: 200, Of: QueueEvent{}, Headers: "Replayed"},
+			{Status: 204, Text: "Nothing is open."},
+		},
+		Refusals: "409",
+		Codes:    Codes{422: "unknown_field missing_field invalid_field"},
+	},
+	{
+		Name: "claimCase", Route: "POST /v1/queue/{txnId}/claim", Tag: "reviews", Scope: Owner, Roles: "reviewer",
+		Summary:    "Lease a case for ten minutes",
+		Parameters: "txnId timeout minIndex idempotencyKey",
+		Body: &Body{Of: struct {
+			Assignee   *string `json:"assignee,omitempty" length:"-256"`
+			ReviewedBy *string `json:"reviewedBy,omitempty" length:"-256"`
+			By         *string `json:"by,omitempty" length:"-256"`
+		}{}, Optional: true},
+		Answers:  []Answer{{Status: 200, Of: QueueEvent{}, Headers: "Replayed"}},
+		Refusals: "404 409",
+		Codes:    Codes{404: "not_found", 409: "claimed_by_other invalid_transition", 422: "unknown_field missing_field invalid_field"},
+	},
+	{
+		Name: "releaseCase", Route: "POST /v1/queue/{txnId}/release", Tag: "reviews", Scope: Owner, Roles: "reviewer",
+		Summary:    "Give a claim back",
+		Parameters: "txnId timeout minIndex idempotencyKey",
+		Body: &Body{Of: struct {
+			Assignee   *string `json:"assignee,omitempty" length:"-256"`
+			ReviewedBy *string `json:"reviewedBy,omitempty" length:"-256"`
+			By         *string `json:"by,omitempty" length:"-256"`
+			Force      *bool   `json:"force,omitempty"`
+		}{}, Example: `{"assignee": "Carla"}`, Optional: true},
+		Answers:  []Answer{{Status: 200, Of: QueueEvent{}, Headers: "Replayed"}},
+		Refusals: "404 409",
+		Codes:    Codes{404: "not_found", 409: "claimed_by_other invalid_transition", 422: "unknown_field missing_field invalid_field"},
+	},
+	{
+		Name: "assignCase", Route: "POST /v1/queue/{txnId}/assign", Tag: "reviews", Scope: Owner, Roles: "reviewer",
+		Summary:    "Put a case into somebody's hands",
+		Parameters: "txnId timeout minIndex idempotencyKey",
+		Body: &Body{Of: struct {
+			Assignee   string  `json:"assignee" length:"-256" pattern:"\\S"`
+			ReviewedBy *string `json:"reviewedBy,omitempty" length:"-256"`
+			By         *string `json:"by,omitempty" length:"-256"`
+		}{}, Example: `{"assignee": "Emil", "by": "Carla"}`},
+		Answers:  []Answer{{Status: 200, Of: QueueEvent{}, Headers: "Replayed"}},
+		Refusals: "404 409",
+		Codes:    Codes{404: "not_found", 409: "invalid_transition", 422: "unknown_field missing_field invalid_field"},
+	},
+	{
+		Name: "commentCase", Route: "POST /v1/queue/{txnId}/comment", Tag: "reviews", Scope: Owner, Roles: "reviewer",
+		Summary:    "Add a comment to a case",
+		Parameters: "txnId timeout minIndex idempotencyKey",
+		Body: &Body{Of: struct {
+			Assignee   *string `json:"assignee,omitempty" length:"-256"`
+			ReviewedBy *string `json:"reviewedBy,omitempty" length:"-256"`
+			By         *string `json:"by,omitempty" length:"-256"`
+			Comment    string  `json:"comment" length:"-8192" pattern:"\\S"`
+		}{}, Example: `{"comment": "seen"}`},
+		Answers:  []Answer{{Status: 200, Of: QueueEvent{}, Headers: "Replayed"}},
+		Refusals: "404 409",
+		Codes:    Codes{404: "not_found", 409: "limit_reached invalid_transition", 422: "unknown_field missing_field invalid_field"},
+	},
+	{
+		Name: "listReports", Route: "GET /v1/sar", Tag: "reviews", Scope: Institution, Roles: "reviewer auditor",
+		Summary:    "Suspicious activity reports",
+		Parameters: "limit cursor order consistency timeout minIndex",
+		Query: []Parameter{
+			{Name: "state", Of: SARState("")},
+			{Name: "overdue", Of: "", Tags: `enum:"true false"`},
+		},
+		Answers: []Answer{{Status: 200, Of: struct {
+			Data       []SARSummary `json:"data"`
+			NextCursor *string      `json:"nextCursor"`
+			AsOfIndex  int64        `json:"asOfIndex"`
+		}{}}},
+	},
+	{
+		Name: "showReport", Route: "GET /v1/sar/{txnId}", Tag: "reviews", Scope: Institution, Roles: "reviewer auditor",
+		Summary:    "All that a suspicious activity report needs, gathered from the records",
+		Parameters: "txnId consistency timeout minIndex",
+		Query: []Parameter{
+			{Name: "format", Text: "html: a page to print; csv: the payments of the pair; xml: a draft in the shape of a FinCEN batch file", Of: "", Tags: `enum:"json html csv xml"`},
+		},
+		Answers:  []Answer{{Status: 200, Of: SARPacket{}, Headers: "Disposition", Media: []Media{{Type: "text/html", Of: ""}, {Type: "text/csv", Of: ""}, {Type: "application/xml", Of: ""}}}},
+		Refusals: "404",
+		Codes:    Codes{404: "not_found"},
+	},
+	{
+		Name: "moveReport", Route: "POST /v1/sar/{txnId}/move", Tag: "reviews", Scope: Institution, Roles: "reviewer",
+		Summary:    "Move a suspicious activity report on",
+		Parameters: "txnId timeout minIndex idempotencyKey",
+		Body: &Body{Of: struct {
+			To        SARState `json:"to"`
+			By        string   `json:"by" length:"-512" pattern:"\\S"`
+			Reason    *string  `json:"reason,omitempty" length:"-8192" doc:"required to close what was not filed"`
+			BsaID     *string  `json:"bsaId,omitempty" length:"-256" doc:"of the filing; required for FILED"`
+			Narrative *string  `json:"narrative,omitempty" length:"-32768"`
+		}{}, Example: `{"to": "FILED", "by": "Carla", "bsaId": "31000012345678"}`},
+		Answers:  []Answer{{Status: 200, Of: SARMove{}, Headers: "Replayed"}},
+		Refusals: "404 409",
+		Codes:    Codes{404: "not_found", 409: "invalid_transition", 422: "unknown_field missing_field invalid_field"},
+	},
+	{
+		Name: "listAlerts", Route: "GET /v1/alerts", Tag: "alerts", Scope: Institution, Roles: "reviewer auditor",
+		Summary:    "What is no REVIEW and wants a person",
+		Parameters: "limit cursor order consistency timeout minIndex",
+		Query: []Parameter{
+			{Name: "state", Of: "", Tags: `enum:"open acknowledged"`},
+			{Name: "kind", Of: AlertKind("")},
+		},
+		Answers: []Answer{{Status: 200, Of: struct {
+			Data       []Alert `json:"data"`
+			NextCursor *string `json:"nextCursor"`
+			AsOfIndex  int64   `json:"asOfIndex"`
+		}{}}},
+	},
+	{
+		Name: "acknowledgeAlerts", Route: "POST /v1/alerts/acknowledge", Tag: "alerts", Scope: Institution, Roles: "reviewer",
+		Summary:    "Say of up to 100 alerts that they were looked at",
+		Parameters: "timeout minIndex idempotencyKey",
+		Body: &Body{Of: struct {
+			AlertIDs []string `json:"alertIds" each:"{\"maxLength\": 256}" items:"1-100" schema:"{\"uniqueItems\": true}"`
+			By       string   `json:"by" length:"-512" pattern:"\\S"`
+			Reason   string   `json:"reason" length:"-8192" pattern:"\\S"`
+		}{}, Example: `{"alertIds": ["alr_fs5wtzwmmu4e"], "by": "Carla", "reason": "the rail settles late on Sundays"}`},
+		Answers: []Answer{{Status: 200, Text: "Done, or refused, one by one.", Of: struct {
+			Results []BulkAcknowledgement `json:"results"`
+		}{}}},
+		Refusals: "409",
+		Codes:    Codes{422: "unknown_field missing_field invalid_field"},
+	},
+	{
+		Name: "showAlert", Route: "GET /v1/alerts/{id}", Tag: "alerts", Scope: Institution, Roles: "reviewer auditor",
+		Summary:    "One alert",
+		Parameters: "id consistency timeout minIndex",
+		Answers:    []Answer{{Status: 200, Of: Alert{}}},
+		Refusals:   "404",
+		Codes:      Codes{404: "not_found"},
+	},
+	{
+		Name: "acknowledgeAlert", Route: "POST /v1/alerts/{id}/acknowledge", Tag: "alerts", Scope: Institution, Roles: "reviewer",
+		Summary:    "Say that an alert was looked at, and why it needs nothing more",
+		Parameters: "id timeout minIndex idempotencyKey",
+		Body: &Body{Of: struct {
+			By     string `json:"by" length:"-512" pattern:"\\S"`
+			Reason string `json:"reason" length:"-8192" pattern:"\\S"`
+		}{}, Example: `{"by": "Carla", "reason": "the rail settled late; the amount is within the day's limit"}`},
+		Answers:  []Answer{{Status: 200, Of: Alert{}, Headers: "Replayed"}},
+		Refusals: "404 409",
+		Codes:    Codes{404: "not_found", 409: "invalid_transition", 422: "unknown_field missing_field invalid_field"},
+	},
+}

@@ -1,0 +1,250 @@
+package description
+
+type DisposedRecord struct {
+	Verdict            Verdict         `json:"verdict"`
+	TxnID              string          `json:"txnId"`
+	Rule               *RuleCode       `json:"rule"`
+	Reason             string          `json:"reason"`
+	AgentID            string          `json:"agentId,omitempty"`
+	AgentName          string          `json:"agentName,omitempty"`
+	AgentType          string          `json:"agentType,omitempty"`
+	OperatorLegalName  string          `json:"operatorLegalName,omitempty"`
+	CredentialStatus   Status          `json:"credentialStatus,omitempty"`
+	OFACSource         string          `json:"ofacSource"`
+	ScreenedAt         Time            `json:"screenedAt"`
+	Disposition        *string         `json:"disposition,omitempty"`
+	Proposed           Proposed        `json:"proposed,omitempty"`
+	ReviewedBy         string          `json:"reviewedBy,omitempty"`
+	ReviewedAt         Time            `json:"reviewedAt,omitempty"`
+	Notes              string          `json:"notes,omitempty"`
+	SAREscalated       bool            `json:"sarEscalated,omitempty"`
+	ReviewedByKey      string          `json:"reviewedByKey,omitempty"`
+	OverLimitApproved  bool            `json:"overLimitApproved,omitempty"`
+	NotHeld            bool            `json:"notHeld,omitempty" doc:"The approval found no room for a hold and counts as spent."`
+	Recheck            Free            `json:"recheck,omitempty" free:"what the same payment would be today"`
+	Request            RecordedRequest `json:"_request"`
+	Payment            Ending          `json:"payment,omitempty"`
+	LateSettlement     Ending          `json:"lateSettlement,omitempty"`
+	Version            string          `json:"version"`
+	KeyID              string          `json:"keyId"`
+	Node               string          `json:"node"`
+	Index              int64           `json:"index"`
+	RuleSet            string          `json:"ruleSet"`
+	PolicyVersion      int64           `json:"policyVersion"`
+	ListVersion        int64           `json:"listVersion"`
+	ListDigest         string          `json:"listDigest"`
+	MatcherVersion     int64           `json:"matcherVersion"`
+	MixerVersion       string          `json:"mixerVersion"`
+	TzVersion          string          `json:"tzVersion"`
+	OFACStale          bool            `json:"ofacStale,omitempty"`
+	RequestHash        string          `json:"requestHash"`
+	IdempotencyKeyHash string          `json:"idempotencyKeyHash,omitempty"`
+	RequestID          string          `json:"requestId"`
+	TraceID            string          `json:"traceId,omitempty"`
+	Jti                string          `json:"jti,omitempty"`
+	UserJti            string          `json:"userJti,omitempty"`
+	UserID             string          `json:"userId,omitempty"`
+	FleetID            string          `json:"fleetId,omitempty"`
+	Chain              []string        `json:"chain,omitempty"`
+	AgentSequence      int64           `json:"agentSequence,omitempty"`
+	AgentPrevious      int64           `json:"agentPrevious,omitempty"`
+	Hold               Hold            `json:"hold,omitempty"`
+	Profile            ProfileLeaf     `json:"profile,omitempty"`
+	UserProfile        ProfileLeaf     `json:"userProfile,omitempty"`
+	Warnings           []UnknownMember `json:"warnings,omitempty"`
+	Triggered          []RuleCode      `json:"triggered,omitempty"`
+	Shadow             []RuleCode      `json:"shadow,omitempty"`
+	Matches            []PartyMatch    `json:"matches,omitempty"`
+	MatchesTruncated   bool            `json:"matchesTruncated,omitempty"`
+	Evidence           Free            `json:"evidence,omitempty" free:"what the rules saw, as stored: docs/FORMATS.md"`
+	Parties            []Party         `json:"parties,omitempty"`
+	PartiesUnavailable *string         `json:"partiesUnavailable,omitempty"`
+	LeafHash           string          `json:"leafHash"`
+	Comments           []Comment       `json:"comments,omitempty"`
+	RuleTriggered      RuleCode        `json:"ruleTriggered,omitempty"`
+	EventID            string          `json:"eventId,omitempty"`
+	Unchanged          bool            `json:"unchanged,omitempty"`
+}
+
+type QueueItem struct {
+	TxnID             string    `json:"txnId"`
+	Rule              RuleCode  `json:"rule"`
+	Reason            string    `json:"reason"`
+	Amount            Number    `json:"amount"`
+	Chain             *string   `json:"chain"`
+	Rail              *string   `json:"rail"`
+	AgentID           string    `json:"agentId"`
+	AgentName         string    `json:"agentName"`
+	OperatorLegalName string    `json:"operatorLegalName"`
+	CpName            *string   `json:"cpName"`
+	CpWallet          *string   `json:"cpWallet"`
+	ScreenedAt        Time      `json:"screenedAt"`
+	AgeSeconds        int64     `json:"ageSeconds"`
+	SLADueAt          *string   `json:"slaDueAt" format:"date-time" doc:"until when it may wait by the policy's review.sla"`
+	SLABreached       bool      `json:"slaBreached"`
+	Proposed          *Proposed `json:"proposed" doc:"what one person proposed and another has to confirm"`
+	Assignee          *string   `json:"assignee"`
+	LeaseUntil        *string   `json:"leaseUntil" format:"date-time"`
+	Comments          int64     `json:"comments"`
+	Priority          int64     `json:"priority"`
+	SimilarOpen       int64     `json:"similarOpen"`
+	State             string    `json:"state"`
+}
+
+type QueueEvent struct {
+	TxnID      string  `json:"txnId"`
+	EventID    string  `json:"eventId,omitempty"`
+	Time       Time    `json:"time"`
+	Event      string  `json:"event"`
+	Assignee   *string `json:"assignee,omitempty"`
+	LeaseUntil *string `json:"leaseUntil,omitempty" format:"date-time"`
+	By         *string `json:"by"`
+	Comment    string  `json:"comment,omitempty"`
+	Unchanged  bool    `json:"unchanged,omitempty"`
+	Item       struct {
+		TxnID             string          `json:"txnId"`
+		Verdict           Verdict         `json:"verdict"`
+		Rule              RuleCode        `json:"rule"`
+		Reason            string          `json:"reason"`
+		AgentID           string          `json:"agentId"`
+		AgentName         string          `json:"agentName"`
+		OperatorLegalName string          `json:"operatorLegalName"`
+		ScreenedAt        Time            `json:"screenedAt"`
+		Request           RecordedRequest `json:"_request"`
+	} `json:"item"`
+}
+
+type BulkDecision struct {
+	_                 struct{} `doc:"What a call of its own would have been answered, in short, behind its status; or its error."`
+	Status            int64    `json:"status"`
+	TxnID             string   `json:"txnId"`
+	Disposition       *string  `json:"disposition,omitempty"`
+	Proposed          Proposed `json:"proposed,omitempty"`
+	ReviewedBy        string   `json:"reviewedBy,omitempty"`
+	ReviewedAt        Time     `json:"reviewedAt,omitempty"`
+	Notes             string   `json:"notes,omitempty"`
+	SAREscalated      bool     `json:"sarEscalated,omitempty"`
+	OverLimitApproved bool     `json:"overLimitApproved,omitempty"`
+	NotHeld           bool     `json:"notHeld,omitempty"`
+	Recheck           Free     `json:"recheck,omitempty" free:"what the same payment would be today"`
+	Replayed          bool     `json:"replayed,omitempty"`
+	Error             string   `json:"error,omitempty"`
+	Code              string   `json:"code,omitempty"`
+	Message           string   `json:"message,omitempty"`
+	Param             string   `json:"param,omitempty"`
+	RequestID         string   `json:"requestId,omitempty"`
+	Docs              string   `json:"docs,omitempty"`
+	Outcome           string   `json:"outcome,omitempty" enum:"none unknown"`
+}
+
+type BulkAcknowledgement struct {
+	Status         int64  `json:"status"`
+	AlertID        string `json:"alertId"`
+	AcknowledgedAt string `json:"acknowledgedAt,omitempty" format:"date-time"`
+	AcknowledgedBy string `json:"acknowledgedBy,omitempty"`
+	Reason         string `json:"reason,omitempty"`
+	Replayed       bool   `json:"replayed,omitempty"`
+	Error          string `json:"error,omitempty"`
+	Code           string `json:"code,omitempty"`
+	Message        string `json:"message,omitempty"`
+	RequestID      string `json:"requestId,omitempty"`
+	TxnID          any    `json:"txnId,omitempty" schema:"{\"type\": \"null\"}"`
+	Docs           string `json:"docs,omitempty"`
+	Outcome        string `json:"outcome,omitempty" enum:"none unknown"`
+}
+
+type SARSummary struct {
+	TxnID       string   `json:"txnId"`
+	State       SARState `json:"state"`
+	OpenedAt    Time     `json:"openedAt"`
+	DueAt       Time     `json:"dueAt"`
+	Overdue     bool     `json:"overdue"`
+	EscalatedBy string   `json:"escalatedBy"`
+}
+
+type SARPacket struct {
+	TxnID       string   `json:"txnId"`
+	State       SARState `json:"state"`
+	OpenedAt    Time     `json:"openedAt"`
+	DueAt       Time     `json:"dueAt"`
+	Overdue     bool     `json:"overdue"`
+	EscalatedBy string   `json:"escalatedBy"`
+	Notes       string   `json:"notes,omitempty"`
+	BsaID       *string  `json:"bsaId"`
+	History     []struct {
+		At     Time     `json:"at"`
+		From   SARState `json:"from"`
+		To     SARState `json:"to"`
+		By     string   `json:"by"`
+		Reason string   `json:"reason,omitempty"`
+		BsaID  string   `json:"bsaId,omitempty"`
+	} `json:"history"`
+	Subject  Free `json:"subject" free:"who it is about, as the record names them"`
+	Activity struct {
+		From          Time   `json:"from"`
+		To            Time   `json:"to"`
+		Count         int64  `json:"count"`
+		TotalUSDC     Number `json:"totalUSDC"`
+		Proceeded     int64  `json:"proceeded"`
+		ProceededUSDC Number `json:"proceededUSDC"`
+		Complete      bool   `json:"complete"`
+		Transactions  []Free `json:"transactions" each:"{\"x-free\": \"txnId, screenedAt, verdict, rule, amount, disposition\"}"`
+	} `json:"activity"`
+	Evidence         Free   `json:"evidence" free:"members of the record, and the listed parties it resembles"`
+	NarrativeIsDraft bool   `json:"narrativeIsDraft"`
+	Narrative        string `json:"narrative"`
+}
+
+type SARMove struct {
+	TxnID   string   `json:"txnId"`
+	State   SARState `json:"state"`
+	From    SARState `json:"from"`
+	DueAt   Time     `json:"dueAt"`
+	By      string   `json:"by"`
+	Reason  string   `json:"reason,omitempty"`
+	BsaID   string   `json:"bsaId,omitempty"`
+	EventID string   `json:"eventId,omitempty"`
+	MovedAt Time     `json:"movedAt"`
+}
+
+type Alert struct {
+	AlertID           string    `json:"alertId"`
+	Kind              AlertKind `json:"kind"`
+	Text              string    `json:"text"`
+	State             string    `json:"state" enum:"open acknowledged"`
+	OpenedAt          Time      `json:"openedAt"`
+	ListVersion       int64     `json:"listVersion,omitempty"`
+	TxnID             string    `json:"txnId,omitempty"`
+	AgentID           string    `json:"agentId,omitempty"`
+	UserID            string    `json:"userId,omitempty"`
+	OperatorID        string    `json:"operatorId,omitempty"`
+	OperatorLegalName string    `json:"operatorLegalName,omitempty"`
+	AmountUSDC        Number    `json:"amountUSDC,omitempty"`
+	Entries           int64     `json:"entries,omitempty" doc:"how many entities were put aside"`
+	AgentName         string    `json:"agentName,omitempty"`
+	CpName            *string   `json:"cpName,omitempty" doc:"who was paid"`
+	CpWallet          *string   `json:"cpWallet,omitempty"`
+	RetroID           string    `json:"retroId,omitempty" doc:"the run that found it"`
+	Named             []struct {
+		UID  string `json:"uid"`
+		Name string `json:"name,omitempty"`
+	} `json:"named,omitempty" doc:"the entries that the list leads to; without a name where the node asked has the list no more"`
+	AcknowledgedAt *string `json:"acknowledgedAt" format:"date-time"`
+	AcknowledgedBy *string `json:"acknowledgedBy"`
+	Reason         *string `json:"reason"`
+}
+
+type QueueFilter struct {
+	State       any `json:"state,omitempty"`
+	Rule        any `json:"rule,omitempty"`
+	AgentID     any `json:"agentId,omitempty"`
+	Operator    any `json:"operator,omitempty"`
+	MinAmount   any `json:"minAmount,omitempty"`
+	MaxAmount   any `json:"maxAmount,omitempty"`
+	From        any `json:"from,omitempty"`
+	To          any `json:"to,omitempty"`
+	Assignee    any `json:"assignee,omitempty"`
+	Q           any `json:"q,omitempty"`
+	SLABreached any `json:"slaBreached,omitempty"`
+	Sort        any `json:"sort,omitempty"`
+}

@@ -1,0 +1,78 @@
+package description
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// refusal is an answer with which calls are refused.
+type refusal struct {
+	name, text string
+	headers    string // As Answer's; one that begins with - has just those behind it.
+	media      string // type=schema, with commas between them.
+}
+
+func (r *refusal) describe() Object {
+	out := Object{{"description", r.text}}
+	names, bare := strings.CutPrefix(r.headers, "-")
+	if !bare {
+		names = "RequestId Node Index Role " + names
+	}
+	headers := Object{}
+	for name := range strings.FieldsSeq(names) {
+		headers = append(headers, Pair{headerNames[name], Object{{"$ref", "#/components/headers/" + name}}})
+	}
+	if len(headers) > 0 {
+		out = append(out, Pair{"headers", headers})
+	}
+	content := Object{}
+	for part := range strings.SplitSeq(cmp.Or(r.media, "application/json=Error,application/problem+json=Problem"), ",") {
+		kind, schema, _ := strings.Cut(part, "=")
+		content = append(content, Pair{kind, Object{{"schema", describeNamed(schema)}}})
+	}
+	return append(out, Pair{"content", content})
+}
+
+func describeNamed(name string) Object {
+	if name == "string" {
+		return Object{{"type", "string"}}
+	}
+	return Object{{"$ref", "#/components/schemas/" + name}}
+}
+
+// besides are types that no operation refers to: refusals do, and prose.
+var besides = []any{Error{}, Problem{}, GuestError{}, BatchPayment{}}
+
+// Operations are all calls of the public API.
+func Operations() []Operation {
+	return slices.Concat(paymentsOperations, evidenceOperations, caseworkOperations, registryOperations, rulebookOperations, operationsOperations)
+}
+
+// Document is the OpenAPI document of all operations.
+func Document() Object {
+	m := &schemaMaker{named: map[string]Object{}}
+	paths := Object{}
+	for _, operation := range Operations() {
+		method, path := operation.divideRoute()
+		there, _ := paths.Get(path).(Object)
+		paths = paths.With(path, there.With(method, operation.describe(m)))
+	}
+	for _, value := range besides {
+		m.refer(reflect.TypeOf(value))
+	}
+	answers := Object{}
+	for _, r := range refusals {
+		answers = append(answers, Pair{r.name, r.describe()})
+	}
+	schemas := Object{}
+	slices.Sort(m.order)
+	for _, name := range m.order {
+		schemas = append(schemas, Pair{name, m.named[name]})
+	}
+	return append(slices.Clone(preface), Pair{"paths", paths}, Pair{"components", Object{
+		{"securitySchemes", readObject(`{"apiKey": {"type": "http", "scheme": "bearer", "description": "An API key, rg_live_..."}}`)},
+		{"parameters", Object(parameters)}, {"headers", Object(headers)}, {"responses", answers}, {"schemas", schemas},
+	}})
+}

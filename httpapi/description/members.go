@@ -1,0 +1,77 @@
+package description
+
+import (
+	"reflect"
+	"strings"
+	"sync"
+)
+
+// Members are the names that an object may have; each with the names of the object, or
+// of the objects of the list, that stands there, nil where there is none.
+type Members map[string]Members
+
+var byRoute = sync.OnceValue(func() map[string]*Operation {
+	all := map[string]*Operation{}
+	operations := Operations()
+	for i := range operations {
+		all[operations[i].Route] = &operations[i]
+	}
+	return all
+})
+
+// FindOperation is the operation of a method and path, nil where there is none. A path
+// whose last value takes the rest, as {path...} does, is found by {path}.
+func FindOperation(method, path string) *Operation {
+	return byRoute()[method+" "+strings.ReplaceAll(path, "...}", "}")]
+}
+
+// BodyMembers are the names that the body's object may have; nil for an open object,
+// and for no body.
+func (o *Operation) BodyMembers() Members {
+	if o.Body == nil {
+		return nil
+	}
+	return membersOf(reflect.TypeOf(o.Body.Of))
+}
+
+func membersOf(t reflect.Type) Members {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || t == reflect.TypeFor[Anything]() {
+		return nil
+	}
+	members := Members{}
+	for field := range fieldsOf(t) {
+		if field.Name == "_" {
+			if field.Tag.Get("free") != "" {
+				return nil
+			}
+			continue
+		}
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		members[name] = membersOf(field.Type)
+	}
+	return members
+}
+
+// QueryNames are the names of the operation's own parameters and of those that it
+// shares with other lists; a flag, which needs no value, ends in ?.
+func (o *Operation) QueryNames() []string {
+	var names []string
+	for _, parameter := range o.Query {
+		switch {
+		case parameter.Path:
+		case parameter.Flag:
+			names = append(names, parameter.Name+"?")
+		default:
+			names = append(names, parameter.Name)
+		}
+	}
+	for name := range strings.FieldsSeq(o.Parameters) {
+		if name == "limit" || name == "cursor" || name == "order" {
+			names = append(names, name)
+		}
+	}
+	return names
+}

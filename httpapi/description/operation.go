@@ -1,0 +1,246 @@
+package description
+
+import (
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Operation is one call of the public API.
+type Operation struct {
+	Name    string // Its id in the document.
+	Route   string // Method and path.
+	Tag     string
+	Scope   Scope
+	Roles   string // Which one of is enough; with spaces between them. "": none is needed.
+	Guest   string // The setting that switches the operation on.
+	Summary string
+	Text    string
+
+	Parameters string // Names of shared parameters, with spaces between them.
+	Query      []Parameter
+
+	Body    *Body
+	Answers []Answer
+
+	Refusals string // Statuses besides those that every operation of its kind has.
+	Bare     bool   // Refusals are all there are: a guest answers for itself.
+	Codes    Codes
+}
+
+// Scope says whose affair an operation is.
+type Scope string
+
+// The scopes.
+const (
+	Public      Scope = "public"
+	Owner       Scope = "owner"
+	Institution Scope = "institution"
+	Reference   Scope = "reference"
+)
+
+// Codes are the error codes that an operation has of its own, with spaces between
+// them, by status.
+type Codes map[int]string
+
+// Parameter is a parameter of one operation's query.
+type Parameter struct {
+	Name     string
+	Text     string
+	Of       any // A value of its type; nil: a text of one character at least.
+	Tags     reflect.StructTag
+	Required bool
+	Flag     bool // It needs no value.
+	Path     bool // It is part of the path.
+}
+
+// Body is what an operation takes.
+type Body struct {
+	Of       any // A value of its type.
+	Tags     reflect.StructTag
+	Example  string
+	Optional bool
+	YAML     bool // The same as YAML, too.
+}
+
+// Answer is one answer of an operation.
+type Answer struct {
+	Status  int
+	Text    string // "": Done.
+	Of      any    // A value of its type; nil: none as JSON.
+	Tags    reflect.StructTag
+	Example string
+	Headers string // Names of shared headers besides those of every answer; "-": none at all.
+	Media   []Media
+}
+
+// Media is an answer that is not JSON, or besides JSON.
+type Media struct {
+	Type string
+	Of   any    // A value of its type; nil: bytes.
+	Text string // What the schema says of it.
+}
+
+// Method and path of an operation.
+func (o *Operation) divideRoute() (method, path string) {
+	method, path, _ = strings.Cut(o.Route, " ")
+	return strings.ToLower(method), path
+}
+
+// refusals are the statuses with which an operation may be refused.
+func (o *Operation) refusals() []int {
+	statuses := []int{}
+	if !o.Bare {
+		statuses = append(statuses, http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusUnprocessableEntity, http.StatusTooManyRequests,
+			http.StatusRequestHeaderFieldsTooLarge, http.StatusInternalServerError, http.StatusServiceUnavailable)
+		if o.Scope != Public {
+			statuses = append(statuses, http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge)
+		}
+	}
+	for word := range strings.FieldsSeq(o.Refusals) {
+		status, err := strconv.Atoi(word)
+		if err != nil {
+			panic("BUG: " + o.Name + ": no status: " + word)
+		}
+		statuses = append(statuses, status)
+	}
+	slices.Sort(statuses)
+	return slices.Compact(statuses)
+}
+
+// describe is the operation as the document has it.
+func (o *Operation) describe(m *schemaMaker) Object {
+	out := Object{{"operationId", o.Name}, {"summary", o.Summary}}
+	if o.Text != "" {
+		out = append(out, Pair{"description", o.Text})
+	}
+	out = append(out, Pair{"tags", []string{o.Tag}}, Pair{"x-scope", o.Scope}, Pair{"x-roles", append([]string{}, strings.Fields(o.Roles)...)})
+	if o.Guest != "" {
+		out = append(out, Pair{"x-guest", o.Guest})
+	}
+	if o.Scope == Public {
+		out = append(out, Pair{"security", []any{}})
+	}
+	if parameters := o.describeParameters(m); len(parameters) > 0 {
+		out = append(out, Pair{"parameters", parameters})
+	}
+	if o.Body != nil {
+		out = append(out, Pair{"requestBody", o.Body.describe(m)})
+	}
+	out = append(out, Pair{"responses", o.describeAnswers(m)})
+	if len(o.Codes) > 0 {
+		codes := Object{}
+		for _, status := range slices.Sorted(maps.Keys(o.Codes)) {
+			codes = append(codes, Pair{strconv.Itoa(status), strings.Fields(o.Codes[status])})
+		}
+		out = append(out, Pair{"x-codes", codes})
+	}
+	return out
+}
+
+func (o *Operation) describeParameters(m *schemaMaker) []any {
+	var all []any
+	for name := range strings.FieldsSeq(o.Parameters) {
+		all = append(all, Object{{"$ref", "#/components/parameters/" + name}})
+	}
+	for _, parameter := range o.Query {
+		all = append(all, parameter.describe(m))
+	}
+	return all
+}
+
+func (p *Parameter) describe(m *schemaMaker) Object {
+	out := Object{{"name", p.Name}, {"in", "query"}}
+	if p.Path {
+		out = out.With("in", "path")
+	}
+	if p.Text != "" {
+		out = append(out, Pair{"description", p.Text})
+	}
+	if p.Required {
+		out = append(out, Pair{"required", true})
+	}
+	if p.Flag {
+		out = append(out, Pair{"allowEmptyValue", true})
+	}
+	schema := Object{{"type", "string"}, {"minLength", 1}}
+	if p.Of != nil {
+		schema = addTags(m.refer(reflect.TypeOf(p.Of)), p.Tags)
+	}
+	return append(out, Pair{"schema", schema})
+}
+
+func (b *Body) describe(m *schemaMaker) Object {
+	content := Object{{"schema", addTags(m.refer(reflect.TypeOf(b.Of)), b.Tags)}}
+	if b.Example != "" {
+		content = append(content, Pair{"example", readObject(b.Example)})
+	}
+	all := Object{{"application/json", content}}
+	if b.YAML {
+		all = append(all, Pair{"application/yaml", Object{{"schema", Object{{"type", "string"}}}}})
+	}
+	if b.Optional {
+		return Object{{"content", all}}
+	}
+	return Object{{"required", true}, {"content", all}}
+}
+
+func (o *Operation) describeAnswers(m *schemaMaker) Object {
+	out := Object{}
+	for _, answer := range o.Answers {
+		out = append(out, Pair{strconv.Itoa(answer.Status), answer.describe(m)})
+	}
+	for _, status := range o.refusals() {
+		name := refusalNames[status]
+		if special, ok := specialRefusals[o.Name][status]; ok {
+			name = special
+		}
+		if out.Get(strconv.Itoa(status)) == nil {
+			out = append(out, Pair{strconv.Itoa(status), Object{{"$ref", "#/components/responses/" + name}}})
+		}
+	}
+	return out
+}
+
+func (a *Answer) describe(m *schemaMaker) Object {
+	out := Object{{"description", "Done."}}
+	if a.Text != "" {
+		out = out.With("description", a.Text)
+	}
+	if names, bare := strings.CutPrefix(a.Headers, "-"); names != "" || !bare {
+		headers := Object{}
+		if !bare {
+			names = "RequestId Node Index Role " + names
+		}
+		for name := range strings.FieldsSeq(names) {
+			headers = append(headers, Pair{headerNames[name], Object{{"$ref", "#/components/headers/" + name}}})
+		}
+		out = append(out, Pair{"headers", headers})
+	}
+	content := Object{}
+	if a.Of != nil {
+		body := Object{{"schema", addTags(m.refer(reflect.TypeOf(a.Of)), a.Tags)}}
+		if a.Example != "" {
+			body = append(body, Pair{"example", readObject(a.Example)})
+		}
+		content = append(content, Pair{"application/json", body})
+	}
+	for _, media := range a.Media {
+		body := Object{}
+		if media.Of != nil {
+			schema := m.refer(reflect.TypeOf(media.Of))
+			if media.Text != "" {
+				schema = schema.With("description", media.Text)
+			}
+			body = append(body, Pair{"schema", schema})
+		}
+		content = append(content, Pair{media.Type, body})
+	}
+	if len(content) > 0 {
+		out = append(out, Pair{"content", content})
+	}
+	return out
+}

@@ -1,0 +1,130 @@
+package description
+
+type Health struct {
+	Status  string `json:"status" enum:"ok degraded"`
+	Version string `json:"version"`
+	OFAC    struct {
+		Source      string   `json:"source"`
+		Count       int64    `json:"count"`
+		SyncedAt    *string  `json:"syncedAt" format:"date-time"`
+		ListVersion int64    `json:"listVersion,omitempty"`
+		AgeSeconds  int64    `json:"ageSeconds,omitempty"`
+		Missing     []string `json:"missing,omitempty"`
+		Quarantined int64    `json:"quarantined,omitempty"`
+		Stale       bool     `json:"stale,omitempty"`
+	} `json:"ofac"`
+	Kv         string  `json:"kv" enum:"connected disconnected"`
+	SigningKey string  `json:"signingKey" enum:"production ephemeral unavailable"`
+	Node       string  `json:"node"`
+	Role       string  `json:"role"`
+	Leader     *string `json:"leader"`
+	Quorum     struct {
+		Voters           int64 `json:"voters"`
+		Healthy          int64 `json:"healthy"`
+		FailureTolerance int64 `json:"failureTolerance"`
+	} `json:"quorum"`
+	Index           int64 `json:"index"`
+	UptimeSeconds   int64 `json:"uptimeSeconds"`
+	Draining        bool  `json:"draining"`
+	ReviewQueueFull bool  `json:"reviewQueueFull"`
+}
+
+type JWKS struct {
+	Keys []struct {
+		Kty string `json:"kty"`
+		Crv string `json:"crv"`
+		Use string `json:"use"`
+		Alg string `json:"alg"`
+		KID string `json:"kid"`
+		X   string `json:"x"`
+		Y   string `json:"y"`
+	} `json:"keys"`
+}
+
+type Context struct {
+	Context struct {
+		_       struct{} `schema:"{\"additionalProperties\": {\"type\": \"string\"}}"`
+		Version Number   `json:"@version"`
+	} `json:"@context"`
+}
+
+type Leader struct {
+	Leader *struct {
+		ID      string `json:"id"`
+		Addr    string `json:"addr"`
+		APIAddr string `json:"apiAddr"`
+	} `json:"leader"`
+	Term int64 `json:"term"`
+}
+
+type Peers struct {
+	ClusterID string   `json:"clusterId"`
+	Peers     []Member `json:"peers"`
+}
+
+type VerbDone struct {
+	Ok               bool   `json:"ok"`
+	Node             string `json:"node"`
+	Idle             bool   `json:"idle,omitempty"`
+	RefusesInSeconds Number `json:"refusesInSeconds,omitempty"`
+}
+
+type FormatChange struct {
+	FeatureLevel   int64   `json:"featureLevel"`
+	Unchanged      bool    `json:"unchanged,omitempty"`
+	PreviousFormat int64   `json:"previousFormat,omitempty"`
+	RaisedAt       Time    `json:"raisedAt,omitempty"`
+	Reason         *string `json:"reason,omitempty"`
+	Actor          *string `json:"actor,omitempty"`
+	EventID        string  `json:"eventId,omitempty"`
+	ActorKeyID     string  `json:"actorKeyId,omitempty"`
+}
+
+type MatcherChange struct {
+	MatcherVersion         int64   `json:"matcherVersion"`
+	Unchanged              bool    `json:"unchanged,omitempty"`
+	PreviousMatcherVersion int64   `json:"previousMatcherVersion,omitempty"`
+	RaisedAt               Time    `json:"raisedAt,omitempty"`
+	Reason                 *string `json:"reason,omitempty"`
+	Actor                  *string `json:"actor,omitempty"`
+	EventID                string  `json:"eventId,omitempty"`
+	ActorKeyID             string  `json:"actorKeyId,omitempty"`
+}
+
+type Snapshot struct {
+	ID    string `json:"id"`
+	Index int64  `json:"index"`
+	Term  int64  `json:"term"`
+	Size  int64  `json:"size"`
+	Time  string `json:"time"`
+}
+
+type ClockChange struct {
+	LogTime  Time   `json:"logTime"`
+	Advanced string `json:"advanced"`
+	EventID  string `json:"eventId,omitempty"`
+}
+
+type ErrorTable struct {
+	Errors []struct {
+		Code    ErrorCode `json:"code"`
+		Status  int64     `json:"status"`
+		Meaning string    `json:"meaning"`
+	} `json:"errors"`
+}
+
+type Feed struct {
+	Version     string `json:"version"`
+	Title       string `json:"title"`
+	HomePageURL string `json:"home_page_url"`
+	FeedURL     string `json:"feed_url"`
+	Description string `json:"description"`
+	Items       []struct {
+		ID            string   `json:"id"`
+		URL           string   `json:"url"`
+		Title         string   `json:"title"`
+		ContentText   string   `json:"content_text"`
+		DatePublished string   `json:"date_published"`
+		Tags          []string `json:"tags"`
+	} `json:"items"`
+}

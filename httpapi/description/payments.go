@@ -1,0 +1,129 @@
+package description
+
+var paymentsOperations = []Operation{
+	{
+		Name: "screen", Route: "POST /v1/screen", Tag: "screening", Scope: Owner, Roles: "screener",
+		Summary:    "Judge a payment: one verdict, recorded on a quorum",
+		Parameters: "timeout minIndex idempotencyKey strict",
+		Body:       &Body{Of: ScreeningCall{}, Example: `{"token": "eyJhbGciOiJFUzI1NiIsImtpZCI6ImNjLXYxIiwi...", "amount": 1}`},
+		Answers:    []Answer{{Status: 200, Of: Screening{}, Example: `{"verdict": "PROCEED", "txnId": "txn_DnESDdVG", "rule": null, "reason": "No rule was triggered; all 25 rules passed.", "agentId": "agt_rfq3ao3wofwz", "agentName": "Bot", "operatorLegalName": "Acme Inc", "credentialStatus": "ACTIVE", "ofacSource": "kv:sample", "screenedAt": "2026-03-23T03:33:28.589Z", "latencyMs": 0.379, "ruleSet": "2026.1", "policyVersion": 1, "listVersion": 1, "index": 16}`, Headers: "Replayed Timing"}},
+		Refusals:   "409",
+		Codes:      Codes{400: "missing_token missing_amount invalid_amount invalid_field unknown_field", 422: "invalid_field", 503: "sanctions_data_unavailable"},
+	},
+	{
+		Name: "dryRun", Route: "POST /v1/screen/dry-run", Tag: "screening", Scope: Owner, Roles: "screener reviewer policy",
+		Summary:    "Judge a payment without a record, a debit or a counter",
+		Text:       "A key with the role screener alone is answered what the call itself would tell it.",
+		Parameters: "timeout minIndex idempotencyKey strict",
+		Body:       &Body{Of: ScreeningCall{}, Example: `{"token": "eyJhbGciOiJFUzI1NiIsImtpZCI6ImNjLXYxIiwi...", "amount": 1, "cpName": "Ambrose Quillfeather", "cpDateOfBirth": "23 Nov 1962"}`},
+		Answers:    []Answer{{Status: 200, Of: DryRun{}, Headers: "Replayed Timing"}},
+		Refusals:   "409",
+		Codes:      Codes{400: "missing_token missing_amount invalid_amount invalid_field unknown_field", 503: "sanctions_data_unavailable"},
+	},
+	{
+		Name: "screenBatch", Route: "POST /v1/screen/batch", Tag: "screening", Scope: Owner, Roles: "screener",
+		Summary:    "Judge up to 256 payments, each as a call of its own",
+		Parameters: "timeout minIndex strict",
+		Body: &Body{Of: struct {
+			_        struct{} `free:"as ScreeningCall"`
+			Payments []any    `json:"payments" each:"{\"x-each\": \"each is judged by itself: #/components/schemas/BatchPayment\", \"description\": \"A BatchPayment. What is wrong with one is its own result, not the batch's.\"}" items:"1-256"`
+		}{}, Example: `{"payments": [{"token": "eyJhbGciOiJFUzI1NiIsImtpZCI6ImNjLXYxIiwi...", "amount": 1, "idempotencyKey": "a"}, {"token": "x", "amount": 1}]}`},
+		Answers: []Answer{{Status: 200, Of: struct {
+			Results  []BatchResult   `json:"results"`
+			Warnings []UnknownMember `json:"warnings,omitempty"`
+		}{}, Example: `{"results": [{"status": 200, "verdict": "PROCEED", "txnId": "txn_q13Dd1Ez", "rule": null, "reason": "No rule was triggered; all 25 rules passed.", "agentId": "agt_rfq3ao3wofwz", "agentName": "Bot", "operatorLegalName": "Acme Inc", "credentialStatus": "ACTIVE", "ofacSource": "kv:sample", "screenedAt": "2026-03-22T03:33:28.589Z", "latencyMs": 1.097, "ruleSet": "2026.1", "policyVersion": 2, "listVersion": 1, "index": 15}, {"status": 200, "verdict": "UNKNOWN", "txnId": "txn_DnESDdVG", "rule": "R1_NO_CREDENTIAL", "reason": "No credential: the token is not a well-formed ES256 JWT.", "screenedAt": "2026-03-22T03:33:28.589Z", "latencyMs": 1.105, "ruleSet": "2026.1", "policyVersion": 2, "listVersion": 1, "index": 15}]}`, Headers: "Timing"}},
+		Codes: Codes{400: "unknown_field", 422: "missing_field invalid_field"},
+	},
+	{
+		Name: "findPayment", Route: "GET /v1/transactions", Tag: "screening", Scope: Owner, Roles: "screener",
+		Summary:    "The record that uses a payment reference of the caller's owner",
+		Parameters: "consistency timeout minIndex",
+		Query: []Parameter{
+			{Name: "paymentRef", Of: "", Tags: `length:"1-128" pattern:"^[\\x20-\\x7e]+$"`, Required: true},
+		},
+		Answers:  []Answer{{Status: 200, Of: Record{}}},
+		Refusals: "404",
+		Codes:    Codes{404: "not_found"},
+	},
+	{
+		Name: "settlePayment", Route: "POST /v1/transactions/{txnId}/settle", Tag: "screening", Scope: Owner, Roles: "screener",
+		Summary:    "Say that a payment was made",
+		Parameters: "txnId timeout minIndex idempotencyKey",
+		Body: &Body{Of: struct {
+			Amount  *Number `json:"amount,omitempty" range:"0-1000000000000"`
+			RailRef *string `json:"railRef,omitempty" length:"-256"`
+		}{}, Example: `{"amount": 15, "railRef": "0xabc"}`},
+		Answers:  []Answer{{Status: 200, Of: Settlement{}, Headers: "Replayed"}},
+		Refusals: "404 409",
+		Codes:    Codes{404: "not_found", 422: "unknown_field missing_field invalid_field"},
+	},
+	{
+		Name: "releasePayment", Route: "POST /v1/transactions/{txnId}/release", Tag: "screening", Scope: Owner, Roles: "screener",
+		Summary:    "Say that a payment was not made",
+		Parameters: "txnId timeout minIndex idempotencyKey",
+		Body: &Body{Of: struct {
+			Reason string `json:"reason" length:"-8192" pattern:"\\S"`
+		}{}, Example: `{"reason": "payment_failed"}`},
+		Answers:  []Answer{{Status: 200, Of: Settlement{}, Headers: "Replayed"}},
+		Refusals: "404 409",
+		Codes:    Codes{404: "not_found", 409: "invalid_transition", 422: "unknown_field missing_field invalid_field"},
+	},
+	{
+		Name: "x402Supported", Route: "GET /x402/supported", Tag: "x402", Scope: Owner, Roles: "any", Guest: "x402",
+		Summary:  "What can be paid over x402, where the facilitator is switched on",
+		Text:     "What the facilitator behind supports, less what cannot be screened. docs/x402.md has the whole.",
+		Answers:  []Answer{{Status: 200, Of: X402Supported{}, Example: `{"kinds": [{"x402Version": 2, "scheme": "exact", "network": "eip155:8453"}], "extensions": ["railguard"], "signers": {}}`, Headers: "-"}},
+		Bare:     true,
+		Refusals: "400 401",
+		Codes:    Codes{401: "bad_request"},
+	},
+	{
+		Name: "x402Verify", Route: "POST /x402/verify", Tag: "x402", Scope: Owner, Roles: "screener", Guest: "x402",
+		Summary:    "Screen an x402 payment with a hold, and have the facilitator behind verify it",
+		Text:       "Whatever becomes of the payment is told by 200, since a client of the protocol that meets an error tries another facilitator.",
+		Parameters: "x402Token",
+		Body:       &Body{Of: X402Call{}},
+		Answers:    []Answer{{Status: 200, Text: "Valid or not, and why.", Of: X402Verified{}, Example: `{"isValid": false, "invalidReason": "railguard_block", "invalidMessage": "R6_COUNTERPARTY_WALLET_OFAC (txn_DnESDdVG)", "payer": "0x857b06519E91e3A54538791bDbb0E22373e36b66", "extensions": {"railguard": {"verdict": "BLOCK", "txnId": "txn_DnESDdVG", "rule": "R6_COUNTERPARTY_WALLET_OFAC"}}}`, Headers: "-"}},
+		Bare:       true,
+		Refusals:   "400 401",
+		Codes:      Codes{401: "bad_request"},
+	},
+	{
+		Name: "x402Settle", Route: "POST /x402/settle", Tag: "x402", Scope: Owner, Roles: "screener", Guest: "x402",
+		Summary:    "Judge an x402 payment again, in the log, and have the facilitator behind settle it",
+		Text:       "As for verify, 200 tells what became of it. A payment is sent on once, however often and wherever it is asked for.",
+		Parameters: "x402Token",
+		Body:       &Body{Of: X402Call{}},
+		Answers:    []Answer{{Status: 200, Text: "Settled or not, and why.", Of: X402Settled{}, Example: `{"success": true, "payer": "0x857b06519E91e3A54538791bDbb0E22373e36b66", "transaction": "0x0001", "network": "eip155:8453", "extensions": {"railguard": {"verdict": "PROCEED", "txnId": "txn_DnESDdVG"}}}`, Headers: "-"}},
+		Bare:       true,
+		Refusals:   "400 401",
+		Codes:      Codes{401: "bad_request"},
+	},
+	{
+		Name: "mcp", Route: "POST /mcp", Tag: "mcp", Scope: Owner, Roles: "screener", Guest: "mcp",
+		Summary: "The Model Context Protocol, where it is switched on",
+		Text:    "One JSON-RPC message a call, without sessions. The tools and their arguments stand in docs/mcp.md, and tools/list says them.",
+		Body:    &Body{Of: McpCall{}, Example: `{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_limits", "arguments": {"token": "eyJhbGciOiJFUzI1NiIsImtpZCI6ImNjLXYxIiwi..."}}}`},
+		Answers: []Answer{
+			{Status: 200, Text: "The answer to the message.", Of: McpAnswer{}, Headers: "-"},
+			{Status: 202, Text: "The message wants no answer.", Headers: "-"},
+			{Status: 400, Text: "No message of the protocol, more than one, or one that may be read in two ways; or there is a query.", Of: GuestError{}, Headers: "-", Media: []Media{{Type: "text/plain", Of: ""}}},
+			{Status: 413, Text: "More than 128 KiB.", Headers: "-", Media: []Media{{Type: "text/plain", Of: ""}}},
+			{Status: 403, Text: "The key lacks the role screener, or a page of another origin calls.", Of: GuestError{}, Headers: "-Challenge", Media: []Media{{Type: "text/plain", Of: ""}}},
+		},
+		Bare:     true,
+		Refusals: "401",
+	},
+	{
+		Name: "protectedResource", Route: "GET /.well-known/oauth-protected-resource", Tag: "mcp", Scope: Public, Guest: "mcp",
+		Summary: "Whose keys /mcp takes (RFC 9728)",
+		Answers: []Answer{{Status: 200, Of: ProtectedResource{}, Example: `{"resource": "https://guard.example.org/mcp", "resource_name": "Railguard", "scopes_supported": ["screen"], "bearer_methods_supported": ["header"], "resource_documentation": "https://guard.example.org/docs"}`, Headers: "-"}},
+		Bare:    true,
+	},
+	{
+		Name: "protectedResourceOfMcp", Route: "GET /.well-known/oauth-protected-resource/mcp", Tag: "mcp", Scope: Public, Guest: "mcp",
+		Summary: "Whose keys /mcp takes, where its path is named",
+		Answers: []Answer{{Status: 200, Of: ProtectedResource{}, Example: `{"resource": "https://guard.example.org/mcp", "resource_name": "Railguard", "scopes_supported": ["screen"], "bearer_methods_supported": ["header"], "resource_documentation": "https://guard.example.org/docs"}`, Headers: "-"}},
+		Bare:    true,
+	},
+}

@@ -1,0 +1,214 @@
+package description
+
+type ErrorDetail struct {
+	Param        string `json:"param,omitempty"`
+	Message      string `json:"message,omitempty"`
+	DidYouMean   string `json:"didYouMean,omitempty"`
+	RequiredRole string `json:"requiredRole,omitempty"`
+	Parent       any    `json:"parent,omitempty" doc:"What the parent's policy says there."`
+	Requested    any    `json:"requested,omitempty" doc:"What was asked for."`
+}
+
+type GuestError struct {
+	Error   string    `json:"error"`
+	Code    ErrorCode `json:"code"`
+	Message string    `json:"message"`
+	Param   string    `json:"param,omitempty"`
+}
+
+type X402Call struct {
+	_                   struct{} `free:"The protocol's." doc:"As version 1 or 2 of the protocol has it; what is wrong with it is the reason in the answer."`
+	X402Version         any      `json:"x402Version,omitempty" doc:"1 or 2."`
+	PaymentPayload      Free     `json:"paymentPayload,omitempty" free:"The protocol's." doc:"extensions.railguard.info holds the agent's credential (token, and userToken)."`
+	PaymentRequirements Free     `json:"paymentRequirements,omitempty" free:"The protocol's."`
+}
+
+type X402Screening struct {
+	Railguard struct {
+		Verdict       Verdict  `json:"verdict"`
+		TxnID         string   `json:"txnId"`
+		Rule          RuleCode `json:"rule,omitempty"`
+		Reason        string   `json:"reason,omitempty"`
+		HoldExpiresAt Time     `json:"holdExpiresAt,omitempty"`
+	} `json:"railguard"`
+}
+
+type X402Verified struct {
+	IsValid        bool          `json:"isValid"`
+	InvalidReason  string        `json:"invalidReason,omitempty" doc:"docs/x402.md lists ours; else the protocol's, or that of the facilitator behind."`
+	InvalidMessage string        `json:"invalidMessage,omitempty"`
+	Payer          string        `json:"payer,omitempty"`
+	Extensions     X402Screening `json:"extensions,omitempty"`
+}
+
+type X402Settled struct {
+	Success      bool          `json:"success"`
+	ErrorReason  string        `json:"errorReason,omitempty" doc:"As invalidReason of verify; settlement_pending: call again with the same body."`
+	ErrorMessage string        `json:"errorMessage,omitempty"`
+	Payer        string        `json:"payer,omitempty"`
+	Transaction  string        `json:"transaction" doc:"Of the chain; \"\" where nothing was settled."`
+	Network      string        `json:"network"`
+	Extensions   X402Screening `json:"extensions,omitempty"`
+}
+
+type X402Supported struct {
+	Kinds []struct {
+		_           struct{} `free:"What the facilitator behind adds."`
+		X402Version any      `json:"x402Version" schema:"{\"enum\": [1, 2]}"`
+		Scheme      any      `json:"scheme" schema:"{\"const\": \"exact\"}"`
+		Network     string   `json:"network"`
+	} `json:"kinds" items:"-256"`
+	Extensions []string `json:"extensions" schema:"{\"contains\": {\"const\": \"railguard\"}}"`
+	Signers    Free     `json:"signers" free:"Those of the facilitator behind."`
+}
+
+type McpCall struct {
+	Jsonrpc any    `json:"jsonrpc" schema:"{\"const\": \"2.0\"}"`
+	ID      ID     `json:"id,omitempty"`
+	Method  string `json:"method"`
+	Params  Free   `json:"params,omitempty" free:"The protocol's."`
+}
+
+type McpAnswer struct {
+	Jsonrpc any  `json:"jsonrpc" schema:"{\"const\": \"2.0\"}"`
+	ID      *ID  `json:"id"`
+	Result  Free `json:"result,omitempty" free:"The protocol's."`
+	Error   struct {
+		Code    int64  `json:"code"`
+		Message string `json:"message"`
+		Data    any    `json:"data,omitempty"`
+	} `json:"error,omitempty"`
+}
+
+type ScreeningCall struct {
+	_               struct{} `free:"specification: what is not known is judged as absent and named in warnings" doc:"Members that are not here are judged as absent and named in warnings; one that is near to a member here, or any with X-Railguard-Strict, is refused."`
+	Token           any      `json:"token" doc:"The credential, bare or behind one of the words Bearer, VerifiableCredential, ProofPack, JWT. What is no valid credential gives UNKNOWN, not an error; only an absent member is one."`
+	Amount          Number   `json:"amount" range:"0-1000000000000" doc:"US dollars, exact to the micro-dollar."`
+	Chain           *string  `json:"chain,omitempty" length:"-256" doc:"ETH, BASE, SOL, ACH, WIRE, SWIFT in any letter case. Any other word is judged, not refused."`
+	Rail            *string  `json:"rail,omitempty" length:"-256" doc:"USDC, ACH, WIRE, SWIFT, IBAN in any letter case. Any other word is judged, not refused."`
+	CpWallet        *string  `json:"cpWallet,omitempty" length:"-256" doc:"The counterparty's wallet."`
+	CpName          *string  `json:"cpName,omitempty" length:"-512" doc:"The counterparty's name."`
+	CpType          *string  `json:"cpType,omitempty" length:"-256" doc:"individual, business or exchange."`
+	CpCountry       *string  `json:"cpCountry,omitempty" length:"-256" doc:"A country's name or code. Kept; orders parties, changes no verdict."`
+	CpDateOfBirth   *string  `json:"cpDateOfBirth,omitempty" length:"-256" doc:"1962-11-23, 1962-11 or 1962. Kept; changes no verdict."`
+	CpAddress       *string  `json:"cpAddress,omitempty" length:"-512" doc:"A postal address. Kept; changes no verdict."`
+	Protocol        *string  `json:"protocol,omitempty" length:"-256" doc:"Protocol or platform."`
+	UnderlyingModel *string  `json:"underlyingModel,omitempty" length:"-256" doc:"The agent's language model now."`
+	Model           *string  `json:"model,omitempty" length:"-256" doc:"Another word for underlyingModel."`
+	UserToken       any      `json:"userToken,omitempty" doc:"The user's credential, with supervised agents. Anything but a string is a malformed credential."`
+	TravelRuleRef   *string  `json:"travelRuleRef,omitempty" length:"-256" doc:"Kept in the record."`
+	Hold            *struct {
+		TtlSeconds int64 `json:"ttlSeconds" range:"30-604800"`
+	} `json:"hold,omitempty" doc:"A PROCEED is held for so long, a REVIEW from its approval on."`
+	PaymentRef *string `json:"paymentRef,omitempty" pattern:"^[ -~]{1,128}$" doc:"Used by one payment of its owner for 30 days."`
+}
+
+type Screening struct {
+	_                 struct{}        `doc:"Decided, and durable on a quorum. triggered and shadow are for reviewer, auditor and admin."`
+	Verdict           Verdict         `json:"verdict"`
+	TxnID             string          `json:"txnId"`
+	Rule              *RuleCode       `json:"rule"`
+	Reason            string          `json:"reason"`
+	AgentID           string          `json:"agentId,omitempty"`
+	AgentName         string          `json:"agentName,omitempty"`
+	OperatorLegalName string          `json:"operatorLegalName,omitempty"`
+	CredentialStatus  Status          `json:"credentialStatus,omitempty"`
+	OFACSource        string          `json:"ofacSource,omitempty"`
+	ScreenedAt        Time            `json:"screenedAt"`
+	Hold              Hold            `json:"hold,omitempty"`
+	LatencyMs         Number          `json:"latencyMs"`
+	RuleSet           string          `json:"ruleSet"`
+	PolicyVersion     int64           `json:"policyVersion"`
+	ListVersion       int64           `json:"listVersion"`
+	Index             int64           `json:"index"`
+	OFACStale         bool            `json:"ofacStale,omitempty"`
+	Warnings          []UnknownMember `json:"warnings,omitempty"`
+	Triggered         []RuleCode      `json:"triggered,omitempty"`
+	Shadow            []RuleCode      `json:"shadow,omitempty"`
+}
+
+type BatchResult struct {
+	_                 struct{}        `doc:"status, and the answer of POST /v1/screen or its error."`
+	Status            int64           `json:"status"`
+	Replayed          bool            `json:"replayed,omitempty"`
+	Outcome           string          `json:"outcome,omitempty" enum:"none unknown"`
+	Verdict           Verdict         `json:"verdict,omitempty"`
+	Rule              *RuleCode       `json:"rule,omitempty"`
+	Reason            string          `json:"reason,omitempty"`
+	AgentID           string          `json:"agentId,omitempty"`
+	AgentName         string          `json:"agentName,omitempty"`
+	OperatorLegalName string          `json:"operatorLegalName,omitempty"`
+	CredentialStatus  Status          `json:"credentialStatus,omitempty"`
+	OFACSource        string          `json:"ofacSource,omitempty"`
+	ScreenedAt        Time            `json:"screenedAt,omitempty"`
+	Hold              Hold            `json:"hold,omitempty"`
+	LatencyMs         Number          `json:"latencyMs,omitempty"`
+	RuleSet           string          `json:"ruleSet,omitempty"`
+	PolicyVersion     int64           `json:"policyVersion,omitempty"`
+	ListVersion       int64           `json:"listVersion,omitempty"`
+	Index             int64           `json:"index,omitempty"`
+	OFACStale         bool            `json:"ofacStale,omitempty"`
+	Warnings          []UnknownMember `json:"warnings,omitempty"`
+	Triggered         []RuleCode      `json:"triggered,omitempty"`
+	Shadow            []RuleCode      `json:"shadow,omitempty"`
+	Error             ErrorCode       `json:"error,omitempty"`
+	Code              ErrorCode       `json:"code,omitempty"`
+	Message           string          `json:"message,omitempty"`
+	Param             string          `json:"param,omitempty"`
+	Details           []ErrorDetail   `json:"details,omitempty"`
+	RequestID         string          `json:"requestId,omitempty"`
+	Docs              string          `json:"docs,omitempty"`
+	RequiredRole      string          `json:"requiredRole,omitempty"`
+	DidYouMean        string          `json:"didYouMean,omitempty"`
+	CurrentVersion    int64           `json:"currentVersion,omitempty"`
+	FleetID           string          `json:"fleetId,omitempty"`
+	Disposition       string          `json:"disposition,omitempty"`
+	ReviewedAt        Time            `json:"reviewedAt,omitempty"`
+	ReviewedBy        string          `json:"reviewedBy,omitempty"`
+	SAREscalated      bool            `json:"sarEscalated,omitempty"`
+	TxnID             *string         `json:"txnId,omitempty"`
+}
+
+type DryRun struct {
+	DryRun             bool            `json:"dryRun"`
+	Verdict            Verdict         `json:"verdict"`
+	Rule               *RuleCode       `json:"rule"`
+	Reason             string          `json:"reason"`
+	AgentID            string          `json:"agentId,omitempty"`
+	AgentName          string          `json:"agentName,omitempty"`
+	AgentType          string          `json:"agentType,omitempty"`
+	OperatorLegalName  string          `json:"operatorLegalName,omitempty"`
+	CredentialStatus   Status          `json:"credentialStatus,omitempty"`
+	FleetID            string          `json:"fleetId,omitempty"`
+	UserID             string          `json:"userId,omitempty"`
+	Chain              []string        `json:"chain,omitempty"`
+	OFACSource         string          `json:"ofacSource,omitempty"`
+	OFACStale          bool            `json:"ofacStale,omitempty"`
+	RuleSet            string          `json:"ruleSet"`
+	PolicyVersion      int64           `json:"policyVersion"`
+	ListVersion        int64           `json:"listVersion"`
+	Triggered          []RuleCode      `json:"triggered,omitempty"`
+	Shadow             []RuleCode      `json:"shadow,omitempty"`
+	Matches            []PartyMatch    `json:"matches,omitempty"`
+	MatchesTruncated   bool            `json:"matchesTruncated,omitempty"`
+	Parties            []Party         `json:"parties,omitempty"`
+	PartiesUnavailable *string         `json:"partiesUnavailable,omitempty"`
+	Ladder             []LadderStep    `json:"ladder,omitempty"`
+	NotSimulated       []RuleCode      `json:"notSimulated,omitempty"`
+	Warnings           []UnknownMember `json:"warnings,omitempty"`
+}
+
+type Settlement struct {
+	TxnID       string `json:"txnId"`
+	State       string `json:"state"`
+	AmountUSDC  Number `json:"amountUSDC"`
+	CountedUSDC Number `json:"countedUSDC,omitempty" doc:"What counted for the payment until then."`
+	RailRef     string `json:"railRef,omitempty"`
+	Reason      string `json:"reason,omitempty"`
+	Late        bool   `json:"late,omitempty"`
+	OverLimit   bool   `json:"overLimit,omitempty"`
+	NotAllowed  bool   `json:"notAllowed,omitempty"`
+	EventID     string `json:"eventId"`
+	Time        Time   `json:"time"`
+	Unchanged   bool   `json:"unchanged,omitempty"`
+}

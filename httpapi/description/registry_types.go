@@ -1,0 +1,388 @@
+package description
+
+type Warning struct {
+	Code    string   `json:"code"`
+	Message string   `json:"message,omitempty"`
+	Rule    RuleCode `json:"rule,omitempty"`
+	Param   string   `json:"param,omitempty"`
+}
+
+type Delegation struct {
+	ParentAgentID string   `json:"parentAgentId"`
+	RootAgentID   string   `json:"rootAgentId"`
+	Depth         int64    `json:"depth"`
+	Chain         []string `json:"chain"`
+}
+
+type CredentialSubject struct {
+	AgentID               string      `json:"agentId,omitempty"`
+	AgentName             string      `json:"agentName,omitempty"`
+	UserID                string      `json:"userId,omitempty"`
+	LegalName             string      `json:"legalName,omitempty"`
+	AgentType             string      `json:"agentType,omitempty"`
+	AgentIDs              []string    `json:"agentIds,omitempty"`
+	OperatorLegalName     string      `json:"operatorLegalName,omitempty"`
+	SpendPolicy           SpendPolicy `json:"spendPolicy,omitempty"`
+	ComplianceAttestation struct {
+		OFACAtIssuance   string `json:"ofacAtIssuance"`
+		ScreenedAt       Time   `json:"screenedAt"`
+		CredentialStatus string `json:"credentialStatus"`
+	} `json:"complianceAttestation"`
+	Delegation Delegation `json:"delegation,omitempty"`
+}
+
+type Credential struct {
+	_                 struct{}          `doc:"The W3C credential that the token carries."`
+	Context           []string          `json:"@context"`
+	ID                string            `json:"id"`
+	Type              []string          `json:"type"`
+	Issuer            string            `json:"issuer"`
+	IssuanceDate      Time              `json:"issuanceDate"`
+	ExpirationDate    Time              `json:"expirationDate"`
+	CredentialSubject CredentialSubject `json:"credentialSubject"`
+}
+
+type IssuedAgent struct {
+	AgentID           string      `json:"agentId"`
+	Token             string      `json:"token"`
+	Credential        Credential  `json:"credential"`
+	FleetID           *string     `json:"fleetId"`
+	CredentialVersion int64       `json:"credentialVersion"`
+	ParentAgentID     string      `json:"parentAgentId,omitempty"`
+	RootAgentID       string      `json:"rootAgentId,omitempty"`
+	Depth             int64       `json:"depth,omitempty"`
+	EffectivePolicy   SpendPolicy `json:"effectivePolicy,omitempty"`
+	Warnings          []Warning   `json:"warnings"`
+	EventID           string      `json:"eventId"`
+	OperatorEIN       string      `json:"operatorEIN,omitempty"`
+	EffectiveVelocity Velocity    `json:"effectiveVelocity,omitempty"`
+}
+
+type ReissuedAgent struct {
+	AgentID           string      `json:"agentId"`
+	Token             string      `json:"token"`
+	Credential        Credential  `json:"credential"`
+	FleetID           *string     `json:"fleetId"`
+	CredentialVersion int64       `json:"credentialVersion"`
+	PreviousStatus    Status      `json:"previousStatus"`
+	Superseded        bool        `json:"superseded"`
+	OverlapUntil      Time        `json:"overlapUntil,omitempty"`
+	ParentAgentID     string      `json:"parentAgentId,omitempty"`
+	RootAgentID       string      `json:"rootAgentId,omitempty"`
+	Depth             int64       `json:"depth,omitempty"`
+	EffectivePolicy   SpendPolicy `json:"effectivePolicy,omitempty"`
+	Warnings          []Warning   `json:"warnings"`
+	EventID           string      `json:"eventId"`
+	OperatorEIN       string      `json:"operatorEIN,omitempty"`
+	EffectiveVelocity Velocity    `json:"effectiveVelocity,omitempty"`
+}
+
+type AgentSummary struct {
+	AgentID           string  `json:"agentId"`
+	AgentName         string  `json:"agentName"`
+	AgentType         string  `json:"agentType" enum:"autonomous supervised"`
+	OperatorLegalName string  `json:"operatorLegalName"`
+	CredentialStatus  Status  `json:"credentialStatus"`
+	OwnStatus         Status  `json:"ownStatus"`
+	StatusChangedAt   Time    `json:"statusChangedAt"`
+	CredentialVersion int64   `json:"credentialVersion"`
+	IssuedAt          Time    `json:"issuedAt"`
+	ExpiresAt         Time    `json:"expiresAt"`
+	RegisteredAt      Time    `json:"registeredAt"`
+	FleetID           *string `json:"fleetId"`
+	ParentAgentID     *string `json:"parentAgentId"`
+	Depth             int64   `json:"depth"`
+}
+
+type OwnershipTransfer struct {
+	Flagged              bool    `json:"flagged"`
+	FlaggedAt            Time    `json:"flaggedAt,omitempty"`
+	EffectiveAt          Time    `json:"effectiveAt,omitempty"`
+	Effective            bool    `json:"effective,omitempty"`
+	NewOperatorLegalName string  `json:"newOperatorLegalName,omitempty"`
+	Note                 *string `json:"note,omitempty"`
+	Actor                *string `json:"actor,omitempty"`
+	CancelledAt          Time    `json:"cancelledAt,omitempty"`
+	Reason               *string `json:"reason,omitempty"`
+}
+
+type Agent struct {
+	AgentID           string       `json:"agentId"`
+	AgentName         string       `json:"agentName"`
+	AgentType         string       `json:"agentType" enum:"autonomous supervised"`
+	OperatorLegalName string       `json:"operatorLegalName"`
+	CredentialStatus  Status       `json:"credentialStatus"`
+	OwnStatus         Status       `json:"ownStatus"`
+	StatusChangedAt   Time         `json:"statusChangedAt"`
+	CredentialVersion int64        `json:"credentialVersion"`
+	IssuedAt          Time         `json:"issuedAt"`
+	ExpiresAt         Time         `json:"expiresAt"`
+	RegisteredAt      Time         `json:"registeredAt"`
+	FleetID           *string      `json:"fleetId"`
+	ParentAgentID     *string      `json:"parentAgentId"`
+	Depth             int64        `json:"depth"`
+	AgentFramework    *string      `json:"agentFramework"`
+	OperatorWallet    *string      `json:"operatorWallet"`
+	OperatorEIN       *string      `json:"operatorEIN"`
+	OperatorStatus    Status       `json:"operatorStatus"`
+	Purpose           *string      `json:"purpose"`
+	Metadata          *Free        `json:"metadata" free:"the caller's own object"`
+	UnderlyingModel   *string      `json:"underlyingModel"`
+	CurrentModel      *string      `json:"currentModel"`
+	SpendPolicy       *SpendPolicy `json:"spendPolicy"`
+	EffectivePolicy   SpendPolicy  `json:"effectivePolicy"`
+	Spend             struct {
+		Date      string `json:"date"`
+		SpentUSDC Number `json:"spentUSDC"`
+	} `json:"spend"`
+	Attestation struct {
+		Required   bool    `json:"required"`
+		AttestedAt *string `json:"attestedAt" format:"date-time"`
+		ValidUntil *string `json:"validUntil" format:"date-time"`
+		Stale      bool    `json:"stale"`
+		Above      Number  `json:"above" doc:"the amount above which rule R22 wants an attestation"`
+	} `json:"attestation"`
+	OwnershipTransfer        OwnershipTransfer   `json:"ownershipTransfer"`
+	Chain                    []string            `json:"chain"`
+	Token                    *string             `json:"token,omitempty"`
+	Credential               *Credential         `json:"credential"`
+	AsOfIndex                int64               `json:"asOfIndex"`
+	OperatingHours           *OperatingHours     `json:"operatingHours,omitempty"`
+	Velocity                 *Velocity           `json:"velocity,omitempty"`
+	AllowedCounterpartyTypes *[]CounterpartyType `json:"allowedCounterpartyTypes,omitempty"`
+	Whitelist                *WhitelistSummary   `json:"whitelist,omitempty"`
+	EffectiveVelocity        Velocity            `json:"effectiveVelocity,omitempty"`
+	Warnings                 []Warning           `json:"warnings,omitempty"`
+}
+
+type Attestation struct {
+	AgentID         string  `json:"agentId,omitempty"`
+	AttestedBy      string  `json:"attestedBy"`
+	Note            *string `json:"note"`
+	AttestedAt      Time    `json:"attestedAt"`
+	ValidUntil      Time    `json:"validUntil"`
+	RecordExpiresAt Time    `json:"recordExpiresAt"`
+	AttestationID   string  `json:"attestationId"`
+}
+
+type ModelChange struct {
+	AgentID         string  `json:"agentId"`
+	UnderlyingModel string  `json:"underlyingModel"`
+	BaselineModel   *string `json:"baselineModel"`
+	PreviousModel   *string `json:"previousModel"`
+	Changed         bool    `json:"changed"`
+	Reason          *string `json:"reason"`
+	Actor           *string `json:"actor"`
+	UpdatedAt       Time    `json:"updatedAt"`
+	EventID         string  `json:"eventId,omitempty"`
+	Unchanged       bool    `json:"unchanged,omitempty"`
+}
+
+type TransferChange struct {
+	AgentID           string            `json:"agentId"`
+	OwnershipTransfer OwnershipTransfer `json:"ownershipTransfer"`
+	EventID           string            `json:"eventId,omitempty"`
+	Unchanged         bool              `json:"unchanged,omitempty"`
+}
+
+type StatusChange struct {
+	AgentID           string  `json:"agentId,omitempty"`
+	UserID            string  `json:"userId,omitempty"`
+	OperatorID        string  `json:"operatorId,omitempty"`
+	OperatorLegalName string  `json:"operatorLegalName,omitempty"`
+	Agents            int64   `json:"agents,omitempty"`
+	PreviousStatus    Status  `json:"previousStatus"`
+	CredentialStatus  Status  `json:"credentialStatus"`
+	ChangedAt         Time    `json:"changedAt"`
+	Reason            *string `json:"reason"`
+	Actor             *string `json:"actor"`
+	ReasonCode        string  `json:"reasonCode,omitempty"`
+	EventID           string  `json:"eventId,omitempty"`
+	Unchanged         bool    `json:"unchanged,omitempty"`
+}
+
+type IssuedUser struct {
+	UserID            string     `json:"userId"`
+	Token             string     `json:"token"`
+	Credential        Credential `json:"credential"`
+	AgentIDs          []string   `json:"agentIds"`
+	CredentialVersion int64      `json:"credentialVersion"`
+	PreviousStatus    Status     `json:"previousStatus,omitempty"`
+	Superseded        bool       `json:"superseded,omitempty"`
+	OverlapUntil      Time       `json:"overlapUntil,omitempty"`
+	StoredUntil       Time       `json:"storedUntil"`
+	Warnings          []Warning  `json:"warnings"`
+	EventID           string     `json:"eventId"`
+}
+
+type UserSummary struct {
+	UserID            string   `json:"userId"`
+	LegalName         string   `json:"legalName"`
+	Email             *string  `json:"email"`
+	OperatorLegalName *string  `json:"operatorLegalName"`
+	AgentIDs          []string `json:"agentIds"`
+	CredentialStatus  Status   `json:"credentialStatus"`
+	StatusChangedAt   Time     `json:"statusChangedAt"`
+	CredentialVersion int64    `json:"credentialVersion"`
+	IssuedAt          Time     `json:"issuedAt"`
+	ExpiresAt         Time     `json:"expiresAt"`
+	StoredUntil       Time     `json:"storedUntil"`
+	KID               string   `json:"kid"`
+}
+
+type User struct {
+	UserID            string      `json:"userId"`
+	LegalName         string      `json:"legalName"`
+	Email             *string     `json:"email"`
+	OperatorLegalName *string     `json:"operatorLegalName"`
+	AgentIDs          []string    `json:"agentIds"`
+	CredentialStatus  Status      `json:"credentialStatus"`
+	StatusChangedAt   Time        `json:"statusChangedAt"`
+	CredentialVersion int64       `json:"credentialVersion"`
+	IssuedAt          Time        `json:"issuedAt"`
+	ExpiresAt         Time        `json:"expiresAt"`
+	StoredUntil       Time        `json:"storedUntil"`
+	Token             *string     `json:"token,omitempty"`
+	Credential        *Credential `json:"credential"`
+	AsOfIndex         int64       `json:"asOfIndex"`
+}
+
+type Fleet struct {
+	FleetID            string           `json:"fleetId"`
+	FleetName          string           `json:"fleetName"`
+	OperatorLegalName  string           `json:"operatorLegalName"`
+	DailyLimitUSDC     Number           `json:"dailyLimitUSDC"`
+	OperatingHours     *OperatingHours  `json:"operatingHours,omitempty"`
+	Velocity           *Velocity        `json:"velocity,omitempty"`
+	EffectiveVelocity  Velocity         `json:"effectiveVelocity,omitempty"`
+	Whitelist          WhitelistSummary `json:"whitelist,omitempty"`
+	AgentCount         int64            `json:"agentCount"`
+	SpentTodayUSDC     Number           `json:"spentTodayUSDC"`
+	RemainingTodayUSDC Number           `json:"remainingTodayUSDC,omitempty"`
+	Date               string           `json:"date"`
+	OperatorStatus     Status           `json:"operatorStatus,omitempty"`
+	OperatorMatched    bool             `json:"operatorMatched"`
+	CreatedAt          Time             `json:"createdAt"`
+	Warnings           []Warning        `json:"warnings,omitempty"`
+	EventID            string           `json:"eventId,omitempty"`
+	AsOfIndex          int64            `json:"asOfIndex,omitempty"`
+}
+
+type FleetChange struct {
+	FleetID                string           `json:"fleetId"`
+	FleetName              string           `json:"fleetName"`
+	OperatorLegalName      string           `json:"operatorLegalName"`
+	DailyLimitUSDC         Number           `json:"dailyLimitUSDC"`
+	PreviousDailyLimitUSDC Number           `json:"previousDailyLimitUSDC,omitempty"`
+	OperatingHours         *OperatingHours  `json:"operatingHours,omitempty"`
+	Velocity               *Velocity        `json:"velocity,omitempty"`
+	EffectiveVelocity      Velocity         `json:"effectiveVelocity,omitempty"`
+	Whitelist              WhitelistSummary `json:"whitelist,omitempty"`
+	Rev                    int64            `json:"rev"`
+	Reason                 *string          `json:"reason"`
+	Actor                  *string          `json:"actor"`
+	UpdatedAt              Time             `json:"updatedAt"`
+	EventID                string           `json:"eventId,omitempty"`
+	Unchanged              bool             `json:"unchanged,omitempty"`
+	Warnings               []Warning        `json:"warnings,omitempty"`
+}
+
+type FleetMembers struct {
+	FleetID    string   `json:"fleetId"`
+	AgentIDs   []string `json:"agentIds"`
+	AgentCount int64    `json:"agentCount"`
+	Assigned   bool     `json:"assigned,omitempty"`
+	ChangedAt  Time     `json:"changedAt,omitempty"`
+	EventID    string   `json:"eventId,omitempty"`
+	Unchanged  bool     `json:"unchanged,omitempty"`
+}
+
+type NewAgent struct {
+	AgentName                string             `json:"agentName" length:"-512" pattern:"\\S"`
+	AgentType                AgentType          `json:"agentType"`
+	OperatorLegalName        string             `json:"operatorLegalName" length:"-512" pattern:"\\S"`
+	Purpose                  string             `json:"purpose" length:"-8192" pattern:"\\S"`
+	SpendPolicy              *SpendPolicy       `json:"spendPolicy,omitempty"`
+	UnderlyingModel          *string            `json:"underlyingModel,omitempty" length:"-256"`
+	AgentFramework           *string            `json:"agentFramework,omitempty" length:"-256"`
+	OperatorWallet           *string            `json:"operatorWallet,omitempty" length:"-256"`
+	OperatorEIN              EIN                `json:"operatorEIN,omitempty"`
+	FleetID                  *string            `json:"fleetId,omitempty" length:"-256"`
+	Metadata                 *Metadata          `json:"metadata,omitempty"`
+	OperatingHours           *OperatingHours    `json:"operatingHours,omitempty"`
+	Velocity                 *Velocity          `json:"velocity,omitempty"`
+	AllowedCounterpartyTypes *CounterpartyTypes `json:"allowedCounterpartyTypes,omitempty"`
+	Whitelist                *NewWhitelist      `json:"whitelist,omitempty"`
+}
+
+type NewDelegate struct {
+	_                        struct{}           `schema:"{\"anyOf\": [{\"required\": [\"parentAgentId\"], \"properties\": {\"parentAgentId\": {\"type\": \"string\"}}}, {\"required\": [\"parentToken\"], \"properties\": {\"parentToken\": {\"type\": \"string\"}}}]}"`
+	AgentName                string             `json:"agentName" length:"-512" pattern:"\\S"`
+	AgentType                *AgentType         `json:"agentType,omitempty"`
+	OperatorLegalName        *string            `json:"operatorLegalName,omitempty" length:"-512" doc:"The parent's; may be left out."`
+	Purpose                  *string            `json:"purpose,omitempty" length:"-8192"`
+	ParentAgentID            *string            `json:"parentAgentId,omitempty" length:"-256"`
+	ParentToken              *string            `json:"parentToken,omitempty" length:"-8448"`
+	ExpiresAt                *string            `json:"expiresAt,omitempty" length:"10-256" format:"date-time"`
+	SpendPolicy              *SpendPolicy       `json:"spendPolicy,omitempty"`
+	UnderlyingModel          *string            `json:"underlyingModel,omitempty" length:"-256"`
+	AgentFramework           *string            `json:"agentFramework,omitempty" length:"-256"`
+	Metadata                 *Metadata          `json:"metadata,omitempty"`
+	OperatingHours           *OperatingHours    `json:"operatingHours,omitempty"`
+	Velocity                 *Velocity          `json:"velocity,omitempty"`
+	AllowedCounterpartyTypes *CounterpartyTypes `json:"allowedCounterpartyTypes,omitempty"`
+	Whitelist                *NewWhitelist      `json:"whitelist,omitempty"`
+}
+
+type Reissue struct {
+	AgentName         *string      `json:"agentName,omitempty" length:"-512"`
+	OperatorLegalName *string      `json:"operatorLegalName,omitempty" length:"-512"`
+	OperatorWallet    *string      `json:"operatorWallet,omitempty" length:"-256"`
+	OperatorEIN       EIN          `json:"operatorEIN,omitempty"`
+	Purpose           *string      `json:"purpose,omitempty" length:"-8192"`
+	UnderlyingModel   *string      `json:"underlyingModel,omitempty" length:"-256"`
+	AgentFramework    *string      `json:"agentFramework,omitempty" length:"-256"`
+	SpendPolicy       *SpendPolicy `json:"spendPolicy,omitempty"`
+	OverlapHours      Overlap      `json:"overlapHours,omitempty"`
+	Reason            *string      `json:"reason,omitempty" length:"-8192"`
+	Actor             *string      `json:"actor,omitempty" length:"-256"`
+}
+
+type WhyRequired struct {
+	Reason string  `json:"reason" length:"-8192" pattern:"\\S"`
+	Actor  *string `json:"actor,omitempty" length:"-256"`
+}
+
+type Revocation struct {
+	Reason     string     `json:"reason" length:"-8192" pattern:"\\S"`
+	Actor      *string    `json:"actor,omitempty" length:"-256"`
+	ReasonCode ReasonCode `json:"reasonCode,omitempty"`
+}
+
+type NewUser struct {
+	_                 struct{}   `schema:"{\"anyOf\": [{\"required\": [\"legalName\"], \"properties\": {\"legalName\": {\"type\": \"string\", \"pattern\": \"\\\\S\"}}}, {\"required\": [\"userName\"], \"properties\": {\"userName\": {\"type\": \"string\", \"pattern\": \"\\\\S\"}}}]}"`
+	LegalName         *string    `json:"legalName,omitempty" length:"-512"`
+	UserName          *string    `json:"userName,omitempty" length:"-512"`
+	Email             *string    `json:"email,omitempty" length:"-512"`
+	AgentIDs          *[]string  `json:"agentIds,omitempty" each:"{\"maxLength\": 256}" items:"-64"`
+	AgentType         *AgentType `json:"agentType,omitempty"`
+	OperatorLegalName *string    `json:"operatorLegalName,omitempty" length:"-512"`
+}
+
+type NewFleet struct {
+	FleetName         string          `json:"fleetName" length:"-512" pattern:"\\S"`
+	OperatorLegalName string          `json:"operatorLegalName" length:"-512" pattern:"\\S"`
+	DailyLimitUSDC    Number          `json:"dailyLimitUSDC" range:"0-1000000000000"`
+	OperatingHours    *OperatingHours `json:"operatingHours,omitempty"`
+	Velocity          *Velocity       `json:"velocity,omitempty"`
+	Whitelist         *NewWhitelist   `json:"whitelist,omitempty"`
+}
+
+type FleetEdit struct {
+	FleetName      *string         `json:"fleetName,omitempty" length:"-512"`
+	DailyLimitUSDC *Number         `json:"dailyLimitUSDC,omitempty" range:"0-1000000000000"`
+	OperatingHours *OperatingHours `json:"operatingHours,omitempty"`
+	Velocity       *Velocity       `json:"velocity,omitempty"`
+	Reason         *string         `json:"reason,omitempty" length:"-8192"`
+	Actor          *string         `json:"actor,omitempty" length:"-256"`
+}

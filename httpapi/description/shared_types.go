@@ -1,0 +1,344 @@
+package description
+
+type Error struct {
+	_                struct{}      `doc:"What every refused call is answered with. Behind docs stand members of single codes: the state that stands in the way."`
+	Error            ErrorCode     `json:"error"`
+	Code             ErrorCode     `json:"code"`
+	Message          string        `json:"message"`
+	Param            string        `json:"param,omitempty"`
+	Details          []ErrorDetail `json:"details,omitempty"`
+	RequestID        string        `json:"requestId"`
+	TxnID            *string       `json:"txnId"`
+	Docs             string        `json:"docs"`
+	RequiredRole     string        `json:"requiredRole,omitempty"`
+	DidYouMean       string        `json:"didYouMean,omitempty"`
+	CredentialStatus string        `json:"credentialStatus,omitempty"`
+	CurrentVersion   int64         `json:"currentVersion,omitempty"`
+	AgentID          string        `json:"agentId,omitempty"`
+	FleetID          string        `json:"fleetId,omitempty"`
+	Disposition      string        `json:"disposition,omitempty"`
+	ReviewedAt       Time          `json:"reviewedAt,omitempty"`
+	State            string        `json:"state,omitempty"`
+	AcknowledgedAt   Time          `json:"acknowledgedAt,omitempty"`
+	AcknowledgedBy   string        `json:"acknowledgedBy,omitempty"`
+	Reason           string        `json:"reason,omitempty"`
+	ReviewedBy       string        `json:"reviewedBy,omitempty"`
+	SAREscalated     bool          `json:"sarEscalated,omitempty"`
+}
+
+type Problem struct {
+	_                struct{}      `doc:"RFC 9457, for Accept: application/problem+json, with the members of Error besides."`
+	Type             string        `json:"type"`
+	Title            string        `json:"title"`
+	Status           int64         `json:"status"`
+	Detail           string        `json:"detail"`
+	Instance         string        `json:"instance"`
+	Error            ErrorCode     `json:"error"`
+	Code             ErrorCode     `json:"code"`
+	Message          string        `json:"message"`
+	Param            string        `json:"param,omitempty"`
+	Details          []ErrorDetail `json:"details,omitempty"`
+	RequestID        string        `json:"requestId"`
+	TxnID            *string       `json:"txnId"`
+	Docs             string        `json:"docs"`
+	RequiredRole     string        `json:"requiredRole,omitempty"`
+	DidYouMean       string        `json:"didYouMean,omitempty"`
+	CredentialStatus string        `json:"credentialStatus,omitempty"`
+	CurrentVersion   int64         `json:"currentVersion,omitempty"`
+	AgentID          string        `json:"agentId,omitempty"`
+	FleetID          string        `json:"fleetId,omitempty"`
+	Disposition      string        `json:"disposition,omitempty"`
+	ReviewedAt       Time          `json:"reviewedAt,omitempty"`
+	State            string        `json:"state,omitempty"`
+	AcknowledgedAt   Time          `json:"acknowledgedAt,omitempty"`
+	AcknowledgedBy   string        `json:"acknowledgedBy,omitempty"`
+	Reason           string        `json:"reason,omitempty"`
+	ReviewedBy       string        `json:"reviewedBy,omitempty"`
+	SAREscalated     bool          `json:"sarEscalated,omitempty"`
+}
+
+type UnknownMember struct {
+	Code  string `json:"code" enum:"unknown_field"`
+	Param string `json:"param"`
+}
+
+type ProtectedResource struct {
+	Resource               string `json:"resource" format:"uri"`
+	ResourceName           any    `json:"resource_name" schema:"{\"const\": \"Railguard\"}"`
+	ScopesSupported        []any  `json:"scopes_supported" each:"{\"const\": \"screen\"}"`
+	BearerMethodsSupported []any  `json:"bearer_methods_supported" each:"{\"const\": \"header\"}"`
+	ResourceDocumentation  string `json:"resource_documentation" format:"uri"`
+}
+
+type NewEntry struct {
+	Wallet    *string `json:"wallet,omitempty" length:"-256"`
+	Name      *string `json:"name,omitempty" length:"-512"`
+	Label     *string `json:"label,omitempty" length:"-256"`
+	ExpiresAt *string `json:"expiresAt,omitempty" length:"10-256" format:"date-time"`
+	AddedBy   *string `json:"addedBy,omitempty" length:"-256"`
+}
+
+type WhitelistSummary struct {
+	Mode       string   `json:"mode" enum:"enforce off"`
+	Kinds      []string `json:"kinds" each:"{\"enum\": [\"wallet\", \"name\"]}"`
+	Version    int64    `json:"version"`
+	EntryCount int64    `json:"entryCount"`
+}
+
+type BatchPayment struct {
+	_               struct{} `free:"as ScreeningCall"`
+	Token           any      `json:"token" doc:"The credential, bare or behind one of the words Bearer, VerifiableCredential, ProofPack, JWT. What is no valid credential gives UNKNOWN, not an error; only an absent member is one."`
+	Amount          Number   `json:"amount" range:"0-1000000000000" doc:"US dollars, exact to the micro-dollar."`
+	Chain           *string  `json:"chain,omitempty" length:"-256" doc:"ETH, BASE, SOL, ACH, WIRE, SWIFT in any letter case. Any other word is judged, not refused."`
+	Rail            *string  `json:"rail,omitempty" length:"-256" doc:"USDC, ACH, WIRE, SWIFT, IBAN in any letter case. Any other word is judged, not refused."`
+	CpWallet        *string  `json:"cpWallet,omitempty" length:"-256" doc:"The counterparty's wallet."`
+	CpName          *string  `json:"cpName,omitempty" length:"-512" doc:"The counterparty's name."`
+	CpType          *string  `json:"cpType,omitempty" length:"-256" doc:"individual, business or exchange."`
+	CpCountry       *string  `json:"cpCountry,omitempty" length:"-256" doc:"A country's name or code. Kept; orders parties, changes no verdict."`
+	CpDateOfBirth   *string  `json:"cpDateOfBirth,omitempty" length:"-256" doc:"1962-11-23, 1962-11 or 1962. Kept; changes no verdict."`
+	CpAddress       *string  `json:"cpAddress,omitempty" length:"-512" doc:"A postal address. Kept; changes no verdict."`
+	Protocol        *string  `json:"protocol,omitempty" length:"-256" doc:"Protocol or platform."`
+	UnderlyingModel *string  `json:"underlyingModel,omitempty" length:"-256" doc:"The agent's language model now."`
+	Model           *string  `json:"model,omitempty" length:"-256" doc:"Another word for underlyingModel."`
+	UserToken       any      `json:"userToken,omitempty" doc:"The user's credential, with supervised agents. Anything but a string is a malformed credential."`
+	TravelRuleRef   *string  `json:"travelRuleRef,omitempty" length:"-256" doc:"Kept in the record."`
+	Hold            *struct {
+		TtlSeconds int64 `json:"ttlSeconds" range:"30-604800"`
+	} `json:"hold,omitempty" doc:"A PROCEED is held for so long, a REVIEW from its approval on."`
+	PaymentRef     *string `json:"paymentRef,omitempty" pattern:"^[ -~]{1,128}$" doc:"Used by one payment of its owner for 30 days."`
+	IdempotencyKey *string `json:"idempotencyKey,omitempty" pattern:"^[!-~]{1,255}$" doc:"As the header Idempotency-Key of POST /v1/screen."`
+}
+
+type Hold struct {
+	State     string `json:"state"`
+	Amount    Number `json:"amount"`
+	ExpiresAt Time   `json:"expiresAt"`
+}
+
+type Fact struct {
+	Kind  string `json:"kind"`
+	Label string `json:"label"`
+	Value string `json:"value"`
+}
+
+type Party struct {
+	UID      string   `json:"uid"`
+	Name     string   `json:"name"`
+	Type     string   `json:"type"`
+	List     string   `json:"list"`
+	Programs []string `json:"programs"`
+	Facts    []Fact   `json:"facts"`
+	Context  []string `json:"context,omitempty"`
+}
+
+type PartyMatch struct {
+	Wallet   string   `json:"wallet,omitempty"`
+	Party    string   `json:"party"`
+	List     string   `json:"list"`
+	UID      string   `json:"uid"`
+	Type     string   `json:"type,omitempty"`
+	Name     string   `json:"name"`
+	Alias    string   `json:"alias,omitempty"`
+	Quality  string   `json:"quality,omitempty"`
+	Form     string   `json:"form,omitempty"`
+	Score    Number   `json:"score,omitempty"`
+	Strict   Number   `json:"strict,omitempty"`
+	Outcome  string   `json:"outcome"`
+	Programs []string `json:"programs,omitempty"`
+	Ticker   string   `json:"ticker,omitempty"`
+	Cleared  bool     `json:"cleared,omitempty"`
+	Why      string   `json:"why,omitempty"`
+}
+
+type LadderStep struct {
+	Rule    RuleCode `json:"rule"`
+	Number  int64    `json:"number"`
+	Verdict Verdict  `json:"verdict"`
+	Outcome string   `json:"outcome"`
+	Trigger string   `json:"trigger"`
+	Values  Free     `json:"values,omitempty" free:"what each rule looked at has members of its own"`
+	Reason  string   `json:"reason,omitempty"`
+}
+
+type RecordedRequest struct {
+	Amount          Number  `json:"amount"`
+	Chain           *string `json:"chain"`
+	CpWallet        *string `json:"cpWallet"`
+	CpName          *string `json:"cpName"`
+	Rail            *string `json:"rail"`
+	CpType          *string `json:"cpType,omitempty"`
+	Protocol        *string `json:"protocol,omitempty"`
+	UnderlyingModel *string `json:"underlyingModel,omitempty"`
+	Model           *string `json:"model,omitempty"`
+	TravelRuleRef   *string `json:"travelRuleRef,omitempty"`
+	CpCountry       *string `json:"cpCountry,omitempty"`
+	CpDateOfBirth   *string `json:"cpDateOfBirth,omitempty"`
+	CpAddress       *string `json:"cpAddress,omitempty"`
+	PaymentRef      *string `json:"paymentRef,omitempty"`
+	Hold            *struct {
+		TtlSeconds int64 `json:"ttlSeconds"`
+	} `json:"hold,omitempty"`
+}
+
+type ProfileLeaf struct {
+	Leaf     int64  `json:"leaf"`
+	LeafHash string `json:"leafHash"`
+}
+
+type Comment struct {
+	EventID    string  `json:"eventId"`
+	Time       Time    `json:"time"`
+	Comment    string  `json:"comment"`
+	By         *string `json:"by"`
+	ActorKeyID string  `json:"actorKeyId"`
+}
+
+type Record struct {
+	Verdict            Verdict         `json:"verdict"`
+	TxnID              string          `json:"txnId"`
+	Rule               *RuleCode       `json:"rule"`
+	Reason             string          `json:"reason"`
+	AgentID            string          `json:"agentId,omitempty"`
+	AgentName          string          `json:"agentName,omitempty"`
+	AgentType          string          `json:"agentType,omitempty"`
+	OperatorLegalName  string          `json:"operatorLegalName,omitempty"`
+	CredentialStatus   Status          `json:"credentialStatus,omitempty"`
+	OFACSource         string          `json:"ofacSource"`
+	ScreenedAt         Time            `json:"screenedAt"`
+	Disposition        *string         `json:"disposition,omitempty"`
+	Proposed           Proposed        `json:"proposed,omitempty"`
+	Confirms           Proposed        `json:"confirms,omitempty" doc:"the proposal that the decision confirmed; to reviewer, auditor and admin"`
+	ReviewedBy         string          `json:"reviewedBy,omitempty"`
+	ReviewedAt         Time            `json:"reviewedAt,omitempty"`
+	Notes              string          `json:"notes,omitempty"`
+	SAREscalated       bool            `json:"sarEscalated,omitempty"`
+	ReviewedByKey      string          `json:"reviewedByKey,omitempty"`
+	OverLimitApproved  bool            `json:"overLimitApproved,omitempty"`
+	NotHeld            bool            `json:"notHeld,omitempty" doc:"The approval found no room for a hold and counts as spent."`
+	Recheck            Free            `json:"recheck,omitempty" free:"what the same payment would be today"`
+	Request            RecordedRequest `json:"_request"`
+	Payment            Ending          `json:"payment,omitempty"`
+	LateSettlement     Ending          `json:"lateSettlement,omitempty"`
+	Version            string          `json:"version"`
+	KeyID              string          `json:"keyId"`
+	Node               string          `json:"node"`
+	Index              int64           `json:"index"`
+	RuleSet            string          `json:"ruleSet"`
+	PolicyVersion      int64           `json:"policyVersion"`
+	ListVersion        int64           `json:"listVersion"`
+	ListDigest         string          `json:"listDigest"`
+	MatcherVersion     int64           `json:"matcherVersion"`
+	MixerVersion       string          `json:"mixerVersion"`
+	TzVersion          string          `json:"tzVersion"`
+	OFACStale          bool            `json:"ofacStale,omitempty"`
+	RequestHash        string          `json:"requestHash"`
+	IdempotencyKeyHash string          `json:"idempotencyKeyHash,omitempty"`
+	RequestID          string          `json:"requestId"`
+	TraceID            string          `json:"traceId,omitempty"`
+	Jti                string          `json:"jti,omitempty"`
+	UserJti            string          `json:"userJti,omitempty"`
+	UserID             string          `json:"userId,omitempty"`
+	FleetID            string          `json:"fleetId,omitempty"`
+	Chain              []string        `json:"chain,omitempty"`
+	AgentSequence      int64           `json:"agentSequence,omitempty"`
+	AgentPrevious      int64           `json:"agentPrevious,omitempty"`
+	Hold               Hold            `json:"hold,omitempty"`
+	Profile            ProfileLeaf     `json:"profile,omitempty"`
+	UserProfile        ProfileLeaf     `json:"userProfile,omitempty"`
+	Warnings           []UnknownMember `json:"warnings,omitempty"`
+	Triggered          []RuleCode      `json:"triggered,omitempty"`
+	Shadow             []RuleCode      `json:"shadow,omitempty"`
+	Matches            []PartyMatch    `json:"matches,omitempty"`
+	MatchesTruncated   bool            `json:"matchesTruncated,omitempty"`
+	Evidence           Free            `json:"evidence,omitempty" free:"what the rules saw, as stored: docs/FORMATS.md"`
+	Parties            []Party         `json:"parties,omitempty"`
+	PartiesUnavailable *string         `json:"partiesUnavailable,omitempty"`
+	LeafHash           string          `json:"leafHash"`
+	Comments           []Comment       `json:"comments,omitempty"`
+}
+
+type Proposed struct {
+	_           struct{}    `doc:"What one person proposed and another has to confirm (review.fourEyes)."`
+	Disposition Disposition `json:"disposition"`
+	By          string      `json:"by"`
+	ByKey       string      `json:"byKey"`
+	At          Time        `json:"at"`
+	LapsesAt    Time        `json:"lapsesAt"`
+	Notes       string      `json:"notes,omitempty"`
+}
+
+type Ending struct {
+	_           struct{} `doc:"How a payment ended."`
+	State       any      `json:"state" enum:"settled released expired"`
+	AmountUSDC  Number   `json:"amountUSDC"`
+	CountedUSDC Number   `json:"countedUSDC,omitempty" doc:"What counted for the payment until then."`
+	RailRef     string   `json:"railRef,omitempty"`
+	Reason      string   `json:"reason,omitempty"`
+	Late        bool     `json:"late,omitempty"`
+	OverLimit   bool     `json:"overLimit,omitempty"`
+	NotAllowed  bool     `json:"notAllowed,omitempty"`
+	ExpiredAt   Time     `json:"expiredAt,omitempty"`
+	EventID     string   `json:"eventId"`
+	Time        Time     `json:"time"`
+}
+
+type Why struct {
+	Reason *string `json:"reason,omitempty" length:"-8192"`
+	Actor  *string `json:"actor,omitempty" length:"-256"`
+}
+
+// The types of single values.
+type (
+	Time             string
+	ErrorCode        string
+	Verdict          string
+	RuleCode         string
+	Status           string
+	Chain            string
+	Rail             string
+	CounterpartyType string
+	PolicyDocument   string
+	JobState         string
+	SARState         string
+	AlertKind        string
+	Member           string
+	ClusterStatus    string
+	Metadata         string
+	AgentType        string
+	EIN              string
+	Overlap          string
+	ReasonCode       string
+	Disposition      string
+	UID              string
+	ServedDocument   string
+	FormatNumber     string
+	MatcherVersion   string
+)
+
+// scalars are their schemas.
+var scalars = map[string]string{
+	"Time":             `{"type": "string", "format": "date-time", "description": "Log time, RFC 3339 in UTC with milliseconds.", "examples": ["2026-03-22T03:33:28.589Z"]}`,
+	"ErrorCode":        `{"type": "string", "description": "Compare this word, never the message. /docs/errors says what each means.", "enum": ["missing_token", "invalid_json", "missing_amount", "invalid_amount", "not_reviewable", "bad_request", "unauthorized", "forbidden", "not_found", "method_not_allowed", "already_dispositioned", "invalid_transition", "parent_not_active", "already_in_fleet", "idempotency_in_flight", "claimed_by_other", "refresh_running", "matcher_not_ready", "format_not_ready", "job_running", "limit_reached", "version_mismatch", "payload_too_large", "invalid_field", "missing_field", "unknown_field", "invalid_disposition", "policy_widening", "delegation_depth_exceeded", "agent_not_autonomous", "agent_not_supervised", "operator_mismatch", "operator_sanctioned", "idempotency_conflict", "list_rejected", "rate_limited", "headers_too_large", "internal_error", "time_not_supported", "no_quorum", "no_leader", "sanctions_data_unavailable", "overloaded", "node_away", "storage_low", "shutting_down", "outcome_unknown"]}`,
+	"Verdict":          `{"type": "string", "enum": ["PROCEED", "REVIEW", "BLOCK", "UNKNOWN"]}`,
+	"RuleCode":         `{"type": "string", "pattern": "^R[0-9]+_[A-Z_]+$", "examples": ["R10_SINGLE_TX_LIMIT"]}`,
+	"Status":           `{"type": "string", "enum": ["ACTIVE", "SUSPENDED", "REVOKED", "EXPIRED"]}`,
+	"Chain":            `{"type": "string", "enum": ["ETH", "BASE", "SOL", "ACH", "WIRE", "SWIFT"]}`,
+	"Rail":             `{"type": "string", "enum": ["USDC", "ACH", "WIRE", "SWIFT", "IBAN"]}`,
+	"CounterpartyType": `{"type": "string", "enum": ["individual", "business", "exchange"]}`,
+	"PolicyDocument":   `{"type": "object", "x-free": "the members of a policy document are checked by the policy compiler: docs/RULES.md", "additionalProperties": true}`,
+	"JobState":         `{"type": "string", "enum": ["running", "done", "cancelled", "failed"]}`,
+	"SARState":         `{"type": "string", "enum": ["DRAFT", "READY", "FILED", "CLOSED"]}`,
+	"AlertKind":        `{"type": "string", "enum": ["retro_hit", "late_settle", "over_limit", "not_allowed", "list_quarantine", "operator_listed"]}`,
+	"Member":           `{"type": "object", "additionalProperties": true, "x-free": "a node as its cluster reports it: docs/OPERATING.md", "required": ["id", "role"]}`,
+	"ClusterStatus":    `{"type": "object", "additionalProperties": true, "x-free": "the state of the group as its nodes report it: docs/OPERATING.md", "required": ["clusterId", "node", "role", "term", "quorum", "nodes", "writes"]}`,
+	"Metadata":         `{"type": "object", "additionalProperties": true, "x-free": "the caller's own object, kept and returned; at most 8 KiB"}`,
+	"AgentType":        `{"type": "string", "enum": ["autonomous", "supervised"]}`,
+	"EIN":              `{"type": ["string", "null"], "pattern": "^[0-9]{2}-?[0-9]{7}$"}`,
+	"Overlap":          `{"type": ["integer", "null"], "minimum": 0, "maximum": 168}`,
+	"ReasonCode":       `{"type": ["string", "null"], "enum": ["KEY_COMPROMISE", "AFFILIATION_CHANGED", "SUPERSEDED", "CESSATION", "SANCTIONS", "OTHER", null]}`,
+	"Disposition":      `{"type": "string", "enum": ["APPROVED", "REJECTED", "ESCALATE_SAR"]}`,
+	"UID":              `{"type": ["string", "integer"]}`,
+	"ServedDocument":   `{"type": "object", "additionalProperties": true, "x-free": "an OpenAPI 3.1 document", "required": ["openapi", "info", "paths", "components"]}`,
+	"FormatNumber":     `{"type": "integer", "minimum": 1, "maximum": 65535}`,
+	"MatcherVersion":   `{"type": "integer", "minimum": 1, "maximum": 65535}`,
+}

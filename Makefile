@@ -12,7 +12,7 @@ PROFILE := -pgo=cmd/railguard/release.pgo
 # The benches are a module of their own: the product needs nothing of it.
 BENCH := $(GO) -C bench test
 
-.PHONY: help build build-bench run quick test race house lint fuzz walk bench soak bench-go golden conformance names-eval sim mutants overspend rejoin scale backtest retro chaos-short chaos-mixed chaos screenshots image release release-check
+.PHONY: help build build-bench run quick test race house lint fuzz walk bench soak bench-go golden golden-release conformance names-eval sim mutants overspend rejoin scale backtest retro chaos-short chaos-mixed chaos screenshots image release release-check
 
 # Tools have a module of their own, so that their dependencies are not the service's.
 TOOL := $(GO) tool -modfile=.ci/tools/go.mod
@@ -86,6 +86,9 @@ bench-go: ## Run the Go benchmarks
 
 golden: ## Rewrite transcripts and generated documents; read the diff before you keep it
 	$(GO) test ./engine ./httpapi -update && $(GO) test ./cmd/railguard -run TestCommandReference -update
+
+golden-release: ## Keep what this VERSION writes (evidence, log, snapshot) for every later release to read
+	$(GO) test -count=1 ./cmd/railguard -run TestEveryReleaseIsRead -release $(VERSION)
 
 conformance: ## Check the binary against every statement of the specification
 	$(BENCH) -count=1 -v ./conformance

@@ -102,7 +102,7 @@ func BenchmarkLogAppend(b *testing.B) {
 // benchScreen is a screening record of usual size.
 func benchScreen(n *Node) []byte {
 	settings := n.Settings()
-	basis := engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher}
+	basis := engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher, Rules: settings.Rules().Number}
 	basis.Fold(engine.RevAgent, 1, n.Agent(1).Rev)
 	return wire.Encode(&wire.Screen{
 		Agent: 1, Version: 1, Expires: n.Agent(1).ExpiresAt, Amount: engine.Dollar, Basis: basis,

@@ -100,7 +100,7 @@ func (l *screenLoad) send(n *Node, kind wire.Kind, body []byte) error {
 func (l *screenLoad) screen(n *Node, random *rand.Rand) []byte {
 	slot := engine.AgentSlot(1 + random.IntN(l.agents))
 	settings, agent := n.Settings(), n.Agent(slot)
-	basis := engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher}
+	basis := engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher, Rules: settings.Rules().Number}
 	basis.Fold(engine.RevAgent, uint32(slot), agent.Rev)
 	party := random.IntN(50_000)
 	var request [32]byte

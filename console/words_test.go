@@ -34,7 +34,7 @@ func TestPolicyDefaults(t *testing.T) {
 	}
 	written, err := json.Marshal(document)
 	require.NoError(t, err)
-	policy, wrong := engine.ParsePolicy(written, 0)
+	policy, wrong := engine.ParsePolicy(written, 0, engine.NewestRules)
 	require.Empty(t, wrong)
 	want := engine.DefaultPolicy()
 	policy.Document, want.Document = nil, nil

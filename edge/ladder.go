@@ -7,11 +7,12 @@ import (
 	"railguard/strictjson"
 )
 
-// The ladder: all 25 rules in order of precedence, what each one looked at and
+// The ladder: all rules in order of precedence, what each one looked at and
 // what became of it. Explain draws it from a record, dry-run from now.
 
 // ladder is everything a decision was made from.
 type ladder struct {
+	rules    *engine.RuleSet
 	facts    *engine.Facts
 	moment   *engine.Moment // nil: live rules were not judged.
 	policy   *engine.Policy
@@ -51,9 +52,9 @@ func (x *ladder) outcome(rule *engine.Rule) string {
 
 // write adds the rungs.
 func (x *ladder) write(m *strictjson.Members) {
-	rungs := make([]strictjson.Members, len(engine.Rules))
-	for i := range engine.Rules {
-		rule := &engine.Rules[i]
+	rungs := make([]strictjson.Members, len(x.rules.Rules))
+	for i := range x.rules.Rules {
+		rule := &x.rules.Rules[i]
 		r := &rungs[i]
 		r.Text("rule", rule.Code)
 		r.Int("number", int64(rule.ID))
@@ -61,7 +62,7 @@ func (x *ladder) write(m *strictjson.Members) {
 		outcome := x.outcome(rule)
 		r.Text("outcome", outcome)
 		if outcome == rungDecided {
-			r.Text("reason", x.decision.Reason())
+			r.Text("reason", x.reason())
 		}
 		r.Text("trigger", rule.Trigger)
 		if x.known {
@@ -79,33 +80,33 @@ func (x *ladder) write(m *strictjson.Members) {
 func (x *ladder) values(id engine.RuleID, m *strictjson.Members) {
 	f := x.facts
 	switch id {
-	case 9:
+	case engine.RuleChain:
 		m.TextOrNull("chain", f.Request.Chain)
 		x.allowed(m, func(p *engine.SpendPolicy) ([]string, bool) {
 			return allowedWords([]engine.Chain{engine.ChainETH, engine.ChainBASE, engine.ChainSOL, engine.ChainACH, engine.ChainWIRE, engine.ChainSWIFT}, p.Chains), p.ChainsSet
 		})
-	case 10:
+	case engine.RuleSingleLimit:
 		m.USD("amount", f.Request.Amount)
 		x.limits(m, func(p *engine.SpendPolicy) engine.USD { return p.MaxSingle })
-	case 13:
+	case engine.RuleWhitelist:
 		m.Bool("whitelistInForce", x.whitelisted)
-	case 14:
+	case engine.RuleMixer:
 		m.TextOrNull("protocol", f.Request.Protocol)
-	case 15:
+	case engine.RuleModel:
 		if f.ChainSize > 0 {
 			m.TextOrNull("baseline", f.Chain[0].Model)
 			m.TextOrNull("reported", f.Request.Model)
 			m.TextOrNull("registered", f.Chain[0].Settings.CurrentModel)
 		}
-	case 18:
+	case engine.RuleRail:
 		m.TextOrNull("rail", f.Request.Rail)
 		x.allowed(m, func(p *engine.SpendPolicy) ([]string, bool) {
 			return allowedWords([]engine.Rail{engine.RailUSDC, engine.RailACH, engine.RailWIRE, engine.RailSWIFT, engine.RailIBAN}, p.Rails), p.RailsSet
 		})
-	case 19:
+	case engine.RuleRailChain:
 		m.TextOrNull("chain", f.Request.Chain)
 		m.TextOrNull("rail", f.Request.Rail)
-	case 20:
+	case engine.RulePartyType:
 		m.TextOrNull("cpType", f.Request.Type)
 	default:
 		if x.moment != nil {
@@ -117,37 +118,37 @@ func (x *ladder) values(id engine.RuleID, m *strictjson.Members) {
 func (x *ladder) liveValues(id engine.RuleID, m *strictjson.Members) {
 	o := x.moment
 	switch id {
-	case 2:
+	case engine.RuleCredentialStatus:
 		if o.LevelCount > 0 {
 			m.Text("credentialStatus", engine.EffectiveStatus(o).String())
 		}
 		m.Int("tokenVersion", int64(o.Version))
 		m.Time("tokenExpires", o.Expires)
-	case 8:
+	case engine.RuleOwnership:
 		if o.LevelCount > 0 && o.Levels[0].Row.OwnershipFrom != 0 {
 			m.Time("flaggedFrom", o.Levels[0].Row.OwnershipFrom)
 		}
-	case 11:
+	case engine.RuleDailyLimit:
 		x.spending(m)
-	case 12:
+	case engine.RuleFleetLimit:
 		if o.Fleet != nil {
 			m.USD("spentUSDC", o.Fleet.Spend.On(o.Now.Day()))
 			m.USD("heldUSDC", o.Fleet.Spend.HeldOn(o.Now.Day()))
 			m.USD("amount", o.Amount)
 			m.USD("dailyLimitUSDC", o.FleetLimit)
 		}
-	case 16:
+	case engine.RuleVelocity:
 		m.Int("lastMinute", int64(o.Minute))
 		m.Int("lastHour", int64(o.PerHour))
 		m.Int("maxPerMinute", int64(x.policy.Velocity.MaxPerMinute))
-	case 22:
+	case engine.RuleAttestation:
 		m.USD("above", x.policy.AttestationAbove)
 		if o.LevelCount > 0 && o.Levels[0].Row.AttestedAt != 0 {
 			m.Time("attestedAt", o.Levels[0].Row.AttestedAt)
 		} else {
 			m.Null("attestedAt")
 		}
-	case 25:
+	case engine.RuleStructuring:
 		m.Int("count", int64(o.Structuring))
 		m.Int("threshold", int64(x.policy.StructuringCount))
 		m.Bool("duplicateReference", o.Duplicate)
@@ -216,16 +217,8 @@ func (x *ladder) spending(m *strictjson.Members) {
 	m.List("levels", items)
 }
 
-// ruleCodes names the rules of a mask in order of precedence.
-func ruleCodes(mask uint32) []string {
-	codes := []string{}
-	for i := range engine.Rules {
-		if mask&(1<<engine.Rules[i].ID) != 0 {
-			codes = append(codes, engine.Rules[i].Code)
-		}
-	}
-	return codes
-}
+// reason is the text of the decision.
+func (x *ladder) reason() string { return x.rules.Reason(x.decision.Rule, x.decision.Sub) }
 
 // DryRun judges the request that was read like Screen, without a record, a debit or
 // a transaction id, and writes what came of it. Live rules are judged on a frozen view,
@@ -239,34 +232,34 @@ func (j *Judge) DryRun(m *strictjson.Members) error {
 		return err
 	}
 	s := &j.screen
-	x := &ladder{facts: &s.facts, moment: moment, policy: j.Terms.Settings.Policy, known: s.facts.Token == engine.TokenGood, whitelisted: whitelistInForce(&s.facts)}
+	x := &ladder{rules: j.Terms.Settings.Rules(), facts: &s.facts, moment: moment, policy: j.Terms.Settings.Policy, known: s.facts.Token == engine.TokenGood, whitelisted: whitelistInForce(&s.facts)}
 	if moment != nil {
-		live := engine.JudgeLive(moment)
+		live := x.rules.JudgeLive(moment)
 		s.hits.Merge(&live)
 	}
-	x.decision, x.mask = engine.Decide(&s.hits, x.policy), s.hits.Mask
+	x.decision, x.mask = x.rules.Decide(&s.hits, x.policy), s.hits.Mask
 	m.Bool("dryRun", true)
 	m.Text("verdict", x.decision.Verdict.String())
 	m.TextOrNull("rule", x.decision.Code())
-	m.Text("reason", x.decision.Reason())
+	m.Text("reason", x.reason())
 	if !j.call.Caller.May(wire.RolePolicy | wire.RoleReviewer) {
 		writeForecast(m, j, &x.decision)
 		return nil
 	}
 	j.writeParties(m)
 	m.Text("ofacSource", ListSource(j.Terms.Settings.List))
-	m.Text("ruleSet", engine.RuleSet)
+	m.Text("ruleSet", x.rules.Name)
 	m.Uint("policyVersion", j.Terms.Settings.Policy.Version)
 	m.Uint("listVersion", j.Terms.Settings.ListVersion)
-	m.Texts("triggered", ruleCodes(x.decision.Triggered))
-	m.Texts("shadow", ruleCodes(x.decision.Shadow))
+	m.Texts("triggered", x.rules.Codes(x.decision.Triggered))
+	m.Texts("shadow", x.rules.Codes(x.decision.Shadow))
 	j.writeMatches(m, list)
 	s.parties(m, list)
 	x.write(m)
 	if warnings := s.warnings(); len(warnings) > 0 {
 		m.List("warnings", warnings)
 	}
-	m.Texts("notSimulated", []string{engine.RuleID(25).Code()})
+	m.Texts("notSimulated", []string{engine.RuleStructuring.Code()})
 	return nil
 }
 
@@ -281,7 +274,7 @@ func writeForecast(m *strictjson.Members, j *Judge, d *engine.Decision) {
 			m.Text("operatorLegalName", f.Chain[0].OperatorLegalName)
 		}
 	}
-	m.Text("ruleSet", engine.RuleSet)
+	m.Text("ruleSet", j.Terms.Settings.Rules().Name)
 	m.Uint("policyVersion", j.Terms.Settings.Policy.Version)
 	m.Uint("listVersion", j.Terms.Settings.ListVersion)
 	if warnings := j.screen.warnings(); len(warnings) > 0 {

@@ -25,19 +25,20 @@ func (j *Judge) Recheck(m *strictjson.Members, l *Leaf) error {
 	f := &j.screen.facts
 	looker := lookers.Get().(*engine.Looker)
 	looker.Look(f)
-	hits := engine.JudgeStatic(f)
+	rules := j.Terms.Settings.Rules()
+	hits := rules.JudgeStatic(f)
 	lookers.Put(looker)
 	if err := j.addStatusHits(&hits); err != nil {
 		return err
 	}
-	decision := engine.Decide(&hits, f.Policy)
+	decision := rules.Decide(&hits, f.Policy)
 	if decision.Verdict != engine.Block {
 		return nil
 	}
 	var inner strictjson.Members
 	inner.Text("verdict", decision.Verdict.String())
 	inner.Text("rule", decision.Code())
-	inner.Text("reason", decision.Reason())
+	inner.Text("reason", rules.Reason(decision.Rule, decision.Sub))
 	inner.Uint("listVersion", j.Terms.Settings.ListVersion)
 	m.Object("recheck", inner)
 	return nil
@@ -89,16 +90,16 @@ func (j *Judge) addStatusHits(hits *engine.Hits) error {
 	}
 	switch view.Effective(f.Chain[0].Slot) {
 	case engine.Revoked:
-		hits.Add(2, engine.SubRevoked)
+		hits.Add(engine.RuleCredentialStatus, engine.SubRevoked)
 	case engine.Suspended:
-		hits.Add(2, engine.SubSuspended)
+		hits.Add(engine.RuleCredentialStatus, engine.SubSuspended)
 	case engine.Expired:
-		hits.Add(2, engine.SubExpired)
+		hits.Add(engine.RuleCredentialStatus, engine.SubExpired)
 	}
 	for i := range f.ChainSize {
 		row, _, ok := view.Agent(f.Chain[i].Slot)
 		if ok && row.OwnershipFrom != 0 && view.Time >= row.OwnershipFrom {
-			hits.Add(8, engine.Sub(min(i, 1))+1)
+			hits.Add(engine.RuleOwnership, engine.Sub(min(i, 1))+1)
 			break
 		}
 	}

@@ -59,12 +59,12 @@ func (j *Judge) Replay(l *Leaf, m *strictjson.Members) error {
 	}
 	note("verdict", l.Text("verdict"), x.decision.Verdict.String())
 	note("rule", l.Text("rule"), x.decision.Code())
-	note("reason", l.Text("reason"), x.decision.Reason())
-	note("triggered", codeList(x.Recorded.Triggered), codeList(x.decision.Triggered))
-	note("shadow", codeList(x.Recorded.Shadow), codeList(x.decision.Shadow))
+	note("reason", l.Text("reason"), x.reason())
+	note("triggered", x.codeList(x.Recorded.Triggered), x.codeList(x.decision.Triggered))
+	note("shadow", x.codeList(x.Recorded.Shadow), x.codeList(x.decision.Shadow))
 	m.Bool("match", len(diff) == 0)
-	m.Object("recorded", decisionMembers(l.Text("verdict"), l.Text("rule"), l.Text("reason"), &x.Recorded))
-	m.Object("replayed", decisionMembers(x.decision.Verdict.String(), x.decision.Code(), x.decision.Reason(), &x.decision))
+	m.Object("recorded", decisionMembers(x.rules, l.Text("verdict"), l.Text("rule"), l.Text("reason"), &x.Recorded))
+	m.Object("replayed", decisionMembers(x.rules, x.decision.Verdict.String(), x.decision.Code(), x.reason(), &x.decision))
 	m.List("diff", diff)
 	assumed := []string{}
 	for _, id := range outcome.Assumed {
@@ -77,21 +77,21 @@ func (j *Judge) Replay(l *Leaf, m *strictjson.Members) error {
 	return nil
 }
 
-func codeList(mask uint32) string {
+func (x *rebuilt) codeList(mask uint32) string {
 	text := ""
-	for _, code := range ruleCodes(mask) {
+	for _, code := range x.rules.Codes(mask) {
 		text += code + " "
 	}
 	return text
 }
 
-func decisionMembers(verdict, rule, reason string, d *engine.Decision) strictjson.Members {
+func decisionMembers(rules *engine.RuleSet, verdict, rule, reason string, d *engine.Decision) strictjson.Members {
 	var m strictjson.Members
 	m.Text("verdict", verdict)
 	m.TextOrNull("rule", rule)
 	m.Text("reason", reason)
-	m.Texts("triggered", ruleCodes(d.Triggered))
-	m.Texts("shadow", ruleCodes(d.Shadow))
+	m.Texts("triggered", rules.Codes(d.Triggered))
+	m.Texts("shadow", rules.Codes(d.Shadow))
 	return m
 }
 
@@ -102,6 +102,10 @@ func (j *Judge) rebuild(l *Leaf) (*rebuilt, error) {
 	}
 	x := new(rebuilt)
 	x.Open(l.Record)
+	if x.Rules == nil {
+		return nil, fmt.Errorf("leaf %d: %w", l.Index, leaf.ErrRuleSet)
+	}
+	x.rules = x.Rules
 	x.facts = &x.Facts
 	if x.Known {
 		x.known, x.policy, x.moment, x.whitelisted = true, x.Policy, &x.Moment, x.Whitelisted

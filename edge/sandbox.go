@@ -45,7 +45,7 @@ func SandboxAsks(j *Judge) string {
 	switch {
 	case err != nil || len(digits) != 4 || number == 0:
 		return ""
-	case number <= uint64(engine.RuleCount):
+	case number < engine.RuleBits && j.Terms.Settings.Rules().Has(engine.RuleID(number)):
 		return "R" + strconv.FormatUint(number, 10)
 	case number >= sandboxOutage && number < sandboxOutage+uint64(len(sandboxOutages)):
 		return sandboxOutages[number-sandboxOutage]
@@ -57,16 +57,16 @@ func SandboxAsks(j *Judge) string {
 func sandboxRule(j *Judge) engine.RuleID {
 	number, ok := strings.CutPrefix(SandboxAsks(j), "R")
 	n, err := strconv.ParseUint(number, 10, 8)
-	if !ok || err != nil || n == 0 || n > uint64(engine.RuleCount) {
+	if !ok || err != nil || j.Terms.Settings.Rules().Rule(engine.RuleID(n)) == nil {
 		return 0
 	}
 	return engine.RuleID(n)
 }
 
-// judgeStatic is engine.JudgeStatic of the call, and the rule that a sandbox was asked for.
+// judgeStatic judges the static rules of the call, and the rule that a sandbox was asked for.
 func judgeStatic(j *Judge) engine.Hits {
-	hits := engine.JudgeStatic(&j.screen.facts)
-	if rule := sandboxRule(j); rule > 1 && !hits.Has(1) {
+	hits := j.Terms.Settings.Rules().JudgeStatic(&j.screen.facts)
+	if rule := sandboxRule(j); rule > engine.RuleNoCredential && !hits.Has(engine.RuleNoCredential) {
 		hits.Add(rule, 1)
 	}
 	return hits

@@ -149,10 +149,10 @@ func (j *Judge) gatherFacts(list *ofac.Index) error {
 	}
 	s.record = wire.Screen{
 		Idem: j.call.Idem, Key: j.call.Caller.Key, Amount: s.request.Amount, Party: s.request.Party(), Hold: s.hold, Reference: referenceKey(j.call.Caller.Owner(), s.reference),
-		Basis: engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher},
+		Basis: engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher, Rules: settings.Rules().Number},
 	}
 	s.agent, s.user = credentialClaims{}, credentialClaims{}
-	if sandboxRule(j) == 1 {
+	if sandboxRule(j) == engine.RuleNoCredential {
 		s.facts.Token = engine.TokenMalformed
 		return nil
 	}

@@ -8,6 +8,7 @@ type Basis struct {
 	Revs   uint64 `cbor:"3,keyasint"` // Folded revisions of the profiles looked at.
 
 	Matcher uint16 `cbor:"4,keyasint,omitempty"` // Version of the name matcher.
+	Rules   uint16 `cbor:"5,keyasint,omitempty"` // Number of the rule set.
 }
 
 // Kinds of profile in a folded revision sum.

@@ -79,7 +79,7 @@ func BenchmarkEdge(b *testing.B) {
 				f.Request = request
 				i++
 				looker.Look(f)
-				if hits := JudgeStatic(f); hits.Mask&^(1<<7) != 0 {
+				if hits := NewestRules.JudgeStatic(f); hits.Mask&^(1<<7) != 0 {
 					b.Fatal(hits.Mask)
 				}
 			}
@@ -91,7 +91,7 @@ func BenchmarkJudgeLive(b *testing.B) {
 	m := cleanMoment(1)
 	b.ReportAllocs()
 	for b.Loop() {
-		hits := JudgeLive(m)
+		hits := NewestRules.JudgeLive(m)
 		if hits.Mask != 0 {
 			b.Fatal(hits.Mask)
 		}
@@ -104,7 +104,7 @@ func BenchmarkJudgeStatic(b *testing.B) {
 		Name: "Contoso Trading Ltd", Type: "business", Protocol: "Uniswap"}
 	b.ReportAllocs()
 	for b.Loop() {
-		hits := JudgeStatic(f)
+		hits := NewestRules.JudgeStatic(f)
 		if hits.Mask != 0 {
 			b.Fatal(hits.Mask)
 		}
@@ -118,7 +118,7 @@ func BenchmarkDecide(b *testing.B) {
 	hits.Add(25, 1)
 	b.ReportAllocs()
 	for b.Loop() {
-		if Decide(&hits, policy).Rule != 10 {
+		if NewestRules.Decide(&hits, policy).Rule != 10 {
 			b.Fatal("R10 decides")
 		}
 	}

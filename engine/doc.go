@@ -1,6 +1,6 @@
 // Package engine decides whether a payment may go ahead.
 //
-// Purpose: the 25 rules, exact money, policies compiled to masks and integers,
+// Purpose: the rules and their frozen texts, exact money, policies compiled to masks and integers,
 // and the rows of state that live rules read. It knows no time but the one it
 // is given, and the same facts give the same decision on every machine.
 //

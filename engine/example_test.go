@@ -39,7 +39,7 @@ func Example() {
 	now, policy := 10*engine.Second, engine.DefaultPolicy()
 
 	screen := func(amount engine.USD, protocol string) {
-		hits := engine.JudgeStatic(&engine.Facts{
+		hits := engine.NewestRules.JudgeStatic(&engine.Facts{
 			Request: &engine.Request{Amount: amount, Protocol: protocol}, Now: now, Policy: policy,
 			Chain: [engine.DepthMax + 1]*engine.AgentProfile{agent}, ChainSize: 1,
 		})
@@ -48,10 +48,10 @@ func Example() {
 			Version: 1, Expires: agent.ExpiresAt, Minute: 1, PerHour: 1,
 		}
 		moment.Levels[0] = engine.Level{Row: row, Profile: agent}
-		live := engine.JudgeLive(moment)
+		live := engine.NewestRules.JudgeLive(moment)
 		hits.Merge(&live)
 
-		decision := engine.Decide(&hits, policy)
+		decision := engine.NewestRules.Decide(&hits, policy)
 		if decision.Verdict == engine.Proceed {
 			row.Spend.Add(now.Day(), amount)
 		}

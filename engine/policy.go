@@ -17,9 +17,9 @@ const (
 // Policy is the institution's policy, compiled: integers and masks only.
 // The zero value is not usable; DefaultPolicy is what a new cluster has.
 type Policy struct {
-	Version  uint64              `cbor:"1,keyasint"`
-	Document []byte              `cbor:"2,keyasint,omitempty"` // As sent (JSON), for GET and for people.
-	Modes    [RuleCount + 1]Mode `cbor:"3,keyasint"`
+	Version  uint64         `cbor:"1,keyasint"`
+	Document []byte         `cbor:"2,keyasint,omitempty"` // As sent (JSON), for GET and for people.
+	Modes    [RuleBits]Mode `cbor:"3,keyasint"`           // By number.
 
 	Hours             *Hours     `cbor:"10,keyasint,omitempty"`
 	Velocity          Velocity   `cbor:"11,keyasint"`           // Defaults: 1,000 a minute, burst factor 20.
@@ -50,6 +50,19 @@ type Policy struct {
 type FourEyes struct {
 	MinAmount USD    `cbor:"1,keyasint"`           // NoLimit: of no amount.
 	Rules     uint32 `cbor:"2,keyasint,omitempty"` // Bit n is rule Rn.
+}
+
+// SetsRulesOf reports whether every rule that the policy speaks of is one of a rule set.
+func (p *Policy) SetsRulesOf(set *RuleSet) bool {
+	if p.FourEyes != nil && !set.HasAll(p.FourEyes.Rules) {
+		return false
+	}
+	for id, mode := range p.Modes {
+		if mode != ModeReview && (mode > ModeBlock || set.Rule(RuleID(id)) == nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // Least is the amount from which two persons decide, above every amount where none is set.

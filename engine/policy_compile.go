@@ -64,12 +64,12 @@ func DefaultPolicy() *Policy {
 }
 
 // ParsePolicy compiles the institution's policy. now is when the time zone's
-// transitions begin. Version and Whitelist are the caller's to set: the
-// whitelist has an endpoint and an ETag of its own.
-func ParsePolicy(document []byte, now Time) (*Policy, []FieldError) {
+// transitions begin, and rules are those that the policy may speak of. Version and
+// Whitelist are the caller's to set: the whitelist has an endpoint and an ETag of its own.
+func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldError) {
 	policy := DefaultPolicy()
 	policy.Document = slices.Clone(document)
-	var r reader
+	r := reader{rules: rules}
 	r.object("", document, func(name, path string, value json.RawMessage) {
 		switch name {
 		case "rules":
@@ -153,10 +153,10 @@ func (r *reader) fourEyes(param string, value json.RawMessage) *FourEyes {
 		case "minAmount":
 			two.MinAmount, amount = r.usd(path, value), true
 		case "rules":
-			for i, element := range r.list(path, value, RuleCount) {
+			for i, element := range r.list(path, value, len(r.rules.Rules)) {
 				word, _ := r.text(elementOf(path, i), element)
-				id, known := RuleByCode(word)
-				if !known || RuleByID(id).Verdict != Review {
+				id, known := r.rules.RuleByCode(word)
+				if !known || r.rules.Rule(id).Verdict != Review {
 					r.fail(elementOf(path, i), "is not a rule that reviews")
 					continue
 				}
@@ -175,12 +175,12 @@ func (r *reader) fourEyes(param string, value json.RawMessage) *FourEyes {
 // modes reads {"R17":"off"} or {"R17":{"mode":"off"}}; rules by short name or code.
 func (r *reader) modes(param string, value json.RawMessage, policy *Policy) {
 	r.object(param, value, func(name, path string, value json.RawMessage) {
-		id, known := RuleByCode(name)
+		id, known := r.rules.RuleByCode(name)
 		if !known {
 			r.fail(path, "is not a rule")
 			return
 		}
-		if RuleByID(id).Verdict != Review {
+		if r.rules.Rule(id).Verdict != Review {
 			r.fail(path, "has no mode: its verdict is final")
 			return
 		}

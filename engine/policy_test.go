@@ -95,7 +95,7 @@ const fullPolicy = `{"rules":{"R17":"shadow","R10_SINGLE_TX_LIMIT":{"mode":"bloc
 	"registration":{"onMatch":"refuse"}}`
 
 func TestParsePolicy(t *testing.T) {
-	policy, wrong := ParsePolicy([]byte(fullPolicy), someday)
+	policy, wrong := ParsePolicy([]byte(fullPolicy), someday, NewestRules)
 	require.Empty(t, wrong)
 	require.Equal(t, fullPolicy, string(policy.Document))
 	require.NotNil(t, policy.Hours)
@@ -113,7 +113,7 @@ func TestParsePolicy(t *testing.T) {
 	want.RefuseOnMatch = true
 	require.Equal(t, want, policy)
 
-	policy, wrong = ParsePolicy([]byte(`{}`), someday)
+	policy, wrong = ParsePolicy([]byte(`{}`), someday, NewestRules)
 	require.Empty(t, wrong)
 	require.Equal(t, DefaultPolicy(), policy)
 }
@@ -122,12 +122,12 @@ func TestParsePolicy(t *testing.T) {
 func score(threshold int32) string { return string(AppendUSD(nil, USD(threshold)*Dollar/10_000)) }
 
 func TestThresholdsAtTheirBounds(t *testing.T) {
-	policy, wrong := ParsePolicy([]byte(`{"names":{"review":`+score(ofac.ReviewDefault)+`,"block":`+score(ofac.BlockDefault)+`}}`), someday)
+	policy, wrong := ParsePolicy([]byte(`{"names":{"review":`+score(ofac.ReviewDefault)+`,"block":`+score(ofac.BlockDefault)+`}}`), someday, NewestRules)
 	require.Empty(t, wrong)
 	require.Equal(t, int32(ofac.ReviewDefault), policy.NameReview)
 	require.Equal(t, int32(ofac.BlockDefault), policy.NameBlock)
 	require.Empty(t, Widens(DefaultPolicy(), policy))
-	policy, wrong = ParsePolicy([]byte(`{"names":{"review":`+score(nameReviewLeast)+`}}`), someday)
+	policy, wrong = ParsePolicy([]byte(`{"names":{"review":`+score(nameReviewLeast)+`}}`), someday, NewestRules)
 	require.Empty(t, wrong)
 	require.Equal(t, int32(nameReviewLeast), policy.NameReview)
 }
@@ -173,7 +173,7 @@ func TestParsePolicyRefuses(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			policy, wrong := ParsePolicy([]byte(test.document), someday)
+			policy, wrong := ParsePolicy([]byte(test.document), someday, NewestRules)
 			require.Nil(t, policy)
 			require.Equal(t, []string{test.param}, params(wrong))
 		})
@@ -184,13 +184,13 @@ func FuzzParsePolicy(f *testing.F) {
 	f.Add([]byte(fullPolicy))
 	f.Add([]byte(`{"rules":{"R9":{"mode":"off"}}}`))
 	f.Fuzz(func(t *testing.T, document []byte) {
-		policy, wrong := ParsePolicy(document, someday)
+		policy, wrong := ParsePolicy(document, someday, NewestRules)
 		if wrong != nil {
 			require.Nil(t, policy)
 			return
 		}
 		require.Empty(t, Widens(policy, policy), "a policy is no wider than itself")
-		for id := RuleID(1); id <= RuleCount; id++ {
+		for id := RuleID(1); int(id) <= len(Rules); id++ {
 			if RuleByID(id).Verdict != Review {
 				require.Equal(t, ModeReview, policy.Modes[id])
 			}
@@ -238,9 +238,9 @@ func TestWidens(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			before, wrong := ParsePolicy([]byte(test.old), someday)
+			before, wrong := ParsePolicy([]byte(test.old), someday, NewestRules)
 			require.Empty(t, wrong)
-			after, wrong := ParsePolicy([]byte(test.new), someday)
+			after, wrong := ParsePolicy([]byte(test.new), someday, NewestRules)
 			require.Empty(t, wrong)
 			require.Equal(t, test.widened, strings.Join(Widens(before, after), " "))
 		})

@@ -73,7 +73,10 @@ func readObject(document []byte) ([]member, error) {
 
 // reader reads values and collects what is wrong with them. A value that is
 // wrong reads as its zero; the caller looks at errors at the end.
-type reader struct{ errors []FieldError }
+type reader struct {
+	rules  *RuleSet // Those that a policy may speak of.
+	errors []FieldError
+}
 
 func (r *reader) fail(param, message string) {
 	r.errors = append(r.errors, FieldError{Param: param, Message: message})

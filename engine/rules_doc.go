@@ -9,8 +9,8 @@ import (
 // is what runs. A test compares the two.
 func RulesMarkdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# The 25 rules\n\nRule set %s. Generated from the table in `engine/rules_table.go`: "+
-		"`go test ./engine -run TestRulesDocument -update`.\n\n", RuleSet)
+	fmt.Fprintf(&b, "# The %d rules\n\nRule set %s. Generated from `engine/rulesets` and the judges in `engine/rules_table.go`: "+
+		"`go test ./engine -run TestRulesDocument -update`.\n\n", len(Rules), NewestRules.Name)
 	b.WriteString("All rules are evaluated; the first that fired, in the order below, decides. Rows with verdict BLOCK stand " +
 		"ahead of rows with verdict REVIEW. R1 is judged alone.\n\n" +
 		"A REVIEW rule has a mode, set by the institution in `rules` of the policy document: `review` (the default), `off` " +
@@ -23,7 +23,7 @@ func RulesMarkdown() string {
 		rule := &Rules[i]
 		fmt.Fprintf(&b, "| %d | [%s](#%s) | %s | %s |\n", i+1, rule.Code, strings.ToLower(rule.Code), rule.Verdict, rule.where())
 	}
-	fmt.Fprintf(&b, "| end | %s | %s | |\n\n%s: \"%s\"\n", AllClear, Proceed, AllClear, allClearReason)
+	fmt.Fprintf(&b, "| end | %s | %s | |\n\n%s: \"%s\"\n", AllClear, Proceed, AllClear, NewestRules.Clear)
 	for i := range Rules {
 		rule := &Rules[i]
 		fmt.Fprintf(&b, "\n## %s\n\n- Verdict: %s\n- Trigger: %s\n- Default: %s\n- Settings: %s\n- Reasons:\n",

@@ -215,7 +215,7 @@ func attestationStale(m *Moment) Sub {
 // and is told where the band has no effect.
 func structuring(m *Moment) Sub {
 	banded := m.Policy.StructuringCount != 0 && m.Structuring >= m.Policy.StructuringCount && m.Policy.InBand(m.Amount)
-	mode := m.Policy.Modes[25]
+	mode := m.Policy.Modes[RuleStructuring]
 	switch {
 	case banded && (mode == ModeReview || mode == ModeBlock):
 		return 1

@@ -28,12 +28,12 @@ func cleanMoment(depth int) *Moment {
 func TestCleanMomentIsClear(t *testing.T) {
 	for depth := range DepthMax + 1 {
 		m := cleanMoment(depth)
-		require.Equal(t, Hits{}, JudgeLive(m))
+		require.Equal(t, Hits{}, NewestRules.JudgeLive(m))
 		require.Equal(t, Active, EffectiveStatus(m))
 	}
 	alone := cleanMoment(0)
 	alone.LevelCount, alone.Operator, alone.Fleet, alone.User = 0, nil, nil, nil
-	require.Equal(t, Hits{}, JudgeLive(alone))
+	require.Equal(t, Hits{}, NewestRules.JudgeLive(alone))
 }
 
 // closedHours are Sundays alone; someday is a Thursday.
@@ -150,7 +150,7 @@ func TestLiveRules(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			m := cleanMoment(DepthMax)
 			test.change(m)
-			hits := JudgeLive(m)
+			hits := NewestRules.JudgeLive(m)
 			if test.rule == 0 {
 				require.Zero(t, hits.Mask)
 				return
@@ -194,8 +194,8 @@ func TestDailyLimitScript(t *testing.T) {
 	m.Levels[0].Profile.Policy.DailyLimit = 1000 * Dollar
 	screen := func(amount USD, now Time) RuleID {
 		m.Amount, m.Now = amount, now
-		hits := JudgeLive(m)
-		decision := Decide(&hits, m.Policy)
+		hits := NewestRules.JudgeLive(m)
+		decision := NewestRules.Decide(&hits, m.Policy)
 		if decision.Verdict == Proceed {
 			m.Levels[0].Row.Spend.Add(now.Day(), amount)
 		}

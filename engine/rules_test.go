@@ -27,7 +27,7 @@ func TestRulesDocument(t *testing.T) {
 }
 
 func TestTableIsWhole(t *testing.T) {
-	var seen [RuleCount + 1]bool
+	var seen [RuleBits]bool
 	review := false
 	for i := range Rules {
 		rule := &Rules[i]
@@ -43,7 +43,7 @@ func TestTableIsWhole(t *testing.T) {
 		require.Same(t, rule, RuleByID(rule.ID))
 		for n, reason := range rule.Reasons {
 			require.NotEmpty(t, reason)
-			require.Equal(t, reason, Reason(rule.ID, Sub(n+1)))
+			require.Equal(t, reason, NewestRules.Reason(rule.ID, Sub(n+1)))
 			require.Equal(t, n, slices.Index(rule.Reasons, reason), "two reasons of %s are one", rule.Code)
 		}
 		review = review || rule.Verdict == Review
@@ -82,16 +82,16 @@ func TestNamesOfRules(t *testing.T) {
 	_, known = RuleByCode("")
 	require.False(t, known)
 	require.Nil(t, RuleByID(0))
-	require.Nil(t, RuleByID(RuleCount+1))
+	require.Nil(t, RuleByID(RuleID(len(Rules)+1)))
 	require.Empty(t, RuleID(0).Code())
-	require.Equal(t, allClearReason, Reason(0, 0))
-	require.Equal(t, Rules[0].Reasons[0], Reason(1, 0), "a sub-reason that is not there gives the first")
-	require.Equal(t, Rules[0].Reasons[0], Reason(1, 200))
+	require.Equal(t, NewestRules.Clear, NewestRules.Reason(0, 0))
+	require.Equal(t, Rules[0].Reasons[0], NewestRules.Reason(1, 0), "a sub-reason that is not there gives the first")
+	require.Equal(t, Rules[0].Reasons[0], NewestRules.Reason(1, 200))
 	for sub, word := range map[Sub]string{SubSuperseded: "superseded", SubKeyRevoked: "key", SubParentSuspend: "parent of the delegate is suspended",
 		SubOperator: "operator is suspended", SubUserSuperseded: "user credential was superseded"} {
-		require.Contains(t, Reason(2, sub), word)
+		require.Contains(t, NewestRules.Reason(2, sub), word)
 	}
-	require.Contains(t, Reason(21, SubListStale), "older")
+	require.Contains(t, NewestRules.Reason(21, SubListStale), "older")
 }
 
 // TestDecidePairs goes through every pair of hits: the one that stands first in
@@ -103,11 +103,11 @@ func TestDecidePairs(t *testing.T) {
 			var hits Hits
 			hits.Add(Rules[j].ID, 1)
 			hits.Add(Rules[i].ID, Sub(len(Rules[i].Reasons)))
-			got := Decide(&hits, policy)
+			got := NewestRules.Decide(&hits, policy)
 			require.Equal(t, Rules[i].ID, got.Rule, "%s and %s", Rules[i].Code, Rules[j].Code)
 			require.Equal(t, Rules[i].Verdict, got.Verdict)
 			require.Equal(t, Rules[i].Code, got.Code())
-			require.Equal(t, Rules[i].Reasons[len(Rules[i].Reasons)-1], got.Reason())
+			require.Equal(t, Rules[i].Reasons[len(Rules[i].Reasons)-1], NewestRules.Reason(got.Rule, got.Sub))
 			require.Zero(t, got.Shadow)
 			if Rules[i].ID == 1 {
 				require.Equal(t, uint32(1<<1), got.Triggered, "R1 stands alone")
@@ -116,7 +116,7 @@ func TestDecidePairs(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, Decision{Verdict: Proceed}, Decide(&Hits{}, policy))
+	require.Equal(t, Decision{Verdict: Proceed}, NewestRules.Decide(&Hits{}, policy))
 }
 
 // TestDecideModes goes through every pair with every mode of the second rule.
@@ -132,7 +132,7 @@ func TestDecideModes(t *testing.T) {
 				var hits Hits
 				hits.Add(Rules[i].ID, 1)
 				hits.Add(Rules[j].ID, 1)
-				got := Decide(&hits, policy)
+				got := NewestRules.Decide(&hits, policy)
 				first := min(i, j)
 				if Rules[j].Verdict == Review {
 					switch mode {
@@ -163,7 +163,7 @@ func TestModesLeaveNothing(t *testing.T) {
 	var hits Hits
 	hits.Add(10, 1)
 	hits.Add(17, 1)
-	require.Equal(t, Decision{Verdict: Proceed, Shadow: 1 << 17}, Decide(&hits, policy))
+	require.Equal(t, Decision{Verdict: Proceed, Shadow: 1 << 17}, NewestRules.Decide(&hits, policy))
 }
 
 func TestHitsMergeKeepsTheFirst(t *testing.T) {
@@ -204,24 +204,24 @@ func withParents(f *Facts, depth int) *Facts {
 }
 
 func TestCleanCallIsClear(t *testing.T) {
-	require.Equal(t, Hits{}, JudgeStatic(cleanFacts()))
+	require.Equal(t, Hits{}, NewestRules.JudgeStatic(cleanFacts()))
 	for depth := 1; depth <= DepthMax; depth++ {
-		require.Equal(t, Hits{}, JudgeStatic(withParents(cleanFacts(), depth)))
+		require.Equal(t, Hits{}, NewestRules.JudgeStatic(withParents(cleanFacts(), depth)))
 	}
 	full := cleanFacts()
 	full.Request = &Request{Amount: 100 * Dollar, Chain: "base", Rail: "usdc", Wallet: "0x52908400098527886E0F7030069857D2E4169EE7",
 		Name: "Contoso Ltd", Type: "Business", Protocol: "Uniswap", Model: "model-1", TravelRule: "tr-1"}
 	full.Chain[0].Model = "Model-1 "
-	require.Equal(t, Hits{}, JudgeStatic(full), "T086: every optional field filled consistently")
+	require.Equal(t, Hits{}, NewestRules.JudgeStatic(full), "T086: every optional field filled consistently")
 }
 
 func TestBadTokenStandsAlone(t *testing.T) {
 	for state := TokenMalformed; state <= TokenWrongType; state++ {
 		f := cleanFacts()
 		f.Token, f.PartyListed, f.ChainBad = state, true, true
-		hits := JudgeStatic(f)
+		hits := NewestRules.JudgeStatic(f)
 		require.Equal(t, uint32(1<<1), hits.Mask)
-		require.NotEmpty(t, Reason(1, hits.Subs[1]))
+		require.NotEmpty(t, NewestRules.Reason(1, hits.Subs[1]))
 		require.Equal(t, Sub(state), hits.Subs[1])
 	}
 	require.Len(t, Rules[0].Reasons, int(TokenWrongType), "one reason for each token state")
@@ -406,7 +406,7 @@ func TestStaticRules(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f := cleanFacts()
 			test.change(f)
-			hits := JudgeStatic(f)
+			hits := NewestRules.JudgeStatic(f)
 			switch test.rule {
 			case 0:
 				require.Zero(t, hits.Mask)
@@ -433,9 +433,9 @@ func TestStaleListReviewsWhateverTheModeOfNames(t *testing.T) {
 			if matched {
 				hits.Add(21, 1)
 			}
-			live := JudgeLive(&Moment{Now: someday, Policy: policy, ListStale: true})
+			live := NewestRules.JudgeLive(&Moment{Now: someday, Policy: policy, ListStale: true})
 			hits.Merge(&live)
-			decision := Decide(&hits, policy)
+			decision := NewestRules.Decide(&hits, policy)
 			require.Equal(t, Review, decision.Verdict, "mode %s, matched %v", mode, matched)
 			want := SubListStale
 			if matched && mode == ModeReview {
@@ -444,8 +444,8 @@ func TestStaleListReviewsWhateverTheModeOfNames(t *testing.T) {
 			require.Equal(t, want, decision.Sub)
 		}
 		policy.ListStaleReview = false
-		live := JudgeLive(&Moment{Now: someday, Policy: policy, ListStale: true})
-		require.Equal(t, Proceed, Decide(&live, policy).Verdict)
+		live := NewestRules.JudgeLive(&Moment{Now: someday, Policy: policy, ListStale: true})
+		require.Equal(t, Proceed, NewestRules.Decide(&live, policy).Verdict)
 		policy.ListStaleReview = true
 	}
 }

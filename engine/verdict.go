@@ -52,11 +52,12 @@ func (s Status) String() string {
 	return "INVALID"
 }
 
-// RuleID is a rule's number, 1 to 25. 0 is ALL_CLEAR: no rule decided.
+// RuleID is a rule's number, from 1 on. 0 is ALL_CLEAR: no rule decided.
 type RuleID uint8
 
-// RuleCount is the number of rules.
-const RuleCount = 25
+// RuleBits is the number of bits of a mask of rules: a rule's number is below it. It is
+// part of the layout of profiles and records; which rules there are says the rule set.
+const RuleBits = 32
 
 // Sub is the sub-reason of a hit: 0 is no hit, 1 the rule's plain reason, and
 // higher numbers choose another fixed text of the rule ("chosen, not formatted").
@@ -66,7 +67,7 @@ type Sub uint8
 // Subs[n] its sub-reason. It travels from the edge to the log.
 type Hits struct {
 	Mask uint32
-	Subs [RuleCount + 1]Sub
+	Subs [RuleBits]Sub
 
 	// ListStale says that R21 fired because of the list's age (SubListStale), whatever
 	// else it fired for: the mode of names does not speak of that.
@@ -87,7 +88,7 @@ func (h *Hits) Has(id RuleID) bool { return h.Mask&(1<<id) != 0 }
 
 // Merge adds the hits of other. Where both have a rule, h keeps its sub-reason.
 func (h *Hits) Merge(other *Hits) {
-	for id := RuleID(1); id <= RuleCount; id++ {
+	for id := RuleID(1); id < RuleBits; id++ {
 		if other.Has(id) && !h.Has(id) {
 			h.Add(id, other.Subs[id])
 		}

@@ -288,7 +288,7 @@ func TestLooker(t *testing.T) {
 		f.List = list
 		change(f)
 		looker.Look(f)
-		return JudgeStatic(f)
+		return NewestRules.JudgeStatic(f)
 	}
 	for range 2 {
 		require.Zero(t, judge(list, func(*Facts) {}).Mask)

@@ -202,7 +202,7 @@ func (m *Machine) alertQuarantine(info *wire.ListInfo) {
 // listed when the credential was issued.
 func (m *Machine) operatorListed(hits *engine.Hits) bool {
 	const ofUser = 3 // Sub-reasons of R5 from here on are about the user.
-	byWallet, byName := hits.Has(4), hits.Has(5) && hits.Subs[5] < ofUser
+	byWallet, byName := hits.Has(engine.RuleOperatorWallet), hits.Has(engine.RuleOperatorName) && hits.Subs[engine.RuleOperatorName] < ofUser
 	for i := range m.moment.LevelCount {
 		byWallet = byWallet && !m.moment.Levels[i].Profile.WalletMatched
 	}

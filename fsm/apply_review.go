@@ -16,7 +16,7 @@ func (m *Machine) applyDisposition(b *wire.Disposition, r *wire.Result) {
 		return
 	}
 	if b.Leaf >= m.size || b.Disposition == 0 || b.Disposition > wire.EscalateSAR || b.Amount < 0 || !m.soundHold(b.Hold) ||
-		b.Rule > engine.RuleCount || len(b.By) > m.limits.FieldBytes {
+		!m.settings.Rules().Has(b.Rule) || len(b.By) > m.limits.FieldBytes {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}

@@ -12,8 +12,9 @@ import (
 func (m *Machine) applyScreen(body []byte, r *wire.Result) {
 	s := &m.screen
 	var hits engine.Hits
+	rules := m.settings.Rules()
 	if len(body) > m.limits.RecordBytes || wire.DecodeScreen(body, s) != nil || !wire.UnpackHits(s, &hits) ||
-		s.Amount < 0 || !m.soundHold(s.Hold) || !m.fitsLeaf(s.Fragment, s.Filters) || !leaf.SoundFragment(s.Fragment) {
+		s.Basis.Rules == rules.Number && !rules.HasAll(hits.Mask) || s.Amount < 0 || !m.soundHold(s.Hold) || !m.fitsLeaf(s.Fragment, s.Filters) || !leaf.SoundFragment(s.Fragment) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -28,7 +29,7 @@ func (m *Machine) applyScreen(body []byte, r *wire.Result) {
 		r.Code = wire.Stale
 		return
 	}
-	if hits.Has(1) {
+	if hits.Has(engine.RuleNoCredential) {
 		m.screenUnknown(s, &hits, r)
 		return
 	}
@@ -43,9 +44,9 @@ func (m *Machine) applyScreen(body []byte, r *wire.Result) {
 	observe(&m.moment, m, s)
 	usedBy, used := m.referenceUsed(s.Reference)
 	m.moment.Duplicate = used
-	live := engine.JudgeLive(&m.moment)
+	live := rules.JudgeLive(&m.moment)
 	hits.Merge(&live)
-	decision := engine.Decide(&hits, m.settings.Policy)
+	decision := rules.Decide(&hits, m.settings.Policy)
 	m.describe(s, &decision) // Before the debit: it shows what was spent until now.
 	m.written.Used, m.written.UsedBy = used, usedBy
 	if decision.Verdict != engine.Proceed {
@@ -92,7 +93,7 @@ func (m *Machine) spend(slot engine.AgentSlot, amount engine.USD, fleet engine.F
 
 // screenUnknown writes the record of a call without a usable credential.
 func (m *Machine) screenUnknown(s *wire.Screen, hits *engine.Hits, r *wire.Result) {
-	decision := engine.Decide(hits, m.settings.Policy)
+	decision := m.settings.Rules().Decide(hits, m.settings.Policy)
 	m.moment = engine.Moment{Now: m.now, ListStale: listStale(m.settings, m.now)}
 	m.describe(s, &decision)
 	m.finishScreen(s, &decision, r)
@@ -121,7 +122,7 @@ var (
 		}
 		return keys
 	}()
-	ruleFilters = func() (keys [engine.RuleCount + 1]uint64) {
+	ruleFilters = func() (keys [engine.RuleBits]uint64) {
 		for i := range engine.Rules {
 			rule := &engine.Rules[i]
 			keys[rule.ID] = engine.FilterKey(engine.FilterRule, rule.Code)

@@ -40,7 +40,7 @@ func (m *Machine) soundFleet(p *engine.FleetProfile) bool {
 }
 
 func (m *Machine) soundPolicy(p *engine.Policy) bool {
-	return p.ReviewSLA >= 0 && p.ReviewSLA <= m.limits.Retention && m.soundWhitelist(p.Whitelist) && m.soundHours(p.Hours)
+	return p.SetsRulesOf(m.settings.Rules()) && p.ReviewSLA >= 0 && p.ReviewSLA <= m.limits.Retention && m.soundWhitelist(p.Whitelist) && m.soundHours(p.Hours)
 }
 
 // soundSigningKey tells whether a signing key can be named in leaves without

@@ -58,6 +58,9 @@ type Effects struct {
 	Stop string // Non-empty: this node must stop and say so (house law: never skip, never guess).
 }
 
+// Rules are those in force.
+func (s *Settings) Rules() *engine.RuleSet { return engine.RulesOf(max(s.Format, engine.Format1)) }
+
 // Settings is everything edges need besides profiles: one immutable value,
 // replaced whole.
 type Settings struct {

@@ -99,9 +99,9 @@ func randomHours(random *rand.Rand) *engine.Hours {
 func randomPolicy(random *rand.Rand) engine.Policy {
 	p := *engine.DefaultPolicy()
 	p.Document = []byte([]string{"", "{}", `{"rules":{}}`}[random.IntN(3)])
-	for id := engine.RuleID(9); id <= engine.RuleCount; id++ {
+	for id := engine.RuleChain; engine.RuleByID(id) != nil; id++ {
 		// R11 and R12 stay on: the invariant of the limits is checked over every history.
-		if id != 11 && id != 12 && random.IntN(4) == 0 {
+		if id != engine.RuleDailyLimit && id != engine.RuleFleetLimit && random.IntN(4) == 0 {
 			p.Modes[id] = engine.Mode(random.IntN(4))
 		}
 	}

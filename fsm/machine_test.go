@@ -180,7 +180,7 @@ func TestTokenOfARevokedKeyBlocks(t *testing.T) {
 	s.Version = 0
 	r := w.do(wire.KindScreen, s)
 	require.Equal(t, `BLOCK "R2_CREDENTIAL_STATUS"`, verdict(r))
-	require.Equal(t, engine.Reason(2, engine.SubKeyRevoked), between(shown(r.Data), `"reason":"`, `"`))
+	require.Equal(t, engine.NewestRules.Reason(2, engine.SubKeyRevoked), between(shown(r.Data), `"reason":"`, `"`))
 }
 
 // A full table of keys younger than five minutes takes no more, and displaces none of

@@ -24,7 +24,8 @@ type state interface {
 // stale compares the record's basis with the state's own.
 func stale(from state, s *wire.Screen) bool {
 	settings := from.inForce()
-	if s.Basis.List != settings.ListVersion || s.Basis.Policy != settings.Policy.Version || s.Basis.Matcher != settings.Matcher {
+	if s.Basis.List != settings.ListVersion || s.Basis.Policy != settings.Policy.Version || s.Basis.Matcher != settings.Matcher ||
+		s.Basis.Rules != settings.Rules().Number {
 		return true
 	}
 	if s.ValidUntil != 0 && from.logTime() >= s.ValidUntil {
@@ -71,7 +72,7 @@ func userRev(from state, slot engine.UserSlot) uint32 {
 // standsAlone tells whether a call is a user credential's without an agent, which
 // never passes R24.
 func standsAlone(s *wire.Screen, hits *engine.Hits) bool {
-	return s.Agent == 0 && s.User != 0 && hits.Has(24)
+	return s.Agent == 0 && s.User != 0 && hits.Has(engine.RuleUserContext)
 }
 
 // partiesKnown tells whether the agent and the user of a record exist.

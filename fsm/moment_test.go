@@ -74,9 +74,9 @@ func TestViewsJudgeAsApplyWould(t *testing.T) {
 				met.turned++
 				continue
 			}
-			live := engine.JudgeLive(o)
+			live := engine.NewestRules.JudgeLive(o)
 			hits.Merge(&live)
-			decision := engine.Decide(&hits, w.m.settings.Policy)
+			decision := engine.NewestRules.Decide(&hits, w.m.settings.Policy)
 			seen := &Machine{moment: *o, settings: w.m.settings, now: o.Now, index: r.Index}
 			seen.describe(s, &decision)
 			var got leaf.Screen

@@ -135,7 +135,7 @@ func autonomous(p *engine.AgentProfile) { p.Type = engine.Autonomous }
 // screening returns the record of a clean call, judged with the newest state.
 func (w *world) screening(slot engine.AgentSlot, amount engine.USD) *wire.Screen {
 	s := &wire.Screen{Agent: slot, Amount: amount, Fragment: withName(`"x"`)}
-	s.Basis = engine.Basis{List: w.m.settings.ListVersion, Policy: w.m.settings.Policy.Version, Matcher: w.m.settings.Matcher}
+	s.Basis = engine.Basis{List: w.m.settings.ListVersion, Policy: w.m.settings.Policy.Version, Matcher: w.m.settings.Matcher, Rules: w.m.settings.Rules().Number}
 	foldAgent(w.m, &s.Basis, slot)
 	if w.m.profiles.Has(uint64(slot)) {
 		profile := *w.m.profiles.At(uint64(slot))

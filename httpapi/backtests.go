@@ -44,7 +44,7 @@ func newDesk(a *API) *retrace.Desk {
 func (a *API) termsAgain(ctx context.Context, order *retrace.Order) (terms retrace.Terms, err error) {
 	if order.Document != nil {
 		var wrong []engine.FieldError
-		if terms.Policy, wrong = engine.ParsePolicy(order.Document, order.From); len(wrong) > 0 {
+		if terms.Policy, wrong = engine.ParsePolicy(order.Document, order.From, a.deps.Published.Settings().Rules()); len(wrong) > 0 {
 			return terms, fmt.Errorf("%w: the policy is not one any more: %s %s", retrace.ErrTermsGone, wrong[0].Param, wrong[0].Message)
 		}
 	}
@@ -95,7 +95,7 @@ func readTerms(c *call, f *strictjson.Fields, order *retrace.Order) error {
 			return tooLarge(policyDocumentMax)
 		}
 		var wrong []engine.FieldError
-		order.Terms.Policy, wrong = engine.ParsePolicy(order.Document, order.From) // Hours are compiled from the first call on.
+		order.Terms.Policy, wrong = engine.ParsePolicy(order.Document, order.From, c.judge.Terms.Settings.Rules()) // Hours are compiled from the first call on.
 		inner.Report(wrong)
 	}
 	id := f.Text("listSnapshotId", engine.FieldMax)

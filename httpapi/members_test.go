@@ -110,7 +110,7 @@ func TestHoldsOverHTTP(t *testing.T) {
 	require.EqualValues(t, 0, limits().GetInt("spentUSDC"))
 	twice := screen(`,"paymentRef":"ref-1"`)
 	require.Equal(t, "R25_STRUCTURING", textOf(twice, "rule"))
-	require.Equal(t, engine.Reason(25, engine.SubDuplicate), textOf(twice, "reason"))
+	require.Equal(t, engine.NewestRules.Reason(25, engine.SubDuplicate), textOf(twice, "reason"))
 
 	path := "/v1/transactions/" + textOf(held, "txnId")
 	answer(t, n.do("auditor", "POST", path+"/settle", `{}`), 403)
@@ -135,7 +135,7 @@ func TestHoldsOverHTTP(t *testing.T) {
 	dry := func(reference string) *fastjson.Value {
 		return answer(t, n.do("policy", "POST", "/v1/screen/dry-run", `{"token":"`+token+`","amount":20,"paymentRef":"`+reference+`"}`), 200)
 	}
-	require.Equal(t, engine.Reason(25, engine.SubDuplicate), textOf(dry("ref-1"), "reason"))
+	require.Equal(t, engine.NewestRules.Reason(25, engine.SubDuplicate), textOf(dry("ref-1"), "reason"))
 	require.Equal(t, "PROCEED", textOf(dry("ref-2"), "verdict"))
 
 	plain := screen("")

@@ -68,7 +68,7 @@ func readPolicy(c *call) (policyDraft, error) {
 	if len(draft.document) > policyDocumentMax || len(draft.reason) > engine.TextMax {
 		return draft, tooLarge(policyDocumentMax)
 	}
-	draft.policy, draft.wrong = engine.ParsePolicy(draft.document, c.api.deps.Published.LogTime())
+	draft.policy, draft.wrong = engine.ParsePolicy(draft.document, c.api.deps.Published.LogTime(), c.judge.Terms.Settings.Rules())
 	return draft, nil
 }
 
@@ -163,10 +163,11 @@ func getPolicy(c *call) (Answer, error) {
 	policy := c.judge.Terms.Settings.Policy
 	var m, modes strictjson.Members
 	m.Uint("policyVersion", policy.Version)
-	m.Text("ruleSet", engine.RuleSet)
+	rules := c.judge.Terms.Settings.Rules()
+	m.Text("ruleSet", rules.Name)
 	m.Raw("policy", policy.Document)
-	for i := range engine.Rules {
-		if rule := &engine.Rules[i]; rule.Verdict == engine.Review {
+	for i := range rules.Rules {
+		if rule := &rules.Rules[i]; rule.Verdict == engine.Review {
 			modes.Text(rule.Code, policy.Modes[rule.ID].String())
 		}
 	}

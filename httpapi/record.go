@@ -75,7 +75,7 @@ func (c *call) writeScreen(x *leafjson.Screen, m *strictjson.Members) {
 	m.Text("verdict", x.Verdict.String())
 	m.Text("txnId", c.txnID)
 	m.TextOrNull("rule", x.Rule.Code())
-	m.Text("reason", engine.Reason(x.Rule, x.Sub))
+	m.Text("reason", x.Reason())
 	m.Optional("agentId", x.AgentID())
 	if x.Verdict == engine.Proceed || x.Verdict == engine.Review {
 		if x.Agent != nil {
@@ -89,7 +89,7 @@ func (c *call) writeScreen(x *leafjson.Screen, m *strictjson.Members) {
 	x.AppendHold(m)
 	m.Name("latencyMs")
 	*m = appendMillis(*m, time.Since(c.start))
-	m.Text("ruleSet", engine.RuleSet)
+	m.Text("ruleSet", x.RuleSetName())
 	m.Uint("policyVersion", x.PolicyVersion)
 	m.Uint("listVersion", x.ListVersion)
 	m.Uint("index", x.Index)
@@ -100,8 +100,8 @@ func (c *call) writeScreen(x *leafjson.Screen, m *strictjson.Members) {
 		m.Raw("warnings", warnings)
 	}
 	if c.key.SeesAll() {
-		leafjson.Codes(m, "triggered", x.Triggered)
-		leafjson.Codes(m, "shadow", x.Shadow)
+		x.AppendCodes(m, "triggered", x.Triggered)
+		x.AppendCodes(m, "shadow", x.Shadow)
 	}
 }
 

@@ -75,7 +75,7 @@ func promoteShadow(c *call) (Answer, error) {
 		return activateAs(c, info, activation{reason: draft.reason, actor: actor})
 	}
 	draft.document = job.Policy
-	draft.policy, draft.wrong = engine.ParsePolicy(draft.document, c.api.deps.Published.LogTime())
+	draft.policy, draft.wrong = engine.ParsePolicy(draft.document, c.api.deps.Published.LogTime(), c.judge.Terms.Settings.Rules())
 	if len(draft.wrong) > 0 {
 		f.Report(draft.wrong)
 		return Answer{}, f.Err()

@@ -35,7 +35,7 @@ func TestGoldenFiles(t *testing.T) {
 			{Leaf: 3, Time: "2026-05-02T03:04:06.006Z", Kind: "review.dispositioned", Txn: "txn_1", Disposition: "REJECTED", Who: "carla"},
 		},
 	}
-	files, err := c.derived()
+	files, err := c.derived(1)
 	require.NoError(t, err)
 	for name, text := range files {
 		golden := filepath.Join("testdata", "v1", strings.ReplaceAll(name, "/", "-"))

@@ -34,9 +34,9 @@ const (
 	sumsName       = "SHA256SUMS"
 )
 
-// version of a folder's form. What follows from records is compared byte by byte, so
-// other words or another page are another version.
-const version = 1
+// versionNewest is the version of the form that folders are written in. Every version up to
+// it can be read.
+const versionNewest = 1
 
 // rowsShown bounds the rows of the page.
 const rowsShown = 2000
@@ -186,7 +186,7 @@ func document(policy *engine.Policy) ([]byte, error) {
 func modes(policy *engine.Policy) map[string]string {
 	set := map[string]string{}
 	for i := range engine.Rules {
-		if mode := policy.Modes[engine.Rules[i].ID]; mode != 0 {
+		if mode := policy.Modes[engine.Rules[i].ID]; mode != engine.ModeReview {
 			set[engine.Rules[i].Code] = mode.String()
 		}
 	}

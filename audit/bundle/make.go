@@ -38,7 +38,7 @@ func Finish(dir string) error {
 	if err != nil {
 		return err
 	}
-	files, err := c.derived()
+	files, err := c.derived(versionNewest)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (p *replayer) decide(x *leafjson.Screen) error {
 		p.replay.Assumed[id.Code()]++
 	}
 	was, is := &p.at.Recorded, &outcome.Decision
-	if was.Verdict == is.Verdict && was.Rule == is.Rule && was.Reason() == is.Reason() && was.Triggered == is.Triggered && was.Shadow == is.Shadow {
+	if was.Verdict == is.Verdict && was.Rule == is.Rule && p.at.Rules.Reason(was.Rule, was.Sub) == p.at.Rules.Reason(is.Rule, is.Sub) && was.Triggered == is.Triggered && was.Shadow == is.Shadow {
 		p.replay.Same++
 		return nil
 	}

@@ -21,14 +21,17 @@ const lineMax = 4 << 20
 
 // Errors of File. A file that cannot be read at all is ErrFormat; a file whose
 // contents do not prove what they claim is ErrProof; verifier keys that were
-// given and are none are ErrKeys.
+// given and are none are ErrKeys. ErrRelease is neither proven nor altered: records are in
+// the signed tree, and what they say cannot be held to bytes of a form, or of a rule set,
+// that only a newer release knows.
 var (
-	ErrFormat = errors.New("not a proof or an export")
-	ErrProof  = errors.New("not proven")
-	ErrKeys   = errors.New("no verifier keys")
+	ErrFormat  = errors.New("not a proof or an export")
+	ErrProof   = errors.New("not proven")
+	ErrKeys    = errors.New("no verifier keys")
+	ErrRelease = errors.New("rendered by a release that this program does not know")
 )
 
-// LineError is an ErrFormat or ErrProof that has a place.
+// LineError is an ErrFormat, ErrProof or ErrRelease that has a place.
 type LineError struct {
 	Line int // Of an export, from 1; 0 for a proof file.
 	Err  error
@@ -97,6 +100,7 @@ type examiner struct {
 	options Options
 	scanner *bufio.Scanner
 	line    int // Of an export: the line being read.
+	unread  int // Records of a rule set that this program does not know.
 
 	profiles profiles
 }
@@ -111,42 +115,63 @@ func File(r io.Reader, options Options) (Report, error) {
 			return x.Report, fmt.Errorf("%w: %w", ErrKeys, err)
 		}
 	}
-	x.scanner = bufio.NewScanner(r)
+	reader := bufio.NewReaderSize(r, 64<<10)
+	mark, _ := reader.Peek(len(proof.TlogMark))
+	x.scanner = bufio.NewScanner(reader)
 	x.scanner.Buffer(make([]byte, 0, 64<<10), lineMax)
+	if string(mark) != proof.TlogMark {
+		x.scanner.Split(splitObjects)
+	}
 	if !x.scanner.Scan() {
+		if err := x.scanner.Err(); err != nil {
+			return x.Report, fmt.Errorf("%w: %w", ErrFormat, err)
+		}
 		return x.Report, fmt.Errorf("%w: empty", ErrFormat)
 	}
-	if x.scanner.Text() == proof.TlogMark {
+	return x.Report, x.file(string(mark) == proof.TlogMark)
+}
+
+// file verifies the file whose first line or object was read.
+func (x *examiner) file(tlog bool) error {
+	if tlog {
 		whole, err := x.rest()
 		if err != nil {
-			return x.Report, err
+			return err
 		}
-		return x.Report, x.tlogProof(append(whole, '\n'))
+		return x.known(x.tlogProof(append(whole, '\n')))
 	}
 	head, err := readEnvelope(x.scanner.Bytes())
-	if err == nil && head.peek("type") == `"export"` {
-		x.line = 1
-		return x.Report, x.placed(x.export(head))
-	}
-	whole, err := x.rest()
 	if err != nil {
-		return x.Report, err
+		return fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	if head, err = readEnvelope(whole); err != nil {
-		return x.Report, fmt.Errorf("%w: %w", ErrFormat, err)
+	if head.peek("type") == `"export"` {
+		x.line = 1
+		return x.placed(x.known(x.export(head)))
 	}
-	return x.Report, x.proof(head)
+	if x.scanner.Scan() || x.scanner.Err() != nil {
+		return fmt.Errorf("%w: something stands behind the JSON object", ErrFormat)
+	}
+	return x.known(x.proof(head))
+}
+
+// known ends a file that is sound as far as this program can tell: it proves nothing where
+// this program does not know the rule set of a record.
+func (x *examiner) known(err error) error {
+	if err != nil || x.unread == 0 {
+		return err
+	}
+	return fmt.Errorf("%w: the bytes of all records are in the signed tree, and what beside %d of them names rules cannot be held to them: verify with a newer release", ErrRelease, x.unread)
 }
 
 // placed says in which line of an export an error stands.
 func (x *examiner) placed(err error) error {
-	if err == nil || !errors.Is(err, ErrFormat) && !errors.Is(err, ErrProof) {
+	if err == nil || !errors.Is(err, ErrFormat) && !errors.Is(err, ErrProof) && !errors.Is(err, ErrRelease) {
 		return err
 	}
 	return &LineError{Line: x.line, Err: err}
 }
 
-// rest joins the lines of a JSON object that was written over several.
+// rest joins the lines of a file that is no JSON.
 func (x *examiner) rest() ([]byte, error) {
 	whole := append([]byte(nil), x.scanner.Bytes()...)
 	for x.scanner.Scan() {
@@ -250,7 +275,7 @@ func (x *examiner) leaf(e *envelope, index uint64) (*Record, error) {
 	}
 	record, err := readLeaf(data, x.profiles.load)
 	if err != nil {
-		return nil, fmt.Errorf("%w: record %d: %w", ErrFormat, index, err)
+		return nil, fmt.Errorf("%w: record %d", err, index)
 	}
 	if record.Index != index {
 		return nil, fmt.Errorf("%w: record %d calls itself %d", ErrProof, index, record.Index)
@@ -260,7 +285,7 @@ func (x *examiner) leaf(e *envelope, index uint64) (*Record, error) {
 		if e.take("record", &said); e.err != nil {
 			return nil, fmt.Errorf("%w: record %d: %w", ErrFormat, index, e.err)
 		}
-		if err := shownAs(said, record.Raw); err != nil {
+		if err := shownAs(said, record); err != nil {
 			return nil, fmt.Errorf("%w: record %d: %w", ErrProof, index, err)
 		}
 	}
@@ -274,6 +299,10 @@ func (x *examiner) count(r *Record) error {
 	x.Leaves++
 	if r.Kind == kindScreen {
 		x.Screens++
+	}
+	if r.unread {
+		x.unread++
+		return nil
 	}
 	if x.options.Visit == nil {
 		return nil

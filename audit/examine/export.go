@@ -61,7 +61,9 @@ func (x *examiner) export(head *envelope) error {
 // end line's signature.
 func (x *examiner) head(e *envelope) error {
 	_ = e.text("type")
-	if version := e.number("version"); e.err == nil && version != exportVersion {
+	if version := e.number("version"); e.err == nil && version > exportVersion {
+		return fmt.Errorf("%w: an export of version %d; this program reads version %d", ErrRelease, version, exportVersion)
+	} else if e.err == nil && version != exportVersion {
 		return fmt.Errorf("%w: an export of version %d; this program reads version %d", ErrFormat, version, exportVersion)
 	}
 	if err := x.checkpoint(e); err != nil {

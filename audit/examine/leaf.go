@@ -1,10 +1,10 @@
 package examine
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"railguard/audit/note"
@@ -39,6 +39,7 @@ type Record struct {
 	Raw         json.RawMessage `json:"-"` // The leaf as JSON.
 
 	stored   []byte
+	unread   bool          // Of a rule set that this program does not know.
 	profiles leafjson.Load // Of a screening record: those it names.
 	sequence uint64        // Of an agent's decision: its number among the agent's, 0: none;
 	previous uint64        // and the leaf of the one before.
@@ -74,10 +75,15 @@ func leafBytes(text string) ([]byte, error) {
 	return data, nil
 }
 
-// shownAs demands that the readable record beside a leaf's bytes is what they say.
-func shownAs(said json.RawMessage, record []byte) error {
-	var given, want bytes.Buffer
-	if json.Compact(&given, said) != nil || json.Compact(&want, record) != nil || !bytes.Equal(given.Bytes(), want.Bytes()) {
+// shownAs demands that the readable record beside a leaf's bytes is what they say, by the
+// rule set that they name. Where this program does not know that rule set, it demands what
+// does not rest on it.
+func shownAs(said json.RawMessage, record *Record) error {
+	compare := SameValue
+	if record.unread {
+		compare = holdsValues
+	}
+	if !compare(said, record.Raw) {
 		return errors.New("the readable record is not what its bytes say")
 	}
 	return nil
@@ -87,8 +93,9 @@ func shownAs(said json.RawMessage, record []byte) error {
 // and hashLeaf are all that knows what they are.
 func readLeaf(stored []byte, profiles leafjson.Load) (*Record, error) {
 	data, err := leafjson.Render(stored, profiles)
-	if err != nil {
-		return nil, errors.New("its bytes are not a record that this program can read")
+	unread := errors.Is(err, leaf.ErrRuleSet)
+	if err != nil && !unread {
+		return nil, fmt.Errorf("%w: its bytes are of no form that this program can read", ErrRelease)
 	}
 	var l struct {
 		Leaf                                     *uint64
@@ -101,12 +108,12 @@ func readLeaf(stored []byte, profiles leafjson.Load) (*Record, error) {
 		Request                                  struct{ Amount json.RawMessage } `json:"_request"`
 	}
 	if err := json.Unmarshal(data, &l); err != nil || l.Leaf == nil || l.Kind == "" {
-		return nil, errors.New("its bytes are not a record")
+		return nil, fmt.Errorf("%w: its bytes are not a record", ErrFormat)
 	}
 	r := &Record{
 		Index: *l.Leaf, Kind: l.Kind, Time: l.Time, TxnID: l.TxnID, Verdict: l.Verdict, AgentID: l.AgentID,
 		AgentName: l.AgentName, Amount: string(l.Request.Amount), Disposition: l.Disposition, By: l.ReviewedBy,
-		Comment: l.Comment, Raw: data, stored: stored, profiles: profiles, reviewed: l.ReviewedLeaf,
+		Comment: l.Comment, Raw: data, stored: stored, unread: unread, profiles: profiles, reviewed: l.ReviewedLeaf,
 		sequence: l.AgentSequence, previous: l.AgentPrevious,
 	}
 	if l.Kind == kindScreen {
@@ -119,7 +126,7 @@ func readLeaf(stored []byte, profiles leafjson.Load) (*Record, error) {
 		r.By = l.By
 	}
 	if r.Time == "" {
-		return nil, errors.New("its bytes are not a record")
+		return nil, fmt.Errorf("%w: its bytes are not a record", ErrFormat)
 	}
 	return r, nil
 }

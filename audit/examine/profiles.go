@@ -50,7 +50,7 @@ func (x *examiner) attached(e *envelope, index uint64, data []byte) error {
 	}
 	var s leaf.Screen
 	if err := leaf.DecodeScreen(data, &s); err != nil {
-		return fmt.Errorf("%w: record %d: its bytes are not a record that this program can read", ErrFormat, index)
+		return fmt.Errorf("%w: record %d: its bytes are of no form that this program can read", ErrRelease, index)
 	}
 	for _, named := range [...]struct {
 		name string

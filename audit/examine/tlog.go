@@ -31,7 +31,7 @@ func (x *examiner) tlogProof(data []byte) error {
 	}
 	record, err := readLeaf(t.Extra, nil)
 	if err != nil {
-		return fmt.Errorf("%w: record %d: %w", ErrFormat, t.Index, err)
+		return fmt.Errorf("%w: record %d", err, t.Index)
 	}
 	if record.Index != t.Index || record.Kind != kindScreen {
 		return fmt.Errorf("%w: record %d calls itself %d, of kind %s", ErrProof, t.Index, record.Index, record.Kind)

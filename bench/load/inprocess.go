@@ -118,7 +118,7 @@ func runEngine(ctx context.Context, b *bench) error {
 			request.Name = one.name(i)
 			facts.Request = &request
 			looker.Look(&facts)
-			if hits := engine.JudgeStatic(&facts); hits.Mask&^(1<<7) != 0 { // R7 alone may fire.
+			if hits := engine.NewestRules.JudgeStatic(&facts); hits.Mask&^(1<<7) != 0 { // R7 alone may fire.
 				return fmt.Errorf("a clean payment fires rules %b", hits.Mask)
 			}
 			return nil

@@ -128,7 +128,7 @@ func (c *crowd) toReview(agent *engine.AgentProfile) *wire.Screen {
 		Agent: agent.Slot, Version: agent.CredentialVersion, Expires: agent.ExpiresAt, Amount: engine.Dollar,
 		Mask: 1 << 9, Subs: []byte{1}, Fragment: []byte{},
 	}
-	s.Basis = engine.Basis{List: c.settings.ListVersion, Policy: c.settings.Policy.Version, Matcher: c.settings.Matcher}
+	s.Basis = engine.Basis{List: c.settings.ListVersion, Policy: c.settings.Policy.Version, Matcher: c.settings.Matcher, Rules: c.settings.Rules().Number}
 	s.Basis.Fold(engine.RevAgent, uint32(agent.Slot), agent.Rev)
 	return s
 }

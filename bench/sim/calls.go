@@ -78,7 +78,7 @@ func (p *payment) screen(host *Host) (body []byte, fleet engine.FleetSlot) {
 	settings, agent := node.Settings(), node.Agent(p.agent)
 	s := wire.Screen{
 		Idem: p.idem, Agent: p.agent, Version: agent.CredentialVersion, Expires: agent.ExpiresAt, Amount: p.amount, Hold: p.hold,
-		Basis: engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher},
+		Basis: engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher, Rules: settings.Rules().Number},
 	}
 	fleet = foldAgent(node, &s.Basis, p.agent)
 	s.Fragment = fmt.Appendf(nil, `"name":"%s","agent":"%d","amount":"%d","fleet":"%d","list":"%d"`, p.name, p.agent, p.amount, fleet, s.Basis.List)

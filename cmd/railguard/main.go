@@ -24,6 +24,7 @@ const (
 	exitFailed = 1  // The service said no, or a check failed.
 	exitUsage  = 2  // Wrong flags or arguments.
 	exitAway   = 3  // The service could not be reached or cannot answer now.
+	exitNewer  = 5  // Evidence of a release that this program does not know: neither proven nor altered.
 	exitFatal  = 70 // A node gave up: disk, divergence, newer data.
 )
 

@@ -21,6 +21,7 @@ import (
 // outsider has this binary, a folder and the log's first keys.
 type outsider struct {
 	t      *testing.T
+	group  *group
 	node   *groupNode
 	server *httptest.Server
 	dir    string
@@ -73,7 +74,7 @@ func newOutsider(t *testing.T) *outsider {
 	g.form(ofac.Carried())
 	g.useSample()
 	g.awaitReady()
-	o := &outsider{t: t, node: g.leader(), dir: t.TempDir()}
+	o := &outsider{t: t, group: g, node: g.leader(), dir: t.TempDir()}
 	o.server = httptest.NewServer(o.node.api.Handler())
 	t.Cleanup(o.server.Close)
 	o.keys = o.write("keys", o.get("/log/keys"))

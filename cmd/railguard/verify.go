@@ -42,7 +42,12 @@ Without --keys the verifier keys inside the file are used. That shows that the
 file is whole and consistent; that it comes from your cluster it shows only if
 the fingerprint below equals the one you know (GET /log/keys).
 
-Exit codes: 0 proven, 1 not proven, 2 not readable, or wrong flags or keys.`,
+A file may be indented, ordered or escaped otherwise than it was saved: what it says is
+compared by value. A record is held to the rule set that it was judged by, whichever release
+showed it; one of a rule set that this program does not know is neither proven nor altered.
+
+Exit codes: 0 proven, 1 not proven, 2 not readable, or wrong flags or keys, 5 rendered by
+a release that this program does not know: verify with one that is as new.`,
 		Example: "  railguard audit proof txn_1a2B3c4D > proof.json\n  railguard verify proof.json --keys keys.txt\n  railguard verify march.ndjson --keys keys.txt --show",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -123,15 +128,19 @@ func openEvidence(path string) (file *os.File, forget func(), err error) {
 // refuse tells why a file proves nothing.
 func (v *verification) refuse(out io.Writer, err error) error {
 	code := exitFailed
-	if errors.Is(err, examine.ErrFormat) || errors.Is(err, examine.ErrKeys) {
+	switch {
+	case errors.Is(err, examine.ErrRelease):
+		code = exitNewer
+	case errors.Is(err, examine.ErrFormat) || errors.Is(err, examine.ErrKeys):
 		code = exitUsage
 	}
 	if v.output == "json" {
 		verdict := struct {
 			Proven bool   `json:"proven"`
+			Newer  bool   `json:"newerRelease,omitempty"` // Neither proven nor altered.
 			Error  string `json:"error"`
 			Line   int    `json:"line,omitempty"`
-		}{Error: err.Error()}
+		}{Newer: code == exitNewer, Error: err.Error()}
 		var placed *examine.LineError
 		if errors.As(err, &placed) {
 			verdict.Line = placed.Line

@@ -15,6 +15,7 @@ import (
 // not for two at once; what it points to belongs to the record and to itself.
 type Case struct {
 	Record   *leafjson.Screen
+	Rules    *engine.RuleSet // That it was judged by; nil: this binary does not know it, and nothing is judged again.
 	Recorded engine.Decision
 	Policy   *engine.Policy // The one it was judged with; nil when it is not known.
 	Facts    engine.Facts
@@ -40,10 +41,10 @@ type Outcome struct {
 // Open lays out a record. A record of a call without a usable credential is not Known:
 // tokens are not kept.
 func (c *Case) Open(x *leafjson.Screen) {
-	*c = Case{Record: x, Recorded: engine.Decision{Verdict: x.Verdict, Rule: x.Rule, Sub: x.Sub, Triggered: x.Triggered, Shadow: x.Shadow}}
+	*c = Case{Record: x, Rules: x.RuleSet(), Recorded: engine.Decision{Verdict: x.Verdict, Rule: x.Rule, Sub: x.Sub, Triggered: x.Triggered, Shadow: x.Shadow}}
 	c.readRequest()
 	c.Facts = engine.Facts{Request: &c.request}
-	if !x.Judged {
+	if !x.Judged || c.Rules == nil {
 		return
 	}
 	c.Facts.Now = x.At
@@ -167,11 +168,7 @@ func (c *Case) readEvidence() {
 }
 
 // listRules are the rules that ask the list.
-var listRules = [...]engine.RuleID{4, 5, 6, 7, 21}
-
-// whitelistRule is taken from the record where a whitelist was in force: profiles in
-// the log leave them out.
-const whitelistRule = engine.RuleID(13)
+var listRules = [...]engine.RuleID{engine.RuleOperatorWallet, engine.RuleOperatorName, engine.RulePartyWallet, engine.RulePartyName, engine.RulePossibleName}
 
 // Judge runs the rules under a policy and a list; a nil list is one that is not to be
 // had, and the rules that ask it are taken from the record. What the record does not
@@ -187,18 +184,18 @@ func (c *Case) Judge(looker *engine.Looker, list *ofac.Index, policy *engine.Pol
 		f.OperatorListed, f.PartyListed = false, false
 		looker.Look(f)
 	}
-	hits := engine.JudgeStatic(f)
+	hits := c.Rules.JudgeStatic(f)
 	if list == nil {
 		for _, id := range listRules {
 			c.assume(&out, &hits, id)
 		}
 	}
 	if c.Whitelisted {
-		c.assume(&out, &hits, whitelistRule)
+		c.assume(&out, &hits, engine.RuleWhitelist) // Profiles in the log leave whitelists out.
 	}
-	live := engine.JudgeLive(&c.Moment)
+	live := c.Rules.JudgeLive(&c.Moment)
 	hits.Merge(&live)
-	out.Decision, out.Mask = engine.Decide(&hits, policy), hits.Mask
+	out.Decision, out.Mask = c.Rules.Decide(&hits, policy), hits.Mask
 	return out
 }
 

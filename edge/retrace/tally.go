@@ -34,8 +34,8 @@ type Tally struct {
 	First, Last engine.Time
 
 	matrix   [engine.Unknown + 1][engine.Unknown + 1]cell
-	rules    [engine.RuleCount + 1]ruleTally
-	assumed  [engine.RuleCount + 1]uint64
+	rules    [engine.RuleBits]ruleTally
+	assumed  [engine.RuleBits]uint64
 	days     map[engine.Day]*[2]uint64 // REVIEWs: recorded, now.
 	agents   map[engine.AgentSlot]bool // Whether its counters are exact.
 	inexact  []string                  // Ids of the first that are not.
@@ -66,6 +66,7 @@ type example struct {
 	at         engine.Time
 	amount     engine.USD
 	was, now   side
+	rules      *engine.RuleSet
 }
 
 func newTally() *Tally {
@@ -182,7 +183,7 @@ func (t *Tally) show(c *Case, was, now *engine.Decision) {
 	}
 	t.alike[kind]++
 	t.examples = append(t.examples, example{
-		txn: c.Record.TxnID(), agent: c.Record.AgentID(), at: c.Record.At, amount: c.request.Amount, was: kind[0], now: kind[1],
+		txn: c.Record.TxnID(), agent: c.Record.AgentID(), at: c.Record.At, amount: c.request.Amount, was: kind[0], now: kind[1], rules: c.Rules,
 	})
 }
 
@@ -308,13 +309,13 @@ func (e *example) write(m *strictjson.Members) {
 	m.Optional("agentId", e.agent)
 	m.Time("screenedAt", e.at)
 	m.USD("amountUSDC", e.amount)
-	m.Object("recorded", e.was.members())
-	m.Object("candidate", e.now.members())
+	m.Object("recorded", e.was.members(e.rules))
+	m.Object("candidate", e.now.members(e.rules))
 }
 
-func (s side) members() (m strictjson.Members) {
+func (s side) members(rules *engine.RuleSet) (m strictjson.Members) {
 	m.Text("verdict", s.verdict.String())
 	m.TextOrNull("rule", s.rule.Code())
-	m.Text("reason", engine.Reason(s.rule, s.sub))
+	m.Text("reason", rules.Reason(s.rule, s.sub))
 	return m
 }

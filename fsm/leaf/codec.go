@@ -16,6 +16,10 @@ const (
 // also what a newer release's leaf gives: upgrade to read it.
 var ErrForm = errors.New("leaf: not a form this release can read")
 
+// ErrRuleSet means a screening record of a rule set that this binary does not know: its
+// bytes can be read, and what its rules are called cannot be said. Upgrade to read it.
+var ErrRuleSet = errors.New("leaf: judged by a rule set that this release does not know")
+
 // SaltSize is the length of a leaf's salt.
 const SaltSize = 16
 

@@ -14,9 +14,9 @@ import (
 // randomScreen draws a record that Apply could have written.
 func randomScreen(r *rand.Rand) *Screen {
 	s := &Screen{
-		Leaf: r.Uint64() >> (r.Uint32() & 63), Index: r.Uint64() >> (r.Uint32() & 63), At: engine.Time(r.Int64()),
-		Verdict: engine.Verdict(r.IntN(4)), Rule: engine.RuleID(r.IntN(engine.RuleCount + 1)), Sub: engine.Sub(r.IntN(4)),
-		Triggered: r.Uint32() & (1<<(engine.RuleCount+1) - 1), PolicyVersion: r.Uint64(), ListVersion: uint64(r.IntN(100)),
+		Rules: 1, Leaf: r.Uint64() >> (r.Uint32() & 63), Index: r.Uint64() >> (r.Uint32() & 63), At: engine.Time(r.Int64()),
+		Verdict: engine.Verdict(r.IntN(4)), Rule: engine.RuleID(r.IntN(len(engine.Rules) + 1)), Sub: engine.Sub(r.IntN(4)),
+		Triggered: r.Uint32() & (1<<26 - 2), PolicyVersion: r.Uint64(), ListVersion: uint64(r.IntN(100)),
 		Matcher: uint16(r.Uint32()), ListStale: coin(r),
 	}
 	copy(s.Txn[:], "aZ09bY18")
@@ -25,7 +25,7 @@ func randomScreen(r *rand.Rand) *Screen {
 	}
 	s.ListDigest[0] = 7
 	if coin(r) {
-		s.Shadow = 1 << (1 + r.IntN(engine.RuleCount))
+		s.Shadow = 1 << (1 + r.IntN(len(engine.Rules)))
 	}
 	if coin(r) {
 		randomEvidence(r, s)
@@ -52,7 +52,7 @@ func randomEvidence(r *rand.Rand, s *Screen) {
 	if coin(r) {
 		s.User = Ref{Leaf: r.Uint64(), Hash: [32]byte{3, 4}}
 	}
-	s.StaticMask, s.Amount, s.LevelCount = r.Uint32()&(1<<(engine.RuleCount+1)-1), engine.USD(r.Int64()), uint8(r.IntN(engine.DepthMax+2))
+	s.StaticMask, s.Amount, s.LevelCount = r.Uint32()&(1<<26-2), engine.USD(r.Int64()), uint8(r.IntN(engine.DepthMax+2))
 	for i := range s.LevelCount {
 		s.Levels[i] = Level{
 			Status: engine.Status(r.IntN(4)), MinVersion: uint16(r.Uint32()), OverlapUntil: engine.Time(r.Int64()),

@@ -50,6 +50,7 @@ type Screen struct {
 	At    engine.Time
 	Txn   [8]byte // The eight characters of its txnId.
 
+	Rules     uint16 // Number of the rule set it was judged by, and is shown by.
 	Verdict   engine.Verdict
 	Rule      engine.RuleID
 	Sub       engine.Sub
@@ -144,6 +145,7 @@ func AppendScreen(dst []byte, s *Screen) []byte {
 	dst = binary.AppendUvarint(dst, s.Index)
 	dst = binary.AppendVarint(dst, int64(s.At))
 	dst = append(dst, s.Txn[:]...)
+	dst = binary.LittleEndian.AppendUint16(dst, s.Rules)
 	dst = append(dst, byte(s.Verdict), byte(s.Rule), byte(s.Sub))
 	dst = binary.AppendUvarint(dst, uint64(s.Triggered))
 	if flags&flagShadow != 0 {
@@ -241,10 +243,11 @@ func DecodeScreen(data []byte, s *Screen) error {
 	flags := r.Limited(flagsAll)
 	s.Leaf, s.Index, s.At = r.Unsigned(), r.Unsigned(), readTime(&r)
 	r.Fill(s.Txn[:])
+	s.Rules = uint16(r.Byte()) | uint16(r.Byte())<<8
 	s.Verdict, s.Rule, s.Sub = engine.Verdict(r.Byte()), engine.RuleID(r.Byte()), engine.Sub(r.Byte())
-	s.Triggered = uint32(r.Limited(1<<(engine.RuleCount+1) - 1))
+	s.Triggered = uint32(r.Limited(1<<engine.RuleBits - 1))
 	if flags&flagShadow != 0 {
-		s.Shadow = uint32(r.Limited(1<<(engine.RuleCount+1) - 1))
+		s.Shadow = uint32(r.Limited(1<<engine.RuleBits - 1))
 	}
 	s.PolicyVersion, s.ListVersion = r.Unsigned(), r.Unsigned()
 	r.Fill(s.ListDigest[:])
@@ -254,11 +257,25 @@ func DecodeScreen(data []byte, s *Screen) error {
 		s.readEvidence(&r, flags)
 	}
 	s.Edge = r.Rest()
-	if r.Broken() || s.flags() != flags || s.Verdict > engine.Unknown || s.Rule > engine.RuleCount ||
+	if r.Broken() || s.flags() != flags || s.Verdict > engine.Unknown || !s.soundRules() ||
 		!validTxn(&s.Txn) || !SoundFragment(s.Edge) {
 		return ErrForm
 	}
 	return nil
+}
+
+// RuleSet returns the rule set that the record was judged by; nil for one that this
+// binary does not know.
+func (s *Screen) RuleSet() *engine.RuleSet { return engine.RuleSetNumbered(s.Rules) }
+
+// soundRules reports whether the record names rules of its rule set alone. Of a rule set
+// that this binary does not know every number may be a rule's.
+func (s *Screen) soundRules() bool {
+	set, masks := s.RuleSet(), s.Triggered|s.Shadow|s.StaticMask
+	if set == nil {
+		return s.Rules != 0 && masks&1 == 0 && s.Rule < engine.RuleBits
+	}
+	return set.Has(s.Rule) && set.HasAll(masks)
 }
 
 func validTxn(txn *[8]byte) bool {
@@ -278,7 +295,7 @@ func (s *Screen) readEvidence(r *wire.Reader, flags uint64) {
 		s.Previous = r.Unsigned()
 	}
 	s.Status = readStatus(r)
-	s.StaticMask = uint32(r.Limited(1<<(engine.RuleCount+1) - 1))
+	s.StaticMask = uint32(r.Limited(1<<engine.RuleBits - 1))
 	s.Amount = engine.USD(r.Signed())
 	s.LevelCount = r.Byte()
 	if int(s.LevelCount) > len(s.Levels) {

@@ -1,10 +1,13 @@
 package leafjson
 
 import (
-	"railguard/engine"
 	"railguard/fsm/leaf"
 	"railguard/strictjson"
 )
+
+// What a release shows of a record's bytes, it shows for ever: texts and the order of
+// rules come from the rule set that the record names, and a new member of the table below
+// comes with a new rule set (decision 80).
 
 // member is one member of a screening record as it is shown: its name, and what writes
 // it where the record has it. There is one writer for each, whoever is shown it.
@@ -24,8 +27,8 @@ var members = [...]member{
 		*m = append(append(append(*m, `"txn_`...), x.Txn[:]...), '"')
 	}},
 	{name: "verdict", write: func(x *Screen, m *strictjson.Members) { m.Text("verdict", x.Verdict.String()) }},
-	{name: "rule", write: func(x *Screen, m *strictjson.Members) { m.TextOrNull("rule", x.Rule.Code()) }},
-	{name: "reason", write: func(x *Screen, m *strictjson.Members) { m.Text("reason", engine.Reason(x.Rule, x.Sub)) }},
+	{name: "rule", write: (*Screen).rule},
+	{name: "reason", write: func(x *Screen, m *strictjson.Members) { m.Optional("reason", x.Reason()) }},
 	{name: "screenedAt", write: func(x *Screen, m *strictjson.Members) { m.Time("screenedAt", x.At) }},
 	{name: "index", write: func(x *Screen, m *strictjson.Members) { m.Uint("index", x.Index) }},
 	{name: "leaf", write: func(x *Screen, m *strictjson.Members) { m.Uint("leaf", x.Leaf) }},
@@ -35,8 +38,8 @@ var members = [...]member{
 			m.Text("credentialStatus", x.Status.String())
 		}
 	}},
-	{name: "triggered", write: func(x *Screen, m *strictjson.Members) { Codes(m, "triggered", x.Triggered) }},
-	{name: "shadow", write: func(x *Screen, m *strictjson.Members) { Codes(m, "shadow", x.Shadow) }},
+	{name: "triggered", write: func(x *Screen, m *strictjson.Members) { x.AppendCodes(m, "triggered", x.Triggered) }},
+	{name: "shadow", write: func(x *Screen, m *strictjson.Members) { x.AppendCodes(m, "shadow", x.Shadow) }},
 	{name: "hold", write: (*Screen).AppendHold},
 	{name: "ofacStale", write: func(x *Screen, m *strictjson.Members) {
 		if x.ListStale {
@@ -46,7 +49,7 @@ var members = [...]member{
 	{name: "policyVersion", write: func(x *Screen, m *strictjson.Members) { m.Uint("policyVersion", x.PolicyVersion) }},
 	{name: "listVersion", write: func(x *Screen, m *strictjson.Members) { m.Uint("listVersion", x.ListVersion) }},
 	{name: "matcherVersion", write: func(x *Screen, m *strictjson.Members) { m.Uint("matcherVersion", uint64(x.Matcher)) }},
-	{name: "ruleSet", write: func(_ *Screen, m *strictjson.Members) { m.Text("ruleSet", engine.RuleSet) }},
+	{name: "ruleSet", write: func(x *Screen, m *strictjson.Members) { m.Optional("ruleSet", x.RuleSetName()) }},
 	{name: "evidence", write: (*Screen).evidence},
 	{name: "profile", write: func(x *Screen, m *strictjson.Members) { x.reference(m, "profile", &x.Profile) }},
 	{name: "userProfile", write: func(x *Screen, m *strictjson.Members) { x.reference(m, "userProfile", &x.User) }},

@@ -10,7 +10,8 @@ type Load func(leaf.Ref) []byte
 
 // Render returns any leaf as one JSON object. A leaf that cannot be read is
 // leaf.ErrForm; a profile that load cannot give, or a nil load, leaves out what
-// only it knows.
+// only it knows. Of a record whose rule set is not known the members are returned that
+// do not need it, beside leaf.ErrRuleSet.
 func Render(data []byte, load Load) ([]byte, error) {
 	var m strictjson.Members
 	switch leaf.FormOf(data) {
@@ -32,6 +33,9 @@ func Render(data []byte, load Load) ([]byte, error) {
 		return nil, err
 	}
 	x.Append(&m)
+	if x.RuleSet() == nil {
+		return m.Body(), leaf.ErrRuleSet
+	}
 	return m.Body(), nil
 }
 

@@ -277,22 +277,48 @@ func (x *Screen) text(m *strictjson.Members, name string, t leaf.Tag) {
 	}
 }
 
-// Codes writes the rules of a mask in order of precedence.
-func Codes(m *strictjson.Members, name string, mask uint32) {
+// AppendCodes writes the rules of a mask in the order of precedence of the record's rule set.
+func (x *Screen) AppendCodes(m *strictjson.Members, name string, mask uint32) {
+	set := x.RuleSet()
+	if set == nil {
+		return
+	}
 	m.Name(name)
 	*m = append(*m, '[')
 	first := true
-	for i := range engine.Rules {
-		if mask&(1<<engine.Rules[i].ID) == 0 {
+	for i := range set.Rules {
+		if mask&(1<<set.Rules[i].ID) == 0 {
 			continue
 		}
 		if !first {
 			*m = append(*m, ',')
 		}
 		first = false
-		*m = strictjson.AppendQuoted(*m, engine.Rules[i].Code)
+		*m = strictjson.AppendQuoted(*m, set.Rules[i].Code)
 	}
 	*m = append(*m, ']')
+}
+
+func (x *Screen) rule(m *strictjson.Members) {
+	if x.RuleSet() != nil {
+		m.TextOrNull("rule", x.Rule.Code())
+	}
+}
+
+// Reason is the text of the decision; "" where the record's rule set is not known.
+func (x *Screen) Reason() string {
+	if set := x.RuleSet(); set != nil {
+		return set.Reason(x.Rule, x.Sub)
+	}
+	return ""
+}
+
+// RuleSetName is the name of the record's rule set; "" where it is not known.
+func (x *Screen) RuleSetName() string {
+	if set := x.RuleSet(); set != nil {
+		return set.Name
+	}
+	return ""
 }
 
 // Profile adds a profile leaf's members to m: its place and, under the names of

@@ -72,20 +72,21 @@ func DecodeBody(data []byte, v any) error {
 // PackHits brings hits to the two fields of a Screen record.
 func PackHits(h *engine.Hits, s *Screen) {
 	s.Mask, s.Subs = h.Mask, s.Subs[:0]
-	for id := engine.RuleID(1); id <= engine.RuleCount; id++ {
+	for id := engine.RuleID(1); id < engine.RuleBits; id++ {
 		if h.Has(id) {
 			s.Subs = append(s.Subs, byte(h.Subs[id]))
 		}
 	}
 }
 
-// UnpackHits reverses PackHits; false means that the fields contradict each other.
+// UnpackHits reverses PackHits; false means that the fields contradict each other. Which
+// rules there are, the rule set says that the record was judged by.
 func UnpackHits(s *Screen, h *engine.Hits) bool {
-	if s.Mask&1 != 0 || s.Mask>>(engine.RuleCount+1) != 0 {
+	if s.Mask&1 != 0 {
 		return false
 	}
 	at := 0
-	for id := engine.RuleID(1); id <= engine.RuleCount; id++ {
+	for id := engine.RuleID(1); id < engine.RuleBits; id++ {
 		if s.Mask&(1<<id) == 0 {
 			continue
 		}

@@ -62,6 +62,7 @@ func AppendScreen(dst []byte, s *Screen) []byte {
 	dst = binary.AppendUvarint(dst, s.Basis.List)
 	dst = binary.AppendUvarint(dst, s.Basis.Policy)
 	dst = binary.AppendUvarint(dst, uint64(s.Basis.Matcher))
+	dst = binary.AppendUvarint(dst, uint64(s.Basis.Rules))
 	dst = binary.LittleEndian.AppendUint64(dst, s.Basis.Revs)
 	dst = append(dst, byte(len(s.Filters)))
 	for _, key := range s.Filters {
@@ -145,7 +146,7 @@ func DecodeScreen(data []byte, s *Screen) error {
 		s.Subs = subs
 	}
 	s.Basis.List, s.Basis.Policy = r.Unsigned(), r.Unsigned()
-	s.Basis.Matcher = uint16(r.Limited(1<<16 - 1))
+	s.Basis.Matcher, s.Basis.Rules = uint16(r.Limited(1<<16-1)), uint16(r.Limited(1<<16-1))
 	s.Basis.Revs = r.Word()
 	for range r.Byte() {
 		filters = append(filters, r.Word())

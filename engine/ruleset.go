@@ -1,0 +1,203 @@
+package engine
+
+import (
+	_ "embed"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// RuleSet is the rules of a format: which there are, in which order they decide, and
+// what a record says of them. A screening record names its rule set, and is shown by it
+// whatever release shows it.
+type RuleSet struct {
+	Number uint16 // Stands in records, in place of the name.
+	Name   string // "2026.1"
+	Clear  string // The reason of a PROCEED.
+	Rules  []Rule // In order of precedence: the first row that hits decides.
+
+	mask     uint32          // A bit for each of Rules.
+	byNumber [RuleBits]uint8 // Position in Rules plus one.
+	static   []judgement[Facts]
+	live     []judgement[Moment]
+}
+
+// Rule is one row of a rule set.
+type Rule struct {
+	ID      RuleID
+	Code    string // "R6_COUNTERPARTY_WALLET_OFAC"
+	Verdict Verdict
+	Reasons []string // Fixed texts; sub-reason n is Reasons[n-1].
+	judge
+}
+
+// text2026x1 is frozen: records that name the rule set are shown by this text for ever.
+//
+//go:embed rulesets/2026.1.txt
+var text2026x1 string
+
+// rulesByFormat holds the rule set of each format. A row is never edited: what an entry
+// of a format means must not change. A new rule is a new text, its judges, and a new
+// format's row here; a format without a row has the rules of the one before.
+var rulesByFormat = fillRules([FormatNewest + 1]*RuleSet{
+	Format1: joinRules(text2026x1, judges2026x1),
+})
+
+func fillRules(rows [FormatNewest + 1]*RuleSet) [FormatNewest + 1]*RuleSet {
+	for format := Format1 + 1; format <= FormatNewest; format++ {
+		if rows[format] == nil {
+			rows[format] = rows[format-1]
+		}
+	}
+	return rows
+}
+
+// RulesOf returns the rule set of a format that this binary knows; of another it panics:
+// nothing of it may be applied.
+func RulesOf(format Format) *RuleSet {
+	if format < Format1 || format > FormatNewest {
+		panic("BUG: rules of a format that this binary does not know")
+	}
+	return rulesByFormat[format]
+}
+
+// NewestRules are the rules of the newest format.
+var NewestRules = RulesOf(FormatNewest)
+
+// Rules is the rules of the newest format in order of precedence, for what does not rest
+// on a format: names of metrics, filters, documents. A rule keeps its number and its code
+// in every rule set.
+var Rules = NewestRules.Rules
+
+// RuleSetNumbered returns the rule set that a record names; nil for one that this binary
+// does not know.
+func RuleSetNumbered(number uint16) *RuleSet {
+	for _, set := range rulesByFormat[Format1:] {
+		if set.Number == number {
+			return set
+		}
+	}
+	return nil
+}
+
+// RuleByID returns the newest row of a rule; nil for 0 (ALL_CLEAR) and for a number that
+// is no rule's.
+func RuleByID(id RuleID) *Rule { return NewestRules.Rule(id) }
+
+// RuleByCode returns the number of a rule from its code or its short name ("R6").
+func RuleByCode(code string) (RuleID, bool) { return NewestRules.RuleByCode(code) }
+
+// Rule returns the row of a rule; nil for 0 (ALL_CLEAR) and for a number that is no rule's.
+func (s *RuleSet) Rule(id RuleID) *Rule {
+	if id >= RuleBits || s.byNumber[id] == 0 {
+		return nil
+	}
+	return &s.Rules[s.byNumber[id]-1]
+}
+
+// RuleByCode returns the number of a rule from its code ("R6_COUNTERPARTY_WALLET_OFAC")
+// or its short name ("R6").
+func (s *RuleSet) RuleByCode(code string) (RuleID, bool) {
+	for i := range s.Rules {
+		if rule := &s.Rules[i]; code == rule.Code || code == rule.ID.Short() {
+			return rule.ID, true
+		}
+	}
+	return 0, false
+}
+
+// Reason returns the fixed text of a rule's sub-reason; the text of ALL_CLEAR
+// for rule 0. A sub-reason beyond the rule's texts gives its first one.
+func (s *RuleSet) Reason(id RuleID, sub Sub) string {
+	rule := s.Rule(id)
+	if rule == nil {
+		return s.Clear
+	}
+	if sub == 0 || int(sub) > len(rule.Reasons) {
+		sub = 1
+	}
+	return rule.Reasons[sub-1]
+}
+
+// Has reports whether id is ALL_CLEAR or one of the rules.
+func (s *RuleSet) Has(id RuleID) bool { return id == 0 || s.Rule(id) != nil }
+
+// HasAll reports whether every bit of a mask is one of the rules.
+func (s *RuleSet) HasAll(mask uint32) bool { return mask&^s.mask == 0 }
+
+// Codes names the rules of a mask in order of precedence.
+func (s *RuleSet) Codes(mask uint32) []string {
+	codes := []string{}
+	for i := range s.Rules {
+		if mask&(1<<s.Rules[i].ID) != 0 {
+			codes = append(codes, s.Rules[i].Code)
+		}
+	}
+	return codes
+}
+
+// joinRules reads a frozen text and gives every rule its judge. The texts are part of the
+// binary: one that cannot be read, or that knows other rules than the judges, is our mistake.
+func joinRules(text string, judges map[RuleID]judge) *RuleSet {
+	head, body, _ := strings.Cut(text, "\n\n")
+	set := new(RuleSet)
+	if n, err := fmt.Sscanf(head, "rule set %s number %d", &set.Name, &set.Number); n != 2 || err != nil {
+		panic("BUG: the head of a rule set: " + head)
+	}
+	for block := range strings.SplitSeq(strings.TrimSuffix(body, "\n"), "\n\n") {
+		lines := strings.Split(block, "\n\t")
+		code, verdict, _ := strings.Cut(lines[0], " ")
+		if code == AllClear {
+			set.Clear = lines[1]
+			continue
+		}
+		rule := Rule{ID: numberOfCode(code), Code: code, Verdict: verdictNamed(verdict), Reasons: lines[1:]}
+		if rule.judge = judges[rule.ID]; (rule.Static == nil) == (rule.Live == nil) || len(rule.Reasons) == 0 || set.byNumber[rule.ID] != 0 {
+			panic("BUG: " + code + " of rule set " + set.Name + " has no reason, two rows or not one judge")
+		}
+		set.Rules = append(set.Rules, rule)
+		set.byNumber[rule.ID] = uint8(len(set.Rules))
+		set.mask |= 1 << rule.ID
+	}
+	if set.Clear == "" || len(set.Rules) != len(judges) {
+		panic("BUG: rule set " + set.Name + " has other rules than its judges")
+	}
+	set.static = column(set.Rules, func(r *Rule) func(*Facts) Sub { return r.Static })
+	set.live = column(set.Rules, func(r *Rule) func(*Moment) Sub { return r.Live })
+	return set
+}
+
+// numberOfCode returns the number in a rule's code: 6 of "R6_COUNTERPARTY_WALLET_OFAC".
+func numberOfCode(code string) RuleID {
+	short, _, _ := strings.Cut(code, "_")
+	number, err := strconv.ParseUint(strings.TrimPrefix(short, "R"), 10, 8)
+	if err != nil || number == 0 || number >= RuleBits {
+		panic("BUG: the code of a rule: " + code)
+	}
+	return RuleID(number)
+}
+
+func verdictNamed(word string) Verdict {
+	for verdict := Proceed; verdict <= Unknown; verdict++ {
+		if verdict.String() == word {
+			return verdict
+		}
+	}
+	panic("BUG: no verdict: " + word)
+}
+
+// judgement is the half of a row that a judge walks: rows are wide, these are not.
+type judgement[F any] struct {
+	id    RuleID
+	judge func(*F) Sub
+}
+
+// column takes one column of the rules, empty cells left out.
+func column[F any](rules []Rule, cell func(*Rule) func(*F) Sub) (filled []judgement[F]) {
+	for i := range rules {
+		if judge := cell(&rules[i]); judge != nil {
+			filled = append(filled, judgement[F]{rules[i].ID, judge})
+		}
+	}
+	return filled
+}

@@ -198,8 +198,14 @@ func (w *World) Settled(caller *edge.Caller, l *edge.Leaf, outcome *edge.Outcome
 // NewFleet creates a fleet and returns its id.
 func (w *World) NewFleet(operator string, dailyLimit engine.USD) string {
 	w.T.Helper()
+	return w.NewFleetOf(wire.Common{Fragment: []byte(`"fleetName":"Fleet"`)}, operator, dailyLimit)
+}
+
+// NewFleetOf is NewFleet with another part common to all records.
+func (w *World) NewFleetOf(common wire.Common, operator string, dailyLimit engine.USD) string {
+	w.T.Helper()
 	profile := engine.FleetProfile{FleetName: "Fleet", OperatorLegalName: operator, DailyLimit: dailyLimit, DailyLimitText: "1"}
-	w.Must(wire.KindFleet, &wire.Fleet{Common: wire.Common{Fragment: []byte(`"fleetName":"Fleet"`)}, Profile: profile, OperatorKey: edge.OperatorKey(operator)})
+	w.Must(wire.KindFleet, &wire.Fleet{Common: common, Profile: profile, OperatorKey: edge.OperatorKey(operator)})
 	slot := engine.FleetSlot(0)
 	for next := slot + 1; w.Fleet(next) != nil; next++ {
 		slot = next

@@ -1,0 +1,311 @@
+package retrace_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/valyala/fastjson"
+
+	"railguard/audit"
+	"railguard/edge"
+	"railguard/edge/edgetest"
+	"railguard/edge/retrace"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+)
+
+const shop = "0x1111111111111111111111111111111111111111"
+
+// leading is the retro-screening of a world, without rests.
+func leading(w *edgetest.World) *retrace.Retro {
+	r := retrace.NewRetro(w, w.Store, w.Leaf, w.Judges.Retracing(), slog.New(slog.DiscardHandler))
+	r.SetRest(0)
+	return r
+}
+
+// screenPast looks until nothing is left.
+func screenPast(t *testing.T, r *retrace.Retro) (steps int) {
+	t.Helper()
+	for more := true; more; steps++ {
+		var err error
+		more, err = r.Step(t.Context())
+		require.NoError(t, err)
+		require.Less(t, steps, 1000)
+	}
+	return steps
+}
+
+// hit is one leaf of retro.hit: whom, and what led there.
+type hit struct{ target, why string }
+
+// hits are what a world's log tells that was found, in order.
+func hits(t *testing.T, w *edgetest.World) (all []hit) {
+	t.Helper()
+	for i := range w.Store.Size() {
+		data, err := w.Store.Leaf(i)
+		require.NoError(t, err)
+		v, err := fastjson.ParseBytes(data)
+		if err != nil || string(v.GetStringBytes("kind")) != "retro.hit" {
+			continue
+		}
+		target := ""
+		for _, name := range []string{"txnId", "agentId", "userId", "operatorId"} {
+			if id := string(v.GetStringBytes(name)); target == "" {
+				target = id
+			}
+		}
+		all = append(all, hit{target, v.Get("entries").String()})
+	}
+	return all
+}
+
+// added is the active list with parties more.
+func added(w *edgetest.World, names ...string) []ofac.Entity {
+	entities := w.List().Entities()
+	for i, name := range names {
+		entities = append(entities, ofac.Entity{
+			UID: uint32(900_001 + i), Type: ofac.Company, Lists: ofac.ListSDN, Sublists: []string{"SDN"}, Programs: []string{"SDGT"},
+			Names: []ofac.Name{{ID: uint32(990_001 + i), Primary: true, Script: "Latin", Full: name}},
+		})
+	}
+	return entities
+}
+
+// A list that is activated is looked for in the past: operators, wallets of agents, users and
+// the counterparties of payments. Whom the list before named already is not told again.
+func TestRetroFindsThePast(t *testing.T) {
+	w := edgetest.New(t)
+	register := func(operator, extra string) (id, token string) {
+		l, err := w.Register(edgetest.Admin(), `{"agentName":"Bot","agentType":"supervised","operatorLegalName":"`+operator+`","purpose":"p"`+extra+`}`)
+		require.NoError(t, err)
+		return l.Text("agentId"), w.AgentToken(&l)
+	}
+	_, token := register("Acme Inc", "")
+	register("Paper Tiger Holding", "")
+	wallet, _ := register("Acme Inc", `,"operatorWallet":"`+shop+`"`)
+	gone, _ := register("Acme Inc", `,"operatorWallet":"`+shop+`"`)
+	w.SetStatus(gone, engine.Revoked)
+	user, err := w.RegisterUser(edgetest.Admin(), `{"legalName":"Lone Paper Person"}`)
+	require.NoError(t, err)
+	pay := func(extra string) string {
+		l := w.Screened(edgetest.Admin(), `{"token":"`+token+`","amount":1`+extra+`}`)
+		return l.Text("txnId")
+	}
+	pay("")
+	named := pay(`,"cpName":"PAPER TIGER HOLDING"`)
+	pay(`,"cpName":"Quiet Harbour Bakery"`)
+	near := pay(`,"cpName":"Paper Tyger Holding"`)
+	paid := pay(`,"cpWallet":"` + shop + `"`)
+	pay(`,"cpName":"Usama bin Ladin"`) // The list before said so.
+	pay(`,"cpName":"Lazarus Groupe"`)
+
+	require.Equal(t, 1, screenPast(t, leading(w)), "who was recorded under the first list was screened with it")
+	require.Nil(t, w.Settings().Retro)
+	entities := added(w, "PAPER TIGER HOLDING", "LONE PAPER PERSON", "SHOP OWNER")
+	entities[len(entities)-1].Addresses = []ofac.Address{{FeatureID: 1, Ticker: "ETH", Value: shop}}
+	w.Activate(entities)
+	pay(`,"cpName":"PAPER TIGER HOLDING"`) // It was judged with the list.
+	r := leading(w)
+	screenPast(t, r)
+	operator := w.Judges.Now().IDs.OperatorID(2)
+	require.Equal(t, []hit{
+		{operator, `[900001]`}, {wallet, `[900003]`}, {user.Text("userId"), `[900002]`}, {named, `[900001]`}, {near, `[900001]`}, {paid, `[900003]`},
+	}, hits(t, w))
+	run := w.Settings().Retro
+	require.NotZero(t, run.EndedAt)
+	require.Equal(t, uint64(2), run.List)
+	require.Equal(t, uint64(1), run.Against)
+	require.Equal(t, uint64(6), run.Hits)
+	screenPast(t, r)
+	require.Len(t, hits(t, w), 6, "a list is looked for once")
+
+	// A name that becomes listed, where it was near to one, is told; so is what was widened.
+	w.ChangeEntry(27307, func(e *ofac.Entity) {
+		e.Names = append(e.Names, ofac.Name{ID: 990_100, AliasType: "A.K.A.", Script: "Latin", Full: "LAZARUS GROUPE"})
+	})
+	screenPast(t, leading(w))
+	require.Len(t, hits(t, w), 7)
+	require.Equal(t, `[27307]`, hits(t, w)[6].why)
+}
+
+// However small its steps are and whoever leads, everybody is told of once, and what led to
+// nobody is asked about once.
+func TestRetroInSmallSteps(t *testing.T) {
+	w := edgetest.New(t)
+	_, token := w.Registered("")
+	for i := range 600 {
+		name := "Quiet Harbour Bakery"
+		if i%100 == 7 {
+			name = "PAPER TIGER HOLDING"
+		}
+		w.Screened(edgetest.Admin(), `{"token":"`+token+`","amount":1,"cpName":"`+name+`"}`)
+		if i == 300 {
+			for range 40 {
+				_, token = w.Registered("")
+			}
+		}
+	}
+	w.Activate(added(w, "PAPER TIGER HOLDING"))
+	first, second := leading(w), leading(w)
+	first.SetStep(64)
+	second.SetStep(64)
+	steps := 0
+	for more := true; more; steps++ {
+		var err error
+		more, err = []*retrace.Retro{first, second}[steps%2].Step(t.Context())
+		require.NoError(t, err)
+	}
+	require.Greater(t, steps, 3)
+	require.Len(t, hits(t, w), 6)
+	require.Equal(t, 6+2, first.Asked()+second.Asked(), "each of the two asked for the bakery once")
+}
+
+// More hits than one word to the log may tell are told in several.
+func TestRetroTellsManyHits(t *testing.T) {
+	w := edgetest.New(t)
+	_, token := w.Registered("")
+	const many = wire.RetroHitsMost*2 + 1
+	for range many {
+		w.Screened(edgetest.Admin(), `{"token":"`+token+`","amount":1,"cpName":"PAPER TIGER HOLDING"}`)
+	}
+	w.Activate(added(w, "PAPER TIGER HOLDING"))
+	screenPast(t, leading(w))
+	all := hits(t, w)
+	require.Len(t, all, many)
+	told := map[string]bool{}
+	for _, h := range all {
+		require.False(t, told[h.target])
+		told[h.target] = true
+	}
+}
+
+// What an officer cleared of the entry is no alert; a clearing can be taken back, so it is not
+// remembered as nobody.
+func TestRetroAndClearedPairs(t *testing.T) {
+	w := edgetest.New(t)
+	l, err := w.Register(edgetest.Admin(), `{"agentName":"Bot","agentType":"supervised","operatorLegalName":"Lazarus Papere","purpose":"p"}`)
+	require.NoError(t, err)
+	_, err = w.RegisterUser(edgetest.Admin(), `{"legalName":"Lazarus Papere"}`)
+	require.NoError(t, err)
+	w.Screened(edgetest.Admin(), `{"token":"`+w.AgentToken(&l)+`","amount":1,"cpName":"Lazarus Papere"}`)
+	w.Activate(added(w, "LAZARUS PAPER"))
+	digest, _ := w.List().EntryDigest(900_001)
+	cleared := w.Must(wire.KindCleared, &wire.ClearedPut{Common: wire.Common{Fragment: []byte(`"by":"x"`)}, Pair: wire.ClearedPair{
+		Name: ofac.NormaliseName("Lazarus Papere"), UID: 900_001, EntryDigest: digest, Reason: "r",
+	}})
+	require.NotZero(t, cleared.Leaf)
+	screenPast(t, leading(w))
+	require.Empty(t, hits(t, w))
+	w.Must(wire.KindCleared, &wire.ClearedPut{Common: wire.Common{Fragment: []byte(`"by":"x"`)}, Remove: true, Pair: wire.ClearedPair{ID: w.Settings().Cleared[0].ID}})
+	w.Activate(added(w)[1:]) // The same of these parties: a newer list says nothing new of them.
+	screenPast(t, leading(w))
+	require.Empty(t, hits(t, w))
+}
+
+// A record that cannot be read holds a run up, for so long and no longer.
+func TestRetroWaitsForWhatItCannotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := edgetest.New(t)
+		_, token := w.Registered("")
+		lost := w.Screened(edgetest.Admin(), `{"token":"`+token+`","amount":1,"cpName":"PAPER TIGER HOLDING"}`)
+		w.Screened(edgetest.Admin(), `{"token":"`+token+`","amount":1,"cpName":"PAPER TIGER HOLDING"}`)
+		w.Activate(added(w, "PAPER TIGER HOLDING"))
+		r := retrace.NewRetro(w, holed{w.Store, lost.Index, audit.ErrMissing}, func(context.Context, uint64) ([]byte, error) { return nil, errAway },
+			w.Judges.Retracing(), slog.New(slog.DiscardHandler))
+		r.SetRest(0)
+		r.SetPatience(time.Hour)
+		more, err := r.Step(t.Context()) // It begins.
+		require.NoError(t, err)
+		require.True(t, more)
+		_, err = r.Step(t.Context())
+		require.ErrorIs(t, err, errAway)
+		time.Sleep(time.Hour - 1) // In this test's time.
+		_, err = r.Step(t.Context())
+		require.ErrorIs(t, err, errAway)
+		time.Sleep(1)
+		screenPast(t, r)
+		require.Len(t, hits(t, w), 1, "the other one is told all the same")
+		require.NotZero(t, w.Settings().Retro.EndedAt)
+	})
+}
+
+// A list that is no longer to be had, and a log that takes no word, are said and tried again.
+func TestRetroThatCannotGoOn(t *testing.T) {
+	w := edgetest.New(t)
+	_, token := w.Registered("")
+	w.Screened(edgetest.Admin(), `{"token":"`+token+`","amount":1,"cpName":"PAPER TIGER HOLDING"}`)
+	before := w.List().Digest()
+	w.Activate(added(w, "PAPER TIGER HOLDING"))
+	r := leading(w)
+	_, err := r.Step(t.Context())
+	require.NoError(t, err)
+	w.ForgetList(before)
+	_, err = r.Step(t.Context())
+	require.ErrorContains(t, err, "list version 1")
+
+	other := edgetest.New(t)
+	other.Activate(added(other, "PAPER TIGER HOLDING"))
+	r = leading(other)
+	_, err = r.Step(t.Context())
+	require.NoError(t, err)
+	other.ReadError = errAway
+	_, err = r.Step(t.Context())
+	require.ErrorIs(t, err, errAway)
+	other.ReadError = nil
+	screenPast(t, r)
+	require.NotZero(t, other.Settings().Retro.EndedAt)
+}
+
+// Its goroutine looks once a second while the node leads, and ends when it is stopped.
+func TestRetroRunsOnTheLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := edgetest.New(t)
+		_, token := w.Registered("")
+		w.Screened(edgetest.Admin(), `{"token":"`+token+`","amount":1,"cpName":"PAPER TIGER HOLDING"}`)
+		w.Activate(added(w, "PAPER TIGER HOLDING"))
+		follower := &roled{World: w, role: "follower"}
+		r := retrace.NewRetro(follower, w.Store, w.Leaf, w.Judges.Retracing(), slog.New(slog.DiscardHandler))
+		r.Start()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		require.Nil(t, w.Settings().Retro, "a follower looks for nobody")
+		follower.role = "leader"
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		require.Len(t, hits(t, w), 1)
+		r.Stop()
+	})
+}
+
+// roled is a world with a role.
+type roled struct {
+	*edgetest.World
+	role string
+}
+
+func (r *roled) Role() string { return r.role }
+
+// Whether a payer counts possible matches of the lists beside the SDN is part of what is asked:
+// two payments to one name are two questions.
+func TestRetroAsksAsThePayerDoes(t *testing.T) {
+	w := edgetest.New(t)
+	pay := func(extra string) edge.Leaf {
+		_, token := w.Registered(extra)
+		return w.Screened(edgetest.Admin(), `{"token":"`+token+`","amount":1,"cpName":"Lazarus Papere"}`)
+	}
+	pay("")
+	cons := pay(`,"spendPolicy":{"counterpartyScreening":"OFAC+CONS"}`)
+	pay("")
+	entities := added(w, "LAZARUS PAPER")
+	entities[len(entities)-1].Lists, entities[len(entities)-1].Sublists = ofac.ListCONS, []string{"SSI"}
+	w.Activate(entities)
+	r := leading(w)
+	screenPast(t, r)
+	require.Equal(t, []hit{{cons.Text("txnId"), `[900001]`}}, hits(t, w))
+	require.Equal(t, 2, r.Asked(), "the third payment asks what the first one asked")
+}

@@ -1,0 +1,184 @@
+package retrace
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm/leafjson"
+)
+
+const today = engine.Time(20_000) * engine.DayLength
+
+// caseOf is a payment of one agent that was judged one way.
+func caseOf(leaf uint64, at engine.Time, was engine.Verdict) *Case {
+	c := &Case{Record: &leafjson.Screen{}, Recorded: engine.Decision{Verdict: was}}
+	c.Record.Leaf = leaf
+	c.Facts.Chain[0], c.Facts.ChainSize = &engine.AgentProfile{Slot: 1}, 1
+	c.Moment = engine.Moment{Now: at, Amount: engine.Dollar, LevelCount: 1}
+	c.Moment.Levels[0].Row = &c.rows[0]
+	return c
+}
+
+func booked(b *books, leaf uint64, at engine.Time, was, now engine.Verdict) {
+	b.turn(at.Day())
+	b.book(caseOf(leaf, at, was), &engine.Decision{Verdict: now}, engine.ReferenceKey{byte(leaf), byte(leaf >> 8), byte(leaf >> 16), 1})
+}
+
+// What is remembered of payments is bounded: what nothing can come of any more makes room, and
+// where it does not, everything goes and the tally says that it is not exact.
+func TestBooksAreBounded(t *testing.T) {
+	filled := func(ch *change) *books {
+		b := newBooks()
+		b.turn(today.Day())
+		for i := range uint64(changesMax) {
+			b.changed[i] = ch
+		}
+		return b
+	}
+	settledBy := engine.HoldMost + 2*engine.DayLength
+	b := filled(&change{was: counted{today.Day(), engine.Dollar}})
+	booked(b, changesMax, today+settledBy, engine.Proceed, engine.Block)
+	require.False(t, b.full, "they were older than the longest hold")
+	require.Len(t, b.changed, 1)
+
+	for name, ch := range map[string]*change{
+		"young":   {now: counted{today.Day() + 1, engine.Dollar}},
+		"waiting": {was: counted{today.Day(), engine.Dollar}, undecided: true},
+	} {
+		b = filled(ch)
+		b.used[engine.ReferenceKey{9}] = use{leaf: 9}
+		booked(b, changesMax, today+settledBy, engine.Proceed, engine.Block)
+		require.True(t, b.full, name)
+		require.Len(t, b.changed, 1)
+		require.Empty(t, b.used)
+	}
+	b = newBooks()
+	for i := range changesMax {
+		b.used[engine.ReferenceKey{byte(i), byte(i >> 8), byte(i >> 16), 2}] = use{}
+	}
+	booked(b, 1, today, engine.Block, engine.Proceed)
+	require.Len(t, b.used, changesMax, "no reference more is remembered")
+}
+
+// A REVIEW is remembered until an officer has decided it, whatever becomes of it now: an
+// approval counts in history from then on.
+func TestBooksRememberReviews(t *testing.T) {
+	b := newBooks()
+	booked(b, 1, today, engine.Review, engine.Review)
+	booked(b, 2, today, engine.Proceed, engine.Proceed)
+	booked(b, 3, today, engine.Block, engine.Unknown)
+	require.Empty(t, b.changed, "the same in both worlds")
+	booked(b, 4, today, engine.Review, engine.Block)
+	booked(b, 5, today, engine.Review, engine.Block)
+	booked(b, 6, today, engine.Review, engine.Proceed)
+	require.Equal(t, engine.USD(engine.Dollar), b.agents[1], "of the one that proceeds now")
+	b.approved(4, today)
+	require.Zero(t, b.agents[1], "history has counted one, too")
+	b.refused(5)
+	b.refused(6)
+	require.NotContains(t, b.changed, uint64(5), "nothing will come of it")
+	require.Contains(t, b.changed, uint64(6))
+	b.approved(99, today+engine.DayLength)
+	require.Empty(t, b.agents, "a day begins anew")
+}
+
+// Counters neither wrap nor fall below nothing.
+func TestCountersAreBounded(t *testing.T) {
+	for _, c := range []struct{ amount, by, want engine.USD }{
+		{1, 2, 3}, {3, -1, 2}, {math.MaxInt64, 1, math.MaxInt64}, {math.MaxInt64 - 1, 1, math.MaxInt64}, {math.MinInt64, -1, math.MinInt64}, {math.MinInt64 + 1, -1, math.MinInt64},
+		{math.MaxInt64, -1, math.MaxInt64 - 1},
+	} {
+		require.Equal(t, c.want, moved(c.amount, c.by), "%+v", c)
+	}
+	s := engine.Spend{Day: 5, Spent: 3}
+	shift(&s, 5, -4)
+	require.Zero(t, s.Counted(5))
+	s = engine.Spend{Day: 5, Spent: 3, Held: 2}
+	shift(&s, 5, 0)
+	require.Equal(t, engine.USD(2), s.Held, "nothing to move")
+	shift(&s, 5, 1)
+	require.Equal(t, engine.Spend{Day: 5, Spent: 6}, s, "what is spent and what is held weigh alike")
+}
+
+// The pairs of R25 that are counted are bounded, too.
+func TestBandsAreBounded(t *testing.T) {
+	b := bands{rows: map[bandKey]*engine.BandRow{}}
+	fill := func(window engine.Time) {
+		row := new(engine.BandRow)
+		row.Add(today, window)
+		for i := range bandsMax {
+			b.rows[bandKey{root: engine.AgentSlot(i)}] = row
+		}
+	}
+	fill(engine.Hour)
+	require.Equal(t, uint8(2), b.count(bandKey{root: 7}, today, engine.Hour))
+	b.count(bandKey{root: bandsMax}, today+engine.Hour, engine.Hour)
+	require.False(t, b.full)
+	require.Len(t, b.rows, 1, "what had left the window made room")
+	fill(2 * engine.Hour)
+	b.count(bandKey{root: bandsMax + 1}, today+engine.Hour, 2*engine.Hour)
+	require.True(t, b.full)
+	require.Len(t, b.rows, 1)
+}
+
+// Every member of a policy's band is looked at: with another band the records' counts are not its own.
+func TestSameBand(t *testing.T) {
+	a := engine.Policy{StructuringLow: 1, StructuringHigh: 2, StructuringWindow: 3, StructuringCount: 4}
+	for _, c := range []struct {
+		change func(*engine.Policy)
+		same   bool
+	}{
+		{func(p *engine.Policy) {}, true}, {func(p *engine.Policy) { p.StructuringCount++ }, true},
+		{func(p *engine.Policy) { p.StructuringLow++ }, false}, {func(p *engine.Policy) { p.StructuringHigh++ }, false}, {func(p *engine.Policy) { p.StructuringWindow++ }, false},
+	} {
+		b := a
+		c.change(&b)
+		require.Equal(t, c.same, sameBand(&a, &b))
+	}
+}
+
+// Counterparties that led to nobody are remembered for one basis, bounded, and told apart by
+// all that is asked.
+func TestSeen(t *testing.T) {
+	var s seen
+	policy := new(engine.Policy)
+	s.under(basis{policy: policy})
+	asked := party{name: "a", kind: "b", wallet: "c"}
+	s.add(asked)
+	require.True(t, s.clear(asked))
+	for _, other := range []party{{name: "ab", wallet: "c"}, {name: "a", kind: "bc"}, {name: "a", kind: "b", wallet: "c", cons: true}, {kind: "a", wallet: "b"}, {}} {
+		require.False(t, s.clear(other), "%+v", other)
+	}
+	s.under(basis{policy: policy})
+	require.True(t, s.clear(asked))
+	s.under(basis{policy: new(engine.Policy)})
+	require.False(t, s.clear(asked), "another policy may find them")
+}
+
+// A tally is bounded: of agents it says that there were more, of alike examples it keeps the first.
+func TestTallyIsBounded(t *testing.T) {
+	tally := newTally()
+	one := caseOf(1, today, engine.Review)
+	one.Record.Agent = nil
+	for i := range examplesAlike + 1 {
+		c := caseOf(uint64(i), today+engine.Time(i)*engine.DayLength, engine.Review)
+		c.Record.At = c.Moment.Now
+		tally.note(c, &Outcome{Decision: engine.Decision{Verdict: engine.Block}}, false)
+	}
+	require.Len(t, tally.examples, examplesAlike)
+	for i := range agentsMax {
+		tally.agents[engine.AgentSlot(10+i)] = true
+	}
+	c := caseOf(99, today, engine.Review)
+	c.Known, c.Facts.Chain[0] = true, &engine.AgentProfile{Slot: 5}
+	tally.note(c, &Outcome{Decision: c.Recorded}, false)
+	require.True(t, tally.more)
+	require.False(t, tally.agents[5])
+	for i := range daysMax + 9 {
+		tally.review(engine.Day(i), true, true)
+	}
+	require.LessOrEqual(t, len(tally.days), daysMax)
+}

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Comments may cite only what a reader of this repository has before them.
+// Comments and documents may cite only what a reader of this repository has before them.
 
 var (
 	// foreignBooks are citations of what is not here, or of numbers that no page bears.
@@ -34,7 +34,7 @@ func slug(title string) string {
 	return strings.ReplaceAll(notSlug.ReplaceAllString(strings.ToLower(title), ""), " ", "-")
 }
 
-// unresolved lists what a comment cites and this repository does not have.
+// unresolved lists what a comment or a document cites and this repository does not have.
 func unresolved(comment string) (missing []string) {
 	text := strings.Join(strings.Fields(comment), " ")
 	for _, foreign := range foreignBooks.FindAllString(text, -1) {
@@ -121,6 +121,41 @@ func TestCitationsResolve(t *testing.T) {
 		}
 	}
 	require.Empty(t, all, "%s", strings.Join(all, "\n"))
+}
+
+var (
+	codeBlock  = regexp.MustCompile("(?s)```.*?```")
+	linkTarget = regexp.MustCompile(`\]\([^)]*\)`)
+)
+
+// TestDocumentCitationsResolve follows every citation of every document. Links are followed by TestDocumentLinksResolve.
+func TestDocumentCitationsResolve(t *testing.T) {
+	var all []string
+	for _, path := range markdown(t) {
+		prose := linkTarget.ReplaceAllString(codeBlock.ReplaceAllString(text(t, path), ""), "]")
+		for _, missing := range unresolved(prose) {
+			all = append(all, path+": "+missing)
+		}
+	}
+	require.Empty(t, all, "%s", strings.Join(all, "\n"))
+}
+
+// TestDecisionsHaveStatusAndDate: each decision says its status and its date, and the index repeats both with its title.
+func TestDecisionsHaveStatusAndDate(t *testing.T) {
+	index := text(t, "docs/decisions/README.md")
+	pages, err := filepath.Glob("docs/decisions/0*.md")
+	require.NoError(t, err)
+	require.Greater(t, len(pages), 50)
+	head := regexp.MustCompile(`^# (\d{4}) (.+)\n\n\*\*Status\.\*\* (Accepted|Superseded(?: in part)? by \[\d{4}\]\([^)]+\))[^\n]*?, (\d{4}-\d\d-\d\d)\.`)
+	for _, page := range pages {
+		said := head.FindStringSubmatch(text(t, page))
+		require.NotNil(t, said, "%s: a title, then **Status.** Accepted or Superseded by a page, then a date", page)
+		name := filepath.Base(page)
+		require.Equal(t, name[:4], said[1], page)
+		row := fmt.Sprintf("| [%s](%s) | %s | %s | %s |\n", said[1], name, said[2], strings.ToLower(said[3][:1])+said[3][1:], said[4])
+		require.True(t, strings.Contains(index, row), "docs/decisions/README.md lacks: %s", row)
+	}
+	require.Equal(t, len(pages), strings.Count(index, "\n| [0"))
 }
 
 // commentText is a comment as a reader reads it, with its blanks.

@@ -355,31 +355,45 @@ func TestVerifyNeedsNoServer(t *testing.T) {
 }
 
 var (
-	link    = regexp.MustCompile(`\]\(([^)#\s]+)(#[^)\s]*)?\)`)
+	link    = regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`)
 	foreign = regexp.MustCompile(`^[a-z]+:`)
 )
 
-// TestDocumentLinksResolve follows every relative link of every Markdown file.
+// TestDocumentLinksResolve follows every relative link of every Markdown file, to its heading where it names one.
 func TestDocumentLinksResolve(t *testing.T) {
+	for _, path := range markdown(t) {
+		prose := codeBlock.ReplaceAllString(text(t, path), "")
+		for _, match := range link.FindAllStringSubmatch(prose, -1) {
+			if foreign.MatchString(match[1]) {
+				continue
+			}
+			target := path
+			if match[1] != "" {
+				target = filepath.Join(filepath.Dir(path), filepath.FromSlash(match[1]))
+			}
+			_, err := os.Stat(target)
+			require.NoError(t, err, "%s links to %s", path, match[1])
+			if match[2] != "" && strings.HasSuffix(target, ".md") {
+				require.True(t, documented(target, match[2]), "%s links to %s#%s, which is no heading", path, match[1], match[2])
+			}
+		}
+	}
+}
+
+// markdown are the paths of all documents.
+func markdown(t *testing.T) (paths []string) {
 	err := filepath.WalkDir(".", func(p string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() && strings.HasPrefix(entry.Name(), ".") && p != "." {
 			return errorOrSkip(err)
 		}
-		if entry.IsDir() || !strings.HasSuffix(p, ".md") {
-			return nil
-		}
-		data, err := os.ReadFile(p)
-		require.NoError(t, err)
-		for _, match := range link.FindAllStringSubmatch(string(data), -1) {
-			if foreign.MatchString(match[1]) {
-				continue
-			}
-			_, err := os.Stat(filepath.Join(filepath.Dir(p), filepath.FromSlash(match[1])))
-			require.NoError(t, err, "%s links to %s", p, match[1])
+		if !entry.IsDir() && strings.HasSuffix(p, ".md") {
+			paths = append(paths, p)
 		}
 		return nil
 	})
 	require.NoError(t, err)
+	require.Greater(t, len(paths), 80)
+	return paths
 }
 
 func errorOrSkip(err error) error {

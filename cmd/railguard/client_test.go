@@ -50,7 +50,7 @@ func TestVerbsTrySeveralAddresses(t *testing.T) {
 		_, _, err := run(t, append(verb, "--url", strings.Join(urls, ","), "--key", "k")...)
 		return err
 	}
-	read, write := []string{"cluster", "status"}, []string{"agent", "suspend", "agt_x", "--reason", "r", "--actor", "a"}
+	read, write := []string{"cluster", "status"}, []string{"agent", "suspend", "agt_x", "--reason", "r", "--by", "a"}
 	for _, verb := range [][]string{read, write} {
 		require.NoError(t, ask(verb, away, works))
 		require.Len(t, good, 1)

@@ -3,9 +3,11 @@ package main
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,70 +20,178 @@ var update = flag.Bool("update", false, "rewrite docs/CLI.md")
 
 const cliHead = `# The program
 
-Every verb with every flag, written from the program itself by a test, and compared with it. ` + "`railguard VERB --help`" + ` says more.
-Flags of ` + "`serve`" + ` have an environment twin (` + "`--ofac-dir`" + ` is RAILGUARD_OFAC_DIR) and may stand in ` + "`--config`" + `; of verbs only those that [OPERATING.md](OPERATING.md) names.
+Every verb with its flags, written from the program itself by a test and compared with it. ` + "`railguard VERB --help`" + ` says more and gives an example.
+Every flag of ` + "`serve`" + ` has an environment twin (` + "`--ofac-dir`" + ` is RAILGUARD_OFAC_DIR) and may stand in ` + "`--config`" + `. Of other verbs only the flags that [OPERATING.md](OPERATING.md) names have one.
 `
+
+// manyVerbs is how many verbs must have a flag with one meaning before the page tells of it once for all of them.
+const manyVerbs = 3
+
+// reference writes docs/CLI.md from the tree of verbs.
+type reference struct {
+	strings.Builder
+	asking map[string]string           // Flags of nearly every verb that asks a server, with what they say.
+	shared map[string]string           // Flags of many verbs, with what they say.
+	serve  map[string]*pflag.Flag      // Flags of serve, which other verbs repeat as a whole.
+	groups map[string][]*cobra.Command // Verbs by their first word.
+}
 
 // TestCommandReference: docs/CLI.md is the program's own list of its verbs and flags.
 func TestCommandReference(t *testing.T) {
-	var b strings.Builder
-	b.WriteString(cliHead)
 	root := newRoot()
 	root.InitDefaultHelpCmd()
-	shared := map[string]string{} // Flags of nearly every verb are told once.
-	c := &client{}
-	common := &cobra.Command{}
-	c.flags(common, false)
-	c.flags(&cobra.Command{}, true)
-	b.WriteString("\n## Flags of verbs that ask a server\n\n| flag | what it says | default |\n|---|---|---|\n")
-	common.Flags().VisitAll(func(f *pflag.Flag) {
-		shared[f.Name] = f.Usage
-		writeFlag(&b, f)
-	})
-	admin := &cobra.Command{}
-	(&client{}).flags(admin, true)
-	writeFlag(&b, admin.Flags().Lookup("admin"))
-	shared["admin"] = admin.Flags().Lookup("admin").Usage
-	writeCommands(&b, root, shared)
+	r := &reference{asking: map[string]string{}, shared: map[string]string{}, serve: map[string]*pflag.Flag{}, groups: map[string][]*cobra.Command{}}
+	r.WriteString(cliHead)
+	r.writeAskingFlags()
+	verbs := r.gatherVerbs(root, nil)
+	r.gatherShared(verbs)
+	r.writeShared()
+	for _, group := range root.Commands() {
+		if len(r.groups[group.Name()]) == 0 {
+			continue
+		}
+		fmt.Fprintf(r, "\n## %s\n", group.Name())
+		for _, verb := range r.groups[group.Name()] {
+			r.writeVerb(verb)
+		}
+	}
 	const path = "../../docs/CLI.md"
 	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o600))
+		require.NoError(t, os.WriteFile(path, []byte(r.String()), 0o600))
 	}
 	written, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.True(t, string(written) == b.String(), "docs/CLI.md is not what the program says of itself: go test ./cmd/railguard -run TestCommandReference -update, and read the diff")
+	require.True(t, string(written) == r.String(), "docs/CLI.md is not what the program says of itself: go test ./cmd/railguard -run TestCommandReference -update, and read the diff")
 }
 
-func writeCommands(b *strings.Builder, cmd *cobra.Command, shared map[string]string) {
+// writeAskingFlags tells once of the flags that every verb has which asks a server.
+func (r *reference) writeAskingFlags() {
+	common := &cobra.Command{}
+	(&client{}).flags(common, false)
+	admin := &cobra.Command{}
+	(&client{}).flags(admin, true)
+	common.Flags().AddFlag(admin.Flags().Lookup("admin"))
+	r.WriteString("\n## Flags of verbs that ask a server\n\n| flag | what it says |\n|---|---|\n")
+	common.Flags().VisitAll(func(f *pflag.Flag) {
+		r.asking[f.Name] = f.Usage
+		fmt.Fprintf(r, "| `--%s` | %s%s |\n", f.Name, cell(f.Usage), defaultOf(f))
+	})
+}
+
+// gatherVerbs lists the verbs below a command that a reader may type. A group of verbs is itself one where it has flags.
+func (r *reference) gatherVerbs(cmd *cobra.Command, verbs []*cobra.Command) []*cobra.Command {
 	for _, child := range cmd.Commands() {
 		if child.Hidden || child.Name() == "help" || child.Name() == "completion" {
 			continue
 		}
-		var own []*pflag.Flag
-		child.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden && f.Name != "help" && shared[f.Name] != f.Usage {
-				own = append(own, f)
+		if !child.HasSubCommands() || len(r.ownFlags(child)) > 0 {
+			verbs = append(verbs, child)
+			group := strings.Fields(child.CommandPath())[1]
+			r.groups[group] = append(r.groups[group], child)
+		}
+		if child.CommandPath() == "railguard serve" {
+			child.LocalFlags().VisitAll(func(f *pflag.Flag) { r.serve[f.Name] = f })
+		}
+		verbs = r.gatherVerbs(child, verbs)
+	}
+	return verbs
+}
+
+// ownFlags are a verb's flags without those that every asking verb has.
+func (r *reference) ownFlags(cmd *cobra.Command) (own []*pflag.Flag) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden && f.Name != "help" && r.asking[f.Name] != f.Usage {
+			own = append(own, f)
+		}
+	})
+	return own
+}
+
+// gatherShared finds the flags that say the same in many verbs, and in at least two of five verbs that have them.
+func (r *reference) gatherShared(verbs []*cobra.Command) {
+	counts, all := map[string]map[string]int{}, map[string]int{}
+	for _, verb := range verbs {
+		for _, f := range r.ownFlags(verb) {
+			if r.serve[f.Name] != nil && r.serve[f.Name].Usage == f.Usage {
+				continue // Told under serve.
 			}
-		})
-		if !child.HasSubCommands() || len(own) > 0 { // A group of verbs does something itself where it has flags.
-			fmt.Fprintf(b, "\n### %s\n\n%s.\n", strings.TrimPrefix(strings.TrimSuffix(child.UseLine(), " [flags]"), "railguard "), cell(child.Short))
-			if len(own) > 0 {
-				b.WriteString("\n| flag | what it says | default |\n|---|---|---|\n")
+			if counts[f.Name] == nil {
+				counts[f.Name] = map[string]int{}
 			}
-			for _, f := range own {
-				writeFlag(b, f)
+			counts[f.Name][meaningOf(f)]++
+			all[f.Name]++
+		}
+	}
+	for name, meanings := range counts {
+		for _, meaning := range slices.Sorted(maps.Keys(meanings)) {
+			if n := meanings[meaning]; n >= manyVerbs && n*5 >= all[name]*2 && n > meanings[r.shared[name]] {
+				r.shared[name] = meaning
 			}
 		}
-		writeCommands(b, child, shared)
 	}
 }
 
-func writeFlag(b *strings.Builder, f *pflag.Flag) {
-	value := f.DefValue
-	if value == "[]" || value == "false" {
-		value = ""
+func (r *reference) writeShared() {
+	r.WriteString("\n## Flags of many verbs\n\nA verb below names such a flag without a meaning where it has this one.\n\n| flag | what it says |\n|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(r.shared)) {
+		fmt.Fprintf(r, "| `--%s` | %s |\n", name, cell(r.shared[name]))
 	}
-	fmt.Fprintf(b, "| --%s | %s | %s |\n", f.Name, cell(f.Usage), cell(value))
+}
+
+// writeVerb writes one verb with what it does and its flags: few of them on a line, many as a list.
+func (r *reference) writeVerb(cmd *cobra.Command) {
+	own := r.ownFlags(cmd)
+	line := strings.TrimPrefix(strings.TrimSuffix(cmd.UseLine(), " [flags]"), "railguard ")
+	fmt.Fprintf(r, "\n**%s**: %s.", cell(line), cell(cmd.Short))
+	var told []string
+	repeated := 0
+	for _, f := range own {
+		if cmd.Name() != "serve" && len(own) > 20 && r.serve[f.Name] != nil && r.serve[f.Name].Usage == f.Usage && r.serve[f.Name].DefValue == f.DefValue {
+			repeated++
+			continue
+		}
+		told = append(told, r.tellFlag(f))
+	}
+	if repeated > 0 {
+		r.WriteString(" It has the flags of `serve`.")
+	}
+	switch {
+	case len(told) == 0:
+		r.WriteString("\n")
+	case len(told) > 12:
+		r.WriteString("\n\n- " + strings.Join(told, "\n- ") + "\n")
+	default:
+		r.WriteString(" Flags: " + strings.Join(told, "; ") + ".\n")
+	}
+}
+
+// tellFlag is a flag as the page tells of it in a verb.
+func (r *reference) tellFlag(f *pflag.Flag) string {
+	meaning := meaningOf(f)
+	if r.shared[f.Name] == meaning {
+		meaning = ""
+		if meaningOf(f) != f.Usage {
+			meaning = " (required)"
+		}
+	} else {
+		meaning = " " + cell(f.Usage)
+	}
+	return "`--" + f.Name + "`" + meaning + defaultOf(f)
+}
+
+// meaningOf is what a flag says, apart from whether a verb requires it.
+func meaningOf(f *pflag.Flag) string { return strings.TrimSuffix(f.Usage, " (required)") }
+
+// defaultOf is a flag's default where it has one that its text does not tell.
+func defaultOf(f *pflag.Flag) string {
+	switch f.DefValue {
+	case "", "[]", "false", "0", "0s":
+		return ""
+	}
+	if strings.Contains(f.Usage, "default") {
+		return ""
+	}
+	return " (default: " + cell(f.DefValue) + ")"
 }
 
 // cell is a text as a table holds it.

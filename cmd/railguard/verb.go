@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // verb is one line of the command table: a call to the service described as
@@ -260,23 +259,7 @@ func (v *verb) flagValues(cmd *cobra.Command) map[string]*string {
 			}
 		}
 	}
-	cmd.Flags().SetNormalizeFunc(oldNames(values))
 	return values
-}
-
-// oldNames lets the flag --by be called by the names that verbs had for it before.
-func oldNames(values map[string]*string) func(*pflag.FlagSet, string) pflag.NormalizedName {
-	return func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		_, own := values[name]
-		_, by := values["by"]
-		if _, to := values["to"]; name == "who" && to && !own {
-			return "to"
-		}
-		if (name == "actor" || name == "who" || name == "added-by") && by && !own {
-			return "by"
-		}
-		return pflag.NormalizedName(name)
-	}
 }
 
 // confirmed shows the plan, and asks for a word before what cannot be taken back: by --confirm, else on

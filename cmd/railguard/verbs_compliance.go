@@ -180,7 +180,7 @@ var hookFields = []field{
 	{flag: "sar-allowed", kind: "bool", help: "it may be told what tells of suspicion"},
 }
 
-var whySaidField = field{flag: "reason", help: "why; it goes into the audit record"}
+var whySaidField = field{flag: "reason", help: "why, for the audit record"}
 
 var hookArgument = []string{"webhook"}
 

@@ -33,7 +33,7 @@ var screenFields = []field{
 }
 
 func statusVerbs(what, id, path string) []verb {
-	reason := []field{{flag: "reason", required: true, help: "why; it goes into the audit record"}, {flag: "by", name: "actor", required: true, help: "who decides"}}
+	reason := []field{{flag: "reason", required: true, help: "why, for the audit record"}, {flag: "by", name: "actor", required: true, help: "who decides"}}
 	revoke := append(reason[:2:2], field{flag: "reason-code", help: "KEY_COMPROMISE, AFFILIATION_CHANGED, SUPERSEDED, CESSATION, SANCTIONS or OTHER"})
 	base := path + "/{" + id + "}/"
 	return []verb{

@@ -64,7 +64,7 @@ wiped, with --join. See "A majority is lost" in docs/OPERATING.md.`,
 	flags.StringVar(&f.order.ClusterID, "confirm", "", "do it: the cluster's id, typed again")
 	flags.StringVar(&f.order.By, "by", "", "who does it (with --confirm)")
 	flags.StringVar(&f.order.Second, "second", "", "who else answers for it (with --confirm)")
-	flags.StringVar(&f.order.Reason, "reason", "", "why, for the audit log (with --confirm)")
+	flags.StringVar(&f.order.Reason, "reason", "", "why, for the audit record (with --confirm)")
 	flags.BoolVar(&f.order.ForceBehind, "force-behind", false, "although another survivor is further: what it has more is given up")
 	flags.StringSliceVar(&f.order.Keep, "keep", nil, "other survivors that stay members with the folders they have; --follow does their side")
 	flags.StringVar(&f.follow, "follow", "", "on a kept survivor: recovery.json of the one that was recovered (with --confirm)")

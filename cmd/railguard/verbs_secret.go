@@ -68,7 +68,7 @@ Exit codes: 0 nothing needs the secret of before any more, 1 something still doe
 		},
 	}
 	r.client.flags(cmd, true)
-	cmd.Flags().StringVar(&r.reason, "reason", "", "why, for the audit log (required)")
+	cmd.Flags().StringVar(&r.reason, "reason", "", "why, for the audit record (required)")
 	return cmd
 }
 

@@ -103,7 +103,7 @@ Exit codes: 0 all have theirs, 1 some failed (named; run it again).`,
 	flags.StringVar(&r.file, "file", "", "file that the new tokens are written to, one JSON line each (0600; continued when it exists)")
 	flags.BoolVar(&r.plan, "plan", false, "count, and change nothing")
 	flags.IntVar(&r.overlap, "overlap-hours", 24, "how long the token before stays good, where its key is not revoked")
-	flags.StringVar(&r.reason, "reason", "", "why, for the audit log")
+	flags.StringVar(&r.reason, "reason", "", "why, for the audit record")
 	flags.StringVar(&r.by, "by", "", "who decides")
 	return cmd
 }

@@ -256,7 +256,7 @@ It asks for the cluster's id, or takes it by --confirm.`,
 	}
 	u.flags(cmd)
 	cmd.Flags().StringVar(&u.confirm, "confirm", "", "the cluster's id, typed; asked for otherwise")
-	cmd.Flags().StringVar(&u.reason, "reason", "", "why, for the audit log")
+	cmd.Flags().StringVar(&u.reason, "reason", "", "why, for the audit record")
 	cmd.Flags().StringVar(&u.by, "by", "", "who decides")
 	return cmd
 }

@@ -222,6 +222,19 @@ func TestSettleAfterItsEnd(t *testing.T) {
 		d.ledger.records["txn_1"]["payment"] = map[string]any{"state": "released", "reason": "not on the chain"}
 		require.Equal(t, "railguard_released", d.settles(t)["errorReason"])
 	})
+	t.Run("its hold expired", func(t *testing.T) {
+		d := newDesk(t)
+		d.chain.says(200, chainSilent)
+		d.settles(t)
+		d.ledger.expire("txn_1")
+		d.chain.says(200, chainGood)
+		answer := d.settles(t)
+		require.Equal(t, "settlement_pending", answer["errorReason"], "an expiry says nothing of the chain")
+		require.Contains(t, answer["errorMessage"], "is being settled")
+		d.ledger.now = d.ledger.now.Add(time.Hour)
+		require.Equal(t, true, d.settles(t)["success"])
+		require.Equal(t, "settled", d.ledger.ending("txn_1")["state"], "late")
+	})
 	t.Run("the hold of verify was settled by hand", func(t *testing.T) {
 		d := newDesk(t)
 		d.verifies(t)

@@ -78,7 +78,7 @@ func forge(t *testing.T, parts []tarPart) []tarPart {
 }
 
 func proveAll(plain []byte) error {
-	_, err := prove(bytes.NewReader(plain), nil)
+	_, err := proveParts(bytes.NewReader(plain), nil)
 	return err
 }
 
@@ -222,6 +222,14 @@ func TestPartsOutOfTheirPlaceAreRefused(t *testing.T) {
 			parts[2].header.Name = historyPart(0, 7)
 			return forge(t, parts)
 		}, "its name is not that of its leaves"},
+		"a length that does not end": {func(t *testing.T, parts []tarPart) []tarPart {
+			parts[2].data = append(bytes.Clone(parts[2].data), 0x80)
+			return forge(t, parts)
+		}, "a bundle is cut, or one too many"},
+		"a length of no end in the middle": {func(t *testing.T, parts []tarPart) []tarPart {
+			parts[2].data = bytes.Repeat([]byte{0xff}, 12)
+			return forge(t, parts)
+		}, "a bundle is cut, or one too many"},
 		"an empty bundle behind history": {func(t *testing.T, parts []tarPart) []tarPart {
 			parts[2].data = append(bytes.Clone(parts[2].data), 0)
 			return forge(t, parts)
@@ -278,8 +286,8 @@ func TestPartsHaveBounds(t *testing.T) {
 	}
 	_, err := readPart(strings.NewReader(""), &tar.Header{Typeflag: tar.TypeDir}, 7)
 	require.Error(t, err)
-	require.ErrorContains(t, cut(io.ErrUnexpectedEOF), "ends before its end")
-	require.ErrorContains(t, cut(errors.New("other")), "other")
+	require.ErrorContains(t, describeCut(io.ErrUnexpectedEOF), "ends before its end")
+	require.ErrorContains(t, describeCut(errors.New("other")), "other")
 }
 
 // A leaf within its retention is never without its text in a full backup.

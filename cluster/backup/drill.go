@@ -33,7 +33,7 @@ func ReadBack(restored *Restored) (err error) {
 	if is.Digest != restored.Digest || is.Index != restored.Index {
 		return fmt.Errorf("backup: the restored state has digest %s at index %d, and %s at %d was written", is.Digest, is.Index, restored.Digest, restored.Index)
 	}
-	return restored.holds(is, restored.Counts)
+	return restored.compareWith(is, restored.Counts)
 }
 
 func describeState(state io.Reader) (*Manifest, error) {
@@ -41,11 +41,12 @@ func describeState(state io.Reader) (*Manifest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("backup: the restored state: %w", err)
 	}
-	return describe(machine.Freeze())
+	return describeView(machine.Freeze())
 }
 
-// Lives compares a snapshot of the node that was started on a restored folder, which has
-// made keys API keys of its own since: nobody is missing, and nobody was added.
+// Lives compares the state of a node that was started on a restored folder with what was
+// restored: nothing may be missing or added. keys is how many API keys were made on that node
+// since it started.
 func Lives(state io.Reader, restored *Restored, keys int) error {
 	is, err := describeState(state)
 	if err != nil {
@@ -56,13 +57,14 @@ func Lives(state io.Reader, restored *Restored, keys int) error {
 	}
 	counts := restored.Counts
 	counts.APIKeys += keys
-	// What ends by time may have ended since.
+	// Users and reviews can expire: fewer than were restored are no fault.
 	counts.Users, counts.OpenReviews = min(counts.Users, is.Counts.Users), min(counts.OpenReviews, is.Counts.OpenReviews)
-	return restored.holds(is, counts)
+	return restored.compareWith(is, counts)
 }
 
-// holds compares what must never differ.
-func (r *Restored) holds(is *Manifest, counts Counts) error {
+// compareWith returns an error that names the first thing in which a state differs from what
+// was restored. counts are those that the state should have.
+func (r *Restored) compareWith(is *Manifest, counts Counts) error {
 	for _, one := range []struct {
 		what        string
 		is, written any
@@ -77,9 +79,8 @@ func (r *Restored) holds(is *Manifest, counts Counts) error {
 	return nil
 }
 
-// HistoryHolds reads every leaf of a restored folder, whose node may have run and has
-// stopped: none is damaged, and they lead to the tree head of the backup, and to that of
-// the restore.
+// HistoryHolds reads every leaf of a restored folder on which no node runs now. No leaf may be
+// damaged, and the leaves must lead to the tree head of the backup and to that of the restore.
 func HistoryHolds(restored *Restored) (err error) {
 	store, err := audit.OpenReadOnly(audit.OSDir(filepath.Join(restored.Dir, datadir.AuditFolder)), audit.Options{})
 	if err != nil {

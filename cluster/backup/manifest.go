@@ -46,13 +46,13 @@ type Manifest struct {
 	TreeHead  string `json:"treeHead"`
 	Oldest    uint64 `json:"oldestLeaf"` // Of leaves before it the hashes alone are kept.
 	JWKS      string `json:"jwksSha256"`
-	Recovery  uint64 `json:"recovery"` // How often the group was recovered or restored.
+	Recovery  uint64 `json:"recovery"` // How often the group was recovered or restored before.
 	Lineage   string `json:"lineage,omitempty"`
 	Epoch     uint16 `json:"epoch"`
 	List      string `json:"list,omitempty"` // Digest of the active list; it is in the state.
 
-	// From is the first leaf of history that is in this file: 0 in a full backup. What
-	// is before it is in the backups before this one, which a restore needs too.
+	// From is the first leaf of history in this file: 0 in a full backup. The leaves before
+	// it are in earlier backups, which a restore needs too.
 	From     uint64   `json:"historyFrom"`
 	Frontier []string `json:"historyFrontier,omitempty"` // Compact range of the tree of size From.
 
@@ -70,14 +70,14 @@ type Counts struct {
 	SigningKeys int `json:"signingKeys"`
 }
 
-// end is the last part: a file without it broke off.
+// end is the last part: a file without it is incomplete.
 type end struct {
 	Parts  int               `json:"parts"`
 	Sha256 map[string]string `json:"sha256"` // Of each part before this one.
 }
 
-// describe fills in what a state says.
-func describe(view *fsm.View) (*Manifest, error) {
+// describeView returns the manifest of a state, without what only its node knows.
+func describeView(view *fsm.View) (*Manifest, error) {
 	settings := view.Settings()
 	if settings.Genesis == nil {
 		return nil, fmt.Errorf("backup: this node has no state of a cluster yet")
@@ -122,15 +122,16 @@ func keySetDigest(settings *fsm.Settings) (string, error) {
 	return Digest(set.AppendJWKS(nil)), nil
 }
 
-// Digest is how digests stand in a manifest.
+// Digest returns SHA-256 of data in hexadecimal digits, as a manifest has it.
 func Digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// differs names the first thing in which a state is not what the manifest says.
-func (m *Manifest) differs(view *fsm.View) error {
-	is, err := describe(view)
+// findDifference returns an error that names the first thing in which a state differs from the
+// manifest, and nil where nothing differs.
+func (m *Manifest) findDifference(view *fsm.View) error {
+	is, err := describeView(view)
 	if err != nil {
 		return err
 	}

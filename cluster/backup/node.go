@@ -19,12 +19,13 @@ type Node interface {
 	Audit() *audit.Store
 }
 
-// errHistoryIncomplete: a backup of it would have holes.
+// errHistoryIncomplete refuses a backup of history in which leaves are missing or damaged.
 var errHistoryIncomplete = errors.New("backup: this node still fetches history: take the backup from another one")
 
 // Saver writes the parts of a backup of a running node, in clear: the state as of now,
-// history from a leaf on, and the lists in use since a log time (nanoseconds). dir is
-// the node's data folder. An error before the first byte is the caller's to answer.
+// history from a leaf on, and the lists that were in use after a log time (nanoseconds). dir is
+// the node's data folder. Where it returns an error before it wrote the first byte, the caller can
+// still answer with that error.
 func Saver(n Node, dir string) func(ctx context.Context, w io.Writer, from uint64, since int64) error {
 	return func(ctx context.Context, w io.Writer, from uint64, since int64) error {
 		view, err := n.View(ctx, 0)
@@ -47,8 +48,8 @@ func Saver(n Node, dir string) func(ctx context.Context, w io.Writer, from uint6
 }
 
 // Stopped is Saver for a stopped node: view is its state, who its identity, and dir its
-// folder, which is held by the caller and not written to. scratch is a folder for the state
-// on its way ("": the system's).
+// folder. The caller holds the folder's lock; nothing is written to the folder. scratch is where
+// the state's temporary file goes ("": the system's folder for such files).
 func Stopped(view *fsm.View, who datadir.Identity, dir, scratch string) func(w io.Writer, from uint64) error {
 	return func(w io.Writer, from uint64) (err error) {
 		history, err := audit.OpenReadOnly(audit.OSDir(filepath.Join(dir, datadir.AuditFolder)), audit.Options{})

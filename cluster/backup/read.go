@@ -29,17 +29,17 @@ type Report struct {
 	Leaves  uint64   `json:"leaves"` // Of history in this file,
 	Erased  uint64   `json:"erased"` // of which the hash alone is kept.
 	Lists   []string `json:"lists"`
-	LeftOut []string `json:"leftOut"` // In words.
+	LeftOut []string `json:"leftOut"` // What a restore does not bring back, in sentences.
 
 	view *fsm.View
 }
 
-// taker gets what a reading brings, in its order. Everything but lists is proven only
-// when the reading has ended without an error.
+// taker receives the parts of a file in their order. What it received is proven only when the
+// whole file was read without an error; a list is proven when it comes.
 type taker interface {
-	state(m *Manifest, machine *fsm.Machine) error
-	leaves(first uint64, leaves []audit.Leaf) error
-	list(name string, at time.Time, data []byte) error
+	takeState(m *Manifest, machine *fsm.Machine) error
+	takeLeaves(first uint64, leaves []audit.Leaf) error
+	takeList(name string, at time.Time, data []byte) error
 }
 
 // Verify reads a file whole, restores its state into a scratch machine, and compares
@@ -48,25 +48,25 @@ func Verify(path string, keys *Keys) (*Report, error) { return readFile(path, ke
 
 // Inspect reads what a file says of itself, and proves nothing of it.
 func Inspect(path string, keys *Keys) (m *Manifest, err error) {
-	file, plain, err := open(path, keys)
+	file, plain, err := openFile(path, keys)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	r := &reader{tar: tar.NewReader(plain)}
-	if err := r.manifest(); err != nil {
+	if err := r.readManifest(); err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Base(path), err)
 	}
 	return &r.report.Manifest, nil
 }
 
 func readFile(path string, keys *Keys, to taker) (report *Report, err error) {
-	file, plain, err := open(path, keys)
+	file, plain, err := openFile(path, keys)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if report, err = prove(plain, to); err != nil {
+	if report, err = proveParts(plain, to); err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Base(path), err)
 	}
 	return report, nil
@@ -80,26 +80,26 @@ type reader struct {
 	sums   map[string]string
 	tree   *compact.Range
 	hash   merkle.Hasher
-	seen   int // The order of the parts: manifest, state, history, lists, end.
+	seen   int // Place of the part read last: 0 manifest, 1 state, 2 history, 3 lists, 4 end.
 	ended  bool
 }
 
-// prove reads parts to their end.
-func prove(plain io.Reader, to taker) (*Report, error) {
+// proveParts reads all parts and compares them with each other; to receives them, unless it is nil.
+func proveParts(plain io.Reader, to taker) (*Report, error) {
 	r := &reader{tar: tar.NewReader(plain), to: to, sums: map[string]string{}}
-	if err := r.manifest(); err != nil {
+	if err := r.readManifest(); err != nil {
 		return nil, err
 	}
 	for !r.ended {
 		header, err := r.tar.Next()
 		if err != nil {
-			return nil, fmt.Errorf("backup: what follows part %d is damaged or missing: %w", len(r.sums), cut(err))
+			return nil, fmt.Errorf("backup: what follows part %d is damaged or missing: %w", len(r.sums), describeCut(err))
 		}
-		if err := r.part(header); err != nil {
-			return nil, fmt.Errorf("backup: part %s: %w", header.Name, cut(err))
+		if err := r.takePart(header); err != nil {
+			return nil, fmt.Errorf("backup: part %s: %w", header.Name, describeCut(err))
 		}
 	}
-	// What is behind the last part is zeroes and the encryption's own end.
+	// Behind the last part stand zeroes. Reading them to the end has the encryption checked to its end.
 	if _, err := r.tar.Next(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("backup: behind part %s: %w", partEnd, errors.Join(errors.New("there is more"), err))
 	}
@@ -109,15 +109,15 @@ func prove(plain io.Reader, to taker) (*Report, error) {
 	return &r.report, nil
 }
 
-// cut says in words that a file ends too early.
-func cut(err error) error {
+// describeCut replaces the error of a file that ends too early by one in plain words.
+func describeCut(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the file ends before its end")
 	}
 	return err
 }
 
-func (r *reader) manifest() error {
+func (r *reader) readManifest() error {
 	header, err := r.tar.Next()
 	if err == nil && header.Name != partManifest {
 		err = errors.New("it is not there")
@@ -131,7 +131,7 @@ func (r *reader) manifest() error {
 		err = json.Unmarshal(data, m)
 	}
 	if err != nil {
-		return fmt.Errorf("backup: part %s: %w", partManifest, cut(err))
+		return fmt.Errorf("backup: part %s: %w", partManifest, describeCut(err))
 	}
 	if m.Format != Format {
 		return fmt.Errorf("backup: the file has format %d and this binary knows %d", m.Format, Format)
@@ -150,8 +150,8 @@ func readPart(from io.Reader, header *tar.Header, most int64) ([]byte, error) {
 	return io.ReadAll(from)
 }
 
-// part reads one part behind the manifest.
-func (r *reader) part(header *tar.Header) error {
+// takePart reads one of the parts behind the manifest, each of which has its place in the order.
+func (r *reader) takePart(header *tar.Header) error {
 	name := header.Name
 	if _, twice := r.sums[name]; twice || len(r.sums) >= partsMax {
 		return errors.New("it is there twice, or there are too many")
@@ -162,13 +162,13 @@ func (r *reader) part(header *tar.Header) error {
 	var take func() error
 	switch {
 	case name == partState:
-		order, take = 1, func() error { return r.state(from) }
+		order, take = 1, func() error { return r.readState(from) }
 	case strings.HasPrefix(name, partHistory):
-		order, take = 2, func() error { return r.history(from, header) }
+		order, take = 2, func() error { return r.readHistory(from, header) }
 	case strings.HasPrefix(name, partLists):
-		order, take = 3, func() error { return r.list(from, header) }
+		order, take = 3, func() error { return r.readList(from, header) }
 	case name == partEnd:
-		order, take = 4, func() error { return r.end(from, header) }
+		order, take = 4, func() error { return r.readEnd(from, header) }
 	default:
 		return errors.New("it is none that this binary knows")
 	}
@@ -186,14 +186,14 @@ func (r *reader) part(header *tar.Header) error {
 	return nil
 }
 
-func (r *reader) state(from io.Reader) error {
+func (r *reader) readState(from io.Reader) error {
 	machine, err := fsm.Restore(from)
 	if err != nil {
 		return err
 	}
 	m := &r.report.Manifest
 	view := machine.Freeze()
-	if err := m.differs(view); err != nil {
+	if err := m.findDifference(view); err != nil {
 		return err
 	}
 	r.report.view = view
@@ -208,13 +208,13 @@ func (r *reader) state(from io.Reader) error {
 		return fmt.Errorf("history before leaf %d: %w", m.From, err)
 	}
 	if r.to != nil {
-		return r.to.state(m, machine)
+		return r.to.takeState(m, machine)
 	}
 	return nil
 }
 
-// history reads bundles and appends them to the tree.
-func (r *reader) history(from io.Reader, header *tar.Header) error {
+// readHistory reads bundles and appends them to the tree.
+func (r *reader) readHistory(from io.Reader, header *tar.Header) error {
 	data, err := readPart(from, header, partMax)
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func (r *reader) history(from io.Reader, header *tar.Header) error {
 			return err
 		}
 		data = data[n+int(size):]
-		if err := r.grow(next, leaves); err != nil {
+		if err := r.growTree(next, leaves); err != nil {
 			return err
 		}
 	}
@@ -240,7 +240,7 @@ func (r *reader) history(from io.Reader, header *tar.Header) error {
 	return nil
 }
 
-func (r *reader) grow(next uint64, leaves []audit.Leaf) error {
+func (r *reader) growTree(next uint64, leaves []audit.Leaf) error {
 	for i := range leaves {
 		hash := leaves[i].Hash
 		if leaves[i].Erased {
@@ -257,12 +257,12 @@ func (r *reader) grow(next uint64, leaves []audit.Leaf) error {
 	}
 	r.report.Leaves += uint64(len(leaves))
 	if r.to != nil {
-		return r.to.leaves(next, leaves)
+		return r.to.takeLeaves(next, leaves)
 	}
 	return nil
 }
 
-func (r *reader) list(from io.Reader, header *tar.Header) error {
+func (r *reader) readList(from io.Reader, header *tar.Header) error {
 	data, err := readPart(from, header, listMax)
 	if err != nil {
 		return err
@@ -274,13 +274,13 @@ func (r *reader) list(from io.Reader, header *tar.Header) error {
 	}
 	r.report.Lists = append(r.report.Lists, strings.TrimSuffix(name, listSuffix))
 	if r.to != nil {
-		return r.to.list(name, header.ModTime, data)
+		return r.to.takeList(name, header.ModTime, data)
 	}
 	return nil
 }
 
-// end compares what was read with what was written, and the tree with the state.
-func (r *reader) end(from io.Reader, header *tar.Header) error {
+// readEnd compares what was read with what was written, and the tree with the state.
+func (r *reader) readEnd(from io.Reader, header *tar.Header) error {
 	data, err := readPart(from, header, manifestMax<<6)
 	if err != nil {
 		return err

@@ -25,12 +25,12 @@ import (
 
 // Order says onto what a backup is restored.
 type Order struct {
-	Dir     string // The new node's data folder: empty, or Confirm is given.
-	ID      string // Of the new node,
-	Address string // and where its port between nodes is; "": it tells when it starts.
-	Confirm string // The cluster's id, typed: what stands in Dir is moved aside.
-	Epoch   uint16 // Of ids; 0: the one after the backup's. Higher, where the same backup was restored before and served.
-	Now     time.Time
+	Dir     string    // The new node's data folder: empty, or Confirm is given.
+	ID      string    // Of the new node,
+	Address string    // and where its port between nodes is; "": it tells when it starts.
+	Confirm string    // The cluster's id, typed: what stands in Dir is moved aside.
+	Epoch   uint16    // Of ids; 0: the one after the backup's. Higher, where the same backup was restored before and served.
+	Now     time.Time // Log time of the new lineage begins here.
 }
 
 // Restored is what came of it.
@@ -45,18 +45,18 @@ type Restored struct {
 	TreeHead  string `json:"newTreeHead"`
 	Digest    string `json:"newDigest"` // Of the state as it is written.
 	Counts    Counts `json:"newCounts"`
-	Forgotten uint64 `json:"leavesPastRetention"` // Erased because their time ran out since the backup.
+	Forgotten uint64 `json:"leavesPastRetention"` // Leaves whose retention ended between the backup and now: their texts were erased.
 	Aside     string `json:"movedAside,omitempty"`
 }
 
 const (
 	lineageBytes = 8
-	settleTicks  = 4096 // Entries after which all that has expired is certainly forgotten.
-	settleQuiet  = 16   // So many in a row that forget nothing are the end.
-	eraseStep    = 64   // Segments.
+	settleTicks  = 4096 // At most so many ticks: by then everything that has expired is forgotten.
+	settleQuiet  = 16   // After so many ticks in a row that forget nothing, nothing more expires.
+	eraseStep    = 64   // Segments that are erased at a time.
 )
 
-// ErrNotEmpty says that there are data where a backup was to be restored.
+// ErrNotEmpty refuses to restore a backup into a folder that has data in it.
 var ErrNotEmpty = errors.New("backup: the folder is not empty: restoring goes onto an empty one")
 
 // restoring fills a folder.
@@ -69,7 +69,7 @@ type restoring struct {
 	cluster string
 }
 
-func (r *restoring) state(m *Manifest, machine *fsm.Machine) error {
+func (r *restoring) takeState(m *Manifest, machine *fsm.Machine) error {
 	if r.cluster != "" && r.cluster != m.ClusterID {
 		return fmt.Errorf("it is of cluster %s, and the file before of cluster %s", m.ClusterID, r.cluster)
 	}
@@ -83,11 +83,11 @@ func (r *restoring) state(m *Manifest, machine *fsm.Machine) error {
 	return nil
 }
 
-func (r *restoring) leaves(first uint64, leaves []audit.Leaf) error {
+func (r *restoring) takeLeaves(first uint64, leaves []audit.Leaf) error {
 	return r.store.Append(first, leaves)
 }
 
-func (r *restoring) list(name string, at time.Time, data []byte) error {
+func (r *restoring) takeList(name string, at time.Time, data []byte) error {
 	if err := datadir.ReplaceFile(r.lists, name, data); err != nil {
 		return err
 	}
@@ -96,8 +96,8 @@ func (r *restoring) list(name string, at time.Time, data []byte) error {
 
 // Restore makes an empty folder that of the first node of a new lineage: the state of
 // the last of the files, and the history of all of them, a full one first. The first
-// record of the lineage is applied here, so that ids of a new epoch are given out and
-// what has expired is erased before anything is served. node.json is written last: a
+// record of the lineage is applied here: so new ids are of a new epoch, and what has expired is
+// erased, before anything is served. node.json is written last: a
 // restore that broke off leaves a folder on which no node starts. Other nodes join
 // with empty folders.
 func Restore(files []string, keys *Keys, order Order) (result *Restored, err error) {
@@ -110,7 +110,7 @@ func Restore(files []string, keys *Keys, order Order) (result *Restored, err err
 	}
 	for _, name := range []string{"", datadir.RaftFolder, datadir.AuditFolder, datadir.ListFolder} {
 		if name == datadir.RaftFolder {
-			if err := order.clear(first.ClusterID); err != nil {
+			if err := order.clearFolder(first.ClusterID); err != nil {
 				return nil, err
 			}
 		}
@@ -127,15 +127,16 @@ func Restore(files []string, keys *Keys, order Order) (result *Restored, err err
 	if r.store, err = audit.Open(audit.OSDir(filepath.Join(order.Dir, datadir.AuditFolder)), audit.Options{}); err != nil {
 		return nil, fmt.Errorf("backup: history: %w", err)
 	}
-	result, err = r.run(files, keys)
+	result, err = r.restoreFiles(files, keys)
 	if err = errors.Join(err, r.store.Close()); err != nil {
 		return nil, err
 	}
-	return result, r.settle(result)
+	return result, r.writeIdentity(result)
 }
 
-// clear demands an empty folder, or moves what is there aside by typed word.
-func (o *Order) clear(clusterID string) error {
+// clearFolder refuses a folder with data in it, unless Confirm names the cluster: then it moves
+// the data into a folder beside them.
+func (o *Order) clearFolder(clusterID string) error {
 	if o.Confirm != "" && o.Confirm != clusterID {
 		return fmt.Errorf("backup: the backup is of cluster %q, not of %q", clusterID, o.Confirm)
 	}
@@ -167,7 +168,7 @@ func (o *Order) clear(clusterID string) error {
 	return datadir.SyncFolder(o.Dir)
 }
 
-func (r *restoring) run(files []string, keys *Keys) (*Restored, error) {
+func (r *restoring) restoreFiles(files []string, keys *Keys) (*Restored, error) {
 	var last *Report
 	for _, path := range files {
 		report, err := readFile(path, keys, r)
@@ -184,7 +185,7 @@ func (r *restoring) run(files []string, keys *Keys) (*Restored, error) {
 	var random [lineageBytes]byte
 	rand.Read(random[:])
 	result := &Restored{Report: *last, Dir: r.order.Dir, NodeID: r.order.ID, Lineage: hex.EncodeToString(random[:])}
-	view, err := r.begin(result, hex.EncodeToString(digest[:]))
+	view, err := r.beginLineage(result, hex.EncodeToString(digest[:]))
 	if err != nil {
 		return nil, err
 	}
@@ -198,17 +199,18 @@ func (r *restoring) run(files []string, keys *Keys) (*Restored, error) {
 		}
 	}
 	result.Forgotten = view.Oldest - last.Oldest
-	is, err := describe(view)
+	is, err := describeView(view)
 	if err != nil {
 		return nil, err
 	}
 	result.Digest, result.Counts = is.Digest, is.Counts
 	result.Index, result.TreeSize, result.TreeHead = view.Index, view.Size, hex.EncodeToString(view.Root[:])
-	return result, r.snapshot(view)
+	return result, r.writeSnapshot(view)
 }
 
-// begin applies the first record of the lineage, and ticks until nothing more expires.
-func (r *restoring) begin(result *Restored, digest string) (*fsm.View, error) {
+// beginLineage applies the first record of the new lineage to the state, and then ticks until
+// nothing more expires. digest names the backup in that record.
+func (r *restoring) beginLineage(result *Restored, digest string) (*fsm.View, error) {
 	view := r.machine.Freeze()
 	index, term := view.Index, view.Term+1
 	var out fsm.Effects
@@ -220,7 +222,7 @@ func (r *restoring) begin(result *Restored, digest string) (*fsm.View, error) {
 		if out.Stop != "" || len(out.Results) != 1 {
 			return nil, fmt.Errorf("backup: the state takes no records: %s", out.Stop)
 		}
-		return &out.Results[0], r.append(&out)
+		return &out.Results[0], r.appendLeaves(&out)
 	}
 	fragment, err := json.Marshal(struct {
 		Index uint64 `json:"backupIndex"`
@@ -262,7 +264,7 @@ func (r *restoring) begin(result *Restored, digest string) (*fsm.View, error) {
 	return view, nil
 }
 
-func (r *restoring) append(out *fsm.Effects) error {
+func (r *restoring) appendLeaves(out *fsm.Effects) error {
 	leaves := make([]audit.Leaf, 0, len(out.Leaves))
 	for i := range out.Leaves {
 		l := &out.Leaves[i]
@@ -274,8 +276,9 @@ func (r *restoring) append(out *fsm.Effects) error {
 	return r.store.Append(out.FirstLeaf, leaves)
 }
 
-// snapshot writes the state as raft finds it at a start: a group of this node alone.
-func (r *restoring) snapshot(view *fsm.View) error {
+// writeSnapshot writes the state as the snapshot from which raft starts, with this node as the
+// only member.
+func (r *restoring) writeSnapshot(view *fsm.View) error {
 	folder := filepath.Join(r.order.Dir, datadir.RaftFolder)
 	store, err := datadir.OpenLog(folder)
 	if err != nil {
@@ -311,7 +314,7 @@ func (r *restoring) members() raft.Configuration {
 	}}}
 }
 
-// incarnation is drawn once.
+// incarnation returns the folder's random name, which is drawn at the first call.
 func (r *restoring) incarnation() string {
 	if r.drawn == "" {
 		var random [16]byte
@@ -321,8 +324,9 @@ func (r *restoring) incarnation() string {
 	return r.drawn
 }
 
-// settle writes who lives in the folder: from now on a node starts on it.
-func (r *restoring) settle(result *Restored) error {
+// writeIdentity writes node.json. It is the last step: without that file no node starts on the
+// folder.
+func (r *restoring) writeIdentity(result *Restored) error {
 	who := datadir.Identity{
 		Format: datadir.Format, ID: r.order.ID, Incarnation: r.incarnation(), ClusterID: r.cluster,
 		Recovery: result.Recovery + 1, Lineage: result.Lineage,

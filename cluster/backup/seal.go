@@ -11,7 +11,7 @@ import (
 	"filippo.io/age"
 )
 
-// Keys are what a file is encrypted to, or opened with.
+// Keys are the keys or the passphrase with which a file is encrypted or opened.
 type Keys struct {
 	Recipients []string // age1…, public.
 	Identities []byte   // Content of an identity file of age (AGE-SECRET-KEY-1…).
@@ -24,13 +24,13 @@ const PassphraseMin = 16
 // ErrKey says that a file cannot be opened with what was given.
 var ErrKey = errors.New("backup: the file cannot be opened with this key or passphrase")
 
-// Check says why nothing can be encrypted to these keys.
+// Check returns why a file cannot be encrypted with these keys, nil where it can.
 func (k *Keys) Check() error {
-	_, err := k.recipients()
+	_, err := k.parseRecipients()
 	return err
 }
 
-func (k *Keys) recipients() ([]age.Recipient, error) {
+func (k *Keys) parseRecipients() ([]age.Recipient, error) {
 	switch {
 	case len(k.Recipients) > 0 && k.Passphrase != "":
 		return nil, errors.New("backup: encrypt to recipients or with a passphrase, not both")
@@ -52,7 +52,7 @@ func (k *Keys) recipients() ([]age.Recipient, error) {
 	return all, nil
 }
 
-func (k *Keys) identities() ([]age.Identity, error) {
+func (k *Keys) parseIdentities() ([]age.Identity, error) {
 	if k.Passphrase != "" {
 		one, err := age.NewScryptIdentity(k.Passphrase)
 		if err != nil {
@@ -67,16 +67,16 @@ func (k *Keys) identities() ([]age.Identity, error) {
 	return all, nil
 }
 
-// unendedSuffix marks a file that is being written: no verb takes it for a backup.
+// unendedSuffix ends the name of a file that is still being written, which no verb reads.
 const unendedSuffix = ".part"
 
-// Create writes a backup file of the parts that plain gives, and proves them on their
-// way: they are read into a scratch state whose digest, tree head and key set must be
-// those of the manifest. The file has its name only when that is done and all is on
-// disk; whatever ends it before, agree among it, leaves nothing of that name. An existing
-// file is not replaced.
+// Create writes a backup file of the parts that plain gives, and proves them at the same
+// time: it reads them into a scratch state, whose digest, tree head and key set must be those of
+// the manifest. Then it asks each function of agree, which may still refuse. The file gets its
+// name last, when everything is on disk: after any error no file of that name exists. It never
+// replaces a file.
 func Create(path string, keys *Keys, plain io.Reader, agree ...func(*Report) error) (report *Report, err error) {
-	recipients, err := keys.recipients()
+	recipients, err := keys.parseRecipients()
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func Create(path string, keys *Keys, plain io.Reader, agree ...func(*Report) err
 	if err != nil {
 		return nil, fmt.Errorf("backup: encryption: %w", err)
 	}
-	if report, err = prove(io.TeeReader(plain, sealed), nil); err != nil {
+	if report, err = proveParts(io.TeeReader(plain, sealed), nil); err != nil {
 		return nil, err
 	}
 	for _, agrees := range agree {
@@ -119,9 +119,9 @@ func Create(path string, keys *Keys, plain io.Reader, agree ...func(*Report) err
 	return report, errors.Join(os.Remove(path+unendedSuffix), syncFolder(filepath.Dir(path)))
 }
 
-// open opens a file's parts. The caller closes the file.
-func open(path string, keys *Keys) (file *os.File, plain io.Reader, err error) {
-	identities, err := keys.identities()
+// openFile opens an encrypted file; plain reads its parts. The caller closes the file.
+func openFile(path string, keys *Keys) (file *os.File, plain io.Reader, err error) {
+	identities, err := keys.parseIdentities()
 	if err != nil {
 		return nil, nil, err
 	}

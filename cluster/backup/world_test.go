@@ -151,7 +151,7 @@ func sealed(t testing.TB, keys *Keys, plain []byte) string {
 	path := filepath.Join(t.TempDir(), "made by hand")
 	file, err := os.Create(path)
 	require.NoError(t, err)
-	recipients, err := keys.recipients()
+	recipients, err := keys.parseRecipients()
 	require.NoError(t, err)
 	to, err := age.Encrypt(file, recipients...)
 	require.NoError(t, err)

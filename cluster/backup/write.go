@@ -44,10 +44,11 @@ type writer struct {
 	parts map[string]string
 }
 
-// Write writes the parts of a backup, in clear, as a tar. It holds a few MiB in
-// memory. A reader that is slow keeps a file open, not the state.
+// Write writes the parts of a backup, in clear, as a tar. It needs a few MiB of memory. The
+// state is written to a temporary file first, so that a slow receiver does not keep the state in
+// memory.
 func Write(w io.Writer, s *Source) (err error) {
-	m, err := describe(s.View)
+	m, err := describeView(s.View)
 	if err != nil {
 		return err
 	}
@@ -63,18 +64,18 @@ func Write(w io.Writer, s *Source) (err error) {
 	for _, hash := range frontier {
 		m.Frontier = append(m.Frontier, hex.EncodeToString(hash[:]))
 	}
-	state, err := spool(s.Scratch, s.View)
+	state, err := spoolState(s.Scratch, s.View)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, state.Close()) }()
-	s.View = nil // From here on nothing of it is needed.
+	s.View = nil // The state stands in the temporary file now: its memory can be freed.
 	out := &writer{tar: tar.NewWriter(w), at: time.Unix(0, m.LogNanos), parts: map[string]string{}}
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := out.bytes(partManifest, text); err != nil {
+	if err := out.writeBytes(partManifest, text); err != nil {
 		return err
 	}
 	size, err := state.Seek(0, io.SeekEnd)
@@ -84,27 +85,28 @@ func Write(w io.Writer, s *Source) (err error) {
 	if err != nil {
 		return fmt.Errorf("backup: state: %w", err)
 	}
-	if err := out.part(partState, size, out.at, state); err != nil {
+	if err := out.writePart(partState, size, out.at, state); err != nil {
 		return err
 	}
-	if err := out.history(s.History, m.From, m.TreeSize); err != nil {
+	if err := out.writeHistory(s.History, m.From, m.TreeSize); err != nil {
 		return err
 	}
-	if err := out.lists(s.Lists, s.Since); err != nil {
+	if err := out.writeLists(s.Lists, s.Since); err != nil {
 		return err
 	}
 	text, err = json.Marshal(&end{Parts: len(out.parts), Sha256: out.parts})
 	if err != nil {
 		return err
 	}
-	if err := out.bytes(partEnd, text); err != nil {
+	if err := out.writeBytes(partEnd, text); err != nil {
 		return err
 	}
 	return out.tar.Close()
 }
 
-// spool writes the state into a file that has no name any more when it returns.
-func spool(dir string, view *fsm.View) (*os.File, error) {
+// spoolState writes the state into a temporary file whose name is removed at once: the file is
+// gone when it is closed, also after a crash.
+func spoolState(dir string, view *fsm.View) (*os.File, error) {
 	file, err := os.CreateTemp(dir, "backup-*.tmp")
 	if err != nil {
 		return nil, fmt.Errorf("backup: state: %w", err)
@@ -119,11 +121,11 @@ func spool(dir string, view *fsm.View) (*os.File, error) {
 	return file, nil
 }
 
-func (w *writer) bytes(name string, data []byte) error {
-	return w.part(name, int64(len(data)), w.at, strings.NewReader(string(data)))
+func (w *writer) writeBytes(name string, data []byte) error {
+	return w.writePart(name, int64(len(data)), w.at, strings.NewReader(string(data)))
 }
 
-func (w *writer) part(name string, size int64, at time.Time, data io.Reader) error {
+func (w *writer) writePart(name string, size int64, at time.Time, data io.Reader) error {
 	sum := sha256.New()
 	err := w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: at.Truncate(time.Second), Format: tar.FormatPAX})
 	if err == nil {
@@ -139,8 +141,9 @@ func (w *writer) part(name string, size int64, at time.Time, data io.Reader) err
 	return nil
 }
 
-// history writes the leaves from..size in bundles, some to a part: each behind its length.
-func (w *writer) history(history History, from, size uint64) error {
+// writeHistory writes the leaves from..size-1 in bundles. A part holds several bundles, each
+// behind its length.
+func (w *writer) writeHistory(history History, from, size uint64) error {
 	var buffer, bundle []byte
 	for first, next := from, from; next < size; {
 		width := min(bundleLeaves, size-next)
@@ -156,7 +159,7 @@ func (w *writer) history(history History, from, size uint64) error {
 		if next += width; len(buffer) < partBytes && next < size {
 			continue
 		}
-		if err := w.bytes(historyPart(first, next), buffer); err != nil {
+		if err := w.writeBytes(historyPart(first, next), buffer); err != nil {
 			return err
 		}
 		first, buffer = next, buffer[:0]
@@ -168,27 +171,28 @@ func historyPart(first, end uint64) string {
 	return fmt.Sprintf("%s%015d-%015d", partHistory, first, end)
 }
 
-// lists writes the lists that past verdicts were judged with.
-func (w *writer) lists(dir string, since int64) error {
+// writeLists writes the sanctions lists with which past verdicts were judged, unless an earlier
+// backup has them.
+func (w *writer) writeLists(dir string, since int64) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("backup: lists: %w", err)
 	}
 	for _, entry := range entries {
 		if !strings.HasSuffix(entry.Name(), listSuffix) {
-			continue // Tables are made anew of the list.
+			continue // A table: every node makes it anew of its list.
 		}
-		if err := w.list(filepath.Join(dir, entry.Name()), since); err != nil {
+		if err := w.writeList(filepath.Join(dir, entry.Name()), since); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *writer) list(path string, since int64) (err error) {
+func (w *writer) writeList(path string, since int64) (err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // It has left its 90 days just now.
+		return nil // It was deleted meanwhile, after its 90 days.
 	}
 	if err != nil {
 		return fmt.Errorf("backup: lists: %w", err)
@@ -199,7 +203,7 @@ func (w *writer) list(path string, since int64) (err error) {
 		return fmt.Errorf("backup: lists: %w", err)
 	}
 	if info.ModTime().UnixNano() < since {
-		return nil // In the backup before.
+		return nil // An earlier backup has it.
 	}
-	return w.part(partLists+filepath.Base(path), info.Size(), info.ModTime(), file)
+	return w.writePart(partLists+filepath.Base(path), info.Size(), info.ModTime(), file)
 }

@@ -66,7 +66,7 @@ func TestListsSince(t *testing.T) {
 	for since, count := range map[int64]int{0: 2, int64(w.now): 2, int64(w.now) + 1: 1, int64(w.now) + 1001: 0} {
 		var out bytes.Buffer
 		require.NoError(t, Saver(w, w.dir)(t.Context(), &out, 0, since))
-		report, err := prove(&out, nil)
+		report, err := proveParts(&out, nil)
 		require.NoError(t, err)
 		require.Len(t, report.Lists, count, since)
 	}

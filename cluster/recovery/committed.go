@@ -38,7 +38,7 @@ func Committed(dir string) (s *Still, err error) {
 			err = errors.Join(err, f.close())
 		}
 	}()
-	defer shield(dir, &err)()
+	defer catchFaults(dir, &err)()
 	switch {
 	case f.identity.ClusterID == "":
 		return nil, fmt.Errorf("cluster: the node of %s never was a member of a cluster", dir)
@@ -69,7 +69,7 @@ func (f *stillFolder) stateAt(index uint64) (view *fsm.View, err error) {
 	machine, first := fsm.New(), uint64(1)
 	if f.snapshot != nil {
 		first = f.snapshot.Index + 1
-		if machine, err = f.restore(); err != nil {
+		if machine, err = f.restoreSnapshot(); err != nil {
 			return nil, err
 		}
 	}

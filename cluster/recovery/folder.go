@@ -39,7 +39,7 @@ func openStill(dir, id string) (f *stillFolder, err error) {
 			err = errors.Join(err, f.close())
 		}
 	}()
-	defer shield(dir, &err)()
+	defer catchFaults(dir, &err)()
 	if f.identity, err = datadir.ReadIdentity(dir); err != nil {
 		return f, err
 	}
@@ -62,9 +62,9 @@ func openStill(dir, id string) (f *stillFolder, err error) {
 	return f, f.readLog()
 }
 
-// shield turns into an error what bbolt and raft do with bytes that cannot be: they
-// panic, or read past the end of a mapped file that was cut.
-func shield(dir string, err *error) func() {
+// catchFaults returns a function to defer, which turns panics and memory faults into an error:
+// on damaged bytes bbolt and raft panic, or read past the end of a mapped file.
+func catchFaults(dir string, err *error) func() {
 	before := debug.SetPanicOnFault(true)
 	return func() {
 		debug.SetPanicOnFault(before)
@@ -108,7 +108,7 @@ func (f *stillFolder) readLog() (err error) {
 	if f.firstIndex > behind+1 {
 		return fmt.Errorf("cluster: the raft log begins at %d and the newest snapshot that opens ends at %d: entries between are missing", f.firstIndex, behind)
 	}
-	if f.record.Begun() { // What this recovery wrote itself is not looked at.
+	if f.record.Begun() { // The entry that this recovery wrote itself does not count.
 		last = min(last, f.record.LastIndex)
 	}
 	return f.eachEntry(behind+1, last, func(entry *raft.Log) error {
@@ -149,6 +149,6 @@ func (f *stillFolder) members() []datadir.Member {
 	return members
 }
 
-func (f *stillFolder) end() datadir.Survivor {
+func (f *stillFolder) logEnd() datadir.Survivor {
 	return datadir.Survivor{Node: f.identity.ID, Index: f.lastIndex, Term: f.lastTerm, From: f.dir}
 }

@@ -12,24 +12,24 @@ import (
 	"railguard/cluster/port"
 )
 
-// Follow makes another survivor a member of a recovered group with the folder it
-// has. from is recovery.json of the survivor that was recovered. Its log is left as
-// it is: the recovered node leads, and what this one has more or other at its end
-// was never committed, and goes as raft lets such entries go. The two people have
-// given their word there; clusterID is typed again here.
+// Follow makes another survivor, with its folder, a member of a recovered group. from is
+// recovery.json of the survivor that was recovered. Follow leaves the log as it is: the
+// recovered node leads, and raft replaces the entries in which this log's end differs from the
+// leader's. The two people who answer for the recovery were named there; clusterID is typed
+// again here.
 func Follow(source Source, from, clusterID string) (*Report, error) {
 	return FollowStepwise(source, from, clusterID, func(string) error { return nil })
 }
 
-// FollowStepwise is Follow that tells each step that is done. An error of after ends
-// it there, as a kill would: the seam for tests.
+// FollowStepwise is Follow that calls after behind each step. An error of after ends it there,
+// as a kill would: tests use it.
 func FollowStepwise(source Source, from, clusterID string, after func(step string) error) (report *Report, err error) {
 	f, err := openStill(source.Dir, source.ID)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	report, err = inspect(f, source)
+	report, err = inspectFolder(f, source)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func FollowStepwise(source Source, from, clusterID string, after func(step strin
 	case len(report.Problems) > 0:
 		err = errors.New(strings.Join(report.Problems, "; "))
 	default:
-		err = admits(record, f)
+		err = checkFollower(record, f)
 	}
 	if err != nil {
 		return report, fmt.Errorf("%w: %w", ErrOrder, err)
@@ -53,7 +53,7 @@ func FollowStepwise(source Source, from, clusterID string, after func(step strin
 			return report, fmt.Errorf("cluster: %s: %w (%w)", f.dir, ErrFolderInUse, err)
 		}
 	}
-	if err := follow(f, record, after); err != nil {
+	if err := writeFollower(f, record, after); err != nil {
 		return report, err
 	}
 	f.record = record
@@ -62,9 +62,9 @@ func FollowStepwise(source Source, from, clusterID string, after func(step strin
 	return report, nil
 }
 
-// follow writes the two files; killed between them, the folder is refused at start
-// until it is done again.
-func follow(f *stillFolder, record *datadir.Record, after func(step string) error) error {
+// writeFollower writes recovery.json and node.json. If it is killed between the two, no node
+// starts on the folder until Follow has run again.
+func writeFollower(f *stillFolder, record *datadir.Record, after func(step string) error) error {
 	mine := *record
 	mine.State = datadir.RecoveryBegun
 	if err := mine.Save(f.dir); err != nil {
@@ -83,9 +83,9 @@ func follow(f *stillFolder, record *datadir.Record, after func(step string) erro
 	return mine.Save(f.dir)
 }
 
-// admits says why a folder may not follow this recovery.
-func admits(r *datadir.Record, f *stillFolder) error {
-	end := f.end()
+// checkFollower returns why a folder may not follow this recovery, nil where it may.
+func checkFollower(r *datadir.Record, f *stillFolder) error {
+	end := f.logEnd()
 	origin := datadir.Survivor{Index: r.LastIndex, Term: r.LastTerm}
 	resumed := f.record.Begun() && f.record.Lineage == r.Lineage
 	switch {

@@ -17,7 +17,7 @@ import (
 const (
 	uncertainListed = 50
 	survivorsMax    = port.MembersMax
-	missingListed   = 1 << 16 // Stretches of history that are counted.
+	missingListed   = 1 << 16 // At most so many stretches of missing history are counted.
 )
 
 // Inspect says what a recovery from a stopped survivor would keep, take for
@@ -28,12 +28,12 @@ func Inspect(source Source) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := inspect(f, source)
+	r, err := inspectFolder(f, source)
 	return r, errors.Join(err, f.close())
 }
 
-func inspect(f *stillFolder, source Source) (r *Report, err error) {
-	defer shield(f.dir, &err)()
+func inspectFolder(f *stillFolder, source Source) (r *Report, err error) {
+	defer catchFaults(f.dir, &err)()
 	r = &Report{
 		Dir: f.dir, ClusterID: f.identity.ClusterID, Node: f.identity.ID, Recoveries: f.identity.Recovery,
 		Members: f.members(), FirstIndex: f.firstIndex, LastIndex: f.lastIndex, LastTerm: f.lastTerm, Term: f.term,
@@ -53,15 +53,16 @@ func inspect(f *stillFolder, source Source) (r *Report, err error) {
 	return r, r.judgeSurvivors(f, source)
 }
 
-func (r *Report) problem(format string, args ...any) {
+func (r *Report) addProblem(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
-func (r *Report) warn(format string, args ...any) {
+func (r *Report) addWarning(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-// judgeMembers looks at who belongs to the group.
+// judgeMembers reports what speaks against a recovery in the group's membership and in this
+// folder's place in it.
 func (r *Report) judgeMembers(f *stillFolder) {
 	voters, vote, member := 0, false, false
 	for _, m := range r.Members {
@@ -71,34 +72,34 @@ func (r *Report) judgeMembers(f *stillFolder) {
 		if m.Self {
 			member, vote = true, m.Voter
 			if m.Incarnation != port.Shown(f.identity.Incarnation) {
-				r.problem("this folder is not the one that the group knows as %s: it was wiped and never joined anew", m.ID)
+				r.addProblem("this folder is not the one that the group knows as %s: it was wiped and never joined anew", m.ID)
 			}
 		}
 	}
 	switch {
 	case r.ClusterID == "":
-		r.problem("this node never was a member of a cluster")
+		r.addProblem("this node never was a member of a cluster")
 	case f.identity.Superseded != "":
-		r.problem("this folder was left behind by another recovery: %s", f.identity.Superseded)
+		r.addProblem("this folder was left behind by another recovery: %s", f.identity.Superseded)
 	case len(r.Members) == 0:
-		r.problem("no membership stands in this node's log")
+		r.addProblem("no membership stands in this node's log")
 	case f.record.Begun():
-		r.warn("a recovery was begun at %s by %s and %s and not finished: no node starts on this folder until it is", f.record.DecidedAt, f.record.By, f.record.Second)
+		r.addWarning("a recovery was begun at %s by %s and %s and not finished: no node starts on this folder until it is", f.record.DecidedAt, f.record.By, f.record.Second)
 	case f.record.Waits():
-		r.problem("this folder was recovered already, at %s: start the node", f.record.DecidedAt)
+		r.addProblem("this folder was recovered already, at %s: start the node", f.record.DecidedAt)
 	case voters == 1 && vote:
-		r.problem("this node is the only voter: it has lost no majority; start it")
+		r.addProblem("this node is the only voter: it has lost no majority; start it")
 	}
 	if member && !vote {
-		r.warn("this node had no vote: entries may have been acknowledged without it")
+		r.addWarning("this node had no vote: entries may have been acknowledged without it")
 	}
 	if !member && len(r.Members) > 0 {
-		r.warn("this node is no member in the newest membership on its own disk")
+		r.addWarning("this node is no member in the newest membership on its own disk")
 	}
 }
 
-// judgeHistory applies the log to the state, in memory, and holds the leaves on disk
-// against it.
+// judgeHistory applies the log to the state, in memory, and compares the leaves on disk with
+// that state.
 func (r *Report) judgeHistory(f *stillFolder) (err error) {
 	history, err := audit.OpenReadOnly(audit.OSDir(f.path(datadir.AuditFolder)), audit.Options{})
 	if err != nil {
@@ -107,20 +108,20 @@ func (r *Report) judgeHistory(f *stillFolder) (err error) {
 	defer func() { err = errors.Join(err, history.Close()) }()
 	machine := fsm.New()
 	if f.snapshot != nil {
-		if machine, err = f.restore(); err != nil {
+		if machine, err = f.restoreSnapshot(); err != nil {
 			return err
 		}
 	}
 	r.AuditOnDisk = history.Size()
 	r.holdToState(history, machine.Freeze())
-	r.replay(f, machine)
+	r.replayLog(f, machine)
 	after := machine.Freeze()
 	history.Prune(after.Oldest)
 	for _, stretch := range history.Missing(missingListed) {
 		r.AuditMissing += stretch.End - stretch.First
 	}
 	if r.AuditMissing > 0 {
-		r.warn("%d leaves of history are not on this disk and cannot be fetched any more: their proofs and texts are lost with the other nodes", r.AuditMissing)
+		r.addWarning("%d leaves of history are not on this disk and cannot be fetched any more: their proofs and texts are lost with the other nodes", r.AuditMissing)
 	}
 	r.AuditLeaves, r.TreeHead, r.LastTime = after.Size, hex.EncodeToString(after.Root[:]), after.Time.String()
 	digest := after.Digest()
@@ -128,7 +129,7 @@ func (r *Report) judgeHistory(f *stillFolder) (err error) {
 	return nil
 }
 
-func (f *stillFolder) restore() (machine *fsm.Machine, err error) {
+func (f *stillFolder) restoreSnapshot() (machine *fsm.Machine, err error) {
 	state, err := f.snapshot.Open(f.dir)
 	if err != nil {
 		return nil, err
@@ -140,11 +141,11 @@ func (f *stillFolder) restore() (machine *fsm.Machine, err error) {
 	return machine, nil
 }
 
-// holdToState compares history with the state of the snapshot: what a start does,
-// with peers to help it, that a recovered node does not have.
+// holdToState compares history with the state of the snapshot, as a start of the node does. A
+// start fetches missing leaves from other nodes; a recovered node has none, so here they are lost.
 func (r *Report) holdToState(history *audit.Store, view *fsm.View) {
 	if history.Size() < view.Size {
-		r.warn("history on disk has %d leaves and the snapshot %d: the rest stood on the other nodes alone; its texts and proofs are lost, the state is not",
+		r.addWarning("history on disk has %d leaves and the snapshot %d: the rest stood on the other nodes alone; its texts and proofs are lost, the state is not",
 			history.Size(), view.Size)
 		r.AuditMissing += view.Size - history.Size()
 		return
@@ -152,18 +153,18 @@ func (r *Report) holdToState(history *audit.Store, view *fsm.View) {
 	root, err := history.Root(view.Size)
 	switch {
 	case errors.Is(err, audit.ErrMissing), errors.Is(err, audit.ErrCorrupt):
-		r.warn("the tree head of history on disk cannot be computed: %v", err)
+		r.addWarning("the tree head of history on disk cannot be computed: %v", err)
 	case err != nil:
-		r.problem("history on disk: %v", err)
+		r.addProblem("history on disk: %v", err)
 	case root != view.Root:
-		r.problem("history on disk is not that of the snapshot at index %d: its tree head differs", view.Index)
+		r.addProblem("history on disk is not that of the snapshot at index %d: its tree head differs", view.Index)
 	}
 }
 
-// replay applies the log behind the snapshot. What is certainly committed shows on
-// the way: the snapshot, an index that a leader claimed a digest of, and every
-// entry whose leaves this node has written, for only committed entries are applied.
-func (r *Report) replay(f *stillFolder, machine *fsm.Machine) {
+// replayLog applies the log behind the snapshot, and finds the last entry that was certainly
+// committed: the snapshot's, one for which a leader claimed a digest, or one whose leaves this
+// node has written, for a node applies committed entries only.
+func (r *Report) replayLog(f *stillFolder, machine *fsm.Machine) {
 	r.CommittedIndex, r.CommittedBy = r.SnapshotIndex, "the snapshot"
 	certain := func(index uint64, by string) {
 		if index > r.CommittedIndex {
@@ -191,7 +192,7 @@ func (r *Report) replay(f *stillFolder, machine *fsm.Machine) {
 		return nil
 	})
 	if err != nil {
-		r.problem("this node's log cannot be applied to its state: %v", err)
+		r.addProblem("this node's log cannot be applied to its state: %v", err)
 	}
 	r.Uncertain.Entries = r.LastIndex - r.CommittedIndex
 	if r.Uncertain.Entries > 0 {
@@ -210,19 +211,19 @@ func (r *Report) replay(f *stillFolder, machine *fsm.Machine) {
 // describeLeaf names a leaf for people.
 func describeLeaf(index, leaf uint64, data []byte) UncertainLeaf {
 	var told struct{ Kind, TxnID, EventID, Verdict, Time string }
-	_ = json.Unmarshal(data, &told) // A leaf is our own JSON; what is not there stays empty.
+	_ = json.Unmarshal(data, &told) // A leaf is JSON of ours; members that it lacks stay empty.
 	if told.TxnID == "" {
 		told.TxnID = told.EventID
 	}
 	return UncertainLeaf{Index: index, Leaf: leaf, Kind: told.Kind, ID: told.TxnID, Verdict: told.Verdict, Time: told.Time}
 }
 
-// judgeSurvivors holds this log's end to those of the others.
+// judgeSurvivors compares the end of this log with those of the other survivors.
 func (r *Report) judgeSurvivors(f *stillFolder, source Source) error {
 	if len(source.Compare)+len(source.Peers) > survivorsMax {
 		return fmt.Errorf("at most %d other survivors can be compared", survivorsMax)
 	}
-	own := f.end()
+	own := f.logEnd()
 	furthest := own
 	for _, dir := range source.Compare {
 		end, err := r.compareFolder(f, dir)
@@ -249,7 +250,7 @@ func (r *Report) compareFolder(f *stillFolder, dir string) (datadir.Survivor, er
 	if err != nil {
 		return datadir.Survivor{}, err
 	}
-	end, who := other.end(), other.identity
+	end, who := other.logEnd(), other.identity
 	if err := other.close(); err != nil {
 		return datadir.Survivor{}, err
 	}
@@ -257,7 +258,7 @@ func (r *Report) compareFolder(f *stillFolder, dir string) (datadir.Survivor, er
 	case who.ClusterID != f.identity.ClusterID:
 		return end, fmt.Errorf("%s is of cluster %q, %s of cluster %q", f.dir, f.identity.ClusterID, dir, who.ClusterID)
 	case who.Lineage != f.identity.Lineage:
-		r.problem("%s was recovered or left behind in another way than this node (%s): the two cannot be compared", who.ID, dir)
+		r.addProblem("%s was recovered or left behind in another way than this node (%s): the two cannot be compared", who.ID, dir)
 	}
 	return end, nil
 }

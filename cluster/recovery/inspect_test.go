@@ -138,7 +138,7 @@ func TestInspectWarnsAndForbids(t *testing.T) {
 				require.Contains(t, strings.Join(report.Problems, "; "), c.problem)
 				order := word
 				order.ClusterID = report.ClusterID
-				require.ErrorContains(t, order.check(report), c.problem, "it forbids a recovery")
+				require.ErrorContains(t, order.checkAgainst(report), c.problem, "it forbids a recovery")
 				return
 			}
 			require.Empty(t, report.Problems)

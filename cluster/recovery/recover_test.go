@@ -49,7 +49,7 @@ func TestRecoverWritesOneMembership(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, []uint64{last + 1, oldTerm + 1}, []uint64{after.LastIndex, after.LastTerm})
 			require.Equal(t, []any{before.AuditLeaves, before.TreeHead, before.StateDigest}, []any{after.AuditLeaves, after.TreeHead, after.StateDigest}, "state and history are as they were")
-			require.ErrorContains(t, word.check(after), "was recovered already")
+			require.ErrorContains(t, word.checkAgainst(after), "was recovered already")
 		})
 	}
 }
@@ -163,13 +163,13 @@ func TestRecoverRefuses(t *testing.T) {
 		"kept, and it is more": {behind, change(func(o *Order) { o.Keep, o.ForceBehind = []string{"n2"}, true }), "the furthest must be recovered"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := c.order.check(c.report)
+			err := c.order.checkAgainst(c.report)
 			require.ErrorIs(t, err, ErrOrder)
 			require.ErrorContains(t, err, c.says)
 		})
 	}
 	forced := change(func(o *Order) { o.ForceBehind = true })
-	require.NoError(t, forced.check(behind))
+	require.NoError(t, forced.checkAgainst(behind))
 	before := hashFolder(t, dir)
 	_, err = Recover(Source{Dir: dir, Compare: []string{far}}, word)
 	require.ErrorIs(t, err, ErrOrder)
@@ -289,7 +289,7 @@ func TestFollowRefuses(t *testing.T) {
 			require.NoError(t, err)
 			c.change(record)
 			f.record = c.begun
-			if err = admits(record, f); c.says == "" {
+			if err = checkFollower(record, f); c.says == "" {
 				require.NoError(t, err)
 				return
 			}

@@ -26,7 +26,7 @@ import (
 // other survivors.
 type Source struct {
 	Dir     string
-	ID      string             // Must be the folder's node; "": not held against it.
+	ID      string             // Must be the folder's node; "" is any.
 	Compare []string           // Folders of other survivors, stopped too.
 	Peers   []datadir.Survivor // Of survivors on other machines, typed by hand.
 }
@@ -137,7 +137,7 @@ var (
 	ErrFolderInUse = errors.New("a running process holds the data folder: stop the node first")
 )
 
-func (o *Order) check(r *Report) error {
+func (o *Order) checkAgainst(r *Report) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s", ErrOrder, fmt.Sprintf(format, args...))
 	}

@@ -34,7 +34,8 @@ const (
 type Recoverer struct {
 	Now  func() time.Time
 	Free func(dir string) (free, total uint64, err error)
-	// after is a test's: an error ends the recovery there, as a kill would.
+	// After is called behind each step. An error of it ends the recovery there, as a kill
+	// would: tests use it.
 	After func(step string) error
 }
 
@@ -45,8 +46,8 @@ func Recover(source Source, order Order) (*Report, error) {
 	return RecoverStepwise(source, order, func(string) error { return nil })
 }
 
-// RecoverStepwise is Recover that tells each step that is done. An error of after ends
-// it there, as a kill would: the seam for tests.
+// RecoverStepwise is Recover that calls after behind each step. An error of after ends it
+// there, as a kill would: tests use it.
 func RecoverStepwise(source Source, order Order, after func(step string) error) (*Report, error) {
 	r := &Recoverer{Now: time.Now, Free: datadir.FreeSpace, After: after}
 	return r.Run(source, order)
@@ -58,12 +59,12 @@ func (c *Recoverer) Run(source Source, order Order) (report *Report, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	report, err = inspect(f, source)
+	report, err = inspectFolder(f, source)
 	if err != nil {
 		return nil, err
 	}
 	order.Keep = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(order.Keep))), func(id string) bool { return id == report.Node })
-	if err := order.check(report); err != nil {
+	if err := order.checkAgainst(report); err != nil {
 		return report, err
 	}
 	if f.record.Begun() && f.record.Node != report.Node {
@@ -78,20 +79,20 @@ func (c *Recoverer) Run(source Source, order Order) (report *Report, err error) 
 		return report, err
 	}
 	f.store = nil
-	plan, err := c.plan(f, report, &order)
+	plan, err := c.planRecovery(f, report, &order)
 	if err != nil {
 		return report, err
 	}
-	if err := c.change(f, plan); err != nil {
+	if err := c.changeFolder(f, plan); err != nil {
 		return report, fmt.Errorf("%w: the recovery is not finished and no node starts on %s: run the same command again", err, f.dir)
 	}
 	state := stateOf(plan)
 	report.Earlier = &state
-	return report, c.verify(f, plan)
+	return report, c.verifyFolder(f, plan)
 }
 
-// plan makes the record of a recovery, or takes up one that was killed.
-func (c *Recoverer) plan(f *stillFolder, report *Report, order *Order) (*datadir.Record, error) {
+// planRecovery makes the record of a recovery, or returns that of one that was killed.
+func (c *Recoverer) planRecovery(f *stillFolder, report *Report, order *Order) (*datadir.Record, error) {
 	plan := f.record
 	if !plan.Begun() {
 		var random [lineageBytes]byte
@@ -112,11 +113,11 @@ func (c *Recoverer) plan(f *stillFolder, report *Report, order *Order) (*datadir
 		return nil, fmt.Errorf("%w: the recovery that was begun keeps %v", ErrOrder, plan.Kept)
 	}
 	plan.DecidedAt, plan.Forced = instantOf(c.Now()), report.Behind
-	return plan, c.room(f, plan)
+	return plan, c.checkFreeSpace(f, plan)
 }
 
-// room holds the free space against what the copy needs.
-func (c *Recoverer) room(f *stillFolder, plan *datadir.Record) error {
+// checkFreeSpace refuses where the disk has no room for the copy of the changed files.
+func (c *Recoverer) checkFreeSpace(f *stillFolder, plan *datadir.Record) error {
 	if _, err := os.Stat(f.path(plan.Backup)); err == nil {
 		return nil
 	}
@@ -143,14 +144,15 @@ func (c *Recoverer) room(f *stillFolder, plan *datadir.Record) error {
 	return nil
 }
 
-// change does what is not done yet.
-func (c *Recoverer) change(f *stillFolder, plan *datadir.Record) error {
+// changeFolder does the steps of a recovery in their order. Steps that were done before a kill
+// change nothing when they are done again.
+func (c *Recoverer) changeFolder(f *stillFolder, plan *datadir.Record) error {
 	steps := []struct {
 		name string
 		do   func(*stillFolder, *datadir.Record) error
 	}{
 		{"begun", func(f *stillFolder, plan *datadir.Record) error { return plan.Save(f.dir) }},
-		{"backup", c.backUp},
+		{"backup", c.copyChangedFiles},
 		{"membership", c.rewriteMembership},
 		{"identity", c.rewriteIdentity},
 		{"waiting", func(f *stillFolder, plan *datadir.Record) error {
@@ -169,9 +171,9 @@ func (c *Recoverer) change(f *stillFolder, plan *datadir.Record) error {
 	return nil
 }
 
-// backUp copies the files that will change. A copy that stands under its name is
-// whole, and of before the first change.
-func (c *Recoverer) backUp(f *stillFolder, plan *datadir.Record) error {
+// copyChangedFiles copies the files that the recovery will change. The copy gets its name when it
+// is whole: where it has one, it was made before the first change.
+func (c *Recoverer) copyChangedFiles(f *stillFolder, plan *datadir.Record) error {
 	whole := f.path(plan.Backup)
 	if _, err := os.Stat(whole); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -187,7 +189,7 @@ func (c *Recoverer) backUp(f *stillFolder, plan *datadir.Record) error {
 	if err != nil {
 		return err
 	}
-	for _, path := range linked { // Never written to again: a second name keeps them.
+	for _, path := range linked { // These are never written to again: a second name is copy enough.
 		if err := os.Link(path, filepath.Join(unended, filepath.Base(path))); err != nil {
 			copied = append(copied, path)
 		}
@@ -251,7 +253,7 @@ func (c *Recoverer) rewriteMembership(f *stillFolder, plan *datadir.Record) (err
 
 // appendMembership writes the entry unless it stands there already.
 func appendMembership(store datadir.LogStore, plan *datadir.Record, incarnation string) error {
-	entry, err := entryOf(plan, incarnation)
+	entry, err := membershipEntry(plan, incarnation)
 	if err != nil {
 		return err
 	}
@@ -284,8 +286,8 @@ func appendMembership(store datadir.LogStore, plan *datadir.Record, incarnation 
 	return store.StoreLogs([]*raft.Log{entry})
 }
 
-// entry is the membership of this node, and of those that are kept.
-func entryOf(r *datadir.Record, incarnation string) (*raft.Log, error) {
+// membershipEntry returns the log entry that makes this node and those that are kept the group.
+func membershipEntry(r *datadir.Record, incarnation string) (*raft.Log, error) {
 	host := ""
 	for _, m := range r.Former {
 		if m.Self {
@@ -327,8 +329,9 @@ func (c *Recoverer) rewriteIdentity(f *stillFolder, plan *datadir.Record) error 
 	return err
 }
 
-// verify reads the folder once more as a start of the node will.
-func (c *Recoverer) verify(f *stillFolder, plan *datadir.Record) error {
+// verifyFolder reads the folder as a start of the node will, and compares the membership it finds
+// with the one that was decided.
+func (c *Recoverer) verifyFolder(f *stillFolder, plan *datadir.Record) error {
 	again := &stillFolder{dir: f.dir}
 	var err error
 	if again.snapshot, err = datadir.NewestSnapshot(f.dir); err != nil {

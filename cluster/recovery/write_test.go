@@ -57,18 +57,18 @@ func TestRecoveryOrderBounds(t *testing.T) {
 	word := func(by, reason int) *Order {
 		return &Order{ClusterID: "c", By: strings.Repeat("a", by), Second: "b", Reason: strings.Repeat("r", reason)}
 	}
-	require.NoError(t, word(orderNameMax, orderReasonMax).check(report))
-	require.ErrorIs(t, word(orderNameMax+1, 1).check(report), ErrOrder)
-	require.ErrorIs(t, word(1, orderReasonMax+1).check(report), ErrOrder)
+	require.NoError(t, word(orderNameMax, orderReasonMax).checkAgainst(report))
+	require.ErrorIs(t, word(orderNameMax+1, 1).checkAgainst(report), ErrOrder)
+	require.ErrorIs(t, word(1, orderReasonMax+1).checkAgainst(report), ErrOrder)
 	keep := word(1, 1)
 	keep.Keep = []string{"n2"}
-	require.ErrorContains(t, keep.check(report), "n2 cannot be kept")
+	require.ErrorContains(t, keep.checkAgainst(report), "n2 cannot be kept")
 	report.Members = []datadir.Member{{ID: "n2"}}
-	require.ErrorContains(t, keep.check(report), "known where its log ends", "blind, the one kept might have what this node lacks")
+	require.ErrorContains(t, keep.checkAgainst(report), "known where its log ends", "blind, the one kept might have what this node lacks")
 	report.Survivors = []datadir.Survivor{{Node: "n2"}}
-	require.NoError(t, keep.check(report))
+	require.NoError(t, keep.checkAgainst(report))
 	report.Behind, report.Furthest, keep.ForceBehind = true, "n2", true
-	require.ErrorContains(t, keep.check(report), "the furthest must be recovered")
+	require.ErrorContains(t, keep.checkAgainst(report), "the furthest must be recovered")
 }
 
 type stillLog struct{ *raft.InmemStore }

@@ -11,17 +11,18 @@ import (
 	"railguard/strictjson"
 )
 
-// The gate before the protocol. Its SDK reads JSON as Go does: of two members of one name
-// the last counts, what stands behind the message is passed over, an id beyond a float is
-// answered as another one. Who stands between the agent and here (a gateway that looks at
-// the amount) may read the other one: so every body passes the check that bodies of the
-// API pass, before anybody reads it.
+// The gate stands before the SDK of the protocol, which reads JSON as Go does: of two members of
+// one name it takes the last, it ignores bytes behind the message, and it rounds a large id. A
+// gateway between the agent and this service may read such a message otherwise, and check another
+// amount than the one that is screened. So every body must first pass the same check as the
+// bodies of the API.
 
-// soundID are the ids that come back as they came: a text, or a whole number below 10^15.
+// soundID matches ids that the SDK returns unchanged: a text, or a whole number below 10^15.
 var soundID = regexp.MustCompile(`^("|null$|-?(0|[1-9][0-9]{0,14})$)`)
 
-// gated lets one message through that everybody reads alike.
-func gated(next http.Handler) http.Handler {
+// gateMessages passes a body on that is one message and that all parsers read alike, and refuses
+// every other.
+func gateMessages(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
 			next.ServeHTTP(w, r)
@@ -37,18 +38,18 @@ func gated(next http.Handler) http.Handler {
 			http.Error(w, "the body did not come whole", http.StatusBadRequest)
 			return
 		}
-		if wrong := ambiguous(body); wrong != "" {
+		if wrong := findAmbiguity(body); wrong != "" {
 			http.Error(w, wrong, http.StatusBadRequest)
 			return
 		}
-		r = r.WithContext(r.Context()) // The server keeps its own.
+		r = r.WithContext(r.Context()) // A copy: the server keeps its own.
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		next.ServeHTTP(w, r)
 	})
 }
 
-// ambiguous says why a body is no single message that everybody reads alike; "": it is one.
-func ambiguous(body []byte) string {
+// findAmbiguity returns why a body is not one message that all parsers read alike, or "".
+func findAmbiguity(body []byte) string {
 	if rest := bytes.TrimLeft(body, " \t\r\n"); len(rest) > 0 && rest[0] == '[' {
 		return "one message a call: batches are no part of the protocol any more"
 	}

@@ -23,9 +23,9 @@ const (
 	bodyMax      = 128 << 10
 	scope        = "screen"
 
-	// costMessage is what the protocol's own work on a message counts, in screening calls, besides
-	// the calls that its tool makes: measured beside one, a ping 4, a tool's call 7, an
-	// initialize 9, a list of the tools 12.
+	// costMessage is how many screening calls the protocol's own work on a message counts as,
+	// besides the calls that its tool makes. Measured in screening calls: a ping costs 4, a tool's
+	// call 7, initialize 9, a list of the tools 12.
 	costMessage = 8
 )
 
@@ -67,11 +67,11 @@ func New(config Config) (*Guest, error) {
 	g.addTools(server)
 	stream := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: bodyMax, PropagateRequestCancellation: true,
-		// Who comes by another name than this machine's comes through a proxy on it: pages of
-		// other origins are refused below, and nobody is served without a key.
+		// A proxy on this machine forwards calls for other host names, so these are allowed. What
+		// the protection is for is refused below: pages of other origins, and calls without a key.
 		DisableLocalhostProtection: true,
 	})
-	g.protocol = http.NewCrossOriginProtection().Handler(g.admitted(gated(stream)))
+	g.protocol = http.NewCrossOriginProtection().Handler(g.admitScreeners(gateMessages(stream)))
 	return g, nil
 }
 
@@ -87,7 +87,7 @@ func (g *Guest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		g.protocol.ServeHTTP(w, r)
 	case metadataPath, metadataPath + Path:
-		g.metadata(w, r)
+		g.serveMetadata(w, r)
 	default:
 		g.config.API.ServeHTTP(w, r)
 	}
@@ -110,10 +110,10 @@ func (w unstored) Write(p []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (w unstored) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// admitted lets callers through whose key may screen.
-func (g *Guest) admitted(next http.Handler) http.Handler {
+// admitScreeners passes calls on whose API key has the role screener, and refuses all others.
+func (g *Guest) admitScreeners(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer := g.ask(guest.Costing(r.Context(), costMessage), r, http.MethodGet, "/v1/key", "", nil)
+		answer := g.askAPI(guest.Costing(r.Context(), costMessage), r, http.MethodGet, "/v1/key", "", nil)
 		var key struct {
 			Roles []string `json:"roles"`
 		}
@@ -141,16 +141,16 @@ func (g *Guest) admitted(next http.Handler) http.Handler {
 	})
 }
 
-// challenge tells a caller without a key where it is told how to get one.
+// challenge returns the header that tells a caller without a key where the metadata are.
 func (g *Guest) challenge() string {
-	return fmt.Sprintf(`Bearer resource_metadata=%q, scope=%q`, g.base()+metadataPath+Path, scope)
+	return fmt.Sprintf(`Bearer resource_metadata=%q, scope=%q`, g.baseURL()+metadataPath+Path, scope)
 }
 
-func (g *Guest) base() string { return strings.TrimRight(g.config.PublicURL(), "/") }
+func (g *Guest) baseURL() string { return strings.TrimRight(g.config.PublicURL(), "/") }
 
-// metadata is what the resource says of itself (RFC 9728). There is no authorization
+// serveMetadata answers with the metadata of the protected resource (RFC 9728). There is no authorization
 // server: keys are the institution's to give.
-func (g *Guest) metadata(w http.ResponseWriter, r *http.Request) {
+func (g *Guest) serveMetadata(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Access-Control-Allow-Origin", "*")
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -158,8 +158,8 @@ func (g *Guest) metadata(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	data, err := json.Marshal(map[string]any{
-		"resource": g.base() + Path, "resource_name": "Railguard", "scopes_supported": []string{scope}, "bearer_methods_supported": []string{"header"},
-		"resource_documentation": g.base() + "/docs",
+		"resource": g.baseURL() + Path, "resource_name": "Railguard", "scopes_supported": []string{scope}, "bearer_methods_supported": []string{"header"},
+		"resource_documentation": g.baseURL() + "/docs",
 	})
 	if err != nil {
 		panic("BUG: " + err.Error())

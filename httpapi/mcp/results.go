@@ -10,7 +10,7 @@ import (
 	"railguard/httpapi/guest"
 )
 
-// failure is why there is no result.
+// failure says why a tool has no result.
 type failure struct {
 	Code       string `json:"code"`
 	Message    string `json:"message"`
@@ -19,7 +19,7 @@ type failure struct {
 	RetryAfter string `json:"retryAfterSeconds,omitempty"`
 }
 
-// refusal is a call that was not made.
+// refusal is the failure of a call that was not sent to the API.
 func refusal(code, param, message string) *failure {
 	return &failure{Code: code, Param: param, Message: message, Outcome: "none"}
 }
@@ -55,15 +55,15 @@ func (f *failure) result() *sdk.CallToolResult {
 	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: json.RawMessage(data)}
 }
 
-// told is a result: a sentence for the model, and the members behind it.
-func told(sentence string, data []byte) *sdk.CallToolResult {
+// newResult makes a tool's result of a sentence for the model and of the members of an answer.
+func newResult(sentence string, data []byte) *sdk.CallToolResult {
 	data = bytes.TrimSpace(data)
 	return &sdk.CallToolResult{
 		Content: []sdk.Content{&sdk.TextContent{Text: sentence}, &sdk.TextContent{Text: string(data)}}, StructuredContent: json.RawMessage(data),
 	}
 }
 
-// decided is what every tool reads of a verdict.
+// decided are the members of a verdict that every tool reads.
 type decided struct {
 	Verdict string  `json:"verdict"`
 	TxnID   string  `json:"txnId"`

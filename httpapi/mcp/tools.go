@@ -41,8 +41,8 @@ var payment = members{
 	"paymentRef":    `{"type":"string","maxLength":128,"description":"What is paid, such as an invoice's number: used by one payment in 30 days."}`,
 }
 
-// with returns the members and more.
-func (m members) with(more members) members {
+// withMore returns these members and those of more.
+func (m members) withMore(more members) members {
 	all := members{}
 	for _, part := range []members{m, more} {
 		for name, schema := range part {
@@ -85,40 +85,40 @@ func (g *Guest) addTools(server *sdk.Server) {
 	for _, t := range []tool{
 		{
 			"screen", "Screen a payment", "Ask whether a payment may be made now, before making it. The payment is recorded and counts against the agent's limits when it may. Pay on PROCEED alone.",
-			payment.with(members{
+			payment.withMore(members{
 				"idempotencyKey": `{"type":"string","minLength":1,"maxLength":255,"description":"Of your own making, one for each payment; the same when a call is repeated."}`,
 				"hold":           `{"type":"object","properties":{"ttlSeconds":{"type":"integer","minimum":30,"maximum":604800}},"required":["ttlSeconds"],"additionalProperties":false,"description":"Hold the amount until the payment is settled or released."}`,
-			}), []string{"token", "amount", "idempotencyKey"}, true, g.screen,
+			}), []string{"token", "amount", "idempotencyKey"}, true, g.screenPayment,
 		},
 		{
 			"dry_run", "Try a payment", "What screen would say of the agent's own payment now. Nothing is recorded or counted, and it is no leave to pay.",
-			payment, []string{"token", "amount"}, false, g.dryRun,
+			payment, []string{"token", "amount"}, false, g.tryPayment,
 		},
 		{
 			"get_verdict", "Read a verdict", "The verdict of an earlier payment, and the disposition of one that waits for review. Pay a REVIEW once its disposition is APPROVED.",
-			transaction.with(members{"waitSeconds": `{"type":"integer","minimum":0,"maximum":30,"description":"Of a REVIEW: wait so long for its disposition."}`}), []string{"txnId"}, false, g.verdict,
+			transaction.withMore(members{"waitSeconds": `{"type":"integer","minimum":0,"maximum":30,"description":"Of a REVIEW: wait so long for its disposition."}`}), []string{"txnId"}, false, g.tellVerdict,
 		},
 		{
 			"get_limits", "Read the limits", "What the agent has spent today, what is held, and what its limits leave.",
-			members{"token": payment["token"]}, []string{"token"}, false, g.limits,
+			members{"token": payment["token"]}, []string{"token"}, false, g.tellLimits,
 		},
 		{
 			"explain", "Explain a verdict", "Which rule decided, what it is about, and what would have to change.",
-			transaction, []string{"txnId"}, false, g.explain,
+			transaction, []string{"txnId"}, false, g.explainVerdict,
 		},
 	} {
-		g.add(server, &t)
+		g.addTool(server, &t)
 	}
 }
 
-func (g *Guest) add(server *sdk.Server, t *tool) {
+func (g *Guest) addTool(server *sdk.Server, t *tool) {
 	no := false
 	server.AddTool(&sdk.Tool{
 		Name: t.name, Title: t.title, Description: t.description, InputSchema: t.takes.schema(t.required...), OutputSchema: answer,
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: !t.writes, DestructiveHint: &t.writes, IdempotentHint: true, OpenWorldHint: &no},
 	}, func(ctx context.Context, request *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		r, _ := ctx.Value(callerKey{}).(*http.Request)
-		in, bad := t.read(request.Params.Arguments)
+		in, bad := t.readArguments(request.Params.Arguments)
 		var result *sdk.CallToolResult
 		if r == nil {
 			bad = &failure{Code: "internal_error", Message: "the call's request is not known", Outcome: "none"}
@@ -135,8 +135,8 @@ func (g *Guest) add(server *sdk.Server, t *tool) {
 	})
 }
 
-// read takes the arguments apart. What each may be is the API's to judge.
-func (t *tool) read(raw json.RawMessage) (arguments, *failure) {
+// readArguments splits arguments into their members and checks the names. The API checks the values.
+func (t *tool) readArguments(raw json.RawMessage) (arguments, *failure) {
 	in := arguments{}
 	if len(raw) == 0 {
 		raw = json.RawMessage("{}")
@@ -157,8 +157,8 @@ func (t *tool) read(raw json.RawMessage) (arguments, *failure) {
 	return in, nil
 }
 
-// text returns an argument that must be a string.
-func (in arguments) text(name string) (string, *failure) {
+// readText returns an argument that must be a string.
+func (in arguments) readText(name string) (string, *failure) {
 	var value string
 	if err := json.Unmarshal(in[name], &value); err != nil || value == "" {
 		return "", refusal("invalid_field", name, name+" must be a string")
@@ -175,26 +175,26 @@ func (in arguments) body() []byte {
 	return data
 }
 
-func (g *Guest) screen(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
-	key, bad := in.text("idempotencyKey")
+func (g *Guest) screenPayment(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
+	key, bad := in.readText("idempotencyKey")
 	if bad != nil {
 		return nil, bad
 	}
 	delete(in, "idempotencyKey")
-	return verdictOf(g.ask(ctx, r, http.MethodPost, "/v1/screen", key, in.body()), "")
+	return verdictOf(g.askAPI(ctx, r, http.MethodPost, "/v1/screen", key, in.body()), "")
 }
 
-func (g *Guest) dryRun(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
-	return verdictOf(g.ask(ctx, r, http.MethodPost, "/v1/screen/dry-run", "", in.body()), "Tried only, no leave to pay: ")
+func (g *Guest) tryPayment(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
+	return verdictOf(g.askAPI(ctx, r, http.MethodPost, "/v1/screen/dry-run", "", in.body()), "Tried only, no leave to pay: ")
 }
 
-// shown are the members of the API's answers that a tool passes on: nothing of what is
-// behind the tipping-off wall, whatever the key may see.
+// shown are the members of the API's answers that a tool passes on. None of them is behind the
+// tipping-off wall, also where the key may see more.
 var shown = []string{"dryRun", "verdict", "txnId", "rule", "reason", "agentId", "agentName", "operatorLegalName", "credentialStatus", "screenedAt", "hold", "payment",
 	"ruleSet", "policyVersion", "listVersion", "index", "warnings"}
 
-// passed are those members of an answer.
-func passed(data []byte) (arguments, bool) {
+// passMembers returns those members of an answer that may be shown; false: it is no object.
+func passMembers(data []byte) (arguments, bool) {
 	var all arguments
 	if err := json.Unmarshal(data, &all); err != nil {
 		return nil, false
@@ -214,11 +214,11 @@ func verdictOf(a *guest.Answer, before string) (*sdk.CallToolResult, *failure) {
 		return nil, failureOf(a)
 	}
 	var d decided
-	out, ok := passed(a.Body.Bytes())
+	out, ok := passMembers(a.Body.Bytes())
 	if err := json.Unmarshal(a.Body.Bytes(), &d); err != nil || !ok || d.Verdict == "" {
 		return nil, failureOf(&guest.Answer{Status: http.StatusInternalServerError})
 	}
-	return told(before+d.sentence(), out.body()), nil
+	return newResult(before+d.sentence(), out.body()), nil
 }
 
 // recorded is what tools read of the record of a transaction.
@@ -231,14 +231,14 @@ type recorded struct {
 
 // readRecord reads the record of a transaction as the API shows it.
 func (g *Guest) readRecord(ctx context.Context, r *http.Request, in arguments, query string) (*recorded, *failure) {
-	id, bad := in.text("txnId")
+	id, bad := in.readText("txnId")
 	if bad != nil {
 		return nil, bad
 	}
 	if !identifier.MatchString(id) {
 		return nil, refusal("not_found", "txnId", "no such transaction")
 	}
-	a := g.ask(ctx, r, http.MethodGet, "/v1/audit/"+id+query, "", nil)
+	a := g.askAPI(ctx, r, http.MethodGet, "/v1/audit/"+id+query, "", nil)
 	if a.Status != http.StatusOK {
 		return nil, failureOf(a)
 	}
@@ -251,7 +251,7 @@ func (g *Guest) readRecord(ctx context.Context, r *http.Request, in arguments, q
 
 var identifier = regexp.MustCompile(`^[a-z]{3}_[0-9A-Za-z]{1,64}$`)
 
-func (g *Guest) verdict(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
+func (g *Guest) tellVerdict(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
 	query := ""
 	if raw, given := in["waitSeconds"]; given {
 		var seconds int
@@ -264,25 +264,25 @@ func (g *Guest) verdict(ctx context.Context, r *http.Request, in arguments) (*sd
 	if bad != nil {
 		return nil, bad
 	}
-	out, _ := passed(d.answer) // It was an object when its verdict was read.
+	out, _ := passMembers(d.answer) // It was an object when its verdict was read.
 	sentence := d.sentence()
 	if d.Verdict == "REVIEW" {
 		out["disposition"] = json.RawMessage("null")
-		switch d.Disposition { // An escalation looks as if nobody had decided.
+		switch d.Disposition { // An escalation must look like a review that nobody has decided.
 		case "APPROVED":
 			out["disposition"], sentence = json.RawMessage(`"APPROVED"`), "REVIEW, APPROVED: the payment may be made."
 		case "REJECTED":
 			out["disposition"], sentence = json.RawMessage(`"REJECTED"`), "REVIEW, REJECTED: do not pay. "+d.Reason
 		}
 	}
-	return told(sentence, out.body()), nil
+	return newResult(sentence, out.body()), nil
 }
 
-// limits reads the limits of the agent that a credential names, once that is known to be
-// good: a dry run of no amount says whose it is.
-func (g *Guest) limits(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
+// tellLimits reads the limits of the agent that a credential names. First a dry run of no amount
+// says whether the credential is good and whose it is.
+func (g *Guest) tellLimits(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
 	in["amount"] = json.RawMessage("0")
-	a := g.ask(ctx, r, http.MethodPost, "/v1/screen/dry-run", "", in.body())
+	a := g.askAPI(ctx, r, http.MethodPost, "/v1/screen/dry-run", "", in.body())
 	if a.Status != http.StatusOK {
 		return nil, failureOf(a)
 	}
@@ -293,15 +293,15 @@ func (g *Guest) limits(ctx context.Context, r *http.Request, in arguments) (*sdk
 	if err := json.Unmarshal(a.Body.Bytes(), &whose); err != nil || whose.Verdict == "UNKNOWN" || whose.AgentID == "" {
 		return nil, refusal("invalid_field", "token", "the credential is no good: "+whose.Reason)
 	}
-	a = g.ask(ctx, r, http.MethodGet, "/v1/agents/"+url.PathEscape(whose.AgentID)+"/limits", "", nil)
+	a = g.askAPI(ctx, r, http.MethodGet, "/v1/agents/"+url.PathEscape(whose.AgentID)+"/limits", "", nil)
 	if a.Status != http.StatusOK {
 		return nil, failureOf(a)
 	}
-	return told("What the agent may still pay today, in US dollars. It is no leave to pay: ask screen.", a.Body.Bytes()), nil
+	return newResult("What the agent may still pay today, in US dollars. It is no leave to pay: ask screen.", a.Body.Bytes()), nil
 }
 
-// explain says what a verdict rests on, as far as anybody may know it.
-func (g *Guest) explain(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
+// explainVerdict says which rule decided and what that rule is about, as far as it is public.
+func (g *Guest) explainVerdict(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
 	d, bad := g.readRecord(ctx, r, in, "")
 	if bad != nil {
 		return nil, bad
@@ -318,5 +318,5 @@ func (g *Guest) explain(ctx context.Context, r *http.Request, in arguments) (*sd
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	return told(d.sentence(), data), nil
+	return newResult(d.sentence(), data), nil
 }

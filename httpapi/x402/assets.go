@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Asset is a token that is worth a dollar: its atomic units are read as dollars.
+// Asset is a token of which 10^Decimals atomic units are worth a dollar.
 type Asset struct {
 	Network  string // CAIP-2.
 	Address  string // Contract or mint, as the network writes it.
@@ -15,8 +15,8 @@ type Asset struct {
 	Chain    string // What the API calls the network: ETH, BASE or SOL.
 }
 
-// Published are the assets of a service that names none: USDC where its issuer says
-// that it is.
+// Published are the assets of a service whose settings name none: USDC, at the addresses that
+// its issuer publishes.
 var Published = []Asset{
 	{"eip155:1", "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", 6, "ETH"},
 	{"eip155:8453", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", 6, "BASE"},
@@ -40,7 +40,7 @@ func ParseAssets(texts []string) ([]Asset, error) {
 		if err != nil {
 			return nil, fmt.Errorf("asset %q: %w", text, err)
 		}
-		if find(assets, asset.Network, asset.Address) != nil {
+		if findAsset(assets, asset.Network, asset.Address) != nil {
 			return nil, fmt.Errorf("asset %q stands twice", text)
 		}
 		assets = append(assets, asset)
@@ -63,7 +63,7 @@ func parseAsset(text string) (Asset, error) {
 		return Asset{}, fmt.Errorf("decimals must be 0 to %d", decimalsMax)
 	case asset.Chain != "ETH" && asset.Chain != "BASE" && asset.Chain != "SOL":
 		return Asset{}, errors.New("the chain must be ETH, BASE or SOL")
-	case asset.evm() && !hexadecimal(asset.Address, 40):
+	case asset.evm() && !isHexadecimal(asset.Address, 40):
 		return Asset{}, errors.New("the address must be 0x and 40 hexadecimal digits")
 	case asset.Address == "" || len(asset.Address) > 128:
 		return Asset{}, errors.New("the address must have 1 to 128 characters")
@@ -74,17 +74,17 @@ func parseAsset(text string) (Asset, error) {
 // evm tells whether the network's addresses are 20 bytes in hexadecimal digits.
 func (a *Asset) evm() bool { return strings.HasPrefix(a.Network, "eip155:") }
 
-// same compares two addresses of the asset's network.
-func (a *Asset) same(one, other string) bool {
+// sameAddress tells whether two texts are one address of the asset's network.
+func (a *Asset) sameAddress(one, other string) bool {
 	if a.evm() {
 		return strings.EqualFold(one, other)
 	}
 	return one == other
 }
 
-func find(assets []Asset, network, address string) *Asset {
+func findAsset(assets []Asset, network, address string) *Asset {
 	for i := range assets {
-		if a := &assets[i]; a.Network == network && a.same(a.Address, address) {
+		if a := &assets[i]; a.Network == network && a.sameAddress(a.Address, address) {
 			return a
 		}
 	}
@@ -107,8 +107,8 @@ func (a *Asset) dollars(units string) string {
 	return whole + "." + fraction
 }
 
-// hexadecimal tells whether text is 0x and so many hexadecimal digits.
-func hexadecimal(text string, digits int) bool {
+// isHexadecimal tells whether text is 0x and so many hexadecimal digits.
+func isHexadecimal(text string, digits int) bool {
 	rest, ok := strings.CutPrefix(text, "0x")
 	return ok && len(rest) == digits && strings.Trim(rest, "0123456789abcdefABCDEF") == ""
 }
@@ -120,8 +120,9 @@ var names1 = map[string]string{
 	"solana": "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp", "solana-devnet": "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1",
 }
 
-// caip is the CAIP-2 id of a network as that version writes it; "" when it is none.
-func caip(version int, network string) string {
+// networkID returns the CAIP-2 id of a network that is named as a version of the protocol names
+// it; "": there is no such network.
+func networkID(version int, network string) string {
 	if version == 1 {
 		return names1[network]
 	}

@@ -215,7 +215,7 @@ func TestUpstreamCannotBeReached(t *testing.T) {
 }
 
 func TestReasonsAreCut(t *testing.T) {
-	require.Equal(t, strings.Repeat("r", reasonMax), short(strings.Repeat("r", reasonMax)))
-	require.Equal(t, strings.Repeat("r", reasonMax), short(strings.Repeat("r", reasonMax+1)))
-	require.Equal(t, strings.Repeat("r", reasonMax-1), short(strings.Repeat("r", reasonMax-1)+"é"), "no half of a letter")
+	require.Equal(t, strings.Repeat("r", reasonMax), shortenReason(strings.Repeat("r", reasonMax)))
+	require.Equal(t, strings.Repeat("r", reasonMax), shortenReason(strings.Repeat("r", reasonMax+1)))
+	require.Equal(t, strings.Repeat("r", reasonMax-1), shortenReason(strings.Repeat("r", reasonMax-1)+"é"), "no half of a letter")
 }

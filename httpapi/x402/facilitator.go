@@ -50,7 +50,7 @@ type Facilitator struct {
 	known  supported
 	places chan struct{}
 
-	insists time.Duration // How long a question to the API is asked again: apiPatience; shorter in tests.
+	insists time.Duration // How long an unanswered call of the API is repeated: apiPatience; shorter in tests.
 }
 
 var (
@@ -124,18 +124,18 @@ func (f *Facilitator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head.Set("X-Content-Type-Options", "nosniff")
 	if r.Method != method {
 		head.Set("Allow", method)
-		fail(w, http.StatusMethodNotAllowed, "method_not_allowed", "this path takes "+method)
+		replyError(w, http.StatusMethodNotAllowed, "method_not_allowed", "this path takes "+method)
 		return
 	}
 	if guest.RefuseQuery(w, r) {
 		return
 	}
-	// Whoever is gone meanwhile: what was begun is brought to its end.
+	// A payment that was begun is brought to its end, also when the caller has gone.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), f.config.VerifyTimeout+f.patience()+4*apiPatience)
 	defer cancel()
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(f.config.VerifyTimeout + f.patience() + 5*apiPatience))
 	g := &guestCall{f: f, r: r}
-	if key := g.ask(ctx, http.MethodGet, "/v1/key", "", 0, nil); key.Status == http.StatusUnauthorized || key.Status == http.StatusBadRequest {
+	if key := g.askAPI(ctx, http.MethodGet, "/v1/key", "", 0, nil); key.Status == http.StatusUnauthorized || key.Status == http.StatusBadRequest {
 		head.Set("Content-Type", "application/json")
 		head.Set("WWW-Authenticate", "Bearer")
 		w.WriteHeader(http.StatusUnauthorized)
@@ -143,20 +143,20 @@ func (f *Facilitator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if below == "/supported" {
-		reply(w, http.StatusOK, json.RawMessage(f.supported(ctx)))
+		replyJSON(w, http.StatusOK, json.RawMessage(f.readSupported(ctx)))
 		return
 	}
-	f.answer(ctx, w, g, below)
+	f.answerCall(ctx, w, g, below)
 }
 
-// answer reads the payment and makes the call.
-func (f *Facilitator) answer(ctx context.Context, w http.ResponseWriter, g *guestCall, call string) {
+// answerCall reads the payment from the body, and verifies or settles it.
+func (f *Facilitator) answerCall(ctx context.Context, w http.ResponseWriter, g *guestCall, call string) {
 	verify := call == "/verify"
 	body, err := io.ReadAll(io.LimitReader(g.r.Body, bodyMax+1))
 	var p *payment
 	switch {
 	case err != nil:
-		fail(w, http.StatusBadRequest, "bad_request", "the body did not come whole")
+		replyError(w, http.StatusBadRequest, "bad_request", "the body did not come whole")
 		return
 	case len(body) > bodyMax:
 		err = &invalid{"invalid_payload", "the body is larger than 64 KiB"}
@@ -168,13 +168,13 @@ func (f *Facilitator) answer(ctx context.Context, w http.ResponseWriter, g *gues
 	var bad *invalid
 	switch {
 	case errors.As(err, &bad) && verify:
-		f.tell(w, notValid("invalid", bad.reason, bad.message), nil)
+		f.sendAnswer(w, notValid("invalid", bad.reason, bad.message), nil)
 		return
 	case errors.As(err, &bad):
-		f.tell(w, nil, (&payment{}).notSettled("failed", bad.reason, bad.message, nil))
+		f.sendAnswer(w, nil, (&payment{}).notSettled("failed", bad.reason, bad.message, nil))
 		return
 	case err != nil:
-		fail(w, http.StatusBadRequest, "invalid_json", "the body must be one JSON object")
+		replyError(w, http.StatusBadRequest, "invalid_json", "the body must be one JSON object")
 		return
 	}
 	select {
@@ -182,35 +182,36 @@ func (f *Facilitator) answer(ctx context.Context, w http.ResponseWriter, g *gues
 		defer func() { <-f.places }()
 	default:
 		if verify {
-			f.tell(w, unscreened(errUnavailable), nil)
+			f.sendAnswer(w, verifyWithoutVerdict(errUnavailable), nil)
 			return
 		}
-		f.tell(w, nil, p.unsettled(errUnavailable))
+		f.sendAnswer(w, nil, p.settleWithoutVerdict(errUnavailable))
 		return
 	}
 	if verify {
-		f.tell(w, g.verify(ctx, p), nil)
+		f.sendAnswer(w, g.verifyPayment(ctx, p), nil)
 		return
 	}
-	f.tell(w, nil, g.settle(ctx, p))
+	f.sendAnswer(w, nil, g.settlePayment(ctx, p))
 }
 
-// tell counts an answer and sends it: 200, whatever it says.
-func (f *Facilitator) tell(w http.ResponseWriter, verified *verifyAnswer, settled *settleAnswer) {
+// sendAnswer counts the one answer that is not nil, and sends it with status 200, whatever it
+// says.
+func (f *Facilitator) sendAnswer(w http.ResponseWriter, verified *verifyAnswer, settled *settleAnswer) {
 	if verified != nil {
 		callsTotal["verify"][verified.outcome].Inc()
-		reply(w, http.StatusOK, verified)
+		replyJSON(w, http.StatusOK, verified)
 		return
 	}
 	callsTotal["settle"][settled.outcome].Inc()
-	reply(w, http.StatusOK, settled)
+	replyJSON(w, http.StatusOK, settled)
 }
 
-func fail(w http.ResponseWriter, status int, code, message string) {
-	reply(w, status, map[string]string{"error": code, "code": code, "message": message})
+func replyError(w http.ResponseWriter, status int, code, message string) {
+	replyJSON(w, status, map[string]string{"error": code, "code": code, "message": message})
 }
 
-func reply(w http.ResponseWriter, status int, body any) {
+func replyJSON(w http.ResponseWriter, status int, body any) {
 	data, err := json.Marshal(body)
 	if err != nil {
 		panic("BUG: an answer: " + err.Error())

@@ -14,7 +14,7 @@ type payment struct {
 	units   string // Atomic.
 	payer   string // "" where only the chain can tell.
 	payee   string
-	nonce   string // What makes the payment this one: of the authorization, else the hash of the payload.
+	nonce   string // What no two payments share: the nonce of the authorization, or the hash of the payload.
 
 	token, userToken string // Credentials of agent and user.
 	travelRule       string // Id that the payer gave the payment.
@@ -49,11 +49,11 @@ func readPayment(body []byte, assets []Asset, header string) (*payment, error) {
 		return nil, err
 	}
 	payload, wanted := top.object("paymentPayload"), top.object("paymentRequirements")
-	version := top.whole("x402Version")
+	version := top.wholeNumber("x402Version")
 	switch {
 	case version != 1 && version != 2:
 		return nil, &invalid{"invalid_x402_version", "x402Version must be 1 or 2"}
-	case payload == nil || payload.whole("x402Version") != version:
+	case payload == nil || payload.wholeNumber("x402Version") != version:
 		return nil, &invalid{"invalid_payload", "paymentPayload must be an object of the same x402Version"}
 	case wanted == nil:
 		return nil, &invalid{"invalid_payment_requirements", "paymentRequirements must be an object"}
@@ -61,7 +61,7 @@ func readPayment(body []byte, assets []Asset, header string) (*payment, error) {
 	sum := sha256.Sum256(body)
 	p := &payment{
 		network: wanted.text("network"), payee: wanted.text("payTo"), units: wanted.text("amount"), hash: hex.EncodeToString(sum[:]),
-		lasts: time.Duration(wanted.whole("maxTimeoutSeconds")) * time.Second,
+		lasts: time.Duration(wanted.wholeNumber("maxTimeoutSeconds")) * time.Second,
 	}
 	accepted := payload.object("accepted")
 	if version == 1 {
@@ -76,14 +76,14 @@ func readPayment(body []byte, assets []Asset, header string) (*payment, error) {
 	if bad := p.readExtensions(payload, header); bad != nil {
 		return nil, bad
 	}
-	p.forward = top.write()
+	p.forward = top.encodeObject()
 	return p, nil
 }
 
 // readTerms reads what is wanted for the resource, and compares what was accepted.
 func (p *payment) readTerms(version int, wanted, accepted object, assets []Asset) *invalid {
-	network := caip(version, p.network)
-	p.asset = find(assets, network, wanted.text("asset"))
+	network := networkID(version, p.network)
+	p.asset = findAsset(assets, network, wanted.text("asset"))
 	same := []string{"scheme", "network"}
 	if version == 2 {
 		same = append(same, "asset", "amount", "payTo")
@@ -100,9 +100,9 @@ func (p *payment) readTerms(version int, wanted, accepted object, assets []Asset
 		return &invalid{"invalid_network", "the network is not known"}
 	case p.asset == nil:
 		return &invalid{"invalid_payment_requirements", "the asset is not one whose worth is known here"}
-	case !decimal(p.units):
+	case !isDecimal(p.units):
 		return &invalid{"invalid_payment_requirements", "the amount must be a whole number of atomic units, as a string"}
-	case p.payee == "" || len(p.payee) > textMax || p.asset.evm() && !hexadecimal(p.payee, 40):
+	case p.payee == "" || len(p.payee) > textMax || p.asset.evm() && !isHexadecimal(p.payee, 40):
 		return &invalid{"invalid_payment_requirements", "payTo is no address of the network"}
 	case p.lasts < 0 || p.lasts > lastsMax:
 		return &invalid{"invalid_payment_requirements", "maxTimeoutSeconds must be a whole number, within a week"}
@@ -110,12 +110,13 @@ func (p *payment) readTerms(version int, wanted, accepted object, assets []Asset
 	return nil
 }
 
-func decimal(text string) bool {
+func isDecimal(text string) bool {
 	return text != "" && len(text) <= unitsMax && strings.Trim(text, "0123456789") == "" && (text[0] != '0' || text == "0")
 }
 
-// readPayload reads what the payer signed. Where that is a transaction as the chain takes it,
-// what it does is for the facilitator behind to see, and its hash stands for it.
+// readPayload reads what the payer signed: an authorization, whose members are compared with the
+// terms; or a transaction of the chain, which only the facilitator behind can read. The hash of
+// a transaction serves as the payment's nonce.
 func (p *payment) readPayload(payload object) *invalid {
 	if payload == nil {
 		return &invalid{"invalid_payload", "payload must be an object"}
@@ -124,16 +125,16 @@ func (p *payment) readPayload(payload object) *invalid {
 		if payload.text("transaction") == "" {
 			return &invalid{"invalid_payload", "payload.transaction must be a string"}
 		}
-		sum := sha256.Sum256(payload.write())
+		sum := sha256.Sum256(payload.encodeObject())
 		p.nonce = hex.EncodeToString(sum[:])
 		return nil
 	}
 	signed := payload.object("authorization")
 	p.payer, p.nonce = signed.text("from"), signed.text("nonce")
 	switch {
-	case !hexadecimal(p.payer, 40) || !hexadecimal(p.nonce, 64):
+	case !isHexadecimal(p.payer, 40) || !isHexadecimal(p.nonce, 64):
 		return &invalid{"invalid_payload", "payload.authorization must have from (an address) and nonce (32 bytes)"}
-	case !p.asset.same(signed.text("to"), p.payee):
+	case !p.asset.sameAddress(signed.text("to"), p.payee):
 		return &invalid{"invalid_exact_evm_payload_recipient_mismatch", "authorization.to is not payTo"}
 	case signed.text("value") != p.units:
 		return &invalid{"invalid_exact_evm_payload_authorization_value", "authorization.value is not the amount"}
@@ -141,8 +142,8 @@ func (p *payment) readPayload(payload object) *invalid {
 	return nil
 }
 
-// readExtensions reads what the payment says of who pays, and takes it out: credentials
-// are not for the facilitator behind.
+// readExtensions reads the credentials of who pays, and removes them from the payment: the
+// facilitator behind must not see them.
 func (p *payment) readExtensions(payload object, header string) *invalid {
 	extensions := payload.object("extensions")
 	info := extensions.object(extension).object("info")
@@ -163,9 +164,9 @@ func (p *payment) readExtensions(payload object, header string) *invalid {
 	return nil
 }
 
-// bound is the hash of all that a payment binds together: one hold and one settlement
+// bindingHash returns the hash of all that makes a payment this one. One hold and one settlement
 // belong to it.
-func (p *payment) bound() string {
+func (p *payment) bindingHash() string {
 	payer, payee, asset, nonce := p.payer, p.payee, p.asset.Address, p.nonce
 	if p.asset.evm() {
 		payer, payee, asset, nonce = strings.ToLower(payer), strings.ToLower(payee), strings.ToLower(asset), strings.ToLower(nonce)
@@ -180,5 +181,5 @@ func (p *payment) bound() string {
 
 // holdReference and settleReference are the payment references of the payment's hold
 // and of its settlement.
-func (p *payment) holdReference() string   { return "x402:payment:" + p.bound() }
-func (p *payment) settleReference() string { return "x402:settlement:" + p.bound() }
+func (p *payment) holdReference() string   { return "x402:payment:" + p.bindingHash() }
+func (p *payment) settleReference() string { return "x402:settlement:" + p.bindingHash() }

@@ -26,8 +26,8 @@ func TestParseAssets(t *testing.T) {
 	good := "eip155:84532/0x036CbD53842c5426634e7929541eC2318f3dCF7e/6/BASE"
 	assets, err := ParseAssets([]string{good, "solana:x/EPjF/6/SOL"})
 	require.NoError(t, err)
-	require.Equal(t, &assets[0], find(assets, "eip155:84532", strings.ToLower("0x036CbD53842c5426634e7929541eC2318f3dCF7e")))
-	require.Nil(t, find(assets, "solana:x", "epjf"), "the case of letters counts there")
+	require.Equal(t, &assets[0], findAsset(assets, "eip155:84532", strings.ToLower("0x036CbD53842c5426634e7929541eC2318f3dCF7e")))
+	require.Nil(t, findAsset(assets, "solana:x", "epjf"), "the case of letters counts there")
 	for _, bad := range []string{"", "a/b/c", "base/0x036CbD53842c5426634e7929541eC2318f3dCF7e/6/BASE", "eip155:1/0x03/6/ETH", "eip155:1/0x036CbD53842c5426634e7929541eC2318f3dCF7e/31/ETH",
 		"eip155:1/0x036CbD53842c5426634e7929541eC2318f3dCF7e/-1/ETH", "eip155:1/0x036CbD53842c5426634e7929541eC2318f3dCF7e/6/BTC", "solana:x//6/SOL", ":1/a/6/SOL"} {
 		_, err := ParseAssets([]string{bad})
@@ -35,7 +35,7 @@ func TestParseAssets(t *testing.T) {
 	}
 	_, err = ParseAssets([]string{good, strings.Replace(good, "CbD", "cbd", 1)})
 	require.ErrorContains(t, err, "twice")
-	require.NotNil(t, find(Published, "eip155:8453", "0x833589FCD6EDB6E08F4C7C32D4F71B54BDA02913"[:2]+strings.ToLower("833589FCD6EDB6E08F4C7C32D4F71B54BDA02913")))
+	require.NotNil(t, findAsset(Published, "eip155:8453", "0x833589FCD6EDB6E08F4C7C32D4F71B54BDA02913"[:2]+strings.ToLower("833589FCD6EDB6E08F4C7C32D4F71B54BDA02913")))
 }
 
 func TestReadObject(t *testing.T) {
@@ -50,8 +50,8 @@ func TestReadObject(t *testing.T) {
 	}
 	o, err := readObject([]byte(`{"z":"<&>","n":12345678901234567890.10,"w":7,"l":1234567890,"m":-1,"f":1.5}`))
 	require.NoError(t, err)
-	require.Equal(t, `{"f":1.5,"l":1234567890,"m":-1,"n":12345678901234567890.10,"w":7,"z":"<&>"}`, string(o.write()), "numbers as they were")
-	require.Equal(t, []int{7, -1, -1, -1, -1}, []int{o.whole("w"), o.whole("l"), o.whole("m"), o.whole("f"), o.whole("z")})
+	require.Equal(t, `{"f":1.5,"l":1234567890,"m":-1,"n":12345678901234567890.10,"w":7,"z":"<&>"}`, string(o.encodeObject()), "numbers as they were")
+	require.Equal(t, []int{7, -1, -1, -1, -1}, []int{o.wholeNumber("w"), o.wholeNumber("l"), o.wholeNumber("m"), o.wholeNumber("f"), o.wholeNumber("z")})
 }
 
 // What is forwarded says to any reader what was judged: it reads as the same payment, and
@@ -74,7 +74,7 @@ func FuzzReadPayment(f *testing.F) {
 		require.NoError(t, err)
 		require.Empty(t, again.token)
 		again.token, again.userToken = p.token, p.userToken
-		require.Equal(t, p.bound(), again.bound())
+		require.Equal(t, p.bindingHash(), again.bindingHash())
 		require.Equal(t, string(p.forward), string(again.forward))
 	})
 }
@@ -82,18 +82,18 @@ func FuzzReadPayment(f *testing.F) {
 // Each of what a payment binds together makes another one of it.
 func TestBound(t *testing.T) {
 	base := payment{asset: &Published[1], units: "1", payer: "0xAB", payee: "0xCD", nonce: "0xEF", token: "t"}
-	seen := map[string]bool{base.bound(): true}
+	seen := map[string]bool{base.bindingHash(): true}
 	for _, change := range []func(*payment){
 		func(p *payment) { p.asset = &Published[0] }, func(p *payment) { p.units = "2" }, func(p *payment) { p.payer = "0xAC" },
 		func(p *payment) { p.payee = "0xCE" }, func(p *payment) { p.nonce = "0xEE" }, func(p *payment) { p.token = "u" }, func(p *payment) { p.userToken = "u" },
 	} {
 		other := base
 		change(&other)
-		require.False(t, seen[other.bound()])
-		seen[other.bound()] = true
+		require.False(t, seen[other.bindingHash()])
+		seen[other.bindingHash()] = true
 	}
 	same := base
 	same.payer, same.payee, same.nonce = "0xab", "0xcd", "0xef"
-	require.Equal(t, base.bound(), same.bound(), "letter case is no difference there")
+	require.Equal(t, base.bindingHash(), same.bindingHash(), "letter case is no difference there")
 	require.LessOrEqual(t, len(base.settleReference()), 128)
 }

@@ -12,7 +12,7 @@ import (
 	"railguard/httpapi/guest"
 )
 
-// What the facilitator asks the API, as any caller of it would: with the caller's key.
+// The calls of the API that the facilitator makes, with its caller's key.
 
 const (
 	holdBeyond  = 5 * time.Minute // A hold outlasts what the payment may take by so much.
@@ -30,7 +30,7 @@ type refused struct{ code, message string }
 
 func (r *refused) Error() string { return r.code + ": " + r.message }
 
-// guest asks the API in the name of one caller.
+// guestCall is one caller's call, in whose name the API is asked.
 type guestCall struct {
 	f *Facilitator
 	r *http.Request // Of the caller.
@@ -45,7 +45,7 @@ type verdict struct {
 	Index   uint64  `json:"index"`
 	Hold    *held   `json:"hold"`
 
-	replayed bool // It is the answer to an earlier call with the same body.
+	replayed bool // The API repeated its answer to an earlier call with the same body.
 }
 
 type held struct {
@@ -67,16 +67,18 @@ type ending struct {
 	Reason  string `json:"reason"`
 }
 
-// settled returns how the payment was settled, in time or late; nil when it was not.
-func (r *record) settled() *ending {
+// settledEnding returns the payment's settlement, in time or late; nil: it was not settled.
+func (r *record) settledEnding() *ending {
 	if r.Payment != nil && r.Payment.State == "settled" {
 		return r.Payment
 	}
 	return r.Late
 }
 
-// open tells whether the record's hold still counts.
-func (r *record) open() bool { return r.Verdict == "PROCEED" && r.Hold != nil && r.Payment == nil }
+// holdIsOpen tells whether the record's hold still counts.
+func (r *record) holdIsOpen() bool {
+	return r.Verdict == "PROCEED" && r.Hold != nil && r.Payment == nil
+}
 
 // screeningCall is the body of POST /v1/screen. The same payment gives the same bytes.
 type screeningCall struct {
@@ -96,32 +98,32 @@ type ttl struct {
 	Seconds int64 `json:"ttlSeconds"`
 }
 
-// hold screens the payment with a hold.
-func (g *guestCall) hold(ctx context.Context, p *payment, key, reference string) (*verdict, error) {
-	call := p.screening(p.asset.dollars(p.units), reference)
+// screenWithHold screens the payment with a hold.
+func (g *guestCall) screenWithHold(ctx context.Context, p *payment, key, reference string) (*verdict, error) {
+	call := p.screeningCall(p.asset.dollars(p.units), reference)
 	call.Hold = &ttl{int64((p.lasts + holdBeyond) / time.Second)}
-	return g.screen(ctx, call, key)
+	return g.askVerdict(ctx, call, key)
 }
 
-// judgeAgain screens who pays whom once more, of no amount: what the payment is worth is
+// judgeAgain screens payer and payee once more, with the amount 0: the amount of the payment is
 // held already.
 func (g *guestCall) judgeAgain(ctx context.Context, p *payment, key, reference string) (*verdict, error) {
-	return g.screen(ctx, p.screening("0", reference), key)
+	return g.askVerdict(ctx, p.screeningCall("0", reference), key)
 }
 
-func (p *payment) screening(dollars, reference string) *screeningCall {
+func (p *payment) screeningCall(dollars, reference string) *screeningCall {
 	return &screeningCall{
 		Token: p.token, UserToken: p.userToken, Amount: json.RawMessage(dollars), Chain: p.asset.Chain, Rail: "USDC", Wallet: p.payee,
 		Protocol: "x402", TravelRule: p.travelRule, Reference: reference,
 	}
 }
 
-func (g *guestCall) screen(ctx context.Context, call *screeningCall, key string) (*verdict, error) {
+func (g *guestCall) askVerdict(ctx context.Context, call *screeningCall, key string) (*verdict, error) {
 	body, err := json.Marshal(call)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := g.insist(ctx, http.MethodPost, "/v1/screen", key, 0, body)
+	answer, err := g.askUntilAnswered(ctx, http.MethodPost, "/v1/screen", key, 0, body)
 	if err != nil {
 		return nil, err
 	}
@@ -132,18 +134,18 @@ func (g *guestCall) screen(ctx context.Context, call *screeningCall, key string)
 	return v, nil
 }
 
-// uses returns the record that uses a payment reference; nil when none does. index is that
-// of the log from which on the answer must be true; 0: all that was ever acknowledged.
-func (g *guestCall) uses(ctx context.Context, reference string, index uint64) (*record, error) {
+// readByReference returns the record that uses a payment reference; nil: none does. The answer
+// takes all log entries up to index into account; with 0 all that were ever acknowledged.
+func (g *guestCall) readByReference(ctx context.Context, reference string, index uint64) (*record, error) {
 	query := "?paymentRef=" + url.QueryEscape(reference)
 	if index == 0 {
 		query += "&consistency=leader"
 	}
-	return g.record(ctx, "/v1/transactions"+query, index)
+	return g.readRecord(ctx, "/v1/transactions"+query, index)
 }
 
-func (g *guestCall) record(ctx context.Context, path string, index uint64) (*record, error) {
-	answer, err := g.insist(ctx, http.MethodGet, path, "", index, nil)
+func (g *guestCall) readRecord(ctx context.Context, path string, index uint64) (*record, error) {
+	answer, err := g.askUntilAnswered(ctx, http.MethodGet, path, "", index, nil)
 	var no *refused
 	if errors.As(err, &no) && no.code == "not_found" {
 		return nil, nil
@@ -160,31 +162,30 @@ func (g *guestCall) record(ctx context.Context, path string, index uint64) (*rec
 
 // bookSettled books a payment that was made.
 func (g *guestCall) bookSettled(ctx context.Context, p *payment, txnID, transaction string) error {
-	return g.end(ctx, txnID, "settle", map[string]any{"amount": json.RawMessage(p.asset.dollars(p.units)), "railRef": transaction})
+	return g.endTransaction(ctx, txnID, "settle", map[string]any{"amount": json.RawMessage(p.asset.dollars(p.units)), "railRef": transaction})
 }
 
 // bookReleased gives back what was held for a payment that was not made.
 func (g *guestCall) bookReleased(ctx context.Context, txnID, reason string) error {
-	return g.end(ctx, txnID, "release", map[string]any{"reason": reason})
+	return g.endTransaction(ctx, txnID, "release", map[string]any{"reason": reason})
 }
 
-func (g *guestCall) end(ctx context.Context, txnID, verb string, said map[string]any) error {
+func (g *guestCall) endTransaction(ctx context.Context, txnID, verb string, said map[string]any) error {
 	body, err := json.Marshal(said)
 	if err != nil {
 		return err
 	}
-	_, err = g.insist(ctx, http.MethodPost, "/v1/transactions/"+url.PathEscape(txnID)+"/"+verb, "", 0, body)
+	_, err = g.askUntilAnswered(ctx, http.MethodPost, "/v1/transactions/"+url.PathEscape(txnID)+"/"+verb, "", 0, body)
 	return err
 }
 
-// insist asks until there is an answer: it asks again what has no outcome or an unknown
-// one, which every question here may be. The error is a *refused, errConflict or
-// errUnavailable.
-func (g *guestCall) insist(ctx context.Context, method, path, key string, index uint64, body []byte) (*guest.Answer, error) {
+// askUntilAnswered repeats a call of the API while its outcome is unknown or nothing happened.
+// Every call made here may be repeated. The error is a *refused, errConflict or errUnavailable.
+func (g *guestCall) askUntilAnswered(ctx context.Context, method, path, key string, index uint64, body []byte) (*guest.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, g.f.insists)
 	defer cancel()
 	for {
-		answer := g.ask(ctx, method, path, key, index, body)
+		answer := g.askAPI(ctx, method, path, key, index, body)
 		if answer.Status == http.StatusOK {
 			return answer, nil
 		}
@@ -209,8 +210,8 @@ func (g *guestCall) insist(ctx context.Context, method, path, key string, index 
 	}
 }
 
-// ask makes one call of the API.
-func (g *guestCall) ask(ctx context.Context, method, path, key string, index uint64, body []byte) *guest.Answer {
+// askAPI makes one call of the API.
+func (g *guestCall) askAPI(ctx context.Context, method, path, key string, index uint64, body []byte) *guest.Answer {
 	headers := map[string]string{"Idempotency-Key": key}
 	if index != 0 {
 		headers["X-Railguard-Min-Index"] = strconv.FormatUint(index, 10)

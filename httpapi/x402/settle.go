@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// A payment is forwarded by one caller, whatever number of them ask at how many nodes:
-// the log says which. Who screens it for settlement first uses the payment's settlement
-// reference, and forwards; everybody else finds the reference used and goes by what became
-// of that. An outcome that is not known leaves the hold as it is, and is asked for again
-// once the first attempt is certainly over. From then on a failure tells nothing any more:
-// the attempt before may have succeeded, so only a success ends it.
+// Many callers may ask, at several nodes, to settle one payment; the log decides which of them
+// forwards it. The first one that screens the payment for settlement takes its settlement
+// reference, and forwards. Every other caller finds the reference taken, and answers by what
+// became of the first one's attempt. An attempt whose outcome is unknown leaves the hold as it
+// is; once the attempt is certainly over, the facilitator behind is asked again. From then on
+// only a success ends the payment: a failure may be that of the second attempt, after a first
+// one that succeeded.
 
 // settleAnswer is the protocol's answer to settle.
 type settleAnswer struct {
@@ -30,25 +31,26 @@ type settleAnswer struct {
 // bookingTime is what an attempt may take besides the facilitator behind.
 const bookingTime = 2*apiPatience + 2*time.Second
 
-// now has no reading of a clock that stands still while the machine sleeps.
+// now returns the wall clock's time without its monotonic reading, which stands still while the
+// machine sleeps.
 func (f *Facilitator) now() time.Time { return f.config.Now().Round(0) }
 
-// patience is how long after it was screened an attempt is certainly over.
+// patience is how long after its screening an attempt is certainly over.
 func (f *Facilitator) patience() time.Duration { return f.config.SettleTimeout + bookingTime }
 
 func (p *payment) notSettled(outcome, reason, message string, v *verdict) *settleAnswer {
-	return &settleAnswer{ErrorReason: reason, ErrorMessage: message, Payer: p.payer, Network: p.network, Extensions: show(v), outcome: outcome}
+	return &settleAnswer{ErrorReason: reason, ErrorMessage: message, Payer: p.payer, Network: p.network, Extensions: showVerdict(v), outcome: outcome}
 }
 
 func (p *payment) settledBy(outcome, transaction string, v *verdict) *settleAnswer {
-	return &settleAnswer{Success: true, Payer: p.payer, Transaction: transaction, Network: p.network, Extensions: show(v), outcome: outcome}
+	return &settleAnswer{Success: true, Payer: p.payer, Transaction: transaction, Network: p.network, Extensions: showVerdict(v), outcome: outcome}
 }
 
-func (p *payment) pending(v *verdict, message string) *settleAnswer {
+func (p *payment) pendingAnswer(v *verdict, message string) *settleAnswer {
 	return p.notSettled("pending", "settlement_pending", message, v)
 }
 
-func (p *payment) unsettled(err error) *settleAnswer {
+func (p *payment) settleWithoutVerdict(err error) *settleAnswer {
 	outcome, reason, message := noVerdict(err)
 	return p.notSettled(outcome, reason, message, nil)
 }
@@ -59,44 +61,45 @@ type settlement struct {
 	p     *payment
 	began time.Time
 
-	claim *verdict // What the payment was screened as, for settlement.
-	held  *record  // The hold that verify opened; nil: the claim holds it.
+	claim *verdict // The verdict that took the settlement reference.
+	held  *record  // The hold that verify opened; nil: the claim itself holds the amount.
 }
 
-// settle judges the payment again and, on PROCEED, has it made.
-func (g *guestCall) settle(ctx context.Context, p *payment) *settleAnswer {
+// settlePayment judges the payment again and, on PROCEED, has it made.
+func (g *guestCall) settlePayment(ctx context.Context, p *payment) *settleAnswer {
 	s := &settlement{guestCall: g, p: p, began: g.f.now()}
-	before, err := g.uses(ctx, p.settleReference(), 0)
+	before, err := g.readByReference(ctx, p.settleReference(), 0)
 	if err != nil {
-		return p.unsettled(err)
+		return p.settleWithoutVerdict(err)
 	}
 	if before != nil {
-		return s.again(ctx, before)
+		return s.answerClaimed(ctx, before)
 	}
-	if answer := s.screen(ctx); answer != nil {
+	if answer := s.claimPayment(ctx); answer != nil {
 		return answer
 	}
-	return s.forward(ctx)
+	return s.forwardPayment(ctx)
 }
 
-// screen screens the payment for settlement and claims it. The answer is nil when it is
-// this caller's to forward.
-func (s *settlement) screen(ctx context.Context) *settleAnswer {
+// claimPayment screens the payment for settlement, which claims it. It returns nil where this
+// caller has the claim and must forward the payment, and otherwise the answer.
+func (s *settlement) claimPayment(ctx context.Context) *settleAnswer {
 	g, p, key := s.guestCall, s.p, "x402:settle:"+s.p.hash
 	var err error
-	if s.held, err = g.uses(ctx, p.holdReference(), 0); err != nil {
-		return p.unsettled(err)
+	if s.held, err = g.readByReference(ctx, p.holdReference(), 0); err != nil {
+		return p.settleWithoutVerdict(err)
 	}
 	switch {
-	case s.held != nil && s.held.settled() != nil:
-		return p.settledBy("repeated", s.held.settled().RailRef, &s.held.verdict)
-	case s.held != nil && !s.held.open():
+	case s.held != nil && s.held.settledEnding() != nil:
+		return p.settledBy("repeated", s.held.settledEnding().RailRef, &s.held.verdict)
+	case s.held != nil && !s.held.holdIsOpen():
 		s.held = nil
 	}
-	// A body that came before found the hold open or not: its answer is found in either form.
+	// A body has one answer. If it came before, it was screened with a hold or without one: so a
+	// conflict in one form is tried in the other.
 	for _, holds := range []bool{s.held == nil, s.held != nil} {
 		if holds {
-			s.claim, err = g.hold(ctx, p, key, p.settleReference())
+			s.claim, err = g.screenWithHold(ctx, p, key, p.settleReference())
 		} else {
 			s.claim, err = g.judgeAgain(ctx, p, key, p.settleReference())
 		}
@@ -105,74 +108,75 @@ func (s *settlement) screen(ctx context.Context) *settleAnswer {
 		}
 	}
 	if errors.Is(err, errConflict) {
-		return s.another(ctx, p.unsettled(err))
+		return s.answerByWinner(ctx, p.settleWithoutVerdict(err))
 	}
 	if err != nil {
-		return p.unsettled(err)
+		return p.settleWithoutVerdict(err)
 	}
 	if s.claim.replayed {
-		return s.replayed(ctx)
+		return s.answerReplayed(ctx)
 	}
-	winner, err := g.uses(ctx, p.settleReference(), s.claim.Index)
+	winner, err := g.readByReference(ctx, p.settleReference(), s.claim.Index)
 	switch {
 	case err != nil:
-		return p.unsettled(err) // Nothing was sent; who asks again finds the claim.
+		return p.settleWithoutVerdict(err) // Nothing was sent; who asks again finds the claim.
 	case winner != nil && winner.TxnID != s.claim.TxnID:
 		if s.claim.Verdict == "PROCEED" {
-			g.giveBack(ctx, s.claim.TxnID, "another call settles this payment")
+			g.releaseHold(ctx, s.claim.TxnID, "another call settles this payment")
 		}
-		return s.again(ctx, winner)
+		return s.answerClaimed(ctx, winner)
 	case s.claim.Verdict != "PROCEED":
 		if s.held != nil {
-			g.giveBack(ctx, s.held.TxnID, refusal(s.claim))
+			g.releaseHold(ctx, s.held.TxnID, refusalReason(s.claim))
 		}
-		return p.notSettled("refused", refusal(s.claim), said(s.claim), s.claim)
+		return p.notSettled("refused", refusalReason(s.claim), describeVerdict(s.claim), s.claim)
 	}
 	return nil
 }
 
-// replayed answers a body that was sent before, and whose claim no longer uses the
-// settlement reference, or never did.
-func (s *settlement) replayed(ctx context.Context) *settleAnswer {
+// answerReplayed answers a body that was sent before, and whose claim does not have the settlement
+// reference now: it was released, or another body has it.
+func (s *settlement) answerReplayed(ctx context.Context) *settleAnswer {
 	if s.claim.Verdict != "PROCEED" {
-		return s.p.notSettled("refused", refusal(s.claim), said(s.claim), s.claim)
+		return s.p.notSettled("refused", refusalReason(s.claim), describeVerdict(s.claim), s.claim)
 	}
-	first, err := s.guestCall.record(ctx, "/v1/audit/"+s.claim.TxnID+"?consistency=leader", 0)
+	first, err := s.guestCall.readRecord(ctx, "/v1/audit/"+s.claim.TxnID+"?consistency=leader", 0)
 	if err != nil || first == nil {
-		return s.p.pending(s.claim, "this payment was sent for settlement before")
+		return s.p.pendingAnswer(s.claim, "this payment was sent for settlement before")
 	}
-	return s.again(ctx, first)
+	return s.answerClaimed(ctx, first)
 }
 
-// another answers by the claim that uses the settlement reference, or with otherwise.
-func (s *settlement) another(ctx context.Context, otherwise *settleAnswer) *settleAnswer {
-	winner, err := s.guestCall.uses(ctx, s.p.settleReference(), 0)
+// answerByWinner answers by the claim that has the settlement reference; where none has it, or it
+// cannot be read, with otherwise.
+func (s *settlement) answerByWinner(ctx context.Context, otherwise *settleAnswer) *settleAnswer {
+	winner, err := s.guestCall.readByReference(ctx, s.p.settleReference(), 0)
 	if err != nil || winner == nil {
 		return otherwise
 	}
-	return s.again(ctx, winner)
+	return s.answerClaimed(ctx, winner)
 }
 
-// forward has the payment made, and books what became of it.
-func (s *settlement) forward(ctx context.Context) *settleAnswer {
+// forwardPayment asks the facilitator behind to make the payment, and books the outcome.
+func (s *settlement) forwardPayment(ctx context.Context) *settleAnswer {
 	o, transaction, reason, message := s.f.settleBehind(ctx, s.p)
 	switch {
 	case o == done:
-		s.book(ctx, transaction)
+		s.bookPayment(ctx, transaction)
 		return s.p.settledBy("settled", transaction, s.claim)
 	case o == failed && s.f.now().Sub(s.began) < s.f.patience()-bookingTime+apiPatience: // Nobody else can have tried meanwhile.
 		if s.held != nil {
-			s.giveBack(ctx, s.held.TxnID, reason)
+			s.releaseHold(ctx, s.held.TxnID, reason)
 		}
-		s.giveBack(ctx, s.claim.TxnID, reason)
+		s.releaseHold(ctx, s.claim.TxnID, reason)
 		return s.p.notSettled("failed", reason, message, s.claim)
 	}
 	s.f.config.Logger.Warn("whether an x402 payment was made is not known; its hold stays", "txnId", s.claim.TxnID, "reason", reason)
-	return s.p.pending(s.claim, "whether the payment was made is not known: ask again")
+	return s.p.pendingAnswer(s.claim, "whether the payment was made is not known: ask again")
 }
 
-// book settles the hold of a payment that was made.
-func (s *settlement) book(ctx context.Context, transaction string) {
+// bookPayment settles the hold of a payment that was made.
+func (s *settlement) bookPayment(ctx context.Context, transaction string) {
 	txnID := s.claim.TxnID
 	if s.held != nil {
 		txnID = s.held.TxnID
@@ -184,47 +188,47 @@ func (s *settlement) book(ctx context.Context, transaction string) {
 	}
 }
 
-// again answers a payment that was claimed before: by what became of it, or, when that is
-// not known and the attempt is over, by asking the facilitator behind once more.
-func (s *settlement) again(ctx context.Context, claim *record) *settleAnswer {
+// answerClaimed answers for a payment that was claimed before, by what became of the claim. Where
+// that is unknown and the attempt is over, it asks the facilitator behind once more.
+func (s *settlement) answerClaimed(ctx context.Context, claim *record) *settleAnswer {
 	s.claim = &claim.verdict
 	if claim.Verdict != "PROCEED" {
-		return s.p.notSettled("refused", refusal(s.claim), said(s.claim), s.claim)
+		return s.p.notSettled("refused", refusalReason(s.claim), describeVerdict(s.claim), s.claim)
 	}
-	held, err := s.guestCall.uses(ctx, s.p.holdReference(), 0)
+	held, err := s.guestCall.readByReference(ctx, s.p.holdReference(), 0)
 	if err != nil {
-		return s.p.unsettled(err)
+		return s.p.settleWithoutVerdict(err)
 	}
 	for _, r := range []*record{held, claim} {
-		if r != nil && r.settled() != nil {
-			return s.p.settledBy("repeated", r.settled().RailRef, s.claim)
+		if r != nil && r.settledEnding() != nil {
+			return s.p.settledBy("repeated", r.settledEnding().RailRef, s.claim)
 		}
 	}
-	if s.held = nil; held != nil && held.open() {
+	if s.held = nil; held != nil && held.holdIsOpen() {
 		s.held = held
 	}
 	if claim.Payment != nil && claim.Payment.State == "released" {
-		return s.p.notSettled("repeated", released(claim.Payment.Reason), "as this payment was answered before", s.claim)
+		return s.p.notSettled("repeated", releasedReason(claim.Payment.Reason), "as this payment was answered before", s.claim)
 	}
 	if s.began.Sub(claim.ScreenedAt) < s.f.patience() {
-		return s.p.pending(s.claim, "this payment is being settled")
+		return s.p.pendingAnswer(s.claim, "this payment is being settled")
 	}
 	now, err := s.guestCall.judgeAgain(ctx, s.p, "", "")
 	switch {
 	case err != nil:
-		return s.p.pending(s.claim, "whether the payment was made is not known, and it cannot be screened again now")
+		return s.p.pendingAnswer(s.claim, "whether the payment was made is not known, and it cannot be screened again now")
 	case now.Verdict != "PROCEED":
-		return s.p.pending(now, "whether the payment was made is not known, and now it would not be: "+said(now))
+		return s.p.pendingAnswer(now, "whether the payment was made is not known, and now it would not be: "+describeVerdict(now))
 	}
 	if o, transaction, _, _ := s.f.settleBehind(ctx, s.p); o == done {
-		s.book(ctx, transaction)
+		s.bookPayment(ctx, transaction)
 		return s.p.settledBy("settled", transaction, s.claim)
 	}
-	return s.p.pending(s.claim, "whether the payment was made is not known")
+	return s.p.pendingAnswer(s.claim, "whether the payment was made is not known")
 }
 
-// released is the facilitator's reason in what a release says.
-func released(reason string) string {
+// releasedReason returns the reason of the facilitator behind from the text of a release.
+func releasedReason(reason string) string {
 	if text, ours := strings.CutPrefix(reason, releasePrefix); ours && text != "" {
 		return text
 	}

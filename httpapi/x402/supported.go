@@ -15,9 +15,9 @@ const (
 	kindsMax         = 256
 )
 
-// supported keeps what the facilitator behind can do. A client that is not told would
-// try another one, so what was told last, or what the assets say, is told when it does
-// not answer.
+// supported keeps what the facilitator behind supports. A client that gets no answer would try
+// another facilitator: so while the one behind does not answer, its last answer is given, or what
+// the assets say.
 type supported struct {
 	mutex sync.Mutex // Held while the facilitator behind is asked: one caller asks for all.
 	last  []byte
@@ -31,7 +31,7 @@ type supportedAnswer struct {
 	Signers    json.RawMessage   `json:"signers"`
 }
 
-func (f *Facilitator) supported(ctx context.Context) []byte {
+func (f *Facilitator) readSupported(ctx context.Context) []byte {
 	k := &f.known
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -41,26 +41,26 @@ func (f *Facilitator) supported(ctx context.Context) []byte {
 	}
 	ctx, cancel := context.WithTimeout(ctx, supportedTimeout)
 	defer cancel()
-	said, status, err := f.exchange(ctx, http.MethodGet, "/supported", nil)
+	said, status, err := f.exchangeJSON(ctx, http.MethodGet, "/supported", nil)
 	if kinds, ok := said["kinds"].([]any); err == nil && status == http.StatusOK && ok {
-		k.last, k.until = f.filtered(said, kinds), now.Add(supportedKept)
+		k.last, k.until = f.filterSupported(said, kinds), now.Add(supportedKept)
 	} else if k.last == nil {
-		return f.fallback() // Asked again at the next call.
+		return f.supportedByAssets() // Asked again at the next call.
 	} else {
 		k.until = now.Add(supportedTimeout)
 	}
 	return k.last
 }
 
-// filtered is what the facilitator behind supports, less what cannot be screened.
-func (f *Facilitator) filtered(said object, kinds []any) []byte {
-	answer := supportedAnswer{Kinds: []json.RawMessage{}, Extensions: []string{extension}, Signers: said.raw("signers")}
+// filterSupported removes from an answer of the facilitator behind what cannot be screened.
+func (f *Facilitator) filterSupported(said object, kinds []any) []byte {
+	answer := supportedAnswer{Kinds: []json.RawMessage{}, Extensions: []string{extension}, Signers: said.rawMember("signers")}
 	for _, value := range kinds {
 		kind, _ := value.(object)
-		version := kind.whole("x402Version")
-		network := caip(version, kind.text("network"))
-		if (version == 1 || version == 2) && kind.text("scheme") == "exact" && f.knows(network) && len(answer.Kinds) < kindsMax {
-			answer.Kinds = append(answer.Kinds, kind.write())
+		version := kind.wholeNumber("x402Version")
+		network := networkID(version, kind.text("network"))
+		if (version == 1 || version == 2) && kind.text("scheme") == "exact" && f.knowsNetwork(network) && len(answer.Kinds) < kindsMax {
+			answer.Kinds = append(answer.Kinds, kind.encodeObject())
 		}
 	}
 	extensions, _ := said["extensions"].([]any)
@@ -69,11 +69,11 @@ func (f *Facilitator) filtered(said object, kinds []any) []byte {
 			answer.Extensions = append(answer.Extensions, name)
 		}
 	}
-	return answer.write()
+	return answer.encodeAnswer()
 }
 
-// fallback is what can be screened.
-func (f *Facilitator) fallback() []byte {
+// supportedByAssets returns what can be screened, whatever the facilitator behind supports.
+func (f *Facilitator) supportedByAssets() []byte {
 	answer := supportedAnswer{Kinds: []json.RawMessage{}, Extensions: []string{extension}}
 	seen := map[string]bool{}
 	for i := range f.config.Assets {
@@ -82,17 +82,17 @@ func (f *Facilitator) fallback() []byte {
 			continue
 		}
 		seen[network] = true
-		answer.Kinds = append(answer.Kinds, object{"x402Version": json.Number("2"), "scheme": "exact", "network": network}.write())
+		answer.Kinds = append(answer.Kinds, object{"x402Version": json.Number("2"), "scheme": "exact", "network": network}.encodeObject())
 		for name, id := range names1 {
 			if id == network {
-				answer.Kinds = append(answer.Kinds, object{"x402Version": json.Number("1"), "scheme": "exact", "network": name}.write())
+				answer.Kinds = append(answer.Kinds, object{"x402Version": json.Number("1"), "scheme": "exact", "network": name}.encodeObject())
 			}
 		}
 	}
-	return answer.write()
+	return answer.encodeAnswer()
 }
 
-func (a *supportedAnswer) write() []byte {
+func (a *supportedAnswer) encodeAnswer() []byte {
 	if a.Signers == nil {
 		a.Signers = json.RawMessage("{}")
 	}
@@ -103,6 +103,6 @@ func (a *supportedAnswer) write() []byte {
 	return data
 }
 
-func (f *Facilitator) knows(network string) bool {
+func (f *Facilitator) knowsNetwork(network string) bool {
 	return slices.ContainsFunc(f.config.Assets, func(a Asset) bool { return a.Network == network })
 }

@@ -177,6 +177,8 @@ func TestReadPaymentOfATransaction(t *testing.T) {
 	require.Empty(t, first.payer)
 	_, err = readPayment([]byte(strings.Replace(goodBody, `"AAAA"`, `7`, 1)), Published, "")
 	require.ErrorContains(t, err, "payload.transaction must be a string")
+	_, err = readPayment([]byte(strings.ReplaceAll(goodBody, `"payee"`, `""`)), Published, "")
+	require.ErrorContains(t, err, "payTo is no address")
 	longest := strings.Repeat("p", textMax)
 	_, err = readPayment([]byte(strings.ReplaceAll(goodBody, "payee", longest)), Published, "")
 	require.NoError(t, err)

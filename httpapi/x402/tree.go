@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// A payment is read once, and what is forwarded is written anew from what was read: so
-// whoever stands behind cannot have been told something else than what was judged.
+// A payment is read once, and what is forwarded is written from what was read: so the facilitator
+// behind cannot read another payment than the one that was judged.
 
 const (
 	depthMax  = 32
@@ -31,13 +31,13 @@ type reader struct {
 	values  int
 }
 
-// readObject reads one JSON object and nothing behind it. errTwice is told apart from
-// errJSON: readers that pass over the case of letters would take another member than
-// ours.
+// readObject reads one JSON object and nothing behind it. errTwice is an error of its own, since
+// such a body is JSON: but parsers that ignore the case of letters would read another member of
+// it than this one.
 func readObject(data []byte) (object, error) {
 	r := &reader{decoder: json.NewDecoder(bytes.NewReader(data))}
 	r.decoder.UseNumber()
-	value, err := r.value(0)
+	value, err := r.readValue(0)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func readObject(data []byte) (object, error) {
 	return top, nil
 }
 
-func (r *reader) value(depth int) (any, error) {
+func (r *reader) readValue(depth int) (any, error) {
 	if r.values++; r.values > valuesMax || depth > depthMax {
 		return nil, errLarge
 	}
@@ -61,22 +61,22 @@ func (r *reader) value(depth int) (any, error) {
 	}
 	switch token {
 	case json.Delim('{'):
-		return r.object(depth)
+		return r.readMembers(depth)
 	case json.Delim('['):
 		list := []any{}
 		for r.decoder.More() {
-			item, err := r.value(depth + 1)
+			item, err := r.readValue(depth + 1)
 			if err != nil {
 				return nil, err
 			}
 			list = append(list, item)
 		}
-		return list, r.close()
+		return list, r.closeContainer()
 	}
 	return token, nil
 }
 
-func (r *reader) object(depth int) (any, error) {
+func (r *reader) readMembers(depth int) (any, error) {
 	members, folded := object{}, map[string]bool{}
 	for r.decoder.More() {
 		token, err := r.decoder.Token()
@@ -84,28 +84,28 @@ func (r *reader) object(depth int) (any, error) {
 		if err != nil || !ok {
 			return nil, errJSON
 		}
-		value, err := r.value(depth + 1)
+		value, err := r.readValue(depth + 1)
 		if err != nil {
 			return nil, err
 		}
-		if folded[fold(name)] {
+		if folded[foldCase(name)] {
 			return nil, errTwice
 		}
-		folded[fold(name)], members[name] = true, value
+		folded[foldCase(name)], members[name] = true, value
 	}
-	return members, r.close()
+	return members, r.closeContainer()
 }
 
-func (r *reader) close() error {
+func (r *reader) closeContainer() error {
 	if _, err := r.decoder.Token(); err != nil {
 		return errJSON
 	}
 	return nil
 }
 
-// fold maps names that some reader takes for one another to one name: letters to the
-// least of those that differ in case alone, the long s and the Kelvin sign among them.
-func fold(name string) string {
+// foldCase maps all names that differ only in the case of letters to one name. Of the letters
+// that differ in case alone it takes the least; the long s and the Kelvin sign are among them.
+func foldCase(name string) string {
 	folded := make([]rune, 0, len(name))
 	for _, letter := range name {
 		least := letter
@@ -129,8 +129,8 @@ func (o object) text(name string) string {
 	return text
 }
 
-// whole returns a member that is a whole number of at most nine digits, -1 where there is none.
-func (o object) whole(name string) int {
+// wholeNumber returns a member that is a whole number of at most nine digits, -1 where there is none.
+func (o object) wholeNumber(name string) int {
 	number, _ := o[name].(json.Number)
 	n := 0
 	for _, digit := range number {
@@ -145,8 +145,8 @@ func (o object) whole(name string) int {
 	return n
 }
 
-// write writes the object without spaces, its members in the order of their names.
-func (o object) write() []byte {
+// encodeObject writes the object without spaces, its members in the order of their names.
+func (o object) encodeObject() []byte {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)

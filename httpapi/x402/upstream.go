@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// The facilitator behind: it knows the chain, and is believed about that alone. What it
-// does not say clearly is not known.
+// The facilitator behind knows the chain, and is believed about the chain alone. An answer that
+// is not clear counts as none: then the outcome is unknown.
 
 // Bounds of its answers.
 const (
@@ -36,8 +36,8 @@ const (
 	failed // It certainly did not.
 )
 
-// newClient makes a client that goes where it is told and nowhere else: no proxy, no
-// redirect, no cookies.
+// newClient makes a client that calls the configured address alone: it uses no proxy and no
+// cookies, and follows no redirects.
 func newClient() *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -49,7 +49,7 @@ func newClient() *http.Client {
 	}
 }
 
-// checkUpstream tells why payments cannot be sent to an address; nil when they can.
+// checkUpstream returns why payments cannot be sent to an address, nil where they can.
 func checkUpstream(address string) error {
 	target, err := url.Parse(address)
 	switch {
@@ -63,12 +63,12 @@ func checkUpstream(address string) error {
 	return errors.New("must be https, unless it is on this machine")
 }
 
-// post sends a payment on and returns the one JSON object of the answer.
-func (f *Facilitator) post(ctx context.Context, path string, body []byte) (object, int, error) {
-	return f.exchange(ctx, http.MethodPost, path, body)
+// postPayment sends a payment on and returns the one JSON object of the answer.
+func (f *Facilitator) postPayment(ctx context.Context, path string, body []byte) (object, int, error) {
+	return f.exchangeJSON(ctx, http.MethodPost, path, body)
 }
 
-func (f *Facilitator) exchange(ctx context.Context, method, path string, body []byte) (object, int, error) {
+func (f *Facilitator) exchangeJSON(ctx context.Context, method, path string, body []byte) (object, int, error) {
 	began := time.Now()
 	defer func() { upstreamSeconds[path].Observe(time.Since(began)) }()
 	call, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(f.config.Upstream, "/")+path, bytes.NewReader(body))
@@ -98,8 +98,8 @@ func (f *Facilitator) exchange(ctx context.Context, method, path string, body []
 	return said, answer.StatusCode, nil
 }
 
-// judged tells whether a status is one with which facilitators answer what they judged.
-func judged(status int) bool {
+// isJudgement tells whether facilitators answer with this status when they have judged a payment.
+func isJudgement(status int) bool {
 	return status == http.StatusOK || status == http.StatusBadRequest || status == http.StatusPaymentRequired
 }
 
@@ -107,14 +107,14 @@ func judged(status int) bool {
 func (f *Facilitator) verifyBehind(ctx context.Context, p *payment) (o outcome, reason, message string) {
 	ctx, cancel := context.WithTimeout(ctx, f.config.VerifyTimeout)
 	defer cancel()
-	said, status, err := f.post(ctx, "/verify", p.forward)
+	said, status, err := f.postPayment(ctx, "/verify", p.forward)
 	valid, told := said["isValid"].(bool)
-	if err != nil || !told || !judged(status) {
+	if err != nil || !told || !isJudgement(status) {
 		return unknown, "", ""
 	}
-	reason, message = short(said.text("invalidReason")), short(said.text("invalidMessage"))
+	reason, message = shortenReason(said.text("invalidReason")), shortenReason(said.text("invalidMessage"))
 	switch {
-	case valid && status == http.StatusOK && p.pays(said.text("payer")):
+	case valid && status == http.StatusOK && p.mayBePayer(said.text("payer")):
 		return done, "", ""
 	case valid || reason == "":
 		return unknown, "", ""
@@ -122,7 +122,7 @@ func (f *Facilitator) verifyBehind(ctx context.Context, p *payment) (o outcome, 
 	return failed, reason, message
 }
 
-// notDefinite are reasons of a failed settlement that do not say that nothing happened.
+// notDefinite are reasons of a failed settlement after which the payment may still be made.
 var notDefinite = map[string]bool{
 	"settlement_pending": true, "unexpected_settle_error": true, "unexpected_error": true, "invalid_transaction_state": true,
 }
@@ -131,34 +131,34 @@ var notDefinite = map[string]bool{
 func (f *Facilitator) settleBehind(ctx context.Context, p *payment) (o outcome, transaction, reason, message string) {
 	ctx, cancel := context.WithTimeout(ctx, f.config.SettleTimeout)
 	defer cancel()
-	said, status, err := f.post(ctx, "/settle", p.forward)
+	said, status, err := f.postPayment(ctx, "/settle", p.forward)
 	success, told := said["success"].(bool)
-	if err != nil || !told || !judged(status) {
+	if err != nil || !told || !isJudgement(status) {
 		return unknown, "", "", ""
 	}
-	transaction, reason, message = said.text("transaction"), short(said.text("errorReason")), short(said.text("errorMessage"))
+	transaction, reason, message = said.text("transaction"), shortenReason(said.text("errorReason")), shortenReason(said.text("errorMessage"))
 	if success {
-		// One that was made for somebody else, elsewhere, or that cannot be named, is not ours.
+		// A payment of another payer, network or amount, or without an id, is not this payment.
 		network, amount := said.text("network"), said.text("amount")
 		mine := network == p.network || network == p.asset.Network
-		if status != http.StatusOK || !mine || !p.pays(said.text("payer")) || amount != "" && amount != p.units || !sound(transaction) {
+		if status != http.StatusOK || !mine || !p.mayBePayer(said.text("payer")) || amount != "" && amount != p.units || !isSoundID(transaction) {
 			return unknown, "", "", ""
 		}
 		return done, transaction, "", ""
 	}
-	if reason == "" || notDefinite[reason] || transaction != "" { // What was sent to the chain may be there yet.
+	if reason == "" || notDefinite[reason] || transaction != "" { // A transaction that was sent may still be made.
 		return unknown, "", reason, message
 	}
 	return failed, "", reason, message
 }
 
-// pays tells whether the payer that was named can be this payment's.
-func (p *payment) pays(payer string) bool {
-	return payer == "" || p.payer == "" || p.asset.same(payer, p.payer)
+// mayBePayer tells whether the payer that the facilitator behind named can be this payment's.
+func (p *payment) mayBePayer(payer string) bool {
+	return payer == "" || p.payer == "" || p.asset.sameAddress(payer, p.payer)
 }
 
-// sound tells whether a transaction's id can be recorded.
-func sound(id string) bool {
+// isSoundID tells whether a transaction's id can be recorded.
+func isSoundID(id string) bool {
 	for i := 0; i < len(id); i++ {
 		if id[i] < 0x21 || id[i] > 0x7e {
 			return false
@@ -167,15 +167,15 @@ func sound(id string) bool {
 	return id != "" && len(id) <= transactionMax
 }
 
-func short(text string) string {
+func shortenReason(text string) string {
 	if len(text) > reasonMax {
 		return strings.ToValidUTF8(text[:reasonMax], "")
 	}
 	return text
 }
 
-// raw is a member as it was read, for an answer that passes it on.
-func (o object) raw(name string) json.RawMessage {
+// rawMember returns a member as it was read, nil where there is none.
+func (o object) rawMember(name string) json.RawMessage {
 	value, there := o[name]
 	if !there {
 		return nil

@@ -14,7 +14,7 @@ type verdictShown struct {
 	HoldExpiresAt string `json:"holdExpiresAt,omitempty"`
 }
 
-func show(v *verdict) map[string]*verdictShown {
+func showVerdict(v *verdict) map[string]*verdictShown {
 	if v == nil {
 		return nil
 	}
@@ -43,75 +43,75 @@ func notValid(outcome, reason, message string) *verifyAnswer {
 	return &verifyAnswer{InvalidReason: reason, InvalidMessage: message, outcome: outcome}
 }
 
-// verify screens the payment with a hold, and has the facilitator behind look at it. Asked
-// again, it goes by the hold that is open.
-func (g *guestCall) verify(ctx context.Context, p *payment) *verifyAnswer {
-	v, bad := g.heldFor(ctx, p)
+// verifyPayment screens the payment with a hold, and asks the facilitator behind whether it would
+// be made. When it is called again, it uses the hold that is open.
+func (g *guestCall) verifyPayment(ctx context.Context, p *payment) *verifyAnswer {
+	v, bad := g.findHold(ctx, p)
 	if bad != nil {
 		return bad
 	}
-	answer := &verifyAnswer{Payer: p.payer, Extensions: show(v)}
+	answer := &verifyAnswer{Payer: p.payer, Extensions: showVerdict(v)}
 	switch o, reason, message := g.f.verifyBehind(ctx, p); o {
 	case done:
 		answer.IsValid, answer.outcome = true, "valid"
 	case failed:
 		answer.InvalidReason, answer.InvalidMessage, answer.outcome = reason, message, "invalid"
-		// What is being settled is its settlement's to release.
-		if settlement, err := g.uses(ctx, p.settleReference(), 0); err == nil && settlement == nil {
-			g.giveBack(ctx, v.TxnID, reason)
+		// If the payment is being settled, the settlement releases the hold.
+		if settlement, err := g.readByReference(ctx, p.settleReference(), 0); err == nil && settlement == nil {
+			g.releaseHold(ctx, v.TxnID, reason)
 		}
-	default: // The hold stays: who asks again finds it.
+	default: // The hold stays, and the next call uses it.
 		answer.InvalidReason, answer.outcome = ours+"upstream_unavailable", "unavailable"
 		answer.InvalidMessage = errUpstream.Error()
 	}
 	return answer
 }
 
-// heldFor returns the verdict that opened the payment's hold, now or before; or why
-// there is none.
-func (g *guestCall) heldFor(ctx context.Context, p *payment) (*verdict, *verifyAnswer) {
-	before, err := g.uses(ctx, p.holdReference(), 0)
+// findHold returns the verdict of the payment's open hold, which it opens where there is none; or
+// why there is no hold.
+func (g *guestCall) findHold(ctx context.Context, p *payment) (*verdict, *verifyAnswer) {
+	before, err := g.readByReference(ctx, p.holdReference(), 0)
 	if err == nil && before == nil {
 		var settlement *record
-		if settlement, err = g.uses(ctx, p.settleReference(), 0); settlement != nil {
+		if settlement, err = g.readByReference(ctx, p.settleReference(), 0); settlement != nil {
 			return nil, notValid("refused", ours+"already_settled", "this payment was sent for settlement before")
 		}
 	}
 	switch {
 	case err != nil:
-		return nil, unscreened(err)
-	case before != nil && before.settled() != nil:
+		return nil, verifyWithoutVerdict(err)
+	case before != nil && before.settledEnding() != nil:
 		return nil, notValid("refused", ours+"already_settled", "this payment was settled before")
-	case before != nil && before.open():
+	case before != nil && before.holdIsOpen():
 		return &before.verdict, nil
 	}
-	v, err := g.hold(ctx, p, "x402:verify:"+p.hash, p.holdReference())
+	v, err := g.screenWithHold(ctx, p, "x402:verify:"+p.hash, p.holdReference())
 	if err != nil {
-		return nil, unscreened(err)
+		return nil, verifyWithoutVerdict(err)
 	}
 	if v.Verdict != "PROCEED" {
-		bad := notValid("refused", refusal(v), said(v))
-		bad.Payer, bad.Extensions = p.payer, show(v)
+		bad := notValid("refused", refusalReason(v), describeVerdict(v))
+		bad.Payer, bad.Extensions = p.payer, showVerdict(v)
 		return nil, bad
 	}
 	if !v.replayed {
 		return v, nil
 	}
-	// The answer of an earlier call with this body; its hold may have ended.
-	first, err := g.record(ctx, "/v1/audit/"+v.TxnID+"?consistency=leader", 0)
+	// The verdict is that of an earlier call with this body, whose hold may have ended since.
+	first, err := g.readRecord(ctx, "/v1/audit/"+v.TxnID+"?consistency=leader", 0)
 	switch {
 	case err != nil || first == nil:
-		return nil, unscreened(errUnavailable)
-	case first.open():
+		return nil, verifyWithoutVerdict(errUnavailable)
+	case first.holdIsOpen():
 		return v, nil
 	case first.Payment != nil && first.Payment.State == "released":
-		return nil, notValid("invalid", released(first.Payment.Reason), "as this payment was answered before")
+		return nil, notValid("invalid", releasedReason(first.Payment.Reason), "as this payment was answered before")
 	}
 	return nil, notValid("refused", ours+"hold_ended", "the hold of this payment has ended: sign another payment")
 }
 
-// giveBack releases a hold. Where that cannot be done, it ends by itself.
-func (g *guestCall) giveBack(ctx context.Context, txnID, reason string) {
+// releaseHold releases a hold. If the release fails, the hold expires by itself.
+func (g *guestCall) releaseHold(ctx context.Context, txnID, reason string) {
 	if err := g.bookReleased(ctx, txnID, releasePrefix+reason); err != nil {
 		g.f.config.Logger.Warn("a hold of an x402 payment was not released; it expires", "txnId", txnID, "error", err)
 	}
@@ -123,8 +123,8 @@ const ours = "railguard_"
 // releasePrefix stands before the facilitator's reason in what a release says.
 const releasePrefix = "x402: "
 
-// refusal is the protocol's reason for a verdict that is not PROCEED.
-func refusal(v *verdict) string {
+// refusalReason is the protocol's reason for a verdict that is not PROCEED.
+func refusalReason(v *verdict) string {
 	switch v.Verdict {
 	case "REVIEW":
 		return ours + "review"
@@ -134,8 +134,8 @@ func refusal(v *verdict) string {
 	return ours + "unknown"
 }
 
-// said is what a person is told of a verdict.
-func said(v *verdict) string {
+// describeVerdict is what a person is told of a verdict.
+func describeVerdict(v *verdict) string {
 	text := v.TxnID
 	if v.Rule != nil {
 		text = *v.Rule + " " + text
@@ -143,8 +143,8 @@ func said(v *verdict) string {
 	return text + ": " + v.Reason
 }
 
-// unscreened is the answer where no verdict could be had.
-func unscreened(err error) *verifyAnswer {
+// verifyWithoutVerdict is the answer where no verdict could be had.
+func verifyWithoutVerdict(err error) *verifyAnswer {
 	outcome, reason, message := noVerdict(err)
 	return notValid(outcome, reason, message)
 }

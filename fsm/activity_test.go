@@ -14,32 +14,32 @@ import (
 // screened of late, in memory and in the snapshot.
 func TestIdleAgentsHaveNoRow(t *testing.T) {
 	w := worldOfAgents(t, 300)
-	require.Zero(t, w.m.activity.Len(), "none was screened")
+	require.Zero(t, w.m.ledger.activity.Len(), "none was screened")
 	before, err := w.m.Freeze().WriteTo(discard{})
 	require.NoError(t, err)
 	for slot := engine.AgentSlot(1); slot <= 100; slot++ {
 		w.screen(slot, 1)
 	}
-	require.Equal(t, 100, w.m.activity.Len())
+	require.Equal(t, 100, w.m.ledger.activity.Len())
 	w.now += 23 * engine.Hour
 	w.tick()
-	require.Equal(t, 100, w.m.activity.Len(), "they count in the day's mean")
+	require.Equal(t, 100, w.m.ledger.activity.Len(), "they count in the day's mean")
 	for slot := engine.AgentSlot(1); slot <= 10; slot++ {
 		w.screen(slot, 1)
 	}
 	w.now += 2 * engine.Hour
 	w.tick()
-	require.Equal(t, 10, w.m.activity.Len())
+	require.Equal(t, 10, w.m.ledger.activity.Len())
 	for slot := engine.AgentSlot(1); slot <= 300; slot++ {
-		at := uint64(w.m.agents.At(uint64(slot)).Activity)
+		at := uint64(w.m.registry.agents.At(uint64(slot)).Activity)
 		require.Equal(t, slot <= 10, at != 0)
 		if at != 0 {
-			require.Equal(t, slot, w.m.activity.At(at).Agent)
+			require.Equal(t, slot, w.m.ledger.activity.At(at).Agent)
 		}
 	}
 	w.now += 25 * engine.Hour
 	w.tick()
-	require.Zero(t, w.m.activity.Len())
+	require.Zero(t, w.m.ledger.activity.Len())
 	after, err := w.m.Freeze().WriteTo(discard{})
 	require.NoError(t, err)
 	require.InDelta(t, before, after, 300*32, "counters alone")
@@ -65,9 +65,9 @@ func TestPaceOfForgottenRows(t *testing.T) {
 		}
 		want := rows[slot].Add(w.m.now, from[slot])
 		require.Equal(t, want, w.m.Freeze().Pace(slot))
-		require.Equal(t, want, engine.Pace{Minute: w.m.moment.Minute, PerHour: w.m.moment.PerHour, DayMeanX100: w.m.moment.DayMeanX100})
+		require.Equal(t, want, engine.Pace{Minute: w.m.ledger.moment.Minute, PerHour: w.m.ledger.moment.PerHour, DayMeanX100: w.m.ledger.moment.DayMeanX100})
 		w.tick()
-		least = min(least, w.m.activity.Len())
+		least = min(least, w.m.ledger.activity.Len())
 		if random.IntN(200) == 0 {
 			w.m = restoredFrom(t, w.m)
 		}

@@ -13,38 +13,62 @@ func (m *Machine) applyGenesis(b *wire.Genesis, r *wire.Result) {
 		refuse(r, wire.RefusedGenesis)
 		return
 	}
-	if b.ClusterID == "" || len(b.ClusterID) > m.limits.FieldBytes || !m.soundSigningKey(&b.SigningKey) || !m.soundPolicy(&b.Policy) ||
-		b.APIKey != nil && !m.soundAPIKey(b.APIKey) {
+	if b.ClusterID == "" || len(b.ClusterID) > m.limits.FieldBytes || !m.keys.soundSigningKey(&b.SigningKey) || !m.rulebook.soundPolicy(&b.Policy) ||
+		b.APIKey != nil && !m.keys.soundAPIKey(b.APIKey) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	m.ratchet = leaf.Ratchet{Key: b.SaltKey}
-	m.ratchet.Turn(m.now.Day())
-	genesis := *b
-	genesis.SaltKey = [16]byte{} // The ratchet has moved on from it, and it must not be found again.
-	s := m.edit()
-	s.Genesis = &genesis
-	policy := b.Policy
-	policy.Version = 1
-	s.Policy = &policy
-	key := b.SigningKey
-	key.ActivateAt, key.RevokedAt = 0, 0
-	s.SigningKeys = []*wire.SigningKey{&key}
-	if b.APIKey != nil {
-		api := *b.APIKey
-		api.CreatedAt, api.RevokedAt, api.Rev = m.now, 0, 1
-		s.Keys = []*wire.APIKey{&api}
-		m.remindOfKey(0, &api)
-	}
-	m.ids = NewIDs(genesis.IDKey, m.settings.Epochs...)
+	m.beginCluster(b)
+	m.rulebook.beginPolicy(&b.Policy)
+	key := m.keys.beginKeys(b)
 	head := quoted(m.head("cluster.created"), "clusterId", b.ClusterID)
 	head = truth(head, "dev", b.Dev)
 	head = plain(head, "kid", key.KID)
 	m.write(head, &wire.Common{}, "cluster.created", r)
 }
 
+// beginCluster takes over what the genesis says of ids and salts.
+func (m *core) beginCluster(b *wire.Genesis) {
+	m.ratchet = leaf.Ratchet{Key: b.SaltKey}
+	m.ratchet.Turn(m.now.Day())
+	genesis := *b
+	genesis.SaltKey = [16]byte{} // The ratchet has moved on from it, and it must not be found again.
+	m.replaceGenesis(&genesis)
+	m.beginIDs()
+}
+
+func (m *core) replaceGenesis(genesis *wire.Genesis) { m.edit().Genesis = genesis }
+
+// beginIDs makes ids of the cluster's key and of the epochs that have begun.
+func (m *core) beginIDs() {
+	if m.settings.Genesis != nil {
+		m.ids = NewIDs(m.settings.Genesis.IDKey, m.settings.Epochs...)
+	}
+}
+
+// beginPolicy begins with the policy of the genesis.
+func (m *rulebook) beginPolicy(first *engine.Policy) {
+	policy := *first
+	policy.Version = 1
+	m.edit().Policy = &policy
+}
+
+// beginKeys begins with the keys of the genesis, and returns the one that signs.
+func (m *keys) beginKeys(b *wire.Genesis) *wire.SigningKey {
+	key := b.SigningKey
+	key.ActivateAt, key.RevokedAt = 0, 0
+	m.edit().SigningKeys = []*wire.SigningKey{&key}
+	if b.APIKey != nil {
+		api := *b.APIKey
+		api.CreatedAt, api.RevokedAt, api.Rev = m.now, 0, 1
+		m.edit().Keys = []*wire.APIKey{&api}
+		m.remindOfKey(0, &api)
+	}
+	return &key
+}
+
 // applyPolicy replaces the institution's policy; its whitelist stays.
-func (m *Machine) applyPolicy(b *wire.PolicyPut, r *wire.Result) {
+func (m *rulebook) applyPolicy(b *wire.PolicyPut, r *wire.Result) {
 	if m.settled(&b.Common, r) || !m.baseIs(b.Base, r) {
 		return
 	}
@@ -58,7 +82,7 @@ func (m *Machine) applyPolicy(b *wire.PolicyPut, r *wire.Result) {
 }
 
 // applyWhitelist replaces the institution's whitelist.
-func (m *Machine) applyWhitelist(b *wire.WhitelistPut, r *wire.Result) {
+func (m *rulebook) applyWhitelist(b *wire.WhitelistPut, r *wire.Result) {
 	if m.settled(&b.Common, r) || !m.baseIs(b.Base, r) {
 		return
 	}
@@ -71,7 +95,7 @@ func (m *Machine) applyWhitelist(b *wire.WhitelistPut, r *wire.Result) {
 	m.putPolicy(&policy, "policy.whitelist", &b.Common, r)
 }
 
-func (m *Machine) baseIs(base uint64, r *wire.Result) bool {
+func (m *rulebook) baseIs(base uint64, r *wire.Result) bool {
 	if base == 0 || base == m.settings.Policy.Version {
 		return true
 	}
@@ -80,7 +104,7 @@ func (m *Machine) baseIs(base uint64, r *wire.Result) bool {
 	return false
 }
 
-func (m *Machine) putPolicy(policy *engine.Policy, kind string, common *wire.Common, r *wire.Result) {
+func (m *rulebook) putPolicy(policy *engine.Policy, kind string, common *wire.Common, r *wire.Result) {
 	policy.Version = m.settings.Policy.Version + 1
 	m.edit().Policy = policy
 	m.remindOfList()
@@ -88,7 +112,7 @@ func (m *Machine) putPolicy(policy *engine.Policy, kind string, common *wire.Com
 	m.write(head, common, kind, r)
 }
 
-func (m *Machine) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
+func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -142,7 +166,7 @@ func (m *Machine) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 	m.write(head, &b.Common, kind, r)
 }
 
-func (m *Machine) createKey(b *wire.APIKeyPut, keys []*wire.APIKey, at int) (string, wire.APIKey, wire.Refusal) {
+func (m *keys) createKey(b *wire.APIKeyPut, keys []*wire.APIKey, at int) (string, wire.APIKey, wire.Refusal) {
 	switch {
 	case at >= 0:
 		return "", b.Key, wire.RefusedExists
@@ -174,7 +198,7 @@ const signingNotice = engine.DayLength
 // applySigningKey adds or revokes a signing key. What an edge judged without a
 // revocation, or without a key that signs at once, is stale: the policy's
 // version moves. A key that waits its day is known everywhere before it signs.
-func (m *Machine) applySigningKey(b *wire.SigningKeyPut, r *wire.Result) {
+func (m *keys) applySigningKey(b *wire.SigningKeyPut, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -209,14 +233,14 @@ func (m *Machine) applySigningKey(b *wire.SigningKeyPut, r *wire.Result) {
 		kind, changed = "signing_key.revoked", *next[at]
 		changed.RevokedAt = m.now
 		next[at] = &changed
-		m.allStatusesMoved()
+		m.registry.allStatusesMoved()
 	default:
 		refuse(r, wire.RefusedNotFound)
 		return
 	}
 	m.edit().SigningKeys = next
 	if b.Op == wire.SigningRevoke || b.Now { // Edges judge tokens with it: calls under way are judged again.
-		m.movePolicy()
+		m.rulebook.movePolicy()
 	}
 	head := quoted(m.head(kind), "kid", changed.KID)
 	head = instant(head, "activateAt", changed.ActivateAt)
@@ -225,7 +249,7 @@ func (m *Machine) applySigningKey(b *wire.SigningKeyPut, r *wire.Result) {
 
 // applyCleared adds or removes a cleared pair. Either changes what edges judge
 // with, so the policy's version moves.
-func (m *Machine) applyCleared(b *wire.ClearedPut, r *wire.Result) {
+func (m *rulebook) applyCleared(b *wire.ClearedPut, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -252,7 +276,7 @@ func (m *Machine) applyCleared(b *wire.ClearedPut, r *wire.Result) {
 	case !b.Remove:
 		pair.ID, pair.At = uint32(m.settings.Policy.Version), m.now // Each pair moves the version: no id is given twice.
 		next = append(next, &pair)
-		m.remind(pair.ExpiresAt, leaf.DueCleared, uint64(pair.ID), 0)
+		m.calendar.remind(pair.ExpiresAt, leaf.DueCleared, uint64(pair.ID), 0)
 	}
 	m.edit().Cleared = next
 	m.movePolicy()
@@ -265,7 +289,7 @@ func (m *Machine) applyCleared(b *wire.ClearedPut, r *wire.Result) {
 }
 
 // movePolicy gives the policy a new version and leaves it as it is otherwise.
-func (m *Machine) movePolicy() {
+func (m *rulebook) movePolicy() {
 	s := m.edit()
 	policy := *s.Policy
 	policy.Version++
@@ -273,7 +297,7 @@ func (m *Machine) movePolicy() {
 }
 
 // applyClock moves the test clock forward.
-func (m *Machine) applyClock(b *wire.Clock, r *wire.Result) {
+func (m *core) applyClock(b *wire.Clock, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -293,7 +317,7 @@ func (m *Machine) applyClock(b *wire.Clock, r *wire.Result) {
 }
 
 // applyFormat raises the format; it never falls.
-func (m *Machine) applyFormat(b *wire.FormatRaise, r *wire.Result) {
+func (m *core) applyFormat(b *wire.FormatRaise, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -330,7 +354,7 @@ func (m *Machine) applyNote(b *wire.Note, r *wire.Result) {
 // applyMember remembers the incarnation of a node that was removed or
 // superseded: no node of the cluster admits it again, and one that learns of
 // its own ends. The oldest make room.
-func (m *Machine) applyMember(b *wire.Member, r *wire.Result) {
+func (m *core) applyMember(b *wire.Member, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}

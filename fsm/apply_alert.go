@@ -37,11 +37,20 @@ type alarm struct {
 	about func(head []byte) []byte
 }
 
+// key is what makes another alert the same one.
+func (a *alarm) key() alertKey { return alertKey{a.list, a.subject, a.kind} }
+
+// hasAlert tells whether what would be an alert is one already.
+func (m *desk) hasAlert(a *alarm) bool {
+	_, known := m.alertAt[a.key()]
+	return known
+}
+
 // openAlert writes the leaf of an alert and its row. It is no alert when there is one of
 // the same kind, list and subject already: that one's leaf is returned, and false. Where as
 // many are open as may be, the leaf is written all the same.
-func (m *Machine) openAlert(a *alarm, common *wire.Common) (at uint64, opened bool) {
-	key := alertKey{a.list, a.subject, a.kind}
+func (m *desk) openAlert(a *alarm, common *wire.Common) (at uint64, opened bool) {
+	key := a.key()
 	if known, found := m.alertAt[key]; found {
 		return m.alerts.At(known).Leaf, false
 	}
@@ -68,7 +77,7 @@ func (m *Machine) openAlert(a *alarm, common *wire.Common) (at uint64, opened bo
 }
 
 // aboutSubject names the record or party that an alert is about.
-func (m *Machine) aboutSubject(head []byte, a *alarm) []byte {
+func (m *desk) aboutSubject(head []byte, a *alarm) []byte {
 	target, at := wire.SplitSubject(a.subject)
 	switch {
 	case target == wire.TargetAgent:
@@ -85,7 +94,7 @@ func (m *Machine) aboutSubject(head []byte, a *alarm) []byte {
 
 // roomForAlert tells whether one more may be open. Rows of acknowledged ones make room,
 // the oldest first.
-func (m *Machine) roomForAlert() bool {
+func (m *desk) roomForAlert() bool {
 	if m.alertsOpen.All() >= m.limits.Alerts {
 		return false
 	}
@@ -98,7 +107,7 @@ func (m *Machine) roomForAlert() bool {
 	return true
 }
 
-func (m *Machine) forgetAlert() {
+func (m *desk) forgetAlert() {
 	row := m.alerts.At(m.alerts.First())
 	delete(m.alertAt, alertKey{row.List, row.Subject, row.Kind})
 	if row.Later == 0 {
@@ -108,7 +117,7 @@ func (m *Machine) forgetAlert() {
 }
 
 // applyAlert opens an alert that a node found, or acknowledges one.
-func (m *Machine) applyAlert(b *wire.Alert, r *wire.Result) {
+func (m *desk) applyAlert(b *wire.Alert, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -122,7 +131,7 @@ func (m *Machine) applyAlert(b *wire.Alert, r *wire.Result) {
 	}
 }
 
-func (m *Machine) openFound(b *wire.Alert, r *wire.Result) {
+func (m *desk) openFound(b *wire.Alert, r *wire.Result) {
 	if leaf.AlertName(b.Kind) == "" || !m.soundSubject(b) {
 		refuse(r, wire.RefusedMalformed)
 		return
@@ -137,7 +146,7 @@ func (m *Machine) openFound(b *wire.Alert, r *wire.Result) {
 }
 
 // soundSubject tells whether an alert is about something that exists.
-func (m *Machine) soundSubject(b *wire.Alert) bool {
+func (m *desk) soundSubject(b *wire.Alert) bool {
 	target, at := wire.SplitSubject(b.Subject)
 	if b.List > m.settings.ListVersion {
 		return false
@@ -146,16 +155,16 @@ func (m *Machine) soundSubject(b *wire.Alert) bool {
 	case 0:
 		return b.Kind == wire.AlertQuarantine && at <= m.settings.ListVersion || b.Kind != wire.AlertQuarantine && at < m.size
 	case wire.TargetAgent:
-		return m.agents.Has(at)
+		return m.registry.agents.Has(at)
 	case wire.TargetUser:
-		return m.users.Has(at)
+		return m.registry.users.Has(at)
 	case wire.TargetOperator:
-		return m.operators.Has(at)
+		return m.registry.operators.Has(at)
 	}
 	return false
 }
 
-func (m *Machine) acknowledge(b *wire.Alert, r *wire.Result) {
+func (m *desk) acknowledge(b *wire.Alert, r *wire.Result) {
 	at, found := m.alertOf(b.Leaf)
 	if !found {
 		refuse(r, wire.RefusedNotFound)
@@ -174,12 +183,12 @@ func (m *Machine) acknowledge(b *wire.Alert, r *wire.Result) {
 }
 
 // alertOf finds the row of the alert that a leaf opened.
-func (m *Machine) alertOf(opened uint64) (at uint64, found bool) {
+func (m *desk) alertOf(opened uint64) (at uint64, found bool) {
 	return searchReviews(m.alerts.First(), m.alerts.Next(), opened, func(i uint64) uint64 { return m.alerts.At(i).Leaf })
 }
 
 // alertPayment says that a payment was settled as it should not have been.
-func (m *Machine) alertPayment(kind uint8, b *wire.Hold, settled uint64) {
+func (m *desk) alertPayment(kind uint8, b *wire.Hold, settled uint64) {
 	a := alarm{kind: kind, subject: wire.AlertSubject(0, b.Leaf), filters: []uint64{engine.FilterKey(engine.FilterTxn, m.ids.TxnID(b.Leaf))}}
 	if b.Agent != 0 {
 		a.filters = append(a.filters, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(b.Agent))))
@@ -191,7 +200,7 @@ func (m *Machine) alertPayment(kind uint8, b *wire.Hold, settled uint64) {
 }
 
 // alertQuarantine says that entities of the list that is active from now on were put aside.
-func (m *Machine) alertQuarantine(info *wire.ListInfo) {
+func (m *desk) alertQuarantine(info *wire.ListInfo) {
 	m.openAlert(&alarm{
 		kind: wire.AlertQuarantine, list: info.Version, subject: wire.AlertSubject(0, info.Version),
 		about: func(head []byte) []byte { return number(head, "entries", int64(info.Quarantined)) },
@@ -200,7 +209,7 @@ func (m *Machine) alertQuarantine(info *wire.ListInfo) {
 
 // operatorListed tells whether a call was blocked because of its operator, who was not
 // listed when the credential was issued.
-func (m *Machine) operatorListed(hits *engine.Hits) bool {
+func (m *ledger) operatorListed(hits *engine.Hits) bool {
 	const ofUser = 3 // Sub-reasons of R5 from here on are about the user.
 	byWallet, byName := hits.Has(engine.RuleOperatorWallet), hits.Has(engine.RuleOperatorName) && hits.Subs[engine.RuleOperatorName] < ofUser
 	for i := range m.moment.LevelCount {
@@ -213,8 +222,8 @@ func (m *Machine) operatorListed(hits *engine.Hits) bool {
 }
 
 // alertOperator says that an operator is on the active list.
-func (m *Machine) alertOperator(slot engine.AgentSlot) {
-	operator := (*m.profiles.At(uint64(slot))).Operator
+func (m *desk) alertOperator(slot engine.AgentSlot) {
+	operator := (*m.registry.profiles.At(uint64(slot))).Operator
 	m.openAlert(&alarm{
 		kind: wire.AlertOperator, list: m.settings.ListVersion, subject: wire.AlertSubject(wire.TargetOperator, uint64(operator)),
 		about: func(head []byte) []byte { return plain(head, "agentId", m.ids.AgentID(uint32(slot))) },
@@ -222,7 +231,7 @@ func (m *Machine) alertOperator(slot engine.AgentSlot) {
 }
 
 // rebuildAlerts finds the alerts of a restored state and demands their order.
-func (m *Machine) rebuildAlerts() error {
+func (m *desk) rebuildAlerts() error {
 	after := uint64(0) // One past the leaf before.
 	for i := m.alerts.First(); i < m.alerts.Next(); i++ {
 		row := m.alerts.At(i)

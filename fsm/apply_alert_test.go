@@ -68,8 +68,8 @@ func TestAlertIsAcknowledgedOnce(t *testing.T) {
 
 	m := restoredFrom(t, w.m)
 	require.Equal(t, w.m.Freeze().Digest(), m.Freeze().Digest())
-	require.Equal(t, w.m.alertAt, m.alertAt)
-	require.Equal(t, w.m.alertsOpen, m.alertsOpen)
+	require.Equal(t, w.m.desk.alertAt, m.desk.alertAt)
+	require.Equal(t, w.m.desk.alertsOpen, m.desk.alertsOpen)
 }
 
 func TestAlertsAreAboutWhatExists(t *testing.T) {
@@ -108,22 +108,22 @@ func TestAlertsBeyondTheBoundAreLeaves(t *testing.T) {
 	require.Equal(t, wire.Applied, open(2).Code)
 	require.Equal(t, 1, w.out.AlertsUnlisted)
 	require.Len(t, w.alerts(), 1)
-	require.Equal(t, 2, w.m.alertsOpen.All())
+	require.Equal(t, 2, w.m.desk.alertsOpen.All())
 	w.acknowledge(first.Leaf)
 	open(2)
 	require.Zero(t, w.out.AlertsUnlisted)
 
 	for leaf := uint64(3); leaf < 12; leaf++ { // Rows of acknowledged ones make room.
-		row := w.m.alerts.At(w.m.alerts.Next() - 1)
+		row := w.m.desk.alerts.At(w.m.desk.alerts.Next() - 1)
 		require.Equal(t, wire.Applied, w.acknowledge(row.Leaf).Code)
 		open(leaf)
 		require.Zero(t, w.out.AlertsUnlisted, leaf)
-		require.LessOrEqual(t, w.m.alerts.Len(), 8)
+		require.LessOrEqual(t, w.m.desk.alerts.Len(), 8)
 		if leaf == 3 {
-			w.acknowledge(w.m.alerts.At(w.m.alerts.First() + 1).Leaf)
+			w.acknowledge(w.m.desk.alerts.At(w.m.desk.alerts.First() + 1).Leaf)
 		}
 	}
-	require.Len(t, w.m.alertAt, w.m.alerts.Len())
+	require.Len(t, w.m.desk.alertAt, w.m.desk.alerts.Len())
 }
 
 func (w *world) tickWithNote() { w.do(wire.KindNote, &wire.Note{Event: "agent.refused"}) }
@@ -136,9 +136,9 @@ func TestAlertsGoWithTheirLeaves(t *testing.T) {
 	w.now += 92 * engine.DayLength
 	w.tick()
 	w.tickWithNote()
-	require.Zero(t, w.m.alerts.Len())
-	require.Empty(t, w.m.alertAt)
-	require.Zero(t, w.m.alertsOpen.All())
+	require.Zero(t, w.m.desk.alerts.Len())
+	require.Empty(t, w.m.desk.alertAt)
+	require.Zero(t, w.m.desk.alertsOpen.All())
 }
 
 // TestQuarantineOpensAnAlert: a list that lacks entities wants a person when it is in force.

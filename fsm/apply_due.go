@@ -33,7 +33,7 @@ func (row *dueRow) before(other *dueRow) bool {
 }
 
 // remind has an event told at a time to come, where there is room.
-func (m *Machine) remind(at engine.Time, kind leaf.Due, subject, mark uint64) {
+func (m *calendar) remind(at engine.Time, kind leaf.Due, subject, mark uint64) {
 	if at > m.now && m.dues.Len() < m.limits.Dues {
 		m.remindNext(at, kind, subject, mark)
 	}
@@ -41,14 +41,14 @@ func (m *Machine) remind(at engine.Time, kind leaf.Due, subject, mark uint64) {
 
 // remindNext has what follows on a row that was just taken told at its time, or by this
 // very tick where that is over: no tick may have come in between.
-func (m *Machine) remindNext(at engine.Time, kind leaf.Due, subject, mark uint64) {
+func (m *calendar) remindNext(at engine.Time, kind leaf.Due, subject, mark uint64) {
 	m.raiseDue(m.dues.Append(dueRow{At: at, Kind: uint8(kind), Subject: subject, Mark: mark}))
 }
 
 // remindOfTransfer tells when a transfer of ownership takes effect. Its row is found and
 // moved where the agent has one already: a transfer may be brought forward, ended and
 // flagged again without end.
-func (m *Machine) remindOfTransfer(slot uint64, from engine.Time) {
+func (m *calendar) remindOfTransfer(slot uint64, from engine.Time) {
 	at, waits := m.transferAt[slot]
 	switch {
 	case !waits:
@@ -59,7 +59,7 @@ func (m *Machine) remindOfTransfer(slot uint64, from engine.Time) {
 	}
 }
 
-func (m *Machine) swapDues(a, b uint64) {
+func (m *calendar) swapDues(a, b uint64) {
 	one, other := *m.dues.At(a), *m.dues.At(b)
 	*m.dues.Edit(a), *m.dues.Edit(b) = other, one
 	m.placeDue(a)
@@ -67,14 +67,14 @@ func (m *Machine) swapDues(a, b uint64) {
 }
 
 // placeDue keeps where the row of an agent's transfer stands.
-func (m *Machine) placeDue(at uint64) {
+func (m *calendar) placeDue(at uint64) {
 	if row := m.dues.At(at); leaf.Due(row.Kind) == leaf.DueOwnership {
 		m.transferAt[row.Subject] = at
 	}
 }
 
 // takeDue takes the earliest row out.
-func (m *Machine) takeDue() dueRow {
+func (m *calendar) takeDue() dueRow {
 	first, last := *m.dues.At(1), m.dues.Next()-1
 	if leaf.Due(first.Kind) == leaf.DueOwnership {
 		delete(m.transferAt, first.Subject)
@@ -91,7 +91,7 @@ func (m *Machine) takeDue() dueRow {
 }
 
 // raiseDue moves a row up to its place in the heap, and says where that is.
-func (m *Machine) raiseDue(at uint64) uint64 {
+func (m *calendar) raiseDue(at uint64) uint64 {
 	m.placeDue(at)
 	for ; at > 1 && m.dues.At(at).before(m.dues.At(at/2)); at /= 2 {
 		m.swapDues(at, at/2)
@@ -100,7 +100,7 @@ func (m *Machine) raiseDue(at uint64) uint64 {
 }
 
 // sinkDue moves a row down to its place.
-func (m *Machine) sinkDue(at uint64) {
+func (m *calendar) sinkDue(at uint64) {
 	for {
 		least := at
 		for _, child := range [2]uint64{2 * at, 2*at + 1} {
@@ -118,60 +118,60 @@ func (m *Machine) sinkDue(at uint64) {
 
 // fallDue tells of what is due, the earliest first, a bounded number a tick.
 func (m *Machine) fallDue() {
-	for n := 0; n < m.limits.ExpiredAtOneTick && m.dues.Len() > 0 && m.dues.At(1).At <= m.now; n++ {
-		row := m.takeDue()
-		if m.dues.Len() > 0 && *m.dues.At(1) == row {
+	for n := 0; n < m.limits.ExpiredAtOneTick && m.calendar.dues.Len() > 0 && m.calendar.dues.At(1).At <= m.now; n++ {
+		row := m.calendar.takeDue()
+		if m.calendar.dues.Len() > 0 && *m.calendar.dues.At(1) == row {
 			continue // Said twice is told once.
 		}
 		switch leaf.Due(row.Kind) {
 		case leaf.DueAgentExpiring, leaf.DueAgentExpired:
-			m.agentDue(&row)
+			m.registry.agentDue(&row)
 		case leaf.DueAttestationExpiring, leaf.DueAttestationStale:
-			m.attestationDue(&row)
+			m.registry.attestationDue(&row)
 		case leaf.DueOwnership:
-			m.ownershipDue(&row)
+			m.registry.ownershipDue(&row)
 		case leaf.DueListStale:
-			m.listDue(&row)
+			m.rulebook.listDue(&row)
 		case leaf.DueSigningKey:
-			m.signingKeyDue(&row)
+			m.keys.signingKeyDue(&row)
 		case leaf.DueAPIKey:
-			m.apiKeyDue(&row)
+			m.keys.apiKeyDue(&row)
 		case leaf.DueCleared:
-			m.clearedDue(&row)
+			m.rulebook.clearedDue(&row)
 		}
 	}
 }
 
 // dueHead begins the leaf of something that fell due.
-func (m *Machine) dueHead(row *dueRow) []byte {
+func (m *core) dueHead(row *dueRow) []byte {
 	return plain(m.head(leaf.KindDue), "type", leaf.Due(row.Kind).String())
 }
 
-func (m *Machine) writeDue(head []byte, keys ...uint64) {
+func (m *core) writeDue(head []byte, keys ...uint64) {
 	filters := append(m.filters(len(keys)+1), engine.FilterKey(engine.FilterKind, leaf.KindDue))
 	m.appendLeaf(append(head, '}'), append(filters, keys...))
 }
 
-func (m *Machine) writeAgentDue(head []byte, slot uint64) {
+func (m *registry) writeAgentDue(head []byte, slot uint64) {
 	id := m.ids.AgentID(uint32(slot))
 	m.writeDue(plain(head, "agentId", id), engine.FilterKey(engine.FilterAgent, id))
 }
 
 // remindOfAgent tells before a credential ends, and when it has.
-func (m *Machine) remindOfAgent(p *engine.AgentProfile) {
+func (m *registry) remindOfAgent(p *engine.AgentProfile) {
 	kind, at := m.agentReminder(p)
-	m.remind(at, kind, uint64(p.Slot), uint64(p.CredentialVersion))
+	m.calendar.remind(at, kind, uint64(p.Slot), uint64(p.CredentialVersion))
 }
 
 // agentReminder is what is told next of a credential's end.
-func (m *Machine) agentReminder(p *engine.AgentProfile) (leaf.Due, engine.Time) {
+func (m *registry) agentReminder(p *engine.AgentProfile) (leaf.Due, engine.Time) {
 	if at := p.ExpiresAt - m.limits.ExpiryNotice; at > m.now {
 		return leaf.DueAgentExpiring, at
 	}
 	return leaf.DueAgentExpired, p.ExpiresAt
 }
 
-func (m *Machine) agentDue(row *dueRow) {
+func (m *registry) agentDue(row *dueRow) {
 	if !m.agents.Has(row.Subject) || m.agents.At(row.Subject).Status == engine.Revoked {
 		return
 	}
@@ -179,36 +179,36 @@ func (m *Machine) agentDue(row *dueRow) {
 	if uint64(p.CredentialVersion) != row.Mark { // Issued again since: the one row of the agent goes on with that.
 		kind, at := m.agentReminder(p)
 		if p.ExpiresAt >= row.At { // Else, issued for a shorter time, it has a row of its own.
-			m.remindNext(at, kind, row.Subject, uint64(p.CredentialVersion))
+			m.calendar.remindNext(at, kind, row.Subject, uint64(p.CredentialVersion))
 		}
 		return
 	}
 	if leaf.Due(row.Kind) == leaf.DueAgentExpiring {
-		m.remindNext(p.ExpiresAt, leaf.DueAgentExpired, row.Subject, row.Mark)
+		m.calendar.remindNext(p.ExpiresAt, leaf.DueAgentExpired, row.Subject, row.Mark)
 	}
 	head := number(m.dueHead(row), "credentialVersion", int64(p.CredentialVersion))
 	m.writeAgentDue(instant(head, "expiresAt", p.ExpiresAt), row.Subject)
 }
 
 // remindOfAttestation tells before an attestation ends, and when it has.
-func (m *Machine) remindOfAttestation(slot engine.AgentSlot) {
+func (m *registry) remindOfAttestation(slot engine.AgentSlot) {
 	if row := m.agents.At(uint64(slot)); row.AttestedAt != 0 && (*m.profiles.At(uint64(slot))).Type == engine.Autonomous {
-		m.remind(row.AttestedAt+m.limits.AttestationValidity-m.limits.AttestationNotice, leaf.DueAttestationExpiring, uint64(slot), uint64(row.AttestedAt))
+		m.calendar.remind(row.AttestedAt+m.limits.AttestationValidity-m.limits.AttestationNotice, leaf.DueAttestationExpiring, uint64(slot), uint64(row.AttestedAt))
 	}
 }
 
-func (m *Machine) attestationDue(row *dueRow) {
+func (m *registry) attestationDue(row *dueRow) {
 	if !m.agents.Has(row.Subject) || m.agents.At(row.Subject).AttestedAt == 0 {
 		return
 	}
 	agent := m.agents.At(row.Subject)
 	until := agent.AttestedAt + m.limits.AttestationValidity
 	if uint64(agent.AttestedAt) != row.Mark { // Attested again since: the one row of the agent goes on with that.
-		m.remindNext(until-m.limits.AttestationNotice, leaf.DueAttestationExpiring, row.Subject, uint64(agent.AttestedAt))
+		m.calendar.remindNext(until-m.limits.AttestationNotice, leaf.DueAttestationExpiring, row.Subject, uint64(agent.AttestedAt))
 		return
 	}
 	if leaf.Due(row.Kind) == leaf.DueAttestationExpiring {
-		m.remindNext(until, leaf.DueAttestationStale, row.Subject, row.Mark)
+		m.calendar.remindNext(until, leaf.DueAttestationStale, row.Subject, row.Mark)
 	}
 	if agent.Status == engine.Revoked || (*m.profiles.At(row.Subject)).ExpiresAt <= m.now {
 		return
@@ -216,7 +216,7 @@ func (m *Machine) attestationDue(row *dueRow) {
 	m.writeAgentDue(instant(instant(m.dueHead(row), "attestedAt", agent.AttestedAt), "validUntil", until), row.Subject)
 }
 
-func (m *Machine) ownershipDue(row *dueRow) {
+func (m *registry) ownershipDue(row *dueRow) {
 	if !m.agents.Has(row.Subject) || m.agents.At(row.Subject).OwnershipFrom != row.At || m.agents.At(row.Subject).Status == engine.Revoked {
 		return
 	}
@@ -225,13 +225,13 @@ func (m *Machine) ownershipDue(row *dueRow) {
 
 // remindOfList tells when the active list is older than the policy has it. Either may
 // change meanwhile: the row holds where its time is still theirs.
-func (m *Machine) remindOfList() {
+func (m *rulebook) remindOfList() {
 	if age := m.settings.Policy.ListAgeMax; m.settings.List != nil && age > 0 {
-		m.remind(m.settings.ListSynced+age, leaf.DueListStale, 0, m.settings.ListVersion)
+		m.calendar.remind(m.settings.ListSynced+age, leaf.DueListStale, 0, m.settings.ListVersion)
 	}
 }
 
-func (m *Machine) listDue(row *dueRow) {
+func (m *rulebook) listDue(row *dueRow) {
 	s := m.settings
 	if s.List == nil || s.ListVersion != row.Mark || s.ListSynced+s.Policy.ListAgeMax != row.At {
 		return
@@ -239,11 +239,11 @@ func (m *Machine) listDue(row *dueRow) {
 	m.writeDue(instant(number(m.dueHead(row), "listVersion", int64(s.ListVersion)), "syncedAt", s.ListSynced))
 }
 
-func (m *Machine) remindOfSigningKey(key *wire.SigningKey) {
-	m.remind(key.ActivateAt, leaf.DueSigningKey, engine.FilterKey(engine.FilterKind, key.KID), 0)
+func (m *keys) remindOfSigningKey(key *wire.SigningKey) {
+	m.calendar.remind(key.ActivateAt, leaf.DueSigningKey, engine.FilterKey(engine.FilterKind, key.KID), 0)
 }
 
-func (m *Machine) signingKeyDue(row *dueRow) {
+func (m *keys) signingKeyDue(row *dueRow) {
 	for _, key := range m.settings.SigningKeys {
 		if engine.FilterKey(engine.FilterKind, key.KID) == row.Subject && key.ActivateAt == row.At && key.RevokedAt == 0 {
 			m.writeDue(instant(plain(m.dueHead(row), "kid", key.KID), "activateAt", key.ActivateAt))
@@ -253,13 +253,13 @@ func (m *Machine) signingKeyDue(row *dueRow) {
 }
 
 // remindOfKey tells before an API key ends; at is its place among the keys.
-func (m *Machine) remindOfKey(at int, key *wire.APIKey) {
+func (m *keys) remindOfKey(at int, key *wire.APIKey) {
 	if key.ExpiresAt != 0 {
-		m.remind(key.ExpiresAt-m.limits.ExpiryNotice, leaf.DueAPIKey, uint64(at), uint64(key.ExpiresAt))
+		m.calendar.remind(key.ExpiresAt-m.limits.ExpiryNotice, leaf.DueAPIKey, uint64(at), uint64(key.ExpiresAt))
 	}
 }
 
-func (m *Machine) apiKeyDue(row *dueRow) {
+func (m *keys) apiKeyDue(row *dueRow) {
 	if row.Subject >= uint64(len(m.settings.Keys)) {
 		return
 	}
@@ -271,7 +271,7 @@ func (m *Machine) apiKeyDue(row *dueRow) {
 	m.writeDue(instant(quoted(head, "prefix", key.Prefix), "expiresAt", key.ExpiresAt))
 }
 
-func (m *Machine) clearedDue(row *dueRow) {
+func (m *rulebook) clearedDue(row *dueRow) {
 	at := slices.IndexFunc(m.settings.Cleared, func(pair *wire.ClearedPair) bool { return uint64(pair.ID) == row.Subject })
 	if at < 0 || m.settings.Cleared[at].ExpiresAt != row.At {
 		return
@@ -280,7 +280,7 @@ func (m *Machine) clearedDue(row *dueRow) {
 }
 
 // checkDues demands a heap of rows that are known, one of each transfer.
-func (m *Machine) checkDues() error {
+func (m *calendar) checkDues() error {
 	transfers := 0
 	for i := m.dues.First(); i < m.dues.Next(); i++ {
 		row := m.dues.At(i)

@@ -43,7 +43,7 @@ func TestWhatFallsDue(t *testing.T) {
 		"agent.expiring", "agent.expired",
 	}, types)
 	require.Equal(t, []int64{23, 24, 24, 48, 48, 72, 23 * 24, 84 * 24, 91 * 24}, hours)
-	require.Zero(t, w.m.dues.Len())
+	require.Zero(t, w.m.calendar.dues.Len())
 	replayAgrees(t, w, 3)
 }
 
@@ -69,7 +69,7 @@ func TestWhatDoesNotFallDueAnyMore(t *testing.T) {
 	require.Equal(t, []string{"list.stale", "attestation.expiring", "attestation.stale"}, types)
 	require.Equal(t, []int64{24, 38, 39}, hours)
 	w.do(wire.KindListActivate, &wire.ListActivate{Digest: w.m.settings.List.Digest, Refresh: true})
-	profile := **w.m.profiles.At(uint64(agent))
+	profile := **w.m.registry.profiles.At(uint64(agent))
 	w.do(wire.KindReissue, &wire.Reissue{Agent: agent, Profile: profile, BaseRev: profile.Rev, OperatorKey: "acme inc", List: w.m.settings.ListVersion, Plain: true})
 	types, hours = w.told(start+160*engine.DayLength, engine.Hour)
 	require.Equal(t, []string{"list.stale", "agent.expiring", "agent.expired"}, types, "the credential that was renewed does not end")
@@ -81,27 +81,27 @@ func TestWhatDoesNotFallDueAnyMore(t *testing.T) {
 func TestAnAgentHasOneRowOfAKind(t *testing.T) {
 	w := newWorld(t)
 	agent, _ := w.register("a", autonomous)
-	begun := w.m.dues.Len()
+	begun := w.m.calendar.dues.Len()
 	for i := range 200 {
 		w.now += 20 * engine.Minute
 		require.Equal(t, wire.Applied, w.do(wire.KindAttest, &wire.Attest{Agent: agent, AttestedBy: "x"}).Code)
-		profile := **w.m.profiles.At(uint64(agent))
+		profile := **w.m.registry.profiles.At(uint64(agent))
 		r := w.do(wire.KindReissue, &wire.Reissue{Agent: agent, Profile: profile, BaseRev: profile.Rev, OperatorKey: "acme inc", List: w.m.settings.ListVersion, Plain: true})
 		require.Equal(t, wire.Applied, r.Code)
 		if i%5 == 0 {
 			w.tick()
 		}
-		require.LessOrEqual(t, w.m.dues.Len(), begun+1)
+		require.LessOrEqual(t, w.m.calendar.dues.Len(), begun+1)
 	}
 	for i := range engine.Time(50) { // Each brings the one before forward.
 		w.do(wire.KindOwnership, &wire.Ownership{Agent: agent, OperatorKey: "globex", EffectiveAt: start + 10*engine.DayLength + (50-i)*engine.Minute})
 	}
-	require.LessOrEqual(t, w.m.dues.Len(), begun+2)
+	require.LessOrEqual(t, w.m.calendar.dues.Len(), begun+2)
 	last := int64((w.now - start) / engine.Hour) // 66 hours and 40 minutes.
 	types, hours := w.told(start+160*engine.DayLength, engine.Hour)
 	require.Equal(t, []string{"attestation.expiring", "attestation.stale", "agent.ownership_effective", "agent.expiring", "agent.expired"}, types)
 	require.Equal(t, []int64{last + 23, last + 24, 240, last + 84*24, last + 91*24}, hours)
-	require.Zero(t, w.m.dues.Len())
+	require.Zero(t, w.m.calendar.dues.Len())
 	replayAgrees(t, w, 3)
 }
 
@@ -117,7 +117,7 @@ func TestTransfersAgainstAModel(t *testing.T) {
 			agent, _ := w.register("a")
 			agents = append(agents, agent)
 		}
-		begun := w.m.dues.Len()
+		begun := w.m.calendar.dues.Len()
 		waits := map[engine.AgentSlot]engine.Time{} // Of what is to be told.
 		told, due := 0, 0
 		for range 150 {
@@ -125,14 +125,14 @@ func TestTransfersAgainstAModel(t *testing.T) {
 			slot := uint64(agent)
 			switch random.IntN(6) {
 			case 0, 1, 2:
-				before := w.m.agents.At(slot).OwnershipFrom
+				before := w.m.registry.agents.At(slot).OwnershipFrom
 				at := w.now + engine.Time(random.Int64N(100)-5)*engine.Minute
 				require.Equal(t, wire.Applied, w.do(wire.KindOwnership, &wire.Ownership{Agent: agent, OperatorKey: "globex", EffectiveAt: at}).Code)
 				from := max(at, w.m.now)
 				if before != 0 {
 					from = min(from, before)
 				}
-				require.Equal(t, from, w.m.agents.At(slot).OwnershipFrom)
+				require.Equal(t, from, w.m.registry.agents.At(slot).OwnershipFrom)
 				switch {
 				case from == before:
 				case from > w.m.now:
@@ -144,7 +144,7 @@ func TestTransfersAgainstAModel(t *testing.T) {
 				w.do(wire.KindOwnership, &wire.Ownership{Agent: agent, Cancel: true})
 				delete(waits, agent)
 			case 4:
-				profile := **w.m.profiles.At(slot)
+				profile := **w.m.registry.profiles.At(slot)
 				r := w.do(wire.KindReissue, &wire.Reissue{Agent: agent, Profile: profile, BaseRev: profile.Rev, OperatorKey: "globex", List: w.m.settings.ListVersion, Plain: true})
 				require.Equal(t, wire.Applied, r.Code)
 				delete(waits, agent)
@@ -160,7 +160,7 @@ func TestTransfersAgainstAModel(t *testing.T) {
 				}
 				require.Equal(t, due, told)
 			}
-			require.LessOrEqual(t, w.m.dues.Len(), begun+len(agents))
+			require.LessOrEqual(t, w.m.calendar.dues.Len(), begun+len(agents))
 		}
 		require.NotZero(t, told)
 		replayAgrees(t, w, uint64(round))
@@ -170,30 +170,30 @@ func TestTransfersAgainstAModel(t *testing.T) {
 // The place of a transfer's row is known whatever is taken out and moved, of few rows as of many.
 func TestRowsOfTransfersAreFound(t *testing.T) {
 	w := newWorld(t)
-	for w.m.dues.Len() > 0 {
-		w.m.takeDue()
+	for w.m.calendar.dues.Len() > 0 {
+		w.m.calendar.takeDue()
 	}
 	random := rand.New(rand.NewPCG(3, 4))
 	for i := range 5000 {
 		at := w.m.now + engine.Time(1+random.Int64N(1000))
 		switch n := random.IntN(10); {
 		case n < 4:
-			w.m.remindOfTransfer(random.Uint64N(uint64(2+i/500)), at)
+			w.m.calendar.remindOfTransfer(random.Uint64N(uint64(2+i/500)), at)
 		case n == 4:
-			w.m.remind(at, leaf.DueCleared, random.Uint64N(4), 0)
-		case w.m.dues.Len() > 0:
-			w.m.takeDue()
+			w.m.calendar.remind(at, leaf.DueCleared, random.Uint64N(4), 0)
+		case w.m.calendar.dues.Len() > 0:
+			w.m.calendar.takeDue()
 		}
 		transfers := 0
-		for at := w.m.dues.First(); at < w.m.dues.Next(); at++ {
-			row := w.m.dues.At(at)
-			require.False(t, at > 1 && row.before(w.m.dues.At(at/2)))
+		for at := w.m.calendar.dues.First(); at < w.m.calendar.dues.Next(); at++ {
+			row := w.m.calendar.dues.At(at)
+			require.False(t, at > 1 && row.before(w.m.calendar.dues.At(at/2)))
 			if leaf.Due(row.Kind) == leaf.DueOwnership {
-				require.Equal(t, at, w.m.transferAt[row.Subject])
+				require.Equal(t, at, w.m.calendar.transferAt[row.Subject])
 				transfers++
 			}
 		}
-		require.Len(t, w.m.transferAt, transfers)
+		require.Len(t, w.m.calendar.transferAt, transfers)
 	}
 }
 
@@ -201,9 +201,9 @@ func TestRowsOfTransfersAreFound(t *testing.T) {
 func TestTwoRowsOfATransfer(t *testing.T) {
 	w := newWorld(t)
 	agent, _ := w.register("a")
-	w.m.remind(w.m.now+engine.Hour, leaf.DueOwnership, uint64(agent), 0)
+	w.m.calendar.remind(w.m.now+engine.Hour, leaf.DueOwnership, uint64(agent), 0)
 	restoredFrom(t, w.m)
-	w.m.remind(w.m.now+2*engine.Hour, leaf.DueOwnership, uint64(agent), 0)
+	w.m.calendar.remind(w.m.now+2*engine.Hour, leaf.DueOwnership, uint64(agent), 0)
 	var buffer bytes.Buffer
 	_, err := w.m.Freeze().WriteTo(&buffer)
 	require.NoError(t, err)
@@ -218,7 +218,7 @@ func TestRowsOfRenewedAgents(t *testing.T) {
 	w.now += 80 * engine.DayLength // The delegate ends with its parent, in 11 days.
 	child, _ := w.register("child", parent(root))
 	renew := func(agent engine.AgentSlot) {
-		profile := **w.m.profiles.At(uint64(agent))
+		profile := **w.m.registry.profiles.At(uint64(agent))
 		r := w.do(wire.KindReissue, &wire.Reissue{Agent: agent, Profile: profile, BaseRev: profile.Rev, OperatorKey: "acme inc", List: w.m.settings.ListVersion, Plain: true})
 		require.Equal(t, wire.Applied, r.Code)
 	}
@@ -232,7 +232,7 @@ func TestRowsOfRenewedAgents(t *testing.T) {
 	renew(child)
 	types, _ = w.told(w.now+100*engine.DayLength, engine.Hour)
 	require.Equal(t, []string{"agent.expiring", "agent.expiring", "agent.expired", "agent.expired"}, types)
-	require.Zero(t, w.m.dues.Len())
+	require.Zero(t, w.m.calendar.dues.Len())
 }
 
 // Where no tick came in the time between notice and end, both are told.
@@ -252,7 +252,7 @@ func TestWhatFellDueWhileNothingTicked(t *testing.T) {
 		types = append(types, between([]byte(text), `"type":"`, `"`))
 	}
 	require.Equal(t, []string{"list.stale", "agent.expiring", "agent.expired"}, types)
-	require.Zero(t, w.m.dues.Len())
+	require.Zero(t, w.m.calendar.dues.Len())
 	replayAgrees(t, w, 3)
 }
 
@@ -260,22 +260,22 @@ func TestWhatFellDueWhileNothingTicked(t *testing.T) {
 func TestDuesAreAHeap(t *testing.T) {
 	w := newWorld(t)
 	limits := *w.m.limits
-	limits.Dues = w.m.dues.Len() + 300
+	limits.Dues = w.m.calendar.dues.Len() + 300
 	w.m.limits = &limits
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 400 {
-		w.m.remind(w.m.now+engine.Time(1+random.Int64N(50)), leaf.DueCleared, random.Uint64N(4), 0)
+		w.m.calendar.remind(w.m.now+engine.Time(1+random.Int64N(50)), leaf.DueCleared, random.Uint64N(4), 0)
 	}
-	require.Equal(t, limits.Dues, w.m.dues.Len())
+	require.Equal(t, limits.Dues, w.m.calendar.dues.Len())
 	restoredFrom(t, w.m)
 	last := dueRow{}
-	for w.m.dues.Len() > 0 {
-		row := w.m.takeDue()
+	for w.m.calendar.dues.Len() > 0 {
+		row := w.m.calendar.takeDue()
 		require.False(t, row.before(&last))
 		last = row
 	}
 	w.register("a")
-	w.m.dues.Edit(1).Kind = 99
+	w.m.calendar.dues.Edit(1).Kind = 99
 	var buffer bytes.Buffer
 	_, err := w.m.Freeze().WriteTo(&buffer)
 	require.NoError(t, err)

@@ -5,7 +5,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-func (m *Machine) applyFleet(b *wire.Fleet, r *wire.Result) {
+func (m *registry) applyFleet(b *wire.Fleet, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -33,7 +33,7 @@ func (m *Machine) applyFleet(b *wire.Fleet, r *wire.Result) {
 	m.write(head, &b.Common, "fleet.created", r, engine.FilterKey(engine.FilterFleet, id))
 }
 
-func (m *Machine) applyFleetUpdate(b *wire.FleetUpdate, r *wire.Result) {
+func (m *registry) applyFleetUpdate(b *wire.FleetUpdate, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -63,7 +63,7 @@ func (m *Machine) applyFleetUpdate(b *wire.FleetUpdate, r *wire.Result) {
 }
 
 // applyAssign puts agents into a fleet, or takes them out, all or none.
-func (m *Machine) applyAssign(b *wire.Assign, r *wire.Result) {
+func (m *registry) applyAssign(b *wire.Assign, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -95,7 +95,7 @@ func (m *Machine) applyAssign(b *wire.Assign, r *wire.Result) {
 }
 
 // assignable checks one agent of an Assign; counts says that it changes anything.
-func (m *Machine) assignable(b *wire.Assign, slot engine.AgentSlot, before []engine.AgentSlot, r *wire.Result) (counts, ok bool) {
+func (m *registry) assignable(b *wire.Assign, slot engine.AgentSlot, before []engine.AgentSlot, r *wire.Result) (counts, ok bool) {
 	if !m.agents.Has(uint64(slot)) {
 		refuse(r, wire.RefusedNotFound)
 		return false, false
@@ -124,7 +124,7 @@ func (m *Machine) assignable(b *wire.Assign, slot engine.AgentSlot, before []eng
 	return false, false
 }
 
-func (m *Machine) moveAgents(b *wire.Assign) {
+func (m *registry) moveAgents(b *wire.Assign) {
 	row := m.fleets.Edit(uint64(b.Fleet))
 	for _, slot := range b.Agents {
 		old := *m.profiles.At(uint64(slot))
@@ -146,7 +146,7 @@ func (m *Machine) moveAgents(b *wire.Assign) {
 	}
 }
 
-func (m *Machine) writeAssign(b *wire.Assign, r *wire.Result) {
+func (m *registry) writeAssign(b *wire.Assign, r *wire.Result) {
 	kind := "fleet.assigned"
 	if b.Remove {
 		kind = "fleet.removed"

@@ -11,18 +11,18 @@ import (
 // settle tells what happened in the world, so it is never refused for a limit.
 
 // soundHold tells whether a time to hold for is none or within its bounds.
-func (m *Machine) soundHold(seconds uint32) bool {
+func (m *ledger) soundHold(seconds uint32) bool {
 	return seconds == 0 || seconds >= m.limits.HoldSecondsLeast && seconds <= m.limits.HoldSecondsMost
 }
 
 // paymentsFull tells whether there is no room for what a call asks for.
-func (m *Machine) paymentsFull(seconds uint32, reference engine.ReferenceKey) bool {
+func (m *ledger) paymentsFull(seconds uint32, reference engine.ReferenceKey) bool {
 	return seconds != 0 && m.holds.Len() >= m.limits.Holds || reference != (engine.ReferenceKey{}) && m.referencesFull()
 }
 
 // onBooks calls change with the counters that a payment stands on: the agent's, its
 // ancestors', the fleet's.
-func (m *Machine) onBooks(slot engine.AgentSlot, fleet engine.FleetSlot, change func(*engine.Spend)) {
+func (m *registry) onBooks(slot engine.AgentSlot, fleet engine.FleetSlot, change func(*engine.Spend)) {
 	for range engine.DepthMax + 1 {
 		if !m.agents.Has(uint64(slot)) {
 			break
@@ -36,18 +36,18 @@ func (m *Machine) onBooks(slot engine.AgentSlot, fleet engine.FleetSlot, change 
 }
 
 // hold opens a hold from now on and counts it on today's date.
-func (m *Machine) hold(row holdRow, seconds uint32) {
+func (m *ledger) hold(row holdRow, seconds uint32) {
 	row.Day, row.ExpiresAt = m.now.Day(), m.now+engine.Time(seconds)*engine.Second
-	m.onBooks(row.Agent, row.Fleet, func(s *engine.Spend) { s.Hold(row.Day, row.Amount) })
+	m.registry.onBooks(row.Agent, row.Fleet, func(s *engine.Spend) { s.Hold(row.Day, row.Amount) })
 	m.holdAt[row.Leaf] = m.holds.Append(row)
 	m.raiseHold(m.holds.Next() - 1)
 }
 
 // endHold takes an open hold off the books and the table and says how it ended, in the
 // leaf that is written next.
-func (m *Machine) endHold(at uint64, state HoldState) holdRow {
+func (m *ledger) endHold(at uint64, state HoldState) holdRow {
 	row := *m.holds.At(at)
-	m.onBooks(row.Agent, row.Fleet, func(s *engine.Spend) { s.Unhold(row.Day, row.Amount) })
+	m.registry.onBooks(row.Agent, row.Fleet, func(s *engine.Spend) { s.Unhold(row.Day, row.Amount) })
 	m.dropHold(at)
 	m.ended(row.Leaf, state)
 	if state != HoldSettled {
@@ -58,7 +58,7 @@ func (m *Machine) endHold(at uint64, state HoldState) holdRow {
 
 // ended notes how a payment ended. In a full table the oldest ending makes room: what
 // ended in the world is refused by no bound of ours.
-func (m *Machine) ended(record uint64, state HoldState) {
+func (m *ledger) ended(record uint64, state HoldState) {
 	if m.outcomes.Len() >= m.limits.Outcomes {
 		m.forgetOutcome()
 		m.out.OutcomesDisplaced++
@@ -67,9 +67,24 @@ func (m *Machine) ended(record uint64, state HoldState) {
 	m.out.Outcomes = append(m.out.Outcomes, LeafLink{Leaf: record, Later: m.size})
 }
 
+// heldUntil returns when the open hold of a record ends; false: it has none.
+func (m *ledger) heldUntil(record uint64) (until engine.Time, held bool) {
+	at, held := m.holdAt[record]
+	if !held {
+		return 0, false
+	}
+	return m.holds.At(at).ExpiresAt, true
+}
+
+// hasEnded tells whether it is known how a payment ended.
+func (m *ledger) hasEnded(record uint64) bool {
+	_, ended := m.outcomeAt[record]
+	return ended
+}
+
 // expireHolds ends holds whose time is over, the earliest first, a bounded number a
 // tick: what is left counts a little longer, and that is the safe side.
-func (m *Machine) expireHolds() {
+func (m *ledger) expireHolds() {
 	for n := 0; n < m.limits.ExpiredAtOneTick && m.holds.Len() > 0; n++ {
 		if m.now < m.holds.At(m.holds.First()).ExpiresAt {
 			return
@@ -78,7 +93,7 @@ func (m *Machine) expireHolds() {
 	}
 }
 
-func (m *Machine) expireHold(at uint64) {
+func (m *ledger) expireHold(at uint64) {
 	row := m.endHold(at, HoldExpired)
 	txn := m.ids.TxnID(row.Leaf)
 	head := plain(m.head(leaf.KindDue), "type", leaf.DueHold.String())
@@ -92,7 +107,7 @@ func (m *Machine) expireHold(at uint64) {
 }
 
 // ofPayment writes which payment a leaf is about, and an amount of it.
-func (m *Machine) ofPayment(head []byte, txn string, record uint64, state HoldState, amount engine.USD) []byte {
+func (m *ledger) ofPayment(head []byte, txn string, record uint64, state HoldState, amount engine.USD) []byte {
 	head = number(plain(head, "txnId", txn), "screenedLeaf", int64(record))
 	head = plain(head, "state", state.String())
 	return dollars(head, "amountUSDC", amount)
@@ -100,7 +115,7 @@ func (m *Machine) ofPayment(head []byte, txn string, record uint64, state HoldSt
 
 // applyHold settles or releases a payment. A hold whose time is over has ended, also
 // where its tick has not come yet.
-func (m *Machine) applyHold(b *wire.Hold, r *wire.Result) {
+func (m *ledger) applyHold(b *wire.Hold, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -125,7 +140,7 @@ type settling struct {
 	late, notAllowed, overLimit bool
 }
 
-func (m *Machine) settlePayment(b *wire.Hold, r *wire.Result) {
+func (m *ledger) settlePayment(b *wire.Hold, r *wire.Result) {
 	var s settling
 	at, ended := m.outcomeAt[b.Leaf]
 	holdAt, open := m.holdAt[b.Leaf]
@@ -145,26 +160,26 @@ func (m *Machine) settlePayment(b *wire.Hold, r *wire.Result) {
 		row := m.endHold(holdAt, HoldSettled)
 		s.counted = row.Amount
 		paid := min(b.Amount, row.Amount)
-		m.onBooks(row.Agent, row.Fleet, func(books *engine.Spend) { books.AddOn(row.Day, paid) })
+		m.registry.onBooks(row.Agent, row.Fleet, func(books *engine.Spend) { books.AddOn(row.Day, paid) })
 	default:
 		day, counts := m.countsOn(b)
 		if s.notAllowed = !counts; counts {
 			s.counted = b.Recorded
 			rest := max(b.Recorded-b.Amount, 0)
-			m.onBooks(b.Agent, b.Fleet, func(books *engine.Spend) { books.Return(day, rest) })
+			m.registry.onBooks(b.Agent, b.Fleet, func(books *engine.Spend) { books.Return(day, rest) })
 		}
 		m.ended(b.Leaf, HoldSettled)
 	}
 	if more := b.Amount - s.counted; more > 0 {
-		s.overLimit = m.overLimit(b.Agent, b.Fleet, more)
+		s.overLimit = m.registry.overLimit(b.Agent, b.Fleet, more)
 		day := m.now.Day()
-		m.onBooks(b.Agent, b.Fleet, func(books *engine.Spend) { books.Add(day, more) })
+		m.registry.onBooks(b.Agent, b.Fleet, func(books *engine.Spend) { books.Add(day, more) })
 	}
 	m.useReference(b.Reference, b.Leaf)
 	m.writeSettled(b, &s, r)
 }
 
-func (m *Machine) writeSettled(b *wire.Hold, s *settling, r *wire.Result) {
+func (m *ledger) writeSettled(b *wire.Hold, s *settling, r *wire.Result) {
 	txn := m.ids.TxnID(b.Leaf)
 	state := HoldSettled
 	if at, ended := m.outcomeAt[b.Leaf]; ended {
@@ -180,7 +195,7 @@ func (m *Machine) writeSettled(b *wire.Hold, s *settling, r *wire.Result) {
 	m.writePayment(head, leaf.KindHoldSettled, txn, b, r)
 	for _, mark := range s.marks() {
 		if mark.set {
-			m.alertPayment(mark.alert, b, r.Leaf)
+			m.desk.alertPayment(mark.alert, b, r.Leaf)
 		}
 	}
 }
@@ -198,7 +213,7 @@ func (s *settling) marks() [3]settleMark {
 	}
 }
 
-func (m *Machine) writePayment(head []byte, kind, txn string, b *wire.Hold, r *wire.Result) {
+func (m *ledger) writePayment(head []byte, kind, txn string, b *wire.Hold, r *wire.Result) {
 	if b.Agent == 0 {
 		m.write(head, &b.Common, kind, r, engine.FilterKey(engine.FilterTxn, txn))
 		return
@@ -208,17 +223,17 @@ func (m *Machine) writePayment(head []byte, kind, txn string, b *wire.Hold, r *w
 
 // countsOn returns the date on which a payment without a hold counts; false where
 // nothing of it does: it did not go through, or nobody has approved it.
-func (m *Machine) countsOn(b *wire.Hold) (engine.Day, bool) {
+func (m *ledger) countsOn(b *wire.Hold) (engine.Day, bool) {
 	if b.Verdict == engine.Proceed {
 		return b.ScreenedAt.Day(), true
 	}
-	if at, done := m.disposedBy[b.Leaf]; done && b.Verdict == engine.Review && m.dispositions.At(at).Kind == wire.Approved {
-		return m.dispositions.At(at).At.Day(), true
+	if b.Verdict == engine.Review {
+		return m.desk.approvedOn(b.Leaf)
 	}
 	return 0, false
 }
 
-func (m *Machine) releasePayment(b *wire.Hold, r *wire.Result) {
+func (m *ledger) releasePayment(b *wire.Hold, r *wire.Result) {
 	var returned engine.USD
 	if at, ended := m.outcomeAt[b.Leaf]; ended {
 		row := m.outcomes.At(at)
@@ -247,7 +262,7 @@ func (m *Machine) releasePayment(b *wire.Hold, r *wire.Result) {
 			return
 		}
 		returned = b.Recorded
-		m.onBooks(b.Agent, b.Fleet, func(s *engine.Spend) { s.Return(day, returned) })
+		m.registry.onBooks(b.Agent, b.Fleet, func(s *engine.Spend) { s.Return(day, returned) })
 		m.freeReference(b.Reference, b.Leaf)
 		m.ended(b.Leaf, HoldReleased)
 	}

@@ -20,7 +20,7 @@ func (w *world) held(slot engine.AgentSlot, dollars engine.USD, seconds uint32, 
 	}
 	r := w.do(wire.KindScreen, s)
 	require.Equal(w.t, wire.Applied, r.Code, "%+v", r)
-	return paidBy(w.t, s, &r, w.m.fleetOf(slot))
+	return paidBy(w.t, s, &r, w.m.registry.fleetOf(slot))
 }
 
 func (w *world) settle(b wire.Hold, dollars engine.USD) wire.Result {
@@ -35,7 +35,7 @@ func (w *world) release(b wire.Hold) wire.Result {
 
 // books are what an agent spent and what is held of it, in dollars.
 func (w *world) books(slot engine.AgentSlot) [2]engine.USD {
-	row := w.m.agents.At(uint64(slot))
+	row := w.m.registry.agents.At(uint64(slot))
 	day := w.m.now.Day()
 	return [2]engine.USD{row.Spend.On(day) / engine.Dollar, row.Spend.HeldOn(day) / engine.Dollar}
 }
@@ -46,7 +46,7 @@ func TestHoldCountsEverywhereUntilItEnds(t *testing.T) {
 	root, _ := w.register("root", dailyLimit(100), func(p *engine.AgentProfile) { p.Fleet = 1 })
 	child, _ := w.register("child", dailyLimit(100), parent(root))
 	b := w.held(child, 60, 60, 0)
-	fleet := func() engine.USD { return w.m.fleets.At(1).Spend.Counted(w.m.now.Day()) / engine.Dollar }
+	fleet := func() engine.USD { return w.m.registry.fleets.At(1).Spend.Counted(w.m.now.Day()) / engine.Dollar }
 	require.Equal(t, [2]engine.USD{0, 60}, w.books(child))
 	require.Equal(t, [2]engine.USD{0, 60}, w.books(root))
 	require.EqualValues(t, 60, fleet())
@@ -123,10 +123,10 @@ func TestTicksExpireABoundedNumber(t *testing.T) {
 	w.now += 61 * engine.Second
 	w.tick()
 	require.Equal(t, most, len(w.out.Leaves))
-	require.Equal(t, 256, w.m.holds.Len())
+	require.Equal(t, 256, w.m.ledger.holds.Len())
 	w.tick()
 	require.Equal(t, 256, len(w.out.Leaves))
-	for slot := engine.AgentSlot(1); int(slot) <= w.m.agents.Len(); slot++ {
+	for slot := engine.AgentSlot(1); int(slot) <= w.m.registry.agents.Len(); slot++ {
 		require.Equal(t, [2]engine.USD{0, 0}, w.books(slot))
 	}
 }
@@ -161,12 +161,12 @@ func TestReviewIsHeldFromItsApproval(t *testing.T) {
 	})
 	require.Contains(t, string(r.Data), `"heldUntil":"`)
 	require.Equal(t, [2]engine.USD{0, 130}, w.books(slot))
-	by, used := w.m.referenceUsed(b.Reference)
+	by, used := w.m.ledger.referenceUsed(b.Reference)
 	require.True(t, used && by == b.Leaf, "an approved review uses its reference")
 	w.now += 60 * engine.Second
 	w.tick()
 	require.Equal(t, [2]engine.USD{0, 0}, w.books(slot))
-	_, used = w.m.referenceUsed(b.Reference)
+	_, used = w.m.ledger.referenceUsed(b.Reference)
 	require.False(t, used)
 }
 
@@ -250,7 +250,7 @@ func TestFullTableOfEndingsRefusesNoSettle(t *testing.T) {
 	for range 2 {
 		require.Equal(t, wire.Applied, w.settle(w.held(slot, 1, 60, 0), 1).Code)
 	}
-	require.Equal(t, 2, w.m.outcomes.Len())
+	require.Equal(t, 2, w.m.ledger.outcomes.Len())
 	require.Equal(t, [2]engine.USD{2, 0}, w.books(slot))
 	require.Equal(t, wire.RefusedFull, w.release(first).Refusal, "returned once already")
 	require.Equal(t, [2]engine.USD{2, 0}, w.books(slot))
@@ -263,7 +263,7 @@ func TestFullTableOfEndingsRefusesNoSettle(t *testing.T) {
 	w.held(slot, 3, 60, 0)
 	w.now += engine.Hour
 	w.tick()
-	require.Equal(t, 2, w.m.outcomes.Len(), "an expiry displaces too")
+	require.Equal(t, 2, w.m.ledger.outcomes.Len(), "an expiry displaces too")
 	restoredFrom(t, w.m)
 }
 
@@ -303,19 +303,19 @@ func TestHoldsAreChecked(t *testing.T) {
 	}
 	strange := wire.Hold{Op: wire.HoldSettle, Leaf: b.Leaf - 1, Agent: 4_000_000, Fleet: 4_000_000, Amount: 5, Verdict: engine.Block}
 	require.Equal(t, wire.Applied, w.do(wire.KindHold, &strange).Code, "an agent that is not there has no books")
-	require.Equal(t, 1, w.m.holds.Len())
+	require.Equal(t, 1, w.m.ledger.holds.Len())
 }
 
 // TestHoldsSurviveASnapshot: a restored state goes on as the one that was never stopped.
 func TestHoldsSurviveASnapshot(t *testing.T) {
 	for seed := range uint64(3) {
 		w := payments(t, seed, 300)
-		require.Greater(t, w.m.holds.Len()+w.m.outcomes.Len(), 20)
+		require.Greater(t, w.m.ledger.holds.Len()+w.m.ledger.outcomes.Len(), 20)
 		m := restoredFrom(t, w.m)
 		require.Equal(t, w.m.Freeze().Digest(), m.Freeze().Digest())
-		require.Equal(t, w.m.holdAt, m.holdAt)
-		require.Equal(t, w.m.outcomeAt, m.outcomeAt)
-		require.Equal(t, w.m.referenceAt, m.referenceAt)
+		require.Equal(t, w.m.ledger.holdAt, m.ledger.holdAt)
+		require.Equal(t, w.m.ledger.outcomeAt, m.ledger.outcomeAt)
+		require.Equal(t, w.m.ledger.referenceAt, m.ledger.referenceAt)
 		var out, again Effects
 		for n := range 8 {
 			w.now += 3 * engine.Hour
@@ -324,7 +324,7 @@ func TestHoldsSurviveASnapshot(t *testing.T) {
 			m.Apply(w.index+1+uint64(n), w.term, tick, &again)
 			require.Equal(t, out.Leaves, again.Leaves)
 		}
-		require.Zero(t, m.holds.Len())
+		require.Zero(t, m.ledger.holds.Len())
 		require.Equal(t, w.m.Freeze().Digest(), m.Freeze().Digest())
 	}
 }
@@ -332,15 +332,15 @@ func TestHoldsSurviveASnapshot(t *testing.T) {
 // TestBrokenTablesOfPaymentsAreRefused: what Apply follows without asking must be so.
 func TestBrokenTablesOfPaymentsAreRefused(t *testing.T) {
 	for name, spoil := range map[string]func(*Machine){
-		"heap":          func(m *Machine) { m.holds.Edit(1).ExpiresAt += 1000 * engine.DayLength },
-		"agent":         func(m *Machine) { m.holds.Edit(1).Agent = 99 },
-		"hold's leaf":   func(m *Machine) { m.holds.Edit(2).Leaf = m.size },
-		"twice":         func(m *Machine) { *m.holds.Edit(2) = *m.holds.At(1) },
-		"outcome":       func(m *Machine) { m.outcomes.Edit(0).Later = m.size },
-		"open":          func(m *Machine) { m.outcomes.Edit(0).Leaf = m.holds.At(1).Leaf },
-		"no state":      func(m *Machine) { m.outcomes.Edit(0).State = HoldOpen },
-		"reference":     func(m *Machine) { m.references.Edit(1).Key = m.references.At(0).Key },
-		"negative hold": func(m *Machine) { m.holds.Edit(1).Amount = -1 },
+		"heap":          func(m *Machine) { m.ledger.holds.Edit(1).ExpiresAt += 1000 * engine.DayLength },
+		"agent":         func(m *Machine) { m.ledger.holds.Edit(1).Agent = 99 },
+		"hold's leaf":   func(m *Machine) { m.ledger.holds.Edit(2).Leaf = m.size },
+		"twice":         func(m *Machine) { *m.ledger.holds.Edit(2) = *m.ledger.holds.At(1) },
+		"outcome":       func(m *Machine) { m.ledger.outcomes.Edit(0).Later = m.size },
+		"open":          func(m *Machine) { m.ledger.outcomes.Edit(0).Leaf = m.ledger.holds.At(1).Leaf },
+		"no state":      func(m *Machine) { m.ledger.outcomes.Edit(0).State = HoldOpen },
+		"reference":     func(m *Machine) { m.ledger.references.Edit(1).Key = m.ledger.references.At(0).Key },
+		"negative hold": func(m *Machine) { m.ledger.holds.Edit(1).Amount = -1 },
 	} {
 		w := newWorld(t)
 		slot, _ := w.register("a")

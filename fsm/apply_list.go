@@ -8,7 +8,7 @@ import (
 
 // applyListChunk assembles a list of entities, which it never opens. One list is staged at a time: offset
 // 0 begins anew. The last chunk carries the list's description and is a leaf.
-func (m *Machine) applyListChunk(b *wire.ListChunk, r *wire.Result) {
+func (m *rulebook) applyListChunk(b *wire.ListChunk, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -52,7 +52,7 @@ func (m *Machine) applyListChunk(b *wire.ListChunk, r *wire.Result) {
 // applyListActivate swaps the active list at this log index, or marks it as
 // found current again (Refresh). The sample may serve only where the cluster
 // was bootstrapped in dev mode.
-func (m *Machine) applyListActivate(b *wire.ListActivate, r *wire.Result) {
+func (m *rulebook) applyListActivate(b *wire.ListActivate, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -81,7 +81,7 @@ func (m *Machine) applyListActivate(b *wire.ListActivate, r *wire.Result) {
 	m.activate(&info, b, r)
 }
 
-func (m *Machine) activate(info *wire.ListInfo, b *wire.ListActivate, r *wire.Result) {
+func (m *rulebook) activate(info *wire.ListInfo, b *wire.ListActivate, r *wire.Result) {
 	s := m.edit()
 	head := hexText(m.head("list.activated"), "listDigest", info.Digest[:])
 	if s.List != nil {
@@ -105,14 +105,14 @@ func (m *Machine) activate(info *wire.ListInfo, b *wire.ListActivate, r *wire.Re
 	head = truth(head, "forced", b.Force)
 	m.write(head, &b.Common, "list.activated", r)
 	if info.Quarantined > 0 {
-		m.alertQuarantine(info)
+		m.desk.alertQuarantine(info)
 	}
 }
 
 // applyMatcher raises the version of the matcher by one: what was judged with the one
 // before is stale from this index on. Apply knows no matcher; a node that does not carry
 // the new one gives no verdicts until it is upgraded.
-func (m *Machine) applyMatcher(b *wire.Matcher, r *wire.Result) {
+func (m *rulebook) applyMatcher(b *wire.Matcher, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -129,7 +129,7 @@ func (m *Machine) applyMatcher(b *wire.Matcher, r *wire.Result) {
 	m.write(head, &b.Common, "matcher.raised", r)
 }
 
-func (m *Machine) refreshList(b *wire.ListActivate, r *wire.Result) {
+func (m *rulebook) refreshList(b *wire.ListActivate, r *wire.Result) {
 	if m.settings.List == nil || m.settings.List.Digest != b.Digest {
 		refuse(r, wire.RefusedList)
 		return

@@ -6,7 +6,7 @@ import (
 )
 
 // applyLogKey has a new seed sign the log's checkpoints from the next leaf on.
-func (m *Machine) applyLogKey(b *wire.LogKeyPut, r *wire.Result) {
+func (m *keys) applyLogKey(b *wire.LogKeyPut, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -19,7 +19,7 @@ func (m *Machine) applyLogKey(b *wire.LogKeyPut, r *wire.Result) {
 }
 
 // logSeed is the sealed seed that signs checkpoints now.
-func (m *Machine) logSeed() []byte {
+func (m *keys) logSeed() []byte {
 	if lines := m.settings.LogLines; len(lines) > 0 {
 		return lines[len(lines)-1].Seed
 	}
@@ -28,7 +28,7 @@ func (m *Machine) logSeed() []byte {
 
 // beginLine has the leaf that is about to be written be the first one of a new line
 // of the log. The oldest lines make room.
-func (m *Machine) beginLine(lineage string, seed []byte) {
+func (m *keys) beginLine(lineage string, seed []byte) {
 	lines := append([]*wire.LogLine(nil), m.settings.LogLines...)
 	if len(lines) >= m.limits.LogLines {
 		lines = lines[1:]
@@ -80,8 +80,8 @@ func (m *Machine) applyRecovered(b *wire.Note, r *wire.Result) {
 	if epoch := m.epoch() + 1; m.settings.Genesis != nil && epoch <= epochMax && !m.epochsFull() {
 		m.beginEpoch(epoch, b.Lineage)
 	} else {
-		m.beginLine(b.Lineage, m.logSeed())
-		m.edit().Lineage = b.Lineage
+		m.keys.beginLine(b.Lineage, m.keys.logSeed())
+		m.nameLineage(b.Lineage)
 	}
 	head := quoted(m.head(b.Event), "lineage", b.Lineage)
 	head = number(head, "epoch", int64(m.epoch()))
@@ -89,20 +89,27 @@ func (m *Machine) applyRecovered(b *wire.Note, r *wire.Result) {
 }
 
 func (m *Machine) epochsFull() bool {
-	return len(m.settings.Epochs) >= m.limits.Epochs || m.size >= 1<<epochShift || m.statusesFull()
+	return len(m.settings.Epochs) >= m.limits.Epochs || m.size >= 1<<epochShift || m.registry.statusesFull()
 }
 
 // beginEpoch begins a line of the log and an epoch of ids; the next leaf is its first.
 func (m *Machine) beginEpoch(epoch uint16, lineage string) {
-	m.beginLine(lineage, m.logSeed())
+	m.keys.beginLine(lineage, m.keys.logSeed())
+	m.nameLineage(lineage)
+	m.enterEpoch(m.epochBegun(epoch, lineage))
+}
+
+func (m *core) nameLineage(lineage string) { m.edit().Lineage = lineage }
+
+// enterEpoch makes ids of an epoch from here on.
+func (m *core) enterEpoch(epoch *wire.Epoch) {
 	s := m.edit()
-	s.Lineage = lineage
-	s.Epochs = append(append([]*wire.Epoch(nil), s.Epochs...), m.epochBegun(epoch, lineage))
-	m.ids = NewIDs(s.Genesis.IDKey, s.Epochs...)
+	s.Epochs = append(append([]*wire.Epoch(nil), s.Epochs...), epoch)
+	m.beginIDs()
 }
 
 // epoch is the number of the epoch that ids are given out in.
-func (m *Machine) epoch() uint16 {
+func (m *core) epoch() uint16 {
 	if epochs := m.settings.Epochs; len(epochs) > 0 {
 		return epochs[len(epochs)-1].Number
 	}
@@ -113,7 +120,7 @@ func (m *Machine) epoch() uint16 {
 func (m *Machine) epochBegun(number uint16, lineage string) *wire.Epoch {
 	return &wire.Epoch{
 		Number: number, At: m.now, Lineage: lineage, Leaf: m.size,
-		Agents: uint32(m.agents.Next()), Users: uint32(m.users.Next()), Fleets: uint32(m.fleets.Next()), Operators: uint32(m.operators.Next()),
-		Statuses: m.beginStatuses(),
+		Agents: uint32(m.registry.agents.Next()), Users: uint32(m.registry.users.Next()), Fleets: uint32(m.registry.fleets.Next()), Operators: uint32(m.registry.operators.Next()),
+		Statuses: m.registry.beginStatuses(),
 	}
 }

@@ -14,7 +14,7 @@ import (
 // log time it lapses. A case has one open proposal at most.
 
 // twoDecide tells whether a case needs two persons: its amount or its rule says so.
-func (m *Machine) twoDecide(b *wire.Disposition) bool {
+func (m *desk) twoDecide(b *wire.Disposition) bool {
 	two := m.settings.Policy.FourEyes
 	return two != nil && (b.Amount >= two.Least() || two.Rules&(1<<b.Rule) != 0)
 }
@@ -28,7 +28,7 @@ func personHash(by string) (hash [16]byte) {
 
 // proposalOf finds the open proposal on a case. One whose time is over has lapsed, also
 // where its tick has not come yet.
-func (m *Machine) proposalOf(record uint64) (at uint64, open bool) {
+func (m *desk) proposalOf(record uint64) (at uint64, open bool) {
 	if at, open = m.proposalAt[record]; open && m.now >= m.proposals.At(at).At+m.limits.ProposalKept {
 		m.lapse(at)
 		return 0, false
@@ -51,7 +51,7 @@ func (p *proposalRow) samePerson(by string, common *wire.Common) bool {
 
 // proposed decides what four eyes have to say of a disposition; false means that r is
 // decided. confirms is the leaf of the proposal that it confirms.
-func (m *Machine) proposed(b *wire.Disposition, r *wire.Result) (confirms uint64, counts bool) {
+func (m *desk) proposed(b *wire.Disposition, r *wire.Result) (confirms uint64, counts bool) {
 	at, open := m.proposalOf(b.Leaf)
 	if !m.twoDecide(b) { // Also where the policy no longer asks for it.
 		if open {
@@ -78,7 +78,7 @@ func (m *Machine) proposed(b *wire.Disposition, r *wire.Result) (confirms uint64
 	return 0, false
 }
 
-func (m *Machine) propose(b *wire.Disposition, r *wire.Result) {
+func (m *desk) propose(b *wire.Disposition, r *wire.Result) {
 	if m.proposals.Len() >= m.limits.Proposals {
 		refuse(r, wire.RefusedFull)
 		return
@@ -94,13 +94,13 @@ func (m *Machine) propose(b *wire.Disposition, r *wire.Result) {
 }
 
 // aboutProposal begins a leaf about a proposal.
-func (m *Machine) aboutProposal(kind string, record uint64, disposition uint8) []byte {
+func (m *desk) aboutProposal(kind string, record uint64, disposition uint8) []byte {
 	head := plain(m.head(kind), "txnId", m.ids.TxnID(record))
 	return plain(number(head, "reviewedLeaf", int64(record)), "disposition", dispositionNames[disposition])
 }
 
 // closeProposal takes a proposal back; its row goes when it comes to the front.
-func (m *Machine) closeProposal(at uint64) {
+func (m *desk) closeProposal(at uint64) {
 	row := m.proposals.Edit(at)
 	delete(m.proposalAt, row.Leaf)
 	row.Disposition = 0
@@ -108,7 +108,7 @@ func (m *Machine) closeProposal(at uint64) {
 }
 
 // applyWithdraw takes back what another person proposed.
-func (m *Machine) applyWithdraw(b *wire.Withdraw, r *wire.Result) {
+func (m *desk) applyWithdraw(b *wire.Withdraw, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -134,7 +134,7 @@ func (m *Machine) applyWithdraw(b *wire.Withdraw, r *wire.Result) {
 
 // lapseProposals ends proposals whose day is over, the oldest first, a bounded number a
 // tick.
-func (m *Machine) lapseProposals() {
+func (m *desk) lapseProposals() {
 	for n := 0; n < m.limits.ExpiredAtOneTick && m.proposals.Len() > 0; n++ {
 		row := m.proposals.At(m.proposals.First())
 		if row.Disposition != 0 {
@@ -147,7 +147,7 @@ func (m *Machine) lapseProposals() {
 	}
 }
 
-func (m *Machine) lapse(at uint64) {
+func (m *desk) lapse(at uint64) {
 	row := *m.proposals.At(at)
 	m.closeProposal(at)
 	txn := m.ids.TxnID(row.Leaf)
@@ -159,7 +159,7 @@ func (m *Machine) lapse(at uint64) {
 }
 
 // rebuildProposals finds the open proposals of a restored state and demands their order.
-func (m *Machine) rebuildProposals() error {
+func (m *desk) rebuildProposals() error {
 	open := 0
 	for i := m.proposals.First(); i < m.proposals.Next(); i++ {
 		row := m.proposals.At(i)

@@ -59,7 +59,7 @@ func TestTwoPersonsDecide(t *testing.T) {
 	first := w.decide(b, "ann", 1, wire.Approved)
 	require.Contains(t, string(first.Data), `"kind":"review.proposed"`)
 	require.Equal(t, [2]engine.USD{0, 0}, w.books(slot), "nothing counts yet")
-	_, open := w.m.reviewAt(b.Leaf)
+	_, open := w.m.desk.reviewAt(b.Leaf)
 	require.True(t, open)
 	for name, refused := range map[string]struct {
 		by   string
@@ -94,16 +94,16 @@ func TestProposalsAreWithdrawnAndLapse(t *testing.T) {
 	require.Contains(t, string(w.decide(b, "bob", 2, wire.Rejected).Data), `"kind":"review.proposed"`, "anybody may begin anew")
 
 	m := restoredFrom(t, w.m)
-	require.Equal(t, w.m.proposalAt, m.proposalAt)
+	require.Equal(t, w.m.desk.proposalAt, m.desk.proposalAt)
 	require.Equal(t, w.m.Freeze().Digest(), m.Freeze().Digest())
 	w.now += 24*engine.Hour - engine.Second
 	w.tick()
-	require.Len(t, w.m.proposalAt, 1)
+	require.Len(t, w.m.desk.proposalAt, 1)
 	w.now += engine.Second
 	require.Equal(t, wire.RefusedNotProposed, withdraw(b, "ann", 1).Refusal, "its tick has not come yet")
 	w.tick()
-	require.Empty(t, w.m.proposalAt)
-	require.Zero(t, w.m.proposals.Len())
+	require.Empty(t, w.m.desk.proposalAt)
+	require.Zero(t, w.m.desk.proposals.Len())
 	lapsed := 0
 	for _, leaf := range w.leaves {
 		if strings.Contains(string(leaf), `"review.proposal_lapsed"`) {
@@ -115,5 +115,5 @@ func TestProposalsAreWithdrawnAndLapse(t *testing.T) {
 	w.decide(b, "ann", 1, wire.Rejected)
 	require.Equal(t, wire.Applied, w.do(wire.KindPolicy, &wire.PolicyPut{Policy: *engine.DefaultPolicy()}).Code)
 	require.Contains(t, string(w.decide(b, "ann", 1, wire.Approved).Data), `"review.dispositioned"`, "the policy asks for one person alone")
-	require.Empty(t, w.m.proposalAt)
+	require.Empty(t, w.m.desk.proposalAt)
 }

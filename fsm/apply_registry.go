@@ -9,7 +9,7 @@ import (
 
 // operator returns the slot of a normalised legal name, making the operator's
 // row when it is new; 0 when the table is full.
-func (m *Machine) operator(key, legalName string) engine.OperatorSlot {
+func (m *registry) operator(key, legalName string) engine.OperatorSlot {
 	if slot, known := m.operatorByKey[key]; known {
 		return slot
 	}
@@ -22,7 +22,7 @@ func (m *Machine) operator(key, legalName string) engine.OperatorSlot {
 	return slot
 }
 
-func (m *Machine) applyRegister(b *wire.Register, r *wire.Result) {
+func (m *registry) applyRegister(b *wire.Register, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -62,7 +62,7 @@ func (m *Machine) applyRegister(b *wire.Register, r *wire.Result) {
 }
 
 // adopt checks a delegate's parent and takes over what is inherited.
-func (m *Machine) adopt(profile *engine.AgentProfile, r *wire.Result) bool {
+func (m *registry) adopt(profile *engine.AgentProfile, r *wire.Result) bool {
 	if !m.agents.Has(uint64(profile.Parent)) {
 		refuse(r, wire.RefusedNotFound)
 		return false
@@ -86,7 +86,7 @@ func (m *Machine) adopt(profile *engine.AgentProfile, r *wire.Result) bool {
 }
 
 // joins checks that a new root agent may join a fleet.
-func (m *Machine) joins(fleet engine.FleetSlot, operatorKey string, parent engine.AgentSlot, r *wire.Result) bool {
+func (m *registry) joins(fleet engine.FleetSlot, operatorKey string, parent engine.AgentSlot, r *wire.Result) bool {
 	switch {
 	case parent != 0 || !m.fleets.Has(uint64(fleet)):
 		refuse(r, wire.RefusedNotFound)
@@ -101,7 +101,7 @@ func (m *Machine) joins(fleet engine.FleetSlot, operatorKey string, parent engin
 }
 
 // enrol gives a checked profile its slot and times and enters it into the tables.
-func (m *Machine) enrol(profile *engine.AgentProfile, b *wire.Register, signing *wire.SigningKey) {
+func (m *registry) enrol(profile *engine.AgentProfile, b *wire.Register, signing *wire.SigningKey) {
 	profile.Slot, profile.Rev = engine.AgentSlot(m.agents.Next()), 1
 	if profile.Parent == 0 {
 		profile.Root, profile.Depth = profile.Slot, 0
@@ -134,7 +134,7 @@ func (m *Machine) enrol(profile *engine.AgentProfile, b *wire.Register, signing 
 
 // expiry is 91 days from now, the parent's expiry or what was asked for,
 // whichever is first. Credentials carry whole seconds.
-func (m *Machine) expiry(parent engine.AgentSlot, asked engine.Time) engine.Time {
+func (m *registry) expiry(parent engine.AgentSlot, asked engine.Time) engine.Time {
 	at := m.now + m.limits.AgentValidity
 	if parent != 0 {
 		at = min(at, (*m.profiles.At(uint64(parent))).ExpiresAt)
@@ -147,7 +147,7 @@ func (m *Machine) expiry(parent engine.AgentSlot, asked engine.Time) engine.Time
 
 // appendCredential writes everything assigned that the signed credential holds,
 // so that the token can be minted again from the leaf alone.
-func (m *Machine) appendCredential(dst []byte, p *engine.AgentProfile) []byte {
+func (m *registry) appendCredential(dst []byte, p *engine.AgentProfile) []byte {
 	dst = plain(dst, "agentId", m.ids.AgentID(uint32(p.Slot)))
 	dst = plain(dst, "credentialId", m.ids.CredentialID(CredentialAgent, uint32(p.Slot), p.Line.EpochOf(p.CredentialVersion), p.CredentialVersion))
 	dst = number(dst, "credentialVersion", int64(p.CredentialVersion))
@@ -171,13 +171,13 @@ func (m *Machine) appendCredential(dst []byte, p *engine.AgentProfile) []byte {
 }
 
 // appendStatus writes where a credential's status is published.
-func (m *Machine) appendStatus(dst []byte, position uint32) []byte {
+func (m *registry) appendStatus(dst []byte, position uint32) []byte {
 	list, index := m.ids.StatusEntry(position)
 	return number(number(dst, "statusList", int64(list)), "statusIndex", int64(index))
 }
 
 // appendChain writes a delegate's ancestors, root first.
-func (m *Machine) appendChain(dst []byte, p *engine.AgentProfile) []byte {
+func (m *registry) appendChain(dst []byte, p *engine.AgentProfile) []byte {
 	var chain [engine.DepthMax]engine.AgentSlot
 	count := 0
 	for slot := p.Parent; slot != 0 && count < len(chain); slot = (*m.profiles.At(uint64(slot))).Parent {
@@ -196,7 +196,7 @@ func (m *Machine) appendChain(dst []byte, p *engine.AgentProfile) []byte {
 	return append(dst, ']')
 }
 
-func (m *Machine) applyReissue(b *wire.Reissue, r *wire.Result) {
+func (m *registry) applyReissue(b *wire.Reissue, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -256,7 +256,7 @@ func (m *Machine) applyReissue(b *wire.Reissue, r *wire.Result) {
 
 // keepIdentity carries over what a re-issue cannot change and moves the agent to
 // its new operator's row.
-func (m *Machine) keepIdentity(profile, old *engine.AgentProfile, operatorKey string, r *wire.Result) bool {
+func (m *registry) keepIdentity(profile, old *engine.AgentProfile, operatorKey string, r *wire.Result) bool {
 	profile.Slot, profile.Rev = old.Slot, old.Rev+1
 	profile.Parent, profile.Root, profile.Depth = old.Parent, old.Root, old.Depth
 	profile.RegisteredAt, profile.Fleet = old.RegisteredAt, old.Fleet
@@ -277,7 +277,7 @@ func (m *Machine) keepIdentity(profile, old *engine.AgentProfile, operatorKey st
 
 // renew enters the new version. A plain renewal keeps older tokens good for the
 // overlap; anything else, and a flagged ownership, supersedes them at once.
-func (m *Machine) renew(b *wire.Reissue, profile *engine.AgentProfile) (superseded bool) {
+func (m *registry) renew(b *wire.Reissue, profile *engine.AgentProfile) (superseded bool) {
 	row := m.agents.Edit(uint64(b.Agent))
 	superseded = !b.Plain || row.OwnershipFrom != 0 || b.Overlap <= 0
 	overlap := b.Overlap
@@ -301,7 +301,7 @@ func (m *Machine) renew(b *wire.Reissue, profile *engine.AgentProfile) (supersed
 // overlap returns the least good version and the end of the overlap once version
 // is issued with an overlap (0: none). Versions whose own overlap had ended stay
 // superseded: the next renewal's is not theirs.
-func (m *Machine) overlap(least, version uint16, until, overlap engine.Time) (uint16, engine.Time) {
+func (m *registry) overlap(least, version uint16, until, overlap engine.Time) (uint16, engine.Time) {
 	if overlap <= 0 {
 		return version, 0
 	}
@@ -312,13 +312,13 @@ func (m *Machine) overlap(least, version uint16, until, overlap engine.Time) (ui
 }
 
 // replaceProfile publishes an agent's new profile.
-func (m *Machine) replaceProfile(profile *engine.AgentProfile) {
+func (m *registry) replaceProfile(profile *engine.AgentProfile) {
 	m.shared.agent(profile)
 	*m.profiles.Edit(uint64(profile.Slot)) = profile
 	m.out.Agents = append(m.out.Agents, profile)
 }
 
-func (m *Machine) applySettings(b *wire.Settings, r *wire.Result) {
+func (m *registry) applySettings(b *wire.Settings, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -359,7 +359,7 @@ func eventOf(event, subject string) bool {
 	return len(event) > len(subject) && len(event) <= 40
 }
 
-func (m *Machine) applyAttest(b *wire.Attest, r *wire.Result) {
+func (m *registry) applyAttest(b *wire.Attest, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 // had opened it; here it is bytes that replace bytes, and only those that it was made of.
 // A profile gets its next revision, so that no call that is under way with the one before
 // brings the old bytes back.
-func (m *Machine) applyReseal(b *wire.Reseal, r *wire.Result) {
+func (m *keys) applyReseal(b *wire.Reseal, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -33,7 +33,7 @@ func (m *Machine) applyReseal(b *wire.Reseal, r *wire.Result) {
 	}
 	changed := m.resealSettings(anew)
 	for i := range b.Values {
-		if v := &b.Values[i]; v.Agent != 0 && m.resealEIN(v) {
+		if v := &b.Values[i]; v.Agent != 0 && m.registry.resealEIN(v) {
 			changed++
 		}
 	}
@@ -44,7 +44,7 @@ func (m *Machine) applyReseal(b *wire.Reseal, r *wire.Result) {
 	m.write(number(m.head(leaf.KindResealed), "values", int64(changed)), &b.Common, leaf.KindResealed, r)
 }
 
-func (m *Machine) resealEIN(v *wire.Resealed) bool {
+func (m *registry) resealEIN(v *wire.Resealed) bool {
 	if !m.agents.Has(uint64(v.Agent)) {
 		return false
 	}
@@ -61,7 +61,7 @@ func (m *Machine) resealEIN(v *wire.Resealed) bool {
 
 // resealSettings replaces every sealed value of the settings that anew has another one
 // for, and returns how many those were.
-func (m *Machine) resealSettings(anew map[string][]byte) (changed int) {
+func (m *keys) resealSettings(anew map[string][]byte) (changed int) {
 	was := m.settings
 	if len(anew) == 0 {
 		return 0
@@ -77,7 +77,7 @@ func (m *Machine) resealSettings(anew map[string][]byte) (changed int) {
 	genesis := *was.Genesis
 	for _, sealed := range []*[]byte{&genesis.SecretCheck, &genesis.LogSeed, &genesis.SigningKey.Sealed} {
 		if replace(sealed) {
-			m.edit().Genesis = &genesis
+			m.replaceGenesis(&genesis)
 		}
 	}
 	keys := append([]*wire.SigningKey(nil), was.SigningKeys...)

@@ -69,13 +69,13 @@ func TestReseal(t *testing.T) {
 		require.Equal(t, i != 10, bytes.Contains(now[i], []byte("anew!!")), "%s", now[i])
 		require.Equal(t, all[i], bytes.Replace(now[i], []byte("anew!!"), []byte("before"), 1))
 	}
-	require.EqualValues(t, 2, (*w.m.profiles.At(uint64(root))).Rev, "a call under way that would bring the old bytes back is stale")
-	require.EqualValues(t, 1, (*w.m.profiles.At(uint64(other))).Rev)
+	require.EqualValues(t, 2, (*w.m.registry.profiles.At(uint64(root))).Rev, "a call under way that would bring the old bytes back is stale")
+	require.EqualValues(t, 1, (*w.m.registry.profiles.At(uint64(other))).Rev)
 	require.Equal(t, sealed("check"), before.Genesis.SecretCheck, "what was published is not written to")
 	require.Equal(t, sealed("hook"), hook.Secrets[1])
 
 	// A re-issue that was prepared with the old bytes does not bring them back.
-	stale := *(*w.m.profiles.At(uint64(root)))
+	stale := *(*w.m.registry.profiles.At(uint64(root)))
 	stale.EINSealed = all[9]
 	require.Equal(t, wire.Stale, w.do(wire.KindReissue, &wire.Reissue{Agent: root, Profile: stale, BaseRev: 1, OperatorKey: "acme inc", List: w.m.settings.ListVersion}).Code)
 

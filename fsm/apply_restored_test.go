@@ -24,7 +24,7 @@ func TestNoIDIsGivenOutTwiceAfterARestore(t *testing.T) {
 
 	lost := map[string]bool{}
 	reissue := func() {
-		profile := *(*w.m.profiles.At(uint64(old)))
+		profile := *(*w.m.registry.profiles.At(uint64(old)))
 		body := &wire.Reissue{Agent: old, BaseRev: profile.Rev, List: w.m.settings.ListVersion, OperatorKey: "acme inc", Profile: profile, Overlap: engine.Hour}
 		require.Equal(t, wire.Applied, w.do(wire.KindReissue, body).Code)
 	}
@@ -62,7 +62,7 @@ func TestNoIDIsGivenOutTwiceAfterARestore(t *testing.T) {
 		}
 		_, ok = m.ids.ParseTxn(lostMachine.ids.TxnID(size + 1))
 		require.False(t, ok, "what the lost machines gave out is unknown")
-		line := (*m.profiles.At(uint64(old))).Line
+		line := (*m.registry.profiles.At(uint64(old))).Line
 		require.Equal(t, number, line.EpochOf(2))
 		require.Equal(t, uint16(0), line.EpochOf(1), "the token of before the backup stays good")
 
@@ -84,7 +84,7 @@ func TestNoIDIsGivenOutTwiceAfterARecovery(t *testing.T) {
 	register := func() (engine.AgentSlot, []string) {
 		fresh, _ := w.register("of after")
 		require.Equal(t, `PROCEED null`, verdict(w.screen(fresh, 1)))
-		list, _ := w.m.ids.StatusEntry((*w.m.profiles.At(uint64(fresh))).Status)
+		list, _ := w.m.ids.StatusEntry((*w.m.registry.profiles.At(uint64(fresh))).Status)
 		return fresh, append(givenOut(w.m, old, fresh, size)[:5], w.m.ids.TxnID(w.m.size-1), fmt.Sprint("list ", list))
 	}
 	gone, lost := register()
@@ -101,7 +101,7 @@ func TestNoIDIsGivenOutTwiceAfterARecovery(t *testing.T) {
 	for _, id := range now {
 		require.NotContains(t, lost, id, "it was given out twice")
 	}
-	require.EqualValues(t, 1, (*m.profiles.At(uint64(fresh))).Line.EpochOf(1))
+	require.EqualValues(t, 1, (*m.registry.profiles.At(uint64(fresh))).Line.EpochOf(1))
 	comesBack(t, m)
 
 	m.edit().Epochs = append(m.edit().Epochs, make([]*wire.Epoch, m.limits.Epochs)...) // None is left:
@@ -115,10 +115,10 @@ func TestNoIDIsGivenOutTwiceAfterARecovery(t *testing.T) {
 // givenOut are the names of an agent registered after the backup, of the version that
 // one of before it was issued after it, and of what comes next.
 func givenOut(m *Machine, old, fresh engine.AgentSlot, from uint64) []string {
-	again := *m.profiles.At(uint64(old))
+	again := *m.registry.profiles.At(uint64(old))
 	ids := []string{
-		m.ids.AgentID(uint32(fresh)), m.ids.UserID(uint32(m.users.Next())), m.ids.FleetID(uint32(m.fleets.Next())), m.ids.OperatorID(uint32(m.operators.Next())),
-		m.ids.CredentialID(CredentialAgent, uint32(fresh), (*m.profiles.At(uint64(fresh))).Line.EpochOf(1), 1),
+		m.ids.AgentID(uint32(fresh)), m.ids.UserID(uint32(m.registry.users.Next())), m.ids.FleetID(uint32(m.registry.fleets.Next())), m.ids.OperatorID(uint32(m.registry.operators.Next())),
+		m.ids.CredentialID(CredentialAgent, uint32(fresh), (*m.registry.profiles.At(uint64(fresh))).Line.EpochOf(1), 1),
 		m.ids.CredentialID(CredentialAgent, uint32(old), again.Line.EpochOf(again.CredentialVersion), again.CredentialVersion),
 	}
 	for leaf := from; leaf < m.size; leaf++ {

@@ -14,7 +14,7 @@ import (
 // told of anything twice.
 
 // applyRetro begins a run, moves it on with what it found, or ends it. One runs at a time.
-func (m *Machine) applyRetro(b *wire.Retro, r *wire.Result) {
+func (m *rulebook) applyRetro(b *wire.Retro, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -28,7 +28,7 @@ func (m *Machine) applyRetro(b *wire.Retro, r *wire.Result) {
 	}
 }
 
-func (m *Machine) beginRetro(b *wire.Retro, r *wire.Result) {
+func (m *rulebook) beginRetro(b *wire.Retro, r *wire.Result) {
 	s := m.settings
 	switch {
 	case s.Retro != nil && s.Retro.EndedAt == 0:
@@ -59,19 +59,19 @@ func (m *Machine) beginRetro(b *wire.Retro, r *wire.Result) {
 }
 
 // ofRun writes which run a leaf is of.
-func (m *Machine) ofRun(head []byte, run *wire.RetroRun) []byte {
+func (m *rulebook) ofRun(head []byte, run *wire.RetroRun) []byte {
 	head = plain(head, "retroId", m.ids.EventID(run.Begun))
 	head = number(head, "listVersion", int64(run.List))
 	return number(head, "against", int64(run.Against))
 }
 
 // runFilter finds the leaves of a run.
-func (m *Machine) runFilter(run *wire.RetroRun) uint64 {
+func (m *rulebook) runFilter(run *wire.RetroRun) uint64 {
 	return engine.FilterKey(engine.FilterTxn, m.ids.EventID(run.Begun))
 }
 
 // moveRetro takes what was found up to a place that is further than the one before.
-func (m *Machine) moveRetro(b *wire.Retro, r *wire.Result) {
+func (m *rulebook) moveRetro(b *wire.Retro, r *wire.Result) {
 	run := m.settings.Retro
 	switch {
 	case run == nil || b.Run.Begun != run.Begun || len(b.Hits) > wire.RetroHitsMost || b.Run.Leaf > m.size:
@@ -115,7 +115,7 @@ func further(from, to *wire.RetroRun, end bool) bool {
 }
 
 // soundHit tells whether a hit is about something that exists.
-func (m *Machine) soundHit(hit *wire.RetroHit) bool {
+func (m *rulebook) soundHit(hit *wire.RetroHit) bool {
 	if len(hit.Entries) == 0 || len(hit.Entries) > wire.RetroEntriesMost || hit.Amount < 0 || hit.Verdict > engine.Unknown {
 		return false
 	}
@@ -123,32 +123,32 @@ func (m *Machine) soundHit(hit *wire.RetroHit) bool {
 	case 0:
 		return hit.Leaf < m.size
 	case wire.TargetAgent:
-		return m.agents.Has(uint64(hit.Slot))
+		return m.registry.agents.Has(uint64(hit.Slot))
 	case wire.TargetUser:
 		return true // One that was erased meanwhile is passed over.
 	case wire.TargetOperator:
-		return m.operators.Has(uint64(hit.Slot))
+		return m.registry.operators.Has(uint64(hit.Slot))
 	}
 	return false
 }
 
 // retroHit writes the leaf and the alert of a hit, and suspends a party where the policy
 // says so. A hit of the same list that has its alert already is counted and not told again.
-func (m *Machine) retroHit(run *wire.RetroRun, hit *wire.RetroHit) {
+func (m *rulebook) retroHit(run *wire.RetroRun, hit *wire.RetroHit) {
 	at := uint64(hit.Slot)
-	if hit.Target == wire.TargetUser && !m.users.Has(at) {
+	if hit.Target == wire.TargetUser && !m.registry.users.Has(at) {
 		return
 	}
 	if hit.Target == 0 {
 		at = hit.Leaf
 	}
 	a := alarm{kind: wire.AlertRetroHit, list: run.List, subject: wire.AlertSubject(hit.Target, at)}
-	if _, known := m.alertAt[alertKey{a.list, a.subject, a.kind}]; known {
+	if m.desk.hasAlert(&a) {
 		run.Known++
 		return
 	}
 	run.Hits++
-	head := m.aboutSubject(m.ofRun(m.head(leaf.KindRetroHit), run), &a)
+	head := m.desk.aboutSubject(m.ofRun(m.head(leaf.KindRetroHit), run), &a)
 	if hit.Target == 0 {
 		head = instant(plain(head, "verdict", hit.Verdict.String()), "screenedAt", hit.At)
 		head = dollars(head, "amountUSDC", hit.Amount)
@@ -173,7 +173,7 @@ func (m *Machine) retroHit(run *wire.RetroRun, hit *wire.RetroHit) {
 		}
 		return number(head, "hitLeaf", int64(hitAt))
 	}
-	m.openAlert(&a, &wire.Common{})
+	m.desk.openAlert(&a, &wire.Common{})
 	if m.settings.Policy.RetroSuspend && hit.Listed && hit.Target != 0 {
 		m.retroSuspend(run, hit)
 	}
@@ -181,15 +181,15 @@ func (m *Machine) retroHit(run *wire.RetroRun, hit *wire.RetroHit) {
 
 // retroSuspend suspends a party that is on the list by name or wallet. One that is not
 // active stays what it is.
-func (m *Machine) retroSuspend(run *wire.RetroRun, hit *wire.RetroHit) {
+func (m *rulebook) retroSuspend(run *wire.RetroRun, hit *wire.RetroHit) {
 	var ignored wire.Result
 	fragment := plain(nil, "reason", "retro.suspend: listed in version "+strconv.FormatUint(run.List, 10))
 	status := &wire.Status{Target: hit.Target, Slot: hit.Slot, To: engine.Suspended}
 	if hit.Target == wire.TargetOperator {
-		operator := *m.operatorProfiles.At(uint64(hit.Slot))
+		operator := *m.registry.operatorProfiles.At(uint64(hit.Slot))
 		status.OperatorKey = operator.Key
 		fragment = quoted(fragment, "operatorLegalName", operator.LegalName)
 	}
 	status.Fragment = fragment[1:]
-	m.applyStatus(status, &ignored)
+	m.registry.applyStatus(status, &ignored)
 }

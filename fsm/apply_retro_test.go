@@ -93,7 +93,7 @@ func TestRetroMovesOn(t *testing.T) {
 	require.Contains(t, hits[0], `"amountUSDC":40,"entries":[7,8],"wallet":true,"listed":true`)
 	require.Contains(t, w.alerts()[0], `"alert":"retro_hit"`)
 	require.EqualValues(t, 2, w.m.settings.Retro.Hits)
-	require.Equal(t, engine.Active, w.m.agents.At(uint64(slot)).Status, "nobody asked to suspend")
+	require.Equal(t, engine.Active, w.m.registry.agents.At(uint64(slot)).Status, "nobody asked to suspend")
 
 	end := w.retro(wire.RetroEnd, run)
 	require.Equal(t, wire.Applied, end.Code)
@@ -134,18 +134,18 @@ func TestRetroSuspends(t *testing.T) {
 		wire.RetroHit{Target: wire.TargetUser, Slot: 900, Entries: []uint32{9}, Listed: true})
 	require.Len(t, w.leavesOf("retro.hit"), 2, "a user who is not there is passed over")
 	require.Len(t, w.leavesOf("agent.suspended"), 1)
-	require.Equal(t, engine.Suspended, w.m.agents.At(uint64(one)).Status)
-	require.True(t, w.m.agents.At(uint64(one)).Institutions, "its operator does not lift it")
-	require.Equal(t, engine.Active, w.m.agents.At(uint64(two)).Status)
+	require.Equal(t, engine.Suspended, w.m.registry.agents.At(uint64(one)).Status)
+	require.True(t, w.m.registry.agents.At(uint64(one)).Institutions, "its operator does not lift it")
+	require.Equal(t, engine.Active, w.m.registry.agents.At(uint64(two)).Status)
 
-	operator := uint32((*w.m.profiles.At(uint64(one))).Operator)
+	operator := uint32((*w.m.registry.profiles.At(uint64(one))).Operator)
 	run.Operator = operator + 1
 	w.retro(wire.RetroAdvance, run, wire.RetroHit{Target: wire.TargetOperator, Slot: operator, Entries: []uint32{9}, Listed: true})
 	suspended := w.leavesOf("operator.suspended")
 	require.Len(t, suspended, 1)
 	require.Contains(t, suspended[0], `"operatorLegalName":"Acme Inc"`)
-	require.True(t, w.m.operators.At(uint64(operator)).Suspended)
-	require.True(t, w.m.operators.At(uint64(operator)).Institutions, "it does not lift it itself")
+	require.True(t, w.m.registry.operators.At(uint64(operator)).Suspended)
+	require.True(t, w.m.registry.operators.At(uint64(operator)).Institutions, "it does not lift it itself")
 }
 
 func TestRetroIsRefused(t *testing.T) {

@@ -11,11 +11,11 @@ var dispositionNames = [4]string{wire.Approved: "APPROVED", wire.Rejected: "REJE
 // settled 404, 422 and 400 for good; what can change, and is decided here, is
 // whether a disposition exists. An approval books the amount, today, on the
 // agent, its ancestors and the fleet of the record; it is never refused for a limit.
-func (m *Machine) applyDisposition(b *wire.Disposition, r *wire.Result) {
+func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
-	if b.Leaf >= m.size || b.Disposition == 0 || b.Disposition > wire.EscalateSAR || b.Amount < 0 || !m.soundHold(b.Hold) ||
+	if b.Leaf >= m.size || b.Disposition == 0 || b.Disposition > wire.EscalateSAR || b.Amount < 0 || !m.ledger.soundHold(b.Hold) ||
 		!m.settings.Rules().Has(b.Rule) || len(b.By) > m.limits.FieldBytes {
 		refuse(r, wire.RefusedMalformed)
 		return
@@ -33,7 +33,7 @@ func (m *Machine) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	if !counts {
 		return
 	}
-	over := b.Disposition == wire.Approved && m.approve(b)
+	over := b.Disposition == wire.Approved && m.ledger.approve(b)
 	later := m.size
 	m.disposedBy[b.Leaf] = m.dispositions.Append(dispositionRow{Leaf: b.Leaf, Later: later, At: m.now, Kind: b.Disposition})
 	if b.Disposition == wire.EscalateSAR {
@@ -56,9 +56,9 @@ func (m *Machine) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	}
 	if b.Disposition == wire.Approved {
 		head = truth(head, "overLimitApproved", over)
-		if at, held := m.holdAt[b.Leaf]; held {
-			head = instant(head, "heldUntil", m.holds.At(at).ExpiresAt)
-		} else if _, ended := m.outcomeAt[b.Leaf]; b.Hold != 0 && !ended {
+		if until, held := m.ledger.heldUntil(b.Leaf); held {
+			head = instant(head, "heldUntil", until)
+		} else if b.Hold != 0 && !m.ledger.hasEnded(b.Leaf) {
 			head = truth(head, "notHeld", true) // No room for a hold: it counts as spent.
 		}
 	}
@@ -68,22 +68,22 @@ func (m *Machine) applyDisposition(b *wire.Disposition, r *wire.Result) {
 // approve counts what was approved, as spent or as held, and uses its reference. A
 // payment that was settled before anybody approved it counts already. It tells
 // whether a total is above its limit now.
-func (m *Machine) approve(b *wire.Disposition) (over bool) {
-	if _, ended := m.outcomeAt[b.Leaf]; ended || !m.agents.Has(uint64(b.Agent)) {
+func (m *ledger) approve(b *wire.Disposition) (over bool) {
+	if m.hasEnded(b.Leaf) || !m.registry.agents.Has(uint64(b.Agent)) {
 		return false
 	}
-	over = m.overLimit(b.Agent, b.Fleet, b.Amount)
+	over = m.registry.overLimit(b.Agent, b.Fleet, b.Amount)
 	if b.Hold != 0 && m.holds.Len() < m.limits.Holds {
 		m.hold(holdRow{Leaf: b.Leaf, Amount: b.Amount, Reference: b.Reference, Agent: b.Agent, Fleet: b.Fleet}, b.Hold)
 	} else {
-		m.spend(b.Agent, b.Amount, b.Fleet)
+		m.registry.spend(b.Agent, b.Amount, b.Fleet)
 	}
 	m.useReference(b.Reference, b.Leaf)
 	return over
 }
 
 // overLimit tells whether an amount lifts any counter above its limit.
-func (m *Machine) overLimit(slot engine.AgentSlot, fleetSlot engine.FleetSlot, amount engine.USD) bool {
+func (m *registry) overLimit(slot engine.AgentSlot, fleetSlot engine.FleetSlot, amount engine.USD) bool {
 	day := m.now.Day()
 	for range engine.DepthMax + 1 {
 		if !m.agents.Has(uint64(slot)) {
@@ -104,29 +104,45 @@ func (m *Machine) overLimit(slot engine.AgentSlot, fleetSlot engine.FleetSlot, a
 
 // reviewAt finds the position of an open review by binary search: reviews are
 // appended in leaf order.
-func (m *Machine) reviewAt(leaf uint64) (uint64, bool) {
+func (m *desk) reviewAt(leaf uint64) (uint64, bool) {
 	at, found := searchReviews(m.reviews.First(), m.reviews.Next(), leaf, func(i uint64) uint64 { return m.reviews.At(i).Leaf })
 	return at, found && m.reviews.At(at).State == ReviewOpen
+}
+
+// enterReview puts a record into the queue, where there is room.
+func (m *desk) enterReview(row ReviewRow) {
+	if m.openReviews < m.limits.OpenReviews {
+		m.reviewOpened(m.reviews.Append(row))
+	}
+}
+
+// approvedOn returns the date on which a record under review was approved.
+func (m *desk) approvedOn(record uint64) (day engine.Day, approved bool) {
+	at, done := m.disposedBy[record]
+	if !done || m.dispositions.At(at).Kind != wire.Approved {
+		return 0, false
+	}
+	return m.dispositions.At(at).At.Day(), true
 }
 
 // openWord is how many reviews a word of the table open tells of.
 const openWord = 64
 
 // reviewOpened notes that a row waits for a disposition.
-func (m *Machine) reviewOpened(at uint64) {
+func (m *desk) reviewOpened(at uint64) {
 	m.openWordOf(at)
 	*m.open.Edit(at / openWord) |= 1 << (at % openWord)
 	m.openReviews++
 }
 
 // reviewClosed notes that a row waits no longer.
-func (m *Machine) reviewClosed(at uint64) {
+func (m *desk) reviewClosed(at uint64) {
 	*m.open.Edit(at / openWord) &^= 1 << (at % openWord)
 	m.openReviews--
 }
 
 // openWordOf makes the word of a row, in their order.
-func (m *Machine) openWordOf(at uint64) {
+func (m *desk) openWordOf(at uint64) {
 	if at/openWord == m.open.Next() {
 		m.open.Append(0)
 	}
@@ -147,7 +163,7 @@ func searchReviews(low, high, leaf uint64, at func(uint64) uint64) (uint64, bool
 
 // applyQueue claims, releases, assigns or comments an open review. A claim is
 // advisory and lapses with log time; the disposition guard stays the 409.
-func (m *Machine) applyQueue(b *wire.Queue, r *wire.Result) {
+func (m *desk) applyQueue(b *wire.Queue, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -176,12 +192,12 @@ func (m *Machine) applyQueue(b *wire.Queue, r *wire.Result) {
 }
 
 // heldByOther tells whether somebody else's claim is in force.
-func (m *Machine) heldByOther(c *Claim, who string) bool {
+func (m *desk) heldByOther(c *Claim, who string) bool {
 	return c != nil && c.Assignee != "" && c.Assignee != who && (c.LeaseUntil == 0 || m.now < c.LeaseUntil)
 }
 
 // comment adds a comment's leaf to a review, open or decided.
-func (m *Machine) comment(b *wire.Queue, r *wire.Result) {
+func (m *desk) comment(b *wire.Queue, r *wire.Result) {
 	leaf := b.Leaves[0]
 	at, found := searchReviews(m.reviews.First(), m.reviews.Next(), leaf, func(i uint64) uint64 { return m.reviews.At(i).Leaf })
 	if !found {
@@ -202,7 +218,7 @@ func (m *Machine) comment(b *wire.Queue, r *wire.Result) {
 	m.writeQueue("review.commented", leaf, nil, b, r)
 }
 
-func (m *Machine) claim(leaf, at uint64, b *wire.Queue, r *wire.Result) {
+func (m *desk) claim(leaf, at uint64, b *wire.Queue, r *wire.Result) {
 	claim := Claim{}
 	if old := m.reviews.At(at).Claim; old != nil {
 		claim.Comments = old.Comments
@@ -224,7 +240,7 @@ func (m *Machine) claim(leaf, at uint64, b *wire.Queue, r *wire.Result) {
 	m.writeQueue(kind, leaf, &claim, b, r)
 }
 
-func (m *Machine) writeQueue(kind string, leaf uint64, claim *Claim, b *wire.Queue, r *wire.Result) {
+func (m *desk) writeQueue(kind string, leaf uint64, claim *Claim, b *wire.Queue, r *wire.Result) {
 	txn := m.ids.TxnID(leaf)
 	head := plain(m.head(kind), "txnId", txn)
 	head = number(head, "reviewedLeaf", int64(leaf))

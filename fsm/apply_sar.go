@@ -51,7 +51,7 @@ func (r *SARRow) unfiled() bool { return r.State == wire.SARDraft || r.State == 
 
 // openSAR opens the report of an escalated record; its disposition is written next. Where
 // the table is full the oldest that needs nothing more makes room, or there is a leaf alone.
-func (m *Machine) openSAR(record uint64) {
+func (m *desk) openSAR(record uint64) {
 	for m.sars.Len() >= m.limits.SARs {
 		if m.sars.At(m.sars.First()).unfiled() {
 			m.out.SARsUnlisted++
@@ -63,7 +63,7 @@ func (m *Machine) openSAR(record uint64) {
 }
 
 // sarOf finds the report of a record.
-func (m *Machine) sarOf(record uint64) (at uint64, found bool) {
+func (m *desk) sarOf(record uint64) (at uint64, found bool) {
 	disposed, done := m.disposedBy[record]
 	if !done {
 		return 0, false
@@ -73,7 +73,7 @@ func (m *Machine) sarOf(record uint64) (at uint64, found bool) {
 }
 
 // applySAR moves a report on. Who moves it has seen the state that it moves it from.
-func (m *Machine) applySAR(b *wire.SAR, r *wire.Result) {
+func (m *desk) applySAR(b *wire.SAR, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -98,7 +98,7 @@ func (m *Machine) applySAR(b *wire.SAR, r *wire.Result) {
 
 // tellSARs writes a leaf for each report that is not filed and soon should be: once, in
 // their order, a bounded number a tick.
-func (m *Machine) tellSARs() {
+func (m *desk) tellSARs() {
 	at := max(m.sarsTold, m.sars.First())
 	for n := 0; n < m.limits.ExpiredAtOneTick && at < m.sars.Next(); n++ {
 		row := m.sars.At(at)
@@ -112,7 +112,7 @@ func (m *Machine) tellSARs() {
 	m.sarsTold = at
 }
 
-func (m *Machine) writeSARDue(row *SARRow) {
+func (m *desk) writeSARDue(row *SARRow) {
 	txn := m.ids.TxnID(row.Leaf)
 	head := plain(m.head(leaf.KindDue), "type", leaf.DueSAR.String())
 	head = instant(number(plain(head, "txnId", txn), "reviewedLeaf", int64(row.Leaf)), "dueAt", row.DueAt)
@@ -120,10 +120,10 @@ func (m *Machine) writeSARDue(row *SARRow) {
 	m.appendLeaf(append(head, '}'), filters)
 }
 
-func (m *Machine) forgetSAR() { m.sars.DropFront() }
+func (m *desk) forgetSAR() { m.sars.DropFront() }
 
 // checkSARs demands the order of a restored state's reports.
-func (m *Machine) checkSARs() error {
+func (m *desk) checkSARs() error {
 	after := uint64(0) // One past the leaf before.
 	for i := m.sars.First(); i < m.sars.Next(); i++ {
 		row := m.sars.At(i)

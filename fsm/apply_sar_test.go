@@ -77,7 +77,7 @@ func TestReportsAreToldOfBeforeTheirTime(t *testing.T) {
 	w.now += 90 * engine.DayLength
 	w.tick()
 	w.tickWithNote()
-	require.Zero(t, w.m.sars.Len(), "gone with its leaf")
+	require.Zero(t, w.m.desk.sars.Len(), "gone with its leaf")
 }
 
 // TestReportsBeyondTheBound: one that needs nothing more makes room, an open one does not.

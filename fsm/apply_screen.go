@@ -9,7 +9,7 @@ import (
 // applyScreen decides one screening call: fence and basis, live rules on rows,
 // decision, spend, leaf. This is the hot path of the whole service: nothing is
 // looked up by name here, nothing formatted but fixed text and integers.
-func (m *Machine) applyScreen(body []byte, r *wire.Result) {
+func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 	s := &m.screen
 	var hits engine.Hits
 	rules := m.settings.Rules()
@@ -25,7 +25,7 @@ func (m *Machine) applyScreen(body []byte, r *wire.Result) {
 	if m.replay(s.Idem, r) {
 		return
 	}
-	if stale(m, s) {
+	if stale(m.registry, s) {
 		r.Code = wire.Stale
 		return
 	}
@@ -33,7 +33,7 @@ func (m *Machine) applyScreen(body []byte, r *wire.Result) {
 		m.screenUnknown(s, &hits, r)
 		return
 	}
-	if !partiesKnown(m, s, &hits) {
+	if !partiesKnown(m.registry, s, &hits) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -41,7 +41,7 @@ func (m *Machine) applyScreen(body []byte, r *wire.Result) {
 		refuse(r, wire.RefusedFull)
 		return
 	}
-	observe(&m.moment, m, s)
+	observe(&m.moment, m.registry, m, s)
 	usedBy, used := m.referenceUsed(s.Reference)
 	m.moment.Duplicate = used
 	live := rules.JudgeLive(&m.moment)
@@ -53,13 +53,13 @@ func (m *Machine) applyScreen(body []byte, r *wire.Result) {
 		listed := m.operatorListed(&hits) // The moment is of the rows before.
 		m.finishScreen(s, &decision, r)
 		if listed {
-			m.alertOperator(s.Agent)
+			m.desk.alertOperator(s.Agent)
 		}
 		return
 	}
-	fleet := m.fleetOf(s.Agent)
+	fleet := m.registry.fleetOf(s.Agent)
 	if s.Hold == 0 {
-		m.spend(s.Agent, s.Amount, fleet)
+		m.registry.spend(s.Agent, s.Amount, fleet)
 	} else {
 		m.written.HoldUntil = m.now + engine.Time(s.Hold)*engine.Second
 	}
@@ -71,13 +71,13 @@ func (m *Machine) applyScreen(body []byte, r *wire.Result) {
 }
 
 // fleetOf returns the fleet of an agent's root, 0 for none.
-func (m *Machine) fleetOf(slot engine.AgentSlot) engine.FleetSlot {
+func (m *registry) fleetOf(slot engine.AgentSlot) engine.FleetSlot {
 	root := (*m.profiles.At(uint64(slot))).Root
 	return (*m.profiles.At(uint64(root))).Fleet
 }
 
 // spend books an amount on an agent, its ancestors and a fleet, on today's date.
-func (m *Machine) spend(slot engine.AgentSlot, amount engine.USD, fleet engine.FleetSlot) {
+func (m *registry) spend(slot engine.AgentSlot, amount engine.USD, fleet engine.FleetSlot) {
 	day := m.now.Day()
 	for range engine.DepthMax + 1 {
 		if slot == 0 {
@@ -92,14 +92,14 @@ func (m *Machine) spend(slot engine.AgentSlot, amount engine.USD, fleet engine.F
 }
 
 // screenUnknown writes the record of a call without a usable credential.
-func (m *Machine) screenUnknown(s *wire.Screen, hits *engine.Hits, r *wire.Result) {
+func (m *ledger) screenUnknown(s *wire.Screen, hits *engine.Hits, r *wire.Result) {
 	decision := m.settings.Rules().Decide(hits, m.settings.Policy)
 	m.moment = engine.Moment{Now: m.now, ListStale: listStale(m.settings, m.now)}
 	m.describe(s, &decision)
 	m.finishScreen(s, &decision, r)
 }
 
-func (m *Machine) finishScreen(s *wire.Screen, d *engine.Decision, r *wire.Result) {
+func (m *ledger) finishScreen(s *wire.Screen, d *engine.Decision, r *wire.Result) {
 	data := m.placeRecord(s) // May write profiles first: the record's place is known after it.
 	filters := append(m.filters(len(s.Filters)+3), s.Filters...)
 	filters = append(filters, screenFilter, verdictFilters[d.Verdict])
@@ -108,8 +108,8 @@ func (m *Machine) finishScreen(s *wire.Screen, d *engine.Decision, r *wire.Resul
 	}
 	m.settle(data, filters, r)
 	m.remember(s.Idem, r.Leaf)
-	if d.Verdict == engine.Review && m.openReviews < m.limits.OpenReviews {
-		m.reviewOpened(m.reviews.Append(ReviewRow{Leaf: r.Leaf, At: m.now, Amount: s.Amount, Agent: s.Agent, Rule: d.Rule}))
+	if d.Verdict == engine.Review {
+		m.desk.enterReview(ReviewRow{Leaf: r.Leaf, At: m.now, Amount: s.Amount, Agent: s.Agent, Rule: d.Rule})
 	}
 }
 

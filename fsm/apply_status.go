@@ -6,7 +6,7 @@ import (
 )
 
 // applyStatus suspends, reinstates or revokes an agent, a user or an operator.
-func (m *Machine) applyStatus(b *wire.Status, r *wire.Result) {
+func (m *registry) applyStatus(b *wire.Status, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -47,7 +47,7 @@ func transition(own, derived, to engine.Status, since engine.Time, r *wire.Resul
 
 // caller returns the API key a record was admitted with; nil for the node itself
 // and the person at its own machine. The key has not moved.
-func (m *Machine) caller(common *wire.Common) *wire.APIKey {
+func (m *core) caller(common *wire.Common) *wire.APIKey {
 	if common.Key == nil || *common.Key == (wire.KeyRef{}) {
 		return nil
 	}
@@ -56,13 +56,13 @@ func (m *Machine) caller(common *wire.Common) *wire.APIKey {
 
 // institutions tells whether a record comes from a key of the whole institution:
 // one without an operator's scope.
-func (m *Machine) institutions(common *wire.Common) bool {
+func (m *core) institutions(common *wire.Common) bool {
 	key := m.caller(common)
 	return key == nil || key.Operator == ""
 }
 
 // officers tells the same of a key that has the role policy besides.
-func (m *Machine) officers(common *wire.Common) bool {
+func (m *core) officers(common *wire.Common) bool {
 	key := m.caller(common)
 	return key == nil || key.Operator == "" && (key.Roles == 0 || key.Roles&(wire.RolePolicy|wire.RoleAdmin) != 0)
 }
@@ -71,7 +71,7 @@ func (m *Machine) officers(common *wire.Common) bool {
 // institution suspended it alone lifts; what an operator suspended it may make its
 // own by suspending it again. institutions is the row's, and becomes what it is
 // after the change.
-func (m *Machine) mayMove(own, derived engine.Status, institutions *bool, b *wire.Status, since engine.Time, r *wire.Result) bool {
+func (m *registry) mayMove(own, derived engine.Status, institutions *bool, b *wire.Status, since engine.Time, r *wire.Result) bool {
 	broad := m.institutions(&b.Common)
 	suspended := own == engine.Suspended && derived == engine.Suspended
 	switch {
@@ -88,7 +88,7 @@ func (m *Machine) mayMove(own, derived engine.Status, institutions *bool, b *wir
 	return true
 }
 
-func (m *Machine) agentStatus(b *wire.Status, r *wire.Result) {
+func (m *registry) agentStatus(b *wire.Status, r *wire.Result) {
 	slot := uint64(b.Slot)
 	if !m.agents.Has(slot) {
 		refuse(r, wire.RefusedNotFound)
@@ -112,7 +112,7 @@ func (m *Machine) agentStatus(b *wire.Status, r *wire.Result) {
 	m.writeStatus(kind, "agentId", id, derived, b, r, engine.FilterKey(engine.FilterAgent, id))
 }
 
-func (m *Machine) userStatus(b *wire.Status, r *wire.Result) {
+func (m *registry) userStatus(b *wire.Status, r *wire.Result) {
 	profile := m.userHeld(engine.UserSlot(b.Slot))
 	if profile == nil {
 		refuse(r, wire.RefusedNotFound)
@@ -135,7 +135,7 @@ func (m *Machine) userStatus(b *wire.Status, r *wire.Result) {
 	m.writeStatus(statusKinds[b.Target][b.To], "userId", id, derived, b, r, engine.FilterKey(engine.FilterAgent, id))
 }
 
-func (m *Machine) operatorStatus(b *wire.Status, r *wire.Result) {
+func (m *registry) operatorStatus(b *wire.Status, r *wire.Result) {
 	slot, known := m.operatorByKey[b.OperatorKey]
 	if !known {
 		refuse(r, wire.RefusedNotFound)
@@ -171,7 +171,7 @@ var statusKinds = [4][4]string{
 	wire.TargetOperator: {engine.Active: "operator.reinstated", engine.Suspended: "operator.suspended"},
 }
 
-func (m *Machine) writeStatus(kind, member, id string, previous engine.Status, b *wire.Status, r *wire.Result, filter uint64) {
+func (m *registry) writeStatus(kind, member, id string, previous engine.Status, b *wire.Status, r *wire.Result, filter uint64) {
 	head := plain(m.head(kind), member, id)
 	head = plain(head, "previousStatus", previous.String())
 	head = plain(head, "credentialStatus", b.To.String())
@@ -185,7 +185,7 @@ func (m *Machine) writeStatus(kind, member, id string, previous engine.Status, b
 
 // applyOwnership flags an ownership transfer: R8 from its effective time until
 // the credential is re-issued. A flag can be cancelled before that.
-func (m *Machine) applyOwnership(b *wire.Ownership, r *wire.Result) {
+func (m *registry) applyOwnership(b *wire.Ownership, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -232,7 +232,7 @@ func (m *Machine) applyOwnership(b *wire.Ownership, r *wire.Result) {
 		}
 		row.OwnershipFrom, row.OwnershipAt = from, m.now
 		if from != before { // Else it waits already.
-			m.remindOfTransfer(slot, from)
+			m.calendar.remindOfTransfer(slot, from)
 		}
 		head = instant(head, "flaggedAt", m.now)
 		head = instant(head, "effectiveAt", row.OwnershipFrom)
@@ -243,7 +243,7 @@ func (m *Machine) applyOwnership(b *wire.Ownership, r *wire.Result) {
 // mayFlag tells whether a flag may name this operator. Once one is named, another
 // takes its place only by a broader key: an operator must not flag its own name to
 // be the one that a re-issue has to give.
-func (m *Machine) mayFlag(b *wire.Ownership, flagged bool) bool {
+func (m *registry) mayFlag(b *wire.Ownership, flagged bool) bool {
 	profile := *m.profiles.At(uint64(b.Agent))
 	return !flagged || profile.TransferTo == b.OperatorKey || m.officers(&b.Common) ||
 		!profile.TransferInstitutions && m.institutions(&b.Common)
@@ -251,7 +251,7 @@ func (m *Machine) mayFlag(b *wire.Ownership, flagged bool) bool {
 
 // noteTransfer keeps who the new operator is, for the re-issue that ends the
 // transfer; of a cancelled one nothing.
-func (m *Machine) noteTransfer(b *wire.Ownership) {
+func (m *registry) noteTransfer(b *wire.Ownership) {
 	old := *m.profiles.At(uint64(b.Agent))
 	institutions := !b.Cancel && (m.institutions(&b.Common) || old.TransferTo == b.OperatorKey && old.TransferInstitutions)
 	profile := *old

@@ -17,7 +17,7 @@ import (
 // eventsOfLeaf bounds n: no leaf is more than so many events.
 const eventsOfLeaf = 16
 
-func (m *Machine) applyWebhook(b *wire.WebhookPut, r *wire.Result) {
+func (m *keys) applyWebhook(b *wire.WebhookPut, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -68,7 +68,7 @@ func (m *Machine) applyWebhook(b *wire.WebhookPut, r *wire.Result) {
 	m.writeWebhook(&hook, op, &b.Common, r)
 }
 
-func (m *Machine) createWebhook(b *wire.WebhookPut, r *wire.Result) {
+func (m *keys) createWebhook(b *wire.WebhookPut, r *wire.Result) {
 	hook := b.Webhook
 	hook.ID, hook.CreatedAt, hook.Rev, hook.OlderUntil, hook.Key = m.settings.WebhookNext+1, m.now, 1, 0, 0
 	hook.Key, hook.Operator = m.asker(b.Key)
@@ -95,14 +95,14 @@ func (m *Machine) createWebhook(b *wire.WebhookPut, r *wire.Result) {
 }
 
 // asker is the row of the key that a record came with and its operator's scope.
-func (m *Machine) asker(by *wire.KeyRef) (row uint32, operator string) {
+func (m *keys) asker(by *wire.KeyRef) (row uint32, operator string) {
 	if by == nil || by.Row == 0 {
 		return 0, "" // The node itself: the institution's.
 	}
 	return by.Row, m.settings.Keys[by.Row-1].Operator
 }
 
-func (m *Machine) deleteWebhook(at int, b *wire.WebhookPut, r *wire.Result) {
+func (m *keys) deleteWebhook(at int, b *wire.WebhookPut, r *wire.Result) {
 	hook := m.settings.Webhooks[at]
 	m.edit().Webhooks = slices.Delete(slices.Clone(m.settings.Webhooks), at, at+1)
 	if row, known := m.cursorAt[hook.ID]; known {
@@ -121,13 +121,13 @@ func (m *Machine) deleteWebhook(at int, b *wire.WebhookPut, r *wire.Result) {
 	m.writeWebhook(hook, "deleted", &b.Common, r)
 }
 
-func (m *Machine) putWebhook(at int, hook *wire.Webhook) {
+func (m *keys) putWebhook(at int, hook *wire.Webhook) {
 	s := m.edit()
 	s.Webhooks = slices.Clone(s.Webhooks)
 	s.Webhooks[at] = hook
 }
 
-func (m *Machine) writeWebhook(hook *wire.Webhook, op string, common *wire.Common, r *wire.Result) {
+func (m *keys) writeWebhook(hook *wire.Webhook, op string, common *wire.Common, r *wire.Result) {
 	head := plain(ofWebhook(m.head(leaf.KindWebhook), hook.ID), "op", op)
 	m.write(number(head, "rev", int64(hook.Rev)), common, leaf.KindWebhook, r)
 }
@@ -140,14 +140,14 @@ const webhookPrefix = "whk_"
 func ofWebhook(head []byte, id uint32) []byte { return plain(head, "webhookId", WebhookID(id)) }
 
 // webhookAt finds a webhook: they stand by their ids.
-func (m *Machine) webhookAt(id uint32) (int, bool) {
+func (m *keys) webhookAt(id uint32) (int, bool) {
 	return slices.BinarySearchFunc(m.settings.Webhooks, id, func(hook *wire.Webhook, id uint32) int {
 		return int(int64(hook.ID) - int64(id))
 	})
 }
 
 // soundWebhook tells whether a webhook keeps to its bounds.
-func (m *Machine) soundWebhook(hook *wire.Webhook) bool {
+func (m *keys) soundWebhook(hook *wire.Webhook) bool {
 	if len(hook.URL) == 0 || len(hook.URL) > m.limits.URLBytes || len(hook.Name) > m.limits.FieldBytes ||
 		len(hook.Types) > m.limits.EventTypes || len(hook.Secrets) == 0 || len(hook.Secrets) > 2 {
 		return false
@@ -166,7 +166,7 @@ func (m *Machine) soundWebhook(hook *wire.Webhook) bool {
 }
 
 // applyDelivery notes how far a webhook is.
-func (m *Machine) applyDelivery(b *wire.Delivery, r *wire.Result) {
+func (m *keys) applyDelivery(b *wire.Delivery, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -208,7 +208,7 @@ func (m *Machine) applyDelivery(b *wire.Delivery, r *wire.Result) {
 }
 
 // giveUp notes a dead letter, once.
-func (m *Machine) giveUp(key sendingKey, b *wire.Delivery, r *wire.Result) {
+func (m *keys) giveUp(key sendingKey, b *wire.Delivery, r *wire.Result) {
 	if b.Attempts == 0 {
 		refuse(r, wire.RefusedMalformed)
 		return
@@ -229,7 +229,7 @@ func (m *Machine) giveUp(key sendingKey, b *wire.Delivery, r *wire.Result) {
 }
 
 // revive has one event sent again, or all dead letters of the webhook.
-func (m *Machine) revive(hook *wire.Webhook, key sendingKey, b *wire.Delivery, r *wire.Result) {
+func (m *keys) revive(hook *wire.Webhook, key sendingKey, b *wire.Delivery, r *wire.Result) {
 	count := 0
 	if b.Op == wire.DeliveryRevived {
 		at, known := m.deadAt[key]
@@ -258,7 +258,7 @@ func (m *Machine) revive(hook *wire.Webhook, key sendingKey, b *wire.Delivery, r
 // appendDead adds a row, whose leaf is written next. In a full table the oldest of the
 // operator that has the most makes room, so that nobody pushes out what is another's:
 // its leaf stands.
-func (m *Machine) appendDead(row deadLetterRow) uint64 {
+func (m *keys) appendDead(row deadLetterRow) uint64 {
 	if len(m.deadAt) >= m.limits.DeadLetters {
 		m.buryDead(m.oldestDeadOf(m.mostDead()))
 	}
@@ -276,7 +276,7 @@ func (m *Machine) appendDead(row deadLetterRow) uint64 {
 // among them are taken out: packing is then paid for by as many additions.
 const buriedFactor = 2
 
-func (m *Machine) buryDead(at uint64) {
+func (m *keys) buryDead(at uint64) {
 	if row := *m.deadLetters.At(at); row.Webhook != 0 {
 		delete(m.deadAt, sendingKey{row.Webhook, row.Seq, row.N})
 		if m.deadOf[row.Webhook]--; m.deadOf[row.Webhook] == 0 {
@@ -287,7 +287,7 @@ func (m *Machine) buryDead(at uint64) {
 }
 
 // mostDead is the operator whose webhooks have the most dead letters, "" the institution.
-func (m *Machine) mostDead() (operator string) {
+func (m *keys) mostDead() (operator string) {
 	counts, most := map[string]int{}, 0
 	for _, hook := range m.settings.Webhooks {
 		counts[hook.Operator] += m.deadOf[hook.ID]
@@ -298,7 +298,7 @@ func (m *Machine) mostDead() (operator string) {
 	return operator
 }
 
-func (m *Machine) oldestDeadOf(operator string) uint64 {
+func (m *keys) oldestDeadOf(operator string) uint64 {
 	for i := m.deadLetters.First(); i < m.deadLetters.Next(); i++ {
 		if id := m.deadLetters.At(i).Webhook; id != 0 {
 			if at, known := m.webhookAt(id); known && m.settings.Webhooks[at].Operator == operator {
@@ -310,7 +310,7 @@ func (m *Machine) oldestDeadOf(operator string) uint64 {
 }
 
 // packDead takes the empty rows out. The others move to the front, in their order.
-func (m *Machine) packDead() {
+func (m *keys) packDead() {
 	to := m.deadLetters.First()
 	for i := to; i < m.deadLetters.Next(); i++ {
 		row := *m.deadLetters.At(i)
@@ -330,7 +330,7 @@ func (m *Machine) packDead() {
 
 // forgetDeadLetters drops what is done with or too old to be told, from the front, a
 // bounded number a tick.
-func (m *Machine) forgetDeadLetters() {
+func (m *keys) forgetDeadLetters() {
 	for n := 0; n < m.limits.ExpiredAtOneTick && m.deadLetters.Len() > 0; n++ {
 		first := m.deadLetters.First()
 		if row := m.deadLetters.At(first); row.Webhook != 0 && m.now < row.At+m.limits.DeadLetterKept {
@@ -343,7 +343,7 @@ func (m *Machine) forgetDeadLetters() {
 
 // checkWebhooks demands of restored webhooks what Apply demanded of them, and a cursor
 // of each.
-func (m *Machine) checkWebhooks() error {
+func (m *keys) checkWebhooks() error {
 	broken := errors.New("webhooks: broken link")
 	last := uint32(0)
 	for _, hook := range m.settings.Webhooks {

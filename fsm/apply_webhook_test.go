@@ -76,7 +76,7 @@ func TestWebhookLife(t *testing.T) {
 
 	require.Equal(t, wire.Applied, w.hook(wire.WebhookDelete, 4, wire.Webhook{ID: 1}).Code)
 	require.Empty(t, w.m.settings.Webhooks)
-	require.Zero(t, w.m.cursors.Len())
+	require.Zero(t, w.m.keys.cursors.Len())
 	w.hook(wire.WebhookCreate, 0, testHook())
 	require.EqualValues(t, 2, w.m.settings.Webhooks[0].ID, "an id is never given twice")
 	for name, hook := range map[string]wire.Webhook{
@@ -161,8 +161,8 @@ func TestDeliveries(t *testing.T) {
 	require.True(t, w.m.settings.Webhooks[0].Off)
 	w.now += w.m.limits.DeadLetterKept + engine.Second
 	w.tick()
-	require.Zero(t, w.m.deadLetters.Len())
-	require.Empty(t, w.m.deadAt)
+	require.Zero(t, w.m.keys.deadLetters.Len())
+	require.Empty(t, w.m.keys.deadAt)
 }
 
 func TestDeadLettersMakeRoom(t *testing.T) {
@@ -176,9 +176,9 @@ func TestDeadLettersMakeRoom(t *testing.T) {
 	}
 	_, dead := w.sendings(1)
 	require.Equal(t, []uint64{4, 3, 2}, dead)
-	require.Len(t, w.m.deadAt, 3)
+	require.Len(t, w.m.keys.deadAt, 3)
 	w.hook(wire.WebhookDelete, 1, wire.Webhook{ID: 1})
-	require.Empty(t, w.m.deadAt)
+	require.Empty(t, w.m.keys.deadAt)
 	restoredFrom(t, w.m)
 }
 
@@ -219,8 +219,8 @@ func TestDeadLettersOfOthersStay(t *testing.T) {
 	}
 	_, dead = w.sendings(1)
 	require.Equal(t, []uint64{2, 1}, dead)
-	require.LessOrEqual(t, w.m.deadLetters.Len(), buriedFactor*limits.DeadLetters)
-	require.Equal(t, map[uint32]int{1: 2, 2: 2, 3: 3}, w.m.deadOf)
+	require.LessOrEqual(t, w.m.keys.deadLetters.Len(), buriedFactor*limits.DeadLetters)
+	require.Equal(t, map[uint32]int{1: 2, 2: 2, 3: 3}, w.m.keys.deadOf)
 	restoredFrom(t, w.m)
 }
 
@@ -235,7 +235,7 @@ func TestWebhooksReplay(t *testing.T) {
 			id := 1 + random.Uint32N(w.m.settings.WebhookNext+2)
 			if random.IntN(3) == 0 {
 				base := uint32(1)
-				if at, known := w.m.webhookAt(id); known {
+				if at, known := w.m.keys.webhookAt(id); known {
 					base = w.m.settings.Webhooks[at].Rev
 				}
 				op := []uint8{wire.WebhookCreate, wire.WebhookChange, wire.WebhookRotate, wire.WebhookCreate, wire.WebhookDelete}[random.IntN(5)]
@@ -263,12 +263,12 @@ func TestWebhooksReplay(t *testing.T) {
 // TestRestoreRefusesBrokenWebhooks: what Apply follows must be there.
 func TestRestoreRefusesBrokenWebhooks(t *testing.T) {
 	for name, spoil := range map[string]func(*Machine){
-		"no cursor":         func(m *Machine) { m.cursors.DropBack() },
-		"a stranger's":      func(m *Machine) { m.cursors.Edit(1).Webhook = 7 },
-		"beyond the end":    func(m *Machine) { m.cursors.Edit(1).Seq = m.size + 1 },
-		"twice":             func(m *Machine) { m.cursors.Edit(1).Webhook = 2 },
-		"dead of nobody":    func(m *Machine) { m.deadLetters.Edit(0).Webhook = 9 },
-		"dead twice":        func(m *Machine) { *m.deadLetters.Edit(1) = *m.deadLetters.At(0) },
+		"no cursor":         func(m *Machine) { m.keys.cursors.DropBack() },
+		"a stranger's":      func(m *Machine) { m.keys.cursors.Edit(1).Webhook = 7 },
+		"beyond the end":    func(m *Machine) { m.keys.cursors.Edit(1).Seq = m.size + 1 },
+		"twice":             func(m *Machine) { m.keys.cursors.Edit(1).Webhook = 2 },
+		"dead of nobody":    func(m *Machine) { m.keys.deadLetters.Edit(0).Webhook = 9 },
+		"dead twice":        func(m *Machine) { *m.keys.deadLetters.Edit(1) = *m.keys.deadLetters.At(0) },
 		"id of the future":  func(m *Machine) { m.edit().WebhookNext = 1 },
 		"no secret":         func(m *Machine) { m.settings.Webhooks[0].Secrets = nil },
 		"key of the future": func(m *Machine) { m.settings.Webhooks[0].Key = 99 },

@@ -7,7 +7,7 @@ import "railguard/engine"
 // table is full the oldest makes room: a pair that goes on paying stays.
 
 // countBand counts one call of a pair and returns how many stand in the window.
-func (m *Machine) countBand(key structuringKey) uint8 {
+func (m *ledger) countBand(key structuringKey) uint8 {
 	at, known := m.structuringBy[key]
 	switch {
 	case !known:
@@ -25,7 +25,7 @@ func (m *Machine) countBand(key structuringKey) uint8 {
 }
 
 // displaceBand makes room for a pair, and tells when the one that goes still counts.
-func (m *Machine) displaceBand() {
+func (m *ledger) displaceBand() {
 	if !m.bandOver(m.structuring.At(m.bandEnds.oldest)) {
 		m.out.PairsDisplaced++
 	}
@@ -33,14 +33,14 @@ func (m *Machine) displaceBand() {
 }
 
 // bandOver tells whether the newest call of a pair is older than the window.
-func (m *Machine) bandOver(row *structuringRow) bool {
+func (m *ledger) bandOver(row *structuringRow) bool {
 	return row.Band.Newest()+m.settings.Policy.StructuringWindow <= m.now
 }
 
-func (m *Machine) dropOldestBand() { m.dropBand(m.bandEnds.oldest) }
+func (m *ledger) dropOldestBand() { m.dropBand(m.bandEnds.oldest) }
 
 // dropBand forgets a pair; the last row of the table takes its place.
-func (m *Machine) dropBand(at uint64) {
+func (m *ledger) dropBand(at uint64) {
 	m.unlinkBand(at)
 	delete(m.structuringBy, m.structuring.At(at).Key)
 	if last := m.structuring.Next() - 1; at != last {
@@ -53,18 +53,18 @@ func (m *Machine) dropBand(at uint64) {
 	m.structuring.DropBack()
 }
 
-func (m *Machine) linkNewest(at uint64) {
+func (m *ledger) linkNewest(at uint64) {
 	m.joinBands(m.bandEnds.newest, at)
 	m.joinBands(at, 0)
 }
 
-func (m *Machine) unlinkBand(at uint64) {
+func (m *ledger) unlinkBand(at uint64) {
 	row := m.structuring.At(at)
 	m.joinBands(uint64(row.Older), uint64(row.Newer))
 }
 
 // joinBands makes newer the one after older; 0 is the end of the chain.
-func (m *Machine) joinBands(older, newer uint64) {
+func (m *ledger) joinBands(older, newer uint64) {
 	if older != 0 {
 		m.structuring.Edit(older).Newer = uint32(newer)
 	} else {
@@ -82,31 +82,40 @@ func (m *Machine) joinBands(older, newer uint64) {
 // the agent's row does not: it goes, and the last one moves into its place.
 
 // activityOf returns the row of an agent that is being screened, for changing.
-func (m *Machine) activityOf(slot engine.AgentSlot) *activityRow {
-	row := m.agents.At(uint64(slot))
-	if row.Activity == 0 {
-		row = m.agents.Edit(uint64(slot))
-		row.Activity = uint32(m.activity.Append(activityRow{Agent: slot}))
+func (m *ledger) activityOf(slot engine.AgentSlot) *activityRow {
+	at := m.registry.agents.At(uint64(slot)).Activity
+	if at == 0 {
+		at = uint32(m.activity.Append(activityRow{Agent: slot}))
+		m.registry.placeActivity(slot, at)
 	}
-	return m.activity.Edit(uint64(row.Activity))
+	return m.activity.Edit(uint64(at))
+}
+
+// placeActivity tells an agent where its activity stands; 0: nowhere.
+func (m *registry) placeActivity(slot engine.AgentSlot, at uint32) {
+	m.agents.Edit(uint64(slot)).Activity = at
 }
 
 // pace counts one screened transaction of an agent and returns its pace.
-func (m *Machine) pace(slot engine.AgentSlot, now engine.Time) engine.Pace {
+func (m *ledger) pace(slot engine.AgentSlot, now engine.Time) engine.Pace {
+	from := m.registry.countedFrom(slot, now)
+	return m.activityOf(slot).Velocity.Add(now, from)
+}
+
+// countedFrom is the second from which on an agent's transactions are counted: that of the
+// first one.
+func (m *registry) countedFrom(slot engine.AgentSlot, now engine.Time) int64 {
 	row := m.agents.At(uint64(slot))
 	if row.CountedFrom == 0 {
 		row = m.agents.Edit(uint64(slot))
 		row.CountedFrom = engine.UnixSecond(now)
 	}
-	if row.Activity == 0 {
-		return m.activityOf(slot).Velocity.Add(now, row.CountedFrom)
-	}
-	return m.activity.Edit(uint64(row.Activity)).Velocity.Add(now, row.CountedFrom)
+	return row.CountedFrom
 }
 
 // sweepActivity forgets rows that have run out, a bounded number a tick, round and
 // round.
-func (m *Machine) sweepActivity() {
+func (m *ledger) sweepActivity() {
 	for range min(m.limits.ForgottenAtOneTime, m.activity.Len()) {
 		if m.activitySweep >= m.activity.Next() {
 			m.activitySweep = m.activity.First()
@@ -117,11 +126,11 @@ func (m *Machine) sweepActivity() {
 			m.activitySweep++
 			continue
 		}
-		m.agents.Edit(uint64(row.Agent)).Activity = 0
+		m.registry.placeActivity(row.Agent, 0)
 		if last := m.activity.Next() - 1; at != last {
 			moved := *m.activity.At(last)
 			*m.activity.Edit(at) = moved
-			m.agents.Edit(uint64(moved.Agent)).Activity = uint32(at)
+			m.registry.placeActivity(moved.Agent, uint32(at))
 		}
 		m.activity.DropBack()
 	}

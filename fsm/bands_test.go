@@ -23,7 +23,7 @@ func (w *world) near(slot engine.AgentSlot, party byte) uint8 {
 	s := w.screening(slot, 9_500*engine.Dollar)
 	s.Party = engine.PartyKey{party}
 	require.Equal(w.t, wire.Applied, w.do(wire.KindScreen, s).Code)
-	return w.m.moment.Structuring
+	return w.m.ledger.moment.Structuring
 }
 
 // TestOldestCallMakesRoom: a pair that goes on paying is not forgotten because it
@@ -44,9 +44,9 @@ func TestOldestCallMakesRoom(t *testing.T) {
 	require.EqualValues(t, 2, w.near(slot, 3))
 	w.now += w.m.settings.Policy.StructuringWindow
 	w.tick()
-	require.Zero(t, w.m.structuring.Len(), "their windows are over")
+	require.Zero(t, w.m.ledger.structuring.Len(), "their windows are over")
 	require.Zero(t, w.out.PairsDisplaced)
-	require.Equal(t, bandEnds{}, w.m.bandEnds)
+	require.Equal(t, bandEnds{}, w.m.ledger.bandEnds)
 	require.EqualValues(t, 1, w.near(slot, 1))
 }
 
@@ -93,7 +93,7 @@ func TestBandsAgainstModel(t *testing.T) {
 					delete(model, p)
 				}
 			}
-			require.Equal(t, len(model), w.m.structuring.Len())
+			require.Equal(t, len(model), w.m.ledger.structuring.Len())
 			if random.IntN(20) == 0 {
 				w.m = restoredFrom(t, w.m)
 				narrow()
@@ -118,8 +118,8 @@ func TestDispositionsAreBounded(t *testing.T) {
 	w.now += engine.DayLength
 	two := w.screen(slot, 6)
 	require.Equal(t, wire.RefusedFull, decide(two.Leaf).Refusal)
-	require.Zero(t, w.m.agents.At(uint64(slot)).Spend.On(w.m.now.Day()))
-	require.Equal(t, 1, w.m.openReviews)
+	require.Zero(t, w.m.registry.agents.At(uint64(slot)).Spend.On(w.m.now.Day()))
+	require.Equal(t, 1, w.m.desk.openReviews)
 	w.now = start.Day().Start() + engine.DayLength + engine.Retention
 	w.tick()
 	w.tick()

@@ -70,7 +70,7 @@ func scale(b *testing.B, agents int) {
 	}
 	lists("status lists, the first")
 	lists("status lists, nothing changed")
-	w.m.touchStatuses(1, 1)
+	w.m.registry.touchStatuses(1, 1)
 	lists("status lists, one agent touched")
 
 	plain := w.screenSome(random, agents, 20_000, 0)

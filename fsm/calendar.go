@@ -6,6 +6,18 @@ import (
 	"railguard/engine"
 )
 
+// calendar is the part that knows what falls due, and when. All other parts may ask it to
+// remind them; Machine.fallDue tells them.
+type calendar struct {
+	*core
+	*calendarTables
+	transferAt map[uint64]uint64 // Rows of ownership transfers, by agent; rebuilt by Restore.
+}
+
+func newCalendar(c *core, t *calendarTables) *calendar {
+	return &calendar{core: c, calendarTables: t, transferAt: map[uint64]uint64{}}
+}
+
 // calendarTables are the table of what falls due.
 type calendarTables struct {
 	dues Table[dueRow, duePage] // From position 1 on: a binary heap.

@@ -9,43 +9,43 @@ import (
 // stumble over later: in a leaf, in a row of the snapshot, in a live rule.
 
 // fitsLeaf tells whether an edge's part of a leaf leaves room for Apply's.
-func (m *Machine) fitsLeaf(fragment []byte, filters []uint64) bool {
+func (m *core) fitsLeaf(fragment []byte, filters []uint64) bool {
 	return len(fragment) <= m.limits.FragmentBytes && len(filters) <= m.limits.FilterKeys
 }
 
 // soundWhitelist tells whether a whitelist (nil: none) keeps to its bound.
-func (m *Machine) soundWhitelist(w *engine.Whitelist) bool {
+func (m *core) soundWhitelist(w *engine.Whitelist) bool {
 	return w == nil || len(w.Entries) <= m.limits.WhitelistEntries
 }
 
 // soundHours tells whether operating hours (nil: none) keep to their bounds:
 // Apply walks the windows at every call.
-func (m *Machine) soundHours(h *engine.Hours) bool {
+func (m *core) soundHours(h *engine.Hours) bool {
 	return h == nil || len(h.Windows) <= m.limits.HoursWindows && len(h.Holidays) <= m.limits.HoursHolidays && len(h.Transitions) <= m.limits.HoursTransitions
 }
 
-func (m *Machine) soundSettings(s *engine.AgentSettings) bool {
+func (m *registry) soundSettings(s *engine.AgentSettings) bool {
 	return m.soundWhitelist(s.Whitelist) && m.soundHours(s.Hours)
 }
 
 func soundLimit(limit engine.USD) bool { return limit >= 0 || limit == engine.NoLimit }
 
-func (m *Machine) soundAgent(p *engine.AgentProfile) bool {
+func (m *registry) soundAgent(p *engine.AgentProfile) bool {
 	return (p.Type == engine.Supervised || p.Type == engine.Autonomous) &&
 		soundLimit(p.Policy.DailyLimit) && soundLimit(p.Policy.MaxSingle) && m.soundSettings(&p.Settings)
 }
 
-func (m *Machine) soundFleet(p *engine.FleetProfile) bool {
+func (m *registry) soundFleet(p *engine.FleetProfile) bool {
 	return p.DailyLimit >= 0 && m.soundWhitelist(p.Whitelist) && m.soundHours(p.Hours)
 }
 
-func (m *Machine) soundPolicy(p *engine.Policy) bool {
+func (m *rulebook) soundPolicy(p *engine.Policy) bool {
 	return p.SetsRulesOf(m.settings.Rules()) && p.ReviewSLA >= 0 && p.ReviewSLA <= m.limits.Retention && m.soundWhitelist(p.Whitelist) && m.soundHours(p.Hours)
 }
 
 // soundSigningKey tells whether a signing key can be named in leaves without
 // escapes and verified with.
-func (m *Machine) soundSigningKey(k *wire.SigningKey) bool {
+func (m *keys) soundSigningKey(k *wire.SigningKey) bool {
 	for i := 0; i < len(k.KID); i++ {
 		c := k.KID[i]
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
@@ -56,7 +56,7 @@ func (m *Machine) soundSigningKey(k *wire.SigningKey) bool {
 }
 
 // soundAPIKey tells whether a new API key has an id and one secret.
-func (m *Machine) soundAPIKey(k *wire.APIKey) bool {
+func (m *keys) soundAPIKey(k *wire.APIKey) bool {
 	return len(k.ID) > 0 && len(k.ID) <= m.limits.FieldBytes && len(k.Prefix) <= m.limits.FieldBytes &&
 		len(k.Hashes) == 1 && len(k.Hashes[0]) == 32
 }

@@ -3,8 +3,41 @@ package fsm
 import (
 	"encoding/binary"
 
+	"github.com/transparency-dev/merkle/compact"
+
+	"railguard/audit/merkle"
 	"railguard/engine"
+	"railguard/fsm/leaf"
 )
+
+// core is what every part stands on: the entry that is being applied, log time, the
+// settings, ids, and the leaves that are written. A part reads all of it. It is changed by
+// the core's own methods alone, but for the settings, where each field has one owner
+// (TestPartsOwnTheirFields).
+type core struct {
+	format engine.Format
+	index  uint64
+	term   uint64
+	now    engine.Time    // Log time: the highest stamp seen.
+	limits *engine.Limits // Of the format.
+
+	settings *Settings // Immutable; edited through edit.
+	edited   bool      // settings was replaced by the entry being applied.
+
+	*coreTables
+	idemByKey map[[16]byte]uint64 // Position in idem; rebuilt by Restore, never iterated.
+
+	ids      *IDs
+	ratchet  leaf.Ratchet // Salts of leaves.
+	frontier *compact.Range
+	size     uint64 // Leaves written.
+	oldest   uint64 // First leaf within retention.
+
+	hash        merkle.Hasher
+	filterBlock []uint64 // What is left of the block that filters are cut from.
+	out         *Effects // Only during Apply.
+	birth       *birth
+}
 
 // coreTables are the tables of the core: what every record and every leaf goes through.
 type coreTables struct {
@@ -18,7 +51,7 @@ var coreDeclarations = []declaration{
 		codec: codec[idemRow]{appendIdemRow, readIdemRow}, queue: 3,
 		most:   func(l *engine.Limits) int { return l.Idempotency },
 		over:   func(m *Machine, row *idemRow) bool { return row.At+m.limits.IdempotencyKept <= m.now },
-		forget: (*Machine).forgetOldestKey,
+		forget: func(m *Machine) { m.forgetOldestKey() },
 	},
 	&tableOf[dayRow, dayPage]{
 		section: sectionDays, of: func(t *tables) *Table[dayRow, dayPage] { return &t.days },

@@ -19,7 +19,7 @@ type tables struct {
 	ledgerTables
 	deskTables
 	calendarTables
-	listTables
+	rulebookTables
 	keyTables
 }
 
@@ -51,7 +51,7 @@ type settingsDeclaration interface {
 
 // declarations are those of all parts, in the order of their sections.
 var declarations = func() []declaration {
-	all := slices.Concat(coreDeclarations, registryDeclarations, ledgerDeclarations, deskDeclarations, calendarDeclarations, listDeclarations, keyDeclarations)
+	all := slices.Concat(coreDeclarations, registryDeclarations, ledgerDeclarations, deskDeclarations, calendarDeclarations, rulebookDeclarations, keyDeclarations)
 	slices.SortFunc(all, func(a, b declaration) int { return int(a.number()) - int(b.number()) })
 	return all
 }()

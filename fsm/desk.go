@@ -6,6 +6,27 @@ import (
 	"railguard/engine"
 )
 
+// desk is the part that knows what officers do: reviews, dispositions, proposals of four
+// eyes, alerts and suspicious activity reports.
+type desk struct {
+	*core
+	*deskTables
+	registry *registry
+	ledger   *ledger
+
+	// Rebuilt by Restore, never iterated.
+	disposedBy map[uint64]uint64 // Position in dispositions, by the record's leaf.
+	proposalAt map[uint64]uint64 // Open ones, by the record under review.
+	alertAt    map[alertKey]uint64
+}
+
+func newDesk(c *core, t *deskTables, registry *registry, ledger *ledger) *desk {
+	return &desk{
+		core: c, deskTables: t, registry: registry, ledger: ledger,
+		disposedBy: map[uint64]uint64{}, proposalAt: map[uint64]uint64{}, alertAt: map[alertKey]uint64{},
+	}
+}
+
 // deskTables are the tables of what officers do: reviews and their dispositions,
 // proposals of four eyes, alerts and suspicious activity reports.
 type deskTables struct {
@@ -29,7 +50,7 @@ var deskDeclarations = []declaration{
 		most: func(*engine.Limits) int { return 1 << 31 }, shownAs: "open_reviews",
 		filled: func(t *tables, l *engine.Limits) (int, int) { return t.openReviews, l.OpenReviews },
 		over:   func(m *Machine, row *ReviewRow) bool { return row.Leaf < m.oldest },
-		forget: (*Machine).forgetReview,
+		forget: func(m *Machine) { m.desk.forgetReview() },
 	},
 	&tableOf[dispositionRow, dispositionPage]{
 		section: sectionDispositions, of: func(t *tables) *Table[dispositionRow, dispositionPage] { return &t.dispositions },
@@ -37,7 +58,7 @@ var deskDeclarations = []declaration{
 		most: func(*engine.Limits) int { return 1 << 31 },
 		// Not before its own leaf, hence never before the leaf that it decides.
 		over:   func(m *Machine, row *dispositionRow) bool { return row.Later < m.oldest },
-		forget: (*Machine).forgetDisposition,
+		forget: func(m *Machine) { m.desk.forgetDisposition() },
 	},
 	&tableOf[proposalRow, proposalPage]{
 		section: sectionProposals, of: func(t *tables) *Table[proposalRow, proposalPage] { return &t.proposals },
@@ -49,14 +70,14 @@ var deskDeclarations = []declaration{
 		codec: codec[AlertRow]{appendAlertRow, readAlertRow}, queue: 8,
 		most:   alertRowsMax,
 		over:   func(m *Machine, row *AlertRow) bool { return row.Leaf < m.oldest },
-		forget: (*Machine).forgetAlert,
+		forget: func(m *Machine) { m.desk.forgetAlert() },
 	},
 	&tableOf[SARRow, sarPage]{
 		section: sectionSARs, of: func(t *tables) *Table[SARRow, sarPage] { return &t.sars },
 		codec: codec[SARRow]{appendSARRow, readSARRow}, queue: 9,
 		most:   func(l *engine.Limits) int { return l.SARs },
 		over:   func(m *Machine, row *SARRow) bool { return row.First < m.oldest },
-		forget: (*Machine).forgetSAR,
+		forget: func(m *Machine) { m.desk.forgetSAR() },
 	},
 }
 

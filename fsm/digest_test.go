@@ -41,19 +41,27 @@ func TestDigestSeesEveryTable(t *testing.T) {
 	d := NewDigester()
 	seen := map[[32]byte]string{d.Digest(w.m.Freeze()): "nothing"}
 	for name, change := range map[string]func(m *Machine){
-		"agent":       func(m *Machine) { m.agents.Edit(1).Children++ },
-		"profile":     func(m *Machine) { p := **m.profiles.At(1); p.Rev++; *m.profiles.Edit(1) = &p },
-		"activity":    func(m *Machine) { m.activity.Edit(1).Velocity.Hours[3]++ },
-		"attestation": func(m *Machine) { *m.attestations.Edit(2) = &[]engine.Attestation{{Note: "n"}} },
-		"user":        func(m *Machine) { m.users.Edit(1).MinVersion++ },
-		"userProfile": func(m *Machine) { p := **m.userProfiles.At(1); p.Rev++; *m.userProfiles.Edit(1) = &p },
-		"fleet":       func(m *Machine) { m.fleets.Edit(1).Agents++ },
-		"fleets":      func(m *Machine) { p := **m.fleetProfiles.At(1); p.Rev++; *m.fleetProfiles.Edit(1) = &p },
-		"operator":    func(m *Machine) { m.operators.Edit(1).Agents++ },
-		"operators":   func(m *Machine) { p := **m.operatorProfiles.At(1); p.CreatedAt++; *m.operatorProfiles.Edit(1) = &p },
-		"review":      func(m *Machine) { m.reviews.Edit(m.reviews.First()).Amount++ },
+		"agent":       func(m *Machine) { m.registry.agents.Edit(1).Children++ },
+		"profile":     func(m *Machine) { p := **m.registry.profiles.At(1); p.Rev++; *m.registry.profiles.Edit(1) = &p },
+		"activity":    func(m *Machine) { m.ledger.activity.Edit(1).Velocity.Hours[3]++ },
+		"attestation": func(m *Machine) { *m.registry.attestations.Edit(2) = &[]engine.Attestation{{Note: "n"}} },
+		"user":        func(m *Machine) { m.registry.users.Edit(1).MinVersion++ },
+		"userProfile": func(m *Machine) { p := **m.registry.userProfiles.At(1); p.Rev++; *m.registry.userProfiles.Edit(1) = &p },
+		"fleet":       func(m *Machine) { m.registry.fleets.Edit(1).Agents++ },
+		"fleets": func(m *Machine) {
+			p := **m.registry.fleetProfiles.At(1)
+			p.Rev++
+			*m.registry.fleetProfiles.Edit(1) = &p
+		},
+		"operator": func(m *Machine) { m.registry.operators.Edit(1).Agents++ },
+		"operators": func(m *Machine) {
+			p := **m.registry.operatorProfiles.At(1)
+			p.CreatedAt++
+			*m.registry.operatorProfiles.Edit(1) = &p
+		},
+		"review":      func(m *Machine) { m.desk.reviews.Edit(m.desk.reviews.First()).Amount++ },
 		"idem":        func(m *Machine) { m.idem.Edit(m.idem.First()).At++ },
-		"structuring": func(m *Machine) { m.structuring.Edit(m.structuring.First()).Band.Times[3]++ },
+		"structuring": func(m *Machine) { m.ledger.structuring.Edit(m.ledger.structuring.First()).Band.Times[3]++ },
 		"day":         func(m *Machine) { m.days.Edit(m.days.First()).First++ },
 		"settings":    func(m *Machine) { m.edit().ListVersion++; m.edited = false },
 		"keys": func(m *Machine) {
@@ -61,7 +69,7 @@ func TestDigestSeesEveryTable(t *testing.T) {
 			s.SigningKeys = append(s.SigningKeys, s.SigningKeys[0])
 			m.edited = false
 		},
-		"staged": func(m *Machine) { m.staged.data = append(m.staged.data, 1) },
+		"staged": func(m *Machine) { m.rulebook.staged.data = append(m.rulebook.staged.data, 1) },
 		"salt":   func(m *Machine) { m.ratchet.Key[0]++ },
 	} {
 		change(w.m)

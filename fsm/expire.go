@@ -21,16 +21,16 @@ func (m *Machine) applyTick(body []byte, r *wire.Result) {
 	if len(tick.Digest) == 32 {
 		m.out.CheckIndex, m.out.CheckDigest = tick.Index, tick.Digest
 	}
-	m.sweepUsers()
-	m.sweepActivity()
-	m.sweepAttestations()
-	m.retireKeys()
-	m.expireHolds()
-	m.lapseProposals()
-	m.tellOverdue()
-	m.tellSARs()
-	m.forgetDeadLetters()
-	m.forgetStatuses()
+	m.registry.sweepUsers()
+	m.ledger.sweepActivity()
+	m.registry.sweepAttestations()
+	m.keys.retireKeys()
+	m.ledger.expireHolds()
+	m.desk.lapseProposals()
+	m.desk.tellOverdue()
+	m.desk.tellSARs()
+	m.keys.forgetDeadLetters()
+	m.registry.forgetStatuses()
 	m.fallDue()
 	r.Code = wire.Unchanged
 }
@@ -45,7 +45,7 @@ func (m *Machine) expire() {
 }
 
 // expireDays moves the retention on: a day's leaves go 90 days after its end.
-func (m *Machine) expireDays() {
+func (m *core) expireDays() {
 	for n := 0; n < m.limits.ForgottenAtOneTime && m.days.Len() > 0; n++ {
 		if m.now < (m.days.At(m.days.First())).Day.Start()+engine.DayLength+m.limits.Retention {
 			return
@@ -58,7 +58,7 @@ func (m *Machine) expireDays() {
 	}
 }
 
-func (m *Machine) forgetReview() {
+func (m *desk) forgetReview() {
 	at := m.reviews.First()
 	if m.reviews.At(at).State == ReviewOpen {
 		m.reviewClosed(at)
@@ -69,14 +69,14 @@ func (m *Machine) forgetReview() {
 	}
 }
 
-func (m *Machine) forgetDisposition() {
+func (m *desk) forgetDisposition() {
 	delete(m.disposedBy, m.dispositions.At(m.dispositions.First()).Leaf)
 	m.dispositions.DropFront()
 }
 
 // sweepAttestations forgets attestations after their 25 hours, with who made them: some
 // agents a tick, round and round by log time, so that no place has to be remembered.
-func (m *Machine) sweepAttestations() {
+func (m *registry) sweepAttestations() {
 	first, count := m.attestations.First(), uint64(m.attestations.Len())
 	step := min(uint64(m.limits.ForgottenAtOneTime), count)
 	at := uint64(0)
@@ -92,7 +92,7 @@ func (m *Machine) sweepAttestations() {
 }
 
 // forgetAttestations drops those of an agent whose time is over. The newest stands first.
-func (m *Machine) forgetAttestations(slot uint64) {
+func (m *registry) forgetAttestations(slot uint64) {
 	held := *m.attestations.At(slot)
 	if held == nil {
 		return
@@ -112,7 +112,7 @@ func (m *Machine) forgetAttestations(slot uint64) {
 
 // retireKeys drops signing keys whose last token has certainly expired: 91 days
 // and the allowed skew after a newer key, itself not revoked, began to sign.
-func (m *Machine) retireKeys() {
+func (m *keys) retireKeys() {
 	keys := m.settings.SigningKeys
 	if len(keys) < 2 {
 		return
@@ -138,7 +138,7 @@ const overdueLooked = 16
 
 // tellOverdue writes a leaf for each open review whose time is over, a bounded number a
 // tick.
-func (m *Machine) tellOverdue() {
+func (m *desk) tellOverdue() {
 	wait := m.settings.Policy.ReviewSLA
 	if wait == 0 {
 		return
@@ -157,7 +157,7 @@ func (m *Machine) tellOverdue() {
 	m.overdueTold = at
 }
 
-func (m *Machine) writeOverdue(record uint64, due engine.Time) {
+func (m *desk) writeOverdue(record uint64, due engine.Time) {
 	txn := m.ids.TxnID(record)
 	head := plain(m.head(leaf.KindDue), "type", leaf.DueReviewSLA.String())
 	head = instant(number(plain(head, "txnId", txn), "reviewedLeaf", int64(record)), "dueAt", due)

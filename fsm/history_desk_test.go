@@ -35,17 +35,17 @@ func (w *world) deskStep(random *rand.Rand) {
 		w.retroStep(random)
 	case 8, 9:
 		body := &wire.SAR{Common: common, Leaf: random.Uint64N(w.m.size + 1), From: uint8(random.IntN(5)), To: uint8(1 + random.IntN(4))}
-		if n := w.m.sars.Len(); n > 0 && random.IntN(6) > 0 {
-			row := w.m.sars.At(w.m.sars.First() + random.Uint64N(uint64(n)))
+		if n := w.m.desk.sars.Len(); n > 0 && random.IntN(6) > 0 {
+			row := w.m.desk.sars.At(w.m.desk.sars.First() + random.Uint64N(uint64(n)))
 			body.Leaf, body.From = row.Leaf, row.State
 		}
 		w.do(wire.KindSAR, body)
 	case 0, 1, 2, 3:
-		if w.m.reviews.Len() == 0 {
+		if w.m.desk.reviews.Len() == 0 {
 			return
 		}
-		at := w.m.reviews.Next() - 1 - random.Uint64N(uint64(min(w.m.reviews.Len(), 6)))
-		row, word := *w.m.reviews.At(at), 1+uint8(random.IntN(3))
+		at := w.m.desk.reviews.Next() - 1 - random.Uint64N(uint64(min(w.m.desk.reviews.Len(), 6)))
+		row, word := *w.m.desk.reviews.At(at), 1+uint8(random.IntN(3))
 		if p, open := w.someProposal(random); open && random.IntN(2) == 0 {
 			if found, known := w.m.Freeze().Review(p.Leaf); known {
 				row, word = found, p.Disposition
@@ -66,8 +66,8 @@ func (w *world) deskStep(random *rand.Rand) {
 		w.do(wire.KindAlert, &wire.Alert{Common: common, Op: uint8(1 + random.IntN(2)), Kind: kind, Subject: subject, List: random.Uint64N(4)})
 	default:
 		body := &wire.Alert{Common: common, Op: wire.AlertAcknowledge, Leaf: random.Uint64N(w.m.size + 1)}
-		if n := w.m.alerts.Len(); n > 0 && random.IntN(6) > 0 {
-			body.Leaf = w.m.alerts.At(w.m.alerts.First() + random.Uint64N(uint64(n))).Leaf
+		if n := w.m.desk.alerts.Len(); n > 0 && random.IntN(6) > 0 {
+			body.Leaf = w.m.desk.alerts.At(w.m.desk.alerts.First() + random.Uint64N(uint64(n))).Leaf
 		}
 		w.do(wire.KindAlert, body)
 	}
@@ -75,8 +75,8 @@ func (w *world) deskStep(random *rand.Rand) {
 
 // someProposal is one of the open ones.
 func (w *world) someProposal(random *rand.Rand) (found proposalRow, open bool) {
-	for i := w.m.proposals.First(); i < w.m.proposals.Next(); i++ {
-		if row := w.m.proposals.At(i); row.Disposition != 0 && (!open || random.IntN(2) == 0) {
+	for i := w.m.desk.proposals.First(); i < w.m.desk.proposals.Next(); i++ {
+		if row := w.m.desk.proposals.At(i); row.Disposition != 0 && (!open || random.IntN(2) == 0) {
 			found, open = *row, true
 		}
 	}
@@ -103,7 +103,7 @@ func newDeskLedger() deskLedger {
 }
 
 // deskLeaf notes leaves that are no record's own.
-func (l *ledger) deskLeaf(out *Effects, at uint64, data []byte) {
+func (l *bookkeeping) deskLeaf(out *Effects, at uint64, data []byte) {
 	switch text := string(data); {
 	case strings.HasPrefix(text, `{"kind":"alert.opened"`):
 		if !slices.ContainsFunc(out.Results, func(r wire.Result) bool { return r.Code == wire.Applied && r.Leaf == at }) {
@@ -130,7 +130,7 @@ func (l *ledger) deskLeaf(out *Effects, at uint64, data []byte) {
 }
 
 // deskPasses tells whether the next leaf is the desk's and no record's, and books it.
-func (l *ledger) deskPasses() bool {
+func (l *bookkeeping) deskPasses() bool {
 	if l.alerts[l.leaves] {
 		return true
 	}
@@ -148,7 +148,7 @@ func (l *ledger) deskPasses() bool {
 
 // decided books a disposition's word; false where it is only proposed. What two persons
 // must decide is decided by two.
-func (l *ledger) decided(b *wire.Disposition, r *wire.Result) bool {
+func (l *bookkeeping) decided(b *wire.Disposition, r *wire.Result) bool {
 	two := l.two != nil && (b.Amount >= l.two.MinAmount || l.two.Rules&(1<<b.Rule) != 0)
 	p, open := l.proposed[b.Leaf]
 	if strings.HasPrefix(string(r.Data), `{"kind":"review.proposed"`) {
@@ -169,7 +169,7 @@ func (l *ledger) decided(b *wire.Disposition, r *wire.Result) bool {
 	return true
 }
 
-func (l *ledger) withdrawn(b *wire.Withdraw, r *wire.Result) {
+func (l *bookkeeping) withdrawn(b *wire.Withdraw, r *wire.Result) {
 	if p, open := l.proposed[b.Leaf]; !open || p.by == b.By || p.key == keyRow(&b.Common) {
 		l.add("leaf %d: withdrawn by the same person: %+v, %v", r.Leaf, p, open)
 	}

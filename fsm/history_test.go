@@ -130,12 +130,12 @@ func (w *world) randomAgent(random *rand.Rand, p *engine.AgentProfile) {
 	p.WalletMatched, p.NameMatched = random.IntN(9) == 0, random.IntN(9) == 0
 	p.Settings = randomSettings(random)
 	if random.IntN(3) == 0 {
-		p.Fleet = pick[engine.FleetSlot](random, w.m.fleets.Len())
+		p.Fleet = pick[engine.FleetSlot](random, w.m.registry.fleets.Len())
 	}
 }
 
 func (w *world) randomStep(random *rand.Rand) {
-	slot := pick[engine.AgentSlot](random, w.m.agents.Len())
+	slot := pick[engine.AgentSlot](random, w.m.registry.agents.Len())
 	switch random.IntN(26) {
 	case 0, 1:
 		w.randomRegistration(random, slot)
@@ -144,7 +144,7 @@ func (w *world) randomStep(random *rand.Rand) {
 	case 8, 20, 21:
 		body := &wire.Status{Common: randomCommon(random), Target: wire.Target(1 + random.IntN(3)), Slot: uint32(slot), OperatorKey: randomOperator(random), To: engine.Status(random.IntN(9) % 4), ReasonCode: uint8(random.IntN(3))}
 		if body.Target == wire.TargetUser {
-			body.Slot = pick[uint32](random, int(w.m.users.Next()-1))
+			body.Slot = pick[uint32](random, int(w.m.registry.users.Next()-1))
 		}
 		if body.To == engine.Revoked && random.IntN(2) == 0 { // Not too many at once: nothing follows.
 			body.To = engine.Active
@@ -155,7 +155,7 @@ func (w *world) randomStep(random *rand.Rand) {
 	case 10:
 		w.do(wire.KindDisposition, &wire.Disposition{
 			Common: randomCommon(random), Leaf: random.Uint64N(w.m.size + 1), Disposition: uint8(random.IntN(5)), Agent: slot,
-			Amount: engine.USD(random.IntN(9)) * engine.Dollar, Fleet: pick[engine.FleetSlot](random, w.m.fleets.Len()),
+			Amount: engine.USD(random.IntN(9)) * engine.Dollar, Fleet: pick[engine.FleetSlot](random, w.m.registry.fleets.Len()),
 		})
 	case 11, 12:
 		w.randomQueue(random)
@@ -188,7 +188,7 @@ func (w *world) randomRegistration(random *rand.Rand, slot engine.AgentSlot) {
 	}
 	body := &wire.Register{Common: randomCommon(random), Profile: profile, OperatorKey: randomOperator(random)}
 	body.Basis.List = w.m.settings.ListVersion
-	foldAgent(w.m, &body.Basis, profile.Parent)
+	foldAgent(w.m.registry, &body.Basis, profile.Parent)
 	if random.IntN(4) == 0 {
 		body.ExpiresAt = w.now + engine.Time(random.IntN(9))*engine.DayLength
 	}
@@ -199,13 +199,13 @@ func (w *world) randomRegistration(random *rand.Rand, slot engine.AgentSlot) {
 func (w *world) randomScreens(random *rand.Rand) {
 	var records []wire.Record
 	for range 1 + random.IntN(6) {
-		slot := pick[engine.AgentSlot](random, w.m.agents.Len())
+		slot := pick[engine.AgentSlot](random, w.m.registry.agents.Len())
 		s := w.screening(slot, engine.USD(random.IntN(12_000))*engine.Dollar)
 		s.Party = engine.PartyKey{byte(random.IntN(3))}
 		s.Idem = randomCommon(random).Idem
-		if user := pick[engine.UserSlot](random, int(w.m.users.Next()-1)); random.IntN(4) == 0 && user != 0 {
+		if user := pick[engine.UserSlot](random, int(w.m.registry.users.Next()-1)); random.IntN(4) == 0 && user != 0 {
 			s.User, s.UserVersion, s.UserExpires = user, uint16(random.IntN(3)), w.now+engine.Hour
-			s.Basis.Fold(engine.RevUser, uint32(user), userRev(w.m, user))
+			s.Basis.Fold(engine.RevUser, uint32(user), userRev(w.m.registry, user))
 		}
 		switch random.IntN(12) {
 		case 0:
@@ -229,8 +229,8 @@ func (w *world) randomQueue(random *rand.Rand) {
 	for range random.IntN(3) {
 		leaves = append(leaves, random.Uint64N(w.m.size))
 	}
-	if reviews := w.m.reviews.Len(); reviews > 0 {
-		leaves = append(leaves, w.m.reviews.At(w.m.reviews.First()+random.Uint64N(uint64(reviews))).Leaf)
+	if reviews := w.m.desk.reviews.Len(); reviews > 0 {
+		leaves = append(leaves, w.m.desk.reviews.At(w.m.desk.reviews.First()+random.Uint64N(uint64(reviews))).Leaf)
 	}
 	w.do(wire.KindQueue, &wire.Queue{
 		Common: randomCommon(random), Op: uint8(random.IntN(6)), Leaves: leaves, Who: fmt.Sprint("officer ", random.IntN(3)), Force: random.IntN(4) == 0,
@@ -238,28 +238,28 @@ func (w *world) randomQueue(random *rand.Rand) {
 }
 
 func (w *world) randomUser(random *rand.Rand) {
-	if user := pick[engine.UserSlot](random, int(w.m.users.Next()-1)); random.IntN(2) == 0 {
+	if user := pick[engine.UserSlot](random, int(w.m.registry.users.Next()-1)); random.IntN(2) == 0 {
 		w.do(wire.KindUserReissue, &wire.UserReissue{
-			Common: randomCommon(random), User: user, BaseRev: userRev(w.m, user), Overlap: engine.Time(random.IntN(3)) * engine.Hour, NameMatched: random.IntN(9) == 0,
+			Common: randomCommon(random), User: user, BaseRev: userRev(w.m.registry, user), Overlap: engine.Time(random.IntN(3)) * engine.Hour, NameMatched: random.IntN(9) == 0,
 		})
 		return
 	}
 	body := &wire.User{Common: randomCommon(random), Profile: engine.UserProfile{LegalName: "Nia", Email: "n@x", OperatorLegalName: "Acme Inc"}}
 	body.Basis.List = w.m.settings.ListVersion
 	for range random.IntN(3) {
-		slot := pick[engine.AgentSlot](random, w.m.agents.Len())
+		slot := pick[engine.AgentSlot](random, w.m.registry.agents.Len())
 		body.Profile.Agents = append(body.Profile.Agents, slot)
-		foldAgent(w.m, &body.Basis, slot)
+		foldAgent(w.m.registry, &body.Basis, slot)
 	}
 	w.do(wire.KindUser, body)
 }
 
 // randomRevision changes an agent's profile: settings, or a re-issue of everything.
 func (w *world) randomRevision(random *rand.Rand, slot engine.AgentSlot) {
-	if !w.m.agents.Has(uint64(slot)) {
+	if !w.m.registry.agents.Has(uint64(slot)) {
 		return
 	}
-	profile := **w.m.profiles.At(uint64(slot))
+	profile := **w.m.registry.profiles.At(uint64(slot))
 	rev := profile.Rev - uint32(random.IntN(5)/4)
 	if random.IntN(2) == 0 {
 		w.do(wire.KindSettings, &wire.Settings{Common: randomCommon(random), Agent: slot, BaseRev: rev, Settings: randomSettings(random), Event: "agent.settings"})
@@ -275,7 +275,7 @@ func (w *world) randomRevision(random *rand.Rand, slot engine.AgentSlot) {
 }
 
 func (w *world) randomFleet(random *rand.Rand, slot engine.AgentSlot) {
-	fleet := pick[engine.FleetSlot](random, w.m.fleets.Len())
+	fleet := pick[engine.FleetSlot](random, w.m.registry.fleets.Len())
 	profile := engine.FleetProfile{
 		FleetName: "f", OperatorLegalName: "Acme Inc", DailyLimit: engine.USD(random.IntN(9000)) * engine.Dollar, DailyLimitText: "1",
 		Whitelist: randomWhitelist(random), Hours: randomHours(random), Velocity: maybe(random, engine.Velocity{MaxPerMinute: 3}),
@@ -285,14 +285,14 @@ func (w *world) randomFleet(random *rand.Rand, slot engine.AgentSlot) {
 		w.do(wire.KindFleet, &wire.Fleet{Common: randomCommon(random), Profile: profile, OperatorKey: randomOperator(random)})
 	case 1:
 		rev := uint32(1)
-		if w.m.fleets.Has(uint64(fleet)) {
-			rev = (*w.m.fleetProfiles.At(uint64(fleet))).Rev
+		if w.m.registry.fleets.Has(uint64(fleet)) {
+			rev = (*w.m.registry.fleetProfiles.At(uint64(fleet))).Rev
 		}
 		w.do(wire.KindFleetUpdate, &wire.FleetUpdate{Common: randomCommon(random), Fleet: fleet, BaseRev: rev, Profile: profile, Event: "fleet.updated"})
 	default:
 		body := &wire.Assign{Common: randomCommon(random), Fleet: fleet, Agents: []engine.AgentSlot{slot, slot + 1}[:1+random.IntN(2)], Remove: random.IntN(3) == 0}
-		for i := w.m.profiles.First(); i < w.m.profiles.Next() && body.Remove; i++ {
-			if member := *w.m.profiles.At(i); member.Fleet != 0 {
+		for i := w.m.registry.profiles.First(); i < w.m.registry.profiles.Next() && body.Remove; i++ {
+			if member := *w.m.registry.profiles.At(i); member.Fleet != 0 {
 				body.Fleet, body.Agents = member.Fleet, []engine.AgentSlot{member.Slot}
 			}
 		}
@@ -354,7 +354,7 @@ func (w *world) randomChunk(random *rand.Rand, common wire.Common) {
 	body := &wire.ListChunk{Common: common, Digest: [32]byte{1}, Total: 99, Data: []byte("left unfinished")}
 	switch random.IntN(4) {
 	case 0:
-		body.Offset = uint32(len(w.m.staged.data))
+		body.Offset = uint32(len(w.m.rulebook.staged.data))
 	case 1:
 		data := []byte("staged, not active")
 		body.Digest, body.Total, body.Data = sha(data), uint32(len(data)), data
@@ -368,9 +368,9 @@ func (w *world) randomChunk(random *rand.Rand, common wire.Common) {
 // randomReseal seals some agent's EIN and a value of the settings anew.
 func randomReseal(random *rand.Rand, m *Machine, common wire.Common) *wire.Reseal {
 	b := &wire.Reseal{Common: common, Values: []wire.Resealed{{Old: []byte{byte(random.IntN(3))}, New: []byte{byte(random.IntN(3))}}}}
-	if n := m.profiles.Len(); n > 0 {
+	if n := m.registry.profiles.Len(); n > 0 {
 		slot := engine.AgentSlot(1 + random.IntN(n))
-		if sealed := (*m.profiles.At(uint64(slot))).EINSealed; len(sealed) > 0 {
+		if sealed := (*m.registry.profiles.At(uint64(slot))).EINSealed; len(sealed) > 0 {
 			b.Values = append(b.Values, wire.Resealed{Agent: slot, Old: sealed, New: []byte{byte(random.IntN(3))}})
 		}
 	}

@@ -7,6 +7,28 @@ import (
 	"railguard/fsm/wire"
 )
 
+// keys is the part that knows who calls and who is called: API keys, signing keys, log keys
+// and webhooks, with how far each webhook is.
+type keys struct {
+	*core
+	*keyTables
+	calendar *calendar
+	registry *registry
+	rulebook *rulebook
+
+	// Rebuilt by Restore, never iterated.
+	cursorAt map[uint32]uint64     // By webhook.
+	deadAt   map[sendingKey]uint64 // Dead letters and what is to be sent again.
+	deadOf   map[uint32]int        // How many of these each webhook has.
+}
+
+func newKeys(c *core, t *keyTables, calendar *calendar, registry *registry, rulebook *rulebook) *keys {
+	return &keys{
+		core: c, keyTables: t, calendar: calendar, registry: registry, rulebook: rulebook,
+		cursorAt: map[uint32]uint64{}, deadAt: map[sendingKey]uint64{}, deadOf: map[uint32]int{},
+	}
+}
+
 // keyTables are the tables of those who call and are called: how far each webhook is, and
 // its dead letters. The keys themselves stand in the settings.
 type keyTables struct {

@@ -10,7 +10,7 @@ import (
 // Whatever came from an edge as text is copied at the end, never re-rendered.
 
 // head begins the leaf of an event other than a screening call.
-func (m *Machine) head(kind string) []byte {
+func (m *core) head(kind string) []byte {
 	dst := make([]byte, 0, 512)
 	dst = append(dst, `{"kind":"`...)
 	dst = append(dst, kind...)
@@ -23,7 +23,7 @@ func (m *Machine) head(kind string) []byte {
 }
 
 // place writes where the leaf stands and its salt.
-func (m *Machine) place(dst []byte) []byte {
+func (m *core) place(dst []byte) []byte {
 	dst = number(dst, "index", int64(m.index))
 	dst = number(dst, "leaf", int64(m.size))
 	salt := m.salt()

@@ -4,7 +4,38 @@ import (
 	"encoding/binary"
 
 	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
 )
+
+// ledger is the part that knows payments: it decides screening calls, and keeps holds,
+// endings, references, activity and the pairs of R25.
+type ledger struct {
+	*core
+	*ledgerTables
+	registry *registry
+	desk     *desk
+
+	// Rebuilt by Restore, never iterated.
+	structuringBy map[structuringKey]uint64
+	holdAt        map[uint64]uint64 // By the screening record's leaf.
+	outcomeAt     map[uint64]uint64 // Likewise.
+	referenceAt   map[engine.ReferenceKey]uint64
+
+	// Reused by applyScreen.
+	screen      wire.Screen
+	moment      engine.Moment
+	written     leaf.Screen
+	recordBlock []byte // The block that records are cut from, up to where it is taken.
+}
+
+func newLedger(c *core, t *ledgerTables, registry *registry) *ledger {
+	return &ledger{
+		core: c, ledgerTables: t, registry: registry,
+		structuringBy: map[structuringKey]uint64{}, holdAt: map[uint64]uint64{}, outcomeAt: map[uint64]uint64{},
+		referenceAt: map[engine.ReferenceKey]uint64{},
+	}
+}
 
 // ledgerTables are the tables of payments: open holds, how payments ended, the payment
 // references that were used, what agents did of late, and the pairs of R25.
@@ -28,8 +59,9 @@ var ledgerDeclarations = []declaration{
 	&tableOf[structuringRow, structuringPage]{
 		section: sectionStructuring, of: func(t *tables) *Table[structuringRow, structuringPage] { return &t.structuring },
 		codec: codec[structuringRow]{appendStructuringRow, readStructuringRow}, from: 1,
-		most: func(l *engine.Limits) int { return l.Structuring },
-		over: (*Machine).bandOver, oldest: func(t *tables) uint64 { return t.bandEnds.oldest }, forget: (*Machine).dropOldestBand,
+		most:   func(l *engine.Limits) int { return l.Structuring },
+		over:   func(m *Machine, row *structuringRow) bool { return m.ledger.bandOver(row) },
+		oldest: func(t *tables) uint64 { return t.bandEnds.oldest }, forget: func(m *Machine) { m.ledger.dropOldestBand() },
 	},
 	&tableOf[holdRow, holdPage]{
 		section: sectionHolds, of: func(t *tables) *Table[holdRow, holdPage] { return &t.holds },
@@ -41,14 +73,14 @@ var ledgerDeclarations = []declaration{
 		codec: codec[outcomeRow]{appendOutcomeRow, readOutcomeRow}, queue: 5,
 		most:   func(l *engine.Limits) int { return l.Outcomes },
 		over:   func(m *Machine, row *outcomeRow) bool { return row.Later < m.oldest },
-		forget: (*Machine).forgetOutcome,
+		forget: func(m *Machine) { m.ledger.forgetOutcome() },
 	},
 	&tableOf[referenceRow, referencePage]{
 		section: sectionReferences, of: func(t *tables) *Table[referenceRow, referencePage] { return &t.references },
 		codec: codec[referenceRow]{appendReferenceRow, readReferenceRow}, queue: 6,
 		most:   func(l *engine.Limits) int { return l.References },
-		over:   (*Machine).referenceOver,
-		forget: (*Machine).forgetReference,
+		over:   func(m *Machine, row *referenceRow) bool { return m.ledger.referenceOver(row) },
+		forget: func(m *Machine) { m.ledger.forgetReference() },
 	},
 }
 

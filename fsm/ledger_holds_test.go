@@ -10,11 +10,11 @@ import (
 
 // The ledger's part about holds and payment references.
 
-func (l *ledger) counted(p purse) engine.USD { return l.spent[p] + l.held[p] }
+func (l *bookkeeping) counted(p purse) engine.USD { return l.spent[p] + l.held[p] }
 
 // between walks over the leaves that are no record's own: profiles, which stand before
 // the first record that names them, and holds that expired.
-func (l *ledger) between() {
+func (l *bookkeeping) between() {
 	for {
 		record, expired := l.expired[l.leaves]
 		if l.profiles[l.leaves] == nil && !expired && !l.deskPasses() {
@@ -35,21 +35,21 @@ func (l *ledger) between() {
 }
 
 // endHold takes an open hold off the books.
-func (l *ledger) endHold(record uint64, how string) {
+func (l *bookkeeping) endHold(record uint64, how string) {
 	h := l.holds[record]
 	l.book(l.held, h.agent, h.fleet, h.day, -h.amount)
 	delete(l.holds, record)
 	l.ended[record] = how
 }
 
-func (l *ledger) free(key engine.ReferenceKey, record uint64) {
+func (l *bookkeeping) free(key engine.ReferenceKey, record uint64) {
 	if by, known := l.used[key]; known && by == record {
 		delete(l.used, key)
 	}
 }
 
 // reference: one that is used is told as R25, and no other is.
-func (l *ledger) reference(s *wire.Screen, r *wire.Result) {
+func (l *bookkeeping) reference(s *wire.Screen, r *wire.Result) {
 	var record leaf.Screen
 	if err := leaf.DecodeScreen(r.Data, &record); err != nil {
 		l.add("leaf %d: %v", r.Leaf, err)
@@ -65,14 +65,14 @@ func (l *ledger) reference(s *wire.Screen, r *wire.Result) {
 }
 
 // proceeds counts a PROCEED, as spent or as held, and its reference.
-func (l *ledger) proceeds(s *wire.Screen, fleet engine.FleetSlot, r *wire.Result) {
+func (l *bookkeeping) proceeds(s *wire.Screen, fleet engine.FleetSlot, r *wire.Result) {
 	if _, used := l.used[s.Reference]; used {
 		l.add("leaf %d: a second payment of one reference goes through", r.Leaf)
 	}
 	l.count(r.Leaf, heldAmount{agent: s.Agent, fleet: fleet, amount: s.Amount, reference: s.Reference}, s.Hold)
 }
 
-func (l *ledger) count(record uint64, h heldAmount, seconds uint32) {
+func (l *bookkeeping) count(record uint64, h heldAmount, seconds uint32) {
 	if h.day = l.now.Day(); seconds == 0 {
 		l.book(l.spent, h.agent, h.fleet, h.day, h.amount)
 		l.stood[record] = h.day
@@ -85,14 +85,14 @@ func (l *ledger) count(record uint64, h heldAmount, seconds uint32) {
 	l.use(h.reference, record)
 }
 
-func (l *ledger) use(key engine.ReferenceKey, record uint64) {
+func (l *bookkeeping) use(key engine.ReferenceKey, record uint64) {
 	if _, used := l.used[key]; !used && key != (engine.ReferenceKey{}) {
 		l.used[key] = record
 	}
 }
 
 // outcome books a settle or a release that was applied.
-func (l *ledger) outcome(b *wire.Hold, r *wire.Result) {
+func (l *bookkeeping) outcome(b *wire.Hold, r *wire.Result) {
 	marks := func(name string) bool { return strings.Contains(string(r.Data), `"`+name+`":true`) }
 	h, open := l.holds[b.Leaf]
 	if open && l.now >= h.until {

@@ -14,12 +14,12 @@ import (
 	"railguard/fsm/wire"
 )
 
-// ledger is a second, plain bookkeeping of what a log of records and its results
+// bookkeeping is a second, plain bookkeeping of what a log of records and its results
 // mean: who may spend how much, who is suspended, what was decided before. It
 // takes from the Machine nothing but the results' codes and verdicts, and compares
 // the rest, the evidence in the leaves included, with its own sums. What does not
 // agree is in found.
-type ledger struct {
+type bookkeeping struct {
 	now    engine.Time // Log time.
 	offset engine.Time // Of the test clock.
 	leaves uint64
@@ -82,8 +82,8 @@ type keyedCall struct {
 	at   engine.Time
 }
 
-func newLedger() *ledger {
-	return &ledger{
+func newBookkeeping() *bookkeeping {
+	return &bookkeeping{
 		agents: map[engine.AgentSlot]*account{}, fleets: map[engine.FleetSlot]*account{}, users: map[engine.UserSlot]*account{},
 		suspended: map[string]bool{}, spent: map[purse]engine.USD{}, keyed: map[[16]byte]keyedCall{},
 		disposed: map[uint64]engine.Time{}, profiles: map[uint64]*leaf.Profile{},
@@ -92,12 +92,12 @@ func newLedger() *ledger {
 	}
 }
 
-func (l *ledger) add(format string, args ...any) {
+func (l *bookkeeping) add(format string, args ...any) {
 	l.found = append(l.found, fmt.Sprintf(format, args...))
 }
 
 // entry books one log entry.
-func (l *ledger) entry(t testing.TB, term uint64, entry []byte, out *Effects) {
+func (l *bookkeeping) entry(t testing.TB, term uint64, entry []byte, out *Effects) {
 	batch, err := wire.Decode(entry)
 	require.NoError(t, err)
 	require.Len(t, out.Results, batch.Count)
@@ -142,7 +142,7 @@ func (l *ledger) entry(t testing.TB, term uint64, entry []byte, out *Effects) {
 }
 
 // record books one record.
-func (l *ledger) record(record wire.Record, r *wire.Result) {
+func (l *bookkeeping) record(record wire.Record, r *wire.Result) {
 	l.between()
 	l.key(record, r)
 	if r.Code != wire.Applied {
@@ -196,7 +196,7 @@ func body[B any](record wire.Record) (b *B) {
 }
 
 // key: a keyed call happens once, and its repetition names the same leaf.
-func (l *ledger) key(record wire.Record, r *wire.Result) {
+func (l *bookkeeping) key(record wire.Record, r *wire.Result) {
 	if record.Kind == wire.KindTick || record.Kind == wire.KindGenesis {
 		return
 	}
@@ -233,7 +233,7 @@ func (l *ledger) key(record wire.Record, r *wire.Result) {
 }
 
 // registry books who there is and what became of them.
-func (l *ledger) registry(record wire.Record) {
+func (l *bookkeeping) registry(record wire.Record) {
 	switch record.Kind {
 	case wire.KindRegister:
 		b := body[wire.Register](record)
@@ -282,7 +282,7 @@ func (l *ledger) registry(record wire.Record) {
 	}
 }
 
-func (l *ledger) assigned(b *wire.Assign) {
+func (l *bookkeeping) assigned(b *wire.Assign) {
 	target := b.Fleet
 	if b.Remove {
 		target = 0
@@ -295,7 +295,7 @@ func (l *ledger) assigned(b *wire.Assign) {
 	}
 }
 
-func (l *ledger) status(b *wire.Status) {
+func (l *bookkeeping) status(b *wire.Status) {
 	switch b.Target {
 	case wire.TargetAgent:
 		l.agents[engine.AgentSlot(b.Slot)].status = b.To
@@ -307,7 +307,7 @@ func (l *ledger) status(b *wire.Status) {
 }
 
 // chain returns an agent and its ancestors, nearest first, and the root's fleet.
-func (l *ledger) chain(slot engine.AgentSlot) (slots []engine.AgentSlot, fleet engine.FleetSlot) {
+func (l *bookkeeping) chain(slot engine.AgentSlot) (slots []engine.AgentSlot, fleet engine.FleetSlot) {
 	for slot != 0 {
 		slots, fleet = append(slots, slot), l.agents[slot].fleet
 		slot = l.agents[slot].parent
@@ -316,7 +316,7 @@ func (l *ledger) chain(slot engine.AgentSlot) (slots []engine.AgentSlot, fleet e
 }
 
 // book adds an amount to an agent, its ancestors and a fleet, on a date.
-func (l *ledger) book(sums map[purse]engine.USD, slot engine.AgentSlot, fleet engine.FleetSlot, day engine.Day, amount engine.USD) {
+func (l *bookkeeping) book(sums map[purse]engine.USD, slot engine.AgentSlot, fleet engine.FleetSlot, day engine.Day, amount engine.USD) {
 	if l.agents[slot] == nil {
 		return
 	}
@@ -330,7 +330,7 @@ func (l *ledger) book(sums map[purse]engine.USD, slot engine.AgentSlot, fleet en
 }
 
 // screened holds one decided call to what is known by then.
-func (l *ledger) screened(s *wire.Screen, r *wire.Result) {
+func (l *bookkeeping) screened(s *wire.Screen, r *wire.Result) {
 	var hits engine.Hits
 	if wire.UnpackHits(s, &hits); hits.Has(1) || s.Agent == 0 {
 		return
@@ -371,7 +371,7 @@ func (l *ledger) screened(s *wire.Screen, r *wire.Result) {
 }
 
 // basis: what an edge judged with is what is in force.
-func (l *ledger) basis(s *wire.Screen, r *wire.Result) {
+func (l *bookkeeping) basis(s *wire.Screen, r *wire.Result) {
 	if s.Basis.List != l.list || s.Basis.Policy != l.policy {
 		l.add("leaf %d: judged with list %d and policy %d; in force are %d and %d", r.Leaf, s.Basis.List, s.Basis.Policy, l.list, l.policy)
 	}
@@ -398,7 +398,7 @@ func (l *ledger) basis(s *wire.Screen, r *wire.Result) {
 }
 
 // evidence: what the leaf says was spent before is what was booked.
-func (l *ledger) evidence(s *wire.Screen, slots []engine.AgentSlot, fleet engine.FleetSlot, r *wire.Result) {
+func (l *bookkeeping) evidence(s *wire.Screen, slots []engine.AgentSlot, fleet engine.FleetSlot, r *wire.Result) {
 	var e leaf.Screen
 	if err := leaf.DecodeScreen(r.Data, &e); err != nil {
 		l.add("leaf %d: %v", r.Leaf, err)
@@ -425,7 +425,7 @@ func (l *ledger) evidence(s *wire.Screen, slots []engine.AgentSlot, fleet engine
 }
 
 // disposition: one a leaf, as long as the leaf is there; an approval is booked.
-func (l *ledger) disposition(b *wire.Disposition, r *wire.Result) {
+func (l *bookkeeping) disposition(b *wire.Disposition, r *wire.Result) {
 	if at, done := l.disposed[b.Leaf]; done && l.now < at+engine.Retention {
 		l.add("leaf %d: another disposition of leaf %d", r.Leaf, b.Leaf)
 	}
@@ -439,7 +439,7 @@ func (l *ledger) disposition(b *wire.Disposition, r *wire.Result) {
 }
 
 // follow books a whole log, on a Machine that is restored from its snapshot now and then.
-func (l *ledger) follow(t testing.TB, w *world) {
+func (l *bookkeeping) follow(t testing.TB, w *world) {
 	m := New()
 	var out Effects
 	for i, entry := range w.entries {

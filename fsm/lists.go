@@ -7,14 +7,25 @@ import (
 	"railguard/fsm/wire"
 )
 
-// listTables are the bytes of the sanctions list that is active, and of the one that is
+// rulebook is the part that knows what edges judge by: the policy, the sanctions list, its
+// matcher, cleared pairs, and the screening of the past with a new list. Whatever it changes
+// makes stale what edges have judged before.
+type rulebook struct {
+	*core
+	*rulebookTables
+	calendar *calendar
+	registry *registry
+	desk     *desk
+}
+
+// rulebookTables are the bytes of the sanctions list that is active, and of the one that is
 // being staged.
-type listTables struct {
+type rulebookTables struct {
 	listData []byte // The active list's entities.
 	staged   staging
 }
 
-var listDeclarations = []declaration{
+var rulebookDeclarations = []declaration{
 	&longBytes{sectionList, func(t *tables) *[]byte { return &t.listData }},
 	&longBytes{sectionStaged, func(t *tables) *[]byte { return &t.staged.data }},
 	&settingsList[wire.ClearedPair]{

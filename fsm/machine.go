@@ -7,55 +7,23 @@ import (
 
 	"railguard/audit/merkle"
 	"railguard/engine"
-	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
-// Machine is the replicated state and its one writer. Everything the cluster
-// agrees on is here; everything else is derived.
+// Machine is the replicated state and its one writer. Everything the cluster agrees on is
+// in its tables and in its core; everything else follows from these. It hands each record
+// to the part that owns what the record changes, and does itself only what concerns all
+// parts: the entry, the tick, expiry, genesis, epochs, freezing.
 type Machine struct {
-	format engine.Format
-	index  uint64
-	term   uint64
-	now    engine.Time    // Log time: the highest stamp seen.
-	limits *engine.Limits // Of the format.
+	core
+	tables tables
 
-	settings *Settings // Immutable; edited through edit.
-	edited   bool      // settings was replaced by the entry being applied.
-
-	tables
-
-	// Private to Apply, rebuilt by Restore, never iterated.
-	operatorByKey map[string]engine.OperatorSlot
-	disposedBy    map[uint64]uint64 // Leaf to the position in dispositions.
-	idemByKey     map[[16]byte]uint64
-	structuringBy map[structuringKey]uint64
-	holdAt        map[uint64]uint64 // By the screening record's leaf.
-	outcomeAt     map[uint64]uint64
-	referenceAt   map[engine.ReferenceKey]uint64
-	transferAt    map[uint64]uint64     // Ownership's rows among what falls due, by agent.
-	proposalAt    map[uint64]uint64     // Open ones, by the record under review.
-	cursorAt      map[uint32]uint64     // By webhook.
-	deadAt        map[sendingKey]uint64 // Dead letters and what is to be sent again.
-	deadOf        map[uint32]int        // How many of these each webhook has.
-	alertAt       map[alertKey]uint64
-
-	frontier *compact.Range
-	size     uint64 // Leaves written.
-	oldest   uint64
-
-	ids     *IDs
-	ratchet leaf.Ratchet // Salts of leaves.
-
-	screen  wire.Screen   // Reused by applyScreen.
-	moment  engine.Moment // Reused by applyScreen.
-	written leaf.Screen   // Reused by applyScreen.
-	hash    merkle.Hasher
-	keys    []uint64 // What is left of the block that filters are cut from.
-	room    []byte   // The block that records are cut from, up to where it is taken.
-	out     *Effects // Only during Apply.
-	birth   *birth
-	shared  sharer
+	calendar *calendar
+	registry *registry
+	ledger   *ledger
+	desk     *desk
+	rulebook *rulebook
+	keys     *keys
 }
 
 var ranges = compact.RangeFactory{Hash: hashChildren}
@@ -70,30 +38,27 @@ const matcherFirst = 1
 
 // New returns the empty state: no genesis yet, nothing but that is accepted.
 func New() *Machine {
-	m := &Machine{
-		format:        engine.Format1,
-		limits:        engine.LimitsOf(engine.Format1),
-		settings:      &Settings{Format: engine.Format1, Policy: engine.DefaultPolicy(), Matcher: matcherFirst},
-		operatorByKey: map[string]engine.OperatorSlot{},
-		disposedBy:    map[uint64]uint64{},
-		idemByKey:     map[[16]byte]uint64{},
-		structuringBy: map[structuringKey]uint64{},
-		holdAt:        map[uint64]uint64{},
-		outcomeAt:     map[uint64]uint64{},
-		referenceAt:   map[engine.ReferenceKey]uint64{},
-		transferAt:    map[uint64]uint64{},
-		proposalAt:    map[uint64]uint64{},
-		cursorAt:      map[uint32]uint64{},
-		deadAt:        map[sendingKey]uint64{},
-		deadOf:        map[uint32]int{},
-		alertAt:       map[alertKey]uint64{},
-		frontier:      ranges.NewEmptyRange(0),
-		birth:         new(birth),
-	}
+	m := &Machine{core: core{
+		format:    engine.Format1,
+		limits:    engine.LimitsOf(engine.Format1),
+		settings:  &Settings{Format: engine.Format1, Policy: engine.DefaultPolicy(), Matcher: matcherFirst},
+		idemByKey: map[[16]byte]uint64{},
+		frontier:  ranges.NewEmptyRange(0),
+		birth:     new(birth),
+	}}
+	c, t := &m.core, &m.tables
+	c.coreTables = &t.coreTables
+	m.calendar = newCalendar(c, &t.calendarTables)
+	m.registry = newRegistry(c, &t.registryTables, m.calendar)
+	m.ledger = newLedger(c, &t.ledgerTables, m.registry)
+	m.desk = newDesk(c, &t.deskTables, m.registry, m.ledger)
+	m.ledger.desk = m.desk
+	m.rulebook = &rulebook{core: c, rulebookTables: &t.rulebookTables, calendar: m.calendar, registry: m.registry, desk: m.desk}
+	m.keys = newKeys(c, &t.keyTables, m.calendar, m.registry, m.rulebook)
 	for _, table := range declaredTables {
-		table.begin(&m.tables)
+		table.begin(t)
 	}
-	m.userSweep, m.activitySweep = 1, 1
+	t.userSweep, t.activitySweep = 1, 1
 	return m
 }
 
@@ -103,8 +68,6 @@ func New() *Machine {
 // are overwritten.
 func (m *Machine) Apply(index, term uint64, entry []byte, out *Effects) {
 	out.begin(index, term, m.size)
-	m.out = out
-	defer func() { m.out = nil }()
 	batch, err := wire.Decode(entry)
 	if err != nil {
 		out.Stop = err.Error()
@@ -114,21 +77,17 @@ func (m *Machine) Apply(index, term uint64, entry []byte, out *Effects) {
 		out.Stop = "entry of a newer format than this state: upgrade this node"
 		return
 	}
-	m.index, m.term = index, term
+	m.enterEntry(index, term, out)
 	if batch.Header.Term != term {
 		m.fence(&batch)
 	} else {
 		before := m.now
-		m.now = max(m.now, batch.Header.Time+m.settings.ClockOffset)
+		m.moveTime(batch.Header.Time)
 		m.applyRecords(&batch)
 		m.expire()
 		m.turnMinute(before)
 	}
-	out.Time, out.Oldest = m.now, m.oldest
-	if m.edited {
-		m.edited = false
-		out.Settings = m.settings
-	}
+	m.leaveEntry()
 }
 
 // Rows returns how many rows the tables hold: what a digest or a snapshot costs.
@@ -172,37 +131,37 @@ func (m *Machine) applyRecord(record wire.Record, r *wire.Result) {
 	}
 	switch record.Kind {
 	case wire.KindScreen:
-		m.applyScreen(record.Body, r)
+		m.ledger.applyScreen(record.Body, r)
 	case wire.KindTick:
 		m.applyTick(record.Body, r)
 	case wire.KindGenesis:
 		apply(m, record.Body, r, m.applyGenesis)
 	case wire.KindRegister:
-		apply(m, record.Body, r, m.applyRegister)
+		apply(m, record.Body, r, m.registry.applyRegister)
 	case wire.KindReissue:
-		apply(m, record.Body, r, m.applyReissue)
+		apply(m, record.Body, r, m.registry.applyReissue)
 	case wire.KindUser:
-		apply(m, record.Body, r, m.applyUser)
+		apply(m, record.Body, r, m.registry.applyUser)
 	case wire.KindUserReissue:
-		apply(m, record.Body, r, m.applyUserReissue)
+		apply(m, record.Body, r, m.registry.applyUserReissue)
 	case wire.KindFleet:
-		apply(m, record.Body, r, m.applyFleet)
+		apply(m, record.Body, r, m.registry.applyFleet)
 	case wire.KindFleetUpdate:
-		apply(m, record.Body, r, m.applyFleetUpdate)
+		apply(m, record.Body, r, m.registry.applyFleetUpdate)
 	case wire.KindAssign:
-		apply(m, record.Body, r, m.applyAssign)
+		apply(m, record.Body, r, m.registry.applyAssign)
 	case wire.KindSettings:
-		apply(m, record.Body, r, m.applySettings)
+		apply(m, record.Body, r, m.registry.applySettings)
 	case wire.KindAttest:
-		apply(m, record.Body, r, m.applyAttest)
+		apply(m, record.Body, r, m.registry.applyAttest)
 	case wire.KindStatus:
-		apply(m, record.Body, r, m.applyStatus)
+		apply(m, record.Body, r, m.registry.applyStatus)
 	case wire.KindOwnership:
-		apply(m, record.Body, r, m.applyOwnership)
+		apply(m, record.Body, r, m.registry.applyOwnership)
 	case wire.KindDisposition:
-		apply(m, record.Body, r, m.applyDisposition)
+		apply(m, record.Body, r, m.desk.applyDisposition)
 	case wire.KindQueue:
-		apply(m, record.Body, r, m.applyQueue)
+		apply(m, record.Body, r, m.desk.applyQueue)
 	default:
 		m.applyAdministration(record, r)
 	}
@@ -211,19 +170,19 @@ func (m *Machine) applyRecord(record wire.Record, r *wire.Result) {
 func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 	switch record.Kind {
 	case wire.KindListChunk:
-		apply(m, record.Body, r, m.applyListChunk)
+		apply(m, record.Body, r, m.rulebook.applyListChunk)
 	case wire.KindListActivate:
-		apply(m, record.Body, r, m.applyListActivate)
+		apply(m, record.Body, r, m.rulebook.applyListActivate)
 	case wire.KindPolicy:
-		apply(m, record.Body, r, m.applyPolicy)
+		apply(m, record.Body, r, m.rulebook.applyPolicy)
 	case wire.KindWhitelist:
-		apply(m, record.Body, r, m.applyWhitelist)
+		apply(m, record.Body, r, m.rulebook.applyWhitelist)
 	case wire.KindAPIKey:
-		apply(m, record.Body, r, m.applyAPIKey)
+		apply(m, record.Body, r, m.keys.applyAPIKey)
 	case wire.KindSigningKey:
-		apply(m, record.Body, r, m.applySigningKey)
+		apply(m, record.Body, r, m.keys.applySigningKey)
 	case wire.KindCleared:
-		apply(m, record.Body, r, m.applyCleared)
+		apply(m, record.Body, r, m.rulebook.applyCleared)
 	case wire.KindClock:
 		apply(m, record.Body, r, m.applyClock)
 	case wire.KindFormat:
@@ -233,27 +192,27 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 	case wire.KindMember:
 		apply(m, record.Body, r, m.applyMember)
 	case wire.KindLogKey:
-		apply(m, record.Body, r, m.applyLogKey)
+		apply(m, record.Body, r, m.keys.applyLogKey)
 	case wire.KindMatcher:
-		apply(m, record.Body, r, m.applyMatcher)
+		apply(m, record.Body, r, m.rulebook.applyMatcher)
 	case wire.KindHold:
-		apply(m, record.Body, r, m.applyHold)
+		apply(m, record.Body, r, m.ledger.applyHold)
 	case wire.KindRestored:
 		apply(m, record.Body, r, m.applyRestored)
 	case wire.KindWithdraw:
-		apply(m, record.Body, r, m.applyWithdraw)
+		apply(m, record.Body, r, m.desk.applyWithdraw)
 	case wire.KindAlert:
-		apply(m, record.Body, r, m.applyAlert)
+		apply(m, record.Body, r, m.desk.applyAlert)
 	case wire.KindWebhook:
-		apply(m, record.Body, r, m.applyWebhook)
+		apply(m, record.Body, r, m.keys.applyWebhook)
 	case wire.KindDelivery:
-		apply(m, record.Body, r, m.applyDelivery)
+		apply(m, record.Body, r, m.keys.applyDelivery)
 	case wire.KindSAR:
-		apply(m, record.Body, r, m.applySAR)
+		apply(m, record.Body, r, m.desk.applySAR)
 	case wire.KindRetro:
-		apply(m, record.Body, r, m.applyRetro)
+		apply(m, record.Body, r, m.rulebook.applyRetro)
 	case wire.KindReseal:
-		apply(m, record.Body, r, m.applyReseal)
+		apply(m, record.Body, r, m.keys.applyReseal)
 	default:
 		m.out.Stop = "record kind that this binary does not know: upgrade this node"
 	}
@@ -275,8 +234,25 @@ func refuse(r *wire.Result, why wire.Refusal) {
 	r.Code, r.Refusal = wire.Refused, why
 }
 
+// enterEntry begins an entry; out takes its effects.
+func (m *core) enterEntry(index, term uint64, out *Effects) {
+	m.index, m.term, m.out = index, term, out
+}
+
+// moveTime moves log time on to an entry's stamp; log time never goes back.
+func (m *core) moveTime(stamp engine.Time) { m.now = max(m.now, stamp+m.settings.ClockOffset) }
+
+// leaveEntry ends the entry and publishes the settings that it changed.
+func (m *core) leaveEntry() {
+	m.out.Time, m.out.Oldest = m.now, m.oldest
+	if m.edited {
+		m.edited, m.out.Settings = false, m.settings
+	}
+	m.out = nil
+}
+
 // edit returns settings that this entry may change.
-func (m *Machine) edit() *Settings {
+func (m *core) edit() *Settings {
 	if !m.edited {
 		clone := *m.settings
 		clone.Index = m.index
@@ -297,7 +273,7 @@ func (out *Effects) begin(index, term, firstLeaf uint64) {
 
 // keyMoved tells whether an API key is not what it was when a record was admitted
 // with it: changed, revoked, or expired by log time.
-func (m *Machine) keyMoved(ref wire.KeyRef) bool {
+func (m *core) keyMoved(ref wire.KeyRef) bool {
 	if ref == (wire.KeyRef{}) {
 		return false // The node itself.
 	}
@@ -311,7 +287,7 @@ func (m *Machine) keyMoved(ref wire.KeyRef) bool {
 // settled decides what needs no judging; true means r is decided: a record of a
 // key that has moved, one whose part of the leaf is too long for one, and a keyed
 // call that was made before.
-func (m *Machine) settled(common *wire.Common, r *wire.Result) bool {
+func (m *core) settled(common *wire.Common, r *wire.Result) bool {
 	if common.Key != nil && m.keyMoved(*common.Key) {
 		r.Code = wire.KeyMoved
 		return true
@@ -324,7 +300,7 @@ func (m *Machine) settled(common *wire.Common, r *wire.Result) bool {
 }
 
 // replay answers a keyed call that was made before; true means r is decided.
-func (m *Machine) replay(idem *wire.Idem, r *wire.Result) bool {
+func (m *core) replay(idem *wire.Idem, r *wire.Result) bool {
 	if idem == nil {
 		return false
 	}
@@ -346,7 +322,7 @@ func (m *Machine) replay(idem *wire.Idem, r *wire.Result) bool {
 }
 
 // remember keeps an idempotency key with the leaf its call wrote.
-func (m *Machine) remember(idem *wire.Idem, leaf uint64) {
+func (m *core) remember(idem *wire.Idem, leaf uint64) {
 	if idem == nil {
 		return
 	}
@@ -356,7 +332,7 @@ func (m *Machine) remember(idem *wire.Idem, leaf uint64) {
 	m.idemByKey[idem.Key] = m.idem.Append(idemRow{Key: idem.Key, Body: idem.Body, Leaf: leaf, At: m.now})
 }
 
-func (m *Machine) forgetOldestKey() {
+func (m *core) forgetOldestKey() {
 	delete(m.idemByKey, m.idem.At(m.idem.First()).Key)
 	m.idem.DropFront()
 }
@@ -366,18 +342,18 @@ const keysBlock = 1024
 
 // filters returns room for a leaf's filters, at most n. A block is never used
 // again, so a leaf may be kept.
-func (m *Machine) filters(n int) []uint64 {
-	if len(m.keys) < n {
-		m.keys = make([]uint64, max(n, keysBlock))
+func (m *core) filters(n int) []uint64 {
+	if len(m.filterBlock) < n {
+		m.filterBlock = make([]uint64, max(n, keysBlock))
 	}
-	room := m.keys[:0:n]
-	m.keys = m.keys[n:]
+	room := m.filterBlock[:0:n]
+	m.filterBlock = m.filterBlock[n:]
 	return room
 }
 
 // write ends a leaf that begin-ned with head: it appends the edge's fragment,
 // closes the object, hashes it into the frontier and reports it.
-func (m *Machine) write(head []byte, common *wire.Common, kind string, r *wire.Result, filters ...uint64) {
+func (m *core) write(head []byte, common *wire.Common, kind string, r *wire.Result, filters ...uint64) {
 	if len(common.Fragment) > 0 {
 		head = append(head, ',')
 		head = append(head, common.Fragment...)
@@ -389,7 +365,7 @@ func (m *Machine) write(head []byte, common *wire.Common, kind string, r *wire.R
 }
 
 // root returns the tree head over all leaves.
-func (m *Machine) root() (root [32]byte) {
+func (m *core) root() (root [32]byte) {
 	if m.size == 0 {
 		return sha256.Sum256(nil)
 	}

@@ -263,7 +263,7 @@ func TestOwnershipTransferBlocksUntilReissue(t *testing.T) {
 	require.Equal(t, `PROCEED null`, verdict(w.screen(slot, 1)))
 	w.now += engine.Hour
 	require.Equal(t, `BLOCK "R8_OWNERSHIP_TRANSFER"`, verdict(w.screen(slot, 1)))
-	profile := **w.m.profiles.At(uint64(slot))
+	profile := **w.m.registry.profiles.At(uint64(slot))
 	r := w.do(wire.KindReissue, &wire.Reissue{Agent: slot, Profile: profile, BaseRev: profile.Rev, OperatorKey: "other ltd", List: w.m.settings.ListVersion, Plain: true, Overlap: engine.Hour})
 	require.Equal(t, wire.Applied, r.Code)
 	require.Contains(t, string(r.Data), `"superseded":true`)
@@ -276,7 +276,7 @@ func TestPlainRenewalOverlaps(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a")
 	old := w.screening(slot, engine.Dollar)
-	profile := **w.m.profiles.At(uint64(slot))
+	profile := **w.m.registry.profiles.At(uint64(slot))
 	r := w.do(wire.KindReissue, &wire.Reissue{Agent: slot, Profile: profile, BaseRev: profile.Rev, OperatorKey: "acme inc", List: w.m.settings.ListVersion, Plain: true, Overlap: engine.Hour})
 	require.Contains(t, string(r.Data), `"superseded":false`)
 	old.Basis.Revs = w.screening(slot, 1).Basis.Revs

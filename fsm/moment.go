@@ -5,24 +5,26 @@ import (
 	"railguard/fsm/wire"
 )
 
-// state is what a screening call is judged against: the Machine while it applies,
-// or a View of it. The pointers are into tables and for reading only. One set of functions reads both, so that what a dry run sees
-// is what Apply would see.
-type state interface {
+// parties is what a screening call is judged against: the registry while Apply runs, or a
+// View of it. The pointers are into tables and for reading only. One set of functions reads
+// both, so that what a dry run sees is what Apply would see.
+type parties interface {
 	logTime() engine.Time
 	inForce() *Settings
 	agentAt(engine.AgentSlot) (*engine.AgentRow, *engine.AgentProfile) // nil: no such agent.
 	operatorAt(engine.OperatorSlot) *engine.OperatorRow
 	fleetAt(engine.FleetSlot) (*engine.FleetRow, *engine.FleetProfile) // nil: no such fleet.
 	userAt(engine.UserSlot) (*engine.UserRow, *engine.UserProfile)     // nil: no such user; no profile: erased.
+}
 
-	// count is an agent's pace with this call in it, and how many calls R25 has
-	// counted of it. The Machine books both, a View only looks, and knows no R25.
+// counter tells an agent's pace with this call in it, and how many calls R25 has counted
+// of it. The ledger books both; a View only looks, and knows no R25.
+type counter interface {
 	count(now engine.Time, root engine.AgentSlot, s *wire.Screen) (engine.Pace, uint8)
 }
 
 // stale compares the record's basis with the state's own.
-func stale(from state, s *wire.Screen) bool {
+func stale(from parties, s *wire.Screen) bool {
 	settings := from.inForce()
 	if s.Basis.List != settings.ListVersion || s.Basis.Policy != settings.Policy.Version || s.Basis.Matcher != settings.Matcher ||
 		s.Basis.Rules != settings.Rules().Number {
@@ -41,7 +43,7 @@ func stale(from state, s *wire.Screen) bool {
 
 // foldAgent folds the revisions of an agent, its ancestors and its root's fleet,
 // in that order; an unknown agent counts with revision 0. Slot 0 folds nothing.
-func foldAgent(from state, b *engine.Basis, slot engine.AgentSlot) {
+func foldAgent(from parties, b *engine.Basis, slot engine.AgentSlot) {
 	var fleet engine.FleetSlot
 	for range engine.DepthMax + 1 {
 		if slot == 0 {
@@ -62,7 +64,7 @@ func foldAgent(from state, b *engine.Basis, slot engine.AgentSlot) {
 	}
 }
 
-func userRev(from state, slot engine.UserSlot) uint32 {
+func userRev(from parties, slot engine.UserSlot) uint32 {
 	if _, profile := from.userAt(slot); profile != nil {
 		return profile.Rev
 	}
@@ -76,7 +78,7 @@ func standsAlone(s *wire.Screen, hits *engine.Hits) bool {
 }
 
 // partiesKnown tells whether the agent and the user of a record exist.
-func partiesKnown(from state, s *wire.Screen, hits *engine.Hits) bool {
+func partiesKnown(from parties, s *wire.Screen, hits *engine.Hits) bool {
 	if row, _ := from.agentAt(s.Agent); row == nil && !standsAlone(s, hits) {
 		return false
 	}
@@ -87,7 +89,7 @@ func partiesKnown(from state, s *wire.Screen, hits *engine.Hits) bool {
 // observe fills a moment with what the live rules may see of a call whose agent
 // and user exist. Version 0 is a token of a signing key that was revoked: it names
 // no version that could pass R2.
-func observe(o *engine.Moment, from state, s *wire.Screen) {
+func observe(o *engine.Moment, from parties, by counter, s *wire.Screen) {
 	settings, now := from.inForce(), from.logTime()
 	*o = engine.Moment{
 		Now: now, Amount: s.Amount, Policy: settings.Policy,
@@ -111,14 +113,14 @@ func observe(o *engine.Moment, from state, s *wire.Screen) {
 		o.FleetHours, o.FleetPace = fleet.Hours, fleet.Velocity
 	}
 	var pace engine.Pace
-	pace, o.Structuring = from.count(now, root.Slot, s)
+	pace, o.Structuring = by.count(now, root.Slot, s)
 	o.Minute, o.PerHour, o.DayMeanX100 = pace.Minute, pace.PerHour, pace.DayMeanX100
 }
 
 // climb fills in the delegation chain of an agent, own level first, and the
 // operator that R2 looks at: the first suspended one of the chain, else the root's.
 // They differ when a parent was re-issued to another.
-func climb(o *engine.Moment, from state, slot engine.AgentSlot) {
+func climb(o *engine.Moment, from parties, slot engine.AgentSlot) {
 	for slot != 0 && o.LevelCount < len(o.Levels) {
 		row, profile := from.agentAt(slot)
 		above := o.LevelCount > 0
@@ -134,7 +136,7 @@ func climb(o *engine.Moment, from state, slot engine.AgentSlot) {
 }
 
 // effective returns the status of an agent's current credential, as R2 would see it.
-func effective(from state, slot engine.AgentSlot) engine.Status {
+func effective(from parties, slot engine.AgentSlot) engine.Status {
 	o := engine.Moment{Now: from.logTime()}
 	climb(&o, from, slot)
 	own := o.Levels[0].Profile
@@ -147,39 +149,39 @@ func listStale(settings *Settings, now engine.Time) bool {
 	return age > 0 && now-age > settings.ListSynced
 }
 
-// The Machine as a state.
+// The core and the registry as parties.
 
-func (m *Machine) logTime() engine.Time { return m.now }
+func (m *core) logTime() engine.Time { return m.now }
 
-func (m *Machine) inForce() *Settings { return m.settings }
+func (m *core) inForce() *Settings { return m.settings }
 
-func (m *Machine) agentAt(slot engine.AgentSlot) (*engine.AgentRow, *engine.AgentProfile) {
+func (m *registry) agentAt(slot engine.AgentSlot) (*engine.AgentRow, *engine.AgentProfile) {
 	if !m.agents.Has(uint64(slot)) {
 		return nil, nil
 	}
 	return m.agents.At(uint64(slot)), *m.profiles.At(uint64(slot))
 }
 
-func (m *Machine) operatorAt(slot engine.OperatorSlot) *engine.OperatorRow {
+func (m *registry) operatorAt(slot engine.OperatorSlot) *engine.OperatorRow {
 	return m.operators.At(uint64(slot))
 }
 
-func (m *Machine) fleetAt(slot engine.FleetSlot) (*engine.FleetRow, *engine.FleetProfile) {
+func (m *registry) fleetAt(slot engine.FleetSlot) (*engine.FleetRow, *engine.FleetProfile) {
 	if !m.fleets.Has(uint64(slot)) {
 		return nil, nil
 	}
 	return m.fleets.At(uint64(slot)), *m.fleetProfiles.At(uint64(slot))
 }
 
-func (m *Machine) userAt(slot engine.UserSlot) (*engine.UserRow, *engine.UserProfile) {
+func (m *registry) userAt(slot engine.UserSlot) (*engine.UserRow, *engine.UserProfile) {
 	return userRowAt(m.users.First(), m.users.Next(), slot, m.heldUser)
 }
 
-func (m *Machine) heldUser(slot uint64) (*engine.UserRow, *engine.UserProfile) {
+func (m *registry) heldUser(slot uint64) (*engine.UserRow, *engine.UserProfile) {
 	return m.users.At(slot), *m.userProfiles.At(slot)
 }
 
-func (m *Machine) count(now engine.Time, root engine.AgentSlot, s *wire.Screen) (pace engine.Pace, band uint8) {
+func (m *ledger) count(now engine.Time, root engine.AgentSlot, s *wire.Screen) (pace engine.Pace, band uint8) {
 	pace = m.pace(s.Agent, now)
 	if s.Party != (engine.PartyKey{}) && m.settings.Policy.InBand(s.Amount) {
 		band = m.countBand(structuringKey{Root: root, Party: s.Party})
@@ -187,7 +189,7 @@ func (m *Machine) count(now engine.Time, root engine.AgentSlot, s *wire.Screen) 
 	return pace, band
 }
 
-// glance is a View as a state, at a time of the reader's that may be later.
+// glance is a View as parties and counter, at a time of the reader's that may be later.
 type glance struct {
 	*View
 	at engine.Time
@@ -241,7 +243,7 @@ func (v *View) Moment(now engine.Time, s *wire.Screen, hits *engine.Hits) (o *en
 		return nil, false
 	}
 	o = new(engine.Moment)
-	observe(o, from, s)
+	observe(o, from, from, s)
 	return o, true
 }
 

@@ -15,7 +15,7 @@ import (
 // superseded, expired or of a revoked key. R25 counts nothing of it: a view does not
 // look its counts up.
 func (w *world) randomCall(random *rand.Rand) *wire.Screen {
-	slot := pick[engine.AgentSlot](random, w.m.agents.Len())
+	slot := pick[engine.AgentSlot](random, w.m.registry.agents.Len())
 	s := w.screening(slot, engine.USD(random.IntN(12_000))*engine.Dollar)
 	if random.IntN(3) == 0 {
 		s.Version -= uint16(random.IntN(2))
@@ -29,9 +29,9 @@ func (w *world) randomCall(random *rand.Rand) *wire.Screen {
 	if random.IntN(12) == 0 {
 		s.Agent, s.Basis.Revs, s.Version, s.Mask, s.Subs = 0, 0, 0, 1<<24, []byte{1}
 	}
-	if user := pick[engine.UserSlot](random, int(w.m.users.Next()-1)); user != 0 && (s.Agent == 0 || random.IntN(2) == 0) {
+	if user := pick[engine.UserSlot](random, int(w.m.registry.users.Next()-1)); user != 0 && (s.Agent == 0 || random.IntN(2) == 0) {
 		s.User, s.UserVersion, s.UserExpires = user, uint16(random.IntN(3)), w.now+engine.Time(random.IntN(2))*engine.Hour
-		s.Basis.Fold(engine.RevUser, uint32(user), userRev(w.m, user))
+		s.Basis.Fold(engine.RevUser, uint32(user), userRev(w.m.registry, user))
 	}
 	switch random.IntN(10) {
 	case 0:
@@ -77,7 +77,7 @@ func TestViewsJudgeAsApplyWould(t *testing.T) {
 			live := engine.NewestRules.JudgeLive(o)
 			hits.Merge(&live)
 			decision := engine.NewestRules.Decide(&hits, w.m.settings.Policy)
-			seen := &Machine{moment: *o, settings: w.m.settings, now: o.Now, index: r.Index}
+			seen := &ledger{moment: *o, core: &core{settings: w.m.settings, now: o.Now, index: r.Index}}
 			seen.describe(s, &decision)
 			var got leaf.Screen
 			require.NoError(t, leaf.DecodeScreen(r.Data, &got))
@@ -154,13 +154,13 @@ func TestEffectiveIsWhatRecordsShow(t *testing.T) {
 		for range 300 {
 			w.now += engine.Time(random.Int64N(int64(12 * engine.Hour)))
 			w.randomStep(random)
-			slot := pick[engine.AgentSlot](random, w.m.agents.Len())
-			if !w.m.agents.Has(uint64(slot)) {
+			slot := pick[engine.AgentSlot](random, w.m.registry.agents.Len())
+			if !w.m.registry.agents.Has(uint64(slot)) {
 				continue
 			}
 			w.tick() // May retire keys.
 			s := w.screening(slot, 0)
-			if w.m.settings.KeyRevoked((*w.m.profiles.At(uint64(slot))).KeyID) {
+			if w.m.settings.KeyRevoked((*w.m.registry.profiles.At(uint64(slot))).KeyID) {
 				s.Version = 0
 			}
 			status := w.m.Freeze().Effective(slot)

@@ -15,13 +15,13 @@ func (r *holdRow) before(other *holdRow) bool {
 	return r.ExpiresAt < other.ExpiresAt || r.ExpiresAt == other.ExpiresAt && r.Leaf < other.Leaf
 }
 
-func (m *Machine) raiseHold(at uint64) {
+func (m *ledger) raiseHold(at uint64) {
 	for ; at > 1 && m.holds.At(at).before(m.holds.At(at/2)); at /= 2 {
 		m.swapHolds(at, at/2)
 	}
 }
 
-func (m *Machine) sinkHold(at uint64) {
+func (m *ledger) sinkHold(at uint64) {
 	for {
 		least := at
 		for _, child := range [2]uint64{2 * at, 2*at + 1} {
@@ -37,14 +37,14 @@ func (m *Machine) sinkHold(at uint64) {
 	}
 }
 
-func (m *Machine) swapHolds(a, b uint64) {
+func (m *ledger) swapHolds(a, b uint64) {
 	one, other := *m.holds.At(a), *m.holds.At(b)
 	*m.holds.Edit(a), *m.holds.Edit(b) = other, one
 	m.holdAt[other.Leaf], m.holdAt[one.Leaf] = a, b
 }
 
 // dropHold takes a hold out; the last one takes its place and finds its own.
-func (m *Machine) dropHold(at uint64) {
+func (m *ledger) dropHold(at uint64) {
 	delete(m.holdAt, m.holds.At(at).Leaf)
 	last := m.holds.Next() - 1
 	if at != last {
@@ -60,10 +60,10 @@ func (m *Machine) dropHold(at uint64) {
 }
 
 // rebuild fills the private maps of a restored state and demands what Apply relies on.
-func (m *Machine) rebuildPayments() error {
+func (m *ledger) rebuildPayments() error {
 	for i := m.holds.First(); i < m.holds.Next(); i++ {
 		row := m.holds.At(i)
-		if row.Leaf >= m.size || i > 1 && row.before(m.holds.At(i/2)) || row.Agent != 0 && !m.agents.Has(uint64(row.Agent)) {
+		if row.Leaf >= m.size || i > 1 && row.before(m.holds.At(i/2)) || row.Agent != 0 && !m.registry.agents.Has(uint64(row.Agent)) {
 			return errors.New("holds: broken row")
 		}
 		m.holdAt[row.Leaf] = i
@@ -97,7 +97,7 @@ func (m *Machine) rebuildPayments() error {
 // 30 days. A hold that is released or expires gives it back.
 
 // referenceUsed returns the record that uses a reference.
-func (m *Machine) referenceUsed(key engine.ReferenceKey) (record uint64, used bool) {
+func (m *ledger) referenceUsed(key engine.ReferenceKey) (record uint64, used bool) {
 	if key == (engine.ReferenceKey{}) {
 		return 0, false
 	}
@@ -111,12 +111,12 @@ func (m *Machine) referenceUsed(key engine.ReferenceKey) (record uint64, used bo
 // ReferenceUsed returns the leaf of the record that uses a reference: a call with it would
 // be a second one. It is for readers between two entries, who get no map of a View.
 func (m *Machine) ReferenceUsed(key engine.ReferenceKey) (record uint64, used bool) {
-	return m.referenceUsed(key)
+	return m.ledger.referenceUsed(key)
 }
 
 // referencesFull tells whether the oldest reference of a full table is too young to
 // make room.
-func (m *Machine) referencesFull() bool {
+func (m *ledger) referencesFull() bool {
 	if m.references.Len() < m.limits.References {
 		return false
 	}
@@ -127,7 +127,7 @@ func (m *Machine) referencesFull() bool {
 // useReference has a record use a reference that is free. Where the table is full of
 // young ones it is not remembered: calls were refused before (paymentsFull), and what
 // comes here after the fact cannot be.
-func (m *Machine) useReference(key engine.ReferenceKey, record uint64) {
+func (m *ledger) useReference(key engine.ReferenceKey, record uint64) {
 	if _, used := m.referenceUsed(key); used || key == (engine.ReferenceKey{}) || m.referencesFull() {
 		return
 	}
@@ -141,7 +141,7 @@ func (m *Machine) useReference(key engine.ReferenceKey, record uint64) {
 }
 
 // freeReference gives back a reference that the record used.
-func (m *Machine) freeReference(key engine.ReferenceKey, record uint64) {
+func (m *ledger) freeReference(key engine.ReferenceKey, record uint64) {
 	at, known := m.referenceAt[key]
 	if !known || m.references.At(at).Leaf != record {
 		return
@@ -150,7 +150,7 @@ func (m *Machine) freeReference(key engine.ReferenceKey, record uint64) {
 	delete(m.referenceAt, key)
 }
 
-func (m *Machine) forgetReference() {
+func (m *ledger) forgetReference() {
 	if key := m.references.At(m.references.First()).Key; key != (engine.ReferenceKey{}) {
 		delete(m.referenceAt, key)
 	}
@@ -158,11 +158,11 @@ func (m *Machine) forgetReference() {
 }
 
 // referenceOver tells whether a reference was given back, or is free by now.
-func (m *Machine) referenceOver(row *referenceRow) bool {
+func (m *ledger) referenceOver(row *referenceRow) bool {
 	return row.Key == (engine.ReferenceKey{}) || row.At+m.limits.ReferenceKept <= m.now
 }
 
-func (m *Machine) forgetOutcome() {
+func (m *ledger) forgetOutcome() {
 	delete(m.outcomeAt, m.outcomes.At(m.outcomes.First()).Leaf)
 	m.outcomes.DropFront()
 }
@@ -170,6 +170,6 @@ func (m *Machine) forgetOutcome() {
 // endingForgotten tells whether a payment of which no ending is known may have had one
 // that a full table displaced. In one that is not full only those of records past their
 // retention are gone.
-func (m *Machine) endingForgotten(record uint64) bool {
+func (m *ledger) endingForgotten(record uint64) bool {
 	return m.outcomes.First() > 0 && m.outcomes.Len() >= m.limits.Outcomes && record < m.outcomes.At(m.outcomes.First()).Later
 }

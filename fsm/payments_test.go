@@ -52,13 +52,13 @@ func (w *world) payer(random *rand.Rand, under engine.AgentSlot) {
 	}
 	operator := randomOperator(random)
 	if under == 0 && random.IntN(4) > 0 {
-		fleet := engine.FleetSlot(1 + random.IntN(w.m.fleets.Len()))
+		fleet := engine.FleetSlot(1 + random.IntN(w.m.registry.fleets.Len()))
 		profile.Fleet = fleet
-		operator = (*w.m.operatorProfiles.At(uint64((*w.m.fleetProfiles.At(uint64(fleet))).Operator))).Key
+		operator = (*w.m.registry.operatorProfiles.At(uint64((*w.m.registry.fleetProfiles.At(uint64(fleet))).Operator))).Key
 	}
 	body := &wire.Register{Common: keyedOnce(random), Profile: profile, OperatorKey: operator}
 	body.Basis.List = w.m.settings.ListVersion
-	foldAgent(w.m, &body.Basis, under)
+	foldAgent(w.m.registry, &body.Basis, under)
 	w.do(wire.KindRegister, body)
 }
 
@@ -72,29 +72,29 @@ func keyedOnce(random *rand.Rand) (common wire.Common) {
 }
 
 func (w *world) paymentStep(random *rand.Rand) {
-	slot := engine.AgentSlot(1 + random.IntN(w.m.agents.Len()))
+	slot := engine.AgentSlot(1 + random.IntN(w.m.registry.agents.Len()))
 	switch random.IntN(40) {
 	case 0:
 		w.turn(random, wire.Status{Target: wire.TargetAgent, Slot: uint32(slot)})
 	case 1:
 		w.turn(random, wire.Status{Target: wire.TargetOperator, OperatorKey: randomOperator(random)})
 	case 2:
-		w.turn(random, wire.Status{Target: wire.TargetUser, Slot: uint32(1 + random.IntN(int(w.m.users.Next()-1)))})
+		w.turn(random, wire.Status{Target: wire.TargetUser, Slot: uint32(1 + random.IntN(int(w.m.registry.users.Next()-1)))})
 	case 3:
-		fleet := engine.FleetSlot(1 + random.IntN(w.m.fleets.Len()))
-		old := *w.m.fleetProfiles.At(uint64(fleet))
+		fleet := engine.FleetSlot(1 + random.IntN(w.m.registry.fleets.Len()))
+		old := *w.m.registry.fleetProfiles.At(uint64(fleet))
 		profile := *old
 		profile.DailyLimit = engine.USD(50+random.IntN(400)) * engine.Dollar
 		w.do(wire.KindFleetUpdate, &wire.FleetUpdate{Fleet: fleet, BaseRev: old.Rev, Profile: profile, Event: "fleet.updated"})
 	case 4, 5:
-		old := *w.m.profiles.At(uint64(slot))
+		old := *w.m.registry.profiles.At(uint64(slot))
 		profile := *old
 		profile.Policy.DailyLimit = engine.USD(20+random.IntN(200)) * engine.Dollar
 		w.do(wire.KindReissue, &wire.Reissue{
-			Agent: slot, Profile: profile, BaseRev: old.Rev, OperatorKey: (*w.m.operatorProfiles.At(uint64(old.Operator))).Key, List: w.m.settings.ListVersion,
+			Agent: slot, Profile: profile, BaseRev: old.Rev, OperatorKey: (*w.m.registry.operatorProfiles.At(uint64(old.Operator))).Key, List: w.m.settings.ListVersion,
 		})
 	case 6:
-		fleet := engine.FleetSlot(1 + random.IntN(w.m.fleets.Len()))
+		fleet := engine.FleetSlot(1 + random.IntN(w.m.registry.fleets.Len()))
 		w.do(wire.KindAssign, &wire.Assign{Fleet: fleet, Agents: []engine.AgentSlot{slot}, Remove: random.IntN(3) == 0})
 	case 7:
 		w.activateList([]byte(fmt.Sprint("list ", random.Uint64())))
@@ -155,13 +155,13 @@ func (w *world) turn(random *rand.Rand, status wire.Status) {
 
 // approve decides on a review of those that wait, now and then once more.
 func (w *world) approve(random *rand.Rand) {
-	if w.m.reviews.Len() == 0 {
+	if w.m.desk.reviews.Len() == 0 {
 		return
 	}
-	row := w.m.reviews.At(w.m.reviews.First() + random.Uint64N(uint64(w.m.reviews.Len())))
+	row := w.m.desk.reviews.At(w.m.desk.reviews.First() + random.Uint64N(uint64(w.m.desk.reviews.Len())))
 	w.do(wire.KindDisposition, &wire.Disposition{
 		Common: keyedOnce(random), Leaf: row.Leaf, Disposition: []uint8{wire.Approved, wire.Approved, wire.Rejected}[random.IntN(3)],
-		Agent: row.Agent, Amount: row.Amount, Fleet: w.m.fleetOf(row.Agent), Hold: randomHold(random), Reference: randomReference(random),
+		Agent: row.Agent, Amount: row.Amount, Fleet: w.m.registry.fleetOf(row.Agent), Hold: randomHold(random), Reference: randomReference(random),
 	})
 }
 
@@ -180,14 +180,14 @@ func (w *world) pay(random *rand.Rand) {
 	var records []wire.Record
 	var calls []*wire.Screen
 	for range 1 + random.IntN(6) {
-		slot := engine.AgentSlot(1 + random.IntN(w.m.agents.Len()))
+		slot := engine.AgentSlot(1 + random.IntN(w.m.registry.agents.Len()))
 		s := w.screening(slot, engine.USD(1+random.IntN(30))*engine.Dollar)
 		s.Idem = keyedOnce(random).Idem
 		s.Hold, s.Reference = randomHold(random), randomReference(random)
 		if random.IntN(6) == 0 {
-			user := engine.UserSlot(1 + random.IntN(int(w.m.users.Next()-1)))
+			user := engine.UserSlot(1 + random.IntN(int(w.m.registry.users.Next()-1)))
 			s.User, s.UserVersion, s.UserExpires = user, 1, w.now+engine.Hour
-			s.Basis.Fold(engine.RevUser, uint32(user), userRev(w.m, user))
+			s.Basis.Fold(engine.RevUser, uint32(user), userRev(w.m.registry, user))
 		}
 		switch random.IntN(20) {
 		case 0:
@@ -202,7 +202,7 @@ func (w *world) pay(random *rand.Rand) {
 	w.apply(w.entry(records...))
 	for i, s := range calls {
 		if r := &w.out.Results[i]; r.Code == wire.Applied {
-			w.paid = append(w.paid, paidBy(w.t, s, r, w.m.fleetOf(s.Agent)))
+			w.paid = append(w.paid, paidBy(w.t, s, r, w.m.registry.fleetOf(s.Agent)))
 		}
 	}
 }

@@ -130,7 +130,7 @@ func TestProfilesAreChecked(t *testing.T) {
 	for name, settings := range map[string]engine.AgentSettings{
 		"whitelist": {Whitelist: long}, "windows": {Hours: windows}, "holidays": {Hours: holidays},
 	} {
-		profile := **w.m.profiles.At(uint64(slot))
+		profile := **w.m.registry.profiles.At(uint64(slot))
 		body := &wire.Settings{Agent: slot, BaseRev: profile.Rev, Settings: settings, Event: "agent.settings"}
 		require.Equal(t, wire.RefusedMalformed, w.do(wire.KindSettings, body).Refusal, name)
 		profile.Settings = settings
@@ -159,12 +159,12 @@ func TestReissueIsChecked(t *testing.T) {
 		"unknown type":   func(b *wire.Reissue) { b.Profile.Type = 3 },
 		"negative limit": func(b *wire.Reissue) { b.Profile.Policy.DailyLimit = -2 },
 	} {
-		profile := **w.m.profiles.At(uint64(slot))
+		profile := **w.m.registry.profiles.At(uint64(slot))
 		body := &wire.Reissue{Agent: slot, Profile: profile, BaseRev: profile.Rev, OperatorKey: "acme inc", List: w.m.settings.ListVersion}
 		spoil(body)
 		require.Equal(t, wire.RefusedMalformed, w.do(wire.KindReissue, body).Refusal, name)
 	}
-	require.Equal(t, 1, w.m.operators.Len())
+	require.Equal(t, 1, w.m.registry.operators.Len())
 }
 
 func TestEventsKeepToTheirKind(t *testing.T) {

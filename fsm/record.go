@@ -10,7 +10,7 @@ import (
 
 // describe lays out what is known of a call before anything of it is booked: the
 // rows in the moment are read here for the last time.
-func (m *Machine) describe(s *wire.Screen, d *engine.Decision) {
+func (m *ledger) describe(s *wire.Screen, d *engine.Decision) {
 	c := &m.written
 	*c = leaf.Screen{
 		Index: m.index, At: m.now, Verdict: d.Verdict, Rule: d.Rule, Sub: d.Sub, Triggered: d.Triggered, Shadow: d.Shadow,
@@ -27,7 +27,7 @@ func (m *Machine) describe(s *wire.Screen, d *engine.Decision) {
 
 // evidence is what the live rules saw: with it and the profile the decision can
 // be made again without the state.
-func (m *Machine) evidence(c *leaf.Screen, s *wire.Screen) {
+func (m *ledger) evidence(c *leaf.Screen, s *wire.Screen) {
 	o := &m.moment
 	c.Judged, c.Status, c.StaticMask, c.Amount = true, engine.EffectiveStatus(o), s.Mask, o.Amount
 	c.LevelCount = uint8(o.LevelCount)
@@ -61,7 +61,7 @@ func (m *Machine) evidence(c *leaf.Screen, s *wire.Screen) {
 
 // placeRecord gives the record its place in the log, in its agent's sequence and
 // beside its profiles, and returns its bytes.
-func (m *Machine) placeRecord(s *wire.Screen) []byte {
+func (m *ledger) placeRecord(s *wire.Screen) []byte {
 	c := &m.written
 	if c.Judged {
 		if s.Agent != 0 {
@@ -71,20 +71,17 @@ func (m *Machine) placeRecord(s *wire.Screen) []byte {
 			c.User = m.profileOfUser(s.User)
 		}
 		if s.Agent != 0 {
-			row := m.agents.Edit(uint64(s.Agent))
-			row.Sequence++
-			c.Sequence, c.Previous = row.Sequence, row.LastLeaf
-			row.LastLeaf = m.size
+			c.Sequence, c.Previous = m.registry.nextRecord(s.Agent)
 		}
 	}
 	c.Leaf, c.Salt = m.size, m.salt()
 	m.ids.putTxn(&c.Txn, m.size)
-	if cap(m.room)-len(m.room) < recordRoom+len(c.Edge) {
-		m.room = make([]byte, 0, max(recordsBlock, recordRoom+len(c.Edge)))
+	if cap(m.recordBlock)-len(m.recordBlock) < recordRoom+len(c.Edge) {
+		m.recordBlock = make([]byte, 0, max(recordsBlock, recordRoom+len(c.Edge)))
 	}
-	from := len(m.room)
-	m.room = leaf.AppendScreen(m.room, c)
-	return m.room[from:len(m.room):len(m.room)]
+	from := len(m.recordBlock)
+	m.recordBlock = leaf.AppendScreen(m.recordBlock, c)
+	return m.recordBlock[from:len(m.recordBlock):len(m.recordBlock)]
 }
 
 const (
@@ -95,59 +92,73 @@ const (
 	recordsBlock = 24 << 10
 )
 
+// nextRecord counts the record that is written next in its agent's sequence, and returns
+// its number and the leaf of the record before.
+func (m *registry) nextRecord(slot engine.AgentSlot) (sequence, previous uint64) {
+	row := m.agents.Edit(uint64(slot))
+	row.Sequence++
+	previous, row.LastLeaf = row.LastLeaf, m.size
+	return row.Sequence, previous
+}
+
 // profileOf returns the profile leaf of an agent's chain for today and writes it
 // when this is the first record since midnight or since a change.
-func (m *Machine) profileOf(slot engine.AgentSlot) leaf.Ref {
+func (m *ledger) profileOf(slot engine.AgentSlot) leaf.Ref {
 	var basis engine.Basis
-	foldAgent(m, &basis, slot)
+	foldAgent(m.registry, &basis, slot)
 	m.foldPolicy(&basis)
 	day := m.now.Day()
-	if use := &m.activity.At(uint64(m.agents.At(uint64(slot)).Activity)).Judged; use.Day == day && use.Revs == basis.Revs {
+	if use := &m.activity.At(uint64(m.registry.agents.At(uint64(slot)).Activity)).Judged; use.Day == day && use.Revs == basis.Revs {
 		return leaf.Ref{Leaf: use.Leaf, Hash: use.Hash}
 	}
 	p := m.newProfile()
 	for at := slot; at != 0 && len(p.Agents) <= engine.DepthMax; {
-		profile := *m.profiles.At(uint64(at))
+		profile := *m.registry.profiles.At(uint64(at))
 		p.Agents = append(p.Agents, leaf.ReduceAgent(profile, m.now))
 		p.AgentIDs = append(p.AgentIDs, m.ids.AgentID(uint32(at)))
 		at = profile.Parent
 	}
-	if fleet := m.fleetOf(slot); fleet != 0 && m.fleetProfiles.Has(uint64(fleet)) {
-		p.Fleet = leaf.ReduceFleet(*m.fleetProfiles.At(uint64(fleet)), m.now)
+	if fleet := m.registry.fleetOf(slot); fleet != 0 && m.registry.fleetProfiles.Has(uint64(fleet)) {
+		p.Fleet = leaf.ReduceFleet(*m.registry.fleetProfiles.At(uint64(fleet)), m.now)
 		p.FleetID = m.ids.FleetID(uint32(fleet))
 	}
-	operator := (*m.operatorProfiles.At(uint64(p.Agents[0].Operator))).Key
+	operator := (*m.registry.operatorProfiles.At(uint64(p.Agents[0].Operator))).Key
 	ref := m.writeProfile(p, engine.FilterKey(engine.FilterAgent, p.AgentIDs[0]), engine.FilterKey(engine.FilterOperator, operator))
 	m.activityOf(slot).Judged = engine.ProfileUse{Day: day, Revs: basis.Revs, Leaf: ref.Leaf, Hash: ref.Hash}
 	return ref
 }
 
 // profileOfUser is profileOf for a user credential.
-func (m *Machine) profileOfUser(slot engine.UserSlot) leaf.Ref {
+func (m *ledger) profileOfUser(slot engine.UserSlot) leaf.Ref {
 	var basis engine.Basis
-	basis.Fold(engine.RevUser, uint32(slot), userRev(m, slot))
+	basis.Fold(engine.RevUser, uint32(slot), userRev(m.registry, slot))
 	m.foldPolicy(&basis)
 	day := m.now.Day()
-	_, profile := m.userAt(slot)
+	_, profile := m.registry.userAt(slot)
 	if profile == nil {
 		return leaf.Ref{} // Erased: the basis saw revision 0, and R2 its end.
 	}
-	if use := &m.users.At(uint64(slot)).Judged; use.Day == day && use.Revs == basis.Revs {
+	if use := &m.registry.users.At(uint64(slot)).Judged; use.Day == day && use.Revs == basis.Revs {
 		return leaf.Ref{Leaf: use.Leaf, Hash: use.Hash}
 	}
 	p := m.newProfile()
 	p.User, p.UserID = leaf.ReduceUser(profile), m.ids.UserID(uint32(slot))
 	ref := m.writeProfile(p, engine.FilterKey(engine.FilterAgent, p.UserID))
-	m.users.Edit(uint64(slot)).Judged = engine.ProfileUse{Day: day, Revs: basis.Revs, Leaf: ref.Leaf, Hash: ref.Hash}
+	m.registry.noteProfile(slot, engine.ProfileUse{Day: day, Revs: basis.Revs, Leaf: ref.Leaf, Hash: ref.Hash})
 	return ref
 }
 
-func (m *Machine) foldPolicy(b *engine.Basis) {
+// noteProfile keeps which profile leaf the day's records of a user refer to.
+func (m *registry) noteProfile(slot engine.UserSlot, use engine.ProfileUse) {
+	m.users.Edit(uint64(slot)).Judged = use
+}
+
+func (m *ledger) foldPolicy(b *engine.Basis) {
 	version := m.settings.Policy.Version
 	b.Fold(engine.RevPolicy, uint32(version>>32), uint32(version))
 }
 
-func (m *Machine) newProfile() *leaf.Profile {
+func (m *ledger) newProfile() *leaf.Profile {
 	return &leaf.Profile{
 		Salt: m.salt(), Leaf: m.size, Index: m.index, At: m.now, Policy: leaf.ReducePolicy(m.settings.Policy, m.now),
 	}
@@ -156,26 +167,26 @@ func (m *Machine) newProfile() *leaf.Profile {
 // profileFilter finds profiles among the leaves.
 var profileFilter = engine.FilterKey(engine.FilterKind, "profile")
 
-func (m *Machine) writeProfile(p *leaf.Profile, keys ...uint64) leaf.Ref {
+func (m *ledger) writeProfile(p *leaf.Profile, keys ...uint64) leaf.Ref {
 	at := m.size
 	hash := m.appendLeaf(leaf.AppendProfile(nil, p), append(append(m.filters(len(keys)+1), profileFilter), keys...))
 	return leaf.Ref{Leaf: at, Hash: hash}
 }
 
 // salt returns the salt of the next leaf.
-func (m *Machine) salt() [leaf.SaltSize]byte {
+func (m *core) salt() [leaf.SaltSize]byte {
 	m.ratchet.Turn(m.now.Day())
 	return m.ratchet.Salt(m.size)
 }
 
 // settle ends a record that was applied: its leaf joins the log.
-func (m *Machine) settle(data []byte, filters []uint64, r *wire.Result) {
+func (m *core) settle(data []byte, filters []uint64, r *wire.Result) {
 	r.Code, r.Leaf, r.Data = wire.Applied, m.size, data
 	m.appendLeaf(data, filters)
 }
 
 // appendLeaf hashes a leaf into the frontier and reports it.
-func (m *Machine) appendLeaf(data []byte, filters []uint64) [32]byte {
+func (m *core) appendLeaf(data []byte, filters []uint64) [32]byte {
 	hash := m.hash.Leaf(data)
 	if err := m.frontier.Append(hash[:], nil); err != nil {
 		panic("BUG: merkle frontier: " + err.Error())

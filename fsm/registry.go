@@ -6,6 +6,21 @@ import (
 	"railguard/engine"
 )
 
+// registry is the part that knows the parties: agents, users, fleets and operators, their
+// credentials, and the counters that payments stand on.
+type registry struct {
+	*core
+	*registryTables
+	calendar *calendar
+
+	operatorByKey map[string]engine.OperatorSlot // Rebuilt by Restore, never iterated.
+	shared        sharer
+}
+
+func newRegistry(c *core, t *registryTables, calendar *calendar) *registry {
+	return &registry{core: c, registryTables: t, calendar: calendar, operatorByKey: map[string]engine.OperatorSlot{}}
+}
+
 // registryTables are the tables of the registry: agents, users, fleets, operators, and
 // the positions of their credentials in the status lists.
 type registryTables struct {
@@ -39,7 +54,7 @@ var registryDeclarations = []declaration{
 		most: func(l *engine.Limits) int { return l.Agents },
 		taken: func(m *Machine, profile *engine.AgentProfile) {
 			if profile != nil {
-				m.shared.agent(profile)
+				m.registry.shared.agent(profile)
 			}
 		},
 	},

@@ -129,7 +129,7 @@ func TestLimitsHoldInEveryHistory(t *testing.T) {
 		if seed%2 == 1 {
 			w = history(t, 100+seed, 400)
 		}
-		l := newLedger()
+		l := newBookkeeping()
 		l.follow(t, w)
 		require.Empty(t, l.found, "seed %d", seed)
 		for what, count := range l.counts {

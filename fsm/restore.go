@@ -62,7 +62,7 @@ func (s *restorer) readMeta(r *rowReader, rows uint32) error {
 	m.limits = engine.LimitsOf(meta.Format)
 	m.format, m.index, m.term, m.now = meta.Format, meta.Index, meta.Term, meta.Time
 	m.size, m.oldest = meta.Size, meta.Oldest
-	m.userSweep, m.activitySweep, m.overdueTold, m.sarsTold = meta.UserSweep, meta.Sweep, meta.Overdue, meta.SARsTold
+	m.registry.userSweep, m.ledger.activitySweep, m.desk.overdueTold, m.desk.sarsTold = meta.UserSweep, meta.Sweep, meta.Overdue, meta.SARsTold
 	m.ratchet = leaf.Ratchet{Key: meta.SaltKey, Day: meta.SaltDay}
 	if meta.Size > txnCount || meta.Oldest > meta.Size || meta.UserNext == 0 || meta.UserNext > userSlots+1 {
 		return errRow
@@ -85,11 +85,11 @@ func (s *restorer) readMeta(r *rowReader, rows uint32) error {
 	for _, table := range declaredTables {
 		table.start(&m.tables, meta)
 	}
-	if err := m.startStatuses(&meta.Statuses); err != nil {
+	if err := m.registry.startStatuses(&meta.Statuses); err != nil {
 		return err
 	}
 	if meta.Staged != nil {
-		m.staged = staging{digest: meta.Staged.Digest, total: meta.Staged.Total, whole: meta.Staged.Whole}
+		m.rulebook.staged = staging{digest: meta.Staged.Digest, total: meta.Staged.Total, whole: meta.Staged.Whole}
 	}
 	return nil
 }
@@ -131,54 +131,27 @@ func (s *restorer) finish() (*Machine, error) {
 	if m.root() != s.meta.Root {
 		return nil, fmt.Errorf("%w: tree head does not match its frontier", ErrSnapshot)
 	}
-	agents, fleets, operators := m.agents.Len(), m.fleets.Len(), m.operators.Len()
-	if m.profiles.Len() != agents || m.attestations.Len() != agents ||
-		m.fleetProfiles.Len() != fleets || m.operatorProfiles.Len() != operators {
+	agents, fleets, operators := m.registry.agents.Len(), m.registry.fleets.Len(), m.registry.operators.Len()
+	if m.registry.profiles.Len() != agents || m.registry.attestations.Len() != agents ||
+		m.registry.fleetProfiles.Len() != fleets || m.registry.operatorProfiles.Len() != operators {
 		return nil, fmt.Errorf("%w: tables of different lengths", ErrSnapshot)
 	}
-	if err := m.finishUsers(s.meta.UserNext); err != nil {
+	if err := m.registry.finishUsers(s.meta.UserNext); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
 	if !s.settled {
 		return nil, fmt.Errorf("%w: no settings", ErrSnapshot)
 	}
-	statuses := func() error { return m.checkStatuses(s.meta.Statuses.Next) }
-	for _, check := range []func() error{m.checkAgents, statuses, m.checkActivity, m.checkBands, m.checkLinks, m.checkQueues, m.checkSettings, m.checkLists, m.checkPayments, m.checkDues, m.checkWebhooks} {
+	statuses := func() error { return m.registry.checkStatuses(s.meta.Statuses.Next) }
+	for _, check := range []func() error{
+		m.registry.checkAgents, statuses, m.ledger.checkActivity, m.ledger.checkBands, m.registry.checkLinks, m.registry.rebuildOperators, m.rebuildIdempotency, m.checkDays,
+		m.desk.rebuildReviews, m.desk.rebuildDispositions, m.keys.checkSettings, m.checkEpochs, m.rulebook.checkLists, m.desk.rebuildProposals, m.desk.rebuildAlerts, m.desk.checkSARs,
+		m.ledger.rebuildPayments, m.calendar.checkDues, m.keys.checkWebhooks,
+	} {
 		if err := check(); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
 		}
 	}
-	if m.settings.Genesis != nil {
-		m.ids = NewIDs(m.settings.Genesis.IDKey, m.settings.Epochs...)
-	}
-	m.rebuildMaps()
-	if len(m.operatorByKey) != operators || len(m.disposedBy) != m.dispositions.Len() ||
-		len(m.idemByKey) != m.idem.Len() || len(m.structuringBy) != m.structuring.Len() {
-		return nil, fmt.Errorf("%w: two rows of one key", ErrSnapshot)
-	}
+	m.beginIDs()
 	return m, nil
-}
-
-// rebuildMaps rebuilds the maps that are private to Apply.
-func (m *Machine) rebuildMaps() {
-	for i := m.operatorProfiles.First(); i < m.operatorProfiles.Next(); i++ {
-		profile := *m.operatorProfiles.At(i)
-		m.operatorByKey[profile.Key] = profile.Slot
-	}
-	for i := m.dispositions.First(); i < m.dispositions.Next(); i++ {
-		m.disposedBy[m.dispositions.At(i).Leaf] = i
-	}
-	for i := m.idem.First(); i < m.idem.Next(); i++ {
-		m.idemByKey[m.idem.At(i).Key] = i
-	}
-	for i := m.structuring.First(); i < m.structuring.Next(); i++ {
-		m.structuringBy[m.structuring.At(i).Key] = i
-	}
-	m.open.startAt(m.reviews.First() / openWord)
-	for i := m.reviews.First(); i < m.reviews.Next(); i++ {
-		m.openWordOf(i)
-		if m.reviews.At(i).State == ReviewOpen {
-			m.reviewOpened(i)
-		}
-	}
 }

@@ -14,7 +14,7 @@ import (
 var errPositions = errors.New("positions do not fit the leaves")
 
 // checkAgents demands of every agent a chain that ends at its root.
-func (m *Machine) checkAgents() error {
+func (m *registry) checkAgents() error {
 	for i := m.profiles.First(); i < m.profiles.Next(); i++ {
 		p := *m.profiles.At(i)
 		if p == nil || uint64(p.Slot) != i || !m.operators.Has(uint64(p.Operator)) || p.Fleet != 0 && !m.fleets.Has(uint64(p.Fleet)) {
@@ -38,13 +38,13 @@ func (m *Machine) checkAgents() error {
 
 // checkActivity demands that every row is one agent's, and tells the agents where
 // their rows are.
-func (m *Machine) checkActivity() error {
+func (m *ledger) checkActivity() error {
 	for i := m.activity.First(); i < m.activity.Next(); i++ {
 		row := m.activity.At(i)
-		if !m.agents.Has(uint64(row.Agent)) || m.agents.At(uint64(row.Agent)).Activity != 0 || m.agents.At(uint64(row.Agent)).CountedFrom <= 0 {
+		if !m.registry.agents.Has(uint64(row.Agent)) || m.registry.agents.At(uint64(row.Agent)).Activity != 0 || m.registry.agents.At(uint64(row.Agent)).CountedFrom <= 0 {
 			return errors.New("activity: broken link")
 		}
-		m.agents.Edit(uint64(row.Agent)).Activity = uint32(i)
+		m.registry.placeActivity(row.Agent, uint32(i))
 	}
 	if m.activitySweep < m.activity.First() || m.activitySweep > m.activity.Next() {
 		return errors.New("activity sweep outside the rows")
@@ -53,7 +53,7 @@ func (m *Machine) checkActivity() error {
 }
 
 // checkBands demands that the pairs of R25 are one chain, and finds its ends.
-func (m *Machine) checkBands() error {
+func (m *ledger) checkBands() error {
 	broken := errors.New("structuring: broken chain")
 	t := &m.structuring
 	for i := t.First(); i < t.Next(); i++ {
@@ -71,17 +71,18 @@ func (m *Machine) checkBands() error {
 	}
 	count := 0
 	for at := m.bandEnds.oldest; at != 0 && count <= t.Len(); at = uint64(t.At(at).Newer) {
+		m.structuringBy[t.At(at).Key] = at
 		count++
 	}
 	if count != t.Len() {
 		return broken
 	}
-	return nil
+	return eachOnce(len(m.structuringBy), t.Len())
 }
 
 // checkLinks demands that every other profile stands at its slot and names slots
 // that exist.
-func (m *Machine) checkLinks() error {
+func (m *registry) checkLinks() error {
 	for i := m.userProfiles.skip(m.userProfiles.First()); i < m.userProfiles.Next(); i = m.userProfiles.skip(i + 1) {
 		p := *m.userProfiles.At(i)
 		if p == nil {
@@ -112,37 +113,44 @@ func (m *Machine) checkLinks() error {
 	return nil
 }
 
-// checkQueues demands that rows of leaves name leaves that were written, and
-// rise where Apply searches by halving or forgets from the front.
-func (m *Machine) checkQueues() error {
-	for _, next := range []uint64{m.reviews.Next(), m.dispositions.Next(), m.idem.Next(), m.days.Next()} {
-		if next > m.size {
-			return errPositions
-		}
+// rebuildOperators finds the operators by their keys.
+func (m *registry) rebuildOperators() error {
+	for i := m.operatorProfiles.First(); i < m.operatorProfiles.Next(); i++ {
+		profile := *m.operatorProfiles.At(i)
+		m.operatorByKey[profile.Key] = profile.Slot
 	}
-	if m.overdueTold > m.reviews.Next() {
+	return eachOnce(len(m.operatorByKey), m.operators.Len())
+}
+
+var errKeys = errors.New("two rows of one key")
+
+// eachOnce fails where fewer keys were found than there are rows.
+func eachOnce(found, rows int) error {
+	if found != rows {
+		return errKeys
+	}
+	return nil
+}
+
+// rebuildIdempotency finds the idempotency keys, and demands that they name leaves.
+func (m *core) rebuildIdempotency() error {
+	if m.idem.Next() > m.size {
 		return errPositions
 	}
-	after := uint64(0) // One past the leaf before.
-	for i := m.reviews.First(); i < m.reviews.Next(); i++ {
-		leaf := m.reviews.At(i).Leaf
-		if leaf < after || leaf >= m.size {
-			return errPositions
-		}
-		after = leaf + 1
-	}
-	after = 0
-	for i := m.dispositions.First(); i < m.dispositions.Next(); i++ {
-		row := m.dispositions.At(i)
-		if row.Later < after || row.Later >= m.size || row.Leaf >= row.Later {
-			return errPositions
-		}
-		after = row.Later + 1
-	}
 	for i := m.idem.First(); i < m.idem.Next(); i++ {
-		if m.idem.At(i).Leaf >= m.size {
+		row := m.idem.At(i)
+		if row.Leaf >= m.size {
 			return errPositions
 		}
+		m.idemByKey[row.Key] = i
+	}
+	return eachOnce(len(m.idemByKey), m.idem.Len())
+}
+
+// checkDays demands that days and their first leaves rise.
+func (m *core) checkDays() error {
+	if m.days.Next() > m.size {
+		return errPositions
 	}
 	for i := m.days.First(); i < m.days.Next(); i++ {
 		row := m.days.At(i)
@@ -153,19 +161,46 @@ func (m *Machine) checkQueues() error {
 	return nil
 }
 
-// checkPayments demands that the tables of payments, proposals and alerts fit one another and the leaves.
-func (m *Machine) checkPayments() error {
-	if err := m.rebuildProposals(); err != nil {
-		return err
+// rebuildReviews finds the open reviews, and demands that reviews name leaves that were
+// written, in their order.
+func (m *desk) rebuildReviews() error {
+	if m.reviews.Next() > m.size || m.overdueTold > m.reviews.Next() {
+		return errPositions
 	}
-	if err := errors.Join(m.rebuildAlerts(), m.checkSARs()); err != nil {
-		return err
+	m.open.startAt(m.reviews.First() / openWord)
+	after := uint64(0) // One past the leaf before.
+	for i := m.reviews.First(); i < m.reviews.Next(); i++ {
+		row := m.reviews.At(i)
+		if row.Leaf < after || row.Leaf >= m.size {
+			return errPositions
+		}
+		after = row.Leaf + 1
+		m.openWordOf(i)
+		if row.State == ReviewOpen {
+			m.reviewOpened(i)
+		}
 	}
-	return m.rebuildPayments()
+	return nil
+}
+
+// rebuildDispositions finds the dispositions by what they decide, and demands their order.
+func (m *desk) rebuildDispositions() error {
+	if m.dispositions.Next() > m.size {
+		return errPositions
+	}
+	after := uint64(0) // One past the leaf before.
+	for i := m.dispositions.First(); i < m.dispositions.Next(); i++ {
+		row := m.dispositions.At(i)
+		if row.Later < after || row.Later >= m.size || row.Leaf >= row.Later {
+			return errPositions
+		}
+		m.disposedBy[row.Leaf], after = i, row.Later+1
+	}
+	return eachOnce(len(m.disposedBy), m.dispositions.Len())
 }
 
 // checkSettings demands of every key what Apply demanded of it.
-func (m *Machine) checkSettings() error {
+func (m *keys) checkSettings() error {
 	for _, key := range m.settings.Keys {
 		if key.RevokedAt == 0 && (len(key.Hashes) == 0 || len(key.Hashes) > 2) {
 			return errors.New("API key without secrets")
@@ -176,7 +211,7 @@ func (m *Machine) checkSettings() error {
 			return errors.New("signing key broken")
 		}
 	}
-	return m.checkEpochs()
+	return nil
 }
 
 // checkEpochs demands that numbers and places of epochs rise and have begun.
@@ -190,8 +225,8 @@ func (m *Machine) checkEpochs() error {
 		case e.Number <= last.Number, e.Number > epochMax, e.Leaf < last.Leaf, e.Agents < last.Agents,
 			e.Users < last.Users, e.Fleets < last.Fleets, e.Operators < last.Operators:
 			return errors.New("epochs out of order")
-		case e.Leaf >= m.size, uint64(e.Agents) > m.agents.Next(), uint64(e.Users) > m.users.Next(),
-			uint64(e.Fleets) > m.fleets.Next(), uint64(e.Operators) > m.operators.Next():
+		case e.Leaf >= m.size, uint64(e.Agents) > m.registry.agents.Next(), uint64(e.Users) > m.registry.users.Next(),
+			uint64(e.Fleets) > m.registry.fleets.Next(), uint64(e.Operators) > m.registry.operators.Next():
 			return errors.New("epoch that has not begun")
 		}
 		last = e
@@ -201,7 +236,7 @@ func (m *Machine) checkEpochs() error {
 
 // checkLists demands that the bytes of the active and the staged list are those
 // of their digests, and rebuilds the running hash of the staged one.
-func (m *Machine) checkLists() error {
+func (m *rulebook) checkLists() error {
 	if list := m.settings.List; list == nil && len(m.listData) > 0 || list != nil && sha256.Sum256(m.listData) != list.Digest {
 		return errors.New("list does not match its digest")
 	}

@@ -18,48 +18,44 @@ import (
 // its state is not.
 func TestRestoreRefusesWhatApplyCannotUse(t *testing.T) {
 	settings := func(change func(*Settings)) func(*Machine) {
-		return func(m *Machine) {
-			s := *m.settings
-			change(&s)
-			m.settings = &s
-		}
+		return func(m *Machine) { change(m.edit()) }
 	}
 	for name, spoil := range map[string]func(*Machine){
-		"user sweep at none":      func(m *Machine) { m.userSweep = 0 },
-		"user sweep beyond users": func(m *Machine) { m.userSweep = 99 },
+		"user sweep at none":      func(m *Machine) { m.registry.userSweep = 0 },
+		"user sweep beyond users": func(m *Machine) { m.registry.userSweep = 99 },
 		"more leaves than ids":    func(m *Machine) { m.size = txnCount + 1 },
 		"oldest above size":       func(m *Machine) { m.oldest = m.size + 1 },
 		"positions above size": func(m *Machine) {
-			m.dispositions = Table[dispositionRow, dispositionPage]{first: m.size + 1, next: m.size + 1}
+			m.desk.dispositions = Table[dispositionRow, dispositionPage]{first: m.size + 1, next: m.size + 1}
 		},
 		"positions at the end":    func(m *Machine) { m.idem = Table[idemRow, idemPage]{first: 1<<64 - 1, next: 1<<64 - 1} },
-		"agent status":            func(m *Machine) { m.agents.Edit(1).Status = engine.Expired },
-		"user status":             func(m *Machine) { m.users.Edit(1).Status = 9 },
-		"activity before time":    func(m *Machine) { m.activity.Edit(1).Velocity.Second = -7 },
-		"activity without start":  func(m *Machine) { m.agents.Edit(uint64(m.activity.At(1).Agent)).CountedFrom = 0 },
-		"activity of no agent":    func(m *Machine) { m.activity.Edit(1).Agent = 99 },
-		"activity twice":          func(m *Machine) { m.activity.Append(*m.activity.At(1)) },
-		"activity sweep at none":  func(m *Machine) { m.activitySweep = 0 },
-		"user profile of another": func(m *Machine) { *m.userProfiles.Edit(1) = &engine.UserProfile{Slot: 2} },
-		"user without a profile":  func(m *Machine) { *m.userProfiles.Edit(1) = nil },
-		"profile without a user":  func(m *Machine) { *m.users.Edit(1) = engine.UserRow{} },
-		"more users than slots":   func(m *Machine) { m.users = Table[engine.UserRow, userPage]{first: 1 << 40, next: 1 << 40} },
+		"agent status":            func(m *Machine) { m.registry.agents.Edit(1).Status = engine.Expired },
+		"user status":             func(m *Machine) { m.registry.users.Edit(1).Status = 9 },
+		"activity before time":    func(m *Machine) { m.ledger.activity.Edit(1).Velocity.Second = -7 },
+		"activity without start":  func(m *Machine) { m.registry.agents.Edit(uint64(m.ledger.activity.At(1).Agent)).CountedFrom = 0 },
+		"activity of no agent":    func(m *Machine) { m.ledger.activity.Edit(1).Agent = 99 },
+		"activity twice":          func(m *Machine) { m.ledger.activity.Append(*m.ledger.activity.At(1)) },
+		"activity sweep at none":  func(m *Machine) { m.ledger.activitySweep = 0 },
+		"user profile of another": func(m *Machine) { *m.registry.userProfiles.Edit(1) = &engine.UserProfile{Slot: 2} },
+		"user without a profile":  func(m *Machine) { *m.registry.userProfiles.Edit(1) = nil },
+		"profile without a user":  func(m *Machine) { *m.registry.users.Edit(1) = engine.UserRow{} },
+		"more users than slots":   func(m *Machine) { m.registry.users = Table[engine.UserRow, userPage]{first: 1 << 40, next: 1 << 40} },
 		"user of no agent": func(m *Machine) {
-			*m.userProfiles.Edit(1) = &engine.UserProfile{Slot: 1, Agents: []engine.AgentSlot{99}}
+			*m.registry.userProfiles.Edit(1) = &engine.UserProfile{Slot: 1, Agents: []engine.AgentSlot{99}}
 		},
-		"fleet of no operator":        func(m *Machine) { *m.fleetProfiles.Edit(1) = &engine.FleetProfile{Slot: 1, Operator: 99} },
+		"fleet of no operator":        func(m *Machine) { *m.registry.fleetProfiles.Edit(1) = &engine.FleetProfile{Slot: 1, Operator: 99} },
 		"chain deeper than allowed":   func(m *Machine) { editProfile(m, 2, func(p *engine.AgentProfile) { p.Depth = 3 }) },
 		"delegate of another root":    func(m *Machine) { editProfile(m, 2, func(p *engine.AgentProfile) { p.Root = 2 }) },
 		"root below another":          func(m *Machine) { editProfile(m, 3, func(p *engine.AgentProfile) { p.Root = 1 }) },
-		"reviews out of order":        func(m *Machine) { m.reviews.Edit(m.reviews.First()).Leaf = m.size - 1 },
-		"review of no leaf":           func(m *Machine) { m.reviews.Edit(m.reviews.Next() - 1).Leaf = m.size },
-		"disposition of itself":       func(m *Machine) { m.dispositions.Edit(0).Later = m.dispositions.At(0).Leaf },
+		"reviews out of order":        func(m *Machine) { m.desk.reviews.Edit(m.desk.reviews.First()).Leaf = m.size - 1 },
+		"review of no leaf":           func(m *Machine) { m.desk.reviews.Edit(m.desk.reviews.Next() - 1).Leaf = m.size },
+		"disposition of itself":       func(m *Machine) { m.desk.dispositions.Edit(0).Later = m.desk.dispositions.At(0).Leaf },
 		"idempotency key of no leaf":  func(m *Machine) { m.idem.Edit(0).Leaf = m.size },
 		"idempotency key twice":       func(m *Machine) { m.idem.Append(*m.idem.At(0)) },
-		"structuring ring":            func(m *Machine) { m.structuring.Edit(1).Band.Next = engine.StructuringCallsMax },
-		"structuring chain of two":    func(m *Machine) { m.structuring.Edit(2).Older, m.structuring.Edit(1).Newer = 0, 0 },
-		"structuring chain in a ring": func(m *Machine) { m.structuring.Edit(1).Older, m.structuring.Edit(2).Newer = 2, 1 },
-		"structuring link to nothing": func(m *Machine) { m.structuring.Edit(2).Newer = 9 },
+		"structuring ring":            func(m *Machine) { m.ledger.structuring.Edit(1).Band.Next = engine.StructuringCallsMax },
+		"structuring chain of two":    func(m *Machine) { m.ledger.structuring.Edit(2).Older, m.ledger.structuring.Edit(1).Newer = 0, 0 },
+		"structuring chain in a ring": func(m *Machine) { m.ledger.structuring.Edit(1).Older, m.ledger.structuring.Edit(2).Newer = 2, 1 },
+		"structuring link to nothing": func(m *Machine) { m.ledger.structuring.Edit(2).Newer = 9 },
 		"days out of order":           func(m *Machine) { m.days.Edit(0).Day = 1 << 31 },
 		"null API key":                settings(func(s *Settings) { s.Keys = []*wire.APIKey{nil} }),
 		"API key without secret":      settings(func(s *Settings) { s.Keys = []*wire.APIKey{{ID: "k"}} }),
@@ -69,9 +65,11 @@ func TestRestoreRefusesWhatApplyCannotUse(t *testing.T) {
 		"null staged":                 settings(func(s *Settings) { s.Staged = []*wire.ListInfo{nil} }),
 		"staged that is not there":    settings(func(s *Settings) { s.Staged = []*wire.ListInfo{{Digest: [32]byte{1}}} }),
 		"no policy":                   settings(func(s *Settings) { s.Policy = nil }),
-		"operator twice":              func(m *Machine) { *m.operatorProfiles.Edit(2) = &engine.OperatorProfile{Slot: 2, Key: "acme inc"} },
-		"list of another digest":      func(m *Machine) { m.listData = []byte("x") },
-		"more staged than its length": func(m *Machine) { m.staged = staging{total: 1, data: []byte("xx")} },
+		"operator twice": func(m *Machine) {
+			*m.registry.operatorProfiles.Edit(2) = &engine.OperatorProfile{Slot: 2, Key: "acme inc"}
+		},
+		"list of another digest":      func(m *Machine) { m.rulebook.listData = []byte("x") },
+		"more staged than its length": func(m *Machine) { m.rulebook.staged = staging{total: 1, data: []byte("xx")} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := furnished(t).m
@@ -87,9 +85,9 @@ func TestRestoreRefusesWhatApplyCannotUse(t *testing.T) {
 }
 
 func editProfile(m *Machine, slot uint64, change func(*engine.AgentProfile)) {
-	profile := **m.profiles.At(slot)
+	profile := **m.registry.profiles.At(slot)
 	change(&profile)
-	*m.profiles.Edit(slot) = &profile
+	*m.registry.profiles.Edit(slot) = &profile
 }
 
 // furnished is a world with a row in every table: agents 1 and 3, delegate 2 of
@@ -102,7 +100,7 @@ func furnished(t testing.TB) *world {
 	w.do(wire.KindFleet, &wire.Fleet{Profile: engine.FleetProfile{OperatorLegalName: "Other Ltd"}, OperatorKey: "other ltd"})
 	user := &wire.User{Profile: engine.UserProfile{LegalName: "Nia", Agents: []engine.AgentSlot{root}}}
 	user.Basis.List = w.m.settings.ListVersion
-	foldAgent(w.m, &user.Basis, root)
+	foldAgent(w.m.registry, &user.Basis, root)
 	require.Equal(t, wire.Applied, w.do(wire.KindUser, user).Code)
 	for n := range 3 {
 		s := w.screening(root, 9500*engine.Dollar)
@@ -223,14 +221,14 @@ func driveAll(t testing.TB, m *Machine, term uint64) {
 	if m.settings.Genesis == nil {
 		return
 	}
-	for slot := m.agents.First(); slot < min(m.agents.Next(), 20); slot++ {
+	for slot := m.registry.agents.First(); slot < min(m.registry.agents.Next(), 20); slot++ {
 		agent := engine.AgentSlot(slot)
 		var out Effects
 		for _, r := range []wire.Record{
 			w.record(wire.KindScreen, w.screening(agent, 9_500*engine.Dollar)),
 			w.record(wire.KindAttest, &wire.Attest{Agent: agent}),
 			w.record(wire.KindStatus, &wire.Status{Target: wire.TargetAgent, Slot: uint32(slot), To: engine.Suspended}),
-			w.record(wire.KindReissue, &wire.Reissue{Agent: agent, Profile: **m.profiles.At(slot), BaseRev: (*m.profiles.At(slot)).Rev, OperatorKey: "o", List: m.settings.ListVersion}),
+			w.record(wire.KindReissue, &wire.Reissue{Agent: agent, Profile: **m.registry.profiles.At(slot), BaseRev: (*m.registry.profiles.At(slot)).Rev, OperatorKey: "o", List: m.settings.ListVersion}),
 			w.record(wire.KindAssign, &wire.Assign{Fleet: 1, Agents: []engine.AgentSlot{agent}}),
 			w.record(wire.KindUserReissue, &wire.UserReissue{User: engine.UserSlot(slot), BaseRev: 1}),
 			w.record(wire.KindDisposition, &wire.Disposition{Leaf: slot, Disposition: wire.Approved, Agent: agent, Fleet: 1}),

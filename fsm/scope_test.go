@@ -62,13 +62,13 @@ func (w *world) reissueBy(common wire.Common, target wire.Target, agent engine.A
 	case wire.TargetAgent:
 		return w.reissueAs(common, agent, "acme inc")
 	case wire.TargetUser:
-		return w.do(wire.KindUserReissue, &wire.UserReissue{Common: common, User: 1, BaseRev: (*w.m.userProfiles.At(1)).Rev})
+		return w.do(wire.KindUserReissue, &wire.UserReissue{Common: common, User: 1, BaseRev: (*w.m.registry.userProfiles.At(1)).Rev})
 	}
 	return wire.Result{Refusal: wire.RefusedScope}
 }
 
 func (w *world) reissueAs(common wire.Common, agent engine.AgentSlot, operator string) wire.Result {
-	profile := **w.m.profiles.At(uint64(agent))
+	profile := **w.m.registry.profiles.At(uint64(agent))
 	return w.do(wire.KindReissue, &wire.Reissue{
 		Common: common, Agent: agent, Profile: profile, BaseRev: profile.Rev, OperatorKey: operator, List: w.m.settings.ListVersion,
 	})
@@ -108,5 +108,5 @@ func TestTransferEndsWithItsOperator(t *testing.T) {
 	require.Equal(t, wire.Applied, flag(institution, "other").Code)
 	require.Equal(t, wire.Applied, w.do(wire.KindOwnership, &wire.Ownership{Common: officer, Agent: agent, Cancel: true}).Code)
 	require.False(t, blocked())
-	require.Empty(t, (*w.m.profiles.At(uint64(agent))).TransferTo)
+	require.Empty(t, (*w.m.registry.profiles.At(uint64(agent))).TransferTo)
 }

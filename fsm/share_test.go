@@ -26,9 +26,9 @@ func TestProfilesShareTheirTexts(t *testing.T) {
 	require.Equal(t, wire.Applied, w.reissue(2, 0).Code)
 	require.Equal(t, wire.Applied, w.do(wire.KindSettings, &wire.Settings{Agent: 3, BaseRev: 1, Event: "agent.settings", Settings: engine.AgentSettings{CurrentModel: "model-4"}}).Code)
 	for _, m := range []*Machine{w.m, restoredFrom(t, w.m)} {
-		first := *m.profiles.At(1)
+		first := *m.registry.profiles.At(1)
 		for slot := uint64(1); slot <= 3; slot++ {
-			p := *m.profiles.At(slot)
+			p := *m.registry.profiles.At(slot)
 			for _, pair := range [][2]string{
 				{first.OperatorLegalName, p.OperatorLegalName}, {first.AgentFramework, p.AgentFramework}, {first.Model, p.Model},
 				{first.OperatorWallet, p.OperatorWallet}, {first.EINMasked, p.EINMasked}, {first.KeyID, p.KeyID},

@@ -190,7 +190,7 @@ func (b *StatusBuilder) evaluate(now *minute, page uint64, held span) heldStatus
 	return one
 }
 
-// minute is a view as a state, at the first instant of its minute: neither the entry that
+// minute is a view as parties, at the first instant of its minute: neither the entry that
 // came late into it nor the node that asks makes a difference.
 type minute struct {
 	glance

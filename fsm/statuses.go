@@ -19,12 +19,12 @@ import (
 func keyMark(kid string) uint32 { return uint32(engine.FilterKey(engine.FilterKind, kid)) }
 
 // statusesFull tells whether no version can be issued any more.
-func (m *Machine) statusesFull() bool {
+func (m *registry) statusesFull() bool {
 	return m.statuses.Len() >= m.limits.Statuses || m.statuses.Next() > math.MaxUint32-StatusListSize
 }
 
 // enterStatus gives a version its position; statusesFull was asked before.
-func (m *Machine) enterStatus(row statusRow) uint32 {
+func (m *registry) enterStatus(row statusRow) uint32 {
 	if row.Matched {
 		m.standing.changed = m.index // A position that nobody has reads VALID, this one does not.
 	}
@@ -32,7 +32,7 @@ func (m *Machine) enterStatus(row statusRow) uint32 {
 }
 
 // enterAgentStatus gives an agent's current version its position.
-func (m *Machine) enterAgentStatus(p *engine.AgentProfile, older uint32) {
+func (m *registry) enterAgentStatus(p *engine.AgentProfile, older uint32) {
 	p.Status = m.enterStatus(statusRow{
 		Slot: uint32(p.Slot), Expires: uint32(p.ExpiresAt / engine.Second), Older: older, Key: keyMark(p.KeyID),
 		Version: p.CredentialVersion, Kind: CredentialAgent, Matched: p.WalletMatched || p.NameMatched,
@@ -42,7 +42,7 @@ func (m *Machine) enterAgentStatus(p *engine.AgentProfile, older uint32) {
 	}
 }
 
-func (m *Machine) enterUserStatus(p *engine.UserProfile, older uint32) {
+func (m *registry) enterUserStatus(p *engine.UserProfile, older uint32) {
 	p.Status = m.enterStatus(statusRow{
 		Slot: uint32(p.Slot), Expires: uint32(p.ExpiresAt / engine.Second), Older: older, Key: keyMark(p.KeyID),
 		Version: p.CredentialVersion, Kind: CredentialUser, Matched: p.NameMatched,
@@ -51,7 +51,7 @@ func (m *Machine) enterUserStatus(p *engine.UserProfile, older uint32) {
 
 // agentStatusMoved notes that the values of an agent's versions may be others now: of
 // those from the least good one of before on, and of its descendants.
-func (m *Machine) agentStatusMoved(slot engine.AgentSlot, newest uint32, least uint16) {
+func (m *registry) agentStatusMoved(slot engine.AgentSlot, newest uint32, least uint16) {
 	m.touchStatuses(newest, least)
 	if m.agents.At(uint64(slot)).Children > 0 {
 		m.standing.kin = m.index
@@ -60,7 +60,7 @@ func (m *Machine) agentStatusMoved(slot engine.AgentSlot, newest uint32, least u
 
 // touchStatuses touches the pages of a party's versions, from the newest down to the
 // least one given.
-func (m *Machine) touchStatuses(newest uint32, least uint16) {
+func (m *registry) touchStatuses(newest uint32, least uint16) {
 	m.standing.changed = m.index
 	at := uint64(newest)
 	for range m.limits.StatusVersions {
@@ -73,22 +73,30 @@ func (m *Machine) touchStatuses(newest uint32, least uint16) {
 }
 
 // allStatusesMoved notes that any value may be another one now.
-func (m *Machine) allStatusesMoved() { m.standing.wide, m.standing.changed = m.index, m.index }
+func (m *registry) allStatusesMoved() { m.standing.wide, m.standing.changed = m.index, m.index }
 
 // turnMinute freezes the state for the status lists when an entry has brought log time into
 // another minute: the lists of a minute are the same on every node.
 func (m *Machine) turnMinute(before engine.Time) {
+	if m.registry.enterMinute(before) {
+		m.out.Statuses = m.Freeze()
+	}
+}
+
+// enterMinute tells whether log time has come into another minute than the one before, and
+// notes by which entry.
+func (m *registry) enterMinute(before engine.Time) bool {
 	every := m.limits.StatusEvery
 	if m.settings.Genesis == nil || m.now/every == before/every && m.standing.minute != 0 {
-		return
+		return false
 	}
 	m.standing.minute = m.index
-	m.out.Statuses = m.Freeze()
+	return true
 }
 
 // forgetStatuses drops the oldest positions once their versions have ended. That is told
 // a minute late: the lists of the running minute must be the same without them.
-func (m *Machine) forgetStatuses() {
+func (m *registry) forgetStatuses() {
 	for n := 0; n < m.limits.ForgottenAtOneTime && m.statuses.Len() > 0; n++ {
 		row := m.statuses.At(m.statuses.First())
 		if m.now < engine.Time(row.Expires)*engine.Second+m.limits.StatusEvery {
@@ -100,7 +108,7 @@ func (m *Machine) forgetStatuses() {
 
 // beginStatuses leaves out what is left of the newest list: the lost machines may have
 // given its positions out, and lists after it.
-func (m *Machine) beginStatuses() uint32 {
+func (m *registry) beginStatuses() uint32 {
 	next := (m.statuses.Next() + StatusListSize - 1) / StatusListSize * StatusListSize
 	placeAt(&m.statuses, next)
 	m.standing.changed = m.index
@@ -113,11 +121,11 @@ func readStatuses(s *restorer, r *rowReader, rows uint32) error {
 	for range rows {
 		at := r.unsigned()
 		row := readStatusRow(r)
-		if r.bad || at < max(m.statuses.Next(), meta.First) || at >= meta.Next || m.statuses.Len() >= m.limits.Statuses || uint64(row.Older) >= at {
+		if r.bad || at < max(m.registry.statuses.Next(), meta.First) || at >= meta.Next || m.registry.statuses.Len() >= m.limits.Statuses || uint64(row.Older) >= at {
 			return errRow
 		}
-		m.statuses.skipTo(at)
-		m.statuses.Append(row)
+		m.registry.statuses.skipTo(at)
+		m.registry.statuses.Append(row)
 	}
 	return r.end()
 }
@@ -131,7 +139,7 @@ type statusMeta struct {
 }
 
 // startStatuses makes an empty table begin where the snapshot says.
-func (m *Machine) startStatuses(meta *statusMeta) error {
+func (m *registry) startStatuses(meta *statusMeta) error {
 	if meta.First == 0 || meta.First > meta.Next || meta.Next > math.MaxUint32+1 || meta.Next-meta.First > uint64(m.limits.Statuses)+StatusListSize ||
 		meta.Minute > m.index || meta.Changed > m.index {
 		return errRow
@@ -143,7 +151,7 @@ func (m *Machine) startStatuses(meta *statusMeta) error {
 
 // checkStatuses ends the table where the snapshot says, and demands that every row names a
 // party there is, and every party a row that names it.
-func (m *Machine) checkStatuses(next uint64) error {
+func (m *registry) checkStatuses(next uint64) error {
 	broken := errors.New("statuses: broken link")
 	if next < m.statuses.Next() {
 		return broken
@@ -178,7 +186,7 @@ func (m *Machine) checkStatuses(next uint64) error {
 }
 
 // statusIs tells whether a position is one version's, or was forgotten.
-func (m *Machine) statusIs(position uint32, kind byte, slot uint32, version uint16) bool {
+func (m *registry) statusIs(position uint32, kind byte, slot uint32, version uint16) bool {
 	if position == 0 || uint64(position) < m.statuses.First() {
 		return position != 0
 	}

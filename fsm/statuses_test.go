@@ -29,7 +29,7 @@ func (w *world) nextMinute(b *StatusBuilder) *Statuses {
 }
 
 func (w *world) statusOf(slot engine.AgentSlot) uint32 {
-	return (*w.m.profiles.At(uint64(slot))).Status
+	return (*w.m.registry.profiles.At(uint64(slot))).Status
 }
 
 func (w *world) put(target wire.Target, slot uint32, to engine.Status) {
@@ -40,7 +40,7 @@ func (w *world) put(target wire.Target, slot uint32, to engine.Status) {
 
 func (w *world) renewed(slot engine.AgentSlot, plain bool, overlap engine.Time) {
 	w.t.Helper()
-	old := *w.m.profiles.At(uint64(slot))
+	old := *w.m.registry.profiles.At(uint64(slot))
 	body := &wire.Reissue{Agent: slot, Profile: *old, OperatorKey: "acme inc", BaseRev: old.Rev, Plain: plain, Overlap: overlap, List: w.m.settings.ListVersion}
 	body.Profile.WalletMatched, body.Profile.NameMatched = false, false
 	r := w.do(wire.KindReissue, body)
@@ -102,7 +102,7 @@ func TestStatusOfEachVersion(t *testing.T) {
 	w.put(wire.TargetAgent, uint32(root), engine.Revoked)
 	read(i, i, i, i)
 	require.Equal(t, v, b.Build(w.out.Statuses).reads(t, w.m.ids, w.statusOf(other)))
-	require.Equal(t, v, b.Build(w.out.Statuses).reads(t, w.m.ids, uint32(w.m.statuses.Next())), "one that is not given out yet")
+	require.Equal(t, v, b.Build(w.out.Statuses).reads(t, w.m.ids, uint32(w.m.registry.statuses.Next())), "one that is not given out yet")
 	w.now += w.m.limits.AgentValidity
 	require.Equal(t, i, w.nextMinute(b).reads(t, w.m.ids, w.statusOf(other)), "it has expired")
 }
@@ -112,15 +112,15 @@ func TestStatusOfUsersAndKeys(t *testing.T) {
 	agent, _ := w.register("agent")
 	r := w.do(wire.KindUser, &wire.User{Profile: engine.UserProfile{LegalName: "Nia"}, Basis: engine.Basis{List: w.m.settings.ListVersion}})
 	require.Equal(t, wire.Applied, r.Code)
-	user := (*w.m.userProfiles.At(1)).Status
+	user := (*w.m.registry.userProfiles.At(1)).Status
 	require.Equal(t, StatusValid, w.nextMinute(b).reads(t, w.m.ids, user))
 	w.put(wire.TargetUser, 1, engine.Suspended)
 	require.Equal(t, StatusSuspended, w.nextMinute(b).reads(t, w.m.ids, user))
-	r = w.do(wire.KindUserReissue, &wire.UserReissue{User: 1, BaseRev: (*w.m.userProfiles.At(1)).Rev})
+	r = w.do(wire.KindUserReissue, &wire.UserReissue{User: 1, BaseRev: (*w.m.registry.userProfiles.At(1)).Rev})
 	require.Equal(t, wire.Applied, r.Code)
 	lists := w.nextMinute(b)
 	require.Equal(t, StatusInvalid, lists.reads(t, w.m.ids, user))
-	require.Equal(t, StatusValid, lists.reads(t, w.m.ids, (*w.m.userProfiles.At(1)).Status))
+	require.Equal(t, StatusValid, lists.reads(t, w.m.ids, (*w.m.registry.userProfiles.At(1)).Status))
 
 	r = w.do(wire.KindSigningKey, &wire.SigningKeyPut{Op: wire.SigningAdd, Now: true, Key: wire.SigningKey{KID: "cc-v2", Public: make([]byte, 64), Sealed: []byte{9}}})
 	require.Equal(t, wire.Applied, r.Code)
@@ -129,7 +129,7 @@ func TestStatusOfUsersAndKeys(t *testing.T) {
 	r = w.do(wire.KindSigningKey, &wire.SigningKeyPut{Op: wire.SigningRevoke, Key: wire.SigningKey{KID: "cc-v1"}})
 	require.Equal(t, wire.Applied, r.Code)
 	lists = w.nextMinute(b)
-	require.Equal(t, StatusInvalid, lists.reads(t, w.m.ids, w.m.statuses.At(uint64(newer)).Older), "signed by a key that was revoked, though within its overlap")
+	require.Equal(t, StatusInvalid, lists.reads(t, w.m.ids, w.m.registry.statuses.At(uint64(newer)).Older), "signed by a key that was revoked, though within its overlap")
 	require.Equal(t, StatusValid, lists.reads(t, w.m.ids, newer))
 }
 
@@ -194,11 +194,11 @@ func requireEffective(t *testing.T, v *View, lists *Statuses) {
 func requireRestoredLists(t *testing.T, m *Machine) {
 	t.Helper()
 	copied := restoredFrom(t, m)
-	require.Equal(t, m.standing.minute, copied.standing.minute)
-	require.Equal(t, m.standing.changed, copied.standing.changed)
+	require.Equal(t, m.registry.standing.minute, copied.registry.standing.minute)
+	require.Equal(t, m.registry.standing.changed, copied.registry.standing.changed)
 	var all Effects
 	copied.Everything(&all)
-	require.Equal(t, m.standing.changed > m.standing.minute || m.settings.Genesis == nil, all.Statuses == nil)
+	require.Equal(t, m.registry.standing.changed > m.registry.standing.minute || m.settings.Genesis == nil, all.Statuses == nil)
 }
 
 // A node that restores a state within a minute in which nothing changed gives the lists of
@@ -249,7 +249,7 @@ func TestStatusPositionsAreNeverReused(t *testing.T) {
 	require.EqualValues(t, 1, first)
 	w.now += w.m.limits.AgentValidity + engine.Hour
 	w.tick()
-	require.Zero(t, w.m.statuses.Len())
+	require.Zero(t, w.m.registry.statuses.Len())
 	require.Equal(t, StatusInvalid, w.nextMinute(b).reads(t, w.m.ids, first))
 	w.renewed(agent, true, 0)
 	require.EqualValues(t, 2, w.statusOf(agent))

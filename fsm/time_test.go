@@ -14,7 +14,7 @@ import (
 // What log time alone changes: overlaps of versions, retention, keys.
 
 func (w *world) reissue(slot engine.AgentSlot, overlap engine.Time) wire.Result {
-	profile := **w.m.profiles.At(uint64(slot))
+	profile := **w.m.registry.profiles.At(uint64(slot))
 	return w.do(wire.KindReissue, &wire.Reissue{
 		Agent: slot, Profile: profile, BaseRev: profile.Rev, OperatorKey: "acme inc",
 		List: w.m.settings.ListVersion, Plain: true, Overlap: overlap,
@@ -63,12 +63,12 @@ func TestSupersededUserTokenNeverComesBack(t *testing.T) {
 		require.Equal(t, wire.Applied, w.do(wire.KindUserReissue, &wire.UserReissue{User: 1, BaseRev: rev, Overlap: engine.Hour}).Code)
 	}
 	renew(1)
-	require.EqualValues(t, 1, w.m.users.At(1).MinVersion)
+	require.EqualValues(t, 1, w.m.registry.users.At(1).MinVersion)
 	renew(2)
-	require.EqualValues(t, 1, w.m.users.At(1).MinVersion, "version 1 was still good")
+	require.EqualValues(t, 1, w.m.registry.users.At(1).MinVersion, "version 1 was still good")
 	w.now += engine.Hour
 	renew(3)
-	require.EqualValues(t, 3, w.m.users.At(1).MinVersion)
+	require.EqualValues(t, 3, w.m.registry.users.At(1).MinVersion)
 }
 
 func TestOwnershipTransferCannotBePutOff(t *testing.T) {
@@ -107,8 +107,8 @@ func TestDispositionOutlivesItsLeaf(t *testing.T) {
 	w.tick()
 	require.Greater(t, w.out.Oldest, review.Leaf)
 	w.tick()
-	require.Zero(t, w.m.dispositions.Len())
-	require.Empty(t, w.m.disposedBy)
+	require.Zero(t, w.m.desk.dispositions.Len())
+	require.Empty(t, w.m.desk.disposedBy)
 }
 
 func TestReviewsStayInTheQueueWithTheirLeaf(t *testing.T) {
@@ -132,7 +132,7 @@ func TestReviewsStayInTheQueueWithTheirLeaf(t *testing.T) {
 	w.tick()
 	w.tick()
 	require.Zero(t, w.m.Freeze().OpenReviews())
-	require.Zero(t, w.m.reviews.Len())
+	require.Zero(t, w.m.desk.reviews.Len())
 }
 
 // TestRetentionNeedsNoNewLeaves: a day's leaves go 90 days after its end, also
@@ -163,7 +163,7 @@ func TestSuspendedOperatorOfADelegateBlocks(t *testing.T) {
 	w := newWorld(t)
 	root, _ := w.register("root")
 	child, _ := w.register("child", parent(root))
-	profile := **w.m.profiles.At(uint64(root))
+	profile := **w.m.registry.profiles.At(uint64(root))
 	r := w.do(wire.KindReissue, &wire.Reissue{Agent: root, Profile: profile, BaseRev: profile.Rev, OperatorKey: "other ltd", List: w.m.settings.ListVersion})
 	require.Equal(t, wire.Applied, r.Code)
 	suspend := func(key string, to engine.Status) {
@@ -221,10 +221,10 @@ func TestNewSigningKeyWaitsADay(t *testing.T) {
 	require.Equal(t, wire.RefusedExists, w.do(wire.KindSigningKey, add).Refusal)
 	w.now += engine.DayLength - 1
 	slot, _ := w.register("a")
-	require.Equal(t, "cc-v1", (*w.m.profiles.At(uint64(slot))).KeyID)
+	require.Equal(t, "cc-v1", (*w.m.registry.profiles.At(uint64(slot))).KeyID)
 	w.now++
 	slot, _ = w.register("b")
-	require.Equal(t, "cc-v2", (*w.m.profiles.At(uint64(slot))).KeyID)
+	require.Equal(t, "cc-v2", (*w.m.registry.profiles.At(uint64(slot))).KeyID)
 }
 
 func TestClearedPairIDsAreNeverReused(t *testing.T) {
@@ -349,8 +349,8 @@ func TestAttestationsAreForgotten(t *testing.T) {
 		require.Equal(t, wire.Applied, w.do(wire.KindAttest, &wire.Attest{Agent: agent, AttestedBy: "ada@example.org"}).Code)
 	}
 	held := func() (count int) {
-		for i := w.m.attestations.First(); i < w.m.attestations.Next(); i++ {
-			if *w.m.attestations.At(i) != nil {
+		for i := w.m.registry.attestations.First(); i < w.m.registry.attestations.Next(); i++ {
+			if *w.m.registry.attestations.At(i) != nil {
 				count++
 			}
 		}

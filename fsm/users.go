@@ -21,20 +21,20 @@ var erasedUser = engine.UserRow{Purged: true}
 const userSlots = math.MaxUint32
 
 // enterUser enters a new user into the tables.
-func (m *Machine) enterUser(profile *engine.UserProfile) {
+func (m *registry) enterUser(profile *engine.UserProfile) {
 	m.users.Append(engine.UserRow{MinVersion: 1, StatusAt: m.now})
 	m.userProfiles.Append(profile)
 	m.usersHeld++
 }
 
 // usersFull tells whether there is no place for another user.
-func (m *Machine) usersFull() bool {
+func (m *registry) usersFull() bool {
 	return m.usersHeld >= m.limits.Users || m.users.Next() > userSlots
 }
 
 // sweepUsers erases users whose 31 days are over, a bounded number a tick, round and
 // round.
-func (m *Machine) sweepUsers() {
+func (m *registry) sweepUsers() {
 	for range min(m.limits.ForgottenAtOneTime, m.users.Len()) {
 		if m.userSweep >= m.users.Next() {
 			m.userSweep = m.users.First()
@@ -56,7 +56,7 @@ func (m *Machine) sweepUsers() {
 
 // writeErased tells that a user's record is gone: from now on its credential is R2, and
 // only an issuance of a new one helps.
-func (m *Machine) writeErased(p *engine.UserProfile) {
+func (m *registry) writeErased(p *engine.UserProfile) {
 	id := m.ids.UserID(uint32(p.Slot))
 	head := plain(plain(m.head(leaf.KindDue), "type", leaf.DueUserErased.String()), "userId", id)
 	if p.OperatorLegalName != "" {
@@ -65,7 +65,7 @@ func (m *Machine) writeErased(p *engine.UserProfile) {
 	m.writeDue(instant(head, "storedUntil", p.StoredUntil), engine.FilterKey(engine.FilterAgent, id))
 }
 
-func (m *Machine) eraseUser(slot uint64) {
+func (m *registry) eraseUser(slot uint64) {
 	*m.users.Edit(slot), *m.userProfiles.Edit(slot) = engine.UserRow{}, nil
 	m.users.Release(slot, func(row *engine.UserRow) bool { return *row == engine.UserRow{} })
 	m.userProfiles.Release(slot, func(profile **engine.UserProfile) bool { return *profile == nil })
@@ -110,12 +110,12 @@ func readUsers(s *restorer, r *rowReader, rows uint32) error {
 	for range rows {
 		slot := r.unsigned()
 		row := readUserRow(r)
-		if r.bad || slot < m.users.Next() || slot >= end || m.usersHeld >= m.limits.Users || row.MinVersion == 0 {
+		if r.bad || slot < m.registry.users.Next() || slot >= end || m.registry.usersHeld >= m.limits.Users || row.MinVersion == 0 {
 			return errRow
 		}
-		placeAt(&m.users, slot)
-		m.users.Append(row)
-		m.usersHeld++
+		placeAt(&m.registry.users, slot)
+		m.registry.users.Append(row)
+		m.registry.usersHeld++
 	}
 	return r.end()
 }
@@ -127,17 +127,17 @@ func readUserProfiles(s *restorer, r *rowReader, rows uint32) error {
 		profile := new(engine.UserProfile)
 		readValue(r, profile)
 		slot := uint64(profile.Slot)
-		if r.bad || slot < m.userProfiles.Next() || slot >= end || !m.users.Has(slot) || m.users.At(slot).MinVersion == 0 {
+		if r.bad || slot < m.registry.userProfiles.Next() || slot >= end || !m.registry.users.Has(slot) || m.registry.users.At(slot).MinVersion == 0 {
 			return errRow
 		}
-		placeAt(&m.userProfiles, slot)
-		m.userProfiles.Append(profile)
+		placeAt(&m.registry.userProfiles, slot)
+		m.registry.userProfiles.Append(profile)
 	}
 	return r.end()
 }
 
 // finishUsers ends the tables of users at the next slot to be given out.
-func (m *Machine) finishUsers(next uint64) error {
+func (m *registry) finishUsers(next uint64) error {
 	if next < m.users.Next() {
 		return errors.New("users: next slot")
 	}
@@ -155,7 +155,7 @@ func (m *Machine) finishUsers(next uint64) error {
 	return nil
 }
 
-func (m *Machine) applyUser(b *wire.User, r *wire.Result) {
+func (m *registry) applyUser(b *wire.User, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}
@@ -192,13 +192,13 @@ func (m *Machine) applyUser(b *wire.User, r *wire.Result) {
 	m.writeUser("user.registered", &profile, &b.Common, r)
 }
 
-func (m *Machine) dateUser(profile *engine.UserProfile, signing *wire.SigningKey) {
+func (m *registry) dateUser(profile *engine.UserProfile, signing *wire.SigningKey) {
 	profile.KeyID, profile.IssuedAt = signing.KID, m.now
 	profile.ExpiresAt = (m.now + m.limits.UserValidity) / engine.Second * engine.Second
 	profile.StoredUntil = m.now + m.limits.UserStored
 }
 
-func (m *Machine) writeUser(kind string, p *engine.UserProfile, common *wire.Common, r *wire.Result) {
+func (m *registry) writeUser(kind string, p *engine.UserProfile, common *wire.Common, r *wire.Result) {
 	id := m.ids.UserID(uint32(p.Slot))
 	head := plain(m.head(kind), "userId", id)
 	head = plain(head, "credentialId", m.ids.CredentialID(CredentialUser, uint32(p.Slot), p.Line.EpochOf(p.CredentialVersion), p.CredentialVersion))
@@ -213,7 +213,7 @@ func (m *Machine) writeUser(kind string, p *engine.UserProfile, common *wire.Com
 }
 
 // userHeld returns a user's profile while its record is stored (31 days), nil after.
-func (m *Machine) userHeld(slot engine.UserSlot) *engine.UserProfile {
+func (m *registry) userHeld(slot engine.UserSlot) *engine.UserProfile {
 	if !m.users.Has(uint64(slot)) {
 		return nil
 	}
@@ -224,7 +224,7 @@ func (m *Machine) userHeld(slot engine.UserSlot) *engine.UserProfile {
 	return profile
 }
 
-func (m *Machine) applyUserReissue(b *wire.UserReissue, r *wire.Result) {
+func (m *registry) applyUserReissue(b *wire.UserReissue, r *wire.Result) {
 	if m.settled(&b.Common, r) {
 		return
 	}

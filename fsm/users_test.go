@@ -70,7 +70,7 @@ func TestErasedUsersCostNothing(t *testing.T) {
 			w.now += 11 * engine.DayLength
 			w.tick()
 			for _, slot := range renewed {
-				if profile := w.m.userHeld(slot); profile != nil {
+				if profile := w.m.registry.userHeld(slot); profile != nil {
 					require.Equal(t, wire.Applied, w.do(wire.KindUserReissue, &wire.UserReissue{User: slot, BaseRev: profile.Rev}).Code)
 				}
 			}
@@ -81,10 +81,10 @@ func TestErasedUsersCostNothing(t *testing.T) {
 		follow()
 		other = restoredFrom(t, other)
 	}
-	require.Equal(t, 2, w.m.usersHeld)
-	require.EqualValues(t, 3*wave+1, w.m.users.Next())
+	require.Equal(t, 2, w.m.registry.usersHeld)
+	require.EqualValues(t, 3*wave+1, w.m.registry.users.Next())
 	pages := 0
-	for i := w.m.users.skip(w.m.users.First()); i < w.m.users.Next(); i = w.m.users.skip(i/8*8 + 8) {
+	for i := w.m.registry.users.skip(w.m.registry.users.First()); i < w.m.registry.users.Next(); i = w.m.registry.users.skip(i/8*8 + 8) {
 		pages++
 	}
 	require.Equal(t, 2, pages)
@@ -96,9 +96,9 @@ func TestErasedUsersCostNothing(t *testing.T) {
 		}
 	}
 	follow()
-	require.Zero(t, w.m.usersHeld)
-	require.Equal(t, w.m.users.Next(), w.m.users.First(), "nothing is held")
-	require.Zero(t, w.m.users.skip(w.m.users.First())-w.m.users.Next())
+	require.Zero(t, w.m.registry.usersHeld)
+	require.Equal(t, w.m.registry.users.Next(), w.m.registry.users.First(), "nothing is held")
+	require.Zero(t, w.m.registry.users.skip(w.m.registry.users.First())-w.m.registry.users.Next())
 }
 
 // TestErasedUserNeverPasses: a token of an erased user is R2, wherever its slot was;
@@ -115,7 +115,7 @@ func TestErasedUserNeverPasses(t *testing.T) {
 	screen := func(user engine.UserSlot) wire.Result {
 		s := w.screening(slot, engine.Dollar)
 		s.User, s.UserVersion, s.UserExpires = user, 1, w.now+engine.Hour
-		s.Basis.Fold(engine.RevUser, uint32(user), userRev(w.m, user))
+		s.Basis.Fold(engine.RevUser, uint32(user), userRev(w.m.registry, user))
 		return w.do(wire.KindScreen, s)
 	}
 	for _, user := range []engine.UserSlot{1, 17, 40} {

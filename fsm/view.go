@@ -40,7 +40,7 @@ func (m *Machine) Freeze() *View {
 	for _, table := range declaredTables {
 		table.freeze(&m.tables, &v.tables)
 	}
-	v.open, v.staged = m.open.Freeze(), m.staged.freeze()
+	v.open, v.staged = m.desk.open.Freeze(), m.rulebook.staged.freeze()
 	return v
 }
 
@@ -247,35 +247,35 @@ func (v *View) waitedSince(at engine.Time) uint64 {
 func (m *Machine) Everything(out *Effects) {
 	out.begin(m.index, m.term, m.size)
 	out.Time, out.Oldest = m.now, m.oldest
-	for i := m.profiles.First(); i < m.profiles.Next(); i++ {
-		out.Agents = append(out.Agents, *m.profiles.At(i))
+	for i := m.registry.profiles.First(); i < m.registry.profiles.Next(); i++ {
+		out.Agents = append(out.Agents, *m.registry.profiles.At(i))
 	}
-	for i := m.userProfiles.skip(m.userProfiles.First()); i < m.userProfiles.Next(); i = m.userProfiles.skip(i + 1) {
-		if profile := *m.userProfiles.At(i); profile != nil {
+	for i := m.registry.userProfiles.skip(m.registry.userProfiles.First()); i < m.registry.userProfiles.Next(); i = m.registry.userProfiles.skip(i + 1) {
+		if profile := *m.registry.userProfiles.At(i); profile != nil {
 			out.Users = append(out.Users, profile)
 		}
 	}
-	for i := m.fleetProfiles.First(); i < m.fleetProfiles.Next(); i++ {
-		out.Fleets = append(out.Fleets, *m.fleetProfiles.At(i))
+	for i := m.registry.fleetProfiles.First(); i < m.registry.fleetProfiles.Next(); i++ {
+		out.Fleets = append(out.Fleets, *m.registry.fleetProfiles.At(i))
 	}
-	for i := m.dispositions.First(); i < m.dispositions.Next(); i++ {
-		row := m.dispositions.At(i)
+	for i := m.desk.dispositions.First(); i < m.desk.dispositions.Next(); i++ {
+		row := m.desk.dispositions.At(i)
 		out.Dispositions = append(out.Dispositions, LeafLink{Leaf: row.Leaf, Later: row.Later})
 	}
-	for i := m.outcomes.First(); i < m.outcomes.Next(); i++ {
-		row := m.outcomes.At(i)
+	for i := m.ledger.outcomes.First(); i < m.ledger.outcomes.Next(); i++ {
+		row := m.ledger.outcomes.At(i)
 		out.Outcomes = append(out.Outcomes, LeafLink{Leaf: row.Leaf, Later: row.Later})
 		if row.Late != 0 {
 			out.Outcomes = append(out.Outcomes, LeafLink{Leaf: row.Leaf, Later: row.Late})
 		}
 	}
-	for i := m.proposals.First(); i < m.proposals.Next(); i++ {
-		if row := m.proposals.At(i); row.Disposition != 0 {
+	for i := m.desk.proposals.First(); i < m.desk.proposals.Next(); i++ {
+		if row := m.desk.proposals.At(i); row.Disposition != 0 {
 			out.Proposals = append(out.Proposals, LeafLink{Leaf: row.Leaf, Later: row.Later})
 		}
 	}
-	for i := m.reviews.First(); i < m.reviews.Next(); i++ {
-		row := m.reviews.At(i)
+	for i := m.desk.reviews.First(); i < m.desk.reviews.Next(); i++ {
+		row := m.desk.reviews.At(i)
 		if row.Claim == nil {
 			continue
 		}
@@ -283,8 +283,8 @@ func (m *Machine) Everything(out *Effects) {
 			out.Comments = append(out.Comments, LeafLink{Leaf: row.Leaf, Later: leaf})
 		}
 	}
-	out.Settings, out.ListData = m.settings, m.listData
-	if m.settings.Genesis != nil && m.standing.changed <= m.standing.minute { // Else those of this minute are others than the state's.
+	out.Settings, out.ListData = m.settings, m.rulebook.listData
+	if m.settings.Genesis != nil && m.registry.standing.changed <= m.registry.standing.minute { // Else those of this minute are others than the state's.
 		out.Statuses = m.Freeze()
 	}
 }

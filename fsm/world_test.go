@@ -117,9 +117,9 @@ func (w *world) register(name string, options ...agentOption) (engine.AgentSlot,
 	require.NoError(w.t, err)
 	body.Fragment = append([]byte(`"agentName":`), quotedName...)
 	body.Basis.List = w.m.settings.ListVersion
-	foldAgent(w.m, &body.Basis, profile.Parent)
+	foldAgent(w.m.registry, &body.Basis, profile.Parent)
 	r := w.do(wire.KindRegister, body)
-	return engine.AgentSlot(w.m.agents.Next() - 1), r
+	return engine.AgentSlot(w.m.registry.agents.Next() - 1), r
 }
 
 func dailyLimit(dollars engine.USD) agentOption {
@@ -136,9 +136,9 @@ func autonomous(p *engine.AgentProfile) { p.Type = engine.Autonomous }
 func (w *world) screening(slot engine.AgentSlot, amount engine.USD) *wire.Screen {
 	s := &wire.Screen{Agent: slot, Amount: amount, Fragment: withName(`"x"`)}
 	s.Basis = engine.Basis{List: w.m.settings.ListVersion, Policy: w.m.settings.Policy.Version, Matcher: w.m.settings.Matcher, Rules: w.m.settings.Rules().Number}
-	foldAgent(w.m, &s.Basis, slot)
-	if w.m.profiles.Has(uint64(slot)) {
-		profile := *w.m.profiles.At(uint64(slot))
+	foldAgent(w.m.registry, &s.Basis, slot)
+	if w.m.registry.profiles.Has(uint64(slot)) {
+		profile := *w.m.registry.profiles.At(uint64(slot))
 		s.Version, s.Expires = profile.CredentialVersion, profile.ExpiresAt
 	}
 	return s

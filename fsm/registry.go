@@ -66,14 +66,18 @@ var registryDeclarations = []declaration{
 	&tableOf[engine.UserRow, userPage]{
 		section: sectionUsers, of: func(t *tables) *Table[engine.UserRow, userPage] { return &t.users },
 		codec: codec[engine.UserRow]{appendUserRow, readUserRow}, from: 1,
-		stored: func(row *engine.UserRow) bool { return *row != engine.UserRow{} }, placed: true, readAll: readUsers,
+		stored: func(row *engine.UserRow) bool { return *row != engine.UserRow{} }, placed: true, readAll: func(s *restorer, r *rowReader, rows uint32) error {
+			return s.m.registry.readUsers(r, rows, s.meta.UserNext)
+		},
 		most: func(l *engine.Limits) int { return l.Users }, shownAs: "users",
 		filled: func(t *tables, l *engine.Limits) (int, int) { return t.usersHeld, l.Users },
 	},
 	&tableOf[*engine.UserProfile, userProfilePage]{
 		section: sectionUserProfiles, of: func(t *tables) *Table[*engine.UserProfile, userProfilePage] { return &t.userProfiles },
 		codec: valueCodec[engine.UserProfile](), from: 1,
-		stored: func(profile **engine.UserProfile) bool { return *profile != nil }, readAll: readUserProfiles,
+		stored: func(profile **engine.UserProfile) bool { return *profile != nil }, readAll: func(s *restorer, r *rowReader, rows uint32) error {
+			return s.m.registry.readUserProfiles(r, rows, s.meta.UserNext)
+		},
 		most: func(l *engine.Limits) int { return l.Users },
 	},
 	&tableOf[engine.FleetRow, fleetPage]{
@@ -99,7 +103,9 @@ var registryDeclarations = []declaration{
 	&tableOf[statusRow, statusPage]{
 		section: sectionStatuses, of: func(t *tables) *Table[statusRow, statusPage] { return &t.statuses },
 		codec: codec[statusRow]{appendStatusRow, readStatusRow}, from: 1,
-		stored: func(row *statusRow) bool { return row.Slot != 0 }, placed: true, readAll: readStatuses,
+		stored: func(row *statusRow) bool { return row.Slot != 0 }, placed: true, readAll: func(s *restorer, r *rowReader, rows uint32) error {
+			return s.m.registry.readStatuses(r, rows, &s.meta.Statuses)
+		},
 		most: func(l *engine.Limits) int { return l.Statuses }, shownAs: "status_entries",
 	},
 }

@@ -116,16 +116,15 @@ func (m *registry) beginStatuses() uint32 {
 }
 
 // readStatuses reads rows that say themselves which position is theirs.
-func readStatuses(s *restorer, r *rowReader, rows uint32) error {
-	m, meta := s.m, &s.meta.Statuses
+func (m *registry) readStatuses(r *rowReader, rows uint32, meta *statusMeta) error {
 	for range rows {
 		at := r.unsigned()
 		row := readStatusRow(r)
-		if r.bad || at < max(m.registry.statuses.Next(), meta.First) || at >= meta.Next || m.registry.statuses.Len() >= m.limits.Statuses || uint64(row.Older) >= at {
+		if r.bad || at < max(m.statuses.Next(), meta.First) || at >= meta.Next || m.statuses.Len() >= m.limits.Statuses || uint64(row.Older) >= at {
 			return errRow
 		}
-		m.registry.statuses.skipTo(at)
-		m.registry.statuses.Append(row)
+		m.statuses.skipTo(at)
+		m.statuses.Append(row)
 	}
 	return r.end()
 }

@@ -105,33 +105,31 @@ func placeAt[R any, P pageOf[R]](t *Table[R, P], position uint64) {
 }
 
 // readUsers reads rows that say themselves which slot is theirs.
-func readUsers(s *restorer, r *rowReader, rows uint32) error {
-	m, end := s.m, s.meta.UserNext
+func (m *registry) readUsers(r *rowReader, rows uint32, end uint64) error {
 	for range rows {
 		slot := r.unsigned()
 		row := readUserRow(r)
-		if r.bad || slot < m.registry.users.Next() || slot >= end || m.registry.usersHeld >= m.limits.Users || row.MinVersion == 0 {
+		if r.bad || slot < m.users.Next() || slot >= end || m.usersHeld >= m.limits.Users || row.MinVersion == 0 {
 			return errRow
 		}
-		placeAt(&m.registry.users, slot)
-		m.registry.users.Append(row)
-		m.registry.usersHeld++
+		placeAt(&m.users, slot)
+		m.users.Append(row)
+		m.usersHeld++
 	}
 	return r.end()
 }
 
 // readUserProfiles reads the profiles of the users that are held.
-func readUserProfiles(s *restorer, r *rowReader, rows uint32) error {
-	m, end := s.m, s.meta.UserNext
+func (m *registry) readUserProfiles(r *rowReader, rows uint32, end uint64) error {
 	for range rows {
 		profile := new(engine.UserProfile)
 		readValue(r, profile)
 		slot := uint64(profile.Slot)
-		if r.bad || slot < m.registry.userProfiles.Next() || slot >= end || !m.registry.users.Has(slot) || m.registry.users.At(slot).MinVersion == 0 {
+		if r.bad || slot < m.userProfiles.Next() || slot >= end || !m.users.Has(slot) || m.users.At(slot).MinVersion == 0 {
 			return errRow
 		}
-		placeAt(&m.registry.userProfiles, slot)
-		m.registry.userProfiles.Append(profile)
+		placeAt(&m.userProfiles, slot)
+		m.userProfiles.Append(profile)
 	}
 	return r.end()
 }

@@ -1,0 +1,174 @@
+package fsm
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// partFields names the structs whose fields each part owns.
+var partFields = map[string]string{
+	"core": "core", "coreTables": "core",
+	"calendar": "calendar", "calendarTables": "calendar",
+	"registry": "registry", "registryTables": "registry",
+	"ledger": "ledger", "ledgerTables": "ledger",
+	"desk": "desk", "deskTables": "desk",
+	"rulebook": "rulebook", "rulebookTables": "rulebook",
+	"keys": "keys", "keyTables": "keys",
+}
+
+// settingsOwners names the part that owns each field of the settings.
+var settingsOwners = map[string]string{
+	"Index": "core", "Format": "core", "Genesis": "core", "Lineage": "core", "Epochs": "core", "Removed": "core", "ClockOffset": "core",
+	"Policy": "rulebook", "Cleared": "rulebook", "Matcher": "rulebook", "List": "rulebook", "ListSynced": "rulebook",
+	"ListVersion": "rulebook", "Staged": "rulebook", "History": "rulebook", "Retro": "rulebook",
+	"Keys": "keys", "SigningKeys": "keys", "LogLines": "keys", "Webhooks": "keys", "WebhookNext": "keys",
+}
+
+// mayWriteAll are functions that write fields of several parts, each with its reason.
+var mayWriteAll = map[string]string{
+	"New":                   "it makes the parts",
+	"Machine.Freeze":        "it freezes what no declaration does, into a View",
+	"restorer.readMeta":     "the first row of a snapshot holds what is in no table",
+	"restorer.readSettings": "a restored Machine begins with these settings",
+}
+
+// mutating are the methods that change what they are called on.
+var mutating = []string{"Append", "Edit", "DropBack", "DropFront", "Release", "Freeze", "Turn", "dropTo", "skipTo", "startAt"}
+
+// partLaw is the package as the law looks at it.
+type partLaw struct {
+	set    *token.FileSet
+	info   *types.Info
+	owners map[types.Object]string
+	writes map[string]int // By part.
+}
+
+// TestPartsOwnTheirFields: a field of a part is written by the part's own methods alone,
+// and a field of the settings by those of the part that owns it.
+func TestPartsOwnTheirFields(t *testing.T) {
+	law := &partLaw{set: token.NewFileSet(), owners: map[types.Object]string{}, writes: map[string]int{}}
+	law.info = &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}, Types: map[ast.Expr]types.TypeAndValue{}}
+	packages, err := parser.ParseDir(law.set, ".", func(file fs.FileInfo) bool { return !strings.HasSuffix(file.Name(), "_test.go") }, 0)
+	require.NoError(t, err)
+	var files []*ast.File
+	for _, file := range packages["fsm"].Files {
+		files = append(files, file)
+	}
+	checker := types.Config{Importer: law, Error: func(error) {}}
+	checked, _ := checker.Check("fsm", law.set, files, law.info)
+	law.findOwners(t, checked.Scope())
+	for _, file := range files {
+		for _, declaration := range file.Decls {
+			if function, is := declaration.(*ast.FuncDecl); is && function.Body != nil {
+				law.look(t, function)
+			}
+		}
+	}
+	for part := range slices.Values([]string{"core", "calendar", "registry", "ledger", "desk", "rulebook", "keys"}) {
+		require.Greater(t, law.writes[part], 5, "the law no longer sees who writes fields of the %s", part)
+	}
+}
+
+// Import implements types.Importer: of other packages no name is known.
+func (law *partLaw) Import(name string) (*types.Package, error) {
+	foreign := types.NewPackage(name, path.Base(name))
+	foreign.MarkComplete()
+	return foreign, nil
+}
+
+func (law *partLaw) findOwners(t *testing.T, scope *types.Scope) {
+	fields := func(name string) *types.Struct {
+		found := scope.Lookup(name)
+		require.NotNil(t, found, name)
+		return found.Type().Underlying().(*types.Struct)
+	}
+	for name, part := range partFields {
+		for field := range fields(name).Fields() {
+			law.owners[field] = part
+		}
+	}
+	for field := range fields("Settings").Fields() {
+		require.NotEmpty(t, settingsOwners[field.Name()], "no part owns Settings.%s", field.Name())
+		law.owners[field] = settingsOwners[field.Name()]
+	}
+}
+
+// look finds what a function writes.
+func (law *partLaw) look(t *testing.T, function *ast.FuncDecl) {
+	name, actor := function.Name.Name, ""
+	if function.Recv != nil {
+		if star, is := function.Recv.List[0].Type.(*ast.StarExpr); is {
+			if receiver, is := star.X.(*ast.Ident); is {
+				name, actor = receiver.Name+"."+name, partFields[receiver.Name]
+			}
+		}
+	}
+	if mayWriteAll[name] != "" {
+		return
+	}
+	wrote := func(place ast.Expr) {
+		if field := law.field(place); field != nil {
+			law.writes[law.owners[field]]++
+			require.Equal(t, law.owners[field], actor, "%s: %s writes %s, which is the %s's",
+				law.set.Position(place.Pos()), name, field.Name(), law.owners[field])
+		}
+	}
+	ast.Inspect(function.Body, func(node ast.Node) bool {
+		switch n := node.(type) {
+		case *ast.AssignStmt:
+			for _, place := range n.Lhs {
+				wrote(place)
+			}
+		case *ast.IncDecStmt:
+			wrote(n.X)
+		case *ast.UnaryExpr:
+			if n.Op == token.AND {
+				wrote(n.X)
+			}
+		case *ast.CallExpr:
+			if called, is := n.Fun.(*ast.Ident); is && called.Name == "delete" {
+				wrote(n.Args[0])
+			}
+			if method, is := n.Fun.(*ast.SelectorExpr); is && slices.Contains(mutating, method.Sel.Name) {
+				wrote(method.X)
+			}
+		}
+		return true
+	})
+}
+
+// field returns the owned field that a place is, or is a part of; nil where it is none.
+// What stands behind a pointer is no part of the field that holds the pointer.
+func (law *partLaw) field(place ast.Expr) types.Object {
+	for {
+		switch p := place.(type) {
+		case *ast.ParenExpr:
+			place = p.X
+		case *ast.IndexExpr:
+			place = p.X
+		case *ast.SelectorExpr:
+			selection := law.info.Selections[p]
+			if selection == nil {
+				return nil
+			}
+			if field := selection.Obj(); law.owners[field] != "" {
+				return field
+			}
+			if _, pointer := law.info.Types[p.X].Type.(*types.Pointer); pointer {
+				return nil
+			}
+			place = p.X
+		default:
+			return nil
+		}
+	}
+}

@@ -93,7 +93,7 @@ var complianceVerbs = []verb{
 	sarVerb("close", "Close a report", "CLOSED", field{flag: "reason", help: "why; required where it was not filed"}),
 	{path: "audit get", group: "compliance", short: "Show an audit record", method: http.MethodGet, url: "/v1/audit/{txn}", args: []string{"txn"}, person: showRecord, beside: []string{"_policy /v1/policy"}},
 	{path: "audit list", short: "Search the audit log", method: http.MethodGet, url: "/v1/audit", query: auditQuery, columns: []string{"txnId", "screenedAt", "verdict", "rule", "agentId", "operatorLegalName"}},
-	{path: "audit explain", short: "Show all 25 rules of a record and why each passed or fired", method: http.MethodGet, url: "/v1/audit/{txn}/explain", args: []string{"txn"}, person: showRecord, beside: []string{"/v1/audit/{txn}", "_policy /v1/policy"}},
+	{path: "audit explain", short: "Show every rule of a record and why each passed or fired", method: http.MethodGet, url: "/v1/audit/{txn}/explain", args: []string{"txn"}, person: showRecord, beside: []string{"/v1/audit/{txn}", "_policy /v1/policy"}},
 	{path: "audit replay", short: "Judge a record again from its own evidence", method: http.MethodPost, url: "/v1/audit/{txn}/replay", args: []string{"txn"}},
 	{
 		path: "match", group: "compliance", short: "Show what a name or wallet matches on the active list", method: http.MethodGet, url: "/v1/match", loose: "name",

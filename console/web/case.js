@@ -173,7 +173,7 @@ export async function showCase(place, {id}, go) {
       h('div', {class: 'columns'},
         h('div', null, deciding(record, ladder, names), await hits(record, marks), await history(record)),
         h('div', null, parties(record), await spend(record), comments(record, reload))),
-      ladder && h('details', {class: 'card'}, h('summary', null, 'All 25 rules, in order'), ladderView(ladder)),
+      ladder && h('details', {class: 'card'}, h('summary', null, 'All rules, in order'), ladderView(ladder)),
       h('details', {class: 'card'}, h('summary', null, 'In force at the time, and digests'), facts([['Policy version', record.policyVersion], ['Rule set', record.ruleSet], ['List version', record.listVersion], ['List digest', h('span', {class: 'mono'}, record.listDigest ?? '–')],
         ['Matcher', record.matcherVersion], ['Leaf hash', h('span', {class: 'mono'}, record.leafHash)], ['Node', record.node], ['API key', record.keyId], ['Request', record.requestId]])));
   }

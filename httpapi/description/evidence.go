@@ -35,7 +35,7 @@ var evidenceOperations = []Operation{
 	},
 	{
 		Name: "explainRecord", Route: "GET /v1/audit/{txnId}/explain", Tag: "audit", Scope: Owner, Roles: "reviewer auditor",
-		Summary:    "What became of each of the 25 rules",
+		Summary:    "What became of every rule",
 		Parameters: "txnId consistency timeout minIndex",
 		Answers:    []Answer{{Status: 200, Of: Explanation{}}},
 		Refusals:   "404",

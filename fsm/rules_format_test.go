@@ -1,0 +1,56 @@
+package fsm
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// ruleBeyond is the number of a rule that format 1 does not have, and the next release does.
+const ruleBeyond = engine.RuleStructuring + 1
+
+// beyond is a record that speaks of a rule which its rule set does not have.
+func (w *world) beyond(slot engine.AgentSlot) *wire.Screen {
+	var hits engine.Hits
+	hits.Add(ruleBeyond, 1)
+	s := w.screening(slot, engine.Dollar)
+	wire.PackHits(&hits, s)
+	return s
+}
+
+// What an entry of format 1 means is the same to a release that knows a rule more: this
+// test runs in both (TestTheNextFormatHasARuleMore).
+func TestRulesBelongToTheFormat(t *testing.T) {
+	w := furnished(t)
+	slot := engine.AgentSlot(1)
+	require.Equal(t, wire.RefusedMalformed, w.do(wire.KindScreen, w.beyond(slot)).Refusal)
+	s := w.screening(slot, engine.Dollar)
+	s.Basis.Rules = 65_000
+	require.Equal(t, wire.Stale, w.do(wire.KindScreen, s).Code, "judged by other rules than those in force")
+	policy := *engine.DefaultPolicy()
+	policy.Modes[ruleBeyond] = engine.ModeOff
+	put := &wire.PolicyPut{Policy: policy, Base: w.m.settings.Policy.Version}
+	require.Equal(t, wire.RefusedMalformed, w.do(wire.KindPolicy, put).Refusal)
+	require.Equal(t, wire.RefusedMalformed, w.do(wire.KindDisposition, &wire.Disposition{Disposition: wire.Rejected, Rule: ruleBeyond}).Refusal)
+	require.Equal(t, wire.Applied, w.do(wire.KindScreen, w.screening(slot, engine.Dollar)).Code)
+}
+
+// The release after this one has a rule more, and applies, digests, restores and shows
+// everything of format 1 as this one does.
+func TestTheNextFormatHasARuleMore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compiles the next release's state machine")
+	}
+	goes := exec.Command("go", "test", "-tags", "nextformat", "-run", "^(TestGolden.*|TestRulesBelongToTheFormat|TestNextRule)$", "-v", ".")
+	goes.Env = append(os.Environ(), "GOFLAGS=-trimpath -buildvcs=false")
+	out, err := goes.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, name := range []string{"TestGoldenLog", "TestGoldenSnapshot", "TestRulesBelongToTheFormat", "TestNextRule"} {
+		require.Contains(t, string(out), "--- PASS: "+name)
+	}
+}

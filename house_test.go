@@ -52,7 +52,6 @@ var importLaw = map[string][]string{
 	"cluster/backup":     {"cluster/datadir", "cluster/port", "audit", "audit/merkle", "engine", "engine/credential", "fsm", "fsm/wire"},
 	"cluster/port":       {"cluster/report", "engine", "fsm/wire"},
 	"cluster/porttest":   {},
-	"cluster/process":    {}, // For tests and benches alone.
 	"cluster/report":     {},
 	"cluster/timing":     {},
 	"strictjson":         {"engine"},
@@ -78,14 +77,15 @@ var importLaw = map[string][]string{
 	".":                  {},
 
 	// The benches, a module of their own.
-	"bench/chaos":               {"audit/examine", "audit/note", "audit/proof", "cluster/process", "engine", "ofac/listtest"},
+	"bench/chaos":               {"audit/examine", "audit/note", "audit/proof", "cluster/testcluster", "engine", "ofac/listtest"},
 	"bench/clients":             {},
 	"bench/cmd/railguard-bench": {"bench/conformance", "bench/load", "bench/names", "ofac/sample"},
 	"bench/conformance":         {"audit/examine", "ofac/listtest"},
 	"bench/foldgen":             {},
-	"bench/load":                {"cluster/process", "engine", "engine/credential", "fsm", "fsm/wire", "ofac", "ofac/listtest"},
+	"bench/load":                {"cluster/testcluster", "engine", "engine/credential", "fsm", "fsm/wire", "ofac", "ofac/listtest"},
 	"bench/mutants":             {},
 	"bench/names":               {"ofac"},
+	"cluster/testcluster":       {}, // Of the product's tests too.
 	"bench/sim":                 {"cluster", "cluster/datadir", "cluster/report", "engine", "fsm", "fsm/leaf", "fsm/wire", "audit", "audit/audittest", "ofac"},
 
 	"httpapi/description": {},

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/cluster/port"
-	"railguard/cluster/process"
 	"railguard/cluster/report"
+	"railguard/cluster/testcluster"
 	"railguard/fsm/wire"
 )
 
@@ -43,7 +43,7 @@ func newGroup(t testing.TB, change ...func(*Config)) *group {
 		}
 		g.closeAll()
 		for _, host := range g.hosts {
-			process.ReleasePorts(host)
+			testcluster.ReleasePorts(host)
 		}
 	})
 	return g
@@ -63,7 +63,7 @@ func (g *group) host(id string) string {
 	if host := g.hosts[id]; host != "" {
 		return host
 	}
-	ports, err := process.FreePorts(1)
+	ports, err := testcluster.FreePorts(1)
 	require.NoError(g.t, err)
 	g.hosts[id] = ports[0]
 	return g.hosts[id]

@@ -1,16 +1,12 @@
 package console_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,7 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
-	"railguard/cluster/process"
+	"railguard/cluster/testcluster"
 )
 
 // For a slow machine with others on it.
@@ -47,40 +43,13 @@ func browser(t *testing.T) string {
 
 // site is a running development cluster.
 type site struct {
-	t     *testing.T
-	Key   string `json:"apiKey"`
-	Nodes []struct {
-		ID, HTTP, Admin string
-	} `json:"nodes"`
+	*testcluster.Development
+	t *testing.T
 }
 
 // cluster builds the binary and runs real processes; more are flags of theirs.
 func cluster(t *testing.T, nodes int, more ...string) *site {
-	folder := t.TempDir()
-	binary := filepath.Join(folder, "railguard")
-	build := exec.Command("go", "build", "-o", binary, "railguard/cmd/railguard")
-	output, err := build.CombinedOutput()
-	require.NoError(t, err, string(output))
-	data := filepath.Join(folder, "d")
-	var said bytes.Buffer
-	base, err := process.FreeBase(nodes)
-	require.NoError(t, err)
-	flags := append([]string{"dev", "--nodes", strconv.Itoa(nodes), "--data", data, "--http-base", strconv.Itoa(base), "--test-clock"}, more...)
-	cmd := exec.Command(binary, flags...)
-	cmd.Stdout, cmd.Stderr = &said, &said
-	require.NoError(t, cmd.Start())
-	ended := make(chan struct{})
-	go func() { _ = cmd.Wait(); close(ended) }()
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt)
-		<-ended
-	})
-	s := &site{t: t}
-	require.Eventually(t, func() bool {
-		text, err := os.ReadFile(filepath.Join(data, "dev.json"))
-		return err == nil && json.Unmarshal(text, s) == nil && len(s.Nodes) == nodes
-	}, 2*time.Minute, 100*time.Millisecond, "the cluster did not start")
-	return s
+	return &site{testcluster.StartDevelopment(t, nodes, append([]string{"--test-clock"}, more...)...), t}
 }
 
 // call asks the API of a node and returns the answer's members.

@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"railguard/cluster/process"
+	"railguard/cluster/testcluster"
 )
 
 // shape is what a cluster is started as.
@@ -38,7 +38,7 @@ type cluster struct {
 	wires       network // nil for a cluster of one.
 	relays      *wires  // The same, where nodes stand behind relays.
 	fabric      *fabric // The same, where nodes live in namespaces.
-	spawner     *process.Spawner
+	spawner     *testcluster.Spawner
 	ended       atomic.Bool // Nothing is started any more.
 
 	mu     sync.Mutex
@@ -68,7 +68,7 @@ func (c *cluster) forget(gone *node) {
 
 // node is one member: an identity, addresses and a folder that outlive its process.
 type node struct {
-	process.Server // Its spawner lives where the node does.
+	testcluster.Server // Its spawner lives where the node does.
 
 	cluster *cluster
 	id      string
@@ -86,14 +86,14 @@ type node struct {
 
 // What every bench does alike.
 var (
-	until     = process.Until
-	randomHex = process.RandomHex
+	until     = testcluster.Until
+	randomHex = testcluster.RandomHex
 )
 
 // startCluster starts a new cluster and waits until every node is ready.
 func startCluster(ctx context.Context, p programs, folder string, s shape) (*cluster, error) {
 	c := &cluster{
-		programs: p, folder: folder, shape: s, spawner: process.NewSpawner(),
+		programs: p, folder: folder, shape: s, spawner: testcluster.NewSpawner(),
 		key: "rg_live_" + randomHex(14), secret: randomHex(32),
 	}
 	if err := c.lay(); err != nil {
@@ -143,12 +143,12 @@ func (c *cluster) lay() error {
 
 // add makes a node, not yet started. expect 0 joins what there is.
 func (c *cluster) add(id string, expect int) (*node, error) {
-	ports, err := process.FreePorts(3)
+	ports, err := testcluster.FreePorts(3)
 	if err != nil {
 		return nil, err
 	}
 	n := &node{
-		Server:  process.Server{Name: id, Data: filepath.Join(c.folder, id), Log: filepath.Join(c.folder, id+".log")},
+		Server:  testcluster.Server{Name: id, Data: filepath.Join(c.folder, id), Log: filepath.Join(c.folder, id+".log")},
 		cluster: c, id: id, api: "http://" + ports[0], admin: "http://" + ports[1], expect: expect, clock: filepath.Join(c.folder, id+".clock"),
 	}
 	if err := c.place(n, ports[2]); err != nil {
@@ -226,7 +226,7 @@ func (n *node) start() error {
 	if n.cluster.ended.Load() {
 		return fmt.Errorf("%s: its cluster has ended", n.id)
 	}
-	started, err := n.Launch(n.program(), n.args(), process.Secrets(n.cluster.secret, n.cluster.key))
+	started, err := n.Launch(n.program(), n.args(), testcluster.Secrets(n.cluster.secret, n.cluster.key))
 	if started != nil {
 		n.turned()
 		go n.watch(started)
@@ -262,7 +262,7 @@ func (n *node) turned() {
 // watch notes an end that nobody asked for. A node that gave up because its disk
 // did not answer in time did as it should; on a busy machine that happens, and it is
 // started again, as its supervisor would.
-func (n *node) watch(c *process.Child) {
+func (n *node) watch(c *testcluster.Child) {
 	<-c.Done
 	if n.EndWasExpected(c) {
 		return
@@ -280,9 +280,9 @@ func (n *node) watch(c *process.Child) {
 }
 
 // pause stops the process where it stands, as a long pause of the machine would.
-func (n *node) pause() error { _, err := n.Signal(process.SignalPause, false); return err }
+func (n *node) pause() error { _, err := n.Signal(testcluster.SignalPause, false); return err }
 
-func (n *node) resume() error { _, err := n.Signal(process.SignalResume, false); return err }
+func (n *node) resume() error { _, err := n.Signal(testcluster.SignalResume, false); return err }
 
 // setClock makes the node's clock wrong by so much, at once: a jump. 0 mends it.
 func (n *node) setClock(by time.Duration) error {

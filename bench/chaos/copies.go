@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"railguard/cluster/process"
+	"railguard/cluster/testcluster"
 )
 
 // copiesChangeNothing is C27: a stale copy of a member's folder, started elsewhere
@@ -70,12 +70,12 @@ func copiesChangeNothing(ctx context.Context, s *stage) error {
 
 // startTwin starts a copy of a folder at addresses of its own; it must end by itself.
 func (s *stage) startTwin(ctx context.Context, of *node, stale, what string, words ...string) error {
-	ports, err := process.FreePorts(3)
+	ports, err := testcluster.FreePorts(3)
 	if err != nil {
 		return err
 	}
 	twin := &node{
-		Server:  process.Server{Name: of.id, Data: of.Data + ".twin", Log: filepath.Join(s.cluster.folder, of.id+".twin.log"), Spawner: of.Spawner},
+		Server:  testcluster.Server{Name: of.id, Data: of.Data + ".twin", Log: filepath.Join(s.cluster.folder, of.id+".twin.log"), Spawner: of.Spawner},
 		cluster: s.cluster, id: of.id, api: "http://" + ports[0], admin: "http://" + ports[1],
 		listen: ports[2], shown: ports[2],
 		clock: of.clock, join: of.join,

@@ -7,7 +7,7 @@
 // or doubled, one log on all nodes.
 //
 // May import: engine (amounts), audit/note, audit/proof and audit/examine (signed checkpoints,
-// proofs), ofac/listtest (hand-made lists), cluster/process
+// proofs), ofac/listtest (hand-made lists), cluster/testcluster
 // (children), the Merkle library, Porcupine, the HDR histogram.
 // Never: any other room of the server. It is a black box behind HTTP.
 //

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"railguard/cluster/process"
+	"railguard/cluster/testcluster"
 )
 
 // fabric is the network between nodes that live in network namespaces of their
@@ -31,8 +31,8 @@ type fabric struct {
 type cell struct {
 	node    string
 	address netip.Addr
-	thread  *process.Spawner   // Lives in the namespace.
-	device  io.ReadWriteCloser // IP packets out of it, and into it.
+	thread  *testcluster.Spawner // Lives in the namespace.
+	device  io.ReadWriteCloser   // IP packets out of it, and into it.
 }
 
 // packet is an IP packet on its way.

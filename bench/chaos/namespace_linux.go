@@ -10,13 +10,13 @@ import (
 	"syscall"
 	"unsafe"
 
-	"railguard/cluster/process"
+	"railguard/cluster/testcluster"
 )
 
 // newCell makes a network namespace with one device, tun0, whose packets come here.
 // The namespace has no name: it ends with the last process in it and with us.
 func newCell(node string, address netip.Addr) (*cell, error) {
-	c := &cell{node: node, address: address, thread: process.NewSpawner()}
+	c := &cell{node: node, address: address, thread: testcluster.NewSpawner()}
 	err := c.thread.Do(func() error {
 		if err := syscall.Unshare(syscall.CLONE_NEWNET); err != nil {
 			return fmt.Errorf("a network namespace: %w", err)

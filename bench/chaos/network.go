@@ -5,7 +5,7 @@ import (
 	"net"
 	"sync"
 
-	"railguard/cluster/process"
+	"railguard/cluster/testcluster"
 )
 
 // network is what lies between the nodes of one cluster and can be broken: relays
@@ -25,7 +25,7 @@ type network interface {
 // homes are the threads that live in another network namespace, by the address of
 // the node there: its API is on that namespace's loopback, and can be dialled from
 // there alone.
-var homes sync.Map // string to *process.Spawner
+var homes sync.Map // string to *testcluster.Spawner
 
 // dialHome dials from where the address is at home.
 func dialHome(ctx context.Context, kind, address string) (conn net.Conn, err error) {
@@ -34,7 +34,7 @@ func dialHome(ctx context.Context, kind, address string) (conn net.Conn, err err
 	if !away {
 		return dialer.DialContext(ctx, kind, address)
 	}
-	err = home.(*process.Spawner).Do(func() error {
+	err = home.(*testcluster.Spawner).Do(func() error {
 		conn, err = dialer.DialContext(ctx, kind, address)
 		return err
 	})

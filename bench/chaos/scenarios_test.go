@@ -4,14 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"railguard/cluster/testcluster"
 )
 
 var (
@@ -63,30 +63,20 @@ func prepare() {
 	binary := *flagFile
 	if binary == "" {
 		binary = filepath.Join(folder, "railguard")
-		if err := build(binary); err != nil {
-			bench.reason = "the binary does not build, nothing to break: " + err.Error()
+		if err := testcluster.BuildProduct(binary); err != nil {
+			bench.reason = err.Error()
 			return
 		}
 	}
 	other := ""
 	if *flagMixed {
 		other = filepath.Join(folder, "railguard-next")
-		if err := build(other, "-tags", "nextformat", "-ldflags", "-X main.version=9.0.0"); err != nil {
+		if err := testcluster.BuildProduct(other, "-tags", "nextformat", "-ldflags", "-X main.version=9.0.0"); err != nil {
 			bench.reason = "the next release does not build: " + err.Error()
 			return
 		}
 	}
 	bench.examination = NewExamination(Options{Binary: binary, Other: other, Folder: folder, Long: *flagLong, Seed: *flagSeed, Races: *flagRace, Diverging: diverging})
-}
-
-// build builds the program, with other flags of the build where there are any.
-func build(binary string, flags ...string) error {
-	command := exec.Command("go", append(append([]string{"build", "-o", binary}, flags...), "./cmd/railguard")...)
-	command.Dir = filepath.Join("..", "..")
-	if raw, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w\n%s", err, raw[:min(len(raw), 800)])
-	}
-	return nil
 }
 
 // diverging builds a binary whose state machine counts an agent's days of activity from
@@ -116,7 +106,7 @@ func diverging() (string, error) {
 		return "", err
 	}
 	binary := filepath.Join(bench.folder, "railguard-diverging")
-	return binary, build(binary, "-overlay", overlay)
+	return binary, testcluster.BuildProduct(binary, "-overlay", overlay)
 }
 
 // play runs one scenario as a test.

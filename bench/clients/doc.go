@@ -4,6 +4,6 @@
 //
 // Purpose: one table, one fake server and one real one for three languages.
 //
-// May import: nothing of ours; its tests import the client and cluster/process.
+// May import: nothing of ours; its tests import the client and cluster/testcluster.
 // Never: a client's own code.
 package clients

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/client"
-	"railguard/cluster/process"
+	"railguard/cluster/testcluster"
 )
 
 var codeBlock = regexp.MustCompile("(?s)```(go|python|ts)\n(.*?)```")
@@ -240,7 +240,7 @@ func TestNewcomersAfternoon(t *testing.T) {
 		t.Run(name, func(t *testing.T) { servers.followGuide(t, newcomer[name](t)) })
 	}
 	t.Run("payment found", func(t *testing.T) {
-		rail, err := client.New(client.Options{Addresses: servers.urls(), Key: servers.Key})
+		rail, err := client.New(client.Options{Addresses: servers.URLs(), Key: servers.Key})
 		require.NoError(t, err)
 		var found struct {
 			Payment struct{ State, RailRef string }
@@ -257,7 +257,7 @@ var webhookCommand = regexp.MustCompile("`(railguard webhook create --endpoint )
 
 // followGuide has a webhook made by the guide's command and runs a newcomer's program.
 func (c *cluster) followGuide(t *testing.T, program *exec.Cmd) {
-	ports, err := process.FreePorts(1)
+	ports, err := testcluster.FreePorts(1)
 	require.NoError(t, err)
 	listen := ports[0]
 	page, err := os.ReadFile("../../docs/integrators.md")
@@ -265,13 +265,13 @@ func (c *cluster) followGuide(t *testing.T, program *exec.Cmd) {
 	typed := webhookCommand.FindStringSubmatch(string(page))
 	require.NotEmpty(t, typed)
 	shell := exec.Command("sh", "-c", typed[1]+"http://"+listen+"/hooks"+typed[3])
-	shell.Env = append(os.Environ(), "PATH="+filepath.Dir(c.binary)+":"+os.Getenv("PATH"), "RAILGUARD_URL="+strings.Join(c.urls(), ","), "RAILGUARD_KEY="+c.Key)
+	shell.Env = append(os.Environ(), "PATH="+filepath.Dir(c.Binary)+":"+os.Getenv("PATH"), "RAILGUARD_URL="+strings.Join(c.URLs(), ","), "RAILGUARD_KEY="+c.Key)
 	printed, err := shell.CombinedOutput()
 	require.NoError(t, err, "%s", printed)
 	secret := regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+`).FindString(string(printed))
 	require.NotEmpty(t, secret, "%s", printed)
 
-	program.Env = append(os.Environ(), "RAILGUARD_URL="+strings.Join(c.urls(), ","), "RAILGUARD_KEY="+c.Key, "RAILGUARD_WEBHOOK_SECRET="+secret, "RAILGUARD_LISTEN="+listen)
+	program.Env = append(os.Environ(), "RAILGUARD_URL="+strings.Join(c.URLs(), ","), "RAILGUARD_KEY="+c.Key, "RAILGUARD_WEBHOOK_SECRET="+secret, "RAILGUARD_LISTEN="+listen)
 	var out, failure bytes.Buffer
 	program.Stdout, program.Stderr = &out, &failure
 	begin, err := program.StdinPipe()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/cluster/process"
+	"railguard/cluster/testcluster"
 )
 
 // step is what the fake server does with one call of a case.
@@ -49,7 +49,7 @@ func newFake(t *testing.T, scripts [][]step) *fake {
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
 	f.url = server.URL
-	away, err := process.FreePorts(1)
+	away, err := testcluster.FreePorts(1)
 	require.NoError(t, err)
 	f.refused = "http://" + away[0]
 	return f

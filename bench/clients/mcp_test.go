@@ -46,7 +46,7 @@ func keyed(key string) *headed {
 // a key in place of the example's.
 func (c *cluster) mcpBlock(t *testing.T, node int) (address string, headers map[string]string) {
 	block := documentBlock(t, "../../docs/mcp.md", "json")
-	for example, real := range map[string]string{"https://guard.example.org": c.urls()[node], "rg_live_...": c.Key} {
+	for example, real := range map[string]string{"https://guard.example.org": c.URLs()[node], "rg_live_...": c.Key} {
 		require.Equal(t, 1, strings.Count(block, example))
 		block = strings.Replace(block, example, real, 1)
 	}
@@ -66,7 +66,7 @@ func (c *cluster) mcpBlock(t *testing.T, node int) (address string, headers map[
 // call at another node, since there are no sessions.
 func (c *cluster) callTools(t *testing.T) {
 	c.findMCP(t)
-	rail, err := client.New(client.Options{Addresses: c.urls(), Key: c.Key})
+	rail, err := client.New(client.Options{Addresses: c.URLs(), Key: c.Key})
 	require.NoError(t, err)
 	agent, err := rail.Register(t.Context(), &client.Agent{AgentName: "payer", AgentType: "supervised", OperatorLegalName: "Acme Robotics Inc", Purpose: "pays"})
 	require.NoError(t, err)

@@ -76,13 +76,13 @@ func TestSandbox(t *testing.T) {
 	defer chain.Close()
 	servers := startCluster(t, 1, "--sandbox", "--mcp", "--x402-upstream", chain.URL)
 	require.True(t, strings.HasPrefix(servers.Key, "rg_test_"), "a sandbox's keys show what they are")
-	rail, err := client.New(client.Options{Addresses: servers.urls(), Key: servers.Key})
+	rail, err := client.New(client.Options{Addresses: servers.URLs(), Key: servers.Key})
 	require.NoError(t, err)
 	agent, err := rail.Register(t.Context(), &client.Agent{AgentName: "tester", AgentType: "supervised", OperatorLegalName: "Acme Robotics Inc", Purpose: "tests"})
 	require.NoError(t, err)
 	for _, l := range languages {
 		t.Run(l.name, func(t *testing.T) {
-			job := sandboxJob{Do: "sandbox", URLs: servers.urls(), Key: servers.Key, Token: agent.Token, Prefix: l.name}
+			job := sandboxJob{Do: "sandbox", URLs: servers.URLs(), Key: servers.Key, Token: agent.Token, Prefix: l.name}
 			for i := range rows {
 				job.Names = append(job.Names, rows[i].name)
 			}
@@ -100,7 +100,7 @@ func TestSandbox(t *testing.T) {
 	}
 	for _, l := range languages {
 		t.Run(l.name+" afternoon", func(t *testing.T) {
-			spend(t, l, "RAILGUARD_URL="+servers.urls()[0], "RAILGUARD_KEY="+servers.Key, "RAILGUARD_ISSUER=railguard-sandbox")
+			spend(t, l, "RAILGUARD_URL="+servers.URLs()[0], "RAILGUARD_KEY="+servers.Key, "RAILGUARD_ISSUER=railguard-sandbox")
 		})
 	}
 	t.Run("mcp", func(t *testing.T) { sandboxMCP(t, servers, agent.Token, rows) })
@@ -156,7 +156,7 @@ func ruleOf(rule string) string {
 // sandboxMCP asks by the tools: a verdict is a result, an outage an error.
 func sandboxMCP(t *testing.T, servers *cluster, token string, rows []sandboxRow) {
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
-		Endpoint: servers.urls()[0] + "/mcp", HTTPClient: &http.Client{Transport: keyed(servers.Key)}, MaxRetries: -1,
+		Endpoint: servers.URLs()[0] + "/mcp", HTTPClient: &http.Client{Transport: keyed(servers.Key)}, MaxRetries: -1,
 	}, nil)
 	require.NoError(t, err)
 	defer session.Close()
@@ -237,7 +237,7 @@ func (c *cluster) x402(ctx context.Context, what, token, payee string, nonce int
 	if err != nil {
 		return nil, err
 	}
-	call, err := http.NewRequestWithContext(ctx, http.MethodPost, c.urls()[0]+"/x402/"+what, bytes.NewReader(body))
+	call, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URLs()[0]+"/x402/"+what, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

@@ -2,100 +2,30 @@ package clients
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"railguard/client"
-	"railguard/cluster/process"
+	"railguard/cluster/testcluster"
 )
 
 // cluster is a development cluster of real processes.
-type cluster struct {
-	Key   string `json:"apiKey"`
-	Nodes []struct {
-		ID   string `json:"id"`
-		PID  int    `json:"pid"`
-		HTTP string `json:"http"`
-	} `json:"nodes"`
-	binary, data string
-}
+type cluster struct{ *testcluster.Development }
 
-// startCluster builds the binary, starts nodes and stops them when the test ends. more are
-// further words for railguard dev.
+// startCluster starts nodes and stops them when the test ends. more are further words for
+// railguard dev.
 func startCluster(t *testing.T, nodes int, more ...string) *cluster {
 	t.Helper()
-	c := &cluster{binary: filepath.Join(t.TempDir(), "railguard"), data: t.TempDir()}
-	build := exec.Command("go", "build", "-o", c.binary, "./cmd/railguard")
-	build.Dir = "../.."
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	var log bytes.Buffer
-	words := append([]string{"dev", "--nodes", fmt.Sprint(nodes), "--data", c.data, "--http-base", fmt.Sprint(freeBase(t, nodes))}, more...)
-	command := exec.Command(c.binary, words...)
-	command.Stdout, command.Stderr = &log, &log
-	require.NoError(t, command.Start())
-	done := make(chan struct{})
-	go func() { _ = command.Wait(); close(done) }()
-	t.Cleanup(func() {
-		_ = command.Process.Signal(syscall.SIGTERM)
-		select {
-		case <-done:
-		case <-time.After(30 * time.Second):
-			_ = command.Process.Kill()
-			<-done
-		}
-		if t.Failed() {
-			t.Logf("output of the servers:\n%s", log.String())
-		}
-	})
-	require.Eventually(t, func() bool { return c.ready(nodes) }, 150*time.Second, 50*time.Millisecond, "the servers are not ready")
-	return c
-}
-
-// freeBase is the port from which a cluster of so many nodes may count.
-func freeBase(t *testing.T, nodes int) int {
-	base, err := process.FreeBase(nodes)
-	require.NoError(t, err)
-	return base
-}
-
-func (c *cluster) ready(nodes int) bool {
-	raw, err := os.ReadFile(filepath.Join(c.data, "dev.json"))
-	if err != nil || json.Unmarshal(raw, c) != nil || len(c.Nodes) != nodes {
-		return false
-	}
-	for _, node := range c.Nodes {
-		answer, err := http.Get("http://" + node.HTTP + "/readyz")
-		if err != nil {
-			return false
-		}
-		answer.Body.Close()
-		if answer.StatusCode != http.StatusOK {
-			return false
-		}
-	}
-	return true
-}
-
-func (c *cluster) urls() []string {
-	var all []string
-	for _, node := range c.Nodes {
-		all = append(all, "http://"+node.HTTP)
-	}
-	return all
+	return &cluster{testcluster.StartDevelopment(t, nodes, more...)}
 }
 
 // killLeader kills the process of the leader at once.
@@ -106,7 +36,7 @@ func (c *cluster) killLeader(t *testing.T) {
 		health, err := rail.Health(t.Context())
 		require.NoError(t, err)
 		if health.Role == "leader" {
-			out, err := exec.Command(c.binary, "dev", "kill", node.ID, "--data", c.data).CombinedOutput()
+			out, err := exec.Command(c.Binary, "dev", "kill", node.ID, "--data", c.Folder).CombinedOutput()
 			require.NoError(t, err, "%s", out)
 			return
 		}
@@ -168,10 +98,10 @@ func TestAfternoon(t *testing.T) {
 		t.Skip("starts real processes")
 	}
 	servers := startCluster(t, 1)
-	through, broken := deaf(t, servers.urls()[0])
+	through, broken := deaf(t, servers.URLs()[0])
 	for _, l := range languages {
 		t.Run(l.name, func(t *testing.T) {
-			spend(t, l, "RAILGUARD_URL="+through+","+servers.urls()[0], "RAILGUARD_KEY="+servers.Key)
+			spend(t, l, "RAILGUARD_URL="+through+","+servers.URLs()[0], "RAILGUARD_KEY="+servers.Key)
 		})
 	}
 	require.Positive(t, broken.Load())
@@ -206,9 +136,9 @@ func TestNoPaymentTwice(t *testing.T) {
 		t.Skip("starts real processes")
 	}
 	servers := startCluster(t, 3)
-	through, broken := deaf(t, servers.urls()[0])
-	addresses := append([]string{through}, servers.urls()[1:]...)
-	rail, err := client.New(client.Options{Addresses: servers.urls(), Key: servers.Key, Deadline: time.Minute, Attempts: 200})
+	through, broken := deaf(t, servers.URLs()[0])
+	addresses := append([]string{through}, servers.URLs()[1:]...)
+	rail, err := client.New(client.Options{Addresses: servers.URLs(), Key: servers.Key, Deadline: time.Minute, Attempts: 200})
 	require.NoError(t, err)
 	for _, l := range languages {
 		t.Run(l.name, func(t *testing.T) {
@@ -249,10 +179,10 @@ func (c *cluster) revive(t *testing.T) {
 			answer.Body.Close()
 			continue
 		}
-		out, err := exec.Command(c.binary, "dev", "start", node.ID, "--data", c.data).CombinedOutput()
+		out, err := exec.Command(c.Binary, "dev", "start", node.ID, "--data", c.Folder).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
-	require.Eventually(t, func() bool { return c.ready(len(c.Nodes)) }, time.Minute, 50*time.Millisecond)
+	require.NoError(t, c.AwaitReady(t.Context()))
 }
 
 func requireOnce(t *testing.T, rail *client.Client, agentID string, made []string) {

@@ -250,7 +250,7 @@ func TestStatusOfARealCluster(t *testing.T) {
 		t.Skip("starts three processes")
 	}
 	c := startCluster(t, 3, "--test-clock")
-	rail, err := client.New(client.Options{Addresses: c.urls(), Key: c.Key})
+	rail, err := client.New(client.Options{Addresses: c.URLs(), Key: c.Key})
 	require.NoError(t, err)
 	register := func() *client.Registration {
 		agent, err := rail.Register(t.Context(), &client.Agent{AgentName: "listed", AgentType: "supervised", OperatorLegalName: "Acme Inc", Purpose: "status"})
@@ -258,7 +258,7 @@ func TestStatusOfARealCluster(t *testing.T) {
 		return agent
 	}
 	good, revoked, suspended := register(), register(), register()
-	work := &statusJob{Do: "status", Issuer: "did:kya:railguard", URLs: c.urls()[2:]}
+	work := &statusJob{Do: "status", Issuer: "did:kya:railguard", URLs: c.URLs()[2:]}
 	step := func(now int64) {
 		work.Steps = nil
 		for _, agent := range []*client.Registration{good, revoked, suspended} {
@@ -270,7 +270,7 @@ func TestStatusOfARealCluster(t *testing.T) {
 	eachLanguage(t, work, func(t *testing.T, got statusReport) {
 		require.Equal(t, []string{good.AgentID, revoked.AgentID, suspended.AgentID}, got.Steps)
 	})
-	one, err := client.New(client.Options{Addresses: c.urls()[:1], Key: c.Key})
+	one, err := client.New(client.Options{Addresses: c.URLs()[:1], Key: c.Key})
 	require.NoError(t, err)
 	_, err = one.Revoke(t.Context(), revoked.AgentID, "r", "")
 	require.NoError(t, err)
@@ -289,7 +289,7 @@ func TestStatusOfARealCluster(t *testing.T) {
 func (c *cluster) sameLists(t *testing.T, after int64) (minute int64) {
 	require.Eventually(t, func() bool {
 		var texts []string
-		for _, url := range c.urls() {
+		for _, url := range c.URLs() {
 			answer, err := http.Get(url + "/status-lists/1")
 			require.NoError(t, err)
 			raw, err := io.ReadAll(answer.Body)

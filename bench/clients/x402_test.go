@@ -126,7 +126,7 @@ func TestX402Package(t *testing.T) {
 	defer liar.Close()
 	t.Setenv("RAILGUARD_X402_UPSTREAM", chain.URL)
 	servers := startCluster(t, 1)
-	rail, err := client.New(client.Options{Addresses: servers.urls(), Key: servers.Key})
+	rail, err := client.New(client.Options{Addresses: servers.URLs(), Key: servers.Key})
 	require.NoError(t, err)
 	register := func() *client.Registration {
 		agent, err := rail.Register(t.Context(), &client.Agent{AgentName: "payer", AgentType: "supervised", OperatorLegalName: "Acme Robotics Inc", Purpose: "pays"})
@@ -142,7 +142,7 @@ func TestX402Package(t *testing.T) {
 	script, err := filepath.Abs("testdata/x402.mjs")
 	require.NoError(t, err)
 	command := exec.Command(node, script)
-	command.Env = append(os.Environ(), "RAILGUARD_URL="+servers.urls()[0], "RAILGUARD_KEY="+servers.Key, "CHAIN_URL="+chain.URL, "DEAF_URL="+silent.URL,
+	command.Env = append(os.Environ(), "RAILGUARD_URL="+servers.URLs()[0], "RAILGUARD_KEY="+servers.Key, "CHAIN_URL="+chain.URL, "DEAF_URL="+silent.URL,
 		"LIAR_URL="+liar.URL, "LIES="+strings.Join(slices.Sorted(maps.Keys(lies)), ","), "SDK="+module, "HOOK="+hook, "DOCUMENTED="+servers.facilitatorBlock(t, module), "TOKEN="+payer.Token, "BLOCKED="+blocked.Token)
 	var out, failure bytes.Buffer
 	command.Stdout, command.Stderr = &out, &failure
@@ -180,14 +180,14 @@ func (c *cluster) facilitatorBlock(t *testing.T, sdk string) string {
 	block := documentBlock(t, "../../docs/x402.md", "ts")
 	require.Equal(t, 1, strings.Count(block, example))
 	path := filepath.Join(t.TempDir(), "facilitator.mjs")
-	write(t, path, fmt.Sprintf("import { HTTPFacilitatorClient } from %q;\n%s\nexport { facilitator };\n", sdk, strings.Replace(block, example, c.urls()[0], 1)))
+	write(t, path, fmt.Sprintf("import { HTTPFacilitatorClient } from %q;\n%s\nexport { facilitator };\n", sdk, strings.Replace(block, example, c.URLs()[0], 1)))
 	return path
 }
 
 // guardByURL pays as a resource server whose facilitator's URL was changed: by hand, and
 // with the published package.
 func (c *cluster) guardByURL(t *testing.T, behind *x402Chain) {
-	rail, err := client.New(client.Options{Addresses: c.urls(), Key: c.Key})
+	rail, err := client.New(client.Options{Addresses: c.URLs(), Key: c.Key})
 	require.NoError(t, err)
 	payer, err := rail.Register(t.Context(), &client.Agent{AgentName: "payer", AgentType: "supervised", OperatorLegalName: "Acme Robotics Inc", Purpose: "pays"})
 	require.NoError(t, err)

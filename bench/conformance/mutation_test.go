@@ -307,7 +307,7 @@ func mutate(t *testing.T, base string, spoil func(*spoiled)) *httptest.Server {
 // TestMutations puts a proxy in front of a real target that spoils its answers in one
 // way at a time: the named check passes without the spoiling and fails with it.
 func TestMutations(t *testing.T) {
-	target := startTarget(t, buildTarget(t), 1)
+	target := startTarget(t, 1)
 	mutationKey = target.file.APIKey
 	outcome := func(check string, spoil func(*spoiled)) Result {
 		server := mutate(t, Address(target.file.Nodes[0].HTTP), spoil)

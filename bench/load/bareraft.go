@@ -21,7 +21,7 @@ import (
 	wal "github.com/hashicorp/raft-wal"
 	"go.etcd.io/bbolt"
 
-	"railguard/cluster/process"
+	"railguard/cluster/testcluster"
 )
 
 // RaftOptions say what one process of the bare raft base line is.
@@ -165,7 +165,7 @@ type trio struct {
 }
 
 func (b *bench) startTrio(ctx context.Context, store string) (*trio, error) {
-	ports, err := process.FreePorts(6)
+	ports, err := testcluster.FreePorts(6)
 	if err != nil {
 		return nil, err
 	}

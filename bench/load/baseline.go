@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"railguard/cluster/process"
+	"railguard/cluster/testcluster"
 )
 
 const (
@@ -55,7 +55,7 @@ func serveUntil(ctx context.Context, server *http.Server, listen string) error {
 
 // helper is a child of ours besides the nodes: this binary with a hidden verb.
 type helper struct {
-	child *process.Child
+	child *testcluster.Child
 	url   string
 	log   string
 }
@@ -63,7 +63,7 @@ type helper struct {
 // launchHelper starts this binary and waits until it answers.
 func (b *bench) launchHelper(ctx context.Context, name, address string, args ...string) (*helper, error) {
 	if b.spawner == nil {
-		b.spawner = process.NewSpawner()
+		b.spawner = testcluster.NewSpawner()
 	}
 	h := &helper{url: "http://" + address, log: filepath.Join(b.work, name+".log")}
 	var err error
@@ -98,7 +98,7 @@ func (b *bench) echo(ctx context.Context) (*helper, error) {
 	if b.echoes != nil {
 		return b.echoes, nil
 	}
-	ports, err := process.FreePorts(1)
+	ports, err := testcluster.FreePorts(1)
 	if err != nil {
 		return nil, err
 	}

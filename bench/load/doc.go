@@ -6,7 +6,7 @@
 // figures against targets; keep them in a file that two runs can be compared by.
 //
 // May import: engine, engine/credential, ofac, fsm and fsm/wire (the suites in process),
-// ofac/listtest (hand-made lists), cluster/process (children), hashicorp/raft with
+// ofac/listtest (hand-made lists), cluster/testcluster (children), hashicorp/raft with
 // two log stores (a base line), the HDR histogram.
 // Never: any other room of the server. A cluster is a black box behind HTTP.
 //
@@ -22,5 +22,5 @@
 //
 // Goroutines: one a caller (closed loop) or a connection and one dispatcher on a
 // thread of its own (open loop), one that tells progress; they end with their load.
-// Children are cluster/process's.
+// Children are cluster/testcluster's.
 package load

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"railguard/cluster/process"
+	"railguard/cluster/testcluster"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 
 // node is one server of ours.
 type node struct {
-	process.Server
+	testcluster.Server
 
 	id                 string
 	api, admin, listen string // The first two with their scheme.
@@ -32,15 +32,15 @@ type node struct {
 type group struct {
 	binary, folder string
 	key, secret    string
-	spawner        *process.Spawner
+	spawner        *testcluster.Spawner
 	nodes          []*node
 	quiet          *api // Without a key.
 }
 
 // What every bench does alike.
 var (
-	until     = process.Until
-	randomHex = process.RandomHex
+	until     = testcluster.Until
+	randomHex = testcluster.RandomHex
 )
 
 // spawn starts a new cluster of this very binary and waits until it serves.
@@ -50,7 +50,7 @@ func spawn(ctx context.Context, binary, folder string, size int) (*group, error)
 	}
 	g := &group{
 		binary: binary, folder: folder, key: "rg_live_" + randomHex(14), secret: randomHex(32),
-		spawner: process.NewSpawner(), quiet: newAPI(""),
+		spawner: testcluster.NewSpawner(), quiet: newAPI(""),
 	}
 	err := g.start(ctx, size)
 	if err != nil {
@@ -61,14 +61,14 @@ func spawn(ctx context.Context, binary, folder string, size int) (*group, error)
 }
 
 func (g *group) start(ctx context.Context, size int) error {
-	ports, err := process.FreePorts(3 * size)
+	ports, err := testcluster.FreePorts(3 * size)
 	if err != nil {
 		return err
 	}
 	for i := range size {
 		id := "n" + strconv.Itoa(i+1)
 		g.nodes = append(g.nodes, &node{
-			Server: process.Server{Name: id, Data: filepath.Join(g.folder, id), Log: filepath.Join(g.folder, id+".log"), Spawner: g.spawner},
+			Server: testcluster.Server{Name: id, Data: filepath.Join(g.folder, id), Log: filepath.Join(g.folder, id+".log"), Spawner: g.spawner},
 			id:     id, api: "http://" + ports[3*i], admin: "http://" + ports[3*i+1], listen: ports[3*i+2], group: g,
 		})
 	}
@@ -139,7 +139,7 @@ func (n *node) args() []string {
 }
 
 func (n *node) start() error {
-	_, err := n.Launch(n.group.binary, n.args(), process.Secrets(n.group.secret, n.group.key))
+	_, err := n.Launch(n.group.binary, n.args(), testcluster.Secrets(n.group.secret, n.group.key))
 	return err
 }
 

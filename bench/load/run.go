@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"railguard/cluster/process"
+	"railguard/cluster/testcluster"
 )
 
 // Options say what a run is.
@@ -62,7 +62,7 @@ type bench struct {
 	options  Options
 	report   *Report
 	work     string // The run's own folder.
-	spawner  *process.Spawner
+	spawner  *testcluster.Spawner
 	echoes   *helper
 	target   *target // The cluster that suites share.
 	loads    uint64

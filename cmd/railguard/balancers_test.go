@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,76 +16,26 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/cluster/process"
-	"railguard/ofac/listtest"
+	"railguard/cluster/testcluster"
 )
 
 // fleetOfThree are three real nodes, as an operator starts them, and a balancer of the
 // files in deploy/ before them.
 type fleetOfThree struct {
-	t       *testing.T
-	dir     string
-	binary  string
-	spawner *process.Spawner
-	ports   []string // Of the nodes' APIs, admin listeners and clusters, three each; of the balancer.
-	nodes   [3]*process.Child
-	token   string
+	*park
+	balancer string // Its address.
+	token    string
 }
-
-const balancedKey = "rg_live_key_of_the_balancers_tests"
 
 func newFleetOfThree(t *testing.T) *fleetOfThree {
-	f := &fleetOfThree{t: t, dir: t.TempDir(), spawner: process.NewSpawner()}
-	t.Cleanup(f.spawner.Close)
-	f.binary = filepath.Join(f.dir, "railguard")
-	said, err := exec.Command("go", "build", "-o", f.binary, ".").CombinedOutput()
-	require.NoError(t, err, "%s", said)
-	f.ports, err = process.FreePorts(10)
+	f := &fleetOfThree{park: newPark(t, 3)}
+	f.extra = []string{"--grace", "3s"}
+	ports, err := testcluster.FreePorts(1)
 	require.NoError(t, err)
-	lists := filepath.Join(f.dir, "lists")
-	require.NoError(t, os.Mkdir(lists, 0o700))
-	for name, list := range map[string]string{"SDN_ENHANCED.XML": "SDN List", "CONS_ENHANCED.XML": "Consolidated List"} {
-		raw := listtest.WriteEnhanced(list, time.Now(), listtest.Entity{ID: 910001 + len(list), Last: "BALANCED BYSTANDER HOLDING " + list})
-		require.NoError(t, os.WriteFile(filepath.Join(lists, name), raw, 0o600))
-	}
-	for i := range f.nodes {
-		f.start(i)
-	}
-	for i := range f.nodes {
-		f.awaitReady(i)
-	}
-	// A list of our own is small: it is taken when somebody says so.
-	take := exec.Command(f.binary, "ofac", "import", lists, "--force", "--reason", "tests", "--admin", "http://"+f.ports[3], "--key", balancedKey)
-	said, err = take.CombinedOutput()
-	require.NoError(t, err, "%s", said)
-	f.token = f.register()
+	f.balancer = ports[0]
+	f.form()
+	_, f.token = f.agent(f.machines[0], "balanced")
 	return f
-}
-
-func (f *fleetOfThree) start(i int) {
-	f.t.Helper()
-	args := []string{
-		"serve", "--id", fmt.Sprint("n", i+1), "--data", filepath.Join(f.dir, fmt.Sprint("n", i+1)), "--http", f.ports[i], "--admin", f.ports[3+i],
-		"--cluster", f.ports[6+i], "--join", strings.Join(f.ports[6:9], ","), "--bootstrap-expect", "3", "--public-url", "https://guard.example.org",
-		"--grace", "3s",
-	}
-	env := append(os.Environ(), "RAILGUARD_CLUSTER_SECRET=the secret of the balancers tests", "RAILGUARD_BOOTSTRAP_KEY="+balancedKey)
-	child, err := f.spawner.Launch(f.binary, args, env, filepath.Join(f.dir, fmt.Sprint("n", i+1, ".log")))
-	require.NoError(f.t, err)
-	f.nodes[i] = child
-	f.t.Cleanup(func() { _ = child.Command.Process.Kill(); <-child.Done })
-}
-
-func (f *fleetOfThree) awaitReady(i int) {
-	f.t.Helper()
-	require.Eventually(f.t, func() bool {
-		answer, err := http.Get("http://" + f.ports[i] + "/readyz?sync&exclude=list")
-		if err != nil {
-			return false
-		}
-		_ = answer.Body.Close()
-		return answer.StatusCode == http.StatusOK
-	}, 90*time.Second, 50*time.Millisecond, "node %d is not ready", i+1)
 }
 
 // front starts a balancer and returns the address it answers at.
@@ -95,42 +44,38 @@ func (f *fleetOfThree) front(name string, args ...string) string {
 	if err != nil {
 		f.t.Skip(name + " is not installed: not tried")
 	}
-	env := append(os.Environ(), "RAILGUARD_BIND="+f.ports[9])
-	for i := range f.nodes {
-		env = append(env, fmt.Sprintf("RAILGUARD_N%d=%s", i+1, f.ports[i]))
+	env := append(os.Environ(), "RAILGUARD_BIND="+f.balancer)
+	for i, m := range f.machines {
+		env = append(env, fmt.Sprintf("RAILGUARD_N%d=%s", i+1, m.http))
 	}
 	log := filepath.Join(f.dir, name+".log")
 	child, err := f.spawner.Launch(path, args, env, log)
 	require.NoError(f.t, err)
 	f.t.Cleanup(func() {
-		_ = child.Command.Process.Signal(process.SignalEnd)
+		_ = child.Command.Process.Signal(testcluster.SignalEnd)
 		<-child.Done
 		if said, _ := os.ReadFile(log); f.t.Failed() {
 			f.t.Logf("%s: %.4000s", name, said)
 		}
 	})
 	require.Eventually(f.t, func() bool {
-		answer, err := http.Get("http://" + f.ports[9] + "/readyz")
+		answer, err := http.Get("http://" + f.balancer + "/readyz")
 		if err != nil {
 			return false
 		}
 		_ = answer.Body.Close()
 		return answer.StatusCode == http.StatusOK
 	}, 30*time.Second, 20*time.Millisecond)
-	return "http://" + f.ports[9]
+	return "http://" + f.balancer
 }
 
 // post sends one call, once.
 func post(client *http.Client, url, key, body string) (status int, text string, err error) {
-	return postWith(client, balancedKey, url, key, body)
-}
-
-func postWith(client *http.Client, apiKey, url, key, body string) (status int, text string, err error) {
 	r, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		return 0, "", err
 	}
-	r.Header.Set("Authorization", "Bearer "+apiKey)
+	r.Header.Set("Authorization", "Bearer "+parkKey)
 	r.Header.Set("Content-Type", "application/json")
 	if key != "" {
 		r.Header.Set("Idempotency-Key", key)
@@ -142,22 +87,6 @@ func postWith(client *http.Client, apiKey, url, key, body string) (status int, t
 	defer answer.Body.Close()
 	raw, err := io.ReadAll(answer.Body)
 	return answer.StatusCode, string(raw), err
-}
-
-func (f *fleetOfThree) register() string {
-	var token string
-	require.Eventually(f.t, func() bool { // The list is imported after the group has formed.
-		status, text, err := post(http.DefaultClient, "http://"+f.ports[0]+"/v1/agents/register", "", `{"agentName":"balanced","agentType":"supervised","operatorLegalName":"Balanced Works","purpose":"tests","spendPolicy":{"maxSingleTxUSDC":1000,"dailyLimitUSDC":100000}}`)
-		var answer struct{ Token string }
-		if err == nil && status == http.StatusCreated {
-			err = json.Unmarshal([]byte(text), &answer)
-		} else if status != http.StatusServiceUnavailable {
-			f.t.Logf("%d %s", status, text)
-		}
-		token = answer.Token
-		return err == nil && token != ""
-	}, 60*time.Second, 500*time.Millisecond)
-	return token
 }
 
 // load screens through the balancer until the work is done, and returns what was not 200.
@@ -193,12 +122,16 @@ func (f *fleetOfThree) load(url string, keyed bool, work func()) (failed []strin
 
 // roll restarts one node after the other, in order.
 func (f *fleetOfThree) roll() {
-	for i := range f.nodes {
-		require.NoError(f.t, f.nodes[i].Command.Process.Signal(process.SignalEnd))
-		require.NoError(f.t, f.nodes[i].Wait(60*time.Second))
-		f.start(i)
-		f.awaitReady(i)
+	for _, m := range f.machines {
+		f.stop(m)
+		f.rise(m)
 	}
+}
+
+// rise starts a node again and waits until a balancer would send calls to it.
+func (f *fleetOfThree) rise(m *machine) {
+	f.start(m, "--bootstrap-expect", "3", "--public-url", "https://guard.example.org")
+	f.awaitReady(m, "exclude=list")
 }
 
 // requireUnharmed holds that callers noticed nothing.
@@ -224,23 +157,21 @@ func TestHAProxyHidesRestarts(t *testing.T) {
 	url := f.front("haproxy", "-db", "-f", file)
 	f.requireUnharmed(url, false, f.roll)
 	f.requireUnharmed(url, true, func() {
-		for i := range f.nodes {
-			if f.leads(i) {
+		for _, m := range f.machines {
+			if f.leads(m) {
 				continue
 			}
-			require.NoError(t, f.nodes[i].Command.Process.Kill())
-			<-f.nodes[i].Done
+			f.kill(m)
 			time.Sleep(2 * time.Second) // Of calls meanwhile.
-			f.start(i)
-			f.awaitReady(i)
+			f.rise(m)
 			return
 		}
 	})
 }
 
 // leads says whether a node leads now.
-func (f *fleetOfThree) leads(i int) bool {
-	answer, err := http.Get("http://" + f.ports[i] + "/readyz?leader")
+func (f *fleetOfThree) leads(m *machine) bool {
+	answer, err := http.Get(f.url(m) + "/readyz?leader")
 	require.NoError(f.t, err)
 	_ = answer.Body.Close()
 	return answer.StatusCode == http.StatusOK
@@ -259,9 +190,9 @@ func TestNginxHidesRestarts(t *testing.T) {
 	f := newFleetOfThree(t)
 	given, err := os.ReadFile("../../deploy/nginx/railguard.conf")
 	require.NoError(t, err)
-	text := strings.ReplaceAll(string(given), "127.0.0.1:8090", f.ports[9])
-	for i := range f.nodes {
-		text = strings.ReplaceAll(text, fmt.Sprintf("10.0.0.%d:8080", i+1), f.ports[i])
+	text := strings.ReplaceAll(string(given), "127.0.0.1:8090", f.balancer)
+	for i, m := range f.machines {
+		text = strings.ReplaceAll(text, fmt.Sprintf("10.0.0.%d:8080", i+1), m.http)
 	}
 	whole := "daemon off; pid " + f.dir + "/nginx.pid; error_log stderr; events {} http { access_log off;\n"
 	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
@@ -275,5 +206,5 @@ func TestNginxHidesRestarts(t *testing.T) {
 	for _, call := range failed {
 		require.Contains(t, call, ` 503 <nil> {"error":"outcome_unknown","code":"outcome_unknown"`)
 	}
-	require.LessOrEqual(t, len(failed), len(f.nodes)*4, "of each caller one at each node's end: %v", failed)
+	require.LessOrEqual(t, len(failed), len(f.machines)*4, "of each caller one at each node's end: %v", failed)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/cluster/process"
+	"railguard/cluster/testcluster"
 )
 
 // answering is a server that says one thing to every call.
@@ -30,9 +30,9 @@ func answering(t *testing.T, status int, outcome, body string, calls *[]string) 
 }
 
 func closedAddress(t *testing.T) string {
-	ports, err := process.FreePorts(1)
+	ports, err := testcluster.FreePorts(1)
 	require.NoError(t, err)
-	t.Cleanup(func() { process.ReleasePorts(ports...) })
+	t.Cleanup(func() { testcluster.ReleasePorts(ports...) })
 	return "http://" + ports[0]
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"railguard/cluster/testcluster"
 )
 
 // A node that may have few files open says so when it starts, with the number that it needs
@@ -18,7 +20,7 @@ func TestFewFilesAreSaidAtStart(t *testing.T) {
 		t.Skip("starts real processes")
 	}
 	binary := filepath.Join(t.TempDir(), "railguard")
-	buildBinary(t, binary)
+	require.NoError(t, testcluster.BuildProduct(binary))
 	for limit, warned := range map[string]bool{"256": true, "4096": false} {
 		data := filepath.Join(t.TempDir(), "data")
 		node := exec.Command("sh", "-c", `ulimit -n "$1" && exec "$0" serve --id n1 --data "$2" --http 127.0.0.1:0 --admin 127.0.0.1:0 --bootstrap-expect 1 --dev`, binary, limit, data)

@@ -19,8 +19,8 @@ import (
 	"railguard/cluster"
 	"railguard/cluster/backup"
 	"railguard/cluster/datadir"
-	"railguard/cluster/process"
 	"railguard/cluster/report"
+	"railguard/cluster/testcluster"
 	"railguard/fsm/wire"
 	"railguard/httpapi"
 	"railguard/ofac"
@@ -56,7 +56,7 @@ func newGroup(t testing.TB, ids ...string) *group {
 		ids = []string{"n1", "n2", "n3"}
 	}
 	for _, id := range ids {
-		ports, err := process.FreePorts(1)
+		ports, err := testcluster.FreePorts(1)
 		require.NoError(t, err)
 		g.hosts[id] = ports[0]
 	}
@@ -65,7 +65,7 @@ func newGroup(t testing.TB, ids ...string) *group {
 			g.close(id)
 		}
 		for _, host := range g.hosts {
-			process.ReleasePorts(host)
+			testcluster.ReleasePorts(host)
 		}
 	})
 	return g

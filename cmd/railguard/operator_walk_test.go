@@ -13,15 +13,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/cluster/process"
+	"railguard/cluster/testcluster"
 )
 
 // balance starts HAProxy with the file of deploy/, with what its last lines say of TLS on
 // the nodes, before all machines, and returns its address. A balancer that ran ends.
-func (p *park) balance(running *process.Child) (*process.Child, string) {
+func (p *park) balance(running *testcluster.Child) (*testcluster.Child, string) {
 	p.t.Helper()
 	if running != nil {
-		require.NoError(p.t, running.Command.Process.Signal(process.SignalEnd))
+		require.NoError(p.t, running.Command.Process.Signal(testcluster.SignalEnd))
 		<-running.Done
 	}
 	text, err := os.ReadFile("../../deploy/haproxy/haproxy.cfg")
@@ -31,7 +31,7 @@ func (p *park) balance(running *process.Child) (*process.Child, string) {
 	secured = strings.ReplaceAll(secured, "default-server maxconn", "default-server ssl verify required ca-file "+filepath.Join(p.authority, "ca.pem")+" maxconn")
 	file := filepath.Join(p.dir, "haproxy.cfg")
 	require.NoError(p.t, os.WriteFile(file, []byte(secured), 0o600))
-	ports, err := process.FreePorts(1)
+	ports, err := testcluster.FreePorts(1)
 	require.NoError(p.t, err)
 	env := append(os.Environ(), "RAILGUARD_BIND="+ports[0])
 	for i, m := range p.machines {
@@ -66,7 +66,7 @@ func (p *park) through(url, token string, work func()) (paid int) {
 				return
 			case <-time.After(100 * time.Millisecond): // Rule R16 reviews an agent's thousandth call of a minute.
 			}
-			status, text, err := postWith(p.client, parkKey, url+"/v1/screen", fmt.Sprintf("walk-%d-%d", time.Now().UnixNano(), n), fmt.Sprintf(`{"token":%q,"amount":1,"cpName":"Plain Harbour Bakery"}`, token))
+			status, text, err := post(p.client, url+"/v1/screen", fmt.Sprintf("walk-%d-%d", time.Now().UnixNano(), n), fmt.Sprintf(`{"token":%q,"amount":1,"cpName":"Plain Harbour Bakery"}`, token))
 			if err != nil || status != http.StatusOK {
 				failed = append(failed, fmt.Sprintf("%d %v %.200s", status, err, text))
 			}
@@ -106,7 +106,7 @@ func TestOperatorsWalk(t *testing.T) {
 
 	p.through(url, busy, func() { p.replace(p.follower()) })
 	next := filepath.Join(p.dir, "next")
-	buildBinary(t, next, "-tags", "nextformat", "-ldflags", "-X main.version=9.0.0")
+	require.NoError(t, testcluster.BuildProduct(next, "-tags", "nextformat", "-ldflags", "-X main.version=9.0.0"))
 	p.through(url, busy, func() { p.upgradeAll(next) })
 	p.requireSame(p.machines[0], l)
 
@@ -131,7 +131,7 @@ func TestOperatorsWalk(t *testing.T) {
 		p.requireSame(m, l)
 	}
 	_, url = p.balance(balancer)
-	status, text, err := postWith(p.client, parkKey, url+"/v1/screen", "after", fmt.Sprintf(`{"token":%q,"amount":1,"cpName":"Plain Harbour Bakery"}`, busy))
+	status, text, err := post(p.client, url+"/v1/screen", "after", fmt.Sprintf(`{"token":%q,"amount":1,"cpName":"Plain Harbour Bakery"}`, busy))
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, status, text)
 	require.Contains(t, p.must("cluster", "status", "--url", p.url(p.machines[0])), "survives the loss of 1")

@@ -19,7 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/cluster/process"
+	"railguard/cluster/testcluster"
 	"railguard/ofac/listtest"
 )
 
@@ -34,7 +34,7 @@ type park struct {
 	t        testing.TB
 	dir      string
 	binary   string
-	spawner  *process.Spawner
+	spawner  *testcluster.Spawner
 	machines []*machine
 	extra    []string // Flags of every node.
 	env      []string // Of nodes and verbs.
@@ -50,18 +50,12 @@ type machine struct {
 	id, data, http, admin, cluster string
 	binary                         string
 	flags, env                     []string // Its own.
-	child                          *process.Child
-}
-
-// buildBinary builds the program, with other flags of the build where there are any.
-func buildBinary(t testing.TB, path string, flags ...string) {
-	said, err := exec.Command("go", append(append([]string{"build", "-o", path}, flags...), ".")...).CombinedOutput()
-	require.NoError(t, err, "%s", said)
+	child                          *testcluster.Child
 }
 
 // newPark lays out machines n1, n2, ... and starts none.
 func newPark(t testing.TB, count int) *park {
-	p := &park{t: t, dir: t.TempDir(), spawner: process.NewSpawner(), client: &http.Client{Timeout: 30 * time.Second}, scheme: "http"}
+	p := &park{t: t, dir: t.TempDir(), spawner: testcluster.NewSpawner(), client: &http.Client{Timeout: 30 * time.Second}, scheme: "http"}
 	t.Cleanup(p.spawner.Close)
 	t.Cleanup(func() {
 		for _, m := range p.machines {
@@ -69,7 +63,7 @@ func newPark(t testing.TB, count int) *park {
 		}
 	})
 	p.binary = filepath.Join(p.dir, "railguard")
-	buildBinary(t, p.binary)
+	require.NoError(t, testcluster.BuildProduct(p.binary))
 	key, err := newTestIdentity()
 	require.NoError(t, err)
 	p.recipient, p.identity = key.recipient, filepath.Join(p.dir, "identity")
@@ -88,7 +82,7 @@ func newPark(t testing.TB, count int) *park {
 
 // add lays out one more machine.
 func (p *park) add(id string) *machine {
-	ports, err := process.FreePorts(3)
+	ports, err := testcluster.FreePorts(3)
 	require.NoError(p.t, err)
 	m := &machine{id: id, data: filepath.Join(p.dir, fmt.Sprintf("%s-%d", id, len(p.machines)+1)), http: ports[0], admin: ports[1], cluster: ports[2], binary: p.binary}
 	p.machines = append(p.machines, m)
@@ -172,7 +166,7 @@ func (p *park) said(m *machine) string {
 // stop ends a machine's node in order.
 func (p *park) stop(m *machine) {
 	p.t.Helper()
-	require.NoError(p.t, m.child.Command.Process.Signal(process.SignalEnd))
+	require.NoError(p.t, m.child.Command.Process.Signal(testcluster.SignalEnd))
 	require.NoError(p.t, m.child.Wait(60*time.Second))
 	m.child = nil
 }

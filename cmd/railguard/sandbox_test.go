@@ -6,16 +6,12 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/cluster/process"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/seal"
@@ -27,27 +23,15 @@ var sandboxRow = regexp.MustCompile("(?m)^\\| `(SANDBOX [^`]+)` \\| ([0-9]+) \\|
 
 // sandboxServer is a running sandbox: its address and a way to call it.
 func sandboxServer(t *testing.T) func(path, key string, body any) (int, map[string]any, http.Header) {
-	folder := t.TempDir()
-	binary := filepath.Join(folder, "railguard")
-	buildBinary(t, binary)
-	ports, err := process.FreePorts(1)
-	require.NoError(t, err)
-	address := ports[0]
-	secret := seal.NewTestSecret()
-	server := exec.Command(binary, "serve", "--dev", "--sandbox", "--id", "n1", "--data", filepath.Join(folder, "data"), "--http", address, "--admin", "127.0.0.1:0", "--bootstrap-expect", "1", "--public-url", "http://"+address)
-	server.Env = append(os.Environ(), "RAILGUARD_BOOTSTRAP_KEY="+secret)
-	var log bytes.Buffer
-	server.Stderr = &log
-	require.NoError(t, server.Start())
-	t.Cleanup(func() {
-		_ = server.Process.Kill()
-		_ = server.Wait()
-	})
-	require.Eventually(t, func() bool { ready, _ := askReady(t.Context(), address); return ready }, time.Minute, 20*time.Millisecond)
+	p, secret := newPark(t, 1), seal.NewTestSecret()
+	node := p.machines[0]
+	node.env = []string{"RAILGUARD_BOOTSTRAP_KEY=" + secret}
+	p.start(node, "--dev", "--sandbox", "--bootstrap-expect", "1", "--public-url", p.url(node))
+	p.awaitReady(node, "")
 	return func(path, key string, body any) (int, map[string]any, http.Header) {
 		raw, err := json.Marshal(body)
 		require.NoError(t, err)
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+path, bytes.NewReader(raw))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url(node)+path, bytes.NewReader(raw))
 		require.NoError(t, err)
 		request.Header.Set("Authorization", "Bearer "+secret)
 		if key != "" {

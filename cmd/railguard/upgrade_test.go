@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"railguard/cluster/testcluster"
 )
 
 // steady is load that never stops while a cluster is upgraded: payments of 1, each with an
@@ -170,7 +172,7 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 	p := newPark(t, 3)
 	next := filepath.Join(p.dir, "next")
-	buildBinary(t, next, "-tags", "nextformat", "-ldflags", "-X main.version=9.0.0")
+	require.NoError(t, testcluster.BuildProduct(next, "-tags", "nextformat", "-ldflags", "-X main.version=9.0.0"))
 	p.form()
 	n1, n2, n3 := p.machines[0], p.machines[1], p.machines[2]
 	agent, token := p.agent(n1, "steady payer")

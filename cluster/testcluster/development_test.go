@@ -1,0 +1,31 @@
+package testcluster
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A development cluster comes back on its data and addresses; one that was stopped does
+// not answer, and may be stopped again.
+func TestDevelopment(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and starts the product")
+	}
+	d := StartDevelopment(t, 1)
+	before := d.Nodes[0]
+	require.Equal(t, []string{"http://" + before.HTTP}, d.URLs())
+	require.NoError(t, d.Stop())
+	require.Error(t, askReady(t.Context(), before.HTTP))
+	require.NoError(t, d.Stop(), "there is none")
+	require.NoError(t, d.Start(t.Context()))
+	require.Equal(t, before.HTTP, d.Nodes[0].HTTP)
+	require.NotEqual(t, before.PID, d.Nodes[0].PID)
+}
+
+// What does not build is told with what the compiler says.
+func TestBuildProduct(t *testing.T) {
+	require.ErrorContains(t, BuildProduct(t.TempDir()+"/railguard", "-no-such-flag"), "does not build")
+	t.Chdir(t.TempDir())
+	require.ErrorContains(t, BuildProduct("railguard"), "not in the product's tree")
+}

@@ -58,24 +58,24 @@ func (a *adapter) Apply(log *raft.Log) any {
 	a.machine.Apply(log.Index, log.Term, log.Data, out)
 	a.mu.Unlock()
 	if out.Stop != "" {
-		return a.halt(fmt.Sprintf("log entry %d: %s", log.Index, out.Stop))
+		return a.haltReplica(fmt.Sprintf("log entry %d: %s", log.Index, out.Stop))
 	}
-	if err := a.record(out); err != nil {
-		return a.halt(fmt.Sprintf("audit of log entry %d: %v", log.Index, err))
+	if err := a.appendLeaves(out); err != nil {
+		return a.haltReplica(fmt.Sprintf("audit of log entry %d: %v", log.Index, err))
 	}
 	results := slices.Clone(out.Results)
-	if err := a.publish(out, len(log.Data)); err != nil {
-		return a.halt(err.Error())
+	if err := a.publishEffects(out, len(log.Data)); err != nil {
+		return a.haltReplica(err.Error())
 	}
-	a.digester.watch(a, out, before)
-	a.state.progress.advance(log.Index)
-	a.waiters.applied(log.Term, results)
+	a.digester.watchEntry(a, out, before)
+	a.state.progress.advanceTo(log.Index)
+	a.waiters.takeApplied(log.Term, results)
 	return results
 }
 
-// record appends the entry's leaves to history. It does not sync: the raft log is
+// appendLeaves appends the entry's leaves to history. It does not sync: the raft log is
 // the write-ahead log until Persist.
-func (a *adapter) record(out *fsm.Effects) error {
+func (a *adapter) appendLeaves(out *fsm.Effects) error {
 	a.leaves = a.leaves[:0]
 	for i := range out.Leaves {
 		leaf := &out.Leaves[i]
@@ -90,9 +90,8 @@ func (a *adapter) record(out *fsm.Effects) error {
 	return a.audit.Append(out.FirstLeaf, a.leaves)
 }
 
-// halt ends this node's life as a replica: it may have diverged, or its history
-// cannot be written.
-func (a *adapter) halt(reason string) error {
+// haltReplica stops this node, whose state may have diverged or whose history cannot be written.
+func (a *adapter) haltReplica(reason string) error {
 	a.halted = true
 	a.life.die(reason)
 	return errHalted
@@ -116,7 +115,7 @@ func (a *adapter) referenceUsed(key engine.ReferenceKey) (uint64, bool) {
 // order: a read index may be that of a membership change.
 func (a *adapter) StoreConfiguration(index uint64, _ raft.Configuration) {
 	if !a.halted {
-		a.state.progress.advance(index)
+		a.state.progress.advanceTo(index)
 	}
 }
 
@@ -157,7 +156,7 @@ func (a *adapter) Restore(source io.ReadCloser) error {
 	if err != nil {
 		err = fmt.Errorf("restore of a snapshot: %w", err)
 		if errors.Is(err, fsm.ErrNewer) { // No other snapshot helps, and no leader has one that does.
-			_ = a.halt(err.Error())
+			_ = a.haltReplica(err.Error())
 		}
 		return err
 	}
@@ -165,43 +164,43 @@ func (a *adapter) Restore(source io.ReadCloser) error {
 		return errHalted
 	}
 	view := machine.Freeze()
-	if err := a.history.adopt(view); err != nil {
-		_ = a.halt(err.Error())
+	if err := a.history.adoptView(view); err != nil {
+		_ = a.haltReplica(err.Error())
 		return err
 	}
 	a.compaction.countInstall(a.state.commands.Load(), view.Index)
 	a.mu.Lock()
 	a.machine = machine
 	a.mu.Unlock()
-	return a.everything(machine)
+	return a.publishEverything(machine)
 }
 
-// everything publishes a machine's whole state. Its effects are not those that Apply
-// reuses: their arrays would keep every profile that is replaced later.
-func (a *adapter) everything(machine *fsm.Machine) error {
+// publishEverything publishes a machine's whole state. It does so with effects of its own: the
+// arrays of the effects that Apply reuses would keep every profile of now in memory.
+func (a *adapter) publishEverything(machine *fsm.Machine) error {
 	var all fsm.Effects
 	machine.Everything(&all)
 	a.effects = fsm.Effects{Index: all.Index, Term: all.Term, Time: all.Time, Oldest: all.Oldest}
-	return a.restored(&all)
+	return a.publishRestored(&all)
 }
 
-// publish brings an entry's effects to readers.
-func (a *adapter) publish(out *fsm.Effects, size int) error {
+// publishEffects brings an entry's effects to readers.
+func (a *adapter) publishEffects(out *fsm.Effects, size int) error {
 	if out.Settings != nil && out.Settings.Genesis != nil {
 		if err := a.folder.BelongTo(out.Settings.Genesis.ClusterID); err != nil {
 			return err
 		}
 	}
 	p := a.state.published.Load()
-	p.take(out, a.lists.follow(out))
+	p.takeEffects(out, a.lists.follow(out))
 	a.lists.settle(out)
 	live := a.replica.started.Load() && a.replica.raft.CurrentTerm() == out.Term && a.replica.raft.CommitIndex() <= out.Index
 	a.state.logTime.Store(&instant{out.Time, a.state.clock.Monotonic(), live})
 	if out.Statuses != nil {
-		a.state.statuses.offer(out.Statuses)
+		a.state.statuses.offerView(out.Statuses)
 	}
 	a.state.commands.Store(out.Index)
-	a.compaction.applied(out.Index, out.Time, size)
+	a.compaction.noteApplied(out.Index, out.Time, size)
 	a.audit.Prune(out.Oldest)
 	entriesApplied.Inc()
 	recordsApplied.Add(len(out.Results))
@@ -215,24 +214,24 @@ func (a *adapter) publish(out *fsm.Effects, size int) error {
 	return nil
 }
 
-// restored replaces everything published by that of a restored state.
-func (a *adapter) restored(out *fsm.Effects) error {
+// publishRestored replaces everything that was published by the effects of a restored state.
+func (a *adapter) publishRestored(out *fsm.Effects) error {
 	p := newPublished()
 	if genesis := out.Settings.Genesis; genesis != nil {
 		if err := a.folder.BelongTo(genesis.ClusterID); err != nil {
 			return err
 		}
 	}
-	p.take(out, a.lists.follow(out))
+	p.takeEffects(out, a.lists.follow(out))
 	a.state.published.Store(p)
 	a.lists.settle(out)
 	a.state.logTime.Store(&instant{time: out.Time, at: a.state.clock.Monotonic()})
-	a.state.statuses.restored(out.Statuses)
+	a.state.statuses.replaceView(out.Statuses)
 	a.state.commands.Store(out.Index)
 	a.compaction.installedAt = out.Index
-	a.compaction.ages.restored(out.Index, out.Time)
-	a.state.views.drop()
-	a.waiters.jumped(out.Term)
-	a.state.progress.advance(out.Index)
+	a.compaction.ages.noteRestored(out.Index, out.Time)
+	a.state.views.dropViews()
+	a.waiters.noteJump(out.Term)
+	a.state.progress.advanceTo(out.Index)
 	return nil
 }

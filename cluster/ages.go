@@ -37,51 +37,51 @@ type ageMark struct {
 	bytes int64
 }
 
-// applied is called with every entry, by the apply goroutine.
-func (a *ages) applied(index uint64, at engine.Time, size int64) {
+// noteApplied is called by the apply goroutine with every entry.
+func (a *ages) noteApplied(index uint64, at engine.Time, size int64) {
 	a.snapshot.CompareAndSwap(0, int64(at)) // No snapshot yet: as if there had been one now.
 	a.latest.Store(int64(at))
 	bytes := a.bytes.Add(size)
 	if int64(at) >= a.next.Load() || bytes-a.marked >= bytesStep {
-		a.mark(index, at)
+		a.addMark(index, at)
 	}
 }
 
-// found is called once, with the log that stands on the disk at a start.
-func (a *ages) found(first uint64, bytes int64) {
+// noteFound is called once, at a start, with the first index and the size of the log on disk.
+func (a *ages) noteFound(first uint64, bytes int64) {
 	if first > 0 {
-		a.mark(first-1, 0)
+		a.addMark(first-1, 0)
 		a.bytes.Store(bytes)
 	}
 }
 
-// restored is called with every state that takes the place of the one before.
-func (a *ages) restored(index uint64, at engine.Time) {
+// noteRestored is called with every state that was restored in place of the one before.
+func (a *ages) noteRestored(index uint64, at engine.Time) {
 	if at > 0 {
 		a.snapshot.Store(int64(at))
 		a.latest.Store(int64(at))
-		a.mark(index, at)
+		a.addMark(index, at)
 	}
 }
 
-func (a *ages) mark(index uint64, at engine.Time) {
+func (a *ages) addMark(index uint64, at engine.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.marked = a.bytes.Load()
-	if len(a.marks) >= marksMax { // Every second one is enough of the old.
-		a.marks = halved(a.marks)
+	if len(a.marks) >= marksMax { // Of the old marks every second one is enough.
+		a.marks = halveMarks(a.marks)
 	}
 	a.marks = append(a.marks, ageMark{index, at, a.marked})
 	a.next.Store(int64(at + ageStep))
 }
 
-// now is the time of the last entry.
-func (a *ages) now() engine.Time { return engine.Time(a.latest.Load()) }
+// latestTime is the time of the last entry.
+func (a *ages) latestTime() engine.Time { return engine.Time(a.latest.Load()) }
 
-// before returns an index up to which all entries are older than an age; 0: none is
+// indexBefore returns an index up to which all entries are older than an age; 0: none is
 // known to be.
-func (a *ages) before(age engine.Time) (index uint64) {
-	time := a.now() - age
+func (a *ages) indexBefore(age engine.Time) (index uint64) {
+	time := a.latestTime() - age
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	at := sort.Search(len(a.marks), func(i int) bool { return a.marks[i].time > time })
@@ -91,9 +91,9 @@ func (a *ages) before(age engine.Time) (index uint64) {
 	return a.marks[at-1].index
 }
 
-// beyond returns an index behind which there are at most so many bytes of log, as far as
+// indexBeyond returns an index behind which there are at most so many bytes of log, as far as
 // this process knows; 0: all it knows is within them.
-func (a *ages) beyond(bytes int64) (index uint64) {
+func (a *ages) indexBeyond(bytes int64) (index uint64) {
 	from := a.bytes.Load() - bytes
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -107,9 +107,9 @@ func (a *ages) beyond(bytes int64) (index uint64) {
 	return a.marks[at].index
 }
 
-// forget drops the marks of entries that are older than an age.
-func (a *ages) forget(age engine.Time) {
-	time := a.now() - age
+// forgetMarks drops the marks of entries that are older than an age.
+func (a *ages) forgetMarks(age engine.Time) {
+	time := a.latestTime() - age
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	at := sort.Search(len(a.marks), func(i int) bool { return a.marks[i].time > time })
@@ -118,7 +118,7 @@ func (a *ages) forget(age engine.Time) {
 	}
 }
 
-func halved(marks []ageMark) []ageMark {
+func halveMarks(marks []ageMark) []ageMark {
 	kept := marks[:0]
 	for i := 0; i < len(marks); i += 2 {
 		kept = append(kept, marks[i])

@@ -44,9 +44,9 @@ func (n *Node) service() *port.Service {
 		if q.ID != peer { // Given once for ever: not in another's name.
 			return nil, fmt.Errorf("cluster: node %q asks for a promise to %q", peer, q.ID)
 		}
-		return &port.Done{}, n.finder.promise(q)
+		return &port.Done{}, n.finder.givePromise(q)
 	})
-	port.Handle(s, n.greeter.secret.answer)
+	port.Handle(s, n.greeter.secret.answerChallenge)
 	port.Handle(s, n.history.answerLeaf)
 	port.Handle(s, func(_ context.Context, _ string, q *port.RootsCall) (*port.RootsReply, error) {
 		roots, err := n.audit.SegmentRoots(q.Size)

@@ -37,7 +37,7 @@ func (m *membership) watchDead(now time.Time) {
 		voters++
 		id := string(server.ID)
 		present[id] = true
-		if since, silent := m.noteSilence(id, m.peers.answers(id), now); silent && now.Sub(since) >= m.deadAfter && (dead == "" || id < dead) {
+		if since, silent := m.noteSilence(id, m.peers.isAnswering(id), now); silent && now.Sub(since) >= m.deadAfter && (dead == "" || id < dead) {
 			dead = id
 		}
 	}
@@ -62,22 +62,22 @@ func (m *membership) retireDead(ctx context.Context, id string) error {
 		return err
 	}
 	defer m.changing.leave()
-	server, known := m.replica.find(raft.ServerID(id))
-	if !known || server.Suffrage != raft.Voter || m.peers.answers(id) || m.replica.voterCount() <= votersKept {
+	server, known := m.replica.findServer(raft.ServerID(id))
+	if !known || server.Suffrage != raft.Voter || m.peers.isAnswering(id) || m.replica.voterCount() <= votersKept {
 		return nil
 	}
 	m.life.log.Warn("a voter has not answered for long and loses its vote until it does", "peer", id, "after", m.deadAfter)
 	votesRetired.Inc()
-	return m.change(func() raft.IndexFuture { return m.replica.raft.DemoteVoter(server.ID, 0, membershipPatience) })
+	return m.changeMembership(func() raft.IndexFuture { return m.replica.raft.DemoteVoter(server.ID, 0, membershipPatience) })
 }
 
-// crowded says why one vote more would be one too many: voters do not answer, and those
+// refuseCrowding says why one vote more would be one too many: voters do not answer, and those
 // that do would be no majority of the larger group without the newcomer. Then nothing
 // could be written any more if just that one went away again: a new machine, which
 // nobody knows yet. Beside one silent voter a newcomer is taken for the one that comes in
 // its place; a voter silent for so long that it loses its own vote is no reason, as that
 // is done right after.
-func (m *membership) crowded(now time.Time) error {
+func (m *membership) refuseCrowding(now time.Time) error {
 	var silent []string
 	voters, retired := 0, false
 	for _, server := range m.replica.servers() {
@@ -86,7 +86,7 @@ func (m *membership) crowded(now time.Time) error {
 		}
 		voters++
 		id := string(server.ID)
-		if m.peers.answers(id) {
+		if m.peers.isAnswering(id) {
 			continue
 		}
 		silent = append(silent, id)
@@ -159,7 +159,7 @@ func (m *membership) waitingWarnings() (warnings []string) {
 	if !m.replica.leads() {
 		return nil
 	}
-	crowded := m.crowded(time.Now())
+	crowded := m.refuseCrowding(time.Now())
 	if crowded == nil {
 		return nil
 	}

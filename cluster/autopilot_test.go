@@ -33,7 +33,7 @@ func TestDeadVotersDoNotCountForEver(t *testing.T) {
 	}
 	quorum(report.QuorumInfo{Voters: 3, Healthy: 3, FailureTolerance: 1})
 	for _, id := range gone {
-		server, known := g.leader().replica.find(raft.ServerID(id))
+		server, known := g.leader().replica.findServer(raft.ServerID(id))
 		require.True(t, known, "it is still a member")
 		require.Equal(t, raft.Nonvoter, server.Suffrage)
 	}
@@ -110,7 +110,7 @@ func TestNewcomerGetsNoVoteBesideDeadVoters(t *testing.T) {
 			require.Equal(t, report.QuorumInfo{Voters: 5, Healthy: 3}, g.leader().Status(t.Context()).Quorum)
 			require.Eventually(t, func() bool {
 				end(g, gone)
-				server, known := g.leader().replica.find("n6")
+				server, known := g.leader().replica.findServer("n6")
 				return known && server.Suffrage == raft.Voter
 			}, groupPatience, 20*time.Millisecond)
 		})

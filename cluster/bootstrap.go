@@ -47,7 +47,8 @@ type finder struct {
 	release string
 }
 
-// run is the goroutine of a node that is not, or not rightly, a member yet.
+// run is the goroutine of a node that is no member yet, or a member under another address or
+// incarnation.
 func (f *finder) run() {
 	ticker := time.NewTicker(joinEvery)
 	defer ticker.Stop()
@@ -62,20 +63,20 @@ func (f *finder) run() {
 			return
 		case len(f.replica.servers()) == 0:
 			f.formOrJoin()
-		case f.misplaced():
+		case f.isMisplaced():
 			f.joinThrough(f.knownHosts())
 		}
 	}
 }
 
-// misplaced reports whether the group does not know this node, or not where it is. A
+// isMisplaced reports whether the group does not know this node, or knows another address of it. A
 // node that no leader reaches says where it is now and then: its own configuration may
 // be older than the one that has it elsewhere.
-func (f *finder) misplaced() bool {
+func (f *finder) isMisplaced() bool {
 	known, err := f.replica.addressOf(f.replica.self)
-	if f.placed() {
+	if f.isPlaced() {
 		f.unreached++
-		if _, _, without := f.replica.current(time.Now()); without < unreachedMin {
+		if _, _, without := f.replica.currentLeader(time.Now()); without < unreachedMin {
 			f.unreached = 0
 		}
 		return f.unreached%unreachedEvery == 1
@@ -83,12 +84,12 @@ func (f *finder) misplaced() bool {
 	if f.replica.leads() && err == nil {
 		to := f.greeter.address
 		to.Hold = known.Hold
-		if err := f.membership.add(f.replica.self, to, true); err != nil {
+		if err := f.membership.addServer(f.replica.self, to, true); err != nil {
 			f.life.log.Warn("own address not changed", "error", err)
 		}
 		return false
 	}
-	_, _, without := f.replica.current(time.Now())
+	_, _, without := f.replica.currentLeader(time.Now())
 	return err != nil && len(f.join) > 0 && without > leaderlessMax || err == nil
 }
 
@@ -118,7 +119,7 @@ func (f *finder) formOrJoin() {
 	if f.expect == 0 {
 		return
 	}
-	if err := f.form(seen); err != nil {
+	if err := f.formGroup(seen); err != nil {
 		f.tellWait(port.Plain(err.Error()))
 	}
 }
@@ -168,20 +169,20 @@ func (f *finder) joinThrough(hosts []string) {
 		}
 	}
 	away := errors.Is(last, port.ErrNotSent) || errors.Is(last, port.ErrLinkDown) || errors.Is(last, context.DeadlineExceeded)
-	if away || f.placed() { // Nobody refused it.
+	if away || f.isPlaced() { // Nobody refused it.
 		last = nil
 	}
 	f.greeter.noteUnwelcome(last)
 }
 
-// placed reports whether this node's own configuration has it as it is.
-func (f *finder) placed() bool {
+// isPlaced reports whether this node's own configuration has its address and incarnation of now.
+func (f *finder) isPlaced() bool {
 	known, err := f.replica.addressOf(f.replica.self)
 	return err == nil && known.Host == f.greeter.address.Host && known.Incarnation == f.greeter.address.Incarnation
 }
 
-// form bootstraps the group if this node is the one to do it.
-func (f *finder) form(seen map[string]*port.Pong) error {
+// formGroup bootstraps the group if this node is the one to do it.
+func (f *finder) formGroup(seen map[string]*port.Pong) error {
 	expect := f.expect
 	if len(seen)+1 != expect {
 		return fmt.Errorf("%d of %d expected nodes are here", len(seen)+1, expect)
@@ -201,7 +202,7 @@ func (f *finder) form(seen map[string]*port.Pong) error {
 	if servers[0].ID != self.ID {
 		return fmt.Errorf("node %s forms the group", servers[0].ID)
 	}
-	if err := f.promise(&port.PromiseCall{ID: f.greeter.id, Incarnation: f.folder.Identity().Incarnation}); err != nil {
+	if err := f.givePromise(&port.PromiseCall{ID: f.greeter.id, Incarnation: f.folder.Identity().Incarnation}); err != nil {
 		return err
 	}
 	for _, server := range servers[1:] {
@@ -213,7 +214,7 @@ func (f *finder) form(seen map[string]*port.Pong) error {
 	return f.replica.raft.BootstrapCluster(raft.Configuration{Servers: servers}).Error()
 }
 
-// checkSecret has a node that would be of the group prove the cluster secret.
+// checkSecret demands a proof of the cluster secret from a node that would be a member.
 func (f *finder) checkSecret(p *port.Pong) error {
 	to, err := port.ParseAddress(p.Address)
 	if err != nil {
@@ -223,7 +224,7 @@ func (f *finder) checkSecret(p *port.Pong) error {
 	defer cancel()
 	l := f.peers.linkTo(to.Host)
 	defer l.Close()
-	return f.secret.check(ctx, l, p.ID, p.Incarnation)
+	return f.secret.checkPeer(ctx, l, p.ID, p.Incarnation)
 }
 
 func (f *finder) askPromise(server raft.Server) error {
@@ -239,9 +240,9 @@ func (f *finder) askPromise(server raft.Server) error {
 	return err
 }
 
-// promise lets one node, and for ever only that one, form a group with this node
-// in it. It is on disk before it is given.
-func (f *finder) promise(m *port.PromiseCall) error {
+// givePromise promises one node that it, and no other node ever, may form a group with this node
+// in it. The promise is on disk before it is given.
+func (f *finder) givePromise(m *port.PromiseCall) error {
 	if !f.membership.changing.tryEnter() {
 		return errors.New("cluster: this node is giving a promise just now")
 	}

@@ -54,10 +54,10 @@ type history struct {
 	wake chan struct{} // Look again now.
 }
 
-// adopt holds history on disk to the tree head of a state that was restored, and
+// adoptView holds history on disk to the tree head of a state that was restored, and
 // declares a hole where some is missing. No peer is needed for it: a node restores
 // its snapshot before it knows who the members are.
-func (h *history) adopt(view *fsm.View) error {
+func (h *history) adoptView(view *fsm.View) error {
 	defer h.audit.Prune(view.Oldest)
 	if h.audit.Size() >= view.Size {
 		// Fetching may have been interrupted: the root can be known and leaves not.
@@ -101,7 +101,7 @@ func (h *history) adopt(view *fsm.View) error {
 func (h *history) fetchPeers() []*port.Link {
 	leader, _ := h.replica.remoteLeader()
 	burden := func(id raft.ServerID) int {
-		s, fresh := h.peers.fresh(string(id))
+		s, fresh := h.peers.freshSample(string(id))
 		switch {
 		case !fresh || s.silent:
 			return 3
@@ -209,14 +209,14 @@ func (h *history) fetchStretches(missing []audit.Range) (got int, err error) {
 		})
 	}
 	for _, stretch := range missing {
-		if h.life.stopped() || h.disk.low() {
+		if h.life.stopped() || h.disk.isLow() {
 			break
 		}
 		next <- stretch
 	}
 	close(next)
 	all.Wait()
-	if h.disk.low() && err == nil {
+	if h.disk.isLow() && err == nil {
 		err = errNoRoom
 	}
 	return got, err
@@ -315,7 +315,7 @@ var errRootUnknown = errors.New("cluster: the segment's root is not known yet")
 
 func (h *history) importFrom(l *port.Link, number uint64) error {
 	source := &segmentSource{life: h.life, link: l, number: number}
-	if err := source.fill(); err != nil {
+	if err := source.fetchPiece(); err != nil {
 		return err
 	}
 	err := h.audit.ImportSegment(number, source, source.total)
@@ -340,10 +340,10 @@ func (h *history) fetchRoots(l *port.Link) error {
 	return h.audit.ImportRoots(roots)
 }
 
-// leaf returns a leaf's bytes: this node's own, and where these are not here (not
+// fetchLeaf returns a leaf's bytes: this node's own, and where these are not here (not
 // yet applied, still being fetched, damaged) a peer's. A peer that is silent costs
 // leafPatience.
-func (h *history) leaf(ctx context.Context, index uint64) ([]byte, error) {
+func (h *history) fetchLeaf(ctx context.Context, index uint64) ([]byte, error) {
 	data, err := h.audit.Leaf(index)
 	if err == nil || errors.Is(err, audit.ErrPruned) || h.peers.portless() {
 		return data, err

@@ -34,13 +34,13 @@ type segmentSource struct {
 	piece  bytes.Reader
 }
 
-// fill fetches the next piece.
-func (s *segmentSource) fill() (err error) {
+// fetchPiece fetches the next piece.
+func (s *segmentSource) fetchPiece() (err error) {
 	for try := range pieceTries {
-		if try > 0 && !s.pause() {
+		if try > 0 && !s.pauseFetching() {
 			return errHalted
 		}
-		if err = s.fetch(); err == nil || !errors.Is(err, port.ErrLinkDown) && !errors.Is(err, port.ErrNotSent) {
+		if err = s.fetchOnce(); err == nil || !errors.Is(err, port.ErrLinkDown) && !errors.Is(err, port.ErrNotSent) {
 			return err
 		}
 		if s.offset == 0 {
@@ -50,8 +50,8 @@ func (s *segmentSource) fill() (err error) {
 	return err
 }
 
-// pause waits before a piece is asked for again; false: the node stops.
-func (s *segmentSource) pause() bool {
+// pauseFetching waits before a piece is asked for again; false: the node stops.
+func (s *segmentSource) pauseFetching() bool {
 	timer := time.NewTimer(pieceRetry)
 	defer timer.Stop()
 	select {
@@ -62,7 +62,7 @@ func (s *segmentSource) pause() bool {
 	}
 }
 
-func (s *segmentSource) fetch() error {
+func (s *segmentSource) fetchOnce() error {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchPatience)
 	defer cancel()
 	r, err := port.Ask(ctx, s.link, &port.SegmentCall{Segment: s.number, Offset: s.offset})
@@ -91,7 +91,7 @@ func (s *segmentSource) Read(p []byte) (int, error) {
 		if s.offset >= s.total {
 			return 0, io.EOF
 		}
-		if err := s.fill(); err != nil {
+		if err := s.fetchPiece(); err != nil {
 			return 0, err
 		}
 	}

@@ -49,7 +49,7 @@ func TestHoleIsFetchedWhoeverLooks(t *testing.T) {
 		_, err := h.fillHoles()
 		require.NoError(t, err)
 	}
-	require.NoError(t, h.adopt(view))
+	require.NoError(t, h.adoptView(view))
 	require.Positive(t, looked)
 	require.NotEmpty(t, store.Missing(1))
 	require.True(t, h.busy.Load(), "it is looked for")

@@ -13,7 +13,7 @@ import (
 func TestCertificatesGoTogether(t *testing.T) {
 	good := porttest.New(t, "root", nil).Files("n1", nil)
 	base := Config{ID: "n1", DataDir: t.TempDir(), ListenCluster: "127.0.0.1:1", Certificates: good}
-	base.fill()
+	base.fillDefaults()
 	require.NoError(t, base.validate())
 	for name, change := range map[string]func(*Config){
 		"go together":        func(c *Config) { c.Certificates.CA = "" },

@@ -94,8 +94,8 @@ type clocks struct {
 	told    bool // That this node's clock is off; of who calls tell.
 }
 
-// tell says in the log once that this node's clock is off, and once that it is right again.
-func (c *clocks) tell(log *slog.Logger, offset engine.Time) {
+// tellOffset says in the log once that this node's clock is off, and once that it is right again.
+func (c *clocks) tellOffset(log *slog.Logger, offset engine.Time) {
 	off := offset > clockOffsetMax || offset < -clockOffsetMax
 	if off == c.told {
 		return
@@ -119,7 +119,7 @@ func (c *clocks) voterOffsets() (offsets []engine.Time, quorum int) {
 		voters++
 		if server.ID == c.replica.self {
 			offsets = append(offsets, 0)
-		} else if s, ok := c.peers.fresh(string(server.ID)); ok {
+		} else if s, ok := c.peers.freshSample(string(server.ID)); ok {
 			offsets = append(offsets, s.offset)
 		}
 	}
@@ -176,7 +176,7 @@ func (c *clocks) known() bool {
 	var all sync.WaitGroup
 	for _, server := range c.replica.servers() {
 		if id := string(server.ID); server.ID != c.replica.self && server.Suffrage == raft.Voter {
-			all.Go(func() { _ = c.peers.ping(ctx, id) })
+			all.Go(func() { _ = c.peers.pingNode(ctx, id) })
 		}
 	}
 	all.Wait()

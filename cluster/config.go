@@ -106,7 +106,7 @@ const (
 	trailingEntriesMax = 2_000_000
 )
 
-func (c *Config) fill() {
+func (c *Config) fillDefaults() {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}

@@ -16,10 +16,10 @@ import (
 // applied is not spoken with, a member's address changes only when nobody answers at the
 // one before, and a node that hears that it is such a copy ends.
 
-// look goes through the door of a host and says whom it met there, also where it is
+// lookAt goes through the door of a host and says whom it met there, also where it is
 // refused.
-func (g *greeter) look(host string, timeout time.Duration) (port.Welcome, error) {
-	conn, w, err := g.meet(host, port.ProtocolCalls, "", "", timeout)
+func (g *greeter) lookAt(host string, timeout time.Duration) (port.Welcome, error) {
+	conn, w, err := g.meetNode(host, port.ProtocolCalls, "", "", timeout)
 	if err == nil {
 		err = conn.Close()
 	}
@@ -30,8 +30,8 @@ func (g *greeter) look(host string, timeout time.Duration) (port.Welcome, error)
 // it prove the cluster secret. Raft would count a member that nobody can reach, or that
 // ends as soon as it has the state.
 func (m *membership) checkReachable(ctx context.Context, id string, to port.Address) (port.Welcome, error) {
-	heard := m.peers.greeter.heard()[id]
-	w, err := m.peers.greeter.look(to.Host, patienceOf(ctx))
+	heard := m.peers.greeter.nodesHeard()[id]
+	w, err := m.peers.greeter.lookAt(to.Host, patienceOf(ctx))
 	switch {
 	case errors.Is(err, port.ErrRefused):
 		return w, fmt.Errorf("cluster: node %q at %s, the address it gives (its --advertise): %w", id, to.Host, err)
@@ -44,16 +44,16 @@ func (m *membership) checkReachable(ctx context.Context, id string, to port.Addr
 	}
 	l := m.peers.linkTo(to.Host)
 	defer l.Close()
-	return w, m.secret.check(ctx, l, w.ID, w.Incarnation)
+	return w, m.secret.checkPeer(ctx, l, w.ID, w.Incarnation)
 }
 
 // checkMoved dials the address that a member had: if its folder is alive there, in
 // another process than at its new one, one of the two is a copy.
 func (m *membership) checkMoved(ctx context.Context, id string, before port.Address, there port.Welcome) error {
-	w, err := m.peers.greeter.look(before.Host, patienceOf(ctx))
+	w, err := m.peers.greeter.lookAt(before.Host, patienceOf(ctx))
 	switch {
 	case w.ID != id || w.Incarnation != there.Incarnation:
-		if m.peers.answers(id) && !m.peers.isProcess(id, there.Process) {
+		if m.peers.isAnswering(id) && !m.peers.isProcess(id, there.Process) {
 			return fmt.Errorf("cluster: node %q still answers from where it was: try again", id)
 		}
 		return nil
@@ -139,8 +139,8 @@ func (g *greeter) noteUnwelcome(err error) {
 	}
 }
 
-// dial opens a proven connection to a node.
-func (g *greeter) dial(host string, protocol byte, id, incarnation string, timeout time.Duration) (net.Conn, error) {
-	conn, _, err := g.meet(host, protocol, id, incarnation, timeout)
+// dialNode opens a proven connection to a node.
+func (g *greeter) dialNode(host string, protocol byte, id, incarnation string, timeout time.Duration) (net.Conn, error) {
+	conn, _, err := g.meetNode(host, protocol, id, incarnation, timeout)
 	return conn, err
 }

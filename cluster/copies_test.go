@@ -104,7 +104,7 @@ func TestMemberElsewhereIsUnhealthy(t *testing.T) {
 	to, err := leader.replica.addressOf(raft.ServerID(id))
 	require.NoError(t, err)
 	to.Host = g.host("nowhere")
-	require.NoError(t, leader.membership.add(raft.ServerID(id), to, true))
+	require.NoError(t, leader.membership.addServer(raft.ServerID(id), to, true))
 	require.Eventually(t, func() bool {
 		for _, node := range leader.Status(t.Context()).Nodes {
 			if node.ID == id {

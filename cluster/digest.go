@@ -69,8 +69,8 @@ func newDigester(l *life, r *replica, p *peers) *digester {
 
 func newDigests() *digests { return &digests{views: make(chan *fsm.View, 1)} }
 
-// claim returns a digest to publish, once each; nil when there is nothing new.
-func (d *digests) claim() *wire.Tick {
+// nextClaim returns the newest own digest to publish; nil where that was published already.
+func (d *digests) nextClaim() *wire.Tick {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.known) == 0 {
@@ -84,8 +84,8 @@ func (d *digests) claim() *wire.Tick {
 	return &newest
 }
 
-// last returns the newest own digest.
-func (d *digests) last() (wire.Tick, bool) {
+// newestDigest returns the newest own digest.
+func (d *digests) newestDigest() (wire.Tick, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.known) == 0 {
@@ -94,14 +94,14 @@ func (d *digests) last() (wire.Tick, bool) {
 	return d.known[len(d.known)-1], true
 }
 
-// at returns the own digest at an index.
-func (d *digests) at(index uint64) ([]byte, bool) {
+// digestAt returns the own digest at an index.
+func (d *digests) digestAt(index uint64) ([]byte, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return find(d.known, index)
+	return findDigest(d.known, index)
 }
 
-func find(ticks []wire.Tick, index uint64) ([]byte, bool) {
+func findDigest(ticks []wire.Tick, index uint64) ([]byte, bool) {
 	for i := range ticks {
 		if ticks[i].Index == index {
 			return ticks[i].Digest, true
@@ -110,22 +110,23 @@ func find(ticks []wire.Tick, index uint64) ([]byte, bool) {
 	return nil, false
 }
 
-// add records an own digest and returns a claim that contradicts it, if one waits.
-func (d *digests) add(own wire.Tick) (claimed []byte) {
+// addDigest records an own digest and returns a waiting claim that differs from it; nil: none does.
+func (d *digests) addDigest(own wire.Tick) (claimed []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.known = keepNewest(append(d.known, own))
-	if digest, ok := find(d.claims, own.Index); ok && !bytes.Equal(digest, own.Digest) {
+	if digest, ok := findDigest(d.claims, own.Index); ok && !bytes.Equal(digest, own.Digest) {
 		return digest
 	}
 	return nil
 }
 
-// check compares a claim of the log; false means that it contradicts the own digest.
-func (d *digests) check(index uint64, claimed []byte) bool {
+// checkClaim compares a claim in the log with the own digest; false: they differ. Where there is
+// no own digest yet, the claim waits for it.
+func (d *digests) checkClaim(index uint64, claimed []byte) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if own, ok := find(d.known, index); ok {
+	if own, ok := findDigest(d.known, index); ok {
 		return bytes.Equal(own, claimed)
 	}
 	d.claims = keepNewest(append(d.claims, wire.Tick{Index: index, Digest: bytes.Clone(claimed)}))
@@ -149,17 +150,17 @@ func digestDue(before, after engine.Time, rows int) bool {
 	return before/digestEvery>>scale != after/digestEvery>>scale
 }
 
-// watch is the adapter's: it freezes where a digest is due and looks at the
-// claim an entry carries.
-func (d *digester) watch(a *adapter, out *fsm.Effects, before engine.Time) {
+// watchEntry is called by the adapter with each entry. It freezes the state where a digest is
+// due, and compares the claim that the entry carries with the own digest.
+func (d *digester) watchEntry(a *adapter, out *fsm.Effects, before engine.Time) {
 	if digestDue(before, out.Time, a.machine.Rows()) {
 		select {
 		case d.views <- a.Freeze():
 		default:
 		}
 	}
-	if len(out.CheckDigest) > 0 && !d.check(out.CheckIndex, out.CheckDigest) {
-		d.mismatch(out.CheckIndex, true)
+	if len(out.CheckDigest) > 0 && !d.checkClaim(out.CheckIndex, out.CheckDigest) {
+		d.reportMismatch(out.CheckIndex, true)
 	}
 }
 
@@ -170,8 +171,8 @@ func (d *digester) run() {
 		select {
 		case view := <-d.views:
 			digest := parts.Digest(view)
-			if d.add(wire.Tick{Index: view.Index, Digest: digest[:]}) != nil {
-				d.mismatch(view.Index, true)
+			if d.addDigest(wire.Tick{Index: view.Index, Digest: digest[:]}) != nil {
+				d.reportMismatch(view.Index, true)
 			}
 		case <-d.life.stop:
 			return
@@ -179,8 +180,9 @@ func (d *digester) run() {
 	}
 }
 
-// doubt notes a dispute; true means that nobody looks for the majority yet.
-func (d *digests) doubt(in dispute) (begin bool) {
+// addDispute records a disputed digest and reports whether the caller must start the check with
+// the majority.
+func (d *digests) addDispute(in dispute) (begin bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !slices.Contains(d.disputed, in) {
@@ -194,7 +196,7 @@ func (d *digests) doubt(in dispute) (begin bool) {
 	return begin
 }
 
-// disputes returns what is in question, and the newest of the own digests.
+// disputes returns the disputed indices, and that of the newest own digest.
 func (d *digests) disputes() []dispute {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -205,8 +207,8 @@ func (d *digests) disputes() []dispute {
 	return open
 }
 
-// settled ends all disputes.
-func (d *digests) settled() {
+// endDisputes ends all disputes.
+func (d *digests) endDisputes() {
 	d.mu.Lock()
 	d.disputed, d.settling = nil, false
 	d.mu.Unlock()
@@ -222,11 +224,12 @@ func (d *digests) inDispute() (uint64, bool) {
 	return d.disputed[0].index, true
 }
 
-// mismatch says that this node's state at an index is not what another one claims,
-// in the log or by itself. Who is right is for the majority to say: the minority stops.
-func (d *digester) mismatch(index uint64, logged bool) {
+// reportMismatch is called where this node's state at an index differs from what another node
+// claims, in the log or when asked. The majority decides which of them is right: a node of the
+// minority stops.
+func (d *digester) reportMismatch(index uint64, logged bool) {
 	digestMismatches.Inc()
-	if d.doubt(dispute{index, logged}) {
+	if d.addDispute(dispute{index, logged}) {
 		d.life.log.Error("BUG: states differ between nodes", "index", index)
 		go d.settleDisputes()
 	}
@@ -256,7 +259,7 @@ func (d *digester) settleOnce() bool {
 			return true
 		case own >= quorum:
 			d.life.log.Error("BUG: another node's state has diverged; this one is with the majority", "index", open.index)
-			d.settled()
+			d.endDisputes()
 			return true
 		case against >= quorum:
 			d.life.die(fmt.Sprintf("BUG: state diverged at index %d: a majority has another one. If folders were put back on the others, this one may be the only right one; else wipe it and let it join anew", open.index))
@@ -269,7 +272,7 @@ func (d *digester) settleOnce() bool {
 // countDigests returns how many voters have our digest at an index, how many share
 // one other, and the quorum. Where we have none there is nothing to be for or against.
 func (d *digester) countDigests(index uint64) (own, against, quorum int) {
-	mine, known := d.at(index)
+	mine, known := d.digestAt(index)
 	if !known {
 		return 0, 0, len(d.replica.servers()) + 1
 	}
@@ -301,12 +304,12 @@ func (d *digester) countDigests(index uint64) (own, against, quorum int) {
 // answerDigest tells a peer our digest at an index; one that differs is our matter
 // too.
 func (d *digester) answerDigest(_ context.Context, _ string, q *port.DigestCall) (*port.DigestReply, error) {
-	own, ok := d.at(q.Index)
+	own, ok := d.digestAt(q.Index)
 	if !ok {
 		return &port.DigestReply{Code: port.CodeMissing}, nil
 	}
 	if len(q.Digest) > 0 && !bytes.Equal(own, q.Digest) {
-		d.mismatch(q.Index, false)
+		d.reportMismatch(q.Index, false)
 	}
 	return &port.DigestReply{Digest: own}, nil
 }

@@ -50,7 +50,7 @@ func (d *disk) run() {
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
 	for {
-		d.check()
+		d.checkSpace()
 		select {
 		case <-d.life.stop:
 			return
@@ -59,8 +59,8 @@ func (d *disk) run() {
 	}
 }
 
-// check looks at the free space and says what follows from it.
-func (d *disk) check() {
+// checkSpace looks at the free space and says what follows from it.
+func (d *disk) checkSpace() {
 	free, total, err := d.free(d.dir)
 	if err != nil || total == 0 {
 		d.percent.Store(-1)
@@ -88,9 +88,9 @@ func (d *disk) check() {
 	}
 }
 
-// fits reports whether a file of so many bytes can be written: the log must be cut also
+// hasRoomFor reports whether a file of so many bytes can be written: the log must be cut also
 // on a disk that is nearly full, and most of all there.
-func (d *disk) fits(bytes int64) bool { return !d.low() || bytes < d.spare.Load() }
+func (d *disk) hasRoomFor(bytes int64) bool { return !d.isLow() || bytes < d.spare.Load() }
 
 // measure tells metrics of it; -1: not known.
 func (d *disk) measure(g *gauges) {
@@ -106,4 +106,4 @@ func (d *disk) measure(g *gauges) {
 	g.diskLevel.Set(float64(d.level.Load()))
 }
 
-func (d *disk) low() bool { return diskLevel(d.level.Load()) >= diskLow }
+func (d *disk) isLow() bool { return diskLevel(d.level.Load()) >= diskLow }

@@ -47,8 +47,8 @@ func TestAllDisksLow(t *testing.T) {
 		require.NoError(t, err, id)
 		_, err = n.Propose(t.Context(), wire.KindRegister, register("none"))
 		require.ErrorIs(t, err, wire.ErrStorageLow, id)
-		require.True(t, n.compaction.disk.fits(engine.MiB))
-		require.False(t, n.compaction.disk.fits(4*engine.MiB), "never down to the mark at which the node stops")
+		require.True(t, n.compaction.disk.hasRoomFor(engine.MiB))
+		require.False(t, n.compaction.disk.hasRoomFor(4*engine.MiB), "never down to the mark at which the node stops")
 	}
 
 	roomy := g.follower()

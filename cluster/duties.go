@@ -46,7 +46,7 @@ func (d *duties) run() {
 			d.failWhenLeaderless()
 		case now := <-slow.C:
 			d.compaction.takeWhenDue(now)
-			d.state.views.tidy(now)
+			d.state.views.dropOldViews(now)
 			d.membership.promoteCaughtUp(now)
 			d.membership.watchDead(now)
 			d.yieldWhenLow()
@@ -55,8 +55,8 @@ func (d *duties) run() {
 	}
 }
 
-// upkeep is the goroutine of those duties that may wait for the disk.
-func (d *duties) upkeep() {
+// doUpkeep is the goroutine of those duties that may wait for the disk.
+func (d *duties) doUpkeep() {
 	slow := time.NewTicker(tickEvery)
 	rare := time.NewTicker(housekeepEvery)
 	defer slow.Stop()
@@ -75,7 +75,7 @@ func (d *duties) upkeep() {
 }
 
 func (d *duties) lookAtLeader() {
-	if !d.replica.refresh(time.Now()) {
+	if !d.replica.refreshLeader(time.Now()) {
 		return
 	}
 	leaderChanges.Inc()
@@ -93,7 +93,7 @@ func (d *duties) failWhenLeaderless() {
 // yieldWhenLow hands leadership on while the disk is nearly full, to a voter with room:
 // where none has, leadership that goes round would help nobody.
 func (d *duties) yieldWhenLow() {
-	if !d.disk.low() || !d.replica.leads() || d.replica.voterCount() < 2 {
+	if !d.disk.isLow() || !d.replica.leads() || d.replica.voterCount() < 2 {
 		return
 	}
 	to := d.peers.roomiest()
@@ -101,7 +101,7 @@ func (d *duties) yieldWhenLow() {
 		return
 	}
 	d.life.running.Go(func() {
-		if err := d.membership.transfer(context.Background(), to); err != nil {
+		if err := d.membership.transferLeadership(context.Background(), to); err != nil {
 			d.life.log.Warn("leadership not handed on though the disk is nearly full", "error", err)
 		}
 	})
@@ -113,14 +113,14 @@ func (d *duties) askWhenLeftOut() {
 	if len(d.replica.servers()) == 0 {
 		return
 	}
-	if _, member := d.replica.find(d.replica.self); !member {
+	if _, member := d.replica.findServer(d.replica.self); !member {
 		d.askGroup()
 	}
 }
 
 // housekeep drops what left its retention.
 func (d *duties) housekeep() {
-	d.state.published.Load().forget()
+	d.state.published.Load().forgetOutcomes()
 	settings := d.state.Settings()
 	if settings.List == nil {
 		return

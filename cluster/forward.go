@@ -63,31 +63,31 @@ func newForwarder(l *life, r *replica, p *peers, w *waiters, signal func()) *for
 // by the sequencer's goroutine.
 func (f *forwarder) forwardWaiting() {
 	leader, term := f.replica.remoteLeader()
-	f.follow(leader, term)
+	f.followLeader(leader, term)
 	if leader == "" {
 		return
 	}
-	if f.mending(leader, term) {
+	if f.mendLink(leader, term) {
 		return
 	}
 	for len(f.slots) < cap(f.slots) {
 		if len(f.slots) > 0 && f.waiters.queued() < gatherFor {
 			return // send comes back here.
 		}
-		attempts := f.waiters.take(term, engine.EntryRecordsMax-1, engine.EntryMax-entryFrame-tickSizeMax, nil)
+		attempts := f.waiters.takeAttempts(term, engine.EntryRecordsMax-1, engine.EntryMax-entryFrame-tickSizeMax, nil)
 		if len(attempts) == 0 {
 			return
 		}
 		f.slots <- struct{}{}
 		number := f.number.Add(1)
-		ctx := f.remember(number, attempts)
+		ctx := f.rememberFrame(number, attempts)
 		f.life.running.Add(1)
-		go f.send(ctx, leader, term, number, attempts)
+		go f.sendFrame(ctx, leader, term, number, attempts)
 	}
 }
 
-// follow gives up calls to a leader that is not the one of now.
-func (f *forwarder) follow(leader raft.ServerID, term uint64) {
+// followLeader gives up the calls that are under way to a former leader.
+func (f *forwarder) followLeader(leader raft.ServerID, term uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	same := leader == f.leader && term == f.term
@@ -108,8 +108,8 @@ func (f *forwarder) follow(leader raft.ServerID, term uint64) {
 	clear(f.open)
 }
 
-// mending reports whether the connection is broken, and has it mended.
-func (f *forwarder) mending(leader raft.ServerID, term uint64) bool {
+// mendLink reports whether the connection to the leader is broken, and starts its repair then.
+func (f *forwarder) mendLink(leader raft.ServerID, term uint64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.broken {
@@ -123,15 +123,15 @@ func (f *forwarder) mending(leader raft.ServerID, term uint64) bool {
 	return true
 }
 
-func (f *forwarder) remember(number uint64, attempts []attempt) context.Context {
+func (f *forwarder) rememberFrame(number uint64, attempts []attempt) context.Context {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.open[number] = attempts
 	return f.context
 }
 
-// settle takes a frame off the open ones; false means that the leader changed.
-func (f *forwarder) settle(number uint64) bool {
+// closeFrame removes a frame from the open ones; false: it was given up, as the leader changed.
+func (f *forwarder) closeFrame(number uint64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	_, ok := f.open[number]
@@ -139,8 +139,8 @@ func (f *forwarder) settle(number uint64) bool {
 	return ok
 }
 
-// send carries one frame and takes its reply.
-func (f *forwarder) send(ctx context.Context, leader raft.ServerID, term, number uint64, attempts []attempt) {
+// sendFrame carries one frame and takes its reply.
+func (f *forwarder) sendFrame(ctx context.Context, leader raft.ServerID, term, number uint64, attempts []attempt) {
 	defer f.life.running.Done()
 	defer f.signal()
 	defer func() { <-f.slots }()
@@ -154,17 +154,17 @@ func (f *forwarder) send(ctx context.Context, leader raft.ServerID, term, number
 	r, err := port.Ask(ctx, f.peers.link(string(leader), linkForward), &message)
 	switch {
 	case err == nil && fate(r.Fate) == fateDone:
-		f.settle(number)
-		f.waiters.replied(r.Results)
+		f.closeFrame(number)
+		f.waiters.takeReplied(r.Results)
 		if n := len(r.Results); n > 0 && r.Results[n-1].Term == term {
 			f.committed(string(leader), term, r.Results[n-1].Index)
 		}
 	case err == nil && fate(r.Fate) == fateNothing, errors.Is(err, port.ErrNotSent):
-		f.settle(number)
-		f.waiters.giveBack(attempts)
+		f.closeFrame(number)
+		f.waiters.giveBackAttempts(attempts)
 		time.Sleep(retryPause)
 	case err == nil:
-		f.settle(number) // The leader does not know: the own log will tell.
+		f.closeFrame(number) // The leader does not know: the own log will tell.
 	default:
 		f.mu.Lock()
 		f.broken = f.broken || f.open[number] != nil
@@ -194,9 +194,9 @@ func (f *forwarder) askWhatArrived(ctx context.Context, leader raft.ServerID, te
 	upTo := f.number.Load()
 	message := port.GiveUpCall{Term: term, Number: upTo, Process: f.process}
 	r, err := port.Ask(ctx, f.peers.link(string(leader), linkForward), &message)
-	lost := f.mended(err == nil && ctx.Err() == nil, upTo, r.Arrived)
+	lost := f.takeArrived(err == nil && ctx.Err() == nil, upTo, r.Arrived)
 	for _, attempts := range lost {
-		f.waiters.giveBack(attempts)
+		f.waiters.giveBackAttempts(attempts)
 	}
 	if err != nil {
 		time.Sleep(port.RedialPause)
@@ -204,8 +204,9 @@ func (f *forwarder) askWhatArrived(ctx context.Context, leader raft.ServerID, te
 	f.signal()
 }
 
-// mended takes the leader's word and returns what never arrived.
-func (f *forwarder) mended(ok bool, upTo uint64, arrived []uint64) (lost [][]attempt) {
+// takeArrived takes the leader's answer about which frames arrived, and returns the attempts of
+// those that did not.
+func (f *forwarder) takeArrived(ok bool, upTo uint64, arrived []uint64) (lost [][]attempt) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asking = false
@@ -256,8 +257,8 @@ const (
 	processesKept = 1024
 )
 
-// of returns a process's record, nil when the term is over.
-func (a *arrivals) of(peer string, term, process uint64) *arrival {
+// arrivalOf returns what arrived from a process of a peer; nil: the term is over.
+func (a *arrivals) arrivalOf(peer string, term, process uint64) *arrival {
 	if term < a.term {
 		return nil
 	}
@@ -278,12 +279,12 @@ func (a *arrivals) of(peer string, term, process uint64) *arrival {
 	return got
 }
 
-// accept notes a frame. One that is not ok comes to nothing, since its term is over or
+// acceptFrame notes a frame. One that is not ok comes to nothing, since its term is over or
 // its sender gave it up before; or, if it arrived before, its fate is not known here.
-func (a *arrivals) accept(peer string, m *port.ForwardCall) (what fate, ok bool) {
+func (a *arrivals) acceptFrame(peer string, m *port.ForwardCall) (what fate, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	got := a.of(peer, m.Term, m.Process)
+	got := a.arrivalOf(peer, m.Term, m.Process)
 	switch {
 	case got == nil:
 		return fateNothing, false
@@ -304,7 +305,7 @@ func (a *arrivals) accept(peer string, m *port.ForwardCall) (what fate, ok bool)
 func (a *arrivals) giveUp(peer string, m *port.GiveUpCall) (arrived []uint64, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	got := a.of(peer, m.Term, m.Process)
+	got := a.arrivalOf(peer, m.Term, m.Process)
 	if got == nil {
 		return nil, false
 	}
@@ -326,8 +327,8 @@ func (a *arrivals) takeForwarded(peer string, m *port.ForwardCall, reply func(*p
 	what := fateNothing
 	if m.Term == a.sequencer.replica.opened.Load() {
 		var ok bool
-		if what, ok = a.accept(peer, m); ok {
-			if a.sequencer.forwarded(f) {
+		if what, ok = a.acceptFrame(peer, m); ok {
+			if a.sequencer.queueFrame(f) {
 				return
 			}
 			what = fateNothing

@@ -12,30 +12,30 @@ import (
 // same leader in the same term is asked what arrived, another one never is.
 func TestForwarderFollows(t *testing.T) {
 	f := newForwarder(nil, nil, nil, nil, nil)
-	f.follow("n1", 3)
-	calls := f.remember(1, []attempt{{seq: 7}})
-	f.follow("n1", 3)
+	f.followLeader("n1", 3)
+	calls := f.rememberFrame(1, []attempt{{seq: 7}})
+	f.followLeader("n1", 3)
 	require.NoError(t, calls.Err())
 	require.False(t, f.broken)
 
-	f.follow("", 0)
+	f.followLeader("", 0)
 	require.Error(t, calls.Err(), "nobody waits for a leader that is gone")
 	again := f.context
-	f.follow("", 0)
+	f.followLeader("", 0)
 	require.NoError(t, again.Err())
-	f.follow("n1", 3)
+	f.followLeader("n1", 3)
 	require.True(t, f.broken, "it is asked what arrived")
 	require.Contains(t, f.open, uint64(1))
-	lost := f.mended(true, f.number.Load()+1, nil)
+	lost := f.takeArrived(true, f.number.Load()+1, nil)
 	require.Equal(t, [][]attempt{{{seq: 7}}}, lost, "and what did not is tried again")
 	require.Empty(t, f.open)
 
-	f.remember(2, []attempt{{seq: 8}})
-	f.follow("", 0)
-	f.follow("n2", 4)
+	f.rememberFrame(2, []attempt{{seq: 8}})
+	f.followLeader("", 0)
+	f.followLeader("n2", 4)
 	require.False(t, f.broken)
 	require.Empty(t, f.open, "the own log tells")
-	require.False(t, f.settle(2))
+	require.False(t, f.closeFrame(2))
 }
 
 // TestArrivalsOfEveryProcess: what one process gave up stays refused, whatever
@@ -43,14 +43,14 @@ func TestForwarderFollows(t *testing.T) {
 func TestArrivalsOfEveryProcess(t *testing.T) {
 	var a arrivals
 	frame := func(term, process, number uint64) bool {
-		_, ok := a.accept("n2", &port.ForwardCall{Term: term, Process: process, Number: number})
+		_, ok := a.acceptFrame("n2", &port.ForwardCall{Term: term, Process: process, Number: number})
 		return ok
 	}
 	giveUp := func(term, process, number uint64) (arrived []uint64, ok bool) {
 		return a.giveUp("n2", &port.GiveUpCall{Term: term, Process: process, Number: number})
 	}
 	require.True(t, frame(3, 100, 1))
-	what, ok := a.accept("n2", &port.ForwardCall{Term: 3, Process: 100, Number: 1})
+	what, ok := a.acceptFrame("n2", &port.ForwardCall{Term: 3, Process: 100, Number: 1})
 	require.False(t, ok, "a frame arrives once")
 	require.Equal(t, fateUnknown, what, "and nobody is told that it came to nothing")
 	arrived, ok := giveUp(3, 100, 2)

@@ -28,9 +28,9 @@ type gateway struct {
 	committed func(leader string, term, index uint64)
 }
 
-// open binds the port between nodes and makes raft's network over it. Nothing is
+// openPort binds the port between nodes and makes raft's network over it. Nothing is
 // accepted before the node's state is loaded.
-func (w *gateway) open(service *port.Service) (err error) {
+func (w *gateway) openPort(service *port.Service) (err error) {
 	w.greeter.address = port.Address{Host: w.config.Advertise, Incarnation: port.Shown(w.folder.Identity().Incarnation)}
 	if w.config.ListenCluster == "" {
 		w.greeter.address.Host = w.config.ID
@@ -53,10 +53,10 @@ func (w *gateway) open(service *port.Service) (err error) {
 	transport := port.NewPeerTransport(w.greeter.address, newRaftLogger(w.life.log),
 		func() uint64 { return w.replica.raft.CurrentTerm() },
 		func(id string, to port.Address, timeout time.Duration) (net.Conn, error) {
-			return w.greeter.dial(to.Host, port.ProtocolRaft, id, to.Incarnation, timeout)
+			return w.greeter.dialNode(to.Host, port.ProtocolRaft, id, to.Incarnation, timeout)
 		},
 		func(id raft.ServerID) (raft.ServerAddress, error) {
-			server, known := w.replica.find(id)
+			server, known := w.replica.findServer(id)
 			if !known {
 				return "", port.ErrNoPeer
 			}
@@ -95,8 +95,8 @@ func (w *gateway) close() error {
 	return errors.Join(errs...)
 }
 
-// begin lets the others in. There is no port in a group of one that was given none.
-func (w *gateway) begin() {
+// beginServing lets the others in. There is no port in a group of one that was given none.
+func (w *gateway) beginServing() {
 	if w.greeter.mux == nil {
 		return
 	}
@@ -106,8 +106,8 @@ func (w *gateway) begin() {
 	}
 }
 
-// cut ends all connections where the process goes on.
-func (w *gateway) cut() {
+// cutLinks ends all connections where the process goes on.
+func (w *gateway) cutLinks() {
 	if err := w.transport.Close(); err != nil {
 		w.life.log.Warn("transport not closed", "error", err)
 	}

@@ -59,15 +59,15 @@ func (r reached) wentBack(incarnation string, lastIndex uint64) bool {
 	return r.incarnation == incarnation && lastIndex < r.applied
 }
 
-// heard returns what all peers said to have reached.
-func (g *greeter) heard() map[string]reached {
+// nodesHeard returns what all peers said to have reached.
+func (g *greeter) nodesHeard() map[string]reached {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return maps.Clone(g.reached)
 }
 
-// note keeps what a peer says to have applied.
-func (g *greeter) note(p *port.Pong, id string) {
+// noteNode keeps what a peer says to have applied.
+func (g *greeter) noteNode(p *port.Pong, id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if before := g.reached[id]; before.incarnation != p.Incarnation || before.applied < p.Applied {
@@ -75,20 +75,20 @@ func (g *greeter) note(p *port.Pong, id string) {
 	}
 }
 
-// forget drops what one said who is no member any more.
-func (g *greeter) forget(id string) {
+// forgetNode drops what one said who is no member any more.
+func (g *greeter) forgetNode(id string) {
 	g.mu.Lock()
 	delete(g.reached, id)
 	g.mu.Unlock()
 }
 
-// meet opens a proven connection to a node, and says whom it met, also where it fails.
-func (g *greeter) meet(host string, protocol byte, id, incarnation string, timeout time.Duration) (conn net.Conn, w port.Welcome, err error) {
+// meetNode opens a proven connection to a node, and says whom it met, also where it fails.
+func (g *greeter) meetNode(host string, protocol byte, id, incarnation string, timeout time.Duration) (conn net.Conn, w port.Welcome, err error) {
 	if g.mux == nil {
 		return nil, w, errNoPort
 	}
 	defer func() { g.noteTrouble(host, err) }()
-	heard := g.heard()
+	heard := g.nodesHeard()
 	conn, w, err = g.mux.Dial(host, protocol, g.hello, id, incarnation, timeout)
 	if strange := g.checkWelcome(&w, err != nil); strange != nil {
 		return nil, w, errors.Join(strange, conn.Close())
@@ -108,20 +108,20 @@ func (g *greeter) hello() port.Hello {
 	if g.replica.started.Load() {
 		h.LastIndex = g.replica.raft.LastIndex()
 	}
-	g.lineage.descent(&h)
+	g.lineage.fillHello(&h)
 	return h
 }
 
 // arrival is called when a connection arrives at the port: what was heard of the
 // peers by then is what greet holds against the dialler.
 func (g *greeter) arrival() func(port.Hello, byte) port.Welcome {
-	heard := g.heard()
-	return func(h port.Hello, protocol byte) port.Welcome { return g.greet(h, protocol, heard) }
+	heard := g.nodesHeard()
+	return func(h port.Hello, protocol byte) port.Welcome { return g.greetNode(h, protocol, heard) }
 }
 
-// greet judges who knocks: another cluster's node is sent away, and raft is not
+// greetNode judges who knocks: another cluster's node is sent away, and raft is not
 // spoken with a node whose data folder is not the member's.
-func (g *greeter) greet(h port.Hello, protocol byte, heard map[string]reached) port.Welcome {
+func (g *greeter) greetNode(h port.Hello, protocol byte, heard map[string]reached) port.Welcome {
 	own := g.hello()
 	w := port.Welcome{
 		ID: own.ID, Incarnation: own.Incarnation, ClusterID: own.ClusterID, Release: own.Release, LastIndex: own.LastIndex,

@@ -92,11 +92,11 @@ func TestOverloadIsTurnedAway(t *testing.T) {
 	c := &handClock{}
 	w := newWaiters(1, 0, c)
 	offer := func(kind wire.Kind) error {
-		_, err := w.admit(kind, nil)
+		_, err := w.admitRecord(kind, nil)
 		return err
 	}
 	takeOne := func() {
-		w.take(1, 1, engine.EntryMax, nil)
+		w.takeAttempts(1, 1, engine.EntryMax, nil)
 	}
 	for range 1000 {
 		require.NoError(t, offer(wire.KindScreen))

@@ -80,7 +80,7 @@ func (b *Neighbours) OthersCosigned() (all []report.Cosigned) {
 func (b *Neighbours) others() (answers []sample) {
 	n := b.node
 	for _, server := range n.replica.servers() {
-		s, fresh := n.peers.fresh(string(server.ID))
+		s, fresh := n.peers.freshSample(string(server.ID))
 		if server.ID != raft.ServerID(n.config.ID) && fresh && !s.silent {
 			answers = append(answers, s)
 		}

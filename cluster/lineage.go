@@ -63,9 +63,9 @@ func openLineage(dataDir, id string, folder *datadir.Folder, r *replica, l *life
 	return k, nil
 }
 
-// descent fills a hello with what this node's folder says of cluster and lineage. A
+// fillHello fills a hello with what this node's folder says of cluster and lineage. A
 // node that has not applied its log yet is known by its folder.
-func (k *lineage) descent(h *port.Hello) {
+func (k *lineage) fillHello(h *port.Hello) {
 	clusterID, recovery, line := k.folder.Known()
 	if h.ClusterID == "" {
 		h.ClusterID = clusterID
@@ -74,9 +74,9 @@ func (k *lineage) descent(h *port.Hello) {
 	h.Recorded = line != "" && !k.waiting.Load()
 }
 
-// kin says why two nodes must not talk to each other, or "". A node without data is
+// refuseStranger says why two nodes must not talk to each other, or "". A node without data is
 // kin to everybody: it will be of the group that takes it in.
-func (k *lineage) kin(own, other *port.Hello) string {
+func (k *lineage) refuseStranger(own, other *port.Hello) string {
 	fresh := func(h *port.Hello) bool { return h.ClusterID == "" && h.Lineage == "" }
 	switch {
 	case own.Lineage == other.Lineage:
@@ -100,7 +100,7 @@ func leftBehind(id string, by *port.Hello) string {
 // meet judges another node by its lineage. A node without data takes the lineage of
 // the group that speaks raft with it.
 func (k *lineage) meet(own, other *port.Hello, protocol byte) string {
-	stranger := k.kin(own, other)
+	stranger := k.refuseStranger(own, other)
 	switch {
 	case stranger != "":
 		k.tellStranger(stranger)

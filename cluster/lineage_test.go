@@ -45,10 +45,10 @@ func TestKin(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			if c.says == "" {
-				require.Empty(t, k.kin(&c.own, &c.other))
+				require.Empty(t, k.refuseStranger(&c.own, &c.other))
 				return
 			}
-			require.Contains(t, k.kin(&c.own, &c.other), c.says)
+			require.Contains(t, k.refuseStranger(&c.own, &c.other), c.says)
 		})
 	}
 }

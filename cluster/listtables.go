@@ -104,7 +104,7 @@ func (k *listKeeper) settle(out *fsm.Effects) {
 	index := k.readyList(tablesKey{k.active.digest, k.matcher})
 	k.mu.Unlock()
 	if index != nil && k.state.List() != index {
-		k.state.published.Load().bring(index)
+		k.state.published.Load().bringIndex(index)
 	}
 	select {
 	case k.wake <- struct{}{}:
@@ -185,7 +185,7 @@ func (k *listKeeper) prepare() bool {
 	k.ready = append(k.ready, index)
 	staged := key.digest == k.staged.digest
 	k.mu.Unlock()
-	k.state.published.Load().bring(index)
+	k.state.published.Load().bringIndex(index)
 	if staged {
 		k.keepStaged(list)
 	}
@@ -336,7 +336,7 @@ func (k *listKeeper) everywhere(key tablesKey) bool {
 		if server.Suffrage != raft.Voter || server.ID == k.peers.replica.self {
 			continue
 		}
-		if s, fresh := k.peers.fresh(string(server.ID)); fresh && !s.silent && !slices.Contains(s.pong.Tables, want) {
+		if s, fresh := k.peers.freshSample(string(server.ID)); fresh && !s.silent && !slices.Contains(s.pong.Tables, want) {
 			return false
 		}
 	}
@@ -355,7 +355,7 @@ func (n *Node) MatcherReady(to uint16) error {
 		}
 		id, carried, tables := string(server.ID), []uint16(n.lists.matchers), n.lists.told()
 		if server.ID != n.replica.self {
-			s, fresh := n.peers.fresh(id)
+			s, fresh := n.peers.freshSample(id)
 			if !fresh || s.silent {
 				return fmt.Errorf("%w: %s does not answer", ErrMatcherNotReady, id)
 			}

@@ -26,7 +26,7 @@ func (n *Node) ProposeMany(ctx context.Context, kind wire.Kind, bodies [][]byte)
 			errs[i] = fmt.Errorf("record of %d bytes: %w", len(bodies[i]), wire.ErrTooLarge)
 		}
 	}
-	if err := n.serving(); err != nil {
+	if err := n.checkServing(); err != nil {
 		for i := range errs {
 			errs[i] = err
 		}
@@ -38,7 +38,7 @@ func (n *Node) ProposeMany(ctx context.Context, kind wire.Kind, bodies [][]byte)
 	select {
 	case <-together.done:
 	case <-limit.Done():
-		n.waiters.abandonMany(proposals, n.unserved())
+		n.waiters.abandonMany(proposals, n.whyUnserved())
 	}
 	for i := range proposals {
 		if errs[i] == nil {
@@ -76,16 +76,16 @@ func (w *waiters) admitMany(kind wire.Kind, bodies [][]byte, errs []error) ([]pr
 	return proposals, together
 }
 
-// abandonMany is abandon for proposals that wait together.
+// abandonMany is abandonProposal for proposals that wait together.
 func (w *waiters) abandonMany(proposals []proposal, unserved error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := range proposals {
 		if p := &proposals[i]; p.state != proposalDone && p.queued {
-			w.drop(p, unserved)
+			w.dropProposal(p, unserved)
 		}
 	}
-	w.compact(w.lane(proposals[0].kind))
+	w.compactLane(w.lane(proposals[0].kind))
 }
 
 // room says why a record finds no place in the queue, or nil. Called with mu held.

@@ -30,14 +30,14 @@ func TestWaitersMany(t *testing.T) {
 	attempts := takeAll(w, 3)
 	require.Len(t, attempts, 3)
 	for i, at := range []int{2, 0} {
-		w.applied(3, result(w, attempts[at].seq, wire.Applied, 3))
+		w.takeApplied(3, result(w, attempts[at].seq, wire.Applied, 3))
 		require.Equal(t, 2-i, together.left)
 	}
-	w.applied(3, result(w, attempts[1].seq, wire.Fenced, 3)) // Comes to nothing, and is tried again.
+	w.takeApplied(3, result(w, attempts[1].seq, wire.Fenced, 3)) // Comes to nothing, and is tried again.
 	again := takeAll(w, 3)
 	require.Len(t, again, 1)
 	require.Empty(t, together.done)
-	w.applied(3, result(w, again[0].seq, wire.Stale, 3))
+	w.takeApplied(3, result(w, again[0].seq, wire.Stale, 3))
 	<-together.done
 	require.Equal(t, wire.Applied, proposals[0].got.result.Code)
 	require.Equal(t, wire.Stale, proposals[1].got.result.Code)
@@ -51,15 +51,15 @@ func TestWaitersManyAbandoned(t *testing.T) {
 	w := newTestWaiters()
 	errs := make([]error, 3)
 	proposals, together := w.admitMany(wire.KindScreen, bodies(3), errs)
-	sent := w.take(3, 2, engine.EntryMax, nil)
-	w.applied(3, result(w, sent[0].seq, wire.Applied, 3))
+	sent := w.takeAttempts(3, 2, engine.EntryMax, nil)
+	w.takeApplied(3, result(w, sent[0].seq, wire.Applied, 3))
 	w.abandonMany(proposals, wire.ErrNoLeader)
 	<-together.done
 	require.NoError(t, proposals[0].got.err)
 	require.ErrorIs(t, proposals[1].got.err, wire.ErrUnknown)
 	require.ErrorIs(t, proposals[2].got.err, wire.ErrNoLeader)
 	require.Empty(t, takeAll(w, 3), "what was given up is not proposed")
-	w.applied(3, result(w, sent[1].seq, wire.Applied, 3)) // Too late to be told.
+	w.takeApplied(3, result(w, sent[1].seq, wire.Applied, 3)) // Too late to be told.
 	require.Zero(t, w.waiting())
 }
 
@@ -71,7 +71,7 @@ func TestWaitersManyRoom(t *testing.T) {
 	_, together := w.admitMany(wire.KindScreen, bodies(4), errs)
 	require.Equal(t, []error{nil, nil, wire.ErrOverloaded, wire.ErrOverloaded}, errs)
 	require.Equal(t, 2, together.left)
-	w.refuse(wire.ErrStorageLow)
+	w.refuseNew(wire.ErrStorageLow)
 	errs = make([]error, 2)
 	_, together = w.admitMany(wire.KindScreen, bodies(2), errs)
 	require.Equal(t, []error{wire.ErrStorageLow, wire.ErrStorageLow}, errs)
@@ -84,8 +84,8 @@ func TestWaitersManyEnd(t *testing.T) {
 		w := newTestWaiters()
 		errs := make([]error, 3)
 		proposals, together := w.admitMany(wire.KindScreen, bodies(3), errs)
-		w.take(3, 1, engine.EntryMax, nil)
-		time.AfterFunc(time.Second, w.end)
+		w.takeAttempts(3, 1, engine.EntryMax, nil)
+		time.AfterFunc(time.Second, w.endAll)
 		<-together.done
 		require.ErrorIs(t, proposals[0].got.err, wire.ErrUnknown)
 		require.ErrorIs(t, proposals[1].got.err, wire.ErrShuttingDown)
@@ -216,16 +216,16 @@ func TestGathering(t *testing.T) {
 func TestGatheringBounds(t *testing.T) {
 	w := newTestWaiters()
 	s := &sequencer{waiters: w, slots: make(chan struct{}, entriesInFlight)}
-	require.True(t, s.gathered())
+	require.True(t, s.hasGathered())
 	s.slots <- struct{}{}
-	require.False(t, s.gathered())
+	require.False(t, s.hasGathered())
 	s.frames = []*frame{{count: gatherFor - 2}} // A peer's count with one's own.
 	admit(t, w, wire.KindScreen)
-	require.False(t, s.gathered())
+	require.False(t, s.hasGathered())
 	admit(t, w, wire.KindScreen)
-	require.True(t, s.gathered())
+	require.True(t, s.hasGathered())
 	s.slots <- struct{}{}
-	require.True(t, s.gathered())
+	require.True(t, s.hasGathered())
 	s.slots <- struct{}{}
-	require.False(t, s.gathered())
+	require.False(t, s.hasGathered())
 }

@@ -90,7 +90,7 @@ func (m *membership) doVerb(ctx context.Context, v *port.VerbCall) error {
 	}
 	switch v.Verb {
 	case verbTransfer:
-		return m.transfer(ctx, v.ID)
+		return m.transferLeadership(ctx, v.ID)
 	case verbJoin:
 		return m.admitMember(ctx, &port.JoinCall{ID: v.ID, Address: v.Addr, Format: uint16(engine.FormatNewest)})
 	case verbRemove:
@@ -103,8 +103,8 @@ func (m *membership) doVerb(ctx context.Context, v *port.VerbCall) error {
 	return port.ErrUnknownCall
 }
 
-// change makes one membership change.
-func (m *membership) change(make func() raft.IndexFuture) error {
+// changeMembership makes one membership change.
+func (m *membership) changeMembership(make func() raft.IndexFuture) error {
 	err := make().Error()
 	switch {
 	case errors.Is(err, raft.ErrNotLeader):
@@ -115,8 +115,8 @@ func (m *membership) change(make func() raft.IndexFuture) error {
 	return err
 }
 
-func (m *membership) add(id raft.ServerID, to port.Address, vote bool) error {
-	return m.change(func() raft.IndexFuture {
+func (m *membership) addServer(id raft.ServerID, to port.Address, vote bool) error {
+	return m.changeMembership(func() raft.IndexFuture {
 		if vote {
 			return m.replica.raft.AddVoter(id, raft.ServerAddress(to.String()), 0, membershipPatience)
 		}
@@ -143,10 +143,10 @@ func (m *membership) admitMember(ctx context.Context, q *port.JoinCall) error {
 		return port.ErrTooOld
 	}
 	id := raft.ServerID(q.ID)
-	if server, known := m.replica.find(id); known && string(server.Address) == to.String() {
+	if server, known := m.replica.findServer(id); known && string(server.Address) == to.String() {
 		return nil
 	}
-	if m.gone(q.ID, to.Incarnation) {
+	if m.isBuried(q.ID, to.Incarnation) {
 		return errors.New(wasRemoved(q.ID))
 	}
 	before, err := m.checkDialled(ctx, q.ID, to) // Before the gate: who cannot be reached holds up nobody.
@@ -157,7 +157,7 @@ func (m *membership) admitMember(ctx context.Context, q *port.JoinCall) error {
 		return err
 	}
 	defer m.changing.leave()
-	server, known := m.replica.find(id)
+	server, known := m.replica.findServer(id)
 	if known && string(server.Address) != before {
 		return errors.New("cluster: its membership has just changed: try again")
 	}
@@ -166,9 +166,9 @@ func (m *membership) admitMember(ctx context.Context, q *port.JoinCall) error {
 			return fmt.Errorf("cluster: it has %d members already", port.MembersMax)
 		}
 		m.life.log.Info("a node joins", "peer", q.ID, "addr", to.Host)
-		return m.add(id, to, false)
+		return m.addServer(id, to, false)
 	}
-	return m.follow(ctx, server, to)
+	return m.followServer(ctx, server, to)
 }
 
 // checkDialled dials who joins, and where a member moves also where it was. It returns
@@ -178,7 +178,7 @@ func (m *membership) checkDialled(ctx context.Context, id string, to port.Addres
 	if err != nil {
 		return "", err
 	}
-	server, found := m.replica.find(raft.ServerID(id))
+	server, found := m.replica.findServer(raft.ServerID(id))
 	if !found {
 		return "", nil
 	}
@@ -189,40 +189,40 @@ func (m *membership) checkDialled(ctx context.Context, id string, to port.Addres
 	return string(server.Address), err
 }
 
-// follow takes a member to its new address, or in with its new folder.
-func (m *membership) follow(ctx context.Context, server raft.Server, to port.Address) error {
+// followServer takes a member to its new address, or in with its new folder.
+func (m *membership) followServer(ctx context.Context, server raft.Server, to port.Address) error {
 	before, err := port.ParseAddress(string(server.Address))
 	if err != nil {
 		return err
 	}
 	if before.Incarnation != to.Incarnation {
-		return m.replace(ctx, server, before, to)
+		return m.replaceServer(ctx, server, before, to)
 	}
 	to.Hold = before.Hold
 	if before == to {
 		return nil
 	}
 	m.life.log.Info("a member moved", "peer", server.ID, "from", before.Host, "to", to.Host)
-	return m.add(server.ID, to, server.Suffrage == raft.Voter)
+	return m.addServer(server.ID, to, server.Suffrage == raft.Voter)
 }
 
-// replace takes in a node whose former self is a member.
-func (m *membership) replace(ctx context.Context, server raft.Server, before, to port.Address) error {
+// replaceServer takes in a node whose former self is a member.
+func (m *membership) replaceServer(ctx context.Context, server raft.Server, before, to port.Address) error {
 	id := string(server.ID)
-	if _, alive := m.peers.fresh(id); alive || id == string(m.replica.self) {
+	if _, alive := m.peers.freshSample(id); alive || id == string(m.replica.self) {
 		return fmt.Errorf("cluster: a node %q with another data folder is alive: stop that one to replace it, or give this one an --id of its own", id)
 	}
 	m.life.log.Warn("a member comes back with another data folder: it has forgotten its votes and joins without one", "peer", id)
-	if err := m.bury(ctx, id, before.Incarnation); err != nil {
+	if err := m.buryMember(ctx, id, before.Incarnation); err != nil {
 		return err
 	}
 	if server.Suffrage == raft.Voter {
-		err := m.change(func() raft.IndexFuture { return m.replica.raft.DemoteVoter(server.ID, 0, membershipPatience) })
+		err := m.changeMembership(func() raft.IndexFuture { return m.replica.raft.DemoteVoter(server.ID, 0, membershipPatience) })
 		if err != nil {
 			return err
 		}
 	}
-	return m.add(server.ID, to, false)
+	return m.addServer(server.ID, to, false)
 }
 
 // passOn hands a join on to the leader.
@@ -243,14 +243,14 @@ func (m *membership) removeMember(ctx context.Context, id string, force bool) er
 		return err
 	}
 	defer m.changing.leave()
-	server, known := m.replica.find(raft.ServerID(id))
+	server, known := m.replica.findServer(raft.ServerID(id))
 	if !known {
 		return fmt.Errorf("%w: %s", port.ErrNoPeer, id)
 	}
 	if server.Suffrage == raft.Voter && m.replica.voterCount() == 1 {
 		return fmt.Errorf("%w: %s is the last one", port.ErrAlone, id)
 	}
-	if err := m.outvoted(ctx, server, force); err != nil {
+	if err := m.refuseOutvoting(ctx, server, force); err != nil {
 		return err
 	}
 	to, err := port.ParseAddress(string(server.Address))
@@ -258,10 +258,10 @@ func (m *membership) removeMember(ctx context.Context, id string, force bool) er
 		return err
 	}
 	m.life.log.Warn("a node is removed", "peer", id)
-	if err := m.bury(ctx, id, to.Incarnation); err != nil {
+	if err := m.buryMember(ctx, id, to.Incarnation); err != nil {
 		return err
 	}
-	err = m.change(func() raft.IndexFuture { return m.replica.raft.RemoveServer(server.ID, 0, membershipPatience) })
+	err = m.changeMembership(func() raft.IndexFuture { return m.replica.raft.RemoveServer(server.ID, 0, membershipPatience) })
 	if err != nil || id == string(m.replica.self) {
 		return err
 	}
@@ -286,7 +286,7 @@ func (m *membership) promoteMember(ctx context.Context, id string) error {
 		return err
 	}
 	defer m.changing.leave()
-	server, known := m.replica.find(raft.ServerID(id))
+	server, known := m.replica.findServer(raft.ServerID(id))
 	if !known {
 		return fmt.Errorf("%w: %s", port.ErrNoPeer, id)
 	}
@@ -296,7 +296,7 @@ func (m *membership) promoteMember(ctx context.Context, id string) error {
 	if !m.keepsUp(id) {
 		return fmt.Errorf("cluster: %s has not caught up with the log yet", id)
 	}
-	if err := m.crowded(time.Now()); err != nil {
+	if err := m.refuseCrowding(time.Now()); err != nil {
 		return err
 	}
 	to, err := port.ParseAddress(string(server.Address))
@@ -305,7 +305,7 @@ func (m *membership) promoteMember(ctx context.Context, id string) error {
 	}
 	to.Hold = false
 	m.life.log.Info("a node gets a vote", "peer", id)
-	return m.add(server.ID, to, true)
+	return m.addServer(server.ID, to, true)
 }
 
 // demoteMember takes a vote and holds the node without one.
@@ -314,7 +314,7 @@ func (m *membership) demoteMember(ctx context.Context, id string, force bool) er
 		return err
 	}
 	defer m.changing.leave()
-	server, known := m.replica.find(raft.ServerID(id))
+	server, known := m.replica.findServer(raft.ServerID(id))
 	if !known {
 		return fmt.Errorf("%w: %s", port.ErrNoPeer, id)
 	}
@@ -322,10 +322,10 @@ func (m *membership) demoteMember(ctx context.Context, id string, force bool) er
 		if m.replica.voterCount() == 1 {
 			return fmt.Errorf("%w: %s is the last one", port.ErrAlone, id)
 		}
-		if err := m.outvoted(ctx, server, force); err != nil {
+		if err := m.refuseOutvoting(ctx, server, force); err != nil {
 			return err
 		}
-		err := m.change(func() raft.IndexFuture { return m.replica.raft.DemoteVoter(server.ID, 0, membershipPatience) })
+		err := m.changeMembership(func() raft.IndexFuture { return m.replica.raft.DemoteVoter(server.ID, 0, membershipPatience) })
 		if err != nil {
 			return err
 		}
@@ -335,12 +335,12 @@ func (m *membership) demoteMember(ctx context.Context, id string, force bool) er
 		return err
 	}
 	to.Hold = true
-	return m.add(server.ID, to, false)
+	return m.addServer(server.ID, to, false)
 }
 
 // keepsUp reports whether a peer answers and its log is close behind.
 func (m *membership) keepsUp(id string) bool {
-	s, ok := m.peers.fresh(id)
+	s, ok := m.peers.freshSample(id)
 	return ok && s.pong.Applied+promoteLag >= m.replica.raft.CommitIndex()
 }
 
@@ -366,7 +366,7 @@ func (m *membership) promoteCaughtUp(now time.Time) {
 			m.caughtUp[id] = now
 			continue
 		}
-		if now.Sub(since) >= promoteStable && m.crowded(now) == nil { // Else the status says who waits for whom.
+		if now.Sub(since) >= promoteStable && m.refuseCrowding(now) == nil { // Else the status says who waits for whom.
 			delete(m.caughtUp, id)
 			m.life.running.Go(func() {
 				ctx, cancel := context.WithTimeout(context.Background(), membershipPatience)
@@ -380,8 +380,8 @@ func (m *membership) promoteCaughtUp(now time.Time) {
 	}
 }
 
-// transfer hands leadership on.
-func (m *membership) transfer(ctx context.Context, to string) error {
+// transferLeadership hands leadership on.
+func (m *membership) transferLeadership(ctx context.Context, to string) error {
 	if m.replica.voterCount() < 2 {
 		return port.ErrAlone
 	}
@@ -390,7 +390,7 @@ func (m *membership) transfer(ctx context.Context, to string) error {
 	if to == "" {
 		return m.awaitTransfer(ctx, m.replica.raft.LeadershipTransfer())
 	}
-	server, known := m.replica.find(raft.ServerID(to))
+	server, known := m.replica.findServer(raft.ServerID(to))
 	switch {
 	case !known || server.Suffrage != raft.Voter:
 		return fmt.Errorf("%w with a vote: %s", port.ErrNoPeer, to)

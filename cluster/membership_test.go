@@ -126,12 +126,12 @@ func TestNoGroupOfAWrongNumber(t *testing.T) {
 func TestPromiseIsGivenOnce(t *testing.T) {
 	g := newGroup(t)
 	n := g.open("n1", expect(3), join(g.host("n2"), g.host("n3")))
-	require.NoError(t, n.finder.promise(&port.PromiseCall{ID: "n2", Incarnation: "a"}))
-	require.NoError(t, n.finder.promise(&port.PromiseCall{ID: "n2", Incarnation: "a"}))
-	require.ErrorContains(t, n.finder.promise(&port.PromiseCall{ID: "n2", Incarnation: "b"}), "has promised")
+	require.NoError(t, n.finder.givePromise(&port.PromiseCall{ID: "n2", Incarnation: "a"}))
+	require.NoError(t, n.finder.givePromise(&port.PromiseCall{ID: "n2", Incarnation: "a"}))
+	require.ErrorContains(t, n.finder.givePromise(&port.PromiseCall{ID: "n2", Incarnation: "b"}), "has promised")
 	g.close("n1")
 	n = g.open("n1", expect(3))
-	require.ErrorContains(t, n.finder.promise(&port.PromiseCall{ID: "n3", Incarnation: "a"}), "has promised", "kept over a restart")
+	require.ErrorContains(t, n.finder.givePromise(&port.PromiseCall{ID: "n3", Incarnation: "a"}), "has promised", "kept over a restart")
 }
 
 func TestParseAddress(t *testing.T) {
@@ -175,13 +175,13 @@ func TestDivergedNodeStops(t *testing.T) {
 	odd := g.follower()
 	var index uint64
 	require.Eventually(t, func() bool { // Until all have a digest of one index.
-		tick, ok := odd.digester.last()
+		tick, ok := odd.digester.newestDigest()
 		if !ok {
 			return false
 		}
 		index = tick.Index
 		for _, n := range g.all() {
-			if _, ok := n.digester.at(index); !ok {
+			if _, ok := n.digester.digestAt(index); !ok {
 				return false
 			}
 		}
@@ -193,7 +193,7 @@ func TestDivergedNodeStops(t *testing.T) {
 	}
 	odd.digester.mu.Unlock()
 	before := digestMismatches.Get()
-	odd.digester.mismatch(index, true)
+	odd.digester.reportMismatch(index, true)
 	require.Eventually(t, func() bool { return len(g.gave[odd.NodeID()].all()) == 1 }, 20*time.Second, 10*time.Millisecond)
 	require.Contains(t, g.gave[odd.NodeID()].all()[0], "diverged")
 	require.GreaterOrEqual(t, digestMismatches.Get(), before+3, "the two that it asked count it too: its own count is gone before it is read")

@@ -84,7 +84,7 @@ func (n *Node) measure(now time.Time) {
 	n.disk.measure(g)
 	offset := n.clocks.offset()
 	g.clockOffset.Set(float64(offset) / float64(engine.Second))
-	n.clocks.tell(n.life.log, offset)
+	n.clocks.tellOffset(n.life.log, offset)
 	g.voters.Set(float64(voters))
 	g.healthy.Set(float64(answering))
 	g.historyMissing.Set(truth(n.history.busy.Load()))

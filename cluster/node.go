@@ -69,7 +69,7 @@ const (
 // Open starts a node on its data folder. It returns when the node's own state is
 // loaded; whether it serves is Ready's matter.
 func Open(config Config) (*Node, error) {
-	config.fill()
+	config.fillDefaults()
 	bridgeRaftMetrics()
 	if err := config.validate(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -85,13 +85,13 @@ func Open(config Config) (*Node, error) {
 	n.state = newState(config.Clock, n.adapter.Freeze)
 	n.state.statuses = newStatusKeeper(n.life)
 	n.state.referenceUsed = n.adapter.referenceUsed
-	if err := n.open(); err != nil {
+	if err := n.openNode(); err != nil {
 		return nil, errors.Join(err, n.closeStores())
 	}
 	if err := n.startRaft(); err != nil {
 		return nil, errors.Join(err, n.closeStores())
 	}
-	n.start()
+	n.startGoroutines()
 	return n, nil
 }
 
@@ -112,23 +112,23 @@ func randomSeq() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// open opens the folder and what is in it, and makes the parts that know of them.
-func (n *Node) open() (err error) {
+// openNode opens the folder and what is in it, and makes the parts that know of them.
+func (n *Node) openNode() (err error) {
 	if n.folder, err = datadir.Open(n.config.Disk, n.config.DataDir, n.config.ID); err != nil {
 		return err
 	}
 	if n.lineage, err = openLineage(n.config.DataDir, n.config.ID, n.folder, n.replica, n.life); err != nil {
 		return err
 	}
-	if err = n.stores.open(&n.config, n.life.log); err != nil {
+	if err = n.stores.openStores(&n.config, n.life.log); err != nil {
 		return err
 	}
-	n.assemble()
+	n.assembleParts()
 	return nil
 }
 
-// assemble makes the parts that know of the stores and of each other.
-func (n *Node) assemble() {
+// assembleParts makes the parts that know of the stores and of each other.
+func (n *Node) assembleParts() {
 	n.disk = &disk{life: n.life, dir: n.config.DataDir, free: n.config.FreeSpace}
 	n.greeter = newGreeter(&n.config, n.life, n.folder, n.state, n.replica, n.lineage)
 	n.gateway = &gateway{config: &n.config, life: n.life, folder: n.folder, replica: n.replica, greeter: n.greeter}
@@ -180,7 +180,7 @@ func (n *Node) assembleWay() {
 	n.sequencer.forwarder = n.forwarder
 	n.arrivals = &arrivals{sequencer: n.sequencer}
 	n.reads = &readRounds{replica: n.replica, peers: n.peers, progress: &n.progress, patience: n.config.WriteDeadline, committed: committed}
-	n.state.hasten = n.reads.hasten
+	n.state.hasten = n.reads.hastenRound
 	a := n.adapter
 	a.life, a.folder, a.audit, a.state, a.replica, a.waiters = n.life, n.folder, n.audit, n.state, n.replica, n.waiters
 	a.lists, a.history, a.digester, a.compaction = n.lists, n.history, n.digester, n.compaction
@@ -222,9 +222,9 @@ func (n *Node) startRaft() error {
 		if err != nil {
 			return fmt.Errorf("cluster: raft log: %w", err)
 		}
-		n.compaction.ages.found(first, sized.Bytes())
+		n.compaction.ages.noteFound(first, sized.Bytes())
 	}
-	if err := n.gateway.open(n.service()); err != nil {
+	if err := n.gateway.openPort(n.service()); err != nil {
 		return err
 	}
 	if err := n.greeter.probeFormer(); err != nil {
@@ -238,14 +238,14 @@ func (n *Node) startRaft() error {
 			return fmt.Errorf("cluster: bootstrap: %w", err)
 		}
 	}
-	if err := n.adapter.everything(n.adapter.machine); err != nil {
+	if err := n.adapter.publishEverything(n.adapter.machine); err != nil {
 		return err
 	}
 	replica, err := newRaft(config, n.adapter, cache, guarded, n.snaps, transport)
 	if err != nil {
 		return fmt.Errorf("cluster: raft: %w", err)
 	}
-	n.replica.begin(replica)
+	n.replica.beginWith(replica)
 	return nil
 }
 
@@ -288,16 +288,16 @@ func (n *Node) stallLimit() time.Duration {
 	return n.config.Timing.Stall
 }
 
-// start runs the goroutines.
-func (n *Node) start() {
-	n.replica.watch()
+// startGoroutines runs the goroutines.
+func (n *Node) startGoroutines() {
+	n.replica.watchLeader()
 	for _, run := range []func(){
-		n.sequencer.run, n.duties.run, n.duties.upkeep, n.disk.run, n.retention.run, n.scrubber.run, n.lists.run, n.digester.run,
+		n.sequencer.run, n.duties.run, n.duties.doUpkeep, n.disk.run, n.retention.run, n.scrubber.run, n.lists.run, n.digester.run,
 		n.state.statuses.run,
 	} {
 		n.life.running.Go(run)
 	}
-	n.gateway.begin()
+	n.gateway.beginServing()
 	if n.peers.portless() {
 		return
 	}
@@ -311,18 +311,18 @@ func (n *Node) start() {
 func (n *Node) Close() error {
 	var err error
 	n.life.stopping.Do(func() {
-		n.waiters.refuse(wire.ErrShuttingDown)
+		n.waiters.refuseNew(wire.ErrShuttingDown)
 		n.waiters.failQueued(wire.ErrShuttingDown)
 		close(n.life.stop)
-		n.forwarder.follow("", 0)
+		n.forwarder.followLeader("", 0)
 		waitAtMost(closePatience, n.life.running.Wait)
 		n.peers.close()
 		n.replica.unwatch()
 		if shutErr := n.replica.raft.Shutdown().Error(); shutErr != nil {
 			err = fmt.Errorf("cluster: raft: %w", shutErr)
 		}
-		n.waiters.end()
-		n.progress.halt(wire.ErrShuttingDown)
+		n.waiters.endAll()
+		n.progress.haltWith(wire.ErrShuttingDown)
 		err = errors.Join(err, n.closeStores())
 	})
 	return err
@@ -344,13 +344,13 @@ func waitAtMost(patience time.Duration, wait func()) {
 // broken disk or a wrong state, nor keep its followers waiting by heartbeats, which
 // raft sends beside its main loop.
 func (n *Node) cutOff() {
-	n.waiters.refuse(wire.ErrShuttingDown)
-	n.progress.halt(errHalted)
+	n.waiters.refuseNew(wire.ErrShuttingDown)
+	n.progress.haltWith(errHalted)
 	if !n.replica.started.Load() {
 		return
 	}
 	n.replica.raft.Shutdown()
-	n.gateway.cut()
+	n.gateway.cutLinks()
 }
 
 // Propose puts a record into the log and waits for its outcome, at most until
@@ -360,7 +360,7 @@ func (n *Node) Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.R
 	if len(body) > recordMax(kind) {
 		return wire.Result{}, fmt.Errorf("record of %d bytes: %w", len(body), wire.ErrTooLarge)
 	}
-	if err := n.serving(); err != nil {
+	if err := n.checkServing(); err != nil {
 		return wire.Result{}, err
 	}
 	return n.propose(ctx, kind, body)
@@ -368,13 +368,13 @@ func (n *Node) Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.R
 
 // propose is Propose also where callers are turned away.
 func (n *Node) propose(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error) {
-	p, err := n.waiters.admit(kind, body)
+	p, err := n.waiters.admitRecord(kind, body)
 	if err != nil {
 		return wire.Result{}, err
 	}
 	limit, cancel := within(ctx, n.config.WriteDeadline)
 	defer cancel()
-	return n.waiters.wait(limit, p, n.unserved)
+	return n.waiters.awaitAnswer(limit, p, n.whyUnserved)
 }
 
 // within is a context that ends after limit, the given one where that ends sooner: a
@@ -386,8 +386,8 @@ func within(ctx context.Context, limit time.Duration) (context.Context, context.
 	return context.WithTimeout(ctx, limit)
 }
 
-// serving says why this node takes no proposals at all, or nil.
-func (n *Node) serving() error {
+// checkServing says why this node takes no proposals at all, or nil.
+func (n *Node) checkServing() error {
 	if n.life.dead.Load() != nil {
 		return wire.ErrShuttingDown
 	}
@@ -401,13 +401,13 @@ func (n *Node) serving() error {
 }
 
 // storageLow reports whether no voter has room for more: all nodes see it alike.
-func (n *Node) storageLow() bool { return n.disk.low() && n.peers.roomiest() == "" }
+func (n *Node) storageLow() bool { return n.disk.isLow() && n.peers.roomiest() == "" }
 
-// unserved is the error of a proposal that was still queued at its deadline: no
+// whyUnserved is the error of a proposal that was still queued at its deadline: no
 // leader, one that does not answer this node, or too much to do.
-func (n *Node) unserved() error {
-	leader, _, without := n.replica.current(time.Now())
-	if without > 0 || !n.peers.answers(string(leader)) {
+func (n *Node) whyUnserved() error {
+	leader, _, without := n.replica.currentLeader(time.Now())
+	if without > 0 || !n.peers.isAnswering(string(leader)) {
 		return n.peers.noLeaderError()
 	}
 	if n.storageLow() {
@@ -419,13 +419,13 @@ func (n *Node) unserved() error {
 // ReadIndex returns the leader's commit index, confirmed by a quorum after it was
 // read, and waits until it is applied here: a read after it sees everything
 // that was acknowledged before the call. Its error is one of wire's, or that of ctx.
-func (n *Node) ReadIndex(ctx context.Context) (uint64, error) { return n.reads.await(ctx) }
+func (n *Node) ReadIndex(ctx context.Context) (uint64, error) { return n.reads.awaitRound(ctx) }
 
 // Leaf returns a leaf's bytes: this node's own, and where these are not here (not
 // yet applied, still being fetched, damaged) a peer's. A peer that is silent costs
 // leafPatience.
 func (n *Node) Leaf(ctx context.Context, index uint64) ([]byte, error) {
-	return n.history.leaf(ctx, index)
+	return n.history.fetchLeaf(ctx, index)
 }
 
 // Audit returns this node's copy of history.

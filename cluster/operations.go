@@ -22,7 +22,7 @@ func (n *Node) Snapshot(ctx context.Context) (report.SnapshotInfo, error) {
 		return report.SnapshotInfo{}, err
 	}
 	defer n.compaction.gate.leave()
-	meta, err := n.compaction.take()
+	meta, err := n.compaction.takeSnapshot()
 	if err != nil {
 		return report.SnapshotInfo{}, fmt.Errorf("cluster: snapshot: %w", err)
 	}
@@ -79,7 +79,7 @@ func (n *Node) Leave(ctx context.Context) {
 // Drain ends what Leave began: no new proposals, and what was proposed answered.
 func (n *Node) Drain(ctx context.Context) error {
 	n.Leave(ctx)
-	n.waiters.refuse(wire.ErrShuttingDown)
+	n.waiters.refuseNew(wire.ErrShuttingDown)
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
 	for n.waiters.waiting() > 0 {
@@ -102,7 +102,7 @@ func (n *Node) Undrain() {
 	}
 	if n.life.dead.Load() == nil {
 		n.draining.Store(false)
-		n.waiters.refuse(nil)
+		n.waiters.refuseNew(nil)
 	}
 }
 

@@ -101,7 +101,7 @@ func (p *peers) link(id string, lane linkLane) *port.Link {
 		p.mu.Lock()
 		p.dialled[key] = to.Host
 		p.mu.Unlock()
-		return p.greeter.dial(to.Host, port.ProtocolCalls, id, to.Incarnation, timeout)
+		return p.greeter.dialNode(to.Host, port.ProtocolCalls, id, to.Incarnation, timeout)
 	})
 	if p.closed {
 		l.Close()
@@ -113,7 +113,7 @@ func (p *peers) link(id string, lane linkLane) *port.Link {
 // linkTo is a connection to an address whose node is not known yet.
 func (p *peers) linkTo(host string) *port.Link {
 	return port.NewLink(func(timeout time.Duration) (net.Conn, error) {
-		return p.greeter.dial(host, port.ProtocolCalls, "", "", timeout)
+		return p.greeter.dialNode(host, port.ProtocolCalls, "", "", timeout)
 	})
 }
 
@@ -128,10 +128,10 @@ func (p *peers) close() {
 	}
 }
 
-// forget drops the connections of those who are no members any more, and those to an
+// forgetMembers closes the connections of nodes that are no members any more, and those to an
 // address that is not a member's any more: what answers there is not what the group
 // counts on.
-func (p *peers) forget(members []raft.Server) {
+func (p *peers) forgetMembers(members []raft.Server) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for key, l := range p.links {
@@ -139,7 +139,7 @@ func (p *peers) forget(members []raft.Server) {
 			l.Close()
 			delete(p.links, key)
 			delete(p.samples, key.id)
-			p.greeter.forget(key.id)
+			p.greeter.forgetNode(key.id)
 		}
 	}
 	for key, host := range p.dialled {
@@ -161,20 +161,20 @@ func (p *peers) forget(members []raft.Server) {
 
 // isProcess reports whether a peer's last answer came from a process.
 func (p *peers) isProcess(id string, process uint64) bool {
-	last, known := p.last(id)
+	last, known := p.lastSample(id)
 	return known && last.pong.Process == process
 }
 
-// fresh returns a peer's last answer if it is new enough.
-func (p *peers) fresh(id string) (sample, bool) {
+// freshSample returns a peer's last answer if it is new enough.
+func (p *peers) freshSample(id string) (sample, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s, ok := p.samples[id]
 	return s.seenFrom(clockBase(p.clock)), ok && time.Since(s.at) < sampleFresh
 }
 
-// last returns a peer's last answer, however old.
-func (p *peers) last(id string) (sample, bool) {
+// lastSample returns a peer's last answer, however old.
+func (p *peers) lastSample(id string) (sample, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s, ok := p.samples[id]
@@ -193,7 +193,7 @@ func (p *peers) run() {
 		case <-p.pingNow:
 		}
 		members := p.replica.servers()
-		p.forget(members)
+		p.forgetMembers(members)
 		for _, member := range members {
 			if member.ID != p.replica.self {
 				p.pingBeside(string(member.ID))
@@ -216,15 +216,15 @@ func (p *peers) pingBeside(id string) {
 		defer p.life.running.Done()
 		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
 		defer cancel()
-		_ = p.ping(ctx, id)
+		_ = p.pingNode(ctx, id)
 		p.mu.Lock()
 		delete(p.asked, id)
 		p.mu.Unlock()
 	}()
 }
 
-// ping asks one peer and keeps the answer.
-func (p *peers) ping(ctx context.Context, id string) error {
+// pingNode asks one peer and keeps the answer.
+func (p *peers) pingNode(ctx context.Context, id string) error {
 	sent, wall, base := time.Now(), p.clock.Wall(), clockBase(p.clock)
 	answer, err := port.Ask(ctx, p.link(id, linkControl), port.PingCall{})
 	if err != nil {
@@ -246,7 +246,7 @@ func (p *peers) ping(ctx context.Context, id string) error {
 		offset: answer.Wall - (wall + engine.Time(trip/2)), base: base,
 	}
 	p.mu.Unlock()
-	p.greeter.note(answer, id)
+	p.greeter.noteNode(answer, id)
 	return nil
 }
 
@@ -260,19 +260,19 @@ func (p *peers) reachable() (answering, voters int) {
 		voters++
 		if server.ID == p.replica.self {
 			answering++
-		} else if s, ok := p.fresh(string(server.ID)); ok && !s.silent {
+		} else if s, ok := p.freshSample(string(server.ID)); ok && !s.silent {
 			answering++
 		}
 	}
 	return answering, voters
 }
 
-// answers reports whether a voter answered the last ping.
-func (p *peers) answers(id string) bool {
+// isAnswering reports whether a voter answered the last ping.
+func (p *peers) isAnswering(id string) bool {
 	if id == string(p.replica.self) {
 		return true
 	}
-	s, fresh := p.fresh(id)
+	s, fresh := p.freshSample(id)
 	return fresh && !s.silent
 }
 
@@ -284,7 +284,7 @@ func (p *peers) roomiest() (id string) {
 		if server.Suffrage != raft.Voter || server.ID == p.replica.self {
 			continue
 		}
-		s, fresh := p.fresh(string(server.ID))
+		s, fresh := p.freshSample(string(server.ID))
 		if fresh && !s.silent && !s.pong.Low && (id == "" || s.pong.Applied > furthest) {
 			id, furthest = string(server.ID), s.pong.Applied
 		}
@@ -309,7 +309,7 @@ func (p *peers) linksTo(members []raft.ServerID, lane linkLane) (links []*port.L
 
 // leaderless is the error of a node that has been without a leader for too long.
 func (p *peers) leaderless() error {
-	if _, _, without := p.replica.current(time.Now()); without > leaderlessMax {
+	if _, _, without := p.replica.currentLeader(time.Now()); without > leaderlessMax {
 		return p.noLeaderError()
 	}
 	return nil

@@ -42,10 +42,10 @@ func newPublished() *published {
 	return p
 }
 
-// take brings one entry's effects to the readers. The list goes before the
+// takeEffects brings one entry's effects to the readers. The list goes before the
 // settings that name it, so that an edge never judges with an older list than
 // the basis it claims.
-func (p *published) take(out *fsm.Effects, opened *ofac.Index) {
+func (p *published) takeEffects(out *fsm.Effects, opened *ofac.Index) {
 	for _, profile := range out.Agents {
 		p.agents.set(uint32(profile.Slot), profile)
 	}
@@ -85,8 +85,8 @@ func (p *published) take(out *fsm.Effects, opened *ofac.Index) {
 	p.oldest.Store(out.Oldest)
 }
 
-// bring publishes a list, if the settings name it and its version of the matcher.
-func (p *published) bring(index *ofac.Index) {
+// bringIndex publishes a list, if the settings name it and its version of the matcher.
+func (p *published) bringIndex(index *ofac.Index) {
 	p.listing.Lock()
 	defer p.listing.Unlock()
 	settings := p.settings.Load()
@@ -115,9 +115,9 @@ func (p *published) comment(link fsm.LeafLink) {
 	p.comments.Store(link.Leaf, append(known[:len(known):len(known)], link.Later))
 }
 
-// forget drops links of leaves that left the retention. It runs beside the
+// forgetOutcomes drops links of leaves that left the retention. It runs beside the
 // writer; a link below oldest is never written again.
-func (p *published) forget() {
+func (p *published) forgetOutcomes() {
 	oldest := p.oldest.Load()
 	for _, links := range []*sync.Map{&p.dispositions, &p.comments, &p.outcomes} {
 		links.Range(func(key, _ any) bool {
@@ -263,7 +263,7 @@ func (s *state) WaitApplied(ctx context.Context, index uint64) error {
 	if s.hasten != nil {
 		defer time.AfterFunc(hastenAfter, s.hasten).Stop()
 	}
-	return s.progress.await(ctx, index)
+	return s.progress.awaitIndex(ctx, index)
 }
 
 // progress is how far this node applied the log, to be waited for.
@@ -276,8 +276,8 @@ type progress struct {
 
 func (p *progress) reached() uint64 { return p.index.Load() }
 
-// advance is for the one writer.
-func (p *progress) advance(index uint64) {
+// advanceTo is called by the one writer.
+func (p *progress) advanceTo(index uint64) {
 	if index <= p.index.Load() {
 		return
 	}
@@ -290,8 +290,8 @@ func (p *progress) advance(index uint64) {
 	p.mu.Unlock()
 }
 
-// halt fails all who wait, now and later, unless what they wait for was reached.
-func (p *progress) halt(err error) {
+// haltWith fails everybody who waits, now and later, for an index that was not reached.
+func (p *progress) haltWith(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.halted == nil {
@@ -303,7 +303,7 @@ func (p *progress) halt(err error) {
 	}
 }
 
-func (p *progress) await(ctx context.Context, index uint64) error {
+func (p *progress) awaitIndex(ctx context.Context, index uint64) error {
 	for p.index.Load() < index {
 		p.mu.Lock()
 		if p.halted != nil {
@@ -343,8 +343,8 @@ func newStatusKeeper(l *life) *statusKeeper {
 	return &statusKeeper{life: l, views: make(chan *fsm.View, 1)}
 }
 
-// offer is the apply goroutine's: a view that still waits gives its place to the newer one.
-func (k *statusKeeper) offer(view *fsm.View) {
+// offerView is called by the apply goroutine. A newer view replaces one that still waits.
+func (k *statusKeeper) offerView(view *fsm.View) {
 	select {
 	case <-k.views:
 	default:
@@ -352,12 +352,12 @@ func (k *statusKeeper) offer(view *fsm.View) {
 	k.views <- view // Nobody else sends.
 }
 
-// restored forgets the lists of the state before; those of a restored one may have to wait
+// replaceView forgets the lists of the state before; those of a restored one may have to wait
 // for the next minute.
-func (k *statusKeeper) restored(view *fsm.View) {
+func (k *statusKeeper) replaceView(view *fsm.View) {
 	k.made.Store(nil)
 	if view != nil {
-		k.offer(view)
+		k.offerView(view)
 	}
 }
 

@@ -54,7 +54,7 @@ func TestPublishedTake(t *testing.T) {
 	p := newPublished()
 	agent := &engine.AgentProfile{Slot: 5, Rev: 1}
 	user := &engine.UserProfile{Slot: 6}
-	p.take(&fsm.Effects{
+	p.takeEffects(&fsm.Effects{
 		Agents: []*engine.AgentProfile{agent}, Users: []*engine.UserProfile{user},
 		Fleets:       []*engine.FleetProfile{{Slot: 7}},
 		Dispositions: []fsm.LeafLink{{Leaf: 10, Later: 20}},
@@ -69,9 +69,9 @@ func TestPublishedTake(t *testing.T) {
 	comments, _ := p.comments.Load(uint64(10))
 	require.Equal(t, []uint64{21, 22}, comments)
 
-	p.take(&fsm.Effects{UsersGone: []engine.UserSlot{6}, Oldest: 11}, nil)
+	p.takeEffects(&fsm.Effects{UsersGone: []engine.UserSlot{6}, Oldest: 11}, nil)
 	require.Nil(t, p.users.at(6))
-	p.forget()
+	p.forgetOutcomes()
 	_, ok = p.dispositions.Load(uint64(10))
 	require.False(t, ok)
 	_, ok = p.comments.Load(uint64(10))
@@ -93,26 +93,26 @@ func TestPublishedKeepsNewestComments(t *testing.T) {
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p progress
-		p.advance(5)
-		require.NoError(t, p.await(t.Context(), 5))
+		p.advanceTo(5)
+		require.NoError(t, p.awaitIndex(t.Context(), 5))
 		var all sync.WaitGroup
 		for i := range uint64(4) {
-			all.Go(func() { require.NoError(t, p.await(t.Context(), 6+i)) })
+			all.Go(func() { require.NoError(t, p.awaitIndex(t.Context(), 6+i)) })
 		}
 		synctest.Wait()
 		for i := range uint64(4) {
-			p.advance(6 + i)
+			p.advanceTo(6 + i)
 		}
 		all.Wait()
-		p.advance(3)
+		p.advanceTo(3)
 		require.EqualValues(t, 9, p.reached(), "never goes back")
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		require.ErrorIs(t, p.await(ctx, 10), context.DeadlineExceeded)
-		p.halt(errHalted)
-		require.ErrorIs(t, p.await(t.Context(), 10), errHalted)
-		require.NoError(t, p.await(t.Context(), 9))
+		require.ErrorIs(t, p.awaitIndex(ctx, 10), context.DeadlineExceeded)
+		p.haltWith(errHalted)
+		require.ErrorIs(t, p.awaitIndex(t.Context(), 10), errHalted)
+		require.NoError(t, p.awaitIndex(t.Context(), 9))
 	})
 }
 
@@ -214,34 +214,34 @@ func TestNodeLowOnDisk(t *testing.T) {
 	})
 	propose(t, n, wire.KindRegister, register("a"))
 	free.Store(15 * engine.MiB)
-	n.disk.check()
+	n.disk.checkSpace()
 	_, err := n.Propose(t.Context(), wire.KindRegister, register("b"))
 	require.ErrorIs(t, err, wire.ErrStorageLow)
 	require.False(t, n.Ready(t.Context(), readyQueryAll).Ready)
 	free.Store(100 * engine.MiB)
-	n.disk.check()
+	n.disk.checkSpace()
 	propose(t, n, wire.KindRegister, register("c"))
 	free.Store(5 * engine.MiB)
-	n.disk.check()
+	n.disk.checkSpace()
 	require.Len(t, gave.all(), 1)
 	require.Contains(t, gave.all()[0], "disk full")
 }
 
 func TestDigestsCompare(t *testing.T) {
 	d := newDigests()
-	require.Nil(t, d.claim())
-	require.True(t, d.check(5, []byte{1}), "not computed here yet")
-	require.NotNil(t, d.add(wire.Tick{Index: 5, Digest: []byte{2}}), "contradicts the claim that waited")
-	require.Nil(t, d.add(wire.Tick{Index: 6, Digest: []byte{3}}))
-	require.True(t, d.check(6, []byte{3}))
-	require.False(t, d.check(6, []byte{4}))
-	claim := d.claim()
+	require.Nil(t, d.nextClaim())
+	require.True(t, d.checkClaim(5, []byte{1}), "not computed here yet")
+	require.NotNil(t, d.addDigest(wire.Tick{Index: 5, Digest: []byte{2}}), "contradicts the claim that waited")
+	require.Nil(t, d.addDigest(wire.Tick{Index: 6, Digest: []byte{3}}))
+	require.True(t, d.checkClaim(6, []byte{3}))
+	require.False(t, d.checkClaim(6, []byte{4}))
+	claim := d.nextClaim()
 	require.EqualValues(t, 6, claim.Index)
-	require.Nil(t, d.claim(), "told once")
+	require.Nil(t, d.nextClaim(), "told once")
 	for i := range uint64(digestsKept) {
-		d.add(wire.Tick{Index: 100 + i, Digest: []byte{1}})
+		d.addDigest(wire.Tick{Index: 100 + i, Digest: []byte{1}})
 	}
-	_, ok := d.at(6)
+	_, ok := d.digestAt(6)
 	require.False(t, ok, "bounded")
 }
 
@@ -273,22 +273,22 @@ func TestDigestInstants(t *testing.T) {
 // in question and at the newest own digest.
 func TestDisputesAreBounded(t *testing.T) {
 	d := newDigests()
-	require.True(t, d.doubt(dispute{1, true}))
-	require.False(t, d.doubt(dispute{1, true}))
+	require.True(t, d.addDispute(dispute{1, true}))
+	require.False(t, d.addDispute(dispute{1, true}))
 	for index := uint64(2); index <= disputesKept+2; index++ {
-		require.False(t, d.doubt(dispute{index, false}))
+		require.False(t, d.addDispute(dispute{index, false}))
 	}
-	d.add(wire.Tick{Index: 99, Digest: []byte{1}})
+	d.addDigest(wire.Tick{Index: 99, Digest: []byte{1}})
 	open := d.disputes()
 	require.Len(t, open, disputesKept+1)
 	require.Equal(t, dispute{index: 99}, open[disputesKept])
 	oldest, disputed := d.inDispute()
 	require.True(t, disputed)
 	require.EqualValues(t, 3, oldest)
-	d.settled()
+	d.endDisputes()
 	_, disputed = d.inDispute()
 	require.False(t, disputed)
-	require.True(t, d.doubt(dispute{1, true}), "anew")
+	require.True(t, d.addDispute(dispute{1, true}), "anew")
 }
 
 // A node that hears of nothing new gives no status list that verifiers elsewhere would find
@@ -315,7 +315,7 @@ func TestStatusListsOfANodeThatIsCutOff(t *testing.T) {
 	require.Nil(t, s.Statuses(), "an old log: the wall clock says that the list has ended")
 	s.published.Load().settings.Store(&fsm.Settings{Format: engine.Format1, ClockOffset: -engine.Minute})
 	require.Same(t, lists, s.Statuses(), "log time of a test is another")
-	s.statuses.restored(nil)
+	s.statuses.replaceView(nil)
 	require.Nil(t, s.Statuses())
 }
 
@@ -323,8 +323,8 @@ func TestStatusListsOfANodeThatIsCutOff(t *testing.T) {
 func TestStatusKeeperTakesTheNewest(t *testing.T) {
 	k := newStatusKeeper(nil)
 	first, second := new(fsm.View), new(fsm.View)
-	k.offer(first)
-	k.offer(second)
+	k.offerView(first)
+	k.offerView(second)
 	require.Same(t, second, <-k.views)
 	require.Empty(t, k.views)
 }

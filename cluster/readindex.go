@@ -147,17 +147,17 @@ func (r *readRounds) askReadIndexHere(ctx context.Context) (index, of uint64, er
 	return r.confirmedCommit(ctx, term)
 }
 
-// await returns the leader's commit index, confirmed by a quorum after it was
+// awaitRound returns the leader's commit index, confirmed by a quorum after it was
 // read, and waits until it is applied here: a read after it sees everything
 // that was acknowledged before the call.
-func (r *readRounds) await(ctx context.Context) (uint64, error) {
+func (r *readRounds) awaitRound(ctx context.Context) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.patience)
 	defer cancel()
 	index, err := r.askReadIndex(ctx)
 	if err != nil {
 		return 0, err
 	}
-	if err := r.progress.await(ctx, index); err != nil {
+	if err := r.progress.awaitIndex(ctx, index); err != nil {
 		return 0, fmt.Errorf("read index %d: %w", index, err)
 	}
 	return index, nil
@@ -213,9 +213,9 @@ func (r *readRounds) askReadIndexOnce(ctx context.Context) (uint64, error) {
 	return got.Index, nil
 }
 
-// hasten asks the leader beside the caller what is committed, unless that is being asked:
+// hastenRound asks the leader beside the caller what is committed, unless that is being asked:
 // its answer has this node apply what it has in its log.
-func (r *readRounds) hasten() {
+func (r *readRounds) hastenRound() {
 	if !r.hastening.CompareAndSwap(false, true) {
 		return
 	}
@@ -239,5 +239,5 @@ func (r *readRounds) contactLeader(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
-	return r.peers.ping(ctx, string(leader))
+	return r.peers.pingNode(ctx, string(leader))
 }

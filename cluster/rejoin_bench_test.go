@@ -262,13 +262,16 @@ func (r *rejoin) follow(n, leader *Node, reader *oldReader, size uint64, start t
 		reached func() bool
 	}{
 		{"member without a vote", func() bool {
-			server, known := leader.replica.find(id)
+			server, known := leader.replica.findServer(id)
 			to, err := port.ParseAddress(string(server.Address))
 			return known && err == nil && to.Incarnation == n.greeter.address.Incarnation
 		}},
 		{"state restored, its tree head the leader's", func() bool { return r.sameHead(n, leader, size) }},
 		{"in step with the log", func() bool { return n.Applied()+promoteLag >= leader.Applied() }},
-		{"voter", func() bool { server, known := leader.replica.find(id); return known && server.Suffrage == raft.Voter }},
+		{"voter", func() bool {
+			server, known := leader.replica.findServer(id)
+			return known && server.Suffrage == raft.Voter
+		}},
 		{"history complete", func() bool { return n.audit.Size() >= size && len(n.audit.Missing(1)) == 0 && !n.history.busy.Load() }},
 	}
 	at := make([]time.Duration, len(steps))

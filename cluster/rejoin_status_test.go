@@ -49,10 +49,10 @@ func TestSnapshotsAreNotDueTogether(t *testing.T) {
 	due := map[int64]string{}
 	for id, n := range g.all() {
 		require.NoError(t, n.WaitApplied(context.Background(), g.leader().Applied()))
-		require.Empty(t, due[n.compaction.due()])
-		due[n.compaction.due()] = id
-		require.GreaterOrEqual(t, n.compaction.due(), n.config.Snapshot.LogBytes)
-		require.LessOrEqual(t, n.compaction.due(), 2*n.config.Snapshot.LogBytes)
+		require.Empty(t, due[n.compaction.bytesDue()])
+		due[n.compaction.bytesDue()] = id
+		require.GreaterOrEqual(t, n.compaction.bytesDue(), n.config.Snapshot.LogBytes)
+		require.LessOrEqual(t, n.compaction.bytesDue(), 2*n.config.Snapshot.LogBytes)
 	}
 	require.Len(t, due, 3)
 }

@@ -181,7 +181,7 @@ func (r *rejoinTest) withoutRoom(t *testing.T) {
 		n = r.reopen(n.NodeID(), space)
 		r.awaitState(n)
 		require.Eventually(t, func() bool { return len(r.leader().Status(t.Context()).Nodes) == 3 && len(n.replica.servers()) == 3 }, time.Minute, 10*time.Millisecond)
-		require.Eventually(t, func() bool { s, fresh := r.leader().peers.fresh(n.NodeID()); return fresh && s.pong.Missing }, time.Minute, 10*time.Millisecond)
+		require.Eventually(t, func() bool { s, fresh := r.leader().peers.freshSample(n.NodeID()); return fresh && s.pong.Missing }, time.Minute, 10*time.Millisecond)
 	}
 	// It has its vote, or the leader would lose the majority with the other one.
 	require.Eventually(t, func() bool { return r.leader().replica.voterCount() == 3 }, time.Minute, 10*time.Millisecond)

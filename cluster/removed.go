@@ -26,9 +26,9 @@ func wasRemoved(id string) string {
 	return fmt.Sprintf("node %q was removed from the cluster, or superseded by a node with another data folder: this folder is not admitted again", id)
 }
 
-// outvoted refuses to take a voter's vote where those that stay could not commit any
-// more. Each is asked now: what was heard last may be from before it died.
-func (m *membership) outvoted(ctx context.Context, leaving raft.Server, force bool) error {
+// refuseOutvoting refuses to remove a voter where the remaining voters could not commit any more.
+// It asks each of them now: its last answer may be from before it died.
+func (m *membership) refuseOutvoting(ctx context.Context, leaving raft.Server, force bool) error {
 	if leaving.Suffrage != raft.Voter || force {
 		return nil
 	}
@@ -46,11 +46,11 @@ func (m *membership) outvoted(ctx context.Context, leaving raft.Server, force bo
 		asked.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 			defer cancel()
-			_ = m.peers.ping(ctx, id) // Its outcome is read below.
+			_ = m.peers.pingNode(ctx, id) // Its outcome is read below.
 		})
 	}
 	asked.Wait()
-	silent := slices.DeleteFunc(slices.Clone(stay), m.peers.answers)
+	silent := slices.DeleteFunc(slices.Clone(stay), m.peers.isAnswering)
 	if len(stay)-len(silent) >= len(stay)/2+1 {
 		return nil
 	}
@@ -58,8 +58,8 @@ func (m *membership) outvoted(ctx context.Context, leaving raft.Server, force bo
 		leaving.ID, strings.Join(silent, ", "))
 }
 
-// bury puts it into the replicated state that an incarnation is gone for good.
-func (m *membership) bury(ctx context.Context, id, incarnation string) error {
+// buryMember records in the replicated state that an incarnation of a node is gone for good.
+func (m *membership) buryMember(ctx context.Context, id, incarnation string) error {
 	if isGone(m.state, id, incarnation) {
 		return nil
 	}
@@ -73,9 +73,9 @@ func (m *membership) bury(ctx context.Context, id, incarnation string) error {
 	return nil
 }
 
-// gone reports whether an incarnation was removed. A member of the configuration of
+// isBuried reports whether an incarnation was removed. A member of the configuration of
 // now is none of these, whatever the state says: its removal did not come to an end.
-func (m *membership) gone(id, incarnation string) bool {
+func (m *membership) isBuried(id, incarnation string) bool {
 	return isGone(m.state, id, incarnation) && !isMember(m.replica, id, incarnation)
 }
 
@@ -112,7 +112,7 @@ func (f *finder) askBeside() {
 	f.life.running.Go(func() {
 		defer f.asking.Store(false)
 		for _, host := range f.knownHosts() {
-			conn, err := f.greeter.dial(host, port.ProtocolCalls, "", "", pingTimeout)
+			conn, err := f.greeter.dialNode(host, port.ProtocolCalls, "", "", pingTimeout)
 			if err == nil {
 				err = conn.Close()
 			}

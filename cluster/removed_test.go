@@ -109,7 +109,7 @@ func TestSupersededFolderStaysOut(t *testing.T) {
 	require.NoError(t, os.Rename(filepath.Join(g.dir, id), aside))
 	g.open(id, hosts)
 	require.Eventually(t, func() bool {
-		known, found := g.leader().replica.find(raft.ServerID(id))
+		known, found := g.leader().replica.findServer(raft.ServerID(id))
 		return found && string(known.Address) == g.nodes[id].greeter.address.String() && known.Suffrage == raft.Voter
 	}, groupPatience, 10*time.Millisecond)
 	g.close(id)

@@ -137,13 +137,13 @@ func TestANodeWhoseCertificateEnds(t *testing.T) {
 			other = n
 		}
 	}
-	_, err := last.greeter.dial(other.greeter.address.Host, port.ProtocolCalls, "", "", time.Second)
+	_, err := last.greeter.dialNode(other.greeter.address.Host, port.ProtocolCalls, "", "", time.Second)
 	require.Error(t, err)
-	_, err = other.greeter.dial(last.greeter.address.Host, port.ProtocolCalls, "", "", time.Second)
+	_, err = other.greeter.dialNode(last.greeter.address.Host, port.ProtocolCalls, "", "", time.Second)
 	require.ErrorContains(t, err, "renew it, or set the clock")
 	root.Write(g.files, last.NodeID(), []*porttest.Issuer{root}, nil)
 	require.Eventually(t, func() bool {
-		conn, err := other.greeter.dial(last.greeter.address.Host, port.ProtocolCalls, "", "", time.Second)
+		conn, err := other.greeter.dialNode(last.greeter.address.Host, port.ProtocolCalls, "", "", time.Second)
 		return err == nil && conn.Close() == nil
 	}, 10*time.Second, 5*time.Millisecond)
 	g.awaitReady()

@@ -33,7 +33,7 @@ func TestReplacingOneNodeAfterTheOther(t *testing.T) {
 			ready := n.Ready(t.Context(), report.ReadyQuery{}).Ready
 			status := g.leader().Status(t.Context())
 			if status.TakeDown.OK || ready {
-				server, known := g.leader().replica.find(n.replica.self)
+				server, known := g.leader().replica.findServer(n.replica.self)
 				voted = known && server.Suffrage == raft.Voter && string(server.Address) == n.greeter.address.String()
 			}
 			return status.TakeDown.OK || ready

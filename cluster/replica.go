@@ -42,8 +42,8 @@ func newReplica(id string, now time.Time) *replica {
 	return &replica{self: raft.ServerID(id), lostSince: now}
 }
 
-// begin is called once, when the replica runs.
-func (r *replica) begin(running *raft.Raft) {
+// beginWith is called once, when the replica runs.
+func (r *replica) beginWith(running *raft.Raft) {
 	r.raft = running
 	r.started.Store(true)
 }
@@ -66,7 +66,7 @@ func (r *replica) others() (ids []raft.ServerID) {
 	return ids
 }
 
-func (r *replica) find(id raft.ServerID) (raft.Server, bool) {
+func (r *replica) findServer(id raft.ServerID) (raft.Server, bool) {
 	for _, server := range r.servers() {
 		if server.ID == id {
 			return server, true
@@ -77,7 +77,7 @@ func (r *replica) find(id raft.ServerID) (raft.Server, bool) {
 
 // addressOf is a member's address in the configuration of now.
 func (r *replica) addressOf(id raft.ServerID) (port.Address, error) {
-	server, known := r.find(id)
+	server, known := r.findServer(id)
 	if !known {
 		return port.Address{}, fmt.Errorf("%w: %s", port.ErrNoPeer, id)
 	}
@@ -114,9 +114,9 @@ func (r *replica) remoteLeader() (raft.ServerID, uint64) {
 	return id, term
 }
 
-// watch subscribes to raft's changes; a full channel drops them, and the duties
+// watchLeader subscribes to raft's changes; a full channel drops them, and the duties
 // look again anyway.
-func (r *replica) watch() {
+func (r *replica) watchLeader() {
 	r.changes = make(chan raft.Observation, observationsKept)
 	r.observer = raft.NewObserver(r.changes, false, func(o *raft.Observation) bool {
 		switch what := o.Data.(type) {
@@ -137,8 +137,8 @@ func (r *replica) watch() {
 
 func (r *replica) unwatch() { r.raft.DeregisterObserver(r.observer) }
 
-// refresh looks at raft and reports whether the leader is another one than before.
-func (r *replica) refresh(now time.Time) (changed bool) {
+// refreshLeader asks raft for the leader and the voters, and reports whether the leader changed.
+func (r *replica) refreshLeader(now time.Time) (changed bool) {
 	address, id := r.raft.LeaderWithID()
 	voters, mine := 0, false
 	for _, server := range r.servers() {
@@ -161,8 +161,8 @@ func (r *replica) refresh(now time.Time) (changed bool) {
 	return changed
 }
 
-// current returns the leader, if one is known, and for how long none was.
-func (r *replica) current(now time.Time) (id raft.ServerID, address raft.ServerAddress, without time.Duration) {
+// currentLeader returns the leader, if one is known, and for how long none was.
+func (r *replica) currentLeader(now time.Time) (id raft.ServerID, address raft.ServerAddress, without time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.lostSince.IsZero() {

@@ -41,18 +41,18 @@ func (r *retention) run() {
 		case <-r.life.stop:
 			return
 		case <-ticker.C:
-			r.keep()
+			r.applyRetention()
 		}
 	}
 }
 
-// keep erases what is past retention and has the log forget what is too old.
-func (r *retention) keep() {
+// applyRetention erases what is past retention and has the log forget what is too old.
+func (r *retention) applyRetention() {
 	if err := r.compaction.takeByAge(); err != nil && !errors.Is(err, raft.ErrNothingNewToSnapshot) {
 		r.life.log.Error("snapshot not taken", "error", err)
 	}
-	r.compaction.ages.forget(r.compaction.policy.LogAge)
-	if err := r.snaps.Forget(r.compaction.ages.before(r.compaction.policy.LogAge)); err != nil {
+	r.compaction.ages.forgetMarks(r.compaction.policy.LogAge)
+	if err := r.snaps.Forget(r.compaction.ages.indexBefore(r.compaction.policy.LogAge)); err != nil {
 		r.life.log.Error("old snapshots not deleted", "error", err)
 	}
 	r.forgetBackups()

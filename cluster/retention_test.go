@@ -156,7 +156,7 @@ func TestErasure(t *testing.T) {
 				}
 				for day := 1; day <= erasedAfterDays; day++ {
 					passDay(t, n, day)
-					n.retention.keep()
+					n.retention.applyRetention()
 					if day%every == 0 {
 						require.NoError(t, n.Close())
 						if day < 80 {
@@ -167,7 +167,7 @@ func TestErasure(t *testing.T) {
 						n = openAlone(t, dir, withTestClock(level))
 					}
 				}
-				n.retention.keep()
+				n.retention.applyRetention()
 				require.NoError(t, n.Close())
 				require.Empty(t, look(t, dir, level, secrets))
 			})
@@ -209,7 +209,7 @@ func TestErasureOnNodesThatCameAnew(t *testing.T) {
 		passDay(t, g.leader(), day)
 		for _, n := range g.all() {
 			require.NoError(t, n.WaitApplied(t.Context(), g.leader().Applied()))
-			n.retention.keep()
+			n.retention.applyRetention()
 		}
 	}
 	g.open(away, expect(3), everybody)
@@ -218,7 +218,7 @@ func TestErasureOnNodesThatCameAnew(t *testing.T) {
 	for id, n := range g.all() {
 		require.Eventually(t, func() bool { return len(n.Audit().Missing(1)) == 0 }, time.Minute, 10*time.Millisecond, "%s", id)
 		passDay(t, g.leader(), 96)
-		n.retention.keep()
+		n.retention.applyRetention()
 		require.NotZero(t, n.Audit().Oldest())
 	}
 	for id := range g.all() {
@@ -235,15 +235,15 @@ func TestBackupsOfARecoveryGo(t *testing.T) {
 	kept := filepath.Join(dir, datadir.BackupNameStart+"1-abc")
 	require.NoError(t, os.Mkdir(kept, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(kept, "raft.db"), []byte("old log"), 0o600))
-	n.retention.keep()
+	n.retention.applyRetention()
 	require.DirExists(t, kept, "no recovery is known")
 	n.lineage.record = &datadir.Record{LastTime: n.LogTime().String()}
 	propose(t, n, wire.KindClock, wire.Encode(&wire.Clock{Advance: 88 * engine.DayLength}))
-	n.retention.keep()
+	n.retention.applyRetention()
 	require.DirExists(t, kept)
 	passDay(t, n, 89)
 	passDay(t, n, 90)
-	n.retention.keep()
+	n.retention.applyRetention()
 	require.NoDirExists(t, kept)
 }
 
@@ -258,11 +258,11 @@ func TestWhatARestoreMovedAsideGoes(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "node.json"), []byte("{}"), 0o600))
 	}
 	propose(t, n, wire.KindClock, wire.Encode(&wire.Clock{Advance: 88 * engine.DayLength}))
-	n.retention.keep()
+	n.retention.applyRetention()
 	require.DirExists(t, kept)
 	passDay(t, n, 89)
 	passDay(t, n, 90)
-	n.retention.keep()
+	n.retention.applyRetention()
 	require.NoDirExists(t, kept)
 	require.DirExists(t, own, "a name that no restore gives is somebody's own")
 }

@@ -44,16 +44,16 @@ func proofBy(secret, challenge []byte, id, incarnation string) []byte {
 	return mac.Sum(nil)
 }
 
-// answer proves the secret to a peer.
-func (s *secretProver) answer(_ context.Context, _ string, q *port.SecretCall) (*port.SecretReply, error) {
+// answerChallenge proves the secret to a peer.
+func (s *secretProver) answerChallenge(_ context.Context, _ string, q *port.SecretCall) (*port.SecretReply, error) {
 	if len(q.Challenge) != challengeSize {
 		return nil, fmt.Errorf("cluster: a challenge has %d bytes, not %d", challengeSize, len(q.Challenge))
 	}
 	return &port.SecretReply{Proof: s.proof(q.Challenge, s.id, s.incarnation)}, nil
 }
 
-// check has the node at the other end of a link prove the secret.
-func (s *secretProver) check(ctx context.Context, l *port.Link, id, incarnation string) error {
+// checkPeer has the node at the other end of a link prove the secret.
+func (s *secretProver) checkPeer(ctx context.Context, l *port.Link, id, incarnation string) error {
 	challenge := make([]byte, challengeSize)
 	rand.Read(challenge) // Never fails.
 	r, err := port.Ask(ctx, l, &port.SecretCall{Challenge: challenge})

@@ -45,7 +45,7 @@ func TestWrongSecretFormsNoGroup(t *testing.T) {
 	second := g.open("n2", expect(2), hosts, func(c *Config) { c.Secret = []byte("another secret, as long as it must be") })
 	for _, n := range []*Node{first, second} {
 		require.Eventually(t, func() bool { return len(n.finder.lookAround()) == 1 }, 20*time.Second, 10*time.Millisecond)
-		require.ErrorIs(t, n.finder.form(n.finder.lookAround()), errSecret)
+		require.ErrorIs(t, n.finder.formGroup(n.finder.lookAround()), errSecret)
 		require.Empty(t, n.replica.servers())
 	}
 	g.close("n2")
@@ -58,7 +58,7 @@ func TestWrongSecretFormsNoGroup(t *testing.T) {
 func TestSecretProof(t *testing.T) {
 	s := &secretProver{[]byte("secret"), nil, "n1", "aa"}
 	challenge := make([]byte, challengeSize)
-	r, err := s.answer(context.Background(), "", &port.SecretCall{Challenge: challenge})
+	r, err := s.answerChallenge(context.Background(), "", &port.SecretCall{Challenge: challenge})
 	require.NoError(t, err)
 	require.Equal(t, s.proof(challenge, "n1", "aa"), r.Proof)
 	for _, other := range [][]byte{
@@ -71,7 +71,7 @@ func TestSecretProof(t *testing.T) {
 		require.NotEqual(t, r.Proof, other)
 	}
 	for _, size := range []int{0, challengeSize - 1, challengeSize + 1} {
-		_, err := s.answer(context.Background(), "", &port.SecretCall{Challenge: make([]byte, size)})
+		_, err := s.answerChallenge(context.Background(), "", &port.SecretCall{Challenge: make([]byte, size)})
 		require.Error(t, err)
 	}
 }

@@ -111,12 +111,13 @@ func (s *sequencer) run() {
 		case <-s.wake:
 		case <-s.waiters.wake:
 		}
-		s.turn()
+		s.proposeWaiting()
 	}
 }
 
-// turn proposes what waits, as far as this node leads and slots are free.
-func (s *sequencer) turn() {
+// proposeWaiting proposes the records that wait, where this node leads and as long as fewer
+// entries are in flight than may be.
+func (s *sequencer) proposeWaiting() {
 	if !s.replica.leads() {
 		s.replica.opened.Store(0)
 		s.dropFrames()
@@ -124,27 +125,27 @@ func (s *sequencer) turn() {
 		return
 	}
 	term := s.replica.raft.CurrentTerm()
-	if term != s.replica.opened.Load() && !s.open(term) {
+	if term != s.replica.opened.Load() && !s.openTerm(term) {
 		time.AfterFunc(retryPause, s.signal)
 		return
 	}
-	for s.gathered() { // finish comes back here.
-		e := s.build(term)
+	for s.hasGathered() { // finish comes back here.
+		e := s.buildEntry(term)
 		if e == nil {
 			return
 		}
-		s.submit(e)
+		s.submitEntry(e)
 	}
 }
 
-// gathered tells whether what waits may leave now, if anything does.
-func (s *sequencer) gathered() bool {
+// hasGathered tells whether the records that wait, if there are any, may be proposed now.
+func (s *sequencer) hasGathered() bool {
 	inFlight := len(s.slots)
-	return inFlight == 0 || inFlight < cap(s.slots) && s.waiters.queued()+s.framed() >= gatherFor
+	return inFlight == 0 || inFlight < cap(s.slots) && s.waiters.queued()+s.framedRecords() >= gatherFor
 }
 
-// open begins a term of leadership.
-func (s *sequencer) open(term uint64) bool {
+// openTerm begins a term of leadership.
+func (s *sequencer) openTerm(term uint64) bool {
 	s.replica.opened.Store(0)
 	s.dropFrames()
 	if !s.clocks.known() {
@@ -154,7 +155,7 @@ func (s *sequencer) open(term uint64) bool {
 	if !s.proposeAlone(term, wire.KindTick, nil) {
 		return false
 	}
-	if !s.genesis(term) || !s.recordRecovery(term) {
+	if !s.proposeGenesis(term) || !s.recordRecovery(term) {
 		return false
 	}
 	s.clock.restart(max(s.clock.last, s.state.rawLogTime()), s.clocks.target())
@@ -169,9 +170,9 @@ func (s *sequencer) open(term uint64) bool {
 	return true
 }
 
-// genesis proposes the first record of a cluster's life where none is there. All
+// proposeGenesis proposes the first record of a cluster's life where none is there. All
 // of older terms was applied here before, so its absence is certain.
-func (s *sequencer) genesis(term uint64) bool {
+func (s *sequencer) proposeGenesis(term uint64) bool {
 	if s.state.Settings().Genesis != nil || s.founding == nil {
 		return true
 	}
@@ -195,8 +196,8 @@ func (s *sequencer) proposeAlone(term uint64, kind wire.Kind, body []byte) bool 
 
 // proposeOne is proposeAlone with the record's result.
 func (s *sequencer) proposeOne(term uint64, kind wire.Kind, body []byte) (wire.Result, bool) {
-	e := s.begin(term, len(body)+recordFrame)
-	e.add(wire.Record{Kind: kind, Version: wire.RecordVersion, Origin: s.waiters.origin, Body: body})
+	e := s.beginEntry(term, len(body)+recordFrame)
+	e.addRecord(wire.Record{Kind: kind, Version: wire.RecordVersion, Origin: s.waiters.origin, Body: body})
 	future := s.replica.raft.Apply(wire.Seal(e.data, e.count), enqueuePatience)
 	done := make(chan error, 1)
 	go func() { done <- future.Error() }()
@@ -213,20 +214,20 @@ func (s *sequencer) proposeOne(term uint64, kind wire.Kind, body []byte) (wire.R
 	}
 }
 
-func (s *sequencer) begin(term uint64, size int) *entry {
+func (s *sequencer) beginEntry(term uint64, size int) *entry {
 	format := max(s.state.Settings().Format, engine.Format1)
 	header := wire.Header{Format: format, Term: term, Time: s.clock.stamp(s.clocks.target())}
 	return &entry{term: term, data: wire.AppendHeader(make([]byte, 0, size+entryFrame), header)}
 }
 
-func (e *entry) add(r wire.Record) {
+func (e *entry) addRecord(r wire.Record) {
 	e.data = wire.AppendRecord(e.data, r)
 	e.count++
 }
 
-// build makes the next entry of what waits, or nil. Frames of peers go first in
+// buildEntry makes the next entry of the records that wait; nil: none waits. Frames of peers go first in
 // every other entry, own records in the others, so that neither starves.
-func (s *sequencer) build(term uint64) *entry {
+func (s *sequencer) buildEntry(term uint64) *entry {
 	count, size := engine.EntryRecordsMax, engine.EntryMax-entryFrame
 	if s.tickDue {
 		count, size = count-1, size-tickSizeMax
@@ -236,26 +237,26 @@ func (s *sequencer) build(term uint64) *entry {
 	s.peersFirst = !s.peersFirst
 	if s.peersFirst {
 		frames, count, size = s.takeFrames(term, count, size)
-		s.attempts = s.waiters.take(term, count, size, s.attempts)
+		s.attempts = s.waiters.takeAttempts(term, count, size, s.attempts)
 	} else {
-		s.attempts = s.waiters.take(term, count, size, s.attempts)
+		s.attempts = s.waiters.takeAttempts(term, count, size, s.attempts)
 		frames, _, _ = s.takeFrames(term, count-len(s.attempts), size-attemptsSize(s.attempts))
 	}
 	if len(frames) == 0 && len(s.attempts) == 0 && !s.tickDue {
 		return nil
 	}
-	return s.assemble(term, frames)
+	return s.assembleEntry(term, frames)
 }
 
-func (s *sequencer) assemble(term uint64, frames []*frame) *entry {
+func (s *sequencer) assembleEntry(term uint64, frames []*frame) *entry {
 	size := attemptsSize(s.attempts) + tickSizeMax
 	for _, f := range frames {
 		size += len(f.records)
 	}
-	e := s.begin(term, size)
+	e := s.beginEntry(term, size)
 	if s.tickDue {
 		s.tickDue = false
-		e.add(wire.Record{Kind: wire.KindTick, Version: wire.RecordVersion, Origin: s.waiters.origin, Body: s.tickBody()})
+		e.addRecord(wire.Record{Kind: wire.KindTick, Version: wire.RecordVersion, Origin: s.waiters.origin, Body: s.tickBody()})
 	}
 	for _, f := range frames {
 		e.data = append(e.data, f.records...)
@@ -265,7 +266,7 @@ func (s *sequencer) assemble(term uint64, frames []*frame) *entry {
 	e.own = append([]attempt(nil), s.attempts...)
 	for i := range e.own {
 		a := &e.own[i]
-		e.add(wire.Record{Kind: a.kind, Version: wire.RecordVersion, Origin: s.waiters.origin, Seq: a.seq, Body: a.body})
+		e.addRecord(wire.Record{Kind: a.kind, Version: wire.RecordVersion, Origin: s.waiters.origin, Seq: a.seq, Body: a.body})
 	}
 	e.data = wire.Seal(e.data, e.count)
 	return e
@@ -274,7 +275,7 @@ func (s *sequencer) assemble(term uint64, frames []*frame) *entry {
 const tickSizeMax = 96
 
 func (s *sequencer) tickBody() []byte {
-	claim := s.digests.claim()
+	claim := s.digests.nextClaim()
 	if claim == nil {
 		return nil
 	}
@@ -288,21 +289,21 @@ func attemptsSize(attempts []attempt) (size int) {
 	return size
 }
 
-// submit hands an entry to raft. It blocks while raft's main loop writes the entry
+// submitEntry hands an entry to raft. It blocks while raft's main loop writes the entry
 // before: meanwhile the next batch gathers.
-func (s *sequencer) submit(e *entry) {
+func (s *sequencer) submitEntry(e *entry) {
 	s.slots <- struct{}{}
 	entriesProposed.Inc()
 	recordsProposed.Add(e.count)
 	e.sent = time.Now()
 	future := s.replica.raft.Apply(e.data, enqueuePatience)
 	s.life.running.Add(1)
-	go s.finish(e, future)
+	go s.finishEntry(e, future)
 }
 
-// finish waits for an entry's fate. Own records whose results are there were
+// finishEntry waits for an entry's fate. Own records whose results are there were
 // answered by the adapter, from the own log; here errors count.
-func (s *sequencer) finish(e *entry, future raft.ApplyFuture) {
+func (s *sequencer) finishEntry(e *entry, future raft.ApplyFuture) {
 	defer s.life.running.Done()
 	err := future.Error()
 	var results []wire.Result
@@ -316,7 +317,7 @@ func (s *sequencer) finish(e *entry, future raft.ApplyFuture) {
 		e.replyFrames(results)
 	case what == fateNothing:
 		e.dropFrames(fateNothing)
-		s.waiters.giveBack(e.own)
+		s.waiters.giveBackAttempts(e.own)
 		s.noteStuck(err)
 		time.Sleep(retryPause) // With its slot: raft turns entries away for some time, and at once.
 	default:
@@ -372,8 +373,8 @@ func (e *entry) dropFrames(what fate) {
 	}
 }
 
-// forwarded takes a peer's frame; false means that it was refused at once.
-func (s *sequencer) forwarded(f *frame) bool {
+// queueFrame queues a peer's frame; false: it was refused at once.
+func (s *sequencer) queueFrame(f *frame) bool {
 	if f.term != s.replica.opened.Load() {
 		return false
 	}
@@ -387,8 +388,8 @@ func (s *sequencer) forwarded(f *frame) bool {
 	return !full
 }
 
-// framed is how many records wait in frames of peers.
-func (s *sequencer) framed() (count int) {
+// framedRecords is how many records wait in frames of peers.
+func (s *sequencer) framedRecords() (count int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.frames {

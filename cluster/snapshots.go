@@ -40,15 +40,15 @@ type compaction struct {
 	installedAt uint64 // Index of the last entry of our own kind after the last of them.
 }
 
-func (c *compaction) applied(index uint64, at engine.Time, size int) {
+func (c *compaction) noteApplied(index uint64, at engine.Time, size int) {
 	c.bytes.Add(int64(size))
-	c.ages.applied(index, at, int64(size))
+	c.ages.noteApplied(index, at, int64(size))
 }
 
 // takeWhenDue is a duty. The snapshot itself runs beside the duties.
 func (c *compaction) takeWhenDue(now time.Time) {
-	overdue := c.bytes.Load() >= overdueTimes*c.due()
-	if c.bytes.Load() < c.due() || !overdue && !c.mayBegin() || !c.disk.fits(c.size.Load()) || !c.gate.tryEnter() {
+	overdue := c.bytes.Load() >= overdueTimes*c.bytesDue()
+	if c.bytes.Load() < c.bytesDue() || !overdue && !c.mayBegin() || !c.disk.hasRoomFor(c.size.Load()) || !c.gate.tryEnter() {
 		return
 	}
 	if now.Sub(c.last) < c.policy.Interval {
@@ -59,7 +59,7 @@ func (c *compaction) takeWhenDue(now time.Time) {
 	go func() {
 		defer c.life.running.Done()
 		defer c.gate.leave()
-		if _, err := c.take(); err != nil {
+		if _, err := c.takeSnapshot(); err != nil {
 			c.life.log.Error("snapshot not taken", "error", err)
 		}
 	}()
@@ -71,12 +71,12 @@ const overdueTimes = 8
 // mayBegin reports whether it is this node's turn: writing a snapshot slows a disk down,
 // and a quorum's disks are not to be slow together.
 func (c *compaction) mayBegin() bool {
-	return turn(c.ages.now(), engine.Time(c.policy.Interval), c.membersBefore(), int64(len(c.replica.servers())))
+	return turn(c.ages.latestTime(), engine.Time(c.policy.Interval), c.membersBefore(), int64(len(c.replica.servers())))
 }
 
-// due is how many bytes of log make a snapshot due. All nodes apply the same bytes, so
+// bytesDue is how many bytes of log make a snapshot due. All nodes apply the same bytes, so
 // each waits an eighth more than the member before it.
-func (c *compaction) due() int64 {
+func (c *compaction) bytesDue() int64 {
 	return c.policy.LogBytes / 8 * (8 + c.membersBefore())
 }
 
@@ -93,24 +93,24 @@ func (c *compaction) membersBefore() (before int64) {
 // takeByAge takes a snapshot, and so has the log cut, some times within the age the
 // log may reach. The nodes' turns come one after the other.
 func (c *compaction) takeByAge() error {
-	if !c.disk.fits(c.size.Load()) || !c.gate.tryEnter() {
+	if !c.disk.hasRoomFor(c.size.Load()) || !c.gate.tryEnter() {
 		return nil
 	}
 	defer c.gate.leave()
 	every := max(c.policy.LogAge/snapshotsAnAge, 1)
 	turn := every / engine.Time(len(c.replica.servers())+1) * engine.Time(c.membersBefore())
-	if (c.ages.now()+turn)/every <= (engine.Time(c.ages.snapshot.Load())+turn)/every {
+	if (c.ages.latestTime()+turn)/every <= (engine.Time(c.ages.snapshot.Load())+turn)/every {
 		return nil
 	}
-	_, err := c.take()
+	_, err := c.takeSnapshot()
 	return err
 }
 
-// take has raft write a snapshot and cut the log behind it. Called with
+// takeSnapshot has raft write a snapshot and cut the log behind it. Called with
 // gate held.
-func (c *compaction) take() (*raft.SnapshotMeta, error) {
+func (c *compaction) takeSnapshot() (*raft.SnapshotMeta, error) {
 	c.last = time.Now()
-	now := c.ages.now()
+	now := c.ages.latestTime()
 	bytes := c.bytes.Load()
 	c.keepTrailing()
 	future := c.replica.raft.Snapshot()
@@ -183,14 +183,14 @@ func (c *compaction) keepTrailing() {
 // keptFrom is the index of the newest entry that the log need not have. behind is how far
 // the member is that is furthest behind; 0: none is.
 func (c *compaction) keptFrom(last uint64, bytesMax int64, behind uint64) uint64 {
-	from := c.ages.before(c.policy.TrailingAge)
+	from := c.ages.indexBefore(c.policy.TrailingAge)
 	if behind > 0 {
-		from = min(from, max(behind, c.ages.before(trailingAgeBehind)))
+		from = min(from, max(behind, c.ages.indexBefore(trailingAgeBehind)))
 	}
-	from = max(from, c.ages.beyond(bytesMax))
+	from = max(from, c.ages.indexBeyond(bytesMax))
 	from = min(from, last-min(last, trailingEntriesMin))
 	from = max(from, last-min(last, trailingEntriesMax))
-	return max(from, c.ages.before(c.policy.LogAge))
+	return max(from, c.ages.indexBefore(c.policy.LogAge))
 }
 
 // bytesMax is what the log may take on the disk: little on one that is nearly full.
@@ -202,7 +202,7 @@ func (c *compaction) bytesMax() int64 {
 			bytes = min(bytes, total/trailingShare)
 		}
 	}
-	if c.disk.low() {
+	if c.disk.isLow() {
 		bytes = min(bytes, c.policy.LogBytes)
 	}
 	return bytes
@@ -213,7 +213,7 @@ func (c *compaction) bytesMax() int64 {
 // answered says nothing.
 func (c *compaction) furthestBehind(last uint64) (behind uint64) {
 	for _, id := range c.replica.others() {
-		sample, known := c.peers.last(string(id))
+		sample, known := c.peers.lastSample(string(id))
 		if applied := sample.pong.Applied; known && applied > 0 && applied+behindMin < last && (behind == 0 || applied < behind) {
 			behind = applied
 		}

@@ -58,12 +58,12 @@ func TestLastViewIsForgotten(t *testing.T) {
 	views := viewCache{gate: newGate()}
 	view := fsm.New().Freeze()
 	views.last = view
-	views.drop()
+	views.dropViews()
 	require.Nil(t, views.last)
 	views.last, views.frozen = view, time.Now()
-	views.tidy(views.frozen.Add(viewKept))
+	views.dropOldViews(views.frozen.Add(viewKept))
 	require.NotNil(t, views.last)
-	views.tidy(views.frozen.Add(viewKept + 1))
+	views.dropOldViews(views.frozen.Add(viewKept + 1))
 	require.Nil(t, views.last, "nobody has asked for it")
 }
 
@@ -73,7 +73,7 @@ func TestFullTableOfPairsIsTold(t *testing.T) {
 	const told = "R25 forgets payments that still count: there are more pairs of agent and counterparty than its table holds"
 	require.NotContains(t, n.Status(t.Context()).Warnings, told)
 	before, now := pairsDisplaced.Get(), n.LogTime()
-	require.NoError(t, n.adapter.publish(&fsm.Effects{PairsDisplaced: 3, Time: now}, 0))
+	require.NoError(t, n.adapter.publishEffects(&fsm.Effects{PairsDisplaced: 3, Time: now}, 0))
 	require.Equal(t, before+3, pairsDisplaced.Get())
 	require.Contains(t, n.Status(t.Context()).Warnings, told)
 	n.state.displaced.Store(int64(now - engine.Hour - engine.Minute))

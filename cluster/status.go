@@ -61,10 +61,10 @@ func (n *Node) Status(ctx context.Context) report.ClusterStatus {
 	if settings.Genesis != nil {
 		s.ClusterID = settings.Genesis.ClusterID
 	}
-	if digest, ok := n.digester.last(); ok {
+	if digest, ok := n.digester.newestDigest(); ok {
 		s.StateDigest, s.DigestIndex = hex.EncodeToString(digest.Digest), digest.Index
 	}
-	id, address, _ := n.replica.current(time.Now())
+	id, address, _ := n.replica.currentLeader(time.Now())
 	var stale error
 	if address == "" {
 		stale = wire.ErrNoLeader
@@ -150,11 +150,11 @@ func (n *Node) nodes(_ context.Context, commit uint64) []report.NodeStatus {
 // peerStatus is a member's line, from its last answer to a ping.
 func (n *Node) peerStatus(id string, commit uint64, now time.Time) report.NodeStatus {
 	node := report.NodeStatus{ID: id, LastContactMs: -1, Role: roleUnreachable}
-	last, known := n.peers.last(id)
+	last, known := n.peers.lastSample(id)
 	if !known {
 		return node
 	}
-	_, fresh := n.peers.fresh(id)
+	_, fresh := n.peers.freshSample(id)
 	median, _ := n.clocks.medianOffset()
 	p := &last.pong
 	node.APIAddr, node.Role, node.Version, node.UpSince = p.APIAddr, p.Role, p.Release, p.UpSince
@@ -184,7 +184,7 @@ func (n *Node) pong() *port.Pong {
 		FormatMax: uint16(engine.FormatNewest), Leads: n.replica.opened.Load() != 0,
 		Healthy: self.Healthy, Member: len(n.replica.servers()) > 0 || settings.Genesis != nil,
 		Expect: n.config.BootstrapExpect, Address: n.greeter.address.String(),
-		Missing: n.history.busy.Load(), Use: n.use.lately(), Cosigned: n.use.cosigned.Load(), Process: n.greeter.process, Low: n.disk.low(),
+		Missing: n.history.busy.Load(), Use: n.use.lately(), Cosigned: n.use.cosigned.Load(), Process: n.greeter.process, Low: n.disk.isLow(),
 		Tables: n.lists.told(), Matchers: self.Matchers,
 	}
 	if settings.Genesis != nil {
@@ -202,7 +202,7 @@ func (n *Node) self(commit uint64) report.NodeStatus {
 		ID: n.config.ID, Addr: n.greeter.address.Host, APIAddr: n.config.APIAddr,
 		Suffrage: suffrageNonvoter, Role: n.Role(),
 		// Without its history a node is no copy yet that others could be lost for.
-		Healthy:      n.life.dead.Load() == nil && !n.disk.low() && !n.history.busy.Load() && n.checkList().OK,
+		Healthy:      n.life.dead.Load() == nil && !n.disk.isLow() && !n.history.busy.Load() && n.checkList().OK,
 		AppliedIndex: applied, Lag: commit - min(applied, commit),
 		Version: n.config.Version, UpSince: n.since.UTC().Format(datadir.TimeFormat),
 		ClockSkewMs: int64(n.clocks.offset() / engine.Millisecond),
@@ -280,7 +280,7 @@ func (n *Node) groupWarnings(s *report.ClusterStatus) (warnings []string) {
 		case node.Lag > maxLagDefault:
 			warnings = append(warnings, fmt.Sprintf("%s is %d entries behind", node.ID, node.Lag))
 		}
-		if last, known := n.peers.last(node.ID); known && last.pong.Missing || node.ID == n.config.ID && n.history.busy.Load() {
+		if last, known := n.peers.lastSample(node.ID); known && last.pong.Missing || node.ID == n.config.ID && n.history.busy.Load() {
 			warnings = append(warnings, fmt.Sprintf("history of %s is incomplete: it is fetched from the others", node.ID))
 		}
 	}
@@ -339,7 +339,7 @@ func (n *Node) takeDown(s *report.ClusterStatus, stale error) report.TakeDown {
 		t.Why = append(t.Why, "writes: "+s.Writes.State)
 	}
 	for _, node := range s.Nodes {
-		switch server, known := n.replica.find(raft.ServerID(node.ID)); {
+		switch server, known := n.replica.findServer(raft.ServerID(node.ID)); {
 		case node.Healthy:
 		case node.Role == roleUnreachable:
 			t.Why = append(t.Why, node.ID+" does not answer")
@@ -360,7 +360,7 @@ func (n *Node) takeDown(s *report.ClusterStatus, stale error) report.TakeDown {
 func (n *Node) skewed() (named []string) {
 	median, ok := n.clocks.medianOffset()
 	for _, server := range n.replica.servers() {
-		s, fresh := n.peers.fresh(string(server.ID))
+		s, fresh := n.peers.freshSample(string(server.ID))
 		if off := s.offset - median; ok && fresh && (off > clockOffsetMax || off < -clockOffsetMax) {
 			named = append(named, fmt.Sprintf("clock of %s is %d ms off", server.ID, off/engine.Millisecond))
 		}
@@ -410,7 +410,7 @@ func (n *Node) checkNode() report.ReadyCheck {
 
 func (n *Node) checkLeader(ctx context.Context, query report.ReadyQuery) report.ReadyCheck {
 	start := time.Now()
-	id, address, without := n.replica.current(start)
+	id, address, without := n.replica.currentLeader(start)
 	if address == "" {
 		return report.ReadyCheck{Name: "leader", Text: fmt.Sprintf("none for %v%s", without.Round(time.Millisecond), n.greeter.because())}
 	}
@@ -426,7 +426,7 @@ func (n *Node) checkLeader(ctx context.Context, query report.ReadyQuery) report.
 // checkVote keeps a node out that the group does not count on yet, so that whoever
 // replaces one node after the other by their readiness waits for its vote.
 func (n *Node) checkVote() report.ReadyCheck {
-	server, known := n.replica.find(n.replica.self)
+	server, known := n.replica.findServer(n.replica.self)
 	to, err := port.ParseAddress(string(server.Address))
 	switch {
 	case !known || err != nil:
@@ -451,7 +451,7 @@ func (n *Node) checkApplied(ctx context.Context, query report.ReadyQuery) report
 	}
 	commit, applied := n.replica.raft.CommitIndex(), n.Applied()
 	if leader, _ := n.replica.remoteLeader(); leader != "" { // Just started, this node does not know how far the group is.
-		if s, fresh := n.peers.fresh(string(leader)); fresh {
+		if s, fresh := n.peers.freshSample(string(leader)); fresh {
 			commit = max(commit, s.pong.Commit)
 		}
 	}
@@ -479,7 +479,7 @@ func (n *Node) checkDiskRoom() report.ReadyCheck {
 	if percent < 0 {
 		text = "free space not known"
 	}
-	return report.ReadyCheck{Name: "disk", OK: !n.disk.low(), Text: text}
+	return report.ReadyCheck{Name: "disk", OK: !n.disk.isLow(), Text: text}
 }
 
 func (n *Node) checkClock() report.ReadyCheck {

@@ -17,8 +17,8 @@ type stores struct {
 	snaps  *datadir.Snapshots
 }
 
-// open opens what is in the folder, which is open already.
-func (s *stores) open(config *Config, log *slog.Logger) (err error) {
+// openStores opens what is in the folder, which is open already.
+func (s *stores) openStores(config *Config, log *slog.Logger) (err error) {
 	history := config.History
 	if history == nil {
 		history = audit.OSDir(s.folder.Sub(datadir.AuditFolder))

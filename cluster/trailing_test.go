@@ -13,7 +13,7 @@ import (
 func loggedFor(entries uint64, step engine.Time, bytes int64, policy SnapshotPolicy) *compaction {
 	c := &compaction{policy: policy, disk: &disk{}}
 	for index := uint64(1); index <= entries; index++ {
-		c.ages.applied(index, engine.Time(index)*step, bytes)
+		c.ages.noteApplied(index, engine.Time(index)*step, bytes)
 	}
 	return c
 }
@@ -72,8 +72,8 @@ func TestTrailingLogBytes(t *testing.T) {
 func TestMarksAreBounded(t *testing.T) {
 	c := loggedFor(3*marksMax, ageStep, bytesStep, SnapshotPolicy{})
 	require.LessOrEqual(t, len(c.ages.marks), marksMax)
-	require.NotZero(t, c.ages.before(engine.DayLength))
-	c.ages.forget(engine.Hour)
+	require.NotZero(t, c.ages.indexBefore(engine.DayLength))
+	c.ages.forgetMarks(engine.Hour)
 	require.Less(t, len(c.ages.marks), 400)
 }
 

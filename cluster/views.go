@@ -26,9 +26,9 @@ type viewCache struct {
 // viewKept is how long a state is kept for readers that do not come.
 const viewKept = 2 * time.Second
 
-// tidy forgets a state that nobody has asked for: it would keep every page that is
+// dropOldViews forgets a state that nobody has asked for: it would keep every page that is
 // replaced.
-func (c *viewCache) tidy(now time.Time) {
+func (c *viewCache) dropOldViews(now time.Time) {
 	if !c.gate.tryEnter() {
 		return
 	}
@@ -38,8 +38,8 @@ func (c *viewCache) tidy(now time.Time) {
 	c.gate.leave()
 }
 
-// drop forgets the last state: it would keep all that was replaced since.
-func (c *viewCache) drop() {
+// dropViews forgets the last state: it would keep all that was replaced since.
+func (c *viewCache) dropViews() {
 	c.forget.Add(1)
 	if c.gate.tryEnter() {
 		c.last = nil
@@ -50,7 +50,7 @@ func (c *viewCache) drop() {
 // View returns a frozen state of at least index minIndex, and of at least what was
 // applied here when it was called.
 func (s *state) View(ctx context.Context, minIndex uint64) (*fsm.View, error) {
-	if err := s.progress.await(ctx, minIndex); err != nil {
+	if err := s.progress.awaitIndex(ctx, minIndex); err != nil {
 		return nil, err
 	}
 	wanted := s.commands.Load()

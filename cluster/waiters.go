@@ -163,8 +163,8 @@ func (w *waiters) signal() {
 	}
 }
 
-// admit queues a record, or says why not: all its errors mean that nothing happened.
-func (w *waiters) admit(kind wire.Kind, body []byte) (*proposal, error) {
+// admitRecord queues a record. After an error of it nothing happened.
+func (w *waiters) admitRecord(kind wire.Kind, body []byte) (*proposal, error) {
 	p := &proposal{kind: kind, body: body, answer: make(chan answer, 1), enqueued: w.clock.Monotonic()}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -194,9 +194,9 @@ func (w *waiters) tooSlow(now engine.Time) bool {
 		now-w.taken < drainRecency && now-w.draining > drainSteady
 }
 
-// take begins attempts in a term, first come first served, within the given
+// takeAttempts begins attempts in a term, first come first served, within the given
 // bounds. Nothing is taken when the term is behind what was applied here.
-func (w *waiters) take(term uint64, countMax, bytesMax int, into []attempt) []attempt {
+func (w *waiters) takeAttempts(term uint64, countMax, bytesMax int, into []attempt) []attempt {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if term < w.term {
@@ -232,8 +232,8 @@ func (w *waiters) take(term uint64, countMax, bytesMax int, into []attempt) []at
 	return into
 }
 
-// finish answers a proposal. Called with mu held.
-func (w *waiters) finish(p *proposal, a answer) {
+// answerProposal answers a proposal. Called with mu held.
+func (w *waiters) answerProposal(p *proposal, a answer) {
 	if p.state == proposalDone {
 		return
 	}
@@ -253,46 +253,46 @@ func (w *waiters) finish(p *proposal, a answer) {
 	}
 }
 
-// requeue puts a proposal whose attempt certainly came to nothing in front of its
+// requeueProposal puts a proposal whose attempt certainly came to nothing in front of its
 // lane. Called with mu held.
-func (w *waiters) requeue(p *proposal) {
+func (w *waiters) requeueProposal(p *proposal) {
 	delete(w.sent, p.seq)
 	p.state = proposalQueued
 	w.lane(p.kind).pushFront(p)
 	recordsRetried.Inc()
 }
 
-// giveBack says that these attempts certainly came to nothing.
-func (w *waiters) giveBack(attempts []attempt) {
+// giveBackAttempts queues the proposals of attempts again that certainly came to nothing.
+func (w *waiters) giveBackAttempts(attempts []attempt) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := len(attempts) - 1; i >= 0; i-- {
 		if p := w.sent[attempts[i].seq]; p != nil {
-			w.requeue(p)
+			w.requeueProposal(p)
 		}
 	}
 	w.signal()
 }
 
-// applied takes the results of an entry of the own log, and the entry's term.
-func (w *waiters) applied(term uint64, results []wire.Result) {
+// takeApplied answers proposals with the results of an entry of the own log, which is of a term.
+func (w *waiters) takeApplied(term uint64, results []wire.Result) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.settle(results)
+	w.settleResults(results)
 	if term > w.term {
 		w.term = term
-		w.fence(term)
+		w.fenceTerm(term)
 	}
 }
 
-// replied takes results from the leader's reply.
-func (w *waiters) replied(results []wire.Result) {
+// takeReplied answers proposals with the results in a leader's reply.
+func (w *waiters) takeReplied(results []wire.Result) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.settle(results)
+	w.settleResults(results)
 }
 
-func (w *waiters) settle(results []wire.Result) {
+func (w *waiters) settleResults(results []wire.Result) {
 	requeued := false
 	for i := range results {
 		r := &results[i]
@@ -305,67 +305,67 @@ func (w *waiters) settle(results []wire.Result) {
 		}
 		if r.Code == wire.Fenced {
 			recordsFenced.Inc()
-			w.requeue(p)
+			w.requeueProposal(p)
 			requeued = true
 			continue
 		}
-		w.finish(p, answer{result: *r})
+		w.answerProposal(p, answer{result: *r})
 	}
 	if requeued {
 		w.signal()
 	}
 }
 
-// fence tries again what was bound to a term below the one now applied. Called
+// fenceTerm tries again what was bound to a term below the one now applied. Called
 // with mu held; rare (once a term), so looking at all that is sent is fine.
-func (w *waiters) fence(term uint64) {
+func (w *waiters) fenceTerm(term uint64) {
 	for _, p := range w.sent {
 		if p.term < term {
-			w.requeue(p)
+			w.requeueProposal(p)
 		}
 	}
 	w.signal()
 }
 
-// jumped says that a snapshot of the given term replaced part of the log: what
+// noteJump says that a snapshot of the given term replaced part of the log: what
 // became of attempts up to that term can no longer be seen here.
-func (w *waiters) jumped(term uint64) {
+func (w *waiters) noteJump(term uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range w.sent {
 		if p.term <= term {
 			proposalsUnknown.Inc()
-			w.finish(p, answer{err: wire.ErrUnknown})
+			w.answerProposal(p, answer{err: wire.ErrUnknown})
 		}
 	}
 	w.term = max(w.term, term)
 }
 
-// abandon ends a proposal whose caller will wait no longer. unserved is the error
+// abandonProposal ends a proposal whose caller will wait no longer. unserved is the error
 // when nothing certainly happened; otherwise the outcome is unknown, unless the
 // answer came in this very moment.
-func (w *waiters) abandon(p *proposal, unserved error) answer {
+func (w *waiters) abandonProposal(p *proposal, unserved error) answer {
 	w.mu.Lock()
-	w.drop(p, unserved)
-	w.compact(w.lane(p.kind))
+	w.dropProposal(p, unserved)
+	w.compactLane(w.lane(p.kind))
 	w.mu.Unlock()
 	return <-p.answer
 }
 
-// drop ends a proposal as abandon says. Called with mu held.
-func (w *waiters) drop(p *proposal, unserved error) {
+// dropProposal ends a proposal as abandonProposal does. Called with mu held.
+func (w *waiters) dropProposal(p *proposal, unserved error) {
 	switch p.state {
 	case proposalQueued:
 		proposalsRefused.Inc()
-		w.finish(p, answer{err: unserved})
+		w.answerProposal(p, answer{err: unserved})
 	case proposalSent:
 		proposalsUnknown.Inc()
-		w.finish(p, answer{err: wire.ErrUnknown})
+		w.answerProposal(p, answer{err: wire.ErrUnknown})
 	}
 }
 
-// compact drops given-up proposals from a lane that nobody takes from.
-func (w *waiters) compact(l *lane) {
+// compactLane drops given-up proposals from a lane that nobody takes from.
+func (w *waiters) compactLane(l *lane) {
 	if l.len() <= 2*w.count+1024 {
 		return
 	}
@@ -386,28 +386,28 @@ func (w *waiters) failQueued(err error) {
 		for p := lane.pop(); p != nil; p = lane.pop() {
 			if p.state == proposalQueued {
 				proposalsRefused.Inc()
-				w.finish(p, answer{err: err})
+				w.answerProposal(p, answer{err: err})
 			}
 		}
 	}
 }
 
-// refuse turns new proposals away with err; nil admits them again.
-func (w *waiters) refuse(err error) {
+// refuseNew turns new proposals away with err; nil admits them again.
+func (w *waiters) refuseNew(err error) {
 	w.mu.Lock()
 	w.refusal = err
 	w.mu.Unlock()
 }
 
-// end answers everything there is, for good.
-func (w *waiters) end() {
-	w.refuse(wire.ErrShuttingDown)
+// endAll answers all proposals, and refuses new ones for good.
+func (w *waiters) endAll() {
+	w.refuseNew(wire.ErrShuttingDown)
 	w.failQueued(wire.ErrShuttingDown)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range w.sent {
 		proposalsUnknown.Inc()
-		w.finish(p, answer{err: wire.ErrUnknown})
+		w.answerProposal(p, answer{err: wire.ErrUnknown})
 	}
 }
 
@@ -425,13 +425,13 @@ func (w *waiters) waiting() int {
 	return w.count
 }
 
-// wait waits for a proposal's answer until ctx ends.
-func (w *waiters) wait(ctx context.Context, p *proposal, unserved func() error) (wire.Result, error) {
+// awaitAnswer waits for a proposal's answer until ctx ends.
+func (w *waiters) awaitAnswer(ctx context.Context, p *proposal, unserved func() error) (wire.Result, error) {
 	select {
 	case a := <-p.answer:
 		return a.result, a.err
 	case <-ctx.Done():
 	}
-	a := w.abandon(p, unserved())
+	a := w.abandonProposal(p, unserved())
 	return a.result, a.err
 }

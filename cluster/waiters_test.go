@@ -17,12 +17,14 @@ import (
 func newTestWaiters() *waiters { return newWaiters(7, 100, SystemClock()) }
 
 func admit(t *testing.T, w *waiters, kind wire.Kind) *proposal {
-	p, err := w.admit(kind, []byte("body"))
+	p, err := w.admitRecord(kind, []byte("body"))
 	require.NoError(t, err)
 	return p
 }
 
-func takeAll(w *waiters, term uint64) []attempt { return w.take(term, 512, engine.EntryMax, nil) }
+func takeAll(w *waiters, term uint64) []attempt {
+	return w.takeAttempts(term, 512, engine.EntryMax, nil)
+}
 
 func result(w *waiters, seq uint64, code wire.Code, term uint64) []wire.Result {
 	return []wire.Result{{Code: code, Origin: w.origin, Seq: seq, Term: term, Index: 9}}
@@ -52,11 +54,11 @@ func TestWaitersOwnLogAnswers(t *testing.T) {
 	require.EqualValues(t, 101, attempts[0].seq)
 	foreign := result(w, attempts[0].seq, wire.Applied, 3)
 	foreign[0].Origin++
-	w.applied(3, foreign)
+	w.takeApplied(3, foreign)
 	requireNoAnswer(t, p)
-	w.applied(3, result(w, attempts[0].seq, wire.Applied, 3))
+	w.takeApplied(3, result(w, attempts[0].seq, wire.Applied, 3))
 	requireAnswer(t, p, wire.Applied, nil)
-	w.replied(result(w, attempts[0].seq, wire.Applied, 3)) // The slower of the two ways.
+	w.takeReplied(result(w, attempts[0].seq, wire.Applied, 3)) // The slower of the two ways.
 	require.Empty(t, p.answer)
 	require.Zero(t, w.waiting())
 	require.Zero(t, w.bytes)
@@ -66,12 +68,12 @@ func TestWaitersFencedIsTriedAgain(t *testing.T) {
 	w := newTestWaiters()
 	p := admit(t, w, wire.KindScreen)
 	first := takeAll(w, 3)
-	w.applied(4, result(w, first[0].seq, wire.Fenced, 4))
+	w.takeApplied(4, result(w, first[0].seq, wire.Fenced, 4))
 	requireNoAnswer(t, p)
 	second := takeAll(w, 4)
 	require.Len(t, second, 1)
 	require.NotEqual(t, first[0].seq, second[0].seq)
-	w.applied(4, result(w, second[0].seq, wire.Applied, 4))
+	w.takeApplied(4, result(w, second[0].seq, wire.Applied, 4))
 	requireAnswer(t, p, wire.Applied, nil)
 }
 
@@ -81,21 +83,21 @@ func TestWaitersHigherTermFrees(t *testing.T) {
 	w := newTestWaiters()
 	p := admit(t, w, wire.KindScreen)
 	first := takeAll(w, 3)
-	w.applied(3, nil)
+	w.takeApplied(3, nil)
 	require.Empty(t, takeAll(w, 3), "an entry of its own term frees nothing")
-	w.applied(5, nil)
+	w.takeApplied(5, nil)
 	second := takeAll(w, 5)
 	require.Len(t, second, 1)
-	w.applied(5, result(w, first[0].seq, wire.Fenced, 5))
+	w.takeApplied(5, result(w, first[0].seq, wire.Fenced, 5))
 	require.Empty(t, takeAll(w, 5), "the second attempt is still under way")
-	w.applied(5, result(w, second[0].seq, wire.Applied, 5))
+	w.takeApplied(5, result(w, second[0].seq, wire.Applied, 5))
 	requireAnswer(t, p, wire.Applied, nil)
 }
 
 func TestWaitersNothingTakenInAnOldTerm(t *testing.T) {
 	w := newTestWaiters()
 	admit(t, w, wire.KindScreen)
-	w.applied(5, nil)
+	w.takeApplied(5, nil)
 	require.Empty(t, takeAll(w, 4))
 	require.Len(t, takeAll(w, 5), 1)
 }
@@ -108,20 +110,20 @@ func TestWaitersGiveBackKeepsOrder(t *testing.T) {
 	first := takeAll(w, 3)
 	require.Len(t, first, 300)
 	last := admit(t, w, wire.KindScreen)
-	w.giveBack(first)
-	w.giveBack(first) // Twice is harmless.
+	w.giveBackAttempts(first)
+	w.giveBackAttempts(first) // Twice is harmless.
 	second := takeAll(w, 3)
 	require.Len(t, second, 301)
-	w.applied(3, result(w, second[300].seq, wire.Applied, 3))
+	w.takeApplied(3, result(w, second[300].seq, wire.Applied, 3))
 	requireAnswer(t, last, wire.Applied, nil)
 }
 
 func TestWaitersJumpIsUnknown(t *testing.T) {
 	w := newTestWaiters()
 	old, fresh, queued := admit(t, w, wire.KindScreen), admit(t, w, wire.KindScreen), admit(t, w, wire.KindScreen)
-	w.take(3, 1, engine.EntryMax, nil)
-	w.take(6, 1, engine.EntryMax, nil)
-	w.jumped(5)
+	w.takeAttempts(3, 1, engine.EntryMax, nil)
+	w.takeAttempts(6, 1, engine.EntryMax, nil)
+	w.noteJump(5)
 	requireAnswer(t, old, 0, wire.ErrUnknown)
 	requireNoAnswer(t, fresh)
 	requireNoAnswer(t, queued)
@@ -132,12 +134,12 @@ func TestWaitersDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestWaiters()
 		queued, sent := admit(t, w, wire.KindScreen), admit(t, w, wire.KindRegister)
-		require.Len(t, w.take(3, 1, engine.EntryMax, nil), 1, "urgent records go first")
+		require.Len(t, w.takeAttempts(3, 1, engine.EntryMax, nil), 1, "urgent records go first")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := w.wait(ctx, queued, func() error { return wire.ErrOverloaded })
+		_, err := w.awaitAnswer(ctx, queued, func() error { return wire.ErrOverloaded })
 		require.ErrorIs(t, err, wire.ErrOverloaded, "what was never sent certainly did not happen")
-		_, err = w.wait(ctx, sent, func() error { return wire.ErrOverloaded })
+		_, err = w.awaitAnswer(ctx, sent, func() error { return wire.ErrOverloaded })
 		require.ErrorIs(t, err, wire.ErrUnknown)
 		require.Zero(t, w.waiting())
 		require.Empty(t, takeAll(w, 3), "nobody waits for it any more")
@@ -148,20 +150,20 @@ func TestWaitersBounds(t *testing.T) {
 	w := newTestWaiters()
 	screens := engine.WaitingMax - engine.WaitingMax/reservedShare
 	for range screens {
-		_, err := w.admit(wire.KindScreen, nil)
+		_, err := w.admitRecord(wire.KindScreen, nil)
 		require.NoError(t, err)
 	}
-	_, err := w.admit(wire.KindScreen, nil)
+	_, err := w.admitRecord(wire.KindScreen, nil)
 	require.ErrorIs(t, err, wire.ErrOverloaded)
 	for range engine.WaitingMax - screens {
-		_, err := w.admit(wire.KindDisposition, nil)
+		_, err := w.admitRecord(wire.KindDisposition, nil)
 		require.NoError(t, err, "other records have room of their own")
 	}
-	_, err = w.admit(wire.KindDisposition, nil)
+	_, err = w.admitRecord(wire.KindDisposition, nil)
 	require.ErrorIs(t, err, wire.ErrOverloaded)
 	w.failQueued(wire.ErrNoLeader)
 	require.Zero(t, w.waiting())
-	_, err = w.admit(wire.KindScreen, nil)
+	_, err = w.admitRecord(wire.KindScreen, nil)
 	require.NoError(t, err)
 }
 
@@ -170,7 +172,7 @@ func TestWaitersBytesBound(t *testing.T) {
 	body := make([]byte, engine.RecordMax)
 	var admitted int
 	for {
-		if _, err := w.admit(wire.KindDisposition, body); err != nil {
+		if _, err := w.admitRecord(wire.KindDisposition, body); err != nil {
 			require.ErrorIs(t, err, wire.ErrOverloaded)
 			break
 		}
@@ -182,13 +184,13 @@ func TestWaitersBytesBound(t *testing.T) {
 func TestWaitersTakeWithinBytes(t *testing.T) {
 	w := newTestWaiters()
 	for range 3 {
-		_, err := w.admit(wire.KindRegister, make([]byte, 100))
+		_, err := w.admitRecord(wire.KindRegister, make([]byte, 100))
 		require.NoError(t, err)
 	}
 	two := 2 * (100 + recordFrame)
-	require.Len(t, w.take(1, 512, two+recordFrame, nil), 2)
-	require.Empty(t, w.take(1, 512, recordFrame+99, nil))
-	require.Len(t, w.take(1, 512, recordFrame+100, nil), 1)
+	require.Len(t, w.takeAttempts(1, 512, two+recordFrame, nil), 2)
+	require.Empty(t, w.takeAttempts(1, 512, recordFrame+99, nil))
+	require.Len(t, w.takeAttempts(1, 512, recordFrame+100, nil), 1)
 }
 
 func TestWaitersEnd(t *testing.T) {
@@ -196,10 +198,10 @@ func TestWaitersEnd(t *testing.T) {
 	sent := admit(t, w, wire.KindScreen)
 	takeAll(w, 3)
 	queued := admit(t, w, wire.KindScreen)
-	w.end()
+	w.endAll()
 	requireAnswer(t, sent, 0, wire.ErrUnknown)
 	requireAnswer(t, queued, 0, wire.ErrShuttingDown)
-	_, err := w.admit(wire.KindScreen, nil)
+	_, err := w.admitRecord(wire.KindScreen, nil)
 	require.ErrorIs(t, err, wire.ErrShuttingDown)
 }
 

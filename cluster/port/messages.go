@@ -40,7 +40,7 @@ const (
 // Done answers a call that only does something.
 type Done struct{}
 
-// Code says in an answer why there is nothing in it; 0: there is.
+// Code explains an empty answer; 0 means that the answer carries data.
 type Code uint8
 
 const (

@@ -147,7 +147,7 @@ func (h *typed) Import(name string) (*types.Package, error) {
 		h.packages[name] = foreign
 		return foreign, nil
 	}
-	h.info[name] = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
+	h.info[name] = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}
 	checker := types.Config{Importer: h, Error: func(error) {}}
 	checked, _ := checker.Check(name, h.set, files, h.info[name])
 	h.packages[name] = checked

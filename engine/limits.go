@@ -1,7 +1,8 @@
 package engine
 
-// Every bound of the service stands in this file (decision 59), so that
-// a reader can answer "how much is too much?" in one place.
+// The bounds that callers and operators meet stand in this file (decision 59), and
+// those that Apply reads, by format, in limits_format.go. A bound that only one room
+// knows, such as the size of its own buffer, stands in that room.
 const (
 	KiB = 1 << 10
 	MiB = 1 << 20

@@ -92,8 +92,8 @@ var spoiltBodies = map[string][]string{
 
 	"POST /v1/cluster/join":            {`{"id":"n9","addr":"10.0.0.9:7000"}`},
 	"POST /v1/cluster/promote":         {`{"id":"n2"}`},
-	"POST /v1/cluster/demote":          {`{"id":"n2"}`},
-	"POST /v1/cluster/remove":          {`{"id":"n2"}`},
+	"POST /v1/cluster/demote":          {`{"id":"n2","force":true}`},
+	"POST /v1/cluster/remove":          {`{"id":"n2","force":true}`},
 	"POST /v1/cluster/transfer-leader": {`{"to":"n2"}`},
 	"POST /v1/cluster/drain":           {`{"drain":false}`},
 	"POST /v1/cluster/matcher":         {`{"to":1,$why}`},

@@ -11,10 +11,14 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
+
+	"railguard/httpapi/description"
 )
 
 // verb is one line of the command table: a call to the service described as
@@ -422,6 +426,7 @@ func tree(verbs []verb, describe map[string]string) []*cobra.Command {
 	byName := map[string]*cobra.Command{}
 	for i := range verbs {
 		v := &verbs[i]
+		v.completeQuery()
 		name, _, grouped := strings.Cut(v.path, " ")
 		if !grouped {
 			cmd := v.command()
@@ -438,6 +443,34 @@ func tree(verbs []verb, describe map[string]string) []*cobra.Command {
 		parent.AddCommand(v.command())
 	}
 	return parents
+}
+
+// completeQuery gives a list of the public API a flag for each parameter of its query
+// that the table does not name: a new filter needs no line here.
+func (v *verb) completeQuery() {
+	operation := description.FindOperation(v.method, v.url)
+	if operation == nil || v.columns == nil {
+		return
+	}
+	for _, name := range operation.QueryNames() {
+		if slices.ContainsFunc(v.query, func(f field) bool { return f.member() == name }) {
+			continue
+		}
+		added := field{flag: writtenWithHyphens(name), name: name, help: operation.QueryHelp(name)}
+		v.query = append(v.query, added)
+	}
+}
+
+// writtenWithHyphens turns the name of a member into the name of a flag.
+func writtenWithHyphens(name string) string {
+	var flag strings.Builder
+	for _, letter := range name {
+		if unicode.IsUpper(letter) {
+			flag.WriteByte('-')
+		}
+		flag.WriteRune(unicode.ToLower(letter))
+	}
+	return flag.String()
 }
 
 // helpOnly is what a command of subcommands does alone.

@@ -38,10 +38,10 @@ func sarVerb(name, short, to string, fields ...field) verb {
 var complianceVerbs = []verb{
 	{
 		path: "review list", group: "compliance", short: "List the review queue", method: http.MethodGet, url: "/v1/queue",
-		query: append([]field{
+		query: []field{
 			{flag: "state", help: "open, claimed, dispositioned or escalated"}, {flag: "rule", help: "rule id"}, {flag: "agent", name: "agentId", help: "agent id"}, {flag: "operator", help: "operator's legal name"},
 			{flag: "min-amount", help: "USD"}, {flag: "max-amount", help: "USD"}, {flag: "assignee", help: "who claimed it"}, {flag: "overdue", name: "slaBreached", kind: "bool", help: "only what waits longer than the policy's review.sla"}, {flag: "sort", help: "age, amount or priority"},
-		}, pageQuery...),
+		},
 		columns: []string{"txnId", "rule", "amount", "agentName", "operatorLegalName", "cpName", "cpWallet", "ageSeconds", "slaDueAt", "state", "assignee"},
 	},
 	{path: "review show", short: "Show a case: the payment, both names, the list entry, what was decided", method: http.MethodGet, url: "/v1/audit/{txn}", args: []string{"txn"}, person: showRecord, beside: []string{"_policy /v1/policy"}},
@@ -64,7 +64,7 @@ var complianceVerbs = []verb{
 	{path: "review withdraw", short: "Withdraw what another person proposed (four eyes)", method: http.MethodPost, url: "/v1/reviews/{txn}/withdraw", args: []string{"txn"}, keyed: true, fields: []field{{flag: "by", name: "reviewedBy", required: true, help: "who withdraws: name or employee id"}, {flag: "reason", help: "why"}}},
 	{
 		path: "alerts list", group: "compliance", short: "List alerts: what is no review and wants a person", method: http.MethodGet, url: "/v1/alerts",
-		query:   append([]field{{flag: "state", help: "open or acknowledged"}, {flag: "kind", help: "retro_hit, late_settle, over_limit, not_allowed, list_quarantine or operator_listed"}}, pageQuery...),
+		query:   []field{{flag: "state", help: "open or acknowledged"}, {flag: "kind", help: "retro_hit, late_settle, over_limit, not_allowed, list_quarantine or operator_listed"}},
 		columns: []string{"alertId", "openedAt", "kind", "state", "txnId", "operatorLegalName", "amountUSDC", "acknowledgedBy"},
 		example: `  railguard alerts list --state open`,
 	},
@@ -76,7 +76,7 @@ var complianceVerbs = []verb{
 	},
 	{
 		path: "sar list", group: "compliance", short: "List suspicious activity reports", method: http.MethodGet, url: "/v1/sar",
-		query:   append([]field{{flag: "state", help: "DRAFT, READY, FILED or CLOSED"}, {flag: "overdue", kind: "bool", help: "only those whose 30 days are over and that are not filed"}}, pageQuery...),
+		query:   []field{{flag: "state", help: "DRAFT, READY, FILED or CLOSED"}, {flag: "overdue", kind: "bool", help: "only those whose 30 days are over and that are not filed"}},
 		columns: []string{"txnId", "state", "openedAt", "dueAt", "overdue", "escalatedBy"},
 		example: `  railguard sar list --order asc   # in the order in which they fall due`,
 	},
@@ -112,10 +112,10 @@ var complianceVerbs = []verb{
 		fields:  []field{{flag: "name", required: true, help: "the party's name"}, {flag: "uid", kind: "number", required: true, help: "the listed entry"}, {flag: "reason", required: true, help: "why"}, {flag: "expires-at", required: true, help: "until when, at most a year from now"}, {flag: "by", name: "clearedBy", help: "who decides"}},
 		example: `  railguard clear add --name "Lazarus Groupe" --uid 27307 --expires-at 2027-01-01 --by carla --reason "a bakery in Lyon: passport seen"`,
 	},
-	{path: "clear list", short: "List cleared pairs", method: http.MethodGet, url: "/v1/cleared", query: pageQuery, columns: []string{"clearedId", "name", "uid", "entryName", "expiresAt", "inForce", "void", "reason", "clearedBy"}},
+	{path: "clear list", short: "List cleared pairs", method: http.MethodGet, url: "/v1/cleared", columns: []string{"clearedId", "name", "uid", "entryName", "expiresAt", "inForce", "void", "reason", "clearedBy"}},
 	{path: "clear remove", short: "Remove a cleared pair", method: http.MethodDelete, url: "/v1/cleared/{cleared}", args: []string{"cleared"}},
 	{path: "policy get", group: "compliance", short: "Show the institution's policy", method: http.MethodGet, url: "/v1/policy"},
-	{path: "policy versions", short: "List the policy's versions", method: http.MethodGet, url: "/v1/policy/versions", query: pageQuery, columns: []string{"policyVersion", "activatedAt", "reason"}},
+	{path: "policy versions", short: "List the policy's versions", method: http.MethodGet, url: "/v1/policy/versions", columns: []string{"policyVersion", "activatedAt", "reason"}},
 	{path: "whitelist get", group: "compliance", short: "Show the institution's whitelist", method: http.MethodGet, url: "/v1/whitelist"},
 	{path: "whitelist put", short: "Replace the institution's whitelist", method: http.MethodPut, url: "/v1/whitelist", fields: []field{{flag: "mode", help: "enforce or off"}, {flag: "entries", kind: "json", help: "JSON list of entries"}, {flag: "kinds", kind: "json", help: "JSON list of wallet, name: what the list speaks of"}, {flag: "reason", help: "why; required for a widening"}, {flag: "by", name: "actor", help: "who decides"}}, example: `  railguard whitelist put --mode enforce --entries '[{"name":"Acme Ltd"}]' --by carla`},
 	{path: "whitelist add", short: "Add an entry to the institution's whitelist", method: http.MethodPost, url: "/v1/whitelist/entries", fields: []field{{flag: "wallet", help: "an approved wallet"}, {flag: "name", help: "an approved name, in place of a wallet"}, {flag: "label", help: "free text"}, {flag: "expires-at", help: "until when"}, {flag: "by", name: "addedBy", help: "who decides"}, {flag: "reason", help: "why; required where the list is enforced"}}, keyed: true, example: `  railguard whitelist add --name "Acme Ltd" --by carla`},
@@ -193,7 +193,7 @@ var webhookVerbs = []verb{
 			{flag: "endpoint", name: "url", required: true, help: "https, port 443"}, {flag: "secret", help: "whsec_ and the base64 of 24 to 64 bytes; drawn if left out"},
 		}, hookFields...),
 	},
-	{path: "webhook list", short: "List webhooks", method: http.MethodGet, url: "/v1/webhooks", query: pageQuery, columns: []string{"webhookId", "name", "url", "state", "operator", "types"}},
+	{path: "webhook list", short: "List webhooks", method: http.MethodGet, url: "/v1/webhooks", columns: []string{"webhookId", "name", "url", "state", "operator", "types"}},
 	{path: "webhook show", short: "Show a webhook and how far it is", method: http.MethodGet, url: "/v1/webhooks/{webhook}", args: hookArgument},
 	{
 		path: "webhook set", short: "Change a webhook; it is your key's from then on", method: http.MethodPatch, url: "/v1/webhooks/{webhook}", args: hookArgument,
@@ -244,7 +244,7 @@ var foresightVerbs = []verb{
 	{path: "shadow list", short: "List the shadows that the nodes remember", method: http.MethodGet, url: "/v1/policy/shadow", columns: jobColumns},
 	{path: "shadow stop", short: "End a shadow", method: http.MethodPost, url: "/v1/policy/shadow/{shadow}/stop", args: []string{"shadow"}},
 	{path: "shadow promote", short: "Put the candidate of a shadow into force", method: http.MethodPost, url: "/v1/policy/shadow/{shadow}/promote", args: []string{"shadow"}, keyed: true, fields: []field{{flag: "reason", help: "why; required where it is wider"}, {flag: "by", name: "actor", help: "who decides"}}},
-	{path: "retro list", group: "compliance", short: "List the screenings of the past against lists", method: http.MethodGet, url: "/v1/ofac/retro", query: pageQuery, columns: []string{"retroId", "state", "listSnapshotId", "against", "startedAt", "hits", "known"}},
+	{path: "retro list", group: "compliance", short: "List the screenings of the past against lists", method: http.MethodGet, url: "/v1/ofac/retro", columns: []string{"retroId", "state", "listSnapshotId", "against", "startedAt", "hits", "known"}},
 	{path: "retro show", short: "Show whom a screening of the past found", method: http.MethodGet, url: "/v1/ofac/retro/{retro}", args: []string{"retro"}, query: pageQuery[:2]},
 	{
 		path: "retro run", short: "Screen the past against a list", method: http.MethodPost, url: "/v1/ofac/retro", keyed: true,

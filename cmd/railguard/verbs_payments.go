@@ -62,7 +62,7 @@ var paymentVerbs = append(append([]verb{
 	{path: "agent get", short: "Show an agent", method: http.MethodGet, url: "/v1/agents/{agent}", args: []string{"agent"}},
 	{
 		path: "agent list", short: "List agents", method: http.MethodGet, url: "/v1/agents",
-		query:   []field{{flag: "operator", help: "only of this legal name"}, {flag: "status", help: "ACTIVE, SUSPENDED, REVOKED or EXPIRED"}, {flag: "type", help: "autonomous or supervised"}, {flag: "fleet", name: "fleetId", help: "fleet id"}, {flag: "limit", help: "how many"}, {flag: "cursor", help: "go on from here"}, {flag: "order", help: "asc: oldest first"}},
+		query:   []field{{flag: "operator", help: "only of this legal name"}, {flag: "status", help: "ACTIVE, SUSPENDED, REVOKED or EXPIRED"}, {flag: "type", help: "autonomous or supervised"}, {flag: "fleet", name: "fleetId", help: "fleet id"}},
 		columns: []string{"agentId", "agentName", "agentType", "operatorLegalName", "credentialStatus", "expiresAt"},
 	},
 	{path: "agent limits", short: "Show what an agent may still spend today", method: http.MethodGet, url: "/v1/agents/{agent}/limits", args: []string{"agent"}},
@@ -99,7 +99,7 @@ var paymentVerbs = append(append([]verb{
 		path: "fleet set", short: "Change a fleet's settings (widening needs the role policy)", method: http.MethodPatch, url: "/v1/fleets/{fleet}", args: []string{"fleet"},
 		fields: append([]field{{flag: "fleet-name", help: "its name"}, {flag: "daily-limit", name: "dailyLimitUSDC", kind: "number", help: "USD a UTC day"}}, settingFields...),
 	},
-	{path: "fleet list", short: "List fleets", method: http.MethodGet, url: "/v1/fleets", query: []field{{flag: "operator", help: "only of this legal name"}, {flag: "limit", help: "how many"}, {flag: "cursor", help: "go on from here"}}, columns: []string{"fleetId", "fleetName", "operatorLegalName", "dailyLimitUSDC", "spentTodayUSDC", "agentCount"}},
+	{path: "fleet list", short: "List fleets", method: http.MethodGet, url: "/v1/fleets", query: []field{{flag: "operator", help: "only of this legal name"}}, columns: []string{"fleetId", "fleetName", "operatorLegalName", "dailyLimitUSDC", "spentTodayUSDC", "agentCount"}},
 	{path: "fleet add", short: "Put agents into a fleet", method: http.MethodPost, url: "/v1/fleets/{fleet}/agents", args: []string{"fleet"}, fields: []field{{flag: "agents", name: "agentIds", kind: "list", required: true, help: "agent ids, comma-separated"}}, keyed: true},
 	{path: "fleet remove", short: "Take an agent out of a fleet", method: http.MethodDelete, url: "/v1/fleets/{fleet}/agents/{agent}", args: []string{"fleet", "agent"}},
 	{
@@ -114,7 +114,7 @@ var paymentVerbs = append(append([]verb{
 		fields: []field{{flag: "legal-name", required: true, help: "the person's legal name"}, {flag: "email", help: "e-mail"}, {flag: "agents", name: "agentIds", kind: "list", help: "supervised agents it is bound to"}, {flag: "operator-legal-name", help: "the operator"}},
 	},
 	{path: "user reissue", short: "Issue a new user credential", method: http.MethodPost, url: "/v1/users/{user}/reissue", args: []string{"user"}, keyed: true, fields: []field{{flag: "overlap-hours", kind: "number", help: "how long older tokens stay good (0 to 168)"}, {flag: "reason", help: "why"}, {flag: "by", name: "actor", help: "who decides"}}},
-	{path: "user list", short: "List users", method: http.MethodGet, url: "/v1/users", query: append([]field{{flag: "status", help: "ACTIVE, SUSPENDED, REVOKED or EXPIRED"}}, pageQuery...), columns: []string{"userId", "legalName", "operatorLegalName", "credentialStatus", "expiresAt", "kid"}},
+	{path: "user list", short: "List users", method: http.MethodGet, url: "/v1/users", query: []field{{flag: "status", help: "ACTIVE, SUSPENDED, REVOKED or EXPIRED"}}, columns: []string{"userId", "legalName", "operatorLegalName", "credentialStatus", "expiresAt", "kid"}},
 	{path: "user get", short: "Show a user", method: http.MethodGet, url: "/v1/users/{user}", args: []string{"user"}},
 	{
 		path: "screen", group: "payments", short: "Screen a payment", method: http.MethodPost, url: "/v1/screen", fields: screenFields, keyed: true, token: true, file: true,

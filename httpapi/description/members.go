@@ -2,6 +2,7 @@ package description
 
 import (
 	"reflect"
+	"regexp"
 	"strings"
 	"sync"
 )
@@ -14,15 +15,17 @@ var byRoute = sync.OnceValue(func() map[string]*Operation {
 	all := map[string]*Operation{}
 	operations := Operations()
 	for i := range operations {
-		all[operations[i].Route] = &operations[i]
+		all[variable.ReplaceAllString(operations[i].Route, "{}")] = &operations[i]
 	}
 	return all
 })
 
-// FindOperation is the operation of a method and path, nil where there is none. A path
-// whose last value takes the rest, as {path...} does, is found by {path}.
+var variable = regexp.MustCompile(`\{[^}]*\}`)
+
+// FindOperation is the operation of a method and path, nil where there is none. What
+// the values in the path are called does not matter.
 func FindOperation(method, path string) *Operation {
-	return byRoute()[method+" "+strings.ReplaceAll(path, "...}", "}")]
+	return byRoute()[variable.ReplaceAllString(method+" "+path, "{}")]
 }
 
 // BodyMembers are the names that the body's object may have; nil for an open object,
@@ -74,4 +77,20 @@ func (o *Operation) QueryNames() []string {
 		}
 	}
 	return names
+}
+
+// QueryHelp says in a few words what a parameter of the query does.
+func (o *Operation) QueryHelp(name string) string {
+	for _, parameter := range o.Query {
+		if parameter.Name == name {
+			return parameter.Text
+		}
+	}
+	for _, shared := range parameters {
+		if shared.Name == name {
+			text, _ := shared.Value.(Object).Get("description").(string)
+			return text
+		}
+	}
+	return ""
 }

@@ -190,7 +190,8 @@ var operationsOperations = []Operation{
 		Summary:    "Remove a node",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			ID string `json:"id" length:"-256" pattern:"\\S"`
+			ID    string `json:"id" length:"-256" pattern:"\\S"`
+			Force *bool  `json:"force,omitempty" doc:"Although no majority of the voters that are left would answer."`
 		}{}, Example: `{"id": "n2"}`},
 		Answers:  []Answer{{Status: 200, Of: VerbDone{}}},
 		Refusals: "409",
@@ -212,7 +213,8 @@ var operationsOperations = []Operation{
 		Summary:    "Demote a node",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			ID string `json:"id" length:"-256" pattern:"\\S"`
+			ID    string `json:"id" length:"-256" pattern:"\\S"`
+			Force *bool  `json:"force,omitempty" doc:"Although no majority of the voters that are left would answer."`
 		}{}},
 		Answers:  []Answer{{Status: 200, Of: VerbDone{}}},
 		Refusals: "409",
